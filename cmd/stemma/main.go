@@ -1,0 +1,13 @@
+// Command stemma builds, runs and tests Go programs with their calling
+// contexts recorded, and reports what they recorded.
+package main
+
+import (
+	"os"
+
+	"github.com/stemma-go/stemma/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

@@ -1,0 +1,96 @@
+// Package cli implements the commands of the stemma tool, one file for each.
+package cli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Exit codes of the tool. The run and test commands pass on the program's own.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// env is what a command gets from the process that it runs in.
+type env struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// A command is one verb of the tool.
+type command struct {
+	name  string
+	args  string              // usage line after the name
+	short string              // one line, lower case
+	long  string              // the rest of the help text
+	flags func(*flag.FlagSet) // declares the flags, for the help text; may be nil
+	run   func(e *env, args []string) error
+}
+
+// commands returns the verbs in the order in which help lists them.
+func commands() []*command {
+	return []*command{}
+}
+
+// exitError carries an exit code that is not exitFailure, and no message if err is nil.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usageError returns an error that makes the tool exit with code 2.
+func usageError(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// Main runs the tool with the given arguments and returns its exit code.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	e := &env{stdin, stdout, stderr}
+	err := dispatch(e, args)
+	if err == nil {
+		return exitOK
+	}
+	var x *exitError
+	if !errors.As(err, &x) {
+		x = &exitError{exitFailure, err}
+	}
+	if x.err != nil {
+		fmt.Fprintf(e.stderr, "stemma: %v\n", x.err)
+	}
+	return x.code
+}
+
+func dispatch(e *env, args []string) error {
+	if len(args) == 0 {
+		usage(e.stderr)
+		return &exitError{code: exitUsage}
+	}
+	for _, c := range commands() {
+		if c.name == args[0] {
+			return c.run(e, args[1:])
+		}
+	}
+	return usageError("unknown command %q; run 'stemma help' for the list", args[0])
+}
+
+func usage(w io.Writer) {
+	fmt.Fprintf(w, "stemma gives every moment of a Go program its calling context.\n\nusage: stemma <command> [arguments]\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "\t%-10s %s\n", c.name, c.short)
+	}
+	_ = os.Stderr
+}
