@@ -1,0 +1,275 @@
+package cct
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// New expands p, which must be valid.
+func New(p *profile.Profile) *Tree {
+	x := newExpander(p)
+	for i := range p.Nodes {
+		x.node(i)
+	}
+	x.unknownCalls()
+	return x.t
+}
+
+// An expander is the state of New.
+type expander struct {
+	*builder
+	p     *profile.Profile
+	funcs []uint32 // for each string of p the Func + 1, 0 if it has none yet
+	names map[string]uint32
+	sites []uint32  // for each function of p the first of its sites in t.Sites
+	cells [][]int32 // for each function of p the site of each cell
+	place []place   // for each node of p
+	// called counts, for each unknown site of each node, the invocations that
+	// the callees counted themselves.
+	called map[siteOfNode]uint64
+}
+
+type siteOfNode struct{ node, site int }
+
+// A place is where the calls of a function hang: below its node, or, if it is
+// a wrapper, below its caller's node, as if the caller had made them at site.
+type place struct {
+	node   uint32
+	site   uint32
+	elided bool
+}
+
+func newExpander(p *profile.Profile) *expander {
+	t := &Tree{Sites: make([]Site, 1)}
+	x := &expander{
+		builder: newBuilder(t, len(p.Nodes)),
+		p:       p,
+		funcs:   make([]uint32, len(p.Strings)),
+		names:   make(map[string]uint32),
+		sites:   make([]uint32, len(p.Funcs)),
+		cells:   make([][]int32, len(p.Funcs)),
+		place:   make([]place, len(p.Nodes)),
+		called:  make(map[siteOfNode]uint64),
+	}
+	x.pseudo("root")
+	for i := range p.Funcs {
+		x.function(i)
+	}
+	return x
+}
+
+// function enters what a function's record says into the tables of the tree.
+// The sites of a function are its inlined calls, its call sites and, for a
+// fault, the places of the frames.
+func (x *expander) function(i int) {
+	f := &x.p.Funcs[i]
+	x.sites[i] = uint32(len(x.t.Sites))
+	x.cells[i] = f.CellSites()
+	s := x.p.String
+	for _, in := range f.Inlined {
+		x.t.Sites = append(x.t.Sites, Site{s(in.File), int(in.Line), ViaInlined})
+	}
+	for _, c := range f.Sites {
+		x.t.Sites = append(x.t.Sites, Site{s(c.File), int(c.Line), viaOf(c.Kind)})
+	}
+	for k, fr := range f.Frames {
+		via := ViaInlined
+		if k == 0 {
+			via = ViaFault
+		}
+		x.t.Sites = append(x.t.Sites, Site{s(fr.File), int(fr.Line), via})
+	}
+	if f.Kind == profile.FuncOrdinary && f.Flags&profile.FuncWrapper == 0 {
+		fn := &x.t.Funcs[x.funcOf(f.Name)]
+		if fn.File == "" {
+			fn.File, fn.Line = s(f.File), int(f.Line)
+		}
+	}
+}
+
+// funcOf returns the function with the symbol name that is string s of p.
+func (x *expander) funcOf(s uint32) uint32 {
+	if x.funcs[s] == 0 {
+		name := DisplayName(x.p.String(s))
+		if name == "" {
+			name = "(unknown)"
+		}
+		x.funcs[s] = x.named(name, false) + 1
+	}
+	return x.funcs[s] - 1
+}
+
+func (x *expander) pseudo(name string) uint32 { return x.named(pseudo(name), true) }
+
+func (x *expander) named(name string, pseudo bool) uint32 {
+	fn, ok := x.names[name]
+	if !ok {
+		fn = uint32(len(x.t.Funcs))
+		x.names[name] = fn
+		x.t.Funcs = append(x.t.Funcs, Func{Name: name, Pseudo: pseudo})
+	}
+	return fn
+}
+
+// node expands physical node i.
+func (x *expander) node(i int) {
+	if i == 0 {
+		return
+	}
+	f := &x.p.Funcs[x.p.Nodes[i].Func]
+	counts := x.p.NodeCounts(i)
+	switch {
+	case f.Kind == profile.FuncOverflow:
+		x.place[i] = place{node: x.entry(i).node}
+		return
+	case f.Kind == profile.FuncFault:
+		x.place[i] = place{node: x.fault(i)}
+	case f.Flags&profile.FuncWrapper != 0:
+		at := x.entry(i)
+		x.place[i] = place{at.node, at.site, true}
+		x.counted(i, counts)
+		return
+	default:
+		x.place[i] = place{node: x.call(x.entry(i), 0, x.funcOf(f.Name))}
+	}
+	x.t.Nodes[x.place[i].node].Count += counts[0]
+	x.counted(i, counts)
+}
+
+// call returns the node of a call of fn at a place, at the given site.
+func (x *expander) call(at place, site, fn uint32) uint32 {
+	if at.elided {
+		site = at.site
+	}
+	return x.builder.node(at.node, site, fn)
+}
+
+// entry returns the place where physical node i was entered; its site is set.
+func (x *expander) entry(i int) place {
+	n := x.p.Nodes[i]
+	parent := &x.p.Funcs[x.p.Nodes[n.Parent].Func]
+	switch parent.Kind {
+	case profile.FuncRoot:
+		return place{x.builder.node(0, 0, x.pseudo(rt.RootNames[n.Cell])), 0, true}
+	case profile.FuncOverflow, profile.FuncFault:
+		return place{x.place[n.Parent].node, 0, true}
+	}
+	k := x.cells[x.p.Nodes[n.Parent].Func][n.Cell]
+	s := &parent.Sites[k]
+	at := x.within(int(n.Parent), s.Inlined)
+	site := x.siteOf(int(n.Parent), int(k))
+	switch {
+	case s.Kind == profile.SiteUnknown:
+		x.called[siteOfNode{int(n.Parent), int(k)}] += x.p.NodeCounts(i)[0]
+	case (s.Kind == profile.SitePanic || s.Kind == profile.SiteNative) && s.Callee != 0:
+		return place{x.call(at, site, x.funcOf(s.Callee)), 0, true}
+	}
+	if at.elided {
+		site = at.site
+	}
+	return place{at.node, site, true}
+}
+
+// siteOf returns the site of the tree that is call site k of node i's function.
+func (x *expander) siteOf(i, k int) uint32 {
+	f := x.p.Nodes[i].Func
+	return x.sites[f] + uint32(len(x.p.Funcs[f].Inlined)+k)
+}
+
+// within returns the place inside node i that is inlined call k, or the
+// function itself if k is None.
+func (x *expander) within(i int, k int32) place {
+	if k == profile.None {
+		return x.place[i]
+	}
+	f := x.p.Nodes[i].Func
+	in := &x.p.Funcs[f].Inlined[k]
+	up := x.within(i, in.Parent)
+	return place{node: x.call(up, x.sites[f]+uint32(k), x.funcOf(in.Callee))}
+}
+
+// counted adds the inlined calls and natives of node i that were executed.
+func (x *expander) counted(i int, counts []uint64) {
+	f := &x.p.Funcs[x.p.Nodes[i].Func]
+	for k, in := range f.Inlined {
+		if in.Counter != profile.None && counts[in.Counter] > 0 {
+			x.t.Nodes[x.within(i, int32(k)).node].Count += counts[in.Counter]
+		}
+	}
+	for k, s := range f.Sites {
+		if s.Counter == profile.None || counts[s.Counter] == 0 {
+			continue
+		}
+		switch s.Kind {
+		case profile.SiteNative, profile.SitePanic:
+			x.native(i, k, counts[s.Counter])
+		case profile.SiteUnknown:
+			x.called[siteOfNode{i, k}] += 0 // unknownCalls looks at it
+		}
+	}
+}
+
+// native counts calls of the native at site k of node i.
+func (x *expander) native(i, k int, count uint64) {
+	s := &x.p.Funcs[x.p.Nodes[i].Func].Sites[k]
+	n := x.call(x.within(i, s.Inlined), x.siteOf(i, k), x.funcOf(s.Callee))
+	x.t.Nodes[n].Count += count
+}
+
+// unknownCalls counts as native what unknown sites called and no callee counted.
+func (x *expander) unknownCalls() {
+	order := slices.SortedFunc(maps.Keys(x.called), func(a, b siteOfNode) int {
+		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.site, b.site))
+	})
+	for _, at := range order {
+		s := &x.p.Funcs[x.p.Nodes[at.node].Func].Sites[at.site]
+		if s.Counter == profile.None {
+			continue
+		}
+		if made := x.p.NodeCounts(at.node)[s.Counter]; made > x.called[at] {
+			x.native(at.node, at.site, made-x.called[at])
+		}
+	}
+}
+
+// fault returns the node of the runtime function that handles the fault of
+// physical node i: it hangs at the place where the error rose, inside the
+// inlined calls that led there.
+func (x *expander) fault(i int) uint32 {
+	n := x.p.Nodes[i]
+	f := &x.p.Funcs[n.Func]
+	at := x.place[n.Parent]
+	parent := x.p.Nodes[n.Parent].Func
+	inlined := int32(profile.None)
+	known := x.p.Funcs[parent].Kind == profile.FuncOrdinary
+	for k := len(f.Frames) - 1; k > 0; k-- {
+		if known {
+			inlined, known = x.inlinedAt(parent, inlined, f.Frames[k], f.Frames[k-1].Func)
+		}
+		if known {
+			at = x.within(int(n.Parent), inlined)
+			continue
+		}
+		at = place{node: x.call(at, x.sites[n.Func]+uint32(k), x.funcOf(f.Frames[k-1].Func))}
+	}
+	site := uint32(0)
+	if len(f.Frames) > 0 {
+		site = x.sites[n.Func]
+	}
+	return x.call(at, site, x.funcOf(f.Name))
+}
+
+// inlinedAt returns the inlined call of callee inside inlined call up of
+// function fn, made where frame fr stands.
+func (x *expander) inlinedAt(fn uint32, up int32, fr profile.Frame, callee uint32) (int32, bool) {
+	for k, in := range x.p.Funcs[fn].Inlined {
+		if in.Parent == up && in.Line == fr.Line && in.File == fr.File && x.funcOf(in.Callee) == x.funcOf(callee) {
+			return int32(k), true
+		}
+	}
+	return profile.None, false
+}

@@ -1,0 +1,181 @@
+package cct
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+)
+
+// Totals sum up a tree.
+type Totals struct {
+	Calls     uint64 // invocations, of inlined functions and natives too
+	Contexts  uint64 // contexts that were entered; none of the truncated ones
+	Functions uint64 // functions that were entered
+	Truncated uint64 // those of Calls whose context had no room in the program's memory
+}
+
+// A FuncStat sums up a function.
+type FuncStat struct {
+	Func            uint32
+	Calls, Contexts uint64
+}
+
+// Truncated tells for each node whether it stands for calls whose context is
+// not known.
+func (t *Tree) Truncated() []bool {
+	lost := make([]bool, len(t.Nodes))
+	overflow := pseudo(rt.RootNames[rt.RootOverflow])
+	for i, n := range t.Nodes[1:] {
+		f := t.Funcs[n.Func]
+		lost[i+1] = lost[n.Parent] || f.Pseudo && f.Name == overflow
+	}
+	return lost
+}
+
+// Totals sums up t.
+func (t *Tree) Totals() Totals {
+	var sum Totals
+	lost := t.Truncated()
+	for i, n := range t.Nodes {
+		sum.Calls += n.Count
+		switch {
+		case lost[i]:
+			sum.Truncated += n.Count
+		case n.Count > 0:
+			sum.Contexts++
+		}
+	}
+	sum.Functions = uint64(len(t.ByFunction()))
+	return sum
+}
+
+// ByFunction returns the functions that were entered, most calls first.
+func (t *Tree) ByFunction() []FuncStat {
+	all := make([]FuncStat, len(t.Funcs))
+	lost := t.Truncated()
+	for i, n := range t.Nodes {
+		s := &all[n.Func]
+		s.Func = n.Func
+		s.Calls += n.Count
+		if n.Count > 0 && !lost[i] {
+			s.Contexts++
+		}
+	}
+	all = slices.DeleteFunc(all, func(s FuncStat) bool { return s.Calls == 0 })
+	slices.SortFunc(all, func(a, b FuncStat) int {
+		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(t.Funcs[a.Func].Name, t.Funcs[b.Func].Name))
+	})
+	return all
+}
+
+// Hottest returns the entered contexts with the most calls, at most top of
+// them; all if top is negative. Truncated ones are not among them.
+func (t *Tree) Hottest(top int) []uint32 {
+	lost := t.Truncated()
+	var hot []uint32
+	for i, n := range t.Nodes {
+		if n.Count > 0 && !lost[i] {
+			hot = append(hot, uint32(i))
+		}
+	}
+	// A node's index breaks ties: it follows the order of the profile.
+	slices.SortFunc(hot, func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(t.Nodes[b].Count, t.Nodes[a].Count), cmp.Compare(a, b))
+	})
+	if top >= 0 && len(hot) > top {
+		hot = hot[:top]
+	}
+	return hot
+}
+
+// Inclusive returns for each node the calls in its whole subtree.
+func (t *Tree) Inclusive() []uint64 {
+	sum := make([]uint64, len(t.Nodes))
+	for i := len(t.Nodes) - 1; i > 0; i-- {
+		sum[i] += t.Nodes[i].Count
+		sum[t.Nodes[i].Parent] += sum[i]
+	}
+	return sum
+}
+
+// Children are the children of each node of a tree.
+type Children struct {
+	first []uint32 // children of node n are list[first[n]:first[n+1]]
+	list  []uint32
+}
+
+// Children returns the children of all nodes, in the order of their indexes.
+func (t *Tree) Children() *Children {
+	c := &Children{make([]uint32, len(t.Nodes)+2), make([]uint32, len(t.Nodes))}
+	for _, n := range t.Nodes[1:] {
+		c.first[n.Parent+2]++
+	}
+	for i := 2; i < len(c.first); i++ {
+		c.first[i] += c.first[i-1]
+	}
+	for i, n := range t.Nodes[1:] {
+		c.list[c.first[n.Parent+1]] = uint32(i + 1)
+		c.first[n.Parent+1]++
+	}
+	return c
+}
+
+// Of returns the children of node n.
+func (c *Children) Of(n uint32) []uint32 { return c.list[c.first[n]:c.first[n+1]] }
+
+// A Neighbour is a caller or a callee of a function, at one call site.
+type Neighbour struct {
+	Func, Site uint32
+	Calls      uint64
+}
+
+// Neighbours are what calls a function and what it calls, most calls first.
+// Pseudo-functions are among the callers.
+type Neighbours struct {
+	FuncStat
+	Callers, Callees []Neighbour
+}
+
+// Match returns the entered functions whose name matches re with their
+// callers and callees, most calls first.
+func (t *Tree) Match(re *regexp.Regexp) []Neighbours {
+	var list []Neighbours
+	place := make(map[uint32]int)
+	for _, s := range t.ByFunction() {
+		if re.MatchString(t.Funcs[s.Func].Name) {
+			place[s.Func] = len(list)
+			list = append(list, Neighbours{FuncStat: s})
+		}
+	}
+	callers, callees := make([]map[Neighbour]uint64, len(list)), make([]map[Neighbour]uint64, len(list))
+	for i := range list {
+		callers[i], callees[i] = make(map[Neighbour]uint64), make(map[Neighbour]uint64)
+	}
+	for _, n := range t.Nodes[1:] {
+		caller := t.Nodes[n.Parent].Func
+		if i, ok := place[n.Func]; ok && n.Count > 0 {
+			callers[i][Neighbour{Func: caller, Site: n.Site}] += n.Count
+		}
+		if i, ok := place[caller]; ok && n.Count > 0 {
+			callees[i][Neighbour{Func: n.Func, Site: n.Site}] += n.Count
+		}
+	}
+	for i := range list {
+		list[i].Callers, list[i].Callees = t.ranked(callers[i]), t.ranked(callees[i])
+	}
+	return list
+}
+
+func (t *Tree) ranked(calls map[Neighbour]uint64) []Neighbour {
+	list := make([]Neighbour, 0, len(calls))
+	for n, c := range calls {
+		n.Calls = c
+		list = append(list, n)
+	}
+	slices.SortFunc(list, func(a, b Neighbour) int {
+		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(t.Funcs[a.Func].Name, t.Funcs[b.Func].Name), cmp.Compare(a.Site, b.Site))
+	})
+	return list
+}

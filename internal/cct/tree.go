@@ -1,0 +1,185 @@
+// Package cct expands a recorded profile into the calling context tree that a
+// stack trace would show, and answers questions about it.
+//
+// # Terminology
+//
+// A node of a [Tree] is one logical context: a function, entered from a call
+// site of its parent. Inlined calls and natives are nodes like any other;
+// compiler-generated wrappers are not in the tree. A pseudo-function, named in
+// brackets, stands for what called a context that no function of the program
+// called: [main], [init], [timer]; it is no call itself. The contexts below
+// [overflow] are no true contexts: calls that the node budget had no room for
+// are counted there, by function, and reported as truncated.
+//
+// # Expansion
+//
+// [New] walks the physical nodes of the profile, parents first, and finds or
+// creates a logical node for each one, for each inlined call and native that
+// was executed, and for whatever lies between a physical node and its children.
+// A triple of parent, site and function is one node, so wrappers that lead to
+// the same method, or instances of one generic function, need no special care.
+package cct
+
+import (
+	"strings"
+
+	"github.com/stemma-go/stemma/profile"
+)
+
+// A Tree is a calling context tree. Nothing changes it after [New].
+type Tree struct {
+	Nodes []Node // Nodes[0] is the root; a parent comes before its children
+	Funcs []Func // Funcs[0] is the root's, a pseudo-function
+	Sites []Site // Sites[0] is no place in particular
+}
+
+// A Node is one context.
+type Node struct {
+	Parent uint32 // index into Nodes
+	Func   uint32 // index into Funcs
+	Site   uint32 // index into Sites: where in the parent's function the call is
+	Count  uint64 // invocations
+}
+
+// A Func is a function by the name under which package runtime shows it. All
+// instances of a generic function are one Func.
+type Func struct {
+	Name   string
+	File   string // "" if the profile does not know it
+	Line   int    // of the func keyword, 0 if not known
+	Pseudo bool   // not a function of the program
+}
+
+// A Site is a call site.
+type Site struct {
+	File string
+	Line int
+	Via  Via
+}
+
+// A Via tells how a site enters its callee.
+type Via uint8
+
+// The ways to enter a function.
+const (
+	ViaCall Via = iota
+	ViaInlined
+	ViaGo
+	ViaDefer
+	ViaNative
+	ViaFault
+)
+
+var viaNames = [...]string{"call", "inlined", "go", "defer", "native", "fault"}
+
+func (v Via) String() string { return viaNames[v] }
+
+// A Frame is one line of a context as a stack trace shows it: a function, and
+// the place in it where it calls the next one. For the innermost frame that
+// place is the function's beginning.
+type Frame struct {
+	Func string
+	File string
+	Line int
+	Via  Via // how the function was entered
+}
+
+// DisplayName returns the name that package runtime shows for a symbol: type
+// arguments are left out.
+func DisplayName(symbol string) string {
+	i := strings.IndexByte(symbol, '[')
+	j := strings.LastIndexByte(symbol, ']')
+	if i < 0 || j <= i {
+		return symbol
+	}
+	return symbol[:i] + "[...]" + symbol[j+1:]
+}
+
+// Stack returns the frames of context n, innermost first, through the go
+// statements of the goroutines' ancestors down to the pseudo-function.
+func (t *Tree) Stack(n uint32) []Frame {
+	f := t.Funcs[t.Nodes[n].Func]
+	file, line := f.File, f.Line
+	var stack []Frame
+	for n != 0 {
+		node := t.Nodes[n]
+		s := t.Sites[node.Site]
+		stack = append(stack, Frame{t.Funcs[node.Func].Name, file, line, s.Via})
+		file, line, n = s.File, s.Line, node.Parent
+	}
+	return stack
+}
+
+// A nodeKey identifies a node.
+type nodeKey struct{ parent, site, fn uint32 }
+
+// A builder finds and appends the nodes of a tree.
+type builder struct {
+	t     *Tree
+	slots []uint32 // hash table: index of a node, 0 if free; the length is a power of 2
+}
+
+func newBuilder(t *Tree, nodes int) *builder {
+	size := 64
+	for size < 2*nodes {
+		size *= 2
+	}
+	t.Nodes = append(make([]Node, 0, nodes+1), Node{})
+	return &builder{t, make([]uint32, size)}
+}
+
+func (k nodeKey) hash() uint64 {
+	h := (uint64(k.parent)<<32 | uint64(k.fn)) * 0x9e3779b97f4a7c15
+	h = (h ^ h>>29 ^ uint64(k.site)) * 0xbf58476d1ce4e5b9
+	return h ^ h>>32
+}
+
+func (b *builder) find(k nodeKey) int {
+	mask := len(b.slots) - 1
+	for s := int(k.hash()) & mask; ; s = (s + 1) & mask {
+		n := b.t.Nodes[b.slots[s]]
+		if b.slots[s] == 0 || n.Parent == k.parent && n.Site == k.site && n.Func == k.fn {
+			return s
+		}
+	}
+}
+
+// node returns the node with this key; it appends one if there is none.
+func (b *builder) node(parent, site, fn uint32) uint32 {
+	k := nodeKey{parent, site, fn}
+	s := b.find(k)
+	if b.slots[s] != 0 {
+		return b.slots[s]
+	}
+	i := uint32(len(b.t.Nodes))
+	b.t.Nodes = append(b.t.Nodes, Node{Parent: parent, Site: site, Func: fn})
+	b.slots[s] = i
+	if 2*len(b.t.Nodes) > len(b.slots) {
+		b.grow()
+	}
+	return i
+}
+
+func (b *builder) grow() {
+	b.slots = make([]uint32, 2*len(b.slots))
+	for i, n := range b.t.Nodes {
+		if i > 0 {
+			b.slots[b.find(nodeKey{n.Parent, n.Site, n.Func})] = uint32(i)
+		}
+	}
+}
+
+func pseudo(name string) string { return "[" + name + "]" }
+
+// viaOf tells how the callee of a recorded site is entered.
+func viaOf(k profile.SiteKind) Via {
+	switch k {
+	case profile.SiteGo:
+		return ViaGo
+	case profile.SiteDefer, profile.SiteDeferReturn:
+		return ViaDefer
+	case profile.SiteNative, profile.SitePanic:
+		return ViaNative
+	}
+	return ViaCall
+}

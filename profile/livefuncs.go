@@ -1,0 +1,245 @@
+package profile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+)
+
+// liveFuncs are the functions of a live directory, by their addresses.
+type liveFuncs struct {
+	byID  map[uint64]uint32
+	sizes []uint32 // of the node, for each function of the profile
+}
+
+// A funcsReader reads the file funcs into a profile.
+type funcsReader struct {
+	*liveFuncs
+	p       *Profile
+	strings map[string]uint32
+}
+
+func readFuncs(fsys fs.FS, used int64, p *Profile) (*liveFuncs, error) {
+	f, err := openFile(fsys, fileFuncs)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	r := &funcsReader{&liveFuncs{byID: make(map[uint64]uint32)}, p, map[string]uint32{"": 0}}
+	r.addRoot()
+	end := min(used, f.size)
+	for off := int64(0); off+rt.FuncHeaderSize <= end; {
+		size, err := r.record(f, off, end)
+		if err != nil {
+			return nil, err
+		}
+		if size == 0 {
+			break
+		}
+		off += size
+	}
+	return r.liveFuncs, nil
+}
+
+// addRoot makes the root function 0 even if the program did not get as far as
+// writing its record.
+func (r *funcsReader) addRoot() {
+	r.p.Funcs = append(r.p.Funcs, Func{Kind: FuncRoot, Cells: rt.NumRoots, Counters: 1})
+	r.sizes = append(r.sizes, alignUp(rt.NodeCells+4*rt.NumRoots))
+	r.byID[rt.RootFunc] = 0
+}
+
+func alignUp(n uint32) uint32 { return (n + 7) &^ 7 }
+
+// A funcHeader is the fixed part of a record of funcs.
+type funcHeader struct {
+	length, kind    uint32
+	id              uint64
+	nodeSize, flags uint32
+	strings, blob   uint32
+}
+
+// record reads the record at off and returns its size, 0 at the end.
+func (r *funcsReader) record(f *liveFile, off, end int64) (int64, error) {
+	b, err := f.at(off, rt.FuncHeaderSize)
+	if err != nil {
+		return 0, err
+	}
+	le := binary.LittleEndian
+	h := funcHeader{le.Uint32(b), le.Uint32(b[4:]), le.Uint64(b[8:]), le.Uint32(b[16:]), le.Uint32(b[20:]), le.Uint32(b[24:]), le.Uint32(b[28:])}
+	if h.length == 0 {
+		return 0, nil
+	}
+	if h.length < rt.FuncHeaderSize || h.length%8 != 0 || int64(h.length) > end-off {
+		return 0, f.fail(off, "record of %d bytes, but %d are in use", h.length, end-off)
+	}
+	if b, err = f.at(off, int(h.length)); err != nil {
+		return 0, err
+	}
+	table, blob, err := h.split(b)
+	if err != nil {
+		return 0, f.fail(off, "%w", err)
+	}
+	d := &decoder{data: b[blob : blob+int(h.blob)], where: "blob", base: off + int64(blob)}
+	if err := r.add(h, table, d); err != nil {
+		return 0, f.fail(off, "function %#x: %w", h.id, err)
+	}
+	return int64(h.length), nil
+}
+
+// split returns the strings of a record and the place of its blob.
+func (h *funcHeader) split(b []byte) (table []string, blob int, err error) {
+	if uint64(h.strings) > uint64(len(b)-rt.FuncHeaderSize)/4 {
+		return nil, 0, fmt.Errorf("%d strings in a record of %d bytes", h.strings, len(b))
+	}
+	lengths := b[rt.FuncHeaderSize:][:4*h.strings]
+	at := uint64(rt.FuncHeaderSize + len(lengths))
+	for i := range h.strings {
+		n := uint64(binary.LittleEndian.Uint32(lengths[4*i:]))
+		if at+n > uint64(len(b)) {
+			return nil, 0, fmt.Errorf("string %d of %d bytes does not fit the record", i, n)
+		}
+		table = append(table, string(b[at:at+n]))
+		at += n
+	}
+	if at+uint64(h.blob) > uint64(len(b)) {
+		return nil, 0, fmt.Errorf("blob of %d bytes does not fit the record", h.blob)
+	}
+	return table, int(at), nil
+}
+
+// add adds the function of a record. A function may be recorded twice, when
+// two threads enter it first at the same time.
+func (r *funcsReader) add(h funcHeader, table []string, d *decoder) error {
+	if h.id == 0 || h.id&7 != 0 {
+		return fmt.Errorf("not an aligned address")
+	}
+	if h.nodeSize < rt.NodeCells || h.nodeSize%8 != 0 {
+		return fmt.Errorf("node of %d bytes, want at least %d and a multiple of 8", h.nodeSize, rt.NodeCells)
+	}
+	fn, err := r.decode(h, &blobReader{d, r.intern(table)})
+	if err != nil {
+		return err
+	}
+	if err := fn.check(len(r.p.Strings)); err != nil {
+		return err
+	}
+	if have := uint64(h.nodeSize); have < rt.NodeCells+4*uint64(fn.Cells) || have < 8*uint64(fn.Counters) {
+		return fmt.Errorf("node of %d bytes for %d cells and %d counters", have, fn.Cells, fn.Counters)
+	}
+	if old, ok := r.byID[h.id]; ok && h.id != rt.RootFunc {
+		if r.sizes[old] != h.nodeSize {
+			return fmt.Errorf("recorded twice, with nodes of %d and %d bytes", r.sizes[old], h.nodeSize)
+		}
+		return nil
+	}
+	if h.id == rt.RootFunc {
+		r.p.Funcs[0], r.sizes[0] = fn, h.nodeSize
+		return nil
+	}
+	r.byID[h.id] = uint32(len(r.p.Funcs))
+	r.p.Funcs = append(r.p.Funcs, fn)
+	r.sizes = append(r.sizes, h.nodeSize)
+	return nil
+}
+
+// intern returns the indexes of the strings in the profile, from 1 on; 0
+// stands for "".
+func (r *funcsReader) intern(table []string) []uint32 {
+	list := make([]uint32, len(table)+1)
+	for i, s := range table {
+		k, ok := r.strings[s]
+		if !ok {
+			k = uint32(len(r.p.Strings))
+			r.strings[s] = k
+			r.p.Strings = append(r.p.Strings, s)
+		}
+		list[i+1] = k
+	}
+	return list
+}
+
+func (r *funcsReader) decode(h funcHeader, b *blobReader) (Func, error) {
+	switch {
+	case h.id == rt.RootFunc:
+		return Func{Kind: FuncRoot, Name: b.string("name"), Cells: rt.NumRoots, Counters: 1}, b.err
+	case h.id == rt.OverflowFunc:
+		return Func{Kind: FuncOverflow, Name: b.string("name"), Counters: 1}, b.err
+	case h.kind == rt.RecFault:
+		return b.fault(), b.end()
+	case h.kind != rt.RecFunc:
+		return Func{}, fmt.Errorf("unknown kind of record %d", h.kind)
+	}
+	fn := b.function()
+	if h.flags&rt.MetaFlagWrapper != 0 {
+		fn.Flags |= FuncWrapper
+	}
+	if h.flags&rt.MetaFlagAsm != 0 {
+		fn.Flags |= FuncAsm
+	}
+	return fn, b.end()
+}
+
+// A blobReader decodes the blob of a record.
+type blobReader struct {
+	*decoder
+	table []uint32 // 0, and the record's strings as indexes into the profile's
+}
+
+// pick reads an index into table and returns the element.
+func (b *blobReader) pick(table []uint32, what string) uint32 {
+	start := b.off
+	i := b.uint()
+	if b.err == nil && i >= uint64(len(table)) {
+		b.fail(start, "%s %d is not one of %d", what, i, len(table))
+	}
+	if b.err != nil {
+		return 0
+	}
+	return table[i]
+}
+
+func (b *blobReader) string(what string) uint32 { return b.pick(b.table[1:], what) }
+
+// optional reads a string index plus one; 0 stands for no string.
+func (b *blobReader) optional(what string) uint32 {
+	return b.pick(b.table, what)
+}
+
+func (b *blobReader) fault() Func {
+	fn := Func{Kind: FuncFault, Name: b.string("name"), Cells: 1, Counters: 1}
+	for range b.count(3, "frames") {
+		fn.Frames = append(fn.Frames, Frame{b.string("function"), b.string("file"), b.u32("line")})
+	}
+	return fn
+}
+
+func (b *blobReader) function() Func {
+	fn := Func{Name: b.string("name"), Line: b.u32("start line"), Counters: 1}
+	files := make([]uint32, 0, b.count(1, "files"))
+	for range cap(files) {
+		files = append(files, b.string("file"))
+	}
+	if len(files) > 0 {
+		fn.File = files[0]
+	}
+	for range b.count(5, "inlined calls") {
+		fn.Inlined = append(fn.Inlined, Inlined{b.index("parent"), b.string("callee"), b.pick(files, "file"), b.u32("line"), b.counter(&fn)})
+	}
+	for range b.count(7, "sites") {
+		s := Site{SiteKind(b.upTo(uint64(numSiteKinds-1), "kind")), b.index("inlined call"), b.pick(files, "file"),
+			b.u32("line"), b.optional("callee"), b.index("cell"), b.counter(&fn)}
+		fn.Cells = max(fn.Cells, uint32(s.Cell+1))
+		fn.Sites = append(fn.Sites, s)
+	}
+	return fn
+}
+
+// counter reads an optional counter and makes room for it in fn.
+func (b *blobReader) counter(fn *Func) int32 {
+	c := b.index("counter")
+	fn.Counters = max(fn.Counters, uint32(c+1))
+	return c
+}

@@ -1,0 +1,203 @@
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Merge returns the sum of several valid profiles, in a canonical order of its
+// functions and nodes that depends neither on the order of the profiles nor on
+// that in which the programs created their nodes. Functions are the same if
+// their records are: so processes of one binary merge node by node, and those
+// of different builds where the functions did not change. The counts of
+// profiles with folded and with full recursion do not add up to anything, so
+// mixing them is an error.
+func Merge(profiles ...*Profile) (*Profile, error) {
+	m := &merger{
+		p:       &Profile{Strings: []string{""}},
+		strings: map[string]uint32{"": 0},
+		funcs:   make(map[string]uint32),
+	}
+	for _, p := range profiles {
+		if p.Full() != profiles[0].Full() {
+			return nil, fmt.Errorf("profiles with folded and with full recursion cannot be merged")
+		}
+		if err := m.add(p); err != nil {
+			return nil, err
+		}
+	}
+	if len(profiles) == 0 {
+		return nil, fmt.Errorf("no profiles to merge")
+	}
+	m.p.sortProcesses()
+	m.sortFuncs()
+	m.p.sortNodes()
+	return m.p, nil
+}
+
+// A merger adds profiles to p.
+type merger struct {
+	p       *Profile
+	strings map[string]uint32
+	funcs   map[string]uint32 // by key
+	keys    []string          // of the functions of p
+	index   *nodeIndex
+}
+
+func (m *merger) add(p *Profile) error {
+	m.p.Processes = append(m.p.Processes, p.Processes...)
+	funcs := make([]uint32, len(p.Funcs))
+	for i := range p.Funcs {
+		funcs[i] = m.function(p, &p.Funcs[i])
+	}
+	if m.index == nil {
+		m.p.Nodes = make([]Node, 1, len(p.Nodes))
+		m.p.Counts = make([]uint64, m.p.Funcs[0].Counters, len(p.Counts))
+		m.index = newNodeIndex(m.p, len(p.Nodes))
+	}
+	nodes := make([]uint32, len(p.Nodes))
+	for i, n := range p.Nodes {
+		if i > 0 {
+			nodes[i] = m.index.node(nodes[n.Parent], n.Cell, funcs[n.Func])
+		}
+		sum := m.p.NodeCounts(int(nodes[i]))
+		for c, v := range p.NodeCounts(i) {
+			sum[c] += v
+		}
+	}
+	if len(m.p.Counts) > math.MaxUint32 {
+		return fmt.Errorf("%d counters, want less than %d; merge fewer profiles", len(m.p.Counts), uint64(1)<<32)
+	}
+	return nil
+}
+
+// function returns the function of m.p that equals f, a function of p.
+func (m *merger) function(p *Profile, f *Func) uint32 {
+	key := p.funcKey(f)
+	if i, ok := m.funcs[key]; ok {
+		return i
+	}
+	c := *f
+	c.Inlined, c.Sites, c.Frames = slices.Clone(f.Inlined), slices.Clone(f.Sites), slices.Clone(f.Frames)
+	c.eachString(func(s *uint32) { *s = m.intern(p.String(*s)) })
+	i := uint32(len(m.p.Funcs))
+	m.p.Funcs = append(m.p.Funcs, c)
+	m.funcs[key] = i
+	m.keys = append(m.keys, key)
+	return i
+}
+
+func (m *merger) intern(s string) uint32 {
+	i, ok := m.strings[s]
+	if !ok {
+		i = uint32(len(m.p.Strings))
+		m.strings[s] = i
+		m.p.Strings = append(m.p.Strings, s)
+	}
+	return i
+}
+
+// eachString calls visit for each string index in f.
+func (f *Func) eachString(visit func(*uint32)) {
+	visit(&f.Name)
+	visit(&f.File)
+	for i := range f.Inlined {
+		visit(&f.Inlined[i].Callee)
+		visit(&f.Inlined[i].File)
+	}
+	for i := range f.Sites {
+		visit(&f.Sites[i].Callee)
+		visit(&f.Sites[i].File)
+	}
+	for i := range f.Frames {
+		visit(&f.Frames[i].Func)
+		visit(&f.Frames[i].File)
+	}
+}
+
+// funcKey returns a string that is the same for the same function in any
+// profile, and sorts by name. Several roots or overflow functions are the same
+// whatever they are called.
+func (p *Profile) funcKey(f *Func) string {
+	var e encoder
+	if f.Kind != FuncRoot && f.Kind != FuncOverflow {
+		e = append(e, p.String(f.Name)...)
+		e = append(e, 0)
+		f.eachString(func(s *uint32) { e.string(p.String(*s)) })
+	}
+	c := *f
+	c.Inlined, c.Sites, c.Frames = slices.Clone(f.Inlined), slices.Clone(f.Sites), slices.Clone(f.Frames)
+	c.eachString(func(s *uint32) { *s = 0 })
+	c.encode(&e)
+	return string(e)
+}
+
+// sortFuncs brings functions and strings into an order of their own: the root,
+// then by name.
+func (m *merger) sortFuncs() {
+	order := make([]int, len(m.p.Funcs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order[1:], func(a, b int) int { return cmp.Compare(m.keys[a], m.keys[b]) })
+	funcs, place := make([]Func, len(order)), make([]uint32, len(order))
+	old := m.p.Strings
+	m.p.Strings, m.strings = []string{""}, map[string]uint32{"": 0}
+	for to, from := range order {
+		funcs[to], place[from] = m.p.Funcs[from], uint32(to)
+		funcs[to].eachString(func(s *uint32) { *s = m.intern(old[*s]) })
+	}
+	for i := range m.p.Nodes {
+		m.p.Nodes[i].Func = place[m.p.Nodes[i].Func]
+	}
+	m.p.Funcs = funcs
+}
+
+func (p *Profile) sortProcesses() {
+	key := func(a Process) string { return fmt.Sprintf("%q %v", a.Args, a) }
+	slices.SortStableFunc(p.Processes, func(a, b Process) int {
+		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.PID, b.PID), strings.Compare(key(a), key(b)))
+	})
+}
+
+// sortNodes brings the nodes into depth-first order, children by cell and
+// function. The counters stay where they are.
+func (p *Profile) sortNodes() {
+	byParent := make([]uint32, len(p.Nodes))
+	for i := range byParent {
+		byParent[i] = uint32(i)
+	}
+	slices.SortFunc(byParent[1:], func(a, b uint32) int {
+		x, y := p.Nodes[a], p.Nodes[b]
+		return cmp.Or(cmp.Compare(x.Parent, y.Parent), cmp.Compare(x.Cell, y.Cell), cmp.Compare(x.Func, y.Func))
+	})
+	first := make([]uint32, len(p.Nodes)+1) // where the children of a node begin in byParent
+	for i := len(byParent) - 1; i > 0; i-- {
+		first[p.Nodes[byParent[i]].Parent] = uint32(i)
+	}
+	type visit struct{ from, parent uint32 } // a node's old index and its parent's new one
+	sorted := make([]Node, 0, len(p.Nodes))
+	stack := []visit{{0, 0}}
+	for len(stack) > 0 {
+		v := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		at := uint32(len(sorted))
+		n := p.Nodes[v.from]
+		n.Parent = v.parent
+		sorted = append(sorted, n)
+		if first[v.from] == 0 {
+			continue
+		}
+		begin, end := first[v.from], first[v.from]
+		for int(end) < len(byParent) && p.Nodes[byParent[end]].Parent == v.from {
+			end++
+		}
+		for i := end; i > begin; i-- {
+			stack = append(stack, visit{byParent[i-1], at})
+		}
+	}
+	p.Nodes = sorted
+}

@@ -1,0 +1,75 @@
+package profile
+
+// A nodeIndex finds the nodes of a profile by parent, cell and function. It is
+// a hash table of 4 bytes a slot, since a map of ten million nodes would be
+// several times as large as the nodes.
+type nodeIndex struct {
+	p     *Profile
+	slots []uint32 // index of the node + 1, 0 if free; the length is a power of 2
+	used  int
+}
+
+func newNodeIndex(p *Profile, nodes int) *nodeIndex {
+	size := 16
+	for size < 2*nodes {
+		size *= 2
+	}
+	x := &nodeIndex{p: p, slots: make([]uint32, size)}
+	for i := range p.Nodes {
+		x.insert(uint32(i))
+	}
+	return x
+}
+
+func hashNode(n Node) uint64 {
+	h := (uint64(n.Parent)<<32 | uint64(n.Func)) * 0x9e3779b97f4a7c15
+	h = (h ^ h>>29 ^ uint64(n.Cell)) * 0xbf58476d1ce4e5b9
+	return h ^ h>>32
+}
+
+// find returns the slot of the node that equals n but for its counters, or the
+// free slot where it belongs.
+func (x *nodeIndex) find(n Node) int {
+	mask := len(x.slots) - 1
+	for s := int(hashNode(n)) & mask; ; s = (s + 1) & mask {
+		if x.slots[s] == 0 {
+			return s
+		}
+		m := x.p.Nodes[x.slots[s]-1]
+		if m.Parent == n.Parent && m.Cell == n.Cell && m.Func == n.Func {
+			return s
+		}
+	}
+}
+
+func (x *nodeIndex) insert(i uint32) {
+	if 2*x.used >= len(x.slots) {
+		x.grow()
+	}
+	x.slots[x.find(x.p.Nodes[i])] = i + 1
+	x.used++
+}
+
+func (x *nodeIndex) grow() {
+	old := x.slots
+	x.slots = make([]uint32, 2*len(old))
+	for _, i := range old {
+		if i != 0 {
+			x.slots[x.find(x.p.Nodes[i-1])] = i
+		}
+	}
+}
+
+// node returns the index of the node with this parent, cell and function, and
+// appends one with zero counters if there is none.
+func (x *nodeIndex) node(parent, cell, fn uint32) uint32 {
+	n := Node{Func: fn, Parent: parent, Cell: cell, First: uint32(len(x.p.Counts))}
+	if i := x.slots[x.find(n)]; i != 0 {
+		return i - 1
+	}
+	i := uint32(len(x.p.Nodes))
+	x.p.Nodes = append(x.p.Nodes, n)
+	x.p.Counts = append(x.p.Counts, make([]uint64, x.p.Funcs[fn].Counters)...)
+	x.insert(i)
+	return i
+}

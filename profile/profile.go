@@ -1,0 +1,212 @@
+// Package profile reads, writes, merges and checks the calling context trees
+// that an instrumented program recorded.
+//
+// # Terminology
+//
+// A [Profile] holds the tree as it was recorded: physical nodes, one for each
+// context of a compiled function. The calls that the compiler inlined and the
+// natives that a function called are no nodes; they are described by the
+// function's record and counted by counters of its node. The expansion into
+// logical contexts, as a stack trace shows them, is the business of package
+// internal/cct.
+//
+// A cell is one place of a function through which control may enter another
+// node; a node is identified by its parent, its parent's cell and its function.
+//
+// # Formats
+//
+// A profile comes from a live directory ([ReadLive]), from a sealed file
+// ([Read], [Write]) or from the text form ([ParseText], [Profile.WriteText]).
+// FORMAT.md specifies all three. No reader panics on any input; what it
+// accepts satisfies [Profile.CheckValid].
+package profile
+
+import "time"
+
+// None marks the absence of an inlined call, cell or counter.
+const None = -1
+
+// A Profile is the calling context tree of one process, or the sum of several.
+// It may be read by several goroutines at once as long as none changes it.
+type Profile struct {
+	Processes []Process
+	Strings   []string // Strings[0] is ""
+	Funcs     []Func   // Funcs[0] is the root's
+	Nodes     []Node   // Nodes[0] is the root; a parent comes before its children
+	Counts    []uint64 // the counters of all nodes, see Node.First
+}
+
+// A Process tells where a profile comes from and what it lacks.
+type Process struct {
+	Args      []string  // command line; Args[0] is the program
+	PID       int       // process ID
+	Start     time.Time // start of the program
+	GoVersion string
+	Engine    string // how contexts were tracked, "cct"
+	Full      bool   // recursion was not folded
+	Checked   bool   // the program was built with the checker
+	Losses    []Loss // what the program could not record, without zero entries
+	Notes     []string
+}
+
+// A Loss counts what was not recorded, by kind.
+type Loss struct {
+	Kind  string // one of the Loss constants
+	Count uint64
+}
+
+// Kinds of loss. The first six are counted by the program, in the order of
+// the Lost constants of package rt, the others by the reader of the live directory.
+const (
+	LossNodes      = "nodes"      // node creations past the node budget
+	LossFuncs      = "funcs"      // functions without a record
+	LossPages      = "pages"      // pages that the disk could not hold
+	LossShards     = "shards"     // Ps whose counts have no file of their own
+	LossTables     = "tables"     // call sites with more targets than fit
+	LossChecks     = "checks"     // records of the checker that were not written
+	LossIncomplete = "incomplete" // nodes that were being created
+	LossUnread     = "unread"     // bytes of the tree behind an unknown function
+)
+
+// A FuncKind tells what a Func stands for.
+type FuncKind uint8
+
+// Kinds of functions.
+const (
+	FuncOrdinary FuncKind = iota // a compiled function
+	FuncRoot                     // the root; its cells are the named roots
+	FuncOverflow                 // the node under which contexts past the budget hang
+	FuncFault                    // a place where a run-time error rose
+	numFuncKinds
+)
+
+// Flags of a Func.
+const (
+	FuncWrapper = 1 << 0 // compiler-generated; not part of contexts
+	FuncAsm     = 1 << 1 // stands for a function in assembly
+	funcFlags   = FuncWrapper | FuncAsm
+)
+
+// A Func describes a compiled function. Names and files are indexes into
+// Profile.Strings. Two functions of a profile may have the same name.
+type Func struct {
+	Name     uint32 // symbol name, as the linker knows it
+	File     uint32
+	Line     uint32 // of the func keyword, 0 if not known
+	Cells    uint32 // number of cells
+	Counters uint32 // number of counters, at least 1: counter 0 counts invocations
+	Kind     FuncKind
+	Flags    uint8
+	Inlined  []Inlined
+	Sites    []Site
+	Frames   []Frame // of a FuncFault only
+}
+
+// An Inlined is a call that the compiler inlined into a function.
+type Inlined struct {
+	Parent  int32  // the inlined call that it is in, less than its own index; or None
+	Callee  uint32 // symbol name
+	File    uint32 // where the call is
+	Line    uint32
+	Counter int32 // or None
+}
+
+// A SiteKind tells how a call site calls.
+type SiteKind uint8
+
+// Kinds of call sites; the numbers are those of package rt.
+const (
+	SiteCall        SiteKind = iota + 1 // a call of a function that counts itself
+	SiteGo                              // a go statement
+	SiteDefer                           // a deferred call, made at the function's exit
+	SiteNative                          // a call of a native, counted at the site
+	SitePanic                           // panic or Goexit: deferred calls run below it
+	SiteDeferReturn                     // runtime.deferreturn: deferred calls run below it
+	SiteUnknown                         // counted at the site, and by the callee if it counts itself
+	numSiteKinds
+)
+
+// A Site is a call site of a compiled function.
+type Site struct {
+	Kind    SiteKind
+	Inlined int32 // the innermost inlined call that it is in, or None
+	File    uint32
+	Line    uint32
+	Callee  uint32 // symbol name, 0 if not known statically
+	Cell    int32  // or None
+	Counter int32  // or None
+}
+
+// A Frame is one line of a stack trace.
+type Frame struct {
+	Func, File uint32
+	Line       uint32
+}
+
+// A Node is one physical context.
+type Node struct {
+	Func   uint32 // index into Funcs
+	Parent uint32 // index into Nodes, less than the node's own; the root's is 0
+	Cell   uint32 // of the parent
+	First  uint32 // index in Counts of counter 0
+}
+
+// NodeCounts returns the counters of node i. They alias p.Counts.
+func (p *Profile) NodeCounts(i int) []uint64 {
+	n := p.Nodes[i]
+	end := uint64(n.First) + uint64(p.Funcs[n.Func].Counters)
+	return p.Counts[n.First:end:end]
+}
+
+// String returns string i of the table, "" if there is none.
+func (p *Profile) String(i uint32) string {
+	if uint64(i) < uint64(len(p.Strings)) {
+		return p.Strings[i]
+	}
+	return ""
+}
+
+// Lost returns the losses of all processes, added up by kind, in the order in
+// which the kinds first appear.
+func (p *Profile) Lost() []Loss {
+	var sum []Loss
+	for _, proc := range p.Processes {
+		for _, l := range proc.Losses {
+			sum = addLoss(sum, l)
+		}
+	}
+	return sum
+}
+
+func addLoss(losses []Loss, l Loss) []Loss {
+	if l.Count == 0 {
+		return losses
+	}
+	for i := range losses {
+		if losses[i].Kind == l.Kind {
+			losses[i].Count += l.Count
+			return losses
+		}
+	}
+	return append(losses, l)
+}
+
+// Full tells whether recursion was recorded at every level.
+func (p *Profile) Full() bool {
+	return len(p.Processes) > 0 && p.Processes[0].Full
+}
+
+// CellSites returns for each cell of f the index of the site that it belongs
+// to, or None.
+func (f *Func) CellSites() []int32 {
+	sites := make([]int32, f.Cells)
+	for c := range sites {
+		sites[c] = None
+	}
+	for i, s := range f.Sites {
+		if s.Cell >= 0 {
+			sites[s.Cell] = int32(i)
+		}
+	}
+	return sites
+}

@@ -1,0 +1,167 @@
+package profile
+
+import (
+	"fmt"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+)
+
+// Limits of what a function may have. They are far above what the compiler
+// emits, and keep a damaged record from asking for memory without bounds.
+const (
+	cellsPerSite = 16 // a compiler that drops dead sites leaves gaps
+	maxCounters  = 1 << 24
+)
+
+// CheckValid returns an error that names the first place where p breaks a rule
+// of the package: an index out of range, a child before its parent, a missing
+// root. A profile that passes can be handed to every other function here
+// without a panic.
+func (p *Profile) CheckValid() error {
+	if len(p.Strings) == 0 || p.Strings[0] != "" {
+		return fmt.Errorf(`strings: string 0 is not ""`)
+	}
+	if len(p.Funcs) == 0 || p.Funcs[0].Kind != FuncRoot {
+		return fmt.Errorf("funcs: function 0 is not the root")
+	}
+	for i := range p.Funcs {
+		if err := p.Funcs[i].check(len(p.Strings)); err != nil {
+			return fmt.Errorf("funcs: function %d: %w", i, err)
+		}
+		if i > 0 && p.Funcs[i].Kind == FuncRoot {
+			return fmt.Errorf("funcs: function %d: a second root", i)
+		}
+	}
+	return p.checkNodes()
+}
+
+func (f *Func) check(strings int) error {
+	switch {
+	case f.Kind >= numFuncKinds:
+		return fmt.Errorf("unknown kind %d", f.Kind)
+	case f.Flags&^funcFlags != 0:
+		return fmt.Errorf("unknown flags %#x", f.Flags)
+	case uint64(f.Name) >= uint64(strings) || uint64(f.File) >= uint64(strings):
+		return fmt.Errorf("name %d or file %d is not one of %d strings", f.Name, f.File, strings)
+	case uint64(f.Cells) > cellsPerSite*uint64(len(f.Sites)+1):
+		return fmt.Errorf("%d cells for %d sites", f.Cells, len(f.Sites))
+	case f.Counters == 0 || f.Counters > maxCounters:
+		return fmt.Errorf("%d counters, want 1 to %d", f.Counters, maxCounters)
+	case f.Kind == FuncRoot && f.Cells != rt.NumRoots:
+		return fmt.Errorf("the root has %d cells, want %d", f.Cells, rt.NumRoots)
+	case f.Kind != FuncFault && len(f.Frames) != 0:
+		return fmt.Errorf("frames in a function that is no fault")
+	case f.Kind != FuncOrdinary && len(f.Inlined)+len(f.Sites) != 0:
+		return fmt.Errorf("inlined calls or sites in a function that is not compiled")
+	}
+	if err := f.checkInlined(strings); err != nil {
+		return err
+	}
+	return f.checkSites(strings)
+}
+
+func (f *Func) checkInlined(strings int) error {
+	for i, in := range f.Inlined {
+		switch {
+		case in.Parent < None || int(in.Parent) >= i:
+			return fmt.Errorf("inlined call %d: parent %d does not come before it", i, in.Parent)
+		case uint64(in.Callee) >= uint64(strings) || uint64(in.File) >= uint64(strings):
+			return fmt.Errorf("inlined call %d: callee %d or file %d is not one of %d strings", i, in.Callee, in.File, strings)
+		case in.Counter < None || int64(in.Counter) >= int64(f.Counters):
+			return fmt.Errorf("inlined call %d: counter %d is not one of %d", i, in.Counter, f.Counters)
+		}
+	}
+	for i, fr := range f.Frames {
+		if uint64(fr.Func) >= uint64(strings) || uint64(fr.File) >= uint64(strings) {
+			return fmt.Errorf("frame %d: function %d or file %d is not one of %d strings", i, fr.Func, fr.File, strings)
+		}
+	}
+	return nil
+}
+
+func (f *Func) checkSites(strings int) error {
+	seen := make(map[int32]int)
+	for i, s := range f.Sites {
+		switch {
+		case s.Kind == 0 || s.Kind >= numSiteKinds:
+			return fmt.Errorf("site %d: unknown kind %d", i, s.Kind)
+		case s.Inlined < None || int(s.Inlined) >= len(f.Inlined):
+			return fmt.Errorf("site %d: inlined call %d is not one of %d", i, s.Inlined, len(f.Inlined))
+		case uint64(s.File) >= uint64(strings) || uint64(s.Callee) >= uint64(strings):
+			return fmt.Errorf("site %d: callee %d or file %d is not one of %d strings", i, s.Callee, s.File, strings)
+		case s.Cell < None || int64(s.Cell) >= int64(f.Cells):
+			return fmt.Errorf("site %d: cell %d is not one of %d", i, s.Cell, f.Cells)
+		case s.Counter < None || int64(s.Counter) >= int64(f.Counters):
+			return fmt.Errorf("site %d: counter %d is not one of %d", i, s.Counter, f.Counters)
+		}
+		if s.Cell == None {
+			continue
+		}
+		if other, ok := seen[s.Cell]; ok {
+			return fmt.Errorf("site %d: cell %d belongs to site %d too", i, s.Cell, other)
+		}
+		seen[s.Cell] = i
+	}
+	return nil
+}
+
+func (p *Profile) checkNodes() error {
+	if len(p.Nodes) == 0 || p.Nodes[0].Func != 0 || p.Nodes[0].Parent != 0 {
+		return fmt.Errorf("nodes: node 0 is not the root")
+	}
+	entered := p.enteredCells()
+	for i, n := range p.Nodes {
+		if err := p.checkNode(i, n, entered); err != nil {
+			return fmt.Errorf("nodes: node %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (p *Profile) checkNode(i int, n Node, entered [][]bool) error {
+	if uint64(n.Func) >= uint64(len(p.Funcs)) {
+		return fmt.Errorf("function %d is not one of %d", n.Func, len(p.Funcs))
+	}
+	f := &p.Funcs[n.Func]
+	if uint64(n.First)+uint64(f.Counters) > uint64(len(p.Counts)) {
+		return fmt.Errorf("counters %d to %d, but there are %d", n.First, uint64(n.First)+uint64(f.Counters), len(p.Counts))
+	}
+	if i == 0 {
+		return nil
+	}
+	if int64(n.Parent) >= int64(i) {
+		return fmt.Errorf("parent %d does not come before it", n.Parent)
+	}
+	if f.Kind == FuncRoot {
+		return fmt.Errorf("a second root")
+	}
+	return p.checkCell(n, f, entered)
+}
+
+// checkCell holds a node against the cells of its parent. The cell of a fault,
+// which happens at no call site, has no meaning, nor has one of the overflow node.
+func (p *Profile) checkCell(n Node, f *Func, entered [][]bool) error {
+	if f.Kind == FuncFault || p.Funcs[p.Nodes[n.Parent].Func].Kind == FuncOverflow {
+		return nil
+	}
+	cells := entered[p.Nodes[n.Parent].Func]
+	if uint64(n.Cell) >= uint64(len(cells)) || !cells[n.Cell] {
+		return fmt.Errorf("cell %d of function %d belongs to no site", n.Cell, p.Nodes[n.Parent].Func)
+	}
+	return nil
+}
+
+// enteredCells returns, for each function and cell, whether control may enter
+// another node through it.
+func (p *Profile) enteredCells() [][]bool {
+	entered := make([][]bool, len(p.Funcs))
+	for i := range p.Funcs {
+		f := &p.Funcs[i]
+		cells := make([]bool, f.Cells)
+		for c, s := range f.CellSites() {
+			cells[c] = s != None || f.Kind != FuncOrdinary
+		}
+		entered[i] = cells
+	}
+	return entered
+}

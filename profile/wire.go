@@ -1,0 +1,140 @@
+package profile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+)
+
+// The sealed file, see FORMAT.md: the magic, then sections, each with a header
+// of sectionHeader bytes. All fixed-width numbers are little-endian.
+const (
+	fileMagic     = "stemma\x00\x02"
+	fileVersion   = 1
+	fileHeader    = 16 // magic, u32 version, u32 zero
+	sectionHeader = 32 // u32 kind, u32 method, u64 stored, u64 raw, u32 CRC, u32 zero
+
+	methodStored  = 0
+	methodDeflate = 1
+
+	// deflateMax bounds how many bytes a compressed one can stand for.
+	deflateMax = 1032
+)
+
+// Sections, in the order in which they stand in the file.
+const (
+	secProcesses = iota + 1
+	secStrings
+	secFuncs
+	secNodes
+	secCounts
+	secEnd
+)
+
+var sectionNames = [...]string{secProcesses: "processes", secStrings: "strings", secFuncs: "funcs", secNodes: "nodes", secCounts: "counts", secEnd: "end"}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// An encoder appends varints.
+type encoder []byte
+
+func (e *encoder) uint(v uint64) { *e = binary.AppendUvarint(*e, v) }
+func (e *encoder) index(v int32) { e.uint(uint64(v + 1)) } // None is 0
+func (e *encoder) u32(vs ...uint32) {
+	for _, v := range vs {
+		e.uint(uint64(v))
+	}
+}
+
+func (e *encoder) string(s string) {
+	e.uint(uint64(len(s)))
+	*e = append(*e, s...)
+}
+
+func (e *encoder) strings(list []string) {
+	e.uint(uint64(len(list)))
+	for _, s := range list {
+		e.string(s)
+	}
+}
+
+// A decoder reads what an encoder wrote. After the first error, which names
+// the place, everything it returns is zero.
+type decoder struct {
+	data  []byte
+	off   int
+	where string // of the data, for errors
+	base  int64  // offset of the data in what where names
+	err   error
+}
+
+func (d *decoder) fail(off int, format string, args ...any) {
+	if d.err == nil {
+		d.err = fmt.Errorf("%s: offset %d: %w", d.where, d.base+int64(off), fmt.Errorf(format, args...))
+		d.data, d.off = nil, 0
+	}
+}
+
+func (d *decoder) uint() uint64 {
+	v, n := binary.Uvarint(d.data[d.off:])
+	if n <= 0 {
+		if d.err == nil {
+			d.fail(d.off, "cut off in a number")
+		}
+		return 0
+	}
+	d.off += n
+	return v
+}
+
+// upTo reads a number that is at most max.
+func (d *decoder) upTo(max uint64, what string) uint64 {
+	start := d.off
+	v := d.uint()
+	if v > max {
+		d.fail(start, "%s: have %d, want at most %d", what, v, max)
+		return 0
+	}
+	return v
+}
+
+func (d *decoder) u32(what string) uint32 { return uint32(d.upTo(1<<32-1, what)) }
+
+// index reads a number that may be None.
+func (d *decoder) index(what string) int32 { return int32(d.upTo(1<<31-1, what)) - 1 }
+
+// count reads the number of elements that follow, each of at least size bytes,
+// so that what is allocated for them is bounded by what there is to read.
+func (d *decoder) count(size int, what string) int {
+	start := d.off
+	v := d.uint()
+	if left := len(d.data) - d.off; v > uint64(left/size) {
+		d.fail(start, "%s: have %d, but only %d bytes follow", what, v, left)
+		return 0
+	}
+	return int(v)
+}
+
+func (d *decoder) string(what string) string {
+	n := d.count(1, what)
+	s := string(d.data[d.off : d.off+n])
+	d.off += n
+	return s
+}
+
+func (d *decoder) strings(what string) []string {
+	n := d.count(1, what)
+	list := make([]string, 0, n)
+	for range n {
+		list = append(list, d.string(what))
+	}
+	return list
+}
+
+// end reports bytes that nothing has read.
+func (d *decoder) end() error {
+	if d.err == nil && d.off != len(d.data) {
+		d.fail(d.off, "%d bytes too many", len(d.data)-d.off)
+	}
+	return d.err
+}
