@@ -82,6 +82,24 @@ const (
 	NumLost
 )
 
+// What compiler and runtime agree on. The fields of g lie right after g.m.
+const (
+	GCtx   = 56 // address of the cell that the caller left
+	GShard = 64 // address of this P's shard, less Base
+	GFunc  = 72 // argument of the slow path: the function ID
+	GNode  = 80 // its result: the offset of the node
+	GStart = 88 // address of the cell that the goroutine began with
+
+	// EnterAux is the auxiliary number of an SSA value WB that is not a write
+	// barrier but a call of the slow path.
+	EnterAux = 16
+
+	// Bits of abi.FuncFlag: an instrumented function whose frame holds its
+	// node at varp-8, and one that calls nothing and holds no node.
+	FuncFlagSlot = 1 << 7
+	FuncFlagLeaf = 1 << 6
+)
+
 // The layout of an object in the tree region. The low three bits of the first
 // word tell the kind: 0 for a node (the word is a function ID), else a Tag.
 const (
@@ -94,6 +112,10 @@ const (
 	NodeParent = 8
 	NodeCell   = 12
 	NodeCells  = 16
+
+	// NoCell is the cell of a node that was not entered through a call site:
+	// a place of a fault, see RecFault.
+	NoCell = 1<<32 - 1
 
 	// Table: { u32 TagTable; u32 size in bytes; u32 mask; u32 count; [mask+1]u32 }.
 	// The entries are offsets of nodes, open addressing by Hash.
@@ -207,7 +229,7 @@ const (
 	SiteGo          = 2 // a go statement
 	SiteDefer       = 3 // a deferred call made by the function's own exit code
 	SiteNative      = 4 // a call of a native: a leaf, counted here
-	SitePanic       = 5 // panic, Goexit: counted here; deferred functions run below it
+	SitePanic       = 5 // a native that may call back (panic, Goexit, a nosplit function): counted here; what it calls hangs below it
 	SiteDeferReturn = 6 // runtime.deferreturn: deferred functions run below it
 	SiteUnknown     = 7 // a call of a function without a Go body: counted here, and by the callee if it counts itself; the difference is native
 )

@@ -1,0 +1,342 @@
+// Instrumentation for calling contexts (engine cct).
+//
+// # The sequence
+//
+// An instrumented function begins with
+//
+//	MOVQ  ctx(R14), C         the cell that the caller left in g
+//	MOVL  (C), N              its child
+//	LEAQ  f.stemma(SB), M     this function
+//	CMPQ  Base(N), M          is the child's function this one?
+//	JNE   slow                first visit, or a site with several targets
+//	MOVQ  N, slot(SP)         only if the function makes calls
+//	MOVQ  shard(R14), S
+//	INCQ  Base(N)(S*1)        counter 0: one invocation
+//
+// and before call k it leaves a cell for the callee:
+//
+//	MOVQ  slot(SP), N
+//	LEAQ  Base+NodeCells+4*k(N), C
+//	MOVQ  C, ctx(R14)
+//
+// Natives and inlined calls are counted in the caller, with an increment of
+// counter c: Base+8*c(N)(S*1). Nothing happens after a call: who needs the
+// context of a frame finds its node in the slot, at varp-8.
+//
+// The slow path is a call to runtime.stemmaEnter, with the conventions of
+// gcWriteBarrier: it preserves the general registers, returns the node in R11,
+// is not a safe point, and does not make a leaf function need a frame.
+//
+// An asynchronous preemption between the load of the shard and the increment
+// could move the goroutine to another P, so liveness.StemmaMarkUnsafe forbids it.
+
+package ssagen
+
+import (
+	"cmd/compile/internal/base"
+	"cmd/compile/internal/ir"
+	"cmd/compile/internal/ssa"
+	"cmd/compile/internal/types"
+	"cmd/internal/obj"
+	"cmd/internal/src"
+	"internal/abi"
+	rt "internal/runtime/stemma"
+)
+
+// stemmaNodeVar is the SSA variable that holds the node at function entry.
+var stemmaNodeVar = ssaMarker("stemmaNode")
+
+// A stemmaMode tells what a function gets.
+type stemmaMode uint8
+
+const (
+	stemmaOff     stemmaMode = iota // nothing: contexts pass through
+	stemmaFull                      // a node, cells and counters
+	stemmaRestore                   // a native that calls several times: g's context is put back before each call
+)
+
+// stemmaFunc is the instrumentation of one function while its SSA is built.
+type stemmaFunc struct {
+	mode stemmaMode
+	meta *stemmaMeta
+
+	slot   *ir.Name     // holds the node in the frame
+	node   *ssa.Value   // the node at entry
+	save   []*ssa.Value // the memory values that store to slot; unlinked if it is not needed
+	loads  []*ssa.Value // loads of slot
+	called bool         // something is called, so node does not survive in a register
+
+	saved *ssa.Value // stemmaRestore: g's context at entry
+
+	// The last counted inline mark: while nothing that can leave the function
+	// came in between, the next one is executed exactly as often.
+	markBlock   *ssa.Block
+	markScanned int // values of markBlock that were looked at
+	markCounter int
+}
+
+// stemmaEnter emits what a function does on entry. It is called with the
+// arguments in place and before the first statement: no value that the
+// garbage collector must know of is live but the arguments, and the slow path
+// is not a safe point.
+func (s *state) stemmaEnter() {
+	s.stemma.mode = stemmaModeOf(s.curfn)
+	switch s.stemma.mode {
+	case stemmaFull:
+		s.stemma.meta = newStemmaMeta(s.curfn)
+		s.stemmaFindNode()
+		s.stemmaCount(0)
+	case stemmaRestore:
+		s.stemma.saved = s.load(types.Types[types.TUINTPTR], s.stemmaG(rt.GCtx))
+	}
+	// Whatever comes next, an inline mark at the very beginning is executed
+	// once in each invocation.
+	s.stemma.markBlock, s.stemma.markScanned = s.curBlock, len(s.curBlock.Values)
+}
+
+// stemmaFindNode emits the load of this invocation's node and its check, and
+// stores the node in the frame.
+func (s *state) stemmaFindNode() {
+	word := types.Types[types.TUINTPTR]
+	cell := s.load(word, s.stemmaG(rt.GCtx))
+	child := s.newValue1(ssa.OpZeroExt32to64, word, s.load(types.Types[types.TUINT32], s.stemmaAddr(types.Types[types.TUINT32], cell, 0)))
+	meta := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.sym, s.sb)
+	have := s.load(word, s.stemmaAddr(word, child, rt.Base+rt.NodeFunc))
+	s.vars[stemmaNodeVar] = child
+
+	b := s.endBlock()
+	b.Kind = ssa.BlockIf
+	b.Likely = ssa.BranchUnlikely
+	b.SetControl(b.NewValue2(s.peekPos(), ssa.OpNeq64, types.Types[types.TBOOL], have, meta))
+	if stemmaOptions.verify {
+		b.SetControl(s.f.ConstBool(types.Types[types.TBOOL], true)) // always take the path with the checker
+	}
+	slow, done := s.f.NewBlock(ssa.BlockPlain), s.f.NewBlock(ssa.BlockPlain)
+	b.AddEdgeTo(slow)
+	b.AddEdgeTo(done)
+
+	s.startBlock(slow)
+	s.store(word, s.stemmaG(rt.GFunc), meta)
+	call := s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), rt.EnterAux, s.mem())
+	s.vars[stemmaNodeVar] = s.newValue1(ssa.OpSelect0, word, call)
+	s.vars[memVar] = s.newValue1(ssa.OpSelect1, types.TypeMem, call)
+	s.endBlock().AddEdgeTo(done)
+
+	s.startBlock(done)
+	s.stemma.node = s.variable(stemmaNodeVar, word)
+	s.stemmaSaveNode()
+}
+
+// stemmaSaveNode stores the node in the frame, as deferBits are stored: in a
+// slot that is kept alive for readers outside of the function.
+func (s *state) stemmaSaveNode() {
+	word := types.Types[types.TUINTPTR]
+	slot := s.curfn.NewLocal(src.NoXPos, &types.Sym{Name: stemmaSlotName, Pkg: types.LocalPkg}, word)
+	slot.SetUsed(true)
+	slot.SetEsc(ir.EscNever)
+	slot.SetAddrtaken(true)
+	slot.SetNonMergeable(true)
+	s.stemma.slot = slot
+	s.store(word, s.addr(slot), s.stemma.node)
+	store := s.mem()
+	s.vars[memVar] = s.newValue1Apos(ssa.OpVarLive, types.TypeMem, slot, s.mem(), false)
+	s.stemma.save = append(s.stemma.save, store, s.mem())
+}
+
+const stemmaSlotName = ".stemma"
+
+// stemmaSlotFirst orders the slot before all other locals, so that it lies at
+// varp-8 in every frame. ok is false if neither a nor b is the slot.
+func stemmaSlotFirst(a, b *ir.Name) (less, ok bool) {
+	isA, isB := stemmaIsSlot(a), stemmaIsSlot(b)
+	return isA && !isB, isA || isB
+}
+
+func stemmaIsSlot(n *ir.Name) bool {
+	return n.Sym().Name == stemmaSlotName && n.Used()
+}
+
+// stemmaG returns the address of a field of g.
+func (s *state) stemmaG(offset int64) *ssa.Value {
+	word := types.Types[types.TUINTPTR]
+	return s.stemmaAddr(word, s.newValue1(ssa.OpGetG, word.PtrTo(), s.mem()), offset)
+}
+
+// stemmaAddr returns the address of a t at word + offset, outside the heap.
+// Only such a complete address is a pointer; the words that it is made of are
+// not, so that the garbage collector never sees half of one.
+func (s *state) stemmaAddr(t *types.Type, word *ssa.Value, offset int64) *ssa.Value {
+	return s.newValue1I(ssa.OpOffPtr, t.PtrTo(), offset, word)
+}
+
+// stemmaNode returns the node, loaded from the frame. stemmaSeal replaces the
+// load by the value at entry if the function turns out to call nothing.
+func (s *state) stemmaNode() *ssa.Value {
+	load := s.load(types.Types[types.TUINTPTR], s.addr(s.stemma.slot))
+	s.stemma.loads = append(s.stemma.loads, load)
+	return load
+}
+
+// stemmaCount emits an increment of counter c.
+func (s *state) stemmaCount(c int) {
+	word, u64 := types.Types[types.TUINTPTR], types.Types[types.TUINT64]
+	node := s.stemma.node
+	if c != 0 {
+		node = s.stemmaNode()
+	}
+	shard := s.load(word, s.stemmaG(rt.GShard))
+	addr := s.stemmaAddr(u64, s.newValue2(ssa.OpAdd64, word, node, shard), rt.Base+8*int64(c))
+	sum := s.newValue2(ssa.OpAdd64, u64, s.load(u64, addr), s.constInt64(u64, 1))
+	s.store(u64, addr, sum)
+}
+
+// stemmaLeaveCell emits the store of the address of cell k for the callee.
+func (s *state) stemmaLeaveCell(k int) {
+	word := types.Types[types.TUINTPTR]
+	cell := s.newValue2(ssa.OpAdd64, word, s.stemmaNode(), s.constInt64(word, rt.Base+rt.NodeCells+4*int64(k)))
+	s.store(word, s.stemmaG(rt.GCtx), cell)
+}
+
+// stemmaCall emits what precedes a call: it must not come between an argument
+// and its call, which expects both to see the same memory (golang.org/issue/49282).
+func (s *state) stemmaCall(n *ir.CallExpr, k callKind) {
+	if s.stemma.mode == stemmaOff || k == callDefer || k == callDeferStack {
+		return
+	}
+	name, kind := "", rt.SiteCall
+	switch {
+	case k == callGo:
+		kind = rt.SiteGo
+	default:
+		name, kind = stemmaCallee(n)
+	}
+	s.stemmaSite(name, kind)
+}
+
+// stemmaDeferCall emits what precedes an open-coded deferred call on exit.
+func (s *state) stemmaDeferCall(n *ir.CallExpr) {
+	name, kind := stemmaCallee(n)
+	if kind == rt.SiteCall {
+		kind = rt.SiteDefer
+	}
+	s.stemmaSite(name, kind)
+}
+
+// stemmaRuntimeCall emits what precedes a call of the runtime.
+func (s *state) stemmaRuntimeCall(fn *obj.LSym) {
+	s.stemmaSite(stemmaRuntimeCallee(fn.Name))
+}
+
+// stemmaSite emits a call site of the given kind: a count, a cell, or both.
+func (s *state) stemmaSite(name string, kind int) {
+	switch {
+	case s.stemma.mode == stemmaOff:
+		return
+	case s.stemma.mode == stemmaRestore:
+		if kind != rt.SiteNative && kind != 0 {
+			s.store(types.Types[types.TUINTPTR], s.stemmaG(rt.GCtx), s.stemma.saved)
+		}
+		return
+	}
+	s.stemma.called = true
+	site := stemmaSite{kind: kind, pos: s.peekPos(), callee: name}
+	switch kind {
+	case 0:
+		return
+	case rt.SiteNative, rt.SitePanic, rt.SiteUnknown:
+		s.stemma.meta.counters++
+		site.counter = s.stemma.meta.counters
+		s.stemmaCount(site.counter - 1)
+	}
+	if kind != rt.SiteNative {
+		site.cell = s.stemma.meta.newCell()
+		s.stemmaLeaveCell(site.cell - 1)
+	}
+	s.stemma.meta.sites = append(s.stemma.meta.sites, site)
+}
+
+// stemmaInlMark counts the inlined call with the given index in the inlining
+// tree. Marks that nothing can separate share a counter; marks at the very
+// beginning of the function share counter 0.
+func (s *state) stemmaInlMark(index int64) {
+	if s.stemma.mode != stemmaFull || !stemmaOptions.inlined {
+		return
+	}
+	if !s.stemmaMarkJoins() {
+		s.stemma.meta.counters++
+		s.stemma.markCounter = s.stemma.meta.counters - 1
+		s.stemmaCount(s.stemma.markCounter)
+	}
+	s.stemma.markBlock, s.stemma.markScanned = s.curBlock, len(s.curBlock.Values)
+	s.stemma.meta.inlined[int(index)] = s.stemma.markCounter + 1
+}
+
+// stemmaMarkJoins reports whether execution that passed the last mark is sure
+// to arrive here: same block, and no value that can panic or call.
+func (s *state) stemmaMarkJoins() bool {
+	if s.stemma.markBlock != s.curBlock {
+		return false
+	}
+	for _, v := range s.curBlock.Values[s.stemma.markScanned:] {
+		if v.Op.IsCall() || v.Op == ssa.OpNilCheck {
+			return false
+		}
+	}
+	return true
+}
+
+// stemmaSeal ends the instrumentation before the SSA is compiled. A function
+// that calls nothing needs neither the slot nor, for it, a frame.
+func (s *state) stemmaSeal() {
+	if s.stemma.mode != stemmaFull {
+		return
+	}
+	if s.stemma.called {
+		if s.hasdefer {
+			s.stemma.meta.recover = s.stemmaRecoverSite()
+		}
+		s.stemma.meta.slot = true
+		s.curfn.LSym.Func().FuncFlag |= rt.FuncFlagSlot
+		return
+	}
+	s.curfn.LSym.Func().FuncFlag |= rt.FuncFlagLeaf
+	for _, v := range s.stemma.loads {
+		stemmaReplace(v, s.stemma.node)
+	}
+	for _, v := range s.stemma.save {
+		stemmaReplace(v, v.MemoryArg())
+	}
+}
+
+// stemmaRecoverSite adds the site of the deferreturn to which recovery jumps.
+// The jump skips the store of the cell, so the runtime makes it.
+func (s *state) stemmaRecoverSite() int {
+	cell := s.stemma.meta.newCell()
+	s.stemma.meta.sites = append(s.stemma.meta.sites, stemmaSite{
+		kind: rt.SiteDeferReturn, pos: s.curfn.Endlineno, callee: "runtime.deferreturn", cell: cell,
+	})
+	return cell
+}
+
+// stemmaReplace turns v into a copy of by.
+func stemmaReplace(v, by *ssa.Value) {
+	v.Op, v.Aux, v.AuxInt = ssa.OpCopy, nil, 0
+	v.SetArgs1(by)
+}
+
+// stemmaFinish hands the function's metadata over for emission.
+func (s *state) stemmaFinish() {
+	if s.stemma.mode == stemmaFull {
+		s.stemma.meta.publish()
+	}
+}
+
+var _ [rt.FuncFlagSlot & (abi.FuncFlagTopFrame | abi.FuncFlagSPWrite | abi.FuncFlagAsm)]struct{} = [0]struct{}{}
+
+// StemmaEnterAux marks an SSA value WB that calls [StemmaEnterSym].
+const StemmaEnterAux = rt.EnterAux
+
+// StemmaEnterSym is the slow path of function entry.
+func StemmaEnterSym() *obj.LSym {
+	return base.Ctxt.LookupABI("runtime.stemmaEnter", obj.ABIInternal)
+}

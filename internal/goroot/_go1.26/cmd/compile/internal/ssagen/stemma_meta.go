@@ -1,0 +1,333 @@
+package ssagen
+
+import (
+	"encoding/binary"
+	"os"
+	"sort"
+	"strings"
+	"sync"
+
+	"cmd/compile/internal/base"
+	"cmd/compile/internal/ir"
+	"cmd/compile/internal/objw"
+	"cmd/compile/internal/staticdata"
+	"cmd/internal/obj"
+	"cmd/internal/src"
+	rt "internal/runtime/stemma"
+)
+
+// stemmaOptions are what the tool asks of this compilation, in the environment
+// variable STEMMA_COMPILE: engine=cct,inlined=on,verify=off.
+var stemmaOptions = func() (o struct{ cct, inlined, verify bool }) {
+	for _, kv := range strings.Split(os.Getenv("STEMMA_COMPILE"), ",") {
+		switch kv {
+		case "engine=cct":
+			o.cct = true
+		case "inlined=on":
+			o.inlined = true
+		case "verify=on":
+			o.verify = true
+		}
+	}
+	return o
+}()
+
+// stemmaModeOf decides what fn gets. Native, and so left alone: the runtime
+// and what it imports; functions that must not split the stack; generated
+// hash and equality functions, which the runtime calls in the middle of its
+// work; wrappers that only pass a call on, so that they vanish from contexts
+// as they vanish from tracebacks.
+func stemmaModeOf(fn *ir.Func) stemmaMode {
+	switch {
+	case !stemmaOptions.cct || base.Flag.CompilingRuntime || stemmaNative[base.Ctxt.Pkgpath]:
+		return stemmaOff
+	case stemmaNative[fn.Sym().Pkg.Path] || fn.Sym().Pkg == ir.Pkgs.Runtime:
+		return stemmaOff
+	case strings.HasPrefix(fn.LSym.Name, "type:."):
+		return stemmaOff
+	case fn.ABIWrapper() && fn.ABI == obj.ABIInternal && stemmaAsmWrappers:
+		return stemmaFull // stands for a function in assembly
+	case fn.ABI != obj.ABIInternal || fn.ABIWrapper():
+		return stemmaOff
+	case stemmaMustNotSplit(fn):
+		if stemmaCallsOften(fn) {
+			return stemmaRestore
+		}
+		return stemmaOff
+	case fn.Wrapper() && !stemmaCallsOften(fn):
+		return stemmaOff
+	}
+	return stemmaFull
+}
+
+const stemmaAsmWrappers = true
+
+func stemmaMustNotSplit(fn *ir.Func) bool {
+	return fn.Pragma&(ir.Nosplit|ir.Systemstack|ir.Nowritebarrier|ir.Nowritebarrierrec) != 0
+}
+
+// stemmaCallsOften reports whether fn may make more than one call in an
+// invocation that could enter an instrumented function, or inlines one.
+func stemmaCallsOften(fn *ir.Func) bool {
+	calls, often := 0, false
+	ir.VisitList(fn.Body, func(n ir.Node) {
+		switch n.Op() {
+		case ir.OCALLFUNC, ir.OCALLINTER:
+			if _, kind := stemmaCallee(n.(*ir.CallExpr)); kind != 0 && kind != rt.SiteNative {
+				calls++
+			}
+		case ir.OFOR, ir.OINLMARK, ir.OINLCALL, ir.ODEFER, ir.OGO:
+			often = true
+		}
+	})
+	return often || calls > 1
+}
+
+// stemmaCallee classifies the target of a call: its name if it is known, and
+// the kind of site that such a call is.
+func stemmaCallee(n *ir.CallExpr) (name string, kind int) {
+	if n.Op() != ir.OCALLFUNC || n.Fun.Op() != ir.ONAME || n.Fun.(*ir.Name).Class != ir.PFUNC {
+		return "", rt.SiteCall
+	}
+	fn := n.Fun.(*ir.Name)
+	name = fn.Linksym().Name
+	switch {
+	case fn.Sym().Pkg == ir.Pkgs.Runtime || fn.Sym().Pkg.Path == "runtime":
+		return stemmaRuntimeCallee(name)
+	case stemmaNative[fn.Sym().Pkg.Path]:
+		return name, rt.SiteNative
+	case fn.Func != nil && fn.Func.Pragma&StemmaBodyless != 0:
+		return name, rt.SiteUnknown
+	case fn.Func != nil && stemmaMustNotSplit(fn.Func):
+		return name, rt.SitePanic
+	}
+	return name, rt.SiteCall
+}
+
+// StemmaBodyless marks, in export data, a function that is declared without a
+// body: it is written in assembly, or linked from another package.
+const StemmaBodyless ir.PragmaFlag = 1 << 15
+
+// stemmaRuntimeCallee classifies a function of package runtime by its symbol
+// name. The kind is 0 for what the compiler, not the programmer, asks for.
+func stemmaRuntimeCallee(name string) (string, int) {
+	short, ok := strings.CutPrefix(name, "runtime.")
+	if !ok {
+		return name, rt.SiteNative
+	}
+	switch short {
+	case "gopanic", "Goexit":
+		return name, rt.SitePanic
+	case "deferreturn":
+		return name, rt.SiteDeferReturn
+	case "newproc":
+		return name, 0 // stemmaCall has made the site
+	case "deferproc", "deferprocStack", "deferprocat", "deferrangefunc", "throw", "fatal",
+		"racefuncenter", "racefuncexit", "raceread", "racewrite", "racereadrange", "racewriterange",
+		"msanread", "msanwrite", "msanmove", "asanread", "asanwrite", "wbZero", "wbMove":
+		return name, 0
+	}
+	switch {
+	case strings.HasPrefix(short, "panic"), strings.HasPrefix(short, "checkptr"), strings.HasPrefix(short, "libfuzzer"):
+		return name, 0
+	case strings.HasPrefix(short, "mallocgcSmall"), strings.HasPrefix(short, "mallocgcTiny"), strings.HasPrefix(short, "mallocTiny"):
+		return "runtime.newobject", rt.SiteNative // newobject, specialised by size class
+	}
+	return name, rt.SiteNative
+}
+
+// A stemmaSite is one call site of a function. Cell and counter are index + 1,
+// 0 for none.
+type stemmaSite struct {
+	kind          int
+	pos           src.XPos
+	callee        string
+	cell, counter int
+}
+
+// A stemmaMeta is the metadata of one function, see package rt.
+type stemmaMeta struct {
+	fn       *ir.Func
+	sym      *obj.LSym
+	slot     bool
+	recover  int // cell + 1
+	cells    int
+	counters int
+	sites    []stemmaSite
+	inlined  map[int]int // index in the inlining tree → counter + 1
+
+	strings   []string
+	stringIdx map[string]int
+}
+
+func newStemmaMeta(fn *ir.Func) *stemmaMeta {
+	return &stemmaMeta{
+		fn:        fn,
+		sym:       base.Ctxt.Lookup(fn.LSym.Name + ".stemma"),
+		counters:  1,
+		inlined:   map[int]int{},
+		stringIdx: map[string]int{},
+	}
+}
+
+// newCell returns the index + 1 of a new cell.
+func (m *stemmaMeta) newCell() int {
+	m.cells++
+	return m.cells
+}
+
+// stemmaMetas collects metadata from the concurrent back end; StemmaEmit writes it.
+var stemmaMetas struct {
+	sync.Mutex
+	list []*stemmaMeta
+}
+
+func (m *stemmaMeta) publish() {
+	stemmaMetas.Lock()
+	defer stemmaMetas.Unlock()
+	stemmaMetas.list = append(stemmaMetas.list, m)
+}
+
+// StemmaEmit writes the metadata symbols of all functions compiled so far, in
+// an order that does not depend on how the back end was scheduled.
+func StemmaEmit() {
+	list := stemmaMetas.list
+	stemmaMetas.list = nil
+	sort.Slice(list, func(i, j int) bool { return list[i].sym.Name < list[j].sym.Name })
+	for _, m := range list {
+		m.emit()
+	}
+}
+
+func (m *stemmaMeta) emit() {
+	blob := m.blob() // collects the strings
+	x := m.sym
+	objw.SymPtr(x, rt.MetaEntry, m.fn.LSym, 0)
+	objw.Uint32(x, rt.MetaNodeSize, uint32(max(rt.NodeCells+4*m.cells, 8*m.counters)+7)&^7)
+	objw.Uint32(x, rt.MetaFlags, m.flags())
+	objw.Uint32(x, rt.MetaNumStrings, uint32(len(m.strings)))
+	objw.Uint32(x, rt.MetaBlobLen, uint32(len(blob)))
+	objw.Uint32(x, rt.MetaRecover, uint32(m.recover))
+	objw.Uint32(x, rt.MetaRecover+4, 0)
+	off := rt.MetaStrings
+	for _, s := range m.strings {
+		off = objw.SymPtr(x, off, staticdata.StringSym(m.fn.Pos(), s), 0)
+		off = objw.Uintptr(x, off, uint64(len(s)))
+	}
+	x.WriteBytes(base.Ctxt, int64(off), blob)
+	flags := int16(obj.RODATA)
+	if m.fn.Dupok() {
+		flags |= obj.DUPOK
+	}
+	objw.Global(x, int32(off+len(blob)), flags)
+	x.Set(obj.AttrLocal, true)
+}
+
+func (m *stemmaMeta) flags() (f uint32) {
+	if m.fn.ABIWrapper() {
+		f |= rt.MetaFlagAsm
+	} else if m.fn.Wrapper() {
+		f |= rt.MetaFlagWrapper
+	}
+	if m.slot {
+		f |= rt.MetaFlagSlot
+	}
+	return f
+}
+
+// str returns the index of s among the function's strings.
+func (m *stemmaMeta) str(s string) int {
+	i, ok := m.stringIdx[s]
+	if !ok {
+		i = len(m.strings)
+		m.strings = append(m.strings, s)
+		m.stringIdx[s] = i
+	}
+	return i
+}
+
+// A stemmaPlace is a source position within one inlined call.
+type stemmaPlace struct {
+	inl  int // index in the inlining tree, or -1
+	file string
+	line int
+}
+
+func stemmaPlaceOf(pos src.XPos) stemmaPlace {
+	p := base.Ctxt.InnermostPos(pos)
+	if !p.IsKnown() {
+		return stemmaPlace{inl: -1, file: "?"}
+	}
+	return stemmaPlace{p.Base().InliningIndex(), p.AbsFilename(), int(p.RelLine())}
+}
+
+// blob describes the function, as package rt says.
+func (m *stemmaMeta) blob() []byte {
+	files, fileIdx := []int{}, map[string]int{}
+	file := func(name string) int {
+		i, ok := fileIdx[name]
+		if !ok {
+			i = len(files)
+			files = append(files, m.str(name))
+			fileIdx[name] = i
+		}
+		return i
+	}
+	start := stemmaPlaceOf(m.fn.Pos())
+	name := m.str(m.fn.LSym.Name)
+	file(start.file)
+
+	order, local := m.inlineOrder()
+	var body []byte
+	put := func(vs ...int) {
+		for _, v := range vs {
+			body = binary.AppendUvarint(body, uint64(v))
+		}
+	}
+	put(len(order))
+	for _, i := range order {
+		call := stemmaPlaceOf(base.Ctxt.InlTree.CallPos(i))
+		callee := base.Ctxt.InlTree.InlinedFunction(i).Name
+		put(local[base.Ctxt.InlTree.Parent(i)], m.str(callee), file(call.file), call.line, m.inlined[i])
+	}
+	put(len(m.sites))
+	for _, s := range m.sites {
+		p, callee := stemmaPlaceOf(s.pos), 0
+		if s.callee != "" {
+			callee = m.str(s.callee) + 1
+		}
+		put(s.kind, local[p.inl], file(p.file), p.line, callee, s.cell, s.counter)
+	}
+
+	head := binary.AppendUvarint(nil, uint64(name))
+	head = binary.AppendUvarint(head, uint64(start.line))
+	head = binary.AppendUvarint(head, uint64(len(files)))
+	for _, f := range files {
+		head = binary.AppendUvarint(head, uint64(f))
+	}
+	return append(head, body...)
+}
+
+// inlineOrder returns the inlined calls that the function needs, parents
+// before children, and for each its local index + 1.
+func (m *stemmaMeta) inlineOrder() (order []int, local map[int]int) {
+	need := map[int]bool{}
+	add := func(i int) {
+		for ; i >= 0 && !need[i]; i = base.Ctxt.InlTree.Parent(i) {
+			need[i] = true
+			order = append(order, i)
+		}
+	}
+	for i := range m.inlined {
+		add(i)
+	}
+	for _, s := range m.sites {
+		add(stemmaPlaceOf(s.pos).inl)
+	}
+	sort.Ints(order) // a parent is added to the inlining tree before its children
+	local = map[int]int{}
+	for k, i := range order {
+		local[i] = k + 1
+	}
+	return order, local
+}

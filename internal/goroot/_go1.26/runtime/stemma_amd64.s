@@ -1,0 +1,83 @@
+#include "go_asm.h"
+#include "go_tls.h"
+#include "textflag.h"
+#include "funcdata.h"
+
+// Base and the offsets below are those of package internal/runtime/stemma.
+#define BASE 0x20000000
+#define TAG_TABLE 1
+#define TABLE_MASK (BASE+8)
+#define TABLE_ENTRIES (BASE+16)
+
+// stemmaEnter is called on entry of a function whose node is not the first
+// child of the cell that the caller left: the cell is empty, or leads to a
+// table, which is probed here. Argument: the function ID in g.stemmaFunc.
+// Result: the offset of the node in R11. All other general registers are
+// preserved, the other registers are not; it is no safe point, and it must not
+// split the stack, because leaf functions call it without a stack check.
+TEXT runtime·stemmaEnter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
+	PUSHQ	AX
+	PUSHQ	R12
+	PUSHQ	R13
+	CMPB	runtime·stemmaChecking(SB), $0
+	JNE	slow
+	MOVQ	g_stemmaFunc(R14), R12
+	MOVQ	g_stemmaCtx(R14), R13
+	MOVL	(R13), R13
+	CMPL	BASE(R13), $TAG_TABLE
+	JNE	slow
+	MOVQ	R12, R11
+	SHRQ	$4, R11
+	IMULL	$0x9E3779B1, R11
+	SHRL	$16, R11
+probe:
+	ANDL	TABLE_MASK(R13), R11
+	MOVL	TABLE_ENTRIES(R13)(R11*4), AX
+	TESTL	AX, AX
+	JZ	slow
+	CMPQ	BASE(AX), R12
+	JEQ	hit
+	INCL	R11
+	JMP	probe
+hit:
+	MOVL	AX, R11
+	POPQ	R13
+	POPQ	R12
+	POPQ	AX
+	RET
+slow:
+	POPQ	R13
+	POPQ	R12
+	POPQ	AX
+	JMP	stemmaEnterSlow<>(SB)
+
+// stemmaEnterSlow saves the registers that stemmaEnter must preserve and
+// calls Go. It is jumped to, with the return address of stemmaEnter's caller.
+TEXT stemmaEnterSlow<>(SB), NOSPLIT, $96-0
+	MOVQ	AX, 0(SP)
+	MOVQ	BX, 8(SP)
+	MOVQ	CX, 16(SP)
+	MOVQ	DX, 24(SP)
+	MOVQ	SI, 32(SP)
+	MOVQ	DI, 40(SP)
+	MOVQ	R8, 48(SP)
+	MOVQ	R9, 56(SP)
+	MOVQ	R10, 64(SP)
+	MOVQ	R12, 72(SP)
+	MOVQ	R13, 80(SP)
+	MOVQ	R15, 88(SP)
+	CALL	runtime·stemmaEnterGo(SB)
+	MOVQ	g_stemmaNode(R14), R11
+	MOVQ	0(SP), AX
+	MOVQ	8(SP), BX
+	MOVQ	16(SP), CX
+	MOVQ	24(SP), DX
+	MOVQ	32(SP), SI
+	MOVQ	40(SP), DI
+	MOVQ	48(SP), R8
+	MOVQ	56(SP), R9
+	MOVQ	64(SP), R10
+	MOVQ	72(SP), R12
+	MOVQ	80(SP), R13
+	MOVQ	88(SP), R15
+	RET

@@ -1,0 +1,346 @@
+package rt
+
+import "unsafe"
+
+// A Tree builds nodes in a tree region. Its methods must be called under one
+// lock; readers that only follow cells, as compiled code and the probe in
+// assembly do, need none: an object is complete before a cell leads to it.
+//
+// The zero Tree is not usable; see Init.
+type Tree struct {
+	mem    unsafe.Pointer // offset 0 of the tree region
+	starts unsafe.Pointer // a bitmap: does an object begin at this multiple of 8?
+	known  unsafe.Pointer // a hash set of the function IDs that have a record
+	funcs  unsafe.Pointer // the records
+	full   bool           // do not fold recursion
+}
+
+// Sizes of the memory that Init needs beside the region itself.
+const (
+	KnownSize = 1 << 23 // bytes of the hash set: 1<<20 function IDs
+	knownMask = KnownSize/8 - 1
+
+	// reserveShift gives the part of the region that is kept for overflow
+	// nodes: size >> reserveShift.
+	reserveShift = 3
+
+	// sinkSize is the size of the last resort at the end of the region: a
+	// place that is as large as any node and leads nowhere.
+	sinkSize = 1 << 20
+
+	minTree = 1 << 23
+
+	maxTableLog = 12
+)
+
+// StartsSize returns the bytes of the bitmap for a region of the given size.
+func StartsSize(size uint64) uint64 { return size / 64 }
+
+// Init makes t the builder of the region at mem, of size bytes, all zero. It
+// writes the header, the root node and the overflow node. starts, known and
+// funcs are zeroed memory of StartsSize(size), KnownSize and funcsSize bytes.
+// Nothing here points into the Go heap.
+func (t *Tree) Init(mem, starts, known, funcs unsafe.Pointer, size, funcsSize uint64, full bool) {
+	t.mem, t.starts, t.known, t.funcs, t.full = mem, starts, known, funcs, full
+	copy(unsafe.Slice((*byte)(mem), len(Magic)), Magic)
+	*t.u32(HdrVersion) = Version
+	*t.u64(HdrSize) = size
+	*t.u64(HdrUsed) = HdrEnd
+	*t.u64(HdrFuncsSize) = funcsSize
+	if full {
+		*t.u32(HdrFlags) |= HdrFlagFull
+	}
+	t.recordRoot(RootFunc, "stemma.root", RootNames[:])
+	t.recordRoot(OverflowFunc, "stemma.overflow", []string{"overflow"})
+	t.newNode(RootFunc, RootNode, 0, rootSize)
+	t.newNode(OverflowFunc, RootNode, RootOverflow, overflowSize)
+	*t.u32(CellOf(RootNode, RootOverflow)) = overflowNode
+}
+
+// RootNode is the offset of the root node; it is its own parent.
+const RootNode = HdrEnd
+
+const (
+	rootSize     = (NodeCells + 4*NumRoots + 7) &^ 7
+	overflowNode = RootNode + rootSize
+	overflowSize = (NodeCells + 4 + 7) &^ 7
+	overflowCell = overflowNode + NodeCells
+)
+
+// CellOf returns the offset of cell k of a node.
+func CellOf(node uint32, k int) uint32 { return node + NodeCells + 4*uint32(k) }
+
+func (t *Tree) u32(off uint32) *uint32 { return (*uint32)(unsafe.Add(t.mem, uintptr(off))) }
+func (t *Tree) u64(off uint32) *uint64 { return (*uint64)(unsafe.Add(t.mem, uintptr(off))) }
+
+// Lost counts a loss of the given kind.
+func (t *Tree) Lost(kind uint32) { *t.u64(HdrLost + 8*kind)++ }
+
+// Enter returns the node of the function with metadata meta, entered through
+// the cell at offset cell; it creates the node if there is none. It never
+// fails: when the region is full it returns an overflow node of the function.
+func (t *Tree) Enter(cell uint32, meta unsafe.Pointer) uint32 {
+	id := uint64(uintptr(meta))
+	if n := t.Lookup(cell, id); n != 0 {
+		return n
+	}
+	if t.inSink(cell) {
+		return t.sink()
+	}
+	parent := t.ownerOf(cell)
+	n := t.child(parent, cell, meta)
+	if !t.inSink(n) {
+		t.link(cell, n)
+	}
+	return n
+}
+
+// Lookup returns the node of function id in cell, or 0.
+func (t *Tree) Lookup(cell uint32, id uint64) uint32 {
+	v := *t.u32(cell)
+	if v == 0 {
+		return 0
+	}
+	if *t.u64(v) == id {
+		return v
+	}
+	if *t.u32(v) != TagTable {
+		return 0
+	}
+	mask := *t.u32(v + TableMask)
+	for h := Hash(id) & mask; ; h = (h + 1) & mask {
+		n := *t.u32(v + TableEntries + 4*h)
+		if n == 0 || *t.u64(n) == id {
+			return n
+		}
+	}
+}
+
+// Hash is where the probe for a function begins in a table, before the mask.
+// The probe in assembly computes the same.
+func Hash(id uint64) uint32 { return uint32(id>>4) * 0x9E3779B1 >> 16 }
+
+// child returns the node that a call from parent enters: an ancestor of the
+// same function when recursion is folded (Ammons et al., PLDI'97, section
+// 4.1), else a new node.
+func (t *Tree) child(parent, cell uint32, meta unsafe.Pointer) uint32 {
+	id := uint64(uintptr(meta))
+	if !t.full {
+		for n := parent; n != RootNode; n = *t.u32(n + NodeParent) {
+			if *t.u64(n) == id {
+				return n
+			}
+		}
+	}
+	size := *(*uint32)(unsafe.Add(meta, MetaNodeSize))
+	t.record(meta)
+	if parent != overflowNode && *t.u32(parent + NodeParent) != overflowNode {
+		if t.room(size, *t.u64(HdrSize)>>reserveShift) {
+			return t.newNode(id, parent, (cell-parent-NodeCells)/4, size)
+		}
+		t.Lost(LostNodes)
+	}
+	// The node budget is used up, here or further out: one node for each function.
+	if n := t.Lookup(overflowCell, id); n != 0 {
+		return n
+	}
+	if !t.room(size, 0) {
+		return t.sink()
+	}
+	n := t.newNode(id, overflowNode, 0, size)
+	t.link(overflowCell, n)
+	return n
+}
+
+// room reports whether size more bytes fit, with reserve bytes to spare.
+func (t *Tree) room(size uint32, reserve uint64) bool {
+	return *t.u64(HdrUsed)+uint64(size)+reserve+sinkSize <= *t.u64(HdrSize)
+}
+
+func (t *Tree) sink() uint32              { return uint32(*t.u64(HdrSize) - sinkSize) }
+func (t *Tree) inSink(offset uint32) bool { return offset >= t.sink() }
+
+// alloc returns the offset of size zero bytes. The caller has asked room.
+func (t *Tree) alloc(size uint32) uint32 {
+	off := uint32(*t.u64(HdrUsed))
+	*(*uint8)(unsafe.Add(t.starts, uintptr(off/64))) |= 1 << (off / 8 % 8)
+	*t.u64(HdrUsed) += uint64(size)
+	return off
+}
+
+// newNode appends a node. The first word goes first, so that a reader knows
+// the size even if the program dies right here.
+func (t *Tree) newNode(id uint64, parent, cell, size uint32) uint32 {
+	n := t.alloc(size)
+	*t.u64(n + NodeFunc) = id
+	*t.u32(n + NodeCell) = cell
+	storeRel32(t.u32(n+NodeParent), parent)
+	return n
+}
+
+// ownerOf returns the node that the cell belongs to: the object that begins
+// last before it.
+func (t *Tree) ownerOf(cell uint32) uint32 {
+	i := cell / 64
+	bits := *(*uint8)(unsafe.Add(t.starts, uintptr(i))) & (1<<(cell/8%8) | (1<<(cell/8%8) - 1))
+	for bits == 0 {
+		i--
+		bits = *(*uint8)(unsafe.Add(t.starts, uintptr(i)))
+	}
+	top := uint32(0)
+	for bits >>= 1; bits != 0; bits >>= 1 {
+		top++
+	}
+	return i*64 + top*8
+}
+
+// link makes node n reachable through cell, beside what is there already.
+func (t *Tree) link(cell, n uint32) {
+	v := *t.u32(cell)
+	if v == 0 {
+		storeRel32(t.u32(cell), n)
+		return
+	}
+	if *t.u32(v) != TagTable {
+		table := t.newTable(4)
+		if table == 0 {
+			return
+		}
+		t.insert(table, v)
+		t.insert(table, n)
+		storeRel32(t.u32(cell), table)
+		return
+	}
+	if 2*(*t.u32(v + TableCount)+1) <= *t.u32(v + TableMask)+1 {
+		t.insert(v, n)
+		return
+	}
+	table := t.newTable(2 * (*t.u32(v + TableMask) + 1))
+	if table == 0 {
+		t.Lost(LostTables)
+		return
+	}
+	for i := uint32(0); i <= *t.u32(v + TableMask); i++ {
+		if e := *t.u32(v + TableEntries + 4*i); e != 0 {
+			t.insert(table, e)
+		}
+	}
+	t.insert(table, n)
+	storeRel32(t.u32(cell), table)
+}
+
+// newTable returns an empty table of n entries, a power of 2, or 0 if it may
+// not be that large: then the slow path looks for the node each time.
+func (t *Tree) newTable(n uint32) uint32 {
+	size := TableEntries + 4*n
+	if n > 1<<maxTableLog || !t.room(size, 0) {
+		return 0
+	}
+	table := t.alloc(size)
+	*t.u32(table + TableSize) = size
+	*t.u32(table + TableMask) = n - 1
+	storeRel32(t.u32(table), TagTable)
+	return table
+}
+
+// insert adds node n to a table that has room for it. Readers may be probing.
+func (t *Tree) insert(table, n uint32) {
+	mask := *t.u32(table + TableMask)
+	h := Hash(*t.u64(n)) & mask
+	for *t.u32(table + TableEntries + 4*h) != 0 {
+		h = (h + 1) & mask
+	}
+	*t.u32(table + TableCount)++
+	storeRel32(t.u32(table+TableEntries+4*h), n)
+}
+
+// ByEntry returns the node in cell whose function begins at the given address,
+// or 0.
+func (t *Tree) ByEntry(cell uint32, entry uint64) uint32 {
+	v := *t.u32(cell)
+	if v == 0 {
+		return 0
+	}
+	if *t.u32(v) != TagTable {
+		return t.ifEntry(v, entry)
+	}
+	for i := uint32(0); i <= *t.u32(v + TableMask); i++ {
+		if n := *t.u32(v + TableEntries + 4*i); n != 0 && t.ifEntry(n, entry) != 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+// meta returns the metadata of a node's function, or nil for one that has none.
+func (t *Tree) meta(n uint32) unsafe.Pointer {
+	id := *t.u64(n)
+	if id <= OverflowFunc || id>>faultShift != 0 {
+		return nil
+	}
+	return *(*unsafe.Pointer)(unsafe.Add(t.mem, uintptr(n)))
+}
+
+func (t *Tree) ifEntry(n uint32, entry uint64) uint32 {
+	if m := t.meta(n); m == nil || *(*uint64)(unsafe.Add(m, MetaEntry)) != entry {
+		return 0
+	}
+	return n
+}
+
+// RecoverCell returns the offset of the cell of node n for what deferreturn
+// calls after a recovery, or 0.
+func (t *Tree) RecoverCell(n uint32) uint32 {
+	m := t.meta(n)
+	if m == nil {
+		return 0
+	}
+	if k := *(*uint32)(unsafe.Add(m, MetaRecover)); k != 0 {
+		return CellOf(n, int(k-1))
+	}
+	return 0
+}
+
+// faultShift is where the mark of a fault's function ID lies: the ID is the
+// address of the instruction, shifted to keep the low three bits 0.
+const faultShift = 62
+
+// FaultID returns the function ID of a fault at pc.
+func FaultID(pc uint64) uint64 { return 1<<faultShift | pc<<3 }
+
+// EnterFault creates a node for faults at pc in node parent. It returns 0 if
+// there is no room.
+func (t *Tree) EnterFault(parent uint32, pc uint64) uint32 {
+	if !t.room(faultSize, 0) {
+		t.Lost(LostNodes)
+		return 0
+	}
+	return t.newNode(FaultID(pc), parent, NoCell, faultSize)
+}
+
+const faultSize = (NodeCells + 4 + 7) &^ 7
+
+// Describe writes into the header what the program is.
+func (t *Tree) Describe(pid uint32, start uint64, goVersion string, args []string) {
+	*t.u32(HdrPID) = pid
+	*t.u64(HdrStart) = start
+	n := copy(unsafe.Slice((*byte)(unsafe.Add(t.mem, HdrGoVer)), HdrGoVerMax), goVersion)
+	*t.u32(HdrGoVerLen) = uint32(n)
+	dst := unsafe.Slice((*byte)(unsafe.Add(t.mem, HdrArgs)), HdrArgsMax)
+	n = 0
+	for i, a := range args {
+		if i > 0 && n < len(dst) {
+			dst[n] = 0
+			n++
+		}
+		n += copy(dst[n:], a)
+	}
+	*t.u32(HdrArgsLen) = uint32(n)
+}
+
+// SetShards says how many shards there are.
+func (t *Tree) SetShards(n uint32) { *t.u32(HdrShards) = n }
+
+// LostPage counts a page that the disk did not take. It is not under the
+// lock: two at once may count as one.
+func (t *Tree) LostPage() { *t.u64(HdrLost + 8*LostPages)++ }
