@@ -34,7 +34,11 @@ type command struct {
 
 // commands returns the verbs in the order in which help lists them.
 func commands() []*command {
-	return []*command{}
+	return []*command{
+		reportCommand(),
+		infoCommand(),
+		sealCommand(),
+	}
 }
 
 // exitError carries an exit code that is not exitFailure, and no message if err is nil.

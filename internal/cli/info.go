@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/stemma-go/stemma/profile"
+)
+
+func infoCommand() *command {
+	return &command{
+		name:  "info",
+		args:  "[-text] [FILE|LIVEDIR...]",
+		short: "tell where a profile comes from and what is in it",
+		long: `Info prints the processes, sizes and losses of a profile as it was recorded,
+before inlined calls are expanded. With -text it prints the whole profile in
+the text form that profile/FORMAT.md describes.
+`,
+		flags: func(fs *flag.FlagSet) { infoFlags(fs) },
+		run:   runInfo,
+	}
+}
+
+func infoFlags(fs *flag.FlagSet) *bool {
+	return fs.Bool("text", false, "print the text form")
+}
+
+func runInfo(e *env, args []string) error {
+	fs := flag.NewFlagSet("info", flag.ContinueOnError)
+	text := infoFlags(fs)
+	paths, err := parseMixed(e, fs, args)
+	if err != nil {
+		return err
+	}
+	p, err := load(paths)
+	if err != nil {
+		return err
+	}
+	if *text {
+		return p.WriteText(e.stdout)
+	}
+	w := bufio.NewWriter(e.stdout)
+	printInfo(w, p)
+	return w.Flush()
+}
+
+func printInfo(w io.Writer, p *profile.Profile) {
+	for _, proc := range p.Processes {
+		fmt.Fprintf(w, "command     %q\n", proc.Args)
+		fmt.Fprintf(w, "pid         %d\n", proc.PID)
+		if !proc.Start.IsZero() {
+			fmt.Fprintf(w, "start       %s\n", proc.Start.Format(time.RFC3339Nano))
+		}
+		recursion := "folded"
+		if proc.Full {
+			recursion = "full"
+		}
+		fmt.Fprintf(w, "go          %s\nengine      %s\nrecursion   %s\n\n", proc.GoVersion, proc.Engine, recursion)
+	}
+	var inlined, sites int
+	for _, f := range p.Funcs {
+		inlined += len(f.Inlined)
+		sites += len(f.Sites)
+	}
+	fmt.Fprintf(w, "nodes       %d\ncounters    %d\nfunctions   %d, with %d call sites and %d inlined calls\n",
+		len(p.Nodes), len(p.Counts), len(p.Funcs), sites, inlined)
+	for _, line := range warnings(p) {
+		fmt.Fprintf(w, "warning: %s\n", line)
+	}
+}

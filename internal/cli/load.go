@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/stemma-go/stemma/profile"
+)
+
+// Where profiles are found and what they are called.
+const (
+	sealedSuffix = ".stemma"
+	outDir       = "stemma.out"
+)
+
+// load reads the profiles at paths, sealed files and live directories, and
+// merges them. Without paths it takes the newest one in the working directory.
+func load(paths []string) (*profile.Profile, error) {
+	if len(paths) == 0 {
+		newest, err := newestProfile(".")
+		if err != nil {
+			return nil, err
+		}
+		paths = []string{newest}
+	}
+	var list []*profile.Profile
+	for _, path := range paths {
+		p, err := loadOne(path)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, p...)
+	}
+	if len(list) == 1 {
+		return list[0], nil
+	}
+	return profile.Merge(list...)
+}
+
+// loadOne reads a sealed file, a live directory, or all live directories in a
+// directory such as stemma.out.
+func loadOne(path string) ([]*profile.Profile, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		p, err := loadSealed(path)
+		return []*profile.Profile{p}, err
+	}
+	dirs := []string{path}
+	if !isLiveDir(path) {
+		if dirs = liveDirs(path); len(dirs) == 0 {
+			return nil, fmt.Errorf("%s: neither a live directory nor one of live directories", path)
+		}
+	}
+	var list []*profile.Profile
+	for _, dir := range dirs {
+		p, err := profile.ReadLive(os.DirFS(dir))
+		if err != nil {
+			return nil, in(dir, err)
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// in prefixes err with the path that it is about, unless it names one itself.
+func in(path string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return fmt.Errorf("%s: %s: %w", path, pe.Path, pe.Err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+func loadSealed(path string) (*profile.Profile, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	p, err := profile.Read(bufio.NewReaderSize(f, 1<<20))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return p, nil
+}
+
+func isLiveDir(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, "tree"))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// liveDirs returns the live directories in dir.
+func liveDirs(dir string) []string {
+	trees, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*", "tree"))
+	for i, tree := range trees {
+		trees[i] = filepath.Dir(tree)
+	}
+	return trees
+}
+
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// newestProfile returns the sealed file or live directory in dir that was
+// changed last.
+func newestProfile(dir string) (string, error) {
+	sealed, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*"+sealedSuffix))
+	var newest string
+	var latest time.Time
+	consider := func(path, changed string) {
+		if info, err := os.Stat(changed); err == nil && info.ModTime().After(latest) {
+			newest, latest = path, info.ModTime()
+		}
+	}
+	for _, path := range sealed {
+		consider(path, path)
+	}
+	for _, path := range liveDirs(filepath.Join(dir, outDir)) {
+		consider(path, filepath.Join(path, "tree"))
+	}
+	if newest == "" {
+		return "", usageError("no profile given, and neither *%s nor %s/* here", sealedSuffix, outDir)
+	}
+	return newest, nil
+}
+
+// parseMixed parses flags that may stand before, between and after the other
+// arguments, which it returns.
+func parseMixed(e *env, fs *flag.FlagSet, args []string) ([]string, error) {
+	fs.SetOutput(e.stderr)
+	var rest []string
+	for {
+		if err := fs.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return nil, &exitError{code: exitOK}
+			}
+			return nil, &exitError{code: exitUsage} // the flag package has said why
+		}
+		done := len(args) - fs.NArg()
+		if done > 0 && args[done-1] == "--" {
+			return append(rest, fs.Args()...), nil
+		}
+		if fs.NArg() == 0 {
+			return rest, nil
+		}
+		rest = append(rest, fs.Arg(0))
+		args = fs.Args()[1:]
+	}
+}

@@ -1,0 +1,334 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/profile"
+)
+
+func reportCommand() *command {
+	return &command{
+		name:  "report",
+		args:  "[-contexts | -tree | -func REGEXP] [-top N] [-json] [FILE|LIVEDIR...]",
+		short: "print what a profile recorded",
+		long: `Report prints the functions with the most calls. With -contexts it prints the
+contexts with the most calls, with -tree the calling context tree, with -func
+the functions that match with their callers and callees.
+
+A profile is a sealed file or a live directory, also that of a program that is
+still running; several are merged. Without one, report takes the newest
+*.stemma or stemma.out/* in the working directory.
+
+With -json it prints one JSON object:
+
+	processes  [{args, pid, start, goVersion, engine, recursion, lost, notes}]
+	totals     {calls, contexts, functions, truncated}
+	functions  [{name, file, line, calls, contexts}], most calls first; with
+	           -func also callers and callees: [{name, file, line, via, calls}],
+	           where file and line tell the call site
+	contexts   with -contexts: [{calls, stack: [{func, file, line, via}]}], frames
+	           innermost first; file and line of a frame tell where it calls the
+	           one before it, those of the first where its function begins
+
+Via tells how a function was entered, if not by a plain call: inlined, go,
+defer, native or fault. Lists are complete unless -top is given. Names in
+brackets, such as [main] or [timer], stand for what calls a program from
+outside. Truncated counts those of the calls whose context had no room.
+`,
+		flags: func(fs *flag.FlagSet) { new(reportOptions).declare(fs) },
+		run:   runReport,
+	}
+}
+
+type reportOptions struct {
+	contexts, tree, json bool
+	function             string
+	top, depth           int
+	min                  float64
+	topGiven             bool
+}
+
+func (o *reportOptions) declare(fs *flag.FlagSet) {
+	fs.BoolVar(&o.contexts, "contexts", false, "list contexts, not functions")
+	fs.BoolVar(&o.tree, "tree", false, "print the calling context tree")
+	fs.StringVar(&o.function, "func", "", "list the functions that match `REGEXP`, with callers and callees")
+	fs.IntVar(&o.top, "top", 20, "list at most `N` entries; -1 for all")
+	fs.IntVar(&o.depth, "depth", -1, "print at most `N` levels of the tree; -1 for all")
+	fs.Float64Var(&o.min, "min", 1, "print only subtrees with at least `PERCENT` of all calls")
+	fs.BoolVar(&o.json, "json", false, "print JSON")
+}
+
+func runReport(e *env, args []string) error {
+	var o reportOptions
+	fs := flag.NewFlagSet("report", flag.ContinueOnError)
+	o.declare(fs)
+	paths, err := parseMixed(e, fs, args)
+	if err != nil {
+		return err
+	}
+	fs.Visit(func(f *flag.Flag) { o.topGiven = o.topGiven || f.Name == "top" })
+	re, err := regexp.Compile(o.function)
+	if err != nil {
+		return usageError("-func: %w", err)
+	}
+	if o.tree && (o.json || o.contexts || o.function != "") || o.contexts && o.function != "" {
+		return usageError("-tree, -contexts and -func exclude each other, and -tree excludes -json")
+	}
+	p, err := load(paths)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(e.stdout)
+	if err := report(w, p, &o, re); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+func report(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Regexp) error {
+	if o.json {
+		return reportJSON(w, p, o, re)
+	}
+	r := &reporter{w: w, t: cct.New(p), o: o}
+	r.totals = r.t.Totals()
+	r.header(p)
+	switch {
+	case o.contexts:
+		r.contexts()
+	case o.tree:
+		r.tree()
+	case o.function != "":
+		r.matches(re)
+	default:
+		r.flat()
+	}
+	return nil
+}
+
+// A reporter prints one tree as text.
+type reporter struct {
+	w      io.Writer
+	t      *cct.Tree
+	o      *reportOptions
+	totals cct.Totals
+}
+
+func (r *reporter) printf(format string, args ...any) { fmt.Fprintf(r.w, format, args...) }
+
+func (r *reporter) header(p *profile.Profile) {
+	for _, proc := range p.Processes {
+		r.printf("%s\n", describe(proc))
+	}
+	r.printf("%s\n", summaryLine(r.totals))
+	for _, line := range warnings(p) {
+		r.printf("warning: %s\n", line)
+	}
+	r.printf("\n")
+}
+
+// describe returns one line about a process.
+func describe(proc profile.Process) string {
+	args := slices.Clone(proc.Args)
+	if len(args) > 0 {
+		args[0] = filepath.Base(args[0])
+	}
+	parts := []string{shorten(strings.Join(args, " "), 60), fmt.Sprint("pid ", proc.PID), proc.GoVersion}
+	if !proc.Start.IsZero() {
+		parts = append(parts, proc.Start.Format("2006-01-02 15:04:05 UTC"))
+	}
+	if proc.Full {
+		parts = append(parts, "full recursion")
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+}
+
+func shorten(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+func summaryLine(t cct.Totals) string {
+	s := fmt.Sprintf("%s calls · %s contexts · %s functions", commas(t.Calls), commas(t.Contexts), commas(t.Functions))
+	if t.Truncated > 0 {
+		s += fmt.Sprintf(" · %s calls truncated", commas(t.Truncated))
+	}
+	return s
+}
+
+// lossTexts say what each kind of loss means for the numbers of a report.
+var lossTexts = map[string]string{
+	profile.LossNodes:      "times a context had no room in the node budget; the calls are counted under [overflow]",
+	profile.LossFuncs:      "functions could not be described; what they recorded is missing",
+	profile.LossPages:      "pages could not be written to the disk; their counts are missing",
+	profile.LossShards:     "Ps had no counters of their own; their counts may be too low",
+	profile.LossTables:     "times a call site had more targets than its table can hold",
+	profile.LossChecks:     "checks were not written, because the file was full",
+	profile.LossIncomplete: "contexts were just being created and are not included",
+	profile.LossUnread:     "bytes of the tree could not be read; the contexts in them are missing",
+}
+
+// warnings tells what is missing from p, a line for each kind.
+func warnings(p *profile.Profile) []string {
+	var lines []string
+	for _, l := range p.Lost() {
+		text := lossTexts[l.Kind]
+		if text == "" {
+			text = "losses of kind " + l.Kind
+		}
+		lines = append(lines, commas(l.Count)+" "+text)
+	}
+	for _, proc := range p.Processes {
+		for _, n := range proc.Notes {
+			lines = append(lines, fmt.Sprintf("pid %d: %s", proc.PID, n))
+		}
+	}
+	return lines
+}
+
+// commas writes n with a comma after each three digits.
+func commas(n uint64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// percent returns the share of calls in all calls, 7 characters wide.
+func (r *reporter) percent(calls uint64) string {
+	if r.totals.Calls == 0 {
+		return "      -"
+	}
+	return fmt.Sprintf("%6.2f%%", 100*float64(calls)/float64(r.totals.Calls))
+}
+
+// cut returns how many of n entries are to be listed.
+func (r *reporter) cut(n int) int {
+	if r.o.top >= 0 && n > r.o.top {
+		return r.o.top
+	}
+	return n
+}
+
+func (r *reporter) more(n int, what string) {
+	if rest := n - r.cut(n); rest > 0 {
+		r.printf("%15s and %s more %s; -top=-1 lists all\n", "", commas(uint64(rest)), what)
+	}
+}
+
+func (r *reporter) flat() {
+	r.printf("%15s %7s %12s  %s\n", "calls", "%", "contexts", "function")
+	stats := r.t.ByFunction()
+	for _, s := range stats[:r.cut(len(stats))] {
+		r.printf("%15s %s %12s  %s\n", commas(s.Calls), r.percent(s.Calls), commas(s.Contexts), r.t.Funcs[s.Func].Name)
+	}
+	r.more(len(stats), "functions")
+}
+
+func (r *reporter) contexts() {
+	r.printf("%15s %7s  %s\n", "calls", "%", "context")
+	hot := r.t.Hottest(-1)
+	for _, n := range hot[:r.cut(len(hot))] {
+		calls := r.t.Nodes[n].Count
+		stack := r.t.Stack(n)
+		r.printf("%15s %s  %s%s\n", commas(calls), r.percent(calls), stack[0].Func, mark(stack[0].Via))
+		for _, f := range stack[1:] {
+			r.printf("%15s %7s    %s%s%s\n", "", "", f.Func, position(f.File, f.Line), mark(f.Via))
+		}
+	}
+	r.more(len(hot), "contexts")
+}
+
+// position returns " file:line", or "" if the place is not known.
+func position(file string, line int) string {
+	switch {
+	case file == "":
+		return ""
+	case line == 0:
+		return " " + filepath.Base(file)
+	}
+	return fmt.Sprintf(" %s:%d", filepath.Base(file), line)
+}
+
+// mark returns a note about how a function was entered, unless by a plain call.
+func mark(v cct.Via) string {
+	if v == cct.ViaCall {
+		return ""
+	}
+	return " (" + v.String() + ")"
+}
+
+// tree prints the subtrees with the most calls, those with more calls first.
+func (r *reporter) tree() {
+	sum, kids := r.t.Inclusive(), r.t.Children()
+	least := r.o.min / 100 * float64(r.totals.Calls)
+	r.printf("%15s %7s  %s\n", "calls", "below%", "context")
+	type entry struct {
+		node  uint32
+		depth int
+	}
+	stack := []entry{{0, -1}}
+	for len(stack) > 0 {
+		e := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if e.depth >= 0 {
+			r.treeLine(e.node, e.depth, sum[e.node])
+		}
+		if r.o.depth >= 0 && e.depth+1 >= r.o.depth {
+			continue
+		}
+		list := slices.Clone(kids.Of(e.node))
+		slices.SortStableFunc(list, func(a, b uint32) int { return cmp.Compare(sum[a], sum[b]) })
+		for _, k := range list {
+			if sum[k] > 0 && float64(sum[k]) >= least {
+				stack = append(stack, entry{k, e.depth + 1})
+			}
+		}
+	}
+	if r.o.min > 0 {
+		r.printf("%15s subtrees with less than %g%% of the calls are left out; -min=0 prints all\n", "", r.o.min)
+	}
+}
+
+func (r *reporter) treeLine(n uint32, depth int, below uint64) {
+	node := r.t.Nodes[n]
+	s := r.t.Sites[node.Site]
+	at := ""
+	if s.File != "" {
+		at = "  at" + position(s.File, s.Line)
+	}
+	r.printf("%15s %s  %s%s%s%s\n", commas(node.Count), r.percent(below), strings.Repeat("  ", depth), r.t.Funcs[node.Func].Name, at, mark(s.Via))
+}
+
+func (r *reporter) matches(re *regexp.Regexp) {
+	list := r.t.Match(re)
+	for _, m := range list[:r.cut(len(list))] {
+		r.neighbours("called from", m.Callers)
+		r.printf("%15s %s  %s  (%s contexts)\n", commas(m.Calls), r.percent(m.Calls), r.t.Funcs[m.Func].Name, commas(m.Contexts))
+		r.neighbours("calls", m.Callees)
+		r.printf("\n")
+	}
+	r.more(len(list), "functions")
+	if len(list) == 0 {
+		r.printf("no function that was called matches %s\n", re)
+	}
+}
+
+func (r *reporter) neighbours(what string, list []cct.Neighbour) {
+	for _, n := range list[:r.cut(len(list))] {
+		s := r.t.Sites[n.Site]
+		r.printf("%15s %7s    %-11s %s%s%s\n", commas(n.Calls), "", what, r.t.Funcs[n.Func].Name, position(s.File, s.Line), mark(s.Via))
+	}
+	r.more(len(list), "entries")
+}

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// The JSON form of a report; the help text of report describes it.
+type (
+	jsonReport struct {
+		Processes []jsonProcess  `json:"processes"`
+		Totals    jsonTotals     `json:"totals"`
+		Functions []jsonFunction `json:"functions"`
+	}
+	jsonProcess struct {
+		Args      []string          `json:"args"`
+		PID       int               `json:"pid"`
+		Start     time.Time         `json:"start,omitzero"`
+		GoVersion string            `json:"goVersion"`
+		Engine    string            `json:"engine"`
+		Recursion string            `json:"recursion"`
+		Lost      map[string]uint64 `json:"lost"`
+		Notes     []string          `json:"notes"`
+	}
+	jsonTotals struct {
+		Calls     uint64 `json:"calls"`
+		Contexts  uint64 `json:"contexts"`
+		Functions uint64 `json:"functions"`
+		Truncated uint64 `json:"truncated"`
+	}
+	jsonFunction struct {
+		Name     string          `json:"name"`
+		File     string          `json:"file,omitempty"`
+		Line     int             `json:"line,omitempty"`
+		Calls    uint64          `json:"calls"`
+		Contexts uint64          `json:"contexts"`
+		Callers  []jsonNeighbour `json:"callers,omitempty"`
+		Callees  []jsonNeighbour `json:"callees,omitempty"`
+	}
+	jsonNeighbour struct {
+		Name  string `json:"name"`
+		File  string `json:"file,omitempty"`
+		Line  int    `json:"line,omitempty"`
+		Via   string `json:"via,omitempty"`
+		Calls uint64 `json:"calls"`
+	}
+	jsonContext struct {
+		Calls uint64      `json:"calls"`
+		Stack []jsonFrame `json:"stack"`
+	}
+	jsonFrame struct {
+		Func string `json:"func"`
+		File string `json:"file,omitempty"`
+		Line int    `json:"line,omitempty"`
+		Via  string `json:"via,omitempty"`
+	}
+)
+
+// reportJSON writes the contexts one by one: there may be millions.
+func reportJSON(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Regexp) error {
+	r := &reporter{w: w, t: cct.New(p), o: o}
+	if !o.topGiven {
+		o.top = -1
+	}
+	head := jsonReport{jsonProcesses(p), jsonTotals(r.t.Totals()), r.jsonFunctions(re)}
+	b, err := json.MarshalIndent(head, "", "\t")
+	if err != nil {
+		return err
+	}
+	if o.contexts {
+		b = b[:len(b)-len("\n}")]
+	}
+	if _, err := w.Write(b); err != nil {
+		return err
+	}
+	if o.contexts {
+		return r.jsonContexts()
+	}
+	_, err = fmt.Fprintln(w)
+	return err
+}
+
+func (r *reporter) jsonContexts() error {
+	r.printf(",\n\t\"contexts\": [")
+	for i, n := range r.t.Hottest(r.o.top) {
+		c := jsonContext{Calls: r.t.Nodes[n].Count}
+		for _, f := range r.t.Stack(n) {
+			c.Stack = append(c.Stack, jsonFrame{f.Func, f.File, f.Line, viaName(f.Via)})
+		}
+		b, err := json.Marshal(c)
+		if err != nil {
+			return err
+		}
+		sep := ","
+		if i == 0 {
+			sep = ""
+		}
+		if _, err := fmt.Fprintf(r.w, "%s\n\t\t%s", sep, b); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(r.w, "\n\t]\n}\n")
+	return err
+}
+
+func jsonProcesses(p *profile.Profile) []jsonProcess {
+	list := []jsonProcess{}
+	for _, proc := range p.Processes {
+		j := jsonProcess{proc.Args, proc.PID, proc.Start, proc.GoVersion, proc.Engine, "folded", map[string]uint64{}, proc.Notes}
+		if proc.Full {
+			j.Recursion = "full"
+		}
+		if j.Notes == nil {
+			j.Notes = []string{}
+		}
+		for _, l := range proc.Losses {
+			j.Lost[l.Kind] = l.Count
+		}
+		list = append(list, j)
+	}
+	return list
+}
+
+func (r *reporter) jsonFunctions(re *regexp.Regexp) []jsonFunction {
+	list := []jsonFunction{}
+	if r.o.function == "" {
+		stats := r.t.ByFunction()
+		for _, s := range stats[:r.cut(len(stats))] {
+			list = append(list, r.jsonFunction(s))
+		}
+		return list
+	}
+	matches := r.t.Match(re)
+	for _, m := range matches[:r.cut(len(matches))] {
+		f := r.jsonFunction(m.FuncStat)
+		f.Callers, f.Callees = r.jsonNeighbours(m.Callers), r.jsonNeighbours(m.Callees)
+		list = append(list, f)
+	}
+	return list
+}
+
+func (r *reporter) jsonFunction(s cct.FuncStat) jsonFunction {
+	f := r.t.Funcs[s.Func]
+	return jsonFunction{Name: f.Name, File: f.File, Line: f.Line, Calls: s.Calls, Contexts: s.Contexts}
+}
+
+func (r *reporter) jsonNeighbours(list []cct.Neighbour) []jsonNeighbour {
+	var out []jsonNeighbour
+	for _, n := range list {
+		s := r.t.Sites[n.Site]
+		out = append(out, jsonNeighbour{r.t.Funcs[n.Func].Name, s.File, s.Line, viaName(s.Via), n.Calls})
+	}
+	return out
+}
+
+// viaName returns "" for a plain call, which JSON leaves out.
+func viaName(v cct.Via) string {
+	if v == cct.ViaCall {
+		return ""
+	}
+	return v.String()
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/profile"
+)
+
+func sealCommand() *command {
+	return &command{
+		name:  "seal",
+		args:  "[-o FILE] LIVEDIR...",
+		short: "make one profile file of live directories",
+		long: `Seal writes what live directories and sealed files hold, added up, to one
+sealed file, by default the name of the first one with the suffix .stemma. The
+directories stay; the programs may still be running.
+`,
+		flags: func(fs *flag.FlagSet) { sealFlags(fs) },
+		run:   runSeal,
+	}
+}
+
+func sealFlags(fs *flag.FlagSet) *string {
+	return fs.String("o", "", "write the profile to `FILE`")
+}
+
+func runSeal(e *env, args []string) error {
+	fs := flag.NewFlagSet("seal", flag.ContinueOnError)
+	out := sealFlags(fs)
+	paths, err := parseMixed(e, fs, args)
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		return usageError("seal: no live directory given")
+	}
+	if *out == "" {
+		*out = strings.TrimSuffix(filepath.Clean(paths[0]), sealedSuffix) + sealedSuffix
+	}
+	_, err = seal(paths, *out)
+	return err
+}
+
+// seal writes the sum of the profiles at paths to out, and returns it. The
+// file appears under its name only when it is complete.
+func seal(paths []string, out string) (*profile.Profile, error) {
+	p, err := load(paths)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = profile.Merge(p); err != nil { // for its canonical order
+		return nil, err
+	}
+	return p, writeFile(out, p.Write)
+}
+
+// writeFile replaces the file at path by what write writes.
+func writeFile(path string, write func(io.Writer) error) error {
+	tmp := fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp) // fails after the rename, as it should
+	w := bufio.NewWriter(f)
+	err = write(w)
+	if err == nil {
+		err = w.Flush()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return os.Rename(tmp, path)
+}
+
+// hotContexts is how many contexts the summary of a run shows.
+const hotContexts = 5
+
+// sealAndSummarize seals a live directory, which stays, into outFile and
+// prints a summary to standard error.
+func sealAndSummarize(e *env, liveDir, outFile string) error {
+	p, err := seal([]string{liveDir}, outFile)
+	if err != nil {
+		return err
+	}
+	t := cct.New(p)
+	r := &reporter{w: e.stderr, t: t, totals: t.Totals()}
+	r.printf("stemma: %s\n", summaryLine(r.totals))
+	for _, line := range warnings(p) {
+		r.printf("stemma: warning: %s\n", line)
+	}
+	if hot := t.Hottest(hotContexts); len(hot) > 0 {
+		r.printf("%15s %7s  hottest contexts\n", "calls", "%")
+		for _, n := range hot {
+			calls := t.Nodes[n].Count
+			r.printf("%15s %s  %s\n", commas(calls), r.percent(calls), contextLine(t.Stack(n)))
+		}
+	}
+	r.printf("stemma: wrote %s; see 'stemma report %s'\n", outFile, outFile)
+	return nil
+}
+
+// Widths of contextLine.
+const (
+	contextWidth  = 100
+	contextFrames = 4
+)
+
+// contextLine returns a context in one line, innermost first. Of a long one it
+// shows the innermost frames, how many are left out, and the outermost.
+func contextLine(stack []cct.Frame) string {
+	const arrow = " ← "
+	line := stack[0].Func
+	last := len(stack) - 1
+	for i := 1; i <= last; i++ {
+		next := arrow + stack[i].Func
+		if left := last - i; left > 1 && (i > contextFrames || len(line)+len(next) > contextWidth) {
+			return line + fmt.Sprintf("%s%d more%s%s", arrow, left, arrow, stack[last].Func)
+		}
+		line += next
+	}
+	return line
+}
