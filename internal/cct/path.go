@@ -1,0 +1,146 @@
+package cct
+
+import (
+	"slices"
+
+	"github.com/stemma-go/stemma/profile"
+)
+
+// A Walker returns physical contexts as a stack walk of their goroutine would
+// find them, so that the two can be compared: without ancestry, natives and
+// wrappers, and, unlike a [Tree], with a mark for inlined frames.
+type Walker struct {
+	p     *profile.Profile
+	cells [][]int32
+	named map[string]bool // functions that walks and profiles both know
+}
+
+// A PathFrame is a frame of a stack walk.
+type PathFrame struct {
+	Func, File string
+	Line       int
+	Inlined    bool // into the next frame
+}
+
+// NewWalker returns a Walker for a valid profile.
+func NewWalker(p *profile.Profile) *Walker {
+	w := &Walker{p: p, named: make(map[string]bool)}
+	for i := range p.Funcs {
+		f := &p.Funcs[i]
+		w.cells = append(w.cells, f.CellSites())
+		if shown(f) {
+			w.named[DisplayName(p.String(f.Name))] = true
+		}
+	}
+	return w
+}
+
+// shown tells whether a function appears in both kinds of stack. An assembly
+// function has no call sites that could be compared.
+func shown(f *profile.Func) bool {
+	return f.Kind == profile.FuncOrdinary && f.Flags == 0
+}
+
+// Path returns the frames of node n, innermost first, down to where its
+// goroutine began. The innermost frame has no line. ok is false if the context
+// is truncated.
+func (w *Walker) Path(n int) (path []PathFrame, ok bool) {
+	f := &w.p.Funcs[w.p.Nodes[n].Func]
+	if shown(f) {
+		path = append(path, PathFrame{Func: w.name(f.Name), File: w.p.String(f.File)})
+	}
+	for n != 0 {
+		node := w.p.Nodes[n]
+		fn := &w.p.Funcs[node.Func]
+		up := &w.p.Funcs[w.p.Nodes[node.Parent].Func]
+		switch {
+		case up.Kind == profile.FuncOverflow:
+			return nil, false
+		case up.Kind == profile.FuncRoot:
+			return path, true
+		case fn.Kind == profile.FuncFault:
+			path = append(path, w.fault(fn)...)
+		case up.Kind == profile.FuncOrdinary:
+			site := up.Sites[w.cells[w.p.Nodes[node.Parent].Func][node.Cell]]
+			if site.Kind == profile.SiteGo {
+				return path, true
+			}
+			path = append(path, w.group(up, site)...)
+		}
+		n = int(node.Parent)
+	}
+	return path, true
+}
+
+func (w *Walker) name(s uint32) string { return DisplayName(w.p.String(s)) }
+
+// group returns the frames of f at a call site: the inlined calls that the
+// site is in, then f itself.
+func (w *Walker) group(f *profile.Func, s profile.Site) []PathFrame {
+	var frames []PathFrame
+	file, line := s.File, s.Line
+	for k := s.Inlined; k != profile.None; k = f.Inlined[k].Parent {
+		in := f.Inlined[k]
+		frames = append(frames, PathFrame{w.name(in.Callee), w.p.String(file), int(line), true})
+		file, line = in.File, in.Line
+	}
+	if shown(f) {
+		return append(frames, PathFrame{w.name(f.Name), w.p.String(file), int(line), false})
+	}
+	if f.Flags&profile.FuncAsm != 0 {
+		return nil
+	}
+	return frames
+}
+
+// fault returns the frames of the function that a fault rose in.
+func (w *Walker) fault(f *profile.Func) []PathFrame {
+	var frames []PathFrame
+	for i, fr := range f.Frames {
+		frames = append(frames, PathFrame{w.name(fr.Func), w.p.String(fr.File), int(fr.Line), i < len(f.Frames)-1})
+	}
+	if n := len(frames); n > 0 && !w.named[frames[n-1].Func] {
+		frames = frames[:n-1]
+	}
+	return frames
+}
+
+// Known returns the frames of a stack walk without those of natives, together
+// with what is inlined into them.
+func (w *Walker) Known(path []PathFrame) []PathFrame {
+	var known []PathFrame
+	for _, g := range groups(path) {
+		if w.named[g[len(g)-1].Func] {
+			known = append(known, g...)
+		}
+	}
+	return known
+}
+
+// groups splits a path into what one compiled function each contributed.
+func groups(path []PathFrame) [][]PathFrame {
+	var list [][]PathFrame
+	begin := 0
+	for i, f := range path {
+		if !f.Inlined || i == len(path)-1 {
+			list = append(list, path[begin:i+1])
+			begin = i + 1
+		}
+	}
+	return list
+}
+
+// FoldPath folds recursion as the program does while it records: where a
+// function is entered that is already on the path, the path is cut back to it.
+func FoldPath(path []PathFrame) []PathFrame {
+	var kept [][]PathFrame // outermost first
+	for _, g := range slices.Backward(groups(path)) {
+		name := g[len(g)-1].Func
+		if i := slices.IndexFunc(kept, func(k []PathFrame) bool { return k[len(k)-1].Func == name }); i >= 0 {
+			kept = kept[:i]
+		}
+		kept = append(kept, g)
+	}
+	slices.Reverse(kept)
+	return slices.Concat(kept...)
+}

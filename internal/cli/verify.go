@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/profile"
+)
+
+func verifyCommand() *command {
+	return &command{
+		name:  "verify",
+		args:  "-live LIVEDIR...",
+		short: "compare recorded contexts with real stack walks",
+		long: `Verify compares the contexts that a program recorded with the stacks that
+runtime.Callers found at the same moments: function, file, line and inlining of
+every frame. With -live it takes the live directories of programs that were
+built with the checker and have run.
+
+It prints "checked N contexts, M mismatches" and exits 1 if M is not 0.
+`,
+		flags: func(fs *flag.FlagSet) { new(verifyOptions).declare(fs) },
+		run:   runVerify,
+	}
+}
+
+type verifyOptions struct {
+	live, verbose bool
+	show          int
+}
+
+func (o *verifyOptions) declare(fs *flag.FlagSet) {
+	fs.BoolVar(&o.live, "live", false, "compare what is in live directories")
+	fs.BoolVar(&o.verbose, "v", false, "print mismatches in full")
+	fs.IntVar(&o.show, "show", 5, "with -v, print the first `N` mismatches")
+}
+
+func runVerify(e *env, args []string) error {
+	var o verifyOptions
+	fs := flag.NewFlagSet("verify", flag.ContinueOnError)
+	o.declare(fs)
+	paths, err := parseMixed(e, fs, args)
+	if err != nil {
+		return err
+	}
+	if !o.live || len(paths) == 0 {
+		return usageError("verify: want -live and the live directories of a program that was built with the checker")
+	}
+	w := bufio.NewWriter(e.stdout)
+	defer w.Flush()
+	return verifyDirs(w, paths, &o)
+}
+
+// verifyDirs compares what the live directories hold and prints the result.
+// Mismatches make it return an exitError without a message.
+func verifyDirs(w io.Writer, paths []string, o *verifyOptions) error {
+	v := &verifier{w: w, o: o, kinds: make(map[string]uint64)}
+	for _, path := range paths {
+		dirs := []string{path}
+		if !isLiveDir(path) {
+			dirs = liveDirs(path)
+		}
+		if len(dirs) == 0 {
+			return fmt.Errorf("%s: neither a live directory nor one of live directories", path)
+		}
+		for _, dir := range dirs {
+			if err := v.dir(dir); err != nil {
+				return in(dir, err)
+			}
+		}
+	}
+	return v.result()
+}
+
+// A verifier compares checks with decoded contexts and counts the outcomes.
+type verifier struct {
+	w        io.Writer
+	o        *verifyOptions
+	walker   *cct.Walker
+	fold     bool
+	checked  uint64
+	events   uint64
+	unknown  uint64 // checks of truncated contexts
+	failed   uint64
+	kinds    map[string]uint64
+	warnings []string
+}
+
+// mismatchKinds are the kinds in the order in which they are printed.
+var mismatchKinds = []string{"function", "inlined", "file", "line", "depth", "missing"}
+
+func (v *verifier) dir(dir string) error {
+	live, err := profile.OpenLive(os.DirFS(dir))
+	if err != nil {
+		return err
+	}
+	v.walker = cct.NewWalker(live.Profile)
+	v.fold = !live.Profile.Full()
+	v.warnings = append(v.warnings, warnings(live.Profile)...)
+	return live.Checks(func(c *profile.Check) error {
+		v.check(c)
+		return nil
+	})
+}
+
+func (v *verifier) check(c *profile.Check) {
+	v.events += c.Events
+	var decoded []cct.PathFrame
+	if c.Node != profile.None {
+		path, ok := v.walker.Path(c.Node)
+		if !ok {
+			v.unknown++
+			return
+		}
+		decoded = path
+	}
+	v.checked++
+	truth := make([]cct.PathFrame, len(c.Frames))
+	for i, f := range c.Frames {
+		truth[i] = cct.PathFrame(f)
+	}
+	truth = v.walker.Known(truth)
+	if v.fold {
+		decoded, truth = cct.FoldPath(decoded), cct.FoldPath(truth)
+	}
+	kind, at := "missing", 0
+	if c.Node != profile.None {
+		kind, at = difference(decoded, truth)
+	}
+	if kind == "" {
+		return
+	}
+	v.failed++
+	v.kinds[kind]++
+	if v.o.verbose && v.failed <= uint64(v.o.show) {
+		v.show(c, kind, at, decoded, truth)
+	}
+}
+
+// difference returns the kind and place of the first difference, or "".
+func difference(decoded, truth []cct.PathFrame) (kind string, at int) {
+	for i := range min(len(decoded), len(truth)) {
+		d, t := decoded[i], truth[i]
+		switch {
+		case d.Inlined != t.Inlined:
+			return "inlined", i
+		case d.Func != t.Func:
+			return "function", i
+		case d.File != t.File:
+			return "file", i
+		case d.Line != t.Line && i > 0:
+			return "line", i
+		}
+	}
+	if len(decoded) != len(truth) {
+		return "depth", min(len(decoded), len(truth))
+	}
+	return "", 0
+}
+
+func (v *verifier) show(c *profile.Check, kind string, at int, decoded, truth []cct.PathFrame) {
+	fmt.Fprintf(v.w, "mismatch of kind %s in frame %d, node at offset %d, %d events\n", kind, at, c.Offset, c.Events)
+	v.stack("recorded", decoded, at)
+	v.stack("stack walk", truth, at)
+}
+
+func (v *verifier) stack(what string, path []cct.PathFrame, at int) {
+	fmt.Fprintf(v.w, "\t%s:\n", what)
+	for i, f := range path {
+		point, inlined := " ", ""
+		if i == at {
+			point = ">"
+		}
+		if f.Inlined {
+			inlined = " (inlined)"
+		}
+		fmt.Fprintf(v.w, "\t  %s %s %s:%d%s\n", point, f.Func, f.File, f.Line, inlined)
+	}
+}
+
+func (v *verifier) result() error {
+	for _, line := range v.warnings {
+		fmt.Fprintf(v.w, "warning: %s\n", line)
+	}
+	fmt.Fprintf(v.w, "checked %d contexts, %d mismatches\n", v.checked, v.failed)
+	for _, kind := range mismatchKinds {
+		if n := v.kinds[kind]; n > 0 {
+			fmt.Fprintf(v.w, "\t%-10s %d\n", kind, n)
+		}
+	}
+	if v.unknown > 0 {
+		fmt.Fprintf(v.w, "\t%d truncated contexts were not compared\n", v.unknown)
+	}
+	switch {
+	case v.failed > 0:
+		return &exitError{code: exitFailure}
+	case v.checked == 0:
+		return fmt.Errorf("verify: no records of the checker; build the program with it, and run it")
+	}
+	return nil
+}
