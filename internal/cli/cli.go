@@ -6,7 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
 // Exit codes of the tool. The run and test commands pass on the program's own.
@@ -35,9 +36,15 @@ type command struct {
 // commands returns the verbs in the order in which help lists them.
 func commands() []*command {
 	return []*command{
+		runCommand(),
+		buildCommand(),
+		testCommand(),
 		reportCommand(),
 		infoCommand(),
 		sealCommand(),
+		verifyCommand(),
+		versionCommand(),
+		helpCommand(),
 	}
 }
 
@@ -61,6 +68,16 @@ func usageError(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
+// exitCode returns an error that makes the tool exit with the code of a
+// program that it ran, and no message: the program has said what there is to
+// say. It is nil for 0.
+func exitCode(code int) error {
+	if code == exitOK {
+		return nil
+	}
+	return &exitError{code: code}
+}
+
 // Main runs the tool with the given arguments and returns its exit code.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	e := &env{stdin, stdout, stderr}
@@ -73,7 +90,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		x = &exitError{exitFailure, err}
 	}
 	if x.err != nil {
-		fmt.Fprintf(e.stderr, "stemma: %v\n", x.err)
+		fmt.Fprintf(e.stderr, "stemma: %v\n", err)
 	}
 	return x.code
 }
@@ -83,18 +100,37 @@ func dispatch(e *env, args []string) error {
 		usage(e.stderr)
 		return &exitError{code: exitUsage}
 	}
-	for _, c := range commands() {
-		if c.name == args[0] {
-			return c.run(e, args[1:])
-		}
+	if args[0] == "toolexec" { // hidden: the go command calls it
+		return toolchain.Toolexec(args[1:], e.stdout, e.stderr)
 	}
-	return usageError("unknown command %q; run 'stemma help' for the list", args[0])
+	if isHelp(args[0]) {
+		usage(e.stdout)
+		return nil
+	}
+	c := findCommand(args[0])
+	if c == nil {
+		return usageError("unknown command %q; run 'stemma help' for the list", args[0])
+	}
+	if len(args) == 2 && isHelp(args[1]) {
+		commandHelp(e.stdout, c)
+		return nil
+	}
+	err := c.run(e, args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		commandHelp(e.stdout, c)
+		return nil
+	}
+	return err
 }
 
-func usage(w io.Writer) {
-	fmt.Fprintf(w, "stemma gives every moment of a Go program its calling context.\n\nusage: stemma <command> [arguments]\n\n")
+func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
+
+// findCommand returns the command of that name, or nil.
+func findCommand(name string) *command {
 	for _, c := range commands() {
-		fmt.Fprintf(w, "\t%-10s %s\n", c.name, c.short)
+		if c.name == name {
+			return c
+		}
 	}
-	_ = os.Stderr
+	return nil
 }

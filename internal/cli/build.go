@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+
+	"github.com/stemma-go/stemma/internal/toolchain"
+)
+
+func buildCommand() *command {
+	return &command{
+		name:  "build",
+		args:  "[flags] [go build flags] [packages]",
+		short: "build a program that records its calling contexts",
+		long: `
+Build does what go build does, with stemma's compiler and runtime, which it
+makes from your own Go the first time. All flags of go build are passed on, but
+for those that cannot work: -msan, -asan, -linkshared and the build modes
+c-archive, c-shared and shared are refused.
+
+The program records into the directory $STEMMA_OUT/NAME.PID/, or
+stemma.out/NAME.PID/ in the directory where it is started.`,
+		flags: func(fs *flag.FlagSet) { declareOptions(fs, new(toolchain.Options)) },
+		run:   runBuild,
+	}
+}
+
+func runBuild(e *env, args []string) error {
+	p, err := parseGoCommand("build", args, nil)
+	if err != nil {
+		return err
+	}
+	b, err := p.newBuild(e)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	return runGo(e, b, "build", p.args.Words(), p.args.Rest())
+}
+
+// declareOptions declares the flags that all building commands have in common.
+func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
+	*o = toolchain.DefaultOptions
+	fs.StringVar(&o.Engine, "engine", o.Engine, "how contexts are recorded, by `name`; this version has cct")
+	fs.StringVar(&o.Recursion, "recursion", o.Recursion, "`fold` a recursive call into the context of its function's nearest ancestor, or keep it in full")
+	fs.Var((*onOff)(&o.Inlined), "inlined", "count inlined calls, `on` or off")
+	fs.Uint64Var(&o.Nodes, "nodes", 0, "budget of contexts, a `number`; what goes beyond is counted together, by function")
+	fs.BoolVar(&o.Verify, "verify", false, "") // hidden: for the verify command
+}
+
+// onOff is the value of a flag that is spelled on or off.
+type onOff bool
+
+func (v *onOff) String() string {
+	if *v {
+		return "on"
+	}
+	return "off"
+}
+
+func (v *onOff) Set(s string) error {
+	if s != "on" && s != "off" {
+		return errors.New("want on or off")
+	}
+	*v = s == "on"
+	return nil
+}
+
+// goArgs are the arguments of a command that passes flags on to go.
+type goArgs struct {
+	args *toolchain.Args
+	opts toolchain.Options
+}
+
+// parseGoCommand parses the arguments of such a command. declare, which may be
+// nil, adds flags of its own to the common ones.
+func parseGoCommand(verb string, args []string, declare func(*flag.FlagSet)) (*goArgs, error) {
+	p := new(goArgs)
+	fs := flag.NewFlagSet(verb, flag.ContinueOnError)
+	declareOptions(fs, &p.opts)
+	if declare != nil {
+		declare(fs)
+	}
+	var err error
+	if p.args, err = toolchain.ParseArgs(verb, args, flagSet{fs}); errors.Is(err, flag.ErrHelp) {
+		return nil, err
+	} else if err != nil {
+		return nil, usageError("%s: %w", verb, err)
+	}
+	if err := p.opts.Check(); err != nil {
+		return nil, usageError("%w", err)
+	}
+	return p, nil
+}
+
+// newBuild makes the compiler ready.
+func (p *goArgs) newBuild(e *env) (*toolchain.Build, error) {
+	return toolchain.NewBuild(p.args, p.opts, toolchain.NewProgress(e.stderr))
+}
+
+// flagSet makes a flag.FlagSet toolchain.OwnFlags.
+type flagSet struct{ *flag.FlagSet }
+
+func (fs flagSet) Has(name string) (takesValue, ok bool) {
+	f := fs.Lookup(name)
+	if f == nil {
+		return false, false
+	}
+	b, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return !ok || !b.IsBoolFlag(), true
+}
+
+// runGo runs the go command; its exit code becomes stemma's.
+func runGo(e *env, b *toolchain.Build, verb string, args ...[]string) error {
+	var words []string
+	for _, a := range args {
+		words = append(words, a...)
+	}
+	code, err := runProcess(e, b.Command(verb, words...))
+	if err != nil {
+		return fmt.Errorf("go %s: %w", verb, err)
+	}
+	return exitCode(code)
+}

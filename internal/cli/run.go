@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/toolchain"
+)
+
+func runCommand() *command {
+	return &command{
+		name:  "run",
+		args:  "[flags] [go build flags] package [arguments]",
+		short: "build a program, run it and report its calling contexts",
+		long: `
+Run builds one program as stemma build does and runs it with the arguments that
+follow the package: a directory, .go files, an import path of this module, a
+command of the standard library (cmd/gofmt) or package@version. Standard input,
+output and error, signals and the exit code are the program's own.
+
+After that it writes the profile NAME.stemma and prints a summary to standard
+error.`,
+		flags: func(fs *flag.FlagSet) {
+			declareOptions(fs, new(toolchain.Options))
+			declareRun(fs, new(string))
+		},
+		run: runRun,
+	}
+}
+
+func declareRun(fs *flag.FlagSet, out *string) {
+	fs.StringVar(out, "o", "", "write the profile to `file` instead of NAME.stemma")
+}
+
+func runRun(e *env, args []string) error {
+	outFile := ""
+	p, err := parseGoCommand("run", args, func(fs *flag.FlagSet) { declareRun(fs, &outFile) })
+	if err != nil {
+		return err
+	}
+	prog, err := buildProgram(e, p)
+	if err != nil {
+		return err
+	}
+	defer prog.Close()
+	rec, err := prog.run(e)
+	if err != nil {
+		return err
+	}
+	if outFile == "" {
+		outFile = prog.name + ".stemma"
+	}
+	// The program's exit code counts, whatever comes of its record.
+	if err := rec.seal(e, outFile); err != nil {
+		fmt.Fprintf(e.stderr, "stemma: %v\n", err)
+		if rec.code == exitOK {
+			return &exitError{code: exitFailure}
+		}
+	}
+	return exitCode(rec.code)
+}
+
+// A program is an instrumented executable in a temporary directory.
+type program struct {
+	name string   // of the executable, without directory
+	exe  string   // its path
+	argv []string // what to start: exe and its arguments, behind the words of -exec
+	dir  string   // where to run it; empty for the current directory
+	tmp  string
+}
+
+// Close removes the executable.
+func (p *program) Close() error { return os.RemoveAll(p.tmp) }
+
+// buildProgram builds the one program that the arguments name.
+func buildProgram(e *env, p *goArgs) (*program, error) {
+	pkg, args, err := splitPackage(p.args.Rest())
+	if err != nil {
+		return nil, err
+	}
+	exec, _ := p.args.Flag("exec")
+	wrapper, err := toolchain.SplitQuoted(exec)
+	if err != nil {
+		return nil, usageError("run: -exec: %w", err)
+	}
+	p.args.Remove("exec")
+	dir, _ := p.args.Flag("C")
+	b, err := p.newBuild(e)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	tmp, err := os.MkdirTemp("", "stemma-run")
+	if err != nil {
+		return nil, err
+	}
+	prog := &program{dir: dir, tmp: tmp}
+	if err = prog.build(e, b, p.args, pkg); err == nil {
+		prog.argv = append(append(wrapper, prog.exe), args...)
+		return prog, nil
+	}
+	prog.Close()
+	return nil, err
+}
+
+// splitPackage splits the arguments after the flags as go run does: the
+// package is one argument, or all leading ones that name .go files.
+func splitPackage(rest []string) (pkg, args []string, err error) {
+	if len(rest) > 0 && rest[0] == "--" {
+		rest = rest[1:]
+	}
+	n := 0
+	for n < len(rest) && strings.HasSuffix(rest[n], ".go") {
+		n++
+	}
+	if n == 0 && len(rest) > 0 {
+		n = 1
+	}
+	if n == 0 {
+		return nil, nil, usageError("run: no package; run 'stemma help run' for usage")
+	}
+	return rest[:n], rest[n:], nil
+}
+
+// build runs the go command and finds out what the executable is called.
+func (p *program) build(e *env, b *toolchain.Build, a *toolchain.Args, pkg []string) error {
+	flags := a.Words()
+	if _, ok := a.Flag("buildvcs"); !ok {
+		flags = append(flags, "-buildvcs=false") // as go run does
+	}
+	cmd := b.Command("build", append(append(flags, "-o", p.tmp+"/", "--"), pkg...)...)
+	if strings.Contains(pkg[0], "@") {
+		cmd = b.Command("install", append(append(flags, "--"), pkg...)...)
+		cmd.Env = append(cmd.Env, "GOBIN="+p.tmp)
+	}
+	code, err := runProcess(e, cmd)
+	if err != nil {
+		return fmt.Errorf("go build: %w", err)
+	}
+	if code != exitOK {
+		return exitCode(code)
+	}
+	files, err := os.ReadDir(p.tmp)
+	if err != nil {
+		return err
+	}
+	if len(files) != 1 {
+		return usageError("run: %s: want one program (have %d)", strings.Join(pkg, " "), len(files))
+	}
+	p.name = files[0].Name()
+	p.exe = filepath.Join(p.tmp, p.name)
+	return nil
+}
+
+// A record is what a run of a program has left.
+type record struct {
+	base string // holds the live directories of the program and its children
+	pid  int
+	code int // exit code
+}
+
+// run runs the program to its end.
+func (p *program) run(e *env) (*record, error) {
+	base, err := liveBase(p.name)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(p.argv[0], p.argv[1:]...)
+	cmd.Dir = p.dir
+	cmd.Env = append(os.Environ(), "STEMMA_OUT="+base)
+	if p.dir != "" {
+		cmd.Env = append(cmd.Env, "PWD="+cmd.Dir)
+	}
+	code, err := runProcess(e, cmd)
+	if err != nil {
+		_ = os.Remove(base) // it is empty: nothing ran
+		return nil, err
+	}
+	return &record{base, cmd.Process.Pid, code}, nil
+}
+
+// liveBase makes the directory for live directories: here, on the disk where the
+// profile is going to be, or if that cannot be in the system's temporary one.
+func liveBase(name string) (string, error) {
+	wd, err := os.Getwd()
+	if err == nil {
+		var base string
+		if base, err = os.MkdirTemp(wd, name+".live-"); err == nil {
+			return base, nil
+		}
+	}
+	return os.MkdirTemp("", name+".live-")
+}
+
+// seal turns the program's live directory into the profile outFile and removes
+// it. Live directories of other instrumented processes stay.
+func (r *record) seal(e *env, outFile string) error {
+	own, others, err := r.liveDirs()
+	if err != nil {
+		return err
+	}
+	if own == "" {
+		if len(others) == 0 {
+			_ = os.Remove(r.base)
+		}
+		err = errors.New("the program left no record: it did not start, could not write, or was not instrumented")
+	} else if err = sealAndSummarize(e, own, outFile); err != nil {
+		return fmt.Errorf("%w; the record stays in %s", err, own)
+	} else if len(others) == 0 {
+		err = os.RemoveAll(r.base)
+	} else {
+		err = os.RemoveAll(own)
+	}
+	if len(others) > 0 {
+		fmt.Fprintf(e.stderr, "stemma: %s left records, too:\n", plural(len(others), "child process", "child processes"))
+		listDirs(e, others)
+	}
+	return err
+}
+
+// liveDirs returns the live directory of the program, and those of others.
+func (r *record) liveDirs() (own string, others []string, err error) {
+	dirs, err := os.ReadDir(r.base)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, d := range dirs {
+		dir := filepath.Join(r.base, d.Name())
+		if own == "" && strings.HasSuffix(d.Name(), "."+strconv.Itoa(r.pid)) {
+			own = dir
+		} else {
+			others = append(others, dir)
+		}
+	}
+	return own, others, nil
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// maxListed is how many live directories a message lists.
+const maxListed = 10
+
+// listDirs prints directories, relative to the current one where they are below it.
+func listDirs(e *env, dirs []string) {
+	wd, err := os.Getwd()
+	for i, dir := range dirs {
+		if i == maxListed {
+			fmt.Fprintf(e.stderr, "\tand %d more\n", len(dirs)-i)
+			return
+		}
+		if rel, relErr := filepath.Rel(wd, dir); err == nil && relErr == nil && !strings.HasPrefix(rel, "..") {
+			dir = rel
+		}
+		fmt.Fprintf(e.stderr, "\t%s\n", dir)
+	}
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/stemma-go/stemma/internal/toolchain"
+)
+
+func testCommand() *command {
+	return &command{
+		name:  "test",
+		args:  "[flags] [go test flags] [packages]",
+		short: "run tests that record their calling contexts",
+		long: `
+Test does what go test does, with stemma's compiler and runtime. Each test binary
+records into $STEMMA_OUT, or stemma.out in the current directory. Results are
+not taken from go's cache, as they would leave no record, unless -count is given.`,
+		flags: func(fs *flag.FlagSet) { declareOptions(fs, new(toolchain.Options)) },
+		run:   runTest,
+	}
+}
+
+func runTest(e *env, args []string) error {
+	p, err := parseGoCommand("test", args, nil)
+	if err != nil {
+		return err
+	}
+	out, err := recordDir()
+	if err != nil {
+		return err
+	}
+	var flags []string
+	if _, ok := p.args.Flag("count"); !ok {
+		flags = append(flags, "-count=1")
+	}
+	b, err := p.newBuild(e)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	before := liveDirs(out)
+	cmd := b.Command("test", append(append(flags, p.args.Words()...), p.args.Rest()...)...)
+	cmd.Env = append(cmd.Env, "STEMMA_OUT="+out)
+	code, err := runProcess(e, cmd)
+	if err != nil {
+		return fmt.Errorf("go test: %w", err)
+	}
+	listNew(e, before, liveDirs(out))
+	return exitCode(code)
+}
+
+// recordDir returns where test binaries record. It is absolute, because each
+// runs in the directory of its package.
+func recordDir() (string, error) {
+	dir := os.Getenv("STEMMA_OUT")
+	if dir == "" {
+		dir = "stemma.out"
+	}
+	return filepath.Abs(dir)
+}
+
+// listNew tells which live directories are there that were not before.
+func listNew(e *env, before, after []string) {
+	old := make(map[string]bool)
+	for _, dir := range before {
+		old[dir] = true
+	}
+	var added []string
+	for _, dir := range after {
+		if !old[dir] {
+			added = append(added, dir)
+		}
+	}
+	if len(added) > 0 {
+		fmt.Fprintf(e.stderr, "stemma: %s:\n", plural(len(added), "record", "records"))
+		listDirs(e, added)
+	}
+}

@@ -1,0 +1,165 @@
+// Package goroot holds all that enters the user's GOROOT, and the rules by which it does.
+//
+// # Terminology
+//
+// A tree is a directory _go1.N that mirrors GOROOT/src for one Go release; each
+// of its files is added to GOROOT, none replaces a file that is there. The
+// files of package rt are added too, as [RuntimePkg], whatever the release.
+// A [Hook] is a change of at most three lines in a file of GOROOT. A [Manifest]
+// is the tree, the files of rt and the hooks for one release.
+//
+// Nothing here writes to GOROOT: the results become overlays.
+package goroot
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+//go:embed all:_go1.26 rt/*.go
+var embedded embed.FS
+
+// RuntimePkg is the import path under which the files of package rt are added.
+const RuntimePkg = "internal/runtime/stemma"
+
+// seamHost is the half of rt's seam that is for tests, and stays outside.
+const seamHost = "env_host.go"
+
+// A Manifest is all that stemma adds to and changes in the GOROOT of one Go release.
+// All paths are relative to GOROOT/src, with forward slashes.
+type Manifest struct {
+	Version string            // the Go version it was asked for, "go1.26.8"
+	Added   map[string][]byte // files that are added
+	Hooks   []Hook            // changes in existing files
+	Hash    string            // 64 hexadecimal digits over Added and Hooks
+}
+
+// NewManifest returns the manifest for a Go version that [CheckVersion] accepts.
+func NewManifest(goVersion string) (*Manifest, error) {
+	if _, err := CheckVersion(goVersion); err != nil {
+		return nil, err
+	}
+	r := releaseOf(goVersion)
+	added, err := addedFiles(embedded, r.tree)
+	if err != nil {
+		return nil, err
+	}
+	m := &Manifest{Version: goVersion, Added: added, Hooks: r.hooks()}
+	m.Hash = m.hash()
+	return m, nil
+}
+
+// addedFiles reads the tree and the files of rt from fsys.
+func addedFiles(fsys fs.FS, tree string) (map[string][]byte, error) {
+	added := make(map[string][]byte)
+	add := func(name, as string) error {
+		if strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		if _, dup := added[as]; dup {
+			return fmt.Errorf("%s: %s is added twice", name, as)
+		}
+		data, err := fs.ReadFile(fsys, name)
+		added[as] = data
+		return err
+	}
+	err := fs.WalkDir(fsys, tree, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		return add(name, strings.TrimPrefix(name, tree+"/"))
+	})
+	if err != nil {
+		return nil, err
+	}
+	rt, err := fs.Glob(fsys, "rt/*.go")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range rt {
+		if path.Base(name) == seamHost {
+			continue
+		}
+		if err := add(name, path.Join(RuntimePkg, path.Base(name))); err != nil {
+			return nil, err
+		}
+	}
+	return added, nil
+}
+
+// hash covers every byte that can change what the patched toolchain does.
+func (m *Manifest) hash() string {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(m.Added)) {
+		fmt.Fprintf(h, "file %q %d\n%s\n", name, len(m.Added[name]), m.Added[name])
+	}
+	for _, k := range m.Hooks {
+		fmt.Fprintf(h, "hook %q %q %q %d %q\n", k.File, k.Decl, k.Anchor, k.Where, k.Lines)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Files returns the contents of all files that differ from those in root, a
+// GOROOT: the added ones and the changed ones. It reads root and writes nothing.
+func (m *Manifest) Files(root string) (map[string][]byte, error) {
+	src := filepath.Join(root, "src")
+	for name := range m.Added {
+		if _, err := os.Lstat(filepath.Join(src, filepath.FromSlash(name))); err == nil {
+			return nil, fmt.Errorf("%s: %s exists in %s already; %s", m.Version, name, src, supportedRange())
+		}
+	}
+	files := maps.Clone(m.Added)
+	for _, name := range m.HookedFiles() {
+		old, err := os.ReadFile(filepath.Join(src, filepath.FromSlash(name)))
+		if err != nil {
+			return nil, fmt.Errorf("%s: hooks: %v; %s", m.Version, err, supportedRange())
+		}
+		data, err := applyHooks(name, old, m.hooksOf(name))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %v; %s", m.Version, err, supportedRange())
+		}
+		files[name] = data
+	}
+	return files, nil
+}
+
+// HookedFiles returns the names of the files that hooks change, sorted.
+func (m *Manifest) HookedFiles() []string {
+	var names []string
+	for _, k := range m.Hooks {
+		names = append(names, k.File)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (m *Manifest) hooksOf(file string) []Hook {
+	var list []Hook
+	for _, k := range m.Hooks {
+		if k.File == file {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// ForCompiler reports whether a file, by its path relative to GOROOT/src,
+// takes part in the build of the patched compiler.
+func ForCompiler(name string) bool {
+	return strings.HasPrefix(name, "cmd/") || strings.HasPrefix(name, RuntimePkg+"/")
+}
+
+// ForProgram reports whether a file, by its path relative to GOROOT/src,
+// takes part in the build of an instrumented program.
+func ForProgram(name string) bool {
+	return !strings.HasPrefix(name, "cmd/")
+}

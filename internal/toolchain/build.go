@@ -1,0 +1,150 @@
+package toolchain
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// A Build is one run of the go command with stemma's compiler and runtime.
+type Build struct {
+	Go    *Go
+	Entry *Entry
+	Dir   string // where the go command runs; empty for the current directory
+
+	flags []string // -overlay and -toolexec
+	tmp   string   // holds the merged overlay; may be empty
+}
+
+// NewBuild checks the user's Go and flags and makes the compiler ready. It
+// takes -C, -overlay and -toolexec out of a: they have become part of the
+// Build. The caller must Close the Build after its last command.
+func NewBuild(a *Args, o Options, p *Progress) (*Build, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	dir, _ := a.Flag("C")
+	g, err := Find(dir)
+	if err != nil {
+		return nil, err
+	}
+	all, err := a.withGOFLAGS(g.Flags)
+	if err != nil {
+		return nil, err
+	}
+	if err := all.check(); err != nil {
+		return nil, err
+	}
+	e, g, err := prepare(g, p)
+	if err != nil {
+		return nil, err
+	}
+	b := &Build{Go: g, Entry: e, Dir: dir}
+	if err := b.setFlags(all, o); err != nil {
+		b.Close()
+		return nil, err
+	}
+	a.Remove("C")
+	a.Remove("overlay")
+	a.Remove("toolexec")
+	return b, nil
+}
+
+// prepare passes the gate and returns the entry, and g as the build must see it.
+func prepare(g *Go, p *Progress) (*Entry, *Go, error) {
+	if err := g.Check(); err != nil {
+		return nil, nil, err
+	}
+	if g.Warning != "" {
+		p.line("warning: %s", g.Warning)
+	}
+	cacheDir, err := CacheDir()
+	if err != nil {
+		return nil, nil, err
+	}
+	if g, err = g.outsideModCache(cacheDir); err != nil {
+		return nil, nil, err
+	}
+	e, err := Prepare(g, p)
+	return e, g, err
+}
+
+// setFlags computes -overlay and -toolexec from ours and the user's.
+func (b *Build) setFlags(a *Args, o Options) error {
+	file := b.Entry.Overlay()
+	if user, _ := a.Flag("overlay"); user != "" {
+		merged, err := b.mergeOverlay(user)
+		if err != nil {
+			return err
+		}
+		file = merged
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	t := &tool{
+		compiler:   b.Entry.Compiler(),
+		id:         b.Entry.Key,
+		forCompile: o.ForCompiler(),
+		forLink:    o.ForRuntime(),
+	}
+	if user, _ := a.Flag("toolexec"); user != "" {
+		if t.chain, err = SplitQuoted(user); err != nil {
+			return fmt.Errorf("-toolexec: %w", err)
+		}
+	}
+	toolexec, err := joinQuoted(append([]string{self, "toolexec"}, t.words()...))
+	if err != nil {
+		return err
+	}
+	b.flags = []string{"-overlay=" + file, "-toolexec=" + toolexec}
+	return nil
+}
+
+// mergeOverlay writes ours and the user's overlay to a new file.
+func (b *Build) mergeOverlay(userFile string) (string, error) {
+	dir, err := filepath.Abs(b.Dir)
+	if err != nil {
+		return "", err
+	}
+	if !filepath.IsAbs(userFile) {
+		userFile = filepath.Join(dir, userFile)
+	}
+	user, err := readOverlay(userFile)
+	if err != nil {
+		return "", fmt.Errorf("-overlay: %w", err)
+	}
+	ours, err := readOverlay(b.Entry.Overlay())
+	if err != nil {
+		return "", err
+	}
+	merged, err := ours.merge(user, dir)
+	if err != nil {
+		return "", err
+	}
+	if b.tmp, err = os.MkdirTemp("", "stemma"); err != nil {
+		return "", err
+	}
+	file := filepath.Join(b.tmp, "overlay.json")
+	return file, merged.write(file)
+}
+
+// Command returns a run of the go command. Its standard streams are the caller's to set.
+func (b *Build) Command(verb string, args ...string) *exec.Cmd {
+	cmd := b.Go.command(verb, append(append([]string{}, b.flags...), args...)...)
+	if b.Dir != "" {
+		cmd.Dir = b.Dir
+		cmd.Env = append(cmd.Env, "PWD="+absolute(b.Dir))
+	}
+	return cmd
+}
+
+// Close removes what the Build needed while it ran.
+func (b *Build) Close() error {
+	if b.tmp == "" {
+		return nil
+	}
+	return os.RemoveAll(b.tmp)
+}

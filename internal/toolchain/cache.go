@@ -1,0 +1,232 @@
+package toolchain
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/goroot"
+)
+
+// How long unused entries stay in the cache, and how many stay however old.
+// An entry used within keepAlways is never removed: a build may be running.
+const (
+	keepFor     = 30 * 24 * time.Hour
+	keepEntries = 8
+	keepAlways  = time.Hour
+)
+
+// An Entry is a directory of the cache. It appears at once and complete, by a
+// rename, and does not change afterwards, but for the time of the file "used".
+type Entry struct {
+	Dir string
+	Key string // name of the directory: a hash over all that it is made from
+}
+
+// Compiler is the patched compiler.
+func (e *Entry) Compiler() string { return filepath.Join(e.Dir, "compile") }
+
+// Overlay is the overlay that brings the runtime's files into a program.
+func (e *Entry) Overlay() string { return filepath.Join(e.Dir, "overlay.json") }
+
+// CacheDir returns the directory of all entries: $STEMMA_CACHE, or stemma in
+// the user's cache directory.
+func CacheDir() (string, error) {
+	if dir := os.Getenv("STEMMA_CACHE"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no cache directory: %w; set STEMMA_CACHE", err)
+	}
+	return filepath.Join(dir, "stemma"), nil
+}
+
+// entryOf computes which entry serves g with manifest m. It need not exist.
+func entryOf(cacheDir string, g *Go, m *goroot.Manifest) (*Entry, error) {
+	h := sha256.New()
+	fmt.Fprintf(h, "go %s\nroot %s\nmanifest %s\n", g.Version, g.Root, m.Hash)
+	if err := hashSources(h, g.Root); err != nil {
+		return nil, err
+	}
+	key := hex.EncodeToString(h.Sum(nil))[:24]
+	return &Entry{filepath.Join(cacheDir, key), key}, nil
+}
+
+// hashSources identifies the sources that an entry is made from, by size and
+// time: a GOROOT that somebody changed by hand gets a compiler of its own.
+func hashSources(w io.Writer, root string) error {
+	version, err := os.ReadFile(filepath.Join(root, "VERSION"))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%s\n", version)
+	for _, dir := range []string{"src/runtime", "src/internal", "src/cmd/compile", "src/cmd/internal", "pkg/tool"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(w, "%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
+			return err
+		})
+		if err != nil && !os.IsNotExist(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func shortHash(s string) string {
+	h := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(h[:6])
+}
+
+// Exists reports whether the entry is there, and complete.
+func (e *Entry) Exists() bool {
+	_, err := os.Stat(filepath.Join(e.Dir, "used"))
+	return err == nil
+}
+
+// touch notes that the entry is in use. It need not succeed: the cache may be
+// read-only.
+func (e *Entry) touch() {
+	now := time.Now()
+	_ = os.Chtimes(filepath.Join(e.Dir, "used"), now, now)
+}
+
+// make builds the entry with fill, which gets a directory to fill, unless it
+// exists. Of several processes one builds and the others wait; waiting is
+// called once before that. What a killed process left is removed.
+func (e *Entry) make(waiting func(), fill func(dir string) error) error {
+	if e.Exists() {
+		e.touch()
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(e.Dir), 0o777); err != nil {
+		return err
+	}
+	unlock, err := lock(e.Dir+".lock", waiting)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if e.Exists() {
+		e.touch()
+		return nil
+	}
+	// Whoever filled these held the lock, and so is dead.
+	stale, err := filepath.Glob(e.Dir + ".tmp*")
+	if err != nil {
+		return err
+	}
+	for _, dir := range append(stale, e.Dir) {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	return e.fill(fill)
+}
+
+// fill builds the entry in a temporary directory and renames that. The lock is held.
+func (e *Entry) fill(fill func(dir string) error) error {
+	tmp, err := os.MkdirTemp(filepath.Dir(e.Dir), e.Key+".tmp")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp) // there is nothing to remove after the rename
+	if err := fill(tmp); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(tmp, "used"), nil, 0o666); err != nil {
+		return err
+	}
+	if err := os.Chmod(tmp, 0o777&^umask()); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, e.Dir); err != nil {
+		return err
+	}
+	return trim(filepath.Dir(e.Dir), time.Now())
+}
+
+// umask returns the process's file mode creation mask, which MkdirTemp ignores.
+func umask() os.FileMode {
+	old := syscall.Umask(0)
+	syscall.Umask(old)
+	return os.FileMode(old)
+}
+
+// lock takes an exclusive lock on a file, which the kernel releases when this
+// process ends in whatever way.
+func lock(name string, waiting func()) (unlock func(), err error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	how := syscall.LOCK_EX | syscall.LOCK_NB
+	for {
+		err := syscall.Flock(int(f.Fd()), how)
+		switch err {
+		case nil:
+			return func() { f.Close() }, nil
+		case syscall.EINTR:
+		case syscall.EWOULDBLOCK:
+			waiting()
+			how = syscall.LOCK_EX
+		default:
+			f.Close()
+			return nil, fmt.Errorf("%s: lock: %w", name, err)
+		}
+	}
+}
+
+// trim removes entries that have not been used for long. Lock files stay: to
+// remove one that another process waits for would give two owners.
+func trim(cacheDir string, now time.Time) error {
+	marks, err := filepath.Glob(filepath.Join(cacheDir, "*", "used"))
+	if err != nil {
+		return err
+	}
+	type entry struct {
+		dir  string
+		idle time.Duration
+	}
+	var entries []entry
+	for _, mark := range marks {
+		info, err := os.Stat(mark)
+		if err != nil || strings.Contains(filepath.Base(filepath.Dir(mark)), ".tmp") {
+			continue
+		}
+		entries = append(entries, entry{filepath.Dir(mark), now.Sub(info.ModTime())})
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return int(a.idle - b.idle) })
+	for i, e := range entries {
+		if e.idle > keepFor || i >= keepEntries && e.idle > keepAlways {
+			if err := remove(e.dir); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// remove deletes an entry. The mark goes first, so that what is left of an
+// interrupted removal does not count as an entry.
+func remove(dir string) error {
+	if err := os.Remove(filepath.Join(dir, "used")); err != nil {
+		return err
+	}
+	return os.RemoveAll(dir)
+}

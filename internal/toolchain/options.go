@@ -1,0 +1,58 @@
+package toolchain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Options are stemma's own settings of a build.
+type Options struct {
+	Engine    string // "cct", or "none" for a build without instrumentation
+	Recursion string // "fold" or "full"
+	Inlined   bool   // count inlined calls
+	Verify    bool   // add the checker
+	Nodes     uint64 // node budget; 0 for the runtime's default
+}
+
+// DefaultOptions are the options of a build without flags.
+var DefaultOptions = Options{Engine: "cct", Recursion: "fold", Inlined: true}
+
+// engines of DESIGN that this version does not have.
+var laterEngines = []string{"dacce", "pcce", "pcc", "lucce", "sample", "stw", "sps", "isps", "acct"}
+
+// Check reports the first option that this version does not have.
+func (o Options) Check() error {
+	if slices.Contains(laterEngines, o.Engine) {
+		return fmt.Errorf("-engine=%s: not available in this version; it has cct", o.Engine)
+	}
+	if o.Engine != "cct" && o.Engine != "none" {
+		return fmt.Errorf("-engine=%s: no such engine (have cct)", o.Engine)
+	}
+	if o.Recursion != "fold" && o.Recursion != "full" {
+		return fmt.Errorf("-recursion=%s: no such mode (have fold, full)", o.Recursion)
+	}
+	return nil
+}
+
+// ForCompiler returns what the compiler finds in STEMMA_COMPILE. It becomes
+// part of the compiler's version, and so of every package's build ID.
+func (o Options) ForCompiler() string {
+	return fmt.Sprintf("engine=%s,inlined=%s,verify=%s", o.Engine, onOff(o.Inlined), onOff(o.Verify))
+}
+
+// ForRuntime returns the value of the program's runtime.stemmaOptions.
+func (o Options) ForRuntime() string {
+	s := []string{"engine=" + o.Engine, "recursion=" + o.Recursion, "verify=" + onOff(o.Verify)}
+	if o.Nodes != 0 {
+		s = append(s, fmt.Sprintf("nodes=%d", o.Nodes))
+	}
+	return strings.Join(s, ",")
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}

@@ -1,0 +1,135 @@
+// Package toolchain builds Go programs with stemma's compiler and runtime, made from the user's own Go.
+//
+// # Terminology
+//
+// A [Go] is one Go installation as the go command sees it from one directory.
+// An [Entry] is a directory of the cache: the patched compiler and the
+// overlay for one Go and one manifest. A [Build] is one run of the go command
+// with both of them in place: -overlay brings in the files of the runtime, and
+// -toolexec leads to [Toolexec], which puts the patched compiler in the place
+// of compile. The flags of the user are passed on, merged or refused: see
+// [Args].
+package toolchain
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/goroot"
+)
+
+// A Go is one Go installation and the settings in force in one directory.
+type Go struct {
+	Version    string `json:"GOVERSION"`
+	Root       string `json:"GOROOT"`
+	OS         string `json:"GOOS"`
+	Arch       string `json:"GOARCH"`
+	HostOS     string `json:"GOHOSTOS"`
+	HostArch   string `json:"GOHOSTARCH"`
+	Cache      string `json:"GOCACHE"`
+	ModCache   string `json:"GOMODCACHE"`
+	Flags      string `json:"GOFLAGS"`
+	Experiment string `json:"GOEXPERIMENT"`
+
+	Warning string `json:"-"` // something to tell the user; may be empty
+}
+
+// Find asks the go command which Go is in force in dir, the empty string for
+// the current directory. It follows go.mod's toolchain line, as go build does.
+func Find(dir string) (*Go, error) {
+	cmd := exec.Command("go", "env", "-json", "GOVERSION", "GOROOT", "GOOS", "GOARCH",
+		"GOHOSTOS", "GOHOSTARCH", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOEXPERIMENT")
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		return nil, errors.New("no go command in PATH; install Go from https://go.dev/dl")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("go env: %s", firstOf(strings.TrimSpace(stderr.String()), err.Error()))
+	}
+	g := new(Go)
+	if err := json.Unmarshal(out, g); err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	return g, nil
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// Check is the version gate: it reports why stemma cannot work with g, and
+// sets g.Warning if it can but was not tested with it.
+func (g *Go) Check() error {
+	warning, err := goroot.CheckVersion(g.Version)
+	if err != nil {
+		return err
+	}
+	g.Warning = warning
+	if err := goroot.CheckPlatform(g.HostOS, g.HostArch); err != nil {
+		return fmt.Errorf("this machine: %w", err)
+	}
+	if err := goroot.CheckPlatform(g.OS, g.Arch); err != nil {
+		return err
+	}
+	return goroot.CheckSources(g.Version, g.Root)
+}
+
+// command returns a run of g's own go command: the same that answered Find,
+// with no further switch of toolchains.
+func (g *Go) command(verb string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(g.Root, "bin", "go"), append([]string{verb}, args...)...)
+	cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local", "GOROOT="+g.Root)
+	return cmd
+}
+
+// hermetic returns a run of g's go command for work that must not depend on
+// the user's settings: the same compiler for all of them.
+func (g *Go) hermetic(verb string, args ...string) *exec.Cmd {
+	cmd := g.command(verb, args...)
+	cmd.Env = append(cmd.Env, "GOENV=off", "GOFLAGS=", "GOOS=", "GOARCH=", "GOAMD64=", "GOEXPERIMENT=",
+		"GO111MODULE=", "GOWORK=off", "GODEBUG=", "CGO_ENABLED=0", "GOCACHE="+g.Cache)
+	cmd.Dir = filepath.Join(g.Root, "src", "cmd")
+	cmd.Env = append(cmd.Env, "PWD="+cmd.Dir) // by way of the link that outsideModCache made
+	return cmd
+}
+
+// absolute returns an absolute path, or name where there is no current directory.
+func absolute(name string) string {
+	if abs, err := filepath.Abs(name); err == nil {
+		return abs
+	}
+	return name
+}
+
+// outsideModCache returns g with a GOROOT that the go command accepts in an
+// overlay. It refuses overlays of files below GOMODCACHE, where a toolchain
+// that was switched to by GOTOOLCHAIN or go.mod lies, so that one is reached
+// through a symbolic link in stemma's cache.
+func (g *Go) outsideModCache(cacheDir string) (*Go, error) {
+	rel, err := filepath.Rel(g.ModCache, g.Root)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+		return g, nil
+	}
+	link := filepath.Join(cacheDir, "goroot", filepath.Base(g.Root)+"-"+shortHash(g.Root))
+	if err := os.MkdirAll(filepath.Dir(link), 0o777); err != nil {
+		return nil, err
+	}
+	if err := os.Symlink(g.Root, link); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, err
+	}
+	moved := *g
+	moved.Root = link
+	return &moved, nil
+}
