@@ -41,6 +41,7 @@ func commands() []*command {
 		testCommand(),
 		reportCommand(),
 		infoCommand(),
+		exportCommand(),
 		sealCommand(),
 		verifyCommand(),
 		versionCommand(),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -138,14 +139,16 @@ func newestProfile(dir string) (string, error) {
 // parseMixed parses flags that may stand before, between and after the other
 // arguments, which it returns.
 func parseMixed(e *env, fs *flag.FlagSet, args []string) ([]string, error) {
-	fs.SetOutput(e.stderr)
+	fs.SetOutput(io.Discard)
 	var rest []string
 	for {
-		if err := fs.Parse(args); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				return nil, &exitError{code: exitOK}
-			}
-			return nil, &exitError{code: exitUsage} // the flag package has said why
+		err := fs.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			commandHelp(e.stdout, findCommand(fs.Name()))
+			return nil, &exitError{code: exitOK}
+		}
+		if err != nil {
+			return nil, usageError("%s: %w; run 'stemma help %s'", fs.Name(), err, fs.Name())
 		}
 		done := len(args) - fs.NArg()
 		if done > 0 && args[done-1] == "--" {

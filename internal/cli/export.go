@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"flag"
+	"io"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/export"
+)
+
+func exportCommand() *command {
+	return &command{
+		name:  "export",
+		args:  "[-format FORMAT] [-min PERCENT] [-o FILE] [FILE|LIVEDIR...]",
+		short: "write a profile in the format of another tool",
+		long: `Export writes the calling context tree as
+	pprof       for go tool pprof: samples of type calls, with inlined frames
+	folded      for flamegraph.pl and its kin: one line for each context
+	speedscope  for speedscope.app
+	callgrind   for kcachegrind: callers and callees with true call counts
+
+A frame [go] stands between a go statement's function and what it starts.
+`,
+		flags: func(fs *flag.FlagSet) { new(exportOptions).declare(fs) },
+		run:   runExport,
+	}
+}
+
+type exportOptions struct {
+	format, out string
+	min         float64
+}
+
+func (o *exportOptions) declare(fs *flag.FlagSet) {
+	fs.StringVar(&o.format, "format", "pprof", "write `FORMAT`: "+strings.Join(export.Formats(), ", "))
+	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output")
+	fs.Float64Var(&o.min, "min", 0, "sum up subtrees with less than `PERCENT` of all calls as [trimmed]")
+}
+
+func runExport(e *env, args []string) error {
+	var o exportOptions
+	fs := flag.NewFlagSet("export", flag.ContinueOnError)
+	o.declare(fs)
+	paths, err := parseMixed(e, fs, args)
+	if err != nil {
+		return err
+	}
+	if o.min < 0 || o.min > 100 {
+		return usageError("export: -min: have %g, want 0 to 100", o.min)
+	}
+	p, err := load(paths)
+	if err != nil {
+		return err
+	}
+	t := cct.New(p)
+	if o.min > 0 {
+		t = t.Trim(uint64(o.min / 100 * float64(t.Totals().Calls)))
+	}
+	write := func(w io.Writer) error { return export.Write(w, o.format, p, t) }
+	if o.out == "" {
+		return write(e.stdout)
+	}
+	return writeFile(o.out, write)
+}

@@ -1,0 +1,71 @@
+// Package export writes calling context trees in the formats of other tools.
+package export
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// A writer writes one format.
+type writer func(w io.Writer, p *profile.Profile, t *cct.Tree) error
+
+var formats = map[string]writer{
+	"pprof":      writePprof,
+	"folded":     writeFolded,
+	"speedscope": writeSpeedscope,
+	"callgrind":  writeCallgrind,
+}
+
+// Formats returns the names of the formats, in alphabetical order.
+func Formats() []string {
+	var names []string
+	for name := range formats {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Write writes t, the expansion of p, in the format of that name.
+func Write(w io.Writer, format string, p *profile.Profile, t *cct.Tree) error {
+	write := formats[format]
+	if write == nil {
+		return fmt.Errorf("unknown format %q (want %s)", format, strings.Join(Formats(), ", "))
+	}
+	bw := bufio.NewWriterSize(w, 1<<16)
+	if err := write(bw, p, t); err != nil {
+		return err
+	}
+	return bw.Flush()
+}
+
+// goStart is the name of a frame that formats without marks for frames put
+// between the go statement's function and the one that it starts.
+const goStart = "[go]"
+
+// command returns the command line of the first process.
+func command(p *profile.Profile) string {
+	if len(p.Processes) == 0 {
+		return ""
+	}
+	return strings.Join(p.Processes[0].Args, " ")
+}
+
+// names returns the functions on the path to context n, outermost first.
+func names(t *cct.Tree, n uint32) []string {
+	var path []string
+	for ; n != 0; n = t.Nodes[n].Parent {
+		path = append(path, t.Funcs[t.Nodes[n].Func].Name)
+		if t.Sites[t.Nodes[n].Site].Via == cct.ViaGo {
+			path = append(path, goStart)
+		}
+	}
+	slices.Reverse(path)
+	return path
+}

@@ -1,0 +1,118 @@
+package export
+
+import (
+	"encoding/binary"
+	"io"
+
+	pprof "github.com/google/pprof/profile"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// writePprof writes the gzipped protocol buffer of github.com/google/pprof:
+// a sample of type calls for each context. Inlined frames share a location
+// with the function that they are inlined into.
+func writePprof(w io.Writer, p *profile.Profile, t *cct.Tree) error {
+	x := &pprofExporter{
+		t:         t,
+		funcs:     make([]*pprof.Function, len(t.Funcs)),
+		locations: make(map[string]*pprof.Location),
+		out: &pprof.Profile{
+			SampleType:        []*pprof.ValueType{{Type: "calls", Unit: "count"}},
+			DefaultSampleType: "calls",
+			PeriodType:        &pprof.ValueType{Type: "calls", Unit: "count"},
+			Period:            1,
+		},
+	}
+	x.mapping(p)
+	for i, n := range t.Nodes {
+		if n.Count > 0 {
+			x.sample(uint32(i), int64(n.Count))
+		}
+	}
+	return x.out.Write(w)
+}
+
+type pprofExporter struct {
+	t         *cct.Tree
+	out       *pprof.Profile
+	funcs     []*pprof.Function          // by Func
+	locations map[string]*pprof.Location // by the functions and lines in them
+	start     *pprof.Function            // of a goroutine
+}
+
+// mapping names the program, and tells pprof that nothing is left to look up
+// in it.
+func (x *pprofExporter) mapping(p *profile.Profile) {
+	m := &pprof.Mapping{ID: 1, HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}
+	if len(p.Processes) > 0 {
+		if args := p.Processes[0].Args; len(args) > 0 {
+			m.File = args[0]
+		}
+		if start := p.Processes[0].Start; !start.IsZero() {
+			x.out.TimeNanos = start.UnixNano()
+		}
+		x.out.Comments = []string{command(p)}
+	}
+	x.out.Mapping = []*pprof.Mapping{m}
+}
+
+func (x *pprofExporter) function(i uint32) *pprof.Function {
+	if x.funcs[i] == nil {
+		f := x.t.Funcs[i]
+		x.funcs[i] = x.newFunction(f.Name, f.File, f.Line)
+	}
+	return x.funcs[i]
+}
+
+func (x *pprofExporter) newFunction(name, file string, line int) *pprof.Function {
+	f := &pprof.Function{ID: uint64(len(x.out.Function) + 1), Name: name, SystemName: name, Filename: file, StartLine: int64(line)}
+	x.out.Function = append(x.out.Function, f)
+	return f
+}
+
+// sample adds context n. Its innermost frame stands at the function's
+// beginning, the others where they call the next one.
+func (x *pprofExporter) sample(n uint32, calls int64) {
+	s := &pprof.Sample{Value: []int64{calls}}
+	line := int64(x.t.Funcs[x.t.Nodes[n].Func].Line)
+	var lines []pprof.Line // of the location that is being put together
+	for n != 0 {
+		node := x.t.Nodes[n]
+		site := x.t.Sites[node.Site]
+		lines = append(lines, pprof.Line{Function: x.function(node.Func), Line: line})
+		if site.Via != cct.ViaInlined {
+			s.Location = append(s.Location, x.location(lines))
+			lines = lines[:0]
+		}
+		if site.Via == cct.ViaGo {
+			s.Location = append(s.Location, x.goStart())
+		}
+		line, n = int64(site.Line), node.Parent
+	}
+	x.out.Sample = append(x.out.Sample, s)
+}
+
+func (x *pprofExporter) goStart() *pprof.Location {
+	if x.start == nil {
+		x.start = x.newFunction(goStart, "", 0)
+	}
+	return x.location([]pprof.Line{{Function: x.start}})
+}
+
+// location returns the location with these lines, innermost first.
+func (x *pprofExporter) location(lines []pprof.Line) *pprof.Location {
+	var key []byte
+	for _, l := range lines {
+		key = binary.AppendUvarint(key, l.Function.ID)
+		key = binary.AppendVarint(key, l.Line)
+	}
+	l := x.locations[string(key)]
+	if l == nil {
+		l = &pprof.Location{ID: uint64(len(x.out.Location) + 1), Mapping: x.out.Mapping[0], Line: append([]pprof.Line(nil), lines...)}
+		x.locations[string(key)] = l
+		x.out.Location = append(x.out.Location, l)
+	}
+	return l
+}
