@@ -36,7 +36,7 @@ func compilerHooksGo126() []Hook {
 		{ssaFile, "func (s *state) stmt", "s.newValue1I(ssa.OpInlMark, types.TypeVoid, n.Index, s.mem())", After,
 			[]string{"s.stemmaInlMark(n.Index)"},
 			"An inlined call begins."},
-		{ssaFile, "func (s *state) call", "params := callABI.ABIAnalyze(n.Fun.Type(), false)", Before,
+		{ssaFile, "func (s *state) call", "types.CalcSize(fn.Type())", Before,
 			[]string{"s.stemmaCall(n, k)"},
 			"A call: the target is evaluated, the arguments are not."},
 		{ssaFile, "func (s *state) openDeferExit", "callArgs = append(callArgs, s.mem())", Before,

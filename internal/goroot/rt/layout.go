@@ -42,8 +42,8 @@ const Version = 1
 
 // Base is the address of the tree region. It is below 1<<31, so that it fits
 // the displacement of an x86 address, and above where a non-PIE executable
-// ends.
-const Base = 0x20000000
+// ends and the kernel begins the C heap: up to 1 GiB further, at random.
+const Base = 0x60000000
 
 // Offsets of the fields in the header at the beginning of the tree region.
 const (

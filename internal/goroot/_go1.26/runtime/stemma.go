@@ -215,13 +215,13 @@ func stemmaInit() {
 		stemma.size = max(alignUp(n, 1<<16), 1<<24)
 	}
 	if n, ok := stemmaParse(gogetenv("STEMMA_TREE_SIZE")); ok {
-		stemma.size = min(max(alignUp(n, 1<<16), 1<<24), 1<<31)
+		stemma.size = min(max(alignUp(n, 1<<16), 1<<24), 1<<32-1<<16)
 	}
 	stemmaMakeDir()
 	const funcsSize = 1 << 28
 	tree := stemmaMap("tree", rt.Base, stemma.size)
 	if uintptr(tree) != rt.Base {
-		throw("stemma: the address range 0x20000000-0x60000000 is in use")
+		throw("stemma: the address range from 0x60000000 on is in use")
 	}
 	funcs := stemmaMap("funcs", 0, funcsSize)
 	starts := stemmaMap("", 0, uintptr(rt.StartsSize(uint64(stemma.size))))

@@ -4,7 +4,7 @@
 #include "funcdata.h"
 
 // Base and the offsets below are those of package internal/runtime/stemma.
-#define BASE 0x20000000
+#define BASE 0x60000000
 #define TAG_TABLE 1
 #define TABLE_MASK (BASE+8)
 #define TABLE_ENTRIES (BASE+16)

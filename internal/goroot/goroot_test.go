@@ -1,0 +1,111 @@
+package goroot
+
+import (
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Every hook for every release finds its place in the GOROOT at hand.
+func TestHooksMatch(t *testing.T) {
+	out, err := exec.Command("go", "env", "GOVERSION", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, root, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if _, err := CheckVersion(version); err != nil {
+		t.Skipf("%v; run it with GOTOOLCHAIN=%s", err, releases[0].newest)
+	}
+	m, err := NewManifest(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := m.Files(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range m.HookedFiles() {
+		if len(files[name]) == 0 {
+			t.Errorf("%s: hooks, but no changed file", name)
+		}
+	}
+	t.Logf("%s: %d hooks in %d files, %d files added", version, len(m.Hooks), len(m.HookedFiles()), len(m.Added))
+}
+
+func TestHooksAreExplained(t *testing.T) {
+	for _, r := range releases {
+		for _, k := range r.hooks() {
+			if k.Why == "" {
+				t.Errorf("%s: hook %s in %s has no Why", r.lang, k.name(), k.File)
+			}
+		}
+	}
+}
+
+func TestManifestAdds(t *testing.T) {
+	m, err := NewManifest("go1.26.8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt, err := filepath.Glob("rt/*.go")
+	if err != nil || len(rt) == 0 {
+		t.Fatalf("no files in rt: %v", err)
+	}
+	for _, file := range rt {
+		name := path.Join(RuntimePkg, filepath.Base(file))
+		have, added := m.Added[name]
+		if want := !strings.HasSuffix(file, "_test.go") && filepath.Base(file) != seamHost; added != want {
+			t.Errorf("%s: have added = %v, want %v", name, added, want)
+		}
+		if data, err := os.ReadFile(file); err != nil || added && string(have) != string(data) {
+			t.Errorf("%s is not %s byte for byte (%v)", name, file, err)
+		}
+	}
+	if _, ok := m.Added[RuntimePkg+"/env_goroot.go"]; !ok {
+		t.Error("the seam is missing")
+	}
+}
+
+// The messages say which Go, which file, which anchor, and what is supported.
+func TestManifestFilesErrors(t *testing.T) {
+	root := t.TempDir()
+	writeFile(t, root, "src/runtime/proc.go", "package runtime\n\nfunc goexit0(gp *g) {\n}\n")
+	hook := Hook{File: "runtime/proc.go", Decl: "func goexit0", Anchor: "gdestroy(gp)", Lines: []string{"a()"}}
+	m := &Manifest{Version: "go1.26.9", Hooks: []Hook{hook}}
+	_, err := m.Files(root)
+	const want = `go1.26.9: hook goexit0: anchor "gdestroy(gp)" matched 0 times in runtime/proc.go, want 1; stemma supports go1.26.0 to go1.26.8`
+	if err == nil || err.Error() != want {
+		t.Errorf("have error %v\nwant %s", err, want)
+	}
+
+	m = &Manifest{Version: "go1.26.9", Added: map[string][]byte{"runtime/proc.go": nil}}
+	if _, err := m.Files(root); err == nil || !strings.Contains(err.Error(), "runtime/proc.go exists") {
+		t.Errorf("a file that is there: have error %v", err)
+	}
+
+	m = &Manifest{Version: "go1.26.9", Hooks: []Hook{{File: "runtime/none.go"}}}
+	if _, err := m.Files(root); err == nil || !strings.Contains(err.Error(), "none.go") {
+		t.Errorf("a hook in no file: have error %v", err)
+	}
+}
+
+func TestManifestHash(t *testing.T) {
+	base := Manifest{Added: map[string][]byte{"a.go": []byte("x")}, Hooks: []Hook{{File: "b.go", Lines: []string{"y"}}}}
+	seen := map[string]bool{base.hash(): true}
+	for _, m := range []Manifest{
+		{Added: map[string][]byte{"a.go": []byte("z")}, Hooks: base.Hooks},
+		{Added: map[string][]byte{"c.go": []byte("x")}, Hooks: base.Hooks},
+		{Added: base.Added, Hooks: []Hook{{File: "b.go", Lines: []string{"z"}}}},
+		{Added: base.Added, Hooks: []Hook{{File: "b.go", Where: After, Lines: []string{"y"}}}},
+		{Added: base.Added},
+	} {
+		if h := m.hash(); seen[h] {
+			t.Errorf("%+v has the hash of another manifest", m)
+		} else {
+			seen[h] = true
+		}
+	}
+}
