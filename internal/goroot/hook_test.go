@@ -76,7 +76,7 @@ func TestApplyHooks(t *testing.T) {
 		{"inside literal", Hook{Decl: "func start", Anchor: "systemstack(func() {", Where: Inside, Lines: []string{"a()"}}, "systemstack(func() { a();\n"},
 		{"in literal", Hook{Decl: "func start", Anchor: "inner()", Where: After, Lines: []string{"a()"}}, "\t\tinner(); a()\n"},
 		{"inside labelled loop", Hook{Decl: "func start", Anchor: "loop:", Where: Inside, Lines: []string{"a()"}}, "\tfor { a();\n"},
-		{"before return", Hook{Decl: "func start", Anchor: "return", Lines: []string{"if n > 0 {", "return nil", "}"}}, "\tif n > 0 {; return nil; }; return\n"},
+		{"before return", Hook{Decl: "func start", Anchor: "return", Lines: []string{"if n > 0 {", "return nil", "}"}}, "\tif n > 0 { return nil; }; return\n"},
 		{"continued line", Hook{Decl: "func start", Anchor: "return", Lines: []string{"a(n,", "n)"}}, "\ta(n, n); return\n"},
 		{"start of function", Hook{Decl: "func start", Where: Inside, Lines: []string{"a()"}}, "(err error) { a();\n"},
 		{"field after", Hook{Decl: "type g", Anchor: "m *m", Where: After, Lines: []string{"ctx uintptr"}}, "\tm         *m; ctx uintptr // current m\n"},
