@@ -1,0 +1,207 @@
+package profile_test
+
+import (
+	"bytes"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/profile"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func mustText(t testing.TB, p *profile.Profile) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := p.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func mustLive(t testing.TB, d *livetest.Dir) *profile.Profile {
+	t.Helper()
+	p, err := profile.ReadLive(d.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func mustMerge(t testing.TB, list ...*profile.Profile) *profile.Profile {
+	t.Helper()
+	p, err := profile.Merge(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.CheckValid(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func mustWrite(t testing.TB, p *profile.Profile) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// golden compares have with testdata/name.
+func golden(t *testing.T, name, have string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(have), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have != string(want) {
+		t.Errorf("%s differs; run with -update and look at the difference. have:\n%s", path, have)
+	}
+}
+
+func TestLiveToText(t *testing.T) {
+	golden(t, "shapes.txt", mustText(t, mustMerge(t, mustLive(t, livetest.Shapes()))))
+}
+
+// TestTextIdentity checks text → binary → text for every profile in testdata.
+func TestTextIdentity(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("found %d profiles in testdata (%v), want at least 2", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := profile.ParseText(bytes.NewReader(text))
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if p, err = profile.Read(bytes.NewReader(mustWrite(t, p))); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if have := mustText(t, p); have != string(text) {
+			t.Errorf("%s: after a round trip:\n%s", file, have)
+		}
+	}
+}
+
+func TestParseTextErrors(t *testing.T) {
+	const head = "stemma profile 1\nprocess\n\tpid 1\n"
+	for _, test := range []struct{ text, want string }{
+		{"", "line 1: not the text form"},
+		{"nonsense", `line 1: have "nonsense", want "stemma profile 1"`},
+		{head + "\tcolour 3", `line 4: unknown word "colour"`},
+		{head + "func 1 root", "line 4: have index 1, want 0"},
+		{head + `func 0 tree "x" at "" 0 cells 1 counters 1`, `line 4: have "tree", want one of`},
+		{head + `func 0 root "x" at "" 0 cells 1 counters 1`, "funcs: function 0: the root has 1 cells"},
+		{head + "inlined 0", `line 4: "inlined" before the first function`},
+		{head + "\tpid x", `line 4: have "x", want a number`},
+		{head + "\tstart yesterday", `line 4: have "yesterday", want a time`},
+		{head + "\tpid 1 2", `line 4: "2" is too much`},
+		{head + "node 0 parent 0 cell 0 func 0 counts 0", "line 4: function 0 is not one of 0"},
+	} {
+		_, err := profile.ParseText(strings.NewReader(test.text))
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: have error %v, want %q", test.text, err, test.want)
+		}
+	}
+}
+
+// TestMerge checks that merging does not depend on the order, adds up all
+// counts, and does nothing to a single merged profile.
+func TestMerge(t *testing.T) {
+	for seed := range uint64(20) {
+		var list []*profile.Profile
+		want := uint64(0)
+		for i := range uint64(3) {
+			p := mustLive(t, livetest.Random(seed, 60, rand.New(rand.NewPCG(seed, i))))
+			list = append(list, p)
+			want += sum(p)
+		}
+		abc := mustMerge(t, list...)
+		cab := mustMerge(t, list[2], mustMerge(t, list[0], list[1]))
+		if a, b := mustText(t, abc), mustText(t, cab); a != b {
+			t.Fatalf("seed %d: merging depends on the order:\n%s\n%s", seed, a, b)
+		}
+		if have := sum(abc); have != want {
+			t.Errorf("seed %d: merged counts add up to %d, want %d", seed, have, want)
+		}
+		if a, b := mustText(t, abc), mustText(t, mustMerge(t, abc)); a != b {
+			t.Errorf("seed %d: merging one profile changes it", seed)
+		}
+	}
+}
+
+func sum(p *profile.Profile) uint64 {
+	var n uint64
+	for i := range p.Nodes {
+		for _, c := range p.NodeCounts(i) {
+			n += c
+		}
+	}
+	return n
+}
+
+func TestMergeRefusesMixedRecursion(t *testing.T) {
+	a, b := mustLive(t, livetest.Shapes()), mustLive(t, livetest.Shapes())
+	b.Processes[0].Full = true
+	if _, err := profile.Merge(a, b); err == nil {
+		t.Error("merged a folded with a full profile")
+	}
+}
+
+func TestWriteRefusesInvalid(t *testing.T) {
+	p := mustLive(t, livetest.Shapes())
+	p.Nodes[3].Parent = 99
+	if err := p.Write(new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "node 3: parent 99") {
+		t.Errorf("have error %v, want one about node 3", err)
+	}
+}
+
+// TestDamage flips every bit of a sealed file and cuts it at every place: each
+// must give an error that names an offset.
+func TestDamage(t *testing.T) {
+	good := mustWrite(t, mustMerge(t, mustLive(t, livetest.Shapes())))
+	read := func(data []byte, what string, at int) {
+		_, err := profile.Read(bytes.NewReader(data))
+		if err == nil || !strings.Contains(err.Error(), "offset ") {
+			t.Fatalf("%s at %d: have error %v, want one that names an offset", what, at, err)
+		}
+	}
+	for i := range good {
+		read(good[:i], "cut", i)
+		for bit := range 8 {
+			bad := bytes.Clone(good)
+			bad[i] ^= 1 << bit
+			read(bad, "bit flipped", i)
+		}
+	}
+	read(append(bytes.Clone(good), 0), "byte appended", len(good))
+}
+
+func BenchmarkMillion(b *testing.B) {
+	d := livetest.Random(3, 1_000_000, rand.New(rand.NewPCG(1, 1)))
+	for b.Loop() {
+		p := mustMerge(b, mustLive(b, d))
+		data := mustWrite(b, p)
+		if _, err := profile.Read(bytes.NewReader(data)); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(len(data))/float64(len(p.Nodes)), "bytes/node")
+	}
+}
