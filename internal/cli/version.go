@@ -33,7 +33,7 @@ func runVersion(e *env, args []string) error {
 	if err := g.Check(); err != nil {
 		return err
 	}
-	entry, _, err := toolchain.Locate(g)
+	entry, err := toolchain.Locate(g)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,13 @@ func NewBuild(a *Args, o Options, p *Progress) (*Build, error) {
 	if err := all.check(); err != nil {
 		return nil, err
 	}
-	e, g, err := prepare(g, p)
+	if err := g.Check(); err != nil {
+		return nil, err
+	}
+	if g.Warning != "" {
+		p.line("warning: %s", g.Warning)
+	}
+	e, g, err := Prepare(g, p)
 	if err != nil {
 		return nil, err
 	}
@@ -49,25 +55,6 @@ func NewBuild(a *Args, o Options, p *Progress) (*Build, error) {
 	a.Remove("overlay")
 	a.Remove("toolexec")
 	return b, nil
-}
-
-// prepare passes the gate and returns the entry, and g as the build must see it.
-func prepare(g *Go, p *Progress) (*Entry, *Go, error) {
-	if err := g.Check(); err != nil {
-		return nil, nil, err
-	}
-	if g.Warning != "" {
-		p.line("warning: %s", g.Warning)
-	}
-	cacheDir, err := CacheDir()
-	if err != nil {
-		return nil, nil, err
-	}
-	if g, err = g.outsideModCache(cacheDir); err != nil {
-		return nil, nil, err
-	}
-	e, err := Prepare(g, p)
-	return e, g, err
 }
 
 // setFlags computes -overlay and -toolexec from ours and the user's.

@@ -22,11 +22,12 @@ const nativeFile = "cmd/compile/internal/ssagen/stemma_native.go"
 var alsoNative = []string{"runtime/cgo", "runtime/race", "runtime/msan", "runtime/asan"}
 
 // Prepare returns the cache entry for g, and builds it first if it is not
-// there. What takes time is told to p.
-func Prepare(g *Go, p *Progress) (*Entry, error) {
-	e, m, err := Locate(g)
+// there. What takes time is told to p. The Go that comes with it is g as the
+// build must see it.
+func Prepare(g *Go, p *Progress) (*Entry, *Go, error) {
+	e, g, m, err := locate(g)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	waiting := func() { p.line("waiting for another stemma, which is building the compiler for %s", g.Version) }
 	err = e.make(waiting, func(tmp string) error {
@@ -34,24 +35,31 @@ func Prepare(g *Go, p *Progress) (*Entry, error) {
 		return fillEntry(e, g, m, tmp)
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return e, nil
+	return e, g, nil
 }
 
-// Locate returns the cache entry for g, which need not exist, and the manifest
-// that it is made from.
-func Locate(g *Go) (*Entry, *goroot.Manifest, error) {
+// Locate returns the cache entry for g, which need not exist.
+func Locate(g *Go) (*Entry, error) {
+	e, _, _, err := locate(g)
+	return e, err
+}
+
+func locate(g *Go) (*Entry, *Go, *goroot.Manifest, error) {
 	m, err := goroot.NewManifest(g.Version)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	dir, err := CacheDir()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
+	}
+	if g, err = g.outsideModCache(dir); err != nil {
+		return nil, nil, nil, err
 	}
 	e, err := entryOf(dir, g, m)
-	return e, m, err
+	return e, g, m, err
 }
 
 // fillEntry makes the contents of entry e in the directory tmp.

@@ -1,0 +1,193 @@
+package toolchain
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/goroot"
+)
+
+// fillEnv makes a run of this test binary stand for a process that builds an
+// entry in the named directory and is killed while it does.
+const fillEnv = "STEMMA_TEST_FILL"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(fillEnv); dir != "" {
+		e := &Entry{filepath.Join(dir, "entry"), "entry"}
+		err := e.make(func() {}, func(tmp string) error {
+			if err := os.WriteFile(filepath.Join(tmp, "half"), nil, 0o666); err != nil {
+				return err
+			}
+			fmt.Println("filling")
+			select {}
+		})
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+func fillWell(tmp string) error {
+	return os.WriteFile(filepath.Join(tmp, "compile"), []byte("whole"), 0o777)
+}
+
+func checkEntry(t *testing.T, e *Entry) {
+	t.Helper()
+	data, err := os.ReadFile(e.Compiler())
+	if !e.Exists() || err != nil || string(data) != "whole" {
+		t.Errorf("the entry is not there or not whole: %q, %v", data, err)
+	}
+	if left, _ := filepath.Glob(e.Dir + ".tmp*"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// Of many that want an entry at once, one builds it.
+func TestEntryMakeConcurrently(t *testing.T) {
+	e := &Entry{filepath.Join(t.TempDir(), "entry"), "entry"}
+	var fills, failures atomic.Int32
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			err := e.make(func() {}, func(tmp string) error {
+				fills.Add(1)
+				return fillWell(tmp)
+			})
+			if err != nil || !e.Exists() {
+				failures.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if fills.Load() != 1 || failures.Load() != 0 {
+		t.Errorf("have %d builds and %d failures, want 1 and 0", fills.Load(), failures.Load())
+	}
+	checkEntry(t, e)
+}
+
+// A failed build leaves nothing, and the next one starts afresh.
+func TestEntryMakeFails(t *testing.T) {
+	e := &Entry{filepath.Join(t.TempDir(), "entry"), "entry"}
+	broken := errors.New("broken")
+	err := e.make(func() {}, func(tmp string) error { return errors.Join(fillWell(tmp), broken) })
+	if !errors.Is(err, broken) || e.Exists() {
+		t.Errorf("have error %v and exists = %v, want %v and false", err, e.Exists(), broken)
+	}
+	if err := e.make(func() {}, fillWell); err != nil {
+		t.Fatal(err)
+	}
+	checkEntry(t, e)
+}
+
+// A process that is killed half-way leaves no entry and no lock, and what it
+// wrote is removed.
+func TestEntryMakeKilled(t *testing.T) {
+	dir := t.TempDir()
+	e := &Entry{filepath.Join(dir, "entry"), "entry"}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), fillEnv+"="+dir)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stdout.Read(make([]byte, 8)); err != nil {
+		t.Fatal(err)
+	}
+	waits := make(chan bool, 1)
+	made := make(chan error)
+	go func() { made <- e.make(func() { waits <- true }, fillWell) }()
+	<-waits // this one found the lock taken
+	if e.Exists() {
+		t.Error("a half-made entry exists")
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	if err := <-made; err != nil {
+		t.Fatal(err)
+	}
+	checkEntry(t, e)
+}
+
+func TestTrim(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	add := func(name string, idle time.Duration) {
+		mark := filepath.Join(dir, name, "used")
+		if err := os.MkdirAll(filepath.Dir(mark), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(mark, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(mark, now.Add(-idle), now.Add(-idle)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("ancient", keepFor+time.Hour)
+	add("x.tmp1", keepFor+time.Hour) // being built: its lock holder decides
+	for i := range keepEntries + 2 {
+		add(fmt.Sprintf("day%d", i), time.Duration(i+1)*24*time.Hour)
+	}
+	add("now", 0)
+	if err := trim(dir, now); err != nil {
+		t.Fatal(err)
+	}
+	have := map[string]bool{}
+	names, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range names {
+		have[d.Name()] = true
+	}
+	if len(have) != keepEntries+1 || have["ancient"] || !have["x.tmp1"] || !have["now"] || !have["day0"] {
+		t.Errorf("have %v", have)
+	}
+}
+
+// An entry depends on the sources that it is made from.
+func TestEntryOf(t *testing.T) {
+	root := t.TempDir()
+	files := map[string][]byte{"VERSION": []byte("go1.26.8"), "src/runtime/proc.go": []byte("x"), "src/internal/a.go": nil,
+		"src/cmd/compile/main.go": nil, "src/cmd/internal/a.go": nil}
+	if err := writeFiles(root, files); err != nil {
+		t.Fatal(err)
+	}
+	g := &Go{Version: "go1.26.8", Root: root}
+	m := &goroot.Manifest{Hash: "one"}
+	key := func() string {
+		e, err := entryOf("/cache", g, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.Key
+	}
+	first := key()
+	if key() != first {
+		t.Error("the key changes by itself")
+	}
+	if err := writeFiles(root, map[string][]byte{"src/runtime/proc.go": []byte("xy")}); err != nil {
+		t.Fatal(err)
+	}
+	second := key()
+	m.Hash = "other"
+	if third := key(); first == second || second == third {
+		t.Error("the key does not change with a source file or the manifest")
+	}
+}
