@@ -234,12 +234,16 @@ const (
 	SiteUnknown     = 7 // a call of a function without a Go body: counted here, and by the callee if it counts itself; the difference is native
 )
 
-// A record of check:
+// A record of check, which is written in a verify build only:
 //
-//	{ u32 length; u32 node; u64 number of events that had this node and this stack;
-//	  u32 number of frames; u32 0; frames... }
+//	{ u32 length; u32 node; u64 events; u32 number of frames; u32 cell + 1;
+//	  u32 start node; u32 start cell; frames... }
 //
-// with frames, innermost first, { u32 function; u32 file; u32 line; u32 0 },
-// where function and file are offsets in the file strings, of
-// { u32 length; bytes }.
-const CheckHeaderSize = 24
+// It says that events times, when node was entered (cell + 1 is 0), or when
+// node was about to leave through a cell, a walk of the stack found these
+// frames. The frames reach down to where the goroutine, or the runtime for it,
+// began: at the start cell of the start node. The frames, innermost first, are
+// { u32 function; u32 file; u32 line; u32 flags }, where function and file are
+// offsets in the file strings, of { u32 length; bytes }, and bit 0 of flags
+// means that the frame is inlined into the next one. length is written last.
+const CheckHeaderSize = 32

@@ -18,13 +18,26 @@ func (t *Tree) record(meta unsafe.Pointer) {
 	w.u32(uint32(strs))
 	w.u32(uint32(bloblen))
 	for i := range strs {
-		w.u32(uint32(len(str(i))))
+		s, goroot := t.expand(str(i))
+		w.u32(uint32(len(goroot) + len(s)))
 	}
 	for i := range strs {
-		w.str(str(i))
+		s, goroot := t.expand(str(i))
+		w.str(goroot)
+		w.str(s)
 	}
 	w.str(unsafe.String((*byte)(unsafe.Add(meta, MetaStrings+16*strs)), bloblen))
 	w.end()
+}
+
+// expand returns s and what stands for the $GOROOT that the compiler left at
+// its beginning, for the linker to replace.
+func (t *Tree) expand(s string) (rest, goroot string) {
+	const prefix = "$GOROOT"
+	if t.goroot != "" && len(s) > len(prefix) && s[:len(prefix)] == prefix && s[len(prefix)] == '/' {
+		return s[len(prefix):], t.goroot
+	}
+	return s, ""
 }
 
 // recordRoot writes the record of a function that does not exist, with one

@@ -13,6 +13,7 @@ type Tree struct {
 	known  unsafe.Pointer // a hash set of the function IDs that have a record
 	funcs  unsafe.Pointer // the records
 	full   bool           // do not fold recursion
+	goroot string         // replaces $GOROOT in the names of files
 }
 
 // Sizes of the memory that Init needs beside the region itself.
@@ -72,6 +73,9 @@ func CellOf(node uint32, k int) uint32 { return node + NodeCells + 4*uint32(k) }
 
 func (t *Tree) u32(off uint32) *uint32 { return (*uint32)(unsafe.Add(t.mem, uintptr(off))) }
 func (t *Tree) u64(off uint32) *uint64 { return (*uint64)(unsafe.Add(t.mem, uintptr(off))) }
+
+// Used returns the bytes of the region that are in use.
+func (t *Tree) Used() uint64 { return *t.u64(HdrUsed) }
 
 // Lost counts a loss of the given kind.
 func (t *Tree) Lost(kind uint32) { *t.u64(HdrLost + 8*kind)++ }
@@ -321,7 +325,9 @@ func (t *Tree) EnterFault(parent uint32, pc uint64) uint32 {
 const faultSize = (NodeCells + 4 + 7) &^ 7
 
 // Describe writes into the header what the program is.
-func (t *Tree) Describe(pid uint32, start uint64, goVersion string, args []string) {
+// goroot is where the Go installation was when the program was linked, or "".
+func (t *Tree) Describe(pid uint32, start uint64, goVersion, goroot string, args []string) {
+	t.goroot = goroot
 	*t.u32(HdrPID) = pid
 	*t.u64(HdrStart) = start
 	n := copy(unsafe.Slice((*byte)(unsafe.Add(t.mem, HdrGoVer)), HdrGoVerMax), goVersion)

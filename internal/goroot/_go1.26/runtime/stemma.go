@@ -8,6 +8,7 @@ import (
 	"internal/goarch"
 	"internal/runtime/atomic"
 	rt "internal/runtime/stemma"
+	"internal/runtime/sys"
 	"internal/runtime/syscall/linux"
 	"unsafe"
 )
@@ -30,10 +31,6 @@ var stemma struct {
 	nrange atomic.Uint32
 	faults *[stemmaFaults]stemmaFault
 }
-
-// stemmaChecking makes every function entry take the slow path, where the
-// checker is. Read by stemmaEnter.
-var stemmaChecking bool
 
 // The compiler addresses the fields of g by constants.
 const (
@@ -69,6 +66,9 @@ func stemmaNewG(newg, creator *g, callerpc uintptr) {
 	if f := findfunc(callerpc); f.valid() && f.flag&rt.FuncFlagSlot != 0 {
 		newg.stemmaCtx = creator.stemmaCtx
 		newg.stemmaStart = creator.stemmaCtx
+		if stemmaCheckOn {
+			stemmaCheckGo(creator, callerpc)
+		}
 	}
 }
 
@@ -92,10 +92,15 @@ func stemmaWire(mp *m, pp *p) {
 //go:nosplit
 func stemmaEnterGo() {
 	gp := getg()
+	pc, sp := sys.GetCallerPC(), sys.GetCallerSP()
 	systemstack(func() {
 		lock(&stemma.lock)
-		meta := unsafe.Pointer(gp.stemmaFunc)
-		gp.stemmaNode = uintptr(stemma.tree.Enter(uint32(gp.stemmaCtx-rt.Base), meta))
+		used := stemma.tree.Used()
+		node := stemma.tree.Enter(uint32(gp.stemmaCtx-rt.Base), unsafe.Pointer(gp.stemmaFunc))
+		gp.stemmaNode = uintptr(node)
+		if stemmaCheckOn {
+			stemmaCheckEntry(gp, pc, sp, node, stemma.tree.Used() != used)
+		}
 		unlock(&stemma.lock)
 	})
 }
@@ -229,9 +234,12 @@ func stemmaInit() {
 	stemma.faults = (*[stemmaFaults]stemmaFault)(stemmaMap("", 0, unsafe.Sizeof(*stemma.faults)))
 	stemma.tree.Init(tree, starts, known, funcs, uint64(stemma.size), funcsSize, full)
 	sec, nsec, _ := time_now()
-	stemma.tree.Describe(uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, argslice)
+	stemma.tree.Describe(uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, defaultGOROOT, argslice)
 	stemma.on = true
 	stemmaRoot(getg(), rt.RootOther)
+	if stemmaOption("verify") == "on" {
+		stemmaCheckInit()
+	}
 }
 
 // stemmaOption returns the value of a key in stemmaOptions.

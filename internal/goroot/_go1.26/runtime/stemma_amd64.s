@@ -19,8 +19,6 @@ TEXT runtime·stemmaEnter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	PUSHQ	AX
 	PUSHQ	R12
 	PUSHQ	R13
-	CMPB	runtime·stemmaChecking(SB), $0
-	JNE	slow
 	MOVQ	g_stemmaFunc(R14), R12
 	MOVQ	g_stemmaCtx(R14), R13
 	MOVL	(R13), R13
@@ -49,6 +47,23 @@ slow:
 	POPQ	R13
 	POPQ	R12
 	POPQ	AX
+	JMP	stemmaEnterSlow<>(SB)
+
+// stemmaEnterChecked is called in a verify build on every function entry.
+TEXT runtime·stemmaEnterChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
+	DECQ	runtime·stemmaCountdown(SB)
+	JLE	slow
+	MOVQ	g_stemmaCtx(R14), R11
+	MOVL	(R11), R11
+	PUSHQ	AX
+	MOVQ	g_stemmaFunc(R14), AX
+	CMPQ	BASE(R11), AX
+	POPQ	AX
+	JNE	table
+	RET
+table:
+	JMP	runtime·stemmaEnter<ABIInternal>(SB)
+slow:
 	JMP	stemmaEnterSlow<>(SB)
 
 // stemmaEnterSlow saves the registers that stemmaEnter must preserve and

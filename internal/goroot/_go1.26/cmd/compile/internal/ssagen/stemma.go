@@ -338,5 +338,9 @@ const StemmaEnterAux = rt.EnterAux
 
 // StemmaEnterSym is the slow path of function entry.
 func StemmaEnterSym() *obj.LSym {
-	return base.Ctxt.LookupABI("runtime.stemmaEnter", obj.ABIInternal)
+	name := "runtime.stemmaEnter"
+	if stemmaOptions.verify {
+		name = "runtime.stemmaEnterChecked"
+	}
+	return base.Ctxt.LookupABI(name, obj.ABIInternal)
 }

@@ -1,0 +1,97 @@
+// The checker of a verify build: at every Nth function entry, at the first
+// entry of every context and at every go statement it walks the stack and
+// writes down what it finds, for the tool to compare with the recorded context.
+
+package runtime
+
+import (
+	"internal/abi"
+	rt "internal/runtime/stemma"
+	"internal/runtime/sys"
+)
+
+// stemmaCheckOn says that this is a verify build. It is set before there is
+// any instrumented code to run.
+var stemmaCheckOn bool
+
+// stemmaCountdown is the number of function entries until the next check.
+// Several Ms count it down without care; only that it ends matters. Used by
+// stemmaEnterChecked.
+var stemmaCountdown int64
+
+var stemmaCheck struct {
+	rt.Checker
+	every int64
+}
+
+func stemmaCheckInit() {
+	stemmaCheck.every = 1009
+	if n, ok := stemmaParse(gogetenv("STEMMA_CHECK_EVERY")); ok && n > 0 {
+		stemmaCheck.every = int64(n)
+	}
+	check := stemmaMap("check", 0, rt.CheckSize)
+	strings := stemmaMap("strings", 0, rt.CheckStrings)
+	seen := stemmaMap("", 0, rt.CheckSeen)
+	names := stemmaMap("", 0, rt.CheckNames)
+	stemmaCheck.Init(&stemma.tree, check, strings, seen, names)
+	stemmaCheckOn = true
+}
+
+// stemmaCheckEntry checks the function that has just been entered, on gp,
+// whose stack goes on at pc and sp. It runs on the system stack, under the
+// lock. Natives between the entry and the function are left out.
+func stemmaCheckEntry(gp *g, pc, sp uintptr, node uint32, first bool) {
+	if stemmaCountdown > 0 && !first {
+		return
+	}
+	stemmaCountdown = stemmaCheck.every
+	stemmaCheck.Begin(node, 0, uint32(gp.stemmaStart-rt.Base))
+	stemmaCheckWalk(gp, pc, sp)
+	stemmaCheck.End()
+}
+
+// stemmaCheckGo checks the context of the go statement at pc, in creator: it
+// is what the new goroutine's contexts begin with.
+func stemmaCheckGo(creator *g, pc uintptr) {
+	if creator != getg().m.curg {
+		return
+	}
+	gp := getg()
+	walkpc, walksp := sys.GetCallerPC(), sys.GetCallerSP()
+	systemstack(func() {
+		if gp == gp.m.g0 {
+			walkpc, walksp = creator.sched.pc, creator.sched.sp
+		}
+		lock(&stemma.lock)
+		cell := uint32(creator.stemmaCtx - rt.Base)
+		stemmaCheck.Begin(stemma.tree.Owner(cell), cell, uint32(creator.stemmaStart-rt.Base))
+		stemmaCheckWalk(creator, walkpc, walksp)
+		stemmaCheck.End()
+		unlock(&stemma.lock)
+	})
+}
+
+// stemmaCheckWalk adds the frames of gp's stack from the innermost instrumented
+// one on. It runs on the system stack, under the lock.
+func stemmaCheckWalk(gp *g, pc, sp uintptr) {
+	var u unwinder
+	u.initAt(pc, sp, 0, gp, unwindSilentErrors)
+	begun := false
+	for ; u.valid(); u.next() {
+		f := u.frame.fn
+		begun = begun || f.flag&(rt.FuncFlagSlot|rt.FuncFlagLeaf) != 0
+		if !begun {
+			continue
+		}
+		iu, uf := newInlineUnwinder(f, u.symPC())
+		for uf.valid() {
+			file, line := iu.fileLine(uf)
+			name := iu.srcFunc(uf).name()
+			elided := iu.srcFunc(uf).funcID == abi.FuncIDWrapper
+			uf = iu.next(uf)
+			if !elided {
+				stemmaCheck.Frame(name, file, uint32(line), uf.valid())
+			}
+		}
+	}
+}

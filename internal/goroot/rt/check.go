@@ -1,0 +1,132 @@
+package rt
+
+import "unsafe"
+
+// A Checker writes the stacks that the checker walks to the files check and
+// strings. Equal stacks of one node are written once and counted. Its methods
+// must be called under the lock of the Tree.
+type Checker struct {
+	tree             *Tree
+	check, strings   unsafe.Pointer // the files
+	seen             unsafe.Pointer // a hash table of the offsets of records
+	names            unsafe.Pointer // a hash table of the addresses and offsets of strings
+	used, usedString uintptr
+	begin            uintptr // of the record being written
+	hash             uint64
+	full             bool
+}
+
+// Sizes of the memory that a Checker needs, in bytes.
+const (
+	CheckSize    = 1 << 31
+	CheckStrings = 1 << 26
+	CheckSeen    = 1 << 26
+	CheckNames   = 1 << 24
+	checkFrame   = 16
+)
+
+// Init makes c write to zeroed memory of the sizes above.
+func (c *Checker) Init(t *Tree, check, strings, seen, names unsafe.Pointer) {
+	*c = Checker{tree: t, check: check, strings: strings, seen: seen, names: names, usedString: 4}
+	*t.u32(HdrFlags) |= HdrFlagCheck
+}
+
+// Begin begins the record of a stack that was found when node was entered, or,
+// if cell is not 0, when the cell at that offset was left for a callee. start
+// is the offset of the cell that the goroutine began with.
+func (c *Checker) Begin(node, cell, start uint32) {
+	c.begin, c.full, c.hash = c.used, false, 0xcbf29ce484222325
+	c.put(0)
+	c.put(node)
+	c.put(0)
+	c.put(0)
+	c.put(0)
+	if cell != 0 {
+		c.put((cell-node-NodeCells)/4 + 1)
+	} else {
+		c.put(0)
+	}
+	owner := c.tree.ownerOf(start)
+	c.put(owner)
+	c.put((start - owner - NodeCells) / 4)
+}
+
+// Owner returns the node that the cell at the given offset belongs to.
+func (t *Tree) Owner(cell uint32) uint32 { return t.ownerOf(cell) }
+
+// Frame adds a frame, innermost first.
+func (c *Checker) Frame(function, file string, line uint32, inlined bool) {
+	c.put(c.str(function))
+	c.put(c.str(file))
+	c.put(line)
+	if inlined {
+		c.put(1)
+	} else {
+		c.put(0)
+	}
+}
+
+func (c *Checker) put(v uint32) {
+	if c.used+4 > CheckSize-8 {
+		c.full = true
+		return
+	}
+	*(*uint32)(unsafe.Add(c.check, c.used)) = v
+	c.used += 4
+	c.hash = (c.hash ^ uint64(v)) * 0x100000001b3
+}
+
+// str returns the offset of s in the file of strings. Names of functions and
+// files lie in the program's tables, so equal ones have the same address.
+func (c *Checker) str(s string) uint32 {
+	addr := uint64(uintptr(unsafe.Pointer(unsafe.StringData(s))))
+	const mask = CheckNames/16 - 1
+	for h := addr * 0x9E3779B97F4A7C15 >> 40; ; h++ {
+		e := (*[2]uint64)(unsafe.Add(c.names, uintptr(h&mask)*16))
+		if e[0] == addr && e[1]>>32 == uint64(len(s)) {
+			return uint32(e[1])
+		}
+		if e[0] != 0 {
+			continue
+		}
+		off := c.usedString
+		if off+4+uintptr(len(s)) > CheckStrings {
+			c.full = true
+			return 0
+		}
+		*(*uint32)(unsafe.Add(c.strings, off)) = uint32(len(s))
+		copy(unsafe.Slice((*byte)(unsafe.Add(c.strings, off+4)), len(s)), s)
+		c.usedString = (off + 4 + uintptr(len(s)) + 3) &^ 3
+		*e = [2]uint64{addr, uint64(len(s))<<32 | uint64(off)}
+		return uint32(off)
+	}
+}
+
+// End counts the record, and keeps it if it is the first of its kind.
+func (c *Checker) End() {
+	size := c.used - c.begin
+	rec := unsafe.Add(c.check, c.begin)
+	if c.full || size < CheckHeaderSize {
+		c.used = c.begin
+		c.tree.Lost(LostChecks)
+		return
+	}
+	*(*uint32)(unsafe.Add(rec, 16)) = uint32(size-CheckHeaderSize) / checkFrame
+	const mask = CheckSeen/16 - 1
+	for h, n := c.hash>>20, 0; n < 64; h, n = h+1, n+1 {
+		e := (*[2]uint64)(unsafe.Add(c.seen, uintptr(h&mask)*16))
+		if e[0] == 0 {
+			*e = [2]uint64{c.hash, uint64(c.begin) + 1}
+			break
+		}
+		if e[0] == c.hash {
+			c.used = c.begin
+			clear(unsafe.Slice((*byte)(rec), size))
+			rec = unsafe.Add(c.check, uintptr(e[1]-1))
+			*(*uint64)(unsafe.Add(rec, 8))++
+			return
+		}
+	}
+	*(*uint64)(unsafe.Add(rec, 8)) = 1
+	storeRel32((*uint32)(rec), uint32(size))
+}
