@@ -9,12 +9,17 @@ import (
 )
 
 // A Check is a record of the checker: a node, and the stack that a walk found
-// when the program was in it.
+// when the program entered it, or was about to leave it through a cell. The
+// stack reaches down to where the goroutine began, which is a cell of another
+// node. Nodes are indexes into Profile.Nodes, None if the profile lacks them.
 type Check struct {
-	Node   int // index into Profile.Nodes, None if the profile lacks the node
+	Node   int
+	Cell   int // None at the entry
 	Offset uint32
-	Events uint64 // how often the node had this stack
+	Events uint64 // how often this happened
 	Frames []CheckFrame
+
+	Start, StartCell int // where the goroutine began
 }
 
 // A CheckFrame is a frame of a Check, as runtime.CallersFrames returned it.
@@ -86,10 +91,11 @@ func (r *checkReader) record(off int64) (int64, error) {
 		return 0, err
 	}
 	c := &r.check
-	*c = Check{None, le.Uint32(b[4:]), le.Uint64(b[8:]), c.Frames[:0]}
-	if n, ok := r.live.Node(c.Offset); ok {
-		c.Node = n
+	*c = Check{
+		Offset: le.Uint32(b[4:]), Cell: int(le.Uint32(b[20:])) - 1, Events: le.Uint64(b[8:]),
+		StartCell: int(le.Uint32(b[28:])), Frames: c.Frames[:0],
 	}
+	c.Node, c.Start = r.live.nodeOrNone(c.Offset), r.live.nodeOrNone(le.Uint32(b[24:]))
 	for b = b[rt.CheckHeaderSize:]; len(b) > 0; b = b[frameSize:] {
 		fr := CheckFrame{Line: int(le.Uint32(b[8:])), Inlined: le.Uint32(b[12:])&1 != 0}
 		if fr.Func, err = r.table.at(le.Uint32(b)); err == nil {
@@ -101,6 +107,13 @@ func (r *checkReader) record(off int64) (int64, error) {
 		c.Frames = append(c.Frames, fr)
 	}
 	return size, nil
+}
+
+func (l *Live) nodeOrNone(offset uint32) int {
+	if n, ok := l.Node(offset); ok {
+		return n
+	}
+	return None
 }
 
 // A stringFile holds strings by offset.

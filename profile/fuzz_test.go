@@ -60,7 +60,7 @@ func FuzzSections(f *testing.F) {
 
 func FuzzReadLive(f *testing.F) {
 	d := livetest.Shapes()
-	d.AddCheck(livetest.Root, 1, livetest.Frame{Func: "main.main", File: "m.go", Line: 7})
+	d.AddCheck(livetest.Check{Node: livetest.Root}, livetest.Frame{Func: "main.main", File: "m.go", Line: 7})
 	f.Add(d.Tree, d.Funcs, d.Shards[0], d.Check, d.Strings)
 	f.Fuzz(func(t *testing.T, tree, funcs, shard, check, strings []byte) {
 		fsys := fstest.MapFS{}

@@ -106,8 +106,8 @@ func TestLiveEmpty(t *testing.T) {
 
 func TestChecks(t *testing.T) {
 	d, mainNode, _ := small()
-	d.AddCheck(mainNode, 5, livetest.Frame{Func: "main.in", File: "m.go", Line: 3, Inlined: true}, livetest.Frame{Func: "main.main", File: "m.go", Line: 7})
-	d.AddCheck(mainNode+8, 1)
+	d.AddCheck(livetest.Check{Node: mainNode, Events: 5, Cell: 1, Start: livetest.Root, StartCell: rt.RootMain}, livetest.Frame{Func: "main.in", File: "m.go", Line: 3, Inlined: true}, livetest.Frame{Func: "main.main", File: "m.go", Line: 7})
+	d.AddCheck(livetest.Check{Node: mainNode + 8})
 	d.Check = append(d.Check, make([]byte, 100)...)
 	l, err := profile.OpenLive(d.FS())
 	if err != nil {
@@ -116,7 +116,7 @@ func TestChecks(t *testing.T) {
 	var nodes []int
 	err = l.Checks(func(c *profile.Check) error {
 		nodes = append(nodes, c.Node)
-		if len(c.Frames) == 2 && (c.Frames[0] != profile.CheckFrame{Func: "main.in", File: "m.go", Line: 3, Inlined: true} || c.Events != 5) {
+		if len(c.Frames) == 2 && (c.Frames[0] != profile.CheckFrame{Func: "main.in", File: "m.go", Line: 3, Inlined: true} || c.Events != 5 || c.Cell != 0 || c.Start != 0 || c.StartCell != rt.RootMain) {
 			t.Errorf("have %+v", c)
 		}
 		return nil

@@ -7,11 +7,11 @@ import (
 )
 
 // A Walker returns physical contexts as a stack walk of their goroutine would
-// find them, so that the two can be compared: without ancestry, natives and
-// wrappers, and, unlike a [Tree], with a mark for inlined frames.
+// find them, so that the two can be compared: without natives and wrappers,
+// and, unlike a [Tree], with a mark for inlined frames.
 type Walker struct {
 	p     *profile.Profile
-	cells [][]int32
+	cells map[*profile.Func][]int32
 	named map[string]bool // functions that walks and profiles both know
 }
 
@@ -24,10 +24,10 @@ type PathFrame struct {
 
 // NewWalker returns a Walker for a valid profile.
 func NewWalker(p *profile.Profile) *Walker {
-	w := &Walker{p: p, named: make(map[string]bool)}
+	w := &Walker{p: p, cells: make(map[*profile.Func][]int32), named: make(map[string]bool)}
 	for i := range p.Funcs {
 		f := &p.Funcs[i]
-		w.cells = append(w.cells, f.CellSites())
+		w.cells[f] = f.CellSites()
 		if shown(f) {
 			w.named[DisplayName(p.String(f.Name))] = true
 		}
@@ -41,35 +41,50 @@ func shown(f *profile.Func) bool {
 	return f.Kind == profile.FuncOrdinary && f.Flags == 0
 }
 
-// Path returns the frames of node n, innermost first, down to where its
-// goroutine began. The innermost frame has no line. ok is false if the context
-// is truncated.
-func (w *Walker) Path(n int) (path []PathFrame, ok bool) {
+// Path returns the frames of node n when it leaves through a cell, innermost
+// first, through the go statements of its goroutine's ancestors. At the node's
+// entry, when cell is None, the innermost frame has no line. ok is false if the
+// context is truncated, or n has no such cell.
+func (w *Walker) Path(n, cell int) (path []PathFrame, ok bool) {
 	f := &w.p.Funcs[w.p.Nodes[n].Func]
-	if shown(f) {
+	switch {
+	case cell != profile.None:
+		if path, ok = w.leave(f, cell); !ok {
+			return nil, false
+		}
+	case shown(f):
 		path = append(path, PathFrame{Func: w.name(f.Name), File: w.p.String(f.File)})
 	}
 	for n != 0 {
 		node := w.p.Nodes[n]
-		fn := &w.p.Funcs[node.Func]
 		up := &w.p.Funcs[w.p.Nodes[node.Parent].Func]
-		switch {
-		case up.Kind == profile.FuncOverflow:
-			return nil, false
-		case up.Kind == profile.FuncRoot:
-			return path, true
-		case fn.Kind == profile.FuncFault:
+		if fn := &w.p.Funcs[node.Func]; fn.Kind == profile.FuncFault {
 			path = append(path, w.fault(fn)...)
-		case up.Kind == profile.FuncOrdinary:
-			site := up.Sites[w.cells[w.p.Nodes[node.Parent].Func][node.Cell]]
-			if site.Kind == profile.SiteGo {
-				return path, true
+		} else {
+			frames, ok := w.leave(up, int(node.Cell))
+			if !ok {
+				return nil, false
 			}
-			path = append(path, w.group(up, site)...)
+			path = append(path, frames...)
 		}
 		n = int(node.Parent)
 	}
 	return path, true
+}
+
+// leave returns the frames of f when it leaves through a cell.
+func (w *Walker) leave(f *profile.Func, cell int) (frames []PathFrame, ok bool) {
+	switch f.Kind {
+	case profile.FuncOverflow:
+		return nil, false
+	case profile.FuncRoot, profile.FuncFault:
+		return nil, true
+	}
+	cells := w.cells[f]
+	if cell < 0 || cell >= len(cells) || cells[cell] == profile.None {
+		return nil, false
+	}
+	return w.group(f, f.Sites[cells[cell]]), true
 }
 
 func (w *Walker) name(s uint32) string { return DisplayName(w.p.String(s)) }

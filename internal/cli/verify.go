@@ -84,7 +84,7 @@ type verifier struct {
 	fold     bool
 	checked  uint64
 	events   uint64
-	unknown  uint64 // checks of truncated contexts
+	unknown  uint64 // records of truncated contexts
 	failed   uint64
 	kinds    map[string]uint64
 	warnings []string
@@ -107,42 +107,39 @@ func (v *verifier) dir(dir string) error {
 	})
 }
 
+// check compares one record. Below the frames of the walk stands the context
+// in which the goroutine was started, as it was recorded: that one is checked
+// by records of its own.
 func (v *verifier) check(c *profile.Check) {
 	v.events += c.Events
-	var decoded []cct.PathFrame
-	if c.Node != profile.None {
-		path, ok := v.walker.Path(c.Node)
-		if !ok {
-			v.unknown++
-			return
-		}
-		decoded = path
+	if c.Node == profile.None || c.Start == profile.None {
+		v.checked++
+		v.mismatch(c, "missing", 0, nil, nil)
+		return
 	}
-	v.checked++
+	decoded, ok := v.walker.Path(c.Node, c.Cell)
+	began, startOK := v.walker.Path(c.Start, c.StartCell)
+	if !ok || !startOK {
+		v.unknown++
+		return
+	}
 	truth := make([]cct.PathFrame, len(c.Frames))
 	for i, f := range c.Frames {
 		truth[i] = cct.PathFrame(f)
 	}
-	truth = v.walker.Known(truth)
+	truth = append(v.walker.Known(truth), began...)
 	if v.fold {
 		decoded, truth = cct.FoldPath(decoded), cct.FoldPath(truth)
 	}
-	kind, at := "missing", 0
-	if c.Node != profile.None {
-		kind, at = difference(decoded, truth)
-	}
-	if kind == "" {
-		return
-	}
-	v.failed++
-	v.kinds[kind]++
-	if v.o.verbose && v.failed <= uint64(v.o.show) {
-		v.show(c, kind, at, decoded, truth)
+	v.checked++
+	if kind, at := difference(decoded, truth, c.Cell == profile.None); kind != "" {
+		v.mismatch(c, kind, at, decoded, truth)
 	}
 }
 
-// difference returns the kind and place of the first difference, or "".
-func difference(decoded, truth []cct.PathFrame) (kind string, at int) {
+// difference returns the kind and place of the first difference, or "". At the
+// entry of a node its innermost frame has no line to compare.
+func difference(decoded, truth []cct.PathFrame, entry bool) (kind string, at int) {
 	for i := range min(len(decoded), len(truth)) {
 		d, t := decoded[i], truth[i]
 		switch {
@@ -152,7 +149,7 @@ func difference(decoded, truth []cct.PathFrame) (kind string, at int) {
 			return "function", i
 		case d.File != t.File:
 			return "file", i
-		case d.Line != t.Line && i > 0:
+		case d.Line != t.Line && !(entry && i == 0):
 			return "line", i
 		}
 	}
@@ -162,8 +159,20 @@ func difference(decoded, truth []cct.PathFrame) (kind string, at int) {
 	return "", 0
 }
 
+func (v *verifier) mismatch(c *profile.Check, kind string, at int, decoded, truth []cct.PathFrame) {
+	v.failed++
+	v.kinds[kind]++
+	if v.o.verbose && v.failed <= uint64(v.o.show) {
+		v.show(c, kind, at, decoded, truth)
+	}
+}
+
 func (v *verifier) show(c *profile.Check, kind string, at int, decoded, truth []cct.PathFrame) {
-	fmt.Fprintf(v.w, "mismatch of kind %s in frame %d, node at offset %d, %d events\n", kind, at, c.Offset, c.Events)
+	where := "entry"
+	if c.Cell != profile.None {
+		where = fmt.Sprint("cell ", c.Cell)
+	}
+	fmt.Fprintf(v.w, "mismatch of kind %s in frame %d, node at offset %d, %s, %d events\n", kind, at, c.Offset, where, c.Events)
 	v.stack("recorded", decoded, at)
 	v.stack("stack walk", truth, at)
 }

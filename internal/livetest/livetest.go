@@ -237,14 +237,23 @@ func (d *Dir) Count(shard, node, counter int, n uint64) {
 	binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)+n)
 }
 
+// A Check is the head of a record of the checker. Cell is one more than the
+// index, 0 at the entry of the node.
+type Check struct {
+	Node, Cell       int
+	Events           uint64
+	Start, StartCell int
+}
+
 // AddCheck appends a record of the checker. The frames are innermost first.
-func (d *Dir) AddCheck(node int, events uint64, frames ...Frame) {
+func (d *Dir) AddCheck(c Check, frames ...Frame) {
 	le := binary.LittleEndian
 	d.Check = le.AppendUint32(d.Check, uint32(rt.CheckHeaderSize+16*len(frames)))
-	d.Check = le.AppendUint32(d.Check, uint32(node))
-	d.Check = le.AppendUint64(d.Check, events)
-	d.Check = le.AppendUint32(d.Check, uint32(len(frames)))
-	d.Check = le.AppendUint32(d.Check, 0)
+	d.Check = le.AppendUint32(d.Check, uint32(c.Node))
+	d.Check = le.AppendUint64(d.Check, c.Events)
+	for _, v := range []int{len(frames), c.Cell, c.Start, c.StartCell} {
+		d.Check = le.AppendUint32(d.Check, uint32(v))
+	}
 	for _, f := range frames {
 		inlined := uint32(0)
 		if f.Inlined {

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/livetest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// runMain runs the tool and returns its exit code and what it wrote.
+func runMain(args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = Main(args, strings.NewReader(""), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// golden compares have with the file testdata/name below dir.
+func golden(t *testing.T, dir, name, have string) {
+	t.Helper()
+	path := filepath.Join(dir, "testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(have), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have != string(want) {
+		t.Errorf("%s differs; run with -update and look at the difference. have:\n%s", path, have)
+	}
+}
+
+// inTemp changes to a new directory with the live directory
+// stemma.out/shapes.4242, and returns the old one.
+func inTemp(t *testing.T) string {
+	t.Helper()
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	livetest.Shapes().WriteTo(t, "stemma.out/shapes.4242")
+	return wd
+}
+
+func TestReportGolden(t *testing.T) {
+	wd := inTemp(t)
+	for name, args := range map[string][]string{
+		"report_flat":     {"report", "stemma.out/shapes.4242"},
+		"report_top":      {"report", "-top", "2"},
+		"report_contexts": {"report", "stemma.out", "-contexts"},
+		"report_tree":     {"report", "-tree", "-min=0"},
+		"report_depth":    {"report", "-tree", "-depth=3", "-min=20"},
+		"report_func":     {"report", "-func", `guard|clean|square`},
+		"report_json":     {"report", "-json", "-contexts"},
+		"report_jsonfunc": {"report", "-json", "-func", "guard"},
+		"report_sum":      {"report", "stemma.out/shapes.4242", "stemma.out/shapes.4242"},
+		"info":            {"info"},
+		"info_text":       {"info", "-text"},
+	} {
+		code, stdout, stderr := runMain(args...)
+		if code != exitOK || stderr != "" {
+			t.Errorf("%v: exit code %d, stderr %q", args, code, stderr)
+		}
+		golden(t, wd, name+".txt", stdout)
+	}
+}
+
+// TestSealed checks that a sealed file reports what the live directory does.
+func TestSealed(t *testing.T) {
+	inTemp(t)
+	if code, _, stderr := runMain("seal", "-o", "shapes.stemma", "stemma.out/shapes.4242"); code != exitOK {
+		t.Fatal(stderr)
+	}
+	for _, flags := range [][]string{{"-json", "-contexts"}, {"-tree", "-min=0"}} {
+		_, live, _ := runMain(append([]string{"report", "stemma.out/shapes.4242"}, flags...)...)
+		_, sealed, _ := runMain(append([]string{"report", "shapes.stemma"}, flags...)...)
+		if flags[0] == "-tree" && live != sealed {
+			t.Errorf("%v: live:\n%s\nsealed:\n%s", flags, live, sealed)
+		}
+		if len(live) != len(sealed) {
+			t.Errorf("%v: live:\n%s\nsealed:\n%s", flags, live, sealed)
+		}
+	}
+	if left, _ := filepath.Glob("*.tmp"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	wd := inTemp(t)
+	var stderr bytes.Buffer
+	if err := sealAndSummarize(&env{stderr: &stderr}, "stemma.out/shapes.4242", "shapes.stemma"); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, wd, "summary.txt", stderr.String())
+}
+
+func TestReportErrors(t *testing.T) {
+	inTemp(t)
+	for _, err := range []error{
+		os.Mkdir("empty", 0o777),
+		os.WriteFile("broken.stemma", []byte("stemma\x00\x02\x01"), 0o666),
+		os.WriteFile("text", []byte("what is this? certainly no profile"), 0o666),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{exitFailure, "stemma: empty: neither a live directory nor one of live directories", []string{"report", "empty"}},
+		{exitFailure, "stemma: broken.stemma: offset 9: file ends in the file header", []string{"report", "broken.stemma"}},
+		{exitFailure, "stemma: text: offset 0: not a stemma profile", []string{"report", "text"}},
+		{exitFailure, "no such file", []string{"report", "missing"}},
+		{exitUsage, "-func: error parsing regexp", []string{"report", "-func", "("}},
+		{exitUsage, "exclude each other", []string{"report", "-tree", "-json"}},
+		{exitUsage, "report: flag provided but not defined: -x", []string{"report", "-x"}},
+		{exitUsage, "seal: no live directory given", []string{"seal"}},
+		{exitUsage, "verify: want -live", []string{"verify"}},
+		{exitFailure, `unknown format "dot"`, []string{"export", "-format=dot", "stemma.out"}},
+	} {
+		code, _, stderr := runMain(test.args...)
+		if code != test.code || !strings.Contains(stderr, test.want) {
+			t.Errorf("%v: exit code %d, stderr %q; want %d, %q", test.args, code, stderr, test.code, test.want)
+		}
+	}
+	t.Chdir("empty")
+	if code, _, stderr := runMain("report"); code != exitUsage || !strings.Contains(stderr, "no profile given") {
+		t.Errorf("nothing to report: exit code %d, stderr %q", code, stderr)
+	}
+}
+
+func TestReportWarnings(t *testing.T) {
+	d := livetest.Shapes()
+	d.Set64(rt.HdrLost+8*rt.LostPages, 1234)
+	d.Set32(rt.HdrShards, 3)
+	dir := filepath.Join(t.TempDir(), "live")
+	d.WriteTo(t, dir)
+	_, stdout, _ := runMain("report", dir)
+	for _, want := range []string{"warning: 1,234 pages could not be written", "warning: pid 4242: shard.2: missing"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("have\n%s\nwant %q", stdout, want)
+		}
+	}
+	var out struct {
+		Processes []struct{ Lost map[string]uint64 }
+	}
+	_, stdout, _ = runMain("report", "-json", dir)
+	if err := json.Unmarshal([]byte(stdout), &out); err != nil || out.Processes[0].Lost["pages"] != 1234 {
+		t.Errorf("have losses %+v, error %v", out, err)
+	}
+}
+
+func TestExportFile(t *testing.T) {
+	inTemp(t)
+	if code, _, stderr := runMain("export", "-format", "folded", "-o", "out.folded", "-min=10"); code != exitOK {
+		t.Fatal(stderr)
+	}
+	have, err := os.ReadFile("out.folded")
+	if err != nil || !strings.Contains(string(have), "[main];main.main;main.area;main.square 20\n") ||
+		!strings.Contains(string(have), "[main];main.main;main.area;[trimmed] 4\n") {
+		t.Errorf("have %q, error %v", have, err)
+	}
+}

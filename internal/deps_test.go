@@ -1,0 +1,137 @@
+// Package internal_test holds the module to its import rule.
+package internal_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/stemma-go/stemma"
+
+// rule lists, for each package of the module, the packages of the module that
+// it may import. A package on the right brings what it may import itself with
+// it, as in go/build/deps_test.go. A package that is not listed, or that does
+// more, fails the test. Packages that do not exist yet may be listed.
+const rule = `
+	internal/goroot/rt: ;
+	profile: internal/goroot/rt;
+	internal/callgraph: profile;
+	internal/cce: internal/callgraph;
+	internal/cct: internal/cce;
+	internal/similarity: internal/cct;
+	internal/export: internal/cct;
+	internal/view: internal/cct;
+	internal/goroot: internal/goroot/rt;
+	internal/toolchain: internal/goroot, internal/cce;
+	internal/cli: internal/toolchain, internal/view, internal/export, internal/similarity;
+	cmd/stemma: internal/cli;
+	.: internal/goroot/rt;
+	internal/livetest: internal/goroot/rt;
+`
+
+// pure lists packages that know nothing of files, networks and processes.
+var pure = []string{"profile", "internal/callgraph", "internal/cce", "internal/cct"}
+
+// impure lists what they must not import.
+var impure = []string{"os", "net", "os/exec", "syscall"}
+
+// testOnly lists packages that no code but tests may import.
+var testOnly = []string{"internal/livetest"}
+
+// closure returns, for each package of the rule, all that it may import.
+func closure(t *testing.T) map[string][]string {
+	may := make(map[string][]string)
+	for line := range strings.SplitSeq(rule, ";") {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		pkg, deps, ok := strings.Cut(line, ":")
+		if !ok {
+			t.Fatalf("rule: %q has no colon", line)
+		}
+		all := []string{}
+		for dep := range strings.SplitSeq(deps, ",") {
+			if dep = strings.TrimSpace(dep); dep == "" {
+				continue
+			}
+			if may[dep] == nil {
+				t.Fatalf("rule: %s stands before %s, which it may import", pkg, dep)
+			}
+			all = append(append(all, dep), may[dep]...)
+		}
+		may[pkg] = all
+	}
+	return may
+}
+
+func TestImportRule(t *testing.T) {
+	may := closure(t)
+	for pkg, imports := range packages(t) {
+		allowed, ok := may[pkg]
+		if !ok {
+			t.Errorf("%s: not in the import rule", pkg)
+		}
+		for _, imp := range imports {
+			own, inModule := strings.CutPrefix(imp, module)
+			own = strings.TrimPrefix(own, "/")
+			switch {
+			case inModule && slices.Contains(testOnly, own):
+				t.Errorf("%s imports %s, which is for tests only", pkg, imp)
+			case inModule && !slices.Contains(allowed, own):
+				t.Errorf("%s must not import %s", pkg, imp)
+			case !inModule && slices.Contains(pure, pkg) && slices.Contains(impure, imp):
+				t.Errorf("%s must not import %s", pkg, imp)
+			case pkg == "internal/goroot/rt" && !slices.Contains([]string{"unsafe", "sync/atomic"}, imp):
+				t.Errorf("%s must not import %s; use the seam", pkg, imp)
+			}
+		}
+	}
+}
+
+// packages returns the imports of each package of the module but its tests.
+func packages(t *testing.T) map[string][]string {
+	list := make(map[string][]string)
+	err := filepath.WalkDir("..", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if file != ".." && (strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") || name == "testdata" || name == "bench") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		// A command other than stemma's own is a program for tests.
+		if err != nil || f.Name.Name == "main" && path.Dir(filepath.ToSlash(file)) != "../cmd/stemma" {
+			return err
+		}
+		pkg := path.Dir(strings.TrimPrefix(filepath.ToSlash(file), "../"))
+		if list[pkg] == nil {
+			list[pkg] = []string{} // known even without imports
+		}
+		for _, imp := range f.Imports {
+			p, err := strconv.Unquote(imp.Path.Value)
+			if err != nil {
+				return err
+			}
+			list[pkg] = append(list[pkg], p)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}

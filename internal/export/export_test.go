@@ -1,0 +1,110 @@
+package export_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	pprof "github.com/google/pprof/profile"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/export"
+	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/profile"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func shapes(t *testing.T) *profile.Profile {
+	t.Helper()
+	p, err := profile.ReadLive(livetest.Shapes().FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = profile.Merge(p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func write(t *testing.T, format string) []byte {
+	t.Helper()
+	p := shapes(t)
+	var b bytes.Buffer
+	if err := export.Write(&b, format, p, cct.New(p)); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestGolden compares each format with testdata/shapes.FORMAT; pprof's as the
+// text that its own library makes of it.
+func TestGolden(t *testing.T) {
+	for _, format := range export.Formats() {
+		have := write(t, format)
+		if format == "pprof" {
+			p, err := pprof.ParseData(have)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.CheckValid(); err != nil {
+				t.Error(err)
+			}
+			have = []byte(p.String())
+		}
+		path := filepath.Join("testdata", "shapes."+format)
+		if *update {
+			if err := os.WriteFile(path, have, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(have, want) {
+			t.Errorf("%s differs; run with -update and look at the difference. have:\n%s", path, have)
+		}
+	}
+}
+
+// TestTotals checks that every format carries all calls.
+func TestTotals(t *testing.T) {
+	const want = 67
+	p, err := pprof.ParseData(write(t, "pprof"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum int64
+	for _, s := range p.Sample {
+		sum += s.Value[0]
+	}
+	if sum != want {
+		t.Errorf("pprof: %d calls, want %d", sum, want)
+	}
+	var file struct{ Profiles []struct{ Weights []int64 } }
+	if err := json.Unmarshal(write(t, "speedscope"), &file); err != nil {
+		t.Fatal(err)
+	}
+	sum = 0
+	for _, w := range file.Profiles[0].Weights {
+		sum += w
+	}
+	if sum != want {
+		t.Errorf("speedscope: %d calls, want %d", sum, want)
+	}
+	if !strings.Contains(string(write(t, "callgrind")), "\nsummary: 67\n") {
+		t.Error("callgrind: the summary is not 67 calls")
+	}
+}
+
+func TestUnknownFormat(t *testing.T) {
+	err := export.Write(new(bytes.Buffer), "dot", nil, nil)
+	if err == nil || !strings.Contains(err.Error(), `"dot" (want callgrind, folded, pprof, speedscope)`) {
+		t.Errorf("have error %v", err)
+	}
+}
