@@ -130,7 +130,7 @@ func TestReportErrors(t *testing.T) {
 		{exitUsage, "exclude each other", []string{"report", "-tree", "-json"}},
 		{exitUsage, "report: flag provided but not defined: -x", []string{"report", "-x"}},
 		{exitUsage, "seal: no live directory given", []string{"seal"}},
-		{exitUsage, "verify: want -live", []string{"verify"}},
+		{exitUsage, "verify: -live: no live directory given", []string{"verify", "-live"}},
 		{exitFailure, `unknown format "dot"`, []string{"export", "-format=dot", "stemma.out"}},
 	} {
 		code, _, stderr := runMain(test.args...)

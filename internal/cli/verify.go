@@ -8,23 +8,30 @@ import (
 	"os"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/toolchain"
 	"github.com/stemma-go/stemma/profile"
 )
 
 func verifyCommand() *command {
 	return &command{
 		name:  "verify",
-		args:  "-live LIVEDIR...",
+		args:  "[flags] [go build flags] package [arguments] | -live LIVEDIR...",
 		short: "compare recorded contexts with real stack walks",
-		long: `Verify compares the contexts that a program recorded with the stacks that
-runtime.Callers found at the same moments: function, file, line and inlining of
-every frame. With -live it takes the live directories of programs that were
-built with the checker and have run.
+		long: `Verify builds a program with the checker, runs it as stemma run does, and
+compares the contexts that it recorded with the stacks that a stack walk found
+at the same moments: function, file, line and inlining of every frame, and the
+context in which the goroutine was started. With -live it compares what such a
+program has left in live directories, without running anything.
 
-It prints "checked N contexts, M mismatches" and exits 1 if M is not 0.
+It prints "checked N contexts, M mismatches", and how many there are of each
+kind. It exits 1 if M is not 0; the records stay then. Otherwise the exit code
+is the program's own.
 `,
-		flags: func(fs *flag.FlagSet) { new(verifyOptions).declare(fs) },
-		run:   runVerify,
+		flags: func(fs *flag.FlagSet) {
+			declareOptions(fs, new(toolchain.Options))
+			new(verifyOptions).declare(fs)
+		},
+		run: runVerify,
 	}
 }
 
@@ -41,18 +48,42 @@ func (o *verifyOptions) declare(fs *flag.FlagSet) {
 
 func runVerify(e *env, args []string) error {
 	var o verifyOptions
-	fs := flag.NewFlagSet("verify", flag.ContinueOnError)
-	o.declare(fs)
-	paths, err := parseMixed(e, fs, args)
+	p, err := parseGoCommand("verify", args, o.declare)
 	if err != nil {
 		return err
 	}
-	if !o.live || len(paths) == 0 {
-		return usageError("verify: want -live and the live directories of a program that was built with the checker")
-	}
 	w := bufio.NewWriter(e.stdout)
 	defer w.Flush()
-	return verifyDirs(w, paths, &o)
+	if !o.live {
+		return verifyProgram(e, w, p, &o)
+	}
+	if len(p.args.Rest()) == 0 {
+		return usageError("verify: -live: no live directory given")
+	}
+	return verifyDirs(w, p.args.Rest(), &o)
+}
+
+// verifyProgram builds and runs a program and compares what it and its
+// instrumented children have recorded.
+func verifyProgram(e *env, w io.Writer, p *goArgs, o *verifyOptions) error {
+	p.opts.Verify = true
+	prog, err := buildProgram(e, p)
+	if err != nil {
+		return err
+	}
+	defer prog.Close()
+	rec, err := prog.run(e)
+	if err != nil {
+		return err
+	}
+	if err := verifyDirs(w, []string{rec.base}, o); err != nil {
+		fmt.Fprintf(e.stderr, "stemma: the records stay in %s\n", rec.base)
+		return err
+	}
+	if err := os.RemoveAll(rec.base); err != nil {
+		return err
+	}
+	return exitCode(rec.code)
 }
 
 // verifyDirs compares what the live directories hold and prints the result.
@@ -126,6 +157,7 @@ func (v *verifier) check(c *profile.Check) {
 	truth := make([]cct.PathFrame, len(c.Frames))
 	for i, f := range c.Frames {
 		truth[i] = cct.PathFrame(f)
+		truth[i].Func = cct.DisplayName(f.Func)
 	}
 	truth = append(v.walker.Known(truth), began...)
 	if v.fold {
