@@ -204,7 +204,8 @@ func (v *verifier) show(c *profile.Check, kind string, at int, decoded, truth []
 	if c.Cell != profile.None {
 		where = fmt.Sprint("cell ", c.Cell)
 	}
-	fmt.Fprintf(v.w, "mismatch of kind %s in frame %d, node at offset %d, %s, %d events\n", kind, at, c.Offset, where, c.Events)
+	fmt.Fprintf(v.w, "mismatch of kind %s in frame %d, node at offset %d, %s, %d events, goroutine began at node %d, cell %d\n",
+		kind, at, c.Offset, where, c.Events, c.Start, c.StartCell)
 	v.stack("recorded", decoded, at)
 	v.stack("stack walk", truth, at)
 }
