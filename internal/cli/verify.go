@@ -156,6 +156,7 @@ func (v *verifier) check(c *profile.Check) {
 	}
 	truth := make([]cct.PathFrame, len(c.Frames))
 	for i, f := range c.Frames {
+		f.Func = cct.DisplayName(f.Func)
 		truth[i] = cct.PathFrame(f)
 		truth[i].Func = cct.DisplayName(f.Func)
 	}
