@@ -64,6 +64,8 @@ func (sr *sectionReader) read(n uint64, what string) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// fileHeader reads the magic and the version. Each way to be wrong has its own
+// message: another kind of file, another version of stemma, a flipped bit.
 func (sr *sectionReader) fileHeader() error {
 	h, err := sr.read(fileHeader, "the file header")
 	if err != nil {
@@ -105,6 +107,8 @@ func (sr *sectionReader) next(kind int) (*decoder, error) {
 	return &decoder{data: raw, where: "section " + name}, nil
 }
 
+// atEOF makes sure that nothing follows the last section: a file that was
+// appended to is not what was sealed.
 func (sr *sectionReader) atEOF() error {
 	var b [1]byte
 	n, err := io.ReadFull(sr.r, b[:])
@@ -143,6 +147,8 @@ func expand(stored []byte, method uint32, size uint64) ([]byte, error) {
 	return raw.Bytes(), nil
 }
 
+// decodeSection reads the contents of one section into p. Sections refer only
+// to earlier ones, so what they say can be checked at once.
 func (p *Profile) decodeSection(d *decoder, kind int) {
 	switch kind {
 	case secProcesses:
@@ -165,6 +171,7 @@ func (p *Profile) decodeSection(d *decoder, kind int) {
 	}
 }
 
+// process reads one process.
 func (d *decoder) process() Process {
 	proc := Process{Args: d.strings("arguments"), PID: int(d.u32("process ID"))}
 	if start := d.upTo(1<<63-1, "start"); start != 0 {
@@ -181,6 +188,8 @@ func (d *decoder) process() Process {
 	return proc
 }
 
+// decodeFunc reads one function and checks it while the offset is at hand. The
+// capacity of each list is its length: count has bounded it.
 func (p *Profile) decodeFunc(d *decoder) {
 	start := d.off
 	f := Func{Kind: FuncKind(d.upTo(uint64(numFuncKinds-1), "kind")), Flags: uint8(d.upTo(funcFlags, "flags"))}
@@ -207,6 +216,8 @@ func (p *Profile) decodeFunc(d *decoder) {
 	p.Funcs = append(p.Funcs, f)
 }
 
+// decodeNodes reads the nodes and gives each its place among the counters,
+// which stand in the order of the nodes.
 func (p *Profile) decodeNodes(d *decoder) {
 	n := d.count(3, "nodes")
 	p.Nodes = make([]Node, 0, n)
@@ -230,6 +241,8 @@ func (p *Profile) decodeNodes(d *decoder) {
 	}
 }
 
+// decodeCounts reads the counters. Each takes a byte at least, so the size of
+// the section bounds what is allocated.
 func (p *Profile) decodeCounts(d *decoder) {
 	var n uint64
 	for _, node := range p.Nodes {

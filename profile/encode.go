@@ -55,6 +55,7 @@ func (p *Profile) section(kind int) []byte {
 	return e
 }
 
+// encodeProcesses appends the processes, in their order.
 func (p *Profile) encodeProcesses(e *encoder) {
 	e.uint(uint64(len(p.Processes)))
 	for _, proc := range p.Processes {
@@ -79,6 +80,7 @@ const (
 	procChecked = 1 << 1
 )
 
+// processFlags returns the flags of a process as a sealed file has them.
 func processFlags(proc Process) uint64 {
 	var flags uint64
 	if proc.Full {
@@ -98,6 +100,8 @@ func startNano(proc Process) int64 {
 	return proc.Start.UnixNano()
 }
 
+// encode appends f. The order of the fields is that of FORMAT.md; funcKey in
+// merge.go depends on the encoding of different functions being different.
 func (f *Func) encode(e *encoder) {
 	e.uint(uint64(f.Kind))
 	e.uint(uint64(f.Flags))
@@ -146,6 +150,9 @@ func sectionCRC(head, stored []byte) uint32 {
 	return crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, stored)
 }
 
+// compress returns raw in the form in which a section stores it. The fastest
+// level is enough: nodes and counts are small numbers already, and DEFLATE
+// squeezes their repetition at any level.
 func compress(raw []byte) (stored []byte, method uint32, err error) {
 	var buf bytes.Buffer
 	zw, err := flate.NewWriter(&buf, flate.BestSpeed)

@@ -82,6 +82,8 @@ func OpenLive(fsys fs.FS) (*Live, error) {
 	return l, l.Profile.CheckValid()
 }
 
+// read reads the header page. It is one read of one page, so the numbers fit
+// together even while the program goes on: what it adds later is beyond used.
 func (h *header) read(tree *liveFile) error {
 	b, err := tree.at(0, rt.HdrEnd)
 	if err != nil {
@@ -124,6 +126,7 @@ func (h *header) read(tree *liveFile) error {
 // lossKinds are the kinds that the program counts, in the order of rt.
 var lossKinds = [rt.NumLost]string{LossNodes, LossFuncs, LossPages, LossShards, LossTables, LossChecks}
 
+// process returns what the header says about the program.
 func (h *header) process() Process {
 	p := Process{PID: int(h.pid), GoVersion: h.goVersion, Engine: "cct"}
 	if h.argsList != "" {
@@ -140,12 +143,15 @@ func (h *header) process() Process {
 	return p
 }
 
+// process returns the one process of the profile.
 func (l *Live) process() *Process { return &l.Profile.Processes[0] }
 
+// note records an observation that reports show as a warning.
 func (l *Live) note(format string, args ...any) {
 	l.process().Notes = append(l.process().Notes, fmt.Sprintf(format, args...))
 }
 
+// lose counts what the reader had to leave out.
 func (l *Live) lose(kind string, n uint64) {
 	l.process().Losses = addLoss(l.process().Losses, Loss{kind, n})
 }
@@ -217,6 +223,8 @@ func (w *treeWalk) object(off int64) (int64, error) {
 	return size, w.node(off, fn)
 }
 
+// table checks the size of a table. What is in it is of no interest: tables
+// lead from a cell to its nodes, and the nodes know their cells themselves.
 func (w *treeWalk) table(off, size int64) (int64, error) {
 	if size < rt.TableEntries || size%8 != 0 || size > w.end-off {
 		return 0, w.tree.fail(off, "table of %d bytes, but %d are in use", size, w.end-off)
@@ -254,6 +262,7 @@ func (w *treeWalk) node(off int64, fn uint32) error {
 	return nil
 }
 
+// add records where a node stood. Offsets are added in ascending order.
 func (w *treeWalk) add(off int64, node uint32) {
 	w.live.offsets = append(w.live.offsets, uint32(off))
 	w.live.nodes = append(w.live.nodes, node)
@@ -290,6 +299,8 @@ func (l *Live) readShards() error {
 	return nil
 }
 
+// addShard adds the counters of one shard. It reads forwards, as the offsets
+// ascend, and so touches each page once, holes included.
 func (l *Live) addShard(f *liveFile) error {
 	for i, off := range l.offsets {
 		counts := l.Profile.NodeCounts(int(l.nodes[i]))
@@ -321,6 +332,8 @@ type liveFile struct {
 
 const windowSize = 1 << 20
 
+// openFile opens a file of the directory. It must be a regular one: a device
+// or a pipe under its name would make the reader wait.
 func openFile(fsys fs.FS, name string) (*liveFile, error) {
 	f, err := fsys.Open(name)
 	if err != nil {

@@ -21,6 +21,8 @@ type funcsReader struct {
 	strings map[string]uint32
 }
 
+// readFuncs reads the records in the first used bytes of funcs and appends the
+// functions to p. A record without a length is being written: it is the last.
 func readFuncs(fsys fs.FS, used int64, p *Profile) (*liveFuncs, error) {
 	f, err := openFile(fsys, fileFuncs)
 	if err != nil {
@@ -51,6 +53,7 @@ func (r *funcsReader) addRoot() {
 	r.byID[rt.RootFunc] = 0
 }
 
+// alignUp rounds up to the alignment of objects.
 func alignUp(n uint32) uint32 { return (n + 7) &^ 7 }
 
 // A funcHeader is the fixed part of a record of funcs.
@@ -161,6 +164,8 @@ func (r *funcsReader) intern(table []string) []uint32 {
 	return list
 }
 
+// decode reads the blob of a record. Those of the root and the overflow node
+// list their cells as call sites, which only the runtime needs.
 func (r *funcsReader) decode(h funcHeader, b *blobReader) (Func, error) {
 	switch {
 	case h.id == rt.RootFunc:
@@ -201,6 +206,7 @@ func (b *blobReader) pick(table []uint32, what string) uint32 {
 	return table[i]
 }
 
+// string reads an index into the record's strings and returns the profile's.
 func (b *blobReader) string(what string) uint32 { return b.pick(b.table[1:], what) }
 
 // optional reads a string index plus one; 0 stands for no string.
@@ -208,6 +214,7 @@ func (b *blobReader) optional(what string) uint32 {
 	return b.pick(b.table, what)
 }
 
+// fault reads the blob of a RecFault.
 func (b *blobReader) fault() Func {
 	fn := Func{Kind: FuncFault, Name: b.string("name"), Cells: 1, Counters: 1}
 	for range b.count(3, "frames") {
@@ -216,6 +223,8 @@ func (b *blobReader) fault() Func {
 	return fn
 }
 
+// function reads the blob of a RecFunc. The numbers of cells and counters are
+// not written: they follow from the largest index.
 func (b *blobReader) function() Func {
 	fn := Func{Name: b.string("name"), Line: b.u32("start line"), Counters: 1}
 	files := make([]uint32, 0, b.count(1, "files"))

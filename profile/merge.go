@@ -47,6 +47,8 @@ type merger struct {
 	index   *nodeIndex
 }
 
+// add adds p to m.p. Parents come first in p, so each node's parent has its
+// place in m.p already.
 func (m *merger) add(p *Profile) error {
 	m.p.Processes = append(m.p.Processes, p.Processes...)
 	funcs := make([]uint32, len(p.Funcs))
@@ -90,6 +92,7 @@ func (m *merger) function(p *Profile, f *Func) uint32 {
 	return i
 }
 
+// intern returns the index of s in m.p.Strings, and adds it if it is new.
 func (m *merger) intern(s string) uint32 {
 	i, ok := m.strings[s]
 	if !ok {
@@ -156,6 +159,8 @@ func (m *merger) sortFuncs() {
 	m.p.Funcs = funcs
 }
 
+// sortProcesses orders processes by their start, and those that started at the
+// same time by everything else.
 func (p *Profile) sortProcesses() {
 	key := func(a Process) string { return fmt.Sprintf("%q %v", a.Args, a) }
 	slices.SortStableFunc(p.Processes, func(a, b Process) int {

@@ -9,6 +9,8 @@ type nodeIndex struct {
 	used  int
 }
 
+// newNodeIndex returns an index of the nodes of p, with room for as many as
+// nodes before it has to grow.
 func newNodeIndex(p *Profile, nodes int) *nodeIndex {
 	size := 16
 	for size < 2*nodes {
@@ -21,6 +23,8 @@ func newNodeIndex(p *Profile, nodes int) *nodeIndex {
 	return x
 }
 
+// hashNode mixes all three parts of a node's identity: siblings differ in cell
+// or function only, and there may be thousands.
 func hashNode(n Node) uint64 {
 	h := (uint64(n.Parent)<<32 | uint64(n.Func)) * 0x9e3779b97f4a7c15
 	h = (h ^ h>>29 ^ uint64(n.Cell)) * 0xbf58476d1ce4e5b9
@@ -42,6 +46,7 @@ func (x *nodeIndex) find(n Node) int {
 	}
 }
 
+// insert adds node i, which must not be in the index.
 func (x *nodeIndex) insert(i uint32) {
 	if 2*x.used >= len(x.slots) {
 		x.grow()
@@ -50,6 +55,8 @@ func (x *nodeIndex) insert(i uint32) {
 	x.used++
 }
 
+// grow doubles the table, so that at least half of its slots are free and a
+// search is short.
 func (x *nodeIndex) grow() {
 	old := x.slots
 	x.slots = make([]uint32, 2*len(old))

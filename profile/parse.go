@@ -49,6 +49,7 @@ type textReader struct {
 	err     error
 }
 
+// fail records the first error and drops the rest of the line.
 func (t *textReader) fail(format string, args ...any) {
 	if t.err == nil {
 		t.err = fmt.Errorf("line %d: %w", t.lineNo, fmt.Errorf(format, args...))
@@ -56,6 +57,8 @@ func (t *textReader) fail(format string, args ...any) {
 	t.rest = ""
 }
 
+// line reads one line. Lines that begin with no word of their own belong to
+// the process above them.
 func (t *textReader) line() {
 	if !t.begun {
 		if t.rest != textMagic {
@@ -88,12 +91,14 @@ func (t *textReader) word() string {
 	return w
 }
 
+// expect reads a word that carries no information.
 func (t *textReader) expect(want string) {
 	if have := t.word(); have != want {
 		t.fail("have %q, want %q", have, want)
 	}
 }
 
+// number reads a decimal number of at most max.
 func (t *textReader) number(max uint64) uint64 {
 	w := t.word()
 	v, err := strconv.ParseUint(w, 10, 64)
@@ -122,6 +127,7 @@ func (t *textReader) sequence(want int) {
 	}
 }
 
+// quoted reads a string in Go's syntax.
 func (t *textReader) quoted() string {
 	q, err := strconv.QuotedPrefix(t.rest)
 	if err != nil {
@@ -136,6 +142,7 @@ func (t *textReader) quoted() string {
 	return s
 }
 
+// string reads a quoted string and returns its index in the profile.
 func (t *textReader) string() uint32 {
 	s := t.quoted()
 	i, ok := t.strings[s]
@@ -147,11 +154,13 @@ func (t *textReader) string() uint32 {
 	return i
 }
 
+// at reads a place: the word at, a file and a line.
 func (t *textReader) at() (file, line uint32) {
 	t.expect("at")
 	return t.string(), t.u32()
 }
 
+// processLine reads a line about the last process.
 func (t *textReader) processLine(key string) {
 	if len(t.p.Processes) == 0 {
 		t.fail("unknown word %q", key)
@@ -193,6 +202,8 @@ func (t *textReader) time() time.Time {
 	return v.UTC()
 }
 
+// function reads the first line of a function. Cells and counters are given,
+// not computed, so that a text can describe a function without sites.
 func (t *textReader) function() {
 	t.sequence(len(t.p.Funcs))
 	var f Func
@@ -255,6 +266,7 @@ func (t *textReader) funcLine(key string) {
 	}
 }
 
+// site reads a site line behind its index.
 func (t *textReader) site() Site {
 	s := Site{Kind: SiteKind(kindOf(t, siteKindNames[:]))}
 	t.expect("in")
@@ -267,6 +279,7 @@ func (t *textReader) site() Site {
 	return s
 }
 
+// node reads a node with its counters, as many as its function has.
 func (t *textReader) node() {
 	t.sequence(len(t.p.Nodes))
 	n := Node{First: uint32(len(t.p.Counts))}

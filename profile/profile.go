@@ -178,6 +178,8 @@ func (p *Profile) Lost() []Loss {
 	return sum
 }
 
+// addLoss adds l to the entry of its kind. Kinds are strings rather than numbers,
+// so that a reader keeps and shows those of a later version.
 func addLoss(losses []Loss, l Loss) []Loss {
 	if l.Count == 0 {
 		return losses

@@ -54,6 +54,7 @@ func (p *Profile) WriteText(w io.Writer) error {
 	return t.w.Flush()
 }
 
+// A textWriter writes lines about p. Errors stay in w until its Flush.
 type textWriter struct {
 	w *bufio.Writer
 	p *Profile
@@ -61,6 +62,7 @@ type textWriter struct {
 
 func (t *textWriter) line(format string, args ...any) { fmt.Fprintf(t.w, format+"\n", args...) }
 
+// process writes the lines of a process; what is zero has none.
 func (t *textWriter) process(proc Process) {
 	t.line("process")
 	for _, a := range proc.Args {
@@ -86,6 +88,7 @@ func (t *textWriter) process(proc Process) {
 	}
 }
 
+// function writes the lines of function i.
 func (t *textWriter) function(i int, f *Func) {
 	flags := ""
 	if f.Flags&FuncWrapper != 0 {

@@ -35,6 +35,9 @@ func (p *Profile) CheckValid() error {
 	return p.checkNodes()
 }
 
+// check holds a function against the rules that need no other function: the
+// ranges of its numbers and which parts a function of its kind may have.
+// strings is the length of the string table.
 func (f *Func) check(strings int) error {
 	switch {
 	case f.Kind >= numFuncKinds:
@@ -60,6 +63,8 @@ func (f *Func) check(strings int) error {
 	return f.checkSites(strings)
 }
 
+// checkInlined checks the inlined calls, and the frames of a fault. That the
+// parent of an inlined call comes first makes every walk outwards finite.
 func (f *Func) checkInlined(strings int) error {
 	for i, in := range f.Inlined {
 		switch {
@@ -79,6 +84,8 @@ func (f *Func) checkInlined(strings int) error {
 	return nil
 }
 
+// checkSites checks the call sites. A cell belongs to one site only: otherwise
+// nobody could tell from where a child was entered.
 func (f *Func) checkSites(strings int) error {
 	seen := make(map[int32]int)
 	for i, s := range f.Sites {
@@ -105,6 +112,8 @@ func (f *Func) checkSites(strings int) error {
 	return nil
 }
 
+// checkNodes checks the tree. It takes one pass, because a parent must have
+// come before its children.
 func (p *Profile) checkNodes() error {
 	if len(p.Nodes) == 0 || p.Nodes[0].Func != 0 || p.Nodes[0].Parent != 0 {
 		return fmt.Errorf("nodes: node 0 is not the root")

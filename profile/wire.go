@@ -51,6 +51,7 @@ func (e *encoder) string(s string) {
 	*e = append(*e, s...)
 }
 
+// strings appends a list: its length, then the strings.
 func (e *encoder) strings(list []string) {
 	e.uint(uint64(len(list)))
 	for _, s := range list {
@@ -68,6 +69,8 @@ type decoder struct {
 	err   error
 }
 
+// fail records the first error and drops what is left to read, so that loops
+// over the rest end soon. off is the place in data.
 func (d *decoder) fail(off int, format string, args ...any) {
 	if d.err == nil {
 		d.err = fmt.Errorf("%s: offset %d: %w", d.where, d.base+int64(off), fmt.Errorf(format, args...))
@@ -75,6 +78,7 @@ func (d *decoder) fail(off int, format string, args ...any) {
 	}
 }
 
+// uint reads a number of up to 64 bits.
 func (d *decoder) uint() uint64 {
 	v, n := binary.Uvarint(d.data[d.off:])
 	if n <= 0 {
@@ -98,6 +102,7 @@ func (d *decoder) upTo(max uint64, what string) uint64 {
 	return v
 }
 
+// u32 reads a number of up to 32 bits; what names it in an error.
 func (d *decoder) u32(what string) uint32 { return uint32(d.upTo(1<<32-1, what)) }
 
 // index reads a number that may be None.
@@ -115,6 +120,7 @@ func (d *decoder) count(size int, what string) int {
 	return int(v)
 }
 
+// string reads a length and as many bytes.
 func (d *decoder) string(what string) string {
 	n := d.count(1, what)
 	s := string(d.data[d.off : d.off+n])
@@ -122,6 +128,7 @@ func (d *decoder) string(what string) string {
 	return s
 }
 
+// strings reads a list of strings.
 func (d *decoder) strings(what string) []string {
 	n := d.count(1, what)
 	list := make([]string, 0, n)

@@ -43,6 +43,7 @@ type place struct {
 	elided bool
 }
 
+// newExpander fills the tables of functions and sites; the tree has its root.
 func newExpander(p *profile.Profile) *expander {
 	t := &Tree{Sites: make([]Site, 1)}
 	x := &expander{
@@ -103,8 +104,10 @@ func (x *expander) funcOf(s uint32) uint32 {
 	return x.funcs[s] - 1
 }
 
+// pseudo returns the pseudo-function of that name.
 func (x *expander) pseudo(name string) uint32 { return x.named(pseudo(name), true) }
 
+// named returns the function with that display name, and adds it if it is new.
 func (x *expander) named(name string, pseudo bool) uint32 {
 	fn, ok := x.names[name]
 	if !ok {

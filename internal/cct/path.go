@@ -87,6 +87,7 @@ func (w *Walker) leave(f *profile.Func, cell int) (frames []PathFrame, ok bool) 
 	return w.group(f, f.Sites[cells[cell]]), true
 }
 
+// name returns a symbol as a stack walk shows it.
 func (w *Walker) name(s uint32) string { return DisplayName(w.p.String(s)) }
 
 // group returns the frames of f at a call site: the inlined calls that the

@@ -168,6 +168,8 @@ func (t *Tree) Match(re *regexp.Regexp) []Neighbours {
 	return list
 }
 
+// ranked returns the sums as a list. Ties are broken by name and site, so that
+// the order does not depend on the map.
 func (t *Tree) ranked(calls map[Neighbour]uint64) []Neighbour {
 	list := make([]Neighbour, 0, len(calls))
 	for n, c := range calls {

@@ -119,6 +119,8 @@ type builder struct {
 	slots []uint32 // hash table: index of a node, 0 if free; the length is a power of 2
 }
 
+// newBuilder gives t its root and returns a builder with room for as many as
+// nodes before the table has to grow.
 func newBuilder(t *Tree, nodes int) *builder {
 	size := 64
 	for size < 2*nodes {
@@ -128,12 +130,15 @@ func newBuilder(t *Tree, nodes int) *builder {
 	return &builder{t, make([]uint32, size)}
 }
 
+// hash mixes all three parts: siblings differ in site or function only.
 func (k nodeKey) hash() uint64 {
 	h := (uint64(k.parent)<<32 | uint64(k.fn)) * 0x9e3779b97f4a7c15
 	h = (h ^ h>>29 ^ uint64(k.site)) * 0xbf58476d1ce4e5b9
 	return h ^ h>>32
 }
 
+// find returns the slot of the node with this key, or the free slot where it
+// belongs. Slot value 0 is free, since the root is nobody's child.
 func (b *builder) find(k nodeKey) int {
 	mask := len(b.slots) - 1
 	for s := int(k.hash()) & mask; ; s = (s + 1) & mask {
@@ -160,6 +165,7 @@ func (b *builder) node(parent, site, fn uint32) uint32 {
 	return i
 }
 
+// grow doubles the table when more than half of its slots are taken.
 func (b *builder) grow() {
 	b.slots = make([]uint32, 2*len(b.slots))
 	for i, n := range b.t.Nodes {
@@ -169,6 +175,8 @@ func (b *builder) grow() {
 	}
 }
 
+// pseudo returns the name of a pseudo-function. Brackets cannot begin the name
+// of a real one.
 func pseudo(name string) string { return "[" + name + "]" }
 
 // viaOf tells how the callee of a recorded site is entered.

@@ -27,6 +27,7 @@ A frame [go] stands between a go statement's function and what it starts.
 	}
 }
 
+// exportOptions are the flags of export.
 type exportOptions struct {
 	format, out string
 	min         float64
@@ -38,6 +39,8 @@ func (o *exportOptions) declare(fs *flag.FlagSet) {
 	fs.Float64Var(&o.min, "min", 0, "sum up subtrees with less than `PERCENT` of all calls as [trimmed]")
 }
 
+// runExport writes a file only when the whole of it could be made; standard
+// output gets it piece by piece.
 func runExport(e *env, args []string) error {
 	var o exportOptions
 	fs := flag.NewFlagSet("export", flag.ContinueOnError)

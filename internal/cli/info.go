@@ -28,6 +28,8 @@ func infoFlags(fs *flag.FlagSet) *bool {
 	return fs.Bool("text", false, "print the text form")
 }
 
+// runInfo prints the profile itself, not its expansion: it helps when the two
+// seem to disagree.
 func runInfo(e *env, args []string) error {
 	fs := flag.NewFlagSet("info", flag.ContinueOnError)
 	text := infoFlags(fs)
@@ -47,6 +49,8 @@ func runInfo(e *env, args []string) error {
 	return w.Flush()
 }
 
+// printInfo prints what was recorded, in physical terms: nodes, counters and
+// function records, and not contexts.
 func printInfo(w io.Writer, p *profile.Profile) {
 	for _, proc := range p.Processes {
 		fmt.Fprintf(w, "command     %q\n", proc.Args)

@@ -82,6 +82,7 @@ func in(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
+// loadSealed reads a sealed file. Errors name the file once.
 func loadSealed(path string) (*profile.Profile, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -95,6 +96,7 @@ func loadSealed(path string) (*profile.Profile, error) {
 	return p, nil
 }
 
+// isLiveDir tells whether a program recorded, or records, into dir.
 func isLiveDir(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, "tree"))
 	return err == nil && info.Mode().IsRegular()
@@ -109,6 +111,7 @@ func liveDirs(dir string) []string {
 	return trees
 }
 
+// escapeGlob makes path match nothing but itself in filepath.Glob.
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

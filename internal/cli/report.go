@@ -49,6 +49,8 @@ outside. Truncated counts those of the calls whose context had no room.
 	}
 }
 
+// reportOptions are the flags of report. top and json apply to all forms but
+// the tree; depth and min to the tree alone.
 type reportOptions struct {
 	contexts, tree, json bool
 	function             string
@@ -67,6 +69,7 @@ func (o *reportOptions) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&o.json, "json", false, "print JSON")
 }
 
+// runReport checks the flags before it reads anything: profiles can be large.
 func runReport(e *env, args []string) error {
 	var o reportOptions
 	fs := flag.NewFlagSet("report", flag.ContinueOnError)
@@ -94,6 +97,7 @@ func runReport(e *env, args []string) error {
 	return w.Flush()
 }
 
+// report prints p in the form that the options ask for.
 func report(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Regexp) error {
 	if o.json {
 		return reportJSON(w, p, o, re)
@@ -124,6 +128,9 @@ type reporter struct {
 
 func (r *reporter) printf(format string, args ...any) { fmt.Fprintf(r.w, format, args...) }
 
+// header prints what every report begins with: where the profile comes from,
+// its totals, and a warning for each kind of loss. No number goes out without
+// what is missing from it.
 func (r *reporter) header(p *profile.Profile) {
 	for _, proc := range p.Processes {
 		r.printf("%s\n", describe(proc))
@@ -151,6 +158,7 @@ func describe(proc profile.Process) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
+// shorten cuts s to n characters, the last of which tells that it was cut.
 func shorten(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"
@@ -158,6 +166,7 @@ func shorten(s string, n int) string {
 	return s
 }
 
+// summaryLine returns the totals in one line.
 func summaryLine(t cct.Totals) string {
 	s := fmt.Sprintf("%s calls · %s contexts · %s functions", commas(t.Calls), commas(t.Contexts), commas(t.Functions))
 	if t.Truncated > 0 {
@@ -221,12 +230,15 @@ func (r *reporter) cut(n int) int {
 	return n
 }
 
+// more tells how many of n entries -top has left out.
 func (r *reporter) more(n int, what string) {
 	if rest := n - r.cut(n); rest > 0 {
 		r.printf("%15s and %s more %s; -top=-1 lists all\n", "", commas(uint64(rest)), what)
 	}
 }
 
+// flat prints the functions with the most calls. Percentages are of all calls:
+// those of a function itself, not of what it calls.
 func (r *reporter) flat() {
 	r.printf("%15s %7s %12s  %s\n", "calls", "%", "contexts", "function")
 	stats := r.t.ByFunction()
@@ -236,6 +248,7 @@ func (r *reporter) flat() {
 	r.more(len(stats), "functions")
 }
 
+// contexts prints the contexts with the most calls as stacks, innermost first.
 func (r *reporter) contexts() {
 	r.printf("%15s %7s  %s\n", "calls", "%", "context")
 	hot := r.t.Hottest(-1)
@@ -301,6 +314,7 @@ func (r *reporter) tree() {
 	}
 }
 
+// treeLine prints one node: its own calls, and the share of its subtree.
 func (r *reporter) treeLine(n uint32, depth int, below uint64) {
 	node := r.t.Nodes[n]
 	s := r.t.Sites[node.Site]
@@ -311,6 +325,7 @@ func (r *reporter) treeLine(n uint32, depth int, below uint64) {
 	r.printf("%15s %s  %s%s%s%s\n", commas(node.Count), r.percent(below), strings.Repeat("  ", depth), r.t.Funcs[node.Func].Name, at, mark(s.Via))
 }
 
+// matches prints each matching function between its callers and callees.
 func (r *reporter) matches(re *regexp.Regexp) {
 	list := r.t.Match(re)
 	for _, m := range list[:r.cut(len(list))] {
@@ -325,6 +340,7 @@ func (r *reporter) matches(re *regexp.Regexp) {
 	}
 }
 
+// neighbours prints callers or callees, one line for each call site.
 func (r *reporter) neighbours(what string, list []cct.Neighbour) {
 	for _, n := range list[:r.cut(len(list))] {
 		s := r.t.Sites[n.Site]

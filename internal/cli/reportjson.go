@@ -86,6 +86,7 @@ func reportJSON(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Re
 	return err
 }
 
+// jsonContexts writes the last field of the report and closes it.
 func (r *reporter) jsonContexts() error {
 	r.printf(",\n\t\"contexts\": [")
 	for i, n := range r.t.Hottest(r.o.top) {
@@ -109,6 +110,7 @@ func (r *reporter) jsonContexts() error {
 	return err
 }
 
+// jsonProcesses returns the processes; lists and maps are never null.
 func jsonProcesses(p *profile.Profile) []jsonProcess {
 	list := []jsonProcess{}
 	for _, proc := range p.Processes {
@@ -127,6 +129,8 @@ func jsonProcesses(p *profile.Profile) []jsonProcess {
 	return list
 }
 
+// jsonFunctions returns all functions, or with -func the matching ones with
+// their callers and callees.
 func (r *reporter) jsonFunctions(re *regexp.Regexp) []jsonFunction {
 	list := []jsonFunction{}
 	if r.o.function == "" {

@@ -31,6 +31,8 @@ func sealFlags(fs *flag.FlagSet) *string {
 	return fs.String("o", "", "write the profile to `FILE`")
 }
 
+// runSeal seals what the arguments name. There is no default: sealing the
+// wrong directory would go unnoticed.
 func runSeal(e *env, args []string) error {
 	fs := flag.NewFlagSet("seal", flag.ContinueOnError)
 	out := sealFlags(fs)

@@ -35,6 +35,7 @@ is the program's own.
 	}
 }
 
+// verifyOptions are the flags of verify beside those of a build.
 type verifyOptions struct {
 	live, verbose bool
 	show          int
@@ -46,6 +47,7 @@ func (o *verifyOptions) declare(fs *flag.FlagSet) {
 	fs.IntVar(&o.show, "show", 5, "with -v, print the first `N` mismatches")
 }
 
+// runVerify parses the flags as run does: go's own are passed on, but for -v.
 func runVerify(e *env, args []string) error {
 	var o verifyOptions
 	p, err := parseGoCommand("verify", args, o.declare)
@@ -124,6 +126,7 @@ type verifier struct {
 // mismatchKinds are the kinds in the order in which they are printed.
 var mismatchKinds = []string{"function", "inlined", "file", "line", "depth", "missing"}
 
+// dir compares all records of one live directory.
 func (v *verifier) dir(dir string) error {
 	live, err := profile.OpenLive(os.DirFS(dir))
 	if err != nil {
@@ -192,6 +195,7 @@ func difference(decoded, truth []cct.PathFrame, entry bool) (kind string, at int
 	return "", 0
 }
 
+// mismatch counts a mismatch and prints the first ones.
 func (v *verifier) mismatch(c *profile.Check, kind string, at int, decoded, truth []cct.PathFrame) {
 	v.failed++
 	v.kinds[kind]++
@@ -200,6 +204,7 @@ func (v *verifier) mismatch(c *profile.Check, kind string, at int, decoded, trut
 	}
 }
 
+// show prints both stacks, after folding, with a mark at the difference.
 func (v *verifier) show(c *profile.Check, kind string, at int, decoded, truth []cct.PathFrame) {
 	where := "entry"
 	if c.Cell != profile.None {
@@ -211,6 +216,7 @@ func (v *verifier) show(c *profile.Check, kind string, at int, decoded, truth []
 	v.stack("stack walk", truth, at)
 }
 
+// stack prints one stack, innermost frame first.
 func (v *verifier) stack(what string, path []cct.PathFrame, at int) {
 	fmt.Fprintf(v.w, "\t%s:\n", what)
 	for i, f := range path {
@@ -225,6 +231,8 @@ func (v *verifier) stack(what string, path []cct.PathFrame, at int) {
 	}
 }
 
+// result prints the sums. Nothing to compare is an error, too: it would
+// otherwise look like success.
 func (v *verifier) result() error {
 	for _, line := range v.warnings {
 		fmt.Fprintf(v.w, "warning: %s\n", line)

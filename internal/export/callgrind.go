@@ -71,6 +71,8 @@ func edgesOf(t *cct.Tree) []edge {
 	return list
 }
 
+// A callgrindExporter writes functions one by one. The first write error stays
+// in err, and nothing is written after it.
 type callgrindExporter struct {
 	w     io.Writer
 	t     *cct.Tree
@@ -97,6 +99,7 @@ func (x *callgrindExporter) file(name string) string {
 	return fmt.Sprintf("(%d) %s", x.files[name], name)
 }
 
+// name returns a function in the compressed form: the name only the first time.
 func (x *callgrindExporter) name(fn uint32) string {
 	if x.funcs[fn] {
 		return fmt.Sprintf("(%d)", fn)
@@ -105,6 +108,8 @@ func (x *callgrindExporter) name(fn uint32) string {
 	return fmt.Sprintf("(%d) %s", fn, x.t.Funcs[fn].Name)
 }
 
+// function writes a function's own cost and its calls. The lines of a call may
+// lie in another file when code was inlined; fi= switches to it.
 func (x *callgrindExporter) function(fn uint32, self uint64, edges []edge) {
 	f := x.t.Funcs[fn]
 	x.printf("\nfl=%s\nfn=%s\n%d %d\n", x.file(f.File), x.name(fn), f.Line, self)

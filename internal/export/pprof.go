@@ -34,6 +34,8 @@ func writePprof(w io.Writer, p *profile.Profile, t *cct.Tree) error {
 	return x.out.Write(w)
 }
 
+// A pprofExporter collects the parts of the pprof profile. Functions and
+// locations are made when a sample first needs them.
 type pprofExporter struct {
 	t         *cct.Tree
 	out       *pprof.Profile
@@ -58,6 +60,7 @@ func (x *pprofExporter) mapping(p *profile.Profile) {
 	x.out.Mapping = []*pprof.Mapping{m}
 }
 
+// function returns the pprof function for a function of the tree.
 func (x *pprofExporter) function(i uint32) *pprof.Function {
 	if x.funcs[i] == nil {
 		f := x.t.Funcs[i]
@@ -66,6 +69,7 @@ func (x *pprofExporter) function(i uint32) *pprof.Function {
 	return x.funcs[i]
 }
 
+// newFunction appends a function. IDs begin at 1: pprof takes 0 for none.
 func (x *pprofExporter) newFunction(name, file string, line int) *pprof.Function {
 	f := &pprof.Function{ID: uint64(len(x.out.Function) + 1), Name: name, SystemName: name, Filename: file, StartLine: int64(line)}
 	x.out.Function = append(x.out.Function, f)
@@ -94,6 +98,7 @@ func (x *pprofExporter) sample(n uint32, calls int64) {
 	x.out.Sample = append(x.out.Sample, s)
 }
 
+// goStart returns the location that marks the start of a goroutine.
 func (x *pprofExporter) goStart() *pprof.Location {
 	if x.start == nil {
 		x.start = x.newFunction(goStart, "", 0)
