@@ -72,8 +72,7 @@ func (b *Build) setFlags(a *Args, o Options) error {
 		return err
 	}
 	t := &tool{
-		compiler:   b.Entry.Compiler(),
-		id:         b.Entry.Key,
+		entry:      b.Entry,
 		forCompile: o.ForCompiler(),
 		forLink:    o.ForRuntime(),
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -18,8 +19,7 @@ const CompileEnv = "STEMMA_COMPILE"
 
 // A tool is one call that the go command makes through -toolexec.
 type tool struct {
-	compiler   string   // the patched compiler
-	id         string   // hash of the cache entry
+	entry      *Entry
 	forCompile string   // Options.ForCompiler
 	forLink    string   // Options.ForRuntime
 	chain      []string // the user's own -toolexec, which runs inside ours
@@ -28,7 +28,7 @@ type tool struct {
 
 // words returns the command line that newTool parses, without the tool.
 func (t *tool) words() []string {
-	w := []string{"-compiler=" + t.compiler, "-id=" + t.id, "-compile=" + t.forCompile, "-link=" + t.forLink,
+	w := []string{"-entry=" + t.entry.Dir, "-compile=" + t.forCompile, "-link=" + t.forLink,
 		fmt.Sprintf("-chain=%d", len(t.chain))}
 	return append(w, t.chain...)
 }
@@ -38,8 +38,7 @@ func newTool(args []string) (*tool, error) {
 	t := new(tool)
 	fs := flag.NewFlagSet("toolexec", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	fs.StringVar(&t.compiler, "compiler", "", "")
-	fs.StringVar(&t.id, "id", "", "")
+	dir := fs.String("entry", "", "")
 	fs.StringVar(&t.forCompile, "compile", "", "")
 	fs.StringVar(&t.forLink, "link", "", "")
 	n := fs.Int("chain", 0, "")
@@ -49,6 +48,7 @@ func newTool(args []string) (*tool, error) {
 	if *n < 0 || fs.NArg() <= *n {
 		return nil, errors.New("toolexec: no tool; this command is for the go command's -toolexec")
 	}
+	t.entry = &Entry{*dir, filepath.Base(*dir)}
 	t.chain, t.args = fs.Args()[:*n], fs.Args()[*n:]
 	return t, nil
 }
@@ -67,13 +67,17 @@ func Toolexec(args []string, stdout, stderr io.Writer) error {
 		// The go command takes the whole line of a released compiler's
 		// version into the build ID of each package, so that plain and
 		// instrumented ones never mix in its cache.
-		suffix = " stemma=" + t.id + "," + t.forCompile
-		t.args[0] = t.compiler
+		suffix = " stemma=" + t.entry.Key + "," + t.forCompile
+		t.args[0] = t.entry.Compiler()
 		env = append(env, CompileEnv+"="+t.forCompile)
 	case "link":
 		suffix = " stemma=" + t.forLink
-		if len(t.args) > 1 && !isVersionQuery(t.args) {
-			t.args = append([]string{t.args[0], "-X=runtime.stemmaOptions=" + t.forLink}, t.args[1:]...)
+		if !isVersionQuery(t.args) {
+			t.args = slices.Insert(t.args, 1, "-X=runtime.stemmaOptions="+t.forLink)
+		}
+	case "cover":
+		if err := t.resolveOverlay(); err != nil {
+			return err
 		}
 	}
 	argv := append(t.chain, t.args...)
@@ -85,6 +89,21 @@ func Toolexec(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w", path, syscall.Exec(path, argv, env))
+}
+
+// resolveOverlay replaces the names of files of ours by those of the files that
+// the overlay has for them: the go command does not for cover.
+func (t *tool) resolveOverlay() error {
+	o, err := readOverlay(t.entry.Overlay())
+	if err != nil {
+		return err
+	}
+	for i, a := range t.args {
+		if file, ok := o.Replace[a]; ok {
+			t.args[i] = file
+		}
+	}
+	return nil
 }
 
 func isVersionQuery(args []string) bool { return len(args) == 2 && args[1] == "-V=full" }
