@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+// processEnv makes a run of this test binary stand for stemma with a child:
+// it runs its arguments through runProcess and exits with the child's code.
+const processEnv = "STEMMA_TEST_PROCESS"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(processEnv) != "" {
+		code, err := runProcess(&env{os.Stdin, os.Stdout, os.Stderr}, exec.Command(os.Args[1], os.Args[2:]...))
+		if err != nil {
+			fmt.Println(err)
+		}
+		os.Exit(code)
+	}
+	os.Exit(m.Run())
+}
+
+// patient is a child that counts SIGINT and ends with that number at SIGTERM.
+const patient = `n=0
+trap 'n=$((n+1)); echo got $n' INT
+trap 'exit $n' TERM
+echo ready
+while :; do sleep 0.02; done`
+
+// startProcess starts stemma with the child patient, and waits until that is ready.
+func startProcess(t *testing.T, attr *syscall.SysProcAttr, tty *os.File) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "sh", "-c", patient)
+	cmd.Env = append(os.Environ(), processEnv+"=1")
+	cmd.SysProcAttr, cmd.Stdin = attr, tty
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, unless the test failed
+	lines := bufio.NewScanner(out)
+	expect(t, lines, "ready")
+	return cmd, lines
+}
+
+func expect(t *testing.T, lines *bufio.Scanner, want string) {
+	t.Helper()
+	if !lines.Scan() || lines.Text() != want {
+		t.Fatalf("have %q (%v), want %q", lines.Text(), lines.Err(), want)
+	}
+}
+
+func checkExit(t *testing.T, cmd *exec.Cmd, want int) {
+	t.Helper()
+	_ = cmd.Wait() // the exit code is looked at
+	if have := cmd.ProcessState.ExitCode(); have != want {
+		t.Errorf("have exit code %d, want %d", have, want)
+	}
+}
+
+// Signals that are sent to stemma alone reach the child, and stemma waits for it.
+func TestRunProcessForwards(t *testing.T) {
+	cmd, lines := startProcess(t, &syscall.SysProcAttr{Setsid: true}, nil)
+	for i := range 2 {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, lines, fmt.Sprint("got ", i+1))
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	checkExit(t, cmd, 2)
+}
+
+// A key that interrupts goes to the whole group: the child must get it once.
+func TestRunProcessTerminal(t *testing.T) {
+	ptm, pts := openPty(t)
+	cmd, lines := startProcess(t, &syscall.SysProcAttr{Setsid: true, Setctty: true}, pts)
+	for i := range 3 {
+		if _, err := ptm.WriteString("\x03"); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, lines, fmt.Sprint("got ", i+1))
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	checkExit(t, cmd, 3)
+}
+
+// openPty opens a new terminal: the end that types and the end that a program sees.
+func openPty(t *testing.T) (ptm, pts *os.File) {
+	t.Helper()
+	ptm, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("%v; run it where there are pseudo-terminals", err)
+	}
+	t.Cleanup(func() { ptm.Close() })
+	var locked, number int32
+	for req, arg := range map[uintptr]*int32{syscall.TIOCSPTLCK: &locked, syscall.TIOCGPTN: &number} {
+		// The system call is done with arg when it returns.
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, ptm.Fd(), req, uintptr(unsafe.Pointer(arg))); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	pts, err = os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pts.Close() })
+	return ptm, pts
+}
+
+func TestRunProcessExitCode(t *testing.T) {
+	for script, want := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -9 $$": 137, "kill -15 $$": 143} {
+		code, err := runProcess(&env{strings.NewReader(""), os.Stdout, os.Stderr}, exec.Command("sh", "-c", script))
+		if err != nil || code != want {
+			t.Errorf("%s: have %d, %v, want %d", script, code, err, want)
+		}
+	}
+	if _, err := runProcess(&env{}, exec.Command("/no/such/program")); err == nil {
+		t.Error("a program that does not exist: no error")
+	}
+}
