@@ -27,6 +27,7 @@ type CheckFrame struct {
 	Func, File string
 	Line       int
 	Inlined    bool // into the next frame
+	Wrapper    bool // made by the compiler; not in contexts
 }
 
 // frameSize is the size of a frame in a record of check.
@@ -97,7 +98,7 @@ func (r *checkReader) record(off int64) (int64, error) {
 	}
 	c.Node, c.Start = r.live.nodeOrNone(c.Offset), r.live.nodeOrNone(le.Uint32(b[24:]))
 	for b = b[rt.CheckHeaderSize:]; len(b) > 0; b = b[frameSize:] {
-		fr := CheckFrame{Line: int(le.Uint32(b[8:])), Inlined: le.Uint32(b[12:])&1 != 0}
+		fr := CheckFrame{Line: int(le.Uint32(b[8:])), Inlined: le.Uint32(b[12:])&rt.CheckInlined != 0, Wrapper: le.Uint32(b[12:])&rt.CheckWrapper != 0}
 		if fr.Func, err = r.table.at(le.Uint32(b)); err == nil {
 			fr.File, err = r.table.at(le.Uint32(b[4:]))
 		}

@@ -20,6 +20,7 @@ type PathFrame struct {
 	Func, File string
 	Line       int
 	Inlined    bool // into the next frame
+	Wrapper    bool // only in what a walk found, see Known
 }
 
 // NewWalker returns a Walker for a valid profile.
@@ -97,11 +98,11 @@ func (w *Walker) group(f *profile.Func, s profile.Site) []PathFrame {
 	file, line := s.File, s.Line
 	for k := s.Inlined; k != profile.None; k = f.Inlined[k].Parent {
 		in := f.Inlined[k]
-		frames = append(frames, PathFrame{w.name(in.Callee), w.p.String(file), int(line), true})
+		frames = append(frames, PathFrame{w.name(in.Callee), w.p.String(file), int(line), true, false})
 		file, line = in.File, in.Line
 	}
 	if shown(f) {
-		return append(frames, PathFrame{w.name(f.Name), w.p.String(file), int(line), false})
+		return append(frames, PathFrame{w.name(f.Name), w.p.String(file), int(line), false, false})
 	}
 	if f.Flags&profile.FuncAsm != 0 {
 		return nil
@@ -113,7 +114,7 @@ func (w *Walker) group(f *profile.Func, s profile.Site) []PathFrame {
 func (w *Walker) fault(f *profile.Func) []PathFrame {
 	var frames []PathFrame
 	for i, fr := range f.Frames {
-		frames = append(frames, PathFrame{w.name(fr.Func), w.p.String(fr.File), int(fr.Line), i < len(f.Frames)-1})
+		frames = append(frames, PathFrame{w.name(fr.Func), w.p.String(fr.File), int(fr.Line), i < len(f.Frames)-1, false})
 	}
 	if n := len(frames); n > 0 && !w.named[frames[n-1].Func] {
 		frames = frames[:n-1]
@@ -122,11 +123,13 @@ func (w *Walker) fault(f *profile.Func) []PathFrame {
 }
 
 // Known returns the frames of a stack walk without those of natives, together
-// with what is inlined into them.
+// with what is inlined into them, and without wrappers.
 func (w *Walker) Known(path []PathFrame) []PathFrame {
 	var known []PathFrame
 	for _, g := range groups(path) {
-		if w.named[g[len(g)-1].Func] {
+		if outer := g[len(g)-1]; outer.Wrapper {
+			known = append(known, g[:len(g)-1]...)
+		} else if w.named[outer.Func] {
 			known = append(known, g...)
 		}
 	}

@@ -55,15 +55,18 @@ func (c *Checker) Begin(node, cell, start uint32) {
 func (t *Tree) Owner(cell uint32) uint32 { return t.ownerOf(cell) }
 
 // Frame adds a frame, innermost first.
-func (c *Checker) Frame(function, file string, line uint32, inlined bool) {
+func (c *Checker) Frame(function, file string, line uint32, inlined, wrapper bool) {
 	c.put(c.str(function))
 	c.put(c.str(file))
 	c.put(line)
+	flags := uint32(0)
 	if inlined {
-		c.put(1)
-	} else {
-		c.put(0)
+		flags |= CheckInlined
 	}
+	if wrapper {
+		flags |= CheckWrapper
+	}
+	c.put(flags)
 }
 
 func (c *Checker) put(v uint32) {

@@ -244,6 +244,9 @@ const (
 // frames. The frames reach down to where the goroutine, or the runtime for it,
 // began: at the start cell of the start node. The frames, innermost first, are
 // { u32 function; u32 file; u32 line; u32 flags }, where function and file are
-// offsets in the file strings, of { u32 length; bytes }, and bit 0 of flags
-// means that the frame is inlined into the next one. length is written last.
-const CheckHeaderSize = 32
+// offsets in the file strings, of { u32 length; bytes }. length is written last.
+const (
+	CheckHeaderSize = 32
+	CheckInlined    = 1 << 0 // flag of a frame that is inlined into the next one
+	CheckWrapper    = 1 << 1 // flag of a wrapper, which contexts do not show
+)

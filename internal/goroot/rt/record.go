@@ -2,11 +2,12 @@ package rt
 
 import "unsafe"
 
-// record writes the function's record, unless it has one.
-func (t *Tree) record(meta unsafe.Pointer) {
+// record writes the function's record, unless it has one. It reports false if
+// the record does not fit: then nobody could read the function's nodes.
+func (t *Tree) record(meta unsafe.Pointer) bool {
 	id := uint64(uintptr(meta))
 	if !t.learn(id) {
-		return
+		return true
 	}
 	strs := int(*(*uint32)(unsafe.Add(meta, MetaNumStrings)))
 	bloblen := int(*(*uint32)(unsafe.Add(meta, MetaBlobLen)))
@@ -27,7 +28,7 @@ func (t *Tree) record(meta unsafe.Pointer) {
 		w.str(s)
 	}
 	w.str(unsafe.String((*byte)(unsafe.Add(meta, MetaStrings+16*strs)), bloblen))
-	w.end()
+	return w.end()
 }
 
 // expand returns s and what stands for the $GOROOT that the compiler left at
@@ -61,8 +62,8 @@ func (t *Tree) recordRoot(id uint64, name string, cells []string) {
 	for k := range cells {
 		w.bytes(SiteCall, 0, 0, 0, byte(k+3), byte(k+1), 0)
 	}
-	w.end()
 	t.learn(id)
+	w.end()
 }
 
 // learn adds id to the set of functions that have a record and reports
@@ -131,14 +132,16 @@ func (w *recordWriter) bytes(bs ...byte) {
 	}
 }
 
-func (w *recordWriter) end() {
+// end publishes the record, and reports whether it did fit.
+func (w *recordWriter) end() bool {
 	if w.full {
 		w.t.Lost(LostFuncs)
-		return
+		return false
 	}
 	w.off = (w.off + 7) &^ 7
 	storeRel32((*uint32)(unsafe.Add(w.t.funcs, uintptr(w.begin))), uint32(w.off))
 	*w.t.u64(HdrFuncsUsed) = w.begin + w.off
+	return true
 }
 
 // A FaultWriter writes the record of a place of fault.

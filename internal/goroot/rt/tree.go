@@ -126,10 +126,11 @@ func Hash(id uint64) uint32 { return uint32(id>>4) * 0x9E3779B1 >> 16 }
 
 // child returns the node that a call from parent enters: an ancestor of the
 // same function when recursion is folded (Ammons et al., PLDI'97, section
-// 4.1), else a new node.
+// 4.1), else a new node. Wrappers are not folded: contexts do not show them, so
+// that a cut back to one would not be seen. What they call is.
 func (t *Tree) child(parent, cell uint32, meta unsafe.Pointer) uint32 {
 	id := uint64(uintptr(meta))
-	if !t.full {
+	if wrapper := *(*uint32)(unsafe.Add(meta, MetaFlags))&MetaFlagWrapper != 0; !t.full && !wrapper {
 		for n := parent; n != RootNode; n = *t.u32(n + NodeParent) {
 			if *t.u64(n) == id {
 				return n
@@ -137,7 +138,9 @@ func (t *Tree) child(parent, cell uint32, meta unsafe.Pointer) uint32 {
 		}
 	}
 	size := *(*uint32)(unsafe.Add(meta, MetaNodeSize))
-	t.record(meta)
+	if !t.record(meta) {
+		return t.sink()
+	}
 	if parent != overflowNode && *t.u32(parent + NodeParent) != overflowNode {
 		if t.room(size, *t.u64(HdrSize)>>reserveShift) {
 			return t.newNode(id, parent, (cell-parent-NodeCells)/4, size)

@@ -48,15 +48,23 @@ func stemmaRootCell(k uintptr) uintptr {
 	return rt.Base + rt.RootNode + rt.NodeCells + 4*k
 }
 
-// stemmaRoot makes gp call from the named root k from here on. It returns the
-// context that it replaces.
+// stemmaSaved is what stemmaRoot replaces.
+type stemmaSaved struct{ ctx, start uintptr }
+
+// stemmaRoot makes gp call from the named root k from here on. It returns what
+// stemmaRestore takes to undo it.
 //
 //go:nosplit
-func stemmaRoot(gp *g, k uintptr) (ctx uintptr) {
-	ctx = gp.stemmaCtx
+func stemmaRoot(gp *g, k uintptr) stemmaSaved {
+	old := stemmaSaved{gp.stemmaCtx, gp.stemmaStart}
 	gp.stemmaCtx = stemmaRootCell(k)
 	gp.stemmaStart = gp.stemmaCtx
-	return ctx
+	return old
+}
+
+//go:nosplit
+func stemmaRestore(gp *g, old stemmaSaved) {
+	gp.stemmaCtx, gp.stemmaStart = old.ctx, old.start
 }
 
 // stemmaNewG gives a new goroutine the context of the go statement that makes

@@ -79,6 +79,9 @@ func stemmaCheckWalk(gp *g, pc, sp uintptr) {
 	begun := false
 	for ; u.valid(); u.next() {
 		f := u.frame.fn
+		if funcname(f) == "runtime.clearpools" {
+			return // what is further out has a context of its own: the root gc
+		}
 		begun = begun || f.flag&(rt.FuncFlagSlot|rt.FuncFlagLeaf) != 0
 		if !begun {
 			continue
@@ -87,11 +90,9 @@ func stemmaCheckWalk(gp *g, pc, sp uintptr) {
 		for uf.valid() {
 			file, line := iu.fileLine(uf)
 			name := iu.srcFunc(uf).name()
-			elided := iu.srcFunc(uf).funcID == abi.FuncIDWrapper
+			wrapper := iu.srcFunc(uf).funcID == abi.FuncIDWrapper
 			uf = iu.next(uf)
-			if !elided {
-				stemmaCheck.Frame(name, file, uint32(line), uf.valid())
-			}
+			stemmaCheck.Frame(name, file, uint32(line), uf.valid(), wrapper)
 		}
 	}
 }

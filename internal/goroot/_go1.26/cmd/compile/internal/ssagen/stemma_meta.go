@@ -54,10 +54,16 @@ func stemmaModeOf(fn *ir.Func) stemmaMode {
 			return stemmaRestore
 		}
 		return stemmaOff
-	case fn.Wrapper() && !stemmaCallsOften(fn):
+	case fn.Wrapper() && !stemmaCallsOften(fn), stemmaTailCalls(fn):
 		return stemmaOff
 	}
 	return stemmaFull
+}
+
+// stemmaTailCalls reports whether fn is a method wrapper that ends in a jump:
+// it has no frame when the method runs.
+func stemmaTailCalls(fn *ir.Func) bool {
+	return ir.Any(fn, func(n ir.Node) bool { return n.Op() == ir.OTAILCALL })
 }
 
 const stemmaAsmWrappers = true
@@ -160,10 +166,18 @@ type stemmaMeta struct {
 	stringIdx map[string]int
 }
 
+// newStemmaMeta returns the metadata of fn. Several packages may compile fn,
+// an instance of a generic function say, and not quite alike. The linker keeps
+// one of the texts, by size, so each text needs metadata of its own: it would
+// choose among equally named ones by their own size.
 func newStemmaMeta(fn *ir.Func) *stemmaMeta {
+	name := fn.LSym.Name + ".stemma"
+	if fn.Dupok() {
+		name += "." + base.Ctxt.Pkgpath
+	}
 	return &stemmaMeta{
 		fn:        fn,
-		sym:       base.Ctxt.Lookup(fn.LSym.Name + ".stemma"),
+		sym:       base.Ctxt.Lookup(name),
 		counters:  1,
 		inlined:   map[int]int{},
 		stringIdx: map[string]int{},
@@ -215,11 +229,7 @@ func (m *stemmaMeta) emit() {
 		off = objw.Uintptr(x, off, uint64(len(s)))
 	}
 	x.WriteBytes(base.Ctxt, int64(off), blob)
-	flags := int16(obj.RODATA)
-	if m.fn.Dupok() {
-		flags |= obj.DUPOK
-	}
-	objw.Global(x, int32(off+len(blob)), flags)
+	objw.Global(x, int32(off+len(blob)), obj.RODATA)
 	x.Set(obj.AttrLocal, true)
 }
 
