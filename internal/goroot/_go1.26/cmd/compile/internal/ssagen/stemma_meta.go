@@ -236,7 +236,7 @@ func (m *stemmaMeta) emit() {
 func (m *stemmaMeta) flags() (f uint32) {
 	if m.fn.ABIWrapper() {
 		f |= rt.MetaFlagAsm
-	} else if m.fn.Wrapper() {
+	} else if m.fn.LSym.Wrapper() { // also reflect.callReflect
 		f |= rt.MetaFlagWrapper
 	}
 	if m.slot {
