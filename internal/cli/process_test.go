@@ -5,19 +5,23 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
 	"unsafe"
 )
 
-// processEnv makes a run of this test binary stand for stemma with a child:
-// it runs its arguments through runProcess and exits with the child's code.
+// processEnv makes a run of this test binary stand for stemma with a child,
+// which it runs through runProcess, or for that child.
 const processEnv = "STEMMA_TEST_PROCESS"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(processEnv) != "" {
-		code, err := runProcess(&env{os.Stdin, os.Stdout, os.Stderr}, exec.Command(os.Args[1], os.Args[2:]...))
+	switch os.Getenv(processEnv) {
+	case "child":
+		os.Exit(patient())
+	case "stemma":
+		code, err := runProcess(&env{os.Stdin, os.Stdout, os.Stderr}, exec.Command("env", processEnv+"=child", os.Args[0]))
 		if err != nil {
 			fmt.Println(err)
 		}
@@ -26,22 +30,32 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patient is a child that counts SIGINT and ends with that number at SIGTERM.
-const patient = `n=0
-trap 'n=$((n+1)); echo got $n' INT
-trap 'exit $n' TERM
-echo ready
-while :; do sleep 0.02; done`
+// patient is the child: it counts SIGINT, and ends with that number at
+// SIGTERM.
+func patient() int {
+	signals := make(chan os.Signal, 100)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	fmt.Println("ready")
+	n := 0
+	for s := range signals {
+		if s == syscall.SIGTERM {
+			break
+		}
+		n++
+		fmt.Println("got", n)
+	}
+	return n
+}
 
-// startProcess starts stemma with the child patient, and waits until that is ready.
+// startProcess starts stemma with its child, and waits until that is ready.
 func startProcess(t *testing.T, attr *syscall.SysProcAttr, tty *os.File) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "sh", "-c", patient)
-	cmd.Env = append(os.Environ(), processEnv+"=1")
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), processEnv+"=stemma")
 	cmd.SysProcAttr, cmd.Stdin = attr, tty
 	out, err := cmd.StdoutPipe()
 	if err != nil {

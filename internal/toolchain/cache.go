@@ -114,12 +114,9 @@ func (e *Entry) make(waiting func(), fill func(dir string) error) error {
 		e.touch()
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(e.Dir), 0o777); err != nil {
-		return err
-	}
 	unlock, err := lock(e.Dir+".lock", waiting)
 	if err != nil {
-		return err
+		return fmt.Errorf("cache: %w; set STEMMA_CACHE to a directory that can be written", err)
 	}
 	defer unlock()
 	if e.Exists() {
@@ -158,7 +155,8 @@ func (e *Entry) fill(fill func(dir string) error) error {
 	if err := os.Rename(tmp, e.Dir); err != nil {
 		return err
 	}
-	return trim(filepath.Dir(e.Dir), time.Now())
+	_ = trim(filepath.Dir(e.Dir), time.Now()) // what cannot be removed stays
+	return nil
 }
 
 // umask returns the process's file mode creation mask, which MkdirTemp ignores.
@@ -168,9 +166,12 @@ func umask() os.FileMode {
 	return os.FileMode(old)
 }
 
-// lock takes an exclusive lock on a file, which the kernel releases when this
+// lock takes an exclusive lock on a file, which it creates, and which the kernel releases when this
 // process ends in whatever way.
 func lock(name string, waiting func()) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return nil, err
+	}
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o666)
 	if err != nil {
 		return nil, err

@@ -144,7 +144,10 @@ func nativeList(g *Go, overlayFile string) ([]byte, error) {
 // so that an entry does not depend on where it was built.
 func buildCompiler(g *Go, overlayFile, exe string) error {
 	_, err := output(g.hermetic("build", "-trimpath", "-overlay="+overlayFile, "-o", exe, "cmd/compile"))
-	return err
+	if err != nil {
+		return fmt.Errorf("patched compiler for %s: %w", g.Version, err)
+	}
+	return nil
 }
 
 // output runs a command and returns its standard output; an error carries what
@@ -153,7 +156,7 @@ func output(cmd *exec.Cmd) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, bytes.TrimSpace(stderr.Bytes()))
+		return nil, fmt.Errorf("go %s: %w\n%s", cmd.Args[1], err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return stdout.Bytes(), nil
 }

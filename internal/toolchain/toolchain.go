@@ -26,16 +26,15 @@ import (
 
 // A Go is one Go installation and the settings in force in one directory.
 type Go struct {
-	Version    string `json:"GOVERSION"`
-	Root       string `json:"GOROOT"`
-	OS         string `json:"GOOS"`
-	Arch       string `json:"GOARCH"`
-	HostOS     string `json:"GOHOSTOS"`
-	HostArch   string `json:"GOHOSTARCH"`
-	Cache      string `json:"GOCACHE"`
-	ModCache   string `json:"GOMODCACHE"`
-	Flags      string `json:"GOFLAGS"`
-	Experiment string `json:"GOEXPERIMENT"`
+	Version  string `json:"GOVERSION"`
+	Root     string `json:"GOROOT"`
+	OS       string `json:"GOOS"`
+	Arch     string `json:"GOARCH"`
+	HostOS   string `json:"GOHOSTOS"`
+	HostArch string `json:"GOHOSTARCH"`
+	Cache    string `json:"GOCACHE"`
+	ModCache string `json:"GOMODCACHE"`
+	Flags    string `json:"GOFLAGS"`
 
 	Warning string `json:"-"` // something to tell the user; may be empty
 }
@@ -44,7 +43,7 @@ type Go struct {
 // the current directory. It follows go.mod's toolchain line, as go build does.
 func Find(dir string) (*Go, error) {
 	cmd := exec.Command("go", "env", "-json", "GOVERSION", "GOROOT", "GOOS", "GOARCH",
-		"GOHOSTOS", "GOHOSTARCH", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOEXPERIMENT")
+		"GOHOSTOS", "GOHOSTARCH", "GOCACHE", "GOMODCACHE", "GOFLAGS")
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
