@@ -1,0 +1,10 @@
+package e2e
+
+import "testing"
+
+// TestComplete runs programs that make every kind of invocation.
+func TestComplete(t *testing.T) {
+	for _, name := range []string{"calls", "defers", "goroutines"} {
+		t.Run(name, func(t *testing.T) { prove(t, name, []int{1, 2, 8}) })
+	}
+}
