@@ -1,0 +1,398 @@
+package rt
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unsafe"
+)
+
+// A machine plays the part of compiled code and of the runtime on a Tree in
+// ordinary memory: functions with metadata as the compiler lays it out, and the
+// sequence that it emits.
+type machine struct {
+	t       testing.TB
+	tree    Tree
+	mem     []uint64
+	funcs   []uint64
+	metas   []*meta
+	keep    [][]uint64
+	slow    int    // how often the slow path ran
+	ctx     uint32 // offset of the cell that the caller left
+	counted map[uint32]uint64
+}
+
+// meta is a function's metadata, as MetaEntry and the constants after it say,
+// with one string and no blob.
+type meta struct {
+	words [6]uint64
+	name  string
+	cells int
+}
+
+func (m *meta) id() uint64          { return uint64(uintptr(unsafe.Pointer(m))) }
+func (m *meta) ptr() unsafe.Pointer { return unsafe.Pointer(m) }
+
+func newMachine(t testing.TB, size uint64, full bool) *machine {
+	m := &machine{t: t, mem: make([]uint64, size/8), funcs: make([]uint64, 1<<17), counted: map[uint32]uint64{}}
+	starts, known := make([]uint64, StartsSize(size)/8+1), make([]uint64, KnownSize/8)
+	m.keep = append(m.keep, starts, known)
+	m.tree.Init(unsafe.Pointer(&m.mem[0]), unsafe.Pointer(&starts[0]), unsafe.Pointer(&known[0]), unsafe.Pointer(&m.funcs[0]), size, 8*uint64(len(m.funcs)), full)
+	m.ctx = CellOf(RootNode, RootMain)
+	return m
+}
+
+// function adds a function with a number of cells.
+func (m *machine) function(cells int) *meta {
+	f := &meta{name: fmt.Sprintf("f%d", len(m.metas)), cells: cells}
+	f.words[MetaEntry/8] = uint64(0x400000 + 32*len(m.metas))
+	f.words[MetaNodeSize/8] = uint64((NodeCells + 4*cells + 7) &^ 7)
+	f.words[MetaNumStrings/8] = 1
+	f.words[MetaStrings/8] = uint64(uintptr(unsafe.Pointer(unsafe.StringData(f.name))))
+	f.words[MetaStrings/8+1] = uint64(len(f.name))
+	m.metas = append(m.metas, f)
+	return f
+}
+
+// enter is what a function does on entry; it returns the node.
+func (m *machine) enter(f *meta) uint32 {
+	n := *m.tree.u32(m.ctx) // MOVL (C), N
+	if *m.tree.u64(n) != f.id() {
+		n = m.tree.Lookup(m.ctx, f.id()) // the probe in assembly
+		if n == 0 {
+			m.slow++
+			n = m.tree.Enter(m.ctx, f.ptr())
+		}
+	}
+	m.counted[n]++
+	return n
+}
+
+// call leaves cell k of node n for the callee.
+func (m *machine) call(n uint32, k int) { m.ctx = CellOf(n, k) }
+
+// validate walks the region and checks every invariant that readers rely on.
+func (m *machine) validate() (nodes int) {
+	m.t.Helper()
+	byID := map[uint64]*meta{}
+	for _, f := range m.metas {
+		byID[f.id()] = f
+	}
+	begun := map[uint32]bool{}
+	for off := uint32(HdrEnd); off < uint32(m.tree.Used()); {
+		size := uint32(0)
+		switch id := *m.tree.u64(off); {
+		case id == RootFunc:
+			size = rootSize
+		case id == OverflowFunc:
+			size = overflowSize
+		case id>>faultShift == 1:
+			size = faultSize
+		case id&7 == 0 && byID[id] != nil:
+			size = uint32(byID[id].words[MetaNodeSize/8])
+			nodes++
+		case uint32(id) == TagTable:
+			size = *m.tree.u32(off + TableSize)
+			m.validateTable(off)
+		default:
+			m.t.Fatalf("offset %d: word %#x is neither a node nor a table", off, id)
+		}
+		begun[off] = true
+		if owner := m.tree.ownerOf(off + size - 4); owner != off {
+			m.t.Fatalf("offset %d of the object at %d belongs to %d", off+size-4, off, owner)
+		}
+		if *m.tree.u64(off)&7 == 0 && off != RootNode {
+			if p := *m.tree.u32(off + NodeParent); p >= off || !begun[p] {
+				m.t.Fatalf("node %d has parent %d, which is no earlier node", off, p)
+			}
+		}
+		off += size
+	}
+	return nodes
+}
+
+func (m *machine) validateTable(off uint32) {
+	m.t.Helper()
+	mask, count := *m.tree.u32(off + TableMask), uint32(0)
+	for i := range mask + 1 {
+		if e := *m.tree.u32(off + TableEntries + 4*i); e != 0 {
+			count++
+		}
+	}
+	if count != *m.tree.u32(off + TableCount) || 2*count > mask+1 {
+		m.t.Fatalf("table %d holds %d entries of %d, and says %d", off, count, mask+1, *m.tree.u32(off + TableCount))
+	}
+}
+
+func TestEnterStatic(t *testing.T) {
+	m := newMachine(t, minTree, false)
+	f, g := m.function(2), m.function(0)
+	n := m.enter(f)
+	var callees [2]uint32
+	for k := range callees {
+		m.call(n, k)
+		callees[k] = m.enter(g)
+		if p := *m.tree.u32(callees[k] + NodeParent); p != n {
+			t.Errorf("call site %d: parent %d, want %d", k, p, n)
+		}
+		if c := *m.tree.u32(callees[k] + NodeCell); c != uint32(k) {
+			t.Errorf("call site %d: cell %d", k, c)
+		}
+	}
+	if callees[0] == callees[1] {
+		t.Error("two call sites lead to one node")
+	}
+	slow := m.slow
+	m.call(n, 0)
+	if m.enter(g) != callees[0] || m.slow != slow {
+		t.Error("the second visit is not the fast path to the same node")
+	}
+	m.validate()
+}
+
+func TestEnterPolymorphic(t *testing.T) {
+	for _, targets := range []int{1, 2, 3, 5, 100, 1000} {
+		m := newMachine(t, minTree, false)
+		n := m.enter(m.function(1))
+		want := map[*meta]uint32{}
+		for range targets {
+			f := m.function(1)
+			m.call(n, 0)
+			want[f] = m.enter(f)
+		}
+		slow := m.slow
+		for f, node := range want {
+			m.call(n, 0)
+			if have := m.enter(f); have != node {
+				t.Fatalf("%d targets: node %d on the second visit, %d on the first", targets, have, node)
+			}
+		}
+		if m.slow != slow {
+			t.Errorf("%d targets: %d second visits took the slow path", targets, m.slow-slow)
+		}
+		if have := m.validate(); have != targets+1 {
+			t.Errorf("%d targets: %d nodes", targets, have)
+		}
+	}
+}
+
+// TestTooPolymorphic passes what a table may hold: contexts stay right.
+func TestTooPolymorphic(t *testing.T) {
+	m := newMachine(t, minTree, false)
+	n := m.enter(m.function(1))
+	var fs []*meta
+	for range 1<<maxTableLog/2 + 10 {
+		fs = append(fs, m.function(0))
+		m.call(n, 0)
+		m.enter(fs[len(fs)-1])
+	}
+	if lost := *m.tree.u64(HdrLost + 8*LostTables); lost == 0 {
+		t.Error("no loss is counted")
+	}
+	for _, f := range fs {
+		m.call(n, 0)
+		if node := m.enter(f); *m.tree.u64(node) != f.id() || *m.tree.u32(node + NodeParent) != n {
+			t.Fatalf("%s: node %d of function %#x", f.name, node, *m.tree.u64(node))
+		}
+	}
+	m.validate()
+}
+
+func TestRecursion(t *testing.T) {
+	for _, full := range []bool{false, true} {
+		m := newMachine(t, minTree, full)
+		f, g := m.function(1), m.function(1)
+		nodes := map[uint32]bool{}
+		for range 10 {
+			for _, fn := range []*meta{f, g} {
+				n := m.enter(fn)
+				nodes[n] = true
+				m.call(n, 0)
+			}
+		}
+		if want := map[bool]int{false: 2, true: 20}[full]; len(nodes) != want || m.validate() != want {
+			t.Errorf("full %v: %d contexts, want %d", full, len(nodes), want)
+		}
+	}
+}
+
+// TestFoldedCellOfOther enters another function through a cell that leads
+// back to an ancestor: it must hang below the caller, not below the ancestor's.
+func TestFoldedCellOfOther(t *testing.T) {
+	m := newMachine(t, minTree, false)
+	f, g, h := m.function(1), m.function(1), m.function(0)
+	nf := m.enter(f)
+	m.call(nf, 0)
+	ng := m.enter(g)
+	m.call(ng, 0)
+	if m.enter(f) != nf {
+		t.Fatal("recursion is not folded")
+	}
+	m.call(ng, 0)
+	if p := *m.tree.u32(m.enter(h) + NodeParent); p != ng {
+		t.Errorf("parent %d, want %d", p, ng)
+	}
+	m.validate()
+}
+
+func TestWrappersAreNotFolded(t *testing.T) {
+	m := newMachine(t, minTree, false)
+	w, f := m.function(1), m.function(1)
+	w.words[MetaFlags/8] |= MetaFlagWrapper << 32
+	w1 := m.enter(w)
+	m.call(w1, 0)
+	nf := m.enter(f)
+	m.call(nf, 0)
+	w2 := m.enter(w)
+	m.call(w2, 0)
+	if w1 == w2 || m.enter(f) != nf {
+		t.Error("want the wrapper twice and the function once")
+	}
+}
+
+// TestBudget uses up the region: counts go on, at overflow nodes, one for each
+// function, and in the end in the sink; nothing is written outside.
+func TestBudget(t *testing.T) {
+	m := newMachine(t, minTree, true)
+	f, g := m.function(3), m.function(1)
+	r := rand.New(rand.NewPCG(1, 2))
+	n := m.enter(f)
+	for range 400_000 {
+		m.call(n, r.IntN(3))
+		n = m.enter(f)
+	}
+	m.call(n, 0)
+	o := m.enter(g)
+	if p := *m.tree.u32(o + NodeParent); p != overflowNode {
+		t.Errorf("parent %d past the budget, want the overflow node %d", p, overflowNode)
+	}
+	m.call(o, 0)
+	if m.enter(g) != o {
+		t.Error("an overflow node's callee of the same function is another node")
+	}
+	if *m.tree.u64(HdrLost + 8*LostNodes) == 0 {
+		t.Error("no loss is counted")
+	}
+	m.validate()
+	for range 100_000 {
+		m.call(o, 0)
+		if n := m.enter(m.function(2)); m.tree.inSink(n) {
+			m.call(n, 1)
+			if !m.tree.inSink(m.enter(f)) {
+				t.Error("a call out of the sink leads into the tree")
+			}
+			return
+		}
+	}
+	t.Error("the reserve for overflow nodes is never used up")
+}
+
+// TestRandom compares random calls, returns, jumps out of several frames and
+// goroutine switches with the stack of call sites that leads to each node.
+func TestRandom(t *testing.T) {
+	for seed := range uint64(20) {
+		randomCalls(t, seed, 20_000)
+	}
+}
+
+func FuzzCalls(f *testing.F) {
+	f.Add(uint64(1), uint16(500))
+	f.Fuzz(func(t *testing.T, seed uint64, steps uint16) { randomCalls(t, seed, int(steps)) })
+}
+
+type frame struct {
+	f    *meta
+	node uint32
+	path string
+}
+
+func randomCalls(t testing.TB, seed uint64, steps int) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	full := seed%2 == 0
+	m := newMachine(t, 1<<26, full)
+	for range 3 + r.IntN(30) {
+		m.function(1 + r.IntN(6))
+	}
+	paths := map[string]uint32{} // reference: path of sites → node
+	counts := map[uint32]uint64{}
+	stacks := [3][]frame{}
+	for range steps {
+		s := &stacks[r.IntN(len(stacks))]
+		if len(*s) > 0 && (r.IntN(3) == 0 || len(*s) > 40) {
+			*s = (*s)[:r.IntN(len(*s))] // return, or a panic that skips frames
+			continue
+		}
+		up := frame{node: RootNode, path: "/"}
+		k := RootMain
+		if len(*s) > 0 {
+			up = (*s)[len(*s)-1]
+			k = r.IntN(up.f.cells)
+		}
+		m.call(up.node, k)
+		f := m.metas[r.IntN(len(m.metas))]
+		node := m.enter(f)
+		counts[node]++
+		path := fmt.Sprintf("%s%d:%s/", up.path, k, f.name)
+		if i := strings.Index(up.path, ":"+f.name+"/"); !full && i >= 0 {
+			path = up.path[:i+len(f.name)+2] // cut back to the first entry of f
+		}
+		if have, ok := paths[path]; ok && have != node {
+			t.Fatalf("seed %d: path %s has nodes %d and %d", seed, path, have, node)
+		}
+		paths[path] = node
+		*s = append(*s, frame{f, node, path})
+	}
+	byNode := map[uint32]string{}
+	for path, node := range paths {
+		if other, ok := byNode[node]; ok {
+			t.Fatalf("seed %d: node %d has paths %s and %s", seed, node, path, other)
+		}
+		byNode[node] = path
+	}
+	if have := m.validate(); have != len(paths) {
+		t.Fatalf("seed %d: %d nodes for %d paths", seed, have, len(paths))
+	}
+	for node, n := range counts {
+		if m.counted[node] != n {
+			t.Fatalf("seed %d: node %d counted %d times, want %d", seed, node, m.counted[node], n)
+		}
+	}
+}
+
+func TestByEntry(t *testing.T) {
+	m := newMachine(t, minTree, false)
+	n := m.enter(m.function(1))
+	f, g := m.function(0), m.function(0)
+	m.call(n, 0)
+	if m.tree.ByEntry(m.ctx, f.words[0]) != 0 {
+		t.Error("an empty cell has a node")
+	}
+	nf := m.enter(f)
+	if m.tree.ByEntry(m.ctx, f.words[0]) != nf || m.tree.ByEntry(m.ctx, g.words[0]) != 0 {
+		t.Error("wrong node in a cell with one")
+	}
+	ng := m.enter(g)
+	if m.tree.ByEntry(m.ctx, f.words[0]) != nf || m.tree.ByEntry(m.ctx, g.words[0]) != ng {
+		t.Error("wrong node in a table")
+	}
+}
+
+func TestFault(t *testing.T) {
+	m := newMachine(t, minTree, false)
+	f, d := m.function(1), m.function(0)
+	f.words[MetaRecover/8] |= 1
+	n := m.enter(f)
+	here := m.tree.EnterFault(n, 0x401234)
+	m.call(here, 0)
+	if p := *m.tree.u32(m.enter(d) + NodeParent); p != here {
+		t.Errorf("parent %d, want the fault %d", p, here)
+	}
+	if have, want := m.tree.RecoverCell(n), CellOf(n, 0); have != want {
+		t.Errorf("cell %d after recovery, want %d", have, want)
+	}
+	if m.tree.RecoverCell(here) != 0 || m.tree.RecoverCell(RootNode) != 0 {
+		t.Error("a node without metadata has a recover cell")
+	}
+	m.validate()
+}
