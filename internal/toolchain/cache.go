@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -193,26 +194,37 @@ func lock(name string, waiting func()) (unlock func(), err error) {
 	}
 }
 
-// trim removes entries that have not been used for long. Lock files stay: to
-// remove one that another process waits for would give two owners.
+// trim removes entries that have not been used for long, and what killed
+// processes left. Lock files stay: to remove one that another process waits
+// for would give two owners.
 func trim(cacheDir string, now time.Time) error {
-	marks, err := filepath.Glob(filepath.Join(cacheDir, "*", "used"))
-	if err != nil {
-		return err
-	}
 	type entry struct {
 		dir  string
 		idle time.Duration
 	}
 	var entries []entry
-	for _, mark := range marks {
-		info, err := os.Stat(mark)
-		if err != nil || strings.Contains(filepath.Base(filepath.Dir(mark)), ".tmp") {
-			continue
-		}
-		entries = append(entries, entry{filepath.Dir(mark), now.Sub(info.ModTime())})
+	names, err := os.ReadDir(cacheDir)
+	if err != nil {
+		return err
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return int(a.idle - b.idle) })
+	for _, d := range names {
+		dir := filepath.Join(cacheDir, d.Name())
+		mark := filepath.Join(dir, "used")
+		left := strings.Contains(d.Name(), ".tmp")
+		if left {
+			mark = dir
+		}
+		info, err := os.Stat(mark)
+		if err != nil {
+			continue // not an entry
+		}
+		if idle := now.Sub(info.ModTime()); !left {
+			entries = append(entries, entry{dir, idle})
+		} else if idle > keepAlways {
+			_ = os.RemoveAll(dir) // it is tried again the next time
+		}
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.idle, b.idle) })
 	for i, e := range entries {
 		if e.idle > keepFor || i >= keepEntries && e.idle > keepAlways {
 			if err := remove(e.dir); err != nil {

@@ -147,7 +147,12 @@ func TestTrim(t *testing.T) {
 		}
 	}
 	add("ancient", keepFor+time.Hour)
-	add("x.tmp1", keepFor+time.Hour) // being built: its lock holder decides
+	add("new.tmp1", 0) // being built
+	add("old.tmp2", 0)
+	old := now.Add(-2 * keepAlways)
+	if err := os.Chtimes(filepath.Join(dir, "old.tmp2"), old, old); err != nil {
+		t.Fatal(err)
+	}
 	for i := range keepEntries + 2 {
 		add(fmt.Sprintf("day%d", i), time.Duration(i+1)*24*time.Hour)
 	}
@@ -163,7 +168,7 @@ func TestTrim(t *testing.T) {
 	for _, d := range names {
 		have[d.Name()] = true
 	}
-	if len(have) != keepEntries+1 || have["ancient"] || !have["x.tmp1"] || !have["now"] || !have["day0"] {
+	if len(have) != keepEntries+1 || have["ancient"] || !have["new.tmp1"] || have["old.tmp2"] || !have["now"] || !have["day0"] {
 		t.Errorf("have %v", have)
 	}
 }

@@ -92,6 +92,11 @@ func fillEntry(e *Entry, g *Go, m *goroot.Manifest, tmp string) error {
 	if err := buildCompiler(g, compiler, filepath.Join(tmp, "compile")); err != nil {
 		return err
 	}
+	for _, file := range []string{program, compiler} {
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+	}
 	return overlayOf(g.Root, e.Dir, files, goroot.ForProgram).write(filepath.Join(tmp, "overlay.json"))
 }
 
