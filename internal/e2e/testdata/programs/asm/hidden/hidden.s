@@ -1,0 +1,1 @@
+// Package hidden declares functions without a body.
