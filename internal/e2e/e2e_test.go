@@ -5,17 +5,17 @@
 // its profile must contain, and may print further expectations when it runs,
 // from counters of its own:
 //
-//	//want func main.leaf 1000
-//	//want context [main];main.main;**;go main.worker;native runtime.mapaccess1 3
-//	//want[full] context **;main.fib;main.fib;main.fib 5
+//	//want:func main.leaf 1000
+//	//want:context [main];main.main;**;go main.worker;native runtime.mapaccess1 3
+//	//want:context@full **;main.fib;main.fib;main.fib 5
 //
 // The first counts all invocations of a function, the others those in contexts
 // that match a pattern: frames from the root on, ** for any number of frames,
 // ~ for any part of a name, a word before the name for how the function was
-// entered. The count may begin with >= or <=. A tag in brackets limits the
-// expectation to one build; a program names its builds in comments
+// entered. The count may begin with >= or <=. A tag limits the expectation to
+// one build; a program names its builds in comments
 //
-//	//build full -recursion=full
+//	//stemma:full -recursion=full
 //
 // and is else built once, without flags, as "default".
 package e2e
@@ -165,7 +165,7 @@ func (r result) read(t *testing.T) *profile.Profile {
 // wants returns the expectations that the program printed.
 func (r result) wants(t *testing.T) []want {
 	t.Helper()
-	return scanWants(t, strings.NewReader(r.stdout), "output", "want ")
+	return scanWants(t, strings.NewReader(r.stdout), "output", "want:")
 }
 
 // builds returns the builds that a program asks for: tag and flags.
@@ -177,7 +177,7 @@ func builds(t *testing.T, dir string) [][]string {
 	}
 	var list [][]string
 	for line := range strings.Lines(string(src)) {
-		if rest, ok := strings.CutPrefix(line, "//build "); ok {
+		if rest, ok := strings.CutPrefix(line, "//stemma:"); ok {
 			list = append(list, strings.Fields(rest))
 		}
 	}
@@ -194,6 +194,9 @@ func prove(t *testing.T, name string, procs []int, env ...string) {
 	needBuilds(t)
 	dir := filepath.Join(programs, name)
 	wants := sourceWants(t, dir)
+	if len(wants) == 0 {
+		t.Fatal("the program expects nothing")
+	}
 	for _, b := range builds(t, dir) {
 		tag := b[0]
 		exe := build(t, name, tag, b[1:]...)

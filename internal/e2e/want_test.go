@@ -17,7 +17,7 @@ import (
 // A want is one expectation of a program, see the package comment.
 type want struct {
 	where   string // file and line, or "output"
-	tags    string // builds that it is for; empty for all, "!x" for all but x
+	tag     string // build that it is for; empty for all, "!x" for all but x
 	pattern []element
 	text    string // of the pattern
 	op      string // "=", ">=" or "<="
@@ -71,14 +71,11 @@ func matchStack(p []element, stack []cct.Frame) bool {
 	return len(stack) > 0 && last.matches(stack[0]) && matchStack(p[:len(p)-1], stack[1:])
 }
 
-// parseWant parses what follows the word want: [tag] func|context PATTERN [op]COUNT.
+// parseWant parses what follows "want:": func|context[@tag] PATTERN [op]COUNT.
 func parseWant(where, s string) (w want, err error) {
 	w = want{where: where, op: "="}
-	if rest, ok := strings.CutPrefix(s, "["); ok {
-		w.tags, s, _ = strings.Cut(rest, "]")
-	}
-	s = strings.TrimSpace(s)
 	verb, s, _ := strings.Cut(s, " ")
+	verb, w.tag, _ = strings.Cut(verb, "@")
 	i := strings.LastIndexByte(s, ' ')
 	if i < 0 {
 		return w, fmt.Errorf("%s: want %q has no count", where, s)
@@ -142,7 +139,7 @@ func sourceWants(t *testing.T, dir string) []want {
 		}
 		defer f.Close()
 		rel, _ := filepath.Rel(dir, name)
-		list = append(list, scanWants(t, f, rel, "//want")...)
+		list = append(list, scanWants(t, f, rel, "//want:")...)
 		return nil
 	})
 	if err != nil {
@@ -153,10 +150,10 @@ func sourceWants(t *testing.T, dir string) []want {
 
 // applies tells whether w is for the build with that tag.
 func (w want) applies(tag string) bool {
-	if not, ok := strings.CutPrefix(w.tags, "!"); ok {
+	if not, ok := strings.CutPrefix(w.tag, "!"); ok {
 		return not != tag
 	}
-	return w.tags == "" || w.tags == tag
+	return w.tag == "" || w.tag == tag
 }
 
 func (w want) holds(have uint64) bool {

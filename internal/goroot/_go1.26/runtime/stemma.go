@@ -57,6 +57,11 @@ type stemmaSaved struct{ ctx, start uintptr }
 //go:nosplit
 func stemmaRoot(gp *g, k uintptr) stemmaSaved {
 	old := stemmaSaved{gp.stemmaCtx, gp.stemmaStart}
+	if gp.stemmaShard == 0 {
+		// Never count into the tree itself: a new g has a shard from the
+		// start, if not yet that of the P it will run on.
+		gp.stemmaShard = getg().stemmaShard
+	}
 	gp.stemmaCtx = stemmaRootCell(k)
 	gp.stemmaStart = gp.stemmaCtx
 	return old

@@ -2,8 +2,8 @@
 // split the stack, and is called back by them.
 package main
 
-//build default
-//build full -recursion=full
+//stemma:default
+//stemma:full -recursion=full
 
 import (
 	"math"
@@ -48,9 +48,8 @@ func asmJump()
 
 // Assembly leaves are counted where they are called.
 //
-// want context [main];main.main;main.static;main.asmAdd 10
-// want context [main];main.main;main.static;main.leaf 5
-//
+//want:context [main];main.main;main.static;main.asmAdd 10
+//want:context [main];main.main;main.static;main.leaf 5
 //go:noinline
 func static() {
 	n := 0
@@ -67,9 +66,8 @@ func apply(f func(int, int) int) { f(1, 2) }
 
 // Assembly through func values.
 //
-// want context [main];main.main;main.dynamic;main.apply;main.asmAdd 7
-// want context [main];main.main;main.dynamic;main.apply 7
-//
+//want:context [main];main.main;main.dynamic;main.apply;main.asmAdd 7
+//want:context [main];main.main;main.dynamic;main.apply 7
 //go:noinline
 func dynamic() {
 	for range 7 {
@@ -79,22 +77,21 @@ func dynamic() {
 
 // Assembly that calls back, several times from one call.
 //
-// want context [main];main.main;main.callsBack;~main.asmTwice 4
-// want context [main];main.main;main.callsBack;main.asmTwice;main.leaf 4
-// want context [main];main.main;main.callsBack;main.asmTwice;main.nest 4
-// want context [main];main.main;main.callsBack;main.asmTwice;main.nest;main.leaf 4
-// want context [main];main.main;main.callsBack;main.asmTwice;main.nest;main.leaf2 4
-// want context [main];main.main;main.callsBack;~main.asmNamed 3
-// want context [main];main.main;main.callsBack;main.asmNamed;main.named 6
-// want context [main];main.main;main.callsBack;main.asmNamed;main.named;main.leaf3 6
-// want context [main];main.main;main.callsBack;~main.asmJump 2
-// want context [main];main.main;main.callsBack;main.asmJump;main.jumped 2
-// want context [main];main.main;main.callsBack;main.asmJump;main.jumped;main.leaf3 2
-// want context [main];main.main;main.callsBack;main.viaValue;main.asmTwice;main.nest 4
-// want context [main];main.main;main.callsBack;main.viaValue;main.asmTwice;main.nest;main.leaf2 4
-// want context [main];main.main;main.callsBack;main.leaf2 3
-// want func main.nest 8
-//
+//want:context [main];main.main;main.callsBack;~main.asmTwice 4
+//want:context [main];main.main;main.callsBack;main.asmTwice;main.leaf 4
+//want:context [main];main.main;main.callsBack;main.asmTwice;main.nest 4
+//want:context [main];main.main;main.callsBack;main.asmTwice;main.nest;main.leaf 4
+//want:context [main];main.main;main.callsBack;main.asmTwice;main.nest;main.leaf2 4
+//want:context [main];main.main;main.callsBack;~main.asmNamed 3
+//want:context [main];main.main;main.callsBack;main.asmNamed;main.named 6
+//want:context [main];main.main;main.callsBack;main.asmNamed;main.named;main.leaf3 6
+//want:context [main];main.main;main.callsBack;~main.asmJump 2
+//want:context [main];main.main;main.callsBack;main.asmJump;main.jumped 2
+//want:context [main];main.main;main.callsBack;main.asmJump;main.jumped;main.leaf3 2
+//want:context [main];main.main;main.callsBack;main.viaValue;main.asmTwice;main.nest 4
+//want:context [main];main.main;main.callsBack;main.viaValue;main.asmTwice;main.nest;main.leaf2 4
+//want:context [main];main.main;main.callsBack;main.leaf2 3
+//want:func main.nest 8
 //go:noinline
 func callsBack() {
 	for range 2 {
@@ -114,10 +111,9 @@ func callsBack() {
 
 // What assembly calls second does not hang below what it called first.
 //
-// want context [main];main.main;main.callsBack;main.asmBoth;main.nest 1
-// want context [main];main.main;main.callsBack;main.asmBoth;main.other 1
-// want context [main];main.main;main.callsBack;main.asmBoth;main.other;main.leaf3 1
-//
+//want:context [main];main.main;main.callsBack;main.asmBoth;main.nest 1
+//want:context [main];main.main;main.callsBack;main.asmBoth;main.other 1
+//want:context [main];main.main;main.callsBack;main.asmBoth;main.other;main.leaf3 1
 //go:noinline
 func other() { leaf3() }
 
@@ -142,14 +138,13 @@ func pulled(n int) int
 // Pull: declared here, defined in package hidden. Push: declared in package
 // hidden, defined here.
 //
-// want context [main];main.main;main.linknamed;example.com/e2e/asm/hidden.secret 6
-// want context [main];main.main;main.linknamed;example.com/e2e/asm/hidden.secret;example.com/e2e/asm/hidden.deep 6
-// want context [main];main.main;main.linknamed;main.pulled 0
-// want context [main];main.main;main.linknamed;example.com/e2e/asm/hidden.CallsPushed;main.pushed 0
-// want context [main];main.main;main.linknamed;example.com/e2e/asm/hidden.CallsPushed;example.com/e2e/asm/hidden.Pushed 4
-// want context [main];main.main;main.linknamed;example.com/e2e/asm/hidden.CallsPushed;example.com/e2e/asm/hidden.Pushed;main.leaf3 4
-// want context [main];main.main;main.linknamed;main.applyInt;example.com/e2e/asm/hidden.secret 2
-//
+//want:context [main];main.main;main.linknamed;example.com/e2e/asm/hidden.secret 6
+//want:context [main];main.main;main.linknamed;example.com/e2e/asm/hidden.secret;example.com/e2e/asm/hidden.deep 6
+//want:context [main];main.main;main.linknamed;main.pulled 0
+//want:context [main];main.main;main.linknamed;example.com/e2e/asm/hidden.CallsPushed;main.pushed 0
+//want:context [main];main.main;main.linknamed;example.com/e2e/asm/hidden.CallsPushed;example.com/e2e/asm/hidden.Pushed 4
+//want:context [main];main.main;main.linknamed;example.com/e2e/asm/hidden.CallsPushed;example.com/e2e/asm/hidden.Pushed;main.leaf3 4
+//want:context [main];main.main;main.linknamed;main.applyInt;example.com/e2e/asm/hidden.secret 2
 //go:noinline
 func linknamed() {
 	for range 6 {
@@ -171,15 +166,14 @@ func pushed() { leaf3() }
 // Functions that must not split the stack are natives, what they call hangs
 // below them.
 //
-// want context [main];main.main;main.nosplits;native main.tight 5
-// want context [main];main.main;main.nosplits;main.tight;main.leaf 5
-// want context [main];main.main;main.nosplits;main.tight;main.leaf2 5
-// want context [main];main.main;main.nosplits;main.tight;main.leaf3 15
-// want context [main];main.main;main.nosplits;native main.tightOuter 3
-// want context [main];main.main;main.nosplits;main.tightOuter;~main.nest 6
-// want context [main];main.main;main.nosplits;native main.tightLeaf 8
-// want context [main];main.main;main.nosplits;main.leaf 1
-//
+//want:context [main];main.main;main.nosplits;native main.tight 5
+//want:context [main];main.main;main.nosplits;main.tight;main.leaf 5
+//want:context [main];main.main;main.nosplits;main.tight;main.leaf2 5
+//want:context [main];main.main;main.nosplits;main.tight;main.leaf3 15
+//want:context [main];main.main;main.nosplits;native main.tightOuter 3
+//want:context [main];main.main;main.nosplits;main.tightOuter;~main.nest 6
+//want:context [main];main.main;main.nosplits;native main.tightLeaf 8
+//want:context [main];main.main;main.nosplits;main.leaf 1
 //go:noinline
 func nosplits() {
 	for range 5 {
@@ -223,9 +217,8 @@ func tightLeaf(n int) int { return n + 1 }
 
 // Assembly of the standard library.
 //
-// want context [main];main.main;main.std;**;~math.archLog 3
-// want context [main];main.main;main.std;**;~math.archExp 4
-//
+//want:context [main];main.main;main.std;**;~math.archLog 3
+//want:context [main];main.main;main.std;**;~math.archExp 4
 //go:noinline
 func std() {
 	x := 1.5
@@ -242,10 +235,9 @@ func std() {
 
 // A recursion through a declaration without a body is folded like any other.
 //
-// want func example.com/e2e/asm/hidden.Self 7
-// want[default] context [main];main.main;main.selfLinked;example.com/e2e/asm/hidden.Self 7
-// want[full] context [main];main.main;main.selfLinked;example.com/e2e/asm/hidden.Self;example.com/e2e/asm/hidden.Self 1
-//
+//want:func example.com/e2e/asm/hidden.Self 7
+//want:context@default [main];main.main;main.selfLinked;example.com/e2e/asm/hidden.Self 7
+//want:context@full [main];main.main;main.selfLinked;example.com/e2e/asm/hidden.Self;example.com/e2e/asm/hidden.Self 1
 //go:noinline
 func selfLinked() { hidden.Self(6) }
 

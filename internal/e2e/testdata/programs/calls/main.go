@@ -2,15 +2,15 @@
 // a goroutine.
 package main
 
-//build default
-//build full -recursion=full
-//build noinline -inlined=off
+//stemma:default
+//stemma:full -recursion=full
+//stemma:noinline -inlined=off
 
 import (
 	"example.com/e2e/calls/lib"
 )
 
-// want context [main];main.main 1
+//want:context [main];main.main 1
 func main() {
 	static()
 	closures()
@@ -32,9 +32,8 @@ func leaf() {}
 
 // Static calls from two sites of one function.
 //
-// want context [main];main.main;main.static;main.leaf 30
-// want func main.static 1
-//
+//want:context [main];main.main;main.static;main.leaf 30
+//want:func main.static 1
 //go:noinline
 func static() {
 	for range 10 {
@@ -50,17 +49,16 @@ func static() {
 
 // Closures: called directly, through variables, capturing and not, nested.
 //
-// want context [main];main.main;main.closures;call main.closures.func1 7
-// want context [main];main.main;main.closures;main.closures.func2 5
-// want context [main];main.main;main.closures;main.closures.func2;main.closures.func2.1 10
-// want context [main];main.main;main.closures;main.apply 3
-// want context [main];main.main;main.closures;main.apply;main.closures.func3 3
-// want context [main];main.main;main.closures;main.apply;main.leaf 0
-// want context [main];main.main;main.closures;main.makeAdder 1
-// want context [main];main.main;main.closures;main.makeAdder.func1 4
-// want[default] context [main];main.main;main.closures;inlined main.closures.func4 2
-// want[noinline] context [main];main.main;main.closures;main.closures.func4 0
-//
+//want:context [main];main.main;main.closures;call main.closures.func1 7
+//want:context [main];main.main;main.closures;main.closures.func2 5
+//want:context [main];main.main;main.closures;main.closures.func2;main.closures.func2.1 10
+//want:context [main];main.main;main.closures;main.apply 3
+//want:context [main];main.main;main.closures;main.apply;main.closures.func3 3
+//want:context [main];main.main;main.closures;main.apply;main.leaf 0
+//want:context [main];main.main;main.closures;main.makeAdder 1
+//want:context [main];main.main;main.closures;main.makeAdder.func1 4
+//want:context@default [main];main.main;main.closures;inlined main.closures.func4 2
+//want:context@noinline [main];main.main;main.closures;main.closures.func4 0
 //go:noinline
 func closures() {
 	x := 0
@@ -124,10 +122,9 @@ func (c *circle) area() int { return 3 * c.r * c.r }
 // Interface calls, also of a value method through a pointer in the interface,
 // for which the compiler makes a wrapper.
 //
-// want context [main];main.main;main.interfaces;main.sum 4
-// want context [main];main.main;main.interfaces;main.sum;main.square.area 16
-// want context [main];main.main;main.interfaces;main.sum;main.(*circle).area 8
-//
+//want:context [main];main.main;main.interfaces;main.sum 4
+//want:context [main];main.main;main.interfaces;main.sum;main.square.area 16
+//want:context [main];main.main;main.interfaces;main.sum;main.(*circle).area 8
 //go:noinline
 func interfaces() {
 	list := []shape{square{1}, &circle{2}, square{3}, &circle{4}, &square{5}, &square{6}}
@@ -146,11 +143,10 @@ func sum(list []shape) (n int) {
 
 // Method values and expressions, of values, pointers and interfaces.
 //
-// want context [main];main.main;main.methods;main.square.area 9
-// want context [main];main.main;main.methods;main.(*circle).area 15
-// want context [main];main.main;main.methods;main.apply1;main.square.area 6
-// want context [main];main.main;main.methods;main.apply1;main.(*circle).area 6
-//
+//want:context [main];main.main;main.methods;main.square.area 9
+//want:context [main];main.main;main.methods;main.(*circle).area 15
+//want:context [main];main.main;main.methods;main.apply1;main.square.area 6
+//want:context [main];main.main;main.methods;main.apply1;main.(*circle).area 6
 //go:noinline
 func methods() {
 	s, c := square{2}, &circle{3}
@@ -185,18 +181,17 @@ func apply1(f func() int) { f() }
 
 // Generic functions and methods, instantiated with several types.
 //
-// want context [main];main.main;main.generics;main.gmap[...] 3
-// want context [main];main.main;main.generics;main.gmap[...];main.double 6
-// want context [main];main.main;main.generics;main.gmap[...];main.shout 2
-// want context [main];main.main;main.generics;main.(*stack[...]).push 5
-// want context [main];main.main;main.generics;main.pushAll[...] 1
-// want context [main];main.main;main.generics;main.pushAll[...];main.(*stack[...]).push 2
-// want context [main];main.main;main.generics;main.total[...];main.square.area 3
-// want context [main];main.main;main.generics;main.total[...];main.(*circle).area 2
-// want context [main];main.main;main.generics;main.holder.push~ 0
-// want context [main];main.main;main.generics;main.viaIface;main.(*stack[...]).push 4
-// want context [main];main.main;main.generics;main.viaIface 4
-//
+//want:context [main];main.main;main.generics;main.gmap[...] 3
+//want:context [main];main.main;main.generics;main.gmap[...];main.double 6
+//want:context [main];main.main;main.generics;main.gmap[...];main.shout 2
+//want:context [main];main.main;main.generics;main.(*stack[...]).push 5
+//want:context [main];main.main;main.generics;main.pushAll[...] 1
+//want:context [main];main.main;main.generics;main.pushAll[...];main.(*stack[...]).push 2
+//want:context [main];main.main;main.generics;main.total[...];main.square.area 3
+//want:context [main];main.main;main.generics;main.total[...];main.(*circle).area 2
+//want:context [main];main.main;main.generics;main.holder.push~ 0
+//want:context [main];main.main;main.generics;main.viaIface;main.(*stack[...]).push 4
+//want:context [main];main.main;main.generics;main.viaIface 4
 //go:noinline
 func generics() {
 	gmap([]int{1, 2, 3}, double)
@@ -285,11 +280,10 @@ type pointerer interface{ pointer() int }
 // Promoted methods: direct, through method values, interfaces and embedded
 // interfaces. Wrappers are no part of contexts.
 //
-// want context [main];main.main;main.embedded;main.base.value 11
-// want context [main];main.main;main.embedded;main.base.value;main.leaf 11
-// want context [main];main.main;main.embedded;main.(*base).pointer 6
-// want context [main];main.main;main.embedded;main.(*base).pointer;main.leaf 6
-//
+//want:context [main];main.main;main.embedded;main.base.value 11
+//want:context [main];main.main;main.embedded;main.base.value;main.leaf 11
+//want:context [main];main.main;main.embedded;main.(*base).pointer 6
+//want:context [main];main.main;main.embedded;main.(*base).pointer;main.leaf 6
 //go:noinline
 func embedded() {
 	v := byValue{base{1}}
@@ -317,9 +311,8 @@ func embedded() {
 
 // Variadic calls.
 //
-// want context [main];main.main;main.variadic;main.many 4
-// want context [main];main.main;main.variadic;main.many;main.double 6
-//
+//want:context [main];main.main;main.variadic;main.many 4
+//want:context [main];main.main;main.variadic;main.many;main.double 6
 //go:noinline
 func variadic() {
 	many()
@@ -340,12 +333,11 @@ type huge struct{ a [300]int }
 // Large arguments and results, which travel in memory; and more than there are
 // registers.
 //
-// want context [main];main.main;main.large;main.(*huge).sum 3
-// want context [main];main.main;main.large;main.passHuge 3
-// want context [main];main.main;main.large;main.passHuge;main.double 3
-// want context [main];main.main;main.large;main.tooMany 5
-// want context [main];main.main;main.large;main.tooMany;main.leaf 5
-//
+//want:context [main];main.main;main.large;main.(*huge).sum 3
+//want:context [main];main.main;main.large;main.passHuge 3
+//want:context [main];main.main;main.large;main.passHuge;main.double 3
+//want:context [main];main.main;main.large;main.tooMany 5
+//want:context [main];main.main;main.large;main.tooMany;main.leaf 5
 //go:noinline
 func large() {
 	var h huge
@@ -382,18 +374,17 @@ func tooMany(a, b, c, d, e, f, g, h, i, j, k, l int, x, y float64, s string, z a
 
 // Call sites with 1, 2, 5, 100 and 3000 targets.
 //
-// want context [main];main.main;main.polymorphic;main.site1;main.leaf 50
-// want context [main];main.main;main.polymorphic;main.site2;main.leaf 50
-// want context [main];main.main;main.polymorphic;main.site2;main.leaf2 50
-// want context [main];main.main;main.polymorphic;main.site5;main.leaf 20
-// want context [main];main.main;main.polymorphic;main.site5;main.leaf5 20
-// want context [main];main.main;main.polymorphic;main.site100;example.com/e2e/calls/lib.t~ 1000
-// want context [main];main.main;main.polymorphic;main.site100;example.com/e2e/calls/lib.t0 10
-// want context [main];main.main;main.polymorphic;main.site100;example.com/e2e/calls/lib.t99 10
-// want context [main];main.main;main.polymorphic;main.site3000;example.com/e2e/calls/lib.t~ 9000
-// want context [main];main.main;main.polymorphic;main.site3000;example.com/e2e/calls/lib.t0 3
-// want context [main];main.main;main.polymorphic;main.site3000;example.com/e2e/calls/lib.t2999 3
-//
+//want:context [main];main.main;main.polymorphic;main.site1;main.leaf 50
+//want:context [main];main.main;main.polymorphic;main.site2;main.leaf 50
+//want:context [main];main.main;main.polymorphic;main.site2;main.leaf2 50
+//want:context [main];main.main;main.polymorphic;main.site5;main.leaf 20
+//want:context [main];main.main;main.polymorphic;main.site5;main.leaf5 20
+//want:context [main];main.main;main.polymorphic;main.site100;example.com/e2e/calls/lib.t~ 1000
+//want:context [main];main.main;main.polymorphic;main.site100;example.com/e2e/calls/lib.t0 10
+//want:context [main];main.main;main.polymorphic;main.site100;example.com/e2e/calls/lib.t99 10
+//want:context [main];main.main;main.polymorphic;main.site3000;example.com/e2e/calls/lib.t~ 9000
+//want:context [main];main.main;main.polymorphic;main.site3000;example.com/e2e/calls/lib.t0 3
+//want:context [main];main.main;main.polymorphic;main.site3000;example.com/e2e/calls/lib.t2999 3
 //go:noinline
 func polymorphic() {
 	for range 50 {
@@ -447,22 +438,21 @@ func leaf5() {}
 
 // Inlined calls: nested, in loops, in conditions, and calls that they make.
 //
-// want[default] context [main];main.main;main.inlining;inlined main.in1 100
-// want[default] context [main];main.main;main.inlining;inlined main.in1;inlined main.in2 100
-// want[default] context [main];main.main;main.inlining;inlined main.in1;inlined main.in2;inlined main.in3 100
-// want[default] context [main];main.main;main.inlining;inlined main.in1;inlined main.in2;main.leaf 50
-// want[default] context [main];main.main;main.inlining;inlined main.pick 100
-// want[default] context [main];main.main;main.inlining;inlined main.in3 34
-// want[default] context [main];main.main;main.inlining;inlined main.early 10
-// want[default] context [main];main.main;main.inlining;inlined main.early;inlined main.in3 5
-// want[default] context [main];main.main;main.inlining;inlined main.square.side2 7
-// want[default] context [main];main.main;main.inlining;inlined example.com/e2e/calls/lib.Small 9
-// want[default] context [main];main.main;main.inlining;inlined example.com/e2e/calls/lib.Small;example.com/e2e/calls/lib.Big 9
-// want[default] context [main];main.main;main.inlining;inlined main.ident[...] 4
-// want[noinline] func main.in1 0
-// want[noinline] func main.in3 0
-// want context [main];main.main;main.inlining;**;main.leaf 50
-//
+//want:context@default [main];main.main;main.inlining;inlined main.in1 100
+//want:context@default [main];main.main;main.inlining;inlined main.in1;inlined main.in2 100
+//want:context@default [main];main.main;main.inlining;inlined main.in1;inlined main.in2;inlined main.in3 100
+//want:context@default [main];main.main;main.inlining;inlined main.in1;inlined main.in2;main.leaf 50
+//want:context@default [main];main.main;main.inlining;inlined main.pick 100
+//want:context@default [main];main.main;main.inlining;inlined main.in3 34
+//want:context@default [main];main.main;main.inlining;inlined main.early 10
+//want:context@default [main];main.main;main.inlining;inlined main.early;inlined main.in3 5
+//want:context@default [main];main.main;main.inlining;inlined main.square.side2 7
+//want:context@default [main];main.main;main.inlining;inlined example.com/e2e/calls/lib.Small 9
+//want:context@default [main];main.main;main.inlining;inlined example.com/e2e/calls/lib.Small;example.com/e2e/calls/lib.Big 9
+//want:context@default [main];main.main;main.inlining;inlined main.ident[...] 4
+//want:func@noinline main.in1 0
+//want:func@noinline main.in3 0
+//want:context [main];main.main;main.inlining;**;main.leaf 50
 //go:noinline
 func inlining() {
 	x := 0
@@ -507,24 +497,23 @@ func early(i int) int {
 
 // Recursion, direct and mutual, folded and in full.
 //
-// want func main.fib 177
-// want func main.even 6
-// want func main.odd 5
-// want[default] context [main];main.main;main.recursion;main.fib 177
-// want[full] context [main];main.main;main.recursion;main.fib 1
-// want[full] context [main];main.main;main.recursion;main.fib;main.fib 2
-// want[full] context [main];main.main;main.recursion;main.fib;main.fib;main.fib 4
-// want[full] context [main];main.main;main.recursion;main.fib;main.fib;main.fib;main.fib;main.fib;main.fib;main.fib;main.fib;main.fib;main.fib 2
-// want[default] context [main];main.main;main.recursion;main.even 6
-// want[default] context [main];main.main;main.recursion;main.even;main.odd 5
-// want[default] context [main];main.main;main.recursion;main.even;main.leaf 1
-// want[full] context [main];main.main;main.recursion;main.even;main.odd;main.even;main.odd 1
-// want[full] context [main];main.main;main.recursion;main.even;main.odd;main.even;main.odd;main.even;main.odd;main.even;main.odd;main.even;main.odd;main.even;main.leaf 1
-// want[default] context [main];main.main;main.recursion;main.selfVia 6
-// want[default] context [main];main.main;main.recursion;main.selfVia;main.apply 5
-// want[full] context [main];main.main;main.recursion;main.selfVia;main.apply;main.selfVia.func1 1
-// want[default] context [main];main.main;main.recursion;main.selfVia;main.apply;main.selfVia.func1 5
-//
+//want:func main.fib 177
+//want:func main.even 6
+//want:func main.odd 5
+//want:context@default [main];main.main;main.recursion;main.fib 177
+//want:context@full [main];main.main;main.recursion;main.fib 1
+//want:context@full [main];main.main;main.recursion;main.fib;main.fib 2
+//want:context@full [main];main.main;main.recursion;main.fib;main.fib;main.fib 4
+//want:context@full [main];main.main;main.recursion;main.fib;main.fib;main.fib;main.fib;main.fib;main.fib;main.fib;main.fib;main.fib;main.fib 2
+//want:context@default [main];main.main;main.recursion;main.even 6
+//want:context@default [main];main.main;main.recursion;main.even;main.odd 5
+//want:context@default [main];main.main;main.recursion;main.even;main.leaf 1
+//want:context@full [main];main.main;main.recursion;main.even;main.odd;main.even;main.odd 1
+//want:context@full [main];main.main;main.recursion;main.even;main.odd;main.even;main.odd;main.even;main.odd;main.even;main.odd;main.even;main.odd;main.even;main.leaf 1
+//want:context@default [main];main.main;main.recursion;main.selfVia 6
+//want:context@default [main];main.main;main.recursion;main.selfVia;main.apply 5
+//want:context@full [main];main.main;main.recursion;main.selfVia;main.apply;main.selfVia.func1 1
+//want:context@default [main];main.main;main.recursion;main.selfVia;main.apply;main.selfVia.func1 5
 //go:noinline
 func recursion() {
 	fib(10)

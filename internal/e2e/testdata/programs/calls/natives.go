@@ -14,42 +14,41 @@ type key struct {
 
 // Natives are leaves, counted where they are called.
 //
-// want context [main];main.main;main.natives;main.maps;native runtime.mapassign_fast64 10
-// want context [main];main.main;main.natives;main.maps;native runtime.mapaccess1_fast64 20
-// want context [main];main.main;main.natives;main.maps;native runtime.mapaccess2_fast64 30
-// want context [main];main.main;main.natives;main.maps;native runtime.mapassign_faststr 5
-// want context [main];main.main;main.natives;main.maps;native runtime.mapdelete_fast64 4
-// want context [main];main.main;main.natives;main.maps;native runtime.mapassign 3
-// want context [main];main.main;main.natives;main.maps;native runtime.mapaccess1 3
-// want context [main];main.main;main.natives;main.maps;native runtime.mapIterStart 2
-// want context [main];main.main;main.natives;main.maps;native runtime.mapclear 1
-// want context [main];main.main;main.natives;main.chans;native runtime.makechan 2
-// want context [main];main.main;main.natives;main.chans;native runtime.chansend1 8
-// want context [main];main.main;main.natives;main.chans;native runtime.chanrecv1 4
-// want context [main];main.main;main.natives;main.chans;native runtime.chanrecv2 5
-// want context [main];main.main;main.natives;main.chans;native runtime.closechan 1
-// want context [main];main.main;main.natives;main.chans;native runtime.selectnbsend 6
-// want context [main];main.main;main.natives;main.chans;native runtime.selectnbrecv 7
-// want context [main];main.main;main.natives;main.chans;native runtime.selectgo 9
-// want context [main];main.main;main.natives;main.slices;native runtime.makeslice 3
-// want context [main];main.main;main.natives;main.slices;native runtime.growslice 4
-// want context [main];main.main;main.natives;main.slices;native runtime.newobject 6
-// want context [main];main.main;main.natives;main.slices;native runtime.makeslicecopy 2
-// want context [main];main.main;main.natives;main.texts;native runtime.concatstring2 5
-// want context [main];main.main;main.natives;main.texts;native runtime.concatstring3 3
-// want context [main];main.main;main.natives;main.texts;native runtime.slicebytetostring 2
-// want context [main];main.main;main.natives;main.texts;native runtime.stringtoslicebyte 4
-// want context [main];main.main;main.natives;main.texts;native runtime.stringtoslicerune 2
-// want context [main];main.main;main.natives;main.texts;native runtime.slicerunetostring 3
-// want context [main];main.main;main.natives;main.texts;native runtime.intstring 2
-// want context [main];main.main;main.natives;main.texts;native runtime.cmpstring 3
-// want context [main];main.main;main.natives;main.ifaces;native runtime.convTstring 3
-// want context [main];main.main;main.natives;main.ifaces;native runtime.convT64 6
-// want context [main];main.main;main.natives;main.ifaces;native runtime.efaceeq 5
-// want context [main];main.main;main.natives;main.ifaces;native runtime.typeAssert 6
-// want context [main];main.main;main.natives;main.sleeps;~time.Sleep 3
-// want func time.Sleep 3
-//
+//want:context [main];main.main;main.natives;main.maps;native runtime.mapassign_fast64 10
+//want:context [main];main.main;main.natives;main.maps;native runtime.mapaccess1_fast64 20
+//want:context [main];main.main;main.natives;main.maps;native runtime.mapaccess2_fast64 30
+//want:context [main];main.main;main.natives;main.maps;native runtime.mapassign_faststr 5
+//want:context [main];main.main;main.natives;main.maps;native runtime.mapdelete_fast64 4
+//want:context [main];main.main;main.natives;main.maps;native runtime.mapassign 3
+//want:context [main];main.main;main.natives;main.maps;native runtime.mapaccess1 3
+//want:context [main];main.main;main.natives;main.maps;native runtime.mapIterStart 2
+//want:context [main];main.main;main.natives;main.maps;native runtime.mapclear 1
+//want:context [main];main.main;main.natives;main.chans;native runtime.makechan 2
+//want:context [main];main.main;main.natives;main.chans;native runtime.chansend1 8
+//want:context [main];main.main;main.natives;main.chans;native runtime.chanrecv1 4
+//want:context [main];main.main;main.natives;main.chans;native runtime.chanrecv2 5
+//want:context [main];main.main;main.natives;main.chans;native runtime.closechan 1
+//want:context [main];main.main;main.natives;main.chans;native runtime.selectnbsend 6
+//want:context [main];main.main;main.natives;main.chans;native runtime.selectnbrecv 7
+//want:context [main];main.main;main.natives;main.chans;native runtime.selectgo 9
+//want:context [main];main.main;main.natives;main.slices;native runtime.makeslice 3
+//want:context [main];main.main;main.natives;main.slices;native runtime.growslice 4
+//want:context [main];main.main;main.natives;main.slices;native runtime.newobject 6
+//want:context [main];main.main;main.natives;main.slices;native runtime.makeslicecopy 2
+//want:context [main];main.main;main.natives;main.texts;native runtime.concatstring2 5
+//want:context [main];main.main;main.natives;main.texts;native runtime.concatstring3 3
+//want:context [main];main.main;main.natives;main.texts;native runtime.slicebytetostring 2
+//want:context [main];main.main;main.natives;main.texts;native runtime.stringtoslicebyte 4
+//want:context [main];main.main;main.natives;main.texts;native runtime.stringtoslicerune 2
+//want:context [main];main.main;main.natives;main.texts;native runtime.slicerunetostring 3
+//want:context [main];main.main;main.natives;main.texts;native runtime.intstring 2
+//want:context [main];main.main;main.natives;main.texts;native runtime.cmpstring 3
+//want:context [main];main.main;main.natives;main.ifaces;native runtime.convTstring 3
+//want:context [main];main.main;main.natives;main.ifaces;native runtime.convT64 6
+//want:context [main];main.main;main.natives;main.ifaces;native runtime.efaceeq 5
+//want:context [main];main.main;main.natives;main.ifaces;native runtime.typeAssert 6
+//want:context [main];main.main;main.natives;main.sleeps;~time.Sleep 3
+//want:func time.Sleep 3
 //go:noinline
 func natives() {
 	maps()
@@ -264,19 +263,18 @@ type table struct {
 // Calls in odd places: of results, elements, fields and conversions, in
 // arguments, conditions, range and select clauses.
 //
-// want context [main];main.main;main.strange;main.double 28
-// want context [main];main.main;main.strange;main.fn.call 2
-// want context [main];main.main;main.strange;main.fn.call;main.double 2
-// want context [main];main.main;main.strange;main.pickFn 3
-// want context [main];main.main;main.strange;main.yes 6
-// want context [main];main.main;main.strange;main.no 4
-// want context [main];main.main;main.strange;main.channel 4
-// want context [main];main.main;main.strange;main.pair 2
-// want context [main];main.main;main.strange;main.addPair 2
-// want context [main];main.main;main.strange;main.word 6
-// want context [main];main.main;main.strange;main.unsafely 1
-// want context [main];main.main;main.strange;main.unsafely;main.double 5
-//
+//want:context [main];main.main;main.strange;main.double 28
+//want:context [main];main.main;main.strange;main.fn.call 2
+//want:context [main];main.main;main.strange;main.fn.call;main.double 2
+//want:context [main];main.main;main.strange;main.pickFn 3
+//want:context [main];main.main;main.strange;main.yes 6
+//want:context [main];main.main;main.strange;main.no 4
+//want:context [main];main.main;main.strange;main.channel 4
+//want:context [main];main.main;main.strange;main.pair 2
+//want:context [main];main.main;main.strange;main.addPair 2
+//want:context [main];main.main;main.strange;main.word 6
+//want:context [main];main.main;main.strange;main.unsafely 1
+//want:context [main];main.main;main.strange;main.unsafely;main.double 5
 //go:noinline
 func strange() {
 	t := table{[3]func(int) int{double, double, double}, map[string]func(int) int{"a": double}}

@@ -78,10 +78,9 @@ func leaf2() { sink.Add(1) }
 
 // Calls of C are leaves, counted where they are made.
 //
-// want context [main];main.main;main.leaves;**;native runtime.cgocall 30
-// want context [main];main.main;main.leaves;main._Cfunc_cLeaf;native runtime.cgocall 30
-// want context [main];main.main;main.leaves;**;main._Cfunc_cLeaf 30
-//
+//want:context [main];main.main;main.leaves;**;native runtime.cgocall 30
+//want:context [main];main.main;main.leaves;main._Cfunc_cLeaf;native runtime.cgocall 30
+//want:context [main];main.main;main.leaves;**;main._Cfunc_cLeaf 30
 //go:noinline
 func leaves() {
 	for i := range 30 {
@@ -91,14 +90,13 @@ func leaves() {
 
 // C that calls back several times from one call.
 //
-// want context [main];main.main;main.callbacks;main._Cfunc_cTwice;runtime.cgocall;**;main.goLeaf 10
-// want context [main];main.main;main.callbacks;main._Cfunc_cTwice;runtime.cgocall;**;main.goLeaf;main.leaf 10
-// want context [main];main.main;main.callbacks;main._Cfunc_cMany;runtime.cgocall;**;main.goNest 12
-// want context [main];main.main;main.callbacks;main._Cfunc_cMany;runtime.cgocall;_cgoexp_~_goNest;main.goNest 12
-// want context [main];main.main;main.callbacks;main._Cfunc_cMany;runtime.cgocall;_cgoexp_~_goNest;main.goNest;main.leaf2 12
-// want context [main];main.main;main.callbacks;main._Cfunc_cMany;runtime.cgocall;_cgoexp_~_goLeaf;main.goLeaf 12
-// want context [main];main.main;main.callbacks;main.leaf2 2
-//
+//want:context [main];main.main;main.callbacks;main._Cfunc_cTwice;runtime.cgocall;**;main.goLeaf 10
+//want:context [main];main.main;main.callbacks;main._Cfunc_cTwice;runtime.cgocall;**;main.goLeaf;main.leaf 10
+//want:context [main];main.main;main.callbacks;main._Cfunc_cMany;runtime.cgocall;**;main.goNest 12
+//want:context [main];main.main;main.callbacks;main._Cfunc_cMany;runtime.cgocall;_cgoexp_~_goNest;main.goNest 12
+//want:context [main];main.main;main.callbacks;main._Cfunc_cMany;runtime.cgocall;_cgoexp_~_goNest;main.goNest;main.leaf2 12
+//want:context [main];main.main;main.callbacks;main._Cfunc_cMany;runtime.cgocall;_cgoexp_~_goLeaf;main.goLeaf 12
+//want:context [main];main.main;main.callbacks;main.leaf2 2
 //go:noinline
 func callbacks() {
 	for range 5 {
@@ -125,11 +123,10 @@ func goNest(n C.int) C.int {
 
 // Callbacks on threads that C created have a root of their own.
 //
-// want context [cgo];**;main.goThread 60
-// want context [cgo];_cgoexp_~_goThread;main.goThread 60
-// want context [cgo];_cgoexp_~_goThread;main.goThread;main.leaf 60
-// want context [cgo];_cgoexp_~_goThread;main.goThread;go main.goThread.func1 60
-//
+//want:context [cgo];**;main.goThread 60
+//want:context [cgo];_cgoexp_~_goThread;main.goThread 60
+//want:context [cgo];_cgoexp_~_goThread;main.goThread;main.leaf 60
+//want:context [cgo];_cgoexp_~_goThread;main.goThread;go main.goThread.func1 60
 //go:noinline
 func threads() {
 	C.cThreads(4, 5)
@@ -160,7 +157,7 @@ func sorting() {
 	if a[0] != 0 || a[9] != 9 {
 		fmt.Fprintln(os.Stderr, a)
 	}
-	fmt.Println("want context [main];main.main;main.sorting;**;runtime.cgocall;**;main.goCompare", compares)
+	fmt.Println("want:context [main];main.main;main.sorting;**;runtime.cgocall;**;main.goCompare", compares)
 }
 
 //export goCompare
@@ -171,9 +168,8 @@ func goCompare(a, b unsafe.Pointer) C.int {
 
 // Go and C in turns.
 //
-// want func main.recurse 6
-// want context [main];main.main;main.recursion;main.recurse 6
-//
+//want:func main.recurse 6
+//want:context [main];main.main;main.recursion;main.recurse 6
 //go:noinline
 func recursion() { recurse(5) }
 
@@ -189,12 +185,11 @@ func goDeep(n C.int) { recurse(int(n)) }
 
 // A panic passes through C's frames to a recover beyond them.
 //
-// want context [main];main.main;main.panics;main.guarded 4
-// want context [main];main.main;main.panics;main.guarded;main._Cfunc_cPanic;runtime.cgocall;_cgoexp_~_goPanic;main.goPanic 4
-// want context [main];main.main;main.panics;main.guarded;main._Cfunc_cPanic;runtime.cgocall;_cgoexp_~_goPanic;main.goPanic;native runtime.gopanic;main.guarded.func1 4
-// want context [main];main.main;main.panics;main.guarded;main._Cfunc_cPanic;runtime.cgocall;_cgoexp_~_goPanic;main.goPanic;native runtime.gopanic;main.guarded.func1;main.leaf2 4
-// want context [main];main.main;main.panics;main.leaf 4
-//
+//want:context [main];main.main;main.panics;main.guarded 4
+//want:context [main];main.main;main.panics;main.guarded;main._Cfunc_cPanic;runtime.cgocall;_cgoexp_~_goPanic;main.goPanic 4
+//want:context [main];main.main;main.panics;main.guarded;main._Cfunc_cPanic;runtime.cgocall;_cgoexp_~_goPanic;main.goPanic;native runtime.gopanic;main.guarded.func1 4
+//want:context [main];main.main;main.panics;main.guarded;main._Cfunc_cPanic;runtime.cgocall;_cgoexp_~_goPanic;main.goPanic;native runtime.gopanic;main.guarded.func1;main.leaf2 4
+//want:context [main];main.main;main.panics;main.leaf 4
 //go:noinline
 func panics() {
 	for range 4 {
@@ -217,9 +212,8 @@ func goPanic() { panic("through C") }
 
 // Many goroutines in C at once, called back while they migrate.
 //
-// want context [main];main.main;main.parallel;go main.parallel.func1;main._Cfunc_cMany 800
-// want context [main];main.main;main.parallel;go main.parallel.func1;main._Cfunc_cMany;runtime.cgocall;_cgoexp_~_goNest;main.goNest 4000
-//
+//want:context [main];main.main;main.parallel;go main.parallel.func1;main._Cfunc_cMany 800
+//want:context [main];main.main;main.parallel;go main.parallel.func1;main._Cfunc_cMany;runtime.cgocall;_cgoexp_~_goNest;main.goNest 4000
 //go:noinline
 func parallel() {
 	var wg sync.WaitGroup

@@ -1,8 +1,8 @@
 // Program defers defers, panics, recovers and exits goroutines.
 package main
 
-//build default
-//build full -recursion=full
+//stemma:default
+//stemma:full -recursion=full
 
 import (
 	"fmt"
@@ -47,13 +47,12 @@ func add(n int) { sink += n }
 
 // Open-coded defers run from the function's own exit code.
 //
-// want context [main];main.main;main.openCoded;main.open 10
-// want context [main];main.main;main.openCoded;main.open;defer main.add 10
-// want context [main];main.main;main.openCoded;main.open;defer main.leafA 10
-// want context [main];main.main;main.openCoded;main.open;main.leaf 10
-// want context [main];main.main;main.openCoded;main.open;~main.open.func1 10
-// want context [main];main.main;main.openCoded;main.open;~main.open.func1;main.leafB 10
-//
+//want:context [main];main.main;main.openCoded;main.open 10
+//want:context [main];main.main;main.openCoded;main.open;defer main.add 10
+//want:context [main];main.main;main.openCoded;main.open;defer main.leafA 10
+//want:context [main];main.main;main.openCoded;main.open;main.leaf 10
+//want:context [main];main.main;main.openCoded;main.open;~main.open.func1 10
+//want:context [main];main.main;main.openCoded;main.open;~main.open.func1;main.leafB 10
 //go:noinline
 func openCoded() {
 	for i := range 10 {
@@ -71,12 +70,11 @@ func open(n int) {
 
 // Defers in a loop are kept in a list and run by runtime.deferreturn.
 //
-// want context [main];main.main;main.looped;main.loop 4
-// want context [main];main.main;main.looped;main.loop;main.loop.func1 20
-// want context [main];main.main;main.looped;main.loop;main.loop.func1;main.leaf 20
-// want context [main];main.main;main.looped;main.loop;defer main.add 20
-// want context [main];main.main;main.looped;main.loop;call main.add 0
-//
+//want:context [main];main.main;main.looped;main.loop 4
+//want:context [main];main.main;main.looped;main.loop;main.loop.func1 20
+//want:context [main];main.main;main.looped;main.loop;main.loop.func1;main.leaf 20
+//want:context [main];main.main;main.looped;main.loop;defer main.add 20
+//want:context [main];main.main;main.looped;main.loop;call main.add 0
 //go:noinline
 func looped() {
 	for range 4 {
@@ -94,9 +92,8 @@ func loop(n int) {
 
 // More than eight defers are not open-coded.
 //
-// want context [main];main.main;main.heap;main.ten;defer main.leafA 30
-// want context [main];main.main;main.heap;main.ten;main.leaf 3
-//
+//want:context [main];main.main;main.heap;main.ten;defer main.leafA 30
+//want:context [main];main.main;main.heap;main.ten;main.leaf 3
 //go:noinline
 func heap() {
 	for range 3 {
@@ -121,9 +118,8 @@ func ten() {
 
 // Conditional open-coded defers.
 //
-// want context [main];main.main;main.conditional;main.cond;defer main.leafA 5
-// want context [main];main.main;main.conditional;main.cond;defer main.leafB 4
-//
+//want:context [main];main.main;main.conditional;main.cond;defer main.leafA 5
+//want:context [main];main.main;main.conditional;main.cond;defer main.leafB 4
 //go:noinline
 func conditional() {
 	for i := range 10 {
@@ -143,15 +139,14 @@ func cond(i int) {
 
 // A panic runs deferred functions below it.
 //
-// want context [main];main.main;main.panics;main.guard 6
-// want context [main];main.main;main.panics;main.guard;main.thrower 6
-// want context [main];main.main;main.panics;main.guard;main.thrower;native runtime.gopanic 6
-// want context [main];main.main;main.panics;main.guard;main.thrower;runtime.gopanic;main.leafA 6
-// want context [main];main.main;main.panics;main.guard;main.thrower;runtime.gopanic;main.guard.func1 6
-// want context [main];main.main;main.panics;main.guard;main.thrower;runtime.gopanic;main.guard.func1;main.leafB 6
-// want context [main];main.main;main.panics;main.guard;defer main.leaf 6
-// want context [main];main.main;main.panics;main.add 6
-//
+//want:context [main];main.main;main.panics;main.guard 6
+//want:context [main];main.main;main.panics;main.guard;main.thrower 6
+//want:context [main];main.main;main.panics;main.guard;main.thrower;native runtime.gopanic 6
+//want:context [main];main.main;main.panics;main.guard;main.thrower;runtime.gopanic;main.leafA 6
+//want:context [main];main.main;main.panics;main.guard;main.thrower;runtime.gopanic;main.guard.func1 6
+//want:context [main];main.main;main.panics;main.guard;main.thrower;runtime.gopanic;main.guard.func1;main.leafB 6
+//want:context [main];main.main;main.panics;main.guard;defer main.leaf 6
+//want:context [main];main.main;main.panics;main.add 6
 //go:noinline
 func panics() {
 	for i := range 6 {
@@ -179,16 +174,15 @@ func thrower(i int) {
 
 // Recovery at several depths: the frames between are skipped.
 //
-// want context [main];main.main;main.depths;main.catch 5
-// want context [main];main.main;main.depths;main.catch;**;native runtime.gopanic 5
-// want context [main];main.main;main.depths;main.catch;**;runtime.gopanic;main.catch.func1 5
-// want[default] context [main];main.main;main.depths;main.catch;main.down;native runtime.gopanic;main.catch.func1 5
-// want[full] context [main];main.main;main.depths;main.catch;main.down;native runtime.gopanic;main.catch.func1 1
-// want[full] context [main];main.main;main.depths;main.catch;main.down;main.down;main.down;runtime.gopanic 1
-// want[default] context [main];main.main;main.depths;main.catch;main.down 25
-// want context [main];main.main;main.depths;**;main.down 25
-// want context [main];main.main;main.depths;main.leafA 5
-//
+//want:context [main];main.main;main.depths;main.catch 5
+//want:context [main];main.main;main.depths;main.catch;**;native runtime.gopanic 5
+//want:context [main];main.main;main.depths;main.catch;**;runtime.gopanic;main.catch.func1 5
+//want:context@default [main];main.main;main.depths;main.catch;main.down;native runtime.gopanic;main.catch.func1 5
+//want:context@full [main];main.main;main.depths;main.catch;main.down;native runtime.gopanic;main.catch.func1 1
+//want:context@full [main];main.main;main.depths;main.catch;main.down;main.down;main.down;runtime.gopanic 1
+//want:context@default [main];main.main;main.depths;main.catch;main.down 25
+//want:context [main];main.main;main.depths;**;main.down 25
+//want:context [main];main.main;main.depths;main.leafA 5
 //go:noinline
 func depths() {
 	for i := range 5 {
@@ -215,14 +209,13 @@ func down(n int) {
 
 // A deferred function panics again after it has recovered.
 //
-// want context [main];main.main;main.repanics;main.rethrow 3
-// want context [main];main.main;main.repanics;main.rethrow;main.rethrow.func1 3
-// want context [main];main.main;main.repanics;main.rethrow;main.rethrow.func2 0
-// want context [main];main.main;main.repanics;main.rethrow;main.inner;native runtime.gopanic;main.inner.func1 3
-// want context [main];main.main;main.repanics;main.rethrow;main.inner;native runtime.gopanic;main.inner.func1;main.leafA 3
-// want context [main];main.main;main.repanics;main.rethrow;main.inner;native runtime.gopanic;main.inner.func1;native runtime.gopanic 3
-// want context [main];main.main;main.repanics;main.rethrow;main.inner;native runtime.gopanic;main.inner.func1;native runtime.gopanic;main.rethrow.func2 3
-//
+//want:context [main];main.main;main.repanics;main.rethrow 3
+//want:context [main];main.main;main.repanics;main.rethrow;main.rethrow.func1 3
+//want:context [main];main.main;main.repanics;main.rethrow;main.rethrow.func2 0
+//want:context [main];main.main;main.repanics;main.rethrow;main.inner;native runtime.gopanic;main.inner.func1 3
+//want:context [main];main.main;main.repanics;main.rethrow;main.inner;native runtime.gopanic;main.inner.func1;main.leafA 3
+//want:context [main];main.main;main.repanics;main.rethrow;main.inner;native runtime.gopanic;main.inner.func1;native runtime.gopanic 3
+//want:context [main];main.main;main.repanics;main.rethrow;main.inner;native runtime.gopanic;main.inner.func1;native runtime.gopanic;main.rethrow.func2 3
 //go:noinline
 func repanics() {
 	for range 3 {
@@ -252,13 +245,12 @@ func inner() {
 
 // Panics while a panic is under way, recovered from the inside out.
 //
-// want context [main];main.main;main.nested;main.nest;native runtime.gopanic;main.nest.func1 4
-// want context [main];main.main;main.nested;main.nest;native runtime.gopanic;main.nest.func1;main.swallow 4
-// want context [main];main.main;main.nested;main.nest;native runtime.gopanic;main.nest.func1;main.swallow;main.swallow.func1 0
-// want context [main];main.main;main.nested;main.nest;native runtime.gopanic;main.nest.func1;main.swallow;native runtime.gopanic;main.swallow.func1 4
-// want context [main];main.main;main.nested;main.nest;native runtime.gopanic;main.nest.func1;main.leafA 4
-// want context [main];main.main;main.nested;main.nest;main.leafB 0
-//
+//want:context [main];main.main;main.nested;main.nest;native runtime.gopanic;main.nest.func1 4
+//want:context [main];main.main;main.nested;main.nest;native runtime.gopanic;main.nest.func1;main.swallow 4
+//want:context [main];main.main;main.nested;main.nest;native runtime.gopanic;main.nest.func1;main.swallow;main.swallow.func1 0
+//want:context [main];main.main;main.nested;main.nest;native runtime.gopanic;main.nest.func1;main.swallow;native runtime.gopanic;main.swallow.func1 4
+//want:context [main];main.main;main.nested;main.nest;native runtime.gopanic;main.nest.func1;main.leafA 4
+//want:context [main];main.main;main.nested;main.nest;main.leafB 0
 //go:noinline
 func nested() {
 	for range 4 {
@@ -285,11 +277,10 @@ func swallow() {
 // A deferred function panics while the function returns; an earlier one of the
 // same function recovers.
 //
-// want context [main];main.main;main.inDeferred;main.late 3
-// want context [main];main.main;main.inDeferred;main.late;main.late.func2 3
-// want context [main];main.main;main.inDeferred;main.late;main.late.func2;native runtime.gopanic;main.late.func1 3
-// want context [main];main.main;main.inDeferred;main.late;defer main.leafA 3
-//
+//want:context [main];main.main;main.inDeferred;main.late 3
+//want:context [main];main.main;main.inDeferred;main.late;main.late.func2 3
+//want:context [main];main.main;main.inDeferred;main.late;main.late.func2;native runtime.gopanic;main.late.func1 3
+//want:context [main];main.main;main.inDeferred;main.late;defer main.leafA 3
 //go:noinline
 func inDeferred() {
 	for range 3 {
@@ -309,21 +300,20 @@ type point struct{ x, y int }
 
 // Run-time errors hang at the place of the fault.
 //
-// want context [main];main.main;main.runtimeErrors;main.try 24
-// want context [main];main.main;main.runtimeErrors;main.try;main.nilDeref 3
-// want context [main];main.main;main.runtimeErrors;main.try;main.nilDeref;fault runtime.sigpanic 3
-// want context [main];main.main;main.runtimeErrors;main.try;main.nilDeref;runtime.sigpanic;main.try.func1 3
-// want context [main];main.main;main.runtimeErrors;main.try;main.outOfRange;~;main.try.func1 3
-// want context [main];main.main;main.runtimeErrors;main.try;main.badSlice;~;main.try.func1 3
-// want context [main];main.main;main.runtimeErrors;main.try;main.divide;~;main.try.func1 3
-// want context [main];main.main;main.runtimeErrors;main.try;main.assert;~;main.try.func1 3
-// want context [main];main.main;main.runtimeErrors;main.try;main.nilMap;~;main.try.func1 3
-// want context [main];main.main;main.runtimeErrors;main.try;main.nilFunc;~;main.try.func1 3
-// want context [main];main.main;main.runtimeErrors;main.try;main.closed;~;main.try.func1 3
-// want func main.try.func1 24
-// want context **;main.try.func1;main.leafA 24
-// want func main.leafZ 0
-//
+//want:context [main];main.main;main.runtimeErrors;main.try 24
+//want:context [main];main.main;main.runtimeErrors;main.try;main.nilDeref 3
+//want:context [main];main.main;main.runtimeErrors;main.try;main.nilDeref;fault runtime.sigpanic 3
+//want:context [main];main.main;main.runtimeErrors;main.try;main.nilDeref;runtime.sigpanic;main.try.func1 3
+//want:context [main];main.main;main.runtimeErrors;main.try;main.outOfRange;~;main.try.func1 3
+//want:context [main];main.main;main.runtimeErrors;main.try;main.badSlice;~;main.try.func1 3
+//want:context [main];main.main;main.runtimeErrors;main.try;main.divide;~;main.try.func1 3
+//want:context [main];main.main;main.runtimeErrors;main.try;main.assert;~;main.try.func1 3
+//want:context [main];main.main;main.runtimeErrors;main.try;main.nilMap;~;main.try.func1 3
+//want:context [main];main.main;main.runtimeErrors;main.try;main.nilFunc;~;main.try.func1 3
+//want:context [main];main.main;main.runtimeErrors;main.try;main.closed;~;main.try.func1 3
+//want:func main.try.func1 24
+//want:context **;main.try.func1;main.leafA 24
+//want:func main.leafZ 0
 //go:noinline
 func runtimeErrors() {
 	for range 3 {
@@ -389,14 +379,13 @@ func closed() {
 
 // Goexit runs the deferred functions below it.
 //
-// want context [main];main.main;main.exits;go main.quitter 4
-// want context [main];main.main;main.exits;go main.quitter;main.quit 4
-// want context [main];main.main;main.exits;go main.quitter;main.quit;native runtime.Goexit 4
-// want context [main];main.main;main.exits;go main.quitter;main.quit;runtime.Goexit;main.leafA 4
-// want context [main];main.main;main.exits;go main.quitter;main.quit;runtime.Goexit;main.quitter.func1 4
-// want context [main];main.main;main.exits;go main.quitter;main.quit;runtime.Goexit;main.quitter.func1;main.leafB 4
-// want context [main];main.main;main.exits;go main.stubborn;main.panicky;native runtime.gopanic;main.stubborn.func2;native runtime.Goexit;main.leafA 2
-//
+//want:context [main];main.main;main.exits;go main.quitter 4
+//want:context [main];main.main;main.exits;go main.quitter;main.quit 4
+//want:context [main];main.main;main.exits;go main.quitter;main.quit;native runtime.Goexit 4
+//want:context [main];main.main;main.exits;go main.quitter;main.quit;runtime.Goexit;main.leafA 4
+//want:context [main];main.main;main.exits;go main.quitter;main.quit;runtime.Goexit;main.quitter.func1 4
+//want:context [main];main.main;main.exits;go main.quitter;main.quit;runtime.Goexit;main.quitter.func1;main.leafB 4
+//want:context [main];main.main;main.exits;go main.stubborn;main.panicky;native runtime.gopanic;main.stubborn.func2;native runtime.Goexit;main.leafA 2
 //go:noinline
 func exits() {
 	done := make(chan bool)
@@ -442,10 +431,9 @@ func panicky() { panic("p") }
 
 // Named results that deferred functions change.
 //
-// want context [main];main.main;main.results;main.named 4
-// want context [main];main.main;main.results;main.named;~main.named.func1 2
-// want context [main];main.main;main.results;main.named;main.down;native runtime.gopanic;main.named.func1 2
-//
+//want:context [main];main.main;main.results;main.named 4
+//want:context [main];main.main;main.results;main.named;~main.named.func1 2
+//want:context [main];main.main;main.results;main.named;main.down;native runtime.gopanic;main.named.func1 2
 //go:noinline
 func results() {
 	for i := range 4 {
@@ -485,15 +473,14 @@ func seq(n int) func(yield func(int) bool) {
 
 // Range over functions, with defer, return, break and continue inside.
 //
-// want context [main];main.main;main.rangeFuncs;main.seq 6
-// want context [main];main.main;main.rangeFuncs;main.early;main.seq 3
-// want context [main];main.main;main.rangeFuncs;main.early;main.seq.func1;main.early-range1;main.add 9
-// want context [main];main.main;main.rangeFuncs;main.early;main.seq.func1;main.leafB 3
-// want context [main];main.main;main.rangeFuncs;main.early;main.seq.func1;~main.leafA 3
-// want context [main];main.main;main.rangeFuncs;main.deferring;main.seq.func1;main.deferring-range1 12
-// want context [main];main.main;main.rangeFuncs;main.deferring;defer main.leafB 12
-// want context [main];main.main;main.rangeFuncs;main.deferring;main.leaf 3
-//
+//want:context [main];main.main;main.rangeFuncs;main.seq 6
+//want:context [main];main.main;main.rangeFuncs;main.early;main.seq 3
+//want:context [main];main.main;main.rangeFuncs;main.early;main.seq.func1;main.early-range1;main.add 9
+//want:context [main];main.main;main.rangeFuncs;main.early;main.seq.func1;main.leafB 3
+//want:context [main];main.main;main.rangeFuncs;main.early;main.seq.func1;~main.leafA 3
+//want:context [main];main.main;main.rangeFuncs;main.deferring;main.seq.func1;main.deferring-range1 12
+//want:context [main];main.main;main.rangeFuncs;main.deferring;defer main.leafB 12
+//want:context [main];main.main;main.rangeFuncs;main.deferring;main.leaf 3
 //go:noinline
 func rangeFuncs() {
 	for range 3 {
@@ -570,17 +557,16 @@ func generic[T any](x T) { leaf() }
 
 // Deferred calls of every kind of target.
 //
-// want context [main];main.main;main.deferTargets;main.targets;main.method.value 6
-// want context [main];main.main;main.deferTargets;main.targets;main.(*method).pointer 6
-// want context [main];main.main;main.deferTargets;main.targets;main.generic[...] 2
-// want context [main];main.main;main.deferTargets;main.targets;main.generic[...];main.leaf 2
-// want context [main];main.main;main.deferTargets;main.loopTargets;main.method.value 6
-// want context [main];main.main;main.deferTargets;main.loopTargets;main.(*method).pointer 6
-// want context [main];main.main;main.deferTargets;main.loopTargets;main.generic[...] 6
-// want context [main];main.main;main.deferTargets;main.loopTargets;main.generic[...];main.leaf 6
-// want context [main];main.main;main.deferTargets;main.loopTargets;main.leafA 2
-// want context [main];main.main;main.deferTargets;main.targets;~main.deferTargets.func1 2
-//
+//want:context [main];main.main;main.deferTargets;main.targets;main.method.value 6
+//want:context [main];main.main;main.deferTargets;main.targets;main.(*method).pointer 6
+//want:context [main];main.main;main.deferTargets;main.targets;main.generic[...] 2
+//want:context [main];main.main;main.deferTargets;main.targets;main.generic[...];main.leaf 2
+//want:context [main];main.main;main.deferTargets;main.loopTargets;main.method.value 6
+//want:context [main];main.main;main.deferTargets;main.loopTargets;main.(*method).pointer 6
+//want:context [main];main.main;main.deferTargets;main.loopTargets;main.generic[...] 6
+//want:context [main];main.main;main.deferTargets;main.loopTargets;main.generic[...];main.leaf 6
+//want:context [main];main.main;main.deferTargets;main.loopTargets;main.leafA 2
+//want:context [main];main.main;main.deferTargets;main.targets;~main.deferTargets.func1 2
 //go:noinline
 func deferTargets() {
 	f := func() { sink++ }
@@ -627,11 +613,10 @@ func loopTargets(f func()) {
 
 // Code after a recovered call runs in the right context, several times over.
 //
-// want context [main];main.main;main.afterRecovery;main.leafA 5
-// want context [main];main.main;main.afterRecovery;main.afterRecovery.func1 5
-// want context [main];main.main;main.afterRecovery;main.afterRecovery.func1;main.down;native runtime.gopanic;main.afterRecovery.func1.1 5
-// want context [main];main.main;main.afterRecovery;main.afterRecovery.func1;defer main.leafB 10
-//
+//want:context [main];main.main;main.afterRecovery;main.leafA 5
+//want:context [main];main.main;main.afterRecovery;main.afterRecovery.func1 5
+//want:context [main];main.main;main.afterRecovery;main.afterRecovery.func1;main.down;native runtime.gopanic;main.afterRecovery.func1.1 5
+//want:context [main];main.main;main.afterRecovery;main.afterRecovery.func1;defer main.leafB 10
 //go:noinline
 func afterRecovery() {
 	for range 5 {
@@ -652,8 +637,7 @@ func (chatty) Error() string { leaf(); return "chatty" }
 
 // A panic value's Error method runs when it is printed.
 //
-// want context [main];main.main;main.printsPanic;**;fmt.Sprint;**;main.chatty.Error;main.leaf 2
-//
+//want:context [main];main.main;main.printsPanic;**;fmt.Sprint;**;main.chatty.Error;main.leaf 2
 //go:noinline
 func printsPanic() {
 	for range 2 {

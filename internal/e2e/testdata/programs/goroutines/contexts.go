@@ -19,14 +19,13 @@ func (c celsius) MarshalJSON() ([]byte, error) { leaf(); return []byte("1"), nil
 
 // Callbacks by way of interfaces that packages of the standard library look for.
 //
-// want context [main];main.main;main.contexts;**;encoding/json.~;main.celsius.MarshalJSON 6
-// want context **;main.celsius.MarshalJSON;main.leaf 6
-// want context [main];main.main;main.contexts;**;text/template.~;**;main.contexts.func1 3
-// want context [main];main.main;main.contexts;**;go main.contexts.func2 2
-// want context **;go main.contexts.func2 2
-// want context [main];main.main;main.contexts;runtime/pprof.Do;main.contexts.func3 4
-// want context [main];main.main;main.contexts;runtime/pprof.Do;main.contexts.func3;main.leaf 4
-//
+//want:context [main];main.main;main.contexts;**;encoding/json.~;main.celsius.MarshalJSON 6
+//want:context **;main.celsius.MarshalJSON;main.leaf 6
+//want:context [main];main.main;main.contexts;**;text/template.~;**;main.contexts.func1 3
+//want:context [main];main.main;main.contexts;**;go main.contexts.func2 2
+//want:context **;go main.contexts.func2 2
+//want:context [main];main.main;main.contexts;runtime/pprof.Do;main.contexts.func3 4
+//want:context [main];main.main;main.contexts;runtime/pprof.Do;main.contexts.func3;main.leaf 4
 //go:noinline
 func contexts() {
 	for range 2 {
@@ -50,12 +49,11 @@ func contexts() {
 
 // What leaves and enters the runtime in unusual ways.
 //
-// want context [main];main.main;main.tests;main.locked 2
-// want context [main];main.main;main.tests;main.locked;go main.locked.func1 2
-// want context [main];main.main;main.tests;main.deepStack 1
-// want[default] context [main];main.main;main.tests;main.deepStack;main.grow 5001
-// want func main.grow 5001
-//
+//want:context [main];main.main;main.tests;main.locked 2
+//want:context [main];main.main;main.tests;main.locked;go main.locked.func1 2
+//want:context [main];main.main;main.tests;main.deepStack 1
+//want:context@default [main];main.main;main.tests;main.deepStack;main.grow 5001
+//want:func main.grow 5001
 //go:noinline
 func tests() {
 	locked()

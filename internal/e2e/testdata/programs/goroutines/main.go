@@ -2,8 +2,8 @@
 // library call it back.
 package main
 
-//build default
-//build full -recursion=full
+//stemma:default
+//stemma:full -recursion=full
 
 import (
 	"fmt"
@@ -49,15 +49,14 @@ func keep(x any) { kept = x }
 
 // Three generations: the go statement's context is the ancestry of all below.
 //
-// want context [main];main.main;main.generations;go main.child 3
-// want context [main];main.main;main.generations;go main.child;go main.grandchild 6
-// want context [main];main.main;main.generations;go main.child;go main.grandchild;main.spawn 6
-// want context [main];main.main;main.generations;go main.child;go main.grandchild;main.spawn;go main.spawn.func1 18
-// want context [main];main.main;main.generations;go main.child;go main.grandchild;main.spawn;go main.spawn.func1;main.leaf 18
-// want[default] context [main];main.main;main.generations;go main.relay 10
-// want[full] context [main];main.main;main.generations;go main.relay;go main.relay;go main.relay 1
-// want func main.relay 10
-//
+//want:context [main];main.main;main.generations;go main.child 3
+//want:context [main];main.main;main.generations;go main.child;go main.grandchild 6
+//want:context [main];main.main;main.generations;go main.child;go main.grandchild;main.spawn 6
+//want:context [main];main.main;main.generations;go main.child;go main.grandchild;main.spawn;go main.spawn.func1 18
+//want:context [main];main.main;main.generations;go main.child;go main.grandchild;main.spawn;go main.spawn.func1;main.leaf 18
+//want:context@default [main];main.main;main.generations;go main.relay 10
+//want:context@full [main];main.main;main.generations;go main.relay;go main.relay;go main.relay 1
+//want:func main.relay 10
 //go:noinline
 func generations() {
 	var wg sync.WaitGroup
@@ -123,17 +122,16 @@ func generic[T any](x T, c chan int) { c <- add(1, 1) }
 
 // go statements with every kind of target.
 //
-// want context [main];main.main;main.targets;go main.worker.value 9
-// want context [main];main.main;main.targets;go main.worker.value;main.add 9
-// want context [main];main.main;main.targets;go main.(*worker).pointer 9
-// want context [main];main.main;main.targets;go main.(*worker).pointer;main.add 9
-// want context [main];main.main;main.targets;go main.generic[...] 6
-// want context [main];main.main;main.targets;go main.generic[...];main.add 6
-// want context [main];main.main;main.targets;go main.targets.func1 3
-// want context [main];main.main;main.targets;go main.targets.func2 3
-// want context [main];main.main;main.targets;sync.(*WaitGroup).Go;**;main.targets.func3 3
-// want context [main];main.main;main.targets;sync.(*WaitGroup).Go;**;main.targets.func3;main.leaf 3
-//
+//want:context [main];main.main;main.targets;go main.worker.value 9
+//want:context [main];main.main;main.targets;go main.worker.value;main.add 9
+//want:context [main];main.main;main.targets;go main.(*worker).pointer 9
+//want:context [main];main.main;main.targets;go main.(*worker).pointer;main.add 9
+//want:context [main];main.main;main.targets;go main.generic[...] 6
+//want:context [main];main.main;main.targets;go main.generic[...];main.add 6
+//want:context [main];main.main;main.targets;go main.targets.func1 3
+//want:context [main];main.main;main.targets;go main.targets.func2 3
+//want:context [main];main.main;main.targets;sync.(*WaitGroup).Go;**;main.targets.func3 3
+//want:context [main];main.main;main.targets;sync.(*WaitGroup).Go;**;main.targets.func3;main.leaf 3
 //go:noinline
 func targets() {
 	c := make(chan int)
@@ -163,17 +161,16 @@ func targets() {
 
 // Calls through package reflect.
 //
-// want context [main];main.main;main.reflection;reflect.Value.Call;reflect.Value.call;~;main.add 5
-// want context [main];main.main;main.reflection;reflect.Value.Call;reflect.Value.call;**;main.worker.value 4
-// want context [main];main.main;main.reflection;reflect.Value.Call;reflect.Value.call;**;main.worker.value;main.add 4
-// want context [main];main.main;main.reflection;main.twice 2
-// want context [main];main.main;main.reflection;main.twice;**;main.reflection.func1 4
-// want context [main];main.main;main.reflection;main.twice;**;main.reflection.func1;main.leaf 8
-// want context [main];main.main;main.reflection;main.callValue;**;main.Public.Method 3
-// want context [main];main.main;main.reflection;main.callValue;**;main.Public.Method;main.leaf 3
-// want context [main];main.main;main.reflection;main.callIface;**;main.Public.Method 2
-// want context [main];main.main;main.reflection;**;main.sumAll 1
-//
+//want:context [main];main.main;main.reflection;reflect.Value.Call;reflect.Value.call;~;main.add 5
+//want:context [main];main.main;main.reflection;reflect.Value.Call;reflect.Value.call;**;main.worker.value 4
+//want:context [main];main.main;main.reflection;reflect.Value.Call;reflect.Value.call;**;main.worker.value;main.add 4
+//want:context [main];main.main;main.reflection;main.twice 2
+//want:context [main];main.main;main.reflection;main.twice;**;main.reflection.func1 4
+//want:context [main];main.main;main.reflection;main.twice;**;main.reflection.func1;main.leaf 8
+//want:context [main];main.main;main.reflection;main.callValue;**;main.Public.Method 3
+//want:context [main];main.main;main.reflection;main.callValue;**;main.Public.Method;main.leaf 3
+//want:context [main];main.main;main.reflection;main.callIface;**;main.Public.Method 2
+//want:context [main];main.main;main.reflection;**;main.sumAll 1
 //go:noinline
 func reflection() {
 	v := reflect.ValueOf(add)
@@ -241,32 +238,30 @@ var lessCalls, cmpCalls, mapCalls int
 
 // Callbacks from sort, slices and strings. The program counts them itself.
 //
-// want context [main];main.main;main.callbacks;**;strings.Map;**;main.callbacks.func3 11
-//
+//want:context [main];main.main;main.callbacks;**;strings.Map;**;main.callbacks.func3 11
 //go:noinline
 func callbacks() {
 	words := strings.Fields("the quick brown fox jumps over the lazy dog and runs away from here to there now")
 	w := slices.Clone(words)
 	less := 0
 	sort.Slice(w, func(i, j int) bool { less++; return w[i] < w[j] })
-	fmt.Println("want context [main];main.main;main.callbacks;sort.Slice;**;main.callbacks.func1", less)
+	fmt.Println("want:context [main];main.main;main.callbacks;sort.Slice;**;main.callbacks.func1", less)
 	w = slices.Clone(words)
 	slices.SortFunc(w, func(a, b string) int { cmpCalls++; return strings.Compare(a, b) })
-	fmt.Println("want context [main];main.main;main.callbacks;**;slices.~;main.callbacks.func2", cmpCalls)
+	fmt.Println("want:context [main];main.main;main.callbacks;**;slices.~;main.callbacks.func2", cmpCalls)
 	sort.Sort(byLen(slices.Clone(words)))
 	sort.Stable(sort.Reverse(byLen(slices.Clone(words))))
-	fmt.Println("want context [main];main.main;main.callbacks;**;main.byLen.Less", lessCalls)
+	fmt.Println("want:context [main];main.main;main.callbacks;**;main.byLen.Less", lessCalls)
 	strings.Map(func(r rune) rune { mapCalls++; return r }, "hello world")
 }
 
 // sync.Once, OnceFunc and OnceValue.
 //
-// want context [main];main.main;main.onces;sync.(*Once).doSlow;main.onces.func1 0
-// want context [main];main.main;main.onces;**;sync.(*Once).doSlow;main.onces.func1 1
-// want context [main];main.main;main.onces;**;main.onces.func2 1
-// want context [main];main.main;main.onces;**;main.onces.func2;main.leaf 1
-// want[default] context [main];main.main;main.onces;~sync.(*Once).Do 5
-//
+//want:context [main];main.main;main.onces;sync.(*Once).doSlow;main.onces.func1 0
+//want:context [main];main.main;main.onces;**;sync.(*Once).doSlow;main.onces.func1 1
+//want:context [main];main.main;main.onces;**;main.onces.func2 1
+//want:context [main];main.main;main.onces;**;main.onces.func2;main.leaf 1
+//want:context@default [main];main.main;main.onces;~sync.(*Once).Do 5
 //go:noinline
 func onces() {
 	var o sync.Once
@@ -281,9 +276,8 @@ func onces() {
 
 // sync.Pool's New.
 //
-// want context [main];main.main;main.pools;sync.(*Pool).Get;main.pools.func1 3
-// want context [main];main.main;main.pools;sync.(*Pool).Get;main.pools.func1;main.leaf 3
-//
+//want:context [main];main.main;main.pools;sync.(*Pool).Get;main.pools.func1 3
+//want:context [main];main.main;main.pools;sync.(*Pool).Get;main.pools.func1;main.leaf 3
 //go:noinline
 func pools() {
 	p := sync.Pool{New: func() any { leaf(); return new(int) }}
@@ -294,13 +288,12 @@ func pools() {
 
 // Finalizers and cleanups hang under roots of their own.
 //
-// want context [finalizer];main.finalize 5
-// want context [finalizer];main.finalize;main.leaf 5
-// want context [finalizer];main.finalizers.func1 4
-// want context [finalizer];main.(*worker).finish 3
-// want context [cleanup];**;main.cleanup 6
-// want context [cleanup];**;main.cleanup;main.leaf 6
-//
+//want:context [finalizer];main.finalize 5
+//want:context [finalizer];main.finalize;main.leaf 5
+//want:context [finalizer];main.finalizers.func1 4
+//want:context [finalizer];main.(*worker).finish 3
+//want:context [cleanup];**;main.cleanup 6
+//want:context [cleanup];**;main.cleanup;main.leaf 6
 //go:noinline
 func finalizers() {
 	for range 5 {
@@ -347,10 +340,9 @@ func cleanup(int) { leaf(); ended.Add(1) }
 
 // Timers: AfterFunc runs on a goroutine that the runtime's timer started.
 //
-// want context [timer];time.goFunc;go main.timers.func1 7
-// want context [timer];time.goFunc;go main.timers.func1;main.leaf 7
-// want context [timer];time.sendTime >=3
-//
+//want:context [timer];time.goFunc;go main.timers.func1 7
+//want:context [timer];time.goFunc;go main.timers.func1;main.leaf 7
+//want:context [timer];time.sendTime >=3
 //go:noinline
 func timers() {
 	var wg sync.WaitGroup
@@ -381,12 +373,11 @@ func count(n int) iter.Seq[int] {
 
 // iter.Pull runs the iterator on a coroutine.
 //
-// want context **;main.count.func1 3
-// want context **;main.count.func1;main.leaf 12
-// want context [main];main.main;main.iterators;**;iter.Pull~;**;main.count.func1;main.leaf 7
-// want context [main];main.main;main.iterators;**;slices.Collect[...];**;main.count.func1;main.leaf 5
-// want context [main];main.main;main.iterators;main.afterNext 4
-//
+//want:context **;main.count.func1 3
+//want:context **;main.count.func1;main.leaf 12
+//want:context [main];main.main;main.iterators;**;iter.Pull~;**;main.count.func1;main.leaf 7
+//want:context [main];main.main;main.iterators;**;slices.Collect[...];**;main.count.func1;main.leaf 5
+//want:context [main];main.main;main.iterators;main.afterNext 4
 //go:noinline
 func iterators() {
 	next, stop := iter.Pull(count(100))
@@ -410,10 +401,9 @@ func afterNext() {}
 
 // Signals arrive through a goroutine of package os/signal.
 //
-// want context [main];main.main;main.signals;main.onSignal 3
-// want func os/signal.loop 1
-// want context **;os/signal.loop;**;os/signal.process 3
-//
+//want:context [main];main.main;main.signals;main.onSignal 3
+//want:func os/signal.loop 1
+//want:context **;os/signal.loop;**;os/signal.process 3
 //go:noinline
 func signals() {
 	c := make(chan os.Signal, 1)

@@ -13,13 +13,13 @@ import (
 
 // Variables are initialised by the package's init function.
 //
-// want context [init];main.init 1
-// want context [init];main.init;main.first 1
-// want context [init];main.init;main.first;main.second 1
-// want context [init];main.init;main.second 1
-// want context [init];main.init;main.init.func1 1
-// want context [init];main.init;main.init.func1;main.leaf 1
-// want context [init];main.init;example.com/e2e/initorder/c.New 1
+//want:context [init];main.init 1
+//want:context [init];main.init;main.first 1
+//want:context [init];main.init;main.first;main.second 1
+//want:context [init];main.init;main.second 1
+//want:context [init];main.init;main.init.func1 1
+//want:context [init];main.init;main.init.func1;main.leaf 1
+//want:context [init];main.init;example.com/e2e/initorder/c.New 1
 var (
 	x = first()
 	y = second()
@@ -38,12 +38,12 @@ func leaf() { c.Note("main.leaf") }
 
 // Two init functions and goroutines that they start.
 //
-// want context [init];main.init.0 1
-// want context [init];main.init.0;main.leaf 3
-// want context [init];main.init.1 1
-// want context [init];main.init.1;main.leaf 2
-// want context [init];main.init.1;go main.init.1.func1 1
-// want context [init];main.init.1;go main.init.1.func1;main.second 1
+//want:context [init];main.init.0 1
+//want:context [init];main.init.0;main.leaf 3
+//want:context [init];main.init.1 1
+//want:context [init];main.init.1;main.leaf 2
+//want:context [init];main.init.1;go main.init.1.func1 1
+//want:context [init];main.init.1;go main.init.1.func1;main.second 1
 func init() {
 	for range 3 {
 		leaf()
@@ -61,10 +61,10 @@ func init() {
 // The first context of all: package runtime's dependencies are native, then
 // packages come in the order of their dependencies.
 //
-// want context [main];main.main 1
-// want func main.main 1
-// want context [main];main.main;main.check 1
-// want context [main];main.main;main.init.0 0
+//want:context [main];main.main 1
+//want:func main.main 1
+//want:context [main];main.main;main.check 1
+//want:context [main];main.main;main.init.0 0
 func main() {
 	check()
 	_ = x + y + z

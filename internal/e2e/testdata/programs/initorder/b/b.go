@@ -6,7 +6,7 @@ import (
 	"example.com/e2e/initorder/c"
 )
 
-// want context [init];example.com/e2e/initorder/b.init.0 1
+//want:context [init];example.com/e2e/initorder/b.init.0 1
 func init() {
 	c.Note("b.init")
 	a.V++

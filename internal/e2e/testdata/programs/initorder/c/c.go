@@ -6,15 +6,14 @@ var Notes []string
 
 // Note is called in the middle of initialisation.
 //
-// want func example.com/e2e/initorder/c.Note 13
-//
+//want:func example.com/e2e/initorder/c.Note 13
 //go:noinline
 func Note(s string) { Notes = append(Notes, s) }
 
-// want context [init];example.com/e2e/initorder/c.init.0;example.com/e2e/initorder/c.Note 1
+//want:context [init];example.com/e2e/initorder/c.init.0;example.com/e2e/initorder/c.Note 1
 func init() { Note("c.init") }
 
-// want context [init];example.com/e2e/initorder/c.init.1;example.com/e2e/initorder/c.Note 1
+//want:context [init];example.com/e2e/initorder/c.init.1;example.com/e2e/initorder/c.Note 1
 func init() { Note("c.init2") }
 
 // A T is made by New.
