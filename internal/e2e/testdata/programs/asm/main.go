@@ -91,7 +91,7 @@ func dynamic() {
 //want:context [main];main.main;main.callsBack;main.viaValue;main.asmTwice;main.nest 4
 //want:context [main];main.main;main.callsBack;main.viaValue;main.asmTwice;main.nest;main.leaf2 4
 //want:context [main];main.main;main.callsBack;main.leaf2 3
-//want:func main.nest 8
+//want:func main.nest 15
 //go:noinline
 func callsBack() {
 	for range 2 {

@@ -51,7 +51,7 @@ func static() {
 //
 //want:context [main];main.main;main.closures;call main.closures.func1 7
 //want:context [main];main.main;main.closures;main.closures.func2 5
-//want:context [main];main.main;main.closures;main.closures.func2;main.closures.func2.1 10
+//want:context@!noinline [main];main.main;main.closures;main.closures.func2;main.closures.func2.1 10
 //want:context [main];main.main;main.closures;main.apply 3
 //want:context [main];main.main;main.closures;main.apply;main.closures.func3 3
 //want:context [main];main.main;main.closures;main.apply;main.leaf 0
