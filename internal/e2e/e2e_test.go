@@ -80,7 +80,7 @@ func build(t *testing.T, name, tag string, flags ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exe := filepath.Join(workDir, name+"."+tag)
+	exe := filepath.Join(workDir, strings.ReplaceAll(name, "/", "_")+"."+tag)
 	if _, err := os.Stat(exe); err == nil {
 		return exe
 	}

@@ -1,0 +1,45 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/cct"
+)
+
+// TestExact compares counts with those of a program that counts itself, while
+// its goroutines migrate and are disturbed in many ways.
+func TestExact(t *testing.T) {
+	needBuilds(t)
+	exe := build(t, "exact", "default")
+	for _, test := range []struct {
+		name  string
+		procs []int
+		env   []string
+	}{
+		{"plain", []int{1, 2, 8, 64}, nil},
+		{"preempt", []int{1, 2, 8, 64}, []string{"DISTURB_PREEMPT=1"}},
+		{"gc", []int{1, 8}, []string{"DISTURB_GC=1", "GOGC=1"}},
+		{"gcpreempt", []int{2}, []string{"DISTURB_GC=1", "DISTURB_PREEMPT=1"}},
+		{"gcstop", []int{2}, []string{"GOGC=1", "GODEBUG=gcstoptheworld=1"}},
+		{"gccheckmark", []int{2}, []string{"GODEBUG=gccheckmark=1"}},
+		{"gcshrink", []int{2}, []string{"DISTURB_GC=1", "GODEBUG=gcshrinkstackoff=0,adaptivestackstart=0"}},
+		{"procs", []int{1, 4}, []string{"DISTURB_PROCS=1"}},
+		{"procspreempt", []int{2}, []string{"DISTURB_PROCS=1", "DISTURB_PREEMPT=1", "DISTURB_GC=1"}},
+		{"noasync", []int{2}, []string{"GODEBUG=asyncpreemptoff=1"}},
+	} {
+		for _, n := range test.procs {
+			t.Run(fmt.Sprintf("%s/procs=%d", test.name, n), func(t *testing.T) {
+				r := run(t, exe, append([]string{fmt.Sprint("GOMAXPROCS=", n)}, test.env...)...)
+				r.ok(t)
+				p := r.read(t)
+				noLoss(t, p)
+				wants := r.wants(t)
+				if len(wants) == 0 {
+					t.Fatal("the program expects nothing")
+				}
+				check(t, cct.New(p), wants, "default")
+			})
+		}
+	}
+}
