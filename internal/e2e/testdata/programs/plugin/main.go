@@ -24,9 +24,9 @@ func main() {
 	}
 }
 
+//
 //want:context [main];main.main;**;~.Work;main.back 10
 //want:context [main];main.main;**;~.Work;main.back;main.leaf 10
-//
 //go:noinline
 func back() { leaf() }
 
