@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stemma-go/stemma/bench/internal/measure"
+	"github.com/stemma-go/stemma/bench/internal/program"
+	"github.com/stemma-go/stemma/bench/internal/stats"
+	"github.com/stemma-go/stemma/bench/internal/table"
+)
+
+// rebuilds is how often a rebuild is measured; the median counts.
+const rebuilds = 3
+
+// builds compares how long stemma build and go build take.
+func (s *session) builds() error {
+	t := &table.Table{
+		Name: "builds", Title: "Builds", Left: 1,
+		Head: []string{"program", "go build, cold s", "stemma build, cold s", "ratio", "go build, rebuild s", "stemma build, rebuild s", "ratio",
+			"go build, no change s", "stemma build, no change s"},
+		Notes: []string{"cold: with an empty build cache, std included. rebuild: after a change of package main. Median of 3 rebuilds, wall time."},
+	}
+	first, err := s.firstBuild()
+	if err != nil {
+		s.problems = append(s.problems, fmt.Sprintf("first build: %v", err))
+	} else {
+		t.Notes = append(t.Notes, fmt.Sprintf("On a fresh machine the first build also makes the compiler: %s took %.0f s.", s.programs[0].Name, first.Seconds()))
+	}
+	for _, p := range s.programs {
+		if !p.Module {
+			continue // its source is in GOROOT and cannot be changed
+		}
+		cells, err := s.buildTimes(p)
+		if err != nil {
+			s.problems = append(s.problems, fmt.Sprintf("%s: builds: %v", p.Name, err))
+			continue
+		}
+		t.Add(cells...)
+	}
+	s.tables = append(s.tables, t)
+	return nil
+}
+
+// firstBuild returns how long the first program takes to build where neither
+// stemma nor the go command has built anything before.
+func (s *session) firstBuild() (time.Duration, error) {
+	p := s.programs[0]
+	tell(fmt.Sprintf("build %s with empty caches", p.Name))
+	dir := filepath.Join(s.bench.Work, "first")
+	defer os.RemoveAll(dir)
+	c := s.bench.BuildCommand(p, s.options.variants[0], filepath.Join(dir, "bin", p.Name))
+	c.Env = []string{"GOCACHE=" + filepath.Join(dir, "gocache"), "STEMMA_CACHE=" + filepath.Join(dir, "stemma")}
+	return timed(c)
+}
+
+func timed(c *measure.Command) (time.Duration, error) {
+	start := time.Now()
+	err := c.Run()
+	return time.Since(start), err
+}
+
+// buildTimes returns the row of p. It builds a copy, whose sources it changes.
+func (s *session) buildTimes(p *program.Program) ([]string, error) {
+	dir := filepath.Join(s.bench.Work, "builds")
+	defer os.RemoveAll(dir)
+	source := filepath.Join(dir, "source")
+	if err := os.CopyFS(source, os.DirFS(p.Dir)); err != nil {
+		return nil, err
+	}
+	clone := *p
+	clone.Dir = source
+	var times [2]buildTime
+	for i, v := range []measure.Variant{measure.Plain, s.options.variants[0]} {
+		tell(fmt.Sprintf("time builds of %s: %s", p.Name, v.Name))
+		c := s.bench.BuildCommand(&clone, v, filepath.Join(dir, v.FileName(), p.Name))
+		c.Env = []string{"GOCACHE=" + filepath.Join(dir, "gocache-"+v.FileName())}
+		var err error
+		if times[i], err = timeBuilds(c); err != nil {
+			return nil, err
+		}
+	}
+	plain, stemma := times[0], times[1]
+	return []string{p.Name,
+		number(plain.cold, 1), number(stemma.cold, 1), number(stemma.cold/plain.cold, 2),
+		number(plain.rebuild, 2), number(stemma.rebuild, 2), number(stemma.rebuild/plain.rebuild, 2),
+		number(plain.unchanged, 2), number(stemma.unchanged, 2)}, nil
+}
+
+// buildTime is seconds that a build takes, by what was built before.
+type buildTime struct{ cold, rebuild, unchanged float64 }
+
+func timeBuilds(c *measure.Command) (t buildTime, err error) {
+	main, err := mainFile(c.Dir)
+	if err != nil {
+		return t, err
+	}
+	cold, err := timed(c)
+	if err != nil {
+		return t, err
+	}
+	var changed, same []float64
+	for i := range rebuilds {
+		if err := appendLine(main, fmt.Sprintf("// %s %d", filepath.Base(c.Args[0]), i)); err != nil {
+			return t, err
+		}
+		for _, times := range []*[]float64{&changed, &same} {
+			d, err := timed(c)
+			if err != nil {
+				return t, err
+			}
+			*times = append(*times, d.Seconds())
+		}
+	}
+	return buildTime{cold.Seconds(), stats.Median(changed), stats.Median(same)}, nil
+}
+
+// mainFile returns a file of package main in dir.
+func mainFile(dir string) (string, error) {
+	names, err := fs.Glob(os.DirFS(dir), "*.go")
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(names, func(n string) bool { return !strings.HasSuffix(n, "_test.go") })
+	if i < 0 {
+		return "", fmt.Errorf("%s: no Go files", dir)
+	}
+	return filepath.Join(dir, names[i]), nil
+}
+
+func appendLine(name, line string) error {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	// Files copied from the module cache are read-only.
+	if err := os.Remove(name); err != nil {
+		return err
+	}
+	return os.WriteFile(name, append(data, "\n"+line+"\n"...), 0o644)
+}

@@ -1,0 +1,84 @@
+package measure
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestParseVariant(t *testing.T) {
+	v, err := ParseVariant(" cct  -inlined=off ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Name != "cct -inlined=off" || !slices.Equal(v.Flags, []string{"-engine=cct", "-inlined=off"}) || !v.Instrumented() {
+		t.Errorf("got %+v", v)
+	}
+	if got := v.FileName(); got != "cct_-inlined=off" {
+		t.Errorf("file name %q", got)
+	}
+	for _, s := range []string{"", "  ", "-inlined=off"} {
+		if v, err := ParseVariant(s); err == nil {
+			t.Errorf("%q is %+v, want an error", s, v)
+		}
+	}
+	if Plain.Instrumented() || PlainAgain.Instrumented() {
+		t.Error("plain builds count as instrumented")
+	}
+}
+
+func TestParseReport(t *testing.T) {
+	r, err := parseReport([]byte(`{"processes":[], "totals":{"calls":12,"contexts":3,"functions":2,"truncated":1}, "functions":[]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (Record{Calls: 12, Contexts: 3, Functions: 2, Truncated: 1}); r != want {
+		t.Errorf("got %+v, want %+v", r, want)
+	}
+	for _, s := range []string{"", "{}", `{"totals":{"calls":0}}`, `{"totals":3}`} {
+		if r, err := parseReport([]byte(s)); err == nil {
+			t.Errorf("%q gives %+v, want an error", s, r)
+		}
+	}
+}
+
+func TestDiskUseOfSparseFile(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "sparse"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(1 << 30); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(make([]byte, 4096), 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	n, err := diskUse(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n < 4096 || n > 1<<20 {
+		t.Errorf("%d bytes on disk, want some thousands", n)
+	}
+}
+
+func TestTail(t *testing.T) {
+	got := tail([]byte(strings.Repeat("a\n", 20) + "last\n"))
+	if strings.Count(got, "\n") != 8 || !strings.HasSuffix(got, "\n\tlast") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestCommandTellsWhatWasPrinted(t *testing.T) {
+	err := (&Command{Env: []string{"WHY=no reason"}, Args: []string{"sh", "-c", "echo $WHY; exit 3"}}).Run()
+	if err == nil || !strings.Contains(err.Error(), "exit status 3\n\tno reason") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stemma-go/stemma/bench/internal/measure"
+	"github.com/stemma-go/stemma/bench/internal/program"
+)
+
+func TestParseFlags(t *testing.T) {
+	for _, c := range []struct {
+		args     string
+		rounds   int
+		variants string
+	}{
+		{"", 7, "cct, cct -inlined=off"},
+		{"-quick", 3, "cct"},
+		{"-quick -rounds=5", 5, "cct"},
+		{"-variant=pcc -rounds=9", 9, "pcc"},
+	} {
+		o, err := parseFlags(strings.Fields(c.args))
+		if err != nil {
+			t.Errorf("%q: %v", c.args, err)
+			continue
+		}
+		var names []string
+		for _, v := range o.variants {
+			names = append(names, v.Name)
+		}
+		if got := strings.Join(names, ", "); got != c.variants || o.rounds != c.rounds {
+			t.Errorf("%q: %d rounds of %s, want %d of %s", c.args, o.rounds, got, c.rounds, c.variants)
+		}
+	}
+	for _, args := range []string{"-rounds=-1", "-variant=", "extra"} {
+		if _, err := parseFlags(strings.Fields(args)); err == nil {
+			t.Errorf("%q: no error", args)
+		}
+	}
+}
+
+func TestModelName(t *testing.T) {
+	for text, want := range map[string]string{
+		"processor\t: 0\nmodel name\t: Fast 3: 2 GHz\nmodel name\t: other\n": "Fast 3: 2 GHz",
+		"processor\t: 0\n": "unknown CPU",
+	} {
+		if got := modelName(bufio.NewScanner(strings.NewReader(text))); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// demo returns two series: plain with 1, 2 and 4 s, and an instrumented one
+// that takes half as much again.
+func demo() (plain, cct *measure.Series) {
+	p := &program.Program{Name: "demo"}
+	plain = &measure.Series{Binary: &measure.Binary{Program: p, Variant: measure.Plain, Size: 100}}
+	cct = &measure.Series{
+		Binary: &measure.Binary{Program: p, Variant: measure.Variant{Name: "cct", Flags: []string{"-engine=cct"}}, Size: 150},
+		Record: measure.Record{Calls: 100_000_000, Contexts: 1000, Bytes: 80_000},
+	}
+	for _, s := range []time.Duration{1, 2, 4} {
+		plain.Runs = append(plain.Runs, measure.Run{User: s * time.Second, Wall: s * time.Second, Checksum: "a"})
+		cct.Runs = append(cct.Runs, measure.Run{User: s * 1500 * time.Millisecond, Wall: s * 2 * time.Second, Checksum: "a"})
+	}
+	plain.WarmUp.Checksum, cct.WarmUp.Checksum = "a", "a"
+	return plain, cct
+}
+
+func TestRow(t *testing.T) {
+	plain, cct := demo()
+	got := strings.Join(newRow(cct, plain).cells(), "|")
+	// 3 s of 100 M calls at a plain 2 s: 50 M/s, and 1 s more is 10 ns a call.
+	want := "demo|cct|3.00|1.500|1.500..1.500|1.500|2.000|2.000..2.000|100.0|50|1000|10.00|80|1.50"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	got = strings.Join(newRow(plain, plain).cells(), "|")
+	if want := "demo|plain|2.00|||||||||||"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestSummaryTellsTheWorst(t *testing.T) {
+	s := &summary{build: "cct"}
+	for name, ratio := range map[string]float64{"a": 1, "b": 4, "c": 2} {
+		r := &row{program: name, binaryRatio: ratio}
+		s.add(r)
+	}
+	mean, worst, where := s.over(func(r *row) float64 { return r.binaryRatio })
+	if number(mean, 6) != "2.000000" || worst != 4 || where != "b" {
+		t.Errorf("got %v, %v in %s", mean, worst, where)
+	}
+}
+
+func TestOutput(t *testing.T) {
+	plain, cct := demo()
+	s := &session{
+		options:  &options{out: t.TempDir()},
+		problems: []string{"demo: skipped: no compiler"},
+		series:   []*measure.Series{plain, cct},
+		machine:  machine{CPU: "Fast", Go: "go1.26.8", Commit: "commit 1"},
+	}
+	var text strings.Builder
+	if err := s.write(&text); err != nil {
+		t.Fatal(err)
+	}
+	if want := "NOT VALID, 1 problems:\n- demo: skipped: no compiler\n"; !strings.HasPrefix(text.String(), want) {
+		t.Errorf("text begins %.80q, want %q", text.String(), want)
+	}
+	read := func(name string) string {
+		data, err := os.ReadFile(filepath.Join(s.options.out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	rows, err := csv.NewReader(strings.NewReader(read("runs.csv"))).ReadAll()
+	if err != nil || len(rows) != 7 || rows[4][1] != "cct" || rows[4][3] != "1.500000" {
+		t.Errorf("runs.csv: %v, %v", rows, err)
+	}
+	if want := "BenchmarkDemo/build=cct 1 1500000000 user-ns/op 0 sys-ns/op 2000000000 ns/op 0 peak-bytes\n"; !strings.Contains(read("runs.bench"), want) {
+		t.Errorf("runs.bench has no line %q:\n%s", want, read("runs.bench"))
+	}
+	if want := "**Not valid, 1 problems:**"; !strings.Contains(read("overhead.md"), want) {
+		t.Errorf("overhead.md does not tell %q", want)
+	}
+}
+
+func TestTimeBuildsChangesTheSource(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "main.go")
+	if err := os.WriteFile(name, []byte("package main\n"), 0o444); err != nil {
+		t.Fatal(err)
+	}
+	// Each build notes how long the source is.
+	c := &measure.Command{Dir: dir, Args: []string{"sh", "-c", "wc -l <main.go >>lines"}}
+	if _, err := timeBuilds(c); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "lines"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(strings.Fields(string(data)), " "), "1 3 3 5 5 7 7"; got != want {
+		t.Errorf("lines at each build: %s, want %s", got, want)
+	}
+}
