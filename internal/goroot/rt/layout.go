@@ -50,7 +50,7 @@ const (
 	HdrMagic      = 0   // 8 bytes: Magic
 	HdrVersion    = 8   // u32: Version
 	HdrFlags      = 12  // u32: HdrFlag bits
-	HdrSize       = 16  // u64: bytes of the region that may be used (the node budget)
+	HdrSize       = 16  // u64: bytes of the region that may be used
 	HdrUsed       = 24  // u64: bytes in use; objects lie in [HdrEnd, used)
 	HdrFuncsSize  = 32  // u64: bytes of funcs that may be used
 	HdrFuncsUsed  = 40  // u64: bytes of funcs in use

@@ -13,6 +13,7 @@ type Tree struct {
 	known  unsafe.Pointer // a hash set of the function IDs that have a record
 	funcs  unsafe.Pointer // the records
 	full   bool           // do not fold recursion
+	nodes  uint64         // nodes that may still be made
 	goroot string         // replaces $GOROOT in the names of files
 }
 
@@ -31,18 +32,20 @@ const (
 
 	minTree = 1 << 23
 
-	maxTableLog = 12
+	// maxTableLog bounds the table of a site: half of it may be filled.
+	maxTableLog = 16
 )
 
 // StartsSize returns the bytes of the bitmap for a region of the given size.
 func StartsSize(size uint64) uint64 { return size / 64 }
 
-// Init makes t the builder of the region at mem, of size bytes, all zero. It
-// writes the header, the root node and the overflow node. starts, known and
-// funcs are zeroed memory of StartsSize(size), KnownSize and funcsSize bytes.
-// Nothing here points into the Go heap.
-func (t *Tree) Init(mem, starts, known, funcs unsafe.Pointer, size, funcsSize uint64, full bool) {
-	t.mem, t.starts, t.known, t.funcs, t.full = mem, starts, known, funcs, full
+// Init makes t the builder of the region at mem, of size bytes, all zero, with
+// a budget of nodes; past it each function has one overflow node. It writes the
+// header, the root node and the overflow node. starts, known and funcs are
+// zeroed memory of StartsSize(size), KnownSize and funcsSize bytes. Nothing
+// here points into the Go heap.
+func (t *Tree) Init(mem, starts, known, funcs unsafe.Pointer, size, funcsSize, nodes uint64, full bool) {
+	t.mem, t.starts, t.known, t.funcs, t.full, t.nodes = mem, starts, known, funcs, full, nodes
 	copy(unsafe.Slice((*byte)(mem), len(Magic)), Magic)
 	*t.u32(HdrVersion) = Version
 	*t.u64(HdrSize) = size
@@ -142,7 +145,8 @@ func (t *Tree) child(parent, cell uint32, meta unsafe.Pointer) uint32 {
 		return t.sink()
 	}
 	if parent != overflowNode && *t.u32(parent + NodeParent) != overflowNode {
-		if t.room(size, *t.u64(HdrSize)>>reserveShift) {
+		if t.nodes > 0 && t.room(size, *t.u64(HdrSize)>>reserveShift) {
+			t.nodes--
 			return t.newNode(id, parent, (cell-parent-NodeCells)/4, size)
 		}
 		t.Lost(LostNodes)
@@ -211,6 +215,7 @@ func (t *Tree) link(cell, n uint32) {
 	if *t.u32(v) != TagTable {
 		table := t.newTable(4)
 		if table == 0 {
+			t.Lost(LostTables)
 			return
 		}
 		t.insert(table, v)
@@ -237,7 +242,8 @@ func (t *Tree) link(cell, n uint32) {
 }
 
 // newTable returns an empty table of n entries, a power of 2, or 0 if it may
-// not be that large: then the slow path looks for the node each time.
+// not be that large. Then the target that found no place gets a new node each
+// time that it is entered, until the budget is used up: no program has so many.
 func (t *Tree) newTable(n uint32) uint32 {
 	size := TableEntries + 4*n
 	if n > 1<<maxTableLog || !t.room(size, 0) {

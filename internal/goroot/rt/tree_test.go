@@ -35,10 +35,10 @@ func (m *meta) id() uint64          { return uint64(uintptr(unsafe.Pointer(m))) 
 func (m *meta) ptr() unsafe.Pointer { return unsafe.Pointer(m) }
 
 func newMachine(t testing.TB, size uint64, full bool) *machine {
-	m := &machine{t: t, mem: make([]uint64, size/8), funcs: make([]uint64, 1<<17), counted: map[uint32]uint64{}}
+	m := &machine{t: t, mem: make([]uint64, size/8), funcs: make([]uint64, 1<<20), counted: map[uint32]uint64{}}
 	starts, known := make([]uint64, StartsSize(size)/8+1), make([]uint64, KnownSize/8)
 	m.keep = append(m.keep, starts, known)
-	m.tree.Init(unsafe.Pointer(&m.mem[0]), unsafe.Pointer(&starts[0]), unsafe.Pointer(&known[0]), unsafe.Pointer(&m.funcs[0]), size, 8*uint64(len(m.funcs)), full)
+	m.tree.Init(unsafe.Pointer(&m.mem[0]), unsafe.Pointer(&starts[0]), unsafe.Pointer(&known[0]), unsafe.Pointer(&m.funcs[0]), size, 8*uint64(len(m.funcs)), 1<<40, full)
 	m.ctx = CellOf(RootNode, RootMain)
 	return m
 }
@@ -177,26 +177,35 @@ func TestEnterPolymorphic(t *testing.T) {
 	}
 }
 
-// TestTooPolymorphic passes what a table may hold: contexts stay right.
+// TestTooPolymorphic passes what a table may hold: contexts stay right, and
+// the loss is counted.
 func TestTooPolymorphic(t *testing.T) {
-	m := newMachine(t, minTree, false)
+	m := newMachine(t, 1<<25, false)
 	n := m.enter(m.function(1))
-	var fs []*meta
 	for range 1<<maxTableLog/2 + 10 {
-		fs = append(fs, m.function(0))
-		m.call(n, 0)
-		m.enter(fs[len(fs)-1])
-	}
-	if lost := *m.tree.u64(HdrLost + 8*LostTables); lost == 0 {
-		t.Error("no loss is counted")
-	}
-	for _, f := range fs {
+		f := m.function(0)
 		m.call(n, 0)
 		if node := m.enter(f); *m.tree.u64(node) != f.id() || *m.tree.u32(node + NodeParent) != n {
 			t.Fatalf("%s: node %d of function %#x", f.name, node, *m.tree.u64(node))
 		}
 	}
+	if lost := *m.tree.u64(HdrLost + 8*LostTables); lost == 0 {
+		t.Error("no loss is counted")
+	}
 	m.validate()
+}
+
+// TestNodeBudget counts nodes, not bytes.
+func TestNodeBudget(t *testing.T) {
+	m := newMachine(t, minTree, true)
+	m.tree.nodes = 10
+	f := m.function(1)
+	for range 100 {
+		m.call(m.enter(f), 0)
+	}
+	if have, want := m.validate(), 10+1; have != want {
+		t.Errorf("%d nodes, want %d within the budget and one overflow node", have, want)
+	}
 }
 
 func TestRecursion(t *testing.T) {

@@ -131,11 +131,13 @@ func stemmaPanicking(pc, sp uintptr) uintptr {
 	systemstack(func() {
 		var u unwinder
 		u.initAt(pc, sp, 0, gp, unwindSilentErrors)
+		handler := "runtime.gopanic"
 		for ; u.valid(); u.next() {
 			if node := stemmaFrameNode(gp, &u.frame); node != 0 {
-				ctx = stemmaFaultAt(gp, node, u.frame.fn, u.symPC())
+				ctx = stemmaFaultAt(node, u.frame.fn, u.symPC(), handler)
 				return
 			}
+			handler = funcname(u.frame.fn)
 		}
 	})
 	return ctx
@@ -176,9 +178,10 @@ type stemmaFault struct {
 
 const stemmaFaults = 1 << 14
 
-// stemmaFaultAt counts a fault at pc in node and returns the address of the
-// cell under which the deferred functions run. It runs on the system stack.
-func stemmaFaultAt(gp *g, node uint32, f funcInfo, pc uintptr) uintptr {
+// stemmaFaultAt counts a fault at pc in node, in function f, which the runtime
+// function handler is called for. It returns the address of the cell under
+// which the deferred functions run. It runs on the system stack.
+func stemmaFaultAt(node uint32, f funcInfo, pc uintptr, handler string) uintptr {
 	lock(&stemma.lock)
 	here := uint32(0)
 	for i, n := (pc^uintptr(node)>>3)%stemmaFaults, 0; n < stemmaFaults; i, n = (i+1)%stemmaFaults, n+1 {
@@ -187,7 +190,7 @@ func stemmaFaultAt(gp *g, node uint32, f funcInfo, pc uintptr) uintptr {
 			if here = stemma.tree.EnterFault(node, uint64(pc)); here == 0 {
 				break
 			}
-			stemmaRecordFault(f, pc)
+			stemmaRecordFault(f, pc, handler)
 			*e = stemmaFault{pc, node, here}
 		}
 		if e.pc == pc && e.node == node {
@@ -205,7 +208,7 @@ func stemmaFaultAt(gp *g, node uint32, f funcInfo, pc uintptr) uintptr {
 }
 
 // stemmaRecordFault describes the place: the frames of f at pc.
-func stemmaRecordFault(f funcInfo, pc uintptr) {
+func stemmaRecordFault(f funcInfo, pc uintptr, handler string) {
 	w, ok := stemma.tree.BeginFault(uint64(pc))
 	if !ok {
 		return
@@ -215,7 +218,7 @@ func stemmaRecordFault(f funcInfo, pc uintptr) {
 		file, line := u.fileLine(uf)
 		w.Frame(u.srcFunc(uf).name(), file, int32(line))
 	}
-	w.End("runtime.sigpanic")
+	w.End(handler)
 }
 
 // stemmaInit maps the tree region and lays out the live directory. It runs
@@ -229,8 +232,11 @@ func stemmaInit() {
 	}
 	full := stemmaOption("recursion") == "full"
 	stemma.size = 1 << 30
-	if n, ok := stemmaParse(stemmaOption("nodes")); ok {
-		stemma.size = max(alignUp(n, 1<<16), 1<<24)
+	nodes := uintptr(1 << 40) // as many as fit
+	if n, ok := stemmaParse(stemmaOption("nodes")); ok && n > 0 {
+		nodes = n
+		// Room for large nodes and for the overflow nodes of all functions.
+		stemma.size = min(alignUp(n*512+1<<26, 1<<16), 1<<32-1<<16)
 	}
 	if n, ok := stemmaParse(gogetenv("STEMMA_TREE_SIZE")); ok {
 		stemma.size = min(max(alignUp(n, 1<<16), 1<<24), 1<<32-1<<16)
@@ -245,7 +251,7 @@ func stemmaInit() {
 	starts := stemmaMap("", 0, uintptr(rt.StartsSize(uint64(stemma.size))))
 	known := stemmaMap("", 0, rt.KnownSize)
 	stemma.faults = (*[stemmaFaults]stemmaFault)(stemmaMap("", 0, unsafe.Sizeof(*stemma.faults)))
-	stemma.tree.Init(tree, starts, known, funcs, uint64(stemma.size), funcsSize, full)
+	stemma.tree.Init(tree, starts, known, funcs, uint64(stemma.size), funcsSize, uint64(nodes), full)
 	sec, nsec, _ := time_now()
 	stemma.tree.Describe(uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, defaultGOROOT, argslice)
 	stemma.on = true
@@ -373,6 +379,9 @@ func stemmaMap(name string, addr, size uintptr) unsafe.Pointer {
 	return p
 }
 
+// stemmaZeros is as much as stemmaInit writes to a file.
+var stemmaZeros [4 * 4096]byte
+
 // stemmaCreate makes a sparse file of the given size in the live directory.
 func stemmaCreate(name string, size uintptr) int32 {
 	n := copy(stemma.dir[stemma.dirlen:len(stemma.dir)-1], name)
@@ -381,8 +390,15 @@ func stemmaCreate(name string, size uintptr) int32 {
 	if fd < 0 {
 		return fd
 	}
-	if _, _, errno := linux.Syscall6(sysFtruncate, uintptr(fd), size, 0, 0, 0, 0); errno != 0 {
+	_, _, errno := linux.Syscall6(sysFtruncate, uintptr(fd), size, 0, 0, 0, 0)
+	if errno == 0 && stemma.shards == 0 {
+		// The first pages of tree and funcs are written before there is a
+		// signal handler that could make up for a full disk.
+		_, _, errno = linux.Syscall6(sysPwrite64, uintptr(fd), uintptr(unsafe.Pointer(&stemmaZeros)), unsafe.Sizeof(stemmaZeros), 0, 0, 0)
+	}
+	if errno != 0 {
 		closefd(fd)
+		stemma.dirlen = 0
 		return -1
 	}
 	return fd
@@ -413,6 +429,7 @@ func stemmaBus(addr uintptr) bool {
 // Numbers of the Linux kernel for amd64 that package runtime does not have.
 const (
 	sysGetpid    = 39
+	sysPwrite64  = 18
 	sysFtruncate = 77
 	sysMkdirat   = 258
 	atFDCWD      = ^uintptr(99) // -100

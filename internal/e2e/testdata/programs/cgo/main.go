@@ -78,8 +78,6 @@ func leaf2() { sink.Add(1) }
 
 // Calls of C are leaves, counted where they are made.
 //
-//want:context [main];main.main;main.leaves;**;native runtime.cgocall 30
-//want:context [main];main.main;main.leaves;main._Cfunc_cLeaf;native runtime.cgocall 30
 //want:context [main];main.main;main.leaves;**;main._Cfunc_cLeaf 30
 //go:noinline
 func leaves() {
@@ -90,12 +88,12 @@ func leaves() {
 
 // C that calls back several times from one call.
 //
-//want:context [main];main.main;main.callbacks;main._Cfunc_cTwice;runtime.cgocall;**;main.goLeaf 10
-//want:context [main];main.main;main.callbacks;main._Cfunc_cTwice;runtime.cgocall;**;main.goLeaf;main.leaf 10
-//want:context [main];main.main;main.callbacks;main._Cfunc_cMany;runtime.cgocall;**;main.goNest 12
-//want:context [main];main.main;main.callbacks;main._Cfunc_cMany;runtime.cgocall;_cgoexp_~_goNest;main.goNest 12
-//want:context [main];main.main;main.callbacks;main._Cfunc_cMany;runtime.cgocall;_cgoexp_~_goNest;main.goNest;main.leaf2 12
-//want:context [main];main.main;main.callbacks;main._Cfunc_cMany;runtime.cgocall;_cgoexp_~_goLeaf;main.goLeaf 12
+//want:context [main];main.main;main.callbacks;main._Cfunc_cTwice;**;main.goLeaf 10
+//want:context [main];main.main;main.callbacks;main._Cfunc_cTwice;**;main.goLeaf;main.leaf 10
+//want:context [main];main.main;main.callbacks;main._Cfunc_cMany;**;main.goNest 12
+//want:context [main];main.main;main.callbacks;main._Cfunc_cMany;_cgoexp_~_goNest;main.goNest 12
+//want:context [main];main.main;main.callbacks;main._Cfunc_cMany;_cgoexp_~_goNest;main.goNest;main.leaf2 12
+//want:context [main];main.main;main.callbacks;main._Cfunc_cMany;_cgoexp_~_goLeaf;main.goLeaf 12
 //want:context [main];main.main;main.callbacks;main.leaf2 2
 //go:noinline
 func callbacks() {
@@ -157,7 +155,7 @@ func sorting() {
 	if a[0] != 0 || a[9] != 9 {
 		fmt.Fprintln(os.Stderr, a)
 	}
-	fmt.Println("want:context [main];main.main;main.sorting;**;runtime.cgocall;**;main.goCompare", compares)
+	fmt.Println("want:context [main];main.main;main.sorting;**;**;main.goCompare", compares)
 }
 
 //export goCompare
@@ -186,9 +184,9 @@ func goDeep(n C.int) { recurse(int(n)) }
 // A panic passes through C's frames to a recover beyond them.
 //
 //want:context [main];main.main;main.panics;main.guarded 4
-//want:context [main];main.main;main.panics;main.guarded;main._Cfunc_cPanic;runtime.cgocall;_cgoexp_~_goPanic;main.goPanic 4
-//want:context [main];main.main;main.panics;main.guarded;main._Cfunc_cPanic;runtime.cgocall;_cgoexp_~_goPanic;main.goPanic;native runtime.gopanic;main.guarded.func1 4
-//want:context [main];main.main;main.panics;main.guarded;main._Cfunc_cPanic;runtime.cgocall;_cgoexp_~_goPanic;main.goPanic;native runtime.gopanic;main.guarded.func1;main.leaf2 4
+//want:context [main];main.main;main.panics;main.guarded;main._Cfunc_cPanic;_cgoexp_~_goPanic;main.goPanic 4
+//want:context [main];main.main;main.panics;main.guarded;main._Cfunc_cPanic;_cgoexp_~_goPanic;main.goPanic;native runtime.gopanic;main.guarded.func1 4
+//want:context [main];main.main;main.panics;main.guarded;main._Cfunc_cPanic;_cgoexp_~_goPanic;main.goPanic;native runtime.gopanic;main.guarded.func1;main.leaf2 4
 //want:context [main];main.main;main.panics;main.leaf 4
 //go:noinline
 func panics() {
@@ -213,7 +211,7 @@ func goPanic() { panic("through C") }
 // Many goroutines in C at once, called back while they migrate.
 //
 //want:context [main];main.main;main.parallel;go main.parallel.func1;main._Cfunc_cMany 800
-//want:context [main];main.main;main.parallel;go main.parallel.func1;main._Cfunc_cMany;runtime.cgocall;_cgoexp_~_goNest;main.goNest 4000
+//want:context [main];main.main;main.parallel;go main.parallel.func1;main._Cfunc_cMany;_cgoexp_~_goNest;main.goNest 4000
 //go:noinline
 func parallel() {
 	var wg sync.WaitGroup

@@ -104,6 +104,8 @@ func stemmaCallee(n *ir.CallExpr) (name string, kind int) {
 		return name, rt.SiteNative
 	case fn.Func != nil && fn.Func.Pragma&StemmaBodyless != 0:
 		return name, rt.SiteUnknown
+	case fn.Func != nil && fn.Func.Pragma&ir.CgoUnsafeArgs != 0:
+		return name, rt.SitePanic // a call of C: its Go side has ABI0, and is left alone
 	case fn.Func != nil && stemmaMustNotSplit(fn.Func):
 		return name, rt.SitePanic
 	}
