@@ -28,11 +28,17 @@ type expander struct {
 	sites []uint32  // for each function of p the first of its sites in t.Sites
 	cells [][]int32 // for each function of p the site of each cell
 	place []place   // for each node of p
+	// native is, for each unknown site of t.Sites, the same place as it enters
+	// a native. The two differ in Via: some calls of one site may reach a
+	// function that counts itself, and others a native.
+	native map[uint32]uint32
 	// called counts, for each unknown site of each node, the invocations that
 	// the callees counted themselves.
 	called map[siteOfNode]uint64
 }
 
+// A siteOfNode is a call site of a physical node: an index into Profile.Nodes
+// and one into the Sites of the node's function.
 type siteOfNode struct{ node, site int }
 
 // A place is where the calls of a function hang: below its node, or, if it is
@@ -54,6 +60,7 @@ func newExpander(p *profile.Profile) *expander {
 		sites:   make([]uint32, len(p.Funcs)),
 		cells:   make([][]int32, len(p.Funcs)),
 		place:   make([]place, len(p.Nodes)),
+		native:  make(map[uint32]uint32),
 		called:  make(map[siteOfNode]uint64),
 	}
 	x.pseudo("root")
@@ -83,6 +90,12 @@ func (x *expander) function(i int) {
 			via = ViaFault
 		}
 		x.t.Sites = append(x.t.Sites, Site{s(fr.File), int(fr.Line), via})
+	}
+	for k, c := range f.Sites {
+		if c.Kind == profile.SiteUnknown {
+			x.native[x.sites[i]+uint32(len(f.Inlined)+k)] = uint32(len(x.t.Sites))
+			x.t.Sites = append(x.t.Sites, Site{s(c.File), int(c.Line), ViaNative})
+		}
 	}
 	if f.Kind == profile.FuncOrdinary && f.Flags&profile.FuncWrapper == 0 {
 		fn := &x.t.Funcs[x.funcOf(f.Name)]
@@ -152,6 +165,8 @@ func (x *expander) call(at place, site, fn uint32) uint32 {
 }
 
 // entry returns the place where physical node i was entered; its site is set.
+// What a native called back hangs below the native, at no site: the native's
+// own call sites are not known.
 func (x *expander) entry(i int) place {
 	n := x.p.Nodes[i]
 	parent := &x.p.Funcs[x.p.Nodes[n.Parent].Func]
@@ -166,8 +181,12 @@ func (x *expander) entry(i int) place {
 	at := x.within(int(n.Parent), s.Inlined)
 	site := x.siteOf(int(n.Parent), int(k))
 	switch {
-	case s.Kind == profile.SiteUnknown:
+	case standsFor(parent, s):
+		return place{at.node, 0, true}
+	case s.Kind == profile.SiteUnknown && x.isCallee(s, n.Func):
 		x.called[siteOfNode{int(n.Parent), int(k)}] += x.p.NodeCounts(i)[0]
+	case s.Kind == profile.SiteUnknown:
+		return place{x.call(at, x.native[site], x.funcOf(s.Callee)), 0, true}
 	case (s.Kind == profile.SitePanic || s.Kind == profile.SiteNative) && s.Callee != 0:
 		return place{x.call(at, site, x.funcOf(s.Callee)), 0, true}
 	}
@@ -175,6 +194,21 @@ func (x *expander) entry(i int) place {
 		site = at.site
 	}
 	return place{at.node, site, true}
+}
+
+// standsFor tells whether s is the one call of the compiler's wrapper f for a
+// function in assembly: calls of the wrapper are contexts of that function,
+// so that the wrapper's own call is none.
+func standsFor(f *profile.Func, s *profile.Site) bool {
+	return s.Kind == profile.SiteUnknown && f.Flags&profile.FuncAsm != 0 && s.Callee == f.Name
+}
+
+// isCallee tells whether function fn, entered through unknown site s, is the
+// function that s calls, rather than one that the callee called back. The
+// names to compare are the linker's: linkname gives declaration and definition
+// the same one. A site that does not name its callee may call anything.
+func (x *expander) isCallee(s *profile.Site, fn uint32) bool {
+	return s.Callee == 0 || x.p.String(s.Callee) == x.p.String(x.p.Funcs[fn].Name)
 }
 
 // siteOf returns the site of the tree that is call site k of node i's function.
@@ -209,34 +243,75 @@ func (x *expander) counted(i int, counts []uint64) {
 		}
 		switch s.Kind {
 		case profile.SiteNative, profile.SitePanic:
-			x.native(i, k, counts[s.Counter])
+			x.countNative(i, k, x.siteOf(i, k), counts[s.Counter])
 		case profile.SiteUnknown:
-			x.called[siteOfNode{i, k}] += 0 // unknownCalls looks at it
+			if !standsFor(f, &s) {
+				x.called[siteOfNode{i, k}] += 0 // unknownCalls looks at it
+			}
 		}
 	}
 }
 
-// native counts calls of the native at site k of node i.
-func (x *expander) native(i, k int, count uint64) {
+// countNative counts calls of the native at call site k of node i; site is
+// where they hang in the tree.
+func (x *expander) countNative(i, k int, site uint32, count uint64) {
 	s := &x.p.Funcs[x.p.Nodes[i].Func].Sites[k]
-	n := x.call(x.within(i, s.Inlined), x.siteOf(i, k), x.funcOf(s.Callee))
+	n := x.call(x.within(i, s.Inlined), site, x.funcOf(s.Callee))
 	x.t.Nodes[n].Count += count
 }
 
-// unknownCalls counts as native what unknown sites called and no callee counted.
+// unknownCalls counts as native what unknown sites called and no callee
+// counted. It comes after all nodes, since it takes the sum over a site's
+// children; it goes in the order of the profile, so that the tree does not
+// depend on that of a map.
 func (x *expander) unknownCalls() {
 	order := slices.SortedFunc(maps.Keys(x.called), func(a, b siteOfNode) int {
 		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.site, b.site))
 	})
+	recursive := x.ordinaryNames()
 	for _, at := range order {
 		s := &x.p.Funcs[x.p.Nodes[at.node].Func].Sites[at.site]
 		if s.Counter == profile.None {
 			continue
 		}
-		if made := x.p.NodeCounts(at.node)[s.Counter]; made > x.called[at] {
-			x.native(at.node, at.site, made-x.called[at])
+		made := x.p.NodeCounts(at.node)[s.Counter]
+		if made <= x.called[at] || recursive[x.p.String(s.Callee)] && x.foldedInto(at.node, s) {
+			continue
+		}
+		x.countNative(at.node, at.site, x.native[x.siteOf(at.node, at.site)], made-x.called[at])
+	}
+}
+
+// ordinaryNames returns the symbol names of the functions that recursion can
+// be folded into, and that count whatever calls them. A function in assembly
+// is not among them: only calls through func values enter its node, and those
+// that name it go past.
+func (x *expander) ordinaryNames() map[string]bool {
+	names := make(map[string]bool)
+	for i := range x.p.Funcs {
+		if f := &x.p.Funcs[i]; f.Kind == profile.FuncOrdinary && f.Flags == 0 {
+			names[x.p.String(f.Name)] = true
 		}
 	}
+	return names
+}
+
+// foldedInto tells whether a call from unknown site s of node i led back to an
+// ancestor, which then counted it: the profile is folded, and i or a node
+// above it is one of the callee. Like the program, it looks up to the root,
+// through go statements too.
+func (x *expander) foldedInto(i int, s *profile.Site) bool {
+	if x.p.Full() {
+		return false
+	}
+	for ; i != 0; i = int(x.p.Nodes[i].Parent) {
+		fn := x.p.Nodes[i].Func
+		f := &x.p.Funcs[fn]
+		if f.Kind == profile.FuncOrdinary && f.Flags == 0 && s.Callee != 0 && x.isCallee(s, fn) {
+			return true
+		}
+	}
+	return false
 }
 
 // fault returns the node of the runtime function that handles the fault of

@@ -77,7 +77,7 @@ func dynamic() {
 
 // Assembly that calls back, several times from one call.
 //
-//want:context [main];main.main;main.callsBack;~main.asmTwice 4
+//want:context [main];main.main;main.callsBack;~main.asmTwice 6
 //want:context [main];main.main;main.callsBack;main.asmTwice;main.leaf 4
 //want:context [main];main.main;main.callsBack;main.asmTwice;main.nest 4
 //want:context [main];main.main;main.callsBack;main.asmTwice;main.nest;main.leaf 4
