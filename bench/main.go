@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stemma-go/stemma/bench/internal/machine"
 	"github.com/stemma-go/stemma/bench/internal/measure"
 	"github.com/stemma-go/stemma/bench/internal/program"
 	"github.com/stemma-go/stemma/bench/internal/table"
@@ -104,7 +105,7 @@ func (o *options) setDefaults() error {
 type session struct {
 	options  *options
 	bench    *measure.Bench
-	machine  machine
+	machine  machine.Machine
 	programs []*program.Program
 	problems []string // what a reader must know before reading the tables
 	tables   []*table.Table
@@ -157,44 +158,38 @@ func removeOnInterrupt(work string) {
 }
 
 func newSession(o *options, work string) (*session, error) {
-	goenv, err := goEnv("GOROOT", "GOVERSION", "GOMOD")
+	tree, err := machine.Find()
 	if err != nil {
 		return nil, err
 	}
-	home := filepath.Dir(goenv["GOMOD"]) // of bench
-	if filepath.Base(home) != "bench" {
-		return nil, fmt.Errorf("go env GOMOD: have %q, want that of bench; run it in bench or with go run -C bench", goenv["GOMOD"])
-	}
 	if o.out == "" {
-		o.out = filepath.Join(home, "results")
+		o.out = filepath.Join(tree.Bench, "results")
 	}
-	s := &session{options: o, bench: &measure.Bench{Work: work, Timeout: o.timeout, Stemma: o.stemma}}
-	s.machine = describe(goenv["GOVERSION"], home)
-	if s.programs, err = o.find(home, goenv["GOROOT"], work); err != nil {
+	s := &session{options: o, machine: machine.Describe(tree)}
+	if s.programs, err = o.find(tree, work); err != nil {
 		return nil, err
 	}
+	s.bench = &measure.Bench{Work: work, Timeout: o.timeout, Stemma: filepath.Join(work, "stemma")}
 	if o.stemma != "" {
 		s.bench.Stemma, err = filepath.Abs(o.stemma)
 		return s, err
 	}
-	s.bench.Stemma = filepath.Join(work, "stemma")
 	tell("build stemma")
-	build := measure.Command{Dir: filepath.Dir(home), Args: []string{"go", "build", "-o", s.bench.Stemma, "./cmd/stemma"}}
-	return s, build.Run()
+	return s, tree.BuildStemma(s.bench.Stemma)
 }
 
 // find returns the programs that the options ask for.
-func (o *options) find(home, goroot, work string) ([]*program.Program, error) {
+func (o *options) find(tree machine.Tree, work string) ([]*program.Program, error) {
 	dir := o.dir
 	if dir == "" {
-		dir = filepath.Join(home, "programs")
+		dir = filepath.Join(tree.Bench, "programs")
 	}
 	all, err := program.Find(dir)
 	if err != nil {
 		return nil, err
 	}
 	if o.dir == "" {
-		all = append(all, program.Std(goroot, work)...)
+		all = append(all, program.Std(tree.GOROOT, work)...)
 	}
 	return program.Select(all, o.programs)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/csv"
 	"os"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stemma-go/stemma/bench/internal/machine"
 	"github.com/stemma-go/stemma/bench/internal/measure"
 	"github.com/stemma-go/stemma/bench/internal/program"
 )
@@ -40,17 +40,6 @@ func TestParseFlags(t *testing.T) {
 	for _, args := range []string{"-rounds=-1", "-variant=", "extra"} {
 		if _, err := parseFlags(strings.Fields(args)); err == nil {
 			t.Errorf("%q: no error", args)
-		}
-	}
-}
-
-func TestModelName(t *testing.T) {
-	for text, want := range map[string]string{
-		"processor\t: 0\nmodel name\t: Fast 3: 2 GHz\nmodel name\t: other\n": "Fast 3: 2 GHz",
-		"processor\t: 0\n": "unknown CPU",
-	} {
-		if got := modelName(bufio.NewScanner(strings.NewReader(text))); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }
@@ -104,13 +93,13 @@ func TestOutput(t *testing.T) {
 		options:  &options{out: t.TempDir()},
 		problems: []string{"demo: skipped: no compiler"},
 		series:   []*measure.Series{plain, cct},
-		machine:  machine{CPU: "Fast", Go: "go1.26.8", Commit: "commit 1"},
+		machine:  machine.Machine{CPU: "Fast", Go: "go1.26.8", Commit: "commit 1"},
 	}
 	var text strings.Builder
 	if err := s.write(&text); err != nil {
 		t.Fatal(err)
 	}
-	if want := "NOT VALID, 1 problems:\n- demo: skipped: no compiler\n"; !strings.HasPrefix(text.String(), want) {
+	if want := "NOT VALID, problems: 1\n- demo: skipped: no compiler\n"; !strings.HasPrefix(text.String(), want) {
 		t.Errorf("text begins %.80q, want %q", text.String(), want)
 	}
 	read := func(name string) string {
@@ -127,7 +116,7 @@ func TestOutput(t *testing.T) {
 	if want := "BenchmarkDemo/build=cct 1 1500000000 user-ns/op 0 sys-ns/op 2000000000 ns/op 0 peak-bytes\n"; !strings.Contains(read("runs.bench"), want) {
 		t.Errorf("runs.bench has no line %q:\n%s", want, read("runs.bench"))
 	}
-	if want := "**Not valid, 1 problems:**"; !strings.Contains(read("overhead.md"), want) {
+	if want := "**Not valid, problems: 1**"; !strings.Contains(read("overhead.md"), want) {
 		t.Errorf("overhead.md does not tell %q", want)
 	}
 }

@@ -45,13 +45,13 @@ func (s *session) write(w io.Writer) error {
 func (s *session) text(w io.Writer) error {
 	var b bytes.Buffer
 	if len(s.problems) > 0 {
-		fmt.Fprintf(&b, "NOT VALID, %d problems:\n", len(s.problems))
+		fmt.Fprintf(&b, "NOT VALID, problems: %d\n", len(s.problems))
 		for _, p := range s.problems {
 			fmt.Fprintln(&b, "-", p)
 		}
 		fmt.Fprintln(&b)
 	}
-	for _, l := range s.machine.lines() {
+	for _, l := range s.machine.Lines() {
 		fmt.Fprintf(&b, "%-8s %s\n", l[0], l[1])
 	}
 	for _, t := range s.tables {
@@ -68,13 +68,13 @@ func (s *session) markdown(w io.Writer) error {
 	var b bytes.Buffer
 	b.WriteString("# What stemma costs\n\n")
 	if len(s.problems) > 0 {
-		fmt.Fprintf(&b, "**Not valid, %d problems:**\n\n", len(s.problems))
+		fmt.Fprintf(&b, "**Not valid, problems: %d**\n\n", len(s.problems))
 		for _, p := range s.problems {
 			fmt.Fprintln(&b, "-", strings.ReplaceAll(p, "\n", " "))
 		}
 		fmt.Fprintln(&b)
 	}
-	for _, l := range s.machine.lines() {
+	for _, l := range s.machine.Lines() {
 		fmt.Fprintf(&b, "- %s: %s\n", l[0], l[1])
 	}
 	for _, t := range s.tables {

@@ -1,4 +1,5 @@
-package main
+// Package machine describes where and with what is measured.
+package machine
 
 import (
 	"bufio"
@@ -6,13 +7,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 )
 
-// machine is where and with what was measured.
-type machine struct {
+// Machine is a machine, a Go release and a commit of stemma.
+type Machine struct {
 	CPU        string
 	CPUs       int
 	GOMAXPROCS int
@@ -22,25 +24,25 @@ type machine struct {
 	Start      time.Time
 }
 
-// describe describes this machine and the commit in dir.
-func describe(goVersion, dir string) machine {
+// Describe describes this machine and the commit that t is of.
+func Describe(t Tree) Machine {
 	kernel, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {
 		kernel = []byte("of unknown version")
 	}
-	return machine{
+	return Machine{
 		CPU:        cpuModel(),
 		CPUs:       runtime.NumCPU(),
 		GOMAXPROCS: runtime.GOMAXPROCS(0),
 		Kernel:     runtime.GOOS + " " + strings.TrimSpace(string(kernel)),
-		Go:         goVersion,
-		Commit:     commit(dir),
+		Go:         t.GoVersion,
+		Commit:     commit(t.Bench),
 		Start:      time.Now().UTC().Truncate(time.Second),
 	}
 }
 
-// lines returns the description, one fact per line.
-func (m machine) lines() [][2]string {
+// Lines returns the description as names and facts.
+func (m Machine) Lines() [][2]string {
 	return [][2]string{
 		{"machine", fmt.Sprintf("%s, %d CPUs, %s", m.CPU, m.CPUs, m.Kernel)},
 		{"go", fmt.Sprintf("%s %s/%s, GOMAXPROCS %d", m.Go, runtime.GOOS, runtime.GOARCH, m.GOMAXPROCS)},
@@ -86,15 +88,36 @@ func git(dir string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// goEnv returns variables of the go command.
-func goEnv(names ...string) (map[string]string, error) {
-	out, err := exec.Command("go", append([]string{"env", "-json"}, names...)...).Output()
+// Tree is the source tree that the command runs in, and its Go.
+type Tree struct {
+	Bench     string // directory of the module bench
+	GOROOT    string
+	GoVersion string
+}
+
+// Find returns the tree of the working directory, which must be in bench.
+func Find() (Tree, error) {
+	out, err := exec.Command("go", "env", "-json", "GOROOT", "GOVERSION", "GOMOD").Output()
 	if err != nil {
-		return nil, fmt.Errorf("go env: %w", err)
+		return Tree{}, fmt.Errorf("go env: %w", err)
 	}
-	env := make(map[string]string)
+	var env struct{ GOROOT, GOVERSION, GOMOD string }
 	if err := json.Unmarshal(out, &env); err != nil {
-		return nil, fmt.Errorf("go env: %w", err)
+		return Tree{}, fmt.Errorf("go env: %w", err)
 	}
-	return env, nil
+	home := filepath.Dir(env.GOMOD)
+	if filepath.Base(home) != "bench" {
+		return Tree{}, fmt.Errorf("go env GOMOD: have %q, want that of bench; run it in bench or with go run -C bench", env.GOMOD)
+	}
+	return Tree{Bench: home, GOROOT: env.GOROOT, GoVersion: env.GOVERSION}, nil
+}
+
+// BuildStemma builds the stemma command of t as the file out.
+func (t Tree) BuildStemma(out string) error {
+	cmd := exec.Command("go", "build", "-o", out, "./cmd/stemma")
+	cmd.Dir = filepath.Dir(t.Bench)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build stemma: %w\n%s", err, text)
+	}
+	return nil
 }

@@ -1,0 +1,152 @@
+// Stdtest runs the tests of the standard library with stemma and compares what
+// fails with a list of known exceptions.
+package main
+
+import (
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stemma-go/stemma/bench/internal/machine"
+)
+
+//go:embed exceptions.txt
+var exceptionsText string
+
+// options is what the command line says.
+type options struct {
+	workers  int
+	short    bool
+	all      bool
+	timeout  time.Duration
+	stemma   string
+	build    []string // flags of stemma test
+	packages []string
+}
+
+func main() {
+	o, err := parseFlags(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		os.Exit(0)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "stdtest:", err)
+		os.Exit(2)
+	}
+	ok, err := run(o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "stdtest:", err)
+	}
+	if !ok || err != nil {
+		os.Exit(1)
+	}
+}
+
+func parseFlags(args []string) (*options, error) {
+	o := new(options)
+	fs := flag.NewFlagSet("stdtest", flag.ContinueOnError)
+	fs.Usage = func() {
+		fmt.Fprintln(fs.Output(), "usage: go run ./stdtest [flags] [packages]\n\nPackages are std if there are none.")
+		fs.PrintDefaults()
+	}
+	fs.IntVar(&o.workers, "p", runtime.GOMAXPROCS(0), "`packages` that are tested at once")
+	fs.BoolVar(&o.short, "short", false, "pass -short to the tests")
+	fs.BoolVar(&o.all, "all", false, "also test packages that are listed as exceptions")
+	fs.DurationVar(&o.timeout, "timeout", 20*time.Minute, "longest `duration` of the tests of a package")
+	fs.StringVar(&o.stemma, "stemma", "", "stemma `command` (default: built from the directory above)")
+	fs.Func("build", "`flag` of stemma test, as in -build=-recursion=full; may be repeated", func(s string) error {
+		o.build = append(o.build, s)
+		return nil
+	})
+	if err := fs.Parse(args); err != nil {
+		return nil, err
+	}
+	if o.workers < 1 {
+		return nil, fmt.Errorf("-p: have %d, want at least 1", o.workers)
+	}
+	o.packages = fs.Args()
+	if len(o.packages) == 0 {
+		o.packages = []string{"std"}
+	}
+	return o, nil
+}
+
+// run tells whether all failures are known.
+func run(o *options) (ok bool, err error) {
+	known, err := parseExceptions(exceptionsText)
+	if err != nil {
+		return false, err
+	}
+	work, err := os.MkdirTemp("", "stemma-stdtest-")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(work)
+	tree, err := machine.Find()
+	if err != nil {
+		return false, err
+	}
+	t := &tester{options: o, known: known, work: work, stemma: o.stemma}
+	if t.stemma == "" {
+		t.stemma = filepath.Join(work, "stemma")
+		if err := tree.BuildStemma(t.stemma); err != nil {
+			return false, err
+		}
+	}
+	packages, err := listPackages(o.packages)
+	if err != nil {
+		return false, err
+	}
+	for _, l := range machine.Describe(tree).Lines() {
+		fmt.Printf("%-8s %s\n", l[0], l[1])
+	}
+	r := newReport(t.testAll(packages))
+	fmt.Print(r.text(known))
+	return r.ok(), nil
+}
+
+// listPackages returns those of the packages that have tests.
+func listPackages(patterns []string) ([]string, error) {
+	args := append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"}, patterns...)
+	cmd := exec.Command("go", args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	packages := strings.Fields(string(out))
+	if len(packages) == 0 {
+		return nil, fmt.Errorf("no tests in %s", strings.Join(patterns, " "))
+	}
+	return packages, nil
+}
+
+// testAll tests packages, several at once, and returns what came out in their
+// order.
+func (t *tester) testAll(packages []string) []*result {
+	results := make([]*result, len(packages))
+	next := make(chan int)
+	var done sync.WaitGroup
+	for range t.options.workers {
+		done.Go(func() {
+			for i := range next {
+				results[i] = t.test(packages[i])
+				fmt.Fprintf(os.Stderr, "%s %d/%d %s: %s\n", time.Now().Format("15:04:05"), i+1, len(packages), packages[i], results[i].outcome())
+			}
+		})
+	}
+	for i := range packages {
+		next <- i
+	}
+	close(next)
+	done.Wait()
+	return results
+}
