@@ -291,6 +291,7 @@ func (s *state) stemmaSeal() {
 	if s.stemma.mode != stemmaFull {
 		return
 	}
+	s.f.Stemma.Number = s.stemma.meta.counters
 	if s.stemma.called {
 		if s.hasdefer {
 			s.stemma.meta.recover = s.stemmaRecoverSite()
@@ -327,6 +328,7 @@ func stemmaReplace(v, by *ssa.Value) {
 // stemmaFinish hands the function's metadata over for emission.
 func (s *state) stemmaFinish() {
 	if s.stemma.mode == stemmaFull {
+		s.stemma.meta.renumber(&s.f.Stemma)
 		s.stemma.meta.publish()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"cmd/compile/internal/base"
 	"cmd/compile/internal/ir"
 	"cmd/compile/internal/objw"
+	"cmd/compile/internal/ssa"
 	"cmd/compile/internal/staticdata"
 	"cmd/internal/obj"
 	"cmd/internal/src"
@@ -190,6 +191,19 @@ func newStemmaMeta(fn *ir.Func) *stemmaMeta {
 func (m *stemmaMeta) newCell() int {
 	m.cells++
 	return m.cells
+}
+
+// renumber makes the sites follow their counters to where they went.
+func (m *stemmaMeta) renumber(c *ssa.StemmaCounters) {
+	for i := range m.sites {
+		if s := &m.sites[i]; s.counter != 0 {
+			s.counter = c.Now[s.counter-1] + 1
+		}
+	}
+	for i, counter := range m.inlined {
+		m.inlined[i] = c.Now[counter-1] + 1
+	}
+	m.counters = c.Left
 }
 
 // stemmaMetas collects metadata from the concurrent back end; StemmaEmit writes it.
