@@ -27,7 +27,8 @@ const maxShards = 1 << 16
 
 // ReadLive reads the live directory of a program that runs, has ended or was
 // killed. What the program was about to write is left out and counted among
-// the losses. An error names the file and the offset in it.
+// the losses, and so is what it could not write because the disk was full. An
+// error names the file and the offset in it.
 func ReadLive(fsys fs.FS) (*Profile, error) {
 	l, err := OpenLive(fsys)
 	if err != nil {
@@ -45,6 +46,7 @@ type Live struct {
 	header  header
 	offsets []uint32 // of the complete nodes in tree, ascending
 	nodes   []uint32 // for each of offsets the node in Profile
+	damages int      // places that cannot be read, see damage
 }
 
 // A header holds the fields of the tree region's header.
@@ -69,7 +71,7 @@ func OpenLive(fsys fs.FS) (*Live, error) {
 		return nil, err
 	}
 	l.Profile.Processes = []Process{l.header.process()}
-	lf, err := readFuncs(fsys, l.header.funcsUsed, l.Profile)
+	lf, err := l.readFuncs()
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +81,7 @@ func OpenLive(fsys fs.FS) (*Live, error) {
 	if err := l.readShards(); err != nil {
 		return nil, err
 	}
+	l.noteDamages()
 	return l, l.Profile.CheckValid()
 }
 
@@ -168,6 +171,9 @@ func (l *Live) readTree(tree *liveFile, lf *liveFuncs) error {
 		l.note("tree: %d bytes are in use, but the file has %d", w.end, tree.size)
 		l.lose(LossUnread, uint64(w.end-tree.size))
 		w.end = tree.size
+	}
+	if l.pagesLost() {
+		return w.salvage()
 	}
 	for off := int64(rt.HdrEnd); off+8 <= w.end; {
 		size, err := w.object(off)

@@ -3,37 +3,42 @@ package profile
 import (
 	"encoding/binary"
 	"fmt"
-	"io/fs"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
 // liveFuncs are the functions of a live directory, by their addresses.
 type liveFuncs struct {
-	byID  map[uint64]uint32
-	sizes []uint32 // of the node, for each function of the profile
+	byID    map[uint64]uint32
+	sizes   []uint32          // of the node in bytes, for each function of the profile
+	unknown map[uint64]uint32 // the same for functions whose record is damaged, by their addresses
 }
 
 // A funcsReader reads the file funcs into a profile.
 type funcsReader struct {
 	*liveFuncs
+	live    *Live
 	p       *Profile
 	strings map[string]uint32
 }
 
-// readFuncs reads the records in the first used bytes of funcs and appends the
-// functions to p. A record without a length is being written: it is the last.
-func readFuncs(fsys fs.FS, used int64, p *Profile) (*liveFuncs, error) {
-	f, err := openFile(fsys, fileFuncs)
+// readFuncs reads the records in the used bytes of funcs and adds the functions
+// to the profile. A record without a length is being written: it is the last.
+func (l *Live) readFuncs() (*liveFuncs, error) {
+	f, err := openFile(l.fsys, fileFuncs)
 	if err != nil {
 		return nil, err
 	}
 	defer f.close()
-	r := &funcsReader{&liveFuncs{byID: make(map[uint64]uint32)}, p, map[string]uint32{"": 0}}
+	lf := &liveFuncs{byID: make(map[uint64]uint32), unknown: make(map[uint64]uint32)}
+	r := &funcsReader{lf, l, l.Profile, map[string]uint32{"": 0}}
 	r.addRoot()
-	end := min(used, f.size)
+	end := min(l.header.funcsUsed, f.size)
 	for off := int64(0); off+rt.FuncHeaderSize <= end; {
 		size, err := r.record(f, off, end)
+		if l.pagesLost() && size == 0 {
+			size, err = r.salvage(f, off, end, err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +47,7 @@ func readFuncs(fsys fs.FS, used int64, p *Profile) (*liveFuncs, error) {
 		}
 		off += size
 	}
-	return r.liveFuncs, nil
+	return lf, nil
 }
 
 // addRoot makes the root function 0 even if the program did not get as far as
@@ -64,21 +69,52 @@ type funcHeader struct {
 	strings, blob   uint32
 }
 
-// record reads the record at off and returns its size, 0 at the end.
-func (r *funcsReader) record(f *liveFile, off, end int64) (int64, error) {
+// readFuncHeader reads the fixed part of the record at off.
+func readFuncHeader(f *liveFile, off int64) (h funcHeader, err error) {
 	b, err := f.at(off, rt.FuncHeaderSize)
 	if err != nil {
-		return 0, err
+		return h, err
 	}
 	le := binary.LittleEndian
-	h := funcHeader{le.Uint32(b), le.Uint32(b[4:]), le.Uint64(b[8:]), le.Uint32(b[16:]), le.Uint32(b[20:]), le.Uint32(b[24:]), le.Uint32(b[28:])}
-	if h.length == 0 {
-		return 0, nil
+	return funcHeader{le.Uint32(b), le.Uint32(b[4:]), le.Uint64(b[8:]), le.Uint32(b[16:]), le.Uint32(b[20:]), le.Uint32(b[24:]), le.Uint32(b[28:])}, nil
+}
+
+// checkLength checks the length of a record where room bytes are in use.
+func (h *funcHeader) checkLength(room int64) error {
+	if h.length < rt.FuncHeaderSize || h.length%8 != 0 || int64(h.length) > room {
+		return fmt.Errorf("record of %d bytes, but %d are in use", h.length, room)
 	}
-	if h.length < rt.FuncHeaderSize || h.length%8 != 0 || int64(h.length) > end-off {
-		return 0, f.fail(off, "record of %d bytes, but %d are in use", h.length, end-off)
+	return nil
+}
+
+// checkNode checks what the tree walk needs: whose nodes, and how large.
+func (h *funcHeader) checkNode() error {
+	if h.id == 0 || h.id&7 != 0 {
+		return fmt.Errorf("not an aligned address")
 	}
-	if b, err = f.at(off, int(h.length)); err != nil {
+	if h.nodeSize < rt.NodeCells || h.nodeSize%8 != 0 {
+		return fmt.Errorf("node of %d bytes, want at least %d and a multiple of 8", h.nodeSize, rt.NodeCells)
+	}
+	return nil
+}
+
+// record reads the record at off and returns its size, 0 at the end or with an
+// error.
+func (r *funcsReader) record(f *liveFile, off, end int64) (int64, error) {
+	h, err := readFuncHeader(f, off)
+	if err != nil || h.length == 0 {
+		return 0, err
+	}
+	if err := h.checkLength(end - off); err != nil {
+		return 0, f.fail(off, "%w", err)
+	}
+	if r.live.pagesLost() {
+		if err := f.checkPages(off, int64(h.length), end); err != nil {
+			return 0, err
+		}
+	}
+	b, err := f.at(off, int(h.length))
+	if err != nil {
 		return 0, err
 	}
 	table, blob, err := h.split(b)
@@ -116,11 +152,8 @@ func (h *funcHeader) split(b []byte) (table []string, blob int, err error) {
 // add adds the function of a record. A function may be recorded twice, when
 // two threads enter it first at the same time.
 func (r *funcsReader) add(h funcHeader, table []string, d *decoder) error {
-	if h.id == 0 || h.id&7 != 0 {
-		return fmt.Errorf("not an aligned address")
-	}
-	if h.nodeSize < rt.NodeCells || h.nodeSize%8 != 0 {
-		return fmt.Errorf("node of %d bytes, want at least %d and a multiple of 8", h.nodeSize, rt.NodeCells)
+	if err := h.checkNode(); err != nil {
+		return err
 	}
 	fn, err := r.decode(h, &blobReader{d, r.intern(table)})
 	if err != nil {

@@ -66,6 +66,7 @@ const (
 	LossChecks     = "checks"     // records of the checker that were not written
 	LossIncomplete = "incomplete" // nodes that were being created
 	LossUnread     = "unread"     // bytes of the tree behind an unknown function
+	LossUnreadable = "unreadable" // nodes whose function or parent was on a lost page
 )
 
 // A FuncKind tells what a Func stands for.

@@ -184,6 +184,7 @@ var lossTexts = map[string]string{
 	profile.LossTables:     "times a call site had more targets than its table can hold",
 	profile.LossChecks:     "checks were not written, because the file was full",
 	profile.LossIncomplete: "contexts were just being created and are not included",
+	profile.LossUnreadable: "contexts could not be read, because pages that describe them were lost; there may be more",
 	profile.LossUnread:     "bytes of the tree could not be read; the contexts in them are missing",
 }
 
