@@ -14,6 +14,9 @@ import (
 // shows. The event is a call: a function's own cost are its invocations, and
 // the cost of a call site is what was called through it, however deep. The
 // format knows callers and callees, but not whole contexts.
+// Costs are in invocations. The inclusive cost of a recursive function counts the
+// inner calls again at each level, as callgrind itself does; kcachegrind shows
+// cycles for that.
 func writeCallgrind(w io.Writer, p *profile.Profile, t *cct.Tree) error {
 	x := &callgrindExporter{w: w, t: t, files: make(map[string]int), funcs: make(map[uint32]bool)}
 	var total uint64
@@ -40,12 +43,15 @@ func writeCallgrind(w io.Writer, p *profile.Profile, t *cct.Tree) error {
 }
 
 // An edge sums up the calls from one function to another at one site.
+// As a key of a map, calls and below are 0.
 type edge struct {
 	caller, callee, site uint32
 	calls, below         uint64
 }
 
 // edgesOf returns the edges of t by caller, then site.
+// A pseudo-function below the root is a caller, the root itself is none. The order
+// is complete, so that equal trees give equal files.
 func edgesOf(t *cct.Tree) []edge {
 	below := t.Inclusive()
 	sums := make(map[edge]*edge)
@@ -81,6 +87,7 @@ type callgrindExporter struct {
 	err   error
 }
 
+// printf writes, unless something before has failed.
 func (x *callgrindExporter) printf(format string, args ...any) {
 	if x.err == nil {
 		_, x.err = fmt.Fprintf(x.w, format, args...)
@@ -88,6 +95,7 @@ func (x *callgrindExporter) printf(format string, args ...any) {
 }
 
 // file returns a file in the compressed form: the name only the first time.
+// Numbers begin at 1; a file that is not known has the name that callgrind uses.
 func (x *callgrindExporter) file(name string) string {
 	if name == "" {
 		name = "???"

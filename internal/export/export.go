@@ -13,8 +13,12 @@ import (
 )
 
 // A writer writes one format.
+// It must not keep w, which is buffered and flushed by Write, nor change p or t. A
+// format shows each context with its exact count, or, if it cannot show contexts,
+// exact counts of callers and callees; contexts that were not entered have none.
 type writer func(w io.Writer, p *profile.Profile, t *cct.Tree) error
 
+// formats holds the writers by the names that the flag -format takes.
 var formats = map[string]writer{
 	"pprof":      writePprof,
 	"folded":     writeFolded,
@@ -33,6 +37,9 @@ func Formats() []string {
 }
 
 // Write writes t, the expansion of p, in the format of that name.
+// t may be trimmed or folded: of p only the description of the program is used. An
+// error is one of w, or says which formats there are; part of the output may have
+// been written then.
 func Write(w io.Writer, format string, p *profile.Profile, t *cct.Tree) error {
 	write := formats[format]
 	if write == nil {
@@ -50,6 +57,7 @@ func Write(w io.Writer, format string, p *profile.Profile, t *cct.Tree) error {
 const goStart = "[go]"
 
 // command returns the command line of the first process.
+// Of a merged profile that is the one that started first.
 func command(p *profile.Profile) string {
 	if len(p.Processes) == 0 {
 		return ""

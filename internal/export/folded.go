@@ -11,6 +11,8 @@ import (
 
 // writeFolded writes a line for each context: the functions, outermost first,
 // separated by semicolons, and the calls. flamegraph.pl and its kin read it.
+// Names are changed where they would break that: the method of a struct type
+// has semicolons in its name.
 func writeFolded(w io.Writer, p *profile.Profile, t *cct.Tree) error {
 	for i, n := range t.Nodes {
 		if n.Count == 0 {

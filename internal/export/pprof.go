@@ -13,6 +13,9 @@ import (
 // writePprof writes the gzipped protocol buffer of github.com/google/pprof:
 // a sample of type calls for each context. Inlined frames share a location
 // with the function that they are inlined into.
+// There is no program to look addresses up in: locations have none, and the
+// mapping says that nothing is missing. Counts above the largest int64 would wrap,
+// which takes centuries of calls.
 func writePprof(w io.Writer, p *profile.Profile, t *cct.Tree) error {
 	x := &pprofExporter{
 		t:         t,
@@ -61,6 +64,7 @@ func (x *pprofExporter) mapping(p *profile.Profile) {
 }
 
 // function returns the pprof function for a function of the tree.
+// It is made the first time, so that the file holds only functions with samples.
 func (x *pprofExporter) function(i uint32) *pprof.Function {
 	if x.funcs[i] == nil {
 		f := x.t.Funcs[i]
@@ -107,6 +111,8 @@ func (x *pprofExporter) goStart() *pprof.Location {
 }
 
 // location returns the location with these lines, innermost first.
+// Locations are shared by samples: a file of a million contexts has few of them.
+// lines is copied; the caller may reuse it.
 func (x *pprofExporter) location(lines []pprof.Line) *pprof.Location {
 	var key []byte
 	for _, l := range lines {

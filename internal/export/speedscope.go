@@ -38,6 +38,8 @@ type (
 
 // writeSpeedscope writes a sampled profile with a sample for each context,
 // whose weight is the calls.
+// The unit is "none": a width is a number of calls. Sites do not appear, since a
+// frame of the format has one place only, which is where the function begins.
 func writeSpeedscope(w io.Writer, p *profile.Profile, t *cct.Tree) error {
 	name := command(p)
 	prof := speedscopeProfile{Type: "sampled", Name: name, Unit: "none", Samples: [][]uint32{}, Weights: []uint64{}}
@@ -64,6 +66,8 @@ func writeSpeedscope(w io.Writer, p *profile.Profile, t *cct.Tree) error {
 }
 
 // speedscopeStack returns the frames of context n, outermost first.
+// A frame is an index into the shared list: that of the function in t.Funcs, or one
+// more than the last of those for the start of a goroutine.
 func speedscopeStack(t *cct.Tree, n uint32) []uint32 {
 	var stack []uint32
 	for ; n != 0; n = t.Nodes[n].Parent {

@@ -18,6 +18,7 @@ var valueFlags = wordSet(`
 	list memprofile memprofilerate mutexprofile mutexprofilefraction outputdir
 	parallel run skip timeout fuzztime fuzzminimizetime trace shuffle`)
 
+// wordSet returns the set of the words in s, which white space separates.
 func wordSet(s string) map[string]bool {
 	set := make(map[string]bool)
 	for _, w := range strings.Fields(s) {
@@ -27,6 +28,8 @@ func wordSet(s string) map[string]bool {
 }
 
 // An arg is one flag of the go command, or one other argument.
+// What stemma does not look at is passed on as it was written, in words: the go
+// command then says itself what it thinks of it.
 type arg struct {
 	flag  string   // name without dashes and "test."; "" if not a flag
 	value string   // of a flag; "true" if it has none
@@ -34,6 +37,8 @@ type arg struct {
 }
 
 // Args are the arguments of a go command, taken apart.
+// They keep the order of the command line, because the last of several flags of
+// one name counts. The zero value has no arguments.
 type Args struct {
 	args []arg
 	rest []string // what follows the flags: packages, arguments of the program
@@ -42,6 +47,9 @@ type Args struct {
 // ParseArgs takes the arguments that follow "go VERB" apart. Each flag that is
 // not go's is offered to own, with its value, and left out if own takes it.
 // The error is flag.ErrHelp if there is -h; others are mistakes of usage.
+// Of test, packages may stand between the flags, as go test has it; of other
+// verbs the first argument that is no flag ends them. words is not changed, but
+// the result refers to it.
 func ParseArgs(verb string, words []string, own OwnFlags) (*Args, error) {
 	a := new(Args)
 	for len(words) > 0 {
@@ -71,6 +79,8 @@ func ParseArgs(verb string, words []string, own OwnFlags) (*Args, error) {
 }
 
 // OwnFlags are the flags of a stemma command beside those of go.
+// Has tells whether there is a flag of that name, and whether it takes a value.
+// Set gives it one, "true" if it takes none; an error is a mistake of usage.
 type OwnFlags interface {
 	Has(name string) (takesValue, ok bool)
 	Set(name, value string) error
@@ -86,6 +96,7 @@ func flagName(word string) (string, bool) {
 }
 
 // parseFlag takes one flag from words and returns how many words it had.
+// A value is behind "=" or, if the flag takes one, the next word.
 func (a *Args) parseFlag(verb, name string, words []string, own OwnFlags) (int, error) {
 	takesValue, isOwn := own.Has(name)
 	if !isOwn {
@@ -113,6 +124,7 @@ func (a *Args) parseFlag(verb, name string, words []string, own OwnFlags) (int, 
 }
 
 // goFlagName maps go test's long names of flags to the short ones.
+// -test.count and -count are the same to go test, and so they are to Flag.
 func goFlagName(verb, name string) string {
 	if verb == "test" {
 		return strings.TrimPrefix(name, "test.")
@@ -121,6 +133,7 @@ func goFlagName(verb, name string) string {
 }
 
 // Flag returns the value of the last flag of that name, and whether there is one.
+// A flag without a value has the value "true".
 func (a *Args) Flag(name string) (string, bool) {
 	for i := len(a.args) - 1; i >= 0; i-- {
 		if a.args[i].flag == name {
@@ -131,6 +144,7 @@ func (a *Args) Flag(name string) (string, bool) {
 }
 
 // Remove takes all flags of that name out.
+// It is for flags that have become part of a Build, which passes them on itself.
 func (a *Args) Remove(name string) {
 	var kept []arg
 	for _, x := range a.args {
@@ -142,6 +156,7 @@ func (a *Args) Remove(name string) {
 }
 
 // Rest returns what follows the flags: packages, and for run the program's arguments.
+// The caller must not change them.
 func (a *Args) Rest() []string { return a.rest }
 
 // Words returns the flags, and for test the packages among them, as they were written.
@@ -155,6 +170,7 @@ func (a *Args) Words() []string {
 
 // withGOFLAGS returns a with the flags of GOFLAGS in front, to look flags up.
 // It is not for Words: GOFLAGS stays in the go command's environment.
+// They come first, so that the command line overrides them as it does in go.
 func (a *Args) withGOFLAGS(goflags string) (*Args, error) {
 	words, err := SplitQuoted(goflags)
 	if err != nil {
@@ -183,6 +199,7 @@ var refused = map[string]string{
 	"linkshared": "shared libraries of Go packages are not supported; they would hold the plain runtime",
 }
 
+// refusedModes are the build modes that cannot work, with the reason.
 var refusedModes = map[string]string{
 	"c-archive": "a runtime inside a C program is not supported in this version",
 	"c-shared":  "a runtime inside a C program is not supported in this version",

@@ -20,6 +20,9 @@ type Build struct {
 // NewBuild checks the user's Go and flags and makes the compiler ready. It
 // takes -C, -overlay and -toolexec out of a: they have become part of the
 // Build. The caller must Close the Build after its last command.
+// The order of the checks is that of their cost: options and flags, then the
+// version of Go, then the compiler, which may take a minute to build. A warning
+// goes to p, once.
 func NewBuild(a *Args, o Options, p *Progress) (*Build, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -58,6 +61,8 @@ func NewBuild(a *Args, o Options, p *Progress) (*Build, error) {
 }
 
 // setFlags computes -overlay and -toolexec from ours and the user's.
+// The user's own -toolexec runs inside ours, so that it sees the tool that is
+// really run.
 func (b *Build) setFlags(a *Args, o Options) error {
 	file := b.Entry.Overlay()
 	if user, _ := a.Flag("overlay"); user != "" {
@@ -90,6 +95,8 @@ func (b *Build) setFlags(a *Args, o Options) error {
 }
 
 // mergeOverlay writes ours and the user's overlay to a new file.
+// The new file lies in b.tmp, since an entry of the cache does not change. Relative
+// paths in the user's overlay are relative to where the go command runs.
 func (b *Build) mergeOverlay(userFile string) (string, error) {
 	dir, err := filepath.Abs(b.Dir)
 	if err != nil {
@@ -118,6 +125,7 @@ func (b *Build) mergeOverlay(userFile string) (string, error) {
 }
 
 // Command returns a run of the go command. Its standard streams are the caller's to set.
+// args may be flags of the verb, packages, or both; they come behind our flags.
 func (b *Build) Command(verb string, args ...string) *exec.Cmd {
 	cmd := b.Go.command(verb, append(append([]string{}, b.flags...), args...)...)
 	if b.Dir != "" {
@@ -128,6 +136,7 @@ func (b *Build) Command(verb string, args ...string) *exec.Cmd {
 }
 
 // Close removes what the Build needed while it ran.
+// A second call does nothing. Programs that were built do not need it.
 func (b *Build) Close() error {
 	if b.tmp == "" {
 		return nil

@@ -52,6 +52,7 @@ func CacheDir() (string, error) {
 }
 
 // entryOf computes which entry serves g with manifest m. It need not exist.
+// The location of GOROOT is part of it, because overlays name files by their paths.
 func entryOf(cacheDir string, g *Go, m *goroot.Manifest) (*Entry, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "go %s\nroot %s\nmanifest %s\n", g.Version, g.Root, m.Hash)
@@ -64,6 +65,8 @@ func entryOf(cacheDir string, g *Go, m *goroot.Manifest) (*Entry, error) {
 
 // hashSources identifies the sources that an entry is made from, by size and
 // time: a GOROOT that somebody changed by hand gets a compiler of its own.
+// Reading them all would take longer than a build that has nothing to do. The
+// files are those that the compiler and the runtime are made of, and the tools.
 func hashSources(w io.Writer, root string) error {
 	version, err := os.ReadFile(filepath.Join(root, "VERSION"))
 	if err != nil {
@@ -89,12 +92,15 @@ func hashSources(w io.Writer, root string) error {
 	return nil
 }
 
+// shortHash returns 12 hexadecimal digits that tell one path from another in the
+// name of a file.
 func shortHash(s string) string {
 	h := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(h[:6])
 }
 
 // Exists reports whether the entry is there, and complete.
+// The file "used" is the last that is written, before the rename.
 func (e *Entry) Exists() bool {
 	_, err := os.Stat(filepath.Join(e.Dir, "used"))
 	return err == nil
@@ -110,6 +116,8 @@ func (e *Entry) touch() {
 // make builds the entry with fill, which gets a directory to fill, unless it
 // exists. Of several processes one builds and the others wait; waiting is
 // called once before that. What a killed process left is removed.
+// An error of fill is returned as it is and leaves nothing behind, so that the
+// next try begins anew.
 func (e *Entry) make(waiting func(), fill func(dir string) error) error {
 	if e.Exists() {
 		e.touch()
@@ -138,6 +146,7 @@ func (e *Entry) make(waiting func(), fill func(dir string) error) error {
 }
 
 // fill builds the entry in a temporary directory and renames that. The lock is held.
+// Afterwards the cache is trimmed: only then has it grown.
 func (e *Entry) fill(fill func(dir string) error) error {
 	tmp, err := os.MkdirTemp(filepath.Dir(e.Dir), e.Key+".tmp")
 	if err != nil {
@@ -169,6 +178,9 @@ func umask() os.FileMode {
 
 // lock takes an exclusive lock on a file, which it creates, and which the kernel releases when this
 // process ends in whatever way.
+// waiting is called once if another process holds the lock. The lock file stays
+// when the lock is given up: to remove it would let two processes lock two files
+// of one name.
 func lock(name string, waiting func()) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ var alsoNative = []string{"runtime/cgo", "runtime/race", "runtime/msan", "runtim
 // Prepare returns the cache entry for g, and builds it first if it is not
 // there. What takes time is told to p. The Go that comes with it is g as the
 // build must see it.
+// It may be called by several processes at once; one builds, and the others wait.
 func Prepare(g *Go, p *Progress) (*Entry, *Go, error) {
 	e, g, m, err := locate(g)
 	if err != nil {
@@ -41,11 +42,16 @@ func Prepare(g *Go, p *Progress) (*Entry, *Go, error) {
 }
 
 // Locate returns the cache entry for g, which need not exist.
+// It is for telling where the compiler is, or would be; it writes nothing but, for
+// a toolchain in the module cache, a link.
 func Locate(g *Go) (*Entry, error) {
 	e, _, _, err := locate(g)
 	return e, err
 }
 
+// locate returns the entry, the Go that a build must use, and the manifest that
+// says what stemma changes in it. An error names the release, or the hook that
+// did not match.
 func locate(g *Go) (*Entry, *Go, *goroot.Manifest, error) {
 	m, err := goroot.NewManifest(g.Version)
 	if err != nil {
@@ -63,6 +69,9 @@ func locate(g *Go) (*Entry, *Go, *goroot.Manifest, error) {
 }
 
 // fillEntry makes the contents of entry e in the directory tmp.
+// There are two overlays, because compiler and program get different files. That
+// of the compiler is needed only here: the list of natives, which is one of its
+// files, depends on what package runtime imports with the other one in place.
 func fillEntry(e *Entry, g *Go, m *goroot.Manifest, tmp string) error {
 	files, err := m.Files(g.Root)
 	if err != nil {
@@ -112,6 +121,7 @@ func overlayOf(root, dir string, files map[string][]byte, selected func(string) 
 	return o
 }
 
+// writeFiles writes files, by their slash-separated names, below dir.
 func writeFiles(dir string, files map[string][]byte) error {
 	for name, data := range files {
 		file := filepath.Join(dir, filepath.FromSlash(name))
@@ -127,6 +137,8 @@ func writeFiles(dir string, files map[string][]byte) error {
 
 // nativeList generates nativeFile: package runtime, with the overlay in place,
 // and all that it imports.
+// The runtime cannot be instrumented, since what counts is part of it; nor can what
+// it imports, which runs on its stacks and under its locks.
 func nativeList(g *Go, overlayFile string) ([]byte, error) {
 	out, err := output(g.hermetic("list", "-overlay="+overlayFile, "-deps", "runtime"))
 	if err != nil {
@@ -147,6 +159,8 @@ func nativeList(g *Go, overlayFile string) ([]byte, error) {
 
 // buildCompiler builds cmd/compile with an overlay. Its own paths are trimmed,
 // so that an entry does not depend on where it was built.
+// The go command's own cache makes a second build, after a change of the manifest,
+// a matter of seconds.
 func buildCompiler(g *Go, overlayFile, exe string) error {
 	_, err := output(g.hermetic("build", "-trimpath", "-overlay="+overlayFile, "-o", exe, "cmd/compile"))
 	if err != nil {

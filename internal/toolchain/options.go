@@ -7,6 +7,9 @@ import (
 )
 
 // Options are stemma's own settings of a build.
+// They reach the compiler in an environment variable and the program in a string
+// that the linker sets; other than flags of go they are in no build ID by
+// themselves, see [Toolexec].
 type Options struct {
 	Engine    string // "cct", or "none" for a build without instrumentation
 	Recursion string // "fold" or "full"
@@ -22,6 +25,7 @@ var DefaultOptions = Options{Engine: "cct", Recursion: "fold", Inlined: true}
 var laterEngines = []string{"dacce", "pcce", "pcc", "lucce", "sample", "stw", "sps", "isps", "acct"}
 
 // Check reports the first option that this version does not have.
+// An engine that is planned has a message of its own: its name is no mistake.
 func (o Options) Check() error {
 	if slices.Contains(laterEngines, o.Engine) {
 		return fmt.Errorf("-engine=%s: not available in this version; it has cct", o.Engine)
@@ -37,11 +41,14 @@ func (o Options) Check() error {
 
 // ForCompiler returns what the compiler finds in STEMMA_COMPILE. It becomes
 // part of the compiler's version, and so of every package's build ID.
+// It holds only what changes the code: other options must not cause a rebuild.
 func (o Options) ForCompiler() string {
 	return fmt.Sprintf("engine=%s,inlined=%s,verify=%s", o.Engine, onOff(o.Inlined), onOff(o.Verify))
 }
 
 // ForRuntime returns the value of the program's runtime.stemmaOptions.
+// The runtime reads it before it can allocate, so it is flat: words of name=value
+// with commas between them.
 func (o Options) ForRuntime() string {
 	s := []string{"engine=" + o.Engine, "recursion=" + o.Recursion, "verify=" + onOff(o.Verify)}
 	if o.Nodes != 0 {
@@ -50,6 +57,7 @@ func (o Options) ForRuntime() string {
 	return strings.Join(s, ",")
 }
 
+// onOff spells a switch as the flags do.
 func onOff(b bool) string {
 	if b {
 		return "on"

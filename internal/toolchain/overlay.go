@@ -14,6 +14,7 @@ type overlay struct {
 	Replace map[string]string
 }
 
+// readOverlay reads an overlay file. An error names it.
 func readOverlay(file string) (overlay, error) {
 	var o overlay
 	data, err := os.ReadFile(file)
@@ -26,6 +27,7 @@ func readOverlay(file string) (overlay, error) {
 	return o, nil
 }
 
+// write writes the overlay to a file, which it replaces.
 func (o overlay) write(file string) error {
 	data, err := json.MarshalIndent(o, "", "\t")
 	if err != nil {
@@ -36,6 +38,7 @@ func (o overlay) write(file string) error {
 
 // merge adds the user's overlay, whose relative paths are relative to dir. A
 // file that both change is an error: neither change can be dropped.
+// Neither o nor user is changed.
 func (o overlay) merge(user overlay, dir string) (overlay, error) {
 	abs := func(name string) string {
 		if name != "" && !filepath.IsAbs(name) {

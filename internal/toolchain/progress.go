@@ -55,6 +55,8 @@ func (p *Progress) line(format string, args ...any) {
 }
 
 // start tells that something begins; the function that it returns, that it ended.
+// Without a terminal nothing follows the line at the start: a log that stands
+// still for a minute shall say why, and no more.
 func (p *Progress) start(format string, args ...any) (stop func()) {
 	if !p.terminal {
 		p.line(format, args...)
@@ -72,6 +74,8 @@ func (p *Progress) start(format string, args ...any) (stop func()) {
 }
 
 // follow shows what is going on, and for how long, until done.
+// Something that is done within progressAfter leaves no trace. It owns the
+// terminal line until it returns; nothing else may write to w meanwhile.
 func (p *Progress) follow(done chan bool, what string) {
 	const clear = "\r\x1b[K"
 	began := time.Now()

@@ -8,6 +8,7 @@ import (
 // SplitQuoted splits a string into words as the go command splits GOFLAGS and
 // -toolexec: at white space, with words in single or double quotes and no
 // escapes.
+// A quote in the middle of a word is a character like any other.
 func SplitQuoted(s string) ([]string, error) {
 	var words []string
 	for {
@@ -32,6 +33,7 @@ func SplitQuoted(s string) ([]string, error) {
 }
 
 // joinQuoted is the inverse of SplitQuoted.
+// The go command knows no escapes, so a word with both quotes is an error.
 func joinQuoted(words []string) (string, error) {
 	quoted := make([]string, len(words))
 	for i, w := range words {

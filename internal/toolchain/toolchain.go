@@ -25,6 +25,7 @@ import (
 )
 
 // A Go is one Go installation and the settings in force in one directory.
+// The fields are those of go env; nothing changes them after Find and Check.
 type Go struct {
 	Version  string `json:"GOVERSION"`
 	Root     string `json:"GOROOT"`
@@ -41,6 +42,8 @@ type Go struct {
 
 // Find asks the go command which Go is in force in dir, the empty string for
 // the current directory. It follows go.mod's toolchain line, as go build does.
+// The error is what the go command says, of a go.mod that it cannot read say, or
+// that there is no go command.
 func Find(dir string) (*Go, error) {
 	cmd := exec.Command("go", "env", "-json", "GOVERSION", "GOROOT", "GOOS", "GOARCH",
 		"GOHOSTOS", "GOHOSTARCH", "GOCACHE", "GOMODCACHE", "GOFLAGS")
@@ -61,6 +64,7 @@ func Find(dir string) (*Go, error) {
 	return g, nil
 }
 
+// firstOf returns a, or b if a is empty.
 func firstOf(a, b string) string {
 	if a != "" {
 		return a
@@ -70,6 +74,8 @@ func firstOf(a, b string) string {
 
 // Check is the version gate: it reports why stemma cannot work with g, and
 // sets g.Warning if it can but was not tested with it.
+// The host comes before the target, since the compiler runs here; the sources come
+// last, because an unsupported release without sources is above all unsupported.
 func (g *Go) Check() error {
 	warning, err := goroot.CheckVersion(g.Version)
 	if err != nil {
@@ -87,6 +93,8 @@ func (g *Go) Check() error {
 
 // command returns a run of g's own go command: the same that answered Find,
 // with no further switch of toolchains.
+// The caller sets directory and streams; the environment is this process's, and
+// may be added to.
 func (g *Go) command(verb string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(g.Root, "bin", "go"), append([]string{verb}, args...)...)
 	cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local", "GOROOT="+g.Root)
@@ -95,6 +103,7 @@ func (g *Go) command(verb string, args ...string) *exec.Cmd {
 
 // hermetic returns a run of g's go command for work that must not depend on
 // the user's settings: the same compiler for all of them.
+// Only the build cache is the user's: the result does not depend on it.
 func (g *Go) hermetic(verb string, args ...string) *exec.Cmd {
 	cmd := g.command(verb, args...)
 	cmd.Env = append(cmd.Env, "GOENV=off", "GOFLAGS=", "GOOS=", "GOARCH=", "GOAMD64=", "GOEXPERIMENT=",

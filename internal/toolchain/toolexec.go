@@ -34,6 +34,7 @@ func (t *tool) words() []string {
 }
 
 // newTool parses the arguments of the hidden command toolexec.
+// It is the inverse of words. An error is a mistake of whoever typed the command.
 func newTool(args []string) (*tool, error) {
 	t := new(tool)
 	fs := flag.NewFlagSet("toolexec", flag.ContinueOnError)
@@ -56,6 +57,10 @@ func newTool(args []string) (*tool, error) {
 // Toolexec runs one tool in the place of the go command's own, and replaces
 // this process by it where that is possible. It is called with the arguments
 // that follow "stemma toolexec".
+// Of the tools, only compile is another one; link gets one more flag, and cover
+// other names of files. All others run as they are. What an option changes must
+// be in the answer to -V=full, or the go command would reuse what was built
+// without it.
 func Toolexec(args []string, stdout, stderr io.Writer) error {
 	t, err := newTool(args)
 	if err != nil {
@@ -106,9 +111,13 @@ func (t *tool) resolveOverlay() error {
 	return nil
 }
 
+// isVersionQuery tells whether the go command asks a tool for its version, which
+// it makes part of the build IDs.
 func isVersionQuery(args []string) bool { return len(args) == 2 && args[1] == "-V=full" }
 
 // printVersion runs a tool with -V=full and prints its answer with a suffix.
+// An answer that ends in a build ID, as development versions give it, is taken as
+// it is: the gate refuses those.
 func printVersion(argv, env []string, suffix string, stdout, stderr io.Writer) error {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env, cmd.Stderr = env, stderr
