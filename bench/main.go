@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/stemma-go/stemma/bench/internal/machine"
@@ -149,7 +150,7 @@ func run(o *options) (ok bool, err error) {
 // the user gives up. Programs that run get the same signal.
 func removeOnInterrupt(work string) {
 	c := make(chan os.Signal, 1)
-	signal.Notify(c, os.Interrupt)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-c
 		os.RemoveAll(work)
