@@ -36,6 +36,9 @@ const frameSize = 16
 // Checks calls visit for each record of the checker, in the order in which
 // they were written, until visit returns an error. Frames are innermost first;
 // they are valid until visit returns. A directory without the file has none.
+// A record of a node that the profile lacks is passed on with None: whether that
+// is a mistake only the caller knows. A damaged record is an error that names the
+// offset, and so is what visit returns.
 func (l *Live) Checks(visit func(*Check) error) error {
 	f, err := openFile(l.fsys, fileCheck)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,6 +70,8 @@ func (l *Live) Checks(visit func(*Check) error) error {
 	return nil
 }
 
+// A checkReader is the state of Checks. The one check is used again for each
+// record, so that a file of millions of them costs no memory.
 type checkReader struct {
 	live  *Live
 	f     *liveFile
@@ -75,6 +80,7 @@ type checkReader struct {
 }
 
 // record reads the record at off and returns its size, 0 at the end.
+// The result is in r.check.
 func (r *checkReader) record(off int64) (int64, error) {
 	le := binary.LittleEndian
 	b, err := r.f.at(off, rt.CheckHeaderSize)
@@ -110,6 +116,7 @@ func (r *checkReader) record(off int64) (int64, error) {
 	return size, nil
 }
 
+// nodeOrNone returns the node that stood at this offset, None if there is none.
 func (l *Live) nodeOrNone(offset uint32) int {
 	if n, ok := l.Node(offset); ok {
 		return n
@@ -118,11 +125,14 @@ func (l *Live) nodeOrNone(offset uint32) int {
 }
 
 // A stringFile holds strings by offset.
+// Each is decoded once: the same few names occur in all stacks.
 type stringFile struct {
 	f     *liveFile
 	known map[uint32]string
 }
 
+// at returns the string at off. What cannot be a string is an error, not memory
+// for as many bytes as it asks for.
 func (t *stringFile) at(off uint32) (string, error) {
 	if s, ok := t.known[off]; ok {
 		return s, nil

@@ -18,6 +18,9 @@ func IsSealed(head []byte) bool {
 
 // Read reads a sealed file. An error names the offset in the file, or for a
 // damage inside a compressed section the offset in the section.
+// It checks all that [Profile.CheckValid] does, and checksums, so that a profile
+// that is returned is the one that was written. It needs memory in proportion to
+// the file, whatever the file claims.
 func Read(r io.Reader) (*Profile, error) {
 	sr := &sectionReader{r: r}
 	if err := sr.fileHeader(); err != nil {
@@ -44,6 +47,7 @@ func Read(r io.Reader) (*Profile, error) {
 }
 
 // A sectionReader reads a sealed file section by section.
+// It reads each byte once and forwards, so that a pipe will do.
 type sectionReader struct {
 	r   io.Reader
 	off int64 // bytes read so far
@@ -84,6 +88,7 @@ func (sr *sectionReader) fileHeader() error {
 }
 
 // next returns the bytes of the next section, which must be of this kind.
+// The checksum is compared before anything in the section is believed.
 func (sr *sectionReader) next(kind int) (*decoder, error) {
 	start, name := sr.off, sectionNames[kind]
 	h, err := sr.read(sectionHeader, "the header of section "+name)
@@ -122,6 +127,8 @@ func (sr *sectionReader) atEOF() error {
 }
 
 // expand undoes compress.
+// size is what the header says; a stream that yields more or less is an error, and
+// one that could not yield that much is not even begun.
 func expand(stored []byte, method uint32, size uint64) ([]byte, error) {
 	switch method {
 	case methodStored:
@@ -172,6 +179,8 @@ func (p *Profile) decodeSection(d *decoder, kind int) {
 }
 
 // process reads one process.
+// A value that Write would not have written, a start that has no time.Time say, is
+// an error: reading and writing must be the identity.
 func (d *decoder) process() Process {
 	proc := Process{Args: d.strings("arguments"), PID: int(d.u32("process ID"))}
 	if start := d.upTo(1<<63-1, "start"); start != 0 {

@@ -10,6 +10,8 @@ import (
 )
 
 // Write writes p as a sealed file. It returns an error if p is not valid.
+// Equal profiles give equal bytes. What w has got when an error comes is no file
+// that Read accepts.
 func (p *Profile) Write(w io.Writer) error {
 	if err := p.CheckValid(); err != nil {
 		return err
@@ -28,6 +30,7 @@ func (p *Profile) Write(w io.Writer) error {
 }
 
 // section returns the bytes of a section before compression.
+// p must be valid. Nothing in one section depends on the bytes of another.
 func (p *Profile) section(kind int) []byte {
 	var e encoder
 	switch kind {
@@ -127,6 +130,7 @@ func (f *Func) encode(e *encoder) {
 }
 
 // writeSection writes raw compressed, or as it is where that is no shorter.
+// An end section is an empty one: a file that was cut lacks it.
 func writeSection(w io.Writer, kind int, raw []byte) error {
 	stored, method, err := compress(raw)
 	if err != nil {

@@ -23,6 +23,7 @@ const (
 )
 
 // maxShards is more than GOMAXPROCS can be.
+// It bounds the files that a damaged header makes the reader look for.
 const maxShards = 1 << 16
 
 // ReadLive reads the live directory of a program that runs, has ended or was
@@ -39,6 +40,7 @@ func ReadLive(fsys fs.FS) (*Profile, error) {
 
 // A Live is what was read from a live directory: the profile, and where in the
 // directory each node stood.
+// It keeps no file open. Its methods may be called by several goroutines at once.
 type Live struct {
 	Profile *Profile
 
@@ -60,6 +62,9 @@ type header struct {
 }
 
 // OpenLive reads a live directory like [ReadLive].
+// The program may be running: it writes while this reads. The header is read once
+// and first, and objects are complete before the header counts them, so that what
+// is read is the tree of that moment; counters may be some calls younger.
 func OpenLive(fsys fs.FS) (*Live, error) {
 	l := &Live{fsys: fsys, Profile: &Profile{Strings: []string{""}}}
 	tree, err := openFile(fsys, fileTree)
@@ -87,6 +92,7 @@ func OpenLive(fsys fs.FS) (*Live, error) {
 
 // read reads the header page. It is one read of one page, so the numbers fit
 // together even while the program goes on: what it adds later is beyond used.
+// Numbers that no program writes are errors, before anything depends on them.
 func (h *header) read(tree *liveFile) error {
 	b, err := tree.at(0, rt.HdrEnd)
 	if err != nil {
@@ -199,6 +205,8 @@ type treeWalk struct {
 }
 
 // object reads the object at off and returns its size, 0 to end the walk.
+// A zero word is skipped: the program counts the bytes of an object as used before
+// it writes the first word, and may have been killed in between.
 func (w *treeWalk) object(off int64) (int64, error) {
 	b, err := w.tree.at(off, 8)
 	if err != nil {
@@ -239,6 +247,8 @@ func (w *treeWalk) table(off, size int64) (int64, error) {
 }
 
 // node adds the node at off, unless the program had not completed it.
+// The function ID is written first, the parent last; a node without a parent was
+// being created.
 func (w *treeWalk) node(off int64, fn uint32) error {
 	b, err := w.tree.at(off, rt.NodeCells)
 	if err != nil {
@@ -276,6 +286,7 @@ func (w *treeWalk) add(off int64, node uint32) {
 
 // Node returns the node that stood at this offset of the tree region. Nodes
 // that were created twice are one in the profile.
+// There is none at the offset of a table, of a node that was left out, or of none.
 func (l *Live) Node(offset uint32) (int, bool) {
 	i, ok := slices.BinarySearch(l.offsets, offset)
 	if !ok {
@@ -285,6 +296,8 @@ func (l *Live) Node(offset uint32) (int, bool) {
 }
 
 // readShards adds up the counters of all shards.
+// A shard is a file for each P that there has ever been. One that is missing makes
+// counts too low, which a note says.
 func (l *Live) readShards() error {
 	for s := range int(l.header.shards) {
 		name := fmt.Sprint(fileShard, s)
@@ -327,6 +340,8 @@ func (l *Live) addShard(f *liveFile) error {
 }
 
 // A liveFile reads one file of a live directory, mostly forwards.
+// A liveFile holds one window of the file in memory; it is not for several
+// goroutines. The size is that when the file was opened: it may grow.
 type liveFile struct {
 	name string
 	f    fs.File
@@ -336,6 +351,7 @@ type liveFile struct {
 	win  []byte
 }
 
+// windowSize is how many bytes are read at once, at least.
 const windowSize = 1 << 20
 
 // openFile opens a file of the directory. It must be a regular one: a device
@@ -368,6 +384,8 @@ func (f *liveFile) fail(off int64, format string, args ...any) error {
 }
 
 // at returns n bytes at off. They are valid until the next call.
+// Bytes behind the end of the file are an error, also if the file was cut after it
+// was opened.
 func (f *liveFile) at(off int64, n int) ([]byte, error) {
 	if off < 0 || n < 0 || int64(n) > f.size-off {
 		return nil, f.fail(off, "file ends at %d, want %d more bytes", f.size, n)

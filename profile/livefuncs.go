@@ -15,6 +15,7 @@ type liveFuncs struct {
 }
 
 // A funcsReader reads the file funcs into a profile.
+// Strings that several records share are one string of the profile.
 type funcsReader struct {
 	*liveFuncs
 	live    *Live
@@ -52,6 +53,7 @@ func (l *Live) readFuncs() (*liveFuncs, error) {
 
 // addRoot makes the root function 0 even if the program did not get as far as
 // writing its record.
+// Its record, when it comes, replaces the function.
 func (r *funcsReader) addRoot() {
 	r.p.Funcs = append(r.p.Funcs, Func{Kind: FuncRoot, Cells: rt.NumRoots, Counters: 1})
 	r.sizes = append(r.sizes, alignUp(rt.NodeCells+4*rt.NumRoots))
@@ -62,6 +64,7 @@ func (r *funcsReader) addRoot() {
 func alignUp(n uint32) uint32 { return (n + 7) &^ 7 }
 
 // A funcHeader is the fixed part of a record of funcs.
+// Lengths are in bytes; strings is a number of them.
 type funcHeader struct {
 	length, kind    uint32
 	id              uint64
@@ -129,6 +132,7 @@ func (r *funcsReader) record(f *liveFile, off, end int64) (int64, error) {
 }
 
 // split returns the strings of a record and the place of its blob.
+// b is the whole record. A length that leads out of it is an error.
 func (h *funcHeader) split(b []byte) (table []string, blob int, err error) {
 	if uint64(h.strings) > uint64(len(b)-rt.FuncHeaderSize)/4 {
 		return nil, 0, fmt.Errorf("%d strings in a record of %d bytes", h.strings, len(b))
@@ -221,6 +225,7 @@ func (r *funcsReader) decode(h funcHeader, b *blobReader) (Func, error) {
 }
 
 // A blobReader decodes the blob of a record.
+// Errors name the offset in funcs, not in the blob.
 type blobReader struct {
 	*decoder
 	table []uint32 // 0, and the record's strings as indexes into the profile's

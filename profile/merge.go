@@ -15,6 +15,8 @@ import (
 // of different builds where the functions did not change. The counts of
 // profiles with folded and with full recursion do not add up to anything, so
 // mixing them is an error.
+// The profiles are not changed; the result shares the lists of their processes,
+// losses and notes, but no table. Counters add up modulo 2^64.
 func Merge(profiles ...*Profile) (*Profile, error) {
 	m := &merger{
 		p:       &Profile{Strings: []string{""}},
@@ -39,6 +41,7 @@ func Merge(profiles ...*Profile) (*Profile, error) {
 }
 
 // A merger adds profiles to p.
+// Functions are found by key and nodes by index, in which the numbers are those of p.
 type merger struct {
 	p       *Profile
 	strings map[string]uint32
@@ -77,6 +80,7 @@ func (m *merger) add(p *Profile) error {
 }
 
 // function returns the function of m.p that equals f, a function of p.
+// Lists are copied, since their strings get other numbers.
 func (m *merger) function(p *Profile, f *Func) uint32 {
 	key := p.funcKey(f)
 	if i, ok := m.funcs[key]; ok {

@@ -11,6 +11,8 @@ type nodeIndex struct {
 
 // newNodeIndex returns an index of the nodes of p, with room for as many as
 // nodes before it has to grow.
+// The nodes of p must be distinct. Whoever appends to them afterwards does it
+// through the index.
 func newNodeIndex(p *Profile, nodes int) *nodeIndex {
 	size := 16
 	for size < 2*nodes {

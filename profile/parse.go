@@ -14,6 +14,9 @@ import (
 const maxLine = 1 << 26
 
 // ParseText reads the text form. An error names the line.
+// What it accepts, WriteText writes back but for comments and spacing. The form is
+// for tests and for looking at a profile: it is several times as large as a sealed
+// file and slow to read.
 func ParseText(r io.Reader) (*Profile, error) {
 	t := &textReader{p: &Profile{Strings: []string{""}}, strings: map[string]uint32{"": 0}}
 	sc := bufio.NewScanner(r)
@@ -109,6 +112,7 @@ func (t *textReader) number(max uint64) uint64 {
 	return v
 }
 
+// u32 reads a number of up to 32 bits.
 func (t *textReader) u32() uint32 { return uint32(t.number(math.MaxUint32)) }
 
 // index reads a number or "-" for None.
@@ -161,6 +165,7 @@ func (t *textReader) at() (file, line uint32) {
 }
 
 // processLine reads a line about the last process.
+// A key may come several times; of all but lists the last one counts.
 func (t *textReader) processLine(key string) {
 	if len(t.p.Processes) == 0 {
 		t.fail("unknown word %q", key)

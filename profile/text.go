@@ -8,6 +8,7 @@ import (
 	"time"
 )
 
+// textMagic is the first line of the text form; the number is its version.
 const textMagic = "stemma profile 1"
 
 var (
@@ -16,6 +17,7 @@ var (
 		SitePanic: "panic", SiteDeferReturn: "deferreturn", SiteUnknown: "unknown"}
 )
 
+// String returns the word that the text form has for k.
 func (k FuncKind) String() string {
 	if k < numFuncKinds {
 		return funcKindNames[k]
@@ -23,6 +25,7 @@ func (k FuncKind) String() string {
 	return fmt.Sprintf("FuncKind(%d)", uint8(k))
 }
 
+// String returns the word that the text form has for k.
 func (k SiteKind) String() string {
 	if k > 0 && k < numSiteKinds {
 		return siteKindNames[k]
@@ -60,6 +63,7 @@ type textWriter struct {
 	p *Profile
 }
 
+// line writes one line.
 func (t *textWriter) line(format string, args ...any) { fmt.Fprintf(t.w, format+"\n", args...) }
 
 // process writes the lines of a process; what is zero has none.

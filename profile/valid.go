@@ -17,6 +17,8 @@ const (
 // of the package: an index out of range, a child before its parent, a missing
 // root. A profile that passes can be handed to every other function here
 // without a panic.
+// It takes one pass over each table and does not change p. Whether the counts make
+// sense is not its business: they are whatever was recorded.
 func (p *Profile) CheckValid() error {
 	if len(p.Strings) == 0 || p.Strings[0] != "" {
 		return fmt.Errorf(`strings: string 0 is not ""`)
@@ -127,6 +129,7 @@ func (p *Profile) checkNodes() error {
 	return nil
 }
 
+// checkNode checks node i; those before it have passed.
 func (p *Profile) checkNode(i int, n Node, entered [][]bool) error {
 	if uint64(n.Func) >= uint64(len(p.Funcs)) {
 		return fmt.Errorf("function %d is not one of %d", n.Func, len(p.Funcs))

@@ -33,6 +33,7 @@ const (
 
 var sectionNames = [...]string{secProcesses: "processes", secStrings: "strings", secFuncs: "funcs", secNodes: "nodes", secCounts: "counts", secEnd: "end"}
 
+// castagnoli is the polynomial of CRC-32C, for which processors have an instruction.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // An encoder appends varints.
@@ -46,6 +47,7 @@ func (e *encoder) u32(vs ...uint32) {
 	}
 }
 
+// string appends a length in bytes, then the bytes.
 func (e *encoder) string(s string) {
 	e.uint(uint64(len(s)))
 	*e = append(*e, s...)
