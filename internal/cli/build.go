@@ -8,6 +8,7 @@ import (
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
+// buildCommand is go build with our compiler: it passes on what it does not know.
 func buildCommand() *command {
 	return &command{
 		name:  "build",
@@ -26,6 +27,8 @@ stemma.out/NAME.PID/ in the directory where it is started.`,
 	}
 }
 
+// runBuild leaves everything behind the making of the compiler to the go command:
+// its messages and its exit code are the command's.
 func runBuild(e *env, args []string) error {
 	p, err := parseGoCommand("build", args, nil)
 	if err != nil {
@@ -40,6 +43,8 @@ func runBuild(e *env, args []string) error {
 }
 
 // declareOptions declares the flags that all building commands have in common.
+// It sets o to the defaults. verify is hidden, since its records are of use to the
+// verify command only.
 func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	*o = toolchain.DefaultOptions
 	fs.StringVar(&o.Engine, "engine", o.Engine, "how contexts are recorded, by `name`; this version has cct")
@@ -52,6 +57,7 @@ func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 // onOff is the value of a flag that is spelled on or off.
 type onOff bool
 
+// String is for the flag package, which prints defaults with it.
 func (v *onOff) String() string {
 	if *v {
 		return "on"
@@ -59,6 +65,8 @@ func (v *onOff) String() string {
 	return "off"
 }
 
+// Set refuses the spellings true and false, which a boolean flag would take: a
+// command line that works shall have one form.
 func (v *onOff) Set(s string) error {
 	if s != "on" && s != "off" {
 		return errors.New("want on or off")
@@ -68,6 +76,7 @@ func (v *onOff) Set(s string) error {
 }
 
 // goArgs are the arguments of a command that passes flags on to go.
+// opts has passed its Check.
 type goArgs struct {
 	args *toolchain.Args
 	opts toolchain.Options
@@ -75,6 +84,8 @@ type goArgs struct {
 
 // parseGoCommand parses the arguments of such a command. declare, which may be
 // nil, adds flags of its own to the common ones.
+// Mistakes are usage errors that begin with the verb; the wish for help is
+// flag.ErrHelp, as it is.
 func parseGoCommand(verb string, args []string, declare func(*flag.FlagSet)) (*goArgs, error) {
 	p := new(goArgs)
 	fs := flag.NewFlagSet(verb, flag.ContinueOnError)
@@ -95,6 +106,8 @@ func parseGoCommand(verb string, args []string, declare func(*flag.FlagSet)) (*g
 }
 
 // newBuild makes the compiler ready.
+// It takes the flags that become part of the Build out of p.args. The caller must
+// Close the Build.
 func (p *goArgs) newBuild(e *env) (*toolchain.Build, error) {
 	return toolchain.NewBuild(p.args, p.opts, toolchain.NewProgress(e.stderr))
 }
@@ -102,6 +115,7 @@ func (p *goArgs) newBuild(e *env) (*toolchain.Build, error) {
 // flagSet makes a flag.FlagSet toolchain.OwnFlags.
 type flagSet struct{ *flag.FlagSet }
 
+// Has tells about a flag of stemma; all others are for the go command.
 func (fs flagSet) Has(name string) (takesValue, ok bool) {
 	f := fs.Lookup(name)
 	if f == nil {
@@ -112,6 +126,8 @@ func (fs flagSet) Has(name string) (takesValue, ok bool) {
 }
 
 // runGo runs the go command; its exit code becomes stemma's.
+// args are lists only to spare the callers to join them. The error is nil for exit
+// code 0, and has a message only if the command did not start.
 func runGo(e *env, b *toolchain.Build, verb string, args ...[]string) error {
 	var words []string
 	for _, a := range args {

@@ -11,6 +11,8 @@ import (
 )
 
 // Exit codes of the tool. The run and test commands pass on the program's own.
+// The codes are part of the interface: scripts depend on them. A usage error is one
+// that the same command line would always have.
 const (
 	exitOK      = 0
 	exitFailure = 1
@@ -18,12 +20,16 @@ const (
 )
 
 // env is what a command gets from the process that it runs in.
+// Tests put buffers in; commands use nothing of package os in their place. The
+// streams go to children as they are, so that a terminal stays one.
 type env struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
 // A command is one verb of the tool.
+// run gets the arguments behind the name and parses them itself, because those of
+// build, run and test are mostly go's. An error has no "stemma: " in front.
 type command struct {
 	name  string
 	args  string              // usage line after the name
@@ -34,6 +40,7 @@ type command struct {
 }
 
 // commands returns the verbs in the order in which help lists them.
+// It is a function and not a variable, as help would refer to itself.
 func commands() []*command {
 	return []*command{
 		runCommand(),
@@ -55,6 +62,7 @@ type exitError struct {
 	err  error
 }
 
+// Error returns what a wrapping error shows; Main does not print it if err is nil.
 func (e *exitError) Error() string {
 	if e.err == nil {
 		return fmt.Sprintf("exit status %d", e.code)
@@ -62,9 +70,11 @@ func (e *exitError) Error() string {
 	return e.err.Error()
 }
 
+// Unwrap lets errors.Is see through the exit code.
 func (e *exitError) Unwrap() error { return e.err }
 
 // usageError returns an error that makes the tool exit with code 2.
+// The message names the command, or the flag, that is wrong.
 func usageError(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
@@ -80,6 +90,9 @@ func exitCode(code int) error {
 }
 
 // Main runs the tool with the given arguments and returns its exit code.
+// An error is printed here and nowhere else, on one line that begins with the
+// name of the tool. Main does not call os.Exit; only toolexec may replace the
+// process.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	e := &env{stdin, stdout, stderr}
 	err := dispatch(e, args)
@@ -96,6 +109,8 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return x.code
 }
 
+// dispatch finds the command and runs it. The wish for help comes as a flag or, from
+// deep inside a command, as flag.ErrHelp; either way it is no failure.
 func dispatch(e *env, args []string) error {
 	if len(args) == 0 {
 		usage(e.stderr)
@@ -124,6 +139,7 @@ func dispatch(e *env, args []string) error {
 	return err
 }
 
+// isHelp tells whether an argument asks for help in one of the usual spellings.
 func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
 // findCommand returns the command of that name, or nil.

@@ -9,6 +9,7 @@ import (
 	"github.com/stemma-go/stemma/internal/export"
 )
 
+// exportCommand is for looking at a profile with tools that exist already.
 func exportCommand() *command {
 	return &command{
 		name:  "export",
@@ -28,11 +29,14 @@ A frame [go] stands between a go statement's function and what it starts.
 }
 
 // exportOptions are the flags of export.
+// min is a percentage of all calls, out the empty string for standard output.
 type exportOptions struct {
 	format, out string
 	min         float64
 }
 
+// declare is called for parsing, and for the help text with options that are
+// thrown away; so the two cannot differ.
 func (o *exportOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.format, "format", "pprof", "write `FORMAT`: "+strings.Join(export.Formats(), ", "))
 	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output")
@@ -41,6 +45,8 @@ func (o *exportOptions) declare(fs *flag.FlagSet) {
 
 // runExport writes a file only when the whole of it could be made; standard
 // output gets it piece by piece.
+// The format is checked when it is written, behind the reading: its error lists
+// what there is. Trimming keeps the sum of all calls.
 func runExport(e *env, args []string) error {
 	var o exportOptions
 	fs := flag.NewFlagSet("export", flag.ContinueOnError)

@@ -7,6 +7,7 @@ import (
 	"strings"
 )
 
+// helpCommand is what usage errors refer to.
 func helpCommand() *command {
 	return &command{
 		name:  "help",
@@ -16,6 +17,8 @@ func helpCommand() *command {
 	}
 }
 
+// runHelp prints to standard output: help that was asked for is a result, and can be
+// piped into a pager.
 func runHelp(e *env, args []string) error {
 	switch len(args) {
 	case 0:
@@ -33,6 +36,7 @@ func runHelp(e *env, args []string) error {
 }
 
 // usage lists the commands.
+// It goes to standard error where it stands for an error message.
 func usage(w io.Writer) {
 	fmt.Fprintf(w, "stemma gives every moment of a Go program its calling context.\n\nusage: stemma <command> [arguments]\n\n")
 	for _, c := range commands() {
@@ -42,6 +46,8 @@ func usage(w io.Writer) {
 }
 
 // commandHelp prints the usage line, the text and the flags of a command.
+// Flags come from the same declarations as parsing. A flag without a text is
+// hidden.
 func commandHelp(w io.Writer, c *command) {
 	fmt.Fprintf(w, "usage: stemma %s\n", strings.TrimSpace(c.name+" "+c.args))
 	if c.long != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
+// infoCommand shows the raw profile, before package cct has interpreted it.
 func infoCommand() *command {
 	return &command{
 		name:  "info",
@@ -24,6 +25,7 @@ the text form that profile/FORMAT.md describes.
 	}
 }
 
+// infoFlags declares the flags, for parsing and for the help text.
 func infoFlags(fs *flag.FlagSet) *bool {
 	return fs.Bool("text", false, "print the text form")
 }

@@ -23,6 +23,7 @@ const (
 
 // load reads the profiles at paths, sealed files and live directories, and
 // merges them. Without paths it takes the newest one in the working directory.
+// Merging needs the same kind of recursion in all of them. The result is valid.
 func load(paths []string) (*profile.Profile, error) {
 	if len(paths) == 0 {
 		newest, err := newestProfile(".")
@@ -47,6 +48,8 @@ func load(paths []string) (*profile.Profile, error) {
 
 // loadOne reads a sealed file, a live directory, or all live directories in a
 // directory such as stemma.out.
+// Of a directory of directories, one that cannot be read is an error and not left
+// out: the sum would be too low, and nobody would know.
 func loadOne(path string) ([]*profile.Profile, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -97,12 +100,14 @@ func loadSealed(path string) (*profile.Profile, error) {
 }
 
 // isLiveDir tells whether a program recorded, or records, into dir.
+// The file tree is the first that a program makes. It need not be complete.
 func isLiveDir(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, "tree"))
 	return err == nil && info.Mode().IsRegular()
 }
 
 // liveDirs returns the live directories in dir.
+// They are sorted by name. A directory that is not there has none.
 func liveDirs(dir string) []string {
 	trees, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*", "tree"))
 	for i, tree := range trees {
@@ -118,6 +123,8 @@ func escapeGlob(path string) string {
 
 // newestProfile returns the sealed file or live directory in dir that was
 // changed last.
+// A live directory is as old as its tree, which a running program changes by and
+// by; a tie goes to the one that was found first. The error is one of usage.
 func newestProfile(dir string) (string, error) {
 	sealed, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*"+sealedSuffix))
 	var newest string
@@ -141,6 +148,8 @@ func newestProfile(dir string) (string, error) {
 
 // parseMixed parses flags that may stand before, between and after the other
 // arguments, which it returns.
+// A "--" ends the flags. fs must be named after its command, for the messages; its
+// own output is discarded, as errors are printed by Main alone.
 func parseMixed(e *env, fs *flag.FlagSet, args []string) ([]string, error) {
 	fs.SetOutput(io.Discard)
 	var rest []string

@@ -20,6 +20,8 @@ var forwarded = []os.Signal{
 
 // runProcess runs cmd with e's streams and returns its exit code, 128+n if
 // signal n killed it. Signals reach it, and do not end stemma before it.
+// An error is one of starting the program, or of copying its streams. The child gets the files of e themselves if they are files: nothing is copied in
+// between, and it sees a terminal where stemma has one.
 func runProcess(e *env, cmd *exec.Cmd) (int, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.stdin, e.stdout, e.stderr
 	signals := make(chan os.Signal, 32)
@@ -44,6 +46,7 @@ func runProcess(e *env, cmd *exec.Cmd) (int, error) {
 }
 
 // forward sends signals on to p until done.
+// One channel keeps them in the order in which they came.
 func forward(p *os.Process, signals chan os.Signal, done chan struct{}) {
 	for {
 		select {
@@ -74,6 +77,8 @@ func fromTerminal(s os.Signal) bool {
 }
 
 // statusCode returns the exit code that a shell would show.
+// A child that was killed by signal n cannot be told from one that exits with
+// 128+n; shells have the same ambiguity.
 func statusCode(s syscall.WaitStatus) int {
 	if s.Signaled() {
 		return 128 + int(s.Signal())

@@ -15,6 +15,8 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
+// reportCommand is the main way to look at a profile. Its JSON form is an
+// interface: fields are added, but do not change their meaning.
 func reportCommand() *command {
 	return &command{
 		name:  "report",
@@ -51,6 +53,7 @@ outside. Truncated counts those of the calls whose context had no room.
 
 // reportOptions are the flags of report. top and json apply to all forms but
 // the tree; depth and min to the tree alone.
+// topGiven tells a -top of 20 from the default, which does not apply to JSON.
 type reportOptions struct {
 	contexts, tree, json bool
 	function             string
@@ -59,6 +62,7 @@ type reportOptions struct {
 	topGiven             bool
 }
 
+// declare declares the flags with their defaults, which it sets.
 func (o *reportOptions) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&o.contexts, "contexts", false, "list contexts, not functions")
 	fs.BoolVar(&o.tree, "tree", false, "print the calling context tree")
@@ -98,6 +102,7 @@ func runReport(e *env, args []string) error {
 }
 
 // report prints p in the form that the options ask for.
+// re is of interest only with -func. An error comes from w, or from encoding JSON.
 func report(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Regexp) error {
 	if o.json {
 		return reportJSON(w, p, o, re)
@@ -119,6 +124,8 @@ func report(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Regexp
 }
 
 // A reporter prints one tree as text.
+// Write errors are left to the buffered writer that w is: it keeps the first one
+// and returns it from Flush. totals are those of t, for percentages.
 type reporter struct {
 	w      io.Writer
 	t      *cct.Tree
@@ -126,6 +133,7 @@ type reporter struct {
 	totals cct.Totals
 }
 
+// printf drops the error, see reporter.
 func (r *reporter) printf(format string, args ...any) { fmt.Fprintf(r.w, format, args...) }
 
 // header prints what every report begins with: where the profile comes from,
@@ -143,6 +151,7 @@ func (r *reporter) header(p *profile.Profile) {
 }
 
 // describe returns one line about a process.
+// Of the program only the base name is shown; arguments are cut at 60 characters.
 func describe(proc profile.Process) string {
 	args := slices.Clone(proc.Args)
 	if len(args) > 0 {
@@ -159,6 +168,7 @@ func describe(proc profile.Process) string {
 }
 
 // shorten cuts s to n characters, the last of which tells that it was cut.
+// A character is a rune: it never cuts one in two.
 func shorten(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"
@@ -176,6 +186,8 @@ func summaryLine(t cct.Totals) string {
 }
 
 // lossTexts say what each kind of loss means for the numbers of a report.
+// Each follows a number. A kind without a text, of a later version, is shown by
+// its name.
 var lossTexts = map[string]string{
 	profile.LossNodes:      "times a context had no room in the node budget; the calls are counted under [overflow]",
 	profile.LossFuncs:      "functions could not be described; what they recorded is missing",
@@ -189,6 +201,8 @@ var lossTexts = map[string]string{
 }
 
 // warnings tells what is missing from p, a line for each kind.
+// Losses are added up over all processes; notes name theirs. Nothing missing gives
+// no lines.
 func warnings(p *profile.Profile) []string {
 	var lines []string
 	for _, l := range p.Lost() {
@@ -216,6 +230,7 @@ func commas(n uint64) string {
 }
 
 // percent returns the share of calls in all calls, 7 characters wide.
+// With no calls at all there is no share, and it returns a dash.
 func (r *reporter) percent(calls uint64) string {
 	if r.totals.Calls == 0 {
 		return "      -"
@@ -224,6 +239,7 @@ func (r *reporter) percent(calls uint64) string {
 }
 
 // cut returns how many of n entries are to be listed.
+// A negative -top stands for all.
 func (r *reporter) cut(n int) int {
 	if r.o.top >= 0 && n > r.o.top {
 		return r.o.top
@@ -250,6 +266,8 @@ func (r *reporter) flat() {
 }
 
 // contexts prints the contexts with the most calls as stacks, innermost first.
+// Percentages are of all calls. Truncated calls are in no context, and so the sum
+// may be less than 100.
 func (r *reporter) contexts() {
 	r.printf("%15s %7s  %s\n", "calls", "%", "context")
 	hot := r.t.Hottest(-1)
@@ -265,6 +283,7 @@ func (r *reporter) contexts() {
 }
 
 // position returns " file:line", or "" if the place is not known.
+// Only the base name of the file is shown: the function tells the package.
 func position(file string, line int) string {
 	switch {
 	case file == "":
@@ -284,6 +303,9 @@ func mark(v cct.Via) string {
 }
 
 // tree prints the subtrees with the most calls, those with more calls first.
+// The walk has a stack of its own, since contexts can be as deep as the program
+// was, with a million frames in full recursion. The child with the most calls is
+// pushed last, to come first. Percentages are of the calls in the whole subtree.
 func (r *reporter) tree() {
 	sum, kids := r.t.Inclusive(), r.t.Children()
 	least := r.o.min / 100 * float64(r.totals.Calls)
@@ -327,6 +349,7 @@ func (r *reporter) treeLine(n uint32, depth int, below uint64) {
 }
 
 // matches prints each matching function between its callers and callees.
+// -top applies to the functions, and again to the callers and callees of each.
 func (r *reporter) matches(re *regexp.Regexp) {
 	list := r.t.Match(re)
 	for _, m := range list[:r.cut(len(list))] {

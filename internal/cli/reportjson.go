@@ -12,6 +12,8 @@ import (
 )
 
 // The JSON form of a report; the help text of report describes it.
+// Files have their full paths here, and numbers no commas. Fields that are left out
+// are empty, 0, or a plain call; times are in RFC 3339.
 type (
 	jsonReport struct {
 		Processes []jsonProcess  `json:"processes"`
@@ -63,6 +65,8 @@ type (
 )
 
 // reportJSON writes the contexts one by one: there may be millions.
+// The head is encoded in one piece and its last brace held back, so that the
+// result is one object all the same. Lists are complete unless -top was given.
 func reportJSON(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Regexp) error {
 	r := &reporter{w: w, t: cct.New(p), o: o}
 	if !o.topGiven {
@@ -87,6 +91,7 @@ func reportJSON(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Re
 }
 
 // jsonContexts writes the last field of the report and closes it.
+// Each context is one line, for tools that read lines.
 func (r *reporter) jsonContexts() error {
 	r.printf(",\n\t\"contexts\": [")
 	for i, n := range r.t.Hottest(r.o.top) {
@@ -111,6 +116,7 @@ func (r *reporter) jsonContexts() error {
 }
 
 // jsonProcesses returns the processes; lists and maps are never null.
+// Losses of one kind are one number in a process already.
 func jsonProcesses(p *profile.Profile) []jsonProcess {
 	list := []jsonProcess{}
 	for _, proc := range p.Processes {
@@ -149,11 +155,14 @@ func (r *reporter) jsonFunctions(re *regexp.Regexp) []jsonFunction {
 	return list
 }
 
+// jsonFunction describes a function, without callers and callees.
 func (r *reporter) jsonFunction(s cct.FuncStat) jsonFunction {
 	f := r.t.Funcs[s.Func]
 	return jsonFunction{Name: f.Name, File: f.File, Line: f.Line, Calls: s.Calls, Contexts: s.Contexts}
 }
 
+// jsonNeighbours returns callers or callees by call site. All of them: -top is for
+// functions and contexts.
 func (r *reporter) jsonNeighbours(list []cct.Neighbour) []jsonNeighbour {
 	var out []jsonNeighbour
 	for _, n := range list {

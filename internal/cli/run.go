@@ -13,6 +13,7 @@ import (
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
+// runCommand is build, start, seal and report in one.
 func runCommand() *command {
 	return &command{
 		name:  "run",
@@ -34,10 +35,14 @@ error.`,
 	}
 }
 
+// declareRun declares what run has beside the flags of a build. -o is not that of go
+// build: the executable is temporary.
 func declareRun(fs *flag.FlagSet, out *string) {
 	fs.StringVar(out, "o", "", "write the profile to `file` instead of NAME.stemma")
 }
 
+// runRun removes the executable when it is done, and the live directory when it is
+// sealed; of a record that cannot be sealed it says where it stays.
 func runRun(e *env, args []string) error {
 	outFile := ""
 	p, err := parseGoCommand("run", args, func(fs *flag.FlagSet) { declareRun(fs, &outFile) })
@@ -67,6 +72,7 @@ func runRun(e *env, args []string) error {
 }
 
 // A program is an instrumented executable in a temporary directory.
+// It must be closed. tmp holds nothing else.
 type program struct {
 	name string   // of the executable, without directory
 	exe  string   // its path
@@ -79,6 +85,8 @@ type program struct {
 func (p *program) Close() error { return os.RemoveAll(p.tmp) }
 
 // buildProgram builds the one program that the arguments name.
+// -exec is taken out of the flags, because the program is not started by the go
+// command; -C holds for the program, too, as with go run.
 func buildProgram(e *env, p *goArgs) (*program, error) {
 	pkg, args, err := splitPackage(p.args.Rest())
 	if err != nil {
@@ -129,6 +137,8 @@ func splitPackage(rest []string) (pkg, args []string, err error) {
 }
 
 // build runs the go command and finds out what the executable is called.
+// What is built is known only afterwards: an import path with a major version, or
+// a package of several files, has another name than its last element.
 func (p *program) build(e *env, b *toolchain.Build, a *toolchain.Args, pkg []string) error {
 	flags := a.Words()
 	if _, ok := a.Flag("buildvcs"); !ok {
@@ -159,6 +169,7 @@ func (p *program) build(e *env, b *toolchain.Build, a *toolchain.Args, pkg []str
 }
 
 // A record is what a run of a program has left.
+// Who has sealed or compared it removes it.
 type record struct {
 	base string // holds the live directories of the program and its children
 	pid  int
@@ -166,6 +177,8 @@ type record struct {
 }
 
 // run runs the program to its end.
+// The program's own exit code is no error. STEMMA_OUT goes to its children, so that
+// their records come to the same place.
 func (p *program) run(e *env) (*record, error) {
 	base, err := liveBase(p.name)
 	if err != nil {
@@ -187,6 +200,7 @@ func (p *program) run(e *env) (*record, error) {
 
 // liveBase makes the directory for live directories: here, on the disk where the
 // profile is going to be, or if that cannot be in the system's temporary one.
+// The path is absolute: the program may run elsewhere, or change its directory.
 func liveBase(name string) (string, error) {
 	wd, err := os.Getwd()
 	if err == nil {
@@ -200,6 +214,8 @@ func liveBase(name string) (string, error) {
 
 // seal turns the program's live directory into the profile outFile and removes
 // it. Live directories of other instrumented processes stay.
+// The directory is removed only when the profile is complete. Children may still
+// be running; their records are listed, and not touched.
 func (r *record) seal(e *env, outFile string) error {
 	own, others, err := r.liveDirs()
 	if err != nil {
@@ -225,6 +241,8 @@ func (r *record) seal(e *env, outFile string) error {
 }
 
 // liveDirs returns the live directory of the program, and those of others.
+// own is empty if the program left none. It is told by its process ID: a wrapper
+// that -exec names must replace itself by the program.
 func (r *record) liveDirs() (own string, others []string, err error) {
 	dirs, err := os.ReadDir(r.base)
 	if err != nil {
@@ -241,6 +259,7 @@ func (r *record) liveDirs() (own string, others []string, err error) {
 	return own, others, nil
 }
 
+// plural returns the number with the right one of two nouns.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

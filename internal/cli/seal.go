@@ -13,6 +13,7 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
+// sealCommand makes one file of what a program writes while it runs.
 func sealCommand() *command {
 	return &command{
 		name:  "seal",
@@ -27,6 +28,7 @@ directories stay; the programs may still be running.
 	}
 }
 
+// sealFlags declares the flags, for parsing and for the help text.
 func sealFlags(fs *flag.FlagSet) *string {
 	return fs.String("o", "", "write the profile to `FILE`")
 }
@@ -52,6 +54,7 @@ func runSeal(e *env, args []string) error {
 
 // seal writes the sum of the profiles at paths to out, and returns it. The
 // file appears under its name only when it is complete.
+// Equal sums give equal files, whatever the order of paths.
 func seal(paths []string, out string) (*profile.Profile, error) {
 	p, err := load(paths)
 	if err != nil {
@@ -64,6 +67,8 @@ func seal(paths []string, out string) (*profile.Profile, error) {
 }
 
 // writeFile replaces the file at path by what write writes.
+// It writes to a file beside it and renames that: path holds what it held, or all
+// of the new contents, but never a part. The error names path.
 func writeFile(path string, write func(io.Writer) error) error {
 	tmp := fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
@@ -90,6 +95,7 @@ const hotContexts = 5
 
 // sealAndSummarize seals a live directory, which stays, into outFile and
 // prints a summary to standard error.
+// Losses are part of the summary: who reads only that must not miss them.
 func sealAndSummarize(e *env, liveDir, outFile string) error {
 	p, err := seal([]string{liveDir}, outFile)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
+// testCommand is go test with our compiler.
 func testCommand() *command {
 	return &command{
 		name:  "test",
@@ -24,6 +25,9 @@ Packages are not vetted; run go vet for that.`,
 	}
 }
 
+// runTest tells which records are new by comparing the directory before and after:
+// the go command does not say which binaries it ran. Others that record into the
+// same directory meanwhile are listed, too.
 func runTest(e *env, args []string) error {
 	p, err := parseGoCommand("test", args, nil)
 	if err != nil {

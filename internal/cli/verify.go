@@ -12,6 +12,7 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
+// verifyCommand proves, on a program of the user, that what is recorded is right.
 func verifyCommand() *command {
 	return &command{
 		name:  "verify",
@@ -36,6 +37,7 @@ is the program's own.
 }
 
 // verifyOptions are the flags of verify beside those of a build.
+// show is a number of mismatches; the others are counted, but not printed.
 type verifyOptions struct {
 	live, verbose bool
 	show          int
@@ -67,6 +69,8 @@ func runVerify(e *env, args []string) error {
 
 // verifyProgram builds and runs a program and compares what it and its
 // instrumented children have recorded.
+// A mismatch wins over the exit code of the program. The records stay for -live
+// after it, and are removed otherwise.
 func verifyProgram(e *env, w io.Writer, p *goArgs, o *verifyOptions) error {
 	p.opts.Verify = true
 	prog, err := buildProgram(e, p)
@@ -110,6 +114,9 @@ func verifyDirs(w io.Writer, paths []string, o *verifyOptions) error {
 }
 
 // A verifier compares checks with decoded contexts and counts the outcomes.
+// checked, unknown and failed count records, and events the moments that they
+// stand for: equal stacks at one place are one record. fold tells that the profile
+// in hand has folded recursion, so that real stacks must be folded to compare.
 type verifier struct {
 	w        io.Writer
 	o        *verifyOptions
@@ -127,6 +134,8 @@ type verifier struct {
 var mismatchKinds = []string{"function", "inlined", "file", "line", "depth", "missing"}
 
 // dir compares all records of one live directory.
+// A record that cannot be read ends it with an error, and the others are not
+// compared: what follows a damaged one cannot be found.
 func (v *verifier) dir(dir string) error {
 	live, err := profile.OpenLive(os.DirFS(dir))
 	if err != nil {
@@ -175,6 +184,8 @@ func (v *verifier) check(c *profile.Check) {
 
 // difference returns the kind and place of the first difference, or "". At the
 // entry of a node its innermost frame has no line to compare.
+// at is an index of frames, innermost 0. The order of the comparisons decides on
+// the kind if a frame differs in several ways.
 func difference(decoded, truth []cct.PathFrame, entry bool) (kind string, at int) {
 	for i := range min(len(decoded), len(truth)) {
 		d, t := decoded[i], truth[i]
@@ -196,6 +207,7 @@ func difference(decoded, truth []cct.PathFrame, entry bool) (kind string, at int
 }
 
 // mismatch counts a mismatch and prints the first ones.
+// decoded and truth may be nil, if there is nothing to show.
 func (v *verifier) mismatch(c *profile.Check, kind string, at int, decoded, truth []cct.PathFrame) {
 	v.failed++
 	v.kinds[kind]++

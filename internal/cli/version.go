@@ -8,6 +8,7 @@ import (
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
+// versionCommand is what a bug report should begin with.
 func versionCommand() *command {
 	return &command{
 		name:  "version",
@@ -16,6 +17,8 @@ func versionCommand() *command {
 	}
 }
 
+// runVersion prints what it knows before it returns an error: an unsupported Go is
+// the case where the versions matter. It builds nothing.
 func runVersion(e *env, args []string) error {
 	paths, err := parseMixed(e, flag.NewFlagSet("version", flag.ContinueOnError), args)
 	if err != nil {
@@ -46,6 +49,8 @@ func runVersion(e *env, args []string) error {
 }
 
 // ownVersion returns the module version that this binary was built from.
+// That of a binary built in a working tree is (devel), or what go makes of the
+// commit.
 func ownVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
