@@ -75,21 +75,23 @@ func dynamic() {
 	}
 }
 
-// Assembly that calls back, several times from one call.
+// Assembly that calls back, several times from one call. From the second
+// callback on, contexts hang below the callback before (README, When not to
+// use it); folded, a function that is called back again is the same node.
 //
 //want:context [main];main.main;main.callsBack;~main.asmTwice 6
 //want:context [main];main.main;main.callsBack;main.asmTwice;main.leaf 4
-//want:context [main];main.main;main.callsBack;main.asmTwice;main.nest 4
-//want:context [main];main.main;main.callsBack;main.asmTwice;main.nest;main.leaf 4
-//want:context [main];main.main;main.callsBack;main.asmTwice;main.nest;main.leaf2 4
+//want:context@default [main];main.main;main.callsBack;main.asmTwice;main.nest 4
+//want:context@default [main];main.main;main.callsBack;main.asmTwice;main.nest;main.leaf 4
+//want:context@default [main];main.main;main.callsBack;main.asmTwice;main.nest;main.leaf2 4
 //want:context [main];main.main;main.callsBack;~main.asmNamed 3
-//want:context [main];main.main;main.callsBack;main.asmNamed;main.named 6
-//want:context [main];main.main;main.callsBack;main.asmNamed;main.named;main.leaf3 6
+//want:context@default [main];main.main;main.callsBack;main.asmNamed;main.named 6
+//want:context@default [main];main.main;main.callsBack;main.asmNamed;main.named;main.leaf3 6
 //want:context [main];main.main;main.callsBack;~main.asmJump 2
 //want:context [main];main.main;main.callsBack;main.asmJump;main.jumped 2
 //want:context [main];main.main;main.callsBack;main.asmJump;main.jumped;main.leaf3 2
-//want:context [main];main.main;main.callsBack;main.viaValue;main.asmTwice;main.nest 4
-//want:context [main];main.main;main.callsBack;main.viaValue;main.asmTwice;main.nest;main.leaf2 4
+//want:context@default [main];main.main;main.callsBack;main.viaValue;main.asmTwice;main.nest 4
+//want:context@default [main];main.main;main.callsBack;main.viaValue;main.asmTwice;main.nest;main.leaf2 4
 //want:context [main];main.main;main.callsBack;main.leaf2 3
 //want:func main.nest 15
 //go:noinline
@@ -109,11 +111,11 @@ func callsBack() {
 	asmBoth(nest, other)
 }
 
-// What assembly calls second does not hang below what it called first.
+// What assembly calls second hangs below what it called first: the limit.
 //
 //want:context [main];main.main;main.callsBack;main.asmBoth;main.nest 1
-//want:context [main];main.main;main.callsBack;main.asmBoth;main.other 1
-//want:context [main];main.main;main.callsBack;main.asmBoth;main.other;main.leaf3 1
+//want:context [main];main.main;main.callsBack;main.asmBoth;main.nest;main.other 1
+//want:context [main];main.main;main.callsBack;main.asmBoth;main.nest;main.other;main.leaf3 1
 //go:noinline
 func other() { leaf3() }
 

@@ -161,7 +161,7 @@ func targets() {
 
 // Calls through package reflect.
 //
-//want:context [main];main.main;main.reflection;reflect.Value.Call;reflect.Value.call;main.add 5
+//want:context [main];main.main;main.reflection;reflect.Value.Call;reflect.Value.call;runtime.reflectcall;main.add 5
 //want:context [main];main.main;main.reflection;reflect.Value.Call;reflect.Value.call;**;main.worker.value 4
 //want:context [main];main.main;main.reflection;reflect.Value.Call;reflect.Value.call;**;main.worker.value;main.add 4
 //want:context [main];main.main;main.reflection;main.twice 2
