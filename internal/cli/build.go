@@ -94,6 +94,7 @@ func parseGoCommand(verb string, args []string, declare func(*flag.FlagSet)) (*g
 		declare(fs)
 	}
 	var err error
+	// What go would refuse is left to go; here it is only taken apart.
 	if p.args, err = toolchain.ParseArgs(verb, args, flagSet{fs}); errors.Is(err, flag.ErrHelp) {
 		return nil, err
 	} else if err != nil {

@@ -1,4 +1,27 @@
 // Package cli implements the commands of the stemma tool, one file for each.
+//
+// # Terminology
+//
+// A live directory is what an instrumented program records into while it runs; a
+// sealed profile is one file, *.stemma, made from live directories. Commands that
+// read take both, and add up several. A record, in the commands that start
+// programs, is what one run has left: the program's own live directory, and those
+// of its children.
+//
+// # Arguments
+//
+// There are two kinds of commands. Those that build (build, run, test, verify)
+// take the flags of the go command beside their own, and pass them on: see
+// parseGoCommand. Those that read parse with parseMixed, which lets flags stand
+// between files. Each command declares its flags once, in a function that parsing
+// and help text share.
+//
+// # Output
+//
+// What was asked for goes to standard output, where nothing else goes, so that it
+// can be piped; what is missing from a report is part of it. Errors and summaries
+// go to standard error, with "stemma: " in front. A program that is run keeps its
+// three streams for itself, its signals and its exit code.
 package cli
 
 import (

@@ -162,6 +162,8 @@ func parseMixed(e *env, fs *flag.FlagSet, args []string) ([]string, error) {
 		if err != nil {
 			return nil, usageError("%s: %w; run 'stemma help %s'", fs.Name(), err, fs.Name())
 		}
+		// Parse stops at the first argument that is no flag, or behind "--". It takes
+		// the "--" away, so what stands before the rest tells which it was.
 		done := len(args) - fs.NArg()
 		if done > 0 && args[done-1] == "--" {
 			return append(rest, fs.Args()...), nil

@@ -51,6 +51,13 @@ outside. Truncated counts those of the calls whose context had no room.
 	}
 }
 
+// Columns of the text forms.
+//
+// Calls are invocations, exact but for what the warnings say. A percentage is a
+// share of all calls in the profile: of the function or context by itself, or in
+// the tree, under "below%", of its whole subtree. A context counts as one however
+// often it was entered. Numbers are aligned for the eye; programs take -json.
+
 // reportOptions are the flags of report. top and json apply to all forms but
 // the tree; depth and min to the tree alone.
 // topGiven tells a -top of 20 from the default, which does not apply to JSON.

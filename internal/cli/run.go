@@ -168,6 +168,15 @@ func (p *program) build(e *env, b *toolchain.Build, a *toolchain.Args, pkg []str
 	return nil
 }
 
+// The life of a record.
+//
+// run makes a directory, here rather than in the system's temporary one, which
+// may be small and in memory, and names it to the program in STEMMA_OUT. The
+// program and its instrumented children each make a live directory in it. When
+// the program has ended its own is sealed into the profile and removed, with the
+// outer one if nothing else is in it. If stemma is killed in between, what was
+// recorded is in NAME.live-* and can be sealed by hand.
+
 // A record is what a run of a program has left.
 // Who has sealed or compared it removes it.
 type record struct {

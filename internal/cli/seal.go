@@ -70,6 +70,8 @@ func seal(paths []string, out string) (*profile.Profile, error) {
 // It writes to a file beside it and renames that: path holds what it held, or all
 // of the new contents, but never a part. The error names path.
 func writeFile(path string, write func(io.Writer) error) error {
+	// The process ID keeps two commands with one output apart. Not os.CreateTemp: its
+	// files are readable by their owner only, and this one gets the usual mode.
 	tmp := fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {

@@ -113,6 +113,18 @@ func verifyDirs(w io.Writer, paths []string, o *verifyOptions) error {
 	return v.result()
 }
 
+// How the comparison works.
+//
+// A program that was built with the checker writes, when it enters a node or is
+// about to leave it, the node and the stack that the runtime's own walker finds.
+// Both become lists of frames: the node by cct.Walker, from the metadata of the
+// compiler; the stack from the runtime's tables. The two have nothing in common
+// but the program.
+//
+// Natives and wrappers are taken out of the stack, as contexts of nodes have none.
+// A stack ends where its goroutine began, so the context of the go statement is
+// appended to it. Where recursion was folded, both lists are folded.
+
 // A verifier compares checks with decoded contexts and counts the outcomes.
 // checked, unknown and failed count records, and events the moments that they
 // stand for: equal stacks at one place are one record. fold tells that the profile
