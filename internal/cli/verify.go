@@ -115,8 +115,8 @@ func verifyDirs(w io.Writer, paths []string, o *verifyOptions) error {
 
 // How the comparison works.
 //
-// A program that was built with the checker writes, when it enters a node or is
-// about to leave it, the node and the stack that the runtime's own walker finds.
+// A program that was built with the checker writes, at a sample of its entries and
+// calls, the node that it is in, and the stack that the runtime's own walker finds.
 // Both become lists of frames: the node by cct.Walker, from the metadata of the
 // compiler; the stack from the runtime's tables. The two have nothing in common
 // but the program.
