@@ -46,6 +46,7 @@ func runTest(e *env, args []string) error {
 	if _, ok := p.args.Flag("count"); !ok {
 		flags = append(flags, "-count=1")
 	}
+	p.opts.Out = out
 	b, err := p.newBuild(e)
 	if err != nil {
 		return err

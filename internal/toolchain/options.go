@@ -16,6 +16,7 @@ type Options struct {
 	Inlined   bool   // count inlined calls
 	Verify    bool   // add the checker
 	Nodes     uint64 // node budget; 0 for the runtime's default
+	Out       string // where programs record whose environment does not say; "" for stemma.out
 }
 
 // DefaultOptions are the options of a build without flags.
@@ -53,6 +54,9 @@ func (o Options) ForRuntime() string {
 	s := []string{"engine=" + o.Engine, "recursion=" + o.Recursion, "verify=" + onOff(o.Verify)}
 	if o.Nodes != 0 {
 		s = append(s, fmt.Sprintf("nodes=%d", o.Nodes))
+	}
+	if o.Out != "" && !strings.ContainsAny(o.Out, ", '\"") {
+		s = append(s, "out="+o.Out)
 	}
 	return strings.Join(s, ",")
 }

@@ -15,7 +15,7 @@ import (
 // memory.
 func stemmaInit() {
 	lockInit(&stemma.lock, lockRankLeafRank)
-	if stemmaOptions == "" {
+	if stemmaOption("engine") != "cct" {
 		return
 	}
 	full := stemmaOption("recursion") == "full"
@@ -95,6 +95,9 @@ func stemmaNewP(pp *p) {
 // its name, with a final slash, in stemma.dir. On failure dirlen is 0.
 func stemmaMakeDir() {
 	out := gogetenv("STEMMA_OUT")
+	if out == "" {
+		out = stemmaOption("out") // for children whose environment was cleared
+	}
 	if out == "" {
 		out = "stemma.out"
 	}

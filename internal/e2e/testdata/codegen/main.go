@@ -1,0 +1,46 @@
+// Package main holds functions whose machine code is looked at. A line
+// "//asm:N REGEXP" before a function says that N instructions of it match.
+package main
+
+type T struct{ a, b int }
+
+// A leaf stays a leaf: no frame, no stack check; one counter, and one branch to
+// the slow path.
+//
+//asm:0 PUSHQ|SUBQ|morestack
+//asm:1 INCQ\s+1610612736
+//asm:1 CALL\s+runtime\.stemmaEnter\(SB\)
+//asm:1 JNE
+//go:noinline
+func leaf(x int) int { return x + 1 }
+
+// Each call leaves a cell of its own; nothing follows it.
+//
+//asm:2 MOVQ\s+\w+, 56\(R14\)
+//asm:2 CALL\s+main\.leaf\(SB\)
+//asm:1 INCQ\s+1610612736
+//go:noinline
+func caller(x int) int { return leaf(x) * leaf(x+1) }
+
+func get(t *T) int { return t.a }
+func sum(t *T) int { return get(t) + t.b }
+
+// Inlined calls at the very beginning are counted with the function.
+//
+//asm:1 INCQ
+//go:noinline
+func inlined(x int) int { return double(double(x)) }
+
+func double(x int) int { return 2 * x }
+
+// Inlined calls behind a nil check have a counter of their own, and share it.
+// No goroutine is moved to another P right before an increment.
+//
+//asm:2 INCQ\s+16106127\d\d\(
+//asm:2 PCDATA\s+\$0, \$-2\n.*INCQ\s+16106127\d\d\(
+//go:noinline
+func checked(t *T) int { t.b++; return sum(t) }
+
+func main() {
+	println(leaf(1), caller(2), inlined(3), checked(&T{1, 2}))
+}
