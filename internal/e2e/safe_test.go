@@ -294,3 +294,20 @@ func TestManyTargets(t *testing.T) {
 	noLoss(t, p)
 	check(t, cct.New(p), sourceWants(t, filepath.Join(programs, "targets")), "default")
 }
+
+// TestChangedDirectory records into a relative directory, which the program
+// leaves before it gets more Ps: their shards must be made where the others are.
+func TestChangedDirectory(t *testing.T) {
+	exe := build(t, "chdir", "default")
+	dir := t.TempDir()
+	cmd := exec.Command(exe)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "STEMMA_OUT=records", "GOMAXPROCS=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	shards, err := filepath.Glob(filepath.Join(dir, "records", "*", "shard.*"))
+	if err != nil || len(shards) != 8 {
+		t.Errorf("shards %q, %v; want 8", shards, err)
+	}
+}

@@ -47,28 +47,27 @@ const Base = 0x60000000
 
 // Offsets of the fields in the header at the beginning of the tree region.
 const (
-	HdrMagic      = 0   // 8 bytes: Magic
-	HdrVersion    = 8   // u32: Version
-	HdrFlags      = 12  // u32: HdrFlag bits
-	HdrSize       = 16  // u64: bytes of the region that may be used
-	HdrUsed       = 24  // u64: bytes in use; objects lie in [HdrEnd, used)
-	HdrFuncsSize  = 32  // u64: bytes of funcs that may be used
-	HdrFuncsUsed  = 40  // u64: bytes of funcs in use
-	HdrShards     = 48  // u32: number of shards that exist
-	HdrPID        = 52  // u32: process ID
-	HdrStart      = 56  // u64: start of the program, nanoseconds since 1970
-	HdrLost       = 64  // [NumLost]u64: what was lost, by kind
-	HdrArgsLen    = 192 // u32: bytes at HdrArgs
-	HdrGoVerLen   = 196 // u32: bytes at HdrGoVer
-	HdrGoVer      = 200 // [56]byte: the Go version
-	HdrArgs       = 256 // [3840]byte: command line, arguments separated by NUL, cut if longer
-	HdrEnd        = 4096
-	HdrArgsMax    = HdrEnd - HdrArgs
-	HdrGoVerMax   = HdrArgs - HdrGoVer
-	Magic         = "stemma\x00\x01"
-	HdrFlagFull   = 1 << 0 // recursion is not folded
-	HdrFlagCheck  = 1 << 1 // the checker is on
-	HdrFlagSealed = 1 << 2 // unused in a live directory
+	HdrMagic     = 0   // 8 bytes: Magic
+	HdrVersion   = 8   // u32: Version
+	HdrFlags     = 12  // u32: HdrFlag bits
+	HdrSize      = 16  // u64: bytes of the region that may be used
+	HdrUsed      = 24  // u64: bytes in use; objects lie in [HdrEnd, used)
+	HdrFuncsSize = 32  // u64: bytes of funcs that may be used
+	HdrFuncsUsed = 40  // u64: bytes of funcs in use
+	HdrShards    = 48  // u32: number of shards that exist
+	HdrPID       = 52  // u32: process ID
+	HdrStart     = 56  // u64: start of the program, nanoseconds since 1970
+	HdrLost      = 64  // [NumLost]u64: what was lost, by kind
+	HdrArgsLen   = 192 // u32: bytes at HdrArgs
+	HdrGoVerLen  = 196 // u32: bytes at HdrGoVer
+	HdrGoVer     = 200 // [56]byte: the Go version
+	HdrArgs      = 256 // [3840]byte: command line, arguments separated by NUL, cut if longer
+	HdrEnd       = 4096
+	HdrArgsMax   = HdrEnd - HdrArgs
+	HdrGoVerMax  = HdrArgs - HdrGoVer
+	Magic        = "stemma\x00\x01"
+	HdrFlagFull  = 1 << 0 // recursion is not folded
+	HdrFlagCheck = 1 << 1 // the checker is on
 )
 
 // Kinds of loss, the index into HdrLost.

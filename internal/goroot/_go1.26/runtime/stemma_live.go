@@ -85,14 +85,18 @@ func stemmaNewP(pp *p) {
 	var name [24]byte
 	n := copy(name[:], "shard.")
 	n += copy(name[n:], itoa(make([]byte, 20), uint64(pp.id)))
+	files := stemma.nrange.Load()
 	shard := stemmaMap(unsafe.String(&name[0], n), 0, stemma.size)
+	if stemma.nrange.Load() == files {
+		stemma.tree.Lost(rt.LostShards) // what this P counts is not on record
+	}
 	pp.stemmaShard = uintptr(shard) - rt.Base
 	stemma.shards = max(stemma.shards, int(pp.id)+1)
 	stemma.tree.SetShards(uint32(stemma.shards))
 }
 
 // stemmaMakeDir makes the live directory, $STEMMA_OUT/NAME.PID, and leaves
-// its name, with a final slash, in stemma.dir. On failure dirlen is 0.
+// its absolute name, with a final slash, in stemma.dir. On failure dirlen is 0.
 func stemmaMakeDir() {
 	out := gogetenv("STEMMA_OUT")
 	if out == "" {
@@ -115,7 +119,18 @@ func stemmaMakeDir() {
 	if len(out)+len(name)+64 > len(buf) {
 		return
 	}
-	n := copy(buf, out)
+	n := 0
+	if out[0] != '/' {
+		// Shards are made later too, and the program may change its directory.
+		size, _, errno := linux.Syscall6(sysGetcwd, uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0, 0, 0)
+		n = int(size)
+		if errno != 0 || n+len(out)+len(name)+64 > len(buf) {
+			clear(buf)
+			return
+		}
+		buf[n-1] = '/' // in place of the final NUL
+	}
+	n += copy(buf[n:], out)
 	linux.Syscall6(sysMkdirat, atFDCWD, uintptr(unsafe.Pointer(&buf[0])), 0o777, 0, 0, 0)
 	buf[n] = '/'
 	n++
@@ -222,6 +237,7 @@ const (
 	sysGetpid    = 39
 	sysPwrite64  = 18
 	sysFtruncate = 77
+	sysGetcwd    = 79
 	sysMkdirat   = 258
 	atFDCWD      = ^uintptr(99) // -100
 

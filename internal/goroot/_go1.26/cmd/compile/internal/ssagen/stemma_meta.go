@@ -46,7 +46,7 @@ func stemmaModeOf(fn *ir.Func) stemmaMode {
 		return stemmaOff
 	case strings.HasPrefix(fn.LSym.Name, "type:."):
 		return stemmaOff
-	case fn.ABIWrapper() && fn.ABI == obj.ABIInternal && stemmaAsmWrappers:
+	case fn.ABIWrapper() && fn.ABI == obj.ABIInternal:
 		return stemmaFull // stands for a function in assembly
 	case fn.ABI != obj.ABIInternal || fn.ABIWrapper():
 		return stemmaOff
@@ -66,8 +66,6 @@ func stemmaModeOf(fn *ir.Func) stemmaMode {
 func stemmaTailCalls(fn *ir.Func) bool {
 	return ir.Any(fn, func(n ir.Node) bool { return n.Op() == ir.OTAILCALL })
 }
-
-const stemmaAsmWrappers = true
 
 func stemmaMustNotSplit(fn *ir.Func) bool {
 	return fn.Pragma&(ir.Nosplit|ir.Systemstack|ir.Nowritebarrier|ir.Nowritebarrierrec) != 0
