@@ -1,0 +1,167 @@
+package rt
+
+// The layout of calling context encoding (engines dacce and pcce).
+//
+// # The word
+//
+// The context of an invocation is one word, in the frame and, on the way to a
+// callee, in g:
+//
+//	key 14 bits | id 30 bits | ccStack depth 20 bits
+//
+// In a frame the key is 0. Before a call the caller adds the site's addition
+// value: the id of the edge and the key of the callees that the site is encoded
+// for. A callee subtracts its own key and compares with its limit; a word that
+// is below is its context:
+//
+//	word - key<<WordKey < limit<<WordID
+//
+// # Live directory
+//
+//	cce       two pages of header, see Hdr and Cce
+//	funcs     function records, as for the tree, and RecPCs
+//	epochs    the dictionaries, see [EpochHeaderSize]
+//	nodes     interned entries of ccStacks, see [InternSize]
+//	events.N  the events of P number N, see [EventSize]
+//	check, strings   as for the tree, in a verify build only
+const (
+	WordID  = 20
+	WordKey = 50
+	MaxNum  = 1 << (WordKey - WordID) // every id is below
+	MaxDeep = 1<<WordID - 1           // the deepest ccStack
+	NumKeys = 1<<14 - 8               // keys of groups are in [1, NumKeys)
+
+	// Keys that no function has: the callee goes to the slow path.
+	KeyPush    = 1<<14 - 1 // the edge is known and not encoded: push
+	KeyUnknown = 1<<14 - 2 // anything may be called, or g's word is not valid
+)
+
+// The data of an instrumented function, in writable memory.
+//
+//	{ u64 key << WordKey; u64 limit << WordID; u64 function ID; [cells]u64 addition values }
+const (
+	DataKey   = 0
+	DataLimit = 8
+	DataMeta  = 16
+	DataAV    = 24
+)
+
+// HdrFlagCce in HdrFlags: the file is cce, not tree.
+const HdrFlagCce = 1 << 2
+
+// Offsets of the fields in the second page of cce. All are u64.
+const (
+	CceText       = 4096 + 8*iota // address that the pc of an ID is relative to
+	CceSeed                       // random, of which IDs carry a tag
+	CceNodesUsed                  // number of nodes; node 0 does not exist
+	CceEpochsUsed                 // bytes of epochs in use
+	CceEpoch                      // the current epoch
+	CceFuncs                      // functions that were entered
+	CceEdges                      // edges <p,n,l> that were seen
+	CceEncoded                    // edges that the current epoch encodes
+	CceGroups                     // groups of dynamic sites
+	CceBack                       // back edges
+	CceLeftOut                    // edges left out to keep ids below MaxNum
+	CceMaxID                      // largest id of the current epoch
+	CcePushes                     // ccStack pushes in all, counted in steps of PushStep
+	CceSlow                       // entries through the slow path in Go
+	CceDepths                     // sum of the depths at counted pushes
+	CceMaxDepth                   // deepest ccStack seen at a counted push
+	CceEncodes                    // re-encodings
+	CceEncodeTime                 // nanoseconds spent in them
+	CceMaxPause                   // longest stop, nanoseconds
+	CceRewrites                   // goroutines whose frames were rewritten
+	CceTruncated                  // contexts cut, because the ccStack or nodes were full
+	CceEnd
+	CceSize  = 8192
+	PushStep = 1024
+)
+
+// A record of epochs:
+//
+//	{ u32 length; u32 epoch; u32 number of functions; u32 number of sites;
+//	  u64 time, nanoseconds since 1970; u32 largest id; u32 reserved;
+//	  functions: { u64 function ID; u32 key; u32 numCC }
+//	  sites: { u64 function ID; u32 cell; u32 addition; u64 target } }
+//
+// It says what differs from the epoch before; epoch 0 encodes nothing. length
+// is written last. The addition of a site that is not encoded any more is
+// NoAddition. The target is a function ID for a site that calls one function;
+// for any other site it is the key of the functions that it may call, which is
+// below NumKeys, and so no function ID.
+//
+// At function n of key k the ids of its callers' contexts are in
+// [addition, addition + numCC(caller)) for each site that has n as its target
+// and, if k is not 0, each site that has k as its target. These intervals are
+// disjoint.
+const (
+	EpochHeaderSize = 32
+	EpochFunc       = 16
+	EpochSite       = 24
+	NoAddition      = 1<<32 - 1
+)
+
+// An interned entry of a ccStack:
+//
+//	{ u32 parent; u32 epoch; u32 id; u32 kind; u64 place; u64 target }
+//
+// It stands for everything from the root to the entry of the function target:
+// the function that place lies in had this id in this epoch, on top of the
+// entry parent (0 at a root). place is the return address of the call in the
+// caller; or, for kind InternFault, the address of an instruction there; or, for
+// kind InternRoot, the number of a root. The entry is written before CceNodesUsed
+// covers it.
+const (
+	InternSize  = 32
+	InternCall  = 0
+	InternGo    = 1 // a goroutine began: place is the return address of the go statement
+	InternRoot  = 2 // target was entered from a root
+	InternFault = 3 // place is an instruction at which a run-time error rose
+	InternCut   = 4 // what is further out is not known: place is a Cut reason
+	InternAt    = 5 // not an entry but a captured context whose ID did not hold it; target is 0
+)
+
+// Reasons of InternCut.
+const (
+	CutDepth = 1 // the ccStack was full
+	CutNodes = 2 // the file nodes was full
+)
+
+// A captured context in 16 bytes: { u64 hi; u64 lo }. hi is the number of the
+// interned top of the ccStack in the upper half and the id in the lower; lo is
+// tag<<IDTag | epoch<<IDEpoch | the return address of the capturing call, less
+// CceText. If the address is 0, the node is of kind InternAt. The tag tells
+// processes apart: it is 1 + CceSeed % (1<<IDTagBits - 1), so that no ID is zero.
+const (
+	IDEpoch     = 32
+	IDTag       = 50
+	IDNodeBits  = 28
+	IDIdBits    = 30
+	IDEpochBits = 18
+	IDPCBits    = 28
+	IDTagBits   = 12
+)
+
+// RecPCs is the kind of a record of funcs that follows that of a function:
+//
+//	{ u32 length; u32 RecPCs; u64 function ID; u64 entry address; u32 code size;
+//	  u32 number of pairs; pairs: { u32 return address - entry; u32 site index } }
+//
+// It tells the site of each call in the function. Calls that are not sites, of
+// run-time checks say, are not in it.
+const RecPCs = 3
+
+// An event:
+//
+//	{ u32 kind; u32 reserved; u64 value; u64 time; u64 hi; u64 lo }
+//
+// The file begins with one event of which value is the number of bytes in use.
+// time is nanoseconds since the program began.
+const (
+	EventSize  = 40
+	EventAlloc = 1 // value: bytes
+	EventBlock = 2 // value: nanoseconds that the goroutine was parked
+	EventGo    = 3 // value: ID of the new goroutine
+	EventPanic = 4
+	EventError = 5 // an error was wrapped by package stemma
+)
