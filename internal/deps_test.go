@@ -32,7 +32,8 @@ const rule = `
 	internal/toolchain: internal/goroot, internal/cce;
 	internal/cli: internal/toolchain, internal/view, internal/export, internal/similarity;
 	cmd/stemma: internal/cli;
-	.: internal/goroot/rt;
+	internal/ctxid: internal/goroot/rt;
+	.: internal/ctxid;
 	internal/livetest: internal/goroot/rt;
 `
 

@@ -1,0 +1,71 @@
+package stemma
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+)
+
+// Errorf is fmt.Errorf for an error that remembers the context of this call, in
+// 16 bytes instead of a stack. See [WrapError].
+func Errorf(format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	if runtimeAPI == nil {
+		return err
+	}
+	return remember(err, Here())
+}
+
+// WrapError returns an error that says what err says, wraps it, and remembers
+// the context of this call. [ContextOf] returns the context, and the verb %+v shows
+// its ID behind the message. If err remembers a context already, the place where
+// it arose, WrapError returns it as it is; for nil it returns nil.
+//
+// With -events=error each new error is an event, too: see stemma events.
+//
+// In a normal build it returns err.
+func WrapError(err error) error {
+	if runtimeAPI == nil || err == nil {
+		return err
+	}
+	return remember(err, Here())
+}
+
+// remember returns err with the context id, and records the event.
+func remember(err error, id ID) error {
+	var known *contextError
+	if id.IsZero() || errors.As(err, &known) {
+		return err
+	}
+	runtimeAPI.Event(rt.EventError, 0)
+	return &contextError{err, id}
+}
+
+// ContextOf returns the context that err, or an error that it wraps, remembers.
+// Of several it is that of the first one that errors.As finds.
+func ContextOf(err error) (ID, bool) {
+	var e *contextError
+	if !errors.As(err, &e) {
+		return ID{}, false
+	}
+	return e.id, true
+}
+
+// A contextError is an error with the context that it arose in.
+type contextError struct {
+	err error
+	id  ID
+}
+
+func (e *contextError) Error() string { return e.err.Error() }
+func (e *contextError) Unwrap() error { return e.err }
+
+// Format implements fmt.Formatter. %+v is the error's own %+v and the ID; all
+// other verbs and flags are the error's own business.
+func (e *contextError) Format(s fmt.State, verb rune) {
+	fmt.Fprintf(s, fmt.FormatString(s, verb), e.err)
+	if verb == 'v' && s.Flag('+') {
+		fmt.Fprintf(s, " [%s]", e.id)
+	}
+}

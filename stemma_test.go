@@ -1,0 +1,305 @@
+package stemma
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/slogtest"
+
+	"github.com/stemma-go/stemma/internal/ctxid"
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+)
+
+// A fake plays the extended runtime.
+type fake struct {
+	here, at ID
+	pcs      []uintptr
+	events   []uint32
+	dir      string
+}
+
+// testID is an ID that a program could have.
+func testID(node uint32) ID {
+	hi, lo := ctxid.Join(ctxid.Fields{Node: node, ID: 7, Epoch: 3, PC: 0x1234, Tag: 9})
+	return ID{hi, lo}
+}
+
+// instrument makes the test an instrumented program.
+func instrument(t testing.TB) *fake {
+	if runtimeAPI != nil {
+		t.Skip("the test itself is instrumented")
+	}
+	f := &fake{here: testID(1), at: testID(2)}
+	runtimeAPI = &api{
+		Version: apiVersion,
+		Here:    func() (hi, lo uint64) { return f.here.hi, f.here.lo },
+		At: func(pc uintptr) (hi, lo uint64) {
+			f.pcs = append(f.pcs, pc)
+			return f.at.hi, f.at.lo
+		},
+		Event: func(kind uint32, value uint64) { f.events = append(f.events, kind) },
+		Dir:   func() string { return f.dir },
+	}
+	t.Cleanup(func() { runtimeAPI = nil })
+	return f
+}
+
+// TestNormalBuild checks that nothing happens in a normal build.
+func TestNormalBuild(t *testing.T) {
+	if runtimeAPI != nil {
+		t.Skip("the test itself is instrumented")
+	}
+	h := slog.NewTextHandler(io.Discard, nil)
+	if have := SlogHandler(h, SlogKey("x")); have != slog.Handler(h) {
+		t.Errorf("SlogHandler returns %v, want its argument", have)
+	}
+	if Enabled() || !Here().IsZero() || Here() != (ID{}) {
+		t.Error("Here returns an ID")
+	}
+	err := errors.New("x")
+	if have := WrapError(err); have != err {
+		t.Errorf("WrapError returns %v, want its argument", have)
+	}
+	if _, ok := ContextOf(Errorf("y: %w", err)); ok {
+		t.Error("Errorf remembers a context")
+	}
+	if n := testing.AllocsPerRun(100, func() { sink = Here(); _ = WrapError(err) }); n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}
+
+var sink ID
+
+func TestIDText(t *testing.T) {
+	id := testID(5)
+	text := id.String()
+	if len(text) != 26 || !strings.HasPrefix(text, "stm1") {
+		t.Fatalf("text is %q", text)
+	}
+	if have, err := Parse(text); err != nil || have != id {
+		t.Errorf("Parse: have %v %v", have, err)
+	}
+	if _, err := Parse(""); err == nil {
+		t.Error("Parse takes the empty text")
+	}
+	if have := id.LogValue(); have.String() != text {
+		t.Errorf("LogValue is %v", have)
+	}
+	// A struct with IDs, a zero one too, is the same after JSON.
+	type record struct{ A, B ID }
+	b, err := json.Marshal(record{A: id})
+	if want := `{"A":"` + text + `","B":""}`; err != nil || string(b) != want {
+		t.Fatalf("JSON: have %s %v, want %s", b, err, want)
+	}
+	back := record{B: id}
+	if err := json.Unmarshal(b, &back); err != nil || back != (record{A: id}) {
+		t.Errorf("back from JSON: %v %v", back, err)
+	}
+	if err := json.Unmarshal([]byte(`{"A":"`+text[:25]+`"}`), &back); err == nil || back.A != id {
+		t.Errorf("a cut ID: have %v %v", back, err)
+	}
+}
+
+// logJSON logs one line through the handler and returns it as JSON without what
+// slog adds itself.
+func logJSON(t *testing.T, log func(*slog.Logger), opts ...SlogOption) string {
+	t.Helper()
+	var b bytes.Buffer
+	log(slog.New(SlogHandler(slog.NewJSONHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && (a.Key == "time" || a.Key == "level" || a.Key == "msg") {
+			return slog.Attr{}
+		}
+		return a
+	}}), opts...)))
+	return strings.TrimSpace(b.String())
+}
+
+func TestSlogHandler(t *testing.T) {
+	f := instrument(t)
+	ctx := `"ctx":"` + f.at.String() + `"`
+	for _, c := range []struct {
+		log  func(*slog.Logger)
+		want string
+	}{
+		{func(l *slog.Logger) { l.Info("m", "a", 1) }, `{"a":1,` + ctx + `}`},
+		{func(l *slog.Logger) { l.With("a", 1).Info("m", "b", 2) }, `{"a":1,"b":2,` + ctx + `}`},
+		{func(l *slog.Logger) { l.WithGroup("g").Info("m", "b", 2) }, `{"g":{"b":2},` + ctx + `}`},
+		{func(l *slog.Logger) { l.With("a", 1).WithGroup("g").With("b", 2).WithGroup("h").Info("m", "c", 3) },
+			`{"a":1,"g":{"b":2,"h":{"c":3}},` + ctx + `}`},
+		{func(l *slog.Logger) { l.WithGroup("g").Info("m") }, `{` + ctx + `}`},
+		{func(l *slog.Logger) { l.WithGroup("").With().Info("m", "a", 1, "b", 2, "c", 3, "d", 4, "e", 5, "f", 6) },
+			`{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,` + ctx + `}`},
+	} {
+		if have := logJSON(t, c.log); have != c.want {
+			t.Errorf("have %s\nwant %s", have, c.want)
+		}
+	}
+	if have := logJSON(t, func(l *slog.Logger) { l.Info("m") }, SlogKey("where")); have != `{"where":"`+f.at.String()+`"}` {
+		t.Errorf("with a key of its own: %s", have)
+	}
+	f.at = ID{}
+	if have := logJSON(t, func(l *slog.Logger) { l.Info("m") }); have != `{"ctx":"`+f.here.String()+`"}` {
+		t.Errorf("where the record's place is not on the stack: %s", have)
+	}
+	f.here = ID{}
+	if have := logJSON(t, func(l *slog.Logger) { l.Info("m") }); have != `{}` {
+		t.Errorf("where nothing is known: %s", have)
+	}
+}
+
+// TestSlogPC checks that the handler asks for the line that logs.
+func TestSlogPC(t *testing.T) {
+	f := instrument(t)
+	logJSON(t, func(l *slog.Logger) { l.WithGroup("g").Info("m") })
+	frame, _ := runtime.CallersFrames(f.pcs).Next()
+	if !strings.Contains(frame.Function, "TestSlogPC") {
+		t.Errorf("asked for %s:%d", frame.Function, frame.Line)
+	}
+}
+
+// TestSlogSiblings checks that loggers made from one do not share what they add.
+func TestSlogSiblings(t *testing.T) {
+	instrument(t)
+	have := logJSON(t, func(l *slog.Logger) {
+		g := l.WithGroup("g").With("a", 1)
+		x := g.With("x", 1)
+		g.With("y", 1)
+		g.WithGroup("z").With("q", 1)
+		x.WithGroup("k").Info("m", "b", 2)
+	})
+	if !strings.Contains(have, `{"g":{"a":1,"x":1,"k":{"b":2}},`) {
+		t.Errorf("have %s", have)
+	}
+}
+
+// TestSlogRules runs the tests that log/slog has for handlers.
+func TestSlogRules(t *testing.T) {
+	instrument(t)
+	var b bytes.Buffer
+	slogtest.Run(t, func(*testing.T) slog.Handler {
+		b.Reset()
+		return SlogHandler(slog.NewJSONHandler(&b, nil))
+	}, func(t *testing.T) map[string]any {
+		m := make(map[string]any)
+		if err := json.Unmarshal(b.Bytes(), &m); err != nil {
+			t.Fatal(err)
+		}
+		delete(m, "ctx")
+		return m
+	})
+}
+
+// TestSlogRecordKept checks that a record handed to two handlers is not changed.
+func TestSlogRecordKept(t *testing.T) {
+	instrument(t)
+	h := SlogHandler(slog.NewJSONHandler(io.Discard, nil))
+	for n := range 20 {
+		r := slog.Record{}
+		for i := range n {
+			r.AddAttrs(slog.Int("k", i))
+		}
+		for range 2 {
+			if err := h.Handle(context.Background(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// What the first handler added must not be where this one adds.
+		r.AddAttrs(slog.Int("k", n))
+		r.Attrs(func(a slog.Attr) bool {
+			if a.Key != "k" {
+				t.Errorf("the record of %d attributes has got %s", n, a)
+			}
+			return true
+		})
+	}
+}
+
+func TestErrors(t *testing.T) {
+	f := instrument(t)
+	base := errors.New("no such order")
+	err := WrapError(base)
+	if err.Error() != base.Error() || !errors.Is(err, base) {
+		t.Errorf("wrapped: %v", err)
+	}
+	if id, ok := ContextOf(fmt.Errorf("pay: %w", err)); !ok || id != f.here {
+		t.Errorf("ContextOf: have %v %v, want %v", id, ok, f.here)
+	}
+	if have, want := fmt.Sprintf("%v|%s|%+v|%q", err, err, err, err), "no such order|no such order|no such order ["+f.here.String()+`]|"no such order"`; have != want {
+		t.Errorf("formatted: have %s, want %s", have, want)
+	}
+	first := f.here
+	f.here = testID(77)
+	for _, again := range []error{WrapError(err), Errorf("pay: %w", err), WrapError(errors.Join(io.EOF, err))} {
+		if id, _ := ContextOf(again); id != first {
+			t.Errorf("%v: have %v, want the place where the error arose", again, id)
+		}
+	}
+	if id, ok := ContextOf(Errorf("n=%d", 3)); !ok || id != f.here {
+		t.Errorf("Errorf: have %v", id)
+	}
+	if len(f.events) != 2 || f.events[0] != rt.EventError {
+		t.Errorf("events: have %v, want two of kind %d", f.events, rt.EventError)
+	}
+	if WrapError(nil) != nil {
+		t.Error("WrapError makes an error of nil")
+	}
+	if _, ok := ContextOf(base); ok {
+		t.Error("an error without a context has one")
+	}
+}
+
+func BenchmarkHere(b *testing.B) {
+	for b.Loop() {
+		sink = Here()
+	}
+}
+
+// The two benchmarks of slog tell, in a normal build, that the handler costs
+// nothing, and in an instrumented one (stemma test -engine=dacce -bench Slog .) what
+// the context costs.
+func BenchmarkSlogPlain(b *testing.B) { benchmarkSlog(b, slog.NewJSONHandler(io.Discard, nil)) }
+
+func BenchmarkSlogContext(b *testing.B) {
+	benchmarkSlog(b, SlogHandler(slog.NewJSONHandler(io.Discard, nil)))
+}
+
+func benchmarkSlog(b *testing.B, h slog.Handler) {
+	l := slog.New(h)
+	for b.Loop() {
+		l.Info("paid", "order", 7, "customer", "c-1234", "amount", 12.5)
+	}
+}
+
+// BenchmarkSlogFake is the cost of the handler with a runtime that finds
+// contexts at once.
+func BenchmarkSlogFake(b *testing.B) {
+	instrument(b)
+	id := testID(3)
+	runtimeAPI.At = func(uintptr) (hi, lo uint64) { return id.hi, id.lo }
+	BenchmarkSlogContext(b)
+}
+
+// BenchmarkSlogStack is what people do instead.
+func BenchmarkSlogStack(b *testing.B) {
+	l := slog.New(slog.NewJSONHandler(io.Discard, nil))
+	for b.Loop() {
+		var pcs [64]uintptr
+		frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+		var stack []string
+		for {
+			f, more := frames.Next()
+			stack = append(stack, fmt.Sprint(f.Function, " ", f.File, ":", f.Line))
+			if !more {
+				break
+			}
+		}
+		l.Info("paid", "order", 7, "customer", "c-1234", "amount", 12.5, "stack", stack)
+	}
+}
