@@ -1,0 +1,415 @@
+package cce
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+)
+
+// A Policy tells when [Dacce] re-encodes by itself; section 4 of the paper names
+// the three reasons. The zero value never does.
+type Policy struct {
+	// NewEdges is how many edges that have no addition value yet may be met. It grows
+	// to an eighth of the graph, so that large graphs are not numbered too often.
+	NewEdges int
+	// Check is the number of calls between two looks at how they were distributed.
+	// If new tables would make the calls since the last look cheaper by a share of
+	// Gain, because pushes fall away or hot edges get 0, they come into force.
+	Check uint64
+	Gain  float64
+}
+
+// DefaultPolicy is what replay uses.
+var DefaultPolicy = Policy{NewEdges: 50, Check: 100_000, Gain: 0.1}
+
+// What a call costs in the estimate of Policy.Check, in units of an addition.
+const (
+	costAdd  = 1
+	costPush = 10
+)
+
+// A Dacce encodes contexts by [Tables], which it replaces as it learns the graph:
+// dynamic and adaptive calling context encoding (DACCE, CGO 2014).
+//
+// What the tables have no addition value for goes to the slow path: it pushes
+// the caller's id, the site and the target to the goroutine's ccStack, and the
+// callee begins a new path with id 0. Nothing is popped: the caller's frame has
+// its own depth, and a later push overwrites.
+//
+// Differences from the paper. A capture interns the ccStack: each entry becomes a
+// node with a parent, once, so that a context has a fixed size however deep the
+// stack is. That takes the place of the count of repetitions (section 3.3): a
+// recursion that nobody captures costs one store a level, and one that is captured
+// shares its nodes. And ids above maxID, which mark that a path began on the stack,
+// are not needed: a path has no cycle, so its first function occurs in it once,
+// and to meet the target of the top entry is to be at the beginning.
+//
+// A goroutine begins with an entry that is interned already: the context of the
+// go statement (section 5.3). It survives re-encodings as it is.
+type Dacce struct {
+	name     string
+	p        *Program
+	number   func(*Graph) Tables
+	policy   Policy
+	maxDepth uint32
+	graph    *Graph
+	recent   []uint64 // calls of each edge since the last look
+	unknown  int      // edges without a value that were met in this epoch
+	epochs   []Tables
+	nodes    []ccNode // nodes[0] is the empty stack
+	interned map[ccNode]uint32
+	running  map[Goroutine]*dacceStack
+
+	calls, pushes, depths, compares, truncated uint64
+	deepest                                    uint32
+	logBytes                                   uint64
+}
+
+// A dacceStack is one goroutine: its frames, of which the injected code keeps the
+// state and the depth in the machine stack, and its ccStack.
+type dacceStack struct {
+	frames  []dacceFrame
+	ccStack []ccEntry
+}
+
+type dacceFrame struct {
+	call  Call
+	state uint64
+	depth uint32 // entries of the ccStack that belong to this frame
+}
+
+// A ccEntry is a call that is not encoded. The entries below it are those that the
+// caller had.
+type ccEntry struct {
+	call Call
+	id   uint64 // of the caller
+	node uint32 // 0 until a capture needs it
+}
+
+// A ccNode is an interned ccEntry.
+type ccNode struct {
+	parent uint32
+	epoch  uint32 // of id
+	id     uint64
+	call   Call
+}
+
+// NewDacce returns the encoder that stemma injects, with an addition value for each
+// site. Ids stay below limit.
+func NewDacce(p *Program, policy Policy, limit uint64) *Dacce {
+	return newDacce("dacce", p, policy, func(g *Graph) Tables { return NumberSites(g, limit) })
+}
+
+// NewDacceEdges returns the encoder of the paper, with an addition value for each
+// edge. Ids stay below limit.
+func NewDacceEdges(p *Program, policy Policy, limit uint64) *Dacce {
+	return newDacce("dacce-edges", p, policy, func(g *Graph) Tables { return NumberEdges(g, limit) })
+}
+
+// NewPCCE returns precise calling context encoding (PCCE, ICSE 2010) as the DACCE
+// paper describes it in section 2: numbered once from the complete graph.
+func NewPCCE(p *Program, complete *Graph) *Dacce {
+	d := newDacce("pcce", p, Policy{}, func(g *Graph) Tables { return NumberStatic(g, math.MaxInt64) })
+	for _, e := range complete.Edges {
+		d.graph.Add(e.Call)
+		d.recent = append(d.recent, 0)
+	}
+	d.Reencode()
+	d.number = nil
+	return d
+}
+
+func newDacce(name string, p *Program, policy Policy, number func(*Graph) Tables) *Dacce {
+	d := &Dacce{
+		name: name, p: p, number: number, policy: policy, maxDepth: MaxDepth, graph: NewGraph(p),
+		nodes: make([]ccNode, 1), interned: make(map[ccNode]uint32),
+		running: map[Goroutine]*dacceStack{Main: {frames: []dacceFrame{{}}}},
+	}
+	d.Reencode()
+	return d
+}
+
+// Name implements [Encoder].
+func (d *Dacce) Name() string { return d.name }
+
+// Tables returns the tables that are in force.
+func (d *Dacce) Tables() Tables { return d.epochs[len(d.epochs)-1] }
+
+// Epoch returns the number of the tables that are in force.
+func (d *Dacce) Epoch() uint32 { return uint32(len(d.epochs) - 1) }
+
+// Word returns the word in the current frame of g. Only [NewDacce] keeps words.
+func (d *Dacce) Word(g Goroutine) Word {
+	f := d.running[g].top()
+	return Word(f.state) | Word(f.depth)
+}
+
+func (s *dacceStack) top() dacceFrame { return s.frames[len(s.frames)-1] }
+
+// Call implements [Encoder].
+func (d *Dacce) Call(g Goroutine, site Site, callee Func) {
+	c := Call{site, callee}
+	s := d.running[g]
+	d.enter(s, c)
+	d.count(s, c)
+	if d.number != nil && d.due() {
+		d.Reencode()
+	}
+}
+
+// enter is one call by the tables in force.
+func (d *Dacce) enter(s *dacceStack, c Call) {
+	from := s.top()
+	if state, ok := d.Tables().Enter(from.state, c); ok {
+		s.frames = append(s.frames, dacceFrame{c, state, from.depth})
+		return
+	}
+	s.push(c, d.Tables().ID(from.state), from.depth, d.maxDepth)
+	depth := min(from.depth+1, d.maxDepth)
+	s.frames = append(s.frames, dacceFrame{c, d.Tables().Head(c.Func), depth})
+}
+
+// push writes an entry behind the caller's. A full ccStack stays as it is: frames
+// at the greatest depth have lost their context.
+func (s *dacceStack) push(c Call, id uint64, depth, maxDepth uint32) {
+	if depth+1 < maxDepth {
+		s.ccStack = append(s.ccStack[:depth], ccEntry{call: c, id: id})
+	}
+}
+
+// count keeps the figures, and the weights that a re-encoding goes by. The injected
+// code samples them.
+func (d *Dacce) count(s *dacceStack, c Call) {
+	caller, callee := s.frames[len(s.frames)-2].depth, s.top().depth
+	d.calls++
+	d.depths += uint64(callee)
+	d.deepest = max(d.deepest, callee)
+	if d.Tables().Compares(c.Site) {
+		d.compares++
+	}
+	if callee == d.maxDepth {
+		d.truncated++
+	}
+	pushed := callee != caller || callee == d.maxDepth
+	if pushed {
+		d.pushes++
+	}
+	i, isNew := d.graph.Add(c)
+	if isNew {
+		d.recent = append(d.recent, 0)
+	}
+	if isNew && pushed {
+		d.unknown++
+	}
+	d.recent[i]++
+}
+
+// due tells whether it is time to re-encode.
+func (d *Dacce) due() bool {
+	if d.policy.NewEdges > 0 && d.unknown >= max(d.policy.NewEdges, len(d.graph.Edges)/8) {
+		return true
+	}
+	if d.policy.Check == 0 || d.calls%d.policy.Check != 0 {
+		return false
+	}
+	d.mergeWeights()
+	now, then := d.cost(d.Tables()), d.cost(d.number(d.graph))
+	return float64(then) < float64(now)*(1-d.policy.Gain)
+}
+
+// cost estimates what the calls that the weights stand for cost with some tables.
+func (d *Dacce) cost(t Tables) uint64 {
+	var sum uint64
+	for _, e := range d.graph.Edges {
+		caller := d.p.Sites[e.Site].Caller
+		state, ok := t.Enter(t.Head(caller), e.Call)
+		switch {
+		case !ok:
+			sum += e.Weight * costPush
+		case t.ID(state) != 0:
+			sum += e.Weight * costAdd
+		}
+	}
+	return sum
+}
+
+// mergeWeights adds what was counted lately to the weights, half of which it
+// forgets each time.
+func (d *Dacce) mergeWeights() {
+	for i, n := range d.recent {
+		e := &d.graph.Edges[i]
+		e.Weight = e.Weight/2 + n
+		d.recent[i] = 0
+	}
+}
+
+// Reencode implements [Encoder]: it begins an epoch. All frames get the states and
+// entries that they would have if they had been entered by the new tables.
+// Contexts that were captured before keep their epoch.
+func (d *Dacce) Reencode() {
+	if d.number == nil {
+		return
+	}
+	d.mergeWeights()
+	t := d.number(d.graph)
+	_, _, bytes := t.Sizes()
+	d.logBytes += bytes
+	d.epochs = append(d.epochs, t)
+	d.unknown = 0
+	for _, s := range d.running {
+		d.rewrite(s)
+	}
+}
+
+// rewrite enters all frames of a goroutine anew. The entry that a goroutine begins
+// with is interned and has its own epoch; it stays.
+func (d *Dacce) rewrite(s *dacceStack) {
+	frames := s.frames
+	frames[0].state = d.Tables().Head(frames[0].call.Func)
+	s.frames = frames[:1]
+	for _, f := range frames[1:] {
+		d.enter(s, f.call)
+	}
+}
+
+// Unwind implements [Encoder].
+func (d *Dacce) Unwind(g Goroutine, depth int) {
+	s := d.running[g]
+	if g == Main {
+		depth++ // for Root
+	}
+	s.frames = s.frames[:depth]
+}
+
+// Go implements [Encoder].
+func (d *Dacce) Go(g Goroutine, site Site, entry Func, child Goroutine) {
+	c := Call{site, entry}
+	at := d.Capture(g)
+	s := &dacceStack{frames: []dacceFrame{{c, d.Tables().Head(entry), 1}}}
+	if at.Truncated {
+		s.frames[0].depth = d.maxDepth
+	} else {
+		node := d.intern(ccNode{at.Node, at.Version, at.ID, c})
+		s.ccStack = []ccEntry{{c, at.ID, node}}
+	}
+	d.running[child] = s
+}
+
+// Exit implements [Encoder].
+func (d *Dacce) Exit(g Goroutine) { delete(d.running, g) }
+
+// Capture implements [Encoder]. It interns the entries that have no node yet, from
+// the deepest that has one upwards.
+func (d *Dacce) Capture(g Goroutine) Context {
+	s := d.running[g]
+	f := s.top()
+	if f.depth == d.maxDepth {
+		return Context{Func: f.call.Func, Truncated: true}
+	}
+	first := int(f.depth)
+	for first > 0 && s.ccStack[first-1].node == 0 {
+		first--
+	}
+	node := uint32(0)
+	if first > 0 {
+		node = s.ccStack[first-1].node
+	}
+	for i := first; i < int(f.depth); i++ {
+		e := &s.ccStack[i]
+		e.node = d.intern(ccNode{node, d.Epoch(), e.id, e.call})
+		node = e.node
+	}
+	return Context{Func: f.call.Func, Version: d.Epoch(), ID: d.Tables().ID(f.state), Node: node}
+}
+
+// intern returns the number of a node.
+func (d *Dacce) intern(n ccNode) uint32 {
+	i, ok := d.interned[n]
+	if !ok {
+		i = uint32(len(d.nodes))
+		d.nodes = append(d.nodes, n)
+		d.interned[n] = i
+	}
+	return i
+}
+
+// Decode implements [Encoder].
+func (d *Dacce) Decode(c Context) ([]Call, error) {
+	return DecodeDacce(c, d.p, d.epochs, d.node)
+}
+
+// node returns an interned entry in the form in which it is logged.
+func (d *Dacce) node(n uint32) (parent Context, c Call, ok bool) {
+	if int(n) >= len(d.nodes) {
+		return Context{}, Call{}, false
+	}
+	e := d.nodes[n]
+	return Context{Func: d.p.Sites[e.call.Site].Caller, Version: e.epoch, ID: e.id, Node: e.parent}, e.call, true
+}
+
+// DecodeDacce returns the calls that led to a context, outermost first. A path ends
+// at the target of its ccStack's top entry, the context of whose caller node tells;
+// the path of the empty stack ends at [Root].
+func DecodeDacce(c Context, p *Program, epochs []Tables, node func(uint32) (parent Context, c Call, ok bool)) ([]Call, error) {
+	if c.Truncated {
+		return nil, &TruncatedError{c.Func}
+	}
+	var calls []Call
+	for c.Node != 0 || c.Func != Root {
+		parent, call, ok := node(c.Node)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("there is no ccStack entry %d", c.Node)
+		case c.Node != 0 && call.Func == c.Func:
+			if c.ID != 0 {
+				return nil, fmt.Errorf("function %d begins its path, but has id %d", c.Func, c.ID)
+			}
+			if parent.Node >= c.Node {
+				return nil, fmt.Errorf("ccStack entry %d lies above %d", parent.Node, c.Node)
+			}
+			c = parent
+		case int(c.Version) >= len(epochs):
+			return nil, fmt.Errorf("there is no epoch %d", c.Version)
+		default:
+			site, id, err := epochs[c.Version].Caller(c.Func, c.ID)
+			if err != nil {
+				return nil, fmt.Errorf("epoch %d: %w", c.Version, err)
+			}
+			call = Call{site, c.Func}
+			c.Func, c.ID = p.Sites[site].Caller, id
+		}
+		calls = append(calls, call)
+	}
+	if c.ID != 0 {
+		return nil, fmt.Errorf("id %d is left at the root", c.ID)
+	}
+	return reversed(calls), nil
+}
+
+// Stats implements [Encoder]. The log is the tables of all epochs, and the nodes.
+func (d *Dacce) Stats() Stats {
+	s := Stats{
+		Calls: d.calls, Nodes: d.graph.Nodes(), Edges: len(d.graph.Edges),
+		StackOps: d.pushes, StackMax: d.deepest, Compares: d.compares,
+		Epochs: len(d.epochs), Interned: len(d.nodes) - 1, Truncated: d.truncated,
+	}
+	for _, t := range d.epochs {
+		encoded, cc, _ := t.Sizes()
+		s.Encoded, s.MaxNumCC = encoded, max(s.MaxNumCC, cc)
+	}
+	if d.calls > 0 {
+		s.StackMean = float64(d.depths) / float64(d.calls)
+	}
+	node := uint64(unsafe.Sizeof(ccNode{}))
+	s.LogEntries = uint64(len(d.epochs) + len(d.nodes) - 1)
+	s.LogBytes = d.logBytes + node*uint64(s.Interned)
+	_, _, tables := d.Tables().Sizes()
+	s.Bytes = tables + (node+mapEntry(node+4))*uint64(s.Interned) + edgeBytes*uint64(s.Edges)
+	return s
+}
+
+// edgeBytes is what an edge of a [Graph] takes, with its index and recent calls.
+const edgeBytes = uint64(unsafe.Sizeof(Edge{})) + 16 + 8
+
+// mapEntry estimates the bytes that a map takes for an entry of so many bytes.
+func mapEntry(bytes uint64) uint64 { return bytes * 8 / 6 }

@@ -1,0 +1,210 @@
+package cce
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A Word is the state of a frame as the injected code keeps it: the depth of the
+// ccStack in the low 20 bits, the id in the next 30, the key of the function's
+// group in the high 14. An addition can carry out of the id into the key, which
+// then is wrong, but never into the depth.
+type Word uint64
+
+// Layout of a Word.
+const (
+	DepthBits = 20
+	IDBits    = 30
+	KeyBits   = 14
+
+	idShift  = DepthBits
+	keyShift = DepthBits + IDBits
+
+	// MaxDepth is the depth at which a ccStack is full.
+	MaxDepth = 1<<DepthBits - 1
+	// MaxNumCC bounds numCC, so that an id never fills its bits.
+	MaxNumCC = 1<<IDBits - 1
+	// badKey is the key of no function: calls that are not encoded leave it.
+	badKey = 1<<KeyBits - 1
+)
+
+// MakeWord puts a word together.
+func MakeWord(depth uint32, id uint64, key uint16) Word {
+	return Word(depth) | Word(id)<<idShift | Word(key)<<keyShift
+}
+
+// Depth returns the depth of the ccStack.
+func (w Word) Depth() uint32 { return uint32(w & MaxDepth) }
+
+// ID returns the id.
+func (w Word) ID() uint64 { return uint64(w>>idShift) & (1<<IDBits - 1) }
+
+// Key returns the key.
+func (w Word) Key() uint16 { return uint16(w >> keyShift) }
+
+// SiteTables hold one addition value for each site, whatever the target, so that
+// a caller has nothing to compare.
+//
+// Dynamic sites and the targets that were seen at them form groups: two sites
+// belong to one group if a chain of common targets joins them. In its group each
+// site has an interval of ids for itself, [av, av+numCC(caller)), which is good
+// for every target of the group, also for those that this site has not had yet.
+// The ids of a target begin with those of its group; its static in-edges come
+// above. What is left to find out is whether a target belongs to the site's group
+// at all. That is what keys are for: a site adds the difference of the group's key
+// and its caller's, and the callee knows its own. Functions that are in no group
+// have key 0.
+//
+// A group is a node between its sites and its targets. A site can be left out,
+// when it would close a cycle; a target cannot.
+type SiteTables struct {
+	Add     []uint64 // for each site: what to add to the caller's word
+	Key     []uint16 // for each function
+	NumCC   []uint32 // for each function; 0 accepts nothing
+	GroupCC []uint32 // numCC for each key; 0 for key 0
+
+	static  [][]interval // of each function
+	grouped [][]interval // for each key
+	encoded int
+}
+
+// NumberSites numbers a graph by weight. Ids stay below limit, at most [MaxNumCC];
+// for that, the coldest in-edges of a function are left out.
+func NumberSites(g *Graph, limit uint64) *SiteTables {
+	keys, groups := groupKeys(g)
+	// Nodes: a group has the number of its key, with nothing at 0; the functions
+	// come behind.
+	n := newNumbering(groups + g.p.Funcs)
+	for f, key := range keys {
+		if key != 0 {
+			n.base[groups+f], n.least[key] = int(key), 0
+		}
+	}
+	n.links = siteLinks(g, keys, groups)
+	n.number(n.chooseHot(), min(limit, MaxNumCC))
+	return newSiteTables(g.p, n, keys, groups)
+}
+
+// groupKeys returns the key of each function, and the number of keys with 0. If
+// there are more groups than keys, the coldest have none: their functions have
+// key 0, and their sites are not encoded.
+func groupKeys(g *Graph) ([]uint16, int) {
+	sets := newUnionFind(g.p.Funcs + len(g.p.Sites))
+	weight := make(map[int]uint64)
+	dynamic := func(do func(Edge)) {
+		for _, e := range g.Edges {
+			if g.p.Sites[e.Site].Kind == Dynamic {
+				do(e)
+			}
+		}
+	}
+	dynamic(func(e Edge) { sets.join(int(e.Func), g.p.Funcs+int(e.Site)) })
+	var roots []int
+	dynamic(func(e Edge) {
+		set := sets.find(int(e.Func))
+		if _, ok := weight[set]; !ok {
+			roots = append(roots, set)
+		}
+		weight[set] += e.Weight
+	})
+	slices.SortStableFunc(roots, func(a, b int) int { return cmp.Compare(weight[b], weight[a]) })
+	roots = roots[:min(len(roots), badKey-1)]
+	key := make(map[int]uint16)
+	for i, set := range roots {
+		key[set] = uint16(i + 1)
+	}
+	keys := make([]uint16, g.p.Funcs)
+	for f := range keys {
+		keys[f] = key[sets.find(f)]
+	}
+	return keys, len(roots) + 1
+}
+
+// siteLinks makes each static edge a link, and each dynamic site one to its group.
+func siteLinks(g *Graph, keys []uint16, groups int) []link {
+	var links []link
+	place := make(map[Site]int) // of a dynamic site's link
+	for _, e := range g.Edges {
+		info := g.p.Sites[e.Site]
+		to := groups + int(e.Func)
+		if info.Kind == Dynamic {
+			if to = int(keys[e.Func]); to == 0 {
+				continue
+			}
+			if i, ok := place[e.Site]; ok {
+				links[i].weight += e.Weight
+				continue
+			}
+			place[e.Site] = len(links)
+		}
+		links = append(links, link{from: groups + int(info.Caller), to: to, call: e.Call, weight: e.Weight})
+	}
+	return links
+}
+
+func newSiteTables(p *Program, n *numbering, keys []uint16, groups int) *SiteTables {
+	t := &SiteTables{Add: make([]uint64, len(p.Sites)), Key: keys}
+	for s, info := range p.Sites {
+		t.Add[s] = uint64(badKey-keys[info.Caller]) << keyShift
+	}
+	for _, l := range n.links {
+		if l.encoded {
+			caller := p.Sites[l.call.Site].Caller
+			t.Add[l.call.Site] = l.av<<idShift + (uint64(keys[l.call.Func])-uint64(keys[caller]))<<keyShift
+			t.encoded++
+		}
+	}
+	for _, cc := range n.numCC {
+		t.NumCC = append(t.NumCC, uint32(cc))
+	}
+	t.GroupCC, t.NumCC = t.NumCC[:groups:groups], t.NumCC[groups:]
+	t.GroupCC[0] = 0
+	in := n.intervals()
+	t.grouped, t.static = in[:groups], in[groups:]
+	return t
+}
+
+// Head implements [Tables]. States are words with depth 0.
+func (t *SiteTables) Head(f Func) uint64 {
+	if int(f) >= len(t.Key) {
+		return 0
+	}
+	return uint64(MakeWord(0, 0, t.Key[f]))
+}
+
+// ID implements [Tables].
+func (t *SiteTables) ID(state uint64) uint64 { return Word(state).ID() }
+
+// Enter implements [Tables]. It is what the injected code does: the caller adds,
+// the callee takes its key away, and what is left must be an id of its own.
+func (t *SiteTables) Enter(state uint64, c Call) (uint64, bool) {
+	if int(c.Site) >= len(t.Add) || int(c.Func) >= len(t.Key) {
+		return 0, false
+	}
+	state += t.Add[c.Site]
+	id := (state - uint64(t.Key[c.Func])<<keyShift) >> idShift
+	return state, id < uint64(t.NumCC[c.Func])
+}
+
+// Caller implements [Tables].
+func (t *SiteTables) Caller(f Func, id uint64) (Site, uint64, error) {
+	if int(f) < len(t.static) {
+		list := t.static[f]
+		if id < uint64(t.GroupCC[t.Key[f]]) {
+			list = t.grouped[t.Key[f]]
+		}
+		if in, ok := findInterval(list, id); ok {
+			return in.site, id - in.av, nil
+		}
+	}
+	return 0, 0, unknownID(f, id)
+}
+
+// Compares implements [Tables]: that nothing has to be is what sites are for.
+func (t *SiteTables) Compares(Site) bool { return false }
+
+// Sizes implements [Tables]. An encoded edge is a site here.
+func (t *SiteTables) Sizes() (int, uint64, uint64) {
+	size := uint64(8*len(t.Add) + 6*len(t.Key) + 4*len(t.GroupCC))
+	return t.encoded, uint64(slices.Max(t.NumCC)), size
+}

@@ -1,0 +1,124 @@
+package cce
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Tables are the addition values of one epoch, with what decoding needs.
+// The state of a frame is a number whose meaning is theirs; its id is the part
+// that a context has to keep. They are never changed.
+type Tables interface {
+	// Head is the state of a function that begins a path, with id 0.
+	Head(f Func) uint64
+	// Enter returns the state of the callee's frame, unless the call is not encoded.
+	Enter(state uint64, c Call) (uint64, bool)
+	// ID is the id in a state.
+	ID(state uint64) uint64
+	// Caller returns the site from which f was entered so that it has this id, and
+	// the id that the caller has.
+	Caller(f Func, id uint64) (Site, uint64, error)
+	// Compares tells whether a call of this site has to look its target up.
+	Compares(s Site) bool
+	// Sizes returns the number of encoded edges, the largest numCC, and the bytes of
+	// a record from which the tables can be made again.
+	Sizes() (encoded int, maxNumCC, bytes uint64)
+}
+
+// unknownID is the error for an id that no call leads to.
+func unknownID(f Func, id uint64) error {
+	return fmt.Errorf("no call of function %d leads to id %d", f, id)
+}
+
+// EdgeTables hold one addition value for each edge, as the DACCE paper has it. A
+// dynamic site needs to compare its target with those that are known.
+type EdgeTables struct {
+	p     *Program
+	av    map[Call]uint64
+	in    [][]interval
+	numCC []uint64
+}
+
+// NumberEdges numbers a graph by weight: the hottest edges are no back edges, and
+// at each function the hottest one gets 0 (section 4). Ids stay below limit, for
+// which the coldest edges are left out.
+func NumberEdges(g *Graph, limit uint64) *EdgeTables {
+	n := edgeNumbering(g, func(Call) bool { return true })
+	n.number(n.chooseHot(), limit)
+	return newEdgeTables(g.p, n)
+}
+
+// NumberStatic numbers a complete graph as PCCE does, which knows no weights.
+// Recursive and indirect edges are not encoded (DACCE paper, section 2).
+func NumberStatic(g *Graph, limit uint64) *EdgeTables {
+	n := edgeNumbering(g, func(c Call) bool { return g.p.Sites[c.Site].Kind == Static })
+	n.number(n.chooseStatic(), limit)
+	return newEdgeTables(g.p, n)
+}
+
+// edgeNumbering makes each edge that is wanted a link.
+func edgeNumbering(g *Graph, want func(Call) bool) *numbering {
+	n := newNumbering(g.p.Funcs)
+	for _, e := range g.Edges {
+		if want(e.Call) {
+			caller := g.p.Sites[e.Site].Caller
+			n.links = append(n.links, link{from: int(caller), to: int(e.Func), call: e.Call, weight: e.Weight})
+		}
+	}
+	return n
+}
+
+func newEdgeTables(p *Program, n *numbering) *EdgeTables {
+	t := &EdgeTables{p, make(map[Call]uint64), n.intervals(), n.numCC}
+	for _, l := range n.links {
+		if l.encoded {
+			t.av[l.call] = l.av
+		}
+	}
+	return t
+}
+
+// AddValue returns the addition value of an edge.
+func (t *EdgeTables) AddValue(c Call) (uint64, bool) {
+	av, ok := t.av[c]
+	return av, ok
+}
+
+// NumCC returns the numCC of a function, 0 if the tables do not know it.
+func (t *EdgeTables) NumCC(f Func) uint64 {
+	if int(f) < len(t.numCC) {
+		return t.numCC[f]
+	}
+	return 0
+}
+
+// Head implements [Tables]: a state is an id.
+func (t *EdgeTables) Head(Func) uint64 { return 0 }
+
+// ID implements [Tables].
+func (t *EdgeTables) ID(state uint64) uint64 { return state }
+
+// Enter implements [Tables].
+func (t *EdgeTables) Enter(state uint64, c Call) (uint64, bool) {
+	av, ok := t.av[c]
+	return state + av, ok
+}
+
+// Caller implements [Tables].
+func (t *EdgeTables) Caller(f Func, id uint64) (Site, uint64, error) {
+	if int(f) < len(t.in) {
+		if in, ok := findInterval(t.in[f], id); ok {
+			return in.site, id - in.av, nil
+		}
+	}
+	return 0, 0, unknownID(f, id)
+}
+
+// Compares implements [Tables].
+func (t *EdgeTables) Compares(s Site) bool { return t.p.Sites[s].Kind == Dynamic }
+
+// Sizes implements [Tables]: site, callee and value of each edge, and numCC of
+// each function.
+func (t *EdgeTables) Sizes() (int, uint64, uint64) {
+	return len(t.av), slices.Max(t.numCC), uint64(16*len(t.av) + 8*len(t.numCC))
+}
