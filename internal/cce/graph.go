@@ -43,17 +43,6 @@ func (g *Graph) Nodes() int {
 	return len(seen)
 }
 
-// byWeight returns the indexes of the edges, heaviest first; equal ones stay in
-// the order in which they were found.
-func (g *Graph) byWeight() []int {
-	order := make([]int, len(g.Edges))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.Edges[b].Weight, g.Edges[a].Weight) })
-	return order
-}
-
 // A topology is an acyclic graph in topological order, to which edges are added
 // one by one. The order is repaired only between the two ends of an edge that
 // contradicts it (Pearce and Kelly, "A dynamic topological sort algorithm for
