@@ -3,44 +3,34 @@ package cce
 import (
 	"cmp"
 	"slices"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
-// A Word is the state of a frame as the injected code keeps it: the depth of the
-// ccStack in the low 20 bits, the id in the next 30, the key of the function's
-// group in the high 14. An addition can carry out of the id into the key, which
-// then is wrong, but never into the depth.
+// A Word is the state of a frame as the injected code keeps it; package rt has the
+// layout. The key of a group is in it only on the way from a caller to a callee.
 type Word uint64
 
-// Layout of a Word.
 const (
-	DepthBits = 20
-	IDBits    = 30
-	KeyBits   = 14
-
-	idShift  = DepthBits
-	keyShift = DepthBits + IDBits
-
 	// MaxDepth is the depth at which a ccStack is full.
-	MaxDepth = 1<<DepthBits - 1
-	// MaxNumCC bounds numCC, so that an id never fills its bits.
-	MaxNumCC = 1<<IDBits - 1
-	// badKey is the key of no function: calls that are not encoded leave it.
-	badKey = 1<<KeyBits - 1
+	MaxDepth = rt.MaxDeep
+	// MaxNumCC bounds numCC, so that an addition does not reach the key.
+	MaxNumCC = rt.MaxNum - 1
 )
 
 // MakeWord puts a word together.
 func MakeWord(depth uint32, id uint64, key uint16) Word {
-	return Word(depth) | Word(id)<<idShift | Word(key)<<keyShift
+	return Word(depth) | Word(id)<<rt.WordID | Word(key)<<rt.WordKey
 }
 
 // Depth returns the depth of the ccStack.
 func (w Word) Depth() uint32 { return uint32(w & MaxDepth) }
 
 // ID returns the id.
-func (w Word) ID() uint64 { return uint64(w>>idShift) & (1<<IDBits - 1) }
+func (w Word) ID() uint64 { return uint64(w>>rt.WordID) % rt.MaxNum }
 
 // Key returns the key.
-func (w Word) Key() uint16 { return uint16(w >> keyShift) }
+func (w Word) Key() uint16 { return uint16(w >> rt.WordKey) }
 
 // SiteTables hold one addition value for each site, whatever the target, so that
 // a caller has nothing to compare.
@@ -51,14 +41,13 @@ func (w Word) Key() uint16 { return uint16(w >> keyShift) }
 // for every target of the group, also for those that this site has not had yet.
 // The ids of a target begin with those of its group; its static in-edges come
 // above. What is left to find out is whether a target belongs to the site's group
-// at all. That is what keys are for: a site adds the difference of the group's key
-// and its caller's, and the callee knows its own. Functions that are in no group
-// have key 0.
+// at all. That is what keys are for: a site adds its group's key, and the callee
+// takes its own away. Functions that are in no group have key 0.
 //
 // A group is a node between its sites and its targets. A site can be left out,
 // when it would close a cycle; a target cannot.
 type SiteTables struct {
-	Add     []uint64 // for each site: what to add to the caller's word
+	Add     []uint64 // for each site: what to add to the caller's word, an id and a key
 	Key     []uint16 // for each function
 	NumCC   []uint32 // for each function; 0 accepts nothing
 	GroupCC []uint32 // numCC for each key; 0 for key 0
@@ -82,7 +71,7 @@ func NumberSites(g *Graph, limit uint64) *SiteTables {
 	}
 	n.links = siteLinks(g, keys, groups)
 	n.number(n.chooseHot(), min(limit, MaxNumCC))
-	return newSiteTables(g.p, n, keys, groups)
+	return newSiteTables(len(g.p.Sites), n, keys, groups)
 }
 
 // groupKeys returns the key of each function, and the number of keys with 0. If
@@ -108,7 +97,7 @@ func groupKeys(g *Graph) ([]uint16, int) {
 		weight[set] += e.Weight
 	})
 	slices.SortStableFunc(roots, func(a, b int) int { return cmp.Compare(weight[b], weight[a]) })
-	roots = roots[:min(len(roots), badKey-1)]
+	roots = roots[:min(len(roots), rt.NumKeys-1)]
 	key := make(map[int]uint16)
 	for i, set := range roots {
 		key[set] = uint16(i + 1)
@@ -142,15 +131,14 @@ func siteLinks(g *Graph, keys []uint16, groups int) []link {
 	return links
 }
 
-func newSiteTables(p *Program, n *numbering, keys []uint16, groups int) *SiteTables {
-	t := &SiteTables{Add: make([]uint64, len(p.Sites)), Key: keys}
-	for s, info := range p.Sites {
-		t.Add[s] = uint64(badKey-keys[info.Caller]) << keyShift
+func newSiteTables(sites int, n *numbering, keys []uint16, groups int) *SiteTables {
+	t := &SiteTables{Add: make([]uint64, sites), Key: keys}
+	for s := range t.Add {
+		t.Add[s] = uint64(MakeWord(0, 0, rt.KeyPush))
 	}
 	for _, l := range n.links {
 		if l.encoded {
-			caller := p.Sites[l.call.Site].Caller
-			t.Add[l.call.Site] = l.av<<idShift + (uint64(keys[l.call.Func])-uint64(keys[caller]))<<keyShift
+			t.Add[l.call.Site] = uint64(MakeWord(0, l.av, keys[l.call.Func]))
 			t.encoded++
 		}
 	}
@@ -165,12 +153,7 @@ func newSiteTables(p *Program, n *numbering, keys []uint16, groups int) *SiteTab
 }
 
 // Head implements [Tables]. States are words with depth 0.
-func (t *SiteTables) Head(f Func) uint64 {
-	if int(f) >= len(t.Key) {
-		return 0
-	}
-	return uint64(MakeWord(0, 0, t.Key[f]))
-}
+func (t *SiteTables) Head(Func) uint64 { return 0 }
 
 // ID implements [Tables].
 func (t *SiteTables) ID(state uint64) uint64 { return Word(state).ID() }
@@ -181,9 +164,8 @@ func (t *SiteTables) Enter(state uint64, c Call) (uint64, bool) {
 	if int(c.Site) >= len(t.Add) || int(c.Func) >= len(t.Key) {
 		return 0, false
 	}
-	state += t.Add[c.Site]
-	id := (state - uint64(t.Key[c.Func])<<keyShift) >> idShift
-	return state, id < uint64(t.NumCC[c.Func])
+	state += t.Add[c.Site] - uint64(MakeWord(0, 0, t.Key[c.Func]))
+	return state, state < uint64(MakeWord(0, uint64(t.NumCC[c.Func]), 0))
 }
 
 // Caller implements [Tables].
