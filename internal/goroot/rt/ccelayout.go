@@ -38,12 +38,22 @@ const (
 
 // The data of an instrumented function, in writable memory.
 //
-//	{ u64 key << WordKey; u64 limit << WordID; u64 function ID; [cells]u64 addition values }
+//	{ u64 key << WordKey; u64 limit << WordID; u64 function ID; u64 index;
+//	  [cells]u64 addition values }
 const (
 	DataKey   = 0
 	DataLimit = 8
 	DataMeta  = 16
-	DataAV    = 24
+	DataIndex = 24 // of the function, from 1 on; 0 until it is entered
+	DataAV    = 32
+
+	// Dynamic in the first addition value of a cell says that the site may
+	// call several functions.
+	Dynamic = 1
+
+	// PCDataSite is the PCDATA table that tells the site of a call: an index
+	// into the sites of the function's metadata.
+	PCDataSite = 5
 )
 
 // HdrFlagCce in HdrFlags: the file is cce, not tree.
@@ -119,6 +129,27 @@ const (
 	InternFault = 3 // place is an instruction at which a run-time error rose
 	InternCut   = 4 // what is further out is not known: place is a Cut reason
 	InternAt    = 5 // not an entry but a captured context whose ID did not hold it; target is 0
+)
+
+// An entry of a ccStack: { u64 word; u64 place; u64 target; u32 node; u32 kind }.
+// word is the caller's; node is the number of the interned entry, 0 if it is not
+// interned yet.
+const (
+	StackWord   = 0
+	StackPlace  = 8
+	StackTarget = 16
+	StackNode   = 24
+	StackKind   = 28
+	StackEntry  = 32
+)
+
+// The table that tells the assembly about return addresses: open addressing by
+// PCHash, of { u64 return address; u64 address of the site's addition value, or 0
+// for a function that passes contexts through; u64 index of the site; u64 0 }.
+const (
+	PCEntry = 32
+	PCBits  = 17
+	PCMul   = 0x9E3779B97F4A7C15
 )
 
 // Reasons of InternCut.

@@ -12,6 +12,7 @@ type Checker struct {
 	names            unsafe.Pointer // a hash table of the addresses and offsets of strings
 	used, usedString uintptr
 	begin            uintptr // of the record being written
+	head             uintptr // bytes of its fixed part
 	hash             uint64
 	full             bool
 }
@@ -35,12 +36,7 @@ func (c *Checker) Init(t *Tree, check, strings, seen, names unsafe.Pointer) {
 // if cell is not 0, when the cell at that offset was left for a callee. start
 // is the offset of the cell that the goroutine began with.
 func (c *Checker) Begin(node, cell, start uint32) {
-	c.begin, c.full, c.hash = c.used, false, 0xcbf29ce484222325
-	c.put(0)
-	c.put(node)
-	c.put(0)
-	c.put(0)
-	c.put(0)
+	c.start(node)
 	if cell != 0 {
 		c.put((cell-node-NodeCells)/4 + 1)
 	} else {
@@ -49,6 +45,29 @@ func (c *Checker) Begin(node, cell, start uint32) {
 	owner := c.tree.ownerOf(start)
 	c.put(owner)
 	c.put((start - owner - NodeCells) / 4)
+	c.head = c.used - c.begin
+}
+
+// start writes what all records begin with.
+func (c *Checker) start(node uint32) {
+	c.begin, c.full, c.hash = c.used, false, 0xcbf29ce484222325
+	c.put(0)
+	c.put(node)
+	c.put(0)
+	c.put(0)
+	c.put(0)
+}
+
+// BeginID begins the record of a stack that was found where the context with the
+// given ID was captured. start is the ID of the go statement, 0 for a root.
+func (c *Checker) BeginID(hi, lo, startHi, startLo uint64) {
+	c.start(0)
+	c.put(CheckID)
+	for _, v := range [...]uint64{hi, lo, startHi, startLo} {
+		c.put(uint32(v))
+		c.put(uint32(v >> 32))
+	}
+	c.head = c.used - c.begin
 }
 
 // Owner returns the node that the cell at the given offset belongs to.
@@ -109,12 +128,12 @@ func (c *Checker) str(s string) uint32 {
 func (c *Checker) End() {
 	size := c.used - c.begin
 	rec := unsafe.Add(c.check, c.begin)
-	if c.full || size < CheckHeaderSize {
+	if c.full || size < c.head {
 		c.used = c.begin
 		c.tree.Lost(LostChecks)
 		return
 	}
-	*(*uint32)(unsafe.Add(rec, 16)) = uint32(size-CheckHeaderSize) / checkFrame
+	*(*uint32)(unsafe.Add(rec, 16)) = uint32(size-c.head) / checkFrame
 	const mask = CheckSeen/16 - 1
 	for h, n := c.hash>>20, 0; n < 64; h, n = h+1, n+1 {
 		e := (*[2]uint64)(unsafe.Add(c.seen, uintptr(h&mask)*16))

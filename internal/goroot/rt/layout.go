@@ -89,6 +89,14 @@ const (
 	GNode  = 80 // its result: the offset of the node
 	GStart = 88 // address of the cell that the goroutine began with
 
+	// With calling context encoding GCtx is the word that the caller left,
+	// GFunc the data of the function, GNode its word.
+	GStack  = 96  // the ccStack, of entries of StackEntry bytes; entry 0 is not used
+	GCap    = 104 // entries in it
+	GPushes = 112 // pushes of the goroutine
+	GEpoch  = 120 // the epoch of the words in its frames
+	GFrom   = 128 // the lower half of the ID of the go statement; GStart is the upper
+
 	// EnterAux is the auxiliary number of an SSA value WB that is not a write
 	// barrier but a call of the slow path.
 	EnterAux = 16
@@ -155,7 +163,7 @@ var RootNames = [NumRoots]string{"main", "init", "go", "timer", "finalizer", "cl
 // read-only memory. Its address is the function ID. All offsets are in bytes.
 //
 //	{ u64 entry; u32 node size; u32 flags; u32 number of strings; u32 blob length;
-//	  u32 recover cell + 1; u32 reserved; [nstr]{ u64 address; u64 length }; blob }
+//	  u32 recover cell + 1; u32 cells; [nstr]{ u64 address; u64 length }; blob }
 //
 // Node size covers cells and counters: max(NodeCells + 4*cells, 8*counters),
 // rounded up to 8. Recover cell is the cell of the call of deferreturn that
@@ -167,6 +175,7 @@ const (
 	MetaNumStrings = 16
 	MetaBlobLen    = 20
 	MetaRecover    = 24
+	MetaCells      = 28
 	MetaStrings    = 32
 
 	MetaFlagWrapper = 1 << 0 // compiler-generated; elided from contexts
@@ -244,8 +253,20 @@ const (
 // began: at the start cell of the start node. The frames, innermost first, are
 // { u32 function; u32 file; u32 line; u32 flags }, where function and file are
 // offsets in the file strings, of { u32 length; bytes }. length is written last.
+//
+// With calling context encoding, where node is 0 and cell + 1 is CheckID, it is
+//
+//	{ u32 length; u32 0; u64 events; u32 number of frames; u32 CheckID;
+//	  u64 hi; u64 lo; u64 start hi; u64 start lo; frames... }
+//
+// and says that a walk found these frames where the ID hi, lo was captured. The
+// frames reach down to where the goroutine began: at the go statement with the ID
+// start, or at a root if that is 0. If the ID's return address is the entry of a
+// function, it was captured on entry.
 const (
 	CheckHeaderSize = 32
+	CheckID         = 1 << 31
+	CheckIDHeader   = 56
 	CheckInlined    = 1 << 0 // flag of a frame that is inlined into the next one
 	CheckWrapper    = 1 << 1 // flag of a wrapper, which contexts do not show
 )

@@ -45,12 +45,8 @@ func StartsSize(size uint64) uint64 { return size / 64 }
 // zeroed memory of StartsSize(size), KnownSize and funcsSize bytes. Nothing
 // here points into the Go heap.
 func (t *Tree) Init(mem, starts, known, funcs unsafe.Pointer, size, funcsSize, nodes uint64, full bool) {
-	t.mem, t.starts, t.known, t.funcs, t.full, t.nodes = mem, starts, known, funcs, full, nodes
-	copy(unsafe.Slice((*byte)(mem), len(Magic)), Magic)
-	*t.u32(HdrVersion) = Version
-	*t.u64(HdrSize) = size
-	*t.u64(HdrUsed) = HdrEnd
-	*t.u64(HdrFuncsSize) = funcsSize
+	t.initHeader(mem, known, funcs, size, funcsSize)
+	t.starts, t.full, t.nodes = starts, full, nodes
 	if full {
 		*t.u32(HdrFlags) |= HdrFlagFull
 	}
@@ -59,6 +55,16 @@ func (t *Tree) Init(mem, starts, known, funcs unsafe.Pointer, size, funcsSize, n
 	t.newNode(RootFunc, RootNode, 0, rootSize)
 	t.newNode(OverflowFunc, RootNode, RootOverflow, overflowSize)
 	*t.u32(CellOf(RootNode, RootOverflow)) = overflowNode
+}
+
+// initHeader makes t the writer of the header at mem and of the function records.
+func (t *Tree) initHeader(mem, known, funcs unsafe.Pointer, size, funcsSize uint64) {
+	t.mem, t.known, t.funcs = mem, known, funcs
+	copy(unsafe.Slice((*byte)(mem), len(Magic)), Magic)
+	*t.u32(HdrVersion) = Version
+	*t.u64(HdrSize) = size
+	*t.u64(HdrUsed) = HdrEnd
+	*t.u64(HdrFuncsSize) = funcsSize
 }
 
 // RootNode is the offset of the root node; it is its own parent.

@@ -26,6 +26,8 @@ var stemma struct {
 	dir    [1024]byte
 	dirlen int
 	shards int
+	cce    rt.Cce
+	encode stemmaEncoding
 	ranges [1 << 11]struct{ lo, hi uintptr } // mapped files, for stemmaBus
 	nrange atomic.Uint32
 	faults *[stemmaFaults]stemmaFault
@@ -38,6 +40,7 @@ const (
 	_ = uint(unsafe.Offsetof(g{}.stemmaFunc)-rt.GFunc) + uint(rt.GFunc-unsafe.Offsetof(g{}.stemmaFunc))
 	_ = uint(unsafe.Offsetof(g{}.stemmaNode)-rt.GNode) + uint(rt.GNode-unsafe.Offsetof(g{}.stemmaNode))
 	_ = uint(unsafe.Offsetof(g{}.stemmaStart)-rt.GStart) + uint(rt.GStart-unsafe.Offsetof(g{}.stemmaStart))
+	_ = uint(unsafe.Offsetof(g{}.stemmaFrom)-rt.GFrom) + uint(rt.GFrom-unsafe.Offsetof(g{}.stemmaFrom))
 )
 
 // stemmaRootCell returns the address of a cell of the root node.
@@ -48,14 +51,18 @@ func stemmaRootCell(k uintptr) uintptr {
 }
 
 // stemmaSaved is what stemmaRoot replaces.
-type stemmaSaved struct{ ctx, start uintptr }
+type stemmaSaved struct{ ctx, start, from uintptr }
 
 // stemmaRoot makes gp call from the named root k from here on. It returns what
 // stemmaRestore takes to undo it.
 //
 //go:nosplit
 func stemmaRoot(gp *g, k uintptr) stemmaSaved {
-	old := stemmaSaved{gp.stemmaCtx, gp.stemmaStart}
+	old := stemmaSaved{gp.stemmaCtx, gp.stemmaStart, gp.stemmaFrom}
+	if stemma.encode.on {
+		gp.stemmaCtx, gp.stemmaStart, gp.stemmaFrom = stemmaNoWord, k, 0
+		return old
+	}
 	if gp.stemmaShard == 0 {
 		// Never count into the tree itself: a new g has a shard from the
 		// start, if not yet that of the P it will run on.
@@ -68,13 +75,40 @@ func stemmaRoot(gp *g, k uintptr) stemmaSaved {
 
 //go:nosplit
 func stemmaRestore(gp *g, old stemmaSaved) {
-	gp.stemmaCtx, gp.stemmaStart = old.ctx, old.start
+	gp.stemmaCtx, gp.stemmaStart, gp.stemmaFrom = old.ctx, old.start, old.from
+	if stemma.encode.on {
+		gp.stemmaCtx = stemmaNoWord
+	}
+}
+
+// A stemmaContext is what a function of the runtime puts back into g before it
+// calls instrumented code once more.
+type stemmaContext struct{ ctx, epoch uintptr }
+
+// stemmaSave returns the context that the caller left in gp.
+//
+//go:nosplit
+func stemmaSave(gp *g) stemmaContext { return stemmaContext{gp.stemmaCtx, gp.stemmaEpoch} }
+
+// stemmaPut puts a context back, unless a re-encoding has made it void: then
+// the callee finds it out.
+//
+//go:nosplit
+func stemmaPut(gp *g, saved stemmaContext) {
+	gp.stemmaCtx = saved.ctx
+	if gp.stemmaEpoch != saved.epoch {
+		gp.stemmaCtx = stemmaNoWord
+	}
 }
 
 // stemmaNewG gives a new goroutine the context of the go statement that makes
 // it, or the root if the runtime makes it for itself.
 func stemmaNewG(newg, creator *g, callerpc uintptr) {
 	stemmaRoot(newg, rt.RootGo)
+	if stemma.encode.on {
+		stemmaEncodeNewG(newg, creator, callerpc)
+		return
+	}
 	if f := findfunc(callerpc); f.valid() && f.flag&rt.FuncFlagSlot != 0 {
 		newg.stemmaCtx = creator.stemmaCtx
 		newg.stemmaStart = creator.stemmaCtx
@@ -121,10 +155,13 @@ func stemmaEnterGo() {
 // with stack pointer sp, runs deferred functions. A panic statement has left
 // its cell in g. A run-time error has not: then it is a place of fault below
 // the innermost instrumented frame.
-func stemmaPanicking(pc, sp uintptr) uintptr {
+func stemmaPanicking(pc, sp uintptr) stemmaContext {
 	gp := getg()
 	if f := findfunc(pc); f.valid() && f.flag&rt.FuncFlagSlot != 0 {
-		return gp.stemmaCtx
+		return stemmaSave(gp)
+	}
+	if stemma.encode.on {
+		return stemmaContext{stemmaNoWord, gp.stemmaEpoch}
 	}
 	ctx := gp.stemmaCtx
 	systemstack(func() {
@@ -139,7 +176,7 @@ func stemmaPanicking(pc, sp uintptr) uintptr {
 			handler = funcname(u.frame.fn)
 		}
 	})
-	return ctx
+	return stemmaContext{ctx, gp.stemmaEpoch}
 }
 
 // stemmaFrameNode returns the node of a frame, or 0 if its function is not
@@ -159,7 +196,10 @@ func stemmaFrameNode(gp *g, frame *stkframe) uint32 {
 // is about to jump, in the frame of f with frame pointer fp: the jump skips
 // the store of the cell.
 func stemmaRecover(gp *g, f funcInfo, fp uintptr) {
-	if f.flag&rt.FuncFlagSlot == 0 {
+	if stemma.encode.on {
+		gp.stemmaCtx = stemmaNoWord
+	}
+	if !stemma.on || f.flag&rt.FuncFlagSlot == 0 {
 		return
 	}
 	node := *(*uint32)(unsafe.Pointer(fp - 3*goarch.PtrSize))

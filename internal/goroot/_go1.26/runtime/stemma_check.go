@@ -8,6 +8,7 @@ import (
 	"internal/abi"
 	rt "internal/runtime/stemma"
 	"internal/runtime/sys"
+	"unsafe"
 )
 
 // stemmaCheckOn says that this is a verify build. It is set before there is
@@ -33,7 +34,11 @@ func stemmaCheckInit() {
 	strings := stemmaMap("strings", 0, rt.CheckStrings)
 	seen := stemmaMap("", 0, rt.CheckSeen)
 	names := stemmaMap("", 0, rt.CheckNames)
-	stemmaCheck.Init(&stemma.tree, check, strings, seen, names)
+	tree := &stemma.tree
+	if stemma.encode.on {
+		tree = &stemma.cce.Tree
+	}
+	stemmaCheck.Init(tree, check, strings, seen, names)
 	stemmaCheckOn = true
 }
 
@@ -48,6 +53,43 @@ func stemmaCheckEntry(gp *g, pc, sp uintptr, node uint32, first bool) {
 	stemmaCheck.Begin(node, 0, uint32(gp.stemmaStart-rt.Base))
 	stemmaCheckWalk(gp, pc, sp)
 	stemmaCheck.End()
+}
+
+// stemmaCheckEncoded is stemmaCheckEntry for calling context encoding.
+func stemmaCheckEncoded(gp *g, st *rt.Stack, pc, sp uintptr, word uint64, data uintptr) {
+	if stemmaCountdown > 0 {
+		return
+	}
+	stemmaCountdown = stemmaCheck.every
+	c := &stemma.cce
+	entry := uintptr(*(*uint64)(unsafe.Pointer(*(*uintptr)(unsafe.Pointer(data + rt.DataMeta)) + rt.MetaEntry)))
+	hi, lo := c.Capture(st, word, entry)
+	startHi, startLo := stemmaStartOf(gp)
+	stemmaCheck.BeginID(hi, lo, startHi, startLo)
+	stemmaCheckWalk(gp, pc, sp)
+	stemmaCheck.End()
+}
+
+// stemmaStartOf returns the ID of the go statement that gp began with, or 0.
+func stemmaStartOf(gp *g) (hi, lo uint64) {
+	if gp.stemmaFrom == 0 {
+		return 0, 0
+	}
+	return uint64(gp.stemmaStart), uint64(gp.stemmaFrom)
+}
+
+// stemmaCheckCapture checks an ID that was captured in creator, which waits for
+// the system stack.
+func stemmaCheckCapture(creator *g, hi, lo uint64) {
+	if creator != getg().m.curg {
+		return
+	}
+	lock(&stemma.lock)
+	startHi, startLo := stemmaStartOf(creator)
+	stemmaCheck.BeginID(hi, lo, startHi, startLo)
+	stemmaCheckWalk(creator, creator.sched.pc, creator.sched.sp)
+	stemmaCheck.End()
+	unlock(&stemma.lock)
 }
 
 // stemmaCheckGo checks the context of the go statement at pc, in creator: it

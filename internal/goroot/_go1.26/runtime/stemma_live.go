@@ -15,7 +15,12 @@ import (
 // memory.
 func stemmaInit() {
 	lockInit(&stemma.lock, lockRankLeafRank)
-	if stemmaOption("engine") != "cct" {
+	switch stemmaOption("engine") {
+	case "dacce", "pcce":
+		stemmaEncodeInit()
+		return
+	case "cct":
+	default:
 		return
 	}
 	full := stemmaOption("recursion") == "full"

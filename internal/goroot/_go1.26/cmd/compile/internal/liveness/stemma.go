@@ -1,6 +1,7 @@
 package liveness
 
 import (
+	"cmd/compile/internal/ir"
 	"cmd/compile/internal/ssa"
 	rt "internal/runtime/stemma"
 )
@@ -41,4 +42,87 @@ func stemmaLastUse(b *ssa.Block, i int) int {
 		}
 	}
 	return last
+}
+
+// StemmaMarkUnencoded calls mark for the ID of each value, and markBlock for
+// that of each block, at which the word of an invocation is in registers alone:
+// on entry between g and the slot, and before a call between the slot and g.
+// There a goroutine must not stop, because a re-encoding could not find it.
+func StemmaMarkUnencoded(f *ssa.Func, mark, markBlock func(ssa.ID)) {
+	if len(f.Stemma.Sites) == 0 {
+		return
+	}
+	entering := stemmaEntering(f)
+	for _, b := range f.Blocks {
+		in := entering[b]
+		for _, v := range b.Values {
+			switch {
+			case v.Op == ssa.OpAMD64MOVQatomicload && stemmaIsSlot(v):
+				in = true
+				continue // stopped before the load is harmless
+			case v.Op == ssa.OpAMD64MOVQload && stemmaIsContext(v):
+				in = true
+				continue
+			}
+			if !in {
+				continue
+			}
+			mark(v.ID)
+			if v.Op == ssa.OpAMD64MOVQstore && (stemmaIsSlot(v) || stemmaIsContext(v)) {
+				in = false
+			}
+		}
+		if in {
+			markBlock(b.ID)
+		}
+	}
+}
+
+// stemmaEntering returns the blocks that begin with the word in a register: those
+// on the ways from the load of g's word to the store in the slot.
+func stemmaEntering(f *ssa.Func) map[*ssa.Block]bool {
+	entering := map[*ssa.Block]bool{}
+	var visit func(b *ssa.Block)
+	visit = func(b *ssa.Block) {
+		for _, e := range b.Succs {
+			next := e.Block()
+			if entering[next] {
+				continue
+			}
+			entering[next] = true
+			stored := false
+			for _, v := range next.Values {
+				stored = stored || v.Op == ssa.OpAMD64MOVQstore && stemmaIsSlot(v)
+			}
+			if !stored {
+				visit(next)
+			}
+		}
+	}
+	for _, b := range f.Blocks {
+		loaded := false
+		for _, v := range b.Values {
+			switch {
+			case v.Op == ssa.OpAMD64MOVQload && stemmaIsContext(v):
+				loaded = true
+			case v.Op == ssa.OpAMD64MOVQstore && stemmaIsSlot(v):
+				loaded = false
+			}
+		}
+		if loaded {
+			visit(b)
+		}
+	}
+	return entering
+}
+
+// stemmaIsSlot reports whether v loads or stores the slot of the frame.
+func stemmaIsSlot(v *ssa.Value) bool {
+	n, ok := v.Aux.(*ir.Name)
+	return ok && n.Sym().Name == ".stemma"
+}
+
+// stemmaIsContext reports whether v loads or stores g's word.
+func stemmaIsContext(v *ssa.Value) bool {
+	return v.AuxInt == rt.GCtx && v.Args[0].Op == ssa.OpGetG
 }

@@ -5,11 +5,13 @@ import (
 	"strings"
 )
 
-// StemmaCounters tells what became of the counters of an instrumented function.
+// StemmaCounters tells what became of the counters of an instrumented function,
+// or, with calling context encoding, which calls are sites.
 type StemmaCounters struct {
 	Number int         // of counters when the function was built
 	Now    map[int]int // where each counter went, or -1 if nothing increments it
 	Left   int         // how many there are now
+	Sites  map[ID]int  // cce: for each call value the index + 1 of its site
 }
 
 // stemmaIsSlow reports whether b is the slow path of the entry of an

@@ -1,4 +1,5 @@
-// Instrumentation for calling contexts (engine cct).
+// Instrumentation for calling contexts: what all engines share, and engine cct.
+// What differs in calling context encoding is in stemma_cce.go.
 //
 // # The sequence
 //
@@ -68,6 +69,9 @@ type stemmaFunc struct {
 
 	saved *ssa.Value // stemmaRestore: g's context at entry
 
+	entry *ssa.Block   // cce: ends in the check of the word
+	marks []stemmaMark // cce: which calls belong to which sites
+
 	// The last counted inline mark: while nothing that can leave the function
 	// came in between, the next one is executed exactly as often.
 	markBlock   *ssa.Block
@@ -84,10 +88,16 @@ func (s *state) stemmaEnter() {
 	switch s.stemma.mode {
 	case stemmaFull:
 		s.stemma.meta = newStemmaMeta(s.curfn)
+		if stemmaOptions.engine.encodes() {
+			s.stemmaFindWord()
+			return
+		}
 		s.stemmaFindNode()
 		s.stemmaCount(0)
 	case stemmaRestore:
-		s.stemma.saved = s.load(types.Types[types.TUINTPTR], s.stemmaG(rt.GCtx))
+		if !stemmaOptions.engine.encodes() {
+			s.stemma.saved = s.load(types.Types[types.TUINTPTR], s.stemmaG(rt.GCtx))
+		}
 	}
 	// Whatever comes next, an inline mark at the very beginning is executed
 	// once in each invocation.
@@ -200,7 +210,11 @@ func (s *state) stemmaLeaveCell(k int) {
 // stemmaCall emits what precedes a call: it must not come between an argument
 // and its call, which expects both to see the same memory (golang.org/issue/49282).
 func (s *state) stemmaCall(n *ir.CallExpr, k callKind) {
-	if s.stemma.mode == stemmaOff || k == callDefer || k == callDeferStack {
+	if s.stemma.mode == stemmaOff {
+		return
+	}
+	if k == callDefer || k == callDeferStack {
+		s.stemmaMark(noSite)
 		return
 	}
 	name, kind := "", rt.SiteCall
@@ -234,8 +248,11 @@ func (s *state) stemmaSite(name string, kind int) {
 		return
 	case s.stemma.mode == stemmaRestore:
 		if kind != rt.SiteNative && kind != 0 {
-			s.store(types.Types[types.TUINTPTR], s.stemmaG(rt.GCtx), s.stemma.saved)
+			s.stemmaPutBack()
 		}
+		return
+	case stemmaOptions.engine.encodes():
+		s.stemmaEncodedSite(name, kind)
 		return
 	}
 	s.stemma.called = true
@@ -255,11 +272,20 @@ func (s *state) stemmaSite(name string, kind int) {
 	s.stemma.meta.sites = append(s.stemma.meta.sites, site)
 }
 
+// stemmaPutBack emits what precedes a call in a native that calls several times.
+func (s *state) stemmaPutBack() {
+	word := s.stemma.saved
+	if stemmaOptions.engine.encodes() {
+		word = s.stemmaWord(rt.KeyUnknown << rt.WordKey)
+	}
+	s.store(types.Types[types.TUINTPTR], s.stemmaG(rt.GCtx), word)
+}
+
 // stemmaInlMark counts the inlined call with the given index in the inlining
 // tree. Marks that nothing can separate share a counter; marks at the very
 // beginning of the function share counter 0.
 func (s *state) stemmaInlMark(index int64) {
-	if s.stemma.mode != stemmaFull || !stemmaOptions.inlined {
+	if s.stemma.mode != stemmaFull || !stemmaOptions.inlined || stemmaOptions.engine.encodes() {
 		return
 	}
 	if !s.stemmaMarkJoins() {
@@ -291,9 +317,13 @@ func (s *state) stemmaSeal() {
 	if s.stemma.mode != stemmaFull {
 		return
 	}
-	s.f.Stemma.Number = s.stemma.meta.counters
+	if stemmaOptions.engine.encodes() {
+		s.f.Stemma.Sites = s.stemmaCallSites(s.stemma.meta.cellsFirst())
+	} else {
+		s.f.Stemma.Number = s.stemma.meta.counters
+	}
 	if s.stemma.called {
-		if s.hasdefer {
+		if s.hasdefer && !stemmaOptions.engine.encodes() {
 			s.stemma.meta.recover = s.stemmaRecoverSite()
 		}
 		s.stemma.meta.slot = true
@@ -301,6 +331,9 @@ func (s *state) stemmaSeal() {
 		return
 	}
 	s.curfn.LSym.Func().FuncFlag |= rt.FuncFlagLeaf
+	if b := s.stemma.entry; b != nil {
+		b.SetControl(s.f.ConstBool(types.Types[types.TBOOL], false)) // never take the slow path
+	}
 	for _, v := range s.stemma.loads {
 		stemmaReplace(v, s.stemma.node)
 	}
@@ -327,10 +360,13 @@ func stemmaReplace(v, by *ssa.Value) {
 
 // stemmaFinish hands the function's metadata over for emission.
 func (s *state) stemmaFinish() {
-	if s.stemma.mode == stemmaFull {
-		s.stemma.meta.renumber(&s.f.Stemma)
-		s.stemma.meta.publish()
+	if s.stemma.mode != stemmaFull || stemmaOptions.engine.encodes() && !s.stemma.called {
+		return
 	}
+	if !stemmaOptions.engine.encodes() {
+		s.stemma.meta.renumber(&s.f.Stemma)
+	}
+	s.stemma.meta.publish()
 }
 
 var _ [rt.FuncFlagSlot & (abi.FuncFlagTopFrame | abi.FuncFlagSPWrite | abi.FuncFlagAsm)]struct{} = [0]struct{}{}
@@ -341,8 +377,11 @@ const StemmaEnterAux = rt.EnterAux
 // StemmaEnterSym is the slow path of function entry.
 func StemmaEnterSym() *obj.LSym {
 	name := "runtime.stemmaEnter"
+	if stemmaOptions.engine.encodes() {
+		name = "runtime.stemmaEncode"
+	}
 	if stemmaOptions.verify {
-		name = "runtime.stemmaEnterChecked"
+		name += "Checked"
 	}
 	return base.Ctxt.LookupABI(name, obj.ABIInternal)
 }

@@ -17,17 +17,39 @@ import (
 	rt "internal/runtime/stemma"
 )
 
+// A stemmaEngine is what contexts are made of.
+type stemmaEngine uint8
+
+const (
+	stemmaNone  stemmaEngine = iota
+	stemmaCCT                // nodes of a tree
+	stemmaDACCE              // words that the runtime assigns ids to
+	stemmaPCC                // hashes
+)
+
+// encodes reports whether a context is a word and not a node.
+func (e stemmaEngine) encodes() bool { return e >= stemmaDACCE }
+
+var stemmaEngines = map[string]stemmaEngine{
+	"cct": stemmaCCT, "dacce": stemmaDACCE, "pcce": stemmaDACCE, "pcc": stemmaPCC,
+}
+
 // stemmaOptions are what the tool asks of this compilation, in the environment
-// variable STEMMA_COMPILE: engine=cct,inlined=on,verify=off.
-var stemmaOptions = func() (o struct{ cct, inlined, verify bool }) {
+// variable STEMMA_COMPILE: engine=cct,inlined=on,verify=off,natives=off.
+var stemmaOptions = func() (o struct {
+	engine                   stemmaEngine
+	inlined, verify, natives bool
+}) {
 	for _, kv := range strings.Split(os.Getenv("STEMMA_COMPILE"), ",") {
-		switch kv {
-		case "engine=cct":
-			o.cct = true
-		case "inlined=on":
-			o.inlined = true
-		case "verify=on":
-			o.verify = true
+		switch k, v, _ := strings.Cut(kv, "="); k {
+		case "engine":
+			o.engine = stemmaEngines[v]
+		case "inlined":
+			o.inlined = v == "on"
+		case "verify":
+			o.verify = v == "on"
+		case "natives":
+			o.natives = v == "on"
 		}
 	}
 	return o
@@ -40,13 +62,16 @@ var stemmaOptions = func() (o struct{ cct, inlined, verify bool }) {
 // as they vanish from tracebacks.
 func stemmaModeOf(fn *ir.Func) stemmaMode {
 	switch {
-	case !stemmaOptions.cct || base.Flag.CompilingRuntime || stemmaNative[base.Ctxt.Pkgpath]:
+	case stemmaOptions.engine == stemmaNone || base.Flag.CompilingRuntime || stemmaNative[base.Ctxt.Pkgpath]:
 		return stemmaOff
 	case stemmaNative[fn.Sym().Pkg.Path] || fn.Sym().Pkg == ir.Pkgs.Runtime:
 		return stemmaOff
 	case strings.HasPrefix(fn.LSym.Name, "type:."):
 		return stemmaOff
 	case fn.ABIWrapper() && fn.ABI == obj.ABIInternal:
+		if stemmaOptions.engine.encodes() {
+			return stemmaOff
+		}
 		return stemmaFull // stands for a function in assembly
 	case fn.ABI != obj.ABIInternal || fn.ABIWrapper():
 		return stemmaOff
@@ -156,6 +181,8 @@ type stemmaSite struct {
 type stemmaMeta struct {
 	fn       *ir.Func
 	sym      *obj.LSym
+	data     *obj.LSym // cce: the addition values, in writable memory
+	dynamic  []bool    // cce: for each cell, whether it may call several functions
 	slot     bool
 	recover  int // cell + 1
 	cells    int
@@ -179,6 +206,7 @@ func newStemmaMeta(fn *ir.Func) *stemmaMeta {
 	return &stemmaMeta{
 		fn:        fn,
 		sym:       base.Ctxt.Lookup(name),
+		data:      base.Ctxt.Lookup(name + ".av"),
 		counters:  1,
 		inlined:   map[int]int{},
 		stringIdx: map[string]int{},
@@ -236,7 +264,7 @@ func (m *stemmaMeta) emit() {
 	objw.Uint32(x, rt.MetaNumStrings, uint32(len(m.strings)))
 	objw.Uint32(x, rt.MetaBlobLen, uint32(len(blob)))
 	objw.Uint32(x, rt.MetaRecover, uint32(m.recover))
-	objw.Uint32(x, rt.MetaRecover+4, 0)
+	objw.Uint32(x, rt.MetaCells, uint32(m.cells))
 	off := rt.MetaStrings
 	for _, s := range m.strings {
 		off = objw.SymPtr(x, off, staticdata.StringSym(m.fn.Pos(), s), 0)
@@ -245,6 +273,9 @@ func (m *stemmaMeta) emit() {
 	x.WriteBytes(base.Ctxt, int64(off), blob)
 	objw.Global(x, int32(off+len(blob)), obj.RODATA)
 	x.Set(obj.AttrLocal, true)
+	if stemmaOptions.engine.encodes() {
+		m.emitData()
+	}
 }
 
 func (m *stemmaMeta) flags() (f uint32) {

@@ -1,0 +1,491 @@
+// Calling context encoding in the running program (engine dacce): the slow path
+// of function entry, the words of goroutines after a re-encoding, and captures.
+
+package runtime
+
+import (
+	"internal/abi"
+	"internal/runtime/atomic"
+	rt "internal/runtime/stemma"
+	"internal/runtime/sys"
+	"unsafe"
+)
+
+// stemmaNoWord in g leads every callee to the slow path.
+const stemmaNoWord = uintptr(rt.KeyUnknown << rt.WordKey)
+
+// stemmaEncoding is the state that the encoder has beside its tables.
+type stemmaEncoding struct {
+	on      bool
+	epoch   uintptr     // changes only while the world is stopped
+	frames  []rt.Walked // scratch memory of walks, under the lock
+	encoder *g
+	lock    mutex       // guards the parking of encoder
+	idle    atomic.Bool // encoder is parked
+	every   int64       // nanoseconds between forced re-encodings; 0 without
+	pace    stemmaPace
+}
+
+// The assembly reads these.
+var (
+	stemmaPCs   uintptr // the table of return addresses
+	stemmaText  uintptr // what the pc of an ID is relative to
+	stemmaStamp uint64  // the tag and the epoch in an ID
+)
+
+const stemmaMaxFrames = 1 << 24
+
+// stemmaEncodeInit is stemmaInit for calling context encoding.
+func stemmaEncodeInit() {
+	const funcsSize = 1 << 28
+	stemmaMakeDir()
+	head := stemmaMap("cce", 0, rt.CceSize)
+	funcs := stemmaMap("funcs", 0, funcsSize)
+	epochs := stemmaMap("epochs", 0, rt.EpochsSize)
+	nodes := stemmaMap("nodes", 0, rt.NodesSize)
+	known := stemmaMap("", 0, rt.KnownSize)
+	pcs := stemmaMap("", 0, rt.PCSize)
+	mem := stemmaMap("", 0, rt.CceArena)
+	frames := stemmaMap("", 0, stemmaMaxFrames*unsafe.Sizeof(rt.Walked{}))
+	stemma.encode.frames = unsafe.Slice((*rt.Walked)(frames), stemmaMaxFrames)
+	sec, nsec, _ := time_now()
+	start := uint64(sec)*1e9 + uint64(nsec)
+	stemmaPCs, stemmaText = uintptr(pcs), firstmoduledata.text
+	seed := (start ^ uint64(stemmaGetpid())<<40) * 0x9E3779B97F4A7C15 >> 8
+	stemma.cce.InitCce(head, known, funcs, epochs, nodes, pcs, mem, funcsSize, uint64(stemmaText), seed)
+	stemma.cce.Describe(uint32(stemmaGetpid()), start, buildVersion, defaultGOROOT, argslice)
+	stemmaStamp = stemma.cce.Stamp()
+	if n, ok := stemmaParse(gogetenv("STEMMA_REENCODE_US")); ok {
+		stemma.encode.every = int64(n) * 1000
+	}
+	stemmaAPI = &stemmaAPIs
+	stemmaClearpoolsEntry = abi.FuncPCABIInternal(clearpools)
+	stemma.encode.on = true
+	stemmaRoot(getg(), rt.RootOther)
+	stemmaRoot(getg().m.gsignal, rt.RootOther)
+	if stemmaOption("verify") == "on" {
+		stemmaCheckInit()
+	}
+}
+
+// stemmaStackOf returns the ccStack of gp.
+func stemmaStackOf(gp *g) rt.Stack {
+	return rt.StackOf(&gp.stemmaStack, &gp.stemmaCap, uint64(gp.stemmaStart), uint64(gp.stemmaFrom))
+}
+
+// stemmaEncodeGo finds the word of the function with the data g.stemmaFunc, whose
+// frame pointer is bp, and leaves it in g.stemmaNode. As stemmaEnterGo, it may run
+// on any stack but a signal's, with or without a P, and must not split the stack.
+//
+//go:nosplit
+func stemmaEncodeGo(bp uintptr) {
+	gp := getg()
+	pc, sp := sys.GetCallerPC(), sys.GetCallerSP()
+	systemstack(func() {
+		lock(&stemma.lock)
+		gp.stemmaNode = stemmaEncodeEntry(gp, bp, pc, sp)
+		unlock(&stemma.lock)
+	})
+}
+
+// stemmaEncodeEntry returns the word of the function that is being entered on
+// gp, whose stack goes on at pc and sp. It runs on the system stack, under the lock.
+func stemmaEncodeEntry(gp *g, bp, pc, sp uintptr) uintptr {
+	c := &stemma.cce
+	*c.Stat(rt.CceSlow)++
+	hits := uint64(1)
+	if gp.stemmaPushes >= rt.PushStep {
+		// The assembly lets every so many pushes through, to be counted.
+		gp.stemmaPushes = 0
+		hits = rt.PushStep
+		*c.Stat(rt.CcePushes) += rt.PushStep
+		*c.Stat(rt.CceSlow)--
+	}
+	data := gp.stemmaFunc
+	if f, isNew := c.Enter(data); isNew {
+		stemmaDescribePCs(f)
+	}
+	st := stemmaStackOf(gp)
+	word, ok := stemmaEncodeNear(gp, &st, bp, data, hits)
+	if !ok {
+		word = stemmaEncodeFar(gp, &st, bp, pc, sp, data, hits)
+	}
+	if hits > 1 {
+		depth := word & rt.MaxDeep
+		*c.Stat(rt.CceDepths) += depth
+		*c.Stat(rt.CceMaxDepth) = max(*c.Stat(rt.CceMaxDepth), depth)
+	}
+	if stemmaCheckOn {
+		stemmaCheckEncoded(gp, &st, pc, sp, word, data)
+	}
+	return uintptr(word)
+}
+
+// stemmaEncodeNear finds the caller by way of frame pointers and the return
+// addresses that are known. ok is false if one is not.
+func stemmaEncodeNear(gp *g, st *rt.Stack, bp, data uintptr, hits uint64) (word uint64, ok bool) {
+	c := &stemma.cce
+	through := false
+	for {
+		pc := *(*uintptr)(unsafe.Pointer(bp + 8))
+		s, pass, known := c.LookupPC(pc)
+		if !known {
+			return 0, false
+		}
+		bp = *(*uintptr)(unsafe.Pointer(bp))
+		if !pass {
+			f := c.FrameOf(s, pc, bp-8)
+			return c.Step(st, *(*uint64)(unsafe.Pointer(f.Slot)), &f, data, through, hits), true
+		}
+		through = true
+	}
+}
+
+// stemmaEncodeFar finds the caller by unwinding, and learns the return addresses
+// in between for the next time.
+func stemmaEncodeFar(gp *g, st *rt.Stack, bp, pc, sp, data uintptr, hits uint64) uint64 {
+	c := &stemma.cce
+	frames, bps := stemmaWalk(gp, pc, sp, bp, false)
+	if len(frames) == 0 {
+		return c.PushRoot(st, data)
+	}
+	w := uint64(0)
+	last := len(frames) - 1
+	if slot := frames[last].Slot; slot != 0 {
+		w = *(*uint64)(unsafe.Pointer(slot))
+	} else {
+		w = c.Down(st, 0, frames[last:])
+	}
+	for i := last - 1; i >= 0; i-- {
+		w = c.Down(st, w, frames[i:])
+	}
+	if last == 0 && bps {
+		stemmaLearnPCs(bp, &frames[0].Frame)
+	}
+	return c.Step(st, w, &frames[0].Frame, data, frames[0].Through, hits)
+}
+
+// stemmaLearnPCs learns the return addresses between the frame pointer bp and
+// the frame f, which the chain of frame pointers was seen to lead to.
+func stemmaLearnPCs(bp uintptr, f *rt.Frame) {
+	for {
+		pc := *(*uintptr)(unsafe.Pointer(bp + 8))
+		bp = *(*uintptr)(unsafe.Pointer(bp))
+		if bp-8 == f.Slot {
+			stemma.cce.LearnPC(pc, f)
+			return
+		}
+		stemma.cce.LearnPC(pc, nil)
+	}
+}
+
+// stemmaWalk finds the instrumented frames of gp's stack from pc and sp on,
+// innermost first: all, or as far as the first that holds a word. The frame with
+// the frame pointer bp, the callee's, is not among them. linked tells that the
+// frame pointers lead from bp to the last frame. It runs on the system stack,
+// under the lock; the result is good until the next walk.
+func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []rt.Walked, linked bool) {
+	var u unwinder
+	u.initAt(pc, sp, 0, gp, unwindSilentErrors)
+	frames = stemma.encode.frames[:0]
+	through, begun := false, bp == 0
+	linked = true
+	next := bp
+	for ; u.valid(); u.next() {
+		f := u.frame.fn
+		if !begun {
+			begun = u.frame.varp == bp
+			continue
+		}
+		if f.entry() == stemmaClearpoolsEntry {
+			break // what is further out has a context of its own: the root gc
+		}
+		if next != 0 {
+			next = *(*uintptr)(unsafe.Pointer(next))
+			linked = linked && next == u.frame.varp
+		}
+		w, ok := stemmaWalked(&u)
+		if !ok {
+			through = true
+			continue
+		}
+		w.Through = through
+		through = false
+		if len(frames) < cap(frames) {
+			frames = append(frames, w)
+		}
+		if w.Slot != 0 && !all {
+			break
+		}
+	}
+	return frames, linked
+}
+
+// stemmaClearpoolsEntry is where runtime.clearpools begins.
+var stemmaClearpoolsEntry uintptr
+
+// stemmaWalked returns the frame that u stands at, if its function is instrumented
+// and got as far as to hold its word.
+func stemmaWalked(u *unwinder) (w rt.Walked, ok bool) {
+	c := &stemma.cce
+	f := u.frame.fn
+	if f.flag&(rt.FuncFlagSlot|rt.FuncFlagLeaf) == 0 {
+		return w, false
+	}
+	w.PC, w.Site = u.frame.pc, -1
+	if f.flag&rt.FuncFlagSlot == 0 {
+		if u.frame.pc == f.entry() || u.frame.varp <= u.frame.sp {
+			return w, false
+		}
+		w.PC = u.symPC()
+		stemmaDescribeFault(f, w.PC)
+		return w, true
+	}
+	w.Slot = u.frame.varp - 8
+	if w.Slot < u.frame.sp || u.frame.varp == u.frame.sp {
+		return w, false // stopped before it had a frame
+	}
+	w.Func = c.Entered(f.entry())
+	if w.Func == 0 {
+		return w, false // stopped before it held a word
+	}
+	w.Site = pcdatavalue1(f, rt.PCDataSite, u.symPC(), false)
+	if w.Site < 0 {
+		w.PC = u.symPC()
+		stemmaDescribeFault(f, w.PC)
+	}
+	return w, true
+}
+
+// stemmaDescribeFault records the frames of f at pc, which is not a site.
+func stemmaDescribeFault(f funcInfo, pc uintptr) {
+	w, ok := stemma.cce.BeginFault(uint64(pc))
+	if !ok {
+		return
+	}
+	u, uf := newInlineUnwinder(f, pc)
+	for ; uf.valid(); uf = u.next(uf) {
+		file, line := u.fileLine(uf)
+		w.Frame(u.srcFunc(uf).name(), file, int32(line))
+	}
+	w.End("runtime.sigpanic")
+}
+
+// stemmaDescribePCs records the return addresses in function number i.
+func stemmaDescribePCs(i uint32) {
+	c := &stemma.cce
+	f := findfunc(uintptr(*(*uint64)(unsafe.Pointer(uintptr(c.ID(i)) + rt.MetaEntry))))
+	if !f.valid() || f.npcdata <= rt.PCDataSite {
+		return
+	}
+	n, size := uint32(0), uint32(0)
+	stemmaEachSite(f, func(end uintptr, site int32) {
+		size = uint32(end - f.entry())
+		if site >= 0 {
+			n++
+		}
+	})
+	w := c.BeginPCs(i, size, n)
+	stemmaEachSite(f, func(end uintptr, site int32) {
+		if site >= 0 {
+			w.PC(uint32(end-f.entry()), uint32(site))
+		}
+	})
+	w.End()
+}
+
+// stemmaEachSite calls do for each range of f's code in the table of sites: with
+// its end, which is a return address if the range has a site, and the site or -1.
+func stemmaEachSite(f funcInfo, do func(end uintptr, site int32)) {
+	p := f.datap.pctab[pcdatastart(f, rt.PCDataSite):]
+	pc, site := f.entry(), int32(-1)
+	for ok := true; ; {
+		p, ok = step(p, &pc, &site, pc == f.entry())
+		if !ok {
+			return
+		}
+		do(pc, site)
+	}
+}
+
+// stemmaResume makes the words of gp, which is about to run, those of the current
+// epoch. It runs on g0, with a P.
+func stemmaResume(gp *g) {
+	if gp.stemmaEpoch != stemma.encode.epoch {
+		stemmaRewrite(gp, gp.sched.pc, gp.sched.sp)
+	}
+}
+
+// stemmaExitSyscall is stemmaResume for a goroutine that comes back from a system
+// call and has a P again. It must not split the stack.
+//
+//go:nosplit
+func stemmaExitSyscall(gp *g) {
+	if gp.stemmaEpoch != stemma.encode.epoch {
+		systemstack(func() { stemmaRewrite(gp, gp.syscallpc, gp.syscallsp) })
+	}
+}
+
+// stemmaRewrite gives the frames of gp, whose stack goes on at pc and sp, words
+// of the current epoch. A word on its way to a callee is void. It runs on the
+// system stack.
+func stemmaRewrite(gp *g, pc, sp uintptr) {
+	lock(&stemma.lock)
+	frames, _ := stemmaWalk(gp, pc, sp, 0, true)
+	st := stemmaStackOf(gp)
+	stemma.cce.Rewrite(&st, frames)
+	gp.stemmaCtx = stemmaNoWord
+	gp.stemmaEpoch = stemma.encode.epoch
+	unlock(&stemma.lock)
+}
+
+// stemmaEncodeNewG notes the context of the go statement at callerpc in creator.
+// It runs on the system stack, with a P.
+func stemmaEncodeNewG(newg, creator *g, callerpc uintptr) {
+	newg.stemmaEpoch = stemma.encode.epoch
+	f := findfunc(callerpc)
+	if !f.valid() || f.flag&rt.FuncFlagSlot == 0 {
+		return
+	}
+	w, ok := creator.stemmaCtx, true
+	if w>>rt.WordKey != 0 {
+		w, ok = stemmaWordAt(creator, callerpc)
+	}
+	if !ok {
+		return
+	}
+	hi, lo := stemmaCapture(creator, uint64(w), callerpc)
+	newg.stemmaStart, newg.stemmaFrom = uintptr(hi), uintptr(lo)
+	if stemmaCheckOn {
+		stemmaCheckCapture(creator, hi, lo)
+	}
+}
+
+// stemmaWordAt returns the word of the frame of creator that made the call that
+// returns to pc. It runs on the system stack, of creator or for it.
+func stemmaWordAt(creator *g, pc uintptr) (w uintptr, ok bool) {
+	lock(&stemma.lock)
+	frames, _ := stemmaWalk(creator, creator.sched.pc, creator.sched.sp, 0, false)
+	if n := len(frames); n > 0 && frames[n-1].PC == pc && frames[n-1].Slot != 0 {
+		w, ok = *(*uintptr)(unsafe.Pointer(frames[n-1].Slot)), true
+	}
+	unlock(&stemma.lock)
+	return w, ok
+}
+
+// stemmaEndG takes the ccStack of a goroutine that has ended, unless it is small:
+// the next goroutine in this g will need one. It runs on g0.
+func stemmaEndG(gp *g) {
+	if gp.stemmaCap <= 64 {
+		return
+	}
+	lock(&stemma.lock)
+	st := stemmaStackOf(gp)
+	stemma.cce.FreeStack(&st)
+	unlock(&stemma.lock)
+}
+
+// stemmaCapture returns the ID of the context of gp in which a function with the
+// word w calls something that returns to pc. Nothing may re-encode meanwhile: it
+// runs on the system stack, or is nosplit.
+//
+//go:nosplit
+func stemmaCapture(gp *g, w uint64, pc uintptr) (hi, lo uint64) {
+	depth := uintptr(w & rt.MaxDeep)
+	if depth != 0 && depth < gp.stemmaCap && depth != rt.MaxDeep {
+		node := *(*uint32)(unsafe.Pointer(gp.stemmaStack + depth*rt.StackEntry + rt.StackNode))
+		if rel := uint64(pc - stemmaText); node != 0 && rel>>rt.IDPCBits == 0 {
+			return uint64(node)<<32 | w>>rt.WordID, stemmaStamp | rel
+		}
+	}
+	systemstack(func() {
+		lock(&stemma.lock)
+		st := stemmaStackOf(gp)
+		hi, lo = stemma.cce.Capture(&st, w, pc)
+		unlock(&stemma.lock)
+	})
+	return hi, lo
+}
+
+// stemmaHere returns the ID of the context in which it is called.
+func stemmaHere() (hi, lo uint64)
+
+// stemmaHereSlow is called in the place of stemmaHere when the assembly cannot
+// tell: it interns, or it looks for the caller's frame.
+func stemmaHereSlow() (hi, lo uint64) {
+	gp, pc, sp := getg(), sys.GetCallerPC(), sys.GetCallerSP()
+	systemstack(func() {
+		lock(&stemma.lock)
+		frames, _ := stemmaWalk(gp, pc, sp, 0, false)
+		if n := len(frames); n > 0 {
+			st := stemmaStackOf(gp)
+			w := uint64(0)
+			if slot := frames[n-1].Slot; slot != 0 {
+				w = *(*uint64)(unsafe.Pointer(slot))
+			} else {
+				w = stemma.cce.Down(&st, 0, frames[n-1:])
+			}
+			for i := n - 2; i >= 0; i-- {
+				w = stemma.cce.Down(&st, w, frames[i:])
+			}
+			hi, lo = stemma.cce.Capture(&st, w, frames[0].PC)
+		}
+		unlock(&stemma.lock)
+	})
+	return hi, lo
+}
+
+// stemmaAt returns the ID of the context of a call further out on the stack, which
+// returns to pc; or nothing.
+func stemmaAt(pc uintptr) (hi, lo uint64) {
+	gp := getg()
+	bp := getfp()
+	for n := 0; n < 64 && bp >= gp.stack.lo && bp+16 <= gp.stack.hi; n++ {
+		ret := *(*uintptr)(unsafe.Pointer(bp + 8))
+		bp = *(*uintptr)(unsafe.Pointer(bp))
+		if ret != pc {
+			continue
+		}
+		if f := findfunc(pc); !f.valid() || f.flag&rt.FuncFlagSlot == 0 {
+			return 0, 0
+		}
+		return stemmaCaptureAt(gp, bp-8, pc)
+	}
+	return 0, 0
+}
+
+// stemmaCaptureAt is stemmaCapture for the frame of gp, which runs, with the given
+// slot: the word must not change between its load and its use.
+//
+//go:nosplit
+func stemmaCaptureAt(gp *g, slot, pc uintptr) (hi, lo uint64) {
+	return stemmaCapture(gp, *(*uint64)(unsafe.Pointer(slot)), pc)
+}
+
+// A stemmaProgram is what package stemma of the program finds in stemmaAPI. Its
+// type there is another one of the same layout.
+type stemmaProgram struct {
+	version uint64
+	here    func() (hi, lo uint64)
+	at      func(pc uintptr) (hi, lo uint64)
+	event   func(kind uint32, value uint64)
+	dir     func() string
+}
+
+// stemmaAPI is nil in a program that is not instrumented.
+//
+//go:linkname stemmaAPI
+var stemmaAPI *stemmaProgram
+
+var stemmaAPIs = stemmaProgram{1, stemmaHere, stemmaAt, stemmaEvent, stemmaDir}
+
+// stemmaEvent records an event of the program.
+func stemmaEvent(kind uint32, value uint64) {}
+
+// stemmaDir returns the name of the live directory, or "".
+func stemmaDir() string {
+	if stemma.dirlen == 0 {
+		return ""
+	}
+	return string(stemma.dir[:stemma.dirlen-1])
+}

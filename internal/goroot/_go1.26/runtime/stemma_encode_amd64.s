@@ -1,0 +1,185 @@
+#include "go_asm.h"
+#include "go_tls.h"
+#include "textflag.h"
+#include "funcdata.h"
+
+// The layout is that of package internal/runtime/stemma.
+#define DATA_KEY 0
+#define DATA_LIMIT 8
+#define DATA_META 16
+#define DATA_INDEX 24
+#define WORD_ID 20
+#define WORD_KEY 50
+#define MAX_DEEP 0xFFFFF
+#define KEY_PUSH 0x3FFF
+#define KEY_UNKNOWN_DYNAMIC 0xFFF8000000000001
+#define PC_SHIFT 47
+#define PC_MASK 0x1FFFF
+#define PC_MUL 0x9E3779B97F4A7C15
+#define PUSH_STEP 1024
+
+// stemmaEncode is called on entry of a function, in place of the word in g, which
+// is not encoded or void. It finds the caller's frame by way of the frame
+// pointers and return addresses that are known, and does what needs no lock: the
+// addition, if the edge is encoded after all, and a push, if it is known not to
+// be. Argument: the function's data in g.stemmaFunc. Result: its word in R11. All
+// other general registers are preserved, the other registers are not; it is no
+// safe point, and it must not split the stack.
+TEXT runtime·stemmaEncode<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
+	PUSHQ	AX
+	PUSHQ	CX
+	PUSHQ	R12
+	PUSHQ	R13
+	MOVQ	BP, R12
+frame:
+	MOVQ	8(R12), R13
+	MOVQ	$PC_MUL, R11
+	IMULQ	R13, R11
+	SHRQ	$PC_SHIFT, R11
+probe:
+	MOVQ	R11, AX
+	SHLQ	$5, AX
+	ADDQ	runtime·stemmaPCs(SB), AX
+	MOVQ	(AX), CX
+	CMPQ	CX, R13
+	JEQ	found
+	TESTQ	CX, CX
+	JZ	slow
+	INCQ	R11
+	ANDQ	$PC_MASK, R11
+	JMP	probe
+found:
+	MOVQ	(R12), R12
+	MOVQ	8(AX), AX
+	TESTQ	AX, AX
+	JZ	frame
+	MOVQ	-8(R12), R11 // the caller's word
+	MOVQ	(AX), AX
+	MOVQ	AX, R12
+	SHRQ	$WORD_KEY, R12
+	MOVQ	g_stemmaFunc(R14), CX
+	CMPL	R12, $KEY_PUSH
+	JEQ	push
+	ADDQ	AX, R11
+	SUBQ	DATA_KEY(CX), R11
+	CMPQ	R11, DATA_LIMIT(CX)
+	JCC	slow
+done:
+	POPQ	R13
+	POPQ	R12
+	POPQ	CX
+	POPQ	AX
+	RET
+push:
+	CMPQ	DATA_INDEX(CX), $0
+	JEQ	slow // its first execution
+	MOVQ	g_stemmaPushes(R14), AX
+	INCQ	AX
+	MOVQ	AX, g_stemmaPushes(R14)
+	CMPQ	AX, $PUSH_STEP
+	JCC	slow // to be counted
+	MOVL	R11, R12
+	ANDL	$MAX_DEEP, R12
+	INCL	R12
+	CMPL	R12, $MAX_DEEP
+	JCC	slow
+	CMPQ	R12, g_stemmaCap(R14)
+	JCC	slow
+	MOVQ	R12, AX
+	SHLQ	$5, AX
+	ADDQ	g_stemmaStack(R14), AX
+	MOVQ	DATA_META(CX), CX
+	MOVQ	R11, 0(AX)
+	MOVQ	R13, 8(AX)
+	MOVQ	CX, 16(AX)
+	MOVQ	$0, 24(AX)
+	MOVQ	R12, R11
+	JMP	done
+slow:
+	POPQ	R13
+	POPQ	R12
+	POPQ	CX
+	POPQ	AX
+	JMP	stemmaEncodeSlow<>(SB)
+
+// stemmaEncodeChecked is called in a verify build on every function entry.
+TEXT runtime·stemmaEncodeChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
+	DECQ	runtime·stemmaCountdown(SB)
+	JLE	slow
+	PUSHQ	AX
+	MOVQ	g_stemmaFunc(R14), AX
+	MOVQ	g_stemmaCtx(R14), R11
+	SUBQ	DATA_KEY(AX), R11
+	CMPQ	R11, DATA_LIMIT(AX)
+	POPQ	AX
+	JCC	encode
+	RET
+encode:
+	JMP	runtime·stemmaEncode<ABIInternal>(SB)
+slow:
+	JMP	stemmaEncodeSlow<>(SB)
+
+// stemmaEncodeSlow saves the registers that stemmaEncode must preserve and calls
+// Go. It is jumped to, with the return address of stemmaEncode's caller.
+TEXT stemmaEncodeSlow<>(SB), NOSPLIT, $104-0
+	MOVQ	AX, 8(SP)
+	MOVQ	BX, 16(SP)
+	MOVQ	CX, 24(SP)
+	MOVQ	DX, 32(SP)
+	MOVQ	SI, 40(SP)
+	MOVQ	DI, 48(SP)
+	MOVQ	R8, 56(SP)
+	MOVQ	R9, 64(SP)
+	MOVQ	R10, 72(SP)
+	MOVQ	R12, 80(SP)
+	MOVQ	R13, 88(SP)
+	MOVQ	R15, 96(SP)
+	MOVQ	(BP), AX // this frame's frame pointer leads to the function's
+	MOVQ	AX, 0(SP)
+	CALL	runtime·stemmaEncodeGo(SB)
+	MOVQ	g_stemmaNode(R14), R11
+	MOVQ	8(SP), AX
+	MOVQ	16(SP), BX
+	MOVQ	24(SP), CX
+	MOVQ	32(SP), DX
+	MOVQ	40(SP), SI
+	MOVQ	48(SP), DI
+	MOVQ	56(SP), R8
+	MOVQ	64(SP), R9
+	MOVQ	72(SP), R10
+	MOVQ	80(SP), R12
+	MOVQ	88(SP), R13
+	MOVQ	96(SP), R15
+	RET
+
+// stemmaHere returns the ID of the context of its caller's call: func() (hi, lo uint64).
+// The caller has left its word in g, with an addition value that nobody changes.
+TEXT runtime·stemmaHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-16
+	MOVQ	$KEY_UNKNOWN_DYNAMIC, CX
+	MOVQ	g_stemmaCtx(R14), AX
+	SUBQ	CX, AX
+	MOVL	AX, CX
+	ANDL	$MAX_DEEP, CX
+	JZ	slow
+	MOVQ	AX, DX
+	SHRQ	$WORD_KEY, DX
+	JNZ	slow
+	CMPQ	CX, g_stemmaCap(R14)
+	JCC	slow
+	SHLQ	$5, CX
+	ADDQ	g_stemmaStack(R14), CX
+	MOVL	24(CX), CX
+	TESTL	CX, CX
+	JZ	slow
+	MOVQ	0(SP), BX
+	SUBQ	runtime·stemmaText(SB), BX
+	MOVQ	BX, DX
+	SHRQ	$28, DX
+	JNZ	slow
+	ORQ	runtime·stemmaStamp(SB), BX
+	SHLQ	$32, CX
+	SHRQ	$WORD_ID, AX
+	ORQ	CX, AX
+	RET
+slow:
+	JMP	runtime·stemmaHereSlow<ABIInternal>(SB)

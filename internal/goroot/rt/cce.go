@@ -1,0 +1,360 @@
+package rt
+
+import "unsafe"
+
+// A Cce encodes calling contexts: it knows the functions that were entered, the
+// edges <p,n,l> that were seen, and the ids that the current epoch gives them. It
+// is an adaption of DACCE (Li et al., CGO'14) in which the callee, not the caller,
+// finds out that an edge is not encoded; see Plan for the encoding.
+//
+// Its methods must be called under one lock, unless they say otherwise. All its
+// memory lies outside the Go heap.
+type Cce struct {
+	Tree // of which only the header and the records are used
+
+	head   unsafe.Pointer // the two pages of cce
+	nodes  unsafe.Pointer // interned entries
+	maxNum uint32         // of them
+	epochs unsafe.Pointer // the dictionaries
+	size   uint64         // bytes of epochs
+	pcs    unsafe.Pointer // the table of return addresses
+	numPC  uint32         // entries in it
+	mem    arena
+
+	funcs                       []fun  // by index; 0 is not used
+	sites                       []site // those of a function lie side by side
+	edges                       []edge
+	numFuncs, numSites          uint32
+	numEdges                    uint32
+	entries, targets, internals index       // funcs by entry address, edges by site and target, nodes by contents
+	free                        [32]uintptr // ccStacks by the logarithm of their size
+	plan                        plan
+}
+
+// A fun is a function that was entered.
+type fun struct {
+	data, entry uintptr
+	sites       uint32 // its first one
+	cells       uint32
+	key, num    uint32 // of the current epoch
+}
+
+// A site is a call site with an addition value.
+type site struct {
+	caller  uint32
+	cell    uint32
+	add     uint32 // of the current epoch, or NoAddition
+	target  uint32 // of the current epoch: the function that a static site calls, the key for a dynamic one
+	first   uint32 // the first function that it called, 0 if it was not seen
+	dynamic bool
+}
+
+// An edge is a pair of a site and a function that it called.
+type edge struct {
+	site, target uint32
+	hits         uint64 // times it was seen since the last plan
+	weight       uint64 // calls a second, the best that is known
+}
+
+// Limits of what is encoded; what is beyond goes through the slow path for ever.
+const (
+	maxFuncs = 1 << 18
+	maxSites = 1 << 20
+	maxEdges = 1 << 20
+)
+
+// Sizes of the memory that InitCce needs, in bytes. Only what is used is touched.
+const (
+	CceArena   = 1 << 32
+	PCSize     = PCEntry << PCBits
+	NodesSize  = 1 << 30
+	EpochsSize = 1 << 30
+)
+
+// An arena hands out zeroed memory that is never given back.
+type arena struct {
+	base unsafe.Pointer
+	used uintptr
+	size uintptr
+}
+
+// alloc returns n zero bytes, or nil.
+func (a *arena) alloc(n uintptr) unsafe.Pointer {
+	n = (n + 63) &^ 63
+	if a.used+n > a.size {
+		return nil
+	}
+	p := unsafe.Add(a.base, a.used)
+	a.used += n
+	return p
+}
+
+// InitCce makes c an encoder that records in head, of CceSize bytes, and funcs,
+// epochs and nodes. All memory is zero.
+func (c *Cce) InitCce(head, known, funcs, epochs, nodes, pcs, mem unsafe.Pointer, funcsSize uint64, text, seed uint64) {
+	c.initHeader(head, known, funcs, CceSize, funcsSize)
+	*c.u32(HdrFlags) |= HdrFlagCce
+	c.head, c.epochs, c.size, c.nodes, c.maxNum, c.pcs = head, epochs, EpochsSize, nodes, NodesSize/InternSize, pcs
+	c.Tree.mem, c.mem = head, arena{mem, 0, CceArena}
+	*c.Stat(CceText), *c.Stat(CceSeed), *c.Stat(CceNodesUsed) = text, seed, 1
+	c.funcs = unsafe.Slice((*fun)(c.mem.alloc(maxFuncs*unsafe.Sizeof(fun{}))), maxFuncs)
+	c.sites = unsafe.Slice((*site)(c.mem.alloc(maxSites*unsafe.Sizeof(site{}))), maxSites)
+	c.edges = unsafe.Slice((*edge)(c.mem.alloc(maxEdges*unsafe.Sizeof(edge{}))), maxEdges)
+	c.numFuncs = 1
+	c.plan.init(c)
+}
+
+// Stat returns a field of the second page.
+func (c *Cce) Stat(off uint32) *uint64 { return (*uint64)(unsafe.Add(c.head, uintptr(off))) }
+
+// Epoch returns the current epoch.
+func (c *Cce) Epoch() uint64 { return *c.Stat(CceEpoch) }
+
+// word returns the word at address p, which is outside the Go heap.
+func word(p uintptr) *uint64 { return (*uint64)(unsafe.Add(unsafe.Pointer(nil), p)) }
+
+// An index is a hash set of numbers. Its user compares what they stand for.
+type index struct {
+	slots    unsafe.Pointer
+	mask     uint32
+	num      uint32
+	disabled bool
+}
+
+func (x *index) at(i uint32) *uint32 { return (*uint32)(unsafe.Add(x.slots, uintptr(i&x.mask)*4)) }
+
+// grow makes room for one more number; hash gives the hash of one that is there.
+// It reports false if there is no memory.
+func (x *index) grow(mem *arena, hash func(uint32) uint32) bool {
+	if x.slots != nil && 2*(x.num+1) <= x.mask+1 {
+		return true
+	}
+	old := *x
+	x.mask = max(2*(old.mask+1), 1<<10) - 1
+	if x.slots = mem.alloc(uintptr(x.mask+1) * 4); x.slots == nil {
+		*x = old
+		return false
+	}
+	if old.slots == nil {
+		return true
+	}
+	for i := uint32(0); i <= old.mask; i++ {
+		if v := *old.at(i); v != 0 {
+			x.put(hash(v), v)
+		}
+	}
+	return true
+}
+
+func (x *index) put(h, v uint32) {
+	for *x.at(h) != 0 {
+		h++
+	}
+	*x.at(h) = v
+}
+
+func mix(a, b uint64) uint32 {
+	h := (a ^ b*0x9E3779B97F4A7C15) * 0xD6E8FEB86659FD93
+	return uint32(h >> 32)
+}
+
+// Enter makes the function with the given data known, if it is not. It returns
+// its index, or 0 if there are too many functions. isNew tells that the record
+// of its return addresses is to be written.
+func (c *Cce) Enter(data uintptr) (f uint32, isNew bool) {
+	if f = uint32(*word(data + DataIndex)); f != 0 {
+		return f, false
+	}
+	meta := uintptr(*word(data + DataMeta))
+	cells := *(*uint32)(unsafe.Add(unsafe.Pointer(nil), meta+MetaCells))
+	if c.numFuncs == maxFuncs || c.numSites+cells > maxSites || !c.entries.grow(&c.mem, c.hashEntry) {
+		return 0, false
+	}
+	f = c.numFuncs
+	c.funcs[f] = fun{data: data, entry: uintptr(*word(meta + MetaEntry)), sites: c.numSites, cells: cells}
+	for k := range cells {
+		c.sites[c.numSites+k] = site{caller: f, cell: k, add: NoAddition, dynamic: *word(data + DataAV + 8*uintptr(k))&Dynamic != 0}
+	}
+	c.numSites += cells
+	c.entries.put(c.hashEntry(f), f)
+	c.entries.num++
+	c.record(unsafe.Add(unsafe.Pointer(nil), meta))
+	*c.Stat(CceFuncs)++
+	c.numFuncs++
+	*word(data + DataIndex) = uint64(f)
+	return f, true
+}
+
+func (c *Cce) hashEntry(f uint32) uint32 { return mix(uint64(c.funcs[f].entry), 0) }
+
+// Entered returns the index of the function that begins at entry, or 0 if it was
+// not entered.
+func (c *Cce) Entered(entry uintptr) uint32 {
+	if c.entries.slots == nil {
+		return 0
+	}
+	for h := mix(uint64(entry), 0); ; h++ {
+		f := *c.entries.at(h)
+		if f == 0 || c.funcs[f].entry == entry {
+			return f
+		}
+	}
+}
+
+// Data returns the address of the data of function f.
+func (c *Cce) Data(f uint32) uintptr { return c.funcs[f].data }
+
+// ID returns the function ID of function f.
+func (c *Cce) ID(f uint32) uint64 { return *word(c.funcs[f].data + DataMeta) }
+
+// BeginPCs begins the record of the return addresses in function f, of which
+// there are n, and whose code has size bytes.
+func (c *Cce) BeginPCs(f, size, n uint32) (w PCsWriter) {
+	w.w = recordWriter{t: &c.Tree, begin: *c.u64(HdrFuncsUsed)}
+	id, entry := c.ID(f), uint64(c.funcs[f].entry)
+	for _, v := range [...]uint32{0, RecPCs, uint32(id), uint32(id >> 32), uint32(entry), uint32(entry >> 32), size, n} {
+		w.w.u32(v)
+	}
+	return w
+}
+
+// A PCsWriter writes the record of the return addresses in a function.
+type PCsWriter struct{ w recordWriter }
+
+// PC adds a return address, as a distance from the entry, and its site.
+func (w *PCsWriter) PC(pc, site uint32) {
+	w.w.u32(pc)
+	w.w.u32(site)
+}
+
+// End publishes the record.
+func (w *PCsWriter) End() { w.w.end() }
+
+// A Frame is an instrumented frame on a stack. Its function has called another.
+type Frame struct {
+	Func uint32  // index of the function; 0 for one that was never entered: it calls nothing
+	Slot uintptr // address of the slot
+	PC   uintptr // the return address; or the instruction that a signal struck
+	Site int32   // index of the call's site, or -1
+}
+
+// cell returns the index of the frame's site among all sites; ok is false if the
+// site has no cell.
+func (c *Cce) cell(f *Frame) (s uint32, ok bool) {
+	if f.Func == 0 || f.Site < 0 || uint32(f.Site) >= c.funcs[f.Func].cells {
+		return 0, false
+	}
+	return c.funcs[f.Func].sites + uint32(f.Site), true
+}
+
+// Step returns the word of the function with the data target, called from the frame f, whose own
+// word is w: if the edge is encoded, by addition, else by a push. through says that
+// other functions lie between the two. It counts the edge hits times, so that a
+// later plan may encode it.
+func (c *Cce) Step(st *Stack, w uint64, f *Frame, target uintptr, through bool, hits uint64) uint64 {
+	s, ok := c.cell(f)
+	if ok {
+		if r := w + c.addition(s) - *word(target + DataKey); r < *word(target + DataLimit) {
+			return r
+		}
+		if t := uint32(*word(target + DataIndex)); hits != 0 && t != 0 {
+			c.sites[s].dynamic = c.sites[s].dynamic || through
+			c.saw(s, t, hits)
+		}
+	}
+	kind := uint32(InternCall)
+	if f.Site < 0 {
+		kind = InternFault
+	}
+	return c.Push(st, w, uint64(f.PC), *word(target + DataMeta), kind)
+}
+
+// addition returns the addition value of site s.
+func (c *Cce) addition(s uint32) uint64 { return *word(c.av(s)) }
+
+// av returns the address of the addition value of site s.
+func (c *Cce) av(s uint32) uintptr {
+	return c.funcs[c.sites[s].caller].data + DataAV + 8*uintptr(c.sites[s].cell)
+}
+
+// saw counts the edge from site s to function target.
+func (c *Cce) saw(s, target uint32, hits uint64) {
+	hash := func(e uint32) uint32 { return mix(uint64(c.edges[e].site), uint64(c.edges[e].target)) }
+	if !c.targets.grow(&c.mem, hash) {
+		return
+	}
+	h := mix(uint64(s), uint64(target))
+	for ; ; h++ {
+		e := *c.targets.at(h)
+		if e == 0 {
+			break
+		}
+		if c.edges[e].site == s && c.edges[e].target == target {
+			c.edges[e].hits += hits
+			return
+		}
+	}
+	if c.numEdges+1 >= maxEdges {
+		return
+	}
+	c.numEdges++
+	c.edges[c.numEdges] = edge{site: s, target: target, hits: hits}
+	*c.targets.at(h) = c.numEdges
+	c.targets.num++
+	if c.sites[s].first == 0 {
+		c.sites[s].first = target
+	} else {
+		c.sites[s].dynamic = true // whatever the compiler thought
+	}
+	*c.Stat(CceEdges) = uint64(c.numEdges)
+}
+
+// LearnPC tells the assembly about a return address: the site of f, or, if f is
+// nil, that the function passes contexts through.
+func (c *Cce) LearnPC(pc uintptr, f *Frame) {
+	if c.numPC >= 1<<PCBits/2 {
+		return
+	}
+	var av, s uint64
+	if f != nil {
+		i, ok := c.cell(f)
+		if !ok {
+			return
+		}
+		av, s = uint64(c.av(i)), uint64(i)
+	}
+	for h := PCHash(pc); ; h++ {
+		e := (*[4]uint64)(unsafe.Add(c.pcs, uintptr(h%(1<<PCBits))*PCEntry))
+		if e[0] == uint64(pc) {
+			return
+		}
+		if e[0] == 0 {
+			e[1], e[2] = av, s
+			storeRel64(&e[0], uint64(pc)) // readers do not take the lock
+			c.numPC++
+			return
+		}
+	}
+}
+
+// PCHash is where the probe for a return address begins.
+func PCHash(pc uintptr) uint32 { return uint32(uint64(pc) * PCMul >> (64 - PCBits)) }
+
+// LookupPC returns what LearnPC has told about pc: the index of the site, or
+// that pc is passed through. ok is false if nothing is known.
+func (c *Cce) LookupPC(pc uintptr) (s uint32, through, ok bool) {
+	for h := PCHash(pc); ; h++ {
+		e := (*[4]uint64)(unsafe.Add(c.pcs, uintptr(h%(1<<PCBits))*PCEntry))
+		if e[0] == uint64(pc) {
+			return uint32(e[2]), e[1] == 0, true
+		}
+		if e[0] == 0 {
+			return 0, false, false
+		}
+	}
+}
+
+// FrameOf returns the frame of a call from site s.
+func (c *Cce) FrameOf(s uint32, pc, slot uintptr) Frame {
+	return Frame{c.sites[s].caller, slot, pc, int32(c.sites[s].cell)}
+}

@@ -1,0 +1,228 @@
+package rt
+
+import "unsafe"
+
+// A Stack is the ccStack of a goroutine. Its fields lie in g, where the assembly
+// finds them.
+type Stack struct {
+	base, cap *uintptr
+	from      [2]uint64 // what a goroutine's bottom entry says, see StackOf
+}
+
+// StackOf returns the ccStack whose fields are at the given addresses in g, with
+// the context of the go statement: the two halves of its ID, or the number of a
+// root and 0.
+func StackOf(base, cap *uintptr, hi, lo uint64) Stack { return Stack{base, cap, [2]uint64{hi, lo}} }
+
+// entry returns a field of the entry at depth d.
+func (st *Stack) entry(d, field uint64) uintptr { return *st.base + uintptr(d*StackEntry+field) }
+
+// Push adds an entry above that of the word w and returns the word of its target.
+func (c *Cce) Push(st *Stack, w, place, target uint64, kind uint32) uint64 {
+	d := w&MaxDeep + 1
+	if d > MaxDeep {
+		d = MaxDeep // what is there has no meaning, see Intern
+	}
+	if d >= uint64(*st.cap) && !c.growStack(st, d) {
+		*c.Stat(CceTruncated)++
+		d = uint64(*st.cap) - 1
+		if d == ^uint64(0) {
+			d = 0
+		}
+		return d
+	}
+	*word(st.entry(d, StackWord)) = w
+	*word(st.entry(d, StackPlace)) = place
+	*word(st.entry(d, StackTarget)) = target
+	*word(st.entry(d, StackNode)) = uint64(kind) << 32
+	return d
+}
+
+// PushRoot returns the word of the function with the data target, which nothing instrumented called: the
+// first of a goroutine, or one that a root calls.
+func (c *Cce) PushRoot(st *Stack, target uintptr) uint64 {
+	return c.pushRoot(st, *word(target + DataMeta))
+}
+
+func (c *Cce) pushRoot(st *Stack, id uint64) uint64 {
+	kind, place := uint32(InternRoot), st.from[0]
+	if st.from[1] != 0 {
+		kind, place = InternGo, 0
+	}
+	return c.Push(st, 0, place, id, kind)
+}
+
+// A Walked is an instrumented frame that a walk of a stack found.
+type Walked struct {
+	Frame
+	Through bool // others lie between the frame and what it called
+}
+
+// Rewrite gives all frames of a goroutine new words. The frames are those of its
+// stack, innermost first.
+func (c *Cce) Rewrite(st *Stack, frames []Walked) {
+	w := uint64(0)
+	for i := len(frames) - 1; i >= 0; i-- {
+		w = c.Down(st, w, frames[i:])
+		if f := &frames[i]; f.Slot != 0 {
+			*word(f.Slot) = w
+		}
+	}
+	*c.Stat(CceRewrites)++
+}
+
+// Down returns the word of the first of the frames, innermost first, of which
+// the second has the word w.
+func (c *Cce) Down(st *Stack, w uint64, frames []Walked) uint64 {
+	f := &frames[0]
+	switch {
+	case len(frames) == 1 && f.Func != 0:
+		return c.PushRoot(st, c.funcs[f.Func].data)
+	case len(frames) == 1:
+		return c.pushRoot(st, FaultID(uint64(f.PC)))
+	case f.Func != 0:
+		return c.Step(st, w, &frames[1].Frame, c.funcs[f.Func].data, frames[1].Through, 0)
+	}
+	// A function that calls nothing has no data. A fault in it stands for it.
+	return c.Push(st, w, uint64(frames[1].PC), FaultID(uint64(f.PC)), InternCall)
+}
+
+// growStack makes room for an entry at depth d. The old memory is kept for others.
+func (c *Cce) growStack(st *Stack, d uint64) bool {
+	log := 3
+	for uint64(1)<<log <= d {
+		log++
+	}
+	p := c.free[log]
+	if p != 0 {
+		c.free[log] = uintptr(*word(p))
+	} else if p = uintptr(c.mem.alloc(StackEntry << log)); p == 0 {
+		return false
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), p)), StackEntry<<log),
+		unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), *st.base)), *st.cap*StackEntry))
+	c.FreeStack(st)
+	*st.base, *st.cap = p, 1<<log
+	return true
+}
+
+// FreeStack takes the memory of a ccStack that is not needed any more.
+func (c *Cce) FreeStack(st *Stack) {
+	if *st.cap == 0 {
+		return
+	}
+	log := 0
+	for 1<<log < *st.cap {
+		log++
+	}
+	*word(*st.base) = uint64(c.free[log])
+	c.free[log] = *st.base
+	*st.base, *st.cap = 0, 0
+}
+
+// Intern returns the node of the entry on which the word w stands, 0 if there is
+// none. It fills the entries below that are not interned yet, so that the next
+// time it is one load.
+func (c *Cce) Intern(st *Stack, w uint64) uint32 {
+	top := w & MaxDeep
+	if top == 0 || *st.cap == 0 {
+		return 0
+	}
+	if top == MaxDeep {
+		return c.intern(0, 0, InternCut, CutDepth, 0)
+	}
+	d := top
+	for d > 0 && uint32(*word(st.entry(d, StackNode))) == 0 {
+		d--
+	}
+	node := uint32(0)
+	if d > 0 {
+		node = uint32(*word(st.entry(d, StackNode)))
+	}
+	for d++; d <= top; d++ {
+		node = c.internEntry(st, d, node)
+		*word(st.entry(d, StackNode)) = *word(st.entry(d, StackNode))&^(1<<32-1) | uint64(node)
+	}
+	return node
+}
+
+// internEntry returns the node of the entry at depth d on top of the node parent.
+func (c *Cce) internEntry(st *Stack, d uint64, parent uint32) uint32 {
+	w, place, target := *word(st.entry(d, StackWord)), *word(st.entry(d, StackPlace)), *word(st.entry(d, StackTarget))
+	kind := uint32(*word(st.entry(d, StackNode)) >> 32)
+	if kind != InternGo {
+		return c.intern(parent, uint32(w>>WordID), kind, place, target)
+	}
+	hi, lo := st.from[0], st.from[1]
+	place = *c.Stat(CceText) + lo&(1<<IDEpoch-1)
+	epoch := uint32(lo >> IDEpoch & (1<<IDEpochBits - 1))
+	return c.internAt(uint32(hi>>32), uint32(hi), epoch, InternGo, place, target)
+}
+
+func (c *Cce) intern(parent, id, kind uint32, place, target uint64) uint32 {
+	return c.internAt(parent, id, uint32(c.Epoch()), kind, place, target)
+}
+
+// A node is an entry of the file nodes.
+type node struct {
+	parent, epoch, id, kind uint32
+	place, target           uint64
+}
+
+func (c *Cce) node(i uint32) *node { return (*node)(unsafe.Add(c.nodes, uintptr(i)*InternSize)) }
+
+func (n *node) hash() uint32 {
+	return mix(uint64(n.parent)<<32|uint64(n.epoch), n.place) ^ mix(uint64(n.id)<<32|uint64(n.kind), n.target)
+}
+
+// internAt returns the number of the node with the given contents.
+func (c *Cce) internAt(parent, id, epoch, kind uint32, place, target uint64) uint32 {
+	n := node{parent, epoch, id, kind, place, target}
+	if !c.internals.grow(&c.mem, func(i uint32) uint32 { return c.node(i).hash() }) {
+		return c.cutNode()
+	}
+	h := n.hash()
+	for ; ; h++ {
+		i := *c.internals.at(h)
+		if i == 0 {
+			break
+		}
+		if *c.node(i) == n {
+			return i
+		}
+	}
+	i := uint32(*c.Stat(CceNodesUsed))
+	if i >= c.maxNum-1 {
+		return c.cutNode()
+	}
+	*c.node(i) = n
+	storeRel64(c.Stat(CceNodesUsed), uint64(i+1))
+	*c.internals.at(h) = i
+	c.internals.num++
+	return i
+}
+
+// cutNode returns the last node, which says that there was no room.
+func (c *Cce) cutNode() uint32 {
+	*c.Stat(CceTruncated)++
+	i := c.maxNum - 1
+	*c.node(i) = node{kind: InternCut, place: CutNodes}
+	return i
+}
+
+// Capture returns the ID of the context in which the frame with the word w calls
+// something that returns to pc.
+func (c *Cce) Capture(st *Stack, w uint64, pc uintptr) (hi, lo uint64) {
+	n := c.Intern(st, w)
+	id := uint32(w >> WordID)
+	rel := uint64(pc) - *c.Stat(CceText)
+	if rel == 0 || rel>>IDPCBits != 0 {
+		n, id, rel = c.intern(n, id, InternAt, uint64(pc), 0), 0, 0
+	}
+	return uint64(n)<<32 | uint64(id), c.Stamp() | rel
+}
+
+// Stamp returns the tag and the epoch in the lower half of an ID.
+func (c *Cce) Stamp() uint64 {
+	return (1+*c.Stat(CceSeed)%(1<<IDTagBits-1))<<IDTag | c.Epoch()<<IDEpoch
+}
