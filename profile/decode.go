@@ -27,10 +27,13 @@ func Read(r io.Reader) (*Profile, error) {
 		return nil, err
 	}
 	p := new(Profile)
-	for kind := secProcesses; kind <= secEnd; kind++ {
+	for _, kind := range sectionOrder {
 		d, err := sr.next(kind)
 		if err != nil {
 			return nil, err
+		}
+		if d == nil {
+			continue
 		}
 		p.decodeSection(d, kind)
 		if err := d.end(); err != nil {
@@ -51,6 +54,8 @@ func Read(r io.Reader) (*Profile, error) {
 type sectionReader struct {
 	r   io.Reader
 	off int64 // bytes read so far
+
+	head []byte // of a section that was looked at already
 }
 
 // read returns the next n bytes. It allocates only as the bytes arrive, so
@@ -87,13 +92,23 @@ func (sr *sectionReader) fileHeader() error {
 	return nil
 }
 
-// next returns the bytes of the next section, which must be of this kind.
+// next returns the bytes of the next section, which must be of this kind; nil if it is
+// the section samples, which may be missing.
 // The checksum is compared before anything in the section is believed.
 func (sr *sectionReader) next(kind int) (*decoder, error) {
 	start, name := sr.off, sectionNames[kind]
-	h, err := sr.read(sectionHeader, "the header of section "+name)
-	if err != nil {
-		return nil, err
+	h := sr.head
+	if sr.head = nil; h != nil {
+		start -= sectionHeader
+	} else {
+		var err error
+		if h, err = sr.read(sectionHeader, "the header of section "+name); err != nil {
+			return nil, err
+		}
+	}
+	if kind == secSamples && binary.LittleEndian.Uint32(h) != secSamples {
+		sr.head = h // the profile has no samples, this is the next section
+		return nil, nil
 	}
 	if have := binary.LittleEndian.Uint32(h); have != uint32(kind) {
 		return nil, fmt.Errorf("offset %d: section %d, want %d (%s)", start, have, kind, name)
@@ -171,6 +186,8 @@ func (p *Profile) decodeSection(d *decoder, kind int) {
 		for i := 0; i < n && d.err == nil; i++ {
 			p.decodeFunc(d)
 		}
+	case secSamples:
+		p.decodeSamples(d)
 	case secNodes:
 		p.decodeNodes(d)
 	case secCounts:

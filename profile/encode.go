@@ -21,7 +21,10 @@ func (p *Profile) Write(w io.Writer) error {
 	if _, err := w.Write(head); err != nil {
 		return err
 	}
-	for kind := secProcesses; kind <= secEnd; kind++ {
+	for _, kind := range sectionOrder {
+		if kind == secSamples && p.Samples == nil {
+			continue
+		}
 		if err := writeSection(w, kind, p.section(kind)); err != nil {
 			return err
 		}
@@ -43,6 +46,8 @@ func (p *Profile) section(kind int) []byte {
 		for i := range p.Funcs {
 			p.Funcs[i].encode(&e)
 		}
+	case secSamples:
+		p.encodeSamples(&e)
 	case secNodes:
 		e.uint(uint64(len(p.Nodes)))
 		for i, n := range p.Nodes {

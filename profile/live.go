@@ -67,6 +67,13 @@ type header struct {
 // is read is the tree of that moment; counters may be some calls younger.
 func OpenLive(fsys fs.FS) (*Live, error) {
 	l := &Live{fsys: fsys, Profile: &Profile{Strings: []string{""}}}
+	if hasFile(fsys, fileSamples) && !hasFile(fsys, fileTree) {
+		l.emptyTree()
+		if err := l.readSamples(); err != nil {
+			return nil, err
+		}
+		return l, l.Profile.CheckValid()
+	}
 	tree, err := openFile(fsys, fileTree)
 	if err != nil {
 		return nil, err
@@ -87,6 +94,11 @@ func OpenLive(fsys fs.FS) (*Live, error) {
 		return nil, err
 	}
 	l.noteDamages()
+	if hasFile(fsys, fileSamples) {
+		if err := l.readSamples(); err != nil {
+			return nil, err
+		}
+	}
 	return l, l.Profile.CheckValid()
 }
 

@@ -35,6 +35,9 @@ func Merge(profiles ...*Profile) (*Profile, error) {
 		return nil, fmt.Errorf("no profiles to merge")
 	}
 	m.p.sortProcesses()
+	if m.samples != nil {
+		m.p.Samples = m.samples.s
+	}
 	m.sortFuncs()
 	m.p.sortNodes()
 	return m.p, nil
@@ -48,6 +51,7 @@ type merger struct {
 	funcs   map[string]uint32 // by key
 	keys    []string          // of the functions of p
 	index   *nodeIndex
+	samples *sampleMerger
 }
 
 // add adds p to m.p. Parents come first in p, so each node's parent has its
@@ -72,6 +76,12 @@ func (m *merger) add(p *Profile) error {
 		for c, v := range p.NodeCounts(i) {
 			sum[c] += v
 		}
+	}
+	if p.Samples != nil {
+		if m.samples == nil {
+			m.samples = newSampleMerger()
+		}
+		m.samples.add(p, m.intern)
 	}
 	if len(m.p.Counts) > math.MaxUint32 {
 		return fmt.Errorf("%d counters, want less than %d; merge fewer profiles", len(m.p.Counts), uint64(1)<<32)
@@ -156,6 +166,10 @@ func (m *merger) sortFuncs() {
 	for to, from := range order {
 		funcs[to], place[from] = m.p.Funcs[from], uint32(to)
 		funcs[to].eachString(func(s *uint32) { *s = m.intern(old[*s]) })
+	}
+	if m.p.Samples != nil {
+		m.p.Samples.sort(func(i uint32) string { return old[i] }) // strings get their numbers in this order
+		m.p.Samples.remap(func(i uint32) uint32 { return m.intern(old[i]) })
 	}
 	for i := range m.p.Nodes {
 		m.p.Nodes[i].Func = place[m.p.Nodes[i].Func]

@@ -36,6 +36,8 @@ type Profile struct {
 	Funcs     []Func   // Funcs[0] is the root's
 	Nodes     []Node   // Nodes[0] is the root; a parent comes before its children
 	Counts    []uint64 // the counters of all nodes, see Node.First
+
+	Samples *Samples // nil if no process was sampled
 }
 
 // A Process tells where a profile comes from and what it lacks.
@@ -49,6 +51,7 @@ type Process struct {
 	Checked   bool   // the program was built with the checker
 	Losses    []Loss // what the program could not record, without zero entries
 	Notes     []string
+	Sampling  *Sampling // how it was sampled; nil if it was not
 }
 
 // A Loss counts what was not recorded, by kind.
@@ -60,15 +63,21 @@ type Loss struct {
 // Kinds of loss. The first six are counted by the program, in the order of
 // the Lost constants of package rt, the others by the reader of the live directory.
 const (
-	LossNodes      = "nodes"      // node creations past the node budget
-	LossFuncs      = "funcs"      // functions without a record
-	LossPages      = "pages"      // pages that the disk could not hold
-	LossShards     = "shards"     // Ps whose counts have no file of their own
-	LossTables     = "tables"     // call sites with more targets than fit
-	LossChecks     = "checks"     // records of the checker that were not written
-	LossIncomplete = "incomplete" // nodes that were being created
-	LossUnread     = "unread"     // bytes of the tree behind an unknown function
-	LossUnreadable = "unreadable" // nodes whose function or parent was on a lost page
+	LossNodes       = "nodes"       // node creations past the node budget
+	LossFuncs       = "funcs"       // functions without a record
+	LossPages       = "pages"       // pages that the disk could not hold
+	LossShards      = "shards"      // Ps whose counts have no file of their own
+	LossTables      = "tables"      // call sites with more targets than fit
+	LossChecks      = "checks"      // records of the checker that were not written
+	LossIncomplete  = "incomplete"  // nodes that were being created
+	LossUnread      = "unread"      // bytes of the tree behind an unknown function
+	LossSampleNodes = "sampleNodes" // samples whose context had no room in the tree
+	LossPlaces      = "places"      // addresses without a description
+	LossTruncated   = "truncated"   // samples whose outermost frames were not found
+	LossTraces      = "traces"      // samples lost because memory for a trace ran out
+	LossPending     = "pending"     // samples whose outer frames were not yet known
+	LossMismatches  = "mismatches"  // incremental traces that differed from a full walk
+	LossUnreadable  = "unreadable"  // nodes whose function or parent was on a lost page
 )
 
 // A FuncKind tells what a Func stands for.

@@ -34,6 +34,11 @@ func (p *Profile) CheckValid() error {
 			return fmt.Errorf("funcs: function %d: a second root", i)
 		}
 	}
+	if p.Samples != nil {
+		if err := p.Samples.check(len(p.Strings)); err != nil {
+			return err
+		}
+	}
 	return p.checkNodes()
 }
 

@@ -31,7 +31,10 @@ const (
 	secEnd
 )
 
-var sectionNames = [...]string{secProcesses: "processes", secStrings: "strings", secFuncs: "funcs", secNodes: "nodes", secCounts: "counts", secEnd: "end"}
+var sectionNames = [...]string{secProcesses: "processes", secStrings: "strings", secFuncs: "funcs", secNodes: "nodes", secCounts: "counts", secSamples: "samples", secEnd: "end"}
+
+// sectionOrder is that in which sections stand in the file.
+var sectionOrder = [...]int{secProcesses, secStrings, secFuncs, secNodes, secCounts, secSamples, secEnd}
 
 // castagnoli is the polynomial of CRC-32C, for which processors have an instruction.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

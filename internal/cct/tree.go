@@ -31,6 +31,8 @@ type Tree struct {
 	Nodes []Node // Nodes[0] is the root; a parent comes before its children
 	Funcs []Func // Funcs[0] is the root's, a pseudo-function
 	Sites []Site // Sites[0] is no place in particular
+
+	Metric Metric // what Node.Count counts; the zero value stands for calls
 }
 
 // A Node is one context.
@@ -38,7 +40,7 @@ type Node struct {
 	Parent uint32 // index into Nodes
 	Func   uint32 // index into Funcs
 	Site   uint32 // index into Sites: where in the parent's function the call is
-	Count  uint64 // invocations
+	Count  uint64 // invocations, or what Tree.Metric says
 }
 
 // A Func is a function by the name under which package runtime shows it. All

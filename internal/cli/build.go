@@ -47,10 +47,16 @@ func runBuild(e *env, args []string) error {
 // verify command only.
 func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	*o = toolchain.DefaultOptions
-	fs.StringVar(&o.Engine, "engine", o.Engine, "how contexts are recorded, by `name`; this version has cct")
+	fs.StringVar(&o.Engine, "engine", o.Engine, "how contexts are recorded, by `name`: cct counts calls, sample takes samples")
 	fs.StringVar(&o.Recursion, "recursion", o.Recursion, "`fold` a recursive call into the context of its function's nearest ancestor, or keep it in full")
 	fs.Var((*onOff)(&o.Inlined), "inlined", "count inlined calls, `on` or off")
 	fs.Uint64Var(&o.Nodes, "nodes", 0, "budget of contexts, a `number`; what goes beyond is counted together, by function")
+	fs.StringVar(&o.Sample.Sampler, "sampler", o.Sample.Sampler, "of -engine=sample: `stw`, sps or isps")
+	fs.StringVar(&o.Sample.Walk, "walk", "", "of -engine=sample: `kind` of stack walk, unwinder, fp, incremental or marker")
+	fs.DurationVar(&o.Sample.Every, "every", o.Sample.Every, "of -engine=sample: `time` between samples")
+	fs.Var((*onOff)(&o.Sample.Waiting), "waiting", "of -engine=sample: sample waiting goroutines too, `on` or off")
+	fs.StringVar(&o.Sample.Ask, "ask", o.Sample.Ask, "of -engine=sample: sample running goroutines at their stack `guard`, or anywhere by signal")
+	fs.Var((*onOff)(&o.Sample.Start), "start", "of -engine=sample: sample from the start, `on` or off")
 	fs.BoolVar(&o.Verify, "verify", false, "") // hidden: for the verify command
 }
 

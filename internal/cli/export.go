@@ -32,6 +32,7 @@ A frame [go] stands between a go statement's function and what it starts.
 // min is a percentage of all calls, out the empty string for standard output.
 type exportOptions struct {
 	format, out string
+	metric      string
 	min         float64
 }
 
@@ -39,6 +40,7 @@ type exportOptions struct {
 // thrown away; so the two cannot differ.
 func (o *exportOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.format, "format", "pprof", "write `FORMAT`: "+strings.Join(export.Formats(), ", "))
+	fs.StringVar(&o.metric, "metric", "", "write `calls`, cpu, wait, samples or waits; by default what was recorded first of these (pprof has all that were sampled)")
 	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output")
 	fs.Float64Var(&o.min, "min", 0, "sum up subtrees with less than `PERCENT` of all calls as [trimmed]")
 }
@@ -62,7 +64,10 @@ func runExport(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
-	t := cct.New(p)
+	t, err := cct.Of(p, o.metric)
+	if err != nil {
+		return usageError("export: %w", err)
+	}
 	if o.min > 0 {
 		t = t.Trim(uint64(o.min / 100 * float64(t.Totals().Calls)))
 	}

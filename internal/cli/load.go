@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,20 +101,28 @@ func loadSealed(path string) (*profile.Profile, error) {
 }
 
 // isLiveDir tells whether a program recorded, or records, into dir.
-// The file tree is the first that a program makes. It need not be complete.
+// The record need not be complete.
 func isLiveDir(dir string) bool {
-	info, err := os.Stat(filepath.Join(dir, "tree"))
-	return err == nil && info.Mode().IsRegular()
+	return recordFile(dir) != ""
+}
+
+// recordFile returns the file that tells a live directory from others, "" if it is none:
+// that of the tree of calls, or that of samples.
+func recordFile(dir string) string {
+	for _, name := range []string{"tree", "samples"} {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			return file
+		}
+	}
+	return ""
 }
 
 // liveDirs returns the live directories in dir.
 // They are sorted by name. A directory that is not there has none.
 func liveDirs(dir string) []string {
-	trees, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*", "tree"))
-	for i, tree := range trees {
-		trees[i] = filepath.Dir(tree)
-	}
-	return trees
+	all, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*"))
+	return slices.DeleteFunc(all, func(d string) bool { return !isLiveDir(d) })
 }
 
 // escapeGlob makes path match nothing but itself in filepath.Glob.
@@ -138,7 +147,7 @@ func newestProfile(dir string) (string, error) {
 		consider(path, path)
 	}
 	for _, path := range liveDirs(filepath.Join(dir, outDir)) {
-		consider(path, filepath.Join(path, "tree"))
+		consider(path, recordFile(path))
 	}
 	if newest == "" {
 		return "", usageError("no profile given, and neither *%s nor %s/* here", sealedSuffix, outDir)

@@ -30,7 +30,8 @@ A profile is a sealed file or a live directory, also that of a program that is
 still running; several are merged. Without one, report takes the newest
 *.stemma or stemma.out/* in the working directory.
 
-With -json it prints one JSON object:
+Of samples it shows the time on CPU, or what -metric names. With -json it
+prints one JSON object, in which "calls" stands for whatever is counted:
 
 	processes  [{args, pid, start, goVersion, engine, recursion, lost, notes}]
 	totals     {calls, contexts, functions, truncated}
@@ -63,7 +64,7 @@ outside. Truncated counts those of the calls whose context had no room.
 // topGiven tells a -top of 20 from the default, which does not apply to JSON.
 type reportOptions struct {
 	contexts, tree, json bool
-	function             string
+	function, metric     string
 	top, depth           int
 	min                  float64
 	topGiven             bool
@@ -74,6 +75,7 @@ func (o *reportOptions) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&o.contexts, "contexts", false, "list contexts, not functions")
 	fs.BoolVar(&o.tree, "tree", false, "print the calling context tree")
 	fs.StringVar(&o.function, "func", "", "list the functions that match `REGEXP`, with callers and callees")
+	fs.StringVar(&o.metric, "metric", "", "count `calls`, cpu, wait, samples or waits; by default what was recorded first of these")
 	fs.IntVar(&o.top, "top", 20, "list at most `N` entries; -1 for all")
 	fs.IntVar(&o.depth, "depth", -1, "print at most `N` levels of the tree; -1 for all")
 	fs.Float64Var(&o.min, "min", 1, "print only subtrees with at least `PERCENT` of all calls")
@@ -114,7 +116,11 @@ func report(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Regexp
 	if o.json {
 		return reportJSON(w, p, o, re)
 	}
-	r := &reporter{w: w, t: cct.New(p), o: o}
+	t, err := cct.Of(p, o.metric)
+	if err != nil {
+		return usageError("report: %w", err)
+	}
+	r := &reporter{w: w, t: t, o: o}
 	r.totals = r.t.Totals()
 	r.header(p)
 	switch {
@@ -124,6 +130,8 @@ func report(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Regexp
 		r.tree()
 	case o.function != "":
 		r.matches(re)
+	case t.Metric.Name != "":
+		r.flatSamples()
 	default:
 		r.flat()
 	}
@@ -150,7 +158,12 @@ func (r *reporter) header(p *profile.Profile) {
 	for _, proc := range p.Processes {
 		r.printf("%s\n", describe(proc))
 	}
-	r.printf("%s\n", summaryLine(r.totals))
+	for _, line := range samplingLines(p) {
+		r.printf("%s\n", line)
+	}
+	if r.t.Metric.Name == "" {
+		r.printf("%s\n", summaryLine(r.totals))
+	}
 	for _, line := range warnings(p) {
 		r.printf("warning: %s\n", line)
 	}
@@ -196,15 +209,21 @@ func summaryLine(t cct.Totals) string {
 // Each follows a number. A kind without a text, of a later version, is shown by
 // its name.
 var lossTexts = map[string]string{
-	profile.LossNodes:      "times a context had no room in the node budget; the calls are counted under [overflow]",
-	profile.LossFuncs:      "functions could not be described; what they recorded is missing",
-	profile.LossPages:      "pages could not be written to the disk; their counts are missing",
-	profile.LossShards:     "Ps had no counters of their own; their counts may be too low",
-	profile.LossTables:     "times a call site had more targets than its table can hold",
-	profile.LossChecks:     "checks were not written, because the file was full",
-	profile.LossIncomplete: "contexts were just being created and are not included",
-	profile.LossUnreadable: "contexts could not be read, because pages that describe them were lost; there may be more",
-	profile.LossUnread:     "bytes of the tree could not be read; the contexts in them are missing",
+	profile.LossNodes:       "times a context had no room in the node budget; the calls are counted under [overflow]",
+	profile.LossFuncs:       "functions could not be described; what they recorded is missing",
+	profile.LossPages:       "pages could not be written to the disk; their counts are missing",
+	profile.LossShards:      "Ps had no counters of their own; their counts may be too low",
+	profile.LossTables:      "times a call site had more targets than its table can hold",
+	profile.LossChecks:      "checks were not written, because the file was full",
+	profile.LossIncomplete:  "contexts were just being created and are not included",
+	profile.LossUnreadable:  "contexts could not be read, because pages that describe them were lost; there may be more",
+	profile.LossSampleNodes: "samples had no room in the tree; their time is under [overflow]",
+	profile.LossPlaces:      "addresses could not be described; they are shown as numbers",
+	profile.LossTruncated:   "samples could not be walked to their outermost frame; they are under [truncated]",
+	profile.LossTraces:      "samples were lost, because memory for their traces ran out",
+	profile.LossPending:     "samples are missing their outer frames; they are under [pending]",
+	profile.LossMismatches:  "incremental traces differed from a full walk: this is an error in stemma",
+	profile.LossUnread:      "bytes of the tree could not be read; the contexts in them are missing",
 }
 
 // warnings tells what is missing from p, a line for each kind.
@@ -276,12 +295,12 @@ func (r *reporter) flat() {
 // Percentages are of all calls. Truncated calls are in no context, and so the sum
 // may be less than 100.
 func (r *reporter) contexts() {
-	r.printf("%15s %7s  %s\n", "calls", "%", "context")
+	r.printf("%15s %7s  %s\n", what(r.t), "%", "context")
 	hot := r.t.Hottest(-1)
 	for _, n := range hot[:r.cut(len(hot))] {
 		calls := r.t.Nodes[n].Count
 		stack := r.t.Stack(n)
-		r.printf("%15s %s  %s%s\n", commas(calls), r.percent(calls), stack[0].Func, mark(stack[0].Via))
+		r.printf("%15s %s  %s%s\n", r.amount(calls), r.percent(calls), stack[0].Func, mark(stack[0].Via))
 		for _, f := range stack[1:] {
 			r.printf("%15s %7s    %s%s%s\n", "", "", f.Func, position(f.File, f.Line), mark(f.Via))
 		}
@@ -352,7 +371,7 @@ func (r *reporter) treeLine(n uint32, depth int, below uint64) {
 	if s.File != "" {
 		at = "  at" + position(s.File, s.Line)
 	}
-	r.printf("%15s %s  %s%s%s%s\n", commas(node.Count), r.percent(below), strings.Repeat("  ", depth), r.t.Funcs[node.Func].Name, at, mark(s.Via))
+	r.printf("%15s %s  %s%s%s%s\n", r.amount(node.Count), r.percent(below), strings.Repeat("  ", depth), r.t.Funcs[node.Func].Name, at, mark(s.Via))
 }
 
 // matches prints each matching function between its callers and callees.
@@ -361,7 +380,7 @@ func (r *reporter) matches(re *regexp.Regexp) {
 	list := r.t.Match(re)
 	for _, m := range list[:r.cut(len(list))] {
 		r.neighbours("called from", m.Callers)
-		r.printf("%15s %s  %s  (%s contexts)\n", commas(m.Calls), r.percent(m.Calls), r.t.Funcs[m.Func].Name, commas(m.Contexts))
+		r.printf("%15s %s  %s  (%s contexts)\n", r.amount(m.Calls), r.percent(m.Calls), r.t.Funcs[m.Func].Name, commas(m.Contexts))
 		r.neighbours("calls", m.Callees)
 		r.printf("\n")
 	}
@@ -375,7 +394,7 @@ func (r *reporter) matches(re *regexp.Regexp) {
 func (r *reporter) neighbours(what string, list []cct.Neighbour) {
 	for _, n := range list[:r.cut(len(list))] {
 		s := r.t.Sites[n.Site]
-		r.printf("%15s %7s    %-11s %s%s%s\n", commas(n.Calls), "", what, r.t.Funcs[n.Func].Name, position(s.File, s.Line), mark(s.Via))
+		r.printf("%15s %7s    %-11s %s%s%s\n", r.amount(n.Calls), "", what, r.t.Funcs[n.Func].Name, position(s.File, s.Line), mark(s.Via))
 	}
 	r.more(len(list), "entries")
 }

@@ -17,6 +17,7 @@ import (
 type (
 	jsonReport struct {
 		Processes []jsonProcess  `json:"processes"`
+		Metric    string         `json:"metric,omitempty"`
 		Totals    jsonTotals     `json:"totals"`
 		Functions []jsonFunction `json:"functions"`
 	}
@@ -68,11 +69,15 @@ type (
 // The head is encoded in one piece and its last brace held back, so that the
 // result is one object all the same. Lists are complete unless -top was given.
 func reportJSON(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Regexp) error {
-	r := &reporter{w: w, t: cct.New(p), o: o}
+	t, err := cct.Of(p, o.metric)
+	if err != nil {
+		return usageError("report: %w", err)
+	}
+	r := &reporter{w: w, t: t, o: o}
 	if !o.topGiven {
 		o.top = -1
 	}
-	head := jsonReport{jsonProcesses(p), jsonTotals(r.t.Totals()), r.jsonFunctions(re)}
+	head := jsonReport{jsonProcesses(p), t.Metric.Name, jsonTotals(r.t.Totals()), r.jsonFunctions(re)}
 	b, err := json.MarshalIndent(head, "", "\t")
 	if err != nil {
 		return err

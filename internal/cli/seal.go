@@ -103,17 +103,25 @@ func sealAndSummarize(e *env, liveDir, outFile string) error {
 	if err != nil {
 		return err
 	}
-	t := cct.New(p)
+	t, err := cct.Of(p, "")
+	if err != nil {
+		return err
+	}
 	r := &reporter{w: e.stderr, t: t, totals: t.Totals()}
-	r.printf("stemma: %s\n", summaryLine(r.totals))
+	for _, line := range samplingLines(p) {
+		r.printf("stemma: %s\n", line)
+	}
+	if t.Metric.Name == "" {
+		r.printf("stemma: %s\n", summaryLine(r.totals))
+	}
 	for _, line := range warnings(p) {
 		r.printf("stemma: warning: %s\n", line)
 	}
 	if hot := t.Hottest(hotContexts); len(hot) > 0 {
-		r.printf("%15s %7s  hottest contexts\n", "calls", "%")
+		r.printf("%15s %7s  hottest contexts\n", what(t), "%")
 		for _, n := range hot {
 			calls := t.Nodes[n].Count
-			r.printf("%15s %s  %s\n", commas(calls), r.percent(calls), contextLine(t.Stack(n)))
+			r.printf("%15s %s  %s\n", r.amount(calls), r.percent(calls), contextLine(t.Stack(n)))
 		}
 	}
 	r.printf("stemma: wrote %s; see 'stemma report %s'\n", outFile, outFile)

@@ -17,6 +17,9 @@ import (
 // mapping says that nothing is missing. Counts above the largest int64 would wrap,
 // which takes centuries of calls.
 func writePprof(w io.Writer, p *profile.Profile, t *cct.Tree) error {
+	if t.Metric.Unit == "ns" || t.Metric.Unit == "samples" {
+		return writeSamplesPprof(w, p)
+	}
 	x := &pprofExporter{
 		t:         t,
 		funcs:     make([]*pprof.Function, len(t.Funcs)),

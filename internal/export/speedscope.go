@@ -38,11 +38,14 @@ type (
 
 // writeSpeedscope writes a sampled profile with a sample for each context,
 // whose weight is the calls.
-// The unit is "none": a width is a number of calls. Sites do not appear, since a
+// The unit is "none" where a width is a number of calls. Sites do not appear, since a
 // frame of the format has one place only, which is where the function begins.
 func writeSpeedscope(w io.Writer, p *profile.Profile, t *cct.Tree) error {
-	name := command(p)
-	prof := speedscopeProfile{Type: "sampled", Name: name, Unit: "none", Samples: [][]uint32{}, Weights: []uint64{}}
+	name, unit := command(p), "none"
+	if t.Metric.Unit == "ns" {
+		unit = "nanoseconds"
+	}
+	prof := speedscopeProfile{Type: "sampled", Name: name, Unit: unit, Samples: [][]uint32{}, Weights: []uint64{}}
 	frames := make([]speedscopeFrame, len(t.Funcs), len(t.Funcs)+1)
 	for i, f := range t.Funcs {
 		frames[i] = speedscopeFrame{f.Name, f.File, f.Line}

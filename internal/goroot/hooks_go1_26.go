@@ -6,7 +6,7 @@ const rtImport = `rt "internal/runtime/stemma"`
 // hooksGo126 returns the changes in existing files of go1.26's GOROOT: calls
 // into the files of _go1.26.
 func hooksGo126() []Hook {
-	return append(compilerHooksGo126(), runtimeHooksGo126()...)
+	return append(append(compilerHooksGo126(), runtimeHooksGo126()...), sampleHooksGo126()...)
 }
 
 func compilerHooksGo126() []Hook {

@@ -163,7 +163,11 @@ func TestOptions(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Engine: "sample", Recursion: "fold"}, "-engine=sample: not available in this version"},
+		{Options{Engine: "lucce", Recursion: "fold"}, "-engine=lucce: not available in this version"},
+		{Options{Engine: "sample", Recursion: "fold"}, "-sampler=: no such sampler"},
+		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "sps", Walk: "marker"}}, "-walk=marker: only -sampler=isps"},
+		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "isps", Walk: "fp"}}, "-walk=fp: -sampler=isps"},
+		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "isps", Every: 1}}, "-every=1ns: want at least"},
 		{Options{Engine: "x", Recursion: "fold"}, "-engine=x: no such engine"},
 		{Options{Engine: "cct", Recursion: "x"}, "-recursion=x: no such mode"},
 	} {

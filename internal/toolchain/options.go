@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Options are stemma's own settings of a build.
@@ -16,17 +17,64 @@ type Options struct {
 	Inlined   bool   // count inlined calls
 	Verify    bool   // add the checker
 	Nodes     uint64 // node budget; 0 for the runtime's default
+	Sample    Sample // settings of the engine sample
 	Out       string // where programs record whose environment does not say; "" for stemma.out
 }
 
+// Sample are the settings of the engine sample.
+type Sample struct {
+	Sampler string        // "stw", "sps" or "isps"
+	Walk    string        // "unwinder", "fp", "incremental" or "marker"; "" for what fits the sampler
+	Every   time.Duration // between samples
+	Waiting bool          // sample waiting goroutines, too
+	Ask     string        // "guard" or "signal": where running goroutines are sampled
+	Start   bool          // from the beginning
+}
+
+// DefaultSample are the settings of a build without flags.
+var DefaultSample = Sample{Sampler: "isps", Every: time.Millisecond, Waiting: true, Ask: "guard", Start: true}
+
+// minEvery is the shortest interval between samples; the sampler could not keep a shorter one.
+const minEvery = 10 * time.Microsecond
+
+// check reports the first setting that makes no sense.
+func (s *Sample) check() error {
+	incremental := s.Walk == "incremental" || s.Walk == "marker"
+	switch {
+	case s.Sampler != "stw" && s.Sampler != "sps" && s.Sampler != "isps":
+		return fmt.Errorf("-sampler=%s: no such sampler (have stw, sps, isps)", s.Sampler)
+	case s.Walk != "" && s.Walk != "unwinder" && s.Walk != "fp" && !incremental:
+		return fmt.Errorf("-walk=%s: no such walk (have unwinder, fp, incremental, marker)", s.Walk)
+	case incremental && s.Sampler != "isps":
+		return fmt.Errorf("-walk=%s: only -sampler=isps traces incrementally", s.Walk)
+	case s.Walk != "" && !incremental && s.Sampler == "isps":
+		return fmt.Errorf("-walk=%s: -sampler=isps traces incrementally (want incremental or marker); use -sampler=sps", s.Walk)
+	case s.Every < minEvery:
+		return fmt.Errorf("-every=%v: want at least %v", s.Every, minEvery)
+	case s.Ask != "guard" && s.Ask != "signal":
+		return fmt.Errorf("-ask=%s: want guard or signal", s.Ask)
+	}
+	return nil
+}
+
+// forRuntime returns what the runtime needs to know.
+func (s *Sample) forRuntime() []string {
+	list := []string{"sampler=" + s.Sampler, fmt.Sprintf("every=%d", s.Every.Nanoseconds()),
+		"waiting=" + onOff(s.Waiting), "ask=" + s.Ask, "start=" + onOff(s.Start)}
+	if s.Walk != "" {
+		list = append(list, "walk="+s.Walk)
+	}
+	return list
+}
+
 // DefaultOptions are the options of a build without flags.
-var DefaultOptions = Options{Engine: "cct", Recursion: "fold", Inlined: true}
+var DefaultOptions = Options{Engine: "cct", Recursion: "fold", Inlined: true, Sample: DefaultSample}
 
 // engines of DESIGN that this version does not have.
-var laterEngines = []string{"pcce", "lucce", "sample", "stw", "sps", "isps", "acct"}
+var laterEngines = []string{"pcce", "lucce", "acct"}
 
 // engines are those that this version has.
-var engines = []string{"cct", "dacce", "pcc"}
+var engines = []string{"cct", "dacce", "pcc", "sample"}
 
 // Check reports the first option that this version does not have.
 // An engine that is planned has a message of its own: its name is no mistake.
@@ -36,6 +84,9 @@ func (o Options) Check() error {
 	}
 	if !slices.Contains(engines, o.Engine) && o.Engine != "none" {
 		return fmt.Errorf("-engine=%s: no such engine (have %s)", o.Engine, strings.Join(engines, ", "))
+	}
+	if err := o.Sample.check(); o.Engine == "sample" && err != nil {
+		return err
 	}
 	if o.Recursion != "fold" && o.Recursion != "full" {
 		return fmt.Errorf("-recursion=%s: no such mode (have fold, full)", o.Recursion)
@@ -47,6 +98,9 @@ func (o Options) Check() error {
 // part of the compiler's version, and so of every package's build ID.
 // It holds only what changes the code: other options must not cause a rebuild.
 func (o Options) ForCompiler() string {
+	if o.Engine == "sample" {
+		return "engine=none" // only the runtime is extended
+	}
 	return fmt.Sprintf("engine=%s,inlined=%s,verify=%s", o.Engine, onOff(o.Inlined), onOff(o.Verify))
 }
 
@@ -55,6 +109,9 @@ func (o Options) ForCompiler() string {
 // with commas between them.
 func (o Options) ForRuntime() string {
 	s := []string{"engine=" + o.Engine, "recursion=" + o.Recursion, "verify=" + onOff(o.Verify)}
+	if o.Engine == "sample" {
+		s = append(s, o.Sample.forRuntime()...)
+	}
 	if o.Nodes != 0 {
 		s = append(s, fmt.Sprintf("nodes=%d", o.Nodes))
 	}

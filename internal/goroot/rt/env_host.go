@@ -7,3 +7,11 @@ func storeRel32(p *uint32, v uint32) { atomic.StoreUint32(p, v) }
 
 // storeRel64 is storeRel32 for 64 bits.
 func storeRel64(p *uint64, v uint64) { atomic.StoreUint64(p, v) }
+
+// The other atomics, of the sampled tree.
+
+func load32(p *uint32) uint32               { return atomic.LoadUint32(p) }
+func load64(p *uint64) uint64               { return atomic.LoadUint64(p) }
+func cas32(p *uint32, old, new uint32) bool { return atomic.CompareAndSwapUint32(p, old, new) }
+func add64(p *uint64, d uint64) uint64      { return atomic.AddUint64(p, d) }
+func store64(p *uint64, v uint64)           { atomic.StoreUint64(p, v) }

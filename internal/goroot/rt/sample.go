@@ -1,0 +1,421 @@
+package rt
+
+import "unsafe"
+
+// This file is the record of the sampling engine: a calling context tree whose
+// nodes are stack frames, and the places that describe their addresses.
+//
+// # Terminology
+//
+// A sample is one stack trace of one goroutine. A frame is a physical one: an
+// address in a function, with the calls that are inlined there. The node of a
+// frame is identified by its caller's node and its address; a sample is
+// recorded by adding its weight to the node of its innermost frame. A place
+// describes an address: the frames that are inlined at it, by function, file
+// and line.
+//
+// # Concurrency
+//
+// Any number of threads find, create and count nodes at the same time, without
+// locks: also where the runtime may hold any lock of its own. Places are written by
+// one thread, the sampler.
+//
+// # Files of the live directory
+//
+//	samples  header page, then nodes of SampleNodeSize bytes; node 0 is the root
+//	places   place records, see [PlaceHeaderSize]
+//
+// All numbers are little-endian.
+
+// SampleVersion is the version of the layout of samples and places.
+const SampleVersion = 1
+
+// Offsets of the fields in the header of samples.
+const (
+	SmpMagic     = 0    // 8 bytes: SampleMagic
+	SmpVersion   = 8    // u32: SampleVersion
+	SmpFlags     = 12   // u32: SmpFlag bits
+	SmpMax       = 16   // u64: nodes that fit
+	SmpUsed      = 24   // u64: nodes in use
+	SmpPlaces    = 32   // u64: bytes of places in use
+	SmpStart     = 40   // u64: start of the program, nanoseconds since 1970
+	SmpInterval  = 48   // u64: nanoseconds between samples that were asked for
+	SmpPID       = 56   // u32: process ID
+	SmpSampler   = 60   // u8: a Sampler constant, u8: a Walk constant
+	SmpStats     = 64   // [NumStats]u64
+	SmpArgsLen   = 512  // u32
+	SmpGoVerLen  = 516  // u32
+	SmpGoVer     = 520  // [56]byte: the Go version
+	SmpLatency   = 1024 // [LatencyBuckets]u64: samples by latency
+	SmpArgs      = 4096 // [4096]byte: command line, arguments separated by NUL
+	SmpEnd       = 8192
+	SampleMagic  = "stemma\x00\x03"
+	SmpArgsMax   = SmpEnd - SmpArgs
+	SmpGoVerMax  = 56
+	SmpFlagCheck = 1 << 0 // incremental traces were compared with full walks
+)
+
+// Samplers and kinds of walk, as the header spells them.
+const (
+	SamplerSTW  = 1
+	SamplerSPS  = 2
+	SamplerISPS = 3
+
+	WalkUnwinder    = 1
+	WalkFP          = 2
+	WalkIncremental = 3
+	WalkMarker      = 4
+)
+
+// SamplerNames and WalkNames are the names by which the tool knows them.
+var (
+	SamplerNames = [...]string{SamplerSTW: "stw", SamplerSPS: "sps", SamplerISPS: "isps"}
+	WalkNames    = [...]string{WalkUnwinder: "unwinder", WalkFP: "fp", WalkIncremental: "incremental", WalkMarker: "marker"}
+)
+
+// Counters in the header, the index into SmpStats. Every request ends as exactly
+// one of StatSamples, StatDropped, StatFailed and StatPending; StatLate counts
+// those of all that were not taken by the next tick.
+const (
+	StatTicks      = iota // times that the sampler woke
+	StatRequests          // samples that were asked for
+	StatSamples           // on-CPU samples that were recorded
+	StatWaiting           // waiting samples that were recorded
+	StatLate              // requests that were not met by the next tick
+	StatDropped           // requests whose goroutine left the P, or entered a system call, before it was sampled
+	StatFailed            // walks that did not reach the outermost frame: recorded under [truncated]
+	StatMissed            // waiting goroutines that were running, or dead, when it was their turn
+	StatNodes             // samples that had no room for a node: recorded under [overflow]
+	StatPlaces            // addresses whose place had no room
+	StatReturns           // returns that the trampoline intercepted
+	StatSlow              // those of StatReturns that took the slow path
+	StatChecked           // incremental traces that were compared with a full walk
+	StatMismatches        // those of StatChecked that differed
+	StatRetrieved         // samples that a retrieve completed
+	StatPending           // samples whose outer frames were not yet known
+	StatLostStacks        // samples that were lost because memory for a trace ran out
+	StatSamplerCPU        // nanoseconds of CPU that the sampler thread used
+	StatBusy              // waiting samples put off, as another thread examined the goroutine
+	NumStats
+)
+
+// StatNames are the names of the counters, as reports show them.
+var StatNames = [NumStats]string{"ticks", "requests", "samples", "waiting", "late", "dropped", "failed", "missed",
+	"overflow", "places", "returns", "slow", "checked", "mismatches", "retrieved", "pending", "lost", "samplerCPU", "busy"}
+
+// A latency of ns nanoseconds counts in bucket 4*log2(ns) + the next two bits.
+const LatencyBuckets = 256
+
+// LatencyBucket returns the bucket of a latency.
+func LatencyBucket(ns uint64) int {
+	if ns < 4 {
+		return int(ns)
+	}
+	exp := 0
+	for v := ns; v > 1; v >>= 1 {
+		exp++
+	}
+	return min(4*exp+int(ns>>(exp-2)&3), LatencyBuckets-1)
+}
+
+// LatencyFloor returns the smallest latency of a bucket.
+func LatencyFloor(bucket int) uint64 {
+	if bucket < 8 {
+		return uint64(min(bucket, 4)) // buckets 4 to 7 would be fractions
+	}
+	return uint64(4+bucket&3) << (bucket/4 - 2)
+}
+
+// A node of samples. The parent is written last; a node without is being
+// created, or was created twice.
+const (
+	SmpNodePC      = 0  // u64: an address in the frame's function, or a pseudo-address
+	SmpNodeKey     = 8  // u32: the parent, for whoever looks for the node
+	SmpNodeParent  = 12 // u32: the parent + 1
+	SmpNodeNext    = 16 // u32: the next node of the same hash bucket
+	SmpNodeCPU     = 24 // u64 nanoseconds on CPU, u64 samples
+	SmpNodeWait    = 40 // u64 nanoseconds waiting, u64 samples
+	SampleNodeSize = 64
+)
+
+// Pseudo-addresses stand for no code.
+const (
+	PCOverflow  = 1 // what had no room in the tree
+	PCTruncated = 2 // frames further out could not be walked
+	PCPending   = 3 // frames further out were not yet known when the program ended
+	NumPseudo   = 4
+)
+
+// PseudoNames are the names of the pseudo-addresses.
+var PseudoNames = [NumPseudo]string{PCOverflow: "overflow", PCTruncated: "truncated", PCPending: "pending"}
+
+// A record of places:
+//
+//	{ u32 length; u32 frames; u64 pc; frames...; zero bytes up to a multiple of 8 }
+//	frame: { u32 line; u32 start line; u32 name length; u32 file length; name; file }
+//
+// Frames are innermost first, the last is the function itself. length counts
+// the whole record and is written last; a length of 0 ends the file.
+const (
+	PlaceHeaderSize = 16
+	PlaceFrameSize  = 16
+)
+
+// Kinds of weight: index into the pairs of counters of a node.
+const (
+	WeightCPU  = 0
+	WeightWait = 1
+)
+
+// Sizes of a Samples' memory.
+const (
+	sampleBuckets = 1 << 19
+	SampleBuckets = sampleBuckets * 4
+	placesKnown   = 1 << 18
+	PlacesKnown   = placesKnown * 8
+)
+
+// Samples is the recorder. It must be initialized with Init; all memory is the
+// caller's, and zero.
+type Samples struct {
+	base    unsafe.Pointer // file samples
+	buckets unsafe.Pointer // heads of the hash chains, anonymous memory
+	max     uint32
+
+	// The sampler's own: the places.
+	places     unsafe.Pointer
+	placesSize uintptr
+	known      unsafe.Pointer // set of addresses that have a place
+	nknown     int
+	scanned    uint32 // nodes below have a place
+}
+
+// Init prepares the recorder. base has room for SmpEnd + max*SampleNodeSize
+// bytes, buckets for SampleBuckets, known for PlacesKnown.
+func (s *Samples) Init(base, buckets, places, known unsafe.Pointer, max uint32, placesSize uintptr) {
+	s.base, s.buckets, s.places, s.known = base, buckets, places, known
+	s.max, s.placesSize = max, placesSize
+	s.scanned = 1
+	copy(unsafe.Slice((*byte)(unsafe.Add(base, SmpMagic)), 8), SampleMagic)
+	*s.u64(SmpMax) = uint64(max)
+	*s.u32(SmpVersion) = SampleVersion
+	*at32(s.node(0), SmpNodeParent) = 1
+	store64(s.u64(SmpUsed), 1)
+	s.Child(0, PCOverflow) // node 1: there is always room for it
+}
+
+const sampleOverflow = 1
+
+func (s *Samples) u32(off uintptr) *uint32 { return (*uint32)(unsafe.Add(s.base, off)) }
+func (s *Samples) u64(off uintptr) *uint64 { return (*uint64)(unsafe.Add(s.base, off)) }
+
+// node returns the address of node n.
+func (s *Samples) node(n uint32) unsafe.Pointer {
+	return unsafe.Add(s.base, SmpEnd+uintptr(n)*SampleNodeSize)
+}
+
+func at32(p unsafe.Pointer, off uintptr) *uint32 { return (*uint32)(unsafe.Add(p, off)) }
+func at64(p unsafe.Pointer, off uintptr) *uint64 { return (*uint64)(unsafe.Add(p, off)) }
+
+// Describe fills in what the header says about the program.
+func (s *Samples) Describe(pid uint32, start uint64, goVersion string, args []string) {
+	*s.u32(SmpPID) = pid
+	*s.u64(SmpStart) = start
+	v := unsafe.Slice((*byte)(unsafe.Add(s.base, SmpGoVer)), SmpGoVerMax)
+	*s.u32(SmpGoVerLen) = uint32(copy(v, goVersion))
+	list := unsafe.Slice((*byte)(unsafe.Add(s.base, SmpArgs)), SmpArgsMax)
+	n := 0
+	for _, a := range args {
+		if n+len(a)+1 > len(list) {
+			break
+		}
+		n += copy(list[n:], a) + 1
+	}
+	*s.u32(SmpArgsLen) = uint32(n)
+}
+
+// Configure notes how samples are taken from here on.
+func (s *Samples) Configure(sampler, walk uint8, interval uint64, checked bool) {
+	*(*uint8)(unsafe.Add(s.base, SmpSampler)) = sampler
+	*(*uint8)(unsafe.Add(s.base, SmpSampler+1)) = walk
+	store64(s.u64(SmpInterval), interval)
+	if checked {
+		*s.u32(SmpFlags) |= SmpFlagCheck
+	}
+}
+
+// Count adds to a counter of the header.
+func (s *Samples) Count(stat int, n uint64) { add64(s.u64(SmpStats+8*uintptr(stat)), n) }
+
+// Stat reads a counter.
+func (s *Samples) Stat(stat int) uint64 { return load64(s.u64(SmpStats + 8*uintptr(stat))) }
+
+// Set sets a counter.
+func (s *Samples) Set(stat int, v uint64) { store64(s.u64(SmpStats+8*uintptr(stat)), v) }
+
+// Latency counts one sample that took ns nanoseconds from request to end.
+func (s *Samples) Latency(ns uint64) {
+	add64(s.u64(SmpLatency+8*uintptr(LatencyBucket(ns))), 1)
+}
+
+// Child returns the node of the frame at pc that parent's frame called, and
+// creates it if there is none. Without room it is the overflow node.
+func (s *Samples) Child(parent uint32, pc uintptr) uint32 {
+	head := at32(s.buckets, 4*uintptr(sampleHash(parent, pc)%sampleBuckets))
+	first, stop, mine := load32(head), uint32(0), uint32(0)
+	for {
+		// Chains only grow at their heads: what was looked at is not again.
+		for n := first; n != stop; n = *at32(s.node(n), SmpNodeNext) {
+			p := s.node(n)
+			if *at32(p, SmpNodeKey) == parent && *at64(p, SmpNodePC) == uint64(pc) {
+				if mine != 0 { // another thread was faster; this one stays unused
+					storeRel32(at32(s.node(mine), SmpNodeParent), 0)
+				}
+				return n
+			}
+		}
+		if mine == 0 {
+			if mine = s.alloc(); mine == 0 {
+				return sampleOverflow
+			}
+		}
+		p := s.node(mine)
+		*at64(p, SmpNodePC) = uint64(pc)
+		*at32(p, SmpNodeKey) = parent
+		*at32(p, SmpNodeNext) = first
+		storeRel32(at32(p, SmpNodeParent), parent+1)
+		if cas32(head, first, mine) {
+			return mine
+		}
+		first, stop = load32(head), first
+	}
+}
+
+// alloc returns a new node, 0 if there is no room.
+func (s *Samples) alloc() uint32 {
+	if load64(s.u64(SmpUsed)) >= uint64(s.max) {
+		s.Count(StatNodes, 1)
+		return 0
+	}
+	n := add64(s.u64(SmpUsed), 1) - 1
+	if n >= uint64(s.max) {
+		s.Count(StatNodes, 1)
+		return 0
+	}
+	return uint32(n)
+}
+
+// sampleHash mixes a node's parent and address.
+func sampleHash(parent uint32, pc uintptr) uint64 {
+	h := (uint64(pc) ^ uint64(parent)<<40) * 0x9e3779b97f4a7c15
+	h = (h ^ h>>29 ^ uint64(parent)) * 0xbf58476d1ce4e5b9
+	return h >> 32
+}
+
+// Add adds weight in nanoseconds, of n samples, to a node.
+func (s *Samples) Add(node uint32, kind int, ns, n uint64) {
+	p, off := s.node(node), SmpNodeCPU+16*uintptr(kind)
+	add64(at64(p, off), ns)
+	add64(at64(p, off+8), n)
+}
+
+// Frame returns a node's parent and address.
+func (s *Samples) Frame(node uint32) (parent uint32, pc uintptr) {
+	p := s.node(node)
+	return *at32(p, SmpNodeKey), uintptr(*at64(p, SmpNodePC))
+}
+
+// Stack returns the node of the frames pcs, innermost first, below node base.
+func (s *Samples) Stack(base uint32, pcs []uintptr) uint32 {
+	for i := len(pcs) - 1; i >= 0; i-- {
+		if base = s.Child(base, pcs[i]); base == sampleOverflow {
+			return base
+		}
+	}
+	return base
+}
+
+// NextPlace returns an address that has no place yet, for the sampler to
+// describe, or false if all have one.
+func (s *Samples) NextPlace() (pc uintptr, ok bool) {
+	used := uint32(min(load64(s.u64(SmpUsed)), uint64(s.max)))
+	for ; s.scanned < used; s.scanned++ {
+		p := s.node(s.scanned)
+		if load32(at32(p, SmpNodeParent)) == 0 && s.scanned+64 > used {
+			return 0, false // being created; older ones never will be
+		}
+		pc := *at64(p, SmpNodePC)
+		if pc >= NumPseudo && s.learn(pc) {
+			return uintptr(pc), true
+		}
+	}
+	return 0, false
+}
+
+// learn adds pc to the known addresses and reports whether it is new.
+func (s *Samples) learn(pc uint64) bool {
+	if 2*s.nknown > placesKnown {
+		s.Count(StatPlaces, 1)
+		return false
+	}
+	for h := pc * 0x9e3779b97f4a7c15 >> 40; ; h++ {
+		e := at64(s.known, uintptr(h%placesKnown)*8)
+		switch *e {
+		case pc:
+			return false
+		case 0:
+			*e = pc
+			s.nknown++
+			return true
+		}
+	}
+}
+
+// A PlaceWriter writes one record of places.
+type PlaceWriter struct {
+	s          *Samples
+	start, off uintptr
+	frames     uint32
+	full       bool
+}
+
+// BeginPlace begins the record of an address.
+func (s *Samples) BeginPlace(pc uintptr) PlaceWriter {
+	used := uintptr(load64(s.u64(SmpPlaces)))
+	w := PlaceWriter{s: s, start: used, off: used + PlaceHeaderSize}
+	if w.off > s.placesSize {
+		w.full = true
+		return w
+	}
+	*at64(s.places, used+8) = uint64(pc)
+	return w
+}
+
+// Frame adds a frame, from the innermost inlined one to the function itself.
+func (w *PlaceWriter) Frame(name, file string, line, start uint32) {
+	size := uintptr(PlaceFrameSize + len(name) + len(file))
+	if w.full || w.off+size+8 > w.s.placesSize {
+		w.full = true
+		return
+	}
+	p := unsafe.Add(w.s.places, w.off)
+	*at32(p, 0), *at32(p, 4) = line, start
+	*at32(p, 8), *at32(p, 12) = uint32(len(name)), uint32(len(file))
+	text := unsafe.Slice((*byte)(unsafe.Add(p, PlaceFrameSize)), len(name)+len(file))
+	copy(text[copy(text, name):], file)
+	w.off += size
+	w.frames++
+}
+
+// End completes the record.
+func (w *PlaceWriter) End() {
+	if w.full {
+		w.s.Count(StatPlaces, 1)
+		return
+	}
+	end := (w.off + 7) &^ 7
+	p := unsafe.Add(w.s.places, w.start)
+	*at32(p, 4) = w.frames
+	storeRel32(at32(p, 0), uint32(end-w.start))
+	store64(w.s.u64(SmpPlaces), uint64(end))
+}

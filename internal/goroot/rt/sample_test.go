@@ -1,0 +1,142 @@
+package rt
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"unsafe"
+)
+
+// newSamples returns a recorder with room for max nodes, in ordinary memory.
+func newSamples(max int) *Samples {
+	mem := func(n int) unsafe.Pointer { return unsafe.Pointer(&make([]uint64, n/8+1)[0]) }
+	s := new(Samples)
+	s.Init(mem(SmpEnd+max*SampleNodeSize), mem(SampleBuckets), mem(1<<16), mem(PlacesKnown), uint32(max), 1<<16)
+	return s
+}
+
+// weights adds up what a node and what all nodes have.
+func (s *Samples) weight(n uint32, kind int) (ns, samples uint64) {
+	p := s.node(n)
+	return *at64(p, SmpNodeCPU+16*uintptr(kind)), *at64(p, SmpNodeCPU+16*uintptr(kind)+8)
+}
+
+// TestSamplesReference records random stacks from several goroutines at once
+// and compares the tree with a plain map of stacks.
+func TestSamplesReference(t *testing.T) {
+	s := newSamples(1 << 16)
+	want := make([]map[string]uint64, 8)
+	var wg sync.WaitGroup
+	for i := range want {
+		want[i] = make(map[string]uint64)
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(i)))
+			for range 5000 {
+				pcs := make([]uintptr, 1+r.IntN(6))
+				key := ""
+				for k := range pcs {
+					pcs[k] = uintptr(NumPseudo + r.IntN(4))
+					key += string(rune(pcs[k]))
+				}
+				s.Add(s.Stack(0, pcs), WeightCPU, 10, 1)
+				want[i][key]++
+			}
+		})
+	}
+	wg.Wait()
+	sum := make(map[string]uint64)
+	for _, m := range want {
+		for k, n := range m {
+			sum[k] += n
+		}
+	}
+	used := uint32(s.Stat(0)) // silence: counters start at zero
+	if used != 0 {
+		t.Fatal("ticks counted")
+	}
+	have := make(map[string]uint64)
+	for n := uint32(1); uint64(n) < *s.u64(SmpUsed); n++ {
+		ns, count := s.weight(n, WeightCPU)
+		if ns != 10*count {
+			t.Errorf("node %d: %d ns in %d samples", n, ns, count)
+		}
+		if count == 0 {
+			continue
+		}
+		key := ""
+		for at := n; at != 0; {
+			parent, pc := s.Frame(at)
+			key += string(rune(pc))
+			at = parent
+		}
+		if have[key] != 0 {
+			t.Errorf("two nodes for one context")
+		}
+		have[key] = count
+	}
+	if len(have) != len(sum) {
+		t.Errorf("%d contexts, want %d", len(have), len(sum))
+	}
+	for k, n := range sum {
+		if have[k] != n {
+			t.Errorf("context %q: %d samples, want %d", k, have[k], n)
+		}
+	}
+}
+
+// TestSamplesOverflow fills the tree: what has no room is counted, and nothing is lost.
+func TestSamplesOverflow(t *testing.T) {
+	s := newSamples(16)
+	for i := range 100 {
+		s.Add(s.Stack(0, []uintptr{uintptr(100 + i)}), WeightWait, 1, 1)
+	}
+	var sum uint64
+	for n := range uint32(16) {
+		_, count := s.weight(n, WeightWait)
+		sum += count
+	}
+	if _, over := s.weight(sampleOverflow, WeightWait); sum != 100 || over != 86 || s.Stat(StatNodes) != 86 {
+		t.Errorf("%d samples, %d in overflow, %d counted; want 100, 86, 86", sum, over, s.Stat(StatNodes))
+	}
+}
+
+// TestPlaces writes a place for each address once, until there is no more room.
+func TestPlaces(t *testing.T) {
+	s := newSamples(1 << 12)
+	for i := range 2000 {
+		s.Stack(0, []uintptr{uintptr(1000 + i/2)})
+	}
+	n := 0
+	for {
+		pc, ok := s.NextPlace()
+		if !ok {
+			break
+		}
+		if pc != uintptr(1000+n) {
+			t.Fatalf("place of %d, want %d", pc, 1000+n)
+		}
+		n++
+		w := s.BeginPlace(pc)
+		w.Frame("a function with a long name, to fill the file", "file.go", 7, 3)
+		w.End()
+	}
+	if n != 1000 {
+		t.Errorf("%d places, want 1000", n)
+	}
+	written := uint64(0)
+	for off := uintptr(0); uint64(off) < *s.u64(SmpPlaces); written++ {
+		off += uintptr(*at32(s.places, off))
+	}
+	if lost := s.Stat(StatPlaces); lost == 0 || written+lost != 1000 {
+		t.Errorf("%d places written and %d lost, want 1000 together, and some lost", written, lost)
+	}
+}
+
+func TestLatencyBucket(t *testing.T) {
+	for _, ns := range []uint64{0, 1, 3, 4, 5, 7, 8, 9, 1000, 1 << 20, 3 << 30} {
+		b := LatencyBucket(ns)
+		if lo := LatencyFloor(b); lo > ns || b < LatencyBuckets-1 && LatencyFloor(b+1) <= ns && LatencyFloor(b+1) != lo {
+			t.Errorf("%d ns: bucket %d from %d", ns, b, lo)
+		}
+	}
+}
