@@ -3,14 +3,15 @@ package goroot
 // sampleHooksGo126 returns the hooks of the sampling engine.
 func sampleHooksGo126() []Hook {
 	const (
-		runtime2 = "runtime/runtime2.go"
-		proc     = "runtime/proc.go"
-		preempt  = "runtime/preempt.go"
+		runtime2  = "runtime/runtime2.go"
+		proc      = "runtime/proc.go"
+		preempt   = "runtime/preempt.go"
+		traceback = "runtime/traceback.go"
 	)
 	return []Hook{
 		{runtime2, "type g", "gcAssistBytes int64", After,
-			[]string{"stemmaAsk uint8"},
-			"The goroutine was asked for a sample."},
+			[]string{"stemmaTrace uintptr", "stemmaAsk uint8"},
+			"The state of incremental tracing, outside the heap; the goroutine was asked for a sample."},
 		{runtime2, "type p", "id int32", Before,
 			[]string{"stemmaTicket stemmaTicket"},
 			"The request for a sample of what this P runs."},
@@ -47,6 +48,27 @@ func sampleHooksGo126() []Hook {
 		{"runtime/lock_spinbit.go", "func unlock2", "if gp.m.locks == 0 && gp.preempt {", Before,
 			[]string{"if gp.m.locks == 0 && gp.stemmaAsk != 0 {", "gp.stackguard0 = stackPreempt", "}"},
 			"A request that came while a lock was held is repeated."},
+		{traceback, "func (u *unwinder) initAt", "var frame stkframe", Before,
+			[]string{"pc0 = stemmaLR(gp, pc0, sp0)"},
+			"A walk may begin at a return address."},
+		{traceback, "func (u *unwinder) resolveInternal", "frame.varp = frame.fp", Before,
+			[]string{"frame.lr = stemmaLR(gp, frame.lr, frame.fp)"},
+			"The unwinder reads return addresses."},
+		{"runtime/tracestack.go", "func fpTracebackPCs", "pcBuf[i] = *(*uintptr)(unsafe.Pointer(uintptr(fp) + goarch.PtrSize))", After,
+			[]string{"pcBuf[i] = stemmaFPReturn(pcBuf[i], uintptr(fp)+goarch.PtrSize)"},
+			"The execution tracer reads return addresses."},
+		{"runtime/tracestack.go", "func traceStack", "pcBuf[2] = *(*uintptr)(unsafe.Pointer(gp.sched.sp))", After,
+			[]string{"pcBuf[2] = stemmaFPReturn(pcBuf[2], gp.sched.sp)"},
+			"The execution tracer reads the return address of a function in its prologue."},
+		{"runtime/mprof.go", "func fpTracebackPartialExpand", "pc := *(*uintptr)(unsafe.Pointer(uintptr(fp) + goarch.PtrSize))", After,
+			[]string{"pc = stemmaFPReturn(pc, uintptr(fp)+goarch.PtrSize)"},
+			"The block and mutex profiles read return addresses."},
+		{"runtime/panic.go", "func recovery", "gp.sched.sp = sp", Before,
+			[]string{"stemmaLeft(gp, sp)"},
+			"A recovered panic leaves frames that do not return."},
+		{proc, "func gdestroy", "casgstatus(gp, _Grunning, _Gdead)", Before,
+			[]string{"stemmaGoroutineEnd(gp)"},
+			"A goroutine ends; after Goexit with frames that have not returned."},
 		{proc, "func exitsyscall", "if sched.disable.user && !schedEnabled(gp) {", Before,
 			[]string{"if gp.stemmaAsk != 0 {", "gp.stackguard0 = stackPreempt", "}"},
 			"A request that came before a system call is repeated."},

@@ -96,12 +96,13 @@ const (
 	StatLostStacks        // samples that were lost because memory for a trace ran out
 	StatSamplerCPU        // nanoseconds of CPU that the sampler thread used
 	StatBusy              // waiting samples put off, as another thread examined the goroutine
+	StatDead              // entries of frames that had gone without anybody telling
 	NumStats
 )
 
 // StatNames are the names of the counters, as reports show them.
 var StatNames = [NumStats]string{"ticks", "requests", "samples", "waiting", "late", "dropped", "failed", "missed",
-	"overflow", "places", "returns", "slow", "checked", "mismatches", "retrieved", "pending", "lost", "samplerCPU", "busy"}
+	"overflow", "places", "returns", "slow", "checked", "mismatches", "retrieved", "pending", "lost", "samplerCPU", "busy", "dead"}
 
 // A latency of ns nanoseconds counts in bucket 4*log2(ns) + the next two bits.
 const LatencyBuckets = 256

@@ -25,18 +25,19 @@ import (
 // the Go heap.
 var stemmaSmp struct {
 	rt.Samples
-	on       bool          // the memory is there; set once, in schedinit
-	active   atomic.Uint32 // samples are being taken
-	started  atomic.Uint32 // the sampler thread exists
-	interval atomic.Int64  // nanoseconds
-	sampler  uint8         // an rt.Sampler constant
-	walk     uint8         // an rt.Walk constant
-	waiting  bool          // sample waiting goroutines too
-	signal   bool          // ask by signal at once
-	note     note          // the sampler sleeps here while it is not active
-	asleep   atomic.Uint32
-	drain    mutex      // held by whoever describes places
-	buf      [1]uintptr // the sampler's own buffer
+	on        bool          // the memory is there; set once, in schedinit
+	active    atomic.Uint32 // samples are being taken
+	started   atomic.Uint32 // the sampler thread exists
+	interval  atomic.Int64  // nanoseconds
+	sampler   uint8         // an rt.Sampler constant
+	walk      uint8         // an rt.Walk constant
+	waiting   bool          // sample waiting goroutines too
+	signal    bool          // ask by signal at once
+	note      note          // the sampler sleeps here while it is not active
+	asleep    atomic.Uint32
+	drain     mutex      // held by whoever describes places
+	buf       [1]uintptr // the sampler's own buffer
+	retrieved int64      // when parked goroutines were last looked at
 
 	stwG    *g // the goroutine of the sampler stw
 	stwLock mutex
@@ -152,9 +153,10 @@ func stemmaSampleMain() {
 // stemmaStartSampling begins to take samples. It runs on a goroutine.
 func stemmaStartSampling(interval int64) {
 	stemmaSmp.interval.Store(interval)
-	stemmaSmp.Configure(stemmaSmp.sampler, stemmaSmp.walk, uint64(interval), stemmaTraceCheck)
 	if stemmaSmp.started.CompareAndSwap(0, 1) {
 		stemmaFPInit()
+		stemmaTraceInit()
+		stemmaSmp.Configure(stemmaSmp.sampler, stemmaSmp.walk, uint64(interval), stemmaTraceCheck)
 		if stemmaSmp.sampler == rt.SamplerSTW {
 			go stemmaStopWorldLoop()
 		}
@@ -170,6 +172,7 @@ func stemmaStartSampling(interval int64) {
 // stemmaStopSampling ends it. Requests that are out are still met.
 func stemmaStopSampling() {
 	stemmaSmp.active.Store(0)
+	stemmaRetrieveAll()
 }
 
 // stemmaSampler is the sampler thread. It never has a P, so it must not
@@ -232,6 +235,10 @@ func stemmaTick(now, dt int64) int {
 		stemmaSmp.Set(rt.StatSamplerCPU, stemmaThreadCPU())
 	}
 	stemmaDrain()
+	if now-stemmaSmp.retrieved > stemmaRetrieve {
+		stemmaSmp.retrieved = now
+		stemmaRetrieveParked(now)
+	}
 	if stemmaSmp.sampler == rt.SamplerSTW {
 		stemmaAskStopWorld(now, dt)
 		return 1

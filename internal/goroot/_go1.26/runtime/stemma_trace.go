@@ -1,16 +1,567 @@
-// Incremental stack tracing.
+// Incremental stack tracing: the half that reads and patches stacks. Package rt
+// does the bookkeeping; see rt/trace.go for the terms.
+//
+// What is patched is the return address of a plain frame: one of a compiled function
+// outside the runtime. Frames of assembly and of the runtime, which may look at their own
+// return addresses, are recorded at once, and the next plain one is patched.
+// Whatever reads return addresses from a stack asks stemmaLR for the true one.
 
 package runtime
 
-import "unsafe"
+import (
+	"internal/abi"
+	"internal/goarch"
+	"internal/runtime/atomic"
+	rt "internal/runtime/stemma"
+	"internal/stringslite"
+	"unsafe"
+)
 
+func stemmaTrampoline()
+func stemmaTrampolineSlow()
+
+// stemmaTrampPC is what is in a patched slot; until there is any, an address
+// that no function has.
+var stemmaTrampPC uintptr = 1
+
+// stemmaPlain has return addresses into plain frames, each at the place that its low
+// bits say. Entries are single words; any M may replace one.
+var stemmaPlain [rt.PlainSize]uintptr
+
+// stemmaTraceCheck compares every incremental trace with a walk of the unwinder.
 var stemmaTraceCheck bool
 
-func stemmaTrace(gp *g, atGuard bool, weight uint64) {
-	stemmaRecord(gp, atGuard, &getg().m.p.ptr().stemmaTicket.buf, 0, weight)
+// stemmaWithout turns parts of incremental tracing off, for tests of the checks.
+var stemmaWithout string
+
+const (
+	stemmaGap        = 128 // frames between patched ones that are recorded at once
+	stemmaEntries    = 64  // of a new trace
+	stemmaObjects    = 512
+	stemmaTraceAlloc = rt.TraceSize + rt.EntryPad + stemmaEntries*rt.EntrySize + stemmaObjects*rt.ObjSize
+	stemmaTraceMax   = 1 << 16 // goroutines that are traced at the same time
+	stemmaRetrieve   = 100e6   // nanoseconds after which what is pending is completed
+)
+
+// stemmaTraces are all traces, those in use and free ones.
+var stemmaTraces struct {
+	lock  mutex
+	list  [stemmaTraceMax]uintptr // integers: the collector need not look at them
+	n     int
+	free  uintptr
+	chunk uintptr // memory for more
+	left  uintptr
+	buf   uintptr       // for stemmaComplete
+	busy  atomic.Uint32 // buf is in use
 }
 
-func stemmaRetrieveAll() {}
+// stemmaTraceInit prepares incremental tracing, before the sampler starts.
+func stemmaTraceInit() {
+	lockInit(&stemmaTraces.lock, lockRankLeafRank)
+	if stemmaSmp.walk < rt.WalkIncremental {
+		return
+	}
+	if raceenabled || goarch.IsAmd64 == 0 {
+		stemmaSmp.walk = rt.WalkFP // the race detector reads return addresses itself
+		return
+	}
+	stemmaTrampPC = abi.FuncPCABI0(stemmaTrampoline) + 2 // behind POPQ R12
+	if *(*uint16)(unsafe.Pointer(stemmaTrampPC - 2)) != 0x5c41 {
+		throw("stemma: the trampoline does not begin with POPQ R12")
+	}
+	stemmaTraceCheck = stemmaOption("verify") == "on" || gogetenv("STEMMA_TRACE_CHECK") != ""
+	stemmaWithout = gogetenv("STEMMA_TRACE_WITHOUT")
+}
 
+// stemmaTraceIn returns the trace that gp has, or nil.
+//
 //go:nosplit
-func stemmaReturn(gp *g, slot uintptr) uintptr { return *(*uintptr)(unsafe.Pointer(slot)) }
+//go:nowritebarrierrec
+func stemmaTraceIn(gp *g) *rt.Trace { return (*rt.Trace)(unsafe.Pointer(gp.stemmaTrace)) }
+
+// stemmaTraceOf returns the trace of gp, nil if there is no memory for one. It runs on g0 with a P.
+func stemmaTraceOf(gp *g) *rt.Trace {
+	if gp.stemmaTrace != 0 {
+		return stemmaTraceIn(gp)
+	}
+	m := &stemmaTraces
+	lock(&m.lock)
+	t := (*rt.Trace)(unsafe.Pointer(m.free))
+	if t != nil {
+		m.free = t.Next
+	} else if m.n < stemmaTraceMax {
+		if mem := stemmaTraceMemory(stemmaTraceAlloc); mem != nil {
+			t = (*rt.Trace)(mem)
+			entries := add(mem, rt.TraceSize)
+			objs := add(entries, rt.EntryPad+stemmaEntries*rt.EntrySize)
+			t.Init(&stemmaSmp.Samples, 0, unsafe.Pointer(&stemmaPlain), stemmaTrampPC, stemmaFPFuncs.goexit,
+				entries, stemmaEntries, objs, stemmaObjects)
+			m.list[m.n] = uintptr(mem)
+			m.n++
+		}
+	}
+	if t != nil {
+		t.G = uintptr(unsafe.Pointer(gp))
+		t.Completed = nanotime()
+		gp.stemmaTrace = uintptr(unsafe.Pointer(t))
+	}
+	unlock(&m.lock)
+	return t
+}
+
+// stemmaTraceMemory returns zeroed memory outside the heap. The lock is held.
+func stemmaTraceMemory(size uintptr) unsafe.Pointer {
+	m := &stemmaTraces
+	if m.left < size {
+		chunk := max(1<<20, alignUp(size, 1<<16))
+		p, errno := mmap(nil, chunk, _PROT_READ|_PROT_WRITE, _MAP_ANON|_MAP_PRIVATE|mapNoReserve, -1, 0)
+		if errno != 0 {
+			return nil
+		}
+		m.chunk, m.left = uintptr(p), chunk
+	}
+	p := m.chunk
+	m.chunk += size
+	m.left -= size
+	return unsafe.Pointer(p)
+}
+
+// stemmaLR returns the true return address of a frame that ends at fp, whose slot
+// holds lr. It may run in a signal handler.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaLR(gp *g, lr, fp uintptr) uintptr {
+	if lr != stemmaTrampPC || gp.stemmaTrace == 0 || stemmaWithout == "unwind" {
+		return lr
+	}
+	return stemmaTraceIn(gp).Find(gp.stack.hi - (fp - goarch.PtrSize))
+}
+
+// stemmaReturn reads the return address in a slot of gp's stack.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaReturn(gp *g, slot uintptr) uintptr {
+	return stemmaLR(gp, *(*uintptr)(unsafe.Pointer(slot)), slot+goarch.PtrSize)
+}
+
+// stemmaFPReturn is for walks of frame pointers, which do not know whose stack
+// they are on: mostly that of this M's goroutine.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaFPReturn(pc, slot uintptr) uintptr {
+	if pc != stemmaTrampPC || stemmaWithout == "fp" {
+		return pc
+	}
+	if gp := getg().m.curg; gp != nil && gp.stack.lo <= slot && slot < gp.stack.hi {
+		return stemmaLR(gp, pc, slot+goarch.PtrSize)
+	}
+	for i := range stemmaTraces.n {
+		gp := (*g)(unsafe.Pointer((*rt.Trace)(unsafe.Pointer(stemmaTraces.list[i])).G))
+		if gp != nil && gp.stack.lo <= slot && slot < gp.stack.hi {
+			return stemmaLR(gp, pc, slot+goarch.PtrSize)
+		}
+	}
+	return pc
+}
+
+// A stemmaFrame is what stemmaStep finds out about a frame.
+type stemmaFrame struct {
+	slot  uintptr // where its return address is
+	plain bool    // its slot may be patched
+	exact bool    // its return address is where its caller was interrupted
+}
+
+// stemmaStep looks at the frame of gp at pc and sp. It reports false where
+// the stack cannot be followed.
+//
+//go:nowritebarrierrec
+func stemmaStep(gp *g, pc, sp uintptr) (fr stemmaFrame, ok bool) {
+	f := findfunc(pc)
+	if !f.valid() || f.flag&abi.FuncFlagTopFrame != 0 || f.flag&abi.FuncFlagSPWrite != 0 && f.funcID != abi.FuncID_cgocallback {
+		return fr, false
+	}
+	delta := uintptr(funcspdelta(f, pc))
+	fr.slot = sp + delta
+	if fr.slot < gp.stack.lo || fr.slot > gp.stack.hi-goarch.PtrSize {
+		return fr, false
+	}
+	if p := &stemmaPlain[pc%rt.PlainSize]; *p == pc {
+		fr.plain = true
+		return fr, true
+	} else if stemmaIsPlain(f) {
+		fr.plain = true
+		if delta > 0 {
+			*p = pc
+		}
+	}
+	fr.exact = isInjectedCall(f.funcID)
+	return fr, true
+}
+
+// stemmaIsPlain tells whether return addresses of frames of f may be patched:
+// those of compiled functions that are not part of the runtime.
+//
+//go:nowritebarrierrec
+func stemmaIsPlain(f funcInfo) bool {
+	if f.flag != 0 && f.flag&(abi.FuncFlagTopFrame|abi.FuncFlagSPWrite|abi.FuncFlagAsm) != 0 {
+		return false
+	}
+	if f.funcID != abi.FuncIDNormal && f.funcID != abi.FuncIDWrapper {
+		return false
+	}
+	name := funcname(f)
+	if stringslite.HasPrefix(name, "runtime.") || stringslite.HasPrefix(name, "internal/runtime/") || stringslite.HasPrefix(name, "internal/synctest.") {
+		return false
+	}
+	const linked = ".runtime_" // functions of the runtime under the names of other packages
+	for i := 0; i+len(linked) <= len(name); i++ {
+		if name[i] == '.' && name[i:i+len(linked)] == linked {
+			return false
+		}
+	}
+	return true
+}
+
+// stemmaTrace takes a sample of gp, which has stopped itself, incrementally: it
+// records the innermost frames down to the first plain one, patches that, and
+// leaves the rest for later, or finds it done. It runs on g0 with a P.
+func stemmaTrace(gp *g, atGuard bool, weight uint64) {
+	s := &stemmaSmp.Samples
+	t := stemmaTraceOf(gp)
+	if t == nil {
+		stemmaRecord(gp, atGuard, &getg().m.p.ptr().stemmaTicket.buf, rt.WeightCPU, weight)
+		return
+	}
+	pc, sp, sym := gp.sched.pc, gp.sched.sp, gp.sched.pc-1
+	if !atGuard {
+		var u unwinder
+		u.init(gp, unwindSilentErrors)
+		for ; u.valid() && u.frame.fn.funcID != abi.FuncID_asyncPreempt; u.next() {
+		}
+		if u.next(); !u.valid() {
+			s.Count(rt.StatFailed, 1)
+			return
+		}
+		pc, sp, sym = u.frame.pc, u.frame.sp, u.symPC()
+	}
+	stemmaDropDead(gp, t, sp)
+	if t.Room() <= 2*stemmaGap || t.Pending() > 0 && nanotime()-t.Completed > stemmaRetrieve {
+		stemmaComplete(gp, t)
+	}
+	if t.Len()+1 >= t.Cap() && !stemmaGrow(t) {
+		stemmaRecord(gp, atGuard, &getg().m.p.ptr().stemmaTicket.buf, rt.WeightCPU, weight)
+		return
+	}
+	expect := uint32(0)
+	if stemmaTraceCheck {
+		expect = stemmaExpect(gp)
+	}
+	ref := t.Child(s, stemmaCaller(gp, t, pc, sp, rt.NoRef), sym)
+	if !t.Sample(s, ref, weight, expect) {
+		stemmaMismatch(gp, ref, expect-1)
+	}
+}
+
+// stemmaExpect returns the node + 1 that a full walk of gp finds, 0 if it
+// does not reach the end of the stack.
+func stemmaExpect(gp *g) uint32 {
+	buf := &getg().m.p.ptr().stemmaTicket.buf
+	if *buf == 0 {
+		stemmaFullWalk(gp, false, buf) // for its buffer
+	}
+	pcs := unsafe.Slice((*uintptr)(unsafe.Pointer(*buf)), stemmaBufSize/goarch.PtrSize)
+	n, ok := stemmaWalkUnwinder(gp, pcs)
+	if !ok {
+		return 0
+	}
+	stemmaSmp.Count(rt.StatChecked, 1)
+	return stemmaSmp.Stack(0, pcs[:n]) + 1
+}
+
+// stemmaMismatch counts a trace that differs from a full walk, and shows both
+// if that is asked for.
+func stemmaMismatch(gp *g, have, want uint32) {
+	stemmaSmp.Count(rt.StatMismatches, 1)
+	if gogetenv("STEMMA_TRACE_CHECK") != "print" {
+		return
+	}
+	for _, n := range [2]uint32{have, want} {
+		print("stemma: g ", gp.goid, " trace:\n")
+		for n != 0 {
+			var pc uintptr
+			n, pc = stemmaSmp.Frame(n)
+			print("\t", hex(pc), " ", funcname(findfunc(pc)), "\n")
+		}
+	}
+}
+
+// stemmaDropDead drops entries of frames that are gone without having returned.
+// None should be: whatever leaves frames so tells stemmaLeft. They are counted.
+func stemmaDropDead(gp *g, t *rt.Trace, sp uintptr) {
+	for t.Len() > 0 && gp.stack.hi-t.Top().Off < sp {
+		stemmaSmp.Count(rt.StatDead, 1)
+		t.Drop()
+	}
+}
+
+// stemmaGrow gives t twice as many entries.
+func stemmaGrow(t *rt.Trace) bool {
+	lock(&stemmaTraces.lock)
+	n := 2 * t.Cap()
+	mem := stemmaTraceMemory(rt.EntryPad + uintptr(n)*rt.EntrySize)
+	unlock(&stemmaTraces.lock)
+	if mem != nil {
+		t.SetEntries(mem, n)
+	}
+	return mem != nil
+}
+
+// stemmaCaller returns the ref of the frame that called the one at pc and sp,
+// whose own ref is known if it is resolved, else rt.NoRef. It leaves the first
+// plain frame outwards patched.
+//
+//go:nowritebarrierrec
+func stemmaCaller(gp *g, t *rt.Trace, pc, sp uintptr, known uint32) uint32 {
+	s := &stemmaSmp.Samples
+	var pcs [stemmaGap]uintptr
+	n := 0
+	ref := uint32(0)
+	for {
+		fr, ok := stemmaStep(gp, pc, sp)
+		if !ok || n == len(pcs) {
+			s.Count(rt.StatFailed, 1)
+			ref = s.Child(0, rt.PCTruncated)
+			break
+		}
+		raw := *(*uintptr)(unsafe.Pointer(fr.slot))
+		if raw == stemmaTrampPC {
+			if t.Len() == 0 || t.Top().Off != gp.stack.hi-fr.slot {
+				throw("stemma: a patched return address has no entry")
+			}
+			ref = t.Top().Ref
+			break
+		}
+		if raw == stemmaFPFuncs.goexit {
+			break
+		}
+		if known != rt.NoRef {
+			known, _ = s.Frame(known)
+		}
+		if fr.plain && known != 0 {
+			ref = t.Push(gp.stack.hi-fr.slot, raw, known)
+			*(*uintptr)(unsafe.Pointer(fr.slot)) = stemmaTrampPC
+			break
+		}
+		pcs[n] = raw - 1
+		if fr.exact {
+			pcs[n] = raw
+		}
+		n++
+		pc, sp = raw, fr.slot+goarch.PtrSize
+	}
+	for i := n - 1; i >= 0; i-- {
+		ref = t.Child(s, ref, pcs[i])
+	}
+	return ref
+}
+
+// stemmaReturned is the slow path of the trampoline: a function of gp has
+// returned, to the frame whose registers are in the trace. It runs on g0,
+// perhaps without a P, at any place in the program: it must not lock, allocate or
+// block.
+//
+//go:nowritebarrierrec
+func stemmaReturned(gp *g) {
+	t := stemmaTraceIn(gp)
+	if t == nil {
+		throw("stemma: return to the trampoline of a goroutine that is not traced")
+	}
+	s := &stemmaSmp.Samples
+	slot := t.SP - goarch.PtrSize
+	for t.Len() > 0 && gp.stack.hi-t.Top().Off < slot {
+		s.Count(rt.StatDead, 1)
+		t.Drop()
+	}
+	if t.Len() == 0 || gp.stack.hi-t.Top().Off != slot {
+		throw("stemma: return to the trampoline without an entry")
+	}
+	if t.Room() <= 2*stemmaGap {
+		stemmaComplete(gp, t)
+	}
+	e := t.Top()
+	*(*uintptr)(unsafe.Pointer(slot)) = e.PC
+	t.Drop()
+	t.Target = e.PC
+	s.Count(rt.StatSlow, 1)
+	s.Count(rt.StatReturns, 1)
+	known := uint32(rt.NoRef)
+	if rt.Resolved(e.Ref) {
+		known = e.Ref
+	}
+	t.Link(e.Ref, stemmaCaller(gp, t, e.PC, t.SP, known))
+	if t.Len() == 0 && t.Pending() > 0 {
+		stemmaFlush(gp, t)
+	}
+}
+
+// stemmaFlush moves what is known into the tree.
+//
+//go:nowritebarrierrec
+func stemmaFlush(gp *g, t *rt.Trace) {
+	done, wrong := t.Flush(&stemmaSmp.Samples)
+	stemmaSmp.Count(rt.StatRetrieved, done)
+	stemmaSmp.Count(rt.StatMismatches, wrong)
+	t.Completed = nanotime()
+}
+
+// stemmaComplete is the operation retrieve for one goroutine: it walks the
+// frames that are not known yet, so that nothing is pending. gp runs on this
+// M, or does not run.
+//
+//go:nowritebarrierrec
+func stemmaComplete(gp *g, t *rt.Trace) {
+	m, s := &stemmaTraces, &stemmaSmp.Samples
+	for !m.busy.CompareAndSwap(0, 1) {
+		osyield()
+	}
+	base := uint32(0)
+	stop := uintptr(0)
+	for i := range t.Len() {
+		e := t.Entry(i)
+		slot := gp.stack.hi - e.Off
+		if t.Skeleton(e.Ref) {
+			pcs, ok := stemmaOutward(gp, e.PC, slot+goarch.PtrSize, stop)
+			if !ok {
+				s.Count(rt.StatFailed, 1)
+				base = s.Child(0, rt.PCTruncated)
+			}
+			t.Link(e.Ref, s.Stack(base, pcs))
+		}
+		base, _ = t.Resolve(s, e.Ref)
+		t.SetRef(i, base)
+		stop = slot
+	}
+	stemmaFlush(gp, t)
+	m.busy.Store(0)
+}
+
+// stemmaOutward returns the addresses of the frames that led to the one at pc and sp,
+// up to and without the one that the slot stop returns into; all, if it is 0.
+//
+//go:nowritebarrierrec
+func stemmaOutward(gp *g, pc, sp, stop uintptr) (pcs []uintptr, ok bool) {
+	m := &stemmaTraces
+	if m.buf == 0 {
+		p, errno := mmap(nil, stemmaBufSize, _PROT_READ|_PROT_WRITE, _MAP_ANON|_MAP_PRIVATE|mapNoReserve, -1, 0)
+		if errno != 0 {
+			return nil, false
+		}
+		m.buf = uintptr(p)
+	}
+	pcs = unsafe.Slice((*uintptr)(unsafe.Pointer(m.buf)), stemmaBufSize/goarch.PtrSize)
+	for n := 0; n < len(pcs); n++ {
+		fr, ok := stemmaStep(gp, pc, sp)
+		if !ok {
+			return pcs[:n], false
+		}
+		raw := *(*uintptr)(unsafe.Pointer(fr.slot))
+		if fr.slot == stop || raw == stemmaFPFuncs.goexit {
+			return pcs[:n], true
+		}
+		if raw == stemmaTrampPC || stop != 0 && fr.slot > stop {
+			return pcs[:n], false
+		}
+		pcs[n] = raw - 1
+		if fr.exact {
+			pcs[n] = raw
+		}
+		pc, sp = raw, fr.slot+goarch.PtrSize
+	}
+	return pcs, false
+}
+
+// stemmaLeft is called when gp is about to go on with stack pointer sp, in
+// recovery: the frames below are gone without having returned. It runs on g0.
+func stemmaLeft(gp *g, sp uintptr) {
+	t := stemmaTraceIn(gp)
+	if t == nil || t.Len() == 0 || gp.stack.hi-t.Top().Off >= sp || stemmaWithout == "recovery" {
+		return
+	}
+	stemmaComplete(gp, t)
+	for t.Len() > 0 && gp.stack.hi-t.Top().Off < sp {
+		e := t.Top()
+		*(*uintptr)(unsafe.Pointer(gp.stack.hi - e.Off)) = e.PC
+		t.Drop()
+	}
+}
+
+// stemmaUnpatch completes a trace and restores all return addresses.
+func stemmaUnpatch(gp *g, t *rt.Trace) {
+	if t.Len() > 0 || t.Pending() > 0 {
+		stemmaComplete(gp, t)
+	}
+	for t.Len() > 0 {
+		e := t.Top()
+		*(*uintptr)(unsafe.Pointer(gp.stack.hi - e.Off)) = e.PC
+		t.Drop()
+	}
+}
+
+// stemmaGoroutineEnd is called by gdestroy, on g0: the trace of gp is completed and
+// given back. After Goexit there are frames that have not returned.
+func stemmaGoroutineEnd(gp *g) {
+	t := stemmaTraceIn(gp)
+	if t == nil || stemmaWithout == "gdestroy" {
+		return
+	}
+	stemmaUnpatch(gp, t)
+	gp.stemmaTrace = 0
+	lock(&stemmaTraces.lock)
+	t.G = 0
+	t.Next = stemmaTraces.free
+	stemmaTraces.free = uintptr(unsafe.Pointer(t))
+	unlock(&stemmaTraces.lock)
+}
+
+// stemmaRetrieveParked completes the traces of goroutines that have something
+// pending and do not run. It runs on the sampler thread, now and then.
+//
+//go:nowritebarrierrec
+func stemmaRetrieveParked(now int64) {
+	for i := range stemmaTraces.n {
+		t := (*rt.Trace)(unsafe.Pointer(stemmaTraces.list[i]))
+		gp := (*g)(unsafe.Pointer(t.G))
+		if gp == nil || t.Pending() == 0 || now-t.Completed < stemmaRetrieve {
+			continue
+		}
+		s := readgstatus(gp)
+		if s != _Gwaiting && s != _Grunnable || !castogscanstatus(gp, s, s|_Gscan) {
+			continue
+		}
+		if gp.stemmaTrace == uintptr(unsafe.Pointer(t)) {
+			stemmaComplete(gp, t)
+		}
+		casfrom_Gscanstatus(gp, s|_Gscan, s)
+	}
+}
+
+// stemmaRetrieveAll stops the world and completes all traces; patched return
+// addresses are restored. It runs on a goroutine, when sampling ends.
+func stemmaRetrieveAll() {
+	if stemmaTraces.n == 0 {
+		return
+	}
+	stw := stopTheWorld(stwGoroutineProfile)
+	systemstack(func() {
+		for i := range stemmaTraces.n {
+			t := (*rt.Trace)(unsafe.Pointer(stemmaTraces.list[i]))
+			if gp := (*g)(unsafe.Pointer(t.G)); gp != nil {
+				stemmaUnpatch(gp, t)
+			}
+		}
+	})
+	startTheWorld(stw)
+}
