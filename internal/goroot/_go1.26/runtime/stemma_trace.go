@@ -172,6 +172,7 @@ type stemmaFrame struct {
 	slot  uintptr // where its return address is
 	plain bool    // its slot may be patched
 	exact bool    // its return address is where its caller was interrupted
+	top   bool    // it is goexit or the like, which nobody called
 }
 
 // stemmaStep looks at the frame of gp at pc and sp. It reports false where
@@ -180,7 +181,11 @@ type stemmaFrame struct {
 //go:nowritebarrierrec
 func stemmaStep(gp *g, pc, sp uintptr) (fr stemmaFrame, ok bool) {
 	f := findfunc(pc)
-	if !f.valid() || f.flag&abi.FuncFlagTopFrame != 0 || f.flag&abi.FuncFlagSPWrite != 0 && f.funcID != abi.FuncID_cgocallback {
+	if f.valid() && f.flag&abi.FuncFlagTopFrame != 0 {
+		fr.top = true
+		return fr, true
+	}
+	if !f.valid() || f.flag&abi.FuncFlagSPWrite != 0 && f.funcID != abi.FuncID_cgocallback {
 		return fr, false
 	}
 	delta := uintptr(funcspdelta(f, pc))
@@ -336,6 +341,10 @@ func stemmaCaller(gp *g, t *rt.Trace, pc, sp uintptr, known uint32) uint32 {
 			ref = s.Child(0, rt.PCTruncated)
 			break
 		}
+		if fr.top {
+			n = max(n-1, 0) // goexit itself is in no trace
+			break
+		}
 		raw := *(*uintptr)(unsafe.Pointer(fr.slot))
 		if raw == stemmaTrampPC {
 			if t.Len() == 0 || t.Top().Off != gp.stack.hi-fr.slot {
@@ -466,6 +475,9 @@ func stemmaOutward(gp *g, pc, sp, stop uintptr) (pcs []uintptr, ok bool) {
 		fr, ok := stemmaStep(gp, pc, sp)
 		if !ok {
 			return pcs[:n], false
+		}
+		if fr.top {
+			return pcs[:max(n-1, 0)], stop == 0
 		}
 		raw := *(*uintptr)(unsafe.Pointer(fr.slot))
 		if fr.slot == stop || raw == stemmaFPFuncs.goexit {
