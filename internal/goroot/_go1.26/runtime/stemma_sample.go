@@ -205,7 +205,7 @@ func stemmaSampler() {
 			usleep(uint32(min(rest/1000, 1e6)))
 		}
 		now := nanotime()
-		running := stemmaTick(now, now-last)
+		running := stemmaSampleTick(now, now-last)
 		last = now
 		if idle *= 2; running > 0 {
 			idle = 1
@@ -225,11 +225,11 @@ func stemmaSamplerSleep() {
 	notesleep(&stemmaSmp.note)
 }
 
-// stemmaTick asks for the samples of one interval, which was dt nanoseconds
+// stemmaSampleTick asks for the samples of one interval, which was dt nanoseconds
 // long, and returns how many Ps run goroutines. It runs on the sampler thread.
 //
 //go:nowritebarrierrec
-func stemmaTick(now, dt int64) int {
+func stemmaSampleTick(now, dt int64) int {
 	stemmaSmp.Count(rt.StatTicks, 1)
 	if stemmaSmp.Stat(rt.StatTicks)%64 == 0 {
 		stemmaSmp.Set(rt.StatSamplerCPU, stemmaThreadCPU())
