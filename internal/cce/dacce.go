@@ -3,6 +3,7 @@ package cce
 import (
 	"fmt"
 	"math"
+	"time"
 	"unsafe"
 )
 
@@ -62,13 +63,15 @@ type Dacce struct {
 
 	calls, pushes, depths, compares, truncated uint64
 	deepest                                    uint32
-	logBytes                                   uint64
+	logBytes, maxID                            uint64
+	encodeTime                                 time.Duration
 }
 
 // A dacceStack is one goroutine: its frames, of which the injected code keeps the
 // state and the depth in the machine stack, and its ccStack.
 type dacceStack struct {
 	frames  []dacceFrame
+	root    int // 1 if the first frame is that of Root
 	ccStack []ccEntry
 }
 
@@ -123,8 +126,9 @@ func newDacce(name string, p *Program, policy Policy, number func(*Graph) Tables
 	d := &Dacce{
 		name: name, p: p, number: number, policy: policy, maxDepth: MaxDepth, graph: NewGraph(p),
 		nodes: make([]ccNode, 1), interned: make(map[ccNode]uint32),
-		running: map[Goroutine]*dacceStack{Main: {frames: []dacceFrame{{}}}},
+		running: make(map[Goroutine]*dacceStack),
 	}
+	d.Start(Main)
 	d.Reencode()
 	return d
 }
@@ -166,7 +170,7 @@ func (d *Dacce) enter(s *dacceStack, c Call) {
 	}
 	s.push(c, d.Tables().ID(from.state), from.depth, d.maxDepth)
 	depth := min(from.depth+1, d.maxDepth)
-	s.frames = append(s.frames, dacceFrame{c, d.Tables().Head(c.Func), depth})
+	s.frames = append(s.frames, dacceFrame{c, 0, depth})
 }
 
 // push writes an entry behind the caller's. A full ccStack stays as it is: frames
@@ -221,8 +225,7 @@ func (d *Dacce) due() bool {
 func (d *Dacce) cost(t Tables) uint64 {
 	var sum uint64
 	for _, e := range d.graph.Edges {
-		caller := d.p.Sites[e.Site].Caller
-		state, ok := t.Enter(t.Head(caller), e.Call)
+		state, ok := t.Enter(0, e.Call)
 		switch {
 		case !ok:
 			sum += e.Weight * costPush
@@ -250,22 +253,24 @@ func (d *Dacce) Reencode() {
 	if d.number == nil {
 		return
 	}
+	begin := time.Now()
 	d.mergeWeights()
 	t := d.number(d.graph)
-	_, _, bytes := t.Sizes()
-	d.logBytes += bytes
+	sizes := t.Sizes()
+	d.logBytes += sizes.Bytes
+	d.maxID = max(d.maxID, sizes.MaxNumCC-1)
 	d.epochs = append(d.epochs, t)
 	d.unknown = 0
 	for _, s := range d.running {
 		d.rewrite(s)
 	}
+	d.encodeTime += time.Since(begin)
 }
 
 // rewrite enters all frames of a goroutine anew. The entry that a goroutine begins
 // with is interned and has its own epoch; it stays.
 func (d *Dacce) rewrite(s *dacceStack) {
 	frames := s.frames
-	frames[0].state = d.Tables().Head(frames[0].call.Func)
 	s.frames = frames[:1]
 	for _, f := range frames[1:] {
 		d.enter(s, f.call)
@@ -275,17 +280,19 @@ func (d *Dacce) rewrite(s *dacceStack) {
 // Unwind implements [Encoder].
 func (d *Dacce) Unwind(g Goroutine, depth int) {
 	s := d.running[g]
-	if g == Main {
-		depth++ // for Root
-	}
-	s.frames = s.frames[:depth]
+	s.frames = s.frames[:s.root+depth]
+}
+
+// Start implements [Encoder].
+func (d *Dacce) Start(g Goroutine) {
+	d.running[g] = &dacceStack{frames: []dacceFrame{{}}, root: 1}
 }
 
 // Go implements [Encoder].
 func (d *Dacce) Go(g Goroutine, site Site, entry Func, child Goroutine) {
 	c := Call{site, entry}
 	at := d.Capture(g)
-	s := &dacceStack{frames: []dacceFrame{{c, d.Tables().Head(entry), 1}}}
+	s := &dacceStack{frames: []dacceFrame{{c, 0, 1}}}
 	if at.Truncated {
 		s.frames[0].depth = d.maxDepth
 	} else {
@@ -393,18 +400,15 @@ func (d *Dacce) Stats() Stats {
 		StackOps: d.pushes, StackMax: d.deepest, Compares: d.compares,
 		Epochs: len(d.epochs), Interned: len(d.nodes) - 1, Truncated: d.truncated,
 	}
-	for _, t := range d.epochs {
-		encoded, cc, _ := t.Sizes()
-		s.Encoded, s.MaxNumCC = encoded, max(s.MaxNumCC, cc)
-	}
+	sizes := d.Tables().Sizes()
+	s.Encoded, s.NumCC, s.MaxID, s.EncodeTime = sizes.Encoded, sizes.NumCC, d.maxID, d.encodeTime
 	if d.calls > 0 {
 		s.StackMean = float64(d.depths) / float64(d.calls)
 	}
 	node := uint64(unsafe.Sizeof(ccNode{}))
 	s.LogEntries = uint64(len(d.epochs) + len(d.nodes) - 1)
 	s.LogBytes = d.logBytes + node*uint64(s.Interned)
-	_, _, tables := d.Tables().Sizes()
-	s.Bytes = tables + (node+mapEntry(node+4))*uint64(s.Interned) + edgeBytes*uint64(s.Edges)
+	s.Bytes = sizes.Bytes + (node+mapEntry(node+4))*uint64(s.Interned) + edgeBytes*uint64(s.Edges)
 	return s
 }
 

@@ -49,10 +49,15 @@ type Lucce struct {
 	steps   map[stepKey]step
 	rebased map[rebaseKey]uint32
 	stale   map[uint32]bool
-	running map[Goroutine][]lucceFrame
+	running map[Goroutine]*lucceStack
 
 	calls, truncated uint64
-	maxNumCC         uint64
+	numCC, maxID     uint64
+}
+
+type lucceStack struct {
+	frames []lucceFrame
+	root   int // 1 if the first frame is that of Root
 }
 
 // The frame's two values (section 4). A lost frame has no context.
@@ -89,11 +94,13 @@ const (
 
 // NewLucce returns the encoder. Ids stay below limit, the log within budget.
 func NewLucce(p *Program, limit uint64, budget int) *Lucce {
-	return &Lucce{
+	l := &Lucce{
 		p: p, graph: newVersionedGraph(p, limit), budget: budget,
 		steps: make(map[stepKey]step), rebased: make(map[rebaseKey]uint32), stale: make(map[uint32]bool),
-		running: map[Goroutine][]lucceFrame{Main: {{}}}, maxNumCC: 1,
+		running: make(map[Goroutine]*lucceStack), numCC: 1,
 	}
+	l.Start(Main)
+	return l
 }
 
 // Name implements [Encoder].
@@ -101,23 +108,24 @@ func (l *Lucce) Name() string { return "lucce" }
 
 // Call implements [Encoder].
 func (l *Lucce) Call(g Goroutine, site Site, callee Func) {
-	l.running[g] = append(l.running[g], l.enter(g, Call{site, callee}))
+	s := l.running[g]
+	s.frames = append(s.frames, l.enter(s, Call{site, callee}))
 }
 
 // Go implements [Encoder]. A go statement is an edge like any other.
 func (l *Lucce) Go(g Goroutine, site Site, entry Func, child Goroutine) {
-	l.running[child] = []lucceFrame{l.enter(g, Call{site, entry})}
+	l.running[child] = &lucceStack{[]lucceFrame{l.enter(l.running[g], Call{site, entry})}, 0}
 }
 
 // enter returns the callee's frame.
-func (l *Lucce) enter(g Goroutine, c Call) lucceFrame {
-	frames := l.running[g]
-	from := frames[len(frames)-1]
+func (l *Lucce) enter(s *lucceStack, c Call) lucceFrame {
+	from := s.frames[len(s.frames)-1]
 	to := lucceFrame{f: c.Func, lost: true}
 	if !from.lost {
 		to = l.update(from, c)
 	}
 	l.calls++
+	l.maxID = max(l.maxID, to.id)
 	if to.lost {
 		l.truncated++
 	}
@@ -165,8 +173,7 @@ func (l *Lucce) change(from lucceFrame, c Call) (step, bool) {
 	av, end, ok := l.graph.interval(c, l.graph.version())
 	grow := !ok || from.id >= end-av
 	if grow {
-		l.record(LogEntry{Kind: LogNumCC, Func: c.Func, Value: l.graph.sum(c.Func)})
-		l.maxNumCC = max(l.maxNumCC, l.graph.numCC(c.Func, l.graph.version()))
+		l.renumber(c.Func)
 		// The interval holds the id, unless it was cut at the limit: the caller's id is
 		// below the caller's numCC.
 		if av, end, _ = l.graph.interval(c, l.graph.version()); from.id >= end-av {
@@ -206,13 +213,20 @@ func (l *Lucce) rebase(from lucceFrame, c Call) lucceFrame {
 		}
 		l.addEdge(c)
 		if l.graph.numCC(c.Func, l.graph.version()) == 0 {
-			l.record(LogEntry{Kind: LogNumCC, Func: c.Func, Value: l.graph.sum(c.Func)})
+			l.renumber(c.Func)
 		}
 		l.record(LogEntry{Kind: LogRebase, Call: c, Value: from.id, Version: from.v})
 		v = l.graph.version()
 		l.rebased[key] = v
 	}
 	return lucceFrame{f: c.Func, v: v}
+}
+
+// renumber numbers the in-edges of a function anew.
+func (l *Lucce) renumber(f Func) {
+	old, value := l.graph.numCC(f, l.graph.version()), l.graph.sum(f)
+	l.record(LogEntry{Kind: LogNumCC, Func: f, Value: value})
+	l.numCC = addCapped(l.numCC, value-old)
 }
 
 // room tells whether the log takes the entries of one more update.
@@ -227,11 +241,12 @@ func (l *Lucce) record(e LogEntry) {
 
 // Unwind implements [Encoder].
 func (l *Lucce) Unwind(g Goroutine, depth int) {
-	if g == Main {
-		depth++
-	}
-	l.running[g] = l.running[g][:depth]
+	s := l.running[g]
+	s.frames = s.frames[:s.root+depth]
 }
+
+// Start implements [Encoder]. At Root both values are 0.
+func (l *Lucce) Start(g Goroutine) { l.running[g] = &lucceStack{make([]lucceFrame, 1), 1} }
 
 // Exit implements [Encoder].
 func (l *Lucce) Exit(g Goroutine) { delete(l.running, g) }
@@ -241,7 +256,7 @@ func (l *Lucce) Reencode() {}
 
 // Capture implements [Encoder].
 func (l *Lucce) Capture(g Goroutine) Context {
-	frames := l.running[g]
+	frames := l.running[g].frames
 	f := frames[len(frames)-1]
 	if f.lost {
 		return Context{Func: f.f, Truncated: true}
@@ -288,7 +303,7 @@ func (l *Lucce) Stats() Stats {
 	}
 	const perStep = uint64(unsafe.Sizeof(stepKey{}) + unsafe.Sizeof(step{}))
 	return Stats{
-		Calls: l.calls, Nodes: nodes, Edges: l.graph.edges, Encoded: l.graph.edges, MaxNumCC: l.maxNumCC,
+		Calls: l.calls, Nodes: nodes, Edges: l.graph.edges, Encoded: l.graph.edges, NumCC: l.numCC, MaxID: l.maxID,
 		Epochs: len(l.graph.log), LogEntries: uint64(len(l.graph.log)), LogBytes: l.graph.bytes,
 		Bytes:     l.graph.memory() + mapEntry(perStep)*uint64(len(l.steps)) + mapEntry(28)*uint64(len(l.rebased)),
 		Truncated: l.truncated,

@@ -5,10 +5,9 @@
 //
 // A [Program] is functions and call sites; the edges between them are what an
 // encoder has to find out, except for pcce, which is given all of them. A
-// program runs as goroutines, stacks of [Call]. Every goroutine but [Main] was
-// started by a go statement of another one, and the context of that statement
-// is the beginning of its own: the ancestry of a goroutine is part of each of
-// its contexts. A [Context] is what an encoder hands out for an event, of fixed
+// program runs as goroutines, stacks of [Call]. A goroutine begins at [Root], or at
+// a go statement of another one; then the context of that statement is the
+// beginning of its own: the ancestry of a goroutine is part of each of its contexts. A [Context] is what an encoder hands out for an event, of fixed
 // size; decoding it gives the calls that led to the event, outermost first.
 //
 // # Encoders
@@ -29,7 +28,12 @@
 // operation, [Encoder.Unwind].
 package cce
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+)
 
 // A Func is a function, numbered from 0. Func 0 is [Root].
 type Func uint32
@@ -44,7 +48,8 @@ type Goroutine uint32
 // Root stands for what calls a program from outside. It is never called.
 const Root Func = 0
 
-// Main is the goroutine that exists from the beginning, at [Root].
+// Main is the goroutine that exists from the beginning, at [Root]. Others begin
+// there with [Encoder.Start], or at a go statement with [Encoder.Go].
 const Main Goroutine = 0
 
 // A SiteKind tells how the target of a call site is determined.
@@ -112,9 +117,11 @@ type Encoder interface {
 	Name() string
 	// Call enters callee from a static or dynamic site of g's current function.
 	Call(g Goroutine, site Site, callee Func)
-	// Unwind leaves frames until depth of them are left. A goroutine other than
-	// Main keeps at least one, that of its entry.
+	// Unwind leaves frames until depth of them are left. A goroutine that a go
+	// statement started keeps at least one, that of its entry; Root is no frame.
 	Unwind(g Goroutine, depth int)
+	// Start begins a goroutine at Root.
+	Start(g Goroutine)
 	// Go starts child with a call of entry, from a go site of g's function.
 	Go(g Goroutine, site Site, entry Func, child Goroutine)
 	// Exit ends a goroutine.
@@ -134,16 +141,18 @@ type Encoder interface {
 // paper, and those of the log that Lucce needs. What an encoder lacks is zero.
 type Stats struct {
 	Calls      uint64
-	Nodes      int     // functions in the call graph
-	Edges      int     // edges in the call graph
-	Encoded    int     // edges that have an addition value
-	MaxNumCC   uint64  // largest numCC; ids are below it
-	StackOps   uint64  // pushes to ccStacks
-	StackMean  float64 // depth of the ccStack after a call, mean
-	StackMax   uint32  // and maximum
-	Compares   uint64  // calls of dynamic sites that had to look their target up
-	Epochs     int     // re-encodings, or graph versions
-	Interned   int     // ccStack entries that captures have interned
+	Nodes      int           // functions in the call graph
+	Edges      int           // edges in the call graph
+	Encoded    int           // edges that have an addition value
+	NumCC      uint64        // sum over all functions: contexts that have an id of their own
+	MaxID      uint64        // largest id
+	StackOps   uint64        // pushes to ccStacks
+	StackMean  float64       // depth of the ccStack after a call, mean
+	StackMax   uint32        // and maximum
+	Compares   uint64        // calls of dynamic sites that had to look their target up
+	Epochs     int           // re-encodings, or graph versions
+	EncodeTime time.Duration // spent re-encoding
+	Interned   int           // ccStack entries that captures have interned
 	LogEntries uint64
 	LogBytes   uint64
 	Bytes      uint64 // memory held, frames and contexts not included
@@ -163,4 +172,12 @@ func reversed(calls []Call) []Call {
 		calls[i], calls[j] = calls[j], calls[i]
 	}
 	return calls
+}
+
+// addCapped returns a+b, or the largest number there is.
+func addCapped(a, b uint64) uint64 {
+	if sum, carry := bits.Add64(a, b, 0); carry == 0 {
+		return sum
+	}
+	return math.MaxUint64
 }

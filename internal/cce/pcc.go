@@ -6,8 +6,13 @@ import "errors"
 // three times its caller's and the call site. It keeps nothing but a value for
 // each frame and cannot be decoded; different contexts may have one value.
 type PCC struct {
-	running map[Goroutine][]pccFrame
+	running map[Goroutine]*pccStack
 	calls   uint64
+}
+
+type pccStack struct {
+	frames []pccFrame
+	root   int // 1 if the first frame is that of Root
 }
 
 type pccFrame struct {
@@ -17,7 +22,9 @@ type pccFrame struct {
 
 // NewPCC returns the encoder.
 func NewPCC() *PCC {
-	return &PCC{running: map[Goroutine][]pccFrame{Main: {{}}}}
+	p := &PCC{running: make(map[Goroutine]*pccStack)}
+	p.Start(Main)
+	return p
 }
 
 // Name implements [Encoder].
@@ -27,27 +34,29 @@ func (p *PCC) Name() string { return "pcc" }
 // the value. The target of a dynamic site is not hashed, as the paper has it: the
 // function is part of the context.
 func (p *PCC) step(g Goroutine, site Site, callee Func) pccFrame {
-	frames := p.running[g]
+	frames := p.running[g].frames
 	return pccFrame{callee, 3*frames[len(frames)-1].value + uint64(site) + 1}
 }
 
 // Call implements [Encoder].
 func (p *PCC) Call(g Goroutine, site Site, callee Func) {
-	p.running[g] = append(p.running[g], p.step(g, site, callee))
+	s := p.running[g]
+	s.frames = append(s.frames, p.step(g, site, callee))
 	p.calls++
 }
 
 // Unwind implements [Encoder].
 func (p *PCC) Unwind(g Goroutine, depth int) {
-	if g == Main {
-		depth++
-	}
-	p.running[g] = p.running[g][:depth]
+	s := p.running[g]
+	s.frames = s.frames[:s.root+depth]
 }
+
+// Start implements [Encoder].
+func (p *PCC) Start(g Goroutine) { p.running[g] = &pccStack{make([]pccFrame, 1), 1} }
 
 // Go implements [Encoder].
 func (p *PCC) Go(g Goroutine, site Site, entry Func, child Goroutine) {
-	p.running[child] = []pccFrame{p.step(g, site, entry)}
+	p.running[child] = &pccStack{[]pccFrame{p.step(g, site, entry)}, 0}
 }
 
 // Exit implements [Encoder].
@@ -58,7 +67,7 @@ func (p *PCC) Reencode() {}
 
 // Capture implements [Encoder].
 func (p *PCC) Capture(g Goroutine) Context {
-	frames := p.running[g]
+	frames := p.running[g].frames
 	f := frames[len(frames)-1]
 	return Context{Func: f.f, ID: f.value}
 }

@@ -101,8 +101,13 @@ func (r *script) event(t testing.TB) func(Encoder) {
 		return func(e Encoder) { e.Exit(g) }
 	case op == 14 && r.byte(4) == 0:
 		return func(e Encoder) { e.Reencode() }
-	case op == 15 && r.byte(4) == 0 && r.p.Funcs < 20:
-		r.addFunc()
+	case op == 15:
+		switch b := r.byte(8); {
+		case b < 2 && r.p.Funcs < 20:
+			r.addFunc()
+		case b == 2:
+			return r.start(t)
+		}
 	}
 	return nil
 }
@@ -123,9 +128,17 @@ func (r *script) call(t testing.TB) func(Encoder) {
 	return func(e Encoder) { e.Go(g, site, callee, child) }
 }
 
+func (r *script) start(t testing.TB) func(Encoder) {
+	g := r.next
+	r.next++
+	must(t, r.s.Start(g))
+	r.alive = append(r.alive, g)
+	return func(e Encoder) { e.Start(g) }
+}
+
 func (r *script) unwind(t testing.TB, depth int) func(Encoder) {
 	g := r.current
-	if depth < r.s.least(g) {
+	if depth < r.s.stacks[g].least {
 		return nil
 	}
 	must(t, r.s.Unwind(g, depth))
@@ -154,6 +167,7 @@ func (e edgeCollector) Name() string                        { return "edges" }
 func (e edgeCollector) Call(_ Goroutine, s Site, f Func)    { e.g.Add(Call{s, f}) }
 func (e edgeCollector) Unwind(Goroutine, int)               {}
 func (e edgeCollector) Go(Goroutine, Site, Func, Goroutine) {}
+func (e edgeCollector) Start(Goroutine)                     {}
 func (e edgeCollector) Exit(Goroutine)                      {}
 func (e edgeCollector) Reencode()                           {}
 func (e edgeCollector) Capture(Goroutine) Context           { return Context{} }

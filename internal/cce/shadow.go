@@ -14,11 +14,12 @@ type Shadow struct {
 	target map[Site]Func // of static sites, once they were used
 }
 
-// A shadowStack is the context of one goroutine. Its first base calls are those
-// of its ancestors and its own entry, which it cannot leave.
+// A shadowStack is the context of one goroutine. The first calls are those of its
+// ancestors, which it cannot leave, nor its own entry.
 type shadowStack struct {
-	base  int
-	calls []Call
+	ancestors int
+	least     int // frames that it cannot leave
+	calls     []Call
 }
 
 // NewShadow returns a shadow of p that is at [Root].
@@ -44,15 +45,7 @@ func (s *Shadow) Depth(g Goroutine) int {
 	if st == nil {
 		return 0
 	}
-	return len(st.calls) - st.base + s.least(g)
-}
-
-// least returns the number of frames that g cannot leave.
-func (s *Shadow) least(g Goroutine) int {
-	if g == Main {
-		return 0
-	}
-	return 1
+	return len(st.calls) - st.ancestors
 }
 
 // Func returns the function in which g is.
@@ -108,10 +101,10 @@ func (s *Shadow) Unwind(g Goroutine, depth int) error {
 	if st == nil {
 		return fmt.Errorf("there is no goroutine %d", g)
 	}
-	if depth < s.least(g) || depth > s.Depth(g) {
+	if depth < st.least || depth > s.Depth(g) {
 		return fmt.Errorf("goroutine %d has %d frames and cannot be unwound to %d", g, s.Depth(g), depth)
 	}
-	st.calls = st.calls[:len(st.calls)-(s.Depth(g)-depth)]
+	st.calls = st.calls[:st.ancestors+depth]
 	return nil
 }
 
@@ -127,7 +120,16 @@ func (s *Shadow) Go(g Goroutine, site Site, entry Func, child Goroutine) error {
 		return fmt.Errorf("goroutine %d is running already", child)
 	}
 	calls := append(slices.Clone(s.Path(g)), Call{site, entry})
-	s.stacks[child] = &shadowStack{len(calls), calls}
+	s.stacks[child] = &shadowStack{len(calls) - 1, 1, calls}
+	return nil
+}
+
+// Start begins a goroutine at [Root].
+func (s *Shadow) Start(g Goroutine) error {
+	if s.Alive(g) {
+		return fmt.Errorf("goroutine %d is running already", g)
+	}
+	s.stacks[g] = &shadowStack{}
 	return nil
 }
 

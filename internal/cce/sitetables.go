@@ -152,9 +152,6 @@ func newSiteTables(sites int, n *numbering, keys []uint16, groups int) *SiteTabl
 	return t
 }
 
-// Head implements [Tables]. States are words with depth 0.
-func (t *SiteTables) Head(Func) uint64 { return 0 }
-
 // ID implements [Tables].
 func (t *SiteTables) ID(state uint64) uint64 { return Word(state).ID() }
 
@@ -186,7 +183,8 @@ func (t *SiteTables) Caller(f Func, id uint64) (Site, uint64, error) {
 func (t *SiteTables) Compares(Site) bool { return false }
 
 // Sizes implements [Tables]. An encoded edge is a site here.
-func (t *SiteTables) Sizes() (int, uint64, uint64) {
-	size := uint64(8*len(t.Add) + 6*len(t.Key) + 4*len(t.GroupCC))
-	return t.encoded, uint64(slices.Max(t.NumCC)), size
+func (t *SiteTables) Sizes() TableSizes {
+	s := TableSizes{Encoded: t.encoded, Bytes: uint64(8*len(t.Add) + 6*len(t.Key) + 4*len(t.GroupCC))}
+	s.numCCs(len(t.NumCC), func(f int) uint64 { return uint64(t.NumCC[f]) })
+	return s
 }

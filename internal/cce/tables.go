@@ -1,16 +1,11 @@
 package cce
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Tables are the addition values of one epoch, with what decoding needs.
-// The state of a frame is a number whose meaning is theirs; its id is the part
-// that a context has to keep. They are never changed.
+// The state of a frame is a number whose meaning is theirs, 0 at the beginning of a
+// path; its id is the part that a context has to keep. They are never changed.
 type Tables interface {
-	// Head is the state of a function that begins a path, with id 0.
-	Head(f Func) uint64
 	// Enter returns the state of the callee's frame, unless the call is not encoded.
 	Enter(state uint64, c Call) (uint64, bool)
 	// ID is the id in a state.
@@ -20,9 +15,23 @@ type Tables interface {
 	Caller(f Func, id uint64) (Site, uint64, error)
 	// Compares tells whether a call of this site has to look its target up.
 	Compares(s Site) bool
-	// Sizes returns the number of encoded edges, the largest numCC, and the bytes of
-	// a record from which the tables can be made again.
-	Sizes() (encoded int, maxNumCC, bytes uint64)
+	Sizes() TableSizes
+}
+
+// TableSizes sum up tables.
+type TableSizes struct {
+	Encoded  int    // edges or sites with an addition value
+	NumCC    uint64 // sum over all functions
+	MaxNumCC uint64
+	Bytes    uint64 // of a record from which the tables can be made again
+}
+
+// numCCs sets the fields of that name.
+func (s *TableSizes) numCCs(n int, at func(int) uint64) {
+	for i := range n {
+		s.NumCC = addCapped(s.NumCC, at(i))
+		s.MaxNumCC = max(s.MaxNumCC, at(i))
+	}
 }
 
 // unknownID is the error for an id that no call leads to.
@@ -92,9 +101,6 @@ func (t *EdgeTables) NumCC(f Func) uint64 {
 	return 0
 }
 
-// Head implements [Tables]: a state is an id.
-func (t *EdgeTables) Head(Func) uint64 { return 0 }
-
 // ID implements [Tables].
 func (t *EdgeTables) ID(state uint64) uint64 { return state }
 
@@ -119,6 +125,8 @@ func (t *EdgeTables) Compares(s Site) bool { return t.p.Sites[s].Kind == Dynamic
 
 // Sizes implements [Tables]: site, callee and value of each edge, and numCC of
 // each function.
-func (t *EdgeTables) Sizes() (int, uint64, uint64) {
-	return len(t.av), slices.Max(t.numCC), uint64(16*len(t.av) + 8*len(t.numCC))
+func (t *EdgeTables) Sizes() TableSizes {
+	s := TableSizes{Encoded: len(t.av), Bytes: uint64(16*len(t.av) + 8*len(t.numCC))}
+	s.numCCs(len(t.numCC), func(f int) uint64 { return t.numCC[f] })
+	return s
 }
