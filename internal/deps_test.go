@@ -28,9 +28,10 @@ const rule = `
 	internal/similarity: internal/cct;
 	internal/export: internal/cct;
 	internal/view: internal/cct;
+	internal/replay: internal/cct;
 	internal/goroot: internal/goroot/rt;
 	internal/toolchain: internal/goroot, internal/cce;
-	internal/cli: internal/toolchain, internal/view, internal/export, internal/similarity;
+	internal/cli: internal/toolchain, internal/view, internal/export, internal/similarity, internal/replay;
 	cmd/stemma: internal/cli;
 	internal/ctxid: internal/goroot/rt;
 	.: internal/ctxid;
@@ -38,7 +39,7 @@ const rule = `
 `
 
 // pure lists packages that know nothing of files, networks and processes.
-var pure = []string{"profile", "internal/callgraph", "internal/cce", "internal/cct"}
+var pure = []string{"profile", "internal/callgraph", "internal/cce", "internal/cct", "internal/replay"}
 
 // impure lists what they must not import.
 var impure = []string{"os", "net", "os/exec", "syscall"}

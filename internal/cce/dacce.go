@@ -100,32 +100,29 @@ type ccNode struct {
 // NewDacce returns the encoder that stemma injects, with an addition value for each
 // site. Ids stay below limit.
 func NewDacce(p *Program, policy Policy, limit uint64) *Dacce {
-	return newDacce("dacce", p, policy, func(g *Graph) Tables { return NumberSites(g, limit) })
+	return newDacce("dacce", p, policy, NewGraph(p), func(g *Graph) Tables { return NumberSites(g, limit) })
 }
 
 // NewDacceEdges returns the encoder of the paper, with an addition value for each
 // edge. Ids stay below limit.
 func NewDacceEdges(p *Program, policy Policy, limit uint64) *Dacce {
-	return newDacce("dacce-edges", p, policy, func(g *Graph) Tables { return NumberEdges(g, limit) })
+	return newDacce("dacce-edges", p, policy, NewGraph(p), func(g *Graph) Tables { return NumberEdges(g, limit) })
 }
 
 // NewPCCE returns precise calling context encoding (PCCE, ICSE 2010) as the DACCE
 // paper describes it in section 2: numbered once from the complete graph.
 func NewPCCE(p *Program, complete *Graph) *Dacce {
-	d := newDacce("pcce", p, Policy{}, func(g *Graph) Tables { return NumberStatic(g, math.MaxInt64) })
-	for _, e := range complete.Edges {
-		d.graph.Add(e.Call)
-		d.recent = append(d.recent, 0)
-	}
-	d.Reencode()
+	d := newDacce("pcce", p, Policy{}, complete, func(g *Graph) Tables { return NumberStatic(g, math.MaxInt64) })
 	d.number = nil
 	return d
 }
 
-func newDacce(name string, p *Program, policy Policy, number func(*Graph) Tables) *Dacce {
+// newDacce returns an encoder that begins with what is known of the graph.
+func newDacce(name string, p *Program, policy Policy, known *Graph, number func(*Graph) Tables) *Dacce {
 	d := &Dacce{
-		name: name, p: p, number: number, policy: policy, maxDepth: MaxDepth, graph: NewGraph(p),
-		nodes: make([]ccNode, 1), interned: make(map[ccNode]uint32),
+		name: name, p: p, number: number, policy: policy, maxDepth: MaxDepth, graph: known,
+		recent: make([]uint64, len(known.Edges)),
+		nodes:  make([]ccNode, 1), interned: make(map[ccNode]uint32),
 		running: make(map[Goroutine]*dacceStack),
 	}
 	d.Start(Main)

@@ -194,14 +194,8 @@ func contenders(t testing.TB, p *Program, data []byte) []*contender {
 	shallow := NewDacce(p, often, 5)
 	shallow.maxDepth = 6
 	complete, edges := completeGraph(t, data)
-	edges.p = p
-	// PCCE must know the functions that are yet to come.
-	saved := *p
-	*p = *complete
-	pcce := NewPCCE(p, edges)
-	*p = saved
 	return []*contender{
-		{Encoder: pcce, what: "pcce"},
+		{Encoder: NewPCCE(complete, edges), what: "pcce"},
 		{Encoder: NewDacce(p, often, MaxNumCC), what: "dacce"},
 		{Encoder: NewDacce(p, Policy{}, MaxNumCC), what: "dacce, on request only"},
 		{Encoder: NewDacce(p, often, 3), what: "dacce, small ids"},

@@ -51,6 +51,15 @@ func (s *Shadow) Depth(g Goroutine) int {
 // Func returns the function in which g is.
 func (s *Shadow) Func(g Goroutine) Func { return funcOf(s.Path(g)) }
 
+// FuncAt returns the function that g is in when depth of its frames are left.
+func (s *Shadow) FuncAt(g Goroutine, depth int) Func {
+	st := s.stacks[g]
+	if st == nil {
+		return Root
+	}
+	return funcOf(st.calls[:st.ancestors+depth])
+}
+
 func funcOf(calls []Call) Func {
 	if len(calls) == 0 {
 		return Root

@@ -74,6 +74,7 @@ func commands() []*command {
 		exportCommand(),
 		sealCommand(),
 		verifyCommand(),
+		replayCommand(),
 		versionCommand(),
 		helpCommand(),
 	}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/replay"
+)
+
+// replayCommand compares the encoders on events of any program, also of one that
+// is not in Go.
+func replayCommand() *command {
+	return &command{
+		name:  "replay",
+		args:  "[-encoders LIST] [-check N] [-format FORMAT] FILE",
+		short: "drive every context encoder with one stream of calls and returns",
+		long: `Replay reads the calls and returns of a program's run and drives the calling
+context encoders with them: the exact tree (cct), the hash (pcc), one static
+numbering (pcce), DACCE as published (dacce-edges) and as stemma builds it in
+(dacce), and Lucce (lucce). It prints a table with a row for each:
+
+	nodes, edges      functions and edges of the call graph; of the edges, those
+	                  encoded (for dacce: static edges and dynamic sites)
+	numCC, maxID      contexts that the encoding has ids for; the largest id
+	ccStack           pushes; depth and max are its depth after a call
+	compares          calls that had to look their target up
+	epochs            numberings, or graph versions; costs(us) is their time
+	interned          ccStack entries that captured contexts needed
+	log, log bytes    what decoding needs beside the contexts
+	memory            bytes that the encoder holds, without stacks
+	truncated         calls whose context had no room
+	collisions        contexts with the value of another one
+	checked, wrong    contexts that were decoded and compared with the stack
+
+FILE is in the format that 'go doc github.com/stemma-go/stemma/internal/replay'
+describes, or the output of uftrace dump; "-" is standard input, which can be read
+only once and so leaves out pcce. The exit code is 1 if any context was decoded
+wrongly.
+`,
+		flags: func(fs *flag.FlagSet) { new(replayOptions).declare(fs) },
+		run:   runReplay,
+	}
+}
+
+// replayOptions are the flags of replay.
+type replayOptions struct {
+	replay.Options
+	encoders, format string
+}
+
+// declare declares the flags with their defaults, which it sets.
+func (o *replayOptions) declare(fs *flag.FlagSet) {
+	o.Options = replay.DefaultOptions()
+	fs.StringVar(&o.encoders, "encoders", strings.Join(o.Encoders, ","), "run the encoders of this `LIST`")
+	fs.StringVar(&o.format, "format", "text", "print the table as `FORMAT`: "+strings.Join(replay.Formats(), ", "))
+	fs.IntVar(&o.Check, "check", o.Check, "decode and compare the context of every `N`th call; 0 for none")
+	fs.Uint64Var(&o.MaxID, "maxid", o.MaxID, "keep the ids of dacce and dacce-edges up to `N`; 0 for what they can hold")
+	fs.IntVar(&o.NewEdges, "newedges", o.NewEdges, "re-encode after `N` new edges; 0 only where the events say so")
+	fs.IntVar(&o.Budget, "budget", o.Budget, "give lucce a log of at most `N` entries")
+}
+
+// runReplay checks the flags before it reads, since traces are large.
+func runReplay(e *env, args []string) error {
+	var o replayOptions
+	fs := flag.NewFlagSet("replay", flag.ContinueOnError)
+	o.declare(fs)
+	files, err := parseMixed(e, fs, args)
+	if err != nil {
+		return err
+	}
+	o.Encoders = strings.Split(o.encoders, ",")
+	if err := o.CheckValid(); err != nil {
+		return usageError("replay: %w", err)
+	}
+	if !slices.Contains(replay.Formats(), o.format) {
+		return usageError("replay: -format: have %q, want one of %s", o.format, strings.Join(replay.Formats(), ", "))
+	}
+	if len(files) != 1 {
+		return usageError("replay: have %d files, want one", len(files))
+	}
+	open := &opener{e: e, path: files[0]}
+	defer open.close()
+	result, err := replay.Run(open.open, o.Options)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(e.stdout)
+	if err := result.Write(w, o.format); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if n := result.Mismatches(); n > 0 {
+		return fmt.Errorf("%s: %d contexts were decoded wrongly", files[0], n)
+	}
+	return nil
+}
+
+// An opener opens one file, as often as is asked for, or standard input once.
+type opener struct {
+	e     *env
+	path  string
+	files []*os.File
+	used  bool
+}
+
+// open returns a reader of the events from the first one on.
+func (o *opener) open() (*replay.Reader, error) {
+	if o.path == "-" {
+		if o.used {
+			return nil, replay.ErrReadOnce
+		}
+		o.used = true
+		return replay.NewReader(io.Reader(o.e.stdin), "standard input")
+	}
+	f, err := os.Open(o.path)
+	if err != nil {
+		return nil, err
+	}
+	o.files = append(o.files, f)
+	return replay.NewReader(f, o.path)
+}
+
+// close closes what was opened.
+func (o *opener) close() {
+	for _, f := range o.files {
+		f.Close()
+	}
+}

@@ -1,0 +1,131 @@
+package replay
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/cce"
+)
+
+// A dump is the state of reading what uftrace dump prints. A line is
+//
+//	TIME TID: [entry] NAME(ADDRESS) depth: N
+//
+// or the same with "[exit ]"; other lines are headers, or events of other kinds.
+type dump struct {
+	funcs map[string]cce.Func
+	sites map[[2]cce.Func]cce.Site
+	tasks map[cce.Goroutine]bool
+	queue []Event // a line can be several events
+}
+
+func newDump() *dump {
+	return &dump{make(map[string]cce.Func), make(map[[2]cce.Func]cce.Site), make(map[cce.Goroutine]bool), nil}
+}
+
+// take returns the next event that is left of a line. A nil dump has none.
+func (d *dump) take() (Event, bool) {
+	if d == nil || len(d.queue) == 0 {
+		return Event{}, false
+	}
+	e := d.queue[0]
+	d.queue = d.queue[1:]
+	return e, true
+}
+
+// isDump tells whether a first line is one of uftrace dump.
+func isDump(line string) bool {
+	if strings.HasPrefix(line, "uftrace file header: ") || strings.HasPrefix(line, "reading ") {
+		return true
+	}
+	_, ok := cutRecord(line)
+	return ok
+}
+
+// A record is a line of the dump that concerns a stack.
+type record struct {
+	task  string
+	entry bool
+	name  string // with its address, as functions of one name can be several
+	depth string
+}
+
+// cutRecord takes such a line apart.
+func cutRecord(line string) (record, bool) {
+	head, rest, ok := strings.Cut(line, ": [")
+	what, rest, ok2 := strings.Cut(rest, "] ")
+	name, depth, ok3 := strings.Cut(rest, " depth: ")
+	times := strings.Fields(head)
+	what = strings.TrimSpace(what)
+	if !ok || !ok2 || !ok3 || len(times) != 2 || what != "entry" && what != "exit" {
+		return record{}, false
+	}
+	depth, _, _ = strings.Cut(depth, " ")
+	return record{times[1], what == "entry", name, depth}, true
+}
+
+// parseDump parses a line. Depths tell which exits are not in the trace, after a
+// longjmp. Entries that are missing cannot be made up for.
+func (r *Reader) parseDump(line string) (Event, bool, error) {
+	if strings.Contains(line, ": [lost") {
+		return Event{}, false, fmt.Errorf("records were lost; record again with a larger buffer (uftrace record -b)")
+	}
+	rec, ok := cutRecord(line)
+	if !ok {
+		return Event{}, false, nil
+	}
+	task, err := strconv.ParseUint(rec.task, 10, 32)
+	if err != nil {
+		return Event{}, false, fmt.Errorf("task %.20q is no number", rec.task)
+	}
+	depth, err := strconv.Atoi(rec.depth)
+	if err != nil || depth < 0 {
+		return Event{}, false, fmt.Errorf("depth %.20q is no number", rec.depth)
+	}
+	// An entry at depth N makes frame N+1, an exit leaves it.
+	have := r.shadow.Depth(cce.Goroutine(task))
+	if rec.entry && depth > have || !rec.entry && depth >= have {
+		return Event{}, false, fmt.Errorf("depth %d, but %d functions of task %d were entered: the trace does not begin with the program, or records were lost", depth, have, task)
+	}
+	r.dumped(cce.Goroutine(task), depth, rec)
+	e, ok := r.dump.take()
+	return e, ok, nil
+}
+
+// dumped queues the events of a record: a start if the task is new, an unwinding if
+// there are more frames than its depth, and the call.
+func (r *Reader) dumped(task cce.Goroutine, depth int, rec record) {
+	d := r.dump
+	have, caller := r.shadow.Depth(task), r.shadow.Func(task)
+	if !d.tasks[task] {
+		d.tasks[task] = true
+		if !r.shadow.Alive(task) {
+			d.queue = append(d.queue, Event{Kind: Start, G: task})
+		}
+	}
+	if have > depth {
+		d.queue = append(d.queue, Event{Kind: Unwind, G: task, Depth: depth})
+		caller = r.shadow.FuncAt(task, depth)
+	}
+	if !rec.entry {
+		return
+	}
+	callee := r.dumpedFunc(rec.name)
+	site, ok := d.sites[[2]cce.Func{caller, callee}]
+	if !ok {
+		site = r.p.AddSite(caller, cce.Static)
+		d.sites[[2]cce.Func{caller, callee}] = site
+	}
+	d.queue = append(d.queue, Event{Kind: Call, G: task, Call: cce.Call{Site: site, Func: callee}})
+}
+
+// dumpedFunc returns the function of that name.
+func (r *Reader) dumpedFunc(name string) cce.Func {
+	f, ok := r.dump.funcs[name]
+	if !ok {
+		f = r.p.AddFunc()
+		r.dump.funcs[name] = f
+	}
+	return f
+}
