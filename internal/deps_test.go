@@ -25,21 +25,22 @@ const rule = `
 	internal/callgraph: profile;
 	internal/cce: internal/callgraph;
 	internal/cct: internal/cce;
+	internal/ctxid: internal/goroot/rt;
+	internal/decode: internal/cct, internal/ctxid;
 	internal/similarity: internal/cct;
 	internal/export: internal/cct;
 	internal/view: internal/cct;
 	internal/replay: internal/cct;
 	internal/goroot: internal/goroot/rt;
 	internal/toolchain: internal/goroot, internal/cce;
-	internal/cli: internal/toolchain, internal/view, internal/export, internal/similarity, internal/replay;
+	internal/cli: internal/toolchain, internal/view, internal/export, internal/similarity, internal/replay, internal/decode;
 	cmd/stemma: internal/cli;
-	internal/ctxid: internal/goroot/rt;
-	.: internal/ctxid;
+	.: internal/decode;
 	internal/livetest: internal/goroot/rt;
 `
 
 // pure lists packages that know nothing of files, networks and processes.
-var pure = []string{"profile", "internal/callgraph", "internal/cce", "internal/cct", "internal/replay"}
+var pure = []string{"profile", "internal/callgraph", "internal/cce", "internal/cct", "internal/ctxid", "internal/decode", "internal/replay"}
 
 // impure lists what they must not import.
 var impure = []string{"os", "net", "os/exec", "syscall"}

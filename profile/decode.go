@@ -26,17 +26,33 @@ func Read(r io.Reader) (*Profile, error) {
 	if err := sr.fileHeader(); err != nil {
 		return nil, err
 	}
+	h, err := sr.head("section " + sectionNames[secProcesses])
+	if err != nil {
+		return nil, err
+	}
+	if h.kind == secFile {
+		return readContexts(sr, h)
+	}
 	p := new(Profile)
 	for _, kind := range sectionOrder {
-		d, err := sr.next(kind)
+		if kind == secSamples && h.kind != secSamples {
+			continue // the profile has no samples, this is the next section
+		}
+		if h.kind != kind {
+			return nil, fmt.Errorf("offset %d: section %d, want %d (%s)", h.start, h.kind, kind, sectionNames[kind])
+		}
+		d, err := sr.body(h)
 		if err != nil {
 			return nil, err
 		}
-		if d == nil {
-			continue
-		}
 		p.decodeSection(d, kind)
 		if err := d.end(); err != nil {
+			return nil, err
+		}
+		if kind == secEnd {
+			break
+		}
+		if h, err = sr.head("section " + sectionNames[min(kind+1, secEnd)]); err != nil {
 			return nil, err
 		}
 	}
@@ -54,8 +70,6 @@ func Read(r io.Reader) (*Profile, error) {
 type sectionReader struct {
 	r   io.Reader
 	off int64 // bytes read so far
-
-	head []byte // of a section that was looked at already
 }
 
 // read returns the next n bytes. It allocates only as the bytes arrive, so
@@ -92,27 +106,28 @@ func (sr *sectionReader) fileHeader() error {
 	return nil
 }
 
-// next returns the bytes of the next section, which must be of this kind; nil if it is
-// the section samples, which may be missing.
+// A sectionHead is the header of a section.
+type sectionHead struct {
+	start int64 // offset in the file
+	kind  int
+	bytes []byte
+}
+
+// head reads the header of the next section; what says which one that should be.
+func (sr *sectionReader) head(what string) (sectionHead, error) {
+	h := sectionHead{start: sr.off}
+	var err error
+	if h.bytes, err = sr.read(sectionHeader, "the header of "+what); err != nil {
+		return h, err
+	}
+	h.kind = int(binary.LittleEndian.Uint32(h.bytes))
+	return h, nil
+}
+
+// body returns the bytes of the section, of a known kind, behind its header.
 // The checksum is compared before anything in the section is believed.
-func (sr *sectionReader) next(kind int) (*decoder, error) {
-	start, name := sr.off, sectionNames[kind]
-	h := sr.head
-	if sr.head = nil; h != nil {
-		start -= sectionHeader
-	} else {
-		var err error
-		if h, err = sr.read(sectionHeader, "the header of section "+name); err != nil {
-			return nil, err
-		}
-	}
-	if kind == secSamples && binary.LittleEndian.Uint32(h) != secSamples {
-		sr.head = h // the profile has no samples, this is the next section
-		return nil, nil
-	}
-	if have := binary.LittleEndian.Uint32(h); have != uint32(kind) {
-		return nil, fmt.Errorf("offset %d: section %d, want %d (%s)", start, have, kind, name)
-	}
+func (sr *sectionReader) body(head sectionHead) (*decoder, error) {
+	h, start, name := head.bytes, head.start, sectionNames[head.kind]
 	stored, err := sr.read(binary.LittleEndian.Uint64(h[8:]), "section "+name)
 	if err != nil {
 		return nil, err

@@ -21,6 +21,9 @@ func (p *Profile) Write(w io.Writer) error {
 	if _, err := w.Write(head); err != nil {
 		return err
 	}
+	if p.Contexts != nil {
+		return p.writeContexts(w)
+	}
 	for _, kind := range sectionOrder {
 		if kind == secSamples && p.Samples == nil {
 			continue

@@ -67,6 +67,13 @@ type header struct {
 // is read is the tree of that moment; counters may be some calls younger.
 func OpenLive(fsys fs.FS) (*Live, error) {
 	l := &Live{fsys: fsys, Profile: &Profile{Strings: []string{""}}}
+	if isContexts(fsys) {
+		if err := l.openContexts(); err != nil {
+			return nil, err
+		}
+		l.noteDamages()
+		return l, l.Profile.CheckValid()
+	}
 	if hasFile(fsys, fileSamples) && !hasFile(fsys, fileTree) {
 		l.emptyTree()
 		if err := l.readSamples(); err != nil {
@@ -112,7 +119,7 @@ func (h *header) read(tree *liveFile) error {
 	}
 	le := binary.LittleEndian
 	if magic := string(b[:len(rt.Magic)]); magic != rt.Magic {
-		return tree.fail(rt.HdrMagic, "not the tree of a live directory (have %q, want %q)", magic, rt.Magic)
+		return tree.fail(rt.HdrMagic, "not the header of a live directory (have %q, want %q)", magic, rt.Magic)
 	}
 	if v := le.Uint32(b[rt.HdrVersion:]); v != rt.Version {
 		return tree.fail(rt.HdrVersion, "layout version %d (want %d); use the stemma that built the program", v, rt.Version)

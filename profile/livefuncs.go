@@ -120,6 +120,12 @@ func (r *funcsReader) record(f *liveFile, off, end int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if h.kind == rt.RecPCs && r.p.Contexts != nil {
+		if err := r.code(b); err != nil {
+			return 0, f.fail(off, "function %#x: %w", h.id, err)
+		}
+		return int64(h.length), nil
+	}
 	table, blob, err := h.split(b)
 	if err != nil {
 		return 0, f.fail(off, "%w", err)
@@ -156,7 +162,7 @@ func (h *funcHeader) split(b []byte) (table []string, blob int, err error) {
 // add adds the function of a record. A function may be recorded twice, when
 // two threads enter it first at the same time.
 func (r *funcsReader) add(h funcHeader, table []string, d *decoder) error {
-	if err := h.checkNode(); err != nil {
+	if err := h.checkNode(); err != nil && r.p.Contexts == nil {
 		return err
 	}
 	fn, err := r.decode(h, &blobReader{d, r.intern(table)})
@@ -166,7 +172,7 @@ func (r *funcsReader) add(h funcHeader, table []string, d *decoder) error {
 	if err := fn.check(len(r.p.Strings)); err != nil {
 		return err
 	}
-	if have := uint64(h.nodeSize); have < rt.NodeCells+4*uint64(fn.Cells) || have < 8*uint64(fn.Counters) {
+	if have := uint64(h.nodeSize); r.p.Contexts == nil && (have < rt.NodeCells+4*uint64(fn.Cells) || have < 8*uint64(fn.Counters)) {
 		return fmt.Errorf("node of %d bytes for %d cells and %d counters", have, fn.Cells, fn.Counters)
 	}
 	if old, ok := r.byID[h.id]; ok && h.id != rt.RootFunc {

@@ -24,6 +24,12 @@ func Merge(profiles ...*Profile) (*Profile, error) {
 		funcs:   make(map[string]uint32),
 	}
 	for _, p := range profiles {
+		if p.Contexts != nil && len(profiles) > 1 {
+			return nil, fmt.Errorf("records of context IDs cannot be added up: IDs belong to one process")
+		}
+		if p.Contexts != nil {
+			return p, nil
+		}
 		if p.Full() != profiles[0].Full() {
 			return nil, fmt.Errorf("profiles with folded and with full recursion cannot be merged")
 		}

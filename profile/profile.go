@@ -38,6 +38,10 @@ type Profile struct {
 	Counts    []uint64 // the counters of all nodes, see Node.First
 
 	Samples *Samples // nil if no process was sampled
+
+	// Contexts is nil unless the engine gives context IDs. Then there are no
+	// nodes but the root, and the Funcs are those that contexts consist of.
+	Contexts *Contexts
 }
 
 // A Process tells where a profile comes from and what it lacks.

@@ -39,6 +39,9 @@ func (p *Profile) WriteText(w io.Writer) error {
 	if err := p.CheckValid(); err != nil {
 		return err
 	}
+	if p.Contexts != nil {
+		return fmt.Errorf("a record of context IDs has no text form")
+	}
 	t := &textWriter{bufio.NewWriter(w), p}
 	t.line(textMagic)
 	for _, proc := range p.Processes {

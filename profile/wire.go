@@ -31,7 +31,10 @@ const (
 	secEnd
 )
 
-var sectionNames = [...]string{secProcesses: "processes", secStrings: "strings", secFuncs: "funcs", secNodes: "nodes", secCounts: "counts", secSamples: "samples", secEnd: "end"}
+// secFile stands in place of all but the end: a file of a live directory.
+const secFile = 8
+
+var sectionNames = [...]string{secProcesses: "processes", secStrings: "strings", secFuncs: "funcs", secNodes: "nodes", secCounts: "counts", secSamples: "samples", secEnd: "end", secFile: "file"}
 
 // sectionOrder is that in which sections stand in the file.
 var sectionOrder = [...]int{secProcesses, secStrings, secFuncs, secNodes, secCounts, secSamples, secEnd}

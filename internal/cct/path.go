@@ -88,6 +88,23 @@ func (w *Walker) leave(f *profile.Func, cell int) (frames []PathFrame, ok bool) 
 	return w.group(f, f.Sites[cells[cell]]), true
 }
 
+// Site returns the frames of f at its call site k, innermost first: the inlined
+// calls that the site is in, then f itself, unless walks do not show it. For
+// profile.None, a call that is no site, the line is not known.
+func (w *Walker) Site(f *profile.Func, k int) []PathFrame {
+	switch {
+	case k != profile.None:
+		return w.group(f, f.Sites[k])
+	case shown(f):
+		return []PathFrame{{Func: w.name(f.Name), File: w.p.String(f.File)}}
+	}
+	return nil
+}
+
+// Fault returns the frames of the function in which the fault f rose, innermost
+// first.
+func (w *Walker) Fault(f *profile.Func) []PathFrame { return w.fault(f) }
+
 // name returns a symbol as a stack walk shows it.
 func (w *Walker) name(s uint32) string { return DisplayName(w.p.String(s)) }
 

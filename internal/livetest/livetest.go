@@ -4,8 +4,6 @@ package livetest
 
 import (
 	"encoding/binary"
-	"os"
-	"path/filepath"
 	"testing"
 	"testing/fstest"
 
@@ -286,23 +284,7 @@ func (d *Dir) Files() map[string][]byte {
 }
 
 // FS returns the directory as a file system.
-func (d *Dir) FS() fstest.MapFS {
-	fsys := fstest.MapFS{}
-	for name, data := range d.Files() {
-		fsys[name] = &fstest.MapFile{Data: data, Mode: 0o644}
-	}
-	return fsys
-}
+func (d *Dir) FS() fstest.MapFS { return mapFS(d.Files()) }
 
 // WriteTo writes the directory to disk, at path.
-func (d *Dir) WriteTo(t testing.TB, path string) {
-	t.Helper()
-	if err := os.MkdirAll(path, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for name, data := range d.Files() {
-		if err := os.WriteFile(filepath.Join(path, name), data, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
+func (d *Dir) WriteTo(t testing.TB, path string) { writeFiles(t, path, d.Files()) }

@@ -1,0 +1,262 @@
+package decode_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/profile"
+)
+
+func open(t testing.TB, d *livetest.Contexts) *profile.Profile {
+	t.Helper()
+	p, err := profile.ReadLive(d.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func id(c livetest.Captured) profile.ContextID { return profile.ContextID{Hi: c.Hi, Lo: c.Lo} }
+
+// path renders frames for comparison.
+func path[F cct.PathFrame | livetest.Frame](frames []F) string {
+	var b strings.Builder
+	for _, f := range frames {
+		switch f := any(f).(type) {
+		case cct.PathFrame:
+			fmt.Fprintln(&b, f.Func, f.File, f.Line, f.Inlined)
+		case livetest.Frame:
+			fmt.Fprintln(&b, f.Func, f.File, f.Line, f.Inlined)
+		}
+	}
+	return b.String()
+}
+
+// TestRandom decodes the contexts of random programs.
+func TestRandom(t *testing.T) {
+	decoded, epochs := 0, 0
+	for seed := range uint64(40) {
+		p := livetest.NewProgram(seed, 3+int(seed%20))
+		var list []livetest.Captured
+		for range 2000 {
+			p.Step()
+			list = append(list, p.Capture())
+		}
+		prof := open(t, p.D)
+		epochs += len(prof.Contexts.Dict.Epochs)
+		d := decode.New(prof)
+		for i, c := range list {
+			s, err := d.Decode(id(c))
+			if err != nil {
+				t.Fatalf("seed %d, context %d: %v", seed, i, err)
+			}
+			if have, want := path(s.Path()), path(c.All()); have != want {
+				t.Fatalf("seed %d, context %d: have\n%s\nwant\n%s", seed, i, have, want)
+			}
+			if line := string(s.AppendLine(nil, -1)); !strings.HasSuffix(line, "["+c.Root+"]") || s.Cut() != "" {
+				t.Fatalf("seed %d, context %d: want root %s: %s", seed, i, c.Root, line)
+			}
+			if have, want := strings.Count(string(s.AppendStack(nil, "")), "started by\n"), generations(c); have != want {
+				t.Fatalf("seed %d, context %d: %d go statements, want %d", seed, i, have, want)
+			}
+			decoded++
+		}
+	}
+	t.Logf("%d contexts, %d epochs", decoded, epochs)
+}
+
+func generations(c livetest.Captured) int {
+	n := 0
+	for c.Start != nil {
+		c = *c.Start
+		n++
+	}
+	return n
+}
+
+// small returns the directory of main → a → b, of which epoch 1 encodes both edges,
+// and the function IDs.
+func small() (d *livetest.Contexts, mainF, a, b uint64, root uint32) {
+	d = livetest.NewContexts("small")
+	site := func(line, cell int) livetest.Site { return livetest.Site{Kind: rt.SiteCall, Line: line, Cell: cell} }
+	mainF = d.Func(livetest.Func{Name: "main.main", Line: 1, Files: []string{"/src/m.go"}, Sites: []livetest.Site{site(2, 1), site(3, 2)}})
+	a = d.Func(livetest.Func{Name: "main.a", Line: 10, Files: []string{"/src/m.go"}, Sites: []livetest.Site{site(11, 1)}})
+	b = d.Func(livetest.Func{Name: "main.b", Line: 20, Files: []string{"/src/m.go"}, Sites: []livetest.Site{site(21, 1)}})
+	d.Epoch(1, []livetest.EpochFunc{{Func: mainF, NumCC: 1}, {Func: a, NumCC: 2}, {Func: b, NumCC: 2}},
+		[]livetest.EpochSite{{Func: mainF, Cell: 0, Target: a}, {Func: mainF, Cell: 1, Addition: 1, Target: a}, {Func: a, Target: b}})
+	root = d.Intern(livetest.Interned{Kind: rt.InternRoot, Place: rt.RootMain, Target: mainF})
+	return d, mainF, a, b, root
+}
+
+func line(t *testing.T, d *livetest.Contexts, hi, lo uint64) string {
+	t.Helper()
+	s, err := decode.New(open(t, d)).Decode(profile.ContextID{Hi: hi, Lo: lo})
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	return string(s.AppendLine(nil, -1))
+}
+
+func TestSmall(t *testing.T) {
+	d, mainF, a, b, root := small()
+	pc := d.Return(b, 0)
+	pair := func(hi, lo uint64) [2]uint64 { return [2]uint64{hi, lo} }
+	faultPC := d.Return(a, 0) + 2
+	d.FaultAt(faultPC, "runtime.sigpanic", livetest.Frame{Func: "main.a", File: "/src/m.go", Line: 15})
+	intern := func(n livetest.Interned) uint32 { return d.Intern(n) }
+	cut := intern(livetest.Interned{Kind: rt.InternCut, Place: rt.CutDepth})
+	at := intern(livetest.Interned{Parent: root, Epoch: 1, ID: 1, Kind: rt.InternAt, Place: pc})
+	goB := intern(livetest.Interned{Parent: root, Epoch: 1, ID: 1, Kind: rt.InternGo, Place: d.Return(a, 0), Target: b})
+	goAt := intern(livetest.Interned{Parent: at, Kind: rt.InternGo, Place: livetest.Text, Target: a})
+	fault := intern(livetest.Interned{Parent: root, Epoch: 1, ID: 0, Kind: rt.InternFault, Place: faultPC, Target: b})
+	again := intern(livetest.Interned{Parent: root, Epoch: 1, ID: 1, Kind: rt.InternCall, Place: pc, Target: mainF})
+	for _, c := range []struct {
+		id   [2]uint64
+		want string
+	}{
+		{pair(d.ID(root, 0, 1, pc)), "main.b m.go:21 ← main.a m.go:11 ← main.main m.go:2 ← [main]"},
+		{pair(d.ID(root, 1, 1, pc)), "main.b m.go:21 ← main.a m.go:11 ← main.main m.go:3 ← [main]"},
+		{pair(d.ID(root, 0, 0, d.Return(mainF, 1))), "main.main m.go:3 ← [main]"},
+		{pair(d.ID(root, 0, 1, pc+3)), "main.b m.go ← main.a m.go:11 ← main.main m.go:2 ← [main]"},
+		{pair(d.ID(again, 0, 1, d.Return(a, 0))), "main.a m.go:11 ← main.main m.go:2 ← main.b m.go:21 ← main.a m.go:11 ← main.main m.go:3 ← [main]"},
+		{pair(d.ID(cut, 1, 1, pc)), "main.b m.go:21 ← main.a m.go:11 ← main.main m.go:3 ← [truncated: the ccStack was full]"},
+		{pair(d.ID(goB, 0, 1, pc)), "main.b m.go:21 ←go main.a m.go:11 ← main.main m.go:3 ← [main]"},
+		{pair(d.ID(goAt, 0, 0, d.Return(a, 0))), "main.a m.go:11 ←go main.b m.go:21 ← main.a m.go:11 ← main.main m.go:3 ← [main]"},
+		{pair(d.ID(at, 0, 0, livetest.Text)), "main.b m.go:21 ← main.a m.go:11 ← main.main m.go:3 ← [main]"},
+		{pair(d.ID(fault, 0, 1, pc)), "main.b m.go:21 ← main.a m.go:15 ← main.main m.go:2 ← [main]"},
+		{pair(d.ID(root, 2, 1, pc)), "error: epoch 1: no edge into main.b has id 2"},
+		{pair(d.ID(root, 0, 0, pc)), "error: epoch 0: no edge into main.b has id 0"},
+		{pair(d.ID(root, 0, 2, pc)), "error: epoch 2 has no dictionary"},
+		{pair(d.ID(99, 0, 1, d.Return(mainF, 0))), "error: node 99 is not one of 8"},
+		{pair(d.ID(0, 0, 1, pc)), "error: epoch 1: no edge into main.main has id 0"},
+		{pair(d.ID(root, 0, 1, livetest.Text)), "error: ID without an address, and node 1 has none"},
+		{pair(d.ID(root, 0, 1, pc+1<<20)), "error: address 0x501"},
+		{pair(0, 5), "error: ID of another process (tag 0, want 617)"},
+	} {
+		if have := line(t, d, c.id[0], c.id[1]); have != c.want && !strings.HasPrefix(have, c.want) {
+			t.Errorf("%#x\nhave %s\nwant %s", c.id, have, c.want)
+		}
+	}
+}
+
+// TestNoRoom decodes an ID whose node stands for all that had no room.
+func TestNoRoom(t *testing.T) {
+	d, _, _, b, _ := small()
+	hi, lo := d.ID(1<<30/rt.InternSize-1, 0, 1, d.Return(b, 0))
+	if have := line(t, d, hi, lo); !strings.HasPrefix(have, "error") {
+		t.Errorf("nothing was truncated, but have %s", have)
+	}
+	d.Set64(rt.CceTruncated, 1)
+	if have, want := line(t, d, hi, lo), "main.b m.go:21 ← [truncated: there was no room for more contexts]"; have != want {
+		t.Errorf("have %s, want %s", have, want)
+	}
+}
+
+// TestCycle decodes with a damaged dictionary, in which edges of addition 0 lead
+// in a circle.
+func TestCycle(t *testing.T) {
+	d, mainF, a, b, root := small()
+	d.Epoch(0, nil, []livetest.EpochSite{{Func: b, Target: a},
+		{Func: mainF, Cell: 0, Addition: rt.NoAddition}, {Func: mainF, Cell: 1, Addition: rt.NoAddition}})
+	hi, lo := d.ID(root, 0, 2, d.Return(a, 0))
+	if have := line(t, d, hi, lo); !strings.Contains(have, "cycle") {
+		t.Errorf("have %s", have)
+	}
+}
+
+func TestTrim(t *testing.T) {
+	d := livetest.NewContexts("trim")
+	const pkg = "github.com/stemma-go/stemma."
+	f := d.Func(livetest.Func{Name: "main.f", Line: 1, Files: []string{"/src/m.go"},
+		Inlined: []livetest.Inlined{{Callee: pkg + "Here", Line: 2}},
+		Sites:   []livetest.Site{{Kind: rt.SiteCall, In: 1, Line: 66, Cell: 1}, {Kind: rt.SiteCall, Line: 3, Cell: 2}}})
+	wrap := d.Func(livetest.Func{Name: pkg + "WrapError", Line: 1, Files: []string{"/src/errors.go"},
+		Inlined: []livetest.Inlined{{Callee: pkg + "Here", Line: 32}},
+		Sites:   []livetest.Site{{Kind: rt.SiteCall, In: 1, Line: 66, Cell: 1}}})
+	root := d.Intern(livetest.Interned{Kind: rt.InternRoot, Target: f})
+	call := d.Intern(livetest.Interned{Parent: root, Place: d.Return(f, 1), Target: wrap})
+	dec := decode.New(open(t, d))
+	trim := func(hi, lo uint64) string {
+		s, err := dec.Decode(profile.ContextID{Hi: hi, Lo: lo})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(s.Trim().AppendLine(nil, -1))
+	}
+	if have, want := trim(d.ID(root, 0, 0, d.Return(f, 0))), "main.f m.go:2 ← [main]"; have != want {
+		t.Errorf("have %s, want %s", have, want)
+	}
+	if have, want := trim(d.ID(call, 0, 0, d.Return(wrap, 0))), "main.f m.go:3 ← [main]"; have != want {
+		t.Errorf("have %s, want %s", have, want)
+	}
+}
+
+func TestShort(t *testing.T) {
+	p := livetest.NewProgram(3, 10)
+	for range 5000 {
+		p.Step()
+	}
+	c := p.Capture()
+	s, err := decode.New(open(t, p.D)).Decode(id(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, full := string(s.AppendLine(nil, 3)), string(s.AppendLine(nil, -1))
+	if len(c.All()) < 8 {
+		t.Fatalf("only %d frames", len(c.All()))
+	}
+	if !strings.Contains(short, " more ← [") || len(short) >= len(full) || !strings.HasPrefix(full, short[:strings.LastIndex(short[:strings.LastIndex(short, " more")], decode.Arrow)]) {
+		t.Errorf("have\n%s\nof\n%s", short, full)
+	}
+}
+
+// contexts returns a decoder and IDs of a program with deep stacks.
+func contexts(b *testing.B, n int) (*profile.Profile, []profile.ContextID) {
+	p := livetest.NewProgram(1, 200)
+	var ids []profile.ContextID
+	for range n {
+		p.Step()
+		ids = append(ids, id(p.Capture()))
+	}
+	return open(b, p.D), ids
+}
+
+// BenchmarkDecode decodes IDs in the order in which they were captured, and
+// renders them.
+func BenchmarkDecode(b *testing.B) {
+	prof, ids := contexts(b, 200_000)
+	d := decode.New(prof)
+	var buf []byte
+	i := 0
+	for b.Loop() {
+		s, err := d.Decode(ids[i%len(ids)])
+		if err != nil {
+			b.Fatal(err)
+		}
+		buf = s.AppendLine(buf[:0], -1)
+		i++
+	}
+	b.ReportMetric(float64(i)/b.Elapsed().Seconds(), "IDs/s")
+	b.ReportMetric(float64(len(prof.Contexts.Dict.Epochs)), "epochs")
+}
+
+// BenchmarkDecodeFirst decodes each ID once, with a decoder that knows nothing.
+func BenchmarkDecodeFirst(b *testing.B) {
+	prof, ids := contexts(b, 200_000)
+	n := 0
+	for b.Loop() {
+		d := decode.New(prof)
+		for _, id := range ids {
+			if _, err := d.Decode(id); err != nil {
+				b.Fatal(err)
+			}
+		}
+		n += len(ids)
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "IDs/s")
+}

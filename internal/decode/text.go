@@ -1,0 +1,122 @@
+package decode
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/cct"
+)
+
+// own begins the names of the functions of package stemma, which capture contexts
+// for others.
+const own = "github.com/stemma-go/stemma."
+
+// Arrow stands between a frame and its caller in one line, and GoArrow between the
+// first function of a goroutine and the go statement that began it.
+const (
+	Arrow   = " ← "
+	GoArrow = " ←go "
+)
+
+// newGroup renders the frames once: a line is put together from groups.
+func newGroup(frames []cct.PathFrame) *Group {
+	var b []byte
+	for i, f := range frames {
+		if i > 0 {
+			b = append(b, Arrow...)
+		}
+		b = append(append(b, f.Func...), ' ')
+		b = append(b, filepath.Base(f.File)...)
+		if f.Line > 0 {
+			b = strconv.AppendInt(append(b, ':'), int64(f.Line), 10)
+		}
+	}
+	return &Group{frames, string(b)}
+}
+
+// Trim returns the stack without the frames at its top that are of package
+// stemma: those of Here and of the functions that call it.
+func (s Stack) Trim() Stack {
+	for {
+		n := 0
+		for n < len(s.Frames) && strings.HasPrefix(s.Frames[n].Func, own) {
+			n++
+		}
+		switch {
+		case n < len(s.Frames) && n > 0:
+			return Stack{newGroup(s.Frames[n:]), s.Up}
+		case n < len(s.Frames) || s.Up.Up == nil:
+			return s
+		}
+		s = Stack{s.Up.Group, s.Up.Up}
+	}
+}
+
+// AppendLine appends the stack in one line, innermost frame first:
+//
+//	main.pay pay.go:12 ← main.serve serve.go:40 ←go main.main serve.go:9 ← [main]
+//
+// Files are base names: functions tell their packages. If frames is not negative
+// and the stack has more, those before the outermost are left out, with a note.
+func (s Stack) AppendLine(b []byte, frames int) []byte {
+	b = append(b, s.line...)
+	n, left := len(s.Frames), 0
+	arrow := Arrow
+	if len(s.Frames) == 0 {
+		arrow = ""
+	}
+	l := s.Up
+	for ; l.Up != nil; l = l.Up {
+		if l.Via == ViaGo {
+			arrow = GoArrow
+		}
+		if len(l.Frames) == 0 {
+			continue // a wrapper: the arrow stays
+		}
+		if n += len(l.Frames); frames >= 0 && n > frames {
+			left += len(l.Frames)
+			arrow = Arrow
+			continue
+		}
+		b = append(append(b, arrow...), l.line...)
+		arrow = Arrow
+	}
+	if left > 0 {
+		b = append(b, Arrow...)
+		b = append(strconv.AppendInt(b, int64(left), 10), " more"...)
+	}
+	return append(append(b, arrow...), l.end()...)
+}
+
+// end returns what stands at the outer end of a stack.
+func (l *Link) end() string {
+	if l.Via == ViaCut {
+		return "[truncated: " + l.End + "]"
+	}
+	return "[" + l.End + "]"
+}
+
+// AppendStack appends the stack in several lines, each with the prefix: for each
+// frame its function, and in the next line file and line.
+func (s Stack) AppendStack(b []byte, prefix string) []byte {
+	b = appendFrames(b, prefix, s.Frames)
+	l := s.Up
+	for ; l.Up != nil; l = l.Up {
+		if l.Via == ViaGo {
+			b = append(append(b, prefix...), "started by\n"...)
+		}
+		b = appendFrames(b, prefix, l.Frames)
+	}
+	return append(append(append(b, prefix...), l.end()...), '\n')
+}
+
+func appendFrames(b []byte, prefix string, frames []cct.PathFrame) []byte {
+	for _, f := range frames {
+		b = append(append(b, prefix...), f.Func...)
+		b = append(append(append(b, '\n'), prefix...), '\t')
+		b = append(append(b, f.File...), ':')
+		b = append(strconv.AppendInt(b, int64(f.Line), 10), '\n')
+	}
+	return b
+}

@@ -1,0 +1,213 @@
+package livetest
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+)
+
+// A Contexts is the live directory of a program with context IDs in the making.
+type Contexts struct {
+	Dir    // Tree is the file cce; Funcs, Check and Strings are as with a tree
+	Epochs []byte
+	Nodes  []byte
+	Events [][]byte
+
+	entries map[uint64]uint64 // the code of each function
+	next    uint64
+}
+
+// Text is the address that IDs are relative to, and Seed what their tag comes from.
+const (
+	Text = 0x401000
+	Seed = 4711
+	Tag  = 1 + Seed%(1<<rt.IDTagBits-1)
+)
+
+// NewContexts returns a directory with a header, and no epoch.
+func NewContexts(args ...string) *Contexts {
+	d := &Contexts{Dir: *New(0, args...), entries: make(map[uint64]uint64), next: Text + 64}
+	d.Tree = append(d.Tree[:rt.HdrEnd:rt.HdrEnd], make([]byte, rt.CceSize-rt.HdrEnd)...)
+	d.Set32(rt.HdrFlags, rt.HdrFlagCce)
+	d.Set64(rt.CceText, Text)
+	d.Set64(rt.CceSeed, Seed)
+	d.Nodes = make([]byte, rt.InternSize)
+	d.Set64(rt.CceNodesUsed, 1)
+	return d
+}
+
+// Func records f and its code, in which each site has a call, and returns its ID.
+func (d *Contexts) Func(f Func) uint64 {
+	id := d.Dir.Func(f)
+	d.entries[id] = d.next
+	size := uint32(16 * (len(f.Sites) + 2))
+	le := binary.LittleEndian
+	r := le.AppendUint32(nil, uint32(rt.FuncHeaderSize+8*len(f.Sites)))
+	r = le.AppendUint32(r, rt.RecPCs)
+	r = le.AppendUint64(r, id)
+	r = le.AppendUint64(r, d.next)
+	r = le.AppendUint32(r, size)
+	r = le.AppendUint32(r, uint32(len(f.Sites)))
+	for i := range f.Sites {
+		r = le.AppendUint32(le.AppendUint32(r, uint32(d.Return(id, i)-d.next)), uint32(i))
+	}
+	d.Funcs = append(d.Funcs, r...)
+	d.Set64(rt.HdrFuncsUsed, uint64(len(d.Funcs)))
+	d.next += uint64(size) + 32
+	return id
+}
+
+// FaultAt records a fault at the address pc.
+func (d *Contexts) FaultAt(pc uint64, handler string, frames ...Frame) {
+	b := &blob{}
+	b.uint(b.str(handler), len(frames))
+	for _, fr := range frames {
+		b.uint(b.str(fr.Func), b.str(fr.File), fr.Line)
+	}
+	d.write(rt.RecFault, rt.FaultID(pc), 24, 0, b)
+}
+
+// Return returns the address that the call at site i of a function returns to.
+func (d *Contexts) Return(id uint64, i int) uint64 { return d.entries[id] + 16*uint64(i+1) }
+
+// An EpochFunc is what an epoch says about a function.
+type EpochFunc struct {
+	Func       uint64
+	Key, NumCC uint32
+}
+
+// An EpochSite is what an epoch says about a site. Target is a function or a key.
+type EpochSite struct {
+	Func           uint64
+	Cell, Addition uint32
+	Target         uint64
+}
+
+// Epoch appends the dictionary of the next epoch and returns its number.
+func (d *Contexts) Epoch(maxID uint32, funcs []EpochFunc, sites []EpochSite) uint32 {
+	epoch := uint32(binary.LittleEndian.Uint64(d.Tree[rt.CceEpoch:])) + 1
+	le := binary.LittleEndian
+	b := le.AppendUint32(d.Epochs, uint32(rt.EpochHeaderSize+rt.EpochFunc*len(funcs)+rt.EpochSite*len(sites)))
+	for _, v := range []uint32{epoch, uint32(len(funcs)), uint32(len(sites))} {
+		b = le.AppendUint32(b, v)
+	}
+	b = le.AppendUint64(b, 1767323045000000006+uint64(epoch)*1e6)
+	b = le.AppendUint32(le.AppendUint32(b, maxID), 0)
+	for _, f := range funcs {
+		b = le.AppendUint32(le.AppendUint32(le.AppendUint64(b, f.Func), f.Key), f.NumCC)
+	}
+	for _, s := range sites {
+		b = le.AppendUint64(le.AppendUint32(le.AppendUint32(le.AppendUint64(b, s.Func), s.Cell), s.Addition), s.Target)
+	}
+	d.Epochs = b
+	d.Set64(rt.CceEpochsUsed, uint64(len(b)))
+	d.Set64(rt.CceEpoch, uint64(epoch))
+	d.Set64(rt.CceMaxID, uint64(maxID))
+	return epoch
+}
+
+// An Interned is an interned entry of a ccStack.
+type Interned struct {
+	Parent, Epoch, ID, Kind uint32
+	Place, Target           uint64
+}
+
+// Intern appends an entry and returns its number.
+func (d *Contexts) Intern(n Interned) uint32 {
+	number := uint32(len(d.Nodes) / rt.InternSize)
+	le := binary.LittleEndian
+	for _, v := range []uint32{n.Parent, n.Epoch, n.ID, n.Kind} {
+		d.Nodes = le.AppendUint32(d.Nodes, v)
+	}
+	d.Nodes = le.AppendUint64(le.AppendUint64(d.Nodes, n.Place), n.Target)
+	d.Set64(rt.CceNodesUsed, uint64(number)+1)
+	return number
+}
+
+// ID returns the ID of a context that was captured by the call that returns to pc.
+func (d *Contexts) ID(node, id, epoch uint32, pc uint64) (hi, lo uint64) {
+	return uint64(node)<<32 | uint64(id), Tag<<rt.IDTag | uint64(epoch)<<rt.IDEpoch | (pc - Text)
+}
+
+// An Event is an event of P number P.
+type Event struct {
+	P           int
+	Kind        uint32
+	Value, Time uint64
+	Hi, Lo      uint64
+}
+
+// AddEvent appends an event.
+func (d *Contexts) AddEvent(e Event) {
+	for len(d.Events) <= e.P {
+		d.Events = append(d.Events, make([]byte, rt.EventSize))
+	}
+	le := binary.LittleEndian
+	b := le.AppendUint32(le.AppendUint32(d.Events[e.P], e.Kind), 0)
+	for _, v := range []uint64{e.Value, e.Time, e.Hi, e.Lo} {
+		b = le.AppendUint64(b, v)
+	}
+	le.PutUint64(b[8:], uint64(len(b)))
+	d.Events[e.P] = b
+}
+
+// AddContextCheck appends a record of the checker: the frames that a walk found,
+// innermost first, where the program captured the ID (hi, lo) in a goroutine that
+// was started in the context (startHi, startLo), zero for a root.
+func (d *Contexts) AddContextCheck(hi, lo, startHi, startLo, events uint64, frames ...Frame) {
+	le := binary.LittleEndian
+	begin := len(d.Check)
+	d.AddCheck(Check{Events: events}, frames...)
+	rest := append([]byte(nil), d.Check[begin+rt.CheckHeaderSize:]...)
+	d.Check = d.Check[:begin+24]
+	le.PutUint32(d.Check[begin:], uint32(56+len(rest)))
+	le.PutUint32(d.Check[begin+20:], 1<<31)
+	for _, v := range []uint64{hi, lo, startHi, startLo} {
+		d.Check = le.AppendUint64(d.Check, v)
+	}
+	d.Check = append(d.Check, rest...)
+}
+
+// Files returns the contents of the directory by file name.
+func (d *Contexts) Files() map[string][]byte {
+	files := map[string][]byte{"cce": d.Tree, "funcs": d.Funcs, "epochs": d.Epochs, "nodes": d.Nodes}
+	for i, e := range d.Events {
+		files["events."+string(rune('0'+i))] = e
+	}
+	if d.Check != nil {
+		files["check"], files["strings"] = d.Check, d.Strings
+	}
+	return files
+}
+
+// FS returns the directory as a file system.
+func (d *Contexts) FS() fstest.MapFS { return mapFS(d.Files()) }
+
+// WriteTo writes the directory to disk, at path.
+func (d *Contexts) WriteTo(t testing.TB, path string) { writeFiles(t, path, d.Files()) }
+
+// mapFS returns files as a file system.
+func mapFS(files map[string][]byte) fstest.MapFS {
+	fsys := fstest.MapFS{}
+	for name, data := range files {
+		fsys[name] = &fstest.MapFile{Data: data, Mode: 0o644}
+	}
+	return fsys
+}
+
+// writeFiles writes files to disk, into the directory path.
+func writeFiles(t testing.TB, path string, files map[string][]byte) {
+	t.Helper()
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(path, name), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,281 @@
+package profile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+)
+
+// Names of the files of the live directory of an engine that gives context IDs.
+const (
+	fileCce     = "cce"
+	fileEpochs  = "epochs"
+	fileNodes   = "nodes"
+	fileEvents  = "events."
+	fileElapsed = "elapsed" // in a sealed file only
+)
+
+// Contexts is what a program recorded so that its context IDs can be decoded:
+// where in its code each call is, how the edges of its call graph were encoded in
+// each epoch, and the interned entries of ccStacks that IDs refer to. Functions are
+// indexes into the Funcs of the profile.
+// It is read-only; several goroutines may use it at once.
+type Contexts struct {
+	Stats    ContextStats
+	Text     uint64     // the address that the PC of an ID is relative to
+	Tag      uint32     // what the IDs of the process carry
+	Code     []Code     // by address; no two overlap
+	Interned []Interned // by number; there is no entry 0
+	Dict     Dictionary
+
+	byID   map[uint64]uint32 // functions by their IDs
+	fsys   fs.FS
+	header []byte // of the file cce
+	files  []usedFile
+}
+
+// ContextStats are what the engine says about itself: the columns of table 1 of
+// the DACCE paper, and what it lost.
+type ContextStats struct {
+	Functions uint64 // that were entered: nodes of the call graph
+	Edges     uint64 // of the call graph, as far as it was seen
+	Encoded   uint64 // edges that the last epoch encodes
+	Groups    uint64 // of functions that share a key, as dynamic sites call them
+	BackEdges uint64
+	LeftOut   uint64 // edges not encoded because ids would have grown too large
+	MaxID     uint64 // the largest id of the last epoch
+
+	Pushes    uint64  // onto ccStacks, in steps of rt.PushStep
+	MeanDepth float64 // of ccStacks at the counted pushes
+	MaxDepth  uint64
+	Slow      uint64 // entries through the slow path in Go
+
+	Epoch        uint64 // the last one
+	Reencodings  uint64
+	ReencodeTime time.Duration // spent in them
+	MaxPause     time.Duration // the longest stop of the program
+	Rewrites     uint64        // of the frames of a goroutine
+
+	Truncated uint64        // contexts cut because a ccStack or the file nodes was full
+	Elapsed   time.Duration // how long the program ran, 0 if not known
+}
+
+// A ContextID is a context ID in the two words that package rt defines.
+type ContextID struct{ Hi, Lo uint64 }
+
+// NoFunc stands for a function without a record, as an index into Funcs.
+const NoFunc = 1<<32 - 1
+
+// An Interned is an interned entry of a ccStack, see rt.InternSize. An entry of
+// which a lost page has taken the contents is of kind rt.InternCall with Place 0.
+type Interned struct {
+	Parent, Epoch, ID uint32
+	Target            uint32 // index into Funcs, or NoFunc
+	Place             uint64
+	Kind              uint8
+}
+
+// A usedFile is a file of the directory, of which the first used bytes have a
+// meaning.
+type usedFile struct {
+	name string
+	used int64
+}
+
+// cutNode is the number of the entry that stands for all that had no room.
+const cutNode = 1<<30/rt.InternSize - 1
+
+// Node returns entry number n, false if there is none.
+func (c *Contexts) Node(n uint32) (Interned, bool) {
+	switch {
+	case n > 0 && uint64(n) < uint64(len(c.Interned)):
+		return c.Interned[n], true
+	case n == cutNode && c.Stats.Truncated > 0:
+		return Interned{Kind: rt.InternCut, Place: rt.CutNodes, Target: NoFunc}, true
+	}
+	return Interned{}, false
+}
+
+// isContexts tells whether the directory is that of an engine with context IDs.
+func isContexts(fsys fs.FS) bool {
+	_, err := fs.Stat(fsys, fileCce)
+	return err == nil
+}
+
+// openContexts reads the directory of an engine with context IDs. The header is
+// read first; what it counts was complete before.
+func (l *Live) openContexts() error {
+	f, err := openFile(l.fsys, fileCce)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	if err := l.header.read(f); err != nil {
+		return err
+	}
+	if l.header.flags&rt.HdrFlagCce == 0 {
+		return f.fail(rt.HdrFlags, "flags %#x without that of context IDs", l.header.flags)
+	}
+	b, err := f.at(0, rt.CceSize)
+	if err != nil {
+		return err
+	}
+	c := &Contexts{fsys: l.fsys, header: slices.Clone(b), Interned: make([]Interned, 1)}
+	l.Profile.Contexts = c
+	l.Profile.Processes = []Process{l.header.process()}
+	l.process().Engine = "dacce"
+	c.readStats()
+	lf, err := l.readFuncs()
+	if err != nil {
+		return err
+	}
+	if err := c.sortCode(); err != nil {
+		return fmt.Errorf("%s: %w", fileFuncs, err)
+	}
+	l.Profile.Nodes = []Node{{}}
+	l.Profile.Counts = make([]uint64, l.Profile.Funcs[0].Counters)
+	c.byID = lf.byID
+	r := &contextsReader{l, c, lf}
+	if err := r.epochs(); err != nil {
+		return err
+	}
+	if err := r.nodes(); err != nil {
+		return err
+	}
+	if err := r.events(); err != nil {
+		return err
+	}
+	return r.elapsed()
+}
+
+// stat returns a field of the header's second page.
+func (c *Contexts) stat(off int) uint64 { return binary.LittleEndian.Uint64(c.header[off:]) }
+
+// readStats fills what follows from the header alone.
+func (c *Contexts) readStats() {
+	c.Text = c.stat(rt.CceText)
+	c.Tag = uint32(1 + c.stat(rt.CceSeed)%(1<<rt.IDTagBits-1))
+	s := &c.Stats
+	for off, field := range map[int]*uint64{
+		rt.CceFuncs: &s.Functions, rt.CceEdges: &s.Edges, rt.CceEncoded: &s.Encoded, rt.CceGroups: &s.Groups,
+		rt.CceBack: &s.BackEdges, rt.CceLeftOut: &s.LeftOut, rt.CceMaxID: &s.MaxID, rt.CcePushes: &s.Pushes,
+		rt.CceMaxDepth: &s.MaxDepth, rt.CceSlow: &s.Slow, rt.CceEpoch: &s.Epoch, rt.CceEncodes: &s.Reencodings,
+		rt.CceRewrites: &s.Rewrites, rt.CceTruncated: &s.Truncated,
+	} {
+		*field = c.stat(off)
+	}
+	s.ReencodeTime = time.Duration(min(c.stat(rt.CceEncodeTime), 1<<62))
+	s.MaxPause = time.Duration(min(c.stat(rt.CceMaxPause), 1<<62))
+	if counted := s.Pushes / rt.PushStep; counted > 0 {
+		s.MeanDepth = float64(c.stat(rt.CceDepths)) / float64(counted)
+	}
+}
+
+// A contextsReader reads the files that need the functions.
+type contextsReader struct {
+	*Live
+	c     *Contexts
+	funcs *liveFuncs
+}
+
+// open opens a file of which the header counts used bytes, and makes it one of
+// those that are sealed. A file that is shorter is read as far as it goes.
+func (r *contextsReader) open(name string, used uint64) (f *liveFile, end int64, err error) {
+	if f, err = openFile(r.fsys, name); err != nil {
+		return nil, 0, err
+	}
+	end = f.size
+	if used <= uint64(f.size) {
+		end = int64(used)
+	} else {
+		r.note("%s: %d bytes are in use, but the file has %d", name, used, f.size)
+		r.lose(LossUnread, used-uint64(f.size))
+	}
+	r.c.files = append(r.c.files, usedFile{name, end})
+	return f, end, nil
+}
+
+// function returns the index of a function by its ID. Only where records were
+// lost may one be missing.
+func (r *contextsReader) function(id uint64) (uint32, error) {
+	if fn, ok := r.funcs.byID[id]; ok {
+		return fn, nil
+	}
+	if r.header.lost[rt.LostFuncs] == 0 && !r.pagesLost() {
+		return NoFunc, fmt.Errorf("function %#x has no record", id)
+	}
+	return NoFunc, nil
+}
+
+// nodes reads the interned entries.
+func (r *contextsReader) nodes() error {
+	used := r.c.stat(rt.CceNodesUsed)
+	if used > 1<<rt.IDNodeBits {
+		return fmt.Errorf("%s: offset %d: %d nodes, want at most %d", fileCce, rt.CceNodesUsed, used, 1<<rt.IDNodeBits)
+	}
+	f, end, err := r.open(fileNodes, used*rt.InternSize)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	r.c.Interned = make([]Interned, 1, max(1, end/rt.InternSize))
+	for off := int64(rt.InternSize); off+rt.InternSize <= end; off += rt.InternSize {
+		b, err := f.at(off, rt.InternSize)
+		if err != nil {
+			return err
+		}
+		n, err := r.node(b)
+		if err != nil {
+			return f.fail(off, "%w", err)
+		}
+		r.c.Interned = append(r.c.Interned, n)
+	}
+	return nil
+}
+
+// node reads one interned entry; those before it are in Interned.
+func (r *contextsReader) node(b []byte) (n Interned, err error) {
+	le := binary.LittleEndian
+	kind, target := le.Uint32(b[12:]), le.Uint64(b[24:])
+	n = Interned{Parent: le.Uint32(b), Epoch: le.Uint32(b[4:]), ID: le.Uint32(b[8:]), Place: le.Uint64(b[16:]), Kind: uint8(kind), Target: NoFunc}
+	switch {
+	case kind > rt.InternAt:
+		return n, fmt.Errorf("node of unknown kind %d", kind)
+	case n.Parent >= uint32(len(r.c.Interned)) && n.Parent != cutNode:
+		return n, fmt.Errorf("parent %d is no node before this one", n.Parent)
+	case n.ID >= rt.MaxNum:
+		return n, fmt.Errorf("id %d, want less than %d", n.ID, rt.MaxNum)
+	case n.Epoch >= 1<<rt.IDEpochBits:
+		return n, fmt.Errorf("epoch %d, want less than %d", n.Epoch, 1<<rt.IDEpochBits)
+	case n.Kind == rt.InternRoot && n.Place >= rt.NumRoots:
+		return n, fmt.Errorf("root %d, want less than %d", n.Place, rt.NumRoots)
+	}
+	if target == 0 && (n.Kind == rt.InternCut || n.Kind == rt.InternAt || r.pagesLost()) {
+		return n, nil
+	}
+	n.Target, err = r.function(target)
+	return n, err
+}
+
+// elapsed reads how long the program ran, which a sealed file may know.
+func (r *contextsReader) elapsed() error {
+	b, err := fs.ReadFile(r.fsys, fileElapsed)
+	if err != nil {
+		return nil // a live directory
+	}
+	if len(b) != 8 {
+		return fmt.Errorf("%s: offset 0: %d bytes, want 8", fileElapsed, len(b))
+	}
+	r.c.Stats.Elapsed = time.Duration(min(binary.LittleEndian.Uint64(b), 1<<62))
+	return nil
+}
+
+// Fault returns the function that describes a fault at the address pc.
+func (c *Contexts) Fault(pc uint64) (fn uint32, ok bool) {
+	fn, ok = c.byID[rt.FaultID(pc)]
+	return fn, ok
+}

@@ -1,0 +1,252 @@
+package profile
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+)
+
+// A Dictionary tells how the edges of the call graph were encoded in each epoch.
+//
+// The program records what each epoch changes. The dictionary keeps the versions of
+// each function and of each site, so that a million epochs that change little take
+// little memory, and what an epoch says about one function is found without the
+// rest of it.
+type Dictionary struct {
+	Epochs  []EpochInfo // [0] is that which encodes nothing
+	funcs   map[uint32][]funcVersion
+	sites   []siteVersions
+	index   map[siteKey]uint32
+	callers map[uint32][]uint32 // for each target the sites that ever had it
+}
+
+// An EpochInfo is what an epoch's record says about itself. An epoch that was not
+// recorded has the zero time.
+type EpochInfo struct {
+	Time  time.Time
+	MaxID uint32
+	Known bool
+}
+
+// A funcVersion is what holds for a function from an epoch on.
+type funcVersion struct{ epoch, key, numCC uint32 }
+
+// A siteKey is a cell of a function.
+type siteKey struct{ fn, cell uint32 }
+
+// siteVersions are what holds for a site, by epoch.
+type siteVersions struct {
+	fn       uint32
+	site     int32 // index into the Sites of the function, or None
+	versions []siteVersion
+}
+
+// A siteVersion is what holds for a site from an epoch on. The target is a function
+// or, with keyTarget, a key.
+type siteVersion struct{ epoch, addition, target uint32 }
+
+// keyTarget marks a target that is a key.
+const keyTarget = 1 << 31
+
+// An InEdge is an encoded edge into a function: the ids of the callee's contexts
+// that come through it are in [Addition, Addition+NumCC).
+type InEdge struct {
+	Caller   uint32 // index into Funcs
+	Site     int32  // index into the caller's Sites, or None
+	Addition uint32
+	NumCC    uint32 // of the caller
+}
+
+// at returns the last of the versions that is not behind the epoch.
+func at[V any](versions []V, epoch uint32, epochOf func(*V) uint32) (v V, ok bool) {
+	i, found := slices.BinarySearchFunc(versions, epoch, func(v V, epoch uint32) int { return cmp.Compare(epochOf(&v), epoch) })
+	if !found {
+		i--
+	}
+	if i < 0 {
+		return v, false
+	}
+	return versions[i], true
+}
+
+// function returns what holds for a function in an epoch.
+func (d *Dictionary) function(epoch, fn uint32) funcVersion {
+	v, _ := at(d.funcs[fn], epoch, func(v *funcVersion) uint32 { return v.epoch })
+	return v
+}
+
+// InEdges returns the edges into a function that the epoch encodes, by ascending
+// addition. Their intervals do not overlap in what a program records.
+func (d *Dictionary) InEdges(epoch, fn uint32) []InEdge {
+	var edges []InEdge
+	edges = d.inEdges(edges, epoch, fn)
+	if key := d.function(epoch, fn).key; key != 0 {
+		edges = d.inEdges(edges, epoch, key|keyTarget)
+	}
+	slices.SortFunc(edges, func(a, b InEdge) int { return cmp.Compare(a.Addition, b.Addition) })
+	return edges
+}
+
+// inEdges appends the edges from the sites with one target.
+func (d *Dictionary) inEdges(edges []InEdge, epoch, target uint32) []InEdge {
+	for _, i := range d.callers[target] {
+		s := &d.sites[i]
+		v, ok := at(s.versions, epoch, func(v *siteVersion) uint32 { return v.epoch })
+		if !ok || v.target != target || v.addition == rt.NoAddition {
+			continue
+		}
+		edges = append(edges, InEdge{s.fn, s.site, v.addition, d.function(epoch, s.fn).numCC})
+	}
+	return edges
+}
+
+// epochs reads the dictionaries. A record without a length was being written.
+func (r *contextsReader) epochs() error {
+	d := &r.c.Dict
+	*d = Dictionary{
+		Epochs: []EpochInfo{{Known: true}}, funcs: make(map[uint32][]funcVersion),
+		index: make(map[siteKey]uint32), callers: make(map[uint32][]uint32),
+	}
+	f, end, err := r.open(fileEpochs, r.c.stat(rt.CceEpochsUsed))
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	for off := int64(0); off+rt.EpochHeaderSize <= end; {
+		size, err := r.epoch(f, off, end)
+		if err != nil {
+			return err
+		}
+		if size == 0 {
+			break
+		}
+		off += size
+	}
+	for target, sites := range d.callers {
+		slices.Sort(sites)
+		d.callers[target] = slices.Compact(sites)
+	}
+	return nil
+}
+
+// epoch reads the record at off and returns its size, 0 at the end.
+func (r *contextsReader) epoch(f *liveFile, off, end int64) (int64, error) {
+	b, err := f.at(off, rt.EpochHeaderSize)
+	if err != nil {
+		return 0, err
+	}
+	le := binary.LittleEndian
+	size, epoch := int64(le.Uint32(b)), le.Uint32(b[4:])
+	funcs, sites := int64(le.Uint32(b[8:])), int64(le.Uint32(b[12:]))
+	info := EpochInfo{Time: time.Unix(0, int64(le.Uint64(b[16:]))).UTC(), MaxID: le.Uint32(b[24:]), Known: true}
+	last := uint32(len(r.c.Dict.Epochs) - 1)
+	switch {
+	case size == 0:
+		return 0, nil
+	case size != rt.EpochHeaderSize+rt.EpochFunc*funcs+rt.EpochSite*sites || size > end-off:
+		return 0, f.fail(off, "epoch of %d bytes with %d functions and %d sites, but %d bytes follow", size, funcs, sites, end-off)
+	case epoch <= last || epoch >= 1<<rt.IDEpochBits:
+		return 0, f.fail(off+4, "epoch %d behind epoch %d, want at most %d", epoch, last, 1<<rt.IDEpochBits-1)
+	}
+	for uint32(len(r.c.Dict.Epochs)) < epoch {
+		r.c.Dict.Epochs = append(r.c.Dict.Epochs, EpochInfo{})
+	}
+	r.c.Dict.Epochs = append(r.c.Dict.Epochs, info)
+	if b, err = f.at(off, int(size)); err != nil {
+		return 0, err
+	}
+	at := rt.EpochHeaderSize
+	for ; funcs > 0; funcs-- {
+		if err := r.epochFunc(epoch, b[at:]); err != nil {
+			return 0, f.fail(off+int64(at), "%w", err)
+		}
+		at += rt.EpochFunc
+	}
+	for ; sites > 0; sites-- {
+		if err := r.epochSite(epoch, b[at:]); err != nil {
+			return 0, f.fail(off+int64(at), "%w", err)
+		}
+		at += rt.EpochSite
+	}
+	return size, nil
+}
+
+// epochFunc reads what an epoch says about a function.
+func (r *contextsReader) epochFunc(epoch uint32, b []byte) error {
+	le := binary.LittleEndian
+	v := funcVersion{epoch, le.Uint32(b[8:]), le.Uint32(b[12:])}
+	if v.key >= rt.NumKeys || v.numCC > rt.MaxNum {
+		return fmt.Errorf("key %d, numCC %d, want less than %d and at most %d", v.key, v.numCC, rt.NumKeys, rt.MaxNum)
+	}
+	fn, err := r.function(le.Uint64(b))
+	if err != nil || fn == NoFunc {
+		return err
+	}
+	d := &r.c.Dict
+	d.funcs[fn] = append(d.funcs[fn], v)
+	return nil
+}
+
+// epochSite reads what an epoch says about a site.
+func (r *contextsReader) epochSite(epoch uint32, b []byte) error {
+	le := binary.LittleEndian
+	cell, v := le.Uint32(b[8:]), siteVersion{epoch: epoch, addition: le.Uint32(b[12:])}
+	if v.addition != rt.NoAddition && v.addition >= rt.MaxNum {
+		return fmt.Errorf("addition %d, want less than %d", v.addition, rt.MaxNum)
+	}
+	fn, err := r.function(le.Uint64(b))
+	if err != nil || fn == NoFunc {
+		return err
+	}
+	target := le.Uint64(b[16:])
+	if target < rt.NumKeys {
+		v.target = uint32(target) | keyTarget
+	} else if v.target, err = r.function(target); err != nil {
+		return err
+	}
+	s, err := r.site(fn, cell)
+	if err != nil {
+		return err
+	}
+	d := &r.c.Dict
+	d.sites[s].versions = append(d.sites[s].versions, v)
+	if v.addition != rt.NoAddition && v.target != NoFunc {
+		d.addCaller(v.target, s)
+	}
+	return nil
+}
+
+// addCaller notes that a site has had a target. The same site comes again and
+// again, mostly as the last one of its target.
+func (d *Dictionary) addCaller(target, site uint32) {
+	list := d.callers[target]
+	if n := len(list); n > 0 && list[n-1] == site {
+		return
+	}
+	if list = append(list, site); len(list) == cap(list) {
+		slices.Sort(list)
+		list = slices.Compact(list)
+	}
+	d.callers[target] = list
+}
+
+// site returns the index of a site among those of the dictionary.
+func (r *contextsReader) site(fn, cell uint32) (uint32, error) {
+	d := &r.c.Dict
+	key := siteKey{fn, cell}
+	if i, ok := d.index[key]; ok {
+		return i, nil
+	}
+	f := &r.Profile.Funcs[fn]
+	if cell >= f.Cells {
+		return 0, fmt.Errorf("cell %d of a function with %d", cell, f.Cells)
+	}
+	i := uint32(len(d.sites))
+	d.index[key] = i
+	d.sites = append(d.sites, siteVersions{fn: fn, site: f.CellSites()[cell]})
+	return i, nil
+}
