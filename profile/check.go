@@ -20,6 +20,11 @@ type Check struct {
 	Frames []CheckFrame
 
 	Start, StartCell int // where the goroutine began
+
+	// Of a program with context IDs, the ID that it captured in the place of
+	// the node and cell, and that of the context in which the goroutine was
+	// started, zero at a root.
+	ID, StartID ContextID
 }
 
 // A CheckFrame is a frame of a Check, as runtime.CallersFrames returned it.
@@ -30,8 +35,17 @@ type CheckFrame struct {
 	Wrapper    bool // made by the compiler; not in contexts
 }
 
-// frameSize is the size of a frame in a record of check.
-const frameSize = 16
+// frameSize is the size of a frame in a record of check. A record with context IDs
+// has checkContext in the place of cell + 1, and two IDs behind it in the place of
+// what follows there:
+//
+//	{ u32 length; u32 0; u64 events; u32 number of frames; u32 checkContext;
+//	  u64 hi; u64 lo; u64 start hi; u64 start lo; frames... }
+const (
+	frameSize     = 16
+	checkContext  = 1 << 31
+	contextHeader = 56
+)
 
 // Checks calls visit for each record of the checker, in the order in which
 // they were written, until visit returns an error. Frames are innermost first;
@@ -91,29 +105,46 @@ func (r *checkReader) record(off int64) (int64, error) {
 	if size == 0 {
 		return 0, nil
 	}
-	if size != rt.CheckHeaderSize+frameSize*frames || size > r.f.size-off {
+	head := int64(rt.CheckHeaderSize)
+	if le.Uint32(b[20:]) == checkContext {
+		head = contextHeader
+	}
+	if size != head+frameSize*frames || size > r.f.size-off {
 		return 0, r.f.fail(off, "record of %d bytes with %d frames, but %d bytes follow", size, frames, r.f.size-off)
 	}
 	if b, err = r.f.at(off, int(size)); err != nil {
 		return 0, err
 	}
 	c := &r.check
+	if head == contextHeader {
+		*c = Check{
+			Node: None, Cell: 0, Start: None, Events: le.Uint64(b[8:]), Frames: c.Frames[:0],
+			ID: ContextID{le.Uint64(b[24:]), le.Uint64(b[32:])}, StartID: ContextID{le.Uint64(b[40:]), le.Uint64(b[48:])},
+		}
+		return size, r.frames(b[head:])
+	}
 	*c = Check{
 		Offset: le.Uint32(b[4:]), Cell: int(le.Uint32(b[20:])) - 1, Events: le.Uint64(b[8:]),
 		StartCell: int(le.Uint32(b[28:])), Frames: c.Frames[:0],
 	}
 	c.Node, c.Start = r.live.nodeOrNone(c.Offset), r.live.nodeOrNone(le.Uint32(b[24:]))
-	for b = b[rt.CheckHeaderSize:]; len(b) > 0; b = b[frameSize:] {
+	return size, r.frames(b[head:])
+}
+
+// frames reads the frames of a record.
+func (r *checkReader) frames(b []byte) (err error) {
+	le := binary.LittleEndian
+	for ; len(b) > 0; b = b[frameSize:] {
 		fr := CheckFrame{Line: int(le.Uint32(b[8:])), Inlined: le.Uint32(b[12:])&rt.CheckInlined != 0, Wrapper: le.Uint32(b[12:])&rt.CheckWrapper != 0}
 		if fr.Func, err = r.table.at(le.Uint32(b)); err == nil {
 			fr.File, err = r.table.at(le.Uint32(b[4:]))
 		}
 		if err != nil {
-			return 0, err
+			return err
 		}
-		c.Frames = append(c.Frames, fr)
+		r.check.Frames = append(r.check.Frames, fr)
 	}
-	return size, nil
+	return nil
 }
 
 // nodeOrNone returns the node that stood at this offset, None if there is none.

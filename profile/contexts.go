@@ -133,6 +133,7 @@ func (l *Live) openContexts() error {
 	if err != nil {
 		return err
 	}
+	c.files = append(c.files, usedFile{fileFuncs, lf.used})
 	if err := c.sortCode(); err != nil {
 		return fmt.Errorf("%s: %w", fileFuncs, err)
 	}

@@ -11,6 +11,7 @@ import (
 type liveFuncs struct {
 	byID    map[uint64]uint32
 	sizes   []uint32          // of the node in bytes, for each function of the profile
+	used    int64             // bytes of the file
 	unknown map[uint64]uint32 // the same for functions whose record is damaged, by their addresses
 }
 
@@ -35,6 +36,7 @@ func (l *Live) readFuncs() (*liveFuncs, error) {
 	r := &funcsReader{lf, l, l.Profile, map[string]uint32{"": 0}}
 	r.addRoot()
 	end := min(l.header.funcsUsed, f.size)
+	lf.used = end
 	for off := int64(0); off+rt.FuncHeaderSize <= end; {
 		size, err := r.record(f, off, end)
 		if l.pagesLost() && size == 0 {

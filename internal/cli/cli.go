@@ -72,6 +72,8 @@ func commands() []*command {
 		reportCommand(),
 		infoCommand(),
 		exportCommand(),
+		decodeCommand(),
+		eventsCommand(),
 		sealCommand(),
 		verifyCommand(),
 		replayCommand(),

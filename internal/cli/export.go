@@ -2,6 +2,7 @@ package cli
 
 import (
 	"flag"
+	"fmt"
 	"io"
 	"strings"
 
@@ -63,6 +64,9 @@ func runExport(e *env, args []string) error {
 	p, err := load(paths)
 	if err != nil {
 		return err
+	}
+	if p.Contexts != nil {
+		return fmt.Errorf("a record of context IDs has no counts to export; see stemma decode and stemma events")
 	}
 	t, err := cct.Of(p, o.metric)
 	if err != nil {

@@ -51,6 +51,18 @@ func runInfo(e *env, args []string) error {
 	return w.Flush()
 }
 
+// printContextsInfo prints what a program recorded to decode its context IDs.
+func printContextsInfo(w io.Writer, p *profile.Profile) {
+	c := p.Contexts
+	var events uint64
+	err := c.Events(func(*profile.Event) error { events++; return nil })
+	fmt.Fprintf(w, "tag         %d\ntext        %#x\nepochs      %d\ninterned    %d\ncode        %d functions\nevents      %d\n",
+		c.Tag, c.Text, len(c.Dict.Epochs)-1, len(c.Interned)-1, len(c.Code), events)
+	if err != nil {
+		fmt.Fprintf(w, "warning: %v\n", err)
+	}
+}
+
 // printInfo prints what was recorded, in physical terms: nodes, counters and
 // function records, and not contexts.
 func printInfo(w io.Writer, p *profile.Profile) {
@@ -65,6 +77,9 @@ func printInfo(w io.Writer, p *profile.Profile) {
 			recursion = "full"
 		}
 		fmt.Fprintf(w, "go          %s\nengine      %s\nrecursion   %s\n\n", proc.GoVersion, proc.Engine, recursion)
+	}
+	if p.Contexts != nil {
+		printContextsInfo(w, p)
 	}
 	var inlined, sites int
 	for _, f := range p.Funcs {

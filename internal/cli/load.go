@@ -107,9 +107,9 @@ func isLiveDir(dir string) bool {
 }
 
 // recordFile returns the file that tells a live directory from others, "" if it is none:
-// that of the tree of calls, or that of samples.
+// that of the tree of calls, of context IDs, or of samples.
 func recordFile(dir string) string {
-	for _, name := range []string{"tree", "samples"} {
+	for _, name := range []string{"tree", "cce", "samples"} {
 		file := filepath.Join(dir, name)
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
 			return file

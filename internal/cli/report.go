@@ -113,6 +113,10 @@ func runReport(e *env, args []string) error {
 // report prints p in the form that the options ask for.
 // re is of interest only with -func. An error comes from w, or from encoding JSON.
 func report(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Regexp) error {
+	if p.Contexts != nil && !o.json {
+		reportContexts(w, p)
+		return nil
+	}
 	if o.json {
 		return reportJSON(w, p, o, re)
 	}

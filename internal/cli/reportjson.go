@@ -21,6 +21,12 @@ type (
 		Totals    jsonTotals     `json:"totals"`
 		Functions []jsonFunction `json:"functions"`
 	}
+	// jsonEngine is the report of an engine with context IDs. Times are in
+	// nanoseconds.
+	jsonEngine struct {
+		Processes []jsonProcess        `json:"processes"`
+		Engine    profile.ContextStats `json:"engine"`
+	}
 	jsonProcess struct {
 		Args      []string          `json:"args"`
 		PID       int               `json:"pid"`
@@ -69,6 +75,11 @@ type (
 // The head is encoded in one piece and its last brace held back, so that the
 // result is one object all the same. Lists are complete unless -top was given.
 func reportJSON(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Regexp) error {
+	if p.Contexts != nil {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "\t")
+		return enc.Encode(jsonEngine{jsonProcesses(p), p.Contexts.Stats})
+	}
 	t, err := cct.Of(p, o.metric)
 	if err != nil {
 		return usageError("report: %w", err)

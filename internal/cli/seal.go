@@ -103,6 +103,10 @@ func sealAndSummarize(e *env, liveDir, outFile string) error {
 	if err != nil {
 		return err
 	}
+	if p.Contexts != nil {
+		summarizeContexts(e, p, outFile)
+		return nil
+	}
 	t, err := cct.Of(p, "")
 	if err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/ctxid"
+	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/toolchain"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -133,6 +135,7 @@ type verifier struct {
 	w        io.Writer
 	o        *verifyOptions
 	walker   *cct.Walker
+	decoder  *decode.Decoder // nil for a tree
 	fold     bool
 	checked  uint64
 	events   uint64
@@ -153,7 +156,11 @@ func (v *verifier) dir(dir string) error {
 	if err != nil {
 		return err
 	}
-	v.walker = cct.NewWalker(live.Profile)
+	v.walker, v.decoder = cct.NewWalker(live.Profile), nil
+	if live.Profile.Contexts != nil {
+		v.decoder = decode.New(live.Profile)
+		v.walker = v.decoder.Walker()
+	}
 	v.fold = !live.Profile.Full()
 	v.warnings = append(v.warnings, warnings(live.Profile)...)
 	return live.Checks(func(c *profile.Check) error {
@@ -167,6 +174,10 @@ func (v *verifier) dir(dir string) error {
 // by records of its own.
 func (v *verifier) check(c *profile.Check) {
 	v.events += c.Events
+	if v.decoder != nil {
+		v.checkContext(c)
+		return
+	}
 	if c.Node == profile.None || c.Start == profile.None {
 		v.checked++
 		v.mismatch(c, "missing", 0, nil, nil)
@@ -178,13 +189,7 @@ func (v *verifier) check(c *profile.Check) {
 		v.unknown++
 		return
 	}
-	truth := make([]cct.PathFrame, len(c.Frames))
-	for i, f := range c.Frames {
-		f.Func = cct.DisplayName(f.Func)
-		truth[i] = cct.PathFrame(f)
-		truth[i].Func = cct.DisplayName(f.Func)
-	}
-	truth = append(v.walker.Known(truth), began...)
+	truth := append(v.known(c), began...)
 	if v.fold {
 		decoded, truth = cct.FoldPath(decoded), cct.FoldPath(truth)
 	}
@@ -192,6 +197,58 @@ func (v *verifier) check(c *profile.Check) {
 	if kind, at := difference(decoded, truth, c.Cell == profile.None); kind != "" {
 		v.mismatch(c, kind, at, decoded, truth)
 	}
+}
+
+// known returns the frames of the stack walk that contexts have.
+func (v *verifier) known(c *profile.Check) []cct.PathFrame {
+	truth := make([]cct.PathFrame, len(c.Frames))
+	for i, f := range c.Frames {
+		truth[i] = cct.PathFrame(f)
+		truth[i].Func = cct.DisplayName(f.Func)
+	}
+	return v.walker.Known(truth)
+}
+
+// checkContext compares one record of a program with context IDs, as check does.
+// Nothing is folded: IDs keep all levels of recursion.
+func (v *verifier) checkContext(c *profile.Check) {
+	stack, err := v.decoder.Decode(c.ID)
+	truth := v.known(c)
+	if err != nil {
+		v.checked++
+		v.undecoded(c, c.ID, err, truth)
+		return
+	}
+	if c.StartID != (profile.ContextID{}) {
+		start, err := v.decoder.Decode(c.StartID)
+		if err != nil {
+			v.checked++
+			v.undecoded(c, c.StartID, err, truth)
+			return
+		}
+		if start.Cut() != "" {
+			v.unknown++
+			return
+		}
+		truth = append(truth, start.Path()...)
+	}
+	if stack.Cut() != "" {
+		v.unknown++
+		return
+	}
+	v.checked++
+	decoded := stack.Path()
+	if kind, at := difference(decoded, truth, false); kind != "" {
+		v.mismatch(c, kind, at, decoded, truth)
+	}
+}
+
+// undecoded counts an ID that cannot be decoded.
+func (v *verifier) undecoded(c *profile.Check, id profile.ContextID, err error, truth []cct.PathFrame) {
+	if v.o.verbose && v.failed < uint64(v.o.show) {
+		fmt.Fprintf(v.w, "%s: %v\n", ctxid.Append(nil, id.Hi, id.Lo), err)
+	}
+	v.mismatch(c, "missing", 0, nil, truth)
 }
 
 // difference returns the kind and place of the first difference, or "". At the
@@ -230,6 +287,13 @@ func (v *verifier) mismatch(c *profile.Check, kind string, at int, decoded, trut
 
 // show prints both stacks, after folding, with a mark at the difference.
 func (v *verifier) show(c *profile.Check, kind string, at int, decoded, truth []cct.PathFrame) {
+	if v.decoder != nil {
+		fmt.Fprintf(v.w, "mismatch of kind %s in frame %d, context %s, %d events, goroutine began in %s\n",
+			kind, at, ctxid.Append(nil, c.ID.Hi, c.ID.Lo), c.Events, ctxid.Append(nil, c.StartID.Hi, c.StartID.Lo))
+		v.stack("recorded", decoded, at)
+		v.stack("stack walk", truth, at)
+		return
+	}
 	where := "entry"
 	if c.Cell != profile.None {
 		where = fmt.Sprint("cell ", c.Cell)

@@ -58,6 +58,7 @@ type Frame struct {
 	Func, File string
 	Line       int
 	Inlined    bool
+	Wrapper    bool
 }
 
 // New returns a directory with a header, the root and the overflow node, and
@@ -253,11 +254,14 @@ func (d *Dir) AddCheck(c Check, frames ...Frame) {
 		d.Check = le.AppendUint32(d.Check, uint32(v))
 	}
 	for _, f := range frames {
-		inlined := uint32(0)
+		flags := uint32(0)
 		if f.Inlined {
-			inlined = 1
+			flags |= rt.CheckInlined
 		}
-		for _, v := range []uint32{d.str(f.Func), d.str(f.File), uint32(f.Line), inlined} {
+		if f.Wrapper {
+			flags |= rt.CheckWrapper
+		}
+		for _, v := range []uint32{d.str(f.Func), d.str(f.File), uint32(f.Line), flags} {
 			d.Check = le.AppendUint32(d.Check, v)
 		}
 	}

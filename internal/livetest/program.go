@@ -44,7 +44,8 @@ type progFrame struct {
 }
 
 // A Captured is a context ID and the stack that it must decode to, innermost frame
-// first, with that of the goroutine's ancestors, down to the root.
+// first, as a walk shows it, with that of the goroutine's ancestors, down to the
+// root.
 type Captured struct {
 	Hi, Lo uint64
 	Own    []Frame // of the goroutine
@@ -295,30 +296,26 @@ func (p *Program) frames() []Frame {
 		fn := &p.funcs[f.fn]
 		if i+1 < len(p.stack) && p.stack[i+1].entry != nil && p.stack[i+1].entry.Kind == rt.InternFault {
 			fault := p.faultFrames(fn)
-			if fn.Flags != 0 {
-				fault = fault[:1]
-			}
+			fault[1].Wrapper = fn.Flags != 0
 			frames = append(frames, fault...)
 			continue
 		}
 		s := fn.Sites[f.site]
 		line := s.Line
 		for k := s.In; k != 0; k = fn.Inlined[k-1].In {
-			frames = append(frames, Frame{fn.Inlined[k-1].Callee, fn.Files[0], line, true})
+			frames = append(frames, Frame{fn.Inlined[k-1].Callee, fn.Files[0], line, true, false})
 			line = fn.Inlined[k-1].Line
 		}
-		if fn.Flags == 0 {
-			frames = append(frames, Frame{fn.Name, fn.Files[0], line, false})
-		}
+		frames = append(frames, Frame{fn.Name, fn.Files[0], line, false, fn.Flags != 0})
 	}
 	return frames
 }
 
-// All returns all frames, through the ancestors.
+// All returns all frames, through the ancestors, but for wrappers.
 func (c *Captured) All() []Frame {
 	frames := slices.Clone(c.Own)
 	for c = c.Start; c != nil; c = c.Start {
 		frames = append(frames, c.Own...)
 	}
-	return frames
+	return slices.DeleteFunc(frames, func(f Frame) bool { return f.Wrapper })
 }

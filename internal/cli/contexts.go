@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/ctxid"
+	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// A contextSet decodes the IDs of one or several processes. Each ID carries the tag
+// of its process.
+type contextSet struct {
+	path     string
+	decoders map[uint32]*decode.Decoder // nil for a tag that two processes have
+	profiles []*profile.Profile
+	live     bool      // it may grow
+	loaded   time.Time // when the processes were read
+}
+
+// reloadEvery is how often IDs that cannot be decoded make a live directory be read
+// once more: its program may have made them since.
+const reloadEvery = time.Second
+
+// loadContexts reads the sealed file, the live directory or the directory of live
+// directories at path; with an empty path what load takes without arguments.
+// Profiles without context IDs are left out, but there must be one with them.
+func loadContexts(path string) (*contextSet, error) {
+	if path == "" {
+		newest, err := newestProfile(".")
+		if err != nil {
+			return nil, err
+		}
+		path = newest
+	}
+	s := &contextSet{path: path}
+	if info, err := os.Stat(path); err == nil {
+		s.live = info.IsDir()
+	}
+	return s, s.load()
+}
+
+// load reads the processes, for the first time or again.
+func (s *contextSet) load() error {
+	list, err := loadOne(s.path)
+	if err != nil {
+		return err
+	}
+	s.loaded = time.Now()
+	s.decoders, s.profiles = make(map[uint32]*decode.Decoder), nil
+	for _, p := range list {
+		if p.Contexts == nil {
+			continue
+		}
+		s.profiles = append(s.profiles, p)
+		if _, ok := s.decoders[p.Contexts.Tag]; ok {
+			s.decoders[p.Contexts.Tag] = nil
+		} else {
+			s.decoders[p.Contexts.Tag] = decode.New(p)
+		}
+	}
+	if len(s.profiles) == 0 {
+		return fmt.Errorf("%s: no record of context IDs; build the program with -engine=dacce", s.path)
+	}
+	return nil
+}
+
+// decode returns the context of an ID. reloaded tells that older results of the
+// set belong to decoders that are gone.
+func (s *contextSet) decode(id profile.ContextID) (stack decode.Stack, err error) {
+	stack, err = s.decodeLoaded(id)
+	if err == nil || !s.live || time.Since(s.loaded) < reloadEvery {
+		return stack, err
+	}
+	if s.load() != nil {
+		return stack, err // what was read before still holds
+	}
+	return s.decodeLoaded(id)
+}
+
+// decodeLoaded returns the context of an ID in what was read.
+func (s *contextSet) decodeLoaded(id profile.ContextID) (decode.Stack, error) {
+	tag := ctxid.Split(id.Hi, id.Lo).Tag
+	d, ok := s.decoders[tag]
+	switch {
+	case !ok:
+		return decode.Stack{}, fmt.Errorf("ID of another process (tag %d is not in %s)", tag, s.path)
+	case d == nil:
+		return decode.Stack{}, fmt.Errorf("two processes in %s have the tag %d; name the one that is meant", s.path, tag)
+	}
+	stack, err := d.Decode(id)
+	if err != nil {
+		return stack, err
+	}
+	return stack.Trim(), nil
+}
+
+// A stackFormat is how a command prints contexts.
+type stackFormat string
+
+// The formats of contexts.
+const (
+	formatLine  stackFormat = "line"  // one line, all frames
+	formatShort stackFormat = "short" // one line, the inner frames and the root
+	formatStack stackFormat = "stack" // two lines for each frame
+)
+
+// shortFrames is how many frames formatShort shows.
+const shortFrames = 6
+
+// check returns an error for a format that does not exist.
+func (f stackFormat) check() error {
+	switch f {
+	case formatLine, formatShort, formatStack:
+		return nil
+	}
+	return usageError("-format=%s: no such format (have line, short, stack)", f)
+}
+
+// append appends a context. In formatStack it is several lines with the prefix.
+func (f stackFormat) append(b []byte, s decode.Stack, prefix string) []byte {
+	switch f {
+	case formatStack:
+		return s.AppendStack(b, prefix)
+	case formatShort:
+		return s.AppendLine(b, shortFrames)
+	}
+	return s.AppendLine(b, -1)
+}
+
+// reportContexts prints what an engine with context IDs says about itself: the
+// columns of table 1 of the DACCE paper first.
+func reportContexts(w io.Writer, p *profile.Profile) {
+	s := p.Contexts.Stats
+	for _, proc := range p.Processes {
+		fmt.Fprintf(w, "%s\n", describe(proc))
+	}
+	for _, line := range warnings(p) {
+		fmt.Fprintf(w, "warning: %s\n", line)
+	}
+	fmt.Fprintf(w, "\n%10s %10s %12s %12s %7s %8s %14s\n", "nodes", "edges", "maxID", "ccStack/s", "depth", "epochs", "costs(us)")
+	perSecond := "-"
+	if s.Elapsed > 0 {
+		perSecond = commas(uint64(float64(s.Pushes) / s.Elapsed.Seconds()))
+	}
+	fmt.Fprintf(w, "%10s %10s %12s %12s %7.2f %8s %14s\n\n", commas(s.Functions), commas(s.Edges), commas(s.MaxID), perSecond,
+		s.MeanDepth, commas(s.Reencodings), commas(uint64(s.ReencodeTime.Microseconds())))
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-14s "+format+"\n", append([]any{name}, args...)...)
+	}
+	row("edges", "%s encoded, %s back edges, %s left out to keep ids small, %s groups of dynamic callees",
+		commas(s.Encoded), commas(s.BackEdges), commas(s.LeftOut), commas(s.Groups))
+	row("ccStack", "%s pushes, mean depth %.2f, deepest %s", commas(s.Pushes), s.MeanDepth, commas(s.MaxDepth))
+	row("slow entries", "%s", commas(s.Slow))
+	row("re-encoding", "%s times, %v in all, longest pause %v, %s goroutines rewritten",
+		commas(s.Reencodings), s.ReencodeTime.Round(time.Microsecond), s.MaxPause.Round(time.Microsecond), commas(s.Rewrites))
+	row("interned", "%s entries", commas(uint64(len(p.Contexts.Interned)-1)))
+	row("truncated", "%s contexts", commas(s.Truncated))
+	if s.Elapsed > 0 {
+		row("ran for", "%v", s.Elapsed.Round(time.Millisecond))
+	}
+}
+
+// summarizeContexts prints what run says about a program with context IDs.
+func summarizeContexts(e *env, p *profile.Profile, outFile string) {
+	s := p.Contexts.Stats
+	fmt.Fprintf(e.stderr, "stemma: %s functions · %s edges, %s encoded · %s re-encodings in %v · ids below %s\n", commas(s.Functions), commas(s.Edges),
+		commas(s.Encoded), commas(s.Reencodings), s.ReencodeTime.Round(time.Microsecond), commas(s.MaxID+1))
+	for _, line := range warnings(p) {
+		fmt.Fprintf(e.stderr, "stemma: warning: %s\n", line)
+	}
+	fmt.Fprintf(e.stderr, "stemma: wrote %s; see 'stemma decode %s <LOG' and 'stemma events %s'\n", outFile, outFile, outFile)
+}
