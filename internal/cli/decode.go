@@ -134,16 +134,14 @@ func printStack(w io.Writer, set *contextSet, format stackFormat, text string, i
 // How text is read.
 //
 // Text comes in chunks, whatever its lines are like, so that neither a log of any
-// size nor a line of any length needs more memory than a chunk and the caches. An ID
+// size nor a line of any length needs more memory than a chunk and what the decoder keeps. An ID
 // is looked for by its prefix; the last bytes of a chunk, which may be the beginning
 // of an ID, are kept for the next one.
 
 // Bounds of what a replacer keeps.
 const (
-	chunkSize   = 1 << 18
-	maxTexts    = 1 << 16 // stacks in the cache
-	maxTextSize = 1 << 14 // bytes of one of them
-	maxPending  = 1 << 10 // stacks that wait for the end of a line
+	chunkSize  = 1 << 18
+	maxPending = 1 << 24 // bytes of stacks that wait for the end of a line
 )
 
 // A replacer copies text and replaces context IDs in it.
@@ -151,16 +149,15 @@ type replacer struct {
 	w       *bufio.Writer
 	set     *contextSet
 	format  stackFormat
-	texts   map[[ctxid.Len]byte][]byte // stacks by the texts of their IDs
-	pending [][]byte                   // stacks that follow the line, in formatStack
-	buf     []byte                     // for a stack
+	buf     []byte // for a stack; decoding one that is known is faster than keeping its text
+	pending []byte // stacks that follow the line, in formatStack
 
 	replaced, damaged, unknown uint64
 	why                        error // the first one that is unknown
 }
 
 func newReplacer(w io.Writer, set *contextSet, format stackFormat) *replacer {
-	return &replacer{w: bufio.NewWriterSize(w, chunkSize), set: set, format: format, texts: make(map[[ctxid.Len]byte][]byte)}
+	return &replacer{w: bufio.NewWriterSize(w, chunkSize), set: set, format: format}
 }
 
 // copy replaces what it finds in in. What has come so far is written before more is
@@ -230,7 +227,7 @@ func (r *replacer) id(b []byte) int {
 			}
 			r.text(b[:ctxid.Len])
 			if len(r.pending) < maxPending {
-				r.pending = append(r.pending, text)
+				r.pending = append(r.pending, text...)
 			}
 			return ctxid.Len
 		}
@@ -241,11 +238,8 @@ func (r *replacer) id(b []byte) int {
 	return len(ctxid.Prefix)
 }
 
-// lookup returns what an ID is to be replaced by.
+// lookup returns what an ID is to be replaced by. It is valid until the next call.
 func (r *replacer) lookup(text [ctxid.Len]byte) ([]byte, bool) {
-	if b, ok := r.texts[text]; ok {
-		return b, true
-	}
 	var id profile.ContextID
 	var err error
 	if id.Hi, id.Lo, err = ctxid.Parse(text[:]); err != nil {
@@ -260,18 +254,7 @@ func (r *replacer) lookup(text [ctxid.Len]byte) ([]byte, bool) {
 		return nil, false
 	}
 	r.buf = r.format.append(r.buf[:0], s, "\t")
-	if len(r.buf) > maxTextSize && r.format != formatStack {
-		return r.buf, true
-	}
-	b := bytes.Clone(r.buf)
-	if len(b) > maxTextSize {
-		return b, true
-	}
-	if len(r.texts) == maxTexts {
-		clear(r.texts)
-	}
-	r.texts[text] = b
-	return b, true
+	return r.buf, true
 }
 
 // text writes text, and behind the end of a line the stacks of the IDs in it. An
@@ -280,9 +263,7 @@ func (r *replacer) text(b []byte) {
 	if len(r.pending) > 0 {
 		if i := bytes.IndexByte(b, '\n'); i >= 0 {
 			r.w.Write(b[:i+1])
-			for _, s := range r.pending {
-				r.w.Write(s)
-			}
+			r.w.Write(r.pending)
 			r.pending, b = r.pending[:0], b[i+1:]
 		}
 	}

@@ -117,6 +117,9 @@ type eventTable struct {
 	why     error
 }
 
+// maxIDs is how many IDs the sums remember.
+const maxIDs = 1 << 20
+
 // addEvents adds up the events of all processes in the set.
 func addEvents(set *contextSet, o *eventsOptions) (*eventTable, error) {
 	t := &eventTable{byStack: make(map[eventSum]*eventSum), total: make(map[string]*eventSum)}
@@ -134,7 +137,7 @@ func addEvents(set *contextSet, o *eventsOptions) (*eventTable, error) {
 			}
 			s := byID[event{e.ID, e.Kind}]
 			if s == nil {
-				if len(byID) > maxTexts {
+				if len(byID) > maxIDs {
 					clear(byID)
 				}
 				s = t.sum(set, e, kind, stackFormat(o.format))
