@@ -27,6 +27,7 @@ type Cce struct {
 	numFuncs, numSites          uint32
 	numEdges                    uint32
 	entries, targets, internals index       // funcs by entry address, edges by site and target, nodes by contents
+	missed                      uint64      // entries that another encoding would have spared, since the last snapshot
 	free                        [32]uintptr // ccStacks by the logarithm of their size
 	plan                        plan
 }
@@ -279,6 +280,7 @@ func (c *Cce) av(s uint32) uintptr {
 
 // saw counts the edge from site s to function target.
 func (c *Cce) saw(s, target uint32, hits uint64) {
+	c.missed += hits & 1 // pushes are counted by themselves
 	hash := func(e uint32) uint32 { return mix(uint64(c.edges[e].site), uint64(c.edges[e].target)) }
 	if !c.targets.grow(&c.mem, hash) {
 		return

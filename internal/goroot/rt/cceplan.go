@@ -89,6 +89,7 @@ func (p *plan) init(c *Cce) {
 func (c *Cce) Snapshot(now uint64) {
 	p := &c.plan
 	p.numFuncs, p.numSites, p.numSeen = c.numFuncs, c.numSites, c.numEdges
+	c.missed = 0
 	passed := max(now-p.began, 1000)
 	p.began = now
 	clear(p.weight[:p.numSites])
@@ -512,6 +513,13 @@ func (c *Cce) Publish() {
 
 // Changed returns the number of functions and sites that the plan changes.
 func (c *Cce) Changed() uint32 { return c.plan.changed }
+
+// Size returns the number of functions and edges that the last plan was made for.
+func (c *Cce) Size() uint32 { return c.plan.numFuncs + c.plan.numEdges }
+
+// Missed returns how often the slow path was taken since the last snapshot for an
+// edge that may be encoded.
+func (c *Cce) Missed() uint64 { return c.missed }
 
 // Unplanned returns the number of edges that were seen since the last snapshot.
 func (c *Cce) Unplanned() uint32 { return c.numEdges - c.plan.numSeen }

@@ -85,6 +85,11 @@ func stemmaEncodeGo(bp uintptr) {
 		lock(&stemma.lock)
 		gp.stemmaNode = stemmaEncodeEntry(gp, bp, pc, sp)
 		unlock(&stemma.lock)
+		if stemmaMissed() || stemma.encode.every != 0 {
+			if stemma.encode.idle.Load() && stemmaDue(nanotime()) {
+				stemmaWake(gp)
+			}
+		}
 	})
 }
 
@@ -200,9 +205,9 @@ func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []rt.Walked, linked
 		if f.entry() == stemmaClearpoolsEntry {
 			break // what is further out has a context of its own: the root gc
 		}
-		if next != 0 {
+		if linked && next != 0 {
 			next = *(*uintptr)(unsafe.Pointer(next))
-			linked = linked && next == u.frame.varp
+			linked = next == u.frame.varp // else it may lead anywhere: into C, say
 		}
 		w, ok := stemmaWalked(&u)
 		if !ok {

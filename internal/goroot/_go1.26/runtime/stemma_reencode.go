@@ -4,24 +4,25 @@ package runtime
 
 import rt "internal/runtime/stemma"
 
-// stemmaPace decides when to re-encode. It belongs to sysmon; the encoder writes
-// what it needs while sysmon waits for it to be idle.
+// stemmaPace decides when to re-encode.
 type stemmaPace struct {
 	next    int64  // not before this time
 	last    int64  // end of the last re-encoding
-	slow    uint64 // CceSlow then
+	cost    int64  // nanoseconds that the last one took, as Size tells: the clock would count those of others
 	pushes  uint64 // CcePushes then
-	cost    uint64 // calls a second that the encoding then left to pushes
 	patient int64  // nanoseconds to wait before trying again to spare pushes
 }
 
 const (
-	stemmaSlowLimit  = 300     // slow entries that make a re-encoding due
-	stemmaPushLimit  = 1 << 20 // pushes that do
-	stemmaMinPause   = 1e6     // nanoseconds between re-encodings, at least
+	stemmaMissCost   = 40      // nanoseconds that an entry through the slow path takes
+	stemmaStopCost   = 50e3    // nanoseconds that a stop of the world takes
+	stemmaPlanCost   = 200     // nanoseconds that a plan takes for each function and edge
+	stemmaMissMin    = 256     // entries below which nothing is due
+	stemmaPushLimit  = 1 << 20 // pushes since the last re-encoding that make one due
+	stemmaInterval   = 1e6     // nanoseconds between re-encodings, at least
+	stemmaLateEdges  = 1e9     // nanoseconds after which a new edge is encoded however rare it is
+	stemmaImpatient  = 100e6
 	stemmaMaxPatient = 10e9
-	// A re-encoding may take one part in so many of the time.
-	stemmaShare = 50
 )
 
 // stemmaStartEncoder starts the goroutine that re-encodes.
@@ -30,12 +31,12 @@ func stemmaStartEncoder() {
 		return
 	}
 	lockInit(&stemma.encode.lock, lockRankForcegc)
-	stemma.encode.pace.patient = 100e6
+	stemma.encode.pace.patient = stemmaImpatient
 	go stemmaEncoder()
 }
 
-// stemmaEncoder re-encodes whenever sysmon wakes it. It is a goroutine like any
-// other, so that planning takes no processor from those who need it.
+// stemmaEncoder re-encodes whenever it is woken. It is a goroutine like any other,
+// and parked without a timer, so that a deadlock is still found.
 func stemmaEncoder() {
 	stemma.encode.encoder = getg()
 	for {
@@ -52,33 +53,58 @@ func stemmaEncoder() {
 //go:nowritebarrierrec
 func stemmaTick(now int64) {
 	e := &stemma.encode
-	if !e.on || !e.idle.Load() || now < e.pace.next || !stemmaDue(now) {
+	if !e.on || !e.idle.Load() || !stemmaDue(now) {
 		return
 	}
 	lock(&e.lock)
-	e.idle.Store(false)
-	var list gList
-	list.push(e.encoder)
-	injectglist(&list)
+	if e.idle.Load() {
+		e.idle.Store(false)
+		var list gList
+		list.push(e.encoder)
+		injectglist(&list)
+	}
 	unlock(&e.lock)
 }
 
-// stemmaDue reports whether one of the triggers of DACCE has struck: new edges,
-// many entries through the slow path, or many pushes. It reads without the lock.
+// stemmaWake wakes the encoder on behalf of gp, if gp is where the scheduler may be
+// called, and makes way for it. It runs on the system stack.
+func stemmaWake(gp *g) {
+	e, mp := &stemma.encode, gp.m
+	if gp != mp.curg || mp.p == 0 || mp.locks != 0 || mp.mallocing != 0 || mp.preemptoff != "" || sched.gcwaiting.Load() {
+		return
+	}
+	lock(&e.lock)
+	woken := e.idle.Load()
+	e.idle.Store(false)
+	unlock(&e.lock)
+	if woken {
+		ready(e.encoder, 0, true)
+		gp.preempt = true
+		gp.stackguard0 = stackPreempt
+	}
+}
+
+// stemmaDue reports whether one of the triggers of DACCE has struck: the slow path
+// cost as much as a re-encoding would; there are new edges; pushes are many.
 func stemmaDue(now int64) bool {
 	c, p := &stemma.cce, &stemma.encode.pace
-	if stemma.encode.every != 0 {
-		return true
-	}
-	slow := *c.Stat(rt.CceSlow) - p.slow
-	edges := c.Unplanned()
 	switch {
-	case slow >= stemmaSlowLimit && edges > 0:
+	case now < p.next:
+		return false
+	case stemma.encode.every != 0:
 		return true
-	case edges > 0 && now-p.last > 1e9:
+	case stemmaMissed():
+		return true
+	case c.Unplanned() > 0 && now-p.last > stemmaLateEdges:
 		return true
 	}
 	return *c.Stat(rt.CcePushes)-p.pushes >= stemmaPushLimit && now-p.last > p.patient
+}
+
+// stemmaMissed reports whether the slow path has cost as much as a re-encoding.
+func stemmaMissed() bool {
+	missed := stemma.cce.Missed()
+	return missed >= stemmaMissMin && int64(missed)*stemmaMissCost >= stemma.encode.pace.cost
 }
 
 // stemmaReencode plans the next epoch while the program runs, and stops it only
@@ -95,26 +121,36 @@ func stemmaReencode() {
 	lock(&stemma.lock)
 	ok := c.Write(uint64(sec)*1e9 + uint64(nsec))
 	unlock(&stemma.lock)
+	took := nanotime() - began
 	if ok {
-		stw := stopTheWorld(stwUnknown)
-		stopped := nanotime()
-		c.Publish()
-		stemmaStamp = c.Stamp()
-		e.epoch++
-		*c.Stat(rt.CceMaxPause) = max(*c.Stat(rt.CceMaxPause), uint64(nanotime()-stopped))
-		startTheWorld(stw)
+		took += stemmaPublish()
 	}
-	now := nanotime()
-	*c.Stat(rt.CceEncodeTime) += uint64(now - began)
+	*c.Stat(rt.CceEncodeTime) += uint64(took)
 	p := &e.pace
-	p.next = now + max((now-began)*stemmaShare, stemmaMinPause)
+	p.cost, p.last = stemmaStopCost+stemmaPlanCost*int64(c.Size()), nanotime()
+	p.next = p.last + stemmaInterval
 	if e.every != 0 {
 		p.next = began + e.every
 	}
 	if edges > 0 {
-		p.patient = 100e6
+		p.patient = stemmaImpatient
 	} else {
 		p.patient = min(2*p.patient, stemmaMaxPatient)
 	}
-	p.last, p.slow, p.pushes = now, *c.Stat(rt.CceSlow), *c.Stat(rt.CcePushes)
+	p.pushes = *c.Stat(rt.CcePushes)
+}
+
+// stemmaPublish stops the world and begins the epoch that was planned. It returns
+// the nanoseconds for which nothing else could run.
+func stemmaPublish() int64 {
+	c := &stemma.cce
+	stw := stopTheWorld(stwUnknown)
+	stopped := nanotime()
+	c.Publish()
+	stemmaStamp = c.Stamp()
+	stemma.encode.epoch++
+	pause := nanotime() - stopped
+	*c.Stat(rt.CceMaxPause) = max(*c.Stat(rt.CceMaxPause), uint64(pause))
+	startTheWorld(stw)
+	return pause
 }

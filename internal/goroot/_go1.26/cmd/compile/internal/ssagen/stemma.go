@@ -233,7 +233,11 @@ func (s *state) stemmaDeferCall(n *ir.CallExpr) {
 	if kind == rt.SiteCall {
 		kind = rt.SiteDefer
 	}
+	call := s.f.NumValues() - 1 // the call was made just now; only its arguments are missing
 	s.stemmaSite(name, kind)
+	if n := len(s.stemma.marks); n > 0 {
+		s.stemma.marks[n-1].values = call
+	}
 }
 
 // stemmaRuntimeCall emits what precedes a call of the runtime.
