@@ -13,15 +13,16 @@ type Policy struct {
 	// NewEdges is how many edges that have no addition value yet may be met. It grows
 	// to an eighth of the graph, so that large graphs are not numbered too often.
 	NewEdges int
-	// Check is the number of calls between two looks at how they were distributed.
-	// If new tables would make the calls since the last look cheaper by a share of
-	// Gain, because pushes fall away or hot edges get 0, they come into force.
+	// Check is the number of calls until a look at how they were distributed. If new
+	// tables would make them cheaper by a share of Gain, because pushes fall away or
+	// hot edges get 0, they come into force. If not, the next look is twice as far
+	// away, since it costs what a re-encoding costs.
 	Check uint64
 	Gain  float64
 }
 
 // DefaultPolicy is what replay uses.
-var DefaultPolicy = Policy{NewEdges: 50, Check: 100_000, Gain: 0.1}
+var DefaultPolicy = Policy{NewEdges: 10, Check: 10_000, Gain: 0.1}
 
 // What a call costs in the estimate of Policy.Check, in units of an addition.
 const (
@@ -56,6 +57,8 @@ type Dacce struct {
 	graph    *Graph
 	recent   []uint64 // calls of each edge since the last look
 	unknown  int      // edges without a value that were met in this epoch
+	interval uint64   // calls between looks at the weights, see Policy.Check
+	nextLook uint64
 	epochs   []Tables
 	nodes    []ccNode // nodes[0] is the empty stack
 	interned map[ccNode]uint32
@@ -210,12 +213,17 @@ func (d *Dacce) due() bool {
 	if d.policy.NewEdges > 0 && d.unknown >= max(d.policy.NewEdges, len(d.graph.Edges)/8) {
 		return true
 	}
-	if d.policy.Check == 0 || d.calls%d.policy.Check != 0 {
+	if d.policy.Check == 0 || d.calls < d.nextLook {
 		return false
 	}
 	d.mergeWeights()
 	now, then := d.cost(d.Tables()), d.cost(d.number(d.graph))
-	return float64(then) < float64(now)*(1-d.policy.Gain)
+	if float64(then) < float64(now)*(1-d.policy.Gain) {
+		return true
+	}
+	d.interval *= 2
+	d.nextLook = d.calls + d.interval
+	return false
 }
 
 // cost estimates what the calls that the weights stand for cost with some tables.
@@ -257,7 +265,8 @@ func (d *Dacce) Reencode() {
 	d.logBytes += sizes.Bytes
 	d.maxID = max(d.maxID, sizes.MaxNumCC-1)
 	d.epochs = append(d.epochs, t)
-	d.unknown = 0
+	d.unknown, d.interval = 0, d.policy.Check
+	d.nextLook = d.calls + d.interval
 	for _, s := range d.running {
 		d.rewrite(s)
 	}
