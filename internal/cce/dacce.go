@@ -362,12 +362,14 @@ func (d *Dacce) node(n uint32) (parent Context, c Call, ok bool) {
 
 // DecodeDacce returns the calls that led to a context, outermost first. A path ends
 // at the target of its ccStack's top entry, the context of whose caller node tells;
-// the path of the empty stack ends at [Root].
+// the path of the empty stack ends at [Root]. Damaged tables are noticed when a path
+// has more calls than there are functions.
 func DecodeDacce(c Context, p *Program, epochs []Tables, node func(uint32) (parent Context, c Call, ok bool)) ([]Call, error) {
 	if c.Truncated {
 		return nil, &TruncatedError{c.Func}
 	}
 	var calls []Call
+	begin := 0 // of the path, in calls
 	for c.Node != 0 || c.Func != Root {
 		parent, call, ok := node(c.Node)
 		switch {
@@ -380,7 +382,9 @@ func DecodeDacce(c Context, p *Program, epochs []Tables, node func(uint32) (pare
 			if parent.Node >= c.Node {
 				return nil, fmt.Errorf("ccStack entry %d lies above %d", parent.Node, c.Node)
 			}
-			c = parent
+			c, begin = parent, len(calls)+1
+		case len(calls)-begin > p.Funcs:
+			return nil, fmt.Errorf("epoch %d: the path to function %d has a cycle", c.Version, c.Func)
 		case int(c.Version) >= len(epochs):
 			return nil, fmt.Errorf("there is no epoch %d", c.Version)
 		default:

@@ -2,6 +2,7 @@ package cce
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -178,6 +179,44 @@ func TestDacceHottestIsZero(t *testing.T) {
 		}
 		n.decodes(d, old[0], abd)
 		n.decodes(d, old[1], acd)
+	}
+}
+
+// A context that was not handed out is an error, or decodes to something that could
+// be; it never panics, and it is not decoded without end.
+func TestDacceDamaged(t *testing.T) {
+	n := newNamed(t)
+	for _, d := range []*Dacce{NewDacce(n.p, Policy{}, MaxNumCC), NewDacceEdges(n.p, Policy{}, 1<<62)} {
+		paths := [][]Call{n.path("A", "B", "D"), n.path("A", "C", "D"), n.path("A", "B", "D", "A")}
+		for _, path := range paths {
+			n.enter(d, path)
+		}
+		d.Reencode()
+		good := n.enter(d, n.path("A", "B", "D", "A", "C"))
+		for _, bad := range []Context{
+			{Func: good.Func, Version: good.Version, ID: good.ID + 100, Node: good.Node},
+			{Func: n.fn("D"), Version: good.Version, ID: 2},
+			{Func: n.fn("D"), Version: 99},
+			{Func: n.fn("D"), Version: good.Version, Node: 99},
+			{Func: 99, Version: good.Version},
+			{Func: n.fn("A"), Version: good.Version, ID: 1, Node: good.Node},
+			{Func: Root, Version: good.Version, ID: 1},
+		} {
+			if calls, err := d.Decode(bad); err == nil {
+				t.Errorf("%s: %+v decodes to %v", d.Name(), bad, calls)
+			}
+		}
+		_, err := d.Decode(Context{Func: n.fn("D"), Version: good.Version, ID: 2})
+		if err == nil || !strings.Contains(err.Error(), "no call of function") {
+			t.Errorf("%s: an id outside of all intervals: %v", d.Name(), err)
+		}
+		// Tables in which D is called by A and A by D.
+		loop := &EdgeTables{p: n.p, in: make([][]interval, n.p.Funcs)}
+		loop.in[n.fn("A")] = []interval{{0, 1, n.call("D", "A", "", Static).Site}}
+		loop.in[n.fn("D")] = []interval{{0, 1, n.call("A", "D", "", Static).Site}}
+		if calls, err := DecodeDacce(Context{Func: n.fn("D")}, n.p, []Tables{loop}, d.node); err == nil {
+			t.Errorf("a path with a cycle decodes to %v", calls)
+		}
 	}
 }
 
@@ -359,6 +398,34 @@ func TestLucceConverges(t *testing.T) {
 	t.Logf("log entries after each round: %v", sizes)
 }
 
+// Versions that lack edges are replaced: when all edges are known, contexts below
+// one that is entered again share its version. Without that, each path through the
+// late edges would have versions of its own.
+func TestLucceSettles(t *testing.T) {
+	n := newNamed(t)
+	l := NewLucce(n.p, LucceLimit, LucceBudget)
+	var paths [][]Call
+	for i := range 64 {
+		names := []string{"A"}
+		for bit := range 6 {
+			names = append(names, string(rune('B'+bit))+string(rune('0'+i>>bit&1)))
+		}
+		paths = append(paths, n.path(names...))
+	}
+	for range 3 {
+		for _, p := range paths {
+			n.enter(l, p)
+		}
+	}
+	versions := make(map[uint32]bool)
+	for _, p := range paths {
+		versions[n.enter(l, p).Version] = true
+	}
+	if len(versions) != 1 {
+		t.Errorf("%d contexts have %d versions, with %d log entries", len(paths), len(versions), len(l.Log()))
+	}
+}
+
 // Recursion without an end: ids are rebased, the log stops at its budget, and what
 // does not fit is truncated, not wrong.
 func TestLucceBudget(t *testing.T) {
@@ -401,7 +468,20 @@ func TestLucceDamaged(t *testing.T) {
 			t.Errorf("entry %d: %+v was accepted", i, e)
 		}
 	}
-	for _, bad := range []Context{{Func: c.Func, ID: c.ID + 1, Version: c.Version}, {Func: c.Func, Version: 1000}, {Func: 99}} {
+	// Recursion makes many ids, most of which stand for no path that occurred: here
+	// one of as many calls as the first recursive site has ids.
+	s1, s2 := n.call("f", "f", "1", Static), n.call("f", "f", "2", Static)
+	path := n.path("f")
+	for range 30 {
+		path = append(path, s1, s2)
+		n.enter(l, path)
+	}
+	huge := n.enter(l, n.path("g", "f"))
+	av, end, _ := l.graph.interval(s1, huge.Version)
+	if huge.ID = end - 1; end-av < maxPath {
+		t.Fatalf("site %d has %d ids, too few for this test", s1.Site, end-av)
+	}
+	for _, bad := range []Context{{Func: c.Func, ID: c.ID + 1, Version: c.Version}, {Func: c.Func, Version: 1000}, {Func: 99}, huge} {
 		if calls, err := l.Decode(bad); err == nil {
 			t.Errorf("%+v decodes to %v", bad, calls)
 		}

@@ -241,6 +241,10 @@ func (g *versionedGraph) prev(n Func, c uint64, v uint32) (Call, uint64, error) 
 	return g.funcs[n].in[i-1].call, sums[i-1], nil
 }
 
+// maxPath bounds the calls of a context, which only one that was never handed out
+// can pass: recursion can lead from it through as many calls as it has ids.
+const maxPath = 1 << 24
+
 // decode returns the calls that led to n with id c in version v, outermost first:
 // De in section 5.
 func (g *versionedGraph) decode(n Func, c uint64, v uint32) ([]Call, error) {
@@ -249,6 +253,9 @@ func (g *versionedGraph) decode(n Func, c uint64, v uint32) ([]Call, error) {
 	}
 	var calls []Call
 	for n != Root {
+		if len(calls) == maxPath {
+			return nil, fmt.Errorf("version %d: more than %d calls lead to function %d", v, maxPath, n)
+		}
 		var last LogEntry
 		if v > 0 {
 			last = g.log[v-1]

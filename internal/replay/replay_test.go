@@ -80,6 +80,7 @@ func TestReaderErrors(t *testing.T) {
 		header + "exit\n":                               "x:7: goroutine 0 cannot exit",
 		header + "on 3\ncall 0 1\n":                     "x:8: there is no goroutine 3",
 		header + "on 3\nunwind 0\n":                     "x:8: there is no goroutine 3",
+		header + "call 0 1\nret\ncall 0 2\n":            "x:9: site 0 is static and calls function 1; it cannot call 2",
 		header + "jump 3\n":                             `x:7: unknown word "jump"`,
 		header + "call 4294967296 1\n":                  `x:7: have "4294967296", want a number from 0 to 4294967295`,
 		header + strings.Repeat("x", 2e6):               "x:7: line longer than 1048576 bytes",
@@ -91,6 +92,22 @@ func TestReaderErrors(t *testing.T) {
 		if _, err := read(text); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%.80q: have %v, want %s", text, err, want)
 		}
+	}
+}
+
+// In a dump, depths tell what was left without an exit, and tasks are apart.
+func TestDump(t *testing.T) {
+	const text = "reading 1.dat\n1.2 3: [entry] f(1) depth: 0\n1.2 3: [entry] g(2) depth: 1\n1.2 3: [entry] g(2) depth: 2\n" +
+		"1.2 3: [entry] g(2) depth: 1\n1.2 4: [entry] g(2) depth: 0\n1.2 3: [exit ] f(1) depth: 0\n1.2 3: [entry] f(1) depth: 0\n"
+	call := func(g cce.Goroutine, site cce.Site, f cce.Func) Event {
+		return Event{Kind: Call, G: g, Call: cce.Call{Site: site, Func: f}}
+	}
+	want := []Event{
+		{Kind: Start, G: 3}, call(3, 0, 1), call(3, 1, 2), call(3, 2, 2), {Kind: Unwind, G: 3, Depth: 1}, call(3, 1, 2),
+		{Kind: Start, G: 4}, call(4, 3, 2), {Kind: Unwind, G: 3}, call(3, 0, 1),
+	}
+	if got, err := read(text); err != nil || !slices.Equal(got, want) {
+		t.Errorf("have %v, %v; want %v", got, err, want)
 	}
 }
 
