@@ -129,10 +129,12 @@ func (n *numbering) intervals() [][]interval {
 		}
 	}
 	for _, in := range list {
-		slices.SortFunc(in, func(a, b interval) int { return cmp.Compare(a.av, b.av) })
+		slices.SortFunc(in, byValue)
 	}
 	return list
 }
+
+func byValue(a, b interval) int { return cmp.Compare(a.av, b.av) }
 
 // findInterval returns the interval in which id lies.
 func findInterval(list []interval, id uint64) (interval, bool) {

@@ -248,6 +248,39 @@ func TestSiteGroups(t *testing.T) {
 	}
 }
 
+// A dictionary that cannot be decoded by is refused.
+func TestReadSiteTables(t *testing.T) {
+	n := newNamed(t)
+	dynamic := n.call("A", "X", "dynamic", Dynamic)
+	loop := []Call{n.call("D", "E", "", Static), n.call("E", "D", "", Static)}
+	g := n.graph(n.path("A", "B", "C"), n.path("C"), []Call{dynamic, n.call("B", "X", "", Static)})
+	good := NumberSites(g, MaxNumCC)
+	for what, spoil := range map[string]func(key []uint16, numCC []uint32, values *[]SiteValue){
+		"":             func([]uint16, []uint32, *[]SiteValue) {},
+		"another site": func(_ []uint16, _ []uint32, v *[]SiteValue) { setValues(*v, 0) },
+		"numCC is":     func(_ []uint16, _ []uint32, v *[]SiteValue) { (*v)[0].Value += 100 },
+		"no group":     func(key []uint16, _ []uint32, _ *[]SiteValue) { clear(key) },
+		"no such call": func(_ []uint16, _ []uint32, v *[]SiteValue) { (*v)[0].Call.Func = 99 },
+		"closes a cycle": func(_ []uint16, _ []uint32, v *[]SiteValue) {
+			// Only a cycle that nothing leads into can have numCC that fit.
+			*v = append(*v, SiteValue{loop[0], 0}, SiteValue{loop[1], 0})
+		},
+	} {
+		key, numCC, values := slices.Clone(good.Key), slices.Clone(good.NumCC), slices.Clone(good.Values())
+		spoil(key, numCC, &values)
+		_, err := ReadSiteTables(n.p, key, numCC, values)
+		if what == "" && err != nil || what != "" && (err == nil || !strings.Contains(err.Error(), what)) {
+			t.Errorf("want an error with %q, have %v", what, err)
+		}
+	}
+}
+
+func setValues(list []SiteValue, value uint32) {
+	for i := range list {
+		list[i].Value = value
+	}
+}
+
 // Of a cycle, the coldest edge is the back edge.
 func TestBackEdgeIsCold(t *testing.T) {
 	n := newNamed(t)

@@ -270,8 +270,11 @@ func drive(t testing.TB, data []byte) {
 		for _, old := range c.captured {
 			c.check(t, old.c, old.path)
 		}
-		if l, ok := c.Encoder.(*Lucce); ok {
-			checkLog(t, c, l)
+		switch e := c.Encoder.(type) {
+		case *Lucce:
+			checkLog(t, c, e)
+		case *Dacce:
+			checkDictionaries(t, c, e)
 		}
 	}
 }
@@ -296,6 +299,26 @@ func checkLog(t testing.TB, c *contender, l *Lucce) {
 	}
 	if len(l.Log()) > l.budget {
 		t.Fatalf("%s: %d log entries, but a budget of %d", c.what, len(l.Log()), l.budget)
+	}
+}
+
+// checkDictionaries decodes what was captured by tables that were made from the
+// dictionaries of the epochs.
+func checkDictionaries(t testing.TB, c *contender, d *Dacce) {
+	var epochs []Tables
+	for _, e := range d.epochs {
+		tables, ok := e.(*SiteTables)
+		if !ok {
+			return
+		}
+		again, err := ReadSiteTables(d.p, tables.Key, tables.NumCC, tables.Values())
+		must(t, err)
+		epochs = append(epochs, again)
+	}
+	for _, old := range c.captured {
+		if got, err := DecodeDacce(old.c, d.p, epochs, d.node); !old.c.Truncated && (err != nil || !slices.Equal(got, old.path)) {
+			t.Fatalf("%s: by its dictionary, %+v decodes to %v, %v; want %v", c.what, old.c, got, err, old.path)
+		}
 	}
 }
 

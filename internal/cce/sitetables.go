@@ -2,6 +2,7 @@ package cce
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
@@ -50,11 +51,11 @@ type SiteTables struct {
 	Add     []uint64 // for each site: what to add to the caller's word, an id and a key
 	Key     []uint16 // for each function
 	NumCC   []uint32 // for each function; 0 accepts nothing
-	GroupCC []uint32 // numCC for each key; 0 for key 0
+	GroupCC []uint32 // for each key: the end of its sites' ids; 0 for key 0
 
 	static  [][]interval // of each function
 	grouped [][]interval // for each key
-	encoded int
+	values  []SiteValue
 }
 
 // NumberSites numbers a graph by weight. Ids stay below limit, at most [MaxNumCC];
@@ -71,7 +72,7 @@ func NumberSites(g *Graph, limit uint64) *SiteTables {
 	}
 	n.links = siteLinks(g, keys, groups)
 	n.number(n.chooseHot(), min(limit, MaxNumCC))
-	return newSiteTables(len(g.p.Sites), n, keys, groups)
+	return newSiteTables(g.p, n, keys, groups)
 }
 
 // groupKeys returns the key of each function, and the number of keys with 0. If
@@ -131,25 +132,117 @@ func siteLinks(g *Graph, keys []uint16, groups int) []link {
 	return links
 }
 
-func newSiteTables(sites int, n *numbering, keys []uint16, groups int) *SiteTables {
-	t := &SiteTables{Add: make([]uint64, sites), Key: keys}
+// newSiteTables makes tables of a numbering.
+func newSiteTables(p *Program, n *numbering, keys []uint16, groups int) *SiteTables {
+	numCC := make([]uint32, len(n.numCC)-groups)
+	for f := range numCC {
+		numCC[f] = uint32(n.numCC[groups+f])
+	}
+	var values []SiteValue
+	for _, l := range n.links {
+		if l.encoded {
+			values = append(values, SiteValue{l.call, uint32(l.av)})
+		}
+	}
+	return makeSiteTables(p, keys, numCC, values)
+}
+
+// A SiteValue is the addition value of a site, as a dictionary has it. The call is
+// any one of the site: its target tells the group.
+type SiteValue struct {
+	Call  Call
+	Value uint32
+}
+
+// Values returns what [ReadSiteTables] needs beside Key and NumCC.
+func (t *SiteTables) Values() []SiteValue { return t.values }
+
+// ReadSiteTables makes tables of a dictionary, for each function its key and numCC
+// and for each encoded site its value, whoever has made it. It checks what decoding
+// relies on: at each function the intervals of its static in-edges and of the sites
+// of its group are disjoint and below numCC, and no path leads back to where it
+// came from.
+func ReadSiteTables(p *Program, key []uint16, numCC []uint32, values []SiteValue) (*SiteTables, error) {
+	if len(key) == 0 || len(key) > p.Funcs || len(numCC) != len(key) {
+		return nil, fmt.Errorf("%d keys and %d numCC for %d functions", len(key), len(numCC), p.Funcs)
+	}
+	for _, v := range values {
+		switch {
+		case int(v.Call.Site) >= len(p.Sites) || int(v.Call.Func) >= len(key) || int(p.Sites[v.Call.Site].Caller) >= len(key):
+			return nil, fmt.Errorf("value of site %d: there is no such call", v.Call.Site)
+		case p.Sites[v.Call.Site].Kind == Dynamic && key[v.Call.Func] == 0:
+			return nil, fmt.Errorf("value of site %d: its target is in no group", v.Call.Site)
+		}
+	}
+	t := makeSiteTables(p, key, numCC, values)
+	return t, t.check(p)
+}
+
+// makeSiteTables makes tables of a dictionary.
+func makeSiteTables(p *Program, key []uint16, numCC []uint32, values []SiteValue) *SiteTables {
+	groups := int(slices.Max(key)) + 1
+	t := &SiteTables{
+		Add: make([]uint64, len(p.Sites)), Key: key, NumCC: numCC, GroupCC: make([]uint32, groups),
+		static: make([][]interval, len(key)), grouped: make([][]interval, groups), values: values,
+	}
 	for s := range t.Add {
 		t.Add[s] = uint64(MakeWord(0, 0, rt.KeyPush))
 	}
-	for _, l := range n.links {
-		if l.encoded {
-			t.Add[l.call.Site] = uint64(MakeWord(0, l.av, keys[l.call.Func]))
-			t.encoded++
+	for _, v := range values {
+		k, site := key[v.Call.Func], p.Sites[v.Call.Site]
+		in := interval{uint64(v.Value), uint64(numCC[site.Caller]), v.Call.Site}
+		t.Add[v.Call.Site] = uint64(MakeWord(0, in.av, k))
+		if site.Kind == Dynamic {
+			t.grouped[k] = append(t.grouped[k], in)
+			t.GroupCC[k] = max(t.GroupCC[k], uint32(in.av+in.width))
+		} else {
+			t.static[v.Call.Func] = append(t.static[v.Call.Func], in)
 		}
 	}
-	for _, cc := range n.numCC {
-		t.NumCC = append(t.NumCC, uint32(cc))
+	for _, list := range slices.Concat(t.static, t.grouped) {
+		slices.SortFunc(list, byValue)
 	}
-	t.GroupCC, t.NumCC = t.NumCC[:groups:groups], t.NumCC[groups:]
-	t.GroupCC[0] = 0
-	in := n.intervals()
-	t.grouped, t.static = in[:groups], in[groups:]
 	return t
+}
+
+// check tells what makes tables unfit for decoding.
+func (t *SiteTables) check(p *Program) error {
+	order := newTopology(len(t.GroupCC) + len(t.Key))
+	for f, key := range t.Key {
+		end := uint64(0)
+		for _, in := range t.intervals(Func(f)) {
+			if in.av < end {
+				return fmt.Errorf("function %d: site %d has ids of another site", f, in.site)
+			}
+			end = in.av + in.width
+		}
+		if end > uint64(t.NumCC[f]) {
+			return fmt.Errorf("function %d: ids go up to %d, but numCC is %d", f, end, t.NumCC[f])
+		}
+		if key != 0 {
+			order.add(int(key), len(t.GroupCC)+f)
+		}
+	}
+	for _, v := range t.values {
+		site, to := p.Sites[v.Call.Site], len(t.GroupCC)+int(v.Call.Func)
+		if site.Kind == Dynamic {
+			to = int(t.Key[v.Call.Func])
+		}
+		if !order.add(len(t.GroupCC)+int(site.Caller), to) {
+			return fmt.Errorf("site %d closes a cycle", v.Call.Site)
+		}
+	}
+	return nil
+}
+
+// intervals returns those of a function, its group's among them, in order.
+func (t *SiteTables) intervals(f Func) []interval {
+	list := t.static[f]
+	if key := t.Key[f]; key != 0 {
+		list = slices.Concat(list, t.grouped[key])
+		slices.SortFunc(list, byValue)
+	}
+	return list
 }
 
 // ID implements [Tables].
@@ -167,16 +260,17 @@ func (t *SiteTables) Enter(state uint64, c Call) (uint64, bool) {
 
 // Caller implements [Tables].
 func (t *SiteTables) Caller(f Func, id uint64) (Site, uint64, error) {
-	if int(f) < len(t.static) {
-		list := t.static[f]
-		if id < uint64(t.GroupCC[t.Key[f]]) {
-			list = t.grouped[t.Key[f]]
-		}
-		if in, ok := findInterval(list, id); ok {
-			return in.site, id - in.av, nil
-		}
+	if int(f) >= len(t.static) {
+		return 0, 0, unknownID(f, id)
 	}
-	return 0, 0, unknownID(f, id)
+	in, ok := findInterval(t.static[f], id)
+	if key := t.Key[f]; !ok && key != 0 {
+		in, ok = findInterval(t.grouped[key], id)
+	}
+	if !ok {
+		return 0, 0, unknownID(f, id)
+	}
+	return in.site, id - in.av, nil
 }
 
 // Compares implements [Tables]: that nothing has to be is what sites are for.
@@ -184,7 +278,7 @@ func (t *SiteTables) Compares(Site) bool { return false }
 
 // Sizes implements [Tables]. An encoded edge is a site here.
 func (t *SiteTables) Sizes() TableSizes {
-	s := TableSizes{Encoded: t.encoded, Bytes: uint64(8*len(t.Add) + 6*len(t.Key) + 4*len(t.GroupCC))}
+	s := TableSizes{Encoded: len(t.values), Bytes: uint64(8*len(t.Add) + 6*len(t.Key) + 4*len(t.GroupCC))}
 	s.numCCs(len(t.NumCC), func(f int) uint64 { return uint64(t.NumCC[f]) })
 	return s
 }
