@@ -20,9 +20,12 @@ type Code struct {
 // A codeCall says that the call that returns to an offset in the code is a site.
 type codeCall struct{ ret, site uint32 }
 
-// Site returns the index of the site whose call returns to the address pc, which
-// must lie in the code, or None: not all calls are sites.
+// Site returns the index of the site whose call returns to the address pc, or
+// None: not all calls are sites.
 func (c *Code) Site(pc uint64) int {
+	if pc-c.Entry > uint64(c.Size) {
+		return None
+	}
 	i, ok := slices.BinarySearchFunc(c.calls, uint32(pc-c.Entry), func(call codeCall, off uint32) int { return cmp.Compare(call.ret, off) })
 	if !ok {
 		return None
@@ -32,9 +35,13 @@ func (c *Code) Site(pc uint64) int {
 
 // CodeAt returns the function that makes the call that returns to the address pc,
 // or nil. A call may be the last instruction of its function, so that what it
-// returns to is behind it.
+// returns to is behind it. An address where a function begins, and which no call
+// returns to, stands for the entry of that function.
 func (c *Contexts) CodeAt(pc uint64) *Code {
-	i, _ := slices.BinarySearchFunc(c.Code, pc, func(code Code, pc uint64) int { return cmp.Compare(code.Entry, pc) })
+	i, begins := slices.BinarySearchFunc(c.Code, pc, func(code Code, pc uint64) int { return cmp.Compare(code.Entry, pc) })
+	if begins && (i == 0 || c.Code[i-1].Site(pc) == None) {
+		return &c.Code[i]
+	}
 	if i == 0 {
 		return nil
 	}

@@ -238,7 +238,7 @@ func (v *verifier) checkContext(c *profile.Check) {
 	}
 	v.checked++
 	decoded := stack.Path()
-	if kind, at := difference(decoded, truth, false); kind != "" {
+	if kind, at := difference(decoded, truth, v.decoder.AtEntry(c.ID)); kind != "" {
 		v.mismatch(c, kind, at, decoded, truth)
 	}
 }

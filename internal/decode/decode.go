@@ -168,6 +168,14 @@ func (d *Decoder) Decode(id profile.ContextID) (Stack, error) {
 	return Stack{h.group, up}, err
 }
 
+// AtEntry reports whether the ID was captured at the entry of a function, and not
+// at a call.
+func (d *Decoder) AtEntry(id profile.ContextID) bool {
+	pc := d.c.Text + uint64(ctxid.Split(id.Hi, id.Lo).PC)
+	code := d.c.CodeAt(pc)
+	return code != nil && code.Entry == pc
+}
+
 // head returns the function that makes the call that returns to pc.
 func (d *Decoder) head(pc uint64) (head, error) {
 	h, ok := d.heads[pc]
