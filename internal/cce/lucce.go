@@ -173,12 +173,12 @@ func (l *Lucce) change(from lucceFrame, c Call) (step, bool) {
 	av, end, ok := l.graph.interval(c, l.graph.version())
 	grow := !ok || from.id >= end-av
 	if grow {
-		l.renumber(c.Func)
-		// The interval holds the id, unless it was cut at the limit: the caller's id is
-		// below the caller's numCC.
-		if av, end, _ = l.graph.interval(c, l.graph.version()); from.id >= end-av {
+		// The new interval holds the id, unless it is cut at the limit: the caller's id
+		// is below the caller's numCC.
+		if av, end = l.graph.next(c); from.id >= end-av {
 			return step{}, false
 		}
+		l.renumber(c.Func)
 	}
 	if !known || !grow && !l.fits(from, c) {
 		l.stale[from.v] = true

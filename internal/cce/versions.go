@@ -224,6 +224,13 @@ func (g *versionedGraph) add(a, b uint64) uint64 {
 	return a + b
 }
 
+// next returns the interval that c gets when its callee is numbered now.
+func (g *versionedGraph) next(c Call) (av, end uint64) {
+	sums := g.compute(c.Func, g.version())
+	i, _ := g.edge(c)
+	return sums[i], sums[i+1]
+}
+
 // prev returns the in-edge of n from which id c comes in version v, and its
 // addition value: the last one whose value is not greater (section 2).
 func (g *versionedGraph) prev(n Func, c uint64, v uint32) (Call, uint64, error) {
