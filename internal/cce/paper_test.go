@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
 // A named is a program whose functions have names of one letter, or of one letter
@@ -245,6 +247,35 @@ func TestSiteGroups(t *testing.T) {
 	}
 	if got := NumberSites(g, 2); got.NumCC[y] > 2 || got.NumCC[x] > 2 {
 		t.Errorf("numCC passes a limit of 2: %v", got.NumCC)
+	}
+}
+
+// With more groups than keys, the coldest groups have none: their calls are pushed,
+// and nothing else takes them for its own.
+func TestTooManyGroups(t *testing.T) {
+	p := NewProgram()
+	g := NewGraph(p)
+	for i := range rt.NumKeys + 10 {
+		c := Call{p.AddSite(Root, Dynamic), p.AddFunc()}
+		j, _ := g.Add(c)
+		g.Edges[j].Weight = uint64(i)
+	}
+	tables := NumberSites(g, MaxNumCC)
+	cold := 0
+	for i, e := range g.Edges {
+		_, ok := tables.Enter(0, e.Call)
+		if want := i >= 11; ok != want || (tables.Key[e.Func] != 0) != want {
+			t.Fatalf("edge %d: encoded is %v, want %v; the key is %d", i, ok, want, tables.Key[e.Func])
+		}
+		if !ok {
+			cold++
+		}
+		if state, ok := tables.Enter(0, Call{e.Site, g.Edges[(i+1)%len(g.Edges)].Func}); ok {
+			t.Fatalf("edge %d: the next function accepts %#x", i, state)
+		}
+	}
+	if cold != 11 || int(slices.Max(tables.Key)) != rt.NumKeys-1 {
+		t.Errorf("%d groups without a key, and the last key is %d", cold, slices.Max(tables.Key))
 	}
 }
 

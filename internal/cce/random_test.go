@@ -332,6 +332,8 @@ func randomScript(seed uint64, n int) []byte {
 	return data
 }
 
+// TestEngines is FuzzEngines on programs that are the same in every run. For Lucce
+// it is theorem 1 of the paper: De(n, En(π)) = π.
 func TestEngines(t *testing.T) {
 	for seed := range uint64(400) {
 		drive(t, randomScript(seed, 60+int(seed)*4))
