@@ -11,9 +11,9 @@ import (
 // that logged it, and hands it to h: an attribute "ctx", always at the top level,
 // whatever groups the logger has opened.
 //
-// The context is that of the call of the logging function, such as slog.Info,
-// which the record knows by its PC. For a record that has none, or one that comes
-// from another goroutine, it is that of the call of Handle.
+// The context is that of the call of the logging function, such as slog.Info: what
+// lies between it and the handler is left out when the ID is decoded. For a record
+// that is handled in another goroutine it is that of the call of Handle.
 //
 // In a normal build SlogHandler returns h itself.
 func SlogHandler(h slog.Handler, opts ...SlogOption) slog.Handler {
@@ -42,6 +42,10 @@ func SlogKey(key string) SlogOption {
 // came after them, and makes each record one with group attributes, which
 // slog.Handler.WithGroup says is the same. Attributes within groups are therefore
 // formatted anew for each record; those before the first group are not.
+//
+// The context is read here, and not where the record's PC is: where the logging
+// function is inlined, as it mostly is, that is no address that a call returns to,
+// and so in no frame. What is in between is left out by decode.Stack.Trim.
 type slogHandler struct {
 	h      slog.Handler
 	key    string
@@ -61,13 +65,7 @@ func (h *slogHandler) Enabled(ctx context.Context, level slog.Level) bool {
 
 // Handle implements slog.Handler.
 func (h *slogHandler) Handle(ctx context.Context, r slog.Record) error {
-	var id ID
-	if r.PC != 0 {
-		id.hi, id.lo = runtimeAPI.At(r.PC)
-	}
-	if id.IsZero() {
-		id = Here()
-	}
+	id := Here()
 	if len(h.groups) > 0 {
 		r = h.nest(r)
 	} else if r.NumAttrs() >= ownAttrs {

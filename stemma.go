@@ -28,7 +28,7 @@ type api struct {
 	// pointer.
 	Here func() (hi, lo uint64)
 	// At returns the context of the frame on the caller's stack whose call
-	// returns to pc, zero if there is none.
+	// returns to pc, zero if there is none. This version does not use it.
 	At func(pc uintptr) (hi, lo uint64)
 	// Event records an event with the context of its caller.
 	Event func(kind uint32, value uint64)

@@ -19,10 +19,9 @@ import (
 
 // A fake plays the extended runtime.
 type fake struct {
-	here, at ID
-	pcs      []uintptr
-	events   []uint32
-	dir      string
+	here   ID
+	events []uint32
+	dir    string
 }
 
 // testID is an ID that a program could have.
@@ -36,16 +35,12 @@ func instrument(t testing.TB) *fake {
 	if runtimeAPI != nil {
 		t.Skip("the test itself is instrumented")
 	}
-	f := &fake{here: testID(1), at: testID(2)}
+	f := &fake{here: testID(1)}
 	runtimeAPI = &api{
 		Version: apiVersion,
 		Here:    func() (hi, lo uint64) { return f.here.hi, f.here.lo },
-		At: func(pc uintptr) (hi, lo uint64) {
-			f.pcs = append(f.pcs, pc)
-			return f.at.hi, f.at.lo
-		},
-		Event: func(kind uint32, value uint64) { f.events = append(f.events, kind) },
-		Dir:   func() string { return f.dir },
+		Event:   func(kind uint32, value uint64) { f.events = append(f.events, kind) },
+		Dir:     func() string { return f.dir },
 	}
 	t.Cleanup(func() { runtimeAPI = nil })
 	return f
@@ -123,7 +118,7 @@ func logJSON(t *testing.T, log func(*slog.Logger), opts ...SlogOption) string {
 
 func TestSlogHandler(t *testing.T) {
 	f := instrument(t)
-	ctx := `"ctx":"` + f.at.String() + `"`
+	ctx := `"ctx":"` + f.here.String() + `"`
 	for _, c := range []struct {
 		log  func(*slog.Logger)
 		want string
@@ -141,26 +136,12 @@ func TestSlogHandler(t *testing.T) {
 			t.Errorf("have %s\nwant %s", have, c.want)
 		}
 	}
-	if have := logJSON(t, func(l *slog.Logger) { l.Info("m") }, SlogKey("where")); have != `{"where":"`+f.at.String()+`"}` {
+	if have := logJSON(t, func(l *slog.Logger) { l.Info("m") }, SlogKey("where")); have != `{"where":"`+f.here.String()+`"}` {
 		t.Errorf("with a key of its own: %s", have)
-	}
-	f.at = ID{}
-	if have := logJSON(t, func(l *slog.Logger) { l.Info("m") }); have != `{"ctx":"`+f.here.String()+`"}` {
-		t.Errorf("where the record's place is not on the stack: %s", have)
 	}
 	f.here = ID{}
 	if have := logJSON(t, func(l *slog.Logger) { l.Info("m") }); have != `{}` {
 		t.Errorf("where nothing is known: %s", have)
-	}
-}
-
-// TestSlogPC checks that the handler asks for the line that logs.
-func TestSlogPC(t *testing.T) {
-	f := instrument(t)
-	logJSON(t, func(l *slog.Logger) { l.WithGroup("g").Info("m") })
-	frame, _ := runtime.CallersFrames(f.pcs).Next()
-	if !strings.Contains(frame.Function, "TestSlogPC") {
-		t.Errorf("asked for %s:%d", frame.Function, frame.Line)
 	}
 }
 
@@ -282,7 +263,7 @@ func benchmarkSlog(b *testing.B, h slog.Handler) {
 func BenchmarkSlogFake(b *testing.B) {
 	instrument(b)
 	id := testID(3)
-	runtimeAPI.At = func(uintptr) (hi, lo uint64) { return id.hi, id.lo }
+	runtimeAPI.Here = func() (hi, lo uint64) { return id.hi, id.lo }
 	BenchmarkSlogContext(b)
 }
 

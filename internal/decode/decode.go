@@ -51,6 +51,7 @@ const (
 type Group struct {
 	Frames []cct.PathFrame // innermost first
 	line   string          // the frames in one line
+	tails  []*Group        // what Trim leaves of it, by the number of frames dropped
 }
 
 // A Link is a part of a stack and all that is further out.

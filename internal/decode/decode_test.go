@@ -178,7 +178,19 @@ func TestTrim(t *testing.T) {
 	wrap := d.Func(livetest.Func{Name: pkg + "WrapError", Line: 1, Files: []string{"/src/errors.go"},
 		Inlined: []livetest.Inlined{{Callee: pkg + "Here", Line: 32}},
 		Sites:   []livetest.Site{{Kind: rt.SiteCall, In: 1, Line: 66, Cell: 1}}})
+	handle := d.Func(livetest.Func{Name: pkg + "(*slogHandler).Handle", Files: []string{"/src/slog.go"}, Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 70, Cell: 1}}})
+	other := d.Func(livetest.Func{Name: "example.com/fan.(*Out).Handle", Files: []string{"/src/fan.go"}, Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 71, Cell: 1}}})
+	log := d.Func(livetest.Func{Name: "log/slog.(*Logger).log", Files: []string{"/src/logger.go"}, Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 256, Cell: 1}}})
+	pays := d.Func(livetest.Func{Name: "main.pay", Files: []string{"/src/pay.go"},
+		Inlined: []livetest.Inlined{{Callee: "log/slog.Info", Line: 12}},
+		Sites:   []livetest.Site{{Kind: rt.SiteCall, In: 1, Line: 291, Cell: 1}, {Kind: rt.SiteCall, Line: 13, Cell: 2}}})
 	root := d.Intern(livetest.Interned{Kind: rt.InternRoot, Target: f})
+	payN := d.Intern(livetest.Interned{Parent: root, Place: d.Return(f, 1), Target: pays})
+	logN := d.Intern(livetest.Interned{Parent: payN, Place: d.Return(pays, 0), Target: log})
+	otherN := d.Intern(livetest.Interned{Parent: logN, Place: d.Return(log, 0), Target: other})
+	handleN := d.Intern(livetest.Interned{Parent: otherN, Place: d.Return(other, 0), Target: handle})
+	direct := d.Intern(livetest.Interned{Parent: payN, Place: d.Return(pays, 1), Target: handle})
+	worker := d.Intern(livetest.Interned{Parent: logN, Place: d.Return(log, 0), Kind: rt.InternGo, Target: handle})
 	call := d.Intern(livetest.Interned{Parent: root, Place: d.Return(f, 1), Target: wrap})
 	dec := decode.New(open(t, d))
 	trim := func(hi, lo uint64) string {
@@ -193,6 +205,15 @@ func TestTrim(t *testing.T) {
 	}
 	if have, want := trim(d.ID(call, 0, 0, d.Return(wrap, 0))), "main.f m.go:3 ← [main]"; have != want {
 		t.Errorf("have %s, want %s", have, want)
+	}
+	for node, want := range map[uint32]string{
+		handleN: "main.pay pay.go:12 ← main.f m.go:3 ← [main]",
+		direct:  "main.pay pay.go:13 ← main.f m.go:3 ← [main]",
+		worker:  "github.com/stemma-go/stemma.(*slogHandler).Handle slog.go:70 ←go log/slog.(*Logger).log logger.go:256 ← log/slog.Info pay.go:291 ← main.pay pay.go:12 ← main.f m.go:3 ← [main]",
+	} {
+		if have := trim(d.ID(node, 0, 0, d.Return(handle, 0))); have != want {
+			t.Errorf("have %s\nwant %s", have, want)
+		}
 	}
 }
 

@@ -9,8 +9,19 @@ import (
 )
 
 // own begins the names of the functions of package stemma, which capture contexts
-// for others.
-const own = "github.com/stemma-go/stemma."
+// for others; ownHandler is the one that does so for package log/slog.
+const (
+	own        = "github.com/stemma-go/stemma."
+	ownHandler = own + "(*slogHandler).Handle"
+)
+
+// logged begins the names of the functions that programs log with; between them and
+// stemma's handler there may be those of maxHandlers others.
+const (
+	logged      = "log/slog.(*Logger).log"
+	logger      = "log/slog."
+	maxHandlers = 32
+)
 
 // Arrow stands between a frame and its caller in one line, and GoArrow between the
 // first function of a goroutine and the go statement that began it.
@@ -32,21 +43,69 @@ func newGroup(frames []cct.PathFrame) *Group {
 			b = strconv.AppendInt(append(b, ':'), int64(f.Line), 10)
 		}
 	}
-	return &Group{frames, string(b)}
+	return &Group{Frames: frames, line: string(b)}
+}
+
+// tail returns the group without its first n frames, of which it has more.
+func (g *Group) tail(n int) *Group {
+	if g.tails == nil {
+		g.tails = make([]*Group, len(g.Frames))
+	}
+	if g.tails[n] == nil {
+		g.tails[n] = newGroup(g.Frames[n:])
+	}
+	return g.tails[n]
 }
 
 // Trim returns the stack without the frames at its top that are of package
-// stemma: those of Here and of the functions that call it.
+// stemma: those of Here and of the functions that call it, and if that is the
+// handler, those up to the function that logs.
 func (s Stack) Trim() Stack {
+	handler := false
+	s = s.drop(func(f cct.PathFrame) bool {
+		handler = handler || f.Func == ownHandler
+		return strings.HasPrefix(f.Func, own)
+	})
+	if !handler || !s.loggedNear() {
+		return s
+	}
+	begun := false
+	return s.drop(func(f cct.PathFrame) bool {
+		begun = begun || strings.HasPrefix(f.Func, logged)
+		return !begun || strings.HasPrefix(f.Func, logger)
+	})
+}
+
+// loggedNear tells whether a function that logs is among the next frames.
+func (s Stack) loggedNear() bool {
+	group, up := s.Group, s.Up
+	for n := 0; n < maxHandlers; {
+		for _, f := range group.Frames {
+			if strings.HasPrefix(f.Func, logged) {
+				return true
+			}
+			n++
+		}
+		if up.Up == nil || up.Via != ViaCall {
+			return false
+		}
+		group, up = up.Group, up.Up
+	}
+	return false
+}
+
+// drop returns the stack without the frames at its top that are unwanted. It stops
+// where the goroutine began: the stack of another one is not that of the caller.
+func (s Stack) drop(unwanted func(cct.PathFrame) bool) Stack {
 	for {
 		n := 0
-		for n < len(s.Frames) && strings.HasPrefix(s.Frames[n].Func, own) {
+		for n < len(s.Frames) && unwanted(s.Frames[n]) {
 			n++
 		}
 		switch {
 		case n < len(s.Frames) && n > 0:
-			return Stack{newGroup(s.Frames[n:]), s.Up}
-		case n < len(s.Frames) || s.Up.Up == nil:
+			return Stack{s.tail(n), s.Up}
+		case n < len(s.Frames) || s.Up.Up == nil || s.Up.Via != ViaCall:
 			return s
 		}
 		s = Stack{s.Up.Group, s.Up.Up}
