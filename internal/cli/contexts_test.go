@@ -148,10 +148,10 @@ func TestDecodeGrowing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hi, lo, _ := ctxid.Parse(id)
+	_, old, _ := ctxid.Parse(id)
 	d.Epoch(0, nil, nil)
-	n := d.Intern(livetest.Interned{Parent: 1, Epoch: 2, Kind: rt.InternGo, Place: livetest.Text + lo&(1<<28-1), Target: 0x400080})
-	hi, lo = d.ID(n, 0, 2, livetest.Text+lo&(1<<28-1))
+	n := d.Intern(livetest.Interned{Parent: 1, Epoch: 2, Kind: rt.InternGo, Place: livetest.Text + old&(1<<28-1), Target: 0x400080})
+	hi, lo := d.ID(n, 0, 2, livetest.Text+old&(1<<28-1))
 	d.WriteTo(t, path)
 	set.loaded = set.loaded.Add(-2 * reloadEvery)
 	r := newReplacer(io.Discard, set, formatLine)

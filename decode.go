@@ -1,0 +1,135 @@
+package stemma
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// A Stack is what an ID decodes to.
+type Stack struct {
+	// Sections are the goroutine's own frames, then those of the goroutine that
+	// started it, at the go statement, and so on.
+	Sections []Section
+	// Root is what called the outermost function, main say, "" if it is not known.
+	Root string
+	// Truncated tells why the outer part is not known, "" if it is.
+	Truncated string
+}
+
+// A Section is a part of a stack that is one goroutine's, innermost frame first.
+type Section []Frame
+
+// A Frame is a function, and the place in it where it calls the one before it.
+type Frame struct {
+	Func, File string
+	Line       int
+	Inlined    bool // into the next frame
+}
+
+// String returns the stack in the form of a traceback: two lines for each frame.
+func (s Stack) String() string {
+	var b strings.Builder
+	for i, section := range s.Sections {
+		if i > 0 {
+			b.WriteString("started by\n")
+		}
+		for _, f := range section {
+			b.WriteString(f.Func + "\n\t" + f.File + ":" + strconv.Itoa(f.Line) + "\n")
+		}
+	}
+	if s.Truncated != "" {
+		return b.String() + "[truncated: " + s.Truncated + "]\n"
+	}
+	return b.String() + "[" + s.Root + "]\n"
+}
+
+// Decode returns the stack that the ID of a context of this process stands for,
+// without the functions of this package at its top. It reads what the program has
+// recorded, as the command stemma decode does: the first time, and whenever an ID
+// is newer than what was read, that takes milliseconds and memory. A program
+// decodes IDs to show them at once, in a debug page say; for logs the command is
+// the better place.
+//
+// Decode is an error for the zero ID, for one of another process, and in a normal
+// build.
+func Decode(id ID) (Stack, error) {
+	switch {
+	case id.IsZero():
+		return Stack{}, errors.New("the zero ID has no stack")
+	case runtimeAPI == nil:
+		return Stack{}, errors.New("the program is not built to decode IDs: use stemma build -engine=dacce")
+	}
+	own.mu.Lock()
+	defer own.mu.Unlock()
+	return own.decode(profile.ContextID{Hi: id.hi, Lo: id.lo})
+}
+
+// own decodes the IDs of this process.
+var own ownDecoder
+
+// An ownDecoder keeps what was read of the live directory.
+type ownDecoder struct {
+	mu sync.Mutex
+	d  *decode.Decoder // nil before the first ID
+}
+
+// decode returns the stack of an ID. Where what was read does not do, more may have
+// been recorded since.
+func (o *ownDecoder) decode(id profile.ContextID) (Stack, error) {
+	if o.d != nil {
+		if s, err := o.d.Decode(id); err == nil {
+			return stackOf(s.Trim()), nil
+		}
+	}
+	dir := runtimeAPI.Dir()
+	if dir == "" {
+		return Stack{}, errors.New("the program has nowhere to record")
+	}
+	p, err := profile.ReadLive(os.DirFS(dir))
+	if err != nil {
+		return Stack{}, err
+	}
+	if p.Contexts == nil {
+		return Stack{}, errors.New(dir + ": no record of context IDs")
+	}
+	o.d = decode.New(p)
+	s, err := o.d.Decode(id)
+	if err != nil {
+		return Stack{}, err
+	}
+	return stackOf(s.Trim()), nil
+}
+
+// stackOf copies a decoded stack.
+func stackOf(s decode.Stack) Stack {
+	out := Stack{Sections: []Section{sectionOf(nil, s.Frames)}}
+	l := s.Up
+	for ; l.Up != nil; l = l.Up {
+		if l.Via == decode.ViaGo {
+			out.Sections = append(out.Sections, nil)
+		}
+		last := &out.Sections[len(out.Sections)-1]
+		*last = sectionOf(*last, l.Frames)
+	}
+	if l.Via == decode.ViaCut {
+		out.Truncated = l.End
+	} else {
+		out.Root = l.End
+	}
+	return out
+}
+
+// sectionOf appends frames to a section.
+func sectionOf(s Section, frames []cct.PathFrame) Section {
+	for _, f := range frames {
+		s = append(s, Frame{f.Func, f.File, f.Line, f.Inlined})
+	}
+	return s
+}

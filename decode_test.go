@@ -1,0 +1,93 @@
+package stemma
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/livetest"
+)
+
+func TestDecode(t *testing.T) {
+	if _, err := Decode(testID(1)); err == nil || !strings.Contains(err.Error(), "not built") {
+		t.Errorf("normal build: %v", err)
+	}
+	f := instrument(t)
+	own.d = nil
+	t.Cleanup(func() { own.d = nil })
+	if _, err := Decode(ID{}); err == nil {
+		t.Error("the zero ID has a stack")
+	}
+	if _, err := Decode(testID(1)); err == nil || !strings.Contains(err.Error(), "nowhere to record") {
+		t.Errorf("without a directory: %v", err)
+	}
+	p := livetest.NewProgram(5, 20)
+	f.dir = filepath.Join(t.TempDir(), "prog.1")
+	ancestors := 0
+	for range 40 {
+		var c livetest.Captured
+		for range 100 {
+			p.Step()
+			c = p.Capture()
+		}
+		p.D.WriteTo(t, f.dir) // the program has recorded more since the last ID
+		stack, err := Decode(ID{c.Hi, c.Lo})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var have, want []string
+		for _, s := range stack.Sections {
+			for _, f := range s {
+				have = append(have, f.Func)
+			}
+		}
+		for _, f := range c.All() {
+			want = append(want, f.Func)
+		}
+		if strings.Join(have, " ") != strings.Join(want, " ") || stack.Root != c.Root || stack.Truncated != "" {
+			t.Fatalf("have %v\nwant %v, root %s", stack, want, c.Root)
+		}
+		if !strings.HasSuffix(stack.String(), "["+c.Root+"]\n") || strings.Count(stack.String(), "started by\n") != len(stack.Sections)-1 {
+			t.Fatalf("text:\n%s", stack)
+		}
+		ancestors += len(stack.Sections) - 1
+	}
+	if ancestors == 0 {
+		t.Error("no stack had an ancestor")
+	}
+	if _, err := Decode(testID(1)); err == nil || !strings.Contains(err.Error(), "another process") {
+		t.Errorf("an ID of another process: %v", err)
+	}
+}
+
+// TestLinked checks that a program that does not decode has no decoder in it.
+func TestLinked(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds programs; run without -short")
+	}
+	for call, want := range map[string]bool{"stemma.Here()": false, "stemma.Decode(stemma.Here())": true} {
+		dir := filepath.Join(t.TempDir(), "prog")
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		src := "package main\nimport \"github.com/stemma-go/stemma\"\nfunc main() { " + call + " }\n"
+		if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(src), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		exe := filepath.Join(dir, "prog")
+		if out, err := exec.Command("go", "build", "-o", exe, filepath.Join(dir, "main.go")).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		out, err := exec.Command("go", "tool", "nm", exe).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, symbol := range []string{"internal/decode.(*Decoder).Decode", "stemma/profile.OpenLive", "cct.NewWalker"} {
+			if have := strings.Contains(string(out), symbol); have != want {
+				t.Errorf("%s: %s linked in: %v, want %v", call, symbol, have, want)
+			}
+		}
+	}
+}
