@@ -8,7 +8,10 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
 // writeContexts writes a sealed file of a program with context IDs: the files of
@@ -33,6 +36,11 @@ func (p *Profile) writeContexts(w io.Writer) error {
 		f.close()
 		if err != nil {
 			return err
+		}
+		if strings.HasPrefix(u.name, fileEvents) && u.used >= rt.EventSize {
+			// The program may have counted more events since.
+			data = slices.Clone(data)
+			binary.LittleEndian.PutUint64(data[8:], uint64(u.used))
 		}
 		if err := section(u.name, data); err != nil {
 			return err

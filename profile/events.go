@@ -60,6 +60,9 @@ func eventsUsed(f *liveFile) (int64, error) {
 		return 0, err
 	}
 	used := binary.LittleEndian.Uint64(b[8:])
+	if used < rt.EventSize {
+		return 0, nil // it is being made
+	}
 	if used > uint64(f.size) {
 		return 0, f.fail(8, "%d bytes are in use, but the file has %d", used, f.size)
 	}

@@ -19,6 +19,10 @@ func exercise(t *testing.T, p *profile.Profile) {
 	if err := p.CheckValid(); err != nil {
 		t.Fatalf("a reader accepted an invalid profile: %v", err)
 	}
+	if p.Contexts != nil {
+		exerciseContexts(t, p)
+		return
+	}
 	p.Lost()
 	p.Full()
 	text := mustText(t, p)
@@ -36,6 +40,7 @@ func exercise(t *testing.T, p *profile.Profile) {
 
 func FuzzRead(f *testing.F) {
 	f.Add(mustWrite(f, mustLive(f, livetest.Shapes())))
+	f.Add(mustWrite(f, openContexts(f, contextsDir())))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if p, err := profile.Read(bytes.NewReader(data)); err == nil {
 			exercise(t, p)

@@ -2,8 +2,10 @@ package decode_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/decode"
@@ -280,4 +282,34 @@ func BenchmarkDecodeFirst(b *testing.B) {
 		n += len(ids)
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "IDs/s")
+}
+
+// FuzzDecode decodes any ID with damaged dictionaries and entries: it ends, with a
+// stack or an error.
+func FuzzDecode(f *testing.F) {
+	p := livetest.NewProgram(9, 8)
+	var c livetest.Captured
+	for range 300 {
+		p.Step()
+		c = p.Capture()
+	}
+	f.Add(p.D.Epochs, p.D.Nodes, c.Hi, c.Lo)
+	fsys := p.D.FS()
+	f.Fuzz(func(t *testing.T, epochs, nodes []byte, hi, lo uint64) {
+		damaged := maps.Clone(fsys)
+		damaged["epochs"] = &fstest.MapFile{Data: epochs}
+		damaged["nodes"] = &fstest.MapFile{Data: nodes}
+		prof, err := profile.ReadLive(damaged)
+		if err != nil {
+			return
+		}
+		d := decode.New(prof)
+		for range 2 { // with what the first time left behind, too
+			s, err := d.Decode(profile.ContextID{Hi: hi, Lo: lo&(1<<rt.IDTag-1) | livetest.Tag<<rt.IDTag})
+			if err == nil {
+				s.Path()
+				s.Trim().AppendStack(s.AppendLine(nil, 3), "\t")
+			}
+		}
+	})
 }

@@ -1,0 +1,274 @@
+package profile_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// contextsDir is the directory of main.main → main.a with two epochs, an event and a
+// fault, and of a goroutine.
+func contextsDir() *livetest.Contexts {
+	d := livetest.NewContexts("prog", "-x")
+	mainF := d.Func(livetest.Func{Name: "main.main", Files: []string{"/src/m.go"}, Sites: []livetest.Site{
+		{Kind: rt.SiteCall, Line: 2, Cell: 1}, {Kind: rt.SiteNative, Line: 3, Callee: "runtime.newobject", Counter: 2}, {Kind: rt.SiteGo, Line: 4, Cell: 2}}})
+	a := d.Func(livetest.Func{Name: "main.a", Files: []string{"/src/m.go"}, Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 12, Cell: 1}}})
+	d.FaultAt(d.Return(a, 0)+1, "runtime.sigpanic", livetest.Frame{Func: "main.a", File: "/src/m.go", Line: 14})
+	d.Epoch(3, []livetest.EpochFunc{{Func: mainF, NumCC: 1}, {Func: a, Key: 9, NumCC: 4}},
+		[]livetest.EpochSite{{Func: mainF, Cell: 0, Addition: 3, Target: a}, {Func: a, Cell: 0, Addition: 2, Target: 9}})
+	d.Epoch(1, []livetest.EpochFunc{{Func: a, NumCC: 2}}, []livetest.EpochSite{{Func: mainF, Cell: 0, Addition: rt.NoAddition}, {Func: mainF, Cell: 1, Addition: 1, Target: a}})
+	root := d.Intern(livetest.Interned{Kind: rt.InternRoot, Place: rt.RootMain, Target: mainF})
+	d.Intern(livetest.Interned{Parent: root, Epoch: 1, Kind: rt.InternGo, Place: d.Return(mainF, 2), Target: a})
+	hi, lo := d.ID(root, 0, 1, d.Return(mainF, 1))
+	d.AddEvent(livetest.Event{Kind: rt.EventAlloc, Value: 48, Time: 5000, Hi: hi, Lo: lo})
+	d.AddEvent(livetest.Event{P: 2, Kind: rt.EventGo, Value: 7, Time: 6000, Hi: hi, Lo: lo})
+	d.AddContextCheck(hi, lo, 0, 0, 3, livetest.Frame{Func: "main.main", File: "/src/m.go", Line: 3})
+	return d
+}
+
+func openContexts(t testing.TB, d *livetest.Contexts) *profile.Profile {
+	t.Helper()
+	p, err := profile.ReadLive(d.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// events returns the events of a profile.
+func events(t testing.TB, c *profile.Contexts) []profile.Event {
+	t.Helper()
+	var list []profile.Event
+	if err := c.Events(func(e *profile.Event) error { list = append(list, *e); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestContexts(t *testing.T) {
+	d := contextsDir()
+	p := openContexts(t, d)
+	c := p.Contexts
+	if p.Processes[0].Engine != "dacce" || c.Tag != livetest.Tag || c.Text != livetest.Text || len(c.Code) != 2 || len(c.Interned) != 3 || len(c.Dict.Epochs) != 3 {
+		t.Fatalf("have %+v", c)
+	}
+	mainF, a := c.Code[0].Func, c.Code[1].Func
+	for _, e := range []struct {
+		epoch, fn uint32
+		want      []profile.InEdge
+	}{
+		{0, a, nil},
+		{1, a, []profile.InEdge{{Caller: a, Site: 0, Addition: 2, NumCC: 4}, {Caller: mainF, Site: 0, Addition: 3, NumCC: 1}}},
+		{2, a, []profile.InEdge{{Caller: mainF, Site: 2, Addition: 1, NumCC: 1}}},
+		{1, mainF, nil},
+	} {
+		if have := c.Dict.InEdges(e.epoch, e.fn); !slices.Equal(have, e.want) {
+			t.Errorf("epoch %d, function %d: have %v, want %v", e.epoch, e.fn, have, e.want)
+		}
+	}
+	code := c.CodeAt(d.Return(0x400000, 0))
+	if code == nil || code.Func != mainF || code.Site(d.Return(0x400000, 2)) != 2 || code.Site(code.Entry+1) != profile.None {
+		t.Errorf("code at the first call of main.main: %+v", code)
+	}
+	if c.CodeAt(code.Entry) != nil || c.CodeAt(code.Entry+uint64(code.Size)) == nil || c.CodeAt(code.Entry+uint64(code.Size)+1) != nil {
+		t.Error("the code of a function reaches from behind its entry up to its end")
+	}
+	want := []profile.Event{{Kind: rt.EventAlloc, Value: 48, Time: 5 * time.Microsecond}, {Kind: rt.EventGo, Value: 7, Time: 6 * time.Microsecond}}
+	for i, e := range events(t, c) {
+		e.ID = profile.ContextID{}
+		if i >= len(want) || e != want[i] {
+			t.Errorf("event %d: have %+v", i, e)
+		}
+	}
+	stop := errors.New("stop")
+	if err := c.Events(func(*profile.Event) error { return stop }); err != stop {
+		t.Errorf("visit's error: have %v", err)
+	}
+	if _, err := profile.Merge(p, p); err == nil || !strings.Contains(err.Error(), "cannot be added up") {
+		t.Errorf("merging: have %v", err)
+	}
+	if err := p.WriteText(new(bytes.Buffer)); err == nil {
+		t.Error("a text form of nothing")
+	}
+}
+
+// TestContextsSealed checks that the sealed file says what the directory said when
+// it was read, also if the program went on.
+func TestContextsSealed(t *testing.T) {
+	d := contextsDir()
+	fsys := d.FS()
+	p, err := profile.ReadLive(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := mustWrite(t, p)
+	again := contextsDir() // as much again in the same files
+	d.Intern(livetest.Interned{Parent: 1, Epoch: 1, Kind: rt.InternGo, Place: d.Return(0x400000, 2), Target: 0x400040})
+	d.Epoch(9, nil, nil)
+	d.AddEvent(livetest.Event{Kind: rt.EventGo, Value: 8})
+	for name, data := range d.Files() {
+		fsys[name] = &fstest.MapFile{Data: data}
+	}
+	if after := mustWrite(t, p); len(after) != len(before) {
+		t.Errorf("sealed %d bytes, then %d", len(before), len(after))
+	}
+	p.Contexts.Stats.Elapsed = 1500 * time.Millisecond
+	back, err := profile.Read(bytes.NewReader(mustWrite(t, p)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back.Contexts.Stats != p.Contexts.Stats || !slices.Equal(back.Contexts.Interned, p.Contexts.Interned) {
+		t.Errorf("have %+v, want %+v", back.Contexts.Stats, p.Contexts.Stats)
+	}
+	if have, want := events(t, back.Contexts), events(t, openContexts(t, again).Contexts); !slices.Equal(have, want) {
+		t.Errorf("events: have %v, want %v", have, want)
+	}
+	if have := mustWrite(t, back); !bytes.Equal(have, mustWrite(t, p)) {
+		t.Error("reading and writing changes the file")
+	}
+}
+
+// TestContextsDamage damages one thing after another.
+func TestContextsDamage(t *testing.T) {
+	le := binary.LittleEndian
+	for _, c := range []struct {
+		name   string
+		damage func(d *livetest.Contexts)
+		want   string
+	}{
+		{"magic", func(d *livetest.Contexts) { d.Tree[0] = 'x' }, "cce: offset 0: not the header"},
+		{"flag", func(d *livetest.Contexts) { d.Set32(rt.HdrFlags, 0) }, "cce: offset 12: flags 0x0 without"},
+		{"header cut", func(d *livetest.Contexts) { d.Tree = d.Tree[:5000] }, "cce: offset 0: file ends at 5000"},
+		{"epoch length", func(d *livetest.Contexts) { d.Epochs[0]++ }, "epochs: offset 0: epoch of"},
+		{"epoch functions", func(d *livetest.Contexts) { d.Epochs[8] = 0xff }, "epochs: offset 0: epoch of"},
+		{"epoch order", func(d *livetest.Contexts) { d.Epochs[4] = 9 }, "epoch 2 behind epoch 9"},
+		{"epoch number", func(d *livetest.Contexts) { le.PutUint32(d.Epochs[4:], 1<<rt.IDEpochBits) }, "epochs: offset 4: epoch 262144"},
+		{"unknown function", func(d *livetest.Contexts) { d.Epochs[rt.EpochHeaderSize] = 1 }, "epochs: offset 32: function 0x400001 has no record"},
+		{"key", func(d *livetest.Contexts) { le.PutUint32(d.Epochs[40:], rt.NumKeys) }, "epochs: offset 32: key 16376"},
+		{"numCC", func(d *livetest.Contexts) { le.PutUint32(d.Epochs[44:], rt.MaxNum+1) }, "epochs: offset 32: key 0, numCC"},
+		{"cell", func(d *livetest.Contexts) { d.Epochs[32+32+8] = 77 }, "epochs: offset 64: cell 77 of a function with 2"},
+		{"addition", func(d *livetest.Contexts) { le.PutUint32(d.Epochs[32+32+12:], rt.MaxNum) }, "epochs: offset 64: addition"},
+		{"target", func(d *livetest.Contexts) { le.PutUint64(d.Epochs[32+32+16:], 1<<40) }, "epochs: offset 64: function 0x10000000000"},
+		{"node kind", func(d *livetest.Contexts) { d.Nodes[32+12] = 6 }, "nodes: offset 32: node of unknown kind 6"},
+		{"node parent", func(d *livetest.Contexts) { d.Nodes[64] = 2 }, "nodes: offset 64: parent 2 is no node before"},
+		{"node id", func(d *livetest.Contexts) { le.PutUint32(d.Nodes[64+8:], rt.MaxNum) }, "nodes: offset 64: id"},
+		{"node epoch", func(d *livetest.Contexts) { le.PutUint32(d.Nodes[64+4:], 1<<rt.IDEpochBits) }, "nodes: offset 64: epoch"},
+		{"node root", func(d *livetest.Contexts) { d.Nodes[32+16] = rt.NumRoots }, "nodes: offset 32: root 10"},
+		{"node target", func(d *livetest.Contexts) { d.Nodes[64+24]++ }, "nodes: offset 64: function 0x400041 has no record"},
+		{"node count", func(d *livetest.Contexts) { d.Set64(rt.CceNodesUsed, 1<<40) }, "cce: offset 4112: 1099511627776 nodes"},
+		{"events used", func(d *livetest.Contexts) { d.Events[0][9] = 1 }, "events.0: offset 8: 336 bytes are in use"},
+		{"code pairs", func(d *livetest.Contexts) { codeOf(d)[28] = 200 }, "return addresses in a record"},
+		{"code site", func(d *livetest.Contexts) { codeOf(d)[36] = 9 }, "site 9 of 3"},
+		{"code overlap", func(d *livetest.Contexts) { le.PutUint32(codeOf(d)[24:], 1000) }, "1000 bytes of code"},
+		{"code function", func(d *livetest.Contexts) { codeOf(d)[8]++ }, "without a record"},
+	} {
+		d := contextsDir()
+		c.damage(d)
+		if _, err := profile.ReadLive(d.FS()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: have %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
+// codeOf returns the first record of return addresses.
+func codeOf(d *livetest.Contexts) []byte {
+	le := binary.LittleEndian
+	for b := d.Funcs; ; b = b[le.Uint32(b):] {
+		if le.Uint32(b[4:]) == rt.RecPCs {
+			return b
+		}
+	}
+}
+
+// TestContextsKilled reads what a program has left that was killed while it wrote,
+// or whose disk was full: what was complete can be read.
+func TestContextsKilled(t *testing.T) {
+	d := contextsDir()
+	binary.LittleEndian.PutUint32(d.Epochs[len(d.Epochs)-32-16-48:], 0) // the length is written last
+	if p := openContexts(t, d); len(p.Contexts.Dict.Epochs) != 2 {
+		t.Errorf("%d epochs, want the complete ones", len(p.Contexts.Dict.Epochs))
+	}
+	d = contextsDir()
+	d.Nodes = d.Nodes[:70]
+	p := openContexts(t, d)
+	if len(p.Contexts.Interned) != 2 || len(p.Lost()) != 1 || !strings.Contains(p.Processes[0].Notes[0], "nodes: 96 bytes are in use, but the file has 70") {
+		t.Errorf("%d nodes, %v %v", len(p.Contexts.Interned), p.Lost(), p.Processes[0].Notes)
+	}
+	d = contextsDir()
+	d.Set64(rt.HdrLost+8*rt.LostPages, 1)
+	clear(d.Nodes[64:96])
+	if p := openContexts(t, d); len(p.Contexts.Interned) != 3 {
+		t.Errorf("%d nodes with a lost page", len(p.Contexts.Interned))
+	}
+	d = contextsDir()
+	d.Set64(rt.HdrLost+8*rt.LostFuncs, 1)
+	d.Epochs[rt.EpochHeaderSize] = 1
+	openContexts(t, d)
+}
+
+// exerciseContexts calls everything that takes a profile with context IDs.
+func exerciseContexts(t *testing.T, p *profile.Profile) {
+	c := p.Contexts
+	_ = c.Events(func(e *profile.Event) error { return nil })
+	for n := range uint32(5) {
+		if _, ok := c.Node(n); ok == (n == 0) && int(n) < len(c.Interned) {
+			t.Errorf("node %d: %v", n, ok)
+		}
+	}
+	for i := range c.Code {
+		code := c.CodeAt(c.Code[i].Entry + 1)
+		if c.Code[i].Size > 0 && code == nil {
+			t.Fatalf("no code at %#x", c.Code[i].Entry)
+		}
+		c.Code[i].Site(c.Code[i].Entry + 16)
+	}
+	for epoch := range uint32(len(c.Dict.Epochs) + 1) {
+		for fn := range p.Funcs[:min(5, len(p.Funcs))] {
+			c.Dict.InEdges(epoch, uint32(fn))
+		}
+		if epoch > 20 {
+			break
+		}
+	}
+	data := mustWrite(t, p)
+	back, err := profile.Read(bytes.NewReader(data))
+	if err != nil {
+		t.Fatalf("reading what was written: %v", err)
+	}
+	if again := mustWrite(t, back); !bytes.Equal(again, data) {
+		t.Fatal("a round trip changes the file")
+	}
+}
+
+func FuzzReadContexts(f *testing.F) {
+	d := contextsDir()
+	f.Add(d.Tree, d.Funcs, d.Epochs, d.Nodes, d.Events[0], d.Check, d.Strings)
+	d = contextsDir()
+	d.Set64(rt.HdrLost+8*rt.LostPages, 1)
+	clear(d.Funcs[200:300])
+	f.Add(d.Tree, d.Funcs, d.Epochs, d.Nodes, d.Events[0], d.Check, d.Strings)
+	f.Fuzz(func(t *testing.T, cce, funcs, epochs, nodes, events, check, strings []byte) {
+		fsys := fstest.MapFS{}
+		for name, data := range map[string][]byte{"cce": cce, "funcs": funcs, "epochs": epochs, "nodes": nodes, "events.0": events, "check": check, "strings": strings} {
+			fsys[name] = &fstest.MapFile{Data: data}
+		}
+		l, err := profile.OpenLive(fsys)
+		if err != nil {
+			return
+		}
+		if err := l.Profile.CheckValid(); err != nil {
+			t.Fatal(err)
+		}
+		_ = l.Checks(func(*profile.Check) error { return nil })
+		exerciseContexts(t, l.Profile)
+	})
+}
