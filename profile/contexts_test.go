@@ -79,8 +79,8 @@ func TestContexts(t *testing.T) {
 	if code == nil || code.Func != mainF || code.Site(d.Return(0x400000, 2)) != 2 || code.Site(code.Entry+1) != profile.None {
 		t.Errorf("code at the first call of main.main: %+v", code)
 	}
-	if c.CodeAt(code.Entry) != nil || c.CodeAt(code.Entry+uint64(code.Size)) == nil || c.CodeAt(code.Entry+uint64(code.Size)+1) != nil {
-		t.Error("the code of a function reaches from behind its entry up to its end")
+	if c.CodeAt(code.Entry) != code || c.CodeAt(code.Entry-1) != nil || c.CodeAt(code.Entry+uint64(code.Size)) == nil || c.CodeAt(code.Entry+uint64(code.Size)+1) != nil {
+		t.Error("the code of a function reaches from its entry up to its end")
 	}
 	want := []profile.Event{{Kind: rt.EventAlloc, Value: 48, Time: 5 * time.Microsecond}, {Kind: rt.EventGo, Value: 7, Time: 6 * time.Microsecond}}
 	for i, e := range events(t, c) {
