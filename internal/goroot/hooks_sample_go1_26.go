@@ -34,7 +34,7 @@ func sampleHooksGo126() []Hook {
 			[]string{"stemmaScheduled(gnext, mp.p.ptr())"},
 			"A request was for the coroutine that ran before."},
 		{"runtime/stack.go", "func newstack", "if gp.stack.lo == 0 {", Before,
-			[]string{"if preempt && stemmaGuard(gp) {", "gogo(&gp.sched)", "}"},
+			[]string{"if stemmaGuard(gp, preempt) {", "gogo(&gp.sched)", "}"},
 			"A goroutine that was asked for a sample takes it at its stack guard."},
 		{preempt, "func wantAsyncPreempt", "return (gp.preempt || gp.m.p != 0 && gp.m.p.ptr().preempt) && readgstatus(gp)&^_Gscan == _Grunning", Before,
 			[]string{"if stemmaWantsAsync(gp) {", "return true", "}"},

@@ -356,7 +356,13 @@ func stemmaBySignal(pp *p, gp *g) {
 // stemmaGuard is called by newstack, on g0, when gp has come to a prologue
 // with a preemption request, at a synchronous safe point. It takes the sample
 // that gp was asked for, and reports whether that was all that was asked.
-func stemmaGuard(gp *g) bool {
+func stemmaGuard(gp *g, preempt bool) bool {
+	if stemmaEvery != 0 && (!preempt || gp.stemmaAsk == 0) {
+		return stemmaEveryGuard(gp, preempt)
+	}
+	if !preempt {
+		return false
+	}
 	if gp.stemmaAsk == 0 {
 		return false
 	}
@@ -413,6 +419,9 @@ func stemmaSelf(gp *g, atGuard bool) {
 //go:nowritebarrierrec
 func stemmaScheduled(gp *g, pp *p) {
 	gp.stemmaAsk = 0
+	if stemmaEvery != 0 && gp.syscallsp == 0 {
+		gp.stackguard0 = stackPreempt
+	}
 	if t := &pp.stemmaTicket; t.state.Load() == stemmaTicketAsked {
 		t.state.CompareAndSwap(stemmaTicketAsked, stemmaTicketDropped)
 	}

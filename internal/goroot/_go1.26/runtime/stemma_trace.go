@@ -29,10 +29,21 @@ var stemmaTrampPC uintptr = 1
 var stemmaPlain [rt.PlainSize]uintptr
 
 // stemmaTraceCheck compares every incremental trace with a walk of the unwinder.
-var stemmaTraceCheck bool
+// Of those that differ, Print shows both, and Fail makes the first one fatal.
+var stemmaTraceCheck, stemmaTracePrint, stemmaTraceFail bool
 
 // stemmaWithout turns parts of incremental tracing off, for tests of the checks.
 var stemmaWithout string
+
+// stemmaEvery is the mode, for tests, in which a sample is taken in every prologue
+// that checks the stack: below a sampled function, and after a return that
+// the slow path of the trampoline intercepts. With stemmaEverySlow all do.
+var stemmaEvery uint8
+
+const (
+	stemmaEveryFast = 1
+	stemmaEverySlow = 2
+)
 
 const (
 	stemmaGap        = 128 // frames between patched ones that are recorded at once
@@ -69,8 +80,16 @@ func stemmaTraceInit() {
 	if *(*uint16)(unsafe.Pointer(stemmaTrampPC - 2)) != 0x5c41 {
 		throw("stemma: the trampoline does not begin with POPQ R12")
 	}
-	stemmaTraceCheck = stemmaOption("verify") == "on" || gogetenv("STEMMA_TRACE_CHECK") != ""
+	check := gogetenv("STEMMA_TRACE_CHECK")
+	stemmaTraceCheck = stemmaOption("verify") == "on" || check != ""
+	stemmaTracePrint, stemmaTraceFail = check == "print", check == "throw"
 	stemmaWithout = gogetenv("STEMMA_TRACE_WITHOUT")
+	switch gogetenv("STEMMA_TRACE_EVERY") {
+	case "fast":
+		stemmaEvery = stemmaEveryFast
+	case "slow":
+		stemmaEvery = stemmaEverySlow
+	}
 }
 
 // stemmaTraceIn returns the trace that gp has, or nil.
@@ -94,7 +113,11 @@ func stemmaTraceOf(gp *g) *rt.Trace {
 			t = (*rt.Trace)(mem)
 			entries := add(mem, rt.TraceSize)
 			objs := add(entries, rt.EntryPad+stemmaEntries*rt.EntrySize)
-			t.Init(&stemmaSmp.Samples, 0, unsafe.Pointer(&stemmaPlain), stemmaTrampPC, stemmaFPFuncs.goexit,
+			plain := &stemmaPlain
+			if stemmaSmp.walk == rt.WalkMarker || stemmaEvery == stemmaEverySlow {
+				plain = &stemmaNotPlain
+			}
+			t.Init(&stemmaSmp.Samples, 0, unsafe.Pointer(plain), stemmaTrampPC, stemmaFPFuncs.goexit,
 				entries, stemmaEntries, objs, stemmaObjects)
 			m.list[m.n] = uintptr(mem)
 			m.n++
@@ -264,7 +287,17 @@ func stemmaTrace(gp *g, atGuard bool, weight uint64) {
 	if stemmaTraceCheck {
 		expect = stemmaExpect(gp)
 	}
-	ref := t.Child(s, stemmaCaller(gp, t, pc, sp, rt.NoRef), sym)
+	ref := uint32(0)
+	if stemmaSmp.walk == rt.WalkMarker {
+		var ok bool
+		if ref, ok = stemmaMark(gp, t, pc, sp); !ok {
+			stemmaRecord(gp, atGuard, &getg().m.p.ptr().stemmaTicket.buf, rt.WeightCPU, weight)
+			return
+		}
+	} else {
+		ref = stemmaCaller(gp, t, pc, sp, rt.NoRef)
+	}
+	ref = t.Child(s, ref, sym)
 	if !t.Sample(s, ref, weight, expect) {
 		stemmaMismatch(gp, ref, expect-1)
 	}
@@ -290,7 +323,10 @@ func stemmaExpect(gp *g) uint32 {
 // if that is asked for.
 func stemmaMismatch(gp *g, have, want uint32) {
 	stemmaSmp.Count(rt.StatMismatches, 1)
-	if gogetenv("STEMMA_TRACE_CHECK") != "print" {
+	if stemmaTraceFail {
+		throw("stemma: an incremental trace differs from a full walk")
+	}
+	if !stemmaTracePrint {
 		return
 	}
 	for _, n := range [2]uint32{have, want} {
@@ -306,9 +342,14 @@ func stemmaMismatch(gp *g, have, want uint32) {
 // stemmaDropDead drops entries of frames that are gone without having returned.
 // None should be: whatever leaves frames so tells stemmaLeft. They are counted.
 func stemmaDropDead(gp *g, t *rt.Trace, sp uintptr) {
+	dead := false
 	for t.Len() > 0 && gp.stack.hi-t.Top().Off < sp {
 		stemmaSmp.Count(rt.StatDead, 1)
 		t.Drop()
+		dead = true
+	}
+	if dead && stemmaSmp.walk == rt.WalkMarker {
+		stemmaMarkTop(gp, t, true)
 	}
 }
 
@@ -406,6 +447,13 @@ func stemmaReturned(gp *g) {
 	t.Target = e.PC
 	s.Count(rt.StatSlow, 1)
 	s.Count(rt.StatReturns, 1)
+	if stemmaEvery != 0 {
+		stemmaRearm(gp, t.SP-goarch.PtrSize)
+	}
+	if stemmaSmp.walk == rt.WalkMarker {
+		stemmaMarkOut(gp, t)
+		return
+	}
 	known := uint32(rt.NoRef)
 	if rt.Resolved(e.Ref) {
 		known = e.Ref
@@ -423,6 +471,9 @@ func stemmaFlush(gp *g, t *rt.Trace) {
 	done, wrong := t.Flush(&stemmaSmp.Samples)
 	stemmaSmp.Count(rt.StatRetrieved, done)
 	stemmaSmp.Count(rt.StatMismatches, wrong)
+	if wrong > 0 && stemmaTraceFail {
+		throw("stemma: an incremental trace differs from a full walk")
+	}
 	t.Completed = nanotime()
 }
 
@@ -508,6 +559,9 @@ func stemmaLeft(gp *g, sp uintptr) {
 		*(*uintptr)(unsafe.Pointer(gp.stack.hi - e.Off)) = e.PC
 		t.Drop()
 	}
+	if stemmaSmp.walk == rt.WalkMarker {
+		stemmaMarkTop(gp, t, true)
+	}
 }
 
 // stemmaUnpatch completes a trace and restores all return addresses.
@@ -576,4 +630,40 @@ func stemmaRetrieveAll() {
 		}
 	})
 	startTheWorld(stw)
+}
+
+// stemmaEveryGuard takes a sample in the mode stemmaEvery, for newstack. It
+// reports whether that was the only reason why the stack check failed.
+func stemmaEveryGuard(gp *g, preempt bool) bool {
+	if !preempt && gp.stackguard0 == gp.stack.lo+stackGuard {
+		return false
+	}
+	frame := uintptr(0)
+	if f := findfunc(gp.sched.pc); f.valid() {
+		frame = uintptr(max(funcMaxSPDelta(f)-abi.StackSmall, 0))
+	}
+	gp.stackguard0 = gp.stack.lo + stackGuard
+	if gp.sched.sp-frame <= gp.stackguard0 {
+		return false // it needs a larger stack, too
+	}
+	if canPreemptM(getg().m) && stemmaSmp.active.Load() != 0 {
+		stemmaTrace(gp, true, 1)
+		stemmaSmp.Count(rt.StatSamples, 1)
+	}
+	stemmaRearm(gp, gp.sched.sp-frame-goarch.PtrSize)
+	if gp.preempt || gp.preemptStop || gp.preemptShrink {
+		gp.stackguard0 = stackPreempt
+		return !preempt // then it comes again
+	}
+	return true
+}
+
+// stemmaRearm makes the next function fail its stack check whose frame begins
+// at sp or below.
+//
+//go:nowritebarrierrec
+func stemmaRearm(gp *g, sp uintptr) {
+	if gp.stackguard0 == gp.stack.lo+stackGuard || gp.stackguard0 < stackFork && gp.stackguard0 > gp.stack.lo && gp.stackguard0 < gp.stack.hi {
+		gp.stackguard0 = max(sp, gp.stack.lo+stackGuard)
+	}
 }

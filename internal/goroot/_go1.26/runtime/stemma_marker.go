@@ -1,0 +1,107 @@
+// The marker variant of incremental tracing: one patched return address, which marks how
+// far in the stack is unchanged since the last sample. All frames further out are
+// known, with their nodes. A sample walks from the innermost frame to the
+// marker, and so knows its whole context at once; when the marker's function returns,
+// the marker moves outwards by some frames, which a later sample has to walk again.
+
+package runtime
+
+import (
+	"internal/goarch"
+	rt "internal/runtime/stemma"
+	"unsafe"
+)
+
+// stemmaStride is how many frames the marker moves outwards. A long stride saves
+// interceptions when the stack shrinks, and costs steps when the next sample is taken.
+const stemmaStride = 16
+
+// stemmaNotPlain is an empty table of plain return addresses: it makes the trampoline take
+// its slow path, which knows about the marker.
+var stemmaNotPlain [rt.PlainSize]uintptr
+
+// A stemmaStepped is a frame that a sample has walked.
+type stemmaStepped struct {
+	slot, pc, sym uintptr // slot is 0 if it may not be patched
+}
+
+// stemmaMark returns the ref of the frame that called the one at pc and sp, and
+// moves the marker to the innermost slot that may be patched. It runs on g0 with a
+// P. It reports false if there is no memory for the entries.
+func stemmaMark(gp *g, t *rt.Trace, pc, sp uintptr) (ref uint32, ok bool) {
+	s := &stemmaSmp.Samples
+	buf := &getg().m.p.ptr().stemmaTicket.buf
+	if *buf == 0 {
+		stemmaFullWalk(gp, false, buf) // for its buffer
+	}
+	steps := unsafe.Slice((*stemmaStepped)(unsafe.Pointer(*buf)), stemmaBufSize/unsafe.Sizeof(stemmaStepped{}))
+	n := 0
+	for ; n < len(steps); n++ {
+		fr, ok := stemmaStep(gp, pc, sp)
+		if !ok {
+			s.Count(rt.StatFailed, 1)
+			ref = s.Child(0, rt.PCTruncated)
+			break
+		}
+		if fr.top {
+			n = max(n-1, 0)
+			break
+		}
+		raw := *(*uintptr)(unsafe.Pointer(fr.slot))
+		if raw == stemmaTrampPC {
+			ref = t.Top().Ref
+			break
+		}
+		if raw == stemmaFPFuncs.goexit {
+			break
+		}
+		step := stemmaStepped{0, raw, raw - 1}
+		if fr.plain {
+			step.slot = fr.slot
+		}
+		if fr.exact {
+			step.sym = raw
+		}
+		steps[n] = step
+		pc, sp = raw, fr.slot+goarch.PtrSize
+	}
+	for t.Len()+n >= t.Cap() {
+		if !stemmaGrow(t) {
+			return 0, false
+		}
+	}
+	stemmaMarkTop(gp, t, false)
+	for i := n - 1; i >= 0; i-- {
+		ref = s.Child(ref, steps[i].sym)
+		if steps[i].slot != 0 {
+			t.Push(gp.stack.hi-steps[i].slot, steps[i].pc, ref)
+		}
+	}
+	stemmaMarkTop(gp, t, true)
+	return ref, true
+}
+
+// stemmaMarkTop patches the slot of the innermost entry, or restores it.
+//
+//go:nowritebarrierrec
+func stemmaMarkTop(gp *g, t *rt.Trace, on bool) {
+	if t.Len() == 0 {
+		return
+	}
+	e := t.Top()
+	slot := (*uintptr)(unsafe.Pointer(gp.stack.hi - e.Off))
+	if *slot = e.PC; on {
+		*slot = stemmaTrampPC
+	}
+}
+
+// stemmaMarkOut moves the marker outwards when its function has returned. Its own
+// entry is gone. It runs where stemmaReturned does.
+//
+//go:nowritebarrierrec
+func stemmaMarkOut(gp *g, t *rt.Trace) {
+	for i := 1; i < stemmaStride && t.Len() > 1; i++ {
+		t.Drop()
+	}
+	stemmaMarkTop(gp, t, true)
+}
