@@ -55,8 +55,11 @@ func stemmaInit() {
 }
 
 // stemmaOption returns the value of a key in stemmaOptions.
-func stemmaOption(key string) string {
-	for s := stemmaOptions; s != ""; {
+func stemmaOption(key string) string { return stemmaValue(stemmaOptions, key) }
+
+// stemmaValue returns the value of a key in a list of key=value.
+func stemmaValue(s, key string) string {
+	for s != "" {
 		kv := s
 		for i := range len(s) {
 			if s[i] == ',' {

@@ -99,17 +99,20 @@ func stemmaSampleInit() {
 	stemmaSmp.Init(samples, buckets, places, known, uint32(nodes), placesSize)
 	sec, nsec, _ := time_now()
 	stemmaSmp.Describe(uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, argslice)
-	stemmaSmp.sampler = stemmaIndex(rt.SamplerNames[:], stemmaOption("sampler"), rt.SamplerISPS)
+	stemmaSmp.sampler = stemmaIndex(rt.SamplerNames[:], stemmaSampleOption("sampler"), rt.SamplerISPS)
 	walk := uint8(rt.WalkFP)
 	if stemmaSmp.sampler == rt.SamplerISPS {
 		walk = rt.WalkIncremental
 	}
-	stemmaSmp.walk = stemmaIndex(rt.WalkNames[:], stemmaOption("walk"), walk)
-	stemmaSmp.waiting = stemmaOption("waiting") != "off"
-	stemmaSmp.signal = stemmaOption("ask") == "signal"
-	every := int64(1e6)
-	if n, ok := stemmaParse(stemmaOption("every")); ok && n > 0 {
-		every = int64(n)
+	stemmaSmp.walk = stemmaIndex(rt.WalkNames[:], stemmaSampleOption("walk"), walk)
+	if stemmaSmp.sampler != rt.SamplerISPS && stemmaSmp.walk >= rt.WalkIncremental {
+		stemmaSmp.walk = rt.WalkFP // the sampler was changed in the environment
+	}
+	stemmaSmp.waiting = stemmaSampleOption("waiting") != "off"
+	stemmaSmp.signal = stemmaSampleOption("ask") == "signal"
+	every := stemmaDuration(stemmaSampleOption("every"))
+	if every < 10e3 {
+		every = 1e6
 	}
 	stemmaSmp.interval.Store(every)
 	stemmaSmp.Configure(stemmaSmp.sampler, stemmaSmp.walk, uint64(every), false)
@@ -133,6 +136,41 @@ func stemmaHasEngine(name string) bool {
 	return false
 }
 
+// stemmaSampleOption returns the value of a key: that of the environment variable
+// STEMMA_SAMPLING, which has the same form as the options of the build, or that of the
+// build.
+func stemmaSampleOption(key string) string {
+	if v := stemmaValue(gogetenv("STEMMA_SAMPLING"), key); v != "" {
+		return v
+	}
+	return stemmaOption(key)
+}
+
+// stemmaDuration returns the nanoseconds in a number with the unit ns, us, ms or s, or
+// without a unit; 0 if it is anything else.
+func stemmaDuration(s string) int64 {
+	i := 0
+	for i < len(s) && '0' <= s[i] && s[i] <= '9' {
+		i++
+	}
+	n, ok := stemmaParse(s[:i])
+	unit := int64(0)
+	switch s[i:] {
+	case "", "ns":
+		unit = 1
+	case "us":
+		unit = 1e3
+	case "ms":
+		unit = 1e6
+	case "s":
+		unit = 1e9
+	}
+	if !ok || n > 1e10 {
+		return 0
+	}
+	return int64(n) * unit
+}
+
 // stemmaIndex returns the place of name in names, or what is the default.
 func stemmaIndex(names []string, name string, def uint8) uint8 {
 	for i, s := range names {
@@ -145,7 +183,7 @@ func stemmaIndex(names []string, name string, def uint8) uint8 {
 
 // stemmaSampleMain starts sampling, in main, when the runtime can start threads.
 func stemmaSampleMain() {
-	if stemmaSmp.on && stemmaOption("start") != "off" && gogetenv("STEMMA_SAMPLING") != "off" {
+	if stemmaSmp.on && stemmaSampleOption("start") != "off" {
 		stemmaStartSampling(stemmaSmp.interval.Load())
 	}
 }

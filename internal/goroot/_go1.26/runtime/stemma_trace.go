@@ -170,12 +170,12 @@ func stemmaReturn(gp *g, slot uintptr) uintptr {
 }
 
 // stemmaFPReturn is for walks of frame pointers, which do not know whose stack
-// they are on: mostly that of this M's goroutine.
+// they are on: mostly that of this M's goroutine. by names the walk.
 //
 //go:nosplit
 //go:nowritebarrierrec
-func stemmaFPReturn(pc, slot uintptr) uintptr {
-	if pc != stemmaTrampPC || stemmaWithout == "fp" {
+func stemmaFPReturn(pc, slot uintptr, by string) uintptr {
+	if pc != stemmaTrampPC || stemmaWithout == by {
 		return pc
 	}
 	if gp := getg().m.curg; gp != nil && gp.stack.lo <= slot && slot < gp.stack.hi {

@@ -261,9 +261,15 @@ func main() {
 	debug.SetGCPercent(5)
 	runtime.SetBlockProfileRate(1000)
 	runtime.SetMutexProfileFraction(2)
+	// Not the CPU profile and the trace at the same time: the trace would have samples of
+	// the trampoline itself.
 	pprof.StartCPUProfile(io.Discard)
-	trace.Start(io.Discard)
+	var traced, blocked bytes.Buffer
 	until := time.Now().Add(d)
+	time.AfterFunc(d/2, func() {
+		pprof.StopCPUProfile()
+		trace.Start(&traced)
+	})
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() { worker(i, until, depth) })
@@ -278,7 +284,16 @@ func main() {
 	})
 	wg.Wait()
 	trace.Stop()
-	pprof.StopCPUProfile()
-	pprof.Lookup("block").WriteTo(io.Discard, 0)
+	pprof.Lookup("block").WriteTo(&blocked, 1)
+	pprof.Lookup("mutex").WriteTo(&blocked, 1)
+	// What the profilers saw must be what called, not what stands in its place.
+	if bytes.Contains(blocked.Bytes(), []byte("stemmaTrampoline")) {
+		fmt.Println("the block profile has the trampoline")
+		os.Exit(3)
+	}
+	if bytes.Contains(traced.Bytes(), []byte("stemmaTrampoline")) {
+		fmt.Println("the trace has the trampoline")
+		os.Exit(3)
+	}
 	fmt.Println("ok")
 }

@@ -1,0 +1,197 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// buildSampled builds a program that is sampled every 20 µs.
+func buildSampled(t *testing.T, name string) string {
+	t.Helper()
+	needBuilds(t)
+	return build(t, name, "sample", "-engine=sample", "-every=20us")
+}
+
+// sampling returns how the program was sampled.
+func sampling(t *testing.T, p *profile.Profile) *profile.Sampling {
+	t.Helper()
+	if len(p.Processes) != 1 || p.Processes[0].Sampling == nil || p.Samples == nil {
+		t.Fatal("the profile has no samples")
+	}
+	return p.Processes[0].Sampling
+}
+
+// TestIncremental compares each incremental trace with a walk of the unwinder, in a
+// program that does all that is hard for incremental tracing: with samples at
+// random moments, and in every prologue. A mismatch ends the program.
+func TestIncremental(t *testing.T) {
+	exe := buildSampled(t, "sampled")
+	for _, walk := range []string{"incremental", "marker"} {
+		for _, every := range []string{"", "fast", "slow"} {
+			for _, procs := range []int{1, 4} {
+				t.Run(fmt.Sprintf("%s/every=%s/procs=%d", walk, every, procs), func(t *testing.T) {
+					r := run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw", "STEMMA_TRACE_EVERY="+every, fmt.Sprint("GOMAXPROCS=", procs))
+					r.ok(t)
+					s := sampling(t, r.read(t))
+					if n := s.Stat("checked"); n < 100 || every != "" && n < 10000 {
+						t.Errorf("only %d traces were checked", n)
+					}
+					for _, kind := range []string{"mismatches", "dead", "failed", "pending", "lost"} {
+						if n := s.Stat(kind); n != 0 {
+							t.Errorf("%d %s", n, kind)
+						}
+					}
+					if walk == "incremental" && every != "slow" && s.Stat("returns") <= s.Stat("slow") {
+						t.Errorf("of %d returns %d took the slow path", s.Stat("returns"), s.Stat("slow"))
+					}
+					t.Logf("%d traces checked, %d returns intercepted, %d of them slowly", s.Stat("checked"), s.Stat("returns"), s.Stat("slow"))
+				})
+			}
+		}
+	}
+}
+
+// TestIncrementalControls turns off one by one what makes the runtime
+// understand patched stacks: each time the check, or the program, must fail.
+func TestIncrementalControls(t *testing.T) {
+	exe := buildSampled(t, "sampled")
+	for _, without := range []string{"unwind", "trace", "block", "prologue", "recovery", "gdestroy"} {
+		t.Run(without, func(t *testing.T) {
+			r := run(t, exe, "STEMMA_TRACE_CHECK=throw", "STEMMA_TRACE_EVERY=fast", "STEMMA_TRACE_WITHOUT="+without)
+			if r.err != nil {
+				return
+			}
+			s := sampling(t, r.read(t))
+			if s.Stat("mismatches")+s.Stat("dead") == 0 {
+				t.Errorf("nothing failed without %s", without)
+			}
+		})
+	}
+}
+
+// TestSamplers runs each sampler with each kind of walk and looks at what came
+// of it: all requests are accounted for, and the time adds up.
+func TestSamplers(t *testing.T) {
+	needBuilds(t)
+	exe := build(t, "busy", "sample", "-engine=sample", "-every=1ms")
+	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps,walk=fp", "sampler=sps,walk=unwinder", "sampler=stw", "sampler=sps,ask=signal"} {
+		t.Run(how, func(t *testing.T) {
+			start := time.Now()
+			r := run(t, exe, "STEMMA_SAMPLING="+how, "GOMAXPROCS=2")
+			wall := time.Since(start)
+			r.ok(t)
+			p := r.read(t)
+			s := sampling(t, p)
+			if how != "sampler=stw" {
+				met := s.Stat("samples") + s.Stat("dropped")
+				if asked := s.Stat("requests"); met > asked || asked-met > 2 {
+					t.Errorf("%d requests, of which %d were met or dropped", asked, met)
+				}
+			}
+			cpu := time.Duration(p.Samples.Total(profile.WeightCPU))
+			if cpu < wall/4 || cpu > 3*wall {
+				t.Errorf("%v on CPU in %v", cpu, wall)
+			}
+			if n := s.Stat("failed"); n > 0 {
+				t.Errorf("%d walks failed", n)
+			}
+			tree, err := cct.Of(p, "cpu")
+			if err != nil {
+				t.Fatal(err)
+			}
+			share := make(map[string]float64)
+			for i, n := range tree.InclusiveByFunction() {
+				share[tree.Funcs[i].Name] = float64(n) / float64(max(1, tree.Totals().Calls))
+			}
+			// The program spends a third of its time in light and two thirds in heavy, in loops
+			// without a stack guard: only a signal finds them where they are.
+			light, heavy := share["main.light"], share["main.heavy"]
+			if anywhere := how == "sampler=stw" || strings.Contains(how, "ask=signal"); anywhere && (heavy < 0.5 || light < 0.15) || share["main.work"] < 0.95 {
+				t.Errorf("main.work %.2f, main.heavy %.2f, main.light %.2f of the time, want 1, 0.67 and 0.33", share["main.work"], heavy, light)
+			}
+			if waits, _ := cct.Of(p, "wait"); waits.Totals().Calls == 0 {
+				t.Error("no waiting goroutine was sampled")
+			}
+		})
+	}
+}
+
+// TestDeep records stacks of 10,000 frames whole.
+func TestDeep(t *testing.T) {
+	needBuilds(t)
+	exe := build(t, "busy", "sample", "-engine=sample", "-every=1ms")
+	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps,walk=fp", "sampler=sps,walk=unwinder", "sampler=stw"} {
+		t.Run(how, func(t *testing.T) {
+			r := run(t, exe, "STEMMA_SAMPLING="+how, "BUSY_DEPTH=10000")
+			r.ok(t)
+			p := r.read(t)
+			depth := make([]int, len(p.Samples.Nodes))
+			deepest := 0
+			for i, n := range p.Samples.Nodes {
+				if i > 0 {
+					depth[i] = depth[n.Parent] + 1
+				}
+				if n.Weight[profile.WeightCPUs] > 0 {
+					deepest = max(deepest, depth[i])
+				}
+			}
+			if deepest < 10000 {
+				t.Errorf("the deepest sample has %d frames, want at least 10000", deepest)
+			}
+			if n := sampling(t, p).Stat("failed"); n > 0 {
+				t.Errorf("%d walks failed", n)
+			}
+		})
+	}
+}
+
+// TestSampleKilled kills a program with SIGKILL: what was sampled is on record.
+func TestSampleKilled(t *testing.T) {
+	needBuilds(t)
+	exe := build(t, "busy", "sample", "-engine=sample", "-every=1ms")
+	for _, how := range []string{"sampler=isps", "sampler=sps"} {
+		out := t.TempDir()
+		cmd := exec.Command(exe)
+		cmd.Env = append(os.Environ(), "STEMMA_OUT="+out, "STEMMA_SAMPLING="+how, "BUSY_TIME=1m")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(700 * time.Millisecond)
+		cmd.Process.Kill()
+		cmd.Wait()
+		p, err := profile.ReadLive(os.DirFS(filepath.Join(out, fmt.Sprintf("%s.%d", filepath.Base(exe), cmd.Process.Pid))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// isps has the samples since the last retrieve, a tenth of a second, in memory only.
+		if n := p.Samples.Total(profile.WeightCPUs); n < 100 {
+			t.Errorf("%s: %d samples survived, want at least 100", how, n)
+		}
+		for _, l := range p.Lost() {
+			t.Logf("%s: lost %s %d", how, l.Kind, l.Count)
+		}
+	}
+}
+
+// TestSampleOff builds for sampling and does not sample: there is a record, and nothing in it.
+func TestSampleOff(t *testing.T) {
+	needBuilds(t)
+	exe := build(t, "busy", "sample", "-engine=sample", "-every=1ms")
+	r := run(t, exe, "STEMMA_SAMPLING=start=off")
+	r.ok(t)
+	p := r.read(t)
+	if n := len(p.Samples.Nodes); n > 2 {
+		t.Errorf("%d nodes", n)
+	}
+	if !strings.Contains(r.stdout, "ok") {
+		t.Error("the program did not run")
+	}
+}

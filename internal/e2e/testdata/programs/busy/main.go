@@ -1,0 +1,72 @@
+// Command busy spends a third of its time in light and two thirds in heavy, both on
+// stacks as deep as BUSY_DEPTH says, while other goroutines wait.
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+var sink int
+
+//go:noinline
+func step(n int) int {
+	for i := range 200 {
+		n += i ^ n>>3
+	}
+	return n
+}
+
+//go:noinline
+func light(n int) int {
+	for range 100 {
+		n += step(n)
+	}
+	return n
+}
+
+//go:noinline
+func heavy(n int) int {
+	for range 200 {
+		n += step(n)
+	}
+	return n
+}
+
+//go:noinline
+func work(until time.Time) (n int) {
+	for time.Now().Before(until) {
+		n += light(n) + heavy(n)
+	}
+	return n
+}
+
+//go:noinline
+func deep(n int, until time.Time) int {
+	if n == 0 {
+		return work(until)
+	}
+	return deep(n-1, until) + 1
+}
+
+func main() {
+	depth, _ := strconv.Atoi(os.Getenv("BUSY_DEPTH"))
+	d := 600 * time.Millisecond
+	if s := os.Getenv("BUSY_TIME"); s != "" {
+		d, _ = time.ParseDuration(s)
+	}
+	until := time.Now().Add(d)
+	wait := make(chan bool)
+	for range 5 {
+		go func() { <-wait }()
+	}
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() { sink += deep(depth, until) })
+	}
+	wg.Wait()
+	fmt.Println("ok")
+}
