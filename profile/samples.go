@@ -343,3 +343,35 @@ var statLosses = map[int]string{
 	rt.StatPending:    LossPending,
 	rt.StatMismatches: LossMismatches,
 }
+
+// Subtract takes the samples of an earlier reading of the same live directory
+// away from p, so that what is left are those in between. Calls and counters of the sampler
+// stay as they are.
+func (p *Profile) Subtract(earlier *Profile) {
+	if p.Samples == nil || earlier.Samples == nil {
+		return
+	}
+	m := newSampleMerger()
+	strs := make(map[string]uint32)
+	for i, s := range p.Strings {
+		strs[s] = uint32(i)
+	}
+	intern := func(s string) uint32 {
+		i, ok := strs[s]
+		if !ok {
+			i = uint32(len(p.Strings))
+			p.Strings = append(p.Strings, s)
+			strs[s] = i
+		}
+		return i
+	}
+	m.add(p, intern)
+	minus := &Samples{Places: earlier.Samples.Places, Nodes: slices.Clone(earlier.Samples.Nodes)}
+	for i := range minus.Nodes {
+		for w := range minus.Nodes[i].Weight {
+			minus.Nodes[i].Weight[w] = -minus.Nodes[i].Weight[w]
+		}
+	}
+	m.add(&Profile{Strings: earlier.Strings, Samples: minus}, intern)
+	p.Samples = m.s
+}

@@ -195,3 +195,29 @@ func TestSampleOff(t *testing.T) {
 		t.Error("the program did not run")
 	}
 }
+
+// TestStartStop starts and stops sampling again and again while goroutines run, with
+// the functions of package stemma, and asks the program's HTTP handler.
+func TestStartStop(t *testing.T) {
+	needBuilds(t)
+	tool, err := stemma()
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe := filepath.Join(workDir, "startstop.sample")
+	cmd := exec.Command(tool, "build", "-engine=sample", "-start=off", "-o", exe, "./testdata/api/startstop")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, walk := range []string{"incremental", "marker"} {
+		r := run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw")
+		r.ok(t)
+		if !strings.Contains(r.stdout, "main.rec;main.rec") {
+			t.Errorf("%s: the handler did not show main.rec:\n%s", walk, tail(r.stdout))
+		}
+		s := sampling(t, r.read(t))
+		if n := s.Stat("pending") + s.Stat("dead") + s.Stat("mismatches"); n != 0 || s.Stat("checked") == 0 {
+			t.Errorf("%s: %v", walk, s.Stats)
+		}
+	}
+}

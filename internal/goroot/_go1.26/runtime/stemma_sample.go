@@ -117,6 +117,7 @@ func stemmaSampleInit() {
 	stemmaSmp.interval.Store(every)
 	stemmaSmp.Configure(stemmaSmp.sampler, stemmaSmp.walk, uint64(every), false)
 	stemmaSmp.on = true
+	stemmaSamplingAPI = &stemmaSamplingAPIs
 }
 
 // stemmaHasEngine tells whether the program was built with an engine; several

@@ -1,0 +1,101 @@
+package stemma
+
+import (
+	"errors"
+	"time"
+	_ "unsafe" // for go:linkname
+)
+
+// # Sampling
+//
+// A program that is built with
+//
+//	stemma build -engine=sample
+//
+// can take samples of its own goroutines: of those that run, and of those that
+// wait. It samples from the start, unless it is built with -start=off. The functions below
+// start and stop it at any time. In a program that is not built so they do nothing.
+
+// ErrNotSampled is returned in a program that is not built for sampling.
+var ErrNotSampled = errors.New("stemma: the program is not built with -engine=sample")
+
+// SamplingOptions are the settings of [StartSampling].
+type SamplingOptions struct {
+	// Every is the time between samples, at least 10 µs; 0 stands for what
+	// the program was built with.
+	Every time.Duration
+}
+
+// A samplingAPI is what the runtime of a program provides that is built for sampling.
+type samplingAPI struct {
+	Version  uint64 // samplingVersion
+	Start    func(interval int64)
+	Stop     func()
+	Retrieve func()
+	State    func() (active bool, interval int64)
+	Dir      func() string
+}
+
+// samplingVersion is the version of samplingAPI that this package knows.
+const samplingVersion = 1
+
+// samplingRuntime is nil in a program that is not built for sampling, for the
+// reason that runtimeAPI gives.
+//
+//go:linkname samplingRuntime runtime.stemmaSamplingAPI
+var samplingRuntime *samplingAPI
+
+// sampling returns the API, nil if there is none that this package knows.
+func sampling() *samplingAPI {
+	if samplingRuntime == nil || samplingRuntime.Version != samplingVersion {
+		return nil
+	}
+	return samplingRuntime
+}
+
+// StartSampling begins to take samples, or changes the interval between them.
+// What is sampled is added to the program's record.
+func StartSampling(o SamplingOptions) error {
+	s := sampling()
+	if s == nil {
+		return ErrNotSampled
+	}
+	s.Start(int64(o.Every))
+	return nil
+}
+
+// StopSampling ends it. When it returns, all samples are on record, and the program
+// runs as if it had never been sampled. It stops the world for as long as it takes to
+// complete what is pending.
+func StopSampling() {
+	if s := sampling(); s != nil {
+		s.Stop()
+	}
+}
+
+// Sampling tells whether samples are being taken, and how often.
+func Sampling() (every time.Duration, active bool) {
+	s := sampling()
+	if s == nil {
+		return 0, false
+	}
+	active, interval := s.State()
+	return time.Duration(interval), active
+}
+
+// RetrieveSamples makes the record complete while sampling goes on, for a
+// reader of [SamplingDir]. Else the record is up to a tenth of a second behind.
+func RetrieveSamples() {
+	if s := sampling(); s != nil {
+		s.Retrieve()
+	}
+}
+
+// SamplingDir returns the live directory in which the samples are, which stemma
+// report and package profile read at any time; "" if there is none.
+func SamplingDir() string {
+	if s := sampling(); s != nil {
+		return s.Dir()
+	}
+	return ""
+}

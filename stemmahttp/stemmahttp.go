@@ -1,0 +1,172 @@
+// Package stemmahttp serves the samples of a program that is built with stemma
+// build -engine=sample over HTTP, like net/http/pprof.
+//
+//	http.Handle("/debug/stemma/samples", stemmahttp.Samples())
+//
+// Then
+//
+//	go tool pprof 'http://localhost:8080/debug/stemma/samples?seconds=10'
+package stemmahttp
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/stemma-go/stemma"
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/export"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// maxSeconds is the longest time that a request may sample for.
+const maxSeconds = 3600
+
+// Samples returns a handler that answers with the samples of some seconds. Its
+// parameters are
+//
+//	seconds  how long, 30 by default; 0 for all samples since the program began
+//	every    the interval, as 1ms, if it is this request that starts the sampling
+//	format   pprof (default), stemma for a sealed profile, folded or speedscope
+//	metric   cpu (default), wait, samples or waits: what folded and speedscope show
+//
+// If the program does not sample already it does so for as long as the request takes.
+func Samples() http.Handler { return new(handler) }
+
+// A handler keeps count of the requests that need the sampling that a request has started.
+type handler struct {
+	mu    sync.Mutex
+	users int
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q := request{seconds: 30, format: "pprof", metric: "cpu"}
+	if err := q.parse(r); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	p, err := h.sample(r, &q)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	var b bytes.Buffer
+	if err := q.write(&b, p); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", "samples."+q.format))
+	w.Write(b.Bytes()) // an error is that of a client that has gone
+}
+
+// A request is what the parameters say.
+type request struct {
+	seconds        float64
+	every          time.Duration
+	format, metric string
+}
+
+func (q *request) parse(r *http.Request) (err error) {
+	if s := r.FormValue("seconds"); s != "" {
+		if q.seconds, err = strconv.ParseFloat(s, 64); err != nil || !(q.seconds >= 0 && q.seconds <= maxSeconds) {
+			return fmt.Errorf("seconds: have %q, want a number from 0 to %d", s, maxSeconds)
+		}
+	}
+	if s := r.FormValue("every"); s != "" {
+		if q.every, err = time.ParseDuration(s); err != nil || q.every < 10*time.Microsecond {
+			return fmt.Errorf("every: have %q, want a duration of at least 10us", s)
+		}
+	}
+	if s := r.FormValue("format"); s != "" {
+		q.format = s
+	}
+	if s := r.FormValue("metric"); s != "" {
+		q.metric = s
+	}
+	return nil
+}
+
+// write writes p in the format that was asked for.
+func (q *request) write(b *bytes.Buffer, p *profile.Profile) error {
+	if q.format == "stemma" {
+		p, err := profile.Merge(p) // for its canonical order
+		if err != nil {
+			return err
+		}
+		return p.Write(b)
+	}
+	t, err := cct.Of(p, q.metric)
+	if err != nil {
+		return err
+	}
+	return export.Write(b, q.format, p, t)
+}
+
+// sample samples for a while, or until the client goes, and returns what was
+// sampled in that time.
+func (h *handler) sample(r *http.Request, q *request) (*profile.Profile, error) {
+	if stemma.SamplingDir() == "" {
+		return nil, stemma.ErrNotSampled
+	}
+	if q.seconds == 0 {
+		return read()
+	}
+	before, err := read()
+	if err != nil {
+		return nil, err
+	}
+	started, err := h.begin(q.every)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-r.Context().Done():
+	case <-time.After(time.Duration(q.seconds * float64(time.Second))):
+	}
+	if started {
+		h.end()
+	}
+	after, err := read()
+	if err != nil {
+		return nil, err
+	}
+	after.Subtract(before)
+	return after, nil
+}
+
+// begin starts sampling, unless the program does it already; then it reports false.
+func (h *handler) begin(every time.Duration) (started bool, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.users == 0 {
+		if _, active := stemma.Sampling(); active {
+			return false, nil
+		}
+		if err := stemma.StartSampling(stemma.SamplingOptions{Every: every}); err != nil {
+			return false, err
+		}
+	}
+	h.users++
+	return true, nil
+}
+
+// end stops sampling if this was the last of the requests for which it was started.
+func (h *handler) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.users--; h.users == 0 {
+		stemma.StopSampling()
+	}
+}
+
+// read returns all samples since the program began.
+func read() (*profile.Profile, error) {
+	stemma.RetrieveSamples()
+	return profile.ReadLive(os.DirFS(stemma.SamplingDir()))
+}
