@@ -283,9 +283,14 @@ func stemmaSampleTick(now, dt int64) int {
 		return 1
 	}
 	lock(&allpLock)
-	running := 0
+	// Not gcount: while GOMAXPROCS grows, some Ps are nil.
+	running, goroutines := 0, int(atomic.Loaduintptr(&allglen))-int(sched.gFree.stack.size+sched.gFree.noStack.size+sched.ngsys.Load())
 	for _, pp := range allp {
-		if pp != nil && stemmaRunning(pp) != nil {
+		if pp == nil {
+			continue
+		}
+		goroutines -= int(pp.gFree.size)
+		if stemmaRunning(pp) != nil {
 			running++
 		}
 	}
@@ -294,7 +299,7 @@ func stemmaSampleTick(now, dt int64) int {
 	// up for those that were not chosen.
 	n, waiting := int(gomaxprocs), 0
 	if stemmaSmp.waiting {
-		waiting = max(0, int(gcount(false))-running)
+		waiting = max(0, goroutines-running)
 	}
 	ask := 0
 	if running > 0 {

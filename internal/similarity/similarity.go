@@ -1,0 +1,139 @@
+// Package similarity compares calling context trees.
+//
+// An edge of a tree is a context: the path of call sites from the root to a node. Its
+// weight is the count of the node. Two trees have an edge in common if the
+// functions and call sites on the paths are the same.
+package similarity
+
+import (
+	"fmt"
+
+	"github.com/stemma-go/stemma/internal/cct"
+)
+
+// Weights are the edges of a tree, by a text that is the same in every tree for the
+// same path, with their weights. Edges of weight 0 are not there.
+type Weights map[string]float64
+
+// Level tells how much of a path must be the same.
+type Level int
+
+const (
+	BySite     Level = iota // functions and the places of the calls
+	ByFunction              // functions only
+	// InGoroutine is for trees of different kinds: paths begin with the
+	// goroutine's own function, since a stack does not show what started it, and call sites
+	// count by their lines, however the call is made.
+	InGoroutine
+)
+
+// Of returns the edges of t.
+func Of(t *cct.Tree, level Level) Weights {
+	w := make(Weights)
+	keys := make([]string, len(t.Nodes))
+	for i, n := range t.Nodes {
+		if i == 0 {
+			continue
+		}
+		keys[i] = level.step(t, keys[n.Parent], n)
+		if n.Count > 0 {
+			w[keys[i]] += float64(n.Count)
+		}
+	}
+	return w
+}
+
+// step returns the key of node n, whose parent has the key path.
+func (level Level) step(t *cct.Tree, path string, n cct.Node) string {
+	f, s := t.Funcs[n.Func], t.Sites[n.Site]
+	switch level {
+	case ByFunction:
+		return path + "\n" + f.Name
+	case BySite:
+		return fmt.Sprintf("%s\n%s\x00%s\x00%d\x00%d", path, f.Name, s.File, s.Line, s.Via)
+	}
+	if f.Pseudo || f.Name == "runtime.main" {
+		return ""
+	}
+	if path == "" || s.Via == cct.ViaGo {
+		return "\n" + f.Name
+	}
+	return fmt.Sprintf("%s\n%s\x00%s\x00%d", path, f.Name, s.File, s.Line)
+}
+
+// Total returns the sum of all weights.
+func (w Weights) Total() float64 {
+	var sum float64
+	for _, v := range w {
+		sum += v
+	}
+	return sum
+}
+
+// Average returns the average of several trees, each of which counts the same however
+// much weight it has in all: an edge has the mean of its shares.
+func Average(list ...Weights) Weights {
+	avg := make(Weights)
+	for _, w := range list {
+		total := w.Total()
+		for k, v := range w {
+			if total > 0 {
+				avg[k] += v / total / float64(len(list))
+			}
+		}
+	}
+	return avg
+}
+
+// Overlap returns the degree of overlap of two trees: the sum over all common edges of the
+// smaller one of the edge's two shares in its tree's weight. It is 1 for trees that are
+// equal but for a factor, and 0 for trees with nothing in common. (Arnold and Grove;
+// section 7.3 of the paper.) That of two empty trees is 1.
+func Overlap(a, b Weights) float64 {
+	ta, tb := a.Total(), b.Total()
+	if ta == 0 || tb == 0 {
+		if ta == tb {
+			return 1
+		}
+		return 0
+	}
+	var sum float64
+	for k, v := range a {
+		sum += min(v/ta, b[k]/tb)
+	}
+	return sum
+}
+
+// HotEdges returns the edges whose weight is at least t times that of the
+// heaviest edge.
+func (w Weights) HotEdges(t float64) map[string]bool {
+	var heaviest float64
+	for _, v := range w {
+		heaviest = max(heaviest, v)
+	}
+	hot := make(map[string]bool)
+	for k, v := range w {
+		if v >= t*heaviest {
+			hot[k] = true
+		}
+	}
+	return hot
+}
+
+// HotEdgeCoverage returns which share of the hot edges of either tree are hot in both:
+// the edges in the intersection over those in the union. T is the threshold of HotEdges.
+// That of two empty trees is 1.
+func HotEdgeCoverage(a, b Weights, t float64) float64 {
+	ha, hb := a.HotEdges(t), b.HotEdges(t)
+	common := 0
+	for k := range ha {
+		if hb[k] {
+			common++
+		}
+	}
+	union := len(ha) + len(hb) - common
+	if union == 0 {
+		return 1
+	}
+	return float64(common) / float64(union)
+}

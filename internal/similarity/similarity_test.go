@@ -1,0 +1,86 @@
+package similarity_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/similarity"
+)
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+
+// TestOverlap works the definition out by hand.
+func TestOverlap(t *testing.T) {
+	a := similarity.Weights{"x": 50, "y": 30, "z": 20}
+	for _, tt := range []struct {
+		b    similarity.Weights
+		want float64
+	}{
+		{similarity.Weights{"x": 50, "y": 30, "z": 20}, 1},
+		{similarity.Weights{"x": 5, "y": 3, "z": 2}, 1},                   // a factor does not matter
+		{similarity.Weights{"w": 1}, 0},                                   // nothing in common
+		{similarity.Weights{"x": 1}, 0.5},                                 // min(0.5, 1)
+		{similarity.Weights{"x": 1, "y": 1}, 0.8},                         // min(0.5, 0.5) + min(0.3, 0.5)
+		{similarity.Weights{"x": 1, "y": 1, "z": 1, "w": 1}, 0.25 + 0.45}, // 0.25 + 0.25 + 0.2
+		{similarity.Weights{}, 0},
+	} {
+		if have := similarity.Overlap(a, tt.b); !near(have, tt.want) {
+			t.Errorf("overlap with %v: %v, want %v", tt.b, have, tt.want)
+		}
+		if have := similarity.Overlap(tt.b, a); !near(have, tt.want) {
+			t.Errorf("overlap of %v: %v, want %v: it is symmetric", tt.b, have, tt.want)
+		}
+	}
+	if have := similarity.Overlap(nil, nil); have != 1 {
+		t.Errorf("two empty trees: %v, want 1", have)
+	}
+}
+
+// TestHotEdgeCoverage works the definition out by hand.
+func TestHotEdgeCoverage(t *testing.T) {
+	a := similarity.Weights{"x": 100, "y": 10, "z": 9.9} // x and y are hot
+	for _, tt := range []struct {
+		b    similarity.Weights
+		want float64
+	}{
+		{a, 1},
+		{similarity.Weights{"x": 1}, 0.5},
+		{similarity.Weights{"x": 1, "y": 1, "z": 1}, 2. / 3},
+		{similarity.Weights{"z": 7}, 0},
+		{similarity.Weights{"x": 2, "y": 1, "w": 0.1}, 1},
+	} {
+		if have := similarity.HotEdgeCoverage(a, tt.b, 0.1); !near(have, tt.want) {
+			t.Errorf("coverage with %v: %v, want %v", tt.b, have, tt.want)
+		}
+	}
+	if have := similarity.HotEdgeCoverage(nil, nil, 0.1); have != 1 {
+		t.Errorf("two empty trees: %v, want 1", have)
+	}
+}
+
+func TestAverage(t *testing.T) {
+	avg := similarity.Average(similarity.Weights{"x": 1, "y": 1}, similarity.Weights{"x": 30}, similarity.Weights{})
+	if !near(avg["x"], 0.5) || !near(avg["y"], 1./6) {
+		t.Errorf("have %v, want x 1/2 and y 1/6", avg)
+	}
+}
+
+// tree returns main → a → b, and main → b at two places.
+func tree() *cct.Tree {
+	return &cct.Tree{
+		Funcs: []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "[main]", Pseudo: true}, {Name: "main.main"}, {Name: "a"}, {Name: "b"}},
+		Sites: []cct.Site{{}, {File: "m.go", Line: 1}, {File: "m.go", Line: 2}, {File: "a.go", Line: 1}, {File: "m.go", Line: 3, Via: cct.ViaGo}},
+		Nodes: []cct.Node{{}, {Parent: 0, Func: 1}, {Parent: 1, Func: 2, Count: 1}, {Parent: 2, Func: 3, Site: 1, Count: 10},
+			{Parent: 3, Func: 4, Site: 3, Count: 100}, {Parent: 2, Func: 4, Site: 1, Count: 5}, {Parent: 2, Func: 4, Site: 2, Count: 7}, {Parent: 3, Func: 4, Site: 4, Count: 3}},
+	}
+}
+
+func TestOf(t *testing.T) {
+	for level, want := range map[similarity.Level]int{similarity.BySite: 6, similarity.ByFunction: 4, similarity.InGoroutine: 5} {
+		w := similarity.Of(tree(), level)
+		if len(w) != want || w.Total() != 126 {
+			t.Errorf("level %v: %d edges of weight %v, want %d of 126: %q", level, len(w), w.Total(), want, w)
+		}
+	}
+}
