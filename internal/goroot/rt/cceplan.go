@@ -1,9 +1,6 @@
 package rt
 
-import (
-	"math/bits"
-	"unsafe"
-)
+import "unsafe"
 
 // A plan is an encoding of the call graph in the making.
 //
@@ -231,13 +228,13 @@ func (p *plan) collectEdges() {
 		}
 		p.edges[p.numEdges] = e
 		p.numEdges++
-		count[65-bits.Len64(p.weight[s])]++
+		count[65-len64(p.weight[s])]++
 	}
 	for i := 1; i < len(count); i++ {
 		count[i] += count[i-1]
 	}
 	for i := p.numEdges; i > 0; i-- {
-		b := 65 - bits.Len64(p.weight[p.edges[i-1].site])
+		b := 65 - len64(p.weight[p.edges[i-1].site])
 		count[b]--
 		p.sorted[count[b]] = i - 1
 	}

@@ -1,6 +1,9 @@
 package rt
 
-import "sync/atomic"
+import (
+	"math/bits"
+	"sync/atomic"
+)
 
 // storeRel32 stores v so that whoever sees it sees all earlier stores too.
 func storeRel32(p *uint32, v uint32) { atomic.StoreUint32(p, v) }
@@ -15,3 +18,6 @@ func load64(p *uint64) uint64               { return atomic.LoadUint64(p) }
 func cas32(p *uint32, old, new uint32) bool { return atomic.CompareAndSwapUint32(p, old, new) }
 func add64(p *uint64, d uint64) uint64      { return atomic.AddUint64(p, d) }
 func store64(p *uint64, v uint64)           { atomic.StoreUint64(p, v) }
+
+// len64 returns the number of bits of x, 0 for 0.
+func len64(x uint64) int { return bits.Len64(x) }
