@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
@@ -311,6 +312,14 @@ func TestReportContexts(t *testing.T) {
 		d.Set64(off, v)
 	}
 	d.WriteTo(t, path)
+	timed := filepath.Join(t.TempDir(), "timed.stemma")
+	var summary bytes.Buffer
+	if err := sealAndSummarize(&env{stderr: &summary}, path, timed, 2*time.Second); err != nil || !strings.Contains(summary.String(), "see 'stemma decode") {
+		t.Errorf("%v, %s", err, &summary)
+	}
+	if out, _, _ := mainOf(t, "", "report", timed); !strings.Contains(out, "       5,120    2.50 ") || !strings.Contains(out, "ran for        2s\n") {
+		t.Errorf("pushes a second: %s", out)
+	}
 	forms(t, path, func(t *testing.T, path string) {
 		out, errs, code := mainOf(t, "", "report", path)
 		for _, want := range []string{

@@ -100,7 +100,7 @@ func TestSealed(t *testing.T) {
 func TestSummary(t *testing.T) {
 	wd := inTemp(t)
 	var stderr bytes.Buffer
-	if err := sealAndSummarize(&env{stderr: &stderr}, "stemma.out/shapes.4242", "shapes.stemma"); err != nil {
+	if err := sealAndSummarize(&env{stderr: &stderr}, "stemma.out/shapes.4242", "shapes.stemma", 0); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, wd, "summary.txt", stderr.String())

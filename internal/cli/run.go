@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
@@ -183,6 +184,8 @@ type record struct {
 	base string // holds the live directories of the program and its children
 	pid  int
 	code int // exit code
+
+	elapsed time.Duration // how long the program ran
 }
 
 // run runs the program to its end.
@@ -199,12 +202,13 @@ func (p *program) run(e *env) (*record, error) {
 	if p.dir != "" {
 		cmd.Env = append(cmd.Env, "PWD="+cmd.Dir)
 	}
+	begin := time.Now()
 	code, err := runProcess(e, cmd)
 	if err != nil {
 		_ = os.Remove(base) // it is empty: nothing ran
 		return nil, err
 	}
-	return &record{base, cmd.Process.Pid, code}, nil
+	return &record{base, cmd.Process.Pid, code, time.Since(begin)}, nil
 }
 
 // liveBase makes the directory for live directories: here, on the disk where the
@@ -235,7 +239,7 @@ func (r *record) seal(e *env, outFile string) error {
 			_ = os.Remove(r.base)
 		}
 		err = errors.New("the program left no record: it did not start, could not write, or was not instrumented")
-	} else if err = sealAndSummarize(e, own, outFile); err != nil {
+	} else if err = sealAndSummarize(e, own, outFile, r.elapsed); err != nil {
 		return fmt.Errorf("%w; the record stays in %s", err, own)
 	} else if len(others) == 0 {
 		err = os.RemoveAll(r.base)

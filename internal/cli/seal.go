@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/profile"
@@ -48,20 +49,24 @@ func runSeal(e *env, args []string) error {
 	if *out == "" {
 		*out = strings.TrimSuffix(filepath.Clean(paths[0]), sealedSuffix) + sealedSuffix
 	}
-	_, err = seal(paths, *out)
+	_, err = seal(paths, *out, 0)
 	return err
 }
 
 // seal writes the sum of the profiles at paths to out, and returns it. The
 // file appears under its name only when it is complete.
-// Equal sums give equal files, whatever the order of paths.
-func seal(paths []string, out string) (*profile.Profile, error) {
+// Equal sums give equal files, whatever the order of paths. elapsed is how long the
+// program ran, 0 if that is not known.
+func seal(paths []string, out string, elapsed time.Duration) (*profile.Profile, error) {
 	p, err := load(paths)
 	if err != nil {
 		return nil, err
 	}
 	if p, err = profile.Merge(p); err != nil { // for its canonical order
 		return nil, err
+	}
+	if p.Contexts != nil && elapsed > 0 {
+		p.Contexts.Stats.Elapsed = elapsed
 	}
 	return p, writeFile(out, p.Write)
 }
@@ -98,8 +103,8 @@ const hotContexts = 5
 // sealAndSummarize seals a live directory, which stays, into outFile and
 // prints a summary to standard error.
 // Losses are part of the summary: who reads only that must not miss them.
-func sealAndSummarize(e *env, liveDir, outFile string) error {
-	p, err := seal([]string{liveDir}, outFile)
+func sealAndSummarize(e *env, liveDir, outFile string, elapsed time.Duration) error {
+	p, err := seal([]string{liveDir}, outFile, elapsed)
 	if err != nil {
 		return err
 	}
