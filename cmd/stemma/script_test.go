@@ -70,6 +70,11 @@ func setup(env *testscript.Env) error {
 	env.Setenv("GOVERSION", goEnv[4])
 	env.Setenv("GOTOOLCHAIN", "local")
 	env.Setenv("GOENV", "off")
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		return err
+	}
+	env.Setenv("STEMMA_ROOT", root) // for programs that import package stemma
 	env.Setenv("STEMMA_BIN", binDir)
 	env.Setenv("STEMMA_CACHE", cache)
 	return nil
