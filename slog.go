@@ -8,8 +8,8 @@ import (
 )
 
 // SlogHandler returns a handler that adds to each record the ID of the context
-// that logged it, and hands it to h: an attribute "ctx", always at the top level,
-// whatever groups the logger has opened.
+// that logged it, and hands it to h: an attribute "ctx" before those of the record,
+// always at the top level, whatever groups the logger has opened.
 //
 // The context is that of the call of the logging function, such as slog.Info: what
 // lies between it and the handler is left out when the ID is decoded. For a record
@@ -20,7 +20,7 @@ func SlogHandler(h slog.Handler, opts ...SlogOption) slog.Handler {
 	if runtimeAPI == nil {
 		return h
 	}
-	w := &slogHandler{h: h, key: "ctx"}
+	w := &slogHandler{h: h, key: "ctx", bound: new(boundHandlers)}
 	for _, o := range opts {
 		o(w)
 	}
@@ -49,7 +49,8 @@ func SlogKey(key string) SlogOption {
 type slogHandler struct {
 	h      slog.Handler
 	key    string
-	groups []slogGroup // outermost first; never changed in place
+	groups []slogGroup    // outermost first; never changed in place
+	bound  *boundHandlers // of h
 }
 
 // A slogGroup is an open group.
@@ -68,40 +69,68 @@ func (h *slogHandler) Handle(ctx context.Context, r slog.Record) error {
 	id := Here()
 	if len(h.groups) > 0 {
 		r = h.nest(r)
-	} else if r.NumAttrs() >= ownAttrs {
-		r = r.Clone()
 	}
-	if !id.IsZero() {
-		r.AddAttrs(slog.Attr{Key: h.key, Value: id.logged()})
+	if id.IsZero() {
+		return h.h.Handle(ctx, r)
 	}
-	return h.h.Handle(ctx, r)
+	if b := h.bound.of(h, id); b != nil {
+		return b.Handle(ctx, r)
+	}
+	with := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
+	with.AddAttrs(h.attr(id))
+	r.Attrs(func(a slog.Attr) bool {
+		with.AddAttrs(a)
+		return true
+	})
+	return h.h.Handle(ctx, with)
 }
 
-// ownAttrs is how many attributes a copy of a record has for itself. Those behind
-// them it shares with the record that it is a copy of, unless it is a clone, which
-// copies the whole record once more.
-const ownAttrs = 5
+// attr returns the attribute with a context.
+func (h *slogHandler) attr(id ID) slog.Attr { return slog.String(h.key, id.String()) }
 
-// texts holds IDs that were logged with their texts, at places that follow from
-// the ID: a line is logged many times in one context, and making the text costs as
-// much as the rest of what the handler does.
-var texts [1 << 10]atomic.Pointer[idText]
-
-// An idText does not change.
-type idText struct {
-	id    ID
-	value slog.Value
+// boundHandlers are handlers made from one by WithAttrs, with a context each: the
+// same lines are logged in the same contexts again and again, and a handler that has
+// formatted an attribute once copies it, which costs a tenth of formatting it.
+// Handlers that log only a few lines do without: a logger made for a request, say.
+type boundHandlers struct {
+	records atomic.Uint32 // up to boundAfter
+	slots   [boundSlots]atomic.Pointer[boundHandler]
+	last    [boundSlots]atomic.Uint64 // the context that came last, as a hash
 }
 
-// logged returns the value of [ID.LogValue].
-func (id ID) logged() slog.Value {
-	slot := &texts[(id.hi^id.hi>>32^id.lo)*0x9e3779b97f4a7c15>>54]
-	if t := slot.Load(); t != nil && t.id == id {
-		return t.value
+// A boundHandler does not change.
+type boundHandler struct {
+	id ID
+	h  slog.Handler
+}
+
+// Bounds of what a handler keeps.
+const (
+	boundAfter = 64
+	boundSlots = 1 << boundBits
+	boundBits  = 6
+)
+
+// of returns h.h with the context id, or nil if it is not made. A context takes the
+// place of another one with the same slot when it comes twice in a row: where each
+// line has another context, making a handler for each would cost more than it saves.
+func (b *boundHandlers) of(h *slogHandler, id ID) slog.Handler {
+	if b.records.Load() < boundAfter {
+		b.records.Add(1)
+		return nil
 	}
-	t := &idText{id, id.LogValue()}
-	slot.Store(t)
-	return t.value
+	hash := (id.hi ^ id.hi>>32 ^ id.lo) * 0x9e3779b97f4a7c15
+	i := hash >> (64 - boundBits)
+	have := b.slots[i].Load()
+	switch {
+	case have != nil && have.id == id:
+	case b.last[i].Swap(hash) != hash:
+		return nil
+	default:
+		have = &boundHandler{id, h.h.WithAttrs([]slog.Attr{h.attr(id)})}
+		b.slots[i].Store(have)
+	}
+	return have.h
 }
 
 // nest returns r with its attributes in the open groups.
@@ -132,6 +161,7 @@ func (h *slogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 		last.attrs = append(slices.Clip(last.attrs), attrs...)
 	} else {
 		w.h = h.h.WithAttrs(attrs)
+		w.bound = new(boundHandlers)
 	}
 	return &w
 }

@@ -123,17 +123,34 @@ func TestSlogHandler(t *testing.T) {
 		log  func(*slog.Logger)
 		want string
 	}{
-		{func(l *slog.Logger) { l.Info("m", "a", 1) }, `{"a":1,` + ctx + `}`},
-		{func(l *slog.Logger) { l.With("a", 1).Info("m", "b", 2) }, `{"a":1,"b":2,` + ctx + `}`},
-		{func(l *slog.Logger) { l.WithGroup("g").Info("m", "b", 2) }, `{"g":{"b":2},` + ctx + `}`},
+		{func(l *slog.Logger) { l.Info("m", "a", 1) }, `{` + ctx + `,"a":1}`},
+		{func(l *slog.Logger) { l.With("a", 1).Info("m", "b", 2) }, `{"a":1,` + ctx + `,"b":2}`},
+		{func(l *slog.Logger) { l.WithGroup("g").Info("m", "b", 2) }, `{` + ctx + `,"g":{"b":2}}`},
 		{func(l *slog.Logger) { l.With("a", 1).WithGroup("g").With("b", 2).WithGroup("h").Info("m", "c", 3) },
-			`{"a":1,"g":{"b":2,"h":{"c":3}},` + ctx + `}`},
+			`{"a":1,` + ctx + `,"g":{"b":2,"h":{"c":3}}}`},
 		{func(l *slog.Logger) { l.WithGroup("g").Info("m") }, `{` + ctx + `}`},
 		{func(l *slog.Logger) { l.WithGroup("").With().Info("m", "a", 1, "b", 2, "c", 3, "d", 4, "e", 5, "f", 6) },
-			`{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,` + ctx + `}`},
+			`{` + ctx + `,"a":1,"b":2,"c":3,"d":4,"e":5,"f":6}`},
 	} {
 		if have := logJSON(t, c.log); have != c.want {
 			t.Errorf("have %s\nwant %s", have, c.want)
+		}
+		// The same again and again: what is kept for a context must not change it.
+		have := logJSON(t, func(l *slog.Logger) {
+			for range boundAfter + 2 {
+				c.log(l)
+			}
+			f.here = testID(99)
+			c.log(l)
+			f.here = testID(1)
+			c.log(l)
+		})
+		lines := strings.Split(have, "\n")
+		other := strings.ReplaceAll(c.want, testID(1).String(), testID(99).String())
+		for i, line := range lines {
+			if want := c.want; line != want && (i != boundAfter+2 || line != other) {
+				t.Fatalf("line %d: have %s\nwant %s", i, line, want)
+			}
 		}
 	}
 	if have := logJSON(t, func(l *slog.Logger) { l.Info("m") }, SlogKey("where")); have != `{"where":"`+f.here.String()+`"}` {
@@ -155,7 +172,7 @@ func TestSlogSiblings(t *testing.T) {
 		g.WithGroup("z").With("q", 1)
 		x.WithGroup("k").Info("m", "b", 2)
 	})
-	if !strings.Contains(have, `{"g":{"a":1,"x":1,"k":{"b":2}},`) {
+	if !strings.Contains(have, `,"g":{"a":1,"x":1,"k":{"b":2}}}`) {
 		t.Errorf("have %s", have)
 	}
 }
@@ -236,7 +253,18 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// BenchmarkHere reads a context at several depths of recursion.
 func BenchmarkHere(b *testing.B) {
+	for _, depth := range []int{0, 10, 1000} {
+		b.Run(fmt.Sprint("depth=", depth), func(b *testing.B) { hereAt(b, depth) })
+	}
+}
+
+func hereAt(b *testing.B, depth int) {
+	if depth > 0 {
+		hereAt(b, depth-1)
+		return
+	}
 	for b.Loop() {
 		sink = Here()
 	}
@@ -264,6 +292,18 @@ func BenchmarkSlogFake(b *testing.B) {
 	instrument(b)
 	id := testID(3)
 	runtimeAPI.Here = func() (hi, lo uint64) { return id.hi, id.lo }
+	BenchmarkSlogContext(b)
+}
+
+// BenchmarkSlogFakeMany is the same where each line has another context.
+func BenchmarkSlogFakeMany(b *testing.B) {
+	instrument(b)
+	n := uint32(0)
+	runtimeAPI.Here = func() (hi, lo uint64) {
+		id := testID(1 + n%1000)
+		n++
+		return id.hi, id.lo
+	}
 	BenchmarkSlogContext(b)
 }
 
