@@ -76,12 +76,14 @@ func (h *slogHandler) Handle(ctx context.Context, r slog.Record) error {
 	if b := h.bound.of(h, id); b != nil {
 		return b.Handle(ctx, r)
 	}
-	with := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
-	with.AddAttrs(h.attr(id))
+	var room [8]slog.Attr
+	attrs := append(room[:0], h.attr(id))
 	r.Attrs(func(a slog.Attr) bool {
-		with.AddAttrs(a)
+		attrs = append(attrs, a)
 		return true
 	})
+	with := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
+	with.AddAttrs(attrs...)
 	return h.h.Handle(ctx, with)
 }
 
