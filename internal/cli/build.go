@@ -47,7 +47,8 @@ func runBuild(e *env, args []string) error {
 // verify command only.
 func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	*o = toolchain.DefaultOptions
-	fs.StringVar(&o.Engine, "engine", o.Engine, "how contexts are recorded, by `name`: cct counts calls, sample takes samples")
+	fs.StringVar(&o.Engine, "engine", o.Engine, "how contexts are recorded, by `name`: cct counts calls, dacce gives context IDs, sample takes samples")
+	fs.StringVar(&o.Events, "events", "", "of -engine=dacce: record events of these `kinds`, with commas between them: alloc, block, go, panic, error")
 	fs.StringVar(&o.Recursion, "recursion", o.Recursion, "`fold` a recursive call into the context of its function's nearest ancestor, or keep it in full")
 	fs.Var((*onOff)(&o.Inlined), "inlined", "count inlined calls, `on` or off")
 	fs.Uint64Var(&o.Nodes, "nodes", 0, "budget of contexts, a `number`; what goes beyond is counted together, by function")

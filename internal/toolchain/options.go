@@ -16,6 +16,7 @@ type Options struct {
 	Recursion string // "fold" or "full"
 	Inlined   bool   // count inlined calls
 	Verify    bool   // add the checker
+	Events    string // kinds of events to record, with commas between them
 	Nodes     uint64 // node budget; 0 for the runtime's default
 	Sample    Sample // settings of the engine sample
 	Out       string // where programs record whose environment does not say; "" for stemma.out
@@ -88,6 +89,9 @@ func (o Options) Check() error {
 	if err := o.Sample.check(); o.Engine == "sample" && err != nil {
 		return err
 	}
+	if err := o.checkEvents(); err != nil {
+		return err
+	}
 	if o.Recursion != "fold" && o.Recursion != "full" {
 		return fmt.Errorf("-recursion=%s: no such mode (have fold, full)", o.Recursion)
 	}
@@ -101,7 +105,35 @@ func (o Options) ForCompiler() string {
 	if o.Engine == "sample" {
 		return "engine=none" // only the runtime is extended
 	}
-	return fmt.Sprintf("engine=%s,inlined=%s,verify=%s", o.Engine, onOff(o.Inlined), onOff(o.Verify))
+	if o.Engine == "cct" {
+		return fmt.Sprintf("engine=%s,inlined=%s,verify=%s", o.Engine, onOff(o.Inlined), onOff(o.Verify))
+	}
+	// Events that happen below natives need the context of functions that call nothing else.
+	return fmt.Sprintf("engine=%s,verify=%s,natives=%s", o.Engine, onOff(o.Verify), onOff(o.hasEvent("alloc") || o.hasEvent("block")))
+}
+
+// eventKinds are the kinds of events that a program can record by itself.
+var eventKinds = []string{"alloc", "block", "go", "panic", "error"}
+
+// hasEvent reports whether events of a kind are asked for.
+func (o Options) hasEvent(kind string) bool {
+	return slices.Contains(strings.Split(o.Events, ","), kind)
+}
+
+// checkEvents reports a kind that does not exist, or an engine without events.
+func (o Options) checkEvents() error {
+	if o.Events == "" {
+		return nil
+	}
+	if o.Engine != "dacce" && o.Engine != "pcce" {
+		return fmt.Errorf("-events: engine %s has no context IDs; use -engine=dacce", o.Engine)
+	}
+	for kind := range strings.SplitSeq(o.Events, ",") {
+		if !slices.Contains(eventKinds, kind) {
+			return fmt.Errorf("-events=%s: no such kind (have %s)", kind, strings.Join(eventKinds, ", "))
+		}
+	}
+	return nil
 }
 
 // ForRuntime returns the value of the program's runtime.stemmaOptions.
@@ -111,6 +143,9 @@ func (o Options) ForRuntime() string {
 	s := []string{"engine=" + o.Engine, "recursion=" + o.Recursion, "verify=" + onOff(o.Verify)}
 	if o.Engine == "sample" {
 		s = append(s, o.Sample.forRuntime()...)
+	}
+	if o.Events != "" {
+		s = append(s, "events="+strings.ReplaceAll(o.Events, ",", "+"))
 	}
 	if o.Nodes != 0 {
 		s = append(s, fmt.Sprintf("nodes=%d", o.Nodes))

@@ -157,6 +157,9 @@ func stemmaEnterGo() {
 // the innermost instrumented frame.
 func stemmaPanicking(pc, sp uintptr) stemmaContext {
 	gp := getg()
+	if stemmaWants(rt.EventPanic) {
+		stemmaEventHere(rt.EventPanic, 0)
+	}
 	if f := findfunc(pc); f.valid() && f.flag&rt.FuncFlagSlot != 0 {
 		return stemmaSave(gp)
 	}

@@ -63,6 +63,7 @@ func stemmaEncodeInit() {
 	stemma.encode.on = true
 	stemmaRoot(getg(), rt.RootOther)
 	stemmaRoot(getg().m.gsignal, rt.RootOther)
+	stemmaEventsInit()
 	if stemmaOption("verify") == "on" {
 		stemmaCheckInit()
 	}
@@ -361,6 +362,9 @@ func stemmaEncodeNewG(newg, creator *g, callerpc uintptr) {
 	}
 	hi, lo := stemmaCapture(creator, uint64(w), callerpc)
 	newg.stemmaStart, newg.stemmaFrom = uintptr(hi), uintptr(lo)
+	if stemmaWants(rt.EventGo) && getg().m.p != 0 {
+		stemmaWriteEvent(rt.EventGo, newg.goid, hi, lo)
+	}
 	if stemmaCheckOn {
 		stemmaCheckCapture(creator, hi, lo)
 	}
@@ -483,9 +487,6 @@ type stemmaProgram struct {
 var stemmaAPI *stemmaProgram
 
 var stemmaAPIs = stemmaProgram{1, stemmaHere, stemmaAt, stemmaEvent, stemmaDir}
-
-// stemmaEvent records an event of the program.
-func stemmaEvent(kind uint32, value uint64) {}
 
 // stemmaDir returns the name of the live directory, or "".
 func stemmaDir() string {

@@ -87,6 +87,7 @@ func stemmaParse(s string) (n uintptr, ok bool) {
 
 // stemmaNewP maps the shard of a new P. The world is stopped.
 func stemmaNewP(pp *p) {
+	stemmaNewEvents(pp)
 	if !stemma.on || pp.stemmaShard != 0 {
 		return
 	}

@@ -32,6 +32,9 @@ func stemmaStartEncoder() {
 	}
 	lockInit(&stemma.encode.lock, lockRankForcegc)
 	stemma.encode.pace.patient = stemmaImpatient
+	if stemmaWants(rt.EventAlloc) {
+		MemProfileRate = 1 // every allocation is shown to the heap profiler
+	}
 	go stemmaEncoder()
 }
 
