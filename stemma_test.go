@@ -162,6 +162,48 @@ func TestSlogHandler(t *testing.T) {
 	}
 }
 
+// TestSlogContexts logs in more contexts than are kept, each several times in a row,
+// by two loggers: each line has its own context and attributes.
+func TestSlogContexts(t *testing.T) {
+	f := instrument(t)
+	var want []string
+	have := logJSON(t, func(l *slog.Logger) {
+		for i := range uint32(1000) {
+			f.here = testID(1 + i/3)
+			for _, l := range []*slog.Logger{l, l.With("n", i)} {
+				for range 2 {
+					l.Info("m")
+				}
+			}
+			for range 2 {
+				want = append(want, `{"ctx":"`+f.here.String()+`"}`)
+			}
+			for range 2 {
+				want = append(want, fmt.Sprintf(`{"n":%d,"ctx":"%s"}`, i, f.here))
+			}
+		}
+	})
+	for i, line := range strings.Split(have, "\n") {
+		if line != want[i] {
+			t.Fatalf("line %d: have %s, want %s", i, line, want[i])
+		}
+	}
+}
+
+// TestSlogWithAfter makes a logger of one that keeps contexts already.
+func TestSlogWithAfter(t *testing.T) {
+	instrument(t)
+	have := logJSON(t, func(l *slog.Logger) {
+		for range boundAfter + 3 {
+			l.Info("m")
+		}
+		l.With("n", 1).Info("m")
+	})
+	if !strings.HasSuffix(have, "\n"+`{"n":1,"ctx":"`+testID(1).String()+`"}`) {
+		t.Errorf("have ...%s", have[len(have)-120:])
+	}
+}
+
 // TestSlogSiblings checks that loggers made from one do not share what they add.
 func TestSlogSiblings(t *testing.T) {
 	instrument(t)

@@ -87,7 +87,7 @@ type usedFile struct {
 }
 
 // cutNode is the number of the entry that stands for all that had no room.
-const cutNode = 1<<30/rt.InternSize - 1
+const cutNode = rt.NodesSize/rt.InternSize - 1
 
 // Node returns entry number n, false if there is none.
 func (c *Contexts) Node(n uint32) (Interned, bool) {

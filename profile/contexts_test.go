@@ -198,6 +198,14 @@ func TestContextsKilled(t *testing.T) {
 		t.Errorf("%d epochs, want the complete ones", len(p.Contexts.Dict.Epochs))
 	}
 	d = contextsDir()
+	binary.LittleEndian.PutUint64(d.Events[0][8:], 17) // the header of the file is being made
+	d.Events[2] = d.Events[2][:20]
+	if p := openContexts(t, d); len(events(t, p.Contexts)) != 0 || len(mustWrite(t, p)) == 0 {
+		t.Error("events of files without a header")
+	} else if back, err := profile.Read(bytes.NewReader(mustWrite(t, p))); err != nil || !bytes.Equal(mustWrite(t, back), mustWrite(t, p)) {
+		t.Errorf("sealed: %v", err)
+	}
+	d = contextsDir()
 	d.Nodes = d.Nodes[:70]
 	p := openContexts(t, d)
 	if len(p.Contexts.Interned) != 2 || len(p.Lost()) != 1 || !strings.Contains(p.Processes[0].Notes[0], "nodes: 96 bytes are in use, but the file has 70") {

@@ -68,8 +68,8 @@ func (s *contextSet) load() error {
 	return nil
 }
 
-// decode returns the context of an ID. reloaded tells that older results of the
-// set belong to decoders that are gone.
+// decode returns the context of an ID, without the frames of package stemma. If it
+// cannot be decoded and the record may have grown, the record is read again.
 func (s *contextSet) decode(id profile.ContextID) (stack decode.Stack, err error) {
 	stack, err = s.decodeLoaded(id)
 	if err == nil || !s.live || time.Since(s.loaded) < reloadEvery {

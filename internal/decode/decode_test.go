@@ -149,7 +149,7 @@ func TestSmall(t *testing.T) {
 // TestNoRoom decodes an ID whose node stands for all that had no room.
 func TestNoRoom(t *testing.T) {
 	d, _, _, b, _ := small()
-	hi, lo := d.ID(1<<30/rt.InternSize-1, 0, 1, d.Return(b, 0))
+	hi, lo := d.ID(rt.NodesSize/rt.InternSize-1, 0, 1, d.Return(b, 0))
 	if have := line(t, d, hi, lo); !strings.HasPrefix(have, "error") {
 		t.Errorf("nothing was truncated, but have %s", have)
 	}
