@@ -307,7 +307,7 @@ func hereAt(b *testing.B, depth int) {
 		hereAt(b, depth-1)
 		return
 	}
-	for b.Loop() {
+	for range b.N {
 		sink = Here()
 	}
 }

@@ -158,28 +158,25 @@ TEXT runtime·stemmaHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-16
 	MOVQ	$KEY_UNKNOWN_DYNAMIC, CX
 	MOVQ	g_stemmaCtx(R14), AX
 	SUBQ	CX, AX
+	MOVQ	0(SP), BX
+	SUBQ	runtime·stemmaText(SB), BX
+	MOVQ	AX, DX
+	SHRQ	$WORD_KEY, DX // 0 if AX is a word, of which the entry exists
+	MOVQ	BX, CX
+	SHRQ	$28, CX // 0 if the ID has room for the address
+	ORQ	CX, DX
+	JNZ	slow
 	MOVL	AX, CX
 	ANDL	$MAX_DEEP, CX
-	JZ	slow
-	MOVQ	AX, DX
-	SHRQ	$WORD_KEY, DX
-	JNZ	slow
-	CMPQ	CX, g_stemmaCap(R14)
-	JCC	slow
 	SHLQ	$5, CX
 	ADDQ	g_stemmaStack(R14), CX
 	MOVL	24(CX), CX
 	TESTL	CX, CX
-	JZ	slow
-	MOVQ	0(SP), BX
-	SUBQ	runtime·stemmaText(SB), BX
-	MOVQ	BX, DX
-	SHRQ	$28, DX
-	JNZ	slow
-	ORQ	runtime·stemmaStamp(SB), BX
+	JZ	slow // not interned
 	SHLQ	$32, CX
 	SHRQ	$WORD_ID, AX
 	ORQ	CX, AX
+	ORQ	runtime·stemmaStamp(SB), BX
 	RET
 slow:
 	JMP	runtime·stemmaHereSlow<ABIInternal>(SB)

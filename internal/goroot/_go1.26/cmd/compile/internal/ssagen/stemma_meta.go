@@ -204,9 +204,11 @@ func newStemmaMeta(fn *ir.Func) *stemmaMeta {
 		name += "." + base.Ctxt.Pkgpath
 	}
 	return &stemmaMeta{
-		fn:        fn,
-		sym:       base.Ctxt.Lookup(name),
-		data:      base.Ctxt.Lookup(name + ".av"),
+		fn:  fn,
+		sym: base.Ctxt.Lookup(name),
+		// Not with the package's path in front: what FIPS 140 packages define is
+		// part of a checksum, and this is written to.
+		data:      base.Ctxt.Lookup("stemma:" + name + ".av"),
 		counters:  1,
 		inlined:   map[int]int{},
 		stringIdx: map[string]int{},
