@@ -14,6 +14,13 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
+// How records of context IDs are sealed.
+//
+// A sealed file of them is a container: nothing in the files is encoded anew, and
+// DEFLATE takes care of their fixed-width numbers. What was in use when the record
+// was read is sealed, also if the program has gone on, since the sizes are those of
+// then and the header is the page that was read.
+
 // writeContexts writes a sealed file of a program with context IDs: the files of
 // its live directory, as far as they are in use, in a section each. So there is
 // one reader, and one set of rules, for both.
@@ -55,7 +62,8 @@ func (p *Profile) writeContexts(w io.Writer) error {
 }
 
 // readContexts reads what writeContexts wrote, behind the header of its first
-// section.
+// section. Checksums have been compared by body; the reader of live directories
+// checks the rest, as it does when the files come from a disk.
 func readContexts(sr *sectionReader, first sectionHead) (*Profile, error) {
 	files := make(memFS)
 	for h := first; h.kind != secEnd; {
@@ -98,7 +106,8 @@ func readContexts(sr *sectionReader, first sectionHead) (*Profile, error) {
 	return ReadLive(files)
 }
 
-// A memFS holds files by name, in no directories. The bytes are not changed.
+// A memFS holds files by name, in no directories. The bytes are not changed. It is
+// what a reader of live directories needs of a file system, and no more.
 type memFS map[string][]byte
 
 // Open implements fs.FS.

@@ -23,7 +23,8 @@ type Event struct {
 // EventKinds are the names of the kinds, by number.
 var EventKinds = []string{rt.EventAlloc: "alloc", rt.EventBlock: "block", rt.EventGo: "go", rt.EventPanic: "panic", rt.EventError: "error"}
 
-// events finds the files with events. How much of each is in use is what its first
+// events finds the files with events, in the order of their numbers. Other files
+// whose names begin alike are none of the program's. How much of each is in use is what its first
 // event says at this moment.
 func (r *contextsReader) events() error {
 	names, err := fs.Glob(r.fsys, fileEvents+"*")
@@ -84,7 +85,8 @@ func (c *Contexts) Events(visit func(*Event) error) error {
 	return nil
 }
 
-// eventsOf visits the events of one file. The first one is its header.
+// eventsOf visits the events of one file. The first one is its header. The file is
+// opened anew: events can be many times what memory holds, and are not kept.
 func (c *Contexts) eventsOf(u usedFile, visit func(*Event) error) error {
 	f, err := openFile(c.fsys, u.name)
 	if err != nil {

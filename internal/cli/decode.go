@@ -90,7 +90,9 @@ func runDecode(e *env, args []string) error {
 	return nil
 }
 
-// decodeArgs prints the stack of each argument, all that can be decoded.
+// decodeArgs prints the stack of each argument, all that can be decoded. The reason
+// for each one that cannot goes to standard error, and the exit code is 1 then: who
+// gives an ID as an argument wants it decoded, where a log may have others in it.
 func decodeArgs(e *env, set *contextSet, format stackFormat, ids []string) error {
 	w := bufio.NewWriter(e.stdout)
 	refused := 0
@@ -160,7 +162,7 @@ func newReplacer(w io.Writer, set *contextSet, format stackFormat) *replacer {
 	return &replacer{w: bufio.NewWriterSize(w, chunkSize), set: set, format: format}
 }
 
-// copy replaces what it finds in in. What has come so far is written before more is
+// copy replaces what it finds in in. The error is that of reading or of writing. What has come so far is written before more is
 // waited for: in may be the output of a running program.
 func (r *replacer) copy(in io.Reader) error {
 	buf := make([]byte, chunkSize)
@@ -207,7 +209,7 @@ func (r *replacer) chunk(b []byte, end bool) (done int) {
 	}
 }
 
-// finish writes the stacks of a last line that has no end.
+// finish writes the stacks of a last line that has no end, and returns done.
 func (r *replacer) finish(done int, end bool) int {
 	if end && len(r.pending) > 0 {
 		r.text([]byte{'\n'})
@@ -216,7 +218,7 @@ func (r *replacer) finish(done int, end bool) int {
 }
 
 // id replaces the ID that b may begin with and returns the length of what it has
-// dealt with.
+// dealt with: of what is no ID only the prefix, as one may begin right behind it.
 func (r *replacer) id(b []byte) int {
 	if len(b) >= ctxid.Len {
 		if text, ok := r.lookup([ctxid.Len]byte(b)); ok {

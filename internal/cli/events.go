@@ -40,7 +40,8 @@ are those of decode, too. With -json it prints one JSON object for each line.
 	}
 }
 
-// eventsOptions are the flags of events.
+// eventsOptions are the flags of events. by and format hold one of the words that
+// check knows; kinds are separated by commas, none stands for all.
 type eventsOptions struct {
 	kinds, by, format string
 	top               int
@@ -68,7 +69,8 @@ func (o *eventsOptions) check() error {
 	return stackFormat(o.format).check()
 }
 
-// runEvents reads at most one record: a context is one of one program.
+// runEvents reads at most one record: a context is one of one program. A directory
+// of live directories counts as one; the processes in it are added up.
 func runEvents(e *env, args []string) error {
 	var o eventsOptions
 	fs := flag.NewFlagSet("events", flag.ContinueOnError)
@@ -98,6 +100,13 @@ func runEvents(e *env, args []string) error {
 	}
 	return w.Flush()
 }
+
+// How events are added up.
+//
+// A context has another ID after each re-encoding, so that IDs cannot be compared:
+// they are decoded, and what is compared is the stack, as text. An ID that has been
+// met leads to its sum at once. Memory is that of the distinct stacks, however many
+// events there are, and a bounded number of IDs.
 
 // An eventSum is the sum of the events of one kind in one context.
 type eventSum struct {
@@ -168,7 +177,8 @@ func kindName(kind uint32) string {
 	return fmt.Sprint("kind ", kind)
 }
 
-// sum returns the sum that an event belongs to.
+// sum returns the sum that an event belongs to. An ID that cannot be decoded is
+// counted under a name of its own: the events of a kind must add up to their total.
 func (t *eventTable) sum(set *contextSet, e *profile.Event, kind string, format stackFormat) *eventSum {
 	text := ""
 	switch stack, err := set.decode(e.ID); {
@@ -196,7 +206,8 @@ func (t *eventTable) sum(set *contextSet, e *profile.Event, kind string, format 
 	return s
 }
 
-// print prints the sums, the largest first.
+// print prints the sums, the largest first. The order does not depend on that of a
+// map: equal sums are in the order of their kinds and stacks.
 func (t *eventTable) print(w io.Writer, o *eventsOptions) error {
 	slices.SortFunc(t.sums, func(a, b *eventSum) int {
 		x, y := a.Count, b.Count
