@@ -56,6 +56,8 @@ func stemmaNewEvents(pp *p) {
 }
 
 // stemmaWants reports whether events of a kind are recorded.
+//
+//go:nosplit
 func stemmaWants(kind uint32) bool { return stemmaEvents.kinds>>kind&1 != 0 }
 
 // stemmaWriteEvent writes an event. The caller holds its M.
@@ -123,14 +125,20 @@ func stemmaAlloc(size uintptr) bool {
 }
 
 // stemmaPark returns when the goroutine is parked, or 0 if nobody wants to know.
+// The goroutine may not be moved to another M: it must not split the stack.
+//
+//go:nosplit
 func stemmaPark() int64 {
-	if !stemmaWants(rt.EventBlock) {
+	if !stemmaWants(rt.EventBlock) || getg().waitreason == waitReasonGCWorkerIdle {
 		return 0
 	}
 	return nanotime()
 }
 
-// stemmaUnpark records for how long the goroutine was parked.
+// stemmaUnpark records for how long the goroutine was parked. A worker of the
+// garbage collector may not be preempted here: it must not split the stack.
+//
+//go:nosplit
 func stemmaUnpark(parked int64) {
 	if parked != 0 {
 		stemmaEventHere(rt.EventBlock, uint64(nanotime()-parked))
