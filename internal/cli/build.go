@@ -58,6 +58,8 @@ func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	fs.Var((*onOff)(&o.Sample.Waiting), "waiting", "of -engine=sample: sample waiting goroutines too, `on` or off")
 	fs.StringVar(&o.Sample.Ask, "ask", o.Sample.Ask, "of -engine=sample: sample running goroutines at their stack `guard`, or anywhere by signal")
 	fs.Var((*onOff)(&o.Sample.Start), "start", "of -engine=sample: sample from the start, `on` or off")
+	fs.StringVar(&o.Acct.Trigger, "trigger", o.Acct.Trigger, "of -engine=cct,acct: sample each Nth call, `calls:N`, each Nth of a function, func:N, or time:DURATION")
+	fs.StringVar(&o.Acct.Weights, "weights", o.Acct.Weights, "of -engine=cct,acct: the `strategy`, last-edge or all-new-edges")
 	fs.BoolVar(&o.Verify, "verify", false, "") // hidden: for the verify command
 }
 

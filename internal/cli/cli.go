@@ -75,6 +75,7 @@ func commands() []*command {
 		decodeCommand(),
 		eventsCommand(),
 		sealCommand(),
+		similarityCommand(),
 		verifyCommand(),
 		replayCommand(),
 		versionCommand(),

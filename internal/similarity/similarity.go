@@ -7,6 +7,7 @@ package similarity
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/stemma-go/stemma/internal/cct"
 )
@@ -43,6 +44,24 @@ func Of(t *cct.Tree, level Level) Weights {
 	return w
 }
 
+// Entries returns the edges that lead to functions which a sample at function entry can
+// find: those that are not inlined, nor native. It compares trees as InGoroutine does.
+func Entries(t *cct.Tree) Weights {
+	w := make(Weights)
+	keys := make([]string, len(t.Nodes))
+	for i, n := range t.Nodes {
+		if i == 0 {
+			continue
+		}
+		keys[i] = InGoroutine.step(t, keys[n.Parent], n)
+		via := t.Sites[n.Site].Via
+		if n.Count > 0 && keys[i] != "" && via != cct.ViaInlined && via != cct.ViaNative && via != cct.ViaFault {
+			w[keys[i]] += float64(n.Count)
+		}
+	}
+	return w
+}
+
 // step returns the key of node n, whose parent has the key path.
 func (level Level) step(t *cct.Tree, path string, n cct.Node) string {
 	f, s := t.Funcs[n.Func], t.Sites[n.Site]
@@ -57,6 +76,9 @@ func (level Level) step(t *cct.Tree, path string, n cct.Node) string {
 	}
 	if path == "" || s.Via == cct.ViaGo {
 		return "\n" + f.Name
+	}
+	if strings.HasPrefix(t.Funcs[t.Nodes[n.Parent].Func].Name, "runtime.") {
+		s = cct.Site{} // a tree of calls does not know where a native calls back
 	}
 	return fmt.Sprintf("%s\n%s\x00%s\x00%d", path, f.Name, s.File, s.Line)
 }

@@ -3,6 +3,7 @@ package toolchain
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -12,13 +13,14 @@ import (
 // that the linker sets; other than flags of go they are in no build ID by
 // themselves, see [Toolexec].
 type Options struct {
-	Engine    string // "cct", or "none" for a build without instrumentation
+	Engine    string // one of engines, "cct,acct", or "none" for a build without instrumentation
 	Recursion string // "fold" or "full"
 	Inlined   bool   // count inlined calls
 	Verify    bool   // add the checker
 	Events    string // kinds of events to record, with commas between them
 	Nodes     uint64 // node budget; 0 for the runtime's default
 	Sample    Sample // settings of the engine sample
+	Acct      Acct   // settings of the accumulator
 	Out       string // where programs record whose environment does not say; "" for stemma.out
 }
 
@@ -69,7 +71,7 @@ func (s *Sample) forRuntime() []string {
 }
 
 // DefaultOptions are the options of a build without flags.
-var DefaultOptions = Options{Engine: "cct", Recursion: "fold", Inlined: true, Sample: DefaultSample}
+var DefaultOptions = Options{Engine: "cct", Recursion: "fold", Inlined: true, Sample: DefaultSample, Acct: DefaultAcct}
 
 // engines of DESIGN that this version does not have.
 var laterEngines = []string{"pcce", "lucce", "acct"}
@@ -77,13 +79,63 @@ var laterEngines = []string{"pcce", "lucce", "acct"}
 // engines are those that this version has.
 var engines = []string{"cct", "dacce", "pcc", "sample"}
 
+// cctAcct is the one combination of engines that there is: the approximate tree beside the
+// exact one.
+const cctAcct = "cct,acct"
+
+// Acct are the settings of the accumulator.
+type Acct struct {
+	Trigger string // "calls:N", "func:N" or "time:DURATION"
+	Weights string // "last-edge" or "all-new-edges"
+}
+
+// DefaultAcct are the settings of a build without flags.
+var DefaultAcct = Acct{Trigger: "calls:307", Weights: "last-edge"}
+
+// check reports the first setting that makes no sense.
+func (a *Acct) check() error {
+	kind, arg, _ := strings.Cut(a.Trigger, ":")
+	switch kind {
+	case "calls", "func":
+		if n, err := strconv.ParseUint(arg, 10, 31); err != nil || n == 0 {
+			return fmt.Errorf("-trigger=%s: want a number of calls, as %s:307", a.Trigger, kind)
+		}
+	case "time":
+		if d, err := time.ParseDuration(arg); err != nil || d < minEvery {
+			return fmt.Errorf("-trigger=%s: want a duration of at least %v, as time:1ms", a.Trigger, minEvery)
+		}
+	default:
+		return fmt.Errorf("-trigger=%s: no such trigger (have calls:N, func:N, time:DURATION)", a.Trigger)
+	}
+	if a.Weights != "last-edge" && a.Weights != "all-new-edges" {
+		return fmt.Errorf("-weights=%s: no such strategy (have last-edge, all-new-edges)", a.Weights)
+	}
+	return nil
+}
+
+// forRuntime returns what the runtime needs to know.
+func (a *Acct) forRuntime() []string {
+	trigger := a.Trigger
+	if arg, ok := strings.CutPrefix(trigger, "time:"); ok {
+		d, _ := time.ParseDuration(arg) // check has accepted it
+		trigger = fmt.Sprint("time:", d.Nanoseconds())
+	}
+	return []string{"trigger=" + trigger, "weights=" + a.Weights}
+}
+
 // Check reports the first option that this version does not have.
 // An engine that is planned has a message of its own: its name is no mistake.
 func (o Options) Check() error {
 	if slices.Contains(laterEngines, o.Engine) {
 		return fmt.Errorf("-engine=%s: not available in this version; it has %s", o.Engine, strings.Join(engines, ", "))
 	}
-	if !slices.Contains(engines, o.Engine) && o.Engine != "none" {
+	if err := o.Acct.check(); o.Engine == cctAcct && err != nil {
+		return err
+	}
+	if o.Engine == cctAcct && o.Verify {
+		return fmt.Errorf("-engine=%s: verify checks -engine=cct", o.Engine)
+	}
+	if !slices.Contains(engines, o.Engine) && o.Engine != "none" && o.Engine != cctAcct {
 		return fmt.Errorf("-engine=%s: no such engine (have %s)", o.Engine, strings.Join(engines, ", "))
 	}
 	if err := o.Sample.check(); o.Engine == "sample" && err != nil {
@@ -104,6 +156,10 @@ func (o Options) Check() error {
 func (o Options) ForCompiler() string {
 	if o.Engine == "sample" {
 		return "engine=none" // only the runtime is extended
+	}
+	if o.Engine == cctAcct {
+		// The accumulator is called on function entry where the checker is.
+		return fmt.Sprintf("engine=cct,inlined=%s,verify=on", onOff(o.Inlined))
 	}
 	if o.Engine == "cct" {
 		return fmt.Sprintf("engine=%s,inlined=%s,verify=%s", o.Engine, onOff(o.Inlined), onOff(o.Verify))
@@ -140,9 +196,12 @@ func (o Options) checkEvents() error {
 // The runtime reads it before it can allocate, so it is flat: words of name=value
 // with commas between them.
 func (o Options) ForRuntime() string {
-	s := []string{"engine=" + o.Engine, "recursion=" + o.Recursion, "verify=" + onOff(o.Verify)}
+	s := []string{"engine=" + strings.ReplaceAll(o.Engine, ",", "+"), "recursion=" + o.Recursion, "verify=" + onOff(o.Verify)}
 	if o.Engine == "sample" {
 		s = append(s, o.Sample.forRuntime()...)
+	}
+	if o.Engine == cctAcct {
+		s = append(s, o.Acct.forRuntime()...)
 	}
 	if o.Events != "" {
 		s = append(s, "events="+strings.ReplaceAll(o.Events, ",", "+"))

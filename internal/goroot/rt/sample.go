@@ -60,6 +60,7 @@ const (
 	SamplerSTW  = 1
 	SamplerSPS  = 2
 	SamplerISPS = 3
+	SamplerACCT = 4 // at function entries, as the accumulator's trigger says
 
 	WalkUnwinder    = 1
 	WalkFP          = 2
@@ -69,7 +70,7 @@ const (
 
 // SamplerNames and WalkNames are the names by which the tool knows them.
 var (
-	SamplerNames = [...]string{SamplerSTW: "stw", SamplerSPS: "sps", SamplerISPS: "isps"}
+	SamplerNames = [...]string{SamplerSTW: "stw", SamplerSPS: "sps", SamplerISPS: "isps", SamplerACCT: "acct"}
 	WalkNames    = [...]string{WalkUnwinder: "unwinder", WalkFP: "fp", WalkIncremental: "incremental", WalkMarker: "marker"}
 )
 

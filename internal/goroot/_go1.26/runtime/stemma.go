@@ -146,6 +146,8 @@ func stemmaEnterGo() {
 		gp.stemmaNode = uintptr(node)
 		if stemmaCheckOn {
 			stemmaCheckEntry(gp, pc, sp, node, stemma.tree.Used() != used)
+		} else if stemmaAcct.on {
+			stemmaAcctEntry(gp, pc, sp)
 		}
 		unlock(&stemma.lock)
 	})

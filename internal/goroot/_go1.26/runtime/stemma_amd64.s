@@ -49,10 +49,14 @@ slow:
 	POPQ	AX
 	JMP	stemmaEnterSlow<>(SB)
 
-// stemmaEnterChecked is called in a verify build on every function entry.
+// stemmaEnterChecked is called on every function entry in a verify build, and for the
+// accumulator.
 TEXT runtime·stemmaEnterChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
+	CMPB	runtime·stemmaTrigger(SB), $0
+	JNE	trigger
 	DECQ	runtime·stemmaCountdown(SB)
 	JLE	slow
+find:
 	MOVQ	g_stemmaCtx(R14), R11
 	MOVL	(R11), R11
 	PUSHQ	AX
@@ -63,6 +67,18 @@ TEXT runtime·stemmaEnterChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	RET
 table:
 	JMP	runtime·stemmaEnter<ABIInternal>(SB)
+trigger:
+	CMPB	runtime·stemmaTrigger(SB), $2
+	JEQ	slow
+	// The index is that of stemmaAcctEntry.
+	PUSHQ	AX
+	MOVQ	g_stemmaFunc(R14), AX
+	SHRQ	$4, AX
+	ANDQ	$0xffff, AX
+	LEAQ	runtime·stemmaFuncCounters(SB), R11
+	DECL	(R11)(AX*4)
+	POPQ	AX
+	JGT	find
 slow:
 	JMP	stemmaEnterSlow<>(SB)
 

@@ -19,7 +19,7 @@ func stemmaInit() {
 	case "dacce", "pcce":
 		stemmaEncodeInit()
 		return
-	case "cct":
+	case "cct", "cct+acct":
 	default:
 		return
 	}

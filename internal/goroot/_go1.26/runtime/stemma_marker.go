@@ -14,16 +14,13 @@ import (
 
 // stemmaStride is how many frames the marker moves outwards. A long stride saves
 // interceptions when the stack shrinks, and costs steps when the next sample is taken.
-const stemmaStride = 16
+// The accumulator needs it to be 1: then the marker tells exactly which frames are
+// new.
+var stemmaStride = 16
 
 // stemmaNotPlain is an empty table of plain return addresses: it makes the trampoline take
 // its slow path, which knows about the marker.
 var stemmaNotPlain [rt.PlainSize]uintptr
-
-// A stemmaStepped is a frame that a sample has walked.
-type stemmaStepped struct {
-	slot, pc, sym uintptr // slot is 0 if it may not be patched
-}
 
 // stemmaMark returns the ref of the frame that called the one at pc and sp, and
 // moves the marker to the innermost slot that may be patched. It runs on g0 with a
@@ -34,7 +31,7 @@ func stemmaMark(gp *g, t *rt.Trace, pc, sp uintptr) (ref uint32, ok bool) {
 	if *buf == 0 {
 		stemmaFullWalk(gp, false, buf) // for its buffer
 	}
-	steps := unsafe.Slice((*stemmaStepped)(unsafe.Pointer(*buf)), stemmaBufSize/unsafe.Sizeof(stemmaStepped{}))
+	steps := unsafe.Slice((*rt.Step)(unsafe.Pointer(*buf)), stemmaBufSize/unsafe.Sizeof(rt.Step{}))
 	n := 0
 	for ; n < len(steps); n++ {
 		fr, ok := stemmaStep(gp, pc, sp)
@@ -55,12 +52,12 @@ func stemmaMark(gp *g, t *rt.Trace, pc, sp uintptr) (ref uint32, ok bool) {
 		if raw == stemmaFPFuncs.goexit {
 			break
 		}
-		step := stemmaStepped{0, raw, raw - 1}
+		step := rt.Step{PC: raw, Sym: raw - 1}
 		if fr.plain {
-			step.slot = fr.slot
+			step.Slot = fr.slot
 		}
 		if fr.exact {
-			step.sym = raw
+			step.Sym = raw
 		}
 		steps[n] = step
 		pc, sp = raw, fr.slot+goarch.PtrSize
@@ -71,12 +68,7 @@ func stemmaMark(gp *g, t *rt.Trace, pc, sp uintptr) (ref uint32, ok bool) {
 		}
 	}
 	stemmaMarkTop(gp, t, false)
-	for i := n - 1; i >= 0; i-- {
-		ref = s.Child(ref, steps[i].sym)
-		if steps[i].slot != 0 {
-			t.Push(gp.stack.hi-steps[i].slot, steps[i].pc, ref)
-		}
-	}
+	ref = t.Splice(s, ref, steps[:n], gp.stack.hi, stemmaAcct.on && stemmaAcct.all)
 	stemmaMarkTop(gp, t, true)
 	return ref, true
 }

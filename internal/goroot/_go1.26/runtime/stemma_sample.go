@@ -81,7 +81,8 @@ const stemmaBufSize = 8 << 20
 func stemmaSampleInit() {
 	lockInit(&stemmaSmp.drain, lockRankLeafRank)
 	lockInit(&stemmaSmp.stwLock, lockRankForcegc)
-	if !stemmaHasEngine("sample") {
+	acct := stemmaHasEngine("acct")
+	if !acct && !stemmaHasEngine("sample") {
 		return
 	}
 	if stemma.dirlen == 0 {
@@ -115,7 +116,10 @@ func stemmaSampleInit() {
 		every = 1e6
 	}
 	stemmaSmp.interval.Store(every)
-	stemmaSmp.Configure(stemmaSmp.sampler, stemmaSmp.walk, uint64(every), false)
+	if acct {
+		stemmaAcctInit()
+	}
+	stemmaSmp.Configure(stemmaSmp.sampler, stemmaSmp.walk, uint64(stemmaSmp.interval.Load()), false)
 	stemmaSmp.on = true
 	stemmaSamplingAPI = &stemmaSamplingAPIs
 }
@@ -278,8 +282,12 @@ func stemmaSampleTick(now, dt int64) int {
 		stemmaSmp.retrieved = now
 		stemmaRetrieveParked(now)
 	}
-	if stemmaSmp.sampler == rt.SamplerSTW {
+	switch stemmaSmp.sampler {
+	case rt.SamplerSTW:
 		stemmaAskStopWorld(now, dt)
+		return 1
+	case rt.SamplerACCT:
+		stemmaAcctTick()
 		return 1
 	}
 	lock(&allpLock)

@@ -76,6 +76,9 @@ func stemmaTraceInit() {
 		stemmaSmp.walk = rt.WalkFP // the race detector reads return addresses itself
 		return
 	}
+	if stemmaAcct.on {
+		stemmaStride = 1
+	}
 	stemmaTrampPC = abi.FuncPCABI0(stemmaTrampoline) + 2 // behind POPQ R12
 	if *(*uint16)(unsafe.Pointer(stemmaTrampPC - 2)) != 0x5c41 {
 		throw("stemma: the trampoline does not begin with POPQ R12")

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/similarity"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// similarityCommand compares trees with each other, as the papers on sampling do.
+func similarityCommand() *command {
+	return &command{
+		name:  "similarity",
+		args:  "[-metric METRIC] [-t THRESHOLD] FILE|LIVEDIR...",
+		short: "tell how similar calling context trees are",
+		long: `Similarity prints the degree of overlap and the hot-edge coverage of calling
+context trees: of each profile with the average of all, and, if there are
+only a few, of each with each other.
+
+Of one profile that has calls and samples of calls, of a program built with
+-engine=cct,acct, it compares the samples with the exact counts: calls that
+are inlined, and those of functions that are not instrumented, are left out,
+since the accumulator does not see them. Build with -recursion=full for that:
+samples keep every level of recursion.
+
+The degree of overlap is the weight that two trees have in common, from 0 to
+100 %. The hot-edge coverage is the share of the contexts that are hot in both
+among those that are hot in either; hot is what has at least THRESHOLD times
+the weight of the hottest.
+`,
+		flags: func(fs *flag.FlagSet) { new(similarityOptions).declare(fs) },
+		run:   runSimilarity,
+	}
+}
+
+// similarityOptions are the flags of similarity.
+type similarityOptions struct {
+	metric    string
+	threshold float64
+}
+
+func (o *similarityOptions) declare(fs *flag.FlagSet) {
+	fs.StringVar(&o.metric, "metric", "", "compare `calls`, cpu, wait, samples or waits")
+	fs.Float64Var(&o.threshold, "t", 0.1, "contexts are hot that have at least `THRESHOLD` times the weight of the hottest")
+}
+
+// maxPairs is up to how many profiles all pairs are compared.
+const maxPairs = 6
+
+func runSimilarity(e *env, args []string) error {
+	var o similarityOptions
+	fs := flag.NewFlagSet("similarity", flag.ContinueOnError)
+	o.declare(fs)
+	paths, err := parseMixed(e, fs, args)
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		return usageError("similarity: no profile given")
+	}
+	w := bufio.NewWriter(e.stdout)
+	s := &similar{w, &o}
+	if len(paths) == 1 {
+		err = s.one(paths[0])
+	} else {
+		err = s.several(paths)
+	}
+	if err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// A similar prints comparisons.
+type similar struct {
+	w *bufio.Writer
+	o *similarityOptions
+}
+
+// line prints how similar two trees are.
+func (s *similar) line(a, b similarity.Weights, what string) {
+	fmt.Fprintf(s.w, "%9.2f%% %9.2f%%  %s\n", 100*similarity.Overlap(a, b), 100*similarity.HotEdgeCoverage(a, b, s.o.threshold), what)
+}
+
+func (s *similar) head() { fmt.Fprintf(s.w, "%10s %10s\n", "overlap", "hot edges") }
+
+// one compares the samples of a profile with its exact counts.
+func (s *similar) one(path string) error {
+	p, err := load([]string{path})
+	if err != nil {
+		return err
+	}
+	if p.Samples == nil || len(p.Nodes) <= 1 {
+		return usageError("similarity: %s has not both calls and samples of calls; give several profiles, or one of a program built with -engine=cct,acct", path)
+	}
+	samples, err := cct.Of(p, "samples")
+	if err != nil {
+		return err
+	}
+	exact, approximate := similarity.Entries(cct.New(p)), similarity.Entries(samples)
+	fmt.Fprintf(s.w, "exact: %s contexts, %.0f calls; approximate: %s contexts, %.0f samples\n",
+		commas(uint64(len(exact))), exact.Total(), commas(uint64(len(approximate))), approximate.Total())
+	s.head()
+	s.line(exact, approximate, describe(p.Processes[0]))
+	return nil
+}
+
+// several compares profiles with their average and with each other.
+func (s *similar) several(paths []string) error {
+	var trees []similarity.Weights
+	for _, path := range paths {
+		p, err := load([]string{path})
+		if err != nil {
+			return err
+		}
+		t, err := s.tree(p)
+		if err != nil {
+			return err
+		}
+		trees = append(trees, t)
+	}
+	s.head()
+	average := similarity.Average(trees...)
+	for i, t := range trees {
+		s.line(t, average, paths[i]+" with the average")
+	}
+	for i := 0; i < len(trees) && len(trees) <= maxPairs; i++ {
+		for k := i + 1; k < len(trees); k++ {
+			s.line(trees[i], trees[k], paths[i]+" with "+paths[k])
+		}
+	}
+	return nil
+}
+
+// tree returns the edges of a profile in the metric that was asked for.
+func (s *similar) tree(p *profile.Profile) (similarity.Weights, error) {
+	t, err := cct.Of(p, s.o.metric)
+	if err != nil {
+		return nil, usageError("similarity: %w", err)
+	}
+	return similarity.Of(t, similarity.BySite), nil
+}

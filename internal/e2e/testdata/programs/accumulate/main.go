@@ -1,0 +1,48 @@
+// Command accumulate is the program of figure 6 of "Approximating the Calling Context
+// Tree via Sampling": a calls b 10 times, and b calls c 100 times.
+package main
+
+import (
+	"fmt"
+	"sync"
+)
+
+//go:noinline
+func a(n int) {
+	for range 10 {
+		b(n)
+	}
+}
+
+//go:noinline
+func b(n int) {
+	for i := range 100 {
+		c(n + i)
+	}
+}
+
+//go:noinline
+func c(n int) {
+	if n%1000 == 999 {
+		func() {
+			defer func() { recover() }()
+			d(n)
+		}()
+	}
+}
+
+//go:noinline
+func d(n int) { panic(n) }
+
+func main() {
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for i := range 3000 {
+				a(i)
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Println("ok")
+}
