@@ -1,0 +1,103 @@
+// Command busy has two workers, and many goroutines that wait. It prints how
+// much the workers did, and how long they were held up, while a profiler runs: one that it
+// starts itself, or the sampler that stemma has built in.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"runtime/pprof"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/felixge/fgprof"
+)
+
+var sink int
+
+//go:noinline
+func leaf(n int) int {
+	for i := range 100 {
+		n += i ^ n>>3
+	}
+	return n
+}
+
+//go:noinline
+func unit(depth int) int {
+	if depth == 0 {
+		return leaf(1)
+	}
+	return unit(depth-1) + leaf(depth)
+}
+
+// parked waits at the given depth.
+//
+//go:noinline
+func parked(depth int, c chan bool) int {
+	if depth == 0 {
+		<-c
+		return 1
+	}
+	return parked(depth-1, c) + 1
+}
+
+// A worker does units of work until the end and notes how long each took.
+type worker struct {
+	units int
+	times []time.Duration
+}
+
+func (w *worker) run(until time.Time) {
+	for last := time.Now(); last.Before(until); {
+		sink += unit(20)
+		now := time.Now()
+		w.times = append(w.times, now.Sub(last))
+		w.units++
+		last = now
+	}
+}
+
+func main() {
+	goroutines := flag.Int("n", 10, "goroutines that wait")
+	length := flag.Duration("t", 3*time.Second, "how long")
+	profiler := flag.String("profiler", "none", "none, fgprof or pprof")
+	flag.Parse()
+	c := make(chan bool)
+	for range *goroutines {
+		go parked(10, c)
+	}
+	time.Sleep(200 * time.Millisecond)
+	var stop func() error
+	switch *profiler {
+	case "fgprof":
+		stop = fgprof.Start(io.Discard, fgprof.FormatPprof)
+	case "pprof":
+		if err := pprof.StartCPUProfile(io.Discard); err != nil {
+			log.Fatal(err)
+		}
+	}
+	workers := [2]worker{}
+	var before, after syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &before)
+	until := time.Now().Add(*length)
+	var wg sync.WaitGroup
+	for i := range workers {
+		workers[i].times = make([]time.Duration, 0, 4<<20)
+		wg.Go(func() { workers[i].run(until) })
+	}
+	wg.Wait()
+	syscall.Getrusage(syscall.RUSAGE_SELF, &after)
+	if stop != nil {
+		stop()
+	}
+	times := append(workers[0].times, workers[1].times...)
+	slices.Sort(times)
+	fmt.Printf("units %d cpu %d p999 %d max %d\n", workers[0].units+workers[1].units,
+		after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano(),
+		times[len(times)*999/1000].Nanoseconds(), times[len(times)-1].Nanoseconds())
+}

@@ -1,0 +1,154 @@
+package profile_test
+
+import (
+	"bytes"
+	"io/fs"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"testing/fstest"
+	"time"
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// sampledDir returns the live directory of a program whose sampler recorded the given
+// stacks, innermost first, with a weight of 10 ns each.
+func sampledDir(stacks ...[]uintptr) fstest.MapFS {
+	const nodes, placesSize = 64, 1 << 14
+	mem := func(n int) []byte {
+		words := make([]uint64, n/8)
+		return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), n)
+	}
+	samples, places := mem(rt.SmpEnd+nodes*rt.SampleNodeSize), mem(placesSize)
+	var s rt.Samples
+	s.Init(unsafe.Pointer(&samples[0]), unsafe.Pointer(&mem(rt.SampleBuckets)[0]), unsafe.Pointer(&places[0]),
+		unsafe.Pointer(&mem(rt.PlacesKnown)[0]), nodes, placesSize)
+	s.Describe(42, 1e18, "go1.26.8", []string{"prog", "arg"})
+	s.Configure(rt.SamplerISPS, rt.WalkIncremental, 1e6, true)
+	for _, pcs := range stacks {
+		s.Add(s.Stack(0, pcs), rt.WeightCPU, 10, 1)
+		s.Count(rt.StatSamples, 1)
+		s.Latency(5000)
+	}
+	for {
+		pc, ok := s.NextPlace()
+		if !ok {
+			break
+		}
+		w := s.BeginPlace(pc)
+		if pc%2 == 1 {
+			w.Frame("inlined", "i.go", uint32(pc), 1)
+		}
+		w.Frame("f"+string(rune('a'+pc/2%26)), "f.go", uint32(pc), 7)
+		w.End()
+	}
+	return fstest.MapFS{"samples": {Data: samples}, "places": {Data: places}}
+}
+
+func readSampled(t *testing.T, fsys fs.FS) *profile.Profile {
+	t.Helper()
+	p, err := profile.ReadLive(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// canonical brings p into the order of Merge.
+func canonical(t *testing.T, list ...*profile.Profile) *profile.Profile {
+	t.Helper()
+	p, err := profile.Merge(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestSamplesSealed(t *testing.T) {
+	p := readSampled(t, sampledDir([]uintptr{101, 200, 300}, []uintptr{101, 200, 300}, []uintptr{200, 300}, []uintptr{rt.PCTruncated}))
+	if n := p.Samples.Total(profile.WeightCPUs); n != 4 || p.Samples.Total(profile.WeightCPU) != 40 {
+		t.Errorf("%d samples, want 4", n)
+	}
+	s := p.Processes[0].Sampling
+	if s == nil || s.Sampler != "isps" || s.Walk != "incremental" || s.Interval != time.Millisecond || s.Stat("samples") != 4 || !p.Processes[0].Checked {
+		t.Errorf("sampling: %+v", s)
+	}
+	if q := s.Quantile(0.5); q > 5*time.Microsecond || q < 4*time.Microsecond {
+		t.Errorf("median latency %v, want about 5 µs", q)
+	}
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	again, err := profile.Read(bytes.NewReader(b.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b2 bytes.Buffer
+	if err := again.Write(&b2); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(b.Bytes(), b2.Bytes()) || !reflect.DeepEqual(p.Samples.Nodes, again.Samples.Nodes) {
+		t.Errorf("have %+v, want %+v", again.Samples, p.Samples)
+	}
+}
+
+// TestSamplesMerge adds profiles whose nodes were created in different orders.
+func TestSamplesMerge(t *testing.T) {
+	a, b := []uintptr{101, 200, 300}, []uintptr{400, 300}
+	p := readSampled(t, sampledDir(a, b))
+	q := readSampled(t, sampledDir(b, a))
+	one, two := canonical(t, p, q), canonical(t, q, p)
+	if !reflect.DeepEqual(one.Samples, two.Samples) || !slices.Equal(one.Strings, two.Strings) {
+		t.Errorf("the order matters: %+v and %+v", one.Samples, two.Samples)
+	}
+	if n := one.Samples.Total(profile.WeightCPUs); n != 4 || len(one.Samples.Nodes) != 6 { // root, overflow and 4 frames
+		t.Errorf("%d samples in %d nodes, want 4 in 6", n, len(one.Samples.Nodes))
+	}
+	p.Subtract(readSampled(t, sampledDir(b)))
+	if n := p.Samples.Total(profile.WeightCPUs); n != 1 {
+		t.Errorf("%d samples after the subtraction, want 1", n)
+	}
+}
+
+// TestSamplesDamaged flips bits and cuts files: that is an error or another profile, but no
+// panic, and what is returned is valid.
+func TestSamplesDamaged(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	good := sampledDir([]uintptr{101, 200, 300}, []uintptr{200, 300}, []uintptr{500})
+	errors := 0
+	for range 3000 {
+		dir := fstest.MapFS{}
+		for name, f := range good {
+			data := slices.Clone(f.Data)
+			for range 1 + r.IntN(3) {
+				at := r.IntN(len(data))
+				if name == "samples" && r.IntN(2) == 0 {
+					at = []int{r.IntN(600), rt.SmpEnd + r.IntN(6*rt.SampleNodeSize)}[r.IntN(2)]
+				} else if r.IntN(2) == 0 {
+					at = r.IntN(300)
+				}
+				data[at] ^= 1 << r.IntN(8)
+			}
+			if r.IntN(10) == 0 {
+				data = data[:r.IntN(len(data))]
+			}
+			dir[name] = &fstest.MapFile{Data: data}
+		}
+		p, err := profile.ReadLive(dir)
+		if err != nil {
+			errors++
+			continue
+		}
+		if err := p.CheckValid(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if errors == 0 || errors == 3000 {
+		t.Errorf("%d of 3000 damages were errors", errors)
+	}
+}
