@@ -59,6 +59,26 @@ func TestIncremental(t *testing.T) {
 	}
 }
 
+// TestSingleStep walks the stack from every instruction of the trampoline.
+func TestSingleStep(t *testing.T) {
+	exe := buildSampled(t, "sampled")
+	for _, walk := range []string{"incremental", "marker"} {
+		for _, every := range []string{"fast", "slow"} {
+			r := run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw", "STEMMA_TRACE_EVERY="+every, "STEMMA_TRACE_STEP=1")
+			r.ok(t)
+			s := sampling(t, r.read(t))
+			if s.Stat("stepped") < 1000 || s.Stat("mismatches")+s.Stat("dead") > 0 {
+				t.Errorf("%s, every=%s: %v", walk, every, s.Stats)
+			}
+			t.Logf("%s, every=%s: %d instructions, %d traces", walk, every, s.Stat("stepped"), s.Stat("checked"))
+		}
+	}
+	r := run(t, exe, "STEMMA_TRACE_CHECK=throw", "STEMMA_TRACE_EVERY=fast", "STEMMA_TRACE_STEP=1", "STEMMA_TRACE_WITHOUT=unwind")
+	if r.err == nil {
+		t.Error("nothing failed without the hook in the unwinder")
+	}
+}
+
 // TestIncrementalControls turns off one by one what makes the runtime
 // understand patched stacks: each time the check, or the program, must fail.
 func TestIncrementalControls(t *testing.T) {

@@ -122,7 +122,7 @@ func runtimeHooksGo126() []Hook {
 			[]string{"stemmaParked := stemmaPark()"},
 			"The goroutine stops."},
 		{proc, "func gopark", "mcall(park_m)", After,
-			[]string{"stemmaUnpark(stemmaParked)"},
+			[]string{"if stemmaParked != 0 {", "stemmaUnpark(stemmaParked)", "}"},
 			"The goroutine goes on."},
 		{"runtime/malloc.go", "func profilealloc", "mProf_Malloc(mp, x, size)", Before,
 			[]string{"if stemmaAlloc(size) {", "return", "}"},

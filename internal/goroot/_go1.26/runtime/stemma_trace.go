@@ -87,6 +87,9 @@ func stemmaTraceInit() {
 	stemmaTraceCheck = stemmaOption("verify") == "on" || check != ""
 	stemmaTracePrint, stemmaTraceFail = check == "print", check == "throw"
 	stemmaWithout = gogetenv("STEMMA_TRACE_WITHOUT")
+	if gogetenv("STEMMA_TRACE_STEP") != "" {
+		stemmaStepInit()
+	}
 	switch gogetenv("STEMMA_TRACE_EVERY") {
 	case "fast":
 		stemmaEvery = stemmaEveryFast

@@ -219,3 +219,17 @@ TEXT runtime·stemmaTrampolineSlow(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
 	XORPS	X15, X15
 	MOVQ	T_TARGET(R13), R12
 	JMP	R12
+
+// stemmaTrampolineStep is what patched return addresses lead to under the single-step harness,
+// in the place of stemmaTrampoline: it makes the processor trap after each
+// instruction from its own end on.
+TEXT runtime·stemmaTrampolineStep(SB), NOSPLIT|NOFRAME, $0-0
+	POPQ	R12
+	ADJSP	$16 // the slot lies below SP, and is still needed
+	PUSHFQ
+	ORQ	$0x100, 0(SP)
+	POPFQ
+	ADJSP	$-16
+	LEAQ	runtime·stemmaTrampoline(SB), R12
+	ADDQ	$2, R12
+	JMP	R12

@@ -1,0 +1,76 @@
+// The single-step harness, for tests: while a return is intercepted the processor
+// traps after every instruction, and the handler of SIGTRAP unwinds the stack from
+// wherever the trampoline has got to. So there is no
+// instruction of it at which a profiler's signal could find a stack that cannot be walked.
+
+package runtime
+
+import (
+	"internal/abi"
+	rt "internal/runtime/stemma"
+)
+
+func stemmaTrampolineStep()
+
+// stemmaStepping is on if STEMMA_TRACE_STEP is set.
+var stemmaStepping bool
+
+// stemmaStepRange is where the fast path of the trampoline is; behind it comes the slow one.
+var stemmaStepRange struct{ lo, hi, slowEnd uintptr }
+
+func stemmaStepInit() {
+	r := &stemmaStepRange
+	r.lo, r.hi = stemmaSpan(abi.FuncPCABI0(stemmaTrampoline))
+	_, r.slowEnd = stemmaSpan(abi.FuncPCABI0(stemmaTrampolineSlow))
+	stemmaTrampPC = abi.FuncPCABI0(stemmaTrampolineStep) + 2
+	stemmaStepping = true
+}
+
+// stemmaStepped is called for a SIGTRAP, in the signal handler, and reports whether it is
+// one of ours. gp is the goroutine that was interrupted.
+//
+//go:nowritebarrierrec
+func stemmaStepped(c *sigctxt, gp *g) bool {
+	if !stemmaStepping || c.regs().eflags&0x100 == 0 {
+		return false
+	}
+	mp := getg().m
+	pc, r := c.sigpc(), &stemmaStepRange
+	inside := pc > r.lo && pc < r.hi
+	if inside && gp == mp.curg {
+		stemmaSmp.Count(rt.StatStepped, 1)
+		if !stemmaStepUnwind(pc, c.sigsp(), gp) {
+			stemmaSmp.Count(rt.StatMismatches, 1)
+			if stemmaTraceFail {
+				throw("stemma: the stack cannot be walked from inside the trampoline")
+			}
+		}
+		mp.stemmaInside = true
+	}
+	inside = inside || pc >= r.hi && pc < r.slowEnd
+	if mp.stemmaInside && !inside && gp == mp.curg {
+		c.regs().eflags &^= 0x100
+		mp.stemmaInside = false
+	}
+	return true
+}
+
+// stemmaStepUnwind reports whether a walk from the trampoline at pc reaches
+// the end of the stack, through no patched return address.
+//
+//go:nowritebarrierrec
+func stemmaStepUnwind(pc, sp uintptr, gp *g) bool {
+	var u unwinder
+	u.initAt(pc, sp, 0, gp, unwindSilentErrors|unwindTrap)
+	for n := 0; u.valid(); n++ {
+		f := u.frame.fn
+		if f.flag&abi.FuncFlagTopFrame != 0 {
+			return n > 0
+		}
+		if n > 0 && u.frame.pc > stemmaStepRange.lo && u.frame.pc < stemmaStepRange.slowEnd {
+			return false
+		}
+		u.next()
+	}
+	return false
+}
