@@ -117,7 +117,7 @@ func TestSamplers(t *testing.T) {
 				}
 			}
 			cpu := time.Duration(p.Samples.Total(profile.WeightCPU))
-			if cpu < wall/4 || cpu > 3*wall {
+			if cpu < 100*time.Millisecond || cpu > 3*wall { // it works for 0.6 s, if the machine lets it
 				t.Errorf("%v on CPU in %v", cpu, wall)
 			}
 			if n := s.Stat("failed"); n > 0 {
