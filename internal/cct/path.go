@@ -26,14 +26,33 @@ type PathFrame struct {
 // NewWalker returns a Walker for a valid profile.
 func NewWalker(p *profile.Profile) *Walker {
 	w := &Walker{p: p, cells: make(map[*profile.Func][]int32), named: make(map[string]bool)}
+	wrappers := make(map[string]bool)
 	for i := range p.Funcs {
 		f := &p.Funcs[i]
 		w.cells[f] = f.CellSites()
+		name := DisplayName(p.String(f.Name))
 		if shown(f) {
-			w.named[DisplayName(p.String(f.Name))] = true
+			w.named[name] = true
 		}
+		wrappers[name] = wrappers[name] || f.Flags&profile.FuncWrapper != 0
+	}
+	if p.Contexts != nil {
+		w.nameFaults(wrappers)
 	}
 	return w
+}
+
+// nameFaults names functions that call nothing: with context IDs they have no
+// record but that of a fault.
+func (w *Walker) nameFaults(wrappers map[string]bool) {
+	for i := range w.p.Funcs {
+		f := &w.p.Funcs[i]
+		if n := len(f.Frames); n > 0 {
+			if name := DisplayName(w.p.String(f.Frames[n-1].Func)); !wrappers[name] {
+				w.named[name] = true
+			}
+		}
+	}
 }
 
 // shown tells whether a function appears in both kinds of stack. An assembly

@@ -304,11 +304,16 @@ func (d *Decoder) pop(n profile.Interned) (*Link, state, error) {
 // run-time error: the place of the error has a record of its own.
 func (d *Decoder) fault(n profile.Interned, next state) (*Link, state, error) {
 	code := d.c.CodeAt(n.Place + 1) // the address of an instruction, not behind it
-	if code == nil {
+	fn, ok := d.c.Fault(n.Place)
+	switch {
+	case code != nil:
+		next.fn = code.Func
+	case ok:
+		// A function that calls nothing is known by its faults only.
+		next.fn = fn
+	default:
 		return nil, next, fmt.Errorf("address %#x of a fault lies in no function that was recorded", n.Place)
 	}
-	next.fn = code.Func
-	fn, ok := d.c.Fault(n.Place)
 	if !ok {
 		return &Link{Via: ViaFault, Group: d.group(code.Func, profile.None)}, next, nil
 	}

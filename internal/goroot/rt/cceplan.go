@@ -49,6 +49,12 @@ type plan struct {
 	maxID            uint32
 	changed          uint32
 	Cost             uint64 // calls a second that take an edge which is not encoded
+
+	// Limits, which tests make smaller: ids are below maxNum; softNum is the numCC
+	// from which on edges that carry less than a thousandth of a node's calls are
+	// left out; keys are below numKeys.
+	maxNum, softNum uint64
+	numKeys         uint32
 }
 
 // A planEdge leads from the caller of a site to a node.
@@ -61,14 +67,10 @@ type planEdge struct {
 const (
 	maxGroups = NumKeys
 	maxNodes  = maxFuncs + maxGroups
-
-	// softNum is the numCC from which on edges that carry less than a
-	// thousandth of a node's calls are left out.
-	softNum = 1 << 22
 )
 
 func (p *plan) init(c *Cce) {
-	p.c = c
+	p.c, p.maxNum, p.softNum, p.numKeys = c, MaxNum, 1<<22, NumKeys
 	u32 := func(n uintptr) []uint32 { return unsafe.Slice((*uint32)(c.mem.alloc(4*n)), n) }
 	p.class = u32(maxFuncs + maxSites)
 	p.next, p.group, p.key = u32(maxFuncs), u32(maxFuncs), u32(maxFuncs)
@@ -109,9 +111,7 @@ func (c *Cce) Plan() {
 	p.giveKeys()
 	p.placeNodes()
 	p.collectEdges()
-	for i := range p.numEdges {
-		p.take(p.sorted[i])
-	}
+	p.takeEdges()
 	p.number()
 }
 
@@ -178,7 +178,7 @@ func (p *plan) giveKeys() {
 	}
 	fresh := uint32(1)
 	for g := range p.groups {
-		for p.keys[g] == 0 && fresh < NumKeys {
+		for p.keys[g] == 0 && fresh < p.numKeys {
 			if p.taken[fresh] == 0 {
 				p.keys[g] = fresh
 			}
@@ -237,6 +237,13 @@ func (p *plan) collectEdges() {
 		b := 65 - len64(p.weight[p.edges[i-1].site])
 		count[b]--
 		p.sorted[count[b]] = i - 1
+	}
+}
+
+// takeEdges adds edges to the graph, heaviest first.
+func (p *plan) takeEdges() {
+	for i := range p.numEdges {
+		p.take(p.sorted[i])
 	}
 }
 
@@ -415,7 +422,7 @@ func (p *plan) numberNode(n uint32, sum uint64) uint64 {
 	for i := p.in[n]; i != 0; i = p.edges[i-1].inNext {
 		e := &p.edges[i-1]
 		need := uint64(p.num[e.from])
-		if sum+need >= MaxNum || sum > softNum && done > total-total/1000 {
+		if sum+need >= p.maxNum || sum > p.softNum && done > total-total/1000 {
 			e.taken = false
 			p.left++
 			continue

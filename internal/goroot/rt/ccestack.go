@@ -25,11 +25,7 @@ func (c *Cce) Push(st *Stack, w, place, target uint64, kind uint32) uint64 {
 	}
 	if d >= uint64(*st.cap) && !c.growStack(st, d) {
 		*c.Stat(CceTruncated)++
-		d = uint64(*st.cap) - 1
-		if d == ^uint64(0) {
-			d = 0
-		}
-		return d
+		return MaxDeep // as if it were full
 	}
 	*word(st.entry(d, StackWord)) = w
 	*word(st.entry(d, StackPlace)) = place
@@ -125,11 +121,11 @@ func (c *Cce) FreeStack(st *Stack) {
 // time it is one load.
 func (c *Cce) Intern(st *Stack, w uint64) uint32 {
 	top := w & MaxDeep
-	if top == 0 || *st.cap == 0 {
-		return 0
-	}
 	if top == MaxDeep {
 		return c.intern(0, 0, InternCut, CutDepth, 0)
+	}
+	if top == 0 || *st.cap == 0 {
+		return 0
 	}
 	d := top
 	for d > 0 && uint32(*word(st.entry(d, StackNode))) == 0 {
