@@ -281,18 +281,22 @@ func stemmaDescribeFault(f funcInfo, pc uintptr) {
 func stemmaDescribePCs(i uint32) {
 	c := &stemma.cce
 	f := findfunc(uintptr(*(*uint64)(unsafe.Pointer(uintptr(c.ID(i)) + rt.MetaEntry))))
-	if !f.valid() || f.npcdata <= rt.PCDataSite {
+	if !f.valid() {
 		return
 	}
 	n, size := uint32(0), uint32(0)
-	stemmaEachSite(f, func(end uintptr, site int32) {
-		size = uint32(end - f.entry())
+	stemmaEachRange(f, f.pcsp, func(end uintptr, _ int32) { size = uint32(end - f.entry()) })
+	sites := uint32(0) // none if all calls turned out to be dead code
+	if f.npcdata > rt.PCDataSite {
+		sites = pcdatastart(f, rt.PCDataSite)
+	}
+	stemmaEachRange(f, sites, func(_ uintptr, site int32) {
 		if site >= 0 {
 			n++
 		}
 	})
 	w := c.BeginPCs(i, size, n)
-	stemmaEachSite(f, func(end uintptr, site int32) {
+	stemmaEachRange(f, sites, func(end uintptr, site int32) {
 		if site >= 0 {
 			w.PC(uint32(end-f.entry()), uint32(site))
 		}
@@ -300,17 +304,21 @@ func stemmaDescribePCs(i uint32) {
 	w.End()
 }
 
-// stemmaEachSite calls do for each range of f's code in the table of sites: with
-// its end, which is a return address if the range has a site, and the site or -1.
-func stemmaEachSite(f funcInfo, do func(end uintptr, site int32)) {
-	p := f.datap.pctab[pcdatastart(f, rt.PCDataSite):]
-	pc, site := f.entry(), int32(-1)
+// stemmaEachRange calls do for each range of f's code in the pc-value table at the
+// given offset, with its end and its value. In the table of sites the end is a
+// return address if the value is not -1.
+func stemmaEachRange(f funcInfo, table uint32, do func(end uintptr, value int32)) {
+	if table == 0 {
+		return
+	}
+	p := f.datap.pctab[table:]
+	pc, value := f.entry(), int32(-1)
 	for ok := true; ; {
-		p, ok = step(p, &pc, &site, pc == f.entry())
+		p, ok = step(p, &pc, &value, pc == f.entry())
 		if !ok {
 			return
 		}
-		do(pc, site)
+		do(pc, value)
 	}
 }
 
