@@ -18,6 +18,11 @@ import (
 // rebuilds is how often a rebuild is measured; the median counts.
 const rebuilds = 3
 
+// buildsTime estimates builds: two cold builds of each program are most of it.
+func (s *session) buildsTime() time.Duration {
+	return time.Duration(len(s.programs)) * 4 * time.Minute
+}
+
 // builds compares how long stemma build and go build take.
 func (s *session) builds() error {
 	t := &table.Table{
@@ -75,7 +80,7 @@ func (s *session) buildTimes(p *program.Program) ([]string, error) {
 	}
 	clone := *p
 	clone.Dir = source
-	var times [2]buildTime
+	var times [2]buildSeconds
 	for i, v := range []measure.Variant{measure.Plain, s.options.variants[0]} {
 		tell(fmt.Sprintf("time builds of %s: %s", p.Name, v.Name))
 		c := s.bench.BuildCommand(&clone, v, filepath.Join(dir, v.FileName(), p.Name))
@@ -92,10 +97,10 @@ func (s *session) buildTimes(p *program.Program) ([]string, error) {
 		number(plain.unchanged, 2), number(stemma.unchanged, 2)}, nil
 }
 
-// buildTime is seconds that a build takes, by what was built before.
-type buildTime struct{ cold, rebuild, unchanged float64 }
+// buildSeconds is how many seconds a build takes, by what was built before.
+type buildSeconds struct{ cold, rebuild, unchanged float64 }
 
-func timeBuilds(c *measure.Command) (t buildTime, err error) {
+func timeBuilds(c *measure.Command) (t buildSeconds, err error) {
 	main, err := mainFile(c.Dir)
 	if err != nil {
 		return t, err
@@ -117,7 +122,7 @@ func timeBuilds(c *measure.Command) (t buildTime, err error) {
 			*times = append(*times, d.Seconds())
 		}
 	}
-	return buildTime{cold.Seconds(), stats.Median(changed), stats.Median(same)}, nil
+	return buildSeconds{cold.Seconds(), stats.Median(changed), stats.Median(same)}, nil
 }
 
 // mainFile returns a file of package main in dir.

@@ -1,4 +1,5 @@
-// Bench measures what stemma costs the programs that it instruments.
+// Bench measures stemma: the tables and figures of the papers behind it, on Go
+// programs, and what it costs them.
 package main
 
 import (
@@ -8,10 +9,12 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/stemma-go/stemma/bench/internal/chart"
 	"github.com/stemma-go/stemma/bench/internal/machine"
 	"github.com/stemma-go/stemma/bench/internal/measure"
 	"github.com/stemma-go/stemma/bench/internal/program"
@@ -41,6 +44,7 @@ type options struct {
 	quick    bool
 	rounds   int
 	programs []string
+	only     []string // experiments; nil for those that always run
 	dir      string
 	out      string
 	stemma   string
@@ -49,21 +53,40 @@ type options struct {
 	builds   bool
 }
 
+// Variants that are measured if none are given. What limits its rounds is for
+// comparison. Quick is what a change must not make worse.
+var (
+	wholeVariants = []string{
+		"cct", "cct -inlined=off", "dacce", "pcc", "pcce", "lucce", "sample -every=1ms",
+		"sample -every=10ms rounds=3", "sample -every=100us rounds=3", "cct,acct -recursion=full rounds=3",
+		"pprof", "fgprof", "memprofile", "race",
+	}
+	quickVariants = []string{"cct", "dacce", "sample -every=1ms"}
+)
+
+// quickPrograms are measured with -quick: an interpreter, a parser, reflection,
+// and many goroutines.
+var quickPrograms = []string{"gopherlua", "esbuild", "site", "nats"}
+
 func parseFlags(args []string) (*options, error) {
 	o := new(options)
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
-	fs.BoolVar(&o.quick, "quick", false, "3 rounds, and the first variant only")
+	list := func(to *[]string) func(string) error {
+		return func(s string) error {
+			*to = strings.Split(s, ",")
+			return nil
+		}
+	}
+	fs.BoolVar(&o.quick, "quick", false, "3 rounds, fewer programs, builds and points")
 	fs.IntVar(&o.rounds, "rounds", 0, "`rounds` that count, after one that does not (default 7, with -quick 3)")
 	fs.StringVar(&o.dir, "dir", "", "measure the programs in the subdirectories of this `directory`, not bench's own")
 	fs.StringVar(&o.out, "o", "", "`directory` for what is measured (default bench/results)")
 	fs.StringVar(&o.stemma, "stemma", "", "stemma `command` to measure (default: built from the directory above)")
 	fs.DurationVar(&o.timeout, "timeout", 10*time.Minute, "longest `duration` of a run")
 	fs.BoolVar(&o.builds, "builds", false, "also measure how long builds take")
-	fs.Func("programs", "measure only these programs, a `list` with commas", func(s string) error {
-		o.programs = strings.Split(s, ",")
-		return nil
-	})
-	fs.Func("variant", "`engine` and flags of stemma build, as in 'cct -inlined=off'; may be repeated (default cct and that)", func(s string) error {
+	fs.Func("programs", "measure only these programs, a `list` with commas", list(&o.programs))
+	fs.Func("only", "make only these tables, a `list` with commas: "+strings.Join(experimentNames(), ", "), list(&o.only))
+	fs.Func("variant", "`engine` and flags of stemma build, as in 'cct -inlined=off', or a rival: pprof, fgprof, memprofile, race; may be repeated", func(s string) error {
 		v, err := measure.ParseVariant(s)
 		o.variants = append(o.variants, v)
 		return err
@@ -81,23 +104,30 @@ func (o *options) setDefaults() error {
 	if o.rounds < 0 {
 		return fmt.Errorf("-rounds: have %d, want at least 1", o.rounds)
 	}
-	if len(o.variants) == 0 {
-		for _, s := range []string{"cct", "cct -inlined=off"} {
-			v, err := measure.ParseVariant(s)
-			if err != nil {
-				return err
-			}
-			o.variants = append(o.variants, v)
+	for _, name := range o.only {
+		if !slices.Contains(experimentNames(), name) {
+			return fmt.Errorf("-only: no table %q (have %s)", name, strings.Join(experimentNames(), ", "))
 		}
 	}
+	names, rounds := wholeVariants, 7
 	if o.quick {
-		o.variants = o.variants[:1]
+		names, rounds = quickVariants, 3
+		if o.programs == nil && o.dir == "" {
+			o.programs = quickPrograms
+		}
 	}
 	if o.rounds == 0 {
-		o.rounds = 7
-		if o.quick {
-			o.rounds = 3
+		o.rounds = rounds
+	}
+	if o.variants != nil {
+		return nil
+	}
+	for _, s := range names {
+		v, err := measure.ParseVariant(s)
+		if err != nil {
+			return err
 		}
+		o.variants = append(o.variants, v)
 	}
 	return nil
 }
@@ -106,21 +136,73 @@ func (o *options) setDefaults() error {
 type session struct {
 	options  *options
 	bench    *measure.Bench
+	tree     machine.Tree
 	machine  machine.Machine
 	programs []*program.Program
 	problems []string // what a reader must know before reading the tables
 	tables   []*table.Table
+	figures  []*chart.Figure
 	series   []*measure.Series // all that was run
+	counts   map[string]count  // by program
+	metrics  []metric
 }
 
-// experiments make the tables, in this order. What they cannot measure they
-// add to the problems; an error ends all.
-var experiments = []struct {
-	wanted func(*options) bool
-	run    func(*session) error
-}{
-	{func(*options) bool { return true }, (*session).overhead},
-	{func(o *options) bool { return o.builds }, (*session).builds},
+// metric is one value that an experiment measured once, for benchstat.
+type metric struct {
+	name  string // of the benchmark
+	value float64
+	unit  string
+}
+
+// count is what an exact tree says about a program.
+type count struct {
+	calls uint64
+	user  float64 // seconds of the plain program
+}
+
+// problem adds to what is said above all tables.
+func (s *session) problem(format string, args ...any) {
+	s.problems = append(s.problems, fmt.Sprintf(format, args...))
+}
+
+// experiment makes tables and figures. What it cannot measure it adds to the
+// problems; an error ends all.
+type experiment struct {
+	name     string
+	wanted   func(*options) bool // unless -only asks for it
+	estimate func(*session) time.Duration
+	run      func(*session) error
+}
+
+func always(*options) bool { return true }
+
+// experiments are in the order of the tables.
+func experiments() []experiment {
+	return []experiment{
+		{"overhead", always, (*session).overheadTime, (*session).overhead},
+		{"encoders", always, (*session).encodersTime, (*session).encoders},
+		{"events", always, (*session).eventsTime, (*session).events},
+		{"trees", always, (*session).treesTime, (*session).trees},
+		{"replay", always, (*session).replayTime, (*session).replay},
+		{"scaling", always, (*session).scalingTime, (*session).scaling},
+		{"builds", func(o *options) bool { return o.builds }, (*session).buildsTime, (*session).builds},
+	}
+}
+
+func experimentNames() []string {
+	// Not experiments itself, which would make the variables depend on one another.
+	return []string{"overhead", "encoders", "events", "trees", "replay", "scaling", "builds"}
+}
+
+// chosen returns the experiments that the options ask for.
+func (o *options) chosen() []experiment {
+	var list []experiment
+	for _, e := range experiments() {
+		if o.only == nil && e.wanted(o) || slices.Contains(o.only, e.name) {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // run tells whether there were no problems.
@@ -135,15 +217,30 @@ func run(o *options) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for _, e := range experiments {
-		if !e.wanted(o) {
-			continue
-		}
+	s.tellEstimate()
+	for _, e := range o.chosen() {
 		if err := e.run(s); err != nil {
-			return false, err
+			return false, fmt.Errorf("%s: %w", e.name, err)
 		}
 	}
 	return len(s.problems) == 0, s.write(os.Stdout)
+}
+
+// Typical times on two quiet cores, for estimates.
+const (
+	runTime   = 3 * time.Second  // of a program
+	buildTime = 12 * time.Second // of a program, where some of std is in the cache
+)
+
+// tellEstimate tells how long the experiments will take, more or less.
+func (s *session) tellEstimate() {
+	total := time.Duration(0)
+	for _, e := range s.options.chosen() {
+		d := e.estimate(s)
+		total += d
+		tell(fmt.Sprintf("estimate: %s %v", e.name, d.Round(time.Minute/6)))
+	}
+	tell(fmt.Sprintf("estimate: %v in all on two quiet cores", total.Round(time.Minute)))
 }
 
 // removeOnInterrupt removes the working directory, which may be large, when
@@ -166,7 +263,7 @@ func newSession(o *options, work string) (*session, error) {
 	if o.out == "" {
 		o.out = filepath.Join(tree.Bench, "results")
 	}
-	s := &session{options: o, machine: machine.Describe(tree)}
+	s := &session{options: o, tree: tree, machine: machine.Describe(tree), counts: make(map[string]count)}
 	if s.programs, err = o.find(tree, work); err != nil {
 		return nil, err
 	}

@@ -19,9 +19,10 @@ func TestParseFlags(t *testing.T) {
 		rounds   int
 		variants string
 	}{
-		{"", 7, "cct, cct -inlined=off"},
-		{"-quick", 3, "cct"},
-		{"-quick -rounds=5", 5, "cct"},
+		{"", 7, "cct, cct -inlined=off, dacce, pcc, pcce, lucce, sample -every=1ms, sample -every=10ms, sample -every=100us, " +
+			"cct,acct -recursion=full, pprof, fgprof, memprofile, race"},
+		{"-quick", 3, "cct, dacce, sample -every=1ms"},
+		{"-quick -rounds=5", 5, "cct, dacce, sample -every=1ms"},
 		{"-variant=pcc -rounds=9", 9, "pcc"},
 	} {
 		o, err := parseFlags(strings.Fields(c.args))
@@ -37,7 +38,7 @@ func TestParseFlags(t *testing.T) {
 			t.Errorf("%q: %d rounds of %s, want %d of %s", c.args, o.rounds, got, c.rounds, c.variants)
 		}
 	}
-	for _, args := range []string{"-rounds=-1", "-variant=", "extra"} {
+	for _, args := range []string{"-rounds=-1", "-variant=", "-only=nothing", "extra"} {
 		if _, err := parseFlags(strings.Fields(args)); err == nil {
 			t.Errorf("%q: no error", args)
 		}
@@ -61,17 +62,75 @@ func demo() (plain, cct *measure.Series) {
 	return plain, cct
 }
 
+func TestChosenExperiments(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                     "overhead encoders events trees replay scaling",
+		"-builds":              "overhead encoders events trees replay scaling builds",
+		"-only=scaling,events": "events scaling",
+		"-only=builds":         "builds",
+	} {
+		o, err := parseFlags(strings.Fields(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range o.chosen() {
+			names = append(names, e.name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%q: %s, want %s", args, got, want)
+		}
+	}
+	for i, e := range experiments() {
+		if experimentNames()[i] != e.name {
+			t.Errorf("name %d is %s, but the experiment %s", i, experimentNames()[i], e.name)
+		}
+	}
+}
+
 func TestRow(t *testing.T) {
 	plain, cct := demo()
-	got := strings.Join(newRow(cct, plain).cells(), "|")
+	got := strings.Join(newRow(cct, plain, 100_000_000).cells(), "|")
 	// 3 s of 100 M calls at a plain 2 s: 50 M/s, and 1 s more is 10 ns a call.
-	want := "demo|cct|3.00|1.500|1.500..1.500|1.500|2.000|2.000..2.000|100.0|50|1000|10.00|80|1.50"
+	want := "demo|cct|3.00|1.500|1.500..1.500|1.500|2.000|2.000..2.000|100.0|50|10.00|1000|80|78|1.50"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	got = strings.Join(newRow(plain, plain).cells(), "|")
-	if want := "demo|plain|2.00|||||||||||"; got != want {
+	got = strings.Join(newRow(plain, plain, 100_000_000).cells(), "|")
+	if want := "demo|plain|2.00||||||100.0|50|||||"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// A variant that does not count calls takes the count from the one that does.
+func TestRowWithoutCounts(t *testing.T) {
+	plain, cct := demo()
+	dacce := *cct
+	dacce.Binary = &measure.Binary{Program: plain.Binary.Program, Variant: measure.Variant{Name: "dacce", Flags: []string{"-engine=dacce"}}, Size: 150}
+	dacce.Record = measure.Record{Engine: "dacce", Encoding: new(measure.Encoding), Bytes: 4096}
+	calls := callsOf([]*measure.Series{plain, &dacce, cct})
+	if calls != 100_000_000 {
+		t.Fatalf("%d calls, want those of cct", calls)
+	}
+	got := strings.Join(newRow(&dacce, plain, calls).callCells(), "|")
+	if want := "100.0|50|10.00"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := strings.Join(newRow(&dacce, plain, 0).callCells(), "|"); got != "||" {
+		t.Errorf("without a count: %s", got)
+	}
+}
+
+func TestCallsAreAlwaysCounted(t *testing.T) {
+	for args, want := range map[string]bool{"-variant=dacce": true, "-variant=cct": false, "-variant=dacce -variant=cct": false} {
+		o, err := parseFlags(strings.Fields(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := (&session{options: o}).overheadVariants()
+		if got := all[len(all)-1].Name == countOnly.Name; got != want {
+			t.Errorf("%s: a run that counts: %v, want %v", args, got, want)
+		}
 	}
 }
 
@@ -116,8 +175,8 @@ func TestOutput(t *testing.T) {
 	if want := "BenchmarkDemo/build=cct 1 1500000000 user-ns/op 0 sys-ns/op 2000000000 ns/op 0 peak-bytes\n"; !strings.Contains(read("runs.bench"), want) {
 		t.Errorf("runs.bench has no line %q:\n%s", want, read("runs.bench"))
 	}
-	if want := "**Not valid, problems: 1**"; !strings.Contains(read("overhead.md"), want) {
-		t.Errorf("overhead.md does not tell %q", want)
+	if want := "**Not valid, problems: 1**"; !strings.Contains(read("tables.md"), want) {
+		t.Errorf("tables.md does not tell %q", want)
 	}
 }
 

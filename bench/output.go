@@ -19,12 +19,16 @@ func (s *session) write(w io.Writer) error {
 		return err
 	}
 	files := map[string]func(io.Writer) error{
-		"overhead.md": s.markdown,
+		"tables.md":   s.markdown,
+		"metrics.csv": s.metricsCSV,
 		"runs.csv":    s.runsCSV,
 		"runs.bench":  s.benchstat,
 	}
 	for _, t := range s.tables {
 		files[t.Name+".csv"] = t.CSV
+	}
+	for _, f := range s.figures {
+		files[f.Name+".svg"] = f.SVG
 	}
 	if err := os.MkdirAll(s.options.out, 0o755); err != nil {
 		return err
@@ -66,7 +70,7 @@ func (s *session) text(w io.Writer) error {
 
 func (s *session) markdown(w io.Writer) error {
 	var b bytes.Buffer
-	b.WriteString("# What stemma costs\n\n")
+	b.WriteString("# stemma, measured\n\n")
 	if len(s.problems) > 0 {
 		fmt.Fprintf(&b, "**Not valid, problems: %d**\n\n", len(s.problems))
 		for _, p := range s.problems {
@@ -82,6 +86,9 @@ func (s *session) markdown(w io.Writer) error {
 		if err := t.Markdown(&b); err != nil {
 			return err
 		}
+	}
+	for _, f := range s.figures {
+		fmt.Fprintf(&b, "\n## %s\n\n![%s](%s.svg)\n", f.Title, f.Title, f.Name)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -117,8 +124,21 @@ func (s *session) benchstat(w io.Writer) error {
 				name, r.User.Nanoseconds(), r.System.Nanoseconds(), r.Wall.Nanoseconds(), r.Peak)
 		}
 	}
+	for _, m := range s.metrics {
+		fmt.Fprintf(&b, "Benchmark%s 1 %g %s\n", benchmarkName(m.name), m.value, m.unit)
+	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// metricsCSV writes what the experiments other than overhead have measured.
+func (s *session) metricsCSV(w io.Writer) error {
+	c := csv.NewWriter(w)
+	rows := [][]string{{"name", "value", "unit"}}
+	for _, m := range s.metrics {
+		rows = append(rows, []string{m.name, strconv.FormatFloat(m.value, 'g', -1, 64), m.unit})
+	}
+	return c.WriteAll(rows)
 }
 
 // benchmarkName returns name as it may follow the word Benchmark.

@@ -5,25 +5,68 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/stemma-go/stemma/bench/internal/chart"
 	"github.com/stemma-go/stemma/bench/internal/measure"
+	"github.com/stemma-go/stemma/bench/internal/papers"
 	"github.com/stemma-go/stemma/bench/internal/program"
 	"github.com/stemma-go/stemma/bench/internal/stats"
 	"github.com/stemma-go/stemma/bench/internal/table"
 )
+
+// countOnly is the variant that counts the calls of a program if no other does.
+var countOnly = measure.Variant{Name: "count of calls", Flags: []string{"-engine=cct"}, Rounds: measure.WarmUpOnly}
+
+// overheadTime estimates overhead.
+func (s *session) overheadTime() time.Duration {
+	variants := s.overheadVariants()
+	runs := 0
+	for _, v := range variants {
+		switch {
+		case v.Rounds == measure.WarmUpOnly:
+			runs++
+		case v.Rounds > 0:
+			runs += 1 + min(v.Rounds, s.options.rounds)
+		default:
+			runs += 1 + s.options.rounds
+		}
+	}
+	return time.Duration(len(s.programs)) * (time.Duration(runs)*runTime + time.Duration(len(variants))*buildTime)
+}
+
+// overheadVariants are all that overhead builds, plain first.
+func (s *session) overheadVariants() []measure.Variant {
+	all := append([]measure.Variant{measure.Plain, measure.PlainAgain}, s.options.variants...)
+	if !slices.ContainsFunc(all, countsCalls) {
+		all = append(all, countOnly)
+	}
+	return all
+}
+
+// countsCalls tells whether v counts all calls, inlined ones too.
+func countsCalls(v measure.Variant) bool {
+	return v.Engine() == "cct" && !slices.Contains(v.Flags, "-inlined=off")
+}
 
 // overhead compares instrumented runs with plain ones.
 func (s *session) overhead() error {
 	t := &table.Table{
 		Name: "overhead", Title: "Overhead", Left: 2,
 		Head: []string{"program", "build", "user s", "user ratio", "interval", "user+sys ratio", "wall ratio", "interval",
-			"calls M", "calls M/s", "contexts", "ns/call", "bytes/context", "binary ratio"},
+			"calls M", "calls M/s", "ns/call", "contexts", "bytes/context", "record KB", "binary ratio"},
 		Notes: []string{s.overheadNote()},
 	}
 	sums := make(map[string]*summary)
+	var rows []*row
 	for _, p := range s.programs {
 		for _, r := range s.compare(p) {
+			if r.build == countOnly.Name {
+				continue
+			}
+			rows = append(rows, r)
 			t.Add(r.cells()...)
 			if r.build == measure.Plain.Name {
 				continue
@@ -35,17 +78,63 @@ func (s *session) overhead() error {
 		}
 	}
 	s.tables = append(s.tables, t, s.summarize(sums))
+	s.figures = append(s.figures, overheadFigure(rows, s.options.variants))
+	return s.addPaper("lucce1")
+}
+
+// addPaper adds a table of a paper behind those that it is to be compared with.
+func (s *session) addPaper(names ...string) error {
+	for _, name := range names {
+		t, err := papers.Table(name)
+		if err != nil {
+			return err
+		}
+		s.tables = append(s.tables, t)
+	}
 	return nil
+}
+
+// overheadFigure has a bar for each program and build.
+func overheadFigure(rows []*row, variants []measure.Variant) *chart.Figure {
+	f := &chart.Figure{Name: "overhead", Title: "User time, to plain", Y: "ratio"}
+	for _, r := range rows {
+		if !slices.Contains(f.Groups, r.program) {
+			f.Groups = append(f.Groups, r.program)
+		}
+	}
+	for _, v := range variants {
+		if !v.Instrumented() {
+			continue // race is so slow that the others would be hard to see
+		}
+		bars := chart.Bars{Name: v.Name, Values: make([]float64, len(f.Groups))}
+		for i := range bars.Values {
+			bars.Values[i] = math.NaN()
+		}
+		for _, r := range rows {
+			if r.build == v.Name {
+				bars.Values[slices.Index(f.Groups, r.program)] = r.userRatio.Median
+			}
+		}
+		f.Bars = append(f.Bars, bars)
+	}
+	return f
 }
 
 func (s *session) overheadNote() string {
 	c := stats.MedianInterval(make([]float64, s.options.rounds)).Coverage
 	return strings.Join([]string{
-		fmt.Sprintf("Ratios: median over %d rounds of instrumented to plain in the same round;", s.options.rounds),
-		fmt.Sprintf("the interval covers the true median with a probability of %.1f %%.", 100*c),
+		fmt.Sprintf("Ratios: median over %d rounds of a build to plain in the same round;", s.options.rounds),
+		fmt.Sprintf("the interval covers the true median with a probability of %.1f %%; builds with fewer rounds, for comparison only, with less.", 100*c),
 		`"plain again" is a second copy of the plain program: how far it is from 1 is noise.`,
-		"calls M/s: calls per second of the plain program's user time.",
-		"ns/call: user time added per call. bytes/context: of the live directory, on disk.",
+		"calls: as engine cct counts them, inlined calls and natives included; M/s: per second of the plain program's user time.",
+		"ns/call: user time added per call. bytes/context, record: of the live directory, on disk. pcc only computes and records nothing.",
+		"Landmarks: pprof is runtime/pprof at 100 Hz; fgprof at 99 Hz; memprofile is MemProfileRate=1; race is the race detector. " +
+			"pprof and fgprof wrap main, so gofmt and compile, which end with os.Exit, go without.",
+		"Left out: callgrind, which simulates the processor, runs one thread at a time and takes stacks for those of C; " +
+			"and uftrace, which needs entry hooks (-pg, -finstrument-functions) that Go's compiler does not emit. " +
+			"runtime.Callers for each event is in the table of events.",
+		papers.DACCEOverhead, papers.CCCPOverhead, papers.LucceOverhead, papers.SamplingOverhead,
+		"The programs, languages and machines of the papers are others; compare at like call rates only.",
 	}, "\n")
 }
 
@@ -62,13 +151,28 @@ func (s *session) compare(p *program.Program) []*row {
 	series := s.bench.Rounds(bins, s.options.rounds, tell)
 	s.series = append(s.series, series...)
 	s.problems = append(s.problems, measure.Problems(series)...)
+	if series[0].Err != nil {
+		return nil
+	}
+	calls := callsOf(series)
+	s.counts[p.Name] = count{calls, stats.Median(series[0].Values(measure.User))}
 	var rows []*row
 	for _, one := range series {
-		if one.Err == nil && series[0].Err == nil {
-			rows = append(rows, newRow(one, series[0]))
+		if one.Err == nil {
+			rows = append(rows, newRow(one, series[0], calls))
 		}
 	}
 	return rows
+}
+
+// callsOf returns how often functions were called, 0 if nothing has counted it.
+func callsOf(series []*measure.Series) uint64 {
+	for _, one := range series {
+		if one.Err == nil && countsCalls(one.Binary.Variant) {
+			return one.Record.Calls
+		}
+	}
+	return 0
 }
 
 // build builds all variants of p, the plain one first. A variant that cannot
@@ -81,10 +185,13 @@ func (s *session) build(p *program.Program, dir string) ([]*measure.Binary, erro
 		return nil, err
 	}
 	var bins []*measure.Binary
-	for _, v := range append([]measure.Variant{measure.Plain, measure.PlainAgain}, s.options.variants...) {
+	for _, v := range s.overheadVariants() {
+		if v.Wrap != "" && !p.Module {
+			continue // see the note below the table
+		}
 		tell(fmt.Sprintf("build %s: %s", p.Name, v.Name))
 		bin, err := s.bench.Build(p, v)
-		if err != nil && !v.Instrumented() {
+		if err != nil && v.Name == measure.Plain.Name {
 			return nil, err
 		}
 		if err != nil {
@@ -98,20 +205,22 @@ func (s *session) build(p *program.Program, dir string) ([]*measure.Binary, erro
 
 // row is what was measured of one build of one program.
 type row struct {
-	program, build   string
-	user             float64 // median seconds
-	userRatio        stats.Interval
-	wallRatio        stats.Interval
-	cpuRatio         float64 // of user and system time together
-	record           measure.Record
-	rate             float64 // calls per second of the plain program's user time
-	perCall          float64 // seconds of user time added
-	bytesPerContext  float64
-	binaryRatio      float64
-	recorded, isBase bool
+	program, build  string
+	user            float64 // median seconds
+	userRatio       stats.Interval
+	wallRatio       stats.Interval
+	cpuRatio        float64 // of user and system time together
+	record          measure.Record
+	calls           uint64  // 0 if they were not counted, or are not of this build
+	rate            float64 // calls per second of the plain program's user time
+	perCall         float64 // seconds of user time added
+	bytesPerContext float64
+	binaryRatio     float64
+	isBase          bool
 }
 
-func newRow(s, plain *measure.Series) *row {
+// newRow compares s with plain. calls is how often functions are called in a run.
+func newRow(s, plain *measure.Series, calls uint64) *row {
 	ratios := func(of func(measure.Run) float64) stats.Interval {
 		return stats.MedianInterval(stats.Ratios(s.Values(of), plain.Values(of)))
 	}
@@ -123,13 +232,18 @@ func newRow(s, plain *measure.Series) *row {
 		cpuRatio:    ratios(measure.CPU).Median,
 		binaryRatio: float64(s.Binary.Size) / float64(plain.Binary.Size),
 		record:      s.Record,
-		recorded:    s.Record.Calls > 0,
+		calls:       calls,
 		isBase:      s == plain,
 	}
-	if r.recorded {
+	if s.Record.Calls > 0 {
+		r.calls = s.Record.Calls // with -inlined=off fewer
+	}
+	if r.calls > 0 {
 		base := stats.Median(plain.Values(measure.User))
-		r.rate = float64(r.record.Calls) / base
-		r.perCall = (r.userRatio.Median - 1) * base / float64(r.record.Calls)
+		r.rate = float64(r.calls) / base
+		r.perCall = (r.userRatio.Median - 1) * base / float64(r.calls)
+	}
+	if r.record.Contexts > 0 {
 		r.bytesPerContext = float64(r.record.Bytes) / float64(r.record.Contexts)
 	}
 	return r
@@ -143,11 +257,32 @@ func (r *row) cells() []string {
 		cells = append(cells, number(r.userRatio.Median, 3), span(r.userRatio), number(r.cpuRatio, 3),
 			number(r.wallRatio.Median, 3), span(r.wallRatio))
 	}
-	if !r.recorded {
-		return append(cells, "", "", "", "", "", "")
+	cells = append(cells, r.callCells()...)
+	if r.record.Contexts > 0 {
+		cells = append(cells, fmt.Sprint(r.record.Contexts), number(r.bytesPerContext, 0))
+	} else {
+		cells = append(cells, "", "")
 	}
-	return append(cells, number(float64(r.record.Calls)/1e6, 1), number(r.rate/1e6, 0), fmt.Sprint(r.record.Contexts),
-		number(r.perCall*1e9, 2), number(r.bytesPerContext, 0), number(r.binaryRatio, 2))
+	if r.record.Bytes > 0 {
+		cells = append(cells, fmt.Sprint(r.record.Bytes>>10))
+	} else {
+		cells = append(cells, "")
+	}
+	if r.isBase {
+		return append(cells, "")
+	}
+	return append(cells, number(r.binaryRatio, 2))
+}
+
+// callCells returns the cells about calls, empty if nobody has counted them.
+func (r *row) callCells() []string {
+	switch {
+	case r.calls == 0:
+		return []string{"", "", ""}
+	case r.isBase:
+		return []string{number(float64(r.calls)/1e6, 1), number(r.rate/1e6, 0), ""}
+	}
+	return []string{number(float64(r.calls)/1e6, 1), number(r.rate/1e6, 0), number(r.perCall*1e9, 2)}
 }
 
 // number formats v, or leaves it out if it is unknown.

@@ -8,18 +8,28 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/stemma-go/stemma/bench/internal/program"
+	"github.com/stemma-go/stemma/bench/internal/wrap"
 )
 
-// Variant is a way to build a program.
+// Variant is a way to build and run a program.
 type Variant struct {
-	Name  string
-	Flags []string // of stemma build; nil for go build
+	Name    string
+	Flags   []string // of stemma build; nil for go build
+	GoFlags []string // of go build
+	Env     []string // of runs, in addition to the environment
+	Wrap    string   // a profiler that main is wrapped in, see package wrap
+	Rounds  int      // most rounds; 0 for no limit, or WarmUpOnly
 }
+
+// WarmUpOnly as the number of rounds of a variant says that only its records
+// are of interest.
+const WarmUpOnly = -1
 
 // Plain is the program as the go command builds it. PlainAgain is a second
 // build of it: what differs between the two is noise.
@@ -28,23 +38,63 @@ var (
 	PlainAgain = Variant{Name: "plain again"}
 )
 
-// ParseVariant makes a variant of "ENGINE FLAG…", as in "cct -inlined=off".
+// rivalRounds is how often what is not stemma's is run: it is a landmark.
+const rivalRounds = 3
+
+// rivals are what a user would take instead of stemma.
+var rivals = []Variant{
+	{Name: "pprof", Wrap: "pprof", Rounds: rivalRounds},
+	{Name: "fgprof", Wrap: "fgprof", Rounds: rivalRounds},
+	{Name: "memprofile", Env: []string{"GODEBUG=memprofilerate=1"}, Rounds: rivalRounds},
+	{Name: "race", GoFlags: []string{"-race"}, Rounds: rivalRounds},
+}
+
+// ParseVariant makes a variant of "ENGINE FLAG…", as in "cct -inlined=off", or
+// of the name of a rival: pprof, fgprof, memprofile, race. A last word
+// "rounds=N" limits the rounds.
 func ParseVariant(s string) (Variant, error) {
 	words := strings.Fields(s)
-	if len(words) == 0 || strings.HasPrefix(words[0], "-") {
-		return Variant{}, fmt.Errorf("variant %q: want an engine, then flags of stemma build", s)
+	rounds := 0
+	if n := len(words); n > 1 && strings.HasPrefix(words[n-1], "rounds=") {
+		var err error
+		if rounds, err = strconv.Atoi(words[n-1][len("rounds="):]); err != nil || rounds < 1 {
+			return Variant{}, fmt.Errorf("variant %q: %s: want a number from 1 on", s, words[n-1])
+		}
+		words = words[:n-1]
 	}
-	return Variant{
-		Name:  strings.Join(words, " "),
-		Flags: append([]string{"-engine=" + words[0]}, words[1:]...),
-	}, nil
+	if len(words) == 0 || strings.HasPrefix(words[0], "-") {
+		return Variant{}, fmt.Errorf("variant %q: want an engine, then flags of stemma build; or a rival", s)
+	}
+	v := Variant{Name: strings.Join(words, " "), Flags: append([]string{"-engine=" + words[0]}, words[1:]...)}
+	for _, r := range rivals {
+		if r.Name == v.Name {
+			v = r
+		}
+	}
+	if rounds > 0 {
+		v.Rounds = rounds
+	}
+	return v, nil
 }
 
 // Instrumented tells whether stemma builds v.
 func (v Variant) Instrumented() bool { return v.Flags != nil }
 
+// Engine returns the engine of an instrumented variant, "" for another one.
+func (v Variant) Engine() string {
+	if !v.Instrumented() {
+		return ""
+	}
+	return strings.TrimPrefix(v.Flags[0], "-engine=")
+}
+
+// Records tells whether runs of v leave records: pcc only computes.
+func (v Variant) Records() bool { return v.Instrumented() && v.Engine() != "pcc" }
+
 // FileName returns the name of v without spaces.
-func (v Variant) FileName() string { return strings.ReplaceAll(v.Name, " ", "_") }
+func (v Variant) FileName() string {
+	return strings.NewReplacer(" ", "_", ":", "_", ",", "+").Replace(v.Name)
+}
 
 // Bench builds and runs programs.
 type Bench struct {
@@ -63,7 +113,15 @@ type Binary struct {
 
 // Build builds p as v says.
 func (b *Bench) Build(p *program.Program, v Variant) (*Binary, error) {
-	bin := &Binary{Program: p, Variant: v, Path: filepath.Join(b.Work, p.Name, v.FileName(), p.Name)}
+	dir := filepath.Join(b.Work, p.Name, v.FileName())
+	bin := &Binary{Program: p, Variant: v, Path: filepath.Join(dir, p.Name)}
+	if v.Wrap != "" {
+		flags, err := wrap.Main(p.Dir, filepath.Join(dir, "wrap"), v.Wrap)
+		if err != nil {
+			return nil, fmt.Errorf("build: %w", err)
+		}
+		v.GoFlags = append(flags, v.GoFlags...)
+	}
 	if err := b.BuildCommand(p, v, bin.Path).Run(); err != nil {
 		return nil, fmt.Errorf("build: %w", err)
 	}
@@ -81,6 +139,7 @@ func (b *Bench) BuildCommand(p *program.Program, v Variant, out string) *Command
 	if v.Instrumented() {
 		args = append([]string{b.Stemma, "build"}, v.Flags...)
 	}
+	args = append(args, v.GoFlags...)
 	return &Command{Dir: p.Dir, Args: append(args, "-o", out, p.Package)}
 }
 
@@ -132,7 +191,7 @@ func (b *Bench) Run(bin *Binary, out string) (Run, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, bin.Path, bin.Program.Args...)
 	cmd.Dir = bin.Program.Dir
-	cmd.Env = append(os.Environ(), "STEMMA_OUT="+out)
+	cmd.Env = append(append(os.Environ(), "STEMMA_OUT="+out), bin.Variant.Env...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	start := time.Now()
 	err := cmd.Run()

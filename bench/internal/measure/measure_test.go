@@ -29,13 +29,43 @@ func TestParseVariant(t *testing.T) {
 	}
 }
 
-func TestParseReport(t *testing.T) {
-	r, err := parseReport([]byte(`{"processes":[], "totals":{"calls":12,"contexts":3,"functions":2,"truncated":1}, "functions":[]}`))
-	if err != nil {
-		t.Fatal(err)
+func TestParseRival(t *testing.T) {
+	v, err := ParseVariant("race rounds=2")
+	if err != nil || v.Instrumented() || v.Records() || v.Rounds != 2 || !slices.Equal(v.GoFlags, []string{"-race"}) {
+		t.Errorf("got %+v, %v", v, err)
 	}
-	if want := (Record{Calls: 12, Contexts: 3, Functions: 2, Truncated: 1}); r != want {
-		t.Errorf("got %+v, want %+v", r, want)
+	v, err = ParseVariant("sample -every=1ms rounds=3")
+	if err != nil || v.Name != "sample -every=1ms" || v.Rounds != 3 || v.Engine() != "sample" {
+		t.Errorf("got %+v, %v", v, err)
+	}
+	if v, err := ParseVariant("pcc"); err != nil || v.Records() || !v.Instrumented() {
+		t.Errorf("got %+v, %v", v, err)
+	}
+	if _, err := ParseVariant("cct rounds=0"); err == nil {
+		t.Error("no error for 0 rounds")
+	}
+}
+
+func TestParseReport(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		want Record
+	}{
+		{`{"processes":[{"engine":"cct"}], "totals":{"calls":12,"contexts":3,"functions":2,"truncated":1}, "functions":[]}`,
+			Record{Engine: "cct", Calls: 12, Contexts: 3, Functions: 2, Truncated: 1}},
+		{`{"processes":[{"engine":"sample"}], "metric":"cpu", "totals":{"calls":12,"contexts":3,"functions":2}}`,
+			Record{Engine: "sample", Contexts: 3, Functions: 2}},
+	} {
+		if r, err := parseReport([]byte(c.in)); err != nil || r != c.want {
+			t.Errorf("got %+v, %v, want %+v", r, err, c.want)
+		}
+	}
+	r, err := parseReport([]byte(`{"processes":[{"engine":"dacce"}], "engine":{"Functions":7,"Pushes":1024,"MeanDepth":2.5,"ReencodeTime":3000,"Truncated":1}}`))
+	if err != nil || r.Engine != "dacce" || r.Calls != 0 || r.Functions != 7 || r.Truncated != 1 {
+		t.Fatalf("got %+v, %v", r, err)
+	}
+	if e := r.Encoding; e == nil || e.Pushes != 1024 || e.MeanDepth != 2.5 || e.ReencodeTime != 3000 {
+		t.Errorf("encoding %+v", e)
 	}
 	for _, s := range []string{"", "{}", `{"totals":{"calls":0}}`, `{"totals":3}`} {
 		if r, err := parseReport([]byte(s)); err == nil {

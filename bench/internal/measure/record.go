@@ -8,15 +8,39 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
-// Record is what a run has recorded.
+// Record is what a run has recorded. Only the tree of engine cct has counts of
+// calls, and only engines with context IDs tell about their encoding; the
+// fields that an engine does not fill are zero.
 type Record struct {
-	Calls     uint64 `json:"calls"`
-	Contexts  uint64 `json:"contexts"`
-	Functions uint64 `json:"functions"`
-	Truncated uint64 `json:"truncated"` // calls whose context had no room
-	Bytes     int64  `json:"-"`         // on disk
+	Engine    string
+	Calls     uint64 // of a tree
+	Contexts  uint64 // of a tree, or of samples
+	Functions uint64
+	Truncated uint64 // calls whose context had no room
+	Encoding  *Encoding
+	Bytes     int64 // on disk
+}
+
+// Encoding is what an engine with context IDs says about its call graph: the
+// columns of table 1 of the DACCE paper.
+type Encoding struct {
+	Functions    uint64 // that were entered: nodes
+	Edges        uint64
+	Encoded      uint64
+	BackEdges    uint64
+	LeftOut      uint64
+	MaxID        uint64
+	Pushes       uint64 // onto ccStacks
+	MeanDepth    float64
+	MaxDepth     uint64
+	Epoch        uint64
+	Reencodings  uint64
+	ReencodeTime time.Duration
+	MaxPause     time.Duration
+	Truncated    uint64
 }
 
 // Record reads what a run has left in the live directories in out.
@@ -45,17 +69,37 @@ func (b *Bench) Record(out string) (Record, error) {
 	return r, err
 }
 
+// parseReport reads what "stemma report -json" prints for any engine. Totals of
+// a tree count calls; those of samples count their weights, which are no calls.
 func parseReport(data []byte) (Record, error) {
 	var report struct {
-		Totals *Record `json:"totals"`
+		Processes []struct{ Engine string }
+		Metric    string
+		Totals    *struct{ Calls, Contexts, Functions, Truncated uint64 }
+		Engine    *Encoding
 	}
 	if err := json.Unmarshal(data, &report); err != nil {
 		return Record{}, fmt.Errorf("report: %w", err)
 	}
-	if report.Totals == nil || report.Totals.Calls == 0 || report.Totals.Contexts == 0 {
-		return Record{}, fmt.Errorf("report: no calls in %.200q", data)
+	var r Record
+	if len(report.Processes) > 0 {
+		r.Engine = report.Processes[0].Engine
 	}
-	return *report.Totals, nil
+	counts := report.Metric == "" || report.Metric == "calls"
+	switch t := report.Totals; {
+	case report.Engine != nil:
+		r.Encoding, r.Functions, r.Truncated = report.Engine, report.Engine.Functions, report.Engine.Truncated
+	case t == nil:
+		return Record{}, fmt.Errorf("report: neither totals nor an engine in %.200q", data)
+	case counts && (t.Calls == 0 || t.Contexts == 0):
+		return Record{}, fmt.Errorf("report: no calls in %.200q", data)
+	default:
+		r.Contexts, r.Functions, r.Truncated = t.Contexts, t.Functions, t.Truncated
+		if counts {
+			r.Calls = t.Calls
+		}
+	}
+	return r, nil
 }
 
 // diskUse returns how many bytes of disk the files below dir take. Live

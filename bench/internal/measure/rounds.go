@@ -45,7 +45,7 @@ func (b *Bench) Rounds(bins []*Binary, n int, tell func(string)) []*Series {
 	for round := range n + 1 {
 		for k := range series {
 			s := series[(k+round)%len(series)]
-			if s.Err != nil || series[0].Err != nil {
+			if s.Err != nil || series[0].Err != nil || s.done(round) {
 				continue
 			}
 			tell(fmt.Sprintf("%s, round %d of %d: %s", s.Binary.Program.Name, round, n, s.Binary.Variant.Name))
@@ -53,6 +53,12 @@ func (b *Bench) Rounds(bins []*Binary, n int, tell func(string)) []*Series {
 		}
 	}
 	return series
+}
+
+// done tells that the variant takes no part in the round any more.
+func (s *Series) done(round int) bool {
+	limit := s.Binary.Variant.Rounds
+	return limit == WarmUpOnly && round > 0 || limit > 0 && round > limit
 }
 
 // step adds one run to s, or the record of the warm-up.
@@ -68,7 +74,7 @@ func (b *Bench) step(s *Series, warmUp bool) error {
 		return nil
 	}
 	s.WarmUp = r
-	if s.Binary.Variant.Instrumented() {
+	if s.Binary.Variant.Records() {
 		s.Record, err = b.Record(out)
 	}
 	return err

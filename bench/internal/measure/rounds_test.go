@@ -104,3 +104,22 @@ func TestRunTakesTooLong(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestRoundsOfAVariantAreLimited(t *testing.T) {
+	b := &Bench{Work: t.TempDir(), Timeout: time.Minute}
+	series := b.Rounds([]*Binary{
+		script(t, Plain, "echo checksum demo 1"),
+		script(t, Variant{Name: "landmark", Rounds: 2}, "echo checksum demo 1"),
+	}, 4, func(string) {})
+	if n, m := len(series[0].Runs), len(series[1].Runs); n != 4 || m != 2 {
+		t.Errorf("%d and %d runs, want 4 and 2", n, m)
+	}
+}
+
+func TestRunsHaveTheEnvironmentOfTheVariant(t *testing.T) {
+	b := &Bench{Work: t.TempDir(), Timeout: time.Minute}
+	bin := script(t, Variant{Name: "env", Env: []string{"WHAT=ever"}}, "echo checksum demo $WHAT")
+	if r, err := b.Run(bin, t.TempDir()); err != nil || r.Checksum != "demo ever" {
+		t.Errorf("got %+v, %v", r, err)
+	}
+}

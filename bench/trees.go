@@ -1,0 +1,7 @@
+package main
+
+import "time"
+
+func (s *session) treesTime() time.Duration { return 0 }
+
+func (s *session) trees() error { return nil }
