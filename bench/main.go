@@ -144,7 +144,10 @@ type session struct {
 	figures  []*chart.Figure
 	series   []*measure.Series // all that was run
 	counts   map[string]count  // by program
-	metrics  []metric
+	missing  map[string]bool   // variants that this stemma does not have
+
+	checksums map[string]string // by program, of the first run
+	metrics   []metric
 }
 
 // metric is one value that an experiment measured once, for benchstat.
@@ -263,7 +266,8 @@ func newSession(o *options, work string) (*session, error) {
 	if o.out == "" {
 		o.out = filepath.Join(tree.Bench, "results")
 	}
-	s := &session{options: o, tree: tree, machine: machine.Describe(tree), counts: make(map[string]count)}
+	s := &session{options: o, tree: tree, machine: machine.Describe(tree), counts: make(map[string]count),
+		missing: make(map[string]bool), checksums: make(map[string]string)}
 	if s.programs, err = o.find(tree, work); err != nil {
 		return nil, err
 	}

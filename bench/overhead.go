@@ -155,6 +155,7 @@ func (s *session) compare(p *program.Program) []*row {
 		return nil
 	}
 	calls := callsOf(series)
+	s.checksums[p.Name] = series[0].WarmUp.Checksum
 	s.counts[p.Name] = count{calls, stats.Median(series[0].Values(measure.User))}
 	var rows []*row
 	for _, one := range series {
@@ -186,8 +187,8 @@ func (s *session) build(p *program.Program, dir string) ([]*measure.Binary, erro
 	}
 	var bins []*measure.Binary
 	for _, v := range s.overheadVariants() {
-		if v.Wrap != "" && !p.Module {
-			continue // see the note below the table
+		if !s.available(v) || v.Wrap != "" && !p.Module {
+			continue // see the problems, or the note below the table
 		}
 		tell(fmt.Sprintf("build %s: %s", p.Name, v.Name))
 		bin, err := s.bench.Build(p, v)
@@ -195,7 +196,9 @@ func (s *session) build(p *program.Program, dir string) ([]*measure.Binary, erro
 			return nil, err
 		}
 		if err != nil {
-			s.problems = append(s.problems, fmt.Sprintf("%s, %s: skipped: %v", p.Name, v.Name, err))
+			if s.isAvailable(v, err) {
+				s.problem("%s, %s: skipped: %v", p.Name, v.Name, err)
+			}
 			continue
 		}
 		bins = append(bins, bin)

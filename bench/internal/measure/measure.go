@@ -46,7 +46,7 @@ var rivals = []Variant{
 	{Name: "pprof", Wrap: "pprof", Rounds: rivalRounds},
 	{Name: "fgprof", Wrap: "fgprof", Rounds: rivalRounds},
 	{Name: "memprofile", Env: []string{"GODEBUG=memprofilerate=1"}, Rounds: rivalRounds},
-	{Name: "race", GoFlags: []string{"-race"}, Rounds: rivalRounds},
+	{Name: "race", GoFlags: []string{"-race"}, Rounds: 1}, // ten times as slow and more
 }
 
 // ParseVariant makes a variant of "ENGINE FLAG…", as in "cct -inlined=off", or

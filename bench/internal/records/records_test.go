@@ -1,0 +1,47 @@
+package records
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/profile"
+)
+
+func TestHistogram(t *testing.T) {
+	h := Histogram{0: 90, 2: 9, 7: 1}
+	values, percent := h.Cumulative()
+	if !slices.Equal(values, []float64{0, 2, 7}) || !slices.Equal(percent, []float64{90, 99, 100}) {
+		t.Errorf("cumulative: %v, %v", values, percent)
+	}
+	for q, want := range map[float64]int{0.5: 0, 0.9: 0, 0.91: 2, 0.99: 2, 0.995: 7, 1: 7} {
+		if got := h.Quantile(q); got != want {
+			t.Errorf("quantile %v: %d, want %d", q, got, want)
+		}
+	}
+	if got := h.Mean(); math.Abs(got-0.25) > 1e-9 {
+		t.Errorf("mean %v, want 0.25", got)
+	}
+	if empty := (Histogram{}); empty.Quantile(0.5) != -1 || !math.IsNaN(empty.Mean()) {
+		t.Error("an empty histogram has a quantile or a mean")
+	}
+}
+
+// The ccStack of a goroutine ends at the go statement that began it.
+func TestCCStackDepth(t *testing.T) {
+	c := &profile.Contexts{Interned: []profile.Interned{
+		{},
+		{Kind: rt.InternRoot},
+		{Kind: rt.InternCall, Parent: 1},
+		{Kind: rt.InternGo, Parent: 2},
+		{Kind: rt.InternCall, Parent: 3},
+		{Kind: rt.InternFault, Parent: 4},
+		{Kind: rt.InternAt, Parent: 5},
+	}}
+	for n, want := range []int{0, 0, 1, 0, 1, 2, 2} {
+		if got := ccStackDepth(c, uint32(n)); got != want {
+			t.Errorf("entry %d: depth %d, want %d", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package records
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/cct"
+)
+
+// standard makes an installation with the packages fmt, net/http and cmd/go.
+func standard(t *testing.T) *Standard {
+	t.Helper()
+	root := t.TempDir()
+	for _, dir := range []string{"fmt", "net/http", "cmd/go"} {
+		if err := os.MkdirAll(filepath.Join(root, "src", dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	std, err := NewStandard(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return std
+}
+
+func TestStandard(t *testing.T) {
+	std := standard(t)
+	for name, want := range map[string]bool{
+		"fmt.Println": true, "fmt.(*pp).doPrintln": true, "net/http.(*Server).Serve.func1": true,
+		"main.main": false, "cmd/go.main": false, "github.com/a/fmt.Print": false, "formatted.Do": false,
+	} {
+		if got := std.Has(name); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestCallsByOrigin(t *testing.T) {
+	tree := &cct.Tree{
+		Funcs: []cct.Func{{Pseudo: true}, {Name: "[main]", Pseudo: true}, {Name: "main.main"}, {Name: "fmt.Println"}},
+		Sites: []cct.Site{{}, {Via: cct.ViaNative}, {Via: cct.ViaInlined}},
+		Nodes: []cct.Node{
+			{}, {Parent: 0, Func: 1}, {Parent: 1, Func: 2, Count: 1},
+			{Parent: 2, Func: 3, Count: 5}, {Parent: 3, Func: 3, Site: 2, Count: 7}, {Parent: 4, Func: 2, Site: 1, Count: 11},
+		},
+	}
+	var sum Tree
+	std := []bool{false, false, false, true}
+	for _, n := range tree.Nodes[1:] {
+		sum.add(tree, n, std)
+	}
+	if want := [4]uint64{StdToApp: 11, AppToStd: 5, StdToStd: 7}; sum.StandardCalls != want {
+		t.Errorf("got %v, want %v", sum.StandardCalls, want)
+	}
+	if sum.NativeCalls != 11 || sum.NativeNodes != 1 || sum.InlinedCalls != 7 {
+		t.Errorf("got %+v", sum)
+	}
+}
