@@ -172,7 +172,7 @@ func stepsTable() *table.Table {
 	return &table.Table{
 		Name: "progress", Title: "Progress of the encoding with dacce (DACCE, figure 9)", Left: 1,
 		Head: []string{"program", "epoch", "after s", "nodes", "encoded edges", "maxID"},
-		Notes: []string{"An epoch begins with a re-encoding. The paper shows four programs, without numbers: more re-encodings at the beginning, then a steady state; " +
+		Notes: []string{"An epoch begins with a re-encoding. Edges of a site that is encoded for a group of callees are counted for each of them, whether taken or not. The paper shows four programs, without numbers: more re-encodings at the beginning, then a steady state; " +
 			"ids may become fewer when a new edge closes a cycle."},
 	}
 }

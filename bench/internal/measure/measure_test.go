@@ -90,7 +90,7 @@ func TestDiskUseOfSparseFile(t *testing.T) {
 	if err := f.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	n, err := diskUse(dir)
+	n, err := DiskUse(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

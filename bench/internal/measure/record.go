@@ -65,7 +65,7 @@ func (b *Bench) Record(out string) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	r.Bytes, err = diskUse(out)
+	r.Bytes, err = DiskUse(out)
 	return r, err
 }
 
@@ -102,9 +102,9 @@ func parseReport(data []byte) (Record, error) {
 	return r, nil
 }
 
-// diskUse returns how many bytes of disk the files below dir take. Live
+// DiskUse returns how many bytes of disk the files below dir take. Live
 // directories have sparse files, whose sizes mean nothing.
-func diskUse(dir string) (int64, error) {
+func DiskUse(dir string) (int64, error) {
 	total := int64(0)
 	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
