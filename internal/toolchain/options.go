@@ -74,7 +74,7 @@ func (s *Sample) forRuntime() []string {
 var DefaultOptions = Options{Engine: "cct", Recursion: "fold", Inlined: true, Sample: DefaultSample, Acct: DefaultAcct}
 
 // engines of DESIGN that this version does not have.
-var laterEngines = []string{"pcce", "lucce", "acct"}
+var laterEngines = []string{"pcce", "lucce"}
 
 // engines are those that this version has.
 var engines = []string{"cct", "dacce", "pcc", "sample"}
@@ -126,6 +126,9 @@ func (a *Acct) forRuntime() []string {
 // Check reports the first option that this version does not have.
 // An engine that is planned has a message of its own: its name is no mistake.
 func (o Options) Check() error {
+	if o.Engine == "acct" {
+		return fmt.Errorf("-engine=acct: the accumulator runs beside the exact tree; use -engine=%s", cctAcct)
+	}
 	if slices.Contains(laterEngines, o.Engine) {
 		return fmt.Errorf("-engine=%s: not available in this version; it has %s", o.Engine, strings.Join(engines, ", "))
 	}
