@@ -57,7 +57,7 @@ type options struct {
 // comparison. Quick is what a change must not make worse.
 var (
 	wholeVariants = []string{
-		"cct", "cct -inlined=off", "dacce", "pcc", "pcce", "lucce", "sample -every=1ms",
+		"none", "cct", "cct -inlined=off", "dacce", "pcc", "pcce", "lucce", "sample -every=1ms",
 		"sample -every=10ms rounds=3", "sample -every=100us rounds=3", "cct,acct -recursion=full rounds=3",
 		"pprof", "fgprof", "memprofile", "race",
 	}

@@ -19,7 +19,7 @@ func TestParseFlags(t *testing.T) {
 		rounds   int
 		variants string
 	}{
-		{"", 7, "cct, cct -inlined=off, dacce, pcc, pcce, lucce, sample -every=1ms, sample -every=10ms, sample -every=100us, " +
+		{"", 7, "none, cct, cct -inlined=off, dacce, pcc, pcce, lucce, sample -every=1ms, sample -every=10ms, sample -every=100us, " +
 			"cct,acct -recursion=full, pprof, fgprof, memprofile, race"},
 		{"-quick", 3, "cct, dacce, sample -every=1ms"},
 		{"-quick -rounds=5", 5, "cct, dacce, sample -every=1ms"},

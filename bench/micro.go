@@ -47,9 +47,11 @@ func (s *session) buildMicro(name string, v measure.Variant) *micro {
 // microRun is one run of a micro.
 type microRun struct {
 	figures map[string]float64
-	peak    int64  // bytes of resident memory
-	record  int64  // bytes of the live directory on disk, 0 without one
-	out     string // where the live directory is
+	wall    time.Duration
+	cpu     time.Duration // user and system
+	peak    int64         // bytes of resident memory
+	record  int64         // bytes of the live directory on disk, 0 without one
+	out     string        // where the live directory is
 }
 
 // run runs m with arguments and variables of the environment. The live directory
@@ -78,7 +80,7 @@ func (m *micro) try(stdout io.Writer, env, args []string) (*microRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.peak = usage.peak
+	r.wall, r.cpu, r.peak = usage.wall, usage.cpu, usage.peak
 	if m.variant.Records() {
 		if r.record, err = measure.DiskUse(r.out); err != nil {
 			return nil, err
@@ -90,8 +92,8 @@ func (m *micro) try(stdout io.Writer, env, args []string) (*microRun, error) {
 
 // usage is what a process took.
 type usage struct {
-	user, wall time.Duration
-	peak       int64
+	user, cpu, wall time.Duration // cpu: user and system
+	peak            int64
 }
 
 // command runs a command to its end; an error tells what it said.
@@ -112,6 +114,7 @@ func (s *session) command(stdout io.Writer, stdin io.Reader, env []string, name 
 		return usage{}, fmt.Errorf("%w: %s", err, strings.TrimSpace(text[max(0, len(text)-500):]))
 	}
 	u := usage{user: cmd.ProcessState.UserTime(), wall: time.Since(begin)}
+	u.cpu = u.user + cmd.ProcessState.SystemTime()
 	if r, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		u.peak = int64(r.Maxrss) << 10
 	}

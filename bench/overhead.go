@@ -79,7 +79,14 @@ func (s *session) overhead() error {
 	}
 	s.tables = append(s.tables, t, s.summarize(sums))
 	s.figures = append(s.figures, overheadFigure(rows, s.options.variants))
-	return s.addPaper("lucce1")
+	if err := s.addPaper("lucce1"); err != nil {
+		return err
+	}
+	if t := framework(rows); t != nil {
+		s.tables = append(s.tables, t)
+		return s.addPaper("cccp3", "cccp4")
+	}
+	return nil
 }
 
 // addPaper adds a table of a paper behind those that it is to be compared with.
@@ -127,7 +134,7 @@ func (s *session) overheadNote() string {
 		fmt.Sprintf("the interval covers the true median with a probability of %.1f %%; builds with fewer rounds, for comparison only, with less.", 100*c),
 		`"plain again" is a second copy of the plain program: how far it is from 1 is noise.`,
 		"calls: as engine cct counts them, inlined calls and natives included; M/s: per second of the plain program's user time.",
-		"ns/call: user time added per call. bytes/context, record: of the live directory, on disk. pcc only computes and records nothing.",
+		"ns/call: user time added per call. bytes/context, record: of the live directory, on disk. pcc only computes and records nothing; none is stemma's runtime without instrumentation.",
 		"Landmarks: pprof is runtime/pprof at 100 Hz; fgprof at 99 Hz; memprofile is MemProfileRate=1; race is the race detector. " +
 			"pprof and fgprof wrap main, so gofmt and compile, which end with os.Exit, go without.",
 		"Left out: callgrind, which simulates the processor, runs one thread at a time and takes stacks for those of C; " +

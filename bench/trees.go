@@ -1,7 +1,194 @@
 package main
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
 
-func (s *session) treesTime() time.Duration { return 0 }
+	"github.com/stemma-go/stemma/bench/internal/measure"
+	"github.com/stemma-go/stemma/bench/internal/records"
+	"github.com/stemma-go/stemma/bench/internal/stats"
+	"github.com/stemma-go/stemma/bench/internal/table"
+	"github.com/stemma-go/stemma/profile"
+)
 
-func (s *session) trees() error { return nil }
+// treesTime estimates trees: a run of each program, and many short ones.
+func (s *session) treesTime() time.Duration {
+	return time.Duration(len(s.programs))*(buildTime+2*runTime) + time.Minute
+}
+
+// trees makes CCCP's tables 1 and 2, and that of start-up.
+func (s *session) trees() error {
+	std, err := records.NewStandard(s.tree.GOROOT)
+	if err != nil {
+		return err
+	}
+	sizes, origins := treeTables()
+	for _, p := range s.programs {
+		s.once(p, engineVariant("cct"), func(r *measure.Record, _ float64, live *profile.Live) error {
+			t := records.TreeOf(live.Profile, std)
+			sizes.Add(append([]string{p.Name}, sizeCells(t, r.Bytes)...)...)
+			origins.Add(append([]string{p.Name}, originCells(t)...)...)
+			if t.Truncated > 0 {
+				return fmt.Errorf("the context of %d calls had no room", t.Truncated)
+			}
+			return nil
+		})
+	}
+	s.tables = append(s.tables, sizes)
+	if err := s.addPaper("cccp1"); err != nil {
+		return err
+	}
+	s.tables = append(s.tables, origins)
+	if err := s.addPaper("cccp2"); err != nil {
+		return err
+	}
+	s.startUp()
+	return s.addPaper("cccp5", "cccp6")
+}
+
+func treeTables() (sizes, origins *table.Table) {
+	sizes = &table.Table{
+		Name: "trees", Title: "Calling context trees (CCCP, table 1)", Left: 1,
+		Head: []string{"program", "contexts", "functions", "nodes", "max depth", "mean depth", "calls M",
+			"native nodes", "%", "native calls M", "%", "inlined %", "record KB", "bytes/context"},
+		Notes: []string{strings.Join([]string{
+			"contexts: with inlined calls and natives; nodes: those of compiled functions. Depth: frames, through go statements, recursion folded; mean over calls.",
+			"native: assembly, C, and functions of the runtime. A tree without them overlaps with this one by 100 % less their share of the calls.",
+			"inlined: calls that the compiler has inlined, which a tool that stops inlining would slow down and one that does not count them would lose.",
+			"The paper compares with rules that lose natives and the contexts of callbacks; stemma has no such rules to compare with.",
+		}, "\n")},
+	}
+	origins = &table.Table{
+		Name: "origins", Title: "Calls within and between program and standard library (CCCP, table 2)", Left: 1,
+		Head:  []string{"program", "app to app %", "std to app %", "app to std %", "std to std %"},
+		Notes: []string{"app: the program with its modules; of gofmt and compile, cmd/…. Calls that no function makes, of main and init say, are left out. The paper's programs are in Java."},
+	}
+	return sizes, origins
+}
+
+// share returns part of whole in per cent.
+func share(part, whole uint64) string { return number(100*float64(part)/float64(whole), 2) }
+
+func sizeCells(t *records.Tree, bytes int64) []string {
+	return []string{
+		fmt.Sprint(t.Contexts), fmt.Sprint(t.Functions), fmt.Sprint(t.Nodes), fmt.Sprint(t.MaxDepth), number(t.MeanDepth, 1),
+		number(float64(t.Calls)/1e6, 1),
+		fmt.Sprint(t.NativeNodes), share(t.NativeNodes, t.Contexts),
+		number(float64(t.NativeCalls)/1e6, 1), share(t.NativeCalls, t.Calls), share(t.InlinedCalls, t.Calls),
+		fmt.Sprint(bytes >> 10), number(float64(bytes)/float64(t.Contexts), 0),
+	}
+}
+
+func originCells(t *records.Tree) []string {
+	sum := uint64(0)
+	for _, n := range t.StandardCalls {
+		sum += n
+	}
+	var cells []string
+	for _, n := range t.StandardCalls {
+		cells = append(cells, share(n, sum))
+	}
+	return cells
+}
+
+// framework makes CCCP's tables 3 and 4 of what overhead has measured: what the
+// extended runtime costs without any instrumentation, and what counting adds.
+func framework(rows []*row) *table.Table {
+	t := &table.Table{
+		Name: "framework", Title: "Cost of the framework and of profiling (CCCP, tables 3 and 4)", Left: 1,
+		Head: []string{"program", "plain s", "framework", "interval", "calls of functions", "interval", "all calls", "interval"},
+		Notes: []string{"Ratios of user time to plain. framework: stemma's compiler and runtime without instrumentation (engine none); " +
+			"calls of functions: cct -inlined=off; all calls: cct, with inlined ones. In the paper the framework duplicates code and passes an argument; " +
+			"stemma has no code in the framework, only fields of g and hooks in the runtime, so what is seen here beyond the noise is those."},
+	}
+	columns := []string{frameworkVariant, "cct -inlined=off", "cct"}
+	byProgram := make(map[string]map[string]*row)
+	var order []string
+	for _, r := range rows {
+		if byProgram[r.program] == nil {
+			byProgram[r.program] = make(map[string]*row)
+			order = append(order, r.program)
+		}
+		byProgram[r.program][r.build] = r
+	}
+	ratios := make([][]float64, len(columns))
+	for _, p := range order {
+		builds := byProgram[p]
+		if builds[frameworkVariant] == nil || builds[measure.Plain.Name] == nil {
+			continue
+		}
+		cells := []string{p, number(builds[measure.Plain.Name].user, 2)}
+		for i, c := range columns {
+			if r := builds[c]; r != nil {
+				cells = append(cells, number(r.userRatio.Median, 3), span(r.userRatio))
+				ratios[i] = append(ratios[i], r.userRatio.Median)
+			} else {
+				cells = append(cells, "", "")
+			}
+		}
+		t.Add(cells...)
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	cells := []string{"geometric mean", ""}
+	for _, r := range ratios {
+		if len(r) == 0 {
+			cells = append(cells, "", "")
+		} else {
+			cells = append(cells, number(stats.GeoMean(r), 3), "")
+		}
+	}
+	t.Add(cells...)
+	return t
+}
+
+// frameworkVariant is the build that has the extended runtime only.
+const frameworkVariant = "none"
+
+// startUpRuns is how often the program that does nothing is run.
+const startUpRuns = 40
+
+// startUp makes the table of start-up, which CCCP's tables 5 and 6 have together
+// with the cost of instrumenting at load time.
+func (s *session) startUp() {
+	t := &table.Table{
+		Name: "startup", Title: "Start-up (CCCP, tables 5 and 6)", Left: 1,
+		Head: []string{"build", "runs", "wall ms", "interval", "user+sys ms", "added ms", "peak MB", "record KB"},
+		Notes: []string{"A program that prints a line and ends: medians of runs in turn. The paper instruments when classes are loaded, which costs seconds; " +
+			"stemma instruments when the program is built, so that only making the files is left. See the table of builds (-builds) for the rest."},
+	}
+	variants := []measure.Variant{measure.Plain}
+	for _, e := range []string{frameworkVariant, "cct", "dacce", "sample"} {
+		variants = append(variants, engineVariant(e))
+	}
+	var builds []*micro
+	for _, v := range variants {
+		if m := s.buildMicro("hello", v); m != nil {
+			builds = append(builds, m)
+		}
+	}
+	tell(fmt.Sprintf("start-up: %d runs of %s", startUpRuns, "micro/hello"))
+	walls, cpus := make([][]float64, len(builds)), make([][]float64, len(builds))
+	last := make([]*microRun, len(builds))
+	for range startUpRuns {
+		for i, m := range builds {
+			r, err := m.try(nil, nil, nil)
+			if err != nil {
+				s.problem("start-up, %s: %v", m.variant.Name, err)
+				continue
+			}
+			walls[i], cpus[i], last[i] = append(walls[i], r.wall.Seconds()*1e3), append(cpus[i], r.cpu.Seconds()*1e3), r
+		}
+	}
+	for i, m := range builds {
+		if last[i] == nil {
+			continue
+		}
+		w := stats.MedianInterval(walls[i])
+		t.Add(m.variant.Name, fmt.Sprint(len(walls[i])), number(w.Median, 2), number(w.Low, 2)+".."+number(w.High, 2), number(stats.Median(cpus[i]), 2),
+			number(w.Median-stats.Median(walls[0]), 2), number(float64(last[i].peak)/1e6, 1), fmt.Sprint(last[i].record>>10))
+	}
+	s.tables = append(s.tables, t)
+}

@@ -88,8 +88,11 @@ func (v Variant) Engine() string {
 	return strings.TrimPrefix(v.Flags[0], "-engine=")
 }
 
-// Records tells whether runs of v leave records: pcc only computes.
-func (v Variant) Records() bool { return v.Instrumented() && v.Engine() != "pcc" }
+// Records tells whether runs of v leave records: pcc only computes, and none
+// does nothing.
+func (v Variant) Records() bool {
+	return v.Instrumented() && v.Engine() != "pcc" && v.Engine() != "none"
+}
 
 // FileName returns the name of v without spaces.
 func (v Variant) FileName() string {
