@@ -31,6 +31,8 @@ type Contexts struct {
 	Code     []Code     // by address; no two overlap
 	Interned []Interned // by number; there is no entry 0
 	Dict     Dictionary
+	// EventsLost is the number of events that found no room in the logs.
+	EventsLost uint64
 
 	byID   map[uint64]uint32 // functions by their IDs
 	fsys   fs.FS

@@ -40,34 +40,35 @@ func (r *contextsReader) events() error {
 		if err != nil {
 			return err
 		}
-		used, err := eventsUsed(f)
+		used, lost, err := eventsUsed(f)
 		f.close()
 		if err != nil {
 			return err
 		}
+		r.c.EventsLost += lost
 		r.c.files = append(r.c.files, usedFile{name, used})
 	}
 	return nil
 }
 
-// eventsUsed returns how many bytes of the file are in use. One that is being made
-// has none.
-func eventsUsed(f *liveFile) (int64, error) {
+// eventsUsed returns how many bytes of the file are in use, and how many events
+// found no room. A file that is being made has none.
+func eventsUsed(f *liveFile) (used int64, lost uint64, err error) {
 	if f.size < rt.EventSize {
-		return 0, nil
+		return 0, 0, nil
 	}
 	b, err := f.at(0, rt.EventSize)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	used := binary.LittleEndian.Uint64(b[8:])
-	if used < rt.EventSize {
-		return 0, nil // it is being made
+	n := binary.LittleEndian.Uint64(b[8:])
+	if n < rt.EventSize {
+		return 0, 0, nil // it is being made
 	}
-	if used > uint64(f.size) {
-		return 0, f.fail(8, "%d bytes are in use, but the file has %d", used, f.size)
+	if n > uint64(f.size) {
+		return 0, 0, f.fail(8, "%d bytes are in use, but the file has %d", n, f.size)
 	}
-	return int64(used), nil
+	return int64(n), binary.LittleEndian.Uint64(b[16:]), nil
 }
 
 // Events calls visit for each event that the program had recorded when c was

@@ -98,6 +98,11 @@ func runEvents(e *env, args []string) error {
 	if err := t.print(w, &o); err != nil {
 		return err
 	}
+	for _, p := range set.profiles {
+		if n := p.Contexts.EventsLost; n > 0 {
+			fmt.Fprintf(e.stderr, "stemma: %s events were lost, because a log was full; STEMMA_EVENTS_SIZE is the bytes of each P's log (default 64 MB)\n", commas(n))
+		}
+	}
 	return w.Flush()
 }
 

@@ -186,7 +186,8 @@ const RecPCs = 3
 //
 //	{ u32 kind; u32 reserved; u64 value; u64 time; u64 hi; u64 lo }
 //
-// The file begins with one event of which value is the number of bytes in use.
+// The file begins with one event of which value is the number of bytes in use,
+// and time the number of events that found no room.
 // time is nanoseconds since the program began.
 const (
 	EventSize  = 40
