@@ -155,7 +155,7 @@ const startUpRuns = 40
 func (s *session) startUp() {
 	t := &table.Table{
 		Name: "startup", Title: "Start-up (CCCP, tables 5 and 6)", Left: 1,
-		Head: []string{"build", "runs", "wall ms", "interval", "user+sys ms", "added ms", "peak MB", "record KB"},
+		Head: []string{"build", "runs", "wall ms", "interval", "user+sys ms", "added ms", "record KB"},
 		Notes: []string{"A program that prints a line and ends: medians of runs in turn. The paper instruments when classes are loaded, which costs seconds; " +
 			"stemma instruments when the program is built, so that only making the files is left. See the table of builds (-builds) for the rest."},
 	}
@@ -188,7 +188,7 @@ func (s *session) startUp() {
 		}
 		w := stats.MedianInterval(walls[i])
 		t.Add(m.variant.Name, fmt.Sprint(len(walls[i])), number(w.Median, 2), number(w.Low, 2)+".."+number(w.High, 2), number(stats.Median(cpus[i]), 2),
-			number(w.Median-stats.Median(walls[0]), 2), number(float64(last[i].peak)/1e6, 1), fmt.Sprint(last[i].record>>10))
+			number(w.Median-stats.Median(walls[0]), 2), fmt.Sprint(last[i].record>>10))
 	}
 	s.tables = append(s.tables, t)
 }
