@@ -23,18 +23,26 @@ func TestCodegen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Another output each time: a cached compilation prints nothing.
-	flag := "-gcflags=-S -trimpath=" + t.TempDir()
-	cmd := exec.Command(tool, "build", flag, "-o", filepath.Join(t.TempDir(), "x"), ".")
-	cmd.Dir = dir
-	listing, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, listing)
+	for verb, engine := range map[string]string{"asm": "cct", "dacce": "dacce"} {
+		// Another output each time: a cached compilation prints nothing.
+		flag := "-gcflags=-S -trimpath=" + t.TempDir()
+		cmd := exec.Command(tool, "build", "-engine="+engine, flag, "-o", filepath.Join(t.TempDir(), "x"), ".")
+		cmd.Dir = dir
+		listing, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, listing)
+		}
+		checkListing(t, listing, string(src), "//"+verb+":")
 	}
+}
+
+// checkListing compares a listing with the expectations in the source that begin
+// with verb.
+func checkListing(t *testing.T, listing []byte, src, verb string) {
 	wants := 0
 	var pending []string
-	for line := range strings.Lines(string(src)) {
-		if want, ok := strings.CutPrefix(line, "//asm:"); ok {
+	for line := range strings.Lines(src) {
+		if want, ok := strings.CutPrefix(line, verb); ok {
 			pending = append(pending, strings.TrimSpace(want))
 		} else if name, ok := strings.CutPrefix(line, "func "); ok {
 			name, _, _ = strings.Cut(name, "(")
@@ -44,7 +52,7 @@ func TestCodegen(t *testing.T) {
 		}
 	}
 	if wants == 0 {
-		t.Error("no expectations")
+		t.Errorf("no expectations with %s", verb)
 	}
 }
 

@@ -58,6 +58,7 @@ type call struct {
 	dynamic bool
 	targets []*function
 	natives int
+	least   int // at least so many: the compiler takes a native that calls back for the target
 }
 
 // A frame is one on a real stack. It is a native if it has no function.
@@ -522,7 +523,7 @@ func (m *computer) call(g *goroutine) {
 	g.ctx = *fr.slot + fr.f.data[rt.DataAV/8+k]
 	ret := fr.f.ret(k)
 	m.moment(g, len(g.frames), ret)
-	for range m.r.IntN(c.natives + 1) {
+	for range c.least + m.r.IntN(c.natives+1) {
 		ret = m.native(g, ret)
 	}
 	if c.dynamic && m.r.IntN(30) == 0 {
@@ -876,9 +877,12 @@ func (m *computer) program() {
 			c := &f.calls[k]
 			c.dynamic = k == f.here() || m.r.IntN(3) == 0
 			n := 1
-			if c.dynamic {
+			switch {
+			case c.dynamic:
 				n += m.r.IntN(4)
 				c.natives = m.r.IntN(3)
+			case m.r.IntN(8) == 0:
+				n, c.least = 3, 1
 			}
 			for range n {
 				to := m.r.IntN(len(m.funcs))
