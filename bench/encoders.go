@@ -25,7 +25,7 @@ const figureLines = 6
 // encodersTime estimates encoders: two engines, a build with the checker, which
 // is slower, and a count if there is none yet.
 func (s *session) encodersTime() time.Duration {
-	return time.Duration(len(s.programs)) * (4*buildTime + 6*runTime)
+	return time.Duration(len(s.fewer())) * (4*s.buildTime() + 6*runTime)
 }
 
 // encoders makes DACCE's table 1 and its figures 9 and 10.
@@ -48,7 +48,7 @@ func (s *session) encoders() error {
 	ids := &chart.Figure{Name: "maxid", Title: "Largest id with dacce (DACCE, figure 9)", X: progress.X, Y: "maxID", LogX: true, LogY: true, Steps: true}
 	steps := stepsTable()
 	d := newDepthsReport()
-	for _, p := range s.programs {
+	for _, p := range s.fewer() {
 		s.count(p)
 		for _, v := range []measure.Variant{engineVariant("pcce"), engineVariant("dacce")} {
 			s.once(p, v, func(r *measure.Record, user float64, live *profile.Live) error {

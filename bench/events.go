@@ -17,7 +17,7 @@ import (
 // eventsTime estimates events.
 func (s *session) eventsTime() time.Duration {
 	if s.options.quick {
-		return 50 * time.Second
+		return 30 * time.Second
 	}
 	return 2 * time.Minute
 }

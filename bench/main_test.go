@@ -19,7 +19,7 @@ func TestParseFlags(t *testing.T) {
 		rounds   int
 		variants string
 	}{
-		{"", 7, "none, cct, cct -inlined=off, dacce, pcc, pcce, lucce, sample -every=1ms, sample -every=10ms, sample -every=100us, " +
+		{"", 7, "none, cct, cct -inlined=off, dacce, pcce, lucce, sample -every=1ms, pcc, sample -every=10ms, sample -every=100us, " +
 			"cct,acct -recursion=full, pprof, fgprof, memprofile, race"},
 		{"-quick", 3, "cct, dacce, sample -every=1ms"},
 		{"-quick -rounds=5", 5, "cct, dacce, sample -every=1ms"},
@@ -197,5 +197,29 @@ func TestTimeBuildsChangesTheSource(t *testing.T) {
 	}
 	if got, want := strings.Join(strings.Fields(string(data)), " "), "1 3 3 5 5 7 7"; got != want {
 		t.Errorf("lines at each build: %s, want %s", got, want)
+	}
+}
+
+func TestEstimates(t *testing.T) {
+	estimate := func(args string, programs []string) time.Duration {
+		o, err := parseFlags(strings.Fields(args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &session{options: o}
+		for _, name := range programs {
+			s.programs = append(s.programs, &program.Program{Name: name})
+		}
+		total := time.Duration(0)
+		for _, e := range o.chosen() {
+			total += e.estimate(s)
+		}
+		return total
+	}
+	if d := estimate("-quick", quickPrograms); d > 10*time.Minute {
+		t.Errorf("-quick takes %v, want at most 10 minutes", d)
+	}
+	if d := estimate("", make([]string, 10)); d > 90*time.Minute || d < 30*time.Minute {
+		t.Errorf("all takes %v, want at most 90 minutes, and a true estimate", d)
 	}
 }

@@ -34,7 +34,7 @@ func (s *session) overheadTime() time.Duration {
 			runs += 1 + s.options.rounds
 		}
 	}
-	return time.Duration(len(s.programs)) * (time.Duration(runs)*runTime + time.Duration(len(variants))*buildTime)
+	return time.Duration(len(s.programs)) * (time.Duration(runs)*runTime + time.Duration(len(variants))*s.buildTime())
 }
 
 // overheadVariants are all that overhead builds, plain first.

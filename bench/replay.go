@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/stemma-go/stemma/bench/internal/measure"
@@ -18,23 +17,9 @@ import (
 // some programs have hundreds of millions of contexts.
 const replayNodes = 200_000
 
-// replayPrograms are those that are replayed with -quick.
-var replayPrograms = []string{"gopherlua", "site"}
-
 // replayTime estimates replay.
 func (s *session) replayTime() time.Duration {
-	return time.Duration(len(s.replayed())) * (buildTime + 2*runTime + 10*time.Second)
-}
-
-// replayed returns the names of the programs whose streams are replayed.
-func (s *session) replayed() []string {
-	var names []string
-	for _, p := range s.programs {
-		if !s.options.quick || slices.Contains(replayPrograms, p.Name) {
-			names = append(names, p.Name)
-		}
-	}
-	return names
+	return time.Duration(len(s.fewer())) * (s.buildTime() + 2*runTime + 10*time.Second)
 }
 
 // replay drives all encoders with the same calls.
@@ -49,11 +34,8 @@ func (s *session) replay() error {
 			"not all that a static analysis finds. dacce-edges is DACCE as published, with one addition value for each edge; dacce is what stemma builds in. " +
 			"The papers never run two encoders on the same calls but for PCCE and DACCE, see the table above."},
 	}
-	v := engineVariant("cct", "-recursion=full", "-inlined=off", fmt.Sprint("-nodes=", replayNodes))
-	for _, p := range s.programs {
-		if !slices.Contains(s.replayed(), p.Name) {
-			continue
-		}
+	v := engineVariant("cct", "-recursion=full", fmt.Sprint("-nodes=", replayNodes))
+	for _, p := range s.fewer() {
 		s.once(p, v, func(_ *measure.Record, _ float64, live *profile.Live) error {
 			tell("replay " + p.Name)
 			r, err := replayTree(filepath.Join(s.bench.Work, "stream"), live.Profile)

@@ -26,10 +26,10 @@ func dimensions() []dimension {
 	plain, cct, dacce := measure.Plain, engineVariant("cct"), engineVariant("dacce")
 	large := engineVariant("cct", "-nodes=20000000") // more than 10^7 contexts
 	return []dimension{
-		{"contexts", "contexts that are entered, first when they are new and then again", []int{1e3, 1e4, 1e5, 1e6, 1e7}, 3,
+		{"contexts", "contexts that are entered, first when they are new and then again", []int{1e3, 1e4, 1e5, 1e6, 1e7}, 4,
 			[]string{"new", "known"}, []measure.Variant{plain, large, dacce}},
 		{"goroutines", "goroutines that wait ten calls deep", []int{1, 10, 100, 1e3, 1e4, 1e5}, 5, []string{"start"}, []measure.Variant{plain, cct, dacce}},
-		{"depth", "calls of a recursive function on the stack", []int{10, 100, 1e3, 1e4, 1e5}, 4, []string{"call", "here"},
+		{"depth", "calls of a recursive function on the stack", []int{10, 100, 1e3, 1e4, 1e5}, 4, []string{"call", "first", "here"},
 			[]measure.Variant{plain, cct, engineVariant("cct", "-recursion=full"), dacce}},
 		{"threads", "goroutines that call at once, and GOMAXPROCS", []int{1, 2, 4, 8, 16, 32, 64, 128, 256}, 4, []string{"call"}, []measure.Variant{plain, cct, dacce}},
 	}
@@ -37,7 +37,7 @@ func dimensions() []dimension {
 
 // scalingTime estimates scaling: four builds, and short runs.
 func (s *session) scalingTime() time.Duration {
-	total := 5 * buildTime
+	total := 5 * s.buildTime()
 	for _, d := range dimensions() {
 		total += time.Duration(len(s.sizes(d))*len(d.variants)) * time.Second
 	}
@@ -58,7 +58,7 @@ func (s *session) scaling() error {
 		Name: "scaling", Title: "Scaling", Left: 2,
 		Head: []string{"dimension", "build", "n", "figure", "value", "unit"},
 		Notes: []string{strings.Join([]string{
-			"Each point is one run of bench/micro/scaling. Times are for one operation: entering a context, starting a goroutine, a call, stemma.Here.",
+			"Each point is one run of bench/micro/scaling. Times are for one operation: entering a context, starting a goroutine, a call, stemma.Here (first: the first one at this depth, which interns the ccStack).",
 			"resident: largest resident memory, mapped records included; record: the live directory on disk.",
 			fmt.Sprintf("threads: GOMAXPROCS is n, on a machine with %d CPUs. From there on it is a simulation of the counter shards, "+
 				"which belong to Ps: their memory is real, but calls do not run at the same time.", s.machine.CPUs),
@@ -67,7 +67,7 @@ func (s *session) scaling() error {
 	laws := &table.Table{
 		Name: "laws", Title: "Growth laws", Left: 4,
 		Head: []string{"dimension", "build", "figure", "law"},
-		Notes: []string{"Power laws by least squares on logarithms. An exponent near 0 is a constant cost, near 1 a proportional one. R² says little where the exponent is near 0. " +
+		Notes: []string{"Power laws by least squares on logarithms; of memory, what is more than at the smallest n. An exponent near 0 is a constant cost, near 1 a proportional one. R² says little where the exponent is near 0. " +
 			"The papers have no such figures: Lucce's table 1 names orders of magnitude of memory."},
 	}
 	for _, d := range dimensions() {
@@ -117,7 +117,7 @@ func (s *session) scale(d dimension, points, laws *table.Table) {
 			}
 		}
 		for _, c := range curves {
-			laws.Add(d.name, v.Name, c.figure, c.unit+" = "+law(c.x, c.y))
+			laws.Add(d.name, v.Name, c.figure, c.law())
 			if c.unit == "ns" {
 				fig.Lines = append(fig.Lines, chart.Line{Name: v.Name + " " + c.figure, X: c.x, Y: c.y})
 			}
@@ -126,6 +126,19 @@ func (s *session) scale(d dimension, points, laws *table.Table) {
 	if len(fig.Lines) > 0 {
 		s.figures = append(s.figures, fig)
 	}
+}
+
+// law tells how the figure grows. Memory has a constant part, which would hide the
+// rest; so it is what is added to that of the smallest n.
+func (c *curve) law() string {
+	if c.unit != "bytes" || len(c.x) == 0 {
+		return c.unit + " = " + law(c.x, c.y)
+	}
+	var added []float64
+	for _, y := range c.y[1:] {
+		added = append(added, y-c.y[0])
+	}
+	return fmt.Sprintf("bytes = %s + %s", short(c.y[0]), law(c.x[1:], added))
 }
 
 func (c *curve) add(x, y float64) { c.x, c.y = append(c.x, x), append(c.y, y) }

@@ -28,6 +28,19 @@ func TestDimensions(t *testing.T) {
 	}
 }
 
+func TestLawOfMemoryIsThatOfWhatIsAdded(t *testing.T) {
+	c := &curve{unit: "bytes"}
+	for _, n := range []float64{1, 10, 100, 1000} {
+		c.add(n, 5000+8*n)
+	}
+	if got := c.law(); !strings.HasPrefix(got, "bytes = 5008 + ") || !strings.Contains(got, "· x^1.0") || !strings.Contains(got, "3 points") {
+		t.Errorf("got %s", got)
+	}
+	if got := (&curve{unit: "bytes"}).law(); !strings.Contains(got, "none") {
+		t.Errorf("without points: %s", got)
+	}
+}
+
 func TestShort(t *testing.T) {
 	for v, want := range map[float64]string{1.234: "1.23", 99.999: "100.00", 100.4: "100", 12345678: "12345678"} {
 		if got := short(v); got != want {

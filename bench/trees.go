@@ -14,7 +14,7 @@ import (
 
 // treesTime estimates trees: a run of each program, and many short ones.
 func (s *session) treesTime() time.Duration {
-	return time.Duration(len(s.programs))*(buildTime+2*runTime) + time.Minute
+	return time.Duration(len(s.programs))*(s.buildTime()+2*runTime) + 5*s.buildTime() + 5*time.Second
 }
 
 // trees makes CCCP's tables 1 and 2, and that of start-up.

@@ -44,6 +44,8 @@ func main() {
 		show("slog/context", func(n int) { logLines(slog.New(stemma.SlogHandler(plain)), n) })
 		show("slog/stack", func(n int) { logStacks(slog.New(plain), n) })
 	})
+	runtime.KeepAlive(kept)
+	runtime.KeepAlive(keptID)
 }
 
 // show times a loop and prints nanoseconds per turn.

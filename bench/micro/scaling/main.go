@@ -26,6 +26,7 @@ func main() {
 	}
 	run(*n)
 	fmt.Printf("resident %d bytes\n", resident())
+	runtime.KeepAlive(kept)
 }
 
 // nsPer prints the time since begin for each of n operations.
@@ -104,6 +105,9 @@ func depth(n int) {
 	nsPer("call", begin, turns*n)
 	down(n, func() {
 		begin := time.Now()
+		runtime.KeepAlive(stemma.Here())
+		nsPer("first", begin, 1)
+		begin = time.Now()
 		for range 1000 {
 			runtime.KeepAlive(stemma.Here())
 		}
