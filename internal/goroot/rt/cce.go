@@ -30,6 +30,7 @@ type Cce struct {
 	missed                      uint64      // entries that another encoding would have spared, since the last snapshot
 	free                        [32]uintptr // ccStacks by the logarithm of their size
 	plan                        plan
+	fixed                       bool // see Fix
 }
 
 // A fun is a function that was entered.
@@ -177,6 +178,9 @@ func (c *Cce) Enter(data uintptr) (f uint32, isNew bool) {
 		c.sites[c.numSites+k] = site{caller: f, cell: k, add: NoAddition, dynamic: *word(data + DataAV + 8*uintptr(k))&Dynamic != 0}
 	}
 	c.numSites += cells
+	for k := uint32(0); k < cells && c.fixed; k++ {
+		c.fixSite(c.funcs[f].sites + k)
+	}
 	c.entries.put(c.hashEntry(f), f)
 	c.entries.num++
 	c.record(unsafe.Add(unsafe.Pointer(nil), meta))

@@ -56,8 +56,12 @@ const (
 	PCDataSite = 5
 )
 
-// HdrFlagCce in HdrFlags: the file is cce, not tree.
-const HdrFlagCce = 1 << 2
+// HdrFlagCce in HdrFlags: the file is cce, not tree. HdrFlagStatic: epochs do not
+// change while the program runs (engine pcce).
+const (
+	HdrFlagCce    = 1 << 2
+	HdrFlagStatic = 1 << 3
+)
 
 // Offsets of the fields in the second page of cce. All are u64.
 const (
@@ -82,6 +86,10 @@ const (
 	CceMaxPause                   // longest stop, nanoseconds
 	CceRewrites                   // goroutines whose frames were rewritten
 	CceTruncated                  // contexts cut, because the ccStack or nodes were full
+	CceWarm                       // what the program started from, a Warm source
+	CceWarmNodes                  // functions in the graph that it started from
+	CceWarmEdges                  // edges of that graph
+	CceWarmKnown                  // those of CceEdges that came from it
 	CceEnd
 	CceSize  = 8192
 	PushStep = 1024

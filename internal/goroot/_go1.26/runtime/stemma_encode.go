@@ -31,6 +31,7 @@ var (
 	stemmaPCs   uintptr // the table of return addresses
 	stemmaText  uintptr // what the pc of an ID is relative to
 	stemmaStamp uint64  // the tag and the epoch in an ID
+	stemmaFixed bool    // there are no further epochs: engine pcce
 )
 
 const stemmaMaxFrames = 1 << 24

@@ -63,13 +63,18 @@ found:
 	ADDQ	AX, R11
 	SUBQ	DATA_KEY(CX), R11
 	CMPQ	R11, DATA_LIMIT(CX)
-	JCC	slow
+	JCC	other
 done:
 	POPQ	R13
 	POPQ	R12
 	POPQ	CX
 	POPQ	AX
 	RET
+other: // a callee that the site is not encoded for
+	CMPB	runtime·stemmaFixed(SB), $0
+	JEQ	slow // the next epoch may encode it
+	ADDQ	DATA_KEY(CX), R11
+	SUBQ	AX, R11
 push:
 	CMPQ	DATA_INDEX(CX), $0
 	JEQ	slow // its first execution

@@ -35,7 +35,10 @@ func stemmaStartEncoder() {
 	if stemmaWants(rt.EventAlloc) {
 		MemProfileRate = 1 // every allocation is shown to the heap profiler
 	}
-	go stemmaEncoder()
+	stemmaWarm()
+	if !stemmaFixed {
+		go stemmaEncoder()
+	}
 }
 
 // stemmaEncoder re-encodes whenever it is woken. It is a goroutine like any other,

@@ -1,0 +1,103 @@
+// The start of calling context encoding from a graph that is known before the run:
+// engine pcce, and dacce with -warm.
+
+package runtime
+
+import (
+	rt "internal/runtime/stemma"
+	"internal/runtime/syscall/linux"
+	"unsafe"
+)
+
+// stemmaWarm encodes the edges of the warm file, if the program was built for one.
+// It runs before anything that is instrumented, so that nothing has to be stopped
+// and no word rewritten.
+func stemmaWarm() {
+	if stemmaOption("warm") != "on" {
+		return
+	}
+	c := &stemma.cce
+	static := stemmaOption("engine") == "pcce"
+	w, state := stemmaOpenWarm()
+	if state != rt.WarmNone {
+		*c.Stat(rt.CceWarm) = uint64(state)
+		if static {
+			stemmaRefuse(state)
+		}
+		return
+	}
+	began := nanotime()
+	for i := range w.NumFuncs() {
+		if f, isNew := c.EnterWarm(&w, i); isNew {
+			stemmaDescribePCs(f)
+		}
+	}
+	c.WarmUp(&w)
+	if static {
+		c.Fix()
+		stemmaFixed = true
+	}
+	c.Snapshot(uint64(began))
+	c.Plan()
+	sec, nsec, _ := time_now()
+	if c.Write(uint64(sec)*1e9 + uint64(nsec)) {
+		c.Publish()
+		stemmaStamp = c.Stamp()
+		stemma.encode.epoch++
+		getg().stemmaEpoch = stemma.encode.epoch
+	}
+	*c.Stat(rt.CceEncodeTime) += uint64(nanotime() - began)
+}
+
+// stemmaRefuse ends a program that cannot run without its warm file. It says why as
+// no log of the program could: nothing of it has run.
+func stemmaRefuse(state uint32) {
+	exe := gostringnocopy(&stemmaWarmName[0])
+	if state == rt.WarmMissing {
+		print("stemma: ", exe, ": no such file: -engine=pcce needs the static call graph beside the program; copy it along, or build the program again\n")
+	} else {
+		print("stemma: ", exe, ": not the call graph of this program; copy the one that was built with it, or build the program again\n")
+	}
+	exit(2)
+}
+
+// stemmaWarmName is the path of the warm file, with a NUL at the end.
+var stemmaWarmName [4096 + len(stemmaWarmSuffix) + 1]byte
+
+const stemmaWarmSuffix = ".warm"
+
+// stemmaOpenWarm maps the warm file, NAME.warm beside the executable NAME. The
+// mapping stays: nothing of it is touched later. state is WarmNone if all is well.
+func stemmaOpenWarm() (w rt.Warm, state uint32) {
+	exe := []byte("/proc/self/exe\x00")
+	n, _, errno := linux.Syscall6(sysReadlinkat, atFDCWD, uintptr(unsafe.Pointer(&exe[0])), uintptr(unsafe.Pointer(&stemmaWarmName)), 4096, 0, 0)
+	if errno != 0 {
+		return w, rt.WarmMissing
+	}
+	copy(stemmaWarmName[n:], stemmaWarmSuffix)
+	fd := open(&stemmaWarmName[0], _O_RDONLY|_O_CLOEXEC, 0)
+	if fd < 0 {
+		return w, rt.WarmMissing
+	}
+	defer closefd(fd)
+	const seekEnd = 2
+	size, _, errno := linux.Syscall6(sysLseek, uintptr(fd), 0, seekEnd, 0, 0, 0)
+	if errno != 0 || size == 0 {
+		return w, rt.WarmWrong
+	}
+	p, err := mmap(nil, size, _PROT_READ, _MAP_PRIVATE, fd, 0)
+	if err != 0 {
+		return w, rt.WarmWrong
+	}
+	md := &firstmoduledata
+	w, ok := rt.OpenWarm(p, uint64(size), md.text, md.noptrdata, md.end)
+	if !ok {
+		return w, rt.WarmWrong
+	}
+	return w, rt.WarmNone
+}
+
+const (
+	sysLseek      = 8
+	sysReadlinkat = 267
+)
