@@ -1,0 +1,253 @@
+package callgraph
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+)
+
+// A Binary is an instrumented executable.
+type Binary struct {
+	Text  uint64 // the address of runtime.text
+	Funcs []Func
+}
+
+// A Func is an instrumented function that has sites of its own.
+type Func struct {
+	Name              string // of its symbol
+	Place             Place  // where it begins
+	Data, Meta, Entry uint64 // addresses
+	Cells             uint32
+	Sites             []Site
+}
+
+// A Site is a call site in the metadata. Its place is that of the innermost
+// inlined call.
+type Site struct {
+	Kind   int
+	Place  Place
+	Callee string // the symbol name, if it is known
+	Cell   uint64 // index + 1, 0 for none
+}
+
+// dynamic tells what the compiler has told in the site's addition value.
+func (s *Site) dynamic() bool {
+	return s.Callee == "" || s.Kind != rt.SiteCall && s.Kind != rt.SiteDefer
+}
+
+// An image is the memory of a program as it is loaded: the sections of its file.
+type image struct {
+	sections []section
+	moved    map[uint64]uint64 // by address: what the loader puts there
+}
+
+type section struct {
+	addr uint64
+	data []byte
+}
+
+// ReadBinary reads the metadata of a program built for an engine with context IDs.
+// It finds it by its symbols, so a program without them is an error.
+func ReadBinary(r io.ReaderAt) (*Binary, error) {
+	f, err := elf.NewFile(r)
+	if err != nil {
+		return nil, err
+	}
+	symbols, err := f.Symbols()
+	if errors.Is(err, elf.ErrNoSymbols) {
+		return nil, errors.New("no symbol table, by which the call graph is matched; link without -s (strip the program afterwards)")
+	} else if err != nil {
+		return nil, err
+	}
+	m, err := newImage(f)
+	if err != nil {
+		return nil, err
+	}
+	b := new(Binary)
+	for i := range symbols {
+		s := &symbols[i]
+		switch {
+		case s.Name == "runtime.text":
+			b.Text = s.Value
+		case strings.HasSuffix(s.Name, ".av") && strings.Contains(s.Name, ".stemma") && s.Section < elf.SHN_LORESERVE && s.Section != elf.SHN_UNDEF:
+			fn, err := m.function(s.Value)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", s.Name, err)
+			}
+			b.Funcs = append(b.Funcs, fn)
+		}
+	}
+	if len(b.Funcs) == 0 || b.Text == 0 {
+		return nil, errors.New("no functions with addition values; build the program with -engine=dacce or pcce")
+	}
+	slices.SortFunc(b.Funcs, func(x, y Func) int { return int(int64(x.Data - y.Data)) })
+	return b, nil
+}
+
+// newImage reads the sections that are loaded, and the addresses that the loader
+// fills in, of a position-independent executable.
+func newImage(f *elf.File) (*image, error) {
+	m := &image{moved: make(map[uint64]uint64)}
+	for _, s := range f.Sections {
+		if s.Flags&elf.SHF_ALLOC == 0 || s.Type == elf.SHT_NOBITS {
+			continue
+		}
+		data, err := s.Data()
+		if err != nil {
+			return nil, fmt.Errorf("section %s: %w", s.Name, err)
+		}
+		m.sections = append(m.sections, section{s.Addr, data})
+		if s.Type != elf.SHT_RELA {
+			continue
+		}
+		for ; len(data) >= 24; data = data[24:] {
+			le := binary.LittleEndian
+			if elf.R_TYPE64(le.Uint64(data[8:])) == uint32(elf.R_X86_64_RELATIVE) {
+				m.moved[le.Uint64(data)] = le.Uint64(data[16:])
+			}
+		}
+	}
+	return m, nil
+}
+
+// errAddress is an address that leads out of the file.
+var errAddress = errors.New("damaged metadata: an address is in no section")
+
+// at returns n bytes at an address.
+func (m *image) at(addr, n uint64) ([]byte, error) {
+	for _, s := range m.sections {
+		if addr >= s.addr && addr-s.addr < uint64(len(s.data)) && n <= uint64(len(s.data))-(addr-s.addr) {
+			return s.data[addr-s.addr:][:n], nil
+		}
+	}
+	return nil, errAddress
+}
+
+// pointer returns the address that is at an address.
+func (m *image) pointer(addr uint64) (uint64, error) {
+	if to, ok := m.moved[addr]; ok {
+		return to, nil
+	}
+	b, err := m.at(addr, 8)
+	if err != nil {
+		return 0, err
+	}
+	return binary.LittleEndian.Uint64(b), nil
+}
+
+// function reads the function with its data at an address.
+func (m *image) function(data uint64) (f Func, err error) {
+	f.Data = data
+	if f.Meta, err = m.pointer(data + rt.DataMeta); err != nil {
+		return f, err
+	}
+	if f.Entry, err = m.pointer(f.Meta + rt.MetaEntry); err != nil {
+		return f, err
+	}
+	head, err := m.at(f.Meta, rt.MetaStrings)
+	if err != nil {
+		return f, err
+	}
+	f.Cells = binary.LittleEndian.Uint32(head[rt.MetaCells:])
+	num := uint64(binary.LittleEndian.Uint32(head[rt.MetaNumStrings:]))
+	table := make([]string, 0, min(num, 1<<16))
+	at := f.Meta + rt.MetaStrings
+	for range num {
+		s, err := m.str(at)
+		if err != nil {
+			return f, err
+		}
+		table = append(table, s)
+		at += 16
+	}
+	blob, err := m.at(at, uint64(binary.LittleEndian.Uint32(head[rt.MetaBlobLen:])))
+	if err != nil {
+		return f, err
+	}
+	r := blobReader{blob, table, nil}
+	r.function(&f)
+	return f, r.err
+}
+
+// str reads a string header and what it points to.
+func (m *image) str(at uint64) (string, error) {
+	p, err := m.pointer(at)
+	if err != nil {
+		return "", err
+	}
+	size, err := m.at(at+8, 8)
+	if err != nil {
+		return "", err
+	}
+	n := binary.LittleEndian.Uint64(size)
+	if n == 0 {
+		return "", nil
+	}
+	b, err := m.at(p, n)
+	return string(b), err
+}
+
+// A blobReader reads the description of a function, see package rt.
+type blobReader struct {
+	data  []byte
+	table []string
+	err   error
+}
+
+func (r *blobReader) uint() uint64 {
+	v, n := binary.Uvarint(r.data)
+	if n <= 0 {
+		r.err, r.data = errors.New("damaged metadata: the description ends early"), nil
+		return 0
+	}
+	r.data = r.data[n:]
+	return v
+}
+
+// count reads a number of things of which each has at least one byte.
+func (r *blobReader) count() uint64 { return min(r.uint(), uint64(len(r.data))) }
+
+// pick returns an element of a table.
+func (r *blobReader) pick(table []string, i uint64) string {
+	if i >= uint64(len(table)) {
+		r.err = errors.New("damaged metadata: no such string")
+		return ""
+	}
+	return table[i]
+}
+
+// function reads the whole of it.
+func (r *blobReader) function(f *Func) {
+	f.Name = r.pick(r.table, r.uint())
+	f.Place.Line = int(r.uint())
+	var files []string
+	for range r.count() {
+		files = append(files, r.pick(r.table, r.uint()))
+	}
+	f.Place.File = r.pick(files, 0)
+	for range r.count() { // inlined calls
+		for range 5 {
+			r.uint()
+		}
+	}
+	for range r.count() {
+		s := Site{Kind: int(r.uint())}
+		r.uint() // the inlined call
+		s.Place.File, s.Place.Line = r.pick(files, r.uint()), int(r.uint())
+		if callee := r.uint(); callee > 0 {
+			s.Callee = r.pick(r.table, callee-1)
+		}
+		s.Cell = r.uint()
+		r.uint() // the counter
+		if r.err == nil && s.Cell > uint64(f.Cells) {
+			r.err = errors.New("damaged metadata: no such cell")
+		}
+		f.Sites = append(f.Sites, s)
+	}
+}

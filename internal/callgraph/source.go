@@ -1,0 +1,198 @@
+package callgraph
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/tools/go/callgraph"
+	"golang.org/x/tools/go/callgraph/vta"
+	"golang.org/x/tools/go/packages"
+	"golang.org/x/tools/go/ssa"
+	"golang.org/x/tools/go/ssa/ssautil"
+)
+
+// A Source is what the source says about calls that the compiler cannot resolve.
+type Source struct {
+	calls    map[Place]map[Place]bool // by place of the call: where the callees begin
+	deferred map[Place]map[Place]bool // by place of a function: what it defers
+	loops    map[Place]int            // by place of a call: how many loops it is in
+
+	fset   *token.FileSet
+	root   Names
+	names  map[string]string       // by file: its name in the program, if that differs
+	starts map[token.Pos]token.Pos // by parenthesis of a call: where the call begins, if on another line
+}
+
+// LoadMode is what the packages of [Analyze] must be loaded with.
+const LoadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps |
+	packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedTypesSizes | packages.NeedModule
+
+// Names tells how files are called in a program.
+type Names struct {
+	From, To string // below From is what the compiler has found below To
+	Trimmed  bool   // by -trimpath
+}
+
+// Analyze finds the callees of all dynamic calls in packages and what they import,
+// by VTA.
+func Analyze(pkgs []*packages.Package, names Names) (*Source, error) {
+	s := &Source{root: names, calls: make(map[Place]map[Place]bool), deferred: make(map[Place]map[Place]bool), loops: make(map[Place]int),
+		names: make(map[string]string), starts: make(map[token.Pos]token.Pos)}
+	var err error
+	packages.Visit(pkgs, nil, func(p *packages.Package) {
+		if len(p.Errors) > 0 && err == nil {
+			err = fmt.Errorf("%s: %w", p.PkgPath, p.Errors[0])
+		}
+		s.fset = p.Fset
+		if names.Trimmed {
+			s.trim(p)
+		}
+		for _, f := range p.Syntax {
+			s.scan(f)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	prog, _ := ssautil.AllPackages(pkgs, ssa.InstantiateGenerics)
+	prog.Build()
+	for _, n := range vta.CallGraph(ssautil.AllFunctions(prog), nil).Nodes {
+		for _, e := range n.Out {
+			s.add(n, e)
+		}
+	}
+	return s, nil
+}
+
+// trim gives the files of a package the names that -trimpath gives them.
+func (s *Source) trim(p *packages.Package) {
+	for _, file := range p.GoFiles {
+		name := path.Join(p.PkgPath, filepath.Base(file))
+		if m := p.Module; m != nil {
+			root := m.Path
+			if m.Version != "" {
+				root += "@" + m.Version
+			}
+			if rest, ok := strings.CutPrefix(p.PkgPath, m.Path); ok {
+				name = path.Join(root, rest, filepath.Base(file))
+			}
+		}
+		s.names[file] = name
+	}
+}
+
+// scan notes the loops around the calls in a file, and where calls begin.
+func (s *Source) scan(f *ast.File) {
+	var open []ast.Node
+	depth := []int{0} // of loops, for each function literal around
+	ast.Inspect(f, func(n ast.Node) bool {
+		if n == nil {
+			switch open[len(open)-1].(type) {
+			case *ast.ForStmt, *ast.RangeStmt:
+				depth[len(depth)-1]--
+			case *ast.FuncLit:
+				depth = depth[:len(depth)-1]
+			}
+			open = open[:len(open)-1]
+			return true
+		}
+		open = append(open, n)
+		switch n := n.(type) {
+		case *ast.ForStmt, *ast.RangeStmt:
+			depth[len(depth)-1]++
+		case *ast.FuncLit:
+			depth = append(depth, 0)
+		case *ast.CallExpr:
+			s.call(n, depth[len(depth)-1])
+		}
+		return true
+	})
+}
+
+// call notes a call in a number of loops.
+func (s *Source) call(n *ast.CallExpr, loops int) {
+	begin, paren := s.place(n.Pos()), s.place(n.Lparen)
+	if begin != paren {
+		s.starts[n.Lparen] = n.Pos()
+	}
+	if loops > 0 {
+		s.loops[begin] = max(s.loops[begin], loops)
+		s.loops[paren] = max(s.loops[paren], loops)
+	}
+}
+
+// place returns the line of a position, as the compiler has it.
+func (s *Source) place(pos token.Pos) Place {
+	p := s.fset.Position(pos)
+	if name, ok := s.names[p.Filename]; ok {
+		p.Filename = name
+	} else if rest, ok := strings.CutPrefix(p.Filename, s.root.From+"/"); ok && s.root.From != "" {
+		p.Filename = s.root.To + "/" + rest
+	}
+	return Place{p.Filename, p.Line}
+}
+
+// add notes a call that the compiler may not be able to resolve.
+func (s *Source) add(n *callgraph.Node, e *callgraph.Edge) {
+	if e.Site == nil || isStatic(n.Func, e.Site.Common()) {
+		return
+	}
+	begin := s.place(e.Site.Common().Pos())
+	for _, callee := range s.behindWrappers(e.Callee, nil) {
+		insert(s.calls, begin, callee)
+		if start, ok := s.starts[e.Site.Common().Pos()]; ok {
+			insert(s.calls, s.place(start), callee)
+		}
+		if _, ok := e.Site.(*ssa.Defer); ok && n.Func.Pos().IsValid() {
+			insert(s.deferred, s.place(n.Func.Pos()), callee)
+		}
+	}
+}
+
+// isStatic reports whether the compiler knows the callee of a call in f: not in an
+// instance of a generic function, and not if it goes through a closure.
+func isStatic(f *ssa.Function, c *ssa.CallCommon) bool {
+	callee, ok := c.Value.(*ssa.Function)
+	if !ok || c.IsInvoke() || callee.Synthetic != "" && callee.Origin() == nil {
+		return false
+	}
+	for ; f != nil; f = f.Parent() {
+		if f.Origin() != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// behindWrappers returns where the function begins that a call enters: wrappers and
+// bound methods vanish from contexts.
+func (s *Source) behindWrappers(n *callgraph.Node, seen []*callgraph.Node) (list []Place) {
+	f := n.Func
+	if f.Synthetic == "" || f.Syntax() != nil || f.Origin() != nil {
+		if f.Pos().IsValid() {
+			list = append(list, s.place(f.Pos()))
+		}
+		return list
+	}
+	for _, known := range seen {
+		if known == n {
+			return nil
+		}
+	}
+	for _, e := range n.Out {
+		list = append(list, s.behindWrappers(e.Callee, append(seen, n))...)
+	}
+	return list
+}
+
+// insert adds a place to the set of another.
+func insert(m map[Place]map[Place]bool, at, callee Place) {
+	if m[at] == nil {
+		m[at] = make(map[Place]bool)
+	}
+	m[at][callee] = true
+}
