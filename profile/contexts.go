@@ -62,8 +62,31 @@ type ContextStats struct {
 	MaxPause     time.Duration // the longest stop of the program
 	Rewrites     uint64        // of the frames of a goroutine
 
+	Start      StartKind
+	GraphNodes uint64 // functions of the graph that it started from
+	GraphEdges uint64 // edges of that graph: pairs of a site and a callee
+	GraphTaken uint64 // those of Edges that it started from
+
 	Truncated uint64        // contexts cut because a ccStack or the file nodes was full
 	Elapsed   time.Duration // how long the program ran, 0 if not known
+}
+
+// A StartKind is what the encoding of a program started from.
+type StartKind uint8
+
+// The kinds, as rt.CceWarm has them.
+const (
+	StartNothing StartKind = rt.WarmNone
+	StartStatic  StartKind = rt.WarmStatic  // the static call graph
+	StartRun     StartKind = rt.WarmRun     // the record of a run
+	StartMissing StartKind = rt.WarmMissing // nothing: the warm file was not there
+	StartWrong   StartKind = rt.WarmWrong   // nothing: the warm file was that of another program
+)
+
+// String tells what the program started from.
+func (k StartKind) String() string {
+	return [...]string{"nothing", "the static call graph", "an earlier run", "nothing: no warm file beside the program",
+		"nothing: the warm file was made for another program"}[k]
 }
 
 // A ContextID is a context ID in the two words that package rt defines.
@@ -130,6 +153,9 @@ func (l *Live) openContexts() error {
 	l.Profile.Contexts = c
 	l.Profile.Processes = []Process{l.header.process()}
 	l.process().Engine = "dacce"
+	if l.header.flags&rt.HdrFlagStatic != 0 {
+		l.process().Engine = "pcce"
+	}
 	c.readStats()
 	lf, err := l.readFuncs()
 	if err != nil {
@@ -168,8 +194,13 @@ func (c *Contexts) readStats() {
 		rt.CceBack: &s.BackEdges, rt.CceLeftOut: &s.LeftOut, rt.CceMaxID: &s.MaxID, rt.CcePushes: &s.Pushes,
 		rt.CceMaxDepth: &s.MaxDepth, rt.CceSlow: &s.Slow, rt.CceEpoch: &s.Epoch, rt.CceEncodes: &s.Reencodings,
 		rt.CceRewrites: &s.Rewrites, rt.CceTruncated: &s.Truncated,
+		rt.CceWarmNodes: &s.GraphNodes, rt.CceWarmEdges: &s.GraphEdges, rt.CceWarmKnown: &s.GraphTaken,
 	} {
 		*field = c.stat(off)
+	}
+	s.Start = StartKind(c.stat(rt.CceWarm))
+	if s.Start > StartWrong {
+		s.Start = StartWrong // of a later version
 	}
 	s.ReencodeTime = time.Duration(min(c.stat(rt.CceEncodeTime), 1<<62))
 	s.MaxPause = time.Duration(min(c.stat(rt.CceMaxPause), 1<<62))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"path/filepath"
 
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
@@ -34,12 +35,52 @@ func runBuild(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := p.opts.CheckWarm(p.args, p.args.Rest()); err != nil {
+		return usageError("build: %w", err)
+	}
 	b, err := p.newBuild(e)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	return runGo(e, b, "build", p.args.Words(), p.args.Rest())
+	if err := runGo(e, b, "build", p.args.Words(), p.args.Rest()); err != nil || !p.opts.IsWarm() {
+		return err
+	}
+	exes, err := b.Executables(p.args, p.packages())
+	if err != nil || len(exes) == 0 {
+		return err
+	}
+	return p.warm(e, b, p.packages(), false, exes...)
+}
+
+// packages returns the packages to build.
+func (p *goArgs) packages() []string {
+	list := p.args.Rest()
+	if len(list) > 0 && list[0] == "--" {
+		list = list[1:]
+	}
+	if len(list) == 0 {
+		list = []string{"."}
+	}
+	return list
+}
+
+// warm makes the warm files of executables that were built of the packages, or of
+// their tests.
+func (p *goArgs) warm(e *env, b *toolchain.Build, pkgs []string, tests bool, exes ...string) error {
+	w, err := b.NewWarmer(p.opts, p.args, pkgs, tests)
+	if err != nil {
+		return err
+	}
+	for _, exe := range exes {
+		s, err := w.Write(exe)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(e.stderr, "stemma: %s: %s functions · %s edges · %s of %s call sites encoded\n", filepath.Base(exe)+toolchain.WarmSuffix,
+			commas(uint64(s.Functions)), commas(uint64(s.Edges)), commas(uint64(s.Encoded)), commas(uint64(s.Calls)))
+	}
+	return nil
 }
 
 // declareOptions declares the flags that all building commands have in common.
@@ -47,8 +88,9 @@ func runBuild(e *env, args []string) error {
 // verify command only.
 func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	*o = toolchain.DefaultOptions
-	fs.StringVar(&o.Engine, "engine", o.Engine, "how contexts are recorded, by `name`: cct counts calls, dacce gives context IDs, sample takes samples")
-	fs.StringVar(&o.Events, "events", "", "of -engine=dacce: record events of these `kinds`, with commas between them: alloc, block, go, panic, error")
+	fs.StringVar(&o.Engine, "engine", o.Engine, "how contexts are recorded, by `name`: cct counts calls, dacce gives context IDs, pcce gives them by a static call graph, sample takes samples")
+	fs.StringVar(&o.Events, "events", "", "of -engine=dacce or pcce: record events of these `kinds`, with commas between them: alloc, block, go, panic, error")
+	fs.StringVar(&o.Warm, "warm", "", "of -engine=dacce or pcce: start from this `graph`, static (of the source, the default of pcce) or the file NAME.stemma of an earlier run")
 	fs.StringVar(&o.Recursion, "recursion", o.Recursion, "`fold` a recursive call into the context of its function's nearest ancestor, or keep it in full")
 	fs.Var((*onOff)(&o.Inlined), "inlined", "count inlined calls, `on` or off")
 	fs.Uint64Var(&o.Nodes, "nodes", 0, "budget of contexts, a `number`; what goes beyond is counted together, by function")

@@ -157,6 +157,10 @@ func reportContexts(w io.Writer, p *profile.Profile) {
 	row("slow entries", "%s", commas(s.Slow))
 	row("re-encoding", "%s times, %v in all, longest pause %v, %s goroutines rewritten",
 		commas(s.Reencodings), s.ReencodeTime.Round(time.Microsecond), s.MaxPause.Round(time.Microsecond), commas(s.Rewrites))
+	if s.Start != profile.StartNothing {
+		row("started from", "%v: %s functions, %s edges, of which %s were given; %s more were seen", s.Start,
+			commas(s.GraphNodes), commas(s.GraphEdges), commas(s.GraphTaken), commas(s.Edges-min(s.GraphTaken, s.Edges)))
+	}
 	row("interned", "%s entries", commas(uint64(len(p.Contexts.Interned)-1)))
 	row("truncated", "%s contexts", commas(s.Truncated))
 	if s.Elapsed > 0 {

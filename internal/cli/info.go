@@ -58,6 +58,7 @@ func printContextsInfo(w io.Writer, p *profile.Profile) {
 	err := c.Events(func(*profile.Event) error { events++; return nil })
 	fmt.Fprintf(w, "tag         %d\ntext        %#x\nepochs      %d\ninterned    %d\ncode        %d functions\nevents      %d\n",
 		c.Tag, c.Text, len(c.Dict.Epochs)-1, len(c.Interned)-1, len(c.Code), events)
+	fmt.Fprintf(w, "started     from %v\n", c.Stats.Start)
 	if err != nil {
 		fmt.Fprintf(w, "warning: %v\n", err)
 	}

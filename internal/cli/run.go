@@ -99,6 +99,9 @@ func buildProgram(e *env, p *goArgs) (*program, error) {
 		return nil, usageError("run: -exec: %w", err)
 	}
 	p.args.Remove("exec")
+	if err := p.opts.CheckWarm(p.args, pkg); err != nil {
+		return nil, usageError("run: %w", err)
+	}
 	dir, _ := p.args.Flag("C")
 	b, err := p.newBuild(e)
 	if err != nil {
@@ -110,7 +113,10 @@ func buildProgram(e *env, p *goArgs) (*program, error) {
 		return nil, err
 	}
 	prog := &program{dir: dir, tmp: tmp}
-	if err = prog.build(e, b, p.args, pkg); err == nil {
+	if err = prog.build(e, b, p.args, pkg); err == nil && p.opts.IsWarm() {
+		err = p.warm(e, b, pkg, false, prog.exe)
+	}
+	if err == nil {
 		prog.argv = append(append(wrapper, prog.exe), args...)
 		return prog, nil
 	}

@@ -13,8 +13,9 @@ type Build struct {
 	Entry *Entry
 	Dir   string // where the go command runs; empty for the current directory
 
-	flags []string // -overlay and -toolexec
-	tmp   string   // holds the merged overlay; may be empty
+	flags     []string // -overlay and -toolexec
+	listFlags []string // the user's own -overlay
+	tmp       string   // holds the merged overlay; may be empty
 }
 
 // NewBuild checks the user's Go and flags and makes the compiler ready. It
@@ -71,6 +72,7 @@ func (b *Build) setFlags(a *Args, o Options) error {
 			return err
 		}
 		file = merged
+		b.listFlags = []string{"-overlay=" + user}
 	}
 	self, err := os.Executable()
 	if err != nil {

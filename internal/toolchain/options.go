@@ -18,6 +18,7 @@ type Options struct {
 	Inlined   bool   // count inlined calls
 	Verify    bool   // add the checker
 	Events    string // kinds of events to record, with commas between them
+	Warm      string // of dacce: "static", or a record of an earlier run, to start from; "" for nothing
 	Nodes     uint64 // node budget; 0 for the runtime's default
 	Sample    Sample // settings of the engine sample
 	Acct      Acct   // settings of the accumulator
@@ -74,10 +75,10 @@ func (s *Sample) forRuntime() []string {
 var DefaultOptions = Options{Engine: "cct", Recursion: "fold", Inlined: true, Sample: DefaultSample, Acct: DefaultAcct}
 
 // engines of DESIGN that this version does not have.
-var laterEngines = []string{"pcce", "lucce"}
+var laterEngines = []string{"lucce"}
 
 // engines are those that this version has.
-var engines = []string{"cct", "dacce", "pcc", "sample"}
+var engines = []string{"cct", "dacce", "pcce", "pcc", "sample"}
 
 // cctAcct is the one combination of engines that there is: the approximate tree beside the
 // exact one.
@@ -147,11 +148,17 @@ func (o Options) Check() error {
 	if err := o.checkEvents(); err != nil {
 		return err
 	}
+	if o.Warm != "" && o.Engine != "dacce" && o.Engine != "pcce" {
+		return fmt.Errorf("-warm: engine %s starts from nothing; use -engine=dacce", o.Engine)
+	}
 	if o.Recursion != "fold" && o.Recursion != "full" {
 		return fmt.Errorf("-recursion=%s: no such mode (have fold, full)", o.Recursion)
 	}
 	return nil
 }
+
+// IsWarm tells whether a program needs a warm file beside it.
+func (o Options) IsWarm() bool { return o.Engine == "pcce" || o.Warm != "" }
 
 // ForCompiler returns what the compiler finds in STEMMA_COMPILE. It becomes
 // part of the compiler's version, and so of every package's build ID.
@@ -167,8 +174,12 @@ func (o Options) ForCompiler() string {
 	if o.Engine == "cct" {
 		return fmt.Sprintf("engine=%s,inlined=%s,verify=%s", o.Engine, onOff(o.Inlined), onOff(o.Verify))
 	}
+	engine := o.Engine
+	if engine == "pcce" {
+		engine = "dacce" // the code is the same, and so it is compiled only once
+	}
 	// Events that happen below natives need the context of functions that call nothing else.
-	return fmt.Sprintf("engine=%s,verify=%s,natives=%s", o.Engine, onOff(o.Verify), onOff(o.hasEvent("alloc") || o.hasEvent("block")))
+	return fmt.Sprintf("engine=%s,verify=%s,natives=%s", engine, onOff(o.Verify), onOff(o.hasEvent("alloc") || o.hasEvent("block")))
 }
 
 // eventKinds are the kinds of events that a program can record by itself.
@@ -205,6 +216,9 @@ func (o Options) ForRuntime() string {
 	}
 	if o.Engine == cctAcct {
 		s = append(s, o.Acct.forRuntime()...)
+	}
+	if o.IsWarm() {
+		s = append(s, "warm=on")
 	}
 	if o.Events != "" {
 		s = append(s, "events="+strings.ReplaceAll(o.Events, ",", "+"))
