@@ -154,10 +154,10 @@ func (s *Source) add(n *callgraph.Node, e *callgraph.Edge) {
 }
 
 // isStatic reports whether the compiler knows the callee of a call in f: not in an
-// instance of a generic function, and not if it goes through a closure.
+// instance of a generic function, and not if it goes through a function literal.
 func isStatic(f *ssa.Function, c *ssa.CallCommon) bool {
 	callee, ok := c.Value.(*ssa.Function)
-	if !ok || c.IsInvoke() || callee.Synthetic != "" && callee.Origin() == nil {
+	if !ok || c.IsInvoke() || callee.Parent() != nil || callee.Synthetic != "" && callee.Origin() == nil {
 		return false
 	}
 	for ; f != nil; f = f.Parent() {

@@ -50,7 +50,7 @@ func runBuild(e *env, args []string) error {
 	if err != nil || len(exes) == 0 {
 		return err
 	}
-	return p.warm(e, b, p.packages(), false, exes...)
+	return p.warm(e, b, p.packages(), exes...)
 }
 
 // packages returns the packages to build.
@@ -65,10 +65,9 @@ func (p *goArgs) packages() []string {
 	return list
 }
 
-// warm makes the warm files of executables that were built of the packages, or of
-// their tests.
-func (p *goArgs) warm(e *env, b *toolchain.Build, pkgs []string, tests bool, exes ...string) error {
-	w, err := b.NewWarmer(p.opts, p.args, pkgs, tests)
+// warm makes the warm files of executables that were built of the packages.
+func (p *goArgs) warm(e *env, b *toolchain.Build, pkgs []string, exes ...string) error {
+	w, err := b.NewWarmer(p.opts, p.args, pkgs)
 	if err != nil {
 		return err
 	}

@@ -118,8 +118,8 @@ func exitCode(code int) error {
 
 // Main runs the tool with the given arguments and returns its exit code.
 // An error is printed here and nowhere else, on one line that begins with the
-// name of the tool. Main does not call os.Exit; only toolexec may replace the
-// process.
+// name of the tool. Main does not call os.Exit; only toolexec and
+// warmexec may replace the process.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	e := &env{stdin, stdout, stderr}
 	err := dispatch(e, args)
@@ -145,6 +145,9 @@ func dispatch(e *env, args []string) error {
 	}
 	if args[0] == "toolexec" { // hidden: the go command calls it
 		return toolchain.Toolexec(args[1:], e.stdout, e.stderr)
+	}
+	if args[0] == "warmexec" { // hidden: go test calls it
+		return toolchain.RunWarm(args[1:])
 	}
 	if isHelp(args[0]) {
 		usage(e.stdout)

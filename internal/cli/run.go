@@ -114,7 +114,7 @@ func buildProgram(e *env, p *goArgs) (*program, error) {
 	}
 	prog := &program{dir: dir, tmp: tmp}
 	if err = prog.build(e, b, p.args, pkg); err == nil && p.opts.IsWarm() {
-		err = p.warm(e, b, pkg, false, prog.exe)
+		err = p.warm(e, b, pkg, prog.exe)
 	}
 	if err == nil {
 		prog.argv = append(append(wrapper, prog.exe), args...)

@@ -52,6 +52,17 @@ func runTest(e *env, args []string) error {
 		return err
 	}
 	defer b.Close()
+	if p.opts.IsWarm() {
+		if _, ok := p.args.Flag("c"); ok {
+			return usageError("test: -c: the call graph of a test is made when it runs; leave -c out, or use -engine=dacce without -warm")
+		}
+		exec, err := b.WarmExec(p.opts, p.args)
+		if err != nil {
+			return err
+		}
+		p.args.Remove("exec")
+		flags = append(flags, "-exec="+exec)
+	}
 	before := liveDirs(out)
 	cmd := b.Command("test", append(append(flags, p.args.Words()...), p.args.Rest()...)...)
 	cmd.Env = append(cmd.Env, "STEMMA_OUT="+out)

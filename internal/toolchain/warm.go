@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/tools/go/packages"
 
@@ -25,8 +28,6 @@ const WarmSuffix = ".warm"
 
 // A Warmer makes warm files for the executables of a build.
 type Warmer struct {
-	Packages []*packages.Package // that were named; only with a static graph
-
 	source *callgraph.Source
 	record *profile.Profile
 }
@@ -40,34 +41,53 @@ type WarmStats struct {
 // what is in them.
 var listFlags = []string{"tags", "mod", "modfile", "overlay", "race", "installsuffix", "compiler", "pgo", "cover"}
 
-// NewWarmer reads what o.Warm names: by default, the call graph of the packages
-// that are to be built with the flags of a. With tests, those of their tests.
-func (b *Build) NewWarmer(o Options, a *Args, patterns []string, tests bool) (*Warmer, error) {
-	if o.Warm != "" && o.Warm != WarmStatic {
-		p, err := readRecord(o.Warm)
-		return &Warmer{record: p}, err
-	}
-	flags := slices.Clone(b.listFlags)
+// A warmBuild is what the call graph of a build depends on.
+type warmBuild struct {
+	warm    string   // Options.Warm
+	dir     string   // where the go command runs
+	root    string   // Go.Root
+	trimmed bool     // by -trimpath
+	flags   []string // of go list
+}
+
+// warmBuild returns what a build with the flags of a needs for its warm files.
+func (b *Build) warmBuild(o Options, a *Args) *warmBuild {
+	w := &warmBuild{warm: o.Warm, dir: b.Dir, root: b.Go.Root, flags: slices.Clone(b.listFlags)}
 	for _, x := range a.args {
 		if slices.Contains(listFlags, x.flag) {
-			flags = append(flags, x.words...)
+			w.flags = append(w.flags, x.words...)
 		}
 	}
-	_, trimmed := a.Flag("trimpath")
-	cfg := &packages.Config{Mode: callgraph.LoadMode, Dir: b.Dir, Tests: tests, BuildFlags: flags}
+	_, w.trimmed = a.Flag("trimpath")
+	return w
+}
+
+// NewWarmer reads what o.Warm names: by default, the call graph of the packages
+// that are built with the flags of a.
+func (b *Build) NewWarmer(o Options, a *Args, patterns []string) (*Warmer, error) {
+	return b.warmBuild(o, a).warmer(patterns, false)
+}
+
+// warmer is NewWarmer. With tests, it includes those of the packages.
+func (w *warmBuild) warmer(patterns []string, tests bool) (*Warmer, error) {
+	if w.warm != "" && w.warm != WarmStatic {
+		p, err := readRecord(w.warm)
+		return &Warmer{record: p}, err
+	}
+	cfg := &packages.Config{Mode: callgraph.LoadMode, Dir: w.dir, Tests: tests, BuildFlags: w.flags}
 	pkgs, err := packages.Load(cfg, patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("call graph: %w", err)
 	}
-	names := callgraph.Names{Trimmed: trimmed, To: b.Go.Root}
-	if names.From, err = filepath.EvalSymlinks(b.Go.Root); err != nil {
+	names := callgraph.Names{Trimmed: w.trimmed, To: w.root}
+	if names.From, err = filepath.EvalSymlinks(w.root); err != nil {
 		return nil, err
 	}
 	s, err := callgraph.Analyze(pkgs, names)
 	if err != nil {
 		return nil, fmt.Errorf("call graph: %w", err)
 	}
-	return &Warmer{Packages: pkgs, source: s}, nil
+	return &Warmer{source: s}, nil
 }
 
 // readRecord reads the sealed record of a program with context IDs.
@@ -137,13 +157,7 @@ func (b *Build) Executables(a *Args, patterns []string) ([]string, error) {
 
 // mains returns the names that the programs of the packages have.
 func (b *Build) mains(a *Args, patterns []string) (names []string, err error) {
-	flags := slices.Clone(b.listFlags)
-	for _, x := range a.args {
-		if slices.Contains(listFlags, x.flag) {
-			flags = append(flags, x.words...)
-		}
-	}
-	cfg := &packages.Config{Mode: packages.NeedName | packages.NeedFiles, Dir: b.Dir, BuildFlags: flags}
+	cfg := &packages.Config{Mode: packages.NeedName | packages.NeedFiles, Dir: b.Dir, BuildFlags: b.warmBuild(Options{}, a).flags}
 	pkgs, err := packages.Load(cfg, patterns...)
 	if err != nil {
 		return nil, err
@@ -185,4 +199,61 @@ func (o Options) CheckWarm(a *Args, patterns []string) error {
 		}
 	}
 	return nil
+}
+
+// Test binaries.
+//
+// The go command makes a test binary in a directory of its own and runs it there
+// and then, so that its warm file must come in between: go test -exec runs the
+// hidden command warmexec, in the directory of the package, which makes the file and
+// becomes the test.
+
+// WarmExec returns what -exec of go test must be, with the user's own -exec in a.
+func (b *Build) WarmExec(o Options, a *Args) (string, error) {
+	user, _ := a.Flag("exec")
+	chain, err := SplitQuoted(user)
+	if err != nil {
+		return "", fmt.Errorf("-exec: %w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	w := b.warmBuild(o, a)
+	if w.warm != "" && w.warm != WarmStatic {
+		w.warm = absolute(w.warm)
+	}
+	words := []string{self, "warmexec", w.warm, w.root, strconv.FormatBool(w.trimmed), strconv.Itoa(len(w.flags))}
+	return joinQuoted(slices.Concat(words, w.flags, chain))
+}
+
+// RunWarm is the hidden command warmexec: it makes the warm file of a test binary and
+// replaces this process by the binary, or by what the user has it run by. The binary
+// is the first argument that go test adds: an absolute path that ends in ".test".
+func RunWarm(args []string) error {
+	if len(args) < 5 {
+		return errors.New("warmexec: this command is for the go command's -exec")
+	}
+	n, err := strconv.Atoi(args[3])
+	if err != nil || n < 0 || len(args) < 5+n {
+		return errors.New("warmexec: this command is for the go command's -exec")
+	}
+	w := &warmBuild{warm: args[0], root: args[1], trimmed: args[2] == "true", flags: args[4 : 4+n]}
+	argv := args[4+n:]
+	exe := slices.IndexFunc(argv, func(s string) bool { return filepath.IsAbs(s) && strings.HasSuffix(s, ".test") })
+	if exe < 0 {
+		return fmt.Errorf("warmexec: no test binary in %q", argv)
+	}
+	made, err := w.warmer([]string{"."}, true)
+	if err != nil {
+		return err
+	}
+	if _, err := made.Write(argv[exe]); err != nil {
+		return err
+	}
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, syscall.Exec(path, argv, os.Environ()))
 }

@@ -1,0 +1,178 @@
+package callgraph
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+)
+
+// A memory hands out memory outside the Go heap, as a program has its data.
+type memory struct {
+	base unsafe.Pointer
+	used uintptr
+}
+
+const noReserve = 0x4000
+
+func newMemory(t *testing.T, size int) *memory {
+	t.Helper()
+	b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|noReserve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Munmap(b) })
+	return &memory{unsafe.Pointer(&b[0]), 0}
+}
+
+func (m *memory) alloc(n uintptr) unsafe.Pointer {
+	p := unsafe.Add(m.base, m.used)
+	m.used += (n + 4095) &^ 4095
+	return p
+}
+
+func (m *memory) end() uintptr { return uintptr(m.base) + m.used }
+
+// set sets a word.
+func set(p unsafe.Pointer, off uintptr, v uint64) { *(*uint64)(unsafe.Add(p, off)) = v }
+
+// program lays out the functions of a graph as a program has them in memory.
+func program(t *testing.T, g *Graph) *memory {
+	t.Helper()
+	m := newMemory(t, 8192*len(g.Binary.Funcs))
+	g.Binary.Text = uint64(uintptr(m.base))
+	for i := range g.Binary.Funcs {
+		f := &g.Binary.Funcs[i]
+		meta, data := m.alloc(4096), m.alloc(4096)
+		f.Meta, f.Data, f.Entry = uint64(uintptr(meta)), uint64(uintptr(data)), g.Binary.Text+uint64(i)+1
+		set(meta, rt.MetaEntry, f.Entry)
+		*(*uint32)(unsafe.Add(meta, rt.MetaCells)) = f.Cells
+		set(data, rt.DataMeta, f.Meta)
+	}
+	for _, c := range g.Calls {
+		av := uint64(rt.KeyUnknown << rt.WordKey)
+		if c.Dynamic {
+			av |= rt.Dynamic
+		}
+		*g.av(&c) = av
+	}
+	return m
+}
+
+// av returns the addition value of a call in the memory of the program.
+func (g *Graph) av(c *Call) *uint64 {
+	data := uintptr(g.Binary.Funcs[c.Caller].Data)
+	return (*uint64)(unsafe.Add(unsafe.Pointer(nil), data+rt.DataAV+8*uintptr(c.Cell)))
+}
+
+// open opens the file as the program does.
+func open(file []byte, m *memory) (rt.Warm, bool) {
+	copied := make([]uint64, len(file)/8+1) // aligned
+	p := unsafe.Pointer(&copied[0])
+	copy(unsafe.Slice((*byte)(p), len(file)), file)
+	return rt.OpenWarm(p, uint64(len(file)), uintptr(m.base), uintptr(m.base), m.end())
+}
+
+// start encodes the graph in a file as the program does.
+func start(t *testing.T, w *rt.Warm, m *memory) *rt.Cce {
+	t.Helper()
+	c := new(rt.Cce)
+	mem := newMemory(t, rt.CceArena+rt.EpochsSize+rt.NodesSize+1<<28)
+	c.InitCce(mem.alloc(rt.CceSize), mem.alloc(rt.KnownSize), mem.alloc(1<<26), mem.alloc(rt.EpochsSize), mem.alloc(rt.NodesSize),
+		mem.alloc(rt.PCSize), mem.alloc(rt.CceArena), 1<<26, uint64(uintptr(m.base)), 1)
+	for i := range w.NumFuncs() {
+		if f, isNew := c.EnterWarm(w, i); !isNew || f != uint32(i+1) {
+			t.Fatalf("function %d: number %d, new %t", i, f, isNew)
+		}
+	}
+	c.WarmUp(w)
+	c.Fix()
+	c.Snapshot(1)
+	c.Plan()
+	if !c.Write(1) {
+		t.Fatal("no room for the epoch")
+	}
+	c.Publish()
+	return c
+}
+
+// The program encodes all that is kept, and pushes at all other sites.
+func TestAppendWarm(t *testing.T) {
+	for seed := range uint64(40) {
+		g := randomGraph(rand.New(rand.NewPCG(seed, 3)), 2+int(seed))
+		m := program(t, g)
+		file, encoded := g.AppendWarm(nil)
+		w, ok := open(file, m)
+		if !ok {
+			t.Fatalf("seed %d: the file is refused", seed)
+		}
+		c := start(t, &w, m)
+		if have := *c.Stat(rt.CceEncoded); have != uint64(encoded) || *c.Stat(rt.CceBack) != 0 {
+			t.Errorf("seed %d: %d encoded, want %d; %d back edges", seed, have, encoded, *c.Stat(rt.CceBack))
+		}
+		if n, e := *c.Stat(rt.CceWarmNodes), *c.Stat(rt.CceWarmEdges); n != uint64(len(g.Binary.Funcs)) || e != uint64(g.Edges()) {
+			t.Errorf("seed %d: %d nodes and %d edges, want %d and %d", seed, n, e, len(g.Binary.Funcs), g.Edges())
+		}
+		kept, back, _ := g.Acyclic()
+		for _, call := range back {
+			if av := *g.av(&call); av != rt.KeyPush<<rt.WordKey {
+				t.Errorf("seed %d: back edge with the addition value %#x", seed, av)
+			}
+		}
+		for _, call := range kept {
+			checkCall(t, g, &call)
+		}
+	}
+}
+
+// checkCall checks that each callee takes the word that the site leaves.
+func checkCall(t *testing.T, g *Graph, c *Call) {
+	t.Helper()
+	word := func(f int, off uint64) uint64 {
+		return *(*uint64)(unsafe.Add(unsafe.Pointer(nil), uintptr(g.Binary.Funcs[f].Data+off)))
+	}
+	for _, f := range c.Targets {
+		if w := *g.av(c) - word(f, rt.DataKey); w >= word(f, rt.DataLimit) {
+			t.Errorf("%d refuses the word of %d: %#x, limit %#x", f, c.Caller, w, word(f, rt.DataLimit))
+		}
+	}
+}
+
+// A file is refused if anything in it does not fit the program.
+func TestOpenWarmWrong(t *testing.T) {
+	g := randomGraph(rand.New(rand.NewPCG(1, 4)), 20)
+	m := program(t, g)
+	file, _ := g.AppendWarm(nil)
+	if _, ok := open(file, m); !ok {
+		t.Fatal("the file is refused")
+	}
+	edges := rt.WarmHeader + rt.WarmFunc*len(g.Binary.Funcs)
+	for what, change := range map[string]func(b []byte) []byte{
+		"cut":        func(b []byte) []byte { return b[:len(b)-1] },
+		"empty":      func(b []byte) []byte { return nil },
+		"magic":      func(b []byte) []byte { b[0]++; return b },
+		"version":    func(b []byte) []byte { b[8]++; return b },
+		"more funcs": func(b []byte) []byte { b[rt.WarmNumFuncs]++; return b },
+		"data":       func(b []byte) []byte { b[rt.WarmHeader+1] ^= 0x40; return b },
+		"unaligned":  func(b []byte) []byte { b[rt.WarmHeader]++; return b },
+		"metadata":   func(b []byte) []byte { b[rt.WarmHeader+8] ^= 8; return b },
+		"entry":      func(b []byte) []byte { b[rt.WarmHeader+16]++; return b },
+		"cells":      func(b []byte) []byte { b[rt.WarmHeader+rt.WarmFuncCells]++; return b },
+		"caller":     func(b []byte) []byte { b[edges+1]++; return b },
+		"cell":       func(b []byte) []byte { b[edges+4] = 99; return b },
+		"callee":     func(b []byte) []byte { b[edges+9]++; return b },
+		"far away":   func(b []byte) []byte { binary.LittleEndian.PutUint64(b[rt.WarmHeader:], 1<<62); return b },
+	} {
+		if _, ok := open(change(append([]byte(nil), file...)), m); ok {
+			t.Errorf("%s: accepted", what)
+		}
+	}
+	// Another program, with its first function elsewhere.
+	set(unsafe.Add(unsafe.Pointer(nil), uintptr(g.Binary.Funcs[0].Meta)), rt.MetaEntry, 4711)
+	if _, ok := open(file, m); ok {
+		t.Error("accepted by another program")
+	}
+}
