@@ -157,7 +157,6 @@ func TestOpenWarmWrong(t *testing.T) {
 		"version":    func(b []byte) []byte { b[8]++; return b },
 		"more funcs": func(b []byte) []byte { b[rt.WarmNumFuncs]++; return b },
 		"data":       func(b []byte) []byte { b[rt.WarmHeader+1] ^= 0x40; return b },
-		"unaligned":  func(b []byte) []byte { b[rt.WarmHeader]++; return b },
 		"metadata":   func(b []byte) []byte { b[rt.WarmHeader+8] ^= 8; return b },
 		"entry":      func(b []byte) []byte { b[rt.WarmHeader+16]++; return b },
 		"cells":      func(b []byte) []byte { b[rt.WarmHeader+rt.WarmFuncCells]++; return b },

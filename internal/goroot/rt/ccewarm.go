@@ -86,7 +86,7 @@ func OpenWarm(p unsafe.Pointer, size uint64, text, low, high uintptr) (w Warm, o
 // isHere reports whether this program has the function.
 func (w *Warm) isHere(f *warmFunc, low, high uintptr) bool {
 	data := w.data(f)
-	if data&7 != 0 || data < low || data >= high || uint64(f.cells) > maxSites || data+DataAV+8*uintptr(f.cells) > high {
+	if data < low || data >= high || uint64(f.cells) > maxSites || data+DataAV+8*uintptr(f.cells) > high {
 		return false
 	}
 	meta := *word(data + DataMeta)

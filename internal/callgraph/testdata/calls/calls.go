@@ -1,6 +1,6 @@
 // Package calls has calls of all kinds. A function is followed by its name after
 // "is", a dynamic call by the functions that it may call, "-" for none. "deferred"
-// has what a function defers.
+// has what a function defers, "weight" the estimate for a call.
 package calls
 
 type animal interface{ speak() }
@@ -39,9 +39,13 @@ func static() { // is static
 func apply(f func()) {
 	for range 3 {
 		for {
-			f() // calls static lit cat.speak
+			f() // calls static lit cat.speak; weight 100
+			func() {
+				f() // calls static lit cat.speak; weight 1
+			}()
 		}
 	}
+	f() // calls static lit cat.speak; weight 1
 }
 
 func closures(c cat) {
