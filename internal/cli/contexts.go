@@ -151,8 +151,12 @@ func reportContexts(w io.Writer, p *profile.Profile) {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-14s "+format+"\n", append([]any{name}, args...)...)
 	}
-	row("edges", "%s encoded, %s back edges, %s left out to keep ids small, %s groups of dynamic callees",
-		commas(s.Encoded), commas(s.BackEdges), commas(s.LeftOut), commas(s.Groups))
+	before := ""
+	if s.GraphEdges > 0 {
+		before = " beside those taken out before the run"
+	}
+	row("edges", "%s encoded, %s back edges%s, %s left out to keep ids small, %s groups of dynamic callees",
+		commas(s.Encoded), commas(s.BackEdges), before, commas(s.LeftOut), commas(s.Groups))
 	row("ccStack", "%s pushes, mean depth %.2f, deepest %s", commas(s.Pushes), s.MeanDepth, commas(s.MaxDepth))
 	row("slow entries", "%s", commas(s.Slow))
 	row("re-encoding", "%s times, %v in all, longest pause %v, %s goroutines rewritten",

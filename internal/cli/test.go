@@ -46,7 +46,7 @@ func runTest(e *env, args []string) error {
 	if _, ok := p.args.Flag("count"); !ok {
 		flags = append(flags, "-count=1")
 	}
-	p.opts.Out = out
+	p.opts.Out, p.opts.Symbols = out, p.opts.IsWarm()
 	b, err := p.newBuild(e)
 	if err != nil {
 		return err

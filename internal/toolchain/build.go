@@ -82,6 +82,7 @@ func (b *Build) setFlags(a *Args, o Options) error {
 		entry:      b.Entry,
 		forCompile: o.ForCompiler(),
 		forLink:    o.ForRuntime(),
+		symbols:    o.Symbols,
 	}
 	if user, _ := a.Flag("toolexec"); user != "" {
 		if t.chain, err = SplitQuoted(user); err != nil {

@@ -22,6 +22,7 @@ type Options struct {
 	Nodes     uint64 // node budget; 0 for the runtime's default
 	Sample    Sample // settings of the engine sample
 	Acct      Acct   // settings of the accumulator
+	Symbols   bool   // link with symbols even where go test asks for none
 	Out       string // where programs record whose environment does not say; "" for stemma.out
 }
 

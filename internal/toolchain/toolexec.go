@@ -22,6 +22,7 @@ type tool struct {
 	entry      *Entry
 	forCompile string   // Options.ForCompiler
 	forLink    string   // Options.ForRuntime
+	symbols    bool     // Options.Symbols
 	chain      []string // the user's own -toolexec, which runs inside ours
 	args       []string // the tool and its arguments
 }
@@ -29,7 +30,7 @@ type tool struct {
 // words returns the command line that newTool parses, without the tool.
 func (t *tool) words() []string {
 	w := []string{"-entry=" + t.entry.Dir, "-compile=" + t.forCompile, "-link=" + t.forLink,
-		fmt.Sprintf("-chain=%d", len(t.chain))}
+		fmt.Sprintf("-symbols=%t", t.symbols), fmt.Sprintf("-chain=%d", len(t.chain))}
 	return append(w, t.chain...)
 }
 
@@ -42,6 +43,7 @@ func newTool(args []string) (*tool, error) {
 	dir := fs.String("entry", "", "")
 	fs.StringVar(&t.forCompile, "compile", "", "")
 	fs.StringVar(&t.forLink, "link", "", "")
+	fs.BoolVar(&t.symbols, "symbols", false, "")
 	n := fs.Int("chain", 0, "")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
@@ -78,6 +80,9 @@ func Toolexec(args []string, stdout, stderr io.Writer) error {
 	case "link":
 		suffix = " stemma=" + t.forLink
 		if !isVersionQuery(t.args) {
+			if t.symbols {
+				t.args = slices.DeleteFunc(t.args, func(s string) bool { return s == "-s" })
+			}
 			t.args = slices.Insert(t.args, 1, "-X=runtime.stemmaOptions="+t.forLink)
 		}
 	case "cover":

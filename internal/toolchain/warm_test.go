@@ -1,0 +1,85 @@
+package toolchain
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestProgramName(t *testing.T) {
+	for path, want := range map[string]string{
+		"example.org/srv": "srv", "example.org/srv/v2": "srv", "example.org/srv/v1": "v1", "example.org/srv/v10": "srv", "v2": "v2", "srv": "srv",
+	} {
+		if have := programName(path); have != want {
+			t.Errorf("%s: have %s, want %s", path, have, want)
+		}
+	}
+}
+
+// The code of pcce is that of dacce, so that packages are compiled once for both.
+func TestWarmOptions(t *testing.T) {
+	static, dacce := DefaultOptions, DefaultOptions
+	static.Engine, dacce.Engine = "pcce", "dacce"
+	if have, want := static.ForCompiler(), dacce.ForCompiler(); have != want {
+		t.Errorf("compiler: have %s, want %s", have, want)
+	}
+	if have := static.ForRuntime(); !strings.HasPrefix(have, "engine=pcce,") || !strings.Contains(have, ",warm=on") {
+		t.Errorf("runtime: have %s", have)
+	}
+	if have := dacce.ForRuntime(); strings.Contains(have, "warm") {
+		t.Errorf("runtime: have %s", have)
+	}
+	if dacce.Warm = WarmStatic; !strings.Contains(dacce.ForRuntime(), ",warm=on") {
+		t.Errorf("runtime: have %s", dacce.ForRuntime())
+	}
+}
+
+// A program is where go build puts it.
+func TestExecutables(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module example.org/srv/v2\n\ngo 1.26\n", "main.go": "package main\n\nfunc main() {}\n",
+		"cmd/other/main.go": "package main\n\nfunc main() {}\n", "lib/lib.go": "package lib\n", "bin/keep": "",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := &Build{Dir: dir, Go: new(Go)}
+	for _, tt := range []struct{ out, pkgs, want string }{
+		{"", ".", "srv"},
+		{"", "main.go", "main"},
+		{"", "./cmd/other", "other"},
+		{"", "./...", ""}, // thrown away
+		{"x", "./cmd/other", "x"},
+		{"bin", "./...", "bin/other bin/srv"},
+		{"new/", "./cmd/other", "new/other"},
+	} {
+		a := new(Args)
+		if tt.out != "" {
+			a.args = []arg{{"o", tt.out, []string{"-o", tt.out}}}
+		}
+		have, err := b.Executables(a, []string{tt.pkgs})
+		slices.Sort(have)
+		for i, name := range have {
+			have[i], _ = filepath.Rel(dir, name)
+		}
+		if err != nil || strings.Join(have, " ") != tt.want {
+			t.Errorf("-o %q %s: have %v, error %v, want %s", tt.out, tt.pkgs, have, err, tt.want)
+		}
+	}
+}
+
+func TestRunWarmUsage(t *testing.T) {
+	for _, args := range []string{"", "static /go false x p.test", "static /go false 9 p.test", "static /go false 0 notabsolute.test"} {
+		if err := RunWarm(strings.Fields(args)); err == nil || !strings.HasPrefix(err.Error(), "warmexec: ") {
+			t.Errorf("%q: have error %v", args, err)
+		}
+	}
+}
