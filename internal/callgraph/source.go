@@ -21,6 +21,8 @@ type Source struct {
 	deferred map[Place]map[Place]bool // by place of a function: what it defers
 	loops    map[Place]int            // by place of a call: how many loops it is in
 
+	behind map[*callgraph.Node][]Place // what behindWrappers has found
+
 	fset   *token.FileSet
 	root   Names
 	names  map[string]string       // by file: its name in the program, if that differs
@@ -40,7 +42,7 @@ type Names struct {
 // Analyze finds the callees of all dynamic calls in packages and what they import,
 // by VTA.
 func Analyze(pkgs []*packages.Package, names Names) (*Source, error) {
-	s := &Source{root: names, calls: make(map[Place]map[Place]bool), deferred: make(map[Place]map[Place]bool), loops: make(map[Place]int),
+	s := &Source{root: names, behind: make(map[*callgraph.Node][]Place), calls: make(map[Place]map[Place]bool), deferred: make(map[Place]map[Place]bool), loops: make(map[Place]int),
 		names: make(map[string]string), starts: make(map[token.Pos]token.Pos)}
 	var err error
 	packages.Visit(pkgs, nil, func(p *packages.Package) {
@@ -142,7 +144,12 @@ func (s *Source) add(n *callgraph.Node, e *callgraph.Edge) {
 		return
 	}
 	begin := s.place(e.Site.Common().Pos())
-	for _, callee := range s.behindWrappers(e.Callee, nil) {
+	callees, ok := s.behind[e.Callee]
+	if !ok {
+		callees = s.behindWrappers(e.Callee, nil)
+		s.behind[e.Callee] = callees
+	}
+	for _, callee := range callees {
 		insert(s.calls, begin, callee)
 		if start, ok := s.starts[e.Site.Common().Pos()]; ok {
 			insert(s.calls, s.place(start), callee)
