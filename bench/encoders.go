@@ -18,6 +18,19 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
+// How it works.
+//
+// Each program is run once with each engine that encodes contexts. What the engine
+// says about itself, in the header of its record, is a row of the table; the epochs of
+// its dictionary are the progress of the encoding. Neither needs more than one run:
+// they are counts, which do not depend on how busy the machine is, but for those
+// of re-encodings, which happen when a goroutine of the runtime finds time.
+//
+// Depths are another matter. The header knows the ccStack at pushes only, so a
+// further run has the checker in it, which captures contexts at regular
+// distances and walks the stack beside each. The same records prove that the
+// contexts are right.
+
 // Figures 9 and 10 of the paper show four programs; more lines would be hard to
 // tell apart.
 const figureLines = 6
@@ -93,6 +106,8 @@ func (s *session) once(p *program.Program, v measure.Variant, visit func(r *meas
 	}
 }
 
+// runOnce is once without the handling of errors. The live directory is there
+// while visit runs, and gone afterwards: those of ten programs would fill a disk.
 func (s *session) runOnce(p *program.Program, v measure.Variant, visit func(*measure.Record, float64, *profile.Live) error) error {
 	dir := filepath.Join(s.bench.Work, p.Name)
 	defer os.RemoveAll(dir)
@@ -168,6 +183,7 @@ func (s *session) encodingCells(p *program.Program, e *measure.Encoding, user fl
 	}
 }
 
+// stepsTable is figure 9 as a table, since curves hide what happens early.
 func stepsTable() *table.Table {
 	return &table.Table{
 		Name: "progress", Title: "Progress of the encoding with dacce (DACCE, figure 9)", Left: 1,
@@ -182,10 +198,11 @@ func addProgress(name string, steps []records.Step, t *table.Table, edges, ids *
 	e, m := chart.Line{Name: name}, chart.Line{Name: name}
 	for i, s := range steps {
 		t.Add(name, fmt.Sprint(i), number(s.After.Seconds(), 3), fmt.Sprint(s.Nodes), fmt.Sprint(s.Edges), fmt.Sprint(s.MaxID))
-		x := s.After.Seconds() + 0.001
+		x := s.After.Seconds() + 0.001 // so that epoch 0 is on a log axis
 		e.X, e.Y = append(e.X, x), append(e.Y, float64(s.Edges))
 		m.X, m.Y = append(m.X, x), append(m.Y, float64(s.MaxID))
 	}
+	// A program that was never encoded has no curve.
 	if len(steps) > 1 && len(edges.Lines) < figureLines {
 		edges.Lines, ids.Lines = append(edges.Lines, e), append(ids.Lines, m)
 	}
@@ -197,6 +214,7 @@ type depthsReport struct {
 	stack, ccStack *chart.Figure
 }
 
+// newDepthsReport returns the empty table and figures.
 func newDepthsReport() *depthsReport {
 	y := "per cent of contexts with at most this depth"
 	return &depthsReport{

@@ -14,6 +14,17 @@ import (
 	"github.com/stemma-go/stemma/bench/internal/table"
 )
 
+// How it works.
+//
+// A program of bench's own, micro/events, times loops of single operations and is
+// built plainly and with each engine that has context IDs. The plain build shows what
+// the same source costs a user who does not instrument, and what the alternatives of
+// the standard library cost. That they appear in the instrumented columns too tells
+// what instrumentation does to them.
+//
+// Decoding is measured from outside, on stemma's own command, because that is what a
+// user runs on a log: reading, finding IDs and writing are part of it.
+
 // eventsTime estimates events.
 func (s *session) eventsTime() time.Duration {
 	if s.options.quick {
@@ -65,6 +76,7 @@ func (s *session) events() error {
 			s.metrics = append(s.metrics, metric{"Event/" + name + "/build=" + v.FileName(), r.figures[name], "ns/op"})
 		}
 		if v.Name == "dacce" {
+			// After this table, and while the binary is there.
 			defer s.decoding(m)
 		}
 	}
@@ -141,6 +153,7 @@ func (s *session) decodeLog(m *micro, n int) (size int64, u usage, err error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return 0, u, err
 	}
+	// A line whose ID could not be decoded would go through unchanged, and fast.
 	var found counter
 	u, err = s.command(&found, f, nil, s.bench.Stemma, "decode", dirs[0])
 	if err == nil && found.stacks < n {

@@ -68,6 +68,7 @@ var (
 // and many goroutines.
 var quickPrograms = []string{"gopherlua", "esbuild", "site", "nats"}
 
+// parseFlags reads the command line. Its errors are the user's.
 func parseFlags(args []string) (*options, error) {
 	o := new(options)
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -100,6 +101,8 @@ func parseFlags(args []string) (*options, error) {
 	return o, o.setDefaults()
 }
 
+// setDefaults checks the options and fills in what the user left open. Names of
+// tables are checked here, those of programs only when the programs are known.
 func (o *options) setDefaults() error {
 	if o.rounds < 0 {
 		return fmt.Errorf("-rounds: have %d, want at least 1", o.rounds)
@@ -280,6 +283,7 @@ func removeOnInterrupt(work string) {
 	}()
 }
 
+// newSession finds the programs and builds stemma. Nothing has been measured then.
 func newSession(o *options, work string) (*session, error) {
 	tree, err := machine.Find()
 	if err != nil {

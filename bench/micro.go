@@ -18,6 +18,10 @@ import (
 	"github.com/stemma-go/stemma/bench/internal/program"
 )
 
+// Programs in bench/micro print what they measure themselves, because it is too short to
+// be seen from outside. They are part of module bench, not modules of their own like
+// the programs that stand for real ones.
+
 // micro is a small program of bench's own that prints figures.
 type micro struct {
 	s       *session
@@ -69,6 +73,7 @@ func (m *micro) run(env []string, args ...string) *microRun {
 // try runs m. Its output goes to stdout or, if that is nil, is parsed.
 func (m *micro) try(stdout io.Writer, env, args []string) (*microRun, error) {
 	r := &microRun{out: filepath.Join(filepath.Dir(m.path), "out")}
+	// Records of an earlier run would be counted with those of this one.
 	if err := os.RemoveAll(r.out); err != nil {
 		return nil, err
 	}

@@ -68,6 +68,7 @@ func (s *session) text(w io.Writer) error {
 	return err
 }
 
+// markdown writes what text writes, with links to the figures beside it.
 func (s *session) markdown(w io.Writer) error {
 	var b bytes.Buffer
 	b.WriteString("# stemma, measured\n\n")

@@ -17,6 +17,16 @@ import (
 	"github.com/stemma-go/stemma/bench/internal/table"
 )
 
+// How it works.
+//
+// All builds of a program take turns, see [measure.Bench.Rounds], and each is compared
+// with the plain one of the same round. Variants of two kinds are among them: those
+// whose figures are claims have all rounds; landmarks, which only show the order of
+// magnitude of what a user would take instead, have fewer.
+//
+// Nanoseconds per call need the number of calls. Only an exact tree knows it; so each
+// program is run at least once with engine cct, and that count serves all rows.
+
 // countOnly is the variant that counts the calls of a program if no other does.
 var countOnly = measure.Variant{Name: "count of calls", Flags: []string{"-engine=cct"}, Rounds: measure.WarmUpOnly}
 
@@ -59,7 +69,7 @@ func (s *session) overhead() error {
 			"calls M", "calls M/s", "ns/call", "contexts", "bytes/context", "record KB", "binary ratio"},
 		Notes: []string{s.overheadNote()},
 	}
-	sums := make(map[string]*summary)
+	sums := make(map[string]*summary) // by build
 	var rows []*row
 	for _, p := range s.programs {
 		for _, r := range s.compare(p) {
@@ -127,6 +137,7 @@ func overheadFigure(rows []*row, variants []measure.Variant) *chart.Figure {
 	return f
 }
 
+// overheadNote tells how to read the table, and what the papers measured.
 func (s *session) overheadNote() string {
 	c := stats.MedianInterval(make([]float64, s.options.rounds)).Coverage
 	return strings.Join([]string{
@@ -159,7 +170,7 @@ func (s *session) compare(p *program.Program) []*row {
 	s.series = append(s.series, series...)
 	s.problems = append(s.problems, measure.Problems(series)...)
 	if series[0].Err != nil {
-		return nil
+		return nil // there is nothing to compare with; the problems say why
 	}
 	calls := callsOf(series)
 	s.checksums[p.Name] = series[0].WarmUp.Checksum
@@ -259,6 +270,8 @@ func newRow(s, plain *measure.Series, calls uint64) *row {
 	return r
 }
 
+// cells returns the row of the table. What a build does not have is empty: a 0
+// would look like a measurement.
 func (r *row) cells() []string {
 	cells := []string{r.program, r.build, number(r.user, 2)}
 	if r.isBase {

@@ -13,6 +13,15 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
+// How it works.
+//
+// A recording of all calls of a program that makes 200 million a second would be
+// too large to keep, and recording would change the program. Instead the exact
+// tree of one run is walked, and the walk is the stream: it has each context of
+// the program, with the sites and the depths that it had, and visits them in an order
+// of its own. So the table compares encoders with each other on a real call graph;
+// it does not predict what one costs the program.
+
 // replayNodes bounds the trees that streams are made of: with recursion in full
 // some programs have hundreds of millions of contexts.
 const replayNodes = 200_000
@@ -55,7 +64,8 @@ func (s *session) replay() error {
 	return nil
 }
 
-// replayTree writes the stream of p to a file and replays it.
+// replayTree writes the stream of p to a file and replays it. pcce needs the whole
+// graph before the first call, so the file is read twice.
 func replayTree(name string, p *profile.Profile) (*replay.Result, error) {
 	defer os.Remove(name)
 	f, err := os.Create(name)
@@ -82,6 +92,7 @@ func replayTree(name string, p *profile.Profile) (*replay.Result, error) {
 	}, replay.DefaultOptions())
 }
 
+// replayCells are the columns of a row of stemma replay, in its order.
 func replayCells(r replay.Row) []string {
 	var cells []string
 	for _, v := range []any{r.Nodes, r.Edges, r.Encoded, r.NumCC, r.MaxID, r.StackOps, number(r.StackMean, 2), r.StackMax, r.Compares,

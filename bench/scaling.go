@@ -11,6 +11,14 @@ import (
 	"github.com/stemma-go/stemma/bench/internal/table"
 )
 
+// How it works.
+//
+// Each point is a process of its own: memory that a larger point took would be in
+// the next one's figures otherwise. Points are not repeated, as the law is fitted over
+// orders of magnitude, where a disturbed point shows in R² and not in the
+// exponent. A build without instrumentation is among the builds of each dimension: Go
+// programs grow by themselves, and only what is added is stemma's.
+
 // dimension is one direction in which programs grow.
 type dimension struct {
 	name     string
@@ -104,6 +112,7 @@ func (s *session) scale(d dimension, points, laws *table.Table) {
 			if r == nil {
 				continue
 			}
+			// The program cannot know what it leaves on disk; a plain one leaves nothing.
 			r.figures["record"] = float64(r.record)
 			for _, c := range curves {
 				y, ok := r.figures[c.figure]
@@ -141,6 +150,7 @@ func (c *curve) law() string {
 	return fmt.Sprintf("bytes = %s + %s", short(c.y[0]), law(c.x[1:], added))
 }
 
+// add adds a point.
 func (c *curve) add(x, y float64) { c.x, c.y = append(c.x, x), append(c.y, y) }
 
 // short formats a figure with as many digits as mean something.

@@ -12,6 +12,18 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
+// How it works.
+//
+// The exact tree of one run is expanded as stemma report does it, and its nodes are
+// added up by how they were entered and by who called whom. These are counts, so one
+// run is enough.
+//
+// CCCP's tables 3 to 6 split its cost into that of the framework, which rewrites code
+// so that it could be profiled, and that of profiling. stemma's framework is the
+// extended runtime: a build with engine none has it and nothing else. The split is made
+// of the rows of overhead, so that both halves come from the same rounds. Start-up
+// is measured with a program that does nothing else.
+
 // treesTime estimates trees: a run of each program, and many short ones.
 func (s *session) treesTime() time.Duration {
 	return time.Duration(len(s.programs))*(s.buildTime()+2*runTime) + 5*s.buildTime() + 5*time.Second
@@ -47,6 +59,7 @@ func (s *session) trees() error {
 	return s.addPaper("cccp5", "cccp6")
 }
 
+// treeTables returns the empty tables.
 func treeTables() (sizes, origins *table.Table) {
 	sizes = &table.Table{
 		Name: "trees", Title: "Calling context trees (CCCP, table 1)", Left: 1,
@@ -70,6 +83,7 @@ func treeTables() (sizes, origins *table.Table) {
 // share returns part of whole in per cent.
 func share(part, whole uint64) string { return number(100*float64(part)/float64(whole), 2) }
 
+// sizeCells is a row of table 1: how large a tree is. bytes are those on disk.
 func sizeCells(t *records.Tree, bytes int64) []string {
 	return []string{
 		fmt.Sprint(t.Contexts), fmt.Sprint(t.Functions), fmt.Sprint(t.Nodes), fmt.Sprint(t.MaxDepth), number(t.MeanDepth, 1),
@@ -80,6 +94,7 @@ func sizeCells(t *records.Tree, bytes int64) []string {
 	}
 }
 
+// originCells is a row of table 2. The shares add up to 100 %.
 func originCells(t *records.Tree) []string {
 	sum := uint64(0)
 	for _, n := range t.StandardCalls {
@@ -150,7 +165,8 @@ const frameworkVariant = "none"
 // startUpRuns is how often the program that does nothing is run.
 const startUpRuns = 40
 
-// startUp makes the table of start-up, which CCCP's tables 5 and 6 have together
+// startUp runs the builds in turn, as overhead does, but far more often, since the
+// scheduler's noise is as large as what is measured. It makes the table of start-up, which CCCP's tables 5 and 6 have together
 // with the cost of instrumenting at load time.
 func (s *session) startUp() {
 	t := &table.Table{

@@ -68,6 +68,8 @@ func (f *Figure) SVG(w io.Writer) error {
 // errEmpty says that there is nothing to draw: axes without points have no range.
 var errEmpty = errors.New("no points")
 
+// lines draws lines with their points: where there are few, the points are what was
+// measured and the line is for the eye.
 func (f *Figure) lines(p *plot.Plot) error {
 	empty := true
 	for i, l := range f.Lines {
@@ -117,6 +119,8 @@ func (f *Figure) points(l Line) plotter.XYs {
 	return xys
 }
 
+// bars draws groups of bars beside each other. The width of a bar follows from how
+// many there are.
 func (f *Figure) bars(p *plot.Plot) error {
 	if len(f.Bars) == 0 {
 		return errEmpty

@@ -75,6 +75,8 @@ func Main(dir, work, profiler string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	// An overlay, and not a copy of the module: its path, and with it the positions
+	// in the binary, stay as they are in the plain build.
 	replace := map[string]string{
 		name:                                    filepath.Join(work, "main.go.txt"),
 		filepath.Join(dir, "bench_profiled.go"): filepath.Join(work, "profiled.go.txt"),
