@@ -393,7 +393,7 @@ func (m *computer) far(g *goroutine, st *rt.Stack, f *function, hits uint64) uin
 	n := len(g.frames) - 1
 	frames, linked := m.walk(g, n, g.top().ret, false)
 	if len(frames) == 0 {
-		return m.c.PushRoot(st, f.ptr())
+		return m.c.PushRoot(st, 0, f.ptr())
 	}
 	w := m.down(st, frames)
 	if len(frames) == 1 && linked {

@@ -34,18 +34,19 @@ func (c *Cce) Push(st *Stack, w, place, target uint64, kind uint32) uint64 {
 	return d
 }
 
-// PushRoot returns the word of the function with the data target, which nothing instrumented called: the
-// first of a goroutine, or one that a root calls.
-func (c *Cce) PushRoot(st *Stack, target uintptr) uint64 {
-	return c.pushRoot(st, *word(target + DataMeta))
+// PushRoot returns the word of the function with the data target, which nothing
+// instrumented called: the first of a goroutine, or one that a root calls. below is
+// the word of the frame on whose stack the root has its own, 0 if there is none.
+func (c *Cce) PushRoot(st *Stack, below uint64, target uintptr) uint64 {
+	return c.pushRoot(st, below, *word(target + DataMeta))
 }
 
-func (c *Cce) pushRoot(st *Stack, id uint64) uint64 {
+func (c *Cce) pushRoot(st *Stack, below, id uint64) uint64 {
 	kind, place := uint32(InternRoot), st.from[0]
 	if st.from[1] != 0 {
 		kind, place = InternGo, 0
 	}
-	return c.Push(st, 0, place, id, kind)
+	return c.Push(st, below&MaxDeep, place, id, kind)
 }
 
 // A Walked is an instrumented frame that a walk of a stack found.
@@ -73,9 +74,9 @@ func (c *Cce) Down(st *Stack, w uint64, frames []Walked) uint64 {
 	f := &frames[0]
 	switch {
 	case len(frames) == 1 && f.Func != 0:
-		return c.PushRoot(st, c.funcs[f.Func].data)
+		return c.PushRoot(st, 0, c.funcs[f.Func].data)
 	case len(frames) == 1:
-		return c.pushRoot(st, FaultID(uint64(f.PC)))
+		return c.pushRoot(st, 0, FaultID(uint64(f.PC)))
 	case f.Func != 0:
 		return c.Step(st, w, &frames[1].Frame, c.funcs[f.Func].data, frames[1].Through, 0)
 	}

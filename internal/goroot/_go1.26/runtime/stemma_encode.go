@@ -19,6 +19,7 @@ type stemmaEncoding struct {
 	on      bool
 	epoch   uintptr     // changes only while the world is stopped
 	frames  []rt.Walked // scratch memory of walks, under the lock
+	below   uint64      // after a walk: the word of the frame that lies below the root that it ended at, or 0
 	encoder *g
 	lock    mutex       // guards the parking of encoder
 	idle    atomic.Bool // encoder is parked
@@ -154,7 +155,7 @@ func stemmaEncodeFar(gp *g, st *rt.Stack, bp, pc, sp, data uintptr, hits uint64)
 	c := &stemma.cce
 	frames, bps := stemmaWalk(gp, pc, sp, bp, false)
 	if len(frames) == 0 {
-		return c.PushRoot(st, data)
+		return c.PushRoot(st, stemma.encode.below, data)
 	}
 	w := uint64(0)
 	last := len(frames) - 1
@@ -195,6 +196,7 @@ func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []rt.Walked, linked
 	var u unwinder
 	u.initAt(pc, sp, 0, gp, unwindSilentErrors)
 	frames = stemma.encode.frames[:0]
+	stemma.encode.below = 0
 	through, begun := false, bp == 0
 	linked = true
 	next := bp
@@ -205,7 +207,9 @@ func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []rt.Walked, linked
 			continue
 		}
 		if f.entry() == stemmaClearpoolsEntry {
-			break // what is further out has a context of its own: the root gc
+			// What is further out has a context of its own: here begins the root gc.
+			stemma.encode.below = stemmaWordBelow(&u)
+			break
 		}
 		if linked && next != 0 {
 			next = *(*uintptr)(unsafe.Pointer(next))
@@ -226,6 +230,17 @@ func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []rt.Walked, linked
 		}
 	}
 	return frames, linked
+}
+
+// stemmaWordBelow returns the word of the innermost frame further out than u that
+// holds one: a root on top of it must leave its ccStack alone.
+func stemmaWordBelow(u *unwinder) uint64 {
+	for ; u.valid(); u.next() {
+		if w, ok := stemmaWalked(u); ok && w.Slot != 0 {
+			return *(*uint64)(unsafe.Pointer(w.Slot))
+		}
+	}
+	return 0
 }
 
 // stemmaClearpoolsEntry is where runtime.clearpools begins.
