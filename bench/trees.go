@@ -64,9 +64,10 @@ func treeTables() (sizes, origins *table.Table) {
 	sizes = &table.Table{
 		Name: "trees", Title: "Calling context trees (CCCP, table 1)", Left: 1,
 		Head: []string{"program", "contexts", "functions", "nodes", "max depth", "mean depth", "calls M",
-			"native nodes", "%", "native calls M", "%", "inlined %", "record KB", "bytes/context"},
+			"indirect %", "native nodes", "%", "native calls M", "%", "inlined %", "record KB", "bytes/context"},
 		Notes: []string{strings.Join([]string{
 			"contexts: with inlined calls and natives; nodes: those of compiled functions. Depth: frames, through go statements, recursion folded; mean over calls.",
+			"indirect: share of the calls of compiled functions that go through function values and interfaces.",
 			"native: assembly, C, and functions of the runtime. A tree without them overlaps with this one by 100 % less their share of the calls.",
 			"inlined: calls that the compiler has inlined, which a tool that stops inlining would slow down and one that does not count them would lose.",
 			"The paper compares with rules that lose natives and the contexts of callbacks; stemma has no such rules to compare with.",
@@ -88,6 +89,7 @@ func sizeCells(t *records.Tree, bytes int64) []string {
 	return []string{
 		fmt.Sprint(t.Contexts), fmt.Sprint(t.Functions), fmt.Sprint(t.Nodes), fmt.Sprint(t.MaxDepth), number(t.MeanDepth, 1),
 		number(float64(t.Calls)/1e6, 1),
+		share(t.IndirectCalls, t.FunctionCalls),
 		fmt.Sprint(t.NativeNodes), share(t.NativeNodes, t.Contexts),
 		number(float64(t.NativeCalls)/1e6, 1), share(t.NativeCalls, t.Calls), share(t.InlinedCalls, t.Calls),
 		fmt.Sprint(bytes >> 10), number(float64(bytes)/float64(t.Contexts), 0),

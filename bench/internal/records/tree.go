@@ -16,6 +16,8 @@ type Tree struct {
 	NativeNodes   uint64
 	NativeCalls   uint64
 	InlinedCalls  uint64
+	FunctionCalls uint64 // of compiled functions from known call sites of others
+	IndirectCalls uint64 // those of them whose site names no function: closures, interfaces
 	MaxDepth      int
 	MeanDepth     float64   // of calls
 	StandardCalls [4]uint64 // by kind, see the constants
@@ -34,6 +36,7 @@ const (
 func TreeOf(p *profile.Profile, standard *Standard) *Tree {
 	t := cct.New(p)
 	sum := &Tree{Totals: t.Totals(), Nodes: len(p.Nodes)}
+	sum.FunctionCalls, sum.IndirectCalls = indirect(p)
 	std := make([]bool, len(t.Funcs))
 	for i, f := range t.Funcs {
 		std[i] = standard.Has(f.Name)
@@ -58,6 +61,32 @@ func TreeOf(p *profile.Profile, standard *Standard) *Tree {
 		sum.MeanDepth = weighted / float64(sum.Calls)
 	}
 	return sum
+}
+
+// indirect counts the calls of compiled functions, and those of them that come from
+// sites of which the compiler does not know the target. Where recursion is folded, the
+// site that entered a context first stands for all.
+func indirect(p *profile.Profile) (calls, indirect uint64) {
+	cells := make([][]int32, len(p.Funcs))
+	for i := range p.Funcs {
+		cells[i] = p.Funcs[i].CellSites()
+	}
+	for i, n := range p.Nodes {
+		caller := p.Nodes[n.Parent].Func
+		if i == 0 || int(n.Cell) >= len(cells[caller]) {
+			continue
+		}
+		site := cells[caller][n.Cell]
+		if site == profile.None || p.Funcs[caller].Sites[site].Kind != profile.SiteCall {
+			continue
+		}
+		count := p.NodeCounts(i)[0]
+		calls += count
+		if p.Funcs[caller].Sites[site].Callee == 0 {
+			indirect += count
+		}
+	}
+	return calls, indirect
 }
 
 // add adds the calls of one node.

@@ -3,6 +3,7 @@ package records
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
@@ -33,6 +34,20 @@ func TestStandard(t *testing.T) {
 		if got := std.Has(name); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
+	}
+}
+
+func TestIndirectCalls(t *testing.T) {
+	p := program()
+	// Sites name no function, but for that of f.
+	for i := range p.Funcs {
+		p.Funcs[i].Sites = slices.Clone(p.Funcs[i].Sites)
+	}
+	p.Funcs[2].Sites[0].Callee = 2
+	calls, indirect := indirect(p)
+	// main once, f nine times and once more from itself, g once; the go statement is no call.
+	if calls != 12 || indirect != 11 {
+		t.Errorf("%d of %d calls, want 11 of 12", indirect, calls)
 	}
 }
 
