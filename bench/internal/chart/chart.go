@@ -4,6 +4,7 @@ package chart
 import (
 	"errors"
 	"fmt"
+	"image/color"
 	"io"
 	"math"
 
@@ -137,13 +138,22 @@ func (f *Figure) bars(p *plot.Plot) error {
 		if err != nil {
 			return err
 		}
-		chart.Color, chart.LineStyle.Width = plotutil.Color(i), 0
+		chart.Color, chart.LineStyle.Width = shade(i), 0
 		chart.Offset = each * (vg.Length(i) - vg.Length(len(f.Bars)-1)/2)
 		p.Add(chart)
 		p.Legend.Add(b.Name, chart)
 	}
 	p.NominalX(f.Groups...)
 	p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign = math.Pi/6, -1
-	p.Y.Max *= 1.25 // room for the legend
+	p.X.Min, p.X.Max = -0.5, float64(len(f.Groups))-0.5
+	p.Y.Max *= 1.1 + 0.08*float64(len(f.Bars)) // room for the legend
 	return nil
+}
+
+// shade returns the color of bar i. There are seven colors; after them come the same,
+// but darker, since bars have no dashes to be told apart by.
+func shade(i int) color.Color {
+	r, g, b, _ := plotutil.Color(i).RGBA()
+	dark := uint32(1 + i/7)
+	return color.RGBA64{uint16(r / dark), uint16(g / dark), uint16(b / dark), 0xffff}
 }

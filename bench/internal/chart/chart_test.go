@@ -3,6 +3,7 @@ package chart
 import (
 	"encoding/xml"
 	"errors"
+	"image/color"
 	"io"
 	"math"
 	"strings"
@@ -33,6 +34,16 @@ func TestFiguresAreSVG(t *testing.T) {
 		if svg := draw(t, f); !strings.Contains(svg, want) || !strings.Contains(svg, "<svg") {
 			t.Errorf("%s: no title in %.100q", f.Name, svg)
 		}
+	}
+}
+
+func TestBarsHaveColorsOfTheirOwn(t *testing.T) {
+	seen := make(map[color.Color]int)
+	for i := range 14 {
+		if k, ok := seen[shade(i)]; ok {
+			t.Errorf("bars %d and %d look the same", k, i)
+		}
+		seen[shade(i)] = i
 	}
 }
 
