@@ -30,7 +30,8 @@ type Contexts struct {
 	Tag      uint32     // what the IDs of the process carry
 	Code     []Code     // by address; no two overlap
 	Interned []Interned // by number; there is no entry 0
-	Dict     Dictionary
+	Dict     Dictionary // of no epoch, if there is a log
+	Log      *CallLog   // of engine lucce, nil for others
 	// EventsLost is the number of events that found no room in the logs.
 	EventsLost uint64
 
@@ -104,6 +105,9 @@ type Interned struct {
 	Kind              uint8
 }
 
+// LongID returns the id of an entry of engine lucce.
+func (n *Interned) LongID() uint64 { return uint64(n.Epoch)<<32 | uint64(n.ID) }
+
 // A usedFile is a file of the directory, of which the first used bytes have a
 // meaning.
 type usedFile struct {
@@ -156,6 +160,10 @@ func (l *Live) openContexts() error {
 	if l.header.flags&rt.HdrFlagStatic != 0 {
 		l.process().Engine = "pcce"
 	}
+	lucce := l.header.flags&rt.HdrFlagLucce != 0
+	if lucce {
+		l.process().Engine = "lucce"
+	}
 	c.readStats()
 	lf, err := l.readFuncs()
 	if err != nil {
@@ -169,7 +177,11 @@ func (l *Live) openContexts() error {
 	l.Profile.Counts = make([]uint64, l.Profile.Funcs[0].Counters)
 	c.byID = lf.byID
 	r := &contextsReader{l, c, lf}
-	if err := r.epochs(); err != nil {
+	read := r.epochs
+	if lucce {
+		read = r.callLog
+	}
+	if err := read(); err != nil {
 		return err
 	}
 	if err := r.nodes(); err != nil {
@@ -277,15 +289,20 @@ func (r *contextsReader) node(b []byte) (n Interned, err error) {
 	kind, target := le.Uint32(b[12:]), le.Uint64(b[24:])
 	n = Interned{Parent: le.Uint32(b), Epoch: le.Uint32(b[4:]), ID: le.Uint32(b[8:]), Place: le.Uint64(b[16:]), Kind: uint8(kind), Target: NoFunc}
 	switch {
-	case kind > rt.InternAt:
+	case kind > rt.InternSite || kind == rt.InternSite && r.c.Log == nil:
 		return n, fmt.Errorf("node of unknown kind %d", kind)
 	case n.Parent >= uint32(len(r.c.Interned)) && n.Parent != cutNode:
 		return n, fmt.Errorf("parent %d is no node before this one", n.Parent)
+	case r.c.Log != nil:
+		if n.Epoch > rt.IDLimit>>32 {
+			return n, fmt.Errorf("id %d, want at most %d", n.LongID(), uint64(rt.IDLimit))
+		}
 	case n.ID >= rt.MaxNum:
 		return n, fmt.Errorf("id %d, want less than %d", n.ID, rt.MaxNum)
 	case n.Epoch >= 1<<rt.IDEpochBits:
 		return n, fmt.Errorf("epoch %d, want less than %d", n.Epoch, 1<<rt.IDEpochBits)
-	case n.Kind == rt.InternRoot && n.Place >= rt.NumRoots:
+	}
+	if n.Kind == rt.InternRoot && n.Place >= rt.NumRoots {
 		return n, fmt.Errorf("root %d, want less than %d", n.Place, rt.NumRoots)
 	}
 	if target == 0 && (n.Kind == rt.InternCut || n.Kind == rt.InternAt || r.pagesLost()) {

@@ -150,6 +150,9 @@ func (d *Decoder) Decode(id profile.ContextID) (Stack, error) {
 		return Stack{}, fmt.Errorf("ID of another process (tag %d, want %d)", f.Tag, d.c.Tag)
 	}
 	pc, s := d.c.Text+uint64(f.PC), state{f.Epoch, 0, f.ID, f.Node}
+	if d.c.Log != nil {
+		s.setID(uint64(f.Epoch)<<rt.IDIdBits | uint64(f.ID))
+	}
 	if f.PC == 0 {
 		n, ok := d.c.Node(f.Node)
 		switch {
@@ -225,7 +228,7 @@ func (d *Decoder) link(s state) (*Link, error) {
 		if l.Via == ViaRoot || l.Via == ViaCut {
 			break
 		}
-		if plain++; next.node != s.node {
+		if plain++; next.node != s.node || d.c.Log != nil && next.longID() < s.longID() {
 			plain = 0
 		}
 		if plain > len(d.p.Funcs) {
@@ -251,6 +254,9 @@ func (d *Decoder) name(fn uint32) string { return cct.DisplayName(d.p.String(d.p
 // step returns how the function of a state was entered, and the state of its
 // caller.
 func (d *Decoder) step(s state) (l *Link, next state, err error) {
+	if d.c.Log != nil {
+		return d.stepLogged(s)
+	}
 	if s.id == 0 && s.node != 0 {
 		n, ok := d.c.Node(s.node)
 		switch {
@@ -286,6 +292,14 @@ func (d *Decoder) pop(n profile.Interned) (*Link, state, error) {
 		return &Link{Via: ViaRoot, End: rt.RootNames[n.Place]}, next, nil
 	case rt.InternFault:
 		return d.fault(n, next)
+	}
+	if n.Kind == rt.InternSite {
+		fn, site, ok := d.c.Log.Site(d.p, uint32(n.Place))
+		if !ok {
+			return nil, next, fmt.Errorf("there is no site %d", n.Place)
+		}
+		next.fn = fn
+		return &Link{Via: ViaCall, Group: d.group(fn, site)}, next, nil
 	}
 	via, place := ViaCall, n.Place
 	if n.Kind == rt.InternGo {
@@ -347,6 +361,8 @@ func cutReason(n profile.Interned) string {
 		return "the ccStack was full"
 	case rt.CutNodes:
 		return "there was no room for more contexts"
+	case rt.CutLog:
+		return "the log was full"
 	}
 	return fmt.Sprintf("reason %d", n.Place)
 }

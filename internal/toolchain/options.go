@@ -75,11 +75,8 @@ func (s *Sample) forRuntime() []string {
 // DefaultOptions are the options of a build without flags.
 var DefaultOptions = Options{Engine: "cct", Recursion: "fold", Inlined: true, Sample: DefaultSample, Acct: DefaultAcct}
 
-// engines of DESIGN that this version does not have.
-var laterEngines = []string{"lucce"}
-
-// engines are those that this version has.
-var engines = []string{"cct", "dacce", "pcce", "pcc", "sample"}
+// engines are those that there are.
+var engines = []string{"cct", "dacce", "pcce", "lucce", "pcc", "sample"}
 
 // cctAcct is the one combination of engines that there is: the approximate tree beside the
 // exact one.
@@ -130,9 +127,6 @@ func (a *Acct) forRuntime() []string {
 func (o Options) Check() error {
 	if o.Engine == "acct" {
 		return fmt.Errorf("-engine=acct: the accumulator runs beside the exact tree; use -engine=%s", cctAcct)
-	}
-	if slices.Contains(laterEngines, o.Engine) {
-		return fmt.Errorf("-engine=%s: not available in this version; it has %s", o.Engine, strings.Join(engines, ", "))
 	}
 	if err := o.Acct.check(); o.Engine == cctAcct && err != nil {
 		return err

@@ -27,6 +27,7 @@ var stemma struct {
 	dirlen int
 	shards int
 	cce    rt.Cce
+	lucce  rt.Lucce
 	encode stemmaEncoding
 	ranges [1 << 11]struct{ lo, hi uintptr } // mapped files, for stemmaBus
 	nrange atomic.Uint32
@@ -60,7 +61,7 @@ type stemmaSaved struct{ ctx, start, from uintptr }
 func stemmaRoot(gp *g, k uintptr) stemmaSaved {
 	old := stemmaSaved{gp.stemmaCtx, gp.stemmaStart, gp.stemmaFrom}
 	if stemma.encode.on {
-		gp.stemmaCtx, gp.stemmaStart, gp.stemmaFrom = stemmaNoWord, k, 0
+		gp.stemmaCtx, gp.stemmaStart, gp.stemmaFrom = stemmaVoid, k, 0
 		return old
 	}
 	if gp.stemmaShard == 0 {
@@ -77,18 +78,20 @@ func stemmaRoot(gp *g, k uintptr) stemmaSaved {
 func stemmaRestore(gp *g, old stemmaSaved) {
 	gp.stemmaCtx, gp.stemmaStart, gp.stemmaFrom = old.ctx, old.start, old.from
 	if stemma.encode.on {
-		gp.stemmaCtx = stemmaNoWord
+		gp.stemmaCtx = stemmaVoid
 	}
 }
 
 // A stemmaContext is what a function of the runtime puts back into g before it
-// calls instrumented code once more.
-type stemmaContext struct{ ctx, epoch uintptr }
+// calls instrumented code once more. The pair is that of engine lucce.
+type stemmaContext struct{ ctx, epoch, id, version uintptr }
 
 // stemmaSave returns the context that the caller left in gp.
 //
 //go:nosplit
-func stemmaSave(gp *g) stemmaContext { return stemmaContext{gp.stemmaCtx, gp.stemmaEpoch} }
+func stemmaSave(gp *g) stemmaContext {
+	return stemmaContext{gp.stemmaCtx, gp.stemmaEpoch, gp.stemmaStack, gp.stemmaCap}
+}
 
 // stemmaPut puts a context back, unless a re-encoding has made it void: then
 // the callee finds it out.
@@ -97,7 +100,10 @@ func stemmaSave(gp *g) stemmaContext { return stemmaContext{gp.stemmaCtx, gp.ste
 func stemmaPut(gp *g, saved stemmaContext) {
 	gp.stemmaCtx = saved.ctx
 	if gp.stemmaEpoch != saved.epoch {
-		gp.stemmaCtx = stemmaNoWord
+		gp.stemmaCtx = stemmaVoid
+	}
+	if stemma.encode.lucce {
+		gp.stemmaStack, gp.stemmaCap = saved.id, saved.version
 	}
 }
 
@@ -105,6 +111,10 @@ func stemmaPut(gp *g, saved stemmaContext) {
 // it, or the root if the runtime makes it for itself.
 func stemmaNewG(newg, creator *g, callerpc uintptr) {
 	stemmaRoot(newg, rt.RootGo)
+	if stemma.encode.lucce {
+		stemmaUpdateNewG(newg, creator, callerpc)
+		return
+	}
 	if stemma.encode.on {
 		stemmaEncodeNewG(newg, creator, callerpc)
 		return
@@ -166,7 +176,7 @@ func stemmaPanicking(pc, sp uintptr) stemmaContext {
 		return stemmaSave(gp)
 	}
 	if stemma.encode.on {
-		return stemmaContext{stemmaNoWord, gp.stemmaEpoch}
+		return stemmaContext{ctx: stemmaVoid, epoch: gp.stemmaEpoch}
 	}
 	ctx := gp.stemmaCtx
 	systemstack(func() {
@@ -181,7 +191,7 @@ func stemmaPanicking(pc, sp uintptr) stemmaContext {
 			handler = funcname(u.frame.fn)
 		}
 	})
-	return stemmaContext{ctx, gp.stemmaEpoch}
+	return stemmaContext{ctx: ctx, epoch: gp.stemmaEpoch}
 }
 
 // stemmaFrameNode returns the node of a frame, or 0 if its function is not
@@ -202,7 +212,7 @@ func stemmaFrameNode(gp *g, frame *stkframe) uint32 {
 // the store of the cell.
 func stemmaRecover(gp *g, f funcInfo, fp uintptr) {
 	if stemma.encode.on {
-		gp.stemmaCtx = stemmaNoWord
+		gp.stemmaCtx = stemmaVoid
 	}
 	if !stemma.on || f.flag&rt.FuncFlagSlot == 0 {
 		return

@@ -14,9 +14,13 @@ import (
 // stemmaNoWord in g leads every callee to the slow path.
 const stemmaNoWord = uintptr(rt.KeyUnknown << rt.WordKey)
 
+// stemmaVoid is what g holds if its word, or its pair, is not valid.
+var stemmaVoid = stemmaNoWord
+
 // stemmaEncoding is the state that the encoder has beside its tables.
 type stemmaEncoding struct {
 	on      bool
+	lucce   bool        // the context is a pair, see stemma_lucce.go
 	epoch   uintptr     // changes only while the world is stopped
 	frames  []rt.Walked // scratch memory of walks, under the lock
 	below   uint64      // after a walk: the word of the frame that lies below the root that it ended at, or 0
@@ -43,7 +47,11 @@ func stemmaEncodeInit() {
 	stemmaMakeDir()
 	head := stemmaMap("cce", 0, rt.CceSize)
 	funcs := stemmaMap("funcs", 0, funcsSize)
-	epochs := stemmaMap("epochs", 0, rt.EpochsSize)
+	stemma.encode.lucce = stemmaOption("engine") == "lucce"
+	epochs := unsafe.Pointer(nil)
+	if !stemma.encode.lucce {
+		epochs = stemmaMap("epochs", 0, rt.EpochsSize)
+	}
 	nodes := stemmaMap("nodes", 0, rt.NodesSize)
 	known := stemmaMap("", 0, rt.KnownSize)
 	pcs := stemmaMap("", 0, rt.PCSize)
@@ -57,10 +65,12 @@ func stemmaEncodeInit() {
 	stemma.cce.InitCce(head, known, funcs, epochs, nodes, pcs, mem, funcsSize, uint64(stemmaText), seed)
 	stemma.cce.Describe(uint32(stemmaGetpid()), start, buildVersion, defaultGOROOT, argslice)
 	stemmaStamp = stemma.cce.Stamp()
-	if n, ok := stemmaParse(gogetenv("STEMMA_REENCODE_US")); ok {
+	stemmaAPI = &stemmaAPIs
+	if stemma.encode.lucce {
+		stemmaUpdateInit()
+	} else if n, ok := stemmaParse(gogetenv("STEMMA_REENCODE_US")); ok {
 		stemma.encode.every = int64(n) * 1000
 	}
-	stemmaAPI = &stemmaAPIs
 	stemmaClearpoolsEntry = abi.FuncPCABIInternal(clearpools)
 	stemma.encode.on = true
 	stemmaRoot(getg(), rt.RootOther)
@@ -409,7 +419,7 @@ func stemmaWordAt(creator *g, pc uintptr) (w uintptr, ok bool) {
 // stemmaEndG takes the ccStack of a goroutine that has ended, unless it is small:
 // the next goroutine in this g will need one. It runs on g0.
 func stemmaEndG(gp *g) {
-	if gp.stemmaCap <= 64 {
+	if gp.stemmaCap <= 64 || stemma.encode.lucce {
 		return
 	}
 	lock(&stemma.lock)

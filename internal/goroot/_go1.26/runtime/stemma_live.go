@@ -16,7 +16,7 @@ import (
 func stemmaInit() {
 	lockInit(&stemma.lock, lockRankLeafRank)
 	switch stemmaOption("engine") {
-	case "dacce", "pcce":
+	case "dacce", "pcce", "lucce":
 		stemmaEncodeInit()
 		return
 	case "cct", "cct+acct":

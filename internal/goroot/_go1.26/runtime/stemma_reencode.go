@@ -27,7 +27,7 @@ const (
 
 // stemmaStartEncoder starts the goroutine that re-encodes.
 func stemmaStartEncoder() {
-	if !stemma.encode.on {
+	if !stemma.encode.on || stemma.encode.lucce {
 		return
 	}
 	lockInit(&stemma.encode.lock, lockRankForcegc)

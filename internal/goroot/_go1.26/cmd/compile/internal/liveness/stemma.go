@@ -49,7 +49,7 @@ func stemmaLastUse(b *ssa.Block, i int) int {
 // on entry between g and the slot, and before a call between the slot and g.
 // There a goroutine must not stop, because a re-encoding could not find it.
 func StemmaMarkUnencoded(f *ssa.Func, mark, markBlock func(ssa.ID)) {
-	if len(f.Stemma.Sites) == 0 {
+	if len(f.Stemma.Sites) == 0 || !f.Stemma.Moves {
 		return
 	}
 	entering := stemmaEntering(f)

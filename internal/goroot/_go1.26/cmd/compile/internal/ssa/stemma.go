@@ -12,6 +12,7 @@ type StemmaCounters struct {
 	Now    map[int]int // where each counter went, or -1 if nothing increments it
 	Left   int         // how many there are now
 	Sites  map[ID]int  // cce: for each call value the index + 1 of its site
+	Moves  bool        // cce: words in frames may change while the goroutine is stopped
 }
 
 // stemmaIsSlow reports whether b is the slow path of the entry of an

@@ -70,6 +70,7 @@ type stemmaFunc struct {
 	saved *ssa.Value // stemmaRestore: g's context at entry
 
 	entry *ssa.Block   // cce: ends in the check of the word
+	bound *ssa.Block   // lucce: ends in the check of the id
 	marks []stemmaMark // cce: which calls belong to which sites
 
 	// The last counted inline mark: while nothing that can leave the function
@@ -88,7 +89,11 @@ func (s *state) stemmaEnter() {
 	switch s.stemma.mode {
 	case stemmaFull:
 		s.stemma.meta = newStemmaMeta(s.curfn)
-		if stemmaOptions.engine.encodes() {
+		switch {
+		case stemmaOptions.engine == stemmaLucce:
+			s.stemmaFindPair()
+			return
+		case stemmaOptions.engine.encodes():
 			s.stemmaFindWord()
 			return
 		}
@@ -141,16 +146,25 @@ func (s *state) stemmaFindNode() {
 // slot that is kept alive for readers outside of the function.
 func (s *state) stemmaSaveNode() {
 	word := types.Types[types.TUINTPTR]
-	slot := s.curfn.NewLocal(src.NoXPos, &types.Sym{Name: stemmaSlotName, Pkg: types.LocalPkg}, word)
+	s.stemmaNewSlot(word)
+	s.store(word, s.addr(s.stemma.slot), s.stemma.node)
+	s.stemmaKeepSlot(s.mem())
+}
+
+// stemmaNewSlot adds a slot for a t to the frame.
+func (s *state) stemmaNewSlot(t *types.Type) {
+	slot := s.curfn.NewLocal(src.NoXPos, &types.Sym{Name: stemmaSlotName, Pkg: types.LocalPkg}, t)
 	slot.SetUsed(true)
 	slot.SetEsc(ir.EscNever)
 	slot.SetAddrtaken(true)
 	slot.SetNonMergeable(true)
 	s.stemma.slot = slot
-	s.store(word, s.addr(slot), s.stemma.node)
-	store := s.mem()
-	s.vars[memVar] = s.newValue1Apos(ssa.OpVarLive, types.TypeMem, slot, s.mem(), false)
-	s.stemma.save = append(s.stemma.save, store, s.mem())
+}
+
+// stemmaKeepSlot keeps the slot alive behind the given stores to it.
+func (s *state) stemmaKeepSlot(stores ...*ssa.Value) {
+	s.vars[memVar] = s.newValue1Apos(ssa.OpVarLive, types.TypeMem, s.stemma.slot, s.mem(), false)
+	s.stemma.save = append(append(s.stemma.save, stores...), s.mem())
 }
 
 const stemmaSlotName = ".stemma"
@@ -279,7 +293,10 @@ func (s *state) stemmaSite(name string, kind int) {
 // stemmaPutBack emits what precedes a call in a native that calls several times.
 func (s *state) stemmaPutBack() {
 	word := s.stemma.saved
-	if stemmaOptions.engine.encodes() {
+	switch {
+	case stemmaOptions.engine == stemmaLucce:
+		word = s.stemmaRuntimeCell("runtime.stemmaNoCell")
+	case stemmaOptions.engine.encodes():
 		word = s.stemmaWord(rt.KeyUnknown << rt.WordKey)
 	}
 	s.store(types.Types[types.TUINTPTR], s.stemmaG(rt.GCtx), word)
@@ -323,6 +340,7 @@ func (s *state) stemmaSeal() {
 	}
 	if stemmaOptions.engine.encodes() {
 		s.f.Stemma.Sites = s.stemmaCallSites(s.stemma.meta.cellsFirst())
+		s.f.Stemma.Moves = stemmaOptions.engine == stemmaDACCE
 	} else {
 		s.f.Stemma.Number = s.stemma.meta.counters
 	}
@@ -335,8 +353,10 @@ func (s *state) stemmaSeal() {
 		return
 	}
 	s.curfn.LSym.Func().FuncFlag |= rt.FuncFlagLeaf
-	if b := s.stemma.entry; b != nil {
-		b.SetControl(s.f.ConstBool(types.Types[types.TBOOL], false)) // never take the slow path
+	for _, b := range []*ssa.Block{s.stemma.entry, s.stemma.bound} {
+		if b != nil {
+			b.SetControl(s.f.ConstBool(types.Types[types.TBOOL], false)) // never take the slow path
+		}
 	}
 	for _, v := range s.stemma.loads {
 		stemmaReplace(v, s.stemma.node)
@@ -381,7 +401,10 @@ const StemmaEnterAux = rt.EnterAux
 // StemmaEnterSym is the slow path of function entry.
 func StemmaEnterSym() *obj.LSym {
 	name := "runtime.stemmaEnter"
-	if stemmaOptions.engine.encodes() {
+	switch {
+	case stemmaOptions.engine == stemmaLucce:
+		name = "runtime.stemmaUpdate"
+	case stemmaOptions.engine.encodes():
 		name = "runtime.stemmaEncode"
 	}
 	if stemmaOptions.verify {

@@ -107,14 +107,23 @@ func (s *state) stemmaEncodedSite(name string, kind int) {
 	switch kind {
 	case rt.SiteNative:
 	case rt.SiteGo:
-		s.stemmaLeaveWord(noCell) // the word itself
+		s.stemmaLeave(noCell) // the word itself
 	default:
 		site.cell = m.newCell()
 		m.dynamic = append(m.dynamic, name == "" || kind != rt.SiteCall && kind != rt.SiteDefer)
-		s.stemmaLeaveWord(site.cell - 1)
+		s.stemmaLeave(site.cell - 1)
 	}
 	s.stemmaMark(len(m.sites))
 	m.sites = append(m.sites, site)
+}
+
+// stemmaLeave emits what leaves the context of a callee in g.
+func (s *state) stemmaLeave(cell int) {
+	if stemmaOptions.engine == stemmaLucce {
+		s.stemmaLeavePair(cell)
+		return
+	}
+	s.stemmaLeaveWord(cell)
 }
 
 // stemmaAddition returns the addition value of a cell.

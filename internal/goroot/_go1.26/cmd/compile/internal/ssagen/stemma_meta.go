@@ -25,13 +25,14 @@ const (
 	stemmaCCT                // nodes of a tree
 	stemmaDACCE              // words that the runtime assigns ids to
 	stemmaPCC                // hashes
+	stemmaLucce              // pairs of an id and a version
 )
 
 // encodes reports whether a context is a word and not a node.
 func (e stemmaEngine) encodes() bool { return e >= stemmaDACCE }
 
 var stemmaEngines = map[string]stemmaEngine{
-	"cct": stemmaCCT, "dacce": stemmaDACCE, "pcce": stemmaDACCE, "pcc": stemmaPCC,
+	"cct": stemmaCCT, "dacce": stemmaDACCE, "pcce": stemmaDACCE, "pcc": stemmaPCC, "lucce": stemmaLucce,
 }
 
 // stemmaOptions are what the tool asks of this compilation, in the environment
@@ -275,7 +276,10 @@ func (m *stemmaMeta) emit() {
 	x.WriteBytes(base.Ctxt, int64(off), blob)
 	objw.Global(x, int32(off+len(blob)), obj.RODATA)
 	x.Set(obj.AttrLocal, true)
-	if stemmaOptions.engine.encodes() {
+	switch {
+	case stemmaOptions.engine == stemmaLucce:
+		m.emitCells()
+	case stemmaOptions.engine.encodes():
 		m.emitData()
 	}
 }

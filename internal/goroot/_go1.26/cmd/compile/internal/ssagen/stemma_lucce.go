@@ -1,0 +1,146 @@
+// Instrumentation for engine lucce: the callee computes its context from the
+// caller's and the call site (Lucce, section 4).
+//
+// A function that calls instrumented functions begins with
+//
+//	MOVQ  ctx(R14), S         the cell of the site that it is called from
+//	MOVQ  (S), S              the step to the callee that the site had first
+//	MOVQ  id(R14), C          the caller's id
+//	LEAQ  f.av(SB), M
+//	CMPQ  StepCallee(S), M    is it this one?
+//	JNE   slow
+//	CMPQ  C, StepBound(S)     does it take this id?
+//	JCC   slow
+//	MOVQ  C, T
+//	SHRQ  $StepShift, T
+//	ANDQ  StepMask(S), T
+//	ADDQ  T, C
+//	IMULQ StepMul(S), C
+//	ADDQ  StepAdd(S), C
+//	MOVQ  C, slot+8(SP)
+//	MOVQ  version(R14), V
+//	MOVQ  V, slot(SP)
+//
+// and before call k it leaves its pair and the cell:
+//
+//	LEAQ  f.av+DataAV+8*k(SB), S
+//	MOVQ  S, ctx(R14)
+//	MOVQ  slot+8(SP), C
+//	MOVQ  C, id(R14)
+//	MOVQ  slot(SP), V
+//	MOVQ  V, version(R14)
+//
+// A step never changes, so it needs no lock to read one. The slow path is a call to
+// runtime.stemmaUpdate, with the conventions of runtime.stemmaEnter; it leaves the
+// version in g. Nobody changes the pair in a frame, so that the compiler may keep it
+// in registers, and preemption does no harm anywhere.
+
+package ssagen
+
+import (
+	"cmd/compile/internal/base"
+	"cmd/compile/internal/objw"
+	"cmd/compile/internal/ssa"
+	"cmd/compile/internal/types"
+	"cmd/internal/obj"
+
+	rt "internal/runtime/stemma"
+)
+
+// stemmaFindPair emits the entry sequence.
+func (s *state) stemmaFindPair() {
+	word, u64 := types.Types[types.TUINTPTR], types.Types[types.TUINT64]
+	cell := s.load(word, s.stemmaG(rt.GCtx))
+	step := s.load(word, s.stemmaAddr(word, cell, 0))
+	c := s.load(u64, s.stemmaG(rt.GID))
+	field := func(offset int64) *ssa.Value { return s.load(u64, s.stemmaAddr(u64, step, offset)) }
+	data := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.data, s.sb)
+	slow, hit, done := s.f.NewBlock(ssa.BlockPlain), s.f.NewBlock(ssa.BlockPlain), s.f.NewBlock(ssa.BlockPlain)
+
+	s.stemma.entry = s.stemmaUnless(ssa.OpNeq64, field(rt.StepCallee), data, slow)
+	if stemmaOptions.verify {
+		s.stemma.entry.SetControl(s.f.ConstBool(types.Types[types.TBOOL], true)) // always take the path with the checker
+	}
+	s.stemma.bound = s.stemmaUnless(ssa.OpLeq64U, field(rt.StepBound), c, slow)
+	shared := s.newValue2(ssa.OpAnd64, u64, s.newValue2(ssa.OpRsh64Ux64, u64, c, s.constInt64(u64, rt.StepShift)), field(rt.StepMask))
+	id := s.newValue2(ssa.OpMul64, u64, s.newValue2(ssa.OpAdd64, u64, c, shared), field(rt.StepMul))
+	s.vars[stemmaNodeVar] = s.newValue2(ssa.OpAdd64, u64, id, field(rt.StepAdd))
+	s.endBlock().AddEdgeTo(hit)
+	s.startBlock(hit)
+	s.endBlock().AddEdgeTo(done)
+
+	s.startBlock(slow)
+	s.store(word, s.stemmaG(rt.GFunc), data)
+	call := s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), rt.EnterAux, s.mem())
+	s.vars[stemmaNodeVar] = s.newValue1(ssa.OpSelect0, u64, call)
+	s.vars[memVar] = s.newValue1(ssa.OpSelect1, types.TypeMem, call)
+	s.endBlock().AddEdgeTo(done)
+
+	s.startBlock(done)
+	s.stemma.node = s.variable(stemmaNodeVar, u64)
+	s.stemmaSavePair()
+}
+
+// stemmaUnless ends the current block: it goes to slow if op holds for a and b,
+// and else on to a new block.
+func (s *state) stemmaUnless(op ssa.Op, a, b *ssa.Value, slow *ssa.Block) *ssa.Block {
+	cond := s.newValue2(op, types.Types[types.TBOOL], a, b)
+	from, next := s.endBlock(), s.f.NewBlock(ssa.BlockPlain)
+	from.Kind = ssa.BlockIf
+	from.Likely = ssa.BranchUnlikely
+	from.SetControl(cond)
+	from.AddEdgeTo(slow)
+	from.AddEdgeTo(next)
+	s.startBlock(next)
+	return from
+}
+
+// stemmaSavePair stores the pair in the frame, the id at varp-8.
+func (s *state) stemmaSavePair() {
+	u64 := types.Types[types.TUINT64]
+	s.stemmaNewSlot(types.Types[types.TCOMPLEX128]) // two words; the size of no new type can be calculated here
+	s.store(u64, s.stemmaHalf(1), s.stemma.node)
+	id := s.mem()
+	s.store(u64, s.stemmaHalf(0), s.load(u64, s.stemmaG(rt.GVersion)))
+	s.stemmaKeepSlot(id, s.mem())
+}
+
+// stemmaHalf returns the address of one word of the slot: 1 for the id, 0 for the version.
+func (s *state) stemmaHalf(i int64) *ssa.Value {
+	return s.newValue1I(ssa.OpOffPtr, types.Types[types.TUINT64].PtrTo(), 8*i, s.addr(s.stemma.slot))
+}
+
+// stemmaLeavePair emits the stores of the pair and of the cell. A go statement
+// has none.
+func (s *state) stemmaLeavePair(cell int) {
+	word, u64 := types.Types[types.TUINTPTR], types.Types[types.TUINT64]
+	s.store(u64, s.stemmaG(rt.GID), s.load(u64, s.stemmaHalf(1)))
+	s.store(u64, s.stemmaG(rt.GVersion), s.load(u64, s.stemmaHalf(0)))
+	addr := s.stemmaRuntimeCell("runtime.stemmaGoCell")
+	if cell != noCell {
+		data := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.data, s.sb)
+		addr = s.newValue2(ssa.OpAdd64, word, data, s.constInt64(word, rt.DataAV+8*int64(cell)))
+	}
+	s.store(word, s.stemmaG(rt.GCtx), addr)
+}
+
+// stemmaRuntimeCell returns the address of one of the runtime's cells: they lead every
+// callee to the slow path. At stemmaNoCell the pair in g means nothing.
+func (s *state) stemmaRuntimeCell(name string) *ssa.Value {
+	return s.newValue1A(ssa.OpAddr, types.Types[types.TUINTPTR], base.Ctxt.Lookup(name), s.sb)
+}
+
+// emitCells emits the function's data: as long as a site was not passed, its cell leads
+// to the data itself, which is a step of no callee.
+func (m *stemmaMeta) emitCells() {
+	x := m.data
+	objw.Uintptr(x, rt.StepCallee, 0)
+	objw.Uintptr(x, rt.StepBound, 0)
+	objw.SymPtr(x, rt.DataMeta, m.sym, 0)
+	objw.Uintptr(x, rt.DataIndex, 0)
+	for i := range m.dynamic {
+		objw.SymPtr(x, rt.DataAV+8*i, x, 0)
+	}
+	objw.Global(x, int32(rt.DataAV+8*len(m.dynamic)), obj.NOPTR)
+	x.Set(obj.AttrLocal, true)
+}

@@ -1,0 +1,237 @@
+// Engine lucce in the running program: the slow path of function entry, and
+// captures. The context of an invocation is a pair, an id and a version; see
+// package rt, Lucce. There are no epochs: nothing stops the world, and no frame is
+// ever rewritten.
+
+package runtime
+
+import (
+	rt "internal/runtime/stemma"
+	"internal/runtime/sys"
+	"unsafe"
+)
+
+// stemmaNoStep is the step of cells that lead nowhere. The compiler addresses the cells.
+var (
+	stemmaNoStep [rt.StepSize / 8]uint64
+	stemmaNoCell = &stemmaNoStep // the pair in g means nothing
+	stemmaGoCell = &stemmaNoStep // a go statement has left its pair in g
+)
+
+// The assembly reads these.
+var (
+	stemmaEdges uintptr // address of the address of the table of edges
+	stemmaSteps uintptr
+)
+
+// stemmaUpdateInit makes stemma.lucce an encoder on top of stemma.cce.
+func stemmaUpdateInit() {
+	nodes, _ := stemmaParse(stemmaOption("nodes"))
+	stemma.lucce.InitLucce(&stemma.cce, stemmaMap("log", 0, rt.LogSize), uint64(nodes))
+	stemmaEdges, stemmaSteps = stemma.lucce.Tables()
+	stemmaVoid = uintptr(unsafe.Pointer(&stemmaNoCell))
+	stemmaAPIs.here, stemmaAPIs.at = stemmaUpdateHere, stemmaUpdateAt
+}
+
+// stemmaUpdateGo finds the pair of the function with the data g.stemmaFunc, whose
+// frame pointer is bp, and leaves the id in g.stemmaNode and the version in
+// g.stemmaCap. As stemmaEnterGo, it may run on any stack but a signal's, with or
+// without a P, and must not split the stack.
+//
+//go:nosplit
+func stemmaUpdateGo(bp uintptr) {
+	gp := getg()
+	if !stemmaCheckOn || stemmaCountdown > 0 {
+		id, version, ok := stemmaUpdateTry(gp, bp)
+		if ok {
+			gp.stemmaNode, gp.stemmaCap = uintptr(id), uintptr(version)
+			return
+		}
+	}
+	pc, sp := sys.GetCallerPC(), sys.GetCallerSP()
+	systemstack(func() {
+		lock(&stemma.lock)
+		id, version := stemmaUpdateEntry(gp, bp, pc, sp)
+		gp.stemmaNode, gp.stemmaCap = uintptr(id), uintptr(version)
+		unlock(&stemma.lock)
+	})
+}
+
+// stemmaUpdateTry is stemmaUpdateNear for calls that the graph knows: it takes no lock.
+//
+//go:nosplit
+func stemmaUpdateTry(gp *g, bp uintptr) (id, version uint64, ok bool) {
+	for {
+		pc := *(*uintptr)(unsafe.Pointer(bp + 8))
+		s, pass, known := stemma.cce.LookupPC(pc)
+		if !known {
+			return 0, 0, false
+		}
+		bp = *(*uintptr)(unsafe.Pointer(bp))
+		if !pass {
+			return stemma.lucce.TryCall(s, gp.stemmaFunc, *(*uint64)(unsafe.Pointer(bp - 8)), *(*uint64)(unsafe.Pointer(bp - 16)))
+		}
+	}
+}
+
+// stemmaUpdateEntry returns the pair of the function that is being entered on
+// gp, whose stack goes on at pc and sp. It runs on the system stack, under the lock.
+func stemmaUpdateEntry(gp *g, bp, pc, sp uintptr) (id, version uint64) {
+	l := &stemma.lucce
+	*l.Stat(rt.CceSlow)++
+	data := gp.stemmaFunc
+	if f, isNew := l.Learn(data); isNew {
+		stemmaDescribePCs(f)
+	}
+	id, version, ok := stemmaUpdateNear(bp, data)
+	if !ok {
+		id, version = stemmaUpdateFar(gp, bp, pc, sp, data)
+	}
+	if stemmaCheckOn {
+		stemmaCheckUpdated(gp, pc, sp, id, version, data)
+	}
+	return id, version
+}
+
+// stemmaUpdateNear finds the caller by way of frame pointers and the return
+// addresses that are known. ok is false if one is not. It runs on the system stack, under the lock.
+func stemmaUpdateNear(bp, data uintptr) (id, version uint64, ok bool) {
+	for {
+		pc := *(*uintptr)(unsafe.Pointer(bp + 8))
+		s, pass, known := stemma.cce.LookupPC(pc)
+		if !known {
+			return 0, 0, false
+		}
+		bp = *(*uintptr)(unsafe.Pointer(bp))
+		if !pass {
+			c, v := stemmaPairAt(bp - 8)
+			id, version = stemma.lucce.Call(s, data, c, v)
+			return id, version, true
+		}
+	}
+}
+
+// stemmaPairAt returns the pair in a frame of which the slot is at the given address.
+//
+//go:nosplit
+func stemmaPairAt(slot uintptr) (c, v uint64) {
+	return *(*uint64)(unsafe.Pointer(slot)), *(*uint64)(unsafe.Pointer(slot - 8))
+}
+
+// stemmaUpdateFar finds the caller by unwinding, and learns the return addresses
+// in between for the next time. It runs on the system stack, under the lock.
+func stemmaUpdateFar(gp *g, bp, pc, sp, data uintptr) (id, version uint64) {
+	l := &stemma.lucce
+	frames, linked := stemmaWalk(gp, pc, sp, bp, false)
+	if len(frames) == 0 {
+		f, _ := l.Learn(data)
+		return l.Root(stemmaFromOf(gp), uint64(*(*uintptr)(unsafe.Pointer(data + rt.DataMeta))), f)
+	}
+	c, v := stemmaPairOf(gp, frames)
+	if len(frames) == 1 && linked {
+		stemmaLearnPCs(bp, &frames[0].Frame)
+	}
+	return l.Step(&frames[0].Frame, data, c, v)
+}
+
+// stemmaPairOf returns the pair of the first of the frames that stemmaWalk has
+// found, of which there is at least one. It runs on the system stack, under the lock.
+func stemmaPairOf(gp *g, frames []rt.Walked) (c, v uint64) {
+	last := len(frames) - 1
+	if slot := frames[last].Slot; slot != 0 {
+		c, v = stemmaPairAt(slot)
+	} else {
+		c, v = stemma.lucce.Down(stemmaFromOf(gp), frames[last:], 0, 0)
+	}
+	for i := last - 1; i >= 0; i-- {
+		c, v = stemma.lucce.Down(stemmaFromOf(gp), frames[i:], c, v)
+	}
+	return c, v
+}
+
+// stemmaFromOf returns what gp began with: the ID of a go statement, or a root and 0.
+func stemmaFromOf(gp *g) [2]uint64 { return [2]uint64{uint64(gp.stemmaStart), uint64(gp.stemmaFrom)} }
+
+// stemmaUpdateNewG notes the context of the go statement at callerpc in creator.
+// It runs on the system stack, with a P.
+func stemmaUpdateNewG(newg, creator *g, callerpc uintptr) {
+	f := findfunc(callerpc)
+	if !f.valid() || f.flag&rt.FuncFlagSlot == 0 {
+		return
+	}
+	var hi, lo uint64
+	if creator.stemmaCtx == uintptr(unsafe.Pointer(&stemmaGoCell)) {
+		lock(&stemma.lock)
+		hi, lo = stemma.lucce.CaptureID(uint64(creator.stemmaStack), uint64(creator.stemmaCap), callerpc)
+		unlock(&stemma.lock)
+	} else if hi, lo = stemmaUpdateCaptured(creator, creator.sched.pc, creator.sched.sp, callerpc); lo == 0 {
+		return
+	}
+	newg.stemmaStart, newg.stemmaFrom = uintptr(hi), uintptr(lo)
+	if stemmaCheckOn {
+		stemmaCheckCapture(creator, hi, lo)
+	}
+}
+
+// stemmaUpdateCaptured returns the ID of the innermost instrumented call on gp's stack, which
+// goes on at pc and sp; if ret is not 0, only if that returns to ret. It runs on the system stack.
+func stemmaUpdateCaptured(gp *g, pc, sp, ret uintptr) (hi, lo uint64) {
+	lock(&stemma.lock)
+	frames, _ := stemmaWalk(gp, pc, sp, 0, false)
+	if len(frames) > 0 && (ret == 0 || frames[0].PC == ret) {
+		c, v := stemmaPairOf(gp, frames)
+		hi, lo = stemma.lucce.CaptureID(c, v, frames[0].PC)
+	}
+	unlock(&stemma.lock)
+	return hi, lo
+}
+
+// stemmaUpdateHere returns the ID of the context in which it is called.
+func stemmaUpdateHere() (hi, lo uint64)
+
+// stemmaUpdateHereSlow is called in the place of stemmaUpdateHere when the assembly
+// cannot tell.
+func stemmaUpdateHereSlow() (hi, lo uint64) {
+	gp, pc, sp := getg(), sys.GetCallerPC(), sys.GetCallerSP()
+	systemstack(func() { hi, lo = stemmaUpdateCaptured(gp, pc, sp, 0) })
+	return hi, lo
+}
+
+// stemmaUpdateAt returns the ID of the context of a call further out on the stack,
+// which returns to pc; or nothing.
+func stemmaUpdateAt(pc uintptr) (hi, lo uint64) {
+	gp := getg()
+	bp := getfp()
+	for n := 0; n < 64 && bp >= gp.stack.lo && bp+16 <= gp.stack.hi; n++ {
+		ret := *(*uintptr)(unsafe.Pointer(bp + 8))
+		bp = *(*uintptr)(unsafe.Pointer(bp))
+		if ret != pc {
+			continue
+		}
+		if f := findfunc(pc); !f.valid() || f.flag&rt.FuncFlagSlot == 0 {
+			return 0, 0
+		}
+		c, v := stemmaPairAt(bp - 8)
+		systemstack(func() {
+			lock(&stemma.lock)
+			hi, lo = stemma.lucce.CaptureID(c, v, pc)
+			unlock(&stemma.lock)
+		})
+		return hi, lo
+	}
+	return 0, 0
+}
+
+// stemmaCheckUpdated is stemmaCheckEntry for a pair.
+func stemmaCheckUpdated(gp *g, pc, sp uintptr, id, version uint64, data uintptr) {
+	if stemmaCountdown > 0 {
+		return
+	}
+	stemmaCountdown = stemmaCheck.every
+	meta := *(*uintptr)(unsafe.Pointer(data + rt.DataMeta))
+	hi, lo := stemma.lucce.CaptureID(id, version, *(*uintptr)(unsafe.Pointer(meta + rt.MetaEntry)))
+	startHi, startLo := stemmaStartOf(gp)
+	stemmaCheck.BeginID(hi, lo, startHi, startLo)
+	stemmaCheckWalk(gp, pc, sp)
+	stemmaCheck.End()
+}

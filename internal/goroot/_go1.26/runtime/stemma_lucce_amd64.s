@@ -1,0 +1,146 @@
+#include "go_asm.h"
+#include "go_tls.h"
+#include "textflag.h"
+#include "funcdata.h"
+
+// The layout is that of package internal/runtime/stemma. g has the caller's id in
+// stemmaStack, and its version in stemmaCap.
+#define STEP_CALLEE 0
+#define STEP_BOUND 8
+#define STEP_MASK 16
+#define STEP_MUL 24
+#define STEP_ADD 32
+#define STEP_CELL 40
+#define STEP_LOG 6
+#define STEP_SHIFT 4
+#define EDGE_MUL 0x9E3779B97F4A7C15
+#define ID_BITS 30
+#define ID_MASK 0x3FFFFFFF
+#define ID_EPOCH 32
+#define ID_LIMIT_BITS 48
+#define ID_PC_BITS 28
+
+// stemmaUpdate is called on entry of a function, if its call site had another callee
+// first, or its step does not take the caller's id. It probes the table of edges.
+// Argument: the function's data in g.stemmaFunc. Result: the id in R11, the version
+// in g.stemmaCap. All other general registers are preserved, the other registers are
+// not; it is no safe point, and it must not split the stack.
+TEXT runtime·stemmaUpdate<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
+	PUSHQ	AX
+	PUSHQ	CX
+	PUSHQ	R12
+	PUSHQ	R13
+	MOVQ	g_stemmaCtx(R14), R12
+	MOVQ	g_stemmaFunc(R14), R13
+	MOVQ	runtime·stemmaEdges(SB), AX
+	MOVQ	(AX), AX // the table: its mask, and numbers of steps
+	MOVQ	$EDGE_MUL, CX
+	MOVQ	R12, R11
+	IMULQ	CX, R11
+	ADDQ	R13, R11
+	IMULQ	CX, R11
+	SHRQ	$32, R11
+probe:
+	ANDL	(AX), R11
+	MOVL	8(AX)(R11*4), CX
+	TESTL	CX, CX
+	JZ	slow
+	SHLQ	$STEP_LOG, CX
+	ADDQ	runtime·stemmaSteps(SB), CX
+	CMPQ	STEP_CALLEE(CX), R13
+	JNE	next
+	CMPQ	STEP_CELL(CX), R12
+	JEQ	found
+next:
+	INCL	R11
+	JMP	probe
+found:
+	MOVQ	g_stemmaStack(R14), R11
+	CMPQ	R11, STEP_BOUND(CX)
+	JCC	slow
+	MOVQ	R11, AX
+	SHRQ	$STEP_SHIFT, AX
+	ANDQ	STEP_MASK(CX), AX
+	ADDQ	AX, R11
+	IMULQ	STEP_MUL(CX), R11
+	ADDQ	STEP_ADD(CX), R11
+	POPQ	R13
+	POPQ	R12
+	POPQ	CX
+	POPQ	AX
+	RET
+slow:
+	POPQ	R13
+	POPQ	R12
+	POPQ	CX
+	POPQ	AX
+	JMP	stemmaUpdateSlow<>(SB)
+
+// stemmaUpdateChecked is called in a verify build on every function entry.
+TEXT runtime·stemmaUpdateChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
+	DECQ	runtime·stemmaCountdown(SB)
+	JLE	slow
+	JMP	runtime·stemmaUpdate<ABIInternal>(SB)
+slow:
+	JMP	stemmaUpdateSlow<>(SB)
+
+// stemmaUpdateSlow saves the registers that stemmaUpdate must preserve and calls
+// Go. It is jumped to, with the return address of stemmaUpdate's caller.
+TEXT stemmaUpdateSlow<>(SB), NOSPLIT, $104-0
+	MOVQ	AX, 8(SP)
+	MOVQ	BX, 16(SP)
+	MOVQ	CX, 24(SP)
+	MOVQ	DX, 32(SP)
+	MOVQ	SI, 40(SP)
+	MOVQ	DI, 48(SP)
+	MOVQ	R8, 56(SP)
+	MOVQ	R9, 64(SP)
+	MOVQ	R10, 72(SP)
+	MOVQ	R12, 80(SP)
+	MOVQ	R13, 88(SP)
+	MOVQ	R15, 96(SP)
+	MOVQ	(BP), AX // this frame's frame pointer leads to the function's
+	MOVQ	AX, 0(SP)
+	CALL	runtime·stemmaUpdateGo(SB)
+	MOVQ	g_stemmaNode(R14), R11
+	MOVQ	8(SP), AX
+	MOVQ	16(SP), BX
+	MOVQ	24(SP), CX
+	MOVQ	32(SP), DX
+	MOVQ	40(SP), SI
+	MOVQ	48(SP), DI
+	MOVQ	56(SP), R8
+	MOVQ	64(SP), R9
+	MOVQ	72(SP), R10
+	MOVQ	80(SP), R12
+	MOVQ	88(SP), R13
+	MOVQ	96(SP), R15
+	RET
+
+// stemmaUpdateHere returns the ID of the context of its caller's call: func() (hi, lo uint64).
+// The caller has left its pair in g.
+TEXT runtime·stemmaUpdateHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-16
+	LEAQ	runtime·stemmaNoCell(SB), CX
+	CMPQ	CX, g_stemmaCtx(R14)
+	JEQ	slow
+	MOVQ	g_stemmaStack(R14), AX
+	MOVQ	AX, DX
+	SHRQ	$ID_LIMIT_BITS, DX
+	JNZ	slow
+	MOVQ	0(SP), BX
+	SUBQ	runtime·stemmaText(SB), BX
+	MOVQ	BX, DX
+	SHRQ	$ID_PC_BITS, DX
+	JNZ	slow
+	ORQ	runtime·stemmaStamp(SB), BX
+	MOVQ	AX, DX
+	SHRQ	$ID_BITS, DX
+	SHLQ	$ID_EPOCH, DX
+	ORQ	DX, BX
+	ANDL	$ID_MASK, AX
+	MOVQ	g_stemmaCap(R14), CX
+	SHLQ	$32, CX
+	ORQ	CX, AX
+	RET
+slow:
+	JMP	runtime·stemmaUpdateHereSlow<ABIInternal>(SB)

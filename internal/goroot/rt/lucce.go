@@ -1,0 +1,454 @@
+package rt
+
+import "unsafe"
+
+// A Lucce encodes contexts lazily and without a stack (Lucce, iFM 2016). The graph
+// is numbered while it is found out: a callee that is entered by a new edge gives it
+// the ids behind those that it has, as many as the caller has (numCC, sections 2
+// and 5).
+//
+// Two things are not as in the paper's Algorithm 1.
+//
+// An edge keeps its ids. When numCC of the caller has grown, the edge gets further
+// ids, behind all others, and its old ones still mean what they meant. So any version
+// of the graph is decoded by the newest one: lv is not needed to find the caller's, and
+// a frame's version need not change with each call.
+//
+// Recursion does not make numCC grow without end. An edge that has grown a few times,
+// or whose caller has no bound, gets all ids above the others that have a certain
+// remainder, and the callee has no bound any more. So in recursion ids grow by the bits that it takes
+// to tell the callee's in-edges apart, and the log does not.
+//
+// What is left of the version is where the path began: at a root, at a go
+// statement, or where an id would have passed 63 bits. There an entry of nodes says
+// what is further out, and ids begin again.
+//
+// Its methods must be called under the lock of the Cce, unless they say otherwise.
+type Lucce struct {
+	*Cce
+	log      unsafe.Pointer
+	size     uint64 // bytes of log
+	steps    []step // by number; 0 is not used
+	numSteps uint32
+	rows     []row // by function index
+	edges    table // steps by cell and callee
+	entries  table // nodes by contents
+	budget   uint32
+}
+
+// A step is what a call does to an id, in the layout that the assembly knows.
+type step struct {
+	callee, bound, mask, mul, add uint64
+	cell                          uint64
+	target, grown                 uint32
+	_                             uint64
+}
+
+// A row is how the in-edges of a function are numbered.
+type row struct {
+	num   uint64 // numCC: ids below are taken; it ends where the function is open
+	begin uint64 // 1 + the id of paths that begin here
+	open  bool   // ids from num on belong to groups
+	edges uint32 // in-edges that were seen
+	// The last group: id x of it is id offset + x*scale of the function.
+	offset, scale uint64
+	mod, next     uint32 // its remainders, and the next one that is free
+	wide          bool   // it is a shared group
+}
+
+// Sizes and limits.
+const (
+	LogSize    = 1 << 30
+	maxSteps   = 1 << 22
+	maxGrown   = 3       // times that an edge grows before it gets a remainder
+	maxNumCC   = 1 << 48 // numCC of a function without groups
+	maxScale   = 1 << 40
+	sharedMod  = 1<<StepShift + 1
+	LogEntries = LogSize / LogEntry
+
+	// LucceNodes is the default budget of entries in nodes.
+	LucceNodes = 1 << 24
+)
+
+// InitLucce makes l an encoder on top of c, which is initialised, and log, of
+// LogSize zero bytes. At most budget entries are made in nodes, or LucceNodes if it is 0.
+func (l *Lucce) InitLucce(c *Cce, log unsafe.Pointer, budget uint64) {
+	*c.u32(HdrFlags) |= HdrFlagLucce
+	if budget == 0 {
+		budget = LucceNodes
+	}
+	*l = Lucce{Cce: c, log: log, size: LogSize, budget: uint32(min(budget, uint64(c.maxNum)-1))}
+	l.steps = unsafe.Slice((*step)(c.mem.alloc(maxSteps*StepSize)), maxSteps)
+	l.rows = unsafe.Slice((*row)(c.mem.alloc(maxFuncs*unsafe.Sizeof(row{}))), maxFuncs)
+	l.edges.grow(&c.mem, nil)
+	l.entries.grow(&c.mem, nil)
+}
+
+// Tables returns the addresses of the fields that lead the assembly to steps.
+func (l *Lucce) Tables() (edges, steps uintptr) {
+	return uintptr(unsafe.Pointer(&l.edges.base)), uintptr(unsafe.Pointer(&l.steps[0]))
+}
+
+// A table is a hash set of numbers that is read without a lock: { u64 mask; [mask+1]u32 }.
+type table struct {
+	base uintptr
+	num  uint32
+}
+
+func (t *table) mask() uint32 { return uint32(*word(t.base)) }
+
+// slot returns the place of hash h. It may be called without the lock, with one base throughout.
+func slot(base uintptr, h uint32) *uint32 {
+	mask := uint32(*word(base))
+	return (*uint32)(unsafe.Add(unsafe.Pointer(nil), base+8+4*uintptr(h&mask)))
+}
+
+// grow makes room for one more number. Readers of the old memory miss what is new.
+func (t *table) grow(mem *arena, hash func(uint32) uint32) bool {
+	size := uint32(1 << 12)
+	if t.base != 0 {
+		if size = t.mask() + 1; 2*(t.num+1) <= size {
+			return true
+		}
+		size *= 2
+	}
+	base := uintptr(mem.alloc(8 + 4*uintptr(size)))
+	if base == 0 {
+		return false
+	}
+	*word(base) = uint64(size - 1)
+	if t.base != 0 {
+		for i := range t.mask() + 1 {
+			if v := *slot(t.base, i); v != 0 {
+				put(base, hash(v), v)
+			}
+		}
+	}
+	store64((*uint64)(unsafe.Pointer(&t.base)), uint64(base))
+	return true
+}
+
+func put(base uintptr, h, v uint32) {
+	for *slot(base, h) != 0 {
+		h++
+	}
+	storeRel32(slot(base, h), v)
+}
+
+// EdgeMul is what the hash of an edge is made with: the upper half of
+// (cell*EdgeMul + callee) * EdgeMul.
+const EdgeMul = 0x9E3779B97F4A7C15
+
+func edgeHash(cell, callee uint64) uint32 { return uint32((cell*EdgeMul + callee) * EdgeMul >> 32) }
+
+// Find returns the step from a cell to the callee with the given data, or nil. It needs no lock.
+func (l *Lucce) Find(cell, callee uintptr) *step {
+	base := l.edges.base
+	for h := edgeHash(uint64(cell), uint64(callee)); ; h++ {
+		i := load32(slot(base, h))
+		if i == 0 {
+			return nil
+		}
+		if s := &l.steps[i]; s.cell == uint64(cell) && s.callee == uint64(callee) {
+			return s
+		}
+	}
+}
+
+// apply returns the callee's id for a caller's id below the bound.
+func (s *step) apply(c uint64) uint64 { return (c+(c>>StepShift&s.mask))*s.mul + s.add }
+
+// TryCall is Call for what needs no change of the graph. It needs no lock. ok is
+// false if Call must be called.
+func (l *Lucce) TryCall(site uint32, data uintptr, c, v uint64) (id, version uint64, ok bool) {
+	s := l.Find(l.av(site), data)
+	if s != nil && c < s.bound {
+		return s.apply(c), v, true
+	}
+	t := uint32(*word(data + DataIndex))
+	if t == 0 || c == IDLost || l.rows[t].begin == 0 {
+		return 0, 0, false
+	}
+	n := node{uint32(v), uint32(c >> 32), uint32(c), InternSite, uint64(site), *word(data + DataMeta)}
+	if i := l.lookup(&n); i != 0 && s != nil {
+		return l.rows[t].begin - 1, uint64(i), true
+	}
+	return 0, 0, false
+}
+
+// Call returns the pair of the function with the given data, called from a site
+// by an invocation with the pair c, v: the paper's Update.
+func (l *Lucce) Call(site uint32, data uintptr, c, v uint64) (id, version uint64) {
+	t := uint32(*word(data + DataIndex))
+	if t == 0 || c >= IDLost {
+		return l.cut(CutLog)
+	}
+	cell := l.av(site)
+	s := l.Find(cell, data)
+	if s == nil || c >= s.bound {
+		if grown := l.number(s, site, t, c); grown != nil {
+			s = grown
+			l.publish(s, cell, data)
+		}
+	}
+	if s != nil && c < s.bound {
+		return s.apply(c), v
+	}
+	return l.Begin(InternSite, uint64(site), *word(data + DataMeta), t, c, v)
+}
+
+// number gives an edge new ids: old is the step that it has, or nil. It returns nil
+// if there is no step that takes the id c.
+func (l *Lucce) number(old *step, site, t uint32, c uint64) *step {
+	from, to := &l.rows[l.sites[site].caller], &l.rows[t]
+	if old != nil && old.grown > maxGrown {
+		return nil // all ids are taken that it can have
+	}
+	if l.numSteps+1 >= maxSteps || *l.Stat(CceEpochsUsed)+4*LogEntry > l.size || !l.edges.grow(&l.mem, l.hashStep) {
+		return nil
+	}
+	s := &l.steps[l.numSteps+1]
+	*s = step{target: t}
+	if old == nil {
+		to.edges++
+		*l.Stat(CceEdges)++
+	} else {
+		s.grown = old.grown + 1
+	}
+	if !from.open && !to.open && s.grown < maxGrown && from.num < maxNumCC-to.num {
+		s.add, s.mul, s.bound = to.num, 1, from.num
+		l.Append(LogInterval, t, site, 0, s.add, s.bound)
+		to.num += from.num
+		*l.Stat(CceMaxID) = max(*l.Stat(CceMaxID), to.num-1)
+		return s
+	}
+	if !l.remainder(s, to, t, site) {
+		return nil
+	}
+	return s
+}
+
+// remainder gives the step s into function t the next remainder of t's last group.
+func (l *Lucce) remainder(s *step, r *row, t, site uint32) bool {
+	if !r.open || r.next+1 == r.mod {
+		if !l.group(r, t) {
+			return false
+		}
+	}
+	s.grown = maxGrown + 1
+	s.add, s.mul = r.offset+uint64(r.next)*r.scale, r.scale*uint64(r.mod)
+	n := r.next
+	if r.wide {
+		s.mask, s.mul = ^uint64(0), r.scale
+		r.next = r.mod - 1
+	} else {
+		r.next++
+	}
+	s.bound = (IDLimit - s.add) / s.mul
+	if r.wide {
+		s.bound = s.bound / sharedMod << StepShift
+	}
+	l.Append(LogRemainder, t, site, n, 0, 0)
+	return true
+}
+
+// group begins the next group of function t. The first one has room for the in-edges that there are.
+func (l *Lucce) group(r *row, t uint32) bool {
+	mod := min(max(2*r.edges, 4), 1<<10)
+	wide := false
+	if r.open {
+		if r.scale*uint64(r.mod) > maxScale {
+			return false
+		}
+		r.offset += uint64(r.mod-1) * r.scale
+		r.scale *= uint64(r.mod)
+	} else {
+		r.open, r.offset, r.scale = true, r.num, 1
+		*l.Stat(CceBack)++
+		if mod = r.edges + r.edges/2 + 1; r.edges == 1 {
+			mod, wide = sharedMod, true
+		}
+		mod = min(mod, 1<<10)
+	}
+	r.mod, r.next, r.wide = mod, 0, wide
+	if wide {
+		mod = LogShared
+	}
+	*l.Stat(CceGroups)++
+	l.Append(LogGroup, t, 0, mod, r.num, 0)
+	return true
+}
+
+// publish makes the new step s known to callees, and to its site if it is the first one there.
+func (l *Lucce) publish(s *step, cell, data uintptr) {
+	old := l.Find(cell, data)
+	s.cell, s.callee = uint64(cell), uint64(data)
+	l.numSteps++
+	*l.Stat(CceEncoded) = uint64(l.numSteps)
+	if old == nil {
+		put(l.edges.base, l.hashStep(l.numSteps), l.numSteps)
+		l.edges.num++
+	} else {
+		h := edgeHash(s.cell, s.callee)
+		for &l.steps[*slot(l.edges.base, h)] != old {
+			h++
+		}
+		storeRel32(slot(l.edges.base, h), l.numSteps)
+	}
+	if first := uintptr(*word(cell)); *word(first + StepCallee) == 0 || first == uintptr(unsafe.Pointer(old)) {
+		storeRel64(word(cell), uint64(uintptr(unsafe.Pointer(s))))
+	}
+}
+
+func (l *Lucce) hashStep(i uint32) uint32 { return edgeHash(l.steps[i].cell, l.steps[i].callee) }
+
+// Append adds an entry to the log.
+func (l *Lucce) Append(kind, function, site, n uint32, a, b uint64) {
+	used := *l.Stat(CceEpochsUsed)
+	if used+LogEntry > l.size {
+		return
+	}
+	e := unsafe.Add(l.log, uintptr(used))
+	*(*[4]uint32)(e) = [4]uint32{kind, function, site, n}
+	*(*[2]uint64)(unsafe.Add(e, 16)) = [2]uint64{a, b}
+	storeRel64(l.Stat(CceEpochsUsed), used+LogEntry)
+}
+
+// Learn is Enter, with an entry in the log for a function that is new.
+func (l *Lucce) Learn(data uintptr) (f uint32, isNew bool) {
+	if f, isNew = l.Enter(data); isNew {
+		l.Append(LogFunc, f, l.funcs[f].sites, l.funcs[f].cells, l.ID(f), 0)
+	}
+	return f, isNew
+}
+
+// Begin returns the pair of a function at which a path begins: what is further out is in an
+// entry of nodes. t is the index of the function target, 0 for a fault.
+func (l *Lucce) Begin(kind uint32, place, target uint64, t uint32, c, v uint64) (id, version uint64) {
+	if c >= IDLost {
+		return l.cut(CutLog)
+	}
+	i := l.intern(node{uint32(v), uint32(c >> 32), uint32(c), kind, place, target})
+	if t == 0 {
+		return 0, uint64(i) // a fault: nothing else leads there
+	}
+	r := &l.rows[t]
+	if r.begin == 0 {
+		if *l.Stat(CceEpochsUsed)+LogEntry > l.size || r.open && !l.remainderBegin(r, t) {
+			return l.cut(CutLog)
+		}
+		if !r.open {
+			r.begin = r.num + 1
+			r.num++
+		}
+		l.Append(LogBegin, t, 0, 0, r.begin-1, 0)
+	}
+	return r.begin - 1, uint64(i)
+}
+
+// remainderBegin takes a whole remainder of an open function for the paths that begin there.
+func (l *Lucce) remainderBegin(r *row, t uint32) bool {
+	if r.next+1 >= r.mod && !l.group(r, t) {
+		return false
+	}
+	r.begin = r.offset + uint64(r.next)*r.scale + 1
+	r.next++
+	return true
+}
+
+// cut returns the pair of an invocation whose context is not known.
+func (l *Lucce) cut(reason uint64) (id, version uint64) {
+	return IDLost, uint64(l.Cut(reason))
+}
+
+// Cut counts a context that is not known and returns the node that says so.
+func (l *Lucce) Cut(reason uint64) uint32 {
+	*l.Stat(CceTruncated)++
+	i := l.maxNum - 1
+	*l.node(i) = node{kind: InternCut, place: reason}
+	return i
+}
+
+// lookup returns the number of the entry with the contents of n, or 0. It needs no lock.
+func (l *Lucce) lookup(n *node) uint32 {
+	base := l.entries.base
+	for h := n.hash(); ; h++ {
+		i := load32(slot(base, h))
+		if i == 0 || *l.node(i) == *n {
+			return i
+		}
+	}
+}
+
+// intern returns the number of the entry with the contents of n.
+func (l *Lucce) intern(n node) uint32 {
+	if n.parent == l.maxNum-1 {
+		return l.Cut(CutNodes)
+	}
+	if i := l.lookup(&n); i != 0 {
+		return i
+	}
+	i := uint32(*l.Stat(CceNodesUsed))
+	if i >= l.budget || !l.entries.grow(&l.mem, func(i uint32) uint32 { return l.node(i).hash() }) {
+		return l.Cut(CutNodes)
+	}
+	*l.node(i) = n
+	storeRel64(l.Stat(CceNodesUsed), uint64(i+1))
+	put(l.entries.base, n.hash(), i)
+	l.entries.num++
+	return i
+}
+
+// Root returns the pair of the function with the ID target and the index t that begins a goroutine,
+// or that a root calls. from is the ID of the go statement, or the number of a root and 0.
+func (l *Lucce) Root(from [2]uint64, target uint64, t uint32) (id, version uint64) {
+	if from[1] == 0 {
+		return l.Begin(InternRoot, from[0], target, t, 0, 0)
+	}
+	place := *l.Stat(CceText) + from[1]&(1<<IDEpoch-1)
+	c := from[0]&(1<<IDIdBits-1) | from[1]>>IDEpoch&(1<<IDEpochBits-1)<<IDIdBits
+	return l.Begin(InternGo, place, target, t, c, from[0]>>32)
+}
+
+// Step returns the pair of the function with the given data, called from the frame f, with the pair c, v.
+func (l *Lucce) Step(f *Frame, data uintptr, c, v uint64) (id, version uint64) {
+	if s, ok := l.cell(f); ok {
+		return l.Call(s, data, c, v)
+	}
+	kind := uint32(InternCall)
+	if f.Site < 0 {
+		kind = InternFault
+	}
+	return l.Begin(kind, uint64(f.PC), *word(data + DataMeta), uint32(*word(data + DataIndex)), c, v)
+}
+
+// Down returns the pair of the first of the frames, innermost first, of which
+// the second has the pair c, v. from is as for Root.
+func (l *Lucce) Down(from [2]uint64, frames []Walked, c, v uint64) (id, version uint64) {
+	f := &frames[0]
+	fault := FaultID(uint64(f.PC))
+	switch {
+	case len(frames) == 1 && f.Func != 0:
+		return l.Root(from, l.ID(f.Func), f.Func)
+	case len(frames) == 1:
+		return l.Root(from, fault, 0)
+	case f.Func != 0:
+		return l.Step(&frames[1].Frame, l.funcs[f.Func].data, c, v)
+	}
+	// A function that calls nothing has no data. A fault in it stands for it.
+	return l.Begin(InternCall, uint64(frames[1].PC), fault, 0, c, v)
+}
+
+// CaptureID returns the ID of the context in which an invocation with the pair c, v calls
+// something that returns to pc.
+func (l *Lucce) CaptureID(c, v uint64, pc uintptr) (hi, lo uint64) {
+	rel := uint64(pc) - *l.Stat(CceText)
+	if c < 1<<(IDIdBits+IDEpochBits) && rel != 0 && rel>>IDPCBits == 0 {
+		return v<<32 | c&(1<<IDIdBits-1), l.Stamp() | c>>IDIdBits<<IDEpoch | rel
+	}
+	n := uint32(v)
+	if c < IDLost {
+		n = l.intern(node{n, uint32(c >> 32), uint32(c), InternAt, uint64(pc), 0})
+	}
+	return uint64(n) << 32, l.Stamp()
+}

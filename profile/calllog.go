@@ -1,0 +1,234 @@
+package profile
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+)
+
+const fileLog = "log"
+
+// A CallLog tells how the in-edges of each function are numbered by engine lucce: its
+// log of graph changes, replayed. What an id means never changes, so the graph that all
+// entries lead to decodes every context.
+type CallLog struct {
+	Entries int
+	rows    map[uint32]*logRow // by function
+	funcs   []logFunc          // by their first sites
+	indexes []uint32           // functions by the indexes of the log, from 1 on
+}
+
+// A logRow is what is known of the ids of one function.
+type logRow struct {
+	begin     uint64 // 1 + the id of paths that begin there
+	intervals []logInterval
+	base      uint64
+	groups    []logGroup
+}
+
+// A logInterval is ids that belong to one site. Those of a function are in ascending order.
+type logInterval struct {
+	add, size uint64
+	site      uint32
+}
+
+// A logGroup is ids of which remainders belong to sites, see rt.LogEntry.
+type logGroup struct {
+	mod    uint64
+	shared bool
+	sites  map[uint64]uint32
+}
+
+// A logFunc is a function with its first site.
+type logFunc struct{ fn, first, cells uint32 }
+
+// A LoggedCall is how an invocation was entered. If Begins is set, its version tells; else it was
+// called from a site, by an invocation with the given id.
+type LoggedCall struct {
+	Begins bool
+	Caller uint32 // index into Funcs
+	Site   int32  // index into the caller's Sites, or None
+	ID     uint64
+}
+
+// Entered returns how the invocation of a function with the given id was entered: the paper's prev.
+func (l *CallLog) Entered(p *Profile, fn uint32, id uint64) (c LoggedCall, ok bool) {
+	r := l.rows[fn]
+	switch {
+	case r == nil:
+		return LoggedCall{Begins: true}, id == 0 // a fault: nothing is numbered there
+	case r.begin != 0 && id == r.begin-1:
+		return LoggedCall{Begins: true}, true
+	}
+	site, caller, ok := r.interval(id)
+	if !ok {
+		site, caller, ok = r.remainder(id)
+	}
+	if !ok {
+		return c, false
+	}
+	c.ID = caller
+	c.Caller, c.Site, ok = l.Site(p, site)
+	return c, ok
+}
+
+// interval returns the site and the caller's id of an id that lies in an interval.
+func (r *logRow) interval(id uint64) (site uint32, caller uint64, ok bool) {
+	i, found := slices.BinarySearchFunc(r.intervals, id, func(i logInterval, id uint64) int { return cmp.Compare(i.add, id) })
+	if !found {
+		i--
+	}
+	if i < 0 || id-r.intervals[i].add >= r.intervals[i].size {
+		return 0, 0, false
+	}
+	return r.intervals[i].site, id - r.intervals[i].add, true
+}
+
+// remainder returns the site and the caller's id of an id that lies in a group.
+func (r *logRow) remainder(id uint64) (site uint32, caller uint64, ok bool) {
+	if id < r.base {
+		return 0, 0, false
+	}
+	x := id - r.base
+	for i := range r.groups {
+		g := &r.groups[i]
+		q, n := x/g.mod, x%g.mod
+		if n == g.mod-1 {
+			x = q
+			continue
+		}
+		if g.shared {
+			q, n = q<<rt.StepShift|n, 0
+		}
+		site, ok = g.sites[n]
+		return site, q, ok
+	}
+	return 0, 0, false
+}
+
+// Site returns the function and the index among its sites of a site of the log.
+func (l *CallLog) Site(p *Profile, site uint32) (fn uint32, index int32, ok bool) {
+	i, found := slices.BinarySearchFunc(l.funcs, site, func(f logFunc, site uint32) int { return cmp.Compare(f.first, site) })
+	if !found {
+		i--
+	}
+	for ; i >= 0 && l.funcs[i].cells == 0; i-- {
+	}
+	if i < 0 || site-l.funcs[i].first >= l.funcs[i].cells {
+		return 0, 0, false
+	}
+	f := &p.Funcs[l.funcs[i].fn]
+	return l.funcs[i].fn, f.CellSites()[site-l.funcs[i].first], true
+}
+
+// callLog reads the log.
+func (r *contextsReader) callLog() error {
+	l := &CallLog{rows: make(map[uint32]*logRow), indexes: []uint32{NoFunc}}
+	r.c.Log = l
+	f, end, err := r.open(fileLog, r.c.stat(rt.CceEpochsUsed))
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	for off := int64(0); off+rt.LogEntry <= end; off += rt.LogEntry {
+		b, err := f.at(off, rt.LogEntry)
+		if err != nil {
+			return err
+		}
+		if err := r.logEntry(l, b); err != nil {
+			return f.fail(off, "%w", err)
+		}
+		l.Entries++
+	}
+	return nil
+}
+
+// logEntry reads one entry. One of zeros was on a page that was lost.
+func (r *contextsReader) logEntry(l *CallLog, b []byte) error {
+	le := binary.LittleEndian
+	kind, index, site, n, a, size := le.Uint32(b), le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:]), le.Uint64(b[16:]), le.Uint64(b[24:])
+	if kind == rt.LogFunc {
+		return r.logFunc(l, index, site, n, a)
+	}
+	if kind == 0 && r.pagesLost() {
+		return nil
+	}
+	if index == 0 || uint64(index) >= uint64(len(l.indexes)) {
+		if r.pagesLost() {
+			return nil
+		}
+		return fmt.Errorf("function %d of %d", index, len(l.indexes))
+	}
+	fn := l.indexes[index]
+	row := l.rows[fn]
+	if row == nil {
+		row = &logRow{}
+		l.rows[fn] = row
+	}
+	if err := row.change(kind, site, n, a, size); err != nil && !r.pagesLost() {
+		return fmt.Errorf("function %d: %w", index, err)
+	}
+	return nil
+}
+
+// logFunc reads the entry of a function.
+func (r *contextsReader) logFunc(l *CallLog, index, first, cells uint32, id uint64) error {
+	fn, err := r.function(id)
+	if err != nil {
+		return err
+	}
+	for r.pagesLost() && uint64(len(l.indexes)) < uint64(index) && index < 1<<20 {
+		l.indexes = append(l.indexes, NoFunc)
+	}
+	next := uint32(0)
+	if k := len(l.funcs); k > 0 {
+		next = l.funcs[k-1].first + l.funcs[k-1].cells
+	}
+	switch {
+	case uint64(index) != uint64(len(l.indexes)):
+		return fmt.Errorf("function %d, want %d", index, len(l.indexes))
+	case first < next || first != next && !r.pagesLost() || first+cells < first:
+		return fmt.Errorf("function %d: sites from %d on, want %d", index, first, next)
+	case fn != NoFunc && cells != r.Profile.Funcs[fn].Cells:
+		return fmt.Errorf("function %d: %d cells, want %d", index, cells, r.Profile.Funcs[fn].Cells)
+	}
+	l.indexes = append(l.indexes, fn)
+	if fn != NoFunc {
+		l.funcs = append(l.funcs, logFunc{fn, first, cells})
+	}
+	return nil
+}
+
+// change brings a row up to date.
+func (row *logRow) change(kind, site, n uint32, a, size uint64) error {
+	switch kind {
+	case rt.LogInterval:
+		if k := len(row.intervals); size == 0 || a+size < a || k > 0 && a < row.intervals[k-1].add+row.intervals[k-1].size {
+			return fmt.Errorf("ids from %d on belong to another site", a)
+		}
+		row.intervals = append(row.intervals, logInterval{a, size, site})
+	case rt.LogBegin:
+		row.begin = a + 1
+	case rt.LogGroup:
+		g := logGroup{mod: uint64(n), sites: make(map[uint64]uint32)}
+		if n == rt.LogShared {
+			g.mod, g.shared = 1<<rt.StepShift+1, true
+		}
+		if n < 2 {
+			return fmt.Errorf("a group of %d remainders", n)
+		}
+		row.base = a
+		row.groups = append(row.groups, g)
+	case rt.LogRemainder:
+		if len(row.groups) == 0 {
+			return fmt.Errorf("remainder %d of no group", n)
+		}
+		row.groups[len(row.groups)-1].sites[uint64(n)] = site
+	default:
+		return fmt.Errorf("entry of unknown kind %d", kind)
+	}
+	return nil
+}
