@@ -206,10 +206,15 @@ func (r *contextsReader) logFunc(l *CallLog, index, first, cells uint32, id uint
 func (row *logRow) change(kind, site, n uint32, a, size uint64) error {
 	switch kind {
 	case rt.LogInterval:
-		if k := len(row.intervals); size == 0 || a+size < a || k > 0 && a < row.intervals[k-1].add+row.intervals[k-1].size {
+		k := len(row.intervals)
+		switch {
+		case k > 0 && row.intervals[k-1].add == a && row.intervals[k-1].site == site && row.intervals[k-1].size < size:
+			row.intervals[k-1].size = size
+		case size == 0 || a+size < a || k > 0 && a < row.intervals[k-1].add+row.intervals[k-1].size:
 			return fmt.Errorf("ids from %d on belong to another site", a)
+		default:
+			row.intervals = append(row.intervals, logInterval{a, size, site})
 		}
-		row.intervals = append(row.intervals, logInterval{a, size, site})
 	case rt.LogBegin:
 		row.begin = a + 1
 	case rt.LogGroup:

@@ -175,7 +175,11 @@ func (d *Decoder) Decode(id profile.ContextID) (Stack, error) {
 // AtEntry reports whether the ID was captured at the entry of a function, and not
 // at a call.
 func (d *Decoder) AtEntry(id profile.ContextID) bool {
-	pc := d.c.Text + uint64(ctxid.Split(id.Hi, id.Lo).PC)
+	f := ctxid.Split(id.Hi, id.Lo)
+	pc := d.c.Text + uint64(f.PC)
+	if n, ok := d.c.Node(f.Node); ok && f.PC == 0 && n.Kind == rt.InternAt {
+		pc = n.Place
+	}
 	code := d.c.CodeAt(pc)
 	return code != nil && code.Entry == pc
 }

@@ -113,6 +113,8 @@ func (c *Cce) Stat(off uint32) *uint64 { return (*uint64)(unsafe.Add(c.head, uin
 func (c *Cce) Epoch() uint64 { return *c.Stat(CceEpoch) }
 
 // word returns the word at address p, which is outside the Go heap.
+//
+//go:nosplit
 func word(p uintptr) *uint64 { return (*uint64)(unsafe.Add(unsafe.Pointer(nil), p)) }
 
 // An index is a hash set of numbers. Its user compares what they stand for.
@@ -155,6 +157,7 @@ func (x *index) put(h, v uint32) {
 	*x.at(h) = v
 }
 
+//go:nosplit
 func mix(a, b uint64) uint32 {
 	h := (a ^ b*0x9E3779B97F4A7C15) * 0xD6E8FEB86659FD93
 	return uint32(h >> 32)
@@ -278,6 +281,8 @@ func (c *Cce) Step(st *Stack, w uint64, f *Frame, target uintptr, through bool, 
 func (c *Cce) addition(s uint32) uint64 { return *word(c.av(s)) }
 
 // av returns the address of the addition value of site s.
+//
+//go:nosplit
 func (c *Cce) av(s uint32) uintptr {
 	return c.funcs[c.sites[s].caller].data + DataAV + 8*uintptr(c.sites[s].cell)
 }
@@ -344,10 +349,14 @@ func (c *Cce) LearnPC(pc uintptr, f *Frame) {
 }
 
 // PCHash is where the probe for a return address begins.
+//
+//go:nosplit
 func PCHash(pc uintptr) uint32 { return uint32(uint64(pc) * PCMul >> (64 - PCBits)) }
 
 // LookupPC returns what LearnPC has told about pc: the index of the site, or
 // that pc is passed through. ok is false if nothing is known.
+//
+//go:nosplit
 func (c *Cce) LookupPC(pc uintptr) (s uint32, through, ok bool) {
 	for h := PCHash(pc); ; h++ {
 		e := (*[4]uint64)(unsafe.Add(c.pcs, uintptr(h%(1<<PCBits))*PCEntry))

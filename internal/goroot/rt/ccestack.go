@@ -166,8 +166,10 @@ type node struct {
 	place, target           uint64
 }
 
+//go:nosplit
 func (c *Cce) node(i uint32) *node { return (*node)(unsafe.Add(c.nodes, uintptr(i)*InternSize)) }
 
+//go:nosplit
 func (n *node) hash() uint32 {
 	return mix(uint64(n.parent)<<32|uint64(n.epoch), n.place) ^ mix(uint64(n.id)<<32|uint64(n.kind), n.target)
 }

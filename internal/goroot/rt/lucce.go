@@ -10,7 +10,8 @@ import "unsafe"
 // Two things are not as in the paper's Algorithm 1.
 //
 // An edge keeps its ids. When numCC of the caller has grown, the edge gets further
-// ids, behind all others, and its old ones still mean what they meant. So any version
+// ids, next to its old ones if they are free, else as many as it needs behind all
+// others; its old ones still mean what they meant. So any version
 // of the graph is decoded by the newest one: lv is not needed to find the caller's, and
 // a frame's version need not change with each call.
 //
@@ -23,7 +24,9 @@ import "unsafe"
 // statement, or where an id would have passed 63 bits. There an entry of nodes says
 // what is further out, and ids begin again.
 //
-// Its methods must be called under the lock of the Cce, unless they say otherwise.
+// Its methods must be called under the lock of the Cce, unless they say otherwise. Those
+// that need no lock do not split the stack: the entry of a function, which is no safe
+// point, calls them on the stack of its goroutine.
 type Lucce struct {
 	*Cce
 	log      unsafe.Pointer
@@ -98,6 +101,8 @@ type table struct {
 func (t *table) mask() uint32 { return uint32(*word(t.base)) }
 
 // slot returns the place of hash h. It may be called without the lock, with one base throughout.
+//
+//go:nosplit
 func slot(base uintptr, h uint32) *uint32 {
 	mask := uint32(*word(base))
 	return (*uint32)(unsafe.Add(unsafe.Pointer(nil), base+8+4*uintptr(h&mask)))
@@ -139,9 +144,12 @@ func put(base uintptr, h, v uint32) {
 // (cell*EdgeMul + callee) * EdgeMul.
 const EdgeMul = 0x9E3779B97F4A7C15
 
+//go:nosplit
 func edgeHash(cell, callee uint64) uint32 { return uint32((cell*EdgeMul + callee) * EdgeMul >> 32) }
 
 // Find returns the step from a cell to the callee with the given data, or nil. It needs no lock.
+//
+//go:nosplit
 func (l *Lucce) Find(cell, callee uintptr) *step {
 	base := l.edges.base
 	for h := edgeHash(uint64(cell), uint64(callee)); ; h++ {
@@ -156,10 +164,14 @@ func (l *Lucce) Find(cell, callee uintptr) *step {
 }
 
 // apply returns the callee's id for a caller's id below the bound.
+//
+//go:nosplit
 func (s *step) apply(c uint64) uint64 { return (c+(c>>StepShift&s.mask))*s.mul + s.add }
 
 // TryCall is Call for what needs no change of the graph. It needs no lock. ok is
 // false if Call must be called.
+//
+//go:nosplit
 func (l *Lucce) TryCall(site uint32, data uintptr, c, v uint64) (id, version uint64, ok bool) {
 	s := l.Find(l.av(site), data)
 	if s != nil && c < s.bound {
@@ -217,8 +229,11 @@ func (l *Lucce) number(old *step, site, t uint32, c uint64) *step {
 	}
 	if !from.open && !to.open && s.grown < maxGrown && from.num < maxNumCC-to.num {
 		s.add, s.mul, s.bound = to.num, 1, from.num
+		if old != nil && old.add+old.bound == to.num {
+			s.add = old.add // nothing is behind it: it gets longer
+		}
 		l.Append(LogInterval, t, site, 0, s.add, s.bound)
-		to.num += from.num
+		to.num = s.add + s.bound
 		*l.Stat(CceMaxID) = max(*l.Stat(CceMaxID), to.num-1)
 		return s
 	}
@@ -370,6 +385,8 @@ func (l *Lucce) Cut(reason uint64) uint32 {
 }
 
 // lookup returns the number of the entry with the contents of n, or 0. It needs no lock.
+//
+//go:nosplit
 func (l *Lucce) lookup(n *node) uint32 {
 	base := l.entries.base
 	for h := n.hash(); ; h++ {
@@ -452,3 +469,6 @@ func (l *Lucce) CaptureID(c, v uint64, pc uintptr) (hi, lo uint64) {
 	}
 	return uint64(n) << 32, l.Stamp()
 }
+
+// SiteOf returns the index of a frame's site among all sites; ok is false if it has no cell.
+func (l *Lucce) SiteOf(f *Frame) (site uint32, ok bool) { return l.cell(f) }

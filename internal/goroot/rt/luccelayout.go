@@ -61,7 +61,7 @@ const (
 // function and site are indexes; those of sites count on through all functions.
 const (
 	LogFunc      = 1 // a is the ID of the function; its n cells are the sites from site on
-	LogInterval  = 2 // ids [a, a+b) of the function belong to calls from the site: c' = c + a
+	LogInterval  = 2 // ids [a, a+b) of the function belong to calls from the site: c' = c + a; an earlier one may be shorter
 	LogBegin     = 3 // id a of the function belongs to paths that begin there
 	LogGroup     = 4 // ids of the function from a on belong to a group of n remainders, see below
 	LogRemainder = 5 // remainder n of the last group belongs to calls from the site

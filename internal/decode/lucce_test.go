@@ -1,0 +1,282 @@
+package decode_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/cce"
+	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// A lucceProgram runs at random, encoded by package rt, beside a plain slice of calls and
+// the reference encoder.
+type lucceProgram struct {
+	t       testing.TB
+	l       *livetest.Lucce
+	ref     *cce.Lucce
+	prog    *cce.Program
+	funcs   []*livetest.LucceFunc
+	targets [][][]int // by function and site
+	first   []cce.Site
+	root    cce.Site
+	stack   []lucceFrame
+	took    []lucceContext
+}
+
+// A lucceFrame is an invocation; outer is what is further out than the first frame of a goroutine.
+type lucceFrame struct {
+	livetest.LucceFrame
+	fn, site int // site is where it calls the next one
+	outer    string
+}
+
+// A lucceContext is a context with what it must decode to.
+type lucceContext struct {
+	id   profile.ContextID
+	want string
+	ref  cce.Context
+	// calls is what the reference must decode to, nil if the program did what it does not know.
+	calls []cce.Call
+}
+
+// newLucceProgram makes a program of n functions. Each site may call any of a few functions.
+func newLucceProgram(t testing.TB, next func(n int) int, n int, budget uint64) *lucceProgram {
+	p := &lucceProgram{t: t, l: livetest.NewLucce(t, budget), prog: cce.NewProgram()}
+	for i := range n {
+		sites := 1 + next(4)
+		p.funcs = append(p.funcs, p.l.Func(fmt.Sprint("main.f", i), sites))
+		f := p.prog.AddFunc()
+		p.first = append(p.first, cce.Site(len(p.prog.Sites)))
+		var targets [][]int
+		for range sites {
+			p.prog.AddSite(f, cce.Dynamic)
+			var list []int
+			for range 1 + next(3) {
+				list = append(list, next(n))
+			}
+			targets = append(targets, list)
+		}
+		p.targets = append(p.targets, targets)
+	}
+	p.root = p.prog.AddSite(cce.Root, cce.Dynamic)
+	p.ref = cce.NewLucce(p.prog, cce.LucceLimit, cce.LucceBudget)
+	p.enterRoot(0)
+	return p
+}
+
+func (p *lucceProgram) enterRoot(fn int) {
+	p.stack = []lucceFrame{{p.l.Root(p.funcs[fn], rt.RootMain), fn, 0, "[main]"}}
+	p.ref.Unwind(cce.Main, 0)
+	p.ref.Call(cce.Main, p.root, cce.Func(fn+1))
+}
+
+// step lets the program do one thing.
+func (p *lucceProgram) step(next func(n int) int) {
+	top := &p.stack[len(p.stack)-1]
+	top.site = next(len(p.targets[top.fn]))
+	list := p.targets[top.fn][top.site]
+	target := list[next(len(list))]
+	switch op := next(100); {
+	case op < 60 && len(p.stack) < 600:
+		f := p.l.Call(top.LucceFrame, top.site, p.funcs[target])
+		p.stack = append(p.stack, lucceFrame{f, target, 0, ""})
+		if p.ref != nil {
+			p.ref.Call(cce.Main, p.first[top.fn]+cce.Site(top.site), cce.Func(target+1))
+		}
+	case op < 95:
+		keep := max(1, len(p.stack)-1-next(3)*next(4))
+		p.stack = p.stack[:keep]
+		if p.ref != nil {
+			p.ref.Unwind(cce.Main, keep)
+		}
+	case op < 97: // the rest of the program is a goroutine
+		f := p.l.Go(top.LucceFrame, top.site, p.funcs[target])
+		p.stack, p.ref = []lucceFrame{{f, target, 0, p.want("go ")}}, nil
+	case op < 98:
+		f := p.l.Fault(top.LucceFrame, top.site, p.funcs[target])
+		top.site += 999
+		p.stack, p.ref = append(p.stack, lucceFrame{f, target, 0, ""}), nil
+	case op < 99:
+		p.ref = nil
+		p.stack = []lucceFrame{{p.l.Root(p.funcs[target], rt.RootTimer), target, 0, "[timer]"}}
+	}
+}
+
+// want returns the stack, with a word behind its first arrow, innermost frame first.
+func (p *lucceProgram) want(how string) string {
+	var b strings.Builder
+	for i := len(p.stack) - 1; i >= 0; i-- {
+		f := &p.stack[i]
+		fmt.Fprintf(&b, "%s%s m.go:%d ← ", how, f.Func.Name, f.site+1)
+		how = ""
+	}
+	return b.String() + p.stack[0].outer
+}
+
+func (p *lucceProgram) capture(next func(n int) int) {
+	top := &p.stack[len(p.stack)-1]
+	top.site = next(len(p.targets[top.fn]))
+	hi, lo := p.l.Capture(top.LucceFrame, top.site)
+	c := lucceContext{id: profile.ContextID{Hi: hi, Lo: lo}, want: p.want("")}
+	if p.ref != nil {
+		c.ref = p.ref.Capture(cce.Main)
+		c.calls = []cce.Call{{Site: p.root, Func: cce.Func(p.stack[0].fn + 1)}}
+		for i := range p.stack[1:] {
+			c.calls = append(c.calls, cce.Call{Site: p.first[p.stack[i].fn] + cce.Site(p.stack[i].site), Func: cce.Func(p.stack[i+1].fn + 1)})
+		}
+	}
+	p.took = append(p.took, c)
+}
+
+// check decodes all that was captured, and returns how many contexts were truncated.
+func (p *lucceProgram) check(ref *cce.Lucce) (truncated int) {
+	p.t.Helper()
+	prof, err := profile.ReadLive(p.l.FS())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	d := decode.New(prof)
+	for i, c := range p.took {
+		s, err := d.Decode(c.id)
+		if err != nil {
+			p.t.Fatalf("context %d: %v", i, err)
+		}
+		have := strings.ReplaceAll(string(s.AppendLine(nil, -1)), "←go ", "← go ")
+		if outer, ok := strings.CutSuffix(have, "[truncated: "+s.Cut()+"]"); ok && s.Cut() != "" {
+			truncated++
+			if !strings.HasPrefix(c.want, outer) {
+				p.t.Fatalf("context %d: have %s, want a beginning of %s", i, have, c.want)
+			}
+			continue
+		}
+		if have != c.want {
+			p.t.Fatalf("context %d:\nhave %s\nwant %s", i, have, c.want)
+		}
+		if c.calls == nil {
+			continue
+		}
+		calls, err := ref.Decode(c.ref)
+		if lost := (*cce.TruncatedError)(nil); err != nil && !errors.As(err, &lost) || err == nil && !slices.Equal(calls, c.calls) {
+			p.t.Fatalf("context %d: the reference has %v, %v, want %v", i, calls, err, c.calls)
+		}
+	}
+	return truncated
+}
+
+// TestLucceTheorem1 decodes the contexts of random programs: De(n, En(π)) = π. Recursion
+// takes them far beyond 63 bits.
+func TestLucceTheorem1(t *testing.T) {
+	contexts, versions, entries, slow, steps := 0, uint64(0), 0, 0, 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		p := newLucceProgram(t, r.IntN, 2+int(seed%25), 0)
+		ref := p.ref
+		for range 3000 {
+			p.step(r.IntN)
+			p.capture(r.IntN)
+			steps++
+		}
+		if n := p.check(ref); n > 0 {
+			t.Errorf("seed %d: %d contexts are truncated", seed, n)
+		}
+		contexts += len(p.took)
+		versions += *p.l.Stat(rt.CceNodesUsed)
+		entries += int(*p.l.Stat(rt.CceEpochsUsed) / rt.LogEntry)
+		slow += p.l.Slow
+	}
+	t.Logf("%d contexts, %d versions, %d entries in logs, %d of %d calls not on the fast path", contexts, versions, entries, slow, steps)
+}
+
+// TestLucceBudget checks that contexts are truncated, and never wrong, when there is no room.
+func TestLucceBudget(t *testing.T) {
+	truncated := 0
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		p := newLucceProgram(t, r.IntN, 10, 8+seed)
+		ref := p.ref
+		for range 2000 {
+			p.step(r.IntN)
+			p.capture(r.IntN)
+		}
+		truncated += p.check(ref)
+		if have := *p.l.Stat(rt.CceNodesUsed); have > 8+seed {
+			t.Errorf("%d versions, want at most %d", have, 8+seed)
+		}
+	}
+	if truncated == 0 {
+		t.Error("no context was truncated")
+	}
+}
+
+// FuzzLucce runs the program that the input tells.
+func FuzzLucce(f *testing.F) {
+	f.Add([]byte{3, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, uint8(3))
+	f.Add([]byte("calls and returns at random"), uint8(200))
+	f.Fuzz(func(t *testing.T, data []byte, budget uint8) {
+		next := func(n int) int {
+			if len(data) == 0 {
+				return 0
+			}
+			b := int(data[0])
+			data = data[1:]
+			return b % n
+		}
+		p := newLucceProgram(t, next, 1+next(12), 2+uint64(budget)*uint64(budget))
+		ref := p.ref
+		for len(data) > 0 {
+			p.step(next)
+			p.capture(next)
+		}
+		p.check(ref)
+	})
+}
+
+// TestLucceExamples has the numbers of the paper: figure 3 (example 2), and example 4.
+func TestLucceExamples(t *testing.T) {
+	l := livetest.NewLucce(t, 0)
+	fn := func(name string) *livetest.LucceFunc { return l.Func(name, 3) }
+	a, x, b, c, d, e := fn("A"), fn("X"), fn("B"), fn("C"), fn("D"), fn("E")
+	ids := func(f livetest.LucceFrame, path ...any) (ids []uint64) {
+		ids = append(ids, f.C)
+		for i := 0; i < len(path); i += 2 {
+			f = l.Call(f, path[i].(int), path[i+1].(*livetest.LucceFunc))
+			ids = append(ids, f.C)
+		}
+		return ids
+	}
+	for i, c := range []struct{ have, want []uint64 }{
+		{ids(l.Root(a, rt.RootMain), 0, b, 0, c, 0, e), []uint64{0, 0, 0, 0}},
+		{ids(l.Root(a, rt.RootMain), 0, b, 1, d, 0, e), []uint64{0, 0, 0, 1}},
+		{ids(l.Root(x, rt.RootMain), 0, b, 1, d, 0, e), []uint64{0, 1, 1, 2}},
+	} {
+		if !slices.Equal(c.have, c.want) {
+			t.Errorf("figure 3, graph %d: have %v, want %v", i+1, c.have, c.want)
+		}
+	}
+	l = livetest.NewLucce(t, 0)
+	a, x, b, c, d = fn("A"), fn("A'"), fn("B"), fn("C"), fn("D")
+	ids(l.Root(a, rt.RootMain), 0, b, 0, c, 0, d)
+	if have, want := ids(l.Root(x, rt.RootMain), 0, b, 0, c, 0, d, 0, b, 0, c), []uint64{0, 1, 1, 1, 3, 3}; !slices.Equal(have, want) {
+		t.Errorf("example 4: have %v, want %v", have, want)
+	}
+	before := *l.Stat(rt.CceEpochsUsed)
+	f := l.Root(a, rt.RootMain)
+	for range 40 {
+		f = l.Call(l.Call(l.Call(f, 0, b), 0, c), 0, d)
+		before = max(before, *l.Stat(rt.CceEpochsUsed))
+	}
+	log := *l.Stat(rt.CceEpochsUsed)
+	for range 10000 {
+		f = l.Call(l.Call(l.Call(f, 0, b), 0, c), 0, d)
+	}
+	if have := *l.Stat(rt.CceEpochsUsed); have != log {
+		t.Errorf("recursion: the log grows from %d to %d bytes", log, have)
+	}
+}

@@ -1,0 +1,198 @@
+package livetest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"syscall"
+	"testing"
+	"testing/fstest"
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+)
+
+// A Lucce plays the part of compiled code and of the runtime with engine lucce: functions with
+// metadata and data as the compiler lays them out, and the sequences that it emits.
+type Lucce struct {
+	rt.Lucce
+	Slow int // how often the sequence left the fast path
+
+	cce                    rt.Cce
+	head, funcs, log, node []byte
+	image                  []byte // metadata and data
+	used                   int
+	maps                   [][]byte
+}
+
+// A LucceFunc is a function of a Lucce.
+type LucceFunc struct {
+	Name  string
+	Sites int
+	data  uintptr
+	entry uint64
+}
+
+// A LucceFrame is an invocation with its pair.
+type LucceFrame struct {
+	Func *LucceFunc
+	C, V uint64
+}
+
+// Sizes of memory, of which only what is used is touched.
+const (
+	lucceFuncs = 1 << 24
+	lucceImage = 1 << 24
+)
+
+// NewLucce returns an encoder that makes fewer than budget entries in nodes; 0 is the default
+// of package rt. Its memory is given back when the test ends.
+func NewLucce(t testing.TB, budget uint64) *Lucce {
+	l := &Lucce{}
+	t.Cleanup(func() {
+		for _, m := range l.maps {
+			_ = syscall.Munmap(m)
+		}
+	})
+	mem := func(size int) []byte {
+		m, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.maps = append(l.maps, m)
+		return m
+	}
+	ptr := func(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
+	l.head, l.funcs, l.log, l.node, l.image = mem(rt.CceSize), mem(lucceFuncs), mem(rt.LogSize), mem(rt.NodesSize), mem(lucceImage)
+	known, pcs, arena := mem(rt.KnownSize), mem(rt.PCSize), mem(rt.CceArena)
+	l.cce.InitCce(ptr(l.head), ptr(known), ptr(l.funcs), nil, ptr(l.node), ptr(pcs), ptr(arena), lucceFuncs, Text, Seed)
+	l.cce.Describe(1, 1, "go1.26.0", "/go", nil)
+	l.InitLucce(&l.cce, ptr(l.log), budget)
+	return l
+}
+
+// alloc returns the address of n zero bytes of the image.
+func (l *Lucce) alloc(n int) uintptr {
+	p := uintptr(unsafe.Pointer(&l.image[l.used]))
+	l.used += (n + 63) &^ 63
+	return p
+}
+
+// at returns the word at address p, which is no part of the heap.
+func at(p uintptr) *uint64 { return (*uint64)(unsafe.Add(unsafe.Pointer(nil), p)) }
+
+// copyTo copies s to the address p.
+func copyTo(p uintptr, s []byte) {
+	copy(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), p)), len(s)), s)
+}
+
+// Func adds a function with a number of call sites: site k is in line k+1 of /src/m.go.
+func (l *Lucce) Func(name string, sites int) *LucceFunc {
+	const file = "/src/m.go"
+	blob := binary.AppendUvarint([]byte{0, 1, 1, 1, 0}, uint64(sites))
+	for k := range sites {
+		blob = append(blob, rt.SiteCall, 0, 0, byte(k+1), 0, byte(k+1), 0)
+	}
+	f := &LucceFunc{Name: name, Sites: sites, entry: Text + 64 + uint64(l.used)}
+	text := l.alloc(len(name) + len(file))
+	copyTo(text, []byte(name+file))
+	meta := l.alloc(rt.MetaStrings + 32 + len(blob))
+	for off, v := range map[uintptr]uint64{
+		rt.MetaEntry: f.entry, rt.MetaNodeSize: uint64(rt.NodeCells+4*sites+7) &^ 7,
+		rt.MetaNumStrings: 2 | uint64(len(blob))<<32, rt.MetaRecover: uint64(sites) << 32,
+		rt.MetaStrings: uint64(text), rt.MetaStrings + 8: uint64(len(name)),
+		rt.MetaStrings + 16: uint64(text) + uint64(len(name)), rt.MetaStrings + 24: uint64(len(file)),
+	} {
+		*at(meta + off) = v
+	}
+	copyTo(meta+rt.MetaStrings+32, blob)
+	f.data = l.alloc(rt.DataAV + 8*sites)
+	*at(f.data + rt.DataMeta) = uint64(meta)
+	for k := range sites {
+		*at(f.data + rt.DataAV + 8*uintptr(k)) = uint64(f.data)
+	}
+	l.alloc(16 * (sites + 2)) // its code has as many addresses
+	return f
+}
+
+// learn makes a function known, as the slow path does.
+func (l *Lucce) learn(f *LucceFunc) uint32 {
+	i, isNew := l.Learn(f.data)
+	if isNew {
+		w := l.BeginPCs(i, uint32(16*(f.Sites+2)), uint32(f.Sites))
+		for k := range f.Sites {
+			w.PC(uint32(16*(k+1)), uint32(k))
+		}
+		w.End()
+	}
+	return i
+}
+
+// Return returns the address that the call at a site returns to.
+func (f *LucceFunc) Return(site int) uint64 { return f.entry + 16*uint64(site+1) }
+
+// Root enters a function from a root.
+func (l *Lucce) Root(f *LucceFunc, root uint64) LucceFrame {
+	c, v := l.Lucce.Root([2]uint64{root, 0}, *at(f.data + rt.DataMeta), l.learn(f))
+	return LucceFrame{f, c, v}
+}
+
+// Go enters a function that a go statement at a site of another one starts.
+func (l *Lucce) Go(from LucceFrame, site int, f *LucceFunc) LucceFrame {
+	hi, lo := l.Capture(from, site)
+	c, v := l.Lucce.Root([2]uint64{hi, lo}, *at(f.data + rt.DataMeta), l.learn(f))
+	return LucceFrame{f, c, v}
+}
+
+// Call enters a function from a site of another one, as compiled code does it and the
+// slow path behind it.
+func (l *Lucce) Call(from LucceFrame, site int, f *LucceFunc) LucceFrame {
+	step := uintptr(*at(from.Func.data + rt.DataAV + 8*uintptr(site))) // MOVQ ctx(R14), S; MOVQ (S), S
+	if *at(step + rt.StepCallee) == uint64(f.data) && from.C < *at(step + rt.StepBound) {
+		shared := from.C >> rt.StepShift & *at(step + rt.StepMask)
+		return LucceFrame{f, (from.C+shared)**at(step + rt.StepMul) + *at(step + rt.StepAdd), from.V}
+	}
+	l.Slow++
+	caller, _ := l.Enter(from.Func.data)
+	frame := rt.Frame{Func: caller, PC: uintptr(from.Func.Return(site)), Site: int32(site)}
+	index, _ := l.SiteOf(&frame)
+	if c, v, ok := l.TryCall(index, f.data, from.C, from.V); ok {
+		return LucceFrame{f, c, v}
+	}
+	l.learn(f)
+	c, v := l.Step(&frame, f.data, from.C, from.V)
+	return LucceFrame{f, c, v}
+}
+
+// Fault enters a deferred function because of a run-time error behind a call.
+func (l *Lucce) Fault(from LucceFrame, site int, f *LucceFunc) LucceFrame {
+	caller, _ := l.Enter(from.Func.data)
+	l.learn(f)
+	pc := from.Func.Return(site) + 1
+	if w, ok := l.BeginFault(pc); ok {
+		w.Frame(from.Func.Name, "/src/m.go", int32(1000+site))
+		w.End("runtime.sigpanic")
+	}
+	c, v := l.Step(&rt.Frame{Func: caller, PC: uintptr(pc), Site: -1}, f.data, from.C, from.V)
+	return LucceFrame{f, c, v}
+}
+
+// Capture returns the ID of the context in which an invocation calls something at a site.
+func (l *Lucce) Capture(f LucceFrame, site int) (hi, lo uint64) {
+	return l.CaptureID(f.C, f.V, uintptr(f.Func.Return(site)))
+}
+
+// FS returns the live directory as it is now.
+func (l *Lucce) FS() fstest.MapFS {
+	file := func(b []byte, used uint64) *fstest.MapFile {
+		return &fstest.MapFile{Data: append([]byte(nil), b[:used]...)}
+	}
+	return fstest.MapFS{
+		"cce":   file(l.head, rt.CceSize),
+		"funcs": file(l.funcs, *at(uintptr(unsafe.Pointer(&l.head[rt.HdrFuncsUsed])))+64),
+		"log":   file(l.log, *l.Stat(rt.CceEpochsUsed)),
+		"nodes": file(l.node, *l.Stat(rt.CceNodesUsed)*rt.InternSize),
+	}
+}
+
+// String shows the pair.
+func (f LucceFrame) String() string { return fmt.Sprintf("%s<%d,%d>", f.Func.Name, f.C, f.V) }
