@@ -87,8 +87,8 @@ func (p *goArgs) warm(e *env, b *toolchain.Build, pkgs []string, exes ...string)
 // verify command only.
 func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	*o = toolchain.DefaultOptions
-	fs.StringVar(&o.Engine, "engine", o.Engine, "how contexts are recorded, by `name`: cct counts calls, dacce gives context IDs, pcce gives them by a static call graph, sample takes samples")
-	fs.StringVar(&o.Events, "events", "", "of -engine=dacce or pcce: record events of these `kinds`, with commas between them: alloc, block, go, panic, error")
+	fs.StringVar(&o.Engine, "engine", o.Engine, "how contexts are recorded, by `name`: cct counts calls, dacce and lucce give context IDs, pcce gives them by a static call graph, sample takes samples")
+	fs.StringVar(&o.Events, "events", "", "of -engine=dacce, pcce or lucce: record events of these `kinds`, with commas between them: alloc, block, go, panic, error")
 	fs.StringVar(&o.Warm, "warm", "", "of -engine=dacce or pcce: start from this `graph`, static (of the source, the default of pcce) or the file NAME.stemma of an earlier run")
 	fs.StringVar(&o.Recursion, "recursion", o.Recursion, "`fold` a recursive call into the context of its function's nearest ancestor, or keep it in full")
 	fs.Var((*onOff)(&o.Inlined), "inlined", "count inlined calls, `on` or off")

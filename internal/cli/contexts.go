@@ -8,6 +8,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -63,7 +64,7 @@ func (s *contextSet) load() error {
 		}
 	}
 	if len(s.profiles) == 0 {
-		return fmt.Errorf("%s: no record of context IDs; build the program with -engine=dacce", s.path)
+		return fmt.Errorf("%s: no record of context IDs; build the program with -engine=dacce or -engine=lucce", s.path)
 	}
 	return nil
 }
@@ -141,6 +142,10 @@ func reportContexts(w io.Writer, p *profile.Profile) {
 	for _, line := range warnings(p) {
 		fmt.Fprintf(w, "warning: %s\n", line)
 	}
+	if p.Contexts.Log != nil {
+		reportLucce(w, p.Contexts)
+		return
+	}
 	fmt.Fprintf(w, "\n%10s %10s %12s %12s %7s %8s %14s\n", "nodes", "edges", "maxID", "ccStack/s", "depth", "epochs", "costs(us)")
 	perSecond := "-"
 	if s.Elapsed > 0 {
@@ -172,11 +177,47 @@ func reportContexts(w io.Writer, p *profile.Profile) {
 	}
 }
 
+// reportLucce prints what engine lucce says about itself.
+func reportLucce(w io.Writer, c *profile.Contexts) {
+	s := c.Stats
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-14s "+format+"\n", append([]any{name}, args...)...)
+	}
+	fmt.Fprintln(w)
+	row("call graph", "%s functions, %s edges", commas(s.Functions), commas(s.Edges))
+	row("log", "%s entries", commas(uint64(c.Log.Entries)))
+	row("numbering", "%s steps; %s functions take ids without bound, in %s groups; largest numCC of the others %s",
+		commas(s.Encoded), commas(s.BackEdges), commas(s.Groups), commas(s.MaxID+1))
+	kinds := map[uint8]int{}
+	for _, n := range c.Interned[1:] {
+		kinds[n.Kind]++
+	}
+	row("versions", "%s: %s at roots, %s at go statements, %s where ids began again, %s at faults, %s of captured contexts",
+		commas(uint64(len(c.Interned)-1)), commas(uint64(kinds[rt.InternRoot])), commas(uint64(kinds[rt.InternGo])),
+		commas(uint64(kinds[rt.InternSite])), commas(uint64(kinds[rt.InternFault]+kinds[rt.InternCall])), commas(uint64(kinds[rt.InternAt])))
+	row("slow entries", "%s", commas(s.Slow))
+	row("truncated", "%s contexts", commas(s.Truncated))
+	if s.Elapsed > 0 {
+		row("ran for", "%v", s.Elapsed.Round(time.Millisecond))
+	}
+}
+
 // summarizeContexts prints what run says about a program with context IDs.
 func summarizeContexts(e *env, p *profile.Profile, outFile string) {
 	s := p.Contexts.Stats
+	if l := p.Contexts.Log; l != nil {
+		fmt.Fprintf(e.stderr, "stemma: %s functions · %s edges · %s entries in the log · %s versions\n", commas(s.Functions), commas(s.Edges),
+			commas(uint64(l.Entries)), commas(uint64(len(p.Contexts.Interned)-1)))
+		contextsWritten(e, p, outFile)
+		return
+	}
 	fmt.Fprintf(e.stderr, "stemma: %s functions · %s edges, %s encoded · %s re-encodings in %v · ids below %s\n", commas(s.Functions), commas(s.Edges),
 		commas(s.Encoded), commas(s.Reencodings), s.ReencodeTime.Round(time.Microsecond), commas(s.MaxID+1))
+	contextsWritten(e, p, outFile)
+}
+
+// contextsWritten prints the end of the summary.
+func contextsWritten(e *env, p *profile.Profile, outFile string) {
 	for _, line := range warnings(p) {
 		fmt.Fprintf(e.stderr, "stemma: warning: %s\n", line)
 	}

@@ -56,9 +56,13 @@ func printContextsInfo(w io.Writer, p *profile.Profile) {
 	c := p.Contexts
 	var events uint64
 	err := c.Events(func(*profile.Event) error { events++; return nil })
-	fmt.Fprintf(w, "tag         %d\ntext        %#x\nepochs      %d\ninterned    %d\ncode        %d functions\nevents      %d\n",
-		c.Tag, c.Text, len(c.Dict.Epochs)-1, len(c.Interned)-1, len(c.Code), events)
-	fmt.Fprintf(w, "started     from %v\n", c.Stats.Start)
+	fmt.Fprintf(w, "tag         %d\ntext        %#x\n", c.Tag, c.Text)
+	if c.Log != nil {
+		fmt.Fprintf(w, "log         %d entries\nversions    %d\n", c.Log.Entries, len(c.Interned)-1)
+	} else {
+		fmt.Fprintf(w, "epochs      %d\ninterned    %d\nstarted     from %v\n", len(c.Dict.Epochs)-1, len(c.Interned)-1, c.Stats.Start)
+	}
+	fmt.Fprintf(w, "code        %d functions\nevents      %d\n", len(c.Code), events)
 	if err != nil {
 		fmt.Fprintf(w, "warning: %v\n", err)
 	}

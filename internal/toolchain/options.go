@@ -190,7 +190,7 @@ func (o Options) checkEvents() error {
 	if o.Events == "" {
 		return nil
 	}
-	if o.Engine != "dacce" && o.Engine != "pcce" {
+	if o.Engine != "dacce" && o.Engine != "pcce" && o.Engine != "lucce" {
 		return fmt.Errorf("-events: engine %s has no context IDs; use -engine=dacce", o.Engine)
 	}
 	for kind := range strings.SplitSeq(o.Events, ",") {

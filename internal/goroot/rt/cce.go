@@ -107,9 +107,13 @@ func (c *Cce) InitCce(head, known, funcs, epochs, nodes, pcs, mem unsafe.Pointer
 }
 
 // Stat returns a field of the second page.
+//
+//go:nosplit
 func (c *Cce) Stat(off uint32) *uint64 { return (*uint64)(unsafe.Add(c.head, uintptr(off))) }
 
 // Epoch returns the current epoch.
+//
+//go:nosplit
 func (c *Cce) Epoch() uint64 { return *c.Stat(CceEpoch) }
 
 // word returns the word at address p, which is outside the Go heap.

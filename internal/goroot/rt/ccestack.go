@@ -222,6 +222,8 @@ func (c *Cce) Capture(st *Stack, w uint64, pc uintptr) (hi, lo uint64) {
 }
 
 // Stamp returns the tag and the epoch in the lower half of an ID.
+//
+//go:nosplit
 func (c *Cce) Stamp() uint64 {
 	return (1+*c.Stat(CceSeed)%(1<<IDTagBits-1))<<IDTag | c.Epoch()<<IDEpoch
 }

@@ -456,12 +456,22 @@ func (l *Lucce) Down(from [2]uint64, frames []Walked, c, v uint64) (id, version 
 	return l.Begin(InternCall, uint64(frames[1].PC), fault, 0, c, v)
 }
 
+// TryCapture is CaptureID for what fits an ID. It needs no lock.
+//
+//go:nosplit
+func (l *Lucce) TryCapture(c, v uint64, pc uintptr) (hi, lo uint64, ok bool) {
+	rel := uint64(pc) - *l.Stat(CceText)
+	if c>>(IDIdBits+IDEpochBits) != 0 || rel == 0 || rel>>IDPCBits != 0 {
+		return 0, 0, false
+	}
+	return v<<32 | c&(1<<IDIdBits-1), l.Stamp() | c>>IDIdBits<<IDEpoch | rel, true
+}
+
 // CaptureID returns the ID of the context in which an invocation with the pair c, v calls
 // something that returns to pc.
 func (l *Lucce) CaptureID(c, v uint64, pc uintptr) (hi, lo uint64) {
-	rel := uint64(pc) - *l.Stat(CceText)
-	if c < 1<<(IDIdBits+IDEpochBits) && rel != 0 && rel>>IDPCBits == 0 {
-		return v<<32 | c&(1<<IDIdBits-1), l.Stamp() | c>>IDIdBits<<IDEpoch | rel
+	if hi, lo, ok := l.TryCapture(c, v, pc); ok {
+		return hi, lo
 	}
 	n := uint32(v)
 	if c < IDLost {

@@ -502,6 +502,9 @@ func stemmaAt(pc uintptr) (hi, lo uint64) {
 //
 //go:nosplit
 func stemmaCaptureAt(gp *g, slot, pc uintptr) (hi, lo uint64) {
+	if stemma.encode.lucce {
+		return stemmaUpdateCapture(*(*uint64)(unsafe.Pointer(slot)), *(*uint64)(unsafe.Pointer(slot - 8)), pc)
+	}
 	return stemmaCapture(gp, *(*uint64)(unsafe.Pointer(slot)), pc)
 }
 

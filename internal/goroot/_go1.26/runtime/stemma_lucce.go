@@ -30,7 +30,7 @@ func stemmaUpdateInit() {
 	stemma.lucce.InitLucce(&stemma.cce, stemmaMap("log", 0, rt.LogSize), uint64(nodes))
 	stemmaEdges, stemmaSteps = stemma.lucce.Tables()
 	stemmaVoid = uintptr(unsafe.Pointer(&stemmaNoCell))
-	stemmaAPIs.here, stemmaAPIs.at = stemmaUpdateHere, stemmaUpdateAt
+	stemmaAPIs.here = stemmaUpdateHere
 }
 
 // stemmaUpdateGo finds the pair of the function with the data g.stemmaFunc, whose
@@ -161,16 +161,33 @@ func stemmaUpdateNewG(newg, creator *g, callerpc uintptr) {
 	}
 	var hi, lo uint64
 	if creator.stemmaCtx == uintptr(unsafe.Pointer(&stemmaGoCell)) {
-		lock(&stemma.lock)
-		hi, lo = stemma.lucce.CaptureID(uint64(creator.stemmaStack), uint64(creator.stemmaCap), callerpc)
-		unlock(&stemma.lock)
+		hi, lo = stemmaUpdateCapture(uint64(creator.stemmaStack), uint64(creator.stemmaCap), callerpc)
 	} else if hi, lo = stemmaUpdateCaptured(creator, creator.sched.pc, creator.sched.sp, callerpc); lo == 0 {
 		return
 	}
 	newg.stemmaStart, newg.stemmaFrom = uintptr(hi), uintptr(lo)
+	if stemmaWants(rt.EventGo) && getg().m.p != 0 {
+		stemmaWriteEvent(rt.EventGo, newg.goid, hi, lo)
+	}
 	if stemmaCheckOn {
 		stemmaCheckCapture(creator, hi, lo)
 	}
+}
+
+// stemmaUpdateCapture returns the ID of the context in which an invocation with the
+// pair c, v calls something that returns to pc. It may run on any stack but a signal's.
+//
+//go:nosplit
+func stemmaUpdateCapture(c, v uint64, pc uintptr) (hi, lo uint64) {
+	if hi, lo, ok := stemma.lucce.TryCapture(c, v, pc); ok {
+		return hi, lo
+	}
+	systemstack(func() {
+		lock(&stemma.lock)
+		hi, lo = stemma.lucce.CaptureID(c, v, pc)
+		unlock(&stemma.lock)
+	})
+	return hi, lo
 }
 
 // stemmaUpdateCaptured returns the ID of the innermost instrumented call on gp's stack, which
@@ -195,31 +212,6 @@ func stemmaUpdateHereSlow() (hi, lo uint64) {
 	gp, pc, sp := getg(), sys.GetCallerPC(), sys.GetCallerSP()
 	systemstack(func() { hi, lo = stemmaUpdateCaptured(gp, pc, sp, 0) })
 	return hi, lo
-}
-
-// stemmaUpdateAt returns the ID of the context of a call further out on the stack,
-// which returns to pc; or nothing.
-func stemmaUpdateAt(pc uintptr) (hi, lo uint64) {
-	gp := getg()
-	bp := getfp()
-	for n := 0; n < 64 && bp >= gp.stack.lo && bp+16 <= gp.stack.hi; n++ {
-		ret := *(*uintptr)(unsafe.Pointer(bp + 8))
-		bp = *(*uintptr)(unsafe.Pointer(bp))
-		if ret != pc {
-			continue
-		}
-		if f := findfunc(pc); !f.valid() || f.flag&rt.FuncFlagSlot == 0 {
-			return 0, 0
-		}
-		c, v := stemmaPairAt(bp - 8)
-		systemstack(func() {
-			lock(&stemma.lock)
-			hi, lo = stemma.lucce.CaptureID(c, v, pc)
-			unlock(&stemma.lock)
-		})
-		return hi, lo
-	}
-	return 0, 0
 }
 
 // stemmaCheckUpdated is stemmaCheckEntry for a pair.

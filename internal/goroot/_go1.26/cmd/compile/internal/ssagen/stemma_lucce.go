@@ -50,6 +50,7 @@ import (
 // stemmaFindPair emits the entry sequence.
 func (s *state) stemmaFindPair() {
 	word, u64 := types.Types[types.TUINTPTR], types.Types[types.TUINT64]
+	s.stemmaNewSlot(types.Types[types.TCOMPLEX128]) // two words; the size of no new type can be calculated here
 	cell := s.load(word, s.stemmaG(rt.GCtx))
 	step := s.load(word, s.stemmaAddr(word, cell, 0))
 	c := s.load(u64, s.stemmaG(rt.GID))
@@ -69,7 +70,9 @@ func (s *state) stemmaFindPair() {
 	s.startBlock(hit)
 	s.endBlock().AddEdgeTo(done)
 
+	// Another state of memory gives g a value of its own here, so that it is not spilled on the fast path.
 	s.startBlock(slow)
+	s.vars[memVar] = s.newValue1Apos(ssa.OpVarLive, types.TypeMem, s.stemma.slot, s.mem(), false)
 	s.store(word, s.stemmaG(rt.GFunc), data)
 	call := s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), rt.EnterAux, s.mem())
 	s.vars[stemmaNodeVar] = s.newValue1(ssa.OpSelect0, u64, call)
@@ -98,7 +101,6 @@ func (s *state) stemmaUnless(op ssa.Op, a, b *ssa.Value, slow *ssa.Block) *ssa.B
 // stemmaSavePair stores the pair in the frame, the id at varp-8.
 func (s *state) stemmaSavePair() {
 	u64 := types.Types[types.TUINT64]
-	s.stemmaNewSlot(types.Types[types.TCOMPLEX128]) // two words; the size of no new type can be calculated here
 	s.store(u64, s.stemmaHalf(1), s.stemma.node)
 	id := s.mem()
 	s.store(u64, s.stemmaHalf(0), s.load(u64, s.stemmaG(rt.GVersion)))
