@@ -163,7 +163,6 @@ func TestOptions(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Engine: "acct", Recursion: "fold"}, "-engine=acct: not available in this version"},
 		{Options{Engine: "sample", Recursion: "fold"}, "-sampler=: no such sampler"},
 		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "sps", Walk: "marker"}}, "-walk=marker: only -sampler=isps"},
 		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "isps", Walk: "fp"}}, "-walk=fp: -sampler=isps"},
