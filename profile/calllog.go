@@ -17,7 +17,7 @@ const fileLog = "log"
 type CallLog struct {
 	Entries int
 	rows    map[uint32]*logRow // by function
-	funcs   []logFunc          // by their first sites
+	funcs   []logFunc          // those that have sites, by their first sites
 	indexes []uint32           // functions by the indexes of the log, from 1 on
 }
 
@@ -115,8 +115,6 @@ func (l *CallLog) Site(p *Profile, site uint32) (fn uint32, index int32, ok bool
 	if !found {
 		i--
 	}
-	for ; i >= 0 && l.funcs[i].cells == 0; i-- {
-	}
 	if i < 0 || site-l.funcs[i].first >= l.funcs[i].cells {
 		return 0, 0, false
 	}
@@ -196,7 +194,7 @@ func (r *contextsReader) logFunc(l *CallLog, index, first, cells uint32, id uint
 		return fmt.Errorf("function %d: %d cells, want %d", index, cells, r.Profile.Funcs[fn].Cells)
 	}
 	l.indexes = append(l.indexes, fn)
-	if fn != NoFunc {
+	if fn != NoFunc && cells != 0 {
 		l.funcs = append(l.funcs, logFunc{fn, first, cells})
 	}
 	return nil

@@ -52,6 +52,7 @@ func newLucceProgram(t testing.TB, next func(n int) int, n int, budget uint64) *
 	for i := range n {
 		sites := 1 + next(4)
 		p.funcs = append(p.funcs, p.l.Func(fmt.Sprint("main.f", i), sites))
+		p.l.Root(p.l.Func(fmt.Sprint("main.none", i), 0), rt.RootInit) // it shares its first site with the next one
 		f := p.prog.AddFunc()
 		p.first = append(p.first, cce.Site(len(p.prog.Sites)))
 		var targets [][]int
