@@ -123,10 +123,9 @@ func word(p uintptr) *uint64 { return (*uint64)(unsafe.Add(unsafe.Pointer(nil), 
 
 // An index is a hash set of numbers. Its user compares what they stand for.
 type index struct {
-	slots    unsafe.Pointer
-	mask     uint32
-	num      uint32
-	disabled bool
+	slots unsafe.Pointer
+	mask  uint32
+	num   uint32
 }
 
 func (x *index) at(i uint32) *uint32 { return (*uint32)(unsafe.Add(x.slots, uintptr(i&x.mask)*4)) }
