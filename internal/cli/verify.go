@@ -5,7 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/ctxid"
@@ -142,6 +144,7 @@ type verifier struct {
 	unknown  uint64 // records of truncated contexts
 	failed   uint64
 	kinds    map[string]uint64
+	cuts     map[string]uint64 // of unknown, by reason
 	warnings []string
 }
 
@@ -227,13 +230,13 @@ func (v *verifier) checkContext(c *profile.Check) {
 			return
 		}
 		if start.Cut() != "" {
-			v.unknown++
+			v.truncated(start.Cut())
 			return
 		}
 		truth = append(truth, start.Path()...)
 	}
 	if stack.Cut() != "" {
-		v.unknown++
+		v.truncated(stack.Cut())
 		return
 	}
 	v.checked++
@@ -241,6 +244,15 @@ func (v *verifier) checkContext(c *profile.Check) {
 	if kind, at := difference(decoded, truth, v.decoder.AtEntry(c.ID)); kind != "" {
 		v.mismatch(c, kind, at, decoded, truth)
 	}
+}
+
+// truncated counts a context that is cut, for a reason.
+func (v *verifier) truncated(reason string) {
+	v.unknown++
+	if v.cuts == nil {
+		v.cuts = make(map[string]uint64)
+	}
+	v.cuts[reason]++
 }
 
 // undecoded counts an ID that cannot be decoded.
@@ -333,6 +345,9 @@ func (v *verifier) result() error {
 	}
 	if v.unknown > 0 {
 		fmt.Fprintf(v.w, "\t%d truncated contexts were not compared\n", v.unknown)
+		for _, reason := range slices.Sorted(maps.Keys(v.cuts)) {
+			fmt.Fprintf(v.w, "\t%d of them, %.2f %% of all: %s\n", v.cuts[reason], 100*float64(v.cuts[reason])/float64(v.unknown+v.checked), reason)
+		}
 	}
 	switch {
 	case v.failed > 0:
