@@ -37,7 +37,7 @@ func verify(t *testing.T, name, engine string, every int, env ...string) {
 // real stacks.
 func TestLucceVerify(t *testing.T) {
 	needBuilds(t)
-	for _, name := range []string{"calls", "defers", "goroutines", "cgo", "initorder", "targets"} {
+	for _, name := range []string{"calls", "defers", "goroutines", "cgo", "initorder", "targets", "asm", "here"} {
 		verify(t, name, "lucce", 1)
 	}
 }
