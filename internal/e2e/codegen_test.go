@@ -60,6 +60,10 @@ func checkListing(t *testing.T, listing []byte, src, verb string) {
 // next symbol.
 var endOfCode = regexp.MustCompile(`(?m)^\t0x[0-9a-f]+ [0-9a-f]{2} |^\S`)
 
+// position is the file and line of an instruction. The name of the directory is not
+// to be taken for code.
+var position = regexp.MustCompile(`\([^()]*:[0-9]+\)`)
+
 // codeOf returns the instructions of a function in the listing of -S.
 func codeOf(listing []byte, name string) []byte {
 	_, code, _ := bytes.Cut(listing, []byte("\n"+name+" STEXT"))
@@ -67,7 +71,7 @@ func codeOf(listing []byte, name string) []byte {
 	if end := endOfCode.FindIndex(code); end != nil {
 		code = code[:end[0]]
 	}
-	return code
+	return position.ReplaceAll(code, nil)
 }
 
 func checkCode(t *testing.T, name string, code []byte, wants []string) {
