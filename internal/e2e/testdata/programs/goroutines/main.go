@@ -105,7 +105,11 @@ func relay(n int, wg *sync.WaitGroup) {
 	go relay(n-1, wg)
 }
 
-type worker struct{ n int }
+// A worker is not so small that it shares a block with others, which would keep it alive.
+type worker struct {
+	n    int
+	next *worker
+}
 
 //go:noinline
 func (w worker) value(c chan int) { c <- add(w.n, 1) }
@@ -138,7 +142,7 @@ func targets() {
 	f := func() { c <- 1 }
 	var wg sync.WaitGroup
 	for range 3 {
-		w := worker{1}
+		w := worker{n: 1}
 		mv := w.value
 		keep(mv)
 		go w.value(c)
@@ -179,7 +183,7 @@ func reflection() {
 		v.Call(args)
 	}
 	c := make(chan int, 10)
-	mv := reflect.ValueOf(worker{1}.value)
+	mv := reflect.ValueOf(worker{n: 1}.value)
 	for range 4 {
 		mv.Call([]reflect.Value{reflect.ValueOf(c)})
 	}
@@ -308,7 +312,7 @@ func finalizers() {
 		runtime.SetFinalizer(p, func(*struct{ a [40]int }) { ended.Add(1) })
 	}
 	for range 3 {
-		w := &worker{1}
+		w := &worker{n: 1}
 		runtime.SetFinalizer(w, (*worker).finish)
 	}
 	for range 1000 {
