@@ -146,7 +146,7 @@ func (s *Source) add(n *callgraph.Node, e *callgraph.Edge) {
 	begin := s.place(e.Site.Common().Pos())
 	callees, ok := s.behind[e.Callee]
 	if !ok {
-		callees = s.behindWrappers(e.Callee, nil)
+		callees = s.behindWrappers(e.Callee)
 		s.behind[e.Callee] = callees
 	}
 	for _, callee := range callees {
@@ -175,23 +175,24 @@ func isStatic(f *ssa.Function, c *ssa.CallCommon) bool {
 	return true
 }
 
-// behindWrappers returns where the function begins that a call enters: wrappers and
-// bound methods vanish from contexts.
-func (s *Source) behindWrappers(n *callgraph.Node, seen []*callgraph.Node) (list []Place) {
-	f := n.Func
-	if f.Synthetic == "" || f.Syntax() != nil || f.Origin() != nil {
-		if f.Pos().IsValid() {
-			list = append(list, s.place(f.Pos()))
+// behindWrappers returns where the functions begin that a call of n enters: wrappers
+// and bound methods vanish from contexts, so it is those that they reach.
+func (s *Source) behindWrappers(n *callgraph.Node) (list []Place) {
+	seen := map[*callgraph.Node]bool{n: true}
+	for todo := []*callgraph.Node{n}; len(todo) > 0; {
+		n, todo = todo[len(todo)-1], todo[:len(todo)-1]
+		if f := n.Func; f.Synthetic == "" || f.Syntax() != nil || f.Origin() != nil {
+			if f.Pos().IsValid() {
+				list = append(list, s.place(f.Pos()))
+			}
+			continue
 		}
-		return list
-	}
-	for _, known := range seen {
-		if known == n {
-			return nil
+		for _, e := range n.Out {
+			if !seen[e.Callee] {
+				seen[e.Callee] = true
+				todo = append(todo, e.Callee)
+			}
 		}
-	}
-	for _, e := range n.Out {
-		list = append(list, s.behindWrappers(e.Callee, append(seen, n))...)
 	}
 	return list
 }
