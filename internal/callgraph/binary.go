@@ -41,6 +41,12 @@ func (s *Site) dynamic() bool {
 	return s.Callee == "" || s.Kind != rt.SiteCall && s.Kind != rt.SiteDefer
 }
 
+// callsC reports whether the callee is what the cgo command makes of a C function.
+func (s *Site) callsC() bool {
+	name := s.Callee[strings.LastIndexByte(s.Callee, '.')+1:]
+	return strings.HasPrefix(name, "_Cfunc_") || strings.HasPrefix(name, "_C2func_")
+}
+
 // An image is the memory of a program as it is loaded: the sections of its file.
 type image struct {
 	sections []section

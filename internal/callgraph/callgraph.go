@@ -16,6 +16,7 @@ package callgraph
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
@@ -52,15 +53,20 @@ func (g *Graph) Edges() (n int) {
 }
 
 // Match puts the call graph of the source and the sites of the binary together.
-// A site that nothing is known about is left out.
+// A site that nothing is known about is left out. C may call everything that is
+// exported to it.
 func Match(b *Binary, s *Source) *Graph {
 	g := &Graph{Binary: b, Source: rt.WarmStatic}
 	byPlace := make(map[Place][]int)
 	byName := make(map[string]int)
+	var exported []int // to C
 	for i := range b.Funcs {
 		f := &b.Funcs[i]
 		byPlace[f.Place] = append(byPlace[f.Place], i)
 		byName[f.Name] = i
+		if strings.HasPrefix(f.Name, "_cgoexp_") {
+			exported = append(exported, i)
+		}
 	}
 	for i := range b.Funcs {
 		for _, site := range b.Funcs[i].Sites {
@@ -70,6 +76,8 @@ func Match(b *Binary, s *Source) *Graph {
 			c := Call{Caller: i, Cell: uint32(site.Cell - 1), Dynamic: site.dynamic(), Weight: s.weight(site.Place)}
 			if target, ok := byName[site.Callee]; ok && site.Callee != "" {
 				c.Targets = []int{target}
+			} else if site.callsC() {
+				c.Dynamic, c.Targets = true, exported
 			} else if c.Dynamic {
 				c.Targets = s.targets(&b.Funcs[i], &site, byPlace)
 			}
