@@ -96,8 +96,19 @@ func (h *slogHandler) attr(id ID) slog.Attr { return slog.String(h.key, id.Strin
 // Handlers that log only a few lines do without: a logger made for a request, say.
 type boundHandlers struct {
 	records atomic.Uint32 // up to boundAfter
-	slots   [boundSlots]atomic.Pointer[boundHandler]
-	last    [boundSlots]atomic.Uint64 // the context that came last, as a hash
+	table   atomic.Pointer[boundTable]
+}
+
+// A boundTable has a slot for each of some hashes of contexts. A larger one takes
+// its place when it has missed more often than it has slots.
+type boundTable struct {
+	slots  []boundSlot
+	misses atomic.Uint32
+}
+
+type boundSlot struct {
+	bound atomic.Pointer[boundHandler]
+	last  atomic.Uint64 // the context that came last, as a hash
 }
 
 // A boundHandler does not change.
@@ -106,11 +117,11 @@ type boundHandler struct {
 	h  slog.Handler
 }
 
-// Bounds of what a handler keeps.
+// Bounds of what a handler keeps: with maxBound contexts, some 2 MB.
 const (
 	boundAfter = 64
-	boundSlots = 1 << boundBits
-	boundBits  = 6
+	minBound   = 64
+	maxBound   = 4096
 )
 
 // of returns h.h with the context id, or nil if it is not made. A context takes the
@@ -121,18 +132,31 @@ func (b *boundHandlers) of(h *slogHandler, id ID) slog.Handler {
 		b.records.Add(1)
 		return nil
 	}
+	t := b.table.Load()
+	if t == nil {
+		t = b.grow(nil, minBound)
+	}
 	hash := (id.hi ^ id.hi>>32 ^ id.lo) * 0x9e3779b97f4a7c15
-	i := hash >> (64 - boundBits)
-	have := b.slots[i].Load()
+	slot := &t.slots[hash>>32%uint64(len(t.slots))]
+	have := slot.bound.Load()
 	switch {
 	case have != nil && have.id == id:
-	case b.last[i].Swap(hash) != hash:
+	case slot.last.Swap(hash) != hash:
+		if n := len(t.slots); int(t.misses.Add(1)) > 2*n && n < maxBound {
+			b.grow(t, 4*n)
+		}
 		return nil
 	default:
 		have = &boundHandler{id, h.h.WithAttrs([]slog.Attr{h.attr(id)})}
-		b.slots[i].Store(have)
+		slot.bound.Store(have)
 	}
 	return have.h
+}
+
+// grow replaces a table by an empty one with n slots, unless that is done already.
+func (b *boundHandlers) grow(old *boundTable, n int) *boundTable {
+	b.table.CompareAndSwap(old, &boundTable{slots: make([]boundSlot, n)})
+	return b.table.Load()
 }
 
 // nest returns r with its attributes in the open groups.

@@ -190,6 +190,25 @@ func TestSlogContexts(t *testing.T) {
 	}
 }
 
+// TestSlogRounds logs in contexts that come in turn, as many as make the handler keep
+// more of them, and in more than it ever keeps: each line has its own.
+func TestSlogRounds(t *testing.T) {
+	for _, contexts := range []uint32{500, maxBound + 500} {
+		f := instrument(t)
+		have := logJSON(t, func(l *slog.Logger) {
+			for i := range 4 * contexts {
+				f.here = testID(1 + i%contexts)
+				l.Info("m")
+			}
+		})
+		for i, line := range strings.Split(have, "\n") {
+			if want := `{"ctx":"` + testID(1+uint32(i)%contexts).String() + `"}`; line != want {
+				t.Fatalf("%d contexts, line %d: have %s, want %s", contexts, i, line, want)
+			}
+		}
+	}
+}
+
 // TestSlogWithAfter makes a logger of one that keeps contexts already.
 func TestSlogWithAfter(t *testing.T) {
 	instrument(t)
