@@ -35,13 +35,13 @@ import (
 // tell apart.
 const figureLines = 6
 
-// encodersTime estimates encoders: two engines, a build with the checker, which
+// encodersTime estimates encoders: three engines, a build with the checker, which
 // is slower, and a count if there is none yet.
 func (s *session) encodersTime() time.Duration {
-	return time.Duration(len(s.fewer())) * (4*s.buildTime() + 6*runTime)
+	return time.Duration(len(s.fewer())) * (5*s.buildTime() + 7*runTime)
 }
 
-// encoders makes DACCE's table 1 and its figures 9 and 10.
+// encoders makes DACCE's table 1, its figures 9 and 10, and the growth of Lucce's log.
 func (s *session) encoders() error {
 	t := &table.Table{
 		Name: "encoders", Title: "Characteristics of the encodings (DACCE, table 1)", Left: 2,
@@ -60,7 +60,7 @@ func (s *session) encoders() error {
 		X: "seconds since the first function, plus 1 ms", Y: "encoded edges", LogX: true, LogY: true, Steps: true}
 	ids := &chart.Figure{Name: "maxid", Title: "Largest id with dacce (DACCE, figure 9)", X: progress.X, Y: "maxID", LogX: true, LogY: true, Steps: true}
 	steps := stepsTable()
-	d := newDepthsReport()
+	d, g := newDepthsReport(), newGrowthReport()
 	for _, p := range s.fewer() {
 		s.count(p)
 		for _, v := range []measure.Variant{engineVariant("pcce"), engineVariant("dacce")} {
@@ -76,13 +76,14 @@ func (s *session) encoders() error {
 			})
 		}
 		s.depths(p, d)
+		s.growth(p, g)
 	}
 	s.tables = append(s.tables, t)
 	if err := s.addPaper("dacce1"); err != nil {
 		return err
 	}
-	s.tables = append(s.tables, steps, d.table)
-	for _, f := range []*chart.Figure{progress, ids, d.ccStack, d.stack} {
+	s.tables = append(s.tables, steps, d.table, g.table)
+	for _, f := range []*chart.Figure{progress, ids, d.ccStack, d.stack, g.figure} {
 		if len(f.Lines) > 0 {
 			s.figures = append(s.figures, f)
 		}
