@@ -10,7 +10,7 @@ import (
 // sampling.
 func TestSamplingNormalBuild(t *testing.T) {
 	if samplingRuntime != nil {
-		t.Skip("the test itself is sampled")
+		t.Skip("the test itself is sampled; run it with go test")
 	}
 	if err := StartSampling(SamplingOptions{}); !errors.Is(err, ErrNotSampled) {
 		t.Errorf("have error %v", err)
@@ -25,7 +25,7 @@ func TestSamplingNormalBuild(t *testing.T) {
 // TestSamplingCalls checks what reaches the runtime.
 func TestSamplingCalls(t *testing.T) {
 	if samplingRuntime != nil {
-		t.Skip("the test itself is sampled")
+		t.Skip("the test itself is sampled; run it with go test")
 	}
 	var interval int64
 	stops, retrieved := 0, 0

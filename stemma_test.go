@@ -33,7 +33,7 @@ func testID(node uint32) ID {
 // instrument makes the test an instrumented program.
 func instrument(t testing.TB) *fake {
 	if runtimeAPI != nil {
-		t.Skip("the test itself is instrumented")
+		t.Skip("the test itself is instrumented; run it with go test")
 	}
 	f := &fake{here: testID(1)}
 	runtimeAPI = &api{
@@ -49,7 +49,7 @@ func instrument(t testing.TB) *fake {
 // TestNormalBuild checks that nothing happens in a normal build.
 func TestNormalBuild(t *testing.T) {
 	if runtimeAPI != nil {
-		t.Skip("the test itself is instrumented")
+		t.Skip("the test itself is instrumented; run it with go test")
 	}
 	h := slog.NewTextHandler(io.Discard, nil)
 	if have := SlogHandler(h, SlogKey("x")); have != slog.Handler(h) {

@@ -119,10 +119,18 @@ func (s *state) stemmaFindNode() {
 	have := s.load(word, s.stemmaAddr(word, child, rt.Base+rt.NodeFunc))
 	s.vars[stemmaNodeVar] = child
 
+	s.stemmaSlowIf(ssa.OpNeq64, have, meta, s.stemma.meta.sym)
+}
+
+// stemmaSlowIf ends the block with a comparison. If it holds, the runtime is called
+// to find the node of the function that sym is about. It stores the node in the frame
+// and returns the block that it has ended.
+func (s *state) stemmaSlowIf(op ssa.Op, x, y *ssa.Value, sym *obj.LSym) *ssa.Block {
+	word := types.Types[types.TUINTPTR]
 	b := s.endBlock()
 	b.Kind = ssa.BlockIf
 	b.Likely = ssa.BranchUnlikely
-	b.SetControl(b.NewValue2(s.peekPos(), ssa.OpNeq64, types.Types[types.TBOOL], have, meta))
+	b.SetControl(b.NewValue2(s.peekPos(), op, types.Types[types.TBOOL], x, y))
 	if stemmaOptions.verify {
 		b.SetControl(s.f.ConstBool(types.Types[types.TBOOL], true)) // always take the path with the checker
 	}
@@ -131,7 +139,7 @@ func (s *state) stemmaFindNode() {
 	b.AddEdgeTo(done)
 
 	s.startBlock(slow)
-	s.store(word, s.stemmaG(rt.GFunc), meta)
+	s.store(word, s.stemmaG(rt.GFunc), s.newValue1A(ssa.OpAddr, word, sym, s.sb))
 	call := s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), rt.EnterAux, s.mem())
 	s.vars[stemmaNodeVar] = s.newValue1(ssa.OpSelect0, word, call)
 	s.vars[memVar] = s.newValue1(ssa.OpSelect1, types.TypeMem, call)
@@ -140,6 +148,7 @@ func (s *state) stemmaFindNode() {
 	s.startBlock(done)
 	s.stemma.node = s.variable(stemmaNodeVar, word)
 	s.stemmaSaveNode()
+	return b
 }
 
 // stemmaSaveNode stores the node in the frame, as deferBits are stored: in a

@@ -55,29 +55,7 @@ func (s *state) stemmaFindWord() {
 	w = s.newValue2(ssa.OpSub64, word, w, s.load(word, s.stemmaData(rt.DataKey)))
 	limit := s.load(word, s.stemmaData(rt.DataLimit))
 	s.vars[stemmaNodeVar] = w
-
-	b := s.endBlock()
-	b.Kind = ssa.BlockIf
-	b.Likely = ssa.BranchUnlikely
-	b.SetControl(b.NewValue2(s.peekPos(), ssa.OpLeq64U, types.Types[types.TBOOL], limit, w))
-	if stemmaOptions.verify {
-		b.SetControl(s.f.ConstBool(types.Types[types.TBOOL], true)) // always take the path with the checker
-	}
-	s.stemma.entry = b
-	slow, done := s.f.NewBlock(ssa.BlockPlain), s.f.NewBlock(ssa.BlockPlain)
-	b.AddEdgeTo(slow)
-	b.AddEdgeTo(done)
-
-	s.startBlock(slow)
-	s.store(word, s.stemmaG(rt.GFunc), s.newValue1A(ssa.OpAddr, word, s.stemma.meta.data, s.sb))
-	call := s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), rt.EnterAux, s.mem())
-	s.vars[stemmaNodeVar] = s.newValue1(ssa.OpSelect0, word, call)
-	s.vars[memVar] = s.newValue1(ssa.OpSelect1, types.TypeMem, call)
-	s.endBlock().AddEdgeTo(done)
-
-	s.startBlock(done)
-	s.stemma.node = s.variable(stemmaNodeVar, word)
-	s.stemmaSaveNode()
+	s.stemma.entry = s.stemmaSlowIf(ssa.OpLeq64U, limit, w, s.stemma.meta.data)
 }
 
 // stemmaData returns the address of a field of the function's data.
