@@ -17,6 +17,7 @@ type Options struct {
 	Recursion string // "fold" or "full"
 	Inlined   bool   // count inlined calls
 	Verify    bool   // add the checker
+	Record    string // "calls": log every function entry, for replay; "" for nothing
 	Events    string // kinds of events to record, with commas between them
 	Warm      string // of dacce: "static", or a record of an earlier run, to start from; "" for nothing
 	Nodes     uint64 // node budget; 0 for the runtime's default
@@ -143,6 +144,9 @@ func (o Options) Check() error {
 	if err := o.checkEvents(); err != nil {
 		return err
 	}
+	if err := o.checkRecord(); err != nil {
+		return err
+	}
 	if o.Warm != "" && o.Engine != "dacce" && o.Engine != "pcce" {
 		return fmt.Errorf("-warm: engine %s starts from nothing; use -engine=dacce", o.Engine)
 	}
@@ -167,7 +171,8 @@ func (o Options) ForCompiler() string {
 		return fmt.Sprintf("engine=cct,inlined=%s,verify=on", onOff(o.Inlined))
 	}
 	if o.Engine == "cct" {
-		return fmt.Sprintf("engine=%s,inlined=%s,verify=%s", o.Engine, onOff(o.Inlined), onOff(o.Verify))
+		// So is the recorder.
+		return fmt.Sprintf("engine=%s,inlined=%s,verify=%s", o.Engine, onOff(o.Inlined), onOff(o.Verify || o.Record != ""))
 	}
 	engine := o.Engine
 	if engine == "pcce" {
@@ -201,11 +206,32 @@ func (o Options) checkEvents() error {
 	return nil
 }
 
+// checkRecord reports what cannot be recorded, or what the calls cannot be recorded with.
+func (o Options) checkRecord() error {
+	switch {
+	case o.Record == "":
+	case o.Record != "calls":
+		return fmt.Errorf("-record=%s: no such recording (have calls)", o.Record)
+	case o.Engine != "cct":
+		return fmt.Errorf("-record=calls: engine %s does not know the whole path of a call; use -engine=cct", o.Engine)
+	case o.Verify:
+		return fmt.Errorf("-record=calls: the checker has the place of the recorder; leave one of them out")
+	}
+	return nil
+}
+
 // ForRuntime returns the value of the program's runtime.stemmaOptions.
 // The runtime reads it before it can allocate, so it is flat: words of name=value
 // with commas between them.
 func (o Options) ForRuntime() string {
-	s := []string{"engine=" + strings.ReplaceAll(o.Engine, ",", "+"), "recursion=" + o.Recursion, "verify=" + onOff(o.Verify)}
+	recursion := o.Recursion
+	if o.Record != "" {
+		recursion = "full" // a node must name its whole path
+	}
+	s := []string{"engine=" + strings.ReplaceAll(o.Engine, ",", "+"), "recursion=" + recursion, "verify=" + onOff(o.Verify)}
+	if o.Record != "" {
+		s = append(s, "record="+o.Record)
+	}
 	if o.Engine == "sample" {
 		s = append(s, o.Sample.forRuntime()...)
 	}

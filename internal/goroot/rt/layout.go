@@ -31,6 +31,7 @@
 //	shard.N   the shard of P number N; the counters of the node at offset n of
 //	          tree are the 64-bit words at offset n of this file
 //	funcs     function records, one after another, see [FuncHeaderSize]
+//	calls     every function entry in order, in a recording build only, see [CallsHeader]
 //	check     records of the checker, in a verify build only, see [CheckHeaderSize]
 //
 // The files are sparse; only what [HdrUsed] covers has a meaning. All numbers

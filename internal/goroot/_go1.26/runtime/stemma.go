@@ -119,12 +119,17 @@ func stemmaNewG(newg, creator *g, callerpc uintptr) {
 		stemmaEncodeNewG(newg, creator, callerpc)
 		return
 	}
-	if f := findfunc(callerpc); f.valid() && f.flag&rt.FuncFlagSlot != 0 {
+	f := findfunc(callerpc)
+	cell := f.valid() && f.flag&rt.FuncFlagSlot != 0
+	if cell {
 		newg.stemmaCtx = creator.stemmaCtx
 		newg.stemmaStart = creator.stemmaCtx
 		if stemmaCheckOn {
 			stemmaCheckGo(creator, callerpc)
 		}
+	}
+	if stemmaCallsOn {
+		stemmaCallsGo(newg, creator, cell)
 	}
 }
 
@@ -156,6 +161,8 @@ func stemmaEnterGo() {
 		gp.stemmaNode = uintptr(node)
 		if stemmaCheckOn {
 			stemmaCheckEntry(gp, pc, sp, node, stemma.tree.Used() != used)
+		} else if stemmaCallsOn {
+			stemmaCallsEntry(gp, node)
 		} else if stemmaAcct.on {
 			stemmaAcctEntry(gp, pc, sp)
 		}
@@ -185,7 +192,7 @@ func stemmaPanicking(pc, sp uintptr) stemmaContext {
 		handler := "runtime.gopanic"
 		for ; u.valid(); u.next() {
 			if node := stemmaFrameNode(gp, &u.frame); node != 0 {
-				ctx = stemmaFaultAt(node, u.frame.fn, u.symPC(), handler)
+				ctx = stemmaFaultAt(gp, node, u.frame.fn, u.symPC(), handler)
 				return
 			}
 			handler = funcname(u.frame.fn)
@@ -232,10 +239,10 @@ type stemmaFault struct {
 
 const stemmaFaults = 1 << 14
 
-// stemmaFaultAt counts a fault at pc in node, in function f, which the runtime
+// stemmaFaultAt counts a fault of gp at pc in node, in function f, which the runtime
 // function handler is called for. It returns the address of the cell under
 // which the deferred functions run. It runs on the system stack.
-func stemmaFaultAt(node uint32, f funcInfo, pc uintptr, handler string) uintptr {
+func stemmaFaultAt(gp *g, node uint32, f funcInfo, pc uintptr, handler string) uintptr {
 	lock(&stemma.lock)
 	here := uint32(0)
 	for i, n := (pc^uintptr(node)>>3)%stemmaFaults, 0; n < stemmaFaults; i, n = (i+1)%stemmaFaults, n+1 {
@@ -251,6 +258,9 @@ func stemmaFaultAt(node uint32, f funcInfo, pc uintptr, handler string) uintptr 
 			here = e.here
 			break
 		}
+	}
+	if stemmaCallsOn && here != 0 {
+		stemmaCallsEntry(gp, here)
 	}
 	unlock(&stemma.lock)
 	if here == 0 {

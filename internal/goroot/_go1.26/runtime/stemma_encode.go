@@ -419,6 +419,9 @@ func stemmaWordAt(creator *g, pc uintptr) (w uintptr, ok bool) {
 // stemmaEndG takes the ccStack of a goroutine that has ended, unless it is small:
 // the next goroutine in this g will need one. It runs on g0.
 func stemmaEndG(gp *g) {
+	if stemmaCallsOn {
+		stemmaCallsExit(gp)
+	}
 	if gp.stemmaCap <= 64 || stemma.encode.lucce {
 		return
 	}

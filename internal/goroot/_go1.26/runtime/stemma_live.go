@@ -52,6 +52,9 @@ func stemmaInit() {
 	if stemmaOption("verify") == "on" {
 		stemmaCheckInit()
 	}
+	if stemmaOption("record") == "calls" {
+		stemmaCallsInit()
+	}
 }
 
 // stemmaOption returns the value of a key in stemmaOptions.

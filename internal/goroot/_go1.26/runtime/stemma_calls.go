@@ -1,0 +1,76 @@
+// The recorder of a -record=calls build: it logs every function entry, for
+// stemma replay to drive encoders with what the program really did.
+//
+// It is where the checker is: on function entry, in the slow path, which the
+// compiler makes such a build always take. All of it runs on the system stack or
+// is about to go there, with stemma.lock held while it writes. So nothing here may
+// allocate, have write barriers or call instrumented code; the log is mapped
+// memory, and a goroutine's number an integer in its g.
+
+package runtime
+
+import (
+	rt "internal/runtime/stemma"
+)
+
+// stemmaCallsOn says that this is a recording build. It is set before there is any
+// instrumented code to run.
+var stemmaCallsOn bool
+
+var stemmaCalls rt.Calls
+
+// stemmaCallsInit maps the log. The countdown stays below 1, so that every entry
+// takes the slow path.
+func stemmaCallsInit() {
+	size := uintptr(256 << 20)
+	if n, ok := stemmaParse(gogetenv("STEMMA_CALLS_SIZE")); ok {
+		size = max(alignUp(n, 1<<12), 1<<12)
+	}
+	stemmaCalls.Init(&stemma.tree, stemmaMap("calls", 0, size), uint64(size))
+	stemmaCallsOn = true
+}
+
+// stemmaCallsNumber returns the number of gp in the log. Those that no go statement
+// has made, as g0 and the threads of C, get one when they are first met. The
+// field belongs to engines that encode. It runs under the lock.
+func stemmaCallsNumber(gp *g) uint32 {
+	if gp.stemmaFrom == 0 {
+		gp.stemmaFrom = uintptr(stemmaCalls.Goroutine())
+	}
+	return uint32(gp.stemmaFrom)
+}
+
+// stemmaCallsEntry logs that gp has entered node. It runs on the system stack,
+// under the lock. Once the log has ended entries need not come here any more; Ms
+// that count down meanwhile may undo that, and then it is done again.
+func stemmaCallsEntry(gp *g, node uint32) {
+	if !stemmaCalls.Enter(stemmaCallsNumber(gp), node) {
+		stemmaCountdown = stemmaNever
+	}
+}
+
+// stemmaCallsGo logs the go statement that makes newg, of which creator has left
+// the cell. Without a cell, newg is a goroutine that the runtime makes for itself,
+// and begins at the root.
+func stemmaCallsGo(newg, creator *g, cell bool) {
+	systemstack(func() {
+		lock(&stemma.lock)
+		newg.stemmaFrom = uintptr(stemmaCalls.Goroutine())
+		if cell {
+			owner := stemma.tree.Owner(uint32(newg.stemmaStart - rt.Base))
+			stemmaCalls.Go(stemmaCallsNumber(creator), owner, uint32(newg.stemmaFrom))
+		}
+		unlock(&stemma.lock)
+	})
+}
+
+// stemmaCallsExit logs that gp has ended; its g is going to be another goroutine's.
+// It runs on g0.
+func stemmaCallsExit(gp *g) {
+	lock(&stemma.lock)
+	if gp.stemmaFrom != 0 {
+		stemmaCalls.Exit(uint32(gp.stemmaFrom))
+		gp.stemmaFrom = 0
+	}
+	unlock(&stemma.lock)
+}
