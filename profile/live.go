@@ -20,6 +20,7 @@ const (
 	fileShard   = "shard."
 	fileCheck   = "check"
 	fileStrings = "strings"
+	fileCalls   = "calls"
 )
 
 // maxShards is more than GOMAXPROCS can be.
@@ -49,6 +50,10 @@ type Live struct {
 	offsets []uint32 // of the complete nodes in tree, ascending
 	nodes   []uint32 // for each of offsets the node in Profile
 	damages int      // places that cannot be read, see damage
+
+	callsEnd int64 // bytes of the recorded calls, 0 if there are none
+	callsWhy uint32
+	callsErr error // of reading their header; the tree can be read all the same
 }
 
 // A header holds the fields of the tree region's header.
@@ -81,6 +86,7 @@ func OpenLive(fsys fs.FS) (*Live, error) {
 		}
 		return l, l.Profile.CheckValid()
 	}
+	l.callsEnd, l.callsWhy, l.callsErr = callsEnd(fsys)
 	tree, err := openFile(fsys, fileTree)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/replay"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // replayCommand compares the encoders on events of any program, also of one that
@@ -17,7 +18,7 @@ import (
 func replayCommand() *command {
 	return &command{
 		name:  "replay",
-		args:  "[-encoders LIST] [-check N] [-format FORMAT] FILE",
+		args:  "[-encoders LIST] [-check N] [-format FORMAT] [-events] FILE|LIVEDIR",
 		short: "drive every context encoder with one stream of calls and returns",
 		long: `Replay reads the calls and returns of a program's run and drives the calling
 context encoders with them: the exact tree (cct), the hash (pcc), one static
@@ -37,6 +38,11 @@ numbering (pcce), DACCE as published (dacce-edges) and as stemma builds it in
 	collisions        contexts with the value of another one
 	checked, wrong    contexts that were decoded and compared with the stack
 
+LIVEDIR is the live directory of a program built with -record=calls, whose calls
+are replayed as they were made: as far as it logged them, and without inlined calls
+and natives, which no encoder sees. A sealed profile does not have them. With
+-events they are written as a file, for another time or another tool.
+
 FILE is in the format that 'go doc github.com/stemma-go/stemma/internal/replay'
 describes, or the output of uftrace dump; "-" is standard input, which can be read
 only once and so leaves out pcce. The exit code is 1 if any context was decoded
@@ -51,6 +57,7 @@ wrongly.
 type replayOptions struct {
 	replay.Options
 	encoders, format string
+	events           bool
 }
 
 // declare declares the flags with their defaults, which it sets.
@@ -58,6 +65,7 @@ func (o *replayOptions) declare(fs *flag.FlagSet) {
 	o.Options = replay.DefaultOptions()
 	fs.StringVar(&o.encoders, "encoders", strings.Join(o.Encoders, ","), "run the encoders of this `LIST`")
 	fs.StringVar(&o.format, "format", "text", "print the table as `FORMAT`: "+strings.Join(replay.Formats(), ", "))
+	fs.BoolVar(&o.events, "events", false, "write the events as an event file, and run no encoder")
 	fs.IntVar(&o.Check, "check", o.Check, "decode and compare the context of every `N`th call; 0 for none")
 	fs.Uint64Var(&o.MaxID, "maxid", o.MaxID, "keep the ids of dacce and dacce-edges up to `N`; 0 for what they can hold")
 	fs.IntVar(&o.NewEdges, "newedges", o.NewEdges, "re-encode after `N` new edges; 0 only where the events say so")
@@ -85,6 +93,9 @@ func runReplay(e *env, args []string) error {
 	}
 	open := &opener{e: e, path: files[0]}
 	defer open.close()
+	if o.events {
+		return writeEvents(e, open)
+	}
 	result, err := replay.Run(open.open, o.Options)
 	if err != nil {
 		return err
@@ -102,12 +113,23 @@ func runReplay(e *env, args []string) error {
 	return nil
 }
 
-// An opener opens one file, as often as is asked for, or standard input once.
+// writeEvents writes the events to standard output.
+func writeEvents(e *env, open *opener) error {
+	r, err := open.open()
+	if err != nil {
+		return err
+	}
+	return replay.WriteEvents(e.stdout, r)
+}
+
+// An opener opens one file or live directory, as often as is asked for, or standard
+// input once.
 type opener struct {
 	e     *env
 	path  string
-	files []*os.File
+	files []io.Closer
 	used  bool
+	live  *profile.Live // if path is a directory
 }
 
 // open returns a reader of the events from the first one on.
@@ -119,12 +141,30 @@ func (o *opener) open() (*replay.Reader, error) {
 		o.used = true
 		return replay.NewReader(io.Reader(o.e.stdin), "standard input")
 	}
+	if info, err := os.Stat(o.path); err == nil && info.IsDir() {
+		return o.recorded()
+	}
 	f, err := os.Open(o.path)
 	if err != nil {
 		return nil, err
 	}
 	o.files = append(o.files, f)
 	return replay.NewReader(f, o.path)
+}
+
+// recorded returns a reader of the calls in a live directory. The tree is read once.
+func (o *opener) recorded() (*replay.Reader, error) {
+	var err error
+	if o.live == nil {
+		if o.live, err = profile.OpenLive(os.DirFS(o.path)); err != nil {
+			return nil, fmt.Errorf("%s: %w", o.path, err)
+		}
+	}
+	r, err := replay.NewRecorded(o.live, o.path)
+	if err == nil {
+		o.files = append(o.files, r)
+	}
+	return r, err
 }
 
 // close closes what was opened.

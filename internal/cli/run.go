@@ -62,6 +62,7 @@ func runRun(e *env, args []string) error {
 	if outFile == "" {
 		outFile = prog.name + ".stemma"
 	}
+	rec.keep = p.opts.Record != ""
 	// The program's exit code counts, whatever comes of its record.
 	if err := rec.seal(e, outFile); err != nil {
 		fmt.Fprintf(e.stderr, "stemma: %v\n", err)
@@ -192,6 +193,7 @@ type record struct {
 	code int // exit code
 
 	elapsed time.Duration // how long the program ran
+	keep    bool          // the live directory holds what is not sealed
 }
 
 // run runs the program to its end.
@@ -214,7 +216,7 @@ func (p *program) run(e *env) (*record, error) {
 		_ = os.Remove(base) // it is empty: nothing ran
 		return nil, err
 	}
-	return &record{base, cmd.Process.Pid, code, time.Since(begin)}, nil
+	return &record{base: base, pid: cmd.Process.Pid, code: code, elapsed: time.Since(begin)}, nil
 }
 
 // liveBase makes the directory for live directories: here, on the disk where the
@@ -247,6 +249,8 @@ func (r *record) seal(e *env, outFile string) error {
 		err = errors.New("the program left no record: it did not start, could not write, or was not instrumented")
 	} else if err = sealAndSummarize(e, own, outFile, r.elapsed); err != nil {
 		return fmt.Errorf("%w; the record stays in %s", err, own)
+	} else if r.keep {
+		fmt.Fprintf(e.stderr, "stemma: the recorded calls are in the live directory; see 'stemma replay %s'\n", relative(own))
 	} else if len(others) == 0 {
 		err = os.RemoveAll(r.base)
 	} else {
@@ -291,15 +295,23 @@ const maxListed = 10
 
 // listDirs prints directories, relative to the current one where they are below it.
 func listDirs(e *env, dirs []string) {
-	wd, err := os.Getwd()
 	for i, dir := range dirs {
 		if i == maxListed {
 			fmt.Fprintf(e.stderr, "\tand %d more\n", len(dirs)-i)
 			return
 		}
-		if rel, relErr := filepath.Rel(wd, dir); err == nil && relErr == nil && !strings.HasPrefix(rel, "..") {
-			dir = rel
-		}
-		fmt.Fprintf(e.stderr, "\t%s\n", dir)
+		fmt.Fprintf(e.stderr, "\t%s\n", relative(dir))
 	}
+}
+
+// relative returns a path relative to the current directory if it is below that.
+func relative(path string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if rel, err := filepath.Rel(wd, path); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return path
 }

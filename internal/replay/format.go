@@ -42,6 +42,17 @@
 // The text that uftrace dump writes is read as well. Each task is a goroutine that
 // starts at the root. It has no call sites: for each pair of caller and callee
 // there is one static site.
+//
+// # Recorded calls
+//
+// [NewRecorded] reads what a program built with -record=calls has logged: every
+// entry of a function that stemma instruments, in order. Its events differ from
+// those of a file in what nobody observes: a function returns, at the latest, when its
+// goroutine enters something that is not below it; there its Unwind stands.
+// Inlined calls and natives are no events, and generated wrappers that are functions
+// of their own are functions here. The runtime's own calls (of timers, finalizers,
+// the collector's callbacks) begin at the root, in goroutines of their own where
+// they interrupt another. [WriteEvents] makes a file of any stream.
 package replay
 
 import (
@@ -130,6 +141,9 @@ type Reader struct {
 	again bool   // and is still to be parsed
 	g     cce.Goroutine
 	dump  *dump
+
+	queue []Event // that are to happen: a line can be several events
+	rec   *recorded
 }
 
 // maxLine bounds a line, for which memory is taken.
@@ -163,6 +177,9 @@ func (r *Reader) Program() *cce.Program { return r.p }
 
 // errorf returns an error about the current line.
 func (r *Reader) errorf(format string, args ...any) error {
+	if r.rec != nil {
+		return fmt.Errorf("%s: %w", r.name, r.rec.fail(fmt.Errorf(format, args...)))
+	}
 	return fmt.Errorf("%s:%d: %w", r.name, r.line, fmt.Errorf(format, args...))
 }
 
@@ -189,8 +206,17 @@ func (r *Reader) next() (string, error) {
 // Next returns the next event, or io.EOF. The event has happened in Shadow.
 func (r *Reader) Next() (Event, error) {
 	for {
-		if e, ok := r.dump.take(); ok {
+		if len(r.queue) > 0 {
+			e := r.queue[0]
+			r.queue = r.queue[1:]
 			return r.happen(e)
+		}
+		if r.rec != nil {
+			var err error
+			if r.queue, err = r.rec.next(r.queue[:0]); err != nil {
+				return Event{}, err
+			}
+			continue
 		}
 		line, err := r.next()
 		if err != nil {

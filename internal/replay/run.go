@@ -49,12 +49,13 @@ func (o *Options) CheckValid() error {
 // A Result is the outcome of a run: facts about the program, and a row for each
 // encoder.
 type Result struct {
-	Name       string `json:"name"`
-	Calls      uint64 `json:"calls"`
-	Contexts   int    `json:"contexts"`
-	Goroutines int    `json:"goroutines"`
-	MaxDepth   int    `json:"maxDepth"` // frames of one goroutine
-	Rows       []Row  `json:"encoders"`
+	Name       string   `json:"name"`
+	Calls      uint64   `json:"calls"`
+	Contexts   int      `json:"contexts"`
+	Goroutines int      `json:"goroutines"`
+	MaxDepth   int      `json:"maxDepth"`        // frames of one goroutine
+	Notes      []string `json:"notes,omitempty"` // in what the events are not those of the whole run
+	Rows       []Row    `json:"encoders"`
 }
 
 // A Row is the figures of one encoder; [cce.Stats] explains most of them. Note says
@@ -319,7 +320,7 @@ func (c *contender) compare(ctx cce.Context, want []cce.Call) {
 // result collects the figures.
 func (d *driver) result(o Options, pcceNote string) *Result {
 	r := &Result{
-		Name: d.in.name, Calls: d.calls, Contexts: d.tree.contexts(), Goroutines: d.started, MaxDepth: d.maxDepth,
+		Name: d.in.name, Calls: d.calls, Contexts: d.tree.contexts(), Goroutines: d.started, MaxDepth: d.maxDepth, Notes: d.in.Notes(),
 	}
 	for _, name := range o.Encoders {
 		i := slices.IndexFunc(d.list, func(c *contender) bool { return c.Name() == name })

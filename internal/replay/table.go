@@ -79,8 +79,16 @@ func cell(v any) string {
 }
 
 func (r *Result) writeText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "%s: %d calls, %d contexts, %d goroutines, at most %d frames\n\n",
+	if _, err := fmt.Fprintf(w, "%s: %d calls, %d contexts, %d goroutines, at most %d frames\n",
 		r.Name, r.Calls, r.Contexts, r.Goroutines, r.MaxDepth); err != nil {
+		return err
+	}
+	for _, note := range r.Notes {
+		if _, err := fmt.Fprintf(w, "note: %s\n", note); err != nil {
+			return err
+		}
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
 		return err
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

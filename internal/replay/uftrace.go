@@ -17,21 +17,10 @@ type dump struct {
 	funcs map[string]cce.Func
 	sites map[[2]cce.Func]cce.Site
 	tasks map[cce.Goroutine]bool
-	queue []Event // a line can be several events
 }
 
 func newDump() *dump {
-	return &dump{make(map[string]cce.Func), make(map[[2]cce.Func]cce.Site), make(map[cce.Goroutine]bool), nil}
-}
-
-// take returns the next event that is left of a line. A nil dump has none.
-func (d *dump) take() (Event, bool) {
-	if d == nil || len(d.queue) == 0 {
-		return Event{}, false
-	}
-	e := d.queue[0]
-	d.queue = d.queue[1:]
-	return e, true
+	return &dump{make(map[string]cce.Func), make(map[[2]cce.Func]cce.Site), make(map[cce.Goroutine]bool)}
 }
 
 // isDump tells whether a first line is one of uftrace dump.
@@ -89,8 +78,7 @@ func (r *Reader) parseDump(line string) (Event, bool, error) {
 		return Event{}, false, fmt.Errorf("depth %d, but %d functions of task %d were entered: the trace does not begin with the program, or records were lost", depth, have, task)
 	}
 	r.dumped(cce.Goroutine(task), depth, rec)
-	e, ok := r.dump.take()
-	return e, ok, nil
+	return Event{}, false, nil
 }
 
 // dumped queues the events of a record: a start if the task is new, an unwinding if
@@ -101,11 +89,11 @@ func (r *Reader) dumped(task cce.Goroutine, depth int, rec record) {
 	if !d.tasks[task] {
 		d.tasks[task] = true
 		if !r.shadow.Alive(task) {
-			d.queue = append(d.queue, Event{Kind: Start, G: task})
+			r.queue = append(r.queue, Event{Kind: Start, G: task})
 		}
 	}
 	if have > depth {
-		d.queue = append(d.queue, Event{Kind: Unwind, G: task, Depth: depth})
+		r.queue = append(r.queue, Event{Kind: Unwind, G: task, Depth: depth})
 		caller = r.shadow.FuncAt(task, depth)
 	}
 	if !rec.entry {
@@ -117,7 +105,7 @@ func (r *Reader) dumped(task cce.Goroutine, depth int, rec record) {
 		site = r.p.AddSite(caller, cce.Static)
 		d.sites[[2]cce.Func{caller, callee}] = site
 	}
-	d.queue = append(d.queue, Event{Kind: Call, G: task, Call: cce.Call{Site: site, Func: callee}})
+	r.queue = append(r.queue, Event{Kind: Call, G: task, Call: cce.Call{Site: site, Func: callee}})
 }
 
 // dumpedFunc returns the function of that name.

@@ -73,26 +73,34 @@ func (c *Calls) Enter(goroutine, node uint32) bool {
 // Exit logs that a goroutine has ended.
 func (c *Calls) Exit(goroutine uint32) { c.put(goroutine, CallExit) }
 
-// Go logs a go statement in a node.
+// Go logs a go statement in a node. A reader meets both of its entries or none.
 func (c *Calls) Go(goroutine, node, child uint32) {
-	if *c.used()+2*CallsEntry > c.size {
-		*c.end() = CallsEndFull // both entries or none
-	}
-	if c.put(goroutine, node|CallGo) {
-		c.put(child, CallChild)
+	if c.room(2 * CallsEntry) {
+		c.write(0, goroutine, node|CallGo)
+		c.write(CallsEntry, child, CallChild)
+		storeRel64(c.used(), *c.used()+2*CallsEntry)
 	}
 }
 
 // put writes an entry, and counts it as used after that.
 func (c *Calls) put(goroutine, what uint32) bool {
-	used := *c.used()
-	if *c.end() == CallsEndNone && used+CallsEntry > c.size {
-		*c.end() = CallsEndFull
-	}
-	if *c.end() != CallsEndNone {
+	if !c.room(CallsEntry) {
 		return false
 	}
-	*(*uint64)(unsafe.Add(c.mem, uintptr(used))) = uint64(goroutine) | uint64(what)<<32
-	storeRel64(c.used(), used+CallsEntry)
+	c.write(0, goroutine, what)
+	storeRel64(c.used(), *c.used()+CallsEntry)
 	return true
+}
+
+// room reports whether n more bytes can be written, and ends the log if not.
+func (c *Calls) room(n uint64) bool {
+	if *c.end() == CallsEndNone && *c.used()+n > c.size {
+		*c.end() = CallsEndFull
+	}
+	return *c.end() == CallsEndNone
+}
+
+// write writes an entry n bytes behind what is in use.
+func (c *Calls) write(n uint64, goroutine, what uint32) {
+	*(*uint64)(unsafe.Add(c.mem, uintptr(*c.used()+n))) = uint64(goroutine) | uint64(what)<<32
 }
