@@ -203,10 +203,11 @@ func (r *recorded) enter(l *lane, n uint32) {
 }
 
 // goes makes a goroutine execute a go statement in node n, unless what it starts has
-// entered nothing yet.
+// entered nothing yet. The runtime's call for iter.Pull, which makes a coroutine, is
+// one, too.
 func (r *recorded) goes(l *lane, n, child uint32) {
 	begin := r.first[child]
-	if begin == 0 || r.p.Nodes[begin].Parent != n || !r.isGo(r.p.Nodes[begin]) {
+	if begin == 0 || r.p.Nodes[begin].Parent != n {
 		return // it calls nothing that is instrumented, or begins elsewhere
 	}
 	r.settle(l, n, begin)
@@ -328,12 +329,6 @@ func (r *recorded) site(n profile.Node) *profile.Site {
 		return &r.p.Funcs[k.fn].Sites[cells[k.cell]]
 	}
 	return nil
-}
-
-// isGo tells whether a node is entered by a go statement.
-func (r *recorded) isGo(n profile.Node) bool {
-	s := r.site(n)
-	return s != nil && s.Kind == profile.SiteGo
 }
 
 // callOf returns the call that enters a node.

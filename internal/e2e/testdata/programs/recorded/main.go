@@ -3,7 +3,10 @@
 // calls recorded, and TestRecorded has the list of what must be in the recording.
 package main
 
-import "os"
+import (
+	"os"
+	"runtime"
+)
 
 // A shape is called through its interface.
 type shape interface{ area(n int) int }
@@ -72,7 +75,11 @@ func worker(done chan int, n int) {
 func starts(n int) int {
 	done := make(chan int)
 	go worker(done, n)
-	return <-done
+	n = <-done
+	for runtime.NumGoroutine() > 1 {
+		runtime.Gosched() // until the worker is gone
+	}
+	return n
 }
 
 //go:noinline
