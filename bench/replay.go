@@ -2,12 +2,9 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/stemma-go/stemma/bench/internal/measure"
-	"github.com/stemma-go/stemma/bench/internal/records"
 	"github.com/stemma-go/stemma/bench/internal/table"
 	"github.com/stemma-go/stemma/internal/replay"
 	"github.com/stemma-go/stemma/profile"
@@ -15,20 +12,25 @@ import (
 
 // How it works.
 //
-// A recording of all calls of a program that makes 200 million a second would be
-// too large to keep, and recording would change the program. Instead the exact
-// tree of one run is walked, and the walk is the stream: it has each context of
-// the program, with the sites and the depths that it had, and visits them in an order
-// of its own. So the table compares encoders with each other on a real call graph;
-// it does not predict what one costs the program.
+// One run of each program is recorded, with every entry of a function, until the log
+// is full or the tree is; from there on the program runs on almost as usual. So
+// the stream is the beginning of a run, with the order and the weights that it
+// had. Recording slows a program down, so goroutines may take turns in another way
+// than without it.
 
-// replayNodes bounds the trees that streams are made of: with recursion in full
-// some programs have hundreds of millions of contexts.
-const replayNodes = 200_000
+const (
+	// replayEvents bounds the log. A program that makes 200 million calls a second
+	// would fill any disk.
+	replayEvents = 4_000_000
+
+	// replayNodes bounds the trees: with recursion in full some programs have
+	// hundreds of millions of contexts.
+	replayNodes = 1_000_000
+)
 
 // replayTime estimates replay.
 func (s *session) replayTime() time.Duration {
-	return time.Duration(len(s.fewer())) * (s.buildTime() + 2*runTime + 10*time.Second)
+	return time.Duration(len(s.fewer())) * (s.buildTime() + 2*runTime + 30*time.Second)
 }
 
 // replay drives all encoders with the same calls.
@@ -37,22 +39,26 @@ func (s *session) replay() error {
 		Name: "replay", Title: "All encoders on the same calls", Left: 2,
 		Head: []string{"program", "encoder", "calls", "contexts", "nodes", "edges", "encoded", "numCC", "maxID", "ccStack", "depth", "max",
 			"compares", "epochs", "costs us", "interned", "log bytes", "memory KB", "truncated", "collisions", "checked", "wrong"},
-		Notes: []string{"stemma replay explains the columns (stemma help replay). The calls lead through the exact tree of one run, recursion in full, up to " +
-			fmt.Sprint(replayNodes) + " contexts: each is entered once, depth first, and once more for each doubling of its count. " +
-			"So graph, contexts and depths are those of the program, and the order and the weights are not. pcce is given the graph that is called, " +
+		Notes: []string{"stemma replay explains the columns (stemma help replay). The calls are those of one run, in their order, as stemma build -record=calls " +
+			"has logged them: up to " + fmt.Sprint(replayEvents) + " entries, and as long as the tree has no more than " + fmt.Sprint(replayNodes) +
+			" contexts. pcce is given the graph that is called, " +
 			"not all that a static analysis finds. dacce-edges is DACCE as published, with one addition value for each edge; dacce is what stemma builds in. " +
 			"The papers never run two encoders on the same calls but for PCCE and DACCE, see the table above."},
 	}
-	v := engineVariant("cct", "-recursion=full", fmt.Sprint("-nodes=", replayNodes))
+	v := engineVariant("cct", "-record=calls", fmt.Sprint("-nodes=", replayNodes))
+	v.Env = []string{fmt.Sprint("STEMMA_CALLS_SIZE=", 8*replayEvents)}
 	for _, p := range s.fewer() {
 		s.once(p, v, func(_ *measure.Record, _ float64, live *profile.Live) error {
 			tell("replay " + p.Name)
-			r, err := replayTree(filepath.Join(s.bench.Work, "stream"), live.Profile)
+			r, err := replayCalls(live, p.Name)
 			if err != nil {
 				return err
 			}
 			for _, row := range r.Rows {
 				t.Add(append([]string{p.Name, row.Encoder, fmt.Sprint(r.Calls), fmt.Sprint(r.Contexts)}, replayCells(row)...)...)
+			}
+			for _, note := range r.Notes {
+				t.Notes = append(t.Notes, p.Name+": "+note+".")
 			}
 			if n := r.Mismatches(); n > 0 {
 				return fmt.Errorf("%d contexts were decoded wrongly", n)
@@ -64,31 +70,21 @@ func (s *session) replay() error {
 	return nil
 }
 
-// replayTree writes the stream of p to a file and replays it. pcce needs the whole
-// graph before the first call, so the file is read twice.
-func replayTree(name string, p *profile.Profile) (*replay.Result, error) {
-	defer os.Remove(name)
-	f, err := os.Create(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if _, err := records.WriteStream(f, p); err != nil {
-		return nil, err
-	}
-	var opened []*os.File
+// replayCalls replays what a program recorded. pcce needs the whole graph before the
+// first call, so the log is read twice.
+func replayCalls(live *profile.Live, name string) (*replay.Result, error) {
+	var opened []*replay.Reader
 	defer func() {
-		for _, f := range opened {
-			f.Close()
+		for _, r := range opened {
+			r.Close()
 		}
 	}()
 	return replay.Run(func() (*replay.Reader, error) {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
+		r, err := replay.NewRecorded(live, name)
+		if err == nil {
+			opened = append(opened, r)
 		}
-		opened = append(opened, f)
-		return replay.NewReader(f, name)
+		return r, err
 	}, replay.DefaultOptions())
 }
 

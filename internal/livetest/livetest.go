@@ -18,6 +18,7 @@ type Dir struct {
 	Funcs   []byte
 	Check   []byte
 	Strings []byte
+	Calls   []byte
 
 	nextID uint64
 	sizes  map[uint64]uint32
@@ -267,6 +268,26 @@ func (d *Dir) AddCheck(c Check, frames ...Frame) {
 	}
 }
 
+// Enter, Go and Exit append to the recorded calls.
+func (d *Dir) Enter(goroutine uint32, node int) { d.call(goroutine, uint32(node)|rt.CallEnter) }
+func (d *Dir) Exit(goroutine uint32)            { d.call(goroutine, rt.CallExit) }
+func (d *Dir) Go(goroutine uint32, node int, child uint32) {
+	d.call(goroutine, uint32(node)|rt.CallGo)
+	d.call(child, rt.CallChild)
+}
+
+// call appends an entry of calls, behind the header if it is the first.
+func (d *Dir) call(goroutine, what uint32) {
+	if d.Calls == nil {
+		d.Calls = make([]byte, rt.CallsHeader)
+		copy(d.Calls, rt.CallsMagic)
+		d.Set32(rt.HdrFlags, rt.HdrFlagFull)
+	}
+	d.Calls = binary.LittleEndian.AppendUint32(d.Calls, goroutine)
+	d.Calls = binary.LittleEndian.AppendUint32(d.Calls, what)
+	binary.LittleEndian.PutUint64(d.Calls[rt.CallsUsed:], uint64(len(d.Calls)))
+}
+
 // str appends to the file strings.
 func (d *Dir) str(s string) uint32 {
 	off := len(d.Strings)
@@ -283,6 +304,9 @@ func (d *Dir) Files() map[string][]byte {
 	}
 	if d.Check != nil {
 		files["check"], files["strings"] = d.Check, d.Strings
+	}
+	if d.Calls != nil {
+		files["calls"] = d.Calls
 	}
 	return files
 }

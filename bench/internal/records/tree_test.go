@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // standard makes an installation with the packages fmt, net/http and cmd/go.
@@ -35,6 +36,20 @@ func TestStandard(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
+}
+
+// program makes a tree: main calls f, which recurs once, and g from one site, and
+// starts g as a goroutine from another.
+func program() *profile.Profile {
+	p := &profile.Profile{Strings: []string{"", "main", "f", "g"}, Counts: []uint64{0, 1, 9, 1, 1, 1}}
+	sites := []profile.Site{{Kind: profile.SiteCall, Cell: 0}, {Kind: profile.SiteGo, Cell: 1}}
+	for name := range p.Strings {
+		p.Funcs = append(p.Funcs, profile.Func{Name: uint32(name), Counters: 1, Cells: 2, Sites: sites})
+	}
+	for i, n := range []struct{ fn, parent, cell uint32 }{{0, 0, 0}, {1, 0, 0}, {2, 1, 0}, {2, 2, 0}, {3, 1, 0}, {3, 1, 1}} {
+		p.Nodes = append(p.Nodes, profile.Node{Func: n.fn, Parent: n.parent, Cell: n.cell, First: uint32(i)})
+	}
+	return p
 }
 
 func TestIndirectCalls(t *testing.T) {

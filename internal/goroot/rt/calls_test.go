@@ -1,0 +1,66 @@
+package rt
+
+import (
+	"encoding/binary"
+	"testing"
+	"unsafe"
+)
+
+// words returns the entries of a log.
+func words(mem []byte) (list [][2]uint32) {
+	le := binary.LittleEndian
+	for off := CallsHeader; off < int(le.Uint64(mem[CallsUsed:])); off += CallsEntry {
+		list = append(list, [2]uint32{le.Uint32(mem[off:]), le.Uint32(mem[off+4:])})
+	}
+	return list
+}
+
+// A log that is full has no gap: what comes later is not in it, though it had room.
+func TestCallsFull(t *testing.T) {
+	for _, entries := range []int{0, 1, 2, 3, 5, 9} {
+		tree := &newMachine(t, minTree, true).tree
+		mem := make([]byte, CallsHeader+entries*CallsEntry)
+		var c Calls
+		c.Init(tree, unsafe.Pointer(&mem[0]), uint64(len(mem)))
+		all := [][2]uint32{{1, RootNode}, {1, RootNode | CallGo}, {2, CallChild}, {2, RootNode}, {2, CallExit}}
+		c.Enter(c.Goroutine(), RootNode)
+		c.Go(1, RootNode, c.Goroutine())
+		c.Enter(2, RootNode)
+		c.Exit(2)
+		want := all[:min(entries, len(all))]
+		if entries == 2 {
+			want = all[:1] // a go statement is there as a whole
+		}
+		have := words(mem)
+		end := binary.LittleEndian.Uint32(mem[CallsEnd:])
+		if len(have) != len(want) || (end == CallsEndFull) != (entries < len(all)) {
+			t.Errorf("room for %d entries: have %v, want %v; end %d", entries, have, want, end)
+		}
+		for i := range want {
+			if have[i] != want[i] {
+				t.Errorf("room for %d entries: have %v, want %v", entries, have, want)
+			}
+		}
+	}
+}
+
+// A node past the budget has no path, and ends the log.
+func TestCallsNodes(t *testing.T) {
+	m := newMachine(t, minTree, true)
+	m.tree.nodes = 1
+	mem := make([]byte, 4096)
+	var c Calls
+	c.Init(&m.tree, unsafe.Pointer(&mem[0]), uint64(len(mem)))
+	f := m.function(1)
+	n := m.enter(f)
+	if !c.Enter(1, n) {
+		t.Error("the log ended before the budget of nodes")
+	}
+	m.call(n, 0)
+	if over := m.enter(f); c.Enter(1, over) || c.Enter(1, n) {
+		t.Error("the log goes on behind a node past the budget")
+	}
+	if have := words(mem); len(have) != 1 || binary.LittleEndian.Uint32(mem[CallsEnd:]) != CallsEndNodes {
+		t.Errorf("have %v, end %d", have, binary.LittleEndian.Uint32(mem[CallsEnd:]))
+	}
+}

@@ -1,0 +1,211 @@
+package replay
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// recordedDir returns the record of a program in which main calls f, which calls itself,
+// from one site and starts f from another; the collector calls g.
+func recordedDir() *livetest.Dir {
+	d := livetest.New(1, "prog")
+	site := func(kind byte, line, cell int, callee string) livetest.Site {
+		return livetest.Site{Kind: kind, Line: line, Cell: cell, Callee: callee}
+	}
+	mainF := d.Func(livetest.Func{Name: "main.main", Files: []string{"m.go"},
+		Sites: []livetest.Site{site(rt.SiteCall, 3, 1, "main.f"), site(rt.SiteGo, 4, 2, "main.f")}})
+	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"m.go"}, Sites: []livetest.Site{site(rt.SiteCall, 7, 1, "")}})
+	g := d.Func(livetest.Func{Name: "sync.g", Files: []string{"s.go"}})
+	m := d.Node(livetest.Root, rt.RootMain, mainF)
+	f1 := d.Node(m, 0, f)
+	f2 := d.Node(f1, 0, f)
+	w := d.Node(m, 1, f)
+	w2 := d.Node(w, 0, f)
+	gc := d.Node(livetest.Root, rt.RootGC, g)
+
+	d.Enter(2, m)
+	d.Enter(2, f1)
+	d.Enter(2, f2)
+	d.Enter(2, f2) // f has called itself again
+	d.Enter(2, gc)
+	d.Enter(2, gc)
+	d.Enter(2, f1) // main has called f again
+	d.Go(2, m, 5)
+	d.Go(2, m, 6) // nothing is known of 6
+	d.Enter(5, w)
+	d.Enter(2, f1)
+	d.Enter(5, w2)
+	d.Enter(5, w2)
+	d.Exit(5)
+	d.Exit(6)
+	d.Enter(2, f2)
+	return d
+}
+
+// recordedText is what recordedDir did.
+const recordedText = `stemma-events 1
+func 1 main.main
+site 0 0 static
+call 0 1
+func 2 main.f
+site 1 1 static m.go:3
+call 1 2
+site 2 2 dynamic m.go:7
+call 2 2
+unwind 2
+call 2 2
+func 3 sync.g
+site 3 0 static
+start 1
+on 1
+call 3 3
+unwind 0
+call 3 3
+exit
+on 0
+unwind 1
+call 1 2
+site 4 1 go m.go:4
+unwind 1
+go 2 4 2
+call 1 2
+on 2
+call 2 2
+unwind 1
+call 2 2
+exit
+on 0
+call 2 2
+`
+
+// text returns the events of d as an event file.
+func text(d *livetest.Dir) (string, error) {
+	live, err := profile.OpenLive(d.FS())
+	if err != nil {
+		return "", err
+	}
+	r, err := NewRecorded(live, "x")
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	var b strings.Builder
+	err = WriteEvents(&b, r)
+	return b.String(), err
+}
+
+func TestRecorded(t *testing.T) {
+	have, err := text(recordedDir())
+	if err != nil || have != recordedText {
+		t.Fatalf("%v\n%s", err, have)
+	}
+	live, err := profile.OpenLive(recordedDir().FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := DefaultOptions()
+	o.Check = 1
+	fromLog, err := Run(func() (*Reader, error) { return NewRecorded(live, "x") }, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromText, err := Run(func() (*Reader, error) { return NewReader(strings.NewReader(have), "x") }, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fromLog.Calls != 12 || fromLog.Contexts != 6 || fromLog.Goroutines != 3 || fromLog.Mismatches() != 0 {
+		t.Errorf("replayed %+v", fromLog)
+	}
+	for i, row := range fromLog.Rows {
+		other := fromText.Rows[i]
+		row.EncodeUS, other.EncodeUS = 0, 0
+		if row != other {
+			t.Errorf("from the log %+v, from its text %+v", row, other)
+		}
+	}
+}
+
+// A call that is missing is made up for, where what it calls was entered, and told.
+func TestRecordedImplied(t *testing.T) {
+	d := recordedDir()
+	first := rt.CallsHeader + 2*rt.CallsEntry // f2
+	d.Calls = append(d.Calls[:rt.CallsHeader:rt.CallsHeader], d.Calls[first:]...)
+	binary.LittleEndian.PutUint64(d.Calls[rt.CallsUsed:], uint64(len(d.Calls)))
+	have, err := text(d)
+	events, note, _ := strings.Cut(have, "#")
+	if want := " note: 2 calls are not in the log and were added, since what they call was entered\n"; err != nil || note != want {
+		t.Errorf("%v, note %q, want %q", err, note, want)
+	}
+	if onlyEvents(events) != onlyEvents(recordedText) {
+		t.Errorf("the events are\n%s", have)
+	}
+}
+
+// onlyEvents returns a file without its definitions, whose order may differ.
+func onlyEvents(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "func ") && !strings.HasPrefix(line, "site ") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// A log that is no log, or ends too early, is an error that names the offset.
+func TestRecordedDamage(t *testing.T) {
+	const entries = rt.CallsHeader
+	set := func(off int, v uint32) func(d *livetest.Dir) {
+		return func(d *livetest.Dir) { binary.LittleEndian.PutUint32(d.Calls[off:], v) }
+	}
+	for _, test := range []struct {
+		name   string
+		damage func(d *livetest.Dir)
+		want   string
+	}{
+		{"no log", func(d *livetest.Dir) { d.Calls = nil }, "no calls are recorded; build the program with -record=calls"},
+		{"magic", set(0, 7), "calls: offset 0: not the header of recorded calls"},
+		{"header", func(d *livetest.Dir) { d.Calls = d.Calls[:20] }, "calls: offset 0: file ends at 20"},
+		{"used", set(rt.CallsUsed, entries+4), "calls: offset 8: 68 bytes in use"},
+		{"end", set(rt.CallsEnd, 9), "calls: offset 16: unknown end 9"},
+		{"truncated", func(d *livetest.Dir) { d.Calls = d.Calls[:entries+20] }, "x: calls: offset 80: file ends at 84, want 8 more bytes"},
+		{"goroutine", set(entries+8, 0), "calls: offset 72: entry of goroutine 0"},
+		{"kind", set(entries+4, rt.CallsKinds), "calls: offset 64: entry of unknown kind 7"},
+		{"node", set(entries+4, 8), "calls: offset 64: there is no node at offset 8"},
+		{"overflow", set(entries+4, livetest.Overflow), "calls: offset 64: node 4152 has no path"},
+		{"go alone", set(rt.CallsUsed, entries+64), "calls: offset 128: the log ends within a go statement"},
+		{"go and call", set(entries+68, 8), "calls: offset 128: entry of kind 0 behind a go statement"},
+		{"folded", func(d *livetest.Dir) { d.Set32(rt.HdrFlags, 0) }, "calls: the tree has its recursion folded"},
+	} {
+		d := recordedDir()
+		test.damage(d)
+		if _, err := text(d); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: have %v, want %q", test.name, err, test.want)
+		}
+	}
+	for n := range len(recordedDir().Calls) {
+		d := recordedDir()
+		d.Calls = d.Calls[:n]
+		if _, err := text(d); err == nil || !strings.Contains(err.Error(), "calls: offset") {
+			t.Errorf("cut to %d bytes: %v", n, err)
+		}
+	}
+}
+
+// A log that ended before the program says so.
+func TestRecordedCut(t *testing.T) {
+	for why, want := range map[uint32]string{rt.CallsEndFull: "STEMMA_CALLS_SIZE", rt.CallsEndNodes: "-nodes"} {
+		d := recordedDir()
+		binary.LittleEndian.PutUint32(d.Calls[rt.CallsEnd:], why)
+		have, err := text(d)
+		note, ok := strings.CutPrefix(have, recordedText+"# note: the beginning of the run: ")
+		if err != nil || !ok || !strings.Contains(note, want) {
+			t.Errorf("%v\n%s", err, have)
+		}
+	}
+}
