@@ -77,6 +77,9 @@ func runVerify(e *env, args []string) error {
 // after it, and are removed otherwise.
 func verifyProgram(e *env, w io.Writer, p *goArgs, o *verifyOptions) error {
 	p.opts.Verify = true
+	if err := p.opts.Check(); err != nil {
+		return usageError("verify: %w", err)
+	}
 	prog, err := buildProgram(e, p)
 	if err != nil {
 		return err

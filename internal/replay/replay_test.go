@@ -60,6 +60,7 @@ func TestReader(t *testing.T) {
 func TestReaderErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                              `x:1: not an event file: the first line is ""`,
+		"stemma\x00\x02\x01\x00":                        "x: a sealed profile has no calls; name the live directory",
 		Magic + "\nfunc 2 f\n":                          "x:2: function 2 is defined, but 1 is next",
 		Magic + "\nfunc 1\n":                            "x:2: function 1 has no name",
 		Magic + "\nsite 0 1 static\n":                   "x:2: site 0 lies in function 1, which is not defined",

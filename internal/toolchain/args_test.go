@@ -159,6 +159,14 @@ func TestOptions(t *testing.T) {
 	if have, want := o.ForRuntime(), "engine=cct,recursion=full,verify=off,nodes=1000"; have != want {
 		t.Errorf("runtime: have %s, want %s", have, want)
 	}
+	o = DefaultOptions
+	o.Record = "calls"
+	if have, want := o.ForCompiler(), "engine=cct,inlined=on,verify=on"; have != want {
+		t.Errorf("compiler, to record: have %s, want %s", have, want)
+	}
+	if have, want := o.ForRuntime(), "engine=cct,recursion=full,verify=off,record=calls"; have != want {
+		t.Errorf("runtime, to record: have %s, want %s", have, want)
+	}
 	for _, tt := range []struct {
 		o    Options
 		want string
@@ -169,6 +177,9 @@ func TestOptions(t *testing.T) {
 		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "isps", Every: 1}}, "-every=1ns: want at least"},
 		{Options{Engine: "x", Recursion: "fold"}, "-engine=x: no such engine"},
 		{Options{Engine: "cct", Recursion: "x"}, "-recursion=x: no such mode"},
+		{Options{Engine: "cct", Recursion: "fold", Record: "x"}, "-record=x: no such recording (have calls)"},
+		{Options{Engine: "dacce", Recursion: "fold", Record: "calls"}, "-record=calls: engine dacce does not know the whole path"},
+		{Options{Engine: "cct", Recursion: "fold", Record: "calls", Verify: true}, "-record=calls: the checker has the place"},
 	} {
 		if err := tt.o.Check(); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 			t.Errorf("%+v: have error %v, want %q", tt.o, err, tt.want)
