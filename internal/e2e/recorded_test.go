@@ -206,9 +206,9 @@ func TestRecorded(t *testing.T) {
 // same run: the log has every call, and in the right place.
 func TestRecordedCounts(t *testing.T) {
 	needBuilds(t)
-	for _, name := range []string{"recorded", "calls", "defers", "edges", "goroutines", "nested", "cgo"} {
+	for _, name := range []string{"recorded", "calls", "defers", "edges", "goroutines", "nested", "cgo", "asm", "exact"} {
 		t.Run(name, func(t *testing.T) {
-			r := run(t, build(t, name, "calls", "-record=calls"), "GOMAXPROCS=2")
+			r := run(t, build(t, name, "calls", "-record=calls"), "GOMAXPROCS=2", "DISTURB_GC=1", "DISTURB_PREEMPT=1")
 			r.ok(t)
 			live, err := profile.OpenLive(os.DirFS(r.dir))
 			if err != nil {
@@ -278,12 +278,17 @@ func (c *contextNames) number(parent int, place, fn string) int {
 	return id
 }
 
-// path returns the functions of a context.
+// path returns the innermost functions of a context.
 func (c *contextNames) path(id int) string {
-	if id == 0 {
-		return "root"
+	s := c.list[id].fn
+	for n := 0; c.list[id].parent != 0; n++ {
+		id = c.list[id].parent
+		if n == 10 {
+			return "…;" + s
+		}
+		s = c.list[id].fn + ";" + s
 	}
-	return c.path(c.list[id].parent) + ";" + c.list[id].fn
+	return "root;" + s
 }
 
 // treeCounts adds the counts of all nodes of a tree.
