@@ -2,6 +2,7 @@ package replay
 
 import (
 	"encoding/binary"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -206,6 +207,39 @@ func TestRecordedCut(t *testing.T) {
 		note, ok := strings.CutPrefix(have, recordedText+"# note: the beginning of the run: ")
 		if err != nil || !ok || !strings.Contains(note, want) {
 			t.Errorf("%v\n%s", err, have)
+		}
+	}
+}
+
+// Whatever a log says of nodes that exist, the stream is one that can happen.
+func TestRecordedRandom(t *testing.T) {
+	live, err := profile.OpenLive(recordedDir().FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var nodes []int // offsets, but for the root's and the overflow node's
+	for off := livetest.Overflow + 8; off < len(recordedDir().Tree); off += 8 {
+		if n, ok := live.Node(uint32(off)); ok && n > 1 {
+			nodes = append(nodes, off)
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		d := recordedDir()
+		d.Calls = nil
+		for range 1 + rng.IntN(40) {
+			g := uint32(1 + rng.IntN(4))
+			switch n := nodes[rng.IntN(len(nodes))]; rng.IntN(8) {
+			case 0:
+				d.Exit(g)
+			case 1, 2:
+				d.Go(g, n, uint32(1+rng.IntN(4)))
+			default:
+				d.Enter(g, n)
+			}
+		}
+		if s, err := text(d); err != nil {
+			t.Fatalf("%v\n%s", err, s)
 		}
 	}
 }
