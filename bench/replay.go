@@ -30,7 +30,7 @@ const (
 
 // replayTime estimates replay.
 func (s *session) replayTime() time.Duration {
-	return time.Duration(len(s.fewer())) * (s.buildTime() + 2*runTime + 30*time.Second)
+	return time.Duration(len(s.fewer())) * (s.buildTime() + 2*runTime + 15*time.Second)
 }
 
 // replay drives all encoders with the same calls.
