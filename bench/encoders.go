@@ -108,8 +108,29 @@ func (s *session) once(p *program.Program, v measure.Variant, visit func(r *meas
 }
 
 // runOnce is once without the handling of errors. The live directory is there
-// while visit runs, and gone afterwards: those of ten programs would fill a disk.
+// while visit runs.
 func (s *session) runOnce(p *program.Program, v measure.Variant, visit func(*measure.Record, float64, *profile.Live) error) error {
+	return s.built(p, v, func(bin *measure.Binary, dir string) error {
+		tell(fmt.Sprintf("run %s: %s", p.Name, v.Name))
+		out := filepath.Join(dir, "out")
+		run, live, err := s.recorded(bin, out)
+		if err != nil {
+			return err
+		}
+		if live == nil {
+			return visit(nil, run.User.Seconds(), nil)
+		}
+		r, err := s.bench.Record(out)
+		if err != nil {
+			return err
+		}
+		return visit(&r, run.User.Seconds(), live)
+	})
+}
+
+// built builds a variant of p and hands it to use with a directory for its runs,
+// which is gone afterwards: the records of ten programs would fill a disk.
+func (s *session) built(p *program.Program, v measure.Variant, use func(bin *measure.Binary, dir string) error) error {
 	dir := filepath.Join(s.bench.Work, p.Name)
 	defer os.RemoveAll(dir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -123,25 +144,22 @@ func (s *session) runOnce(p *program.Program, v measure.Variant, visit func(*mea
 	if err != nil {
 		return err
 	}
-	tell(fmt.Sprintf("run %s: %s", p.Name, v.Name))
-	out := filepath.Join(dir, "out")
+	return use(bin, dir)
+}
+
+// recorded runs bin, checks what it has computed and opens what it has recorded in
+// out: nil if it records nothing.
+func (s *session) recorded(bin *measure.Binary, out string) (measure.Run, *profile.Live, error) {
 	run, err := s.bench.Run(bin, out)
 	if err != nil {
-		return err
+		return run, nil, err
 	}
-	s.checkSum(p, v, run.Checksum)
-	if !v.Records() {
-		return visit(nil, run.User.Seconds(), nil)
-	}
-	r, err := s.bench.Record(out)
-	if err != nil {
-		return err
+	s.checkSum(bin.Program, bin.Variant, run.Checksum)
+	if !bin.Variant.Records() {
+		return run, nil, nil
 	}
 	live, err := records.Open(out)
-	if err != nil {
-		return err
-	}
-	return visit(&r, run.User.Seconds(), live)
+	return run, live, err
 }
 
 // checkSum compares the checksum of a run with that of the first run of p.
