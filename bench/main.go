@@ -191,13 +191,14 @@ func experiments() []experiment {
 		{"trees", always, (*session).treesTime, (*session).trees},
 		{"replay", always, (*session).replayTime, (*session).replay},
 		{"scaling", always, (*session).scalingTime, (*session).scaling},
+		{"sampling", always, (*session).samplingTime, (*session).sampling},
 		{"builds", func(o *options) bool { return o.builds }, (*session).buildsTime, (*session).builds},
 	}
 }
 
 func experimentNames() []string {
 	// Not experiments itself, which would make the variables depend on one another.
-	return []string{"overhead", "encoders", "events", "trees", "replay", "scaling", "builds"}
+	return []string{"overhead", "encoders", "events", "trees", "replay", "scaling", "sampling", "builds"}
 }
 
 // chosen returns the experiments that the options ask for.

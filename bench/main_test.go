@@ -64,8 +64,8 @@ func demo() (plain, cct *measure.Series) {
 
 func TestChosenExperiments(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                     "overhead encoders events trees replay scaling",
-		"-builds":              "overhead encoders events trees replay scaling builds",
+		"":                     "overhead encoders events trees replay scaling sampling",
+		"-builds":              "overhead encoders events trees replay scaling sampling builds",
 		"-only=scaling,events": "events scaling",
 		"-only=builds":         "builds",
 	} {
