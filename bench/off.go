@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ import (
 // offRounds is how often each binary runs all benchmarks. Each takes benchTime
 // at least, and what it needs to find out how often it has to run.
 const (
-	offRounds = 5
+	offRounds = 7
 	benchTime = 20 * time.Millisecond
 )
 
@@ -37,14 +38,14 @@ type runtimeBenchmark struct {
 // runtimeBenchmarks are some of each part of the runtime, and all that run
 // through the code that had to learn about patched return addresses.
 var runtimeBenchmarks = []runtimeBenchmark{
-	{"Callers/cached", "traceback"}, {"Callers/no-cache", "traceback"}, {"FPCallers/cached", "traceback"},
+	{"Callers/cached", "traceback"}, {"FPCallers/cached", "traceback"},
 	{"TraceStack/stackDepth=10", "traceback"}, {"GoroutineProfile/small/idle", "traceback"},
-	{"PanicRecover", "panic"}, {"Defer", "defer"}, {"Defer10", "defer"}, {"DeferMany", "defer"},
+	{"PanicRecover", "panic"}, {"Defer", "defer"}, {"DeferMany", "defer"},
 	{"CreateGoroutines", "goroutine start and end"}, {"StackGrowth", "stack guard"}, {"StackGrowthDeep", "stack guard"},
-	{"MutexContention", "unlock"}, {"Syscall", "system call"}, {"SyscallExcess", "system call"},
-	{"ChanUncontended", ""}, {"ChanSync", ""}, {"ChanProdCons0", ""}, {"ChanProdCons100", ""}, {"SelectUncontended", ""}, {"SelectProdCons", ""},
-	{"Finalizer", ""}, {"Allocation", ""}, {"Malloc8", ""}, {"Malloc16", ""}, {"WriteBarrier", ""},
-	{"ClosureCall", ""}, {"ConvT2ESmall", ""}, {"AppendGrowByte", ""}, {"Memmove/64", ""}, {"Memmove/4096", ""}, {"Hash64", ""},
+	{"MutexContention", "unlock"}, {"Syscall", "system call"},
+	{"ChanUncontended", ""}, {"ChanSync", ""}, {"ChanProdCons0", ""}, {"SelectProdCons", ""},
+	{"Finalizer", ""}, {"Allocation", ""}, {"Malloc8", ""}, {"WriteBarrier", ""},
+	{"ClosureCall", ""}, {"AppendGrowByte", ""}, {"Memmove/64", ""}, {"Memmove/4096", ""}, {"Hash64", ""},
 }
 
 // offTime estimates off: three binaries, two of which are built.
@@ -52,7 +53,7 @@ func (s *session) offTime() time.Duration {
 	if s.options.quick {
 		return 0
 	}
-	one := time.Duration(len(runtimeBenchmarks)) * 6 * benchTime // a benchmark looks for the number of its iterations first
+	one := time.Duration(len(runtimeBenchmarks)) * 7 * benchTime // each looks for the number of its iterations first
 	return 2*s.buildTime() + 3*offRounds*one
 }
 
@@ -149,30 +150,56 @@ func benchmarkTimes(printed string) map[string]float64 {
 }
 
 // offTable makes the table of the times of plain, plain again and off, by name and round.
-// A benchmark without times is a problem.
+// A benchmark that is not in all rounds is a problem.
 func (s *session) offTable(times []map[string][]float64) *table.Table {
 	t := &table.Table{
 		Name: "sampling-off", Title: "Benchmarks of package runtime with sampling off (-engine=sample -start=off), to plain", Left: 2,
-		Head: []string{"benchmark", "hook", "plain ns", "ratio", "interval", "plain again", "interval"},
+		Head: []string{"benchmark", "hook", "plain ns", "ratio", "interval", "of best", "plain again", "interval", "of best"},
 		Notes: []string{fmt.Sprintf("Median of %d rounds of ratios to plain in the same round, each benchmark for %v. plain again is the same file: what it differs by is noise. "+
+			"of best: ratio of the shortest times of all rounds, which other work on the machine disturbs least. "+
 			"hook: what of the runtime that was changed for samples the benchmark runs through; these are the exceptions from \"off means off\", since each has at least a check in it.", offRounds, benchTime)},
 	}
-	var all, free, again []float64
+	var m offMeans
 	for _, b := range runtimeBenchmarks {
-		plain := times[0][b.name]
-		if len(plain) < offRounds || len(times[1][b.name]) < offRounds || len(times[2][b.name]) < offRounds {
+		plain, second, off := times[0][b.name], times[1][b.name], times[2][b.name]
+		if len(plain)+len(second)+len(off) == 0 {
+			continue // it skips itself, as some do with GOMAXPROCS=1
+		}
+		if len(plain) < offRounds || len(second) < offRounds || len(off) < offRounds {
 			s.problem("benchmark %s of package runtime: not in every round", b.name)
 			continue
 		}
-		noise, off := stats.MedianInterval(stats.Ratios(times[1][b.name], plain)), stats.MedianInterval(stats.Ratios(times[2][b.name], plain))
-		t.Add(b.name, b.hook, number(stats.Median(plain), 1), number(off.Median, 3), span(off), number(noise.Median, 3), span(noise))
-		all, again = append(all, off.Median), append(again, noise.Median)
-		if b.hook == "" {
-			free = append(free, off.Median)
-		}
-		s.metrics = append(s.metrics, metric{"RuntimeOff/" + b.name, off.Median, "ratio"})
+		noise, ratio := stats.MedianInterval(stats.Ratios(second, plain)), stats.MedianInterval(stats.Ratios(off, plain))
+		best := slices.Min(plain)
+		t.Add(b.name, b.hook, number(stats.Median(plain), 1), number(ratio.Median, 3), span(ratio), number(slices.Min(off)/best, 3),
+			number(noise.Median, 3), span(noise), number(slices.Min(second)/best, 3))
+		m.add(b.hook == "", ratio.Median, slices.Min(off)/best, noise.Median, slices.Min(second)/best)
+		s.metrics = append(s.metrics, metric{"RuntimeOff/" + b.name, ratio.Median, "ratio"})
 	}
-	t.Add("geometric mean", "", "", number(stats.GeoMean(all), 3), "", number(stats.GeoMean(again), 3), "")
-	t.Add("those without a hook", "", "", number(stats.GeoMean(free), 3), "", "", "")
+	t.Add(m.row("geometric mean", false)...)
+	t.Add(m.row("those without a hook", true)...)
 	return t
+}
+
+// offMeans collects the four ratios of each benchmark, of all and of those without
+// a hook, in the order of the columns.
+type offMeans struct{ all, free [4][]float64 }
+
+func (m *offMeans) add(free bool, ratios ...float64) {
+	for i, r := range ratios {
+		m.all[i] = append(m.all[i], r)
+		if free {
+			m.free[i] = append(m.free[i], r)
+		}
+	}
+}
+
+// row returns a row of geometric means.
+func (m *offMeans) row(title string, free bool) []string {
+	of := m.all
+	if free {
+		of = m.free
+	}
+	mean := func(i int) string { return number(stats.GeoMean(of[i]), 3) }
+	return []string{title, "", "", mean(0), "", mean(1), mean(2), "", mean(3)}
 }

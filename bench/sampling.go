@@ -309,7 +309,9 @@ func (r *samplingReport) addLatency(name, sampler string, list []sampledRun) {
 		cells = append(cells, number(micros(sum.Quantile(q)), 1))
 	}
 	r.latency.Add(cells...)
-	r.latencyLines.Lines = append(r.latencyLines.Lines, cumulative(name+", "+sampler, sum.Latency))
+	if len(r.latencyLines.Lines) < len(samplers) { // one program: twelve lines would be hard to tell apart
+		r.latencyLines.Lines = append(r.latencyLines.Lines, cumulative(name+", "+sampler, sum.Latency))
+	}
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
