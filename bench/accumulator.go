@@ -68,7 +68,7 @@ func (s *session) accumulatedPrograms() []*program.Program {
 // accumulatorTime estimates accumulator. Counting makes runs half as long again; of
 // the builds of one program, all but the first only link.
 func (s *session) accumulatorTime() time.Duration {
-	return time.Duration(len(s.accumulatedPrograms())*len(s.settings())) * (3*time.Second/2 + 3*runTime/2)
+	return time.Duration(len(s.accumulatedPrograms())*len(s.settings())) * (time.Second + 3*runTime/2)
 }
 
 // accumulator makes ACCT's figures 1 to 5 and a table of them.

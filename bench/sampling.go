@@ -50,6 +50,14 @@ var samplers = []sampler{{"stw", "sampler=stw"}, {"sps", "sampler=sps"}, {"isps"
 // three, because each is run forty times. The first has acct's figures.
 var samplingPrograms = []string{"gopherlua", "site", "esbuild"}
 
+// samplers returns those that take turns: with -quick the paper's only.
+func (s *session) samplers() []sampler {
+	if s.options.quick {
+		return samplers[:3]
+	}
+	return samplers
+}
+
 // samplingRuns is how often a program is run with each sampler. The paper's
 // averages are over 10 rounds of 10 iterations each.
 func (s *session) samplingRuns() int {
@@ -87,7 +95,7 @@ func choose(all []*program.Program, names []string) []*program.Program {
 
 // samplingTime estimates sampling.
 func (s *session) samplingTime() time.Duration {
-	runs := len(samplers) * s.samplingRuns()
+	runs := len(s.samplers()) * s.samplingRuns()
 	total := time.Duration(len(s.sampledPrograms())) * (s.buildTime() + time.Duration(runs)*runTime)
 	return total + s.accumulatorTime() + s.offTime()
 }
@@ -126,16 +134,17 @@ func (s *session) sample(p *program.Program) [][]sampledRun {
 	if !s.available(v) {
 		return nil
 	}
-	runs := make([][]sampledRun, len(samplers))
+	turns := s.samplers()
+	runs := make([][]sampledRun, len(turns))
 	err := s.built(p, v, func(bin *measure.Binary, dir string) error {
 		for i := range s.samplingRuns() {
-			for k := range samplers {
-				k = (k + i) % len(samplers) // none always runs first
-				tell(fmt.Sprintf("sample %s, run %d of %d: %s", p.Name, i+1, s.samplingRuns(), samplers[k].name))
-				bin.Variant.Env = []string{"STEMMA_SAMPLING=" + samplers[k].options}
+			for k := range turns {
+				k = (k + i) % len(turns) // none always runs first
+				tell(fmt.Sprintf("sample %s, run %d of %d: %s", p.Name, i+1, s.samplingRuns(), turns[k].name))
+				bin.Variant.Env = []string{"STEMMA_SAMPLING=" + turns[k].options}
 				run, err := s.sampleOnce(bin, filepath.Join(dir, "out"))
 				if err != nil {
-					return fmt.Errorf("%s: %w", samplers[k].name, err)
+					return fmt.Errorf("%s: %w", turns[k].name, err)
 				}
 				runs[k] = append(runs[k], run)
 			}
