@@ -35,10 +35,14 @@ import (
 // tell apart.
 const figureLines = 6
 
-// encodersTime estimates encoders: three engines, a build with the checker, which
-// is slower, and a count if there is none yet.
+// encodersTime estimates encoders: two engines, a build with the checker, which
+// is slower, and a count if there is none yet; and lucce, but for -quick.
 func (s *session) encodersTime() time.Duration {
-	return time.Duration(len(s.fewer())) * (5*s.buildTime() + 7*runTime)
+	one := 4*s.buildTime() + 6*runTime
+	if !s.options.quick {
+		one += s.buildTime() + runTime
+	}
+	return time.Duration(len(s.fewer())) * one
 }
 
 // encoders makes DACCE's table 1, its figures 9 and 10, and the growth of Lucce's log.
@@ -76,13 +80,18 @@ func (s *session) encoders() error {
 			})
 		}
 		s.depths(p, d)
-		s.growth(p, g)
+		if !s.options.quick {
+			s.growth(p, g)
+		}
 	}
 	s.tables = append(s.tables, t)
 	if err := s.addPaper("dacce1"); err != nil {
 		return err
 	}
-	s.tables = append(s.tables, steps, d.table, g.table)
+	s.tables = append(s.tables, steps, d.table)
+	if len(g.table.Rows) > 0 {
+		s.tables = append(s.tables, g.table)
+	}
 	for _, f := range []*chart.Figure{progress, ids, d.ccStack, d.stack, g.figure} {
 		if len(f.Lines) > 0 {
 			s.figures = append(s.figures, f)

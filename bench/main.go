@@ -57,8 +57,8 @@ type options struct {
 // comparison. Quick is what a change must not make worse.
 var (
 	wholeVariants = []string{
-		"none", "cct", "cct -inlined=off", "dacce", "pcce", "lucce", "sample -every=1ms",
-		"pcc rounds=3", "sample -every=10ms rounds=3", "sample -every=100us rounds=3", "cct,acct -recursion=full rounds=3",
+		"cct", "dacce", "lucce", "sample -every=1ms",
+		"none rounds=3", "cct -inlined=off rounds=3", "pcce rounds=3", "pcc rounds=3", "sample -every=10ms rounds=3", "sample -every=100us rounds=3", "cct,acct -recursion=full rounds=3",
 		"pprof", "fgprof", "memprofile", "race",
 	}
 	quickVariants = []string{"cct", "dacce", "sample -every=1ms"}

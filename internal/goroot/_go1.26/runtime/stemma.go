@@ -179,6 +179,9 @@ func stemmaPanicking(pc, sp uintptr) stemmaContext {
 	if stemmaWants(rt.EventPanic) {
 		stemmaEventHere(rt.EventPanic, 0)
 	}
+	if !stemma.on && !stemma.encode.on {
+		return stemmaSave(gp) // no frame has a context: the walk would find none
+	}
 	if f := findfunc(pc); f.valid() && f.flag&rt.FuncFlagSlot != 0 {
 		return stemmaSave(gp)
 	}

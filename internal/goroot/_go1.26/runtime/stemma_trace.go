@@ -176,12 +176,23 @@ func stemmaReturn(gp *g, slot uintptr) uintptr {
 }
 
 // stemmaFPReturn is for walks of frame pointers, which do not know whose stack
-// they are on: mostly that of this M's goroutine. by names the walk.
+// they are on: mostly that of this M's goroutine. by names the walk. It is inlined.
 //
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaFPReturn(pc, slot uintptr, by string) uintptr {
-	if pc != stemmaTrampPC || stemmaWithout == by {
+	if pc == stemmaTrampPC {
+		pc = stemmaFPIntercepted(pc, slot, by)
+	}
+	return pc
+}
+
+// stemmaFPIntercepted is stemmaFPReturn for a return address that is the trampoline's.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaFPIntercepted(pc, slot uintptr, by string) uintptr {
+	if stemmaWithout == by {
 		return pc
 	}
 	if gp := getg().m.curg; gp != nil && gp.stack.lo <= slot && slot < gp.stack.hi {
