@@ -9,9 +9,11 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/slogtest"
+	"time"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
@@ -344,6 +346,46 @@ func benchmarkSlog(b *testing.B, h slog.Handler) {
 	l := slog.New(h)
 	for b.Loop() {
 		l.Info("paid", "order", 7, "customer", "c-1234", "amount", 12.5)
+	}
+}
+
+// BenchmarkSlogRatio is what a line with the context costs, to one without: both take
+// turns, so that the ratio holds where the machine is busy. In an instrumented
+// build the contexts are real ones.
+func BenchmarkSlogRatio(b *testing.B) {
+	for _, contexts := range []int{1, 1 << 10} {
+		b.Run(fmt.Sprint("contexts=", contexts), func(b *testing.B) { slogRatio(b, contexts) })
+	}
+}
+
+func slogRatio(b *testing.B, contexts int) {
+	plain := slog.New(slog.NewJSONHandler(io.Discard, nil))
+	with := slog.New(SlogHandler(slog.NewJSONHandler(io.Discard, nil)))
+	batch := func(l *slog.Logger) time.Duration {
+		start := time.Now()
+		for i := range 1 << 10 {
+			logBelow(l, i%contexts, 10)
+		}
+		return time.Since(start)
+	}
+	var ratios []float64
+	for b.Loop() {
+		p, w := batch(plain), batch(with)
+		ratios = append(ratios, float64(w)/float64(p))
+	}
+	slices.Sort(ratios)
+	b.ReportMetric(ratios[len(ratios)/2], "times-plain")
+}
+
+// logBelow logs a line in a context that depends on the lowest bits of path.
+func logBelow(l *slog.Logger, path, bits int) {
+	switch {
+	case bits == 0:
+		l.Info("paid", "order", 7, "customer", "c-1234", "amount", 12.5)
+	case path&1 == 0:
+		logBelow(l, path>>1, bits-1)
+	default:
+		logBelow(l, path>>1, bits-1)
 	}
 }
 
