@@ -65,7 +65,7 @@ func countsCalls(v measure.Variant) bool {
 func (s *session) overhead() error {
 	t := &table.Table{
 		Name: "overhead", Title: "Overhead", Left: 2,
-		Head: []string{"program", "build", "user s", "user ratio", "interval", "user+sys ratio", "wall ratio", "interval",
+		Head: []string{"program", "build", "user s", "user ratio", "interval", "best", "user+sys ratio", "wall ratio", "interval",
 			"calls M", "calls M/s", "ns/call", "contexts", "bytes/context", "record KB", "binary ratio"},
 		Notes: []string{s.overheadNote()},
 	}
@@ -143,6 +143,7 @@ func (s *session) overheadNote() string {
 	return strings.Join([]string{
 		fmt.Sprintf("Ratios: median over %d rounds of a build to plain in the same round;", s.options.rounds),
 		fmt.Sprintf("the interval covers the true median with a probability of %.1f %%; builds with fewer rounds, for comparison only, with less.", 100*c),
+		"best: the shortest run of a build to the shortest plain run. What disturbs a run makes it longer, so that this is the better figure on a busy machine; it has no interval.",
 		`"plain again" is a second copy of the plain program: how far it is from 1 is noise.`,
 		"calls: as engine cct counts them, inlined calls and natives included; M/s: per second of the plain program's user time.",
 		"ns/call: user time added per call. bytes/context, record: of the live directory, on disk. pcc only computes and records nothing; none is stemma's runtime without instrumentation.",
@@ -229,6 +230,7 @@ type row struct {
 	program, build  string
 	user            float64 // median seconds
 	userRatio       stats.Interval
+	bestRatio       float64 // of the shortest user times
 	wallRatio       stats.Interval
 	cpuRatio        float64 // of user and system time together
 	record          measure.Record
@@ -249,6 +251,7 @@ func newRow(s, plain *measure.Series, calls uint64) *row {
 		program: s.Binary.Program.Name, build: s.Binary.Variant.Name,
 		user:        stats.Median(s.Values(measure.User)),
 		userRatio:   ratios(measure.User),
+		bestRatio:   slices.Min(s.Values(measure.User)) / slices.Min(plain.Values(measure.User)),
 		wallRatio:   ratios(measure.Wall),
 		cpuRatio:    ratios(measure.CPU).Median,
 		binaryRatio: float64(s.Binary.Size) / float64(plain.Binary.Size),
@@ -275,9 +278,9 @@ func newRow(s, plain *measure.Series, calls uint64) *row {
 func (r *row) cells() []string {
 	cells := []string{r.program, r.build, number(r.user, 2)}
 	if r.isBase {
-		cells = append(cells, "", "", "", "", "")
+		cells = append(cells, "", "", "", "", "", "")
 	} else {
-		cells = append(cells, number(r.userRatio.Median, 3), span(r.userRatio), number(r.cpuRatio, 3),
+		cells = append(cells, number(r.userRatio.Median, 3), span(r.userRatio), number(r.bestRatio, 3), number(r.cpuRatio, 3),
 			number(r.wallRatio.Median, 3), span(r.wallRatio))
 	}
 	cells = append(cells, r.callCells()...)
@@ -343,7 +346,7 @@ func (s *summary) over(ratio func(*row) float64) (mean, worst float64, where str
 func (s *session) summarize(sums map[string]*summary) *table.Table {
 	t := &table.Table{
 		Name: "geomean", Title: "Geometric means", Left: 1,
-		Head: []string{"build", "programs", "user ratio", "worst", "in", "user+sys ratio", "worst", "in", "wall ratio", "worst", "in", "binary ratio", "worst", "in"},
+		Head: []string{"build", "programs", "user ratio", "worst", "in", "best", "worst", "in", "user+sys ratio", "worst", "in", "wall ratio", "worst", "in", "binary ratio", "worst", "in"},
 	}
 	for _, v := range append([]measure.Variant{measure.PlainAgain}, s.options.variants...) {
 		sum := sums[v.Name]
@@ -353,6 +356,7 @@ func (s *session) summarize(sums map[string]*summary) *table.Table {
 		cells := []string{v.Name, fmt.Sprint(len(sum.rows))}
 		for _, ratio := range []func(*row) float64{
 			func(r *row) float64 { return r.userRatio.Median },
+			func(r *row) float64 { return r.bestRatio },
 			func(r *row) float64 { return r.cpuRatio },
 			func(r *row) float64 { return r.wallRatio.Median },
 			func(r *row) float64 { return r.binaryRatio },
