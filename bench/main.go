@@ -64,9 +64,9 @@ var (
 	quickVariants = []string{"cct", "dacce", "sample -every=1ms"}
 )
 
-// quickPrograms are measured with -quick: an interpreter, a parser, reflection,
+// quickPrograms are measured with -quick: an interpreter, closures and reflection,
 // and many goroutines.
-var quickPrograms = []string{"gopherlua", "esbuild", "site", "nats"}
+var quickPrograms = []string{"gopherlua", "site", "nats"}
 
 // parseFlags reads the command line. Its errors are the user's.
 func parseFlags(args []string) (*options, error) {
