@@ -351,20 +351,21 @@ func benchmarkSlog(b *testing.B, h slog.Handler) {
 
 // BenchmarkSlogRatio is what a line with the context costs, to one without: both take
 // turns, so that the ratio holds where the machine is busy. In an instrumented
-// build the contexts are real ones.
+// build the contexts are real ones: the same for each line, of many, or ten levels
+// deep in a recursion, each of which must be looked up for each line.
 func BenchmarkSlogRatio(b *testing.B) {
-	for _, contexts := range []int{1, 1 << 10} {
-		b.Run(fmt.Sprint("contexts=", contexts), func(b *testing.B) { slogRatio(b, contexts) })
+	for name, log := range map[string]func(l *slog.Logger, path int){"contexts=1": logLine, "contexts=1024": fork1, "recursion": logBelow} {
+		b.Run(name, func(b *testing.B) { slogRatio(b, log) })
 	}
 }
 
-func slogRatio(b *testing.B, contexts int) {
+func slogRatio(b *testing.B, log func(l *slog.Logger, path int)) {
 	plain := slog.New(slog.NewJSONHandler(io.Discard, nil))
 	with := slog.New(SlogHandler(slog.NewJSONHandler(io.Discard, nil)))
 	batch := func(l *slog.Logger) time.Duration {
 		start := time.Now()
 		for i := range 1 << 10 {
-			logBelow(l, i%contexts, 10)
+			log(l, i)
 		}
 		return time.Since(start)
 	}
@@ -377,15 +378,94 @@ func slogRatio(b *testing.B, contexts int) {
 	b.ReportMetric(ratios[len(ratios)/2], "times-plain")
 }
 
-// logBelow logs a line in a context that depends on the lowest bits of path.
-func logBelow(l *slog.Logger, path, bits int) {
+//go:noinline
+func logLine(l *slog.Logger, path int) {
+	l.Info("paid", "order", 7, "customer", "c-1234", "amount", 12.5)
+}
+
+// logBelow logs in one of 1024 contexts, of a recursion.
+func logBelow(l *slog.Logger, path int) { recurse(l, path&1023|1024) }
+
+func recurse(l *slog.Logger, path int) {
 	switch {
-	case bits == 0:
-		l.Info("paid", "order", 7, "customer", "c-1234", "amount", 12.5)
+	case path == 1:
+		logLine(l, 0)
 	case path&1 == 0:
-		logBelow(l, path>>1, bits-1)
+		recurse(l, path>>1)
 	default:
-		logBelow(l, path>>1, bits-1)
+		recurse(l, path>>1)
+	}
+}
+
+// From fork1 to logLine there are 1024 paths.
+//
+//go:noinline
+func fork1(l *slog.Logger, path int) {
+	switch path & 3 {
+	case 0:
+		fork2(l, path>>2)
+	case 1:
+		fork2(l, path>>2)
+	case 2:
+		fork2(l, path>>2)
+	default:
+		fork2(l, path>>2)
+	}
+}
+
+//go:noinline
+func fork2(l *slog.Logger, path int) {
+	switch path & 3 {
+	case 0:
+		fork3(l, path>>2)
+	case 1:
+		fork3(l, path>>2)
+	case 2:
+		fork3(l, path>>2)
+	default:
+		fork3(l, path>>2)
+	}
+}
+
+//go:noinline
+func fork3(l *slog.Logger, path int) {
+	switch path & 3 {
+	case 0:
+		fork4(l, path>>2)
+	case 1:
+		fork4(l, path>>2)
+	case 2:
+		fork4(l, path>>2)
+	default:
+		fork4(l, path>>2)
+	}
+}
+
+//go:noinline
+func fork4(l *slog.Logger, path int) {
+	switch path & 3 {
+	case 0:
+		fork5(l, path>>2)
+	case 1:
+		fork5(l, path>>2)
+	case 2:
+		fork5(l, path>>2)
+	default:
+		fork5(l, path>>2)
+	}
+}
+
+//go:noinline
+func fork5(l *slog.Logger, path int) {
+	switch path & 3 {
+	case 0:
+		logLine(l, path>>2)
+	case 1:
+		logLine(l, path>>2)
+	case 2:
+		logLine(l, path>>2)
+	default:
+		logLine(l, path>>2)
 	}
 }
 
