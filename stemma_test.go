@@ -352,9 +352,10 @@ func benchmarkSlog(b *testing.B, h slog.Handler) {
 // BenchmarkSlogRatio is what a line with the context costs, to one without: both take
 // turns, so that the ratio holds where the machine is busy. In an instrumented
 // build the contexts are real ones: the same for each line, of many, or ten levels
-// deep in a recursion, each of which must be looked up for each line.
+// deep in a recursion, each of which must be looked up for each line; it goes the
+// same way for each line, or one of many.
 func BenchmarkSlogRatio(b *testing.B) {
-	for name, log := range map[string]func(l *slog.Logger, path int){"contexts=1": logLine, "contexts=1024": fork1, "recursion": logBelow} {
+	for name, log := range map[string]func(l *slog.Logger, path int){"contexts=1": logLine, "contexts=1024": fork1, "recursion": logSameBelow, "recursion/contexts=1024": logBelow} {
 		b.Run(name, func(b *testing.B) { slogRatio(b, log) })
 	}
 }
@@ -382,6 +383,9 @@ func slogRatio(b *testing.B, log func(l *slog.Logger, path int)) {
 func logLine(l *slog.Logger, path int) {
 	l.Info("paid", "order", 7, "customer", "c-1234", "amount", 12.5)
 }
+
+// logSameBelow logs in one context, of a recursion.
+func logSameBelow(l *slog.Logger, path int) { recurse(l, 0b11010011011) }
 
 // logBelow logs in one of 1024 contexts, of a recursion.
 func logBelow(l *slog.Logger, path int) { recurse(l, path&1023|1024) }

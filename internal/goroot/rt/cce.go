@@ -14,6 +14,7 @@ type Cce struct {
 
 	head   unsafe.Pointer // the two pages of cce
 	nodes  unsafe.Pointer // interned entries
+	recent unsafe.Pointer // for each of them the last two on top of it, see recentOn
 	maxNum uint32         // of them
 	epochs unsafe.Pointer // the dictionaries
 	size   uint64         // bytes of epochs
@@ -102,6 +103,7 @@ func (c *Cce) InitCce(head, known, funcs, epochs, nodes, pcs, mem unsafe.Pointer
 	c.funcs = unsafe.Slice((*fun)(c.mem.alloc(maxFuncs*unsafe.Sizeof(fun{}))), maxFuncs)
 	c.sites = unsafe.Slice((*site)(c.mem.alloc(maxSites*unsafe.Sizeof(site{}))), maxSites)
 	c.edges = unsafe.Slice((*edge)(c.mem.alloc(maxEdges*unsafe.Sizeof(edge{}))), maxEdges)
+	c.recent = c.mem.alloc(uintptr(c.maxNum) * 8)
 	c.numFuncs = 1
 	c.plan.init(c)
 }
@@ -120,6 +122,11 @@ func (c *Cce) Epoch() uint64 { return *c.Stat(CceEpoch) }
 //
 //go:nosplit
 func word(p uintptr) *uint64 { return (*uint64)(unsafe.Add(unsafe.Pointer(nil), p)) }
+
+// half is word for 4 bytes.
+//
+//go:nosplit
+func half(p uintptr) *uint32 { return (*uint32)(unsafe.Add(unsafe.Pointer(nil), p)) }
 
 // An index is a hash set of numbers. Its user compares what they stand for.
 type index struct {

@@ -106,6 +106,8 @@ type computer struct {
 	ended  func()
 	slow   int
 	fast   int
+
+	recalled int // captures of contexts that were pushed again
 }
 
 var memSizes = map[string]int{
@@ -519,6 +521,12 @@ func (m *computer) call(g *goroutine) {
 		return
 	}
 	k := m.r.IntN(len(fr.f.calls) - 1)
+	m.callSite(g, k, m.r.IntN(len(fr.f.calls[k].targets)))
+}
+
+// callSite calls a target of site k of the top frame's function.
+func (m *computer) callSite(g *goroutine, k, target int) {
+	fr := g.top()
 	c := &fr.f.calls[k]
 	g.ctx = *fr.slot + fr.f.data[rt.DataAV/8+k]
 	ret := fr.f.ret(k)
@@ -530,7 +538,20 @@ func (m *computer) call(g *goroutine) {
 		m.callLeaf(g, ret)
 		return
 	}
-	m.callee(g, c.targets[m.r.IntN(len(c.targets))], ret)
+	m.callee(g, c.targets[target], ret)
+}
+
+// again goes the same way from the top frame a few times and captures at its end.
+func (m *computer) again(g *goroutine) {
+	n, seed := len(g.frames), m.r.Uint64()
+	for range 3 {
+		g.frames = g.frames[:n]
+		for way := rand.New(rand.NewPCG(seed, 1)); len(g.frames) < maxDepth && g.top().f != nil && !g.top().f.leaf && way.IntN(8) > 0; {
+			k := way.IntN(len(g.top().f.calls) - 1)
+			m.callSite(g, k, way.IntN(len(g.top().f.calls[k].targets)))
+		}
+		m.capture(g)
+	}
 }
 
 // native enters a native, which saves what was left for it, and returns an address
@@ -660,8 +681,15 @@ func (m *computer) capture(g *goroutine) {
 			return
 		}
 	}
-	frames, _ := m.walk(g, n, pc, false)
 	st := g.stack()
+	if w>>rt.WordKey == 0 {
+		if node := m.c.Recall(&st, w); node != 0 {
+			m.recalled++
+			m.keep(uint64(node)<<32|w>>rt.WordID, m.stamp|(pc-text), g.truth(n, pc))
+			return
+		}
+	}
+	frames, _ := m.walk(g, n, pc, false)
 	hi, lo := m.c.Capture(&st, m.down(&st, frames), frames[0].PC)
 	m.keep(hi, lo, g.truth(n, pc))
 }
@@ -712,6 +740,8 @@ func (m *computer) step(g *goroutine) {
 		m.capture(g)
 	case x < 53:
 		m.captureAt(g)
+	case x < 56 && g.top().f != nil:
+		m.again(g)
 	default:
 		m.call(g)
 	}
@@ -919,13 +949,13 @@ func encodeRandom(t testing.TB, seed uint64, steps int, prepare func(*computer))
 
 // TestEncode runs random programs.
 func TestEncode(t *testing.T) {
-	ids, slow, fast, epochs := 0, 0, 0, uint64(0)
+	ids, slow, fast, recalled, epochs := 0, 0, 0, 0, uint64(0)
 	for seed := range uint64(60) {
 		m := encodeRandom(t, seed, 400, nil)
-		ids, slow, fast, epochs = ids+len(m.ids), slow+m.slow, fast+m.fast, epochs+m.epoch
+		ids, slow, fast, recalled, epochs = ids+len(m.ids), slow+m.slow, fast+m.fast, recalled+m.recalled, epochs+m.epoch
 	}
-	t.Logf("%d contexts, %d epochs, %d entries on the fast path, %d through Go", ids, epochs, fast, slow)
-	if fast < slow/4 || epochs < 1000 {
+	t.Logf("%d contexts, %d of them recalled, %d epochs, %d entries on the fast path, %d through Go", ids, recalled, epochs, fast, slow)
+	if fast < slow/4 || epochs < 1000 || recalled < 1000 {
 		t.Error("the fast path or re-encodings are hardly tested")
 	}
 }

@@ -15,6 +15,8 @@ type Stack struct {
 func StackOf(base, cap *uintptr, hi, lo uint64) Stack { return Stack{base, cap, [2]uint64{hi, lo}} }
 
 // entry returns a field of the entry at depth d.
+//
+//go:nosplit
 func (st *Stack) entry(d, field uint64) uintptr { return *st.base + uintptr(d*StackEntry+field) }
 
 // Push adds an entry above that of the word w and returns the word of its target.
@@ -128,19 +130,79 @@ func (c *Cce) Intern(st *Stack, w uint64) uint32 {
 	if top == 0 || *st.cap == 0 {
 		return 0
 	}
-	d := top
-	for d > 0 && uint32(*word(st.entry(d, StackNode))) == 0 {
-		d--
-	}
-	node := uint32(0)
-	if d > 0 {
-		node = uint32(*word(st.entry(d, StackNode)))
-	}
+	d, node := st.interned(top)
 	for d++; d <= top; d++ {
-		node = c.internEntry(st, d, node)
-		*word(st.entry(d, StackNode)) = *word(st.entry(d, StackNode))&^(1<<32-1) | uint64(node)
+		below := node
+		if node = c.recallEntry(st, d, below); node == 0 {
+			node = c.internEntry(st, d, below)
+			if k := c.recentOn(below); uint32(*k) != node && node < c.maxNum-1 {
+				storeRel64(k, *k<<32|uint64(node))
+			}
+		}
+		*half(st.entry(d, StackNode)) = node
 	}
 	return node
+}
+
+// Recall is Intern for entries whose nodes are recent, as they are where a recursion
+// goes the same ways again and again. It needs no lock, and returns 0 if a node is
+// not recent. Nothing may re-encode meanwhile.
+//
+//go:nosplit
+func (c *Cce) Recall(st *Stack, w uint64) uint32 {
+	top := w & MaxDeep
+	if top == 0 || top >= uint64(*st.cap) {
+		return 0
+	}
+	d, node := st.interned(top)
+	for d++; d <= top; d++ {
+		if node = c.recallEntry(st, d, node); node == 0 {
+			return 0
+		}
+		*half(st.entry(d, StackNode)) = node
+	}
+	return node
+}
+
+// interned returns the depth of the highest entry from top downwards that has a
+// node, and the node; or 0 and 0.
+//
+//go:nosplit
+func (st *Stack) interned(top uint64) (d uint64, node uint32) {
+	for d = top; d > 0; d-- {
+		if node = *half(st.entry(d, StackNode)); node != 0 {
+			return d, node
+		}
+	}
+	return 0, 0
+}
+
+// recentOn returns where the two nodes are that were interned last on top of a
+// node: the last one in the lower half.
+//
+//go:nosplit
+func (c *Cce) recentOn(parent uint32) *uint64 {
+	return (*uint64)(unsafe.Add(c.recent, uintptr(parent)*8))
+}
+
+// recallEntry returns the node of the entry at depth d, on top of the node parent,
+// if it is recent, and else 0. A bottom entry that a go statement made is not
+// recalled: it has another place than its node.
+//
+//go:nosplit
+func (c *Cce) recallEntry(st *Stack, d uint64, parent uint32) uint32 {
+	e := st.entry(d, 0)
+	kind := *half(e + StackKind)
+	if kind == InternGo {
+		return 0
+	}
+	id, place, target, epoch := uint32(*word(e + StackWord)>>WordID), *word(e + StackPlace), *word(e + StackTarget), uint32(c.Epoch())
+	for k := load64(c.recentOn(parent)); k != 0; k >>= 32 {
+		if n := c.node(uint32(k)); n.place == place && n.target == target && n.id == id && n.epoch == epoch && n.kind == kind {
+			return uint32(k)
+		}
+	}
+	return 0
 }
 
 // internEntry returns the node of the entry at depth d on top of the node parent.
@@ -171,7 +233,12 @@ func (c *Cce) node(i uint32) *node { return (*node)(unsafe.Add(c.nodes, uintptr(
 
 //go:nosplit
 func (n *node) hash() uint32 {
-	return mix(uint64(n.parent)<<32|uint64(n.epoch), n.place) ^ mix(uint64(n.id)<<32|uint64(n.kind), n.target)
+	// Nodes differ in a few bits of a few fields: each step must spread those before.
+	const m1, m2 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
+	h := (uint64(n.parent)<<32 | uint64(n.id)) * m1
+	h = (h ^ h>>32 ^ n.place) * m2
+	h = (h ^ h>>32 ^ n.target ^ uint64(n.epoch)<<40 ^ uint64(n.kind)<<60) * m1
+	return uint32(h >> 32)
 }
 
 // internAt returns the number of the node with the given contents.

@@ -82,6 +82,8 @@ func stemmaEncodeInit() {
 }
 
 // stemmaStackOf returns the ccStack of gp.
+//
+//go:nosplit
 func stemmaStackOf(gp *g) rt.Stack {
 	return rt.StackOf(&gp.stemmaStack, &gp.stemmaCap, uint64(gp.stemmaStart), uint64(gp.stemmaFrom))
 }
@@ -440,6 +442,10 @@ func stemmaCapture(gp *g, w uint64, pc uintptr) (hi, lo uint64) {
 	depth := uintptr(w & rt.MaxDeep)
 	if depth != 0 && depth < gp.stemmaCap && depth != rt.MaxDeep {
 		node := *(*uint32)(unsafe.Pointer(gp.stemmaStack + depth*rt.StackEntry + rt.StackNode))
+		if node == 0 {
+			st := stemmaStackOf(gp)
+			node = stemma.cce.Recall(&st, w)
+		}
 		if rel := uint64(pc - stemmaText); node != 0 && rel>>rt.IDPCBits == 0 {
 			return uint64(node)<<32 | w>>rt.WordID, stemmaStamp | rel
 		}
@@ -460,6 +466,9 @@ func stemmaHere() (hi, lo uint64)
 // tell: it interns, or it looks for the caller's frame.
 func stemmaHereSlow() (hi, lo uint64) {
 	gp, pc, sp := getg(), sys.GetCallerPC(), sys.GetCallerSP()
+	if hi, lo = stemmaHereWord(gp, pc); lo != 0 {
+		return hi, lo
+	}
 	systemstack(func() {
 		lock(&stemma.lock)
 		frames, _ := stemmaWalk(gp, pc, sp, 0, false)
@@ -479,6 +488,18 @@ func stemmaHereSlow() (hi, lo uint64) {
 		unlock(&stemma.lock)
 	})
 	return hi, lo
+}
+
+// stemmaHereWord is stemmaCapture for the word that the call left in g, which is
+// void if the goroutine has been re-encoded since: it returns 0 then.
+//
+//go:nosplit
+func stemmaHereWord(gp *g, pc uintptr) (hi, lo uint64) {
+	w := uint64(gp.stemmaCtx - stemmaNoWord - rt.Dynamic)
+	if w>>rt.WordKey != 0 {
+		return 0, 0
+	}
+	return stemmaCapture(gp, w, pc)
 }
 
 // stemmaAt returns the ID of the context of a call further out on the stack, which
