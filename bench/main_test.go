@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"encoding/csv"
 	"os"
 	"path/filepath"
@@ -119,6 +120,17 @@ func TestRowWithoutCounts(t *testing.T) {
 	}
 	if got := strings.Join(newRow(&dacce, plain, 0).callCells(), "|"); got != "||" {
 		t.Errorf("without a count: %s", got)
+	}
+}
+
+// A build that only counts calls, or that has failed, has no row.
+func TestRowsOf(t *testing.T) {
+	plain, cct := demo()
+	counted, failed := *cct, *cct
+	counted.Runs = nil
+	failed.Err = errors.New("broken")
+	if rows := rowsOf([]*measure.Series{plain, &counted, cct, &failed}, 1); len(rows) != 2 || rows[1].build != "cct" {
+		t.Errorf("%d rows", len(rows))
 	}
 }
 

@@ -20,12 +20,14 @@ import (
 // The benchmarks of package runtime measure what every program stands on. Their test
 // binary is built by go test, and by stemma test for sampling, with sampling off from
 // the start: what differs is the price of being able to sample. Both, and the plain
-// one again as the noise floor, take turns.
+// one again as the noise floor, run each benchmark in turn, some tenths of a second one
+// behind the other, so that they meet the same machine: a benchmark measures wall time,
+// so it cannot be stopped and go on.
 
-// offRounds is how often each binary runs all benchmarks. Each takes benchTime
-// at least, and what it needs to find out how often it has to run.
+// offRounds is how often each binary runs each benchmark. That takes benchTime at
+// least, and what it needs to find out how often it has to run.
 const (
-	offRounds = 7
+	offRounds = 15
 	benchTime = 20 * time.Millisecond
 )
 
@@ -91,26 +93,28 @@ func (s *session) measureOff(v measure.Variant) (*table.Table, error) {
 	for i := range times {
 		times[i] = make(map[string][]float64)
 	}
-	for round := range offRounds {
-		tell(fmt.Sprintf("benchmarks of package runtime, round %d of %d", round+1, offRounds))
-		for k := range ways {
-			k = (k + round) % len(ways)
-			printed, err := runBenchmarks(ways[k], s.tree.GOROOT, dir)
-			if err != nil {
-				return nil, err
-			}
-			for name, ns := range benchmarkTimes(printed) {
-				times[k][name] = append(times[k][name], ns)
+	for i, b := range runtimeBenchmarks {
+		tell(fmt.Sprintf("benchmark %s of package runtime, %d of %d", b.name, i+1, len(runtimeBenchmarks)))
+		for round := range offRounds {
+			for k := range ways {
+				k = (k + round) % len(ways)
+				printed, err := runBenchmark(ways[k], b.name, s.tree.GOROOT, dir)
+				if err != nil {
+					return nil, err
+				}
+				if ns, ok := benchmarkTime(printed); ok {
+					times[k][b.name] = append(times[k][b.name], ns)
+				}
 			}
 		}
 	}
 	return s.offTable(times), nil
 }
 
-// runBenchmarks runs the benchmarks once, where their sources are, since some tests
-// of the package read them. What is recorded goes to dir.
-func runBenchmarks(binary, goroot, dir string) (string, error) {
-	cmd := exec.Command(binary, "-test.run=^$", "-test.bench="+benchmarkPattern(), "-test.benchtime="+benchTime.String())
+// runBenchmark runs a benchmark once, where its sources are, since some tests of the
+// package read them. What is recorded goes to dir.
+func runBenchmark(binary, name, goroot, dir string) (string, error) {
+	cmd := exec.Command(binary, "-test.run=^$", "-test.bench="+benchmarkPattern(name), "-test.benchtime="+benchTime.String())
 	cmd.Dir = filepath.Join(goroot, "src", "runtime")
 	cmd.Env = append(cmd.Environ(), "STEMMA_OUT="+filepath.Join(dir, "out"))
 	out, err := cmd.CombinedOutput()
@@ -126,27 +130,23 @@ func lastLine(out []byte) string {
 	return lines[len(lines)-1]
 }
 
-// benchmarkPattern selects the benchmarks, level by level of their names.
-func benchmarkPattern() string {
-	var all []string
-	for _, b := range runtimeBenchmarks {
-		all = append(all, "^Benchmark"+strings.ReplaceAll(b.name, "/", "$/^")+"$")
-	}
-	return strings.Join(all, "|")
+// benchmarkPattern selects one benchmark, level by level of its name.
+func benchmarkPattern(name string) string {
+	return "^Benchmark" + strings.ReplaceAll(name, "/", "$/^") + "$"
 }
 
-// benchmarkLine is a result; the number behind the name is GOMAXPROCS if that is not 1.
-var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op`)
+// benchmarkLine is a result.
+var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark\S+\s+\d+\s+([\d.]+) ns/op`)
 
-// benchmarkTimes returns nanoseconds per operation by name.
-func benchmarkTimes(printed string) map[string]float64 {
-	times := make(map[string]float64)
-	for _, m := range benchmarkLine.FindAllStringSubmatch(printed, -1) {
-		if ns, err := strconv.ParseFloat(m[2], 64); err == nil {
-			times[m[1]] = ns
-		}
+// benchmarkTime returns the nanoseconds per operation that were printed; a benchmark
+// that skips itself prints none.
+func benchmarkTime(printed string) (ns float64, ok bool) {
+	m := benchmarkLine.FindStringSubmatch(printed)
+	if m == nil {
+		return 0, false
 	}
-	return times
+	ns, err := strconv.ParseFloat(m[1], 64)
+	return ns, err == nil
 }
 
 // offTable makes the table of the times of plain, plain again and off, by name and round.

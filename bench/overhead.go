@@ -19,8 +19,8 @@ import (
 
 // How it works.
 //
-// All builds of a program take turns, see [measure.Bench.Rounds], and each is compared
-// with the plain one of the same round. Variants of two kinds are among them: those
+// All builds of a program take turns of some hundredths of a second, see
+// [measure.Bench.Rounds], and each is compared with the plain one of the same round. Variants of two kinds are among them: those
 // whose figures are claims have all rounds; landmarks, which only show the order of
 // magnitude of what a user would take instead, have fewer.
 //
@@ -73,9 +73,6 @@ func (s *session) overhead() error {
 	var rows []*row
 	for _, p := range s.programs {
 		for _, r := range s.compare(p) {
-			if r.build == countOnly.Name {
-				continue
-			}
 			rows = append(rows, r)
 			t.Add(r.cells()...)
 			if r.build == measure.Plain.Name {
@@ -176,9 +173,14 @@ func (s *session) compare(p *program.Program) []*row {
 	calls := callsOf(series)
 	s.checksums[p.Name] = series[0].WarmUp.Checksum
 	s.counts[p.Name] = count{calls, stats.Median(series[0].Values(measure.User))}
+	return rowsOf(series, calls)
+}
+
+// rowsOf compares each of series that has runs, which countOnly has not, with the first.
+func rowsOf(series []*measure.Series, calls uint64) []*row {
 	var rows []*row
 	for _, one := range series {
-		if one.Err == nil {
+		if one.Err == nil && len(one.Runs) > 0 {
 			rows = append(rows, newRow(one, series[0], calls))
 		}
 	}

@@ -3,14 +3,12 @@ package measure
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/stemma-go/stemma/bench/internal/program"
@@ -179,8 +177,8 @@ func tail(out []byte) string {
 type Run struct {
 	User     time.Duration
 	System   time.Duration
-	Wall     time.Duration
-	Peak     int64 // bytes of resident memory
+	Wall     time.Duration // without the turns of others, see Rounds
+	Peak     int64         // bytes of resident memory
 	Checksum string
 }
 
@@ -189,29 +187,7 @@ type Run struct {
 //
 // The times are those of the process and of the processes that it waits for.
 func (b *Bench) Run(bin *Binary, out string) (Run, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), b.Timeout)
-	defer cancel()
-	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, bin.Path, bin.Program.Args...)
-	cmd.Dir = bin.Program.Dir
-	cmd.Env = append(append(os.Environ(), "STEMMA_OUT="+out), bin.Variant.Env...)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	start := time.Now()
-	err := cmd.Run()
-	wall := time.Since(start)
-	if ctx.Err() != nil {
-		return Run{}, fmt.Errorf("run: stopped after %v", b.Timeout)
-	}
-	if cmd.ProcessState == nil {
-		return Run{}, fmt.Errorf("run: %w", err)
-	}
-	sum, err := bin.Program.Checksum(program.Output{Stdout: stdout.Bytes(), ExitCode: cmd.ProcessState.ExitCode()})
-	if err != nil {
-		return Run{}, fmt.Errorf("run: %w%s", err, tail(stderr.Bytes()))
-	}
-	r := Run{User: cmd.ProcessState.UserTime(), System: cmd.ProcessState.SystemTime(), Wall: wall, Checksum: sum}
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		r.Peak = int64(usage.Maxrss) << 10 // Linux counts it in KiB
-	}
-	return r, nil
+	p := newProcess(bin, out)
+	takeTurns([]*process{p}, b.Timeout, b.Timeout)
+	return p.result()
 }

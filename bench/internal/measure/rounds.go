@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Series is the runs of one binary.
@@ -12,6 +13,7 @@ type Series struct {
 	WarmUp Run
 	Record Record // of the warm-up, if the binary records
 	Runs   []Run  // one for each round that counts
+	Apart  bool   // of the first series: builds did not take turns
 	Err    error  // why there are no more runs
 }
 
@@ -29,28 +31,40 @@ func User(r Run) float64 { return r.User.Seconds() }
 func CPU(r Run) float64  { return (r.User + r.System).Seconds() }
 func Wall(r Run) float64 { return r.Wall.Seconds() }
 
-// Rounds runs each binary once per round, in turn, so that whatever changes on
-// the machine meets all of them. The order rotates from round to round, so
-// that none always runs first or behind the same other one. Before the n
-// rounds that count there is a warm-up, from which the records are read.
+// Rounds runs each binary once per round. Before the n rounds that count there is a
+// warm-up, one run after another, from which the records are read. In the rounds all
+// run at once, in short turns, so that whatever changes on the machine meets all of
+// them; or one after another, if there is not the memory for that. The order rotates
+// from round to round, so that none always comes first or behind the same other one.
 //
 // A binary that fails takes no part in the rounds that follow; if it is the
 // first one, with which the others are compared, there are no more rounds.
-// Tell is called before each run.
+// Tell is called before each run of the warm-up and before each round.
 func (b *Bench) Rounds(bins []*Binary, n int, tell func(string)) []*Series {
 	series := make([]*Series, len(bins))
 	for i, bin := range bins {
 		series[i] = &Series{Binary: bin}
 	}
-	for round := range n + 1 {
-		for k := range series {
-			s := series[(k+round)%len(series)]
-			if s.Err != nil || series[0].Err != nil || s.done(round) {
-				continue
-			}
-			tell(fmt.Sprintf("%s, round %d of %d: %s", s.Binary.Program.Name, round, n, s.Binary.Variant.Name))
-			s.Err = b.step(s, round == 0)
+	for _, s := range series {
+		if series[0].Err == nil {
+			tell(fmt.Sprintf("%s, warm-up: %s", s.Binary.Program.Name, s.Binary.Variant.Name))
+			s.Err = b.warmUp(s)
 		}
+	}
+	turn := turnTime
+	if !fits(series) {
+		turn = b.Timeout
+		series[0].Apart = true
+	}
+	for round := 1; round <= n && series[0].Err == nil; round++ {
+		var takePart []*Series
+		for k := range series {
+			if s := series[(k+round)%len(series)]; s.Err == nil && !s.done(round) {
+				takePart = append(takePart, s)
+			}
+		}
+		tell(fmt.Sprintf("%s, round %d of %d: %d builds", series[0].Binary.Program.Name, round, n, len(takePart)))
+		b.round(takePart, turn)
 	}
 	return series
 }
@@ -58,26 +72,45 @@ func (b *Bench) Rounds(bins []*Binary, n int, tell func(string)) []*Series {
 // done tells that the variant takes no part in the round any more.
 func (s *Series) done(round int) bool {
 	limit := s.Binary.Variant.Rounds
-	return limit == WarmUpOnly && round > 0 || limit > 0 && round > limit
+	return limit == WarmUpOnly || limit > 0 && round > limit
 }
 
-// step adds one run to s, or the record of the warm-up.
-func (b *Bench) step(s *Series, warmUp bool) error {
+// fits tells whether there is memory for one process of each at once, and as much again
+// for what the machine has in its caches.
+func fits(series []*Series) bool {
+	sum := int64(0)
+	for _, s := range series {
+		sum += s.WarmUp.Peak
+	}
+	free := availableMemory()
+	return free == 0 || 2*sum <= free
+}
+
+// warmUp is the first run of s, of which the record is read.
+func (b *Bench) warmUp(s *Series) (err error) {
 	out := filepath.Join(b.Work, "out")
 	defer os.RemoveAll(out)
-	r, err := b.Run(s.Binary, out)
-	if err != nil {
-		return err
-	}
-	if !warmUp {
-		s.Runs = append(s.Runs, r)
-		return nil
-	}
-	s.WarmUp = r
-	if s.Binary.Variant.Records() {
+	if s.WarmUp, err = b.Run(s.Binary, out); err == nil && s.Binary.Variant.Records() {
 		s.Record, err = b.Record(out)
 	}
 	return err
+}
+
+// round adds one run to each of series.
+func (b *Bench) round(series []*Series, turn time.Duration) {
+	out := filepath.Join(b.Work, "out")
+	defer os.RemoveAll(out)
+	ps := make([]*process, len(series))
+	for i, s := range series {
+		ps[i] = newProcess(s.Binary, filepath.Join(out, s.Binary.Variant.FileName()))
+	}
+	takeTurns(ps, turn, b.Timeout)
+	for i, s := range series {
+		r, err := ps[i].result()
+		if s.Err = err; err == nil {
+			s.Runs = append(s.Runs, r)
+		}
+	}
 }
 
 // Problems tells what must be known before the figures of series are read:

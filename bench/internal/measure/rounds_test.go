@@ -38,19 +38,25 @@ func script(t *testing.T, v Variant, lines string) *Binary {
 
 func TestRoundsRotate(t *testing.T) {
 	b := &Bench{Work: t.TempDir(), Timeout: time.Minute}
-	bins := []*Binary{
-		script(t, Plain, "echo checksum demo 1"),
-		script(t, PlainAgain, "echo checksum demo 1"),
+	started := filepath.Join(t.TempDir(), "started")
+	demo := func(v Variant) *Binary {
+		return script(t, v, "echo "+v.FileName()+" >>"+started+"\necho checksum demo 1")
 	}
-	var order []string
-	series := b.Rounds(bins, 2, func(s string) { order = append(order, s) })
+	var told []string
+	series := b.Rounds([]*Binary{demo(Plain), demo(PlainAgain), demo(Variant{Name: "third"})}, 2, func(s string) { told = append(told, s) })
 	want := []string{
-		"demo, round 0 of 2: plain", "demo, round 0 of 2: plain again",
-		"demo, round 1 of 2: plain again", "demo, round 1 of 2: plain",
-		"demo, round 2 of 2: plain", "demo, round 2 of 2: plain again",
+		"demo, warm-up: plain", "demo, warm-up: plain again", "demo, warm-up: third",
+		"demo, round 1 of 2: 3 builds", "demo, round 2 of 2: 3 builds",
 	}
-	if !slices.Equal(order, want) {
-		t.Errorf("order\n%s\nwant\n%s", strings.Join(order, "\n"), strings.Join(want, "\n"))
+	if !slices.Equal(told, want) {
+		t.Errorf("told\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
+	}
+	order, err := os.ReadFile(started)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Fields(string(order)), strings.Fields("plain plain_again third plain_again third plain third plain plain_again"); !slices.Equal(got, want) {
+		t.Errorf("order %v, want %v", got, want)
 	}
 	for _, s := range series {
 		if len(s.Runs) != 2 || s.Err != nil {
@@ -59,6 +65,59 @@ func TestRoundsRotate(t *testing.T) {
 	}
 	if p := Problems(series); p != nil {
 		t.Errorf("problems: %q", p)
+	}
+}
+
+// TestTurns lets two processes write into one file: neither may write while it is
+// the other's turn, and each must have several turns.
+func TestTurns(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	var ps []*process
+	for _, name := range []string{"a", "b"} {
+		bin := script(t, Variant{Name: name}, "i=0; while [ $i -lt 10000 ]; do echo "+name+" >>"+log+"; i=$((i+1)); done\necho checksum demo 1")
+		ps = append(ps, newProcess(bin, t.TempDir()))
+	}
+	takeTurns(ps, time.Millisecond, time.Minute)
+	for _, p := range ps {
+		if r, err := p.result(); err != nil || r.Wall <= 0 || r.User+r.System <= 0 {
+			t.Errorf("%s: %+v, %v", p.bin.Variant.Name, r, err)
+		}
+	}
+	lines, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := strings.Fields(string(lines))
+	changes := 0
+	for i := range names[1:] {
+		if names[i] != names[i+1] {
+			changes++
+		}
+	}
+	// Each turn has many lines; processes that run at once change with most lines.
+	if len(names) != 20000 || changes < 4 || changes > 7000 {
+		t.Errorf("%d lines with %d changes", len(names), changes)
+	}
+}
+
+func TestTurnsEndTheSlow(t *testing.T) {
+	quick := newProcess(script(t, Plain, "echo checksum demo 1"), t.TempDir())
+	slow := newProcess(script(t, PlainAgain, "sleep 60 & wait"), t.TempDir())
+	takeTurns([]*process{slow, quick}, 10*time.Millisecond, 100*time.Millisecond)
+	if r, err := quick.result(); err != nil || r.Checksum != "demo 1" {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	if _, err := slow.result(); err == nil || !strings.Contains(err.Error(), "stopped after 100ms") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRoundsWithoutMemory(t *testing.T) {
+	if fits([]*Series{{WarmUp: Run{Peak: 1 << 60}}}) {
+		t.Error("an exbibyte is available")
+	}
+	if free := availableMemory(); free < 1<<20 {
+		t.Errorf("%d bytes of memory available", free)
 	}
 }
 

@@ -20,6 +20,8 @@ type Program struct {
 	Args    []string // of a run
 	Module  bool     // Dir is the directory of its own module
 
+	// object, if not empty, is a file that a run writes, in a directory of its own.
+	object string
 	// setUp, if not nil, makes the files that runs need, and Args, in a
 	// directory of the program's own.
 	setUp func(p *Program, dir string) error
@@ -31,6 +33,16 @@ type Program struct {
 type Output struct {
 	Stdout   []byte
 	ExitCode int
+	Dir      string // see RunArgs
+}
+
+// RunArgs returns the arguments of a run that may write files to dir, where no
+// other run does.
+func (p *Program) RunArgs(dir string) []string {
+	if p.object == "" {
+		return p.Args
+	}
+	return append([]string{"-o", filepath.Join(dir, p.object)}, p.Args...)
 }
 
 // SetUp makes what runs need, in the empty directory dir.
@@ -123,18 +135,17 @@ func outputHash(out Output) (string, error) {
 	return fmt.Sprintf("%x exit=%d", hash(out.Stdout), out.ExitCode), nil
 }
 
-// fileHash returns a function that identifies a run by the file it has
-// written, and removes the file so that no other run can take it for its own.
+// fileHash returns a function that identifies a run by the file it has written.
 func fileHash(name string) func(Output) (string, error) {
 	return func(out Output) (string, error) {
 		if out.ExitCode != 0 {
 			return "", fmt.Errorf("exit status %d: %s", out.ExitCode, bytes.TrimSpace(out.Stdout))
 		}
-		data, err := os.ReadFile(name)
+		data, err := os.ReadFile(filepath.Join(out.Dir, name))
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("%x", hash(data)), os.Remove(name)
+		return fmt.Sprintf("%x", hash(data)), nil
 	}
 }
 

@@ -43,15 +43,19 @@ func TestOutputHash(t *testing.T) {
 }
 
 func TestFileHash(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "object")
-	if err := os.WriteFile(name, []byte("code"), 0o644); err != nil {
+	p := &Program{Args: []string{"a.go"}, object: "object", checksum: fileHash("object")}
+	dir := t.TempDir()
+	args := p.RunArgs(dir)
+	if len(args) != 3 || args[0] != "-o" || args[2] != "a.go" {
+		t.Fatalf("arguments %q", args)
+	}
+	if err := os.WriteFile(args[1], []byte("code"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	sum := fileHash(name)
-	if _, err := sum(Output{}); err != nil {
+	if _, err := p.Checksum(Output{Dir: dir}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sum(Output{}); err == nil {
+	if _, err := p.Checksum(Output{Dir: t.TempDir()}); err == nil {
 		t.Error("a run that wrote no file has a checksum")
 	}
 }

@@ -52,9 +52,9 @@ func setUpCompile(p *Program, dir string) error {
 	if err := os.WriteFile(config, importConfig(packages), 0o644); err != nil {
 		return err
 	}
-	object := filepath.Join(dir, "object.a")
-	p.checksum = fileHash(object)
-	p.Args = []string{"-o", object, "-p", compiled, "-std", "-complete", "-pack", "-importcfg", config}
+	p.object = "object.a"
+	p.checksum = fileHash(p.object)
+	p.Args = []string{"-p", compiled, "-std", "-complete", "-pack", "-importcfg", config}
 	target := packages[len(packages)-1] // go list -deps puts it last
 	for _, f := range target.GoFiles {
 		p.Args = append(p.Args, filepath.Join(target.Dir, f))
