@@ -2,7 +2,12 @@ module github.com/stemma-go/stemma/bench
 
 go 1.26.0
 
-require gonum.org/v1/plot v0.17.0
+require (
+	github.com/felixge/fgprof v0.9.5
+	gonum.org/v1/plot v0.17.0
+)
+
+require github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe // indirect
 
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect

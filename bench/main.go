@@ -148,6 +148,7 @@ type session struct {
 	series   []*measure.Series // all that was run
 	counts   map[string]count  // by program
 	missing  map[string]bool   // variants that this stemma does not have
+	apart    []string          // programs whose builds did not take turns
 
 	checksums map[string]string // by program, of the first run
 	metrics   []metric
@@ -192,13 +193,14 @@ func experiments() []experiment {
 		{"replay", always, (*session).replayTime, (*session).replay},
 		{"scaling", always, (*session).scalingTime, (*session).scaling},
 		{"sampling", always, (*session).samplingTime, (*session).sampling},
+		{"waiting", always, (*session).waitingTime, (*session).waiting},
 		{"builds", func(o *options) bool { return o.builds }, (*session).buildsTime, (*session).builds},
 	}
 }
 
 func experimentNames() []string {
 	// Not experiments itself, which would make the variables depend on one another.
-	return []string{"overhead", "encoders", "events", "trees", "replay", "scaling", "sampling", "builds"}
+	return []string{"overhead", "encoders", "events", "trees", "replay", "scaling", "sampling", "waiting", "builds"}
 }
 
 // chosen returns the experiments that the options ask for.
@@ -234,7 +236,7 @@ func run(o *options) (ok bool, err error) {
 }
 
 // runTime is how long a run of a program takes on two quiet cores, for estimates.
-const runTime = 2600 * time.Millisecond
+const runTime = 1500 * time.Millisecond
 
 // buildTime is how long a build of a program takes there. The whole has large
 // programs, and compiles the standard library for engines seldom built; what

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"errors"
 	"encoding/csv"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,8 +66,8 @@ func demo() (plain, cct *measure.Series) {
 
 func TestChosenExperiments(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                     "overhead encoders events trees replay scaling sampling",
-		"-builds":              "overhead encoders events trees replay scaling sampling builds",
+		"":                     "overhead encoders events trees replay scaling sampling waiting",
+		"-builds":              "overhead encoders events trees replay scaling sampling waiting builds",
 		"-only=scaling,events": "events scaling",
 		"-only=builds":         "builds",
 	} {

@@ -84,6 +84,9 @@ func (s *session) overhead() error {
 			sums[r.build].add(r)
 		}
 	}
+	if len(s.apart) > 0 {
+		t.Notes = append(t.Notes, "Builds ran one after another and not in turns, for lack of memory: "+strings.Join(s.apart, ", ")+".")
+	}
 	s.tables = append(s.tables, t, s.summarize(sums))
 	s.figures = append(s.figures, overheadFigure(rows, s.options.variants))
 	if err := s.addPaper("lucce1"); err != nil {
@@ -138,7 +141,7 @@ func overheadFigure(rows []*row, variants []measure.Variant) *chart.Figure {
 func (s *session) overheadNote() string {
 	c := stats.MedianInterval(make([]float64, s.options.rounds)).Coverage
 	return strings.Join([]string{
-		fmt.Sprintf("Ratios: median over %d rounds of a build to plain in the same round;", s.options.rounds),
+		fmt.Sprintf("Ratios: median over %d rounds of a build to plain in the same round, in which all builds take turns of some hundredths of a second;", s.options.rounds),
 		fmt.Sprintf("the interval covers the true median with a probability of %.1f %%; builds with fewer rounds, for comparison only, with less.", 100*c),
 		"best: the shortest run of a build to the shortest plain run. What disturbs a run makes it longer, so that this is the better figure on a busy machine; it has no interval.",
 		`"plain again" is a second copy of the plain program: how far it is from 1 is noise.`,
@@ -169,6 +172,9 @@ func (s *session) compare(p *program.Program) []*row {
 	s.problems = append(s.problems, measure.Problems(series)...)
 	if series[0].Err != nil {
 		return nil // there is nothing to compare with; the problems say why
+	}
+	if series[0].Apart {
+		s.apart = append(s.apart, p.Name)
 	}
 	calls := callsOf(series)
 	s.checksums[p.Name] = series[0].WarmUp.Checksum

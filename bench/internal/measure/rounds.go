@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +11,7 @@ import (
 // Series is the runs of one binary.
 type Series struct {
 	Binary *Binary
-	WarmUp Run
+	WarmUp Run    // the first run, if it needs one, see warmsUp
 	Record Record // of the warm-up, if the binary records
 	Runs   []Run  // one for each round that counts
 	Apart  bool   // of the first series: builds did not take turns
@@ -46,7 +47,7 @@ func (b *Bench) Rounds(bins []*Binary, n int, tell func(string)) []*Series {
 		series[i] = &Series{Binary: bin}
 	}
 	for _, s := range series {
-		if series[0].Err == nil {
+		if series[0].Err == nil && s.warmsUp() {
 			tell(fmt.Sprintf("%s, warm-up: %s", s.Binary.Program.Name, s.Binary.Variant.Name))
 			s.Err = b.warmUp(s)
 		}
@@ -69,6 +70,14 @@ func (b *Bench) Rounds(bins []*Binary, n int, tell func(string)) []*Series {
 	return series
 }
 
+// warmsUp tells whether s takes part in the warm-up: the first run of the plain program
+// has the checksum that others are compared with, and records are read from the first
+// runs of the others. Landmarks need none.
+func (s *Series) warmsUp() bool {
+	v := s.Binary.Variant
+	return v.Name == Plain.Name || v.Records()
+}
+
 // done tells that the variant takes no part in the round any more.
 func (s *Series) done(round int) bool {
 	limit := s.Binary.Variant.Rounds
@@ -76,11 +85,12 @@ func (s *Series) done(round int) bool {
 }
 
 // fits tells whether there is memory for one process of each at once, and as much again
-// for what the machine has in its caches.
+// for what the machine has in its caches. One without a warm-up is taken to need as
+// much as the first.
 func fits(series []*Series) bool {
 	sum := int64(0)
 	for _, s := range series {
-		sum += s.WarmUp.Peak
+		sum += cmp.Or(s.WarmUp.Peak, series[0].WarmUp.Peak)
 	}
 	free := availableMemory()
 	return free == 0 || 2*sum <= free

@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	n := flag.Int("n", 8, "how often the project is built")
+	n := flag.Int("n", 4, "how often the project is built")
 	modules := flag.Int("modules", 150, "modules of the project")
 	flag.Parse()
 	files := project(*modules)

@@ -1,6 +1,6 @@
-// Command busy has two workers, and many goroutines that wait. It prints how
-// much the workers did, and how long they were held up, while a profiler runs: one that it
-// starts itself, or the sampler that stemma has built in.
+// Waiting has two workers, and many goroutines that wait. It prints how much the
+// workers did, and how long they were held up, while a profiler runs: one that it starts
+// itself, or the sampler that stemma has built in.
 package main
 
 import (
@@ -97,7 +97,16 @@ func main() {
 	}
 	times := append(workers[0].times, workers[1].times...)
 	slices.Sort(times)
-	fmt.Printf("units %d cpu %d p999 %d max %d\n", workers[0].units+workers[1].units,
-		after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano(),
-		times[len(times)*999/1000].Nanoseconds(), times[len(times)-1].Nanoseconds())
+	for _, f := range []struct {
+		name  string
+		value int64
+		unit  string
+	}{
+		{"units", int64(workers[0].units + workers[1].units), "units"},
+		{"cpu", after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano(), "ns"},
+		{"late", times[len(times)*999/1000].Nanoseconds(), "ns"},
+		{"latest", times[len(times)-1].Nanoseconds(), "ns"},
+	} {
+		fmt.Println(f.name, f.value, f.unit)
+	}
 }
