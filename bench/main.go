@@ -221,7 +221,7 @@ func run(o *options) (ok bool, err error) {
 		return false, err
 	}
 	defer os.RemoveAll(work)
-	removeOnInterrupt(work)
+	endOnInterrupt(work)
 	s, err := newSession(o, work)
 	if err != nil {
 		return false, err
@@ -231,6 +231,7 @@ func run(o *options) (ok bool, err error) {
 		if err := e.run(s); err != nil {
 			return false, fmt.Errorf("%s: %w", e.name, err)
 		}
+		s.save()
 	}
 	return len(s.problems) == 0, s.write(os.Stdout)
 }
@@ -274,14 +275,15 @@ func (s *session) tellEstimate() {
 	tell(fmt.Sprintf("estimate: %v in all on two quiet cores", total.Round(time.Minute/6)))
 }
 
-// removeOnInterrupt removes the working directory, which may be large, when
-// the user gives up. Programs that run get the same signal.
-func removeOnInterrupt(work string) {
+// endOnInterrupt removes the working directory, which may be large, when the user
+// gives up, and ends. Programs that run end with bench.
+func endOnInterrupt(work string) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-c
 		os.RemoveAll(work)
+		tell("interrupted; the tables so far are in the directory for results")
 		os.Exit(130)
 	}()
 }

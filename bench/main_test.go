@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/stemma-go/stemma/bench/internal/machine"
 	"github.com/stemma-go/stemma/bench/internal/measure"
 	"github.com/stemma-go/stemma/bench/internal/program"
+	"github.com/stemma-go/stemma/bench/internal/table"
 )
 
 func TestParseFlags(t *testing.T) {
@@ -156,6 +158,28 @@ func TestSummaryTellsTheWorst(t *testing.T) {
 	mean, worst, where := s.over(func(r *row) float64 { return r.binaryRatio })
 	if number(mean, 6) != "2.000000" || worst != 4 || where != "b" {
 		t.Errorf("got %v, %v in %s", mean, worst, where)
+	}
+}
+
+// What is saved on the way says that it is not all, and what is written in the end does not.
+func TestSave(t *testing.T) {
+	s := &session{options: &options{out: t.TempDir()}}
+	read := func() string {
+		data, err := os.ReadFile(filepath.Join(s.options.out, "tables.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	s.save(&table.Table{Name: "half", Title: "Half a table"})
+	if got := read(); !strings.Contains(got, "- unfinished: ") || !strings.Contains(got, "Half a table") {
+		t.Errorf("saved:\n%s", got)
+	}
+	if err := s.write(io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(); strings.Contains(got, "unfinished") || strings.Contains(got, "Half") || !strings.Contains(got, "- took: ") {
+		t.Errorf("written:\n%s", got)
 	}
 }
 

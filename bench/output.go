@@ -8,9 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
+
+	"github.com/stemma-go/stemma/bench/internal/table"
 )
 
 // write prints the tables as text and writes them, and all runs, to files.
@@ -45,6 +49,22 @@ func (s *session) write(w io.Writer) error {
 	return nil
 }
 
+// head returns what a reader must know of the run as a whole.
+func (s *session) head() [][2]string {
+	return append(s.machine.Lines(), [2]string{"took", time.Since(s.machine.Start).Round(time.Second).String()})
+}
+
+// save writes the files as if more were the last tables, so that little is lost if bench
+// is ended. They say that they are not all.
+func (s *session) save(more ...*table.Table) {
+	part := *s
+	part.tables = append(slices.Clip(s.tables), more...)
+	part.problems = append(slices.Clip(s.problems), "unfinished: this is what had been measured after "+time.Since(s.machine.Start).Round(time.Second).String())
+	if err := part.write(io.Discard); err != nil {
+		tell(err.Error())
+	}
+}
+
 // text writes the problems first: whoever reads the tables must know them.
 func (s *session) text(w io.Writer) error {
 	var b bytes.Buffer
@@ -55,7 +75,7 @@ func (s *session) text(w io.Writer) error {
 		}
 		fmt.Fprintln(&b)
 	}
-	for _, l := range s.machine.Lines() {
+	for _, l := range s.head() {
 		fmt.Fprintf(&b, "%-8s %s\n", l[0], l[1])
 	}
 	for _, t := range s.tables {
@@ -79,7 +99,7 @@ func (s *session) markdown(w io.Writer) error {
 		}
 		fmt.Fprintln(&b)
 	}
-	for _, l := range s.machine.Lines() {
+	for _, l := range s.head() {
 		fmt.Fprintf(&b, "- %s: %s\n", l[0], l[1])
 	}
 	for _, t := range s.tables {

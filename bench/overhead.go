@@ -83,6 +83,7 @@ func (s *session) overhead() error {
 			}
 			sums[r.build].add(r)
 		}
+		s.save(t, s.summarize(sums))
 	}
 	if len(s.apart) > 0 {
 		t.Notes = append(t.Notes, "Builds ran one after another and not in turns, for lack of memory: "+strings.Join(s.apart, ", ")+".")

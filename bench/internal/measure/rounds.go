@@ -40,7 +40,8 @@ func Wall(r Run) float64 { return r.Wall.Seconds() }
 //
 // A binary that fails takes no part in the rounds that follow; if it is the
 // first one, with which the others are compared, there are no more rounds.
-// Tell is called before each run of the warm-up and before each round.
+// Tell is called before each run of the warm-up and before each round, and with what
+// fails.
 func (b *Bench) Rounds(bins []*Binary, n int, tell func(string)) []*Series {
 	series := make([]*Series, len(bins))
 	for i, bin := range bins {
@@ -66,6 +67,11 @@ func (b *Bench) Rounds(bins []*Binary, n int, tell func(string)) []*Series {
 		}
 		tell(fmt.Sprintf("%s, round %d of %d: %d builds", series[0].Binary.Program.Name, round, n, len(takePart)))
 		b.round(takePart, turn)
+		for _, s := range takePart {
+			if s.Err != nil {
+				tell(fmt.Sprintf("%s, %s: %v", s.Binary.Program.Name, s.Binary.Variant.Name, s.Err))
+			}
+		}
 	}
 	return series
 }
