@@ -97,6 +97,23 @@ func TestIncrementalControls(t *testing.T) {
 	}
 }
 
+// TestWaitInName samples a goroutine that the runtime says is waiting while it runs:
+// it ends a phase of the garbage collector. Its registers are those of the last time that it
+// was stopped, or none at all.
+func TestWaitInName(t *testing.T) {
+	exe := buildSampled(t, "collector")
+	env := []string{"GOGC=1", "GOMAXPROCS=2", "STEMMA_TRACE_EVERY=waiting"}
+	r := run(t, exe, env...)
+	r.ok(t)
+	s := sampling(t, r.read(t))
+	if s.Stat("waiting") < 1000 || s.Stat("busy") == 0 {
+		t.Errorf("no goroutine that waits in name only was met: %v", s.Stats)
+	}
+	if r := run(t, exe, append(env, "STEMMA_TRACE_WITHOUT=hold")...); r.err == nil {
+		t.Error("nothing failed without the check")
+	}
+}
+
 // TestSamplers runs each sampler with each kind of walk and looks at what came
 // of it: all requests are accounted for, and the time adds up.
 func TestSamplers(t *testing.T) {

@@ -486,7 +486,7 @@ func stemmaScheduled(gp *g, pp *p) {
 //go:nowritebarrierrec
 func stemmaSampleWaiting(dt int64, k int) {
 	ptr, length := atomicAllG()
-	k = min(k, int(length))
+	k = min(k, int(length)) << stemmaMoreTries
 	for range k {
 		gp := atomicAllGIndex(ptr, uintptr(cheaprandn(uint32(length))))
 		s := readgstatus(gp)
@@ -494,7 +494,7 @@ func stemmaSampleWaiting(dt int64, k int) {
 			stemmaSmp.Count(rt.StatMissed, 1)
 			continue
 		}
-		if !castogscanstatus(gp, s, s|_Gscan) {
+		if !stemmaHold(gp, s) {
 			stemmaSmp.Count(rt.StatBusy, 1)
 			continue
 		}
@@ -502,6 +502,23 @@ func stemmaSampleWaiting(dt int64, k int) {
 		casfrom_Gscanstatus(gp, s|_Gscan, s)
 		stemmaSmp.Count(rt.StatWaiting, 1)
 	}
+}
+
+// stemmaHold keeps a goroutine with the status s from running until its scan bit is
+// cleared. It reports false for one that is on its way, and for one that waits in name
+// only: it has an M, and runs on, while the garbage collector may scan it. The one
+// that ends a mark phase does so on its own stack, of which its sched knows nothing.
+//
+//go:nowritebarrierrec
+func stemmaHold(gp *g, s uint32) bool {
+	if !castogscanstatus(gp, s, s|_Gscan) {
+		return false
+	}
+	if s == _Gwaiting && gp.m != nil && stemmaWithout != "hold" {
+		casfrom_Gscanstatus(gp, s|_Gscan, s)
+		return false
+	}
+	return true
 }
 
 // stemmaRecord walks the whole stack of gp, which does not run, and adds its

@@ -40,6 +40,10 @@ var stemmaWithout string
 // the slow path of the trampoline intercepts. With stemmaEverySlow all do.
 var stemmaEvery uint8
 
+// stemmaMoreTries is how often more, as a power of two, the sampler looks for goroutines
+// that wait, for tests: goroutines that are not what they seem are so for moments.
+var stemmaMoreTries uint8
+
 const (
 	stemmaEveryFast = 1
 	stemmaEverySlow = 2
@@ -95,6 +99,8 @@ func stemmaTraceInit() {
 		stemmaEvery = stemmaEveryFast
 	case "slow":
 		stemmaEvery = stemmaEverySlow
+	case "waiting":
+		stemmaMoreTries = 14
 	}
 }
 
@@ -621,7 +627,7 @@ func stemmaRetrieveParked(now int64) {
 			continue
 		}
 		s := readgstatus(gp)
-		if s != _Gwaiting && s != _Grunnable || !castogscanstatus(gp, s, s|_Gscan) {
+		if s != _Gwaiting && s != _Grunnable || !stemmaHold(gp, s) {
 			continue
 		}
 		if gp.stemmaTrace == uintptr(unsafe.Pointer(t)) {
