@@ -178,11 +178,20 @@ func (c *Command) Run() error {
 }
 
 // tail returns the last lines of what a command has printed, indented.
-func tail(out []byte) string {
+func tail(out []byte) string { return excerpt(out, 0, 8) }
+
+// excerpt returns the first and the last lines of what a command has printed, indented:
+// a program that crashes says why in the beginning.
+func excerpt(out []byte, first, last int) string {
 	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
 	var b strings.Builder
-	for _, line := range lines[max(0, len(lines)-8):] {
-		fmt.Fprintf(&b, "\n\t%s", line)
+	for i, line := range lines {
+		switch {
+		case i < first || i >= len(lines)-last:
+			fmt.Fprintf(&b, "\n\t%s", line)
+		case i == first && first > 0:
+			b.WriteString("\n\t...")
+		}
 	}
 	return b.String()
 }

@@ -106,6 +106,16 @@ func TestTail(t *testing.T) {
 	}
 }
 
+func TestExcerpt(t *testing.T) {
+	got := excerpt([]byte("fatal\nwhy\n"+strings.Repeat("a\n", 20)+"last\n"), 2, 1)
+	if want := "\n\tfatal\n\twhy\n\t...\n\tlast"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := excerpt([]byte("one\ntwo"), 2, 1); got != "\n\tone\n\ttwo" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestCommandTellsWhatWasPrinted(t *testing.T) {
 	err := (&Command{Env: []string{"WHY=no reason"}, Args: []string{"sh", "-c", "echo $WHY; exit 3"}}).Run()
 	if err == nil || !strings.Contains(err.Error(), "exit status 3\n\tno reason") {

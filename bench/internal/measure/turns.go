@@ -110,7 +110,7 @@ func (p *process) result() (Run, error) {
 	state := p.cmd.ProcessState
 	sum, err := p.bin.Program.Checksum(program.Output{Stdout: p.stdout.Bytes(), ExitCode: state.ExitCode(), Dir: p.files})
 	if err != nil {
-		return Run{}, fmt.Errorf("run: %w%s", err, tail(p.stderr.Bytes()))
+		return Run{}, fmt.Errorf("run: %w%s", err, excerpt(p.stderr.Bytes(), 12, 4))
 	}
 	r := Run{User: state.UserTime(), System: state.SystemTime(), Wall: p.wall, Checksum: sum}
 	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
