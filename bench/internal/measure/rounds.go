@@ -66,7 +66,7 @@ func (b *Bench) Rounds(bins []*Binary, n int, tell func(string)) []*Series {
 			}
 		}
 		tell(fmt.Sprintf("%s, round %d of %d: %d builds", series[0].Binary.Program.Name, round, n, len(takePart)))
-		b.round(takePart, turn)
+		b.inTurns(takePart, turn)
 		for _, s := range takePart {
 			if s.Err != nil {
 				tell(fmt.Sprintf("%s, %s: %v", s.Binary.Program.Name, s.Binary.Variant.Name, s.Err))
@@ -110,6 +110,24 @@ func (b *Bench) warmUp(s *Series) (err error) {
 		s.Record, err = b.Record(out)
 	}
 	return err
+}
+
+// inTurns adds one run to each of series. One that has a single round runs by itself
+// afterwards: it is there for the order of magnitude, and takes many times the time and the
+// memory of the others, as the race detector does.
+func (b *Bench) inTurns(series []*Series, turn time.Duration) {
+	var together, alone []*Series
+	for _, s := range series {
+		if s.Binary.Variant.Rounds == 1 {
+			alone = append(alone, s)
+		} else {
+			together = append(together, s)
+		}
+	}
+	b.round(together, turn)
+	for _, s := range alone {
+		b.round([]*Series{s}, b.Timeout)
+	}
 }
 
 // round adds one run to each of series.

@@ -100,6 +100,22 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// TestAlone has one build that makes a file when it starts and two that look for it: it
+// must not start before they have ended.
+func TestAlone(t *testing.T) {
+	b := &Bench{Work: t.TempDir(), Timeout: time.Minute}
+	file := filepath.Join(t.TempDir(), "file")
+	look := "sleep 0.1; test -e " + file + " && echo checksum demo early || echo checksum demo 1"
+	series := b.Rounds([]*Binary{
+		script(t, Plain, look),
+		script(t, Variant{Name: "heavy", Rounds: 1}, "touch "+file+"; echo checksum demo 1"),
+		script(t, Variant{Name: "third"}, look),
+	}, 1, func(string) {})
+	if p := Problems(series); p != nil {
+		t.Errorf("problems: %q", p)
+	}
+}
+
 func TestTurnsEndTheSlow(t *testing.T) {
 	quick := newProcess(script(t, Plain, "echo checksum demo 1"), t.TempDir())
 	slow := newProcess(script(t, PlainAgain, "sleep 60 & wait"), t.TempDir())

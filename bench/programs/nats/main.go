@@ -54,7 +54,7 @@ func run(rounds, clients int) (string, error) {
 func startServer() (*server.Server, error) {
 	s, err := server.NewServer(&server.Options{
 		DontListen: true, NoSigs: true, NoLog: true, MaxConn: 1 << 16,
-		PingInterval: time.Hour, WriteDeadline: patience,
+		PingInterval: time.Hour, DisableShortFirstPing: true, WriteDeadline: patience, // it may be stopped for long
 	})
 	if err != nil {
 		return nil, err
