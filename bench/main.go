@@ -58,7 +58,7 @@ type options struct {
 var (
 	wholeVariants = []string{
 		"cct", "dacce", "lucce", "sample -every=1ms",
-		"none rounds=3", "cct -inlined=off rounds=3", "pcce rounds=3", "pcc rounds=3", "sample -every=10ms rounds=3", "sample -every=100us rounds=3", "cct,acct -recursion=full rounds=3",
+		"none rounds=3", "cct -inlined=off rounds=3", "pcce rounds=3", "pcc rounds=3", "sample -every=10ms rounds=3", "sample -every=100us rounds=3", "cct,acct rounds=3",
 		"pprof", "fgprof", "memprofile", "race",
 	}
 	quickVariants = []string{"cct", "dacce", "sample -every=1ms"}

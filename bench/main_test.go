@@ -23,7 +23,7 @@ func TestParseFlags(t *testing.T) {
 		variants string
 	}{
 		{"", 7, "cct, dacce, lucce, sample -every=1ms, none, cct -inlined=off, pcce, pcc, sample -every=10ms, sample -every=100us, " +
-			"cct,acct -recursion=full, pprof, fgprof, memprofile, race"},
+			"cct,acct, pprof, fgprof, memprofile, race"},
 		{"-quick", 3, "cct, dacce, sample -every=1ms"},
 		{"-quick -rounds=5", 5, "cct, dacce, sample -every=1ms"},
 		{"-variant=pcc -rounds=9", 9, "pcc"},
@@ -62,6 +62,7 @@ func demo() (plain, cct *measure.Series) {
 		cct.Runs = append(cct.Runs, measure.Run{User: s * 1500 * time.Millisecond, Wall: s * 2 * time.Second, Checksum: "a"})
 	}
 	cct.Runs[0].User = 1600 * time.Millisecond // so that the best ratio is another one than the median
+	plain.Plain, cct.Plain = plain.Runs, plain.Runs
 	plain.WarmUp.Checksum, cct.WarmUp.Checksum = "a", "a"
 	return plain, cct
 }

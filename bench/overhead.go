@@ -33,7 +33,7 @@ var countOnly = measure.Variant{Name: "count of calls", Flags: []string{"-engine
 // overheadTime estimates overhead.
 func (s *session) overheadTime() time.Duration {
 	variants := s.overheadVariants()
-	runs := 0
+	runs := 2 * s.options.rounds // the plain program runs again for each group of builds
 	for _, v := range variants {
 		switch {
 		case v.Rounds == measure.WarmUpOnly:
@@ -142,7 +142,7 @@ func overheadFigure(rows []*row, variants []measure.Variant) *chart.Figure {
 func (s *session) overheadNote() string {
 	c := stats.MedianInterval(make([]float64, s.options.rounds)).Coverage
 	return strings.Join([]string{
-		fmt.Sprintf("Ratios: median over %d rounds of a build to plain in the same round, in which all builds take turns of some hundredths of a second;", s.options.rounds),
+		fmt.Sprintf("Ratios: median over %d rounds of a build to plain beside it, up to six builds taking turns of some hundredths of a second;", s.options.rounds),
 		fmt.Sprintf("the interval covers the true median with a probability of %.1f %%; builds with fewer rounds, for comparison only, with less.", 100*c),
 		"best: the shortest run of a build to the shortest plain run. What disturbs a run makes it longer, so that this is the better figure on a busy machine; it has no interval.",
 		`"plain again" is a second copy of the plain program: how far it is from 1 is noise.`,
@@ -254,13 +254,13 @@ type row struct {
 // newRow compares s with plain. calls is how often functions are called in a run.
 func newRow(s, plain *measure.Series, calls uint64) *row {
 	ratios := func(of func(measure.Run) float64) stats.Interval {
-		return stats.MedianInterval(stats.Ratios(s.Values(of), plain.Values(of)))
+		return stats.MedianInterval(stats.Ratios(s.Values(of), s.PlainValues(of)))
 	}
 	r := &row{
 		program: s.Binary.Program.Name, build: s.Binary.Variant.Name,
 		user:        stats.Median(s.Values(measure.User)),
 		userRatio:   ratios(measure.User),
-		bestRatio:   slices.Min(s.Values(measure.User)) / slices.Min(plain.Values(measure.User)),
+		bestRatio:   slices.Min(s.Values(measure.User)) / slices.Min(s.PlainValues(measure.User)),
 		wallRatio:   ratios(measure.Wall),
 		cpuRatio:    ratios(measure.CPU).Median,
 		binaryRatio: float64(s.Binary.Size) / float64(plain.Binary.Size),

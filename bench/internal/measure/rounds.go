@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -13,18 +15,24 @@ type Series struct {
 	Binary *Binary
 	WarmUp Run    // the first run, if it needs one, see warmsUp
 	Record Record // of the warm-up, if the binary records
-	Runs   []Run  // one for each round that counts
+	Runs   []Run  // one for each round that counts; of the first binary one for each group
+	Plain  []Run  // for each of Runs that of the first binary that it is compared with
 	Apart  bool   // of the first series: builds did not take turns
 	Err    error  // why there are no more runs
 }
 
 // Values returns one figure of each run.
-func (s *Series) Values(of func(Run) float64) []float64 {
-	values := make([]float64, len(s.Runs))
-	for i, r := range s.Runs {
-		values[i] = of(r)
+func (s *Series) Values(of func(Run) float64) []float64 { return values(s.Runs, of) }
+
+// PlainValues returns the same figure of the runs that they are compared with.
+func (s *Series) PlainValues(of func(Run) float64) []float64 { return values(s.Plain, of) }
+
+func values(runs []Run, of func(Run) float64) []float64 {
+	list := make([]float64, len(runs))
+	for i, r := range runs {
+		list[i] = of(r)
 	}
-	return values
+	return list
 }
 
 // The figures of a run that are compared.
@@ -32,10 +40,16 @@ func User(r Run) float64 { return r.User.Seconds() }
 func CPU(r Run) float64  { return (r.User + r.System).Seconds() }
 func Wall(r Run) float64 { return r.Wall.Seconds() }
 
+// together is how many builds take turns with each other. With more of them each would
+// be stopped for longer between its turns, and what a program does by the clock would
+// fall into its turns more often.
+const together = 6
+
 // Rounds runs each binary once per round. Before the n rounds that count there is a
-// warm-up, one run after another, from which the records are read. In the rounds all
-// run at once, in short turns, so that whatever changes on the machine meets all of
-// them; or one after another, if there is not the memory for that. The order rotates
+// warm-up, one run after another, from which the records are read. In the rounds up to
+// six binaries run at once, in short turns, so that whatever changes on the machine meets
+// all of them; or one after another, if there is not the memory for that. The first binary
+// is among the six each time, and runs once more for each further six. The order rotates
 // from round to round, so that none always comes first or behind the same other one.
 //
 // A binary that fails takes no part in the rounds that follow; if it is the
@@ -47,8 +61,9 @@ func (b *Bench) Rounds(bins []*Binary, n int, tell func(string)) []*Series {
 	for i, bin := range bins {
 		series[i] = &Series{Binary: bin}
 	}
+	first := series[0]
 	for _, s := range series {
-		if series[0].Err == nil && s.warmsUp() {
+		if first.Err == nil && s.warmsUp() {
 			tell(fmt.Sprintf("%s, warm-up: %s", s.Binary.Program.Name, s.Binary.Variant.Name))
 			s.Err = b.warmUp(s)
 		}
@@ -56,24 +71,71 @@ func (b *Bench) Rounds(bins []*Binary, n int, tell func(string)) []*Series {
 	turn := turnTime
 	if !fits(series) {
 		turn = b.Timeout
-		series[0].Apart = true
+		first.Apart = true
 	}
-	for round := 1; round <= n && series[0].Err == nil; round++ {
-		var takePart []*Series
-		for k := range series {
-			if s := series[(k+round)%len(series)]; s.Err == nil && !s.done(round) {
-				takePart = append(takePart, s)
+	for round := 1; round <= n && first.Err == nil; round++ {
+		groups := groupsOf(series, round)
+		tell(fmt.Sprintf("%s, round %d of %d: %s", first.Binary.Program.Name, round, n, sizes(groups)))
+		for _, g := range groups {
+			if first.Err != nil {
+				break
 			}
-		}
-		tell(fmt.Sprintf("%s, round %d of %d: %d builds", series[0].Binary.Program.Name, round, n, len(takePart)))
-		b.inTurns(takePart, turn)
-		for _, s := range takePart {
-			if s.Err != nil {
-				tell(fmt.Sprintf("%s, %s: %v", s.Binary.Program.Name, s.Binary.Variant.Name, s.Err))
+			b.round(g, first, turn)
+			for _, s := range g {
+				if s.Err != nil {
+					tell(fmt.Sprintf("%s, %s: %v", s.Binary.Program.Name, s.Binary.Variant.Name, s.Err))
+				}
 			}
 		}
 	}
 	return series
+}
+
+// groupsOf returns what runs at once in a round: the first of series with those that
+// have all rounds, with those that have fewer, and, by themselves, those that have one:
+// they are there for the order of magnitude, and take many times the time and the memory
+// of the others, as the race detector does.
+func groupsOf(series []*Series, round int) [][]*Series {
+	var all, fewer []*Series
+	var alone [][]*Series
+	for _, s := range series[1:] {
+		switch limit := s.Binary.Variant.Rounds; {
+		case s.Err != nil || s.done(round):
+		case limit == 0:
+			all = append(all, s)
+		case limit == 1:
+			alone = append(alone, []*Series{s})
+		default:
+			fewer = append(fewer, s)
+		}
+	}
+	groups := [][]*Series{}
+	if len(all) == 0 {
+		groups = append(groups, series[:1])
+	}
+	for _, list := range [][]*Series{all, fewer} {
+		for chunk := range slices.Chunk(list, together-1) {
+			g := append([]*Series{series[0]}, chunk...)
+			k := round % len(g)
+			groups = append(groups, append(slices.Clone(g[k:]), g[:k]...))
+		}
+	}
+	return append(groups, alone...)
+}
+
+// sizes tells how many builds run at once.
+func sizes(groups [][]*Series) string {
+	var list []string
+	for _, g := range groups {
+		list = append(list, fmt.Sprint(len(g)))
+	}
+	return strings.Join(list, " + ") + " builds"
+}
+
+// done tells that the variant takes no part in the round any more.
+func (s *Series) done(round int) bool {
+	limit := s.Binary.Variant.Rounds
+	return limit == WarmUpOnly || limit > 0 && round > limit
 }
 
 // warmsUp tells whether s takes part in the warm-up: the first run of the plain program
@@ -82,12 +144,6 @@ func (b *Bench) Rounds(bins []*Binary, n int, tell func(string)) []*Series {
 func (s *Series) warmsUp() bool {
 	v := s.Binary.Variant
 	return v.Name == Plain.Name || v.Records()
-}
-
-// done tells that the variant takes no part in the round any more.
-func (s *Series) done(round int) bool {
-	limit := s.Binary.Variant.Rounds
-	return limit == WarmUpOnly || limit > 0 && round > limit
 }
 
 // fits tells whether there is memory for one process of each at once, and as much again
@@ -112,26 +168,9 @@ func (b *Bench) warmUp(s *Series) (err error) {
 	return err
 }
 
-// inTurns adds one run to each of series. One that has a single round runs by itself
-// afterwards: it is there for the order of magnitude, and takes many times the time and the
-// memory of the others, as the race detector does.
-func (b *Bench) inTurns(series []*Series, turn time.Duration) {
-	var together, alone []*Series
-	for _, s := range series {
-		if s.Binary.Variant.Rounds == 1 {
-			alone = append(alone, s)
-		} else {
-			together = append(together, s)
-		}
-	}
-	b.round(together, turn)
-	for _, s := range alone {
-		b.round([]*Series{s}, b.Timeout)
-	}
-}
-
-// round adds one run to each of series.
-func (b *Bench) round(series []*Series, turn time.Duration) {
+// round adds one run to each of series, and to Plain of each the run of the first one
+// that it is compared with: in the same group or, for a build by itself, the last one.
+func (b *Bench) round(series []*Series, first *Series, turn time.Duration) {
 	out := filepath.Join(b.Work, "out")
 	defer os.RemoveAll(out)
 	ps := make([]*process, len(series))
@@ -143,6 +182,11 @@ func (b *Bench) round(series []*Series, turn time.Duration) {
 		r, err := ps[i].result()
 		if s.Err = err; err == nil {
 			s.Runs = append(s.Runs, r)
+		}
+	}
+	for _, s := range series {
+		if first.Err == nil && s.Err == nil {
+			s.Plain = append(s.Plain, first.Runs[len(first.Runs)-1])
 		}
 	}
 }

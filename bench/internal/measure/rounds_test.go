@@ -68,6 +68,34 @@ func TestRoundsRotate(t *testing.T) {
 	}
 }
 
+func TestGroups(t *testing.T) {
+	var series []*Series
+	add := func(n, rounds int) {
+		for range n {
+			series = append(series, &Series{Binary: &Binary{Variant: Variant{Rounds: rounds}}})
+		}
+	}
+	add(1, 0) // plain
+	add(6, 0)
+	add(1, 1)
+	add(3, 3)
+	add(1, WarmUpOnly)
+	for round, want := range map[int]string{1: "6 + 2 + 4 + 1 builds", 3: "6 + 2 + 4 builds", 4: "6 + 2 builds"} {
+		groups := groupsOf(series, round)
+		if got := sizes(groups); got != want {
+			t.Errorf("round %d: %s, want %s", round, got, want)
+		}
+		for _, g := range groups {
+			if len(g) > 1 && !slices.Contains(g, series[0]) {
+				t.Errorf("round %d: a group without the plain program", round)
+			}
+		}
+	}
+	if got := sizes(groupsOf(series[:1], 2)); got != "1 builds" {
+		t.Errorf("the plain program by itself: %s", got)
+	}
+}
+
 // TestTurns lets two processes write into one file: neither may write while it is
 // the other's turn, and each must have several turns.
 func TestTurns(t *testing.T) {
@@ -186,8 +214,14 @@ func TestRoundsOfAVariantAreLimited(t *testing.T) {
 		script(t, Plain, "echo checksum demo 1"),
 		script(t, Variant{Name: "landmark", Rounds: 2}, "echo checksum demo 1"),
 	}, 4, func(string) {})
-	if n, m := len(series[0].Runs), len(series[1].Runs); n != 4 || m != 2 {
-		t.Errorf("%d and %d runs, want 4 and 2", n, m)
+	// The plain program runs by itself four times, and twice beside the landmark.
+	if n, m := len(series[0].Runs), len(series[1].Runs); n != 6 || m != 2 {
+		t.Errorf("%d and %d runs, want 6 and 2", n, m)
+	}
+	for i, r := range series[1].Plain {
+		if want := series[0].Runs[2*i+1]; r != want {
+			t.Errorf("run %d is compared with %+v, want %+v", i, r, want)
+		}
 	}
 }
 
