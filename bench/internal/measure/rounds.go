@@ -178,16 +178,20 @@ func (b *Bench) round(series []*Series, first *Series, turn time.Duration) {
 		ps[i] = newProcess(s.Binary, filepath.Join(out, s.Binary.Variant.FileName()))
 	}
 	takeTurns(ps, turn, b.Timeout)
+	runs := make([]Run, len(series))
 	for i, s := range series {
-		r, err := ps[i].result()
-		if s.Err = err; err == nil {
-			s.Runs = append(s.Runs, r)
+		if runs[i], s.Err = ps[i].result(); s == first && s.Err == nil {
+			first.Runs = append(first.Runs, runs[i])
 		}
 	}
-	for _, s := range series {
-		if first.Err == nil && s.Err == nil {
-			s.Plain = append(s.Plain, first.Runs[len(first.Runs)-1])
+	for i, s := range series {
+		if first.Err != nil || s.Err != nil {
+			continue // without a plain run there is nothing to compare with
 		}
+		if s != first {
+			s.Runs = append(s.Runs, runs[i])
+		}
+		s.Plain = append(s.Plain, first.Runs[len(first.Runs)-1])
 	}
 }
 

@@ -200,6 +200,24 @@ func TestRoundsEndWithThePlainProgram(t *testing.T) {
 	}
 }
 
+// Each run has its plain one beside it, also when the plain program fails in a later round.
+func TestRunsHaveTheirPlainOnes(t *testing.T) {
+	b := &Bench{Work: t.TempDir(), Timeout: time.Minute}
+	count := filepath.Join(t.TempDir(), "count")
+	series := b.Rounds([]*Binary{
+		script(t, Plain, "echo x >>"+count+"; test $(wc -l <"+count+") -lt 3 && echo checksum demo 1"),
+		script(t, PlainAgain, "echo checksum demo 1"),
+	}, 4, func(string) {})
+	if series[0].Err == nil {
+		t.Fatal("the plain program did not fail in the second round")
+	}
+	for _, s := range series {
+		if len(s.Runs) != 1 || len(s.Plain) != 1 {
+			t.Errorf("%s: %d runs, %d plain ones, want 1 and 1", s.Binary.Variant.Name, len(s.Runs), len(s.Plain))
+		}
+	}
+}
+
 func TestRunTakesTooLong(t *testing.T) {
 	b := &Bench{Work: t.TempDir(), Timeout: 50 * time.Millisecond}
 	_, err := b.Run(script(t, Plain, "exec sleep 20"), t.TempDir())
