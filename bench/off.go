@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/bench/internal/measure"
+	"github.com/stemma-go/stemma/bench/internal/program"
 	"github.com/stemma-go/stemma/bench/internal/stats"
 	"github.com/stemma-go/stemma/bench/internal/table"
 )
@@ -20,15 +21,16 @@ import (
 // The benchmarks of package runtime measure what every program stands on. Their test
 // binary is built by go test, and by stemma test for sampling, with sampling off from
 // the start: what differs is the price of being able to sample. Both, and the plain
-// one again as the noise floor, run each benchmark in turn, some tenths of a second one
-// behind the other, so that they meet the same machine: a benchmark measures wall time,
-// so it cannot be stopped and go on.
+// one again as the noise floor, run the same number of iterations of each benchmark and
+// take turns at that, so that they meet the same machine. A benchmark that is stopped in
+// between cannot tell its time, so that of the process counts, without that of a process
+// that runs no benchmark.
 
-// offRounds is how often each binary runs each benchmark. That takes benchTime at
-// least, and what it needs to find out how often it has to run.
+// offRounds is how often each binary runs each benchmark, for benchTime on the
+// machine on which the number of iterations was found.
 const (
-	offRounds = 15
-	benchTime = 20 * time.Millisecond
+	offRounds = 7
+	benchTime = 400 * time.Millisecond
 )
 
 // A runtimeBenchmark is one of package runtime, without the word Benchmark.
@@ -42,7 +44,7 @@ type runtimeBenchmark struct {
 var runtimeBenchmarks = []runtimeBenchmark{
 	{"Callers/cached", "traceback"}, {"FPCallers/cached", "traceback"},
 	{"TraceStack/stackDepth=10", "traceback"}, {"GoroutineProfile/small/idle", "traceback"},
-	{"PanicRecover", "panic"}, {"Defer", "defer"}, {"DeferMany", "defer"},
+	{"PanicRecover", "panic"}, {"Defer", "defer"}, {"Defer10", "defer"},
 	{"CreateGoroutines", "goroutine start and end"}, {"StackGrowth", "stack guard"}, {"StackGrowthDeep", "stack guard"},
 	{"MutexContention", "unlock"}, {"Syscall", "system call"},
 	{"ChanUncontended", ""}, {"ChanSync", ""}, {"ChanProdCons0", ""}, {"SelectProdCons", ""},
@@ -55,8 +57,7 @@ func (s *session) offTime() time.Duration {
 	if s.options.quick {
 		return 0
 	}
-	one := time.Duration(len(runtimeBenchmarks)) * 7 * benchTime // each looks for the number of its iterations first
-	return 2*s.buildTime() + 3*offRounds*one
+	return 2*s.buildTime() + time.Duration(len(runtimeBenchmarks))*(3*offRounds+1)*benchTime
 }
 
 // off compares the runtime of a program that does not sample with the plain one.
@@ -88,40 +89,70 @@ func (s *session) measureOff(v measure.Variant) (*table.Table, error) {
 			return nil, fmt.Errorf("build: %w", err)
 		}
 	}
-	ways := []string{plain, plain, off} // the second one tells what is noise
-	times := make([]map[string][]float64, len(ways))
-	for i := range times {
-		times[i] = make(map[string][]float64)
+	return s.offTable(s.runOff(plain, off, filepath.Join(s.tree.GOROOT, "src", "runtime"))), nil
+}
+
+// runOff runs all benchmarks in dir, where their sources are, since some tests of the
+// package read them. It returns the nanoseconds of CPU time per operation of plain, plain
+// again and off, by name and round.
+func (s *session) runOff(plain, off, dir string) []map[string][]float64 {
+	times := []map[string][]float64{{}, {}, {}}
+	start := [3]float64{}
+	for i, c := range s.offCPU("none", plain, off, dir, "^$", 1) {
+		start[i] = stats.Median(c)
 	}
 	for i, b := range runtimeBenchmarks {
 		tell(fmt.Sprintf("benchmark %s of package runtime, %d of %d", b.name, i+1, len(runtimeBenchmarks)))
-		for round := range offRounds {
-			for k := range ways {
-				k = (k + round) % len(ways)
-				printed, err := runBenchmark(ways[k], b.name, s.tree.GOROOT, dir)
-				if err != nil {
-					return nil, err
-				}
-				if ns, ok := benchmarkTime(printed); ok {
-					times[k][b.name] = append(times[k][b.name], ns)
-				}
+		n, err := iterations(plain, b.name, dir)
+		if err != nil {
+			s.problem("benchmark %s of package runtime: %v", b.name, err)
+			continue
+		}
+		if n == 0 {
+			continue // it skips itself, as some do with GOMAXPROCS=1
+		}
+		for k, list := range s.offCPU(b.name, plain, off, dir, benchmarkPattern(b.name), n) {
+			for _, c := range list {
+				times[k][b.name] = append(times[k][b.name], (c-start[k])/float64(n)*1e9)
 			}
 		}
 	}
-	return s.offTable(times), nil
+	return times
 }
 
-// runBenchmark runs a benchmark once, where its sources are, since some tests of the
-// package read them. What is recorded goes to dir.
-func runBenchmark(binary, name, goroot, dir string) (string, error) {
-	cmd := exec.Command(binary, "-test.run=^$", "-test.bench="+benchmarkPattern(name), "-test.benchtime="+benchTime.String())
-	cmd.Dir = filepath.Join(goroot, "src", "runtime")
-	cmd.Env = append(cmd.Environ(), "STEMMA_OUT="+filepath.Join(dir, "out"))
+// offCPU runs n iterations of the benchmarks that match the pattern, in turns, and
+// returns the seconds of CPU time of plain, plain again and off in each round.
+func (s *session) offCPU(name, plain, off, dir, pattern string, n int) [3][]float64 {
+	p := program.Command(name, dir, "-test.run=^$", "-test.bench="+pattern, fmt.Sprintf("-test.benchtime=%dx", n))
+	bins := []*measure.Binary{
+		{Program: p, Variant: measure.Plain, Path: plain},
+		{Program: p, Variant: measure.PlainAgain, Path: plain},
+		{Program: p, Variant: measure.Variant{Name: "off"}, Path: off},
+	}
+	var cpu [3][]float64
+	for i, series := range s.bench.Rounds(bins, offRounds, func(string) {}) {
+		cpu[i] = series.Values(measure.CPU)
+		if series.Err != nil {
+			s.problem("benchmark %s of package runtime, %s: %v", name, bins[i].Variant.Name, series.Err)
+		}
+	}
+	return cpu
+}
+
+// iterations returns how many iterations of a benchmark take benchTime or somewhat
+// less, since only the last of several attempts counts; 0 if the benchmark skips itself.
+func iterations(binary, name, dir string) (int, error) {
+	cmd := exec.Command(binary, "-test.run=^$", "-test.bench="+benchmarkPattern(name), "-test.benchtime="+(benchTime/4).String())
+	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("%s: %w\n\t%s", filepath.Base(binary), err, lastLine(out))
+		return 0, fmt.Errorf("%s: %w\n\t%s", filepath.Base(binary), err, lastLine(out))
 	}
-	return string(out), nil
+	ns, ok := benchmarkTime(string(out))
+	if !ok {
+		return 0, nil
+	}
+	return max(1, int(float64(benchTime.Nanoseconds())/ns)), nil
 }
 
 // lastLine returns the end of what a command has printed.
@@ -155,9 +186,9 @@ func (s *session) offTable(times []map[string][]float64) *table.Table {
 	t := &table.Table{
 		Name: "sampling-off", Title: "Benchmarks of package runtime with sampling off (-engine=sample -start=off), to plain", Left: 2,
 		Head: []string{"benchmark", "hook", "plain ns", "ratio", "interval", "of best", "plain again", "interval", "of best"},
-		Notes: []string{fmt.Sprintf("Median of %d rounds of ratios to plain in the same round, each benchmark for %v. plain again is the same file: what it differs by is noise. "+
+		Notes: []string{fmt.Sprintf("CPU time, user and system, of the same number of iterations, which take some %v; median of %d rounds of ratios to plain in the same round, in turns. plain again is the same file: what it differs by is noise. "+
 			"of best: ratio of the shortest times of all rounds, which other work on the machine disturbs least. "+
-			"hook: what of the runtime that was changed for samples the benchmark runs through; these are the exceptions from \"off means off\", since each has at least a check in it.", offRounds, benchTime)},
+			"hook: what of the runtime that was changed for samples the benchmark runs through; these are the exceptions from \"off means off\", since each has at least a check in it.", benchTime, offRounds)},
 	}
 	var m offMeans
 	for _, b := range runtimeBenchmarks {

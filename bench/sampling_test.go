@@ -3,11 +3,14 @@ package main
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stemma-go/stemma/bench/internal/chart"
+	"github.com/stemma-go/stemma/bench/internal/measure"
 	"github.com/stemma-go/stemma/bench/internal/program"
 	"github.com/stemma-go/stemma/internal/similarity"
 	"github.com/stemma-go/stemma/profile"
@@ -190,5 +193,43 @@ func TestOffTable(t *testing.T) {
 	}
 	if m := s.metrics[0]; math.Abs(m.value-2) > 1e-9 {
 		t.Errorf("metric %+v", m)
+	}
+}
+
+// TestRunOff runs scripts in place of test binaries: each benchmark prints its result,
+// one skips itself and one fails when sampling is off.
+func TestRunOff(t *testing.T) {
+	dir := t.TempDir()
+	skips, fails := runtimeBenchmarks[3], runtimeBenchmarks[5]
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	plain := write("plain", fmt.Sprintf("[ \"$2\" = '-test.bench=%s' ] || echo 'BenchmarkX 7 80000000 ns/op'\n", benchmarkPattern(skips.name)))
+	off := write("off", fmt.Sprintf("echo \"$3\" >>%s/iterations; [ \"$2\" != '-test.bench=%s' ]\n", dir, benchmarkPattern(fails.name)))
+	s := &session{options: new(options), bench: &measure.Bench{Work: dir, Timeout: time.Minute}}
+	times := s.runOff(plain, off, dir)
+	if len(s.problems) != 1 || !strings.Contains(s.problems[0], fails.name) || !strings.Contains(s.problems[0], "off: run: exit status 1") {
+		t.Errorf("problems: %q", s.problems)
+	}
+	for _, b := range runtimeBenchmarks {
+		want := offRounds
+		if b == skips || b == fails {
+			want = 0
+		}
+		if got := len(times[2][b.name]); got != want {
+			t.Errorf("%s: %d rounds, want %d", b.name, got, want)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "iterations"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// One run of no benchmark, then those of 80 ms in 400.
+	if lines := strings.Fields(string(data)); lines[0] != "-test.benchtime=1x" || lines[len(lines)-1] != "-test.benchtime=5x" {
+		t.Errorf("iterations: %q", lines)
 	}
 }
