@@ -57,8 +57,8 @@ type options struct {
 // comparison. Quick is what a change must not make worse.
 var (
 	wholeVariants = []string{
-		"cct", "dacce", "lucce", "sample -every=1ms",
-		"none rounds=3", "cct -inlined=off rounds=3", "pcce rounds=3", "pcc rounds=3", "sample -every=10ms rounds=3", "sample -every=100us rounds=3", "cct,acct rounds=3",
+		"cct", "dacce", "lucce", "sample -every=1ms", "sample -every=10ms",
+		"none rounds=3", "cct -inlined=off rounds=3", "pcce rounds=3", "pcc rounds=3", "sample -every=100us rounds=3", "cct,acct rounds=1",
 		"pprof", "fgprof", "memprofile", "race",
 	}
 	quickVariants = []string{"cct", "dacce", "sample -every=1ms"}

@@ -22,7 +22,7 @@ func TestParseFlags(t *testing.T) {
 		rounds   int
 		variants string
 	}{
-		{"", 7, "cct, dacce, lucce, sample -every=1ms, none, cct -inlined=off, pcce, pcc, sample -every=10ms, sample -every=100us, " +
+		{"", 7, "cct, dacce, lucce, sample -every=1ms, sample -every=10ms, none, cct -inlined=off, pcce, pcc, sample -every=100us, " +
 			"cct,acct, pprof, fgprof, memprofile, race"},
 		{"-quick", 3, "cct, dacce, sample -every=1ms"},
 		{"-quick -rounds=5", 5, "cct, dacce, sample -every=1ms"},

@@ -43,13 +43,13 @@ func Wall(r Run) float64 { return r.Wall.Seconds() }
 // together is how many builds take turns with each other. With more of them each would
 // be stopped for longer between its turns, and what a program does by the clock would
 // fall into its turns more often.
-const together = 6
+const together = 8
 
 // Rounds runs each binary once per round. Before the n rounds that count there is a
 // warm-up, one run after another, from which the records are read. In the rounds up to
-// six binaries run at once, in short turns, so that whatever changes on the machine meets
+// eight binaries run at once, in short turns, so that whatever changes on the machine meets
 // all of them; or one after another, if there is not the memory for that. The first binary
-// is among the six each time, and runs once more for each further six. The order rotates
+// is among the eight each time, and runs once more for each further eight. The order rotates
 // from round to round, so that none always comes first or behind the same other one.
 //
 // A binary that fails takes no part in the rounds that follow; if it is the

@@ -36,7 +36,7 @@ import (
 
 func main() {
 	n := flag.Int("n", 1, "repetitions")
-	paths := flag.String("packages", "encoding/json,text/tabwriter,go/doc", "packages of the standard library to analyze")
+	paths := flag.String("packages", "bufio,sort,strconv,strings", "packages of the standard library to analyze")
 	goroot := flag.String("goroot", build.Default.GOROOT, "where the standard library is")
 	flag.Parse()
 	sum := sha256.New()
