@@ -44,7 +44,7 @@ var rivals = []Variant{
 	{Name: "pprof", Wrap: "pprof", Rounds: rivalRounds},
 	{Name: "fgprof", Wrap: "fgprof", Rounds: rivalRounds},
 	{Name: "memprofile", Env: []string{"GODEBUG=memprofilerate=1"}, Rounds: 1}, // 25 times as slow where much is allocated
-	{Name: "race", GoFlags: []string{"-race"}, Rounds: 1}, // and ten times
+	{Name: "race", GoFlags: []string{"-race"}, Rounds: 1},                      // and ten times
 }
 
 // ParseVariant makes a variant of "ENGINE FLAG…", as in "cct -inlined=off", or

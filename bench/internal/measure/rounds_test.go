@@ -76,11 +76,11 @@ func TestGroups(t *testing.T) {
 		}
 	}
 	add(1, 0) // plain
-	add(6, 0)
+	add(8, 0)
 	add(1, 1)
 	add(3, 3)
 	add(1, WarmUpOnly)
-	for round, want := range map[int]string{1: "6 + 2 + 4 + 1 builds", 3: "6 + 2 + 4 builds", 4: "6 + 2 builds"} {
+	for round, want := range map[int]string{1: "8 + 2 + 4 + 1 builds", 3: "8 + 2 + 4 builds", 4: "8 + 2 builds"} {
 		groups := groupsOf(series, round)
 		if got := sizes(groups); got != want {
 			t.Errorf("round %d: %s, want %s", round, got, want)
