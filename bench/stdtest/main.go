@@ -59,7 +59,7 @@ func parseFlags(args []string) (*options, error) {
 	}
 	fs.IntVar(&o.workers, "p", runtime.GOMAXPROCS(0), "`packages` that are tested at once")
 	fs.BoolVar(&o.short, "short", false, "pass -short to the tests")
-	fs.BoolVar(&o.all, "all", false, "also test packages that are listed as exceptions")
+	fs.BoolVar(&o.all, "all", false, "also run the packages and tests that are listed as not to be run")
 	fs.DurationVar(&o.timeout, "timeout", 20*time.Minute, "longest `duration` of the tests of a package")
 	fs.StringVar(&o.stemma, "stemma", "", "stemma `command` (default: built from the directory above)")
 	fs.Func("build", "`flag` of stemma test, as in -build=-recursion=full; may be repeated", func(s string) error {

@@ -121,6 +121,25 @@ func TestListedPackageIsNotRun(t *testing.T) {
 	}
 }
 
+// TestLeftOut lets stemma fail unless it is told to skip the test that might not end.
+func TestLeftOut(t *testing.T) {
+	const list = "errors.TestAs = -engine=dacce: hangs\nerrors.TestIs = -engine=cct: hangs\n"
+	x := fake(t, list, `{"Action":"pass"}`)
+	x.options.build = []string{"-engine=dacce"}
+	script := "#!/bin/sh\n[ \"$5\" = '-skip=^(TestAs)$' ] && echo '{\"Action\":\"pass\"}'\n"
+	if err := os.WriteFile(x.stemma, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := x.test("errors")
+	if r.outcome() != "passes but for exceptions: TestAs" {
+		t.Errorf("%s: %+v", r.outcome(), r)
+	}
+	x.options.all = true
+	if left := x.leftOut("errors"); left != nil {
+		t.Errorf("left out with -all: %q", left)
+	}
+}
+
 func TestReport(t *testing.T) {
 	known := exceptions{"b.TestB": "counts", "c": "hangs"}
 	r := newReport([]*result{
