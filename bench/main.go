@@ -283,7 +283,7 @@ func endOnInterrupt(work string) {
 	go func() {
 		<-c
 		os.RemoveAll(work)
-		tell("interrupted; the tables so far are in the directory for results")
+		tell("interrupted; the tables that were complete are in the directory for results")
 		os.Exit(130)
 	}()
 }
