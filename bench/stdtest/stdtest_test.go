@@ -107,8 +107,9 @@ func TestFailuresAreSorted(t *testing.T) {
 	const events = `{"Action":"fail","Test":"TestIs"}
 {"Action":"fail","Test":"TestAs"}
 {"Action":"pass","Test":"TestJoin"}
+{"Action":"pass","Test":"TestUnwrap"}
 {"Action":"fail"}`
-	x := fake(t, "errors.TestAs = a reason\nerrors.TestJoin = another\n", events).test("errors")
+	x := fake(t, "errors.TestAs = a reason\nerrors.TestJoin = another\nerrors.TestUnwrap = -engine=x: a third\n", events).test("errors")
 	if !slices.Equal(x.unknown, []string{"TestIs"}) || !slices.Equal(x.listed, []string{"TestAs"}) || !slices.Equal(x.stale, []string{"TestJoin"}) {
 		t.Errorf("unknown %q, listed %q, stale %q", x.unknown, x.listed, x.stale)
 	}

@@ -79,11 +79,11 @@ func (t *tester) leftOut(pkg string) []string {
 	return tests
 }
 
-// stale returns the tests of pkg that are listed but passed.
+// stale returns the tests of pkg that are listed, for all builds, but passed.
 func (t *tester) stale(pkg string, passed map[string]bool) []string {
 	var tests []string
 	for test := range passed {
-		if t.known[pkg+"."+test] != "" {
+		if reason := t.known[pkg+"."+test]; reason != "" && reason[0] != '-' {
 			tests = append(tests, test)
 		}
 	}
