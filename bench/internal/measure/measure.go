@@ -124,7 +124,10 @@ func (b *Bench) Build(p *program.Program, v Variant) (*Binary, error) {
 		v.GoFlags = append(flags, v.GoFlags...)
 	}
 	c := b.BuildCommand(p, v, bin.Path)
-	c.Env = compileOnce()
+	var err error
+	if c.Env, err = compileOnce(); err != nil {
+		return nil, fmt.Errorf("build: %w", err)
+	}
 	if err := c.Run(); err != nil {
 		return nil, fmt.Errorf("build: %w", err)
 	}
@@ -149,13 +152,29 @@ func (b *Bench) BuildCommand(p *program.Program, v Variant, out string) *Command
 // compileOnce is the environment in which C is compiled once and not for each build of
 // a program, if ccache is there to do that and the user has not chosen a compiler:
 // sqlite takes a minute, and the go command keeps no object files of C apart from the
-// package that they are in. The settings let ccache look past what differs between
-// builds of the same C: the working directory and a seed.
-func compileOnce() []string {
-	if _, err := exec.LookPath("ccache"); err != nil || os.Getenv("CC") != "" {
-		return nil
+// package that they are in. The compiler's name must stay gcc, so it is a link to ccache
+// in the user's cache directory: with CC="ccache gcc" the go command does not find out that gcc knows -no-pie,
+// and makes an executable that the race detector has no address range for. The settings
+// let ccache look past what differs between builds of the same C: the working directory
+// and a seed.
+func compileOnce() ([]string, error) {
+	ccache, err := exec.LookPath("ccache")
+	if err != nil || os.Getenv("CC") != "" {
+		return nil, nil
 	}
-	return []string{"CC=ccache gcc", "CCACHE_BASEDIR=" + os.TempDir(), "CCACHE_NOHASHDIR=1", "CCACHE_SLOPPINESS=random_seed"}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return nil, err
+	}
+	dir = filepath.Join(dir, "stemma-bench")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	if err := os.Symlink(ccache, filepath.Join(dir, "gcc")); err != nil && !os.IsExist(err) {
+		return nil, err
+	}
+	path := dir + string(filepath.ListSeparator) + os.Getenv("PATH")
+	return []string{"PATH=" + path, "CCACHE_BASEDIR=" + os.TempDir(), "CCACHE_NOHASHDIR=1", "CCACHE_SLOPPINESS=random_seed"}, nil
 }
 
 // Command is a command that is silent unless it fails.

@@ -122,3 +122,32 @@ func TestCommandTellsWhatWasPrinted(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestCompileOnce builds C with a compiler whose name is all that tells it from ccache.
+func TestCompileOnce(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("CC", "")
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
+	t.Setenv("PATH", dir)
+	if env, err := compileOnce(); env != nil || err != nil {
+		t.Errorf("without ccache: %q, %v", env, err)
+	}
+	ccache := filepath.Join(dir, "ccache")
+	if err := os.WriteFile(ccache, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time the link is there
+		env, err := compileOnce()
+		if err != nil || len(env) == 0 {
+			t.Fatalf("%q, %v", env, err)
+		}
+		first, rest, _ := strings.Cut(strings.TrimPrefix(env[0], "PATH="), string(filepath.ListSeparator))
+		if to, err := os.Readlink(filepath.Join(first, "gcc")); to != ccache || rest != dir || err != nil {
+			t.Errorf("%s: gcc is %q, %v", env[0], to, err)
+		}
+	}
+	t.Setenv("CC", "clang")
+	if env, err := compileOnce(); env != nil || err != nil {
+		t.Errorf("with CC: %q, %v", env, err)
+	}
+}
