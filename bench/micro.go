@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/stemma-go/stemma/bench/internal/measure"
@@ -110,7 +109,12 @@ func (s *session) command(stdout io.Writer, stdin io.Reader, env []string, name 
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, &stderr
 	begin := time.Now()
-	err := cmd.Run()
+	if err := cmd.Start(); err != nil {
+		return usage{}, err
+	}
+	stop := measure.WatchPeak(cmd.Process.Pid)
+	err := cmd.Wait()
+	peak := stop()
 	if ctx.Err() != nil {
 		return usage{}, fmt.Errorf("stopped after %v", s.options.timeout)
 	}
@@ -118,11 +122,8 @@ func (s *session) command(stdout io.Writer, stdin io.Reader, env []string, name 
 		text := stderr.String()
 		return usage{}, fmt.Errorf("%w: %s", err, strings.TrimSpace(text[max(0, len(text)-500):]))
 	}
-	u := usage{user: cmd.ProcessState.UserTime(), wall: time.Since(begin)}
+	u := usage{user: cmd.ProcessState.UserTime(), wall: time.Since(begin), peak: peak}
 	u.cpu = u.user + cmd.ProcessState.SystemTime()
-	if r, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		u.peak = int64(r.Maxrss) << 10
-	}
 	return u, nil
 }
 

@@ -47,9 +47,9 @@ var runtimeBenchmarks = []runtimeBenchmark{
 	{"PanicRecover", "panic"}, {"Defer", "defer"}, {"Defer10", "defer"},
 	{"CreateGoroutines", "goroutine start and end"}, {"StackGrowth", "stack guard"}, {"StackGrowthDeep", "stack guard"},
 	{"MutexContention", "unlock"}, {"Syscall", "system call"},
-	{"ChanUncontended", ""}, {"ChanSync", ""}, {"ChanProdCons0", ""}, {"SelectProdCons", ""},
-	{"Finalizer", ""}, {"Allocation", ""}, {"Malloc8", ""}, {"WriteBarrier", ""},
-	{"ClosureCall", ""}, {"AppendGrowByte", ""}, {"Memmove/64", ""}, {"Memmove/4096", ""}, {"Hash64", ""},
+	{"ChanUncontended", "unlock"}, {"ChanSync", "unlock"}, {"ChanProdCons0", "unlock"}, {"SelectProdCons", "unlock"},
+	{"Finalizer", "unlock"}, {"Allocation", "releasem"}, {"Malloc8", "releasem"}, {"AppendGrowByte", "releasem"},
+	{"WriteBarrier", ""}, {"ClosureCall", ""}, {"AssertE2I", ""}, {"MapCycle", ""}, {"Memmove/64", ""}, {"Memmove/4096", ""}, {"Hash64", ""},
 }
 
 // offTime estimates off: three binaries, two of which are built.

@@ -34,6 +34,7 @@ type process struct {
 	files          string // directory for what it writes
 	stdout, stderr bytes.Buffer
 	wall           time.Duration // of its turns
+	peak           int64         // bytes of resident memory
 	ended          chan error    // what Wait says
 	running        bool
 	failed         error // to start, or to end in time
@@ -85,7 +86,12 @@ func (p *process) start() error {
 		return err
 	}
 	p.running = true
-	go func() { p.ended <- p.cmd.Wait() }()
+	stop := WatchPeak(p.cmd.Process.Pid)
+	go func() {
+		err := p.cmd.Wait()
+		p.peak = stop()
+		p.ended <- err
+	}()
 	return nil
 }
 
@@ -112,11 +118,7 @@ func (p *process) result() (Run, error) {
 	if err != nil {
 		return Run{}, fmt.Errorf("run: %w%s", err, excerpt(p.stderr.Bytes(), 12, 4))
 	}
-	r := Run{User: state.UserTime(), System: state.SystemTime(), Wall: p.wall, Checksum: sum}
-	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
-		r.Peak = int64(usage.Maxrss) << 10 // Linux counts it in KiB
-	}
-	return r, nil
+	return Run{User: state.UserTime(), System: state.SystemTime(), Wall: p.wall, Peak: p.peak, Checksum: sum}, nil
 }
 
 // takeTurns runs processes until all have ended, in turns of the given time and

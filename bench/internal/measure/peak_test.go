@@ -1,0 +1,30 @@
+package measure
+
+import (
+	"os/exec"
+	"syscall"
+	"testing"
+)
+
+// TestWatchPeak starts a small process from a large one.
+func TestWatchPeak(t *testing.T) {
+	const large = 256 << 20
+	mine := make([]byte, large)
+	for i := range mine {
+		mine[i] = 1
+	}
+	cmd := exec.Command("sleep", "0.1")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop := WatchPeak(cmd.Process.Pid)
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if peak := stop(); peak == 0 || peak >= large/4 {
+		t.Errorf("peak %d bytes of sleep, beside %d", peak, len(mine))
+	}
+	if u := cmd.ProcessState.SysUsage().(*syscall.Rusage); u.Maxrss<<10 < large {
+		t.Logf("wait4 tells the truth on this kernel: %d KiB", u.Maxrss)
+	}
+}
