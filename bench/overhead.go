@@ -89,7 +89,9 @@ func (s *session) overhead() error {
 		t.Notes = append(t.Notes, "Builds ran one after another and not in turns, for lack of memory: "+strings.Join(s.apart, ", ")+".")
 	}
 	s.tables = append(s.tables, t, s.summarize(sums))
-	s.figures = append(s.figures, overheadFigure(rows, s.options.variants))
+	if f := overheadFigure(rows, s.options.variants); len(f.Bars) > 0 {
+		s.figures = append(s.figures, f)
+	}
 	if err := s.addPaper("lucce1"); err != nil {
 		return err
 	}
@@ -133,7 +135,9 @@ func overheadFigure(rows []*row, variants []measure.Variant) *chart.Figure {
 				bars.Values[slices.Index(f.Groups, r.program)] = r.userRatio.Median
 			}
 		}
-		f.Bars = append(f.Bars, bars)
+		if slices.ContainsFunc(bars.Values, func(x float64) bool { return x > 0 }) {
+			f.Bars = append(f.Bars, bars)
+		}
 	}
 	return f
 }
