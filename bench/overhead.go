@@ -146,7 +146,7 @@ func overheadFigure(rows []*row, variants []measure.Variant) *chart.Figure {
 func (s *session) overheadNote() string {
 	c := stats.MedianInterval(make([]float64, s.options.rounds)).Coverage
 	return strings.Join([]string{
-		fmt.Sprintf("Ratios: median over %d rounds of a build to plain beside it, up to six builds taking turns of some hundredths of a second;", s.options.rounds),
+		fmt.Sprintf("Ratios: median over %d rounds of a build to plain beside it, up to eight builds taking turns of some hundredths of a second;", s.options.rounds),
 		fmt.Sprintf("the interval covers the true median with a probability of %.1f %%; builds with fewer rounds, for comparison only, with less.", 100*c),
 		"best: the shortest run of a build to the shortest plain run. What disturbs a run makes it longer, so that this is the better figure on a busy machine; it has no interval.",
 		`"plain again" is a second copy of the plain program: how far it is from 1 is noise.`,

@@ -153,9 +153,9 @@ func (b *Bench) BuildCommand(p *program.Program, v Variant, out string) *Command
 // a program, if ccache is there to do that and the user has not chosen a compiler:
 // sqlite takes a minute, and the go command keeps no object files of C apart from the
 // package that they are in. The compiler's name must stay gcc, so it is a link to ccache
-// in the user's cache directory: with CC="ccache gcc" the go command does not find out that gcc knows -no-pie,
-// and makes an executable that the race detector has no address range for. The settings
-// let ccache look past what differs between builds of the same C: the working directory
+// in the user's cache directory: with CC="ccache gcc" the go command does not find out
+// that gcc knows -no-pie, and makes an executable that the race detector has no address
+// range for. The settings let ccache look past what differs between builds of the same C: the working directory
 // and a seed.
 func compileOnce() ([]string, error) {
 	ccache, err := exec.LookPath("ccache")

@@ -123,7 +123,7 @@ func TestCommandTellsWhatWasPrinted(t *testing.T) {
 	}
 }
 
-// TestCompileOnce builds C with a compiler whose name is all that tells it from ccache.
+// TestCompileOnce looks for ccache under the name of gcc, first in PATH.
 func TestCompileOnce(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("CC", "")

@@ -14,8 +14,8 @@ const watchTime = 5 * time.Millisecond
 // WatchPeak looks at the peak of the resident memory of a process until stop is called,
 // which returns it in bytes; 0 if that could not be found out.
 //
-// What wait4 tells (ru_maxrss) is no use here: a process begins with the peak of the one
-// that has started it, until it calls exec, and bench keeps large tables.
+// What wait4 tells (ru_maxrss) is no use here: it includes the memory that a process shares
+// with the one that starts it until it calls exec, and bench keeps large tables.
 func WatchPeak(pid int) (stop func() int64) {
 	done, result := make(chan struct{}), make(chan int64)
 	peak := highWater(pid)
