@@ -59,8 +59,16 @@ func Enabled() bool { return runtimeAPI != nil }
 //
 // In a normal build it returns the zero ID.
 func Here() (id ID) {
+	id.hi, id.lo = here()
+	return
+}
+
+// here returns the words of the ID of its caller's context. The extended compiler puts a
+// call of the runtime in the place of each call of here, for engines that can do
+// with a few instructions, and so it must know the name.
+func here() (hi, lo uint64) {
 	if runtimeAPI != nil {
-		id.hi, id.lo = runtimeAPI.Here()
+		return runtimeAPI.Here()
 	}
 	return
 }

@@ -103,14 +103,15 @@ func (m *Manifest) hash() string {
 		fmt.Fprintf(h, "file %q %d\n%s\n", name, len(m.Added[name]), m.Added[name])
 	}
 	for _, k := range m.Hooks {
-		fmt.Fprintf(h, "hook %q %q %q %d %q\n", k.File, k.Decl, k.Anchor, k.Where, k.Lines)
+		fmt.Fprintf(h, "hook %q %q %q %d %q %d\n", k.File, k.Decl, k.Anchor, k.Where, k.Lines, k.Part)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Files returns the contents of all files that differ from those in root, a
-// GOROOT: the added ones and the changed ones. It reads root and writes nothing.
-func (m *Manifest) Files(root string) (map[string][]byte, error) {
+// GOROOT, for programs with these parts: the added ones, which are the same for
+// all, and the changed ones. It reads root and writes nothing.
+func (m *Manifest) Files(root string, parts Part) (map[string][]byte, error) {
 	src := filepath.Join(root, "src")
 	for name := range m.Added {
 		if _, err := os.Lstat(filepath.Join(src, filepath.FromSlash(name))); err == nil {
@@ -123,7 +124,7 @@ func (m *Manifest) Files(root string) (map[string][]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: hooks: %v; %s", m.Version, err, supportedRange())
 		}
-		data, err := applyHooks(name, old, m.hooksOf(name))
+		data, err := applyHooks(name, old, m.hooksOf(name, parts))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %v; %s", m.Version, err, supportedRange())
 		}
@@ -142,10 +143,11 @@ func (m *Manifest) HookedFiles() []string {
 	return slices.Compact(names)
 }
 
-func (m *Manifest) hooksOf(file string) []Hook {
+// hooksOf returns the hooks in a file that programs with these parts need; there may be none.
+func (m *Manifest) hooksOf(file string, parts Part) []Hook {
 	var list []Hook
 	for _, k := range m.Hooks {
-		if k.File == file {
+		if k.File == file && (k.Part == Always || k.Part&parts != 0) {
 			list = append(list, k)
 		}
 	}

@@ -1,6 +1,7 @@
 package goroot
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path"
@@ -23,13 +24,15 @@ func TestHooksMatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := m.Files(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range m.HookedFiles() {
-		if len(files[name]) == 0 {
-			t.Errorf("%s: hooks, but no changed file", name)
+	for _, parts := range Parts {
+		files, err := m.Files(root, parts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range m.HookedFiles() {
+			if len(files[name]) == 0 {
+				t.Errorf("%s: hooks, but no file for %v", name, parts)
+			}
 		}
 	}
 	t.Logf("%s: %d hooks in %d files, %d files added", version, len(m.Hooks), len(m.HookedFiles()), len(m.Added))
@@ -75,20 +78,38 @@ func TestManifestFilesErrors(t *testing.T) {
 	writeFile(t, root, "src/runtime/proc.go", "package runtime\n\nfunc goexit0(gp *g) {\n}\n")
 	hook := Hook{File: "runtime/proc.go", Decl: "func goexit0", Anchor: "gdestroy(gp)", Lines: []string{"a()"}}
 	m := &Manifest{Version: "go1.26.9", Hooks: []Hook{hook}}
-	_, err := m.Files(root)
+	_, err := m.Files(root, Contexts)
 	const want = `go1.26.9: hook goexit0: anchor "gdestroy(gp)" matched 0 times in runtime/proc.go, want 1; stemma supports go1.26.0 to go1.26.8`
 	if err == nil || err.Error() != want {
 		t.Errorf("have error %v\nwant %s", err, want)
 	}
 
 	m = &Manifest{Version: "go1.26.9", Added: map[string][]byte{"runtime/proc.go": nil}}
-	if _, err := m.Files(root); err == nil || !strings.Contains(err.Error(), "runtime/proc.go exists") {
+	if _, err := m.Files(root, Contexts); err == nil || !strings.Contains(err.Error(), "runtime/proc.go exists") {
 		t.Errorf("a file that is there: have error %v", err)
 	}
 
 	m = &Manifest{Version: "go1.26.9", Hooks: []Hook{{File: "runtime/none.go"}}}
-	if _, err := m.Files(root); err == nil || !strings.Contains(err.Error(), "none.go") {
+	if _, err := m.Files(root, Contexts); err == nil || !strings.Contains(err.Error(), "none.go") {
 		t.Errorf("a hook in no file: have error %v", err)
+	}
+}
+
+// A program gets the hooks of its parts, and those that all programs need.
+func TestManifestParts(t *testing.T) {
+	root := t.TempDir()
+	writeFile(t, root, "src/a.go", "package a\n\nfunc f() {\n\tg()\n}\n")
+	hook := func(p Part) Hook {
+		return Hook{File: "a.go", Decl: "func f", Anchor: "g()", Lines: []string{fmt.Sprintf("h%d()", p)}, Part: p}
+	}
+	m := &Manifest{Version: "go1.26.9", Added: map[string][]byte{}, Hooks: []Hook{hook(Always), hook(Contexts), hook(Sampling)}}
+	for parts, want := range map[Part]string{
+		Contexts: "h0(); h1(); g()", Sampling: "h0(); h2(); g()", Contexts | Sampling: "h0(); h1(); h2(); g()",
+	} {
+		files, err := m.Files(root, parts)
+		if have := string(files["a.go"]); err != nil || !strings.Contains(have, "\t"+want+"\n") {
+			t.Errorf("%v: have %s %v, want %s", parts, have, err, want)
+		}
 	}
 }
 
@@ -100,6 +121,7 @@ func TestManifestHash(t *testing.T) {
 		{Added: map[string][]byte{"c.go": []byte("x")}, Hooks: base.Hooks},
 		{Added: base.Added, Hooks: []Hook{{File: "b.go", Lines: []string{"z"}}}},
 		{Added: base.Added, Hooks: []Hook{{File: "b.go", Where: After, Lines: []string{"y"}}}},
+		{Added: base.Added, Hooks: []Hook{{File: "b.go", Lines: []string{"y"}, Part: Sampling}}},
 		{Added: base.Added},
 	} {
 		if h := m.hash(); seen[h] {

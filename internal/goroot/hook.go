@@ -42,6 +42,36 @@ type Hook struct {
 	Where Where
 	Lines []string // at most three, without comments
 	Why   string   // one sentence: what would go wrong without the hook
+
+	Part Part // the programs that need the hook
+}
+
+// A Part is something that programs are built with, or without. A hook that
+// does nothing is not free: where goroutines are scheduled, a load and a branch
+// can be measured.
+type Part uint8
+
+const (
+	Contexts Part = 1 << iota // a context for every call
+	Sampling                  // a sampler
+
+	Always Part = 0 // of a hook that all programs need
+)
+
+// Parts are the combinations of parts that programs are built with.
+var Parts = []Part{Contexts, Sampling, Contexts | Sampling}
+
+// String returns the names of the parts, with + between them.
+func (p Part) String() string {
+	switch p {
+	case Contexts:
+		return "contexts"
+	case Sampling:
+		return "sampling"
+	case Contexts | Sampling:
+		return "contexts+sampling"
+	}
+	return fmt.Sprintf("Part(%d)", uint8(p))
 }
 
 // name is how messages call the hook.

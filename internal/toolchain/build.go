@@ -65,9 +65,9 @@ func NewBuild(a *Args, o Options, p *Progress) (*Build, error) {
 // The user's own -toolexec runs inside ours, so that it sees the tool that is
 // really run.
 func (b *Build) setFlags(a *Args, o Options) error {
-	file := b.Entry.Overlay()
+	file := b.Entry.Overlay(o.parts())
 	if user, _ := a.Flag("overlay"); user != "" {
-		merged, err := b.mergeOverlay(user)
+		merged, err := b.mergeOverlay(file, user)
 		if err != nil {
 			return err
 		}
@@ -80,6 +80,7 @@ func (b *Build) setFlags(a *Args, o Options) error {
 	}
 	t := &tool{
 		entry:      b.Entry,
+		overlay:    b.Entry.Overlay(o.parts()),
 		forCompile: o.ForCompiler(),
 		forLink:    o.ForRuntime(),
 		symbols:    o.Symbols,
@@ -97,10 +98,10 @@ func (b *Build) setFlags(a *Args, o Options) error {
 	return nil
 }
 
-// mergeOverlay writes ours and the user's overlay to a new file.
+// mergeOverlay writes ours, in oursFile, and the user's overlay to a new file.
 // The new file lies in b.tmp, since an entry of the cache does not change. Relative
 // paths in the user's overlay are relative to where the go command runs.
-func (b *Build) mergeOverlay(userFile string) (string, error) {
+func (b *Build) mergeOverlay(oursFile, userFile string) (string, error) {
 	dir, err := filepath.Abs(b.Dir)
 	if err != nil {
 		return "", err
@@ -112,7 +113,7 @@ func (b *Build) mergeOverlay(userFile string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("-overlay: %w", err)
 	}
-	ours, err := readOverlay(b.Entry.Overlay())
+	ours, err := readOverlay(oursFile)
 	if err != nil {
 		return "", err
 	}

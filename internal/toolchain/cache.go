@@ -35,8 +35,11 @@ type Entry struct {
 // Compiler is the patched compiler.
 func (e *Entry) Compiler() string { return filepath.Join(e.Dir, "compile") }
 
-// Overlay is the overlay that brings the runtime's files into a program.
-func (e *Entry) Overlay() string { return filepath.Join(e.Dir, "overlay.json") }
+// Overlay is the overlay that brings the runtime's files into a program with
+// these parts, one of [goroot.Parts].
+func (e *Entry) Overlay(parts goroot.Part) string {
+	return filepath.Join(e.Dir, parts.String()+".json")
+}
 
 // CacheDir returns the directory of all entries: $STEMMA_CACHE, or stemma in
 // the user's cache directory.

@@ -69,11 +69,13 @@ func locate(g *Go) (*Entry, *Go, *goroot.Manifest, error) {
 }
 
 // fillEntry makes the contents of entry e in the directory tmp.
-// There are two overlays, because compiler and program get different files. That
-// of the compiler is needed only here: the list of natives, which is one of its
-// files, depends on what package runtime imports with the other one in place.
+// There are overlays for the compiler and for programs with each combination of
+// parts, because they get different files. That of the compiler is needed only
+// here: the list of natives, which is one of its files, depends on what package
+// runtime imports with one of the others in place.
 func fillEntry(e *Entry, g *Go, m *goroot.Manifest, tmp string) error {
-	files, err := m.Files(g.Root)
+	all := goroot.Contexts | goroot.Sampling
+	files, err := m.Files(g.Root, all)
 	if err != nil {
 		return err
 	}
@@ -81,9 +83,9 @@ func fillEntry(e *Entry, g *Go, m *goroot.Manifest, tmp string) error {
 		return err
 	}
 	// The go command is run on the files while they are in tmp, but the
-	// overlay that stays speaks of the place where they will be.
+	// overlays that stay speak of the place where they will be.
 	program := filepath.Join(tmp, "program.json")
-	if err := overlayOf(g.Root, tmp, files, goroot.ForProgram).write(program); err != nil {
+	if err := overlayOf(g.Root, filepath.Join(tmp, "src"), files, goroot.ForProgram).write(program); err != nil {
 		return err
 	}
 	native, err := nativeList(g, program)
@@ -95,7 +97,7 @@ func fillEntry(e *Entry, g *Go, m *goroot.Manifest, tmp string) error {
 		return err
 	}
 	compiler := filepath.Join(tmp, "compiler.json")
-	if err := overlayOf(g.Root, tmp, files, goroot.ForCompiler).write(compiler); err != nil {
+	if err := overlayOf(g.Root, filepath.Join(tmp, "src"), files, goroot.ForCompiler).write(compiler); err != nil {
 		return err
 	}
 	if err := buildCompiler(g, compiler, filepath.Join(tmp, "compile")); err != nil {
@@ -106,7 +108,34 @@ func fillEntry(e *Entry, g *Go, m *goroot.Manifest, tmp string) error {
 			return err
 		}
 	}
-	return overlayOf(g.Root, e.Dir, files, goroot.ForProgram).write(filepath.Join(tmp, "overlay.json"))
+	for _, parts := range goroot.Parts {
+		if err := fillProgram(e, g, m, files, parts, tmp); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillProgram writes the overlay for programs with these parts, and those of its
+// files that are not the same in all, which is what is in the directory src.
+func fillProgram(e *Entry, g *Go, m *goroot.Manifest, all map[string][]byte, parts goroot.Part, tmp string) error {
+	files, err := m.Files(g.Root, parts)
+	if err != nil {
+		return err
+	}
+	o := overlayOf(g.Root, filepath.Join(e.Dir, "src"), files, goroot.ForProgram)
+	for name, data := range files {
+		if bytes.Equal(data, all[name]) {
+			delete(files, name)
+		}
+	}
+	for from, to := range overlayOf(g.Root, filepath.Join(e.Dir, parts.String()), files, goroot.ForProgram).Replace {
+		o.Replace[from] = to
+	}
+	if err := writeFiles(filepath.Join(tmp, parts.String()), files); err != nil {
+		return err
+	}
+	return o.write((&Entry{Dir: tmp}).Overlay(parts))
 }
 
 // overlayOf maps the selected files from their places in GOROOT to those below dir.
@@ -115,7 +144,7 @@ func overlayOf(root, dir string, files map[string][]byte, selected func(string) 
 	for name := range files {
 		if selected(name) {
 			rel := filepath.FromSlash(name)
-			o.Replace[filepath.Join(root, "src", rel)] = filepath.Join(dir, "src", rel)
+			o.Replace[filepath.Join(root, "src", rel)] = filepath.Join(dir, rel)
 		}
 	}
 	return o

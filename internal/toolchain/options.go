@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/stemma-go/stemma/internal/goroot"
 )
 
 // Options are stemma's own settings of a build.
@@ -158,6 +160,18 @@ func (o Options) Check() error {
 
 // IsWarm tells whether a program needs a warm file beside it.
 func (o Options) IsWarm() bool { return o.Engine == "pcce" || o.Warm != "" }
+
+// parts returns what the runtime must be able to do: hooks that an engine does not
+// need would cost it time.
+func (o Options) parts() goroot.Part {
+	switch o.Engine {
+	case "sample":
+		return goroot.Sampling
+	case cctAcct:
+		return goroot.Contexts | goroot.Sampling
+	}
+	return goroot.Contexts // none too: it is for measuring what the hooks cost
+}
 
 // ForCompiler returns what the compiler finds in STEMMA_COMPILE. It becomes
 // part of the compiler's version, and so of every package's build ID.

@@ -20,6 +20,7 @@ const CompileEnv = "STEMMA_COMPILE"
 // A tool is one call that the go command makes through -toolexec.
 type tool struct {
 	entry      *Entry
+	overlay    string   // of the files that are ours
 	forCompile string   // Options.ForCompiler
 	forLink    string   // Options.ForRuntime
 	symbols    bool     // Options.Symbols
@@ -29,7 +30,7 @@ type tool struct {
 
 // words returns the command line that newTool parses, without the tool.
 func (t *tool) words() []string {
-	w := []string{"-entry=" + t.entry.Dir, "-compile=" + t.forCompile, "-link=" + t.forLink,
+	w := []string{"-entry=" + t.entry.Dir, "-overlay=" + t.overlay, "-compile=" + t.forCompile, "-link=" + t.forLink,
 		fmt.Sprintf("-symbols=%t", t.symbols), fmt.Sprintf("-chain=%d", len(t.chain))}
 	return append(w, t.chain...)
 }
@@ -41,6 +42,7 @@ func newTool(args []string) (*tool, error) {
 	fs := flag.NewFlagSet("toolexec", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	dir := fs.String("entry", "", "")
+	fs.StringVar(&t.overlay, "overlay", "", "")
 	fs.StringVar(&t.forCompile, "compile", "", "")
 	fs.StringVar(&t.forLink, "link", "", "")
 	fs.BoolVar(&t.symbols, "symbols", false, "")
@@ -104,7 +106,7 @@ func Toolexec(args []string, stdout, stderr io.Writer) error {
 // resolveOverlay replaces the names of files of ours by those of the files that
 // the overlay has for them: the go command does not for cover.
 func (t *tool) resolveOverlay() error {
-	o, err := readOverlay(t.entry.Overlay())
+	o, err := readOverlay(t.overlay)
 	if err != nil {
 		return err
 	}

@@ -459,8 +459,10 @@ func stemmaCapture(gp *g, w uint64, pc uintptr) (hi, lo uint64) {
 	return hi, lo
 }
 
-// stemmaHere returns the ID of the context in which it is called.
+// stemmaHere returns the ID of the context in which it is called: from compiled code, or
+// through stemmaAPI.
 func stemmaHere() (hi, lo uint64)
+func stemmaHereDynamic() (hi, lo uint64)
 
 // stemmaHereSlow is called in the place of stemmaHere when the assembly cannot
 // tell: it interns, or it looks for the caller's frame.
@@ -495,7 +497,7 @@ func stemmaHereSlow() (hi, lo uint64) {
 //
 //go:nosplit
 func stemmaHereWord(gp *g, pc uintptr) (hi, lo uint64) {
-	w := uint64(gp.stemmaCtx - stemmaNoWord - rt.Dynamic)
+	w := uint64(gp.stemmaCtx)
 	if w>>rt.WordKey != 0 {
 		return 0, 0
 	}
@@ -547,7 +549,7 @@ type stemmaProgram struct {
 //go:linkname stemmaAPI
 var stemmaAPI *stemmaProgram
 
-var stemmaAPIs = stemmaProgram{1, stemmaHere, stemmaAt, stemmaEvent, stemmaDir}
+var stemmaAPIs = stemmaProgram{1, stemmaHereDynamic, stemmaAt, stemmaEvent, stemmaDir}
 
 // stemmaDir returns the name of the live directory, or "".
 func stemmaDir() string {

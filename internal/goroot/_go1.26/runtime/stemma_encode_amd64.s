@@ -157,28 +157,31 @@ TEXT stemmaEncodeSlow<>(SB), NOSPLIT, $104-0
 	MOVQ	96(SP), R15
 	RET
 
-// stemmaHere returns the ID of the context of its caller's call: func() (hi, lo uint64).
-// The caller has left its word in g, with an addition value that nobody changes.
-TEXT runtime·stemmaHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-16
+// stemmaHereDynamic is stemmaHere for callers that have called it as they call any
+// function that they do not know, with an addition value that nobody changes.
+TEXT runtime·stemmaHereDynamic<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-16
 	MOVQ	$KEY_UNKNOWN_DYNAMIC, CX
+	SUBQ	CX, g_stemmaCtx(R14)
+	JMP	runtime·stemmaHere<ABIInternal>(SB)
+
+// stemmaHere returns the ID of the context of its caller's call: func() (hi, lo uint64).
+// The caller has left its word in g.
+TEXT runtime·stemmaHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-16
 	MOVQ	g_stemmaCtx(R14), AX
-	SUBQ	CX, AX
 	MOVQ	0(SP), BX
-	SUBQ	runtime·stemmaText(SB), BX
 	MOVQ	AX, DX
-	SHRQ	$WORD_KEY, DX // 0 if AX is a word, of which the entry exists
-	MOVQ	BX, CX
-	SHRQ	$28, CX // 0 if the ID has room for the address
-	ORQ	CX, DX
-	JNZ	slow
+	SHRQ	$WORD_KEY, DX
+	JNZ	slow // no word
+	SUBQ	runtime·stemmaText(SB), BX
+	CMPQ	BX, $(1<<28)
+	JCC	slow // the ID has no room for the address
 	MOVL	AX, CX
 	ANDL	$MAX_DEEP, CX
 	SHLQ	$5, CX
 	ADDQ	g_stemmaStack(R14), CX
-	MOVL	24(CX), CX
-	TESTL	CX, CX
-	JZ	slow // not interned
+	MOVL	24(CX), CX // the entry exists
 	SHLQ	$32, CX
+	JZ	slow // not interned
 	SHRQ	$WORD_ID, AX
 	ORQ	CX, AX
 	ORQ	runtime·stemmaStamp(SB), BX

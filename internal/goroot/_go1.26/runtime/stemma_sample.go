@@ -71,6 +71,7 @@ const (
 const (
 	stemmaAskGuard  = 1
 	stemmaAskSignal = 2
+	stemmaAskAgain  = 3 // the request has become one for preemption, see stemmaRepeat
 )
 
 // stemmaBufSize is the size of a buffer for one stack trace, of which only what
@@ -418,11 +419,34 @@ func stemmaGuard(gp *g, preempt bool) bool {
 	if gp.stemmaAsk == 0 {
 		return false
 	}
-	gp.stemmaAsk = 0
-	// The guard first: whoever asks for preemption sets preempt and then the guard.
-	gp.stackguard0 = gp.stack.lo + stackGuard
+	stemmaAnswer(gp)
 	stemmaSelf(gp, true)
 	return !gp.preempt && !gp.preemptStop && !gp.preemptShrink
+}
+
+// stemmaRepeat is called by newstack when gp cannot stop in a prologue, since its M
+// holds a lock, say. The runtime repeats a request for preemption when it can be met,
+// so the one for a sample becomes such: then nothing need look for it where locks are
+// given up. It runs on g0.
+func stemmaRepeat(gp *g) {
+	if gp.stemmaAsk != 0 && !gp.preempt && stemmaWithout != "repeat" {
+		gp.stemmaAsk = stemmaAskAgain
+		gp.preempt = true
+	}
+}
+
+// stemmaAnswer takes back the request for a sample that gp is about to take. One for
+// preemption that came meanwhile stays: whoever makes one sets gp.preempt, the guard
+// and then the P's preempt, for which a signal comes, or looks whether it is met and
+// makes it again.
+func stemmaAnswer(gp *g) {
+	if gp.stemmaAsk == stemmaAskAgain && !gp.m.p.ptr().preempt {
+		gp.preempt = false
+	}
+	gp.stemmaAsk = 0
+	// The guard last: whoever asks for preemption sets preempt first, which the caller
+	// looks at after this.
+	gp.stackguard0 = gp.stack.lo + stackGuard
 }
 
 // stemmaAsync is called by asyncPreempt2, on g0, when gp has been interrupted
@@ -432,8 +456,7 @@ func stemmaAsync(gp *g) bool {
 	if gp.stemmaAsk == 0 {
 		return false
 	}
-	gp.stemmaAsk = 0
-	gp.stackguard0 = gp.stack.lo + stackGuard
+	stemmaAnswer(gp)
 	stemmaSelf(gp, false)
 	pp := gp.m.p.ptr()
 	return !gp.preempt && !gp.preemptStop && !pp.preempt

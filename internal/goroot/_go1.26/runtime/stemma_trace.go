@@ -22,7 +22,9 @@ func stemmaTrampolineSlow()
 
 // stemmaTrampPC is what is in a patched slot; until there is any, an address
 // that no function has.
-var stemmaTrampPC uintptr = 1
+var stemmaTrampPC uintptr = stemmaNoTramp
+
+const stemmaNoTramp = 1
 
 // stemmaPlain has return addresses into plain frames, each at the place that its low
 // bits say. Entries are single words; any M may replace one.
@@ -162,12 +164,23 @@ func stemmaTraceMemory(size uintptr) unsafe.Pointer {
 }
 
 // stemmaLR returns the true return address of a frame that ends at fp, whose slot
-// holds lr. It may run in a signal handler.
+// holds lr. It may run in a signal handler. It is inlined.
 //
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaLR(gp *g, lr, fp uintptr) uintptr {
-	if lr != stemmaTrampPC || gp.stemmaTrace == 0 || stemmaWithout == "unwind" {
+	if lr == stemmaTrampPC {
+		lr = stemmaIntercepted(gp, lr, fp)
+	}
+	return lr
+}
+
+// stemmaIntercepted is stemmaLR for a return address that is the trampoline's.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaIntercepted(gp *g, lr, fp uintptr) uintptr {
+	if gp.stemmaTrace == 0 || stemmaWithout == "unwind" {
 		return lr
 	}
 	return stemmaTraceIn(gp).Find(gp.stack.hi - (fp - goarch.PtrSize))
@@ -191,6 +204,18 @@ func stemmaFPReturn(pc, slot uintptr, by string) uintptr {
 		pc = stemmaFPIntercepted(pc, slot, by)
 	}
 	return pc
+}
+
+// stemmaFPReturns is stemmaFPReturn for all return addresses that a walk of the
+// execution tracer, which began at the frame pointer fp, has read.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaFPReturns(pcs []uintptr, fp uintptr) {
+	for i := range pcs {
+		pcs[i] = stemmaFPReturn(pcs[i], fp+goarch.PtrSize, "trace")
+		fp = *(*uintptr)(unsafe.Pointer(fp))
+	}
 }
 
 // stemmaFPIntercepted is stemmaFPReturn for a return address that is the trampoline's.

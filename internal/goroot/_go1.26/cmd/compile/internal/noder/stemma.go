@@ -1,17 +1,22 @@
 package noder
 
 import (
+	"cmd/compile/internal/base"
 	"cmd/compile/internal/ir"
 	"cmd/compile/internal/ssagen"
 	"cmd/compile/internal/syntax"
 )
 
-// stemmaBodyless returns the pragma of a function that is declared without a
-// body. It travels in export data: a caller in another package counts the
-// calls of such a function, which may not be able to count itself.
-func stemmaBodyless(decl *syntax.FuncDecl) ir.PragmaFlag {
-	if decl.Body == nil {
+// stemmaPragma returns what stemma has to say about a function; it travels in
+// export data. A caller in another package counts the calls of a function that is
+// declared without a body, which may not be able to count itself. And it does not
+// inline the one in whose place it calls the runtime.
+func stemmaPragma(decl *syntax.FuncDecl) ir.PragmaFlag {
+	switch {
+	case decl.Body == nil:
 		return ssagen.StemmaBodyless
+	case ssagen.StemmaCallsHere() && decl.Recv == nil && base.Ctxt.Pkgpath+"."+decl.Name.Value == ssagen.StemmaHere:
+		return ir.Noinline
 	}
 	return 0
 }

@@ -232,13 +232,14 @@ func (s *state) stemmaLeaveCell(k int) {
 
 // stemmaCall emits what precedes a call: it must not come between an argument
 // and its call, which expects both to see the same memory (golang.org/issue/49282).
-func (s *state) stemmaCall(n *ir.CallExpr, k callKind) {
+// It returns what to call in the place of callee, which is nil if it is not known.
+func (s *state) stemmaCall(n *ir.CallExpr, k callKind, callee *obj.LSym) *obj.LSym {
 	if s.stemma.mode == stemmaOff {
-		return
+		return callee
 	}
 	if k == callDefer || k == callDeferStack {
 		s.stemmaMark(noSite)
-		return
+		return callee
 	}
 	name, kind := "", rt.SiteCall
 	switch {
@@ -247,7 +248,12 @@ func (s *state) stemmaCall(n *ir.CallExpr, k callKind) {
 	default:
 		name, kind = stemmaCallee(n)
 	}
+	if name == StemmaHere && s.stemmaIsDirect() {
+		s.stemmaHereSite(name)
+		return base.Ctxt.LookupABI("runtime.stemmaHere", obj.ABIInternal)
+	}
 	s.stemmaSite(name, kind)
+	return callee
 }
 
 // stemmaDeferCall emits what precedes an open-coded deferred call on exit.

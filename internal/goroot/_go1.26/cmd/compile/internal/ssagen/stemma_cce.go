@@ -95,6 +95,26 @@ func (s *state) stemmaEncodedSite(name string, kind int) {
 	m.sites = append(m.sites, site)
 }
 
+// StemmaHere is the function of package stemma in whose place the runtime is called.
+const StemmaHere = "github.com/stemma-go/stemma.here"
+
+// StemmaCallsHere reports whether this engine reads the word itself at once.
+func StemmaCallsHere() bool { return stemmaOptions.engine == stemmaDACCE }
+
+// stemmaIsDirect reports whether the function being built has a word that runtime.stemmaHere
+// can read.
+func (s *state) stemmaIsDirect() bool { return s.stemma.mode == stemmaFull && StemmaCallsHere() }
+
+// stemmaHereSite emits what precedes a call of runtime.stemmaHere: it leaves the word
+// itself. To those who describe the frame it is a native that is called.
+func (s *state) stemmaHereSite(name string) {
+	m := s.stemma.meta
+	s.stemma.called = true
+	s.stemmaLeaveWord(noCell)
+	s.stemmaMark(len(m.sites))
+	m.sites = append(m.sites, stemmaSite{kind: rt.SiteNative, pos: s.peekPos(), callee: name})
+}
+
 // stemmaLeave emits what leaves the context of a callee in g.
 func (s *state) stemmaLeave(cell int) {
 	if stemmaOptions.engine == stemmaLucce {
