@@ -119,6 +119,27 @@ func TestWaitInName(t *testing.T) {
 	t.Error("nothing failed without the check")
 }
 
+// TestRepeat samples a program that mostly holds locks where it is asked: the request is
+// met when they are given up, and not only when a signal makes it at the next tick.
+func TestRepeat(t *testing.T) {
+	exe := buildSampled(t, "locks")
+	late := func(without string) float64 {
+		r := run(t, exe, "STEMMA_SAMPLING=every=200us", "STEMMA_TRACE_WITHOUT="+without)
+		r.ok(t)
+		s := sampling(t, r.read(t))
+		return float64(s.Stat("late")) / float64(max(1, s.Stat("requests")))
+	}
+	// On a busy machine requests are late because the thread is not running.
+	var with, without float64
+	for range 10 {
+		if with, without = late(""), late("repeat"); without > 2*with {
+			t.Logf("%.0f %% late, without %.0f %%", 100*with, 100*without)
+			return
+		}
+	}
+	t.Errorf("%.0f %% of the requests are met late, %.0f %% if they are not repeated: want less than half", 100*with, 100*without)
+}
+
 // TestSamplers runs each sampler with each kind of walk and looks at what came
 // of it: all requests are accounted for, and the time adds up.
 func TestSamplers(t *testing.T) {
