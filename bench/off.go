@@ -36,19 +36,19 @@ const (
 // A runtimeBenchmark is one of package runtime, without the word Benchmark.
 type runtimeBenchmark struct {
 	name string
-	hook string // what of stemma's it runs through; "" for nothing that knows of samples
+	hook string // the function with a hook for samples that it runs through; "" for none
 }
 
 // runtimeBenchmarks are some of each part of the runtime, and all that run
 // through the code that had to learn about patched return addresses.
 var runtimeBenchmarks = []runtimeBenchmark{
-	{"Callers/cached", "traceback"}, {"FPCallers/cached", "traceback"},
-	{"TraceStack/stackDepth=10", "traceback"}, {"GoroutineProfile/small/idle", "traceback"},
-	{"PanicRecover", "panic"}, {"Defer", "defer"}, {"Defer10", "defer"},
-	{"CreateGoroutines", "goroutine start and end"}, {"StackGrowth", "stack guard"}, {"StackGrowthDeep", "stack guard"},
-	{"MutexContention", "unlock"}, {"Syscall", "system call"},
-	{"ChanUncontended", "unlock"}, {"ChanSync", "unlock"}, {"ChanProdCons0", "unlock"}, {"SelectProdCons", "unlock"},
-	{"Finalizer", "unlock"}, {"Allocation", "releasem"}, {"Malloc8", "releasem"}, {"AppendGrowByte", "releasem"},
+	{"Callers/cached", "unwinder.next"}, {"FPCallers/cached", "fpTracebackPCs"},
+	{"TraceStack/stackDepth=10", "fpTracebackPCs"}, {"GoroutineProfile/small/idle", "unwinder.next"},
+	{"PanicRecover", "recovery"}, {"Defer", ""}, {"Defer10", ""},
+	{"CreateGoroutines", "execute, gdestroy"}, {"StackGrowth", "newstack"}, {"StackGrowthDeep", "newstack"},
+	{"MutexContention", "execute"}, {"Syscall", "exitsyscall"},
+	{"ChanUncontended", ""}, {"ChanSync", "execute"}, {"ChanProdCons0", "execute"}, {"SelectProdCons", "execute"},
+	{"Finalizer", ""}, {"Allocation", ""}, {"Malloc8", ""}, {"AppendGrowByte", ""},
 	{"WriteBarrier", ""}, {"ClosureCall", ""}, {"AssertE2I", ""}, {"MapCycle", ""}, {"Memmove/64", ""}, {"Memmove/4096", ""}, {"Hash64", ""},
 }
 
@@ -188,7 +188,7 @@ func (s *session) offTable(times []map[string][]float64) *table.Table {
 		Head: []string{"benchmark", "hook", "plain ns", "ratio", "interval", "of best", "plain again", "interval", "of best"},
 		Notes: []string{fmt.Sprintf("CPU time, user and system, of the same number of iterations, which take some %v; median of %d rounds of ratios to plain in the same round, in turns. plain again is the same file: what it differs by is noise. "+
 			"of best: ratio of the shortest times of all rounds, which other work on the machine disturbs least. "+
-			"hook: what of the runtime that was changed for samples the benchmark runs through; these are the exceptions from \"off means off\", since each has at least a check in it.", benchTime, offRounds)},
+			"hook: the function of the runtime, changed for samples, that the benchmark runs through; these are the exceptions from \"off means off\", since each has at least a check in it.", benchTime, offRounds)},
 	}
 	var m offMeans
 	for _, b := range runtimeBenchmarks {

@@ -183,7 +183,7 @@ func TestOffTable(t *testing.T) {
 	if len(s.problems) != 1 || !strings.Contains(s.problems[0], runtimeBenchmarks[0].name) {
 		t.Errorf("problems %q", s.problems)
 	}
-	if got, want := strings.Join(tab.Rows[0], "|"), "FPCallers/cached|traceback|10.0|2.000|2.000..2.000|2.000|1.000|1.000..1.000|1.000"; got != want {
+	if got, want := strings.Join(tab.Rows[0], "|"), "FPCallers/cached|fpTracebackPCs|10.0|2.000|2.000..2.000|2.000|1.000|1.000..1.000|1.000"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for _, mean := range tab.Rows[len(tab.Rows)-2:] {
