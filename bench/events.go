@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/bench/internal/measure"
+	"github.com/stemma-go/stemma/bench/internal/stats"
 	"github.com/stemma-go/stemma/bench/internal/table"
 )
 
@@ -36,55 +37,108 @@ func (s *session) eventsTime() time.Duration {
 // eventEngines are the engines with context IDs.
 var eventEngines = []string{"dacce", "lucce"}
 
+// eventRounds is how often each build runs.
+const eventRounds = 7
+
 // events measures what it costs to know the context of an event, and to decode it.
+// The builds take turns: what lies between two of them is as good as the machine was
+// in both, so each round gives a difference, and the median of these counts.
 func (s *session) events() error {
+	rounds := eventRounds
+	if s.options.quick {
+		rounds = 3
+	}
+	var builds []*eventBuild
+	for _, v := range append([]measure.Variant{measure.Plain}, engineVariants(eventEngines)...) {
+		if m := s.buildMicro("events", v); m != nil {
+			builds = append(builds, &eventBuild{m, make(map[string][]float64)})
+		}
+	}
+	for range rounds {
+		for _, b := range builds {
+			if r := b.run(nil, "-budget=10ms"); r != nil {
+				for name, ns := range r.figures {
+					b.times[name] = append(b.times[name], ns)
+				}
+			}
+		}
+	}
+	s.tables = append(s.tables, s.eventTable(builds, rounds))
+	for _, b := range builds {
+		if b.variant.Name == "dacce" {
+			s.decoding(b.micro)
+		}
+	}
+	return nil
+}
+
+// engineVariants returns builds with these engines and no flags.
+func engineVariants(engines []string) []measure.Variant {
+	var list []measure.Variant
+	for _, e := range engines {
+		list = append(list, engineVariant(e))
+	}
+	return list
+}
+
+// An eventBuild is a build of micro/events and its nanoseconds by event and round.
+type eventBuild struct {
+	*micro
+	times map[string][]float64
+}
+
+// eventTable makes the table of events, of which the first build has all. A build
+// that was not in every round has said why, and has no column.
+func (s *session) eventTable(builds []*eventBuild, rounds int) *table.Table {
 	t := &table.Table{
-		Name: "events", Title: "Cost of the context of an event", Left: 1,
+		Name: "events", Title: "Cost of the context of an event", Left: 1, Head: []string{"event"},
 		Notes: []string{strings.Join([]string{
-			"Nanoseconds, loop included, median of five. In a plain build stemma.Here returns the zero ID.",
+			fmt.Sprintf("Nanoseconds of CPU time, loop included, median of %d rounds in turns. In a plain build stemma.Here returns the zero ID. net: what is more than in the plain build of the same round, median with its interval.", rounds),
 			"callers: runtime.Callers with room for all frames; callers-64: for 64, where CPU profiles stop. Both give return addresses; names cost more.",
-			"slog: a JSON line to nowhere at depth 10, without a context, with stemma.SlogHandler, and with the names of the functions on the stack.",
+			"slog: a JSON line to nowhere at depth 10, without a context, with stemma.SlogHandler, and with the names of the functions on the stack. The ratio of a line with the context to one without, of the same round: %s.",
 			"The papers report no cost of a single event; Lucce (section 7) notes that DACCE copies its ccStack for each, which stemma's IDs do not.",
 		}, "\n")},
 	}
-	variants := []measure.Variant{measure.Plain}
-	for _, e := range eventEngines {
-		variants = append(variants, engineVariant(e))
+	var names, ratios []string
+	if len(builds) > 0 {
+		names = slices.SortedFunc(maps.Keys(builds[0].times), byNumber)
 	}
-	args := []string{"-budget=40ms"}
-	if s.options.quick {
-		args = []string{"-budget=10ms"}
-	}
-	var names []string
 	rows := make(map[string][]string)
-	t.Head = []string{"event"}
-	for _, v := range variants {
-		m := s.buildMicro("events", v)
-		if m == nil {
+	for _, b := range builds {
+		if slices.ContainsFunc(names, func(name string) bool { return len(b.times[name]) < rounds }) {
 			continue
 		}
-		r := m.run(nil, args...)
-		if r == nil {
-			continue
+		t.Head = append(t.Head, b.variant.Name+" ns")
+		if b != builds[0] {
+			t.Head = append(t.Head, "net", "interval")
+			with := stats.MedianInterval(stats.Ratios(b.times["slog/context"], b.times["slog/plain"]))
+			ratios = append(ratios, fmt.Sprintf("%s %s (%s)", b.variant.Name, number(with.Median, 3), span(with)))
+			s.metrics = append(s.metrics, metric{"Event/slog/build=" + b.variant.FileName(), with.Median, "ratio"})
 		}
-		if names == nil {
-			names = slices.SortedFunc(maps.Keys(r.figures), byNumber)
-		}
-		t.Head = append(t.Head, v.Name+" ns")
 		for _, name := range names {
-			rows[name] = append(rows[name], number(r.figures[name], 2))
-			s.metrics = append(s.metrics, metric{"Event/" + name + "/build=" + v.FileName(), r.figures[name], "ns/op"})
-		}
-		if v.Name == "dacce" {
-			// After this table, and while the binary is there.
-			defer s.decoding(m)
+			ns := stats.Median(b.times[name])
+			rows[name] = append(rows[name], number(ns, 2))
+			s.metrics = append(s.metrics, metric{"Event/" + name + "/build=" + b.variant.FileName(), ns, "ns/op"})
+			if b != builds[0] {
+				net := stats.MedianInterval(differences(b.times[name], builds[0].times[name]))
+				rows[name] = append(rows[name], number(net.Median, 2), span(net))
+			}
 		}
 	}
+	t.Notes[0] = fmt.Sprintf(t.Notes[0], strings.Join(ratios, ", "))
 	for _, name := range names {
 		t.Add(append([]string{name}, rows[name]...)...)
 	}
-	s.tables = append(s.tables, t)
-	return nil
+	return t
+}
+
+// differences returns a-b, element by element.
+func differences(a, b []float64) []float64 {
+	d := make([]float64, len(a))
+	for i := range a {
+		d[i] = a[i] - b[i]
+	}
+	return d
 }
 
 // byNumber orders names that end in numbers by these.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stemma-go/stemma/bench/internal/measure"
 )
 
 func TestParseFigures(t *testing.T) {
@@ -63,5 +65,28 @@ func TestMicroIsNotBuiltTwiceInVain(t *testing.T) {
 	s := &session{missing: map[string]bool{"lucce": true}}
 	if m := s.buildMicro("events", engineVariant("lucce")); m != nil || len(s.problems) > 0 {
 		t.Errorf("got %v, problems %q", m, s.problems)
+	}
+}
+
+// A build's net times are differences within a round, and the ratio of log lines is one
+// within a round; a build that missed a round has no columns.
+func TestEventTable(t *testing.T) {
+	s := &session{}
+	build := func(v measure.Variant, here, plain, with []float64) *eventBuild {
+		return &eventBuild{&micro{s, "events", v, ""}, map[string][]float64{"here": here, "slog/plain": plain, "slog/context": with}}
+	}
+	got := s.eventTable([]*eventBuild{
+		build(measure.Plain, []float64{1, 2, 9}, []float64{10, 20, 30}, []float64{10, 20, 30}),
+		build(engineVariant("dacce"), []float64{3, 4.5, 10}, []float64{10, 20, 40}, []float64{11, 24, 44}),
+		build(engineVariant("lucce"), []float64{3, 4}, []float64{10, 20}, []float64{11, 24}),
+	}, 3)
+	if want := []string{"event", "plain ns", "dacce ns", "net", "interval"}; !slices.Equal(got.Head, want) {
+		t.Errorf("head %q, want %q", got.Head, want)
+	}
+	if want := "here 2.00 4.50 2.00 1.000..2.500"; strings.Join(got.Rows[0], " ") != want {
+		t.Errorf("got %q, want %q", got.Rows[0], want)
+	}
+	if !strings.Contains(got.Notes[0], "same round: dacce 1.100 (1.100..1.200).") {
+		t.Errorf("notes: %s", got.Notes[0])
 	}
 }
