@@ -43,7 +43,7 @@ type Hook struct {
 	Lines []string // at most three, without comments
 	Why   string   // one sentence: what would go wrong without the hook
 
-	Part Part // the programs that need the hook
+	Part Part // a program without this part does without the hook
 }
 
 // A Part is something that programs are built with, or without. A hook that
