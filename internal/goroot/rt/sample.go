@@ -99,12 +99,13 @@ const (
 	StatBusy              // waiting samples put off, as another thread examined the goroutine
 	StatDead              // entries of frames that had gone without anybody telling
 	StatStepped           // instructions of the trampoline from which the stack was walked
+	StatRepeated          // requests that came where the goroutine could not stop, and were met when it could
 	NumStats
 )
 
 // StatNames are the names of the counters, as reports show them.
 var StatNames = [NumStats]string{"ticks", "requests", "samples", "waiting", "late", "dropped", "failed", "missed",
-	"overflow", "places", "returns", "slow", "checked", "mismatches", "retrieved", "pending", "lost", "samplerCPU", "busy", "dead", "stepped"}
+	"overflow", "places", "returns", "slow", "checked", "mismatches", "retrieved", "pending", "lost", "samplerCPU", "busy", "dead", "stepped", "repeated"}
 
 // A latency of ns nanoseconds counts in bucket 4*log2(ns) + the next two bits.
 const LatencyBuckets = 256

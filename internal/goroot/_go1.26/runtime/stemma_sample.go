@@ -440,8 +440,11 @@ func stemmaRepeat(gp *g) {
 // and then the P's preempt, for which a signal comes, or looks whether it is met and
 // makes it again.
 func stemmaAnswer(gp *g) {
-	if gp.stemmaAsk == stemmaAskAgain && !gp.m.p.ptr().preempt {
-		gp.preempt = false
+	if gp.stemmaAsk == stemmaAskAgain {
+		stemmaSmp.Count(rt.StatRepeated, 1)
+		if !gp.m.p.ptr().preempt {
+			gp.preempt = false
+		}
 	}
 	gp.stemmaAsk = 0
 	// The guard last: whoever asks for preemption sets preempt first, which the caller
