@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 				return err
 			}
 			fmt.Println("filling")
-			select {}
+			time.Sleep(time.Hour) // select {} would be a deadlock, and end it
+			return nil
 		})
 		fmt.Println(err)
 		os.Exit(1)
@@ -117,7 +118,11 @@ func TestEntryMakeKilled(t *testing.T) {
 	waits := make(chan bool, 1)
 	made := make(chan error)
 	go func() { made <- e.make(func() { waits <- true }, fillWell) }()
-	<-waits // this one found the lock taken
+	select {
+	case <-waits: // this one found the lock taken
+	case err := <-made:
+		t.Fatalf("made beside another process: %v", err)
+	}
 	if e.Exists() {
 		t.Error("a half-made entry exists")
 	}
