@@ -92,12 +92,6 @@ type eventBuild struct {
 func (s *session) eventTable(builds []*eventBuild, rounds int) *table.Table {
 	t := &table.Table{
 		Name: "events", Title: "Cost of the context of an event", Left: 1, Head: []string{"event"},
-		Notes: []string{strings.Join([]string{
-			fmt.Sprintf("Nanoseconds of CPU time, loop included, median of %d rounds in turns. In a plain build stemma.Here returns the zero ID. net: what is more than in the plain build of the same round, median with its interval.", rounds),
-			"callers: runtime.Callers with room for all frames; callers-64: for 64, where CPU profiles stop. Both give return addresses; names cost more.",
-			"slog: a JSON line to nowhere at depth 10, without a context, with stemma.SlogHandler, and with the names of the functions on the stack. The ratio of a line with the context to one without, of the same round: %s.",
-			"The papers report no cost of a single event; Lucce (section 7) notes that DACCE copies its ccStack for each, which stemma's IDs do not.",
-		}, "\n")},
 	}
 	var names, ratios []string
 	if len(builds) > 0 {
@@ -125,7 +119,12 @@ func (s *session) eventTable(builds []*eventBuild, rounds int) *table.Table {
 			}
 		}
 	}
-	t.Notes[0] = fmt.Sprintf(t.Notes[0], strings.Join(ratios, ", "))
+	t.Notes = []string{
+		fmt.Sprintf("Nanoseconds of CPU time, loop included, median of %d rounds in turns. In a plain build stemma.Here returns the zero ID. net: what is more than in the plain build of the same round, median with its interval.", rounds),
+		"callers: runtime.Callers with room for all frames; callers-64: for 64, where CPU profiles stop. Both give return addresses; names cost more.",
+		"slog: a JSON line to nowhere at depth 10, without a context, with stemma.SlogHandler, and with the names of the functions on the stack. The ratio of a line with the context to one without, of the same round: " + strings.Join(ratios, ", ") + ".",
+		"The papers report no cost of a single event; Lucce (section 7) notes that DACCE copies its ccStack for each, which stemma's IDs do not.",
+	}
 	for _, name := range names {
 		t.Add(append([]string{name}, rows[name]...)...)
 	}

@@ -86,7 +86,7 @@ func TestEventTable(t *testing.T) {
 	if want := "here 2.00 4.50 2.00 1.000..2.500"; strings.Join(got.Rows[0], " ") != want {
 		t.Errorf("got %q, want %q", got.Rows[0], want)
 	}
-	if !strings.Contains(got.Notes[0], "same round: dacce 1.100 (1.100..1.200).") {
-		t.Errorf("notes: %s", got.Notes[0])
+	if !strings.Contains(strings.Join(got.Notes, " "), "same round: dacce 1.100 (1.100..1.200).") {
+		t.Errorf("notes: %q", got.Notes)
 	}
 }

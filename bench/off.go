@@ -29,7 +29,7 @@ import (
 // offRounds is how often each binary runs each benchmark, for benchTime on the
 // machine on which the number of iterations was found.
 const (
-	offRounds = 7
+	offRounds = 11
 	benchTime = 400 * time.Millisecond
 )
 

@@ -65,9 +65,10 @@ func NewBuild(a *Args, o Options, p *Progress) (*Build, error) {
 // The user's own -toolexec runs inside ours, so that it sees the tool that is
 // really run.
 func (b *Build) setFlags(a *Args, o Options) error {
-	file := b.Entry.Overlay(o.parts())
+	ours := b.Entry.Overlay(o.parts())
+	file := ours
 	if user, _ := a.Flag("overlay"); user != "" {
-		merged, err := b.mergeOverlay(file, user)
+		merged, err := b.mergeOverlay(ours, user)
 		if err != nil {
 			return err
 		}
@@ -80,7 +81,7 @@ func (b *Build) setFlags(a *Args, o Options) error {
 	}
 	t := &tool{
 		entry:      b.Entry,
-		overlay:    b.Entry.Overlay(o.parts()),
+		overlay:    ours,
 		forCompile: o.ForCompiler(),
 		forLink:    o.ForRuntime(),
 		symbols:    o.Symbols,

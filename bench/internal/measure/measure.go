@@ -155,8 +155,8 @@ func (b *Bench) BuildCommand(p *program.Program, v Variant, out string) *Command
 // package that they are in. The compiler's name must stay gcc, so it is a link to ccache
 // in the user's cache directory: with CC="ccache gcc" the go command does not find out
 // that gcc knows -no-pie, and makes an executable that the race detector has no address
-// range for. The settings let ccache look past what differs between builds of the same C: the working directory
-// and a seed.
+// range for. The settings let ccache look past what differs between builds of the same C:
+// the working directory and a seed.
 func compileOnce() ([]string, error) {
 	ccache, err := exec.LookPath("ccache")
 	if err != nil || os.Getenv("CC") != "" {
