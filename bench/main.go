@@ -182,6 +182,7 @@ type experiment struct {
 }
 
 func always(*options) bool { return true }
+func never(*options) bool  { return false }
 
 // experiments are in the order of the tables.
 func experiments() []experiment {
@@ -194,13 +195,14 @@ func experiments() []experiment {
 		{"scaling", always, (*session).scalingTime, (*session).scaling},
 		{"sampling", always, (*session).samplingTime, (*session).sampling},
 		{"waiting", always, (*session).waitingTime, (*session).waiting},
+		{"verify", never, (*session).verifyTime, (*session).verify},
 		{"builds", func(o *options) bool { return o.builds }, (*session).buildsTime, (*session).builds},
 	}
 }
 
 func experimentNames() []string {
 	// Not experiments itself, which would make the variables depend on one another.
-	return []string{"overhead", "encoders", "events", "trees", "replay", "scaling", "sampling", "waiting", "builds"}
+	return []string{"overhead", "encoders", "events", "trees", "replay", "scaling", "sampling", "waiting", "verify", "builds"}
 }
 
 // chosen returns the experiments that the options ask for.

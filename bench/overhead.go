@@ -39,9 +39,9 @@ func (s *session) overheadTime() time.Duration {
 		case v.Rounds == measure.WarmUpOnly:
 			runs++
 		case v.Rounds > 0:
-			runs += 1 + min(v.Rounds, s.options.rounds)
+			runs += min(v.Rounds, s.options.rounds)
 		default:
-			runs += 1 + s.options.rounds
+			runs += s.options.rounds
 		}
 	}
 	return time.Duration(len(s.programs)) * (time.Duration(runs)*runTime + time.Duration(len(variants))*s.buildTime())

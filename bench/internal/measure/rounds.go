@@ -13,8 +13,8 @@ import (
 // Series is the runs of one binary.
 type Series struct {
 	Binary *Binary
-	WarmUp Run    // the first run, if it needs one, see warmsUp
-	Record Record // of the warm-up, if the binary records
+	WarmUp Run    // a run before those that count, if it needs one, see warmsUp
+	Record Record // of the first run, if the binary records
 	Runs   []Run  // one for each round that counts; of the first binary one for each group
 	Plain  []Run  // for each of Runs that of the first binary that it is compared with
 	Apart  bool   // of the first series: builds did not take turns
@@ -45,8 +45,8 @@ func Wall(r Run) float64 { return r.Wall.Seconds() }
 // fall into its turns more often.
 const together = 8
 
-// Rounds runs each binary once per round. Before the n rounds that count there is a
-// warm-up, one run after another, from which the records are read. In the rounds up to
+// Rounds runs each binary once per round. Before the n rounds that count the first one
+// runs by itself, and what has no rounds. In the rounds up to
 // eight binaries run at once, in short turns, so that whatever changes on the machine meets
 // all of them; or one after another, if there is not the memory for that. The first binary
 // is among the eight each time, and runs once more for each further eight. The order rotates
@@ -138,12 +138,11 @@ func (s *Series) done(round int) bool {
 	return limit == WarmUpOnly || limit > 0 && round > limit
 }
 
-// warmsUp tells whether s takes part in the warm-up: the first run of the plain program
-// has the checksum that others are compared with, and records are read from the first
-// runs of the others. Landmarks need none.
+// warmsUp tells whether s runs before the rounds: the first run of the plain program
+// has the checksum that others are compared with and reads the files into memory.
 func (s *Series) warmsUp() bool {
 	v := s.Binary.Variant
-	return v.Name == Plain.Name || v.Records()
+	return v.Name == Plain.Name || v.Rounds == WarmUpOnly
 }
 
 // fits tells whether there is memory for one process of each at once, and as much again
@@ -158,11 +157,19 @@ func fits(series []*Series) bool {
 	return free == 0 || 2*sum <= free
 }
 
-// warmUp is the first run of s, of which the record is read.
+// warmUp is a run of s by itself.
 func (b *Bench) warmUp(s *Series) (err error) {
 	out := filepath.Join(b.Work, "out")
 	defer os.RemoveAll(out)
-	if s.WarmUp, err = b.Run(s.Binary, out); err == nil && s.Binary.Variant.Records() {
+	if s.WarmUp, err = b.Run(s.Binary, out); err == nil {
+		err = b.readRecord(s, out)
+	}
+	return err
+}
+
+// readRecord reads what the first run of s has recorded in out.
+func (b *Bench) readRecord(s *Series, out string) (err error) {
+	if s.Binary.Variant.Records() && len(s.Runs) == 0 {
 		s.Record, err = b.Record(out)
 	}
 	return err
@@ -173,14 +180,18 @@ func (b *Bench) warmUp(s *Series) (err error) {
 func (b *Bench) round(series []*Series, first *Series, turn time.Duration) {
 	out := filepath.Join(b.Work, "out")
 	defer os.RemoveAll(out)
+	outOf := func(s *Series) string { return filepath.Join(out, s.Binary.Variant.FileName()) }
 	ps := make([]*process, len(series))
 	for i, s := range series {
-		ps[i] = newProcess(s.Binary, filepath.Join(out, s.Binary.Variant.FileName()))
+		ps[i] = newProcess(s.Binary, outOf(s))
 	}
 	takeTurns(ps, turn, b.Timeout)
 	runs := make([]Run, len(series))
 	for i, s := range series {
-		if runs[i], s.Err = ps[i].result(); s == first && s.Err == nil {
+		if runs[i], s.Err = ps[i].result(); s.Err == nil {
+			s.Err = b.readRecord(s, outOf(s))
+		}
+		if s == first && s.Err == nil {
 			first.Runs = append(first.Runs, runs[i])
 		}
 	}

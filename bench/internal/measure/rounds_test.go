@@ -250,3 +250,42 @@ func TestRunsHaveTheEnvironmentOfTheVariant(t *testing.T) {
 		t.Errorf("got %+v, %v", r, err)
 	}
 }
+
+// TestRecordOfTheFirstRound has a build that records, and a stemma that tells how often it
+// was asked.
+func TestRecordOfTheFirstRound(t *testing.T) {
+	dir := t.TempDir()
+	b := &Bench{Work: t.TempDir(), Timeout: time.Minute, Stemma: filepath.Join(dir, "stemma")}
+	asked := filepath.Join(dir, "asked")
+	report := `#!/bin/sh
+echo "$@" >>` + asked + `
+echo '{"Processes":[{"Engine":"cct"}],"Totals":{"Calls":7,"Contexts":3}}'
+`
+	if err := os.WriteFile(b.Stemma, []byte(report), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	recording := func(v Variant) *Binary {
+		return script(t, v, "mkdir -p $STEMMA_OUT/demo.1; echo x >$STEMMA_OUT/demo.1/tree; echo checksum demo 1")
+	}
+	series := b.Rounds([]*Binary{
+		script(t, Plain, "echo checksum demo 1"),
+		recording(Variant{Name: "cct", Flags: []string{"-engine=cct"}}),
+		recording(Variant{Name: "count", Flags: []string{"-engine=cct"}, Rounds: WarmUpOnly}),
+	}, 3, func(string) {})
+	if p := Problems(series); p != nil {
+		t.Errorf("problems: %q", p)
+	}
+	for i, runs := range []int{3, 3, 0} {
+		s := series[i]
+		if len(s.Runs) != runs || i > 0 && (s.Record.Calls != 7 || s.Record.Bytes == 0) {
+			t.Errorf("%s: %d runs, %+v", s.Binary.Variant.Name, len(s.Runs), s.Record)
+		}
+	}
+	lines, err := os.ReadFile(asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(lines), "demo.1"); n != 2 {
+		t.Errorf("asked for %d records, want 2:\n%s", n, lines)
+	}
+}

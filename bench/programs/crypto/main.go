@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	n := flag.Int("n", 6, "repetitions")
+	n := flag.Int("n", 5, "repetitions")
 	size := flag.Int("size", 3<<20, "bytes of input")
 	flag.Parse()
 	input := prose(*size)

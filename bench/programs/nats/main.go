@@ -16,7 +16,7 @@ import (
 const patience = 3 * time.Minute
 
 func main() {
-	n := flag.Int("n", 8, "rounds of messages")
+	n := flag.Int("n", 5, "rounds of messages")
 	clients := flag.Int("clients", 2200, "clients, each with several goroutines")
 	flag.Parse()
 	line, err := run(*n, *clients)

@@ -22,7 +22,7 @@ import (
 )
 
 func main() {
-	n := flag.Int("n", 12, "how often the site is built")
+	n := flag.Int("n", 8, "how often the site is built")
 	pages := flag.Int("pages", 48, "pages of the site")
 	flag.Parse()
 	s := newSite(*pages)

@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	n := flag.Int("n", 9, "databases")
+	n := flag.Int("n", 6, "databases")
 	rows := flag.Int("rows", 12000, "rows of each database")
 	workers := flag.Int("workers", 2, "databases in use at once")
 	flag.Parse()

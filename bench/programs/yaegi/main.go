@@ -24,7 +24,7 @@ import (
 var guest string
 
 func main() {
-	n := flag.Int("n", 13, "interpreters, one after another")
+	n := flag.Int("n", 10, "interpreters, one after another")
 	size := flag.Int("size", 30, "size of the problems")
 	flag.Parse()
 	sum := sha256.New()

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/stemma-go/stemma/bench/internal/measure"
+	"github.com/stemma-go/stemma/bench/internal/program"
+	"github.com/stemma-go/stemma/bench/internal/records"
+	"github.com/stemma-go/stemma/bench/internal/table"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// How it works.
+//
+// A build with the checker in it takes, at regular distances, what its engine says is
+// the context, and beside it what the runtime's own stack walk finds. stemma verify decodes the
+// one and compares it with the other. Samples are compared where they are taken, each
+// of them, by the sampler itself. These are counts of moments, so one run is enough, and
+// how busy the machine is only changes how many there are.
+
+// A proof is a way to build and run programs in which contexts are compared with stack
+// walks. It is a column of the table.
+type proof struct {
+	name    string
+	variant measure.Variant
+}
+
+// proofs are all engines that know contexts. Re-encoding every millisecond meets far more
+// of what a program may be doing just then than re-encoding at its own pace.
+func proofs() []proof {
+	forced := engineVariant("dacce", "-verify")
+	forced.Name += " forced"
+	forced.Env = []string{"STEMMA_REENCODE_US=1000"}
+	return []proof{
+		{"cct", engineVariant("cct", "-verify")},
+		{"dacce", engineVariant("dacce", "-verify")},
+		{"dacce, forced", forced},
+		{"pcce", engineVariant("pcce", "-verify")},
+		{"lucce", engineVariant("lucce", "-verify")},
+		{"sample", engineVariant("sample", "-every=100us", "-verify")},
+	}
+}
+
+// verifyTime estimates verify. Walking stacks takes a program twice as long.
+func (s *session) verifyTime() time.Duration {
+	return time.Duration(len(s.fewer())*len(proofs())) * (s.buildTime() + 2*runTime)
+}
+
+// verify compares contexts with stack walks, with each engine. A difference is a problem.
+func (s *session) verify() error {
+	t := &table.Table{
+		Name: "verify", Title: "Contexts compared with stack walks", Left: 1, Head: []string{"program"},
+		Notes: []string{
+			"How many contexts of each engine were compared, frame by frame, with what the runtime's stack walk found at the same moment, goroutine ancestry included; and how many of all differ. " +
+				"At every 1009th function entry; equal ones at one place count once. forced: with a re-encoding every millisecond (STEMMA_REENCODE_US=1000). " +
+				"sample: isps every 100 µs, incremental traces, all of them.",
+			"A program whose contexts differ, whose checksum differs, or that could not be run, is said above all tables.",
+		},
+	}
+	list := proofs()
+	for _, p := range list {
+		t.Head = append(t.Head, p.name)
+	}
+	t.Head = append(t.Head, "mismatches")
+	total := make([]compared, len(list))
+	for _, p := range s.fewer() {
+		row := make([]compared, len(list))
+		for i, proof := range list {
+			row[i] = s.prove(p, proof.variant)
+			total[i] = total[i].plus(row[i])
+		}
+		t.Add(comparedCells(p.Name, row)...)
+		s.save(t)
+	}
+	t.Add(comparedCells("all", total)...)
+	s.tables = append(s.tables, t)
+	return nil
+}
+
+// compared is how many contexts were compared, and how many of them differ.
+type compared struct{ contexts, mismatches uint64 }
+
+func (c compared) plus(d compared) compared {
+	return compared{c.contexts + d.contexts, c.mismatches + d.mismatches}
+}
+
+// comparedCells returns a row: a count for each engine, empty where nothing was
+// compared, and the mismatches of all.
+func comparedCells(name string, row []compared) []string {
+	cells := []string{name}
+	var sum compared
+	for _, c := range row {
+		sum = sum.plus(c)
+		if c.contexts == 0 {
+			cells = append(cells, "")
+		} else {
+			cells = append(cells, fmt.Sprint(c.contexts))
+		}
+	}
+	return append(cells, fmt.Sprint(sum.mismatches))
+}
+
+// prove builds and runs p as v says and returns what was compared.
+func (s *session) prove(p *program.Program, v measure.Variant) (c compared) {
+	if !s.available(v) {
+		return c
+	}
+	err := s.built(p, v, func(bin *measure.Binary, dir string) error {
+		tell(fmt.Sprintf("run %s: %s", p.Name, v.Name))
+		out := filepath.Join(dir, "out")
+		run, err := s.bench.Run(bin, out)
+		if err != nil {
+			return err
+		}
+		s.checkSum(p, v, run.Checksum)
+		if v.Engine() == "sample" {
+			c, err = comparedSamples(out)
+		} else {
+			c, err = s.comparedContexts(out)
+		}
+		return err
+	})
+	switch {
+	case err != nil && s.isAvailable(v, err):
+		s.problem("%s, %s: %v", p.Name, v.Name, err)
+	case err == nil && c.mismatches > 0:
+		s.problem("%s, %s: of %d contexts %d differ from a stack walk", p.Name, v.Name, c.contexts, c.mismatches)
+	case err == nil && c.contexts == 0:
+		s.problem("%s, %s: no context was compared", p.Name, v.Name)
+	}
+	return c
+}
+
+// comparedSamples reads from the record of a program that checks its own samples.
+func comparedSamples(out string) (compared, error) {
+	live, err := records.Open(out)
+	if err != nil {
+		return compared{}, err
+	}
+	if live.Profile.Processes[0].Sampling == nil {
+		return compared{}, fmt.Errorf("%s: no samples", out)
+	}
+	return samplesOf(live.Profile.Processes[0].Sampling), nil
+}
+
+// samplesOf counts a trace that could not be followed as one that differs.
+func samplesOf(s *profile.Sampling) compared {
+	return compared{s.Stat("checked"), s.Stat("mismatches") + s.Stat("dead")}
+}
+
+// verifyResult is the first line that stemma verify prints.
+var verifyResult = regexp.MustCompile(`(?m)^checked (\d+) contexts, (\d+) mismatches$`)
+
+// comparedContexts lets stemma verify compare what the checker has left in out. That it
+// exits 1 where contexts differ is a result.
+func (s *session) comparedContexts(out string) (compared, error) {
+	var stdout bytes.Buffer
+	_, err := s.command(&stdout, nil, nil, s.bench.Stemma, "verify", "-live", out)
+	m := verifyResult.FindSubmatch(stdout.Bytes())
+	if m == nil {
+		return compared{}, fmt.Errorf("stemma verify: no result (%w)", err)
+	}
+	var c compared
+	for i, n := range []*uint64{&c.contexts, &c.mismatches} {
+		if *n, err = strconv.ParseUint(string(m[i+1]), 10, 64); err != nil {
+			return compared{}, err
+		}
+	}
+	return c, nil
+}
