@@ -148,7 +148,7 @@ func comparedSamples(out string) (compared, error) {
 	return samplesOf(live.Profile.Processes[0].Sampling), nil
 }
 
-// samplesOf counts a trace that could not be followed as one that differs.
+// samplesOf counts an entry whose frame had gone unnoticed as a trace that differs, too.
 func samplesOf(s *profile.Sampling) compared {
 	return compared{s.Stat("checked"), s.Stat("mismatches") + s.Stat("dead")}
 }
