@@ -189,7 +189,7 @@ func expand(stored []byte, method uint32, size uint64) ([]byte, error) {
 func (p *Profile) decodeSection(d *decoder, kind int) {
 	switch kind {
 	case secProcesses:
-		n := d.count(7, "processes")
+		n := d.count(8, "processes")
 		for range n {
 			p.Processes = append(p.Processes, d.process())
 		}
@@ -214,7 +214,7 @@ func (p *Profile) decodeSection(d *decoder, kind int) {
 // A value that Write would not have written, a start that has no time.Time say, is
 // an error: reading and writing must be the identity.
 func (d *decoder) process() Process {
-	proc := Process{Args: d.strings("arguments"), PID: int(d.u32("process ID"))}
+	proc := Process{Args: d.strings("arguments"), Run: d.uint(), PID: int(d.u32("process ID"))}
 	if start := d.upTo(1<<63-1, "start"); start != 0 {
 		proc.Start = time.Unix(0, int64(start)).UTC()
 	}

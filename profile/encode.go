@@ -71,6 +71,7 @@ func (p *Profile) encodeProcesses(e *encoder) {
 	e.uint(uint64(len(p.Processes)))
 	for _, proc := range p.Processes {
 		e.strings(proc.Args)
+		e.uint(proc.Run)
 		e.uint(uint64(uint32(proc.PID)))
 		e.uint(uint64(startNano(proc)))
 		e.string(proc.GoVersion)

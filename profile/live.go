@@ -61,7 +61,7 @@ type header struct {
 	flags, shards, pid  uint32
 	used, size          int64
 	funcsUsed           int64
-	start               uint64
+	start, run          uint64
 	lost                [rt.NumLost]uint64
 	goVersion, argsList string
 }
@@ -131,7 +131,7 @@ func (h *header) read(tree *liveFile) error {
 		return tree.fail(rt.HdrVersion, "layout version %d (want %d); use the stemma that built the program", v, rt.Version)
 	}
 	h.flags, h.shards, h.pid = le.Uint32(b[rt.HdrFlags:]), le.Uint32(b[rt.HdrShards:]), le.Uint32(b[rt.HdrPID:])
-	h.start = le.Uint64(b[rt.HdrStart:])
+	h.start, h.run = le.Uint64(b[rt.HdrStart:]), le.Uint64(b[rt.HdrRun:])
 	for i := range h.lost {
 		h.lost[i] = le.Uint64(b[rt.HdrLost+8*i:])
 	}
@@ -162,7 +162,7 @@ var lossKinds = [rt.NumLost]string{LossNodes, LossFuncs, LossPages, LossShards, 
 
 // process returns what the header says about the program.
 func (h *header) process() Process {
-	p := Process{PID: int(h.pid), GoVersion: h.goVersion, Engine: "cct"}
+	p := Process{Run: h.run, PID: int(h.pid), GoVersion: h.goVersion, Engine: "cct"}
 	if h.argsList != "" {
 		p.Args = strings.Split(strings.TrimSuffix(h.argsList, "\x00"), "\x00")
 	}

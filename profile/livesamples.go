@@ -69,7 +69,7 @@ func (l *Live) sampleProcess(f *liveFile, head []byte) error {
 		if args > rt.SmpArgsMax || version > rt.SmpGoVerMax {
 			return f.fail(rt.SmpArgsLen, "command line of %d bytes, Go version of %d", args, version)
 		}
-		proc := Process{PID: int(le.Uint32(head[rt.SmpPID:])), Engine: "sample"}
+		proc := Process{Run: le.Uint64(head[rt.SmpRun:]), PID: int(le.Uint32(head[rt.SmpPID:])), Engine: "sample"}
 		proc.GoVersion = string(head[rt.SmpGoVer : rt.SmpGoVer+version])
 		if list := string(head[rt.SmpArgs : rt.SmpArgs+args]); list != "" {
 			proc.Args = strings.Split(strings.TrimSuffix(list, "\x00"), "\x00")

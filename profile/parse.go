@@ -175,6 +175,8 @@ func (t *textReader) processLine(key string) {
 	switch key {
 	case "arg":
 		proc.Args = append(proc.Args, t.quoted())
+	case "run":
+		proc.Run = t.run()
 	case "pid":
 		proc.PID = int(t.u32())
 	case "start":
@@ -194,6 +196,16 @@ func (t *textReader) processLine(key string) {
 	default:
 		t.fail("unknown word %q", key)
 	}
+}
+
+// run reads a run number: 16 hexadecimal digits.
+func (t *textReader) run() uint64 {
+	w := t.word()
+	v, err := strconv.ParseUint(w, 16, 64)
+	if err != nil || fmt.Sprintf("%016x", v) != w || v == 0 {
+		t.fail("have %q, want a run number: 16 hexadecimal digits, not all 0", w)
+	}
+	return v
 }
 
 // time reads a time that the sealed file can hold.

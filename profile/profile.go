@@ -47,6 +47,7 @@ type Profile struct {
 // A Process tells where a profile comes from and what it lacks.
 type Process struct {
 	Args      []string  // command line; Args[0] is the program
+	Run       uint64    // run number: random, different for every start of a process; 0 if not known
 	PID       int       // process ID
 	Start     time.Time // start of the program
 	GoVersion string

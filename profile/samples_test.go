@@ -27,7 +27,7 @@ func sampledDir(stacks ...[]uintptr) fstest.MapFS {
 	var s rt.Samples
 	s.Init(unsafe.Pointer(&samples[0]), unsafe.Pointer(&mem(rt.SampleBuckets)[0]), unsafe.Pointer(&places[0]),
 		unsafe.Pointer(&mem(rt.PlacesKnown)[0]), nodes, placesSize)
-	s.Describe(42, 1e18, "go1.26.8", []string{"prog", "arg"})
+	s.Describe(7, 42, 1e18, "go1.26.8", []string{"prog", "arg"})
 	s.Configure(rt.SamplerISPS, rt.WalkIncremental, 1e6, true)
 	for _, pcs := range stacks {
 		s.Add(s.Stack(0, pcs), rt.WeightCPU, 10, 1)

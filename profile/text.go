@@ -75,6 +75,9 @@ func (t *textWriter) process(proc Process) {
 	for _, a := range proc.Args {
 		t.line("\targ %q", a)
 	}
+	if proc.Run != 0 {
+		t.line("\trun %016x", proc.Run)
+	}
 	t.line("\tpid %d", proc.PID)
 	if !proc.Start.IsZero() {
 		t.line("\tstart %s", proc.Start.UTC().Format(time.RFC3339Nano))

@@ -73,6 +73,9 @@ func printContextsInfo(w io.Writer, p *profile.Profile) {
 func printInfo(w io.Writer, p *profile.Profile) {
 	for _, proc := range p.Processes {
 		fmt.Fprintf(w, "command     %q\n", proc.Args)
+		if proc.Run != 0 {
+			fmt.Fprintf(w, "run         %016x\n", proc.Run)
+		}
 		fmt.Fprintf(w, "pid         %d\n", proc.PID)
 		if !proc.Start.IsZero() {
 			fmt.Fprintf(w, "start       %s\n", proc.Start.Format(time.RFC3339Nano))

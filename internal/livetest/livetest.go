@@ -62,6 +62,9 @@ type Frame struct {
 	Wrapper    bool
 }
 
+// Run is the run number of the programs whose directories this package makes.
+const Run = 0x0123456789abcdef
+
 // New returns a directory with a header, the root and the overflow node, and
 // the given number of shards.
 func New(shards int, args ...string) *Dir {
@@ -69,6 +72,7 @@ func New(shards int, args ...string) *Dir {
 	copy(d.Tree, rt.Magic)
 	d.Set32(rt.HdrVersion, rt.Version)
 	d.Set32(rt.HdrShards, uint32(shards))
+	d.Set64(rt.HdrRun, Run)
 	d.Set32(rt.HdrPID, 4242)
 	d.Set64(rt.HdrStart, 1767323045000000006)
 	d.Set64(rt.HdrSize, 1<<32)

@@ -115,6 +115,9 @@ var memSizes = map[string]int{
 	"nodes": rt.NodesSize, "pcs": rt.PCSize, "mem": rt.CceArena,
 }
 
+// testRun is the run number of all computers.
+const testRun = 42
+
 func newComputer(t testing.TB, seed uint64) *computer {
 	m := &computer{t: t, r: rand.New(rand.NewPCG(seed, 2)), mem: map[string][]byte{}, calm: 300, every: 40}
 	for name, size := range memSizes {
@@ -125,7 +128,7 @@ func newComputer(t testing.TB, seed uint64) *computer {
 		m.mem[name] = b
 	}
 	m.c = rt.NewCce(m.mem["cce"], m.mem["known"], m.mem["funcs"], m.mem["epochs"], m.mem["nodes"], m.mem["pcs"], m.mem["mem"], text, seed)
-	m.c.Describe(1, 1, "go1.26", "", []string{"test"})
+	m.c.Describe(testRun, 1, 1, "go1.26", "", []string{"test"})
 	m.stamp = m.c.Stamp()
 	return m
 }

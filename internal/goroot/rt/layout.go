@@ -39,12 +39,16 @@
 package rt
 
 // Version is the version of everything below. A reader refuses any other.
-const Version = 1
+const Version = 2
 
 // Base is the address of the tree region. It is below 1<<31, so that it fits
 // the displacement of an x86 address, and above where a non-PIE executable
 // ends and the kernel begins the C heap: up to 1 GiB further, at random.
 const Base = 0x60000000
+
+// Every start of a process draws a run number of 64 random bits, never 0. It stands
+// in the header of every kind of record, and an ID carries it: process IDs, and
+// starts in a clock that was set back, come again.
 
 // Offsets of the fields in the header at the beginning of the tree region.
 const (
@@ -59,6 +63,7 @@ const (
 	HdrPID       = 52  // u32: process ID
 	HdrStart     = 56  // u64: start of the program, nanoseconds since 1970
 	HdrLost      = 64  // [NumLost]u64: what was lost, by kind
+	HdrRun       = 184 // u64: the run number, never 0
 	HdrArgsLen   = 192 // u32: bytes at HdrArgs
 	HdrGoVerLen  = 196 // u32: bytes at HdrGoVer
 	HdrGoVer     = 200 // [56]byte: the Go version

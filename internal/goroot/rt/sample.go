@@ -28,7 +28,7 @@ import "unsafe"
 // All numbers are little-endian.
 
 // SampleVersion is the version of the layout of samples and places.
-const SampleVersion = 1
+const SampleVersion = 2
 
 // Offsets of the fields in the header of samples.
 const (
@@ -43,6 +43,7 @@ const (
 	SmpPID       = 56   // u32: process ID
 	SmpSampler   = 60   // u8: a Sampler constant, u8: a Walk constant
 	SmpStats     = 64   // [NumStats]u64
+	SmpRun       = 504  // u64: the run number, see HdrRun
 	SmpArgsLen   = 512  // u32
 	SmpGoVerLen  = 516  // u32
 	SmpGoVer     = 520  // [56]byte: the Go version
@@ -222,7 +223,8 @@ func at32(p unsafe.Pointer, off uintptr) *uint32 { return (*uint32)(unsafe.Add(p
 func at64(p unsafe.Pointer, off uintptr) *uint64 { return (*uint64)(unsafe.Add(p, off)) }
 
 // Describe fills in what the header says about the program.
-func (s *Samples) Describe(pid uint32, start uint64, goVersion string, args []string) {
+func (s *Samples) Describe(run uint64, pid uint32, start uint64, goVersion string, args []string) {
+	*s.u64(SmpRun) = run
 	*s.u32(SmpPID) = pid
 	*s.u64(SmpStart) = start
 	v := unsafe.Slice((*byte)(unsafe.Add(s.base, SmpGoVer)), SmpGoVerMax)

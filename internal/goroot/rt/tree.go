@@ -340,9 +340,11 @@ func (t *Tree) EnterFault(parent uint32, pc uint64) uint32 {
 const faultSize = (NodeCells + 4 + 7) &^ 7
 
 // Describe writes into the header what the program is.
-// goroot is where the Go installation was when the program was linked, or "".
-func (t *Tree) Describe(pid uint32, start uint64, goVersion, goroot string, args []string) {
+// run is the run number; goroot is where the Go installation was when the program
+// was linked, or "".
+func (t *Tree) Describe(run uint64, pid uint32, start uint64, goVersion, goroot string, args []string) {
 	t.goroot = goroot
+	*t.u64(HdrRun) = run
 	*t.u32(HdrPID) = pid
 	*t.u64(HdrStart) = start
 	n := copy(unsafe.Slice((*byte)(unsafe.Add(t.mem, HdrGoVer)), HdrGoVerMax), goVersion)

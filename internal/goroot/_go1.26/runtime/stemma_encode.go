@@ -61,9 +61,8 @@ func stemmaEncodeInit() {
 	sec, nsec, _ := time_now()
 	start := uint64(sec)*1e9 + uint64(nsec)
 	stemmaPCs, stemmaText = uintptr(pcs), firstmoduledata.text
-	seed := (start ^ uint64(stemmaGetpid())<<40) * 0x9E3779B97F4A7C15 >> 8
-	stemma.cce.InitCce(head, known, funcs, epochs, nodes, pcs, mem, funcsSize, uint64(stemmaText), seed)
-	stemma.cce.Describe(uint32(stemmaGetpid()), start, buildVersion, defaultGOROOT, argslice)
+	stemma.cce.InitCce(head, known, funcs, epochs, nodes, pcs, mem, funcsSize, uint64(stemmaText), stemmaRun)
+	stemma.cce.Describe(stemmaRun, uint32(stemmaGetpid()), start, buildVersion, defaultGOROOT, argslice)
 	stemmaStamp = stemma.cce.Stamp()
 	stemmaAPI = &stemmaAPIs
 	if stemma.encode.lucce {

@@ -46,7 +46,7 @@ func stemmaInit() {
 	stemma.faults = (*[stemmaFaults]stemmaFault)(stemmaMap("", 0, unsafe.Sizeof(*stemma.faults)))
 	stemma.tree.Init(tree, starts, known, funcs, uint64(stemma.size), funcsSize, uint64(nodes), full)
 	sec, nsec, _ := time_now()
-	stemma.tree.Describe(uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, defaultGOROOT, argslice)
+	stemma.tree.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, defaultGOROOT, argslice)
 	stemma.on = true
 	stemmaRoot(getg(), rt.RootOther)
 	if stemmaOption("verify") == "on" {
@@ -107,9 +107,31 @@ func stemmaNewP(pp *p) {
 	stemma.tree.SetShards(uint32(stemma.shards))
 }
 
+// stemmaRun is the run number of this process, see rt.HdrRun. It is drawn before
+// the live directory is made, and does not change. The assembly reads it.
+var stemmaRun uint64
+
+// stemmaDrawRun draws the run number, unless there is one. It runs in schedinit,
+// where there is one thread.
+func stemmaDrawRun() {
+	for stemmaRun == 0 {
+		const nonblock = 1
+		n, _, errno := linux.Syscall6(sysGetrandom, uintptr(unsafe.Pointer(&stemmaRun)), unsafe.Sizeof(stemmaRun), nonblock, 0, 0, 0)
+		if errno == 0 && n == unsafe.Sizeof(stemmaRun) {
+			continue
+		}
+		// An old kernel, a filter of system calls, or too early after boot: rand
+		// comes from the 16 random bytes that the kernel gives each program, if it
+		// does. The rest tells apart what began with the same bytes.
+		sec, nsec, _ := time_now()
+		stemmaRun = rand() ^ (uint64(sec)*1e9+uint64(nsec))*0x9E3779B97F4A7C15 ^ uint64(stemmaGetpid())<<32
+	}
+}
+
 // stemmaMakeDir makes the live directory, $STEMMA_OUT/NAME.PID, and leaves
 // its absolute name, with a final slash, in stemma.dir. On failure dirlen is 0.
 func stemmaMakeDir() {
+	stemmaDrawRun()
 	out := gogetenv("STEMMA_OUT")
 	if out == "" {
 		out = stemmaOption("out") // for children whose environment was cleared
@@ -250,6 +272,7 @@ const (
 	sysPwrite64  = 18
 	sysFtruncate = 77
 	sysGetcwd    = 79
+	sysGetrandom = 318
 	sysMkdirat   = 258
 	atFDCWD      = ^uintptr(99) // -100
 

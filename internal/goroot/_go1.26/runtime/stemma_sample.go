@@ -100,7 +100,7 @@ func stemmaSampleInit() {
 	known := stemmaMap("", 0, rt.PlacesKnown)
 	stemmaSmp.Init(samples, buckets, places, known, uint32(nodes), placesSize)
 	sec, nsec, _ := time_now()
-	stemmaSmp.Describe(uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, argslice)
+	stemmaSmp.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, argslice)
 	stemmaSmp.sampler = stemmaIndex(rt.SamplerNames[:], stemmaSampleOption("sampler"), rt.SamplerISPS)
 	walk := uint8(rt.WalkFP)
 	if stemmaSmp.sampler == rt.SamplerISPS {
