@@ -65,7 +65,7 @@ type Loss struct {
 	Count uint64
 }
 
-// Kinds of loss. The first six are counted by the program, in the order of
+// Kinds of loss. The first seven are counted by the program, in the order of
 // the Lost constants of package rt, the others by the reader of the live directory.
 const (
 	LossNodes       = "nodes"       // node creations past the node budget
@@ -74,6 +74,7 @@ const (
 	LossShards      = "shards"      // Ps whose counts have no file of their own
 	LossTables      = "tables"      // call sites with more targets than fit
 	LossChecks      = "checks"      // records of the checker that were not written
+	LossPaths       = "paths"       // searches for recursion that a lost page has cut short
 	LossIncomplete  = "incomplete"  // nodes that were being created
 	LossUnread      = "unread"      // bytes of the tree behind an unknown function
 	LossSampleNodes = "sampleNodes" // samples whose context had no room in the tree

@@ -29,8 +29,11 @@ const maxSalvaged = 1 << 16
 // places as pages.
 const maxDamages = 10
 
-// pagesLost tells whether the program counted pages that the disk did not take.
-func (l *Live) pagesLost() bool { return l.header.lost[rt.LostPages] > 0 }
+// pagesLost tells whether the program counted pages that the disk did not take, or
+// met one that has become zeros without a signal.
+func (l *Live) pagesLost() bool {
+	return l.header.lost[rt.LostPages] > 0 || l.header.lost[rt.LostPaths] > 0
+}
 
 // damage notes that the bytes from off up to end of a file cannot be read.
 func (l *Live) damage(f *liveFile, off, end int64, format string, args ...any) {

@@ -157,18 +157,21 @@ func TestLostRun(t *testing.T) {
 // TestLostRecord reads a record that makes no sense: an error, unless pages
 // were lost. Then its nodes, whose size it tells, are left out and counted.
 func TestLostRecord(t *testing.T) {
-	for _, lostPages := range []uint64{0, 1} {
+	const none = -1
+	for _, kind := range []int{none, rt.LostPages, rt.LostPaths} {
 		d, mainNode, f := small()
 		g := d.Func(livetest.Func{Name: "main.g", Files: []string{"m.go"}, Sites: []livetest.Site{{Kind: rt.SiteCall, Cell: 1}}})
 		begin := len(d.Funcs)
 		d.Func(livetest.Func{Name: "main.h", Files: []string{"m.go"}})
 		d.Funcs[begin-9] = 0xff // in the blob of main.g
-		d.Set64(rt.HdrLost+8*rt.LostPages, lostPages)
+		if kind != none {
+			d.Set64(rt.HdrLost+8*kind, 1)
+		}
 		lost := d.Node(mainNode, 0, g)
 		d.Node(lost, 0, f)
 		kept := d.Node(mainNode, 0, f)
 		l, err := profile.OpenLive(d.FS())
-		if lostPages == 0 {
+		if kind == none {
 			if err == nil || !strings.Contains(err.Error(), "funcs: offset") {
 				t.Errorf("have error %v", err)
 			}
@@ -180,7 +183,8 @@ func TestLostRecord(t *testing.T) {
 		if _, ok := l.Node(uint32(kept)); !ok {
 			t.Error("a node behind two unreadable ones is missing")
 		}
-		want := []profile.Loss{{Kind: profile.LossPages, Count: 1}, {Kind: profile.LossUnreadable, Count: 2}}
+		name := map[int]string{rt.LostPages: profile.LossPages, rt.LostPaths: profile.LossPaths}[kind]
+		want := []profile.Loss{{Kind: name, Count: 1}, {Kind: profile.LossUnreadable, Count: 2}}
 		if have := l.Profile.Lost(); !slices.Equal(have, want) {
 			t.Errorf("have losses %v, want %v", have, want)
 		}

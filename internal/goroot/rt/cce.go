@@ -228,7 +228,7 @@ func (c *Cce) ID(f uint32) uint64 { return *word(c.funcs[f].data + DataMeta) }
 // BeginPCs begins the record of the return addresses in function f, of which
 // there are n, and whose code has size bytes.
 func (c *Cce) BeginPCs(f, size, n uint32) (w PCsWriter) {
-	w.w = recordWriter{t: &c.Tree, begin: *c.u64(HdrFuncsUsed)}
+	w.w = recordWriter{t: &c.Tree, begin: c.funcsUsed}
 	id, entry := c.ID(f), uint64(c.funcs[f].entry)
 	for _, v := range [...]uint32{0, RecPCs, uint32(id), uint32(id >> 32), uint32(entry), uint32(entry >> 32), size, n} {
 		w.w.u32(v)

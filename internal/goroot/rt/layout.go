@@ -84,6 +84,7 @@ const (
 	LostShards        // Ps without a shard of their own file
 	LostTables        // sites with more targets than a table may hold
 	LostChecks        // checks not written, because check was full
+	LostPaths         // searches for recursion that a lost page has cut short
 	NumLost
 )
 

@@ -91,7 +91,7 @@ type recordWriter struct {
 }
 
 func (t *Tree) beginRecord(kind uint32, id uint64, size, flags uint32) recordWriter {
-	w := recordWriter{t: t, begin: *t.u64(HdrFuncsUsed)}
+	w := recordWriter{t: t, begin: t.funcsUsed}
 	w.u32(0) // the length comes last
 	w.u32(kind)
 	w.u32(uint32(id))
@@ -103,7 +103,7 @@ func (t *Tree) beginRecord(kind uint32, id uint64, size, flags uint32) recordWri
 
 // at returns where the next n bytes go, or nil if they do not fit.
 func (w *recordWriter) at(n uint64) unsafe.Pointer {
-	if w.begin+w.off+n+8 > *w.t.u64(HdrFuncsSize) {
+	if w.begin+w.off+n+8 > w.t.funcsSize {
 		w.full = true
 		return nil
 	}
@@ -140,7 +140,8 @@ func (w *recordWriter) end() bool {
 	}
 	w.off = (w.off + 7) &^ 7
 	storeRel32((*uint32)(unsafe.Add(w.t.funcs, uintptr(w.begin))), uint32(w.off))
-	*w.t.u64(HdrFuncsUsed) = w.begin + w.off
+	w.t.funcsUsed = w.begin + w.off
+	*w.t.u64(HdrFuncsUsed) = w.t.funcsUsed
 	return true
 }
 

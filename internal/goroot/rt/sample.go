@@ -181,11 +181,14 @@ const (
 )
 
 // Samples is the recorder. It must be initialized with Init; all memory is the
-// caller's, and zero.
+// caller's, and zero. A page of the files may become zeros at any time, as in a
+// Tree: what is in use is therefore counted here, and the header has a copy.
 type Samples struct {
-	base    unsafe.Pointer // file samples
-	buckets unsafe.Pointer // heads of the hash chains, anonymous memory
-	max     uint32
+	used       uint64         // nodes that were handed out; may pass max
+	placesUsed uint64         // bytes of places; the sampler's own
+	base       unsafe.Pointer // file samples
+	buckets    unsafe.Pointer // heads of the hash chains, anonymous memory
+	max        uint32
 
 	// The sampler's own: the places.
 	places     unsafe.Pointer
@@ -205,6 +208,7 @@ func (s *Samples) Init(base, buckets, places, known unsafe.Pointer, max uint32, 
 	*s.u64(SmpMax) = uint64(max)
 	*s.u32(SmpVersion) = SampleVersion
 	*at32(s.node(0), SmpNodeParent) = 1
+	s.used, s.placesUsed = 1, 0
 	store64(s.u64(SmpUsed), 1)
 	s.Child(0, PCOverflow) // node 1: there is always room for it
 }
@@ -271,7 +275,8 @@ func (s *Samples) Child(parent uint32, pc uintptr) uint32 {
 	first, stop, mine := load32(head), uint32(0), uint32(0)
 	for {
 		// Chains only grow at their heads: what was looked at is not again.
-		for n := first; n != stop; n = *at32(s.node(n), SmpNodeNext) {
+		// A node on a lost page ends its chain: node 0 is in none.
+		for n := first; n != stop && n != 0; n = *at32(s.node(n), SmpNodeNext) {
 			p := s.node(n)
 			if *at32(p, SmpNodeKey) == parent && *at64(p, SmpNodePC) == uint64(pc) {
 				if mine != 0 { // another thread was faster; this one stays unused
@@ -299,15 +304,15 @@ func (s *Samples) Child(parent uint32, pc uintptr) uint32 {
 
 // alloc returns a new node, 0 if there is no room.
 func (s *Samples) alloc() uint32 {
-	if load64(s.u64(SmpUsed)) >= uint64(s.max) {
-		s.Count(StatNodes, 1)
-		return 0
+	n := uint64(s.max)
+	if load64(&s.used) < n {
+		n = add64(&s.used, 1) - 1
 	}
-	n := add64(s.u64(SmpUsed), 1) - 1
 	if n >= uint64(s.max) {
 		s.Count(StatNodes, 1)
 		return 0
 	}
+	add64(s.u64(SmpUsed), 1)
 	return uint32(n)
 }
 
@@ -344,7 +349,7 @@ func (s *Samples) Stack(base uint32, pcs []uintptr) uint32 {
 // NextPlace returns an address that has no place yet, for the sampler to
 // describe, or false if all have one.
 func (s *Samples) NextPlace() (pc uintptr, ok bool) {
-	used := uint32(min(load64(s.u64(SmpUsed)), uint64(s.max)))
+	used := uint32(min(load64(&s.used), uint64(s.max)))
 	for ; s.scanned < used; s.scanned++ {
 		p := s.node(s.scanned)
 		if load32(at32(p, SmpNodeParent)) == 0 && s.scanned+64 > used {
@@ -387,7 +392,7 @@ type PlaceWriter struct {
 
 // BeginPlace begins the record of an address.
 func (s *Samples) BeginPlace(pc uintptr) PlaceWriter {
-	used := uintptr(load64(s.u64(SmpPlaces)))
+	used := uintptr(s.placesUsed)
 	w := PlaceWriter{s: s, start: used, off: used + PlaceHeaderSize}
 	if w.off > s.placesSize {
 		w.full = true
@@ -423,5 +428,6 @@ func (w *PlaceWriter) End() {
 	p := unsafe.Add(w.s.places, w.start)
 	*at32(p, 4) = w.frames
 	storeRel32(at32(p, 0), uint32(end-w.start))
+	w.s.placesUsed = uint64(end)
 	store64(w.s.u64(SmpPlaces), uint64(end))
 }

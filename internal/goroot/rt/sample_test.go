@@ -9,10 +9,17 @@ import (
 
 // newSamples returns a recorder with room for max nodes, in ordinary memory.
 func newSamples(max int) *Samples {
-	mem := func(n int) unsafe.Pointer { return unsafe.Pointer(&make([]uint64, n/8+1)[0]) }
-	s := new(Samples)
-	s.Init(mem(SmpEnd+max*SampleNodeSize), mem(SampleBuckets), mem(1<<16), mem(PlacesKnown), uint32(max), 1<<16)
+	s, _ := newSamplesIn(max)
 	return s
+}
+
+// newSamplesIn is newSamples, with the memory that stands for the file.
+func newSamplesIn(max int) (*Samples, []uint64) {
+	mem := func(n int) unsafe.Pointer { return unsafe.Pointer(&make([]uint64, n/8+1)[0]) }
+	file := make([]uint64, (SmpEnd+max*SampleNodeSize)/8)
+	s := new(Samples)
+	s.Init(unsafe.Pointer(&file[0]), mem(SampleBuckets), mem(1<<16), mem(PlacesKnown), uint32(max), 1<<16)
+	return s, file
 }
 
 // weights adds up what a node and what all nodes have.

@@ -6,15 +6,22 @@ import "unsafe"
 // lock; readers that only follow cells, as compiled code and the probe in
 // assembly do, need none: an object is complete before a cell leads to it.
 //
+// Any page of the mapped files may become zeros at any time: a disk that is full,
+// a file that another process cuts. So what the builder itself relies on is kept in
+// the Tree, of which the header is a copy, and what it reads in the region it
+// checks where a zero would make it loop.
+//
 // The zero Tree is not usable; see Init.
 type Tree struct {
-	mem    unsafe.Pointer // offset 0 of the tree region
-	starts unsafe.Pointer // a bitmap: does an object begin at this multiple of 8?
-	known  unsafe.Pointer // a hash set of the function IDs that have a record
-	funcs  unsafe.Pointer // the records
-	full   bool           // do not fold recursion
-	nodes  uint64         // nodes that may still be made
-	goroot string         // replaces $GOROOT in the names of files
+	size, used           uint64         // of the region, as HdrSize and HdrUsed
+	funcsSize, funcsUsed uint64         // as HdrFuncsSize and HdrFuncsUsed
+	mem                  unsafe.Pointer // offset 0 of the tree region
+	starts               unsafe.Pointer // a bitmap: does an object begin at this multiple of 8?
+	known                unsafe.Pointer // a hash set of the function IDs that have a record
+	funcs                unsafe.Pointer // the records
+	full                 bool           // do not fold recursion
+	nodes                uint64         // nodes that may still be made
+	goroot               string         // replaces $GOROOT in the names of files
 }
 
 // Sizes of the memory that Init needs beside the region itself.
@@ -62,6 +69,7 @@ func (t *Tree) initHeader(mem, known, funcs unsafe.Pointer, size, funcsSize uint
 	t.mem, t.known, t.funcs = mem, known, funcs
 	copy(unsafe.Slice((*byte)(mem), len(Magic)), Magic)
 	*t.u32(HdrVersion) = Version
+	t.size, t.used, t.funcsSize, t.funcsUsed = size, HdrEnd, funcsSize, 0
 	*t.u64(HdrSize) = size
 	*t.u64(HdrUsed) = HdrEnd
 	*t.u64(HdrFuncsSize) = funcsSize
@@ -84,7 +92,7 @@ func (t *Tree) u32(off uint32) *uint32 { return (*uint32)(unsafe.Add(t.mem, uint
 func (t *Tree) u64(off uint32) *uint64 { return (*uint64)(unsafe.Add(t.mem, uintptr(off))) }
 
 // Used returns the bytes of the region that are in use.
-func (t *Tree) Used() uint64 { return *t.u64(HdrUsed) }
+func (t *Tree) Used() uint64 { return t.used }
 
 // Lost counts a loss of the given kind.
 func (t *Tree) Lost(kind uint32) { *t.u64(HdrLost + 8*kind)++ }
@@ -140,10 +148,8 @@ func Hash(id uint64) uint32 { return uint32(id>>4) * 0x9E3779B1 >> 16 }
 func (t *Tree) child(parent, cell uint32, meta unsafe.Pointer) uint32 {
 	id := uint64(uintptr(meta))
 	if wrapper := *(*uint32)(unsafe.Add(meta, MetaFlags))&MetaFlagWrapper != 0; !t.full && !wrapper {
-		for n := parent; n != RootNode; n = *t.u32(n + NodeParent) {
-			if *t.u64(n) == id {
-				return n
-			}
+		if n := t.ancestor(parent, id); n != 0 {
+			return n
 		}
 	}
 	size := *(*uint32)(unsafe.Add(meta, MetaNodeSize))
@@ -151,7 +157,7 @@ func (t *Tree) child(parent, cell uint32, meta unsafe.Pointer) uint32 {
 		return t.sink()
 	}
 	if parent != overflowNode && *t.u32(parent + NodeParent) != overflowNode {
-		if t.nodes > 0 && t.room(size, *t.u64(HdrSize)>>reserveShift) {
+		if t.nodes > 0 && t.room(size, t.size>>reserveShift) {
 			t.nodes--
 			return t.newNode(id, parent, (cell-parent-NodeCells)/4, size)
 		}
@@ -169,19 +175,38 @@ func (t *Tree) child(parent, cell uint32, meta unsafe.Pointer) uint32 {
 	return n
 }
 
-// room reports whether size more bytes fit, with reserve bytes to spare.
-func (t *Tree) room(size uint32, reserve uint64) bool {
-	return *t.u64(HdrUsed)+uint64(size)+reserve+sinkSize <= *t.u64(HdrSize)
+// ancestor returns the nearest node of function id from node n outwards, or 0.
+// A parent lies before its children. One that does not is on a page that was lost:
+// what is further out is not known, and the search ends there.
+func (t *Tree) ancestor(n uint32, id uint64) uint32 {
+	for n != RootNode {
+		if *t.u64(n) == id {
+			return n
+		}
+		up := *t.u32(n + NodeParent)
+		if up < RootNode || up >= n {
+			t.Lost(LostPaths)
+			return 0
+		}
+		n = up
+	}
+	return 0
 }
 
-func (t *Tree) sink() uint32              { return uint32(*t.u64(HdrSize) - sinkSize) }
+// room reports whether size more bytes fit, with reserve bytes to spare.
+func (t *Tree) room(size uint32, reserve uint64) bool {
+	return t.used+uint64(size)+reserve+sinkSize <= t.size
+}
+
+func (t *Tree) sink() uint32              { return uint32(t.size - sinkSize) }
 func (t *Tree) inSink(offset uint32) bool { return offset >= t.sink() }
 
 // alloc returns the offset of size zero bytes. The caller has asked room.
 func (t *Tree) alloc(size uint32) uint32 {
-	off := uint32(*t.u64(HdrUsed))
+	off := uint32(t.used)
 	*(*uint8)(unsafe.Add(t.starts, uintptr(off/64))) |= 1 << (off / 8 % 8)
-	*t.u64(HdrUsed) += uint64(size)
+	t.used += uint64(size)
+	*t.u64(HdrUsed) = t.used
 	return off
 }
 
@@ -365,5 +390,9 @@ func (t *Tree) Describe(run uint64, pid uint32, start uint64, goVersion, goroot 
 func (t *Tree) SetShards(n uint32) { *t.u32(HdrShards) = n }
 
 // LostPage counts a page that the disk did not take. It is not under the
-// lock: two at once may count as one.
-func (t *Tree) LostPage() { *t.u64(HdrLost + 8*LostPages)++ }
+// lock: two at once may count as one. A program that only samples has no Tree.
+func (t *Tree) LostPage() {
+	if t.mem != nil {
+		*t.u64(HdrLost + 8*LostPages)++
+	}
+}

@@ -1,0 +1,182 @@
+package rt
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// # Lost pages
+//
+// A page of a mapped file may become zeros while the program runs: the disk is
+// full, or another process has cut the file. These tests zero pages at random
+// and run on. The structures must never make the program loop, fault, or take one
+// function's node for another's; what was recorded on the page is lost.
+
+const lostPage = 4096
+
+// mustEnd fails if do does not end. It does at once, or never: the time says
+// nothing but that.
+func mustEnd(t *testing.T, do func()) {
+	t.Helper()
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		do()
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatal("a walk over a lost page does not end")
+	}
+}
+
+// losePage zeros page number i of mem.
+func losePage(mem []uint64, i int) {
+	clear(mem[i*lostPage/8 : (i+1)*lostPage/8])
+}
+
+// TestLostPages zeros any page of random trees, with the header's and the root's
+// among them, folded and not, and goes on with calls, through sites with
+// many targets too, with faults and recoveries.
+func TestLostPages(t *testing.T) {
+	mustEnd(t, func() {
+		for seed := range uint64(60) {
+			loseRandom(t, seed)
+		}
+	})
+}
+
+func loseRandom(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 12))
+	m := newMachine(t, 1<<25, seed%3 == 0)
+	for range 2 + r.IntN(60) {
+		f := m.function(1 + r.IntN(6))
+		f.words[MetaRecover/8] |= 1
+	}
+	var stack []lostFrame
+	for step := range 20_000 {
+		if step > 2000 && step%500 == 0 {
+			losePage(m.mem, r.IntN(int(m.tree.Used())/lostPage+1))
+		}
+		stack = m.lostStep(r, stack)
+	}
+	if m.tree.Used() <= lostPage {
+		t.Errorf("seed %d: the tree has forgotten what is in use", seed)
+	}
+}
+
+type lostFrame struct {
+	f    *meta
+	node uint32
+}
+
+// lostStep returns, calls, or faults. A node that is entered is one of the function,
+// and the same when it is entered again at once.
+func (m *machine) lostStep(r *rand.Rand, stack []lostFrame) []lostFrame {
+	if len(stack) > 0 && (r.IntN(3) == 0 || len(stack) > 40) {
+		return stack[:r.IntN(len(stack))]
+	}
+	cell := CellOf(RootNode, RootMain)
+	if len(stack) > 0 {
+		up := stack[len(stack)-1]
+		cell = CellOf(up.node, r.IntN(up.f.cells))
+		switch r.IntN(20) {
+		case 0:
+			if here := m.tree.EnterFault(up.node, uint64(0x400000+r.IntN(100))); here != 0 {
+				cell = CellOf(here, 0)
+			}
+		case 1:
+			if c := m.tree.RecoverCell(up.node); c != 0 {
+				cell = c
+			}
+		}
+	}
+	f := m.metas[r.IntN(len(m.metas))]
+	m.ctx = cell
+	n := m.enter(f)
+	if id := *m.tree.u64(n); id != f.id() && !m.tree.inSink(n) {
+		m.t.Fatalf("node %d is of function %#x, want %#x", n, id, f.id())
+	}
+	m.ctx = cell
+	if again := m.enter(f); again != n && !m.tree.inSink(n) && *m.tree.u64(HdrLost + 8*LostTables) == 0 {
+		m.t.Fatalf("node %d on the second visit, %d on the first", again, n)
+	}
+	if m.tree.ByEntry(cell, f.words[0]) == 0 && !m.tree.inSink(n) {
+		m.t.Fatalf("node %d is not found by its entry", n)
+	}
+	return append(stack, lostFrame{f, n})
+}
+
+// TestLostAncestor loses the page in the middle of a path: recursion across it is
+// not found any more, which is counted, and recursion below it is folded.
+func TestLostAncestor(t *testing.T) {
+	m := newMachine(t, minTree, false)
+	outer, inner := m.function(1), m.function(1)
+	n := m.enter(outer)
+	for range 3 * lostPage / 24 { // a path that is longer than a page
+		m.call(n, 0)
+		n = m.enter(m.function(1))
+	}
+	losePage(m.mem, int(n)/lostPage-1)
+	mustEnd(t, func() {
+		m.call(n, 0)
+		below := m.enter(outer)
+		if *m.tree.u32(below + NodeParent) != n {
+			t.Errorf("recursion was found through a lost page: parent %d, want %d", *m.tree.u32(below + NodeParent), n)
+		}
+		if *m.tree.u64(HdrLost + 8*LostPaths) == 0 {
+			t.Error("no loss is counted")
+		}
+		m.call(below, 0)
+		in := m.enter(inner)
+		m.call(in, 0)
+		if again := m.enter(outer); again != below {
+			t.Errorf("recursion below the lost page leads to node %d, want %d", again, below)
+		}
+	})
+}
+
+// TestLostSamples zeros pages of a tree of samples, the header's among them, while
+// samples are recorded and the sampler describes places.
+func TestLostSamples(t *testing.T) {
+	mustEnd(t, func() {
+		for seed := range uint64(20) {
+			loseSamples(t, seed)
+		}
+	})
+}
+
+func loseSamples(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 13))
+	const nodes = 1 << 13
+	s, mem := newSamplesIn(nodes)
+	handed := map[uint32]bool{}
+	for step := range 30_000 {
+		if step%1000 == 999 {
+			losePage(mem, r.IntN(len(mem)*8/lostPage))
+		}
+		pcs := make([]uintptr, 1+r.IntN(8))
+		for i := range pcs {
+			pcs[i] = uintptr(NumPseudo + r.IntN(40))
+		}
+		used := s.used
+		n := s.Stack(0, pcs)
+		for ; used < s.used; used++ {
+			if handed[uint32(used)] {
+				t.Fatalf("seed %d: node %d is handed out twice", seed, used)
+			}
+			handed[uint32(used)] = true
+		}
+		for depth := 0; n != 0; n, _ = s.Frame(n) {
+			if depth++; depth > nodes {
+				t.Fatalf("seed %d: the way to the root does not end", seed)
+			}
+		}
+		if pc, ok := s.NextPlace(); ok {
+			w := s.BeginPlace(pc)
+			w.Frame("f", "f.go", 1, 1)
+			w.End()
+		}
+	}
+}
