@@ -216,6 +216,26 @@ func TestLucceBudget(t *testing.T) {
 	}
 }
 
+// TestLucceLost loses pages of the record while the program goes on: IDs must be those
+// that the whole record decodes.
+func TestLucceLost(t *testing.T) {
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 14))
+		p := newLucceProgram(t, r.IntN, 2+int(seed), 0)
+		ref := p.ref
+		for i := range 3000 {
+			p.step(r.IntN)
+			p.capture(r.IntN)
+			if i%100 == 99 {
+				p.l.Lose(r)
+			}
+		}
+		if n := p.check(ref); n > 0 {
+			t.Errorf("seed %d: %d contexts are truncated", seed, n)
+		}
+	}
+}
+
 // FuzzLucce runs the program that the input tells.
 func FuzzLucce(f *testing.F) {
 	f.Add([]byte{3, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, uint8(3))

@@ -3,6 +3,7 @@ package livetest
 import (
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -22,6 +23,7 @@ type Lucce struct {
 	image                  []byte // metadata and data
 	used                   int
 	maps                   [][]byte
+	lost                   Lost
 }
 
 // A LucceFunc is a function of a Lucce.
@@ -181,8 +183,23 @@ func (l *Lucce) Capture(f LucceFrame, site int) (hi, lo uint64) {
 	return l.CaptureID(f.C, f.V, uintptr(f.Func.Return(site)))
 }
 
-// FS returns the live directory as it is now.
+// Lose zeros a random page of the files.
+func (l *Lucce) Lose(r *rand.Rand) {
+	switch r.IntN(4) {
+	case 0:
+		l.lost.Page(r, l.head, rt.CceSize-1)
+	case 1:
+		l.lost.Page(r, l.funcs, *at(uintptr(unsafe.Pointer(&l.head[rt.HdrFuncsUsed]))))
+	case 2:
+		l.lost.Page(r, l.log, *l.Stat(rt.CceEpochsUsed))
+	case 3:
+		l.lost.Page(r, l.node, *l.Stat(rt.CceNodesUsed)*rt.InternSize)
+	}
+}
+
+// FS returns the live directory as it is now, with what was on lost pages.
 func (l *Lucce) FS() fstest.MapFS {
+	l.lost.Restore()
 	file := func(b []byte, used uint64) *fstest.MapFile {
 		return &fstest.MapFile{Data: append([]byte(nil), b[:used]...)}
 	}

@@ -32,6 +32,10 @@ type Cce struct {
 	free                        [32]uintptr // ccStacks by the logarithm of their size
 	plan                        plan
 	fixed                       bool // see Fix
+
+	// What the encoder relies on of the header, which may be lost: see Tree.
+	text, seed                   uint64
+	epoch, nodesUsed, epochsUsed uint64
 }
 
 // A fun is a function that was entered.
@@ -99,6 +103,7 @@ func (c *Cce) InitCce(head, known, funcs, epochs, nodes, pcs, mem unsafe.Pointer
 	*c.u32(HdrFlags) |= HdrFlagCce
 	c.head, c.epochs, c.size, c.nodes, c.maxNum, c.pcs = head, epochs, EpochsSize, nodes, NodesSize/InternSize, pcs
 	c.Tree.mem, c.mem = head, arena{mem, 0, CceArena}
+	c.text, c.seed, c.epoch, c.nodesUsed, c.epochsUsed = text, seed, 0, 1, 0
 	*c.Stat(CceText), *c.Stat(CceSeed), *c.Stat(CceNodesUsed) = text, seed, 1
 	c.funcs = unsafe.Slice((*fun)(c.mem.alloc(maxFuncs*unsafe.Sizeof(fun{}))), maxFuncs)
 	c.sites = unsafe.Slice((*site)(c.mem.alloc(maxSites*unsafe.Sizeof(site{}))), maxSites)
@@ -116,7 +121,7 @@ func (c *Cce) Stat(off uint32) *uint64 { return (*uint64)(unsafe.Add(c.head, uin
 // Epoch returns the current epoch.
 //
 //go:nosplit
-func (c *Cce) Epoch() uint64 { return *c.Stat(CceEpoch) }
+func (c *Cce) Epoch() uint64 { return c.epoch }
 
 // word returns the word at address p, which is outside the Go heap.
 //

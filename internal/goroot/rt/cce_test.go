@@ -13,6 +13,7 @@ import (
 	"github.com/stemma-go/stemma/internal/cce"
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -104,6 +105,7 @@ type computer struct {
 	cut    int  // contexts of which the outer part is missing
 	limits bool // contexts may be cut
 	ended  func()
+	lost   livetest.Lost
 	slow   int
 	fast   int
 
@@ -780,8 +782,9 @@ func (m *computer) exit(g *goroutine) {
 	m.gs = slices.DeleteFunc(m.gs, func(g *goroutine) bool { return g.gone })
 }
 
-// files are what the program would have left.
+// files are what the program would have left, with what was on lost pages.
 func (m *computer) files() fstest.MapFS {
+	m.lost.Restore()
 	used := map[string]uint64{"cce": rt.CceSize, "funcs": m.word(rt.HdrFuncsUsed), "epochs": m.word(rt.CceEpochsUsed)}
 	head := slices.Clone(m.mem["cce"])
 	nodes := m.word(rt.CceNodesUsed)
@@ -960,6 +963,26 @@ func TestEncode(t *testing.T) {
 	t.Logf("%d contexts, %d of them recalled, %d epochs, %d entries on the fast path, %d through Go", ids, recalled, epochs, fast, slow)
 	if fast < slow/4 || epochs < 1000 || recalled < 1000 {
 		t.Error("the fast path or re-encodings are hardly tested")
+	}
+}
+
+// TestEncodeLost loses pages of the record while the program goes on: IDs must be those
+// that the whole record decodes.
+func TestEncodeLost(t *testing.T) {
+	for seed := range uint64(40) {
+		m := newComputer(t, seed)
+		m.program()
+		m.goroutine()
+		m.calm = 64
+		for range 20 {
+			m.run(20)
+			used := map[string]uint64{"cce": rt.CceSize - 1, "funcs": m.word(rt.HdrFuncsUsed), "epochs": m.word(rt.CceEpochsUsed), "nodes": m.word(rt.CceNodesUsed) * rt.InternSize}
+			for name, n := range used {
+				m.lost.Page(m.r, m.mem[name], n)
+			}
+		}
+		m.decode(0)
+		m.close()
 	}
 }
 

@@ -446,7 +446,7 @@ func (p *plan) target(e *planEdge) uint32 {
 // reports false if there is no room for it, or no epoch left.
 func (c *Cce) Write(now uint64) bool {
 	p := &c.plan
-	w := epochWriter{c: c, begin: *c.Stat(CceEpochsUsed)}
+	w := epochWriter{c: c, begin: c.epochsUsed}
 	w.u32(0)
 	w.u32(uint32(c.Epoch()) + 1)
 	w.u32(0)
@@ -511,7 +511,8 @@ func (c *Cce) Publish() {
 	}
 	*c.Stat(CceEncoded), *c.Stat(CceGroups), *c.Stat(CceBack), *c.Stat(CceLeftOut) = encoded, uint64(p.groups), p.back, p.left
 	*c.Stat(CceMaxID) = uint64(p.maxID)
-	*c.Stat(CceEpoch)++
+	c.epoch++
+	*c.Stat(CceEpoch) = c.epoch
 	*c.Stat(CceEncodes)++
 }
 
@@ -557,6 +558,7 @@ func (w *epochWriter) end(funcs, sites uint32) bool {
 	rec := unsafe.Add(w.c.epochs, uintptr(w.begin))
 	*(*uint32)(unsafe.Add(rec, 8)), *(*uint32)(unsafe.Add(rec, 12)) = funcs, sites
 	storeRel32((*uint32)(rec), uint32(w.off))
-	storeRel64(w.c.Stat(CceEpochsUsed), w.begin+w.off)
+	w.c.epochsUsed = w.begin + w.off
+	storeRel64(w.c.Stat(CceEpochsUsed), w.c.epochsUsed)
 	return true
 }

@@ -213,7 +213,7 @@ func (c *Cce) internEntry(st *Stack, d uint64, parent uint32) uint32 {
 		return c.intern(parent, uint32(w>>WordID), kind, place, target)
 	}
 	hi, lo := st.from[0], st.from[1]
-	place = *c.Stat(CceText) + lo&(1<<IDEpoch-1)
+	place = c.text + lo&(1<<IDEpoch-1)
 	epoch := uint32(lo >> IDEpoch & (1<<IDEpochBits - 1))
 	return c.internAt(uint32(hi>>32), uint32(hi), epoch, InternGo, place, target)
 }
@@ -257,12 +257,13 @@ func (c *Cce) internAt(parent, id, epoch, kind uint32, place, target uint64) uin
 			return i
 		}
 	}
-	i := uint32(*c.Stat(CceNodesUsed))
+	i := uint32(c.nodesUsed)
 	if i >= c.maxNum-1 {
 		return c.cutNode()
 	}
 	*c.node(i) = n
-	storeRel64(c.Stat(CceNodesUsed), uint64(i+1))
+	c.nodesUsed++
+	storeRel64(c.Stat(CceNodesUsed), c.nodesUsed)
 	*c.internals.at(h) = i
 	c.internals.num++
 	return i
@@ -281,7 +282,7 @@ func (c *Cce) cutNode() uint32 {
 func (c *Cce) Capture(st *Stack, w uint64, pc uintptr) (hi, lo uint64) {
 	n := c.Intern(st, w)
 	id := uint32(w >> WordID)
-	rel := uint64(pc) - *c.Stat(CceText)
+	rel := uint64(pc) - c.text
 	if rel == 0 || rel>>IDPCBits != 0 {
 		n, id, rel = c.intern(n, id, InternAt, uint64(pc), 0), 0, 0
 	}
@@ -292,5 +293,5 @@ func (c *Cce) Capture(st *Stack, w uint64, pc uintptr) (hi, lo uint64) {
 //
 //go:nosplit
 func (c *Cce) Stamp() uint64 {
-	return (1+*c.Stat(CceSeed)%(1<<IDTagBits-1))<<IDTag | c.Epoch()<<IDEpoch
+	return (1+c.seed%(1<<IDTagBits-1))<<IDTag | c.Epoch()<<IDEpoch
 }

@@ -216,7 +216,7 @@ func (l *Lucce) number(old *step, site, t uint32, c uint64) *step {
 	if old != nil && old.grown > maxGrown {
 		return nil // all ids are taken that it can have
 	}
-	if l.numSteps+1 >= maxSteps || *l.Stat(CceEpochsUsed)+4*LogEntry > l.size || !l.edges.grow(&l.mem, l.hashStep) {
+	if l.numSteps+1 >= maxSteps || l.epochsUsed+4*LogEntry > l.size || !l.edges.grow(&l.mem, l.hashStep) {
 		return nil
 	}
 	s := &l.steps[l.numSteps+1]
@@ -319,14 +319,15 @@ func (l *Lucce) hashStep(i uint32) uint32 { return edgeHash(l.steps[i].cell, l.s
 
 // Append adds an entry to the log.
 func (l *Lucce) Append(kind, function, site, n uint32, a, b uint64) {
-	used := *l.Stat(CceEpochsUsed)
+	used := l.epochsUsed
 	if used+LogEntry > l.size {
 		return
 	}
 	e := unsafe.Add(l.log, uintptr(used))
 	*(*[4]uint32)(e) = [4]uint32{kind, function, site, n}
 	*(*[2]uint64)(unsafe.Add(e, 16)) = [2]uint64{a, b}
-	storeRel64(l.Stat(CceEpochsUsed), used+LogEntry)
+	l.epochsUsed += LogEntry
+	storeRel64(l.Stat(CceEpochsUsed), l.epochsUsed)
 }
 
 // Learn is Enter, with an entry in the log for a function that is new.
@@ -349,7 +350,7 @@ func (l *Lucce) Begin(kind uint32, place, target uint64, t uint32, c, v uint64) 
 	}
 	r := &l.rows[t]
 	if r.begin == 0 {
-		if *l.Stat(CceEpochsUsed)+LogEntry > l.size || r.open && !l.remainderBegin(r, t) {
+		if l.epochsUsed+LogEntry > l.size || r.open && !l.remainderBegin(r, t) {
 			return l.cut(CutLog)
 		}
 		if !r.open {
@@ -405,12 +406,13 @@ func (l *Lucce) intern(n node) uint32 {
 	if i := l.lookup(&n); i != 0 {
 		return i
 	}
-	i := uint32(*l.Stat(CceNodesUsed))
+	i := uint32(l.nodesUsed)
 	if i >= l.budget || !l.entries.grow(&l.mem, func(i uint32) uint32 { return l.node(i).hash() }) {
 		return l.Cut(CutNodes)
 	}
 	*l.node(i) = n
-	storeRel64(l.Stat(CceNodesUsed), uint64(i+1))
+	l.nodesUsed++
+	storeRel64(l.Stat(CceNodesUsed), l.nodesUsed)
 	put(l.entries.base, n.hash(), i)
 	l.entries.num++
 	return i
@@ -422,7 +424,7 @@ func (l *Lucce) Root(from [2]uint64, target uint64, t uint32) (id, version uint6
 	if from[1] == 0 {
 		return l.Begin(InternRoot, from[0], target, t, 0, 0)
 	}
-	place := *l.Stat(CceText) + from[1]&(1<<IDEpoch-1)
+	place := l.text + from[1]&(1<<IDEpoch-1)
 	c := from[0]&(1<<IDIdBits-1) | from[1]>>IDEpoch&(1<<IDEpochBits-1)<<IDIdBits
 	return l.Begin(InternGo, place, target, t, c, from[0]>>32)
 }
@@ -460,7 +462,7 @@ func (l *Lucce) Down(from [2]uint64, frames []Walked, c, v uint64) (id, version 
 //
 //go:nosplit
 func (l *Lucce) TryCapture(c, v uint64, pc uintptr) (hi, lo uint64, ok bool) {
-	rel := uint64(pc) - *l.Stat(CceText)
+	rel := uint64(pc) - l.text
 	if c>>(IDIdBits+IDEpochBits) != 0 || rel == 0 || rel>>IDPCBits != 0 {
 		return 0, 0, false
 	}
