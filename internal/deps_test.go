@@ -37,6 +37,7 @@ const rule = `
 	cmd/stemma: internal/cli;
 	.: internal/decode;
 	stemmahttp: ., internal/export;
+	internal/e2e: internal/cli, stemmahttp;
 	internal/livetest: internal/goroot/rt;
 `
 
@@ -47,7 +48,7 @@ var pure = []string{"profile", "internal/callgraph", "internal/cce", "internal/c
 var impure = []string{"os", "net", "os/exec", "syscall"}
 
 // testOnly lists packages that no code but tests may import.
-var testOnly = []string{"internal/livetest"}
+var testOnly = []string{"internal/livetest", "internal/e2e"}
 
 // closure returns, for each package of the rule, all that it may import.
 func closure(t *testing.T) map[string][]string {

@@ -1,6 +1,7 @@
 // Command sampled does what is hard for a sampler that replaces return
 // addresses: panics of all kinds, Goexit, growing and shrinking stacks,
-// callbacks through reflection, coroutines, and profilers that walk stacks themselves.
+// callbacks through reflection, coroutines, and profilers that walk stacks themselves. It
+// does so for SAMPLED_TIME, on stacks that are SAMPLED_DEPTH deep or, now and then, ten times that.
 package main
 
 import (
@@ -250,13 +251,12 @@ func worker(seed int, until time.Time, depth int) {
 }
 
 func main() {
-	d := time.Second
-	if len(os.Args) > 1 {
-		d, _ = time.ParseDuration(os.Args[1])
+	d, depth := time.Second, 200
+	if s := os.Getenv("SAMPLED_TIME"); s != "" {
+		d, _ = time.ParseDuration(s)
 	}
-	depth := 200
-	if len(os.Args) > 2 {
-		depth, _ = strconv.Atoi(os.Args[2])
+	if s := os.Getenv("SAMPLED_DEPTH"); s != "" {
+		depth, _ = strconv.Atoi(s)
 	}
 	debug.SetGCPercent(5)
 	runtime.SetBlockProfileRate(1000)

@@ -47,7 +47,7 @@ func main() {
 			}
 		})
 	}
-	for i := range 50 {
+	for i := range 15 {
 		if err := stemma.StartSampling(stemma.SamplingOptions{Every: time.Duration(20+i) * time.Microsecond}); err != nil {
 			fatal(err)
 		}

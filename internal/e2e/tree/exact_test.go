@@ -1,17 +1,17 @@
-package e2e
+package tree
 
 import (
 	"fmt"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/e2e"
 )
 
 // TestExact compares counts with those of a program that counts itself, while
 // its goroutines migrate and are disturbed in many ways.
 func TestExact(t *testing.T) {
-	needBuilds(t)
-	exe := build(t, "exact", "default")
+	exe := e2e.Build(t, "exact")
 	for _, test := range []struct {
 		name  string
 		procs []int
@@ -30,15 +30,15 @@ func TestExact(t *testing.T) {
 	} {
 		for _, n := range test.procs {
 			t.Run(fmt.Sprintf("%s/procs=%d", test.name, n), func(t *testing.T) {
-				r := run(t, exe, append([]string{fmt.Sprint("GOMAXPROCS=", n)}, test.env...)...)
-				r.ok(t)
-				p := r.read(t)
-				noLoss(t, p)
-				wants := r.wants(t)
+				r := e2e.Run(t, exe, append([]string{fmt.Sprint("GOMAXPROCS=", n)}, test.env...)...)
+				r.OK(t)
+				p := r.Read(t)
+				e2e.NoLoss(t, p)
+				wants := r.Wants(t)
 				if len(wants) == 0 {
 					t.Fatal("the program expects nothing")
 				}
-				check(t, cct.New(p), wants, "default")
+				e2e.Check(t, cct.New(p), wants, "default")
 			})
 		}
 	}

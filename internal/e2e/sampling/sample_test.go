@@ -1,23 +1,21 @@
-package e2e
+package sampling
 
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/e2e"
 	"github.com/stemma-go/stemma/profile"
 )
 
 // buildSampled builds a program that is sampled every 20 µs.
 func buildSampled(t *testing.T, name string) string {
 	t.Helper()
-	needBuilds(t)
-	return build(t, name, "sample", "-engine=sample", "-every=20us")
+	return e2e.Build(t, name, "-engine=sample", "-every=20us")
 }
 
 // sampling returns how the program was sampled.
@@ -35,11 +33,11 @@ func sampling(t *testing.T, p *profile.Profile) *profile.Sampling {
 func mustFail(t *testing.T, exe string, env ...string) {
 	t.Helper()
 	for range 40 {
-		r := run(t, exe, env...)
-		if r.err != nil {
+		r := e2e.Run(t, exe, env...)
+		if r.Err != nil {
 			return
 		}
-		if s := sampling(t, r.read(t)); s.Stat("mismatches")+s.Stat("dead") > 0 {
+		if s := sampling(t, r.Read(t)); s.Stat("mismatches")+s.Stat("dead") > 0 {
 			return
 		}
 	}
@@ -55,9 +53,9 @@ func TestIncremental(t *testing.T) {
 		for _, every := range []string{"", "fast", "slow"} {
 			for _, procs := range []int{1, 4} {
 				t.Run(fmt.Sprintf("%s/every=%s/procs=%d", walk, every, procs), func(t *testing.T) {
-					r := run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw", "STEMMA_TRACE_EVERY="+every, fmt.Sprint("GOMAXPROCS=", procs))
-					r.ok(t)
-					s := sampling(t, r.read(t))
+					r := e2e.Run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw", "STEMMA_TRACE_EVERY="+every, fmt.Sprint("GOMAXPROCS=", procs))
+					r.OK(t)
+					s := sampling(t, r.Read(t))
 					if n := s.Stat("checked"); n < 100 || every != "" && n < 10000 {
 						t.Errorf("only %d traces were checked", n)
 					}
@@ -81,9 +79,11 @@ func TestSingleStep(t *testing.T) {
 	exe := buildSampled(t, "sampled")
 	for _, walk := range []string{"incremental", "marker"} {
 		for _, every := range []string{"fast", "slow"} {
-			r := run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw", "STEMMA_TRACE_EVERY="+every, "STEMMA_TRACE_STEP=1")
-			r.ok(t)
-			s := sampling(t, r.read(t))
+			// Each instruction is a signal: the program does little in its second, and what it has
+			// begun by then must be short.
+			r := e2e.Run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw", "STEMMA_TRACE_EVERY="+every, "STEMMA_TRACE_STEP=1", "SAMPLED_DEPTH=20")
+			r.OK(t)
+			s := sampling(t, r.Read(t))
 			if s.Stat("stepped") < 1000 || s.Stat("mismatches")+s.Stat("dead") > 0 {
 				t.Errorf("%s, every=%s: %v", walk, every, s.Stats)
 			}
@@ -110,9 +110,9 @@ func TestIncrementalControls(t *testing.T) {
 func TestWaitInName(t *testing.T) {
 	exe := buildSampled(t, "collector")
 	env := []string{"GOGC=1", "GOMAXPROCS=2", "STEMMA_TRACE_EVERY=waiting"}
-	r := run(t, exe, env...)
-	r.ok(t)
-	s := sampling(t, r.read(t))
+	r := e2e.Run(t, exe, env...)
+	r.OK(t)
+	s := sampling(t, r.Read(t))
 	if s.Stat("waiting") < 1000 || s.Stat("busy") == 0 {
 		t.Errorf("no goroutine that waits in name only was met: %v", s.Stats)
 	}
@@ -124,9 +124,9 @@ func TestWaitInName(t *testing.T) {
 func TestRepeat(t *testing.T) {
 	exe := buildSampled(t, "locks")
 	repeated := func(without string) (n, requests uint64) {
-		r := run(t, exe, "STEMMA_TRACE_WITHOUT="+without)
-		r.ok(t)
-		s := sampling(t, r.read(t))
+		r := e2e.Run(t, exe, "STEMMA_TRACE_WITHOUT="+without)
+		r.OK(t)
+		s := sampling(t, r.Read(t))
 		return s.Stat("repeated"), s.Stat("requests")
 	}
 	n, requests := repeated("")
@@ -142,15 +142,14 @@ func TestRepeat(t *testing.T) {
 // TestSamplers runs each sampler with each kind of walk and looks at what came
 // of it: all requests are accounted for, and the time adds up.
 func TestSamplers(t *testing.T) {
-	needBuilds(t)
-	exe := build(t, "busy", "sample", "-engine=sample", "-every=1ms")
+	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
 	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps,walk=fp", "sampler=sps,walk=unwinder", "sampler=stw", "sampler=sps,ask=signal"} {
 		t.Run(how, func(t *testing.T) {
 			start := time.Now()
-			r := run(t, exe, "STEMMA_SAMPLING="+how, "GOMAXPROCS=2")
+			r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "GOMAXPROCS=2")
 			wall := time.Since(start)
-			r.ok(t)
-			p := r.read(t)
+			r.OK(t)
+			p := r.Read(t)
 			s := sampling(t, p)
 			if how != "sampler=stw" {
 				met := s.Stat("samples") + s.Stat("dropped")
@@ -189,13 +188,12 @@ func TestSamplers(t *testing.T) {
 
 // TestDeep records stacks of 10,000 frames whole.
 func TestDeep(t *testing.T) {
-	needBuilds(t)
-	exe := build(t, "busy", "sample", "-engine=sample", "-every=1ms")
+	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
 	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps,walk=fp", "sampler=sps,walk=unwinder", "sampler=stw"} {
 		t.Run(how, func(t *testing.T) {
-			r := run(t, exe, "STEMMA_SAMPLING="+how, "BUSY_DEPTH=10000")
-			r.ok(t)
-			p := r.read(t)
+			r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "BUSY_DEPTH=10000")
+			r.OK(t)
+			p := r.Read(t)
 			depth := make([]int, len(p.Samples.Nodes))
 			deepest := 0
 			for i, n := range p.Samples.Nodes {
@@ -218,19 +216,17 @@ func TestDeep(t *testing.T) {
 
 // TestSampleKilled kills a program with SIGKILL: what was sampled is on record.
 func TestSampleKilled(t *testing.T) {
-	needBuilds(t)
-	exe := build(t, "busy", "sample", "-engine=sample", "-every=1ms")
+	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
 	for _, how := range []string{"sampler=isps", "sampler=sps"} {
 		out := t.TempDir()
-		cmd := exec.Command(exe)
-		cmd.Env = append(os.Environ(), "STEMMA_OUT="+out, "STEMMA_SAMPLING="+how, "BUSY_TIME=1m")
+		cmd := e2e.Command(t, out, exe, "STEMMA_SAMPLING="+how, "BUSY_TIME=1m")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(700 * time.Millisecond)
 		cmd.Process.Kill()
 		cmd.Wait()
-		p, err := profile.ReadLive(os.DirFS(filepath.Join(out, fmt.Sprintf("%s.%d", filepath.Base(exe), cmd.Process.Pid))))
+		p, err := profile.ReadLive(os.DirFS(e2e.LiveDir(out, cmd)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,15 +242,14 @@ func TestSampleKilled(t *testing.T) {
 
 // TestSampleOff builds for sampling and does not sample: there is a record, and nothing in it.
 func TestSampleOff(t *testing.T) {
-	needBuilds(t)
-	exe := build(t, "busy", "sample", "-engine=sample", "-every=1ms")
-	r := run(t, exe, "STEMMA_SAMPLING=start=off")
-	r.ok(t)
-	p := r.read(t)
+	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
+	r := e2e.Run(t, exe, "STEMMA_SAMPLING=start=off")
+	r.OK(t)
+	p := r.Read(t)
 	if n := len(p.Samples.Nodes); n > 2 {
 		t.Errorf("%d nodes", n)
 	}
-	if !strings.Contains(r.stdout, "ok") {
+	if !strings.Contains(r.Stdout, "ok") {
 		t.Error("the program did not run")
 	}
 }
@@ -262,23 +257,14 @@ func TestSampleOff(t *testing.T) {
 // TestStartStop starts and stops sampling again and again while goroutines run, with
 // the functions of package stemma, and asks the program's HTTP handler.
 func TestStartStop(t *testing.T) {
-	needBuilds(t)
-	tool, err := stemma()
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe := filepath.Join(workDir, "startstop.sample")
-	cmd := exec.Command(tool, "build", "-engine=sample", "-start=off", "-o", exe, "./testdata/api/startstop")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	exe := e2e.BuildDir(t, "testdata/startstop", "-engine=sample", "-start=off")
 	for _, walk := range []string{"incremental", "marker"} {
-		r := run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw")
-		r.ok(t)
-		if !strings.Contains(r.stdout, "main.rec;main.rec") {
-			t.Errorf("%s: the handler did not show main.rec:\n%s", walk, tail(r.stdout))
+		r := e2e.Run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw")
+		r.OK(t)
+		if !strings.Contains(r.Stdout, "main.rec;main.rec") {
+			t.Errorf("%s: the handler did not show main.rec:\n%s", walk, e2e.Tail(r.Stdout))
 		}
-		s := sampling(t, r.read(t))
+		s := sampling(t, r.Read(t))
 		if n := s.Stat("pending") + s.Stat("dead") + s.Stat("mismatches"); n != 0 || s.Stat("checked") == 0 {
 			t.Errorf("%s: %v", walk, s.Stats)
 		}

@@ -1,12 +1,10 @@
-package e2e
+package contexts
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/e2e"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -24,24 +23,7 @@ var paces = []struct{ name, env string }{{"own", "STEMMA_REENCODE_US=0"}, {"forc
 // buildEncoded builds a program with context IDs and the checker.
 func buildEncoded(t *testing.T, name string) string {
 	t.Helper()
-	needBuilds(t)
-	return build(t, name, "dacce", "-engine=dacce", "-verify")
-}
-
-// verifyLive compares all checks of a run, and returns how many there were.
-func verifyLive(t *testing.T, r result) int {
-	t.Helper()
-	tool, err := stemma()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command(tool, "verify", "-v", "-live", r.dir).CombinedOutput()
-	m := regexp.MustCompile(`checked (\d+) contexts, (\d+) mismatches`).FindSubmatch(out)
-	if err != nil || m == nil || string(m[2]) != "0" {
-		t.Fatalf("verify: %v\n%s", err, tail(string(out)))
-	}
-	n, _ := strconv.Atoi(string(m[1]))
-	return n
+	return e2e.Build(t, name, "-engine=dacce", "-verify")
 }
 
 // TestEncoded checks the context at every function entry and go statement of the
@@ -55,13 +37,9 @@ func TestEncoded(t *testing.T) {
 				if name == "goroutines" {
 					every = "STEMMA_CHECK_EVERY=97" // it runs for long
 				}
-				r := run(t, exe, pace.env, every)
-				if r.err != nil {
-					t.Fatalf("%v\n%s", r.err, tail(r.stderr))
-				}
-				if verifyLive(t, r) == 0 {
-					t.Error("nothing was checked")
-				}
+				r := e2e.Run(t, exe, pace.env, every)
+				n, _ := r.Verify(t)
+				t.Logf("%d contexts", n)
 			})
 		}
 	}
@@ -76,10 +54,10 @@ func TestEncodedStorms(t *testing.T) {
 		"DISTURB_PROCS=1 DISTURB_PREEMPT=1 DISTURB_GC=1",
 	} {
 		t.Run(env, func(t *testing.T) {
-			r := run(t, exe, append(strings.Fields(env), "STEMMA_REENCODE_US=1000", "STEMMA_CHECK_EVERY=97")...)
-			r.ok(t)
-			n := verifyLive(t, r)
-			s := r.read(t).Contexts.Stats
+			r := e2e.Run(t, exe, append(strings.Fields(env), "STEMMA_REENCODE_US=1000", "STEMMA_CHECK_EVERY=97")...)
+			r.OK(t)
+			n, _ := r.Verify(t)
+			s := r.Read(t).Contexts.Stats
 			t.Logf("%d checks, %d re-encodings, %d goroutines rewritten, longest stop %v", n, s.Reencodings, s.Rewrites, s.MaxPause)
 			if s.Reencodings == 0 {
 				t.Error("no re-encoding")
@@ -156,9 +134,9 @@ func shortPath(path []cct.PathFrame) (list []string) {
 func TestHere(t *testing.T) {
 	exe := buildEncoded(t, "here")
 	for _, pace := range paces {
-		r := run(t, exe, pace.env, "STEMMA_CHECK_EVERY=1000000")
-		r.ok(t)
-		if n, cut := checkSaid(t, r.dir, r.stdout); n < 30 || cut > 0 {
+		r := e2e.Run(t, exe, pace.env, "STEMMA_CHECK_EVERY=1000000")
+		r.OK(t)
+		if n, cut := checkSaid(t, r.Dir, r.Stdout); n < 30 || cut > 0 {
 			t.Errorf("%s: %d contexts, %d of them cut", pace.name, n, cut)
 		}
 	}
@@ -167,9 +145,9 @@ func TestHere(t *testing.T) {
 // TestHereDeep recurs deeper than a ccStack can be: the contexts down there are
 // cut, and say why.
 func TestHereDeep(t *testing.T) {
-	r := run(t, buildEncoded(t, "here"), "HERE=deep", "STEMMA_CHECK_EVERY=1000000000")
-	r.ok(t)
-	if n, cut := checkSaid(t, r.dir, r.stdout); n < 35 || cut != 1 {
+	r := e2e.Run(t, buildEncoded(t, "here"), "HERE=deep", "STEMMA_CHECK_EVERY=1000000000")
+	r.OK(t)
+	if n, cut := checkSaid(t, r.Dir, r.Stdout); n < 35 || cut != 1 {
 		t.Errorf("%d contexts, %d of them cut", n, cut)
 	}
 }
@@ -181,8 +159,7 @@ func TestHereKilled(t *testing.T) {
 	ids := 0
 	for range 20 {
 		out := t.TempDir()
-		cmd := exec.Command(exe)
-		cmd.Env = append(os.Environ(), "STEMMA_OUT="+out, "STEMMA_REENCODE_US=1000", "HERE=loop")
+		cmd := e2e.Command(t, out, exe, "STEMMA_REENCODE_US=1000", "HERE=loop")
 		var said strings.Builder
 		cmd.Stdout = &said
 		if err := cmd.Start(); err != nil {
@@ -191,9 +168,8 @@ func TestHereKilled(t *testing.T) {
 		kill := time.AfterFunc(time.Duration(10+rand.IntN(150))*time.Millisecond, func() { cmd.Process.Kill() })
 		cmd.Wait()
 		kill.Stop()
-		dir := filepath.Join(out, fmt.Sprintf("%s.%d", filepath.Base(exe), cmd.Process.Pid))
 		if said.Len() > 0 {
-			n, _ := checkSaid(t, dir, said.String())
+			n, _ := checkSaid(t, e2e.LiveDir(out, cmd), said.String())
 			ids += n
 		}
 	}
@@ -210,7 +186,7 @@ func TestHereNoDirectory(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if r := runIn(t, filepath.Join(file, "below"), exe); r.err != nil {
-		t.Fatalf("%v\n%s", r.err, tail(r.stderr))
+	if r := e2e.RunIn(t, filepath.Join(file, "below"), exe); r.Err != nil {
+		t.Fatalf("%v\n%s", r.Err, e2e.Tail(r.Stderr))
 	}
 }

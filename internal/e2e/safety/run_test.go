@@ -1,18 +1,21 @@
-package e2e
+package safety
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/e2e"
+)
 
 // TestRunNumber starts programs several times: every start has a run number of its
 // own, in the record of every kind.
 func TestRunNumber(t *testing.T) {
-	needBuilds(t)
 	runs := map[uint64]string{0: "no run"}
 	for _, engine := range []string{"cct", "dacce", "lucce", "sample"} {
-		exe := build(t, "chdir", engine, "-engine="+engine)
+		exe := e2e.Build(t, "chdir", "-engine="+engine)
 		for range 3 {
-			r := run(t, exe)
-			r.ok(t)
-			n := r.read(t).Processes[0].Run
+			r := e2e.Run(t, exe)
+			r.OK(t)
+			n := r.Read(t).Processes[0].Run
 			if other, ok := runs[n]; ok {
 				t.Errorf("engine %s: run %016x is that of %s, too", engine, n, other)
 			}

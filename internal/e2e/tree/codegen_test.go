@@ -1,4 +1,4 @@
-package e2e
+package tree
 
 import (
 	"bytes"
@@ -9,15 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stemma-go/stemma/internal/e2e"
 )
 
 // TestCodegen compiles testdata/codegen with -S and counts instructions.
 func TestCodegen(t *testing.T) {
-	needBuilds(t)
-	tool, err := stemma()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tool := e2e.Tool(t)
 	dir := filepath.Join("testdata", "codegen")
 	src, err := os.ReadFile(filepath.Join(dir, "main.go"))
 	if err != nil {

@@ -1,4 +1,4 @@
-package e2e
+package recorded
 
 import (
 	"encoding/binary"
@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 
 	"github.com/stemma-go/stemma/internal/cce"
+	"github.com/stemma-go/stemma/internal/e2e"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/replay"
 	"github.com/stemma-go/stemma/profile"
@@ -177,13 +178,12 @@ func eventLine(in *replay.Reader, e replay.Event) string {
 // TestRecorded compares the recording of a program with what it is known to do. Then
 // it takes away each entry of the log in turn, which must not go unnoticed.
 func TestRecorded(t *testing.T) {
-	needBuilds(t)
-	exe := build(t, "recorded", "calls", "-record=calls")
+	exe := e2e.Build(t, "recorded", "-record=calls")
 	for _, procs := range []string{"GOMAXPROCS=1", "GOMAXPROCS=2"} {
-		r := run(t, exe, procs)
-		r.ok(t)
-		noLoss(t, r.read(t))
-		rec := recordingOf(t, r.dir)
+		r := e2e.Run(t, exe, procs)
+		r.OK(t)
+		e2e.NoLoss(t, r.Read(t))
+		rec := recordingOf(t, r.Dir)
 		have, notes := rec.stream(t)
 		if have != recordedCalls[1:] || notes != "" {
 			t.Fatalf("%s: recorded, with notes %q:\n%s", procs, notes, have)
@@ -205,16 +205,15 @@ func TestRecorded(t *testing.T) {
 // callbacks, and compares how often each context was entered with the counts of the
 // same run: the log has every call, and in the right place.
 func TestRecordedCounts(t *testing.T) {
-	needBuilds(t)
 	for _, name := range []string{"recorded", "calls", "defers", "edges", "goroutines", "nested", "cgo", "asm", "exact"} {
 		t.Run(name, func(t *testing.T) {
-			r := run(t, build(t, name, "calls", "-record=calls"), "GOMAXPROCS=2", "DISTURB_GC=1", "DISTURB_PREEMPT=1")
-			r.ok(t)
-			live, err := profile.OpenLive(os.DirFS(r.dir))
+			r := e2e.Run(t, e2e.Build(t, name, "-record=calls"), "GOMAXPROCS=2", "DISTURB_GC=1", "DISTURB_PREEMPT=1")
+			r.OK(t)
+			live, err := profile.OpenLive(os.DirFS(r.Dir))
 			if err != nil {
 				t.Fatal(err)
 			}
-			noLoss(t, live.Profile)
+			e2e.NoLoss(t, live.Profile)
 			compareCounts(t, live)
 		})
 	}

@@ -1,17 +1,16 @@
-package e2e
+package sampling
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/e2e"
 	"github.com/stemma-go/stemma/internal/similarity"
 )
 
 // TestAccumulator compares the approximate tree with the exact one of the same
 // run, for each trigger and both strategies.
 func TestAccumulator(t *testing.T) {
-	needBuilds(t)
 	for _, tt := range []struct {
 		trigger, weights string
 		least, most      float64 // degree of overlap
@@ -28,11 +27,10 @@ func TestAccumulator(t *testing.T) {
 		{"time:100us", "last-edge", 0.5, 1.001},
 	} {
 		t.Run(tt.trigger+"/"+tt.weights, func(t *testing.T) {
-			tag := strings.NewReplacer(":", "", "-", "").Replace("acct" + tt.trigger + tt.weights)
-			exe := build(t, "accumulate", tag, "-engine=cct,acct", "-recursion=full", "-trigger="+tt.trigger, "-weights="+tt.weights)
-			r := run(t, exe)
-			r.ok(t)
-			p := r.read(t)
+			exe := e2e.Build(t, "accumulate", "-engine=cct,acct", "-recursion=full", "-trigger="+tt.trigger, "-weights="+tt.weights)
+			r := e2e.Run(t, exe)
+			r.OK(t)
+			p := r.Read(t)
 			s := sampling(t, p)
 			if s.Stat("samples") == 0 || s.Stat("dead")+s.Stat("failed")+s.Stat("lost") != 0 {
 				t.Errorf("%v", s.Stats)

@@ -1,0 +1,211 @@
+// Package e2e builds and runs real programs, so that tests can prove that what
+// stemma records is complete, exact and safe. Its subdirectories are those
+// tests, a package for each kind of record; each takes less than two minutes
+// on two cores. What must run for longer to mean something is in the module
+// bench.
+//
+// Each directory in testdata/programs is a program. It says in comments what
+// its profile must contain, and may print further expectations when it runs,
+// from counters of its own:
+//
+//	//want:func main.leaf 1000
+//	//want:context [main];main.main;**;go main.worker;native runtime.mapaccess1 3
+//	//want:context@full **;main.fib;main.fib;main.fib 5
+//
+// The first counts all invocations of a function, the others those in contexts
+// that match a pattern: frames from the root on, ** for any number of frames,
+// ~ for any part of a name, a word before the name for how the function was
+// entered. The count may begin with >= or <=. A tag limits the expectation to
+// one build; a program names its builds in comments
+//
+//	//stemma:full -recursion=full
+//
+// and is else built once, without flags, as "default".
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// A Result is one run of an instrumented program.
+type Result struct {
+	Stdout, Stderr string
+	Dir            string // the live directory; empty if there is none
+	Err            error
+}
+
+// Run runs an instrumented program with its record below a new directory.
+func Run(t *testing.T, exe string, env ...string) Result {
+	t.Helper()
+	return RunIn(t, t.TempDir(), exe, env...)
+}
+
+// RunIn runs an instrumented program with its record below out. It is killed
+// when the machine would have had to be a hundred times slower than usual.
+func RunIn(t *testing.T, out, exe string, env ...string) Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	cmd := command(ctx, t, out, exe, env)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	r := Result{Stdout: stdout.String(), Stderr: stderr.String(), Err: err}
+	if cmd.Process != nil {
+		r.Dir = LiveDir(out, cmd)
+	}
+	return r
+}
+
+// Command returns a command for an instrumented program with its record below out,
+// for tests that start and end it themselves.
+func Command(t *testing.T, out, exe string, env ...string) *exec.Cmd {
+	return command(context.Background(), t, out, exe, env)
+}
+
+func command(ctx context.Context, t *testing.T, out, exe string, env []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, exe)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(append(os.Environ(), "STEMMA_OUT="+out), env...)
+	return cmd
+}
+
+// LiveDir returns the live directory below out of a program that was started, or
+// "" if it has none.
+func LiveDir(out string, cmd *exec.Cmd) string {
+	dir := filepath.Join(out, fmt.Sprintf("%s.%d", filepath.Base(cmd.Path), cmd.Process.Pid))
+	if _, err := os.Stat(dir); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// OK fails the test unless the program ended well and printed nothing to
+// standard error.
+func (r Result) OK(t *testing.T) {
+	t.Helper()
+	if r.Err != nil {
+		t.Fatalf("%v\n%s%s", r.Err, Tail(r.Stdout), Tail(r.Stderr))
+	}
+	if r.Stderr != "" {
+		t.Errorf("standard error:\n%s", Tail(r.Stderr))
+	}
+}
+
+// Tail returns the beginning and the end of what a program printed.
+func Tail(s string) string {
+	if len(s) > 4000 {
+		return s[:2000] + "\n…\n" + s[len(s)-2000:]
+	}
+	return s
+}
+
+// Read reads the live directory.
+func (r Result) Read(t *testing.T) *profile.Profile {
+	t.Helper()
+	if r.Dir == "" {
+		t.Fatal("the program left no live directory")
+	}
+	p, err := profile.ReadLive(os.DirFS(r.Dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.CheckValid(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// NoLoss fails the test if p says that something is missing.
+func NoLoss(t *testing.T, p *profile.Profile) {
+	t.Helper()
+	for _, l := range p.Lost() {
+		t.Errorf("lost %d %s", l.Count, l.Kind)
+	}
+	for _, proc := range p.Processes {
+		for _, n := range proc.Notes {
+			t.Errorf("note: %s", n)
+		}
+	}
+}
+
+// checkedLine is the result of stemma verify.
+var checkedLine = regexp.MustCompile(`(?m)^checked (\d+) contexts?, (\d+) mismatches$`)
+
+// truncatedLine is there if contexts were cut.
+var truncatedLine = regexp.MustCompile(`(?m)^.*truncated.*$`)
+
+// Verify lets stemma verify compare the contexts that a build with -verify has taken with
+// the stacks that it has walked. It fails unless there are some, and all are right;
+// truncated is what it says of those that were cut, or "".
+func (r Result) Verify(t *testing.T) (contexts int, truncated string) {
+	t.Helper()
+	if r.Err != nil {
+		t.Fatalf("%v\n%s", r.Err, Tail(r.Stderr))
+	}
+	out, err := exec.Command(Tool(t), "verify", "-v", "-live", r.Dir).CombinedOutput()
+	m := checkedLine.FindSubmatch(out)
+	if err != nil || m == nil || string(m[2]) != "0" {
+		t.Fatalf("verify: %v\n%s", err, Tail(string(out)))
+	}
+	if contexts, _ = strconv.Atoi(string(m[1])); contexts == 0 {
+		t.Fatal("nothing was checked")
+	}
+	return contexts, string(truncatedLine.Find(out))
+}
+
+// Builds returns the builds that a program asks for: tag and flags.
+func Builds(t *testing.T, name string) [][]string {
+	t.Helper()
+	src, err := os.ReadFile(filepath.Join(Program(name), "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list [][]string
+	for line := range strings.Lines(string(src)) {
+		if rest, ok := strings.CutPrefix(line, "//stemma:"); ok {
+			list = append(list, strings.Fields(rest))
+		}
+	}
+	if list == nil {
+		list = [][]string{{"default"}}
+	}
+	return list
+}
+
+// Prove builds a program in all its ways and runs each with every given
+// number of Ps; expectations must hold, and nothing may be lost.
+func Prove(t *testing.T, name string, procs []int, env ...string) {
+	t.Helper()
+	wants := SourceWants(t, name)
+	if len(wants) == 0 {
+		t.Fatal("the program expects nothing")
+	}
+	for _, b := range Builds(t, name) {
+		tag := b[0]
+		exe := Build(t, name, b[1:]...)
+		for _, n := range procs {
+			t.Run(fmt.Sprintf("%s/procs=%d", tag, n), func(t *testing.T) {
+				r := Run(t, exe, slices.Concat([]string{fmt.Sprint("GOMAXPROCS=", n)}, env)...)
+				r.OK(t)
+				p := r.Read(t)
+				NoLoss(t, p)
+				Check(t, cct.New(p), slices.Concat(wants, r.Wants(t)), tag)
+			})
+		}
+	}
+}
