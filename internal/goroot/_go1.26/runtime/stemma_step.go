@@ -2,23 +2,30 @@
 // traps after every instruction, and the handler of SIGTRAP unwinds the stack from
 // wherever the trampoline has got to. So there is no
 // instruction of it at which a profiler's signal could find a stack that cannot be walked.
+// A trap takes microseconds to milliseconds, so STEMMA_TRACE_STEP says how many
+// instructions of the trampoline are enough; after that a return traps once.
 
 package runtime
 
 import (
 	"internal/abi"
+	"internal/runtime/atomic"
 	rt "internal/runtime/stemma"
 )
 
 func stemmaTrampolineStep()
 
-// stemmaStepping is on if STEMMA_TRACE_STEP is set.
-var stemmaStepping bool
+// stemmaStepping is on if STEMMA_TRACE_STEP is set; stemmaStepsLeft may fall below 0.
+var (
+	stemmaStepping  bool
+	stemmaStepsLeft atomic.Int64
+)
 
 // stemmaStepRange is where the fast path of the trampoline is; behind it comes the slow one.
 var stemmaStepRange struct{ lo, hi, slowEnd uintptr }
 
-func stemmaStepInit() {
+func stemmaStepInit(steps int64) {
+	stemmaStepsLeft.Store(steps)
 	r := &stemmaStepRange
 	r.lo, r.hi = stemmaSpan(abi.FuncPCABI0(stemmaTrampoline))
 	_, r.slowEnd = stemmaSpan(abi.FuncPCABI0(stemmaTrampolineSlow))
@@ -35,10 +42,15 @@ func stemmaStepped(c *sigctxt, gp *g) bool {
 		return false
 	}
 	mp := getg().m
+	if !mp.stemmaInside && stemmaStepsLeft.Load() <= 0 {
+		c.regs().eflags &^= 0x100
+		return true
+	}
 	pc, r := c.sigpc(), &stemmaStepRange
 	inside := pc > r.lo && pc < r.hi
 	if inside && gp == mp.curg {
 		stemmaSmp.Count(rt.StatStepped, 1)
+		stemmaStepsLeft.Add(-1)
 		if !stemmaStepUnwind(pc, c.sigsp(), gp) {
 			stemmaSmp.Count(rt.StatMismatches, 1)
 			if stemmaTraceFail {

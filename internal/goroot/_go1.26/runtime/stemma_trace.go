@@ -93,8 +93,8 @@ func stemmaTraceInit() {
 	stemmaTraceCheck = stemmaOption("verify") == "on" || check != ""
 	stemmaTracePrint, stemmaTraceFail = check == "print", check == "throw"
 	stemmaWithout = gogetenv("STEMMA_TRACE_WITHOUT")
-	if gogetenv("STEMMA_TRACE_STEP") != "" {
-		stemmaStepInit()
+	if steps, ok := stemmaParse(gogetenv("STEMMA_TRACE_STEP")); ok {
+		stemmaStepInit(int64(steps))
 	}
 	switch gogetenv("STEMMA_TRACE_EVERY") {
 	case "fast":

@@ -213,7 +213,7 @@ func worker(seed int, until time.Time, depth int) {
 		n := r.IntN(depth)
 		switch r.IntN(11) {
 		case 0:
-			random(r, 12)
+			random(r, min(12, depth/4))
 		case 1:
 			panics(n)
 		case 2:
