@@ -57,8 +57,7 @@ func (s Stack) String() string {
 // decodes IDs to show them at once, in a debug page say; for logs the command is
 // the better place.
 //
-// Decode is an error for the zero ID, for one of another process, and in a normal
-// build.
+// Decode is an error for the zero ID, for one of another run, and in a normal build.
 func Decode(id ID) (Stack, error) {
 	switch {
 	case id.IsZero():
@@ -68,7 +67,7 @@ func Decode(id ID) (Stack, error) {
 	}
 	own.mu.Lock()
 	defer own.mu.Unlock()
-	return own.decode(profile.ContextID{Hi: id.hi, Lo: id.lo})
+	return own.decode(profile.ContextID{Hi: id.hi, Lo: id.lo, Run: id.run})
 }
 
 // own decodes the IDs of this process.

@@ -33,7 +33,7 @@ func TestDecode(t *testing.T) {
 			c = p.Capture()
 		}
 		p.D.WriteTo(t, f.dir) // the program has recorded more since the last ID
-		stack, err := Decode(ID{c.Hi, c.Lo})
+		stack, err := Decode(ID{c.Hi, c.Lo, livetest.Run})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,8 +57,8 @@ func TestDecode(t *testing.T) {
 	if ancestors == 0 {
 		t.Error("no stack had an ancestor")
 	}
-	if _, err := Decode(testID(1)); err == nil || !strings.Contains(err.Error(), "another process") {
-		t.Errorf("an ID of another process: %v", err)
+	if _, err := Decode(testID(1)); err == nil || !strings.Contains(err.Error(), "ID of run 0000000000000009") {
+		t.Errorf("an ID of another run: %v", err)
 	}
 }
 

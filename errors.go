@@ -8,7 +8,7 @@ import (
 )
 
 // Errorf is fmt.Errorf for an error that remembers the context of this call, in
-// 16 bytes instead of a stack. See [WrapError].
+// 24 bytes instead of a stack. See [WrapError].
 func Errorf(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if runtimeAPI == nil {

@@ -14,7 +14,7 @@ import (
 
 func Example() {
 	logger := slog.New(stemma.SlogHandler(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: noTime})))
-	logger.Info("paid", "order", 7) // built with stemma: ... ctx=stm1…
+	logger.Info("paid", "order", 7) // built with stemma: ... ctx=stm2…
 	// Output: level=INFO msg=paid order=7
 }
 
@@ -32,13 +32,13 @@ func ExampleHere() {
 }
 
 func ExampleParse() {
-	_, err := stemma.Parse("stm1AAAABAAAAAcAAAMAAJJAB1Q7qD")
-	fmt.Println(err != nil)
-	_, err = stemma.Parse("stm1AAAA")
+	id, err := stemma.Parse("stm2ASNFZ4mrze8AAABQAAABwAAAAMAASNJz5")
+	fmt.Println(id, err)
+	_, err = stemma.Parse("stm2ASNF")
 	fmt.Println(err)
 	// Output:
-	// true
-	// context ID of 8 characters, want 26
+	// stm2ASNFZ4mrze8AAABQAAABwAAAAMAASNJz5 <nil>
+	// context ID of 8 characters, want 37
 }
 
 func ExampleSlogHandler() {

@@ -6,32 +6,35 @@ import (
 	"github.com/stemma-go/stemma/internal/ctxid"
 )
 
-// An ID names a calling context of one process. It is comparable, and may be
-// kept, stored and sent as long as the record of the process is there to decode
+// An ID names a calling context of one run of a process. It is comparable, and may be
+// kept, stored and sent as long as the record of the run is there to decode
 // it. The zero ID means that the program, or the moment, is not instrumented.
-type ID struct{ hi, lo uint64 }
+type ID struct {
+	hi, lo uint64
+	run    uint64 // the run number: different for every start of a process
+}
 
 // Parse returns the ID that s is the text of, as [ID.String] returned it. The
 // text carries a check value: one that was changed or cut on its way is an error,
 // and never another ID (but for one in 65,536 of those that are damaged in more
 // than one place).
 func Parse(s string) (ID, error) {
-	hi, lo, err := ctxid.Parse(s)
-	return ID{hi, lo}, err
+	hi, lo, run, err := ctxid.Parse(s)
+	return ID{hi, lo, run}, err
 }
 
 // IsZero tells whether id is the zero ID.
 func (id ID) IsZero() bool { return id == ID{} }
 
-// String returns the text form: 26 characters, letters, digits, - and _, of which
-// the first four are "stm1". It is safe in log lines, file names and URLs. That of
-// the zero ID is empty.
+// String returns the text form: 37 characters, letters, digits, - and _, of which
+// the first four are "stm2" and the next ten tell the run. It is safe in log lines,
+// file names and URLs. That of the zero ID is empty.
 func (id ID) String() string {
 	if id.IsZero() {
 		return ""
 	}
 	var buf [ctxid.Len]byte
-	return string(ctxid.Append(buf[:0], id.hi, id.lo))
+	return string(ctxid.Append(buf[:0], id.hi, id.lo, id.run))
 }
 
 // AppendText appends the text form to b. It implements encoding.TextAppender;
@@ -40,7 +43,7 @@ func (id ID) AppendText(b []byte) ([]byte, error) {
 	if id.IsZero() {
 		return b, nil
 	}
-	return ctxid.Append(b, id.hi, id.lo), nil
+	return ctxid.Append(b, id.hi, id.lo, id.run), nil
 }
 
 // MarshalText implements encoding.TextMarshaler. The error is always nil.
@@ -56,9 +59,9 @@ func (id *ID) UnmarshalText(text []byte) error {
 		*id = ID{}
 		return nil
 	}
-	hi, lo, err := ctxid.Parse(text)
+	hi, lo, run, err := ctxid.Parse(text)
 	if err == nil {
-		*id = ID{hi, lo}
+		*id = ID{hi, lo, run}
 	}
 	return err
 }

@@ -28,8 +28,8 @@ type fake struct {
 
 // testID is an ID that a program could have.
 func testID(node uint32) ID {
-	hi, lo := ctxid.Join(ctxid.Fields{Node: node, ID: 7, Epoch: 3, PC: 0x1234, Tag: 9})
-	return ID{hi, lo}
+	hi, lo := ctxid.Join(ctxid.Fields{Node: node, ID: 7, Epoch: 3, PC: 0x1234})
+	return ID{hi, lo, 9}
 }
 
 // instrument makes the test an instrumented program.
@@ -39,10 +39,9 @@ func instrument(t testing.TB) *fake {
 	}
 	f := &fake{here: testID(1)}
 	runtimeAPI = &api{
-		Version: apiVersion,
-		Here:    func() (hi, lo uint64) { return f.here.hi, f.here.lo },
-		Event:   func(kind uint32, value uint64) { f.events = append(f.events, kind) },
-		Dir:     func() string { return f.dir },
+		Here:  func() (hi, lo, run uint64) { return f.here.hi, f.here.lo, f.here.run },
+		Event: func(kind uint32, value uint64) { f.events = append(f.events, kind) },
+		Dir:   func() string { return f.dir },
 	}
 	t.Cleanup(func() { runtimeAPI = nil })
 	return f
@@ -77,7 +76,7 @@ var sink ID
 func TestIDText(t *testing.T) {
 	id := testID(5)
 	text := id.String()
-	if len(text) != 26 || !strings.HasPrefix(text, "stm1") {
+	if len(text) != 37 || !strings.HasPrefix(text, "stm2") {
 		t.Fatalf("text is %q", text)
 	}
 	if have, err := Parse(text); err != nil || have != id {
@@ -99,7 +98,7 @@ func TestIDText(t *testing.T) {
 	if err := json.Unmarshal(b, &back); err != nil || back != (record{A: id}) {
 		t.Errorf("back from JSON: %v %v", back, err)
 	}
-	if err := json.Unmarshal([]byte(`{"A":"`+text[:25]+`"}`), &back); err == nil || back.A != id {
+	if err := json.Unmarshal([]byte(`{"A":"`+text[:36]+`"}`), &back); err == nil || back.A != id {
 		t.Errorf("a cut ID: have %v %v", back, err)
 	}
 }
@@ -478,7 +477,7 @@ func fork5(l *slog.Logger, path int) {
 func BenchmarkSlogFake(b *testing.B) {
 	instrument(b)
 	id := testID(3)
-	runtimeAPI.Here = func() (hi, lo uint64) { return id.hi, id.lo }
+	runtimeAPI.Here = func() (hi, lo, run uint64) { return id.hi, id.lo, id.run }
 	BenchmarkSlogContext(b)
 }
 
@@ -486,10 +485,10 @@ func BenchmarkSlogFake(b *testing.B) {
 func BenchmarkSlogFakeMany(b *testing.B) {
 	instrument(b)
 	n := uint32(0)
-	runtimeAPI.Here = func() (hi, lo uint64) {
+	runtimeAPI.Here = func() (hi, lo, run uint64) {
 		id := testID(1 + n%1000)
 		n++
-		return id.hi, id.lo
+		return id.hi, id.lo, id.run
 	}
 	BenchmarkSlogContext(b)
 }

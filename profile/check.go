@@ -119,7 +119,7 @@ func (r *checkReader) record(off int64) (int64, error) {
 	if head == contextHeader {
 		*c = Check{
 			Node: None, Cell: 0, Start: None, Events: le.Uint64(b[8:]), Frames: c.Frames[:0],
-			ID: ContextID{le.Uint64(b[24:]), le.Uint64(b[32:])}, StartID: ContextID{le.Uint64(b[40:]), le.Uint64(b[48:])},
+			ID: r.live.contextID(b[24:]), StartID: r.live.contextID(b[40:]),
 		}
 		return size, r.frames(b[head:])
 	}
@@ -145,6 +145,16 @@ func (r *checkReader) frames(b []byte) (err error) {
 		r.check.Frames = append(r.check.Frames, fr)
 	}
 	return nil
+}
+
+// contextID reads the two words of an ID of the process. That of none is zero.
+func (l *Live) contextID(b []byte) ContextID {
+	le := binary.LittleEndian
+	id := ContextID{Hi: le.Uint64(b), Lo: le.Uint64(b[8:])}
+	if id != (ContextID{}) {
+		id.Run = l.process().Run
+	}
+	return id
 }
 
 // nodeOrNone returns the node that stood at this offset, None if there is none.

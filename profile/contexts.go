@@ -27,7 +27,7 @@ const (
 type Contexts struct {
 	Stats    ContextStats
 	Text     uint64     // the address that the PC of an ID is relative to
-	Tag      uint32     // what the IDs of the process carry
+	Run      uint64     // the run number, which the IDs of the process carry
 	Code     []Code     // by address; no two overlap
 	Interned []Interned // by number; there is no entry 0
 	Dict     Dictionary // of no epoch, if there is a log
@@ -90,8 +90,9 @@ func (k StartKind) String() string {
 		"nothing: the warm file was made for another program"}[k]
 }
 
-// A ContextID is a context ID in the two words that package rt defines.
-type ContextID struct{ Hi, Lo uint64 }
+// A ContextID is a context ID: the two words that package rt defines, and the run number
+// of the process. The zero ID is none.
+type ContextID struct{ Hi, Lo, Run uint64 }
 
 // NoFunc stands for a function without a record, as an index into Funcs.
 const NoFunc = 1<<32 - 1
@@ -156,6 +157,9 @@ func (l *Live) openContexts() error {
 	c := &Contexts{fsys: l.fsys, header: slices.Clone(b), Interned: make([]Interned, 1)}
 	l.Profile.Contexts = c
 	l.Profile.Processes = []Process{l.header.process()}
+	if c.Run = l.process().Run; c.Run == 0 {
+		return f.fail(rt.HdrRun, "run number 0, which no run has")
+	}
 	l.process().Engine = "dacce"
 	if l.header.flags&rt.HdrFlagStatic != 0 {
 		l.process().Engine = "pcce"
@@ -199,7 +203,6 @@ func (c *Contexts) stat(off int) uint64 { return binary.LittleEndian.Uint64(c.he
 // readStats fills what follows from the header alone.
 func (c *Contexts) readStats() {
 	c.Text = c.stat(rt.CceText)
-	c.Tag = uint32(1 + c.stat(rt.CceSeed)%(1<<rt.IDTagBits-1))
 	s := &c.Stats
 	for off, field := range map[int]*uint64{
 		rt.CceFuncs: &s.Functions, rt.CceEdges: &s.Edges, rt.CceEncoded: &s.Encoded, rt.CceGroups: &s.Groups,
@@ -299,8 +302,6 @@ func (r *contextsReader) node(b []byte) (n Interned, err error) {
 		}
 	case n.ID >= rt.MaxNum:
 		return n, fmt.Errorf("id %d, want less than %d", n.ID, rt.MaxNum)
-	case n.Epoch >= 1<<rt.IDEpochBits:
-		return n, fmt.Errorf("epoch %d, want less than %d", n.Epoch, 1<<rt.IDEpochBits)
 	}
 	if n.Kind == rt.InternRoot && n.Place >= rt.NumRoots {
 		return n, fmt.Errorf("root %d, want less than %d", n.Place, rt.NumRoots)

@@ -58,7 +58,7 @@ func TestContexts(t *testing.T) {
 	d := contextsDir()
 	p := openContexts(t, d)
 	c := p.Contexts
-	if p.Processes[0].Engine != "dacce" || c.Tag != livetest.Tag || c.Text != livetest.Text || len(c.Code) != 2 || len(c.Interned) != 3 || len(c.Dict.Epochs) != 3 {
+	if p.Processes[0].Engine != "dacce" || c.Run != livetest.Run || c.Text != livetest.Text || len(c.Code) != 2 || len(c.Interned) != 3 || len(c.Dict.Epochs) != 3 {
 		t.Fatalf("have %+v", c)
 	}
 	mainF, a := c.Code[0].Func, c.Code[1].Func
@@ -147,11 +147,12 @@ func TestContextsDamage(t *testing.T) {
 	}{
 		{"magic", func(d *livetest.Contexts) { d.Tree[0] = 'x' }, "cce: offset 0: not the header"},
 		{"flag", func(d *livetest.Contexts) { d.Set32(rt.HdrFlags, 0) }, "cce: offset 12: flags 0x0 without"},
+		{"run", func(d *livetest.Contexts) { d.Set64(rt.HdrRun, 0) }, "cce: offset 184: run number 0"},
 		{"header cut", func(d *livetest.Contexts) { d.Tree = d.Tree[:5000] }, "cce: offset 0: file ends at 5000"},
 		{"epoch length", func(d *livetest.Contexts) { d.Epochs[0]++ }, "epochs: offset 0: epoch of"},
 		{"epoch functions", func(d *livetest.Contexts) { d.Epochs[8] = 0xff }, "epochs: offset 0: epoch of"},
-		{"epoch order", func(d *livetest.Contexts) { d.Epochs[4] = 9 }, "epoch 2 behind epoch 9"},
-		{"epoch number", func(d *livetest.Contexts) { le.PutUint32(d.Epochs[4:], 1<<rt.IDEpochBits) }, "epochs: offset 4: epoch 262144"},
+		{"epoch order", func(d *livetest.Contexts) { d.Epochs[4] = 2 }, "epochs: offset 4: epoch 2 behind epoch 0, want 1"},
+		{"epoch number", func(d *livetest.Contexts) { le.PutUint32(d.Epochs[4:], 1<<31) }, "epochs: offset 4: epoch 2147483648 behind"},
 		{"unknown function", func(d *livetest.Contexts) { d.Epochs[rt.EpochHeaderSize] = 1 }, "epochs: offset 32: function 0x400001 has no record"},
 		{"key", func(d *livetest.Contexts) { le.PutUint32(d.Epochs[40:], rt.NumKeys) }, "epochs: offset 32: key 16376"},
 		{"numCC", func(d *livetest.Contexts) { le.PutUint32(d.Epochs[44:], rt.MaxNum+1) }, "epochs: offset 32: key 0, numCC"},
@@ -161,10 +162,9 @@ func TestContextsDamage(t *testing.T) {
 		{"node kind", func(d *livetest.Contexts) { d.Nodes[32+12] = 6 }, "nodes: offset 32: node of unknown kind 6"},
 		{"node parent", func(d *livetest.Contexts) { d.Nodes[64] = 2 }, "nodes: offset 64: parent 2 is no node before"},
 		{"node id", func(d *livetest.Contexts) { le.PutUint32(d.Nodes[64+8:], rt.MaxNum) }, "nodes: offset 64: id"},
-		{"node epoch", func(d *livetest.Contexts) { le.PutUint32(d.Nodes[64+4:], 1<<rt.IDEpochBits) }, "nodes: offset 64: epoch"},
 		{"node root", func(d *livetest.Contexts) { d.Nodes[32+16] = rt.NumRoots }, "nodes: offset 32: root 10"},
 		{"node target", func(d *livetest.Contexts) { d.Nodes[64+24]++ }, "nodes: offset 64: function 0x400041 has no record"},
-		{"node count", func(d *livetest.Contexts) { d.Set64(rt.CceNodesUsed, 1<<40) }, "cce: offset 4112: 1099511627776 nodes"},
+		{"node count", func(d *livetest.Contexts) { d.Set64(rt.CceNodesUsed, 1<<40) }, "cce: offset 4104: 1099511627776 nodes"},
 		{"events used", func(d *livetest.Contexts) { d.Events[0][9] = 1 }, "events.0: offset 8: 336 bytes are in use"},
 		{"code pairs", func(d *livetest.Contexts) { codeOf(d)[28] = 200 }, "return addresses in a record"},
 		{"code site", func(d *livetest.Contexts) { codeOf(d)[36] = 9 }, "site 9 of 3"},

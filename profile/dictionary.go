@@ -22,10 +22,11 @@ type Dictionary struct {
 	sites   []siteVersions
 	index   map[siteKey]uint32
 	callers map[uint32][]uint32 // for each target the sites that ever had it
+	damaged bool                // a record was on a page that was lost: what later ones change is not known
 }
 
-// An EpochInfo is what an epoch's record says about itself. An epoch that was not
-// recorded has the zero time.
+// An EpochInfo is what an epoch's record says about itself. What holds in an epoch is
+// not known from the first one on of which a lost page took a part.
 type EpochInfo struct {
 	Time  time.Time
 	MaxID uint32
@@ -142,20 +143,16 @@ func (r *contextsReader) epoch(f *liveFile, off, end int64) (int64, error) {
 	le := binary.LittleEndian
 	size, epoch := int64(le.Uint32(b)), le.Uint32(b[4:])
 	funcs, sites := int64(le.Uint32(b[8:])), int64(le.Uint32(b[12:]))
-	info := EpochInfo{Time: time.Unix(0, int64(le.Uint64(b[16:]))).UTC(), MaxID: le.Uint32(b[24:]), Known: true}
+	info := EpochInfo{Time: time.Unix(0, int64(le.Uint64(b[16:]))).UTC(), MaxID: le.Uint32(b[24:])}
 	last := uint32(len(r.c.Dict.Epochs) - 1)
 	switch {
 	case size == 0:
 		return 0, nil
 	case size != rt.EpochHeaderSize+rt.EpochFunc*funcs+rt.EpochSite*sites || size > end-off:
 		return 0, f.fail(off, "epoch of %d bytes with %d functions and %d sites, but %d bytes follow", size, funcs, sites, end-off)
-	case epoch <= last || epoch >= 1<<rt.IDEpochBits:
-		return 0, f.fail(off+4, "epoch %d behind epoch %d, want at most %d", epoch, last, 1<<rt.IDEpochBits-1)
+	case epoch != last+1:
+		return 0, f.fail(off+4, "epoch %d behind epoch %d, want %d", epoch, last, last+1)
 	}
-	for uint32(len(r.c.Dict.Epochs)) < epoch {
-		r.c.Dict.Epochs = append(r.c.Dict.Epochs, EpochInfo{})
-	}
-	r.c.Dict.Epochs = append(r.c.Dict.Epochs, info)
 	if b, err = f.at(off, int(size)); err != nil {
 		return 0, err
 	}
@@ -172,6 +169,8 @@ func (r *contextsReader) epoch(f *liveFile, off, end int64) (int64, error) {
 		}
 		at += rt.EpochSite
 	}
+	info.Known = !r.c.Dict.damaged
+	r.c.Dict.Epochs = append(r.c.Dict.Epochs, info)
 	return size, nil
 }
 
@@ -182,11 +181,12 @@ func (r *contextsReader) epochFunc(epoch uint32, b []byte) error {
 	if v.key >= rt.NumKeys || v.numCC > rt.MaxNum {
 		return fmt.Errorf("key %d, numCC %d, want less than %d and at most %d", v.key, v.numCC, rt.NumKeys, rt.MaxNum)
 	}
+	d := &r.c.Dict
 	fn, err := r.function(le.Uint64(b))
+	d.damaged = d.damaged || le.Uint64(b) == 0
 	if err != nil || fn == NoFunc {
 		return err
 	}
-	d := &r.c.Dict
 	d.funcs[fn] = append(d.funcs[fn], v)
 	return nil
 }
@@ -198,7 +198,9 @@ func (r *contextsReader) epochSite(epoch uint32, b []byte) error {
 	if v.addition != rt.NoAddition && v.addition >= rt.MaxNum {
 		return fmt.Errorf("addition %d, want less than %d", v.addition, rt.MaxNum)
 	}
+	d := &r.c.Dict
 	fn, err := r.function(le.Uint64(b))
+	d.damaged = d.damaged || le.Uint64(b) == 0
 	if err != nil || fn == NoFunc {
 		return err
 	}
@@ -212,7 +214,6 @@ func (r *contextsReader) epochSite(epoch uint32, b []byte) error {
 	if err != nil {
 		return err
 	}
-	d := &r.c.Dict
 	d.sites[s].versions = append(d.sites[s].versions, v)
 	if v.addition != rt.NoAddition && v.target != NoFunc {
 		d.addCaller(v.target, s)

@@ -100,7 +100,10 @@ func (c *Contexts) eventsOf(u usedFile, visit func(*Event) error) error {
 		if err != nil {
 			return err
 		}
-		e := Event{le.Uint32(b), le.Uint64(b[8:]), time.Duration(min(le.Uint64(b[16:]), 1<<62)), ContextID{le.Uint64(b[24:]), le.Uint64(b[32:])}}
+		e := Event{le.Uint32(b), le.Uint64(b[8:]), time.Duration(min(le.Uint64(b[16:]), 1<<62)), ContextID{Hi: le.Uint64(b[24:]), Lo: le.Uint64(b[32:])}}
+		if e.ID != (ContextID{}) {
+			e.ID.Run = c.Run
+		}
 		if e.Kind == 0 {
 			continue // it was being written, or its page was lost
 		}

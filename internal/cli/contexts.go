@@ -6,7 +6,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/profile"
@@ -16,7 +15,7 @@ import (
 // of its process.
 type contextSet struct {
 	path     string
-	decoders map[uint32]*decode.Decoder // nil for a tag that two processes have
+	decoders map[uint64]*decode.Decoder // by run
 	profiles []*profile.Profile
 	live     bool      // it may grow
 	loaded   time.Time // when the processes were read
@@ -51,17 +50,13 @@ func (s *contextSet) load() error {
 		return err
 	}
 	s.loaded = time.Now()
-	s.decoders, s.profiles = make(map[uint32]*decode.Decoder), nil
+	s.decoders, s.profiles = make(map[uint64]*decode.Decoder), nil
 	for _, p := range list {
 		if p.Contexts == nil {
 			continue
 		}
 		s.profiles = append(s.profiles, p)
-		if _, ok := s.decoders[p.Contexts.Tag]; ok {
-			s.decoders[p.Contexts.Tag] = nil
-		} else {
-			s.decoders[p.Contexts.Tag] = decode.New(p)
-		}
+		s.decoders[p.Contexts.Run] = decode.New(p)
 	}
 	if len(s.profiles) == 0 {
 		return fmt.Errorf("%s: no record of context IDs; build the program with -engine=dacce or -engine=lucce", s.path)
@@ -84,13 +79,10 @@ func (s *contextSet) decode(id profile.ContextID) (stack decode.Stack, err error
 
 // decodeLoaded returns the context of an ID in what was read.
 func (s *contextSet) decodeLoaded(id profile.ContextID) (decode.Stack, error) {
-	tag := ctxid.Split(id.Hi, id.Lo).Tag
-	d, ok := s.decoders[tag]
-	switch {
-	case !ok:
-		return decode.Stack{}, fmt.Errorf("ID of another process (tag %d is not in %s)", tag, s.path)
-	case d == nil:
-		return decode.Stack{}, fmt.Errorf("two processes in %s have the tag %d; name the one that is meant", s.path, tag)
+	d, ok := s.decoders[id.Run]
+	if !ok {
+		return decode.Stack{}, fmt.Errorf("ID of run %016x: no record of that run in %s (have %s); name the record of the run that wrote the log",
+			id.Run, s.path, plural(len(s.decoders), "run", "runs"))
 	}
 	stack, err := d.Decode(id)
 	if err != nil {

@@ -48,7 +48,7 @@ func shop(t testing.TB) (d *livetest.Contexts, path string, before, after string
 	d.AddContextCheck(hi3, lo3, 0, 0, 1, livetest.Frame{Func: "main.main", File: "/src/main.go", Line: 9}, livetest.Frame{Func: "runtime.main", File: "proc.go", Line: 1})
 	path = filepath.Join(t.TempDir(), "shop.42")
 	d.WriteTo(t, path)
-	return d, path, string(ctxid.Append(nil, hi, lo)), string(ctxid.Append(nil, hi2, lo2))
+	return d, path, string(ctxid.Append(nil, hi, lo, livetest.Run)), string(ctxid.Append(nil, hi2, lo2, livetest.Run))
 }
 
 const shopLine = "main.pay pay.go:12 ← main.serve serve.go:40 ←go main.main main.go:9 ← [main]"
@@ -70,7 +70,7 @@ func forms(t *testing.T, path string, f func(t *testing.T, path string)) {
 func TestDecodeCommand(t *testing.T) {
 	_, path, id, id2 := shop(t)
 	mangled := strings.Replace(id, id[10:12], "--", 1)
-	other := string(ctxid.Append(nil, 1, 5<<rt.IDTag|77))
+	other := string(ctxid.Append(nil, 1, 77, 5))
 	forms(t, path, func(t *testing.T, path string) {
 		for _, c := range []struct {
 			name, stdin, args, out, errs string
@@ -84,7 +84,7 @@ func TestDecodeCommand(t *testing.T) {
 			{"no end of line", id, "-format=stack", id + "\n" + shopStack, "", 0},
 			{"mangled", mangled + " " + other + "\n" + id[:20], "", mangled + " " + other + "\n" + id[:20], "2 texts that begin like IDs left as they are: damaged, or no IDs\nstemma: 1 ID that cannot be decoded", 0},
 			{"mangled argument", "", id + " " + mangled, id + "\n" + shopStack, "check value", 1},
-			{"other argument", "", other, "", "another process (tag 5 is not in", 1},
+			{"other argument", "", other, "", "ID of run 0000000000000005: no record of that run in ", 1},
 			{"format", "", "-format=x", "", "-format=x: no such format", 2},
 		} {
 			out, errs, code := mainOf(t, c.stdin, append([]string{"decode", path}, strings.Fields(c.args)...)...)
@@ -133,7 +133,7 @@ func TestDecodeChunks(t *testing.T) {
 	// Byte by byte, as a pipe may bring it.
 	var out bytes.Buffer
 	r := newReplacer(&out, set, formatLine)
-	if err := r.copy(oneByte{strings.NewReader("a" + id + "bstm1" + id)}); err != nil || out.String() != "a"+shopLine+"bstm1"+shopLine {
+	if err := r.copy(oneByte{strings.NewReader("a" + id + "bstm2" + id)}); err != nil || out.String() != "a"+shopLine+"bstm2"+shopLine {
 		t.Errorf("byte by byte: %v %s", err, &out)
 	}
 }
@@ -149,14 +149,14 @@ func TestDecodeGrowing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, old, _ := ctxid.Parse(id)
+	_, old, _, _ := ctxid.Parse(id)
 	d.Epoch(0, nil, nil)
 	n := d.Intern(livetest.Interned{Parent: 1, Epoch: 2, Kind: rt.InternGo, Place: livetest.Text + old&(1<<28-1), Target: 0x400080})
 	hi, lo := d.ID(n, 0, 2, livetest.Text+old&(1<<28-1))
 	d.WriteTo(t, path)
 	set.loaded = set.loaded.Add(-2 * reloadEvery)
 	r := newReplacer(io.Discard, set, formatLine)
-	r.lookup([ctxid.Len]byte(ctxid.Append(nil, hi, lo)))
+	r.lookup([ctxid.Len]byte(ctxid.Append(nil, hi, lo, livetest.Run)))
 	if len(set.profiles[0].Contexts.Dict.Epochs) != 3 {
 		t.Error("the directory was not read again")
 	}
@@ -196,7 +196,7 @@ func bigLog(t testing.TB, n int) (*contextSet, []byte) {
 	for i := range n {
 		p.Step()
 		c := p.Capture()
-		fmt.Fprintf(&log, "{\"time\":\"2026-01-02T03:04:05.%06d\",\"level\":\"INFO\",\"msg\":\"paid\",\"order\":%d,\"ctx\":\"%s\"}\n", i, i, ctxid.Append(nil, c.Hi, c.Lo))
+		fmt.Fprintf(&log, "{\"time\":\"2026-01-02T03:04:05.%06d\",\"level\":\"INFO\",\"msg\":\"paid\",\"order\":%d,\"ctx\":\"%s\"}\n", i, i, ctxid.Append(nil, c.Hi, c.Lo, livetest.Run))
 	}
 	path := filepath.Join(t.TempDir(), "prog.1")
 	p.D.WriteTo(t, path)

@@ -99,7 +99,7 @@ func decodeArgs(e *env, set *contextSet, format stackFormat, ids []string) error
 	for _, text := range ids {
 		var id profile.ContextID
 		var err error
-		if id.Hi, id.Lo, err = ctxid.Parse(text); err == nil {
+		if id.Hi, id.Lo, id.Run, err = ctxid.Parse(text); err == nil {
 			err = printStack(w, set, format, text, id)
 		}
 		if err != nil {
@@ -244,7 +244,7 @@ func (r *replacer) id(b []byte) int {
 func (r *replacer) lookup(text [ctxid.Len]byte) ([]byte, bool) {
 	var id profile.ContextID
 	var err error
-	if id.Hi, id.Lo, err = ctxid.Parse(text[:]); err != nil {
+	if id.Hi, id.Lo, id.Run, err = ctxid.Parse(text[:]); err != nil {
 		r.damaged++
 		return nil, false
 	}

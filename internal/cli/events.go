@@ -191,7 +191,7 @@ func (t *eventTable) sum(set *contextSet, e *profile.Event, kind string, format 
 		text = "[not instrumented]"
 	case err != nil:
 		if t.why == nil {
-			t.why = fmt.Errorf("%s: %w", ctxid.Append(nil, e.ID.Hi, e.ID.Lo), err)
+			t.why = fmt.Errorf("%s: %w", ctxid.Append(nil, e.ID.Hi, e.ID.Lo, e.ID.Run), err)
 		}
 		t.unknown++
 		text = "[unknown]"

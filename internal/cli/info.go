@@ -56,7 +56,7 @@ func printContextsInfo(w io.Writer, p *profile.Profile) {
 	c := p.Contexts
 	var events uint64
 	err := c.Events(func(*profile.Event) error { events++; return nil })
-	fmt.Fprintf(w, "tag         %d\ntext        %#x\n", c.Tag, c.Text)
+	fmt.Fprintf(w, "text        %#x\n", c.Text)
 	if c.Log != nil {
 		fmt.Fprintf(w, "log         %d entries\nversions    %d\n", c.Log.Entries, len(c.Interned)-1)
 	} else {

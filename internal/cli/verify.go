@@ -261,7 +261,7 @@ func (v *verifier) truncated(reason string) {
 // undecoded counts an ID that cannot be decoded.
 func (v *verifier) undecoded(c *profile.Check, id profile.ContextID, err error, truth []cct.PathFrame) {
 	if v.o.verbose && v.failed < uint64(v.o.show) {
-		fmt.Fprintf(v.w, "%s: %v\n", ctxid.Append(nil, id.Hi, id.Lo), err)
+		fmt.Fprintf(v.w, "%s: %v\n", ctxid.Append(nil, id.Hi, id.Lo, id.Run), err)
 	}
 	v.mismatch(c, "missing", 0, nil, truth)
 }
@@ -304,7 +304,7 @@ func (v *verifier) mismatch(c *profile.Check, kind string, at int, decoded, trut
 func (v *verifier) show(c *profile.Check, kind string, at int, decoded, truth []cct.PathFrame) {
 	if v.decoder != nil {
 		fmt.Fprintf(v.w, "mismatch of kind %s in frame %d, context %s, %d events, goroutine began in %s\n",
-			kind, at, ctxid.Append(nil, c.ID.Hi, c.ID.Lo), c.Events, ctxid.Append(nil, c.StartID.Hi, c.StartID.Lo))
+			kind, at, ctxid.Append(nil, c.ID.Hi, c.ID.Lo, c.ID.Run), c.Events, ctxid.Append(nil, c.StartID.Hi, c.StartID.Lo, c.StartID.Run))
 		v.stack("recorded", decoded, at)
 		v.stack("stack walk", truth, at)
 		return

@@ -2,13 +2,15 @@
 //
 // # The text form
 //
-// A context ID carries 116 bits: the node (28 bits), the id (30), the epoch
-// (18), the address of the capturing call (28) and the tag of its process (12),
-// in this order, as package rt lays them out in two words. A CRC of 16 bits
-// follows them, and the 132 bits are written as [Prefix] and 22 digits of
+// A context ID carries 182 bits: the run number of its process (64 bits), the node
+// (28), the id (30), the epoch (32) and the address of the capturing call (28), in
+// this order, the last four as package rt lays them out in two words. A CRC of 16
+// bits follows them, and the 198 bits are written as [Prefix] and 33 digits of
 // base64url, the most significant first:
 //
-//	stm1AAAABAAAAAcAAAMAAJJAB1Q7qD
+//	stm2ASNFZ4mrze8AAABQAAABwAAAAMAASNJz5
+//
+// So the first ten digits are the same in all IDs of a run, and in no other's.
 //
 // The digits stand in the order of the CRC's polynomial, so that it sees every
 // error within 16 adjacent bits: each change of one character and each
@@ -21,23 +23,30 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
-// Prefix begins the text of every ID, and Len is the length of the text.
+// Prefix begins the text of every ID, and Len is the length of the text. The last
+// character of Prefix is the version of the text form.
 const (
-	Prefix = "stm1"
+	Prefix = "stm2"
 	Len    = len(Prefix) + digits
-	digits = 22
+	digits = 33
+)
+
+// OldPrefix and OldLen are those of the first version, which had 12 bits to tell
+// processes apart.
+const (
+	OldPrefix = "stm1"
+	OldLen    = 26
 )
 
 // Digits are those of base64url (RFC 4648, section 5).
 const Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// Fields are the parts of an ID. All are zero in the zero ID only.
+// Fields are the parts of the two words of an ID.
 type Fields struct {
 	Node  uint32 // number of the interned top of the ccStack, 0 for none
 	ID    uint32 // the id on top of it
 	Epoch uint32
 	PC    uint32 // the return address of the capturing call, less the text's; 0 if the node tells it
-	Tag   uint32 // of the process
 }
 
 // Split returns the parts of the ID in two words, as package rt defines them.
@@ -45,27 +54,24 @@ func Split(hi, lo uint64) Fields {
 	return Fields{
 		Node:  uint32(hi>>32) & (1<<rt.IDNodeBits - 1),
 		ID:    uint32(hi) & (1<<rt.IDIdBits - 1),
-		Epoch: uint32(lo>>rt.IDEpoch) & (1<<rt.IDEpochBits - 1),
+		Epoch: uint32(lo >> rt.IDEpoch),
 		PC:    uint32(lo) & (1<<rt.IDPCBits - 1),
-		Tag:   uint32(lo>>rt.IDTag) & (1<<rt.IDTagBits - 1),
 	}
 }
 
 // Join is the inverse of [Split].
 func Join(f Fields) (hi, lo uint64) {
-	return uint64(f.Node)<<32 | uint64(f.ID), uint64(f.Tag)<<rt.IDTag | uint64(f.Epoch)<<rt.IDEpoch | uint64(f.PC)
+	return uint64(f.Node)<<32 | uint64(f.ID), uint64(f.Epoch)<<rt.IDEpoch | rt.IDMark | uint64(f.PC)
 }
 
 // Append appends the text of an ID to b.
-func Append(b []byte, hi, lo uint64) []byte {
+func Append(b []byte, hi, lo, run uint64) []byte {
 	f := Split(hi, lo)
-	first := uint64(f.Node)<<rt.IDIdBits | uint64(f.ID)
-	second := (uint64(f.Epoch)<<rt.IDPCBits|uint64(f.PC))<<rt.IDTagBits | uint64(f.Tag)
 	var text [digits]byte
-	put(text[:10], first<<2|second>>56)
-	crc := uint64(check(first, second))
-	put(text[10:20], second<<4|crc>>12)
-	put(text[20:], crc)
+	put(text[:10], run>>4)
+	put(text[10:20], run&15<<56|uint64(f.Node)<<28|uint64(f.ID)>>2)
+	put(text[20:30], uint64(f.ID)&3<<58|uint64(f.Epoch)<<26|uint64(f.PC)>>2)
+	put(text[30:], uint64(f.PC)&3<<16|uint64(check(run, f)))
 	return append(append(b, Prefix...), text[:]...)
 }
 
@@ -77,12 +83,16 @@ func put(text []byte, v uint64) {
 	}
 }
 
-// check returns the CRC (polynomial x^16+x^12+x^5+1, from 0xffff, after 12 zero
-// bits) of two halves of 58 bits. A start that is not 0 keeps the text of all
-// zeros from being valid.
-func check(first, second uint64) uint16 {
+// check returns the CRC (polynomial x^16+x^12+x^5+1, from 0xffff, after 10 zero
+// bits) of an ID. A start that is not 0 keeps the text of all zeros from being
+// valid.
+func check(run uint64, f Fields) uint16 {
 	crc := uint16(0xffff)
-	for _, w := range [2]uint64{first >> 6, first<<58 | second} {
+	for _, w := range [3]uint64{
+		run >> 10,
+		run<<54 | uint64(f.Node)<<26 | uint64(f.ID)>>4,
+		uint64(f.ID)<<60 | uint64(f.Epoch)<<28 | uint64(f.PC),
+	} {
 		for shift := 48; shift >= 0; shift -= 16 {
 			x := crc ^ uint16(w>>shift)
 			// The quotient of x*2^16 and the polynomial, then the remainder.
@@ -95,35 +105,49 @@ func check(first, second uint64) uint16 {
 
 // Parse returns the ID that s is the text of. Any other text is an error: of
 // another length, with another prefix or digit, or with a wrong check value.
-func Parse[T string | []byte](s T) (hi, lo uint64, err error) {
-	if len(s) != Len {
-		return 0, 0, fmt.Errorf("context ID of %d characters, want %d", len(s), Len)
+func Parse[T string | []byte](s T) (hi, lo, run uint64, err error) {
+	switch {
+	case IsOld(s):
+		return 0, 0, 0, fmt.Errorf("context ID of an earlier version of stemma (have %s, want %s); decode it with the stemma that built the program", OldPrefix, Prefix)
+	case len(s) != Len:
+		return 0, 0, 0, fmt.Errorf("context ID of %d characters, want %d", len(s), Len)
+	case string(s[:len(Prefix)]) != Prefix:
+		return 0, 0, 0, fmt.Errorf("context ID begins with %q, want %q", string(s[:len(Prefix)]), Prefix)
 	}
-	if string(s[:len(Prefix)]) != Prefix {
-		return 0, 0, fmt.Errorf("context ID begins with %q, want %q", string(s[:len(Prefix)]), Prefix)
+	if i := len(Prefix) + DigitsIn(s[len(Prefix):]); i < Len {
+		return 0, 0, 0, fmt.Errorf("context ID with %q in place %d, want a letter, a digit, - or _", s[i], i)
 	}
-	for i := len(Prefix); i < Len; i++ {
-		if values[s[i]] < 0 {
-			return 0, 0, fmt.Errorf("context ID with %q in place %d, want a letter, a digit, - or _", s[i], i)
-		}
-	}
-	high, mid, low := get(s[4:14]), get(s[14:24]), get(s[24:])
-	first, second := high>>2, high&3<<56|mid>>4
-	if have, want := uint16(mid<<12|low), check(first, second); have != want {
-		return 0, 0, fmt.Errorf("context ID with check value %#04x, want %#04x: it was changed on its way", have, want)
-	}
+	first, second, third, last := get(s[4:14]), get(s[14:24]), get(s[24:34]), get(s[34:])
+	run = first<<4 | second>>56
 	f := Fields{
-		Node:  uint32(first >> rt.IDIdBits),
-		ID:    uint32(first) & (1<<rt.IDIdBits - 1),
-		Epoch: uint32(second >> (rt.IDPCBits + rt.IDTagBits)),
-		PC:    uint32(second>>rt.IDTagBits) & (1<<rt.IDPCBits - 1),
-		Tag:   uint32(second) & (1<<rt.IDTagBits - 1),
+		Node:  uint32(second>>28) & (1<<rt.IDNodeBits - 1),
+		ID:    uint32(second<<2)&(1<<rt.IDIdBits-1) | uint32(third>>58),
+		Epoch: uint32(third >> 26),
+		PC:    uint32(third<<2)&(1<<rt.IDPCBits-1) | uint32(last>>16),
 	}
-	if f.Tag == 0 {
-		return 0, 0, fmt.Errorf("context ID without the tag of a process")
+	if have, want := uint16(last), check(run, f); have != want {
+		return 0, 0, 0, fmt.Errorf("context ID with check value %#04x, want %#04x: it was changed on its way", have, want)
+	}
+	if run == 0 {
+		return 0, 0, 0, fmt.Errorf("context ID without a run number")
 	}
 	hi, lo = Join(f)
-	return hi, lo, nil
+	return hi, lo, run, nil
+}
+
+// IsOld reports whether s has the form of an ID of the first version.
+func IsOld[T string | []byte](s T) bool {
+	return len(s) == OldLen && string(s[:len(OldPrefix)]) == OldPrefix && DigitsIn(s[len(OldPrefix):]) == OldLen-len(OldPrefix)
+}
+
+// DigitsIn returns how many digits s begins with.
+func DigitsIn[T string | []byte](s T) int {
+	for i := range len(s) {
+		if values[s[i]] < 0 {
+			return i
+		}
+	}
+	return len(s)
 }
 
 // get is the inverse of put.

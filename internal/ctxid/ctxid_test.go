@@ -8,46 +8,68 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
-// random returns an ID with a tag, as every ID of a program has one.
-func random(r *rand.Rand) (hi, lo uint64) {
-	return Join(Fields{
+// random returns an ID with a run number, as every ID of a program has one.
+func random(r *rand.Rand) (hi, lo, run uint64) {
+	hi, lo = Join(Fields{
 		Node:  r.Uint32N(1 << rt.IDNodeBits),
 		ID:    r.Uint32N(1 << rt.IDIdBits),
-		Epoch: r.Uint32N(1 << rt.IDEpochBits),
+		Epoch: r.Uint32(),
 		PC:    r.Uint32N(1 << rt.IDPCBits),
-		Tag:   1 + r.Uint32N(1<<rt.IDTagBits-1),
 	})
+	return hi, lo, r.Uint64() | 1
 }
 
 func TestRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 100_000 {
-		hi, lo := random(r)
-		text := string(Append(nil, hi, lo))
-		if len(text) != Len || Len > 26 {
+		hi, lo, run := random(r)
+		text := string(Append(nil, hi, lo, run))
+		if len(text) != Len || Len > 37 {
 			t.Fatalf("%s has %d characters", text, len(text))
 		}
-		h, l, err := Parse(text)
-		if err != nil || h != hi || l != lo {
-			t.Fatalf("%s: have %#x %#x %v, want %#x %#x", text, h, l, err, hi, lo)
+		h, l, r, err := Parse(text)
+		if err != nil || h != hi || l != lo || r != run {
+			t.Fatalf("%s: have %#x %#x %#x %v, want %#x %#x %#x", text, h, l, r, err, hi, lo, run)
 		}
 	}
 }
 
 // TestFields puts the largest value into each field alone.
 func TestFields(t *testing.T) {
-	for i, f := range []Fields{
-		{Node: 1<<rt.IDNodeBits - 1, Tag: 1}, {ID: 1<<rt.IDIdBits - 1, Tag: 1}, {Epoch: 1<<rt.IDEpochBits - 1, Tag: 1},
-		{PC: 1<<rt.IDPCBits - 1, Tag: 1}, {Tag: 1<<rt.IDTagBits - 1},
+	for i, c := range []struct {
+		Fields
+		run uint64
+	}{
+		{Fields{Node: 1<<rt.IDNodeBits - 1}, 1}, {Fields{ID: 1<<rt.IDIdBits - 1}, 1}, {Fields{Epoch: 1<<rt.IDEpochBits - 1}, 1},
+		{Fields{PC: 1<<rt.IDPCBits - 1}, 1}, {Fields{}, 1<<64 - 1}, {Fields{}, 1 << 63},
 	} {
-		hi, lo := Join(f)
-		if have := Split(hi, lo); have != f {
-			t.Errorf("%d: have %+v, want %+v", i, have, f)
+		hi, lo := Join(c.Fields)
+		if have := Split(hi, lo); have != c.Fields || lo == 0 {
+			t.Errorf("%d: have %+v, want %+v", i, have, c.Fields)
 		}
-		h, l, err := Parse(Append(nil, hi, lo))
-		if have := Split(h, l); err != nil || have != f {
-			t.Errorf("%d: have %+v %v, want %+v", i, have, err, f)
+		h, l, run, err := Parse(Append(nil, hi, lo, c.run))
+		if have := Split(h, l); err != nil || have != c.Fields || run != c.run {
+			t.Errorf("%d: have %+v of run %#x, %v, want %+v", i, have, run, err, c)
 		}
+	}
+}
+
+// TestRunFirst checks what the package says of logs: the IDs of one run begin alike,
+// and those of another one differently.
+func TestRunFirst(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	seen := make(map[string]uint64)
+	for range 10_000 {
+		hi, lo, run := random(r)
+		text := string(Append(nil, hi, lo, run))
+		hi, lo, _ = random(r)
+		if other := string(Append(nil, hi, lo, run)); other[:14] != text[:14] {
+			t.Fatalf("%s and %s are of one run", text, other)
+		}
+		if seen[text[:14]] != 0 {
+			t.Fatalf("%s: runs %#x and %#x begin alike", text, run, seen[text[:14]])
+		}
+		seen[text[:14]] = run
 	}
 }
 
@@ -55,8 +77,8 @@ func TestFields(t *testing.T) {
 func TestMangled(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 200 {
-		hi, lo := random(r)
-		text := Append(nil, hi, lo)
+		hi, lo, run := random(r)
+		text := Append(nil, hi, lo, run)
 		for i := range text {
 			for c := range 256 {
 				mangled := append([]byte(nil), text...)
@@ -85,7 +107,7 @@ func TestMangledAtRandom(t *testing.T) {
 		for range digits {
 			text = append(text, Digits[r.IntN(64)])
 		}
-		if _, _, err := Parse(text); err == nil {
+		if _, _, _, err := Parse(text); err == nil {
 			passed++
 		}
 	}
@@ -96,28 +118,30 @@ func TestMangledAtRandom(t *testing.T) {
 
 func refuse(t *testing.T, mangled, text string) {
 	t.Helper()
-	if _, _, err := Parse(mangled); err == nil {
+	if _, _, _, err := Parse(mangled); err == nil {
 		t.Fatalf("%s, made from %s, was accepted", mangled, text)
 	}
 }
 
 func TestErrors(t *testing.T) {
-	hi, lo := Join(Fields{Node: 5, ID: 7, Epoch: 3, PC: 0x1234, Tag: 9})
-	good := string(Append(nil, hi, lo))
+	hi, lo := Join(Fields{Node: 5, ID: 7, Epoch: 3, PC: 0x1234})
+	good := string(Append(nil, hi, lo, 9))
 	for text, want := range map[string]string{
-		"":                                     "of 0 characters, want 26",
-		good + "A":                             "of 27 characters",
-		"stm2" + good[4:]:                      `begins with "stm2"`,
+		"":                                     "of 0 characters, want 37",
+		good + "A":                             "of 38 characters",
+		"stm3" + good[4:]:                      `begins with "stm3"`,
 		good[:10] + "+" + good[11:]:            `with '+' in place 10`,
-		good[:25] + "?":                        `with '?' in place 25`,
+		good[:36] + "?":                        `with '?' in place 36`,
 		good[:4] + strings.Repeat("A", digits): "check value",
+		"stm1AAAABAAAAAcAAAMAAJJAB1":           "of an earlier version of stemma (have stm1, want stm2)",
+		"stm1AAAABAAAAAcAAAMAAJJAB?":           "of 26 characters",
 	} {
-		if _, _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: have %v, want %s", text, err, want)
 		}
 	}
-	if _, _, err := Parse(Append(nil, 1, 1)); err == nil || !strings.Contains(err.Error(), "tag") {
-		t.Errorf("without a tag: have %v", err)
+	if _, _, _, err := Parse(Append(nil, 1, 1, 0)); err == nil || !strings.Contains(err.Error(), "without a run number") {
+		t.Errorf("without a run: have %v", err)
 	}
 }
 
@@ -125,38 +149,44 @@ func TestErrors(t *testing.T) {
 func TestCheck(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for range 1000 {
-		first, second := r.Uint64N(1<<58), r.Uint64N(1<<58)
-		crc := uint16(0xffff)
-		for i := range 128 {
-			bit := uint16(0)
-			switch {
-			case i >= 70:
-				bit = uint16(second>>(127-i)) & 1
-			case i >= 12:
-				bit = uint16(first>>(69-i)) & 1
+		hi, lo, run := random(r)
+		f := Split(hi, lo)
+		var bits []byte
+		add := func(v uint64, n int) {
+			for n--; n >= 0; n-- {
+				bits = append(bits, byte(v>>n)&1)
 			}
-			top := crc>>15 ^ bit
+		}
+		add(0, 10)
+		add(run, 64)
+		add(uint64(f.Node), rt.IDNodeBits)
+		add(uint64(f.ID), rt.IDIdBits)
+		add(uint64(f.Epoch), rt.IDEpochBits)
+		add(uint64(f.PC), rt.IDPCBits)
+		crc := uint16(0xffff)
+		for _, bit := range bits {
+			top := crc>>15 ^ uint16(bit)
 			crc = crc<<1 ^ top*0x1021
 		}
-		if have := check(first, second); have != crc {
-			t.Fatalf("%#x %#x: have %#x, want %#x", first, second, have, crc)
+		if have := check(run, f); have != crc {
+			t.Fatalf("run %#x, %+v: have %#x, want %#x", run, f, have, crc)
 		}
 	}
 }
 
 func BenchmarkAppend(b *testing.B) {
 	var buf [Len]byte
-	hi, lo := random(rand.New(rand.NewPCG(1, 1)))
+	hi, lo, run := random(rand.New(rand.NewPCG(1, 1)))
 	for b.Loop() {
-		Append(buf[:0], hi, lo)
+		Append(buf[:0], hi, lo, run)
 	}
 }
 
 func BenchmarkParse(b *testing.B) {
-	hi, lo := random(rand.New(rand.NewPCG(1, 1)))
-	text := string(Append(nil, hi, lo))
+	hi, lo, run := random(rand.New(rand.NewPCG(1, 1)))
+	text := string(Append(nil, hi, lo, run))
 	for b.Loop() {
-		if _, _, err := Parse(text); err != nil {
+		if _, _, _, err := Parse(text); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -96,7 +96,7 @@ const (
 	maxEdges = 1 << 20
 )
 
-// A Decoder decodes the IDs of one process. It is not for several goroutines.
+// A Decoder decodes the IDs of one run. It is not for several goroutines.
 type Decoder struct {
 	p      *profile.Profile
 	c      *profile.Contexts
@@ -141,14 +141,14 @@ func New(p *profile.Profile) *Decoder {
 // Walker returns the walker of the profile, to compare stacks with.
 func (d *Decoder) Walker() *cct.Walker { return d.walker }
 
-// Decode returns the context that the ID stands for. An ID of another process, or
-// one that this process cannot have made, is an error; a context of which the
+// Decode returns the context that the ID stands for. An ID of another run, or one
+// that this run cannot have made, is an error; a context of which the
 // program could record the inner part only is a stack that says so.
 func (d *Decoder) Decode(id profile.ContextID) (Stack, error) {
-	f := ctxid.Split(id.Hi, id.Lo)
-	if f.Tag != d.c.Tag {
-		return Stack{}, fmt.Errorf("ID of another process (tag %d, want %d)", f.Tag, d.c.Tag)
+	if id.Run != d.c.Run {
+		return Stack{}, fmt.Errorf("ID of run %016x: this is the record of run %016x", id.Run, d.c.Run)
 	}
+	f := ctxid.Split(id.Hi, id.Lo)
 	pc, s := d.c.Text+uint64(f.PC), state{f.Epoch, 0, f.ID, f.Node}
 	if d.c.Log != nil {
 		s.setID(uint64(f.Epoch)<<rt.IDIdBits | uint64(f.ID))

@@ -23,7 +23,9 @@ func open(t testing.TB, d *livetest.Contexts) *profile.Profile {
 	return p
 }
 
-func id(c livetest.Captured) profile.ContextID { return profile.ContextID{Hi: c.Hi, Lo: c.Lo} }
+func id(c livetest.Captured) profile.ContextID {
+	return profile.ContextID{Hi: c.Hi, Lo: c.Lo, Run: livetest.Run}
+}
 
 // path renders frames for comparison.
 func path[F cct.PathFrame | livetest.Frame](frames []F) string {
@@ -97,7 +99,7 @@ func small() (d *livetest.Contexts, mainF, a, b uint64, root uint32) {
 
 func line(t *testing.T, d *livetest.Contexts, hi, lo uint64) string {
 	t.Helper()
-	s, err := decode.New(open(t, d)).Decode(profile.ContextID{Hi: hi, Lo: lo})
+	s, err := decode.New(open(t, d)).Decode(profile.ContextID{Hi: hi, Lo: lo, Run: livetest.Run})
 	if err != nil {
 		return "error: " + err.Error()
 	}
@@ -138,10 +140,21 @@ func TestSmall(t *testing.T) {
 		{pair(d.ID(0, 0, 1, pc)), "error: epoch 1: no edge into main.main has id 0"},
 		{pair(d.ID(root, 0, 1, livetest.Text)), "error: ID without an address, and node 1 has none"},
 		{pair(d.ID(root, 0, 1, pc+1<<20)), "error: address 0x501"},
-		{pair(0, 5), "error: ID of another process (tag 0, want 617)"},
 	} {
 		if have := line(t, d, c.id[0], c.id[1]); have != c.want && !strings.HasPrefix(have, c.want) {
 			t.Errorf("%#x\nhave %s\nwant %s", c.id, have, c.want)
+		}
+	}
+}
+
+// TestOtherRun decodes an ID of another run, which would have a stack in this one.
+func TestOtherRun(t *testing.T) {
+	d, _, _, b, root := small()
+	hi, lo := d.ID(root, 0, 1, d.Return(b, 0))
+	for _, run := range []uint64{0, 1, livetest.Run ^ 1, livetest.Run ^ 1<<63} {
+		_, err := decode.New(open(t, d)).Decode(profile.ContextID{Hi: hi, Lo: lo, Run: run})
+		if want := fmt.Sprintf("ID of run %016x: this is the record of run %016x", run, uint64(livetest.Run)); err == nil || err.Error() != want {
+			t.Errorf("have %v, want %s", err, want)
 		}
 	}
 }
@@ -196,7 +209,7 @@ func TestTrim(t *testing.T) {
 	call := d.Intern(livetest.Interned{Parent: root, Place: d.Return(f, 1), Target: wrap})
 	dec := decode.New(open(t, d))
 	trim := func(hi, lo uint64) string {
-		s, err := dec.Decode(profile.ContextID{Hi: hi, Lo: lo})
+		s, err := dec.Decode(profile.ContextID{Hi: hi, Lo: lo, Run: livetest.Run})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +318,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		d := decode.New(prof)
 		for range 2 { // with what the first time left behind, too
-			s, err := d.Decode(profile.ContextID{Hi: hi, Lo: lo&(1<<rt.IDTag-1) | livetest.Tag<<rt.IDTag})
+			s, err := d.Decode(profile.ContextID{Hi: hi, Lo: lo, Run: livetest.Run})
 			if err == nil {
 				s.Path()
 				s.Trim().AppendStack(s.AppendLine(nil, 3), "\t")

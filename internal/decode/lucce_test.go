@@ -125,7 +125,7 @@ func (p *lucceProgram) capture(next func(n int) int) {
 	top := &p.stack[len(p.stack)-1]
 	top.site = next(len(p.targets[top.fn]))
 	hi, lo := p.l.Capture(top.LucceFrame, top.site)
-	c := lucceContext{id: profile.ContextID{Hi: hi, Lo: lo}, want: p.want("")}
+	c := lucceContext{id: profile.ContextID{Hi: hi, Lo: lo, Run: livetest.Run}, want: p.want("")}
 	if p.ref != nil {
 		c.ref = p.ref.Capture(cce.Main)
 		c.calls = []cce.Call{{Site: p.root, Func: cce.Func(p.stack[0].fn + 1)}}

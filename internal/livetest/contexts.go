@@ -21,12 +21,8 @@ type Contexts struct {
 	next    uint64
 }
 
-// Text is the address that IDs are relative to, and Seed what their tag comes from.
-const (
-	Text = 0x401000
-	Seed = 4711
-	Tag  = 1 + Seed%(1<<rt.IDTagBits-1)
-)
+// Text is the address that IDs are relative to.
+const Text = 0x401000
 
 // NewContexts returns a directory with a header, and no epoch.
 func NewContexts(args ...string) *Contexts {
@@ -34,7 +30,6 @@ func NewContexts(args ...string) *Contexts {
 	d.Tree = append(d.Tree[:rt.HdrEnd:rt.HdrEnd], make([]byte, rt.CceSize-rt.HdrEnd)...)
 	d.Set32(rt.HdrFlags, rt.HdrFlagCce)
 	d.Set64(rt.CceText, Text)
-	d.Set64(rt.CceSeed, Seed)
 	d.Nodes = make([]byte, rt.InternSize)
 	d.Set64(rt.CceNodesUsed, 1)
 	return d
@@ -130,7 +125,7 @@ func (d *Contexts) Intern(n Interned) uint32 {
 
 // ID returns the ID of a context that was captured by the call that returns to pc.
 func (d *Contexts) ID(node, id, epoch uint32, pc uint64) (hi, lo uint64) {
-	return uint64(node)<<32 | uint64(id), Tag<<rt.IDTag | uint64(epoch)<<rt.IDEpoch | (pc - Text)
+	return uint64(node)<<32 | uint64(id), uint64(epoch)<<rt.IDEpoch | rt.IDMark | (pc - Text)
 }
 
 // An Event is an event of P number P.

@@ -81,7 +81,7 @@ func checkSaid(t *testing.T, dir, said string) (ids, cut int) {
 		if !strings.HasSuffix(line, "\n") {
 			break // the program was killed
 		}
-		if n, _ := fmt.Sscanf(line, "%x %x %s", &id.Hi, &id.Lo, &frames); n != 3 {
+		if n, _ := fmt.Sscanf(line, "%x %x %x %s", &id.Hi, &id.Lo, &id.Run, &frames); n != 4 {
 			t.Fatalf("output %q", line)
 		}
 		s, err := d.Decode(id)
@@ -188,5 +188,46 @@ func TestHereNoDirectory(t *testing.T) {
 	}
 	if r := e2e.RunIn(t, filepath.Join(file, "below"), exe); r.Err != nil {
 		t.Fatalf("%v\n%s", r.Err, e2e.Tail(r.Stderr))
+	}
+}
+
+// TestStacksFull gives thousands of recursions together less memory for ccStacks than
+// they need: a context that found none is cut, and says so. No capture reads what is
+// not its own.
+func TestStacksFull(t *testing.T) {
+	needBuilds(t)
+	r := run(t, build(t, "stacks", "plain", "-engine=dacce"), "STEMMA_CCSTACK_SIZE=50000000", "GOMAXPROCS=2")
+	r.ok(t)
+	p := r.read(t)
+	d := decode.New(p)
+	ids, cut := 0, 0
+	for line := range strings.Lines(r.stdout) {
+		var id profile.ContextID
+		var depth int
+		if n, _ := fmt.Sscanf(line, "%x %x %x %d", &id.Hi, &id.Lo, &id.Run, &depth); n != 4 {
+			t.Fatalf("output %q", line)
+		}
+		s, err := d.Decode(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids++
+		if s.Cut() != "" {
+			cut++
+			continue
+		}
+		own := 0
+		for _, f := range s.Path() {
+			if f.Func == "main.down" {
+				own++
+			}
+		}
+		if own != depth+1 {
+			t.Fatalf("a goroutine %d calls deep: %x is decoded to %d", depth, id, own)
+		}
+	}
+	t.Logf("%d contexts, %d of them cut", ids, cut)
+	if ids != 1500 || cut < 100 || ids-cut < 100 || p.Contexts.Stats.Truncated == 0 {
+		t.Errorf("%d contexts, %d of them cut, %d counted", ids, cut, p.Contexts.Stats.Truncated)
 	}
 }

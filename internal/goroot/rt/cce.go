@@ -30,12 +30,12 @@ type Cce struct {
 	entries, targets, internals index       // funcs by entry address, edges by site and target, nodes by contents
 	missed                      uint64      // entries that another encoding would have spared, since the last snapshot
 	free                        [32]uintptr // ccStacks by the logarithm of their size
+	stackMem                    uintptr     // bytes that new ones may take
 	plan                        plan
 	fixed                       bool // see Fix
 
 	// What the encoder relies on of the header, which may be lost: see Tree.
-	text, seed                   uint64
-	epoch, nodesUsed, epochsUsed uint64
+	text, epoch, nodesUsed, epochsUsed uint64
 }
 
 // A fun is a function that was entered.
@@ -98,20 +98,23 @@ func (a *arena) alloc(n uintptr) unsafe.Pointer {
 
 // InitCce makes c an encoder that records in head, of CceSize bytes, and funcs,
 // epochs and nodes. All memory is zero.
-func (c *Cce) InitCce(head, known, funcs, epochs, nodes, pcs, mem unsafe.Pointer, funcsSize uint64, text, seed uint64) {
+func (c *Cce) InitCce(head, known, funcs, epochs, nodes, pcs, mem unsafe.Pointer, funcsSize, text uint64) {
 	c.initHeader(head, known, funcs, CceSize, funcsSize)
 	*c.u32(HdrFlags) |= HdrFlagCce
 	c.head, c.epochs, c.size, c.nodes, c.maxNum, c.pcs = head, epochs, EpochsSize, nodes, NodesSize/InternSize, pcs
 	c.Tree.mem, c.mem = head, arena{mem, 0, CceArena}
-	c.text, c.seed, c.epoch, c.nodesUsed, c.epochsUsed = text, seed, 0, 1, 0
-	*c.Stat(CceText), *c.Stat(CceSeed), *c.Stat(CceNodesUsed) = text, seed, 1
+	c.text, c.epoch, c.nodesUsed, c.epochsUsed = text, 0, 1, 0
+	*c.Stat(CceText), *c.Stat(CceNodesUsed) = text, 1
 	c.funcs = unsafe.Slice((*fun)(c.mem.alloc(maxFuncs*unsafe.Sizeof(fun{}))), maxFuncs)
 	c.sites = unsafe.Slice((*site)(c.mem.alloc(maxSites*unsafe.Sizeof(site{}))), maxSites)
 	c.edges = unsafe.Slice((*edge)(c.mem.alloc(maxEdges*unsafe.Sizeof(edge{}))), maxEdges)
 	c.recent = c.mem.alloc(uintptr(c.maxNum) * 8)
-	c.numFuncs = 1
+	c.numFuncs, c.stackMem = 1, CceArena
 	c.plan.init(c)
 }
+
+// LimitStacks bounds the memory of all ccStacks together, in bytes.
+func (c *Cce) LimitStacks(n uintptr) { c.stackMem = n }
 
 // Stat returns a field of the second page.
 //

@@ -129,7 +129,7 @@ func newComputer(t testing.TB, seed uint64) *computer {
 		}
 		m.mem[name] = b
 	}
-	m.c = rt.NewCce(m.mem["cce"], m.mem["known"], m.mem["funcs"], m.mem["epochs"], m.mem["nodes"], m.mem["pcs"], m.mem["mem"], text, seed)
+	m.c = rt.NewCce(m.mem["cce"], m.mem["known"], m.mem["funcs"], m.mem["epochs"], m.mem["nodes"], m.mem["pcs"], m.mem["mem"], text)
 	m.c.Describe(testRun, 1, 1, "go1.26", "", []string{"test"})
 	m.stamp = m.c.Stamp()
 	return m
@@ -715,7 +715,7 @@ func (m *computer) captureAt(g *goroutine) {
 }
 
 func (m *computer) keep(hi, lo uint64, truth []string) {
-	m.ids = append(m.ids, captured{profile.ContextID{Hi: hi, Lo: lo}, truth})
+	m.ids = append(m.ids, captured{profile.ContextID{Hi: hi, Lo: lo, Run: testRun}, truth})
 }
 
 // step lets g do something.
@@ -998,6 +998,7 @@ var limited = []struct {
 	{"keys", rt.CceBack, func(m *computer) { m.c.Limit(0, 0, 2, 0) }},
 	{"nodes", rt.CceTruncated, func(m *computer) { m.limits = true; m.c.Limit(0, 0, 0, 30) }},
 	{"memory", rt.CceTruncated, func(m *computer) { m.limits = true; m.c.Exhaust(1 << 12) }},
+	{"stacks", rt.CceTruncated, func(m *computer) { m.limits = true; m.c.LimitStacks(1 << 12) }},
 }
 
 // TestEncodeLimited runs random programs on encoders that meet a limit: what is
@@ -1046,7 +1047,7 @@ func TestEncodeDeep(t *testing.T) {
 		if n == 3 || n == 3000 || n >= rt.MaxDeep-2 && n <= rt.MaxDeep || n == levels {
 			st := g.stack()
 			hi, lo := m.c.Capture(&st, *g.top().slot, uintptr(f.ret(1)))
-			depth[profile.ContextID{Hi: hi, Lo: lo}] = n
+			depth[profile.ContextID{Hi: hi, Lo: lo, Run: testRun}] = n
 		}
 		if n == 2000 {
 			for range 4 {

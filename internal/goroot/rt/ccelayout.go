@@ -66,7 +66,6 @@ const (
 // Offsets of the fields in the second page of cce. All are u64.
 const (
 	CceText       = 4096 + 8*iota // address that the pc of an ID is relative to
-	CceSeed                       // random, of which IDs carry a tag
 	CceNodesUsed                  // number of nodes; node 0 does not exist
 	CceEpochsUsed                 // bytes of epochs in use
 	CceEpoch                      // the current epoch
@@ -166,19 +165,18 @@ const (
 	CutNodes = 2 // the file nodes was full
 )
 
-// A captured context in 16 bytes: { u64 hi; u64 lo }. hi is the number of the
+// A captured context is { u64 hi; u64 lo } and the run number. hi is the number of the
 // interned top of the ccStack in the upper half and the id in the lower; lo is
-// tag<<IDTag | epoch<<IDEpoch | the return address of the capturing call, less
-// CceText. If the address is 0, the node is of kind InternAt. The tag tells
-// processes apart: it is 1 + CceSeed % (1<<IDTagBits - 1), so that no ID is zero.
+// epoch<<IDEpoch | IDMark | the return address of the capturing call, less CceText.
+// If the address is 0, the node is of kind InternAt. For IDMark, lo is never 0. What
+// belongs to a record, an event or an entry of a ccStack, does without the run number.
 const (
 	IDEpoch     = 32
-	IDTag       = 50
+	IDMark      = 1 << IDPCBits
 	IDNodeBits  = 28
 	IDIdBits    = 30
-	IDEpochBits = 18
+	IDEpochBits = 32
 	IDPCBits    = 28
-	IDTagBits   = 12
 )
 
 // RecPCs is the kind of a record of funcs that follows that of a function:

@@ -93,10 +93,16 @@ func (c *Cce) growStack(st *Stack, d uint64) bool {
 		log++
 	}
 	p := c.free[log]
-	if p != 0 {
+	switch size := uintptr(StackEntry) << log; {
+	case p != 0:
 		c.free[log] = uintptr(*word(p))
-	} else if p = uintptr(c.mem.alloc(StackEntry << log)); p == 0 {
+	case c.stackMem < size:
 		return false
+	default:
+		if p = uintptr(c.mem.alloc(size)); p == 0 {
+			return false
+		}
+		c.stackMem -= size
 	}
 	copy(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), p)), StackEntry<<log),
 		unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), *st.base)), *st.cap*StackEntry))
@@ -213,9 +219,8 @@ func (c *Cce) internEntry(st *Stack, d uint64, parent uint32) uint32 {
 		return c.intern(parent, uint32(w>>WordID), kind, place, target)
 	}
 	hi, lo := st.from[0], st.from[1]
-	place = c.text + lo&(1<<IDEpoch-1)
-	epoch := uint32(lo >> IDEpoch & (1<<IDEpochBits - 1))
-	return c.internAt(uint32(hi>>32), uint32(hi), epoch, InternGo, place, target)
+	place = c.text + lo&(1<<IDPCBits-1)
+	return c.internAt(uint32(hi>>32), uint32(hi), uint32(lo>>IDEpoch), InternGo, place, target)
 }
 
 func (c *Cce) intern(parent, id, kind uint32, place, target uint64) uint32 {
@@ -289,9 +294,8 @@ func (c *Cce) Capture(st *Stack, w uint64, pc uintptr) (hi, lo uint64) {
 	return uint64(n)<<32 | uint64(id), c.Stamp() | rel
 }
 
-// Stamp returns the tag and the epoch in the lower half of an ID.
+// Stamp returns what the lower half of an ID has beside the return address: the
+// epoch and the mark.
 //
 //go:nosplit
-func (c *Cce) Stamp() uint64 {
-	return (1+c.seed%(1<<IDTagBits-1))<<IDTag | c.Epoch()<<IDEpoch
-}
+func (c *Cce) Stamp() uint64 { return c.Epoch()<<IDEpoch | IDMark }

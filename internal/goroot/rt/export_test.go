@@ -3,9 +3,9 @@ package rt
 import "unsafe"
 
 // NewCce returns an encoder that records in head, funcs, epochs and nodes.
-func NewCce(head, known, funcs, epochs, nodes, pcs, mem []byte, text, seed uint64) *Cce {
+func NewCce(head, known, funcs, epochs, nodes, pcs, mem []byte, text uint64) *Cce {
 	c, p := new(Cce), func(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
-	c.InitCce(p(head), p(known), p(funcs), p(epochs), p(nodes), p(pcs), p(mem), uint64(len(funcs)), text, seed)
+	c.InitCce(p(head), p(known), p(funcs), p(epochs), p(nodes), p(pcs), p(mem), uint64(len(funcs)), text)
 	return c
 }
 

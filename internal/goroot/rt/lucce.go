@@ -424,8 +424,8 @@ func (l *Lucce) Root(from [2]uint64, target uint64, t uint32) (id, version uint6
 	if from[1] == 0 {
 		return l.Begin(InternRoot, from[0], target, t, 0, 0)
 	}
-	place := l.text + from[1]&(1<<IDEpoch-1)
-	c := from[0]&(1<<IDIdBits-1) | from[1]>>IDEpoch&(1<<IDEpochBits-1)<<IDIdBits
+	place := l.text + from[1]&(1<<IDPCBits-1)
+	c := from[0]&(1<<IDIdBits-1) | from[1]>>IDEpoch<<IDIdBits
 	return l.Begin(InternGo, place, target, t, c, from[0]>>32)
 }
 

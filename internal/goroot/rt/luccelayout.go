@@ -28,7 +28,7 @@ package rt
 // As for the other encoders, with the file log in place of epochs. A version is the
 // number of an entry in nodes: paths that begin there have it. The id of
 // an entry has 64 bits, of which the upper half is where others have the epoch. In a
-// captured ID it has 48 bits, of which the upper 18 are where others have the epoch.
+// captured ID it has 62 bits, of which the upper 32 are where others have the epoch.
 const (
 	StepCallee = 0
 	StepBound  = 8

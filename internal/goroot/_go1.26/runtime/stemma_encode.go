@@ -35,7 +35,7 @@ type stemmaEncoding struct {
 var (
 	stemmaPCs   uintptr // the table of return addresses
 	stemmaText  uintptr // what the pc of an ID is relative to
-	stemmaStamp uint64  // the tag and the epoch in an ID
+	stemmaStamp uint64  // what the lower half of an ID has beside the address: rt.Cce.Stamp
 	stemmaFixed bool    // there are no further epochs: engine pcce
 )
 
@@ -61,10 +61,13 @@ func stemmaEncodeInit() {
 	sec, nsec, _ := time_now()
 	start := uint64(sec)*1e9 + uint64(nsec)
 	stemmaPCs, stemmaText = uintptr(pcs), firstmoduledata.text
-	stemma.cce.InitCce(head, known, funcs, epochs, nodes, pcs, mem, funcsSize, uint64(stemmaText), stemmaRun)
+	stemma.cce.InitCce(head, known, funcs, epochs, nodes, pcs, mem, funcsSize, uint64(stemmaText))
 	stemma.cce.Describe(stemmaRun, uint32(stemmaGetpid()), start, buildVersion, defaultGOROOT, argslice)
+	if n, ok := stemmaParse(gogetenv("STEMMA_CCSTACK_SIZE")); ok {
+		stemma.cce.LimitStacks(n)
+	}
 	stemmaStamp = stemma.cce.Stamp()
-	stemmaAPI = &stemmaAPIs
+	stemmaAPI2 = &stemmaAPIs
 	if stemma.encode.lucce {
 		stemmaUpdateInit()
 	} else if n, ok := stemmaParse(gogetenv("STEMMA_REENCODE_US")); ok {
@@ -458,17 +461,17 @@ func stemmaCapture(gp *g, w uint64, pc uintptr) (hi, lo uint64) {
 	return hi, lo
 }
 
-// stemmaHere returns the ID of the context in which it is called: from compiled code, or
-// through stemmaAPI.
-func stemmaHere() (hi, lo uint64)
-func stemmaHereDynamic() (hi, lo uint64)
+// stemmaHere returns the ID of the context in which it is called, and the run number: from
+// compiled code, or through stemmaAPI2. All are 0 where no context is known.
+func stemmaHere() (hi, lo, run uint64)
+func stemmaHereDynamic() (hi, lo, run uint64)
 
 // stemmaHereSlow is called in the place of stemmaHere when the assembly cannot
 // tell: it interns, or it looks for the caller's frame.
-func stemmaHereSlow() (hi, lo uint64) {
+func stemmaHereSlow() (hi, lo, run uint64) {
 	gp, pc, sp := getg(), sys.GetCallerPC(), sys.GetCallerSP()
 	if hi, lo = stemmaHereWord(gp, pc); lo != 0 {
-		return hi, lo
+		return hi, lo, stemmaRun
 	}
 	systemstack(func() {
 		lock(&stemma.lock)
@@ -485,10 +488,11 @@ func stemmaHereSlow() (hi, lo uint64) {
 				w = stemma.cce.Down(&st, w, frames[i:])
 			}
 			hi, lo = stemma.cce.Capture(&st, w, frames[0].PC)
+			run = stemmaRun
 		}
 		unlock(&stemma.lock)
 	})
-	return hi, lo
+	return hi, lo, run
 }
 
 // stemmaHereWord is stemmaCapture for the word that the call left in g, which is
@@ -503,25 +507,6 @@ func stemmaHereWord(gp *g, pc uintptr) (hi, lo uint64) {
 	return stemmaCapture(gp, w, pc)
 }
 
-// stemmaAt returns the ID of the context of a call further out on the stack, which
-// returns to pc; or nothing.
-func stemmaAt(pc uintptr) (hi, lo uint64) {
-	gp := getg()
-	bp := getfp()
-	for n := 0; n < 64 && bp >= gp.stack.lo && bp+16 <= gp.stack.hi; n++ {
-		ret := *(*uintptr)(unsafe.Pointer(bp + 8))
-		bp = *(*uintptr)(unsafe.Pointer(bp))
-		if ret != pc {
-			continue
-		}
-		if f := findfunc(pc); !f.valid() || f.flag&rt.FuncFlagSlot == 0 {
-			return 0, 0
-		}
-		return stemmaCaptureAt(gp, bp-8, pc)
-	}
-	return 0, 0
-}
-
 // stemmaCaptureAt is stemmaCapture for the frame of gp, which runs, with the given
 // slot: the word must not change between its load and its use.
 //
@@ -533,22 +518,22 @@ func stemmaCaptureAt(gp *g, slot, pc uintptr) (hi, lo uint64) {
 	return stemmaCapture(gp, *(*uint64)(unsafe.Pointer(slot)), pc)
 }
 
-// A stemmaProgram is what package stemma of the program finds in stemmaAPI. Its
-// type there is another one of the same layout.
+// A stemmaProgram is what package stemma of the program finds in stemmaAPI2. Its
+// type there is another one of the same layout. The number at the end of the name is
+// the version of the layout: a package of another version finds nothing, and does as
+// in a normal build.
 type stemmaProgram struct {
-	version uint64
-	here    func() (hi, lo uint64)
-	at      func(pc uintptr) (hi, lo uint64)
-	event   func(kind uint32, value uint64)
-	dir     func() string
+	here  func() (hi, lo, run uint64)
+	event func(kind uint32, value uint64)
+	dir   func() string
 }
 
-// stemmaAPI is nil in a program that is not instrumented.
+// stemmaAPI2 is nil in a program that is not instrumented.
 //
-//go:linkname stemmaAPI
-var stemmaAPI *stemmaProgram
+//go:linkname stemmaAPI2
+var stemmaAPI2 *stemmaProgram
 
-var stemmaAPIs = stemmaProgram{1, stemmaHereDynamic, stemmaAt, stemmaEvent, stemmaDir}
+var stemmaAPIs = stemmaProgram{stemmaHereDynamic, stemmaEvent, stemmaDir}
 
 // stemmaDir returns the name of the live directory, or "".
 func stemmaDir() string {

@@ -159,14 +159,14 @@ TEXT stemmaEncodeSlow<>(SB), NOSPLIT, $104-0
 
 // stemmaHereDynamic is stemmaHere for callers that have called it as they call any
 // function that they do not know, with an addition value that nobody changes.
-TEXT runtime·stemmaHereDynamic<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-16
+TEXT runtime·stemmaHereDynamic<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-24
 	MOVQ	$KEY_UNKNOWN_DYNAMIC, CX
 	SUBQ	CX, g_stemmaCtx(R14)
 	JMP	runtime·stemmaHere<ABIInternal>(SB)
 
-// stemmaHere returns the ID of the context of its caller's call: func() (hi, lo uint64).
+// stemmaHere returns the ID of the context of its caller's call: func() (hi, lo, run uint64).
 // The caller has left its word in g.
-TEXT runtime·stemmaHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-16
+TEXT runtime·stemmaHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-24
 	MOVQ	g_stemmaCtx(R14), AX
 	MOVQ	0(SP), BX
 	MOVQ	AX, DX
@@ -177,14 +177,17 @@ TEXT runtime·stemmaHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-16
 	JCC	slow // the ID has no room for the address
 	MOVL	AX, CX
 	ANDL	$MAX_DEEP, CX
+	CMPQ	CX, g_stemmaCap(R14)
+	JCC	slow // the ccStack could not grow: there is no such entry
 	SHLQ	$5, CX
 	ADDQ	g_stemmaStack(R14), CX
-	MOVL	24(CX), CX // the entry exists
+	MOVL	24(CX), CX // 0 at MAX_DEEP, too: nothing interns that
 	SHLQ	$32, CX
 	JZ	slow // not interned
 	SHRQ	$WORD_ID, AX
 	ORQ	CX, AX
 	ORQ	runtime·stemmaStamp(SB), BX
+	MOVQ	runtime·stemmaRun(SB), CX
 	RET
 slow:
 	JMP	runtime·stemmaHereSlow<ABIInternal>(SB)

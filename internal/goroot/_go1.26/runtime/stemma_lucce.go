@@ -203,15 +203,18 @@ func stemmaUpdateCaptured(gp *g, pc, sp, ret uintptr) (hi, lo uint64) {
 	return hi, lo
 }
 
-// stemmaUpdateHere returns the ID of the context in which it is called.
-func stemmaUpdateHere() (hi, lo uint64)
+// stemmaUpdateHere returns the ID of the context in which it is called, as stemmaHere does.
+func stemmaUpdateHere() (hi, lo, run uint64)
 
 // stemmaUpdateHereSlow is called in the place of stemmaUpdateHere when the assembly
 // cannot tell.
-func stemmaUpdateHereSlow() (hi, lo uint64) {
+func stemmaUpdateHereSlow() (hi, lo, run uint64) {
 	gp, pc, sp := getg(), sys.GetCallerPC(), sys.GetCallerSP()
 	systemstack(func() { hi, lo = stemmaUpdateCaptured(gp, pc, sp, 0) })
-	return hi, lo
+	if lo != 0 {
+		run = stemmaRun
+	}
+	return hi, lo, run
 }
 
 // stemmaCheckUpdated is stemmaCheckEntry for a pair.

@@ -17,7 +17,7 @@
 #define ID_BITS 30
 #define ID_MASK 0x3FFFFFFF
 #define ID_EPOCH 32
-#define ID_LIMIT_BITS 48
+#define ID_LIMIT_BITS 62
 #define ID_PC_BITS 28
 
 // stemmaUpdate is called on entry of a function, if its call site had another callee
@@ -117,9 +117,9 @@ TEXT stemmaUpdateSlow<>(SB), NOSPLIT, $104-0
 	MOVQ	96(SP), R15
 	RET
 
-// stemmaUpdateHere returns the ID of the context of its caller's call: func() (hi, lo uint64).
+// stemmaUpdateHere returns the ID of the context of its caller's call: func() (hi, lo, run uint64).
 // The caller has left its pair in g.
-TEXT runtime·stemmaUpdateHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-16
+TEXT runtime·stemmaUpdateHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-24
 	LEAQ	runtime·stemmaNoCell(SB), CX
 	CMPQ	CX, g_stemmaCtx(R14)
 	JEQ	slow
@@ -141,6 +141,7 @@ TEXT runtime·stemmaUpdateHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-16
 	MOVQ	g_stemmaCap(R14), CX
 	SHLQ	$32, CX
 	ORQ	CX, AX
+	MOVQ	runtime·stemmaRun(SB), CX
 	RET
 slow:
 	JMP	runtime·stemmaUpdateHereSlow<ABIInternal>(SB)

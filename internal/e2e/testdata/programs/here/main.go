@@ -23,27 +23,24 @@ import (
 
 // api is what an instrumented runtime provides.
 //
-//go:linkname api runtime.stemmaAPI
-var api *struct {
-	version uint64
-	here    func() (hi, lo uint64)
-}
+//go:linkname api runtime.stemmaAPI2
+var api *struct{ here func() (hi, lo, run uint64) }
 
 var mu sync.Mutex
 
 // say prints a context of its caller.
-func say(hi, lo uint64, began string) { print3(hi, lo, stack(3)+began) }
+func say(hi, lo, run uint64, began string) { print4(hi, lo, run, stack(3)+began) }
 
-func print3(hi, lo uint64, stack string) {
+func print4(hi, lo, run uint64, stack string) {
 	mu.Lock()
 	defer mu.Unlock()
-	fmt.Printf("%x %x %s\n", hi, lo, stack)
+	fmt.Printf("%x %x %x %s\n", hi, lo, run, stack)
 }
 
 // said and more are say in one line with the capture: without ancestors, and
 // where there may be some.
-func said(hi, lo uint64) { print3(hi, lo, stack(3)) }
-func more(hi, lo uint64) { print3(hi, lo, stack(3)+"?") }
+func said(hi, lo, run uint64) { print4(hi, lo, run, stack(3)) }
+func more(hi, lo, run uint64) { print4(hi, lo, run, stack(3)+"?") }
 
 // stack returns the stack from a caller on, as function|line|inlined.
 func stack(skip int) string {
@@ -59,7 +56,7 @@ func stack(skip int) string {
 	}
 }
 
-func plain(began string) { hi, lo := api.here(); say(hi, lo, began) }
+func plain(began string) { hi, lo, run := api.here(); say(hi, lo, run, began) }
 
 //go:noinline
 func generic[T any](x T) { plain("") }
@@ -69,12 +66,12 @@ type english struct{ n int }
 type french struct{ *english }
 
 //go:noinline
-func (e *english) greet() { hi, lo := api.here(); say(hi, lo, "") }
+func (e *english) greet() { hi, lo, run := api.here(); say(hi, lo, run, "") }
 
 //go:noinline
 func closures() {
 	n := 0
-	f := func() { n++; hi, lo := api.here(); say(hi, lo, "") }
+	f := func() { n++; hi, lo, run := api.here(); say(hi, lo, run, "") }
 	f()
 	func() { f() }()
 	call(f)

@@ -95,8 +95,9 @@ func (s *state) stemmaEncodedSite(name string, kind int) {
 	m.sites = append(m.sites, site)
 }
 
-// StemmaHere is the function of package stemma in whose place the runtime is called.
-const StemmaHere = "github.com/stemma-go/stemma.here"
+// StemmaHere is the function of package stemma in whose place the runtime is called. The
+// number is the version of its results, see stemmaProgram in package runtime.
+const StemmaHere = "github.com/stemma-go/stemma.here2"
 
 // StemmaCallsHere reports whether this engine reads the word itself at once.
 func StemmaCallsHere() bool { return stemmaOptions.engine == stemmaDACCE }

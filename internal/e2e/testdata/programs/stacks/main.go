@@ -1,0 +1,44 @@
+// Program stacks has many goroutines, each in a recursion of a depth of its own, all
+// at the same time. At its innermost call each prints an ID and the depth.
+package main
+
+import (
+	"fmt"
+	"sync"
+	_ "unsafe"
+)
+
+// api is what an instrumented runtime provides.
+//
+//go:linkname api runtime.stemmaAPI2
+var api *struct{ here func() (hi, lo, run uint64) }
+
+const goroutines, shallow = 1500, 500
+
+var (
+	below sync.WaitGroup // goroutines that are not at their depth yet
+	mu    sync.Mutex
+)
+
+//go:noinline
+func down(left, depth int) int {
+	if left > 0 {
+		return down(left-1, depth) + 1
+	}
+	below.Done()
+	below.Wait() // all ccStacks are in use
+	hi, lo, run := api.here()
+	mu.Lock()
+	fmt.Printf("%x %x %x %d\n", hi, lo, run, depth)
+	mu.Unlock()
+	return 0
+}
+
+func main() {
+	var all sync.WaitGroup
+	below.Add(goroutines)
+	for i := range goroutines {
+		all.Go(func() { down(shallow+i, shallow+i) })
+	}
+	all.Wait()
+}
