@@ -195,13 +195,12 @@ func TestHereNoDirectory(t *testing.T) {
 // they need: a context that found none is cut, and says so. No capture reads what is
 // not its own.
 func TestStacksFull(t *testing.T) {
-	needBuilds(t)
-	r := run(t, build(t, "stacks", "plain", "-engine=dacce"), "STEMMA_CCSTACK_SIZE=50000000", "GOMAXPROCS=2")
-	r.ok(t)
-	p := r.read(t)
+	r := e2e.Run(t, buildEncoded(t, "stacks"), "STEMMA_CCSTACK_SIZE=50000000", "STEMMA_CHECK_EVERY=1000000000")
+	r.OK(t)
+	p := r.Read(t)
 	d := decode.New(p)
 	ids, cut := 0, 0
-	for line := range strings.Lines(r.stdout) {
+	for line := range strings.Lines(r.Stdout) {
 		var id profile.ContextID
 		var depth int
 		if n, _ := fmt.Sscanf(line, "%x %x %x %d", &id.Hi, &id.Lo, &id.Run, &depth); n != 4 {
