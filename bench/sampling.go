@@ -179,7 +179,7 @@ func sampledOf(p *profile.Profile) (sampledRun, error) {
 	if err != nil {
 		return sampledRun{}, err
 	}
-	r := sampledRun{similarity.Of(t, similarity.BySite), p.Samples.Total(profile.WeightCPUs), p.Processes[0].Sampling}
+	r := sampledRun{similarity.Of(t, similarity.ByLine), p.Samples.Total(profile.WeightCPUs), p.Processes[0].Sampling}
 	if len(r.tree) == 0 {
 		return sampledRun{}, fmt.Errorf("no samples on CPU")
 	}

@@ -4,27 +4,34 @@ import (
 	"bufio"
 	"flag"
 	"fmt"
+	"slices"
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/similarity"
-	"github.com/stemma-go/stemma/profile"
 )
 
 // similarityCommand compares trees with each other, as the papers on sampling do.
 func similarityCommand() *command {
 	return &command{
 		name:  "similarity",
-		args:  "[-metric METRIC] [-t THRESHOLD] FILE|LIVEDIR...",
+		args:  "[-metric METRIC] [-by site|line|function] [-t THRESHOLD] FILE|LIVEDIR...",
 		short: "tell how similar calling context trees are",
 		long: `Similarity prints the degree of overlap and the hot-edge coverage of calling
 context trees: of each profile with the average of all, and, if there are
 only a few, of each with each other.
 
-Of one profile that has calls and samples of calls, of a program built with
--engine=cct,acct, it compares the samples with the exact counts: calls that
-are inlined, and those of functions that are not instrumented, are left out,
-since the accumulator does not see them. Build with -recursion=full for that:
-samples keep every level of recursion.
+The profiles may be of different builds. Two contexts are the same if they have
+the same functions, called from the same call sites. Call sites, and closures,
+are matched by their order in the function, as diff matches lines: a comment
+makes no difference, and a new call is one call more. With -by line, calls must
+be at the same lines of the same files: for runs of one build, where a profile
+has samples, this is more precise. With -by function, the functions alone count.
+
+Of one profile of a program built with -engine=cct,acct, similarity compares the
+samples of calls with the exact counts. Calls that are inlined, and those of
+functions that are not instrumented, are left out, since the accumulator does
+not see them. Build with -recursion=full for that: samples keep every level of
+recursion.
 
 The degree of overlap is the weight that two trees have in common, from 0 to
 100 %. The hot-edge coverage is the share of the contexts that are hot in both
@@ -39,11 +46,13 @@ the weight of the hottest.
 // similarityOptions are the flags of similarity.
 type similarityOptions struct {
 	metric    string
+	by        string
 	threshold float64
 }
 
 func (o *similarityOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.metric, "metric", "", "compare `calls`, cpu, wait, samples or waits")
+	fs.StringVar(&o.by, "by", "", "call sites are the same by their `ORDER` in the function (site, the default), by file and line (line), or do not count (function)")
 	fs.Float64Var(&o.threshold, "t", 0.1, "contexts are hot that have at least `THRESHOLD` times the weight of the hottest")
 }
 
@@ -58,8 +67,8 @@ func runSimilarity(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(paths) == 0 {
-		return usageError("similarity: no profile given")
+	if err := o.check(paths); err != nil {
+		return err
 	}
 	w := bufio.NewWriter(e.stdout)
 	s := &similar{w, &o}
@@ -72,6 +81,19 @@ func runSimilarity(e *env, args []string) error {
 		return err
 	}
 	return w.Flush()
+}
+
+// check refuses what cannot be compared, or would not be.
+func (o *similarityOptions) check(paths []string) error {
+	switch {
+	case len(paths) == 0:
+		return usageError("similarity: no profile given; name two or more, or one of a program built with -engine=cct,acct")
+	case !slices.Contains([]string{"", "site", "line", "function"}, o.by):
+		return usageError("similarity: -by: no way %q (have site, line, function)", o.by)
+	case len(paths) == 1 && (o.by != "" || o.metric != ""):
+		return usageError("similarity: -by and -metric are for two or more profiles; one profile has its samples compared with its calls")
+	}
+	return nil
 }
 
 // A similar prints comparisons.
@@ -94,7 +116,7 @@ func (s *similar) one(path string) error {
 		return err
 	}
 	if p.Samples == nil || len(p.Nodes) <= 1 {
-		return usageError("similarity: %s has not both calls and samples of calls; give several profiles, or one of a program built with -engine=cct,acct", path)
+		return usageError("similarity: %s does not have both calls and samples of calls; name two or more profiles, or one of a program built with -engine=cct,acct", path)
 	}
 	samples, err := cct.Of(p, "samples")
 	if err != nil {
@@ -110,17 +132,9 @@ func (s *similar) one(path string) error {
 
 // several compares profiles with their average and with each other.
 func (s *similar) several(paths []string) error {
-	var trees []similarity.Weights
-	for _, path := range paths {
-		p, err := load([]string{path})
-		if err != nil {
-			return err
-		}
-		t, err := s.tree(p)
-		if err != nil {
-			return err
-		}
-		trees = append(trees, t)
+	trees, err := s.trees(paths)
+	if err != nil {
+		return err
 	}
 	s.head()
 	average := similarity.Average(trees...)
@@ -135,11 +149,34 @@ func (s *similar) several(paths []string) error {
 	return nil
 }
 
-// tree returns the edges of a profile in the metric that was asked for.
-func (s *similar) tree(p *profile.Profile) (similarity.Weights, error) {
-	t, err := cct.Of(p, s.o.metric)
-	if err != nil {
-		return nil, usageError("similarity: %w", err)
+// trees returns the edges of profiles in the metric that was asked for.
+func (s *similar) trees(paths []string) ([]similarity.Weights, error) {
+	var trees []similarity.Tree
+	for _, path := range paths {
+		p, err := load([]string{path})
+		if err != nil {
+			return nil, err
+		}
+		t, err := cct.Of(p, s.o.metric)
+		if err != nil {
+			return nil, usageError("similarity: %s: %w", path, err)
+		}
+		tree := similarity.Tree{Tree: t}
+		if t.Metric.Name == "" { // exact counts, with a record of every function
+			tree.Calls = cct.Calls(p)
+		}
+		trees = append(trees, tree)
 	}
-	return similarity.Of(t, similarity.BySite), nil
+	level := similarity.ByLine
+	switch s.o.by {
+	case "", "site":
+		return similarity.Align(trees...), nil
+	case "function":
+		level = similarity.ByFunction
+	}
+	var list []similarity.Weights
+	for _, t := range trees {
+		list = append(list, similarity.Of(t.Tree, level))
+	}
+	return list, nil
 }

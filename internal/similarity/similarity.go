@@ -20,7 +20,7 @@ type Weights map[string]float64
 type Level int
 
 const (
-	BySite     Level = iota // functions and the places of the calls
+	ByLine     Level = iota // functions, files and lines of the calls
 	ByFunction              // functions only
 	// InGoroutine is for trees of different kinds: paths begin with the
 	// goroutine's own function, since a stack does not show what started it, and call sites
@@ -68,7 +68,7 @@ func (level Level) step(t *cct.Tree, path string, n cct.Node) string {
 	switch level {
 	case ByFunction:
 		return path + "\n" + f.Name
-	case BySite:
+	case ByLine:
 		return fmt.Sprintf("%s\n%s\x00%s\x00%d\x00%d", path, f.Name, s.File, s.Line, s.Via)
 	}
 	if f.Pseudo || f.Name == "runtime.main" {

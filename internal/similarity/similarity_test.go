@@ -77,7 +77,7 @@ func tree() *cct.Tree {
 }
 
 func TestOf(t *testing.T) {
-	for level, want := range map[similarity.Level]int{similarity.BySite: 6, similarity.ByFunction: 4, similarity.InGoroutine: 6} {
+	for level, want := range map[similarity.Level]int{similarity.ByLine: 6, similarity.ByFunction: 4, similarity.InGoroutine: 6} {
 		w := similarity.Of(tree(), level)
 		if len(w) != want || w.Total() != 126 {
 			t.Errorf("level %v: %d edges of weight %v, want %d of 126: %v", level, len(w), w.Total(), want, w)
