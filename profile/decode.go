@@ -236,9 +236,10 @@ func (p *Profile) decodeFunc(d *decoder) {
 	f := Func{Kind: FuncKind(d.upTo(uint64(numFuncKinds-1), "kind")), Flags: uint8(d.upTo(funcFlags, "flags"))}
 	f.Name, f.File, f.Line = d.u32("name"), d.u32("file"), d.u32("line")
 	f.Cells, f.Counters = d.u32("cells"), d.u32("counters")
-	f.Inlined = make([]Inlined, 0, d.count(5, "inlined calls"))
+	f.Inlined = make([]Inlined, 0, d.count(7, "inlined calls"))
 	for range cap(f.Inlined) {
-		f.Inlined = append(f.Inlined, Inlined{d.index("parent"), d.u32("callee"), d.u32("file"), d.u32("line"), d.index("counter")})
+		f.Inlined = append(f.Inlined, Inlined{d.index("parent"), d.u32("callee"), d.u32("file"), d.u32("line"), d.index("counter"),
+			d.u32("callee's file"), d.u32("callee's line")})
 	}
 	f.Sites = make([]Site, 0, d.count(7, "sites"))
 	for range cap(f.Sites) {

@@ -123,6 +123,7 @@ func (f *Func) encode(e *encoder) {
 		e.index(in.Parent)
 		e.u32(in.Callee, in.File, in.Line)
 		e.index(in.Counter)
+		e.u32(in.CalleeFile, in.CalleeLine)
 	}
 	e.uint(uint64(len(f.Sites)))
 	for _, s := range f.Sites {

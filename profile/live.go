@@ -158,7 +158,7 @@ func (h *header) read(tree *liveFile) error {
 }
 
 // lossKinds are the kinds that the program counts, in the order of rt.
-var lossKinds = [rt.NumLost]string{LossNodes, LossFuncs, LossPages, LossShards, LossTables, LossChecks, LossPaths}
+var lossKinds = [rt.NumLost]string{LossNodes, LossFuncs, LossPages, LossShards, LossTables, LossChecks, LossPaths, LossEdges}
 
 // process returns what the header says about the program.
 func (h *header) process() Process {

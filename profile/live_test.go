@@ -28,7 +28,7 @@ func TestLiveDamage(t *testing.T) {
 		note   string
 	}{
 		{"magic", func(d *livetest.Dir, _ int, _ uint64) { d.Tree[0] = 'x' }, "tree: offset 0: not the header", "", ""},
-		{"version", func(d *livetest.Dir, _ int, _ uint64) { d.Set32(rt.HdrVersion, 9) }, "tree: offset 8: layout version 9 (want 2)", "", ""},
+		{"version", func(d *livetest.Dir, _ int, _ uint64) { d.Set32(rt.HdrVersion, 9) }, "tree: offset 8: layout version 9 (want 3)", "", ""},
 		{"cut header", func(d *livetest.Dir, _ int, _ uint64) { d.Tree = d.Tree[:100] }, "tree: offset 0: file ends at 100", "", ""},
 		{"cut tree", func(d *livetest.Dir, n int, _ uint64) { d.Tree = d.Tree[:n+8] }, "tree: offset", "", ""},
 		{"cut between nodes", func(d *livetest.Dir, n int, _ uint64) { d.Tree = d.Tree[:n] }, "", profile.LossUnread, "bytes are in use, but the file has"},

@@ -280,8 +280,10 @@ func (b *blobReader) function() Func {
 	if len(files) > 0 {
 		fn.File = files[0]
 	}
-	for range b.count(5, "inlined calls") {
-		fn.Inlined = append(fn.Inlined, Inlined{b.index("parent"), b.string("callee"), b.pick(files, "file"), b.u32("line"), b.counter(&fn)})
+	known := append([]uint32{0}, files...)
+	for range b.count(rt.InlinedNumbers, "inlined calls") {
+		fn.Inlined = append(fn.Inlined, Inlined{b.index("parent"), b.string("callee"), b.pick(files, "file"), b.u32("line"), b.counter(&fn),
+			b.pick(known, "callee's file"), b.u32("callee's line")})
 	}
 	for range b.count(7, "sites") {
 		s := Site{SiteKind(b.upTo(uint64(numSiteKinds-1), "kind")), b.index("inlined call"), b.pick(files, "file"),

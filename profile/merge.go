@@ -130,6 +130,7 @@ func (f *Func) eachString(visit func(*uint32)) {
 	for i := range f.Inlined {
 		visit(&f.Inlined[i].Callee)
 		visit(&f.Inlined[i].File)
+		visit(&f.Inlined[i].CalleeFile)
 	}
 	for i := range f.Sites {
 		visit(&f.Sites[i].Callee)

@@ -272,6 +272,10 @@ func (t *textReader) funcLine(key string) {
 		in.File, in.Line = t.at()
 		t.expect("counter")
 		in.Counter = t.index()
+		if t.rest != "" {
+			t.expect("begins")
+			in.CalleeFile, in.CalleeLine = t.string(), t.u32()
+		}
 		f.Inlined = append(f.Inlined, in)
 	case "site":
 		t.sequence(len(f.Sites))

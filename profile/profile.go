@@ -65,7 +65,7 @@ type Loss struct {
 	Count uint64
 }
 
-// Kinds of loss. The first seven are counted by the program, in the order of
+// Kinds of loss. The first eight are counted by the program, in the order of
 // the Lost constants of package rt, the others by the reader of the live directory.
 const (
 	LossNodes       = "nodes"       // node creations past the node budget
@@ -75,6 +75,7 @@ const (
 	LossTables      = "tables"      // call sites with more targets than fit
 	LossChecks      = "checks"      // records of the checker that were not written
 	LossPaths       = "paths"       // searches for recursion that a lost page has cut short
+	LossEdges       = "edges"       // back edges without a node: their calls count at the function's first node
 	LossIncomplete  = "incomplete"  // nodes that were being created
 	LossUnread      = "unread"      // bytes of the tree behind an unknown function
 	LossSampleNodes = "sampleNodes" // samples whose context had no room in the tree
@@ -127,6 +128,9 @@ type Inlined struct {
 	File    uint32 // where the call is
 	Line    uint32
 	Counter int32 // or None
+
+	CalleeFile uint32 // 0 if not known
+	CalleeLine uint32 // of the callee's func keyword, 0 if not known
 }
 
 // A SiteKind tells how a call site calls.
@@ -175,6 +179,51 @@ func (p *Profile) NodeCounts(i int) []uint64 {
 	n := p.Nodes[i]
 	end := uint64(n.First) + uint64(p.Funcs[n.Func].Counters)
 	return p.Counts[n.First:end:end]
+}
+
+// Homes returns for each node the one under which its callees hang. It is the node
+// itself, but for a back edge when recursion is folded: its function is on the path
+// already, and this node is the first one there.
+func (p *Profile) Homes() []uint32 {
+	homes := make([]uint32, len(p.Nodes))
+	kids, next := make([]uint32, len(p.Nodes)), make([]uint32, len(p.Nodes)) // 0 for none
+	for i := len(p.Nodes) - 1; i > 0; i-- {
+		homes[i] = uint32(i)
+		parent := p.Nodes[i].Parent
+		next[i], kids[parent] = kids[parent], uint32(i)
+	}
+	if p.Full() {
+		return homes
+	}
+	path := make([]uint32, len(p.Funcs)) // the node of each function on the way to n, or 0
+	for n := kids[0]; n != 0; {
+		if f := p.Nodes[n].Func; p.folds(f) {
+			if path[f] == 0 {
+				path[f] = n
+			}
+			homes[n] = path[f]
+		}
+		if kids[n] != 0 {
+			n = kids[n]
+			continue
+		}
+		for ; n != 0; n = p.Nodes[n].Parent {
+			if f := p.Nodes[n].Func; path[f] == n {
+				path[f] = 0
+			}
+			if next[n] != 0 {
+				n = next[n]
+				break
+			}
+		}
+	}
+	return homes
+}
+
+// folds tells whether recursion of function f is folded.
+func (p *Profile) folds(f uint32) bool {
+	fn := &p.Funcs[f]
+	return fn.Kind == FuncOrdinary && fn.Flags&FuncWrapper == 0
 }
 
 // String returns string i of the table, "" if there is none.

@@ -110,7 +110,11 @@ func (t *textWriter) function(i int, f *Func) {
 	s := t.p.String
 	t.line("func %d %v %q at %q %d cells %d counters %d%s", i, f.Kind, s(f.Name), s(f.File), f.Line, f.Cells, f.Counters, flags)
 	for k, in := range f.Inlined {
-		t.line("\tinlined %d in %s %q at %q %d counter %s", k, index(in.Parent), s(in.Callee), s(in.File), in.Line, index(in.Counter))
+		begin := ""
+		if in.CalleeFile != 0 || in.CalleeLine != 0 {
+			begin = fmt.Sprintf(" begins %q %d", s(in.CalleeFile), in.CalleeLine)
+		}
+		t.line("\tinlined %d in %s %q at %q %d counter %s%s", k, index(in.Parent), s(in.Callee), s(in.File), in.Line, index(in.Counter), begin)
 	}
 	for k, c := range f.Sites {
 		t.line("\tsite %d %v in %s %q at %q %d cell %s counter %s", k, c.Kind, index(c.Inlined), s(c.Callee), s(c.File), c.Line, index(c.Cell), index(c.Counter))

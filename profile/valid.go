@@ -77,8 +77,8 @@ func (f *Func) checkInlined(strings int) error {
 		switch {
 		case in.Parent < None || int(in.Parent) >= i:
 			return fmt.Errorf("inlined call %d: parent %d does not come before it", i, in.Parent)
-		case uint64(in.Callee) >= uint64(strings) || uint64(in.File) >= uint64(strings):
-			return fmt.Errorf("inlined call %d: callee %d or file %d is not one of %d strings", i, in.Callee, in.File, strings)
+		case uint64(max(in.Callee, in.File, in.CalleeFile)) >= uint64(strings):
+			return fmt.Errorf("inlined call %d: callee %d, file %d or callee's file %d is not one of %d strings", i, in.Callee, in.File, in.CalleeFile, strings)
 		case in.Counter < None || int64(in.Counter) >= int64(f.Counters):
 			return fmt.Errorf("inlined call %d: counter %d is not one of %d", i, in.Counter, f.Counters)
 		}

@@ -10,7 +10,7 @@ import (
 // of sectionHeader bytes. All fixed-width numbers are little-endian.
 const (
 	fileMagic     = "stemma\x00\x02"
-	fileVersion   = 2
+	fileVersion   = 3
 	fileHeader    = 16 // magic, u32 version, u32 zero
 	sectionHeader = 32 // u32 kind, u32 method, u64 stored, u64 raw, u32 CRC, u32 zero
 

@@ -238,7 +238,7 @@ func (r *blobReader) function(f *Func) {
 	}
 	f.Place.File = r.pick(files, 0)
 	for range r.count() { // inlined calls
-		for range 5 {
+		for range rt.InlinedNumbers {
 			r.uint()
 		}
 	}

@@ -2,6 +2,7 @@ package cct_test
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"regexp"
@@ -41,13 +42,15 @@ func TestDisplayName(t *testing.T) {
 func calls(p *profile.Profile) uint64 {
 	var want uint64
 	type entry struct {
-		node, cell int
-		name       string
+		node uint32
+		cell int
+		name string
 	}
-	entered := make(map[entry]uint64) // name "" for all functions
+	homes := p.Homes()
+	made, entered := make(map[entry]uint64), make(map[entry]uint64) // name "" for all functions
 	for i, n := range p.Nodes {
 		if i > 0 && p.Funcs[n.Func].Kind != profile.FuncFault {
-			e := entry{int(n.Parent), int(n.Cell), p.String(p.Funcs[n.Func].Name)}
+			e := entry{homes[n.Parent], int(n.Cell), p.String(p.Funcs[n.Func].Name)}
 			entered[e] += p.NodeCounts(i)[0]
 			e.name = ""
 			entered[e] += p.NodeCounts(i)[0]
@@ -68,9 +71,12 @@ func calls(p *profile.Profile) uint64 {
 			case profile.SiteNative, profile.SitePanic:
 				want += counts[s.Counter]
 			case profile.SiteUnknown:
-				want += counts[s.Counter] - min(counts[s.Counter], entered[entry{i, int(s.Cell), p.String(s.Callee)}])
+				made[entry{homes[i], int(s.Cell), p.String(s.Callee)}] += counts[s.Counter]
 			}
 		}
+	}
+	for e, n := range made {
+		want += n - min(n, entered[e])
 	}
 	return want
 }
@@ -225,32 +231,33 @@ func TestAssemblyWrapper(t *testing.T) {
 	}
 }
 
-// TestUnknownRecursion recurses through a declaration without a body. When
-// recursion is folded the calls lead back to the ancestor, which counts them;
-// to the node of an assembly function they do not lead back.
+// TestUnknownRecursion recurses through a declaration without a body: the node of
+// the back edge counts the calls that reached a function which counts itself. The
+// others are native, and so are all that name a function in assembly.
 func TestUnknownRecursion(t *testing.T) {
 	for _, test := range []struct {
-		name        string
-		full        uint32
-		self, mid   uint32 // flags
-		calls, want uint64
+		name          string
+		self          uint32 // flags
+		counted, made uint64
+		want          uint64
 	}{
-		{"folded", 0, 0, 0, 7, 7},
-		{"full", rt.HdrFlagFull, 0, 0, 7, 13},
-		{"assembly", 0, rt.MetaFlagAsm, 0, 7, 13},
-		{"wrapper", 0, 0, rt.MetaFlagWrapper, 7, 7},
+		{"all counted", 0, 6, 6, 7},
+		{"some native", 0, 4, 6, 7},
+		{"assembly", rt.MetaFlagAsm, 0, 6, 7},
 	} {
 		d := livetest.New(1, "prog")
-		d.Set32(rt.HdrFlags, test.full)
 		self := d.Func(livetest.Func{Name: "main.self", Flags: test.self, Files: []string{"m.go"},
 			Sites: []livetest.Site{{Kind: rt.SiteCall, Cell: 1}}})
-		mid := d.Func(livetest.Func{Name: "main.mid", Flags: test.mid, Files: []string{"m.go"},
+		mid := d.Func(livetest.Func{Name: "main.mid", Files: []string{"m.go"},
 			Sites: []livetest.Site{{Kind: rt.SiteUnknown, Callee: "main.self", Cell: 1, Counter: 2}}})
 		n := d.Node(livetest.Root, rt.RootMain, self)
-		d.Count(0, n, 0, test.calls)
+		d.Count(0, n, 0, 1)
 		m := d.Node(n, 0, mid)
-		d.Count(0, m, 0, test.calls-1)
-		d.Count(0, m, 1, test.calls-1)
+		d.Count(0, m, 0, test.made)
+		d.Count(0, m, 1, test.made)
+		if test.counted > 0 {
+			d.Count(0, d.Node(m, 0, self), 0, test.counted)
+		}
 		have := uint64(0)
 		for path, calls := range paths(cct.New(read(t, d))) {
 			if strings.HasSuffix(path, "main.self") {
@@ -260,6 +267,47 @@ func TestUnknownRecursion(t *testing.T) {
 		if have != test.want {
 			t.Errorf("%s: main.self has %d calls, want %d", test.name, have, test.want)
 		}
+	}
+}
+
+// TestBackEdges looks at a function that calls itself at two sites: each call counts
+// at its own site, and what the function calls in turn hangs below its first call,
+// whatever edge it came through.
+func TestBackEdges(t *testing.T) {
+	d := livetest.New(1, "prog")
+	main := d.Func(livetest.Func{Name: "main.main", Files: []string{"m.go"}, Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 3, Cell: 1}}})
+	fib := d.Func(livetest.Func{Name: "main.fib", Files: []string{"m.go"},
+		Inlined: []livetest.Inlined{{Callee: "main.leaf", Line: 8, Counter: 2}},
+		Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 10, Cell: 1}, {Kind: rt.SiteCall, Line: 11, Cell: 2},
+			{Kind: rt.SiteNative, Line: 12, Callee: "runtime.memmove", Counter: 3}}})
+	n := d.Node(d.Node(livetest.Root, rt.RootMain, main), 0, fib)
+	for counter, calls := range []uint64{1, 2, 3} {
+		d.Count(0, n, counter, calls)
+	}
+	for cell, calls := range []uint64{50, 30} {
+		back := d.Node(n, cell, fib)
+		for counter, more := range []uint64{calls, 100, 200} {
+			d.Count(0, back, counter, more)
+		}
+	}
+	tree := cct.New(read(t, d))
+	if have, want := paths(tree), map[string]uint64{
+		"[main];main.main;main.fib":                        1,
+		"[main];main.main;main.fib;main.fib":               80,
+		"[main];main.main;main.fib;inlined main.leaf":      202,
+		"[main];main.main;main.fib;native runtime.memmove": 403,
+	}; !maps.Equal(have, want) {
+		t.Errorf("have %v, want %v", have, want)
+	}
+	var callers []string
+	for _, n := range tree.Match(regexp.MustCompile(`^main\.fib$`))[0].Callers {
+		callers = append(callers, fmt.Sprint(n.Calls, " at line ", tree.Sites[n.Site].Line))
+	}
+	if want := []string{"50 at line 10", "30 at line 11", "1 at line 3"}; !slices.Equal(callers, want) {
+		t.Errorf("main.fib is called %q, want %q", callers, want)
+	}
+	if have := tree.Fold().Totals(); have.Contexts != 3 {
+		t.Errorf("%d contexts when folded, want 3", have.Contexts)
 	}
 }
 
@@ -334,6 +382,11 @@ func TestFoldPath(t *testing.T) {
 		if have := cct.FoldPath(path); !slices.Equal(have, want) {
 			t.Errorf("%v: have %v, want %v", test.path, have, want)
 		}
+	}
+	recursion := []cct.PathFrame{frame("i+"), frame("b"), frame("c"), frame("b"), frame("c"), frame("b"), frame("a")}
+	want := []cct.PathFrame{frame("i+"), frame("b"), frame("c"), frame("b"), frame("a")}
+	if have := cct.FoldCallers(recursion); !slices.Equal(have, want) {
+		t.Errorf("callers of %v: have %v, want %v", recursion, have, want)
 	}
 }
 

@@ -28,14 +28,18 @@ type expander struct {
 	sites []uint32  // for each function of p the first of its sites in t.Sites
 	cells [][]int32 // for each function of p the site of each cell
 	place []place   // for each node of p
+	homes []uint32  // for each node of p where its callees hang
 	// native is, for each unknown site of t.Sites, the same place as it enters
 	// a native. The two differ in Via: some calls of one site may reach a
 	// function that counts itself, and others a native.
 	native map[uint32]uint32
-	// called counts, for each unknown site of each node, the invocations that
-	// the callees counted themselves.
-	called map[siteOfNode]uint64
+	// unknown has an entry for each unknown site of each home.
+	unknown map[siteOfNode]unknownSite
 }
+
+// An unknownSite counts the calls that a site made, and those of them that the
+// callees counted themselves.
+type unknownSite struct{ made, counted uint64 }
 
 // A siteOfNode is a call site of a physical node: an index into Profile.Nodes
 // and one into the Sites of the node's function.
@@ -60,8 +64,9 @@ func newExpander(p *profile.Profile) *expander {
 		sites:   make([]uint32, len(p.Funcs)),
 		cells:   make([][]int32, len(p.Funcs)),
 		place:   make([]place, len(p.Nodes)),
+		homes:   p.Homes(),
 		native:  make(map[uint32]uint32),
-		called:  make(map[siteOfNode]uint64),
+		unknown: make(map[siteOfNode]unknownSite),
 	}
 	x.pseudo("root")
 	for i := range p.Funcs {
@@ -98,10 +103,14 @@ func (x *expander) function(i int) {
 		}
 	}
 	if f.Kind == profile.FuncOrdinary && f.Flags&profile.FuncWrapper == 0 {
-		fn := &x.t.Funcs[x.funcOf(f.Name)]
-		if fn.File == "" {
-			fn.File, fn.Line = s(f.File), int(f.Line)
-		}
+		x.begins(f.Name, f.File, f.Line)
+	}
+}
+
+// begins says where the function with the symbol name that is string name of p begins.
+func (x *expander) begins(name, file, line uint32) {
+	if fn := &x.t.Funcs[x.funcOf(name)]; fn.File == "" {
+		fn.File, fn.Line = x.p.String(file), int(line)
 	}
 }
 
@@ -131,7 +140,9 @@ func (x *expander) named(name string, pseudo bool) uint32 {
 	return fn
 }
 
-// node expands physical node i.
+// node expands physical node i. One of a back edge is a context of its own: so
+// it shows where the recursive calls come from. What they call is shown where
+// recursion began, whatever edge they came through.
 func (x *expander) node(i int) {
 	if i == 0 {
 		return
@@ -153,6 +164,7 @@ func (x *expander) node(i int) {
 		x.place[i] = place{node: x.call(x.entry(i), 0, x.funcOf(f.Name))}
 	}
 	x.t.Nodes[x.place[i].node].Count += counts[0]
+	x.place[i] = x.place[x.homes[i]]
 	x.counted(i, counts)
 }
 
@@ -184,7 +196,7 @@ func (x *expander) entry(i int) place {
 	case standsFor(parent, s):
 		return place{at.node, 0, true}
 	case s.Kind == profile.SiteUnknown && x.isCallee(s, n.Func):
-		x.called[siteOfNode{int(n.Parent), int(k)}] += x.p.NodeCounts(i)[0]
+		x.count(int(n.Parent), int(k), unknownSite{counted: x.p.NodeCounts(i)[0]})
 	case s.Kind == profile.SiteUnknown:
 		return place{x.call(at, x.native[site], x.funcOf(s.Callee)), 0, true}
 	case (s.Kind == profile.SitePanic || s.Kind == profile.SiteNative) && s.Callee != 0:
@@ -226,6 +238,7 @@ func (x *expander) within(i int, k int32) place {
 	f := x.p.Nodes[i].Func
 	in := &x.p.Funcs[f].Inlined[k]
 	up := x.within(i, in.Parent)
+	x.begins(in.Callee, in.CalleeFile, in.CalleeLine)
 	return place{node: x.call(up, x.sites[f]+uint32(k), x.funcOf(in.Callee))}
 }
 
@@ -246,10 +259,17 @@ func (x *expander) counted(i int, counts []uint64) {
 			x.countNative(i, k, x.siteOf(i, k), counts[s.Counter])
 		case profile.SiteUnknown:
 			if !standsFor(f, &s) {
-				x.called[siteOfNode{i, k}] += 0 // unknownCalls looks at it
+				x.count(i, k, unknownSite{made: counts[s.Counter]})
 			}
 		}
 	}
+}
+
+// count adds calls of unknown site k in node i.
+func (x *expander) count(i, k int, calls unknownSite) {
+	at := siteOfNode{int(x.homes[i]), k}
+	sum := x.unknown[at]
+	x.unknown[at] = unknownSite{sum.made + calls.made, sum.counted + calls.counted}
 }
 
 // countNative counts calls of the native at call site k of node i; site is
@@ -265,53 +285,14 @@ func (x *expander) countNative(i, k int, site uint32, count uint64) {
 // children; it goes in the order of the profile, so that the tree does not
 // depend on that of a map.
 func (x *expander) unknownCalls() {
-	order := slices.SortedFunc(maps.Keys(x.called), func(a, b siteOfNode) int {
+	order := slices.SortedFunc(maps.Keys(x.unknown), func(a, b siteOfNode) int {
 		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.site, b.site))
 	})
-	recursive := x.ordinaryNames()
 	for _, at := range order {
-		s := &x.p.Funcs[x.p.Nodes[at.node].Func].Sites[at.site]
-		if s.Counter == profile.None {
-			continue
-		}
-		made := x.p.NodeCounts(at.node)[s.Counter]
-		if made <= x.called[at] || recursive[x.p.String(s.Callee)] && x.foldedInto(at.node, s) {
-			continue
-		}
-		x.countNative(at.node, at.site, x.native[x.siteOf(at.node, at.site)], made-x.called[at])
-	}
-}
-
-// ordinaryNames returns the symbol names of the functions that recursion can
-// be folded into, and that count whatever calls them. A function in assembly
-// is not among them: only calls through func values enter its node, and those
-// that name it go past.
-func (x *expander) ordinaryNames() map[string]bool {
-	names := make(map[string]bool)
-	for i := range x.p.Funcs {
-		if f := &x.p.Funcs[i]; f.Kind == profile.FuncOrdinary && f.Flags == 0 {
-			names[x.p.String(f.Name)] = true
+		if calls := x.unknown[at]; calls.made > calls.counted {
+			x.countNative(at.node, at.site, x.native[x.siteOf(at.node, at.site)], calls.made-calls.counted)
 		}
 	}
-	return names
-}
-
-// foldedInto tells whether a call from unknown site s of node i led back to an
-// ancestor, which then counted it: the profile is folded, and i or a node
-// above it is one of the callee. Like the program, it looks up to the root,
-// through go statements too.
-func (x *expander) foldedInto(i int, s *profile.Site) bool {
-	if x.p.Full() {
-		return false
-	}
-	for ; i != 0; i = int(x.p.Nodes[i].Parent) {
-		fn := x.p.Nodes[i].Func
-		f := &x.p.Funcs[fn]
-		if f.Kind == profile.FuncOrdinary && f.Flags == 0 && s.Callee != 0 && x.isCallee(s, fn) {
-			return true
-		}
-	}
-	return false
 }
 
 // fault returns the node of the runtime function that handles the fault of

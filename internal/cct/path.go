@@ -185,8 +185,18 @@ func groups(path []PathFrame) [][]PathFrame {
 	return list
 }
 
-// FoldPath folds recursion as the program does while it records: where a
-// function is entered that is already on the path, the path is cut back to it.
+// FoldCallers folds recursion as the program does while it records: what calls
+// the innermost function is folded, the call itself is told apart.
+func FoldCallers(path []PathFrame) []PathFrame {
+	if len(path) == 0 {
+		return nil
+	}
+	n := len(groups(path)[0])
+	return append(slices.Clone(path[:n]), FoldPath(path[n:])...)
+}
+
+// FoldPath folds recursion: where a function is entered that is already on the
+// path, the path is cut back to it.
 func FoldPath(path []PathFrame) []PathFrame {
 	var kept [][]PathFrame // outermost first
 	for _, g := range slices.Backward(groups(path)) {

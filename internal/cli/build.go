@@ -91,7 +91,7 @@ func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	fs.StringVar(&o.Events, "events", "", "of -engine=dacce, pcce or lucce: record events of these `kinds`, with commas between them: alloc, block, go, panic, error")
 	fs.StringVar(&o.Warm, "warm", "", "of -engine=dacce or pcce: start from this `graph`, static (of the source, the default of pcce) or the file NAME.stemma of an earlier run")
 	fs.StringVar(&o.Record, "record", "", "log every entry of a function for stemma replay, `calls`; slow, with -recursion=full, and up to $STEMMA_CALLS_SIZE bytes, by default 256 MiB")
-	fs.StringVar(&o.Recursion, "recursion", o.Recursion, "`fold` a recursive call into the context of its function's nearest ancestor, or keep it in full")
+	fs.StringVar(&o.Recursion, "recursion", o.Recursion, "`fold` recursion, so that what a function calls is below its first call, or keep it in full")
 	fs.Var((*onOff)(&o.Inlined), "inlined", "count inlined calls, `on` or off")
 	fs.Uint64Var(&o.Nodes, "nodes", 0, "budget of contexts, a `number`; what goes beyond is counted together, by function")
 	fs.StringVar(&o.Sample.Sampler, "sampler", o.Sample.Sampler, "of -engine=sample: `stw`, sps or isps")

@@ -220,6 +220,7 @@ var lossTexts = map[string]string{
 	profile.LossTables:      "times a call site had more targets than its table can hold",
 	profile.LossChecks:      "checks were not written, because the file was full",
 	profile.LossPaths:       "times a context below a lost page was entered; there recursion may be in full, or missing",
+	profile.LossEdges:       "times a recursive call had no room in the node budget; such calls are counted where the recursion began",
 	profile.LossIncomplete:  "contexts were just being created and are not included",
 	profile.LossUnreadable:  "contexts could not be read, because pages that describe them were lost; there may be more",
 	profile.LossSampleNodes: "samples had no room in the tree; their time is under [overflow]",

@@ -134,14 +134,14 @@ func verifyDirs(w io.Writer, paths []string, o *verifyOptions) error {
 
 // A verifier compares checks with decoded contexts and counts the outcomes.
 // checked, unknown and failed count records, and events the moments that they
-// stand for: equal stacks at one place are one record. fold tells that the profile
-// in hand has folded recursion, so that real stacks must be folded to compare.
+// stand for: equal stacks at one place are one record. fold folds recursion as the
+// program of the profile in hand did, so that real stacks can be compared.
 type verifier struct {
 	w        io.Writer
 	o        *verifyOptions
 	walker   *cct.Walker
 	decoder  *decode.Decoder // nil for a tree
-	fold     bool
+	fold     func([]cct.PathFrame) []cct.PathFrame
 	checked  uint64
 	events   uint64
 	unknown  uint64 // records of truncated contexts
@@ -167,12 +167,25 @@ func (v *verifier) dir(dir string) error {
 		v.decoder = decode.New(live.Profile)
 		v.walker = v.decoder.Walker()
 	}
-	v.fold = !live.Profile.Full()
+	v.fold = foldOf(live.Profile)
 	v.warnings = append(v.warnings, warnings(live.Profile)...)
 	return live.Checks(func(c *profile.Check) error {
 		v.check(c)
 		return nil
 	})
+}
+
+// foldOf returns how the program folded the paths that it recorded. Where a back edge
+// had no node, calls through it cannot be told from the function's first one.
+func foldOf(p *profile.Profile) func([]cct.PathFrame) []cct.PathFrame {
+	noEdge := func(l profile.Loss) bool { return l.Kind == profile.LossEdges }
+	switch {
+	case p.Full():
+		return func(path []cct.PathFrame) []cct.PathFrame { return path }
+	case slices.ContainsFunc(p.Lost(), noEdge):
+		return cct.FoldPath
+	}
+	return cct.FoldCallers
 }
 
 // check compares one record. Below the frames of the walk stands the context
@@ -196,9 +209,7 @@ func (v *verifier) check(c *profile.Check) {
 		return
 	}
 	truth := append(v.known(c), began...)
-	if v.fold {
-		decoded, truth = cct.FoldPath(decoded), cct.FoldPath(truth)
-	}
+	decoded, truth = v.fold(decoded), v.fold(truth)
 	v.checked++
 	if kind, at := difference(decoded, truth, c.Cell == profile.None); kind != "" {
 		v.mismatch(c, kind, at, decoded, truth)

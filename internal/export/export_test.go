@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/export"
+	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -99,6 +102,58 @@ func TestTotals(t *testing.T) {
 	}
 	if !strings.Contains(string(write(t, "callgrind")), "\nsummary: 67\n") {
 		t.Error("callgrind: the summary is not 67 calls")
+	}
+}
+
+// TestPprofTool shows an inlined function in the ways of go tool pprof, with the program
+// that was profiled at hand.
+func TestPprofTool(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := filepath.Abs("export.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := livetest.New(1, exe)
+	f := d.Func(livetest.Func{Name: "main.outer", Line: 20, Files: []string{source},
+		Inlined: []livetest.Inlined{{Callee: "main.inlined", Line: 22, Counter: 2, CalleeFile: 1, CalleeLine: 30}}})
+	n := d.Node(livetest.Root, rt.RootMain, f)
+	d.Count(0, n, 0, 5)
+	d.Count(0, n, 1, 7)
+	p, err := profile.ReadLive(d.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "p.pb.gz")
+	var b bytes.Buffer
+	if err := export.Write(&b, "pprof", p, cct.New(p)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for view, want := range map[string]string{
+		"-top":                  `(?s)File: export\.test.*7 .*7 .*main\.inlined \(inline\)`,
+		"-traces":               `(?s)7 +main\.inlined \(inline\)\n +main\.outer`,
+		"-list=main.inlined":    `(?s)main\.inlined in .*export\.go.*7 +7 .* 30:`,
+		"-weblist=main.inlined": `(?s)main\.inlined.*export\.go.*<span class=line> *30</span>`,
+	} {
+		out := filepath.Join(dir, "out")
+		cmd := exec.Command("go", "tool", "pprof", view, "-output="+out, file)
+		if said, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", view, err, said)
+			continue
+		}
+		have, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !regexp.MustCompile(want).Match(have) {
+			t.Errorf("%s: nothing matches %s in\n%s", view, want, have)
+		}
 	}
 }
 

@@ -13,8 +13,9 @@ import (
 // writePprof writes the gzipped protocol buffer of github.com/google/pprof:
 // a sample of type calls for each context. Inlined frames share a location
 // with the function that they are inlined into.
-// There is no program to look addresses up in: locations have none, and the
-// mapping says that nothing is missing. Counts above the largest int64 would wrap,
+// Locations have no address, and so no mapping: pprof would look the addresses that
+// it makes up for them up in the program, if that is still there, and end in a panic.
+// Counts above the largest int64 would wrap,
 // which takes centuries of calls.
 func writePprof(w io.Writer, p *profile.Profile, t *cct.Tree) error {
 	if t.Metric.Unit == "ns" || t.Metric.Unit == "samples" {
@@ -50,8 +51,7 @@ type pprofExporter struct {
 	start     *pprof.Function            // of a goroutine
 }
 
-// mapping names the program, and tells pprof that nothing is left to look up
-// in it.
+// mapping names the program, which reports show. Nothing is left to look up in it.
 func (x *pprofExporter) mapping(p *profile.Profile) {
 	m := &pprof.Mapping{ID: 1, HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true}
 	if len(p.Processes) > 0 {
@@ -124,7 +124,7 @@ func (x *pprofExporter) location(lines []pprof.Line) *pprof.Location {
 	}
 	l := x.locations[string(key)]
 	if l == nil {
-		l = &pprof.Location{ID: uint64(len(x.out.Location) + 1), Mapping: x.out.Mapping[0], Line: append([]pprof.Line(nil), lines...)}
+		l = &pprof.Location{ID: uint64(len(x.out.Location) + 1), Line: append([]pprof.Line(nil), lines...)}
 		x.locations[string(key)] = l
 		x.out.Location = append(x.out.Location, l)
 	}

@@ -46,7 +46,7 @@ func (x *pprofExporter) places(p *profile.Profile) []*pprof.Location {
 		if i == 0 {
 			continue
 		}
-		l := &pprof.Location{ID: uint64(i), Mapping: x.out.Mapping[0]}
+		l := &pprof.Location{ID: uint64(i)}
 		for _, f := range pl.Frames {
 			key := f
 			key.Line = 0

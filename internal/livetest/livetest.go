@@ -34,13 +34,16 @@ type Func struct {
 	Sites   []Site
 }
 
-// An Inlined is an inlined call. In, Counter are one more than the index, 0 for none.
+// An Inlined is an inlined call. In, Counter and CalleeFile are one more than the index,
+// 0 for none.
 type Inlined struct {
 	In      int
 	Callee  string
 	File    int
 	Line    int
 	Counter int
+
+	CalleeFile, CalleeLine int
 }
 
 // A Site is a call site. In, Cell and Counter are one more than the index, 0 for none.
@@ -163,7 +166,7 @@ func (d *Dir) record(kind uint32, id uint64, f Func) {
 	}
 	b.uint(len(f.Inlined))
 	for _, in := range f.Inlined {
-		b.uint(in.In, b.str(in.Callee), in.File, in.Line, in.Counter)
+		b.uint(in.In, b.str(in.Callee), in.File, in.Line, in.Counter, in.CalleeFile, in.CalleeLine)
 		counters = max(counters, in.Counter)
 	}
 	b.uint(len(f.Sites))

@@ -61,6 +61,7 @@ func (g *generator) function() {
 	cells, counters := 0, 1
 	for i := range g.r.IntN(4) {
 		in := Inlined{In: g.r.IntN(i + 1), Callee: fmt.Sprint("main.in", g.r.IntN(3)), File: g.r.IntN(2), Line: g.r.IntN(5)}
+		in.CalleeFile, in.CalleeLine = g.r.IntN(3), g.r.IntN(9)
 		if g.r.IntN(3) > 0 {
 			counters++
 			in.Counter = counters

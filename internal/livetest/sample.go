@@ -23,7 +23,7 @@ func Shapes() *Dir {
 		{Kind: rt.SiteUnknown, Line: 15, Callee: "main.sum", Cell: 3, Counter: 2},
 	}})
 	area := d.Func(Func{Name: "main.area", Line: 20, Files: []string{file, "/src/shapes/square.go"},
-		Inlined: []Inlined{{Callee: "main.square", Line: 21, Counter: 2}},
+		Inlined: []Inlined{{Callee: "main.square", Line: 21, Counter: 2, CalleeFile: 1, CalleeLine: 25}},
 		Sites: []Site{
 			{Kind: rt.SiteNative, In: 1, File: 1, Line: 5, Callee: "runtime.newobject", Counter: 2},
 			{Kind: rt.SiteCall, Line: 22, Cell: 1},

@@ -1,6 +1,8 @@
 package tree
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
@@ -14,6 +16,12 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// TestExitHooks ends a program by returning and by os.Exit.
+func TestExitHooks(t *testing.T) {
+	e2e.Prove(t, "exithooks", []int{1})
+	e2e.Prove(t, "exithooks", []int{1}, "EXIT=1")
+}
+
 // TestPlugin loads a package at run time.
 func TestPlugin(t *testing.T) {
 	lib := e2e.Build(t, "plugin/lib", "-buildmode=plugin")
@@ -22,4 +30,30 @@ func TestPlugin(t *testing.T) {
 	p := r.Read(t)
 	e2e.NoLoss(t, p)
 	e2e.Check(t, cct.New(p), e2e.SourceWants(t, "plugin"), "default")
+}
+
+// TestInlinedPlaces looks up in the sources where each inlined function begins.
+func TestInlinedPlaces(t *testing.T) {
+	r := e2e.Run(t, e2e.Build(t, "calls"))
+	tree := cct.New(r.Read(t))
+	seen := map[string]bool{}
+	for _, n := range tree.Nodes {
+		f := tree.Funcs[n.Func]
+		if tree.Sites[n.Site].Via != cct.ViaInlined || seen[f.Name] {
+			continue
+		}
+		seen[f.Name] = true
+		source, err := os.ReadFile(f.File)
+		if err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+			continue
+		}
+		lines := strings.Split(string(source), "\n")
+		if f.Line < 1 || f.Line > len(lines) || !strings.Contains(lines[f.Line-1], "func") {
+			t.Errorf("%s does not begin at %s:%d", f.Name, f.File, f.Line)
+		}
+	}
+	if len(seen) < 20 {
+		t.Errorf("%d inlined functions, want at least 20", len(seen))
+	}
 }

@@ -17,6 +17,11 @@
 // the offset of the child node, of a table (when the site has entered more
 // than one function), or 0.
 //
+// A back edge is a call of a function that is on the path already. When
+// recursion is folded the node of a back edge has no children: what the
+// function calls hangs below its home, the node that it has on the path, and
+// the cells of both lead to the same nodes.
+//
 // A counter of a node lies at the same offset as the node, but in a shard: a
 // region of the same shape as the tree, one for each P. The address of counter
 // c of node n for the P with shard offset s is Base + n + 8*c + s. Only the P's
@@ -39,7 +44,7 @@
 package rt
 
 // Version is the version of everything below. A reader refuses any other.
-const Version = 2
+const Version = 3
 
 // Base is the address of the tree region. It is below 1<<31, so that it fits
 // the displacement of an x86 address, and above where a non-PIE executable
@@ -85,6 +90,7 @@ const (
 	LostTables        // sites with more targets than a table may hold
 	LostChecks        // checks not written, because check was full
 	LostPaths         // searches for recursion that a lost page has cut short
+	LostEdges         // back edges that had no room for a node: their calls count at the function's first node
 	NumLost
 )
 
@@ -210,6 +216,8 @@ const (
 //	    file          index into the files, of the call
 //	    line
 //	    counter + 1   0 if it has none
+//	    file + 1      of the callee, 0 if it is not known
+//	    line          where the callee begins, 0 if it is not known
 //	number of sites, then for each:
 //	    kind          one of the Site kinds
 //	    inlined + 1   the innermost inlined call that the site is in
@@ -234,6 +242,7 @@ const (
 // where the frames are those of the parent node's function at the place.
 const (
 	FuncHeaderSize = 32
+	InlinedNumbers = 7 // how many numbers the blob has for an inlined call
 	RecFunc        = 1
 	RecFault       = 2
 )

@@ -131,7 +131,7 @@ func TestLostAncestor(t *testing.T) {
 		m.call(below, 0)
 		in := m.enter(inner)
 		m.call(in, 0)
-		if again := m.enter(outer); again != below {
+		if again := m.tree.Home(m.enter(outer)); again != below {
 			t.Errorf("recursion below the lost page leads to node %d, want %d", again, below)
 		}
 	})

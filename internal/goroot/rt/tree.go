@@ -108,12 +108,40 @@ func (t *Tree) Enter(cell uint32, meta unsafe.Pointer) uint32 {
 	if t.inSink(cell) {
 		return t.sink()
 	}
-	parent := t.ownerOf(cell)
-	n := t.child(parent, cell, meta)
-	if !t.inSink(n) {
+	owner := t.ownerOf(cell)
+	parent := t.Home(owner)
+	at := parent + cell - owner
+	n := t.Lookup(at, id)
+	if n == 0 {
+		n = t.child(parent, at, meta)
+		if !t.inSink(n) {
+			t.link(at, n)
+		}
+	}
+	if at != cell && !t.inSink(n) {
 		t.link(cell, n)
 	}
 	return n
+}
+
+// Home returns the node under which the callees of node n hang: for the node
+// of a back edge the one that it is folded into, else n itself.
+func (t *Tree) Home(n uint32) uint32 {
+	m := t.meta(n)
+	if t.full || m == nil || isWrapper(m) {
+		return n
+	}
+	if home := t.ancestor(*t.u32(n + NodeParent), *t.u64(n)); home != 0 {
+		return home
+	}
+	return n
+}
+
+// isWrapper reports whether metadata is that of a wrapper. Wrappers are not
+// folded: contexts do not show them, so that a cut back to one would not be
+// seen. What they call is.
+func isWrapper(meta unsafe.Pointer) bool {
+	return *(*uint32)(unsafe.Add(meta, MetaFlags))&MetaFlagWrapper != 0
 }
 
 // Lookup returns the node of function id in cell, or 0.
@@ -141,26 +169,33 @@ func (t *Tree) Lookup(cell uint32, id uint64) uint32 {
 // The probe in assembly computes the same.
 func Hash(id uint64) uint32 { return uint32(id>>4) * 0x9E3779B1 >> 16 }
 
-// child returns the node that a call from parent enters: an ancestor of the
-// same function when recursion is folded (Ammons et al., PLDI'97, section
-// 4.1), else a new node. Wrappers are not folded: contexts do not show them, so
-// that a cut back to one would not be seen. What they call is.
+// child makes the node that a call from parent through cell enters. When
+// recursion is folded (Ammons et al., PLDI'97, section 4.1) and the function is
+// on the path already, at its home, then this is the node of a back edge. It
+// counts what was called through this cell, and has no children: its cells lead
+// to those of its home. So code that runs in it needs no other sequence, and
+// which edge was taken how often is known all the same.
 func (t *Tree) child(parent, cell uint32, meta unsafe.Pointer) uint32 {
 	id := uint64(uintptr(meta))
-	if wrapper := *(*uint32)(unsafe.Add(meta, MetaFlags))&MetaFlagWrapper != 0; !t.full && !wrapper {
-		if n := t.ancestor(parent, id); n != 0 {
-			return n
-		}
+	home := uint32(0)
+	if !t.full && !isWrapper(meta) {
+		home = t.ancestor(parent, id)
 	}
 	size := *(*uint32)(unsafe.Add(meta, MetaNodeSize))
 	if !t.record(meta) {
 		return t.sink()
 	}
-	if parent != overflowNode && *t.u32(parent + NodeParent) != overflowNode {
-		if t.nodes > 0 && t.room(size, t.size>>reserveShift) {
-			t.nodes--
-			return t.newNode(id, parent, (cell-parent-NodeCells)/4, size)
+	truncated := parent == overflowNode || *t.u32(parent + NodeParent) == overflowNode
+	switch {
+	case !truncated && t.nodes > 0 && t.room(size, t.size>>reserveShift):
+		t.nodes--
+		return t.newNode(id, parent, (cell-parent-NodeCells)/4, size)
+	case home != 0:
+		if !truncated {
+			t.Lost(LostEdges)
 		}
+		return home
+	case !truncated:
 		t.Lost(LostNodes)
 	}
 	// The node budget is used up, here or further out: one node for each function.

@@ -212,22 +212,50 @@ func TestRecursion(t *testing.T) {
 	for _, full := range []bool{false, true} {
 		m := newMachine(t, minTree, full)
 		f, g := m.function(1), m.function(1)
-		nodes := map[uint32]bool{}
+		var nodes []uint32
 		for range 10 {
 			for _, fn := range []*meta{f, g} {
 				n := m.enter(fn)
-				nodes[n] = true
+				nodes = append(nodes, n)
 				m.call(n, 0)
 			}
 		}
-		if want := map[bool]int{false: 2, true: 20}[full]; len(nodes) != want || m.validate() != want {
-			t.Errorf("full %v: %d contexts, want %d", full, len(nodes), want)
+		want := map[bool]int{false: 3, true: 20}[full] // f, g, and f as g calls it
+		if have := m.validate(); have != want {
+			t.Errorf("full %v: %d nodes, want %d", full, have, want)
+		}
+		if full {
+			continue
+		}
+		nf, ng, back := nodes[0], nodes[1], nodes[2]
+		if m.counted[nf] != 1 || m.counted[ng] != 10 || m.counted[back] != 9 {
+			t.Errorf("f is counted %d times, g %d, and f called by g %d; want 1, 10, 9", m.counted[nf], m.counted[ng], m.counted[back])
+		}
+		if m.tree.Home(back) != nf || m.tree.Home(nf) != nf || m.tree.Home(ng) != ng {
+			t.Errorf("the back edge's home is %d, want %d", m.tree.Home(back), nf)
 		}
 	}
 }
 
-// TestFoldedCellOfOther enters another function through a cell that leads
-// back to an ancestor: it must hang below the caller, not below the ancestor's.
+// TestEdgeBudget folds a recursion where there is no node left: calls count
+// where the function was entered first, and the loss is counted.
+func TestEdgeBudget(t *testing.T) {
+	m := newMachine(t, minTree, false)
+	m.tree.nodes = 1
+	f := m.function(1)
+	n := m.enter(f)
+	m.call(n, 0)
+	if have := m.enter(f); have != n {
+		t.Errorf("node %d, want %d", have, n)
+	}
+	if lost := *m.tree.u64(HdrLost + 8*LostEdges); lost != 1 {
+		t.Errorf("%d edges are lost, want 1", lost)
+	}
+	m.validate()
+}
+
+// TestFoldedCellOfOther enters another function through the cell of a back
+// edge: it must hang below the caller, not below the home.
 func TestFoldedCellOfOther(t *testing.T) {
 	m := newMachine(t, minTree, false)
 	f, g, h := m.function(1), m.function(1), m.function(0)
@@ -235,7 +263,7 @@ func TestFoldedCellOfOther(t *testing.T) {
 	m.call(nf, 0)
 	ng := m.enter(g)
 	m.call(ng, 0)
-	if m.enter(f) != nf {
+	if m.tree.Home(m.enter(f)) != nf {
 		t.Fatal("recursion is not folded")
 	}
 	m.call(ng, 0)
@@ -255,7 +283,7 @@ func TestWrappersAreNotFolded(t *testing.T) {
 	m.call(nf, 0)
 	w2 := m.enter(w)
 	m.call(w2, 0)
-	if w1 == w2 || m.enter(f) != nf {
+	if w1 == w2 || m.tree.Home(w2) != w2 || m.tree.Home(m.enter(f)) != nf {
 		t.Error("want the wrapper twice and the function once")
 	}
 }
@@ -343,13 +371,13 @@ func randomCalls(t testing.TB, seed uint64, steps int) {
 		node := m.enter(f)
 		counts[node]++
 		path := fmt.Sprintf("%s%d:%s/", up.path, k, f.name)
-		if i := strings.Index(up.path, ":"+f.name+"/"); !full && i >= 0 {
-			path = up.path[:i+len(f.name)+2] // cut back to the first entry of f
-		}
 		if have, ok := paths[path]; ok && have != node {
 			t.Fatalf("seed %d: path %s has nodes %d and %d", seed, path, have, node)
 		}
 		paths[path] = node
+		if i := strings.Index(up.path, ":"+f.name+"/"); !full && i >= 0 {
+			path = up.path[:i+len(f.name)+2] // what it calls hangs below the first entry of f
+		}
 		*s = append(*s, frame{f, node, path})
 	}
 	byNode := map[uint32]string{}

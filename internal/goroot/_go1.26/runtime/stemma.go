@@ -7,6 +7,7 @@ package runtime
 import (
 	"internal/goarch"
 	"internal/runtime/atomic"
+	"internal/runtime/exithook"
 	rt "internal/runtime/stemma"
 	"internal/runtime/sys"
 	"unsafe"
@@ -105,6 +106,15 @@ func stemmaPut(gp *g, saved stemmaContext) {
 	if stemma.encode.lucce {
 		gp.stemmaStack, gp.stemmaCap = saved.id, saved.version
 	}
+}
+
+// Exit hooks run on the goroutine that ends the program, as ordinary code.
+func init() {
+	exithook.StemmaSave = func() [4]uintptr {
+		c := stemmaSave(getg())
+		return [4]uintptr{c.ctx, c.epoch, c.id, c.version}
+	}
+	exithook.StemmaPut = func(c [4]uintptr) { stemmaPut(getg(), stemmaContext{c[0], c[1], c[2], c[3]}) }
 }
 
 // stemmaNewG gives a new goroutine the context of the go statement that makes
@@ -247,6 +257,7 @@ const stemmaFaults = 1 << 14
 // which the deferred functions run. It runs on the system stack.
 func stemmaFaultAt(gp *g, node uint32, f funcInfo, pc uintptr, handler string) uintptr {
 	lock(&stemma.lock)
+	node = stemma.tree.Home(node)
 	here := uint32(0)
 	for i, n := (pc^uintptr(node)>>3)%stemmaFaults, 0; n < stemmaFaults; i, n = (i+1)%stemmaFaults, n+1 {
 		e := &stemma.faults[i]

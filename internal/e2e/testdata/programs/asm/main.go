@@ -77,20 +77,24 @@ func dynamic() {
 
 // Assembly that calls back, several times from one call. From the second
 // callback on, contexts hang below the callback before (README, When not to
-// use it); folded, a function that is called back again is the same node.
+// use it); folded, what a function calls that is called back again hangs below its
+// first call.
 //
 //want:context [main];main.main;main.callsBack;~main.asmTwice 6
 //want:context [main];main.main;main.callsBack;main.asmTwice;main.leaf 4
-//want:context@default [main];main.main;main.callsBack;main.asmTwice;main.nest 4
+//want:context@default [main];main.main;main.callsBack;main.asmTwice;main.nest 2
+//want:context@default [main];main.main;main.callsBack;main.asmTwice;main.nest;main.nest 2
 //want:context@default [main];main.main;main.callsBack;main.asmTwice;main.nest;main.leaf 4
 //want:context@default [main];main.main;main.callsBack;main.asmTwice;main.nest;main.leaf2 4
 //want:context [main];main.main;main.callsBack;~main.asmNamed 3
-//want:context@default [main];main.main;main.callsBack;main.asmNamed;main.named 6
+//want:context@default [main];main.main;main.callsBack;main.asmNamed;main.named 3
+//want:context@default [main];main.main;main.callsBack;main.asmNamed;main.named;main.named 3
 //want:context@default [main];main.main;main.callsBack;main.asmNamed;main.named;main.leaf3 6
 //want:context [main];main.main;main.callsBack;~main.asmJump 2
 //want:context [main];main.main;main.callsBack;main.asmJump;main.jumped 2
 //want:context [main];main.main;main.callsBack;main.asmJump;main.jumped;main.leaf3 2
-//want:context@default [main];main.main;main.callsBack;main.viaValue;main.asmTwice;main.nest 4
+//want:context@default [main];main.main;main.callsBack;main.viaValue;main.asmTwice;main.nest 2
+//want:context@default [main];main.main;main.callsBack;main.viaValue;main.asmTwice;main.nest;main.nest 2
 //want:context@default [main];main.main;main.callsBack;main.viaValue;main.asmTwice;main.nest;main.leaf2 4
 //want:context [main];main.main;main.callsBack;main.leaf2 3
 //want:func main.nest 15
@@ -238,7 +242,8 @@ func std() {
 // A recursion through a declaration without a body is folded like any other.
 //
 //want:func example.com/e2e/asm/hidden.Self 7
-//want:context@default [main];main.main;main.selfLinked;example.com/e2e/asm/hidden.Self 7
+//want:context@default [main];main.main;main.selfLinked;example.com/e2e/asm/hidden.Self 1
+//want:context@default [main];main.main;main.selfLinked;example.com/e2e/asm/hidden.Self;example.com/e2e/asm/hidden.Self 6
 //want:context@full [main];main.main;main.selfLinked;example.com/e2e/asm/hidden.Self;example.com/e2e/asm/hidden.Self 1
 //go:noinline
 func selfLinked() { hidden.Self(6) }

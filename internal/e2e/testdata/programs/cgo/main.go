@@ -167,7 +167,8 @@ func goCompare(a, b unsafe.Pointer) C.int {
 // Go and C in turns.
 //
 //want:func main.recurse 6
-//want:context [main];main.main;main.recursion;main.recurse 6
+//want:context [main];main.main;main.recursion;main.recurse 1
+//want:context [main];main.main;main.recursion;main.recurse;**;main.recurse 5
 //go:noinline
 func recursion() { recurse(5) }
 

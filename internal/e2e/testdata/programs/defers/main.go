@@ -180,7 +180,8 @@ func thrower(i int) {
 //want:context@default [main];main.main;main.depths;main.catch;main.down;native runtime.gopanic;main.catch.func1 5
 //want:context@full [main];main.main;main.depths;main.catch;main.down;native runtime.gopanic;main.catch.func1 1
 //want:context@full [main];main.main;main.depths;main.catch;main.down;main.down;main.down;runtime.gopanic 1
-//want:context@default [main];main.main;main.depths;main.catch;main.down 25
+//want:context@default [main];main.main;main.depths;main.catch;main.down 5
+//want:context@default [main];main.main;main.depths;main.catch;main.down;main.down 20
 //want:context [main];main.main;main.depths;**;main.down 25
 //want:context [main];main.main;main.depths;main.leafA 5
 //go:noinline

@@ -45,7 +45,8 @@ func main() {
 	fmt.Println("want:context [main];main.main;go main.work;main.loop;main.a;main.b", made.b.Load())
 	fmt.Println("want:context [main];main.main;go main.work;main.loop;main.a;main.b;inlined main.small", 3*made.b.Load())
 	fmt.Println("want:context [main];main.main;go main.work;main.loop;main.mapper;native runtime.mapassign_fast64", made.maps.Load())
-	fmt.Println("want:context [main];main.main;go main.work;main.loop;go main.spawned;main.down", made.deep.Load())
+	fmt.Println("want:context [main];main.main;go main.work;main.loop;go main.spawned;main.down", made.spawned.Load())
+	fmt.Println("want:context [main];main.main;go main.work;main.loop;go main.spawned;main.down;main.down", made.deep.Load()-made.spawned.Load())
 }
 
 func expect(name string, n uint64) { fmt.Println("want:func", name, n) }

@@ -52,7 +52,8 @@ func contexts() {
 //want:context [main];main.main;main.tests;main.locked 2
 //want:context [main];main.main;main.tests;main.locked;go main.locked.func1 2
 //want:context [main];main.main;main.tests;main.deepStack 1
-//want:context@default [main];main.main;main.tests;main.deepStack;main.grow 5001
+//want:context@default [main];main.main;main.tests;main.deepStack;main.grow 1
+//want:context@default [main];main.main;main.tests;main.deepStack;main.grow;main.grow 5000
 //want:func main.grow 5001
 //go:noinline
 func tests() {

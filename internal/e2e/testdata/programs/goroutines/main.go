@@ -54,7 +54,8 @@ func keep(x any) { kept = x }
 //want:context [main];main.main;main.generations;go main.child;go main.grandchild;main.spawn 6
 //want:context [main];main.main;main.generations;go main.child;go main.grandchild;main.spawn;go main.spawn.func1 18
 //want:context [main];main.main;main.generations;go main.child;go main.grandchild;main.spawn;go main.spawn.func1;main.leaf 18
-//want:context@default [main];main.main;main.generations;go main.relay 10
+//want:context@default [main];main.main;main.generations;go main.relay 1
+//want:context@default [main];main.main;main.generations;go main.relay;go main.relay 9
 //want:context@full [main];main.main;main.generations;go main.relay;go main.relay;go main.relay 1
 //want:func main.relay 10
 //go:noinline

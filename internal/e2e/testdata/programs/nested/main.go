@@ -11,7 +11,8 @@ const depth = 10_000
 
 //want:func main.nest 10_001
 //want:func main.leaf 1
-//want:context@default [main];main.main;go main.nest 10_001
+//want:context@default [main];main.main;go main.nest 1
+//want:context@default [main];main.main;go main.nest;go main.nest 10_000
 //want:context@full [main];main.main;go main.nest;go main.nest;go main.nest;go main.nest 1
 //want:context@full [main];main.main;**;go main.nest;main.leaf 1
 func main() {

@@ -350,6 +350,11 @@ func (m *stemmaMeta) blob() []byte {
 		call := stemmaPlaceOf(base.Ctxt.InlTree.CallPos(i))
 		callee := base.Ctxt.InlTree.InlinedFunction(i).Name
 		put(local[base.Ctxt.InlTree.Parent(i)], m.str(callee), file(call.file), call.line, m.inlined[i])
+		if begin := stemmaPlaceOf(ir.StemmaCalleePos(i)); begin.line != 0 {
+			put(file(begin.file)+1, begin.line)
+		} else {
+			put(0, 0)
+		}
 	}
 	put(len(m.sites))
 	for _, s := range m.sites {
