@@ -51,7 +51,7 @@ func compilerHooksGo126() []Hook {
 			[]string{"if less, ok := stemmaSlotFirst(a, b); ok {", "return less", "}"},
 			"The node's slot lies at varp-8.", Always},
 		{plive, "func (lv *Liveness) markUnsafePoints", "lv.unsafeBlocks = bitvec.New(int32(lv.f.NumBlocks()))", After,
-			[]string{"StemmaMarkUnsafe(lv.f, func(v ssa.ID) { lv.unsafePoints.Set(int32(v)) })"},
+			[]string{"StemmaMarkUnsafe(lv.f, func(v ssa.ID) { lv.unsafePoints.Set(int32(v)) }, func(b ssa.ID) { lv.unsafeBlocks.Set(int32(b)) })"},
 			"No preemption between the load of a shard and the increment.", Always},
 		{plive, "func (lv *Liveness) markUnsafePoints", "lv.unsafeBlocks = bitvec.New(int32(lv.f.NumBlocks()))", After,
 			[]string{"StemmaMarkUnencoded(lv.f, func(v ssa.ID) { lv.unsafePoints.Set(int32(v)) }, func(b ssa.ID) { lv.unsafeBlocks.Set(int32(b)) })"},
@@ -80,6 +80,9 @@ func compilerHooksGo126() []Hook {
 		{obj6, "func isZeroArgRuntimeCall", "switch s.Name {", Before,
 			[]string{"if isStemmaEnter(s) {", "return true", "}"},
 			"The slow path does not make a leaf function need a stack check.", Always},
+		{"cmd/compile/internal/inline/inl.go", "func mkinlcall", "inlIndex := base.Ctxt.InlTree.Add(parent, n.Pos(), sym, ir.FuncName(fn))", After,
+			[]string{"ir.StemmaInline(inlIndex, fn)"},
+			"Where an inlined function begins is not in the inlining tree.", Always},
 		{gcObj, "func addGCLocals", "for _, s := range base.Ctxt.Text {", Before,
 			[]string{"ssagen.StemmaEmit()"},
 			"Metadata is emitted when all functions are compiled.", Always},
@@ -128,6 +131,7 @@ func contextHooksGo126() []Hook {
 		timers = "runtime/time.go"
 		gc     = "runtime/mgc.go"
 		cgo    = "runtime/cgocall.go"
+		exit   = "internal/runtime/exithook/hooks.go"
 	)
 	return []Hook{
 		{proc, "import", "", Before, []string{rtImport}, "For the names of the roots.", Contexts},
@@ -185,6 +189,15 @@ func contextHooksGo126() []Hook {
 		{proc, "func main", "fn()", Before,
 			[]string{"stemmaRoot(getg(), rt.RootMain)"},
 			"main.main begins.", Contexts},
+		{proc, "func main", "exitHooksRun := false", Before,
+			[]string{"stemmaRoot(getg(), rt.RootMain)"},
+			"main.main has returned; exit hooks are called in its place.", Contexts},
+		{exit, "func Run", "for !locked.CompareAndSwap(0, 1) {", Before,
+			[]string{"stemmaCtx := StemmaSave()"},
+			"Several exit hooks are called from one context.", Contexts},
+		{exit, "func Run", "h.F()", Before,
+			[]string{"StemmaPut(stemmaCtx)"},
+			"Several exit hooks are called from one context.", Contexts},
 		{proc, "func doInit1", "firstFunc := add(unsafe.Pointer(t), 8)", After,
 			[]string{"stemmaCtx := stemmaSave(getg())"},
 			"Several functions are called from one context.", Contexts},

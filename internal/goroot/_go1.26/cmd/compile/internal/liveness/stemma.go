@@ -4,44 +4,114 @@ import (
 	"cmd/compile/internal/ir"
 	"cmd/compile/internal/ssa"
 	rt "internal/runtime/stemma"
+	"slices"
 )
 
-// StemmaMarkUnsafe calls mark for the ID of each value between a load of g's
-// shard and the last use of an address made of it: at these, a goroutine must
-// not be moved to another P.
-func StemmaMarkUnsafe(f *ssa.Func, mark func(ssa.ID)) {
+// StemmaMarkUnsafe calls mark for the ID of each value, and markBlock for that of
+// each block whose end, lies between a load of g's shard and a use of what was made
+// of it: there a goroutine must not be moved to another P.
+func StemmaMarkUnsafe(f *ssa.Func, mark, markBlock func(ssa.ID)) {
+	made := stemmaMadeOfShard(f)
+	if len(made) == 0 {
+		return
+	}
+	m := &stemmaMarker{made, mark, markBlock}
 	for _, b := range f.Blocks {
-		last := 0 // values before this index are marked
 		for i, v := range b.Values {
-			if v.Op != ssa.OpAMD64MOVQload || v.AuxInt != rt.GShard || v.Args[0].Op != ssa.OpGetG {
-				continue
+			for k, a := range v.Args {
+				if _, ok := made[a]; !ok {
+					continue
+				}
+				if v.Op == ssa.OpPhi {
+					m.before(a, b.Preds[k].Block(), -1)
+				} else {
+					m.before(a, b, i)
+				}
 			}
-			end := stemmaLastUse(b, i)
-			for j := max(last, i+1); j <= end; j++ {
-				mark(b.Values[j].ID)
+		}
+		for _, c := range b.ControlValues() {
+			if _, ok := made[c]; ok {
+				m.before(c, b, -1)
 			}
-			last = max(last, end+1)
 		}
 	}
 }
 
-// stemmaLastUse returns the index of the last value of b that depends on value
-// i through arguments that are not memory.
-func stemmaLastUse(b *ssa.Block, i int) int {
-	tainted := map[*ssa.Value]bool{b.Values[i]: true}
-	last := i
-	for j := i + 1; j < len(b.Values); j++ {
-		v := b.Values[j]
-		for _, a := range v.Args {
-			if tainted[a] {
-				last = j
-				if !v.Type.IsMemory() {
-					tainted[v] = true
+// stemmaMadeOfShard returns the values that are computed from a shard, with their
+// indexes in their blocks: loads of it, alone or folded into an addition, copies,
+// sums, and what was spilled.
+func stemmaMadeOfShard(f *ssa.Func) map[*ssa.Value]int {
+	made := map[*ssa.Value]int{}
+	for more := true; more; { // blocks may come before those that dominate them
+		more = false
+		for _, b := range f.Blocks {
+			for i, v := range b.Values {
+				if _, ok := made[v]; ok || v.Type.IsMemory() || !stemmaReadsShard(v) && !stemmaUses(v, made) {
+					continue
 				}
+				made[v] = i
+				more = true
+			}
+		}
+		if len(made) == 0 {
+			return nil
+		}
+	}
+	return made
+}
+
+// stemmaReadsShard reports whether v reads the shard in g, whatever else it does.
+func stemmaReadsShard(v *ssa.Value) bool {
+	return v.AuxInt == rt.GShard && v.MemoryArg() != nil && slices.ContainsFunc(v.Args, stemmaIsG)
+}
+
+func stemmaIsG(v *ssa.Value) bool {
+	for v.Op == ssa.OpCopy || v.Op == ssa.OpLoadReg || v.Op == ssa.OpStoreReg {
+		v = v.Args[0]
+	}
+	return v.Op == ssa.OpGetG || v.Op == ssa.OpAMD64LoweredGetG
+}
+
+func stemmaUses(v *ssa.Value, made map[*ssa.Value]int) bool {
+	return slices.ContainsFunc(v.Args, func(a *ssa.Value) bool { _, ok := made[a]; return ok })
+}
+
+// A stemmaMarker marks what lies between values and their uses.
+type stemmaMarker struct {
+	made            map[*ssa.Value]int
+	mark, markBlock func(ssa.ID)
+}
+
+// before marks all that is executed behind a, up to and with value i of b, or the
+// end of b if i is negative.
+func (m *stemmaMarker) before(a *ssa.Value, b *ssa.Block, i int) {
+	seen := map[*ssa.Block]bool{}
+	var to func(b *ssa.Block, end int)
+	to = func(b *ssa.Block, end int) {
+		begin, reached := 0, a.Block == b && m.made[a] < end
+		if reached {
+			begin = m.made[a] + 1
+		}
+		for _, v := range b.Values[begin:end] {
+			m.mark(v.ID)
+		}
+		if reached {
+			return
+		}
+		for _, e := range b.Preds {
+			if p := e.Block(); !seen[p] {
+				seen[p] = true
+				m.markBlock(p.ID)
+				to(p, len(p.Values))
 			}
 		}
 	}
-	return last
+	if i < 0 {
+		m.markBlock(b.ID)
+		to(b, len(b.Values))
+		return
+	}
+	to(b, i+1)
 }
 
 // StemmaMarkUnencoded calls mark for the ID of each value, and markBlock for
