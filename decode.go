@@ -2,6 +2,7 @@ package stemma
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -52,8 +53,8 @@ func (s Stack) String() string {
 
 // Decode returns the stack that the ID of a context of this process stands for,
 // without the functions of this package at its top. It reads what the program has
-// recorded, as the command stemma decode does: the first time, and whenever an ID
-// is newer than what was read, that takes milliseconds and memory. A program
+// recorded, as the command stemma decode does: the first time that takes milliseconds
+// and memory, later what is new is added. A program
 // decodes IDs to show them at once, in a debug page say; for logs the command is
 // the better place.
 //
@@ -75,31 +76,24 @@ var own ownDecoder
 
 // An ownDecoder keeps what was read of the live directory.
 type ownDecoder struct {
-	mu sync.Mutex
-	d  *decode.Decoder // nil before the first ID
+	mu     sync.Mutex
+	record *decode.Record // nil before the first ID
 }
 
-// decode returns the stack of an ID. Where what was read does not do, more may have
-// been recorded since.
+// decode returns the stack of an ID.
 func (o *ownDecoder) decode(id profile.ContextID) (Stack, error) {
-	if o.d != nil {
-		if s, err := o.d.Decode(id); err == nil {
-			return stackOf(s.Trim()), nil
+	if o.record == nil {
+		dir := runtimeAPI.Dir()
+		if dir == "" {
+			return Stack{}, errors.New("the program has nowhere to record")
 		}
+		record, err := decode.OpenRecord(os.DirFS(dir))
+		if err != nil {
+			return Stack{}, fmt.Errorf("%s: %w", dir, err)
+		}
+		o.record = record
 	}
-	dir := runtimeAPI.Dir()
-	if dir == "" {
-		return Stack{}, errors.New("the program has nowhere to record")
-	}
-	p, err := profile.ReadLive(os.DirFS(dir))
-	if err != nil {
-		return Stack{}, err
-	}
-	if p.Contexts == nil {
-		return Stack{}, errors.New(dir + ": no record of context IDs")
-	}
-	o.d = decode.New(p)
-	s, err := o.d.Decode(id)
+	s, err := o.record.Decode(id)
 	if err != nil {
 		return Stack{}, err
 	}

@@ -15,8 +15,8 @@ func TestDecode(t *testing.T) {
 		t.Errorf("normal build: %v", err)
 	}
 	f := instrument(t)
-	own.d = nil
-	t.Cleanup(func() { own.d = nil })
+	own.record = nil
+	t.Cleanup(func() { own.record = nil })
 	if _, err := Decode(ID{}); err == nil {
 		t.Error("the zero ID has a stack")
 	}

@@ -122,22 +122,24 @@ func (l *CallLog) Site(p *Profile, site uint32) (fn uint32, index int32, ok bool
 	return l.funcs[i].fn, f.CellSites()[site-l.funcs[i].first], true
 }
 
-// callLog reads the log.
+// callLog reads the entries of the log that were not read before.
 func (r *contextsReader) callLog() error {
-	l := &CallLog{rows: make(map[uint32]*logRow), indexes: []uint32{NoFunc}}
-	r.c.Log = l
+	if r.c.Log == nil {
+		r.c.Log = &CallLog{rows: make(map[uint32]*logRow), indexes: []uint32{NoFunc}}
+	}
+	l := r.c.Log
 	f, end, err := r.open(fileLog, r.c.stat(rt.CceEpochsUsed))
 	if err != nil {
 		return err
 	}
 	defer f.close()
-	for off := int64(0); off+rt.LogEntry <= end; off += rt.LogEntry {
-		b, err := f.at(off, rt.LogEntry)
+	for ; r.next+rt.LogEntry <= end; r.next += rt.LogEntry {
+		b, err := f.at(r.next, rt.LogEntry)
 		if err != nil {
 			return err
 		}
 		if err := r.logEntry(l, b); err != nil {
-			return f.fail(off, "%w", err)
+			return f.fail(r.next, "%w", err)
 		}
 		l.Entries++
 	}

@@ -61,6 +61,29 @@ func (p *Profile) writeContexts(w io.Writer) error {
 	return writeSection(w, secEnd, nil)
 }
 
+// SealedRun returns the run number of a sealed file of context IDs, and reads no more
+// than its beginning. ok is false for a sealed profile without context IDs.
+func SealedRun(r io.Reader) (run uint64, ok bool, err error) {
+	sr := &sectionReader{r: r}
+	if err := sr.fileHeader(); err != nil {
+		return 0, false, err
+	}
+	h, err := sr.head("the first section")
+	if err != nil || h.kind != secFile {
+		return 0, false, err
+	}
+	d, err := sr.body(h)
+	if err != nil {
+		return 0, false, err
+	}
+	name := d.string("file name")
+	if d.err != nil || name != fileCce {
+		return 0, false, fmt.Errorf("offset %d: file %q comes first, want %s", h.start, name, fileCce)
+	}
+	run, err = LiveRun(memFS{fileCce: d.data[d.off:]})
+	return run, err == nil, err
+}
+
 // readContexts reads what writeContexts wrote, behind the header of its first
 // section. Checksums have been compared by body; the reader of live directories
 // checks the rest, as it does when the files come from a disk.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
@@ -23,7 +24,7 @@ const (
 // where in its code each call is, how the edges of its call graph were encoded in
 // each epoch, and the interned entries of ccStacks that IDs refer to. Functions are
 // indexes into the Funcs of the profile.
-// It is read-only; several goroutines may use it at once.
+// It is read-only but for [Live.Update]; several goroutines may use it at once.
 type Contexts struct {
 	Stats    ContextStats
 	Text     uint64     // the address that the PC of an ID is relative to
@@ -136,65 +137,77 @@ func isContexts(fsys fs.FS) bool {
 	return err == nil
 }
 
-// openContexts reads the directory of an engine with context IDs. The header is
-// read first; what it counts was complete before.
-func (l *Live) openContexts() error {
-	f, err := openFile(l.fsys, fileCce)
+// LiveRun returns the run number of a live directory with context IDs, and reads no
+// more than that takes. An error that is fs.ErrNotExist says that there is no such
+// record, or not yet; any other that it cannot be read, or is being made.
+func LiveRun(fsys fs.FS) (run uint64, err error) {
+	f, err := openFile(fsys, fileCce)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer f.close()
-	if err := l.header.read(f); err != nil {
-		return err
+	f.used = 0
+	var h header
+	if err := h.read(f); err != nil {
+		return 0, err
 	}
-	if l.header.flags&rt.HdrFlagCce == 0 {
-		return f.fail(rt.HdrFlags, "flags %#x without that of context IDs", l.header.flags)
-	}
-	b, err := f.at(0, rt.CceSize)
-	if err != nil {
-		return err
-	}
-	c := &Contexts{fsys: l.fsys, header: slices.Clone(b), Interned: make([]Interned, 1)}
-	l.Profile.Contexts = c
-	l.Profile.Processes = []Process{l.header.process()}
-	if c.Run = l.process().Run; c.Run == 0 {
+	return h.run, h.checkContexts(f)
+}
+
+// checkContexts checks what the header of a record of context IDs must say.
+func (h *header) checkContexts(f *liveFile) error {
+	switch {
+	case h.flags&rt.HdrFlagCce == 0:
+		return f.fail(rt.HdrFlags, "flags %#x without that of context IDs", h.flags)
+	case h.run == 0:
 		return f.fail(rt.HdrRun, "run number 0, which no run has")
 	}
-	l.process().Engine = "dacce"
-	if l.header.flags&rt.HdrFlagStatic != 0 {
-		l.process().Engine = "pcce"
+	return nil
+}
+
+// openContexts reads the directory of an engine with context IDs.
+func (l *Live) openContexts() error {
+	r := &contextsReader{Live: l, c: &Contexts{fsys: l.fsys, Interned: make([]Interned, 1)}}
+	l.reader, l.Profile.Contexts = r, r.c
+	if err := r.readHeader(); err != nil {
+		return err
 	}
-	lucce := l.header.flags&rt.HdrFlagLucce != 0
-	if lucce {
+	l.Profile.Processes = []Process{l.header.process()}
+	l.process().Engine = "dacce"
+	switch {
+	case l.header.flags&rt.HdrFlagStatic != 0:
+		l.process().Engine = "pcce"
+	case l.header.flags&rt.HdrFlagLucce != 0:
 		l.process().Engine = "lucce"
 	}
-	c.readStats()
-	lf, err := l.readFuncs()
-	if err != nil {
-		return err
-	}
-	c.files = append(c.files, usedFile{fileFuncs, lf.used})
-	if err := c.sortCode(); err != nil {
-		return fmt.Errorf("%s: %w", fileFuncs, err)
-	}
+	r.funcs = l.newFuncsReader()
+	r.c.byID = r.funcs.byID
 	l.Profile.Nodes = []Node{{}}
 	l.Profile.Counts = make([]uint64, l.Profile.Funcs[0].Counters)
-	c.byID = lf.byID
-	r := &contextsReader{l, c, lf}
-	read := r.epochs
-	if lucce {
-		read = r.callLog
-	}
-	if err := read(); err != nil {
-		return err
-	}
-	if err := r.nodes(); err != nil {
+	if err := r.read(); err != nil {
 		return err
 	}
 	if err := r.events(); err != nil {
 		return err
 	}
 	return r.elapsed()
+}
+
+// Update reads what the program has recorded to decode its context IDs since l was
+// read, or since the last Update, and adds it to l's profile: functions, epochs and
+// interned entries, no events. It takes time in proportion to what is new. Nobody
+// may use the profile meanwhile. grew tells whether there was anything. With an error
+// the profile may have grown, and what it had before still holds; the next Update goes
+// on where this one ended.
+func (l *Live) Update() (grew bool, err error) {
+	r := l.reader
+	if r == nil {
+		return false, fmt.Errorf("no record of context IDs")
+	}
+	if grew, err = r.headerChanged(); grew && err == nil {
+		err = r.read()
+	}
+	return grew, err
 }
 
 // stat returns a field of the header's second page.
@@ -224,11 +237,82 @@ func (c *Contexts) readStats() {
 	}
 }
 
-// A contextsReader reads the files that need the functions.
+// A contextsReader reads the directory of an engine with context IDs, as far as its
+// files are in use, and later what has been added. Each file is read forwards, once.
 type contextsReader struct {
 	*Live
 	c     *Contexts
-	funcs *liveFuncs
+	funcs *funcsReader
+	next  int64 // offset in epochs, or in the log
+}
+
+// readHeader reads both pages of the header, which count what was complete before.
+// Nodes refer to epochs and functions, and epochs to functions. The program counts
+// what is referred to first, so that it must be looked at last: the second page, with
+// nodes and epochs, is read before the first.
+func (r *contextsReader) readHeader() error {
+	f, err := openFile(r.fsys, fileCce)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	if f.size < rt.CceSize {
+		return f.fail(0, "file ends at %d, want %d bytes", f.size, rt.CceSize)
+	}
+	f.used = 0 // no windows: two reads
+	b := make([]byte, rt.CceSize)
+	for _, page := range []int64{rt.HdrEnd, 0} {
+		part, err := f.at(page, rt.HdrEnd)
+		if err != nil {
+			return err
+		}
+		copy(b[page:], part)
+	}
+	var h header
+	if err := h.parse(f, b[:rt.HdrEnd]); err != nil {
+		return err
+	}
+	if err := h.checkContexts(f); err != nil {
+		return err
+	}
+	if r.c.Run != 0 && r.c.Run != h.run {
+		return f.fail(rt.HdrRun, "run %016x, where run %016x was before", h.run, r.c.Run)
+	}
+	r.header, r.c.header, r.c.Run = h, b, h.run
+	r.c.readStats()
+	return nil
+}
+
+// headerChanged reads the header once more and reports whether it counts more.
+func (r *contextsReader) headerChanged() (bool, error) {
+	used := func() [3]uint64 {
+		return [3]uint64{uint64(r.header.funcsUsed), r.c.stat(rt.CceEpochsUsed), r.c.stat(rt.CceNodesUsed)}
+	}
+	before := used()
+	err := r.readHeader()
+	return used() != before, err
+}
+
+// read reads what the header counts and was not read before.
+func (r *contextsReader) read() error {
+	code := len(r.c.Code)
+	if err := r.funcs.read(); err != nil {
+		return err
+	}
+	r.c.use(fileFuncs, r.funcs.used)
+	if len(r.c.Code) != code {
+		if err := r.c.sortCode(); err != nil {
+			return fmt.Errorf("%s: %w", fileFuncs, err)
+		}
+	}
+	read := r.epochs
+	if r.header.flags&rt.HdrFlagLucce != 0 {
+		read = r.callLog
+	}
+	if err := read(); err != nil {
+		return err
+	}
+	return r.nodes()
 }
 
 // open opens a file of which the header counts used bytes, and makes it one of
@@ -244,8 +328,30 @@ func (r *contextsReader) open(name string, used uint64) (f *liveFile, end int64,
 		r.note("%s: %d bytes are in use, but the file has %d", name, used, f.size)
 		r.lose(LossUnread, used-uint64(f.size))
 	}
-	r.c.files = append(r.c.files, usedFile{name, end})
+	f.used = end
+	r.c.use(name, end)
 	return f, end, nil
+}
+
+// use notes how much of a file was read.
+func (c *Contexts) use(name string, used int64) {
+	for i := range c.files {
+		if c.files[i].name == name {
+			c.files[i].used = used
+			return
+		}
+	}
+	c.files = append(c.files, usedFile{name, used})
+}
+
+// Size returns how many bytes of the record are in use, but for those of events.
+func (c *Contexts) Size() (n int64) {
+	for _, u := range c.files {
+		if !strings.HasPrefix(u.name, fileEvents) {
+			n += u.used
+		}
+	}
+	return n
 }
 
 // function returns the index of a function by its ID. Only where records were
@@ -260,7 +366,7 @@ func (r *contextsReader) function(id uint64) (uint32, error) {
 	return NoFunc, nil
 }
 
-// nodes reads the interned entries.
+// nodes reads the interned entries that were not read before.
 func (r *contextsReader) nodes() error {
 	used := r.c.stat(rt.CceNodesUsed)
 	if used > 1<<rt.IDNodeBits {
@@ -271,8 +377,8 @@ func (r *contextsReader) nodes() error {
 		return err
 	}
 	defer f.close()
-	r.c.Interned = make([]Interned, 1, max(1, end/rt.InternSize))
-	for off := int64(rt.InternSize); off+rt.InternSize <= end; off += rt.InternSize {
+	r.c.Interned = slices.Grow(r.c.Interned, max(0, int(end/rt.InternSize)-len(r.c.Interned)))
+	for off := int64(len(r.c.Interned)) * rt.InternSize; off+rt.InternSize <= end; off += rt.InternSize {
 		b, err := f.at(off, rt.InternSize)
 		if err != nil {
 			return err

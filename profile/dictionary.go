@@ -22,6 +22,7 @@ type Dictionary struct {
 	sites   []siteVersions
 	index   map[siteKey]uint32
 	callers map[uint32][]uint32 // for each target the sites that ever had it
+	touched []uint32            // targets whose callers are not in order
 	damaged bool                // a record was on a page that was lost: what later ones change is not known
 }
 
@@ -105,33 +106,43 @@ func (d *Dictionary) inEdges(edges []InEdge, epoch, target uint32) []InEdge {
 	return edges
 }
 
-// epochs reads the dictionaries. A record without a length was being written.
+// epochs reads the dictionaries that were not read before. A record without a length was being written.
 func (r *contextsReader) epochs() error {
 	d := &r.c.Dict
-	*d = Dictionary{
-		Epochs: []EpochInfo{{Known: true}}, funcs: make(map[uint32][]funcVersion),
-		index: make(map[siteKey]uint32), callers: make(map[uint32][]uint32),
+	if d.Epochs == nil {
+		*d = Dictionary{
+			Epochs: []EpochInfo{{Known: true}}, funcs: make(map[uint32][]funcVersion),
+			index: make(map[siteKey]uint32), callers: make(map[uint32][]uint32),
+		}
 	}
+	defer d.sortCallers()
 	f, end, err := r.open(fileEpochs, r.c.stat(rt.CceEpochsUsed))
 	if err != nil {
 		return err
 	}
 	defer f.close()
-	for off := int64(0); off+rt.EpochHeaderSize <= end; {
-		size, err := r.epoch(f, off, end)
+	for r.next+rt.EpochHeaderSize <= end {
+		size, err := r.epoch(f, r.next, end)
 		if err != nil {
 			return err
 		}
 		if size == 0 {
 			break
 		}
-		off += size
+		r.next += size
 	}
-	for target, sites := range d.callers {
+	return nil
+}
+
+// sortCallers brings the callers of targets that have got new ones in order.
+func (d *Dictionary) sortCallers() {
+	slices.Sort(d.touched)
+	for _, target := range slices.Compact(d.touched) {
+		sites := d.callers[target]
 		slices.Sort(sites)
 		d.callers[target] = slices.Compact(sites)
 	}
-	return nil
+	d.touched = d.touched[:0]
 }
 
 // epoch reads the record at off and returns its size, 0 at the end.
@@ -227,6 +238,9 @@ func (d *Dictionary) addCaller(target, site uint32) {
 	list := d.callers[target]
 	if n := len(list); n > 0 && list[n-1] == site {
 		return
+	}
+	if n := len(d.touched); n == 0 || d.touched[n-1] != target {
+		d.touched = append(d.touched, target)
 	}
 	if list = append(list, site); len(list) == cap(list) {
 		slices.Sort(list)

@@ -47,9 +47,10 @@ type Live struct {
 
 	fsys    fs.FS
 	header  header
-	offsets []uint32 // of the complete nodes in tree, ascending
-	nodes   []uint32 // for each of offsets the node in Profile
-	damages int      // places that cannot be read, see damage
+	offsets []uint32        // of the complete nodes in tree, ascending
+	nodes   []uint32        // for each of offsets the node in Profile
+	damages int             // places that cannot be read, see damage
+	reader  *contextsReader // of a directory with context IDs
 
 	callsEnd int64 // bytes of the recorded calls, 0 if there are none
 	callsWhy uint32
@@ -96,11 +97,11 @@ func OpenLive(fsys fs.FS) (*Live, error) {
 		return nil, err
 	}
 	l.Profile.Processes = []Process{l.header.process()}
-	lf, err := l.readFuncs()
-	if err != nil {
+	r := l.newFuncsReader()
+	if err := r.read(); err != nil {
 		return nil, err
 	}
-	if err := l.readTree(tree, lf); err != nil {
+	if err := l.readTree(tree, r.liveFuncs); err != nil {
 		return nil, err
 	}
 	if err := l.readShards(); err != nil {
@@ -123,6 +124,11 @@ func (h *header) read(tree *liveFile) error {
 	if err != nil {
 		return err
 	}
+	return h.parse(tree, b)
+}
+
+// parse reads the header page b.
+func (h *header) parse(tree *liveFile, b []byte) error {
 	le := binary.LittleEndian
 	if magic := string(b[:len(rt.Magic)]); magic != rt.Magic {
 		return tree.fail(rt.HdrMagic, "not the header of a live directory (have %q, want %q)", magic, rt.Magic)
@@ -372,6 +378,7 @@ type liveFile struct {
 	f    fs.File
 	r    io.ReaderAt
 	size int64
+	used int64 // windows do not go beyond, unless asked to: the rest may be a large hole
 	off  int64 // of window
 	win  []byte
 }
@@ -398,7 +405,7 @@ func openFile(fsys fs.FS, name string) (*liveFile, error) {
 		f.Close()
 		return nil, err
 	}
-	return &liveFile{name: name, f: f, r: r, size: info.Size()}, nil
+	return &liveFile{name: name, f: f, r: r, size: info.Size(), used: info.Size()}, nil
 }
 
 func (f *liveFile) close() { f.f.Close() }
@@ -416,7 +423,7 @@ func (f *liveFile) at(off int64, n int) ([]byte, error) {
 		return nil, f.fail(off, "file ends at %d, want %d more bytes", f.size, n)
 	}
 	if off < f.off || off+int64(n) > f.off+int64(len(f.win)) {
-		size := min(max(int64(n), windowSize), f.size-off)
+		size := max(int64(n), min(windowSize, f.used-off))
 		f.win = slices.Grow(f.win[:0], int(size))[:size]
 		f.off = off
 		if got, err := f.r.ReadAt(f.win, off); got < len(f.win) {

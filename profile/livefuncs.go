@@ -11,7 +11,7 @@ import (
 type liveFuncs struct {
 	byID    map[uint64]uint32
 	sizes   []uint32          // of the node in bytes, for each function of the profile
-	used    int64             // bytes of the file
+	used    int64             // bytes of the file that were read
 	unknown map[uint64]uint32 // the same for functions whose record is damaged, by their addresses
 }
 
@@ -22,35 +22,42 @@ type funcsReader struct {
 	live    *Live
 	p       *Profile
 	strings map[string]uint32
+	next    int64 // offset of the record to be read next
 }
 
-// readFuncs reads the records in the used bytes of funcs and adds the functions
-// to the profile. A record without a length is being written: it is the last.
-func (l *Live) readFuncs() (*liveFuncs, error) {
-	f, err := openFile(l.fsys, fileFuncs)
+// newFuncsReader returns a reader that has read nothing yet.
+func (l *Live) newFuncsReader() *funcsReader {
+	lf := &liveFuncs{byID: make(map[uint64]uint32), unknown: make(map[uint64]uint32)}
+	r := &funcsReader{liveFuncs: lf, live: l, p: l.Profile, strings: map[string]uint32{"": 0}}
+	r.addRoot()
+	return r
+}
+
+// read reads the records in the used bytes of funcs, from where it ended the last
+// time, and adds the functions to the profile. A record without a length is being
+// written: it is the last.
+func (r *funcsReader) read() error {
+	f, err := openFile(r.live.fsys, fileFuncs)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.close()
-	lf := &liveFuncs{byID: make(map[uint64]uint32), unknown: make(map[uint64]uint32)}
-	r := &funcsReader{lf, l, l.Profile, map[string]uint32{"": 0}}
-	r.addRoot()
-	end := min(l.header.funcsUsed, f.size)
-	lf.used = end
-	for off := int64(0); off+rt.FuncHeaderSize <= end; {
-		size, err := r.record(f, off, end)
-		if l.pagesLost() && size == 0 {
-			size, err = r.salvage(f, off, end, err)
+	end := min(r.live.header.funcsUsed, f.size)
+	r.used, f.used = end, end
+	for r.next+rt.FuncHeaderSize <= end {
+		size, err := r.record(f, r.next, end)
+		if r.live.pagesLost() && size == 0 {
+			size, err = r.salvage(f, r.next, end, err)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if size == 0 {
 			break
 		}
-		off += size
+		r.next += size
 	}
-	return lf, nil
+	return nil
 }
 
 // addRoot makes the root function 0 even if the program did not get as far as

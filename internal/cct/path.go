@@ -10,9 +10,11 @@ import (
 // find them, so that the two can be compared: without natives and wrappers,
 // and, unlike a [Tree], with a mark for inlined frames.
 type Walker struct {
-	p     *profile.Profile
-	cells map[*profile.Func][]int32
-	named map[string]bool // functions that walks and profiles both know
+	p        *profile.Profile
+	cells    map[*profile.Func][]int32 // of a profile with a tree
+	named    map[string]bool           // functions that walks and profiles both know
+	wrappers map[string]bool
+	funcs    int // of the profile, that the maps are about
 }
 
 // A PathFrame is a frame of a stack walk.
@@ -25,30 +27,39 @@ type PathFrame struct {
 
 // NewWalker returns a Walker for a valid profile.
 func NewWalker(p *profile.Profile) *Walker {
-	w := &Walker{p: p, cells: make(map[*profile.Func][]int32), named: make(map[string]bool)}
-	wrappers := make(map[string]bool)
-	for i := range p.Funcs {
-		f := &p.Funcs[i]
-		w.cells[f] = f.CellSites()
-		name := DisplayName(p.String(f.Name))
+	w := &Walker{p: p, cells: make(map[*profile.Func][]int32), named: make(map[string]bool), wrappers: make(map[string]bool)}
+	w.Grown()
+	return w
+}
+
+// Grown takes note of functions that the profile has got since the last time. Only a
+// profile with context IDs grows: it has no nodes that lead to functions.
+func (w *Walker) Grown() {
+	first := w.funcs
+	w.funcs = len(w.p.Funcs)
+	for i := first; i < w.funcs; i++ {
+		f := &w.p.Funcs[i]
+		if w.p.Contexts == nil {
+			w.cells[f] = f.CellSites()
+		}
+		name := DisplayName(w.p.String(f.Name))
 		if shown(f) {
 			w.named[name] = true
 		}
-		wrappers[name] = wrappers[name] || f.Flags&profile.FuncWrapper != 0
+		w.wrappers[name] = w.wrappers[name] || f.Flags&profile.FuncWrapper != 0
 	}
-	if p.Contexts != nil {
-		w.nameFaults(wrappers)
+	if w.p.Contexts != nil {
+		w.nameFaults(first)
 	}
-	return w
 }
 
 // nameFaults names functions that call nothing: with context IDs they have no
 // record but that of a fault.
-func (w *Walker) nameFaults(wrappers map[string]bool) {
-	for i := range w.p.Funcs {
+func (w *Walker) nameFaults(first int) {
+	for i := first; i < w.funcs; i++ {
 		f := &w.p.Funcs[i]
 		if n := len(f.Frames); n > 0 {
-			if name := DisplayName(w.p.String(f.Frames[n-1].Func)); !wrappers[name] {
+			if name := DisplayName(w.p.String(f.Frames[n-1].Func)); !w.wrappers[name] {
 				w.named[name] = true
 			}
 		}

@@ -3,7 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
+	"slices"
 	"time"
 
 	"github.com/stemma-go/stemma/internal/decode"
@@ -11,84 +11,23 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// A contextSet decodes the IDs of one or several processes. Each ID carries the tag
-// of its process.
-type contextSet struct {
-	path     string
-	decoders map[uint64]*decode.Decoder // by run
-	profiles []*profile.Profile
-	live     bool      // it may grow
-	loaded   time.Time // when the processes were read
-}
-
-// reloadEvery is how often IDs that cannot be decoded make a live directory be read
-// once more: its program may have made them since.
-const reloadEvery = time.Second
-
 // loadContexts reads the sealed file, the live directory or the directory of live
 // directories at path; with an empty path what load takes without arguments.
 // Profiles without context IDs are left out, but there must be one with them.
-func loadContexts(path string) (*contextSet, error) {
+func loadContexts(path string) (list []*profile.Profile, err error) {
 	if path == "" {
-		newest, err := newestProfile(".")
-		if err != nil {
+		if path, err = newestProfile("."); err != nil {
 			return nil, err
 		}
-		path = newest
 	}
-	s := &contextSet{path: path}
-	if info, err := os.Stat(path); err == nil {
-		s.live = info.IsDir()
+	if list, err = loadOne(path); err != nil {
+		return nil, err
 	}
-	return s, s.load()
-}
-
-// load reads the processes, for the first time or again.
-func (s *contextSet) load() error {
-	list, err := loadOne(s.path)
-	if err != nil {
-		return err
+	list = slices.DeleteFunc(list, func(p *profile.Profile) bool { return p.Contexts == nil })
+	if len(list) == 0 {
+		return nil, in(path, errNoContexts)
 	}
-	s.loaded = time.Now()
-	s.decoders, s.profiles = make(map[uint64]*decode.Decoder), nil
-	for _, p := range list {
-		if p.Contexts == nil {
-			continue
-		}
-		s.profiles = append(s.profiles, p)
-		s.decoders[p.Contexts.Run] = decode.New(p)
-	}
-	if len(s.profiles) == 0 {
-		return fmt.Errorf("%s: no record of context IDs; build the program with -engine=dacce or -engine=lucce", s.path)
-	}
-	return nil
-}
-
-// decode returns the context of an ID, without the frames of package stemma. If it
-// cannot be decoded and the record may have grown, the record is read again.
-func (s *contextSet) decode(id profile.ContextID) (stack decode.Stack, err error) {
-	stack, err = s.decodeLoaded(id)
-	if err == nil || !s.live || time.Since(s.loaded) < reloadEvery {
-		return stack, err
-	}
-	if s.load() != nil {
-		return stack, err // what was read before still holds
-	}
-	return s.decodeLoaded(id)
-}
-
-// decodeLoaded returns the context of an ID in what was read.
-func (s *contextSet) decodeLoaded(id profile.ContextID) (decode.Stack, error) {
-	d, ok := s.decoders[id.Run]
-	if !ok {
-		return decode.Stack{}, fmt.Errorf("ID of run %016x: no record of that run in %s (have %s); name the record of the run that wrote the log",
-			id.Run, s.path, plural(len(s.decoders), "run", "runs"))
-	}
-	stack, err := d.Decode(id)
-	if err != nil {
-		return stack, err
-	}
-	return stack.Trim(), nil
+	return list, nil
 }
 
 // A stackFormat is how a command prints contexts.

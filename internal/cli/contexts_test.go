@@ -115,7 +115,7 @@ func TestDecodeNewest(t *testing.T) {
 // TestDecodeChunks puts IDs at every place around the end of a chunk.
 func TestDecodeChunks(t *testing.T) {
 	_, path, id, _ := shop(t)
-	set, err := loadContexts(path)
+	set, err := openContexts(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,20 +145,26 @@ func (o oneByte) Read(b []byte) (int, error) { return o.r.Read(b[:1]) }
 // TestDecodeGrowing decodes an ID that the program made after its record was read.
 func TestDecodeGrowing(t *testing.T) {
 	d, path, id, _ := shop(t)
-	set, err := loadContexts(path)
+	set, err := openContexts(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, old, _, _ := ctxid.Parse(id)
-	d.Epoch(0, nil, nil)
-	n := d.Intern(livetest.Interned{Parent: 1, Epoch: 2, Kind: rt.InternGo, Place: livetest.Text + old&(1<<28-1), Target: 0x400080})
-	hi, lo := d.ID(n, 0, 2, livetest.Text+old&(1<<28-1))
-	d.WriteTo(t, path)
-	set.loaded = set.loaded.Add(-2 * reloadEvery)
 	r := newReplacer(io.Discard, set, formatLine)
-	r.lookup([ctxid.Len]byte(ctxid.Append(nil, hi, lo, livetest.Run)))
-	if len(set.profiles[0].Contexts.Dict.Epochs) != 3 {
-		t.Error("the directory was not read again")
+	if _, ok := r.lookup([ctxid.Len]byte([]byte(id))); !ok {
+		t.Fatal(r.why)
+	}
+	const serve, pay, start = 0x400040, 0x400080, 2
+	d.Epoch(0, nil, nil)
+	n := d.Intern(livetest.Interned{Parent: start, Epoch: 2, Place: d.Return(serve, 0), Target: pay})
+	hi, lo := d.ID(n, 0, 2, d.Return(pay, 0))
+	text := [ctxid.Len]byte(ctxid.Append(nil, hi, lo, livetest.Run))
+	if _, ok := r.lookup(text); ok {
+		t.Error("decoded before it was recorded")
+	}
+	d.WriteTo(t, path)
+	r.why = nil
+	if stack, ok := r.lookup(text); !ok || string(stack) != shopLine {
+		t.Errorf("at once after it was recorded: %v %s", r.why, stack)
 	}
 }
 
@@ -200,11 +206,10 @@ func bigLog(t testing.TB, n int) (*contextSet, []byte) {
 	}
 	path := filepath.Join(t.TempDir(), "prog.1")
 	p.D.WriteTo(t, path)
-	set, err := loadContexts(path)
+	set, err := openContexts(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	set.live = false
 	return set, log.Bytes()
 }
 

@@ -22,13 +22,17 @@ func decodeCommand() *command {
 		long: `Decode prints the stacks of the context IDs that are its arguments. Without
 any, it copies standard input to standard output and replaces the IDs that it
 finds in it by their stacks. The rest of the text stays as it is, and so do IDs
-that are damaged or of another process; how many there were is said on standard
-error.
+that are damaged or of a run without a record; how many there were is said on
+standard error.
 
-FILE is the record of the program: a sealed file, or a live directory, also that
-of a program that is still running and whose output is read, or a directory of
-live directories of several programs. Without it, decode takes the newest
-*.stemma or stemma.out/* in the working directory.
+FILE is the record of the run: a sealed file, or a live directory, also that of a
+program that is still running and whose output is read. It may be a directory of
+any number of both: an ID tells the run that it is from, and is decoded with the
+record of that run. Without FILE these are all *.stemma and stemma.out/* in the
+working directory. A record may come later than decode:
+
+	./srv 2>&1 | stemma decode stemma.out
+	tail -f srv.log | stemma decode stemma.out
 
 With -format=line, the default for standard input, a stack is one line, innermost
 frame first; it has neither quotes nor backslashes, and fits a JSON string:
@@ -62,7 +66,7 @@ func runDecode(e *env, args []string) error {
 		return err
 	}
 	path := ""
-	if len(ids) > 0 && !strings.HasPrefix(ids[0], ctxid.Prefix) {
+	if len(ids) > 0 && !strings.HasPrefix(ids[0], ctxid.Prefix) && !ctxid.IsOld(ids[0]) {
 		path, ids = ids[0], ids[1:]
 	}
 	format := stackFormat(*flagFormat)
@@ -75,19 +79,31 @@ func runDecode(e *env, args []string) error {
 	if err := format.check(); err != nil {
 		return err
 	}
-	set, err := loadContexts(path)
+	set, err := openContexts(path)
 	if err != nil {
 		return err
 	}
 	if len(ids) > 0 {
+		if err := set.empty(); err != nil {
+			return err
+		}
 		return decodeArgs(e, set, format, ids)
+	}
+	return decodeText(e, set, format)
+}
+
+// decodeText replaces the IDs in standard input. Its program may begin after this one,
+// so that it is no error before the end if there is no record.
+func decodeText(e *env, set *contextSet, format stackFormat) error {
+	if err := set.empty(); err != nil {
+		fmt.Fprintf(e.stderr, "stemma: no record yet: %v; waiting for IDs and their record\n", err)
 	}
 	r := newReplacer(e.stdout, set, format)
 	if err := r.copy(e.stdin); err != nil {
 		return err
 	}
 	r.summarize(e.stderr)
-	return nil
+	return set.empty()
 }
 
 // decodeArgs prints the stack of each argument, all that can be decoded. The reason
@@ -136,9 +152,11 @@ func printStack(w io.Writer, set *contextSet, format stackFormat, text string, i
 // How text is read.
 //
 // Text comes in chunks, whatever its lines are like, so that neither a log of any
-// size nor a line of any length needs more memory than a chunk and what the decoder keeps. An ID
-// is looked for by its prefix; the last bytes of a chunk, which may be the beginning
-// of an ID, are kept for the next one.
+// size nor a line of any length needs more memory than some chunks and what the decoder
+// keeps. An ID is looked for by its prefix; what may be the beginning of an ID at the end
+// of a chunk is kept for the next one, and nothing else is: a line is never held back.
+// Chunks are read while the last one is worked on, and what was written goes out as soon
+// as there is no other chunk.
 
 // Bounds of what a replacer keeps.
 const (
@@ -154,59 +172,107 @@ type replacer struct {
 	buf     []byte // for a stack; decoding one that is known is faster than keeping its text
 	pending []byte // stacks that follow the line, in formatStack
 
-	replaced, damaged, unknown uint64
-	why                        error // the first one that is unknown
+	replaced, damaged, old, unknown uint64
+	why                             error // the first one that is unknown
 }
 
 func newReplacer(w io.Writer, set *contextSet, format stackFormat) *replacer {
 	return &replacer{w: bufio.NewWriterSize(w, chunkSize), set: set, format: format}
 }
 
-// copy replaces what it finds in in. The error is that of reading or of writing. What has come so far is written before more is
-// waited for: in may be the output of a running program.
-func (r *replacer) copy(in io.Reader) error {
-	buf := make([]byte, chunkSize)
-	kept := 0
-	for {
-		n, err := in.Read(buf[kept:])
-		done := r.chunk(buf[:kept+n], err != nil)
-		kept = copy(buf, buf[done:kept+n])
-		if n < chunkSize/2 || err != nil {
-			if ferr := r.w.Flush(); ferr != nil {
-				return ferr
+// A textChunk is text that was read, behind room for what is kept of the one before.
+type textChunk struct {
+	buf []byte // of ctxid.Len + chunkSize bytes
+	n   int    // bytes that were read
+	err error
+}
+
+// readChunks reads in, into two chunks by turns, until an error, io.EOF for one. It ends
+// when done is closed, after the read that it is in.
+func readChunks(in io.Reader, done <-chan struct{}) (full <-chan textChunk, free chan<- []byte) {
+	chunks, empty := make(chan textChunk), make(chan []byte, 2)
+	for range 2 {
+		empty <- make([]byte, ctxid.Len+chunkSize)
+	}
+	go func() {
+		for {
+			c := textChunk{buf: <-empty}
+			c.n, c.err = in.Read(c.buf[ctxid.Len:])
+			select {
+			case chunks <- c:
+			case <-done:
+				return
+			}
+			if c.err != nil {
+				return
 			}
 		}
-		if errors.Is(err, io.EOF) {
-			return nil
+	}()
+	return chunks, empty
+}
+
+// copy replaces what it finds in in. The error is that of reading or of writing.
+func (r *replacer) copy(in io.Reader) error {
+	done := make(chan struct{})
+	defer close(done)
+	full, free := readChunks(in, done)
+	var kept []byte
+	for {
+		var c textChunk
+		select {
+		case c = <-full:
+		default:
+			// in may be the output of a running program, which says no more for long.
+			if err := r.w.Flush(); err != nil {
+				return err
+			}
+			c = <-full
 		}
-		if err != nil {
-			return err
+		b := c.buf[ctxid.Len-len(kept) : ctxid.Len+c.n]
+		copy(b, kept)
+		kept = append(kept[:0], b[r.chunk(b, c.err != nil):]...)
+		free <- c.buf
+		if c.err != nil {
+			if err := r.w.Flush(); err != nil || errors.Is(c.err, io.EOF) {
+				return err
+			}
+			return c.err
 		}
 	}
 }
 
-// chunk replaces what it finds in b and returns how much of it is done with; at the
-// end of the text that is all.
+// idFamily is what the texts of IDs of all versions begin with.
+var idFamily = []byte(ctxid.Prefix[:len(ctxid.Prefix)-1])
+
+// chunk replaces what it finds in b and returns how much of it is done with: what is
+// left may be the beginning of an ID. At the end of the text all is done with.
 func (r *replacer) chunk(b []byte, end bool) (done int) {
 	for {
 		rest := b[done:]
-		i := bytes.Index(rest, []byte(ctxid.Prefix))
+		i := bytes.Index(rest, idFamily)
 		if i < 0 {
 			i = len(rest)
-			if !end {
-				i = max(0, len(rest)-len(ctxid.Prefix)+1)
+			for k := len(idFamily) - 1; k > 0 && !end; k-- {
+				if bytes.HasSuffix(rest, idFamily[:k]) {
+					i -= k
+					break
+				}
 			}
 			r.text(rest[:i])
 			return r.finish(done+i, end)
 		}
 		r.text(rest[:i])
 		done += i
-		rest = rest[i:]
-		if len(rest) < ctxid.Len && !end {
+		if rest = rest[i:]; !end && mayBeID(rest) {
 			return done
 		}
 		done += r.id(rest)
 	}
+}
+
+// mayBeID reports whether b, which is too short for an ID, may be the beginning of one.
+func mayBeID(b []byte) bool {
+	return len(b) < ctxid.Len && ctxid.DigitsIn(b) == len(b)
 }
 
 // finish writes the stacks of a last line that has no end, and returns done.
@@ -218,26 +284,34 @@ func (r *replacer) finish(done int, end bool) int {
 }
 
 // id replaces the ID that b may begin with and returns the length of what it has
-// dealt with: of what is no ID only the prefix, as one may begin right behind it.
+// dealt with: of what is no ID only its first letters, as one may begin right behind them.
 func (r *replacer) id(b []byte) int {
-	if len(b) >= ctxid.Len {
-		if text, ok := r.lookup([ctxid.Len]byte(b)); ok {
-			r.replaced++
-			if r.format != formatStack {
-				r.text(text)
-				return ctxid.Len
-			}
-			r.text(b[:ctxid.Len])
-			if len(r.pending) < maxPending {
-				r.pending = append(r.pending, text...)
-			}
+	switch {
+	case len(b) >= ctxid.OldLen && ctxid.IsOld(b[:ctxid.OldLen]):
+		r.old++
+		r.text(b[:ctxid.OldLen])
+		return ctxid.OldLen
+	case !bytes.HasPrefix(b, []byte(ctxid.Prefix)):
+	case len(b) < ctxid.Len:
+		r.damaged++
+	default:
+		text, ok := r.lookup([ctxid.Len]byte(b))
+		if !ok {
+			break
+		}
+		r.replaced++
+		if r.format != formatStack {
+			r.text(text)
 			return ctxid.Len
 		}
-	} else {
-		r.damaged++
+		r.text(b[:ctxid.Len])
+		if len(r.pending) < maxPending {
+			r.pending = append(r.pending, text...)
+		}
+		return ctxid.Len
 	}
-	r.text(b[:len(ctxid.Prefix)])
-	return len(ctxid.Prefix)
+	r.text(b[:len(idFamily)])
+	return len(idFamily)
 }
 
 // lookup returns what an ID is to be replaced by. It is valid until the next call.
@@ -276,6 +350,9 @@ func (r *replacer) text(b []byte) {
 func (r *replacer) summarize(w io.Writer) {
 	if r.damaged > 0 {
 		fmt.Fprintf(w, "stemma: %s left as they are: damaged, or no IDs\n", plural(int(r.damaged), "text that begins like an ID", "texts that begin like IDs"))
+	}
+	if r.old > 0 {
+		fmt.Fprintf(w, "stemma: %s left as they are: decode them with the stemma that built their program\n", plural(int(r.old), "ID of an earlier version", "IDs of an earlier version"))
 	}
 	if r.unknown > 0 {
 		fmt.Fprintf(w, "stemma: %s left as they are; the first: %v\n", plural(int(r.unknown), "ID that cannot be decoded", "IDs that cannot be decoded"), r.why)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
+	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -85,12 +86,11 @@ func runEvents(e *env, args []string) error {
 	if len(paths) > 1 {
 		return usageError("events: %d records given, want one", len(paths))
 	}
-	set, err := loadContexts(strings.Join(paths, ""))
+	list, err := loadContexts(strings.Join(paths, ""))
 	if err != nil {
 		return err
 	}
-	set.live = false // what is counted is what was there at the beginning
-	t, err := addEvents(set, &o)
+	t, err := addEvents(list, &o)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func runEvents(e *env, args []string) error {
 	if err := t.print(w, &o); err != nil {
 		return err
 	}
-	for _, p := range set.profiles {
+	for _, p := range list {
 		if n := p.Contexts.EventsLost; n > 0 {
 			fmt.Fprintf(e.stderr, "stemma: %s events were lost, because a log was full; STEMMA_EVENTS_SIZE is the bytes of each P's log (default 64 MB)\n", commas(n))
 		}
@@ -134,8 +134,8 @@ type eventTable struct {
 // maxIDs is how many IDs the sums remember.
 const maxIDs = 1 << 20
 
-// addEvents adds up the events of all processes in the set.
-func addEvents(set *contextSet, o *eventsOptions) (*eventTable, error) {
+// addEvents adds up the events of all processes.
+func addEvents(list []*profile.Profile, o *eventsOptions) (*eventTable, error) {
 	t := &eventTable{byStack: make(map[eventSum]*eventSum), total: make(map[string]*eventSum)}
 	wanted := strings.Split(o.kinds, ",")
 	type event struct {
@@ -143,7 +143,8 @@ func addEvents(set *contextSet, o *eventsOptions) (*eventTable, error) {
 		kind uint32
 	}
 	byID := make(map[event]*eventSum)
-	for _, p := range set.profiles {
+	for _, p := range list {
+		d := decode.New(p)
 		err := p.Contexts.Events(func(e *profile.Event) error {
 			kind := kindName(e.Kind)
 			if o.kinds != "" && !slices.Contains(wanted, kind) {
@@ -154,7 +155,7 @@ func addEvents(set *contextSet, o *eventsOptions) (*eventTable, error) {
 				if len(byID) > maxIDs {
 					clear(byID)
 				}
-				s = t.sum(set, e, kind, stackFormat(o.format))
+				s = t.sum(d, e, kind, stackFormat(o.format))
 				byID[event{e.ID, e.Kind}] = s
 			}
 			total := t.total[kind]
@@ -167,7 +168,7 @@ func addEvents(set *contextSet, o *eventsOptions) (*eventTable, error) {
 			return nil
 		})
 		if err != nil {
-			return nil, in(set.path, err)
+			return nil, err
 		}
 	}
 	return t, nil
@@ -184,9 +185,9 @@ func kindName(kind uint32) string {
 
 // sum returns the sum that an event belongs to. An ID that cannot be decoded is
 // counted under a name of its own: the events of a kind must add up to their total.
-func (t *eventTable) sum(set *contextSet, e *profile.Event, kind string, format stackFormat) *eventSum {
+func (t *eventTable) sum(d *decode.Decoder, e *profile.Event, kind string, format stackFormat) *eventSum {
 	text := ""
-	switch stack, err := set.decode(e.ID); {
+	switch stack, err := d.Decode(e.ID); {
 	case e.ID == profile.ContextID{}:
 		text = "[not instrumented]"
 	case err != nil:
@@ -196,6 +197,7 @@ func (t *eventTable) sum(set *contextSet, e *profile.Event, kind string, format 
 		t.unknown++
 		text = "[unknown]"
 	default:
+		stack = stack.Trim()
 		text = string(formatLine.append(nil, stack, ""))
 		if format == formatStack {
 			text = string(format.append(nil, stack, ""))

@@ -138,6 +138,14 @@ func New(p *profile.Profile) *Decoder {
 	}
 }
 
+// grown takes note of what the profile has got. What was remembered holds on: an epoch,
+// an entry and a function never change. But an address that was the beginning of a
+// function may be what a call returns to, of a function that was not known.
+func (d *Decoder) grown() {
+	clear(d.heads)
+	d.walker.Grown()
+}
+
 // Walker returns the walker of the profile, to compare stacks with.
 func (d *Decoder) Walker() *cct.Walker { return d.walker }
 

@@ -68,6 +68,17 @@ func NewProgram(seed uint64, n int) *Program {
 	return p
 }
 
+// Grow adds a function, which roots, go statements and errors lead to, and which calls
+// the others.
+func (p *Program) Grow() {
+	n := len(p.funcs)
+	p.function(n, n+1)
+	p.funcs[n].id = p.D.Func(p.funcs[n].Func)
+	p.key, p.numCC = append(p.key, 0), append(p.numCC, 0)
+	p.root(rt.RootMain)
+	p.stack[0].fn, p.stack[0].entry.Target = n, p.funcs[n].id
+}
+
 // function makes function i of n, with inlined calls, wrappers among them.
 func (p *Program) function(i, n int) {
 	f := progFunc{Func: Func{Name: fmt.Sprintf("main.f%d", i), Line: 10 * i, Files: []string{fmt.Sprintf("/src/f%d.go", i)}}}
