@@ -29,13 +29,13 @@ func TestAlign(t *testing.T) {
 		{"", "f1", true, []int{-1}},
 		{"f1", "", true, []int{}},
 		{"f1 g2 f3", "f1 g2 f3", true, []int{0, 1, 2}},
-		{"f1 g2 f3", "f2 g3 f4", true, []int{0, 1, 2}},                      // a comment before
-		{"f1 g2 f3", "f1 g5 f6", true, []int{0, 1, 2}},                      // and within
-		{"f1 g20 f30", "f2 g22 f33", true, []int{0, 1, 2}},                  // several
-		{"f1 f2", "f2 f3", true, []int{0, 1}},                               // all have moved on by one
-		{"f1 f2", "f2 f3", false, []int{0, 1}},                              // the distance is the same
-		{"f1 g2 f3", "f1 h2 g3 f4", true, []int{0, -1, 1, 2}},               // a new call
-		{"f1 h2 g3 f4", "f1 g2 f3", true, []int{0, 2, 3}},                   // one less
+		{"f1 g2 f3", "f2 g3 f4", true, []int{0, 1, 2}},        // a comment before
+		{"f1 g2 f3", "f1 g5 f6", true, []int{0, 1, 2}},        // and within
+		{"f1 g20 f30", "f2 g22 f33", true, []int{0, 1, 2}},    // several
+		{"f1 f2", "f2 f3", true, []int{0, 1}},                 // all have moved on by one
+		{"f1 f2", "f2 f3", false, []int{0, 1}},                // the distance is the same
+		{"f1 g2 f3", "f1 h2 g3 f4", true, []int{0, -1, 1, 2}}, // a new call
+		{"f1 h2 g3 f4", "f1 g2 f3", true, []int{0, 2, 3}},     // one less
 		{"f10", "f90", true, []int{0}},
 		{"f10", "f90", false, []int{-1}}, // another call, that was met in one build only
 		{"f10", "f12", false, []int{0}},
