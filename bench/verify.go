@@ -154,7 +154,7 @@ func samplesOf(s *profile.Sampling) compared {
 }
 
 // verifyResult is the first line that stemma verify prints.
-var verifyResult = regexp.MustCompile(`(?m)^checked (\d+) contexts, (\d+) mismatches$`)
+var verifyResult = regexp.MustCompile(`(?m)^checked (\d+) contexts?, (\d+) mismatch(?:es)?$`)
 
 // comparedContexts lets stemma verify compare what the checker has left in out. That it
 // exits 1 where contexts differ is a result.

@@ -46,7 +46,7 @@ func (l *Live) damage(f *liveFile, off, end int64, format string, args ...any) {
 // noteDamages says how many notes there would be more.
 func (l *Live) noteDamages() {
 	if l.damages > maxDamages {
-		l.note("damage at %d more places", l.damages-maxDamages)
+		l.note("places with damage beyond these: %d", l.damages-maxDamages)
 	}
 }
 

@@ -76,8 +76,8 @@ func (p *goArgs) warm(e *env, b *toolchain.Build, pkgs []string, exes ...string)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(e.stderr, "stemma: %s: %s functions · %s edges · %s of %s call sites encoded\n", filepath.Base(exe)+toolchain.WarmSuffix,
-			commas(uint64(s.Functions)), commas(uint64(s.Edges)), commas(uint64(s.Encoded)), commas(uint64(s.Calls)))
+		fmt.Fprintf(e.stderr, "stemma: %s: %s · %s · %s of %s encoded\n", filepath.Base(exe)+toolchain.WarmSuffix,
+			plural(s.Functions, "function"), plural(s.Edges, "edge"), commas(uint64(s.Encoded)), plural(s.Calls, "call site"))
 	}
 	return nil
 }
@@ -87,21 +87,21 @@ func (p *goArgs) warm(e *env, b *toolchain.Build, pkgs []string, exes ...string)
 // verify command only.
 func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	*o = toolchain.DefaultOptions
-	fs.StringVar(&o.Engine, "engine", o.Engine, "how contexts are recorded, by `name`: cct counts calls, dacce and lucce give context IDs, pcce gives them by a static call graph, sample takes samples")
-	fs.StringVar(&o.Events, "events", "", "of -engine=dacce, pcce or lucce: record events of these `kinds`, with commas between them: alloc, block, go, panic, error")
-	fs.StringVar(&o.Warm, "warm", "", "of -engine=dacce or pcce: start from this `graph`, static (of the source, the default of pcce) or the file NAME.stemma of an earlier run")
-	fs.StringVar(&o.Record, "record", "", "log every entry of a function for stemma replay, `calls`; slow, with -recursion=full, and up to $STEMMA_CALLS_SIZE bytes, by default 256 MiB")
-	fs.StringVar(&o.Recursion, "recursion", o.Recursion, "`fold` recursion, so that what a function calls is below its first call, or keep it in full")
-	fs.Var((*onOff)(&o.Inlined), "inlined", "count inlined calls, `on` or off")
-	fs.Uint64Var(&o.Nodes, "nodes", 0, "budget of contexts, a `number`; what goes beyond is counted together, by function")
-	fs.StringVar(&o.Sample.Sampler, "sampler", o.Sample.Sampler, "of -engine=sample: `stw`, sps or isps")
-	fs.StringVar(&o.Sample.Walk, "walk", "", "of -engine=sample: `kind` of stack walk, unwinder, fp, incremental or marker")
-	fs.DurationVar(&o.Sample.Every, "every", o.Sample.Every, "of -engine=sample: `time` between samples")
-	fs.Var((*onOff)(&o.Sample.Waiting), "waiting", "of -engine=sample: sample waiting goroutines too, `on` or off")
-	fs.StringVar(&o.Sample.Ask, "ask", o.Sample.Ask, "of -engine=sample: sample running goroutines at their stack `guard`, or anywhere by signal")
-	fs.Var((*onOff)(&o.Sample.Start), "start", "of -engine=sample: sample from the start, `on` or off")
-	fs.StringVar(&o.Acct.Trigger, "trigger", o.Acct.Trigger, "of -engine=cct,acct: sample each Nth call, `calls:N`, each Nth of a function, func:N, or time:DURATION")
-	fs.StringVar(&o.Acct.Weights, "weights", o.Acct.Weights, "of -engine=cct,acct: the `strategy`, last-edge or all-new-edges")
+	fs.StringVar(&o.Engine, "engine", o.Engine, "how contexts are recorded, by `NAME`: cct counts calls, dacce and lucce give context IDs, pcce gives them by a static call graph, sample takes samples")
+	fs.StringVar(&o.Events, "events", "", "of -engine=dacce, pcce or lucce: record events of these `KINDS`, with commas between them: alloc, block, go, panic, error")
+	fs.StringVar(&o.Warm, "warm", "", "of -engine=dacce or pcce: start from this `GRAPH`, static (of the source, the default of pcce) or the file NAME.stemma of an earlier run")
+	fs.StringVar(&o.Record, "record", "", "`calls`: log every entry of a function for stemma replay; slow, with -recursion=full, and up to $STEMMA_CALLS_SIZE bytes, by default 256 MiB")
+	fs.StringVar(&o.Recursion, "recursion", o.Recursion, "`fold|full`: fold recursion, so that what a function calls is below its first call, or keep it in full")
+	fs.Var((*onOff)(&o.Inlined), "inlined", "`on|off`: count inlined calls")
+	fs.Uint64Var(&o.Nodes, "nodes", 0, "record at most `N` contexts; calls in further ones are counted together, by function")
+	fs.StringVar(&o.Sample.Sampler, "sampler", o.Sample.Sampler, "`stw|sps|isps`: of -engine=sample: the sampler")
+	fs.StringVar(&o.Sample.Walk, "walk", "", "of -engine=sample: walk stacks by `WALK`: unwinder, fp, incremental or marker")
+	fs.DurationVar(&o.Sample.Every, "every", o.Sample.Every, "`DURATION`: of -engine=sample: the time between samples")
+	fs.Var((*onOff)(&o.Sample.Waiting), "waiting", "`on|off`: of -engine=sample: sample waiting goroutines too")
+	fs.StringVar(&o.Sample.Ask, "ask", o.Sample.Ask, "`guard|signal`: of -engine=sample: sample running goroutines at their stack guard, or anywhere by signal")
+	fs.Var((*onOff)(&o.Sample.Start), "start", "`on|off`: of -engine=sample: sample from the start")
+	fs.StringVar(&o.Acct.Trigger, "trigger", o.Acct.Trigger, "of -engine=cct,acct: sample at each `TRIGGER`: calls:N, every Nth call; func:N, every Nth of a function; or time:DURATION")
+	fs.StringVar(&o.Acct.Weights, "weights", o.Acct.Weights, "`last-edge|all-new-edges`: of -engine=cct,acct: the edges that a sample adds to")
 	fs.BoolVar(&o.Verify, "verify", false, "") // hidden: for the verify command
 }
 
@@ -129,6 +129,7 @@ func (v *onOff) Set(s string) error {
 // goArgs are the arguments of a command that passes flags on to go.
 // opts has passed its Check.
 type goArgs struct {
+	verb string // the command
 	args *toolchain.Args
 	opts toolchain.Options
 }
@@ -138,7 +139,7 @@ type goArgs struct {
 // Mistakes are usage errors that begin with the verb; the wish for help is
 // flag.ErrHelp, as it is.
 func parseGoCommand(verb string, args []string, declare func(*flag.FlagSet)) (*goArgs, error) {
-	p := new(goArgs)
+	p := &goArgs{verb: verb}
 	fs := flag.NewFlagSet(verb, flag.ContinueOnError)
 	declareOptions(fs, &p.opts)
 	if declare != nil {

@@ -91,18 +91,19 @@ func reportContexts(w io.Writer, p *profile.Profile) {
 	if s.GraphEdges > 0 {
 		before = " beside those taken out before the run"
 	}
-	row("edges", "%s encoded, %s back edges%s, %s left out to keep ids small, %s groups of dynamic callees",
-		commas(s.Encoded), commas(s.BackEdges), before, commas(s.LeftOut), commas(s.Groups))
-	row("ccStack", "%s pushes, mean depth %.2f, deepest %s", commas(s.Pushes), s.MeanDepth, commas(s.MaxDepth))
+	row("edges", "%s encoded, %s%s, %s left out to keep ids small, %s of dynamic callees",
+		commas(s.Encoded), plural(s.BackEdges, "back edge"), before, commas(s.LeftOut), plural(s.Groups, "group"))
+	row("ccStack", "%s, mean depth %.2f, deepest %s", plural(s.Pushes, "push", "pushes"), s.MeanDepth, commas(s.MaxDepth))
 	row("slow entries", "%s", commas(s.Slow))
-	row("re-encoding", "%s times, %v in all, longest pause %v, %s goroutines rewritten",
-		commas(s.Reencodings), s.ReencodeTime.Round(time.Microsecond), s.MaxPause.Round(time.Microsecond), commas(s.Rewrites))
+	row("re-encoding", "%s, %v in all, longest pause %v, %s rewritten",
+		plural(s.Reencodings, "time"), s.ReencodeTime.Round(time.Microsecond), s.MaxPause.Round(time.Microsecond), plural(s.Rewrites, "goroutine"))
 	if s.Start != profile.StartNothing {
-		row("started from", "%v: %s functions, %s edges, of which %s were given; %s more were seen", s.Start,
-			commas(s.GraphNodes), commas(s.GraphEdges), commas(s.GraphTaken), commas(s.Edges-min(s.GraphTaken, s.Edges)))
+		more := s.Edges - min(s.GraphTaken, s.Edges)
+		row("started from", "%v: %s, %s, of which %s %s given; %s more %s seen", s.Start, plural(s.GraphNodes, "function"),
+			plural(s.GraphEdges, "edge"), commas(s.GraphTaken), noun(s.GraphTaken, "was", "were"), commas(more), noun(more, "was", "were"))
 	}
-	row("interned", "%s entries", commas(uint64(len(p.Contexts.Interned)-1)))
-	row("truncated", "%s contexts", commas(s.Truncated))
+	row("interned", "%s", plural(len(p.Contexts.Interned)-1, "entry", "entries"))
+	row("truncated", "%s", plural(s.Truncated, "context"))
 	if s.Elapsed > 0 {
 		row("ran for", "%v", s.Elapsed.Round(time.Millisecond))
 	}
@@ -115,10 +116,10 @@ func reportLucce(w io.Writer, c *profile.Contexts) {
 		fmt.Fprintf(w, "%-14s "+format+"\n", append([]any{name}, args...)...)
 	}
 	fmt.Fprintln(w)
-	row("call graph", "%s functions, %s edges", commas(s.Functions), commas(s.Edges))
-	row("log", "%s entries", commas(uint64(c.Log.Entries)))
-	row("numbering", "%s steps; %s functions take ids without bound, in %s groups; largest numCC of the others %s",
-		commas(s.Encoded), commas(s.BackEdges), commas(s.Groups), commas(s.MaxID+1))
+	row("call graph", "%s, %s", plural(s.Functions, "function"), plural(s.Edges, "edge"))
+	row("log", "%s", plural(c.Log.Entries, "entry", "entries"))
+	row("numbering", "%s; %s ids without bound, in %s; largest numCC of the others %s", plural(s.Encoded, "step"),
+		plural(s.BackEdges, "function takes", "functions take"), plural(s.Groups, "group"), commas(s.MaxID+1))
 	kinds := map[uint8]int{}
 	for _, n := range c.Interned[1:] {
 		kinds[n.Kind]++
@@ -127,7 +128,7 @@ func reportLucce(w io.Writer, c *profile.Contexts) {
 		commas(uint64(len(c.Interned)-1)), commas(uint64(kinds[rt.InternRoot])), commas(uint64(kinds[rt.InternGo])),
 		commas(uint64(kinds[rt.InternSite])), commas(uint64(kinds[rt.InternFault]+kinds[rt.InternCall])), commas(uint64(kinds[rt.InternAt])))
 	row("slow entries", "%s", commas(s.Slow))
-	row("truncated", "%s contexts", commas(s.Truncated))
+	row("truncated", "%s", plural(s.Truncated, "context"))
 	if s.Elapsed > 0 {
 		row("ran for", "%v", s.Elapsed.Round(time.Millisecond))
 	}
@@ -137,13 +138,13 @@ func reportLucce(w io.Writer, c *profile.Contexts) {
 func summarizeContexts(e *env, p *profile.Profile, outFile string) {
 	s := p.Contexts.Stats
 	if l := p.Contexts.Log; l != nil {
-		fmt.Fprintf(e.stderr, "stemma: %s functions · %s edges · %s entries in the log · %s versions\n", commas(s.Functions), commas(s.Edges),
-			commas(uint64(l.Entries)), commas(uint64(len(p.Contexts.Interned)-1)))
+		fmt.Fprintf(e.stderr, "stemma: %s · %s · %s in the log · %s\n", plural(s.Functions, "function"), plural(s.Edges, "edge"),
+			plural(l.Entries, "entry", "entries"), plural(len(p.Contexts.Interned)-1, "version"))
 		contextsWritten(e, p, outFile)
 		return
 	}
-	fmt.Fprintf(e.stderr, "stemma: %s functions · %s edges, %s encoded · %s re-encodings in %v · ids below %s\n", commas(s.Functions), commas(s.Edges),
-		commas(s.Encoded), commas(s.Reencodings), s.ReencodeTime.Round(time.Microsecond), commas(s.MaxID+1))
+	fmt.Fprintf(e.stderr, "stemma: %s · %s, %s encoded · %s in %v · ids below %s\n", plural(s.Functions, "function"), plural(s.Edges, "edge"),
+		commas(s.Encoded), plural(s.Reencodings, "re-encoding"), s.ReencodeTime.Round(time.Microsecond), commas(s.MaxID+1))
 	contextsWritten(e, p, outFile)
 }
 

@@ -71,6 +71,7 @@ func TestDecodeCommand(t *testing.T) {
 	_, path, id, id2 := shop(t)
 	mangled := strings.Replace(id, id[10:12], "--", 1)
 	other := string(ctxid.Append(nil, 1, 77, 5))
+	quoted := `"` + shopLine + `"`
 	forms(t, path, func(t *testing.T, path string) {
 		for _, c := range []struct {
 			name, stdin, args, out, errs string
@@ -82,7 +83,14 @@ func TestDecodeCommand(t *testing.T) {
 			{"glued", id + id2 + "x", "", shopLine + shopLine + "x", "", 0},
 			{"stacks", "a " + id + " b\nc", "-format=stack", "a " + id + " b\n" + shopStack + "c", "", 0},
 			{"no end of line", id, "-format=stack", id + "\n" + shopStack, "", 0},
-			{"mangled", mangled + " " + other + "\n" + id[:20], "", mangled + " " + other + "\n" + id[:20], "2 texts that begin like IDs left as they are: damaged, or no IDs\nstemma: 1 ID that cannot be decoded", 0},
+			{"mangled", mangled + " " + other + "\n" + id[:20], "", mangled + " " + other + "\n" + id[:20], "stemma: 2 texts begin like IDs but are none, or are damaged; they were left as they are\nstemma: 1 ID cannot be decoded and was left as it is: stm2", 0},
+			{"one mangled", mangled, "", mangled, "stemma: 1 text begins like an ID but is none, or is damaged; it was left as it is\n", 0},
+			{"two others", other + other, "", other + other, "stemma: 2 IDs cannot be decoded and were left as they are; the first: stm2", 0},
+			{"logfmt", "msg=a ctx=" + id + " n=1 ctx=" + id + "\nctx=" + id, "", "msg=a ctx=" + quoted + " n=1 ctx=" + quoted + "\nctx=" + quoted, "", 0},
+			{"logfmt in quotes", `msg="a \" ctx=` + id + ` b" ctx="` + id + `"`, "", `msg="a \" ctx=` + shopLine + ` b" ctx="` + shopLine + `"`, "", 0},
+			{"logfmt behind quotes", `msg="a \\" ctx=` + id, "", `msg="a \\" ctx=` + quoted, "", 0},
+			{"JSON", `{"msg":"ctx=` + id + ` \"","ctx":"` + id + `"}`, "", `{"msg":"ctx=` + shopLine + ` \"","ctx":"` + shopLine + `"}`, "", 0},
+			{"no logfmt", "= " + id + " a=" + id + ", b==" + id + " (c=" + id + ")", "", "= " + shopLine + " a=" + shopLine + ", b==" + shopLine + " (c=" + shopLine + ")", "", 0},
 			{"mangled argument", "", id + " " + mangled, id + "\n" + shopStack, "check value", 1},
 			{"other argument", "", other, "", "ID of run 0000000000000005: no record of that run in ", 1},
 			{"format", "", "-format=x", "", "-format=x: no such format", 2},
@@ -275,7 +283,7 @@ func TestVerifyContexts(t *testing.T) {
 		c.change(d.Check)
 		d.WriteTo(t, path)
 		out, errs, code := mainOf(t, "", "verify", "-live", "-v", path)
-		if code != 1 || !strings.Contains(out, "checked 2 contexts, 1 mismatches\n\t"+c.want) {
+		if code != 1 || !strings.Contains(out, "checked 2 contexts, 1 mismatch\n\t"+c.want) {
 			t.Errorf("%s: code %d\n%s%s", name, code, out, errs)
 		}
 	}
@@ -284,7 +292,7 @@ func TestVerifyContexts(t *testing.T) {
 	copy(d.Nodes[3*rt.InternSize:], make([]byte, rt.InternSize))
 	d.Nodes[3*rt.InternSize+12] = rt.InternCut
 	d.WriteTo(t, path)
-	if out, errs, _ := mainOf(t, "", "verify", "-live", path); !strings.Contains(out, "checked 1 contexts, 0 mismatches\n\t1 truncated") {
+	if out, errs, _ := mainOf(t, "", "verify", "-live", path); !strings.Contains(out, "checked 1 context, 0 mismatches\n\t1 truncated") {
 		t.Errorf("truncated: %s%s", out, errs)
 	}
 }

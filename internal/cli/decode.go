@@ -35,7 +35,8 @@ working directory. A record may come later than decode:
 	tail -f srv.log | stemma decode stemma.out
 
 With -format=line, the default for standard input, a stack is one line, innermost
-frame first; it has neither quotes nor backslashes, and fits a JSON string:
+frame first; it has neither quotes nor backslashes, and fits a JSON string. Where
+an ID is a value without quotes, as slog's text handler writes it, it gets them:
 
 	main.pay pay.go:12 ← main.serve serve.go:40 ←go main.main serve.go:9 ← [main]
 
@@ -171,6 +172,7 @@ type replacer struct {
 	format  stackFormat
 	buf     []byte // for a stack; decoding one that is known is faster than keeping its text
 	pending []byte // stacks that follow the line, in formatStack
+	line    logLine
 
 	replaced, damaged, old, unknown uint64
 	why                             error // the first one that is unknown
@@ -258,10 +260,10 @@ func (r *replacer) chunk(b []byte, end bool) (done int) {
 					break
 				}
 			}
-			r.text(rest[:i])
+			r.source(rest[:i])
 			return r.finish(done+i, end)
 		}
-		r.text(rest[:i])
+		r.source(rest[:i])
 		done += i
 		if rest = rest[i:]; !end && mayBeID(rest) {
 			return done
@@ -289,7 +291,7 @@ func (r *replacer) id(b []byte) int {
 	switch {
 	case len(b) >= ctxid.OldLen && ctxid.IsOld(b[:ctxid.OldLen]):
 		r.old++
-		r.text(b[:ctxid.OldLen])
+		r.source(b[:ctxid.OldLen])
 		return ctxid.OldLen
 	case !bytes.HasPrefix(b, []byte(ctxid.Prefix)):
 	case len(b) < ctxid.Len:
@@ -301,17 +303,35 @@ func (r *replacer) id(b []byte) int {
 		}
 		r.replaced++
 		if r.format != formatStack {
-			r.text(text)
+			r.inLine(text, b[ctxid.Len:])
 			return ctxid.Len
 		}
-		r.text(b[:ctxid.Len])
+		r.source(b[:ctxid.Len])
 		if len(r.pending) < maxPending {
 			r.pending = append(r.pending, text...)
 		}
 		return ctxid.Len
 	}
-	r.text(b[:len(idFamily)])
+	r.source(b[:len(idFamily)])
 	return len(idFamily)
+}
+
+// inLine writes a stack in place of an ID that is followed by next.
+func (r *replacer) inLine(stack, next []byte) {
+	if !r.line.isValue(next) {
+		r.text(stack)
+	} else {
+		r.text([]byte{'"'})
+		r.text(stack)
+		r.text([]byte{'"'})
+	}
+	r.line.pass([]byte(ctxid.Prefix))
+}
+
+// source writes text as it is.
+func (r *replacer) source(b []byte) {
+	r.line.pass(b)
+	r.text(b)
 }
 
 // lookup returns what an ID is to be replaced by. It is valid until the next call.
@@ -349,12 +369,15 @@ func (r *replacer) text(b []byte) {
 // summarize says what was left as it was.
 func (r *replacer) summarize(w io.Writer) {
 	if r.damaged > 0 {
-		fmt.Fprintf(w, "stemma: %s left as they are: damaged, or no IDs\n", plural(int(r.damaged), "text that begins like an ID", "texts that begin like IDs"))
+		fmt.Fprintf(w, "stemma: %s\n", plural(r.damaged, "text begins like an ID but is none, or is damaged; it was left as it is",
+			"texts begin like IDs but are none, or are damaged; they were left as they are"))
 	}
 	if r.old > 0 {
-		fmt.Fprintf(w, "stemma: %s left as they are: decode them with the stemma that built their program\n", plural(int(r.old), "ID of an earlier version", "IDs of an earlier version"))
+		fmt.Fprintf(w, "stemma: %s the stemma that built the program\n", plural(r.old, "ID is of an earlier version and was left as it is: decode it with",
+			"IDs are of an earlier version and were left as they are: decode them with"))
 	}
 	if r.unknown > 0 {
-		fmt.Fprintf(w, "stemma: %s left as they are; the first: %v\n", plural(int(r.unknown), "ID that cannot be decoded", "IDs that cannot be decoded"), r.why)
+		fmt.Fprintf(w, "stemma: %s %v\n", plural(r.unknown, "ID cannot be decoded and was left as it is:",
+			"IDs cannot be decoded and were left as they are; the first:"), r.why)
 	}
 }

@@ -242,7 +242,7 @@ func (t *eventTable) print(w io.Writer, o *eventsOptions) error {
 		fmt.Fprintf(w, "%s: %s events, sum of values %s\n", kind, commas(s.Count), commas(s.Value))
 	}
 	if t.why != nil {
-		fmt.Fprintf(w, "warning: %s cannot be decoded; the first: %v\n", plural(int(t.unknown), "context", "contexts"), t.why)
+		fmt.Fprintf(w, "warning: %s cannot be decoded; the first: %v\n", plural(t.unknown, "context"), t.why)
 	}
 	fmt.Fprintf(w, "\n%12s %16s  %-6s %s\n", "count", "value", "kind", "context")
 	for _, s := range list {

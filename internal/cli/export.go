@@ -61,6 +61,11 @@ func runExport(e *env, args []string) error {
 	if o.min < 0 || o.min > 100 {
 		return usageError("export: -min: have %g, want 0 to 100", o.min)
 	}
+	if o.format == "pprof" && o.out == "" {
+		if err := refuseTerminal(e.stdout, "export: the format pprof"); err != nil {
+			return err
+		}
+	}
 	p, err := load(paths)
 	if err != nil {
 		return err

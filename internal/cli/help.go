@@ -64,6 +64,7 @@ func commandHelp(w io.Writer, c *command) {
 			return // hidden
 		}
 		value, text := flag.UnquoteUsage(f)
+		text = strings.TrimPrefix(text, value+": ") // the whole value stands before it
 		fmt.Fprintf(w, "  %s\n\t%s\n", strings.TrimSpace("-"+f.Name+" "+value), text)
 	})
 }

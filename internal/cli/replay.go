@@ -89,7 +89,7 @@ func runReplay(e *env, args []string) error {
 		return usageError("replay: -format: have %q, want one of %s", o.format, strings.Join(replay.Formats(), ", "))
 	}
 	if len(files) != 1 {
-		return usageError("replay: have %d files, want one", len(files))
+		return usageError("replay: have %s, want one; name a live directory, or a file of calls and returns", plural(len(files), "file"))
 	}
 	open := &opener{e: e, path: files[0]}
 	defer open.close()
@@ -108,7 +108,7 @@ func runReplay(e *env, args []string) error {
 		return err
 	}
 	if n := result.Mismatches(); n > 0 {
-		return fmt.Errorf("%s: %d contexts were decoded wrongly", files[0], n)
+		return fmt.Errorf("%s: %s decoded wrongly", files[0], plural(n, "context was", "contexts were"))
 	}
 	return nil
 }

@@ -94,10 +94,10 @@ func runReport(e *env, args []string) error {
 	fs.Visit(func(f *flag.Flag) { o.topGiven = o.topGiven || f.Name == "top" })
 	re, err := regexp.Compile(o.function)
 	if err != nil {
-		return usageError("-func: %w", err)
+		return usageError("report: -func: %w", err)
 	}
 	if o.tree && (o.json || o.contexts || o.function != "") || o.contexts && o.function != "" {
-		return usageError("-tree, -contexts and -func exclude each other, and -tree excludes -json")
+		return usageError("report: -tree, -contexts and -func exclude each other, and -tree excludes -json; give one of them")
 	}
 	p, err := load(paths)
 	if err != nil {
@@ -202,34 +202,38 @@ func shorten(s string, n int) string {
 
 // summaryLine returns the totals in one line.
 func summaryLine(t cct.Totals) string {
-	s := fmt.Sprintf("%s calls · %s contexts · %s functions", commas(t.Calls), commas(t.Contexts), commas(t.Functions))
+	s := plural(t.Calls, "call") + " · " + plural(t.Contexts, "context") + " · " + plural(t.Functions, "function")
 	if t.Truncated > 0 {
-		s += fmt.Sprintf(" · %s calls truncated", commas(t.Truncated))
+		s += " · " + plural(t.Truncated, "call") + " truncated"
 	}
 	return s
 }
 
-// lossTexts say what each kind of loss means for the numbers of a report.
-// Each follows a number. A kind without a text, of a later version, is shown by
-// its name.
-var lossTexts = map[string]string{
-	profile.LossNodes:       "times a context had no room in the node budget; the calls are counted under [overflow]",
-	profile.LossFuncs:       "functions could not be described; what they recorded is missing",
-	profile.LossPages:       "pages could not be written to the disk; their counts are missing",
-	profile.LossShards:      "Ps had no counters of their own; their counts may be too low",
-	profile.LossTables:      "times a call site had more targets than its table can hold",
-	profile.LossChecks:      "checks were not written, because the file was full",
-	profile.LossPaths:       "times a context below a lost page was entered; there recursion may be in full, or missing",
-	profile.LossEdges:       "times a recursive call had no room in the node budget; such calls are counted where the recursion began",
-	profile.LossIncomplete:  "contexts were just being created and are not included",
-	profile.LossUnreadable:  "contexts could not be read, because pages that describe them were lost; there may be more",
-	profile.LossSampleNodes: "samples had no room in the tree; their time is under [overflow]",
-	profile.LossPlaces:      "addresses could not be described; they are shown as numbers",
-	profile.LossTruncated:   "samples could not be walked to their outermost frame; they are under [truncated]",
-	profile.LossTraces:      "samples were lost, because memory for their traces ran out",
-	profile.LossPending:     "samples are missing their outer frames; they are under [pending]",
-	profile.LossMismatches:  "incremental traces differed from a full walk: this is an error in stemma",
-	profile.LossUnread:      "bytes of the tree could not be read; the contexts in them are missing",
+// lossTexts say what each kind of loss means for the numbers of a report: of one,
+// and of several. Each follows a number. A kind without a text, of a later version, is
+// shown by its name.
+var lossTexts = map[string][2]string{
+	profile.LossNodes: {"time a context had no room in the node budget; its calls are counted under [overflow]",
+		"times a context had no room in the node budget; their calls are counted under [overflow]"},
+	profile.LossFuncs:  {"function could not be described; what it recorded is missing", "functions could not be described; what they recorded is missing"},
+	profile.LossPages:  {"page could not be written to the disk; its counts are missing", "pages could not be written to the disk; their counts are missing"},
+	profile.LossShards: {"P had no counters of its own; its counts may be too low", "Ps had no counters of their own; their counts may be too low"},
+	profile.LossTables: {"time a call site had more targets than its table can hold", "times a call site had more targets than its table can hold"},
+	profile.LossChecks: {"check was not written, because the file was full", "checks were not written, because the file was full"},
+	profile.LossPaths: {"time a context below a lost page was entered; there recursion may be in full, or missing",
+		"times a context below a lost page was entered; there recursion may be in full, or missing"},
+	profile.LossIncomplete: {"context was just being created and is not included", "contexts were just being created and are not included"},
+	profile.LossUnreadable: {"context could not be read, because a page that describes it was lost; there may be more",
+		"contexts could not be read, because pages that describe them were lost; there may be more"},
+	profile.LossSampleNodes: {"sample had no room in the tree; its time is under [overflow]", "samples had no room in the tree; their time is under [overflow]"},
+	profile.LossPlaces:      {"address could not be described; it is shown as a number", "addresses could not be described; they are shown as numbers"},
+	profile.LossTruncated: {"sample could not be walked to its outermost frame; it is under [truncated]",
+		"samples could not be walked to their outermost frame; they are under [truncated]"},
+	profile.LossTraces:  {"sample was lost, because memory for its trace ran out", "samples were lost, because memory for their traces ran out"},
+	profile.LossPending: {"sample is missing its outer frames; it is under [pending]", "samples are missing their outer frames; they are under [pending]"},
+	profile.LossMismatches: {"incremental trace differed from a full walk: this is an error in stemma; please report it",
+		"incremental traces differed from a full walk: this is an error in stemma; please report it"},
+	profile.LossUnread: {"byte of the tree could not be read; the contexts in it are missing", "bytes of the tree could not be read; the contexts in them are missing"},
 }
 
 // warnings tells what is missing from p, a line for each kind.
@@ -238,11 +242,11 @@ var lossTexts = map[string]string{
 func warnings(p *profile.Profile) []string {
 	var lines []string
 	for _, l := range p.Lost() {
-		text := lossTexts[l.Kind]
-		if text == "" {
-			text = "losses of kind " + l.Kind
+		text, ok := lossTexts[l.Kind]
+		if !ok {
+			text = [2]string{"loss of kind " + l.Kind, "losses of kind " + l.Kind}
 		}
-		lines = append(lines, commas(l.Count)+" "+text)
+		lines = append(lines, plural(l.Count, text[0], text[1]))
 	}
 	for _, proc := range p.Processes {
 		for _, n := range proc.Notes {
@@ -250,15 +254,6 @@ func warnings(p *profile.Profile) []string {
 		}
 	}
 	return lines
-}
-
-// commas writes n with a comma after each three digits.
-func commas(n uint64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // percent returns the share of calls in all calls, 7 characters wide.
@@ -280,9 +275,9 @@ func (r *reporter) cut(n int) int {
 }
 
 // more tells how many of n entries -top has left out.
-func (r *reporter) more(n int, what string) {
+func (r *reporter) more(n int, one string, many ...string) {
 	if rest := n - r.cut(n); rest > 0 {
-		r.printf("%15s and %s more %s; -top=-1 lists all\n", "", commas(uint64(rest)), what)
+		r.printf("%15s and %s more %s; -top=-1 lists all\n", "", commas(uint64(rest)), noun(rest, one, many...))
 	}
 }
 
@@ -294,7 +289,7 @@ func (r *reporter) flat() {
 	for _, s := range stats[:r.cut(len(stats))] {
 		r.printf("%15s %s %12s  %s\n", commas(s.Calls), r.percent(s.Calls), commas(s.Contexts), r.t.Funcs[s.Func].Name)
 	}
-	r.more(len(stats), "functions")
+	r.more(len(stats), "function")
 }
 
 // contexts prints the contexts with the most calls as stacks, innermost first.
@@ -311,7 +306,7 @@ func (r *reporter) contexts() {
 			r.printf("%15s %7s    %s%s%s\n", "", "", f.Func, position(f.File, f.Line), mark(f.Via))
 		}
 	}
-	r.more(len(hot), "contexts")
+	r.more(len(hot), "context")
 }
 
 // position returns " file:line", or "" if the place is not known.
@@ -341,7 +336,7 @@ func mark(v cct.Via) string {
 func (r *reporter) tree() {
 	sum, kids := r.t.Inclusive(), r.t.Children()
 	least := r.o.min / 100 * float64(r.totals.Calls)
-	r.printf("%15s %7s  %s\n", "calls", "below%", "context")
+	r.printf("%15s %7s  %s\n", what(r.t), "below%", "context")
 	type entry struct {
 		node  uint32
 		depth int
@@ -365,7 +360,7 @@ func (r *reporter) tree() {
 		}
 	}
 	if r.o.min > 0 {
-		r.printf("%15s subtrees with less than %g%% of the calls are left out; -min=0 prints all\n", "", r.o.min)
+		r.printf("%15s subtrees with less than %g%% of %s are left out; -min=0 prints all\n", "", r.o.min, whole(r.t))
 	}
 }
 
@@ -386,11 +381,11 @@ func (r *reporter) matches(re *regexp.Regexp) {
 	list := r.t.Match(re)
 	for _, m := range list[:r.cut(len(list))] {
 		r.neighbours("called from", m.Callers)
-		r.printf("%15s %s  %s  (%s contexts)\n", r.amount(m.Calls), r.percent(m.Calls), r.t.Funcs[m.Func].Name, commas(m.Contexts))
+		r.printf("%15s %s  %s  (%s)\n", r.amount(m.Calls), r.percent(m.Calls), r.t.Funcs[m.Func].Name, plural(m.Contexts, "context"))
 		r.neighbours("calls", m.Callees)
 		r.printf("\n")
 	}
-	r.more(len(list), "functions")
+	r.more(len(list), "function")
 	if len(list) == 0 {
 		r.printf("no function that was called matches %s\n", re)
 	}
@@ -402,5 +397,5 @@ func (r *reporter) neighbours(what string, list []cct.Neighbour) {
 		s := r.t.Sites[n.Site]
 		r.printf("%15s %7s    %-11s %s%s%s\n", r.amount(n.Calls), "", what, r.t.Funcs[n.Func].Name, position(s.File, s.Line), mark(s.Via))
 	}
-	r.more(len(list), "entries")
+	r.more(len(list), "entry", "entries")
 }

@@ -39,7 +39,7 @@ error.`,
 // declareRun declares what run has beside the flags of a build. -o is not that of go
 // build: the executable is temporary.
 func declareRun(fs *flag.FlagSet, out *string) {
-	fs.StringVar(out, "o", "", "write the profile to `file` instead of NAME.stemma")
+	fs.StringVar(out, "o", "", "write the profile to `FILE` instead of NAME.stemma")
 }
 
 // runRun removes the executable when it is done, and the live directory when it is
@@ -90,18 +90,18 @@ func (p *program) Close() error { return os.RemoveAll(p.tmp) }
 // -exec is taken out of the flags, because the program is not started by the go
 // command; -C holds for the program, too, as with go run.
 func buildProgram(e *env, p *goArgs) (*program, error) {
-	pkg, args, err := splitPackage(p.args.Rest())
+	pkg, args, err := splitPackage(p.verb, p.args.Rest())
 	if err != nil {
 		return nil, err
 	}
 	exec, _ := p.args.Flag("exec")
 	wrapper, err := toolchain.SplitQuoted(exec)
 	if err != nil {
-		return nil, usageError("run: -exec: %w", err)
+		return nil, usageError("%s: -exec: %w", p.verb, err)
 	}
 	p.args.Remove("exec")
 	if err := p.opts.CheckWarm(p.args, pkg); err != nil {
-		return nil, usageError("run: %w", err)
+		return nil, usageError("%s: %w", p.verb, err)
 	}
 	dir, _ := p.args.Flag("C")
 	b, err := p.newBuild(e)
@@ -114,7 +114,7 @@ func buildProgram(e *env, p *goArgs) (*program, error) {
 		return nil, err
 	}
 	prog := &program{dir: dir, tmp: tmp}
-	if err = prog.build(e, b, p.args, pkg); err == nil && p.opts.IsWarm() {
+	if err = prog.build(e, b, p, pkg); err == nil && p.opts.IsWarm() {
 		err = p.warm(e, b, pkg, prog.exe)
 	}
 	if err == nil {
@@ -127,7 +127,7 @@ func buildProgram(e *env, p *goArgs) (*program, error) {
 
 // splitPackage splits the arguments after the flags as go run does: the
 // package is one argument, or all leading ones that name .go files.
-func splitPackage(rest []string) (pkg, args []string, err error) {
+func splitPackage(verb string, rest []string) (pkg, args []string, err error) {
 	if len(rest) > 0 && rest[0] == "--" {
 		rest = rest[1:]
 	}
@@ -139,7 +139,7 @@ func splitPackage(rest []string) (pkg, args []string, err error) {
 		n = 1
 	}
 	if n == 0 {
-		return nil, nil, usageError("run: no package; run 'stemma help run' for usage")
+		return nil, nil, usageError("%s: no package given; name a directory, .go files or an import path (see 'stemma help %s')", verb, verb)
 	}
 	return rest[:n], rest[n:], nil
 }
@@ -147,9 +147,9 @@ func splitPackage(rest []string) (pkg, args []string, err error) {
 // build runs the go command and finds out what the executable is called.
 // What is built is known only afterwards: an import path with a major version, or
 // a package of several files, has another name than its last element.
-func (p *program) build(e *env, b *toolchain.Build, a *toolchain.Args, pkg []string) error {
-	flags := a.Words()
-	if _, ok := a.Flag("buildvcs"); !ok {
+func (p *program) build(e *env, b *toolchain.Build, a *goArgs, pkg []string) error {
+	flags := a.args.Words()
+	if _, ok := a.args.Flag("buildvcs"); !ok {
 		flags = append(flags, "-buildvcs=false") // as go run does
 	}
 	cmd := b.Command("build", append(append(flags, "-o", p.tmp+"/", "--"), pkg...)...)
@@ -169,7 +169,7 @@ func (p *program) build(e *env, b *toolchain.Build, a *toolchain.Args, pkg []str
 		return err
 	}
 	if len(files) != 1 {
-		return usageError("run: %s: want one program (have %d)", strings.Join(pkg, " "), len(files))
+		return usageError("%s: %s: have %s, want one; name the directory of one command", a.verb, strings.Join(pkg, " "), plural(len(files), "program"))
 	}
 	p.name = files[0].Name()
 	p.exe = filepath.Join(p.tmp, p.name)
@@ -280,14 +280,6 @@ func (r *record) liveDirs() (own string, others []string, err error) {
 		}
 	}
 	return own, others, nil
-}
-
-// plural returns the number with the right one of two nouns.
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // maxListed is how many live directories a message lists.

@@ -94,7 +94,7 @@ func without(t *testing.T, dir string, p simulated, all int) {
 	}
 	for _, id := range p.ids {
 		_, err := set.decode(id)
-		want := fmt.Sprintf("ID of run %016x: no record of that run in %s (have %d runs); name the record of the run that wrote the log", id.Run, dir, all-1)
+		want := fmt.Sprintf("ID of run %016x: no record of that run in %s (have %s); name the record of the run that wrote the log", id.Run, dir, plural(all-1, "run"))
 		if err == nil || err.Error() != want {
 			t.Fatalf("without %s: have %v, want %s", p.path, err, want)
 		}
@@ -332,7 +332,7 @@ func TestFollowLater(t *testing.T) {
 			f.say(id+"\n", id+"\n")
 			d.WriteTo(t, record)
 			f.say(id+"\n", shopLine+"\n")
-			if errs := f.end(); !strings.Contains(errs, "no record yet") || !strings.Contains(errs, "2 IDs that cannot be decoded left as they are; the first: "+id+": ID of run ") {
+			if errs := f.end(); !strings.Contains(errs, "no record yet") || !strings.Contains(errs, "2 IDs cannot be decoded and were left as they are; the first: "+id+": ID of run ") {
 				t.Errorf("standard error: %s", errs)
 			}
 		})
@@ -363,7 +363,7 @@ func TestDecodeOld(t *testing.T) {
 	if want := old + " " + shopLine + " " + old + shopLine + " stm1x"; out != want || code != 0 {
 		t.Errorf("code %d\nhave %s\nwant %s", code, out, want)
 	}
-	if !strings.Contains(errs, "2 IDs of an earlier version left as they are: decode them with the stemma that built their program") || strings.Contains(errs, "damaged") {
+	if !strings.Contains(errs, "2 IDs are of an earlier version and were left as they are: decode them with the stemma that built the program") || strings.Contains(errs, "damaged") {
 		t.Errorf("standard error: %s", errs)
 	}
 	if _, errs, code := mainOf(t, "", "decode", path, old); code != 1 || !strings.Contains(errs, "of an earlier version of stemma (have stm1, want stm2)") {

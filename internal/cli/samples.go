@@ -30,6 +30,19 @@ func what(t *cct.Tree) string {
 	return t.Metric.Name
 }
 
+// whole names what a share of a tree is a share of.
+func whole(t *cct.Tree) string {
+	switch t.Metric.Name {
+	case "":
+		return "the calls"
+	case "cpu":
+		return "the time on CPU"
+	case "wait":
+		return "the time spent waiting"
+	}
+	return "the samples"
+}
+
 // flatSamples prints the functions in which most time was spent: by themselves, and with
 // what they called.
 func (r *reporter) flatSamples() {
@@ -38,7 +51,7 @@ func (r *reporter) flatSamples() {
 	for _, s := range stats[:r.cut(len(stats))] {
 		r.printf("%15s %s %s  %s\n", r.amount(s.Calls), r.percent(s.Calls), r.percent(below[s.Func]), r.t.Funcs[s.Func].Name)
 	}
-	r.more(len(stats), "functions")
+	r.more(len(stats), "function")
 }
 
 // samplingLines tells what was sampled and how, a line for each process that

@@ -123,8 +123,8 @@ func (s *similar) one(path string) error {
 		return err
 	}
 	exact, approximate := similarity.Entries(cct.New(p)), similarity.Entries(samples)
-	fmt.Fprintf(s.w, "exact: %s contexts, %.0f calls; approximate: %s contexts, %.0f samples\n",
-		commas(uint64(len(exact))), exact.Total(), commas(uint64(len(approximate))), approximate.Total())
+	fmt.Fprintf(s.w, "exact: %s, %s; approximate: %s, %s\n", plural(len(exact), "context"), plural(uint64(exact.Total()), "call"),
+		plural(len(approximate), "context"), plural(uint64(approximate.Total()), "sample"))
 	s.head()
 	s.line(exact, approximate, describe(p.Processes[0]))
 	return nil

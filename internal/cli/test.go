@@ -97,7 +97,7 @@ func listNew(e *env, before, after []string) {
 		}
 	}
 	if len(added) > 0 {
-		fmt.Fprintf(e.stderr, "stemma: %s:\n", plural(len(added), "record", "records"))
+		fmt.Fprintf(e.stderr, "stemma: %s:\n", plural(len(added), "record"))
 		listDirs(e, added)
 	}
 }

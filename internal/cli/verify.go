@@ -66,7 +66,7 @@ func runVerify(e *env, args []string) error {
 		return verifyProgram(e, w, p, &o)
 	}
 	if len(p.args.Rest()) == 0 {
-		return usageError("verify: -live: no live directory given")
+		return usageError("verify: -live: no live directory given; name those of a program built with 'stemma build -verify'")
 	}
 	return verifyDirs(w, p.args.Rest(), &o)
 }
@@ -314,8 +314,8 @@ func (v *verifier) mismatch(c *profile.Check, kind string, at int, decoded, trut
 // show prints both stacks, after folding, with a mark at the difference.
 func (v *verifier) show(c *profile.Check, kind string, at int, decoded, truth []cct.PathFrame) {
 	if v.decoder != nil {
-		fmt.Fprintf(v.w, "mismatch of kind %s in frame %d, context %s, %d events, goroutine began in %s\n",
-			kind, at, ctxid.Append(nil, c.ID.Hi, c.ID.Lo, c.ID.Run), c.Events, ctxid.Append(nil, c.StartID.Hi, c.StartID.Lo, c.StartID.Run))
+		fmt.Fprintf(v.w, "mismatch of kind %s in frame %d, context %s, %s, goroutine began in %s\n",
+			kind, at, ctxid.Append(nil, c.ID.Hi, c.ID.Lo, c.ID.Run), plural(c.Events, "event"), ctxid.Append(nil, c.StartID.Hi, c.StartID.Lo, c.StartID.Run))
 		v.stack("recorded", decoded, at)
 		v.stack("stack walk", truth, at)
 		return
@@ -324,8 +324,8 @@ func (v *verifier) show(c *profile.Check, kind string, at int, decoded, truth []
 	if c.Cell != profile.None {
 		where = fmt.Sprint("cell ", c.Cell)
 	}
-	fmt.Fprintf(v.w, "mismatch of kind %s in frame %d, node at offset %d, %s, %d events, goroutine began at node %d, cell %d\n",
-		kind, at, c.Offset, where, c.Events, c.Start, c.StartCell)
+	fmt.Fprintf(v.w, "mismatch of kind %s in frame %d, node at offset %d, %s, %s, goroutine began at node %d, cell %d\n",
+		kind, at, c.Offset, where, plural(c.Events, "event"), c.Start, c.StartCell)
 	v.stack("recorded", decoded, at)
 	v.stack("stack walk", truth, at)
 }
@@ -351,14 +351,14 @@ func (v *verifier) result() error {
 	for _, line := range v.warnings {
 		fmt.Fprintf(v.w, "warning: %s\n", line)
 	}
-	fmt.Fprintf(v.w, "checked %d contexts, %d mismatches\n", v.checked, v.failed)
+	fmt.Fprintf(v.w, "checked %d %s, %d %s\n", v.checked, noun(v.checked, "context"), v.failed, noun(v.failed, "mismatch", "mismatches"))
 	for _, kind := range mismatchKinds {
 		if n := v.kinds[kind]; n > 0 {
 			fmt.Fprintf(v.w, "\t%-10s %d\n", kind, n)
 		}
 	}
 	if v.unknown > 0 {
-		fmt.Fprintf(v.w, "\t%d truncated contexts were not compared\n", v.unknown)
+		fmt.Fprintf(v.w, "\t%d truncated %s not compared\n", v.unknown, noun(v.unknown, "context was", "contexts were"))
 		for _, reason := range slices.Sorted(maps.Keys(v.cuts)) {
 			fmt.Fprintf(v.w, "\t%d of them, %.2f %% of all: %s\n", v.cuts[reason], 100*float64(v.cuts[reason])/float64(v.unknown+v.checked), reason)
 		}
@@ -367,7 +367,7 @@ func (v *verifier) result() error {
 	case v.failed > 0:
 		return &exitError{code: exitFailure}
 	case v.checked == 0:
-		return fmt.Errorf("verify: no records of the checker; build the program with it, and run it")
+		return fmt.Errorf("verify: nothing was checked; build the program with 'stemma build -verify', run it, and name its live directory")
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func TestVerify(t *testing.T) {
 	deep := append([]livetest.Frame{at("main.b", 30), inlined(at("main.in[...]", 25)), at("main.a", 21), at("main.b", 33)}, outermost()...)
 	d.AddCheck(fromMain(n["b"]), deep...)
 	code, stdout, stderr := verifyLive(t, d)
-	if want := "checked 5 contexts, 0 mismatches\n\t1 truncated contexts were not compared\n"; code != exitOK || stdout != want || stderr != "" {
+	if want := "checked 5 contexts, 0 mismatches\n\t1 truncated context was not compared\n"; code != exitOK || stdout != want || stderr != "" {
 		t.Errorf("exit code %d, have %q, want %q; stderr %q", code, stdout, want, stderr)
 	}
 }
@@ -96,7 +96,7 @@ func TestVerifyMismatches(t *testing.T) {
 		d, n := checkedProgram()
 		d.AddCheck(fromMain(n["b"]), frames...)
 		code, stdout, _ := verifyLive(t, d)
-		if code != exitFailure || !strings.Contains(stdout, "checked 1 contexts, 1 mismatches\n") ||
+		if code != exitFailure || !strings.Contains(stdout, "checked 1 context, 1 mismatch\n") ||
 			!strings.Contains(stdout, "mismatch of kind "+kind+" in frame") {
 			t.Errorf("%s: exit code %d, have\n%s", kind, code, stdout)
 		}
@@ -110,7 +110,7 @@ func TestVerifyMismatches(t *testing.T) {
 
 func TestVerifyNothing(t *testing.T) {
 	d, _ := checkedProgram()
-	if code, _, stderr := verifyLive(t, d); code != exitFailure || !strings.Contains(stderr, "no records of the checker") {
+	if code, _, stderr := verifyLive(t, d); code != exitFailure || !strings.Contains(stderr, "nothing was checked; build the program with") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
 }

@@ -144,7 +144,7 @@ func NoLoss(t *testing.T, p *profile.Profile) {
 }
 
 // checkedLine is the result of stemma verify.
-var checkedLine = regexp.MustCompile(`(?m)^checked (\d+) contexts?, (\d+) mismatches$`)
+var checkedLine = regexp.MustCompile(`(?m)^checked (\d+) contexts?, (\d+) mismatch(?:es)?$`)
 
 // truncatedLine is there if contexts were cut.
 var truncatedLine = regexp.MustCompile(`(?m)^.*truncated.*$`)

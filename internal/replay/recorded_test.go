@@ -139,7 +139,7 @@ func TestRecordedImplied(t *testing.T) {
 	binary.LittleEndian.PutUint64(d.Calls[rt.CallsUsed:], uint64(len(d.Calls)))
 	have, err := text(d)
 	events, note, _ := strings.Cut(have, "#")
-	if want := " note: 2 calls are not in the log and were added, since what they call was entered\n"; err != nil || note != want {
+	if want := " note: calls that are not in the log and were added, since what they call was entered: 2\n"; err != nil || note != want {
 		t.Errorf("%v, note %q, want %q", err, note, want)
 	}
 	if onlyEvents(events) != onlyEvents(recordedText) {

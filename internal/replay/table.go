@@ -79,7 +79,7 @@ func cell(v any) string {
 }
 
 func (r *Result) writeText(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "%s: %d calls, %d contexts, %d goroutines, at most %d frames\n",
+	if _, err := fmt.Fprintf(w, "%s: calls %d · contexts %d · goroutines %d · frames at most %d\n",
 		r.Name, r.Calls, r.Contexts, r.Goroutines, r.MaxDepth); err != nil {
 		return err
 	}
