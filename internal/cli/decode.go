@@ -173,6 +173,7 @@ type replacer struct {
 	buf     []byte // for a stack; decoding one that is known is faster than keeping its text
 	pending []byte // stacks that follow the line, in formatStack
 	line    logLine
+	ahead   []byte // what of the chunk line has not passed
 
 	replaced, damaged, old, unknown uint64
 	why                             error // the first one that is unknown
@@ -249,6 +250,8 @@ var idFamily = []byte(ctxid.Prefix[:len(ctxid.Prefix)-1])
 // chunk replaces what it finds in b and returns how much of it is done with: what is
 // left may be the beginning of an ID. At the end of the text all is done with.
 func (r *replacer) chunk(b []byte, end bool) (done int) {
+	r.ahead = b
+	defer func() { r.line.pass(r.ahead[:len(r.ahead)-len(b)+done]) }()
 	for {
 		rest := b[done:]
 		i := bytes.Index(rest, idFamily)
@@ -260,10 +263,10 @@ func (r *replacer) chunk(b []byte, end bool) (done int) {
 					break
 				}
 			}
-			r.source(rest[:i])
+			r.text(rest[:i])
 			return r.finish(done+i, end)
 		}
-		r.source(rest[:i])
+		r.text(rest[:i])
 		done += i
 		if rest = rest[i:]; !end && mayBeID(rest) {
 			return done
@@ -291,7 +294,7 @@ func (r *replacer) id(b []byte) int {
 	switch {
 	case len(b) >= ctxid.OldLen && ctxid.IsOld(b[:ctxid.OldLen]):
 		r.old++
-		r.source(b[:ctxid.OldLen])
+		r.text(b[:ctxid.OldLen])
 		return ctxid.OldLen
 	case !bytes.HasPrefix(b, []byte(ctxid.Prefix)):
 	case len(b) < ctxid.Len:
@@ -303,35 +306,32 @@ func (r *replacer) id(b []byte) int {
 		}
 		r.replaced++
 		if r.format != formatStack {
-			r.inLine(text, b[ctxid.Len:])
+			r.inLine(text, b)
 			return ctxid.Len
 		}
-		r.source(b[:ctxid.Len])
+		r.text(b[:ctxid.Len])
 		if len(r.pending) < maxPending {
 			r.pending = append(r.pending, text...)
 		}
 		return ctxid.Len
 	}
-	r.source(b[:len(idFamily)])
+	r.text(b[:len(idFamily)])
 	return len(idFamily)
 }
 
-// inLine writes a stack in place of an ID that is followed by next.
-func (r *replacer) inLine(stack, next []byte) {
-	if !r.line.isValue(next) {
-		r.text(stack)
-	} else {
-		r.text([]byte{'"'})
-		r.text(stack)
-		r.text([]byte{'"'})
+// inLine writes a stack in place of the ID that b begins with. Most IDs stand in quotes or
+// by themselves; only where there is a = before one the line matters.
+func (r *replacer) inLine(stack, b []byte) {
+	before := r.ahead[:len(r.ahead)-len(b)]
+	if len(before) == 0 || before[len(before)-1] == '=' {
+		r.line.pass(before)
+		r.ahead = b
+		if r.line.isValue(b[ctxid.Len:]) {
+			r.text([]byte{'"'})
+			defer r.text([]byte{'"'})
+		}
 	}
-	r.line.pass([]byte(ctxid.Prefix))
-}
-
-// source writes text as it is.
-func (r *replacer) source(b []byte) {
-	r.line.pass(b)
-	r.text(b)
+	r.text(stack)
 }
 
 // lookup returns what an ID is to be replaced by. It is valid until the next call.
