@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
@@ -88,21 +89,32 @@ func (p *goArgs) warm(e *env, b *toolchain.Build, pkgs []string, exes ...string)
 func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	*o = toolchain.DefaultOptions
 	fs.StringVar(&o.Engine, "engine", o.Engine, "how contexts are recorded, by `NAME`: cct counts calls, dacce and lucce give context IDs, pcce gives them by a static call graph, sample takes samples")
-	fs.StringVar(&o.Events, "events", "", "of -engine=dacce, pcce or lucce: record events of these `KINDS`, with commas between them: alloc, block, go, panic, error")
-	fs.StringVar(&o.Warm, "warm", "", "of -engine=dacce or pcce: start from this `GRAPH`, static (of the source, the default of pcce) or the file NAME.stemma of an earlier run")
+	fs.StringVar(&o.Events, "events", "", "record events of these `KINDS`, with commas between them: alloc, block, go, panic, error")
+	fs.StringVar(&o.Warm, "warm", "", "start from this `GRAPH`, static (of the source, the default of pcce) or the file NAME.stemma of an earlier run")
 	fs.StringVar(&o.Record, "record", "", "`calls`: log every entry of a function for stemma replay; slow, with -recursion=full, and up to $STEMMA_CALLS_SIZE bytes, by default 256 MiB")
 	fs.StringVar(&o.Recursion, "recursion", o.Recursion, "`fold|full`: fold recursion, so that what a function calls is below its first call, or keep it in full")
 	fs.Var((*onOff)(&o.Inlined), "inlined", "`on|off`: count inlined calls")
 	fs.Uint64Var(&o.Nodes, "nodes", 0, "record at most `N` contexts; calls in further ones are counted together, by function")
-	fs.StringVar(&o.Sample.Sampler, "sampler", o.Sample.Sampler, "`stw|sps|isps`: of -engine=sample: the sampler")
-	fs.StringVar(&o.Sample.Walk, "walk", "", "of -engine=sample: walk stacks by `WALK`: unwinder, fp, incremental or marker")
-	fs.DurationVar(&o.Sample.Every, "every", o.Sample.Every, "`DURATION`: of -engine=sample: the time between samples")
-	fs.Var((*onOff)(&o.Sample.Waiting), "waiting", "`on|off`: of -engine=sample: sample waiting goroutines too")
-	fs.StringVar(&o.Sample.Ask, "ask", o.Sample.Ask, "`guard|signal`: of -engine=sample: sample running goroutines at their stack guard, or anywhere by signal")
-	fs.Var((*onOff)(&o.Sample.Start), "start", "`on|off`: of -engine=sample: sample from the start")
-	fs.StringVar(&o.Acct.Trigger, "trigger", o.Acct.Trigger, "of -engine=cct,acct: sample at each `TRIGGER`: calls:N, every Nth call; func:N, every Nth of a function; or time:DURATION")
-	fs.StringVar(&o.Acct.Weights, "weights", o.Acct.Weights, "`last-edge|all-new-edges`: of -engine=cct,acct: the edges that a sample adds to")
+	fs.StringVar(&o.Sample.Sampler, "sampler", o.Sample.Sampler, "`stw|sps|isps`: the sampler")
+	fs.StringVar(&o.Sample.Walk, "walk", "", "walk stacks by `WALK`: unwinder, fp, incremental or marker")
+	fs.DurationVar(&o.Sample.Every, "every", o.Sample.Every, "`DURATION`: the time between samples")
+	fs.Var((*onOff)(&o.Sample.Waiting), "waiting", "`on|off`: sample waiting goroutines too")
+	fs.StringVar(&o.Sample.Ask, "ask", o.Sample.Ask, "`guard|signal`: sample running goroutines at their stack guard, or anywhere by signal")
+	fs.Var((*onOff)(&o.Sample.Start), "start", "`on|off`: sample from the start")
+	fs.StringVar(&o.Acct.Trigger, "trigger", o.Acct.Trigger, "sample at each `TRIGGER`: calls:N, every Nth call; func:N, every Nth of a function; or time:DURATION")
+	fs.StringVar(&o.Acct.Weights, "weights", o.Acct.Weights, "`last-edge|all-new-edges`: the edges that a sample adds to")
 	fs.BoolVar(&o.Verify, "verify", false, "") // hidden: for the verify command
+	fs.VisitAll(func(f *flag.Flag) {
+		if engines := toolchain.FlagEngines(f.Name); engines != "" && f.Usage != "" {
+			name, text, ok := strings.Cut(f.Usage, "`: ") // "`VALUE`: what it does"
+			if !ok || f.Usage[0] != '`' {
+				name, text = "", f.Usage
+			} else {
+				name += "`: "
+			}
+			f.Usage = name + "of -engine=" + engines + ": " + text
+		}
+	})
 }
 
 // onOff is the value of a flag that is spelled on or off.
@@ -152,6 +164,7 @@ func parseGoCommand(verb string, args []string, declare func(*flag.FlagSet)) (*g
 	} else if err != nil {
 		return nil, usageError("%s: %w", verb, err)
 	}
+	fs.Visit(func(f *flag.Flag) { p.opts.Given = append(p.opts.Given, f.Name) })
 	if err := p.opts.Check(); err != nil {
 		return nil, usageError("%w", err)
 	}

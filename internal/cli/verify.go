@@ -77,6 +77,7 @@ func runVerify(e *env, args []string) error {
 // after it, and are removed otherwise.
 func verifyProgram(e *env, w io.Writer, p *goArgs, o *verifyOptions) error {
 	p.opts.Verify = true
+	p.opts.Given = append(p.opts.Given, "verify")
 	if err := p.opts.Check(); err != nil {
 		return usageError("verify: %w", err)
 	}

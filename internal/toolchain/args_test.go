@@ -178,8 +178,8 @@ func TestOptions(t *testing.T) {
 		{Options{Engine: "x", Recursion: "fold"}, "-engine=x: no such engine"},
 		{Options{Engine: "cct", Recursion: "x"}, "-recursion=x: no such mode"},
 		{Options{Engine: "cct", Recursion: "fold", Record: "x"}, "-record=x: no such recording (have calls)"},
-		{Options{Engine: "dacce", Recursion: "fold", Record: "calls"}, "-record=calls: engine dacce does not know the whole path"},
 		{Options{Engine: "cct", Recursion: "fold", Record: "calls", Verify: true}, "-record=calls: the checker has the place"},
+		{Options{Engine: "cct", Recursion: "fold", Record: "calls", Given: []string{"record", "recursion"}}, "-record=calls: recursion is recorded in full"},
 	} {
 		if err := tt.o.Check(); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 			t.Errorf("%+v: have error %v, want %q", tt.o, err, tt.want)

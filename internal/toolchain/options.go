@@ -27,6 +27,68 @@ type Options struct {
 	Acct      Acct   // settings of the accumulator
 	Symbols   bool   // link with symbols even where go test asks for none
 	Out       string // where programs record whose environment does not say; "" for stemma.out
+
+	// Given are the flags that were on the command line: Check refuses those that do
+	// nothing with the engine. A flag's default cannot be told from its value.
+	Given []string
+}
+
+// flagEngines says for each flag of a build with which engines it does anything. A
+// flag that is not here is for all of them.
+var flagEngines = map[string][]string{
+	"recursion": {"cct", cctAcct},
+	"inlined":   {"cct", cctAcct},
+	"nodes":     {"cct", "lucce", "sample", cctAcct},
+	"record":    {"cct"},
+	"events":    {"dacce", "pcce", "lucce"},
+	"event-log": {"dacce", "pcce", "lucce"},
+	"warm":      {"dacce", "pcce"},
+	"sampler":   {"sample"},
+	"walk":      {"sample"},
+	"every":     {"sample"},
+	"waiting":   {"sample"},
+	"ask":       {"sample"},
+	"start":     {"sample"},
+	"trigger":   {cctAcct},
+	"weights":   {cctAcct},
+	"verify":    {"cct", "dacce", "pcce", "lucce", "sample"},
+}
+
+// FlagEngines names the engines that a flag of a build is for; "" stands for all.
+func FlagEngines(flag string) string { return orList(flagEngines[flag]) }
+
+// orList returns words as a choice: "a", "a or b", "a, b or c".
+func orList(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// checkGiven reports the first flag that does nothing with the engine.
+func (o Options) checkGiven() error {
+	for _, flag := range o.Given {
+		if list := flagEngines[flag]; list != nil && !slices.Contains(list, o.Engine) {
+			return fmt.Errorf("-%s does nothing with -engine=%s: it is for -engine=%s; %s", flag, o.Engine, orList(list), flagsText(o.Engine))
+		}
+	}
+	return nil
+}
+
+// flagsText tells which flags of those that are for some engines are for this one.
+func flagsText(engine string) string {
+	var list []string
+	for flag, engines := range flagEngines {
+		if slices.Contains(engines, engine) && flag != "verify" { // which is for the command verify
+			list = append(list, "-"+flag)
+		}
+	}
+	slices.Sort(list)
+	if len(list) == 0 {
+		return engine + " has no flags of its own"
+	}
+	return engine + " has " + strings.Join(list, ", ")
 }
 
 // Sample are the settings of the engine sample.
@@ -134,23 +196,23 @@ func (o Options) Check() error {
 	if err := o.Acct.check(); o.Engine == cctAcct && err != nil {
 		return err
 	}
-	if o.Engine == cctAcct && o.Verify {
-		return fmt.Errorf("-engine=%s: verify checks -engine=cct", o.Engine)
-	}
 	if !slices.Contains(engines, o.Engine) && o.Engine != "none" && o.Engine != cctAcct {
 		return fmt.Errorf("-engine=%s: no such engine (have %s)", o.Engine, strings.Join(engines, ", "))
 	}
+	if err := o.checkGiven(); err != nil {
+		return err
+	}
 	if err := o.Sample.check(); o.Engine == "sample" && err != nil {
 		return err
+	}
+	if o.Sample.Sampler == "stw" && slices.Contains(o.Given, "ask") {
+		return fmt.Errorf("-ask does nothing with -sampler=stw, which stops goroutines as the collector does; it is for sps and isps")
 	}
 	if err := o.checkEvents(); err != nil {
 		return err
 	}
 	if err := o.checkRecord(); err != nil {
 		return err
-	}
-	if o.Warm != "" && o.Engine != "dacce" && o.Engine != "pcce" {
-		return fmt.Errorf("-warm: engine %s starts from nothing; use -engine=dacce", o.Engine)
 	}
 	if o.Recursion != "fold" && o.Recursion != "full" {
 		return fmt.Errorf("-recursion=%s: no such mode (have fold, full)", o.Recursion)
@@ -204,13 +266,10 @@ func (o Options) hasEvent(kind string) bool {
 	return slices.Contains(strings.Split(o.Events, ","), kind)
 }
 
-// checkEvents reports a kind that does not exist, or an engine without events.
+// checkEvents reports a kind that does not exist.
 func (o Options) checkEvents() error {
 	if o.Events == "" {
 		return nil
-	}
-	if o.Engine != "dacce" && o.Engine != "pcce" && o.Engine != "lucce" {
-		return fmt.Errorf("-events: engine %s has no context IDs; use -engine=dacce", o.Engine)
 	}
 	for kind := range strings.SplitSeq(o.Events, ",") {
 		if !slices.Contains(eventKinds, kind) {
@@ -226,8 +285,8 @@ func (o Options) checkRecord() error {
 	case o.Record == "":
 	case o.Record != "calls":
 		return fmt.Errorf("-record=%s: no such recording (have calls)", o.Record)
-	case o.Engine != "cct":
-		return fmt.Errorf("-record=calls: engine %s does not know the whole path of a call; use -engine=cct", o.Engine)
+	case o.Recursion == "fold" && slices.Contains(o.Given, "recursion"):
+		return fmt.Errorf("-record=calls: recursion is recorded in full; leave -recursion=fold out")
 	case o.Verify:
 		return fmt.Errorf("-record=calls: the checker has the place of the recorder; leave one of them out")
 	}
