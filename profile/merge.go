@@ -14,10 +14,14 @@ import (
 // their records are: so processes of one binary merge node by node, and those
 // of different builds where the functions did not change. The counts of
 // profiles with folded and with full recursion do not add up to anything, so
-// mixing them is an error.
+// mixing them is an error. Of several records of one run one is added, see [Snapshots].
 // The profiles are not changed; the result shares the lists of their processes,
 // losses and notes, but no table. Counters add up modulo 2^64.
 func Merge(profiles ...*Profile) (*Profile, error) {
+	profiles, err := Snapshots(profiles...)
+	if err != nil {
+		return nil, err
+	}
 	m := &merger{
 		p:       &Profile{Strings: []string{""}},
 		strings: map[string]uint32{"": 0},

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,6 +131,7 @@ func TestMerge(t *testing.T) {
 		want := uint64(0)
 		for i := range uint64(3) {
 			p := mustLive(t, livetest.Random(seed, 60, rand.New(rand.NewPCG(seed, i))))
+			p.Processes[0].Run = i + 1
 			list = append(list, p)
 			want += sum(p)
 		}
@@ -147,6 +149,61 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// otherRun returns a profile like p, of processes whose runs are not known.
+func otherRun(p *profile.Profile) *profile.Profile {
+	q := *p
+	q.Processes = slices.Clone(p.Processes)
+	for i := range q.Processes {
+		q.Processes[i].Run = 0
+	}
+	return &q
+}
+
+// TestSnapshots merges records of one run: they do not add up. What is taken is the one
+// with most in it, whatever the order, and that is said.
+func TestSnapshots(t *testing.T) {
+	shapes := func(run, more uint64) *profile.Profile {
+		p := mustLive(t, livetest.Shapes())
+		p.Processes[0].Run = run
+		p.NodeCounts(1)[0] += more
+		return p
+	}
+	early, late, other := shapes(7, 0), shapes(7, 5), shapes(8, 0)
+	both := mustMerge(t, late, other)
+	for _, tt := range []struct {
+		name string
+		list []*profile.Profile
+		want uint64
+		note string
+	}{
+		{"early and late", []*profile.Profile{early, late}, sum(late), "older, with less in it"},
+		{"late and early", []*profile.Profile{late, early}, sum(late), "older, with less in it"},
+		{"twice", []*profile.Profile{late, late}, sum(late), "has as much"},
+		{"three", []*profile.Profile{early, other, late}, sum(late) + sum(other), "older, with less in it"},
+		{"part", []*profile.Profile{early, both}, sum(both), "part of this one"},
+		{"whole", []*profile.Profile{both, other, late}, sum(both), "part of this one"},
+		{"not known", []*profile.Profile{late, otherRun(late)}, 2 * sum(late), ""},
+	} {
+		p := mustMerge(t, tt.list...)
+		if have := sum(p); have != tt.want {
+			t.Errorf("%s: counts add up to %d, want %d", tt.name, have, tt.want)
+		}
+		notes := ""
+		for _, proc := range p.Processes {
+			notes += strings.Join(proc.Notes, "\n")
+		}
+		if !strings.Contains(notes, tt.note) || tt.note == "" && notes != "" {
+			t.Errorf("%s: have notes %q, want %q", tt.name, notes, tt.note)
+		}
+	}
+	if len(early.Processes[0].Notes)+len(late.Processes[0].Notes) > 0 {
+		t.Error("a profile that was merged has changed")
+	}
+	if _, err := profile.Merge(both, mustMerge(t, early, shapes(9, 0))); err == nil || !strings.Contains(err.Error(), "share 1 of their runs") {
+		t.Errorf("two that share a run: have error %v", err)
+	}
+}
+
 func sum(p *profile.Profile) uint64 {
 	var n uint64
 	for i := range p.Nodes {
@@ -160,6 +217,7 @@ func sum(p *profile.Profile) uint64 {
 func TestMergeRefusesMixedRecursion(t *testing.T) {
 	a, b := mustLive(t, livetest.Shapes()), mustLive(t, livetest.Shapes())
 	b.Processes[0].Full = true
+	b.Processes[0].Run++
 	if _, err := profile.Merge(a, b); err == nil {
 		t.Error("merged a folded with a full profile")
 	}

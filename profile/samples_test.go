@@ -102,6 +102,7 @@ func TestSamplesMerge(t *testing.T) {
 	a, b := []uintptr{101, 200, 300}, []uintptr{400, 300}
 	p := readSampled(t, sampledDir(a, b))
 	q := readSampled(t, sampledDir(b, a))
+	q.Processes[0].Run++
 	one, two := canonical(t, p, q), canonical(t, q, p)
 	if !reflect.DeepEqual(one.Samples, two.Samples) || !slices.Equal(one.Strings, two.Strings) {
 		t.Errorf("the order matters: %+v and %+v", one.Samples, two.Samples)

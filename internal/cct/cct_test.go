@@ -111,6 +111,7 @@ func TestCountsPreserved(t *testing.T) {
 func TestMergedExpansion(t *testing.T) {
 	a := read(t, livetest.Random(5, 50, rand.New(rand.NewPCG(5, 1))))
 	b := read(t, livetest.Random(5, 50, rand.New(rand.NewPCG(5, 2))))
+	b.Processes[0].Run++
 	sum, err := profile.Merge(a, b)
 	if err != nil {
 		t.Fatal(err)

@@ -66,10 +66,15 @@ func runExport(e *env, args []string) error {
 			return err
 		}
 	}
-	p, err := load(paths)
+	rec, err := loadRecords(paths)
 	if err != nil {
 		return err
 	}
+	p, err := rec.merged()
+	if err != nil {
+		return err
+	}
+	printRecords(e.stderr, "stemma: ", rec.sources)
 	if p.Contexts != nil {
 		return fmt.Errorf("a record of context IDs has no counts to export; see stemma decode and stemma events")
 	}

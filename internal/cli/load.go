@@ -6,12 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/stemma-go/stemma/profile"
 )
@@ -22,68 +20,14 @@ const (
 	outDir       = "stemma.out"
 )
 
-// load reads the profiles at paths, sealed files and live directories, and
-// merges them. Without paths it takes the newest one in the working directory.
-// Merging needs the same kind of recursion in all of them. The result is valid.
+// load reads the profiles at paths as loadRecords does, and merges them. Merging needs
+// the same kind of recursion in all of them. The result is valid.
 func load(paths []string) (*profile.Profile, error) {
-	if len(paths) == 0 {
-		newest, err := newestProfile(".")
-		if err != nil {
-			return nil, err
-		}
-		paths = []string{newest}
-	}
-	var list []*profile.Profile
-	for _, path := range paths {
-		p, err := loadOne(path)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, p...)
-	}
-	if len(list) == 1 {
-		return list[0], nil
-	}
-	return profile.Merge(list...)
-}
-
-// loadOne reads a sealed file, a live directory, or all live directories in a
-// directory such as stemma.out.
-// Of a directory of directories, one that cannot be read is an error and not left
-// out: the sum would be too low, and nobody would know.
-func loadOne(path string) ([]*profile.Profile, error) {
-	info, err := os.Stat(path)
+	r, err := loadRecords(paths)
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() {
-		p, err := loadSealed(path)
-		return []*profile.Profile{p}, err
-	}
-	dirs := []string{path}
-	if !isLiveDir(path) {
-		if dirs = liveDirs(path); len(dirs) == 0 {
-			return nil, fmt.Errorf("%s: neither a live directory nor one of live directories", path)
-		}
-	}
-	var list []*profile.Profile
-	for _, dir := range dirs {
-		p, err := profile.ReadLive(os.DirFS(dir))
-		if err != nil {
-			return nil, in(dir, err)
-		}
-		list = append(list, p)
-	}
-	return list, nil
-}
-
-// in prefixes err with the path that it is about, unless it names one itself.
-func in(path string, err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return fmt.Errorf("%s: %s: %w", path, pe.Path, pe.Err)
-	}
-	return fmt.Errorf("%s: %w", path, err)
+	return r.merged()
 }
 
 // loadSealed reads a sealed file. Errors name the file once.
@@ -130,29 +74,14 @@ func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// newestProfile returns the sealed file or live directory in dir that was
-// changed last.
-// A live directory is as old as its tree, which a running program changes by and
-// by; a tie goes to the one that was found first. The error is one of usage.
-func newestProfile(dir string) (string, error) {
-	sealed, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*"+sealedSuffix))
-	var newest string
-	var latest time.Time
-	consider := func(path, changed string) {
-		if info, err := os.Stat(changed); err == nil && info.ModTime().After(latest) {
-			newest, latest = path, info.ModTime()
+// onlyFlags returns an error of usage if a flag was given that does nothing for what.
+func onlyFlags(fs *flag.FlagSet, what string, useful ...string) (err error) {
+	fs.Visit(func(f *flag.Flag) {
+		if err == nil && !slices.Contains(useful, f.Name) {
+			err = usageError("%s: -%s does nothing for %s; it has -%s", fs.Name(), f.Name, what, strings.Join(useful, ", -"))
 		}
-	}
-	for _, path := range sealed {
-		consider(path, path)
-	}
-	for _, path := range liveDirs(filepath.Join(dir, outDir)) {
-		consider(path, recordFile(path))
-	}
-	if newest == "" {
-		return "", usageError("no profile given, and neither *%s nor %s/* here", sealedSuffix, outDir)
-	}
-	return newest, nil
+	})
+	return err
 }
 
 // parseMixed parses flags that may stand before, between and after the other

@@ -81,6 +81,11 @@ func runReplay(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
+	if o.events {
+		if err := onlyFlags(fs, "a list of events", "events"); err != nil {
+			return err
+		}
+	}
 	o.Encoders = strings.Split(o.encoders, ",")
 	if err := o.CheckValid(); err != nil {
 		return usageError("replay: %w", err)

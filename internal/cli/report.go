@@ -33,6 +33,7 @@ still running; several are merged. Without one, report takes the newest
 Of samples it shows the time on CPU, or what -metric names. With -json it
 prints one JSON object, in which "calls" stands for whatever is counted:
 
+	records    [{path, state, changed}]; state is sealed, running or ended
 	processes  [{args, pid, start, goVersion, engine, recursion, lost, notes}]
 	totals     {calls, contexts, functions, truncated}
 	functions  [{name, file, line, calls, contexts}], most calls first; with
@@ -68,6 +69,30 @@ type reportOptions struct {
 	top, depth           int
 	min                  float64
 	topGiven             bool
+	sources              []source
+}
+
+// form names the form that is asked for, and useful lists the flags that change it.
+func (o *reportOptions) form() string {
+	switch {
+	case o.tree:
+		return "report -tree"
+	case o.contexts:
+		return "report -contexts"
+	case o.function != "":
+		return "report -func"
+	}
+	return "a report by function"
+}
+
+func (o *reportOptions) useful() []string {
+	switch {
+	case o.tree:
+		return []string{"tree", "metric", "depth", "min"}
+	case o.contexts:
+		return []string{"contexts", "metric", "top", "json"}
+	}
+	return []string{"func", "metric", "top", "json"}
 }
 
 // declare declares the flags with their defaults, which it sets.
@@ -99,9 +124,22 @@ func runReport(e *env, args []string) error {
 	if o.tree && (o.json || o.contexts || o.function != "") || o.contexts && o.function != "" {
 		return usageError("report: -tree, -contexts and -func exclude each other, and -tree excludes -json; give one of them")
 	}
-	p, err := load(paths)
+	if err := onlyFlags(fs, o.form(), o.useful()...); err != nil {
+		return err
+	}
+	rec, err := loadRecords(paths)
 	if err != nil {
 		return err
+	}
+	p, err := rec.merged()
+	if err != nil {
+		return err
+	}
+	o.sources = rec.sources
+	if p.Contexts != nil {
+		if err := onlyFlags(fs, "a record of context IDs, which has no counts of calls (see stemma decode and stemma events)", "json"); err != nil {
+			return err
+		}
 	}
 	w := bufio.NewWriter(e.stdout)
 	if err := report(w, p, &o, re); err != nil {
@@ -113,6 +151,9 @@ func runReport(e *env, args []string) error {
 // report prints p in the form that the options ask for.
 // re is of interest only with -func. An error comes from w, or from encoding JSON.
 func report(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Regexp) error {
+	if !o.json {
+		printRecords(w, "", o.sources)
+	}
 	if p.Contexts != nil && !o.json {
 		reportContexts(w, p)
 		return nil

@@ -16,6 +16,7 @@ import (
 // are empty, 0, or a plain call; times are in RFC 3339.
 type (
 	jsonReport struct {
+		Records   []jsonRecord   `json:"records"`
 		Processes []jsonProcess  `json:"processes"`
 		Metric    string         `json:"metric,omitempty"`
 		Totals    jsonTotals     `json:"totals"`
@@ -24,8 +25,14 @@ type (
 	// jsonEngine is the report of an engine with context IDs. Times are in
 	// nanoseconds.
 	jsonEngine struct {
+		Records   []jsonRecord         `json:"records"`
 		Processes []jsonProcess        `json:"processes"`
 		Engine    profile.ContextStats `json:"engine"`
+	}
+	jsonRecord struct {
+		Path    string    `json:"path"`
+		State   string    `json:"state"` // sealed, running, or ended
+		Changed time.Time `json:"changed"`
 	}
 	jsonProcess struct {
 		Args      []string          `json:"args"`
@@ -78,7 +85,7 @@ func reportJSON(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Re
 	if p.Contexts != nil {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "\t")
-		return enc.Encode(jsonEngine{jsonProcesses(p), p.Contexts.Stats})
+		return enc.Encode(jsonEngine{jsonRecords(o.sources), jsonProcesses(p), p.Contexts.Stats})
 	}
 	t, err := cct.Of(p, o.metric)
 	if err != nil {
@@ -88,7 +95,7 @@ func reportJSON(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Re
 	if !o.topGiven {
 		o.top = -1
 	}
-	head := jsonReport{jsonProcesses(p), t.Metric.Name, jsonTotals(r.t.Totals()), r.jsonFunctions(re)}
+	head := jsonReport{jsonRecords(o.sources), jsonProcesses(p), t.Metric.Name, jsonTotals(r.t.Totals()), r.jsonFunctions(re)}
 	b, err := json.MarshalIndent(head, "", "\t")
 	if err != nil {
 		return err
@@ -129,6 +136,22 @@ func (r *reporter) jsonContexts() error {
 	}
 	_, err := fmt.Fprintf(r.w, "\n\t]\n}\n")
 	return err
+}
+
+// jsonRecords returns what was read.
+func jsonRecords(sources []source) []jsonRecord {
+	list := []jsonRecord{}
+	for _, s := range sources {
+		state := "ended"
+		switch {
+		case s.sealed:
+			state = "sealed"
+		case s.running:
+			state = "running"
+		}
+		list = append(list, jsonRecord{s.path, state, s.changed.UTC()})
+	}
+	return list
 }
 
 // jsonProcesses returns the processes; lists and maps are never null.

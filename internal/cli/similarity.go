@@ -8,6 +8,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/similarity"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // similarityCommand compares trees with each other, as the papers on sampling do.
@@ -102,6 +103,16 @@ type similar struct {
 	o *similarityOptions
 }
 
+// load reads a profile, and prints what it is.
+func (s *similar) load(path string) (*profile.Profile, error) {
+	r, err := loadRecords([]string{path})
+	if err != nil {
+		return nil, err
+	}
+	printRecords(s.w, "", r.sources)
+	return r.merged()
+}
+
 // line prints how similar two trees are.
 func (s *similar) line(a, b similarity.Weights, what string) {
 	fmt.Fprintf(s.w, "%9.2f%% %9.2f%%  %s\n", 100*similarity.Overlap(a, b), 100*similarity.HotEdgeCoverage(a, b, s.o.threshold), what)
@@ -111,7 +122,7 @@ func (s *similar) head() { fmt.Fprintf(s.w, "%10s %10s\n", "overlap", "hot edges
 
 // one compares the samples of a profile with its exact counts.
 func (s *similar) one(path string) error {
-	p, err := load([]string{path})
+	p, err := s.load(path)
 	if err != nil {
 		return err
 	}
@@ -153,7 +164,7 @@ func (s *similar) several(paths []string) error {
 func (s *similar) trees(paths []string) ([]similarity.Weights, error) {
 	var trees []similarity.Tree
 	for _, path := range paths {
-		p, err := load([]string{path})
+		p, err := s.load(path)
 		if err != nil {
 			return nil, err
 		}

@@ -53,11 +53,28 @@ func (o *verifyOptions) declare(fs *flag.FlagSet) {
 	fs.IntVar(&o.show, "show", 5, "with -v, print the first `N` mismatches")
 }
 
+// check refuses flags that do nothing: -live builds nothing, and what is not printed has
+// no first mismatches.
+func (o *verifyOptions) check(p *goArgs) error {
+	for _, flag := range p.opts.Given {
+		switch {
+		case flag == "show" && !o.verbose:
+			return usageError("verify: -show does nothing without -v, which prints mismatches")
+		case o.live && flag != "live" && flag != "v" && flag != "show":
+			return usageError("verify: -%s does nothing with -live, which builds no program; it has -v, -show", flag)
+		}
+	}
+	return nil
+}
+
 // runVerify parses the flags as run does: go's own are passed on, but for -v.
 func runVerify(e *env, args []string) error {
 	var o verifyOptions
 	p, err := parseGoCommand("verify", args, o.declare)
 	if err != nil {
+		return err
+	}
+	if err := o.check(p); err != nil {
 		return err
 	}
 	w := bufio.NewWriter(e.stdout)

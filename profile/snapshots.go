@@ -1,0 +1,106 @@
+package profile
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Snapshots returns profiles without those that others hold already: two records of
+// one run, a live directory and a file that was sealed from it, say, do not add up.
+// Of those with the same runs, the one with the most recorded stays, and so does one with
+// further runs. Its process says in a note what was left out. Two that share some runs
+// and have others each cannot be told apart, which is an error. Runs without a number
+// are all different. The profiles are not changed.
+func Snapshots(profiles ...*Profile) ([]*Profile, error) {
+	var kept []*Profile
+	for _, p := range profiles {
+		var err error
+		if kept, err = keepSnapshot(kept, p); err != nil {
+			return nil, err
+		}
+	}
+	return kept, nil
+}
+
+// keepSnapshot adds p to those kept, in place of those that it holds, or leaves it out.
+func keepSnapshot(kept []*Profile, p *Profile) ([]*Profile, error) {
+	for i, k := range kept {
+		have, more := k.runs(), p.runs()
+		switch shared := common(have, more); {
+		case shared == 0:
+			continue
+		case shared < len(have) && shared < len(more):
+			return nil, fmt.Errorf("two records share %d of their runs, and have %d and %d others; they cannot be added up: give the records of single runs", shared, len(have)-shared, len(more)-shared)
+		case shared == len(more) && (len(have) > len(more) || k.recorded() >= p.recorded()):
+			kept[i] = k.without(p)
+			return kept, nil
+		}
+		// p has all that k has: others may be in it, too.
+		rest := slices.Delete(slices.Clone(kept), i, i+1)
+		return keepSnapshot(rest, p.without(k))
+	}
+	return append(slices.Clip(kept), p), nil
+}
+
+// runs returns the run numbers of the processes that have one.
+func (p *Profile) runs() map[uint64]bool {
+	set := make(map[uint64]bool)
+	for _, proc := range p.Processes {
+		if proc.Run != 0 {
+			set[proc.Run] = true
+		}
+	}
+	return set
+}
+
+// common returns how many numbers are in both sets.
+func common(a, b map[uint64]bool) int {
+	n := 0
+	for k := range maps.Keys(a) {
+		if b[k] {
+			n++
+		}
+	}
+	return n
+}
+
+// recorded returns how much a profile holds. Of one run it only grows.
+func (p *Profile) recorded() uint64 {
+	n := uint64(len(p.Nodes))
+	for _, c := range p.Counts {
+		n += c
+	}
+	if s := p.Samples; s != nil {
+		for _, node := range s.Nodes {
+			n += node.Weight[WeightCPUs] + node.Weight[WeightWaits]
+		}
+	}
+	if c := p.Contexts; c != nil {
+		n += uint64(len(p.Funcs)) + uint64(len(c.Interned)) + c.Stats.Edges + c.Stats.Epoch + c.Stats.Slow
+	}
+	return n
+}
+
+// without returns p with a note at the runs that it shares with other, which is left out.
+func (p *Profile) without(other *Profile) *Profile {
+	with := *p
+	with.Processes = slices.Clone(p.Processes)
+	runs := other.runs()
+	for i := range with.Processes {
+		proc := &with.Processes[i]
+		if !runs[proc.Run] {
+			continue
+		}
+		note := "another record of this run is left out: it has as much"
+		if len(runs) < len(p.runs()) {
+			note = "another record of this run is left out: it is part of this one"
+		} else if p.recorded() > other.recorded() {
+			note = "another record of this run is left out: it is older, with less in it"
+		}
+		if !slices.Contains(proc.Notes, note) {
+			proc.Notes = append(slices.Clone(proc.Notes), note)
+		}
+	}
+	return &with
+}
