@@ -8,10 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
 // How records of context IDs are sealed.
@@ -44,12 +41,7 @@ func (p *Profile) writeContexts(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if strings.HasPrefix(u.name, fileEvents) && u.used >= rt.EventSize {
-			// The program may have counted more events since.
-			data = slices.Clone(data)
-			binary.LittleEndian.PutUint64(data[8:], uint64(u.used))
-		}
-		if err := section(u.name, data); err != nil {
+		if err := section(u.name, c.patchEvents(u.name, data)); err != nil {
 			return err
 		}
 	}

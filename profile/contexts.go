@@ -16,6 +16,7 @@ const (
 	fileCce     = "cce"
 	fileEpochs  = "epochs"
 	fileNodes   = "nodes"
+	fileCounts  = "counts."
 	fileEvents  = "events."
 	fileElapsed = "elapsed" // in a sealed file only
 )
@@ -33,13 +34,18 @@ type Contexts struct {
 	Interned []Interned // by number; there is no entry 0
 	Dict     Dictionary // of no epoch, if there is a log
 	Log      *CallLog   // of engine lucce, nil for others
-	// EventsLost is the number of events that found no room in the logs.
-	EventsLost uint64
+	// EventsSpilt is the number of events that were added up without their context,
+	// because there was no room for another one.
+	EventsSpilt uint64
+	// EventsOverwritten is the number of events that the logs do not hold any more.
+	EventsOverwritten uint64
 
 	byID   map[uint64]uint32 // functions by their IDs
 	fsys   fs.FS
 	header []byte // of the file cce
 	files  []usedFile
+	counts []eventFile // of files
+	logs   []eventFile
 }
 
 // ContextStats are what the engine says about itself: the columns of table 1 of

@@ -44,11 +44,21 @@ func openContexts(t testing.TB, d *livetest.Contexts) *profile.Profile {
 	return p
 }
 
-// events returns the events of a profile.
+// counts returns the events of a profile, added up.
+func counts(t testing.TB, c *profile.Contexts) []profile.EventCount {
+	t.Helper()
+	var list []profile.EventCount
+	if err := c.EventCounts(func(e *profile.EventCount) error { list = append(list, *e); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// events returns the events in the logs of a profile.
 func events(t testing.TB, c *profile.Contexts) []profile.Event {
 	t.Helper()
 	var list []profile.Event
-	if err := c.Events(func(e *profile.Event) error { list = append(list, *e); return nil }); err != nil {
+	if err := c.EventLog(func(e *profile.Event) error { list = append(list, *e); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return list
@@ -90,10 +100,19 @@ func TestContexts(t *testing.T) {
 		}
 	}
 	stop := errors.New("stop")
-	if err := c.Events(func(*profile.Event) error { return stop }); err != stop {
+	if err := c.EventLog(func(*profile.Event) error { return stop }); err != stop {
 		t.Errorf("visit's error: have %v", err)
 	}
-	if _, err := profile.Merge(p, p); err == nil || !strings.Contains(err.Error(), "cannot be added up") {
+	for i, want := range []profile.EventCount{{Kind: rt.EventAlloc, Bits: 6, Count: 1, Sum: 48, Max: 48}, {Kind: rt.EventGo, Count: 1}} {
+		have := counts(t, c)[i]
+		if have.ID == (profile.ContextID{}) {
+			t.Errorf("count %d has no ID", i)
+		}
+		if have.ID = (profile.ContextID{}); have != want {
+			t.Errorf("count %d: have %+v, want %+v", i, have, want)
+		}
+	}
+	if _, err := profile.Merge(p, otherRun(p)); err == nil || !strings.Contains(err.Error(), "cannot be added up") {
 		t.Errorf("merging: have %v", err)
 	}
 	if err := p.WriteText(new(bytes.Buffer)); err == nil {
@@ -128,6 +147,9 @@ func TestContextsSealed(t *testing.T) {
 	}
 	if back.Contexts.Stats != p.Contexts.Stats || !slices.Equal(back.Contexts.Interned, p.Contexts.Interned) {
 		t.Errorf("have %+v, want %+v", back.Contexts.Stats, p.Contexts.Stats)
+	}
+	if have, want := counts(t, back.Contexts), counts(t, openContexts(t, again).Contexts); !slices.Equal(have, want) {
+		t.Errorf("counts: have %v, want %v", have, want)
 	}
 	if have, want := events(t, back.Contexts), events(t, openContexts(t, again).Contexts); !slices.Equal(have, want) {
 		t.Errorf("events: have %v, want %v", have, want)
@@ -165,7 +187,10 @@ func TestContextsDamage(t *testing.T) {
 		{"node root", func(d *livetest.Contexts) { d.Nodes[32+16] = rt.NumRoots }, "nodes: offset 32: root 10"},
 		{"node target", func(d *livetest.Contexts) { d.Nodes[64+24]++ }, "nodes: offset 64: function 0x400041 has no record"},
 		{"node count", func(d *livetest.Contexts) { d.Set64(rt.CceNodesUsed, 1<<40) }, "cce: offset 4104: 1099511627776 nodes"},
-		{"events used", func(d *livetest.Contexts) { d.Events[0][9] = 1 }, "events.0: offset 8: 336 bytes are in use"},
+		{"counts magic", func(d *livetest.Contexts) { d.Counts[0][0] = 1 }, "counts.0: offset 0: not a file of events"},
+		{"counts used", func(d *livetest.Contexts) { d.Counts[0][rt.CountsUsed+2] = 1 }, "counts.0: offset 8: 65537 entries are in use"},
+		{"events magic", func(d *livetest.Contexts) { d.Events[2][0] = 1 }, "events.2: offset 0: not a file of events"},
+		{"events used", func(d *livetest.Contexts) { d.Events[0][rt.EventsCapacity], d.Events[0][rt.EventsWritten] = 77, 99 }, "events.0: offset 16: 77 events of 77 are in use"},
 		{"code pairs", func(d *livetest.Contexts) { codeOf(d)[28] = 200 }, "return addresses in a record"},
 		{"code site", func(d *livetest.Contexts) { codeOf(d)[36] = 9 }, "site 9 of 3"},
 		{"code overlap", func(d *livetest.Contexts) { le.PutUint32(codeOf(d)[24:], 1000) }, "1000 bytes of code"},
@@ -198,8 +223,9 @@ func TestContextsKilled(t *testing.T) {
 		t.Errorf("%d epochs, want the complete ones", len(p.Contexts.Dict.Epochs))
 	}
 	d = contextsDir()
-	binary.LittleEndian.PutUint64(d.Events[0][8:], 17) // the header of the file is being made
-	d.Events[2] = d.Events[2][:20]
+	clear(d.Events[0][:8]) // the header of the file is being made
+	clear(d.Counts[0][:8])
+	d.Events[2], d.Counts[2] = d.Events[2][:20], nil
 	if p := openContexts(t, d); len(events(t, p.Contexts)) != 0 || len(mustWrite(t, p)) == 0 {
 		t.Error("events of files without a header")
 	} else if back, err := profile.Read(bytes.NewReader(mustWrite(t, p))); err != nil || !bytes.Equal(mustWrite(t, back), mustWrite(t, p)) {
@@ -223,10 +249,49 @@ func TestContextsKilled(t *testing.T) {
 	openContexts(t, d)
 }
 
+// TestEventLog writes more events than a log holds: the newest are there, in order, with
+// how many are not, also in the sealed file and when the program goes on.
+func TestEventLog(t *testing.T) {
+	for n := range uint64(3 * livetest.LogEvents) {
+		d := contextsDir()
+		d.Events, d.Counts = nil, nil
+		d = func() *livetest.Contexts { e := livetest.NewContexts("prog"); e.Funcs = d.Funcs; return e }()
+		for i := range n {
+			d.AddEvent(livetest.Event{Kind: rt.EventAlloc, Value: 100 + i, Time: i})
+		}
+		p := openContexts(t, d)
+		sealed, err := profile.Read(bytes.NewReader(mustWrite(t, p)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []*profile.Contexts{p.Contexts, sealed.Contexts} {
+			kept := min(n, livetest.LogEvents)
+			list := events(t, c)
+			if uint64(len(list)) != kept || c.EventsOverwritten != n-kept {
+				t.Fatalf("%d events: have %d, and %d overwritten", n, len(list), c.EventsOverwritten)
+			}
+			for i, e := range list {
+				if want := n - kept + uint64(i); e.Value != 100+want || e.Time != time.Duration(want) {
+					t.Errorf("%d events: event %d is %+v", n, i, e)
+				}
+			}
+		}
+		for range 3 { // the program goes on: what is left of what was read is right
+			d.AddEvent(livetest.Event{Kind: rt.EventAlloc, Value: 1})
+		}
+		for _, e := range events(t, p.Contexts) {
+			if e.Value < 100 {
+				t.Errorf("%d events: one that came later is taken for an earlier one", n)
+			}
+		}
+	}
+}
+
 // exerciseContexts calls everything that takes a profile with context IDs.
 func exerciseContexts(t *testing.T, p *profile.Profile) {
 	c := p.Contexts
-	_ = c.Events(func(e *profile.Event) error { return nil })
+	_ = c.EventLog(func(e *profile.Event) error { return nil })
+	_ = c.EventCounts(func(e *profile.EventCount) error { return nil })
 	for n := range uint32(5) {
 		if _, ok := c.Node(n); ok == (n == 0) && int(n) < len(c.Interned) {
 			t.Errorf("node %d: %v", n, ok)
@@ -259,14 +324,14 @@ func exerciseContexts(t *testing.T, p *profile.Profile) {
 
 func FuzzReadContexts(f *testing.F) {
 	d := contextsDir()
-	f.Add(d.Tree, d.Funcs, d.Epochs, d.Nodes, d.Events[0], d.Check, d.Strings)
+	f.Add(d.Tree, d.Funcs, d.Epochs, d.Nodes, d.Counts[0], d.Events[0], d.Check, d.Strings)
 	d = contextsDir()
 	d.Set64(rt.HdrLost+8*rt.LostPages, 1)
 	clear(d.Funcs[200:300])
-	f.Add(d.Tree, d.Funcs, d.Epochs, d.Nodes, d.Events[0], d.Check, d.Strings)
-	f.Fuzz(func(t *testing.T, cce, funcs, epochs, nodes, events, check, strings []byte) {
+	f.Add(d.Tree, d.Funcs, d.Epochs, d.Nodes, d.Counts[0], d.Events[0], d.Check, d.Strings)
+	f.Fuzz(func(t *testing.T, cce, funcs, epochs, nodes, counts, events, check, strings []byte) {
 		fsys := fstest.MapFS{}
-		for name, data := range map[string][]byte{"cce": cce, "funcs": funcs, "epochs": epochs, "nodes": nodes, "events.0": events, "check": check, "strings": strings} {
+		for name, data := range map[string][]byte{"cce": cce, "funcs": funcs, "epochs": epochs, "nodes": nodes, "counts.0": counts, "events.0": events, "check": check, "strings": strings} {
 			fsys[name] = &fstest.MapFile{Data: data}
 		}
 		l, err := profile.OpenLive(fsys)

@@ -3,6 +3,7 @@ package profile
 import (
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -11,6 +12,17 @@ import (
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
+
+// An EventCount adds up events of one kind, in one context, whose values are of one
+// size: it is a bucket of a histogram. Several may have the same kind, ID and size, as
+// each P counts for itself.
+type EventCount struct {
+	Kind uint32    // one of the Event constants of package rt
+	Bits int       // of the values: they are less than 1<<Bits, and at least half of that
+	ID   ContextID // zero for events without a context, see [Contexts.EventsSpilt]
+
+	Count, Sum, Max uint64
+}
 
 // An Event is something that the program did, with the context that it did it in.
 type Event struct {
@@ -23,62 +35,137 @@ type Event struct {
 // EventKinds are the names of the kinds, by number.
 var EventKinds = []string{rt.EventAlloc: "alloc", rt.EventBlock: "block", rt.EventGo: "go", rt.EventPanic: "panic", rt.EventError: "error"}
 
+// EventUnits are the units of the values that are added up, by number of the kind; ""
+// if a kind has no values.
+var EventUnits = []string{rt.EventAlloc: "bytes", rt.EventBlock: "nanoseconds", rt.EventError: ""}
+
+// An eventFile is a file of events, of one P.
+type eventFile struct {
+	usedFile
+	written uint64 // entries of counts, or events that were ever written to a log
+}
+
 // events finds the files with events, in the order of their numbers. Other files
-// whose names begin alike are none of the program's. How much of each is in use is what its first
-// event says at this moment.
-func (r *contextsReader) events() error {
-	names, err := fs.Glob(r.fsys, fileEvents+"*")
-	if err != nil {
+// whose names begin alike are none of the program's. How much of each is in use is what its
+// header says at this moment.
+func (r *contextsReader) events() (err error) {
+	c := r.c
+	if c.counts, err = r.eventFiles(fileCounts, r.countsUsed); err != nil {
 		return err
 	}
+	c.logs, err = r.eventFiles(fileEvents, r.logUsed)
+	for _, list := range [][]eventFile{c.counts, c.logs} {
+		for _, f := range list {
+			c.files = append(c.files, f.usedFile)
+		}
+	}
+	return err
+}
+
+// eventFiles finds the files whose names begin with prefix.
+func (r *contextsReader) eventFiles(prefix string, used func(*liveFile) (int64, uint64, error)) ([]eventFile, error) {
+	names, err := fs.Glob(r.fsys, prefix+"*")
+	if err != nil {
+		return nil, err
+	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	var list []eventFile
 	for _, name := range names {
-		if _, err := strconv.ParseUint(strings.TrimPrefix(name, fileEvents), 10, 32); err != nil {
+		if _, err := strconv.ParseUint(strings.TrimPrefix(name, prefix), 10, 32); err != nil {
 			continue
 		}
 		f, err := openFile(r.fsys, name)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		used, lost, err := eventsUsed(f)
+		n, written, err := used(f)
 		f.close()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, eventFile{usedFile{name, n}, written})
+	}
+	return list, nil
+}
+
+// eventHeader returns the header of a file, nil if the file is being made.
+func eventHeader(f *liveFile, magic string, size int64) ([]byte, error) {
+	if f.size < size {
+		return nil, nil
+	}
+	b, err := f.at(0, int(size))
+	if err != nil || binary.LittleEndian.Uint64(b) == 0 {
+		return nil, err
+	}
+	if have := string(b[:len(magic)]); have != magic {
+		return nil, f.fail(0, "not a file of events (have %q, want %q)", have, magic)
+	}
+	return b, nil
+}
+
+// countsUsed returns the bytes of a file of counts that are in use, and its entries.
+func (r *contextsReader) countsUsed(f *liveFile) (int64, uint64, error) {
+	b, err := eventHeader(f, rt.CountsMagic, rt.CountsHeader)
+	if b == nil || err != nil {
+		return 0, 0, err
+	}
+	n := binary.LittleEndian.Uint64(b[rt.CountsUsed:])
+	if n > uint64(f.size-rt.CountsHeader)/rt.CountEntry {
+		return 0, 0, f.fail(rt.CountsUsed, "%d entries are in use, but the file has %d bytes", n, f.size)
+	}
+	r.c.EventsSpilt += binary.LittleEndian.Uint64(b[rt.CountsSpilt:])
+	return rt.CountsHeader + int64(n)*rt.CountEntry, n, nil
+}
+
+// logUsed returns the bytes of a log that are in use, and how many events were ever
+// written to it.
+func (r *contextsReader) logUsed(f *liveFile) (int64, uint64, error) {
+	b, err := eventHeader(f, rt.EventsMagic, rt.EventsHeader)
+	if b == nil || err != nil {
+		return 0, 0, err
+	}
+	capacity, written := binary.LittleEndian.Uint64(b[rt.EventsCapacity:]), binary.LittleEndian.Uint64(b[rt.EventsWritten:])
+	n := min(capacity, written)
+	if n > uint64(f.size-rt.EventsHeader)/rt.EventSize {
+		return 0, 0, f.fail(rt.EventsWritten, "%d events of %d are in use, but the file has %d bytes", n, capacity, f.size)
+	}
+	r.c.EventsOverwritten += written - n
+	return rt.EventsHeader + int64(n)*rt.EventSize, written, nil
+}
+
+// HasEventLog tells whether the program kept a log of its newest events.
+func (c *Contexts) HasEventLog() bool { return len(c.logs) > 0 }
+
+// EventCounts calls visit for the events of the program, added up, P after P, until visit
+// returns an error, which it returns. What is visited is what had been recorded when c was
+// read, with the counts of now. It is valid until visit returns.
+func (c *Contexts) EventCounts(visit func(*EventCount) error) error {
+	for _, u := range c.counts {
+		err := c.eachEntry(u.name, rt.CountsHeader, u.used, rt.CountEntry, func(_ uint64, b []byte) error {
+			le := binary.LittleEndian
+			e := EventCount{
+				Kind: le.Uint32(b[rt.CountKind:]), Bits: int(le.Uint32(b[rt.CountSize:])),
+				ID:    c.eventID(b[rt.CountHi:]),
+				Count: le.Uint64(b[rt.CountCount:]), Sum: le.Uint64(b[rt.CountSum:]), Max: le.Uint64(b[rt.CountMax:]),
+			}
+			if e.Kind == 0 || e.Bits > 64 {
+				return nil // it was being made, or its page was lost
+			}
+			return visit(&e)
+		})
 		if err != nil {
 			return err
 		}
-		r.c.EventsLost += lost
-		r.c.files = append(r.c.files, usedFile{name, used})
 	}
 	return nil
 }
 
-// eventsUsed returns how many bytes of the file are in use, and how many events
-// found no room. A file that is being made has none.
-func eventsUsed(f *liveFile) (used int64, lost uint64, err error) {
-	if f.size < rt.EventSize {
-		return 0, 0, nil
-	}
-	b, err := f.at(0, rt.EventSize)
-	if err != nil {
-		return 0, 0, err
-	}
-	n := binary.LittleEndian.Uint64(b[8:])
-	if n < rt.EventSize {
-		return 0, 0, nil // it is being made
-	}
-	if n > uint64(f.size) {
-		return 0, 0, f.fail(8, "%d bytes are in use, but the file has %d", n, f.size)
-	}
-	return int64(n), binary.LittleEndian.Uint64(b[16:]), nil
-}
-
-// Events calls visit for each event that the program had recorded when c was
-// read, P after P, in the order of time on each, until visit returns an error,
-// which it returns. The event is valid until visit returns.
-func (c *Contexts) Events(visit func(*Event) error) error {
-	for _, u := range c.files {
-		if !strings.HasPrefix(u.name, fileEvents) {
-			continue
-		}
+// EventLog calls visit for each event that is in the logs, P after P, in the order of time
+// on each, until visit returns an error, which it returns. The event is valid until visit
+// returns. Events that were written over others since c was read are left out, and
+// those that they were written over.
+func (c *Contexts) EventLog(visit func(*Event) error) error {
+	for _, u := range c.logs {
 		if err := c.eventsOf(u, visit); err != nil {
 			return err
 		}
@@ -86,30 +173,87 @@ func (c *Contexts) Events(visit func(*Event) error) error {
 	return nil
 }
 
-// eventsOf visits the events of one file. The first one is its header. The file is
-// opened anew: events can be many times what memory holds, and are not kept.
-func (c *Contexts) eventsOf(u usedFile, visit func(*Event) error) error {
-	f, err := openFile(c.fsys, u.name)
+// eventsOf visits the events in one log. The oldest one may be anywhere in the file.
+func (c *Contexts) eventsOf(u eventFile, visit func(*Event) error) error {
+	if u.used < rt.EventsHeader+rt.EventSize {
+		return nil
+	}
+	capacity := uint64(u.used-rt.EventsHeader) / rt.EventSize
+	oldest := u.written - capacity
+	pivot := int64(rt.EventsHeader + oldest%capacity*rt.EventSize)
+	one := func(place uint64, b []byte) error {
+		le := binary.LittleEndian
+		n := oldest + (place+capacity-oldest%capacity)%capacity
+		e := Event{le.Uint32(b), le.Uint64(b[8:]), time.Duration(min(le.Uint64(b[16:]), 1<<62)), c.eventID(b[24:])}
+		if e.Kind == 0 || le.Uint32(b[4:]) != uint32(n) {
+			return nil
+		}
+		return visit(&e)
+	}
+	if err := c.eachEntry(u.name, pivot, u.used, rt.EventSize, one); err != nil {
+		return err
+	}
+	return c.eachEntry(u.name, rt.EventsHeader, pivot, rt.EventSize, one)
+}
+
+// eventID returns the ID in two words of an entry.
+func (c *Contexts) eventID(b []byte) ContextID {
+	hi, lo := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+	if hi|lo == 0 {
+		return ContextID{}
+	}
+	return ContextID{Hi: hi, Lo: lo, Run: c.Run}
+}
+
+// eachEntry calls visit for each entry of a file of events that lies between two offsets,
+// with its place in the file. The file is opened anew: events can be many times what
+// memory holds, and are not kept.
+func (c *Contexts) eachEntry(name string, off, end, size int64, visit func(place uint64, b []byte) error) error {
+	f, err := openFile(c.fsys, name)
 	if err != nil {
 		return err
 	}
 	defer f.close()
-	le := binary.LittleEndian
-	for off := int64(rt.EventSize); off+rt.EventSize <= u.used; off += rt.EventSize {
-		b, err := f.at(off, rt.EventSize)
+	for ; off+size <= end; off += size {
+		b, err := f.at(off, int(size))
 		if err != nil {
 			return err
 		}
-		e := Event{le.Uint32(b), le.Uint64(b[8:]), time.Duration(min(le.Uint64(b[16:]), 1<<62)), ContextID{Hi: le.Uint64(b[24:]), Lo: le.Uint64(b[32:])}}
-		if e.ID != (ContextID{}) {
-			e.ID.Run = c.Run
-		}
-		if e.Kind == 0 {
-			continue // it was being written, or its page was lost
-		}
-		if err := visit(&e); err != nil {
+		if err := visit(uint64(off-rt.EventsHeader)/uint64(size), b); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// patchEvents makes the header of a file of events that is sealed say what is in it: the
+// program may have recorded more since it was read.
+func (c *Contexts) patchEvents(name string, data []byte) []byte {
+	patch := func(list []eventFile, at int) {
+		for _, u := range list {
+			if u.name == name && len(data) > at+8 {
+				data = slices.Clone(data)
+				binary.LittleEndian.PutUint64(data[at:], u.written)
+			}
+		}
+	}
+	patch(c.counts, rt.CountsUsed)
+	patch(c.logs, rt.EventsWritten)
+	return data
+}
+
+// EventKind returns the name of a kind of event; one of a later version has its number.
+func EventKind(kind uint32) string {
+	if uint64(kind) < uint64(len(EventKinds)) && EventKinds[kind] != "" {
+		return EventKinds[kind]
+	}
+	return fmt.Sprint("kind ", kind)
+}
+
+// EventUnit returns the unit of the values of a kind, "" if it has none.
+func EventUnit(kind uint32) string {
+	if uint64(kind) < uint64(len(EventUnits)) {
+		return EventUnits[kind]
+	}
+	return ""
 }

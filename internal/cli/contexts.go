@@ -11,23 +11,18 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// loadContexts reads the sealed file, the live directory or the directory of live
-// directories at path; with an empty path what load takes without arguments.
-// Profiles without context IDs are left out, but there must be one with them.
-func loadContexts(path string) (list []*profile.Profile, err error) {
-	if path == "" {
-		if path, err = newestProfile("."); err != nil {
-			return nil, err
-		}
-	}
-	if list, err = loadOne(path); err != nil {
+// loadContexts reads what load reads. Profiles without context IDs are left out, but there
+// must be one with them.
+func loadContexts(paths []string) (*records, error) {
+	r, err := loadRecords(paths)
+	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(p *profile.Profile) bool { return p.Contexts == nil })
-	if len(list) == 0 {
-		return nil, in(path, errNoContexts)
+	r.profiles = slices.DeleteFunc(r.profiles, func(p *profile.Profile) bool { return p.Contexts == nil })
+	if len(r.profiles) == 0 {
+		return nil, in(r.sources[0].path, errNoContexts)
 	}
-	return list, nil
+	return r, nil
 }
 
 // A stackFormat is how a command prints contexts.

@@ -240,24 +240,39 @@ func TestEventsCommand(t *testing.T) {
 	forms(t, path, func(t *testing.T, path string) {
 		out, errs, code := mainOf(t, "", "events", path)
 		for _, want := range []string{
-			"alloc: 2 events, sum of values 120\nblock: 1 events, sum of values 4,000\ngo: 1 events, sum of values 7\n",
-			"           2              120  alloc  " + shopLine + "\n           1            4,000  block  main.main main.go:9 ← [main]\n",
+			"alloc: 2 events, 120 B in all, 100 B at most\nblock: 1 event, 4µs in all, 4µs at most\ngo: 1 event\n",
+			"           2              120 B          100 B  alloc  " + shopLine + "\n           1                4µs            4µs  block  main.main main.go:9 ← [main]\n" +
+				"           1                  -              -  go     " + shopLine + "\n",
 		} {
 			if !strings.Contains(out, want) || code != 0 || errs != "" {
 				t.Errorf("code %d %s\nhave\n%s\nwant\n%s", code, errs, out, want)
 			}
 		}
-		out, _, _ = mainOf(t, "", "events", "-by=value", "-top=1", path)
-		if !strings.Contains(out, "4,000  block") || !strings.Contains(out, "and 2 more") || strings.Contains(out, "alloc  main") {
-			t.Errorf("-by=value: %s", out)
+		out, _, _ = mainOf(t, "", "events", "-by=sum", "-top=1", path)
+		if !strings.Contains(out, "4µs  block") || !strings.Contains(out, "and 2 more") || strings.Contains(out, "alloc  main") {
+			t.Errorf("-by=sum: %s", out)
 		}
-		out, _, _ = mainOf(t, "", "events", "-kind=go,panic", "-json", path)
-		if want := `{"kind":"go","count":1,"value":7,"stack":"` + shopLine + "\"}\n"; out != want {
+		out, _, _ = mainOf(t, "", "events", "-kind=go,alloc", "-json", path)
+		if want := `{"kind":"alloc","count":2,"sum":120,"max":100,"unit":"bytes","histogram":[{"from":16,"to":31,"count":1},{"from":64,"to":127,"count":1}],"stack":"` + shopLine + "\"}\n" +
+			`{"kind":"go","count":1,"stack":"` + shopLine + "\"}\n"; out != want {
 			t.Errorf("-json: have %s, want %s", out, want)
 		}
+		out, _, _ = mainOf(t, "", "events", "-histogram", path)
+		if !strings.Contains(out, "           1                      from 16 B to 31 B\n           1                      from 64 B to 127 B\n") {
+			t.Errorf("-histogram: %s", out)
+		}
+		out, _, _ = mainOf(t, "", "events", "-log", "-top=2", path)
+		if want := "             3ns go                  7  " + shopLine + "\n             4ns block             4µs  main.main main.go:9 ← [main]\n"; !strings.HasSuffix(out, want) {
+			t.Errorf("-log: have %s, want %s", out, want)
+		}
+		out, _, _ = mainOf(t, "", "events", "-log", "-json", "-kind=block", path)
+		if want := `{"time":4,"kind":"block","value":4000,"unit":"nanoseconds","stack":"main.main main.go:9 ← [main]"}` + "\n"; out != want {
+			t.Errorf("-log -json: have %s, want %s", out, want)
+		}
 	})
-	for flag, want := range map[string]string{"-kind=x": "no such kind", "-by=x": "-by=x", "-format=x": "no such format"} {
-		if _, errs, code := mainOf(t, "", "events", flag, path); code != 2 || !strings.Contains(errs, want) {
+	for flag, want := range map[string]string{"-kind=x": "no such kind", "-by=x": "-by=x", "-format=x": "no such format",
+		"-log -by=sum": "-by does nothing for a log; it has -kind, -log, -top, -format, -json", "-json -histogram": "-histogram does nothing for JSON"} {
+		if _, errs, code := mainOf(t, "", append(append([]string{"events"}, strings.Fields(flag)...), path)...); code != 2 || !strings.Contains(errs, want) {
 			t.Errorf("%s: code %d, %s", flag, code, errs)
 		}
 	}

@@ -55,7 +55,7 @@ func runInfo(e *env, args []string) error {
 func printContextsInfo(w io.Writer, p *profile.Profile) {
 	c := p.Contexts
 	var events uint64
-	err := c.Events(func(*profile.Event) error { events++; return nil })
+	err := c.EventCounts(func(e *profile.EventCount) error { events += e.Count; return nil })
 	fmt.Fprintf(w, "text        %#x\n", c.Text)
 	if c.Log != nil {
 		fmt.Fprintf(w, "log         %s\nversions    %d\n", plural(c.Log.Entries, "entry", "entries"), len(c.Interned)-1)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/fstest"
+	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
@@ -15,7 +16,10 @@ type Contexts struct {
 	Dir    // Tree is the file cce; Funcs, Check and Strings are as with a tree
 	Epochs []byte
 	Nodes  []byte
-	Events [][]byte
+	Counts [][]byte // by P
+	Events [][]byte // the logs, by P; of room for LogEvents
+	counts []*rt.Counts
+	logs   []*rt.EventLog
 
 	entries map[uint64]uint64 // the code of each function
 	next    uint64
@@ -136,18 +140,31 @@ type Event struct {
 	Hi, Lo      uint64
 }
 
-// AddEvent appends an event.
+// LogEvents is how many events a log keeps.
+const LogEvents = 8
+
+// AddEvent records an event as the program does, with the code that is injected.
 func (d *Contexts) AddEvent(e Event) {
 	for len(d.Events) <= e.P {
-		d.Events = append(d.Events, make([]byte, rt.EventSize))
+		mem := func(n int) ([]byte, unsafe.Pointer) {
+			b := unsafe.Slice((*byte)(unsafe.Pointer(&make([]uint64, n/8+1)[0])), n)
+			return b, unsafe.Pointer(&b[0])
+		}
+		counts, at := mem(rt.CountsMin)
+		_, index := mem(int(rt.CountsArena(rt.CountsMin)))
+		c, l := new(rt.Counts), new(rt.EventLog)
+		c.Init(at, index, rt.CountsMin)
+		const logSize = rt.EventsHeader + LogEvents*rt.EventSize
+		log, at := mem(logSize)
+		l.Init(at, logSize)
+		d.Counts, d.counts = append(d.Counts, counts), append(d.counts, c)
+		d.Events, d.logs = append(d.Events, log), append(d.logs, l)
 	}
-	le := binary.LittleEndian
-	b := le.AppendUint32(le.AppendUint32(d.Events[e.P], e.Kind), 0)
-	for _, v := range []uint64{e.Value, e.Time, e.Hi, e.Lo} {
-		b = le.AppendUint64(b, v)
+	d.logs[e.P].Add(e.Kind, e.Value, e.Time, e.Hi, e.Lo)
+	if e.Kind == rt.EventGo {
+		e.Value = 0
 	}
-	le.PutUint64(b[8:], uint64(len(b)))
-	d.Events[e.P] = b
+	d.counts[e.P].Add(e.Kind, e.Value, e.Hi, e.Lo)
 }
 
 // AddContextCheck appends a record of the checker: the frames that a walk found,
@@ -172,6 +189,7 @@ func (d *Contexts) Files() map[string][]byte {
 	files := map[string][]byte{"cce": d.Tree, "funcs": d.Funcs, "epochs": d.Epochs, "nodes": d.Nodes}
 	for i, e := range d.Events {
 		files["events."+string(rune('0'+i))] = e
+		files["counts."+string(rune('0'+i))] = d.Counts[i]
 	}
 	if d.Check != nil {
 		files["check"], files["strings"] = d.Check, d.Strings

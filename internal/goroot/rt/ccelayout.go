@@ -22,7 +22,8 @@ package rt
 //	funcs     function records, as for the tree, and RecPCs
 //	epochs    the dictionaries, see [EpochHeaderSize]
 //	nodes     interned entries of ccStacks, see [InternSize]
-//	events.N  the events of P number N, see [EventSize]
+//	counts.N  the events of P number N, added up, see [Counts]
+//	events.N  the newest events of P number N, see [EventLog]
 //	check, strings   as for the tree, in a verify build only
 const (
 	WordID  = 20
@@ -188,18 +189,18 @@ const (
 // run-time checks say, are not in it.
 const RecPCs = 3
 
-// An event:
+// An event in the log, a file of which [EventLog] tells the header:
 //
-//	{ u32 kind; u32 reserved; u64 value; u64 time; u64 hi; u64 lo }
+//	{ u32 kind; u32 number, modulo 1<<32; u64 value; u64 time; u64 hi; u64 lo }
 //
-// The file begins with one event of which value is the number of bytes in use,
-// and time the number of events that found no room.
-// time is nanoseconds since the program began.
+// Event n lies at place n modulo the capacity. One with another number than its place
+// asks for was being written, or is older than the log is long. time is nanoseconds
+// since the program began.
 const (
 	EventSize  = 40
-	EventAlloc = 1 // value: bytes
+	EventAlloc = 1 // value: bytes that were asked for
 	EventBlock = 2 // value: nanoseconds that the goroutine was parked
-	EventGo    = 3 // value: ID of the new goroutine
+	EventGo    = 3 // value: ID of the new goroutine, in the log only
 	EventPanic = 4
 	EventError = 5 // an error was wrapped by package stemma
 )

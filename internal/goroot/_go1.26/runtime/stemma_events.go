@@ -1,6 +1,6 @@
-// Built-in events: what happened, when, and in which context, in one mapped log
-// for each P. An event is written by the goroutine that it happens to, which may
-// not lose its P meanwhile.
+// Built-in events: what happened, how often and in which context, added up in memory of
+// each P; and, if that is asked for, a log of the newest. An event is written by the
+// goroutine that it happens to, which may not lose its P meanwhile.
 
 package runtime
 
@@ -11,9 +11,10 @@ import (
 
 // stemmaEvents is what to record.
 var stemmaEvents struct {
-	kinds uint32 // bits, by kind
-	start int64  // nanotime when the program began
-	size  uintptr
+	kinds uint32  // bits, by kind
+	log   bool    // keep a log, too
+	start int64   // nanotime when the program began
+	size  uintptr // of each file
 	// By the low bits of a return address: the address << 1, and whether it is
 	// in an instrumented function that has a slot. Racing writers write whole words.
 	known [1 << 14]uintptr
@@ -24,9 +25,10 @@ func stemmaEventsInit() {
 	e := &stemmaEvents
 	e.start = nanotime()
 	e.size = 64 << 20
-	if n, ok := stemmaParse(gogetenv("STEMMA_EVENTS_SIZE")); ok {
-		e.size = alignUp(max(n, 1<<16), 1<<16)
+	if n, ok := stemmaNumber("STEMMA_EVENTS_SIZE"); ok {
+		e.size = min(alignUp(max(n, rt.CountsMin), 1<<16), 1<<36)
 	}
+	e.log = stemmaOption("eventlog") == "on"
 	names := [...]string{rt.EventAlloc: "alloc", rt.EventBlock: "block", rt.EventGo: "go", rt.EventPanic: "panic", rt.EventError: "error"}
 	list := stemmaOption("events")
 	for begin, i := 0, 0; i <= len(list); i++ {
@@ -42,17 +44,26 @@ func stemmaEventsInit() {
 	}
 }
 
-// stemmaNewEvents maps the log of a new P. The world is stopped.
+// stemmaEventMemory is what a P has for its events, outside the heap.
+type stemmaEventMemory struct {
+	counts rt.Counts
+	log    rt.EventLog
+	logs   bool
+}
+
+// stemmaNewEvents maps the files for the events of a new P. The world is stopped.
 func stemmaNewEvents(pp *p) {
-	if stemmaEvents.kinds == 0 || pp.stemmaEvents != 0 {
+	e := &stemmaEvents
+	if e.kinds == 0 || pp.stemmaEvents != 0 {
 		return
 	}
-	var name [24]byte
-	n := copy(name[:], "events.")
-	n += copy(name[n:], itoa(make([]byte, 20), uint64(pp.id)))
-	log := stemmaMap(unsafe.String(&name[0], n), 0, stemmaEvents.size)
-	*(*uint64)(unsafe.Add(log, 8)) = rt.EventSize
-	pp.stemmaEvents = uintptr(log)
+	m := (*stemmaEventMemory)(stemmaMap("", 0, unsafe.Sizeof(stemmaEventMemory{})))
+	m.counts.Init(stemmaMapOfP("counts.", pp, e.size), stemmaMap("", 0, rt.CountsArena(e.size)), e.size)
+	if e.log {
+		m.log.Init(stemmaMapOfP("events.", pp, e.size), e.size)
+		m.logs = true
+	}
+	pp.stemmaEvents = uintptr(unsafe.Pointer(m))
 }
 
 // stemmaWants reports whether events of a kind are recorded.
@@ -60,17 +71,20 @@ func stemmaNewEvents(pp *p) {
 //go:nosplit
 func stemmaWants(kind uint32) bool { return stemmaEvents.kinds>>kind&1 != 0 }
 
-// stemmaWriteEvent writes an event. The caller holds its M.
+// stemmaWriteEvent records an event. The caller holds its M, so that no other writes
+// to the memory of the P.
 func stemmaWriteEvent(kind uint32, value, hi, lo uint64) {
-	log := getg().m.p.ptr().stemmaEvents
-	used := (*uint64)(unsafe.Pointer(log + 8))
-	if uintptr(*used)+rt.EventSize > stemmaEvents.size {
-		*(*uint64)(unsafe.Pointer(log + 16))++ // lost
+	m := (*stemmaEventMemory)(unsafe.Pointer(getg().m.p.ptr().stemmaEvents))
+	if m == nil {
 		return
 	}
-	e := (*[rt.EventSize / 8]uint64)(unsafe.Pointer(log + uintptr(*used)))
-	*e = [...]uint64{uint64(kind), value, uint64(nanotime() - stemmaEvents.start), hi, lo}
-	*used += rt.EventSize
+	if m.logs {
+		m.log.Add(kind, value, uint64(nanotime()-stemmaEvents.start), hi, lo)
+	}
+	if kind == rt.EventGo {
+		value = 0 // the number of a goroutine is nothing to add up
+	}
+	m.counts.Add(kind, value, hi, lo)
 }
 
 // stemmaEventHere records an event in the context of the innermost instrumented
@@ -114,14 +128,13 @@ func stemmaInnermost(gp *g, bp uintptr) (slot, pc uintptr) {
 	return 0, 0
 }
 
-// stemmaAlloc records an allocation. It reports true if there are such events:
-// then the heap profiler, which must see every allocation for this, does nothing.
-func stemmaAlloc(size uintptr) bool {
-	if !stemmaWants(rt.EventAlloc) {
-		return false
+// stemmaAlloc records an allocation of size bytes that is about to be made. It is called
+// where Go has its hooks for debugging allocations, which all of them pass, also those
+// that fit a block of tiny ones.
+func stemmaAlloc(size uintptr) {
+	if stemmaWants(rt.EventAlloc) {
+		stemmaEventHere(rt.EventAlloc, uint64(size))
 	}
-	stemmaEventHere(rt.EventAlloc, uint64(size))
-	return true
 }
 
 // stemmaPark returns when the goroutine is parked, or 0 if nobody wants to know.

@@ -27,14 +27,17 @@ const (
 
 // stemmaStartEncoder starts the goroutine that re-encodes.
 func stemmaStartEncoder() {
-	if !stemma.encode.on || stemma.encode.lucce {
+	if !stemma.encode.on {
+		return
+	}
+	if stemmaWants(rt.EventAlloc) {
+		debug.malloc = true // every allocation is shown to preMallocgcDebug
+	}
+	if stemma.encode.lucce {
 		return
 	}
 	lockInit(&stemma.encode.lock, lockRankForcegc)
 	stemma.encode.pace.patient = stemmaImpatient
-	if stemmaWants(rt.EventAlloc) {
-		MemProfileRate = 1 // every allocation is shown to the heap profiler
-	}
 	stemmaWarm()
 	if !stemmaFixed {
 		go stemmaEncoder()
