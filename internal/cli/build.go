@@ -22,8 +22,10 @@ makes from your own Go the first time. All flags of go build are passed on, but
 for those that cannot work: -msan, -asan, -linkshared and the build modes
 c-archive, c-shared and shared are refused.
 
-The program records into the directory $STEMMA_OUT/NAME.PID/, or
-stemma.out/NAME.PID/ in the directory where it is started.`,
+Each start of the program records into a new directory, NAME.PID-XXXXXX in
+$STEMMA_OUT, or in stemma.out where it is started. If that cannot be, it records
+into stemma-UID in $TMPDIR or /tmp, which is this user's alone; where, or that
+nothing is recorded, is said in one line on standard error, unless STEMMA_QUIET=1.`,
 		flags: func(fs *flag.FlagSet) { declareOptions(fs, new(toolchain.Options)) },
 		run:   runBuild,
 	}
@@ -90,6 +92,7 @@ func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	*o = toolchain.DefaultOptions
 	fs.StringVar(&o.Engine, "engine", o.Engine, "how contexts are recorded, by `NAME`: cct counts calls, dacce and lucce give context IDs, pcce gives them by a static call graph, sample takes samples")
 	fs.StringVar(&o.Events, "events", "", "record events of these `KINDS`, with commas between them: alloc, block, go, panic, error")
+	fs.BoolVar(&o.EventLog, "event-log", false, "keep a log of the newest events too, with their times, of $STEMMA_EVENTS_SIZE bytes for each P, by default 64 MiB")
 	fs.StringVar(&o.Warm, "warm", "", "start from this `GRAPH`, static (of the source, the default of pcce) or the file NAME.stemma of an earlier run")
 	fs.StringVar(&o.Record, "record", "", "`calls`: log every entry of a function for stemma replay; slow, with -recursion=full, and up to $STEMMA_CALLS_SIZE bytes, by default 256 MiB")
 	fs.StringVar(&o.Recursion, "recursion", o.Recursion, "`fold|full`: fold recursion, so that what a function calls is below its first call, or keep it in full")

@@ -7,7 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -257,29 +258,34 @@ func (r *record) seal(e *env, outFile string) error {
 		err = os.RemoveAll(own)
 	}
 	if len(others) > 0 {
-		fmt.Fprintf(e.stderr, "stemma: %s left records, too:\n", plural(len(others), "child process", "child processes"))
+		fmt.Fprintf(e.stderr, "stemma: %s, of children or of what the program was before it replaced itself:\n", plural(len(others), "more record"))
 		listDirs(e, others)
 	}
 	return err
 }
 
 // liveDirs returns the live directory of the program, and those of others.
-// own is empty if the program left none. It is told by its process ID: a wrapper
-// that -exec names must replace itself by the program.
+// own is empty if the program left none. It is told by the process ID in its name: a
+// wrapper that -exec names must replace itself by the program, unless there is one record
+// only. A program that has replaced itself has left several; the last one is its own.
 func (r *record) liveDirs() (own string, others []string, err error) {
 	dirs, err := os.ReadDir(r.base)
 	if err != nil {
 		return "", nil, err
 	}
+	mine := regexp.MustCompile(fmt.Sprintf(`\.%d-[0-9a-z]+$`, r.pid))
+	last := time.Time{}
 	for _, d := range dirs {
 		dir := filepath.Join(r.base, d.Name())
-		if own == "" && strings.HasSuffix(d.Name(), "."+strconv.Itoa(r.pid)) {
-			own = dir
-		} else {
-			others = append(others, dir)
+		others = append(others, dir)
+		if info, err := d.Info(); err == nil && mine.MatchString(d.Name()) && info.ModTime().After(last) {
+			own, last = dir, info.ModTime()
 		}
 	}
-	return own, others, nil
+	if own == "" && len(others) == 1 {
+		own = others[0]
+	}
+	return own, slices.DeleteFunc(others, func(dir string) bool { return dir == own }), nil
 }
 
 // maxListed is how many live directories a message lists.

@@ -96,8 +96,10 @@ func listNew(e *env, before, after []string) {
 			added = append(added, dir)
 		}
 	}
-	if len(added) > 0 {
-		fmt.Fprintf(e.stderr, "stemma: %s:\n", plural(len(added), "record"))
-		listDirs(e, added)
+	if len(added) == 0 {
+		fmt.Fprintf(e.stderr, "stemma: no record: no test binary ran, or none could write where records go; set STEMMA_OUT to a directory that can be written\n")
+		return
 	}
+	fmt.Fprintf(e.stderr, "stemma: %s:\n", plural(len(added), "record"))
+	listDirs(e, added)
 }

@@ -87,11 +87,11 @@ func command(ctx context.Context, t *testing.T, out, exe string, env []string) *
 // LiveDir returns the live directory below out of a program that was started, or
 // "" if it has none.
 func LiveDir(out string, cmd *exec.Cmd) string {
-	dir := filepath.Join(out, fmt.Sprintf("%s.%d", filepath.Base(cmd.Path), cmd.Process.Pid))
-	if _, err := os.Stat(dir); err != nil {
+	dirs, _ := filepath.Glob(filepath.Join(out, fmt.Sprintf("%s.%d-*", filepath.Base(cmd.Path), cmd.Process.Pid)))
+	if len(dirs) == 0 {
 		return ""
 	}
-	return dir
+	return dirs[0]
 }
 
 // OK fails the test unless the program ended well and printed nothing to

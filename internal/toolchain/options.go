@@ -21,6 +21,7 @@ type Options struct {
 	Verify    bool   // add the checker
 	Record    string // "calls": log every function entry, for replay; "" for nothing
 	Events    string // kinds of events to record, with commas between them
+	EventLog  bool   // keep a log of the newest events, too
 	Warm      string // of dacce: "static", or a record of an earlier run, to start from; "" for nothing
 	Nodes     uint64 // node budget; 0 for the runtime's default
 	Sample    Sample // settings of the engine sample
@@ -269,6 +270,9 @@ func (o Options) hasEvent(kind string) bool {
 // checkEvents reports a kind that does not exist.
 func (o Options) checkEvents() error {
 	if o.Events == "" {
+		if o.EventLog {
+			return fmt.Errorf("-event-log: there are no events to log; say which with -events (have %s)", strings.Join(eventKinds, ", "))
+		}
 		return nil
 	}
 	for kind := range strings.SplitSeq(o.Events, ",") {
@@ -317,11 +321,14 @@ func (o Options) ForRuntime() string {
 	if o.Events != "" {
 		s = append(s, "events="+strings.ReplaceAll(o.Events, ",", "+"))
 	}
+	if o.EventLog {
+		s = append(s, "eventlog=on")
+	}
 	if o.Nodes != 0 {
 		s = append(s, fmt.Sprintf("nodes=%d", o.Nodes))
 	}
 	if o.Out != "" && !strings.ContainsAny(o.Out, ", '\"") {
-		s = append(s, "out="+o.Out)
+		s = append(s, "out="+o.Out, "quiet=on") // tests compare what their children print
 	}
 	return strings.Join(s, ",")
 }

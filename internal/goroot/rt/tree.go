@@ -95,7 +95,11 @@ func (t *Tree) u64(off uint32) *uint64 { return (*uint64)(unsafe.Add(t.mem, uint
 func (t *Tree) Used() uint64 { return t.used }
 
 // Lost counts a loss of the given kind.
-func (t *Tree) Lost(kind uint32) { *t.u64(HdrLost + 8*kind)++ }
+func (t *Tree) Lost(kind uint32) {
+	if t.mem != nil { // a program that only samples has no header of a Tree
+		*t.u64(HdrLost + 8*kind)++
+	}
+}
 
 // Enter returns the node of the function with metadata meta, entered through
 // the cell at offset cell; it creates the node if there is none. It never
@@ -425,9 +429,5 @@ func (t *Tree) Describe(run uint64, pid uint32, start uint64, goVersion, goroot 
 func (t *Tree) SetShards(n uint32) { *t.u32(HdrShards) = n }
 
 // LostPage counts a page that the disk did not take. It is not under the
-// lock: two at once may count as one. A program that only samples has no Tree.
-func (t *Tree) LostPage() {
-	if t.mem != nil {
-		*t.u64(HdrLost + 8*LostPages)++
-	}
-}
+// lock: two at once may count as one.
+func (t *Tree) LostPage() { t.Lost(LostPages) }

@@ -23,9 +23,11 @@ var stemma struct {
 	lock   mutex
 	tree   rt.Tree
 	on     bool
-	size   uintptr // of the tree region, and of each shard
-	dir    [1024]byte
-	dirlen int
+	size   uintptr    // of the tree region, and of each shard
+	dir    [1024]byte // the live directory, with a final slash
+	dirlen int        // 0 if nothing is recorded
+	main   string     // the file that makes the directory a record; "" before it is made
+	making bool       // files of it are still to be made
 	shards int
 	cce    rt.Cce
 	lucce  rt.Lucce

@@ -23,7 +23,7 @@ var stemmaCalls rt.Calls
 // takes the slow path.
 func stemmaCallsInit() {
 	size := uintptr(256 << 20)
-	if n, ok := stemmaParse(gogetenv("STEMMA_CALLS_SIZE")); ok {
+	if n, ok := stemmaNumber("STEMMA_CALLS_SIZE"); ok {
 		size = max(alignUp(n, 1<<12), 1<<12)
 	}
 	stemmaCalls.Init(&stemma.tree, stemmaMap("calls", 0, size), uint64(size))

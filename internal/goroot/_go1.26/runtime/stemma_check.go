@@ -27,7 +27,7 @@ var stemmaCheck struct {
 
 func stemmaCheckInit() {
 	stemmaCheck.every = 1009
-	if n, ok := stemmaParse(gogetenv("STEMMA_CHECK_EVERY")); ok && n > 0 {
+	if n, ok := stemmaNumber("STEMMA_CHECK_EVERY"); ok && n > 0 {
 		stemmaCheck.every = int64(n)
 	}
 	check := stemmaMap("check", 0, rt.CheckSize)

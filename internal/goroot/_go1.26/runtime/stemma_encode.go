@@ -21,6 +21,7 @@ var stemmaVoid = stemmaNoWord
 type stemmaEncoding struct {
 	on      bool
 	lucce   bool        // the context is a pair, see stemma_lucce.go
+	mute    bool        // nothing is recorded: all IDs are zero, and no entry of a ccStack is interned
 	epoch   uintptr     // changes only while the world is stopped
 	frames  []rt.Walked // scratch memory of walks, under the lock
 	below   uint64      // after a walk: the word of the frame that lies below the root that it ended at, or 0
@@ -44,7 +45,7 @@ const stemmaMaxFrames = 1 << 24
 // stemmaEncodeInit is stemmaInit for calling context encoding.
 func stemmaEncodeInit() {
 	const funcsSize = 1 << 28
-	stemmaMakeDir()
+	stemmaMakeDir("cce", rt.CceSize)
 	head := stemmaMap("cce", 0, rt.CceSize)
 	funcs := stemmaMap("funcs", 0, funcsSize)
 	stemma.encode.lucce = stemmaOption("engine") == "lucce"
@@ -63,14 +64,14 @@ func stemmaEncodeInit() {
 	stemmaPCs, stemmaText = uintptr(pcs), firstmoduledata.text
 	stemma.cce.InitCce(head, known, funcs, epochs, nodes, pcs, mem, funcsSize, uint64(stemmaText))
 	stemma.cce.Describe(stemmaRun, uint32(stemmaGetpid()), start, buildVersion, defaultGOROOT, argslice)
-	if n, ok := stemmaParse(gogetenv("STEMMA_CCSTACK_SIZE")); ok {
+	if n, ok := stemmaNumber("STEMMA_CCSTACK_SIZE"); ok {
 		stemma.cce.LimitStacks(n)
 	}
 	stemmaStamp = stemma.cce.Stamp()
 	stemmaAPI2 = &stemmaAPIs
 	if stemma.encode.lucce {
 		stemmaUpdateInit()
-	} else if n, ok := stemmaParse(gogetenv("STEMMA_REENCODE_US")); ok {
+	} else if n, ok := stemmaNumber("STEMMA_REENCODE_US"); ok {
 		stemma.encode.every = int64(n) * 1000
 	}
 	stemmaClearpoolsEntry = abi.FuncPCABIInternal(clearpools)
@@ -81,7 +82,16 @@ func stemmaEncodeInit() {
 	if stemmaOption("verify") == "on" {
 		stemmaCheckInit()
 	}
+	stemma.making = false
+	if stemma.dirlen == 0 {
+		// Nobody could ever decode an ID: there are none, and no events.
+		stemma.encode.mute = true
+		stemmaEvents.kinds = 0
+		stemmaAPIs.here = stemmaHereNothing
+	}
 }
+
+func stemmaHereNothing() (hi, lo, run uint64) { return 0, 0, 0 }
 
 // stemmaStackOf returns the ccStack of gp.
 //
@@ -388,7 +398,7 @@ func stemmaRewrite(gp *g, pc, sp uintptr) {
 func stemmaEncodeNewG(newg, creator *g, callerpc uintptr) {
 	newg.stemmaEpoch = stemma.encode.epoch
 	f := findfunc(callerpc)
-	if !f.valid() || f.flag&rt.FuncFlagSlot == 0 {
+	if stemma.encode.mute || !f.valid() || f.flag&rt.FuncFlagSlot == 0 {
 		return
 	}
 	w, ok := creator.stemmaCtx, true
@@ -441,6 +451,9 @@ func stemmaEndG(gp *g) {
 //
 //go:nosplit
 func stemmaCapture(gp *g, w uint64, pc uintptr) (hi, lo uint64) {
+	if stemma.encode.mute {
+		return 0, 0
+	}
 	depth := uintptr(w & rt.MaxDeep)
 	if depth != 0 && depth < gp.stemmaCap && depth != rt.MaxDeep {
 		node := *(*uint32)(unsafe.Pointer(gp.stemmaStack + depth*rt.StackEntry + rt.StackNode))
@@ -470,6 +483,9 @@ func stemmaHereDynamic() (hi, lo, run uint64)
 // tell: it interns, or it looks for the caller's frame.
 func stemmaHereSlow() (hi, lo, run uint64) {
 	gp, pc, sp := getg(), sys.GetCallerPC(), sys.GetCallerSP()
+	if stemma.encode.mute {
+		return 0, 0, 0
+	}
 	if hi, lo = stemmaHereWord(gp, pc); lo != 0 {
 		return hi, lo, stemmaRun
 	}

@@ -1,5 +1,5 @@
-// The live directory: the mapped files that the program records into, and how
-// they come to be in schedinit.
+// The files of the live directory: how they are mapped in schedinit, and what
+// happens when a disk does not take them.
 
 package runtime
 
@@ -31,10 +31,10 @@ func stemmaInit() {
 		// Room for large nodes and for the overflow nodes of all functions.
 		stemma.size = min(alignUp(n*512+1<<26, 1<<16), 1<<32-1<<16)
 	}
-	if n, ok := stemmaParse(gogetenv("STEMMA_TREE_SIZE")); ok {
+	if n, ok := stemmaNumber("STEMMA_TREE_SIZE"); ok {
 		stemma.size = min(max(alignUp(n, 1<<16), 1<<24), 1<<32-1<<16)
 	}
-	stemmaMakeDir()
+	stemmaMakeDir("tree", stemma.size)
 	const funcsSize = 1 << 28
 	tree := stemmaMap("tree", rt.Base, stemma.size)
 	if uintptr(tree) != rt.Base {
@@ -55,6 +55,7 @@ func stemmaInit() {
 	if stemmaOption("record") == "calls" {
 		stemmaCallsInit()
 	}
+	stemma.making = false
 }
 
 // stemmaOption returns the value of a key in stemmaOptions.
@@ -94,17 +95,22 @@ func stemmaNewP(pp *p) {
 	if !stemma.on || pp.stemmaShard != 0 {
 		return
 	}
-	var name [24]byte
-	n := copy(name[:], "shard.")
-	n += copy(name[n:], itoa(make([]byte, 20), uint64(pp.id)))
-	files := stemma.nrange.Load()
-	shard := stemmaMap(unsafe.String(&name[0], n), 0, stemma.size)
-	if stemma.nrange.Load() == files {
-		stemma.tree.Lost(rt.LostShards) // what this P counts is not on record
-	}
-	pp.stemmaShard = uintptr(shard) - rt.Base
+	pp.stemmaShard = uintptr(stemmaMapOfP("shard.", pp, stemma.size)) - rt.Base
 	stemma.shards = max(stemma.shards, int(pp.id)+1)
 	stemma.tree.SetShards(uint32(stemma.shards))
+}
+
+// stemmaMapOfP maps a file that a P has for itself. The world is stopped.
+func stemmaMapOfP(prefix string, pp *p, size uintptr) unsafe.Pointer {
+	var name [24]byte
+	n := copy(name[:], prefix)
+	n += copy(name[n:], itoa(make([]byte, 20), uint64(pp.id)))
+	files := stemma.nrange.Load()
+	mem := stemmaMap(unsafe.String(&name[0], n), 0, size)
+	if stemma.nrange.Load() == files {
+		stemmaHeader().Lost(rt.LostShards) // what this P counts is not on record
+	}
+	return mem
 }
 
 // stemmaRun is the run number of this process, see rt.HdrRun. It is drawn before
@@ -128,57 +134,6 @@ func stemmaDrawRun() {
 	}
 }
 
-// stemmaMakeDir makes the live directory, $STEMMA_OUT/NAME.PID, and leaves
-// its absolute name, with a final slash, in stemma.dir. On failure dirlen is 0.
-func stemmaMakeDir() {
-	stemmaDrawRun()
-	out := gogetenv("STEMMA_OUT")
-	if out == "" {
-		out = stemmaOption("out") // for children whose environment was cleared
-	}
-	if out == "" {
-		out = "stemma.out"
-	}
-	name := "program"
-	if len(argslice) > 0 && argslice[0] != "" {
-		name = argslice[0]
-	}
-	for i := len(name) - 1; i >= 0; i-- {
-		if name[i] == '/' {
-			name = name[i+1:]
-			break
-		}
-	}
-	buf := stemma.dir[:]
-	if len(out)+len(name)+64 > len(buf) {
-		return
-	}
-	n := 0
-	if out[0] != '/' {
-		// Shards are made later too, and the program may change its directory.
-		size, _, errno := linux.Syscall6(sysGetcwd, uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0, 0, 0)
-		n = int(size)
-		if errno != 0 || n+len(out)+len(name)+64 > len(buf) {
-			clear(buf)
-			return
-		}
-		buf[n-1] = '/' // in place of the final NUL
-	}
-	n += copy(buf[n:], out)
-	linux.Syscall6(sysMkdirat, atFDCWD, uintptr(unsafe.Pointer(&buf[0])), 0o777, 0, 0, 0)
-	buf[n] = '/'
-	n++
-	n += copy(buf[n:], name)
-	buf[n] = '.'
-	n++
-	n += copy(buf[n:], itoa(make([]byte, 20), uint64(stemmaGetpid())))
-	if _, _, errno := linux.Syscall6(sysMkdirat, atFDCWD, uintptr(unsafe.Pointer(&buf[0])), 0o777, 0, 0, 0); errno != 0 {
-		return
-	}
-	buf[n] = '/'
-	stemma.dirlen = n + 1
-}
-
 func stemmaGetpid() uintptr {
 	pid, _, _ := linux.Syscall6(sysGetpid, 0, 0, 0, 0, 0, 0)
 	return pid
@@ -191,7 +146,10 @@ func stemmaMap(name string, addr, size uintptr) unsafe.Pointer {
 	flags := int32(_MAP_ANON | _MAP_PRIVATE | mapNoReserve)
 	fd := int32(-1)
 	if name != "" && stemma.dirlen > 0 {
-		fd = stemmaCreate(name, size)
+		var failed uintptr
+		if fd, failed = stemmaCreate(name, size); failed != 0 && stemma.making {
+			stemmaGiveUp(failed)
+		}
 	}
 	if fd >= 0 {
 		flags = mapShared | mapNoReserve
@@ -201,6 +159,9 @@ func stemmaMap(name string, addr, size uintptr) unsafe.Pointer {
 	}
 	p, errno := mmap(unsafe.Pointer(addr), size, _PROT_READ|_PROT_WRITE, flags, fd, 0)
 	if fd >= 0 {
+		if name == stemma.main {
+			stemmaHoldFile(fd)
+		}
 		closefd(fd)
 		if errno == 0 {
 			i := stemma.nrange.Load()
@@ -219,29 +180,59 @@ func stemmaMap(name string, addr, size uintptr) unsafe.Pointer {
 	return p
 }
 
+// stemmaHoldFile locks the main file, for readers to see that the program still runs.
+// The lock belongs to the open file, which the mapping keeps open: it is there until the
+// process ends, however that is, or becomes another program, and needs no
+// descriptor, of which a program might count its own.
+func stemmaHoldFile(fd int32) {
+	const exclusive, nonblock = 2, 4
+	stemmaCall(sysFlock, uintptr(fd), exclusive|nonblock, 0)
+}
+
 // stemmaZeros is as much as stemmaInit writes to a file.
 var stemmaZeros [4 * 4096]byte
 
-// stemmaCreate makes a sparse file of the given size in the live directory.
-func stemmaCreate(name string, size uintptr) int32 {
+// stemmaFile returns the address of the name of a file in the live directory, with a NUL
+// behind it. It is good until the next call.
+func stemmaFile(name string) uintptr {
 	n := copy(stemma.dir[stemma.dirlen:len(stemma.dir)-1], name)
 	stemma.dir[stemma.dirlen+n] = 0
-	fd := open(&stemma.dir[0], _O_CREAT|_O_TRUNC|oRdwr|_O_CLOEXEC, 0o666)
-	if fd < 0 {
-		return fd
+	return uintptr(unsafe.Pointer(&stemma.dir[0]))
+}
+
+// stemmaCreate makes a sparse file of the given size in the live directory. It returns -1
+// and the number of the error if it cannot.
+func stemmaCreate(name string, size uintptr) (int32, uintptr) {
+	if stemmaFileLimit() < size {
+		return -1, linuxEFBIG
 	}
-	_, _, errno := linux.Syscall6(sysFtruncate, uintptr(fd), size, 0, 0, 0, 0)
+	fd, _, errno := linux.Syscall6(sysOpenat, atFDCWD, stemmaFile(name), _O_CREAT|_O_TRUNC|oRdwr|_O_CLOEXEC|oNoFollow, 0o600, 0, 0)
+	if errno != 0 {
+		return -1, errno
+	}
+	_, _, errno = linux.Syscall6(sysFtruncate, fd, size, 0, 0, 0, 0)
 	if errno == 0 && stemma.shards == 0 {
 		// The first pages of tree and funcs are written before there is a
 		// signal handler that could make up for a full disk.
-		_, _, errno = linux.Syscall6(sysPwrite64, uintptr(fd), uintptr(unsafe.Pointer(&stemmaZeros)), unsafe.Sizeof(stemmaZeros), 0, 0, 0)
+		_, _, errno = linux.Syscall6(sysPwrite64, fd, uintptr(unsafe.Pointer(&stemmaZeros)), unsafe.Sizeof(stemmaZeros), 0, 0, 0)
 	}
 	if errno != 0 {
-		closefd(fd)
-		stemma.dirlen = 0
-		return -1
+		closefd(int32(fd))
+		stemmaRemove(name)
+		return -1, errno
 	}
-	return fd
+	return int32(fd), 0
+}
+
+// stemmaHeader returns what has the header in which losses are counted; it has none in a
+// program that only samples.
+//
+//go:nosplit
+func stemmaHeader() *rt.Tree {
+	if stemma.encode.on {
+		return &stemma.cce.Tree
+	}
+	return &stemma.tree
 }
 
 // stemmaBus handles a SIGBUS at addr: if it struck a page of the live
@@ -259,7 +250,7 @@ func stemmaBus(addr uintptr) bool {
 		page := addr &^ (physPageSize - 1)
 		_, errno := mmap(unsafe.Pointer(page), physPageSize, _PROT_READ|_PROT_WRITE, _MAP_ANON|_MAP_PRIVATE|_MAP_FIXED, -1, 0)
 		if errno == 0 && page != rt.Base {
-			stemma.tree.LostPage()
+			stemmaHeader().LostPage()
 		}
 		return errno == 0
 	}
@@ -268,15 +259,22 @@ func stemmaBus(addr uintptr) bool {
 
 // Numbers of the Linux kernel for amd64 that package runtime does not have.
 const (
-	sysGetpid    = 39
-	sysPwrite64  = 18
-	sysFtruncate = 77
-	sysGetcwd    = 79
-	sysGetrandom = 318
-	sysMkdirat   = 258
-	atFDCWD      = ^uintptr(99) // -100
+	sysGetpid     = 39
+	sysFlock      = 73
+	sysGeteuid    = 107
+	sysOpenat     = 257
+	sysNewfstatat = 262
+	sysUnlinkat   = 263
+	sysPrlimit64  = 302
+	sysPwrite64   = 18
+	sysFtruncate  = 77
+	sysGetcwd     = 79
+	sysGetrandom  = 318
+	sysMkdirat    = 258
+	atFDCWD       = ^uintptr(99) // -100
 
 	oRdwr             = 2
+	oNoFollow         = 0x20000
 	mapShared         = 0x1
 	mapNoReserve      = 0x4000
 	mapFixedNoReplace = 0x100000

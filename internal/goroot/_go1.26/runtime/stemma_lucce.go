@@ -156,7 +156,7 @@ func stemmaFromOf(gp *g) [2]uint64 { return [2]uint64{uint64(gp.stemmaStart), ui
 // It runs on the system stack, with a P.
 func stemmaUpdateNewG(newg, creator *g, callerpc uintptr) {
 	f := findfunc(callerpc)
-	if !f.valid() || f.flag&rt.FuncFlagSlot == 0 {
+	if stemma.encode.mute || !f.valid() || f.flag&rt.FuncFlagSlot == 0 {
 		return
 	}
 	var hi, lo uint64
@@ -179,6 +179,9 @@ func stemmaUpdateNewG(newg, creator *g, callerpc uintptr) {
 //
 //go:nosplit
 func stemmaUpdateCapture(c, v uint64, pc uintptr) (hi, lo uint64) {
+	if stemma.encode.mute {
+		return 0, 0
+	}
 	if hi, lo, ok := stemma.lucce.TryCapture(c, v, pc); ok {
 		return hi, lo
 	}

@@ -86,15 +86,15 @@ func stemmaSampleInit() {
 	if !acct && !stemmaHasEngine("sample") {
 		return
 	}
-	if stemma.dirlen == 0 {
-		stemmaMakeDir()
-	}
 	nodes := uintptr(1 << 22)
 	if n, ok := stemmaParse(stemmaOption("nodes")); ok && n > 0 {
 		nodes = min(max(n, 16), 1<<26)
 	}
 	const placesSize = 1 << 28
-	samples := stemmaMap("samples", 0, rt.SmpEnd+nodes*rt.SampleNodeSize)
+	size := rt.SmpEnd + nodes*rt.SampleNodeSize
+	stemmaMakeDir("samples", size)
+	stemma.making = true
+	samples := stemmaMap("samples", 0, size)
 	places := stemmaMap("places", 0, placesSize)
 	buckets := stemmaMap("", 0, rt.SampleBuckets)
 	known := stemmaMap("", 0, rt.PlacesKnown)
@@ -121,7 +121,8 @@ func stemmaSampleInit() {
 		stemmaAcctInit()
 	}
 	stemmaSmp.Configure(stemmaSmp.sampler, stemmaSmp.walk, uint64(stemmaSmp.interval.Load()), false)
-	stemmaSmp.on = true
+	stemmaCheckSettings()
+	stemmaSmp.on, stemma.making = true, false
 	stemmaSamplingAPI = &stemmaSamplingAPIs
 }
 
@@ -140,16 +141,6 @@ func stemmaHasEngine(name string) bool {
 		s = s[min(i+1, len(s)):]
 	}
 	return false
-}
-
-// stemmaSampleOption returns the value of a key: that of the environment variable
-// STEMMA_SAMPLING, which has the same form as the options of the build, or that of the
-// build.
-func stemmaSampleOption(key string) string {
-	if v := stemmaValue(gogetenv("STEMMA_SAMPLING"), key); v != "" {
-		return v
-	}
-	return stemmaOption(key)
 }
 
 // stemmaDuration returns the nanoseconds in a number with the unit ns, us, ms or s, or

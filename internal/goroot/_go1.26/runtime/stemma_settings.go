@@ -1,0 +1,94 @@
+// The settings of sampling: STEMMA_SAMPLING in the environment, in front of those of
+// the build. A setting that means nothing is ignored, so that the program runs as it was
+// built, and that is said once, when it starts.
+
+package runtime
+
+import rt "internal/runtime/stemma"
+
+// stemmaSettings are the settings that there are, and what they take.
+var stemmaSettings = [...]struct {
+	key, want string
+	valid     func(value string) bool
+}{
+	{"every", "a time from 10us on, as 10ms", func(v string) bool { return stemmaDuration(v) >= 10e3 }},
+	{"sampler", "stw, sps or isps", func(v string) bool {
+		i := stemmaIndex(rt.SamplerNames[:], v, 0)
+		return i != 0 && i != rt.SamplerACCT
+	}},
+	{"walk", "unwinder, fp, incremental or marker", func(v string) bool { return stemmaIndex(rt.WalkNames[:], v, 0) != 0 }},
+	{"waiting", "on or off", stemmaOnOff},
+	{"ask", "guard or signal", func(v string) bool { return v == "guard" || v == "signal" }},
+	{"start", "on or off", stemmaOnOff},
+}
+
+func stemmaOnOff(v string) bool { return v == "on" || v == "off" }
+
+// stemmaSampleOption returns the value of a key: that of the environment variable
+// STEMMA_SAMPLING, which has the same form as the options of the build, or, if it has none
+// or one that is not valid, that of the build.
+func stemmaSampleOption(key string) string {
+	if v := stemmaValue(gogetenv("STEMMA_SAMPLING"), key); v != "" && stemmaSettingWants(key, v) == "" {
+		return v
+	}
+	return stemmaOption(key)
+}
+
+// stemmaSettingWants returns what a setting should be, "" if it is that.
+func stemmaSettingWants(key, value string) string {
+	acct := stemmaHasEngine("acct")
+	for i := range stemmaSettings {
+		s := &stemmaSettings[i]
+		switch {
+		case s.key != key:
+		case acct && key != "start":
+			return "nothing: the accumulator takes its samples at calls"
+		case !s.valid(value):
+			return s.want
+		case key == "walk" && !stemmaFits(value):
+			return "a walk that the sampler can do: incremental or marker for isps, unwinder or fp for others"
+		default:
+			return ""
+		}
+	}
+	return "one of every, sampler, walk, waiting, ask and start"
+}
+
+// stemmaFits tells whether the sampler that is asked for can walk like this.
+func stemmaFits(walk string) bool {
+	isps := stemmaIndex(rt.SamplerNames[:], stemmaSampleOption("sampler"), rt.SamplerISPS) == rt.SamplerISPS
+	return isps == (stemmaIndex(rt.WalkNames[:], walk, 0) >= rt.WalkIncremental)
+}
+
+// stemmaCheckSettings says which settings in the environment are ignored.
+func stemmaCheckSettings() {
+	list := gogetenv("STEMMA_SAMPLING")
+	ignored := 0
+	for begin, i := 0, 0; i <= len(list); i++ {
+		if i < len(list) && list[i] != ',' {
+			continue
+		}
+		word := list[begin:i]
+		begin = i + 1
+		eq := 0
+		for eq < len(word) && word[eq] != '=' {
+			eq++
+		}
+		want := stemmaSettingWants(word[:eq], word[min(eq+1, len(word)):])
+		if want == "" || word == "" {
+			continue
+		}
+		if ignored++; ignored == 1 {
+			stemmaLine.add("stemma: in STEMMA_SAMPLING, these settings are ignored: ")
+		} else {
+			stemmaLine.add("; ")
+		}
+		stemmaLine.add(word[:min(len(word), 60)])
+		stemmaLine.add(" (want ")
+		stemmaLine.add(want)
+		stemmaLine.add(")")
+	}
+	if ignored > 0 {
+		stemmaSay()
+	}
+}
