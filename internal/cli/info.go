@@ -58,11 +58,11 @@ func printContextsInfo(w io.Writer, p *profile.Profile) {
 	err := c.EventCounts(func(e *profile.EventCount) error { events += e.Count; return nil })
 	fmt.Fprintf(w, "text        %#x\n", c.Text)
 	if c.Log != nil {
-		fmt.Fprintf(w, "log         %s\nversions    %d\n", plural(c.Log.Entries, "entry", "entries"), len(c.Interned)-1)
+		fmt.Fprintf(w, "log         %d %s\nversions    %d\n", c.Log.Entries, noun(c.Log.Entries, "entry", "entries"), len(c.Interned)-1)
 	} else {
 		fmt.Fprintf(w, "epochs      %d\ninterned    %d\nstarted     from %v\n", len(c.Dict.Epochs)-1, len(c.Interned)-1, c.Stats.Start)
 	}
-	fmt.Fprintf(w, "code        %s\nevents      %d\n", plural(len(c.Code), "function"), events)
+	fmt.Fprintf(w, "code        %d %s\nevents      %d\n", len(c.Code), noun(len(c.Code), "function"), events)
 	if err != nil {
 		fmt.Fprintf(w, "warning: %v\n", err)
 	}
@@ -94,8 +94,8 @@ func printInfo(w io.Writer, p *profile.Profile) {
 		inlined += len(f.Inlined)
 		sites += len(f.Sites)
 	}
-	fmt.Fprintf(w, "nodes       %d\ncounters    %d\nfunctions   %d, with %s and %s\n",
-		len(p.Nodes), len(p.Counts), len(p.Funcs), plural(sites, "call site"), plural(inlined, "inlined call"))
+	fmt.Fprintf(w, "nodes       %d\ncounters    %d\nfunctions   %d, with %d %s and %d %s\n",
+		len(p.Nodes), len(p.Counts), len(p.Funcs), sites, noun(sites, "call site"), inlined, noun(inlined, "inlined call"))
 	for _, line := range warnings(p) {
 		fmt.Fprintf(w, "warning: %s\n", line)
 	}

@@ -22,7 +22,7 @@ type counter interface {
 	int | int64 | uint32 | uint64
 }
 
-// plural returns a number that is not negative with the right one of two nouns. The plural
+// plural returns a number that is not negative, for people to read, with the right one of two nouns. The plural
 // of most nouns has an s more, and need not be given.
 func plural[N counter](n N, one string, many ...string) string {
 	return commas(uint64(n)) + " " + noun(n, one, many...)
