@@ -14,6 +14,7 @@ import (
 type Record struct {
 	d    *Decoder
 	live *profile.Live // nil for a sealed one
+	size int64
 }
 
 // OpenRecord reads a live directory with context IDs.
@@ -34,7 +35,7 @@ func NewRecord(p *profile.Profile) (*Record, error) {
 	if p.Contexts == nil {
 		return nil, fmt.Errorf("no record of context IDs")
 	}
-	return &Record{d: New(p)}, nil
+	return &Record{d: New(p), size: p.Contexts.Size()}, nil
 }
 
 // Decode is [Decoder.Decode] with what is on record now. If the record cannot be read
@@ -47,6 +48,7 @@ func (r *Record) Decode(id profile.ContextID) (Stack, error) {
 	grew, failed := r.live.Update()
 	if grew {
 		r.d.grown()
+		r.size = r.d.c.Size()
 		s, err = r.d.Decode(id)
 	}
 	if err != nil && failed != nil {
@@ -56,4 +58,4 @@ func (r *Record) Decode(id profile.ContextID) (Stack, error) {
 }
 
 // Size returns how many bytes of the record were read.
-func (r *Record) Size() int64 { return r.d.c.Size() }
+func (r *Record) Size() int64 { return r.size }
