@@ -37,7 +37,7 @@ const rule = `
 	cmd/stemma: internal/cli;
 	.: internal/decode;
 	stemmahttp: ., internal/export;
-	internal/e2e: internal/cli, stemmahttp;
+	internal/e2e: internal/toolchain, internal/cct;
 	internal/livetest: internal/goroot/rt;
 `
 

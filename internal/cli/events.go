@@ -73,11 +73,11 @@ func (o *eventsOptions) declare(fs *flag.FlagSet) {
 // check returns an error of usage, and fills in the format.
 func (o *eventsOptions) check(fs *flag.FlagSet) error {
 	if o.by != "count" && o.by != "sum" && o.by != "max" {
-		return usageError("-by=%s: have count, sum, max", o.by)
+		return usageError("events: -by=%s: no such order (have count, sum, max)", o.by)
 	}
 	for kind := range strings.SplitSeq(o.kinds, ",") {
 		if kind != "" && !slices.Contains(profile.EventKinds, kind) {
-			return usageError("-kind=%s: no such kind (have %s)", kind, strings.Join(profile.EventKinds[1:], ", "))
+			return usageError("events: -kind=%s: no such kind (have %s)", kind, strings.Join(profile.EventKinds[1:], ", "))
 		}
 	}
 	if o.format == "" {
@@ -125,7 +125,7 @@ func runEvents(e *env, args []string) error {
 		return err
 	}
 	if len(paths) > 1 {
-		return usageError("events: %d records given, want one", len(paths))
+		return usageError("events: have %s, want one; a directory of records counts as one", plural(len(paths), "record"))
 	}
 	rec, err := loadContexts(paths)
 	if err != nil {

@@ -41,7 +41,7 @@ type exportOptions struct {
 // thrown away; so the two cannot differ.
 func (o *exportOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.format, "format", "pprof", "write `FORMAT`: "+strings.Join(export.Formats(), ", "))
-	fs.StringVar(&o.metric, "metric", "", "write `calls`, cpu, wait, samples or waits; by default what was recorded first of these (pprof has all that were sampled)")
+	fs.StringVar(&o.metric, "metric", "", "write `METRIC`: calls, cpu, wait, samples or waits; by default what was recorded first of these (pprof has all that were sampled)")
 	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output")
 	fs.Float64Var(&o.min, "min", 0, "sum up subtrees with less than `PERCENT` of all calls as [trimmed]")
 }

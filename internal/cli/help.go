@@ -65,6 +65,11 @@ func commandHelp(w io.Writer, c *command) {
 		}
 		value, text := flag.UnquoteUsage(f)
 		text = strings.TrimPrefix(text, value+": ") // the whole value stands before it
+		switch f.DefValue {
+		case "", "0", "false": // nothing, or as the text says
+		default:
+			text += " (default " + f.DefValue + ")"
+		}
 		fmt.Fprintf(w, "  %s\n\t%s\n", strings.TrimSpace("-"+f.Name+" "+value), text)
 	})
 }

@@ -141,7 +141,7 @@ func (r *records) read(path string) error {
 	dirs := []string{path}
 	if info.IsDir() && !isLiveDir(path) {
 		if dirs = liveDirs(path); len(dirs) == 0 {
-			return fmt.Errorf("%s: neither a live directory nor one of live directories", path)
+			return fmt.Errorf("%s: no record; want a live directory, a directory of live directories, or a *%s file", path, sealedSuffix)
 		}
 	}
 	for _, dir := range dirs {
@@ -194,7 +194,7 @@ func newestProfile(dir string) (string, error) {
 		}
 	}
 	if newest.path == "" {
-		return "", usageError("no profile given, and neither *%s nor %s/* here", sealedSuffix, outDir)
+		return "", usageError("no profile given, and neither *%s nor %s/* here; name a profile, or go to the directory where the program ran", sealedSuffix, outDir)
 	}
 	return newest.path, nil
 }

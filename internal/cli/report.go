@@ -100,7 +100,7 @@ func (o *reportOptions) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&o.contexts, "contexts", false, "list contexts, not functions")
 	fs.BoolVar(&o.tree, "tree", false, "print the calling context tree")
 	fs.StringVar(&o.function, "func", "", "list the functions that match `REGEXP`, with callers and callees")
-	fs.StringVar(&o.metric, "metric", "", "count `calls`, cpu, wait, samples or waits; by default what was recorded first of these")
+	fs.StringVar(&o.metric, "metric", "", "count `METRIC`: calls, cpu, wait, samples or waits; by default what was recorded first of these")
 	fs.IntVar(&o.top, "top", 20, "list at most `N` entries; -1 for all")
 	fs.IntVar(&o.depth, "depth", -1, "print at most `N` levels of the tree; -1 for all")
 	fs.Float64Var(&o.min, "min", 1, "print only subtrees with at least `PERCENT` of all calls")

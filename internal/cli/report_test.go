@@ -138,7 +138,7 @@ func TestReportErrors(t *testing.T) {
 		want string
 		args []string
 	}{
-		{exitFailure, "stemma: empty: neither a live directory nor one of live directories", []string{"report", "empty"}},
+		{exitFailure, "stemma: empty: no record; want a live directory, a directory of live directories, or a *.stemma file", []string{"report", "empty"}},
 		{exitFailure, "stemma: broken.stemma: offset 9: file ends in the file header", []string{"report", "broken.stemma"}},
 		{exitFailure, "stemma: text: offset 0: not a stemma profile", []string{"report", "text"}},
 		{exitFailure, "no such file", []string{"report", "missing"}},

@@ -52,7 +52,7 @@ type similarityOptions struct {
 }
 
 func (o *similarityOptions) declare(fs *flag.FlagSet) {
-	fs.StringVar(&o.metric, "metric", "", "compare `calls`, cpu, wait, samples or waits")
+	fs.StringVar(&o.metric, "metric", "", "compare `METRIC`: calls, cpu, wait, samples or waits; by default what was recorded first of these")
 	fs.StringVar(&o.by, "by", "", "call sites are the same by their `ORDER` in the function (site, the default), by file and line (line), or do not count (function)")
 	fs.Float64Var(&o.threshold, "t", 0.1, "contexts are hot that have at least `THRESHOLD` times the weight of the hottest")
 }

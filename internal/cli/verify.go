@@ -127,7 +127,7 @@ func verifyDirs(w io.Writer, paths []string, o *verifyOptions) error {
 			dirs = liveDirs(path)
 		}
 		if len(dirs) == 0 {
-			return fmt.Errorf("%s: neither a live directory nor one of live directories", path)
+			return fmt.Errorf("%s: no record; want a live directory, or a directory of live directories", path)
 		}
 		for _, dir := range dirs {
 			if err := v.dir(dir); err != nil {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/stemma-go/stemma/internal/cct"
 )
 
 func TestPlural(t *testing.T) {
@@ -43,7 +45,7 @@ func TestNoFixedPlurals(t *testing.T) {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") || file == "events.go" || file == "samples.go" {
+		if strings.HasSuffix(file, "_test.go") || file == "samples.go" { // the sampler has texts of its own
 			continue
 		}
 		fset := token.NewFileSet()
@@ -68,16 +70,35 @@ func TestNoFixedPlurals(t *testing.T) {
 // TestPlaceholders looks at the value that help shows for each flag: a word in capitals, or
 // all that the flag takes.
 func TestPlaceholders(t *testing.T) {
-	good := regexp.MustCompile(`^(|[A-Z,.]+|calls|[a-z-]+(\|[a-z-]+)+)$`)
+	good := regexp.MustCompile(`^(|[A-Z]+|[a-z-]+(\|[a-z-]+)+)$`)
 	for _, c := range commands() {
 		var out bytes.Buffer
 		commandHelp(&out, c)
 		_, flags, _ := strings.Cut(out.String(), "\nflags:\n")
 		for line := range strings.Lines(flags) {
-			if name, value, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(line, "  -") && !good.MatchString(value) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if only := name == "-record" && value == "calls"; strings.HasPrefix(line, "  -") && !only && !good.MatchString(value) {
 				t.Errorf("stemma help %s: %s %s: want NAME or this|that", c.name, name, value)
 			}
 		}
+	}
+}
+
+// TestHeadings prints a tree of times: its columns are not calls.
+func TestHeadings(t *testing.T) {
+	tree := &cct.Tree{
+		Metric: cct.Metric{Name: "cpu", Unit: "ns"},
+		Funcs:  []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "main.main"}},
+		Sites:  make([]cct.Site, 1),
+		Nodes:  []cct.Node{{}, {Func: 1, Count: 1_500_000}},
+	}
+	var out bytes.Buffer
+	r := &reporter{w: &out, t: tree, o: &reportOptions{top: -1, depth: -1, min: 1}, totals: tree.Totals()}
+	r.tree()
+	r.contexts()
+	r.flatSamples()
+	if s := out.String(); strings.Contains(s, "calls") || strings.Count(s, " cpu ") != 3 || !strings.Contains(s, "less than 1% of the time on CPU are left out") {
+		t.Error(s)
 	}
 }
 

@@ -15,13 +15,7 @@ import (
 	"testing"
 	"time"
 
-	// All that a built program depends on is in the test binary too. Else the go
-	// command would take the results of tests from its cache when the compiler, the
-	// runtime or the tool had changed.
-	_ "github.com/stemma-go/stemma"
-	_ "github.com/stemma-go/stemma/internal/cli"
 	"github.com/stemma-go/stemma/internal/toolchain"
-	_ "github.com/stemma-go/stemma/stemmahttp"
 )
 
 // How it works.
@@ -67,6 +61,9 @@ func NeedBuilds(t *testing.T) {
 
 // tool is stemma itself.
 var tool = sync.OnceValues(func() (string, error) {
+	if err := noteSources(); err != nil {
+		return "", err
+	}
 	return shared("stemma", func(exe string) *exec.Cmd {
 		cmd := exec.Command("go", "build", "-o", exe, "./cmd/stemma")
 		cmd.Dir = filepath.Join(here(), "..", "..")
@@ -100,7 +97,6 @@ func BuildDir(t *testing.T, dir string, flags ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known(t)
 	// The name of the program is part of its record's.
 	name := filepath.Join(shortHash(dir, flags), filepath.Base(dir))
 	exe, err := shared(name, func(exe string) *exec.Cmd {
@@ -114,28 +110,28 @@ func BuildDir(t *testing.T, dir string, flags ...string) string {
 	return exe
 }
 
-// known opens the sources of all programs, so that the go command knows that the results
-// of tests depend on them.
-var known = func() func(t *testing.T) {
-	var once sync.Once
-	open := func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+// noteSources opens all files of the module, so that the go command knows that the results of
+// tests depend on them. It would else take them from its cache when the compiler, the
+// runtime, the tool or a program has changed: of those, the test binary has nothing in it.
+func noteSources() error {
+	root := filepath.Join(here(), "..", "..")
+	return filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
 			return err
+		}
+		if d.IsDir() {
+			if file != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "bench") {
+				return filepath.SkipDir
+			}
+			return nil
 		}
 		f, err := os.Open(file)
 		if err != nil {
 			return err
 		}
 		return f.Close()
-	}
-	return func(t *testing.T) {
-		once.Do(func() {
-			if err := filepath.WalkDir(Program(""), open); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
-}()
+	})
+}
 
 // shortHash names a build.
 func shortHash(dir string, flags []string) string {
