@@ -39,7 +39,11 @@ func runInfo(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := load(paths)
+	rec, err := loadRecords(paths)
+	if err != nil {
+		return err
+	}
+	p, err := rec.merged()
 	if err != nil {
 		return err
 	}
@@ -47,6 +51,7 @@ func runInfo(e *env, args []string) error {
 		return p.WriteText(e.stdout)
 	}
 	w := bufio.NewWriter(e.stdout)
+	printRecords(w, "", rec.sources)
 	printInfo(w, p)
 	return w.Flush()
 }
