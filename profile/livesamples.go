@@ -81,7 +81,14 @@ func (l *Live) sampleProcess(f *liveFile, head []byte) error {
 	}
 	s := &Sampling{Sampler: nameOf(rt.SamplerNames[:], head[rt.SmpSampler]), Walk: nameOf(rt.WalkNames[:], head[rt.SmpSampler+1])}
 	s.Interval = time.Duration(le.Uint64(head[rt.SmpInterval:]) & (1<<63 - 1))
+	s.Ask = AskSignal
+	if le.Uint32(head[rt.SmpFlags:])&rt.SmpFlagGuard != 0 {
+		s.Ask = AskGuard
+	}
 	proc := l.process()
+	if s.Ask == AskGuard {
+		proc.Notes = append(proc.Notes, guardBias)
+	}
 	for i, name := range rt.StatNames {
 		n := le.Uint64(head[rt.SmpStats+8*i:])
 		s.Stats = addLoss(s.Stats, Loss{name, n})

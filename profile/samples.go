@@ -49,6 +49,7 @@ const (
 type Sampling struct {
 	Sampler  string // "stw", "sps" or "isps"
 	Walk     string // "unwinder", "fp", "incremental" or "marker"
+	Ask      string // "signal": at any instruction; "guard": in function prologues
 	Interval time.Duration
 	Stats    []Loss   // what the sampler counted, without zero entries
 	Latency  []Bucket // samples by the time from request to end, ascending
@@ -59,6 +60,15 @@ type Bucket struct {
 	Floor time.Duration
 	Count uint64
 }
+
+// Values of Sampling.Ask.
+const (
+	AskSignal = "signal"
+	AskGuard  = "guard"
+)
+
+// guardBias is a note on every process that was sampled in function prologues.
+const guardBias = "samples are biased: they were taken in function prologues (-ask=guard), so that time in loops, assembly, the runtime and system calls is charged to the function that is called next"
 
 // Stat returns a counter of the sampler by its name, 0 if it has none.
 func (s *Sampling) Stat(name string) uint64 {
@@ -136,6 +146,7 @@ func (p *Profile) encodeSamples(e *encoder) {
 		e.uint(1)
 		e.string(s.Sampler)
 		e.string(s.Walk)
+		e.string(s.Ask)
 		e.uint(uint64(s.Interval))
 		e.uint(uint64(len(s.Stats)))
 		for _, st := range s.Stats {
@@ -174,7 +185,7 @@ func (p *Profile) decodeSamples(d *decoder) {
 		if d.upTo(1, "sampling") == 0 {
 			continue
 		}
-		s := &Sampling{Sampler: d.string("sampler"), Walk: d.string("walk")}
+		s := &Sampling{Sampler: d.string("sampler"), Walk: d.string("walk"), Ask: d.string("ask")}
 		s.Interval = time.Duration(d.upTo(1<<63-1, "interval"))
 		for range d.count(2, "stats") {
 			s.Stats = append(s.Stats, Loss{d.string("stat"), d.uint()})

@@ -28,7 +28,7 @@ func sampledDir(stacks ...[]uintptr) fstest.MapFS {
 	s.Init(unsafe.Pointer(&samples[0]), unsafe.Pointer(&mem(rt.SampleBuckets)[0]), unsafe.Pointer(&places[0]),
 		unsafe.Pointer(&mem(rt.PlacesKnown)[0]), nodes, placesSize)
 	s.Describe(7, 42, 1e18, "go1.26.8", []string{"prog", "arg"})
-	s.Configure(rt.SamplerISPS, rt.WalkIncremental, 1e6, true)
+	s.Configure(rt.SamplerISPS, rt.WalkIncremental, 1e6, rt.SmpFlagCheck)
 	for _, pcs := range stacks {
 		s.Add(s.Stack(0, pcs), rt.WeightCPU, 10, 1)
 		s.Count(rt.StatSamples, 1)

@@ -102,7 +102,7 @@ func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	fs.StringVar(&o.Sample.Walk, "walk", "", "walk stacks by `WALK`: unwinder, fp, incremental or marker")
 	fs.DurationVar(&o.Sample.Every, "every", o.Sample.Every, "`DURATION`: the time between samples")
 	fs.Var((*onOff)(&o.Sample.Waiting), "waiting", "`on|off`: sample waiting goroutines too")
-	fs.StringVar(&o.Sample.Ask, "ask", o.Sample.Ask, "`guard|signal`: sample running goroutines at their stack guard, or anywhere by signal")
+	fs.StringVar(&o.Sample.Ask, "ask", o.Sample.Ask, "`signal|guard`: sample running goroutines at any instruction, or in function prologues only, which is biased")
 	fs.Var((*onOff)(&o.Sample.Start), "start", "`on|off`: sample from the start")
 	fs.StringVar(&o.Acct.Trigger, "trigger", o.Acct.Trigger, "sample at each `TRIGGER`: calls:N, every Nth call; func:N, every Nth of a function; or time:DURATION")
 	fs.StringVar(&o.Acct.Weights, "weights", o.Acct.Weights, "`last-edge|all-new-edges`: the edges that a sample adds to")

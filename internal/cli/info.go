@@ -89,7 +89,11 @@ func printInfo(w io.Writer, p *profile.Profile) {
 		if proc.Full {
 			recursion = "full"
 		}
-		fmt.Fprintf(w, "go          %s\nengine      %s\nrecursion   %s\n\n", proc.GoVersion, proc.Engine, recursion)
+		fmt.Fprintf(w, "go          %s\nengine      %s\nrecursion   %s\n", proc.GoVersion, proc.Engine, recursion)
+		if s := proc.Sampling; s != nil {
+			fmt.Fprintf(w, "sampler     %s\n", samplingCounters(s))
+		}
+		fmt.Fprintln(w)
 	}
 	if p.Contexts != nil {
 		printContextsInfo(w, p)

@@ -43,6 +43,16 @@ type (
 		Recursion string            `json:"recursion"`
 		Lost      map[string]uint64 `json:"lost"`
 		Notes     []string          `json:"notes"`
+		Sampling  *jsonSampling     `json:"sampling,omitempty"`
+	}
+	// jsonSampling tells how a process was sampled. The interval is in nanoseconds; of the
+	// counters those that end in CPU are, too.
+	jsonSampling struct {
+		Sampler  string            `json:"sampler"`
+		Walk     string            `json:"walk"`
+		Ask      string            `json:"ask"`
+		Interval int64             `json:"interval"`
+		Counters map[string]uint64 `json:"counters"`
 	}
 	jsonTotals struct {
 		Calls     uint64 `json:"calls"`
@@ -154,12 +164,24 @@ func jsonRecords(sources []source) []jsonRecord {
 	return list
 }
 
+// jsonSamplingOf returns how a process was sampled, nil if it was not.
+func jsonSamplingOf(s *profile.Sampling) *jsonSampling {
+	if s == nil {
+		return nil
+	}
+	j := &jsonSampling{s.Sampler, s.Walk, s.Ask, s.Interval.Nanoseconds(), map[string]uint64{}}
+	for _, st := range s.Stats {
+		j.Counters[st.Kind] = st.Count
+	}
+	return j
+}
+
 // jsonProcesses returns the processes; lists and maps are never null.
 // Losses of one kind are one number in a process already.
 func jsonProcesses(p *profile.Profile) []jsonProcess {
 	list := []jsonProcess{}
 	for _, proc := range p.Processes {
-		j := jsonProcess{proc.Args, proc.PID, proc.Start, proc.GoVersion, proc.Engine, "folded", map[string]uint64{}, proc.Notes}
+		j := jsonProcess{proc.Args, proc.PID, proc.Start, proc.GoVersion, proc.Engine, "folded", map[string]uint64{}, proc.Notes, jsonSamplingOf(proc.Sampling)}
 		if proc.Full {
 			j.Recursion = "full"
 		}

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/profile"
@@ -54,37 +53,67 @@ func (r *reporter) flatSamples() {
 	r.more(len(stats), "function")
 }
 
-// samplingLines tells what was sampled and how, a line for each process that
-// was, and what it cost.
+// samplingLines tells what was sampled and how, for each process that was, what is wrong
+// with it, and what it cost.
 func samplingLines(p *profile.Profile) []string {
 	if p.Samples == nil {
 		return nil
 	}
 	s := p.Samples
-	lines := []string{fmt.Sprintf("%s samples on CPU for %s · %s of waiting goroutines for %s · %s frames in context",
-		commas(s.Total(profile.WeightCPUs)), milliseconds(s.Total(profile.WeightCPU)),
-		commas(s.Total(profile.WeightWaits)), milliseconds(s.Total(profile.WeightWait)), commas(uint64(len(s.Nodes)-1)))}
+	lines := []string{fmt.Sprintf("%s on CPU for %s · %s of waiting goroutines for %s",
+		samples(s.Total(profile.WeightCPUs)), milliseconds(s.Total(profile.WeightCPU)),
+		samples(s.Total(profile.WeightWaits)), milliseconds(s.Total(profile.WeightWait)))}
 	for _, proc := range p.Processes {
 		if sm := proc.Sampling; sm != nil {
 			lines = append(lines, samplingLine(sm))
+			lines = append(lines, samplingFaults(sm)...)
 		}
 	}
 	return lines
 }
 
+func samples(n uint64) string {
+	if n == 1 {
+		return "1 sample"
+	}
+	return commas(n) + " samples"
+}
+
 // samplingLine describes the sampler of one process.
 func samplingLine(s *profile.Sampling) string {
 	line := fmt.Sprintf("%s, walk %s, every %v", s.Sampler, s.Walk, s.Interval)
-	if len(s.Latency) > 0 {
-		line += fmt.Sprintf(" · latency %v median, %v 99 %%", s.Quantile(0.5), s.Quantile(0.99))
+	if n := s.Stat("processCPU"); n > 0 {
+		line += " · the process used " + milliseconds(n) + " of CPU"
 	}
+	if n := s.Stat("samplerCPU"); n > 0 {
+		line += ", the sampler " + milliseconds(n)
+	}
+	if len(s.Latency) > 0 {
+		line += fmt.Sprintf(" · taken %v after they were due (median; 99 %%: %v)", s.Quantile(0.5), s.Quantile(0.99))
+	}
+	return line
+}
+
+// samplingFaults are the reasons not to believe all of the samples.
+func samplingFaults(s *profile.Sampling) (lines []string) {
+	for _, f := range []struct{ stat, text string }{
+		{"failed", "could not be walked to the outermost frame; they are below [truncated]"},
+		{"overflow", "had no room in the record; they are in [overflow]"},
+		{"lost", "are missing, because memory for a trace, or a place for a thread, ran out"},
+		{"mismatches", "differ from a full walk of the stack"},
+	} {
+		if n := s.Stat(f.stat); n > 0 {
+			lines = append(lines, "warning: "+samples(n)+" "+f.text)
+		}
+	}
+	return lines
+}
+
+// samplingCounters are all that the sampler counted, for those who look for a fault in it.
+func samplingCounters(s *profile.Sampling) string {
 	var counts []string
 	for _, st := range s.Stats {
-		if st.Kind == "samplerCPU" {
-			line += fmt.Sprintf(" · sampler thread %v CPU", time.Duration(st.Count).Round(time.Microsecond))
-			continue
-		}
-		counts = append(counts, commas(st.Count)+" "+st.Kind)
+		counts = append(counts, st.Kind+" "+commas(st.Count))
 	}
-	return line + " · " + strings.Join(counts, ", ")
+	return strings.Join(counts, ", ")
 }

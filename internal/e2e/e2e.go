@@ -46,6 +46,7 @@ type Result struct {
 	Stdout, Stderr string
 	Dir            string // the live directory; empty if there is none
 	Err            error
+	CPU            time.Duration // that the kernel counted, user and system
 }
 
 // Run runs an instrumented program with its record below a new directory.
@@ -67,6 +68,9 @@ func RunIn(t *testing.T, out, exe string, env ...string) Result {
 	r := Result{Stdout: stdout.String(), Stderr: stderr.String(), Err: err}
 	if cmd.Process != nil {
 		r.Dir = LiveDir(out, cmd)
+	}
+	if s := cmd.ProcessState; s != nil {
+		r.CPU = s.UserTime() + s.SystemTime()
 	}
 	return r
 }

@@ -61,7 +61,7 @@ func (x *pprofExporter) mapping(p *profile.Profile) {
 		if start := p.Processes[0].Start; !start.IsZero() {
 			x.out.TimeNanos = start.UnixNano()
 		}
-		x.out.Comments = []string{command(p)}
+		x.out.Comments = append([]string{command(p)}, p.Processes[0].Notes...)
 	}
 	x.out.Mapping = []*pprof.Mapping{m}
 }

@@ -4,13 +4,12 @@ package goroot
 func sampleHooksGo126() []Hook {
 	const (
 		proc      = "runtime/proc.go"
-		preempt   = "runtime/preempt.go"
 		traceback = "runtime/traceback.go"
 	)
 	return []Hook{
 		{"runtime/signal_unix.go", "func sighandler", "if sig == _SIGPROF {", Before,
-			[]string{"if sig == _SIGTRAP && stemmaStepped(c, gp) {", "return", "}"},
-			"The single-step harness steps.", Sampling},
+			[]string{"if stemmaSignaled(sig, c, gp) {", "return", "}"},
+			"A thread that was asked for a sample takes it; the single-step harness steps.", Sampling},
 		{proc, "func schedinit", "goenvs()", After,
 			[]string{"stemmaSampleInit()"},
 			"The record is there before anything can be sampled.", Sampling},
@@ -24,20 +23,14 @@ func sampleHooksGo126() []Hook {
 			[]string{"stemmaSampleExit()"},
 			"The program ends: the record is completed.", Sampling},
 		{proc, "func execute", "gogo(&gp.sched)", Before,
-			[]string{"stemmaScheduled(gp, mp.p.ptr())"},
-			"A request was for the goroutine that ran before.", Sampling},
+			[]string{"stemmaScheduled(gp, mp)"},
+			"A thread that runs a goroutine can be asked for samples; a request at a stack guard was for the one before.", Sampling},
 		{"runtime/coro.go", "func coroswitch_m", "gogo(&gnext.sched)", Before,
-			[]string{"stemmaScheduled(gnext, mp.p.ptr())"},
+			[]string{"stemmaScheduled(gnext, mp)"},
 			"A request was for the coroutine that ran before.", Sampling},
 		{"runtime/stack.go", "func newstack", "if gp.stack.lo == 0 {", Before,
 			[]string{"if stemmaGuard(gp, preempt) {", "gogo(&gp.sched)", "}"},
 			"A goroutine that was asked for a sample takes it at its stack guard.", Sampling},
-		{preempt, "func wantAsyncPreempt", "return (gp.preempt || gp.m.p != 0 && gp.m.p.ptr().preempt) && readgstatus(gp)&^_Gscan == _Grunning", Before,
-			[]string{"if stemmaWantsAsync(gp) {", "return true", "}"},
-			"A signal makes a goroutine take its sample that came to no stack guard.", Sampling},
-		{preempt, "func asyncPreempt2", "if gp.preemptStop {", Before,
-			[]string{"if stemmaAsync(gp) {", "gogo(&gp.sched)", "}"},
-			"A goroutine that was asked for a sample takes it where a signal interrupted it.", Sampling},
 		{"runtime/stack.go", "func newstack", "if !canPreemptM(thisg.m) {", Inside,
 			[]string{"stemmaRepeat(gp)"},
 			"A request that comes while the M is locked is repeated.", Sampling},
@@ -59,6 +52,9 @@ func sampleHooksGo126() []Hook {
 		{"runtime/panic.go", "func recovery", "gp.sched.sp = sp", Before,
 			[]string{"stemmaLeft(gp, sp)"},
 			"A recovered panic leaves frames that do not return.", Sampling},
+		{proc, "func mexit", "unminit()", Before,
+			[]string{"stemmaEndThread(mp)"},
+			"A thread that ends is not asked any more.", Sampling},
 		{proc, "func gdestroy", "casgstatus(gp, _Grunning, _Gdead)", Before,
 			[]string{"stemmaGoroutineEnd(gp)"},
 			"A goroutine ends; after Goexit with frames that have not returned.", Sampling},

@@ -98,12 +98,12 @@ type Sample struct {
 	Walk    string        // "unwinder", "fp", "incremental" or "marker"; "" for what fits the sampler
 	Every   time.Duration // between samples
 	Waiting bool          // sample waiting goroutines, too
-	Ask     string        // "guard" or "signal": where running goroutines are sampled
+	Ask     string        // "signal", at any instruction, or "guard", in function prologues
 	Start   bool          // from the beginning
 }
 
 // DefaultSample are the settings of a build without flags.
-var DefaultSample = Sample{Sampler: "isps", Every: time.Millisecond, Waiting: true, Ask: "guard", Start: true}
+var DefaultSample = Sample{Sampler: "isps", Every: time.Millisecond, Waiting: true, Ask: "signal", Start: true}
 
 // minEvery is the shortest interval between samples; the sampler could not keep a shorter one.
 const minEvery = 10 * time.Microsecond

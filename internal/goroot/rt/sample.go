@@ -54,6 +54,7 @@ const (
 	SmpArgsMax   = SmpEnd - SmpArgs
 	SmpGoVerMax  = 56
 	SmpFlagCheck = 1 << 0 // incremental traces were compared with full walks
+	SmpFlagGuard = 1 << 1 // running goroutines were sampled in function prologues
 )
 
 // Samplers and kinds of walk, as the header spells them.
@@ -84,7 +85,7 @@ const (
 	StatSamples           // on-CPU samples that were recorded
 	StatWaiting           // waiting samples that were recorded
 	StatLate              // requests that were not met by the next tick
-	StatDropped           // requests whose goroutine left the P, or entered a system call, before it was sampled
+	StatDropped           // requests that met a thread which had gone to sleep, or another goroutine at the stack guard
 	StatFailed            // walks that did not reach the outermost frame: recorded under [truncated]
 	StatMissed            // waiting goroutines that were running, or dead, when it was their turn
 	StatNodes             // samples that had no room for a node: recorded under [overflow]
@@ -101,12 +102,13 @@ const (
 	StatDead              // entries of frames that had gone without anybody telling
 	StatStepped           // instructions of the trampoline from which the stack was walked
 	StatRepeated          // requests that came where the goroutine could not stop, and were met when it could
+	StatProcessCPU        // nanoseconds of CPU that the process used while it was sampled, without the sampler thread
 	NumStats
 )
 
 // StatNames are the names of the counters, as reports show them.
 var StatNames = [NumStats]string{"ticks", "requests", "samples", "waiting", "late", "dropped", "failed", "missed",
-	"overflow", "places", "returns", "slow", "checked", "mismatches", "retrieved", "pending", "lost", "samplerCPU", "busy", "dead", "stepped", "repeated"}
+	"overflow", "places", "returns", "slow", "checked", "mismatches", "retrieved", "pending", "lost", "samplerCPU", "busy", "dead", "stepped", "repeated", "processCPU"}
 
 // A latency of ns nanoseconds counts in bucket 4*log2(ns) + the next two bits.
 const LatencyBuckets = 256
@@ -245,13 +247,11 @@ func (s *Samples) Describe(run uint64, pid uint32, start uint64, goVersion strin
 }
 
 // Configure notes how samples are taken from here on.
-func (s *Samples) Configure(sampler, walk uint8, interval uint64, checked bool) {
+func (s *Samples) Configure(sampler, walk uint8, interval uint64, flags uint32) {
 	*(*uint8)(unsafe.Add(s.base, SmpSampler)) = sampler
 	*(*uint8)(unsafe.Add(s.base, SmpSampler+1)) = walk
 	store64(s.u64(SmpInterval), interval)
-	if checked {
-		*s.u32(SmpFlags) |= SmpFlagCheck
-	}
+	*s.u32(SmpFlags) |= flags
 }
 
 // Count adds to a counter of the header.

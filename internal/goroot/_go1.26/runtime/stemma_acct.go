@@ -85,7 +85,7 @@ func stemmaAcctTick() {
 // the tree, in no safe point of gp.
 func stemmaAcctEntry(gp *g, pc, sp uintptr) {
 	a := &stemmaAcct
-	fr, ok := stemmaStep(gp, pc, sp)
+	fr, ok := stemmaStep(gp, pc, sp, false)
 	if !ok {
 		return
 	}
@@ -125,13 +125,13 @@ func stemmaAcctEntry(gp *g, pc, sp uintptr) {
 	}
 	stemmaSmp.Count(rt.StatRequests, 1)
 	s := &stemmaSmp.Samples
-	t := stemmaTraceOf(gp)
-	if t == nil {
+	t, th := stemmaTraceOf(gp), stemmaThreadOf(gp.m)
+	if t == nil || th == nil {
 		s.Count(rt.StatLostStacks, 1)
 		return
 	}
 	stemmaDropDead(gp, t, sp)
-	ref, ok := stemmaMark(gp, t, pc, sp)
+	ref, ok := stemmaMark(gp, t, th, stemmaPlace{pc: pc, sp: sp})
 	if !ok {
 		s.Count(rt.StatLostStacks, 1)
 		return

@@ -22,19 +22,22 @@ var stemmaStride = 16
 // its slow path, which knows about the marker.
 var stemmaNotPlain [rt.PlainSize]uintptr
 
-// stemmaMark returns the ref of the frame that called the one at pc and sp, and
-// moves the marker to the innermost slot that may be patched. It runs on g0 with a
-// P. It reports false if there is no memory for the entries.
-func stemmaMark(gp *g, t *rt.Trace, pc, sp uintptr) (ref uint32, ok bool) {
+// stemmaMark returns the ref of the frame that called the one at the given place, and
+// moves the marker to the innermost slot that may be patched. It runs where stemmaTrace
+// does. It reports false if there is no memory for the entries.
+//
+//go:nowritebarrierrec
+func stemmaMark(gp *g, t *rt.Trace, th *stemmaThread, at stemmaPlace) (ref uint32, ok bool) {
 	s := &stemmaSmp.Samples
-	buf := &getg().m.p.ptr().stemmaTicket.buf
-	if *buf == 0 {
-		stemmaFullWalk(gp, false, buf) // for its buffer
+	buf := th.stemmaBuffer()
+	if buf == nil {
+		return 0, false
 	}
-	steps := unsafe.Slice((*rt.Step)(unsafe.Pointer(*buf)), stemmaBufSize/unsafe.Sizeof(rt.Step{}))
+	steps := unsafe.Slice((*rt.Step)(unsafe.Pointer(&buf[0])), stemmaBufSize/unsafe.Sizeof(rt.Step{}))
+	pc, sp, interrupted := at.pc, at.sp, at.how == stemmaInterrupted
 	n := 0
 	for ; n < len(steps); n++ {
-		fr, ok := stemmaStep(gp, pc, sp)
+		fr, ok := stemmaStep(gp, pc, sp, interrupted)
 		if !ok {
 			s.Count(rt.StatFailed, 1)
 			ref = s.Child(0, rt.PCTruncated)
@@ -60,7 +63,7 @@ func stemmaMark(gp *g, t *rt.Trace, pc, sp uintptr) (ref uint32, ok bool) {
 			step.Sym = raw
 		}
 		steps[n] = step
-		pc, sp = raw, fr.slot+goarch.PtrSize
+		pc, sp, interrupted = raw, fr.slot+goarch.PtrSize, fr.exact
 	}
 	for t.Len()+n >= t.Cap() {
 		if !stemmaGrow(t) {

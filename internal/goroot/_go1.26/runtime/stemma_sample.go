@@ -2,23 +2,21 @@
 // running goroutines walk their own stacks, and samples of waiting ones.
 //
 // The sampler is an M without a P, like sysmon. At each tick it asks some of
-// the Ps that run something for a sample, by leaving a ticket on the P and
-// setting the stack guard of its goroutine. The goroutine finds the ticket in
-// its next function prologue (newstack) and walks its own stack. If it has not
-// by the next tick, a signal makes it, at an asynchronous safe point. Nobody
-// stops and nobody waits. Of the goroutines that wait, the sampler picks a few
+// the threads that run something for a sample, by a ticket and a signal: the thread takes the
+// sample in the signal handler, at the instruction that it is at (stemma_signal.go).
+// Nobody stops and nobody waits. The paper's way is to set the stack guard of the goroutine, which
+// then takes its sample in its next function prologue (newstack); that is
+// the option ask=guard. Of the goroutines that wait, the sampler picks a few
 // at random and walks them itself, while their scan bit keeps them from running.
 
 package runtime
 
 import (
 	"internal/abi"
-	"internal/goarch"
 	"internal/runtime/atomic"
 	rt "internal/runtime/stemma"
 	"internal/runtime/sys"
 	"internal/runtime/syscall/linux"
-	"unsafe"
 )
 
 // stemmaSmp is the state of the sampling engine. Its memory is mapped, outside
@@ -32,46 +30,24 @@ var stemmaSmp struct {
 	sampler   uint8         // an rt.Sampler constant
 	walk      uint8         // an rt.Walk constant
 	waiting   bool          // sample waiting goroutines too
-	signal    bool          // ask by signal at once
+	guard     bool          // ask at stack guards, as the paper does
 	note      note          // the sampler sleeps here while it is not active
 	asleep    atomic.Uint32
-	drain     mutex      // held by whoever describes places
-	buf       [1]uintptr // the sampler's own buffer
-	retrieved int64      // when parked goroutines were last looked at
+	drain     mutex        // held by whoever describes places
+	own       stemmaThread // of the sampler: for its buffer
+	retrieved int64        // when parked goroutines were last looked at
 
 	stwG    *g // the goroutine of the sampler stw
 	stwLock mutex
 	stwIdle atomic.Bool
 	stwDt   int64
-	stwAt   int64
+	began   uint64 // CPU time of the process and the sampler when sampling began, see stemmaCountCPU
 }
 
-// A stemmaTicket sits on a P: a request for one sample of what it runs.
-type stemmaTicket struct {
-	state  atomic.Uint32
-	late   bool  // it was not met by the first tick; the sampler's own
-	asked  int64 // nanotime of the request
-	weight int64 // nanoseconds that the sample stands for
-	owed   int64 // weight of requests that were dropped; the sampler's own
-	buf    uintptr
-}
-
-// States of a ticket. The sampler takes it from free to asked and from
-// dropped to free; the P takes it from asked to taken or dropped, and
-// from taken to free.
+// What g.stemmaAsk says: the goroutine was asked for a sample at a stack guard.
 const (
-	stemmaTicketFree = iota
-	stemmaTicketAsked
-	stemmaTicketTaken
-	stemmaTicketDropped
-)
-
-// What g.stemmaAsk says: the goroutine was asked for a sample, and if it may
-// be taken at an asynchronous safe point.
-const (
-	stemmaAskGuard  = 1
-	stemmaAskSignal = 2
-	stemmaAskAgain  = 3 // the request has become one for preemption, see stemmaRepeat
+	stemmaAskGuard = 1
+	stemmaAskAgain = 2 // the request has become one for preemption, see stemmaRepeat
 )
 
 // stemmaBufSize is the size of a buffer for one stack trace, of which only what
@@ -82,6 +58,7 @@ const stemmaBufSize = 8 << 20
 func stemmaSampleInit() {
 	lockInit(&stemmaSmp.drain, lockRankLeafRank)
 	lockInit(&stemmaSmp.stwLock, lockRankForcegc)
+	lockInit(&stemmaThreads.lock, lockRankLeafRank)
 	acct := stemmaHasEngine("acct")
 	if !acct && !stemmaHasEngine("sample") {
 		return
@@ -111,7 +88,7 @@ func stemmaSampleInit() {
 		stemmaSmp.walk = rt.WalkFP // the sampler was changed in the environment
 	}
 	stemmaSmp.waiting = stemmaSampleOption("waiting") != "off"
-	stemmaSmp.signal = stemmaSampleOption("ask") == "signal"
+	stemmaSmp.guard = stemmaSampleOption("ask") == "guard"
 	every := stemmaDuration(stemmaSampleOption("every"))
 	if every < 10e3 {
 		every = 1e6
@@ -120,10 +97,22 @@ func stemmaSampleInit() {
 	if acct {
 		stemmaAcctInit()
 	}
-	stemmaSmp.Configure(stemmaSmp.sampler, stemmaSmp.walk, uint64(stemmaSmp.interval.Load()), false)
+	stemmaConfigure()
 	stemmaCheckSettings()
 	stemmaSmp.on, stemma.making = true, false
 	stemmaSamplingAPI = &stemmaSamplingAPIs
+}
+
+// stemmaConfigure notes in the record how samples are taken.
+func stemmaConfigure() {
+	flags := uint32(0)
+	if stemmaTraceCheck {
+		flags |= rt.SmpFlagCheck
+	}
+	if stemmaSmp.guard && stemmaSmp.sampler != rt.SamplerACCT {
+		flags |= rt.SmpFlagGuard
+	}
+	stemmaSmp.Configure(stemmaSmp.sampler, stemmaSmp.walk, uint64(stemmaSmp.interval.Load()), flags)
 }
 
 // stemmaHasEngine tells whether the program was built with an engine; several
@@ -188,10 +177,14 @@ func stemmaSampleMain() {
 // stemmaStartSampling begins to take samples. It runs on a goroutine.
 func stemmaStartSampling(interval int64) {
 	stemmaSmp.interval.Store(interval)
+	if stemmaSmp.active.Load() == 0 {
+		stemmaStartClocks()
+		stemmaSmp.began = stemmaProcessCPU() - stemmaSmp.Stat(rt.StatProcessCPU)
+	}
 	if stemmaSmp.started.CompareAndSwap(0, 1) {
 		stemmaFPInit()
 		stemmaTraceInit()
-		stemmaSmp.Configure(stemmaSmp.sampler, stemmaSmp.walk, uint64(interval), stemmaTraceCheck)
+		stemmaConfigure()
 		if stemmaSmp.sampler == rt.SamplerSTW {
 			go stemmaStopWorldLoop()
 		}
@@ -206,7 +199,9 @@ func stemmaStartSampling(interval int64) {
 
 // stemmaStopSampling ends it. Requests that are out are still met.
 func stemmaStopSampling() {
-	stemmaSmp.active.Store(0)
+	if stemmaSmp.active.Swap(0) != 0 {
+		stemmaSmp.Set(rt.StatProcessCPU, stemmaProcessCPU()-stemmaSmp.began)
+	}
 	stemmaRetrieveAll()
 }
 
@@ -264,137 +259,88 @@ func stemmaSamplerSleep() {
 // long, and returns how many Ps run goroutines. It runs on the sampler thread.
 //
 //go:nowritebarrierrec
-func stemmaSampleTick(now, dt int64) int {
+func stemmaSampleTick(now, dt int64) (running int) {
 	stemmaSmp.Count(rt.StatTicks, 1)
+	if stemmaSmp.sampler == rt.SamplerACCT {
+		stemmaAcctTick()
+		running = 1
+	} else {
+		running = stemmaAsk(now, dt) // first: what is asked late is somewhere else
+	}
 	if stemmaSmp.Stat(rt.StatTicks)%64 == 0 {
 		stemmaSmp.Set(rt.StatSamplerCPU, stemmaThreadCPU())
+		stemmaSmp.Set(rt.StatProcessCPU, stemmaProcessCPU()-stemmaSmp.began)
 	}
 	stemmaDrain()
 	if now-stemmaSmp.retrieved > stemmaRetrieve {
 		stemmaSmp.retrieved = now
 		stemmaRetrieveParked(now)
 	}
-	switch stemmaSmp.sampler {
-	case rt.SamplerSTW:
-		stemmaAskStopWorld(now, dt)
-		return 1
-	case rt.SamplerACCT:
-		stemmaAcctTick()
-		return 1
-	}
+	return running
+}
+
+// stemmaAsk asks running threads for samples, takes those of waiting goroutines, and returns how
+// many Ps run something.
+//
+//go:nowritebarrierrec
+func stemmaAsk(now, dt int64) int {
 	lock(&allpLock)
 	// Not gcount: while GOMAXPROCS grows, some Ps are nil.
 	running, goroutines := 0, int(atomic.Loaduintptr(&allglen))-int(sched.gFree.stack.size+sched.gFree.noStack.size+sched.ngsys.Load())
 	for _, pp := range allp {
-		if pp == nil {
-			continue
+		if pp != nil {
+			goroutines -= int(pp.gFree.size)
 		}
-		goroutines -= int(pp.gFree.size)
 		if stemmaRunning(pp) != nil {
 			running++
 		}
 	}
-	// Section 3.1: as many samples as there are Ps, divided between running and waiting
-	// goroutines by their numbers, but at least one for each. The weight of a sample makes
-	// up for those that were not chosen.
-	n, waiting := int(gomaxprocs), 0
+	waiting, k := 0, 0
 	if stemmaSmp.waiting {
 		waiting = max(0, goroutines-running)
 	}
-	ask := 0
-	if running > 0 {
-		ask = min(running, max(1, n*running/(running+waiting)))
+	ask := running
+	if stemmaSmp.sampler != rt.SamplerSTW {
+		ask, k = stemmaShare(running, waiting)
 	}
-	stemmaAskRunning(now, dt, running, ask)
+	lock(&stemmaThreads.lock)
+	stemmaAskRunning(now, ask)
+	stemmaAskOthers(now)
+	unlock(&stemmaThreads.lock)
 	unlock(&allpLock)
-	if waiting > 0 {
-		stemmaSampleWaiting(dt, min(waiting, max(1, n-ask)))
+	switch {
+	case stemmaSmp.sampler == rt.SamplerSTW:
+		stemmaAskStopWorld(dt)
+	case k > 0:
+		stemmaSampleWaiting(dt, k)
 	}
 	return running
 }
 
-// stemmaRunning returns the goroutine that a P runs, nil if there is none. The answer may
-// be out of date at once.
+// stemmaShare divides the samples of one tick, of which there are as many as Ps, between
+// running threads and waiting goroutines by their numbers, but at least one for each
+// (section 3.1). Who is not chosen is made up for: a thread's clock runs on until
+// its next sample, and a waiting goroutine's sample stands for several.
 //
 //go:nowritebarrierrec
-func stemmaRunning(pp *p) *g {
-	if pp.status != _Prunning {
-		return nil
+func stemmaShare(running, waiting int) (ask, k int) {
+	n := int(gomaxprocs)
+	if running > 0 {
+		ask = min(running, max(1, n*running/(running+waiting)))
 	}
-	mp := pp.m.ptr()
-	if mp == nil {
-		return nil
+	if waiting > 0 {
+		k = min(waiting, max(1, n-ask))
 	}
-	gp := mp.curg
-	if gp == nil || gp == mp.g0 || readgstatus(gp)&^_Gscan != _Grunning {
-		return nil
-	}
-	return gp
+	return ask, k
 }
 
-// stemmaAskRunning asks as many as ask of the Ps that run something, from a random one on,
-// and settles the tickets of the others. allpLock is held.
+// stemmaProcessCPU returns the CPU time of the process without that of the sampler's
+// thread, when it was read last.
 //
 //go:nowritebarrierrec
-func stemmaAskRunning(now, dt int64, running, ask int) {
-	start, asked := int(cheaprandn(uint32(len(allp)))), 0
-	share := dt * int64(running) / int64(max(1, ask))
-	for i := range allp {
-		pp := allp[(start+i)%len(allp)]
-		if pp == nil {
-			continue
-		}
-		gp := stemmaRunning(pp)
-		t := &pp.stemmaTicket
-		if t.state.Load() == stemmaTicketDropped {
-			t.owed += t.weight
-			stemmaSmp.Count(rt.StatDropped, 1)
-			t.state.Store(stemmaTicketFree)
-		}
-		if gp == nil {
-			if t.state.CompareAndSwap(stemmaTicketAsked, stemmaTicketDropped) {
-				stemmaSmp.Count(rt.StatDropped, 1)
-				t.owed += t.weight
-				t.state.Store(stemmaTicketFree)
-			}
-			continue
-		}
-		if t.state.Load() == stemmaTicketAsked {
-			if !t.late {
-				t.late = true
-				stemmaSmp.Count(rt.StatLate, 1)
-			}
-			stemmaBySignal(pp, gp)
-		}
-		if asked == ask {
-			continue
-		}
-		asked++
-		t.owed += share
-		if t.state.Load() != stemmaTicketFree {
-			continue
-		}
-		t.weight, t.owed = t.owed, 0
-		t.asked, t.late = now, false
-		t.state.Store(stemmaTicketAsked)
-		stemmaSmp.Count(rt.StatRequests, 1)
-		gp.stemmaAsk = stemmaAskGuard
-		if stemmaSmp.signal {
-			stemmaBySignal(pp, gp)
-		}
-		atomic.Storeuintptr(&gp.stackguard0, stackPreempt)
-	}
-}
-
-// stemmaBySignal makes the goroutine of a P take its sample at an
-// asynchronous safe point.
-//
-//go:nowritebarrierrec
-func stemmaBySignal(pp *p, gp *g) {
-	gp.stemmaAsk = stemmaAskSignal
-	if mp := pp.m.ptr(); mp != nil && preemptMSupported && debug.asyncpreemptoff == 0 {
-		preemptM(mp)
-	}
+func stemmaProcessCPU() uint64 {
+	t, _ := stemmaReadClock(stemmaClockProcess)
+	return t - stemmaSmp.Stat(rt.StatSamplerCPU)
 }
 
 // stemmaGuard is called by newstack, on g0, when gp has come to a prologue
@@ -411,7 +357,7 @@ func stemmaGuard(gp *g, preempt bool) bool {
 		return false
 	}
 	stemmaAnswer(gp)
-	stemmaSelf(gp, true)
+	stemmaSelf(gp)
 	return !gp.preempt && !gp.preemptStop && !gp.preemptShrink
 }
 
@@ -443,56 +389,44 @@ func stemmaAnswer(gp *g) {
 	gp.stackguard0 = gp.stack.lo + stackGuard
 }
 
-// stemmaAsync is called by asyncPreempt2, on g0, when gp has been interrupted
-// at an asynchronous safe point. It takes the sample that gp was asked for, and
-// reports whether that was all that was asked.
-func stemmaAsync(gp *g) bool {
-	if gp.stemmaAsk == 0 {
-		return false
-	}
-	stemmaAnswer(gp)
-	stemmaSelf(gp, false)
-	pp := gp.m.p.ptr()
-	return !gp.preempt && !gp.preemptStop && !pp.preempt
-}
-
-// stemmaWantsAsync tells a signal handler that gp was asked by signal.
-//
-//go:nosplit
-//go:nowritebarrierrec
-func stemmaWantsAsync(gp *g) bool {
-	return gp.stemmaAsk == stemmaAskSignal && readgstatus(gp)&^_Gscan == _Grunning
-}
-
-// stemmaSelf takes the sample that the ticket of this P asks for. It runs on
+// stemmaSelf takes the sample that this thread was asked for, in a prologue of gp. It runs on
 // the g0 of the M that runs gp, with a P.
-func stemmaSelf(gp *g, atGuard bool) {
-	pp := getg().m.p.ptr()
-	t := &pp.stemmaTicket
-	if !t.state.CompareAndSwap(stemmaTicketAsked, stemmaTicketTaken) {
-		return // the ticket was for another goroutine
+func stemmaSelf(gp *g) {
+	th := stemmaThreadOf(getg().m)
+	if th == nil || !th.state.CompareAndSwap(stemmaTicketGuard, stemmaTicketTaken) &&
+		!th.state.CompareAndSwap(stemmaTicketSignal, stemmaTicketTaken) {
+		return // the request was for another thread
 	}
-	if stemmaSmp.walk >= rt.WalkIncremental {
-		stemmaTrace(gp, atGuard, uint64(t.weight))
-	} else {
-		stemmaRecord(gp, atGuard, &t.buf, rt.WeightCPU, uint64(t.weight))
+	weight := th.stemmaUsed(stemmaThreadCPU())
+	if stemmaSmp.walk < rt.WalkIncremental || !stemmaTrace(gp, th, stemmaGuardOf(gp), weight) {
+		stemmaRecord(gp, true, th, rt.WeightCPU, weight)
 	}
 	stemmaSmp.Count(rt.StatSamples, 1)
-	stemmaSmp.Latency(uint64(nanotime() - t.asked))
-	t.state.Store(stemmaTicketFree)
+	stemmaSmp.Latency(uint64(nanotime() - th.asked))
+	th.state.Store(stemmaTicketFree)
 }
 
-// stemmaScheduled clears the request of a goroutine that is about to run on
-// pp: its ticket was for the one before it. It runs on g0 in execute and coroswitch_m.
+// stemmaGuardOf returns where gp is that has stopped in a prologue.
+func stemmaGuardOf(gp *g) stemmaPlace {
+	return stemmaPlace{pc: gp.sched.pc, sp: gp.sched.sp, bp: gp.sched.bp, sym: gp.sched.pc - 1, how: stemmaAtGuard}
+}
+
+// stemmaScheduled is called when an M is about to run gp, on g0 in execute and coroswitch_m.
+// A request for a sample in a prologue was for the goroutine before it.
 //
 //go:nowritebarrierrec
-func stemmaScheduled(gp *g, pp *p) {
+func stemmaScheduled(gp *g, mp *m) {
 	gp.stemmaAsk = 0
 	if stemmaEvery != 0 && gp.syscallsp == 0 {
 		gp.stackguard0 = stackPreempt
 	}
-	if t := &pp.stemmaTicket; t.state.Load() == stemmaTicketAsked {
-		t.state.CompareAndSwap(stemmaTicketAsked, stemmaTicketDropped)
+	th := stemmaThreadOf(mp)
+	if th == nil {
+		stemmaAddThread(mp)
+		return
+	}
+	if th.state.Load() == stemmaTicketGuard && th.state.CompareAndSwap(stemmaTicketGuard, stemmaTicketFree) {
+		stemmaSmp.Count(rt.StatDropped, 1)
 	}
 }
 
@@ -515,10 +449,27 @@ func stemmaSampleWaiting(dt int64, k int) {
 			stemmaSmp.Count(rt.StatBusy, 1)
 			continue
 		}
-		stemmaRecord(gp, gp.syncSafePoint, &stemmaSmp.buf[0], rt.WeightWait, uint64(dt)*uint64(length)/uint64(k))
+		if s != _Gsyscall || !stemmaUsesCPU(gp) {
+			stemmaRecord(gp, gp.syncSafePoint, &stemmaSmp.own, rt.WeightWait, uint64(dt)*uint64(length)/uint64(k))
+			stemmaSmp.Count(rt.StatWaiting, 1)
+		}
 		casfrom_Gscanstatus(gp, s|_Gscan, s)
-		stemmaSmp.Count(rt.StatWaiting, 1)
 	}
+}
+
+// stemmaUsesCPU tells whether a goroutine that is held in a system call, or in C, runs there
+// rather than waits. Its M cannot end while the goroutine is held.
+//
+//go:nowritebarrierrec
+func stemmaUsesCPU(gp *g) bool {
+	if mp := gp.m; mp != nil {
+		if th := stemmaThreadOf(mp); th != nil {
+			first, _ := stemmaClock(th.tid)
+			second, _ := stemmaClock(th.tid)
+			return second > first
+		}
+	}
+	return false
 }
 
 // stemmaHold keeps a goroutine with the status s from running until its scan bit is
@@ -539,11 +490,11 @@ func stemmaHold(gp *g, s uint32) bool {
 }
 
 // stemmaRecord walks the whole stack of gp, which does not run, and adds its
-// weight to the tree.
+// weight to the tree. th is the thread that does it.
 //
 //go:nowritebarrierrec
-func stemmaRecord(gp *g, atGuard bool, buf *uintptr, kind int, weight uint64) {
-	pcs, ok := stemmaFullWalk(gp, atGuard, buf)
+func stemmaRecord(gp *g, atGuard bool, th *stemmaThread, kind int, weight uint64) {
+	pcs, ok := stemmaFullWalk(gp, atGuard, th)
 	base := uint32(0)
 	if !ok {
 		stemmaSmp.Count(rt.StatFailed, 1)
@@ -552,22 +503,21 @@ func stemmaRecord(gp *g, atGuard bool, buf *uintptr, kind int, weight uint64) {
 	stemmaSmp.Add(stemmaSmp.Stack(base, pcs), kind, weight, 1)
 }
 
-// stemmaFullWalk returns the addresses of all frames of gp, innermost first, in a
-// buffer that it maps when it is first used. It reports false if it did not
-// reach the outermost frame.
+// stemmaFullWalk returns the addresses of all frames of gp, which does not run, innermost
+// first. It reports false if it did not reach the outermost frame.
 //
 //go:nowritebarrierrec
-func stemmaFullWalk(gp *g, atGuard bool, buf *uintptr) (pcs []uintptr, ok bool) {
-	if *buf == 0 {
-		p, errno := mmap(nil, stemmaBufSize, _PROT_READ|_PROT_WRITE, _MAP_ANON|_MAP_PRIVATE|mapNoReserve, -1, 0)
-		if errno != 0 {
-			return nil, false
-		}
-		*buf = uintptr(p)
+func stemmaFullWalk(gp *g, atGuard bool, th *stemmaThread) (pcs []uintptr, ok bool) {
+	pcs = th.stemmaBuffer()
+	at := stemmaPlace{pc: gp.sched.pc, sp: gp.sched.sp, bp: gp.sched.bp, how: stemmaAfterCall}
+	if gp.syscallsp != 0 {
+		at.pc, at.sp, at.bp = gp.syscallpc, gp.syscallsp, gp.syscallbp
+	} else if atGuard {
+		at.how = stemmaAtGuard
 	}
-	pcs = unsafe.Slice((*uintptr)(unsafe.Pointer(*buf)), stemmaBufSize/goarch.PtrSize)
+	at.sym = at.pc - 1
 	if stemmaSmp.walk != rt.WalkUnwinder {
-		if n, ok := stemmaWalkFP(gp, atGuard, pcs); ok {
+		if n, ok := stemmaWalkFP(gp, at, pcs); ok {
 			return pcs[:n], true
 		}
 	}
@@ -581,8 +531,7 @@ func stemmaFullWalk(gp *g, atGuard bool, buf *uintptr) (pcs []uintptr, ok bool) 
 //go:nowritebarrierrec
 func stemmaWalkUnwinder(gp *g, pcs []uintptr) (n int, ok bool) {
 	var u unwinder
-	u.init(gp, unwindSilentErrors)
-	for ; u.valid() && n < len(pcs); u.next() {
+	for u.init(gp, unwindSilentErrors); u.valid() && n < len(pcs); u.next() {
 		f := u.frame.fn
 		if f.flag&abi.FuncFlagTopFrame != 0 {
 			return n, true
@@ -597,9 +546,13 @@ func stemmaWalkUnwinder(gp *g, pcs []uintptr) (n int, ok bool) {
 	return n, false
 }
 
-// stemmaFPFuncs are the address ranges of functions that a frame pointer walk
-// must know: a frame that was interrupted lies beyond them.
-var stemmaFPFuncs struct{ async, asyncEnd, sigpanic, sigpanicEnd, goexit uintptr }
+// stemmaFPFuncs are the address ranges of functions that must be known by their
+// addresses: a frame that was interrupted lies beyond asyncPreempt and sigpanic, and in the
+// trampoline a goroutine's trace is being changed.
+var stemmaFPFuncs struct {
+	async, asyncEnd, sigpanic, sigpanicEnd, goexit uintptr
+	tramp, trampEnd, trampStep, trampStepEnd       uintptr
+}
 
 // stemmaFPInit looks the ranges up.
 func stemmaFPInit() {
@@ -607,6 +560,9 @@ func stemmaFPInit() {
 	r.async, r.asyncEnd = stemmaSpan(abi.FuncPCABI0(asyncPreempt))
 	r.sigpanic, r.sigpanicEnd = stemmaSpan(abi.FuncPCABIInternal(sigpanic))
 	r.goexit = abi.FuncPCABI0(goexit) + sys.PCQuantum
+	r.tramp, _ = stemmaSpan(abi.FuncPCABI0(stemmaTrampoline))
+	_, r.trampEnd = stemmaSpan(abi.FuncPCABI0(stemmaTrampolineSlow))
+	r.trampStep, r.trampStepEnd = stemmaSpan(abi.FuncPCABI0(stemmaTrampolineStep))
 }
 
 // stemmaSpan returns the entry of a function, and the first address behind it.
@@ -615,72 +571,6 @@ func stemmaSpan(entry uintptr) (lo, hi uintptr) {
 	for hi = entry + 1; findfunc(hi) == f; hi++ {
 	}
 	return f.entry(), hi
-}
-
-// stemmaWalkFP follows the frame pointers. It reports false where the chain
-// does not lead to goexit within gp's stack, as in callbacks from C.
-//
-//go:nowritebarrierrec
-func stemmaWalkFP(gp *g, atGuard bool, pcs []uintptr) (n int, ok bool) {
-	pc, sp, bp := gp.sched.pc, gp.sched.sp, gp.sched.bp
-	if gp.syscallsp != 0 {
-		pc, sp, bp = gp.syscallpc, gp.syscallsp, gp.syscallbp
-	}
-	r := &stemmaFPFuncs
-	lo, hi := sp, gp.stack.hi-2*goarch.PtrSize
-	pcs[0] = pc - 1
-	n = 1
-	if atGuard && gp.syscallsp == 0 {
-		// In the prologue, the frame of pc is not linked yet.
-		if pc = stemmaReturn(gp, sp); pc == r.goexit {
-			return n, true
-		}
-		pcs[1] = pc - 1
-		n = 2
-	}
-	for n < len(pcs)-1 {
-		if bp < lo || bp > hi {
-			return n, false
-		}
-		slot := bp + goarch.PtrSize
-		ret := stemmaReturn(gp, slot)
-		if ret == r.goexit {
-			return n, true
-		}
-		lo, bp = slot, *(*uintptr)(unsafe.Pointer(bp))
-		injected := pc-1 >= r.async && pc-1 < r.asyncEnd
-		if !injected && !(pc-1 >= r.sigpanic && pc-1 < r.sigpanicEnd) {
-			pcs[n] = ret - 1
-			pc = ret
-			n++
-			continue
-		}
-		if injected && n <= 2 {
-			n = 0 // asyncPreempt and what it called are not part of the trace
-		}
-		// The frame was interrupted at ret, perhaps before it was linked.
-		pcs[n] = ret
-		n++
-		f := findfunc(ret)
-		if !f.valid() {
-			return n, false
-		}
-		delta := uintptr(funcspdelta(f, ret))
-		slot += goarch.PtrSize + delta
-		if slot > hi+goarch.PtrSize || f.flag&abi.FuncFlagSPWrite != 0 {
-			return n, false
-		}
-		if delta > 0 {
-			bp = *(*uintptr)(unsafe.Pointer(slot - goarch.PtrSize))
-		}
-		if pc = stemmaReturn(gp, slot); pc == r.goexit {
-			return n, true
-		}
-		pcs[n] = pc - 1
-		n++
-		lo = slot
-	}
-	return n, false
 }
 
 // stemmaDrain describes the addresses of new nodes. It runs on the sampler
@@ -713,26 +603,15 @@ func stemmaSampleExit() {
 	if !stemmaSmp.on {
 		return
 	}
-	stemmaSmp.active.Store(0)
-	stemmaRetrieveAll()
+	stemmaStopSampling()
 	systemstack(stemmaDrain)
-}
-
-// stemmaThreadCPU returns the CPU time of this thread.
-//
-//go:nowritebarrierrec
-func stemmaThreadCPU() uint64 {
-	const sysClockGettime, threadCPU = 228, 3
-	var ts timespec
-	linux.Syscall6(sysClockGettime, threadCPU, uintptr(unsafe.Pointer(&ts)), 0, 0, 0, 0)
-	return uint64(ts.tv_sec)*1e9 + uint64(ts.tv_nsec)
 }
 
 // stemmaAskStopWorld wakes the goroutine of the sampler stw, as sysmon wakes the
 // collector's.
 //
 //go:nowritebarrierrec
-func stemmaAskStopWorld(now, dt int64) {
+func stemmaAskStopWorld(dt int64) {
 	if !stemmaSmp.stwIdle.Load() {
 		stemmaSmp.stwDt += dt
 		stemmaSmp.Count(rt.StatLate, 1)
@@ -741,16 +620,16 @@ func stemmaAskStopWorld(now, dt int64) {
 	lock(&stemmaSmp.stwLock)
 	stemmaSmp.stwIdle.Store(false)
 	stemmaSmp.stwDt += dt
-	stemmaSmp.stwAt = now
 	var list gList
 	list.push(stemmaSmp.stwG)
 	injectglist(&list)
 	unlock(&stemmaSmp.stwLock)
-	stemmaSmp.Count(rt.StatRequests, 1)
 }
 
 // stemmaStopWorldLoop is the goroutine of the sampler stw, the baseline: it stops
-// the world and walks every goroutine, as runtime.GoroutineProfile does.
+// the world and walks every goroutine, as runtime.GoroutineProfile does. Where the time on CPU
+// went has been asked for before, since a goroutine stops where the runtime lets it, which is
+// not where it was.
 func stemmaStopWorldLoop() {
 	stemmaSmp.stwG = getg()
 	for {
@@ -764,23 +643,22 @@ func stemmaStopWorldLoop() {
 			forEachGRace(func(gp *g) { stemmaStopped(gp, dt) })
 		})
 		startTheWorld(stw)
-		stemmaSmp.Latency(uint64(nanotime() - stemmaSmp.stwAt))
 	}
 }
 
 // stemmaStopped samples a goroutine while the world is stopped. One that was
-// preempted for it was on CPU.
+// preempted for it was on CPU, and one in a system call may be.
 func stemmaStopped(gp *g, dt uint64) {
 	s := readgstatus(gp)
 	if s != _Gwaiting && s != _Gsyscall && s != _Grunnable || isSystemGoroutine(gp, false) {
 		return
 	}
-	kind, stat := rt.WeightWait, rt.StatWaiting
-	if s == _Grunnable && (gp.syncSafePoint || gp.asyncSafePoint) {
-		kind, stat = rt.WeightCPU, rt.StatSamples
-	}
-	if kind == rt.WeightCPU || stemmaSmp.waiting {
-		stemmaRecord(gp, gp.syncSafePoint, &stemmaSmp.buf[0], kind, dt)
-		stemmaSmp.Count(stat, 1)
+	onCPU := s == _Grunnable && (gp.syncSafePoint || gp.asyncSafePoint)
+	if stemmaSmp.waiting && !onCPU && stemmaHold(gp, s) {
+		if s != _Gsyscall || !stemmaUsesCPU(gp) {
+			stemmaRecord(gp, gp.syncSafePoint, &stemmaSmp.own, rt.WeightWait, dt)
+			stemmaSmp.Count(rt.StatWaiting, 1)
+		}
+		casfrom_Gscanstatus(gp, s|_Gscan, s)
 	}
 }

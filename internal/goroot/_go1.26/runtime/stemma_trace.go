@@ -62,19 +62,38 @@ const (
 
 // stemmaTraces are all traces, those in use and free ones.
 var stemmaTraces struct {
-	lock  mutex
+	lock  stemmaSpin              // of all but busy
 	list  [stemmaTraceMax]uintptr // integers: the collector need not look at them
 	n     int
 	free  uintptr
 	chunk uintptr // memory for more
 	left  uintptr
-	buf   uintptr       // for stemmaComplete
-	busy  atomic.Uint32 // buf is in use
+	buf   uintptr    // for stemmaComplete
+	busy  stemmaSpin // buf is in use
 }
+
+// A stemmaSpin is a lock that is held for moments, on g0, and that signal handlers take only if
+// it is free: the thread that they interrupted may hold it.
+type stemmaSpin struct{ held atomic.Uint32 }
+
+// lock reports whether it has got the lock; in a signal handler it may not.
+//
+//go:nowritebarrierrec
+func (l *stemmaSpin) lock() bool {
+	for !l.held.CompareAndSwap(0, 1) {
+		if gp := getg(); gp == gp.m.gsignal {
+			return false
+		}
+		osyield()
+	}
+	return true
+}
+
+//go:nowritebarrierrec
+func (l *stemmaSpin) unlock() { l.held.Store(0) }
 
 // stemmaTraceInit prepares incremental tracing, before the sampler starts.
 func stemmaTraceInit() {
-	lockInit(&stemmaTraces.lock, lockRankLeafRank)
 	if stemmaSmp.walk < rt.WalkIncremental {
 		return
 	}
@@ -112,13 +131,18 @@ func stemmaTraceInit() {
 //go:nowritebarrierrec
 func stemmaTraceIn(gp *g) *rt.Trace { return (*rt.Trace)(unsafe.Pointer(gp.stemmaTrace)) }
 
-// stemmaTraceOf returns the trace of gp, nil if there is no memory for one. It runs on g0 with a P.
+// stemmaTraceOf returns the trace of gp, nil if there is no memory for one, or no time. It
+// runs on g0, or in a signal handler that has interrupted gp.
+//
+//go:nowritebarrierrec
 func stemmaTraceOf(gp *g) *rt.Trace {
 	if gp.stemmaTrace != 0 {
 		return stemmaTraceIn(gp)
 	}
 	m := &stemmaTraces
-	lock(&m.lock)
+	if !m.lock.lock() {
+		return nil
+	}
 	t := (*rt.Trace)(unsafe.Pointer(m.free))
 	if t != nil {
 		m.free = t.Next
@@ -142,11 +166,13 @@ func stemmaTraceOf(gp *g) *rt.Trace {
 		t.Completed = nanotime()
 		gp.stemmaTrace = uintptr(unsafe.Pointer(t))
 	}
-	unlock(&m.lock)
+	m.lock.unlock()
 	return t
 }
 
 // stemmaTraceMemory returns zeroed memory outside the heap. The lock is held.
+//
+//go:nowritebarrierrec
 func stemmaTraceMemory(size uintptr) unsafe.Pointer {
 	m := &stemmaTraces
 	if m.left < size {
@@ -246,11 +272,11 @@ type stemmaFrame struct {
 	top   bool    // it is goexit or the like, which nobody called
 }
 
-// stemmaStep looks at the frame of gp at pc and sp. It reports false where
-// the stack cannot be followed.
+// stemmaStep looks at the frame of gp at pc and sp, which is a return address or, if the frame
+// was interrupted there, any. It reports false where the stack cannot be followed.
 //
 //go:nowritebarrierrec
-func stemmaStep(gp *g, pc, sp uintptr) (fr stemmaFrame, ok bool) {
+func stemmaStep(gp *g, pc, sp uintptr, interrupted bool) (fr stemmaFrame, ok bool) {
 	f := findfunc(pc)
 	if f.valid() && f.flag&abi.FuncFlagTopFrame != 0 {
 		fr.top = true
@@ -269,11 +295,11 @@ func stemmaStep(gp *g, pc, sp uintptr) (fr stemmaFrame, ok bool) {
 		return fr, true
 	} else if stemmaIsPlain(f) {
 		fr.plain = true
-		if delta > 0 {
+		if delta > 0 && !interrupted { // else its frame pointer may not be in place
 			*p = pc
 		}
 	}
-	fr.exact = isInjectedCall(f.funcID)
+	fr.exact = f.funcID == abi.FuncID_asyncPreempt || f.funcID == abi.FuncID_sigpanic || f.funcID == abi.FuncID_debugCallV2
 	return fr, true
 }
 
@@ -301,65 +327,61 @@ func stemmaIsPlain(f funcInfo) bool {
 	return true
 }
 
-// stemmaTrace takes a sample of gp, which has stopped itself, incrementally: it
+// stemmaTrace takes a sample of gp, which is at the given place, incrementally: it
 // records the innermost frames down to the first plain one, patches that, and
-// leaves the rest for later, or finds it done. It runs on g0 with a P.
-func stemmaTrace(gp *g, atGuard bool, weight uint64) {
+// leaves the rest for later, or finds it done. It runs on g0 with a P, or in a signal
+// handler that has interrupted gp in its own code. It reports false, and has
+// recorded nothing, if there is no memory, or if another thread is at what it needs.
+//
+//go:nowritebarrierrec
+func stemmaTrace(gp *g, th *stemmaThread, at stemmaPlace, weight uint64) bool {
 	s := &stemmaSmp.Samples
 	t := stemmaTraceOf(gp)
 	if t == nil {
-		stemmaRecord(gp, atGuard, &getg().m.p.ptr().stemmaTicket.buf, rt.WeightCPU, weight)
-		return
+		return false
 	}
-	pc, sp, sym := gp.sched.pc, gp.sched.sp, gp.sched.pc-1
-	if !atGuard {
-		var u unwinder
-		u.init(gp, unwindSilentErrors)
-		for ; u.valid() && u.frame.fn.funcID != abi.FuncID_asyncPreempt; u.next() {
-		}
-		if u.next(); !u.valid() {
-			s.Count(rt.StatFailed, 1)
-			return
-		}
-		pc, sp, sym = u.frame.pc, u.frame.sp, u.symPC()
-	}
-	stemmaDropDead(gp, t, sp)
+	stemmaDropDead(gp, t, at.sp)
 	if t.Room() <= 2*stemmaGap || t.Pending() > 0 && nanotime()-t.Completed > stemmaRetrieve {
-		stemmaComplete(gp, t)
+		if !stemmaComplete(gp, t) && t.Room() <= 2*stemmaGap {
+			return false
+		}
 	}
 	if t.Len()+1 >= t.Cap() && !stemmaGrow(t) {
-		stemmaRecord(gp, atGuard, &getg().m.p.ptr().stemmaTicket.buf, rt.WeightCPU, weight)
-		return
+		return false
 	}
 	expect := uint32(0)
 	if stemmaTraceCheck {
-		expect = stemmaExpect(gp)
+		expect = stemmaExpect(gp, th, at)
 	}
-	ref := uint32(0)
+	ref, ok := uint32(0), true
 	if stemmaSmp.walk == rt.WalkMarker {
-		var ok bool
-		if ref, ok = stemmaMark(gp, t, pc, sp); !ok {
-			stemmaRecord(gp, atGuard, &getg().m.p.ptr().stemmaTicket.buf, rt.WeightCPU, weight)
-			return
-		}
+		ref, ok = stemmaMark(gp, t, th, at)
 	} else {
-		ref = stemmaCaller(gp, t, pc, sp, rt.NoRef)
+		ref = stemmaCaller(gp, t, at, rt.NoRef)
 	}
-	ref = t.Child(s, ref, sym)
+	if !ok {
+		return false
+	}
+	ref = t.Child(s, ref, at.sym)
 	if !t.Sample(s, ref, weight, expect) {
 		stemmaMismatch(gp, ref, expect-1)
 	}
+	return true
 }
 
 // stemmaExpect returns the node + 1 that a full walk of gp finds, 0 if it
 // does not reach the end of the stack.
-func stemmaExpect(gp *g) uint32 {
-	buf := &getg().m.p.ptr().stemmaTicket.buf
-	if *buf == 0 {
-		stemmaFullWalk(gp, false, buf) // for its buffer
+//
+//go:nowritebarrierrec
+func stemmaExpect(gp *g, th *stemmaThread, at stemmaPlace) uint32 {
+	var u unwinder
+	flags := unwindFlags(unwindSilentErrors)
+	if at.how == stemmaInterrupted {
+		flags |= unwindTrap
 	}
-	pcs := unsafe.Slice((*uintptr)(unsafe.Pointer(*buf)), stemmaBufSize/goarch.PtrSize)
-	n, ok := stemmaWalkUnwinder(gp, pcs)
+	u.initAt(at.pc, at.sp, 0, gp, flags)
+	pcs := th.stemmaBuffer()
+	n, ok := stemmaUnwind(&u, pcs)
 	if !ok {
 		return 0
 	}
@@ -369,6 +391,8 @@ func stemmaExpect(gp *g) uint32 {
 
 // stemmaMismatch counts a trace that differs from a full walk, and shows both
 // if that is asked for.
+//
+//go:nowritebarrierrec
 func stemmaMismatch(gp *g, have, want uint32) {
 	stemmaSmp.Count(rt.StatMismatches, 1)
 	if stemmaTraceFail {
@@ -389,6 +413,8 @@ func stemmaMismatch(gp *g, have, want uint32) {
 
 // stemmaDropDead drops entries of frames that are gone without having returned.
 // None should be: whatever leaves frames so tells stemmaLeft. They are counted.
+//
+//go:nowritebarrierrec
 func stemmaDropDead(gp *g, t *rt.Trace, sp uintptr) {
 	dead := false
 	for t.Len() > 0 && gp.stack.hi-t.Top().Off < sp {
@@ -402,29 +428,34 @@ func stemmaDropDead(gp *g, t *rt.Trace, sp uintptr) {
 }
 
 // stemmaGrow gives t twice as many entries.
+//
+//go:nowritebarrierrec
 func stemmaGrow(t *rt.Trace) bool {
-	lock(&stemmaTraces.lock)
+	if !stemmaTraces.lock.lock() {
+		return false
+	}
 	n := 2 * t.Cap()
 	mem := stemmaTraceMemory(rt.EntryPad + uintptr(n)*rt.EntrySize)
-	unlock(&stemmaTraces.lock)
+	stemmaTraces.lock.unlock()
 	if mem != nil {
 		t.SetEntries(mem, n)
 	}
 	return mem != nil
 }
 
-// stemmaCaller returns the ref of the frame that called the one at pc and sp,
+// stemmaCaller returns the ref of the frame that called the one at the given place,
 // whose own ref is known if it is resolved, else rt.NoRef. It leaves the first
 // plain frame outwards patched.
 //
 //go:nowritebarrierrec
-func stemmaCaller(gp *g, t *rt.Trace, pc, sp uintptr, known uint32) uint32 {
+func stemmaCaller(gp *g, t *rt.Trace, at stemmaPlace, known uint32) uint32 {
 	s := &stemmaSmp.Samples
 	var pcs [stemmaGap]uintptr
 	n := 0
 	ref := uint32(0)
+	pc, sp, interrupted := at.pc, at.sp, at.how == stemmaInterrupted
 	for {
-		fr, ok := stemmaStep(gp, pc, sp)
+		fr, ok := stemmaStep(gp, pc, sp, interrupted)
 		if !ok || n == len(pcs) {
 			s.Count(rt.StatFailed, 1)
 			ref = s.Child(0, rt.PCTruncated)
@@ -458,7 +489,7 @@ func stemmaCaller(gp *g, t *rt.Trace, pc, sp uintptr, known uint32) uint32 {
 			pcs[n] = raw
 		}
 		n++
-		pc, sp = raw, fr.slot+goarch.PtrSize
+		pc, sp, interrupted = raw, fr.slot+goarch.PtrSize, fr.exact
 	}
 	for i := n - 1; i >= 0; i-- {
 		ref = t.Child(s, ref, pcs[i])
@@ -506,7 +537,7 @@ func stemmaReturned(gp *g) {
 	if rt.Resolved(e.Ref) {
 		known = e.Ref
 	}
-	t.Link(e.Ref, stemmaCaller(gp, t, e.PC, t.SP, known))
+	t.Link(e.Ref, stemmaCaller(gp, t, stemmaPlace{pc: e.PC, sp: t.SP}, known))
 	if t.Len() == 0 && t.Pending() > 0 {
 		stemmaFlush(gp, t)
 	}
@@ -527,13 +558,13 @@ func stemmaFlush(gp *g, t *rt.Trace) {
 
 // stemmaComplete is the operation retrieve for one goroutine: it walks the
 // frames that are not known yet, so that nothing is pending. gp runs on this
-// M, or does not run.
+// M, or does not run. In a signal handler it reports false if another thread is at it.
 //
 //go:nowritebarrierrec
-func stemmaComplete(gp *g, t *rt.Trace) {
+func stemmaComplete(gp *g, t *rt.Trace) bool {
 	m, s := &stemmaTraces, &stemmaSmp.Samples
-	for !m.busy.CompareAndSwap(0, 1) {
-		osyield()
+	if !m.busy.lock() {
+		return false
 	}
 	base := uint32(0)
 	stop := uintptr(0)
@@ -553,7 +584,8 @@ func stemmaComplete(gp *g, t *rt.Trace) {
 		stop = slot
 	}
 	stemmaFlush(gp, t)
-	m.busy.Store(0)
+	m.busy.unlock()
+	return true
 }
 
 // stemmaOutward returns the addresses of the frames that led to the one at pc and sp,
@@ -570,8 +602,9 @@ func stemmaOutward(gp *g, pc, sp, stop uintptr) (pcs []uintptr, ok bool) {
 		m.buf = uintptr(p)
 	}
 	pcs = unsafe.Slice((*uintptr)(unsafe.Pointer(m.buf)), stemmaBufSize/goarch.PtrSize)
+	interrupted := false
 	for n := 0; n < len(pcs); n++ {
-		fr, ok := stemmaStep(gp, pc, sp)
+		fr, ok := stemmaStep(gp, pc, sp, interrupted)
 		if !ok {
 			return pcs[:n], false
 		}
@@ -589,7 +622,7 @@ func stemmaOutward(gp *g, pc, sp, stop uintptr) (pcs []uintptr, ok bool) {
 		if fr.exact {
 			pcs[n] = raw
 		}
-		pc, sp = raw, fr.slot+goarch.PtrSize
+		pc, sp, interrupted = raw, fr.slot+goarch.PtrSize, fr.exact
 	}
 	return pcs, false
 }
@@ -633,11 +666,11 @@ func stemmaGoroutineEnd(gp *g) {
 	}
 	stemmaUnpatch(gp, t)
 	gp.stemmaTrace = 0
-	lock(&stemmaTraces.lock)
+	stemmaTraces.lock.lock()
 	t.G = 0
 	t.Next = stemmaTraces.free
 	stemmaTraces.free = uintptr(unsafe.Pointer(t))
-	unlock(&stemmaTraces.lock)
+	stemmaTraces.lock.unlock()
 }
 
 // stemmaRetrieveParked completes the traces of goroutines that have something
@@ -694,9 +727,13 @@ func stemmaEveryGuard(gp *g, preempt bool) bool {
 	if gp.sched.sp-frame <= gp.stackguard0 {
 		return false // it needs a larger stack, too
 	}
-	if canPreemptM(getg().m) && stemmaSmp.active.Load() != 0 {
-		stemmaTrace(gp, true, 1)
-		stemmaSmp.Count(rt.StatSamples, 1)
+	if th := stemmaThreadOf(getg().m); th != nil && canPreemptM(getg().m) && stemmaSmp.active.Load() != 0 {
+		// A signal handler of this thread uses its buffer, too.
+		if th.state.CompareAndSwap(stemmaTicketFree, stemmaTicketTaken) {
+			stemmaTrace(gp, th, stemmaGuardOf(gp), 1)
+			stemmaSmp.Count(rt.StatSamples, 1)
+			th.state.Store(stemmaTicketFree)
+		}
 	}
 	stemmaRearm(gp, gp.sched.sp-frame-goarch.PtrSize)
 	if gp.preempt || gp.preemptStop || gp.preemptShrink {

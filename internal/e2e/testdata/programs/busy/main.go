@@ -64,7 +64,11 @@ func main() {
 		go func() { <-wait }()
 	}
 	var wg sync.WaitGroup
-	for range 2 {
+	workers := 2
+	if n, _ := strconv.Atoi(os.Getenv("BUSY_WORKERS")); n > 0 {
+		workers = n
+	}
+	for range workers {
 		wg.Go(func() { sink += deep(depth, until) })
 	}
 	wg.Wait()

@@ -1,0 +1,169 @@
+package sampling
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/e2e"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// splitFuncs are the functions of the program splits.
+var splitFuncs = [3]string{"main.f70", "main.f20", "main.f10"}
+
+// A split is what the program says of itself, and what its samples say.
+type split struct {
+	took, time, count [3]float64 // of the three functions: true times, sampled times, samples
+	p                 *profile.Profile
+}
+
+// runSplit runs the program splits until it has enough samples, and reads its records. On a
+// machine that others use it is seldom seen to run.
+func runSplit(t *testing.T, exe, kind string, metric, counts int, env ...string) *split {
+	t.Helper()
+	s := new(split)
+	for tries := 0; tries < 6 && s.samples() < 300; tries++ {
+		r := e2e.Run(t, exe, append(env, "SPLITS_KIND="+kind)...)
+		r.OK(t)
+		var d [3]string
+		if _, err := fmt.Sscanf(strings.Trim(strings.TrimSpace(r.Stdout), "[]"), "%s %s %s", &d[0], &d[1], &d[2]); err != nil {
+			t.Fatalf("%v: %q", err, r.Stdout)
+		}
+		s.p = r.Read(t)
+		for i := range d {
+			v, err := time.ParseDuration(d[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.took[i] += float64(v)
+		}
+		inclusive(s.p, metric, &s.time)
+		inclusive(s.p, counts, &s.count)
+	}
+	return s
+}
+
+func (s *split) samples() float64 { return s.count[0] + s.count[1] + s.count[2] }
+
+// inclusive adds a weight of the three functions and all that they called.
+func inclusive(p *profile.Profile, weight int, sum *[3]float64) {
+	nodes := p.Samples.Nodes
+	in := make([]int, len(nodes))
+	for i, n := range nodes {
+		in[i] = -1
+		if i > 0 {
+			in[i] = in[n.Parent]
+		}
+		for _, f := range p.Samples.Places[n.Place].Frames {
+			if k := slices.Index(splitFuncs[:], p.String(f.Func)); k >= 0 {
+				in[i] = k
+			}
+		}
+		if in[i] >= 0 {
+			sum[in[i]] += float64(n.Weight[weight])
+		}
+	}
+}
+
+// shares returns percentages.
+func shares(v [3]float64) (s [3]float64) {
+	for i := range v {
+		s[i] = 100 * v[i] / max(1, v[0]+v[1]+v[2])
+	}
+	return s
+}
+
+// check compares the shares of samples with the truth: they may differ by four standard
+// deviations of a share of so many samples, and by one point for the clocks. Times
+// may differ by twice as much, since not all samples stand for equally much.
+func (s *split) check(t *testing.T) {
+	t.Helper()
+	took, byTime, byCount, n := shares(s.took), shares(s.time), shares(s.count), s.samples()
+	if n < 100 {
+		t.Errorf("only %.0f samples", n)
+	}
+	for i, truth := range took {
+		bound := 1 + 4*math.Sqrt(truth*(100-truth)/max(1, n))
+		if math.Abs(byCount[i]-truth) > bound || math.Abs(byTime[i]-truth) > 2*bound {
+			t.Errorf("%s took %.1f %% of the time, and has %.1f %% of %.0f samples and %.1f %% of their time (want a difference of %.1f at most, and twice that)",
+				splitFuncs[i], truth, byCount[i], n, byTime[i], bound)
+		}
+	}
+	t.Logf("took %.1f %%, samples %.1f %%, time %.1f %%, %.0f samples", took, byCount, byTime, n)
+}
+
+// TestSplits runs a program that knows where its time goes with every sampler: in loops
+// without calls, tiny functions, assembly, the runtime, callbacks, system calls and C, and among many
+// goroutines. A sample belongs to the instruction that ran when it was due.
+func TestSplits(t *testing.T) {
+	exe := e2e.Build(t, "splits", "-engine=sample", "-every=500us")
+	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps", "sampler=stw"} {
+		for _, kind := range []string{"loop", "tiny", "memmove", "map", "alloc", "sort", "syscall", "c"} {
+			t.Run(how+"/"+kind, func(t *testing.T) {
+				s := runSplit(t, exe, kind, profile.WeightCPU, profile.WeightCPUs, "STEMMA_SAMPLING="+how)
+				s.check(t)
+			})
+		}
+		t.Run(how+"/crowd", func(t *testing.T) {
+			s := runSplit(t, exe, "loop", profile.WeightCPU, profile.WeightCPUs, "STEMMA_SAMPLING="+how, "SPLITS_CROWD=10000")
+			s.check(t)
+		})
+	}
+	for _, how := range []string{"sampler=isps", "sampler=stw"} {
+		for _, kind := range []string{"sleep", "lock"} {
+			t.Run(how+"/"+kind, func(t *testing.T) {
+				s := runSplit(t, exe, kind, profile.WeightWait, profile.WeightWaits, "STEMMA_SAMPLING="+how)
+				s.check(t)
+			})
+		}
+	}
+}
+
+// TestGuardBias shows what the samples of the paper's way are worth, and that they say so: in a loop
+// without calls there are none.
+func TestGuardBias(t *testing.T) {
+	exe := e2e.Build(t, "splits", "-engine=sample", "-every=500us")
+	inLoop := func(ask string) float64 {
+		s := runSplit(t, exe, "loop", profile.WeightCPU, profile.WeightCPUs, "STEMMA_SAMPLING=sampler=isps,ask="+ask)
+		proc := s.p.Processes[0]
+		noted := strings.Contains(strings.Join(proc.Notes, "\n"), "biased")
+		if proc.Sampling.Ask != ask || noted != (ask == profile.AskGuard) {
+			t.Errorf("ask %q, notes %q", proc.Sampling.Ask, proc.Notes)
+		}
+		var loop, all uint64
+		for _, n := range s.p.Samples.Nodes {
+			all += n.Weight[profile.WeightCPUs]
+			if pl := s.p.Samples.Places[n.Place]; len(pl.Frames) > 0 && s.p.String(pl.Frames[0].Func) == "main.loop" {
+				loop += n.Weight[profile.WeightCPUs]
+			}
+		}
+		return float64(loop) / float64(max(1, all))
+	}
+	guard, signal := inLoop(profile.AskGuard), inLoop(profile.AskSignal)
+	if guard > 0.5 || signal < 0.8 {
+		t.Errorf("by guard %.2f of the samples are in the loop, by signal %.2f; want at most 0.5, and at least 0.8", guard, signal)
+	}
+	t.Logf("by guard %.2f of the samples are in the loop, by signal %.2f", guard, signal)
+}
+
+// TestCPUTime compares the time on CPU with what the kernel counted for the process, in a program with
+// more threads than there are CPUs: a goroutine that has a P need not have a CPU.
+func TestCPUTime(t *testing.T) {
+	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
+	for _, how := range []string{"sampler=isps", "sampler=sps", "sampler=stw", "sampler=isps,ask=guard"} {
+		r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "GOMAXPROCS=8", "BUSY_WORKERS=8")
+		r.OK(t)
+		p := r.Read(t)
+		cpu, kernel := p.Samples.Total(profile.WeightCPU), sampling(t, p).Stat("processCPU")
+		if kernel == 0 || cpu > kernel || float64(cpu) < 0.3*float64(kernel) {
+			t.Errorf("%s: %v on CPU, the kernel counted %v", how, time.Duration(cpu), time.Duration(kernel))
+		}
+		if kernel > uint64(r.CPU) {
+			t.Errorf("%s: %v of CPU while it was sampled, %v in all", how, time.Duration(kernel), r.CPU)
+		}
+	}
+}

@@ -1,0 +1,283 @@
+// Samples that a signal handler takes: at the instruction that the thread is at, whatever
+// that is. Nothing waits for a safe point, so that a sample belongs to what ran when it was
+// due, and costs a signal and no switch of stacks.
+
+package runtime
+
+import (
+	"internal/abi"
+	"internal/goarch"
+	rt "internal/runtime/stemma"
+	"internal/runtime/sys"
+	"unsafe"
+)
+
+// stemmaSignaled is called by sighandler, on the signal stack, with all signals
+// blocked. It takes the sample that this thread was asked for, and
+// reports whether the signal was for nothing else. The runtime's own use of the
+// signal, preemption, may have been merged with the request and goes on.
+//
+//go:nowritebarrierrec
+func stemmaSignaled(sig uint32, c *sigctxt, gp *g) bool {
+	if sig == _SIGTRAP {
+		return stemmaStepped(c, gp)
+	}
+	mp := getg().m
+	if sig != sigPreempt || mp == nil || *cgo_yield != nil {
+		return false // under C's thread sanitizer the signal comes too late
+	}
+	if th := stemmaThreadOf(mp); th != nil && th.state.CompareAndSwap(stemmaTicketSignal, stemmaTicketTaken) {
+		now, cpu := nanotime(), stemmaThreadCPU()
+		if stemmaWoken(c) || stemmaHeld(th, now, cpu) {
+			stemmaSmp.Count(rt.StatDropped, 1)
+		} else {
+			stemmaSampleHere(th, c, gp, mp, cpu)
+			stemmaSmp.Latency(uint64(now - th.asked))
+		}
+		th.state.Store(stemmaTicketFree)
+	}
+	return false
+}
+
+// stemmaWoken tells whether the signal has woken the thread from a system call, in which it went to
+// sleep after it had been asked: the call has ended with EINTR, or is about to be
+// made again. What it used of the CPU before is not known to be that call's, and
+// stays on its clock.
+//
+//go:nowritebarrierrec
+func stemmaWoken(c *sigctxt) bool {
+	const syscall = 0x050f // the instruction, as it lies in memory
+	pc := uintptr(c.sigpc())
+	if !findfunc(pc).valid() {
+		return false // C: nobody knows
+	}
+	return int64(c.rax()) == -_EINTR && *(*uint16)(unsafe.Pointer(pc - 2)) == syscall || *(*uint16)(unsafe.Pointer(pc)) == syscall
+}
+
+// stemmaSampleHere takes the sample of a thread that was interrupted on the stack
+// of gp, when its clock shows cpu. It runs in a signal handler: it takes no lock that the
+// thread may hold, allocates nothing, and changes the trace of a goroutine only where nothing
+// else on this thread can be at it.
+//
+//go:nowritebarrierrec
+func stemmaSampleHere(th *stemmaThread, c *sigctxt, gp *g, mp *m, cpu uint64) {
+	pc, sp := uintptr(c.rip()), uintptr(c.rsp())
+	weight := th.stemmaUsed(cpu)
+	here := stemmaPlace{pc: pc, sp: sp, bp: uintptr(c.rbp()), sym: pc, how: stemmaInterrupted}
+	if !stemmaOwnStack(here, gp, mp) || !stemmaSampleOwn(th, here, gp, weight) {
+		stemmaSampleAny(th, pc, sp, gp, mp, weight)
+	}
+	stemmaSmp.Count(rt.StatSamples, 1)
+}
+
+// stemmaOwnStack tells whether a goroutine was interrupted in its own code: it
+// runs, on its own stack, outside of the trampoline, in a function whose frame can be found. Then no other
+// code of this thread is in the middle of changing its trace, since all that does runs on g0, and
+// no other thread looks at its stack, since it would have to stop it first.
+//
+//go:nowritebarrierrec
+func stemmaOwnStack(here stemmaPlace, gp *g, mp *m) bool {
+	if gp == nil || gp != mp.curg || here.sp < gp.stack.lo || here.sp >= gp.stack.hi || mp.vdsoSP != 0 {
+		return false
+	}
+	if readgstatus(gp)&^_Gscan != _Grunning || gp.syscallsp != 0 {
+		return false
+	}
+	r := &stemmaFPFuncs
+	if here.pc >= r.tramp && here.pc < r.trampEnd || here.pc >= r.trampStep && here.pc < r.trampStepEnd {
+		return false
+	}
+	f := findfunc(here.pc)
+	return f.valid() && f.pcsp != 0 && f.flag&(abi.FuncFlagSPWrite|abi.FuncFlagTopFrame) == 0
+}
+
+// stemmaSampleOwn samples a goroutine that was interrupted in its own code. It reports
+// false if that is to be done in another way.
+//
+//go:nowritebarrierrec
+func stemmaSampleOwn(th *stemmaThread, here stemmaPlace, gp *g, weight uint64) bool {
+	if stemmaSmp.walk >= rt.WalkIncremental {
+		return stemmaTrace(gp, th, here, weight)
+	}
+	if stemmaSmp.walk != rt.WalkFP {
+		return false
+	}
+	pcs := th.stemmaBuffer()
+	n, ok := stemmaWalkFP(gp, here, pcs)
+	if ok {
+		stemmaSmp.Add(stemmaSmp.Stack(0, pcs[:n]), rt.WeightCPU, weight, 1)
+	}
+	return ok
+}
+
+// stemmaSampleAny samples whatever the thread was interrupted in, as the CPU
+// profiler does: the runtime on g0, the scheduler, a system call, the kernel's vdso, C.
+//
+//go:nowritebarrierrec
+func stemmaSampleAny(th *stemmaThread, pc, sp uintptr, gp *g, mp *m, weight uint64) {
+	pcs := th.stemmaBuffer()
+	n, whole := stemmaWalkAny(pc, sp, gp, mp, pcs)
+	base := uint32(0)
+	switch {
+	case n == 0 && len(pcs) > 1:
+		// Not Go's, and nothing is known of who called it.
+		pcs[0], n = stemmaForeign(pc), 2
+		pcs[1] = abi.FuncPCABIInternal(_System) + sys.PCQuantum
+	case !whole && gp == mp.curg:
+		stemmaSmp.Count(rt.StatFailed, 1)
+		base = stemmaSmp.Child(0, rt.PCTruncated)
+	}
+	stemmaSmp.Add(stemmaSmp.Stack(base, pcs[:n]), rt.WeightCPU, weight, 1)
+}
+
+// stemmaForeign returns an address for code that is not Go's: that of the runtime's function with
+// a name for it, which CPU profiles show, too.
+//
+//go:nowritebarrierrec
+func stemmaForeign(pc uintptr) uintptr {
+	if inVDSOPage(pc) {
+		return abi.FuncPCABIInternal(_VDSO) + sys.PCQuantum
+	}
+	return abi.FuncPCABIInternal(_ExternalCode) + sys.PCQuantum
+}
+
+// stemmaWalkAny walks with the runtime's unwinder from where the thread was
+// interrupted: in a call of C from where its goroutine left Go, else from the instruction,
+// and from g0 on to the goroutine that it works for.
+//
+//go:nowritebarrierrec
+func stemmaWalkAny(pc, sp uintptr, gp *g, mp *m, pcs []uintptr) (n int, whole bool) {
+	var u unwinder
+	curg := mp.curg
+	switch {
+	case mp.ncgo > 0 && curg != nil && curg.syscallpc != 0 && curg.syscallsp != 0:
+		u.initAt(curg.syscallpc, curg.syscallsp, 0, curg, unwindSilentErrors)
+	case mp.vdsoSP != 0 && gp != nil:
+		u.initAt(mp.vdsoPC, mp.vdsoSP, 0, gp, unwindSilentErrors|unwindJumpStack)
+	case gp != nil:
+		u.initAt(pc, sp, 0, gp, unwindSilentErrors|unwindTrap|unwindJumpStack)
+	}
+	return stemmaUnwind(&u, pcs)
+}
+
+// stemmaUnwind notes the addresses that u comes to, up to the outermost frame, which is in no
+// trace. It reports whether it got there.
+//
+//go:nowritebarrierrec
+func stemmaUnwind(u *unwinder, pcs []uintptr) (n int, whole bool) {
+	for ; u.valid() && n < len(pcs); u.next() {
+		if u.frame.fn.flag&abi.FuncFlagTopFrame != 0 {
+			return n, true
+		}
+		pcs[n] = u.symPC()
+		n++
+	}
+	return n, false
+}
+
+// A stemmaPlace is where a goroutine has stopped.
+type stemmaPlace struct {
+	pc, sp, bp uintptr
+	sym        uintptr // the address to record
+	how        uint8
+}
+
+const (
+	stemmaAfterCall   = iota // after a call, its frame being complete
+	stemmaAtGuard            // in a prologue: the frame of pc has only a return address
+	stemmaInterrupted        // between any two instructions
+)
+
+// stemmaWalkFP follows the frame pointers. It reports false where the chain
+// does not lead to goexit within gp's stack, as in callbacks from C, and where a function of
+// assembly was interrupted, which may use the register for something else.
+//
+//go:nowritebarrierrec
+func stemmaWalkFP(gp *g, at stemmaPlace, pcs []uintptr) (n int, ok bool) {
+	if len(pcs) == 0 {
+		return 0, false
+	}
+	w := stemmaFPWalk{gp: gp, pcs: pcs, pc: at.pc, lo: at.sp, bp: at.bp}
+	w.add(at.sym)
+	more := true
+	switch at.how {
+	case stemmaInterrupted:
+		more = w.interrupted(at.pc, at.sp)
+	case stemmaAtGuard:
+		more = w.returned(stemmaReturn(gp, at.sp))
+	}
+	for more {
+		more = w.next()
+	}
+	return w.n, w.ok
+}
+
+// A stemmaFPWalk is a walk along frame pointers.
+type stemmaFPWalk struct {
+	gp     *g
+	pcs    []uintptr
+	n      int
+	pc     uintptr // in the function that bp belongs to, or that it was called from
+	lo, bp uintptr
+	ok     bool // the walk has reached goexit
+}
+
+//go:nowritebarrierrec
+func (w *stemmaFPWalk) add(pc uintptr) {
+	w.pcs[w.n] = pc
+	w.n++
+}
+
+// returned takes the return address of the last frame, and reports whether there is another one.
+//
+//go:nowritebarrierrec
+func (w *stemmaFPWalk) returned(ret uintptr) bool {
+	if ret == stemmaFPFuncs.goexit {
+		w.ok = true
+		return false
+	}
+	w.pc = ret
+	w.add(ret - 1)
+	return w.n < len(w.pcs)-2
+}
+
+// interrupted finds who called the frame that was interrupted at pc with stack pointer sp,
+// perhaps before it was linked.
+//
+//go:nowritebarrierrec
+func (w *stemmaFPWalk) interrupted(pc, sp uintptr) bool {
+	f := findfunc(pc)
+	if !f.valid() || f.flag&(abi.FuncFlagSPWrite|abi.FuncFlagAsm) != 0 {
+		return false
+	}
+	slot := sp + uintptr(funcspdelta(f, pc))
+	if slot > w.gp.stack.hi-goarch.PtrSize {
+		return false
+	}
+	if slot > sp {
+		w.bp = *(*uintptr)(unsafe.Pointer(slot - goarch.PtrSize))
+	}
+	w.lo = slot
+	return w.returned(stemmaReturn(w.gp, slot))
+}
+
+// next goes on to the caller, and reports whether there may be another one.
+//
+//go:nowritebarrierrec
+func (w *stemmaFPWalk) next() bool {
+	if w.bp < w.lo || w.bp > w.gp.stack.hi-2*goarch.PtrSize {
+		return false
+	}
+	slot, pc, r := w.bp+goarch.PtrSize, w.pc-1, &stemmaFPFuncs
+	ret := stemmaReturn(w.gp, slot)
+	w.lo, w.bp = slot, *(*uintptr)(unsafe.Pointer(w.bp))
+	injected := pc >= r.async && pc < r.asyncEnd
+	if !injected && !(pc >= r.sigpanic && pc < r.sigpanicEnd) {
+		return w.returned(ret)
+	}
+	if injected && w.n <= 2 {
+		w.n = 0 // asyncPreempt and what it called are not part of the trace
+	}
+	w.add(ret)
+	return w.interrupted(ret, slot+goarch.PtrSize)
+}
