@@ -206,9 +206,6 @@ func (o Options) Check() error {
 	if err := o.Sample.check(); o.Engine == "sample" && err != nil {
 		return err
 	}
-	if o.Sample.Sampler == "stw" && slices.Contains(o.Given, "ask") {
-		return fmt.Errorf("-ask does nothing with -sampler=stw, which stops goroutines as the collector does; it is for sps and isps")
-	}
 	if err := o.checkEvents(); err != nil {
 		return err
 	}
