@@ -96,20 +96,19 @@ func TestUselessFlags(t *testing.T) {
 	inTemp(t)
 	_, contexts, _, _ := shop(t)
 	for args, want := range map[string]string{
-		"report -tree " + contexts:                     "report: -tree does nothing for a record of context IDs, which has no counts of calls (see stemma decode and stemma events); it has -json",
-		"report -func=x " + contexts:                   "-func does nothing for a record of context IDs",
-		"report -top=3 " + contexts:                    "-top does nothing for a record of context IDs",
-		"report -depth=3":                              "report: -depth does nothing for a report by function; it has -func, -metric, -top, -json",
-		"report -contexts -min=3":                      "-min does nothing for report -contexts; it has -contexts, -metric, -top, -json",
-		"report -tree -top=3":                          "-top does nothing for report -tree; it has -tree, -metric, -depth, -min",
-		"verify -live -engine=dacce x":                 "verify: -engine does nothing with -live, which builds no program; it has -v, -show",
-		"verify -live -show=3 x":                       "verify: -show does nothing without -v",
-		"replay -events -check=3 x":                    "replay: -check does nothing for a list of events; it has -events",
-		"build -engine=cct -every=1ms":                 "-every does nothing with -engine=cct: it is for -engine=sample; cct has -inlined, -nodes, -record, -recursion",
-		"run -engine=dacce -recursion=fold x":          "-recursion does nothing with -engine=dacce",
-		"test -engine=sample -events=alloc":            "-events does nothing with -engine=sample",
-		"verify -engine=cct,acct x":                    "verify: -verify does nothing with -engine=cct,acct",
-		"build -engine=sample -sampler=stw -ask=guard": "-ask does nothing with -sampler=stw",
+		"report -tree " + contexts:            "report: -tree does nothing for a record of context IDs, which has no counts of calls (see stemma decode and stemma events); it has -json",
+		"report -func=x " + contexts:          "-func does nothing for a record of context IDs",
+		"report -top=3 " + contexts:           "-top does nothing for a record of context IDs",
+		"report -depth=3":                     "report: -depth does nothing for a report by function; it has -func, -metric, -top, -json",
+		"report -contexts -min=3":             "-min does nothing for report -contexts; it has -contexts, -metric, -top, -json",
+		"report -tree -top=3":                 "-top does nothing for report -tree; it has -tree, -metric, -depth, -min",
+		"verify -live -engine=dacce x":        "verify: -engine does nothing with -live, which builds no program; it has -v, -show",
+		"verify -live -show=3 x":              "verify: -show does nothing without -v",
+		"replay -events -check=3 x":           "replay: -check does nothing for a list of events; it has -events",
+		"build -engine=cct -every=1ms":        "-every does nothing with -engine=cct: it is for -engine=sample; cct has -inlined, -nodes, -record, -recursion",
+		"run -engine=dacce -recursion=fold x": "-recursion does nothing with -engine=dacce",
+		"test -engine=sample -events=alloc":   "-events does nothing with -engine=sample",
+		"verify -engine=cct,acct x":           "verify: -verify does nothing with -engine=cct,acct",
 	} {
 		code, _, stderr := runMain(strings.Fields(args)...)
 		if code != exitUsage || !strings.Contains(stderr, want) {
