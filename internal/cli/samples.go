@@ -61,8 +61,8 @@ func samplingLines(p *profile.Profile) []string {
 	}
 	s := p.Samples
 	lines := []string{fmt.Sprintf("%s on CPU for %s · %s of waiting goroutines for %s",
-		samples(s.Total(profile.WeightCPUs)), milliseconds(s.Total(profile.WeightCPU)),
-		samples(s.Total(profile.WeightWaits)), milliseconds(s.Total(profile.WeightWait)))}
+		plural(s.Total(profile.WeightCPUs), "sample"), milliseconds(s.Total(profile.WeightCPU)),
+		plural(s.Total(profile.WeightWaits), "sample"), milliseconds(s.Total(profile.WeightWait)))}
 	for _, proc := range p.Processes {
 		if sm := proc.Sampling; sm != nil {
 			lines = append(lines, samplingLine(sm))
@@ -70,13 +70,6 @@ func samplingLines(p *profile.Profile) []string {
 		}
 	}
 	return lines
-}
-
-func samples(n uint64) string {
-	if n == 1 {
-		return "1 sample"
-	}
-	return commas(n) + " samples"
 }
 
 // samplingLine describes the sampler of one process.
@@ -96,14 +89,16 @@ func samplingLine(s *profile.Sampling) string {
 
 // samplingFaults are the reasons not to believe all of the samples.
 func samplingFaults(s *profile.Sampling) (lines []string) {
-	for _, f := range []struct{ stat, text string }{
-		{"failed", "could not be walked to the outermost frame; they are below [truncated]"},
-		{"overflow", "had no room in the record; they are in [overflow]"},
-		{"lost", "are missing, because memory for a trace, or a place for a thread, ran out"},
-		{"mismatches", "differ from a full walk of the stack"},
+	for _, f := range []struct{ stat, one, many string }{
+		{"failed", "sample could not be walked to the outermost frame; it is below [truncated]",
+			"samples could not be walked to the outermost frame; they are below [truncated]"},
+		{"overflow", "sample had no room in the record; it is in [overflow]", "samples had no room in the record; they are in [overflow]"},
+		{"lost", "sample is missing, because memory for a trace, or a place for a thread, ran out",
+			"samples are missing, because memory for a trace, or a place for a thread, ran out"},
+		{"mismatches", "sample differs from a full walk of the stack", "samples differ from a full walk of the stack"},
 	} {
 		if n := s.Stat(f.stat); n > 0 {
-			lines = append(lines, "warning: "+samples(n)+" "+f.text)
+			lines = append(lines, "warning: "+plural(n, f.one, f.many))
 		}
 	}
 	return lines
