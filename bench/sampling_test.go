@@ -40,7 +40,7 @@ func TestSamplingReport(t *testing.T) {
 		{r.stability.Rows, 0, "demo|stw|2|4|2|2|100.0|100.0..100.0|100.0|100.0..100.0"},
 		{r.stability.Rows, 1, "demo|sps|2|4|2|2|87.5|87.5..87.5|100.0|100.0..100.0"},
 		{r.agreement.Rows, 0, "demo|stw with sps|87.5|100.0|> 70 %, but 3 programs|> 90 %"},
-		{r.agreement.Rows, 5, "demo|isps with isps by signal|100.0|100.0||"},
+		{r.agreement.Rows, 5, "demo|isps with isps at guards|100.0|100.0||"},
 		{r.latency.Rows, 0, "demo|stw|12|10|8|5.0|5.0|5.0|5.0|5.0|5.0|5.0"},
 	} {
 		if got := row(c.rows, c.i); got != c.want {
