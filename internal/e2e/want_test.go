@@ -13,7 +13,7 @@ func TestDescribes(t *testing.T) {
 	for _, name := range []string{"", "[main]", "main.main", "main.a", "main.b", "main.(*T).a"} {
 		tree.Funcs = append(tree.Funcs, cct.Func{Name: name})
 	}
-	for _, n := range []cct.Node{
+	tree.Nodes = []cct.Node{
 		{},
 		{Parent: 0, Func: 1, Site: 1}, // 1 [main]
 		{Parent: 1, Func: 2, Site: 1}, // 2 [main];main.main
@@ -22,8 +22,6 @@ func TestDescribes(t *testing.T) {
 		{Parent: 4, Func: 4, Site: 1}, // 5 [main];main.main;main.a;go main.a;main.b
 		{Parent: 2, Func: 4, Site: 1}, // 6 [main];main.main;main.b
 		{Parent: 6, Func: 5, Site: 1}, // 7 [main];main.main;main.b;main.(*T).a
-	} {
-		tree.Nodes = append(tree.Nodes, n)
 	}
 	for _, test := range []struct {
 		pattern string
