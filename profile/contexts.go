@@ -383,7 +383,8 @@ func (r *contextsReader) nodes() error {
 		return err
 	}
 	defer f.close()
-	r.c.Interned = slices.Grow(r.c.Interned, max(0, int(end/rt.InternSize)-len(r.c.Interned)))
+	// A damaged header may count more than there is.
+	r.c.Interned = slices.Grow(r.c.Interned, min(max(0, int(end/rt.InternSize)-len(r.c.Interned)), 1<<20))
 	for off := int64(len(r.c.Interned)) * rt.InternSize; off+rt.InternSize <= end; off += rt.InternSize {
 		b, err := f.at(off, rt.InternSize)
 		if err != nil {

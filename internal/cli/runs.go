@@ -238,6 +238,7 @@ func (s *contextSet) scan() {
 			continue
 		}
 		if !info.IsDir() || !root.files && isLiveDir(root.path) {
+			delete(root.known, root.path) // it may be the record of another run now
 			s.look(root, root.path)
 			continue
 		}
@@ -277,7 +278,9 @@ func (s *contextSet) look(root *contextRoot, path string) {
 	run, sealed, err := runOf(path)
 	switch {
 	case err == nil:
-		s.byRun[run] = append(s.byRun[run], &contextRecord{path: path, sealed: sealed})
+		if !slices.ContainsFunc(s.byRun[run], func(r *contextRecord) bool { return r.path == path }) {
+			s.byRun[run] = append(s.byRun[run], &contextRecord{path: path, sealed: sealed})
+		}
 	case errors.Is(err, errNoContexts):
 		s.other = path
 	case sealed && !strings.HasSuffix(path, sealedSuffix):

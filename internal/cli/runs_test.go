@@ -186,6 +186,29 @@ func TestRunGone(t *testing.T) {
 	}
 }
 
+// TestRunReplaced has another run record into the directory that is named.
+func TestRunReplaced(t *testing.T) {
+	dir := t.TempDir()
+	processes := simulate(t, dir, 2)
+	old, next := processes[0], processes[1]
+	set, err := openContexts(old.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decodeAll(t, set, []simulated{old})
+	if _, err := set.decode(next.ids[0]); err == nil {
+		t.Fatal("decoded without its record")
+	}
+	if err := os.RemoveAll(old.path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(next.path, old.path); err != nil {
+		t.Fatal(err)
+	}
+	decodeAll(t, set, []simulated{next})
+	decodeAll(t, set, []simulated{old}) // what was read holds
+}
+
 // TestRunTwice has two records of one run: a copy that was sealed early, and the live
 // directory, which knows more; and then only a damaged one of the two.
 func TestRunTwice(t *testing.T) {

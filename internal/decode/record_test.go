@@ -3,6 +3,8 @@ package decode_test
 import (
 	"bytes"
 	"io/fs"
+	"maps"
+	"math/rand/v2"
 	"reflect"
 	"testing"
 	"testing/fstest"
@@ -129,5 +131,46 @@ func TestUpdate(t *testing.T) {
 				t.Fatalf("seed %d, update %d: not what is read at once", seed, i)
 			}
 		}
+	}
+}
+
+// TestUpdateDamaged damages a directory after a part of it was read: reading on ends,
+// and decoding does, too.
+func TestUpdateDamaged(t *testing.T) {
+	failed := 0
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		p := livetest.NewProgram(seed, 5)
+		p.Capture()
+		now := maps.Clone(p.D.Files())
+		now["cce"] = bytes.Clone(now["cce"])
+		record, err := decode.OpenRecord(&running{files: func() map[string][]byte { return now }, act: func() {}, read: make(map[string]int)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []profile.ContextID
+		for range 200 {
+			p.Step()
+			ids = append(ids, id(p.Capture()))
+		}
+		p.Grow()
+		for name, data := range p.D.Files() {
+			data = bytes.Clone(data)
+			for range min(r.IntN(3), len(data)) {
+				data[r.IntN(len(data))] ^= 1 << r.IntN(8)
+			}
+			now[name] = data[:len(data)-r.IntN(3)*r.IntN(len(data)/2+1)]
+		}
+		for _, id := range ids {
+			s, err := record.Decode(id)
+			if err != nil {
+				failed++
+				continue
+			}
+			s.Path()
+		}
+	}
+	if failed == 0 {
+		t.Error("nothing was damaged")
 	}
 }
