@@ -1,4 +1,4 @@
-// Package recorded tests recordings of all calls.
+// Package recorded tests recordings of all calls, and the commands that read what programs recorded.
 package recorded
 
 import (
@@ -8,3 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) { e2e.Main(m) }
+
+// TestScript runs the scripts in testdata/script/recorded.
+func TestScript(t *testing.T) { e2e.Scripts(t, "recorded") }
