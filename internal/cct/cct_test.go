@@ -31,6 +31,8 @@ func TestDisplayName(t *testing.T) {
 		"main.Map[go.shape.int]":         "main.Map[...]",
 		"main.(*List[go.shape.[]int]).F": "main.(*List[...]).F",
 		"main.]odd[":                     "main.]odd[",
+		"main.[odd":                      "main.[odd",
+		"main.list[go.shape.int].fold[go.shape.[]string].func1": "main.list[...].fold[...].func1",
 	} {
 		if have := cct.DisplayName(symbol); have != want {
 			t.Errorf("%s: have %s, want %s", symbol, have, want)

@@ -43,7 +43,7 @@ func (w *Walker) Grown() {
 			w.cells[f] = f.CellSites()
 		}
 		name := DisplayName(w.p.String(f.Name))
-		if shown(f) {
+		if Shown(f) {
 			w.named[name] = true
 		}
 		w.wrappers[name] = w.wrappers[name] || f.Flags&profile.FuncWrapper != 0
@@ -66,9 +66,9 @@ func (w *Walker) nameFaults(first int) {
 	}
 }
 
-// shown tells whether a function appears in both kinds of stack. An assembly
+// Shown tells whether a function appears in both kinds of stack. An assembly
 // function has no call sites that could be compared.
-func shown(f *profile.Func) bool {
+func Shown(f *profile.Func) bool {
 	return f.Kind == profile.FuncOrdinary && f.Flags == 0
 }
 
@@ -83,7 +83,7 @@ func (w *Walker) Path(n, cell int) (path []PathFrame, ok bool) {
 		if path, ok = w.leave(f, cell); !ok {
 			return nil, false
 		}
-	case shown(f):
+	case Shown(f):
 		path = append(path, PathFrame{Func: w.name(f.Name), File: w.p.String(f.File)})
 	}
 	for n != 0 {
@@ -125,7 +125,7 @@ func (w *Walker) Site(f *profile.Func, k int) []PathFrame {
 	switch {
 	case k != profile.None:
 		return w.group(f, f.Sites[k])
-	case shown(f):
+	case Shown(f):
 		return []PathFrame{{Func: w.name(f.Name), File: w.p.String(f.File)}}
 	}
 	return nil
@@ -148,7 +148,7 @@ func (w *Walker) group(f *profile.Func, s profile.Site) []PathFrame {
 		frames = append(frames, PathFrame{w.name(in.Callee), w.p.String(file), int(line), true, false})
 		file, line = in.File, in.Line
 	}
-	if shown(f) {
+	if Shown(f) {
 		return append(frames, PathFrame{w.name(f.Name), w.p.String(file), int(line), false, false})
 	}
 	if f.Flags&profile.FuncAsm != 0 {

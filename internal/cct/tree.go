@@ -86,15 +86,30 @@ type Frame struct {
 	Via  Via // how the function was entered
 }
 
-// DisplayName returns the name that package runtime shows for a symbol: type
-// arguments are left out.
+// DisplayName returns the name that package runtime shows for a symbol since go1.27:
+// type arguments are left out, of a method's receiver and of the method itself.
 func DisplayName(symbol string) string {
-	i := strings.IndexByte(symbol, '[')
-	j := strings.LastIndexByte(symbol, ']')
-	if i < 0 || j <= i {
+	var name strings.Builder
+	depth, end := 0, 0 // end of the last type arguments
+	for i := range len(symbol) {
+		switch symbol[i] {
+		case '[':
+			if depth++; depth == 1 {
+				name.WriteString(symbol[end:i])
+				name.WriteString("[...]")
+			}
+		case ']':
+			if depth--; depth < 0 {
+				return symbol
+			}
+			end = i + 1
+		}
+	}
+	if end == 0 || depth != 0 {
 		return symbol
 	}
-	return symbol[:i] + "[...]" + symbol[j+1:]
+	name.WriteString(symbol[end:])
+	return name.String()
 }
 
 // Stack returns the frames of context n, innermost first, through the go

@@ -159,7 +159,7 @@ type verifier struct {
 	o        *verifyOptions
 	walker   *cct.Walker
 	decoder  *decode.Decoder // nil for a tree
-	fold     func([]cct.PathFrame) []cct.PathFrame
+	fold     func(node int) func([]cct.PathFrame) []cct.PathFrame
 	checked  uint64
 	events   uint64
 	unknown  uint64 // records of truncated contexts
@@ -193,17 +193,21 @@ func (v *verifier) dir(dir string) error {
 	})
 }
 
-// foldOf returns how the program folded the paths that it recorded. Where a back edge
-// had no node, calls through it cannot be told from the function's first one.
-func foldOf(p *profile.Profile) func([]cct.PathFrame) []cct.PathFrame {
-	noEdge := func(l profile.Loss) bool { return l.Kind == profile.LossEdges }
-	switch {
-	case p.Full():
-		return func(path []cct.PathFrame) []cct.PathFrame { return path }
-	case slices.ContainsFunc(p.Lost(), noEdge):
-		return cct.FoldPath
+// foldOf returns how the program folded the path to a node. Only the node's own function
+// can be that of a back edge: faults, and wrappers, which paths do not show, hang below
+// the home of the innermost function that is shown. Where a back edge had no node, calls
+// through it cannot be told from the function's first one.
+func foldOf(p *profile.Profile) func(node int) func([]cct.PathFrame) []cct.PathFrame {
+	lostEdges := slices.ContainsFunc(p.Lost(), func(l profile.Loss) bool { return l.Kind == profile.LossEdges })
+	return func(node int) func([]cct.PathFrame) []cct.PathFrame {
+		switch {
+		case p.Full():
+			return func(path []cct.PathFrame) []cct.PathFrame { return path }
+		case lostEdges || !cct.Shown(&p.Funcs[p.Nodes[node].Func]):
+			return cct.FoldPath
+		}
+		return cct.FoldCallers
 	}
-	return cct.FoldCallers
 }
 
 // check compares one record. Below the frames of the walk stands the context
@@ -227,7 +231,8 @@ func (v *verifier) check(c *profile.Check) {
 		return
 	}
 	truth := append(v.known(c), began...)
-	decoded, truth = v.fold(decoded), v.fold(truth)
+	fold := v.fold(c.Node)
+	decoded, truth = fold(decoded), fold(truth)
 	v.checked++
 	if kind, at := difference(decoded, truth, c.Cell == profile.None); kind != "" {
 		v.mismatch(c, kind, at, decoded, truth)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/stemma-go/stemma/internal/goroot"
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
@@ -27,7 +28,7 @@ func runVersion(e *env, args []string) error {
 	if len(paths) > 0 {
 		return usageError("version: unexpected argument %q", paths[0])
 	}
-	fmt.Fprintf(e.stdout, "stemma %s\n", ownVersion())
+	fmt.Fprintf(e.stdout, "stemma %s\nsupports %s\n", ownVersion(), goroot.Supported())
 	g, err := toolchain.Find("")
 	if err != nil {
 		return err

@@ -8,20 +8,25 @@ import (
 	"strings"
 )
 
-// A release is a Go release that stemma has a tree for.
+// A release is a minor Go release and the patch releases of it that were tried, see
+// bench/releases. All have one tree and one table of hooks. Where a file of the tree
+// must differ, it comes twice, with build constraints such as go1.28 and !go1.28.
 type release struct {
 	lang           string // "go1.26"
-	oldest, newest string // the patch releases that were tested
-	tree           string // directory here
-	hooks          func() []Hook
+	oldest, newest string
 }
 
 // releases are sorted, oldest first.
 var releases = []release{
-	{"go1.26", "go1.26.0", "go1.26.8", "_go1.26", hooksGo126},
+	{"go1.26", "go1.26.0", "go1.26.8"},
+	{"go1.27", "go1.27.4", "go1.27.4"},
 }
 
-// releaseOf returns the release of a version that CheckVersion accepts.
+// UntestedEnv is the environment variable that lets a Go release through that is newer
+// than all that were tried.
+const UntestedEnv = "STEMMA_UNTESTED_GO"
+
+// releaseOf returns the release of a version, or nil.
 func releaseOf(goVersion string) *release {
 	for i := range releases {
 		if releases[i].lang == version.Lang(cleanVersion(goVersion)) {
@@ -31,11 +36,21 @@ func releaseOf(goVersion string) *release {
 	return nil
 }
 
-// supportedRange is the end of every message about a Go that does not fit.
-func supportedRange() string {
-	first, last := releases[0], releases[len(releases)-1]
-	return fmt.Sprintf("stemma supports %s to %s", first.oldest, last.newest)
+// Supported names the releases that were tried, "go1.26.0 to go1.26.8 and go1.27.4".
+func Supported() string {
+	var list []string
+	for _, r := range releases {
+		if r.oldest == r.newest {
+			list = append(list, r.newest)
+		} else {
+			list = append(list, r.oldest+" to "+r.newest)
+		}
+	}
+	return strings.Join(list, " and ")
 }
+
+// supportedRange is the end of every message about a Go that does not fit.
+func supportedRange() string { return "stemma supports " + Supported() }
 
 // cleanVersion cuts the list of experiments off what "go env GOVERSION" prints.
 func cleanVersion(v string) string {
@@ -44,11 +59,12 @@ func cleanVersion(v string) string {
 }
 
 // CheckVersion reports whether stemma works with a Go version as "go env
-// GOVERSION" prints it. A patch release newer than the tested ones gets a
-// warning only, because each hook verifies itself.
+// GOVERSION" prints it. A version that nobody tried gets a warning only, if it is of a
+// release that is known, because each hook verifies itself.
 func CheckVersion(goVersion string) (warning string, err error) {
 	v := cleanVersion(goVersion)
 	first, last := releases[0], releases[len(releases)-1]
+	r := releaseOf(v)
 	switch {
 	case strings.Contains(goVersion, "devel"):
 		return "", fmt.Errorf("%s is a development version of Go; %s", goVersion, supportedRange())
@@ -56,14 +72,20 @@ func CheckVersion(goVersion string) (warning string, err error) {
 		return "", fmt.Errorf("unknown Go version %q; %s", goVersion, supportedRange())
 	case version.Compare(v, first.oldest) < 0:
 		return "", fmt.Errorf("%s is too old; %s; set GOTOOLCHAIN=%s to use that", v, supportedRange(), last.newest)
-	case version.Compare(version.Lang(v), last.lang) > 0:
-		return "", fmt.Errorf("%s is too new for this version of stemma; %s; set GOTOOLCHAIN=%s to use that", v, supportedRange(), last.newest)
-	}
-	if r := releaseOf(v); version.Compare(v, r.newest) > 0 {
-		return fmt.Sprintf("%s is newer than the releases that were tested (%s to %s); going on, because each change verifies itself",
-			v, r.oldest, r.newest), nil
+	case r == nil && os.Getenv(UntestedEnv) == "":
+		return "", fmt.Errorf("%s is too new for this version of stemma; %s; set GOTOOLCHAIN=%s to use that, or %s=1 to try %s all the same",
+			v, supportedRange(), last.newest, UntestedEnv, v)
+	case r == nil || version.Compare(v, r.oldest) < 0 || version.Compare(v, r.newest) > 0:
+		return fmt.Sprintf("%s is not among the releases that were tested (%s); going on, because each change verifies itself", v, Supported()), nil
 	}
 	return "", nil
+}
+
+// NeedsDirectory reports whether a Go's go command finds a package of the standard
+// library only where GOROOT has a directory with a Go file for it, whatever an overlay
+// says: those up to go1.26.4.
+func NeedsDirectory(goVersion string) bool {
+	return version.Compare(cleanVersion(goVersion), "go1.26.5") < 0
 }
 
 // CheckPlatform reports whether stemma works on and for goos/goarch.

@@ -13,12 +13,15 @@ func TestCheckVersion(t *testing.T) {
 		{"go1.26.8", "", ""},
 		{"go1.26.8 X:nogreenteagc", "", ""},
 		{"go1.26.8-vendor", "", ""},
-		{"go1.26.9", "go1.26.9 is newer than the releases that were tested (go1.26.0 to go1.26.8)", ""},
-		{"go1.25.4", "", "go1.25.4 is too old; stemma supports go1.26.0 to go1.26.8; set GOTOOLCHAIN=go1.26.8"},
+		{"go1.26.99", "go1.26.99 is not among the releases that were tested (go1.26.0 to go1.26.8 and go1.27.4)", ""},
+		{"go1.27.4", "", ""},
+		{"go1.27.0", "go1.27.0 is not among the releases that were tested", ""},
+		{"go1.27rc1", "go1.27rc1 is not among the releases that were tested", ""},
+		{"go1.25.4", "", "go1.25.4 is too old; stemma supports go1.26.0 to go1.26.8 and go1.27.4; set GOTOOLCHAIN=go1.27.4"},
 		{"go1.26rc1", "", "go1.26rc1 is too old"},
 		{"go1.9", "", "go1.9 is too old"},
-		{"go1.27.0", "", "go1.27.0 is too new for this version of stemma; stemma supports go1.26.0 to go1.26.8"},
-		{"go1.27rc1", "", "go1.27rc1 is too new"},
+		{"go1.28.0", "", "go1.28.0 is too new for this version of stemma; stemma supports go1.26.0 to go1.26.8 and go1.27.4; set GOTOOLCHAIN=go1.27.4 to use that, or STEMMA_UNTESTED_GO=1 to try go1.28.0 all the same"},
+		{"go1.28rc1", "", "go1.28rc1 is too new"},
 		{"go2.0.0", "", "go2.0.0 is too new"},
 		{"devel go1.27-abcdef Thu", "", "is a development version of Go"},
 		{"go1.27-devel_abcdef", "", "is a development version of Go"},
@@ -31,6 +34,29 @@ func TestCheckVersion(t *testing.T) {
 		}
 		if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%q: have error %v, want %q", tt.version, err, tt.err)
+		}
+	}
+}
+
+// A release candidate can be tried before stemma knows the release.
+func TestUntested(t *testing.T) {
+	t.Setenv(UntestedEnv, "1")
+	warning, err := CheckVersion("go1.28rc1")
+	if err != nil || !strings.HasPrefix(warning, "go1.28rc1 is not among the releases that were tested") {
+		t.Errorf("have %q, %v", warning, err)
+	}
+	if _, err := NewManifest("go1.28rc1"); err != nil {
+		t.Error(err)
+	}
+	if _, err := CheckVersion("go1.25.0"); err == nil {
+		t.Error("an old release is let through")
+	}
+}
+
+func TestNeedsDirectory(t *testing.T) {
+	for v, want := range map[string]bool{"go1.26.0": true, "go1.26.4": true, "go1.26.5": false, "go1.26.11": false, "go1.27.0": false} {
+		if NeedsDirectory(v) != want {
+			t.Errorf("%s: have %v", v, !want)
 		}
 	}
 }

@@ -2,11 +2,10 @@
 //
 // # Terminology
 //
-// A tree is a directory _go1.N that mirrors GOROOT/src for one Go release; each
-// of its files is added to GOROOT, none replaces a file that is there. The
-// files of package rt are added too, as [RuntimePkg], whatever the release.
-// A [Hook] is a change of at most three lines in a file of GOROOT. A [Manifest]
-// is the tree, the files of rt and the hooks for one release.
+// The tree is a directory that mirrors GOROOT/src; each of its files is added to
+// GOROOT, none replaces a file that is there. The files of package rt are added too,
+// as [RuntimePkg]. A [Hook] is a change of at most three lines in a file of GOROOT. A
+// [Manifest] is the tree, the files of rt and the hooks.
 //
 // Nothing here writes to GOROOT: the results become overlays.
 package goroot
@@ -25,8 +24,10 @@ import (
 	"strings"
 )
 
-//go:embed all:_go1.26 rt/*.go
+//go:embed all:_goroot rt/*.go
 var embedded embed.FS
+
+const tree = "_goroot"
 
 // RuntimePkg is the import path under which the files of package rt are added.
 const RuntimePkg = "internal/runtime/stemma"
@@ -48,12 +49,11 @@ func NewManifest(goVersion string) (*Manifest, error) {
 	if _, err := CheckVersion(goVersion); err != nil {
 		return nil, err
 	}
-	r := releaseOf(goVersion)
-	added, err := addedFiles(embedded, r.tree)
+	added, err := addedFiles(embedded, tree)
 	if err != nil {
 		return nil, err
 	}
-	m := &Manifest{Version: goVersion, Added: added, Hooks: r.hooks()}
+	m := &Manifest{Version: goVersion, Added: added, Hooks: allHooks()}
 	m.Hash = m.hash()
 	return m, nil
 }

@@ -109,7 +109,7 @@ func (g *Go) hermetic(verb string, args ...string) *exec.Cmd {
 	cmd.Env = append(cmd.Env, "GOENV=off", "GOFLAGS=", "GOOS=", "GOARCH=", "GOAMD64=", "GOEXPERIMENT=",
 		"GO111MODULE=", "GOWORK=off", "GODEBUG=", "CGO_ENABLED=0", "GOCACHE="+g.Cache)
 	cmd.Dir = filepath.Join(g.Root, "src", "cmd")
-	cmd.Env = append(cmd.Env, "PWD="+cmd.Dir) // by way of the link that outsideModCache made
+	cmd.Env = append(cmd.Env, "PWD="+cmd.Dir) // by way of the link that withOverlay made
 	return cmd
 }
 
@@ -121,23 +121,71 @@ func absolute(name string) string {
 	return name
 }
 
-// outsideModCache returns g with a GOROOT that the go command accepts in an
-// overlay. It refuses overlays of files below GOMODCACHE, where a toolchain
-// that was switched to by GOTOOLCHAIN or go.mod lies, so that one is reached
-// through a symbolic link in stemma's cache.
-func (g *Go) outsideModCache(cacheDir string) (*Go, error) {
+// withOverlay returns g with a GOROOT that the go command accepts in an overlay, in
+// stemma's cache if it must be another one. The go command refuses overlays of files
+// below GOMODCACHE, where a toolchain that was switched to by GOTOOLCHAIN or go.mod
+// lies; there a symbolic link will do. And early ones look for new packages in
+// directories only.
+func (g *Go) withOverlay(cacheDir string) (*Go, error) {
 	rel, err := filepath.Rel(g.ModCache, g.Root)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+	cached := err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
+	if !cached && !goroot.NeedsDirectory(g.Version) {
 		return g, nil
 	}
-	link := filepath.Join(cacheDir, "goroot", filepath.Base(g.Root)+"-"+shortHash(g.Root))
-	if err := os.MkdirAll(filepath.Dir(link), 0o777); err != nil {
-		return nil, err
-	}
-	if err := os.Symlink(g.Root, link); err != nil && !errors.Is(err, os.ErrExist) {
-		return nil, err
-	}
 	moved := *g
-	moved.Root = link
+	moved.Root = filepath.Join(cacheDir, "goroot", filepath.Base(g.Root)+"-"+shortHash(g.Root))
+	if err := os.MkdirAll(filepath.Dir(moved.Root), 0o777); err != nil {
+		return nil, err
+	}
+	if goroot.NeedsDirectory(g.Version) {
+		moved.Root += ".mirror" // nothing may be made where a link leads
+		return &moved, mirror(g.Root, moved.Root, filepath.Join("src", filepath.FromSlash(goroot.RuntimePkg)))
+	}
+	if err := os.Symlink(g.Root, moved.Root); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, err
+	}
 	return &moved, nil
+}
+
+// mirror makes the directory to one like from, of links to what is there, and in it the
+// directory pkg of a package that from does not have. Another process may do the same.
+func mirror(from, to, pkg string) error {
+	dir, rest, deeper := strings.Cut(pkg, string(filepath.Separator))
+	if err := os.MkdirAll(to, 0o777); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == dir {
+			continue
+		}
+		if err := os.Symlink(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+	if deeper {
+		return mirror(filepath.Join(from, dir), filepath.Join(to, dir), rest)
+	}
+	text := "//go:build ignore\n\n// Package ignored makes this directory known to the go command. The package here comes with an overlay.\npackage ignored\n"
+	return addFile(filepath.Join(to, dir, "known_to_go.go"), text)
+}
+
+// addFile makes a file, and its directory, if it is not there: at once, since other
+// processes may look.
+func addFile(name, text string) error {
+	if _, err := os.Stat(name); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(name), "tmp")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.WriteString(text)
+	return errors.Join(err, tmp.Close(), os.Rename(tmp.Name(), name))
 }

@@ -1,7 +1,9 @@
 package tree
 
 import (
+	"go/version"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -14,6 +16,27 @@ func TestComplete(t *testing.T) {
 	for _, name := range []string{"calls", "defers", "goroutines", "initorder", "asm", "cgo"} {
 		t.Run(name, func(t *testing.T) { e2e.Prove(t, name, []int{1, 2, 8}) })
 	}
+}
+
+// TestVerify compares folded trees with real stacks: back edges, faults and wrappers
+// below them, goroutines.
+func TestVerify(t *testing.T) {
+	for _, name := range []string{"calls", "goroutines", "defers"} {
+		n, _ := e2e.Run(t, e2e.Build(t, name, "-verify")).Verify(t)
+		t.Logf("%s: %d contexts", name, n)
+	}
+}
+
+// TestGenericMethods calls methods that have type parameters of their own.
+func TestGenericMethods(t *testing.T) {
+	out, err := exec.Command("go", "env", "GOVERSION").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := strings.TrimSpace(string(out)); version.Compare(v, "go1.27") < 0 {
+		t.Skipf("%s has none; run with GOTOOLCHAIN=go1.27.4", v)
+	}
+	e2e.Prove(t, "go1.27/generic", []int{1})
 }
 
 // TestExitHooks ends a program by returning and by os.Exit.

@@ -19,7 +19,7 @@ func (c celsius) MarshalJSON() ([]byte, error) { leaf(); return []byte("1"), nil
 
 // Callbacks by way of interfaces that packages of the standard library look for.
 //
-//want:context [main];main.main;main.contexts;**;encoding/json.~;main.celsius.MarshalJSON 6
+//want:context [main];main.main;main.contexts;**;encoding/json~;main.celsius.MarshalJSON 6
 //want:context **;main.celsius.MarshalJSON;main.leaf 6
 //want:context [main];main.main;main.contexts;**;text/template.~;**;main.contexts.func1 3
 //want:context [main];main.main;main.contexts;**;go main.contexts.func2 2

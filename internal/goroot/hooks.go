@@ -5,13 +5,13 @@ import "slices"
 // rtImport is how the runtime's files see package rt.
 const rtImport = `rt "internal/runtime/stemma"`
 
-// hooksGo126 returns the changes in existing files of go1.26's GOROOT: calls
-// into the files of _go1.26.
-func hooksGo126() []Hook {
-	return slices.Concat(compilerHooksGo126(), runtimeHooksGo126(), contextHooksGo126(), sampleHooksGo126())
+// allHooks returns the changes in existing files of GOROOT: calls into the files of
+// the tree.
+func allHooks() []Hook {
+	return slices.Concat(compilerHooks(), runtimeHooks(), contextHooks(), sampleHooks())
 }
 
-func compilerHooksGo126() []Hook {
+func compilerHooks() []Hook {
 	const (
 		ssaFile   = "cmd/compile/internal/ssagen/ssa.go"
 		pgenFile  = "cmd/compile/internal/ssagen/pgen.go"
@@ -97,9 +97,9 @@ func compilerHooksGo126() []Hook {
 	}
 }
 
-// runtimeHooksGo126 returns the hooks in the runtime that all programs have: the
+// runtimeHooks returns the hooks in the runtime that all programs have: the
 // added files are the same for all, and so is the state that they keep.
-func runtimeHooksGo126() []Hook {
+func runtimeHooks() []Hook {
 	const runtime2 = "runtime/runtime2.go"
 	return []Hook{
 		{runtime2, "type g", "m *m", After,
@@ -120,8 +120,8 @@ func runtimeHooksGo126() []Hook {
 	}
 }
 
-// contextHooksGo126 returns the hooks that put the right context into g.
-func contextHooksGo126() []Hook {
+// contextHooks returns the hooks that put the right context into g.
+func contextHooks() []Hook {
 	const (
 		proc   = "runtime/proc.go"
 		panics = "runtime/panic.go"

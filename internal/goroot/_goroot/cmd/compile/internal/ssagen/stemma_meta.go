@@ -335,7 +335,7 @@ func (m *stemmaMeta) blob() []byte {
 		return i
 	}
 	start := stemmaPlaceOf(m.fn.Pos())
-	name := m.str(m.fn.LSym.Name)
+	name := m.str(stemmaLinkName(m.fn.LSym.Name))
 	file(start.file)
 
 	order, local := m.inlineOrder()
@@ -349,7 +349,7 @@ func (m *stemmaMeta) blob() []byte {
 	for _, i := range order {
 		call := stemmaPlaceOf(base.Ctxt.InlTree.CallPos(i))
 		callee := base.Ctxt.InlTree.InlinedFunction(i).Name
-		put(local[base.Ctxt.InlTree.Parent(i)], m.str(callee), file(call.file), call.line, m.inlined[i])
+		put(local[base.Ctxt.InlTree.Parent(i)], m.str(stemmaLinkName(callee)), file(call.file), call.line, m.inlined[i])
 		if begin := stemmaPlaceOf(ir.StemmaCalleePos(i)); begin.line != 0 {
 			put(file(begin.file)+1, begin.line)
 		} else {
@@ -360,7 +360,7 @@ func (m *stemmaMeta) blob() []byte {
 	for _, s := range m.sites {
 		p, callee := stemmaPlaceOf(s.pos), 0
 		if s.callee != "" {
-			callee = m.str(s.callee) + 1
+			callee = m.str(stemmaLinkName(s.callee)) + 1
 		}
 		put(s.kind, local[p.inl], file(p.file), p.line, callee, s.cell, s.counter)
 	}
@@ -372,6 +372,17 @@ func (m *stemmaMeta) blob() []byte {
 		head = binary.AppendUvarint(head, uint64(f))
 	}
 	return append(head, body...)
+}
+
+// stemmaLinkName returns the name that a symbol has in the program: without the hash
+// between two # that go1.27 and later put into the name of a closure whose function is
+// inlined, to tell its copies apart while they are compiled.
+func stemmaLinkName(name string) string {
+	before, rest, _ := strings.Cut(name, "#")
+	if _, after, ok := strings.Cut(rest, "#"); ok {
+		return before + after
+	}
+	return name
 }
 
 // inlineOrder returns the inlined calls that the function needs, parents

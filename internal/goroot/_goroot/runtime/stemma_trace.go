@@ -299,7 +299,8 @@ func stemmaStep(gp *g, pc, sp uintptr, interrupted bool) (fr stemmaFrame, ok boo
 			*p = pc
 		}
 	}
-	fr.exact = f.funcID == abi.FuncID_asyncPreempt || f.funcID == abi.FuncID_sigpanic || f.funcID == abi.FuncID_debugCallV2
+	// The runtime's own function for this, isInjectedCall, is there since go1.26.6.
+	fr.exact = f.funcID == abi.FuncID_sigpanic || f.funcID == abi.FuncID_asyncPreempt || f.funcID == abi.FuncID_debugCallV2
 	return fr, true
 }
 

@@ -1,7 +1,7 @@
 package goroot
 
-// sampleHooksGo126 returns the hooks of the sampling engine.
-func sampleHooksGo126() []Hook {
+// sampleHooks returns the hooks of the sampling engine.
+func sampleHooks() []Hook {
 	const (
 		proc      = "runtime/proc.go"
 		traceback = "runtime/traceback.go"
