@@ -18,14 +18,7 @@ var (
 // TestDocuments looks for the tests that documents name, which stand for what they say.
 func TestDocuments(t *testing.T) {
 	tests := testFuncs(t)
-	for _, file := range []string{"README.md", "ARCHITECTURE.md", "SAMPLING.md", "profile/FORMAT.md"} {
-		text, err := os.ReadFile(filepath.Join("..", file))
-		if os.IsNotExist(err) {
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for file, text := range documents(t) {
 		found := 0
 		check := func(dir, name string) {
 			found++
@@ -36,13 +29,13 @@ func TestDocuments(t *testing.T) {
 			}
 			t.Errorf("%s names %s in %s; it is in %q", file, name, dir, tests[name])
 		}
-		for _, m := range mentioned.FindAllStringSubmatch(string(text), -1) {
+		for _, m := range mentioned.FindAllStringSubmatch(text, -1) {
 			if m[1] == "stemma" {
 				m[1] = "."
 			}
 			check(m[1], m[2])
 		}
-		for _, m := range commanded.FindAllStringSubmatch(string(text), -1) {
+		for _, m := range commanded.FindAllStringSubmatch(text, -1) {
 			check(filepath.Clean(m[2]), m[1])
 		}
 		if file == "ARCHITECTURE.md" && found < 20 {
@@ -73,4 +66,83 @@ func testFuncs(t *testing.T) map[string][]string {
 		t.Fatal(err)
 	}
 	return list
+}
+
+// documents returns the texts of what people read, by names relative to the module.
+func documents(t *testing.T) map[string]string {
+	files, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("docs/*.md: %d files, %v", len(files), err)
+	}
+	for _, name := range []string{"README.md", "ARCHITECTURE.md", "profile/FORMAT.md", "bench/RESULTS.md", "bench/METHOD.md"} {
+		files = append(files, filepath.Join("..", name))
+	}
+	texts := make(map[string]string)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[filepath.ToSlash(file)[len("../"):]] = string(text)
+	}
+	return texts
+}
+
+var (
+	fenced  = regexp.MustCompile("(?ms)^```.*?^```$")
+	word    = regexp.MustCompile(`[^\s|]*[\pL\pN][^\s|]*`)
+	number  = regexp.MustCompile(`\d[\d.,]*`)
+	link    = regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	noSlug  = regexp.MustCompile(`[^\pL\pN -]`)
+)
+
+// TestDocumentSizes holds the README to what is read in five minutes, and each page of docs
+// to one question.
+func TestDocumentSizes(t *testing.T) {
+	for file, text := range documents(t) {
+		words, numbers := 700, -1
+		switch {
+		case file == "README.md":
+			words, numbers = 1000, 60
+		case !strings.HasPrefix(file, "docs/"):
+			continue
+		}
+		text = fenced.ReplaceAllString(text, "")
+		if n := len(word.FindAllString(text, -1)); n > words {
+			t.Errorf("%s: %d words outside of code, want at most %d; move what few need to a page in docs", file, n, words)
+		}
+		if n := len(number.FindAllString(text, -1)); numbers >= 0 && n > numbers {
+			t.Errorf("%s: %d numbers outside of code, want at most %d; move figures to bench/RESULTS.md", file, n, numbers)
+		}
+	}
+}
+
+// TestDocumentLinks looks for the files and headings that documents link to.
+func TestDocumentLinks(t *testing.T) {
+	for file, text := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+			target := filepath.Join("..", filepath.Dir(file), m[1])
+			if m[1] == "" {
+				target = filepath.Join("..", file)
+			}
+			dest, err := os.ReadFile(target)
+			if info, statErr := os.Stat(target); statErr != nil {
+				t.Errorf("%s: link to %s: %v", file, m[1], statErr)
+			} else if m[2] != "" && (info.IsDir() || err != nil || !hasHeading(string(dest), m[2])) {
+				t.Errorf("%s: link to %s#%s: no such heading", file, m[1], m[2])
+			}
+		}
+	}
+}
+
+// hasHeading tells whether a heading has the anchor, as GitHub makes it.
+func hasHeading(text, anchor string) bool {
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		slug := strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")
+		if slug == anchor {
+			return true
+		}
+	}
+	return false
 }
