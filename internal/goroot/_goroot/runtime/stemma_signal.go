@@ -14,8 +14,8 @@ import (
 
 // stemmaSignaled is called by sighandler, on the signal stack, with all signals
 // blocked. It takes the sample that this thread was asked for, and
-// reports whether the signal was for nothing else. The runtime's own use of the
-// signal, preemption, may have been merged with the request and goes on.
+// reports whether the signal was for nothing else. The runtime uses the signal for
+// preemption; then signalPending is set, and the two may have become one.
 //
 //go:nowritebarrierrec
 func stemmaSignaled(sig uint32, c *sigctxt, gp *g) bool {
@@ -35,6 +35,7 @@ func stemmaSignaled(sig uint32, c *sigctxt, gp *g) bool {
 			stemmaSmp.Latency(uint64(now - th.asked))
 		}
 		th.state.Store(stemmaTicketFree)
+		return mp.signalPending.Load() == 0 // else the program would be told of each sample
 	}
 	return false
 }

@@ -1,12 +1,13 @@
 // Command splits spends about 70, 20 and 10 % of its time in f70, f20 and f10, doing what
 // SPLITS_KIND says, and prints how much it really was: CPU time of the thread for what runs, wall
-// time for what waits. It is for tests of samplers, which must find these shares.
+// time for what waits; then how many urgent signals it was told of. It is for tests of samplers, which must find these shares.
 package main
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"runtime"
 	"runtime/pprof"
 	"slices"
@@ -161,6 +162,8 @@ func main() {
 		pprof.StartCPUProfile(f)
 		defer pprof.StopCPUProfile()
 	}
+	urgent := make(chan os.Signal, 1<<16)
+	signal.Notify(urgent, syscall.SIGURG)
 	clock := threadTime
 	if kind == "sleep" || kind == "lock" {
 		go holder()
@@ -173,4 +176,5 @@ func main() {
 		done <- run(kinds[kind], enough, clock)
 	}()
 	fmt.Println(<-done)
+	fmt.Println(len(urgent))
 }
