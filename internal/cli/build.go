@@ -17,15 +17,16 @@ func buildCommand() *command {
 		args:  "[flags] [go build flags] [packages]",
 		short: "build a program that records its calling contexts",
 		long: `
-Build does what go build does, with stemma's compiler and runtime, which it
-makes from your own Go the first time. All flags of go build are passed on, but
-for those that cannot work: -msan, -asan, -linkshared and the build modes
-c-archive, c-shared and shared are refused.
+Build does what go build does, with stemma's compiler and runtime. It makes
+those from your own Go the first time, which takes about a minute. It passes on
+all flags of go build, and refuses those that cannot work: -msan, -asan,
+-linkshared and the build modes c-archive, c-shared and shared.
 
 Each start of the program records into a new directory, NAME.PID-XXXXXX in
-$STEMMA_OUT, or in stemma.out where it is started. If that cannot be, it records
-into stemma-UID in $TMPDIR or /tmp, which is this user's alone; where, or that
-nothing is recorded, is said in one line on standard error, unless STEMMA_QUIET=1.`,
+$STEMMA_OUT, or in stemma.out where it is started. If that directory cannot be
+made, the program records into stemma-UID in $TMPDIR or /tmp, which only its user
+can read. It prints one line on standard error then, and also if it can record
+nowhere. STEMMA_QUIET=1 leaves that line out.`,
 		flags: func(fs *flag.FlagSet) { declareOptions(fs, new(toolchain.Options)) },
 		run:   runBuild,
 	}
@@ -90,20 +91,20 @@ func (p *goArgs) warm(e *env, b *toolchain.Build, pkgs []string, exes ...string)
 // verify command only.
 func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	*o = toolchain.DefaultOptions
-	fs.StringVar(&o.Engine, "engine", o.Engine, "how contexts are recorded, by `NAME`: cct counts calls, dacce and lucce give context IDs, pcce gives them by a static call graph, sample takes samples")
-	fs.StringVar(&o.Events, "events", "", "record events of these `KINDS`, with commas between them: alloc, block, go, panic, error")
-	fs.BoolVar(&o.EventLog, "event-log", false, "keep a log of the newest events too, with their times, of $STEMMA_EVENTS_SIZE bytes for each P, by default 64 MiB")
-	fs.StringVar(&o.Warm, "warm", "", "start from this `GRAPH`, static (of the source, the default of pcce) or the file NAME.stemma of an earlier run")
-	fs.StringVar(&o.Record, "record", "", "`calls`: log every entry of a function for stemma replay; slow, with -recursion=full, and up to $STEMMA_CALLS_SIZE bytes, by default 256 MiB")
-	fs.StringVar(&o.Recursion, "recursion", o.Recursion, "`fold|full`: fold recursion, so that what a function calls is below its first call, or keep it in full")
+	fs.StringVar(&o.Engine, "engine", o.Engine, "what to record, by `NAME`: cct counts calls; dacce and lucce give context IDs; pcce gives context IDs from a static call graph; sample takes samples")
+	fs.StringVar(&o.Events, "events", "", "record events of these `KINDS`, separated by commas: alloc, block, go, panic, error")
+	fs.BoolVar(&o.EventLog, "event-log", false, "also keep the newest events one by one, with their times, in $STEMMA_EVENTS_SIZE bytes for each P (64 MiB if it is not set)")
+	fs.StringVar(&o.Warm, "warm", "", "start from this call `GRAPH`: static, that of the source (the default of pcce), or NAME.stemma, that of an earlier run")
+	fs.StringVar(&o.Record, "record", "", "`calls`: log every function entry, for stemma replay; this is slow, keeps recursion in full, and ends at $STEMMA_CALLS_SIZE bytes (256 MiB if it is not set)")
+	fs.StringVar(&o.Recursion, "recursion", o.Recursion, "`fold|full`: fold recursion, so that what a recursive function calls is shown below its first call, or keep every level")
 	fs.Var((*onOff)(&o.Inlined), "inlined", "`on|off`: count inlined calls")
-	fs.Uint64Var(&o.Nodes, "nodes", 0, "record at most `N` contexts; calls in further ones are counted together, by function")
+	fs.Uint64Var(&o.Nodes, "nodes", 0, "record at most `N` contexts; calls in further contexts are counted by function")
 	fs.StringVar(&o.Sample.Sampler, "sampler", o.Sample.Sampler, "`stw|sps|isps`: the sampler")
 	fs.StringVar(&o.Sample.Walk, "walk", "", "walk stacks by `WALK`: unwinder, fp, incremental or marker")
 	fs.DurationVar(&o.Sample.Every, "every", o.Sample.Every, "`DURATION`: the time between samples")
-	fs.Var((*onOff)(&o.Sample.Waiting), "waiting", "`on|off`: sample waiting goroutines too")
-	fs.StringVar(&o.Sample.Ask, "ask", o.Sample.Ask, "`signal|guard`: sample running goroutines at any instruction, or in function prologues only, which is biased")
-	fs.Var((*onOff)(&o.Sample.Start), "start", "`on|off`: sample from the start")
+	fs.Var((*onOff)(&o.Sample.Waiting), "waiting", "`on|off`: also sample goroutines that wait")
+	fs.StringVar(&o.Sample.Ask, "ask", o.Sample.Ask, "`signal|guard`: sample running goroutines at any instruction, or only in function prologues, which is biased")
+	fs.Var((*onOff)(&o.Sample.Start), "start", "`on|off`: start sampling when the program starts")
 	fs.StringVar(&o.Acct.Trigger, "trigger", o.Acct.Trigger, "sample at each `TRIGGER`: calls:N, every Nth call; func:N, every Nth of a function; or time:DURATION")
 	fs.StringVar(&o.Acct.Weights, "weights", o.Acct.Weights, "`last-edge|all-new-edges`: the edges that a sample adds to")
 	fs.BoolVar(&o.Verify, "verify", false, "") // hidden: for the verify command
@@ -115,7 +116,7 @@ func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 			} else {
 				name += "`: "
 			}
-			f.Usage = name + "of -engine=" + engines + ": " + text
+			f.Usage = name + "with -engine=" + engines + ": " + text
 		}
 	})
 }

@@ -21,28 +21,27 @@ func decodeCommand() *command {
 		short: "replace context IDs by the stacks that they stand for",
 		long: `Decode prints the stacks of the context IDs that are its arguments. Without
 any, it copies standard input to standard output and replaces the IDs that it
-finds in it by their stacks. The rest of the text stays as it is, and so do IDs
-that are damaged or of a run without a record; how many there were is said on
-standard error.
+finds in it by their stacks. The rest of the text stays as it is. So do IDs that are
+damaged, or whose run has no record; their number is printed on standard error.
 
-FILE is the record of the run: a sealed file, or a live directory, also that of a
-program that is still running and whose output is read. It may be a directory of
-any number of both: an ID tells the run that it is from, and is decoded with the
-record of that run. Without FILE these are all *.stemma and stemma.out/* in the
-working directory. A record may come later than decode:
+FILE is the record of the run: a sealed file or a live directory. The program may
+still be running. FILE may also be a directory of any number of records: each ID
+names its run, and is decoded with the record of that run. Without FILE, decode
+uses all *.stemma and stemma.out/* in the working directory. It can be started
+before the program:
 
 	./srv 2>&1 | stemma decode stemma.out
 	tail -f srv.log | stemma decode stemma.out
 
 With -format=line, the default for standard input, a stack is one line, innermost
-frame first; it has neither quotes nor backslashes, and fits a JSON string. Where
-an ID is a value without quotes, as slog's text handler writes it, it gets them:
+frame first. It has no quotes or backslashes, so it fits into a JSON string. An ID
+without quotes, as slog's text handler writes it, becomes a stack in quotes:
 
 	main.pay pay.go:12 ← main.serve serve.go:40 ←go main.main serve.go:9 ← [main]
 
-A file and line tell where the function calls what stands before it, "←go" a go
-statement, and the name in brackets what called the program. With -format=short
-outer frames are left out of long ones. With -format=stack, the default for
+File and line are those of the call of the function before it. "←go" is a go
+statement. The name in brackets is what called the program. -format=short leaves
+outer frames out of long stacks. With -format=stack, the default for
 arguments, each frame has two lines as in a panic's trace, with whole paths; in
 standard input the stacks follow the line with the IDs.
 

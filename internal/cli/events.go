@@ -23,9 +23,9 @@ func eventsCommand() *command {
 		name:  "events",
 		args:  "[-kind K,...] [-by count|sum|max] [-histogram] [-log] [-top N] [-format F] [-json] [FILE|LIVEDIR]",
 		short: "show a program's events by calling context",
-		long: `Events prints how often the program did what stemma build -events=... lets it
-record, for each kind and calling context, with the sum and the largest of the
-values and, on demand, how they are distributed by powers of two:
+		long: `Events prints the events that stemma build -events=... made the program record:
+for each kind and calling context their number, the sum and the largest of their
+values and, with -histogram, how the values are distributed by powers of two:
 
 	kind    value
 	alloc   bytes that were asked for
@@ -34,13 +34,12 @@ values and, on demand, how they are distributed by powers of two:
 	panic   -
 	error   - (errors made with stemma.Errorf and stemma.WrapError)
 
-IDs are decoded first, so that contexts that had other IDs before a re-encoding
-are one. FILE is a sealed file or a live directory as for stemma decode; formats
-are those of decode, too.
+Contexts are added up after decoding, so one that had several IDs is one line.
+FILE is a sealed file or a live directory, and formats are those of stemma decode.
 
-With -log it prints the newest events one by one, the last one last, of a program
-that was built with -event-log, too: the time since the program began, the kind,
-the value (of go the number of the goroutine) and the context.
+With -log it prints the newest events one by one, the last one last: the time
+since the program began, the kind, the value (for go, the number of the goroutine)
+and the context. The program must be built with -event-log, too.
 
 With -json it prints one JSON object for each line: kind, count and stack, and
 where there are values sum, max and unit (bytes or nanoseconds) and histogram, a
@@ -66,7 +65,7 @@ func (o *eventsOptions) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&o.histogram, "histogram", false, "show how the values are distributed")
 	fs.BoolVar(&o.log, "log", false, "print the newest events one by one")
 	fs.IntVar(&o.top, "top", 20, "list at most `N` contexts or events; -1 for all")
-	fs.StringVar(&o.format, "format", "", "print stacks as `F`: line, short or stack; short is the default, and line with -json")
+	fs.StringVar(&o.format, "format", "", "print stacks as `F`: line, short or stack (default short; line with -json)")
 	fs.BoolVar(&o.json, "json", false, "print JSON, one object for each context or event")
 }
 

@@ -18,11 +18,11 @@ func exportCommand() *command {
 		short: "write a profile in the format of another tool",
 		long: `Export writes the calling context tree as
 	pprof       for go tool pprof: samples of type calls, with inlined frames
-	folded      for flamegraph.pl and its kin: one line for each context
+	folded      for flamegraph.pl and similar tools: one line for each context
 	speedscope  for speedscope.app
 	callgrind   for kcachegrind: callers and callees with true call counts
 
-A frame [go] stands between a go statement's function and what it starts.
+A frame [go] stands between the function with a go statement and the one it starts.
 `,
 		flags: func(fs *flag.FlagSet) { new(exportOptions).declare(fs) },
 		run:   runExport,
@@ -41,9 +41,9 @@ type exportOptions struct {
 // thrown away; so the two cannot differ.
 func (o *exportOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.format, "format", "pprof", "write `FORMAT`: "+strings.Join(export.Formats(), ", "))
-	fs.StringVar(&o.metric, "metric", "", "write `METRIC`: calls, cpu, wait, samples or waits; by default what was recorded first of these (pprof has all that were sampled)")
+	fs.StringVar(&o.metric, "metric", "", "write `METRIC`: calls, cpu, wait, samples or waits; by default the first of these that was recorded (pprof gets all that were sampled)")
 	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output")
-	fs.Float64Var(&o.min, "min", 0, "sum up subtrees with less than `PERCENT` of all calls as [trimmed]")
+	fs.Float64Var(&o.min, "min", 0, "combine subtrees with less than `PERCENT` of all calls as [trimmed]")
 }
 
 // runExport writes a file only when the whole of it could be made; standard

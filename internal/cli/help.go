@@ -12,7 +12,7 @@ func helpCommand() *command {
 	return &command{
 		name:  "help",
 		args:  "[command]",
-		short: "tell about stemma or one of its commands",
+		short: "describe stemma or one of its commands",
 		run:   runHelp,
 	}
 }

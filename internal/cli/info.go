@@ -15,7 +15,7 @@ func infoCommand() *command {
 	return &command{
 		name:  "info",
 		args:  "[-text] [FILE|LIVEDIR...]",
-		short: "tell where a profile comes from and what is in it",
+		short: "show where a profile comes from and what is in it",
 		long: `Info prints the processes, sizes and losses of a profile as it was recorded,
 before inlined calls are expanded. With -text it prints the whole profile in
 the text form that profile/FORMAT.md describes.

@@ -38,10 +38,10 @@ numbering (pcce), DACCE as published (dacce-edges) and as stemma builds it in
 	collisions        contexts with the value of another one
 	checked, wrong    contexts that were decoded and compared with the stack
 
-LIVEDIR is the live directory of a program built with -record=calls, whose calls
-are replayed as they were made: as far as it logged them, and without inlined calls
-and natives, which no encoder sees. A sealed profile does not have them. With
--events they are written as a file, for another time or another tool.
+LIVEDIR is the live directory of a program built with -record=calls. Its calls are
+replayed in the order in which they were made, up to the end of its log, without
+inlined calls and natives, which no encoder sees. A sealed profile has no single
+calls. With -events, replay writes the calls to an event file for later use.
 
 FILE is in the format that 'go doc github.com/stemma-go/stemma/internal/replay'
 describes, or the output of uftrace dump; "-" is standard input, which can be read

@@ -26,11 +26,11 @@ func reportCommand() *command {
 contexts with the most calls, with -tree the calling context tree, with -func
 the functions that match with their callers and callees.
 
-A profile is a sealed file or a live directory, also that of a program that is
-still running; several are merged. Without one, report takes the newest
+A profile is a sealed file or a live directory; its program may still be running.
+Several are added up. Without one, report takes the newest
 *.stemma or stemma.out/* in the working directory.
 
-Of samples it shows the time on CPU, or what -metric names. With -json it
+Samples are shown as time on CPU, or as what -metric names. With -json, report
 prints one JSON object, in which "calls" stands for whatever is counted:
 
 	records    [{path, state, changed}]; state is sealed, running or ended
@@ -46,7 +46,7 @@ prints one JSON object, in which "calls" stands for whatever is counted:
 Via tells how a function was entered, if not by a plain call: inlined, go,
 defer, native or fault. Lists are complete unless -top is given. Names in
 brackets, such as [main] or [timer], stand for what calls a program from
-outside. Truncated counts those of the calls whose context had no room.
+outside. Truncated is the number of calls whose context had no room.
 `,
 		flags: func(fs *flag.FlagSet) { new(reportOptions).declare(fs) },
 		run:   runReport,
@@ -100,7 +100,7 @@ func (o *reportOptions) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&o.contexts, "contexts", false, "list contexts, not functions")
 	fs.BoolVar(&o.tree, "tree", false, "print the calling context tree")
 	fs.StringVar(&o.function, "func", "", "list the functions that match `REGEXP`, with callers and callees")
-	fs.StringVar(&o.metric, "metric", "", "count `METRIC`: calls, cpu, wait, samples or waits; by default what was recorded first of these")
+	fs.StringVar(&o.metric, "metric", "", "count `METRIC`: calls, cpu, wait, samples or waits; by default the first of these that was recorded")
 	fs.IntVar(&o.top, "top", 20, "list at most `N` entries; -1 for all")
 	fs.IntVar(&o.depth, "depth", -1, "print at most `N` levels of the tree; -1 for all")
 	fs.Float64Var(&o.min, "min", 1, "print only subtrees with at least `PERCENT` of all calls")

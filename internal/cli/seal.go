@@ -20,9 +20,9 @@ func sealCommand() *command {
 		name:  "seal",
 		args:  "[-o FILE] LIVEDIR...",
 		short: "make one profile file of live directories",
-		long: `Seal writes what live directories and sealed files hold, added up, to one
-sealed file, by default the name of the first one with the suffix .stemma. The
-directories stay; the programs may still be running.
+		long: `Seal adds up live directories and sealed files, and writes one sealed file, by
+default with the name of the first one and the suffix .stemma. The directories
+stay. The programs may still be running.
 `,
 		flags: func(fs *flag.FlagSet) { sealFlags(fs) },
 		run:   runSeal,

@@ -16,28 +16,27 @@ func similarityCommand() *command {
 	return &command{
 		name:  "similarity",
 		args:  "[-metric METRIC] [-by site|line|function] [-t THRESHOLD] FILE|LIVEDIR...",
-		short: "tell how similar calling context trees are",
+		short: "compare calling context trees",
 		long: `Similarity prints the degree of overlap and the hot-edge coverage of calling
 context trees: of each profile with the average of all, and, if there are
 only a few, of each with each other.
 
 The profiles may be of different builds. Two contexts are the same if they have
 the same functions, called from the same call sites. Call sites, and closures,
-are matched by their order in the function, as diff matches lines: a comment
-makes no difference, and a new call is one call more. With -by line, calls must
-be at the same lines of the same files: for runs of one build, where a profile
-has samples, this is more precise. With -by function, the functions alone count.
+are matched by their order in the function, as diff matches lines: a new comment
+makes no difference, and a new call counts as one call more. With -by line, calls
+must be at the same lines of the same files. This is more precise for samples, if
+all runs are of one build. With -by function, only the functions count.
 
-Of one profile of a program built with -engine=cct,acct, similarity compares the
-samples of calls with the exact counts. Calls that are inlined, and those of
-functions that are not instrumented, are left out, since the accumulator does
-not see them. Build with -recursion=full for that: samples keep every level of
-recursion.
+Given one profile of a program built with -engine=cct,acct, similarity compares
+the sampled calls with the exact counts. It leaves out inlined calls and calls of
+functions that are not instrumented, because the accumulator does not see them.
+Build with -recursion=full for that: samples keep every level of recursion.
 
 The degree of overlap is the weight that two trees have in common, from 0 to
 100 %. The hot-edge coverage is the share of the contexts that are hot in both
-among those that are hot in either; hot is what has at least THRESHOLD times
-the weight of the hottest.
+among those that are hot in either; a context is hot if
+it has at least THRESHOLD times the weight of the hottest.
 `,
 		flags: func(fs *flag.FlagSet) { new(similarityOptions).declare(fs) },
 		run:   runSimilarity,
@@ -52,9 +51,9 @@ type similarityOptions struct {
 }
 
 func (o *similarityOptions) declare(fs *flag.FlagSet) {
-	fs.StringVar(&o.metric, "metric", "", "compare `METRIC`: calls, cpu, wait, samples or waits; by default what was recorded first of these")
+	fs.StringVar(&o.metric, "metric", "", "compare `METRIC`: calls, cpu, wait, samples or waits; by default the first of these that was recorded")
 	fs.StringVar(&o.by, "by", "", "call sites are the same by their `ORDER` in the function (site, the default), by file and line (line), or do not count (function)")
-	fs.Float64Var(&o.threshold, "t", 0.1, "contexts are hot that have at least `THRESHOLD` times the weight of the hottest")
+	fs.Float64Var(&o.threshold, "t", 0.1, "a context is hot if it has at least `THRESHOLD` times the weight of the hottest")
 }
 
 // maxPairs is up to how many profiles all pairs are compared.

@@ -17,9 +17,9 @@ func testCommand() *command {
 		short: "run tests that record their calling contexts",
 		long: `
 Test does what go test does, with stemma's compiler and runtime. Each test binary
-records into $STEMMA_OUT, or stemma.out in the current directory. Results are
-not taken from go's cache, as they would leave no record, unless -count is given.
-Packages are not vetted; run go vet for that.`,
+records into $STEMMA_OUT, or stemma.out in the current directory. It does
+not use go's cache of test results, which would leave no record, unless -count is
+given. It does not vet packages; run go vet for that.`,
 		flags: func(fs *flag.FlagSet) { declareOptions(fs, new(toolchain.Options)) },
 		run:   runTest,
 	}

@@ -23,14 +23,14 @@ func verifyCommand() *command {
 		args:  "[flags] [go build flags] package [arguments] | -live LIVEDIR...",
 		short: "compare recorded contexts with real stack walks",
 		long: `Verify builds a program with the checker, runs it as stemma run does, and
-compares the contexts that it recorded with the stacks that a stack walk found
-at the same moments: function, file, line and inlining of every frame, and the
+compares the contexts that it recorded with stack walks made at the same
+moments: function, file, line and inlining of every frame, and the
 context in which the goroutine was started. With -live it compares what such a
 program has left in live directories, without running anything.
 
-It prints "checked N contexts, M mismatches", and how many there are of each
-kind. It exits 1 if M is not 0; the records stay then. Otherwise the exit code
-is the program's own.
+It prints "checked N contexts, M mismatches", and the number of each kind. If M
+is not 0, it exits 1 and keeps the records. Otherwise the exit code is the
+program's own.
 `,
 		flags: func(fs *flag.FlagSet) {
 			declareOptions(fs, new(toolchain.Options))
@@ -48,7 +48,7 @@ type verifyOptions struct {
 }
 
 func (o *verifyOptions) declare(fs *flag.FlagSet) {
-	fs.BoolVar(&o.live, "live", false, "compare what is in live directories")
+	fs.BoolVar(&o.live, "live", false, "compare what is in live directories, and run nothing")
 	fs.BoolVar(&o.verbose, "v", false, "print mismatches in full")
 	fs.IntVar(&o.show, "show", 5, "with -v, print the first `N` mismatches")
 }
