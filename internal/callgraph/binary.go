@@ -81,7 +81,7 @@ func ReadBinary(r io.ReaderAt) (*Binary, error) {
 		switch {
 		case s.Name == "runtime.text":
 			b.Text = s.Value
-		case strings.HasSuffix(s.Name, ".av") && strings.Contains(s.Name, ".stemma") && s.Section < elf.SHN_LORESERVE && s.Section != elf.SHN_UNDEF:
+		case strings.HasPrefix(s.Name, "stemma:") && strings.HasSuffix(s.Name, ".av") && s.Section < elf.SHN_LORESERVE && s.Section != elf.SHN_UNDEF:
 			fn, err := m.function(s.Value)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.Name, err)

@@ -71,8 +71,11 @@ func compilerHooks() []Hook {
 		{"cmd/compile/internal/ssa/lower.go", "func lower", "applyRewrite(f, f.Config.lowerBlock, f.Config.lowerValue, removeDeadValues)", Before,
 			[]string{"stemmaMerge(f)"},
 			"Counters that go together are merged.", Always},
+		{"cmd/compile/internal/ssagen/abi.go", "func (s *SymABIs) GenABIWrappers", "cgoExports := make(map[string][]*[]string)", Before,
+			[]string{"stemmaFindAnywhere()"},
+			"Functions are inlined, and compiled one after another no longer.", Always},
 		{amd64, "func ssaGenValue", "p.To.Sym = ir.Syms.GCWriteBarrier[v.AuxInt-1]", Before,
-			[]string{"if v.AuxInt == ssagen.StemmaEnterAux {", "p.To.Sym = ssagen.StemmaEnterSym(); break", "}"},
+			[]string{"if v.AuxInt >= ssagen.StemmaEnterAux {", "p.To.Sym = ssagen.StemmaSlowSym(v.AuxInt); break", "}"},
 			"The slow path of function entry is called like a write barrier.", Always},
 		{obj6, "func preprocess", "if q.As == obj.ACALL || q.As == obj.ADUFFCOPY || q.As == obj.ADUFFZERO {", Before,
 			[]string{"if q.As == obj.ACALL && isStemmaEnter(q.To.Sym) {", "continue", "}"},
@@ -102,16 +105,15 @@ func compilerHooks() []Hook {
 func runtimeHooks() []Hook {
 	const runtime2 = "runtime/runtime2.go"
 	return []Hook{
-		{runtime2, "type g", "m *m", After,
-			[]string{"stemmaCtx, stemmaShard, stemmaFunc, stemmaNode, stemmaStart uintptr", "stemmaStack, stemmaCap, stemmaPushes, stemmaEpoch, stemmaFrom uintptr"},
-			"The hidden arguments of every call; nothing before them moves.", Always},
-		{runtime2, "type p", "id int32", Before,
+		// Libraries and profilers read g, m and p at the offsets that plain Go has. So
+		// what is added comes last (e2e/safety.TestInsides).
+		{runtime2, "type g", "valgrindStackID uintptr", After,
+			[]string{"stemmaCtx, stemmaShard, stemmaFunc, stemmaNode, stemmaStart uintptr", "stemmaStack, stemmaCap, stemmaPushes, stemmaEpoch, stemmaFrom uintptr", "stemmaTrace uintptr; stemmaAsk uint8"},
+			"The hidden arguments of every call; the state of incremental tracing, outside the heap; the goroutine was asked for a sample.", Always},
+		{runtime2, "type p", "xRegs xRegPerP", After,
 			[]string{"stemmaShard, stemmaEvents uintptr"},
 			"The address of this P's counters, less rt.Base; its log of events.", Always},
-		{runtime2, "type g", "gcAssistBytes int64", After,
-			[]string{"stemmaTrace uintptr", "stemmaAsk uint8"},
-			"The state of incremental tracing, outside the heap; the goroutine was asked for a sample.", Always},
-		{runtime2, "type m", "mstartfn func()", Before,
+		{runtime2, "type m", "self mWeakPointer", After,
 			[]string{"stemmaThread uintptr", "stemmaInside bool"},
 			"The thread's entry among those that are sampled; the state of the single-step harness.", Always},
 		{"runtime/signal_unix.go", "func sighandler", "if sig == _SIGPROF {", Before,

@@ -94,25 +94,33 @@ const (
 	NumLost
 )
 
-// What compiler and runtime agree on. The fields of g lie right after g.m.
+// What compiler and runtime agree on.
 const (
-	GCtx   = 56 // address of the cell that the caller left
-	GShard = 64 // address of this P's shard, less Base
-	GFunc  = 72 // argument of the slow path: the function ID
-	GNode  = 80 // its result: the offset of the node
-	GStart = 88 // address of the cell that the goroutine began with
+	// The fields of g lie behind all that Go has there, so that libraries that
+	// read a g, and profilers, find what they look for. Go 1.26 and 1.27 have a g
+	// of as many bytes; the first five words share a cache line.
+	GWords = 456
+
+	GCtx   = GWords      // address of the cell that the caller left
+	GShard = GWords + 8  // address of this P's shard, less Base
+	GFunc  = GWords + 16 // argument of the slow path: the function ID
+	GNode  = GWords + 24 // its result: the offset of the node
+	GStart = GWords + 32 // address of the cell that the goroutine began with
 
 	// With calling context encoding GCtx is the word that the caller left,
 	// GFunc the data of the function, GNode its word.
-	GStack  = 96  // the ccStack, of entries of StackEntry bytes; entry 0 is not used
-	GCap    = 104 // entries in it
-	GPushes = 112 // pushes of the goroutine
-	GEpoch  = 120 // the epoch of the words in its frames
-	GFrom   = 128 // the lower half of the ID of the go statement; GStart is the upper
+	GStack  = GWords + 40 // the ccStack, of entries of StackEntry bytes; entry 0 is not used
+	GCap    = GWords + 48 // entries in it
+	GPushes = GWords + 56 // pushes of the goroutine
+	GEpoch  = GWords + 64 // the epoch of the words in its frames
+	GFrom   = GWords + 72 // the lower half of the ID of the go statement; GStart is the upper
 
 	// EnterAux is the auxiliary number of an SSA value WB that is not a write
 	// barrier but a call of the slow path.
 	EnterAux = 16
+
+	// PlaceAux is that of a call of stemmaPlace.
+	PlaceAux = 17
 
 	// Bits of abi.FuncFlag: an instrumented function whose frame holds its
 	// node at varp-8, and one that calls nothing and holds no node.

@@ -47,6 +47,10 @@ const (
 	_ = uint(unsafe.Offsetof(g{}.stemmaFrom)-rt.GFrom) + uint(rt.GFrom-unsafe.Offsetof(g{}.stemmaFrom))
 )
 
+// stemmaNowhere is where code that runs without a g puts its context: threads write to it
+// at will, and none reads what another has written.
+var stemmaNowhere uintptr
+
 // stemmaRootCell returns the address of a cell of the root node.
 //
 //go:nosplit

@@ -49,6 +49,23 @@ slow:
 	POPQ	AX
 	JMP	stemmaEnterSlow<>(SB)
 
+// stemmaPlace returns in R11 the address of the context in g, for a function that must not
+// split the stack and may therefore run without a g: then R14 is not what the thread has
+// in its thread-local storage, or that is nothing, and the address is one that nobody
+// reads. It runs anywhere, preserves all other registers and needs no stack.
+TEXT runtime·stemmaPlace<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
+	get_tls(R11)
+	MOVQ	g(R11), R11
+	CMPQ	R11, R14
+	JNE	none
+	TESTQ	R11, R11
+	JZ	none
+	LEAQ	g_stemmaCtx(R14), R11
+	RET
+none:
+	LEAQ	runtime·stemmaNowhere(SB), R11
+	RET
+
 // stemmaEnterChecked is called on every function entry in a verify build, and for the
 // accumulator.
 TEXT runtime·stemmaEnterChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0

@@ -20,11 +20,11 @@ func leaf(x int) int { return x + 1 }
 // With context IDs, nothing may stop the goroutine between the load of the word and
 // its store: in g before a call, in the frame on entry.
 //
-//asm:2 MOVQ\s+\w+, 56\(R14\)
+//asm:2 MOVQ\s+\w+, 456\(R14\)
 //asm:2 CALL\s+main\.leaf\(SB\)
 //asm:1 INCQ\s+1610612736
-//dacce:2 MOVQ\s+main\.\.stemma\+\d+\(SP\), CX\n.*PCDATA\s+\$0, \$-2\n.*MOVQ\s+stemma:main\.caller\.stemma\.av\+\d+\(SB\), DX\n.*ADDQ\s+DX, CX\n.*MOVQ\s+CX, 56\(R14\)\n.*PCDATA\s+\$0, \$-1\n
-//dacce:1 MOVQ\s+56\(R14\), CX\n.*PCDATA\s+\$0, \$-2\n.*SUBQ\s+stemma:main\.caller\.stemma\.av\(SB\), CX\n(.*NOP\n)?.*CMPQ\s+stemma:main\.caller\.stemma\.av\+8\(SB\), CX\n.*JLS.*\n(.*MOVQ\s+AX.*\n)?(.*PCDATA\s+\$3.*\n)?.*MOVQ\s+CX, main\.\.stemma\+\d+\(SP\)\n.*PCDATA\s+\$0, \$-1\n
+//dacce:2 MOVQ\s+main\.\.stemma\+\d+\(SP\), CX\n.*PCDATA\s+\$0, \$-2\n.*MOVQ\s+stemma:main\.caller\.av\+\d+\(SB\), DX\n.*ADDQ\s+DX, CX\n.*MOVQ\s+CX, 456\(R14\)\n.*PCDATA\s+\$0, \$-1\n
+//dacce:1 MOVQ\s+456\(R14\), CX\n.*PCDATA\s+\$0, \$-2\n.*SUBQ\s+stemma:main\.caller\.av\(SB\), CX\n(.*NOP\n)?.*CMPQ\s+stemma:main\.caller\.av\+8\(SB\), CX\n.*JLS.*\n(.*MOVQ\s+AX.*\n)?(.*PCDATA\s+\$3.*\n)?.*MOVQ\s+CX, main\.\.stemma\+\d+\(SP\)\n.*PCDATA\s+\$0, \$-1\n
 //go:noinline
 func caller(x int) int { return leaf(x) * leaf(x+1) }
 

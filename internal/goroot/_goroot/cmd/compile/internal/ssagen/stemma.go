@@ -67,7 +67,9 @@ type stemmaFunc struct {
 	loads  []*ssa.Value // loads of slot
 	called bool         // something is called, so node does not survive in a register
 
-	saved *ssa.Value // stemmaRestore: g's context at entry
+	// stemmaRestore: the place of the context, the memory when it is known, and what
+	// was there on entry.
+	place, found, saved *ssa.Value
 
 	entry *ssa.Block   // cce: ends in the check of the word
 	bound *ssa.Block   // lucce: ends in the check of the id
@@ -100,9 +102,7 @@ func (s *state) stemmaEnter() {
 		s.stemmaFindNode()
 		s.stemmaCount(0)
 	case stemmaRestore:
-		if !stemmaOptions.engine.encodes() {
-			s.stemma.saved = s.load(types.Types[types.TUINTPTR], s.stemmaG(rt.GCtx))
-		}
+		s.stemmaFindPlace()
 	}
 	// Whatever comes next, an inline mark at the very beginning is executed
 	// once in each invocation.
@@ -305,8 +305,23 @@ func (s *state) stemmaSite(name string, kind int) {
 	s.stemma.meta.sites = append(s.stemma.meta.sites, site)
 }
 
+// stemmaFindPlace emits what a native that calls several times does on entry. It may run
+// where there is no g: on a thread that C has just made, or before the first one is set
+// up. There it must not touch what R14 points to, so it asks the runtime for the place.
+func (s *state) stemmaFindPlace() {
+	word := types.Types[types.TUINTPTR]
+	find := s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), rt.PlaceAux, s.mem())
+	s.stemma.place = s.newValue1(ssa.OpSelect0, word, find)
+	s.stemma.found = s.newValue1(ssa.OpSelect1, types.TypeMem, find)
+	s.vars[memVar] = s.stemma.found
+	if !stemmaOptions.engine.encodes() {
+		s.stemma.saved = s.load(word, s.stemmaAddr(word, s.stemma.place, 0))
+	}
+}
+
 // stemmaPutBack emits what precedes a call in a native that calls several times.
 func (s *state) stemmaPutBack() {
+	s.stemma.called = true
 	word := s.stemma.saved
 	switch {
 	case stemmaOptions.engine == stemmaLucce:
@@ -314,7 +329,7 @@ func (s *state) stemmaPutBack() {
 	case stemmaOptions.engine.encodes():
 		word = s.stemmaWord(rt.KeyUnknown << rt.WordKey)
 	}
-	s.store(types.Types[types.TUINTPTR], s.stemmaG(rt.GCtx), word)
+	s.store(types.Types[types.TUINTPTR], s.stemmaAddr(types.Types[types.TUINTPTR], s.stemma.place, 0), word)
 }
 
 // stemmaInlMark counts the inlined call with the given index in the inlining
@@ -350,7 +365,13 @@ func (s *state) stemmaMarkJoins() bool {
 // stemmaSeal ends the instrumentation before the SSA is compiled. A function
 // that calls nothing needs neither the slot nor, for it, a frame.
 func (s *state) stemmaSeal() {
-	if s.stemma.mode != stemmaFull {
+	switch s.stemma.mode {
+	case stemmaOff:
+		return
+	case stemmaRestore:
+		if !s.stemma.called {
+			stemmaReplace(s.stemma.found, s.stemma.found.Args[0].MemoryArg())
+		}
 		return
 	}
 	if stemmaOptions.engine.encodes() {
@@ -410,13 +431,16 @@ func (s *state) stemmaFinish() {
 
 var _ [rt.FuncFlagSlot & (abi.FuncFlagTopFrame | abi.FuncFlagSPWrite | abi.FuncFlagAsm)]struct{} = [0]struct{}{}
 
-// StemmaEnterAux marks an SSA value WB that calls [StemmaEnterSym].
+// StemmaEnterAux marks an SSA value WB that calls [StemmaSlowSym]; those of more do so too.
 const StemmaEnterAux = rt.EnterAux
 
-// StemmaEnterSym is the slow path of function entry.
-func StemmaEnterSym() *obj.LSym {
+// StemmaSlowSym is what a value WB with this auxiliary number calls: the slow path of
+// function entry, or what finds the place of the context.
+func StemmaSlowSym(aux int64) *obj.LSym {
 	name := "runtime.stemmaEnter"
 	switch {
+	case aux == rt.PlaceAux:
+		return base.Ctxt.LookupABI("runtime.stemmaPlace", obj.ABIInternal)
 	case stemmaOptions.engine == stemmaLucce:
 		name = "runtime.stemmaUpdate"
 	case stemmaOptions.engine.encodes():

@@ -12,6 +12,8 @@ import (
 	"cmd/compile/internal/objw"
 	"cmd/compile/internal/ssa"
 	"cmd/compile/internal/staticdata"
+	"cmd/compile/internal/typecheck"
+	"cmd/compile/internal/types"
 	"cmd/internal/obj"
 	"cmd/internal/src"
 	rt "internal/runtime/stemma"
@@ -70,7 +72,7 @@ func stemmaModeOf(fn *ir.Func) stemmaMode {
 	case strings.HasPrefix(fn.LSym.Name, "type:."):
 		return stemmaOff
 	case fn.ABIWrapper() && fn.ABI == obj.ABIInternal:
-		if stemmaOptions.engine.encodes() {
+		if stemmaOptions.engine.encodes() || stemmaAnywhere[fn.Sym()] {
 			return stemmaOff
 		}
 		return stemmaFull // stands for a function in assembly
@@ -85,6 +87,30 @@ func stemmaModeOf(fn *ir.Func) stemmaMode {
 		return stemmaOff
 	}
 	return stemmaFull
+}
+
+// stemmaAnywhere has the functions in assembly that functions of this package call which
+// must not split the stack. Such functions may run where there is no g, and so may what
+// they call: its wrapper passes contexts on without a look at g.
+var stemmaAnywhere = map[*types.Sym]bool{}
+
+// stemmaFindAnywhere fills stemmaAnywhere. It runs when inlining is done, before wrappers
+// are made and functions compiled, one beside the other.
+func stemmaFindAnywhere() {
+	for _, fn := range typecheck.Target.Funcs {
+		if !stemmaMustNotSplit(fn) {
+			continue
+		}
+		ir.VisitList(fn.Body, func(n ir.Node) {
+			if n.Op() != ir.OCALLFUNC || n.(*ir.CallExpr).Fun.Op() != ir.ONAME {
+				return
+			}
+			callee := n.(*ir.CallExpr).Fun.(*ir.Name)
+			if callee.Func != nil && callee.Func.Pragma&StemmaBodyless != 0 {
+				stemmaAnywhere[callee.Sym()] = true
+			}
+		})
+	}
 }
 
 // stemmaTailCalls reports whether fn is a method wrapper that ends in a jump:
@@ -200,16 +226,16 @@ type stemmaMeta struct {
 // one of the texts, by size, so each text needs metadata of its own: it would
 // choose among equally named ones by their own size.
 func newStemmaMeta(fn *ir.Func) *stemmaMeta {
-	name := fn.LSym.Name + ".stemma"
+	// Not with the package's path in front: what FIPS 140 packages define is part of
+	// a checksum, and these hold addresses that the loader fills in, or change.
+	name := "stemma:" + fn.LSym.Name
 	if fn.Dupok() {
 		name += "." + base.Ctxt.Pkgpath
 	}
 	return &stemmaMeta{
-		fn:  fn,
-		sym: base.Ctxt.Lookup(name),
-		// Not with the package's path in front: what FIPS 140 packages define is
-		// part of a checksum, and this is written to.
-		data:      base.Ctxt.Lookup("stemma:" + name + ".av"),
+		fn:        fn,
+		sym:       base.Ctxt.Lookup(name),
+		data:      base.Ctxt.Lookup(name + ".av"),
 		counters:  1,
 		inlined:   map[int]int{},
 		stringIdx: map[string]int{},
