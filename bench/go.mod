@@ -7,7 +7,7 @@ require (
 	gonum.org/v1/plot v0.17.0
 )
 
-require github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe // indirect
+require github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect

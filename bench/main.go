@@ -194,6 +194,7 @@ func experiments() []experiment {
 		{"replay", always, (*session).replayTime, (*session).replay},
 		{"scaling", always, (*session).scalingTime, (*session).scaling},
 		{"sampling", always, (*session).samplingTime, (*session).sampling},
+		{"flat", always, (*session).flatTime, (*session).flat},
 		{"waiting", always, (*session).waitingTime, (*session).waiting},
 		{"verify", never, (*session).verifyTime, (*session).verify},
 		{"builds", func(o *options) bool { return o.builds }, (*session).buildsTime, (*session).builds},
@@ -202,7 +203,7 @@ func experiments() []experiment {
 
 func experimentNames() []string {
 	// Not experiments itself, which would make the variables depend on one another.
-	return []string{"overhead", "encoders", "events", "trees", "replay", "scaling", "sampling", "waiting", "verify", "builds"}
+	return []string{"overhead", "encoders", "events", "trees", "replay", "scaling", "sampling", "flat", "waiting", "verify", "builds"}
 }
 
 // chosen returns the experiments that the options ask for.

@@ -117,7 +117,7 @@ func (b *Bench) Build(p *program.Program, v Variant) (*Binary, error) {
 	dir := filepath.Join(b.Work, p.Name, v.FileName())
 	bin := &Binary{Program: p, Variant: v, Path: filepath.Join(dir, p.Name)}
 	if v.Wrap != "" {
-		flags, err := wrap.Main(p.Dir, filepath.Join(dir, "wrap"), v.Wrap)
+		flags, err := wrap.Main(p.MainDir(), filepath.Join(dir, "wrap"), v.Wrap)
 		if err != nil {
 			return nil, fmt.Errorf("build: %w", err)
 		}

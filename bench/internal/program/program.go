@@ -4,6 +4,7 @@ package program
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ type Program struct {
 	Package string   // what to build, as the go command names it
 	Args    []string // of a run
 	Module  bool     // Dir is the directory of its own module
+	Source  string   // directory of package main, if that is not Dir
 
 	// object, if not empty, is a file that a run writes, in a directory of its own.
 	object string
@@ -35,6 +37,9 @@ type Output struct {
 	ExitCode int
 	Dir      string // see RunArgs
 }
+
+// MainDir returns the directory of package main.
+func (p *Program) MainDir() string { return cmp.Or(p.Source, p.Dir) }
 
 // RunArgs returns the arguments of a run that may write files to dir, where no
 // other run does.

@@ -30,12 +30,12 @@ func Std(goroot, dir string) []*Program {
 	}
 	return []*Program{
 		{
-			Name: "gofmt", Dir: dir, Package: "cmd/gofmt",
+			Name: "gofmt", Dir: dir, Package: "cmd/gofmt", Source: filepath.Join(goroot, "src", "cmd", "gofmt"),
 			Args:     args,
 			checksum: outputHash,
 		},
 		{
-			Name: "compile", Dir: dir, Package: "cmd/compile",
+			Name: "compile", Dir: dir, Package: "cmd/compile", Source: filepath.Join(goroot, "src", "cmd", "compile"),
 			setUp: setUpCompile,
 		},
 	}

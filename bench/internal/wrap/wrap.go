@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 )
 
 // renamed is what the program's own main function is called.
@@ -21,9 +22,21 @@ const renamed = "benchMain"
 // fgprof is the version that is measured.
 const fgprof = "github.com/felixge/fgprof@v0.9.5"
 
+// ProfileEnv names the file that the profilers "pprof-file" and "pprof-file-at-exit" write.
+const ProfileEnv = "BENCH_CPUPROFILE"
+
+// ProfileHz is how many samples they take for each second on a CPU: as many as Linux has
+// ticks, where the timers are looked at. runtime/pprof says on stderr that its own rate, 100, was
+// not set.
+const ProfileHz = 250
+
 // profilers are the bodies of files that are added to package main, by name.
-// What they record is written and thrown away, since writing is part of the cost.
+// What pprof and fgprof record is written and thrown away, since writing is part of
+// the cost. A program that ends with os.Exit never leaves main: for those there is
+// pprof-file-at-exit, whose hook only programs in GOROOT may import.
 var profilers = map[string]string{
+	"pprof-file":         profileToFile("", "defer pprof.StopCPUProfile()"),
+	"pprof-file-at-exit": profileToFile(`"internal/runtime/exithook"`, "exithook.Add(exithook.Hook{F: pprof.StopCPUProfile, RunOnFailure: true})"),
 	"pprof": `package main
 
 import (
@@ -59,10 +72,37 @@ func main() {
 `,
 }
 
+// profileToFile returns a file that profiles main until stop does its work.
+func profileToFile(imported, stop string) string {
+	return `package main
+
+import (
+	` + imported + `
+	"os"
+	"runtime"
+	"runtime/pprof"
+)
+
+func main() {
+	runtime.SetCPUProfileRate(` + strconv.Itoa(ProfileHz) + `)
+	f, err := os.Create(os.Getenv("` + ProfileEnv + `"))
+	if err != nil {
+		panic(err)
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		panic(err)
+	}
+	` + stop + `
+	` + renamed + `()
+}
+`
+}
+
 // Main returns the flags with which go build wraps the main function of the
 // package in dir in a profiler. Files that the flags name are made in work.
 //
-// A program that ends with os.Exit ends before the profile is written.
+// A program that ends with os.Exit ends before the profile is written, unless the
+// profiler is pprof-file-at-exit.
 func Main(dir, work, profiler string) ([]string, error) {
 	added, ok := profilers[profiler]
 	if !ok {

@@ -1,0 +1,356 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+
+	"github.com/stemma-go/stemma/bench/internal/measure"
+	"github.com/stemma-go/stemma/bench/internal/program"
+	"github.com/stemma-go/stemma/bench/internal/table"
+	"github.com/stemma-go/stemma/bench/internal/wrap"
+	"github.com/stemma-go/stemma/internal/similarity"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// How it works.
+//
+// Each program runs under runtime/pprof and under each of stemma's samplers, in
+// runs of its own. A flat profile is CPU time by the innermost function, inlined ones by
+// their own names, as "go tool pprof -top" has it. Two profiles of one program differ by
+// chance alone, the more so the fewer samples they have and the more functions share the
+// time. So the runs of pprof and of isps are added up in two halves each: how far two
+// halves of one profiler agree is what another profiler can be asked for. How far two
+// profiles of that many samples would agree if they were of the same distribution is
+// also drawn at random.
+//
+// The second part is a program that knows where its time goes: see split.go.
+
+// flatSamples is how many samples a half gets, if the bound of runs allows it.
+const flatSamples = 5000
+
+// A flatWay is a profiler of the programs.
+type flatWay struct {
+	name     string
+	sampling string // STEMMA_SAMPLING; "" for runtime/pprof
+	halves   int    // into which its runs are divided
+}
+
+// flatWays begin with what the others are compared with, and stemma's default.
+var flatWays = []flatWay{{"pprof", "", 2}, {"isps", "sampler=isps", 2}, {"sps", "sampler=sps", 1}, {"stw", "sampler=stw", 1}}
+
+// flatRuns returns the most runs of a half. A run has several times as many of stemma's
+// samples as of pprof's.
+func (s *session) flatRuns(w flatWay) int {
+	if w.sampling == "" {
+		return max(1, s.options.rounds/2)
+	}
+	return max(1, s.options.rounds/5)
+}
+
+// flatPrograms are all, but for -quick.
+func (s *session) flatPrograms() []*program.Program {
+	if s.options.quick {
+		return s.fewer()[:1]
+	}
+	return s.programs
+}
+
+// flatTime estimates flat.
+func (s *session) flatTime() time.Duration {
+	runs := 0
+	for _, w := range flatWays {
+		runs += w.halves * s.flatRuns(w)
+	}
+	return time.Duration(len(s.flatPrograms()))*(2*s.buildTime()+time.Duration(runs)*runTime) + s.splitsTime()
+}
+
+// flat compares flat profiles with those of runtime/pprof, and with the truth.
+func (s *session) flat() error {
+	r := s.newFlatReport()
+	for _, p := range s.flatPrograms() {
+		if profiles := s.flatOf(p); profiles != nil {
+			r.add(p.Name, profiles)
+			s.save(r.overlap, r.differences)
+		}
+	}
+	s.tables = append(s.tables, r.overlap, r.differences)
+	s.splits()
+	return nil
+}
+
+// A flatProfile is CPU time by function, without what the function called.
+type flatProfile struct {
+	time      similarity.Weights
+	samples   uint64
+	preempted uint64 // of samples, those in runtime.asyncPreempt, which count for its caller
+	runs      int
+}
+
+// add adds the samples of another profile.
+func (f *flatProfile) add(g *flatProfile) {
+	if f.time == nil {
+		f.time = make(similarity.Weights)
+	}
+	for name, v := range g.time {
+		f.time[name] += v
+	}
+	f.samples += g.samples
+	f.preempted += g.preempted
+	f.runs += g.runs
+}
+
+// sum returns all halves together.
+func sum(halves []flatProfile) *flatProfile {
+	all := new(flatProfile)
+	for i := range halves {
+		all.add(&halves[i])
+	}
+	return all
+}
+
+// flatOf profiles p with each of flatWays and returns their halves. Nil says that it
+// could not be done, which is among the problems then.
+func (s *session) flatOf(p *program.Program) [][]flatProfile {
+	wrapped := measure.Variant{Name: "pprof to a file", Wrap: "pprof-file"}
+	if !p.Module {
+		wrapped.Wrap = "pprof-file-at-exit"
+	}
+	profiles := make([][]flatProfile, len(flatWays))
+	for i, w := range flatWays {
+		profiles[i] = make([]flatProfile, w.halves)
+	}
+	for _, v := range []measure.Variant{wrapped, engineVariant("sample", "-every="+samplingEvery)} {
+		if !s.available(v) {
+			return nil
+		}
+		err := s.built(p, v, func(bin *measure.Binary, dir string) error { return s.flatRunsOf(bin, dir, profiles) })
+		if err != nil {
+			if s.isAvailable(v, err) {
+				s.problem("%s, %s: %v", p.Name, v.Name, err)
+			}
+			return nil
+		}
+	}
+	return profiles
+}
+
+// flatRunsOf adds the runs of bin to the halves of the profilers that it is built for, in turn,
+// until all have enough samples, or their runs.
+func (s *session) flatRunsOf(bin *measure.Binary, dir string, profiles [][]flatProfile) error {
+	for more := true; more; {
+		more = false
+		for i, w := range flatWays {
+			if (w.sampling == "") != (bin.Variant.Wrap != "") {
+				continue
+			}
+			for k := range profiles[i] {
+				half := &profiles[i][k]
+				if half.samples >= flatSamples || half.runs >= s.flatRuns(w) {
+					continue
+				}
+				tell(fmt.Sprintf("profile %s, run %d of at most %d: %s", bin.Program.Name, half.runs+1, s.flatRuns(w), w.name))
+				one, err := s.flatOnce(bin, w, dir)
+				if err != nil {
+					return fmt.Errorf("%s: %w", w.name, err)
+				}
+				half.add(one)
+				more = true
+			}
+		}
+	}
+	return nil
+}
+
+// flatOnce runs bin once and reads its profile.
+func (s *session) flatOnce(bin *measure.Binary, w flatWay, dir string) (*flatProfile, error) {
+	out, file := filepath.Join(dir, "out"), filepath.Join(dir, "cpu.pprof")
+	defer os.RemoveAll(out)
+	one := *bin
+	one.Variant.Env = []string{"STEMMA_SAMPLING=" + w.sampling}
+	if w.sampling == "" {
+		one.Variant.Env = []string{wrap.ProfileEnv + "=" + file}
+	}
+	_, live, err := s.recorded(&one, out)
+	if err != nil {
+		return nil, err
+	}
+	if live != nil {
+		return flatOfSamples(live.Profile)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return flatOfPprof(data)
+}
+
+// flatOfSamples returns the flat profile of stemma's samples on CPU.
+func flatOfSamples(p *profile.Profile) (*flatProfile, error) {
+	f := &flatProfile{time: make(similarity.Weights), runs: 1}
+	if p.Samples == nil || p.Samples.Total(profile.WeightCPUs) == 0 {
+		return nil, fmt.Errorf("no samples on CPU")
+	}
+	for i, n := range p.Samples.Nodes {
+		if i > 0 && n.Weight[profile.WeightCPU] > 0 {
+			f.time[p.String(p.Samples.Places[n.Place].Frames[0].Func)] += float64(n.Weight[profile.WeightCPU])
+		}
+		f.samples += n.Weight[profile.WeightCPUs]
+	}
+	return f, nil
+}
+
+// flatOfPprof returns the flat profile of one that runtime/pprof has written.
+func flatOfPprof(data []byte) (*flatProfile, error) {
+	p, err := pprof.Parse(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	f := &flatProfile{time: make(similarity.Weights), runs: 1}
+	for _, s := range p.Sample {
+		f.samples += uint64(s.Value[0])
+		name := innermost(s.Location)
+		if name == "runtime.asyncPreempt" {
+			f.preempted += uint64(s.Value[0])
+			name = innermost(s.Location[1:])
+		}
+		f.time[name] += float64(s.Value[1])
+	}
+	return f, nil
+}
+
+// innermost returns the name of the function in which the stack ends.
+func innermost(stack []*pprof.Location) string {
+	if len(stack) == 0 || len(stack[0].Line) == 0 {
+		return "?"
+	}
+	return stack[0].Line[0].Function.Name
+}
+
+// byChance returns how far two profiles of as many samples as a and b have would overlap on
+// average if they were drawn from what both have together.
+func byChance(a, b *flatProfile) float64 {
+	const draws = 10
+	all := similarity.Average(a.time, b.time)
+	r := rand.New(rand.NewPCG(1, 2))
+	var mean float64
+	for range draws {
+		mean += similarity.Overlap(draw(r, all, a.samples), draw(r, all, b.samples)) / draws
+	}
+	return mean
+}
+
+// draw takes n samples from a distribution.
+func draw(r *rand.Rand, from similarity.Weights, n uint64) similarity.Weights {
+	names := make([]string, 0, len(from))
+	for name := range from {
+		names = append(names, name)
+	}
+	slices.Sort(names) // the order of the draws is that of the names
+	upTo, total := make([]float64, len(names)), 0.0
+	for i, name := range names {
+		total += from[name]
+		upTo[i] = total
+	}
+	w := make(similarity.Weights)
+	for range n {
+		w[names[min(len(names)-1, sort.SearchFloat64s(upTo, r.Float64()*total))]]++
+	}
+	return w
+}
+
+// A flatReport is two tables.
+type flatReport struct{ overlap, differences *table.Table }
+
+// flatDifferences is how many functions of a program the table of differences has.
+const flatDifferences = 3
+
+func (s *session) newFlatReport() *flatReport {
+	return &flatReport{
+		overlap: &table.Table{
+			Name: "flat", Title: "Flat CPU profiles: degree of overlap with runtime/pprof's", Left: 1,
+			Head: []string{"program", "pprof samples", "isps samples", "sps samples", "stw samples", "asyncPreempt %",
+				"pprof with itself %", "isps with itself %", "isps with pprof %", "all %", "if equal %", "sps with pprof %", "if equal %", "stw with pprof %", "if equal %"},
+			Notes: []string{strings.Join([]string{
+				"Overlap: sum of the smaller one of a function's two shares. Flat: of functions without what they called, inlined ones by their own names, as go tool pprof -top has it. runtime/pprof at " + fmt.Sprint(wrap.ProfileHz) + " Hz, stemma every " + samplingEvery + ", metric cpu, each in runs of its own.",
+				fmt.Sprintf("The runs of pprof and of isps are added up in two halves. A half ends with %d samples, or with %d runs of pprof, %d of stemma (-rounds sets them). With itself: one half with the other.", flatSamples, s.flatRuns(flatWays[0]), s.flatRuns(flatWays[1])),
+				"isps with pprof: mean of half with half, to be compared with pprof with itself, which has as few samples on both sides. All: both halves together.",
+				"If equal: what so many samples would give on average if both were drawn from what the two have together. Stemma's samples stand for unequal times, which this leaves out.",
+				"asyncPreempt: samples that runtime/pprof took there, which count for the function that was preempted. The runtime goes there by a signal of its own, after which the one for the profile finds it, though no time is spent there.",
+				"gofmt and compile end with os.Exit: their profile is ended by an exit hook of the runtime.",
+			}, "\n")},
+		},
+		differences: &table.Table{
+			Name: "flat-differences", Title: "Flat CPU profiles: where isps and runtime/pprof differ most", Left: 2,
+			Head:  []string{"program", "function", "pprof %", "isps %", "points", "deviations"},
+			Notes: []string{fmt.Sprintf("The %d functions with the largest differences, all runs together. Deviations: the difference in standard deviations of such a difference by chance. Of hundreds of functions some are 3 off.", flatDifferences)},
+		},
+	}
+}
+
+// add adds the rows of a program, whose profiles are those of flatWays.
+func (r *flatReport) add(name string, profiles [][]flatProfile) {
+	cells := []string{name}
+	var all []*flatProfile
+	for _, halves := range profiles {
+		all = append(all, sum(halves))
+		cells = append(cells, fmt.Sprint(all[len(all)-1].samples))
+	}
+	percent := func(v float64) { cells = append(cells, number(100*v, 1)) }
+	first, second := profiles[0], profiles[1]
+	percent(float64(all[0].preempted) / float64(all[0].samples))
+	percent(similarity.Overlap(first[0].time, first[1].time))
+	percent(similarity.Overlap(second[0].time, second[1].time))
+	between := 0.0
+	for i := range first {
+		for k := range second {
+			between += similarity.Overlap(first[i].time, second[k].time) / float64(len(first)*len(second))
+		}
+	}
+	percent(between)
+	for _, f := range all[1:] {
+		percent(similarity.Overlap(all[0].time, f.time))
+		percent(byChance(all[0], f))
+	}
+	r.overlap.Add(cells...)
+	r.addDifferences(name, all[0], all[1])
+}
+
+// addDifferences adds the functions whose shares differ most.
+func (r *flatReport) addDifferences(program string, a, b *flatProfile) {
+	names := make(map[string]bool)
+	for _, w := range []similarity.Weights{a.time, b.time} {
+		for name := range w {
+			names[name] = true
+		}
+	}
+	type difference struct {
+		name string
+		a, b float64 // shares
+	}
+	var list []difference
+	ta, tb := a.time.Total(), b.time.Total()
+	for name := range names {
+		list = append(list, difference{name, a.time[name] / ta, b.time[name] / tb})
+	}
+	slices.SortFunc(list, func(x, y difference) int {
+		if dx, dy := math.Abs(x.a-x.b), math.Abs(y.a-y.b); dx != dy {
+			return int(math.Copysign(1, dy-dx))
+		}
+		return strings.Compare(x.name, y.name)
+	})
+	for _, d := range list[:min(flatDifferences, len(list))] {
+		p := (d.a + d.b) / 2
+		deviation := math.Sqrt(p * (1 - p) * (1/float64(a.samples) + 1/float64(b.samples)))
+		r.differences.Add(program, d.name, number(100*d.a, 1), number(100*d.b, 1), fmt.Sprintf("%+.1f", 100*(d.b-d.a)), number(math.Abs(d.a-d.b)/deviation, 1))
+	}
+}
