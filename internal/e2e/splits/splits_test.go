@@ -109,7 +109,7 @@ func TestSplits(t *testing.T) {
 			t.Run(how+"/"+kind, func(t *testing.T) {
 				s := runSplit(t, exe, kind, profile.WeightCPU, profile.WeightCPUs, "STEMMA_SAMPLING="+how)
 				s.check(t)
-				if kind == "loop" && s.urgent > uint64(s.samples())/2 { // the collector preempts often
+				if kind == "loop" && how != "sampler=stw" && s.urgent > uint64(s.samples())/2 { // who stops the world preempts
 					t.Errorf("the program was told of %d signals, of %.0f samples: it is to be told of preemption only", s.urgent, s.samples())
 				}
 			})

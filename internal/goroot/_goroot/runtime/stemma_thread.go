@@ -140,7 +140,7 @@ func (th *stemmaThread) stemmaBuffer() []uintptr {
 // stemmaUsed returns the CPU time that a sample of this thread stands for, when its clock
 // shows now: what it used since its last sample. If that is much, because the thread was not
 // seen to run for long, later samples take their part of it: one instruction is no witness of
-// a second. Who calls it has taken the ticket.
+// a second, and what is left at the end is little. Who calls it has taken the ticket.
 //
 //go:nowritebarrierrec
 func (th *stemmaThread) stemmaUsed(now uint64) uint64 {
@@ -149,7 +149,7 @@ func (th *stemmaThread) stemmaUsed(now uint64) uint64 {
 		return 0
 	}
 	if most := 4 * uint64(stemmaSmp.interval.Load()); used > most {
-		used = max(most, used/8)
+		used = max(most, used/2)
 	}
 	th.cpu += used
 	return used
