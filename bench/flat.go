@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -29,11 +27,9 @@ import (
 // their own names, as "go tool pprof -top" has it. Two profiles of one program differ by
 // chance alone, the more so the fewer samples they have and the more functions share the
 // time. So the runs of pprof and of isps are added up in two halves each: how far two
-// halves of one profiler agree is what another profiler can be asked for. How far two
-// profiles of that many samples would agree if they were of the same distribution is
-// also drawn at random.
+// halves of one profiler agree is what another profiler can be asked for.
 //
-// The second part is a program that knows where its time goes: see split.go.
+// The second part is a program that knows where its time goes: see splits.go.
 
 // flatSamples is how many samples a half gets, if the bound of runs allows it.
 const flatSamples = 5000
@@ -236,36 +232,14 @@ func innermost(stack []*pprof.Location) string {
 	return stack[0].Line[0].Function.Name
 }
 
-// byChance returns how far two profiles of as many samples as a and b have would overlap on
-// average if they were drawn from what both have together.
-func byChance(a, b *flatProfile) float64 {
-	const draws = 10
-	all := similarity.Average(a.time, b.time)
-	r := rand.New(rand.NewPCG(1, 2))
-	var mean float64
-	for range draws {
-		mean += similarity.Overlap(draw(r, all, a.samples), draw(r, all, b.samples)) / draws
-	}
-	return mean
-}
+// byChance returns the overlap of two profiles that differ by chance alone, from the overlaps
+// of each with its like: what is missing to 1 adds up as standard deviations do.
+func byChance(a, b float64) float64 { return 1 - math.Hypot(1-a, 1-b)/math.Sqrt2 }
 
-// draw takes n samples from a distribution.
-func draw(r *rand.Rand, from similarity.Weights, n uint64) similarity.Weights {
-	names := make([]string, 0, len(from))
-	for name := range from {
-		names = append(names, name)
-	}
-	slices.Sort(names) // the order of the draws is that of the names
-	upTo, total := make([]float64, len(names)), 0.0
-	for i, name := range names {
-		total += from[name]
-		upTo[i] = total
-	}
-	w := make(similarity.Weights)
-	for range n {
-		w[names[min(len(names)-1, sort.SearchFloat64s(upTo, r.Float64()*total))]]++
-	}
-	return w
+// beyondChance returns the overlap that would be left with any number of samples, if overlap is
+// what was found and chance what chance alone would give.
+func beyondChance(overlap, chance float64) float64 {
+	return 1 - math.Sqrt(max(0, (1-overlap)*(1-overlap)-(1-chance)*(1-chance)))
 }
 
 // A flatReport is two tables.
@@ -279,12 +253,12 @@ func (s *session) newFlatReport() *flatReport {
 		overlap: &table.Table{
 			Name: "flat", Title: "Flat CPU profiles: degree of overlap with runtime/pprof's", Left: 1,
 			Head: []string{"program", "pprof samples", "isps samples", "sps samples", "stw samples", "asyncPreempt %",
-				"pprof with itself %", "isps with itself %", "isps with pprof %", "all %", "if equal %", "sps with pprof %", "if equal %", "stw with pprof %", "if equal %"},
+				"pprof with itself %", "isps with itself %", "isps with pprof %", "by chance %", "beyond chance %", "all: isps %", "sps %", "stw %"},
 			Notes: []string{strings.Join([]string{
 				"Overlap: sum of the smaller one of a function's two shares. Flat: of functions without what they called, inlined ones by their own names, as go tool pprof -top has it. runtime/pprof at " + fmt.Sprint(wrap.ProfileHz) + " Hz, stemma every " + samplingEvery + ", metric cpu, each in runs of its own.",
 				fmt.Sprintf("The runs of pprof and of isps are added up in two halves. A half ends with %d samples, or with %d runs of pprof, %d of stemma (-rounds sets them). With itself: one half with the other.", flatSamples, s.flatRuns(flatWays[0]), s.flatRuns(flatWays[1])),
-				"isps with pprof: mean of half with half, to be compared with pprof with itself, which has as few samples on both sides. All: both halves together.",
-				"If equal: what so many samples would give on average if both were drawn from what the two have together. Stemma's samples stand for unequal times, which this leaves out.",
+				"isps with pprof: mean of half with half. By chance: what that would be if both were right, from what each gives with itself. Beyond chance: what would be left of a difference with any number of samples, about (differences add up as standard deviations do).",
+				"all: all samples of stemma's samplers with all of pprof's. sps and stw have no halves, so fewer samples.",
 				"asyncPreempt: samples that runtime/pprof took there, which count for the function that was preempted. The runtime goes there by a signal of its own, after which the one for the profile finds it, though no time is spent there.",
 				"gofmt and compile end with os.Exit: their profile is ended by an exit hook of the runtime.",
 			}, "\n")},
@@ -308,18 +282,19 @@ func (r *flatReport) add(name string, profiles [][]flatProfile) {
 	percent := func(v float64) { cells = append(cells, number(100*v, 1)) }
 	first, second := profiles[0], profiles[1]
 	percent(float64(all[0].preempted) / float64(all[0].samples))
-	percent(similarity.Overlap(first[0].time, first[1].time))
-	percent(similarity.Overlap(second[0].time, second[1].time))
+	pprofs, ispss := similarity.Overlap(first[0].time, first[1].time), similarity.Overlap(second[0].time, second[1].time)
 	between := 0.0
 	for i := range first {
 		for k := range second {
 			between += similarity.Overlap(first[i].time, second[k].time) / float64(len(first)*len(second))
 		}
 	}
-	percent(between)
+	chance := byChance(pprofs, ispss)
+	for _, v := range []float64{pprofs, ispss, between, chance, beyondChance(between, chance)} {
+		percent(v)
+	}
 	for _, f := range all[1:] {
 		percent(similarity.Overlap(all[0].time, f.time))
-		percent(byChance(all[0], f))
 	}
 	r.overlap.Add(cells...)
 	r.addDifferences(name, all[0], all[1])

@@ -45,6 +45,32 @@ func main() { fmt.Println("profiling:", pprof.StartCPUProfile(nil)) }
 	}
 }
 
+// TestProfileFile profiles a program that ends with os.Exit: one in GOROOT, since a hook of the
+// runtime ends the profile, and one that returns from main.
+func TestProfileFile(t *testing.T) {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gofmt := filepath.Join(strings.TrimSpace(string(root)), "src", "cmd", "gofmt")
+	returns := module(t, "package main\n\nfunc main() {}\n")
+	for profiler, dir := range map[string]string{"pprof-file": returns, "pprof-file-at-exit": gofmt} {
+		flags, err := Main(dir, t.TempDir(), profiler)
+		if err != nil {
+			t.Fatal(err)
+		}
+		profile := filepath.Join(t.TempDir(), "cpu.pprof")
+		cmd := exec.Command("go", append(append([]string{"run"}, flags...), ".")...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), ProfileEnv+"="+profile)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", profiler, err, out)
+		}
+		if data, err := os.ReadFile(profile); err != nil || len(data) < 2 || data[0] != 0x1f || data[1] != 0x8b {
+			t.Errorf("%s: no profile: %v, %d bytes", profiler, err, len(data))
+		}
+	}
+}
+
 func TestWrapErrors(t *testing.T) {
 	if _, err := Main(t.TempDir(), t.TempDir(), "gprof"); err == nil {
 		t.Error("no error for an unknown profiler")
