@@ -164,7 +164,7 @@ func (h *header) parse(tree *liveFile, b []byte) error {
 }
 
 // lossKinds are the kinds that the program counts, in the order of rt.
-var lossKinds = [rt.NumLost]string{LossNodes, LossFuncs, LossPages, LossShards, LossTables, LossChecks, LossPaths, LossEdges}
+var lossKinds = [rt.NumLost]string{LossNodes, LossFuncs, LossPages, LossShards, LossTables, LossChecks, LossPaths, LossEdges, LossDeep}
 
 // process returns what the header says about the program.
 func (h *header) process() Process {

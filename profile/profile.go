@@ -65,7 +65,7 @@ type Loss struct {
 	Count uint64
 }
 
-// Kinds of loss. The first eight are counted by the program, in the order of
+// Kinds of loss. The first nine are counted by the program, in the order of
 // the Lost constants of package rt, the others by the reader of the live directory.
 const (
 	LossNodes       = "nodes"       // node creations past the node budget
@@ -76,6 +76,7 @@ const (
 	LossChecks      = "checks"      // records of the checker that were not written
 	LossPaths       = "paths"       // searches for recursion that a lost page has cut short
 	LossEdges       = "edges"       // back edges without a node: their calls count at the function's first node
+	LossDeep        = "deep"        // checks that were left out because the stack was deep
 	LossIncomplete  = "incomplete"  // nodes that were being created
 	LossUnread      = "unread"      // bytes of the tree behind an unknown function
 	LossSampleNodes = "sampleNodes" // samples whose context had no room in the tree

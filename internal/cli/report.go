@@ -261,6 +261,7 @@ var lossTexts = map[string][2]string{
 	profile.LossShards: {"P had no counters of its own; its counts may be too low", "Ps had no counters of their own; their counts may be too low"},
 	profile.LossTables: {"time a call site had more targets than its table can hold", "times a call site had more targets than its table can hold"},
 	profile.LossChecks: {"check was not written, because the file was full", "checks were not written, because the file was full"},
+	profile.LossDeep:   {"check was left out, because the stack was deep", "checks were left out, because the stack was deep"},
 	profile.LossPaths: {"time a context below a lost page was entered; there recursion may be in full, or missing",
 		"times a context below a lost page was entered; there recursion may be in full, or missing"},
 	profile.LossIncomplete: {"context was just being created and is not included", "contexts were just being created and are not included"},

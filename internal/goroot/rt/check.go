@@ -15,7 +15,18 @@ type Checker struct {
 	head             uintptr // bytes of its fixed part
 	hash             uint64
 	full             bool
+	frames           int64 // of the record being written
+	debt             int64 // entries until a deep stack is walked again
+	deep             bool  // the stack being walked has a price
+	random           uint64
 }
+
+// Stacks of up to walkFree bytes are walked without a price: that is some hundreds of
+// frames. Of deeper ones an entry pays for up to entryPays frames.
+const (
+	walkFree  = 1 << 15
+	entryPays = 4
+)
 
 // Sizes of the memory that a Checker needs, in bytes.
 const (
@@ -30,6 +41,31 @@ const (
 func (c *Checker) Init(t *Tree, check, strings, seen, names unsafe.Pointer) {
 	*c = Checker{tree: t, check: check, strings: strings, seen: seen, names: names, usedString: 4}
 	*t.u32(HdrFlags) |= HdrFlagCheck
+}
+
+// Due reports whether a stack of the given size is to be walked, entered function
+// entries after the last time that it was asked. A walk takes time in proportion to the
+// depth of the stack, so that checks at a fixed distance take quadratic time in a deep
+// recursion. So a walk of a deep stack is paid for with entries, and until that is done
+// deep stacks are left out, and counted.
+func (c *Checker) Due(entered int64, stack uintptr) bool {
+	c.debt = max(c.debt-entered, 0)
+	c.deep = stack > walkFree
+	if c.deep && c.debt > 0 {
+		c.tree.Lost(LostDeep)
+		return false
+	}
+	return true
+}
+
+// pay notes the price of a walk of that many frames. Part of it is by chance: with fixed
+// distances a loop as long would be checked at one of its entries only.
+func (c *Checker) pay(frames int64) {
+	if !c.deep {
+		return
+	}
+	c.random = c.random*6364136223846793005 + 1442695040888963407
+	c.debt += (frames + int64(c.random>>33)%frames) / entryPays
 }
 
 // Begin begins the record of a stack that was found when node was entered, or,
@@ -50,7 +86,7 @@ func (c *Checker) Begin(node, cell, start uint32) {
 
 // start writes what all records begin with.
 func (c *Checker) start(node uint32) {
-	c.begin, c.full, c.hash = c.used, false, 0xcbf29ce484222325
+	c.begin, c.full, c.hash, c.frames = c.used, false, 0xcbf29ce484222325, 0
 	c.put(0)
 	c.put(node)
 	c.put(0)
@@ -75,6 +111,7 @@ func (t *Tree) Owner(cell uint32) uint32 { return t.ownerOf(cell) }
 
 // Frame adds a frame, innermost first.
 func (c *Checker) Frame(function, file string, line uint32, inlined, wrapper bool) {
+	c.frames++
 	c.put(c.str(function))
 	c.put(c.str(file))
 	c.put(line)
@@ -126,6 +163,7 @@ func (c *Checker) str(s string) uint32 {
 
 // End counts the record, and keeps it if it is the first of its kind.
 func (c *Checker) End() {
+	c.pay(c.frames)
 	size := c.used - c.begin
 	rec := unsafe.Add(c.check, c.begin)
 	if c.full || size < c.head {

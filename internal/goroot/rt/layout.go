@@ -91,6 +91,7 @@ const (
 	LostChecks        // checks not written, because check was full
 	LostPaths         // searches for recursion that a lost page has cut short
 	LostEdges         // back edges that had no room for a node: their calls count at the function's first node
+	LostDeep          // checks left out, see Checker.Due
 	NumLost
 )
 

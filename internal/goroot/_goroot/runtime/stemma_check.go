@@ -1,6 +1,7 @@
 // The checker of a verify build: at every Nth function entry, at the first
 // entry of every context and at every go statement it walks the stack and
 // writes down what it finds, for the tool to compare with the recorded context.
+// Where stacks are deep it does so less often, see rt.Checker.Due.
 
 package runtime
 
@@ -20,15 +21,14 @@ var stemmaCheckOn bool
 // stemmaEnterChecked.
 var stemmaCountdown int64
 
-var stemmaCheck struct {
-	rt.Checker
-	every int64
-}
+// stemmaCheckEvery is the number of function entries from one check to the next.
+var stemmaCheckEvery int64 = 1009
+
+var stemmaCheck rt.Checker
 
 func stemmaCheckInit() {
-	stemmaCheck.every = 1009
 	if n, ok := stemmaNumber("STEMMA_CHECK_EVERY"); ok && n > 0 {
-		stemmaCheck.every = int64(n)
+		stemmaCheckEvery = int64(n)
 	}
 	check := stemmaMap("check", 0, rt.CheckSize)
 	strings := stemmaMap("strings", 0, rt.CheckStrings)
@@ -42,14 +42,25 @@ func stemmaCheckInit() {
 	stemmaCheckOn = true
 }
 
+// stemmaCheckDue reports whether the function that has just been entered on gp, whose
+// stack goes on at sp, is to be checked: one of every stemmaCheckEvery, and the first
+// entry of a context. It runs on the system stack, under the lock.
+func stemmaCheckDue(gp *g, sp uintptr, first bool) bool {
+	if stemmaCountdown > 0 && !first {
+		return false
+	}
+	entered := stemmaCheckEvery - stemmaCountdown
+	stemmaCountdown = stemmaCheckEvery
+	return stemmaCheck.Due(entered, gp.stack.hi-sp)
+}
+
 // stemmaCheckEntry checks the function that has just been entered, on gp,
 // whose stack goes on at pc and sp. It runs on the system stack, under the
 // lock. Natives between the entry and the function are left out.
 func stemmaCheckEntry(gp *g, pc, sp uintptr, node uint32, first bool) {
-	if stemmaCountdown > 0 && !first {
+	if !stemmaCheckDue(gp, sp, first) {
 		return
 	}
-	stemmaCountdown = stemmaCheck.every
 	stemmaCheck.Begin(node, 0, uint32(gp.stemmaStart-rt.Base))
 	stemmaCheckWalk(gp, pc, sp)
 	stemmaCheck.End()
@@ -57,10 +68,9 @@ func stemmaCheckEntry(gp *g, pc, sp uintptr, node uint32, first bool) {
 
 // stemmaCheckEncoded is stemmaCheckEntry for calling context encoding.
 func stemmaCheckEncoded(gp *g, st *rt.Stack, pc, sp uintptr, word uint64, data uintptr) {
-	if stemmaCountdown > 0 {
+	if !stemmaCheckDue(gp, sp, false) {
 		return
 	}
-	stemmaCountdown = stemmaCheck.every
 	c := &stemma.cce
 	entry := uintptr(*(*uint64)(unsafe.Pointer(*(*uintptr)(unsafe.Pointer(data + rt.DataMeta)) + rt.MetaEntry)))
 	hi, lo := c.Capture(st, word, entry)
@@ -85,10 +95,12 @@ func stemmaCheckCapture(creator *g, hi, lo uint64) {
 		return
 	}
 	lock(&stemma.lock)
-	startHi, startLo := stemmaStartOf(creator)
-	stemmaCheck.BeginID(hi, lo, startHi, startLo)
-	stemmaCheckWalk(creator, creator.sched.pc, creator.sched.sp)
-	stemmaCheck.End()
+	if stemmaCheck.Due(0, creator.stack.hi-creator.sched.sp) {
+		startHi, startLo := stemmaStartOf(creator)
+		stemmaCheck.BeginID(hi, lo, startHi, startLo)
+		stemmaCheckWalk(creator, creator.sched.pc, creator.sched.sp)
+		stemmaCheck.End()
+	}
 	unlock(&stemma.lock)
 }
 
@@ -105,10 +117,12 @@ func stemmaCheckGo(creator *g, pc uintptr) {
 			walkpc, walksp = creator.sched.pc, creator.sched.sp
 		}
 		lock(&stemma.lock)
-		cell := uint32(creator.stemmaCtx - rt.Base)
-		stemmaCheck.Begin(stemma.tree.Owner(cell), cell, uint32(creator.stemmaStart-rt.Base))
-		stemmaCheckWalk(creator, walkpc, walksp)
-		stemmaCheck.End()
+		if stemmaCheck.Due(0, creator.stack.hi-walksp) {
+			cell := uint32(creator.stemmaCtx - rt.Base)
+			stemmaCheck.Begin(stemma.tree.Owner(cell), cell, uint32(creator.stemmaStart-rt.Base))
+			stemmaCheckWalk(creator, walkpc, walksp)
+			stemmaCheck.End()
+		}
 		unlock(&stemma.lock)
 	})
 }

@@ -222,10 +222,9 @@ func stemmaUpdateHereSlow() (hi, lo, run uint64) {
 
 // stemmaCheckUpdated is stemmaCheckEntry for a pair.
 func stemmaCheckUpdated(gp *g, pc, sp uintptr, id, version uint64, data uintptr) {
-	if stemmaCountdown > 0 {
+	if !stemmaCheckDue(gp, sp, false) {
 		return
 	}
-	stemmaCountdown = stemmaCheck.every
 	meta := *(*uintptr)(unsafe.Pointer(data + rt.DataMeta))
 	hi, lo := stemma.lucce.CaptureID(id, version, *(*uintptr)(unsafe.Pointer(meta + rt.MetaEntry)))
 	startHi, startLo := stemmaStartOf(gp)
