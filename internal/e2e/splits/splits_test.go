@@ -129,6 +129,40 @@ func TestSplits(t *testing.T) {
 	}
 }
 
+// within returns the share of the samples on CPU that have a function on their stack.
+func within(p *profile.Profile, name string) float64 {
+	in := make([]bool, len(p.Samples.Nodes))
+	var some, all uint64
+	for i, n := range p.Samples.Nodes {
+		in[i] = in[n.Parent]
+		for _, f := range p.Samples.Places[n.Place].Frames {
+			in[i] = in[i] || p.String(f.Func) == name
+		}
+		if all += n.Weight[profile.WeightCPUs]; in[i] {
+			some += n.Weight[profile.WeightCPUs]
+		}
+	}
+	return float64(some) / float64(max(1, all))
+}
+
+// TestBetweenCalls looks for samples in the system calls by which the program reads its clock, every few
+// tens of microseconds. They take some 3 % of the time, as perf and runtime/pprof find. In a virtual
+// machine, where a signal from another thread takes as long to come, nine of ten samples were in
+// them when such signals took the samples.
+func TestBetweenCalls(t *testing.T) {
+	exe := e2e.Build(t, "splits", "-engine=sample", "-every=500us")
+	for _, how := range []string{"sampler=isps", "sampler=sps", "sampler=stw"} {
+		for _, kind := range []string{"memmove", "sort"} {
+			s := runSplit(t, exe, kind, profile.WeightCPU, profile.WeightCPUs, "STEMMA_SAMPLING="+how)
+			share := within(s.p, "main.threadTime")
+			if share > 0.12 {
+				t.Errorf("%s, %s: %.1f %% of the samples are in system calls, want 12 %% at most", how, kind, 100*share)
+			}
+			t.Logf("%s, %s: %.1f %% of the samples are in system calls", how, kind, 100*share)
+		}
+	}
+}
+
 // TestGuardBias shows what the samples of the paper's way are worth, and that they say so: in a loop
 // without calls there are none.
 func TestGuardBias(t *testing.T) {
@@ -165,9 +199,14 @@ func TestCPUTime(t *testing.T) {
 		r.OK(t)
 		p := r.Read(t)
 		cpu, kernel := p.Samples.Total(profile.WeightCPU), p.Processes[0].Sampling.Stat("processCPU")
-		if kernel == 0 || cpu > kernel || float64(cpu) < 0.3*float64(kernel) {
+		least := 0.8 // what is missing is what threads used since their last samples
+		if strings.Contains(how, "guard") {
+			least = 0.3
+		}
+		if kernel == 0 || cpu > kernel || float64(cpu) < least*float64(kernel) {
 			t.Errorf("%s: %v on CPU, the kernel counted %v", how, time.Duration(cpu), time.Duration(kernel))
 		}
+		t.Logf("%s: %v on CPU, the kernel counted %v", how, time.Duration(cpu), time.Duration(kernel))
 		if kernel > uint64(r.CPU) {
 			t.Errorf("%s: %v of CPU while it was sampled, %v in all", how, time.Duration(kernel), r.CPU)
 		}

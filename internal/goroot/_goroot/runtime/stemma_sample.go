@@ -1,13 +1,13 @@
 // The sampling engine: the sampler thread, partial safepoints in which
 // running goroutines walk their own stacks, and samples of waiting ones.
 //
-// The sampler is an M without a P, like sysmon. At each tick it asks some of
-// the threads that run something for a sample, by a ticket and a signal: the thread takes the
-// sample in the signal handler, at the instruction that it is at (stemma_signal.go).
-// Nobody stops and nobody waits. The paper's way is to set the stack guard of the goroutine, which
-// then takes its sample in its next function prologue (newstack); that is
-// the option ask=guard. Of the goroutines that wait, the sampler picks a few
-// at random and walks them itself, while their scan bit keeps them from running.
+// Threads that run are sampled when their timers say so (stemma_timer.go), in a signal handler, at
+// the instruction that they are at (stemma_signal.go). Nobody stops and nobody waits. The paper's way
+// is that the sampler sets the stack guard of running goroutines, which
+// then take their samples in their next function prologues (newstack); that is
+// the option ask=guard. The sampler is an M without a P, like sysmon. Of the goroutines
+// that wait it picks a few at random at each tick and walks them itself, while their scan
+// bits keep them from running.
 
 package runtime
 
@@ -177,8 +177,9 @@ func stemmaSampleMain() {
 // stemmaStartSampling begins to take samples. It runs on a goroutine.
 func stemmaStartSampling(interval int64) {
 	stemmaSmp.interval.Store(interval)
-	if stemmaSmp.active.Load() == 0 {
-		stemmaStartClocks()
+	first := stemmaSmp.active.Load() == 0
+	stemmaStartThreads(first)
+	if first {
 		stemmaSmp.began = stemmaProcessCPU() - stemmaSmp.Stat(rt.StatProcessCPU)
 	}
 	if stemmaSmp.started.CompareAndSwap(0, 1) {
@@ -201,6 +202,7 @@ func stemmaStartSampling(interval int64) {
 func stemmaStopSampling() {
 	if stemmaSmp.active.Swap(0) != 0 {
 		stemmaSmp.Set(rt.StatProcessCPU, stemmaProcessCPU()-stemmaSmp.began)
+		stemmaStopThreads()
 	}
 	stemmaRetrieveAll()
 }
@@ -225,11 +227,10 @@ func stemmaSampler() {
 			last = nanotime()
 		}
 		// The time that the last tick took is part of the interval. While no P runs
-		// anything ticks come less often, at most every 10 ms; what counts is
-		// the time that has really passed.
-		interval := stemmaSmp.interval.Load()
+		// anything ticks come less often; what counts is the time that has really passed.
+		interval, rarest := stemmaTickEvery()
 		if idle > 1 {
-			interval = max(interval, min(interval*idle, 10e6))
+			interval = max(interval, min(interval*idle, rarest))
 		}
 		if rest := last + interval - nanotime(); rest >= 1000 {
 			usleep(uint32(min(rest/1000, 1e6)))
@@ -241,6 +242,20 @@ func stemmaSampler() {
 			idle = 1
 		}
 	}
+}
+
+// stemmaTickEvery returns how often the sampler wakes, and how often at least where nothing
+// runs, in nanoseconds. Where threads have timers it is there for waiting goroutines
+// alone, and looks at as many of them in one tick of 10 ms as it would in ten of 1 ms: each
+// tick takes a CPU from who runs.
+//
+//go:nowritebarrierrec
+func stemmaTickEvery() (interval, rarest int64) {
+	interval = stemmaSmp.interval.Load()
+	if stemmaTimed() && stemmaSmp.sampler != rt.SamplerSTW {
+		return max(interval, 10e6), 10e6
+	}
+	return interval, 10e6
 }
 
 // stemmaSamplerSleep waits until sampling starts again.
@@ -267,7 +282,7 @@ func stemmaSampleTick(now, dt int64) (running int) {
 	} else {
 		running = stemmaAsk(now, dt) // first: what is asked late is somewhere else
 	}
-	if stemmaSmp.Stat(rt.StatTicks)%64 == 0 {
+	if dt >= 10e6 || stemmaSmp.Stat(rt.StatTicks)%64 == 0 {
 		stemmaSmp.Set(rt.StatSamplerCPU, stemmaThreadCPU())
 		stemmaSmp.Set(rt.StatProcessCPU, stemmaProcessCPU()-stemmaSmp.began)
 	}
@@ -279,8 +294,8 @@ func stemmaSampleTick(now, dt int64) (running int) {
 	return running
 }
 
-// stemmaAsk asks running threads for samples, takes those of waiting goroutines, and returns how
-// many Ps run something.
+// stemmaAsk asks running threads for samples where they have no timers, takes those of waiting
+// goroutines, and returns how many Ps run something.
 //
 //go:nowritebarrierrec
 func stemmaAsk(now, dt int64) int {
@@ -295,18 +310,16 @@ func stemmaAsk(now, dt int64) int {
 			running++
 		}
 	}
-	waiting, k := 0, 0
+	waiting := 0
 	if stemmaSmp.waiting {
 		waiting = max(0, goroutines-running)
 	}
-	ask := running
-	if stemmaSmp.sampler != rt.SamplerSTW {
-		ask, k = stemmaShare(running, waiting)
+	ask, k := stemmaShare(running, waiting, max(1, int(dt/stemmaSmp.interval.Load())))
+	if !stemmaTimed() {
+		lock(&stemmaThreads.lock)
+		stemmaAskRunning(now, ask)
+		unlock(&stemmaThreads.lock)
 	}
-	lock(&stemmaThreads.lock)
-	stemmaAskRunning(now, ask)
-	stemmaAskOthers(now)
-	unlock(&stemmaThreads.lock)
 	unlock(&allpLock)
 	switch {
 	case stemmaSmp.sampler == rt.SamplerSTW:
@@ -317,19 +330,19 @@ func stemmaAsk(now, dt int64) int {
 	return running
 }
 
-// stemmaShare divides the samples of one tick, of which there are as many as Ps, between
-// running threads and waiting goroutines by their numbers, but at least one for each
-// (section 3.1). Who is not chosen is made up for: a thread's clock runs on until
+// stemmaShare divides samples between running threads and waiting goroutines by their numbers, but at
+// least one for each (section 3.1): there are as many as Ps in each interval, of which
+// some have passed. Who is not chosen is made up for: a thread's clock runs on until
 // its next sample, and a waiting goroutine's sample stands for several.
 //
 //go:nowritebarrierrec
-func stemmaShare(running, waiting int) (ask, k int) {
+func stemmaShare(running, waiting, intervals int) (ask, k int) {
 	n := int(gomaxprocs)
 	if running > 0 {
 		ask = min(running, max(1, n*running/(running+waiting)))
 	}
 	if waiting > 0 {
-		k = min(waiting, max(1, n-ask))
+		k = min(waiting, max(1, n-ask)*intervals)
 	}
 	return ask, k
 }
@@ -421,6 +434,10 @@ func stemmaScheduled(gp *g, mp *m) {
 		gp.stackguard0 = stackPreempt
 	}
 	th := stemmaThreadOf(mp)
+	if th != nil && th.tid != mp.procid {
+		stemmaEndThread(mp) // an M for threads of C: it has another one now
+		th = nil
+	}
 	if th == nil {
 		stemmaAddThread(mp)
 		return

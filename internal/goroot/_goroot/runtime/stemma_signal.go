@@ -26,34 +26,27 @@ func stemmaSignaled(sig uint32, c *sigctxt, gp *g) bool {
 	if sig != sigPreempt || mp == nil || *cgo_yield != nil {
 		return false // under C's thread sanitizer the signal comes too late
 	}
-	if th := stemmaThreadOf(mp); th != nil && th.state.CompareAndSwap(stemmaTicketSignal, stemmaTicketTaken) {
-		now, cpu := nanotime(), stemmaThreadCPU()
-		if stemmaWoken(c) || stemmaHeld(th, now, cpu) {
-			stemmaSmp.Count(rt.StatDropped, 1)
-		} else {
-			stemmaSampleHere(th, c, gp, mp, cpu)
-			stemmaSmp.Latency(uint64(now - th.asked))
+	th := stemmaThreadOf(mp)
+	switch {
+	case th == nil:
+		return false
+	case stemmaTimed():
+		if c.sigcode() != stemmaSITimer {
+			return false // the runtime's
 		}
+		th.timer(c, gp, mp)
+	case !th.state.CompareAndSwap(stemmaTicketSignal, stemmaTicketTaken):
+		return false
+	default:
+		stemmaSampleHere(th, c, gp, mp, stemmaThreadCPU())
+		stemmaSmp.Latency(uint64(nanotime() - th.asked))
 		th.state.Store(stemmaTicketFree)
-		return mp.signalPending.Load() == 0 // else the program would be told of each sample
 	}
-	return false
+	return mp.signalPending.Load() == 0 // else the program would be told of each sample
 }
 
-// stemmaWoken tells whether the signal has woken the thread from a system call, in which it went to
-// sleep after it had been asked: the call has ended with EINTR, or is about to be
-// made again. What it used of the CPU before is not known to be that call's, and
-// stays on its clock.
-//
-//go:nowritebarrierrec
-func stemmaWoken(c *sigctxt) bool {
-	const syscall = 0x050f // the instruction, as it lies in memory
-	pc := uintptr(c.sigpc())
-	if !findfunc(pc).valid() {
-		return false // C: nobody knows
-	}
-	return int64(c.rax()) == -_EINTR && *(*uint16)(unsafe.Pointer(pc - 2)) == syscall || *(*uint16)(unsafe.Pointer(pc)) == syscall
-}
+// stemmaSITimer is the code of signals that a timer has sent, as sigctxt returns it.
+const stemmaSITimer = 1<<64 + _SI_TIMER
 
 // stemmaSampleHere takes the sample of a thread that was interrupted on the stack
 // of gp, when its clock shows cpu. It runs in a signal handler: it takes no lock that the

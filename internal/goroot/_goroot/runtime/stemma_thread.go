@@ -20,22 +20,20 @@ type stemmaThread struct {
 	mp    uintptr       // the M; 0 if the entry is free
 	tid   uint64
 	asked int64   // nanotime of the request
-	how   uint8   // what was known then: a constant below
 	cpu   uint64  // CPU time of the thread that samples stand for already; of who took the ticket
 	buf   uintptr // for one stack trace of this thread, mapped when it is first needed
 	next  uint32  // of the free entries
+
+	anchor stemmaTimer // of its CPU time
+	chain  stemmaTimer // for the next sample, while it runs
+	due    int64       // nanotime for which chain is set, 0 if it is not; of the thread's signal handler
+	set    int64       // nanotime when it was set
+	setCPU uint64      // and the thread's clock
 
 	// What the thread's clock said when the sampler looked at it last, and when.
 	seen   uint64
 	seenAt int64
 }
-
-// What the sampler knows of a thread when it wakes up.
-const (
-	stemmaOffCPU    = iota // it sleeps, or waits for a CPU
-	stemmaRuns             // its clock moves
-	stemmaDisplaced        // it ran up to the moment at which the sampler took its CPU
-)
 
 // States of a ticket. The sampler takes it from free to guard or signal, and from guard to
 // signal; whoever meets it takes it to taken, and then to free.
@@ -49,11 +47,10 @@ const (
 // stemmaThreads are all of them. The entries hold no pointers, and are never given back, so
 // that a signal handler may look at its own without a lock.
 var stemmaThreads struct {
-	lock  mutex
-	n     uint32 // entries 1 to n have been in use
-	free  uint32 // the first free one, 0 if there is none
-	round uint32 // where stemmaAskOthers goes on
-	list  [1 << 14]stemmaThread
+	lock mutex
+	n    uint32 // entries 1 to n have been in use
+	free uint32 // the first free one, 0 if there is none
+	list [1 << 14]stemmaThread
 }
 
 // stemmaThreadOf returns the entry of an M, or nil.
@@ -84,6 +81,9 @@ func stemmaAddThread(mp *m) {
 		th.state.Store(stemmaTicketFree)
 		th.mp = uintptr(unsafe.Pointer(mp))
 		mp.stemmaThread = uintptr(unsafe.Pointer(th))
+		if stemmaSmp.active.Load() != 0 {
+			th.begin()
+		}
 	}
 	unlock(&ts.lock)
 	if i == 0 {
@@ -102,6 +102,8 @@ func stemmaEndThread(mp *m) {
 	}
 	ts := &stemmaThreads
 	lock(&ts.lock)
+	th.anchor.end()
+	th.chain.end()
 	mp.stemmaThread = 0
 	th.mp = 0
 	th.next = ts.free
@@ -109,15 +111,31 @@ func stemmaEndThread(mp *m) {
 	unlock(&ts.lock)
 }
 
-// stemmaStartClocks makes samples stand for what threads use from here on.
-func stemmaStartClocks() {
+// stemmaStartThreads sets the timers of all threads. If no samples have been taken up to now
+// they stand for what threads use from here on.
+func stemmaStartThreads(first bool) {
 	ts := &stemmaThreads
 	lock(&ts.lock)
 	for i := range ts.n {
 		th := &ts.list[i+1]
-		if th.mp != 0 {
+		if th.mp == 0 {
+			continue
+		}
+		if first {
 			th.cpu, _ = stemmaClock(th.tid)
 		}
+		th.begin()
+	}
+	unlock(&ts.lock)
+}
+
+// stemmaStopThreads stops their timers. A handler that has just begun may set one once more,
+// for a signal that finds nothing to do.
+func stemmaStopThreads() {
+	ts := &stemmaThreads
+	lock(&ts.lock)
+	for i := range ts.n {
+		ts.list[i+1].rest()
 	}
 	unlock(&ts.lock)
 }
@@ -148,15 +166,15 @@ func (th *stemmaThread) stemmaUsed(now uint64) uint64 {
 	if int64(used) < 0 {
 		return 0
 	}
-	if most := 4 * uint64(stemmaSmp.interval.Load()); used > most {
+	if most := 4 * uint64(max(stemmaSmp.interval.Load(), stemmaKernelTick)); used > most {
 		used = max(most, used/2)
 	}
 	th.cpu += used
 	return used
 }
 
-// stemmaAskRunning asks as many as ask of the threads that have a P, from a random one on. It
-// runs on the sampler's thread; allpLock and the lock of the threads are held.
+// stemmaAskRunning asks as many as ask of the threads that have a P, from a random one on, in the
+// paper's way. It runs on the sampler's thread; allpLock and the lock of the threads are held.
 //
 //go:nowritebarrierrec
 func stemmaAskRunning(now int64, ask int) {
@@ -175,8 +193,8 @@ func stemmaAskRunning(now int64, ask int) {
 		} else if state != stemmaTicketFree {
 			stemmaAskLate(th)
 			ask--
-		} else if how := stemmaLook(th, now); how != stemmaOffCPU {
-			stemmaAskThread(th, mp, how)
+		} else if stemmaOnCPU(th, now) {
+			stemmaAskThread(th, mp)
 			ask--
 		}
 	}
@@ -193,36 +211,26 @@ func stemmaRunning(pp *p) *m {
 	return pp.m.ptr()
 }
 
-// stemmaAskThread leaves a request with a thread: a signal makes it take its sample at the
-// instruction that it is at, or in the paper's way the goroutine takes it in
-// its next function prologue.
+// stemmaAskThread leaves a request with a thread: its goroutine takes it in its
+// next function prologue.
 //
 //go:nowritebarrierrec
-func stemmaAskThread(th *stemmaThread, mp *m, how uint8) {
+func stemmaAskThread(th *stemmaThread, mp *m) {
 	gp := mp.curg
-	running := gp != nil && readgstatus(gp)&^_Gscan == _Grunning
-	if stemmaSmp.guard && !running {
+	if gp == nil || readgstatus(gp)&^_Gscan != _Grunning {
 		return
 	}
-	th.asked, th.late, th.how = nanotime(), false, how
-	ticket := uint32(stemmaTicketSignal)
-	if stemmaSmp.guard {
-		ticket = stemmaTicketGuard
-	}
-	if !th.state.CompareAndSwap(stemmaTicketFree, ticket) {
+	th.asked, th.late = nanotime(), false
+	if !th.state.CompareAndSwap(stemmaTicketFree, stemmaTicketGuard) {
 		return // in tests prologues take it, too
 	}
 	stemmaSmp.Count(rt.StatRequests, 1)
-	if stemmaSmp.guard {
-		gp.stemmaAsk = stemmaAskGuard
-		atomic.Storeuintptr(&gp.stackguard0, stackPreempt)
-		return
-	}
-	tgkill(getpid(), int(th.tid), sigPreempt)
+	gp.stemmaAsk = stemmaAskGuard
+	atomic.Storeuintptr(&gp.stackguard0, stackPreempt)
 }
 
 // stemmaAskLate asks again where the last request has not been met: the thread does not get
-// a CPU, or the goroutine came to no prologue.
+// a CPU, or the goroutine came to no prologue. Then a signal takes the sample.
 //
 //go:nowritebarrierrec
 func stemmaAskLate(th *stemmaThread) {
@@ -236,80 +244,24 @@ func stemmaAskLate(th *stemmaThread) {
 	}
 }
 
-// stemmaOthers is how many threads without a P are looked at in one tick.
-const stemmaOthers = 4
-
-// stemmaAskOthers looks at some threads that have no P, in turn: they may use CPU in system calls,
-// in C, or on their way to sleep. One that does is sampled: where its goroutine stands still
-// for the runtime, by the sampler, without a signal that system calls and C would notice.
-// What the threads use that it was not the turn of stays on their clocks. It runs on the sampler's
-// thread; the lock of the threads is held, so that none of them ends meanwhile.
-//
-//go:nowritebarrierrec
-func stemmaAskOthers(now int64) {
-	ts := &stemmaThreads
-	for range min(ts.n, stemmaOthers) {
-		ts.round = ts.round%ts.n + 1
-		th := &ts.list[ts.round]
-		mp := (*m)(unsafe.Pointer(th.mp))
-		if mp == nil || mp.p != 0 || mp.blocked || th.state.Load() != stemmaTicketFree {
-			continue // most of them wait for work
-		}
-		how := stemmaLook(th, now)
-		if how == stemmaOffCPU {
-			continue
-		}
-		gp := mp.curg
-		switch {
-		case gp == nil:
-			stemmaAskThread(th, mp, how)
-		case readgstatus(gp) == _Gsyscall && stemmaHold(gp, _Gsyscall):
-			if gp.m == mp && th.state.CompareAndSwap(stemmaTicketFree, stemmaTicketTaken) {
-				clock, _ := stemmaClock(th.tid)
-				stemmaSmp.Count(rt.StatRequests, 1)
-				stemmaSmp.Count(rt.StatSamples, 1)
-				stemmaRecord(gp, false, th, rt.WeightCPU, th.stemmaUsed(clock))
-				th.state.Store(stemmaTicketFree)
-			}
-			casfrom_Gscanstatus(gp, _Gscansyscall, _Gsyscall)
-		}
-	}
-}
-
-// stemmaLook tells whether a thread was on a CPU when the sampler woke up at the time now.
-// Only then may it be asked: a thread that has a P may sleep, or wait for a CPU, where
-// it came to do so and not where it spends its time. If its clock moves it runs now. If all
+// stemmaOnCPU tells whether a thread was on a CPU when the sampler woke up at the time now, since a
+// thread that has a P may sleep, or wait for a CPU. If its clock moves it runs now. If all
 // CPUs are busy the sampler has taken one of them from a thread, whose clock
-// stands still, too: that is one that ran all the time up to now. A thread that is ready to run but
-// does not is left alone, wherever it came to wait. It runs on the sampler's thread, for threads
+// stands still, too: that is one that ran all the time up to now. It runs on the sampler's thread, for threads
 // that cannot end meanwhile.
 //
 //go:nowritebarrierrec
-func stemmaLook(th *stemmaThread, now int64) uint8 {
+func stemmaOnCPU(th *stemmaThread, now int64) bool {
 	const slack = 50e3 // nanoseconds: how late the sampler is, and how long it has taken so far
 	ran, since := th.seen, th.seenAt
 	first, ok := stemmaClock(th.tid)
 	th.seen, th.seenAt = first, now
 	if !ok || first == ran {
-		return stemmaOffCPU // the common case of a thread that sleeps
+		return false // the common case of a thread that sleeps
 	}
-	if second, _ := stemmaClock(th.tid); second > first {
-		th.seen = second
-		return stemmaRuns
-	}
-	if int64(first-ran) >= now-since-slack {
-		return stemmaDisplaced
-	}
-	return stemmaOffCPU
-}
-
-// stemmaHeld tells whether a thread has been kept from a CPU since it was asked, when its clock
-// shows cpu. Then its sample would be at the instruction at which it gave the CPU up, and not at the one at
-// which it was asked. One that the sampler took the CPU from has waited for the sampler.
-//
-//go:nowritebarrierrec
-func stemmaHeld(th *stemmaThread, now int64, cpu uint64) bool {
-	return th.how == stemmaRuns && now-th.asked-int64(cpu-th.seen) > 10e3
+	second, _ := stemmaClock(th.tid)
+	th.seen = second
+	return second > first || int64(first-ran) >= now-since-slack
 }
 
 // Clocks of the kernel that measure CPU time.
@@ -322,8 +274,14 @@ const (
 //
 //go:nowritebarrierrec
 func stemmaClock(tid uint64) (uint64, bool) {
-	return stemmaReadClock(^uintptr(tid)<<3 | 6) // CPUCLOCK_SCHED of one thread
+	return stemmaReadClock(uintptr(stemmaThreadClock(tid)))
 }
+
+// stemmaThreadClock returns the kernel's name for the CPU clock of a thread: CPUCLOCK_SCHED
+// of one thread, as the kernel's posix-timers.h has it.
+//
+//go:nowritebarrierrec
+func stemmaThreadClock(tid uint64) int32 { return int32(^uint32(tid)<<3 | 6) }
 
 // stemmaThreadCPU returns the CPU time of this thread.
 //
