@@ -428,3 +428,59 @@ func BenchmarkExpand(b *testing.B) {
 		b.ReportMetric(float64(len(t.Nodes))/float64(len(p.Nodes)), "contexts/node")
 	}
 }
+
+// TestInlinedRecursion checks that calls that were inlined into their own function are
+// folded as others are, at any depth, and none is lost; and that they are not where
+// recursion is kept.
+func TestInlinedRecursion(t *testing.T) {
+	const text = `stemma profile 1
+process
+	run 0123456789abcdef
+	pid 1
+	start 2026-01-02T03:04:05.000000006Z
+	go "go1.26.8"
+	engine "cct"
+func 0 root "stemma.root" at "" 0 cells 10 counters 1
+func 1 ordinary "main.fib" at "fib.go" 1 cells 3 counters 4
+	inlined 0 in - "main.fib" at "fib.go" 2 counter 1 begins "fib.go" 1
+	inlined 1 in 0 "main.fib" at "fib.go" 2 counter 2 begins "fib.go" 1
+	inlined 2 in 1 "main.leaf" at "fib.go" 3 counter 3 begins "fib.go" 9
+	inlined 3 in - "main.leaf" at "fib.go" 3 counter 3 begins "fib.go" 9
+	site 0 call in - "main.fib" at "fib.go" 2 cell 0 counter -
+	site 1 call in 0 "main.fib" at "fib.go" 2 cell 1 counter -
+	site 2 call in 1 "main.fib" at "fib.go" 2 cell 2 counter -
+node 0 parent 0 cell 0 func 0 counts 0
+node 1 parent 0 cell 0 func 1 counts 1 10 20 30
+node 2 parent 1 cell 0 func 1 counts 2 1 1 1
+node 3 parent 1 cell 1 func 1 counts 3 1 1 1
+node 4 parent 1 cell 2 func 1 counts 4 1 1 1
+`
+	p, err := profile.ParseText(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := cct.New(p)
+	if have, want := tree.Totals().Calls, calls(p); have != want {
+		t.Errorf("%d calls, want %d", have, want)
+	}
+	var fib, leaf []uint64
+	for _, n := range tree.Nodes {
+		switch tree.Funcs[n.Func].Name {
+		case "main.fib":
+			fib = append(fib, n.Count)
+		case "main.leaf":
+			leaf = append(leaf, n.Count)
+		}
+	}
+	slices.Sort(fib)
+	// The first call; then the second in line 2 of the copies of fib that have two, which
+	// both have inlined the first; then the first.
+	if want := []uint64{1, 2 + 3, 13 + 23 + 4}; !slices.Equal(fib, want) || !slices.Equal(leaf, []uint64{2 * 33}) {
+		t.Errorf("counts of fib %d and leaf %d, want %d and [66]", fib, leaf, want)
+	}
+
+	p.Processes[0].Full = true
+	if have := len(cct.New(p).Nodes); have < 20 {
+		t.Errorf("%d contexts with recursion kept, want all", have)
+	}
+}

@@ -29,6 +29,9 @@ type expander struct {
 	cells [][]int32 // for each function of p the site of each cell
 	place []place   // for each node of p
 	homes []uint32  // for each node of p where its callees hang
+	// originals has, for functions that calls of their own are inlined into, what
+	// originalCalls returns.
+	originals map[uint32][]int32
 	// native is, for each unknown site of t.Sites, the same place as it enters
 	// a native. The two differ in Via: some calls of one site may reach a
 	// function that counts itself, and others a native.
@@ -57,16 +60,17 @@ type place struct {
 func newExpander(p *profile.Profile) *expander {
 	t := &Tree{Sites: make([]Site, 1)}
 	x := &expander{
-		builder: newBuilder(t, len(p.Nodes)),
-		p:       p,
-		funcs:   make([]uint32, len(p.Strings)),
-		names:   make(map[string]uint32),
-		sites:   make([]uint32, len(p.Funcs)),
-		cells:   make([][]int32, len(p.Funcs)),
-		place:   make([]place, len(p.Nodes)),
-		homes:   p.Homes(),
-		native:  make(map[uint32]uint32),
-		unknown: make(map[siteOfNode]unknownSite),
+		builder:   newBuilder(t, len(p.Nodes)),
+		p:         p,
+		funcs:     make([]uint32, len(p.Strings)),
+		names:     make(map[string]uint32),
+		sites:     make([]uint32, len(p.Funcs)),
+		cells:     make([][]int32, len(p.Funcs)),
+		place:     make([]place, len(p.Nodes)),
+		homes:     p.Homes(),
+		originals: make(map[uint32][]int32),
+		native:    make(map[uint32]uint32),
+		unknown:   make(map[siteOfNode]unknownSite),
 	}
 	x.pseudo("root")
 	for i := range p.Funcs {
@@ -83,8 +87,11 @@ func (x *expander) function(i int) {
 	x.sites[i] = uint32(len(x.t.Sites))
 	x.cells[i] = f.CellSites()
 	s := x.p.String
-	for _, in := range f.Inlined {
-		x.t.Sites = append(x.t.Sites, Site{s(in.File), int(in.Line), ViaInlined})
+	if !x.p.Full() && hasRecursion(f) {
+		x.originals[uint32(i)] = originalCalls(f)
+	}
+	for k, in := range f.Inlined {
+		x.t.Sites = append(x.t.Sites, Site{s(in.File), int(in.Line), x.viaInlined(uint32(i), int32(k))})
 	}
 	for _, c := range f.Sites {
 		x.t.Sites = append(x.t.Sites, Site{s(c.File), int(c.Line), viaOf(c.Kind)})
@@ -191,7 +198,7 @@ func (x *expander) entry(i int) place {
 	k := x.cells[x.p.Nodes[n.Parent].Func][n.Cell]
 	s := &parent.Sites[k]
 	at := x.within(int(n.Parent), s.Inlined)
-	site := x.siteOf(int(n.Parent), int(k))
+	site := x.callSite(int(n.Parent), int(k))
 	switch {
 	case standsFor(parent, s):
 		return place{at.node, 0, true}
@@ -223,23 +230,44 @@ func (x *expander) isCallee(s *profile.Site, fn uint32) bool {
 	return s.Callee == 0 || x.p.String(s.Callee) == x.p.String(x.p.Funcs[fn].Name)
 }
 
-// siteOf returns the site of the tree that is call site k of node i's function.
-func (x *expander) siteOf(i, k int) uint32 {
-	f := x.p.Nodes[i].Func
-	return x.sites[f] + uint32(len(x.p.Funcs[f].Inlined)+k)
+// siteOf returns the site of the tree that is call k of function f: its inlined calls
+// come first, its call sites behind them.
+func (x *expander) siteOf(f uint32, k int) uint32 {
+	if o := x.originals[f]; o != nil {
+		k = int(o[k])
+	}
+	return x.sites[f] + uint32(k)
 }
 
-// within returns the place inside node i that is inlined call k, or the
-// function itself if k is None.
+// callSite returns the site of the tree that is call site k of node i's function.
+func (x *expander) callSite(i, k int) uint32 {
+	f := x.p.Nodes[i].Func
+	return x.siteOf(f, len(x.p.Funcs[f].Inlined)+k)
+}
+
+// within returns the place where the calls of inlined call k of node i hang, or
+// those of the function itself if k is None. Where recursion is folded and the call is
+// one of a function that it is inlined into, as profile-guided inlining has it, they
+// hang where that function begins, as below a back edge.
 func (x *expander) within(i int, k int32) place {
 	if k == profile.None {
 		return x.place[i]
 	}
+	if fn := x.p.Nodes[i].Func; x.originals[fn] != nil {
+		if outer, ok := recurs(&x.p.Funcs[fn], k); ok {
+			return x.within(i, outer)
+		}
+	}
+	return place{node: x.inlined(i, k)}
+}
+
+// inlined returns the node of inlined call k of node i.
+func (x *expander) inlined(i int, k int32) uint32 {
 	f := x.p.Nodes[i].Func
 	in := &x.p.Funcs[f].Inlined[k]
 	up := x.within(i, in.Parent)
 	x.begins(in.Callee, in.CalleeFile, in.CalleeLine)
-	return place{node: x.call(up, x.sites[f]+uint32(k), x.funcOf(in.Callee))}
+	return x.call(up, x.siteOf(f, int(k)), x.funcOf(in.Callee))
 }
 
 // counted adds the inlined calls and natives of node i that were executed.
@@ -247,7 +275,7 @@ func (x *expander) counted(i int, counts []uint64) {
 	f := &x.p.Funcs[x.p.Nodes[i].Func]
 	for k, in := range f.Inlined {
 		if in.Counter != profile.None && counts[in.Counter] > 0 {
-			x.t.Nodes[x.within(i, int32(k)).node].Count += counts[in.Counter]
+			x.t.Nodes[x.inlined(i, int32(k))].Count += counts[in.Counter]
 		}
 	}
 	for k, s := range f.Sites {
@@ -256,7 +284,7 @@ func (x *expander) counted(i int, counts []uint64) {
 		}
 		switch s.Kind {
 		case profile.SiteNative, profile.SitePanic:
-			x.countNative(i, k, x.siteOf(i, k), counts[s.Counter])
+			x.countNative(i, k, x.callSite(i, k), counts[s.Counter])
 		case profile.SiteUnknown:
 			if !standsFor(f, &s) {
 				x.count(i, k, unknownSite{made: counts[s.Counter]})
@@ -290,7 +318,7 @@ func (x *expander) unknownCalls() {
 	})
 	for _, at := range order {
 		if calls := x.unknown[at]; calls.made > calls.counted {
-			x.countNative(at.node, at.site, x.native[x.siteOf(at.node, at.site)], calls.made-calls.counted)
+			x.countNative(at.node, at.site, x.native[x.callSite(at.node, at.site)], calls.made-calls.counted)
 		}
 	}
 }

@@ -2,12 +2,15 @@ package toolchain
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -116,12 +119,16 @@ func (e *Entry) touch() {
 	_ = os.Chtimes(filepath.Join(e.Dir, "used"), now, now)
 }
 
-// make builds the entry with fill, which gets a directory to fill, unless it
-// exists. Of several processes one builds and the others wait; waiting is
-// called once before that. What a killed process left is removed.
+// A filler fills a directory. It ends early, with an error, when its context does.
+type filler func(ctx context.Context, dir string) error
+
+// make builds the entry with fill unless it exists. Of several processes one builds
+// and the others wait; waiting is called once before that. What killed processes left
+// is removed, of this entry or another one.
 // An error of fill is returned as it is and leaves nothing behind, so that the
 // next try begins anew.
-func (e *Entry) make(waiting func(), fill func(dir string) error) error {
+func (e *Entry) make(waiting func(), fill filler) error {
+	sweep(filepath.Dir(e.Dir))
 	if e.Exists() {
 		e.touch()
 		return nil
@@ -135,34 +142,61 @@ func (e *Entry) make(waiting func(), fill func(dir string) error) error {
 		e.touch()
 		return nil
 	}
-	// Whoever filled these held the lock, and so is dead.
-	stale, err := filepath.Glob(e.Dir + ".tmp*")
-	if err != nil {
+	if err := errors.Join(e.removeLeft(), os.RemoveAll(e.Dir)); err != nil {
 		return err
-	}
-	for _, dir := range append(stale, e.Dir) {
-		if err := os.RemoveAll(dir); err != nil {
-			return err
-		}
 	}
 	return e.fill(fill)
 }
 
+// removeLeft removes the directories that were being filled when the process that did it was
+// killed. The lock is held, so there is no other one.
+func (e *Entry) removeLeft() error {
+	left, err := filepath.Glob(e.Dir + tmpInfix + "*")
+	for _, dir := range left {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return err
+}
+
+// tmpInfix is between the key of an entry and the rest of the name of a directory that
+// is to become it.
+const tmpInfix = ".tmp"
+
+// sweep removes what killed processes left of any entry. It is quick, and what cannot be
+// removed is tried again the next time: each such directory may be 32 MB large.
+func sweep(cacheDir string) {
+	left, err := filepath.Glob(filepath.Join(cacheDir, "*"+tmpInfix+"*"))
+	if err != nil {
+		return
+	}
+	for _, dir := range left {
+		key, _, _ := strings.Cut(filepath.Base(dir), tmpInfix)
+		e := &Entry{filepath.Join(cacheDir, key), key}
+		if unlock, err := tryLock(e.Dir + ".lock"); err == nil {
+			_ = e.removeLeft()
+			unlock()
+		}
+	}
+}
+
 // fill builds the entry in a temporary directory and renames that. The lock is held.
 // Afterwards the cache is trimmed: only then has it grown.
-func (e *Entry) fill(fill func(dir string) error) error {
-	tmp, err := os.MkdirTemp(filepath.Dir(e.Dir), e.Key+".tmp")
+func (e *Entry) fill(fill filler) error {
+	tmp, err := os.MkdirTemp(filepath.Dir(e.Dir), e.Key+tmpInfix)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp) // there is nothing to remove after the rename
-	if err := fill(tmp); err != nil {
+	err = interruptible(
+		func(ctx context.Context) error { return fill(ctx, tmp) },
+		func() { os.RemoveAll(tmp) })
+	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(tmp, "used"), nil, 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(tmp, "used"), nil, 0o644); err != nil {
 		return err
 	}
-	if err := os.Chmod(tmp, 0o777&^umask()); err != nil {
+	if err := os.Chmod(tmp, 0o755&^umask()); err != nil {
 		return err
 	}
 	if err := os.Rename(tmp, e.Dir); err != nil {
@@ -179,39 +213,79 @@ func umask() os.FileMode {
 	return os.FileMode(old)
 }
 
+// interrupts are the signals that end a build.
+var interrupts = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
+
+// interruptible runs work, whose context ends when a signal asks this process to end.
+// Then, as soon as work has returned, it cleans up, and the process dies of that signal,
+// as whoever sent it expects.
+func interruptible(work func(context.Context) error, cleanUp func()) error {
+	signals := make(chan os.Signal, 1)
+	for _, s := range interrupts {
+		if !signal.Ignored(s) { // as under nohup
+			signal.Notify(signals, s)
+		}
+	}
+	defer signal.Stop(signals)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- work(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case s := <-signals:
+		cancel()
+		<-done
+		cleanUp()
+		signal.Reset(s)
+		_ = syscall.Kill(os.Getpid(), s.(syscall.Signal))
+		select {} // the signal may arrive a little later
+	}
+}
+
 // lock takes an exclusive lock on a file, which it creates, and which the kernel releases when this
 // process ends in whatever way.
 // waiting is called once if another process holds the lock. The lock file stays
 // when the lock is given up: to remove it would let two processes lock two files
 // of one name.
 func lock(name string, waiting func()) (unlock func(), err error) {
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+	unlock, err = tryLock(name)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		waiting()
+		return flock(name, syscall.LOCK_EX)
+	}
+	return unlock, err
+}
+
+// tryLock is lock that does not wait: if another process has the lock the error is
+// EWOULDBLOCK.
+func tryLock(name string) (unlock func(), err error) {
+	return flock(name, syscall.LOCK_EX|syscall.LOCK_NB)
+}
+
+func flock(name string, how int) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o666)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	how := syscall.LOCK_EX | syscall.LOCK_NB
 	for {
 		err := syscall.Flock(int(f.Fd()), how)
-		switch err {
-		case nil:
+		if err == nil {
 			return func() { f.Close() }, nil
-		case syscall.EINTR:
-		case syscall.EWOULDBLOCK:
-			waiting()
-			how = syscall.LOCK_EX
-		default:
+		}
+		if err != syscall.EINTR {
 			f.Close()
 			return nil, fmt.Errorf("%s: lock: %w", name, err)
 		}
 	}
 }
 
-// trim removes entries that have not been used for long, and what killed
-// processes left. Lock files stay: to remove one that another process waits
-// for would give two owners.
+// trim removes entries that have not been used for long. Lock files stay: to remove one
+// that another process waits for would give two owners.
 func trim(cacheDir string, now time.Time) error {
 	type entry struct {
 		dir  string
@@ -224,20 +298,11 @@ func trim(cacheDir string, now time.Time) error {
 	}
 	for _, d := range names {
 		dir := filepath.Join(cacheDir, d.Name())
-		mark := filepath.Join(dir, "used")
-		left := strings.Contains(d.Name(), ".tmp")
-		if left {
-			mark = dir
+		info, err := os.Stat(filepath.Join(dir, "used"))
+		if err != nil || strings.Contains(d.Name(), tmpInfix) {
+			continue // not an entry, or not yet one
 		}
-		info, err := os.Stat(mark)
-		if err != nil {
-			continue // not an entry
-		}
-		if idle := now.Sub(info.ModTime()); !left {
-			entries = append(entries, entry{dir, idle})
-		} else if idle > keepAlways {
-			_ = os.RemoveAll(dir) // it is tried again the next time
-		}
+		entries = append(entries, entry{dir, now.Sub(info.ModTime())})
 	}
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.idle, b.idle) })
 	for i, e := range entries {

@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,13 +23,13 @@ const fillEnv = "STEMMA_TEST_FILL"
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(fillEnv); dir != "" {
 		e := &Entry{filepath.Join(dir, "entry"), "entry"}
-		err := e.make(func() {}, func(tmp string) error {
+		err := e.make(func() {}, func(ctx context.Context, tmp string) error {
 			if err := os.WriteFile(filepath.Join(tmp, "half"), nil, 0o666); err != nil {
 				return err
 			}
 			fmt.Println("filling")
-			time.Sleep(time.Hour) // select {} would be a deadlock, and end it
-			return nil
+			<-ctx.Done()
+			return ctx.Err()
 		})
 		fmt.Println(err)
 		os.Exit(1)
@@ -42,7 +44,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func fillWell(tmp string) error {
+func fillWell(_ context.Context, tmp string) error {
 	return os.WriteFile(filepath.Join(tmp, "compile"), []byte("whole"), 0o777)
 }
 
@@ -64,9 +66,9 @@ func TestEntryMakeConcurrently(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			err := e.make(func() {}, func(tmp string) error {
+			err := e.make(func() {}, func(ctx context.Context, tmp string) error {
 				fills.Add(1)
-				return fillWell(tmp)
+				return fillWell(ctx, tmp)
 			})
 			if err != nil || !e.Exists() {
 				failures.Add(1)
@@ -84,7 +86,7 @@ func TestEntryMakeConcurrently(t *testing.T) {
 func TestEntryMakeFails(t *testing.T) {
 	e := &Entry{filepath.Join(t.TempDir(), "entry"), "entry"}
 	broken := errors.New("broken")
-	err := e.make(func() {}, func(tmp string) error { return errors.Join(fillWell(tmp), broken) })
+	err := e.make(func() {}, func(ctx context.Context, tmp string) error { return errors.Join(fillWell(ctx, tmp), broken) })
 	if !errors.Is(err, broken) || e.Exists() {
 		t.Errorf("have error %v and exists = %v, want %v and false", err, e.Exists(), broken)
 	}
@@ -94,11 +96,9 @@ func TestEntryMakeFails(t *testing.T) {
 	checkEntry(t, e)
 }
 
-// A process that is killed half-way leaves no entry and no lock, and what it
-// wrote is removed.
-func TestEntryMakeKilled(t *testing.T) {
-	dir := t.TempDir()
-	e := &Entry{filepath.Join(dir, "entry"), "entry"}
+// startFilling starts a process that is filling an entry.
+func startFilling(t *testing.T, dir string) *exec.Cmd {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -115,6 +115,57 @@ func TestEntryMakeKilled(t *testing.T) {
 	if _, err := stdout.Read(make([]byte, 8)); err != nil {
 		t.Fatal(err)
 	}
+	return cmd
+}
+
+// A process that is asked to end half-way leaves nothing, and dies of the signal.
+func TestEntryMakeInterrupted(t *testing.T) {
+	for _, s := range interrupts {
+		dir := t.TempDir()
+		cmd := startFilling(t, dir)
+		if err := cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // it was killed
+		if status := cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != s {
+			t.Errorf("%v: it ended with %v", s, cmd.ProcessState)
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, "*"+tmpInfix+"*")); len(left) > 0 {
+			t.Errorf("%v: left behind: %v", s, left)
+		}
+	}
+}
+
+// What a killed process left goes at the next build, whatever that builds; what is being
+// built stays.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"dead.tmp1", "dead.tmp2", "busy.tmp1"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unlock, err := tryLock(filepath.Join(dir, "busy.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	e := &Entry{filepath.Join(dir, "entry"), "entry"}
+	if err := errors.Join(e.fill(fillWell), e.make(func() {}, fillWell)); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*.tmp*"))
+	if err != nil || len(left) != 1 || filepath.Base(left[0]) != "busy.tmp1" {
+		t.Errorf("left: %v, %v; want busy.tmp1", left, err)
+	}
+}
+
+// A process that is killed half-way leaves no entry and no lock, and what it
+// wrote is removed.
+func TestEntryMakeKilled(t *testing.T) {
+	dir := t.TempDir()
+	e := &Entry{filepath.Join(dir, "entry"), "entry"}
+	cmd := startFilling(t, dir)
 	waits := make(chan bool, 1)
 	made := make(chan error)
 	go func() { made <- e.make(func() { waits <- true }, fillWell) }()
@@ -152,12 +203,7 @@ func TestTrim(t *testing.T) {
 		}
 	}
 	add("ancient", keepFor+time.Hour)
-	add("new.tmp1", 0) // being built
-	add("old.tmp2", 0)
-	old := now.Add(-2 * keepAlways)
-	if err := os.Chtimes(filepath.Join(dir, "old.tmp2"), old, old); err != nil {
-		t.Fatal(err)
-	}
+	add("new.tmp1", keepFor+time.Hour) // for sweep
 	for i := range keepEntries + 2 {
 		add(fmt.Sprintf("day%d", i), time.Duration(i+1)*24*time.Hour)
 	}
@@ -173,7 +219,7 @@ func TestTrim(t *testing.T) {
 	for _, d := range names {
 		have[d.Name()] = true
 	}
-	if len(have) != keepEntries+1 || have["ancient"] || !have["new.tmp1"] || have["old.tmp2"] || !have["now"] || !have["day0"] {
+	if len(have) != keepEntries+1 || have["ancient"] || !have["new.tmp1"] || !have["now"] || !have["day0"] {
 		t.Errorf("have %v", have)
 	}
 }

@@ -2,6 +2,7 @@ package toolchain
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"go/format"
 	"os"
@@ -31,14 +32,17 @@ func Prepare(g *Go, p *Progress) (*Entry, *Go, error) {
 		return nil, nil, err
 	}
 	waiting := func() { p.line("waiting for another stemma, which is building the compiler for %s", g.Version) }
-	err = e.make(waiting, func(tmp string) error {
+	if err := checkOwned(filepath.Dir(e.Dir)); err != nil {
+		return nil, nil, err
+	}
+	err = e.make(waiting, func(ctx context.Context, tmp string) error {
 		defer p.start("building the compiler for %s (once, about a minute)", g.Version)()
-		return fillEntry(e, g, m, tmp)
+		return fillEntry(ctx, e, g, m, tmp)
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return e, g, nil
+	return e, g, checkOwned(e.Compiler())
 }
 
 // Locate returns the cache entry for g, which need not exist.
@@ -73,7 +77,7 @@ func locate(g *Go) (*Entry, *Go, *goroot.Manifest, error) {
 // parts, because they get different files. That of the compiler is needed only
 // here: the list of natives, which is one of its files, depends on what package
 // runtime imports with one of the others in place.
-func fillEntry(e *Entry, g *Go, m *goroot.Manifest, tmp string) error {
+func fillEntry(ctx context.Context, e *Entry, g *Go, m *goroot.Manifest, tmp string) error {
 	all := goroot.Contexts | goroot.Sampling
 	files, err := m.Files(g.Root, all)
 	if err != nil {
@@ -88,7 +92,7 @@ func fillEntry(e *Entry, g *Go, m *goroot.Manifest, tmp string) error {
 	if err := overlayOf(g.Root, filepath.Join(tmp, "src"), files, goroot.ForProgram).write(program); err != nil {
 		return err
 	}
-	native, err := nativeList(g, program)
+	native, err := nativeList(ctx, g, program)
 	if err != nil {
 		return err
 	}
@@ -100,7 +104,11 @@ func fillEntry(e *Entry, g *Go, m *goroot.Manifest, tmp string) error {
 	if err := overlayOf(g.Root, filepath.Join(tmp, "src"), files, goroot.ForCompiler).write(compiler); err != nil {
 		return err
 	}
-	if err := buildCompiler(g, compiler, filepath.Join(tmp, "compile")); err != nil {
+	exe := filepath.Join(tmp, "compile")
+	if err := buildCompiler(ctx, g, compiler, exe); err != nil {
+		return err
+	}
+	if err := os.Chmod(exe, 0o755&^umask()); err != nil { // see checkOwned
 		return err
 	}
 	for _, file := range []string{program, compiler} {
@@ -154,10 +162,10 @@ func overlayOf(root, dir string, files map[string][]byte, selected func(string) 
 func writeFiles(dir string, files map[string][]byte) error {
 	for name, data := range files {
 		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(file, data, 0o666); err != nil {
+		if err := os.WriteFile(file, data, 0o644); err != nil {
 			return err
 		}
 	}
@@ -168,8 +176,8 @@ func writeFiles(dir string, files map[string][]byte) error {
 // and all that it imports.
 // The runtime cannot be instrumented, since what counts is part of it; nor can what
 // it imports, which runs on its stacks and under its locks.
-func nativeList(g *Go, overlayFile string) ([]byte, error) {
-	out, err := output(g.hermetic("list", "-overlay="+overlayFile, "-deps", "runtime"))
+func nativeList(ctx context.Context, g *Go, overlayFile string) ([]byte, error) {
+	out, err := output(ctx, g.hermetic("list", "-overlay="+overlayFile, "-deps", "runtime"))
 	if err != nil {
 		return nil, err
 	}
@@ -190,8 +198,8 @@ func nativeList(g *Go, overlayFile string) ([]byte, error) {
 // so that an entry does not depend on where it was built.
 // The go command's own cache makes a second build, after a change of the manifest,
 // a matter of seconds.
-func buildCompiler(g *Go, overlayFile, exe string) error {
-	_, err := output(g.hermetic("build", "-trimpath", "-overlay="+overlayFile, "-o", exe, "cmd/compile"))
+func buildCompiler(ctx context.Context, g *Go, overlayFile, exe string) error {
+	_, err := output(ctx, g.hermetic("build", "-trimpath", "-overlay="+overlayFile, "-o", exe, "cmd/compile"))
 	if err != nil {
 		return fmt.Errorf("patched compiler for %s: %w", g.Version, err)
 	}
@@ -199,11 +207,17 @@ func buildCompiler(g *Go, overlayFile, exe string) error {
 }
 
 // output runs a command and returns its standard output; an error carries what
-// it wrote to standard error.
-func output(cmd *exec.Cmd) ([]byte, error) {
+// it wrote to standard error. When ctx ends the command is asked to end, so that the go
+// command stops its own children and cleans up.
+func output(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) })
+	defer stop()
+	if err := cmd.Wait(); err != nil {
 		return nil, fmt.Errorf("go %s: %w\n%s", cmd.Args[1], err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return stdout.Bytes(), nil

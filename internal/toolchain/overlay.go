@@ -33,7 +33,7 @@ func (o overlay) write(file string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, append(data, '\n'), 0o666)
+	return os.WriteFile(file, append(data, '\n'), 0o644)
 }
 
 // merge adds the user's overlay, whose relative paths are relative to dir. A

@@ -134,7 +134,7 @@ func (g *Go) withOverlay(cacheDir string) (*Go, error) {
 	}
 	moved := *g
 	moved.Root = filepath.Join(cacheDir, "goroot", filepath.Base(g.Root)+"-"+shortHash(g.Root))
-	if err := os.MkdirAll(filepath.Dir(moved.Root), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(moved.Root), 0o755); err != nil {
 		return nil, err
 	}
 	if goroot.NeedsDirectory(g.Version) {
@@ -151,7 +151,7 @@ func (g *Go) withOverlay(cacheDir string) (*Go, error) {
 // directory pkg of a package that from does not have. Another process may do the same.
 func mirror(from, to, pkg string) error {
 	dir, rest, deeper := strings.Cut(pkg, string(filepath.Separator))
-	if err := os.MkdirAll(to, 0o777); err != nil {
+	if err := os.MkdirAll(to, 0o755); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(from)
@@ -179,7 +179,7 @@ func addFile(name, text string) error {
 	if _, err := os.Stat(name); err == nil {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(name), "tmp")

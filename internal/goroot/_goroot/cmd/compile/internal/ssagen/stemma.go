@@ -30,6 +30,9 @@
 //
 // An asynchronous preemption between the load of the shard and the increment
 // could move the goroutine to another P, so liveness.StemmaMarkUnsafe forbids it.
+//
+// All loads are raw: those of load would be reported to the race detector, which has no
+// business with this memory, and the calls that report are not counted as calls here.
 
 package ssagen
 
@@ -113,10 +116,10 @@ func (s *state) stemmaEnter() {
 // stores the node in the frame.
 func (s *state) stemmaFindNode() {
 	word := types.Types[types.TUINTPTR]
-	cell := s.load(word, s.stemmaG(rt.GCtx))
-	child := s.newValue1(ssa.OpZeroExt32to64, word, s.load(types.Types[types.TUINT32], s.stemmaAddr(types.Types[types.TUINT32], cell, 0)))
+	cell := s.rawLoad(word, s.stemmaG(rt.GCtx))
+	child := s.newValue1(ssa.OpZeroExt32to64, word, s.rawLoad(types.Types[types.TUINT32], s.stemmaAddr(types.Types[types.TUINT32], cell, 0)))
 	meta := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.sym, s.sb)
-	have := s.load(word, s.stemmaAddr(word, child, rt.Base+rt.NodeFunc))
+	have := s.rawLoad(word, s.stemmaAddr(word, child, rt.Base+rt.NodeFunc))
 	s.vars[stemmaNodeVar] = child
 
 	s.stemmaSlowIf(ssa.OpNeq64, have, meta, s.stemma.meta.sym)
@@ -205,7 +208,7 @@ func (s *state) stemmaAddr(t *types.Type, word *ssa.Value, offset int64) *ssa.Va
 // stemmaNode returns the node, loaded from the frame. stemmaSeal replaces the
 // load by the value at entry if the function turns out to call nothing.
 func (s *state) stemmaNode() *ssa.Value {
-	load := s.load(types.Types[types.TUINTPTR], s.addr(s.stemma.slot))
+	load := s.rawLoad(types.Types[types.TUINTPTR], s.addr(s.stemma.slot))
 	s.stemma.loads = append(s.stemma.loads, load)
 	return load
 }
@@ -217,9 +220,9 @@ func (s *state) stemmaCount(c int) {
 	if c != 0 {
 		node = s.stemmaNode()
 	}
-	shard := s.load(word, s.stemmaG(rt.GShard))
+	shard := s.rawLoad(word, s.stemmaG(rt.GShard))
 	addr := s.stemmaAddr(u64, s.newValue2(ssa.OpAdd64, word, node, shard), rt.Base+8*int64(c))
-	sum := s.newValue2(ssa.OpAdd64, u64, s.load(u64, addr), s.constInt64(u64, 1))
+	sum := s.newValue2(ssa.OpAdd64, u64, s.rawLoad(u64, addr), s.constInt64(u64, 1))
 	s.store(u64, addr, sum)
 }
 
@@ -315,7 +318,7 @@ func (s *state) stemmaFindPlace() {
 	s.stemma.found = s.newValue1(ssa.OpSelect1, types.TypeMem, find)
 	s.vars[memVar] = s.stemma.found
 	if !stemmaOptions.engine.encodes() {
-		s.stemma.saved = s.load(word, s.stemmaAddr(word, s.stemma.place, 0))
+		s.stemma.saved = s.rawLoad(word, s.stemmaAddr(word, s.stemma.place, 0))
 	}
 }
 

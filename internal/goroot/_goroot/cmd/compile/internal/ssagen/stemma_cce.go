@@ -46,14 +46,14 @@ import (
 // stores the word in the frame.
 func (s *state) stemmaFindWord() {
 	word := types.Types[types.TUINTPTR]
-	w := s.load(word, s.stemmaG(rt.GCtx))
+	w := s.rawLoad(word, s.stemmaG(rt.GCtx))
 	if stemmaOptions.engine == stemmaPCC {
 		s.stemma.node = w
 		s.stemmaSaveNode()
 		return
 	}
-	w = s.newValue2(ssa.OpSub64, word, w, s.load(word, s.stemmaData(rt.DataKey)))
-	limit := s.load(word, s.stemmaData(rt.DataLimit))
+	w = s.newValue2(ssa.OpSub64, word, w, s.rawLoad(word, s.stemmaData(rt.DataKey)))
+	limit := s.rawLoad(word, s.stemmaData(rt.DataLimit))
 	s.vars[stemmaNodeVar] = w
 	s.stemma.entry = s.stemmaSlowIf(ssa.OpLeq64U, limit, w, s.stemma.meta.data)
 }
@@ -131,7 +131,7 @@ func (s *state) stemmaAddition(cell int) *ssa.Value {
 		h := hash.Sum32([]byte(s.stemma.meta.sym.Name))
 		return s.stemmaWord(uint64(binary.LittleEndian.Uint32(h[:])) + uint64(cell))
 	}
-	return s.load(types.Types[types.TUINTPTR], s.stemmaData(rt.DataAV+8*int64(cell)))
+	return s.rawLoad(types.Types[types.TUINTPTR], s.stemmaData(rt.DataAV+8*int64(cell)))
 }
 
 // noCell stands for an addition of nothing.

@@ -51,10 +51,10 @@ import (
 func (s *state) stemmaFindPair() {
 	word, u64 := types.Types[types.TUINTPTR], types.Types[types.TUINT64]
 	s.stemmaNewSlot(types.Types[types.TCOMPLEX128]) // two words; the size of no new type can be calculated here
-	cell := s.load(word, s.stemmaG(rt.GCtx))
-	step := s.load(word, s.stemmaAddr(word, cell, 0))
-	c := s.load(u64, s.stemmaG(rt.GID))
-	field := func(offset int64) *ssa.Value { return s.load(u64, s.stemmaAddr(u64, step, offset)) }
+	cell := s.rawLoad(word, s.stemmaG(rt.GCtx))
+	step := s.rawLoad(word, s.stemmaAddr(word, cell, 0))
+	c := s.rawLoad(u64, s.stemmaG(rt.GID))
+	field := func(offset int64) *ssa.Value { return s.rawLoad(u64, s.stemmaAddr(u64, step, offset)) }
 	data := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.data, s.sb)
 	slow, hit, done := s.f.NewBlock(ssa.BlockPlain), s.f.NewBlock(ssa.BlockPlain), s.f.NewBlock(ssa.BlockPlain)
 
@@ -103,7 +103,7 @@ func (s *state) stemmaSavePair() {
 	u64 := types.Types[types.TUINT64]
 	s.store(u64, s.stemmaHalf(1), s.stemma.node)
 	id := s.mem()
-	s.store(u64, s.stemmaHalf(0), s.load(u64, s.stemmaG(rt.GVersion)))
+	s.store(u64, s.stemmaHalf(0), s.rawLoad(u64, s.stemmaG(rt.GVersion)))
 	s.stemmaKeepSlot(id, s.mem())
 }
 
@@ -116,8 +116,8 @@ func (s *state) stemmaHalf(i int64) *ssa.Value {
 // has none.
 func (s *state) stemmaLeavePair(cell int) {
 	word, u64 := types.Types[types.TUINTPTR], types.Types[types.TUINT64]
-	s.store(u64, s.stemmaG(rt.GID), s.load(u64, s.stemmaHalf(1)))
-	s.store(u64, s.stemmaG(rt.GVersion), s.load(u64, s.stemmaHalf(0)))
+	s.store(u64, s.stemmaG(rt.GID), s.rawLoad(u64, s.stemmaHalf(1)))
+	s.store(u64, s.stemmaG(rt.GVersion), s.rawLoad(u64, s.stemmaHalf(0)))
 	addr := s.stemmaRuntimeCell("runtime.stemmaGoCell")
 	if cell != noCell {
 		data := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.data, s.sb)
