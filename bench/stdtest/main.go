@@ -7,15 +7,15 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"go/version"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/stemma-go/stemma/bench/internal/machine"
+	"github.com/stemma-go/stemma/bench/internal/suite"
 )
 
 //go:embed exceptions.txt
@@ -81,7 +81,7 @@ func parseFlags(args []string) (*options, error) {
 
 // run tells whether all failures are known.
 func run(o *options) (ok bool, err error) {
-	known, err := parseExceptions(exceptionsText)
+	known, err := suite.ParseExceptions(exceptionsText)
 	if err != nil {
 		return false, err
 	}
@@ -94,52 +94,37 @@ func run(o *options) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	t := &tester{options: o, known: known, work: work, stemma: o.stemma}
-	if t.stemma == "" {
-		t.stemma = filepath.Join(work, "stemma")
-		if err := tree.BuildStemma(t.stemma); err != nil {
+	t := &suite.Tester{Known: known, Work: work, Stemma: o.stemma, Release: version.Lang(tree.GoVersion),
+		Build: o.build, Timeout: o.timeout, Short: o.short, All: o.all}
+	if t.Stemma == "" {
+		t.Stemma = filepath.Join(work, "stemma")
+		if err := tree.BuildStemma(t.Stemma); err != nil {
 			return false, err
 		}
 	}
-	packages, err := listPackages(o.packages)
+	packages, err := suite.List("", nil, o.packages)
 	if err != nil {
 		return false, err
 	}
 	for _, l := range machine.Describe(tree).Lines() {
 		fmt.Printf("%-8s %s\n", l[0], l[1])
 	}
-	r := newReport(t.testAll(packages))
-	fmt.Print(r.text(known))
-	return r.ok(), nil
-}
-
-// listPackages returns those of the packages that have tests.
-func listPackages(patterns []string) ([]string, error) {
-	args := append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}"}, patterns...)
-	cmd := exec.Command("go", args...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("go list: %w", err)
-	}
-	packages := strings.Fields(string(out))
-	if len(packages) == 0 {
-		return nil, fmt.Errorf("no tests in %s", strings.Join(patterns, " "))
-	}
-	return packages, nil
+	r := suite.NewReport(testAll(t, o.workers, packages))
+	fmt.Print(r.Text(known))
+	return r.OK(), nil
 }
 
 // testAll tests packages, several at once, and returns what came out in their
 // order.
-func (t *tester) testAll(packages []string) []*result {
-	results := make([]*result, len(packages))
+func testAll(t *suite.Tester, workers int, packages []string) []*suite.Result {
+	results := make([]*suite.Result, len(packages))
 	next := make(chan int)
 	var done sync.WaitGroup
-	for range t.options.workers {
+	for range workers {
 		done.Go(func() {
 			for i := range next {
-				results[i] = t.test(packages[i])
-				fmt.Fprintf(os.Stderr, "%s %d/%d %s: %s\n", time.Now().Format("15:04:05"), i+1, len(packages), packages[i], results[i].outcome())
+				results[i] = t.Test(packages[i])
+				fmt.Fprintf(os.Stderr, "%s %d/%d %s: %s\n", time.Now().Format("15:04:05"), i+1, len(packages), packages[i], results[i].Outcome())
 			}
 		})
 	}

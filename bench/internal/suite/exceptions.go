@@ -1,18 +1,18 @@
-package main
+package suite
 
 import (
 	"fmt"
 	"strings"
 )
 
-// exceptions maps packages and package.Test to the reason why they need not
+// Exceptions maps packages and package.Test to the reason why they need not
 // pass when they are instrumented.
-type exceptions map[string]string
+type Exceptions map[string]string
 
-// parseExceptions reads lines "NAME = REASON". Empty lines and lines that
+// ParseExceptions reads lines "NAME = REASON". Empty lines and lines that
 // begin with # are comments.
-func parseExceptions(text string) (exceptions, error) {
-	known := make(exceptions)
+func ParseExceptions(text string) (Exceptions, error) {
+	known := make(Exceptions)
 	n := 0
 	for line := range strings.Lines(text) {
 		n++

@@ -1,4 +1,6 @@
-package main
+// Package suite runs the test suites of packages with stemma and sorts what fails: accidents, what
+// fails in plain Go too, listed exceptions, and what should not fail.
+package suite
 
 import (
 	"bytes"
