@@ -110,7 +110,7 @@ func run(o *options) (ok bool, err error) {
 	t := suite.Tester{Stemma: o.stemma, Work: work, Known: known, Timeout: o.timeout, Short: !o.long, Compare: true, Release: version.Lang(tree.GoVersion)}
 	ok = true
 	for i, m := range modules {
-		r, err := o.try(t, m, filepath.Join(work, fmt.Sprint("module", i)))
+		r, err := o.try(t, m, filepath.Join(work, fmt.Sprint("module", i), m.path)) // golden stacks have the path
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", m.name(), err)
 		}

@@ -72,6 +72,9 @@ func fields(line string) []string {
 // fetch makes a copy of the module in dir that may be changed, since its tests may write
 // there, and its go.sum may lack what they need.
 func (m *module) fetch(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
 	cmd := exec.Command("go", "mod", "download", "-json", m.path+"@"+m.version)
 	cmd.Dir = filepath.Dir(dir) // outside of any module
 	out, err := cmd.Output()

@@ -301,7 +301,8 @@ func (v *verifier) undecoded(c *profile.Check, id profile.ContextID, err error, 
 }
 
 // difference returns the kind and place of the first difference, or "". At the
-// entry of a node its innermost frame has no line to compare.
+// entry of a node its innermost frame has no line to compare, and frames of which the
+// program's tables do not know the place have no file.
 // at is an index of frames, innermost 0. The order of the comparisons decides on
 // the kind if a frame differs in several ways.
 func difference(decoded, truth []cct.PathFrame, entry bool) (kind string, at int) {
@@ -312,6 +313,8 @@ func difference(decoded, truth []cct.PathFrame, entry bool) (kind string, at int
 			return "inlined", i
 		case d.Func != t.Func:
 			return "function", i
+		case t.File == "":
+			// The compiler has dropped the mark of what is inlined here.
 		case d.File != t.File:
 			return "file", i
 		case d.Line != t.Line && !(entry && i == 0):

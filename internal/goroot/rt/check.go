@@ -109,7 +109,7 @@ func (c *Checker) BeginID(hi, lo, startHi, startLo uint64) {
 // Owner returns the node that the cell at the given offset belongs to.
 func (t *Tree) Owner(cell uint32) uint32 { return t.ownerOf(cell) }
 
-// Frame adds a frame, innermost first.
+// Frame adds a frame, innermost first. The file is empty if no one knows the place.
 func (c *Checker) Frame(function, file string, line uint32, inlined, wrapper bool) {
 	c.frames++
 	c.put(c.str(function))

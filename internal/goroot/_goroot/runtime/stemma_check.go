@@ -128,7 +128,9 @@ func stemmaCheckGo(creator *g, pc uintptr) {
 }
 
 // stemmaCheckWalk adds the frames of gp's stack from the innermost instrumented
-// one on. It runs on the system stack, under the lock.
+// one on. A frame has no file if the program's tables do not say where it made the
+// inlined call that the next frame in is: the call has no mark. Tracebacks take the first
+// line of its function for that. It runs on the system stack, under the lock.
 func stemmaCheckWalk(gp *g, pc, sp uintptr) {
 	var u unwinder
 	u.initAt(pc, sp, 0, gp, unwindSilentErrors)
@@ -143,10 +145,15 @@ func stemmaCheckWalk(gp *g, pc, sp uintptr) {
 			continue
 		}
 		iu, uf := newInlineUnwinder(f, u.symPC())
+		marked := true
 		for uf.valid() {
 			file, line := iu.fileLine(uf)
 			name := iu.srcFunc(uf).name()
 			wrapper := iu.srcFunc(uf).funcID == abi.FuncIDWrapper
+			if !marked {
+				file, line = "", 0
+			}
+			marked = !iu.isInlined(uf) || iu.inlTree[uf.index].parentPc != 0
 			uf = iu.next(uf)
 			stemmaCheck.Frame(name, file, uint32(line), uf.valid(), wrapper)
 		}

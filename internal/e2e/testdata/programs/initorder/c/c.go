@@ -1,6 +1,8 @@
 // Package c takes notes.
 package c
 
+import "fmt"
+
 // Notes are in order.
 var Notes []string
 
@@ -23,3 +25,13 @@ type T struct{ name string }
 //
 //go:noinline
 func New(name string) *T { Note("c.New:" + name); return &T{name} }
+
+// A Code is an error of which the compiler can make all but the text.
+type Code struct{ text string }
+
+func (c *Code) Error() string { return c.text }
+
+func Coded(s string) error { return &Code{text: format(s)} }
+
+//go:noinline
+func format(s string) string { return fmt.Sprint("code ", s) }

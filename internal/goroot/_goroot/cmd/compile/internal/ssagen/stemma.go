@@ -45,6 +45,7 @@ import (
 	"cmd/internal/src"
 	"internal/abi"
 	rt "internal/runtime/stemma"
+	"slices"
 )
 
 // stemmaNodeVar is the SSA variable that holds the node at function entry.
@@ -292,6 +293,7 @@ func (s *state) stemmaSite(name string, kind int) {
 		return
 	}
 	s.stemma.called = true
+	s.stemmaUnmarked()
 	site := stemmaSite{kind: kind, pos: s.peekPos(), callee: name}
 	switch kind {
 	case 0:
@@ -349,6 +351,21 @@ func (s *state) stemmaInlMark(index int64) {
 	}
 	s.stemma.markBlock, s.stemma.markScanned = s.curBlock, len(s.curBlock.Values)
 	s.stemma.meta.inlined[int(index)] = s.stemma.markCounter + 1
+}
+
+// stemmaUnmarked counts the inlined calls around a call site that have no mark, outermost
+// first. Where package staticinit evaluates part of a variable's initializer it drops the
+// mark of the call that was inlined there.
+func (s *state) stemmaUnmarked() {
+	var unmarked []int
+	for i := base.Ctxt.InnermostPos(s.peekPos()).Base().InliningIndex(); i >= 0; i = base.Ctxt.InlTree.Parent(i) {
+		if s.stemma.meta.inlined[i] == 0 {
+			unmarked = append(unmarked, i)
+		}
+	}
+	for _, i := range slices.Backward(unmarked) {
+		s.stemmaInlMark(int64(i))
+	}
 }
 
 // stemmaMarkJoins reports whether execution that passed the last mark is sure
