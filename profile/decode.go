@@ -158,7 +158,7 @@ func (sr *sectionReader) atEOF() error {
 
 // expand undoes compress.
 // size is what the header says; a stream that yields more or less is an error, and
-// one that could not yield that much is not even begun.
+// one that would yield more than any writer lets it is not even begun.
 func expand(stored []byte, method uint32, size uint64) ([]byte, error) {
 	switch method {
 	case methodStored:
@@ -170,8 +170,8 @@ func expand(stored []byte, method uint32, size uint64) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("unknown compression method %d", method)
 	}
-	if size > deflateMax*uint64(len(stored)) {
-		return nil, fmt.Errorf("%d bytes cannot expand to %d", len(stored), size)
+	if most := maxExpanded(len(stored)); size > most {
+		return nil, fmt.Errorf("%d bytes that expand to %d, want at most %d", len(stored), size, most)
 	}
 	raw := bytes.NewBuffer(make([]byte, 0, size))
 	n, err := io.Copy(raw, io.LimitReader(flate.NewReader(bytes.NewReader(stored)), int64(size)+1))

@@ -166,21 +166,34 @@ func sectionCRC(head, stored []byte) uint32 {
 
 // compress returns raw in the form in which a section stores it. The fastest
 // level is enough: nodes and counts are small numbers already, and DEFLATE
-// squeezes their repetition at any level.
+// squeezes their repetition at any level. What it squeezes by more than readers allow
+// is only given short codes, of which none stands for more than eight bytes.
 func compress(raw []byte) (stored []byte, method uint32, err error) {
-	var buf bytes.Buffer
-	zw, err := flate.NewWriter(&buf, flate.BestSpeed)
-	if err != nil {
-		return nil, 0, err
+	for _, level := range []int{flate.BestSpeed, flate.HuffmanOnly} {
+		if stored, err = deflate(raw, level); err != nil {
+			return nil, 0, err
+		}
+		if uint64(len(raw)) <= maxExpanded(len(stored)) {
+			break
+		}
 	}
-	if _, err := zw.Write(raw); err != nil {
-		return nil, 0, err
-	}
-	if err := zw.Close(); err != nil {
-		return nil, 0, err
-	}
-	if buf.Len() >= len(raw) {
+	if len(stored) >= len(raw) {
 		return raw, methodStored, nil
 	}
-	return buf.Bytes(), methodDeflate, nil
+	return stored, methodDeflate, nil
+}
+
+func deflate(raw []byte, level int) ([]byte, error) {
+	var buf bytes.Buffer
+	zw, err := flate.NewWriter(&buf, level)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := zw.Write(raw); err != nil {
+		return nil, err
+	}
+	if err := zw.Close(); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
 }

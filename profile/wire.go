@@ -17,9 +17,14 @@ const (
 	methodStored  = 0
 	methodDeflate = 1
 
-	// deflateMax bounds how many bytes a compressed one can stand for.
-	deflateMax = 1032
+	// Bounds of what compressed bytes may stand for. DEFLATE would let each stand for a
+	// thousand, so that a small file could make a reader allocate gigabytes.
+	expandRatio = 16
+	expandFree  = 1 << 20 // bytes that any section may have
 )
+
+// maxExpanded returns how many bytes stored ones may stand for.
+func maxExpanded(stored int) uint64 { return expandFree + expandRatio*uint64(stored) }
 
 // Sections, in the order in which they stand in the file.
 const (
