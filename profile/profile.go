@@ -227,10 +227,11 @@ func (p *Profile) folds(f uint32) bool {
 	return fn.Kind == FuncOrdinary && fn.Flags&FuncWrapper == 0
 }
 
-// String returns string i of the table, "" if there is none.
+// String returns string i of the table as people are to see it, see [Printable], and ""
+// if there is none.
 func (p *Profile) String(i uint32) string {
 	if uint64(i) < uint64(len(p.Strings)) {
-		return p.Strings[i]
+		return Printable(p.Strings[i])
 	}
 	return ""
 }

@@ -27,11 +27,16 @@ func mainOf(t testing.TB, stdin string, args ...string) (stdout, stderr string, 
 // shop is the directory of main.main → main.serve → main.pay in a goroutine of its
 // own, and the texts of two IDs: in main.pay, before and after a re-encoding.
 func shop(t testing.TB) (d *livetest.Contexts, path string, before, after string) {
+	return shopOf(t, "main.pay", "/src/pay.go")
+}
+
+// shopOf is shop with another name, in another file, for main.pay.
+func shopOf(t testing.TB, name, file string) (d *livetest.Contexts, path string, before, after string) {
 	d = livetest.NewContexts("shop", "-v")
 	site := func(line int, kind byte) livetest.Site { return livetest.Site{Kind: kind, Line: line, Cell: 1} }
 	mainF := d.Func(livetest.Func{Name: "main.main", Files: []string{"/src/main.go"}, Sites: []livetest.Site{site(9, rt.SiteGo)}})
 	serve := d.Func(livetest.Func{Name: "main.serve", Files: []string{"/src/serve.go"}, Sites: []livetest.Site{site(40, rt.SiteCall)}})
-	pay := d.Func(livetest.Func{Name: "main.pay", Files: []string{"/src/pay.go"}, Sites: []livetest.Site{site(12, rt.SiteCall)}})
+	pay := d.Func(livetest.Func{Name: name, Files: []string{file}, Sites: []livetest.Site{site(12, rt.SiteCall)}})
 	root := d.Intern(livetest.Interned{Kind: rt.InternRoot, Place: rt.RootMain, Target: mainF})
 	start := d.Intern(livetest.Interned{Parent: root, Kind: rt.InternGo, Place: d.Return(mainF, 0), Target: serve})
 	call := d.Intern(livetest.Interned{Parent: start, Place: d.Return(serve, 0), Target: pay})

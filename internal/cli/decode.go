@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
@@ -319,19 +320,28 @@ func (r *replacer) id(b []byte) int {
 }
 
 // inLine writes a stack in place of the ID that b begins with. Most IDs stand in quotes or
-// by themselves; only where there is a = before one the line matters.
+// by themselves; only where there is a = before one the line matters, or where the stack has
+// what must be escaped in quotes: names of files may.
 func (r *replacer) inLine(stack, b []byte) {
 	before := r.ahead[:len(r.ahead)-len(b)]
-	if len(before) == 0 || before[len(before)-1] == '=' {
+	special := bytes.ContainsAny(stack, `"\`)
+	if special || len(before) == 0 || before[len(before)-1] == '=' {
 		r.line.pass(before)
 		r.ahead = b
-		if r.line.isValue(b[ctxid.Len:]) {
+		value := r.line.isValue(b[ctxid.Len:])
+		if value {
 			r.text([]byte{'"'})
 			defer r.text([]byte{'"'})
+		}
+		if special && (value || r.line.quoted) {
+			stack = quoteEscaper.ReplaceAll(stack, []byte(`\$0`))
 		}
 	}
 	r.text(stack)
 }
+
+// quoteEscaper matches what must be escaped in quotes, in JSON as in key="value".
+var quoteEscaper = regexp.MustCompile(`["\\]`)
 
 // lookup returns what an ID is to be replaced by. It is valid until the next call.
 func (r *replacer) lookup(text [ctxid.Len]byte) ([]byte, bool) {

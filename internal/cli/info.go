@@ -89,7 +89,7 @@ func printInfo(w io.Writer, p *profile.Profile) {
 		if proc.Full {
 			recursion = "full"
 		}
-		fmt.Fprintf(w, "go          %s\nengine      %s\nrecursion   %s\n", proc.GoVersion, proc.Engine, recursion)
+		fmt.Fprintf(w, "go          %s\nengine      %s\nrecursion   %s\n", profile.Printable(proc.GoVersion), profile.Printable(proc.Engine), recursion)
 		if s := proc.Sampling; s != nil {
 			fmt.Fprintf(w, "sampler     %s\n", samplingCounters(s))
 		}

@@ -66,6 +66,7 @@ func (s source) newer(t source) bool {
 
 // String returns the name and the age.
 func (s source) String() string {
+	s.path = profile.Printable(s.path)
 	age := ago(time.Since(s.changed))
 	switch {
 	case s.sealed:

@@ -229,7 +229,7 @@ func describe(proc profile.Process) string {
 	if proc.Full {
 		parts = append(parts, "full recursion")
 	}
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+	return profile.Printable(strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · "))
 }
 
 // shorten cuts s to n characters, the last of which tells that it was cut.
@@ -288,11 +288,11 @@ func warnings(p *profile.Profile) []string {
 		if !ok {
 			text = [2]string{"loss of kind " + l.Kind, "losses of kind " + l.Kind}
 		}
-		lines = append(lines, plural(l.Count, text[0], text[1]))
+		lines = append(lines, profile.Printable(plural(l.Count, text[0], text[1])))
 	}
 	for _, proc := range p.Processes {
 		for _, n := range proc.Notes {
-			lines = append(lines, fmt.Sprintf("pid %d: %s", proc.PID, n))
+			lines = append(lines, profile.Printable(fmt.Sprintf("pid %d: %s", proc.PID, n)))
 		}
 	}
 	return lines

@@ -181,19 +181,26 @@ func jsonSamplingOf(s *profile.Sampling) *jsonSampling {
 func jsonProcesses(p *profile.Profile) []jsonProcess {
 	list := []jsonProcess{}
 	for _, proc := range p.Processes {
-		j := jsonProcess{proc.Args, proc.PID, proc.Start, proc.GoVersion, proc.Engine, "folded", map[string]uint64{}, proc.Notes, jsonSamplingOf(proc.Sampling)}
+		j := jsonProcess{printable(proc.Args), proc.PID, proc.Start, profile.Printable(proc.GoVersion), profile.Printable(proc.Engine),
+			"folded", map[string]uint64{}, printable(proc.Notes), jsonSamplingOf(proc.Sampling)}
 		if proc.Full {
 			j.Recursion = "full"
 		}
-		if j.Notes == nil {
-			j.Notes = []string{}
-		}
 		for _, l := range proc.Losses {
-			j.Lost[l.Kind] = l.Count
+			j.Lost[profile.Printable(l.Kind)] = l.Count
 		}
 		list = append(list, j)
 	}
 	return list
+}
+
+// printable returns a list of profile.Printable, which is not nil.
+func printable(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = profile.Printable(s)
+	}
+	return out
 }
 
 // jsonFunctions returns all functions, or with -func the matching ones with

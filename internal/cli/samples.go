@@ -74,7 +74,7 @@ func samplingLines(p *profile.Profile) []string {
 
 // samplingLine describes the sampler of one process.
 func samplingLine(s *profile.Sampling) string {
-	line := fmt.Sprintf("%s, walk %s, every %v", s.Sampler, s.Walk, s.Interval)
+	line := profile.Printable(fmt.Sprintf("%s, walk %s, every %v", s.Sampler, s.Walk, s.Interval))
 	if n := s.Stat("processCPU"); n > 0 {
 		line += " · the process used " + milliseconds(n) + " of CPU"
 	}
@@ -110,5 +110,5 @@ func samplingCounters(s *profile.Sampling) string {
 	for _, st := range s.Stats {
 		counts = append(counts, st.Kind+" "+commas(st.Count))
 	}
-	return strings.Join(counts, ", ")
+	return profile.Printable(strings.Join(counts, ", "))
 }

@@ -62,7 +62,7 @@ func command(p *profile.Profile) string {
 	if len(p.Processes) == 0 {
 		return ""
 	}
-	return strings.Join(p.Processes[0].Args, " ")
+	return profile.Printable(strings.Join(p.Processes[0].Args, " "))
 }
 
 // names returns the functions on the path to context n, outermost first.
