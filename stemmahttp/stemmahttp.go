@@ -15,6 +15,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stemma-go/stemma"
@@ -23,24 +24,34 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// maxSeconds is the longest time that a request may sample for.
-const maxSeconds = 3600
+// What a request may ask for is bounded: whoever reaches the address shall not be able to
+// make the program slow, or hold its memory.
+const (
+	maxSeconds  = 600              // of sampling
+	minEvery    = time.Millisecond // interval
+	maxRequests = 4                // at a time: each holds a profile
+)
 
 // Samples returns a handler that answers with the samples of some seconds. Its
 // parameters are
 //
-//	seconds  how long, 30 by default; 0 for all samples since the program began
-//	every    the interval, as 1ms, if it is this request that starts the sampling
+//	seconds  how long, 30 by default, at most 600; 0 for all samples since the program began
+//	every    the interval, at least 1ms, if it is this request that starts the sampling
 //	format   pprof (default), stemma for a sealed profile, folded or speedscope
 //	metric   cpu (default), wait, samples or waits: what folded and speedscope show
 //
 // If the program does not sample already it does so for as long as the request takes.
+// Four requests are answered at a time; others get status 503, Service Unavailable.
+//
+// The answer names functions and files, and the command line. As with net/http/pprof, do
+// not serve it to everybody.
 func Samples() http.Handler { return new(handler) }
 
 // A handler keeps count of the requests that need the sampling that a request has started.
 type handler struct {
-	mu    sync.Mutex
-	users int
+	mu       sync.Mutex
+	users    int
+	requests atomic.Int32 // being answered
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -49,7 +60,17 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	if h.requests.Add(1) > maxRequests {
+		h.requests.Add(-1)
+		w.Header().Set("Retry-After", strconv.Itoa(int(q.seconds)+1))
+		http.Error(w, fmt.Sprintf("%d requests are being answered, and no more are at a time; try again later", maxRequests), http.StatusServiceUnavailable)
+		return
+	}
+	defer h.requests.Add(-1)
 	p, err := h.sample(r, &q)
+	if r.Context().Err() != nil {
+		return // the client has gone
+	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -79,8 +100,8 @@ func (q *request) parse(r *http.Request) (err error) {
 		}
 	}
 	if s := r.FormValue("every"); s != "" {
-		if q.every, err = time.ParseDuration(s); err != nil || q.every < 10*time.Microsecond {
-			return fmt.Errorf("every: have %q, want a duration of at least 10us", s)
+		if q.every, err = time.ParseDuration(s); err != nil || q.every < minEvery {
+			return fmt.Errorf("every: have %q, want a duration of at least %v", s, minEvery)
 		}
 	}
 	if s := r.FormValue("format"); s != "" {

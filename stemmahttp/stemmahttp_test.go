@@ -18,7 +18,9 @@ func TestRequests(t *testing.T) {
 		"seconds=-1":            "seconds: have",
 		"seconds=NaN":           "seconds: have",
 		"seconds=1e9":           "seconds: have",
+		"seconds=601":           "seconds: have \"601\", want a number from 0 to 600",
 		"seconds=1&every=1ns":   "every: have",
+		"seconds=1&every=999us": "every: have \"999us\", want a duration of at least 1ms",
 		"seconds=1&every=never": "every: have",
 	} {
 		w := httptest.NewRecorder()

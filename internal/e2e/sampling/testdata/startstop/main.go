@@ -58,7 +58,7 @@ func main() {
 		stemma.StopSampling()
 	}
 	w := httptest.NewRecorder()
-	stemmahttp.Samples().ServeHTTP(w, httptest.NewRequest("GET", "/?seconds=0.3&every=200us&format=folded", nil))
+	stemmahttp.Samples().ServeHTTP(w, httptest.NewRequest("GET", "/?seconds=0.3&every=1ms&format=folded", nil))
 	body, _ := io.ReadAll(w.Body)
 	if w.Code != 200 || len(body) == 0 {
 		fatal("handler:", w.Code, string(body))
