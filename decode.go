@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
-	"github.com/stemma-go/stemma/profile"
 )
 
 // A Stack is what an ID decodes to.
@@ -68,7 +68,7 @@ func Decode(id ID) (Stack, error) {
 	}
 	own.mu.Lock()
 	defer own.mu.Unlock()
-	return own.decode(profile.ContextID{Hi: id.hi, Lo: id.lo, Run: id.run})
+	return own.decode(ctxid.ID{Hi: id.hi, Lo: id.lo, Run: id.run})
 }
 
 // own decodes the IDs of this process.
@@ -81,7 +81,7 @@ type ownDecoder struct {
 }
 
 // decode returns the stack of an ID.
-func (o *ownDecoder) decode(id profile.ContextID) (Stack, error) {
+func (o *ownDecoder) decode(id ctxid.ID) (Stack, error) {
 	if o.record == nil {
 		dir := runtimeAPI.Dir()
 		if dir == "" {

@@ -15,7 +15,9 @@ import (
 	"github.com/stemma-go/stemma/bench/internal/records"
 	"github.com/stemma-go/stemma/bench/internal/stats"
 	"github.com/stemma-go/stemma/bench/internal/table"
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/ids"
+	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/record"
 )
 
 // How it works.
@@ -68,7 +70,7 @@ func (s *session) encoders() error {
 	for _, p := range s.fewer() {
 		s.count(p)
 		for _, v := range []measure.Variant{engineVariant("pcce"), engineVariant("dacce")} {
-			s.once(p, v, func(r *measure.Record, user float64, live *profile.Live) error {
+			s.once(p, v, func(r *measure.Record, user float64, live *record.Record) error {
 				if r.Encoding == nil {
 					return fmt.Errorf("engine %s says nothing about its encoding", v.Name)
 				}
@@ -107,7 +109,7 @@ func engineVariant(engine string, flags ...string) measure.Variant {
 
 // once builds and runs a variant of p once and gives visit what it recorded.
 // What goes wrong is a problem, and so is another checksum than earlier runs had.
-func (s *session) once(p *program.Program, v measure.Variant, visit func(r *measure.Record, user float64, live *profile.Live) error) {
+func (s *session) once(p *program.Program, v measure.Variant, visit func(r *measure.Record, user float64, live *record.Record) error) {
 	if !s.available(v) {
 		return
 	}
@@ -118,7 +120,7 @@ func (s *session) once(p *program.Program, v measure.Variant, visit func(r *meas
 
 // runOnce is once without the handling of errors. The live directory is there
 // while visit runs.
-func (s *session) runOnce(p *program.Program, v measure.Variant, visit func(*measure.Record, float64, *profile.Live) error) error {
+func (s *session) runOnce(p *program.Program, v measure.Variant, visit func(*measure.Record, float64, *record.Record) error) error {
 	return s.built(p, v, func(bin *measure.Binary, dir string) error {
 		tell(fmt.Sprintf("run %s: %s", p.Name, v.Name))
 		out := filepath.Join(dir, "out")
@@ -158,7 +160,7 @@ func (s *session) built(p *program.Program, v measure.Variant, use func(bin *mea
 
 // recorded runs bin, checks what it has computed and opens what it has recorded in
 // out: nil if it records nothing.
-func (s *session) recorded(bin *measure.Binary, out string) (measure.Run, *profile.Live, error) {
+func (s *session) recorded(bin *measure.Binary, out string) (measure.Run, *record.Record, error) {
 	run, err := s.bench.Run(bin, out)
 	if err != nil {
 		return run, nil, err
@@ -187,11 +189,11 @@ func (s *session) count(p *program.Program) {
 		return
 	}
 	var c count
-	s.once(p, measure.Plain, func(_ *measure.Record, user float64, _ *profile.Live) error {
+	s.once(p, measure.Plain, func(_ *measure.Record, user float64, _ *record.Record) error {
 		c.user = user
 		return nil
 	})
-	s.once(p, countOnly, func(r *measure.Record, _ float64, _ *profile.Live) error {
+	s.once(p, countOnly, func(r *measure.Record, _ float64, _ *record.Record) error {
 		c.calls = r.Calls
 		return nil
 	})
@@ -261,7 +263,7 @@ func newDepthsReport() *depthsReport {
 // depths adds p to the report. Contexts that are decoded wrongly are a problem.
 func (s *session) depths(p *program.Program, d *depthsReport) {
 	v := engineVariant("dacce", "-verify")
-	s.once(p, v, func(_ *measure.Record, _ float64, live *profile.Live) error {
+	s.once(p, v, func(_ *measure.Record, _ float64, live *record.Record) error {
 		h, err := records.DepthsOf(live)
 		if err != nil {
 			return err

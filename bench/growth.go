@@ -12,6 +12,8 @@ import (
 	"github.com/stemma-go/stemma/bench/internal/program"
 	"github.com/stemma-go/stemma/bench/internal/records"
 	"github.com/stemma-go/stemma/bench/internal/table"
+	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -24,7 +26,7 @@ type logSize struct {
 
 // sizeOf returns how large the log of a record is.
 func sizeOf(p *profile.Profile, after time.Duration) logSize {
-	return logSize{after, int(p.Contexts.Log.Entries), len(p.Contexts.Interned) - 1}
+	return logSize{after, int(p.IDs.Log.Entries), len(p.IDs.Interned) - 1}
 }
 
 // A watch reads the live directory in out while the program runs.
@@ -63,7 +65,7 @@ func (w *watch) run(quit <-chan struct{}) {
 
 func (w *watch) look() {
 	live, err := records.Open(w.out)
-	if err != nil || live.Profile.Contexts == nil {
+	if err != nil || live.IDs == nil {
 		return // not yet, or not any more
 	}
 	if w.begin.IsZero() {
@@ -116,8 +118,8 @@ func newGrowthReport() *growthReport {
 func (s *session) growth(p *program.Program, g *growthReport) {
 	w := newWatch(filepath.Join(s.bench.Work, p.Name, "out"))
 	defer w.stop()
-	s.once(p, engineVariant("lucce"), func(r *measure.Record, _ float64, live *profile.Live) error {
-		if live.Profile.Contexts == nil {
+	s.once(p, engineVariant("lucce"), func(r *measure.Record, _ float64, live *record.Record) error {
+		if live.IDs == nil {
 			return fmt.Errorf("engine lucce has recorded no contexts")
 		}
 		sizes, length := w.stop()

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stemma-go/stemma/bench/internal/measure"
 	"github.com/stemma-go/stemma/bench/internal/table"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/replay"
-	"github.com/stemma-go/stemma/profile"
 )
 
 // How it works.
@@ -48,7 +48,7 @@ func (s *session) replay() error {
 	v := engineVariant("cct", "-record=calls", fmt.Sprint("-nodes=", replayNodes))
 	v.Env = []string{fmt.Sprint("STEMMA_CALLS_SIZE=", 8*replayEvents)}
 	for _, p := range s.fewer() {
-		s.once(p, v, func(_ *measure.Record, _ float64, live *profile.Live) error {
+		s.once(p, v, func(_ *measure.Record, _ float64, live *record.Record) error {
 			tell("replay " + p.Name)
 			r, err := replayCalls(live, p.Name)
 			if err != nil {
@@ -72,7 +72,7 @@ func (s *session) replay() error {
 
 // replayCalls replays what a program recorded. pcce needs the whole graph before the
 // first call, so the log is read twice.
-func replayCalls(live *profile.Live, name string) (*replay.Result, error) {
+func replayCalls(live *record.Record, name string) (*replay.Result, error) {
 	var opened []*replay.Reader
 	defer func() {
 		for _, r := range opened {

@@ -9,7 +9,8 @@ import (
 	"github.com/stemma-go/stemma/bench/internal/records"
 	"github.com/stemma-go/stemma/bench/internal/stats"
 	"github.com/stemma-go/stemma/bench/internal/table"
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/record"
 )
 
 // How it works.
@@ -37,7 +38,7 @@ func (s *session) trees() error {
 	}
 	sizes, origins := treeTables()
 	for _, p := range s.programs {
-		s.once(p, engineVariant("cct"), func(r *measure.Record, _ float64, live *profile.Live) error {
+		s.once(p, engineVariant("cct"), func(r *measure.Record, _ float64, live *record.Record) error {
 			t := records.TreeOf(live.Profile, std)
 			sizes.Add(append([]string{p.Name}, sizeCells(t, r.Bytes)...)...)
 			origins.Add(append([]string{p.Name}, originCells(t)...)...)

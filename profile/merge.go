@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/stemma-go/stemma/internal/wire"
 )
 
 // Merge returns the sum of several valid profiles, in a canonical order of its
@@ -22,18 +24,8 @@ func Merge(profiles ...*Profile) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &merger{
-		p:       &Profile{Strings: []string{""}},
-		strings: map[string]uint32{"": 0},
-		funcs:   make(map[string]uint32),
-	}
+	m := newMerger()
 	for _, p := range profiles {
-		if p.Contexts != nil && len(profiles) > 1 {
-			return nil, fmt.Errorf("records of context IDs cannot be added up: IDs belong to one process")
-		}
-		if p.Contexts != nil {
-			return p, nil
-		}
 		if p.Full() != profiles[0].Full() {
 			return nil, fmt.Errorf("profiles with folded and with full recursion cannot be merged")
 		}
@@ -45,9 +37,6 @@ func Merge(profiles ...*Profile) (*Profile, error) {
 		return nil, fmt.Errorf("no profiles to merge")
 	}
 	m.p.sortProcesses()
-	if m.samples != nil {
-		m.p.Samples = m.samples.s
-	}
 	m.sortFuncs()
 	m.p.sortNodes()
 	return m.p, nil
@@ -60,8 +49,15 @@ type merger struct {
 	strings map[string]uint32
 	funcs   map[string]uint32 // by key
 	keys    []string          // of the functions of p
-	index   *nodeIndex
-	samples *sampleMerger
+	index   *NodeIndex
+}
+
+func newMerger() *merger {
+	return &merger{
+		p:       &Profile{Strings: []string{""}},
+		strings: map[string]uint32{"": 0},
+		funcs:   make(map[string]uint32),
+	}
 }
 
 // add adds p to m.p. Parents come first in p, so each node's parent has its
@@ -74,27 +70,32 @@ func (m *merger) add(p *Profile) error {
 	}
 	if m.index == nil {
 		m.p.Nodes = make([]Node, 1, len(p.Nodes))
-		m.p.Counts = make([]uint64, m.p.Funcs[0].Counters, len(p.Counts))
-		m.index = newNodeIndex(m.p, len(p.Nodes))
+		m.index = NewNodeIndex(m.p, len(p.Nodes))
+	}
+	columns := make([]string, len(p.Columns))
+	for k, c := range p.Columns {
+		if _, err := m.p.AddColumn(c.ValueType); err != nil {
+			return err
+		}
+		columns[k] = c.Name
 	}
 	nodes := make([]uint32, len(p.Nodes))
 	for i, n := range p.Nodes {
 		if i > 0 {
-			nodes[i] = m.index.node(nodes[n.Parent], n.Cell, funcs[n.Func])
-		}
-		sum := m.p.NodeCounts(int(nodes[i]))
-		for c, v := range p.NodeCounts(i) {
-			sum[c] += v
+			nodes[i] = m.index.Node(nodes[n.Parent], n.Cell, funcs[n.Func])
 		}
 	}
-	if p.Samples != nil {
-		if m.samples == nil {
-			m.samples = newSampleMerger()
+	for k := range p.Columns {
+		from, to := &p.Columns[k], m.p.Column(columns[k])
+		for i, n := range nodes {
+			sum := to.Of(m.p, int(n))
+			for c, v := range from.Of(p, i) {
+				sum[c] += v
+			}
 		}
-		m.samples.add(p, m.intern)
 	}
-	if len(m.p.Counts) > math.MaxUint32 {
-		return fmt.Errorf("%d counters, want less than %d; merge fewer profiles", len(m.p.Counts), uint64(1)<<32)
+	if m.index.counters > math.MaxUint32 {
+		return fmt.Errorf("%d counters, want less than %d; merge fewer profiles", m.index.counters, uint64(1)<<32)
 	}
 	return nil
 }
@@ -147,20 +148,52 @@ func (f *Func) eachString(visit func(*uint32)) {
 }
 
 // funcKey returns a string that is the same for the same function in any
-// profile, and sorts by name. Several roots or overflow functions are the same
-// whatever they are called.
+// profile, and sorts by name; places, by their outermost frames, come last. Several roots
+// or overflow functions are the same whatever they are called.
 func (p *Profile) funcKey(f *Func) string {
-	var e encoder
-	if f.Kind != FuncRoot && f.Kind != FuncOverflow {
+	var e wire.Encoder
+	switch f.Kind {
+	case FuncRoot, FuncOverflow:
+	case FuncPlace:
+		return p.placeKey(f)
+	default:
 		e = append(e, p.String(f.Name)...)
 		e = append(e, 0)
-		f.eachString(func(s *uint32) { e.string(p.String(*s)) })
+		f.eachString(func(s *uint32) { e.String(p.String(*s)) })
 	}
-	c := *f
-	c.Inlined, c.Sites, c.Frames = slices.Clone(f.Inlined), slices.Clone(f.Sites), slices.Clone(f.Frames)
-	c.eachString(func(s *uint32) { *s = 0 })
-	c.encode(&e)
+	f.appendNumbers(&e)
 	return string(e)
+}
+
+// placeKey is funcKey for a place. No other key begins like it: names are text.
+func (p *Profile) placeKey(f *Func) string {
+	key := []byte{0xff, 0xff}
+	for _, fr := range slices.Backward(f.Frames) {
+		key = fmt.Appendf(key, "%s\x00%s\x00%08d %08d\x00", p.String(fr.Func), p.String(fr.File), fr.Line, fr.Start)
+	}
+	return string(key)
+}
+
+// appendNumbers appends all of f but its strings. Different functions give different bytes.
+func (f *Func) appendNumbers(e *wire.Encoder) {
+	e.Uint(uint64(f.Kind))
+	e.Uint(uint64(f.Flags))
+	e.U32(f.Line, f.Cells, f.Counters, uint32(len(f.Inlined)), uint32(len(f.Sites)), uint32(len(f.Frames)))
+	for _, in := range f.Inlined {
+		e.Index(in.Parent)
+		e.Index(in.Counter)
+		e.U32(in.Line, in.CalleeLine)
+	}
+	for _, s := range f.Sites {
+		e.Uint(uint64(s.Kind))
+		e.Index(s.Inlined)
+		e.U32(s.Line)
+		e.Index(s.Cell)
+		e.Index(s.Counter)
+	}
+	for _, fr := range f.Frames {
+		e.U32(fr.Line, fr.Start)
+	}
 }
 
 // sortFuncs brings functions and strings into an order of their own: the root,
@@ -178,10 +211,6 @@ func (m *merger) sortFuncs() {
 		funcs[to], place[from] = m.p.Funcs[from], uint32(to)
 		funcs[to].eachString(func(s *uint32) { *s = m.intern(old[*s]) })
 	}
-	if m.p.Samples != nil {
-		m.p.Samples.sort(func(i uint32) string { return old[i] }) // strings get their numbers in this order
-		m.p.Samples.remap(func(i uint32) uint32 { return m.intern(old[i]) })
-	}
 	for i := range m.p.Nodes {
 		m.p.Nodes[i].Func = place[m.p.Nodes[i].Func]
 	}
@@ -198,7 +227,8 @@ func (p *Profile) sortProcesses() {
 }
 
 // sortNodes brings the nodes into depth-first order, children by cell and
-// function. The counters stay where they are.
+// function, and with them the values that are one for each node. Counters stay where
+// they are.
 func (p *Profile) sortNodes() {
 	byParent := make([]uint32, len(p.Nodes))
 	for i := range byParent {
@@ -214,6 +244,7 @@ func (p *Profile) sortNodes() {
 	}
 	type visit struct{ from, parent uint32 } // a node's old index and its parent's new one
 	sorted := make([]Node, 0, len(p.Nodes))
+	order := make([]uint32, 0, len(p.Nodes)) // the old index of each node
 	stack := []visit{{0, 0}}
 	for len(stack) > 0 {
 		v := stack[len(stack)-1]
@@ -221,7 +252,7 @@ func (p *Profile) sortNodes() {
 		at := uint32(len(sorted))
 		n := p.Nodes[v.from]
 		n.Parent = v.parent
-		sorted = append(sorted, n)
+		sorted, order = append(sorted, n), append(order, v.from)
 		if first[v.from] == 0 {
 			continue
 		}
@@ -234,4 +265,13 @@ func (p *Profile) sortNodes() {
 		}
 	}
 	p.Nodes = sorted
+	for k := range p.Columns {
+		if c := &p.Columns[k]; !c.PerCounter {
+			values := make([]uint64, len(order))
+			for to, from := range order {
+				values[to] = c.Values[from]
+			}
+			c.Values = values
+		}
+	}
 }

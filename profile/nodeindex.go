@@ -1,26 +1,29 @@
 package profile
 
-// A nodeIndex finds the nodes of a profile by parent, cell and function. It is
+// A NodeIndex finds the nodes of a profile by parent, cell and function. It is
 // a hash table of 4 bytes a slot, since a map of ten million nodes would be
 // several times as large as the nodes.
-type nodeIndex struct {
+type NodeIndex struct {
 	p     *Profile
 	slots []uint32 // index of the node + 1, 0 if free; the length is a power of 2
 	used  int
+
+	counters uint64 // of all nodes
 }
 
-// newNodeIndex returns an index of the nodes of p, with room for as many as
+// NewNodeIndex returns an index of the nodes of p, with room for as many as
 // nodes before it has to grow.
 // The nodes of p must be distinct. Whoever appends to them afterwards does it
 // through the index.
-func newNodeIndex(p *Profile, nodes int) *nodeIndex {
+func NewNodeIndex(p *Profile, nodes int) *NodeIndex {
 	size := 16
 	for size < 2*nodes {
 		size *= 2
 	}
-	x := &nodeIndex{p: p, slots: make([]uint32, size)}
-	for i := range p.Nodes {
+	x := &NodeIndex{p: p, slots: make([]uint32, size)}
+	for i, n := range p.Nodes {
 		x.insert(uint32(i))
+		x.counters += uint64(p.Funcs[n.Func].Counters)
 	}
 	return x
 }
@@ -35,7 +38,7 @@ func hashNode(n Node) uint64 {
 
 // find returns the slot of the node that equals n but for its counters, or the
 // free slot where it belongs.
-func (x *nodeIndex) find(n Node) int {
+func (x *NodeIndex) find(n Node) int {
 	mask := len(x.slots) - 1
 	for s := int(hashNode(n)) & mask; ; s = (s + 1) & mask {
 		if x.slots[s] == 0 {
@@ -49,7 +52,7 @@ func (x *nodeIndex) find(n Node) int {
 }
 
 // insert adds node i, which must not be in the index.
-func (x *nodeIndex) insert(i uint32) {
+func (x *NodeIndex) insert(i uint32) {
 	if 2*x.used >= len(x.slots) {
 		x.grow()
 	}
@@ -59,7 +62,7 @@ func (x *nodeIndex) insert(i uint32) {
 
 // grow doubles the table, so that at least half of its slots are free and a
 // search is short.
-func (x *nodeIndex) grow() {
+func (x *NodeIndex) grow() {
 	old := x.slots
 	x.slots = make([]uint32, 2*len(old))
 	for _, i := range old {
@@ -69,16 +72,24 @@ func (x *nodeIndex) grow() {
 	}
 }
 
-// node returns the index of the node with this parent, cell and function, and
-// appends one with zero counters if there is none.
-func (x *nodeIndex) node(parent, cell, fn uint32) uint32 {
-	n := Node{Func: fn, Parent: parent, Cell: cell, First: uint32(len(x.p.Counts))}
+// Node returns the index of the node with this parent, cell and function, and
+// appends one, with zeros in all columns, if there is none.
+func (x *NodeIndex) Node(parent, cell, fn uint32) uint32 {
+	n := Node{Func: fn, Parent: parent, Cell: cell, First: uint32(x.counters)}
 	if i := x.slots[x.find(n)]; i != 0 {
 		return i - 1
 	}
 	i := uint32(len(x.p.Nodes))
 	x.p.Nodes = append(x.p.Nodes, n)
-	x.p.Counts = append(x.p.Counts, make([]uint64, x.p.Funcs[fn].Counters)...)
+	counters := x.p.Funcs[fn].Counters
+	x.counters += uint64(counters)
+	for k := range x.p.Columns {
+		if c := &x.p.Columns[k]; c.PerCounter {
+			c.Values = append(c.Values, make([]uint64, counters)...)
+		} else {
+			c.Values = append(c.Values, 0)
+		}
+	}
 	x.insert(i)
 	return i
 }

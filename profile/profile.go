@@ -15,18 +15,22 @@
 //
 // # Formats
 //
-// A profile comes from a live directory ([ReadLive]), from a sealed file
-// ([Read], [Write]) or from the text form ([ParseText], [Profile.WriteText]).
-// FORMAT.md specifies all three. No reader panics on any input; what it
-// accepts satisfies [Profile.CheckValid].
+// A profile comes from a sealed file ([Read], [Profile.Write]), from the text form
+// ([ParseText], [Profile.WriteText]), or from what a program records, which package
+// internal/record reads. FORMAT.md specifies all three. No reader panics on any input;
+// what it accepts satisfies [Profile.CheckValid].
 package profile
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // None marks the absence of an inlined call, cell or counter.
 const None = -1
 
-// A Profile is the calling context tree of one process, or the sum of several.
+// A Profile is the calling context tree of one process, or the sum of several, with
+// any number of values for each node.
 // It may be read by several goroutines at once as long as none changes it.
 // Its tables refer to each other by index, never by pointer, so that reading,
 // merging and writing ten million nodes costs a few large allocations.
@@ -35,13 +39,7 @@ type Profile struct {
 	Strings   []string // Strings[0] is ""
 	Funcs     []Func   // Funcs[0] is the root's
 	Nodes     []Node   // Nodes[0] is the root; a parent comes before its children
-	Counts    []uint64 // the counters of all nodes, see Node.First
-
-	Samples *Samples // nil if no process was sampled
-
-	// Contexts is nil unless the engine gives context IDs. Then there are no
-	// nodes but the root, and the Funcs are those that contexts consist of.
-	Contexts *Contexts
+	Columns   []Column // the values of the nodes; no two have one name
 }
 
 // A Process tells where a profile comes from and what it lacks.
@@ -97,6 +95,7 @@ const (
 	FuncRoot                     // the root; its cells are the named roots
 	FuncOverflow                 // the node under which contexts past the budget hang
 	FuncFault                    // a place where a run-time error rose
+	FuncPlace                    // an address at which a stack was sampled
 	numFuncKinds
 )
 
@@ -114,12 +113,12 @@ type Func struct {
 	File     uint32
 	Line     uint32 // of the func keyword, 0 if not known
 	Cells    uint32 // number of cells
-	Counters uint32 // number of counters, at least 1: counter 0 counts invocations
+	Counters uint32 // number of counters, at least 1: counter 0 counts invocations; 0 for a FuncPlace
 	Kind     FuncKind
 	Flags    uint8
 	Inlined  []Inlined
 	Sites    []Site
-	Frames   []Frame // of a FuncFault only
+	Frames   []Frame // of a FuncFault or FuncPlace only, innermost first
 }
 
 // An Inlined is a call that the compiler inlined into a function.
@@ -160,10 +159,12 @@ type Site struct {
 	Counter int32  // or None
 }
 
-// A Frame is one line of a stack trace.
+// A Frame is one line of a stack trace. The name of a function in brackets, as
+// [truncated], stands for frames that are not known.
 type Frame struct {
 	Func, File uint32
 	Line       uint32
+	Start      uint32 // line of the func keyword, 0 if not known
 }
 
 // A Node is one physical context.
@@ -171,15 +172,7 @@ type Node struct {
 	Func   uint32 // index into Funcs
 	Parent uint32 // index into Nodes, less than the node's own; the root's is 0
 	Cell   uint32 // of the parent
-	First  uint32 // index in Counts of counter 0
-}
-
-// NodeCounts returns the counters of node i. They alias p.Counts.
-// There are as many as the function has counters; appending to them copies.
-func (p *Profile) NodeCounts(i int) []uint64 {
-	n := p.Nodes[i]
-	end := uint64(n.First) + uint64(p.Funcs[n.Func].Counters)
-	return p.Counts[n.First:end:end]
+	First  uint32 // index of counter 0 in columns that have a value for each counter
 }
 
 // Homes returns for each node the one under which its callees hang. It is the node
@@ -242,15 +235,15 @@ func (p *Profile) Lost() []Loss {
 	var sum []Loss
 	for _, proc := range p.Processes {
 		for _, l := range proc.Losses {
-			sum = addLoss(sum, l)
+			sum = AddLoss(sum, l)
 		}
 	}
 	return sum
 }
 
-// addLoss adds l to the entry of its kind. Kinds are strings rather than numbers,
+// AddLoss adds l to the entry of its kind. Kinds are strings rather than numbers,
 // so that a reader keeps and shows those of a later version.
-func addLoss(losses []Loss, l Loss) []Loss {
+func AddLoss(losses []Loss, l Loss) []Loss {
 	if l.Count == 0 {
 		return losses
 	}
@@ -281,4 +274,26 @@ func (f *Func) CellSites() []int32 {
 		}
 	}
 	return sites
+}
+
+// funcKindNames and siteKindNames are the words that files have for kinds.
+var (
+	funcKindNames = []string{"ordinary", "root", "overflow", "fault", "place"}
+	siteKindNames = []string{"none", "call", "go", "defer", "native", "panic", "deferreturn", "unknown"}
+)
+
+// String returns the word that the text form has for k.
+func (k FuncKind) String() string {
+	if k < numFuncKinds {
+		return funcKindNames[k]
+	}
+	return fmt.Sprintf("FuncKind(%d)", uint8(k))
+}
+
+// String returns the word that the text form has for k.
+func (k SiteKind) String() string {
+	if k > 0 && k < numSiteKinds {
+		return siteKindNames[k]
+	}
+	return fmt.Sprintf("SiteKind(%d)", uint8(k))
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -27,7 +28,7 @@ func mustText(t testing.TB, p *profile.Profile) string {
 
 func mustLive(t testing.TB, d *livetest.Dir) *profile.Profile {
 	t.Helper()
-	p, err := profile.ReadLive(d.FS())
+	p, err := record.Open(d.FS())
 	if err != nil {
 		t.Fatal(err)
 	}

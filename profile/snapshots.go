@@ -13,9 +13,32 @@ import (
 // and have others each cannot be told apart, which is an error. Runs without a number
 // are all different. The profiles are not changed.
 func Snapshots(profiles ...*Profile) ([]*Profile, error) {
-	var kept []*Profile
+	var parts []Part
 	for _, p := range profiles {
-		var err error
+		parts = append(parts, Part{Profile: p})
+	}
+	kept, err := KeepSnapshots(parts...)
+	if err != nil {
+		return nil, err
+	}
+	var list []*Profile
+	for _, k := range kept {
+		list = append(list, k.Profile)
+	}
+	return list, nil
+}
+
+// A Part is a profile that may be part of a record.
+type Part struct {
+	*Profile
+	More  uint64 // how much the record has beside the profile
+	Index int    // of a result: which of the arguments it was
+}
+
+// KeepSnapshots is Snapshots for profiles that are parts of records.
+func KeepSnapshots(parts ...Part) (kept []Part, err error) {
+	for i, p := range parts {
+		p.Index = i
 		if kept, err = keepSnapshot(kept, p); err != nil {
 			return nil, err
 		}
@@ -24,7 +47,7 @@ func Snapshots(profiles ...*Profile) ([]*Profile, error) {
 }
 
 // keepSnapshot adds p to those kept, in place of those that it holds, or leaves it out.
-func keepSnapshot(kept []*Profile, p *Profile) ([]*Profile, error) {
+func keepSnapshot(kept []Part, p Part) ([]Part, error) {
 	for i, k := range kept {
 		have, more := k.runs(), p.runs()
 		switch shared := common(have, more); {
@@ -65,26 +88,23 @@ func common(a, b map[uint64]bool) int {
 	return n
 }
 
-// recorded returns how much a profile holds. Of one run it only grows.
-func (p *Profile) recorded() uint64 {
-	n := uint64(len(p.Nodes))
-	for _, c := range p.Counts {
-		n += c
-	}
-	if s := p.Samples; s != nil {
-		for _, node := range s.Nodes {
-			n += node.Weight[WeightCPUs] + node.Weight[WeightWaits]
+// recorded returns how much a record holds. Of one run it only grows.
+func (p Part) recorded() uint64 {
+	n := p.More + uint64(len(p.Nodes)) + uint64(len(p.Funcs))
+	for _, c := range p.Columns {
+		if c.Unit != Calls.Unit {
+			continue // how long something took says little about how much there was
 		}
-	}
-	if c := p.Contexts; c != nil {
-		n += uint64(len(p.Funcs)) + uint64(len(c.Interned)) + c.Stats.Edges + c.Stats.Epoch + c.Stats.Slow
+		for _, v := range c.Values {
+			n += v
+		}
 	}
 	return n
 }
 
 // without returns p with a note at the runs that it shares with other, which is left out.
-func (p *Profile) without(other *Profile) *Profile {
-	with := *p
+func (p Part) without(other Part) Part {
+	with := *p.Profile
 	with.Processes = slices.Clone(p.Processes)
 	runs := other.runs()
 	for i := range with.Processes {
@@ -102,5 +122,6 @@ func (p *Profile) without(other *Profile) *Profile {
 			proc.Notes = append(slices.Clone(proc.Notes), note)
 		}
 	}
-	return &with
+	p.Profile = &with
+	return p
 }

@@ -2,6 +2,8 @@ package profile
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
@@ -11,6 +13,8 @@ import (
 const (
 	cellsPerSite = 16 // a compiler that drops dead sites leaves gaps
 	maxCounters  = 1 << 24
+
+	rootCells = rt.NumRoots
 )
 
 // CheckValid returns an error that names the first place where p breaks a rule
@@ -27,25 +31,50 @@ func (p *Profile) CheckValid() error {
 		return fmt.Errorf("funcs: function 0 is not the root")
 	}
 	for i := range p.Funcs {
-		if err := p.Funcs[i].check(len(p.Strings)); err != nil {
+		if err := p.Funcs[i].Check(len(p.Strings)); err != nil {
 			return fmt.Errorf("funcs: function %d: %w", i, err)
 		}
 		if i > 0 && p.Funcs[i].Kind == FuncRoot {
 			return fmt.Errorf("funcs: function %d: a second root", i)
 		}
 	}
-	if p.Samples != nil {
-		if err := p.Samples.check(len(p.Strings)); err != nil {
-			return err
-		}
+	if err := p.checkColumns(); err != nil {
+		return err
 	}
 	return p.checkNodes()
 }
 
-// check holds a function against the rules that need no other function: the
+// checkColumns checks that there is a value for every node, or counter.
+func (p *Profile) checkColumns() error {
+	var counters uint64
+	for _, n := range p.Nodes {
+		if uint64(n.Func) < uint64(len(p.Funcs)) { // else checkNode says so
+			counters += uint64(p.Funcs[n.Func].Counters)
+		}
+	}
+	for i, c := range p.Columns {
+		want := uint64(len(p.Nodes))
+		if c.PerCounter {
+			want = counters
+		}
+		switch {
+		case c.Name == "" || strings.ContainsAny(c.Name, " \t\r\n,\"") || slices.Contains(nodeColumns, c.Name):
+			return fmt.Errorf("columns: column %d: %q is no name of a value", i, c.Name)
+		case p.Column(c.Name) != &p.Columns[i]:
+			return fmt.Errorf("columns: two of value %s", c.Name)
+		case c.PerCounter && c.Sampled:
+			return fmt.Errorf("columns: %s: sampled, and for each counter", c.Name)
+		case uint64(len(c.Values)) != want:
+			return fmt.Errorf("columns: %s: %d values, want %d", c.Name, len(c.Values), want)
+		}
+	}
+	return nil
+}
+
+// Check holds a function against the rules that need no other function: the
 // ranges of its numbers and which parts a function of its kind may have.
 // strings is the length of the string table.
-func (f *Func) check(strings int) error {
+func (f *Func) Check(strings int) error {
 	switch {
 	case f.Kind >= numFuncKinds:
 		return fmt.Errorf("unknown kind %d", f.Kind)
@@ -55,12 +84,14 @@ func (f *Func) check(strings int) error {
 		return fmt.Errorf("name %d or file %d is not one of %d strings", f.Name, f.File, strings)
 	case uint64(f.Cells) > cellsPerSite*uint64(len(f.Sites)+1):
 		return fmt.Errorf("%d cells for %d sites", f.Cells, len(f.Sites))
-	case f.Counters == 0 || f.Counters > maxCounters:
+	case f.Kind != FuncPlace && (f.Counters == 0 || f.Counters > maxCounters):
 		return fmt.Errorf("%d counters, want 1 to %d", f.Counters, maxCounters)
-	case f.Kind == FuncRoot && f.Cells != rt.NumRoots:
-		return fmt.Errorf("the root has %d cells, want %d", f.Cells, rt.NumRoots)
-	case f.Kind != FuncFault && len(f.Frames) != 0:
-		return fmt.Errorf("frames in a function that is no fault")
+	case f.Kind == FuncPlace && (f.Counters != 0 || f.Cells != 0 || len(f.Frames) == 0):
+		return fmt.Errorf("a place with %d counters, %d cells and %d frames, want 0, 0 and at least 1", f.Counters, f.Cells, len(f.Frames))
+	case f.Kind == FuncRoot && f.Cells != rootCells:
+		return fmt.Errorf("the root has %d cells, want %d", f.Cells, rootCells)
+	case f.Kind != FuncFault && f.Kind != FuncPlace && len(f.Frames) != 0:
+		return fmt.Errorf("frames in a function that is neither fault nor place")
 	case f.Kind != FuncOrdinary && len(f.Inlined)+len(f.Sites) != 0:
 		return fmt.Errorf("inlined calls or sites in a function that is not compiled")
 	}
@@ -125,7 +156,7 @@ func (p *Profile) checkNodes() error {
 	if len(p.Nodes) == 0 || p.Nodes[0].Func != 0 || p.Nodes[0].Parent != 0 {
 		return fmt.Errorf("nodes: node 0 is not the root")
 	}
-	entered := p.enteredCells()
+	entered := p.EnteredCells()
 	for i, n := range p.Nodes {
 		if err := p.checkNode(i, n, entered); err != nil {
 			return fmt.Errorf("nodes: node %d: %w", i, err)
@@ -135,13 +166,15 @@ func (p *Profile) checkNodes() error {
 }
 
 // checkNode checks node i; those before it have passed.
-func (p *Profile) checkNode(i int, n Node, entered [][]bool) error {
+func (p *Profile) checkNode(i int, n Node, entered Cells) error {
 	if uint64(n.Func) >= uint64(len(p.Funcs)) {
 		return fmt.Errorf("function %d is not one of %d", n.Func, len(p.Funcs))
 	}
 	f := &p.Funcs[n.Func]
-	if uint64(n.First)+uint64(f.Counters) > uint64(len(p.Counts)) {
-		return fmt.Errorf("counters %d to %d, but there are %d", n.First, uint64(n.First)+uint64(f.Counters), len(p.Counts))
+	for _, c := range p.Columns {
+		if c.PerCounter && uint64(n.First)+uint64(f.Counters) > uint64(len(c.Values)) {
+			return fmt.Errorf("counters %d to %d, but there are %d", n.First, uint64(n.First)+uint64(f.Counters), len(c.Values))
+		}
 	}
 	if i == 0 {
 		return nil
@@ -152,26 +185,36 @@ func (p *Profile) checkNode(i int, n Node, entered [][]bool) error {
 	if f.Kind == FuncRoot {
 		return fmt.Errorf("a second root")
 	}
-	return p.checkCell(n, f, entered)
+	return p.CheckCell(n, entered)
 }
 
-// checkCell holds a node against the cells of its parent. The cell of a fault,
-// which happens at no call site, has no meaning, nor has one of the overflow node.
-func (p *Profile) checkCell(n Node, f *Func, entered [][]bool) error {
-	if f.Kind == FuncFault || p.Funcs[p.Nodes[n.Parent].Func].Kind == FuncOverflow {
+// CheckCell holds a node, whose parent and function there are, against the cells of its
+// parent. The cell of a fault, which happens at no call site, has no meaning, nor has one of
+// the overflow node. Places lie below the root and below each other, and have no cells.
+func (p *Profile) CheckCell(n Node, entered Cells) error {
+	up := p.Nodes[n.Parent].Func
+	kind, above := p.Funcs[n.Func].Kind, p.Funcs[up].Kind
+	switch {
+	case (kind == FuncPlace) != (above == FuncPlace) && (kind != FuncPlace || above != FuncRoot):
+		return fmt.Errorf("a node of kind %v below one of kind %v", kind, above)
+	case kind == FuncPlace && n.Cell != 0:
+		return fmt.Errorf("cell %d of a place, want 0", n.Cell)
+	case kind == FuncPlace || kind == FuncFault || above == FuncOverflow:
 		return nil
 	}
-	cells := entered[p.Nodes[n.Parent].Func]
-	if uint64(n.Cell) >= uint64(len(cells)) || !cells[n.Cell] {
-		return fmt.Errorf("cell %d of function %d belongs to no site", n.Cell, p.Nodes[n.Parent].Func)
+	if cells := entered[up]; uint64(n.Cell) >= uint64(len(cells)) || !cells[n.Cell] {
+		return fmt.Errorf("cell %d of function %d belongs to no site", n.Cell, up)
 	}
 	return nil
 }
 
-// enteredCells returns, for each function and cell, whether control may enter
-// another node through it.
-func (p *Profile) enteredCells() [][]bool {
-	entered := make([][]bool, len(p.Funcs))
+// Cells tells, for each function and cell, whether control may enter another node through
+// it. The zero Cells is that of no functions.
+type Cells [][]bool
+
+// EnteredCells returns the cells of all functions.
+func (p *Profile) EnteredCells() Cells {
+	entered := make(Cells, len(p.Funcs))
 	for i := range p.Funcs {
 		f := &p.Funcs[i]
 		cells := make([]bool, f.Cells)

@@ -21,6 +21,7 @@ import (
 	"github.com/stemma-go/stemma"
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/export"
+	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -157,8 +158,7 @@ func (h *handler) sample(r *http.Request, q *request) (*profile.Profile, error) 
 	if err != nil {
 		return nil, err
 	}
-	after.Subtract(before)
-	return after, nil
+	return after, after.Subtract(before)
 }
 
 // begin starts sampling, unless the program does it already; then it reports false.
@@ -189,5 +189,9 @@ func (h *handler) end() {
 // read returns all samples since the program began.
 func read() (*profile.Profile, error) {
 	stemma.RetrieveSamples()
-	return profile.ReadLive(os.DirFS(stemma.SamplingDir()))
+	dir, err := live.Open(os.DirFS(stemma.SamplingDir()))
+	if err != nil {
+		return nil, err
+	}
+	return dir.Profile, nil
 }

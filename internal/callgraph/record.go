@@ -2,13 +2,13 @@ package callgraph
 
 import (
 	"github.com/stemma-go/stemma/internal/goroot/rt"
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/record"
 )
 
 // FromRecord returns the edges that the last epoch of an earlier run has encoded,
 // as far as the binary has their sites. Functions are the same if they have the same
 // name and number of cells.
-func FromRecord(b *Binary, p *profile.Profile) *Graph {
+func FromRecord(b *Binary, p *record.Record) *Graph {
 	g := &Graph{Binary: b, Source: rt.WarmRun}
 	byName := make(map[string]int)
 	for i := range b.Funcs {
@@ -20,13 +20,13 @@ func FromRecord(b *Binary, p *profile.Profile) *Graph {
 	}
 	type cell struct{ caller, cell int }
 	calls := make(map[cell]int) // index into g.Calls
-	last := uint32(len(p.Contexts.Dict.Epochs) - 1)
+	last := uint32(len(p.IDs.Dict.Epochs) - 1)
 	for fn := range p.Funcs {
 		callee, ok := here(uint32(fn))
 		if !ok {
 			continue
 		}
-		for _, e := range p.Contexts.Dict.InEdges(last, uint32(fn)) {
+		for _, e := range p.IDs.Dict.InEdges(last, uint32(fn)) {
 			caller, ok := here(e.Caller)
 			if !ok || e.Site < 0 || p.Funcs[e.Caller].Sites[e.Site].Cell < 0 {
 				continue

@@ -13,16 +13,17 @@ import (
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
 func read(t testing.TB, d *livetest.Dir) *profile.Profile {
 	t.Helper()
-	p, err := profile.ReadLive(d.FS())
+	p, err := record.Open(d.FS())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return p.Profile
 }
 
 func TestDisplayName(t *testing.T) {

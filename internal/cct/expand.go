@@ -9,26 +9,28 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// New expands p, which must be valid.
-func New(p *profile.Profile) *Tree {
-	x := newExpander(p)
+// expandFuncs expands the nodes of functions with the values of a column. Values that are
+// one number for each node belong to the function itself; the counters of calls also tell
+// what it inlined, and which natives it called.
+func expandFuncs(t *Tree, p *profile.Profile, c *profile.Column) {
+	x := newExpander(t, p, c)
 	for i := range p.Nodes {
 		x.node(i)
 	}
 	x.unknownCalls()
-	return x.t
 }
 
-// An expander is the state of New.
+// An expander is the state of expandFuncs.
 type expander struct {
 	*builder
-	p     *profile.Profile
-	funcs []uint32 // for each string of p the Func + 1, 0 if it has none yet
-	names map[string]uint32
-	sites []uint32  // for each function of p the first of its sites in t.Sites
-	cells [][]int32 // for each function of p the site of each cell
-	place []place   // for each node of p
-	homes []uint32  // for each node of p where its callees hang
+	p      *profile.Profile
+	column *profile.Column
+	funcs  []uint32 // for each string of p the Func + 1, 0 if it has none yet
+	names  map[string]uint32
+	sites  []uint32  // for each function of p the first of its sites in t.Sites
+	cells  [][]int32 // for each function of p the site of each cell
+	place  []place   // for each node of p
+	homes  []uint32  // for each node of p where its callees hang
 	// originals has, for functions that calls of their own are inlined into, what
 	// originalCalls returns.
 	originals map[uint32][]int32
@@ -57,11 +59,11 @@ type place struct {
 }
 
 // newExpander fills the tables of functions and sites; the tree has its root.
-func newExpander(p *profile.Profile) *expander {
-	t := &Tree{Sites: make([]Site, 1)}
+func newExpander(t *Tree, p *profile.Profile, c *profile.Column) *expander {
 	x := &expander{
 		builder:   newBuilder(t, len(p.Nodes)),
 		p:         p,
+		column:    c,
 		funcs:     make([]uint32, len(p.Strings)),
 		names:     make(map[string]uint32),
 		sites:     make([]uint32, len(p.Funcs)),
@@ -74,7 +76,9 @@ func newExpander(p *profile.Profile) *expander {
 	}
 	x.pseudo("root")
 	for i := range p.Funcs {
-		x.function(i)
+		if p.Funcs[i].Kind != profile.FuncPlace {
+			x.function(i)
+		}
 	}
 	return x
 }
@@ -151,28 +155,35 @@ func (x *expander) named(name string, pseudo bool) uint32 {
 // it shows where the recursive calls come from. What they call is shown where
 // recursion began, whatever edge they came through.
 func (x *expander) node(i int) {
-	if i == 0 {
-		return
-	}
 	f := &x.p.Funcs[x.p.Nodes[i].Func]
-	counts := x.p.NodeCounts(i)
 	switch {
+	case f.Kind == profile.FuncPlace:
+		return
+	case i == 0:
 	case f.Kind == profile.FuncOverflow:
 		x.place[i] = place{node: x.entry(i).node}
-		return
 	case f.Kind == profile.FuncFault:
 		x.place[i] = place{node: x.fault(i)}
 	case f.Flags&profile.FuncWrapper != 0:
 		at := x.entry(i)
 		x.place[i] = place{at.node, at.site, true}
-		x.counted(i, counts)
-		return
 	default:
 		x.place[i] = place{node: x.call(x.entry(i), 0, x.funcOf(f.Name))}
 	}
-	x.t.Nodes[x.place[i].node].Count += counts[0]
-	x.place[i] = x.place[x.homes[i]]
-	x.counted(i, counts)
+	values := x.column.Of(x.p, i)
+	if !x.column.PerCounter {
+		x.t.Nodes[x.place[i].node].Count += values[0]
+		x.place[i] = x.place[x.homes[i]]
+		return
+	}
+	if i == 0 || f.Kind == profile.FuncOverflow {
+		return // nobody calls them
+	}
+	if f.Flags&profile.FuncWrapper == 0 {
+		x.t.Nodes[x.place[i].node].Count += values[0]
+		x.place[i] = x.place[x.homes[i]]
+	}
+	x.counted(i, values)
 }
 
 // call returns the node of a call of fn at a place, at the given site.
@@ -203,7 +214,7 @@ func (x *expander) entry(i int) place {
 	case standsFor(parent, s):
 		return place{at.node, 0, true}
 	case s.Kind == profile.SiteUnknown && x.isCallee(s, n.Func):
-		x.count(int(n.Parent), int(k), unknownSite{counted: x.p.NodeCounts(i)[0]})
+		x.count(int(n.Parent), int(k), unknownSite{counted: x.invocations(i)})
 	case s.Kind == profile.SiteUnknown:
 		return place{x.call(at, x.native[site], x.funcOf(s.Callee)), 0, true}
 	case (s.Kind == profile.SitePanic || s.Kind == profile.SiteNative) && s.Callee != 0:
@@ -213,6 +224,14 @@ func (x *expander) entry(i int) place {
 		site = at.site
 	}
 	return place{at.node, site, true}
+}
+
+// invocations returns how often node i was entered, if the column tells.
+func (x *expander) invocations(i int) uint64 {
+	if !x.column.PerCounter {
+		return 0
+	}
+	return x.column.Of(x.p, i)[0]
 }
 
 // standsFor tells whether s is the one call of the compiler's wrapper f for a

@@ -12,6 +12,7 @@ import (
 type Walker struct {
 	p        *profile.Profile
 	cells    map[*profile.Func][]int32 // of a profile with a tree
+	ids      bool                      // the profile is that of context IDs, and may grow
 	named    map[string]bool           // functions that walks and profiles both know
 	wrappers map[string]bool
 	funcs    int // of the profile, that the maps are about
@@ -26,8 +27,13 @@ type PathFrame struct {
 }
 
 // NewWalker returns a Walker for a valid profile.
-func NewWalker(p *profile.Profile) *Walker {
-	w := &Walker{p: p, cells: make(map[*profile.Func][]int32), named: make(map[string]bool), wrappers: make(map[string]bool)}
+func NewWalker(p *profile.Profile) *Walker { return newWalker(p, false) }
+
+// NewIDWalker returns a Walker for the functions of a record of context IDs.
+func NewIDWalker(p *profile.Profile) *Walker { return newWalker(p, true) }
+
+func newWalker(p *profile.Profile, ids bool) *Walker {
+	w := &Walker{p: p, ids: ids, cells: make(map[*profile.Func][]int32), named: make(map[string]bool), wrappers: make(map[string]bool)}
 	w.Grown()
 	return w
 }
@@ -39,7 +45,7 @@ func (w *Walker) Grown() {
 	w.funcs = len(w.p.Funcs)
 	for i := first; i < w.funcs; i++ {
 		f := &w.p.Funcs[i]
-		if w.p.Contexts == nil {
+		if !w.ids {
 			w.cells[f] = f.CellSites()
 		}
 		name := DisplayName(w.p.String(f.Name))
@@ -48,7 +54,7 @@ func (w *Walker) Grown() {
 		}
 		w.wrappers[name] = w.wrappers[name] || f.Flags&profile.FuncWrapper != 0
 	}
-	if w.p.Contexts != nil {
+	if w.ids {
 		w.nameFaults(first)
 	}
 }

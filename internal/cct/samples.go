@@ -8,69 +8,92 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// A Metric is what the Count of a node counts.
-type Metric struct {
-	Name string // "calls", "cpu", "wait", "samples" or "waits"
-	Unit string // "calls", "ns" or "samples"
-}
-
-// Metrics of a profile, by name. All but calls need samples.
-var metrics = []struct {
-	Metric
-	weight int // index into SampleNode.Weight, -1 for calls
-}{
-	{Metric{"calls", "calls"}, -1},
-	{Metric{"cpu", "ns"}, profile.WeightCPU},
-	{Metric{"wait", "ns"}, profile.WeightWait},
-	{Metric{"samples", "samples"}, profile.WeightCPUs},
-	{Metric{"waits", "samples"}, profile.WeightWaits},
-}
-
-// Of expands the part of p that the metric called name is about; "" stands
-// for calls if p counted any, else for cpu.
+// Of expands the nodes of p that have a value, called name; "" stands for calls if p
+// has any, else for the first value that it has.
 func Of(p *profile.Profile, name string) (*Tree, error) {
 	if name == "" {
-		if name = "calls"; p.Samples != nil && len(p.Nodes) <= 1 {
-			name = "cpu"
-		}
+		name = usual(p).Name
+	}
+	if c := p.Column(name); c != nil {
+		return expand(p, c), nil
+	}
+	if len(p.Columns) == 0 {
+		return nil, fmt.Errorf("no values: a record of context IDs has no counts")
 	}
 	var names []string
-	for _, m := range metrics {
-		if m.Name == name && m.weight < 0 {
-			return New(p), nil
-		}
-		if m.Name == name && p.Samples != nil {
-			t := NewSamples(p.Samples, p.String, m.weight)
-			t.Metric = m.Metric
-			return t, nil
-		}
-		if m.Name == name {
+	for _, t := range profile.ValueTypes {
+		if t.Name == name && t.Sampled {
 			return nil, fmt.Errorf("no %s: the profile has no samples", name)
 		}
-		names = append(names, m.Name)
+		if t.Name == name {
+			return nil, fmt.Errorf("no %s: the profile has only what was sampled", name)
+		}
+		names = append(names, t.Name)
 	}
 	return nil, fmt.Errorf("unknown metric %q (want %s)", name, strings.Join(names, ", "))
 }
 
-// NewSamples expands the frames of s, with one of its weights as the count.
-// Frames of one function that were sampled at several places are one node, as
-// in a tree of calls; str returns a string of the profile.
-func NewSamples(s *profile.Samples, str func(uint32) string, weight int) *Tree {
-	t := &Tree{Sites: make([]Site, 1)}
-	x := &sampleExpander{builder: newBuilder(t, len(s.Nodes)), str: str, funcs: make(map[string]uint32), sites: make(map[Site]uint32)}
-	x.function(profile.PlaceFrame{}, "[root]")
-	at := make([]uint32, len(s.Nodes))
-	sites := make([]uint32, len(s.Nodes)) // where a node calls what is below it
-	for i, n := range s.Nodes {
-		if i > 0 {
-			at[i], sites[i] = x.place(at[n.Parent], sites[n.Parent], s.Places[n.Place])
+// usual returns the value that a report is about if nobody says which.
+func usual(p *profile.Profile) profile.ValueType {
+	for _, c := range p.Columns {
+		if c.Sampled || called(p) {
+			return c.ValueType
 		}
-		t.Nodes[at[i]].Count += n.Weight[weight]
+	}
+	return profile.Calls
+}
+
+// called tells whether any node of p is one of a call.
+func called(p *profile.Profile) bool {
+	for _, n := range p.Nodes[1:] {
+		if p.Funcs[n.Func].Kind != profile.FuncPlace {
+			return true
+		}
+	}
+	return false
+}
+
+// New expands the calls of p, which must be valid.
+func New(p *profile.Profile) *Tree {
+	c := p.Column(profile.Calls.Name)
+	if c == nil {
+		p = profile.New(profile.Calls)
+		c = p.Column(profile.Calls.Name)
+	}
+	return expand(p, c)
+}
+
+// expand expands the nodes that a column of p belongs to.
+func expand(p *profile.Profile, c *profile.Column) *Tree {
+	t := &Tree{Sites: make([]Site, 1), Type: c.ValueType}
+	if c.Sampled {
+		expandPlaces(t, p, c)
+	} else {
+		expandFuncs(t, p, c)
 	}
 	return t
 }
 
-// A sampleExpander is the state of NewSamples.
+// expandPlaces expands the nodes of sampled places. Frames of one function that were sampled
+// at several places are one node, as in a tree of calls.
+func expandPlaces(t *Tree, p *profile.Profile, c *profile.Column) {
+	x := &sampleExpander{builder: newBuilder(t, 0), str: p.String, funcs: make(map[string]uint32), sites: make(map[Site]uint32)}
+	x.function(profile.Frame{}, "[root]")
+	at := make([]uint32, len(p.Nodes))
+	sites := make([]uint32, len(p.Nodes)) // where a node calls what is below it
+	for i, n := range p.Nodes {
+		f := &p.Funcs[n.Func]
+		if i > 0 && f.Kind != profile.FuncPlace {
+			continue
+		}
+		if i > 0 {
+			at[i], sites[i] = x.place(at[n.Parent], sites[n.Parent], f.Frames)
+		}
+		t.Nodes[at[i]].Count += c.Values[i]
+	}
+}
+
+// A sampleExpander is the state of expandPlaces.
 type sampleExpander struct {
 	*builder
 	str   func(uint32) string
@@ -78,12 +101,12 @@ type sampleExpander struct {
 	sites map[Site]uint32
 }
 
-// place returns the node of the innermost frame of pl, which the node parent called at
+// place returns the node of the innermost of some frames, which the node parent called at
 // site, and the site where that frame was. Wrappers, which contexts do not show, vanish:
 // what they call is called at the site of theirs.
-func (x *sampleExpander) place(parent, site uint32, pl profile.Place) (node, at uint32) {
+func (x *sampleExpander) place(parent, site uint32, frames []profile.Frame) (node, at uint32) {
 	real := false
-	for _, f := range slices.Backward(pl.Frames) {
+	for _, f := range slices.Backward(frames) {
 		if x.str(f.File) == "<autogenerated>" {
 			continue
 		}
@@ -91,13 +114,13 @@ func (x *sampleExpander) place(parent, site uint32, pl profile.Place) (node, at 
 		site, real = x.site(f, ViaInlined), true
 	}
 	if real {
-		site = x.site(pl.Frames[0], ViaCall)
+		site = x.site(frames[0], ViaCall)
 	}
 	return parent, site
 }
 
 // site returns the site at the place where f was.
-func (x *sampleExpander) site(f profile.PlaceFrame, via Via) uint32 {
+func (x *sampleExpander) site(f profile.Frame, via Via) uint32 {
 	s := Site{x.str(f.File), int(f.Line), via}
 	i, ok := x.sites[s]
 	if !ok {
@@ -109,7 +132,7 @@ func (x *sampleExpander) site(f profile.PlaceFrame, via Via) uint32 {
 }
 
 // function returns the function of f, by its display name.
-func (x *sampleExpander) function(f profile.PlaceFrame, name string) uint32 {
+func (x *sampleExpander) function(f profile.Frame, name string) uint32 {
 	i, ok := x.funcs[name]
 	if !ok {
 		i = uint32(len(x.t.Funcs))

@@ -13,7 +13,7 @@
 //
 // # Expansion
 //
-// [New] walks the physical nodes of the profile, parents first, and finds or
+// [New], or [Of] for other values than calls, walks the physical nodes of the profile, parents first, and finds or
 // creates a logical node for each one, for each inlined call and native that
 // was executed, and for whatever lies between a physical node and its children.
 // A triple of parent, site and function is one node, so wrappers that lead to
@@ -26,13 +26,13 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// A Tree is a calling context tree. Nothing changes it after [New].
+// A Tree is a calling context tree with one value. Nothing changes it once it is made.
 type Tree struct {
 	Nodes []Node // Nodes[0] is the root; a parent comes before its children
 	Funcs []Func // Funcs[0] is the root's, a pseudo-function
 	Sites []Site // Sites[0] is no place in particular
 
-	Metric Metric // what Node.Count counts; the zero value stands for calls
+	Type profile.ValueType // what Node.Count counts
 }
 
 // A Node is one context.
@@ -40,7 +40,7 @@ type Node struct {
 	Parent uint32 // index into Nodes
 	Func   uint32 // index into Funcs
 	Site   uint32 // index into Sites: where in the parent's function the call is
-	Count  uint64 // invocations, or what Tree.Metric says
+	Count  uint64 // invocations, or what Tree.Type says
 }
 
 // A Func is a function by the name under which package runtime shows it. All

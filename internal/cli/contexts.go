@@ -8,7 +8,8 @@ import (
 
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/ids"
+	"github.com/stemma-go/stemma/internal/record"
 )
 
 // loadContexts reads what load reads. Profiles without context IDs are left out, but there
@@ -18,7 +19,7 @@ func loadContexts(paths []string) (*records, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.profiles = slices.DeleteFunc(r.profiles, func(p *profile.Profile) bool { return p.Contexts == nil })
+	r.profiles = slices.DeleteFunc(r.profiles, func(p *record.Record) bool { return p.IDs == nil })
 	if len(r.profiles) == 0 {
 		return nil, in(r.sources[0].path, errNoContexts)
 	}
@@ -60,16 +61,16 @@ func (f stackFormat) append(b []byte, s decode.Stack, prefix string) []byte {
 
 // reportContexts prints what an engine with context IDs says about itself: the
 // columns of table 1 of the DACCE paper first.
-func reportContexts(w io.Writer, p *profile.Profile) {
-	s := p.Contexts.Stats
+func reportContexts(w io.Writer, p *record.Record) {
+	s := p.IDs.Stats
 	for _, proc := range p.Processes {
 		fmt.Fprintf(w, "%s\n", describe(proc))
 	}
-	for _, line := range warnings(p) {
+	for _, line := range warnings(p.Profile) {
 		fmt.Fprintf(w, "warning: %s\n", line)
 	}
-	if p.Contexts.Log != nil {
-		reportLucce(w, p.Contexts)
+	if p.IDs.Log != nil {
+		reportLucce(w, p.IDs)
 		return
 	}
 	fmt.Fprintf(w, "\n%10s %10s %12s %12s %7s %8s %14s\n", "nodes", "edges", "maxID", "ccStack/s", "depth", "epochs", "costs(us)")
@@ -92,12 +93,12 @@ func reportContexts(w io.Writer, p *profile.Profile) {
 	row("slow entries", "%s", commas(s.Slow))
 	row("re-encoding", "%s, %v in all, longest pause %v, %s rewritten",
 		plural(s.Reencodings, "time"), s.ReencodeTime.Round(time.Microsecond), s.MaxPause.Round(time.Microsecond), plural(s.Rewrites, "goroutine"))
-	if s.Start != profile.StartNothing {
+	if s.Start != ids.StartNothing {
 		more := s.Edges - min(s.GraphTaken, s.Edges)
 		row("started from", "%v: %s, %s, of which %s %s given; %s more %s seen", s.Start, plural(s.GraphNodes, "function"),
 			plural(s.GraphEdges, "edge"), commas(s.GraphTaken), noun(s.GraphTaken, "was", "were"), commas(more), noun(more, "was", "were"))
 	}
-	row("interned", "%s", plural(len(p.Contexts.Interned)-1, "entry", "entries"))
+	row("interned", "%s", plural(len(p.IDs.Interned)-1, "entry", "entries"))
 	row("truncated", "%s", plural(s.Truncated, "context"))
 	if s.Elapsed > 0 {
 		row("ran for", "%v", s.Elapsed.Round(time.Millisecond))
@@ -105,7 +106,7 @@ func reportContexts(w io.Writer, p *profile.Profile) {
 }
 
 // reportLucce prints what engine lucce says about itself.
-func reportLucce(w io.Writer, c *profile.Contexts) {
+func reportLucce(w io.Writer, c *ids.Record) {
 	s := c.Stats
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-14s "+format+"\n", append([]any{name}, args...)...)
@@ -130,11 +131,11 @@ func reportLucce(w io.Writer, c *profile.Contexts) {
 }
 
 // summarizeContexts prints what run says about a program with context IDs.
-func summarizeContexts(e *env, p *profile.Profile, outFile string) {
-	s := p.Contexts.Stats
-	if l := p.Contexts.Log; l != nil {
+func summarizeContexts(e *env, p *record.Record, outFile string) {
+	s := p.IDs.Stats
+	if l := p.IDs.Log; l != nil {
 		fmt.Fprintf(e.stderr, "stemma: %s · %s · %s in the log · %s\n", plural(s.Functions, "function"), plural(s.Edges, "edge"),
-			plural(l.Entries, "entry", "entries"), plural(len(p.Contexts.Interned)-1, "version"))
+			plural(l.Entries, "entry", "entries"), plural(len(p.IDs.Interned)-1, "version"))
 		contextsWritten(e, p, outFile)
 		return
 	}
@@ -144,8 +145,8 @@ func summarizeContexts(e *env, p *profile.Profile, outFile string) {
 }
 
 // contextsWritten prints the end of the summary.
-func contextsWritten(e *env, p *profile.Profile, outFile string) {
-	for _, line := range warnings(p) {
+func contextsWritten(e *env, p *record.Record, outFile string) {
+	for _, line := range warnings(p.Profile) {
 		fmt.Fprintf(e.stderr, "stemma: warning: %s\n", line)
 	}
 	fmt.Fprintf(e.stderr, "stemma: wrote %s; see 'stemma decode %s <LOG' and 'stemma events %s'\n", outFile, outFile, outFile)

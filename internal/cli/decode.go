@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
-	"github.com/stemma-go/stemma/profile"
 )
 
 // decodeCommand tells what context IDs stand for.
@@ -114,7 +113,7 @@ func decodeArgs(e *env, set *contextSet, format stackFormat, ids []string) error
 	w := bufio.NewWriter(e.stdout)
 	refused := 0
 	for _, text := range ids {
-		var id profile.ContextID
+		var id ctxid.ID
 		var err error
 		if id.Hi, id.Lo, id.Run, err = ctxid.Parse(text); err == nil {
 			err = printStack(w, set, format, text, id)
@@ -134,7 +133,7 @@ func decodeArgs(e *env, set *contextSet, format stackFormat, ids []string) error
 }
 
 // printStack prints one stack, in several lines below its ID.
-func printStack(w io.Writer, set *contextSet, format stackFormat, text string, id profile.ContextID) error {
+func printStack(w io.Writer, set *contextSet, format stackFormat, text string, id ctxid.ID) error {
 	s, err := set.decode(id)
 	if err != nil {
 		return err
@@ -345,7 +344,7 @@ var quoteEscaper = regexp.MustCompile(`["\\]`)
 
 // lookup returns what an ID is to be replaced by. It is valid until the next call.
 func (r *replacer) lookup(text [ctxid.Len]byte) ([]byte, bool) {
-	var id profile.ContextID
+	var id ctxid.ID
 	var err error
 	if id.Hi, id.Lo, id.Run, err = ctxid.Parse(text[:]); err != nil {
 		r.damaged++

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/ids"
 )
 
 // eventsCommand shows what a program recorded with -events.
@@ -75,8 +75,8 @@ func (o *eventsOptions) check(fs *flag.FlagSet) error {
 		return usageError("events: -by=%s: no such order (have count, sum, max)", o.by)
 	}
 	for kind := range strings.SplitSeq(o.kinds, ",") {
-		if kind != "" && !slices.Contains(profile.EventKinds, kind) {
-			return usageError("events: -kind=%s: no such kind (have %s)", kind, strings.Join(profile.EventKinds[1:], ", "))
+		if kind != "" && !slices.Contains(ids.EventKinds, kind) {
+			return usageError("events: -kind=%s: no such kind (have %s)", kind, strings.Join(ids.EventKinds[1:], ", "))
 		}
 	}
 	if o.format == "" {
@@ -151,7 +151,7 @@ func showCounts(w io.Writer, rec *records, o *eventsOptions) error {
 		return err
 	}
 	for _, p := range rec.profiles {
-		t.spilt += p.Contexts.EventsSpilt
+		t.spilt += p.IDs.EventsSpilt
 	}
 	return t.print(w, o)
 }
@@ -183,7 +183,7 @@ type eventBucket struct {
 }
 
 // add adds events to the sum.
-func (s *eventSum) add(e *profile.EventCount) {
+func (s *eventSum) add(e *ids.EventCount) {
 	s.Count += e.Count
 	s.Sum += e.Sum
 	s.Max = max(s.Max, e.Max)
@@ -219,7 +219,7 @@ type eventTable struct {
 func newEventTable(rec *records) *eventTable {
 	t := &eventTable{byStack: make(map[[2]string]*eventSum), total: make(map[string]*eventSum), decoders: make(map[uint64]*decode.Decoder)}
 	for _, p := range rec.profiles {
-		t.decoders[p.Contexts.Run] = decode.New(p)
+		t.decoders[p.IDs.Run] = decode.New(p)
 	}
 	return t
 }
@@ -228,8 +228,8 @@ func newEventTable(rec *records) *eventTable {
 func addEvents(rec *records, o *eventsOptions) (*eventTable, error) {
 	t := newEventTable(rec)
 	for _, p := range rec.profiles {
-		err := p.Contexts.EventCounts(func(e *profile.EventCount) error {
-			kind, unit := profile.EventKind(e.Kind), profile.EventUnit(e.Kind)
+		err := p.IDs.EventCounts(func(e *ids.EventCount) error {
+			kind, unit := ids.EventKind(e.Kind), ids.EventUnit(e.Kind)
 			if !o.wants(kind) {
 				return nil
 			}
@@ -261,8 +261,8 @@ func (t *eventTable) sum(kind, unit, stack string) *eventSum {
 
 // stack returns the context of an ID as text, whole. One that cannot be decoded has a name
 // of its own: the events of a kind must add up to their total.
-func (t *eventTable) stack(id profile.ContextID, o *eventsOptions) string {
-	if id == (profile.ContextID{}) {
+func (t *eventTable) stack(id ctxid.ID, o *eventsOptions) string {
+	if id == (ctxid.ID{}) {
 		return "[no context]"
 	}
 	stack, err := t.decoders[id.Run].Decode(id)
@@ -367,13 +367,13 @@ type loggedEvent struct {
 
 // showLog prints the newest events, in the order of time.
 func showLog(w io.Writer, rec *records, o *eventsOptions) error {
-	var newest []profile.Event
+	var newest []ids.Event
 	overwritten, logs := uint64(0), false
 	for _, p := range rec.profiles {
-		logs = logs || p.Contexts.HasEventLog()
-		overwritten += p.Contexts.EventsOverwritten
-		err := p.Contexts.EventLog(func(e *profile.Event) error {
-			if o.wants(profile.EventKind(e.Kind)) {
+		logs = logs || p.IDs.HasEventLog()
+		overwritten += p.IDs.EventsOverwritten
+		err := p.IDs.EventLog(func(e *ids.Event) error {
+			if o.wants(ids.EventKind(e.Kind)) {
 				newest = append(newest, *e)
 			}
 			if o.top >= 0 && len(newest) > 2*o.top+1024 {
@@ -398,7 +398,7 @@ func showLog(w io.Writer, rec *records, o *eventsOptions) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	for _, e := range newestEvents(newest, o.top) {
-		kind, unit, stack := profile.EventKind(e.Kind), profile.EventUnit(e.Kind), o.stack(t.stack(e.ID, o))
+		kind, unit, stack := ids.EventKind(e.Kind), ids.EventUnit(e.Kind), o.stack(t.stack(e.ID, o))
 		if o.json {
 			if err := enc.Encode(loggedEvent{int64(e.Time), kind, e.Value, unit, stack}); err != nil {
 				return err
@@ -415,8 +415,8 @@ func showLog(w io.Writer, rec *records, o *eventsOptions) error {
 }
 
 // newestEvents returns the newest n events, in the order of time.
-func newestEvents(list []profile.Event, n int) []profile.Event {
-	slices.SortStableFunc(list, func(a, b profile.Event) int { return cmp.Compare(a.Time, b.Time) })
+func newestEvents(list []ids.Event, n int) []ids.Event {
+	slices.SortStableFunc(list, func(a, b ids.Event) int { return cmp.Compare(a.Time, b.Time) })
 	return list[max(0, len(list)-n):]
 }
 

@@ -41,7 +41,7 @@ type exportOptions struct {
 // thrown away; so the two cannot differ.
 func (o *exportOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.format, "format", "pprof", "write `FORMAT`: "+strings.Join(export.Formats(), ", "))
-	fs.StringVar(&o.metric, "metric", "", "write `METRIC`: calls, cpu, wait, samples or waits; by default the first of these that was recorded (pprof gets all that were sampled)")
+	fs.StringVar(&o.metric, "metric", "", "write `METRIC`: "+metrics()+"; by default the first of these that was recorded (pprof gets all that were counted, or all that were sampled)")
 	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output")
 	fs.Float64Var(&o.min, "min", 0, "combine subtrees with less than `PERCENT` of all calls as [trimmed]")
 }
@@ -75,17 +75,17 @@ func runExport(e *env, args []string) error {
 		return err
 	}
 	printRecords(e.stderr, "stemma: ", rec.sources)
-	if p.Contexts != nil {
+	if p.IDs != nil {
 		return fmt.Errorf("a record of context IDs has no counts to export; see stemma decode and stemma events")
 	}
-	t, err := cct.Of(p, o.metric)
+	t, err := cct.Of(p.Profile, o.metric)
 	if err != nil {
 		return usageError("export: %w", err)
 	}
 	if o.min > 0 {
 		t = t.Trim(uint64(o.min / 100 * float64(t.Totals().Calls)))
 	}
-	write := func(w io.Writer) error { return export.Write(w, o.format, p, t) }
+	write := func(w io.Writer) error { return export.Write(w, o.format, p.Profile, t) }
 	if o.out == "" {
 		return write(e.stdout)
 	}

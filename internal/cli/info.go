@@ -7,7 +7,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/ids"
+	"github.com/stemma-go/stemma/internal/record"
 )
 
 // infoCommand shows the raw profile, before package cct has interpreted it.
@@ -57,10 +58,10 @@ func runInfo(e *env, args []string) error {
 }
 
 // printContextsInfo prints what a program recorded to decode its context IDs.
-func printContextsInfo(w io.Writer, p *profile.Profile) {
-	c := p.Contexts
+func printContextsInfo(w io.Writer, p *record.Record) {
+	c := p.IDs
 	var events uint64
-	err := c.EventCounts(func(e *profile.EventCount) error { events += e.Count; return nil })
+	err := c.EventCounts(func(e *ids.EventCount) error { events += e.Count; return nil })
 	fmt.Fprintf(w, "text        %#x\n", c.Text)
 	if c.Log != nil {
 		fmt.Fprintf(w, "log         %d %s\nversions    %d\n", c.Log.Entries, noun(c.Log.Entries, "entry", "entries"), len(c.Interned)-1)
@@ -75,7 +76,7 @@ func printContextsInfo(w io.Writer, p *profile.Profile) {
 
 // printInfo prints what was recorded, in physical terms: nodes, counters and
 // function records, and not contexts.
-func printInfo(w io.Writer, p *profile.Profile) {
+func printInfo(w io.Writer, p *record.Record) {
 	for _, proc := range p.Processes {
 		fmt.Fprintf(w, "command     %q\n", proc.Args)
 		if proc.Run != 0 {
@@ -95,7 +96,7 @@ func printInfo(w io.Writer, p *profile.Profile) {
 		}
 		fmt.Fprintln(w)
 	}
-	if p.Contexts != nil {
+	if p.IDs != nil {
 		printContextsInfo(w, p)
 	}
 	var inlined, sites int
@@ -104,8 +105,16 @@ func printInfo(w io.Writer, p *profile.Profile) {
 		sites += len(f.Sites)
 	}
 	fmt.Fprintf(w, "nodes       %d\ncounters    %d\nfunctions   %d, with %d %s and %d %s\n",
-		len(p.Nodes), len(p.Counts), len(p.Funcs), sites, noun(sites, "call site"), inlined, noun(inlined, "inlined call"))
-	for _, line := range warnings(p) {
+		len(p.Nodes), counters(p), len(p.Funcs), sites, noun(sites, "call site"), inlined, noun(inlined, "inlined call"))
+	for _, line := range warnings(p.Profile) {
 		fmt.Fprintf(w, "warning: %s\n", line)
 	}
+}
+
+// counters returns how many counters the nodes have.
+func counters(p *record.Record) (n int) {
+	for _, node := range p.Nodes {
+		n += int(p.Funcs[node.Func].Counters)
+	}
+	return n
 }

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/record"
 )
 
 // Where profiles are found and what they are called.
@@ -22,7 +22,7 @@ const (
 
 // load reads the profiles at paths as loadRecords does, and merges them. Merging needs
 // the same kind of recursion in all of them. The result is valid.
-func load(paths []string) (*profile.Profile, error) {
+func load(paths []string) (*record.Record, error) {
 	r, err := loadRecords(paths)
 	if err != nil {
 		return nil, err
@@ -31,13 +31,13 @@ func load(paths []string) (*profile.Profile, error) {
 }
 
 // loadSealed reads a sealed file. Errors name the file once.
-func loadSealed(path string) (*profile.Profile, error) {
+func loadSealed(path string) (*record.Record, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	p, err := profile.Read(bufio.NewReaderSize(f, 1<<20))
+	p, err := record.Read(bufio.NewReaderSize(f, 1<<20))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

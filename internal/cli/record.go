@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/record"
 )
 
 // # Where a report comes from
@@ -106,7 +106,7 @@ func recordLines(sources []source) []string {
 
 // records are profiles, with what they were read from.
 type records struct {
-	profiles []*profile.Profile
+	profiles []*record.Record
 	sources  []source
 }
 
@@ -128,7 +128,7 @@ func loadRecords(paths []string) (*records, error) {
 		}
 	}
 	var err error
-	r.profiles, err = profile.Snapshots(r.profiles...)
+	r.profiles, err = record.Snapshots(r.profiles...)
 	return r, err
 }
 
@@ -160,15 +160,15 @@ func (r *records) read(path string) error {
 }
 
 // merged returns the sum of the profiles.
-func (r *records) merged() (*profile.Profile, error) {
+func (r *records) merged() (*record.Record, error) {
 	if len(r.profiles) == 1 {
 		return r.profiles[0], nil
 	}
-	return profile.Merge(r.profiles...)
+	return record.Merge(r.profiles...)
 }
 
 // loadOne reads a sealed file or a live directory.
-func loadOne(path string) (*profile.Profile, error) {
+func loadOne(path string) (*record.Record, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func loadOne(path string) (*profile.Profile, error) {
 	if !info.IsDir() {
 		return loadSealed(path)
 	}
-	p, err := profile.ReadLive(os.DirFS(path))
+	p, err := record.Open(os.DirFS(path))
 	if err != nil {
 		return nil, in(path, err)
 	}

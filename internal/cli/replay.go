@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/replay"
-	"github.com/stemma-go/stemma/profile"
 )
 
 // replayCommand compares the encoders on events of any program, also of one that
@@ -134,7 +134,7 @@ type opener struct {
 	path  string
 	files []io.Closer
 	used  bool
-	live  *profile.Live // if path is a directory
+	live  *record.Record // if path is a directory
 }
 
 // open returns a reader of the events from the first one on.
@@ -161,7 +161,7 @@ func (o *opener) open() (*replay.Reader, error) {
 func (o *opener) recorded() (*replay.Reader, error) {
 	var err error
 	if o.live == nil {
-		if o.live, err = profile.OpenLive(os.DirFS(o.path)); err != nil {
+		if o.live, err = record.Open(os.DirFS(o.path)); err != nil {
 			return nil, fmt.Errorf("%s: %w", o.path, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -100,7 +101,7 @@ func (o *reportOptions) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&o.contexts, "contexts", false, "list contexts, not functions")
 	fs.BoolVar(&o.tree, "tree", false, "print the calling context tree")
 	fs.StringVar(&o.function, "func", "", "list the functions that match `REGEXP`, with callers and callees")
-	fs.StringVar(&o.metric, "metric", "", "count `METRIC`: calls, cpu, wait, samples or waits; by default the first of these that was recorded")
+	fs.StringVar(&o.metric, "metric", "", "count `METRIC`: "+metrics()+"; by default the first of these that was recorded")
 	fs.IntVar(&o.top, "top", 20, "list at most `N` entries; -1 for all")
 	fs.IntVar(&o.depth, "depth", -1, "print at most `N` levels of the tree; -1 for all")
 	fs.Float64Var(&o.min, "min", 1, "print only subtrees with at least `PERCENT` of all calls")
@@ -136,7 +137,7 @@ func runReport(e *env, args []string) error {
 		return err
 	}
 	o.sources = rec.sources
-	if p.Contexts != nil {
+	if p.IDs != nil {
 		if err := onlyFlags(fs, "a record of context IDs, which has no counts of calls (see stemma decode and stemma events)", "json"); err != nil {
 			return err
 		}
@@ -150,24 +151,24 @@ func runReport(e *env, args []string) error {
 
 // report prints p in the form that the options ask for.
 // re is of interest only with -func. An error comes from w, or from encoding JSON.
-func report(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Regexp) error {
+func report(w io.Writer, p *record.Record, o *reportOptions, re *regexp.Regexp) error {
 	if !o.json {
 		printRecords(w, "", o.sources)
 	}
-	if p.Contexts != nil && !o.json {
+	if p.IDs != nil && !o.json {
 		reportContexts(w, p)
 		return nil
 	}
 	if o.json {
 		return reportJSON(w, p, o, re)
 	}
-	t, err := cct.Of(p, o.metric)
+	t, err := cct.Of(p.Profile, o.metric)
 	if err != nil {
 		return usageError("report: %w", err)
 	}
 	r := &reporter{w: w, t: t, o: o}
 	r.totals = r.t.Totals()
-	r.header(p)
+	r.header(p.Profile)
 	switch {
 	case o.contexts:
 		r.contexts()
@@ -175,7 +176,7 @@ func report(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Regexp
 		r.tree()
 	case o.function != "":
 		r.matches(re)
-	case t.Metric.Name != "":
+	case t.Type.Sampled:
 		r.flatSamples()
 	default:
 		r.flat()
@@ -206,8 +207,8 @@ func (r *reporter) header(p *profile.Profile) {
 	for _, line := range samplingLines(p) {
 		r.printf("%s\n", line)
 	}
-	if r.t.Metric.Name == "" {
-		r.printf("%s\n", summaryLine(r.totals))
+	if !r.t.Type.Sampled {
+		r.printf("%s\n", summaryLine(r.t, r.totals))
 	}
 	for _, line := range warnings(p) {
 		r.printf("warning: %s\n", line)
@@ -241,9 +242,13 @@ func shorten(s string, n int) string {
 	return s
 }
 
-// summaryLine returns the totals in one line.
-func summaryLine(t cct.Totals) string {
-	s := plural(t.Calls, "call") + " · " + plural(t.Contexts, "context") + " · " + plural(t.Functions, "function")
+// summaryLine returns the totals of a tree in one line.
+func summaryLine(tree *cct.Tree, t cct.Totals) string {
+	s := plural(t.Calls, "call")
+	if tree.Type.Name != profile.Calls.Name {
+		s = amount(tree.Type, t.Calls) + " of " + tree.Type.Name
+	}
+	s += " · " + plural(t.Contexts, "context") + " · " + plural(t.Functions, "function")
 	if t.Truncated > 0 {
 		s += " · " + plural(t.Truncated, "call") + " truncated"
 	}
@@ -326,10 +331,10 @@ func (r *reporter) more(n int, one string, many ...string) {
 // flat prints the functions with the most calls. Percentages are of all calls:
 // those of a function itself, not of what it calls.
 func (r *reporter) flat() {
-	r.printf("%15s %7s %12s  %s\n", "calls", "%", "contexts", "function")
+	r.printf("%15s %7s %12s  %s\n", r.t.Type.Name, "%", "contexts", "function")
 	stats := r.t.ByFunction()
 	for _, s := range stats[:r.cut(len(stats))] {
-		r.printf("%15s %s %12s  %s\n", commas(s.Calls), r.percent(s.Calls), commas(s.Contexts), r.t.Funcs[s.Func].Name)
+		r.printf("%15s %s %12s  %s\n", r.amount(s.Calls), r.percent(s.Calls), commas(s.Contexts), r.t.Funcs[s.Func].Name)
 	}
 	r.more(len(stats), "function")
 }
@@ -338,7 +343,7 @@ func (r *reporter) flat() {
 // Percentages are of all calls. Truncated calls are in no context, and so the sum
 // may be less than 100.
 func (r *reporter) contexts() {
-	r.printf("%15s %7s  %s\n", what(r.t), "%", "context")
+	r.printf("%15s %7s  %s\n", r.t.Type.Name, "%", "context")
 	hot := r.t.Hottest(-1)
 	for _, n := range hot[:r.cut(len(hot))] {
 		calls := r.t.Nodes[n].Count
@@ -378,7 +383,7 @@ func mark(v cct.Via) string {
 func (r *reporter) tree() {
 	sum, kids := r.t.Inclusive(), r.t.Children()
 	least := r.o.min / 100 * float64(r.totals.Calls)
-	r.printf("%15s %7s  %s\n", what(r.t), "below%", "context")
+	r.printf("%15s %7s  %s\n", r.t.Type.Name, "below%", "context")
 	type entry struct {
 		node  uint32
 		depth int
@@ -402,7 +407,7 @@ func (r *reporter) tree() {
 		}
 	}
 	if r.o.min > 0 {
-		r.printf("%15s subtrees with less than %g%% of %s are left out; -min=0 prints all\n", "", r.o.min, whole(r.t))
+		r.printf("%15s subtrees with less than %g%% of %s are left out; -min=0 prints all\n", "", r.o.min, r.t.Type.About)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/ids"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -25,9 +27,9 @@ type (
 	// jsonEngine is the report of an engine with context IDs. Times are in
 	// nanoseconds.
 	jsonEngine struct {
-		Records   []jsonRecord         `json:"records"`
-		Processes []jsonProcess        `json:"processes"`
-		Engine    profile.ContextStats `json:"engine"`
+		Records   []jsonRecord  `json:"records"`
+		Processes []jsonProcess `json:"processes"`
+		Engine    ids.Stats     `json:"engine"`
 	}
 	jsonRecord struct {
 		Path    string    `json:"path"`
@@ -91,13 +93,13 @@ type (
 // reportJSON writes the contexts one by one: there may be millions.
 // The head is encoded in one piece and its last brace held back, so that the
 // result is one object all the same. Lists are complete unless -top was given.
-func reportJSON(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Regexp) error {
-	if p.Contexts != nil {
+func reportJSON(w io.Writer, p *record.Record, o *reportOptions, re *regexp.Regexp) error {
+	if p.IDs != nil {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "\t")
-		return enc.Encode(jsonEngine{jsonRecords(o.sources), jsonProcesses(p), p.Contexts.Stats})
+		return enc.Encode(jsonEngine{jsonRecords(o.sources), jsonProcesses(p.Profile), p.IDs.Stats})
 	}
-	t, err := cct.Of(p, o.metric)
+	t, err := cct.Of(p.Profile, o.metric)
 	if err != nil {
 		return usageError("report: %w", err)
 	}
@@ -105,7 +107,7 @@ func reportJSON(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Re
 	if !o.topGiven {
 		o.top = -1
 	}
-	head := jsonReport{jsonRecords(o.sources), jsonProcesses(p), t.Metric.Name, jsonTotals(r.t.Totals()), r.jsonFunctions(re)}
+	head := jsonReport{jsonRecords(o.sources), jsonProcesses(p.Profile), metricOf(t), jsonTotals(r.t.Totals()), r.jsonFunctions(re)}
 	b, err := json.MarshalIndent(head, "", "\t")
 	if err != nil {
 		return err
@@ -121,6 +123,14 @@ func reportJSON(w io.Writer, p *profile.Profile, o *reportOptions, re *regexp.Re
 	}
 	_, err = fmt.Fprintln(w)
 	return err
+}
+
+// metricOf returns the name of what is counted; it is left out for calls.
+func metricOf(t *cct.Tree) string {
+	if t.Type.Name == profile.Calls.Name {
+		return ""
+	}
+	return t.Type.Name
 }
 
 // jsonContexts writes the last field of the report and closes it.

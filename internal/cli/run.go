@@ -186,9 +186,9 @@ func (p *program) build(e *env, b *toolchain.Build, a *goArgs, pkg []string) err
 // outer one if nothing else is in it. If stemma is killed in between, what was
 // recorded is in NAME.live-* and can be sealed by hand.
 
-// A record is what a run of a program has left.
+// A runRecord is what a run of a program has left.
 // Who has sealed or compared it removes it.
-type record struct {
+type runRecord struct {
 	base string // holds the live directories of the program and its children
 	pid  int
 	code int // exit code
@@ -200,7 +200,7 @@ type record struct {
 // run runs the program to its end.
 // The program's own exit code is no error. STEMMA_OUT goes to its children, so that
 // their records come to the same place.
-func (p *program) run(e *env) (*record, error) {
+func (p *program) run(e *env) (*runRecord, error) {
 	base, err := liveBase(p.name)
 	if err != nil {
 		return nil, err
@@ -217,7 +217,7 @@ func (p *program) run(e *env) (*record, error) {
 		_ = os.Remove(base) // it is empty: nothing ran
 		return nil, err
 	}
-	return &record{base: base, pid: cmd.Process.Pid, code: code, elapsed: time.Since(begin)}, nil
+	return &runRecord{base: base, pid: cmd.Process.Pid, code: code, elapsed: time.Since(begin)}, nil
 }
 
 // liveBase makes the directory for live directories: here, on the disk where the
@@ -238,7 +238,7 @@ func liveBase(name string) (string, error) {
 // it. Live directories of other instrumented processes stay.
 // The directory is removed only when the profile is complete. Children may still
 // be running; their records are listed, and not touched.
-func (r *record) seal(e *env, outFile string) error {
+func (r *runRecord) seal(e *env, outFile string) error {
 	own, others, err := r.liveDirs()
 	if err != nil {
 		return err
@@ -268,7 +268,7 @@ func (r *record) seal(e *env, outFile string) error {
 // own is empty if the program left none. It is told by the process ID in its name: a
 // wrapper that -exec names must replace itself by the program, unless there is one record
 // only. A program that has replaced itself has left several; the last one is its own.
-func (r *record) liveDirs() (own string, others []string, err error) {
+func (r *runRecord) liveDirs() (own string, others []string, err error) {
 	dirs, err := os.ReadDir(r.base)
 	if err != nil {
 		return "", nil, err

@@ -11,8 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/ids"
 )
 
 // How the record of an ID is found.
@@ -113,7 +114,7 @@ func (s *contextSet) empty() error {
 }
 
 // decode returns the context of an ID, without the frames of package stemma.
-func (s *contextSet) decode(id profile.ContextID) (_ decode.Stack, err error) {
+func (s *contextSet) decode(id ctxid.ID) (_ decode.Stack, err error) {
 	for range 2 {
 		for _, r := range s.byRun[id.Run] {
 			stack, failed := s.decodeIn(r, id)
@@ -150,7 +151,7 @@ func (s *contextSet) missing(run uint64) error {
 
 // decodeIn decodes an ID with one record, and opens the record if need be. One that has
 // gone is forgotten.
-func (s *contextSet) decodeIn(r *contextRecord, id profile.ContextID) (decode.Stack, error) {
+func (s *contextSet) decodeIn(r *contextRecord, id ctxid.ID) (decode.Stack, error) {
 	s.clock++
 	r.used = s.clock
 	if r.open == nil {
@@ -300,7 +301,7 @@ func runOf(path string) (run uint64, sealed bool, err error) {
 		return 0, false, err
 	}
 	if info.IsDir() {
-		run, err = profile.LiveRun(os.DirFS(path))
+		run, err = ids.LiveRun(os.DirFS(path))
 		if errors.Is(err, fs.ErrNotExist) && isLiveDir(path) {
 			err = errNoContexts
 		}
@@ -311,7 +312,7 @@ func runOf(path string) (run uint64, sealed bool, err error) {
 		return 0, true, err
 	}
 	defer f.Close()
-	run, ok, err := profile.SealedRun(f)
+	run, ok, err := ids.SealedRun(f)
 	if err == nil && !ok {
 		err = errNoContexts
 	}

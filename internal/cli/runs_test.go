@@ -16,14 +16,13 @@ import (
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
-	"github.com/stemma-go/stemma/profile"
 )
 
 // A simulated process is one of many of a few programs: code lies at the same
 // addresses, and IDs differ in the run number alone, or hardly.
 type simulated struct {
 	path string
-	ids  []profile.ContextID
+	ids  []ctxid.ID
 	want []string // the functions of each
 }
 
@@ -40,7 +39,7 @@ func simulate(t *testing.T, dir string, n int) (list []simulated) {
 				p.Step()
 			}
 			c := p.Capture()
-			s.ids = append(s.ids, profile.ContextID{Hi: c.Hi, Lo: c.Lo, Run: run})
+			s.ids = append(s.ids, ctxid.ID{Hi: c.Hi, Lo: c.Lo, Run: run})
 			var funcs []string
 			for _, f := range c.All() {
 				funcs = append(funcs, f.Func)
@@ -121,7 +120,7 @@ func TestManyRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	ids := decodeAll(t, set, processes)
-	alike := make(map[profile.ContextID]bool)
+	alike := make(map[ctxid.ID]bool)
 	for _, p := range processes {
 		for _, id := range p.ids {
 			id.Run = 0

@@ -4,16 +4,28 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/profile"
 )
 
-// amount writes a count of the tree in its unit.
-func (r *reporter) amount(n uint64) string {
-	if r.t.Metric.Unit == "ns" {
+// amount writes a value of the tree in its unit.
+func (r *reporter) amount(n uint64) string { return amount(r.t.Type, n) }
+
+// amount writes a value in its unit.
+func amount(t profile.ValueType, n uint64) string {
+	if t.Unit == "nanoseconds" {
 		return milliseconds(n)
 	}
 	return commas(n)
+}
+
+// metrics lists the values that there are, for help texts.
+func metrics() string {
+	var names []string
+	for _, t := range profile.ValueTypes {
+		names = append(names, t.Name)
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // milliseconds writes a number of nanoseconds.
@@ -21,31 +33,10 @@ func milliseconds(ns uint64) string {
 	return fmt.Sprintf("%s.%03d ms", commas(ns/1e6), ns/1e3%1e3)
 }
 
-// what names the counts of a tree, for the head of a column.
-func what(t *cct.Tree) string {
-	if t.Metric.Name == "" {
-		return "calls"
-	}
-	return t.Metric.Name
-}
-
-// whole names what a share of a tree is a share of.
-func whole(t *cct.Tree) string {
-	switch t.Metric.Name {
-	case "":
-		return "the calls"
-	case "cpu":
-		return "the time on CPU"
-	case "wait":
-		return "the time spent waiting"
-	}
-	return "the samples"
-}
-
 // flatSamples prints the functions in which most time was spent: by themselves, and with
 // what they called.
 func (r *reporter) flatSamples() {
-	r.printf("%15s %7s %7s  %s\n", what(r.t), "%", "below%", "function")
+	r.printf("%15s %7s %7s  %s\n", r.t.Type.Name, "%", "below%", "function")
 	stats, below := r.t.ByFunction(), r.t.InclusiveByFunction()
 	for _, s := range stats[:r.cut(len(stats))] {
 		r.printf("%15s %s %s  %s\n", r.amount(s.Calls), r.percent(s.Calls), r.percent(below[s.Func]), r.t.Funcs[s.Func].Name)
@@ -56,13 +47,12 @@ func (r *reporter) flatSamples() {
 // samplingLines tells what was sampled and how, for each process that was, what is wrong
 // with it, and what it cost.
 func samplingLines(p *profile.Profile) []string {
-	if p.Samples == nil {
+	if !p.Sampled() {
 		return nil
 	}
-	s := p.Samples
 	lines := []string{fmt.Sprintf("%s on CPU for %s · %s of waiting goroutines for %s",
-		plural(s.Total(profile.WeightCPUs), "sample"), milliseconds(s.Total(profile.WeightCPU)),
-		plural(s.Total(profile.WeightWaits), "sample"), milliseconds(s.Total(profile.WeightWait)))}
+		plural(p.Total(profile.Samples), "sample"), milliseconds(p.Total(profile.CPU)),
+		plural(p.Total(profile.Waits), "sample"), milliseconds(p.Total(profile.Wait)))}
 	for _, proc := range p.Processes {
 		if sm := proc.Sampling; sm != nil {
 			lines = append(lines, samplingLine(sm))

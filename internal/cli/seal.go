@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/cct"
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/record"
 )
 
 // sealCommand makes one file of what a program writes while it runs.
@@ -57,16 +57,16 @@ func runSeal(e *env, args []string) error {
 // file appears under its name only when it is complete.
 // Equal sums give equal files, whatever the order of paths. elapsed is how long the
 // program ran, 0 if that is not known.
-func seal(paths []string, out string, elapsed time.Duration) (*profile.Profile, error) {
+func seal(paths []string, out string, elapsed time.Duration) (*record.Record, error) {
 	p, err := load(paths)
 	if err != nil {
 		return nil, err
 	}
-	if p, err = profile.Merge(p); err != nil { // for its canonical order
+	if p, err = record.Merge(p); err != nil { // for its canonical order
 		return nil, err
 	}
-	if p.Contexts != nil && elapsed > 0 {
-		p.Contexts.Stats.Elapsed = elapsed
+	if p.IDs != nil && elapsed > 0 {
+		p.IDs.Stats.Elapsed = elapsed
 	}
 	return p, writeFile(out, p.Write)
 }
@@ -108,26 +108,26 @@ func sealAndSummarize(e *env, liveDir, outFile string, elapsed time.Duration) er
 	if err != nil {
 		return err
 	}
-	if p.Contexts != nil {
+	if p.IDs != nil {
 		summarizeContexts(e, p, outFile)
 		return nil
 	}
-	t, err := cct.Of(p, "")
+	t, err := cct.Of(p.Profile, "")
 	if err != nil {
 		return err
 	}
 	r := &reporter{w: e.stderr, t: t, totals: t.Totals()}
-	for _, line := range samplingLines(p) {
+	for _, line := range samplingLines(p.Profile) {
 		r.printf("stemma: %s\n", line)
 	}
-	if t.Metric.Name == "" {
-		r.printf("stemma: %s\n", summaryLine(r.totals))
+	if !t.Type.Sampled {
+		r.printf("stemma: %s\n", summaryLine(t, r.totals))
 	}
-	for _, line := range warnings(p) {
+	for _, line := range warnings(p.Profile) {
 		r.printf("stemma: warning: %s\n", line)
 	}
 	if hot := t.Hottest(hotContexts); len(hot) > 0 {
-		r.printf("%15s %7s  hottest contexts\n", what(t), "%")
+		r.printf("%15s %7s  hottest contexts\n", t.Type.Name, "%")
 		for _, n := range hot {
 			calls := t.Nodes[n].Count
 			r.printf("%15s %s  %s\n", r.amount(calls), r.percent(calls), contextLine(t.Stack(n)))

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/similarity"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -51,7 +52,7 @@ type similarityOptions struct {
 }
 
 func (o *similarityOptions) declare(fs *flag.FlagSet) {
-	fs.StringVar(&o.metric, "metric", "", "compare `METRIC`: calls, cpu, wait, samples or waits; by default the first of these that was recorded")
+	fs.StringVar(&o.metric, "metric", "", "compare `METRIC`: "+metrics()+"; by default the first of these that was recorded")
 	fs.StringVar(&o.by, "by", "", "call sites are the same by their `ORDER` in the function (site, the default), by file and line (line), or do not count (function)")
 	fs.Float64Var(&o.threshold, "t", 0.1, "a context is hot if it has at least `THRESHOLD` times the weight of the hottest")
 }
@@ -103,7 +104,7 @@ type similar struct {
 }
 
 // load reads a profile, and prints what it is.
-func (s *similar) load(path string) (*profile.Profile, error) {
+func (s *similar) load(path string) (*record.Record, error) {
 	r, err := loadRecords([]string{path})
 	if err != nil {
 		return nil, err
@@ -125,14 +126,14 @@ func (s *similar) one(path string) error {
 	if err != nil {
 		return err
 	}
-	if p.Samples == nil || len(p.Nodes) <= 1 {
+	if !p.Sampled() || !p.Has(profile.Calls) {
 		return usageError("similarity: %s does not have both calls and samples of calls; name two or more profiles, or one of a program built with -engine=cct,acct", path)
 	}
-	samples, err := cct.Of(p, "samples")
+	samples, err := cct.Of(p.Profile, profile.Samples.Name)
 	if err != nil {
 		return err
 	}
-	exact, approximate := similarity.Entries(cct.New(p)), similarity.Entries(samples)
+	exact, approximate := similarity.Entries(cct.New(p.Profile)), similarity.Entries(samples)
 	fmt.Fprintf(s.w, "exact: %s, %s; approximate: %s, %s\n", plural(len(exact), "context"), plural(uint64(exact.Total()), "call"),
 		plural(len(approximate), "context"), plural(uint64(approximate.Total()), "sample"))
 	s.head()
@@ -167,13 +168,13 @@ func (s *similar) trees(paths []string) ([]similarity.Weights, error) {
 		if err != nil {
 			return nil, err
 		}
-		t, err := cct.Of(p, s.o.metric)
+		t, err := cct.Of(p.Profile, s.o.metric)
 		if err != nil {
 			return nil, usageError("similarity: %s: %w", path, err)
 		}
 		tree := similarity.Tree{Tree: t}
-		if t.Metric.Name == "" { // exact counts, with a record of every function
-			tree.Calls = cct.Calls(p)
+		if !t.Type.Sampled { // exact counts, with a record of every function
+			tree.Calls = cct.Calls(p.Profile)
 		}
 		trees = append(trees, tree)
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/toolchain"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -176,18 +178,18 @@ var mismatchKinds = []string{"function", "inlined", "file", "line", "depth", "mi
 // A record that cannot be read ends it with an error, and the others are not
 // compared: what follows a damaged one cannot be found.
 func (v *verifier) dir(dir string) error {
-	live, err := profile.OpenLive(os.DirFS(dir))
+	rec, err := record.Open(os.DirFS(dir))
 	if err != nil {
 		return err
 	}
-	v.walker, v.decoder = cct.NewWalker(live.Profile), nil
-	if live.Profile.Contexts != nil {
-		v.decoder = decode.New(live.Profile)
+	v.walker, v.decoder = cct.NewWalker(rec.Profile), nil
+	if rec.IDs != nil {
+		v.decoder = decode.New(rec)
 		v.walker = v.decoder.Walker()
 	}
-	v.fold = foldOf(live.Profile)
-	v.warnings = append(v.warnings, warnings(live.Profile)...)
-	return live.Checks(func(c *profile.Check) error {
+	v.fold = foldOf(rec.Profile)
+	v.warnings = append(v.warnings, warnings(rec.Profile)...)
+	return rec.Checks(func(c *live.Check) error {
 		v.check(c)
 		return nil
 	})
@@ -213,7 +215,7 @@ func foldOf(p *profile.Profile) func(node int) func([]cct.PathFrame) []cct.PathF
 // check compares one record. Below the frames of the walk stands the context
 // in which the goroutine was started, as it was recorded: that one is checked
 // by records of its own.
-func (v *verifier) check(c *profile.Check) {
+func (v *verifier) check(c *live.Check) {
 	v.events += c.Events
 	if v.decoder != nil {
 		v.checkContext(c)
@@ -240,7 +242,7 @@ func (v *verifier) check(c *profile.Check) {
 }
 
 // known returns the frames of the stack walk that contexts have.
-func (v *verifier) known(c *profile.Check) []cct.PathFrame {
+func (v *verifier) known(c *live.Check) []cct.PathFrame {
 	truth := make([]cct.PathFrame, len(c.Frames))
 	for i, f := range c.Frames {
 		truth[i] = cct.PathFrame(f)
@@ -251,7 +253,7 @@ func (v *verifier) known(c *profile.Check) []cct.PathFrame {
 
 // checkContext compares one record of a program with context IDs, as check does.
 // Nothing is folded: IDs keep all levels of recursion.
-func (v *verifier) checkContext(c *profile.Check) {
+func (v *verifier) checkContext(c *live.Check) {
 	stack, err := v.decoder.Decode(c.ID)
 	truth := v.known(c)
 	if err != nil {
@@ -259,7 +261,7 @@ func (v *verifier) checkContext(c *profile.Check) {
 		v.undecoded(c, c.ID, err, truth)
 		return
 	}
-	if c.StartID != (profile.ContextID{}) {
+	if c.StartID != (ctxid.ID{}) {
 		start, err := v.decoder.Decode(c.StartID)
 		if err != nil {
 			v.checked++
@@ -293,7 +295,7 @@ func (v *verifier) truncated(reason string) {
 }
 
 // undecoded counts an ID that cannot be decoded.
-func (v *verifier) undecoded(c *profile.Check, id profile.ContextID, err error, truth []cct.PathFrame) {
+func (v *verifier) undecoded(c *live.Check, id ctxid.ID, err error, truth []cct.PathFrame) {
 	if v.o.verbose && v.failed < uint64(v.o.show) {
 		fmt.Fprintf(v.w, "%s: %v\n", ctxid.Append(nil, id.Hi, id.Lo, id.Run), err)
 	}
@@ -329,7 +331,7 @@ func difference(decoded, truth []cct.PathFrame, entry bool) (kind string, at int
 
 // mismatch counts a mismatch and prints the first ones.
 // decoded and truth may be nil, if there is nothing to show.
-func (v *verifier) mismatch(c *profile.Check, kind string, at int, decoded, truth []cct.PathFrame) {
+func (v *verifier) mismatch(c *live.Check, kind string, at int, decoded, truth []cct.PathFrame) {
 	v.failed++
 	v.kinds[kind]++
 	if v.o.verbose && v.failed <= uint64(v.o.show) {
@@ -338,7 +340,7 @@ func (v *verifier) mismatch(c *profile.Check, kind string, at int, decoded, trut
 }
 
 // show prints both stacks, after folding, with a mark at the difference.
-func (v *verifier) show(c *profile.Check, kind string, at int, decoded, truth []cct.PathFrame) {
+func (v *verifier) show(c *live.Check, kind string, at int, decoded, truth []cct.PathFrame) {
 	if v.decoder != nil {
 		fmt.Fprintf(v.w, "mismatch of kind %s in frame %d, context %s, %s, goroutine began in %s\n",
 			kind, at, ctxid.Append(nil, c.ID.Hi, c.ID.Lo, c.ID.Run), plural(c.Events, "event"), ctxid.Append(nil, c.StartID.Hi, c.StartID.Lo, c.StartID.Run))

@@ -87,7 +87,7 @@ func TestPlaceholders(t *testing.T) {
 // TestHeadings prints a tree of times: its columns are not calls.
 func TestHeadings(t *testing.T) {
 	tree := &cct.Tree{
-		Metric: cct.Metric{Name: "cpu", Unit: "ns"},
+		Type: profile.CPU,
 		Funcs:  []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "main.main"}},
 		Sites:  make([]cct.Site, 1),
 		Nodes:  []cct.Node{{}, {Func: 1, Count: 1_500_000}},

@@ -41,6 +41,10 @@ const (
 // Digits are those of base64url (RFC 4648, section 5).
 const Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
+// An ID is a context ID: the two words that package rt defines, and the run number of
+// the process. The zero ID is none.
+type ID struct{ Hi, Lo, Run uint64 }
+
 // Fields are the parts of the two words of an ID.
 type Fields struct {
 	Node  uint32 // number of the interned top of the ccStack, 0 for none

@@ -31,6 +31,8 @@ import (
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/ids"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -99,12 +101,12 @@ const (
 // A Decoder decodes the IDs of one run. It is not for several goroutines.
 type Decoder struct {
 	p      *profile.Profile
-	c      *profile.Contexts
+	c      *ids.Record
 	walker *cct.Walker
 
 	groups map[groupKey]*Group
 	heads  map[uint64]head // by return address
-	edges  map[edgesKey][]profile.InEdge
+	edges  map[edgesKey][]ids.InEdge
 	edged  int // edges in edges
 	links  map[state]*Link
 }
@@ -127,13 +129,13 @@ type edgesKey struct{ epoch, fn uint32 }
 // A state is a function with the context of one of its invocations.
 type state struct{ epoch, fn, id, node uint32 }
 
-// New returns a Decoder for a profile with context IDs.
-func New(p *profile.Profile) *Decoder {
+// New returns a Decoder for a record of context IDs.
+func New(r *record.Record) *Decoder {
 	return &Decoder{
-		p: p, c: p.Contexts, walker: cct.NewWalker(p),
+		p: r.Profile, c: r.IDs, walker: cct.NewIDWalker(r.Profile),
 		groups: make(map[groupKey]*Group),
 		heads:  make(map[uint64]head),
-		edges:  make(map[edgesKey][]profile.InEdge),
+		edges:  make(map[edgesKey][]ids.InEdge),
 		links:  make(map[state]*Link),
 	}
 }
@@ -152,7 +154,7 @@ func (d *Decoder) Walker() *cct.Walker { return d.walker }
 // Decode returns the context that the ID stands for. An ID of another run, or one
 // that this run cannot have made, is an error; a context of which the
 // program could record the inner part only is a stack that says so.
-func (d *Decoder) Decode(id profile.ContextID) (Stack, error) {
+func (d *Decoder) Decode(id ctxid.ID) (Stack, error) {
 	if id.Run != d.c.Run {
 		return Stack{}, fmt.Errorf("ID of run %016x: this is the record of run %016x", id.Run, d.c.Run)
 	}
@@ -182,7 +184,7 @@ func (d *Decoder) Decode(id profile.ContextID) (Stack, error) {
 
 // AtEntry reports whether the ID was captured at the entry of a function, and not
 // at a call.
-func (d *Decoder) AtEntry(id profile.ContextID) bool {
+func (d *Decoder) AtEntry(id ctxid.ID) bool {
 	f := ctxid.Split(id.Hi, id.Lo)
 	pc := d.c.Text + uint64(f.PC)
 	if n, ok := d.c.Node(f.Node); ok && f.PC == 0 && n.Kind == rt.InternAt {
@@ -297,7 +299,7 @@ func (d *Decoder) step(s state) (l *Link, next state, err error) {
 }
 
 // pop returns how the target of an interned entry was entered.
-func (d *Decoder) pop(n profile.Interned) (*Link, state, error) {
+func (d *Decoder) pop(n ids.Interned) (*Link, state, error) {
 	next := state{n.Epoch, 0, n.ID, n.Parent}
 	switch n.Kind {
 	case rt.InternRoot:
@@ -328,7 +330,7 @@ func (d *Decoder) pop(n profile.Interned) (*Link, state, error) {
 
 // fault returns how a deferred function was entered that runs because of a
 // run-time error: the place of the error has a record of its own.
-func (d *Decoder) fault(n profile.Interned, next state) (*Link, state, error) {
+func (d *Decoder) fault(n ids.Interned, next state) (*Link, state, error) {
 	code := d.c.CodeAt(n.Place + 1) // the address of an instruction, not behind it
 	fn, ok := d.c.Fault(n.Place)
 	switch {
@@ -353,12 +355,12 @@ func (d *Decoder) fault(n profile.Interned, next state) (*Link, state, error) {
 }
 
 // inEdges returns the edges into a function in an epoch.
-func (d *Decoder) inEdges(epoch, fn uint32) []profile.InEdge {
+func (d *Decoder) inEdges(epoch, fn uint32) []ids.InEdge {
 	key := edgesKey{epoch, fn}
 	edges, ok := d.edges[key]
 	if !ok {
 		if edges = d.c.Dict.InEdges(epoch, fn); d.edged > maxEdges {
-			d.edges, d.edged = make(map[edgesKey][]profile.InEdge), 0
+			d.edges, d.edged = make(map[edgesKey][]ids.InEdge), 0
 		}
 		d.edges[key] = edges
 		d.edged += len(edges) + 1
@@ -367,7 +369,7 @@ func (d *Decoder) inEdges(epoch, fn uint32) []profile.InEdge {
 }
 
 // cutReason tells why what is further out is not known.
-func cutReason(n profile.Interned) string {
+func cutReason(n ids.Interned) string {
 	switch n.Place {
 	case rt.CutDepth:
 		return "the ccStack was full"

@@ -8,23 +8,25 @@ import (
 	"testing/fstest"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
-func open(t testing.TB, d *livetest.Contexts) *profile.Profile {
+func open(t testing.TB, d *livetest.Contexts) *record.Record {
 	t.Helper()
-	p, err := profile.ReadLive(d.FS())
+	p, err := record.Open(d.FS())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-func id(c livetest.Captured) profile.ContextID {
-	return profile.ContextID{Hi: c.Hi, Lo: c.Lo, Run: livetest.Run}
+func id(c livetest.Captured) ctxid.ID {
+	return ctxid.ID{Hi: c.Hi, Lo: c.Lo, Run: livetest.Run}
 }
 
 // path renders frames for comparison.
@@ -52,7 +54,7 @@ func TestRandom(t *testing.T) {
 			list = append(list, p.Capture())
 		}
 		prof := open(t, p.D)
-		epochs += len(prof.Contexts.Dict.Epochs)
+		epochs += len(prof.IDs.Dict.Epochs)
 		d := decode.New(prof)
 		for i, c := range list {
 			s, err := d.Decode(id(c))
@@ -99,7 +101,7 @@ func small() (d *livetest.Contexts, mainF, a, b uint64, root uint32) {
 
 func line(t *testing.T, d *livetest.Contexts, hi, lo uint64) string {
 	t.Helper()
-	s, err := decode.New(open(t, d)).Decode(profile.ContextID{Hi: hi, Lo: lo, Run: livetest.Run})
+	s, err := decode.New(open(t, d)).Decode(ctxid.ID{Hi: hi, Lo: lo, Run: livetest.Run})
 	if err != nil {
 		return "error: " + err.Error()
 	}
@@ -152,7 +154,7 @@ func TestOtherRun(t *testing.T) {
 	d, _, _, b, root := small()
 	hi, lo := d.ID(root, 0, 1, d.Return(b, 0))
 	for _, run := range []uint64{0, 1, livetest.Run ^ 1, livetest.Run ^ 1<<63} {
-		_, err := decode.New(open(t, d)).Decode(profile.ContextID{Hi: hi, Lo: lo, Run: run})
+		_, err := decode.New(open(t, d)).Decode(ctxid.ID{Hi: hi, Lo: lo, Run: run})
 		if want := fmt.Sprintf("ID of run %016x: this is the record of run %016x", run, uint64(livetest.Run)); err == nil || err.Error() != want {
 			t.Errorf("have %v, want %s", err, want)
 		}
@@ -209,7 +211,7 @@ func TestTrim(t *testing.T) {
 	call := d.Intern(livetest.Interned{Parent: root, Place: d.Return(f, 1), Target: wrap})
 	dec := decode.New(open(t, d))
 	trim := func(hi, lo uint64) string {
-		s, err := dec.Decode(profile.ContextID{Hi: hi, Lo: lo, Run: livetest.Run})
+		s, err := dec.Decode(ctxid.ID{Hi: hi, Lo: lo, Run: livetest.Run})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,9 +254,9 @@ func TestShort(t *testing.T) {
 }
 
 // contexts returns a decoder and IDs of a program with deep stacks.
-func contexts(b *testing.B, n int) (*profile.Profile, []profile.ContextID) {
+func contexts(b *testing.B, n int) (*profile.Profile, []ctxid.ID) {
 	p := livetest.NewProgram(1, 200)
-	var ids []profile.ContextID
+	var ids []ctxid.ID
 	for range n {
 		p.Step()
 		ids = append(ids, id(p.Capture()))
@@ -278,7 +280,7 @@ func BenchmarkDecode(b *testing.B) {
 		i++
 	}
 	b.ReportMetric(float64(i)/b.Elapsed().Seconds(), "IDs/s")
-	b.ReportMetric(float64(len(prof.Contexts.Dict.Epochs)), "epochs")
+	b.ReportMetric(float64(len(prof.IDs.Dict.Epochs)), "epochs")
 }
 
 // BenchmarkDecodeFirst decodes each ID once, with a decoder that knows nothing.
@@ -312,13 +314,13 @@ func FuzzDecode(f *testing.F) {
 		damaged := maps.Clone(fsys)
 		damaged["epochs"] = &fstest.MapFile{Data: epochs}
 		damaged["nodes"] = &fstest.MapFile{Data: nodes}
-		prof, err := profile.ReadLive(damaged)
+		prof, err := record.Open(damaged)
 		if err != nil {
 			return
 		}
 		d := decode.New(prof)
 		for range 2 { // with what the first time left behind, too
-			s, err := d.Decode(profile.ContextID{Hi: hi, Lo: lo, Run: livetest.Run})
+			s, err := d.Decode(ctxid.ID{Hi: hi, Lo: lo, Run: livetest.Run})
 			if err == nil {
 				s.Path()
 				s.Trim().AppendStack(s.AppendLine(nil, 3), "\t")

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/ids"
 )
 
 // Engine lucce. A state is a function with its pair: the id takes the place of epoch and
@@ -32,7 +32,7 @@ func (d *Decoder) stepLogged(s state) (l *Link, next state, err error) {
 		next = state{fn: c.Caller, node: s.node}
 		next.setID(c.ID)
 		return &Link{Via: ViaCall, Group: d.group(c.Caller, c.Site)}, next, nil
-	case n.Kind == rt.InternAt || n.Target != s.fn && n.Target != profile.NoFunc:
+	case n.Kind == rt.InternAt || n.Target != s.fn && n.Target != ids.NoFunc:
 		return nil, s, fmt.Errorf("version %d does not begin in %s", s.node, d.name(s.fn))
 	}
 	return d.pop(n)

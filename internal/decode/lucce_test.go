@@ -9,10 +9,11 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cce"
+	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/record"
 )
 
 // A lucceProgram runs at random, encoded by package rt, beside a plain slice of calls and
@@ -39,7 +40,7 @@ type lucceFrame struct {
 
 // A lucceContext is a context with what it must decode to.
 type lucceContext struct {
-	id   profile.ContextID
+	id   ctxid.ID
 	want string
 	ref  cce.Context
 	// calls is what the reference must decode to, nil if the program did what it does not know.
@@ -125,7 +126,7 @@ func (p *lucceProgram) capture(next func(n int) int) {
 	top := &p.stack[len(p.stack)-1]
 	top.site = next(len(p.targets[top.fn]))
 	hi, lo := p.l.Capture(top.LucceFrame, top.site)
-	c := lucceContext{id: profile.ContextID{Hi: hi, Lo: lo, Run: livetest.Run}, want: p.want("")}
+	c := lucceContext{id: ctxid.ID{Hi: hi, Lo: lo, Run: livetest.Run}, want: p.want("")}
 	if p.ref != nil {
 		c.ref = p.ref.Capture(cce.Main)
 		c.calls = []cce.Call{{Site: p.root, Func: cce.Func(p.stack[0].fn + 1)}}
@@ -139,7 +140,7 @@ func (p *lucceProgram) capture(next func(n int) int) {
 // check decodes all that was captured, and returns how many contexts were truncated.
 func (p *lucceProgram) check(ref *cce.Lucce) (truncated int) {
 	p.t.Helper()
-	prof, err := profile.ReadLive(p.l.FS())
+	prof, err := record.Open(p.l.FS())
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/ctxid"
+	"github.com/stemma-go/stemma/internal/record"
 )
 
 // A Record decodes the IDs of one run. A live directory may grow: before a Record says
@@ -13,17 +14,17 @@ import (
 // Record is not for several goroutines.
 type Record struct {
 	d    *Decoder
-	live *profile.Live // nil for a sealed one
+	live *record.Record // nil for a sealed one
 	size int64
 }
 
 // OpenRecord reads a live directory with context IDs.
 func OpenRecord(fsys fs.FS) (*Record, error) {
-	live, err := profile.OpenLive(fsys)
+	live, err := record.Open(fsys)
 	if err != nil {
 		return nil, err
 	}
-	r, err := NewRecord(live.Profile)
+	r, err := NewRecord(live)
 	if err == nil {
 		r.live = live
 	}
@@ -31,16 +32,16 @@ func OpenRecord(fsys fs.FS) (*Record, error) {
 }
 
 // NewRecord returns a Record of what was read before. It does not grow.
-func NewRecord(p *profile.Profile) (*Record, error) {
-	if p.Contexts == nil {
+func NewRecord(p *record.Record) (*Record, error) {
+	if p.IDs == nil {
 		return nil, fmt.Errorf("no record of context IDs")
 	}
-	return &Record{d: New(p), size: p.Contexts.Size()}, nil
+	return &Record{d: New(p), size: p.IDs.Size()}, nil
 }
 
 // Decode is [Decoder.Decode] with what is on record now. If the record cannot be read
 // any more, what was read before still holds.
-func (r *Record) Decode(id profile.ContextID) (Stack, error) {
+func (r *Record) Decode(id ctxid.ID) (Stack, error) {
 	s, err := r.d.Decode(id)
 	if err == nil || r.live == nil || id.Run != r.d.c.Run {
 		return s, err

@@ -10,9 +10,11 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/record"
 )
 
 // A running program is one that does something before each read of its directory.
@@ -104,7 +106,7 @@ func TestUpdate(t *testing.T) {
 		now := p.D.Files()
 		now["cce"] = bytes.Clone(now["cce"])
 		dir := &running{files: func() map[string][]byte { return now }, act: func() {}, read: make(map[string]int)}
-		live, err := profile.OpenLive(dir)
+		live, err := record.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +125,7 @@ func TestUpdate(t *testing.T) {
 			if err != nil || grew != !bytes.Equal(before, now["cce"]) {
 				t.Fatalf("seed %d: Update returns %v %v", seed, grew, err)
 			}
-			whole, err := profile.ReadLive(dir)
+			whole, err := record.Open(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +150,7 @@ func TestUpdateDamaged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var ids []profile.ContextID
+		var ids []ctxid.ID
 		for range 200 {
 			p.Step()
 			ids = append(ids, id(p.Capture()))

@@ -38,6 +38,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -119,12 +120,12 @@ func Tail(s string) string {
 }
 
 // Read reads the live directory.
-func (r Result) Read(t *testing.T) *profile.Profile {
+func (r Result) Read(t *testing.T) *record.Record {
 	t.Helper()
 	if r.Dir == "" {
 		t.Fatal("the program left no live directory")
 	}
-	p, err := profile.ReadLive(os.DirFS(r.Dir))
+	p, err := record.Open(os.DirFS(r.Dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,8 +208,8 @@ func Prove(t *testing.T, name string, procs []int, env ...string) {
 				r := Run(t, exe, slices.Concat([]string{fmt.Sprint("GOMAXPROCS=", n)}, env)...)
 				r.OK(t)
 				p := r.Read(t)
-				NoLoss(t, p)
-				Check(t, cct.New(p), slices.Concat(wants, r.Wants(t)), tag)
+				NoLoss(t, p.Profile)
+				Check(t, cct.New(p.Profile), slices.Concat(wants, r.Wants(t)), tag)
 			})
 		}
 	}

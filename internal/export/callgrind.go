@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/profile"
@@ -23,7 +24,7 @@ func writeCallgrind(w io.Writer, p *profile.Profile, t *cct.Tree) error {
 	for _, n := range t.Nodes {
 		total += n.Count
 	}
-	x.printf("# callgrind format\nversion: 1\ncreator: stemma\ncmd: %s\npositions: line\nevent: Calls : calls\nevents: Calls\nsummary: %d\n", command(p), total)
+	x.printf("# callgrind format\nversion: 1\ncreator: stemma\ncmd: %s\npositions: line\nevent: %[2]s : %[3]s\nevents: %[2]s\nsummary: %[4]d\n", command(p), eventOf(t.Type), t.Type.Name, total)
 	self := make(map[uint32]uint64)
 	for _, n := range t.Nodes {
 		self[n.Func] += n.Count
@@ -40,6 +41,11 @@ func writeCallgrind(w io.Writer, p *profile.Profile, t *cct.Tree) error {
 		}
 	}
 	return x.err
+}
+
+// eventOf returns the name of a value as an event of callgrind, which is one word.
+func eventOf(t profile.ValueType) string {
+	return strings.ToUpper(t.Name[:1]) + t.Name[1:]
 }
 
 // An edge sums up the calls from one function to another at one site.

@@ -17,6 +17,7 @@ import (
 	"github.com/stemma-go/stemma/internal/export"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -24,11 +25,12 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func shapes(t *testing.T) *profile.Profile {
 	t.Helper()
-	p, err := profile.ReadLive(livetest.Shapes().FS())
+	r, err := record.Open(livetest.Shapes().FS())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err = profile.Merge(p); err != nil {
+	p, err := profile.Merge(r.Profile)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -122,14 +124,14 @@ func TestPprofTool(t *testing.T) {
 	n := d.Node(livetest.Root, rt.RootMain, f)
 	d.Count(0, n, 0, 5)
 	d.Count(0, n, 1, 7)
-	p, err := profile.ReadLive(d.FS())
+	p, err := record.Open(d.FS())
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "p.pb.gz")
 	var b bytes.Buffer
-	if err := export.Write(&b, "pprof", p, cct.New(p)); err != nil {
+	if err := export.Write(&b, "pprof", p.Profile, cct.New(p.Profile)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {

@@ -2,6 +2,7 @@ package export
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 
 	pprof "github.com/google/pprof/profile"
@@ -10,33 +11,30 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// writePprof writes the gzipped protocol buffer of github.com/google/pprof:
-// a sample of type calls for each context. Inlined frames share a location
-// with the function that they are inlined into.
+// writePprof writes the gzipped protocol buffer of github.com/google/pprof, with all
+// values that were recorded in the way that the tree's was: exactly, or sampled.
 // Locations have no address, and so no mapping: pprof would look the addresses that
 // it makes up for them up in the program, if that is still there, and end in a panic.
-// Counts above the largest int64 would wrap,
-// which takes centuries of calls.
+// Counts above the largest int64 would wrap, which takes centuries of calls.
 func writePprof(w io.Writer, p *profile.Profile, t *cct.Tree) error {
-	if t.Metric.Unit == "ns" || t.Metric.Unit == "samples" {
-		return writeSamplesPprof(w, p)
+	x := &pprofExporter{out: &pprof.Profile{Period: 1}, locations: make(map[string]*pprof.Location)}
+	var columns []profile.Column
+	for _, c := range p.Columns {
+		if c.Sampled == t.Type.Sampled {
+			columns = append(columns, c)
+			x.out.SampleType = append(x.out.SampleType, &pprof.ValueType{Type: c.Name, Unit: c.Unit})
+		}
 	}
-	x := &pprofExporter{
-		t:         t,
-		funcs:     make([]*pprof.Function, len(t.Funcs)),
-		locations: make(map[string]*pprof.Location),
-		out: &pprof.Profile{
-			SampleType:        []*pprof.ValueType{{Type: "calls", Unit: "count"}},
-			DefaultSampleType: "calls",
-			PeriodType:        &pprof.ValueType{Type: "calls", Unit: "count"},
-			Period:            1,
-		},
+	if len(columns) == 0 {
+		return fmt.Errorf("the profile has no values")
 	}
 	x.mapping(p)
-	for i, n := range t.Nodes {
-		if n.Count > 0 {
-			x.sample(uint32(i), int64(n.Count))
-		}
+	x.out.DefaultSampleType = columns[0].Name
+	x.out.PeriodType = &pprof.ValueType{Type: columns[0].Name, Unit: columns[0].Unit}
+	if t.Type.Sampled {
+		x.places(p, columns)
+	} else {
+		x.contexts(p, t, columns)
 	}
 	return x.out.Write(w)
 }
@@ -49,6 +47,25 @@ type pprofExporter struct {
 	funcs     []*pprof.Function          // by Func
 	locations map[string]*pprof.Location // by the functions and lines in them
 	start     *pprof.Function            // of a goroutine
+}
+
+// contexts adds a sample for each context and column. t is that of its own column, and may
+// be trimmed or folded. Inlined frames share a location with the function that they are
+// inlined into.
+func (x *pprofExporter) contexts(p *profile.Profile, t *cct.Tree, columns []profile.Column) {
+	for k, c := range columns {
+		if x.t = t; c.Name != t.Type.Name {
+			x.t, _ = cct.Of(p, c.Name) // p has it
+		}
+		x.funcs = make([]*pprof.Function, len(x.t.Funcs))
+		for i, n := range x.t.Nodes {
+			if n.Count > 0 {
+				s := &pprof.Sample{Value: make([]int64, len(columns))}
+				s.Value[k] = int64(n.Count)
+				x.sample(s, uint32(i))
+			}
+		}
+	}
 }
 
 // mapping names the program, which reports show. Nothing is left to look up in it.
@@ -83,10 +100,9 @@ func (x *pprofExporter) newFunction(name, file string, line int) *pprof.Function
 	return f
 }
 
-// sample adds context n. Its innermost frame stands at the function's
+// sample adds the sample of context n. Its innermost frame stands at the function's
 // beginning, the others where they call the next one.
-func (x *pprofExporter) sample(n uint32, calls int64) {
-	s := &pprof.Sample{Value: []int64{calls}}
+func (x *pprofExporter) sample(s *pprof.Sample, n uint32) {
 	line := int64(x.t.Funcs[x.t.Nodes[n].Func].Line)
 	var lines []pprof.Line // of the location that is being put together
 	for n != 0 {

@@ -1,53 +1,46 @@
 package export
 
 import (
-	"io"
-
 	pprof "github.com/google/pprof/profile"
 
 	"github.com/stemma-go/stemma/profile"
 )
 
-// writeSamplesPprof writes sampled stacks with their four weights. Unlike a
-// tree of calls, a frame keeps the line at which it was sampled.
-func writeSamplesPprof(w io.Writer, p *profile.Profile) error {
-	x := &pprofExporter{out: &pprof.Profile{
-		SampleType: []*pprof.ValueType{{Type: "cpu", Unit: "nanoseconds"}, {Type: "samples", Unit: "count"},
-			{Type: "wait", Unit: "nanoseconds"}, {Type: "waits", Unit: "count"}},
-		DefaultSampleType: "cpu",
-		PeriodType:        &pprof.ValueType{Type: "time", Unit: "nanoseconds"},
-	}}
-	x.mapping(p)
+// places adds a sample for each sampled stack. Unlike in a tree of calls, a frame keeps the
+// line at which it was sampled.
+func (x *pprofExporter) places(p *profile.Profile, columns []profile.Column) {
+	x.out.PeriodType = &pprof.ValueType{Type: "time", Unit: "nanoseconds"}
 	if s := p.Processes; len(s) > 0 && s[0].Sampling != nil {
 		x.out.Period = int64(s[0].Sampling.Interval)
 	}
-	locations := x.places(p)
-	for _, n := range p.Samples.Nodes {
-		if n.Weight == [profile.NumWeights]uint64{} {
+	locations := x.placeLocations(p)
+	for i := range p.Nodes {
+		s := &pprof.Sample{Value: make([]int64, len(columns))}
+		any := uint64(0)
+		for k := range columns {
+			s.Value[k] = int64(columns[k].Values[i])
+			any |= columns[k].Values[i]
+		}
+		if any == 0 {
 			continue
 		}
-		s := &pprof.Sample{Value: make([]int64, len(n.Weight))}
-		for i, v := range n.Weight {
-			s.Value[i] = int64(v)
-		}
-		for ; n.Place != 0; n = p.Samples.Nodes[n.Parent] {
-			s.Location = append(s.Location, locations[n.Place])
+		for n := p.Nodes[i]; locations[n.Func] != nil; n = p.Nodes[n.Parent] {
+			s.Location = append(s.Location, locations[n.Func])
 		}
 		x.out.Sample = append(x.out.Sample, s)
 	}
-	return x.out.Write(w)
 }
 
-// places makes a location of each place.
-func (x *pprofExporter) places(p *profile.Profile) []*pprof.Location {
-	funcs := make(map[profile.PlaceFrame]*pprof.Function)
-	list := make([]*pprof.Location, len(p.Samples.Places))
-	for i, pl := range p.Samples.Places {
-		if i == 0 {
+// placeLocations makes a location of each function that is a place.
+func (x *pprofExporter) placeLocations(p *profile.Profile) []*pprof.Location {
+	funcs := make(map[profile.Frame]*pprof.Function)
+	list := make([]*pprof.Location, len(p.Funcs))
+	for i, fn := range p.Funcs {
+		if fn.Kind != profile.FuncPlace {
 			continue
 		}
-		l := &pprof.Location{ID: uint64(i)}
-		for _, f := range pl.Frames {
+		l := &pprof.Location{ID: uint64(len(x.out.Location) + 1)}
+		for _, f := range fn.Frames {
 			key := f
 			key.Line = 0
 			if funcs[key] == nil {

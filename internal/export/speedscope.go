@@ -38,12 +38,12 @@ type (
 
 // writeSpeedscope writes a sampled profile with a sample for each context,
 // whose weight is the calls.
-// The unit is "none" where a width is a number of calls. Sites do not appear, since a
+// The unit is "none" where a width is a number. Sites do not appear, since a
 // frame of the format has one place only, which is where the function begins.
 func writeSpeedscope(w io.Writer, p *profile.Profile, t *cct.Tree) error {
-	name, unit := command(p), "none"
-	if t.Metric.Unit == "ns" {
-		unit = "nanoseconds"
+	name, unit := command(p), t.Type.Unit
+	if unit == profile.Calls.Unit {
+		unit = "none"
 	}
 	prof := speedscopeProfile{Type: "sampled", Name: name, Unit: unit, Samples: [][]uint32{}, Weights: []uint64{}}
 	frames := make([]speedscopeFrame, len(t.Funcs), len(t.Funcs)+1)

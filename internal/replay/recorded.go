@@ -7,6 +7,8 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cce"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -26,7 +28,7 @@ import (
 type recorded struct {
 	p       *profile.Profile
 	prog    *cce.Program
-	log     *profile.Calls
+	log     *live.Calls
 	offset  int64             // of the entry at hand
 	first   map[uint32]uint32 // the node that a started goroutine enters first
 	lanes   map[uint32]*lane  // by the goroutine's number in the log
@@ -70,16 +72,16 @@ const several = ^uint32(0)
 
 // NewRecorded reads the calls that a program has recorded. Errors call them name.
 // [Reader.Close] must be called.
-func NewRecorded(live *profile.Live, name string) (*Reader, error) {
-	first, err := firstNodes(live)
+func NewRecorded(from *record.Record, name string) (*Reader, error) {
+	first, err := firstNodes(from)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	log, err := live.Calls()
+	log, err := from.Calls()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	p := live.Profile
+	p := from.Profile
 	r := &Reader{p: cce.NewProgram(), name: name}
 	r.shadow = cce.NewShadow(r.p)
 	r.rec = &recorded{
@@ -106,8 +108,8 @@ func NewRecorded(live *profile.Live, name string) (*Reader, error) {
 
 // firstNodes reads the log for the first node of each goroutine that a go statement
 // started. It takes memory for the goroutines, not for the calls.
-func firstNodes(live *profile.Live) (map[uint32]uint32, error) {
-	log, err := live.Calls()
+func firstNodes(from *record.Record) (map[uint32]uint32, error) {
+	log, err := from.Calls()
 	if err != nil {
 		return nil, err
 	}
@@ -122,9 +124,9 @@ func firstNodes(live *profile.Live) (map[uint32]uint32, error) {
 			return nil, err
 		}
 		switch e.Kind {
-		case profile.CallGo:
+		case live.CallGo:
 			first[e.Child] = 0
-		case profile.CallEnter:
+		case live.CallEnter:
 			if n, ok := first[e.Goroutine]; ok && n == 0 {
 				first[e.Goroutine] = e.Node
 			}
@@ -166,11 +168,11 @@ func (r *recorded) next(out []Event) ([]Event, error) {
 	}
 	r.offset, r.out = e.Offset, out
 	switch e.Kind {
-	case profile.CallEnter:
+	case live.CallEnter:
 		r.enter(r.lane(e.Goroutine), e.Node)
-	case profile.CallGo:
+	case live.CallGo:
 		r.goes(r.lane(e.Goroutine), e.Node, e.Child)
-	case profile.CallExit:
+	case live.CallExit:
 		if l := r.lanes[e.Goroutine]; l != nil {
 			l.leave(r, 0)
 			delete(r.lanes, e.Goroutine)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/record"
 )
 
 // recordedDir returns the record of a program in which main calls f, which calls itself,
@@ -86,7 +86,7 @@ call 2 2
 
 // text returns the events of d as an event file.
 func text(d *livetest.Dir) (string, error) {
-	live, err := profile.OpenLive(d.FS())
+	live, err := record.Open(d.FS())
 	if err != nil {
 		return "", err
 	}
@@ -105,7 +105,7 @@ func TestRecorded(t *testing.T) {
 	if err != nil || have != recordedText {
 		t.Fatalf("%v\n%s", err, have)
 	}
-	live, err := profile.OpenLive(recordedDir().FS())
+	live, err := record.Open(recordedDir().FS())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestRecordedCut(t *testing.T) {
 
 // Whatever a log says of nodes that exist, the stream is one that can happen.
 func TestRecordedRandom(t *testing.T) {
-	live, err := profile.OpenLive(recordedDir().FS())
+	live, err := record.Open(recordedDir().FS())
 	if err != nil {
 		t.Fatal(err)
 	}

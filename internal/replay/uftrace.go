@@ -32,8 +32,8 @@ func isDump(line string) bool {
 	return ok
 }
 
-// A record is a line of the dump that concerns a stack.
-type record struct {
+// A dumpRecord is a line of the dump that concerns a stack.
+type dumpRecord struct {
 	task  string
 	entry bool
 	name  string // with its address, as functions of one name can be several
@@ -41,17 +41,17 @@ type record struct {
 }
 
 // cutRecord takes such a line apart.
-func cutRecord(line string) (record, bool) {
+func cutRecord(line string) (dumpRecord, bool) {
 	head, rest, ok := strings.Cut(line, ": [")
 	what, rest, ok2 := strings.Cut(rest, "] ")
 	name, depth, ok3 := strings.Cut(rest, " depth: ")
 	times := strings.Fields(head)
 	what = strings.TrimSpace(what)
 	if !ok || !ok2 || !ok3 || len(times) != 2 || what != "entry" && what != "exit" {
-		return record{}, false
+		return dumpRecord{}, false
 	}
 	depth, _, _ = strings.Cut(depth, " ")
-	return record{times[1], what == "entry", name, depth}, true
+	return dumpRecord{times[1], what == "entry", name, depth}, true
 }
 
 // parseDump parses a line. Depths tell which exits are not in the trace, after a
@@ -83,7 +83,7 @@ func (r *Reader) parseDump(line string) (Event, bool, error) {
 
 // dumped queues the events of a record: a start if the task is new, an unwinding if
 // there are more frames than its depth, and the call.
-func (r *Reader) dumped(task cce.Goroutine, depth int, rec record) {
+func (r *Reader) dumped(task cce.Goroutine, depth int, rec dumpRecord) {
 	d := r.dump
 	have, caller := r.shadow.Depth(task), r.shadow.Func(task)
 	if !d.tasks[task] {

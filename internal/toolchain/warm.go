@@ -16,7 +16,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/stemma-go/stemma/internal/callgraph"
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/record"
 )
 
 // WarmStatic as Options.Warm asks for the call graph of the source.
@@ -29,7 +29,7 @@ const WarmSuffix = ".warm"
 // A Warmer makes warm files for the executables of a build.
 type Warmer struct {
 	source *callgraph.Source
-	record *profile.Profile
+	record *record.Record
 }
 
 // WarmStats is what a warm file has.
@@ -91,17 +91,17 @@ func (w *warmBuild) warmer(patterns []string, tests bool) (*Warmer, error) {
 }
 
 // readRecord reads the sealed record of a program with context IDs.
-func readRecord(name string) (*profile.Profile, error) {
+func readRecord(name string) (*record.Record, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("-warm: %w", err)
 	}
 	defer f.Close()
-	p, err := profile.Read(f)
+	p, err := record.Read(f)
 	if err != nil {
 		return nil, fmt.Errorf("-warm: %s: %w", name, err)
 	}
-	if p.Contexts == nil {
+	if p.IDs == nil {
 		return nil, fmt.Errorf("-warm: %s: no record of context IDs; want that of a program built with -engine=dacce", name)
 	}
 	return p, nil

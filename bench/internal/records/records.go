@@ -12,12 +12,15 @@ import (
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/ids"
+	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
 // Open opens the one live directory in out. Programs that are measured start no
 // instrumented processes, so several are a mistake.
-func Open(out string) (*profile.Live, error) {
+func Open(out string) (*record.Record, error) {
 	dirs, err := filepath.Glob(filepath.Join(out, "*"))
 	if err != nil {
 		return nil, err
@@ -25,7 +28,7 @@ func Open(out string) (*profile.Live, error) {
 	if len(dirs) != 1 {
 		return nil, fmt.Errorf("%s: %d live directories, want 1", out, len(dirs))
 	}
-	live, err := profile.OpenLive(os.DirFS(dirs[0]))
+	live, err := record.Open(os.DirFS(dirs[0]))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dirs[0], err)
 	}
@@ -43,10 +46,10 @@ type Step struct {
 // Progress returns the epochs of an encoding in order (DACCE, figure 9).
 // Epochs that the record lacks are left out.
 func Progress(p *profile.Profile) []Step {
-	if p.Contexts == nil {
+	if p.IDs == nil {
 		return nil
 	}
-	dict := &p.Contexts.Dict
+	dict := &p.IDs.Dict
 	var steps []Step
 	var begin time.Time
 	for i, e := range dict.Epochs {
@@ -76,13 +79,13 @@ type Depths struct {
 }
 
 // DepthsOf reads the records of the checker.
-func DepthsOf(live *profile.Live) (Depths, error) {
+func DepthsOf(live *record.Record) (Depths, error) {
 	d := Depths{make(Histogram), make(Histogram)}
-	c := live.Profile.Contexts
+	c := live.IDs
 	if c == nil {
 		return d, fmt.Errorf("no context IDs in the record")
 	}
-	err := live.Checks(func(k *profile.Check) error {
+	err := live.Checks(func(k *live.Check) error {
 		frames := 0
 		for _, f := range k.Frames {
 			if !f.Inlined && !f.Wrapper {
@@ -98,7 +101,7 @@ func DepthsOf(live *profile.Live) (Depths, error) {
 
 // ccStackDepth returns how many entries of a goroutine's ccStack are below the
 // entry n: down to the go statement or root that it began with, which is no push.
-func ccStackDepth(c *profile.Contexts, n uint32) int {
+func ccStackDepth(c *ids.Record, n uint32) int {
 	depth := 0
 	for n != 0 {
 		node, ok := c.Node(n)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/ids"
 )
 
 func TestHistogram(t *testing.T) {
@@ -30,7 +30,7 @@ func TestHistogram(t *testing.T) {
 
 // The ccStack of a goroutine ends at the go statement that began it.
 func TestCCStackDepth(t *testing.T) {
-	c := &profile.Contexts{Interned: []profile.Interned{
+	c := &ids.Record{Interned: []ids.Interned{
 		{},
 		{Kind: rt.InternRoot},
 		{Kind: rt.InternCall, Parent: 1},

@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/e2e"
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/record"
 )
 
 // paces are the environments in which the programs of the tests below run: with
@@ -57,7 +58,7 @@ func TestEncodedStorms(t *testing.T) {
 			r := e2e.Run(t, exe, append(strings.Fields(env), "STEMMA_REENCODE_US=1000", "STEMMA_CHECK_EVERY=97")...)
 			r.OK(t)
 			n, _ := r.Verify(t)
-			s := r.Read(t).Contexts.Stats
+			s := r.Read(t).IDs.Stats
 			t.Logf("%d checks, %d re-encodings, %d goroutines rewritten, longest stop %v", n, s.Reencodings, s.Rewrites, s.MaxPause)
 			if s.Reencodings == 0 {
 				t.Error("no re-encoding")
@@ -70,13 +71,13 @@ func TestEncodedStorms(t *testing.T) {
 // it printed beside them; it returns how many there were, and how many were cut.
 func checkSaid(t *testing.T, dir, said string) (ids, cut int) {
 	t.Helper()
-	p, err := profile.ReadLive(os.DirFS(dir))
+	p, err := record.Open(os.DirFS(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := decode.New(p)
 	for line := range strings.Lines(said) {
-		var id profile.ContextID
+		var id ctxid.ID
 		var frames string
 		if !strings.HasSuffix(line, "\n") {
 			break // the program was killed
@@ -201,7 +202,7 @@ func TestStacksFull(t *testing.T) {
 	d := decode.New(p)
 	ids, cut := 0, 0
 	for line := range strings.Lines(r.Stdout) {
-		var id profile.ContextID
+		var id ctxid.ID
 		var depth int
 		if n, _ := fmt.Sscanf(line, "%x %x %x %d", &id.Hi, &id.Lo, &id.Run, &depth); n != 4 {
 			t.Fatalf("output %q", line)
@@ -226,7 +227,7 @@ func TestStacksFull(t *testing.T) {
 		}
 	}
 	t.Logf("%d contexts, %d of them cut", ids, cut)
-	if ids != 1500 || cut < 100 || ids-cut < 100 || p.Contexts.Stats.Truncated == 0 {
-		t.Errorf("%d contexts, %d of them cut, %d counted", ids, cut, p.Contexts.Stats.Truncated)
+	if ids != 1500 || cut < 100 || ids-cut < 100 || p.IDs.Stats.Truncated == 0 {
+		t.Errorf("%d contexts, %d of them cut, %d counted", ids, cut, p.IDs.Stats.Truncated)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/stemma-go/stemma/internal/cce"
 	"github.com/stemma-go/stemma/internal/e2e"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/replay"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -108,7 +110,7 @@ func (r recording) without(off int) recording {
 // offset returns where in the log a function is entered first.
 func (r recording) offset(t *testing.T, fn string) int {
 	t.Helper()
-	live, err := profile.OpenLive(r)
+	live, err := record.Open(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +124,7 @@ func (r recording) offset(t *testing.T, fn string) int {
 		if err != nil {
 			t.Fatalf("%s: %v", fn, err)
 		}
-		if p := live.Profile; e.Kind == profile.CallEnter && p.String(p.Funcs[p.Nodes[e.Node].Func].Name) == fn {
+		if p := live.Profile; e.Kind == live.CallEnter && p.String(p.Funcs[p.Nodes[e.Node].Func].Name) == fn {
 			return int(e.Offset)
 		}
 	}
@@ -132,7 +134,7 @@ func (r recording) offset(t *testing.T, fn string) int {
 // recording is not whole, or cannot be read.
 func (r recording) stream(t *testing.T) (events, notes string) {
 	t.Helper()
-	live, err := profile.OpenLive(r)
+	live, err := record.Open(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +211,7 @@ func TestRecordedCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := e2e.Run(t, e2e.Build(t, name, "-record=calls"), "GOMAXPROCS=2", "DISTURB_GC=1", "DISTURB_PREEMPT=1")
 			r.OK(t)
-			live, err := profile.OpenLive(os.DirFS(r.Dir))
+			live, err := record.Open(os.DirFS(r.Dir))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -221,7 +223,7 @@ func TestRecordedCounts(t *testing.T) {
 
 // compareCounts compares the contexts of a recording with those of the tree. Contexts
 // have the same name if they lead through the same functions and positions.
-func compareCounts(t *testing.T, live *profile.Live) {
+func compareCounts(t *testing.T, live *record.Record) {
 	t.Helper()
 	in, err := replay.NewRecorded(live, "recording")
 	if err != nil {

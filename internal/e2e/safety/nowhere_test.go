@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/e2e"
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/record"
 )
 
 var recordingEngines = []string{"cct", "dacce", "lucce", "sample"}
@@ -159,7 +159,7 @@ func TestSameProcessID(t *testing.T) {
 			}
 			runs, pids := map[uint64]bool{}, map[int]int{}
 			for _, dir := range dirs {
-				p, err := profile.ReadLive(os.DirFS(dir))
+				p, err := record.Open(os.DirFS(dir))
 				if err != nil {
 					t.Fatal(err)
 				}

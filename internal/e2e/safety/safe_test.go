@@ -16,6 +16,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/e2e"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -56,7 +57,7 @@ func checkKilled(t *testing.T, dir string, said []byte) {
 	if n := len(said) / 8; n > 0 {
 		min = binary.LittleEndian.Uint64(said[8*(n-1):])
 	}
-	p, err := profile.ReadLive(os.DirFS(dir))
+	p, err := record.Open(os.DirFS(dir))
 	if err != nil {
 		if min > 0 {
 			t.Fatal(err)
@@ -219,7 +220,7 @@ func reportsLoss(t *testing.T, r e2e.Result) {
 		t.Log("no record")
 		return
 	}
-	p, err := profile.ReadLive(os.DirFS(r.Dir))
+	p, err := record.Open(os.DirFS(r.Dir))
 	if err != nil {
 		t.Fatalf("the profile cannot be read: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/e2e"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -230,7 +231,7 @@ func TestSampleKilled(t *testing.T) {
 		// A machine that others use takes its time.
 		read := func() *profile.Profile {
 			dir := e2e.LiveDir(out, cmd)
-			p, err := profile.ReadLive(os.DirFS(dir))
+			p, err := record.Open(os.DirFS(dir))
 			if dir == "" || err != nil {
 				return nil
 			}

@@ -11,10 +11,11 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/cce"
+	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/record"
 )
 
 // # The computer
@@ -82,7 +83,7 @@ type goroutine struct {
 }
 
 type captured struct {
-	id    profile.ContextID
+	id    ctxid.ID
 	truth []string
 }
 
@@ -715,7 +716,7 @@ func (m *computer) captureAt(g *goroutine) {
 }
 
 func (m *computer) keep(hi, lo uint64, truth []string) {
-	m.ids = append(m.ids, captured{profile.ContextID{Hi: hi, Lo: lo, Run: testRun}, truth})
+	m.ids = append(m.ids, captured{ctxid.ID{Hi: hi, Lo: lo, Run: testRun}, truth})
 }
 
 // step lets g do something.
@@ -807,7 +808,7 @@ func (m *computer) word(off int) uint64 { return *at(addr(&m.mem["cce"][off])) }
 // decode decodes the IDs from number first on, and compares.
 func (m *computer) decode(first int) {
 	m.t.Helper()
-	p, err := profile.ReadLive(m.files())
+	p, err := record.Open(m.files())
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -1042,12 +1043,12 @@ func TestEncodeDeep(t *testing.T) {
 	m.every = 1 << 40
 	g.push(f, natives)
 	m.enter(g, f)
-	depth := map[profile.ContextID]int{}
+	depth := map[ctxid.ID]int{}
 	for n := 1; n <= levels; n++ {
 		if n == 3 || n == 3000 || n >= rt.MaxDeep-2 && n <= rt.MaxDeep || n == levels {
 			st := g.stack()
 			hi, lo := m.c.Capture(&st, *g.top().slot, uintptr(f.ret(1)))
-			depth[profile.ContextID{Hi: hi, Lo: lo, Run: testRun}] = n
+			depth[ctxid.ID{Hi: hi, Lo: lo, Run: testRun}] = n
 		}
 		if n == 2000 {
 			for range 4 {
@@ -1057,7 +1058,7 @@ func TestEncodeDeep(t *testing.T) {
 		}
 		m.call(g)
 	}
-	p, err := profile.ReadLive(m.files())
+	p, err := record.Open(m.files())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package profile_test
+package live_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -51,7 +52,7 @@ func sampledDir(stacks ...[]uintptr) fstest.MapFS {
 
 func readSampled(t *testing.T, fsys fs.FS) *profile.Profile {
 	t.Helper()
-	p, err := profile.ReadLive(fsys)
+	p, err := record.Open(fsys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestSamplesDamaged(t *testing.T) {
 			}
 			dir[name] = &fstest.MapFile{Data: data}
 		}
-		p, err := profile.ReadLive(dir)
+		p, err := record.Open(dir)
 		if err != nil {
 			errors++
 			continue

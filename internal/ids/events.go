@@ -1,4 +1,4 @@
-package profile
+package ids
 
 import (
 	"cmp"
@@ -10,16 +10,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/live"
 )
 
 // An EventCount adds up events of one kind, in one context, whose values are of one
 // size: it is a bucket of a histogram. Several may have the same kind, ID and size, as
 // each P counts for itself.
 type EventCount struct {
-	Kind uint32    // one of the Event constants of package rt
-	Bits int       // of the values: they are less than 1<<Bits, and at least half of that
-	ID   ContextID // zero for events without a context, see [Contexts.EventsSpilt]
+	Kind uint32   // one of the Event constants of package rt
+	Bits int      // of the values: they are less than 1<<Bits, and at least half of that
+	ID   ctxid.ID // zero for events without a context, see [Record.EventsSpilt]
 
 	Count, Sum, Max uint64
 }
@@ -29,7 +31,7 @@ type Event struct {
 	Kind  uint32        // one of the Event constants of package rt
 	Value uint64        // what it means depends on the kind
 	Time  time.Duration // since the program began
-	ID    ContextID
+	ID    ctxid.ID
 }
 
 // EventKinds are the names of the kinds, by number.
@@ -48,23 +50,21 @@ type eventFile struct {
 // events finds the files with events, in the order of their numbers. Other files
 // whose names begin alike are none of the program's. How much of each is in use is what its
 // header says at this moment.
-func (r *contextsReader) events() (err error) {
-	c := r.c
+func (r *Reader) events() (err error) {
+	c := r.Record
 	if c.counts, err = r.eventFiles(fileCounts, r.countsUsed); err != nil {
 		return err
 	}
-	c.logs, err = r.eventFiles(fileEvents, r.logUsed)
-	for _, list := range [][]eventFile{c.counts, c.logs} {
-		for _, f := range list {
-			c.files = append(c.files, f.usedFile)
-		}
+	for _, f := range c.counts {
+		c.files = append(c.files, f.usedFile)
 	}
+	c.logs, err = r.eventFiles(fileEvents, r.logUsed)
 	return err
 }
 
 // eventFiles finds the files whose names begin with prefix.
-func (r *contextsReader) eventFiles(prefix string, used func(*liveFile) (int64, uint64, error)) ([]eventFile, error) {
-	names, err := fs.Glob(r.fsys, prefix+"*")
+func (r *Reader) eventFiles(prefix string, used func(*live.File) (int64, uint64, error)) ([]eventFile, error) {
+	names, err := fs.Glob(r.FS, prefix+"*")
 	if err != nil {
 		return nil, err
 	}
@@ -74,12 +74,12 @@ func (r *contextsReader) eventFiles(prefix string, used func(*liveFile) (int64, 
 		if _, err := strconv.ParseUint(strings.TrimPrefix(name, prefix), 10, 32); err != nil {
 			continue
 		}
-		f, err := openFile(r.fsys, name)
+		f, err := live.OpenFile(r.FS, name)
 		if err != nil {
 			return nil, err
 		}
 		n, written, err := used(f)
-		f.close()
+		f.Close()
 		if err != nil {
 			return nil, err
 		}
@@ -89,57 +89,62 @@ func (r *contextsReader) eventFiles(prefix string, used func(*liveFile) (int64, 
 }
 
 // eventHeader returns the header of a file, nil if the file is being made.
-func eventHeader(f *liveFile, magic string, size int64) ([]byte, error) {
-	if f.size < size {
+func eventHeader(f *live.File, magic string, size int64) ([]byte, error) {
+	if f.Size < size {
 		return nil, nil
 	}
-	b, err := f.at(0, int(size))
+	b, err := f.At(0, int(size))
 	if err != nil || binary.LittleEndian.Uint64(b) == 0 {
 		return nil, err
 	}
 	if have := string(b[:len(magic)]); have != magic {
-		return nil, f.fail(0, "not a file of events (have %q, want %q)", have, magic)
+		return nil, f.Fail(0, "not a file of events (have %q, want %q)", have, magic)
 	}
 	return b, nil
 }
 
 // countsUsed returns the bytes of a file of counts that are in use, and its entries.
-func (r *contextsReader) countsUsed(f *liveFile) (int64, uint64, error) {
+func (r *Reader) countsUsed(f *live.File) (int64, uint64, error) {
 	b, err := eventHeader(f, rt.CountsMagic, rt.CountsHeader)
 	if b == nil || err != nil {
 		return 0, 0, err
 	}
 	n := binary.LittleEndian.Uint64(b[rt.CountsUsed:])
-	if n > uint64(f.size-rt.CountsHeader)/rt.CountEntry {
-		return 0, 0, f.fail(rt.CountsUsed, "%d entries are in use, but the file has %d bytes", n, f.size)
+	if n > uint64(f.Size-rt.CountsHeader)/rt.CountEntry {
+		return 0, 0, f.Fail(rt.CountsUsed, "%d entries are in use, but the file has %d bytes", n, f.Size)
 	}
-	r.c.EventsSpilt += binary.LittleEndian.Uint64(b[rt.CountsSpilt:])
+	r.Record.EventsSpilt += binary.LittleEndian.Uint64(b[rt.CountsSpilt:])
 	return rt.CountsHeader + int64(n)*rt.CountEntry, n, nil
 }
 
 // logUsed returns the bytes of a log that are in use, and how many events were ever
 // written to it.
-func (r *contextsReader) logUsed(f *liveFile) (int64, uint64, error) {
+func (r *Reader) logUsed(f *live.File) (int64, uint64, error) {
 	b, err := eventHeader(f, rt.EventsMagic, rt.EventsHeader)
 	if b == nil || err != nil {
 		return 0, 0, err
 	}
 	capacity, written := binary.LittleEndian.Uint64(b[rt.EventsCapacity:]), binary.LittleEndian.Uint64(b[rt.EventsWritten:])
 	n := min(capacity, written)
-	if n > uint64(f.size-rt.EventsHeader)/rt.EventSize {
-		return 0, 0, f.fail(rt.EventsWritten, "%d events of %d are in use, but the file has %d bytes", n, capacity, f.size)
+	if n > uint64(f.Size-rt.EventsHeader)/rt.EventSize {
+		return 0, 0, f.Fail(rt.EventsWritten, "%d events of %d are in use, but the file has %d bytes", n, capacity, f.Size)
 	}
-	r.c.EventsOverwritten += written - n
+	r.Record.EventsOverwritten += written - n
 	return rt.EventsHeader + int64(n)*rt.EventSize, written, nil
 }
 
 // HasEventLog tells whether the program kept a log of its newest events.
-func (c *Contexts) HasEventLog() bool { return len(c.logs) > 0 }
+func (c *Record) HasEventLog() bool { return c.logged || len(c.logs) > 0 }
 
 // EventCounts calls visit for the events of the program, added up, P after P, until visit
 // returns an error, which it returns. What is visited is what had been recorded when c was
 // read, with the counts of now. It is valid until visit returns.
-func (c *Contexts) EventCounts(visit func(*EventCount) error) error {
+func (c *Record) EventCounts(visit func(*EventCount) error) error {
+	for i := range c.sealedCounts {
+		if err := visit(&c.sealedCounts[i]); err != nil {
+			return err
+		}
+	}
 	for _, u := range c.counts {
 		err := c.eachEntry(u.name, rt.CountsHeader, u.used, rt.CountEntry, func(_ uint64, b []byte) error {
 			le := binary.LittleEndian
@@ -164,7 +169,12 @@ func (c *Contexts) EventCounts(visit func(*EventCount) error) error {
 // on each, until visit returns an error, which it returns. The event is valid until visit
 // returns. Events that were written over others since c was read are left out, and
 // those that they were written over.
-func (c *Contexts) EventLog(visit func(*Event) error) error {
+func (c *Record) EventLog(visit func(*Event) error) error {
+	for i := range c.sealedLog {
+		if err := visit(&c.sealedLog[i]); err != nil {
+			return err
+		}
+	}
 	for _, u := range c.logs {
 		if err := c.eventsOf(u, visit); err != nil {
 			return err
@@ -174,7 +184,7 @@ func (c *Contexts) EventLog(visit func(*Event) error) error {
 }
 
 // eventsOf visits the events in one log. The oldest one may be anywhere in the file.
-func (c *Contexts) eventsOf(u eventFile, visit func(*Event) error) error {
+func (c *Record) eventsOf(u eventFile, visit func(*Event) error) error {
 	if u.used < rt.EventsHeader+rt.EventSize {
 		return nil
 	}
@@ -197,25 +207,30 @@ func (c *Contexts) eventsOf(u eventFile, visit func(*Event) error) error {
 }
 
 // eventID returns the ID in two words of an entry.
-func (c *Contexts) eventID(b []byte) ContextID {
-	hi, lo := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
-	if hi|lo == 0 {
-		return ContextID{}
+func (c *Record) eventID(b []byte) ctxid.ID {
+	id := ctxid.ID{Hi: binary.LittleEndian.Uint64(b), Lo: binary.LittleEndian.Uint64(b[8:])}
+	c.own(&id)
+	return id
+}
+
+// own makes the two words of an ID one of the run, but for that of none.
+func (c *Record) own(id *ctxid.ID) {
+	if id.Hi|id.Lo != 0 {
+		id.Run = c.Run
 	}
-	return ContextID{Hi: hi, Lo: lo, Run: c.Run}
 }
 
 // eachEntry calls visit for each entry of a file of events that lies between two offsets,
 // with its place in the file. The file is opened anew: events can be many times what
 // memory holds, and are not kept.
-func (c *Contexts) eachEntry(name string, off, end, size int64, visit func(place uint64, b []byte) error) error {
-	f, err := openFile(c.fsys, name)
+func (c *Record) eachEntry(name string, off, end, size int64, visit func(place uint64, b []byte) error) error {
+	f, err := live.OpenFile(c.fsys, name)
 	if err != nil {
 		return err
 	}
-	defer f.close()
+	defer f.Close()
 	for ; off+size <= end; off += size {
-		b, err := f.at(off, int(size))
+		b, err := f.At(off, int(size))
 		if err != nil {
 			return err
 		}
@@ -224,22 +239,6 @@ func (c *Contexts) eachEntry(name string, off, end, size int64, visit func(place
 		}
 	}
 	return nil
-}
-
-// patchEvents makes the header of a file of events that is sealed say what is in it: the
-// program may have recorded more since it was read.
-func (c *Contexts) patchEvents(name string, data []byte) []byte {
-	patch := func(list []eventFile, at int) {
-		for _, u := range list {
-			if u.name == name && len(data) > at+8 {
-				data = slices.Clone(data)
-				binary.LittleEndian.PutUint64(data[at:], u.written)
-			}
-		}
-	}
-	patch(c.counts, rt.CountsUsed)
-	patch(c.logs, rt.EventsWritten)
-	return data
 }
 
 // EventKind returns the name of a kind of event; one of a later version has its number.

@@ -1,10 +1,11 @@
-package profile
+package live
 
 import (
 	"encoding/binary"
 	"fmt"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // What a full disk leaves behind.
@@ -29,32 +30,32 @@ const maxSalvaged = 1 << 16
 // places as pages.
 const maxDamages = 10
 
-// pagesLost tells whether the program counted pages that the disk did not take, or
+// PagesLost tells whether the program counted pages that the disk did not take, or
 // met one that has become zeros without a signal.
-func (l *Live) pagesLost() bool {
-	return l.header.lost[rt.LostPages] > 0 || l.header.lost[rt.LostPaths] > 0
+func (l *Dir) PagesLost() bool {
+	return l.Header.Lost[rt.LostPages] > 0 || l.Header.Lost[rt.LostPaths] > 0
 }
 
 // damage notes that the bytes from off up to end of a file cannot be read.
-func (l *Live) damage(f *liveFile, off, end int64, format string, args ...any) {
+func (l *Dir) damage(f *File, off, end int64, format string, args ...any) {
 	l.damages++
 	if l.damages <= maxDamages {
-		l.note("%s: offset %d to %d: %s", f.name, off, end, fmt.Sprintf(format, args...))
+		l.Note("%s: offset %d to %d: %s", f.Name, off, end, fmt.Sprintf(format, args...))
 	}
 }
 
-// noteDamages says how many notes there would be more.
-func (l *Live) noteDamages() {
+// NoteDamages says how many notes there would be more.
+func (l *Dir) NoteDamages() {
 	if l.damages > maxDamages {
-		l.note("places with damage beyond these: %d", l.damages-maxDamages)
+		l.Note("places with damage beyond these: %d", l.damages-maxDamages)
 	}
 }
 
 // isLost tells whether the page that off lies in is all zeros up to end, the
 // end of what is in use. Records are dense, so that such a page was lost.
-func (f *liveFile) isLost(off, end int64) (bool, error) {
+func (f *File) isLost(off, end int64) (bool, error) {
 	begin := off &^ (pageSize - 1)
-	b, err := f.at(begin, int(min(pageSize, end-begin)))
+	b, err := f.At(begin, int(min(pageSize, end-begin)))
 	if err != nil {
 		return false, err
 	}
@@ -67,7 +68,7 @@ func (f *liveFile) isLost(off, end int64) (bool, error) {
 }
 
 // checkPages returns an error if the n bytes at off touch a lost page.
-func (f *liveFile) checkPages(off, n, end int64) error {
+func (f *File) checkPages(off, n, end int64) error {
 	for page := off &^ (pageSize - 1); page < off+n; page += pageSize {
 		lost, err := f.isLost(page, end)
 		if err != nil {
@@ -83,7 +84,7 @@ func (f *liveFile) checkPages(off, n, end int64) error {
 // salvage returns how far it is from the record at off, which cannot be read,
 // to the next one. cause is nil if the record has no length. The function's
 // nodes can still be skipped, and counted, if ID and size were not lost.
-func (r *funcsReader) salvage(f *liveFile, off, end int64, cause error) (int64, error) {
+func (r *FuncsReader) salvage(f *File, off, end int64, cause error) (int64, error) {
 	h, err := readFuncHeader(f, off)
 	if err != nil {
 		return 0, err
@@ -130,7 +131,7 @@ func (w *treeWalk) salvage() error {
 	gap := int64(-1) // where bytes begin that are no object, -1 if all is well
 	garbage := false // some of them are not zero
 	for off := int64(rt.HdrEnd + w.funcs.sizes[0]); off+8 <= w.end; {
-		b, err := w.tree.at(off, int(min(rt.NodeCells, w.end-off)))
+		b, err := w.tree.At(off, int(min(rt.NodeCells, w.end-off)))
 		if err != nil {
 			return err
 		}
@@ -142,7 +143,7 @@ func (w *treeWalk) salvage() error {
 		case gap < 0:
 			gap, garbage = off, nonzero
 			if nonzero { // a node, since it begins where an object must
-				w.live.lose(LossUnreadable, 1)
+				w.live.Lose(profile.LossUnreadable, 1)
 			}
 		default:
 			garbage = garbage || nonzero
@@ -174,7 +175,7 @@ func (w *treeWalk) known(off int64, b []byte, loose bool) int64 {
 		}
 		return n + rt.TableEntries
 	}
-	fn, ok := w.funcs.byID[word]
+	fn, ok := w.funcs.ByID[word]
 	size := int64(w.funcs.unknown[word])
 	if ok {
 		size = int64(w.funcs.sizes[fn])
@@ -182,20 +183,20 @@ func (w *treeWalk) known(off int64, b []byte, loose bool) int64 {
 	if size == 0 || size > w.end-off || word == rt.RootFunc {
 		return 0
 	}
-	n := Node{Func: fn, Cell: binary.LittleEndian.Uint32(b[rt.NodeCell:])}
+	n := profile.Node{Func: fn, Cell: binary.LittleEndian.Uint32(b[rt.NodeCell:])}
 	parent := int64(binary.LittleEndian.Uint32(b[rt.NodeParent:]))
 	up, have := w.live.Node(uint32(parent))
 	n.Parent = uint32(up)
 	p := w.live.Profile
 	switch {
-	case ok && have && p.checkCell(n, &p.Funcs[fn], w.entered) == nil:
-		w.add(off, w.index.node(n.Parent, n.Cell, fn))
+	case ok && have && p.CheckCell(n, w.entered) == nil:
+		w.add(off, w.index.Node(n.Parent, n.Cell, fn))
 	case loose && (parent < rt.HdrEnd || parent >= off || parent%8 != 0):
 		return 0
 	case parent == 0:
-		w.live.lose(LossIncomplete, 1)
+		w.live.Lose(profile.LossIncomplete, 1)
 	default:
-		w.live.lose(LossUnreadable, 1)
+		w.live.Lose(profile.LossUnreadable, 1)
 	}
 	return size
 }

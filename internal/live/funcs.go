@@ -1,52 +1,63 @@
-package profile
+package live
 
 import (
 	"encoding/binary"
 	"fmt"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/wire"
+	"github.com/stemma-go/stemma/profile"
 )
 
-// liveFuncs are the functions of a live directory, by their addresses.
-type liveFuncs struct {
-	byID    map[uint64]uint32
-	sizes   []uint32          // of the node in bytes, for each function of the profile
-	used    int64             // bytes of the file that were read
-	unknown map[uint64]uint32 // the same for functions whose record is damaged, by their addresses
-}
-
-// A funcsReader reads the file funcs into a profile.
+// A FuncsReader reads the file funcs into a profile.
 // Strings that several records share are one string of the profile.
-type funcsReader struct {
-	*liveFuncs
-	live    *Live
-	p       *Profile
+type FuncsReader struct {
+	ByID    map[uint64]uint32 // functions of the profile by their addresses
+	Used    int64             // bytes of the file that were read
+	unknown map[uint64]uint32 // sizes of nodes of functions whose record is damaged, by their addresses
+	sizes   []uint32          // of the node in bytes, for each function of the profile
+
+	live    *Dir
+	p       *profile.Profile
 	strings map[string]uint32
 	next    int64 // offset of the record to be read next
+	code    func(*Code) error
 }
 
-// newFuncsReader returns a reader that has read nothing yet.
-func (l *Live) newFuncsReader() *funcsReader {
-	lf := &liveFuncs{byID: make(map[uint64]uint32), unknown: make(map[uint64]uint32)}
-	r := &funcsReader{liveFuncs: lf, live: l, p: l.Profile, strings: map[string]uint32{"": 0}}
+// Code is a record of return addresses: where the code of a function lies, and which call
+// returns where.
+type Code struct {
+	Entry uint64
+	Size  uint32
+	Func  uint32      // index into Profile.Funcs
+	Calls [][2]uint32 // offset that a call returns to, site
+}
+
+// NewFuncsReader returns a reader that has read nothing yet. code gets the records of return
+// addresses, which only a record of context IDs has; there, functions have no nodes.
+func (l *Dir) NewFuncsReader(code func(*Code) error) *FuncsReader {
+	r := &FuncsReader{
+		ByID: make(map[uint64]uint32), unknown: make(map[uint64]uint32),
+		live: l, p: l.Profile, strings: map[string]uint32{"": 0}, code: code,
+	}
 	r.addRoot()
 	return r
 }
 
-// read reads the records in the used bytes of funcs, from where it ended the last
+// Read reads the records in the used bytes of funcs, from where it ended the last
 // time, and adds the functions to the profile. A record without a length is being
 // written: it is the last.
-func (r *funcsReader) read() error {
-	f, err := openFile(r.live.fsys, fileFuncs)
+func (r *FuncsReader) Read() error {
+	f, err := OpenFile(r.live.FS, FileFuncs)
 	if err != nil {
 		return err
 	}
-	defer f.close()
-	end := min(r.live.header.funcsUsed, f.size)
-	r.used, f.used = end, end
+	defer f.Close()
+	end := min(r.live.Header.FuncsUsed, f.Size)
+	r.Used, f.Used = end, end
 	for r.next+rt.FuncHeaderSize <= end {
 		size, err := r.record(f, r.next, end)
-		if r.live.pagesLost() && size == 0 {
+		if r.live.PagesLost() && size == 0 {
 			size, err = r.salvage(f, r.next, end, err)
 		}
 		if err != nil {
@@ -60,13 +71,11 @@ func (r *funcsReader) read() error {
 	return nil
 }
 
-// addRoot makes the root function 0 even if the program did not get as far as
-// writing its record.
-// Its record, when it comes, replaces the function.
-func (r *funcsReader) addRoot() {
-	r.p.Funcs = append(r.p.Funcs, Func{Kind: FuncRoot, Cells: rt.NumRoots, Counters: 1})
+// addRoot knows the root, function 0 of a new profile, even if the program did not get as
+// far as writing its record. Its record, when it comes, replaces the function.
+func (r *FuncsReader) addRoot() {
 	r.sizes = append(r.sizes, alignUp(rt.NodeCells+4*rt.NumRoots))
-	r.byID[rt.RootFunc] = 0
+	r.ByID[rt.RootFunc] = 0
 }
 
 // alignUp rounds up to the alignment of objects.
@@ -82,8 +91,8 @@ type funcHeader struct {
 }
 
 // readFuncHeader reads the fixed part of the record at off.
-func readFuncHeader(f *liveFile, off int64) (h funcHeader, err error) {
-	b, err := f.at(off, rt.FuncHeaderSize)
+func readFuncHeader(f *File, off int64) (h funcHeader, err error) {
+	b, err := f.At(off, rt.FuncHeaderSize)
 	if err != nil {
 		return h, err
 	}
@@ -112,36 +121,36 @@ func (h *funcHeader) checkNode() error {
 
 // record reads the record at off and returns its size, 0 at the end or with an
 // error.
-func (r *funcsReader) record(f *liveFile, off, end int64) (int64, error) {
+func (r *FuncsReader) record(f *File, off, end int64) (int64, error) {
 	h, err := readFuncHeader(f, off)
 	if err != nil || h.length == 0 {
 		return 0, err
 	}
 	if err := h.checkLength(end - off); err != nil {
-		return 0, f.fail(off, "%w", err)
+		return 0, f.Fail(off, "%w", err)
 	}
-	if r.live.pagesLost() {
+	if r.live.PagesLost() {
 		if err := f.checkPages(off, int64(h.length), end); err != nil {
 			return 0, err
 		}
 	}
-	b, err := f.at(off, int(h.length))
+	b, err := f.At(off, int(h.length))
 	if err != nil {
 		return 0, err
 	}
-	if h.kind == rt.RecPCs && r.p.Contexts != nil {
-		if err := r.code(b); err != nil {
-			return 0, f.fail(off, "function %#x: %w", h.id, err)
+	if h.kind == rt.RecPCs && r.code != nil {
+		if err := r.returns(b); err != nil {
+			return 0, f.Fail(off, "function %#x: %w", h.id, err)
 		}
 		return int64(h.length), nil
 	}
 	table, blob, err := h.split(b)
 	if err != nil {
-		return 0, f.fail(off, "%w", err)
+		return 0, f.Fail(off, "%w", err)
 	}
-	d := &decoder{data: b[blob : blob+int(h.blob)], where: "blob", base: off + int64(blob)}
+	d := &wire.Decoder{Data: b[blob : blob+int(h.blob)], Where: "blob", Base: off + int64(blob)}
 	if err := r.add(h, table, d); err != nil {
-		return 0, f.fail(off, "function %#x: %w", h.id, err)
+		return 0, f.Fail(off, "function %#x: %w", h.id, err)
 	}
 	return int64(h.length), nil
 }
@@ -170,21 +179,21 @@ func (h *funcHeader) split(b []byte) (table []string, blob int, err error) {
 
 // add adds the function of a record. A function may be recorded twice, when
 // two threads enter it first at the same time.
-func (r *funcsReader) add(h funcHeader, table []string, d *decoder) error {
-	if err := h.checkNode(); err != nil && r.p.Contexts == nil {
+func (r *FuncsReader) add(h funcHeader, table []string, d *wire.Decoder) error {
+	if err := h.checkNode(); err != nil && r.code == nil {
 		return err
 	}
 	fn, err := r.decode(h, &blobReader{d, r.intern(table)})
 	if err != nil {
 		return err
 	}
-	if err := fn.check(len(r.p.Strings)); err != nil {
+	if err := fn.Check(len(r.p.Strings)); err != nil {
 		return err
 	}
-	if have := uint64(h.nodeSize); r.p.Contexts == nil && (have < rt.NodeCells+4*uint64(fn.Cells) || have < 8*uint64(fn.Counters)) {
+	if have := uint64(h.nodeSize); r.code == nil && (have < rt.NodeCells+4*uint64(fn.Cells) || have < 8*uint64(fn.Counters)) {
 		return fmt.Errorf("node of %d bytes for %d cells and %d counters", have, fn.Cells, fn.Counters)
 	}
-	if old, ok := r.byID[h.id]; ok && h.id != rt.RootFunc {
+	if old, ok := r.ByID[h.id]; ok && h.id != rt.RootFunc {
 		if r.sizes[old] != h.nodeSize {
 			return fmt.Errorf("recorded twice, with nodes of %d and %d bytes", r.sizes[old], h.nodeSize)
 		}
@@ -194,7 +203,7 @@ func (r *funcsReader) add(h funcHeader, table []string, d *decoder) error {
 		r.p.Funcs[0], r.sizes[0] = fn, h.nodeSize
 		return nil
 	}
-	r.byID[h.id] = uint32(len(r.p.Funcs))
+	r.ByID[h.id] = uint32(len(r.p.Funcs))
 	r.p.Funcs = append(r.p.Funcs, fn)
 	r.sizes = append(r.sizes, h.nodeSize)
 	return nil
@@ -202,7 +211,7 @@ func (r *funcsReader) add(h funcHeader, table []string, d *decoder) error {
 
 // intern returns the indexes of the strings in the profile, from 1 on; 0
 // stands for "".
-func (r *funcsReader) intern(table []string) []uint32 {
+func (r *FuncsReader) intern(table []string) []uint32 {
 	list := make([]uint32, len(table)+1)
 	for i, s := range table {
 		k, ok := r.strings[s]
@@ -218,42 +227,42 @@ func (r *funcsReader) intern(table []string) []uint32 {
 
 // decode reads the blob of a record. Those of the root and the overflow node
 // list their cells as call sites, which only the runtime needs.
-func (r *funcsReader) decode(h funcHeader, b *blobReader) (Func, error) {
+func (r *FuncsReader) decode(h funcHeader, b *blobReader) (profile.Func, error) {
 	switch {
 	case h.id == rt.RootFunc:
-		return Func{Kind: FuncRoot, Name: b.string("name"), Cells: rt.NumRoots, Counters: 1}, b.err
+		return profile.Func{Kind: profile.FuncRoot, Name: b.string("name"), Cells: rt.NumRoots, Counters: 1}, b.Err
 	case h.id == rt.OverflowFunc:
-		return Func{Kind: FuncOverflow, Name: b.string("name"), Counters: 1}, b.err
+		return profile.Func{Kind: profile.FuncOverflow, Name: b.string("name"), Counters: 1}, b.Err
 	case h.kind == rt.RecFault:
-		return b.fault(), b.end()
+		return b.fault(), b.End()
 	case h.kind != rt.RecFunc:
-		return Func{}, fmt.Errorf("unknown kind of record %d", h.kind)
+		return profile.Func{}, fmt.Errorf("unknown kind of record %d", h.kind)
 	}
 	fn := b.function()
 	if h.flags&rt.MetaFlagWrapper != 0 {
-		fn.Flags |= FuncWrapper
+		fn.Flags |= profile.FuncWrapper
 	}
 	if h.flags&rt.MetaFlagAsm != 0 {
-		fn.Flags |= FuncAsm
+		fn.Flags |= profile.FuncAsm
 	}
-	return fn, b.end()
+	return fn, b.End()
 }
 
 // A blobReader decodes the blob of a record.
 // Errors name the offset in funcs, not in the blob.
 type blobReader struct {
-	*decoder
+	*wire.Decoder
 	table []uint32 // 0, and the record's strings as indexes into the profile's
 }
 
 // pick reads an index into table and returns the element.
 func (b *blobReader) pick(table []uint32, what string) uint32 {
-	start := b.off
-	i := b.uint()
-	if b.err == nil && i >= uint64(len(table)) {
-		b.fail(start, "%s %d is not one of %d", what, i, len(table))
+	start := b.Off
+	i := b.Uint()
+	if b.Err == nil && i >= uint64(len(table)) {
+		b.Fail(start, "%s %d is not one of %d", what, i, len(table))
 	}
-	if b.err != nil {
+	if b.Err != nil {
 		return 0
 	}
 	return table[i]
@@ -268,19 +277,19 @@ func (b *blobReader) optional(what string) uint32 {
 }
 
 // fault reads the blob of a RecFault.
-func (b *blobReader) fault() Func {
-	fn := Func{Kind: FuncFault, Name: b.string("name"), Cells: 1, Counters: 1}
-	for range b.count(3, "frames") {
-		fn.Frames = append(fn.Frames, Frame{b.string("function"), b.string("file"), b.u32("line")})
+func (b *blobReader) fault() profile.Func {
+	fn := profile.Func{Kind: profile.FuncFault, Name: b.string("name"), Cells: 1, Counters: 1}
+	for range b.Count(3, "frames") {
+		fn.Frames = append(fn.Frames, profile.Frame{Func: b.string("function"), File: b.string("file"), Line: b.U32("line")})
 	}
 	return fn
 }
 
 // function reads the blob of a RecFunc. The numbers of cells and counters are
 // not written: they follow from the largest index.
-func (b *blobReader) function() Func {
-	fn := Func{Name: b.string("name"), Line: b.u32("start line"), Counters: 1}
-	files := make([]uint32, 0, b.count(1, "files"))
+func (b *blobReader) function() profile.Func {
+	fn := profile.Func{Name: b.string("name"), Line: b.U32("start line"), Counters: 1}
+	files := make([]uint32, 0, b.Count(1, "files"))
 	for range cap(files) {
 		files = append(files, b.string("file"))
 	}
@@ -288,13 +297,13 @@ func (b *blobReader) function() Func {
 		fn.File = files[0]
 	}
 	known := append([]uint32{0}, files...)
-	for range b.count(rt.InlinedNumbers, "inlined calls") {
-		fn.Inlined = append(fn.Inlined, Inlined{b.index("parent"), b.string("callee"), b.pick(files, "file"), b.u32("line"), b.counter(&fn),
-			b.pick(known, "callee's file"), b.u32("callee's line")})
+	for range b.Count(rt.InlinedNumbers, "inlined calls") {
+		fn.Inlined = append(fn.Inlined, profile.Inlined{Parent: b.Index("parent"), Callee: b.string("callee"), File: b.pick(files, "file"), Line: b.U32("line"),
+			Counter: b.counter(&fn), CalleeFile: b.pick(known, "callee's file"), CalleeLine: b.U32("callee's line")})
 	}
-	for range b.count(7, "sites") {
-		s := Site{SiteKind(b.upTo(uint64(numSiteKinds-1), "kind")), b.index("inlined call"), b.pick(files, "file"),
-			b.u32("line"), b.optional("callee"), b.index("cell"), b.counter(&fn)}
+	for range b.Count(7, "sites") {
+		s := profile.Site{Kind: profile.SiteKind(b.UpTo(uint64(profile.SiteUnknown), "kind")), Inlined: b.Index("inlined call"),
+			File: b.pick(files, "file"), Line: b.U32("line"), Callee: b.optional("callee"), Cell: b.Index("cell"), Counter: b.counter(&fn)}
 		fn.Cells = max(fn.Cells, uint32(s.Cell+1))
 		fn.Sites = append(fn.Sites, s)
 	}
@@ -302,8 +311,42 @@ func (b *blobReader) function() Func {
 }
 
 // counter reads an optional counter and makes room for it in fn.
-func (b *blobReader) counter(fn *Func) int32 {
-	c := b.index("counter")
+func (b *blobReader) counter(fn *profile.Func) int32 {
+	c := b.Index("counter")
 	fn.Counters = max(fn.Counters, uint32(c+1))
 	return c
+}
+
+// pairSize is the size of a pair in a record of return addresses.
+const pairSize = 8
+
+// returns reads a record of kind rt.RecPCs, which b is the whole of.
+func (r *FuncsReader) returns(b []byte) error {
+	le := binary.LittleEndian
+	id, pairs := le.Uint64(b[8:]), uint64(le.Uint32(b[28:]))
+	code := &Code{Entry: le.Uint64(b[16:]), Size: le.Uint32(b[24:])}
+	fn, ok := r.ByID[id]
+	if !ok {
+		if r.unknown[id] != 0 || r.live.PagesLost() {
+			return nil
+		}
+		return fmt.Errorf("return addresses of a function without a record")
+	}
+	code.Func = fn
+	switch {
+	case pairs > uint64(len(b)-rt.FuncHeaderSize)/pairSize:
+		return fmt.Errorf("%d return addresses in a record of %d bytes", pairs, len(b))
+	case code.Entry+uint64(code.Size) < code.Entry:
+		return fmt.Errorf("%d bytes of code at %#x", code.Size, code.Entry)
+	}
+	code.Calls = make([][2]uint32, pairs)
+	for i := range code.Calls {
+		pair := b[rt.FuncHeaderSize+pairSize*i:]
+		ret, site := le.Uint32(pair), le.Uint32(pair[4:])
+		if ret > code.Size || uint64(site) >= uint64(len(r.p.Funcs[fn].Sites)) {
+			return fmt.Errorf("return address %d: offset %d of %d bytes, site %d of %d", i, ret, code.Size, site, len(r.p.Funcs[fn].Sites))
+		}
+		code.Calls[i] = [2]uint32{ret, site}
+	}
+	return r.code(code)
 }

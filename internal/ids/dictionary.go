@@ -1,4 +1,4 @@
-package profile
+package ids
 
 import (
 	"cmp"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // A Dictionary tells how the edges of the call graph were encoded in each epoch.
@@ -42,7 +44,7 @@ type siteKey struct{ fn, cell uint32 }
 
 // siteVersions are what holds for a site, by epoch.
 type siteVersions struct {
-	fn       uint32
+	fn, cell uint32
 	site     int32 // index into the Sites of the function, or None
 	versions []siteVersion
 }
@@ -106,21 +108,26 @@ func (d *Dictionary) inEdges(edges []InEdge, epoch, target uint32) []InEdge {
 	return edges
 }
 
+// newDictionary returns a dictionary of the epoch that encodes nothing.
+func newDictionary() Dictionary {
+	return Dictionary{
+		Epochs: []EpochInfo{{Known: true}}, funcs: make(map[uint32][]funcVersion),
+		index: make(map[siteKey]uint32), callers: make(map[uint32][]uint32),
+	}
+}
+
 // epochs reads the dictionaries that were not read before. A record without a length was being written.
-func (r *contextsReader) epochs() error {
-	d := &r.c.Dict
+func (r *Reader) epochs() error {
+	d := &r.Record.Dict
 	if d.Epochs == nil {
-		*d = Dictionary{
-			Epochs: []EpochInfo{{Known: true}}, funcs: make(map[uint32][]funcVersion),
-			index: make(map[siteKey]uint32), callers: make(map[uint32][]uint32),
-		}
+		*d = newDictionary()
 	}
 	defer d.sortCallers()
-	f, end, err := r.open(fileEpochs, r.c.stat(rt.CceEpochsUsed))
+	f, end, err := r.open(fileEpochs, r.Record.stat(rt.CceEpochsUsed))
 	if err != nil {
 		return err
 	}
-	defer f.close()
+	defer f.Close()
 	for r.next+rt.EpochHeaderSize <= end {
 		size, err := r.epoch(f, r.next, end)
 		if err != nil {
@@ -146,8 +153,8 @@ func (d *Dictionary) sortCallers() {
 }
 
 // epoch reads the record at off and returns its size, 0 at the end.
-func (r *contextsReader) epoch(f *liveFile, off, end int64) (int64, error) {
-	b, err := f.at(off, rt.EpochHeaderSize)
+func (r *Reader) epoch(f *live.File, off, end int64) (int64, error) {
+	b, err := f.At(off, rt.EpochHeaderSize)
 	if err != nil {
 		return 0, err
 	}
@@ -155,61 +162,74 @@ func (r *contextsReader) epoch(f *liveFile, off, end int64) (int64, error) {
 	size, epoch := int64(le.Uint32(b)), le.Uint32(b[4:])
 	funcs, sites := int64(le.Uint32(b[8:])), int64(le.Uint32(b[12:]))
 	info := EpochInfo{Time: time.Unix(0, int64(le.Uint64(b[16:]))).UTC(), MaxID: le.Uint32(b[24:])}
-	last := uint32(len(r.c.Dict.Epochs) - 1)
+	last := uint32(len(r.Record.Dict.Epochs) - 1)
 	switch {
 	case size == 0:
 		return 0, nil
 	case size != rt.EpochHeaderSize+rt.EpochFunc*funcs+rt.EpochSite*sites || size > end-off:
-		return 0, f.fail(off, "epoch of %d bytes with %d functions and %d sites, but %d bytes follow", size, funcs, sites, end-off)
+		return 0, f.Fail(off, "epoch of %d bytes with %d functions and %d sites, but %d bytes follow", size, funcs, sites, end-off)
 	case epoch != last+1:
-		return 0, f.fail(off+4, "epoch %d behind epoch %d, want %d", epoch, last, last+1)
+		return 0, f.Fail(off+4, "epoch %d behind epoch %d, want %d", epoch, last, last+1)
 	}
-	if b, err = f.at(off, int(size)); err != nil {
+	if b, err = f.At(off, int(size)); err != nil {
 		return 0, err
 	}
 	at := rt.EpochHeaderSize
 	for ; funcs > 0; funcs-- {
 		if err := r.epochFunc(epoch, b[at:]); err != nil {
-			return 0, f.fail(off+int64(at), "%w", err)
+			return 0, f.Fail(off+int64(at), "%w", err)
 		}
 		at += rt.EpochFunc
 	}
 	for ; sites > 0; sites-- {
 		if err := r.epochSite(epoch, b[at:]); err != nil {
-			return 0, f.fail(off+int64(at), "%w", err)
+			return 0, f.Fail(off+int64(at), "%w", err)
 		}
 		at += rt.EpochSite
 	}
-	info.Known = !r.c.Dict.damaged
-	r.c.Dict.Epochs = append(r.c.Dict.Epochs, info)
+	info.Known = !r.Record.Dict.damaged
+	r.Record.Dict.Epochs = append(r.Record.Dict.Epochs, info)
 	return size, nil
 }
 
 // epochFunc reads what an epoch says about a function.
-func (r *contextsReader) epochFunc(epoch uint32, b []byte) error {
+func (r *Reader) epochFunc(epoch uint32, b []byte) error {
 	le := binary.LittleEndian
 	v := funcVersion{epoch, le.Uint32(b[8:]), le.Uint32(b[12:])}
-	if v.key >= rt.NumKeys || v.numCC > rt.MaxNum {
-		return fmt.Errorf("key %d, numCC %d, want less than %d and at most %d", v.key, v.numCC, rt.NumKeys, rt.MaxNum)
+	if err := v.check(); err != nil {
+		return err
 	}
-	d := &r.c.Dict
+	d := &r.Record.Dict
 	fn, err := r.function(le.Uint64(b))
 	d.damaged = d.damaged || le.Uint64(b) == 0
 	if err != nil || fn == NoFunc {
 		return err
 	}
-	d.funcs[fn] = append(d.funcs[fn], v)
+	return d.addFunc(fn, v)
+}
+
+// check checks the ranges of numbers.
+func (v *funcVersion) check() error {
+	if v.key >= rt.NumKeys || v.numCC > rt.MaxNum {
+		return fmt.Errorf("key %d, numCC %d, want less than %d and at most %d", v.key, v.numCC, rt.NumKeys, rt.MaxNum)
+	}
 	return nil
 }
 
+// addFunc adds what holds for a function from an epoch on; epochs come in order.
+func (d *Dictionary) addFunc(fn uint32, v funcVersion) error {
+	d.funcs[fn] = append(d.funcs[fn], v)
+	return v.check()
+}
+
 // epochSite reads what an epoch says about a site.
-func (r *contextsReader) epochSite(epoch uint32, b []byte) error {
+func (r *Reader) epochSite(epoch uint32, b []byte) error {
 	le := binary.LittleEndian
 	cell, v := le.Uint32(b[8:]), siteVersion{epoch: epoch, addition: le.Uint32(b[12:])}
-	if v.addition != rt.NoAddition && v.addition >= rt.MaxNum {
-		return fmt.Errorf("addition %d, want less than %d", v.addition, rt.MaxNum)
+	if err := v.check(); err != nil {
+		return err
 	}
-	d := &r.c.Dict
+	d := &r.Record.Dict
 	fn, err := r.function(le.Uint64(b))
 	d.damaged = d.damaged || le.Uint64(b) == 0
 	if err != nil || fn == NoFunc {
@@ -221,7 +241,21 @@ func (r *contextsReader) epochSite(epoch uint32, b []byte) error {
 	} else if v.target, err = r.function(target); err != nil {
 		return err
 	}
-	s, err := r.site(fn, cell)
+	return d.addSite(&r.Profile.Funcs[fn], fn, cell, v)
+}
+
+// check checks the range of the addition.
+func (v *siteVersion) check() error {
+	if v.addition != rt.NoAddition && v.addition >= rt.MaxNum {
+		return fmt.Errorf("addition %d, want less than %d", v.addition, rt.MaxNum)
+	}
+	return nil
+}
+
+// addSite adds what holds from an epoch on for the site of a cell of f, which is
+// function fn; epochs come in order.
+func (d *Dictionary) addSite(f *profile.Func, fn, cell uint32, v siteVersion) error {
+	s, err := d.site(f, fn, cell)
 	if err != nil {
 		return err
 	}
@@ -229,7 +263,7 @@ func (r *contextsReader) epochSite(epoch uint32, b []byte) error {
 	if v.addition != rt.NoAddition && v.target != NoFunc {
 		d.addCaller(v.target, s)
 	}
-	return nil
+	return v.check()
 }
 
 // addCaller notes that a site has had a target. The same site comes again and
@@ -250,18 +284,16 @@ func (d *Dictionary) addCaller(target, site uint32) {
 }
 
 // site returns the index of a site among those of the dictionary.
-func (r *contextsReader) site(fn, cell uint32) (uint32, error) {
-	d := &r.c.Dict
+func (d *Dictionary) site(f *profile.Func, fn, cell uint32) (uint32, error) {
 	key := siteKey{fn, cell}
 	if i, ok := d.index[key]; ok {
 		return i, nil
 	}
-	f := &r.Profile.Funcs[fn]
 	if cell >= f.Cells {
 		return 0, fmt.Errorf("cell %d of a function with %d", cell, f.Cells)
 	}
 	i := uint32(len(d.sites))
 	d.index[key] = i
-	d.sites = append(d.sites, siteVersions{fn: fn, site: f.CellSites()[cell]})
+	d.sites = append(d.sites, siteVersions{fn: fn, cell: cell, site: f.CellSites()[cell]})
 	return i, nil
 }

@@ -1,4 +1,4 @@
-package profile
+package ids
 
 import (
 	"cmp"
@@ -7,14 +7,15 @@ import (
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/profile"
 )
 
 const fileLog = "log"
 
-// A CallLog tells how the in-edges of each function are numbered by engine lucce: its
+// A GraphLog tells how the in-edges of each function are numbered by engine lucce: its
 // log of graph changes, replayed. What an id means never changes, so the graph that all
 // entries lead to decodes every context.
-type CallLog struct {
+type GraphLog struct {
 	Entries int
 	rows    map[uint32]*logRow // by function
 	funcs   []logFunc          // those that have sites, by their first sites
@@ -55,7 +56,7 @@ type LoggedCall struct {
 }
 
 // Entered returns how the invocation of a function with the given id was entered: the paper's prev.
-func (l *CallLog) Entered(p *Profile, fn uint32, id uint64) (c LoggedCall, ok bool) {
+func (l *GraphLog) Entered(p *profile.Profile, fn uint32, id uint64) (c LoggedCall, ok bool) {
 	r := l.rows[fn]
 	switch {
 	case r == nil:
@@ -110,7 +111,7 @@ func (r *logRow) remainder(id uint64) (site uint32, caller uint64, ok bool) {
 }
 
 // Site returns the function and the index among its sites of a site of the log.
-func (l *CallLog) Site(p *Profile, site uint32) (fn uint32, index int32, ok bool) {
+func (l *GraphLog) Site(p *profile.Profile, site uint32) (fn uint32, index int32, ok bool) {
 	i, found := slices.BinarySearchFunc(l.funcs, site, func(f logFunc, site uint32) int { return cmp.Compare(f.first, site) })
 	if !found {
 		i--
@@ -123,23 +124,23 @@ func (l *CallLog) Site(p *Profile, site uint32) (fn uint32, index int32, ok bool
 }
 
 // callLog reads the entries of the log that were not read before.
-func (r *contextsReader) callLog() error {
-	if r.c.Log == nil {
-		r.c.Log = &CallLog{rows: make(map[uint32]*logRow), indexes: []uint32{NoFunc}}
+func (r *Reader) callLog() error {
+	if r.Record.Log == nil {
+		r.Record.Log = &GraphLog{rows: make(map[uint32]*logRow), indexes: []uint32{NoFunc}}
 	}
-	l := r.c.Log
-	f, end, err := r.open(fileLog, r.c.stat(rt.CceEpochsUsed))
+	l := r.Record.Log
+	f, end, err := r.open(fileLog, r.Record.stat(rt.CceEpochsUsed))
 	if err != nil {
 		return err
 	}
-	defer f.close()
+	defer f.Close()
 	for ; r.next+rt.LogEntry <= end; r.next += rt.LogEntry {
-		b, err := f.at(r.next, rt.LogEntry)
+		b, err := f.At(r.next, rt.LogEntry)
 		if err != nil {
 			return err
 		}
 		if err := r.logEntry(l, b); err != nil {
-			return f.fail(r.next, "%w", err)
+			return f.Fail(r.next, "%w", err)
 		}
 		l.Entries++
 	}
@@ -147,40 +148,35 @@ func (r *contextsReader) callLog() error {
 }
 
 // logEntry reads one entry. One of zeros was on a page that was lost.
-func (r *contextsReader) logEntry(l *CallLog, b []byte) error {
+func (r *Reader) logEntry(l *GraphLog, b []byte) error {
 	le := binary.LittleEndian
 	kind, index, site, n, a, size := le.Uint32(b), le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:]), le.Uint64(b[16:]), le.Uint64(b[24:])
 	if kind == rt.LogFunc {
 		return r.logFunc(l, index, site, n, a)
 	}
-	if kind == 0 && r.pagesLost() {
+	if kind == 0 && r.PagesLost() {
 		return nil
 	}
 	if index == 0 || uint64(index) >= uint64(len(l.indexes)) {
-		if r.pagesLost() {
+		if r.PagesLost() {
 			return nil
 		}
 		return fmt.Errorf("function %d of %d", index, len(l.indexes))
 	}
 	fn := l.indexes[index]
-	row := l.rows[fn]
-	if row == nil {
-		row = &logRow{}
-		l.rows[fn] = row
-	}
-	if err := row.change(kind, site, n, a, size); err != nil && !r.pagesLost() {
+	if err := l.row(fn).change(kind, site, n, a, size); err != nil && !r.PagesLost() {
 		return fmt.Errorf("function %d: %w", index, err)
 	}
 	return nil
 }
 
 // logFunc reads the entry of a function.
-func (r *contextsReader) logFunc(l *CallLog, index, first, cells uint32, id uint64) error {
+func (r *Reader) logFunc(l *GraphLog, index, first, cells uint32, id uint64) error {
 	fn, err := r.function(id)
 	if err != nil {
 		return err
 	}
-	for r.pagesLost() && uint64(len(l.indexes)) < uint64(index) && index < 1<<20 {
+	for r.PagesLost() && uint64(len(l.indexes)) < uint64(index) && index < 1<<20 {
 		l.indexes = append(l.indexes, NoFunc)
 	}
 	next := uint32(0)
@@ -190,7 +186,7 @@ func (r *contextsReader) logFunc(l *CallLog, index, first, cells uint32, id uint
 	switch {
 	case uint64(index) != uint64(len(l.indexes)):
 		return fmt.Errorf("function %d, want %d", index, len(l.indexes))
-	case first < next || first != next && !r.pagesLost() || first+cells < first:
+	case first < next || first != next && !r.PagesLost() || first+cells < first:
 		return fmt.Errorf("function %d: sites from %d on, want %d", index, first, next)
 	case fn != NoFunc && cells != r.Profile.Funcs[fn].Cells:
 		return fmt.Errorf("function %d: %d cells, want %d", index, cells, r.Profile.Funcs[fn].Cells)

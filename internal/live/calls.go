@@ -1,4 +1,4 @@
-package profile
+package live
 
 import (
 	"encoding/binary"
@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // A CallKind is a kind of [CallEntry].
@@ -30,15 +31,15 @@ type CallEntry struct {
 	Offset    int64  // of the entry in its file
 }
 
-// ErrNoCalls is what [Live.Calls] returns for a program that recorded none.
+// ErrNoCalls is what [Dir.Calls] returns for a program that recorded none.
 var ErrNoCalls = errors.New("no calls are recorded; build the program with -record=calls, and name its live directory: a sealed profile has none")
 
 // Calls are the calls that a program recorded, in order: every entry of an
 // instrumented function. They are read as they are asked for. The zero Calls is
 // not usable.
 type Calls struct {
-	live *Live
-	f    *liveFile
+	live *Dir
+	f    *File
 	off  int64
 	end  int64
 	why  uint32
@@ -47,44 +48,44 @@ type Calls struct {
 // callsEnd returns how much of calls was in use when l was opened, before its tree
 // was read: all nodes that are named there are in the tree. It is 0 without calls.
 func callsEnd(fsys fs.FS) (end int64, why uint32, err error) {
-	f, err := openFile(fsys, fileCalls)
+	f, err := OpenFile(fsys, fileCalls)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil
 	}
 	if err != nil {
 		return 0, 0, err
 	}
-	defer f.close()
-	b, err := f.at(0, rt.CallsHeader)
+	defer f.Close()
+	b, err := f.At(0, rt.CallsHeader)
 	if err != nil {
 		return 0, 0, err
 	}
 	le := binary.LittleEndian
 	if magic := string(b[:len(rt.CallsMagic)]); magic != rt.CallsMagic {
-		return 0, 0, f.fail(0, "not the header of recorded calls (have %q, want %q)", magic, rt.CallsMagic)
+		return 0, 0, f.Fail(0, "not the header of recorded calls (have %q, want %q)", magic, rt.CallsMagic)
 	}
 	used, why := le.Uint64(b[rt.CallsUsed:]), le.Uint32(b[rt.CallsEnd:])
 	if used < rt.CallsHeader || used > 1<<62 || used%rt.CallsEntry != 0 {
-		return 0, 0, f.fail(rt.CallsUsed, "%d bytes in use, want a multiple of %d from %d on", used, rt.CallsEntry, rt.CallsHeader)
+		return 0, 0, f.Fail(rt.CallsUsed, "%d bytes in use, want a multiple of %d from %d on", used, rt.CallsEntry, rt.CallsHeader)
 	}
 	if why >= rt.NumCallsEnds {
-		return 0, 0, f.fail(rt.CallsEnd, "unknown end %d of the log", why)
+		return 0, 0, f.Fail(rt.CallsEnd, "unknown end %d of the log", why)
 	}
 	return int64(used), why, nil
 }
 
 // Calls returns the recorded calls from the first one on. They must be closed.
-func (l *Live) Calls() (*Calls, error) {
+func (l *Dir) Calls() (*Calls, error) {
 	if l.callsErr != nil {
 		return nil, l.callsErr
 	}
 	if l.callsEnd == 0 {
 		return nil, ErrNoCalls
 	}
-	if !l.process().Full {
+	if !l.Process().Full {
 		return nil, errors.New("calls: the tree has its recursion folded, so that nodes do not tell the paths of calls")
 	}
-	f, err := openFile(l.fsys, fileCalls)
+	f, err := OpenFile(l.FS, fileCalls)
 	if err != nil {
 		return nil, err
 	}
@@ -135,12 +136,12 @@ func (c *Calls) Next() (CallEntry, error) {
 
 // fail returns an error about the entry that was read last.
 func (c *Calls) fail(format string, args ...any) error {
-	return c.f.fail(c.off-rt.CallsEntry, format, args...)
+	return c.f.Fail(c.off-rt.CallsEntry, format, args...)
 }
 
 // words reads the next entry.
 func (c *Calls) words() (goroutine, what uint32, err error) {
-	b, err := c.f.at(c.off, rt.CallsEntry)
+	b, err := c.f.At(c.off, rt.CallsEntry)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -160,7 +161,7 @@ func (c *Calls) node(offset uint32) (uint32, error) {
 		return 0, c.fail("there is no node at offset %d of the tree", offset)
 	}
 	p := c.live.Profile
-	if p.Funcs[p.Nodes[n].Func].Kind == FuncOverflow || p.Funcs[p.Nodes[p.Nodes[n].Parent].Func].Kind == FuncOverflow {
+	if p.Funcs[p.Nodes[n].Func].Kind == profile.FuncOverflow || p.Funcs[p.Nodes[p.Nodes[n].Parent].Func].Kind == profile.FuncOverflow {
 		return 0, c.fail("node %d has no path", offset)
 	}
 	return uint32(n), nil
@@ -169,7 +170,7 @@ func (c *Calls) node(offset uint32) (uint32, error) {
 // child reads the second entry of a go statement.
 func (c *Calls) child() (uint32, error) {
 	if c.off >= c.end {
-		return 0, fmt.Errorf("%s: offset %d: the log ends within a go statement", c.f.name, c.off)
+		return 0, fmt.Errorf("%s: offset %d: the log ends within a go statement", c.f.Name, c.off)
 	}
 	g, what, err := c.words()
 	if err == nil && what != rt.CallChild {

@@ -1,4 +1,4 @@
-package profile_test
+package live_test
 
 import (
 	"slices"
@@ -7,7 +7,9 @@ import (
 	"testing/fstest"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -50,7 +52,7 @@ func TestLiveDamage(t *testing.T) {
 	} {
 		d, n, f := small()
 		test.damage(d, n, f)
-		p, err := profile.ReadLive(d.FS())
+		p, err := record.Open(d.FS())
 		if test.want != "" {
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s: have error %v, want %q", test.name, err, test.want)
@@ -77,7 +79,7 @@ func TestLiveDuplicates(t *testing.T) {
 	a, b := d.Node(mainNode, 0, f), d.Node(mainNode, 0, f)
 	d.Count(0, a, 0, 3)
 	d.Count(0, b, 0, 4)
-	l, err := profile.OpenLive(d.FS())
+	l, err := record.Open(d.FS())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +101,7 @@ func TestLiveEmpty(t *testing.T) {
 	if p := mustLive(t, d); len(p.Nodes) != 1 {
 		t.Errorf("have %d nodes, want the root", len(p.Nodes))
 	}
-	if _, err := profile.ReadLive(fstest.MapFS{}); err == nil {
+	if _, err := record.Open(fstest.MapFS{}); err == nil {
 		t.Error("an empty directory was read")
 	}
 }
@@ -109,14 +111,14 @@ func TestChecks(t *testing.T) {
 	d.AddCheck(livetest.Check{Node: mainNode, Events: 5, Cell: 1, Start: livetest.Root, StartCell: rt.RootMain}, livetest.Frame{Func: "main.in", File: "m.go", Line: 3, Inlined: true}, livetest.Frame{Func: "main.main", File: "m.go", Line: 7})
 	d.AddCheck(livetest.Check{Node: mainNode + 8})
 	d.Check = append(d.Check, make([]byte, 100)...)
-	l, err := profile.OpenLive(d.FS())
+	l, err := record.Open(d.FS())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var nodes []int
-	err = l.Checks(func(c *profile.Check) error {
+	err = l.Checks(func(c *live.Check) error {
 		nodes = append(nodes, c.Node)
-		if len(c.Frames) == 2 && (c.Frames[0] != profile.CheckFrame{Func: "main.in", File: "m.go", Line: 3, Inlined: true} || c.Events != 5 || c.Cell != 0 || c.Start != 0 || c.StartCell != rt.RootMain) {
+		if len(c.Frames) == 2 && (c.Frames[0] != live.CheckFrame{Func: "main.in", File: "m.go", Line: 3, Inlined: true} || c.Events != 5 || c.Cell != 0 || c.Start != 0 || c.StartCell != rt.RootMain) {
 			t.Errorf("have %+v", c)
 		}
 		return nil

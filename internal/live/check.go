@@ -1,11 +1,13 @@
-package profile
+package live
 
 import (
 	"encoding/binary"
 	"errors"
 	"io/fs"
 
+	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // A Check is a record of the checker: a node, and the stack that a walk found
@@ -24,7 +26,7 @@ type Check struct {
 	// Of a program with context IDs, the ID that it captured in the place of
 	// the node and cell, and that of the context in which the goroutine was
 	// started, zero at a root.
-	ID, StartID ContextID
+	ID, StartID ctxid.ID
 }
 
 // A CheckFrame is a frame of a Check, as runtime.CallersFrames returned it.
@@ -53,22 +55,22 @@ const (
 // A record of a node that the profile lacks is passed on with None: whether that
 // is a mistake only the caller knows. A damaged record is an error that names the
 // offset, and so is what visit returns.
-func (l *Live) Checks(visit func(*Check) error) error {
-	f, err := openFile(l.fsys, fileCheck)
+func (l *Dir) Checks(visit func(*Check) error) error {
+	f, err := OpenFile(l.FS, fileCheck)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer f.close()
-	str, err := openFile(l.fsys, fileStrings)
+	defer f.Close()
+	str, err := OpenFile(l.FS, fileStrings)
 	if err != nil {
 		return err
 	}
-	defer str.close()
+	defer str.Close()
 	r := &checkReader{live: l, f: f, table: stringFile{f: str, known: make(map[uint32]string)}}
-	for off := int64(0); off+rt.CheckHeaderSize <= f.size; {
+	for off := int64(0); off+rt.CheckHeaderSize <= f.Size; {
 		size, err := r.record(off)
 		if err != nil {
 			return err
@@ -87,8 +89,8 @@ func (l *Live) Checks(visit func(*Check) error) error {
 // A checkReader is the state of Checks. The one check is used again for each
 // record, so that a file of millions of them costs no memory.
 type checkReader struct {
-	live  *Live
-	f     *liveFile
+	live  *Dir
+	f     *File
 	table stringFile
 	check Check
 }
@@ -97,7 +99,7 @@ type checkReader struct {
 // The result is in r.check.
 func (r *checkReader) record(off int64) (int64, error) {
 	le := binary.LittleEndian
-	b, err := r.f.at(off, rt.CheckHeaderSize)
+	b, err := r.f.At(off, rt.CheckHeaderSize)
 	if err != nil {
 		return 0, err
 	}
@@ -109,16 +111,16 @@ func (r *checkReader) record(off int64) (int64, error) {
 	if le.Uint32(b[20:]) == checkContext {
 		head = contextHeader
 	}
-	if size != head+frameSize*frames || size > r.f.size-off {
-		return 0, r.f.fail(off, "record of %d bytes with %d frames, but %d bytes follow", size, frames, r.f.size-off)
+	if size != head+frameSize*frames || size > r.f.Size-off {
+		return 0, r.f.Fail(off, "record of %d bytes with %d frames, but %d bytes follow", size, frames, r.f.Size-off)
 	}
-	if b, err = r.f.at(off, int(size)); err != nil {
+	if b, err = r.f.At(off, int(size)); err != nil {
 		return 0, err
 	}
 	c := &r.check
 	if head == contextHeader {
 		*c = Check{
-			Node: None, Cell: 0, Start: None, Events: le.Uint64(b[8:]), Frames: c.Frames[:0],
+			Node: profile.None, Cell: 0, Start: profile.None, Events: le.Uint64(b[8:]), Frames: c.Frames[:0],
 			ID: r.live.contextID(b[24:]), StartID: r.live.contextID(b[40:]),
 		}
 		return size, r.frames(b[head:])
@@ -148,27 +150,27 @@ func (r *checkReader) frames(b []byte) (err error) {
 }
 
 // contextID reads the two words of an ID of the process. That of none is zero.
-func (l *Live) contextID(b []byte) ContextID {
+func (l *Dir) contextID(b []byte) ctxid.ID {
 	le := binary.LittleEndian
-	id := ContextID{Hi: le.Uint64(b), Lo: le.Uint64(b[8:])}
-	if id != (ContextID{}) {
-		id.Run = l.process().Run
+	id := ctxid.ID{Hi: le.Uint64(b), Lo: le.Uint64(b[8:])}
+	if id != (ctxid.ID{}) {
+		id.Run = l.Process().Run
 	}
 	return id
 }
 
 // nodeOrNone returns the node that stood at this offset, None if there is none.
-func (l *Live) nodeOrNone(offset uint32) int {
+func (l *Dir) nodeOrNone(offset uint32) int {
 	if n, ok := l.Node(offset); ok {
 		return n
 	}
-	return None
+	return profile.None
 }
 
 // A stringFile holds strings by offset.
 // Each is decoded once: the same few names occur in all stacks.
 type stringFile struct {
-	f     *liveFile
+	f     *File
 	known map[uint32]string
 }
 
@@ -178,15 +180,15 @@ func (t *stringFile) at(off uint32) (string, error) {
 	if s, ok := t.known[off]; ok {
 		return s, nil
 	}
-	b, err := t.f.at(int64(off), 4)
+	b, err := t.f.At(int64(off), 4)
 	if err != nil {
 		return "", err
 	}
 	n := int64(binary.LittleEndian.Uint32(b))
-	if n > t.f.size-int64(off)-4 || n > windowSize {
-		return "", t.f.fail(int64(off), "string of %d bytes, but the file ends at %d", n, t.f.size)
+	if n > t.f.Size-int64(off)-4 || n > windowSize {
+		return "", t.f.Fail(int64(off), "string of %d bytes, but the file ends at %d", n, t.f.Size)
 	}
-	if b, err = t.f.at(int64(off)+4, int(n)); err != nil {
+	if b, err = t.f.At(int64(off)+4, int(n)); err != nil {
 		return "", err
 	}
 	s := string(b)

@@ -1,4 +1,4 @@
-package profile_test
+package ids_test
 
 import (
 	"bytes"
@@ -10,8 +10,12 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/ids"
+	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -37,7 +41,7 @@ func contextsDir() *livetest.Contexts {
 
 func openContexts(t testing.TB, d *livetest.Contexts) *profile.Profile {
 	t.Helper()
-	p, err := profile.ReadLive(d.FS())
+	p, err := record.Open(d.FS())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,20 +49,20 @@ func openContexts(t testing.TB, d *livetest.Contexts) *profile.Profile {
 }
 
 // counts returns the events of a profile, added up.
-func counts(t testing.TB, c *profile.Contexts) []profile.EventCount {
+func counts(t testing.TB, c *ids.Record) []ids.EventCount {
 	t.Helper()
-	var list []profile.EventCount
-	if err := c.EventCounts(func(e *profile.EventCount) error { list = append(list, *e); return nil }); err != nil {
+	var list []ids.EventCount
+	if err := c.EventCounts(func(e *ids.EventCount) error { list = append(list, *e); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return list
 }
 
 // events returns the events in the logs of a profile.
-func events(t testing.TB, c *profile.Contexts) []profile.Event {
+func events(t testing.TB, c *ids.Record) []ids.Event {
 	t.Helper()
-	var list []profile.Event
-	if err := c.EventLog(func(e *profile.Event) error { list = append(list, *e); return nil }); err != nil {
+	var list []ids.Event
+	if err := c.EventLog(func(e *ids.Event) error { list = append(list, *e); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return list
@@ -67,18 +71,18 @@ func events(t testing.TB, c *profile.Contexts) []profile.Event {
 func TestContexts(t *testing.T) {
 	d := contextsDir()
 	p := openContexts(t, d)
-	c := p.Contexts
+	c := p.IDs
 	if p.Processes[0].Engine != "dacce" || c.Run != livetest.Run || c.Text != livetest.Text || len(c.Code) != 2 || len(c.Interned) != 3 || len(c.Dict.Epochs) != 3 {
 		t.Fatalf("have %+v", c)
 	}
 	mainF, a := c.Code[0].Func, c.Code[1].Func
 	for _, e := range []struct {
 		epoch, fn uint32
-		want      []profile.InEdge
+		want      []ids.InEdge
 	}{
 		{0, a, nil},
-		{1, a, []profile.InEdge{{Caller: a, Site: 0, Addition: 2, NumCC: 4}, {Caller: mainF, Site: 0, Addition: 3, NumCC: 1}}},
-		{2, a, []profile.InEdge{{Caller: mainF, Site: 2, Addition: 1, NumCC: 1}}},
+		{1, a, []ids.InEdge{{Caller: a, Site: 0, Addition: 2, NumCC: 4}, {Caller: mainF, Site: 0, Addition: 3, NumCC: 1}}},
+		{2, a, []ids.InEdge{{Caller: mainF, Site: 2, Addition: 1, NumCC: 1}}},
 		{1, mainF, nil},
 	} {
 		if have := c.Dict.InEdges(e.epoch, e.fn); !slices.Equal(have, e.want) {
@@ -92,23 +96,23 @@ func TestContexts(t *testing.T) {
 	if c.CodeAt(code.Entry) != code || c.CodeAt(code.Entry-1) != nil || c.CodeAt(code.Entry+uint64(code.Size)) == nil || c.CodeAt(code.Entry+uint64(code.Size)+1) != nil {
 		t.Error("the code of a function reaches from its entry up to its end")
 	}
-	want := []profile.Event{{Kind: rt.EventAlloc, Value: 48, Time: 5 * time.Microsecond}, {Kind: rt.EventGo, Value: 7, Time: 6 * time.Microsecond}}
+	want := []ids.Event{{Kind: rt.EventAlloc, Value: 48, Time: 5 * time.Microsecond}, {Kind: rt.EventGo, Value: 7, Time: 6 * time.Microsecond}}
 	for i, e := range events(t, c) {
-		e.ID = profile.ContextID{}
+		e.ID = ctxid.ID{}
 		if i >= len(want) || e != want[i] {
 			t.Errorf("event %d: have %+v", i, e)
 		}
 	}
 	stop := errors.New("stop")
-	if err := c.EventLog(func(*profile.Event) error { return stop }); err != stop {
+	if err := c.EventLog(func(*ids.Event) error { return stop }); err != stop {
 		t.Errorf("visit's error: have %v", err)
 	}
-	for i, want := range []profile.EventCount{{Kind: rt.EventAlloc, Bits: 6, Count: 1, Sum: 48, Max: 48}, {Kind: rt.EventGo, Count: 1}} {
+	for i, want := range []ids.EventCount{{Kind: rt.EventAlloc, Bits: 6, Count: 1, Sum: 48, Max: 48}, {Kind: rt.EventGo, Count: 1}} {
 		have := counts(t, c)[i]
-		if have.ID == (profile.ContextID{}) {
+		if have.ID == (ctxid.ID{}) {
 			t.Errorf("count %d has no ID", i)
 		}
-		if have.ID = (profile.ContextID{}); have != want {
+		if have.ID = (ctxid.ID{}); have != want {
 			t.Errorf("count %d: have %+v, want %+v", i, have, want)
 		}
 	}
@@ -125,7 +129,7 @@ func TestContexts(t *testing.T) {
 func TestContextsSealed(t *testing.T) {
 	d := contextsDir()
 	fsys := d.FS()
-	p, err := profile.ReadLive(fsys)
+	p, err := record.Open(fsys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,13 +144,13 @@ func TestContextsSealed(t *testing.T) {
 	if after := mustWrite(t, p); len(after) != len(before) {
 		t.Errorf("sealed %d bytes, then %d", len(before), len(after))
 	}
-	p.Contexts.Stats.Elapsed = 1500 * time.Millisecond
+	p.IDs.Stats.Elapsed = 1500 * time.Millisecond
 	back, err := profile.Read(bytes.NewReader(mustWrite(t, p)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back.Contexts.Stats != p.Contexts.Stats || !slices.Equal(back.Contexts.Interned, p.Contexts.Interned) {
-		t.Errorf("have %+v, want %+v", back.Contexts.Stats, p.Contexts.Stats)
+	if back.Contexts.Stats != p.IDs.Stats || !slices.Equal(back.Contexts.Interned, p.IDs.Interned) {
+		t.Errorf("have %+v, want %+v", back.Contexts.Stats, p.IDs.Stats)
 	}
 	if have, want := counts(t, back.Contexts), counts(t, openContexts(t, again).Contexts); !slices.Equal(have, want) {
 		t.Errorf("counts: have %v, want %v", have, want)
@@ -198,7 +202,7 @@ func TestContextsDamage(t *testing.T) {
 	} {
 		d := contextsDir()
 		c.damage(d)
-		if _, err := profile.ReadLive(d.FS()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := record.Open(d.FS()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: have %v, want %s", c.name, err, c.want)
 		}
 	}
@@ -219,14 +223,14 @@ func codeOf(d *livetest.Contexts) []byte {
 func TestContextsKilled(t *testing.T) {
 	d := contextsDir()
 	binary.LittleEndian.PutUint32(d.Epochs[len(d.Epochs)-32-16-48:], 0) // the length is written last
-	if p := openContexts(t, d); len(p.Contexts.Dict.Epochs) != 2 {
-		t.Errorf("%d epochs, want the complete ones", len(p.Contexts.Dict.Epochs))
+	if p := openContexts(t, d); len(p.IDs.Dict.Epochs) != 2 {
+		t.Errorf("%d epochs, want the complete ones", len(p.IDs.Dict.Epochs))
 	}
 	d = contextsDir()
 	clear(d.Events[0][:8]) // the header of the file is being made
 	clear(d.Counts[0][:8])
 	d.Events[2], d.Counts[2] = d.Events[2][:20], nil
-	if p := openContexts(t, d); len(events(t, p.Contexts)) != 0 || len(mustWrite(t, p)) == 0 {
+	if p := openContexts(t, d); len(events(t, p.IDs)) != 0 || len(mustWrite(t, p)) == 0 {
 		t.Error("events of files without a header")
 	} else if back, err := profile.Read(bytes.NewReader(mustWrite(t, p))); err != nil || !bytes.Equal(mustWrite(t, back), mustWrite(t, p)) {
 		t.Errorf("sealed: %v", err)
@@ -234,14 +238,14 @@ func TestContextsKilled(t *testing.T) {
 	d = contextsDir()
 	d.Nodes = d.Nodes[:70]
 	p := openContexts(t, d)
-	if len(p.Contexts.Interned) != 2 || len(p.Lost()) != 1 || !strings.Contains(p.Processes[0].Notes[0], "nodes: 96 bytes are in use, but the file has 70") {
-		t.Errorf("%d nodes, %v %v", len(p.Contexts.Interned), p.Lost(), p.Processes[0].Notes)
+	if len(p.IDs.Interned) != 2 || len(p.Lost()) != 1 || !strings.Contains(p.Processes[0].Notes[0], "nodes: 96 bytes are in use, but the file has 70") {
+		t.Errorf("%d nodes, %v %v", len(p.IDs.Interned), p.Lost(), p.Processes[0].Notes)
 	}
 	d = contextsDir()
 	d.Set64(rt.HdrLost+8*rt.LostPages, 1)
 	clear(d.Nodes[64:96])
-	if p := openContexts(t, d); len(p.Contexts.Interned) != 3 {
-		t.Errorf("%d nodes with a lost page", len(p.Contexts.Interned))
+	if p := openContexts(t, d); len(p.IDs.Interned) != 3 {
+		t.Errorf("%d nodes with a lost page", len(p.IDs.Interned))
 	}
 	d = contextsDir()
 	d.Set64(rt.HdrLost+8*rt.LostFuncs, 1)
@@ -264,7 +268,7 @@ func TestEventLog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range []*profile.Contexts{p.Contexts, sealed.Contexts} {
+		for _, c := range []*ids.Record{p.IDs, sealed.Contexts} {
 			kept := min(n, livetest.LogEvents)
 			list := events(t, c)
 			if uint64(len(list)) != kept || c.EventsOverwritten != n-kept {
@@ -279,7 +283,7 @@ func TestEventLog(t *testing.T) {
 		for range 3 { // the program goes on: what is left of what was read is right
 			d.AddEvent(livetest.Event{Kind: rt.EventAlloc, Value: 1})
 		}
-		for _, e := range events(t, p.Contexts) {
+		for _, e := range events(t, p.IDs) {
 			if e.Value < 100 {
 				t.Errorf("%d events: one that came later is taken for an earlier one", n)
 			}
@@ -289,9 +293,9 @@ func TestEventLog(t *testing.T) {
 
 // exerciseContexts calls everything that takes a profile with context IDs.
 func exerciseContexts(t *testing.T, p *profile.Profile) {
-	c := p.Contexts
-	_ = c.EventLog(func(e *profile.Event) error { return nil })
-	_ = c.EventCounts(func(e *profile.EventCount) error { return nil })
+	c := p.IDs
+	_ = c.EventLog(func(e *ids.Event) error { return nil })
+	_ = c.EventCounts(func(e *ids.EventCount) error { return nil })
 	for n := range uint32(5) {
 		if _, ok := c.Node(n); ok == (n == 0) && int(n) < len(c.Interned) {
 			t.Errorf("node %d: %v", n, ok)
@@ -334,16 +338,14 @@ func FuzzReadContexts(f *testing.F) {
 		for name, data := range map[string][]byte{"cce": cce, "funcs": funcs, "epochs": epochs, "nodes": nodes, "counts.0": counts, "events.0": events, "check": check, "strings": strings} {
 			fsys[name] = &fstest.MapFile{Data: data}
 		}
-		bounded(t, len(cce)+len(funcs)+len(epochs)+len(nodes)+len(counts)+len(events)+len(check)+len(strings), func() {
-			l, err := profile.OpenLive(fsys)
-			if err != nil {
-				return
-			}
-			if err := l.Profile.CheckValid(); err != nil {
-				t.Fatal(err)
-			}
-			_ = l.Checks(func(*profile.Check) error { return nil })
-			exerciseContexts(t, l.Profile)
-		})
+		l, err := record.Open(fsys)
+		if err != nil {
+			return
+		}
+		if err := l.Profile.CheckValid(); err != nil {
+			t.Fatal(err)
+		}
+		_ = l.Checks(func(*live.Check) error { return nil })
+		exerciseContexts(t, l.Profile)
 	})
 }

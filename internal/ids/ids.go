@@ -1,56 +1,71 @@
-package profile
+// Package ids reads what a program with context IDs recorded, in a live directory or a
+// sealed file, and answers what decoding asks of it.
+//
+// # Terminology
+//
+// A [Record] says where in the program's code each call is, how the edges of its call
+// graph were encoded, and what IDs refer to: the interned entries of ccStacks, or of
+// engine lucce the versions. A [Dictionary] has the encoding of each epoch, a [GraphLog]
+// that of an engine that never changes it.
+package ids
 
 import (
 	"encoding/binary"
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // Names of the files of the live directory of an engine that gives context IDs.
 const (
-	fileCce     = "cce"
-	fileEpochs  = "epochs"
-	fileNodes   = "nodes"
-	fileCounts  = "counts."
-	fileEvents  = "events."
-	fileElapsed = "elapsed" // in a sealed file only
+	fileCce    = "cce"
+	fileEpochs = "epochs"
+	fileNodes  = "nodes"
+	fileCounts = "counts."
+	fileEvents = "events."
 )
 
-// Contexts is what a program recorded so that its context IDs can be decoded:
-// where in its code each call is, how the edges of its call graph were encoded in
-// each epoch, and the interned entries of ccStacks that IDs refer to. Functions are
-// indexes into the Funcs of the profile.
-// It is read-only but for [Live.Update]; several goroutines may use it at once.
-type Contexts struct {
-	Stats    ContextStats
+// A Record is what a program recorded so that its context IDs can be decoded. Functions are
+// indexes into the Funcs of its profile, which has no nodes but the root.
+// It is read-only but for [Reader.Update]; several goroutines may use it at once.
+type Record struct {
+	Stats    Stats
 	Text     uint64     // the address that the PC of an ID is relative to
 	Run      uint64     // the run number, which the IDs of the process carry
 	Code     []Code     // by address; no two overlap
 	Interned []Interned // by number; there is no entry 0
 	Dict     Dictionary // of no epoch, if there is a log
-	Log      *CallLog   // of engine lucce, nil for others
+	Log      *GraphLog  // of engine lucce, nil for others
 	// EventsSpilt is the number of events that were added up without their context,
 	// because there was no room for another one.
 	EventsSpilt uint64
 	// EventsOverwritten is the number of events that the logs do not hold any more.
 	EventsOverwritten uint64
 
-	byID   map[uint64]uint32 // functions by their IDs
+	byID map[uint64]uint32 // functions by their IDs
+
+	// Of a live directory.
 	fsys   fs.FS
 	header []byte // of the file cce
 	files  []usedFile
-	counts []eventFile // of files
+	counts []eventFile
 	logs   []eventFile
+
+	// Of a sealed file.
+	sealedCounts []EventCount
+	sealedLog    []Event
+	logged       bool  // there was a log of events
+	size         int64 // of the tables
 }
 
-// ContextStats are what the engine says about itself: the columns of table 1 of
+// Stats are what the engine says about itself: the columns of table 1 of
 // the DACCE paper, and what it lost.
-type ContextStats struct {
+type Stats struct {
 	Functions uint64 // that were entered: nodes of the call graph
 	Edges     uint64 // of the call graph, as far as it was seen
 	Encoded   uint64 // edges that the last epoch encodes
@@ -77,6 +92,8 @@ type ContextStats struct {
 
 	Truncated uint64        // contexts cut because a ccStack or the file nodes was full
 	Elapsed   time.Duration // how long the program ran, 0 if not known
+
+	depths uint64 // of ccStacks at the counted pushes, added up
 }
 
 // A StartKind is what the encoding of a program started from.
@@ -96,10 +113,6 @@ func (k StartKind) String() string {
 	return [...]string{"nothing", "the static call graph", "an earlier run", "nothing: no warm file beside the program",
 		"nothing: the warm file was made for another program"}[k]
 }
-
-// A ContextID is a context ID: the two words that package rt defines, and the run number
-// of the process. The zero ID is none.
-type ContextID struct{ Hi, Lo, Run uint64 }
 
 // NoFunc stands for a function without a record, as an index into Funcs.
 const NoFunc = 1<<32 - 1
@@ -127,7 +140,7 @@ type usedFile struct {
 const cutNode = rt.NodesSize/rt.InternSize - 1
 
 // Node returns entry number n, false if there is none.
-func (c *Contexts) Node(n uint32) (Interned, bool) {
+func (c *Record) Node(n uint32) (Interned, bool) {
 	switch {
 	case n > 0 && uint64(n) < uint64(len(c.Interned)):
 		return c.Interned[n], true
@@ -137,8 +150,8 @@ func (c *Contexts) Node(n uint32) (Interned, bool) {
 	return Interned{}, false
 }
 
-// isContexts tells whether the directory is that of an engine with context IDs.
-func isContexts(fsys fs.FS) bool {
+// Is tells whether a directory is that of an engine with context IDs.
+func Is(fsys fs.FS) bool {
 	_, err := fs.Stat(fsys, fileCce)
 	return err == nil
 }
@@ -147,69 +160,71 @@ func isContexts(fsys fs.FS) bool {
 // more than that takes. An error that is fs.ErrNotExist says that there is no such
 // record, or not yet; any other that it cannot be read, or is being made.
 func LiveRun(fsys fs.FS) (run uint64, err error) {
-	f, err := openFile(fsys, fileCce)
+	f, err := live.OpenFile(fsys, fileCce)
 	if err != nil {
 		return 0, err
 	}
-	defer f.close()
-	f.used = 0
-	var h header
-	if err := h.read(f); err != nil {
+	defer f.Close()
+	f.Used = 0
+	b, err := f.At(0, rt.HdrEnd)
+	if err != nil {
 		return 0, err
 	}
-	return h.run, h.checkContexts(f)
+	var h live.Header
+	if err := h.Parse(f, b); err != nil {
+		return 0, err
+	}
+	return h.Run, check(&h, f)
 }
 
-// checkContexts checks what the header of a record of context IDs must say.
-func (h *header) checkContexts(f *liveFile) error {
+// check checks what the header of a record of context IDs must say.
+func check(h *live.Header, f *live.File) error {
 	switch {
-	case h.flags&rt.HdrFlagCce == 0:
-		return f.fail(rt.HdrFlags, "flags %#x without that of context IDs", h.flags)
-	case h.run == 0:
-		return f.fail(rt.HdrRun, "run number 0, which no run has")
+	case h.Flags&rt.HdrFlagCce == 0:
+		return f.Fail(rt.HdrFlags, "flags %#x without that of context IDs", h.Flags)
+	case h.Run == 0:
+		return f.Fail(rt.HdrRun, "run number 0, which no run has")
 	}
 	return nil
 }
 
-// openContexts reads the directory of an engine with context IDs.
-func (l *Live) openContexts() error {
-	r := &contextsReader{Live: l, c: &Contexts{fsys: l.fsys, Interned: make([]Interned, 1)}}
-	l.reader, l.Profile.Contexts = r, r.c
-	if err := r.readHeader(); err != nil {
-		return err
-	}
-	l.Profile.Processes = []Process{l.header.process()}
-	l.process().Engine = "dacce"
+// engineOf returns the name of the engine with these flags.
+func engineOf(flags uint32) string {
 	switch {
-	case l.header.flags&rt.HdrFlagStatic != 0:
-		l.process().Engine = "pcce"
-	case l.header.flags&rt.HdrFlagLucce != 0:
-		l.process().Engine = "lucce"
+	case flags&rt.HdrFlagStatic != 0:
+		return "pcce"
+	case flags&rt.HdrFlagLucce != 0:
+		return "lucce"
 	}
-	r.funcs = l.newFuncsReader()
-	r.c.byID = r.funcs.byID
-	l.Profile.Nodes = []Node{{}}
-	l.Profile.Counts = make([]uint64, l.Profile.Funcs[0].Counters)
-	if err := r.read(); err != nil {
-		return err
-	}
-	if err := r.events(); err != nil {
-		return err
-	}
-	return r.elapsed()
+	return "dacce"
 }
 
-// Update reads what the program has recorded to decode its context IDs since l was
-// read, or since the last Update, and adds it to l's profile: functions, epochs and
+// Open reads the live directory of a program with context IDs.
+func Open(fsys fs.FS) (*Reader, error) {
+	r := &Reader{Dir: &live.Dir{FS: fsys, Profile: profile.New()}, Record: &Record{fsys: fsys, Interned: make([]Interned, 1)}}
+	if err := r.readHeader(); err != nil {
+		return nil, err
+	}
+	r.Profile.Processes = []profile.Process{r.Header.Process(engineOf(r.Header.Flags))}
+	r.funcs = r.NewFuncsReader(r.Record.addCode)
+	r.Record.byID = r.funcs.ByID
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	if err := r.events(); err != nil {
+		return nil, err
+	}
+	r.NoteDamages()
+	return r, r.Profile.CheckValid()
+}
+
+// Update reads what the program has recorded to decode its context IDs since r was opened, or
+// since the last Update, and adds it to r's profile: functions, epochs and
 // interned entries, no events. It takes time in proportion to what is new. Nobody
 // may use the profile meanwhile. grew tells whether there was anything. With an error
 // the profile may have grown, and what it had before still holds; the next Update goes
 // on where this one ended.
-func (l *Live) Update() (grew bool, err error) {
-	r := l.reader
-	if r == nil {
-		return false, fmt.Errorf("no record of context IDs")
-	}
+func (r *Reader) Update() (grew bool, err error) {
 	if grew, err = r.headerChanged(); grew && err == nil {
 		err = r.read()
 	}
@@ -217,10 +232,10 @@ func (l *Live) Update() (grew bool, err error) {
 }
 
 // stat returns a field of the header's second page.
-func (c *Contexts) stat(off int) uint64 { return binary.LittleEndian.Uint64(c.header[off:]) }
+func (c *Record) stat(off int) uint64 { return binary.LittleEndian.Uint64(c.header[off:]) }
 
 // readStats fills what follows from the header alone.
-func (c *Contexts) readStats() {
+func (c *Record) readStats() {
 	c.Text = c.stat(rt.CceText)
 	s := &c.Stats
 	for off, field := range map[int]*uint64{
@@ -238,17 +253,34 @@ func (c *Contexts) readStats() {
 	}
 	s.ReencodeTime = time.Duration(min(c.stat(rt.CceEncodeTime), 1<<62))
 	s.MaxPause = time.Duration(min(c.stat(rt.CceMaxPause), 1<<62))
+	s.depths = c.stat(rt.CceDepths)
+	s.meanDepth()
+}
+
+// meanDepth fills in what follows from other numbers.
+func (s *Stats) meanDepth() {
 	if counted := s.Pushes / rt.PushStep; counted > 0 {
-		s.MeanDepth = float64(c.stat(rt.CceDepths)) / float64(counted)
+		s.MeanDepth = float64(s.depths) / float64(counted)
 	}
 }
 
-// A contextsReader reads the directory of an engine with context IDs, as far as its
+// statNames are the names of numbers in a sealed file.
+var statNames = []string{"functions", "edges", "encoded", "groups", "backEdges", "leftOut", "maxID", "pushes", "depths", "maxDepth",
+	"slow", "epoch", "reencodings", "rewrites", "graphNodes", "graphEdges", "graphTaken", "truncated"}
+
+// numbers are what statNames names.
+func (s *Stats) numbers() []*uint64 {
+	return []*uint64{&s.Functions, &s.Edges, &s.Encoded, &s.Groups, &s.BackEdges, &s.LeftOut, &s.MaxID, &s.Pushes, &s.depths, &s.MaxDepth,
+		&s.Slow, &s.Epoch, &s.Reencodings, &s.Rewrites, &s.GraphNodes, &s.GraphEdges, &s.GraphTaken, &s.Truncated}
+}
+
+// A Reader reads the directory of an engine with context IDs, as far as its
 // files are in use, and later what has been added. Each file is read forwards, once.
-type contextsReader struct {
-	*Live
-	c     *Contexts
-	funcs *funcsReader
+type Reader struct {
+	*live.Dir
+	Record *Record
+
+	funcs *live.FuncsReader
 	next  int64 // offset in epochs, or in the log
 }
 
@@ -256,43 +288,43 @@ type contextsReader struct {
 // Nodes refer to epochs and functions, and epochs to functions. The program counts
 // what is referred to first, so that it must be looked at last: the second page, with
 // nodes and epochs, is read before the first.
-func (r *contextsReader) readHeader() error {
-	f, err := openFile(r.fsys, fileCce)
+func (r *Reader) readHeader() error {
+	f, err := live.OpenFile(r.FS, fileCce)
 	if err != nil {
 		return err
 	}
-	defer f.close()
-	if f.size < rt.CceSize {
-		return f.fail(0, "file ends at %d, want %d bytes", f.size, rt.CceSize)
+	defer f.Close()
+	if f.Size < rt.CceSize {
+		return f.Fail(0, "file ends at %d, want %d bytes", f.Size, rt.CceSize)
 	}
-	f.used = 0 // no windows: two reads
+	f.Used = 0 // no windows: two reads
 	b := make([]byte, rt.CceSize)
 	for _, page := range []int64{rt.HdrEnd, 0} {
-		part, err := f.at(page, rt.HdrEnd)
+		part, err := f.At(page, rt.HdrEnd)
 		if err != nil {
 			return err
 		}
 		copy(b[page:], part)
 	}
-	var h header
-	if err := h.parse(f, b[:rt.HdrEnd]); err != nil {
+	var h live.Header
+	if err := h.Parse(f, b[:rt.HdrEnd]); err != nil {
 		return err
 	}
-	if err := h.checkContexts(f); err != nil {
+	if err := check(&h, f); err != nil {
 		return err
 	}
-	if r.c.Run != 0 && r.c.Run != h.run {
-		return f.fail(rt.HdrRun, "run %016x, where run %016x was before", h.run, r.c.Run)
+	if r.Record.Run != 0 && r.Record.Run != h.Run {
+		return f.Fail(rt.HdrRun, "run %016x, where run %016x was before", h.Run, r.Record.Run)
 	}
-	r.header, r.c.header, r.c.Run = h, b, h.run
-	r.c.readStats()
+	r.Header, r.Record.header, r.Record.Run = h, b, h.Run
+	r.Record.readStats()
 	return nil
 }
 
 // headerChanged reads the header once more and reports whether it counts more.
-func (r *contextsReader) headerChanged() (bool, error) {
+func (r *Reader) headerChanged() (bool, error) {
 	used := func() [3]uint64 {
-		return [3]uint64{uint64(r.header.funcsUsed), r.c.stat(rt.CceEpochsUsed), r.c.stat(rt.CceNodesUsed)}
+		return [3]uint64{uint64(r.Header.FuncsUsed), r.Record.stat(rt.CceEpochsUsed), r.Record.stat(rt.CceNodesUsed)}
 	}
 	before := used()
 	err := r.readHeader()
@@ -300,19 +332,19 @@ func (r *contextsReader) headerChanged() (bool, error) {
 }
 
 // read reads what the header counts and was not read before.
-func (r *contextsReader) read() error {
-	code := len(r.c.Code)
-	if err := r.funcs.read(); err != nil {
+func (r *Reader) read() error {
+	code := len(r.Record.Code)
+	if err := r.funcs.Read(); err != nil {
 		return err
 	}
-	r.c.use(fileFuncs, r.funcs.used)
-	if len(r.c.Code) != code {
-		if err := r.c.sortCode(); err != nil {
-			return fmt.Errorf("%s: %w", fileFuncs, err)
+	r.Record.use(live.FileFuncs, r.funcs.Used)
+	if len(r.Record.Code) != code {
+		if err := r.Record.sortCode(); err != nil {
+			return fmt.Errorf("%s: %w", live.FileFuncs, err)
 		}
 	}
 	read := r.epochs
-	if r.header.flags&rt.HdrFlagLucce != 0 {
+	if r.Header.Flags&rt.HdrFlagLucce != 0 {
 		read = r.callLog
 	}
 	if err := read(); err != nil {
@@ -323,24 +355,24 @@ func (r *contextsReader) read() error {
 
 // open opens a file of which the header counts used bytes, and makes it one of
 // those that are sealed. A file that is shorter is read as far as it goes.
-func (r *contextsReader) open(name string, used uint64) (f *liveFile, end int64, err error) {
-	if f, err = openFile(r.fsys, name); err != nil {
+func (r *Reader) open(name string, used uint64) (f *live.File, end int64, err error) {
+	if f, err = live.OpenFile(r.FS, name); err != nil {
 		return nil, 0, err
 	}
-	end = f.size
-	if used <= uint64(f.size) {
+	end = f.Size
+	if used <= uint64(f.Size) {
 		end = int64(used)
 	} else {
-		r.note("%s: %d bytes are in use, but the file has %d", name, used, f.size)
-		r.lose(LossUnread, used-uint64(f.size))
+		r.Note("%s: %d bytes are in use, but the file has %d", name, used, f.Size)
+		r.Lose(profile.LossUnread, used-uint64(f.Size))
 	}
-	f.used = end
-	r.c.use(name, end)
+	f.Used = end
+	r.Record.use(name, end)
 	return f, end, nil
 }
 
 // use notes how much of a file was read.
-func (c *Contexts) use(name string, used int64) {
+func (c *Record) use(name string, used int64) {
 	for i := range c.files {
 		if c.files[i].name == name {
 			c.files[i].used = used
@@ -351,30 +383,33 @@ func (c *Contexts) use(name string, used int64) {
 }
 
 // Size returns how many bytes of the record are in use, but for those of events.
-func (c *Contexts) Size() (n int64) {
+func (c *Record) Size() (n int64) {
 	for _, u := range c.files {
-		if !strings.HasPrefix(u.name, fileEvents) {
-			n += u.used
-		}
+		n += u.used
 	}
-	return n
+	return n + c.size
+}
+
+// Recorded returns how much the record holds. Of one run it only grows.
+func (c *Record) Recorded() uint64 {
+	return uint64(len(c.Interned)) + c.Stats.Edges + c.Stats.Epoch + c.Stats.Slow
 }
 
 // function returns the index of a function by its ID. Only where records were
 // lost may one be missing.
-func (r *contextsReader) function(id uint64) (uint32, error) {
-	if fn, ok := r.funcs.byID[id]; ok {
+func (r *Reader) function(id uint64) (uint32, error) {
+	if fn, ok := r.funcs.ByID[id]; ok {
 		return fn, nil
 	}
-	if r.header.lost[rt.LostFuncs] == 0 && !r.pagesLost() {
+	if r.Header.Lost[rt.LostFuncs] == 0 && !r.PagesLost() {
 		return NoFunc, fmt.Errorf("function %#x has no record", id)
 	}
 	return NoFunc, nil
 }
 
 // nodes reads the interned entries that were not read before.
-func (r *contextsReader) nodes() error {
-	used := r.c.stat(rt.CceNodesUsed)
+func (r *Reader) nodes() error {
+	used := r.Record.stat(rt.CceNodesUsed)
 	if used > 1<<rt.IDNodeBits {
 		return fmt.Errorf("%s: offset %d: %d nodes, want at most %d", fileCce, rt.CceNodesUsed, used, 1<<rt.IDNodeBits)
 	}
@@ -382,65 +417,60 @@ func (r *contextsReader) nodes() error {
 	if err != nil {
 		return err
 	}
-	defer f.close()
+	defer f.Close()
 	// A damaged header may count more than there is.
-	r.c.Interned = slices.Grow(r.c.Interned, min(max(0, int(end/rt.InternSize)-len(r.c.Interned)), 1<<20))
-	for off := int64(len(r.c.Interned)) * rt.InternSize; off+rt.InternSize <= end; off += rt.InternSize {
-		b, err := f.at(off, rt.InternSize)
+	r.Record.Interned = slices.Grow(r.Record.Interned, min(max(0, int(end/rt.InternSize)-len(r.Record.Interned)), 1<<20))
+	for off := int64(len(r.Record.Interned)) * rt.InternSize; off+rt.InternSize <= end; off += rt.InternSize {
+		b, err := f.At(off, rt.InternSize)
 		if err != nil {
 			return err
 		}
 		n, err := r.node(b)
 		if err != nil {
-			return f.fail(off, "%w", err)
+			return f.Fail(off, "%w", err)
 		}
-		r.c.Interned = append(r.c.Interned, n)
+		r.Record.Interned = append(r.Record.Interned, n)
 	}
 	return nil
 }
 
 // node reads one interned entry; those before it are in Interned.
-func (r *contextsReader) node(b []byte) (n Interned, err error) {
+func (r *Reader) node(b []byte) (n Interned, err error) {
 	le := binary.LittleEndian
 	kind, target := le.Uint32(b[12:]), le.Uint64(b[24:])
 	n = Interned{Parent: le.Uint32(b), Epoch: le.Uint32(b[4:]), ID: le.Uint32(b[8:]), Place: le.Uint64(b[16:]), Kind: uint8(kind), Target: NoFunc}
-	switch {
-	case kind > rt.InternSite || kind == rt.InternSite && r.c.Log == nil:
+	if kind > rt.InternSite {
 		return n, fmt.Errorf("node of unknown kind %d", kind)
-	case n.Parent >= uint32(len(r.c.Interned)) && n.Parent != cutNode:
-		return n, fmt.Errorf("parent %d is no node before this one", n.Parent)
-	case r.c.Log != nil:
-		if n.Epoch > rt.IDLimit>>32 {
-			return n, fmt.Errorf("id %d, want at most %d", n.LongID(), uint64(rt.IDLimit))
-		}
-	case n.ID >= rt.MaxNum:
-		return n, fmt.Errorf("id %d, want less than %d", n.ID, rt.MaxNum)
 	}
-	if n.Kind == rt.InternRoot && n.Place >= rt.NumRoots {
-		return n, fmt.Errorf("root %d, want less than %d", n.Place, rt.NumRoots)
+	if err := r.Record.check(&n); err != nil {
+		return n, err
 	}
-	if target == 0 && (n.Kind == rt.InternCut || n.Kind == rt.InternAt || r.pagesLost()) {
+	if target == 0 && (n.Kind == rt.InternCut || n.Kind == rt.InternAt || r.PagesLost()) {
 		return n, nil
 	}
 	n.Target, err = r.function(target)
 	return n, err
 }
 
-// elapsed reads how long the program ran, which a sealed file may know.
-func (r *contextsReader) elapsed() error {
-	b, err := fs.ReadFile(r.fsys, fileElapsed)
-	if err != nil {
-		return nil // a live directory
+// check checks the next interned entry, but for its target.
+func (c *Record) check(n *Interned) error {
+	switch {
+	case n.Kind == rt.InternSite && c.Log == nil:
+		return fmt.Errorf("node of unknown kind %d", n.Kind)
+	case n.Parent >= uint32(len(c.Interned)) && n.Parent != cutNode:
+		return fmt.Errorf("parent %d is no node before this one", n.Parent)
+	case c.Log != nil && n.Epoch > rt.IDLimit>>32:
+		return fmt.Errorf("id %d, want at most %d", n.LongID(), uint64(rt.IDLimit))
+	case c.Log == nil && n.ID >= rt.MaxNum:
+		return fmt.Errorf("id %d, want less than %d", n.ID, rt.MaxNum)
+	case n.Kind == rt.InternRoot && n.Place >= rt.NumRoots:
+		return fmt.Errorf("root %d, want less than %d", n.Place, rt.NumRoots)
 	}
-	if len(b) != 8 {
-		return fmt.Errorf("%s: offset 0: %d bytes, want 8", fileElapsed, len(b))
-	}
-	r.c.Stats.Elapsed = time.Duration(min(binary.LittleEndian.Uint64(b), 1<<62))
 	return nil
 }
 
 // Fault returns the function that describes a fault at the address pc.
-func (c *Contexts) Fault(pc uint64) (fn uint32, ok bool) {
+func (c *Record) Fault(pc uint64) (fn uint32, ok bool) {
 	fn, ok = c.byID[rt.FaultID(pc)]
 	return fn, ok
 }

@@ -1,0 +1,440 @@
+// Package live reads live directories: the memory-mapped files that a program records
+// its tree, or its samples, into. Package ids reads those of context IDs, with the parts
+// that they have in common.
+package live
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// Names of the files of a live directory.
+const (
+	fileTree    = "tree"
+	FileFuncs   = "funcs" // of records of context IDs, too
+	fileShard   = "shard."
+	fileCheck   = "check"
+	fileStrings = "strings"
+	fileCalls   = "calls"
+)
+
+// The engines that a directory with a tree, or with samples only, is of.
+const (
+	EngineTree    = "cct"
+	EngineSamples = "sample"
+)
+
+// maxShards is more than GOMAXPROCS can be.
+// It bounds the files that a damaged header makes the reader look for.
+const maxShards = 1 << 16
+
+// A Dir is what was read from a live directory: the profile, and where in the
+// directory each node stood.
+// It keeps no file open. Its methods may be called by several goroutines at once.
+type Dir struct {
+	Profile *profile.Profile
+
+	FS     fs.FS
+	Header Header
+
+	offsets []uint32 // of the complete nodes in tree, ascending
+	nodes   []uint32 // for each of offsets the node in Profile
+	damages int      // places that cannot be read, see damage
+
+	callsEnd int64 // bytes of the recorded calls, 0 if there are none
+	callsWhy uint32
+	callsErr error // of reading their header; the tree can be read all the same
+}
+
+// A Header holds the fields of the header page of a tree, or of a record of context IDs.
+type Header struct {
+	Flags, Shards, PID  uint32
+	Used, Size          int64
+	FuncsUsed           int64
+	Start, Run          uint64
+	Lost                [rt.NumLost]uint64
+	goVersion, argsList string
+}
+
+// HasFile tells whether a directory has a file.
+func HasFile(fsys fs.FS, name string) bool {
+	_, err := fs.Stat(fsys, name)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// Open reads the live directory of a program that runs, has ended or was killed, and that
+// records a tree, samples or both. What the program was about to write is left out and
+// counted among the losses, and so is what it could not write because the disk was full.
+// An error names the file and the offset in it.
+// The program may be running: it writes while this reads. The header is read once
+// and first, and objects are complete before the header counts them, so that what
+// is read is the tree of that moment; counters may be some calls younger.
+func Open(fsys fs.FS) (*Dir, error) {
+	l := &Dir{FS: fsys}
+	sampled := HasFile(fsys, fileSamples)
+	if sampled && !HasFile(fsys, fileTree) {
+		l.Profile = profile.New()
+	} else if err := l.openTree(); err != nil {
+		return nil, err
+	}
+	if sampled {
+		if err := l.readSamples(); err != nil {
+			return nil, err
+		}
+	}
+	return l, l.Profile.CheckValid()
+}
+
+// openTree reads what the directory has of a tree.
+func (l *Dir) openTree() error {
+	l.Profile = profile.New(profile.Calls)
+	l.callsEnd, l.callsWhy, l.callsErr = callsEnd(l.FS)
+	tree, err := OpenFile(l.FS, fileTree)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	if err := l.Header.read(tree); err != nil {
+		return err
+	}
+	l.Profile.Processes = []profile.Process{l.Header.Process(EngineTree)}
+	r := l.NewFuncsReader(nil)
+	if err := r.Read(); err != nil {
+		return err
+	}
+	if err := l.readTree(tree, r); err != nil {
+		return err
+	}
+	if err := l.readShards(); err != nil {
+		return err
+	}
+	l.NoteDamages()
+	return nil
+}
+
+// read reads the header page. It is one read of one page, so the numbers fit
+// together even while the program goes on: what it adds later is beyond used.
+// Numbers that no program writes are errors, before anything depends on them.
+func (h *Header) read(tree *File) error {
+	b, err := tree.At(0, rt.HdrEnd)
+	if err != nil {
+		return err
+	}
+	return h.Parse(tree, b)
+}
+
+// Parse reads the header page b.
+func (h *Header) Parse(tree *File, b []byte) error {
+	le := binary.LittleEndian
+	if magic := string(b[:len(rt.Magic)]); magic != rt.Magic {
+		return tree.Fail(rt.HdrMagic, "not the header of a live directory (have %q, want %q)", magic, rt.Magic)
+	}
+	if v := le.Uint32(b[rt.HdrVersion:]); v != rt.Version {
+		return tree.Fail(rt.HdrVersion, "layout version %d (want %d); use the stemma that built the program", v, rt.Version)
+	}
+	h.Flags, h.Shards, h.PID = le.Uint32(b[rt.HdrFlags:]), le.Uint32(b[rt.HdrShards:]), le.Uint32(b[rt.HdrPID:])
+	h.Start, h.Run = le.Uint64(b[rt.HdrStart:]), le.Uint64(b[rt.HdrRun:])
+	for i := range h.Lost {
+		h.Lost[i] = le.Uint64(b[rt.HdrLost+8*i:])
+	}
+	goVersion, args := le.Uint32(b[rt.HdrGoVerLen:]), le.Uint32(b[rt.HdrArgsLen:])
+	switch {
+	case goVersion > rt.HdrGoVerMax:
+		return tree.Fail(rt.HdrGoVerLen, "Go version of %d bytes, want at most %d", goVersion, rt.HdrGoVerMax)
+	case args > rt.HdrArgsMax:
+		return tree.Fail(rt.HdrArgsLen, "command line of %d bytes, want at most %d", args, rt.HdrArgsMax)
+	case h.Shards > maxShards:
+		return tree.Fail(rt.HdrShards, "%d shards, want at most %d", h.Shards, maxShards)
+	}
+	h.goVersion = string(b[rt.HdrGoVer : rt.HdrGoVer+goVersion])
+	h.argsList = string(b[rt.HdrArgs : rt.HdrArgs+args])
+	h.Used, h.Size = int64(le.Uint64(b[rt.HdrUsed:])), int64(le.Uint64(b[rt.HdrSize:]))
+	h.FuncsUsed = int64(le.Uint64(b[rt.HdrFuncsUsed:]))
+	if h.Used < 0 || h.Used > 1<<32 {
+		return tree.Fail(rt.HdrUsed, "%d bytes in use, want at most %d", uint64(h.Used), int64(1)<<32)
+	}
+	if h.FuncsUsed < 0 || h.FuncsUsed > 1<<32 {
+		return tree.Fail(rt.HdrFuncsUsed, "%d bytes of funcs in use, want at most %d", uint64(h.FuncsUsed), int64(1)<<32)
+	}
+	return nil
+}
+
+// lossKinds are the kinds that the program counts, in the order of rt.
+var lossKinds = [rt.NumLost]string{profile.LossNodes, profile.LossFuncs, profile.LossPages, profile.LossShards, profile.LossTables, profile.LossChecks, profile.LossPaths, profile.LossEdges, profile.LossDeep}
+
+// Process returns what the header says about the program.
+func (h *Header) Process(engine string) profile.Process {
+	p := profile.Process{Run: h.Run, PID: int(h.PID), GoVersion: h.goVersion, Engine: engine}
+	if h.argsList != "" {
+		p.Args = strings.Split(strings.TrimSuffix(h.argsList, "\x00"), "\x00")
+	}
+	if start := int64(h.Start); start > 0 {
+		p.Start = time.Unix(0, start).UTC()
+	}
+	p.Full = h.Flags&rt.HdrFlagFull != 0
+	p.Checked = h.Flags&rt.HdrFlagCheck != 0
+	for i, n := range h.Lost {
+		p.Losses = profile.AddLoss(p.Losses, profile.Loss{Kind: lossKinds[i], Count: n})
+	}
+	return p
+}
+
+// Process returns the one process of the profile.
+func (l *Dir) Process() *profile.Process { return &l.Profile.Processes[0] }
+
+// Note records an observation that reports show as a warning.
+func (l *Dir) Note(format string, args ...any) {
+	l.Process().Notes = append(l.Process().Notes, fmt.Sprintf(format, args...))
+}
+
+// Lose counts what the reader had to leave out.
+func (l *Dir) Lose(kind string, n uint64) {
+	l.Process().Losses = profile.AddLoss(l.Process().Losses, profile.Loss{Kind: kind, Count: n})
+}
+
+// readTree walks the objects of the tree region in the order in which they
+// were created, so that a parent is known before its children.
+func (l *Dir) readTree(tree *File, lf *FuncsReader) error {
+	p := l.Profile
+	w := &treeWalk{live: l, tree: tree, funcs: lf, index: profile.NewNodeIndex(p, 0), entered: p.EnteredCells()}
+	w.end = l.Header.Used
+	if w.end > tree.Size {
+		l.Note("tree: %d bytes are in use, but the file has %d", w.end, tree.Size)
+		l.Lose(profile.LossUnread, uint64(w.end-tree.Size))
+		w.end = tree.Size
+	}
+	if l.PagesLost() {
+		return w.salvage()
+	}
+	for off := int64(rt.HdrEnd); off+8 <= w.end; {
+		size, err := w.object(off)
+		if err != nil {
+			return err
+		}
+		if size == 0 {
+			break
+		}
+		off += size
+	}
+	return nil
+}
+
+// A treeWalk is the state of readTree.
+type treeWalk struct {
+	live    *Dir
+	tree    *File
+	funcs   *FuncsReader
+	index   *profile.NodeIndex
+	entered profile.Cells
+	end     int64 // of what may be read
+}
+
+// object reads the object at off and returns its size, 0 to end the walk.
+// A zero word is skipped: the program counts the bytes of an object as used before
+// it writes the first word, and may have been killed in between.
+func (w *treeWalk) object(off int64) (int64, error) {
+	b, err := w.tree.At(off, 8)
+	if err != nil {
+		return 0, err
+	}
+	word := binary.LittleEndian.Uint64(b)
+	switch {
+	case word == 0:
+		return 8, nil
+	case word&7 == rt.TagTable:
+		return w.table(off, int64(word>>32))
+	case word&7 != 0:
+		return 0, w.tree.Fail(off, "object with tag %d, want a node or a table", word&7)
+	}
+	fn, ok := w.funcs.ByID[word]
+	if !ok && uint32(word) == 0 {
+		return w.table(off, int64(word>>32)) // its tag is written last
+	}
+	if !ok {
+		w.live.Note("tree: offset %d: node of a function %#x without a record; what follows was not read", off, word)
+		w.live.Lose(profile.LossUnread, uint64(w.end-off))
+		return 0, nil
+	}
+	size := int64(w.funcs.sizes[fn])
+	if size > w.end-off {
+		return 0, w.tree.Fail(off, "node of %d bytes, but only %d are in use", size, w.end-off)
+	}
+	return size, w.node(off, fn)
+}
+
+// table checks the size of a table. What is in it is of no interest: tables
+// lead from a cell to its nodes, and the nodes know their cells themselves.
+func (w *treeWalk) table(off, size int64) (int64, error) {
+	if size < rt.TableEntries || size%8 != 0 || size > w.end-off {
+		return 0, w.tree.Fail(off, "table of %d bytes, but %d are in use", size, w.end-off)
+	}
+	return size, nil
+}
+
+// node adds the node at off, unless the program had not completed it.
+// The function ID is written first, the parent last; a node without a parent was
+// being created.
+func (w *treeWalk) node(off int64, fn uint32) error {
+	b, err := w.tree.At(off, rt.NodeCells)
+	if err != nil {
+		return err
+	}
+	parent := binary.LittleEndian.Uint32(b[rt.NodeParent:])
+	cell := binary.LittleEndian.Uint32(b[rt.NodeCell:])
+	switch {
+	case (off == rt.HdrEnd) != (fn == 0):
+		return w.tree.Fail(off, "the root must be the first node, and no other")
+	case fn == 0:
+		w.add(off, 0)
+		return nil
+	case parent == 0:
+		w.live.Lose(profile.LossIncomplete, 1)
+		return nil
+	}
+	up, ok := w.live.Node(parent)
+	if !ok {
+		return w.tree.Fail(off+rt.NodeParent, "parent %d is no node before this one", parent)
+	}
+	p := w.live.Profile
+	if err := p.CheckCell(profile.Node{Func: fn, Parent: uint32(up), Cell: cell}, w.entered); err != nil {
+		return w.tree.Fail(off+rt.NodeCell, "%w (%s)", err, p.String(p.Funcs[p.Nodes[up].Func].Name))
+	}
+	w.add(off, w.index.Node(uint32(up), cell, fn))
+	return nil
+}
+
+// add records where a node stood. Offsets are added in ascending order.
+func (w *treeWalk) add(off int64, node uint32) {
+	w.live.offsets = append(w.live.offsets, uint32(off))
+	w.live.nodes = append(w.live.nodes, node)
+}
+
+// Node returns the node that stood at this offset of the tree region. Nodes
+// that were created twice are one in the profile.
+// There is none at the offset of a table, of a node that was left out, or of none.
+func (l *Dir) Node(offset uint32) (int, bool) {
+	i, ok := slices.BinarySearch(l.offsets, offset)
+	if !ok {
+		return 0, false
+	}
+	return int(l.nodes[i]), true
+}
+
+// readShards adds up the counters of all shards.
+// A shard is a file for each P that there has ever been. One that is missing makes
+// counts too low, which a note says.
+func (l *Dir) readShards() error {
+	for s := range int(l.Header.Shards) {
+		name := fmt.Sprint(fileShard, s)
+		f, err := OpenFile(l.FS, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			l.Note("%s: missing; what its P counted is not included", name)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = l.addShard(f)
+		f.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addShard adds the counters of one shard. It reads forwards, as the offsets
+// ascend, and so touches each page once, holes included.
+func (l *Dir) addShard(f *File) error {
+	for i, off := range l.offsets {
+		counts := l.Profile.NodeCounts(int(l.nodes[i]))
+		size := int64(8 * len(counts))
+		if int64(off)+size > f.Size {
+			l.Note("%s: ends at offset %d; the counters behind it are not included", f.Name, f.Size)
+			return nil
+		}
+		b, err := f.At(int64(off), int(size))
+		if err != nil {
+			return err
+		}
+		for c := range counts {
+			counts[c] += binary.LittleEndian.Uint64(b[8*c:])
+		}
+	}
+	return nil
+}
+
+// A File reads one file of a live directory, mostly forwards.
+// It holds one window of the file in memory; it is not for several
+// goroutines. The size is that when the file was opened: it may grow.
+type File struct {
+	Name string
+	Size int64
+	Used int64 // windows do not go beyond, unless asked to: the rest may be a large hole
+
+	f   fs.File
+	r   io.ReaderAt
+	off int64 // of window
+	win []byte
+}
+
+// windowSize is how many bytes are read at once, at least.
+const windowSize = 1 << 20
+
+// OpenFile opens a file of the directory. It must be a regular one: a device
+// or a pipe under its name would make the reader wait.
+func OpenFile(fsys fs.FS, name string) (*File, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: not a regular file", name)
+	}
+	r, ok := f.(io.ReaderAt)
+	if err == nil && !ok {
+		err = fmt.Errorf("%s: the file system cannot read at an offset", name)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &File{Name: name, f: f, r: r, Size: info.Size(), Used: info.Size()}, nil
+}
+
+// Close closes the file.
+func (f *File) Close() { f.f.Close() }
+
+// Fail returns an error about offset off of the file.
+func (f *File) Fail(off int64, format string, args ...any) error {
+	return fmt.Errorf("%s: offset %d: %w", f.Name, off, fmt.Errorf(format, args...))
+}
+
+// At returns n bytes at off. They are valid until the next call.
+// Bytes behind the end of the file are an error, also if the file was cut after it
+// was opened.
+func (f *File) At(off int64, n int) ([]byte, error) {
+	if off < 0 || n < 0 || int64(n) > f.Size-off {
+		return nil, f.Fail(off, "file ends at %d, want %d more bytes", f.Size, n)
+	}
+	if off < f.off || off+int64(n) > f.off+int64(len(f.win)) {
+		size := max(int64(n), min(windowSize, f.Used-off))
+		f.win = slices.Grow(f.win[:0], int(size))[:size]
+		f.off = off
+		if got, err := f.r.ReadAt(f.win, off); got < len(f.win) {
+			f.win = f.win[:0]
+			return nil, f.Fail(off+int64(got), "%w", err)
+		}
+	}
+	return f.win[off-f.off:][:n:n], nil
+}

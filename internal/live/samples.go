@@ -1,0 +1,306 @@
+package live
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/wire"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// Names of the sampling engine's files of a live directory.
+const (
+	fileSamples = "samples"
+	filePlaces  = "places"
+)
+
+// readSamples reads what the sampling engine has recorded into l.Profile.
+// Nodes are complete when their parent is set; addresses have a place as soon as
+// the sampler has described them, at the latest one interval later.
+func (l *Dir) readSamples() error {
+	f, err := OpenFile(l.FS, fileSamples)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head, err := f.At(0, rt.SmpEnd)
+	if err != nil {
+		return err
+	}
+	le := binary.LittleEndian
+	if magic := string(head[:8]); magic != rt.SampleMagic {
+		return f.Fail(rt.SmpMagic, "not the samples of a live directory (have %q, want %q)", magic, rt.SampleMagic)
+	}
+	if v := le.Uint32(head[rt.SmpVersion:]); v != rt.SampleVersion {
+		return f.Fail(rt.SmpVersion, "layout version %d (want %d); use the stemma that built the program", v, rt.SampleVersion)
+	}
+	if err := l.sampleProcess(f, head); err != nil {
+		return err
+	}
+	used := min(le.Uint64(head[rt.SmpUsed:]), le.Uint64(head[rt.SmpMax:]), uint64(f.Size-rt.SmpEnd)/rt.SampleNodeSize)
+	for _, t := range sampleValues {
+		if _, err := l.Profile.AddColumn(t); err != nil {
+			return err
+		}
+	}
+	r := &samplesReader{live: l, f: f, strings: make(map[string]uint32), places: make(map[uint64][]profile.Frame), funcs: make(map[uint64]uint32), same: make(map[string]uint32)}
+	for i, s := range l.Profile.Strings {
+		r.strings[s] = uint32(i)
+	}
+	if err := r.readPlaces(int64(le.Uint64(head[rt.SmpPlaces:]))); err != nil {
+		return err
+	}
+	return r.readNodes(used)
+}
+
+// sampleValues are the values that a sampler records, in the order of its nodes.
+var sampleValues = [...]profile.ValueType{profile.CPU, profile.Samples, profile.Wait, profile.Waits}
+
+// A samplesReader reads places and nodes of samples.
+type samplesReader struct {
+	live    *Dir
+	f       *File
+	strings map[string]uint32
+	places  map[uint64][]profile.Frame
+	funcs   map[uint64]uint32 // the function of each address that nodes have
+	same    map[string]uint32 // functions by their frames
+	unknown uint64            // addresses without a description
+}
+
+// sampleProcess fills in the process from the header of samples.
+func (l *Dir) sampleProcess(f *File, head []byte) error {
+	le := binary.LittleEndian
+	if len(l.Profile.Processes) == 0 {
+		args, version := le.Uint32(head[rt.SmpArgsLen:]), le.Uint32(head[rt.SmpGoVerLen:])
+		if args > rt.SmpArgsMax || version > rt.SmpGoVerMax {
+			return f.Fail(rt.SmpArgsLen, "command line of %d bytes, Go version of %d", args, version)
+		}
+		proc := profile.Process{Run: le.Uint64(head[rt.SmpRun:]), PID: int(le.Uint32(head[rt.SmpPID:])), Engine: EngineSamples}
+		proc.GoVersion = string(head[rt.SmpGoVer : rt.SmpGoVer+version])
+		if list := string(head[rt.SmpArgs : rt.SmpArgs+args]); list != "" {
+			proc.Args = strings.Split(strings.TrimSuffix(list, "\x00"), "\x00")
+		}
+		if start := int64(le.Uint64(head[rt.SmpStart:])); start > 0 {
+			proc.Start = time.Unix(0, start).UTC()
+		}
+		l.Profile.Processes = []profile.Process{proc}
+	}
+	s := &profile.Sampling{Sampler: nameOf(rt.SamplerNames[:], head[rt.SmpSampler]), Walk: nameOf(rt.WalkNames[:], head[rt.SmpSampler+1])}
+	s.Interval = time.Duration(le.Uint64(head[rt.SmpInterval:]) & (1<<63 - 1))
+	s.Ask = profile.AskSignal
+	if le.Uint32(head[rt.SmpFlags:])&rt.SmpFlagGuard != 0 {
+		s.Ask = profile.AskGuard
+	}
+	proc := l.Process()
+	if s.Ask == profile.AskGuard {
+		proc.Notes = append(proc.Notes, profile.GuardBias)
+	}
+	for i, name := range rt.StatNames {
+		n := le.Uint64(head[rt.SmpStats+8*i:])
+		s.Stats = profile.AddLoss(s.Stats, profile.Loss{Kind: name, Count: n})
+		if kind := statLosses[i]; kind != "" {
+			proc.Losses = profile.AddLoss(proc.Losses, profile.Loss{Kind: kind, Count: n})
+		}
+	}
+	for i := range rt.LatencyBuckets {
+		if n := le.Uint64(head[rt.SmpLatency+8*i:]); n > 0 {
+			s.Latency = append(s.Latency, profile.Bucket{Floor: time.Duration(rt.LatencyFloor(i)), Count: n})
+		}
+	}
+	proc.Checked = proc.Checked || le.Uint32(head[rt.SmpFlags:])&rt.SmpFlagCheck != 0
+	proc.Sampling = s
+	return nil
+}
+
+// nameOf returns a name by its number, which may come from a damaged file.
+func nameOf(names []string, i byte) string {
+	if int(i) < len(names) {
+		return names[i]
+	}
+	return ""
+}
+
+// string returns the index of a string of the profile.
+func (r *samplesReader) string(b []byte) uint32 {
+	i, ok := r.strings[string(b)]
+	if !ok {
+		p := r.live.Profile
+		i = uint32(len(p.Strings))
+		p.Strings = append(p.Strings, string(b))
+		r.strings[string(b)] = i
+	}
+	return i
+}
+
+// readPlaces reads the descriptions of addresses.
+func (r *samplesReader) readPlaces(used int64) error {
+	f, err := OpenFile(r.live.FS, filePlaces)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for off := int64(0); off+rt.PlaceHeaderSize <= min(used, f.Size); {
+		head, err := f.At(off, rt.PlaceHeaderSize)
+		if err != nil {
+			return err
+		}
+		size, n := binary.LittleEndian.Uint32(head), binary.LittleEndian.Uint32(head[4:])
+		pc := binary.LittleEndian.Uint64(head[8:])
+		if size == 0 {
+			break
+		}
+		if size < rt.PlaceHeaderSize || size%8 != 0 {
+			return f.Fail(off, "place of %d bytes", size)
+		}
+		b, err := f.At(off, int(size))
+		if err != nil {
+			return err
+		}
+		frames, ok := r.frames(b[rt.PlaceHeaderSize:], n)
+		if !ok {
+			return f.Fail(off, "place of %d bytes cannot hold its %d frames", size, n)
+		}
+		if len(frames) > 0 {
+			r.places[pc] = frames
+		}
+		off += int64(size)
+	}
+	return nil
+}
+
+// frames reads the frames of a record.
+func (r *samplesReader) frames(b []byte, n uint32) (frames []profile.Frame, ok bool) {
+	le := binary.LittleEndian
+	for range n {
+		if len(b) < rt.PlaceFrameSize {
+			return nil, false
+		}
+		line, start := le.Uint32(b), le.Uint32(b[4:])
+		name, file := uint64(le.Uint32(b[8:])), uint64(le.Uint32(b[12:]))
+		b = b[rt.PlaceFrameSize:]
+		if name+file > uint64(len(b)) {
+			return nil, false
+		}
+		frames = append(frames, profile.Frame{Func: r.string(b[:name]), File: r.string(b[name : name+file]), Line: line, Start: start})
+		b = b[name+file:]
+	}
+	return frames, true
+}
+
+// function returns the function that stands for addresses with these frames.
+func (r *samplesReader) function(frames []profile.Frame) uint32 {
+	var key wire.Encoder
+	for _, fr := range frames {
+		key.U32(fr.Func, fr.File, fr.Line, fr.Start)
+	}
+	fn, ok := r.same[string(key)]
+	if !ok {
+		p := r.live.Profile
+		fn = uint32(len(p.Funcs))
+		p.Funcs = append(p.Funcs, profile.Func{Kind: profile.FuncPlace, Frames: frames})
+		r.same[string(key)] = fn
+	}
+	return fn
+}
+
+// place returns the function of an address. One that the sampler has not described, or that
+// is none, has a name all the same.
+func (r *samplesReader) place(pc uint64) uint32 {
+	if fn, ok := r.funcs[pc]; ok {
+		return fn
+	}
+	if frames, ok := r.places[pc]; ok {
+		r.funcs[pc] = r.function(frames)
+		return r.funcs[pc]
+	}
+	name := fmt.Sprintf("(unknown %#x)", pc)
+	if pc < rt.NumPseudo {
+		name = "[" + rt.PseudoNames[pc] + "]"
+	} else {
+		r.unknown++
+	}
+	r.funcs[pc] = r.function([]profile.Frame{{Func: r.string([]byte(name))}})
+	return r.funcs[pc]
+}
+
+// A sampleNode is a node as the program wrote it.
+type sampleNode struct {
+	parent uint32 // + 1; 0 if incomplete
+	pc     uint64
+	values [len(sampleValues)]uint64
+}
+
+// readNodes reads the nodes. A parent may stand behind its child, when two
+// threads created them at the same time; so places are found first, then parents.
+func (r *samplesReader) readNodes(used uint64) error {
+	nodes := make([]sampleNode, used)
+	le := binary.LittleEndian
+	for i := range nodes {
+		b, err := r.f.At(rt.SmpEnd+int64(i)*rt.SampleNodeSize, rt.SampleNodeSize)
+		if err != nil {
+			return err
+		}
+		nodes[i] = sampleNode{parent: le.Uint32(b[rt.SmpNodeParent:]), pc: le.Uint64(b[rt.SmpNodePC:])}
+		for v := range nodes[i].values {
+			nodes[i].values[v] = le.Uint64(b[rt.SmpNodeCPU+8*v:])
+		}
+	}
+	at, err := r.attach(nodes)
+	if err != nil {
+		return err
+	}
+	for v, t := range sampleValues {
+		values := r.live.Profile.Column(t.Name).Values
+		for i := range nodes {
+			if at[i] > 0 {
+				values[at[i]-1] += nodes[i].values[v]
+			}
+		}
+	}
+	r.live.Lose(profile.LossPlaces, r.unknown)
+	return nil
+}
+
+// attach makes nodes of the profile, and returns their indexes plus 1. A node that is
+// incomplete has none: nothing has been counted there.
+func (r *samplesReader) attach(nodes []sampleNode) ([]uint32, error) {
+	x := profile.NewNodeIndex(r.live.Profile, len(r.live.Profile.Nodes)+len(nodes))
+	at := make([]uint32, len(nodes))
+	if len(at) > 0 {
+		at[0] = 1
+	}
+	var path []int
+	for i := range nodes {
+		path = path[:0]
+		k := i
+		for k >= 0 && k < len(at) && at[k] == 0 && len(path) <= len(at) {
+			path = append(path, k)
+			k = int(nodes[k].parent) - 1
+		}
+		if k < 0 || k >= len(at) || at[k] == 0 {
+			if nodes[i].parent != 0 {
+				return nil, r.f.Fail(rt.SmpEnd+int64(i)*rt.SampleNodeSize, "node %d does not hang below the root", i)
+			}
+			continue
+		}
+		for j := len(path) - 1; j >= 0; j-- {
+			at[path[j]] = x.Node(at[k]-1, 0, r.place(nodes[path[j]].pc)) + 1
+			k = path[j]
+		}
+	}
+	return at, nil
+}
+
+// statLosses are the counters of the sampler that mean that something is missing, and the kinds
+// of loss that they are.
+var statLosses = map[int]string{
+	rt.StatNodes:      profile.LossSampleNodes,
+	rt.StatPlaces:     profile.LossPlaces,
+	rt.StatFailed:     profile.LossTruncated,
+	rt.StatLostStacks: profile.LossTraces,
+	rt.StatPending:    profile.LossPending,
+	rt.StatMismatches: profile.LossMismatches,
+}

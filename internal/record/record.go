@@ -1,0 +1,187 @@
+// Package record reads records of all kinds: live directories and sealed files, of
+// trees, samples and context IDs.
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/stemma-go/stemma/internal/ids"
+	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/sealed"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// A Record is a profile, or what context IDs are decoded with: then the profile has no
+// nodes but the root, and its functions are those that contexts consist of.
+type Record struct {
+	*profile.Profile
+	IDs *ids.Record // nil of a record without context IDs
+
+	dir    *live.Dir   // nil of a sealed file
+	reader *ids.Reader // of a live directory with context IDs
+}
+
+// Open reads the live directory of a program that runs, has ended or was killed. It takes
+// the kind of the record from the files that are there.
+func Open(fsys fs.FS) (*Record, error) {
+	if ids.Is(fsys) {
+		r, err := ids.Open(fsys)
+		if err != nil {
+			return nil, err
+		}
+		return &Record{Profile: r.Profile, IDs: r.Record, dir: r.Dir, reader: r}, nil
+	}
+	dir, err := live.Open(fsys)
+	if err != nil {
+		return nil, err
+	}
+	return &Record{Profile: dir.Profile, dir: dir}, nil
+}
+
+// Read reads a sealed file.
+func Read(r io.Reader) (*Record, error) {
+	f, err := sealed.Read(r)
+	if err != nil {
+		return nil, err
+	}
+	return fromTables(f)
+}
+
+// ParseText reads the text form of a record.
+func ParseText(r io.Reader) (*Record, error) {
+	f, err := sealed.ParseText(r, ids.Descriptions())
+	if err != nil {
+		return nil, err
+	}
+	return fromTables(f)
+}
+
+func fromTables(f *sealed.File) (*Record, error) {
+	kind, _, err := profile.Kind(f)
+	if err != nil {
+		return nil, err
+	}
+	if kind == profile.RecordIDs {
+		p, c, err := ids.FromTables(f)
+		if err != nil {
+			return nil, err
+		}
+		return &Record{Profile: p, IDs: c}, nil
+	}
+	p, err := profile.FromTables(f)
+	if err != nil {
+		return nil, err
+	}
+	return &Record{Profile: p}, nil
+}
+
+// tables returns the tables of a record.
+func (r *Record) tables() (*sealed.File, error) {
+	if r.IDs != nil {
+		return r.IDs.Tables(r.Profile)
+	}
+	return r.Profile.Tables()
+}
+
+// Write writes a sealed file.
+func (r *Record) Write(w io.Writer) error {
+	f, err := r.tables()
+	if err != nil {
+		return err
+	}
+	return f.Write(w)
+}
+
+// WriteText writes the text form.
+func (r *Record) WriteText(w io.Writer) error {
+	f, err := r.tables()
+	if err != nil {
+		return err
+	}
+	return f.WriteText(w)
+}
+
+// Merge returns the sum of records. There may be only one of context IDs, and
+// none beside it. See [profile.Merge].
+func Merge(records ...*Record) (*Record, error) {
+	records, err := Snapshots(records...)
+	if err != nil {
+		return nil, err
+	}
+	var list []*profile.Profile
+	for _, r := range records {
+		if r.IDs != nil && len(records) > 1 {
+			return nil, fmt.Errorf("records of context IDs cannot be added up: IDs belong to one process")
+		}
+		if r.IDs != nil {
+			return r, nil
+		}
+		list = append(list, r.Profile)
+	}
+	p, err := profile.Merge(list...)
+	if err != nil {
+		return nil, err
+	}
+	return &Record{Profile: p}, nil
+}
+
+// Snapshots returns records without those that others hold already, see [profile.Snapshots].
+func Snapshots(records ...*Record) ([]*Record, error) {
+	var parts []profile.Part
+	for _, r := range records {
+		part := profile.Part{Profile: r.Profile}
+		if r.IDs != nil {
+			part.More = r.IDs.Recorded()
+		}
+		parts = append(parts, part)
+	}
+	kept, err := profile.KeepSnapshots(parts...)
+	if err != nil {
+		return nil, err
+	}
+	var list []*Record
+	for _, k := range kept {
+		r := *records[k.Index]
+		r.Profile = k.Profile
+		list = append(list, &r)
+	}
+	return list, nil
+}
+
+// errSealed is the error of what only a live directory can do.
+var errSealed = errors.New("a sealed file, where a live directory is wanted")
+
+// Update is [ids.Reader.Update].
+func (r *Record) Update() (grew bool, err error) {
+	if r.reader == nil {
+		return false, errSealed
+	}
+	return r.reader.Update()
+}
+
+// Node is [live.Dir.Node].
+func (r *Record) Node(offset uint32) (int, bool) {
+	if r.dir == nil {
+		return 0, false
+	}
+	return r.dir.Node(offset)
+}
+
+// Checks is [live.Dir.Checks].
+func (r *Record) Checks(visit func(*live.Check) error) error {
+	if r.dir == nil {
+		return errSealed
+	}
+	return r.dir.Checks(visit)
+}
+
+// Calls is [live.Dir.Calls].
+func (r *Record) Calls() (*live.Calls, error) {
+	if r.dir == nil {
+		return nil, live.ErrNoCalls
+	}
+	return r.dir.Calls()
+}

@@ -1,0 +1,540 @@
+package profile
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/sealed"
+)
+
+// The tables of a profile. FORMAT.md describes them.
+const (
+	tableRecord  = "record"
+	tableProcess = "process"
+	tableLost    = "lost"
+	tableNote    = "note"
+	tableSampler = "sampler"
+	tableStat    = "stat"
+	tableLatency = "latency"
+	tableFunc    = "func"
+	tableInlined = "inlined"
+	tableSite    = "site"
+	tableFrame   = "frame"
+	tableValue   = "value"
+	tableNode    = "node"
+)
+
+// IsSealed tells whether a file that begins with head, at least 8 bytes of it,
+// is a sealed profile.
+func IsSealed(head []byte) bool { return sealed.Is(head) }
+
+// Write writes p as a sealed file. It returns an error if p is not valid.
+// Equal profiles give equal bytes. What w has got when an error comes is no file
+// that Read accepts.
+func (p *Profile) Write(w io.Writer) error {
+	f, err := p.Tables()
+	if err != nil {
+		return err
+	}
+	return f.Write(w)
+}
+
+// WriteText writes p in the text form. It returns an error if p is not valid.
+func (p *Profile) WriteText(w io.Writer) error {
+	f, err := p.Tables()
+	if err != nil {
+		return err
+	}
+	return f.WriteText(w)
+}
+
+// Read reads a sealed file. An error names the offset in the file, or the table and row.
+// It checks all that [Profile.CheckValid] does, and checksums, so that a profile
+// that is returned is the one that was written.
+func Read(r io.Reader) (*Profile, error) {
+	f, err := sealed.Read(r)
+	if err != nil {
+		return nil, err
+	}
+	return FromTables(f)
+}
+
+// ParseText reads the text form. An error names the line.
+// What it accepts, WriteText writes back but for comments, spacing and the order of words.
+// The form is for tests and for looking at a profile: it is several times as large as a
+// sealed file and slow to read.
+func ParseText(r io.Reader) (*Profile, error) {
+	f, err := sealed.ParseText(r, Descriptions())
+	if err != nil {
+		return nil, err
+	}
+	return FromTables(f)
+}
+
+// Descriptions returns the tables of a profile, without rows.
+func Descriptions() []*sealed.Table {
+	x := (&sealed.File{Strings: []string{""}}).Interner()
+	nodes := nodeSchema.Describe(tableNode)
+	for _, t := range ValueTypes {
+		kind := sealed.Number
+		if t.PerCounter {
+			kind = sealed.List
+		}
+		nodes.Columns = append(nodes.Columns, &sealed.Column{Name: t.Name, Kind: kind})
+	}
+	return []*sealed.Table{
+		recordSchema.Describe(tableRecord), processSchema(x).Describe(tableProcess), lossSchema(x).Describe(tableLost),
+		noteSchema(x).Describe(tableNote), samplerSchema(x).Describe(tableSampler), lossSchema(x).Describe(tableStat),
+		bucketSchema.Describe(tableLatency), funcSchema.Describe(tableFunc), inlinedSchema.Describe(tableInlined),
+		siteSchema.Describe(tableSite), frameSchema.Describe(tableFrame), valueSchema(x).Describe(tableValue), nodes,
+	}
+}
+
+// A recordRow is the first row of a file: what a look at its beginning tells.
+type recordRow struct {
+	kind uint64 // index into RecordKinds
+	run  uint64 // of a record of one run; 0 else
+}
+
+// Kinds of records, as files have them.
+const (
+	RecordTree = iota // a calling context tree
+	RecordIDs         // what context IDs are decoded with
+)
+
+var recordSchema = sealed.Schema[recordRow]{
+	{Name: "kind", Kind: sealed.Word, Words: []string{"tree", "ids"}, Get: func(r *recordRow) uint64 { return r.kind }, Set: func(r *recordRow, v uint64) { r.kind = v }},
+	{Name: "run", Kind: sealed.Hex, Get: func(r *recordRow) uint64 { return r.run }, Set: func(r *recordRow, v uint64) { r.run = v }},
+}
+
+// Tables returns the tables of a profile. It is an error if p is not valid.
+func (p *Profile) Tables() (*sealed.File, error) { return p.tables(RecordTree) }
+
+// TablesOfIDs is Tables for a record of context IDs, which has tables of its own, too.
+func (p *Profile) TablesOfIDs() (*sealed.File, error) { return p.tables(RecordIDs) }
+
+func (p *Profile) tables(kind uint64) (*sealed.File, error) {
+	if err := p.CheckValid(); err != nil {
+		return nil, err
+	}
+	f := &sealed.File{Strings: append([]string{}, p.Strings...)}
+	record := recordRow{kind: kind}
+	if len(p.Processes) == 1 {
+		record.run = p.Processes[0].Run
+	}
+	recordSchema.Add(f, tableRecord, []recordRow{record})
+	p.addProcesses(f)
+	p.addFuncs(f)
+	types := make([]ValueType, len(p.Columns))
+	for i, c := range p.Columns {
+		types[i] = c.ValueType
+	}
+	valueSchema(f.Interner()).Add(f, tableValue, types)
+	p.addNodes(f)
+	return f, nil
+}
+
+// Kind returns what kind of record the tables are of, and the run if it is one.
+func Kind(f *sealed.File) (kind int, run uint64, err error) {
+	rows, err := recordSchema.Rows(f, tableRecord)
+	if err != nil || len(rows) != 1 {
+		return 0, 0, fmt.Errorf("table %s: have %d rows, want 1 (%w)", tableRecord, len(rows), err)
+	}
+	return int(rows[0].kind), rows[0].run, nil
+}
+
+// FromTables returns the profile of tables.
+func FromTables(f *sealed.File) (*Profile, error) {
+	kind, _, err := Kind(f)
+	if err != nil {
+		return nil, err
+	}
+	if kind != RecordTree {
+		return nil, fmt.Errorf("a record of context IDs has no tree; see stemma decode and stemma events")
+	}
+	return TreeFromTables(f)
+}
+
+// TreeFromTables is FromTables for records of any kind.
+func TreeFromTables(f *sealed.File) (*Profile, error) {
+	p := &Profile{Strings: f.Strings}
+	var err error
+	if p.Processes, err = readProcesses(f); err != nil {
+		return nil, err
+	}
+	if err = p.readFuncs(f); err != nil {
+		return nil, err
+	}
+	if err = p.readNodes(f); err != nil {
+		return nil, err
+	}
+	return p, p.CheckValid()
+}
+
+// A processRow is a process with what belongs to it.
+type processRow struct {
+	Process
+	lost, notes, samplers int
+	args                  []uint64
+}
+
+func processSchema(x *sealed.Interner) sealed.Schema[processRow] {
+	return sealed.Schema[processRow]{
+		{Name: "args", Kind: sealed.Strings, Numbers: func(r *processRow) []uint64 { return r.args }, SetNumbers: func(r *processRow, list []uint64) { r.args = list }},
+		{Name: "run", Kind: sealed.Hex, Get: func(r *processRow) uint64 { return r.Run }, Set: func(r *processRow, v uint64) { r.Run = v }},
+		{Name: "pid", Max: math.MaxUint32, Get: func(r *processRow) uint64 { return uint64(uint32(r.PID)) }, Set: func(r *processRow, v uint64) { r.PID = int(v) }},
+		{Name: "start", Kind: sealed.Time, Get: func(r *processRow) uint64 { return uint64(startNano(r.Process)) }, Set: func(r *processRow, v uint64) {
+			if v != 0 {
+				r.Start = time.Unix(0, int64(v)).UTC()
+			}
+		}},
+		text("go", x, func(r *processRow) *string { return &r.GoVersion }),
+		text("engine", x, func(r *processRow) *string { return &r.Engine }),
+		{Name: "flags", Kind: sealed.Flags, Words: []string{"full", "checked"}, Get: func(r *processRow) uint64 { return bits(r.Full, r.Checked) },
+			Set: func(r *processRow, v uint64) { r.Full, r.Checked = v&1 != 0, v&2 != 0 }},
+		child(tableLost, func(r *processRow) *int { return &r.lost }),
+		child(tableNote, func(r *processRow) *int { return &r.notes }),
+		child(tableSampler, func(r *processRow) *int { return &r.samplers }),
+	}
+}
+
+// text is a column of strings.
+func text[T any](name string, x *sealed.Interner, at func(*T) *string) sealed.Field[T] {
+	return sealed.Field[T]{Name: name, Kind: sealed.String,
+		Get: func(r *T) uint64 { return x.Index(*at(r)) }, Set: func(r *T, v uint64) { *at(r) = x.At(v) }}
+}
+
+// child is a column that counts the rows of another table.
+func child[T any](name string, at func(*T) *int) sealed.Field[T] {
+	return sealed.Field[T]{Name: name, Kind: sealed.Child, Max: math.MaxInt32,
+		Get: func(r *T) uint64 { return uint64(*at(r)) }, Set: func(r *T, v uint64) { *at(r) = int(v) }}
+}
+
+// num is a column of numbers of 32 bits, of some kind.
+func num[T any](name string, kind sealed.Kind, at func(*T) *uint32) sealed.Field[T] {
+	return sealed.Field[T]{Name: name, Kind: kind, Max: math.MaxUint32,
+		Get: func(r *T) uint64 { return uint64(*at(r)) }, Set: func(r *T, v uint64) { *at(r) = uint32(v) }}
+}
+
+// optional is a column of indexes, which may be None.
+func optional[T any](name string, at func(*T) *int32) sealed.Field[T] {
+	return sealed.Field[T]{Name: name, Kind: sealed.Index,
+		Get: func(r *T) uint64 { return uint64(*at(r) + 1) }, Set: func(r *T, v uint64) { *at(r) = int32(v) - 1 }}
+}
+
+// bits returns a number with a bit for each flag.
+func bits(flags ...bool) (v uint64) {
+	for i, f := range flags {
+		if f {
+			v |= 1 << i
+		}
+	}
+	return v
+}
+
+// startNano returns the start in nanoseconds since 1970, 0 for the zero time.
+func startNano(proc Process) int64 {
+	if proc.Start.IsZero() {
+		return 0
+	}
+	return proc.Start.UnixNano()
+}
+
+func lossSchema(x *sealed.Interner) sealed.Schema[Loss] {
+	return sealed.Schema[Loss]{
+		text("kind", x, func(l *Loss) *string { return &l.Kind }),
+		{Name: "count", Get: func(l *Loss) uint64 { return l.Count }, Set: func(l *Loss, v uint64) { l.Count = v }},
+	}
+}
+
+func noteSchema(x *sealed.Interner) sealed.Schema[string] {
+	return sealed.Schema[string]{text("text", x, func(s *string) *string { return s })}
+}
+
+// A samplerRow is how a process was sampled, with what belongs to it.
+type samplerRow struct {
+	Sampling
+	stats, latencies int
+}
+
+func samplerSchema(x *sealed.Interner) sealed.Schema[samplerRow] {
+	return sealed.Schema[samplerRow]{
+		text("name", x, func(r *samplerRow) *string { return &r.Sampler }),
+		text("walk", x, func(r *samplerRow) *string { return &r.Walk }),
+		text("ask", x, func(r *samplerRow) *string { return &r.Ask }),
+		{Name: "interval", Max: math.MaxInt64, Get: func(r *samplerRow) uint64 { return uint64(r.Interval) }, Set: func(r *samplerRow, v uint64) { r.Interval = time.Duration(v) }},
+		child(tableStat, func(r *samplerRow) *int { return &r.stats }),
+		child(tableLatency, func(r *samplerRow) *int { return &r.latencies }),
+	}
+}
+
+var bucketSchema = sealed.Schema[Bucket]{
+	{Name: "floor", Max: math.MaxInt64, Get: func(b *Bucket) uint64 { return uint64(b.Floor) }, Set: func(b *Bucket, v uint64) { b.Floor = time.Duration(v) }},
+	{Name: "count", Get: func(b *Bucket) uint64 { return b.Count }, Set: func(b *Bucket, v uint64) { b.Count = v }},
+}
+
+// addProcesses adds the tables of processes.
+func (p *Profile) addProcesses(f *sealed.File) {
+	x := f.Interner()
+	var rows []processRow
+	var lost, stats []Loss
+	var notes []string
+	var samplers []samplerRow
+	var latency []Bucket
+	for _, proc := range p.Processes {
+		r := processRow{Process: proc, lost: len(proc.Losses), notes: len(proc.Notes)}
+		for _, a := range proc.Args {
+			r.args = append(r.args, x.Index(a))
+		}
+		if s := proc.Sampling; s != nil {
+			r.samplers = 1
+			samplers = append(samplers, samplerRow{*s, len(s.Stats), len(s.Latency)})
+			stats, latency = append(stats, s.Stats...), append(latency, s.Latency...)
+		}
+		rows, lost, notes = append(rows, r), append(lost, proc.Losses...), append(notes, proc.Notes...)
+	}
+	processSchema(x).Add(f, tableProcess, rows)
+	lossSchema(x).Add(f, tableLost, lost)
+	noteSchema(x).Add(f, tableNote, notes)
+	samplerSchema(x).Add(f, tableSampler, samplers)
+	lossSchema(x).Add(f, tableStat, stats)
+	bucketSchema.Add(f, tableLatency, latency)
+}
+
+// children reads a table of which each row of a parent has some.
+func children[P, T any](f *sealed.File, name string, s sealed.Schema[T], parents []P, count func(*P) int) ([][]T, error) {
+	rows, err := s.Rows(f, name)
+	if err != nil {
+		return nil, err
+	}
+	counts := make([]int, len(parents))
+	for i := range parents {
+		counts[i] = count(&parents[i])
+	}
+	parts, err := sealed.Split(rows, counts)
+	if err != nil {
+		return nil, fmt.Errorf("table %s: %w", name, err)
+	}
+	return parts, nil
+}
+
+// readProcesses is the inverse of addProcesses.
+func readProcesses(f *sealed.File) ([]Process, error) {
+	x := f.Interner()
+	rows, err := processSchema(x).Rows(f, tableProcess)
+	if err != nil {
+		return nil, err
+	}
+	lost, err := children(f, tableLost, lossSchema(x), rows, func(r *processRow) int { return r.lost })
+	if err != nil {
+		return nil, err
+	}
+	notes, err := children(f, tableNote, noteSchema(x), rows, func(r *processRow) int { return r.notes })
+	if err != nil {
+		return nil, err
+	}
+	samplings, err := readSamplings(f, x, rows)
+	if err != nil {
+		return nil, err
+	}
+	var procs []Process
+	for i, r := range rows {
+		for _, a := range r.args {
+			r.Args = append(r.Args, x.At(a))
+		}
+		r.Losses, r.Notes, r.Sampling = lost[i], notes[i], samplings[i]
+		procs = append(procs, r.Process)
+	}
+	return procs, nil
+}
+
+// readSamplings returns how each process was sampled.
+func readSamplings(f *sealed.File, x *sealed.Interner, procs []processRow) ([]*Sampling, error) {
+	rows, err := samplerSchema(x).Rows(f, tableSampler)
+	if err != nil {
+		return nil, err
+	}
+	stats, err := children(f, tableStat, lossSchema(x), rows, func(r *samplerRow) int { return r.stats })
+	if err != nil {
+		return nil, err
+	}
+	latency, err := children(f, tableLatency, bucketSchema, rows, func(r *samplerRow) int { return r.latencies })
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*Sampling, len(procs))
+	next := 0
+	for i := range procs {
+		switch n := procs[i].samplers; {
+		case n > 1 || n > len(rows)-next:
+			return nil, fmt.Errorf("table %s: %d rows for process %d, want at most 1", tableSampler, n, i)
+		case n == 1:
+			s := rows[next].Sampling
+			s.Stats, s.Latency = stats[next], latency[next]
+			list[i] = &s
+			next++
+		}
+	}
+	if next < len(rows) {
+		return nil, fmt.Errorf("table %s: %d rows that belong to no process", tableSampler, len(rows)-next)
+	}
+	return list, nil
+}
+
+// A funcRow is a function with what belongs to it.
+type funcRow struct {
+	Func
+	inlined, sites, frames int
+}
+
+var funcSchema = sealed.Schema[funcRow]{
+	{Name: "kind", Kind: sealed.Word, Words: funcKindNames, Get: func(r *funcRow) uint64 { return uint64(r.Kind) }, Set: func(r *funcRow, v uint64) { r.Kind = FuncKind(v) }},
+	num("name", sealed.String, func(r *funcRow) *uint32 { return &r.Name }),
+	num("file", sealed.String, func(r *funcRow) *uint32 { return &r.File }),
+	num("line", sealed.Number, func(r *funcRow) *uint32 { return &r.Line }),
+	num("cells", sealed.Number, func(r *funcRow) *uint32 { return &r.Cells }),
+	num("counters", sealed.Number, func(r *funcRow) *uint32 { return &r.Counters }),
+	{Name: "flags", Kind: sealed.Flags, Words: []string{"wrapper", "asm"}, Get: func(r *funcRow) uint64 { return uint64(r.Flags) }, Set: func(r *funcRow, v uint64) { r.Flags = uint8(v) }},
+	child(tableInlined, func(r *funcRow) *int { return &r.inlined }),
+	child(tableSite, func(r *funcRow) *int { return &r.sites }),
+	child(tableFrame, func(r *funcRow) *int { return &r.frames }),
+}
+
+var inlinedSchema = sealed.Schema[Inlined]{
+	optional("in", func(r *Inlined) *int32 { return &r.Parent }),
+	num("callee", sealed.String, func(r *Inlined) *uint32 { return &r.Callee }),
+	num("file", sealed.String, func(r *Inlined) *uint32 { return &r.File }),
+	num("line", sealed.Number, func(r *Inlined) *uint32 { return &r.Line }),
+	optional("counter", func(r *Inlined) *int32 { return &r.Counter }),
+	num("beginsFile", sealed.String, func(r *Inlined) *uint32 { return &r.CalleeFile }),
+	num("beginsLine", sealed.Number, func(r *Inlined) *uint32 { return &r.CalleeLine }),
+}
+
+var siteSchema = sealed.Schema[Site]{
+	{Name: "kind", Kind: sealed.Word, Words: siteKindNames, Get: func(r *Site) uint64 { return uint64(r.Kind) }, Set: func(r *Site, v uint64) { r.Kind = SiteKind(v) }},
+	optional("in", func(r *Site) *int32 { return &r.Inlined }),
+	num("callee", sealed.String, func(r *Site) *uint32 { return &r.Callee }),
+	num("file", sealed.String, func(r *Site) *uint32 { return &r.File }),
+	num("line", sealed.Number, func(r *Site) *uint32 { return &r.Line }),
+	optional("cell", func(r *Site) *int32 { return &r.Cell }),
+	optional("counter", func(r *Site) *int32 { return &r.Counter }),
+}
+
+var frameSchema = sealed.Schema[Frame]{
+	num("func", sealed.String, func(r *Frame) *uint32 { return &r.Func }),
+	num("file", sealed.String, func(r *Frame) *uint32 { return &r.File }),
+	num("line", sealed.Number, func(r *Frame) *uint32 { return &r.Line }),
+	num("start", sealed.Number, func(r *Frame) *uint32 { return &r.Start }),
+}
+
+// addFuncs adds the tables of functions.
+func (p *Profile) addFuncs(f *sealed.File) {
+	rows := make([]funcRow, len(p.Funcs))
+	var inlined []Inlined
+	var sites []Site
+	var frames []Frame
+	for i, fn := range p.Funcs {
+		rows[i] = funcRow{fn, len(fn.Inlined), len(fn.Sites), len(fn.Frames)}
+		inlined, sites, frames = append(inlined, fn.Inlined...), append(sites, fn.Sites...), append(frames, fn.Frames...)
+	}
+	funcSchema.Add(f, tableFunc, rows)
+	inlinedSchema.Add(f, tableInlined, inlined)
+	siteSchema.Add(f, tableSite, sites)
+	frameSchema.Add(f, tableFrame, frames)
+}
+
+// readFuncs is the inverse of addFuncs.
+func (p *Profile) readFuncs(f *sealed.File) error {
+	rows, err := funcSchema.Rows(f, tableFunc)
+	if err != nil {
+		return err
+	}
+	inlined, err := children(f, tableInlined, inlinedSchema, rows, func(r *funcRow) int { return r.inlined })
+	if err != nil {
+		return err
+	}
+	sites, err := children(f, tableSite, siteSchema, rows, func(r *funcRow) int { return r.sites })
+	if err != nil {
+		return err
+	}
+	frames, err := children(f, tableFrame, frameSchema, rows, func(r *funcRow) int { return r.frames })
+	if err != nil {
+		return err
+	}
+	p.Funcs = make([]Func, len(rows))
+	for i, r := range rows {
+		r.Inlined, r.Sites, r.Frames = inlined[i], sites[i], frames[i]
+		p.Funcs[i] = r.Func
+	}
+	return nil
+}
+
+func valueSchema(x *sealed.Interner) sealed.Schema[ValueType] {
+	return sealed.Schema[ValueType]{
+		text("name", x, func(t *ValueType) *string { return &t.Name }),
+		text("unit", x, func(t *ValueType) *string { return &t.Unit }),
+		text("about", x, func(t *ValueType) *string { return &t.About }),
+		{Name: "flags", Kind: sealed.Flags, Words: []string{"perCounter", "sampled"}, Get: func(t *ValueType) uint64 { return bits(t.PerCounter, t.Sampled) },
+			Set: func(t *ValueType, v uint64) { t.PerCounter, t.Sampled = v&1 != 0, v&2 != 0 }},
+	}
+}
+
+// nodeColumns are the columns of nodes that are no values.
+var nodeColumns = []string{"func", "parent", "cell"}
+
+var nodeSchema = sealed.Schema[Node]{
+	num("func", sealed.Number, func(n *Node) *uint32 { return &n.Func }),
+	num("parent", sealed.Up, func(n *Node) *uint32 { return &n.Parent }),
+	num("cell", sealed.Number, func(n *Node) *uint32 { return &n.Cell }),
+}
+
+// addNodes adds the table of nodes, which has a column for each value.
+func (p *Profile) addNodes(f *sealed.File) {
+	nodeSchema.Add(f, tableNode, p.Nodes)
+	t := f.Table(tableNode)
+	for k := range p.Columns {
+		if c := &p.Columns[k]; c.PerCounter {
+			t.AddLists(c.Name, func(i int) []uint64 { return c.counters(p, i) })
+		} else {
+			t.AddNumbers(c.Name, c.Values)
+		}
+	}
+}
+
+// readNodes is the inverse of addNodes. Counters stand in the order of the nodes.
+func (p *Profile) readNodes(f *sealed.File) error {
+	types, err := valueSchema(f.Interner()).Rows(f, tableValue)
+	if err != nil {
+		return err
+	}
+	if p.Nodes, err = nodeSchema.Rows(f, tableNode); err != nil {
+		return err
+	}
+	var counters uint64
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if uint64(n.Func) >= uint64(len(p.Funcs)) {
+			return fmt.Errorf("table %s: row %d: function %d is not one of %d", tableNode, i, n.Func, len(p.Funcs))
+		}
+		n.First = uint32(counters)
+		if counters += uint64(p.Funcs[n.Func].Counters); counters > math.MaxUint32 {
+			return fmt.Errorf("table %s: row %d: more than %d counters", tableNode, i, uint32(math.MaxUint32))
+		}
+	}
+	t := f.Table(tableNode)
+	for _, vt := range types {
+		c := Column{ValueType: vt}
+		if vt.PerCounter {
+			c.Values, err = t.Lists(vt.Name, func(row int) int { return int(p.Funcs[p.Nodes[row].Func].Counters) })
+		} else {
+			c.Values, err = t.Numbers(vt.Name)
+		}
+		if err != nil {
+			return err
+		}
+		p.Columns = append(p.Columns, c)
+	}
+	return nil
+}
