@@ -15,8 +15,6 @@ import (
 	"github.com/stemma-go/stemma/bench/internal/records"
 	"github.com/stemma-go/stemma/bench/internal/stats"
 	"github.com/stemma-go/stemma/bench/internal/table"
-	"github.com/stemma-go/stemma/internal/ids"
-	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/record"
 )
 
@@ -76,7 +74,7 @@ func (s *session) encoders() error {
 				}
 				t.Add(append([]string{p.Name, v.Name}, s.encodingCells(p, r.Encoding, user)...)...)
 				if v.Name == "dacce" {
-					addProgress(p.Name, records.Progress(live.Profile), steps, progress, ids)
+					addProgress(p.Name, records.Progress(live), steps, progress, ids)
 				}
 				return nil
 			})

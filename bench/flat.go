@@ -193,14 +193,14 @@ func (s *session) flatOnce(bin *measure.Binary, w flatWay, dir string) (*flatPro
 // flatOfSamples returns the flat profile of stemma's samples on CPU.
 func flatOfSamples(p *profile.Profile) (*flatProfile, error) {
 	f := &flatProfile{time: make(similarity.Weights), runs: 1}
-	if p.Samples == nil || p.Samples.Total(profile.WeightCPUs) == 0 {
+	if p.Total(profile.Samples) == 0 {
 		return nil, fmt.Errorf("no samples on CPU")
 	}
-	for i, n := range p.Samples.Nodes {
-		if i > 0 && n.Weight[profile.WeightCPU] > 0 {
-			f.time[p.String(p.Samples.Places[n.Place].Frames[0].Func)] += float64(n.Weight[profile.WeightCPU])
+	for i, n := range p.Nodes {
+		if i > 0 && p.Value(profile.CPU, i) > 0 {
+			f.time[p.String(p.Funcs[n.Func].Frames[0].Func)] += float64(p.Value(profile.CPU, i))
 		}
-		f.samples += n.Weight[profile.WeightCPUs]
+		f.samples += p.Value(profile.Samples, i)
 	}
 	return f, nil
 }

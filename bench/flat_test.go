@@ -42,22 +42,22 @@ func written(t *testing.T, stacks ...string) []byte {
 
 // sampled returns stemma's samples of the same stacks, each with the given nanoseconds on CPU.
 func sampled(ns uint64, stacks ...string) *profile.Profile {
-	p := &profile.Profile{Strings: []string{""}, Samples: &profile.Samples{Places: make([]profile.Place, 1), Nodes: make([]profile.SampleNode, 1)}}
+	p := profile.New(profile.CPU, profile.Samples, profile.Wait, profile.Waits)
+	x := profile.NewNodeIndex(p, 0)
 	for _, stack := range stacks {
-		frames, parent := strings.Fields(stack), uint32(0)
+		frames, node := strings.Fields(stack), uint32(0)
 		for i := len(frames) - 1; i >= 0; i-- {
-			var pl profile.Place
+			place := profile.Func{Kind: profile.FuncPlace}
 			for _, name := range strings.Split(frames[i], ",") {
-				pl.Frames = append(pl.Frames, profile.PlaceFrame{Func: uint32(len(p.Strings))})
+				place.Frames = append(place.Frames, profile.Frame{Func: uint32(len(p.Strings))})
 				p.Strings = append(p.Strings, name)
 			}
-			p.Samples.Places = append(p.Samples.Places, pl)
-			p.Samples.Nodes = append(p.Samples.Nodes, profile.SampleNode{Parent: parent, Place: uint32(len(p.Samples.Places) - 1)})
-			parent = uint32(len(p.Samples.Nodes) - 1)
+			p.Funcs = append(p.Funcs, place)
+			node = x.Node(node, 0, uint32(len(p.Funcs)-1))
 		}
-		n := &p.Samples.Nodes[parent]
-		n.Weight[profile.WeightCPU], n.Weight[profile.WeightCPUs] = ns, 1
-		n.Weight[profile.WeightWait], n.Weight[profile.WeightWaits] = 2*ns, 2
+		for k, v := range []uint64{ns, 1, 2 * ns, 2} {
+			p.Columns[k].Values[node] += v
+		}
 	}
 	return p
 }
@@ -150,8 +150,8 @@ func TestSplitRun(t *testing.T) {
 	if err := a.addPprof(written(t, stacks...)); err != nil {
 		t.Fatal(err)
 	}
-	b.addSamples(sampled(5, stacks...), profile.WeightCPU, profile.WeightCPUs)
-	w.addSamples(sampled(5, stacks...), profile.WeightWait, profile.WeightWaits)
+	b.addSamples(sampled(5, stacks...), profile.CPU, profile.Samples)
+	w.addSamples(sampled(5, stacks...), profile.Wait, profile.Waits)
 	for i, r := range []splitRun{a, b, w} {
 		samples := []uint64{4, 4, 8}[i]
 		if got, want := r.cell(), "-20.0 +5.0 +15.0"; got != want || r.samples != samples {

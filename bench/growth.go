@@ -12,9 +12,7 @@ import (
 	"github.com/stemma-go/stemma/bench/internal/program"
 	"github.com/stemma-go/stemma/bench/internal/records"
 	"github.com/stemma-go/stemma/bench/internal/table"
-	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/record"
-	"github.com/stemma-go/stemma/profile"
 )
 
 // logSize is how much engine lucce has logged at a moment.
@@ -25,7 +23,7 @@ type logSize struct {
 }
 
 // sizeOf returns how large the log of a record is.
-func sizeOf(p *profile.Profile, after time.Duration) logSize {
+func sizeOf(p *record.Record, after time.Duration) logSize {
 	return logSize{after, int(p.IDs.Log.Entries), len(p.IDs.Interned) - 1}
 }
 
@@ -71,7 +69,7 @@ func (w *watch) look() {
 	if w.begin.IsZero() {
 		w.begin = time.Now()
 	}
-	w.sizes = append(w.sizes, sizeOf(live.Profile, time.Since(w.begin)))
+	w.sizes = append(w.sizes, sizeOf(live, time.Since(w.begin)))
 }
 
 // stop ends the watch and returns what it has seen, and for how long it has seen
@@ -123,7 +121,7 @@ func (s *session) growth(p *program.Program, g *growthReport) {
 			return fmt.Errorf("engine lucce has recorded no contexts")
 		}
 		sizes, length := w.stop()
-		g.add(p.Name, sizes, sizeOf(live.Profile, length), r.Truncated)
+		g.add(p.Name, sizes, sizeOf(live, length), r.Truncated)
 		return nil
 	})
 }

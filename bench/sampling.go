@@ -172,14 +172,14 @@ func (s *session) sampleOnce(bin *measure.Binary, out string) (sampledRun, error
 
 // sampledOf reads the samples of a profile.
 func sampledOf(p *profile.Profile) (sampledRun, error) {
-	if p.Samples == nil || len(p.Processes) == 0 || p.Processes[0].Sampling == nil {
+	if len(p.Processes) == 0 || p.Processes[0].Sampling == nil {
 		return sampledRun{}, fmt.Errorf("the record has no samples")
 	}
 	t, err := cct.Of(p, "cpu")
 	if err != nil {
 		return sampledRun{}, err
 	}
-	r := sampledRun{similarity.Of(t, similarity.ByLine), p.Samples.Total(profile.WeightCPUs), p.Processes[0].Sampling}
+	r := sampledRun{similarity.Of(t, similarity.ByLine), p.Total(profile.Samples), p.Processes[0].Sampling}
 	if len(r.tree) == 0 {
 		return sampledRun{}, fmt.Errorf("no samples on CPU")
 	}

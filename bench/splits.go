@@ -166,9 +166,9 @@ func (s *session) splitOnce(kind splitKind, w flatWay, bin *measure.Binary) (*sp
 		return nil, err
 	}
 	if kind.waits {
-		r.addSamples(live.Profile, profile.WeightWait, profile.WeightWaits)
+		r.addSamples(live.Profile, profile.Wait, profile.Waits)
 	} else {
-		r.addSamples(live.Profile, profile.WeightCPU, profile.WeightCPUs)
+		r.addSamples(live.Profile, profile.CPU, profile.Samples)
 	}
 	return r, nil
 }
@@ -190,22 +190,22 @@ func (r *splitRun) readTruth(line string) error {
 }
 
 // addSamples adds stemma's samples of the three functions and of all that they called.
-func (r *splitRun) addSamples(p *profile.Profile, time, count int) {
-	nodes := p.Samples.Nodes
+func (r *splitRun) addSamples(p *profile.Profile, time, count profile.ValueType) {
+	nodes := p.Nodes
 	in := make([]int, len(nodes))
 	for i, n := range nodes {
 		in[i] = -1
 		if i > 0 {
 			in[i] = in[n.Parent]
 		}
-		for _, f := range p.Samples.Places[n.Place].Frames {
+		for _, f := range p.Funcs[n.Func].Frames {
 			if k := slices.Index(splitFuncs[:], p.String(f.Func)); k >= 0 {
 				in[i] = k
 			}
 		}
 		if in[i] >= 0 {
-			r.sampled[in[i]] += float64(n.Weight[time])
-			r.samples += n.Weight[count]
+			r.sampled[in[i]] += float64(p.Value(time, i))
+			r.samples += p.Value(count, i)
 		}
 	}
 }

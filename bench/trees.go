@@ -9,7 +9,6 @@ import (
 	"github.com/stemma-go/stemma/bench/internal/records"
 	"github.com/stemma-go/stemma/bench/internal/stats"
 	"github.com/stemma-go/stemma/bench/internal/table"
-	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/record"
 )
 

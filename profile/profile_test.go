@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/livetest"
-	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -28,11 +28,11 @@ func mustText(t testing.TB, p *profile.Profile) string {
 
 func mustLive(t testing.TB, d *livetest.Dir) *profile.Profile {
 	t.Helper()
-	p, err := record.Open(d.FS())
+	l, err := live.Open(d.FS())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return l.Profile
 }
 
 func mustMerge(t testing.TB, list ...*profile.Profile) *profile.Profile {
@@ -103,19 +103,24 @@ func TestTextIdentity(t *testing.T) {
 }
 
 func TestParseTextErrors(t *testing.T) {
-	const head = "stemma profile 1\nprocess\n\tpid 1\n"
+	const head = "stemma profile 2\nrecord 0\nprocess 0 pid 1\n"
 	for _, test := range []struct{ text, want string }{
 		{"", "line 1: not the text form"},
-		{"nonsense", `line 1: have "nonsense", want "stemma profile 1"`},
-		{head + "\tcolour 3", `line 4: unknown word "colour"`},
-		{head + "func 1 root", "line 4: have index 1, want 0"},
-		{head + `func 0 tree "x" at "" 0 cells 1 counters 1`, `line 4: have "tree", want one of`},
-		{head + `func 0 root "x" at "" 0 cells 1 counters 1`, "funcs: function 0: the root has 1 cells"},
-		{head + "inlined 0", `line 4: "inlined" before the first function`},
-		{head + "\tpid x", `line 4: have "x", want a number`},
-		{head + "\tstart yesterday", `line 4: have "yesterday", want a time`},
-		{head + "\tpid 1 2", `line 4: "2" is too much`},
-		{head + "node 0 parent 0 cell 0 func 0 counts 0", "line 4: function 0 is not one of 0"},
+		{"nonsense", `line 1: have "nonsense", want "stemma profile 2"`},
+		{head + "colour 3", `line 4: unknown table "colour"`},
+		{head + "func 1 kind root", `line 4: func: have index "1", want 0`},
+		{head + "func 0 kind tree", `line 4: have "tree", want one of`},
+		{head + "func 0 colour 3", `line 4: func: unknown word "colour"`},
+		{head + "func 0 line 1 line 2", `line 4: func: unknown word "line", or given twice`},
+		{head + "func 0 kind root cells 1 counters 1", "funcs: function 0: the root has 1 cells"},
+		{head + "inlined 0", `line 4: "inlined" before the first "func"`},
+		{head + "process 1 pid x", `line 4: have "x", want a number`},
+		{head + "process 1 flags full,tall", `line 4: unknown flag "tall"`},
+		{head + "process 1 start yesterday", `line 4: have "yesterday", want a time`},
+		{head + "process 1 pid 1 2", `line 4: process: unknown word "2"`},
+		{head + "node 0 func 3", "table node: row 0: function 3 is not one of 0"},
+		{head + "func 0 kind root cells 10 counters 1\nvalue 0 name \"calls\" flags perCounter\nnode 0 calls 1,2", "table node: column calls: row 0: 2 numbers, want 1"},
+		{"stemma profile 2\nrecord 0 kind ids\n", "a record of context IDs has no tree"},
 	} {
 		_, err := profile.ParseText(strings.NewReader(test.text))
 		if err == nil || !strings.Contains(err.Error(), test.want) {

@@ -63,6 +63,14 @@ func (p *Profile) Total(t ValueType) (sum uint64) {
 	return sum
 }
 
+// Value returns the value of node i, which is one number, or 0 if the profile does not have it.
+func (p *Profile) Value(t ValueType, i int) uint64 {
+	if c := p.Column(t.Name); c != nil && !c.PerCounter {
+		return c.Values[i]
+	}
+	return 0
+}
+
 // Sampled tells whether the profile has values that were sampled.
 func (p *Profile) Sampled() bool {
 	return slices.ContainsFunc(p.Columns, func(c Column) bool { return c.Sampled })

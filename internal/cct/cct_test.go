@@ -434,27 +434,24 @@ func BenchmarkExpand(b *testing.B) {
 // folded as others are, at any depth, and none is lost; and that they are not where
 // recursion is kept.
 func TestInlinedRecursion(t *testing.T) {
-	const text = `stemma profile 1
-process
-	run 0123456789abcdef
-	pid 1
-	start 2026-01-02T03:04:05.000000006Z
-	go "go1.26.8"
-	engine "cct"
-func 0 root "stemma.root" at "" 0 cells 10 counters 1
-func 1 ordinary "main.fib" at "fib.go" 1 cells 3 counters 4
-	inlined 0 in - "main.fib" at "fib.go" 2 counter 1 begins "fib.go" 1
-	inlined 1 in 0 "main.fib" at "fib.go" 2 counter 2 begins "fib.go" 1
-	inlined 2 in 1 "main.leaf" at "fib.go" 3 counter 3 begins "fib.go" 9
-	inlined 3 in - "main.leaf" at "fib.go" 3 counter 3 begins "fib.go" 9
-	site 0 call in - "main.fib" at "fib.go" 2 cell 0 counter -
-	site 1 call in 0 "main.fib" at "fib.go" 2 cell 1 counter -
-	site 2 call in 1 "main.fib" at "fib.go" 2 cell 2 counter -
-node 0 parent 0 cell 0 func 0 counts 0
-node 1 parent 0 cell 0 func 1 counts 1 10 20 30
-node 2 parent 1 cell 0 func 1 counts 2 1 1 1
-node 3 parent 1 cell 1 func 1 counts 3 1 1 1
-node 4 parent 1 cell 2 func 1 counts 4 1 1 1
+	const text = `stemma profile 2
+record 0
+process 0 run 0123456789abcdef pid 1 start 2026-01-02T03:04:05.000000006Z go "go1.26.8" engine "cct"
+func 0 kind root name "stemma.root" cells 10 counters 1
+func 1 name "main.fib" file "fib.go" line 1 cells 3 counters 4
+	inlined 0 callee "main.fib" file "fib.go" line 2 counter 1 beginsFile "fib.go" beginsLine 1
+	inlined 1 in 0 callee "main.fib" file "fib.go" line 2 counter 2 beginsFile "fib.go" beginsLine 1
+	inlined 2 in 1 callee "main.leaf" file "fib.go" line 3 counter 3 beginsFile "fib.go" beginsLine 9
+	inlined 3 callee "main.leaf" file "fib.go" line 3 counter 3 beginsFile "fib.go" beginsLine 9
+	site 0 kind call callee "main.fib" file "fib.go" line 2 cell 0
+	site 1 kind call in 0 callee "main.fib" file "fib.go" line 2 cell 1
+	site 2 kind call in 1 callee "main.fib" file "fib.go" line 2 cell 2
+value 0 name "calls" unit "count" about "the calls" flags perCounter
+node 0 calls 0
+node 1 func 1 parent 0 calls 1,10,20,30
+node 2 func 1 parent 1 cell 0 calls 2,1,1,1
+node 3 func 1 parent 1 cell 1 calls 3,1,1,1
+node 4 func 1 parent 1 cell 2 calls 4,1,1,1
 `
 	p, err := profile.ParseText(strings.NewReader(text))
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"testing/iotest"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/profile"
 )
 
 func TestPlural(t *testing.T) {
@@ -87,10 +88,10 @@ func TestPlaceholders(t *testing.T) {
 // TestHeadings prints a tree of times: its columns are not calls.
 func TestHeadings(t *testing.T) {
 	tree := &cct.Tree{
-		Type: profile.CPU,
-		Funcs:  []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "main.main"}},
-		Sites:  make([]cct.Site, 1),
-		Nodes:  []cct.Node{{}, {Func: 1, Count: 1_500_000}},
+		Type:  profile.CPU,
+		Funcs: []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "main.main"}},
+		Sites: make([]cct.Site, 1),
+		Nodes: []cct.Node{{}, {Func: 1, Count: 1_500_000}},
 	}
 	var out bytes.Buffer
 	r := &reporter{w: &out, t: tree, o: &reportOptions{top: -1, depth: -1, min: 1}, totals: tree.Totals()}

@@ -13,7 +13,6 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/record"
-	"github.com/stemma-go/stemma/profile"
 )
 
 func open(t testing.TB, d *livetest.Contexts) *record.Record {
@@ -254,7 +253,7 @@ func TestShort(t *testing.T) {
 }
 
 // contexts returns a decoder and IDs of a program with deep stacks.
-func contexts(b *testing.B, n int) (*profile.Profile, []ctxid.ID) {
+func contexts(b *testing.B, n int) (*record.Record, []ctxid.ID) {
 	p := livetest.NewProgram(1, 200)
 	var ids []ctxid.ID
 	for range n {

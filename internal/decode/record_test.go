@@ -12,7 +12,6 @@ import (
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
-	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/record"
 )
@@ -129,7 +128,7 @@ func TestUpdate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !reflect.DeepEqual(live.Profile, whole) {
+			if !reflect.DeepEqual(live.Profile, whole.Profile) || !reflect.DeepEqual(live.IDs, whole.IDs) {
 				t.Fatalf("seed %d, update %d: not what is read at once", seed, i)
 			}
 		}

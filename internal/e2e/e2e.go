@@ -119,8 +119,14 @@ func Tail(s string) string {
 	return s
 }
 
-// Read reads the live directory.
-func (r Result) Read(t *testing.T) *record.Record {
+// Read reads the profile of the live directory.
+func (r Result) Read(t *testing.T) *profile.Profile {
+	t.Helper()
+	return r.Record(t).Profile
+}
+
+// Record reads the live directory.
+func (r Result) Record(t *testing.T) *record.Record {
 	t.Helper()
 	if r.Dir == "" {
 		t.Fatal("the program left no live directory")
@@ -208,8 +214,8 @@ func Prove(t *testing.T, name string, procs []int, env ...string) {
 				r := Run(t, exe, slices.Concat([]string{fmt.Sprint("GOMAXPROCS=", n)}, env)...)
 				r.OK(t)
 				p := r.Read(t)
-				NoLoss(t, p.Profile)
-				Check(t, cct.New(p.Profile), slices.Concat(wants, r.Wants(t)), tag)
+				NoLoss(t, p)
+				Check(t, cct.New(p), slices.Concat(wants, r.Wants(t)), tag)
 			})
 		}
 	}

@@ -39,7 +39,7 @@ func contextsDir() *livetest.Contexts {
 	return d
 }
 
-func openContexts(t testing.TB, d *livetest.Contexts) *profile.Profile {
+func openContexts(t testing.TB, d *livetest.Contexts) *record.Record {
 	t.Helper()
 	p, err := record.Open(d.FS())
 	if err != nil {
@@ -116,12 +116,40 @@ func TestContexts(t *testing.T) {
 			t.Errorf("count %d: have %+v, want %+v", i, have, want)
 		}
 	}
-	if _, err := profile.Merge(p, otherRun(p)); err == nil || !strings.Contains(err.Error(), "cannot be added up") {
+	other := *p.Profile
+	other.Processes = slices.Clone(p.Processes)
+	other.Processes[0].Run = 0
+	if _, err := record.Merge(p, &record.Record{Profile: &other, IDs: p.IDs}); err == nil || !strings.Contains(err.Error(), "cannot be added up") {
 		t.Errorf("merging: have %v", err)
 	}
-	if err := p.WriteText(new(bytes.Buffer)); err == nil {
-		t.Error("a text form of nothing")
+}
+
+func mustWrite(t testing.TB, r *record.Record) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.Write(&b); err != nil {
+		t.Fatal(err)
 	}
+	return b.Bytes()
+}
+
+func mustText(t testing.TB, r *record.Record) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// readBack reads what was written.
+func readBack(t testing.TB, data []byte) *record.Record {
+	t.Helper()
+	r, err := record.Read(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // TestContextsSealed checks that the sealed file says what the directory said when
@@ -145,17 +173,17 @@ func TestContextsSealed(t *testing.T) {
 		t.Errorf("sealed %d bytes, then %d", len(before), len(after))
 	}
 	p.IDs.Stats.Elapsed = 1500 * time.Millisecond
-	back, err := profile.Read(bytes.NewReader(mustWrite(t, p)))
+	back, err := record.Read(bytes.NewReader(mustWrite(t, p)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back.Contexts.Stats != p.IDs.Stats || !slices.Equal(back.Contexts.Interned, p.IDs.Interned) {
-		t.Errorf("have %+v, want %+v", back.Contexts.Stats, p.IDs.Stats)
+	if back.IDs.Stats != p.IDs.Stats || !slices.Equal(back.IDs.Interned, p.IDs.Interned) {
+		t.Errorf("have %+v, want %+v", back.IDs.Stats, p.IDs.Stats)
 	}
-	if have, want := counts(t, back.Contexts), counts(t, openContexts(t, again).Contexts); !slices.Equal(have, want) {
+	if have, want := counts(t, back.IDs), counts(t, openContexts(t, again).IDs); !slices.Equal(have, want) {
 		t.Errorf("counts: have %v, want %v", have, want)
 	}
-	if have, want := events(t, back.Contexts), events(t, openContexts(t, again).Contexts); !slices.Equal(have, want) {
+	if have, want := events(t, back.IDs), events(t, openContexts(t, again).IDs); !slices.Equal(have, want) {
 		t.Errorf("events: have %v, want %v", have, want)
 	}
 	if have := mustWrite(t, back); !bytes.Equal(have, mustWrite(t, p)) {
@@ -232,7 +260,7 @@ func TestContextsKilled(t *testing.T) {
 	d.Events[2], d.Counts[2] = d.Events[2][:20], nil
 	if p := openContexts(t, d); len(events(t, p.IDs)) != 0 || len(mustWrite(t, p)) == 0 {
 		t.Error("events of files without a header")
-	} else if back, err := profile.Read(bytes.NewReader(mustWrite(t, p))); err != nil || !bytes.Equal(mustWrite(t, back), mustWrite(t, p)) {
+	} else if back, err := record.Read(bytes.NewReader(mustWrite(t, p))); err != nil || !bytes.Equal(mustWrite(t, back), mustWrite(t, p)) {
 		t.Errorf("sealed: %v", err)
 	}
 	d = contextsDir()
@@ -264,11 +292,11 @@ func TestEventLog(t *testing.T) {
 			d.AddEvent(livetest.Event{Kind: rt.EventAlloc, Value: 100 + i, Time: i})
 		}
 		p := openContexts(t, d)
-		sealed, err := profile.Read(bytes.NewReader(mustWrite(t, p)))
+		sealed, err := record.Read(bytes.NewReader(mustWrite(t, p)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range []*ids.Record{p.IDs, sealed.Contexts} {
+		for _, c := range []*ids.Record{p.IDs, sealed.IDs} {
 			kept := min(n, livetest.LogEvents)
 			list := events(t, c)
 			if uint64(len(list)) != kept || c.EventsOverwritten != n-kept {
@@ -292,7 +320,7 @@ func TestEventLog(t *testing.T) {
 }
 
 // exerciseContexts calls everything that takes a profile with context IDs.
-func exerciseContexts(t *testing.T, p *profile.Profile) {
+func exerciseContexts(t *testing.T, p *record.Record) {
 	c := p.IDs
 	_ = c.EventLog(func(e *ids.Event) error { return nil })
 	_ = c.EventCounts(func(e *ids.EventCount) error { return nil })
@@ -317,12 +345,19 @@ func exerciseContexts(t *testing.T, p *profile.Profile) {
 		}
 	}
 	data := mustWrite(t, p)
-	back, err := profile.Read(bytes.NewReader(data))
+	back, err := record.Read(bytes.NewReader(data))
 	if err != nil {
 		t.Fatalf("reading what was written: %v", err)
 	}
 	if again := mustWrite(t, back); !bytes.Equal(again, data) {
 		t.Fatal("a round trip changes the file")
+	}
+	text := mustText(t, p)
+	if back, err = record.ParseText(strings.NewReader(text)); err != nil {
+		t.Fatalf("reading the text that was written: %v\n%s", err, text)
+	}
+	if again := mustText(t, readBack(t, mustWrite(t, back))); again != text {
+		t.Fatalf("a round trip changes the text from\n%s\nto\n%s", text, again)
 	}
 }
 
@@ -346,6 +381,6 @@ func FuzzReadContexts(f *testing.F) {
 			t.Fatal(err)
 		}
 		_ = l.Checks(func(*live.Check) error { return nil })
-		exerciseContexts(t, l.Profile)
+		exerciseContexts(t, l)
 	})
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
-	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -115,7 +115,7 @@ func TestLostPages(t *testing.T) {
 // checkLossy compares what is read from d with what is left of it.
 func checkLossy(t *testing.T, d *lossyDir, funcs, tree [2]int) {
 	t.Helper()
-	l, err := record.Open(d.FS())
+	l, err := live.Open(d.FS())
 	if err != nil {
 		t.Errorf("funcs %d, tree %d: %v", funcs, tree, err)
 		return
@@ -171,7 +171,7 @@ func TestLostRecord(t *testing.T) {
 		lost := d.Node(mainNode, 0, g)
 		d.Node(lost, 0, f)
 		kept := d.Node(mainNode, 0, f)
-		l, err := record.Open(d.FS())
+		l, err := live.Open(d.FS())
 		if kind == none {
 			if err == nil || !strings.Contains(err.Error(), "funcs: offset") {
 				t.Errorf("have error %v", err)

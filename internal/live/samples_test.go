@@ -12,7 +12,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
-	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -52,7 +51,7 @@ func sampledDir(stacks ...[]uintptr) fstest.MapFS {
 
 func readSampled(t *testing.T, fsys fs.FS) *profile.Profile {
 	t.Helper()
-	p, err := record.Open(fsys)
+	p, err := readLive(fsys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +70,7 @@ func canonical(t *testing.T, list ...*profile.Profile) *profile.Profile {
 
 func TestSamplesSealed(t *testing.T) {
 	p := readSampled(t, sampledDir([]uintptr{101, 200, 300}, []uintptr{101, 200, 300}, []uintptr{200, 300}, []uintptr{rt.PCTruncated}))
-	if n := p.Samples.Total(profile.WeightCPUs); n != 4 || p.Samples.Total(profile.WeightCPU) != 40 {
+	if n := p.Total(profile.Samples); n != 4 || p.Total(profile.CPU) != 40 {
 		t.Errorf("%d samples, want 4", n)
 	}
 	s := p.Processes[0].Sampling
@@ -93,8 +92,8 @@ func TestSamplesSealed(t *testing.T) {
 	if err := again.Write(&b2); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(b.Bytes(), b2.Bytes()) || !reflect.DeepEqual(p.Samples.Nodes, again.Samples.Nodes) {
-		t.Errorf("have %+v, want %+v", again.Samples, p.Samples)
+	if !bytes.Equal(b.Bytes(), b2.Bytes()) || !reflect.DeepEqual(p.Nodes, again.Nodes) || !reflect.DeepEqual(p.Columns, again.Columns) {
+		t.Errorf("have %+v, want %+v", again, p)
 	}
 }
 
@@ -105,14 +104,16 @@ func TestSamplesMerge(t *testing.T) {
 	q := readSampled(t, sampledDir(b, a))
 	q.Processes[0].Run++
 	one, two := canonical(t, p, q), canonical(t, q, p)
-	if !reflect.DeepEqual(one.Samples, two.Samples) || !slices.Equal(one.Strings, two.Strings) {
-		t.Errorf("the order matters: %+v and %+v", one.Samples, two.Samples)
+	if !reflect.DeepEqual(one, two) {
+		t.Errorf("the order matters: %+v and %+v", one, two)
 	}
-	if n := one.Samples.Total(profile.WeightCPUs); n != 4 || len(one.Samples.Nodes) != 6 { // root, overflow and 4 frames
-		t.Errorf("%d samples in %d nodes, want 4 in 6", n, len(one.Samples.Nodes))
+	if n := one.Total(profile.Samples); n != 4 || len(one.Nodes) != 6 { // root, overflow and 4 frames
+		t.Errorf("%d samples in %d nodes, want 4 in 6", n, len(one.Nodes))
 	}
-	p.Subtract(readSampled(t, sampledDir(b)))
-	if n := p.Samples.Total(profile.WeightCPUs); n != 1 {
+	if err := p.Subtract(readSampled(t, sampledDir(b))); err != nil {
+		t.Fatal(err)
+	}
+	if n := p.Total(profile.Samples); n != 1 {
 		t.Errorf("%d samples after the subtraction, want 1", n)
 	}
 }
@@ -141,7 +142,7 @@ func TestSamplesDamaged(t *testing.T) {
 			}
 			dir[name] = &fstest.MapFile{Data: data}
 		}
-		p, err := record.Open(dir)
+		p, err := readLive(dir)
 		if err != nil {
 			errors++
 			continue

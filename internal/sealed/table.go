@@ -193,6 +193,11 @@ func (t *Table) AddNumbers(name string, values []uint64) {
 	t.Columns = append(t.Columns, &Column{Name: name, data: e})
 }
 
+// AddColumn adds a column of a kind, with values as a file has them.
+func (t *Table) AddColumn(name string, kind Kind, data []byte) {
+	t.Columns = append(t.Columns, &Column{Name: name, Kind: kind, data: data})
+}
+
 // AddLists adds a column with some numbers for each row.
 func (t *Table) AddLists(name string, list func(row int) []uint64) {
 	e := wire.Encoder(make([]byte, 0, 2*t.Rows))

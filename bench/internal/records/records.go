@@ -15,7 +15,6 @@ import (
 	"github.com/stemma-go/stemma/internal/ids"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/record"
-	"github.com/stemma-go/stemma/profile"
 )
 
 // Open opens the one live directory in out. Programs that are measured start no
@@ -28,11 +27,11 @@ func Open(out string) (*record.Record, error) {
 	if len(dirs) != 1 {
 		return nil, fmt.Errorf("%s: %d live directories, want 1", out, len(dirs))
 	}
-	live, err := record.Open(os.DirFS(dirs[0]))
+	r, err := record.Open(os.DirFS(dirs[0]))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dirs[0], err)
 	}
-	return live, nil
+	return r, nil
 }
 
 // Step is the state of an encoding from a re-encoding on.
@@ -45,7 +44,7 @@ type Step struct {
 
 // Progress returns the epochs of an encoding in order (DACCE, figure 9).
 // Epochs that the record lacks are left out.
-func Progress(p *profile.Profile) []Step {
+func Progress(p *record.Record) []Step {
 	if p.IDs == nil {
 		return nil
 	}
@@ -79,13 +78,13 @@ type Depths struct {
 }
 
 // DepthsOf reads the records of the checker.
-func DepthsOf(live *record.Record) (Depths, error) {
+func DepthsOf(r *record.Record) (Depths, error) {
 	d := Depths{make(Histogram), make(Histogram)}
-	c := live.IDs
+	c := r.IDs
 	if c == nil {
 		return d, fmt.Errorf("no context IDs in the record")
 	}
-	err := live.Checks(func(k *live.Check) error {
+	err := r.Checks(func(k *live.Check) error {
 		frames := 0
 		for _, f := range k.Frames {
 			if !f.Inlined && !f.Wrapper {

@@ -41,7 +41,8 @@ func TestStandard(t *testing.T) {
 // program makes a tree: main calls f, which recurs once, and g from one site, and
 // starts g as a goroutine from another.
 func program() *profile.Profile {
-	p := &profile.Profile{Strings: []string{"", "main", "f", "g"}, Counts: []uint64{0, 1, 9, 1, 1, 1}}
+	p := &profile.Profile{Strings: []string{"", "main", "f", "g"},
+		Columns: []profile.Column{{ValueType: profile.Calls, Values: []uint64{0, 1, 9, 1, 1, 1}}}}
 	sites := []profile.Site{{Kind: profile.SiteCall, Cell: 0}, {Kind: profile.SiteGo, Cell: 1}}
 	for name := range p.Strings {
 		p.Funcs = append(p.Funcs, profile.Func{Name: uint32(name), Counters: 1, Cells: 2, Sites: sites})

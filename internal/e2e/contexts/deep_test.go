@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/e2e"
+	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -21,12 +23,12 @@ func TestDeepChecks(t *testing.T) {
 			if truncated != "" {
 				t.Error(truncated)
 			}
-			live, err := profile.OpenLive(os.DirFS(r.Dir))
+			rec, err := record.Open(os.DirFS(r.Dir))
 			if err != nil {
 				t.Fatal(err)
 			}
 			walks, frames, deep := 0, 0, 0
-			if err := live.Checks(func(c *profile.Check) error {
+			if err := rec.Checks(func(c *live.Check) error {
 				walks += int(c.Events)
 				frames += int(c.Events) * len(c.Frames)
 				if len(c.Frames) > 2000 {
@@ -36,7 +38,7 @@ func TestDeepChecks(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			lost := live.Profile.Lost()
+			lost := rec.Profile.Lost()
 			t.Logf("%d contexts, %d walks, %d of them deep, of %d frames, %v", n, walks, deep, frames, lost)
 			if frames > most || deep < 2 {
 				t.Errorf("%d frames walked, want at most %d; %d walks of more than 2,000 frames, want at least 2", frames, most, deep)

@@ -58,7 +58,7 @@ func TestEncodedStorms(t *testing.T) {
 			r := e2e.Run(t, exe, append(strings.Fields(env), "STEMMA_REENCODE_US=1000", "STEMMA_CHECK_EVERY=97")...)
 			r.OK(t)
 			n, _ := r.Verify(t)
-			s := r.Read(t).IDs.Stats
+			s := r.Record(t).IDs.Stats
 			t.Logf("%d checks, %d re-encodings, %d goroutines rewritten, longest stop %v", n, s.Reencodings, s.Rewrites, s.MaxPause)
 			if s.Reencodings == 0 {
 				t.Error("no re-encoding")
@@ -198,7 +198,7 @@ func TestHereNoDirectory(t *testing.T) {
 func TestStacksFull(t *testing.T) {
 	r := e2e.Run(t, buildEncoded(t, "stacks"), "STEMMA_CCSTACK_SIZE=50000000", "STEMMA_CHECK_EVERY=1000000000")
 	r.OK(t)
-	p := r.Read(t)
+	p := r.Record(t)
 	d := decode.New(p)
 	ids, cut := 0, 0
 	for line := range strings.Lines(r.Stdout) {

@@ -13,7 +13,7 @@ func TestStatic(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := e2e.Run(t, e2e.Build(t, name, "-engine=pcce", "-verify"), "STEMMA_CHECK_EVERY=7")
 			r.Verify(t)
-			if p := r.Read(t); p.Processes[0].Engine != "pcce" || p.IDs.Stats.Encoded < 50 {
+			if p := r.Record(t); p.Processes[0].Engine != "pcce" || p.IDs.Stats.Encoded < 50 {
 				t.Errorf("engine %s with %d edges", p.Processes[0].Engine, p.IDs.Stats.Encoded)
 			}
 		})

@@ -110,11 +110,11 @@ func (r recording) without(off int) recording {
 // offset returns where in the log a function is entered first.
 func (r recording) offset(t *testing.T, fn string) int {
 	t.Helper()
-	live, err := record.Open(r)
+	rec, err := record.Open(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls, err := live.Calls()
+	calls, err := rec.Calls()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func (r recording) offset(t *testing.T, fn string) int {
 		if err != nil {
 			t.Fatalf("%s: %v", fn, err)
 		}
-		if p := live.Profile; e.Kind == live.CallEnter && p.String(p.Funcs[p.Nodes[e.Node].Func].Name) == fn {
+		if p := rec.Profile; e.Kind == live.CallEnter && p.String(p.Funcs[p.Nodes[e.Node].Func].Name) == fn {
 			return int(e.Offset)
 		}
 	}
@@ -134,11 +134,11 @@ func (r recording) offset(t *testing.T, fn string) int {
 // recording is not whole, or cannot be read.
 func (r recording) stream(t *testing.T) (events, notes string) {
 	t.Helper()
-	live, err := record.Open(r)
+	rec, err := record.Open(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := replay.NewRecorded(live, "recording")
+	in, err := replay.NewRecorded(rec, "recording")
 	if err != nil {
 		return "", err.Error()
 	}
@@ -211,28 +211,28 @@ func TestRecordedCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := e2e.Run(t, e2e.Build(t, name, "-record=calls"), "GOMAXPROCS=2", "DISTURB_GC=1", "DISTURB_PREEMPT=1")
 			r.OK(t)
-			live, err := record.Open(os.DirFS(r.Dir))
+			rec, err := record.Open(os.DirFS(r.Dir))
 			if err != nil {
 				t.Fatal(err)
 			}
-			e2e.NoLoss(t, live.Profile)
-			compareCounts(t, live)
+			e2e.NoLoss(t, rec.Profile)
+			compareCounts(t, rec)
 		})
 	}
 }
 
 // compareCounts compares the contexts of a recording with those of the tree. Contexts
 // have the same name if they lead through the same functions and positions.
-func compareCounts(t *testing.T, live *record.Record) {
+func compareCounts(t *testing.T, rec *record.Record) {
 	t.Helper()
-	in, err := replay.NewRecorded(live, "recording")
+	in, err := replay.NewRecorded(rec, "recording")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer in.Close()
 	names := newContextNames()
 	want, have := make(map[int]uint64), make(map[int]uint64)
-	treeCounts(live.Profile, names, want)
+	treeCounts(rec.Profile, names, want)
 	calls := streamCounts(t, in, names, have)
 	if notes := in.Notes(); len(notes) > 0 {
 		t.Errorf("the recording is not whole: %q", notes)

@@ -67,7 +67,7 @@ func checkKilled(t *testing.T, dir string, said []byte) {
 	if err := p.CheckValid(); err != nil {
 		t.Fatal(err)
 	}
-	tree := cct.New(p)
+	tree := cct.New(p.Profile)
 	// At most 100 calls were made and not reported, or one report was cut.
 	for _, name := range []string{"main.step", "main.inner"} {
 		if have := e2e.Calls(tree, name); have < min || have > min+200 {
@@ -231,7 +231,7 @@ func reportsLoss(t *testing.T, r e2e.Result) {
 	for _, proc := range p.Processes {
 		notes += len(proc.Notes)
 	}
-	if have := e2e.Calls(cct.New(p), "main.step"); have != 20_000 && len(p.Lost()) == 0 && notes == 0 {
+	if have := e2e.Calls(cct.New(p.Profile), "main.step"); have != 20_000 && len(p.Lost()) == 0 && notes == 0 {
 		t.Errorf("main.step: %d calls, want 20000, and nothing said about what is missing", have)
 	}
 	t.Logf("lost %v, %d notes", p.Lost(), notes)

@@ -22,7 +22,7 @@ func buildSampled(t *testing.T, name string) string {
 // sampling returns how the program was sampled.
 func sampling(t *testing.T, p *profile.Profile) *profile.Sampling {
 	t.Helper()
-	if len(p.Processes) != 1 || p.Processes[0].Sampling == nil || p.Samples == nil {
+	if len(p.Processes) != 1 || p.Processes[0].Sampling == nil || !p.Sampled() {
 		t.Fatal("the profile has no samples")
 	}
 	return p.Processes[0].Sampling
@@ -170,7 +170,7 @@ func TestSamplers(t *testing.T) {
 			if asked := s.Stat("requests"); met > asked || asked-met > 2 {
 				t.Errorf("%d requests, of which %d were met or dropped", asked, met)
 			}
-			cpu := time.Duration(p.Samples.Total(profile.WeightCPU))
+			cpu := time.Duration(p.Total(profile.CPU))
 			if cpu == 0 || cpu > r.CPU {
 				t.Errorf("%v on CPU, of %v", cpu, r.CPU)
 			}
@@ -201,13 +201,13 @@ func TestDeep(t *testing.T) {
 			r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "BUSY_DEPTH=10000")
 			r.OK(t)
 			p := r.Read(t)
-			depth := make([]int, len(p.Samples.Nodes))
+			depth := make([]int, len(p.Nodes))
 			deepest := 0
-			for i, n := range p.Samples.Nodes {
+			for i, n := range p.Nodes {
 				if i > 0 {
 					depth[i] = depth[n.Parent] + 1
 				}
-				if n.Weight[profile.WeightCPUs] > 0 {
+				if p.Value(profile.Samples, i) > 0 {
 					deepest = max(deepest, depth[i])
 				}
 			}
@@ -235,7 +235,7 @@ func TestSampleKilled(t *testing.T) {
 			if dir == "" || err != nil {
 				return nil
 			}
-			return p
+			return p.Profile
 		}
 		for range 200 {
 			time.Sleep(100 * time.Millisecond)
@@ -250,7 +250,7 @@ func TestSampleKilled(t *testing.T) {
 			t.Fatal("no record that can be read")
 		}
 		// isps has the samples since the last retrieve, a tenth of a second, in memory only.
-		if n := p.Samples.Total(profile.WeightCPUs); n < 100 {
+		if n := p.Total(profile.Samples); n < 100 {
 			t.Errorf("%s: %d samples survived, want at least 100", how, n)
 		}
 		for _, l := range p.Lost() {
@@ -265,7 +265,7 @@ func TestSampleOff(t *testing.T) {
 	r := e2e.Run(t, exe, "STEMMA_SAMPLING=start=off")
 	r.OK(t)
 	p := r.Read(t)
-	if n := len(p.Samples.Nodes); n > 2 {
+	if n := len(p.Nodes); n > 2 {
 		t.Errorf("%d nodes", n)
 	}
 	if !strings.Contains(r.Stdout, "ok") {

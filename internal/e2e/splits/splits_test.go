@@ -24,7 +24,7 @@ type split struct {
 
 // runSplit runs the program splits until it has enough samples, and reads its records. On a
 // machine that others use it is seldom seen to run.
-func runSplit(t *testing.T, exe, kind string, metric, counts int, env ...string) *split {
+func runSplit(t *testing.T, exe, kind string, metric, counts profile.ValueType, env ...string) *split {
 	t.Helper()
 	s := new(split)
 	for tries := 0; tries < 6 && s.samples() < 300; tries++ {
@@ -53,21 +53,21 @@ func runSplit(t *testing.T, exe, kind string, metric, counts int, env ...string)
 func (s *split) samples() float64 { return s.count[0] + s.count[1] + s.count[2] }
 
 // inclusive adds a weight of the three functions and all that they called.
-func inclusive(p *profile.Profile, weight int, sum *[3]float64) {
-	nodes := p.Samples.Nodes
+func inclusive(p *profile.Profile, weight profile.ValueType, sum *[3]float64) {
+	nodes := p.Nodes
 	in := make([]int, len(nodes))
 	for i, n := range nodes {
 		in[i] = -1
 		if i > 0 {
 			in[i] = in[n.Parent]
 		}
-		for _, f := range p.Samples.Places[n.Place].Frames {
+		for _, f := range p.Funcs[n.Func].Frames {
 			if k := slices.Index(splitFuncs[:], p.String(f.Func)); k >= 0 {
 				in[i] = k
 			}
 		}
 		if in[i] >= 0 {
-			sum[in[i]] += float64(n.Weight[weight])
+			sum[in[i]] += float64(p.Value(weight, i))
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestSplits(t *testing.T) {
 	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps", "sampler=stw"} {
 		for _, kind := range []string{"loop", "tiny", "memmove", "map", "alloc", "sort", "syscall", "c"} {
 			t.Run(how+"/"+kind, func(t *testing.T) {
-				s := runSplit(t, exe, kind, profile.WeightCPU, profile.WeightCPUs, "STEMMA_SAMPLING="+how)
+				s := runSplit(t, exe, kind, profile.CPU, profile.Samples, "STEMMA_SAMPLING="+how)
 				s.check(t)
 				if kind == "loop" && how != "sampler=stw" && s.urgent > uint64(s.samples())/2 { // who stops the world preempts
 					t.Errorf("the program was told of %d signals, of %.0f samples: it is to be told of preemption only", s.urgent, s.samples())
@@ -115,14 +115,14 @@ func TestSplits(t *testing.T) {
 			})
 		}
 		t.Run(how+"/crowd", func(t *testing.T) {
-			s := runSplit(t, exe, "loop", profile.WeightCPU, profile.WeightCPUs, "STEMMA_SAMPLING="+how, "SPLITS_CROWD=10000")
+			s := runSplit(t, exe, "loop", profile.CPU, profile.Samples, "STEMMA_SAMPLING="+how, "SPLITS_CROWD=10000")
 			s.check(t)
 		})
 	}
 	for _, how := range []string{"sampler=isps", "sampler=stw"} {
 		for _, kind := range []string{"sleep", "lock"} {
 			t.Run(how+"/"+kind, func(t *testing.T) {
-				s := runSplit(t, exe, kind, profile.WeightWait, profile.WeightWaits, "STEMMA_SAMPLING="+how)
+				s := runSplit(t, exe, kind, profile.Wait, profile.Waits, "STEMMA_SAMPLING="+how)
 				s.check(t)
 			})
 		}
@@ -131,15 +131,15 @@ func TestSplits(t *testing.T) {
 
 // within returns the share of the samples on CPU that have a function on their stack.
 func within(p *profile.Profile, name string) float64 {
-	in := make([]bool, len(p.Samples.Nodes))
+	in := make([]bool, len(p.Nodes))
 	var some, all uint64
-	for i, n := range p.Samples.Nodes {
+	for i, n := range p.Nodes {
 		in[i] = in[n.Parent]
-		for _, f := range p.Samples.Places[n.Place].Frames {
+		for _, f := range p.Funcs[n.Func].Frames {
 			in[i] = in[i] || p.String(f.Func) == name
 		}
-		if all += n.Weight[profile.WeightCPUs]; in[i] {
-			some += n.Weight[profile.WeightCPUs]
+		if all += p.Value(profile.Samples, i); in[i] {
+			some += p.Value(profile.Samples, i)
 		}
 	}
 	return float64(some) / float64(max(1, all))
@@ -153,7 +153,7 @@ func TestBetweenCalls(t *testing.T) {
 	exe := e2e.Build(t, "splits", "-engine=sample", "-every=500us")
 	for _, how := range []string{"sampler=isps", "sampler=sps", "sampler=stw"} {
 		for _, kind := range []string{"memmove", "sort"} {
-			s := runSplit(t, exe, kind, profile.WeightCPU, profile.WeightCPUs, "STEMMA_SAMPLING="+how)
+			s := runSplit(t, exe, kind, profile.CPU, profile.Samples, "STEMMA_SAMPLING="+how)
 			share := within(s.p, "main.threadTime")
 			if share > 0.12 {
 				t.Errorf("%s, %s: %.1f %% of the samples are in system calls, want 12 %% at most", how, kind, 100*share)
@@ -168,17 +168,17 @@ func TestBetweenCalls(t *testing.T) {
 func TestGuardBias(t *testing.T) {
 	exe := e2e.Build(t, "splits", "-engine=sample", "-every=500us")
 	inLoop := func(ask string) float64 {
-		s := runSplit(t, exe, "loop", profile.WeightCPU, profile.WeightCPUs, "STEMMA_SAMPLING=sampler=isps,ask="+ask)
+		s := runSplit(t, exe, "loop", profile.CPU, profile.Samples, "STEMMA_SAMPLING=sampler=isps,ask="+ask)
 		proc := s.p.Processes[0]
 		noted := strings.Contains(strings.Join(proc.Notes, "\n"), "biased")
 		if proc.Sampling.Ask != ask || noted != (ask == profile.AskGuard) {
 			t.Errorf("ask %q, notes %q", proc.Sampling.Ask, proc.Notes)
 		}
 		var loop, all uint64
-		for _, n := range s.p.Samples.Nodes {
-			all += n.Weight[profile.WeightCPUs]
-			if pl := s.p.Samples.Places[n.Place]; len(pl.Frames) > 0 && s.p.String(pl.Frames[0].Func) == "main.loop" {
-				loop += n.Weight[profile.WeightCPUs]
+		for i, n := range s.p.Nodes {
+			all += s.p.Value(profile.Samples, i)
+			if frames := s.p.Funcs[n.Func].Frames; len(frames) > 0 && s.p.String(frames[0].Func) == "main.loop" {
+				loop += s.p.Value(profile.Samples, i)
 			}
 		}
 		return float64(loop) / float64(max(1, all))
@@ -198,7 +198,7 @@ func TestCPUTime(t *testing.T) {
 		r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "GOMAXPROCS=8", "BUSY_WORKERS=8")
 		r.OK(t)
 		p := r.Read(t)
-		cpu, kernel := p.Samples.Total(profile.WeightCPU), p.Processes[0].Sampling.Stat("processCPU")
+		cpu, kernel := p.Total(profile.CPU), p.Processes[0].Sampling.Stat("processCPU")
 		least := 0.8 // what is missing is what threads used since their last samples
 		if strings.Contains(how, "guard") {
 			least = 0.3

@@ -1,0 +1,46 @@
+package live_test
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/profile"
+)
+
+func FuzzReadLive(f *testing.F) {
+	d := livetest.Shapes()
+	d.AddCheck(livetest.Check{Node: livetest.Root}, livetest.Frame{Func: "main.main", File: "m.go", Line: 7})
+	f.Add(d.Tree, d.Funcs, d.Shards[0], d.Check, d.Strings)
+	full := livetest.Shapes() // on a disk that was full for a while
+	full.Set64(rt.HdrLost+8*rt.LostPages, 1)
+	clear(full.Funcs[200:600])
+	clear(full.Tree[rt.HdrEnd+200 : rt.HdrEnd+300])
+	f.Add(full.Tree, full.Funcs, full.Shards[0], full.Check, full.Strings)
+	f.Fuzz(func(t *testing.T, tree, funcs, shard, check, strings []byte) {
+		fsys := fstest.MapFS{}
+		for name, data := range map[string][]byte{"tree": tree, "funcs": funcs, "shard.0": shard, "check": check, "strings": strings} {
+			fsys[name] = &fstest.MapFile{Data: data}
+		}
+		l, err := live.Open(fsys)
+		if err != nil {
+			return
+		}
+		if err := l.Profile.CheckValid(); err != nil {
+			t.Fatalf("a reader accepted an invalid profile: %v", err)
+		}
+		if tables, err := l.Profile.Tables(); err != nil {
+			t.Fatal(err)
+		} else if _, err := profile.FromTables(tables); err != nil {
+			t.Fatalf("reading the tables of a profile: %v", err)
+		}
+		_ = l.Checks(func(c *live.Check) error {
+			if c.Node != profile.None {
+				l.Profile.NodeCounts(c.Node)
+			}
+			return nil
+		})
+	})
+}

@@ -1,0 +1,172 @@
+package sealed_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/sealed"
+)
+
+// records returns a record of each kind.
+func records(t testing.TB) []*record.Record {
+	t.Helper()
+	program := livetest.NewProgram(3, 30)
+	for range 200 {
+		program.Step()
+		program.Capture()
+	}
+	var list []*record.Record
+	tree, err := record.Open(livetest.Shapes().FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := record.Open(program.D.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(list, tree, ids)
+}
+
+func text(t testing.TB, r *record.Record) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func file(t testing.TB, r *record.Record) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestUnknown reads a file with a table and with columns of every kind that the reader does
+// not know: it skips them.
+func TestUnknown(t *testing.T) {
+	for _, r := range records(t) {
+		f, err := sealed.Read(bytes.NewReader(file(t, r)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := text(t, r)
+		later := sealed.Schema[int]{
+			{Name: "later", Get: func(*int) uint64 { return 7 }},
+			{Name: "more", Kind: sealed.List, Numbers: func(*int) []uint64 { return []uint64{1, 2} }},
+		}
+		later.Add(f, "later", []int{1, 2, 3})
+		for _, t := range f.Tables {
+			t.AddNumbers("later", make([]uint64, t.Rows))
+			t.AddColumn("kind", 99, bytes.Repeat([]byte{1}, t.Rows))
+		}
+		var b bytes.Buffer
+		if err := f.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		back, err := record.Read(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if have := text(t, back); have != want {
+			t.Errorf("have\n%s\nwant\n%s", have, want)
+		}
+	}
+}
+
+// TestRows checks what a description can claim of its bytes.
+func TestRows(t *testing.T) {
+	for _, c := range []struct {
+		rows int
+		data string
+		want string
+	}{
+		{3, "\x01\x02", "2 bytes for 3 rows"},
+		{1, "\x01\x02", "1 bytes too many behind 1 rows"},
+		{1, "\xff", "cut off in a number"},
+		{2, "\x01\x05", ""},
+	} {
+		f := &sealed.File{Strings: []string{""}, Tables: []*sealed.Table{{Name: "t", Rows: c.rows}}}
+		f.Tables[0].AddColumn("n", sealed.Number, []byte(c.data))
+		s := sealed.Schema[uint64]{{Name: "n", Get: func(v *uint64) uint64 { return *v }, Set: func(v *uint64, n uint64) { *v = n }}}
+		_, err := s.Rows(f, "t")
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%d rows of %q: have %v, want %q", c.rows, c.data, err, c.want)
+		}
+	}
+}
+
+// FuzzTables damages the tables of records of all kinds before they are sealed, where no
+// checksum protects what reads them. What is accepted says the same after text → binary → text.
+func FuzzTables(f *testing.F) {
+	f.Add(uint8(0), uint8(7), uint8(4), uint16(3), uint64(1<<40))
+	f.Add(uint8(0), uint8(12), uint8(1), uint16(2), uint64(7))
+	f.Add(uint8(1), uint8(16), uint8(5), uint16(2), uint64(9))
+	f.Add(uint8(1), uint8(18), uint8(1), uint16(4), uint64(0))
+	list := records(f)
+	f.Fuzz(func(t *testing.T, kind, n, c uint8, row uint16, v uint64) {
+		tables, err := sealed.Read(bytes.NewReader(file(t, list[int(kind)%len(list)])))
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := tables.Tables[int(n)%len(tables.Tables)]
+		if table.Rows == 0 || len(table.Columns) == 0 {
+			return
+		}
+		sealed.Damage(table.Columns[int(c)%len(table.Columns)], int(row)%table.Rows, v)
+		var b bytes.Buffer
+		if err := tables.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := record.Read(&b); err == nil {
+			identity(t, r)
+		}
+	})
+}
+
+// FuzzText reads texts of records of all kinds.
+func FuzzText(f *testing.F) {
+	for _, r := range records(f) {
+		f.Add(text(f, r))
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if len(s) > 1<<20 {
+			return
+		}
+		if r, err := record.ParseText(strings.NewReader(s)); err == nil {
+			identity(t, r)
+		}
+	})
+}
+
+// identity checks text → binary → text.
+func identity(t *testing.T, r *record.Record) {
+	t.Helper()
+	want := text(t, r)
+	parsed, err := record.ParseText(strings.NewReader(want))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, want)
+	}
+	back, err := record.Read(bytes.NewReader(file(t, parsed)))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, want)
+	}
+	if have := text(t, back); have != want {
+		t.Fatalf("have\n%s\nwant\n%s", have, want)
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	for _, r := range records(t) {
+		identity(t, r)
+		if err := r.CheckValid(); err != nil {
+			t.Error(err)
+		}
+	}
+}
