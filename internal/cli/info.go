@@ -9,6 +9,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/ids"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // infoCommand shows the raw profile, before package cct has interpreted it.

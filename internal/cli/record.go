@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // # Where a report comes from

@@ -23,9 +23,14 @@ const (
 	methodStored  = 0
 	methodDeflate = 1
 
-	// deflateMax bounds how many bytes a compressed one can stand for.
-	deflateMax = 1032
+	// Bounds of what compressed bytes may stand for. DEFLATE would let each stand for a
+	// thousand, so that a small file could make a reader allocate gigabytes.
+	expandRatio = 16
+	expandFree  = 1 << 20 // bytes that any section may have
 )
+
+// maxExpanded returns how many bytes stored ones may stand for.
+func maxExpanded(stored int) uint64 { return expandFree + expandRatio*uint64(stored) }
 
 // Kinds of sections.
 const (
@@ -143,23 +148,36 @@ func sectionCRC(head, stored []byte) uint32 {
 
 // compress returns raw in the form in which a section stores it. The fastest
 // level is enough: the numbers are small already, and DEFLATE squeezes their
-// repetition at any level.
+// repetition at any level. What it squeezes by more than readers allow
+// is only given short codes, of which none stands for more than eight bytes.
 func compress(raw []byte) (stored []byte, method uint32, err error) {
-	var buf bytes.Buffer
-	zw, err := flate.NewWriter(&buf, flate.BestSpeed)
-	if err != nil {
-		return nil, 0, err
+	for _, level := range []int{flate.BestSpeed, flate.HuffmanOnly} {
+		if stored, err = deflate(raw, level); err != nil {
+			return nil, 0, err
+		}
+		if uint64(len(raw)) <= maxExpanded(len(stored)) {
+			break
+		}
 	}
-	if _, err := zw.Write(raw); err != nil {
-		return nil, 0, err
-	}
-	if err := zw.Close(); err != nil {
-		return nil, 0, err
-	}
-	if buf.Len() >= len(raw) {
+	if len(stored) >= len(raw) {
 		return raw, methodStored, nil
 	}
-	return buf.Bytes(), methodDeflate, nil
+	return stored, methodDeflate, nil
+}
+
+func deflate(raw []byte, level int) ([]byte, error) {
+	var buf bytes.Buffer
+	zw, err := flate.NewWriter(&buf, level)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := zw.Write(raw); err != nil {
+		return nil, err
+	}
+	if err := zw.Close(); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
 }
 
 // Read reads a file. An error names the offset in it, or, for what a section contains, the
@@ -301,7 +319,7 @@ func (sr *sectionReader) atEOF() error {
 
 // expand undoes compress.
 // size is what the header says; a stream that yields more or less is an error, and
-// one that could not yield that much is not even begun.
+// one that would yield more than any writer lets it is not even begun.
 func expand(stored []byte, method uint32, size uint64) ([]byte, error) {
 	switch method {
 	case methodStored:
@@ -313,11 +331,11 @@ func expand(stored []byte, method uint32, size uint64) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("unknown compression method %d", method)
 	}
-	if size > deflateMax*uint64(len(stored)) {
-		return nil, fmt.Errorf("%d bytes cannot expand to %d", len(stored), size)
+	if most := maxExpanded(len(stored)); size > most {
+		return nil, fmt.Errorf("%d bytes that expand to %d, want at most %d", len(stored), size, most)
 	}
-	var raw bytes.Buffer // grows as the bytes arrive
-	n, err := io.Copy(&raw, io.LimitReader(flate.NewReader(bytes.NewReader(stored)), int64(size)+1))
+	raw := bytes.NewBuffer(make([]byte, 0, size))
+	n, err := io.Copy(raw, io.LimitReader(flate.NewReader(bytes.NewReader(stored)), int64(size)+1))
 	if err != nil {
 		return nil, err
 	}

@@ -211,10 +211,15 @@ func (t *Table) AddLists(name string, list func(row int) []uint64) {
 	t.Columns = append(t.Columns, &Column{Name: name, Kind: List, data: e})
 }
 
-// Numbers returns a column with a number for each row, zeros if there is none.
+// Numbers returns a column with a number for each row.
 func (t *Table) Numbers(name string) ([]uint64, error) {
-	values := make([]uint64, t.Rows)
-	err := t.each(name, Number, func(i int, x *cursor) { values[i] = x.upTo(math.MaxUint64) })
+	var values []uint64
+	err := t.each(name, Number, func(i int, x *cursor) {
+		if i == 0 {
+			values = make([]uint64, t.Rows)
+		}
+		values[i] = x.upTo(math.MaxUint64)
+	})
 	return values, err
 }
 
@@ -237,9 +242,12 @@ func (t *Table) Lists(name string, size func(row int) int) ([]uint64, error) {
 
 // each calls visit for each value of a column.
 func (t *Table) each(name string, kind Kind, visit func(row int, x *cursor)) error {
-	c := t.column(name)
-	if c == nil || t.Rows == 0 {
+	if t.Rows == 0 {
 		return nil
+	}
+	c := t.column(name)
+	if c == nil {
+		return fmt.Errorf("table %s: no column %s", t.Name, name)
 	}
 	if c.Kind != kind {
 		return fmt.Errorf("table %s: column %s: kind %d, want %d", t.Name, name, c.Kind, kind)
@@ -256,8 +264,8 @@ func (t *Table) each(name string, kind Kind, visit func(row int, x *cursor)) err
 	return nil
 }
 
-// Rows returns the rows of table name of f. A column that the file lacks leaves
-// its field as it is in T's zero value. An error names table, column and row.
+// Rows returns the rows of table name of f. An error names table, column and row. All
+// columns must be there: with bytes for each, what rows take is in proportion to the file.
 func (s Schema[T]) Rows(f *File, name string) ([]T, error) {
 	t := f.Table(name)
 	if t.Rows == 0 {
@@ -266,15 +274,16 @@ func (s Schema[T]) Rows(f *File, name string) ([]T, error) {
 	if err := t.checkRows(); err != nil {
 		return nil, err
 	}
-	rows := make([]T, t.Rows)
+	columns := make([]*Column, len(s))
 	for k := range s {
 		c := t.column(s[k].Name)
-		if c == nil {
-			continue
+		if c == nil || c.Kind != s[k].Kind {
+			return nil, fmt.Errorf("table %s: no column %s of kind %d; use the stemma that wrote the file", name, s[k].Name, s[k].Kind)
 		}
-		if c.Kind != s[k].Kind {
-			return nil, fmt.Errorf("table %s: column %s: kind %d, want %d", name, c.Name, c.Kind, s[k].Kind)
-		}
+		columns[k] = c
+	}
+	rows := make([]T, t.Rows)
+	for k, c := range columns {
 		if err := s[k].decode(f, c, rows); err != nil {
 			return nil, fmt.Errorf("table %s: column %s: %w", name, c.Name, err)
 		}
