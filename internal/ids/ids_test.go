@@ -373,14 +373,16 @@ func FuzzReadContexts(f *testing.F) {
 		for name, data := range map[string][]byte{"cce": cce, "funcs": funcs, "epochs": epochs, "nodes": nodes, "counts.0": counts, "events.0": events, "check": check, "strings": strings} {
 			fsys[name] = &fstest.MapFile{Data: data}
 		}
-		l, err := record.Open(fsys)
-		if err != nil {
-			return
-		}
-		if err := l.Profile.CheckValid(); err != nil {
-			t.Fatal(err)
-		}
-		_ = l.Checks(func(*live.Check) error { return nil })
-		exerciseContexts(t, l)
+		livetest.Bounded(t, len(cce)+len(funcs)+len(epochs)+len(nodes)+len(counts)+len(events)+len(check)+len(strings), func() {
+			l, err := record.Open(fsys)
+			if err != nil {
+				return
+			}
+			if err := l.Profile.CheckValid(); err != nil {
+				t.Fatal(err)
+			}
+			_ = l.Checks(func(*live.Check) error { return nil })
+			exerciseContexts(t, l)
+		})
 	})
 }

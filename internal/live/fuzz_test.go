@@ -24,23 +24,25 @@ func FuzzReadLive(f *testing.F) {
 		for name, data := range map[string][]byte{"tree": tree, "funcs": funcs, "shard.0": shard, "check": check, "strings": strings} {
 			fsys[name] = &fstest.MapFile{Data: data}
 		}
-		l, err := live.Open(fsys)
-		if err != nil {
-			return
-		}
-		if err := l.Profile.CheckValid(); err != nil {
-			t.Fatalf("a reader accepted an invalid profile: %v", err)
-		}
-		if tables, err := l.Profile.Tables(); err != nil {
-			t.Fatal(err)
-		} else if _, err := profile.FromTables(tables); err != nil {
-			t.Fatalf("reading the tables of a profile: %v", err)
-		}
-		_ = l.Checks(func(c *live.Check) error {
-			if c.Node != profile.None {
-				l.Profile.NodeCounts(c.Node)
+		livetest.Bounded(t, len(tree)+len(funcs)+len(shard)+len(check)+len(strings), func() {
+			l, err := live.Open(fsys)
+			if err != nil {
+				return
 			}
-			return nil
+			if err := l.Profile.CheckValid(); err != nil {
+				t.Fatalf("a reader accepted an invalid profile: %v", err)
+			}
+			if tables, err := l.Profile.Tables(); err != nil {
+				t.Fatal(err)
+			} else if _, err := profile.FromTables(tables); err != nil {
+				t.Fatalf("reading the tables of a profile: %v", err)
+			}
+			_ = l.Checks(func(c *live.Check) error {
+				if c.Node != profile.None {
+					l.Profile.NodeCounts(c.Node)
+				}
+				return nil
+			})
 		})
 	})
 }

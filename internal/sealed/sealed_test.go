@@ -2,7 +2,6 @@ package sealed_test
 
 import (
 	"bytes"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -81,19 +80,6 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// bounded fails the test unless read allocates in proportion to n bytes of input. A
-// reader makes records of up to a few hundred bytes of what takes one, and has buffers.
-func bounded(t *testing.T, n int, read func()) {
-	t.Helper()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	read()
-	runtime.ReadMemStats(&after)
-	if have, want := after.TotalAlloc-before.TotalAlloc, uint64(64<<20+1000*n); have > want {
-		t.Fatalf("%d bytes were allocated for %d bytes of input, want at most %d", have, n, want)
-	}
-}
-
 // TestBomb: a small file does not make a reader allocate what it claims, nor what it
 // would expand to; and no record is such that it cannot be read again.
 func TestBomb(t *testing.T) {
@@ -101,7 +87,7 @@ func TestBomb(t *testing.T) {
 	if len(huge) > 2<<20 {
 		t.Fatalf("the bomb has %d bytes", len(huge))
 	}
-	bounded(t, 0, func() {
+	livetest.Bounded(t, 0, func() {
 		if _, err := record.Read(bytes.NewReader(huge)); err == nil || !strings.Contains(err.Error(), "that expand to 1073741824, want at most") {
 			t.Errorf("have error %v", err)
 		}
@@ -119,7 +105,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(file(f, r))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		bounded(t, len(data), func() {
+		livetest.Bounded(t, len(data), func() {
 			if r, err := record.Read(bytes.NewReader(data)); err == nil {
 				identity(t, r)
 			}
@@ -171,7 +157,7 @@ func FuzzTables(f *testing.F) {
 		if err := tables.Write(&b); err != nil {
 			t.Fatal(err)
 		}
-		bounded(t, b.Len(), func() {
+		livetest.Bounded(t, b.Len(), func() {
 			if r, err := record.Read(&b); err == nil {
 				identity(t, r)
 			}
