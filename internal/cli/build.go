@@ -47,6 +47,9 @@ func runBuild(e *env, args []string) error {
 		return err
 	}
 	defer b.Close()
+	if dir, err := recordDir(); err == nil {
+		warnFull(e, dir, muchRecorded)
+	}
 	if err := runGo(e, b, "build", p.args.Words(), p.args.Rest()); err != nil || !p.opts.IsWarm() {
 		return err
 	}

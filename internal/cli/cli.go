@@ -76,6 +76,7 @@ func commands() []*command {
 		eventsCommand(),
 		sealCommand(),
 		similarityCommand(),
+		cleanCommand(),
 		verifyCommand(),
 		replayCommand(),
 		versionCommand(),

@@ -71,6 +71,7 @@ func runTest(e *env, args []string) error {
 		return fmt.Errorf("go test: %w", err)
 	}
 	listNew(e, before, liveDirs(out))
+	warnFull(e, out, muchRecorded)
 	return exitCode(code)
 }
 

@@ -1,0 +1,73 @@
+package toolchain
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// CleanCache removes all entries of the cache but those that another process is making, and
+// tells of each how large it was. With dry it only tells. A build that runs meanwhile fails.
+func CleanCache(dry bool, removed func(path string, bytes uint64)) error {
+	dir, err := CacheDir()
+	if err != nil {
+		return err
+	}
+	if err := checkOwned(dir); err != nil {
+		return err
+	}
+	names, err := os.ReadDir(dir)
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	err = nil
+	for _, d := range names {
+		key, _, _ := strings.Cut(d.Name(), tmpInfix)
+		path := filepath.Join(dir, d.Name())
+		left := key != d.Name()
+		if e := (&Entry{path, key}); !d.IsDir() || !left && !e.Exists() {
+			continue // a lock, or what is not ours
+		}
+		unlock, lockErr := tryLock(filepath.Join(dir, key) + ".lock")
+		if lockErr != nil {
+			if !errors.Is(lockErr, syscall.EWOULDBLOCK) {
+				err = errors.Join(err, lockErr)
+			}
+			continue
+		}
+		bytes := DiskUsage(path)
+		var failed error
+		switch {
+		case dry:
+		case left:
+			failed = os.RemoveAll(path)
+		default:
+			failed = remove(path)
+		}
+		unlock()
+		if err = errors.Join(err, failed); failed == nil {
+			removed(path, bytes)
+		}
+	}
+	return err
+}
+
+// DiskUsage returns how many bytes of a disk a directory takes, which of sparse files is less
+// than their size. What cannot be looked at takes none.
+func DiskUsage(dir string) (bytes uint64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			if s, ok := info.Sys().(*syscall.Stat_t); ok {
+				bytes += 512 * uint64(s.Blocks)
+			}
+		}
+		return nil
+	})
+	return bytes
+}
