@@ -237,6 +237,6 @@ func warnFull(e *env, dir string, much uint64) {
 	if len(dirs) > len(looked) {
 		more = " or more"
 	}
-	fmt.Fprintf(e.stderr, "stemma: %s holds %s%s in %s; 'stemma clean' removes those of programs that have ended\n",
-		relative(dir), byteText(bytes), more, plural(len(dirs), "record"))
+	fmt.Fprintf(e.stderr, "stemma: %s%s of records in %s (%s); 'stemma clean' removes those of programs that have ended\n",
+		byteText(bytes), more, relative(dir), plural(len(dirs), "directory", "directories"))
 }

@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,14 +19,14 @@ import (
 // A link is followed: the way to it counts, and the way to where it leads.
 func checkOwned(name string) error {
 	real, err := filepath.EvalSymlinks(name)
-	if err != nil && !os.IsNotExist(err) {
+	if err != nil && !isMissing(err) {
 		return err
 	}
 	for _, path := range []string{name, real} {
 		for dir := path; dir != ""; dir = parent(dir) {
 			info, err := os.Stat(dir)
-			if os.IsNotExist(err) {
-				continue
+			if isMissing(err) || err == nil && dir != path && !info.IsDir() {
+				continue // whoever goes on finds out
 			}
 			if err != nil {
 				return err
@@ -38,6 +39,9 @@ func checkOwned(name string) error {
 	}
 	return nil
 }
+
+// isMissing tells that nothing is at a path, or that none could lead there.
+func isMissing(err error) bool { return os.IsNotExist(err) || errors.Is(err, syscall.ENOTDIR) }
 
 // parent returns the directory that a path is in, or "" of the root.
 func parent(path string) string {
