@@ -11,6 +11,7 @@ import (
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/engine"
 )
 
 // A Stack is what an ID decodes to.
@@ -64,7 +65,7 @@ func Decode(id ID) (Stack, error) {
 	case id.IsZero():
 		return Stack{}, errors.New("the zero ID has no stack")
 	case runtimeAPI == nil:
-		return Stack{}, errors.New("the program is not built to decode IDs: use stemma build -engine=dacce")
+		return Stack{}, errors.New("the program is not built to decode IDs: use stemma build " + engine.Giving(engine.IDs))
 	}
 	own.mu.Lock()
 	defer own.mu.Unlock()

@@ -84,7 +84,7 @@ func TestLinked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, symbol := range []string{"internal/decode.(*Decoder).Decode", "stemma/record.Open", "internal/cct.(*Walker)."} {
+		for _, symbol := range []string{"internal/decode.(*Decoder).Decode", "stemma/internal/record.Open", "internal/cct.(*Walker).", "internal/engine.List"} {
 			if have := strings.Contains(string(out), symbol); have != want {
 				t.Errorf("%s: %s linked in: %v, want %v", call, symbol, have, want)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/stemma-go/stemma/bench/internal/program"
 	"github.com/stemma-go/stemma/bench/internal/records"
 	"github.com/stemma-go/stemma/bench/internal/table"
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -118,7 +119,7 @@ func (s *session) prove(p *program.Program, v measure.Variant) (c compared) {
 			return err
 		}
 		s.checkSum(p, v, run.Checksum)
-		if v.Engine() == "sample" {
+		if e := engine.Lookup(v.Engine()); e != nil && e.Gives == engine.Samples {
 			c, err = comparedSamples(out)
 		} else {
 			c, err = s.comparedContexts(out)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
@@ -90,7 +91,7 @@ func ReadBinary(r io.ReaderAt) (*Binary, error) {
 		}
 	}
 	if len(b.Funcs) == 0 || b.Text == 0 {
-		return nil, errors.New("no functions with addition values; build the program with -engine=dacce or pcce")
+		return nil, errors.New("no functions with addition values; build the program with " + engine.Giving(engine.IDs))
 	}
 	slices.SortFunc(b.Funcs, func(x, y Func) int { return int(int64(x.Data - y.Data)) })
 	return b, nil

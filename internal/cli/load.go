@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/record"
 )
 
@@ -53,7 +54,7 @@ func isLiveDir(dir string) bool {
 // recordFile returns the file that tells a live directory from others, "" if it is none:
 // that of the tree of calls, of context IDs, or of samples.
 func recordFile(dir string) string {
-	for _, name := range []string{"tree", "cce", "samples"} {
+	for _, name := range []string{engine.FileTree, engine.FileIDs, engine.FileSamples} {
 		file := filepath.Join(dir, name)
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
 			return file

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/ids"
 )
 
@@ -87,13 +88,13 @@ func openContexts(path string) (*contextSet, error) {
 	case !info.IsDir():
 		_, _, err := runOf(path)
 		return nil, in(path, cmp.Or(err, errNoContexts))
-	case isLiveDir(path) && recordFile(path) != filepath.Join(path, "cce"):
+	case isLiveDir(path) && recordFile(path) != filepath.Join(path, engine.FileIDs):
 		return nil, in(path, errNoContexts)
 	}
 	return s, nil
 }
 
-var errNoContexts = errors.New("no record of context IDs; build the program with -engine=dacce or -engine=lucce")
+var errNoContexts = errors.New("no record of context IDs; build the program with " + engine.Giving(engine.IDs))
 
 // empty returns an error if no record was found.
 func (s *contextSet) empty() error {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/similarity"
 	"github.com/stemma-go/stemma/profile"
@@ -29,7 +30,7 @@ makes no difference, and a new call counts as one call more. With -by line, call
 must be at the same lines of the same files. This is more precise for samples, if
 all runs are of one build. With -by function, only the functions count.
 
-Given one profile of a program built with -engine=cct,acct, similarity compares
+Given one profile of a program built with ` + engine.Giving(engine.Counts|engine.Samples) + `, similarity compares
 the sampled calls with the exact counts. It leaves out inlined calls and calls of
 functions that are not instrumented, because the accumulator does not see them.
 Build with -recursion=full for that: samples keep every level of recursion.
@@ -88,7 +89,7 @@ func runSimilarity(e *env, args []string) error {
 func (o *similarityOptions) check(paths []string) error {
 	switch {
 	case len(paths) == 0:
-		return usageError("similarity: no profile given; name two or more, or one of a program built with -engine=cct,acct")
+		return usageError("similarity: no profile given; name two or more, or one of a program built with %s", engine.Giving(engine.Counts|engine.Samples))
 	case !slices.Contains([]string{"", "site", "line", "function"}, o.by):
 		return usageError("similarity: -by: no way %q (have site, line, function)", o.by)
 	case len(paths) == 1 && (o.by != "" || o.metric != ""):
@@ -127,7 +128,7 @@ func (s *similar) one(path string) error {
 		return err
 	}
 	if !p.Sampled() || !p.Has(profile.Calls) {
-		return usageError("similarity: %s does not have both calls and samples of calls; name two or more profiles, or one of a program built with -engine=cct,acct", path)
+		return usageError("similarity: %s does not have both calls and samples of calls; name two or more profiles, or one of a program built with %s", path, engine.Giving(engine.Counts|engine.Samples))
 	}
 	samples, err := cct.Of(p.Profile, profile.Samples.Name)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
@@ -54,7 +55,7 @@ func runTest(e *env, args []string) error {
 	defer b.Close()
 	if p.opts.IsWarm() {
 		if _, ok := p.args.Flag("c"); ok {
-			return usageError("test: -c: the call graph of a test is made when it runs; leave -c out, or use -engine=dacce without -warm")
+			return usageError("test: -c: the call graph of a test is made when it runs; leave -c out, or use %s without -warm", engine.Giving(engine.IDs))
 		}
 		exec, err := b.WarmExec(p.opts, p.args)
 		if err != nil {

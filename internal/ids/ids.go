@@ -16,6 +16,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/profile"
@@ -23,7 +24,7 @@ import (
 
 // Names of the files of the live directory of an engine that gives context IDs.
 const (
-	fileCce    = "cce"
+	fileCce    = engine.FileIDs
 	fileEpochs = "epochs"
 	fileNodes  = "nodes"
 	fileCounts = "counts."
@@ -40,7 +41,7 @@ type Record struct {
 	Code     []Code     // by address; no two overlap
 	Interned []Interned // by number; there is no entry 0
 	Dict     Dictionary // of no epoch, if there is a log
-	Log      *GraphLog  // of engine lucce, nil for others
+	Log      *GraphLog  // nil without one
 	// EventsSpilt is the number of events that were added up without their context,
 	// because there was no room for another one.
 	EventsSpilt uint64
@@ -188,16 +189,8 @@ func check(h *live.Header, f *live.File) error {
 	return nil
 }
 
-// engineOf returns the name of the engine with these flags.
-func engineOf(flags uint32) string {
-	switch {
-	case flags&rt.HdrFlagStatic != 0:
-		return "pcce"
-	case flags&rt.HdrFlagLucce != 0:
-		return "lucce"
-	}
-	return "dacce"
-}
+// engine returns the engine of the record.
+func (r *Reader) engine() *engine.Engine { return engine.Recorded(fileCce, r.Header.Flags) }
 
 // Open reads the live directory of a program with context IDs.
 func Open(fsys fs.FS) (*Reader, error) {
@@ -205,7 +198,7 @@ func Open(fsys fs.FS) (*Reader, error) {
 	if err := r.readHeader(); err != nil {
 		return nil, err
 	}
-	r.Profile.Processes = []profile.Process{r.Header.Process(engineOf(r.Header.Flags))}
+	r.Profile.Processes = []profile.Process{r.Header.Process(r.engine().Name)}
 	r.funcs = r.NewFuncsReader(r.Record.addCode)
 	r.Record.byID = r.funcs.ByID
 	if err := r.read(); err != nil {
@@ -344,7 +337,7 @@ func (r *Reader) read() error {
 		}
 	}
 	read := r.epochs
-	if r.Header.Flags&rt.HdrFlagLucce != 0 {
+	if r.engine().Decoder == engine.ByLog {
 		read = r.callLog
 	}
 	if err := read(); err != nil {

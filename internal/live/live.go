@@ -13,24 +13,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/profile"
 )
 
 // Names of the files of a live directory.
 const (
-	fileTree    = "tree"
+	fileTree    = engine.FileTree
 	FileFuncs   = "funcs" // of records of context IDs, too
 	fileShard   = "shard."
 	fileCheck   = "check"
 	fileStrings = "strings"
 	fileCalls   = "calls"
-)
-
-// The engines that a directory with a tree, or with samples only, is of.
-const (
-	EngineTree    = "cct"
-	EngineSamples = "sample"
 )
 
 // maxShards is more than GOMAXPROCS can be.
@@ -106,7 +101,7 @@ func (l *Dir) openTree() error {
 	if err := l.Header.read(tree); err != nil {
 		return err
 	}
-	l.Profile.Processes = []profile.Process{l.Header.Process(EngineTree)}
+	l.Profile.Processes = []profile.Process{l.Header.Process(engine.Recorded(fileTree, l.Header.Flags).Name)}
 	r := l.NewFuncsReader(nil)
 	if err := r.Read(); err != nil {
 		return err

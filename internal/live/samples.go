@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/wire"
 	"github.com/stemma-go/stemma/profile"
@@ -13,7 +14,7 @@ import (
 
 // Names of the sampling engine's files of a live directory.
 const (
-	fileSamples = "samples"
+	fileSamples = engine.FileSamples
 	filePlaces  = "places"
 )
 
@@ -78,7 +79,7 @@ func (l *Dir) sampleProcess(f *File, head []byte) error {
 		if args > rt.SmpArgsMax || version > rt.SmpGoVerMax {
 			return f.Fail(rt.SmpArgsLen, "command line of %d bytes, Go version of %d", args, version)
 		}
-		proc := profile.Process{Run: le.Uint64(head[rt.SmpRun:]), PID: int(le.Uint32(head[rt.SmpPID:])), Engine: EngineSamples}
+		proc := profile.Process{Run: le.Uint64(head[rt.SmpRun:]), PID: int(le.Uint32(head[rt.SmpPID:])), Engine: engine.Recorded(fileSamples, 0).Name}
 		proc.GoVersion = string(head[rt.SmpGoVer : rt.SmpGoVer+version])
 		if list := string(head[rt.SmpArgs : rt.SmpArgs+args]); list != "" {
 			proc.Args = strings.Split(strings.TrimSuffix(list, "\x00"), "\x00")

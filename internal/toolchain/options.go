@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot"
 )
 
@@ -15,7 +16,7 @@ import (
 // that the linker sets; other than flags of go they are in no build ID by
 // themselves, see [Toolexec].
 type Options struct {
-	Engine    string // one of engines, "cct,acct", or "none" for a build without instrumentation
+	Engine    string // the name of one of engine.List
 	Recursion string // "fold" or "full"
 	Inlined   bool   // count inlined calls
 	Verify    bool   // add the checker
@@ -34,29 +35,8 @@ type Options struct {
 	Given []string
 }
 
-// flagEngines says for each flag of a build with which engines it does anything. A
-// flag that is not here is for all of them.
-var flagEngines = map[string][]string{
-	"recursion": {"cct", cctAcct},
-	"inlined":   {"cct", cctAcct},
-	"nodes":     {"cct", "lucce", "sample", cctAcct},
-	"record":    {"cct"},
-	"events":    {"dacce", "pcce", "lucce"},
-	"event-log": {"dacce", "pcce", "lucce"},
-	"warm":      {"dacce", "pcce"},
-	"sampler":   {"sample"},
-	"walk":      {"sample"},
-	"every":     {"sample"},
-	"waiting":   {"sample"},
-	"ask":       {"sample"},
-	"start":     {"sample"},
-	"trigger":   {cctAcct},
-	"weights":   {cctAcct},
-	"verify":    {"cct", "dacce", "pcce", "lucce", "sample"},
-}
-
 // FlagEngines names the engines that a flag of a build is for; "" stands for all.
-func FlagEngines(flag string) string { return orList(flagEngines[flag]) }
+func FlagEngines(flag string) string { return orList(engine.Taking(flag)) }
 
 // orList returns words as a choice: "a", "a or b", "a, b or c".
 func orList(words []string) string {
@@ -68,31 +48,31 @@ func orList(words []string) string {
 }
 
 // checkGiven reports the first flag that does nothing with the engine.
-func (o Options) checkGiven() error {
+func (o Options) checkGiven(e *engine.Engine) error {
 	for _, flag := range o.Given {
-		if list := flagEngines[flag]; list != nil && !slices.Contains(list, o.Engine) {
-			return fmt.Errorf("-%s does nothing with -engine=%s: it is for -engine=%s; %s", flag, o.Engine, orList(list), flagsText(o.Engine))
+		if list := engine.Taking(flag); list != nil && !e.Takes(flag) {
+			return fmt.Errorf("-%s does nothing with -engine=%s: it is for -engine=%s; %s", flag, e.Name, orList(list), flagsText(e))
 		}
 	}
 	return nil
 }
 
 // flagsText tells which flags of those that are for some engines are for this one.
-func flagsText(engine string) string {
+func flagsText(e *engine.Engine) string {
 	var list []string
-	for flag, engines := range flagEngines {
-		if slices.Contains(engines, engine) && flag != "verify" { // which is for the command verify
+	for _, flag := range e.Flags {
+		if flag != "verify" { // which is for the command verify
 			list = append(list, "-"+flag)
 		}
 	}
 	slices.Sort(list)
 	if len(list) == 0 {
-		return engine + " has no flags of its own"
+		return e.Name + " has no flags of its own"
 	}
-	return engine + " has " + strings.Join(list, ", ")
+	return e.Name + " has " + strings.Join(list, ", ")
 }
 
-// Sample are the settings of the engine sample.
+// Sample are the settings of a sampler.
 type Sample struct {
 	Sampler string        // "stw", "sps" or "isps"
 	Walk    string        // "unwinder", "fp", "incremental" or "marker"; "" for what fits the sampler
@@ -139,14 +119,7 @@ func (s *Sample) forRuntime() []string {
 }
 
 // DefaultOptions are the options of a build without flags.
-var DefaultOptions = Options{Engine: "cct", Recursion: "fold", Inlined: true, Sample: DefaultSample, Acct: DefaultAcct}
-
-// engines are those that there are.
-var engines = []string{"cct", "dacce", "pcce", "lucce", "pcc", "sample"}
-
-// cctAcct is the one combination of engines that there is: the approximate tree beside the
-// exact one.
-const cctAcct = "cct,acct"
+var DefaultOptions = Options{Engine: engine.Default().Name, Recursion: "fold", Inlined: true, Sample: DefaultSample, Acct: DefaultAcct}
 
 // Acct are the settings of the accumulator.
 type Acct struct {
@@ -188,22 +161,41 @@ func (a *Acct) forRuntime() []string {
 	return []string{"trigger=" + trigger, "weights=" + a.Weights}
 }
 
+// engine returns the engine. One that does not exist is an error of Check; until then
+// the default stands for it.
+func (o Options) engine() *engine.Engine {
+	if e := engine.Lookup(o.Engine); e != nil {
+		return e
+	}
+	return engine.Default()
+}
+
+// checkEngine reports an engine that does not exist.
+func (o Options) checkEngine() error {
+	if engine.Lookup(o.Engine) != nil {
+		return nil
+	}
+	for _, name := range engine.Names() {
+		if base, with, ok := strings.Cut(name, ","); ok && with == o.Engine {
+			return fmt.Errorf("-engine=%s: it runs beside %s; use -engine=%s", o.Engine, base, name)
+		}
+	}
+	return fmt.Errorf("-engine=%s: no such engine (have %s)", o.Engine, strings.Join(engine.Names(), ", "))
+}
+
 // Check reports the first option that this version does not have.
-// An engine that is planned has a message of its own: its name is no mistake.
 func (o Options) Check() error {
-	if o.Engine == "acct" {
-		return fmt.Errorf("-engine=acct: the accumulator runs beside the exact tree; use -engine=%s", cctAcct)
-	}
-	if err := o.Acct.check(); o.Engine == cctAcct && err != nil {
+	if err := o.checkEngine(); err != nil {
 		return err
 	}
-	if !slices.Contains(engines, o.Engine) && o.Engine != "none" && o.Engine != cctAcct {
-		return fmt.Errorf("-engine=%s: no such engine (have %s)", o.Engine, strings.Join(engines, ", "))
-	}
-	if err := o.checkGiven(); err != nil {
+	e := o.engine()
+	if err := o.checkGiven(e); err != nil {
 		return err
 	}
-	if err := o.Sample.check(); o.Engine == "sample" && err != nil {
+	if err := o.Acct.check(); e.Settings&engine.AccumulatorSettings != 0 && err != nil {
+		return err
+	}
+	if err := o.Sample.check(); e.Settings&engine.SamplerSettings != 0 && err != nil {
 		return err
 	}
 	if err := o.checkEvents(); err != nil {
@@ -219,41 +211,35 @@ func (o Options) Check() error {
 }
 
 // IsWarm tells whether a program needs a warm file beside it.
-func (o Options) IsWarm() bool { return o.Engine == "pcce" || o.Warm != "" }
+func (o Options) IsWarm() bool { return o.engine().Warm || o.Warm != "" }
 
-// parts returns what the runtime must be able to do: hooks that an engine does not
-// need would cost it time.
+// parts returns what the runtime must be able to do.
 func (o Options) parts() goroot.Part {
-	switch o.Engine {
-	case "sample":
-		return goroot.Sampling
-	case cctAcct:
-		return goroot.Contexts | goroot.Sampling
+	var p goroot.Part
+	for part, of := range map[engine.Part]goroot.Part{engine.Contexts: goroot.Contexts, engine.Sampling: goroot.Sampling} {
+		if o.engine().Parts&part != 0 {
+			p |= of
+		}
 	}
-	return goroot.Contexts // none too: it is for measuring what the hooks cost
+	return p
 }
 
 // ForCompiler returns what the compiler finds in STEMMA_COMPILE. It becomes
 // part of the compiler's version, and so of every package's build ID.
 // It holds only what changes the code: other options must not cause a rebuild.
 func (o Options) ForCompiler() string {
-	if o.Engine == "sample" {
-		return "engine=none" // only the runtime is extended
+	code := o.engine().Code
+	s := "engine=" + code.Strategy
+	if code.Inlined {
+		s += ",inlined=" + onOff(o.Inlined)
 	}
-	if o.Engine == cctAcct {
-		// The accumulator is called on function entry where the checker is.
-		return fmt.Sprintf("engine=cct,inlined=%s,verify=on", onOff(o.Inlined))
+	if code.Entry != engine.HookNever {
+		s += ",verify=" + onOff(code.Entry == engine.HookAlways || o.Verify || o.Record != "")
 	}
-	if o.Engine == "cct" {
-		// So is the recorder.
-		return fmt.Sprintf("engine=%s,inlined=%s,verify=%s", o.Engine, onOff(o.Inlined), onOff(o.Verify || o.Record != ""))
+	if code.Natives {
+		s += ",natives=" + onOff(o.hasEvent("alloc") || o.hasEvent("block"))
 	}
-	engine := o.Engine
-	if engine == "pcce" {
-		engine = "dacce" // the code is the same, and so it is compiled only once
-	}
-	// Events that happen below natives need the context of functions that call nothing else.
-	return fmt.Sprintf("engine=%s,verify=%s,natives=%s", engine, onOff(o.Verify), onOff(o.hasEvent("alloc") || o.hasEvent("block")))
+	return s
 }
 
 // eventKinds are the kinds of events that a program can record by itself.
@@ -306,10 +292,11 @@ func (o Options) ForRuntime() string {
 	if o.Record != "" {
 		s = append(s, "record="+o.Record)
 	}
-	if o.Engine == "sample" {
+	settings := o.engine().Settings
+	if settings&engine.SamplerSettings != 0 {
 		s = append(s, o.Sample.forRuntime()...)
 	}
-	if o.Engine == cctAcct {
+	if settings&engine.AccumulatorSettings != 0 {
 		s = append(s, o.Acct.forRuntime()...)
 	}
 	if o.IsWarm() {

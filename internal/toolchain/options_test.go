@@ -1,20 +1,30 @@
 package toolchain
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stemma-go/stemma/internal/engine"
 )
 
 // TestFlagsOfEngines gives every flag of the table to every engine: it is refused by
 // those that it is not for, whatever its value, with what there is instead.
 func TestFlagsOfEngines(t *testing.T) {
 	refused := 0
-	for flag, list := range flagEngines {
-		for _, engine := range append([]string{cctAcct}, engines...) {
+	flags := make(map[string][]string)
+	for _, e := range engine.List {
+		for _, flag := range e.Flags {
+			flags[flag] = append(flags[flag], e.Name)
+		}
+	}
+	for flag, list := range flags {
+		for _, e := range engine.List {
+			engine := e.Name
 			o := DefaultOptions
 			o.Engine, o.Given = engine, []string{flag}
 			err := o.Check()
-			if contains(list, engine) {
+			if slices.Contains(list, engine) {
 				if err != nil {
 					t.Errorf("-%s with -engine=%s: %v", flag, engine, err)
 				}
@@ -35,13 +45,4 @@ func TestFlagsOfEngines(t *testing.T) {
 	if refused < 50 {
 		t.Errorf("only %d pairs of a flag and an engine are refused", refused)
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/go/packages"
 
 	"github.com/stemma-go/stemma/internal/callgraph"
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/record"
 )
 
@@ -102,7 +103,7 @@ func readRecord(name string) (*record.Record, error) {
 		return nil, fmt.Errorf("-warm: %s: %w", name, err)
 	}
 	if p.IDs == nil {
-		return nil, fmt.Errorf("-warm: %s: no record of context IDs; want that of a program built with -engine=dacce", name)
+		return nil, fmt.Errorf("-warm: %s: no record of context IDs; want that of a program built with %s", name, engine.Giving(engine.IDs))
 	}
 	return p, nil
 }
@@ -191,7 +192,7 @@ func (o Options) CheckWarm(a *Args, patterns []string) error {
 		return nil
 	}
 	if mode, _ := a.Flag("buildmode"); mode == "plugin" {
-		return errors.New("-buildmode=plugin: a plugin has no call graph of its own; use -engine=dacce without -warm")
+		return fmt.Errorf("-buildmode=plugin: a plugin has no call graph of its own; use %s without -warm", engine.Giving(engine.IDs))
 	}
 	for _, p := range patterns {
 		if strings.Contains(p, "@") && (o.Warm == "" || o.Warm == WarmStatic) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stemma-go/stemma/bench/internal/program"
 	"github.com/stemma-go/stemma/bench/internal/wrap"
+	"github.com/stemma-go/stemma/internal/engine"
 )
 
 // Variant is a way to build and run a program.
@@ -86,10 +87,10 @@ func (v Variant) Engine() string {
 	return strings.TrimPrefix(v.Flags[0], "-engine=")
 }
 
-// Records tells whether runs of v leave records: pcc only computes, and none
-// does nothing.
+// Records tells whether runs of v leave records.
 func (v Variant) Records() bool {
-	return v.Instrumented() && v.Engine() != "pcc" && v.Engine() != "none"
+	e := engine.Lookup(v.Engine())
+	return e != nil && e.File != ""
 }
 
 // FileName returns the name of v without spaces.

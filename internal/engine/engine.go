@@ -1,0 +1,242 @@
+// Package engine has the list of engines: what each gives, and what the parts of stemma
+// need to know to build for it, to read its records and to speak of it.
+//
+// Nothing else asks for an engine by its name, but its own files: the strategy in the
+// compiler, the half in the runtime. [List] is the place to add one.
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+)
+
+// What an engine gives.
+const (
+	Counts  Gives = 1 << iota // exact counts of calls, by context
+	IDs                       // context IDs
+	Samples                   // sampled stacks
+)
+
+// Gives is a set of these.
+type Gives uint8
+
+// A Part is something that the extended runtime is able to do.
+type Part uint8
+
+// The parts.
+const (
+	Contexts Part = 1 << iota // a context for every call
+	Sampling                  // a sampler
+)
+
+// A Hook tells whether compiled functions call the runtime when they are entered, where
+// the checker is, and the recorder of calls.
+type Hook uint8
+
+// The hooks.
+const (
+	HookNever  Hook = iota // functions are compiled as without stemma
+	HookAsked              // with -verify or -record
+	HookAlways             // the accumulator is there
+)
+
+// Code says what the compiler makes.
+type Code struct {
+	Strategy string // of package ssagen; two engines may have one, and share compiled packages
+	Inlined  bool   // it may count inlined calls, or not
+	Natives  bool   // it may give functions a context that call natives only, for events there
+	Entry    Hook
+}
+
+// Settings are groups of options that the runtime gets.
+type Settings uint8
+
+// The groups.
+const (
+	SamplerSettings Settings = 1 << iota
+	AccumulatorSettings
+)
+
+// A Decoder is what IDs are decoded with.
+type Decoder uint8
+
+// The decoders.
+const (
+	NoDecoder    Decoder = iota
+	ByDictionary         // the encoding of each epoch
+	ByLog                // a log of the call graph
+)
+
+// Names of the main files of records, which a directory is recognised by.
+const (
+	FileTree    = "tree"
+	FileIDs     = "cce"
+	FileSamples = "samples"
+)
+
+// An Engine is one way to record.
+type Engine struct {
+	Name  string
+	Paper string // that describes it, "" if none does
+	Help  string // what it does, in the help of -engine; "" leaves it out
+	Gives Gives
+
+	// The row of the table in the README; without answers there is none.
+	Answers, Costs, Use string
+
+	Flags    []string // of build, run and test that do something with it, of those that are for some engines only
+	Code     Code
+	Parts    Part     // hooks that others do not need would cost them time
+	Settings Settings // that the runtime gets
+	Warm     bool     // the program always needs a warm file beside it
+
+	File    string // main file of its records; "" if it leaves none
+	Flag    uint32 // of the header of such a file, as package rt has them
+	Decoder Decoder
+}
+
+// List has all engines, the default first. It is laid out by the linker: programs that
+// import package stemma, and do not decode, have none of it.
+var List = []*Engine{
+	{
+		Name: "cct", Paper: "Ammons, Ball and Larus, PLDI 1997", Help: "counts calls", Gives: Counts,
+		Answers: "How often was each function called, and from where?", Costs: "a few nanoseconds a call, memory for each context",
+		Use:   "to understand a program, in tests, to compare two versions",
+		Flags: []string{"recursion", "inlined", "nodes", "record", "verify"},
+		Code:  Code{Strategy: "cct", Inlined: true, Entry: HookAsked}, Parts: Contexts, File: FileTree,
+	},
+	{
+		Name: "dacce", Paper: "DACCE, CGO 2014", Help: "gives context IDs", Gives: IDs,
+		Answers: "Which stack led to this log line, error or event?", Costs: "a few nanoseconds a call, a file that grows with new edges only",
+		Use:   "in services that log",
+		Flags: []string{"events", "event-log", "warm", "verify"},
+		Code:  Code{Strategy: "dacce", Natives: true, Entry: HookAsked}, Parts: Contexts, File: FileIDs, Decoder: ByDictionary,
+	},
+	{
+		Name: "lucce", Paper: "Lucce", Help: "gives context IDs and never stops the program", Gives: IDs,
+		Answers: "the same", Costs: "more for each call, but the program is never stopped", Use: "if pauses matter more than throughput",
+		Flags: []string{"events", "event-log", "nodes", "verify"},
+		Code:  Code{Strategy: "lucce", Natives: true, Entry: HookAsked}, Parts: Contexts, File: FileIDs, Flag: rt.HdrFlagLucce, Decoder: ByLog,
+	},
+	{
+		Name: "pcce", Paper: "PCCE, ICSE 2010", Help: "gives context IDs from a static call graph", Gives: IDs,
+		Answers: "the same, from a call graph made before the run", Costs: "less than `dacce`, if the graph fits the run",
+		Use:   "to compare with the literature",
+		Flags: []string{"events", "event-log", "warm", "verify"},
+		Code:  Code{Strategy: "dacce", Natives: true, Entry: HookAsked}, Parts: Contexts, Warm: true, File: FileIDs, Flag: rt.HdrFlagStatic, Decoder: ByDictionary,
+	},
+	{
+		Name: "sample", Paper: "ICPE 2015", Help: "takes samples", Gives: Samples,
+		Answers: "Where does the time go, on CPU and waiting?", Costs: "a sample each millisecond", Use: "in production",
+		Flags: []string{"sampler", "walk", "every", "waiting", "ask", "start", "nodes", "verify"},
+		Code:  Code{Strategy: "none"}, Parts: Sampling, Settings: SamplerSettings, File: FileSamples,
+	},
+	{
+		Name: "cct,acct", Paper: "Arnold and Sweeney, 2000", Gives: Counts | Samples,
+		Answers: "How good are sampled call counts?", Costs: "the most of all", Use: "for research",
+		Flags: []string{"recursion", "inlined", "nodes", "trigger", "weights"},
+		Code:  Code{Strategy: "cct", Inlined: true, Entry: HookAlways}, Parts: Contexts | Sampling, Settings: AccumulatorSettings, File: FileTree,
+	},
+	{
+		// It computes the hash of Bond and McKinley, for measurements.
+		Name: "pcc", Paper: "PCC, OOPSLA 2007",
+		Code: Code{Strategy: "pcc", Natives: true, Entry: HookAsked}, Parts: Contexts,
+	},
+	{
+		// It has the hooks for contexts and nothing else, to measure what they cost.
+		Name: "none",
+		Code: Code{Strategy: "none", Natives: true, Entry: HookAsked}, Parts: Contexts,
+	},
+}
+
+// Default returns the engine of a build that names none.
+func Default() *Engine { return List[0] }
+
+// Lookup returns the engine of a name, nil if there is none.
+func Lookup(name string) *Engine {
+	for _, e := range List {
+		if e.Name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// Takes tells whether a flag, of those that are for some engines only, does anything.
+func (e *Engine) Takes(flag string) bool { return slices.Contains(e.Flags, flag) }
+
+// Taking returns the names of the engines that a flag is for; none for one that
+// is for all.
+func Taking(flag string) (names []string) {
+	for _, e := range List {
+		if e.Takes(flag) {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// Names returns the names of all engines that people choose.
+func Names() (names []string) {
+	for _, e := range List {
+		if e.Answers != "" {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// Giving returns the flag that chooses the first engine that gives all of something:
+// "-engine=NAME", for messages.
+func Giving(g Gives) string {
+	for _, e := range List {
+		if e.Gives&g == g {
+			return "-engine=" + e.Name
+		}
+	}
+	return "-engine=" + Default().Name
+}
+
+// Recorded returns the engine of a record, by its main file and the flags of its header.
+func Recorded(file string, flags uint32) *Engine {
+	var any uint32
+	for _, e := range List {
+		any |= e.Flag
+	}
+	for _, e := range List {
+		if e.File == file && e.Flag == flags&any {
+			return e
+		}
+	}
+	return &Engine{Name: "unknown", File: file}
+}
+
+// Help returns what each engine does, for the help of -engine.
+func Help() string {
+	var list []string
+	for _, e := range List {
+		if e.Help != "" {
+			list = append(list, e.Name+" "+e.Help)
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
+// Table returns the table of engines in the README.
+func Table() string {
+	var b strings.Builder
+	b.WriteString("| engine | answers | costs | use it |\n| --- | --- | --- | --- |\n")
+	for _, e := range List {
+		if e.Answers == "" {
+			continue
+		}
+		name := "`" + e.Name + "`"
+		if e == Default() {
+			name += ", the default"
+		}
+		b.WriteString("| " + name + " | " + e.Answers + " | " + e.Costs + " | " + e.Use + " |\n")
+	}
+	return b.String()
+}
