@@ -46,3 +46,36 @@ func TestFlagsOfEngines(t *testing.T) {
 		t.Errorf("only %d pairs of a flag and an engine are refused", refused)
 	}
 }
+
+// TestForCompiler holds what the compiler is told: two engines with the same words share
+// compiled packages, and a changed word compiles them all again.
+func TestForCompiler(t *testing.T) {
+	for name, want := range map[string]string{
+		"cct":      "engine=cct,inlined=on,verify=off",
+		"cct,acct": "engine=cct,inlined=on,verify=on",
+		"dacce":    "engine=dacce,verify=off,natives=off",
+		"pcce":     "engine=dacce,verify=off,natives=off",
+		"lucce":    "engine=lucce,verify=off,natives=off",
+		"pcc":      "engine=pcc,verify=off,natives=off",
+		"sample":   "engine=none",
+		"none":     "engine=none,verify=off,natives=off",
+	} {
+		o := DefaultOptions
+		o.Engine = name
+		if have := o.ForCompiler(); have != want {
+			t.Errorf("%s: have %s, want %s", name, have, want)
+		}
+	}
+	o := DefaultOptions
+	o.Record = "calls"
+	if have, want := o.ForCompiler(), "engine=cct,inlined=on,verify=on"; have != want {
+		t.Errorf("with calls recorded: have %s, want %s", have, want)
+	}
+	o.Engine, o.Record, o.Events = "dacce", "", "go,block"
+	if have, want := o.ForCompiler(), "engine=dacce,verify=off,natives=on"; have != want {
+		t.Errorf("with events below natives: have %s, want %s", have, want)
+	}
+	if have, want := o.ForRuntime(), "engine=dacce,recursion=fold,verify=off,events=go+block"; have != want {
+		t.Errorf("the runtime: have %s, want %s", have, want)
+	}
+}
