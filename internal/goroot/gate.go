@@ -18,8 +18,8 @@ type release struct {
 
 // releases are sorted, oldest first.
 var releases = []release{
-	{"go1.26", "go1.26.0", "go1.26.8"},
-	{"go1.27", "go1.27.4", "go1.27.4"},
+	{"go1.26", "go1.26.0", "go1.26.11"},
+	{"go1.27", "go1.27.0", "go1.27.4"},
 }
 
 // UntestedEnv is the environment variable that lets a Go release through that is newer
@@ -36,7 +36,7 @@ func releaseOf(goVersion string) *release {
 	return nil
 }
 
-// Supported names the releases that were tried, "go1.26.0 to go1.26.8 and go1.27.4".
+// Supported names the releases that were tried, "go1.26.0 to go1.26.11 and go1.27.0 to go1.27.4".
 func Supported() string {
 	var list []string
 	for _, r := range releases {

@@ -77,7 +77,7 @@ func TestManifestFilesErrors(t *testing.T) {
 	hook := Hook{File: "runtime/proc.go", Decl: "func goexit0", Anchor: "gdestroy(gp)", Lines: []string{"a()"}}
 	m := &Manifest{Version: "go1.26.9", Hooks: []Hook{hook}}
 	_, err := m.Files(root, Contexts)
-	const want = `go1.26.9: hook goexit0: anchor "gdestroy(gp)" matched 0 times in runtime/proc.go, want 1; stemma supports go1.26.0 to go1.26.8 and go1.27.4`
+	const want = `go1.26.9: hook goexit0: anchor "gdestroy(gp)" matched 0 times in runtime/proc.go, want 1; stemma supports go1.26.0 to go1.26.11 and go1.27.0 to go1.27.4`
 	if err == nil || err.Error() != want {
 		t.Errorf("have error %v\nwant %s", err, want)
 	}
