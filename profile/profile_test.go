@@ -269,3 +269,26 @@ func BenchmarkMillion(b *testing.B) {
 		b.ReportMetric(float64(len(data))/float64(len(p.Nodes)), "bytes/node")
 	}
 }
+
+// TestMergeValues brings nodes into another order: each keeps its values.
+func TestMergeValues(t *testing.T) {
+	p := profile.New(profile.Calls, profile.CPU)
+	x := profile.NewNodeIndex(p, 0)
+	for _, name := range []string{"z", "m", "a"} { // merging sorts places by name
+		p.Strings = append(p.Strings, name)
+		p.Funcs = append(p.Funcs, profile.Func{Kind: profile.FuncPlace, Frames: []profile.Frame{{Func: uint32(len(p.Strings) - 1)}}})
+		n := x.Node(0, 0, uint32(len(p.Funcs)-1))
+		p.Column("cpu").Values[n] = uint64(name[0])
+	}
+	for _, p := range []*profile.Profile{mustMerge(t, p), mustMerge(t, p, otherRun(p))} {
+		for i, n := range p.Nodes[1:] {
+			name := p.String(p.Funcs[n.Func].Frames[0].Func)
+			if v := p.Value(profile.CPU, i+1); v%uint64(name[0]) != 0 || v == 0 {
+				t.Errorf("node %d of %s has the value %d, want that of %s", i+1, name, v, name)
+			}
+		}
+		if name := p.String(p.Funcs[p.Nodes[1].Func].Frames[0].Func); name != "a" {
+			t.Errorf("%s comes first, want a", name)
+		}
+	}
+}

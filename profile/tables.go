@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/stemma-go/stemma/internal/sealed"
@@ -66,7 +67,7 @@ func Read(r io.Reader) (*Profile, error) {
 // The form is for tests and for looking at a profile: it is several times as large as a
 // sealed file and slow to read.
 func ParseText(r io.Reader) (*Profile, error) {
-	f, err := sealed.ParseText(r, Descriptions())
+	f, err := sealed.ParseText(r, Descriptions(), TextRow)
 	if err != nil {
 		return nil, err
 	}
@@ -76,20 +77,38 @@ func ParseText(r io.Reader) (*Profile, error) {
 // Descriptions returns the tables of a profile, without rows.
 func Descriptions() []*sealed.Table {
 	x := (&sealed.File{Strings: []string{""}}).Interner()
-	nodes := nodeSchema.Describe(tableNode)
-	for _, t := range ValueTypes {
-		kind := sealed.Number
-		if t.PerCounter {
-			kind = sealed.List
-		}
-		nodes.Columns = append(nodes.Columns, &sealed.Column{Name: t.Name, Kind: kind})
-	}
 	return []*sealed.Table{
 		recordSchema.Describe(tableRecord), processSchema(x).Describe(tableProcess), lossSchema(x).Describe(tableLost),
 		noteSchema(x).Describe(tableNote), samplerSchema(x).Describe(tableSampler), lossSchema(x).Describe(tableStat),
 		bucketSchema.Describe(tableLatency), funcSchema.Describe(tableFunc), inlinedSchema.Describe(tableInlined),
-		siteSchema.Describe(tableSite), frameSchema.Describe(tableFrame), valueSchema(x).Describe(tableValue), nodes,
+		siteSchema.Describe(tableSite), frameSchema.Describe(tableFrame), valueSchema(x).Describe(tableValue), nodeSchema.Describe(tableNode),
 	}
+}
+
+// TextRow is what [sealed.ParseText] calls after each row of a profile: a value is a
+// column of the nodes.
+func TextRow(f *sealed.File, t *sealed.Table) error {
+	if t.Name != tableValue {
+		return nil
+	}
+	nodes := f.Table(tableNode)
+	if nodes.Rows > 0 {
+		return fmt.Errorf("a value behind the first node")
+	}
+	types, err := valueSchema(f.Interner()).Rows(f, tableValue)
+	if err != nil {
+		return err
+	}
+	kind := sealed.Number
+	last := types[len(types)-1]
+	if last.PerCounter {
+		kind = sealed.List
+	}
+	if slices.ContainsFunc(nodes.Columns, func(c *sealed.Column) bool { return c.Name == last.Name }) || last.Name == "" {
+		return fmt.Errorf("value %q: nodes have a column of that name", last.Name)
+	}
+	nodes.AddColumn(last.Name, kind, nil)
+	return nil
 }
 
 // A recordRow is the first row of a file: what a look at its beginning tells.

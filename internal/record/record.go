@@ -52,7 +52,7 @@ func Read(r io.Reader) (*Record, error) {
 
 // ParseText reads the text form of a record.
 func ParseText(r io.Reader) (*Record, error) {
-	f, err := sealed.ParseText(r, ids.Descriptions())
+	f, err := sealed.ParseText(r, ids.Descriptions(), profile.TextRow)
 	if err != nil {
 		return nil, err
 	}

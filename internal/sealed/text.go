@@ -151,10 +151,12 @@ func texts(list []uint64, text func(uint64) string) (all []string) {
 const maxLine = 1 << 26
 
 // ParseText reads the text form of tables with the given descriptions, see
-// [Schema.Describe]. An error names the line. What it accepts, WriteText writes back, but
+// [Schema.Describe]. After each row it calls read, which may add columns to tables that
+// have no rows yet. An error names the line. What it accepts, WriteText writes back, but
 // for comments, spacing, zeros and the order of columns.
-func ParseText(r io.Reader, tables []*Table) (*File, error) {
+func ParseText(r io.Reader, tables []*Table, read func(f *File, t *Table) error) (*File, error) {
 	t := newTextReader(tables)
+	t.read = read
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, maxLine)
 	for sc.Scan() {
@@ -191,6 +193,7 @@ type textReader struct {
 	f      *File
 	known  map[string]uint32 // strings
 	tables map[string]*textTable
+	read   func(*File, *Table) error
 	lineNo int
 	begun  bool // the first line was read
 	rest   string
@@ -204,8 +207,6 @@ func newTextReader(tables []*Table) *textReader {
 		for _, c := range tbl.Columns {
 			if c.Kind == Child {
 				tt.children = append(tt.children, c)
-			} else {
-				tt.columns[c.Name] = c
 			}
 		}
 		t.tables[tbl.Name] = tt
@@ -272,7 +273,9 @@ func (t *textReader) line() {
 		t.fail("%s: have index %q, want %d", name, have, want)
 	}
 	t.fields(tt)
-	tt.Rows++
+	if tt.Rows++; t.err == nil {
+		t.err = t.read(t.f, tt.Table)
+	}
 	for _, c := range tt.children {
 		tt.counts[c.Name] = append(tt.counts[c.Name], 0)
 	}
@@ -280,6 +283,13 @@ func (t *textReader) line() {
 
 // fields reads the values of a row. Those that are not given are 0.
 func (t *textReader) fields(tt *textTable) {
+	if tt.Rows == 0 { // by now all columns are known
+		for _, c := range tt.Columns {
+			if c.Kind != Child {
+				tt.columns[c.Name] = c
+			}
+		}
+	}
 	given := make(map[*Column]bool, len(tt.columns))
 	for t.rest != "" {
 		name := t.word()
