@@ -26,7 +26,8 @@ const rule = `
 	internal/ctxid: internal/goroot/rt;
 	internal/engine: internal/goroot/rt;
 	profile: internal/goroot/rt, internal/sealed;
-	internal/live: profile, internal/ctxid, internal/engine;
+	internal/funcblob: profile;
+	internal/live: internal/funcblob, internal/ctxid, internal/engine;
 	internal/ids: internal/live;
 	internal/record: internal/ids;
 	internal/callgraph: internal/record;
@@ -47,7 +48,7 @@ const rule = `
 `
 
 // pure lists packages that know nothing of files, networks and processes.
-var pure = []string{"internal/wire", "internal/sealed", "internal/engine", "profile", "internal/live", "internal/ids", "internal/record", "internal/callgraph", "internal/cce", "internal/cct", "internal/ctxid", "internal/decode", "internal/replay"}
+var pure = []string{"internal/wire", "internal/sealed", "internal/engine", "profile", "internal/funcblob", "internal/live", "internal/ids", "internal/record", "internal/callgraph", "internal/cce", "internal/cct", "internal/ctxid", "internal/decode", "internal/replay"}
 
 // impure lists what they must not import.
 var impure = []string{"os", "net", "os/exec", "syscall"}

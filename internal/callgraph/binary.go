@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/funcblob"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/wire"
 )
 
 // A Binary is an instrumented executable.
@@ -177,9 +179,30 @@ func (m *image) function(data uint64) (f Func, err error) {
 	if err != nil {
 		return f, err
 	}
-	r := blobReader{blob, table, nil}
-	r.function(&f)
-	return f, r.err
+	return f, f.describe(blob, table)
+}
+
+// describe reads the description of the function, see package rt; strings are those of
+// the table.
+func (f *Func) describe(blob []byte, table []string) error {
+	r := funcblob.Reader{Decoder: &wire.Decoder{Data: blob, Where: "damaged metadata"}, Table: make([]uint32, len(table)+1)}
+	for i := range r.Table {
+		r.Table[i] = uint32(i) // plus 1; 0 is no string
+	}
+	strs := append([]string{""}, table...)
+	str := func(i uint32) string { return strs[i] }
+	fn := r.Function()
+	if err := r.End(); err != nil {
+		return err
+	}
+	f.Name, f.Place = str(fn.Name), Place{File: str(fn.File), Line: int(fn.Line)}
+	for i, s := range fn.Sites {
+		if int64(s.Cell) >= int64(f.Cells) {
+			return fmt.Errorf("damaged metadata: site %d: cell %d of %d", i, s.Cell, f.Cells)
+		}
+		f.Sites = append(f.Sites, Site{Kind: int(s.Kind), Place: Place{File: str(s.File), Line: int(s.Line)}, Callee: str(s.Callee), Cell: uint64(s.Cell + 1)})
+	}
+	return nil
 }
 
 // str reads a string header and what it points to.
@@ -198,63 +221,4 @@ func (m *image) str(at uint64) (string, error) {
 	}
 	b, err := m.at(p, n)
 	return string(b), err
-}
-
-// A blobReader reads the description of a function, see package rt.
-type blobReader struct {
-	data  []byte
-	table []string
-	err   error
-}
-
-func (r *blobReader) uint() uint64 {
-	v, n := binary.Uvarint(r.data)
-	if n <= 0 {
-		r.err, r.data = errors.New("damaged metadata: the description ends early"), nil
-		return 0
-	}
-	r.data = r.data[n:]
-	return v
-}
-
-// count reads a number of things of which each has at least one byte.
-func (r *blobReader) count() uint64 { return min(r.uint(), uint64(len(r.data))) }
-
-// pick returns an element of a table.
-func (r *blobReader) pick(table []string, i uint64) string {
-	if i >= uint64(len(table)) {
-		r.err = errors.New("damaged metadata: no such string")
-		return ""
-	}
-	return table[i]
-}
-
-// function reads the whole of it.
-func (r *blobReader) function(f *Func) {
-	f.Name = r.pick(r.table, r.uint())
-	f.Place.Line = int(r.uint())
-	var files []string
-	for range r.count() {
-		files = append(files, r.pick(r.table, r.uint()))
-	}
-	f.Place.File = r.pick(files, 0)
-	for range r.count() { // inlined calls
-		for range rt.InlinedNumbers {
-			r.uint()
-		}
-	}
-	for range r.count() {
-		s := Site{Kind: int(r.uint())}
-		r.uint() // the inlined call
-		s.Place.File, s.Place.Line = r.pick(files, r.uint()), int(r.uint())
-		if callee := r.uint(); callee > 0 {
-			s.Callee = r.pick(r.table, callee-1)
-		}
-		s.Cell = r.uint()
-		r.uint() // the counter
-		if r.err == nil && s.Cell > uint64(f.Cells) {
-			r.err = errors.New("damaged metadata: no such cell")
-		}
-		f.Sites = append(f.Sites, s)
-	}
 }

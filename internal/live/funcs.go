@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/stemma-go/stemma/internal/funcblob"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/wire"
 	"github.com/stemma-go/stemma/profile"
@@ -183,7 +184,7 @@ func (r *FuncsReader) add(h funcHeader, table []string, d *wire.Decoder) error {
 	if err := h.checkNode(); err != nil && r.code == nil {
 		return err
 	}
-	fn, err := r.decode(h, &blobReader{d, r.intern(table)})
+	fn, err := r.decode(h, &funcblob.Reader{Decoder: d, Table: r.intern(table)})
 	if err != nil {
 		return err
 	}
@@ -227,18 +228,18 @@ func (r *FuncsReader) intern(table []string) []uint32 {
 
 // decode reads the blob of a record. Those of the root and the overflow node
 // list their cells as call sites, which only the runtime needs.
-func (r *FuncsReader) decode(h funcHeader, b *blobReader) (profile.Func, error) {
+func (r *FuncsReader) decode(h funcHeader, b *funcblob.Reader) (profile.Func, error) {
 	switch {
 	case h.id == rt.RootFunc:
-		return profile.Func{Kind: profile.FuncRoot, Name: b.string("name"), Cells: rt.NumRoots, Counters: 1}, b.Err
+		return profile.Func{Kind: profile.FuncRoot, Name: b.Name("name"), Cells: rt.NumRoots, Counters: 1}, b.Err
 	case h.id == rt.OverflowFunc:
-		return profile.Func{Kind: profile.FuncOverflow, Name: b.string("name"), Counters: 1}, b.Err
+		return profile.Func{Kind: profile.FuncOverflow, Name: b.Name("name"), Counters: 1}, b.Err
 	case h.kind == rt.RecFault:
-		return b.fault(), b.End()
+		return b.Fault(), b.End()
 	case h.kind != rt.RecFunc:
 		return profile.Func{}, fmt.Errorf("unknown kind of record %d", h.kind)
 	}
-	fn := b.function()
+	fn := b.Function()
 	if h.flags&rt.MetaFlagWrapper != 0 {
 		fn.Flags |= profile.FuncWrapper
 	}
@@ -246,75 +247,6 @@ func (r *FuncsReader) decode(h funcHeader, b *blobReader) (profile.Func, error) 
 		fn.Flags |= profile.FuncAsm
 	}
 	return fn, b.End()
-}
-
-// A blobReader decodes the blob of a record.
-// Errors name the offset in funcs, not in the blob.
-type blobReader struct {
-	*wire.Decoder
-	table []uint32 // 0, and the record's strings as indexes into the profile's
-}
-
-// pick reads an index into table and returns the element.
-func (b *blobReader) pick(table []uint32, what string) uint32 {
-	start := b.Off
-	i := b.Uint()
-	if b.Err == nil && i >= uint64(len(table)) {
-		b.Fail(start, "%s %d is not one of %d", what, i, len(table))
-	}
-	if b.Err != nil {
-		return 0
-	}
-	return table[i]
-}
-
-// string reads an index into the record's strings and returns the profile's.
-func (b *blobReader) string(what string) uint32 { return b.pick(b.table[1:], what) }
-
-// optional reads a string index plus one; 0 stands for no string.
-func (b *blobReader) optional(what string) uint32 {
-	return b.pick(b.table, what)
-}
-
-// fault reads the blob of a RecFault.
-func (b *blobReader) fault() profile.Func {
-	fn := profile.Func{Kind: profile.FuncFault, Name: b.string("name"), Cells: 1, Counters: 1}
-	for range b.Count(3, "frames") {
-		fn.Frames = append(fn.Frames, profile.Frame{Func: b.string("function"), File: b.string("file"), Line: b.U32("line")})
-	}
-	return fn
-}
-
-// function reads the blob of a RecFunc. The numbers of cells and counters are
-// not written: they follow from the largest index.
-func (b *blobReader) function() profile.Func {
-	fn := profile.Func{Name: b.string("name"), Line: b.U32("start line"), Counters: 1}
-	files := make([]uint32, 0, b.Count(1, "files"))
-	for range cap(files) {
-		files = append(files, b.string("file"))
-	}
-	if len(files) > 0 {
-		fn.File = files[0]
-	}
-	known := append([]uint32{0}, files...)
-	for range b.Count(rt.InlinedNumbers, "inlined calls") {
-		fn.Inlined = append(fn.Inlined, profile.Inlined{Parent: b.Index("parent"), Callee: b.string("callee"), File: b.pick(files, "file"), Line: b.U32("line"),
-			Counter: b.counter(&fn), CalleeFile: b.pick(known, "callee's file"), CalleeLine: b.U32("callee's line")})
-	}
-	for range b.Count(7, "sites") {
-		s := profile.Site{Kind: profile.SiteKind(b.UpTo(uint64(profile.SiteUnknown), "kind")), Inlined: b.Index("inlined call"),
-			File: b.pick(files, "file"), Line: b.U32("line"), Callee: b.optional("callee"), Cell: b.Index("cell"), Counter: b.counter(&fn)}
-		fn.Cells = max(fn.Cells, uint32(s.Cell+1))
-		fn.Sites = append(fn.Sites, s)
-	}
-	return fn
-}
-
-// counter reads an optional counter and makes room for it in fn.
-func (b *blobReader) counter(fn *profile.Func) int32 {
-	c := b.Index("counter")
-	fn.Counters = max(fn.Counters, uint32(c+1))
-	return c
 }
 
 // pairSize is the size of a pair in a record of return addresses.

@@ -158,8 +158,20 @@ func (b *blob) str(s string) int {
 }
 
 func (d *Dir) record(kind uint32, id uint64, f Func) {
-	b := &blob{}
 	cells, counters := 0, 1
+	for _, in := range f.Inlined {
+		counters = max(counters, in.Counter)
+	}
+	for _, s := range f.Sites {
+		cells, counters = max(cells, s.Cell), max(counters, s.Counter)
+	}
+	size := (max(rt.NodeCells+4*cells, 8*counters) + 7) &^ 7
+	d.write(kind, id, uint32(size), f.Flags, describe(f))
+}
+
+// describe returns the description of a function, as the compiler writes it.
+func describe(f Func) *blob {
+	b := &blob{}
 	b.uint(b.str(f.Name), f.Line, len(f.Files))
 	for _, s := range f.Files {
 		b.uint(b.str(s))
@@ -167,7 +179,6 @@ func (d *Dir) record(kind uint32, id uint64, f Func) {
 	b.uint(len(f.Inlined))
 	for _, in := range f.Inlined {
 		b.uint(in.In, b.str(in.Callee), in.File, in.Line, in.Counter, in.CalleeFile, in.CalleeLine)
-		counters = max(counters, in.Counter)
 	}
 	b.uint(len(f.Sites))
 	for _, s := range f.Sites {
@@ -176,10 +187,8 @@ func (d *Dir) record(kind uint32, id uint64, f Func) {
 			callee = b.str(s.Callee) + 1
 		}
 		b.uint(int(s.Kind), s.In, s.File, s.Line, callee, s.Cell, s.Counter)
-		cells, counters = max(cells, s.Cell), max(counters, s.Counter)
 	}
-	size := (max(rt.NodeCells+4*cells, 8*counters) + 7) &^ 7
-	d.write(kind, id, uint32(size), f.Flags, b)
+	return b
 }
 
 // write appends a record to funcs.

@@ -1,7 +1,6 @@
 package livetest
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"syscall"
@@ -90,10 +89,11 @@ func copyTo(p uintptr, s []byte) {
 // Func adds a function with a number of call sites: site k is in line k+1 of /src/m.go.
 func (l *Lucce) Func(name string, sites int) *LucceFunc {
 	const file = "/src/m.go"
-	blob := binary.AppendUvarint([]byte{0, 1, 1, 1, 0}, uint64(sites))
+	var sitesOf []Site
 	for k := range sites {
-		blob = append(blob, rt.SiteCall, 0, 0, byte(k+1), 0, byte(k+1), 0)
+		sitesOf = append(sitesOf, Site{Kind: rt.SiteCall, Line: k + 1, Cell: k + 1})
 	}
+	blob := describe(Func{Name: name, Line: 1, Files: []string{file}, Sites: sitesOf}).data
 	f := &LucceFunc{Name: name, Sites: sites, entry: Text + 64 + uint64(l.used)}
 	text := l.alloc(len(name) + len(file))
 	copyTo(text, []byte(name+file))

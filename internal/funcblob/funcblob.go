@@ -1,0 +1,75 @@
+// Package funcblob reads the description of a function that the compiler makes: in an
+// executable as metadata, in a live directory as the blob of a function's record. Package
+// rt says what is in it.
+package funcblob
+
+import (
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/wire"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// A Reader reads one description. Errors stay in the decoder.
+type Reader struct {
+	*wire.Decoder
+	// Table has 0, and then what the strings of the description are known by: indexes
+	// into the strings of a profile, say.
+	Table []uint32
+}
+
+// pick reads an index into table and returns the element.
+func (b *Reader) pick(table []uint32, what string) uint32 {
+	start := b.Off
+	i := b.Uint()
+	if b.Err == nil && i >= uint64(len(table)) {
+		b.Fail(start, "%s %d is not one of %d", what, i, len(table))
+	}
+	if b.Err != nil {
+		return 0
+	}
+	return table[i]
+}
+
+// Name reads an index of a string.
+func (b *Reader) Name(what string) uint32 { return b.pick(b.Table[1:], what) }
+
+// Fault reads the description of a place where a run-time error rose.
+func (b *Reader) Fault() profile.Func {
+	fn := profile.Func{Kind: profile.FuncFault, Name: b.Name("name"), Cells: 1, Counters: 1}
+	for range b.Count(3, "frames") {
+		fn.Frames = append(fn.Frames, profile.Frame{Func: b.Name("function"), File: b.Name("file"), Line: b.U32("line")})
+	}
+	return fn
+}
+
+// Function reads the description of a function, but for its flags. The numbers of cells
+// and counters are not written: they follow from the largest index.
+func (b *Reader) Function() profile.Func {
+	fn := profile.Func{Name: b.Name("name"), Line: b.U32("start line"), Counters: 1}
+	files := make([]uint32, 0, b.Count(1, "files"))
+	for range cap(files) {
+		files = append(files, b.Name("file"))
+	}
+	if len(files) > 0 {
+		fn.File = files[0]
+	}
+	known := append([]uint32{0}, files...)
+	for range b.Count(rt.InlinedNumbers, "inlined calls") {
+		fn.Inlined = append(fn.Inlined, profile.Inlined{Parent: b.Index("parent"), Callee: b.Name("callee"), File: b.pick(files, "file"), Line: b.U32("line"),
+			Counter: b.counter(&fn), CalleeFile: b.pick(known, "callee's file"), CalleeLine: b.U32("callee's line")})
+	}
+	for range b.Count(7, "sites") {
+		s := profile.Site{Kind: profile.SiteKind(b.UpTo(uint64(profile.SiteUnknown), "kind")), Inlined: b.Index("inlined call"),
+			File: b.pick(files, "file"), Line: b.U32("line"), Callee: b.pick(b.Table, "callee"), Cell: b.Index("cell"), Counter: b.counter(&fn)}
+		fn.Cells = max(fn.Cells, uint32(s.Cell+1))
+		fn.Sites = append(fn.Sites, s)
+	}
+	return fn
+}
+
+// counter reads an optional counter and makes room for it in fn.
+func (b *Reader) counter(fn *profile.Func) int32 {
+	c := b.Index("counter")
+	fn.Counters = max(fn.Counters, uint32(c+1))
+	return c
+}
