@@ -209,7 +209,7 @@ func newSamplingReport() *samplingReport {
 			Name: "sampling-agreement", Title: "Samplers: the averages with each other (ICPE'15, figure 13)", Left: 2,
 			Head: []string{"program", "samplers", "overlap %", "hot edges %", "paper: overlap", "paper: hot edges"},
 			Notes: []string{strings.Join([]string{
-				"stw stands where the paper has JVMTI sampling. All take running goroutines where a signal finds them; isps at guards (-ask=guard, the paper's way) takes them in function prologues. " +
+				"stw stands where the paper has JVMTI sampling, but stops the world for goroutines that wait only. All take running goroutines where a signal finds them; isps at guards (-ask=guard, the paper's way) takes them in function prologues. " +
 					"Averages of fewer samples agree less: see how many stw takes. Stacks are never cut here, where the paper cuts those of JVMTI and SPS at 256 frames.",
 				papers.SamplingAgreement,
 			}, "\n")},
@@ -218,8 +218,8 @@ func newSamplingReport() *samplingReport {
 			Name: "sampling-latency", Title: "Latency of samples, every " + samplingEvery + " (ICPE'15, figure 11)", Left: 2,
 			Head: []string{"program", "sampler", "ticks", "requests", "samples", "2.5 % us", "25 % us", "50 % us", "75 % us", "97.5 % us", "99 % us", "max us"},
 			Notes: []string{strings.Join([]string{
-				"From a request to the end of its sample; all runs of the table above together. Latencies are counted in classes, four for each power of two, and a class is shown by its lower bound.",
-				"ticks: of the sampler; requests are fewer where a stop of the world is still under way, or nothing runs. A goroutine that is to stop the world needs a P: where all are busy, it waits until one is preempted.",
+				"From the moment for which a sample on CPU was due, or asked for at a guard, to its end; all runs of the table above together. Latencies are counted in classes, four for each power of two, and a class is shown by its lower bound.",
+				"ticks: of the sampler; requests: samples on CPU that were due. stw takes these as the others do, so that its stop of the world, for goroutines that wait, is no part of any latency here: see the table of goroutines that wait.",
 				"What waits for CPU on a busy machine is latency here. " + papers.SamplingLatency,
 			}, "\n")},
 		},

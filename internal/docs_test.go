@@ -74,7 +74,7 @@ func documents(t *testing.T) map[string]string {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("docs/*.md: %d files, %v", len(files), err)
 	}
-	for _, name := range []string{"README.md", "ARCHITECTURE.md", "profile/FORMAT.md", "bench/RESULTS.md", "bench/METHOD.md"} {
+	for _, name := range []string{"README.md", "ARCHITECTURE.md", "profile/FORMAT.md", "bench/RESULTS.md", "bench/METHOD.md", "bench/PAPERS.md"} {
 		files = append(files, filepath.Join("..", name))
 	}
 	texts := make(map[string]string)

@@ -107,13 +107,14 @@ func NewDacce(p *Program, policy Policy, limit uint64) *Dacce {
 }
 
 // NewDacceEdges returns the encoder of the paper, with an addition value for each
-// edge. Ids stay below limit.
+// edge, but for the differences that [Dacce] names. Ids stay below limit.
 func NewDacceEdges(p *Program, policy Policy, limit uint64) *Dacce {
 	return newDacce("dacce-edges", p, policy, NewGraph(p), func(g *Graph) Tables { return NumberEdges(g, limit) })
 }
 
 // NewPCCE returns precise calling context encoding (PCCE, ICSE 2010) as the DACCE
-// paper describes it in section 2: numbered once from the complete graph.
+// paper describes it in section 2: numbered once from the complete graph. It has no
+// profile, which that paper's section 6.1 gives it: see [NumberStatic].
 func NewPCCE(p *Program, complete *Graph) *Dacce {
 	d := newDacce("pcce", p, Policy{}, complete, func(g *Graph) Tables { return NumberStatic(g, math.MaxInt64) })
 	d.number = nil
@@ -181,8 +182,9 @@ func (s *dacceStack) push(c Call, id uint64, depth, maxDepth uint32) {
 	}
 }
 
-// count keeps the figures, and the weights that a re-encoding goes by. The injected
-// code samples them.
+// count keeps the figures, and the weights that a re-encoding goes by: it sees every
+// call. The injected code counts calls on the slow path and pushes only, so that its
+// weights of encoded edges are those of the time before; see rt.Cce.Snapshot.
 func (d *Dacce) count(s *dacceStack, c Call) {
 	caller, callee := s.frames[len(s.frames)-2].depth, s.top().depth
 	d.calls++

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// A Lucce encodes contexts lazily and without a stack (Lucce, iFM 2016). A context
+// A Lucce encodes contexts lazily and without a stack (Lucce, Salnikov-Tarnovski and Vojdani). A context
 // is an id and a version of the call graph. The graph is numbered while it is
 // found out: entering a function by a new edge gives the edge the ids behind those
 // that the function has. Every change is logged, and a version is a place in the

@@ -57,8 +57,9 @@ func NumberEdges(g *Graph, limit uint64) *EdgeTables {
 	return newEdgeTables(g.p, n)
 }
 
-// NumberStatic numbers a complete graph as PCCE does, which knows no weights.
-// Recursive and indirect edges are not encoded (DACCE paper, section 2).
+// NumberStatic numbers a complete graph as PCCE does without a profile: it knows no
+// weights, and recursive and indirect edges are not encoded (DACCE paper, section 2).
+// With a profile, as in section 6.1, it would encode the indirect edges that occur.
 func NumberStatic(g *Graph, limit uint64) *EdgeTables {
 	n := edgeNumbering(g, func(c Call) bool { return g.p.Sites[c.Site].Kind == Static })
 	n.number(n.chooseStatic(), limit)

@@ -110,7 +110,7 @@ func Average(list ...Weights) Weights {
 // Overlap returns the degree of overlap of two trees: the sum over all common edges of the
 // smaller one of the edge's two shares in its tree's weight. It is 1 for trees that are
 // equal but for a factor, and 0 for trees with nothing in common. (Arnold and Grove;
-// section 7.3 of the paper.) That of two empty trees is 1.
+// ICPE 2015, section 7.3; CCCP, section 6.1.) That of two empty trees is 1.
 func Overlap(a, b Weights) float64 {
 	ta, tb := a.Total(), b.Total()
 	if ta == 0 || tb == 0 {

@@ -85,6 +85,10 @@ func (p *plan) init(c *Cce) {
 
 // Snapshot begins a plan, at a time in nanoseconds: what is seen from here on is
 // not in it. It and Write need the lock; Plan, between them, does not.
+//
+// It makes the weights of edges, in calls a second, of what the slow path and pushes
+// have counted since the last plan. An edge that had nothing counted, as it is encoded
+// or not used any more, keeps its weight.
 func (c *Cce) Snapshot(now uint64) {
 	p := &c.plan
 	p.numFuncs, p.numSites, p.numSeen = c.numFuncs, c.numSites, c.numEdges

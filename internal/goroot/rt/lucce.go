@@ -2,7 +2,7 @@ package rt
 
 import "unsafe"
 
-// A Lucce encodes contexts lazily and without a stack (Lucce, iFM 2016). The graph
+// A Lucce encodes contexts lazily and without a stack (Lucce, Salnikov-Tarnovski and Vojdani). The graph
 // is numbered while it is found out: a callee that is entered by a new edge gives it
 // the ids behind those that it has, as many as the caller has (numCC, sections 2
 // and 5).

@@ -3,7 +3,8 @@ package rt
 import "unsafe"
 
 // This file is the bookkeeping of incremental stack tracing, after section 5 of
-// "Efficient Stack Trace Sampling in the Java HotSpot VM" (ICPE 2015).
+// "Lightweight Java Profiling with Partial Safepoints and Incremental Stack Tracing"
+// (Hofer, Gnedt and Mössenböck, ICPE 2015).
 //
 // # Terminology
 //

@@ -93,8 +93,10 @@ func stemmaWake(gp *g) {
 	}
 }
 
-// stemmaDue reports whether one of the triggers of DACCE has struck: the slow path
-// cost as much as a re-encoding would; there are new edges; pushes are many.
+// stemmaDue reports whether a re-encoding is due: the slow path has cost as much as one
+// would; there are new edges; pushes are many. DACCE has a further trigger: that hot
+// paths have changed. Nothing here could tell, since calls along encoded edges are not
+// counted.
 func stemmaDue(now int64) bool {
 	c, p := &stemma.cce, &stemma.encode.pace
 	switch {

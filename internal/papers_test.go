@@ -1,0 +1,197 @@
+package internal_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What bench/PAPERS.md names: `rt/cce.go:Cce.saw`, a file by the end of its path, or with
+// "./" at the top of the module, and a declaration in it; `-only=trees`; table `trees`; and the state of an entry.
+var (
+	namedDecl  = regexp.MustCompile("`([a-zA-Z0-9_./-]+\\.(?:go|s|txtar))(?::([A-Za-z0-9_.]+))?`")
+	namedExp   = regexp.MustCompile("`-only=([a-z,]+)`")
+	namedTable = regexp.MustCompile("(?:table|figure) `([a-z-]+)`")
+	experiment = regexp.MustCompile(`(?m)^\t\t\{"([a-z]+)", .*\(\*session\)`)
+	tableName  = regexp.MustCompile(`(?:Name: |twoFigures\()"([a-z-]+)"`)
+	asmDecl    = regexp.MustCompile(`(?m)^TEXT [^(]*·([A-Za-z0-9_]+)`)
+
+	states = []string{"done", "otherwise", "partly", "missing", "n/a"}
+)
+
+// TestPapers looks for what the page about the papers names, and for entries that do not
+// say how things stand.
+func TestPapers(t *testing.T) {
+	text := documents(t)["bench/PAPERS.md"]
+	named := checkDecls(t, text)
+	bench := benchSource(t)
+	named += checkNames(t, text, namedExp, experiment, bench)
+	named += checkNames(t, text, namedTable, tableName, bench)
+	if named < 200 {
+		t.Errorf("%d names found, want at least 200", named)
+	}
+	checkStates(t, text)
+}
+
+// checkDecls looks for the files and declarations that the text names, and returns how
+// many there are.
+func checkDecls(t *testing.T, text string) int {
+	t.Helper()
+	files := sourceFiles(t)
+	all := namedDecl.FindAllStringSubmatch(text, -1)
+	for _, m := range all {
+		var found []string
+		for _, file := range files {
+			if top, ok := strings.CutPrefix(m[1], "./"); file == "../"+top || !ok && strings.HasSuffix(file, "/"+m[1]) {
+				found = append(found, file)
+			}
+		}
+		switch {
+		case len(found) != 1:
+			t.Errorf("%s: %d files %q, want 1: name more of its path", m[0], len(found), found)
+		case m[2] != "" && !slices.Contains(declared(t, found[0]), m[2]):
+			t.Errorf("%s: %s does not declare %s", m[0], found[0], m[2])
+		}
+	}
+	return len(all)
+}
+
+// sourceFiles returns the files in which something may be declared.
+func sourceFiles(t *testing.T) (files []string) {
+	err := filepath.WalkDir("..", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == ".git":
+			return filepath.SkipDir
+		case slices.Contains([]string{".go", ".s", ".txtar"}, filepath.Ext(file)):
+			files = append(files, filepath.ToSlash(file))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// declared returns what a file declares at its top level; methods as T.M.
+func declared(t *testing.T, file string) (names []string) {
+	src, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(file, ".go") {
+		for _, m := range asmDecl.FindAllStringSubmatch(string(src), -1) {
+			names = append(names, m[1])
+		}
+		return names
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), file, src, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range f.Decls {
+		names = append(names, declNames(d)...)
+	}
+	return names
+}
+
+func declNames(d ast.Decl) (names []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			return []string{d.Name.Name}
+		}
+		recv := d.Recv.List[0].Type
+		if star, ok := recv.(*ast.StarExpr); ok {
+			recv = star.X
+		}
+		if id, ok := recv.(*ast.Ident); ok {
+			return []string{id.Name + "." + d.Name.Name}
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch s := spec.(type) {
+			case *ast.TypeSpec:
+				names = append(names, s.Name.Name)
+			case *ast.ValueSpec:
+				for _, id := range s.Names {
+					names = append(names, id.Name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// benchSource returns the source of the benchmark.
+func benchSource(t *testing.T) string {
+	files, err := filepath.Glob("../bench/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("bench/*.go: %d files, %v", len(files), err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(file, "_test.go") {
+			all.Write(src)
+		}
+	}
+	return all.String()
+}
+
+// checkNames looks in src, by the expression there, for the names that text has by its
+// own, and returns how many there are.
+func checkNames(t *testing.T, text string, named, there *regexp.Regexp, src string) (n int) {
+	t.Helper()
+	var have []string
+	for _, m := range there.FindAllStringSubmatch(src, -1) {
+		have = append(have, m[1])
+	}
+	for _, m := range named.FindAllStringSubmatch(text, -1) {
+		for name := range strings.SplitSeq(m[1], ",") {
+			if name != "" && !slices.Contains(have, name) {
+				t.Errorf("%s: bench has no %s, but %q", m[0], name, have)
+			}
+			n++
+		}
+	}
+	return n
+}
+
+// checkStates looks for entries without a state, and for what is said to be done with
+// nothing named that does it or shows it.
+func checkStates(t *testing.T, text string) {
+	t.Helper()
+	in, entries := false, 0
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		switch {
+		case !strings.HasPrefix(line, "|"):
+			in = false
+		case strings.HasPrefix(line, "| paper | state |"):
+			in = true
+		case !in || strings.HasPrefix(line, "| ---"):
+		case len(cells) < 3 || !slices.Contains(states, cells[1]):
+			t.Errorf("entry without a state of %q: %s", states, line)
+		case cells[1] == "done" && !strings.ContainsAny(strings.Join(cells[2:], ""), "`]"):
+			t.Errorf("entry is done, and names nothing: %s", line)
+		default:
+			entries++
+		}
+	}
+	if entries < 100 {
+		t.Errorf("%d entries, want at least 100", entries)
+	}
+}
