@@ -42,7 +42,7 @@ func (s *session) replay() error {
 		Notes: []string{"stemma replay explains the columns (stemma help replay). The calls are those of one run, in their order, as stemma build -record=calls " +
 			"has logged them: up to " + fmt.Sprint(replayEvents) + " entries, and as long as the tree has no more than " + fmt.Sprint(replayNodes) +
 			" contexts. pcce is given the graph that is called, " +
-			"not all that a static analysis finds. dacce-edges is DACCE as published, with one addition value for each edge; dacce is what stemma builds in. " +
+			"not all that a static analysis finds. dacce-edges is DACCE with one addition value for each edge, as published, but without its markers and counts (PAPERS.md); dacce is what stemma builds in. " +
 			"The papers never run two encoders on the same calls but for PCCE and DACCE, see the table above."},
 	}
 	v := engineVariant("cct", "-record=calls", fmt.Sprint("-nodes=", replayNodes))

@@ -14,7 +14,7 @@
 //
 //   - [PCC] hashes: V = 3V + site (Bond and McKinley). It cannot be decoded.
 //   - [NewPCCE] numbers a complete graph once, before the run.
-//   - [NewDacceEdges] is DACCE as published: one addition value for each edge.
+//   - [NewDacceEdges] is DACCE with one addition value for each edge, as published.
 //   - [NewDacce] is what stemma builds into programs: one addition value for
 //     each call site, whatever the target. See [SiteTables].
 //   - [Lucce] needs no stack; its graph has versions. See there.

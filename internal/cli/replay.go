@@ -22,8 +22,9 @@ func replayCommand() *command {
 		short: "drive every context encoder with one stream of calls and returns",
 		long: `Replay reads the calls and returns of a program's run and drives the calling
 context encoders with them: the exact tree (cct), the hash (pcc), one static
-numbering (pcce), DACCE as published (dacce-edges) and as stemma builds it in
-(dacce), and Lucce (lucce). It prints a table with a row for each:
+numbering (pcce), DACCE with a value for each edge, as published (dacce-edges),
+and with one for each site, as stemma builds it in (dacce), and Lucce (lucce).
+It prints a table with a row for each:
 
 	nodes, edges      functions and edges of the call graph; of the edges, those
 	                  encoded (for dacce: static edges and dynamic sites)
