@@ -116,6 +116,17 @@ func TestListedPackageIsNotRun(t *testing.T) {
 	}
 }
 
+// TestListedPackageOfOneBuild lists a package for a build with a flag.
+func TestListedPackageOfOneBuild(t *testing.T) {
+	x := fake(t, "errors = -engine=cct: crashes\n", `{"Action":"pass"}`)
+	for _, engine := range []string{"cct", "dacce"} {
+		x.Build = []string{"-engine=" + engine}
+		if r := x.Test("errors"); r.notRun != (engine == "cct") {
+			t.Errorf("%s: %s", engine, r.Outcome())
+		}
+	}
+}
+
 // TestLeftOut lets stemma fail unless it is told to skip the test that might not end.
 func TestLeftOut(t *testing.T) {
 	const list = "errors.TestAs = -engine=dacce: hangs\nerrors.TestIs = -engine=cct: hangs\n"

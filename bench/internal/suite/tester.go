@@ -53,7 +53,7 @@ const passes = 6
 // Test tests one package.
 func (t *Tester) Test(pkg string) *Result {
 	r := &Result{pkg: pkg, output: make(map[string]string)}
-	if t.Known[pkg] != "" && !t.All {
+	if t.isLeftOut(t.Known[pkg]) {
 		r.notRun = true
 		return r
 	}
@@ -116,8 +116,7 @@ func (t *Tester) leftOut(pkg string) []string {
 	var tests []string
 	for name, reason := range t.Known {
 		test, ok := strings.CutPrefix(name, pkg+".Test")
-		flag, _, _ := strings.Cut(reason, ": ")
-		if ok && !t.All && slices.Contains(t.Build, flag) {
+		if ok && reason[0] == '-' && t.isLeftOut(reason) {
 			tests = append(tests, "Test"+test)
 		}
 	}
@@ -182,6 +181,16 @@ func (t *Tester) reason(pkg, test string) string {
 		return ""
 	}
 	return reason
+}
+
+// isLeftOut tells whether what is listed for a reason, if any, is not run: in builds with
+// the flag that the reason begins with, or in all.
+func (t *Tester) isLeftOut(reason string) bool {
+	flag, _, ok := strings.Cut(reason, ": ")
+	if ok && flag[0] == '-' {
+		return !t.All && slices.Contains(t.Build, flag)
+	}
+	return reason != "" && !t.All && t.applies(reason)
 }
 
 // applies tells whether a reason is good for the Go that runs the tests. One that begins
