@@ -56,7 +56,7 @@ func (s *session) encoders() error {
 			"ccStack/s: pushes per second of user time, counted in steps of 1024 for each goroutine; depth: mean of the ccStack at those pushes, so that it is never 0, " +
 				"while the paper's is over all contexts: see the figure of depths for that.",
 			"gTS: re-encodings; costs: time spent in them. calls/s: calls of the exact tree by user time of the plain program.",
-			"The paper's programs are C and C++, have 44 to 34 million calls a second, and PCCE there encodes all edges that exist; " +
+			"The paper's programs are C and C++, have 44 to 34 million calls a second, and PCCE there encodes the static graph, with the targets of indirect calls and the weights of a profile of the same input; " +
 				"nodes, edges and ids of Go programs include the standard library.",
 		}, "\n")},
 	}
