@@ -30,8 +30,9 @@ const rule = `
 	internal/live: internal/funcblob, internal/ctxid, internal/engine;
 	internal/ids: internal/live;
 	internal/record: internal/ids;
-	internal/callgraph: internal/record;
-	internal/cce: internal/goroot/rt;
+	internal/acyclic: ;
+	internal/callgraph: internal/record, internal/acyclic;
+	internal/cce: internal/goroot/rt, internal/acyclic;
 	internal/cct: profile;
 	internal/decode: internal/cct, internal/record;
 	internal/similarity: internal/cct;
@@ -48,7 +49,7 @@ const rule = `
 `
 
 // pure lists packages that know nothing of files, networks and processes.
-var pure = []string{"internal/wire", "internal/sealed", "internal/engine", "profile", "internal/funcblob", "internal/live", "internal/ids", "internal/record", "internal/callgraph", "internal/cce", "internal/cct", "internal/ctxid", "internal/decode", "internal/replay"}
+var pure = []string{"internal/wire", "internal/sealed", "internal/engine", "internal/acyclic", "profile", "internal/funcblob", "internal/live", "internal/ids", "internal/record", "internal/callgraph", "internal/cce", "internal/cct", "internal/ctxid", "internal/decode", "internal/replay"}
 
 // impure lists what they must not import.
 var impure = []string{"os", "net", "os/exec", "syscall"}

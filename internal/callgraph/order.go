@@ -1,97 +1,15 @@
 package callgraph
 
-import "slices"
+import (
+	"slices"
 
-// An order is a graph that stays acyclic, with a topological order of its nodes
-// that is kept while edges come (Pearce and Kelly, JEA 2006).
-type order struct {
-	place, nodes []int // by node, and by place
-	out, in      [][]int
-	have         map[[2]int]bool
-	added        [][2]int // edges, in the order in which they came
-	mark         []int    // by node: when it was visited last
-	visit        int
-}
+	"github.com/stemma-go/stemma/internal/acyclic"
+)
 
-// newOrder returns a graph without edges, in the order in which nodes are given.
-func newOrder(nodes []int) *order {
-	o := &order{nodes: nodes, place: make([]int, len(nodes)), out: make([][]int, len(nodes)), in: make([][]int, len(nodes)),
-		mark: make([]int, len(nodes)), have: make(map[[2]int]bool)}
-	for at, n := range nodes {
-		o.place[n] = at
-	}
-	return o
-}
-
-// add adds an edge, unless it closes a cycle.
-func (o *order) add(from, to int) bool {
-	e := [2]int{from, to}
-	if from == to || o.have[e] {
-		return from != to
-	}
-	if low, high := o.place[to], o.place[from]; low < high {
-		ahead := o.search(to, o.out, func(n int) bool { return o.place[n] <= high })
-		if o.mark[from] == o.visit {
-			return false
-		}
-		behind := o.search(from, o.in, func(n int) bool { return o.place[n] >= low })
-		o.reorder(behind, ahead)
-	}
-	o.have[e] = true
-	o.added = append(o.added, e)
-	o.out[from] = append(o.out[from], to)
-	o.in[to] = append(o.in[to], from)
-	return true
-}
-
-// undo takes the edges back that came when there were n already. The order holds
-// for those that stay.
-func (o *order) undo(n int) {
-	for i := len(o.added) - 1; i >= n; i-- {
-		e := o.added[i]
-		delete(o.have, e)
-		o.out[e[0]] = o.out[e[0]][:len(o.out[e[0]])-1]
-		o.in[e[1]] = o.in[e[1]][:len(o.in[e[1]])-1]
-	}
-	o.added = o.added[:n]
-}
-
-// search returns the nodes that can be reached from n by way of nodes in bounds.
-func (o *order) search(n int, edges [][]int, inBounds func(int) bool) []int {
-	o.visit++
-	o.mark[n] = o.visit
-	found := []int{n}
-	for i := 0; i < len(found); i++ {
-		for _, m := range edges[found[i]] {
-			if o.mark[m] != o.visit && inBounds(m) {
-				o.mark[m] = o.visit
-				found = append(found, m)
-			}
-		}
-	}
-	return found
-}
-
-// reorder puts the nodes behind before those ahead, into the places of both.
-func (o *order) reorder(behind, ahead []int) {
-	byPlace := func(a, b int) int { return o.place[a] - o.place[b] }
-	slices.SortFunc(behind, byPlace)
-	slices.SortFunc(ahead, byPlace)
-	nodes := append(behind, ahead...)
-	places := make([]int, 0, len(nodes))
-	for _, n := range nodes {
-		places = append(places, o.place[n])
-	}
-	slices.Sort(places)
-	for i, n := range nodes {
-		o.place[n], o.nodes[places[i]] = places[i], n
-	}
-}
-
-// An acyclic is a call graph in the making that has no cycles: functions, and the
+// A numbered is a call graph in the making that has no cycles: functions, and the
 // groups that dynamic sites make of their callees (see the plan of package rt).
-type acyclic struct {
-	order
+type numbered struct {
+	*acyclic.Order
 	groups  []int   // by function: the node of its group, or -1
 	members [][]int // by node, less the number of functions: the functions of a group
 	callers [][]int // and those that call it
@@ -108,7 +26,7 @@ func (g *Graph) Acyclic() (kept, back []Call, funcs []int) {
 	for range num { // at most as many groups as functions
 		nodes = append(nodes, len(nodes))
 	}
-	a := &acyclic{order: *newOrder(nodes), groups: make([]int, num), members: make([][]int, num), callers: make([][]int, num)}
+	a := &numbered{Order: acyclic.New(nodes), groups: make([]int, num), members: make([][]int, num), callers: make([][]int, num)}
 	for f := range num {
 		a.groups[f] = -1
 		a.free = append(a.free, 2*num-1-f)
@@ -119,20 +37,20 @@ func (g *Graph) Acyclic() (kept, back []Call, funcs []int) {
 	}
 	slices.SortStableFunc(calls, byWeight)
 	for _, c := range calls {
-		if !c.Dynamic && len(c.Targets) == 1 && a.add(c.Caller, c.Targets[0]) || c.Dynamic && a.addDynamic(c) {
+		if !c.Dynamic && len(c.Targets) == 1 && a.Add(c.Caller, c.Targets[0]) || c.Dynamic && a.addDynamic(c) {
 			kept = append(kept, *c)
 		} else {
 			back = append(back, *c)
 		}
 	}
-	funcs = slices.DeleteFunc(slices.Clone(a.nodes), func(n int) bool { return n >= num })
+	funcs = slices.DeleteFunc(a.Nodes(), func(n int) bool { return n >= num })
 	return kept, back, funcs
 }
 
 // addDynamic adds a call that makes its callees one group, or nothing.
-func (a *acyclic) addDynamic(c *Call) bool {
+func (a *numbered) addDynamic(c *Call) bool {
 	num := len(a.groups)
-	began := len(a.added)
+	began := a.Edges()
 	// The largest group takes the others in.
 	group := -1
 	for _, f := range c.Targets {
@@ -158,7 +76,7 @@ func (a *acyclic) addDynamic(c *Call) bool {
 	}
 	callers = append(callers, c.Caller)
 	if !a.addAll(group, members, callers) {
-		a.undo(began)
+		a.Undo(began)
 		return false
 	}
 	if fresh {
@@ -173,14 +91,14 @@ func (a *acyclic) addDynamic(c *Call) bool {
 }
 
 // addAll adds the edges of new members and callers of a group.
-func (a *acyclic) addAll(group int, members, callers []int) bool {
+func (a *numbered) addAll(group int, members, callers []int) bool {
 	for _, f := range members {
-		if !a.add(group, f) {
+		if !a.Add(group, f) {
 			return false
 		}
 	}
 	for _, f := range callers {
-		if !a.add(f, group) {
+		if !a.Add(f, group) {
 			return false
 		}
 	}

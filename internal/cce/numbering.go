@@ -39,17 +39,17 @@ func newNumbering(nodes int) *numbering {
 // behind its base in any case. It returns the nodes in topological order.
 func (n *numbering) chooseHot() []int {
 	slices.SortStableFunc(n.links, func(a, b link) int { return cmp.Compare(b.weight, a.weight) })
-	t := newTopology(len(n.base))
+	t := inOrder(len(n.base))
 	for node, base := range n.base {
 		if base >= 0 {
-			t.add(base, node)
+			t.Add(base, node)
 		}
 	}
 	for i := range n.links {
 		l := &n.links[i]
-		l.encoded = t.add(l.from, l.to)
+		l.encoded = t.Add(l.from, l.to)
 	}
-	return t.order()
+	return t.Nodes()
 }
 
 // chooseStatic marks all links as encoded but the back edges of a depth-first

@@ -207,7 +207,7 @@ func makeSiteTables(p *Program, key []uint16, numCC []uint32, values []SiteValue
 
 // check tells what makes tables unfit for decoding.
 func (t *SiteTables) check(p *Program) error {
-	order := newTopology(len(t.GroupCC) + len(t.Key))
+	order := inOrder(len(t.GroupCC) + len(t.Key))
 	for f, key := range t.Key {
 		end := uint64(0)
 		for _, in := range t.intervals(Func(f)) {
@@ -220,7 +220,7 @@ func (t *SiteTables) check(p *Program) error {
 			return fmt.Errorf("function %d: ids go up to %d, but numCC is %d", f, end, t.NumCC[f])
 		}
 		if key != 0 {
-			order.add(int(key), len(t.GroupCC)+f)
+			order.Add(int(key), len(t.GroupCC)+f)
 		}
 	}
 	for _, v := range t.values {
@@ -228,7 +228,7 @@ func (t *SiteTables) check(p *Program) error {
 		if site.Kind == Dynamic {
 			to = int(t.Key[v.Call.Func])
 		}
-		if !order.add(len(t.GroupCC)+int(site.Caller), to) {
+		if !order.Add(len(t.GroupCC)+int(site.Caller), to) {
 			return fmt.Errorf("site %d closes a cycle", v.Call.Site)
 		}
 	}
