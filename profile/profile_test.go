@@ -120,6 +120,9 @@ func TestParseTextErrors(t *testing.T) {
 		{head + "process 1 pid 1 2", `line 4: process: unknown word "2"`},
 		{head + "node 0 func 3", "table node: row 0: function 3 is not one of 0"},
 		{head + "func 0 kind root cells 10 counters 1\nvalue 0 name \"calls\" flags perCounter\nnode 0 calls 1,2", "table node: column calls: row 0: 2 numbers, want 1"},
+		{head + "func 0 kind root cells 10 counters 1\nvalue 0 name \"a\" about \"\\x1b[31m\"\nnode 0", "is not printable"},
+		{head + "func 0 kind root cells 10 counters 1\nvalue 0 name \"cell\"\n", "nodes have a column of that name"},
+		{head + "func 0 kind root cells 10 counters 1\nnode 0\nvalue 0 name \"a\"\n", "a value behind the first node"},
 		{"stemma profile 2\nrecord 0 kind ids\n", "a record of context IDs has no tree"},
 	} {
 		_, err := profile.ParseText(strings.NewReader(test.text))

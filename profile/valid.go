@@ -60,6 +60,8 @@ func (p *Profile) checkColumns() error {
 		switch {
 		case c.Name == "" || strings.ContainsAny(c.Name, " \t\r\n,\"") || slices.Contains(nodeColumns, c.Name):
 			return fmt.Errorf("columns: column %d: %q is no name of a value", i, c.Name)
+		case Printable(c.Name+c.Unit+c.About) != c.Name+c.Unit+c.About:
+			return fmt.Errorf("columns: %q: unit %q or about %q is not printable", c.Name, c.Unit, c.About)
 		case p.Column(c.Name) != &p.Columns[i]:
 			return fmt.Errorf("columns: two of value %s", c.Name)
 		case c.PerCounter && c.Sampled:
