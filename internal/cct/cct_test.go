@@ -305,7 +305,7 @@ func TestBackEdges(t *testing.T) {
 	}
 	var callers []string
 	for _, n := range tree.Match(regexp.MustCompile(`^main\.fib$`))[0].Callers {
-		callers = append(callers, fmt.Sprint(n.Calls, " at line ", tree.Sites[n.Site].Line))
+		callers = append(callers, fmt.Sprint(n.Calls, " at line ", n.Site.Line))
 	}
 	if want := []string{"50 at line 10", "30 at line 11", "1 at line 3"}; !slices.Equal(callers, want) {
 		t.Errorf("main.fib is called %q, want %q", callers, want)
@@ -322,7 +322,7 @@ func TestMatch(t *testing.T) {
 		t.Fatalf("have %+v", list)
 	}
 	caller, callee := list[0].Callers[0], list[0].Callees[0]
-	if tree.Funcs[caller.Func].Name != "main.worker[...]" || tree.Sites[caller.Site].Line != 41 || caller.Calls != 2 {
+	if tree.Funcs[caller.Func].Name != "main.worker[...]" || caller.Site.Line != 41 || caller.Calls != 2 {
 		t.Errorf("have caller %+v", caller)
 	}
 	if tree.Funcs[callee.Func].Name != "runtime.gopanic" || callee.Calls != 1 {
@@ -413,6 +413,10 @@ func FuzzExpand(f *testing.F) {
 		tree.Match(regexp.MustCompile("m"))
 		tree.Fold().Totals()
 		tree.Trim(3).Children()
+		tree.Select(cct.Selection{Hide: regexp.MustCompile("a")}).Cover(5)
+		for _, g := range cct.Groupings {
+			_, _ = tree.By(g) // whatever the tree is like
+		}
 		w := cct.NewWalker(p)
 		for i := range p.Nodes {
 			if path, ok := w.Path(i, i%3-1); ok {

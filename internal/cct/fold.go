@@ -45,7 +45,7 @@ func (t *Tree) Trim(min uint64) *Tree {
 // rebuild returns a tree to which each node of t, parents first, adds its
 // count at the node that place returns; parent is where the parent went.
 func (t *Tree) rebuild(place func(b *builder, parent uint32, n Node) uint32) *Tree {
-	out := &Tree{Funcs: t.Funcs, Sites: t.Sites, Type: t.Type}
+	out := &Tree{Funcs: t.Funcs, Sites: t.Sites, Type: t.Type, lines: t.lines}
 	b := newBuilder(out, 0)
 	to := make([]uint32, len(t.Nodes))
 	for i, n := range t.Nodes {

@@ -74,10 +74,25 @@ func expand(p *profile.Profile, c *profile.Column) *Tree {
 	return t
 }
 
+// OfLines is Of; but in a tree of samples each line of a function is a function of its
+// own, by the same name, and Func.Line is that line. A tree of calls has its lines in its sites.
+func OfLines(p *profile.Profile, name string) (*Tree, error) {
+	if name == "" {
+		name = usual(p).Name
+	}
+	c := p.Column(name)
+	if c == nil || !c.Sampled {
+		return Of(p, name)
+	}
+	t := &Tree{Sites: make([]Site, 1), Type: c.ValueType, lines: true}
+	expandPlaces(t, p, c)
+	return t, nil
+}
+
 // expandPlaces expands the nodes of sampled places. Frames of one function that were sampled
-// at several places are one node, as in a tree of calls.
+// at several places are one node, as in a tree of calls, unless t is one of lines.
 func expandPlaces(t *Tree, p *profile.Profile, c *profile.Column) {
-	x := &sampleExpander{builder: newBuilder(t, 0), str: p.String, funcs: make(map[string]uint32), sites: make(map[Site]uint32)}
+	x := &sampleExpander{builder: newBuilder(t, 0), str: p.String, funcs: make(map[Func]uint32), sites: make(map[Site]uint32)}
 	x.function(profile.Frame{}, "[root]")
 	at := make([]uint32, len(p.Nodes))
 	sites := make([]uint32, len(p.Nodes)) // where a node calls what is below it
@@ -97,7 +112,7 @@ func expandPlaces(t *Tree, p *profile.Profile, c *profile.Column) {
 type sampleExpander struct {
 	*builder
 	str   func(uint32) string
-	funcs map[string]uint32
+	funcs map[Func]uint32 // by what tells them apart
 	sites map[Site]uint32
 }
 
@@ -131,42 +146,18 @@ func (x *sampleExpander) site(f profile.Frame, via Via) uint32 {
 	return i
 }
 
-// function returns the function of f, by its display name.
+// function returns the function of f, by its display name, and by its line if lines count.
 func (x *sampleExpander) function(f profile.Frame, name string) uint32 {
-	i, ok := x.funcs[name]
+	key, line := Func{Name: name}, f.Start
+	if x.t.lines {
+		line = f.Line
+		key.File, key.Line = x.str(f.File), int(line)
+	}
+	i, ok := x.funcs[key]
 	if !ok {
 		i = uint32(len(x.t.Funcs))
-		x.t.Funcs = append(x.t.Funcs, Func{name, x.str(f.File), int(f.Start), strings.HasPrefix(name, "[")})
-		x.funcs[name] = i
+		x.t.Funcs = append(x.t.Funcs, Func{name, x.str(f.File), int(line), strings.HasPrefix(name, "[")})
+		x.funcs[key] = i
 	}
 	return i
-}
-
-// InclusiveByFunction returns for each function the counts of all contexts
-// that it is in, each once, however often it is in one.
-func (t *Tree) InclusiveByFunction() []uint64 {
-	sum := make([]uint64, len(t.Funcs))
-	below, kids := t.Inclusive(), t.Children()
-	active := make([]int, len(t.Funcs)) // how often it is on the path to here
-	type visit struct {
-		node uint32
-		done bool
-	}
-	for stack := []visit{{0, false}}; len(stack) > 0; {
-		v := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		f := t.Nodes[v.node].Func
-		if v.done {
-			active[f]--
-			continue
-		}
-		if active[f]++; active[f] == 1 && v.node != 0 {
-			sum[f] += below[v.node]
-		}
-		stack = append(stack, visit{v.node, true})
-		for _, k := range kids.Of(v.node) {
-			stack = append(stack, visit{k, false})
-		}
-	}
-	return sum
 }

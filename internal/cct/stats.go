@@ -125,10 +125,12 @@ func (t *Tree) Children() *Children {
 // Of returns the children of node n.
 func (c *Children) Of(n uint32) []uint32 { return c.list[c.first[n]:c.first[n+1]] }
 
-// A Neighbour is a caller or a callee of a function, at one call site.
+// A Neighbour is a caller or a callee of a function, at one place: the call sites of one line
+// that enter it in the same way are one.
 type Neighbour struct {
-	Func, Site uint32
-	Calls      uint64
+	Func  uint32
+	Site  Site
+	Calls uint64
 }
 
 // Neighbours are what calls a function and what it calls, most calls first.
@@ -156,10 +158,10 @@ func (t *Tree) Match(re *regexp.Regexp) []Neighbours {
 	for _, n := range t.Nodes[1:] {
 		caller := t.Nodes[n.Parent].Func
 		if i, ok := place[n.Func]; ok && n.Count > 0 {
-			callers[i][Neighbour{Func: caller, Site: n.Site}] += n.Count
+			callers[i][Neighbour{Func: caller, Site: t.Sites[n.Site]}] += n.Count
 		}
 		if i, ok := place[caller]; ok && n.Count > 0 {
-			callees[i][Neighbour{Func: n.Func, Site: n.Site}] += n.Count
+			callees[i][Neighbour{Func: n.Func, Site: t.Sites[n.Site]}] += n.Count
 		}
 	}
 	for i := range list {
@@ -177,7 +179,8 @@ func (t *Tree) ranked(calls map[Neighbour]uint64) []Neighbour {
 		list = append(list, n)
 	}
 	slices.SortFunc(list, func(a, b Neighbour) int {
-		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(t.Funcs[a.Func].Name, t.Funcs[b.Func].Name), cmp.Compare(a.Site, b.Site))
+		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(t.Funcs[a.Func].Name, t.Funcs[b.Func].Name),
+			cmp.Compare(a.Site.File, b.Site.File), cmp.Compare(a.Site.Line, b.Site.Line), cmp.Compare(a.Site.Via, b.Site.Via))
 	})
 	return list
 }

@@ -33,6 +33,8 @@ type Tree struct {
 	Sites []Site // Sites[0] is no place in particular
 
 	Type profile.ValueType // what Node.Count counts
+
+	lines bool // each line of a function is a function of its own, see OfLines
 }
 
 // A Node is one context.

@@ -21,11 +21,21 @@ import (
 func reportCommand() *command {
 	return &command{
 		name:  "report",
-		args:  "[-contexts | -tree | -func REGEXP] [-top N] [-json] [FILE|LIVEDIR...]",
+		args:  "[-contexts | -tree | -func REGEXP | -by GROUPING] [-top N] [-json] [FILE|LIVEDIR...]",
 		short: "print what a profile recorded",
-		long: `Report prints the functions with the most calls. With -contexts it prints the
-contexts with the most calls, with -tree the calling context tree, with -func
-the functions that match with their callers and callees.
+		long: `Report prints the functions with the most calls: their own, and the total with
+what is called below them. Recursion counts once in a total. With -contexts it
+prints the contexts with the most calls, with -tree the calling context tree, with
+-func the functions that match with their callers and callees. -func together with
+-contexts prints the full stacks that lead to these functions.
+
+With -by it adds up by package, by file, by the line that makes the calls (of
+samples: the line that was sampled), or by what the goroutine began with.
+
+-focus, -ignore and -hide select contexts as those of pprof do, by the names of
+functions: only contexts with a function that matches, no contexts with one,
+contexts without such functions, whose calls then count at their callers.
+Percentages remain shares of all calls.
 
 A profile is a sealed file or a live directory; its program may still be running.
 Several are added up. Without one, report takes the newest
@@ -37,9 +47,11 @@ prints one JSON object, in which "calls" stands for whatever is counted:
 	records    [{path, state, changed}]; state is sealed, running or ended
 	processes  [{args, pid, start, goVersion, engine, recursion, lost, notes}]
 	totals     {calls, contexts, functions, truncated}
-	functions  [{name, file, line, calls, contexts}], most calls first; with
+	selected   the same for what -focus, -ignore and -hide leave
+	functions  [{name, file, line, calls, total, contexts}], most calls first; with
 	           -func also callers and callees: [{name, file, line, via, calls}],
 	           where file and line tell the call site
+	groups     with -by: [{name, file, line, via, calls, total, contexts}]
 	contexts   with -contexts: [{calls, stack: [{func, file, line, via}]}], frames
 	           innermost first; file and line of a frame tell where it calls the
 	           one before it, those of the first where its function begins
@@ -57,9 +69,9 @@ outside. Truncated is the number of calls whose context had no room.
 // Columns of the text forms.
 //
 // Calls are invocations, exact but for what the warnings say. A percentage is a
-// share of all calls in the profile: of the function or context by itself, or in
-// the tree, under "below%", of its whole subtree. A context counts as one however
-// often it was entered. Numbers are aligned for the eye; programs take -json.
+// share of all calls in the profile, whatever was selected: of the function or context by
+// itself, or, behind or under "total", with all that is below it. A context counts as one
+// however often it was entered. Numbers are aligned for the eye; programs take -json.
 
 // reportOptions are the flags of report. top and json apply to all forms but
 // the tree; depth and min to the tree alone.
@@ -67,10 +79,15 @@ outside. Truncated is the number of calls whose context had no room.
 type reportOptions struct {
 	contexts, tree, json bool
 	function, metric     string
+	by, sort             string
 	top, depth           int
 	min                  float64
 	topGiven             bool
 	sources              []source
+
+	focus, ignore, hide string
+	re                  *regexp.Regexp // function, nil if it is not given
+	selection           cct.Selection
 }
 
 // form names the form that is asked for, and useful lists the flags that change it.
@@ -82,30 +99,66 @@ func (o *reportOptions) form() string {
 		return "report -contexts"
 	case o.function != "":
 		return "report -func"
+	case o.by != "":
+		return "report -by"
 	}
 	return "a report by function"
 }
 
 func (o *reportOptions) useful() []string {
+	list := []string{"by", "sort", "func", "top", "json"}
 	switch {
 	case o.tree:
-		return []string{"tree", "metric", "depth", "min"}
+		list = []string{"tree", "depth", "min"}
 	case o.contexts:
-		return []string{"contexts", "metric", "top", "json"}
+		list = []string{"contexts", "func", "top", "json"}
+	case o.function != "":
+		list = []string{"func", "contexts", "top", "json"}
 	}
-	return []string{"func", "metric", "top", "json"}
+	return append(list, "metric", "focus", "ignore", "hide")
 }
 
 // declare declares the flags with their defaults, which it sets.
 func (o *reportOptions) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&o.contexts, "contexts", false, "list contexts, not functions")
 	fs.BoolVar(&o.tree, "tree", false, "print the calling context tree")
-	fs.StringVar(&o.function, "func", "", "list the functions that match `REGEXP`, with callers and callees")
+	fs.StringVar(&o.function, "func", "", "list the functions that match `REGEXP`, with callers and callees; with -contexts, the stacks that end in them")
+	fs.StringVar(&o.by, "by", "", "add up by `"+strings.Join(cct.Groupings, "|")+"`")
+	fs.StringVar(&o.sort, "sort", "self", "`self|total`: what comes first, by its own calls or with those below it")
+	fs.StringVar(&o.focus, "focus", "", "only contexts with a function that matches `REGEXP`")
+	fs.StringVar(&o.ignore, "ignore", "", "no contexts with a function that matches `REGEXP`")
+	fs.StringVar(&o.hide, "hide", "", "leave functions that match `REGEXP` out of contexts; their calls count at their callers")
 	fs.StringVar(&o.metric, "metric", "", "count `METRIC`: "+metrics()+"; by default the first of these that was recorded")
 	fs.IntVar(&o.top, "top", 20, "list at most `N` entries; -1 for all")
 	fs.IntVar(&o.depth, "depth", -1, "print at most `N` levels of the tree; -1 for all")
 	fs.Float64Var(&o.min, "min", 1, "print only subtrees with at least `PERCENT` of all calls")
 	fs.BoolVar(&o.json, "json", false, "print JSON")
+}
+
+// check refuses what cannot be, or would do nothing, and compiles the regular expressions.
+func (o *reportOptions) check(fs *flag.FlagSet) error {
+	fs.Visit(func(f *flag.Flag) { o.topGiven = o.topGiven || f.Name == "top" })
+	for _, f := range []struct {
+		name, text string
+		re         **regexp.Regexp
+	}{{"func", o.function, &o.re}, {"focus", o.focus, &o.selection.Focus}, {"ignore", o.ignore, &o.selection.Ignore}, {"hide", o.hide, &o.selection.Hide}} {
+		if f.text == "" {
+			continue
+		}
+		var err error
+		if *f.re, err = regexp.Compile(f.text); err != nil {
+			return usageError("report: -%s: %w", f.name, err)
+		}
+	}
+	switch {
+	case o.tree && (o.json || o.contexts || o.function != ""):
+		return usageError("report: -tree excludes -contexts, -func and -json; give one of them")
+	case o.by != "" && !slices.Contains(cct.Groupings, o.by):
+		return usageError("report: -by=%s: no such grouping (have %s)", o.by, strings.Join(cct.Groupings, ", "))
+	case o.sort != "self" && o.sort != "total":
+		return usageError("report: -sort=%s: no such order (have self, total)", o.sort)
+	}
+	return onlyFlags(fs, o.form(), o.useful()...)
 }
 
 // runReport checks the flags before it reads anything: profiles can be large.
@@ -117,15 +170,7 @@ func runReport(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
-	fs.Visit(func(f *flag.Flag) { o.topGiven = o.topGiven || f.Name == "top" })
-	re, err := regexp.Compile(o.function)
-	if err != nil {
-		return usageError("report: -func: %w", err)
-	}
-	if o.tree && (o.json || o.contexts || o.function != "") || o.contexts && o.function != "" {
-		return usageError("report: -tree, -contexts and -func exclude each other, and -tree excludes -json; give one of them")
-	}
-	if err := onlyFlags(fs, o.form(), o.useful()...); err != nil {
+	if err := o.check(fs); err != nil {
 		return err
 	}
 	rec, err := loadRecords(paths)
@@ -143,31 +188,27 @@ func runReport(e *env, args []string) error {
 		}
 	}
 	w := bufio.NewWriter(e.stdout)
-	if err := report(w, p, &o, re); err != nil {
+	if err := report(w, p, &o); err != nil {
 		return err
 	}
 	return w.Flush()
 }
 
 // report prints p in the form that the options ask for.
-// re is of interest only with -func. An error comes from w, or from encoding JSON.
-func report(w io.Writer, p *record.Record, o *reportOptions, re *regexp.Regexp) error {
-	if !o.json {
-		printRecords(w, "", o.sources)
+// An error comes from w, or from encoding JSON.
+func report(w io.Writer, p *record.Record, o *reportOptions) error {
+	if o.json {
+		return reportJSON(w, p, o)
 	}
-	if p.IDs != nil && !o.json {
+	printRecords(w, "", o.sources)
+	if p.IDs != nil {
 		reportContexts(w, p)
 		return nil
 	}
-	if o.json {
-		return reportJSON(w, p, o, re)
-	}
-	t, err := cct.Of(p.Profile, o.metric)
+	r, err := newReporter(w, p, o)
 	if err != nil {
-		return usageError("report: %w", err)
+		return err
 	}
-	r := &reporter{w: w, t: t, o: o}
-	r.totals = r.t.Totals()
 	r.header(p.Profile)
 	switch {
 	case o.contexts:
@@ -175,18 +216,30 @@ func report(w io.Writer, p *record.Record, o *reportOptions, re *regexp.Regexp) 
 	case o.tree:
 		r.tree()
 	case o.function != "":
-		r.matches(re)
-	case t.Type.Sampled:
-		r.flatSamples()
+		r.matches()
 	default:
-		r.flat()
+		return r.groups()
 	}
 	return nil
 }
 
+// newReporter expands and selects what the options ask for.
+func newReporter(w io.Writer, p *record.Record, o *reportOptions) (*reporter, error) {
+	expand := cct.Of
+	if o.by == "line" {
+		expand = cct.OfLines
+	}
+	all, err := expand(p.Profile, o.metric)
+	if err != nil {
+		return nil, usageError("report: %w", err)
+	}
+	return &reporter{w: w, t: all.Select(o.selection), o: o, totals: all.Totals()}, nil
+}
+
 // A reporter prints one tree as text.
 // Write errors are left to the buffered writer that w is: it keeps the first one
-// and returns it from Flush. totals are those of t, for percentages.
+// and returns it from Flush. t is what was selected; totals are those of the whole tree,
+// for percentages.
 type reporter struct {
 	w      io.Writer
 	t      *cct.Tree
@@ -209,6 +262,9 @@ func (r *reporter) header(p *profile.Profile) {
 	}
 	if !r.t.Type.Sampled {
 		r.printf("%s\n", summaryLine(r.t, r.totals))
+	}
+	if !r.o.selection.All() {
+		r.printf("selected: %s\n", summaryLine(r.t, r.t.Totals()))
 	}
 	for _, line := range warnings(p) {
 		r.printf("warning: %s\n", line)
@@ -328,15 +384,52 @@ func (r *reporter) more(n int, one string, many ...string) {
 	}
 }
 
-// flat prints the functions with the most calls. Percentages are of all calls:
-// those of a function itself, not of what it calls.
-func (r *reporter) flat() {
-	r.printf("%15s %7s %12s  %s\n", r.t.Type.Name, "%", "contexts", "function")
-	stats := r.t.ByFunction()
-	for _, s := range stats[:r.cut(len(stats))] {
-		r.printf("%15s %s %12s  %s\n", r.amount(s.Calls), r.percent(s.Calls), commas(s.Contexts), r.t.Funcs[s.Func].Name)
+// grouped returns the groups that are asked for, in their order.
+func (r *reporter) grouped() ([]cct.Group, error) {
+	list, err := r.t.By(cmp.Or(r.o.by, "function"))
+	if r.o.sort == "total" {
+		slices.SortStableFunc(list, func(a, b cct.Group) int { return cmp.Compare(b.Total, a.Total) })
+	} else {
+		list = slices.DeleteFunc(list, func(g cct.Group) bool { return g.Self == 0 })
 	}
-	r.more(len(stats), "function")
+	return list, err
+}
+
+// groups prints the functions, or what -by names, with the most calls: those of their own,
+// and with what they call.
+func (r *reporter) groups() error {
+	list, err := r.grouped()
+	if err != nil {
+		return err
+	}
+	what := cmp.Or(r.o.by, "function")
+	r.groupHead(what)
+	for _, g := range list[:r.cut(len(list))] {
+		r.groupLine(g)
+	}
+	r.more(len(list), what)
+	return nil
+}
+
+// groupHead prints the heads of the columns of groupLine.
+func (r *reporter) groupHead(what string) {
+	r.printf("%15s %7s %15s %7s %9s  %s\n", r.t.Type.Name, "%", "total", "%", "contexts", what)
+}
+
+// groupLine prints what one group sums up.
+func (r *reporter) groupLine(g cct.Group) {
+	r.printf("%15s %s %15s %s %9s  %s\n", r.amount(g.Self), r.percent(g.Self), r.amount(g.Total), r.percent(g.Total), commas(g.Contexts), r.groupName(g))
+}
+
+// groupName returns what a group stands for. Where functions are listed, their lines would be noise.
+func (r *reporter) groupName(g cct.Group) string {
+	switch {
+	case g.Name == "":
+		return g.File
+	case r.o == nil || r.o.by == "" || r.o.by == "function":
+		return g.Name
+	}
+	return g.Name + position(g.File, g.Line) + mark(g.Via)
 }
 
 // contexts prints the contexts with the most calls as stacks, innermost first.
@@ -344,7 +437,7 @@ func (r *reporter) flat() {
 // may be less than 100.
 func (r *reporter) contexts() {
 	r.printf("%15s %7s  %s\n", r.t.Type.Name, "%", "context")
-	hot := r.t.Hottest(-1)
+	hot := r.hottest()
 	for _, n := range hot[:r.cut(len(hot))] {
 		calls := r.t.Nodes[n].Count
 		stack := r.t.Stack(n)
@@ -354,6 +447,27 @@ func (r *reporter) contexts() {
 		}
 	}
 	r.more(len(hot), "context")
+	if len(hot) == 0 && r.o.re != nil {
+		r.noMatch()
+	}
+}
+
+// hottest returns the contexts with the most calls; with -func, those of functions that match.
+func (r *reporter) hottest() []uint32 {
+	hot := r.t.Hottest(-1)
+	if r.o.re == nil {
+		return hot
+	}
+	matching := make([]bool, len(r.t.Funcs))
+	for i, f := range r.t.Funcs {
+		matching[i] = r.o.re.MatchString(f.Name)
+	}
+	return slices.DeleteFunc(hot, func(n uint32) bool { return !matching[r.t.Nodes[n].Func] })
+}
+
+// noMatch says that -func matches nothing.
+func (r *reporter) noMatch() {
+	r.printf("no function that was called matches %s\n", r.o.re)
 }
 
 // position returns " file:line", or "" if the place is not known.
@@ -383,7 +497,7 @@ func mark(v cct.Via) string {
 func (r *reporter) tree() {
 	sum, kids := r.t.Inclusive(), r.t.Children()
 	least := r.o.min / 100 * float64(r.totals.Calls)
-	r.printf("%15s %7s  %s\n", r.t.Type.Name, "below%", "context")
+	r.printf("%15s %7s  %s\n", r.t.Type.Name, "total%", "context")
 	type entry struct {
 		node  uint32
 		depth int
@@ -424,8 +538,8 @@ func (r *reporter) treeLine(n uint32, depth int, below uint64) {
 
 // matches prints each matching function between its callers and callees.
 // -top applies to the functions, and again to the callers and callees of each.
-func (r *reporter) matches(re *regexp.Regexp) {
-	list := r.t.Match(re)
+func (r *reporter) matches() {
+	list := r.t.Match(r.o.re)
 	for _, m := range list[:r.cut(len(list))] {
 		r.neighbours("called from", m.Callers)
 		r.printf("%15s %s  %s  (%s)\n", r.amount(m.Calls), r.percent(m.Calls), r.t.Funcs[m.Func].Name, plural(m.Contexts, "context"))
@@ -434,14 +548,14 @@ func (r *reporter) matches(re *regexp.Regexp) {
 	}
 	r.more(len(list), "function")
 	if len(list) == 0 {
-		r.printf("no function that was called matches %s\n", re)
+		r.noMatch()
 	}
 }
 
-// neighbours prints callers or callees, one line for each call site.
+// neighbours prints callers or callees, one line for each place of a call.
 func (r *reporter) neighbours(what string, list []cct.Neighbour) {
 	for _, n := range list[:r.cut(len(list))] {
-		s := r.t.Sites[n.Site]
+		s := n.Site
 		r.printf("%15s %7s    %-11s %s%s%s\n", r.amount(n.Calls), "", what, r.t.Funcs[n.Func].Name, position(s.File, s.Line), mark(s.Via))
 	}
 	r.more(len(list), "entry", "entries")

@@ -1,10 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
+	"slices"
 	"time"
 
 	"github.com/stemma-go/stemma/internal/cct"
@@ -22,6 +23,8 @@ type (
 		Processes []jsonProcess  `json:"processes"`
 		Metric    string         `json:"metric,omitempty"`
 		Totals    jsonTotals     `json:"totals"`
+		Selected  *jsonTotals    `json:"selected,omitempty"`
+		Groups    []jsonGroup    `json:"groups,omitempty"`
 		Functions []jsonFunction `json:"functions"`
 	}
 	// jsonEngine is the report of an engine with context IDs. Times are in
@@ -67,9 +70,19 @@ type (
 		File     string          `json:"file,omitempty"`
 		Line     int             `json:"line,omitempty"`
 		Calls    uint64          `json:"calls"`
+		Total    uint64          `json:"total"`
 		Contexts uint64          `json:"contexts"`
 		Callers  []jsonNeighbour `json:"callers,omitempty"`
 		Callees  []jsonNeighbour `json:"callees,omitempty"`
+	}
+	jsonGroup struct {
+		Name     string `json:"name,omitempty"`
+		File     string `json:"file,omitempty"`
+		Line     int    `json:"line,omitempty"`
+		Via      string `json:"via,omitempty"`
+		Calls    uint64 `json:"calls"`
+		Total    uint64 `json:"total"`
+		Contexts uint64 `json:"contexts"`
 	}
 	jsonNeighbour struct {
 		Name  string `json:"name"`
@@ -93,21 +106,24 @@ type (
 // reportJSON writes the contexts one by one: there may be millions.
 // The head is encoded in one piece and its last brace held back, so that the
 // result is one object all the same. Lists are complete unless -top was given.
-func reportJSON(w io.Writer, p *record.Record, o *reportOptions, re *regexp.Regexp) error {
+func reportJSON(w io.Writer, p *record.Record, o *reportOptions) error {
 	if p.IDs != nil {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "\t")
 		return enc.Encode(jsonEngine{jsonRecords(o.sources), jsonProcesses(p.Profile), p.IDs.Stats})
 	}
-	t, err := cct.Of(p.Profile, o.metric)
-	if err != nil {
-		return usageError("report: %w", err)
-	}
-	r := &reporter{w: w, t: t, o: o}
 	if !o.topGiven {
 		o.top = -1
 	}
-	head := jsonReport{jsonRecords(o.sources), jsonProcesses(p.Profile), metricOf(t), jsonTotals(r.t.Totals()), r.jsonFunctions(re)}
+	r, err := newReporter(w, p, o)
+	if err != nil {
+		return err
+	}
+	groups, err := r.jsonGroups()
+	if err != nil {
+		return err
+	}
+	head := jsonReport{jsonRecords(o.sources), jsonProcesses(p.Profile), metricOf(r.t), jsonTotals(r.totals), r.jsonSelected(), groups, r.jsonFunctions()}
 	b, err := json.MarshalIndent(head, "", "\t")
 	if err != nil {
 		return err
@@ -137,7 +153,8 @@ func metricOf(t *cct.Tree) string {
 // Each context is one line, for tools that read lines.
 func (r *reporter) jsonContexts() error {
 	r.printf(",\n\t\"contexts\": [")
-	for i, n := range r.t.Hottest(r.o.top) {
+	hot := r.hottest()
+	for i, n := range hot[:r.cut(len(hot))] {
 		c := jsonContext{Calls: r.t.Nodes[n].Count}
 		for _, f := range r.t.Stack(n) {
 			c.Stack = append(c.Stack, jsonFrame{f.Func, f.File, f.Line, viaName(f.Via)})
@@ -213,20 +230,49 @@ func printable(list []string) []string {
 	return out
 }
 
+// jsonSelected returns the totals of what was selected, nil if that is all.
+func (r *reporter) jsonSelected() *jsonTotals {
+	if r.o.selection.All() {
+		return nil
+	}
+	t := jsonTotals(r.t.Totals())
+	return &t
+}
+
+// jsonGroups returns what -by asks for, nil without it.
+func (r *reporter) jsonGroups() ([]jsonGroup, error) {
+	if r.o.by == "" {
+		return nil, nil
+	}
+	list, err := r.grouped()
+	if err != nil {
+		return nil, err
+	}
+	var groups []jsonGroup
+	for _, g := range list[:r.cut(len(list))] {
+		groups = append(groups, jsonGroup{g.Name, g.File, g.Line, viaName(g.Via), g.Self, g.Total, g.Contexts})
+	}
+	return groups, nil
+}
+
 // jsonFunctions returns all functions, or with -func the matching ones with
 // their callers and callees.
-func (r *reporter) jsonFunctions(re *regexp.Regexp) []jsonFunction {
+func (r *reporter) jsonFunctions() []jsonFunction {
 	list := []jsonFunction{}
+	totals := r.t.InclusiveByFunction()
 	if r.o.function == "" {
 		stats := r.t.ByFunction()
+		if r.o.sort == "total" {
+			slices.SortStableFunc(stats, func(a, b cct.FuncStat) int { return cmp.Compare(totals[b.Func], totals[a.Func]) })
+		}
 		for _, s := range stats[:r.cut(len(stats))] {
-			list = append(list, r.jsonFunction(s))
+			list = append(list, r.jsonFunction(s, totals))
 		}
 		return list
 	}
-	matches := r.t.Match(re)
+	matches := r.t.Match(r.o.re)
 	for _, m := range matches[:r.cut(len(matches))] {
-		f := r.jsonFunction(m.FuncStat)
+		f := r.jsonFunction(m.FuncStat, totals)
 		f.Callers, f.Callees = r.jsonNeighbours(m.Callers), r.jsonNeighbours(m.Callees)
 		list = append(list, f)
 	}
@@ -234,17 +280,17 @@ func (r *reporter) jsonFunctions(re *regexp.Regexp) []jsonFunction {
 }
 
 // jsonFunction describes a function, without callers and callees.
-func (r *reporter) jsonFunction(s cct.FuncStat) jsonFunction {
+func (r *reporter) jsonFunction(s cct.FuncStat, totals []uint64) jsonFunction {
 	f := r.t.Funcs[s.Func]
-	return jsonFunction{Name: f.Name, File: f.File, Line: f.Line, Calls: s.Calls, Contexts: s.Contexts}
+	return jsonFunction{Name: f.Name, File: f.File, Line: f.Line, Calls: s.Calls, Total: totals[s.Func], Contexts: s.Contexts}
 }
 
-// jsonNeighbours returns callers or callees by call site. All of them: -top is for
+// jsonNeighbours returns callers or callees by the place of the call. All of them: -top is for
 // functions and contexts.
 func (r *reporter) jsonNeighbours(list []cct.Neighbour) []jsonNeighbour {
 	var out []jsonNeighbour
 	for _, n := range list {
-		s := r.t.Sites[n.Site]
+		s := n.Site
 		out = append(out, jsonNeighbour{r.t.Funcs[n.Func].Name, s.File, s.Line, viaName(s.Via), n.Calls})
 	}
 	return out

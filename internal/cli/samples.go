@@ -33,17 +33,6 @@ func milliseconds(ns uint64) string {
 	return fmt.Sprintf("%s.%03d ms", commas(ns/1e6), ns/1e3%1e3)
 }
 
-// flatSamples prints the functions in which most time was spent: by themselves, and with
-// what they called.
-func (r *reporter) flatSamples() {
-	r.printf("%15s %7s %7s  %s\n", r.t.Type.Name, "%", "below%", "function")
-	stats, below := r.t.ByFunction(), r.t.InclusiveByFunction()
-	for _, s := range stats[:r.cut(len(stats))] {
-		r.printf("%15s %s %s  %s\n", r.amount(s.Calls), r.percent(s.Calls), r.percent(below[s.Func]), r.t.Funcs[s.Func].Name)
-	}
-	r.more(len(stats), "function")
-}
-
 // samplingLines tells what was sampled and how, for each process that was, what is wrong
 // with it, and what it cost.
 func samplingLines(p *profile.Profile) []string {

@@ -97,8 +97,11 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return os.Rename(tmp, path)
 }
 
-// hotContexts is how many contexts the summary of a run shows.
-const hotContexts = 5
+// How many functions and paths the summary of a run shows.
+const (
+	topFunctions = 6
+	topPaths     = 6
+)
 
 // sealAndSummarize seals a live directory, which stays, into outFile and
 // prints a summary to standard error.
@@ -126,14 +129,29 @@ func sealAndSummarize(e *env, liveDir, outFile string, elapsed time.Duration) er
 	for _, line := range warnings(p.Profile) {
 		r.printf("stemma: warning: %s\n", line)
 	}
-	if hot := t.Hottest(hotContexts); len(hot) > 0 {
-		r.printf("%15s %7s  hottest contexts\n", t.Type.Name, "%")
-		for _, n := range hot {
-			calls := t.Nodes[n].Count
-			r.printf("%15s %s  %s\n", r.amount(calls), r.percent(calls), contextLine(t.Stack(n)))
-		}
+	if err := r.overview(); err != nil {
+		return err
 	}
 	r.printf("stemma: wrote %s; see 'stemma report %s'\n", outFile, outFile)
+	return nil
+}
+
+// overview prints what a person wants to know first: the functions that are called most, and
+// the call paths below which most calls are. One context by itself has few of them.
+func (r *reporter) overview() error {
+	list, err := r.t.By("function")
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	r.groupHead("function")
+	for _, g := range list[:min(topFunctions, len(list))] {
+		r.groupLine(g)
+	}
+	r.printf("%15s %7s  call path\n", "total", "%")
+	below := r.t.Inclusive()
+	for _, n := range r.t.Cover(topPaths) {
+		r.printf("%15s %s  %s\n", r.amount(below[n]), r.percent(below[n]), contextLine(r.t.Stack(n)))
+	}
 	return nil
 }
 

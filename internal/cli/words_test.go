@@ -97,7 +97,9 @@ func TestHeadings(t *testing.T) {
 	r := &reporter{w: &out, t: tree, o: &reportOptions{top: -1, depth: -1, min: 1}, totals: tree.Totals()}
 	r.tree()
 	r.contexts()
-	r.flatSamples()
+	if err := r.groups(); err != nil {
+		t.Fatal(err)
+	}
 	if s := out.String(); strings.Contains(s, "calls") || strings.Count(s, " cpu ") != 3 || !strings.Contains(s, "less than 1% of the time on CPU are left out") {
 		t.Error(s)
 	}
