@@ -2,16 +2,18 @@ package callgraph
 
 import (
 	"debug/elf"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/funcblob"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/internal/wire"
 )
 
@@ -115,10 +117,9 @@ func newImage(f *elf.File) (*image, error) {
 		if s.Type != elf.SHT_RELA {
 			continue
 		}
-		for ; len(data) >= 24; data = data[24:] {
-			le := binary.LittleEndian
-			if elf.R_TYPE64(le.Uint64(data[8:])) == uint32(elf.R_X86_64_RELATIVE) {
-				m.moved[le.Uint64(data)] = le.Uint64(data[16:])
+		for size := raw.Size[elf.Rela64](); len(data) >= size; data = data[size:] {
+			if r := raw.Load[elf.Rela64](data); elf.R_TYPE64(r.Info) == uint32(elf.R_X86_64_RELATIVE) {
+				m.moved[r.Off] = uint64(r.Addend)
 			}
 		}
 	}
@@ -143,39 +144,39 @@ func (m *image) pointer(addr uint64) (uint64, error) {
 	if to, ok := m.moved[addr]; ok {
 		return to, nil
 	}
-	b, err := m.at(addr, 8)
+	b, err := m.at(addr, uint64(raw.Size[uint64]()))
 	if err != nil {
 		return 0, err
 	}
-	return binary.LittleEndian.Uint64(b), nil
+	return raw.Load[uint64](b), nil
 }
 
 // function reads the function with its data at an address.
 func (m *image) function(data uint64) (f Func, err error) {
 	f.Data = data
-	if f.Meta, err = m.pointer(data + rt.DataMeta); err != nil {
+	if f.Meta, err = m.pointer(data + uint64(unsafe.Offsetof(layout.FuncData{}.Func))); err != nil {
 		return f, err
 	}
-	if f.Entry, err = m.pointer(f.Meta + rt.MetaEntry); err != nil {
+	if f.Entry, err = m.pointer(f.Meta + uint64(unsafe.Offsetof(layout.Meta{}.Entry))); err != nil {
 		return f, err
 	}
-	head, err := m.at(f.Meta, rt.MetaStrings)
+	b, err := m.at(f.Meta, layout.MetaSize)
 	if err != nil {
 		return f, err
 	}
-	f.Cells = binary.LittleEndian.Uint32(head[rt.MetaCells:])
-	num := uint64(binary.LittleEndian.Uint32(head[rt.MetaNumStrings:]))
-	table := make([]string, 0, min(num, 1<<16))
-	at := f.Meta + rt.MetaStrings
-	for range num {
+	head := raw.Load[layout.Meta](b)
+	f.Cells = head.Cells
+	table := make([]string, 0, min(head.Strings, 1<<16))
+	at := f.Meta + layout.MetaSize
+	for range head.Strings {
 		s, err := m.str(at)
 		if err != nil {
 			return f, err
 		}
 		table = append(table, s)
-		at += 16
+		at += layout.MetaStringSize
 	}
-	blob, err := m.at(at, uint64(binary.LittleEndian.Uint32(head[rt.MetaBlobLen:])))
+	blob, err := m.at(at, uint64(head.BlobLen))
 	if err != nil {
 		return f, err
 	}
@@ -211,11 +212,11 @@ func (m *image) str(at uint64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	size, err := m.at(at+8, 8)
+	head, err := m.at(at, layout.MetaStringSize)
 	if err != nil {
 		return "", err
 	}
-	n := binary.LittleEndian.Uint64(size)
+	n := raw.Load[layout.MetaString](head).Len
 	if n == 0 {
 		return "", nil
 	}

@@ -2,10 +2,11 @@ package callgraph
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/raw"
 )
 
 // AppendWarm appends the warm file of the graph, as package rt describes it, and
@@ -17,24 +18,16 @@ func (g *Graph) AppendWarm(b []byte) (file []byte, encoded int) {
 		index[f] = uint32(i)
 	}
 	edges := g.edges(calls, index)
-	le := binary.LittleEndian
-	b = le.AppendUint64(b, rt.WarmMagic)
-	for _, v := range []int{rt.WarmVersion, len(order), len(edges), int(g.Source)} {
-		b = le.AppendUint32(b, uint32(v))
-	}
-	b = le.AppendUint64(b, uint64(len(order)))
-	b = le.AppendUint64(b, uint64(g.Edges()))
+	b = raw.Append(b, layout.WarmHeader{
+		Magic: rt.WarmMagic, Version: rt.WarmVersion, Funcs: uint32(len(order)), Edges: uint32(len(edges)),
+		Source: g.Source, Nodes: uint64(len(order)), Graph: uint64(g.Edges()),
+	})
 	for _, i := range order {
-		f := &g.Binary.Funcs[i]
-		for _, addr := range []uint64{f.Data, f.Meta, f.Entry} {
-			b = le.AppendUint64(b, addr-g.Binary.Text)
-		}
-		b = le.AppendUint64(b, uint64(f.Cells))
+		f, text := &g.Binary.Funcs[i], g.Binary.Text
+		b = raw.Append(b, layout.WarmFunc{Data: f.Data - text, Meta: f.Meta - text, Entry: f.Entry - text, Cells: f.Cells})
 	}
 	for _, e := range edges {
-		for _, v := range e {
-			b = le.AppendUint32(b, v)
-		}
+		b = raw.Append(b, e)
 	}
 	return b, len(calls)
 }
@@ -42,7 +35,7 @@ func (g *Graph) AppendWarm(b []byte) (file []byte, encoded int) {
 // edges returns caller, cell, callee and weight of each edge of calls. A group is
 // known when a path of edges leads from each member to each other: further edges
 // would say nothing new.
-func (g *Graph) edges(calls []Call, index []uint32) (edges [][4]uint32) {
+func (g *Graph) edges(calls []Call, index []uint32) (edges []layout.WarmEdge) {
 	class := make([]int, len(index)) // of functions: union-find
 	for f := range class {
 		class[f] = f
@@ -60,12 +53,12 @@ func (g *Graph) edges(calls []Call, index []uint32) (edges [][4]uint32) {
 		for k, t := range c.Targets {
 			if root := find(t); k == 0 || root != first {
 				class[root] = first
-				edges = append(edges, [4]uint32{index[c.Caller], c.Cell, index[t], c.Weight})
+				edges = append(edges, layout.WarmEdge{Caller: index[c.Caller], Cell: c.Cell, Callee: index[t], Weight: c.Weight})
 			}
 		}
 	}
-	slices.SortFunc(edges, func(a, b [4]uint32) int {
-		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]), cmp.Compare(a[2], b[2]))
+	slices.SortFunc(edges, func(a, b layout.WarmEdge) int {
+		return cmp.Or(cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.Callee, b.Callee))
 	})
 	return edges
 }

@@ -1,13 +1,14 @@
 package callgraph
 
 import (
-	"encoding/binary"
 	"math/rand/v2"
 	"syscall"
 	"testing"
 	"unsafe"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/raw"
 )
 
 // A memory hands out memory outside the Go heap, as a program has its data.
@@ -36,9 +37,6 @@ func (m *memory) alloc(n uintptr) unsafe.Pointer {
 
 func (m *memory) end() uintptr { return uintptr(m.base) + m.used }
 
-// set sets a word.
-func set(p unsafe.Pointer, off uintptr, v uint64) { *(*uint64)(unsafe.Add(p, off)) = v }
-
 // program lays out the functions of a graph as a program has them in memory.
 func program(t *testing.T, g *Graph) *memory {
 	t.Helper()
@@ -48,9 +46,8 @@ func program(t *testing.T, g *Graph) *memory {
 		f := &g.Binary.Funcs[i]
 		meta, data := m.alloc(4096), m.alloc(4096)
 		f.Meta, f.Data, f.Entry = uint64(uintptr(meta)), uint64(uintptr(data)), g.Binary.Text+uint64(i)+1
-		set(meta, rt.MetaEntry, f.Entry)
-		*(*uint32)(unsafe.Add(meta, rt.MetaCells)) = f.Cells
-		set(data, rt.DataMeta, f.Meta)
+		*(*layout.Meta)(meta) = layout.Meta{Entry: f.Entry, Cells: f.Cells}
+		(*layout.FuncData)(data).Func = f.Meta
 	}
 	for _, c := range g.Calls {
 		av := uint64(rt.KeyUnknown << rt.WordKey)
@@ -65,7 +62,7 @@ func program(t *testing.T, g *Graph) *memory {
 // av returns the addition value of a call in the memory of the program.
 func (g *Graph) av(c *Call) *uint64 {
 	data := uintptr(g.Binary.Funcs[c.Caller].Data)
-	return (*uint64)(unsafe.Add(unsafe.Pointer(nil), data+rt.DataAV+8*uintptr(c.Cell)))
+	return (*uint64)(unsafe.Add(unsafe.Pointer(nil), data+layout.FuncDataSize+layout.AVSize*uintptr(c.Cell)))
 }
 
 // open opens the file as the program does.
@@ -110,10 +107,10 @@ func TestAppendWarm(t *testing.T) {
 			t.Fatalf("seed %d: the file is refused", seed)
 		}
 		c := start(t, &w, m)
-		if have := *c.Stat(rt.CceEncoded); have != uint64(encoded) || *c.Stat(rt.CceBack) != 0 {
-			t.Errorf("seed %d: %d encoded, want %d; %d back edges", seed, have, encoded, *c.Stat(rt.CceBack))
+		if have := c.Stats().Encoded; have != uint64(encoded) || c.Stats().Back != 0 {
+			t.Errorf("seed %d: %d encoded, want %d; %d back edges", seed, have, encoded, c.Stats().Back)
 		}
-		if n, e := *c.Stat(rt.CceWarmNodes), *c.Stat(rt.CceWarmEdges); n != uint64(len(g.Binary.Funcs)) || e != uint64(g.Edges()) {
+		if n, e := c.Stats().WarmNodes, c.Stats().WarmEdges; n != uint64(len(g.Binary.Funcs)) || e != uint64(g.Edges()) {
 			t.Errorf("seed %d: %d nodes and %d edges, want %d and %d", seed, n, e, len(g.Binary.Funcs), g.Edges())
 		}
 		kept, back, _ := g.Acyclic()
@@ -131,12 +128,10 @@ func TestAppendWarm(t *testing.T) {
 // checkCall checks that each callee takes the word that the site leaves.
 func checkCall(t *testing.T, g *Graph, c *Call) {
 	t.Helper()
-	word := func(f int, off uint64) uint64 {
-		return *(*uint64)(unsafe.Add(unsafe.Pointer(nil), uintptr(g.Binary.Funcs[f].Data+off)))
-	}
 	for _, f := range c.Targets {
-		if w := *g.av(c) - word(f, rt.DataKey); w >= word(f, rt.DataLimit) {
-			t.Errorf("%d refuses the word of %d: %#x, limit %#x", f, c.Caller, w, word(f, rt.DataLimit))
+		data := (*layout.FuncData)(unsafe.Add(unsafe.Pointer(nil), uintptr(g.Binary.Funcs[f].Data)))
+		if w := *g.av(c) - data.Key; w >= data.Limit {
+			t.Errorf("%d refuses the word of %d: %#x, limit %#x", f, c.Caller, w, data.Limit)
 		}
 	}
 }
@@ -149,28 +144,39 @@ func TestOpenWarmWrong(t *testing.T) {
 	if _, ok := open(file, m); !ok {
 		t.Fatal("the file is refused")
 	}
-	edges := rt.WarmHeader + rt.WarmFunc*len(g.Binary.Funcs)
+	head := func(change func(*layout.WarmHeader)) func([]byte) []byte {
+		return func(b []byte) []byte { raw.Update(b, change); return b }
+	}
+	first := func(change func(*layout.WarmFunc)) func([]byte) []byte {
+		return func(b []byte) []byte { raw.Update(b[layout.WarmHeaderSize:], change); return b }
+	}
+	edge := func(change func(*layout.WarmEdge)) func([]byte) []byte {
+		return func(b []byte) []byte {
+			raw.Update(b[layout.WarmHeaderSize+layout.WarmFuncSize*len(g.Binary.Funcs):], change)
+			return b
+		}
+	}
 	for what, change := range map[string]func(b []byte) []byte{
 		"cut":        func(b []byte) []byte { return b[:len(b)-1] },
 		"empty":      func(b []byte) []byte { return nil },
-		"magic":      func(b []byte) []byte { b[0]++; return b },
-		"version":    func(b []byte) []byte { b[8]++; return b },
-		"more funcs": func(b []byte) []byte { b[rt.WarmNumFuncs]++; return b },
-		"data":       func(b []byte) []byte { b[rt.WarmHeader+1] ^= 0x40; return b },
-		"metadata":   func(b []byte) []byte { b[rt.WarmHeader+8] ^= 8; return b },
-		"entry":      func(b []byte) []byte { b[rt.WarmHeader+16]++; return b },
-		"cells":      func(b []byte) []byte { b[rt.WarmHeader+rt.WarmFuncCells]++; return b },
-		"caller":     func(b []byte) []byte { b[edges+1]++; return b },
-		"cell":       func(b []byte) []byte { b[edges+4] = 99; return b },
-		"callee":     func(b []byte) []byte { b[edges+9]++; return b },
-		"far away":   func(b []byte) []byte { binary.LittleEndian.PutUint64(b[rt.WarmHeader:], 1<<62); return b },
+		"magic":      head(func(h *layout.WarmHeader) { h.Magic++ }),
+		"version":    head(func(h *layout.WarmHeader) { h.Version++ }),
+		"more funcs": head(func(h *layout.WarmHeader) { h.Funcs++ }),
+		"data":       first(func(f *layout.WarmFunc) { f.Data ^= 0x4000 }),
+		"metadata":   first(func(f *layout.WarmFunc) { f.Meta ^= 8 }),
+		"entry":      first(func(f *layout.WarmFunc) { f.Entry++ }),
+		"cells":      first(func(f *layout.WarmFunc) { f.Cells++ }),
+		"caller":     edge(func(e *layout.WarmEdge) { e.Caller += 1 << 8 }),
+		"cell":       edge(func(e *layout.WarmEdge) { e.Cell = 99 }),
+		"callee":     edge(func(e *layout.WarmEdge) { e.Callee += 1 << 8 }),
+		"far away":   first(func(f *layout.WarmFunc) { f.Data = 1 << 62 }),
 	} {
 		if _, ok := open(change(append([]byte(nil), file...)), m); ok {
 			t.Errorf("%s: accepted", what)
 		}
 	}
 	// Another program, with its first function elsewhere.
-	set(unsafe.Add(unsafe.Pointer(nil), uintptr(g.Binary.Funcs[0].Meta)), rt.MetaEntry, 4711)
+	(*layout.Meta)(unsafe.Add(unsafe.Pointer(nil), uintptr(g.Binary.Funcs[0].Meta))).Entry = 4711
 	if _, ok := open(file, m); ok {
 		t.Error("accepted by another program")
 	}

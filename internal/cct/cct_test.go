@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/record"
@@ -344,7 +345,7 @@ func TestTruncated(t *testing.T) {
 // TestFold folds a recursion of three functions, but not across a go statement.
 func TestFold(t *testing.T) {
 	d := livetest.New(1, "prog")
-	d.Set32(rt.HdrFlags, rt.HdrFlagFull)
+	d.Header(func(h *layout.Header) { h.Flags = rt.HdrFlagFull })
 	var ids []uint64
 	for _, name := range []string{"main.a", "main.b", "main.c"} {
 		ids = append(ids, d.Func(livetest.Func{Name: name, Files: []string{"m.go"},

@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/raw"
 )
 
 // main runs the tool and returns what it printed and its exit code.
@@ -307,10 +309,10 @@ func TestVerifyContexts(t *testing.T) {
 			t.Errorf("%s: code %d\n%s%s", name, code, out, errs)
 		}
 	}
-	d.Set64(rt.CceTruncated, 1)
+	d.Second(func(h *layout.ContextsHeader) { h.Truncated = 1 })
 	d.Check = good
-	copy(d.Nodes[3*rt.InternSize:], make([]byte, rt.InternSize))
-	d.Nodes[3*rt.InternSize+12] = rt.InternCut
+	copy(d.Nodes[3*layout.InternedSize:], make([]byte, layout.InternedSize))
+	raw.Update(d.Nodes[3*layout.InternedSize:], func(n *layout.Interned) { n.Kind = rt.InternCut })
 	d.WriteTo(t, path)
 	if out, errs, _ := mainOf(t, "", "verify", "-live", path); !strings.Contains(out, "checked 1 context, 0 mismatches\n\t1 truncated") {
 		t.Errorf("truncated: %s%s", out, errs)
@@ -338,12 +340,11 @@ func TestVerifyProgram(t *testing.T) {
 
 func TestReportContexts(t *testing.T) {
 	d, path, _, _ := shop(t)
-	for off, v := range map[int]uint64{
-		rt.CceFuncs: 1500, rt.CceEdges: 4000, rt.CceEncoded: 3000, rt.CceMaxID: 70000, rt.CcePushes: 10 * rt.PushStep,
-		rt.CceDepths: 25, rt.CceEncodes: 12, rt.CceEncodeTime: 3_475_000, rt.CceMaxPause: 90_000,
-	} {
-		d.Set64(off, v)
-	}
+	d.Second(func(h *layout.ContextsHeader) {
+		h.Functions, h.Edges, h.MaxID = 1500, 4000, 70000
+		h.Dacce.Encoded, h.Dacce.Pushes, h.Dacce.Depths = 3000, 10*rt.PushStep, 25
+		h.Dacce.Encodes, h.Dacce.EncodeTime, h.Dacce.MaxPause = 12, 3_475_000, 90_000
+	})
 	d.WriteTo(t, path)
 	timed := filepath.Join(t.TempDir(), "timed.stemma")
 	var summary bytes.Buffer

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
 )
@@ -174,8 +175,8 @@ func TestReportErrors(t *testing.T) {
 
 func TestReportWarnings(t *testing.T) {
 	d := livetest.Shapes()
-	d.Set64(rt.HdrLost+8*rt.LostPages, 1234)
-	d.Set32(rt.HdrShards, 3)
+	d.Header(func(h *layout.Header) { h.Lost[rt.LostPages] = 1234 })
+	d.Header(func(h *layout.Header) { h.Shards = 3 })
 	dir := filepath.Join(t.TempDir(), "live")
 	d.WriteTo(t, dir)
 	_, stdout, _ := runMain("report", dir)

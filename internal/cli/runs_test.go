@@ -14,7 +14,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/ctxid"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/livetest"
 )
 
@@ -32,7 +32,7 @@ func simulate(t *testing.T, dir string, n int) (list []simulated) {
 	for i := range n {
 		p := livetest.NewProgram(uint64(i), 4)
 		run := r.Uint64()
-		p.D.Set64(rt.HdrRun, run)
+		p.D.Header(func(h *layout.Header) { h.Run = run })
 		s := simulated{path: filepath.Join(dir, fmt.Sprintf("prog.%d", i))}
 		for range 3 {
 			for range 10 {

@@ -10,6 +10,7 @@ import (
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/record"
@@ -163,11 +164,11 @@ func TestOtherRun(t *testing.T) {
 // TestNoRoom decodes an ID whose node stands for all that had no room.
 func TestNoRoom(t *testing.T) {
 	d, _, _, b, _ := small()
-	hi, lo := d.ID(rt.NodesSize/rt.InternSize-1, 0, 1, d.Return(b, 0))
+	hi, lo := d.ID(rt.NodesSize/layout.InternedSize-1, 0, 1, d.Return(b, 0))
 	if have := line(t, d, hi, lo); !strings.HasPrefix(have, "error") {
 		t.Errorf("nothing was truncated, but have %s", have)
 	}
-	d.Set64(rt.CceTruncated, 1)
+	d.Second(func(h *layout.ContextsHeader) { h.Truncated = 1 })
 	if have, want := line(t, d, hi, lo), "main.b m.go:21 ← [truncated: there was no room for more contexts]"; have != want {
 		t.Errorf("have %s, want %s", have, want)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stemma-go/stemma/internal/cce"
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/record"
@@ -189,8 +190,8 @@ func TestLucceTheorem1(t *testing.T) {
 			t.Errorf("seed %d: %d contexts are truncated", seed, n)
 		}
 		contexts += len(p.took)
-		versions += *p.l.Stat(rt.CceNodesUsed)
-		entries += int(*p.l.Stat(rt.CceEpochsUsed) / rt.LogEntry)
+		versions += p.l.Header().NodesUsed
+		entries += int(p.l.Stats().LogUsed / layout.LogEntrySize)
 		slow += p.l.Slow
 	}
 	t.Logf("%d contexts, %d versions, %d entries in logs, %d of %d calls not on the fast path", contexts, versions, entries, slow, steps)
@@ -208,7 +209,7 @@ func TestLucceBudget(t *testing.T) {
 			p.capture(r.IntN)
 		}
 		truncated += p.check(ref)
-		if have := *p.l.Stat(rt.CceNodesUsed); have > 8+seed {
+		if have := p.l.Header().NodesUsed; have > 8+seed {
 			t.Errorf("%d versions, want at most %d", have, 8+seed)
 		}
 	}
@@ -288,17 +289,17 @@ func TestLucceExamples(t *testing.T) {
 	if have, want := ids(l.Root(x, rt.RootMain), 0, b, 0, c, 0, d, 0, b, 0, c), []uint64{0, 1, 1, 1, 3, 3}; !slices.Equal(have, want) {
 		t.Errorf("example 4: have %v, want %v", have, want)
 	}
-	before := *l.Stat(rt.CceEpochsUsed)
+	before := l.Stats().LogUsed
 	f := l.Root(a, rt.RootMain)
 	for range 40 {
 		f = l.Call(l.Call(l.Call(f, 0, b), 0, c), 0, d)
-		before = max(before, *l.Stat(rt.CceEpochsUsed))
+		before = max(before, l.Stats().LogUsed)
 	}
-	log := *l.Stat(rt.CceEpochsUsed)
+	log := l.Stats().LogUsed
 	for range 10000 {
 		f = l.Call(l.Call(l.Call(f, 0, b), 0, c), 0, d)
 	}
-	if have := *l.Stat(rt.CceEpochsUsed); have != log {
+	if have := l.Stats().LogUsed; have != log {
 		t.Errorf("recursion: the log grows from %d to %d bytes", log, have)
 	}
 }

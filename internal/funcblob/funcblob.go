@@ -1,10 +1,10 @@
 // Package funcblob reads the description of a function that the compiler makes: in an
 // executable as metadata, in a live directory as the blob of a function's record. Package
-// rt says what is in it.
+// layout says what is in it.
 package funcblob
 
 import (
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/wire"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -54,11 +54,11 @@ func (b *Reader) Function() profile.Func {
 		fn.File = files[0]
 	}
 	known := append([]uint32{0}, files...)
-	for range b.Count(rt.InlinedNumbers, "inlined calls") {
+	for range b.Count(layout.InlinedNumbers, "inlined calls") {
 		fn.Inlined = append(fn.Inlined, profile.Inlined{Parent: b.Index("parent"), Callee: b.Name("callee"), File: b.pick(files, "file"), Line: b.U32("line"),
 			Counter: b.counter(&fn), CalleeFile: b.pick(known, "callee's file"), CalleeLine: b.U32("callee's line")})
 	}
-	for range b.Count(7, "sites") {
+	for range b.Count(layout.SiteNumbers, "sites") {
 		s := profile.Site{Kind: profile.SiteKind(b.UpTo(uint64(profile.SiteUnknown), "kind")), Inlined: b.Index("inlined call"),
 			File: b.pick(files, "file"), Line: b.U32("line"), Callee: b.pick(b.Table, "callee"), Cell: b.Index("cell"), Counter: b.counter(&fn)}
 		fn.Cells = max(fn.Cells, uint32(s.Cell+1))

@@ -4,13 +4,14 @@
 //
 // The tree is a directory that mirrors GOROOT/src; each of its files is added to
 // GOROOT, none replaces a file that is there. The files of package rt are added too,
-// as [RuntimePkg]. A [Hook] is a change of at most three lines in a file of GOROOT. A
-// [Manifest] is the tree, the files of rt and the hooks.
+// as [RuntimePkg], and those of package layout below it. A [Hook] is a change of at most three lines in a file of GOROOT. A
+// [Manifest] is the tree, the files of rt and layout, and the hooks.
 //
 // Nothing here writes to GOROOT: the results become overlays.
 package goroot
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -21,16 +22,23 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-//go:embed all:_goroot rt/*.go
+//go:embed all:_goroot rt/*.go layout/*.go
 var embedded embed.FS
 
 const tree = "_goroot"
 
 // RuntimePkg is the import path under which the files of package rt are added.
 const RuntimePkg = "internal/runtime/stemma"
+
+// layoutPkg is the import path of package layout in GOROOT. Elsewhere it is layoutHere.
+const (
+	layoutPkg  = RuntimePkg + "/layout"
+	layoutHere = "github.com/stemma-go/stemma/internal/goroot/layout"
+)
 
 // seamHost is the half of rt's seam that is for tests, and stays outside.
 const seamHost = "env_host.go"
@@ -69,7 +77,8 @@ func addedFiles(fsys fs.FS, tree string) (map[string][]byte, error) {
 			return fmt.Errorf("%s: %s is added twice", name, as)
 		}
 		data, err := fs.ReadFile(fsys, name)
-		added[as] = data
+		// Only the name by which rt imports layout depends on where they are.
+		added[as] = bytes.Replace(data, []byte(strconv.Quote(layoutHere)), []byte(strconv.Quote(layoutPkg)), 1)
 		return err
 	}
 	err := fs.WalkDir(fsys, tree, func(name string, d fs.DirEntry, err error) error {
@@ -81,16 +90,19 @@ func addedFiles(fsys fs.FS, tree string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	rt, err := fs.Glob(fsys, "rt/*.go")
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range rt {
-		if path.Base(name) == seamHost {
-			continue
-		}
-		if err := add(name, path.Join(RuntimePkg, path.Base(name))); err != nil {
+	for dir, pkg := range map[string]string{"rt": RuntimePkg, "layout": layoutPkg} {
+		names, err := fs.Glob(fsys, dir+"/*.go")
+		if err != nil {
 			return nil, err
+		}
+		for _, name := range names {
+			base := path.Base(name)
+			if base == seamHost {
+				continue
+			}
+			if err := add(name, path.Join(pkg, base)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return added, nil

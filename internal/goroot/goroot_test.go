@@ -51,22 +51,26 @@ func TestManifestAdds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt, err := filepath.Glob("rt/*.go")
-	if err != nil || len(rt) == 0 {
-		t.Fatalf("no files in rt: %v", err)
+	files, err := filepath.Glob("[rl][ta]*/*.go") // rt and layout
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files: %v", err)
 	}
-	for _, file := range rt {
-		name := path.Join(RuntimePkg, filepath.Base(file))
+	for _, file := range files {
+		name := path.Join(RuntimePkg, strings.TrimPrefix(filepath.ToSlash(file), "rt/"))
 		have, added := m.Added[name]
 		if want := !strings.HasSuffix(file, "_test.go") && filepath.Base(file) != seamHost; added != want {
 			t.Errorf("%s: have added = %v, want %v", name, added, want)
 		}
-		if data, err := os.ReadFile(file); err != nil || added && string(have) != string(data) {
-			t.Errorf("%s is not %s byte for byte (%v)", name, file, err)
+		data, err := os.ReadFile(file)
+		if want := strings.Replace(string(data), layoutHere+`"`, layoutPkg+`"`, 1); err != nil || added && string(have) != want {
+			t.Errorf("%s is not %s byte for byte, but for the path of layout (%v)", name, file, err)
 		}
 	}
 	if _, ok := m.Added[RuntimePkg+"/env_goroot.go"]; !ok {
 		t.Error("the seam is missing")
+	}
+	if _, ok := m.Added[layoutPkg+"/layout.go"]; !ok {
+		t.Error("package layout is missing")
 	}
 }
 

@@ -2,13 +2,15 @@ package ids
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
+	"unsafe"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -123,12 +125,12 @@ func (r *Reader) epochs() error {
 		*d = newDictionary()
 	}
 	defer d.sortCallers()
-	f, end, err := r.open(fileEpochs, r.Record.stat(rt.CceEpochsUsed))
+	f, end, err := r.open(fileEpochs, r.Record.header.Dacce.EpochsUsed)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	for r.next+rt.EpochHeaderSize <= end {
+	for r.next+layout.EpochSize <= end {
 		size, err := r.epoch(f, r.next, end)
 		if err != nil {
 			return err
@@ -154,38 +156,37 @@ func (d *Dictionary) sortCallers() {
 
 // epoch reads the record at off and returns its size, 0 at the end.
 func (r *Reader) epoch(f *live.File, off, end int64) (int64, error) {
-	b, err := f.At(off, rt.EpochHeaderSize)
+	b, err := f.At(off, layout.EpochSize)
 	if err != nil {
 		return 0, err
 	}
-	le := binary.LittleEndian
-	size, epoch := int64(le.Uint32(b)), le.Uint32(b[4:])
-	funcs, sites := int64(le.Uint32(b[8:])), int64(le.Uint32(b[12:]))
-	info := EpochInfo{Time: time.Unix(0, int64(le.Uint64(b[16:]))).UTC(), MaxID: le.Uint32(b[24:])}
+	h := raw.Load[layout.Epoch](b)
+	size := int64(h.Length)
+	info := EpochInfo{Time: time.Unix(0, int64(h.Time)).UTC(), MaxID: h.MaxID}
 	last := uint32(len(r.Record.Dict.Epochs) - 1)
 	switch {
 	case size == 0:
 		return 0, nil
-	case size != rt.EpochHeaderSize+rt.EpochFunc*funcs+rt.EpochSite*sites || size > end-off:
-		return 0, f.Fail(off, "epoch of %d bytes with %d functions and %d sites, but %d bytes follow", size, funcs, sites, end-off)
-	case epoch != last+1:
-		return 0, f.Fail(off+4, "epoch %d behind epoch %d, want %d", epoch, last, last+1)
+	case size != layout.EpochSize+layout.EpochFuncSize*int64(h.Funcs)+layout.EpochSiteSize*int64(h.Sites) || size > end-off:
+		return 0, f.Fail(off, "epoch of %d bytes with %d functions and %d sites, but %d bytes follow", size, h.Funcs, h.Sites, end-off)
+	case h.Epoch != last+1:
+		return 0, f.Fail(off+int64(unsafe.Offsetof(h.Epoch)), "epoch %d behind epoch %d, want %d", h.Epoch, last, last+1)
 	}
 	if b, err = f.At(off, int(size)); err != nil {
 		return 0, err
 	}
-	at := rt.EpochHeaderSize
-	for ; funcs > 0; funcs-- {
-		if err := r.epochFunc(epoch, b[at:]); err != nil {
+	at := layout.EpochSize
+	for range h.Funcs {
+		if err := r.epochFunc(h.Epoch, raw.Load[layout.EpochFunc](b[at:])); err != nil {
 			return 0, f.Fail(off+int64(at), "%w", err)
 		}
-		at += rt.EpochFunc
+		at += layout.EpochFuncSize
 	}
-	for ; sites > 0; sites-- {
-		if err := r.epochSite(epoch, b[at:]); err != nil {
+	for range h.Sites {
+		if err := r.epochSite(h.Epoch, raw.Load[layout.EpochSite](b[at:])); err != nil {
 			return 0, f.Fail(off+int64(at), "%w", err)
 		}
-		at += rt.EpochSite
+		at += layout.EpochSiteSize
 	}
 	info.Known = !r.Record.Dict.damaged
 	r.Record.Dict.Epochs = append(r.Record.Dict.Epochs, info)
@@ -193,15 +194,14 @@ func (r *Reader) epoch(f *live.File, off, end int64) (int64, error) {
 }
 
 // epochFunc reads what an epoch says about a function.
-func (r *Reader) epochFunc(epoch uint32, b []byte) error {
-	le := binary.LittleEndian
-	v := funcVersion{epoch, le.Uint32(b[8:]), le.Uint32(b[12:])}
+func (r *Reader) epochFunc(epoch uint32, f layout.EpochFunc) error {
+	v := funcVersion{epoch, f.Key, f.NumCC}
 	if err := v.check(); err != nil {
 		return err
 	}
 	d := &r.Record.Dict
-	fn, err := r.function(le.Uint64(b))
-	d.damaged = d.damaged || le.Uint64(b) == 0
+	fn, err := r.function(f.Func)
+	d.damaged = d.damaged || f.Func == 0
 	if err != nil || fn == NoFunc {
 		return err
 	}
@@ -223,25 +223,23 @@ func (d *Dictionary) addFunc(fn uint32, v funcVersion) error {
 }
 
 // epochSite reads what an epoch says about a site.
-func (r *Reader) epochSite(epoch uint32, b []byte) error {
-	le := binary.LittleEndian
-	cell, v := le.Uint32(b[8:]), siteVersion{epoch: epoch, addition: le.Uint32(b[12:])}
+func (r *Reader) epochSite(epoch uint32, e layout.EpochSite) error {
+	v := siteVersion{epoch: epoch, addition: e.Addition}
 	if err := v.check(); err != nil {
 		return err
 	}
 	d := &r.Record.Dict
-	fn, err := r.function(le.Uint64(b))
-	d.damaged = d.damaged || le.Uint64(b) == 0
+	fn, err := r.function(e.Func)
+	d.damaged = d.damaged || e.Func == 0
 	if err != nil || fn == NoFunc {
 		return err
 	}
-	target := le.Uint64(b[16:])
-	if target < rt.NumKeys {
-		v.target = uint32(target) | keyTarget
-	} else if v.target, err = r.function(target); err != nil {
+	if e.Target < rt.NumKeys {
+		v.target = uint32(e.Target) | keyTarget
+	} else if v.target, err = r.function(e.Target); err != nil {
 		return err
 	}
-	return d.addSite(&r.Profile.Funcs[fn], fn, cell, v)
+	return d.addSite(&r.Profile.Funcs[fn], fn, e.Cell, v)
 }
 
 // check checks the range of the addition.

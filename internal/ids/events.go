@@ -2,17 +2,19 @@ package ids
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/raw"
 )
 
 // An EventCount adds up events of one kind, in one context, whose values are of one
@@ -88,13 +90,13 @@ func (r *Reader) eventFiles(prefix string, used func(*live.File) (int64, uint64,
 	return list, nil
 }
 
-// eventHeader returns the header of a file, nil if the file is being made.
+// eventHeader returns the bytes of a file's header, nil if the file is being made.
 func eventHeader(f *live.File, magic string, size int64) ([]byte, error) {
 	if f.Size < size {
 		return nil, nil
 	}
 	b, err := f.At(0, int(size))
-	if err != nil || binary.LittleEndian.Uint64(b) == 0 {
+	if err != nil || string(b[:len(magic)]) == strings.Repeat("\x00", len(magic)) {
 		return nil, err
 	}
 	if have := string(b[:len(magic)]); have != magic {
@@ -105,32 +107,32 @@ func eventHeader(f *live.File, magic string, size int64) ([]byte, error) {
 
 // countsUsed returns the bytes of a file of counts that are in use, and its entries.
 func (r *Reader) countsUsed(f *live.File) (int64, uint64, error) {
-	b, err := eventHeader(f, rt.CountsMagic, rt.CountsHeader)
+	b, err := eventHeader(f, layout.CountsMagic, layout.CountsHeaderSize)
 	if b == nil || err != nil {
 		return 0, 0, err
 	}
-	n := binary.LittleEndian.Uint64(b[rt.CountsUsed:])
-	if n > uint64(f.Size-rt.CountsHeader)/rt.CountEntry {
-		return 0, 0, f.Fail(rt.CountsUsed, "%d entries are in use, but the file has %d bytes", n, f.Size)
+	h := raw.Load[layout.CountsHeader](b)
+	if h.Used > uint64(f.Size-layout.CountsHeaderSize)/layout.CountSize {
+		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.Used)), "%d entries are in use, but the file has %d bytes", h.Used, f.Size)
 	}
-	r.Record.EventsSpilt += binary.LittleEndian.Uint64(b[rt.CountsSpilt:])
-	return rt.CountsHeader + int64(n)*rt.CountEntry, n, nil
+	r.Record.EventsSpilt += h.Spilt
+	return layout.CountsHeaderSize + int64(h.Used)*layout.CountSize, h.Used, nil
 }
 
 // logUsed returns the bytes of a log that are in use, and how many events were ever
 // written to it.
 func (r *Reader) logUsed(f *live.File) (int64, uint64, error) {
-	b, err := eventHeader(f, rt.EventsMagic, rt.EventsHeader)
+	b, err := eventHeader(f, layout.EventsMagic, layout.EventsHeaderSize)
 	if b == nil || err != nil {
 		return 0, 0, err
 	}
-	capacity, written := binary.LittleEndian.Uint64(b[rt.EventsCapacity:]), binary.LittleEndian.Uint64(b[rt.EventsWritten:])
-	n := min(capacity, written)
-	if n > uint64(f.Size-rt.EventsHeader)/rt.EventSize {
-		return 0, 0, f.Fail(rt.EventsWritten, "%d events of %d are in use, but the file has %d bytes", n, capacity, f.Size)
+	h := raw.Load[layout.EventsHeader](b)
+	n := min(h.Capacity, h.Written)
+	if n > uint64(f.Size-layout.EventsHeaderSize)/layout.EventSize {
+		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.Written)), "%d events of %d are in use, but the file has %d bytes", n, h.Capacity, f.Size)
 	}
-	r.Record.EventsOverwritten += written - n
-	return rt.EventsHeader + int64(n)*rt.EventSize, written, nil
+	r.Record.EventsOverwritten += h.Written - n
+	return layout.EventsHeaderSize + int64(n)*layout.EventSize, h.Written, nil
 }
 
 // HasEventLog tells whether the program kept a log of its newest events.
@@ -146,13 +148,9 @@ func (c *Record) EventCounts(visit func(*EventCount) error) error {
 		}
 	}
 	for _, u := range c.counts {
-		err := c.eachEntry(u.name, rt.CountsHeader, u.used, rt.CountEntry, func(_ uint64, b []byte) error {
-			le := binary.LittleEndian
-			e := EventCount{
-				Kind: le.Uint32(b[rt.CountKind:]), Bits: int(le.Uint32(b[rt.CountSize:])),
-				ID:    c.eventID(b[rt.CountHi:]),
-				Count: le.Uint64(b[rt.CountCount:]), Sum: le.Uint64(b[rt.CountSum:]), Max: le.Uint64(b[rt.CountMax:]),
-			}
+		err := c.eachEntry(u.name, layout.CountsHeaderSize, u.used, layout.CountSize, func(_ uint64, b []byte) error {
+			n := raw.Load[layout.Count](b)
+			e := EventCount{Kind: n.Kind, Bits: int(n.Size), ID: c.eventID(n.Hi, n.Lo), Count: n.Count, Sum: n.Sum, Max: n.Max}
 			if e.Kind == 0 || e.Bits > 64 {
 				return nil // it was being made, or its page was lost
 			}
@@ -185,30 +183,30 @@ func (c *Record) EventLog(visit func(*Event) error) error {
 
 // eventsOf visits the events in one log. The oldest one may be anywhere in the file.
 func (c *Record) eventsOf(u eventFile, visit func(*Event) error) error {
-	if u.used < rt.EventsHeader+rt.EventSize {
+	if u.used < layout.EventsHeaderSize+layout.EventSize {
 		return nil
 	}
-	capacity := uint64(u.used-rt.EventsHeader) / rt.EventSize
+	capacity := uint64(u.used-layout.EventsHeaderSize) / layout.EventSize
 	oldest := u.written - capacity
-	pivot := int64(rt.EventsHeader + oldest%capacity*rt.EventSize)
+	pivot := int64(layout.EventsHeaderSize + oldest%capacity*layout.EventSize)
 	one := func(place uint64, b []byte) error {
-		le := binary.LittleEndian
 		n := oldest + (place+capacity-oldest%capacity)%capacity
-		e := Event{le.Uint32(b), le.Uint64(b[8:]), time.Duration(min(le.Uint64(b[16:]), 1<<62)), c.eventID(b[24:])}
-		if e.Kind == 0 || le.Uint32(b[4:]) != uint32(n) {
+		v := raw.Load[layout.Event](b)
+		if v.Kind == 0 || v.Number != uint32(n) {
 			return nil
 		}
+		e := Event{v.Kind, v.Value, time.Duration(min(v.Time, 1<<62)), c.eventID(v.Hi, v.Lo)}
 		return visit(&e)
 	}
-	if err := c.eachEntry(u.name, pivot, u.used, rt.EventSize, one); err != nil {
+	if err := c.eachEntry(u.name, pivot, u.used, layout.EventSize, one); err != nil {
 		return err
 	}
-	return c.eachEntry(u.name, rt.EventsHeader, pivot, rt.EventSize, one)
+	return c.eachEntry(u.name, layout.EventsHeaderSize, pivot, layout.EventSize, one)
 }
 
-// eventID returns the ID in two words of an entry.
-func (c *Record) eventID(b []byte) ctxid.ID {
-	id := ctxid.ID{Hi: binary.LittleEndian.Uint64(b), Lo: binary.LittleEndian.Uint64(b[8:])}
+// eventID returns the ID in the two words of an entry.
+func (c *Record) eventID(hi, lo uint64) ctxid.ID {
+	id := ctxid.ID{Hi: hi, Lo: lo}
 	c.own(&id)
 	return id
 }
@@ -234,7 +232,7 @@ func (c *Record) eachEntry(name string, off, end, size int64, visit func(place u
 		if err != nil {
 			return err
 		}
-		if err := visit(uint64(off-rt.EventsHeader)/uint64(size), b); err != nil {
+		if err := visit(uint64(off-layout.EventsHeaderSize)/uint64(size), b); err != nil {
 			return err
 		}
 	}

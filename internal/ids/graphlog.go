@@ -2,11 +2,12 @@ package ids
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -36,7 +37,7 @@ type logInterval struct {
 	site      uint32
 }
 
-// A logGroup is ids of which remainders belong to sites, see rt.LogEntry.
+// A logGroup is ids of which remainders belong to sites, see layout.LogEntry.
 type logGroup struct {
 	mod    uint64
 	shared bool
@@ -102,7 +103,7 @@ func (r *logRow) remainder(id uint64) (site uint32, caller uint64, ok bool) {
 			continue
 		}
 		if g.shared {
-			q, n = q<<rt.StepShift|n, 0
+			q, n = q<<layout.StepShift|n, 0
 		}
 		site, ok = g.sites[n]
 		return site, q, ok
@@ -129,17 +130,17 @@ func (r *Reader) callLog() error {
 		r.Record.Log = &GraphLog{rows: make(map[uint32]*logRow), indexes: []uint32{NoFunc}}
 	}
 	l := r.Record.Log
-	f, end, err := r.open(fileLog, r.Record.stat(rt.CceEpochsUsed))
+	f, end, err := r.open(fileLog, r.Record.header.Lucce.LogUsed)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	for ; r.next+rt.LogEntry <= end; r.next += rt.LogEntry {
-		b, err := f.At(r.next, rt.LogEntry)
+	for ; r.next+layout.LogEntrySize <= end; r.next += layout.LogEntrySize {
+		b, err := f.At(r.next, layout.LogEntrySize)
 		if err != nil {
 			return err
 		}
-		if err := r.logEntry(l, b); err != nil {
+		if err := r.logEntry(l, raw.Load[layout.LogEntry](b)); err != nil {
 			return f.Fail(r.next, "%w", err)
 		}
 		l.Entries++
@@ -148,13 +149,12 @@ func (r *Reader) callLog() error {
 }
 
 // logEntry reads one entry. One of zeros was on a page that was lost.
-func (r *Reader) logEntry(l *GraphLog, b []byte) error {
-	le := binary.LittleEndian
-	kind, index, site, n, a, size := le.Uint32(b), le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:]), le.Uint64(b[16:]), le.Uint64(b[24:])
-	if kind == rt.LogFunc {
-		return r.logFunc(l, index, site, n, a)
+func (r *Reader) logEntry(l *GraphLog, e layout.LogEntry) error {
+	index := e.Func
+	if e.Kind == rt.LogFunc {
+		return r.logFunc(l, index, e.Site, e.N, e.A)
 	}
-	if kind == 0 && r.PagesLost() {
+	if e.Kind == 0 && r.PagesLost() {
 		return nil
 	}
 	if index == 0 || uint64(index) >= uint64(len(l.indexes)) {
@@ -164,7 +164,7 @@ func (r *Reader) logEntry(l *GraphLog, b []byte) error {
 		return fmt.Errorf("function %d of %d", index, len(l.indexes))
 	}
 	fn := l.indexes[index]
-	if err := l.row(fn).change(kind, site, n, a, size); err != nil && !r.PagesLost() {
+	if err := l.row(fn).change(e.Kind, e.Site, e.N, e.A, e.B); err != nil && !r.PagesLost() {
 		return fmt.Errorf("function %d: %w", index, err)
 	}
 	return nil
@@ -216,7 +216,7 @@ func (row *logRow) change(kind, site, n uint32, a, size uint64) error {
 	case rt.LogGroup:
 		g := logGroup{mod: uint64(n), sites: make(map[uint64]uint32)}
 		if n == rt.LogShared {
-			g.mod, g.shared = 1<<rt.StepShift+1, true
+			g.mod, g.shared = 1<<layout.StepShift+1, true
 		}
 		if n < 2 {
 			return fmt.Errorf("a group of %d remainders", n)

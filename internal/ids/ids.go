@@ -10,15 +10,17 @@
 package ids
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io/fs"
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -52,7 +54,7 @@ type Record struct {
 
 	// Of a live directory.
 	fsys   fs.FS
-	header []byte // of the file cce
+	header layout.ContextsHeader
 	files  []usedFile
 	counts []eventFile
 	logs   []eventFile
@@ -100,7 +102,7 @@ type Stats struct {
 // A StartKind is what the encoding of a program started from.
 type StartKind uint8
 
-// The kinds, as rt.CceWarm has them.
+// The kinds, as the header has them.
 const (
 	StartNothing StartKind = rt.WarmNone
 	StartStatic  StartKind = rt.WarmStatic  // the static call graph
@@ -118,7 +120,7 @@ func (k StartKind) String() string {
 // NoFunc stands for a function without a record, as an index into Funcs.
 const NoFunc = 1<<32 - 1
 
-// An Interned is an interned entry of a ccStack, see rt.InternSize. An entry of
+// An Interned is an interned entry of a ccStack, see layout.Interned. An entry of
 // which a lost page has taken the contents is of kind rt.InternCall with Place 0.
 type Interned struct {
 	Parent, Epoch, ID uint32
@@ -138,7 +140,7 @@ type usedFile struct {
 }
 
 // cutNode is the number of the entry that stands for all that had no room.
-const cutNode = rt.NodesSize/rt.InternSize - 1
+const cutNode = rt.NodesSize/layout.InternedSize - 1
 
 // Node returns entry number n, false if there is none.
 func (c *Record) Node(n uint32) (Interned, bool) {
@@ -167,7 +169,7 @@ func LiveRun(fsys fs.FS) (run uint64, err error) {
 	}
 	defer f.Close()
 	f.Used = 0
-	b, err := f.At(0, rt.HdrEnd)
+	b, err := f.At(0, layout.HeaderSize)
 	if err != nil {
 		return 0, err
 	}
@@ -182,9 +184,9 @@ func LiveRun(fsys fs.FS) (run uint64, err error) {
 func check(h *live.Header, f *live.File) error {
 	switch {
 	case h.Flags&rt.HdrFlagCce == 0:
-		return f.Fail(rt.HdrFlags, "flags %#x without that of context IDs", h.Flags)
+		return f.Fail(int64(unsafe.Offsetof(layout.Header{}.Flags)), "flags %#x without that of context IDs", h.Flags)
 	case h.Run == 0:
-		return f.Fail(rt.HdrRun, "run number 0, which no run has")
+		return f.Fail(int64(unsafe.Offsetof(layout.Header{}.Run)), "run number 0, which no run has")
 	}
 	return nil
 }
@@ -224,29 +226,21 @@ func (r *Reader) Update() (grew bool, err error) {
 	return grew, err
 }
 
-// stat returns a field of the header's second page.
-func (c *Record) stat(off int) uint64 { return binary.LittleEndian.Uint64(c.header[off:]) }
-
 // readStats fills what follows from the header alone.
-func (c *Record) readStats() {
-	c.Text = c.stat(rt.CceText)
-	s := &c.Stats
-	for off, field := range map[int]*uint64{
-		rt.CceFuncs: &s.Functions, rt.CceEdges: &s.Edges, rt.CceEncoded: &s.Encoded, rt.CceGroups: &s.Groups,
-		rt.CceBack: &s.BackEdges, rt.CceLeftOut: &s.LeftOut, rt.CceMaxID: &s.MaxID, rt.CcePushes: &s.Pushes,
-		rt.CceMaxDepth: &s.MaxDepth, rt.CceSlow: &s.Slow, rt.CceEpoch: &s.Epoch, rt.CceEncodes: &s.Reencodings,
-		rt.CceRewrites: &s.Rewrites, rt.CceTruncated: &s.Truncated,
-		rt.CceWarmNodes: &s.GraphNodes, rt.CceWarmEdges: &s.GraphEdges, rt.CceWarmKnown: &s.GraphTaken,
-	} {
-		*field = c.stat(off)
+func (c *Record) readStats(lucce bool) {
+	h, d, s := &c.header, &c.header.Dacce, &c.Stats
+	c.Text = h.Text
+	s.Functions, s.Edges, s.MaxID, s.Slow, s.Truncated = h.Functions, h.Edges, h.MaxID, h.Slow, h.Truncated
+	s.Encoded, s.Groups, s.BackEdges, s.LeftOut = d.Encoded, d.Groups, d.Back, d.LeftOut
+	if lucce {
+		s.Encoded, s.Groups, s.BackEdges = h.Lucce.Steps, h.Lucce.Groups, h.Lucce.Open
 	}
-	s.Start = StartKind(c.stat(rt.CceWarm))
-	if s.Start > StartWrong {
-		s.Start = StartWrong // of a later version
-	}
-	s.ReencodeTime = time.Duration(min(c.stat(rt.CceEncodeTime), 1<<62))
-	s.MaxPause = time.Duration(min(c.stat(rt.CceMaxPause), 1<<62))
-	s.depths = c.stat(rt.CceDepths)
+	s.Pushes, s.depths, s.MaxDepth = d.Pushes, d.Depths, d.MaxDepth
+	s.Epoch, s.Reencodings, s.Rewrites = d.Epoch, d.Encodes, d.Rewrites
+	s.ReencodeTime = time.Duration(min(d.EncodeTime, 1<<62))
+	s.MaxPause = time.Duration(min(d.MaxPause, 1<<62))
+	s.Start = StartKind(min(d.Warm, uint64(StartWrong))) // more is of a later version
+	s.GraphNodes, s.GraphEdges, s.GraphTaken = d.WarmNodes, d.WarmEdges, d.WarmKnown
 	s.meanDepth()
 }
 
@@ -292,32 +286,34 @@ func (r *Reader) readHeader() error {
 	}
 	f.Used = 0 // no windows: two reads
 	b := make([]byte, rt.CceSize)
-	for _, page := range []int64{rt.HdrEnd, 0} {
-		part, err := f.At(page, rt.HdrEnd)
+	for _, page := range []int64{layout.HeaderSize, 0} {
+		part, err := f.At(page, layout.HeaderSize)
 		if err != nil {
 			return err
 		}
 		copy(b[page:], part)
 	}
 	var h live.Header
-	if err := h.Parse(f, b[:rt.HdrEnd]); err != nil {
+	if err := h.Parse(f, b[:layout.HeaderSize]); err != nil {
 		return err
 	}
 	if err := check(&h, f); err != nil {
 		return err
 	}
 	if r.Record.Run != 0 && r.Record.Run != h.Run {
-		return f.Fail(rt.HdrRun, "run %016x, where run %016x was before", h.Run, r.Record.Run)
+		return f.Fail(int64(unsafe.Offsetof(layout.Header{}.Run)), "run %016x, where run %016x was before", h.Run, r.Record.Run)
 	}
-	r.Header, r.Record.header, r.Record.Run = h, b, h.Run
-	r.Record.readStats()
+	r.Header, r.Record.Run = h, h.Run
+	r.Record.header = raw.Load[layout.ContextsHeader](b[layout.HeaderSize:])
+	r.Record.readStats(h.Flags&rt.HdrFlagLucce != 0)
 	return nil
 }
 
 // headerChanged reads the header once more and reports whether it counts more.
 func (r *Reader) headerChanged() (bool, error) {
-	used := func() [3]uint64 {
-		return [3]uint64{uint64(r.Header.FuncsUsed), r.Record.stat(rt.CceEpochsUsed), r.Record.stat(rt.CceNodesUsed)}
+	used := func() [4]uint64 {
+		h := &r.Record.header
+		return [4]uint64{uint64(r.Header.FuncsUsed), h.Dacce.EpochsUsed, h.Lucce.LogUsed, h.NodesUsed}
 	}
 	before := used()
 	err := r.readHeader()
@@ -402,23 +398,23 @@ func (r *Reader) function(id uint64) (uint32, error) {
 
 // nodes reads the interned entries that were not read before.
 func (r *Reader) nodes() error {
-	used := r.Record.stat(rt.CceNodesUsed)
+	used := r.Record.header.NodesUsed
 	if used > 1<<rt.IDNodeBits {
-		return fmt.Errorf("%s: offset %d: %d nodes, want at most %d", fileCce, rt.CceNodesUsed, used, 1<<rt.IDNodeBits)
+		return fmt.Errorf("%s: offset %d: %d nodes, want at most %d", fileCce, layout.HeaderSize+unsafe.Offsetof(r.Record.header.NodesUsed), used, 1<<rt.IDNodeBits)
 	}
-	f, end, err := r.open(fileNodes, used*rt.InternSize)
+	f, end, err := r.open(fileNodes, used*layout.InternedSize)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	// A damaged header may count more than there is.
-	r.Record.Interned = slices.Grow(r.Record.Interned, min(max(0, int(end/rt.InternSize)-len(r.Record.Interned)), 1<<20))
-	for off := int64(len(r.Record.Interned)) * rt.InternSize; off+rt.InternSize <= end; off += rt.InternSize {
-		b, err := f.At(off, rt.InternSize)
+	r.Record.Interned = slices.Grow(r.Record.Interned, min(max(0, int(end/layout.InternedSize)-len(r.Record.Interned)), 1<<20))
+	for off := int64(len(r.Record.Interned)) * layout.InternedSize; off+layout.InternedSize <= end; off += layout.InternedSize {
+		b, err := f.At(off, layout.InternedSize)
 		if err != nil {
 			return err
 		}
-		n, err := r.node(b)
+		n, err := r.node(raw.Load[layout.Interned](b))
 		if err != nil {
 			return f.Fail(off, "%w", err)
 		}
@@ -428,20 +424,18 @@ func (r *Reader) nodes() error {
 }
 
 // node reads one interned entry; those before it are in Interned.
-func (r *Reader) node(b []byte) (n Interned, err error) {
-	le := binary.LittleEndian
-	kind, target := le.Uint32(b[12:]), le.Uint64(b[24:])
-	n = Interned{Parent: le.Uint32(b), Epoch: le.Uint32(b[4:]), ID: le.Uint32(b[8:]), Place: le.Uint64(b[16:]), Kind: uint8(kind), Target: NoFunc}
-	if kind > rt.InternSite {
-		return n, fmt.Errorf("node of unknown kind %d", kind)
+func (r *Reader) node(e layout.Interned) (n Interned, err error) {
+	n = Interned{Parent: e.Parent, Epoch: e.Epoch, ID: e.ID, Place: e.Place, Kind: uint8(e.Kind), Target: NoFunc}
+	if e.Kind > rt.InternSite {
+		return n, fmt.Errorf("node of unknown kind %d", e.Kind)
 	}
 	if err := r.Record.check(&n); err != nil {
 		return n, err
 	}
-	if target == 0 && (n.Kind == rt.InternCut || n.Kind == rt.InternAt || r.PagesLost()) {
+	if e.Target == 0 && (n.Kind == rt.InternCut || n.Kind == rt.InternAt || r.PagesLost()) {
 		return n, nil
 	}
-	n.Target, err = r.function(target)
+	n.Target, err = r.function(e.Target)
 	return n, err
 }
 

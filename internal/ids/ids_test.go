@@ -2,7 +2,6 @@ package ids_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"slices"
 	"strings"
@@ -11,10 +10,12 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/ids"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -193,40 +194,57 @@ func TestContextsSealed(t *testing.T) {
 
 // TestContextsDamage damages one thing after another.
 func TestContextsDamage(t *testing.T) {
-	le := binary.LittleEndian
+	type dir = livetest.Contexts
+	epoch := func(change func(*layout.Epoch)) func(*dir) { return func(d *dir) { raw.Update(d.Epochs, change) } }
+	epochFunc := func(change func(*layout.EpochFunc)) func(*dir) {
+		return func(d *dir) { raw.Update(d.Epochs[layout.EpochSize:], change) }
+	}
+	epochSite := func(change func(*layout.EpochSite)) func(*dir) {
+		return func(d *dir) { raw.Update(d.Epochs[layout.EpochSize+2*layout.EpochFuncSize:], change) }
+	}
+	node := func(i int, change func(*layout.Interned)) func(*dir) {
+		return func(d *dir) { raw.Update(d.Nodes[layout.InternedSize*i:], change) }
+	}
+	code := func(change func(*layout.PCsRecord)) func(*dir) { return func(d *dir) { raw.Update(codeOf(d), change) } }
 	for _, c := range []struct {
 		name   string
 		damage func(d *livetest.Contexts)
 		want   string
 	}{
 		{"magic", func(d *livetest.Contexts) { d.Tree[0] = 'x' }, "cce: offset 0: not the header"},
-		{"flag", func(d *livetest.Contexts) { d.Set32(rt.HdrFlags, 0) }, "cce: offset 12: flags 0x0 without"},
-		{"run", func(d *livetest.Contexts) { d.Set64(rt.HdrRun, 0) }, "cce: offset 184: run number 0"},
+		{"flag", func(d *livetest.Contexts) { d.Header(func(h *layout.Header) { h.Flags = 0 }) }, "cce: offset 12: flags 0x0 without"},
+		{"run", func(d *livetest.Contexts) { d.Header(func(h *layout.Header) { h.Run = 0 }) }, "cce: offset 184: run number 0"},
 		{"header cut", func(d *livetest.Contexts) { d.Tree = d.Tree[:5000] }, "cce: offset 0: file ends at 5000"},
-		{"epoch length", func(d *livetest.Contexts) { d.Epochs[0]++ }, "epochs: offset 0: epoch of"},
-		{"epoch functions", func(d *livetest.Contexts) { d.Epochs[8] = 0xff }, "epochs: offset 0: epoch of"},
-		{"epoch order", func(d *livetest.Contexts) { d.Epochs[4] = 2 }, "epochs: offset 4: epoch 2 behind epoch 0, want 1"},
-		{"epoch number", func(d *livetest.Contexts) { le.PutUint32(d.Epochs[4:], 1<<31) }, "epochs: offset 4: epoch 2147483648 behind"},
-		{"unknown function", func(d *livetest.Contexts) { d.Epochs[rt.EpochHeaderSize] = 1 }, "epochs: offset 32: function 0x400001 has no record"},
-		{"key", func(d *livetest.Contexts) { le.PutUint32(d.Epochs[40:], rt.NumKeys) }, "epochs: offset 32: key 16376"},
-		{"numCC", func(d *livetest.Contexts) { le.PutUint32(d.Epochs[44:], rt.MaxNum+1) }, "epochs: offset 32: key 0, numCC"},
-		{"cell", func(d *livetest.Contexts) { d.Epochs[32+32+8] = 77 }, "epochs: offset 64: cell 77 of a function with 2"},
-		{"addition", func(d *livetest.Contexts) { le.PutUint32(d.Epochs[32+32+12:], rt.MaxNum) }, "epochs: offset 64: addition"},
-		{"target", func(d *livetest.Contexts) { le.PutUint64(d.Epochs[32+32+16:], 1<<40) }, "epochs: offset 64: function 0x10000000000"},
-		{"node kind", func(d *livetest.Contexts) { d.Nodes[32+12] = 6 }, "nodes: offset 32: node of unknown kind 6"},
-		{"node parent", func(d *livetest.Contexts) { d.Nodes[64] = 2 }, "nodes: offset 64: parent 2 is no node before"},
-		{"node id", func(d *livetest.Contexts) { le.PutUint32(d.Nodes[64+8:], rt.MaxNum) }, "nodes: offset 64: id"},
-		{"node root", func(d *livetest.Contexts) { d.Nodes[32+16] = rt.NumRoots }, "nodes: offset 32: root 10"},
-		{"node target", func(d *livetest.Contexts) { d.Nodes[64+24]++ }, "nodes: offset 64: function 0x400041 has no record"},
-		{"node count", func(d *livetest.Contexts) { d.Set64(rt.CceNodesUsed, 1<<40) }, "cce: offset 4104: 1099511627776 nodes"},
+		{"epoch length", epoch(func(e *layout.Epoch) { e.Length++ }), "epochs: offset 0: epoch of"},
+		{"epoch functions", epoch(func(e *layout.Epoch) { e.Funcs = 0xff }), "epochs: offset 0: epoch of"},
+		{"epoch order", epoch(func(e *layout.Epoch) { e.Epoch = 2 }), "epochs: offset 4: epoch 2 behind epoch 0, want 1"},
+		{"epoch number", epoch(func(e *layout.Epoch) { e.Epoch = 1 << 31 }), "epochs: offset 4: epoch 2147483648 behind"},
+		{"unknown function", epochFunc(func(f *layout.EpochFunc) { f.Func++ }), "epochs: offset 32: function 0x400001 has no record"},
+		{"key", epochFunc(func(f *layout.EpochFunc) { f.Key = rt.NumKeys }), "epochs: offset 32: key 16376"},
+		{"numCC", epochFunc(func(f *layout.EpochFunc) { f.NumCC = rt.MaxNum + 1 }), "epochs: offset 32: key 0, numCC"},
+		{"cell", epochSite(func(s *layout.EpochSite) { s.Cell = 77 }), "epochs: offset 64: cell 77 of a function with 2"},
+		{"addition", epochSite(func(s *layout.EpochSite) { s.Addition = rt.MaxNum }), "epochs: offset 64: addition"},
+		{"target", epochSite(func(s *layout.EpochSite) { s.Target = 1 << 40 }), "epochs: offset 64: function 0x10000000000"},
+		{"node kind", node(1, func(n *layout.Interned) { n.Kind = 6 }), "nodes: offset 32: node of unknown kind 6"},
+		{"node parent", node(2, func(n *layout.Interned) { n.Parent = 2 }), "nodes: offset 64: parent 2 is no node before"},
+		{"node id", node(2, func(n *layout.Interned) { n.ID = rt.MaxNum }), "nodes: offset 64: id"},
+		{"node root", node(1, func(n *layout.Interned) { n.Place = rt.NumRoots }), "nodes: offset 32: root 10"},
+		{"node target", node(2, func(n *layout.Interned) { n.Target++ }), "nodes: offset 64: function 0x400041 has no record"},
+		{"node count", func(d *livetest.Contexts) { d.Second(func(h *layout.ContextsHeader) { h.NodesUsed = 1 << 40 }) }, "cce: offset 4104: 1099511627776 nodes"},
 		{"counts magic", func(d *livetest.Contexts) { d.Counts[0][0] = 1 }, "counts.0: offset 0: not a file of events"},
-		{"counts used", func(d *livetest.Contexts) { d.Counts[0][rt.CountsUsed+2] = 1 }, "counts.0: offset 8: 65537 entries are in use"},
+		{"counts used", func(d *livetest.Contexts) {
+			raw.Update(d.Counts[0], func(h *layout.CountsHeader) { h.Used += 1 << 16 })
+		}, "counts.0: offset 8: 65537 entries are in use"},
 		{"events magic", func(d *livetest.Contexts) { d.Events[2][0] = 1 }, "events.2: offset 0: not a file of events"},
-		{"events used", func(d *livetest.Contexts) { d.Events[0][rt.EventsCapacity], d.Events[0][rt.EventsWritten] = 77, 99 }, "events.0: offset 16: 77 events of 77 are in use"},
-		{"code pairs", func(d *livetest.Contexts) { codeOf(d)[28] = 200 }, "return addresses in a record"},
-		{"code site", func(d *livetest.Contexts) { codeOf(d)[36] = 9 }, "site 9 of 3"},
-		{"code overlap", func(d *livetest.Contexts) { le.PutUint32(codeOf(d)[24:], 1000) }, "1000 bytes of code"},
-		{"code function", func(d *livetest.Contexts) { codeOf(d)[8]++ }, "without a record"},
+		{"events used", func(d *livetest.Contexts) {
+			raw.Update(d.Events[0], func(h *layout.EventsHeader) { h.Capacity, h.Written = 77, 99 })
+		}, "events.0: offset 16: 77 events of 77 are in use"},
+		{"code pairs", code(func(c *layout.PCsRecord) { c.Pairs = 200 }), "return addresses in a record"},
+		{"code site", func(d *livetest.Contexts) {
+			raw.Update(codeOf(d)[layout.PCsRecordSize:], func(p *layout.PCPair) { p.Site = 9 })
+		}, "site 9 of 3"},
+		{"code overlap", code(func(c *layout.PCsRecord) { c.Size = 1000 }), "1000 bytes of code"},
+		{"code function", code(func(c *layout.PCsRecord) { c.ID++ }), "without a record"},
 	} {
 		d := contextsDir()
 		c.damage(d)
@@ -238,11 +256,12 @@ func TestContextsDamage(t *testing.T) {
 
 // codeOf returns the first record of return addresses.
 func codeOf(d *livetest.Contexts) []byte {
-	le := binary.LittleEndian
-	for b := d.Funcs; ; b = b[le.Uint32(b):] {
-		if le.Uint32(b[4:]) == rt.RecPCs {
+	for b := d.Funcs; ; {
+		h := raw.Load[layout.FuncRecord](b)
+		if h.Kind == rt.RecPCs {
 			return b
 		}
+		b = b[h.Length:]
 	}
 }
 
@@ -250,7 +269,8 @@ func codeOf(d *livetest.Contexts) []byte {
 // or whose disk was full: what was complete can be read.
 func TestContextsKilled(t *testing.T) {
 	d := contextsDir()
-	binary.LittleEndian.PutUint32(d.Epochs[len(d.Epochs)-32-16-48:], 0) // the length is written last
+	last := len(d.Epochs) - layout.EpochSize - layout.EpochFuncSize - 2*layout.EpochSiteSize
+	raw.Update(d.Epochs[last:], func(e *layout.Epoch) { e.Length = 0 }) // the length is written last
 	if p := openContexts(t, d); len(p.IDs.Dict.Epochs) != 2 {
 		t.Errorf("%d epochs, want the complete ones", len(p.IDs.Dict.Epochs))
 	}
@@ -270,14 +290,14 @@ func TestContextsKilled(t *testing.T) {
 		t.Errorf("%d nodes, %v %v", len(p.IDs.Interned), p.Lost(), p.Processes[0].Notes)
 	}
 	d = contextsDir()
-	d.Set64(rt.HdrLost+8*rt.LostPages, 1)
+	d.Header(func(h *layout.Header) { h.Lost[rt.LostPages] = 1 })
 	clear(d.Nodes[64:96])
 	if p := openContexts(t, d); len(p.IDs.Interned) != 3 {
 		t.Errorf("%d nodes with a lost page", len(p.IDs.Interned))
 	}
 	d = contextsDir()
-	d.Set64(rt.HdrLost+8*rt.LostFuncs, 1)
-	d.Epochs[rt.EpochHeaderSize] = 1
+	d.Header(func(h *layout.Header) { h.Lost[rt.LostFuncs] = 1 })
+	d.Epochs[layout.EpochSize] = 1
 	openContexts(t, d)
 }
 
@@ -365,7 +385,7 @@ func FuzzReadContexts(f *testing.F) {
 	d := contextsDir()
 	f.Add(d.Tree, d.Funcs, d.Epochs, d.Nodes, d.Counts[0], d.Events[0], d.Check, d.Strings)
 	d = contextsDir()
-	d.Set64(rt.HdrLost+8*rt.LostPages, 1)
+	d.Header(func(h *layout.Header) { h.Lost[rt.LostPages] = 1 })
 	clear(d.Funcs[200:300])
 	f.Add(d.Tree, d.Funcs, d.Epochs, d.Nodes, d.Counts[0], d.Events[0], d.Check, d.Strings)
 	f.Fuzz(func(t *testing.T, cce, funcs, epochs, nodes, counts, events, check, strings []byte) {

@@ -1,13 +1,15 @@
 package live
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"unsafe"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -56,22 +58,21 @@ func callsEnd(fsys fs.FS) (end int64, why uint32, err error) {
 		return 0, 0, err
 	}
 	defer f.Close()
-	b, err := f.At(0, rt.CallsHeader)
+	b, err := f.At(0, layout.CallsHeaderSize)
 	if err != nil {
 		return 0, 0, err
 	}
-	le := binary.LittleEndian
-	if magic := string(b[:len(rt.CallsMagic)]); magic != rt.CallsMagic {
-		return 0, 0, f.Fail(0, "not the header of recorded calls (have %q, want %q)", magic, rt.CallsMagic)
+	h := raw.Load[layout.CallsHeader](b)
+	if magic := string(h.Magic[:]); magic != layout.CallsMagic {
+		return 0, 0, f.Fail(0, "not the header of recorded calls (have %q, want %q)", magic, layout.CallsMagic)
 	}
-	used, why := le.Uint64(b[rt.CallsUsed:]), le.Uint32(b[rt.CallsEnd:])
-	if used < rt.CallsHeader || used > 1<<62 || used%rt.CallsEntry != 0 {
-		return 0, 0, f.Fail(rt.CallsUsed, "%d bytes in use, want a multiple of %d from %d on", used, rt.CallsEntry, rt.CallsHeader)
+	if h.Used < layout.CallsHeaderSize || h.Used > 1<<62 || h.Used%layout.CallSize != 0 {
+		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.Used)), "%d bytes in use, want a multiple of %d from %d on", h.Used, layout.CallSize, layout.CallsHeaderSize)
 	}
-	if why >= rt.NumCallsEnds {
-		return 0, 0, f.Fail(rt.CallsEnd, "unknown end %d of the log", why)
+	if h.End >= rt.NumCallsEnds {
+		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.End)), "unknown end %d of the log", h.End)
 	}
-	return int64(used), why, nil
+	return int64(h.Used), h.End, nil
 }
 
 // Calls returns the recorded calls from the first one on. They must be closed.
@@ -89,7 +90,7 @@ func (l *Dir) Calls() (*Calls, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Calls{live: l, f: f, off: rt.CallsHeader, end: l.callsEnd, why: l.callsWhy}, nil
+	return &Calls{live: l, f: f, off: layout.CallsHeaderSize, end: l.callsEnd, why: l.callsWhy}, nil
 }
 
 // Close closes the file.
@@ -136,21 +137,21 @@ func (c *Calls) Next() (CallEntry, error) {
 
 // fail returns an error about the entry that was read last.
 func (c *Calls) fail(format string, args ...any) error {
-	return c.f.Fail(c.off-rt.CallsEntry, format, args...)
+	return c.f.Fail(c.off-layout.CallSize, format, args...)
 }
 
 // words reads the next entry.
 func (c *Calls) words() (goroutine, what uint32, err error) {
-	b, err := c.f.At(c.off, rt.CallsEntry)
+	b, err := c.f.At(c.off, layout.CallSize)
 	if err != nil {
 		return 0, 0, err
 	}
-	c.off += rt.CallsEntry
-	goroutine, what = binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
-	if goroutine == 0 {
+	c.off += layout.CallSize
+	e := raw.Load[layout.Call](b)
+	if e.Goroutine == 0 {
 		return 0, 0, c.fail("entry of goroutine 0; the page may not have been written, because the disk was full")
 	}
-	return goroutine, what, nil
+	return e.Goroutine, e.What, nil
 }
 
 // node returns the index of the node at an offset of the tree. The overflow node

@@ -1,12 +1,13 @@
 package live
 
 import (
-	"encoding/binary"
 	"errors"
 	"io/fs"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -37,18 +38,6 @@ type CheckFrame struct {
 	Wrapper    bool // made by the compiler; not in contexts
 }
 
-// frameSize is the size of a frame in a record of check. A record with context IDs
-// has checkContext in the place of cell + 1, and two IDs behind it in the place of
-// what follows there:
-//
-//	{ u32 length; u32 0; u64 events; u32 number of frames; u32 checkContext;
-//	  u64 hi; u64 lo; u64 start hi; u64 start lo; frames... }
-const (
-	frameSize     = 16
-	checkContext  = 1 << 31
-	contextHeader = 56
-)
-
 // Checks calls visit for each record of the checker, in the order in which
 // they were written, until visit returns an error. Frames are innermost first;
 // they are valid until visit returns. A directory without the file has none.
@@ -70,7 +59,7 @@ func (l *Dir) Checks(visit func(*Check) error) error {
 	}
 	defer str.Close()
 	r := &checkReader{live: l, f: f, table: stringFile{f: str, known: make(map[uint32]string)}}
-	for off := int64(0); off+rt.CheckHeaderSize <= f.Size; {
+	for off := int64(0); off+layout.CheckSize <= f.Size; {
 		size, err := r.record(off)
 		if err != nil {
 			return err
@@ -98,48 +87,45 @@ type checkReader struct {
 // record reads the record at off and returns its size, 0 at the end.
 // The result is in r.check.
 func (r *checkReader) record(off int64) (int64, error) {
-	le := binary.LittleEndian
-	b, err := r.f.At(off, rt.CheckHeaderSize)
+	b, err := r.f.At(off, layout.CheckSize)
 	if err != nil {
 		return 0, err
 	}
-	size, frames := int64(le.Uint32(b)), int64(le.Uint32(b[16:]))
+	h := raw.Load[layout.Check](b)
+	size, frames := int64(h.Length), int64(h.Frames)
 	if size == 0 {
 		return 0, nil
 	}
-	head := int64(rt.CheckHeaderSize)
-	if le.Uint32(b[20:]) == checkContext {
-		head = contextHeader
+	head := int64(layout.CheckSize)
+	if h.Cell == rt.CheckID {
+		head = layout.CheckOfIDSize
 	}
-	if size != head+frameSize*frames || size > r.f.Size-off {
+	if size != head+layout.CheckFrameSize*frames || size > r.f.Size-off {
 		return 0, r.f.Fail(off, "record of %d bytes with %d frames, but %d bytes follow", size, frames, r.f.Size-off)
 	}
 	if b, err = r.f.At(off, int(size)); err != nil {
 		return 0, err
 	}
 	c := &r.check
-	if head == contextHeader {
-		*c = Check{
-			Node: profile.None, Cell: 0, Start: profile.None, Events: le.Uint64(b[8:]), Frames: c.Frames[:0],
-			ID: r.live.contextID(b[24:]), StartID: r.live.contextID(b[40:]),
-		}
+	*c = Check{Events: h.Events, Frames: c.Frames[:0]}
+	if h.Cell == rt.CheckID {
+		of := raw.Load[layout.CheckOfID](b)
+		c.Node, c.Start = profile.None, profile.None
+		c.ID, c.StartID = r.live.contextID(of.Hi, of.Lo), r.live.contextID(of.StartHi, of.StartLo)
 		return size, r.frames(b[head:])
 	}
-	*c = Check{
-		Offset: le.Uint32(b[4:]), Cell: int(le.Uint32(b[20:])) - 1, Events: le.Uint64(b[8:]),
-		StartCell: int(le.Uint32(b[28:])), Frames: c.Frames[:0],
-	}
-	c.Node, c.Start = r.live.nodeOrNone(c.Offset), r.live.nodeOrNone(le.Uint32(b[24:]))
+	c.Offset, c.Cell, c.StartCell = h.Node, int(h.Cell)-1, int(h.StartCell)
+	c.Node, c.Start = r.live.nodeOrNone(h.Node), r.live.nodeOrNone(h.StartNode)
 	return size, r.frames(b[head:])
 }
 
 // frames reads the frames of a record.
 func (r *checkReader) frames(b []byte) (err error) {
-	le := binary.LittleEndian
-	for ; len(b) > 0; b = b[frameSize:] {
-		fr := CheckFrame{Line: int(le.Uint32(b[8:])), Inlined: le.Uint32(b[12:])&rt.CheckInlined != 0, Wrapper: le.Uint32(b[12:])&rt.CheckWrapper != 0}
-		if fr.Func, err = r.table.at(le.Uint32(b)); err == nil {
-			fr.File, err = r.table.at(le.Uint32(b[4:]))
+	for ; len(b) > 0; b = b[layout.CheckFrameSize:] {
+		v := raw.Load[layout.CheckFrame](b)
+		fr := CheckFrame{Line: int(v.Line), Inlined: v.Flags&rt.CheckInlined != 0, Wrapper: v.Flags&rt.CheckWrapper != 0}
+		if fr.Func, err = r.table.at(v.Func); err == nil {
+			fr.File, err = r.table.at(v.File)
 		}
 		if err != nil {
 			return err
@@ -149,10 +135,9 @@ func (r *checkReader) frames(b []byte) (err error) {
 	return nil
 }
 
-// contextID reads the two words of an ID of the process. That of none is zero.
-func (l *Dir) contextID(b []byte) ctxid.ID {
-	le := binary.LittleEndian
-	id := ctxid.ID{Hi: le.Uint64(b), Lo: le.Uint64(b[8:])}
+// contextID returns the ID of the process with the given words. That of none is zero.
+func (l *Dir) contextID(hi, lo uint64) ctxid.ID {
+	id := ctxid.ID{Hi: hi, Lo: lo}
 	if id != (ctxid.ID{}) {
 		id.Run = l.Process().Run
 	}
@@ -180,15 +165,15 @@ func (t *stringFile) at(off uint32) (string, error) {
 	if s, ok := t.known[off]; ok {
 		return s, nil
 	}
-	b, err := t.f.At(int64(off), 4)
+	b, err := t.f.At(int64(off), layout.CheckStringSize)
 	if err != nil {
 		return "", err
 	}
-	n := int64(binary.LittleEndian.Uint32(b))
-	if n > t.f.Size-int64(off)-4 || n > windowSize {
+	n := int64(raw.Load[layout.CheckString](b).Len)
+	if n > t.f.Size-int64(off)-layout.CheckStringSize || n > windowSize {
 		return "", t.f.Fail(int64(off), "string of %d bytes, but the file ends at %d", n, t.f.Size)
 	}
-	if b, err = t.f.At(int64(off)+4, int(n)); err != nil {
+	if b, err = t.f.At(int64(off)+layout.CheckStringSize, int(n)); err != nil {
 		return "", err
 	}
 	s := string(b)

@@ -1,11 +1,12 @@
 package live
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/stemma-go/stemma/internal/funcblob"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/internal/wire"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -56,7 +57,7 @@ func (r *FuncsReader) Read() error {
 	defer f.Close()
 	end := min(r.live.Header.FuncsUsed, f.Size)
 	r.Used, f.Used = end, end
-	for r.next+rt.FuncHeaderSize <= end {
+	for r.next+layout.FuncRecordSize <= end {
 		size, err := r.record(f, r.next, end)
 		if r.live.PagesLost() && size == 0 {
 			size, err = r.salvage(f, r.next, end, err)
@@ -75,47 +76,37 @@ func (r *FuncsReader) Read() error {
 // addRoot knows the root, function 0 of a new profile, even if the program did not get as
 // far as writing its record. Its record, when it comes, replaces the function.
 func (r *FuncsReader) addRoot() {
-	r.sizes = append(r.sizes, alignUp(rt.NodeCells+4*rt.NumRoots))
+	r.sizes = append(r.sizes, uint32(layout.NodeBytes(rt.NumRoots, 1)))
 	r.ByID[rt.RootFunc] = 0
 }
 
-// alignUp rounds up to the alignment of objects.
-func alignUp(n uint32) uint32 { return (n + 7) &^ 7 }
-
 // A funcHeader is the fixed part of a record of funcs.
-// Lengths are in bytes; strings is a number of them.
-type funcHeader struct {
-	length, kind    uint32
-	id              uint64
-	nodeSize, flags uint32
-	strings, blob   uint32
-}
+type funcHeader layout.FuncRecord
 
 // readFuncHeader reads the fixed part of the record at off.
 func readFuncHeader(f *File, off int64) (h funcHeader, err error) {
-	b, err := f.At(off, rt.FuncHeaderSize)
+	b, err := f.At(off, layout.FuncRecordSize)
 	if err != nil {
 		return h, err
 	}
-	le := binary.LittleEndian
-	return funcHeader{le.Uint32(b), le.Uint32(b[4:]), le.Uint64(b[8:]), le.Uint32(b[16:]), le.Uint32(b[20:]), le.Uint32(b[24:]), le.Uint32(b[28:])}, nil
+	return raw.Load[funcHeader](b), nil
 }
 
 // checkLength checks the length of a record where room bytes are in use.
 func (h *funcHeader) checkLength(room int64) error {
-	if h.length < rt.FuncHeaderSize || h.length%8 != 0 || int64(h.length) > room {
-		return fmt.Errorf("record of %d bytes, but %d are in use", h.length, room)
+	if h.Length < layout.FuncRecordSize || h.Length%8 != 0 || int64(h.Length) > room {
+		return fmt.Errorf("record of %d bytes, but %d are in use", h.Length, room)
 	}
 	return nil
 }
 
 // checkNode checks what the tree walk needs: whose nodes, and how large.
 func (h *funcHeader) checkNode() error {
-	if h.id == 0 || h.id&7 != 0 {
+	if h.ID == 0 || h.ID&7 != 0 {
 		return fmt.Errorf("not an aligned address")
 	}
-	if h.nodeSize < rt.NodeCells || h.nodeSize%8 != 0 {
-		return fmt.Errorf("node of %d bytes, want at least %d and a multiple of 8", h.nodeSize, rt.NodeCells)
+	if h.NodeSize < layout.NodeSize || h.NodeSize%8 != 0 {
+		return fmt.Errorf("node of %d bytes, want at least %d and a multiple of 8", h.NodeSize, layout.NodeSize)
 	}
 	return nil
 }
@@ -124,56 +115,59 @@ func (h *funcHeader) checkNode() error {
 // error.
 func (r *FuncsReader) record(f *File, off, end int64) (int64, error) {
 	h, err := readFuncHeader(f, off)
-	if err != nil || h.length == 0 {
+	if err != nil || h.Length == 0 {
 		return 0, err
 	}
 	if err := h.checkLength(end - off); err != nil {
 		return 0, f.Fail(off, "%w", err)
 	}
 	if r.live.PagesLost() {
-		if err := f.checkPages(off, int64(h.length), end); err != nil {
+		if err := f.checkPages(off, int64(h.Length), end); err != nil {
 			return 0, err
 		}
 	}
-	b, err := f.At(off, int(h.length))
+	b, err := f.At(off, int(h.Length))
 	if err != nil {
 		return 0, err
 	}
-	if h.kind == rt.RecPCs && r.code != nil {
+	if h.Kind == rt.RecPCs && r.code != nil {
 		if err := r.returns(b); err != nil {
-			return 0, f.Fail(off, "function %#x: %w", h.id, err)
+			return 0, f.Fail(off, "function %#x: %w", h.ID, err)
 		}
-		return int64(h.length), nil
+		return int64(h.Length), nil
 	}
 	table, blob, err := h.split(b)
 	if err != nil {
 		return 0, f.Fail(off, "%w", err)
 	}
-	d := &wire.Decoder{Data: b[blob : blob+int(h.blob)], Where: "blob", Base: off + int64(blob)}
+	d := &wire.Decoder{Data: b[blob : blob+int(h.BlobLen)], Where: "blob", Base: off + int64(blob)}
 	if err := r.add(h, table, d); err != nil {
-		return 0, f.Fail(off, "function %#x: %w", h.id, err)
+		return 0, f.Fail(off, "function %#x: %w", h.ID, err)
 	}
-	return int64(h.length), nil
+	return int64(h.Length), nil
 }
+
+// lengthSize is the size of the length of a string in a record.
+const lengthSize = 4
 
 // split returns the strings of a record and the place of its blob.
 // b is the whole record. A length that leads out of it is an error.
 func (h *funcHeader) split(b []byte) (table []string, blob int, err error) {
-	if uint64(h.strings) > uint64(len(b)-rt.FuncHeaderSize)/4 {
-		return nil, 0, fmt.Errorf("%d strings in a record of %d bytes", h.strings, len(b))
+	if uint64(h.Strings) > uint64(len(b)-layout.FuncRecordSize)/lengthSize {
+		return nil, 0, fmt.Errorf("%d strings in a record of %d bytes", h.Strings, len(b))
 	}
-	lengths := b[rt.FuncHeaderSize:][:4*h.strings]
-	at := uint64(rt.FuncHeaderSize + len(lengths))
-	for i := range h.strings {
-		n := uint64(binary.LittleEndian.Uint32(lengths[4*i:]))
+	lengths := b[layout.FuncRecordSize:][:lengthSize*h.Strings]
+	at := uint64(layout.FuncRecordSize + len(lengths))
+	for i := range h.Strings {
+		n := uint64(raw.Load[uint32](lengths[lengthSize*i:]))
 		if at+n > uint64(len(b)) {
 			return nil, 0, fmt.Errorf("string %d of %d bytes does not fit the record", i, n)
 		}
 		table = append(table, string(b[at:at+n]))
 		at += n
 	}
-	if at+uint64(h.blob) > uint64(len(b)) {
-		return nil, 0, fmt.Errorf("blob of %d bytes does not fit the record", h.blob)
+	if at+uint64(h.BlobLen) > uint64(len(b)) {
+		return nil, 0, fmt.Errorf("blob of %d bytes does not fit the record", h.BlobLen)
 	}
 	return table, int(at), nil
 }
@@ -191,22 +185,22 @@ func (r *FuncsReader) add(h funcHeader, table []string, d *wire.Decoder) error {
 	if err := fn.Check(len(r.p.Strings)); err != nil {
 		return err
 	}
-	if have := uint64(h.nodeSize); r.code == nil && (have < rt.NodeCells+4*uint64(fn.Cells) || have < 8*uint64(fn.Counters)) {
+	if have := uint64(h.NodeSize); r.code == nil && (have < layout.NodeSize+layout.CellSize*uint64(fn.Cells) || have < layout.CounterSize*uint64(fn.Counters)) {
 		return fmt.Errorf("node of %d bytes for %d cells and %d counters", have, fn.Cells, fn.Counters)
 	}
-	if old, ok := r.ByID[h.id]; ok && h.id != rt.RootFunc {
-		if r.sizes[old] != h.nodeSize {
-			return fmt.Errorf("recorded twice, with nodes of %d and %d bytes", r.sizes[old], h.nodeSize)
+	if old, ok := r.ByID[h.ID]; ok && h.ID != rt.RootFunc {
+		if r.sizes[old] != h.NodeSize {
+			return fmt.Errorf("recorded twice, with nodes of %d and %d bytes", r.sizes[old], h.NodeSize)
 		}
 		return nil
 	}
-	if h.id == rt.RootFunc {
-		r.p.Funcs[0], r.sizes[0] = fn, h.nodeSize
+	if h.ID == rt.RootFunc {
+		r.p.Funcs[0], r.sizes[0] = fn, h.NodeSize
 		return nil
 	}
-	r.ByID[h.id] = uint32(len(r.p.Funcs))
+	r.ByID[h.ID] = uint32(len(r.p.Funcs))
 	r.p.Funcs = append(r.p.Funcs, fn)
-	r.sizes = append(r.sizes, h.nodeSize)
+	r.sizes = append(r.sizes, h.NodeSize)
 	return nil
 }
 
@@ -230,55 +224,50 @@ func (r *FuncsReader) intern(table []string) []uint32 {
 // list their cells as call sites, which only the runtime needs.
 func (r *FuncsReader) decode(h funcHeader, b *funcblob.Reader) (profile.Func, error) {
 	switch {
-	case h.id == rt.RootFunc:
+	case h.ID == rt.RootFunc:
 		return profile.Func{Kind: profile.FuncRoot, Name: b.Name("name"), Cells: rt.NumRoots, Counters: 1}, b.Err
-	case h.id == rt.OverflowFunc:
+	case h.ID == rt.OverflowFunc:
 		return profile.Func{Kind: profile.FuncOverflow, Name: b.Name("name"), Counters: 1}, b.Err
-	case h.kind == rt.RecFault:
+	case h.Kind == rt.RecFault:
 		return b.Fault(), b.End()
-	case h.kind != rt.RecFunc:
-		return profile.Func{}, fmt.Errorf("unknown kind of record %d", h.kind)
+	case h.Kind != rt.RecFunc:
+		return profile.Func{}, fmt.Errorf("unknown kind of record %d", h.Kind)
 	}
 	fn := b.Function()
-	if h.flags&rt.MetaFlagWrapper != 0 {
+	if h.Flags&rt.MetaFlagWrapper != 0 {
 		fn.Flags |= profile.FuncWrapper
 	}
-	if h.flags&rt.MetaFlagAsm != 0 {
+	if h.Flags&rt.MetaFlagAsm != 0 {
 		fn.Flags |= profile.FuncAsm
 	}
 	return fn, b.End()
 }
 
-// pairSize is the size of a pair in a record of return addresses.
-const pairSize = 8
-
 // returns reads a record of kind rt.RecPCs, which b is the whole of.
 func (r *FuncsReader) returns(b []byte) error {
-	le := binary.LittleEndian
-	id, pairs := le.Uint64(b[8:]), uint64(le.Uint32(b[28:]))
-	code := &Code{Entry: le.Uint64(b[16:]), Size: le.Uint32(b[24:])}
-	fn, ok := r.ByID[id]
+	h := raw.Load[layout.PCsRecord](b)
+	code := &Code{Entry: h.Entry, Size: h.Size}
+	fn, ok := r.ByID[h.ID]
 	if !ok {
-		if r.unknown[id] != 0 || r.live.PagesLost() {
+		if r.unknown[h.ID] != 0 || r.live.PagesLost() {
 			return nil
 		}
 		return fmt.Errorf("return addresses of a function without a record")
 	}
 	code.Func = fn
 	switch {
-	case pairs > uint64(len(b)-rt.FuncHeaderSize)/pairSize:
-		return fmt.Errorf("%d return addresses in a record of %d bytes", pairs, len(b))
+	case uint64(h.Pairs) > uint64(len(b)-layout.PCsRecordSize)/layout.PCPairSize:
+		return fmt.Errorf("%d return addresses in a record of %d bytes", h.Pairs, len(b))
 	case code.Entry+uint64(code.Size) < code.Entry:
 		return fmt.Errorf("%d bytes of code at %#x", code.Size, code.Entry)
 	}
-	code.Calls = make([][2]uint32, pairs)
+	code.Calls = make([][2]uint32, h.Pairs)
 	for i := range code.Calls {
-		pair := b[rt.FuncHeaderSize+pairSize*i:]
-		ret, site := le.Uint32(pair), le.Uint32(pair[4:])
-		if ret > code.Size || uint64(site) >= uint64(len(r.p.Funcs[fn].Sites)) {
-			return fmt.Errorf("return address %d: offset %d of %d bytes, site %d of %d", i, ret, code.Size, site, len(r.p.Funcs[fn].Sites))
+		pair := raw.Load[layout.PCPair](b[layout.PCsRecordSize+layout.PCPairSize*i:])
+		if pair.Return > code.Size || uint64(pair.Site) >= uint64(len(r.p.Funcs[fn].Sites)) {
+			return fmt.Errorf("return address %d: offset %d of %d bytes, site %d of %d", i, pair.Return, code.Size, pair.Site, len(r.p.Funcs[fn].Sites))
 		}
-		code.Calls[i] = [2]uint32{ret, site}
+		code.Calls[i] = [2]uint32{pair.Return, pair.Site}
 	}
 	return r.code(code)
 }

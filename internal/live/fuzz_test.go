@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
@@ -15,9 +16,9 @@ func FuzzReadLive(f *testing.F) {
 	d.AddCheck(livetest.Check{Node: livetest.Root}, livetest.Frame{Func: "main.main", File: "m.go", Line: 7})
 	f.Add(d.Tree, d.Funcs, d.Shards[0], d.Check, d.Strings)
 	full := livetest.Shapes() // on a disk that was full for a while
-	full.Set64(rt.HdrLost+8*rt.LostPages, 1)
+	full.Header(func(h *layout.Header) { h.Lost[rt.LostPages] = 1 })
 	clear(full.Funcs[200:600])
-	clear(full.Tree[rt.HdrEnd+200 : rt.HdrEnd+300])
+	clear(full.Tree[layout.HeaderSize+200 : layout.HeaderSize+300])
 	f.Add(full.Tree, full.Funcs, full.Shards[0], full.Check, full.Strings)
 	f.Fuzz(func(t *testing.T, tree, funcs, shard, check, strings []byte) {
 		fsys := fstest.MapFS{}

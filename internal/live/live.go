@@ -4,7 +4,6 @@
 package live
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,9 +11,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -120,7 +122,7 @@ func (l *Dir) openTree() error {
 // together even while the program goes on: what it adds later is beyond used.
 // Numbers that no program writes are errors, before anything depends on them.
 func (h *Header) read(tree *File) error {
-	b, err := tree.At(0, rt.HdrEnd)
+	b, err := tree.At(0, layout.HeaderSize)
 	if err != nil {
 		return err
 	}
@@ -129,37 +131,31 @@ func (h *Header) read(tree *File) error {
 
 // Parse reads the header page b.
 func (h *Header) Parse(tree *File, b []byte) error {
-	le := binary.LittleEndian
-	if magic := string(b[:len(rt.Magic)]); magic != rt.Magic {
-		return tree.Fail(rt.HdrMagic, "not the header of a live directory (have %q, want %q)", magic, rt.Magic)
+	r := raw.Load[layout.Header](b)
+	if magic := string(r.Magic[:]); magic != rt.Magic {
+		return tree.Fail(int64(unsafe.Offsetof(r.Magic)), "not the header of a live directory (have %q, want %q)", magic, rt.Magic)
 	}
-	if v := le.Uint32(b[rt.HdrVersion:]); v != rt.Version {
-		return tree.Fail(rt.HdrVersion, "layout version %d (want %d); use the stemma that built the program", v, rt.Version)
+	if r.Version != rt.Version {
+		return tree.Fail(int64(unsafe.Offsetof(r.Version)), "layout version %d (want %d); use the stemma that built the program", r.Version, rt.Version)
 	}
-	h.Flags, h.Shards, h.PID = le.Uint32(b[rt.HdrFlags:]), le.Uint32(b[rt.HdrShards:]), le.Uint32(b[rt.HdrPID:])
-	h.Start, h.Run = le.Uint64(b[rt.HdrStart:]), le.Uint64(b[rt.HdrRun:])
-	for i := range h.Lost {
-		h.Lost[i] = le.Uint64(b[rt.HdrLost+8*i:])
-	}
-	goVersion, args := le.Uint32(b[rt.HdrGoVerLen:]), le.Uint32(b[rt.HdrArgsLen:])
 	switch {
-	case goVersion > rt.HdrGoVerMax:
-		return tree.Fail(rt.HdrGoVerLen, "Go version of %d bytes, want at most %d", goVersion, rt.HdrGoVerMax)
-	case args > rt.HdrArgsMax:
-		return tree.Fail(rt.HdrArgsLen, "command line of %d bytes, want at most %d", args, rt.HdrArgsMax)
-	case h.Shards > maxShards:
-		return tree.Fail(rt.HdrShards, "%d shards, want at most %d", h.Shards, maxShards)
+	case uint64(r.GoVerLen) > uint64(len(r.GoVer)):
+		return tree.Fail(int64(unsafe.Offsetof(r.GoVerLen)), "Go version of %d bytes, want at most %d", r.GoVerLen, len(r.GoVer))
+	case uint64(r.ArgsLen) > uint64(len(r.Args)):
+		return tree.Fail(int64(unsafe.Offsetof(r.ArgsLen)), "command line of %d bytes, want at most %d", r.ArgsLen, len(r.Args))
+	case r.Shards > maxShards:
+		return tree.Fail(int64(unsafe.Offsetof(r.Shards)), "%d shards, want at most %d", r.Shards, maxShards)
+	case r.Used > 1<<32:
+		return tree.Fail(int64(unsafe.Offsetof(r.Used)), "%d bytes in use, want at most %d", r.Used, int64(1)<<32)
+	case r.FuncsUsed > 1<<32:
+		return tree.Fail(int64(unsafe.Offsetof(r.FuncsUsed)), "%d bytes of funcs in use, want at most %d", r.FuncsUsed, int64(1)<<32)
 	}
-	h.goVersion = string(b[rt.HdrGoVer : rt.HdrGoVer+goVersion])
-	h.argsList = string(b[rt.HdrArgs : rt.HdrArgs+args])
-	h.Used, h.Size = int64(le.Uint64(b[rt.HdrUsed:])), int64(le.Uint64(b[rt.HdrSize:]))
-	h.FuncsUsed = int64(le.Uint64(b[rt.HdrFuncsUsed:]))
-	if h.Used < 0 || h.Used > 1<<32 {
-		return tree.Fail(rt.HdrUsed, "%d bytes in use, want at most %d", uint64(h.Used), int64(1)<<32)
+	*h = Header{
+		Flags: r.Flags, Shards: r.Shards, PID: r.PID, Start: r.Start, Run: r.Run,
+		Used: int64(r.Used), Size: int64(r.Size), FuncsUsed: int64(r.FuncsUsed),
+		goVersion: string(r.GoVer[:r.GoVerLen]), argsList: string(r.Args[:r.ArgsLen]),
 	}
-	if h.FuncsUsed < 0 || h.FuncsUsed > 1<<32 {
-		return tree.Fail(rt.HdrFuncsUsed, "%d bytes of funcs in use, want at most %d", uint64(h.FuncsUsed), int64(1)<<32)
-	}
+	copy(h.Lost[:], r.Lost[:])
 	return nil
 }
 
@@ -210,7 +206,7 @@ func (l *Dir) readTree(tree *File, lf *FuncsReader) error {
 	if l.PagesLost() {
 		return w.salvage()
 	}
-	for off := int64(rt.HdrEnd); off+8 <= w.end; {
+	for off := int64(layout.HeaderSize); off+8 <= w.end; {
 		size, err := w.object(off)
 		if err != nil {
 			return err
@@ -241,18 +237,18 @@ func (w *treeWalk) object(off int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	word := binary.LittleEndian.Uint64(b)
+	word := raw.Load[uint64](b)
 	switch {
 	case word == 0:
 		return 8, nil
 	case word&7 == rt.TagTable:
-		return w.table(off, int64(word>>32))
+		return w.table(off, tableBytes(b))
 	case word&7 != 0:
 		return 0, w.tree.Fail(off, "object with tag %d, want a node or a table", word&7)
 	}
 	fn, ok := w.funcs.ByID[word]
 	if !ok && uint32(word) == 0 {
-		return w.table(off, int64(word>>32)) // its tag is written last
+		return w.table(off, tableBytes(b)) // its tag is written last
 	}
 	if !ok {
 		w.live.Note("tree: offset %d: node of a function %#x without a record; what follows was not read", off, word)
@@ -266,10 +262,15 @@ func (w *treeWalk) object(off int64) (int64, error) {
 	return size, w.node(off, fn)
 }
 
+// A tableHead is what a table begins with, of which 8 bytes are read.
+type tableHead struct{ Tag, Size uint32 }
+
+func tableBytes(b []byte) int64 { return int64(raw.Load[tableHead](b).Size) }
+
 // table checks the size of a table. What is in it is of no interest: tables
 // lead from a cell to its nodes, and the nodes know their cells themselves.
 func (w *treeWalk) table(off, size int64) (int64, error) {
-	if size < rt.TableEntries || size%8 != 0 || size > w.end-off {
+	if size < layout.TableSize || size%8 != 0 || size > w.end-off {
 		return 0, w.tree.Fail(off, "table of %d bytes, but %d are in use", size, w.end-off)
 	}
 	return size, nil
@@ -279,31 +280,30 @@ func (w *treeWalk) table(off, size int64) (int64, error) {
 // The function ID is written first, the parent last; a node without a parent was
 // being created.
 func (w *treeWalk) node(off int64, fn uint32) error {
-	b, err := w.tree.At(off, rt.NodeCells)
+	b, err := w.tree.At(off, layout.NodeSize)
 	if err != nil {
 		return err
 	}
-	parent := binary.LittleEndian.Uint32(b[rt.NodeParent:])
-	cell := binary.LittleEndian.Uint32(b[rt.NodeCell:])
+	n := raw.Load[layout.Node](b)
 	switch {
-	case (off == rt.HdrEnd) != (fn == 0):
+	case (off == layout.HeaderSize) != (fn == 0):
 		return w.tree.Fail(off, "the root must be the first node, and no other")
 	case fn == 0:
 		w.add(off, 0)
 		return nil
-	case parent == 0:
+	case n.Parent == 0:
 		w.live.Lose(profile.LossIncomplete, 1)
 		return nil
 	}
-	up, ok := w.live.Node(parent)
+	up, ok := w.live.Node(n.Parent)
 	if !ok {
-		return w.tree.Fail(off+rt.NodeParent, "parent %d is no node before this one", parent)
+		return w.tree.Fail(off+int64(unsafe.Offsetof(n.Parent)), "parent %d is no node before this one", n.Parent)
 	}
 	p := w.live.Profile
-	if err := p.CheckCell(profile.Node{Func: fn, Parent: uint32(up), Cell: cell}, w.entered); err != nil {
-		return w.tree.Fail(off+rt.NodeCell, "%w (%s)", err, p.String(p.Funcs[p.Nodes[up].Func].Name))
+	if err := p.CheckCell(profile.Node{Func: fn, Parent: uint32(up), Cell: n.Cell}, w.entered); err != nil {
+		return w.tree.Fail(off+int64(unsafe.Offsetof(n.Cell)), "%w (%s)", err, p.String(p.Funcs[p.Nodes[up].Func].Name))
 	}
-	w.add(off, w.index.Node(uint32(up), cell, fn))
+	w.add(off, w.index.Node(uint32(up), n.Cell, fn))
 	return nil
 }
 
@@ -352,7 +352,7 @@ func (l *Dir) readShards() error {
 func (l *Dir) addShard(f *File) error {
 	for i, off := range l.offsets {
 		counts := l.Profile.NodeCounts(int(l.nodes[i]))
-		size := int64(8 * len(counts))
+		size := int64(layout.CounterSize * len(counts))
 		if int64(off)+size > f.Size {
 			l.Note("%s: ends at offset %d; the counters behind it are not included", f.Name, f.Size)
 			return nil
@@ -362,7 +362,7 @@ func (l *Dir) addShard(f *File) error {
 			return err
 		}
 		for c := range counts {
-			counts[c] += binary.LittleEndian.Uint64(b[8*c:])
+			counts[c] += raw.Load[uint64](b[layout.CounterSize*c:])
 		}
 	}
 	return nil

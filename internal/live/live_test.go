@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
@@ -39,22 +40,29 @@ func TestLiveDamage(t *testing.T) {
 		note   string
 	}{
 		{"magic", func(d *livetest.Dir, _ int, _ uint64) { d.Tree[0] = 'x' }, "tree: offset 0: not the header", "", ""},
-		{"version", func(d *livetest.Dir, _ int, _ uint64) { d.Set32(rt.HdrVersion, 9) }, "tree: offset 8: layout version 9 (want 3)", "", ""},
+		{"version", func(d *livetest.Dir, _ int, _ uint64) { d.Header(func(h *layout.Header) { h.Version = 9 }) }, "tree: offset 8: layout version 9 (want 4)", "", ""},
 		{"cut header", func(d *livetest.Dir, _ int, _ uint64) { d.Tree = d.Tree[:100] }, "tree: offset 0: file ends at 100", "", ""},
 		{"cut tree", func(d *livetest.Dir, n int, _ uint64) { d.Tree = d.Tree[:n+8] }, "tree: offset", "", ""},
 		{"cut between nodes", func(d *livetest.Dir, n int, _ uint64) { d.Tree = d.Tree[:n] }, "", profile.LossUnread, "bytes are in use, but the file has"},
-		{"arguments", func(d *livetest.Dir, _ int, _ uint64) { d.Set32(rt.HdrArgsLen, 5000) }, "tree: offset 192: command line of 5000 bytes", "", ""},
-		{"tag", func(d *livetest.Dir, n int, _ uint64) { d.Set64(n, 3) }, "object with tag 3", "", ""},
-		{"incomplete", func(d *livetest.Dir, n int, f uint64) { d.Set32(d.Node(n, 0, f)+rt.NodeParent, 0) }, "", profile.LossIncomplete, ""},
-		{"reserved", func(d *livetest.Dir, n int, f uint64) { d.Set64(d.Node(0, 0, f), 0) }, "", "", ""},
-		{"unknown function", func(d *livetest.Dir, n int, f uint64) { d.Set64(d.Node(n, 0, f), 0x999998) }, "", profile.LossUnread, "without a record"},
+		{"arguments", func(d *livetest.Dir, _ int, _ uint64) { d.Header(func(h *layout.Header) { h.ArgsLen = 5000 }) }, "tree: offset 192: command line of 5000 bytes", "", ""},
+		{"tag", func(d *livetest.Dir, n int, _ uint64) { d.NodeAt(n, func(n *layout.Node) { n.Func = 3 }) }, "object with tag 3", "", ""},
+		{"incomplete", func(d *livetest.Dir, n int, f uint64) {
+			d.NodeAt(d.Node(n, 0, f), func(n *layout.Node) { n.Parent = 0 })
+		}, "", profile.LossIncomplete, ""},
+		{"reserved", func(d *livetest.Dir, n int, f uint64) { d.NodeAt(d.Node(0, 0, f), func(n *layout.Node) { n.Func = 0 }) }, "", "", ""},
+		{"unknown function", func(d *livetest.Dir, n int, f uint64) {
+			d.NodeAt(d.Node(n, 0, f), func(n *layout.Node) { n.Func = 0x999998 })
+		}, "", profile.LossUnread, "without a record"},
 		{"parent", func(d *livetest.Dir, n int, f uint64) { d.Node(n+8, 0, f) }, "is no node before this one", "", ""},
 		{"cell", func(d *livetest.Dir, n int, f uint64) { d.Node(n, 1, f) }, "cell 1 of function 2 belongs to no site (main.main)", "", ""},
 		{"second root", func(d *livetest.Dir, n int, _ uint64) { d.Node(n, 0, rt.RootFunc) }, "the root must be the first node", "", ""},
-		{"table", func(d *livetest.Dir, _ int, _ uint64) { d.Set32(d.Table(4)+rt.TableSize, 999) }, "table of 999 bytes", "", ""},
-		{"table without tag", func(d *livetest.Dir, n int, f uint64) { d.Set32(d.Table(4), 0); d.Node(n, 0, f) }, "", "", ""},
-		{"loss", func(d *livetest.Dir, _ int, _ uint64) { d.Set64(rt.HdrLost+8*rt.LostNodes, 7) }, "", profile.LossNodes, ""},
-		{"no shard", func(d *livetest.Dir, _ int, _ uint64) { d.Set32(rt.HdrShards, 2) }, "", "", "shard.1: missing"},
+		{"table", func(d *livetest.Dir, _ int, _ uint64) { d.TableAt(d.Table(4), func(t *layout.Table) { t.Size = 999 }) }, "table of 999 bytes", "", ""},
+		{"table without tag", func(d *livetest.Dir, n int, f uint64) {
+			d.TableAt(d.Table(4), func(t *layout.Table) { t.Tag = 0 })
+			d.Node(n, 0, f)
+		}, "", "", ""},
+		{"loss", func(d *livetest.Dir, _ int, _ uint64) { d.Header(func(h *layout.Header) { h.Lost[rt.LostNodes] = 7 }) }, "", profile.LossNodes, ""},
+		{"no shard", func(d *livetest.Dir, _ int, _ uint64) { d.Header(func(h *layout.Header) { h.Shards = 2 }) }, "", "", "shard.1: missing"},
 		{"short shard", func(d *livetest.Dir, n int, _ uint64) { d.Shards[0] = d.Shards[0][:n] }, "", "", "shard.0: ends at offset"},
 		{"function record", func(d *livetest.Dir, _ int, _ uint64) { d.Funcs[0] = 4 }, "funcs: offset 0: record of", "", ""},
 		{"half a record", func(d *livetest.Dir, _ int, _ uint64) { d.Funcs = append(d.Funcs, make([]byte, 64)...) }, "", "", ""},
@@ -105,8 +113,8 @@ func TestLiveDuplicates(t *testing.T) {
 // TestLiveEmpty checks a program that was killed before it entered a function.
 func TestLiveEmpty(t *testing.T) {
 	d := livetest.New(0)
-	d.Set64(rt.HdrUsed, rt.HdrEnd)
-	d.Set64(rt.HdrFuncsUsed, 0)
+	d.Header(func(h *layout.Header) { h.Used = layout.HeaderSize })
+	d.Header(func(h *layout.Header) { h.FuncsUsed = 0 })
 	if p, err := readLive(d.FS()); err != nil || len(p.Nodes) != 1 {
 		t.Errorf("have %v (%v), want the root", p, err)
 	}

@@ -1,10 +1,11 @@
 package live
 
 import (
-	"encoding/binary"
 	"fmt"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -90,14 +91,14 @@ func (r *FuncsReader) salvage(f *File, off, end int64, cause error) (int64, erro
 		return 0, err
 	}
 	if h.checkLength(end-off) == nil {
-		r.live.damage(f, off, off+int64(h.length), "function %#x is not known: %v", h.id, cause)
+		r.live.damage(f, off, off+int64(h.Length), "function %#x is not known: %v", h.ID, cause)
 		if h.checkNode() == nil {
-			r.unknown[h.id] = h.nodeSize
+			r.unknown[h.ID] = h.NodeSize
 		}
-		return int64(h.length), nil
+		return int64(h.Length), nil
 	}
 	next := off + 8
-	for ; next+rt.FuncHeaderSize <= end; next += 8 {
+	for ; next+layout.FuncRecordSize <= end; next += 8 {
 		if h, err = readFuncHeader(f, next); err != nil {
 			return 0, err
 		}
@@ -109,7 +110,7 @@ func (r *FuncsReader) salvage(f *File, off, end int64, cause error) (int64, erro
 			break
 		}
 	}
-	if next+rt.FuncHeaderSize > end {
+	if next+layout.FuncRecordSize > end {
 		next = end
 	}
 	r.live.damage(f, off, next, "records of functions were lost")
@@ -119,24 +120,24 @@ func (r *FuncsReader) salvage(f *File, off, end int64, cause error) (int64, erro
 // plausible tells whether a record may begin with h, where none is known to
 // begin; room bytes are in use there.
 func (h *funcHeader) plausible(room int64) bool {
-	parts := rt.FuncHeaderSize + 4*uint64(h.strings) + uint64(h.blob)
-	return h.checkLength(room) == nil && h.checkNode() == nil && h.length <= maxSalvaged &&
-		(h.kind == rt.RecFunc || h.kind == rt.RecFault) && parts <= uint64(h.length)
+	parts := layout.FuncRecordSize + lengthSize*uint64(h.Strings) + uint64(h.BlobLen)
+	return h.checkLength(room) == nil && h.checkNode() == nil && h.Length <= maxSalvaged &&
+		(h.Kind == rt.RecFunc || h.Kind == rt.RecFault) && parts <= uint64(h.Length)
 }
 
 // salvage walks the objects of the tree like readTree, where pages were lost.
 // The root stands where it always does, whether its page was lost or not.
 func (w *treeWalk) salvage() error {
-	w.add(rt.HdrEnd, 0)
+	w.add(layout.HeaderSize, 0)
 	gap := int64(-1) // where bytes begin that are no object, -1 if all is well
 	garbage := false // some of them are not zero
-	for off := int64(rt.HdrEnd + w.funcs.sizes[0]); off+8 <= w.end; {
-		b, err := w.tree.At(off, int(min(rt.NodeCells, w.end-off)))
+	for off := int64(layout.HeaderSize + w.funcs.sizes[0]); off+8 <= w.end; {
+		b, err := w.tree.At(off, int(min(layout.NodeSize, w.end-off)))
 		if err != nil {
 			return err
 		}
 		size := w.known(off, b, gap >= 0)
-		switch nonzero := binary.LittleEndian.Uint64(b) != 0; {
+		switch nonzero := raw.Load[uint64](b) != 0; {
 		case size > 0:
 			w.noteGap(gap, off, garbage)
 			gap, garbage = -1, false
@@ -167,13 +168,13 @@ func (w *treeWalk) noteGap(off, end int64, garbage bool) {
 // function or its parent is. loose tells that off is a guess: then a word that
 // happens to be a function's ID does not make a node.
 func (w *treeWalk) known(off int64, b []byte, loose bool) int64 {
-	word := binary.LittleEndian.Uint64(b)
-	if uint32(word) == rt.TagTable {
-		n := int64(word>>32) - rt.TableEntries
-		if n < 16 || n&(n-1) != 0 || n > w.end-off-rt.TableEntries {
+	word := raw.Load[uint64](b)
+	if t := raw.Load[tableHead](b); t.Tag == rt.TagTable {
+		n := int64(t.Size) - layout.TableSize
+		if n < 16 || n&(n-1) != 0 || n > w.end-off-layout.TableSize {
 			return 0
 		}
-		return n + rt.TableEntries
+		return n + layout.TableSize
 	}
 	fn, ok := w.funcs.ByID[word]
 	size := int64(w.funcs.unknown[word])
@@ -183,15 +184,16 @@ func (w *treeWalk) known(off int64, b []byte, loose bool) int64 {
 	if size == 0 || size > w.end-off || word == rt.RootFunc {
 		return 0
 	}
-	n := profile.Node{Func: fn, Cell: binary.LittleEndian.Uint32(b[rt.NodeCell:])}
-	parent := int64(binary.LittleEndian.Uint32(b[rt.NodeParent:]))
+	node := raw.Load[layout.Node](b)
+	n := profile.Node{Func: fn, Cell: node.Cell}
+	parent := int64(node.Parent)
 	up, have := w.live.Node(uint32(parent))
 	n.Parent = uint32(up)
 	p := w.live.Profile
 	switch {
 	case ok && have && p.CheckCell(n, w.entered) == nil:
 		w.add(off, w.index.Node(n.Parent, n.Cell, fn))
-	case loose && (parent < rt.HdrEnd || parent >= off || parent%8 != 0):
+	case loose && (parent < layout.HeaderSize || parent >= off || parent%8 != 0):
 		return 0
 	case parent == 0:
 		w.live.Lose(profile.LossIncomplete, 1)

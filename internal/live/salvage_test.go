@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
@@ -51,7 +52,7 @@ func newLossyDir(seed uint64) *lossyDir {
 		default:
 			cell = r.IntN(cells[d.nodes[parent].fn])
 			off = d.Node(d.nodes[parent].off, cell, ids[fn])
-			d.Set32(d.nodes[parent].off+rt.NodeCells+4*cell, uint32(off))
+			d.SetCell(d.nodes[parent].off, cell, off)
 		}
 		d.nodes = append(d.nodes, lossyNode{off, fn, parent, cell})
 		d.Count(0, off, 0, 1+r.Uint64N(9))
@@ -74,7 +75,7 @@ func (d *lossyDir) context(i int) string {
 // lose zeroes a page of a file and counts it as lost.
 func (d *lossyDir) lose(file []byte, at int) {
 	clear(file[at:min(at+page, len(file))])
-	d.Set64(rt.HdrLost+8*rt.LostPages, 1)
+	d.Header(func(h *layout.Header) { h.Lost[rt.LostPages] = 1 })
 }
 
 // readable returns the nodes that a reader must find when the bytes of funcs
@@ -84,7 +85,7 @@ func (d *lossyDir) readable(funcs, tree [2]int) (nodes []int, lost int) {
 	ok := make([]bool, len(d.nodes))
 	for i, n := range d.nodes {
 		record := d.records[n.fn]
-		ok[i] = !hit(record[0], record[1], funcs) && !hit(n.off, n.off+rt.NodeCells, tree) && (n.parent < 0 || ok[n.parent])
+		ok[i] = !hit(record[0], record[1], funcs) && !hit(n.off, n.off+layout.NodeSize, tree) && (n.parent < 0 || ok[n.parent])
 		if ok[i] {
 			nodes = append(nodes, n.off)
 		} else {
@@ -166,7 +167,7 @@ func TestLostRecord(t *testing.T) {
 		d.Func(livetest.Func{Name: "main.h", Files: []string{"m.go"}})
 		d.Funcs[begin-9] = 0xff // in the blob of main.g
 		if kind != none {
-			d.Set64(rt.HdrLost+8*kind, 1)
+			d.Header(func(h *layout.Header) { h.Lost[kind] = 1 })
 		}
 		lost := d.Node(mainNode, 0, g)
 		d.Node(lost, 0, f)

@@ -1,13 +1,15 @@
 package live
 
 import (
-	"encoding/binary"
 	"fmt"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/internal/wire"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -27,21 +29,21 @@ func (l *Dir) readSamples() error {
 		return err
 	}
 	defer f.Close()
-	head, err := f.At(0, rt.SmpEnd)
+	b, err := f.At(0, layout.SampleHeaderSize)
 	if err != nil {
 		return err
 	}
-	le := binary.LittleEndian
-	if magic := string(head[:8]); magic != rt.SampleMagic {
-		return f.Fail(rt.SmpMagic, "not the samples of a live directory (have %q, want %q)", magic, rt.SampleMagic)
+	head := raw.Load[layout.SampleHeader](b)
+	if magic := string(head.Magic[:]); magic != layout.SampleMagic {
+		return f.Fail(int64(unsafe.Offsetof(head.Magic)), "not the samples of a live directory (have %q, want %q)", magic, layout.SampleMagic)
 	}
-	if v := le.Uint32(head[rt.SmpVersion:]); v != rt.SampleVersion {
-		return f.Fail(rt.SmpVersion, "layout version %d (want %d); use the stemma that built the program", v, rt.SampleVersion)
+	if head.Version != layout.SampleVersion {
+		return f.Fail(int64(unsafe.Offsetof(head.Version)), "layout version %d (want %d); use the stemma that built the program", head.Version, layout.SampleVersion)
 	}
-	if err := l.sampleProcess(f, head); err != nil {
+	if err := l.sampleProcess(f, &head); err != nil {
 		return err
 	}
-	used := min(le.Uint64(head[rt.SmpUsed:]), le.Uint64(head[rt.SmpMax:]), uint64(f.Size-rt.SmpEnd)/rt.SampleNodeSize)
+	used := min(head.Used, head.Max, uint64(f.Size-layout.SampleHeaderSize)/layout.SampleNodeSize)
 	for _, t := range sampleValues {
 		if _, err := l.Profile.AddColumn(t); err != nil {
 			return err
@@ -51,7 +53,7 @@ func (l *Dir) readSamples() error {
 	for i, s := range l.Profile.Strings {
 		r.strings[s] = uint32(i)
 	}
-	if err := r.readPlaces(int64(le.Uint64(head[rt.SmpPlaces:]))); err != nil {
+	if err := r.readPlaces(int64(head.Places)); err != nil {
 		return err
 	}
 	return r.readNodes(used)
@@ -72,27 +74,24 @@ type samplesReader struct {
 }
 
 // sampleProcess fills in the process from the header of samples.
-func (l *Dir) sampleProcess(f *File, head []byte) error {
-	le := binary.LittleEndian
+func (l *Dir) sampleProcess(f *File, head *layout.SampleHeader) error {
 	if len(l.Profile.Processes) == 0 {
-		args, version := le.Uint32(head[rt.SmpArgsLen:]), le.Uint32(head[rt.SmpGoVerLen:])
-		if args > rt.SmpArgsMax || version > rt.SmpGoVerMax {
-			return f.Fail(rt.SmpArgsLen, "command line of %d bytes, Go version of %d", args, version)
+		if uint64(head.ArgsLen) > uint64(len(head.Args)) || uint64(head.GoVerLen) > uint64(len(head.GoVer)) {
+			return f.Fail(int64(unsafe.Offsetof(head.ArgsLen)), "command line of %d bytes, Go version of %d", head.ArgsLen, head.GoVerLen)
 		}
-		proc := profile.Process{Run: le.Uint64(head[rt.SmpRun:]), PID: int(le.Uint32(head[rt.SmpPID:])), Engine: engine.Recorded(fileSamples, 0).Name}
-		proc.GoVersion = string(head[rt.SmpGoVer : rt.SmpGoVer+version])
-		if list := string(head[rt.SmpArgs : rt.SmpArgs+args]); list != "" {
+		proc := profile.Process{Run: head.Run, PID: int(head.PID), Engine: engine.Recorded(fileSamples, 0).Name, GoVersion: string(head.GoVer[:head.GoVerLen])}
+		if list := string(head.Args[:head.ArgsLen]); list != "" {
 			proc.Args = strings.Split(strings.TrimSuffix(list, "\x00"), "\x00")
 		}
-		if start := int64(le.Uint64(head[rt.SmpStart:])); start > 0 {
+		if start := int64(head.Start); start > 0 {
 			proc.Start = time.Unix(0, start).UTC()
 		}
 		l.Profile.Processes = []profile.Process{proc}
 	}
-	s := &profile.Sampling{Sampler: nameOf(rt.SamplerNames[:], head[rt.SmpSampler]), Walk: nameOf(rt.WalkNames[:], head[rt.SmpSampler+1])}
-	s.Interval = time.Duration(le.Uint64(head[rt.SmpInterval:]) & (1<<63 - 1))
+	s := &profile.Sampling{Sampler: nameOf(rt.SamplerNames[:], head.Sampler), Walk: nameOf(rt.WalkNames[:], head.Walk)}
+	s.Interval = time.Duration(head.Interval & (1<<63 - 1))
 	s.Ask = profile.AskSignal
-	if le.Uint32(head[rt.SmpFlags:])&rt.SmpFlagGuard != 0 {
+	if head.Flags&rt.SmpFlagGuard != 0 {
 		s.Ask = profile.AskGuard
 	}
 	proc := l.Process()
@@ -100,18 +99,18 @@ func (l *Dir) sampleProcess(f *File, head []byte) error {
 		proc.Notes = append(proc.Notes, profile.GuardBias)
 	}
 	for i, name := range rt.StatNames {
-		n := le.Uint64(head[rt.SmpStats+8*i:])
+		n := head.Stats[i]
 		s.Stats = profile.AddLoss(s.Stats, profile.Loss{Kind: name, Count: n})
 		if kind := statLosses[i]; kind != "" {
 			proc.Losses = profile.AddLoss(proc.Losses, profile.Loss{Kind: kind, Count: n})
 		}
 	}
-	for i := range rt.LatencyBuckets {
-		if n := le.Uint64(head[rt.SmpLatency+8*i:]); n > 0 {
+	for i, n := range head.Latency {
+		if n > 0 {
 			s.Latency = append(s.Latency, profile.Bucket{Floor: time.Duration(rt.LatencyFloor(i)), Count: n})
 		}
 	}
-	proc.Checked = proc.Checked || le.Uint32(head[rt.SmpFlags:])&rt.SmpFlagCheck != 0
+	proc.Checked = proc.Checked || head.Flags&rt.SmpFlagCheck != 0
 	proc.Sampling = s
 	return nil
 }
@@ -143,49 +142,46 @@ func (r *samplesReader) readPlaces(used int64) error {
 		return err
 	}
 	defer f.Close()
-	for off := int64(0); off+rt.PlaceHeaderSize <= min(used, f.Size); {
-		head, err := f.At(off, rt.PlaceHeaderSize)
+	for off := int64(0); off+layout.PlaceSize <= min(used, f.Size); {
+		b, err := f.At(off, layout.PlaceSize)
 		if err != nil {
 			return err
 		}
-		size, n := binary.LittleEndian.Uint32(head), binary.LittleEndian.Uint32(head[4:])
-		pc := binary.LittleEndian.Uint64(head[8:])
-		if size == 0 {
+		head := raw.Load[layout.Place](b)
+		if head.Length == 0 {
 			break
 		}
-		if size < rt.PlaceHeaderSize || size%8 != 0 {
-			return f.Fail(off, "place of %d bytes", size)
+		if head.Length < layout.PlaceSize || head.Length%8 != 0 {
+			return f.Fail(off, "place of %d bytes", head.Length)
 		}
-		b, err := f.At(off, int(size))
-		if err != nil {
+		if b, err = f.At(off, int(head.Length)); err != nil {
 			return err
 		}
-		frames, ok := r.frames(b[rt.PlaceHeaderSize:], n)
+		frames, ok := r.frames(b[layout.PlaceSize:], head.Frames)
 		if !ok {
-			return f.Fail(off, "place of %d bytes cannot hold its %d frames", size, n)
+			return f.Fail(off, "place of %d bytes cannot hold its %d frames", head.Length, head.Frames)
 		}
 		if len(frames) > 0 {
-			r.places[pc] = frames
+			r.places[head.PC] = frames
 		}
-		off += int64(size)
+		off += int64(head.Length)
 	}
 	return nil
 }
 
 // frames reads the frames of a record.
 func (r *samplesReader) frames(b []byte, n uint32) (frames []profile.Frame, ok bool) {
-	le := binary.LittleEndian
 	for range n {
-		if len(b) < rt.PlaceFrameSize {
+		if len(b) < layout.PlaceFrameSize {
 			return nil, false
 		}
-		line, start := le.Uint32(b), le.Uint32(b[4:])
-		name, file := uint64(le.Uint32(b[8:])), uint64(le.Uint32(b[12:]))
-		b = b[rt.PlaceFrameSize:]
+		f := raw.Load[layout.PlaceFrame](b)
+		name, file := uint64(f.NameLen), uint64(f.FileLen)
+		b = b[layout.PlaceFrameSize:]
 		if name+file > uint64(len(b)) {
 			return nil, false
 		}
-		frames = append(frames, profile.Frame{Func: r.string(b[:name]), File: r.string(b[name : name+file]), Line: line, Start: start})
+		frames = append(frames, profile.Frame{Func: r.string(b[:name]), File: r.string(b[name : name+file]), Line: f.Line, Start: f.Start})
 		b = b[name+file:]
 	}
 	return frames, true
@@ -238,16 +234,14 @@ type sampleNode struct {
 // threads created them at the same time; so places are found first, then parents.
 func (r *samplesReader) readNodes(used uint64) error {
 	nodes := make([]sampleNode, used)
-	le := binary.LittleEndian
 	for i := range nodes {
-		b, err := r.f.At(rt.SmpEnd+int64(i)*rt.SampleNodeSize, rt.SampleNodeSize)
+		b, err := r.f.At(layout.SampleHeaderSize+int64(i)*layout.SampleNodeSize, layout.SampleNodeSize)
 		if err != nil {
 			return err
 		}
-		nodes[i] = sampleNode{parent: le.Uint32(b[rt.SmpNodeParent:]), pc: le.Uint64(b[rt.SmpNodePC:])}
-		for v := range nodes[i].values {
-			nodes[i].values[v] = le.Uint64(b[rt.SmpNodeCPU+8*v:])
-		}
+		n := raw.Load[layout.SampleNode](b)
+		cpu, wait := n.Weights[rt.WeightCPU], n.Weights[rt.WeightWait]
+		nodes[i] = sampleNode{n.Parent, n.PC, [...]uint64{cpu.Time, cpu.Samples, wait.Time, wait.Samples}}
 	}
 	at, err := r.attach(nodes)
 	if err != nil {
@@ -283,7 +277,7 @@ func (r *samplesReader) attach(nodes []sampleNode) ([]uint32, error) {
 		}
 		if k < 0 || k >= len(at) || at[k] == 0 {
 			if nodes[i].parent != 0 {
-				return nil, r.f.Fail(rt.SmpEnd+int64(i)*rt.SampleNodeSize, "node %d does not hang below the root", i)
+				return nil, r.f.Fail(layout.SampleHeaderSize+int64(i)*layout.SampleNodeSize, "node %d does not hang below the root", i)
 			}
 			continue
 		}

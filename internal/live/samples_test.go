@@ -11,6 +11,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -23,7 +24,7 @@ func sampledDir(stacks ...[]uintptr) fstest.MapFS {
 		words := make([]uint64, n/8)
 		return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), n)
 	}
-	samples, places := mem(rt.SmpEnd+nodes*rt.SampleNodeSize), mem(placesSize)
+	samples, places := mem(layout.SampleHeaderSize+nodes*layout.SampleNodeSize), mem(placesSize)
 	var s rt.Samples
 	s.Init(unsafe.Pointer(&samples[0]), unsafe.Pointer(&mem(rt.SampleBuckets)[0]), unsafe.Pointer(&places[0]),
 		unsafe.Pointer(&mem(rt.PlacesKnown)[0]), nodes, placesSize)
@@ -131,7 +132,7 @@ func TestSamplesDamaged(t *testing.T) {
 			for range 1 + r.IntN(3) {
 				at := r.IntN(len(data))
 				if name == "samples" && r.IntN(2) == 0 {
-					at = []int{r.IntN(600), rt.SmpEnd + r.IntN(6*rt.SampleNodeSize)}[r.IntN(2)]
+					at = []int{r.IntN(600), layout.SampleHeaderSize + r.IntN(6*layout.SampleNodeSize)}[r.IntN(2)]
 				} else if r.IntN(2) == 0 {
 					at = r.IntN(300)
 				}

@@ -1,14 +1,15 @@
 package livetest
 
 import (
-	"encoding/binary"
 	"os"
 	"path/filepath"
 	"testing"
 	"testing/fstest"
 	"unsafe"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/raw"
 )
 
 // A Contexts is the live directory of a program with context IDs in the making.
@@ -31,12 +32,16 @@ const Text = 0x401000
 // NewContexts returns a directory with a header, and no epoch.
 func NewContexts(args ...string) *Contexts {
 	d := &Contexts{Dir: *New(0, args...), entries: make(map[uint64]uint64), next: Text + 64}
-	d.Tree = append(d.Tree[:rt.HdrEnd:rt.HdrEnd], make([]byte, rt.CceSize-rt.HdrEnd)...)
-	d.Set32(rt.HdrFlags, rt.HdrFlagCce)
-	d.Set64(rt.CceText, Text)
-	d.Nodes = make([]byte, rt.InternSize)
-	d.Set64(rt.CceNodesUsed, 1)
+	d.Tree = append(d.Tree[:layout.HeaderSize:layout.HeaderSize], make([]byte, layout.ContextsHeaderSize)...)
+	d.Header(func(h *layout.Header) { h.Flags = rt.HdrFlagCce })
+	d.Nodes = make([]byte, layout.InternedSize)
+	d.Second(func(h *layout.ContextsHeader) { h.Text, h.NodesUsed = Text, 1 })
 	return d
+}
+
+// Second changes the second page of the header.
+func (d *Contexts) Second(change func(*layout.ContextsHeader)) {
+	raw.Update(d.Tree[layout.HeaderSize:], change)
 }
 
 // Func records f and its code, in which each site has a call, and returns its ID.
@@ -44,18 +49,15 @@ func (d *Contexts) Func(f Func) uint64 {
 	id := d.Dir.Func(f)
 	d.entries[id] = d.next
 	size := uint32(16 * (len(f.Sites) + 2))
-	le := binary.LittleEndian
-	r := le.AppendUint32(nil, uint32(rt.FuncHeaderSize+8*len(f.Sites)))
-	r = le.AppendUint32(r, rt.RecPCs)
-	r = le.AppendUint64(r, id)
-	r = le.AppendUint64(r, d.next)
-	r = le.AppendUint32(r, size)
-	r = le.AppendUint32(r, uint32(len(f.Sites)))
+	r := raw.Append(d.Funcs, layout.PCsRecord{
+		Length: uint32(layout.PCsRecordSize + layout.PCPairSize*len(f.Sites)), Kind: rt.RecPCs,
+		ID: id, Entry: d.next, Size: size, Pairs: uint32(len(f.Sites)),
+	})
 	for i := range f.Sites {
-		r = le.AppendUint32(le.AppendUint32(r, uint32(d.Return(id, i)-d.next)), uint32(i))
+		r = raw.Append(r, layout.PCPair{Return: uint32(d.Return(id, i) - d.next), Site: uint32(i)})
 	}
-	d.Funcs = append(d.Funcs, r...)
-	d.Set64(rt.HdrFuncsUsed, uint64(len(d.Funcs)))
+	d.Funcs = r
+	d.Header(func(h *layout.Header) { h.FuncsUsed = uint64(len(d.Funcs)) })
 	d.next += uint64(size) + 32
 	return id
 }
@@ -67,7 +69,7 @@ func (d *Contexts) FaultAt(pc uint64, handler string, frames ...Frame) {
 	for _, fr := range frames {
 		b.uint(b.str(fr.Func), b.str(fr.File), fr.Line)
 	}
-	d.write(rt.RecFault, rt.FaultID(pc), 24, 0, b)
+	d.write(rt.RecFault, rt.FaultID(pc), faultSize, 0, b)
 }
 
 // Return returns the address that the call at site i of a function returns to.
@@ -88,24 +90,22 @@ type EpochSite struct {
 
 // Epoch appends the dictionary of the next epoch and returns its number.
 func (d *Contexts) Epoch(maxID uint32, funcs []EpochFunc, sites []EpochSite) uint32 {
-	epoch := uint32(binary.LittleEndian.Uint64(d.Tree[rt.CceEpoch:])) + 1
-	le := binary.LittleEndian
-	b := le.AppendUint32(d.Epochs, uint32(rt.EpochHeaderSize+rt.EpochFunc*len(funcs)+rt.EpochSite*len(sites)))
-	for _, v := range []uint32{epoch, uint32(len(funcs)), uint32(len(sites))} {
-		b = le.AppendUint32(b, v)
-	}
-	b = le.AppendUint64(b, 1767323045000000006+uint64(epoch)*1e6)
-	b = le.AppendUint32(le.AppendUint32(b, maxID), 0)
+	epoch := uint32(raw.Load[layout.ContextsHeader](d.Tree[layout.HeaderSize:]).Dacce.Epoch) + 1
+	b := raw.Append(d.Epochs, layout.Epoch{
+		Length: uint32(layout.EpochSize + layout.EpochFuncSize*len(funcs) + layout.EpochSiteSize*len(sites)),
+		Epoch:  epoch, Funcs: uint32(len(funcs)), Sites: uint32(len(sites)),
+		Time: 1767323045000000006 + uint64(epoch)*1e6, MaxID: maxID,
+	})
 	for _, f := range funcs {
-		b = le.AppendUint32(le.AppendUint32(le.AppendUint64(b, f.Func), f.Key), f.NumCC)
+		b = raw.Append(b, layout.EpochFunc(f))
 	}
 	for _, s := range sites {
-		b = le.AppendUint64(le.AppendUint32(le.AppendUint32(le.AppendUint64(b, s.Func), s.Cell), s.Addition), s.Target)
+		b = raw.Append(b, layout.EpochSite(s))
 	}
 	d.Epochs = b
-	d.Set64(rt.CceEpochsUsed, uint64(len(b)))
-	d.Set64(rt.CceEpoch, uint64(epoch))
-	d.Set64(rt.CceMaxID, uint64(maxID))
+	d.Second(func(h *layout.ContextsHeader) {
+		h.Dacce.EpochsUsed, h.Dacce.Epoch, h.MaxID = uint64(len(b)), uint64(epoch), uint64(maxID)
+	})
 	return epoch
 }
 
@@ -117,13 +117,9 @@ type Interned struct {
 
 // Intern appends an entry and returns its number.
 func (d *Contexts) Intern(n Interned) uint32 {
-	number := uint32(len(d.Nodes) / rt.InternSize)
-	le := binary.LittleEndian
-	for _, v := range []uint32{n.Parent, n.Epoch, n.ID, n.Kind} {
-		d.Nodes = le.AppendUint32(d.Nodes, v)
-	}
-	d.Nodes = le.AppendUint64(le.AppendUint64(d.Nodes, n.Place), n.Target)
-	d.Set64(rt.CceNodesUsed, uint64(number)+1)
+	number := uint32(len(d.Nodes) / layout.InternedSize)
+	d.Nodes = raw.Append(d.Nodes, layout.Interned(n))
+	d.Second(func(h *layout.ContextsHeader) { h.NodesUsed = uint64(number) + 1 })
 	return number
 }
 
@@ -154,7 +150,7 @@ func (d *Contexts) AddEvent(e Event) {
 		_, index := mem(int(rt.CountsArena(rt.CountsMin)))
 		c, l := new(rt.Counts), new(rt.EventLog)
 		c.Init(at, index, rt.CountsMin)
-		const logSize = rt.EventsHeader + LogEvents*rt.EventSize
+		const logSize = layout.EventsHeaderSize + LogEvents*layout.EventSize
 		log, at := mem(logSize)
 		l.Init(at, logSize)
 		d.Counts, d.counts = append(d.Counts, counts), append(d.counts, c)
@@ -171,17 +167,11 @@ func (d *Contexts) AddEvent(e Event) {
 // innermost first, where the program captured the ID (hi, lo) in a goroutine that
 // was started in the context (startHi, startLo), zero for a root.
 func (d *Contexts) AddContextCheck(hi, lo, startHi, startLo, events uint64, frames ...Frame) {
-	le := binary.LittleEndian
-	begin := len(d.Check)
-	d.AddCheck(Check{Events: events}, frames...)
-	rest := append([]byte(nil), d.Check[begin+rt.CheckHeaderSize:]...)
-	d.Check = d.Check[:begin+24]
-	le.PutUint32(d.Check[begin:], uint32(56+len(rest)))
-	le.PutUint32(d.Check[begin+20:], 1<<31)
-	for _, v := range []uint64{hi, lo, startHi, startLo} {
-		d.Check = le.AppendUint64(d.Check, v)
-	}
-	d.Check = append(d.Check, rest...)
+	d.Check = raw.Append(d.Check, layout.CheckOfID{
+		Length: uint32(layout.CheckOfIDSize + layout.CheckFrameSize*len(frames)), Events: events,
+		Frames: uint32(len(frames)), Mark: rt.CheckID, Hi: hi, Lo: lo, StartHi: startHi, StartLo: startLo,
+	})
+	d.checkFrames(frames)
 }
 
 // Files returns the contents of the directory by file name.

@@ -4,10 +4,13 @@ package livetest
 
 import (
 	"encoding/binary"
+	"strings"
 	"testing"
 	"testing/fstest"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/raw"
 )
 
 // A Dir is a live directory in the making. Its offsets and IDs are what the
@@ -71,34 +74,25 @@ const Run = 0x0123456789abcdef
 // New returns a directory with a header, the root and the overflow node, and
 // the given number of shards.
 func New(shards int, args ...string) *Dir {
-	d := &Dir{Tree: make([]byte, rt.HdrEnd), Shards: make([][]byte, shards), nextID: 0x400000, sizes: make(map[uint64]uint32)}
-	copy(d.Tree, rt.Magic)
-	d.Set32(rt.HdrVersion, rt.Version)
-	d.Set32(rt.HdrShards, uint32(shards))
-	d.Set64(rt.HdrRun, Run)
-	d.Set32(rt.HdrPID, 4242)
-	d.Set64(rt.HdrStart, 1767323045000000006)
-	d.Set64(rt.HdrSize, 1<<32)
-	d.Set32(rt.HdrGoVerLen, uint32(copy(d.Tree[rt.HdrGoVer:], "go1.26.8")))
-	n := 0
-	for i, a := range args {
-		if i > 0 {
-			n++
-		}
-		n += copy(d.Tree[rt.HdrArgs+n:], a)
-	}
-	d.Set32(rt.HdrArgsLen, uint32(n))
+	d := &Dir{Tree: make([]byte, layout.HeaderSize), Shards: make([][]byte, shards), nextID: 0x400000, sizes: make(map[uint64]uint32)}
+	d.Header(func(h *layout.Header) {
+		copy(h.Magic[:], rt.Magic)
+		h.Version, h.Shards, h.Run, h.PID = rt.Version, uint32(shards), Run, 4242
+		h.Start, h.Size = 1767323045000000006, 1<<32
+		h.GoVerLen = uint32(copy(h.GoVer[:], "go1.26.8"))
+		h.ArgsLen = uint32(copy(h.Args[:], strings.Join(args, "\x00")))
+	})
 	d.record(rt.RecFunc, rt.RootFunc, pseudo("stemma.root", rt.RootNames[:]))
 	d.record(rt.RecFunc, rt.OverflowFunc, pseudo("stemma.overflow", []string{"overflow"}))
-	d.Node(rt.HdrEnd, 0, rt.RootFunc)
-	d.Node(rt.HdrEnd, rt.RootOverflow, rt.OverflowFunc)
+	d.Node(Root, 0, rt.RootFunc)
+	d.Node(Root, rt.RootOverflow, rt.OverflowFunc)
 	return d
 }
 
 // Root is the offset of the root node, Overflow that of the overflow node.
 const (
-	Root     = rt.HdrEnd
-	Overflow = Root + (rt.NodeCells+4*rt.NumRoots+7)&^7
+	Root     = layout.HeaderSize
+	Overflow = Root + (layout.NodeSize+layout.CellSize*rt.NumRoots+7)&^7
 )
 
 func pseudo(name string, cells []string) Func {
@@ -109,9 +103,15 @@ func pseudo(name string, cells []string) Func {
 	return f
 }
 
-// Set32 and Set64 write a field of the header or of a node.
-func (d *Dir) Set32(off int, v uint32) { binary.LittleEndian.PutUint32(d.Tree[off:], v) }
-func (d *Dir) Set64(off int, v uint64) { binary.LittleEndian.PutUint64(d.Tree[off:], v) }
+// Header changes the header, and NodeAt and TableAt the object at an offset.
+func (d *Dir) Header(change func(*layout.Header))          { raw.Update(d.Tree, change) }
+func (d *Dir) NodeAt(off int, change func(*layout.Node))   { raw.Update(d.Tree[off:], change) }
+func (d *Dir) TableAt(off int, change func(*layout.Table)) { raw.Update(d.Tree[off:], change) }
+
+// SetCell makes cell k of a node lead to an object.
+func (d *Dir) SetCell(node, k, off int) {
+	raw.Store(d.Tree[node+layout.NodeSize+layout.CellSize*k:], uint32(off))
+}
 
 // Func records f and returns its ID.
 func (d *Dir) Func(f Func) uint64 {
@@ -131,9 +131,12 @@ func (d *Dir) Fault(handler string, frames ...Frame) uint64 {
 	}
 	id := 1<<62 | d.nextID
 	d.nextID += 64
-	d.write(rt.RecFault, id, 24, 0, b)
+	d.write(rt.RecFault, id, faultSize, 0, b)
 	return id
 }
+
+// faultSize is the size of the node of a fault, which has one cell.
+var faultSize = uint32(layout.NodeBytes(1, 1))
 
 // A blob collects what follows the header of a record.
 type blob struct {
@@ -165,7 +168,7 @@ func (d *Dir) record(kind uint32, id uint64, f Func) {
 	for _, s := range f.Sites {
 		cells, counters = max(cells, s.Cell), max(counters, s.Counter)
 	}
-	size := (max(rt.NodeCells+4*cells, 8*counters) + 7) &^ 7
+	size := layout.NodeBytes(cells, counters)
 	d.write(kind, id, uint32(size), f.Flags, describe(f))
 }
 
@@ -193,17 +196,11 @@ func describe(f Func) *blob {
 
 // write appends a record to funcs.
 func (d *Dir) write(kind uint32, id uint64, size, flags uint32, b *blob) {
-	le := binary.LittleEndian
 	start := len(d.Funcs)
-	r := le.AppendUint32(d.Funcs, 0)
-	r = le.AppendUint32(r, kind)
-	r = le.AppendUint64(r, id)
-	r = le.AppendUint32(r, size)
-	r = le.AppendUint32(r, flags)
-	r = le.AppendUint32(r, uint32(len(b.strings)))
-	r = le.AppendUint32(r, uint32(len(b.data)))
+	head := layout.FuncRecord{Kind: kind, ID: id, NodeSize: size, Flags: flags, Strings: uint32(len(b.strings)), BlobLen: uint32(len(b.data))}
+	r := raw.Append(d.Funcs, head)
 	for _, s := range b.strings {
-		r = le.AppendUint32(r, uint32(len(s)))
+		r = raw.Append(r, uint32(len(s)))
 	}
 	for _, s := range b.strings {
 		r = append(r, s...)
@@ -212,10 +209,10 @@ func (d *Dir) write(kind uint32, id uint64, size, flags uint32, b *blob) {
 	for len(r)%8 != 0 {
 		r = append(r, 0)
 	}
-	le.PutUint32(r[start:], uint32(len(r)-start))
+	raw.Update(r[start:], func(h *layout.FuncRecord) { h.Length = uint32(len(r) - start) })
 	d.Funcs = r
 	d.sizes[id] = size
-	d.Set64(rt.HdrFuncsUsed, uint64(len(r)))
+	d.Header(func(h *layout.Header) { h.FuncsUsed = uint64(len(r)) })
 }
 
 // alloc returns the offset of size zero bytes in all shards and in the tree.
@@ -225,32 +222,28 @@ func (d *Dir) alloc(size int) int {
 	for i := range d.Shards {
 		d.Shards[i] = append(d.Shards[i], make([]byte, len(d.Tree)-len(d.Shards[i]))...)
 	}
-	d.Set64(rt.HdrUsed, uint64(len(d.Tree)))
+	d.Header(func(h *layout.Header) { h.Used = uint64(len(d.Tree)) })
 	return off
 }
 
 // Node appends a node and returns its offset. It does not fill the parent's cell.
 func (d *Dir) Node(parent, cell int, fn uint64) int {
 	off := d.alloc(int(d.sizes[fn]))
-	d.Set64(off+rt.NodeFunc, fn)
-	d.Set32(off+rt.NodeParent, uint32(parent))
-	d.Set32(off+rt.NodeCell, uint32(cell))
+	raw.Store(d.Tree[off:], layout.Node{Func: fn, Parent: uint32(parent), Cell: uint32(cell)})
 	return off
 }
 
 // Table appends a table with room for n nodes.
 func (d *Dir) Table(n int) int {
-	off := d.alloc(rt.TableEntries + 4*n)
-	d.Set32(off, rt.TagTable)
-	d.Set32(off+rt.TableSize, uint32(rt.TableEntries+4*n))
-	d.Set32(off+rt.TableMask, uint32(n-1))
+	size := layout.TableSize + layout.CellSize*n
+	off := d.alloc(size)
+	raw.Store(d.Tree[off:], layout.Table{Tag: rt.TagTable, Size: uint32(size), Mask: uint32(n - 1)})
 	return off
 }
 
 // Count adds to a counter of a node in one shard.
 func (d *Dir) Count(shard, node, counter int, n uint64) {
-	b := d.Shards[shard][node+8*counter:]
-	binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)+n)
+	raw.Update(d.Shards[shard][node+layout.CounterSize*counter:], func(c *uint64) { *c += n })
 }
 
 // A Check is the head of a record of the checker. Cell is one more than the
@@ -263,13 +256,14 @@ type Check struct {
 
 // AddCheck appends a record of the checker. The frames are innermost first.
 func (d *Dir) AddCheck(c Check, frames ...Frame) {
-	le := binary.LittleEndian
-	d.Check = le.AppendUint32(d.Check, uint32(rt.CheckHeaderSize+16*len(frames)))
-	d.Check = le.AppendUint32(d.Check, uint32(c.Node))
-	d.Check = le.AppendUint64(d.Check, c.Events)
-	for _, v := range []int{len(frames), c.Cell, c.Start, c.StartCell} {
-		d.Check = le.AppendUint32(d.Check, uint32(v))
-	}
+	d.Check = raw.Append(d.Check, layout.Check{
+		Length: uint32(layout.CheckSize + layout.CheckFrameSize*len(frames)), Node: uint32(c.Node), Events: c.Events,
+		Frames: uint32(len(frames)), Cell: uint32(c.Cell), StartNode: uint32(c.Start), StartCell: uint32(c.StartCell),
+	})
+	d.checkFrames(frames)
+}
+
+func (d *Dir) checkFrames(frames []Frame) {
 	for _, f := range frames {
 		flags := uint32(0)
 		if f.Inlined {
@@ -278,9 +272,7 @@ func (d *Dir) AddCheck(c Check, frames ...Frame) {
 		if f.Wrapper {
 			flags |= rt.CheckWrapper
 		}
-		for _, v := range []uint32{d.str(f.Func), d.str(f.File), uint32(f.Line), flags} {
-			d.Check = le.AppendUint32(d.Check, v)
-		}
+		d.Check = raw.Append(d.Check, layout.CheckFrame{Func: d.str(f.Func), File: d.str(f.File), Line: uint32(f.Line), Flags: flags})
 	}
 }
 
@@ -295,19 +287,18 @@ func (d *Dir) Go(goroutine uint32, node int, child uint32) {
 // call appends an entry of calls, behind the header if it is the first.
 func (d *Dir) call(goroutine, what uint32) {
 	if d.Calls == nil {
-		d.Calls = make([]byte, rt.CallsHeader)
-		copy(d.Calls, rt.CallsMagic)
-		d.Set32(rt.HdrFlags, rt.HdrFlagFull)
+		d.Calls = make([]byte, layout.CallsHeaderSize)
+		copy(d.Calls, layout.CallsMagic)
+		d.Header(func(h *layout.Header) { h.Flags = rt.HdrFlagFull })
 	}
-	d.Calls = binary.LittleEndian.AppendUint32(d.Calls, goroutine)
-	d.Calls = binary.LittleEndian.AppendUint32(d.Calls, what)
-	binary.LittleEndian.PutUint64(d.Calls[rt.CallsUsed:], uint64(len(d.Calls)))
+	d.Calls = raw.Append(d.Calls, layout.Call{Goroutine: goroutine, What: what})
+	raw.Update(d.Calls, func(h *layout.CallsHeader) { h.Used = uint64(len(d.Calls)) })
 }
 
 // str appends to the file strings.
 func (d *Dir) str(s string) uint32 {
 	off := len(d.Strings)
-	d.Strings = binary.LittleEndian.AppendUint32(d.Strings, uint32(len(s)))
+	d.Strings = raw.Append(d.Strings, layout.CheckString{Len: uint32(len(s))})
 	d.Strings = append(d.Strings, s...)
 	return uint32(off)
 }

@@ -8,7 +8,9 @@ import (
 	"testing/fstest"
 	"unsafe"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/raw"
 )
 
 // A Lucce plays the part of compiled code and of the runtime with engine lucce: functions with
@@ -78,8 +80,16 @@ func (l *Lucce) alloc(n int) uintptr {
 	return p
 }
 
-// at returns the word at address p, which is no part of the heap.
-func at(p uintptr) *uint64 { return (*uint64)(unsafe.Add(unsafe.Pointer(nil), p)) }
+// at returns what is at address p, which is no part of the heap.
+func at[T any](p uintptr) *T { return (*T)(unsafe.Add(unsafe.Pointer(nil), p)) }
+
+// cell returns a cell of the function's data.
+func (f *LucceFunc) cell(k int) *uint64 {
+	return at[uint64](f.data + layout.FuncDataSize + layout.AVSize*uintptr(k))
+}
+
+// id returns the function ID.
+func (f *LucceFunc) id() uint64 { return at[layout.FuncData](f.data).Func }
 
 // copyTo copies s to the address p.
 func copyTo(p uintptr, s []byte) {
@@ -97,20 +107,19 @@ func (l *Lucce) Func(name string, sites int) *LucceFunc {
 	f := &LucceFunc{Name: name, Sites: sites, entry: Text + 64 + uint64(l.used)}
 	text := l.alloc(len(name) + len(file))
 	copyTo(text, []byte(name+file))
-	meta := l.alloc(rt.MetaStrings + 32 + len(blob))
-	for off, v := range map[uintptr]uint64{
-		rt.MetaEntry: f.entry, rt.MetaNodeSize: uint64(rt.NodeCells+4*sites+7) &^ 7,
-		rt.MetaNumStrings: 2 | uint64(len(blob))<<32, rt.MetaRecover: uint64(sites) << 32,
-		rt.MetaStrings: uint64(text), rt.MetaStrings + 8: uint64(len(name)),
-		rt.MetaStrings + 16: uint64(text) + uint64(len(name)), rt.MetaStrings + 24: uint64(len(file)),
-	} {
-		*at(meta + off) = v
+	meta := l.alloc(layout.MetaSize + 2*layout.MetaStringSize + len(blob))
+	*at[layout.Meta](meta) = layout.Meta{
+		Entry: f.entry, NodeSize: uint32(layout.NodeBytes(sites, 1)), Strings: 2, BlobLen: uint32(len(blob)), Cells: uint32(sites),
 	}
-	copyTo(meta+rt.MetaStrings+32, blob)
-	f.data = l.alloc(rt.DataAV + 8*sites)
-	*at(f.data + rt.DataMeta) = uint64(meta)
+	*at[[2]layout.MetaString](meta + layout.MetaSize) = [2]layout.MetaString{
+		{Addr: uint64(text), Len: uint64(len(name))},
+		{Addr: uint64(text) + uint64(len(name)), Len: uint64(len(file))},
+	}
+	copyTo(meta+layout.MetaSize+2*layout.MetaStringSize, blob)
+	f.data = l.alloc(layout.FuncDataSize + layout.AVSize*sites)
+	at[layout.FuncData](f.data).Func = uint64(meta)
 	for k := range sites {
-		*at(f.data + rt.DataAV + 8*uintptr(k)) = uint64(f.data)
+		*f.cell(k) = uint64(f.data)
 	}
 	l.alloc(16 * (sites + 2)) // its code has as many addresses
 	return f
@@ -134,24 +143,24 @@ func (f *LucceFunc) Return(site int) uint64 { return f.entry + 16*uint64(site+1)
 
 // Root enters a function from a root.
 func (l *Lucce) Root(f *LucceFunc, root uint64) LucceFrame {
-	c, v := l.Lucce.Root([2]uint64{root, 0}, *at(f.data + rt.DataMeta), l.learn(f))
+	c, v := l.Lucce.Root([2]uint64{root, 0}, f.id(), l.learn(f))
 	return LucceFrame{f, c, v}
 }
 
 // Go enters a function that a go statement at a site of another one starts.
 func (l *Lucce) Go(from LucceFrame, site int, f *LucceFunc) LucceFrame {
 	hi, lo := l.Capture(from, site)
-	c, v := l.Lucce.Root([2]uint64{hi, lo}, *at(f.data + rt.DataMeta), l.learn(f))
+	c, v := l.Lucce.Root([2]uint64{hi, lo}, f.id(), l.learn(f))
 	return LucceFrame{f, c, v}
 }
 
 // Call enters a function from a site of another one, as compiled code does it and the
 // slow path behind it.
 func (l *Lucce) Call(from LucceFrame, site int, f *LucceFunc) LucceFrame {
-	step := uintptr(*at(from.Func.data + rt.DataAV + 8*uintptr(site))) // MOVQ ctx(R14), S; MOVQ (S), S
-	if *at(step + rt.StepCallee) == uint64(f.data) && from.C < *at(step + rt.StepBound) {
-		shared := from.C >> rt.StepShift & *at(step + rt.StepMask)
-		return LucceFrame{f, (from.C+shared)**at(step + rt.StepMul) + *at(step + rt.StepAdd), from.V}
+	step := at[layout.Step](uintptr(*from.Func.cell(site))) // MOVQ ctx(R14), S; MOVQ (S), S
+	if step.Callee == uint64(f.data) && from.C < step.Bound {
+		shared := from.C >> layout.StepShift & step.Mask
+		return LucceFrame{f, (from.C+shared)*step.Mul + step.Add, from.V}
 	}
 	l.Slow++
 	caller, _ := l.Enter(from.Func.data)
@@ -189,13 +198,15 @@ func (l *Lucce) Lose(r *rand.Rand) {
 	case 0:
 		l.lost.Page(r, l.head, rt.CceSize-1)
 	case 1:
-		l.lost.Page(r, l.funcs, *at(uintptr(unsafe.Pointer(&l.head[rt.HdrFuncsUsed]))))
+		l.lost.Page(r, l.funcs, l.funcsUsed())
 	case 2:
-		l.lost.Page(r, l.log, *l.Stat(rt.CceEpochsUsed))
+		l.lost.Page(r, l.log, l.Stats().LogUsed)
 	case 3:
-		l.lost.Page(r, l.node, *l.Stat(rt.CceNodesUsed)*rt.InternSize)
+		l.lost.Page(r, l.node, l.Lucce.Header().NodesUsed*layout.InternedSize)
 	}
 }
+
+func (l *Lucce) funcsUsed() uint64 { return raw.Load[layout.Header](l.head).FuncsUsed }
 
 // FS returns the live directory as it is now, with what was on lost pages.
 func (l *Lucce) FS() fstest.MapFS {
@@ -205,9 +216,9 @@ func (l *Lucce) FS() fstest.MapFS {
 	}
 	return fstest.MapFS{
 		"cce":   file(l.head, rt.CceSize),
-		"funcs": file(l.funcs, *at(uintptr(unsafe.Pointer(&l.head[rt.HdrFuncsUsed])))+64),
-		"log":   file(l.log, *l.Stat(rt.CceEpochsUsed)),
-		"nodes": file(l.node, *l.Stat(rt.CceNodesUsed)*rt.InternSize),
+		"funcs": file(l.funcs, l.funcsUsed()+64),
+		"log":   file(l.log, l.Stats().LogUsed),
+		"nodes": file(l.node, l.Lucce.Header().NodesUsed*layout.InternedSize),
 	}
 }
 

@@ -1,13 +1,15 @@
 package replay
 
 import (
-	"encoding/binary"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unsafe"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/internal/record"
 )
 
@@ -134,9 +136,9 @@ func TestRecorded(t *testing.T) {
 // A call that is missing is made up for, where what it calls was entered, and told.
 func TestRecordedImplied(t *testing.T) {
 	d := recordedDir()
-	first := rt.CallsHeader + 2*rt.CallsEntry // f2
-	d.Calls = append(d.Calls[:rt.CallsHeader:rt.CallsHeader], d.Calls[first:]...)
-	binary.LittleEndian.PutUint64(d.Calls[rt.CallsUsed:], uint64(len(d.Calls)))
+	first := layout.CallsHeaderSize + 2*layout.CallSize // f2
+	d.Calls = append(d.Calls[:layout.CallsHeaderSize:layout.CallsHeaderSize], d.Calls[first:]...)
+	raw.Update(d.Calls, func(h *layout.CallsHeader) { h.Used = uint64(len(d.Calls)) })
 	have, err := text(d)
 	events, note, _ := strings.Cut(have, "#")
 	if want := " note: calls that are not in the log and were added, since what they call was entered: 2\n"; err != nil || note != want {
@@ -160,9 +162,9 @@ func onlyEvents(text string) string {
 
 // A log that is no log, or ends too early, is an error that names the offset.
 func TestRecordedDamage(t *testing.T) {
-	const entries = rt.CallsHeader
+	const entries = layout.CallsHeaderSize
 	set := func(off int, v uint32) func(d *livetest.Dir) {
-		return func(d *livetest.Dir) { binary.LittleEndian.PutUint32(d.Calls[off:], v) }
+		return func(d *livetest.Dir) { raw.Store(d.Calls[off:], v) }
 	}
 	for _, test := range []struct {
 		name   string
@@ -172,16 +174,16 @@ func TestRecordedDamage(t *testing.T) {
 		{"no log", func(d *livetest.Dir) { d.Calls = nil }, "no calls are recorded; build the program with -record=calls"},
 		{"magic", set(0, 7), "calls: offset 0: not the header of recorded calls"},
 		{"header", func(d *livetest.Dir) { d.Calls = d.Calls[:20] }, "calls: offset 0: file ends at 20"},
-		{"used", set(rt.CallsUsed, entries+4), "calls: offset 8: 68 bytes in use"},
-		{"end", set(rt.CallsEnd, 9), "calls: offset 16: unknown end 9"},
+		{"used", set(int(unsafe.Offsetof(layout.CallsHeader{}.Used)), entries+4), "calls: offset 8: 68 bytes in use"},
+		{"end", set(int(unsafe.Offsetof(layout.CallsHeader{}.End)), 9), "calls: offset 16: unknown end 9"},
 		{"truncated", func(d *livetest.Dir) { d.Calls = d.Calls[:entries+20] }, "x: calls: offset 80: file ends at 84, want 8 more bytes"},
 		{"goroutine", set(entries+8, 0), "calls: offset 72: entry of goroutine 0"},
 		{"kind", set(entries+4, rt.CallsKinds), "calls: offset 64: entry of unknown kind 7"},
 		{"node", set(entries+4, 8), "calls: offset 64: there is no node at offset 8"},
 		{"overflow", set(entries+4, livetest.Overflow), "calls: offset 64: node 4152 has no path"},
-		{"go alone", set(rt.CallsUsed, entries+64), "calls: offset 128: the log ends within a go statement"},
+		{"go alone", set(int(unsafe.Offsetof(layout.CallsHeader{}.Used)), entries+64), "calls: offset 128: the log ends within a go statement"},
 		{"go and call", set(entries+68, 8), "calls: offset 128: entry of kind 0 behind a go statement"},
-		{"folded", func(d *livetest.Dir) { d.Set32(rt.HdrFlags, 0) }, "calls: the tree has its recursion folded"},
+		{"folded", func(d *livetest.Dir) { d.Header(func(h *layout.Header) { h.Flags = 0 }) }, "calls: the tree has its recursion folded"},
 	} {
 		d := recordedDir()
 		test.damage(d)
@@ -202,7 +204,7 @@ func TestRecordedDamage(t *testing.T) {
 func TestRecordedCut(t *testing.T) {
 	for why, want := range map[uint32]string{rt.CallsEndFull: "STEMMA_CALLS_SIZE", rt.CallsEndNodes: "-nodes"} {
 		d := recordedDir()
-		binary.LittleEndian.PutUint32(d.Calls[rt.CallsEnd:], why)
+		raw.Update(d.Calls, func(h *layout.CallsHeader) { h.End = why })
 		have, err := text(d)
 		note, ok := strings.CutPrefix(have, recordedText+"# note: the beginning of the run: ")
 		if err != nil || !ok || !strings.Contains(note, want) {

@@ -1,7 +1,6 @@
 package recorded
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
 	"io/fs"
@@ -14,8 +13,9 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cce"
 	"github.com/stemma-go/stemma/internal/e2e"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/replay"
 	"github.com/stemma-go/stemma/profile"
@@ -89,11 +89,11 @@ func recordingOf(t *testing.T, dir string) recording {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	head := make([]byte, rt.CallsHeader)
+	head := make([]byte, layout.CallsHeaderSize)
 	if _, err := io.ReadFull(f, head); err != nil {
 		t.Fatal(err)
 	}
-	log := make([]byte, binary.LittleEndian.Uint64(head[rt.CallsUsed:]))
+	log := make([]byte, raw.Load[layout.CallsHeader](head).Used)
 	if _, err := f.ReadAt(log, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -102,8 +102,8 @@ func recordingOf(t *testing.T, dir string) recording {
 
 // without returns the recording without the entry at an offset.
 func (r recording) without(off int) recording {
-	log := slices.Delete(slices.Clone(r.calls), off, off+rt.CallsEntry)
-	binary.LittleEndian.PutUint64(log[rt.CallsUsed:], uint64(len(log)))
+	log := slices.Delete(slices.Clone(r.calls), off, off+layout.CallSize)
+	raw.Update(log, func(h *layout.CallsHeader) { h.Used = uint64(len(log)) })
 	return recording{r.FS, log}
 }
 
@@ -191,7 +191,7 @@ func TestRecorded(t *testing.T) {
 			t.Fatalf("%s: recorded, with notes %q:\n%s", procs, notes, have)
 		}
 		entries := 0
-		for off := rec.offset(t, "main.main"); off <= rec.offset(t, "os.Exit"); off += rt.CallsEntry {
+		for off := rec.offset(t, "main.main"); off <= rec.offset(t, "os.Exit"); off += layout.CallSize {
 			entries++
 			if got, notes := rec.without(off).stream(t); got == have && notes == "" {
 				t.Errorf("without the entry at offset %d the stream is the same", off)

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/e2e"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // TestIncrements looks at every increment of a counter in the machine code of gofmt:
@@ -68,7 +68,7 @@ type incrementChecker struct {
 type window struct{ load, stop uint64 }
 
 var (
-	shardOperand   = fmt.Sprintf("%#x(R14)", rt.GShard)
+	shardOperand   = fmt.Sprintf("%#x(R14)", layout.GShard)
 	counterOperand = regexp.MustCompile(`^0x6[0-9a-f]{7}\((\w+)\)(?:\((\w+)\*1\))?$`)
 	objdumpLine    = regexp.MustCompile(`^\s+\S+:-?\d+\s+0x([0-9a-f]+)\s+[0-9a-f]+\s+(\S+)\s*(.*?)\s*$`)
 )

@@ -63,7 +63,7 @@ func (m *acctMachine) sample(fn uintptr) {
 // edges returns the weight below the root by depth and innermost address.
 func (m *acctMachine) edges() map[uintptr]uint64 {
 	sum := make(map[uintptr]uint64)
-	for n := uint32(2); uint64(n) < *m.s.u64(SmpUsed); n++ {
+	for n := uint32(2); uint64(n) < m.s.header().Used; n++ {
 		_, pc := m.s.Frame(n)
 		_, samples := m.s.weight(n, WeightCPU)
 		sum[pc] += samples

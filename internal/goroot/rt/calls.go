@@ -1,6 +1,10 @@
 package rt
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+)
 
 // A Calls writes the log of a recording build: every function entry of the
 // program, in order, with go statements and the ends of goroutines. Its methods
@@ -15,14 +19,6 @@ type Calls struct {
 	goroutines uint32
 }
 
-// The header of calls.
-const (
-	CallsMagic  = "stemcal\x01"
-	CallsUsed   = 8  // u64: bytes in use, with the header
-	CallsEnd    = 16 // u32: why the log ended before the program, a CallsEnd constant
-	CallsHeader = 64
-)
-
 // Why a log ended before the program.
 const (
 	CallsEndNone  = iota
@@ -31,11 +27,9 @@ const (
 	NumCallsEnds
 )
 
-// An entry of calls: { u32 goroutine; u32 what }. The low three bits of what tell
-// its kind; what is above them, a multiple of 8, is the offset of a node.
-// Goroutines are numbered from 1 on.
+// The low three bits of what an entry of calls says tell its kind; what is above them, a
+// multiple of 8, is the offset of a node.
 const (
-	CallsEntry = 8
 	CallsKinds = 7
 
 	CallEnter = 0 // the node was entered
@@ -47,12 +41,11 @@ const (
 // Init makes c write to size zeroed bytes at mem.
 func (c *Calls) Init(t *Tree, mem unsafe.Pointer, size uint64) {
 	*c = Calls{mem: mem, size: size, tree: t}
-	copy(unsafe.Slice((*byte)(mem), len(CallsMagic)), CallsMagic)
-	*c.used() = CallsHeader
+	copy(c.header().Magic[:], layout.CallsMagic)
+	c.header().Used = layout.CallsHeaderSize
 }
 
-func (c *Calls) used() *uint64 { return (*uint64)(unsafe.Add(c.mem, CallsUsed)) }
-func (c *Calls) end() *uint32  { return (*uint32)(unsafe.Add(c.mem, CallsEnd)) }
+func (c *Calls) header() *layout.CallsHeader { return (*layout.CallsHeader)(c.mem) }
 
 // Goroutine returns the number of a new goroutine.
 func (c *Calls) Goroutine() uint32 {
@@ -64,8 +57,8 @@ func (c *Calls) Goroutine() uint32 {
 // has ended: then nothing more will be in it, so that it has no gaps. A node past
 // the budget has lost its path, and ends the log.
 func (c *Calls) Enter(goroutine, node uint32) bool {
-	if *c.end() == CallsEndNone && (c.tree.inSink(node) || *c.tree.u32(node + NodeParent) == overflowNode) {
-		*c.end() = CallsEndNodes
+	if c.header().End == CallsEndNone && (c.tree.inSink(node) || c.tree.node(node).Parent == overflowNode) {
+		c.header().End = CallsEndNodes
 	}
 	return c.put(goroutine, node|CallEnter)
 }
@@ -75,32 +68,32 @@ func (c *Calls) Exit(goroutine uint32) { c.put(goroutine, CallExit) }
 
 // Go logs a go statement in a node. A reader meets both of its entries or none.
 func (c *Calls) Go(goroutine, node, child uint32) {
-	if c.room(2 * CallsEntry) {
+	if c.room(2 * layout.CallSize) {
 		c.write(0, goroutine, node|CallGo)
-		c.write(CallsEntry, child, CallChild)
-		storeRel64(c.used(), *c.used()+2*CallsEntry)
+		c.write(layout.CallSize, child, CallChild)
+		storeRel64(&c.header().Used, c.header().Used+2*layout.CallSize)
 	}
 }
 
 // put writes an entry, and counts it as used after that.
 func (c *Calls) put(goroutine, what uint32) bool {
-	if !c.room(CallsEntry) {
+	if !c.room(layout.CallSize) {
 		return false
 	}
 	c.write(0, goroutine, what)
-	storeRel64(c.used(), *c.used()+CallsEntry)
+	storeRel64(&c.header().Used, c.header().Used+layout.CallSize)
 	return true
 }
 
 // room reports whether n more bytes can be written, and ends the log if not.
 func (c *Calls) room(n uint64) bool {
-	if *c.end() == CallsEndNone && *c.used()+n > c.size {
-		*c.end() = CallsEndFull
+	if c.header().End == CallsEndNone && c.header().Used+n > c.size {
+		c.header().End = CallsEndFull
 	}
-	return *c.end() == CallsEndNone
+	return c.header().End == CallsEndNone
 }
 
 // write writes an entry n bytes behind what is in use.
 func (c *Calls) write(n uint64, goroutine, what uint32) {
-	*(*uint64)(unsafe.Add(c.mem, uintptr(*c.used()+n))) = uint64(goroutine) | uint64(what)<<32
+	*(*layout.Call)(unsafe.Add(c.mem, uintptr(c.header().Used+n))) = layout.Call{Goroutine: goroutine, What: what}
 }

@@ -1,16 +1,21 @@
 package rt
 
 import (
-	"encoding/binary"
 	"testing"
 	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
+
+func callsHeader(mem []byte) *layout.CallsHeader {
+	return (*layout.CallsHeader)(unsafe.Pointer(&mem[0]))
+}
 
 // words returns the entries of a log.
 func words(mem []byte) (list [][2]uint32) {
-	le := binary.LittleEndian
-	for off := CallsHeader; off < int(le.Uint64(mem[CallsUsed:])); off += CallsEntry {
-		list = append(list, [2]uint32{le.Uint32(mem[off:]), le.Uint32(mem[off+4:])})
+	for off := layout.CallsHeaderSize; off < int(callsHeader(mem).Used); off += layout.CallSize {
+		e := (*layout.Call)(unsafe.Pointer(&mem[off]))
+		list = append(list, [2]uint32{e.Goroutine, e.What})
 	}
 	return list
 }
@@ -19,7 +24,7 @@ func words(mem []byte) (list [][2]uint32) {
 func TestCallsFull(t *testing.T) {
 	for _, entries := range []int{0, 1, 2, 3, 5, 9} {
 		tree := &newMachine(t, minTree, true).tree
-		mem := make([]byte, CallsHeader+entries*CallsEntry)
+		mem := make([]byte, layout.CallsHeaderSize+entries*layout.CallSize)
 		var c Calls
 		c.Init(tree, unsafe.Pointer(&mem[0]), uint64(len(mem)))
 		all := [][2]uint32{{1, RootNode}, {1, RootNode | CallGo}, {2, CallChild}, {2, RootNode}, {2, CallExit}}
@@ -32,7 +37,7 @@ func TestCallsFull(t *testing.T) {
 			want = all[:1] // a go statement is there as a whole
 		}
 		have := words(mem)
-		end := binary.LittleEndian.Uint32(mem[CallsEnd:])
+		end := callsHeader(mem).End
 		if len(have) != len(want) || (end == CallsEndFull) != (entries < len(all)) {
 			t.Errorf("room for %d entries: have %v, want %v; end %d", entries, have, want, end)
 		}
@@ -60,7 +65,7 @@ func TestCallsNodes(t *testing.T) {
 	if over := m.enter(f); c.Enter(1, over) || c.Enter(1, n) {
 		t.Error("the log goes on behind a node past the budget")
 	}
-	if have := words(mem); len(have) != 1 || binary.LittleEndian.Uint32(mem[CallsEnd:]) != CallsEndNodes {
-		t.Errorf("have %v, end %d", have, binary.LittleEndian.Uint32(mem[CallsEnd:]))
+	if have := words(mem); len(have) != 1 || callsHeader(mem).End != CallsEndNodes {
+		t.Errorf("have %v, end %d", have, callsHeader(mem).End)
 	}
 }

@@ -1,6 +1,10 @@
 package rt
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+)
 
 // A Cce encodes calling contexts: it knows the functions that were entered, the
 // edges <p,n,l> that were seen, and the ids that the current epoch gives them. It
@@ -73,7 +77,7 @@ const (
 // Sizes of the memory that InitCce needs, in bytes. Only what is used is touched.
 const (
 	CceArena   = 1 << 32
-	PCSize     = PCEntry << PCBits
+	PCSize     = layout.PCEntrySize << PCBits
 	NodesSize  = 1 << 30
 	EpochsSize = 1 << 30
 )
@@ -100,15 +104,15 @@ func (a *arena) alloc(n uintptr) unsafe.Pointer {
 // epochs and nodes. All memory is zero.
 func (c *Cce) InitCce(head, known, funcs, epochs, nodes, pcs, mem unsafe.Pointer, funcsSize, text uint64) {
 	c.initHeader(head, known, funcs, CceSize, funcsSize)
-	*c.u32(HdrFlags) |= HdrFlagCce
-	c.head, c.epochs, c.size, c.nodes, c.maxNum, c.pcs = head, epochs, EpochsSize, nodes, NodesSize/InternSize, pcs
-	c.Tree.mem, c.mem = head, arena{mem, 0, CceArena}
+	c.header().Flags |= HdrFlagCce
+	c.head, c.epochs, c.size, c.nodes, c.maxNum, c.pcs = head, epochs, EpochsSize, nodes, NodesSize/layout.InternedSize, pcs
+	c.mem = arena{mem, 0, CceArena}
 	c.text, c.epoch, c.nodesUsed, c.epochsUsed = text, 0, 1, 0
-	*c.Stat(CceText), *c.Stat(CceNodesUsed) = text, 1
+	c.Header().Text, c.Header().NodesUsed = text, 1
 	c.funcs = unsafe.Slice((*fun)(c.mem.alloc(maxFuncs*unsafe.Sizeof(fun{}))), maxFuncs)
 	c.sites = unsafe.Slice((*site)(c.mem.alloc(maxSites*unsafe.Sizeof(site{}))), maxSites)
 	c.edges = unsafe.Slice((*edge)(c.mem.alloc(maxEdges*unsafe.Sizeof(edge{}))), maxEdges)
-	c.recent = c.mem.alloc(uintptr(c.maxNum) * 8)
+	c.recent = c.mem.alloc(uintptr(c.maxNum) * unsafe.Sizeof(*c.recentOn(0)))
 	c.numFuncs, c.stackMem = 1, CceArena
 	c.plan.init(c)
 }
@@ -116,10 +120,15 @@ func (c *Cce) InitCce(head, known, funcs, epochs, nodes, pcs, mem unsafe.Pointer
 // LimitStacks bounds the memory of all ccStacks together, in bytes.
 func (c *Cce) LimitStacks(n uintptr) { c.stackMem = n }
 
-// Stat returns a field of the second page.
+// Header returns the second page.
 //
 //go:nosplit
-func (c *Cce) Stat(off uint32) *uint64 { return (*uint64)(unsafe.Add(c.head, uintptr(off))) }
+func (c *Cce) Header() *layout.ContextsHeader {
+	return (*layout.ContextsHeader)(unsafe.Add(c.head, layout.HeaderSize))
+}
+
+// Stats returns what only this engine counts.
+func (c *Cce) Stats() *layout.DacceHeader { return &c.Header().Dacce }
 
 // Epoch returns the current epoch.
 //
@@ -131,10 +140,24 @@ func (c *Cce) Epoch() uint64 { return c.epoch }
 //go:nosplit
 func word(p uintptr) *uint64 { return (*uint64)(unsafe.Add(unsafe.Pointer(nil), p)) }
 
-// half is word for 4 bytes.
+// dataAt returns the data of a function, metaAt the metadata of that with the given ID.
+// Both lie outside the Go heap.
 //
 //go:nosplit
-func half(p uintptr) *uint32 { return (*uint32)(unsafe.Add(unsafe.Pointer(nil), p)) }
+func dataAt(p uintptr) *layout.FuncData {
+	return (*layout.FuncData)(unsafe.Add(unsafe.Pointer(nil), p))
+}
+
+func metaAt(id uint64) *layout.Meta {
+	return (*layout.Meta)(unsafe.Add(unsafe.Pointer(nil), uintptr(id)))
+}
+
+// avOf returns the address of a cell in the data of a function.
+//
+//go:nosplit
+func avOf(data uintptr, cell uint32) uintptr {
+	return data + layout.FuncDataSize + layout.AVSize*uintptr(cell)
+}
 
 // An index is a hash set of numbers. Its user compares what they stand for.
 type index struct {
@@ -143,7 +166,9 @@ type index struct {
 	num   uint32
 }
 
-func (x *index) at(i uint32) *uint32 { return (*uint32)(unsafe.Add(x.slots, uintptr(i&x.mask)*4)) }
+func (x *index) at(i uint32) *uint32 {
+	return (*uint32)(unsafe.Add(x.slots, uintptr(i&x.mask)*unsafe.Sizeof(i)))
+}
 
 // grow makes room for one more number; hash gives the hash of one that is there.
 // It reports false if there is no memory.
@@ -153,7 +178,7 @@ func (x *index) grow(mem *arena, hash func(uint32) uint32) bool {
 	}
 	old := *x
 	x.mask = max(2*(old.mask+1), 1<<10) - 1
-	if x.slots = mem.alloc(uintptr(x.mask+1) * 4); x.slots == nil {
+	if x.slots = mem.alloc(uintptr(x.mask+1) * unsafe.Sizeof(x.mask)); x.slots == nil {
 		*x = old
 		return false
 	}
@@ -185,18 +210,19 @@ func mix(a, b uint64) uint32 {
 // its index, or 0 if there are too many functions. isNew tells that the record
 // of its return addresses is to be written.
 func (c *Cce) Enter(data uintptr) (f uint32, isNew bool) {
-	if f = uint32(*word(data + DataIndex)); f != 0 {
+	d := dataAt(data)
+	if f = uint32(d.Index); f != 0 {
 		return f, false
 	}
-	meta := uintptr(*word(data + DataMeta))
-	cells := *(*uint32)(unsafe.Add(unsafe.Pointer(nil), meta+MetaCells))
+	meta := metaAt(d.Func)
+	cells := meta.Cells
 	if c.numFuncs == maxFuncs || c.numSites+cells > maxSites || !c.entries.grow(&c.mem, c.hashEntry) {
 		return 0, false
 	}
 	f = c.numFuncs
-	c.funcs[f] = fun{data: data, entry: uintptr(*word(meta + MetaEntry)), sites: c.numSites, cells: cells}
+	c.funcs[f] = fun{data: data, entry: uintptr(meta.Entry), sites: c.numSites, cells: cells}
 	for k := range cells {
-		c.sites[c.numSites+k] = site{caller: f, cell: k, add: NoAddition, dynamic: *word(data + DataAV + 8*uintptr(k))&Dynamic != 0}
+		c.sites[c.numSites+k] = site{caller: f, cell: k, add: NoAddition, dynamic: *word(avOf(data, k))&Dynamic != 0}
 	}
 	c.numSites += cells
 	for k := uint32(0); k < cells && c.fixed; k++ {
@@ -204,10 +230,10 @@ func (c *Cce) Enter(data uintptr) (f uint32, isNew bool) {
 	}
 	c.entries.put(c.hashEntry(f), f)
 	c.entries.num++
-	c.record(unsafe.Add(unsafe.Pointer(nil), meta))
-	*c.Stat(CceFuncs)++
+	c.record(meta)
+	c.Header().Functions++
 	c.numFuncs++
-	*word(data + DataIndex) = uint64(f)
+	d.Index = uint64(f)
 	return f, true
 }
 
@@ -231,15 +257,14 @@ func (c *Cce) Entered(entry uintptr) uint32 {
 func (c *Cce) Data(f uint32) uintptr { return c.funcs[f].data }
 
 // ID returns the function ID of function f.
-func (c *Cce) ID(f uint32) uint64 { return *word(c.funcs[f].data + DataMeta) }
+func (c *Cce) ID(f uint32) uint64 { return dataAt(c.funcs[f].data).Func }
 
 // BeginPCs begins the record of the return addresses in function f, of which
 // there are n, and whose code has size bytes.
 func (c *Cce) BeginPCs(f, size, n uint32) (w PCsWriter) {
 	w.w = recordWriter{t: &c.Tree, begin: c.funcsUsed}
-	id, entry := c.ID(f), uint64(c.funcs[f].entry)
-	for _, v := range [...]uint32{0, RecPCs, uint32(id), uint32(id >> 32), uint32(entry), uint32(entry >> 32), size, n} {
-		w.w.u32(v)
+	if p := w.w.at(layout.PCsRecordSize); p != nil {
+		*(*layout.PCsRecord)(p) = layout.PCsRecord{Kind: RecPCs, ID: c.ID(f), Entry: uint64(c.funcs[f].entry), Size: size, Pairs: n}
 	}
 	return w
 }
@@ -249,8 +274,9 @@ type PCsWriter struct{ w recordWriter }
 
 // PC adds a return address, as a distance from the entry, and its site.
 func (w *PCsWriter) PC(pc, site uint32) {
-	w.w.u32(pc)
-	w.w.u32(site)
+	if p := w.w.at(layout.PCPairSize); p != nil {
+		*(*layout.PCPair)(p) = layout.PCPair{Return: pc, Site: site}
+	}
 }
 
 // End publishes the record.
@@ -280,10 +306,10 @@ func (c *Cce) cell(f *Frame) (s uint32, ok bool) {
 func (c *Cce) Step(st *Stack, w uint64, f *Frame, target uintptr, through bool, hits uint64) uint64 {
 	s, ok := c.cell(f)
 	if ok {
-		if r := w + c.addition(s) - *word(target + DataKey); r < *word(target + DataLimit) {
+		if r := w + c.addition(s) - dataAt(target).Key; r < dataAt(target).Limit {
 			return r
 		}
-		if t := uint32(*word(target + DataIndex)); hits != 0 && t != 0 {
+		if t := uint32(dataAt(target).Index); hits != 0 && t != 0 {
 			c.sites[s].dynamic = c.sites[s].dynamic || through
 			c.saw(s, t, hits)
 		}
@@ -292,7 +318,7 @@ func (c *Cce) Step(st *Stack, w uint64, f *Frame, target uintptr, through bool, 
 	if f.Site < 0 {
 		kind = InternFault
 	}
-	return c.Push(st, w, uint64(f.PC), *word(target + DataMeta), kind)
+	return c.Push(st, w, uint64(f.PC), dataAt(target).Func, kind)
 }
 
 // addition returns the addition value of site s.
@@ -302,7 +328,7 @@ func (c *Cce) addition(s uint32) uint64 { return *word(c.av(s)) }
 //
 //go:nosplit
 func (c *Cce) av(s uint32) uintptr {
-	return c.funcs[c.sites[s].caller].data + DataAV + 8*uintptr(c.sites[s].cell)
+	return avOf(c.funcs[c.sites[s].caller].data, c.sites[s].cell)
 }
 
 // saw counts the edge from site s to function target.
@@ -335,7 +361,7 @@ func (c *Cce) saw(s, target uint32, hits uint64) {
 	} else {
 		c.sites[s].dynamic = true // whatever the compiler thought
 	}
-	*c.Stat(CceEdges) = uint64(c.numEdges)
+	c.Header().Edges = uint64(c.numEdges)
 }
 
 // LearnPC tells the assembly about a return address: the site of f, or, if f is
@@ -353,17 +379,22 @@ func (c *Cce) LearnPC(pc uintptr, f *Frame) {
 		av, s = uint64(c.av(i)), uint64(i)
 	}
 	for h := PCHash(pc); ; h++ {
-		e := (*[4]uint64)(unsafe.Add(c.pcs, uintptr(h%(1<<PCBits))*PCEntry))
-		if e[0] == uint64(pc) {
+		e := c.pcEntry(h)
+		if e.Return == uint64(pc) {
 			return
 		}
-		if e[0] == 0 {
-			e[1], e[2] = av, s
-			storeRel64(&e[0], uint64(pc)) // readers do not take the lock
+		if e.Return == 0 {
+			e.AV, e.Site = av, s
+			storeRel64(&e.Return, uint64(pc)) // readers do not take the lock
 			c.numPC++
 			return
 		}
 	}
+}
+
+//go:nosplit
+func (c *Cce) pcEntry(h uint32) *layout.PCEntry {
+	return (*layout.PCEntry)(unsafe.Add(c.pcs, uintptr(h%(1<<PCBits))*layout.PCEntrySize))
 }
 
 // PCHash is where the probe for a return address begins.
@@ -377,11 +408,11 @@ func PCHash(pc uintptr) uint32 { return uint32(uint64(pc) * PCMul >> (64 - PCBit
 //go:nosplit
 func (c *Cce) LookupPC(pc uintptr) (s uint32, through, ok bool) {
 	for h := PCHash(pc); ; h++ {
-		e := (*[4]uint64)(unsafe.Add(c.pcs, uintptr(h%(1<<PCBits))*PCEntry))
-		if e[0] == uint64(pc) {
-			return uint32(e[2]), e[1] == 0, true
+		e := c.pcEntry(h)
+		if e.Return == uint64(pc) {
+			return uint32(e.Site), e.AV == 0, true
 		}
-		if e[0] == 0 {
+		if e.Return == 0 {
 			return 0, false, false
 		}
 	}

@@ -13,8 +13,10 @@ import (
 	"github.com/stemma-go/stemma/internal/cce"
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/internal/record"
 )
 
@@ -49,7 +51,8 @@ type function struct {
 	name  string
 	leaf  bool
 	entry uint64
-	data  []uint64
+	data  *layout.FuncData
+	av    []uint64 // behind data
 	meta  []uint64
 	calls []call // sites with a cell; the last one captures
 	goes  int    // go statements
@@ -166,11 +169,12 @@ func (m *computer) leaf() {
 
 // emit makes the data and the metadata of f, as emitData and stemmaMeta.emit do.
 func (f *function) emit() {
-	f.data = make([]uint64, rt.DataAV/8+len(f.calls))
+	words := make([]uint64, layout.FuncDataSize/layout.AVSize+len(f.calls))
+	f.data, f.av = (*layout.FuncData)(unsafe.Pointer(&words[0])), words[layout.FuncDataSize/layout.AVSize:]
 	for i, c := range f.calls {
-		f.data[rt.DataAV/8+i] = rt.KeyUnknown << rt.WordKey
+		f.av[i] = rt.KeyUnknown << rt.WordKey
 		if c.dynamic {
-			f.data[rt.DataAV/8+i] |= rt.Dynamic
+			f.av[i] |= rt.Dynamic
 		}
 	}
 	blob := []byte{0, 0, 1, 1, 0, byte(len(f.calls) + f.goes)} // name, line, one file, no inlined calls
@@ -181,20 +185,21 @@ func (f *function) emit() {
 		}
 		blob = append(blob, kind, 0, 0, byte(i+1), 0, byte(cell), 0)
 	}
-	nodeSize := uint64(rt.NodeCells+4*len(f.calls)+7) &^ 7
 	file := "main.go"
-	f.meta = append(make([]uint64, rt.MetaStrings/8+4), make([]uint64, len(blob)/8+1)...)
-	f.meta[rt.MetaEntry/8], f.meta[rt.MetaNodeSize/8] = f.entry, nodeSize
-	f.meta[rt.MetaNumStrings/8] = 2 | uint64(len(blob))<<32
-	f.meta[rt.MetaRecover/8] = uint64(len(f.calls)) << 32
-	s := f.meta[rt.MetaStrings/8:]
-	s[0], s[1] = uint64(addr(unsafe.StringData(f.name))), uint64(len(f.name))
-	s[2], s[3] = uint64(addr(unsafe.StringData(file))), uint64(len(file))
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(&s[4])), len(blob)), blob)
-	f.data[rt.DataMeta/8] = uint64(addr(&f.meta[0]))
+	b := raw.Append(nil, layout.Meta{
+		Entry: f.entry, NodeSize: uint32(layout.NodeBytes(len(f.calls), 1)),
+		Strings: 2, BlobLen: uint32(len(blob)), Cells: uint32(len(f.calls)),
+	})
+	for _, s := range []string{f.name, file} {
+		b = raw.Append(b, layout.MetaString{Addr: uint64(addr(unsafe.StringData(s))), Len: uint64(len(s))})
+	}
+	b = append(b, blob...)
+	f.meta = make([]uint64, len(b)/8+1) // aligned
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&f.meta[0])), len(b)), b)
+	f.data.Func = uint64(addr(&f.meta[0]))
 }
 
-func (f *function) ptr() uintptr { return addr(&f.data[0]) }
+func (f *function) ptr() uintptr { return addr(f.data) }
 
 // ret returns the address that call k returns to.
 func (f *function) ret(k int) uint64 { return f.entry + callStep*uint64(k+1) }
@@ -237,6 +242,11 @@ func (g *goroutine) top() *frame { return &g.frames[len(g.frames)-1] }
 func (g *goroutine) push(f *function, ret uint64) *frame {
 	g.frames = append(g.frames, frame{f: f, ret: ret, slot: &g.slots[len(g.frames)]})
 	return g.top()
+}
+
+// entry returns the entry of the ccStack at a depth.
+func (g *goroutine) entry(d uint64) *layout.StackEntry {
+	return (*layout.StackEntry)(unsafe.Add(unsafe.Pointer(nil), g.base+uintptr(d*layout.StackEntrySize)))
 }
 
 func (g *goroutine) stack() rt.Stack { return rt.StackOf(&g.base, &g.cap, g.start, g.from) }
@@ -310,8 +320,8 @@ func (m *computer) walked(fr *frame, pc uint64) (w rt.Walked, ok bool) {
 
 // enter is what f does on entry: its frame is the top one.
 func (m *computer) enter(g *goroutine, f *function) {
-	w := g.ctx - f.data[rt.DataKey/8]
-	if w >= f.data[rt.DataLimit/8] {
+	w := g.ctx - f.data.Key
+	if w >= f.data.Limit {
 		w = m.encode(g, f)
 	} else {
 		m.fast++
@@ -337,14 +347,14 @@ func (m *computer) encode(g *goroutine, f *function) uint64 {
 		}
 	}
 	pc, caller := g.frames[i].ret, &g.frames[i-1]
-	w, av := *caller.slot, caller.f.data[rt.DataAV/8+caller.f.site(pc)]
+	w, av := *caller.slot, caller.f.av[caller.f.site(pc)]
 	if av>>rt.WordKey != rt.KeyPush {
-		if w += av - f.data[rt.DataKey/8]; w < f.data[rt.DataLimit/8] {
+		if w += av - f.data.Key; w < f.data.Limit {
 			return w
 		}
 		return m.encodeSlow(g, f)
 	}
-	if f.data[rt.DataIndex/8] == 0 {
+	if f.data.Index == 0 {
 		return m.encodeSlow(g, f)
 	}
 	g.pushes++
@@ -352,8 +362,7 @@ func (m *computer) encode(g *goroutine, f *function) uint64 {
 	if g.pushes >= rt.PushStep || d >= rt.MaxDeep || d >= uint64(g.cap) {
 		return m.encodeSlow(g, f)
 	}
-	e := g.base + uintptr(d*rt.StackEntry)
-	*at(e), *at(e + 8), *at(e + 16), *at(e + 24) = w, pc, f.data[rt.DataMeta/8], 0
+	*g.entry(d) = layout.StackEntry{Word: w, Place: pc, Target: f.data.Func}
 	return d
 }
 
@@ -534,7 +543,7 @@ func (m *computer) call(g *goroutine) {
 func (m *computer) callSite(g *goroutine, k, target int) {
 	fr := g.top()
 	c := &fr.f.calls[k]
-	g.ctx = *fr.slot + fr.f.data[rt.DataAV/8+k]
+	g.ctx = *fr.slot + fr.f.av[k]
 	ret := fr.f.ret(k)
 	m.moment(g, len(g.frames), ret)
 	for range c.least + m.r.IntN(c.natives+1) {
@@ -676,14 +685,14 @@ func (m *computer) capture(g *goroutine) {
 	}
 	n, k := len(g.frames), fr.f.here()
 	pc := fr.f.ret(k)
-	g.ctx = *fr.slot + fr.f.data[rt.DataAV/8+k]
+	g.ctx = *fr.slot + fr.f.av[k]
 	m.moment(g, n, pc)
 	const unknown = rt.KeyUnknown<<rt.WordKey | rt.Dynamic
 	w := g.ctx - unknown
 	d := w & rt.MaxDeep
 	if d != 0 && w>>rt.WordKey == 0 && d < uint64(g.cap) {
-		if node := *at(g.base + uintptr(d*rt.StackEntry) + rt.StackNode) & (1<<32 - 1); node != 0 {
-			m.keep(node<<32|w>>rt.WordID, m.stamp|(pc-text), g.truth(n, pc))
+		if node := g.entry(d).Node; node != 0 {
+			m.keep(uint64(node)<<32|w>>rt.WordID, m.stamp|(pc-text), g.truth(n, pc))
 			return
 		}
 	}
@@ -786,15 +795,14 @@ func (m *computer) exit(g *goroutine) {
 // files are what the program would have left, with what was on lost pages.
 func (m *computer) files() fstest.MapFS {
 	m.lost.Restore()
-	used := map[string]uint64{"cce": rt.CceSize, "funcs": m.word(rt.HdrFuncsUsed), "epochs": m.word(rt.CceEpochsUsed)}
+	used := m.used()
 	head := slices.Clone(m.mem["cce"])
-	nodes := m.word(rt.CceNodesUsed)
-	if m.word(rt.CceTruncated) != 0 && m.c.MaxNodes() < rt.NodesSize/rt.InternSize {
+	if m.c.Header().Truncated != 0 && m.c.MaxNodes() < rt.NodesSize/layout.InternedSize {
 		// With less room than readers know of, the last node is an ordinary one.
-		nodes = uint64(m.c.MaxNodes())
-		*at(addr(&head[rt.CceNodesUsed])) = nodes
+		nodes := uint64(m.c.MaxNodes())
+		raw.Update(head[layout.HeaderSize:], func(h *layout.ContextsHeader) { h.NodesUsed = nodes })
+		used["nodes"] = nodes * layout.InternedSize
 	}
-	used["nodes"] = nodes * rt.InternSize
 	fsys := fstest.MapFS{}
 	for name, n := range used {
 		fsys[name] = &fstest.MapFile{Data: m.mem[name][:n], Mode: 0o644}
@@ -803,7 +811,13 @@ func (m *computer) files() fstest.MapFS {
 	return fsys
 }
 
-func (m *computer) word(off int) uint64 { return *at(addr(&m.mem["cce"][off])) }
+// used returns how much of each file is in use.
+func (m *computer) used() map[string]uint64 {
+	h, c := raw.Load[layout.Header](m.mem["cce"]), m.c.Header()
+	return map[string]uint64{
+		"cce": rt.CceSize, "funcs": h.FuncsUsed, "epochs": c.Dacce.EpochsUsed, "nodes": c.NodesUsed * layout.InternedSize,
+	}
+}
 
 // decode decodes the IDs from number first on, and compares.
 func (m *computer) decode(first int) {
@@ -977,7 +991,8 @@ func TestEncodeLost(t *testing.T) {
 		m.calm = 64
 		for range 20 {
 			m.run(20)
-			used := map[string]uint64{"cce": rt.CceSize - 1, "funcs": m.word(rt.HdrFuncsUsed), "epochs": m.word(rt.CceEpochsUsed), "nodes": m.word(rt.CceNodesUsed) * rt.InternSize}
+			used := m.used()
+			used["cce"]-- // there is no page behind it
 			for name, n := range used {
 				m.lost.Page(m.r, m.mem[name], n)
 			}
@@ -987,19 +1002,22 @@ func TestEncodeLost(t *testing.T) {
 	}
 }
 
+func leftOut(h *layout.ContextsHeader) uint64   { return h.Dacce.LeftOut }
+func truncated(h *layout.ContextsHeader) uint64 { return h.Truncated }
+
 // limited are encoders with too little room for something, and the header field
 // that shows that they met the limit.
 var limited = []struct {
 	name    string
-	shows   int
+	shows   func(*layout.ContextsHeader) uint64
 	prepare func(*computer)
 }{
-	{"ids", rt.CceLeftOut, func(m *computer) { m.c.Limit(16, 0, 0, 0) }},
-	{"rare", rt.CceLeftOut, func(m *computer) { m.c.Limit(0, 2, 0, 0) }},
-	{"keys", rt.CceBack, func(m *computer) { m.c.Limit(0, 0, 2, 0) }},
-	{"nodes", rt.CceTruncated, func(m *computer) { m.limits = true; m.c.Limit(0, 0, 0, 30) }},
-	{"memory", rt.CceTruncated, func(m *computer) { m.limits = true; m.c.Exhaust(1 << 12) }},
-	{"stacks", rt.CceTruncated, func(m *computer) { m.limits = true; m.c.LimitStacks(1 << 12) }},
+	{"ids", leftOut, func(m *computer) { m.c.Limit(16, 0, 0, 0) }},
+	{"rare", leftOut, func(m *computer) { m.c.Limit(0, 2, 0, 0) }},
+	{"keys", func(h *layout.ContextsHeader) uint64 { return h.Dacce.Back }, func(m *computer) { m.c.Limit(0, 0, 2, 0) }},
+	{"nodes", truncated, func(m *computer) { m.limits = true; m.c.Limit(0, 0, 0, 30) }},
+	{"memory", truncated, func(m *computer) { m.limits = true; m.c.Exhaust(1 << 12) }},
+	{"stacks", truncated, func(m *computer) { m.limits = true; m.c.LimitStacks(1 << 12) }},
 }
 
 // TestEncodeLimited runs random programs on encoders that meet a limit: what is
@@ -1012,7 +1030,7 @@ func TestEncodeLimited(t *testing.T) {
 				shown := uint64(0)
 				m := encodeRandom(t, seed, 200, func(m *computer) {
 					l.prepare(m)
-					m.ended = func() { shown = m.word(l.shows) }
+					m.ended = func() { shown = l.shows(m.c.Header()) }
 				})
 				if shown != 0 {
 					met++

@@ -1,6 +1,10 @@
 package rt
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+)
 
 // A plan is an encoding of the call graph in the making.
 //
@@ -451,19 +455,15 @@ func (p *plan) target(e *planEdge) uint32 {
 func (c *Cce) Write(now uint64) bool {
 	p := &c.plan
 	w := epochWriter{c: c, begin: c.epochsUsed}
-	w.u32(0)
-	w.u32(uint32(c.Epoch()) + 1)
-	w.u32(0)
-	w.u32(0)
-	w.u64(now)
-	w.u32(p.maxID)
-	w.u32(0)
+	if rec := w.at(layout.EpochSize); rec != nil {
+		*(*layout.Epoch)(rec) = layout.Epoch{Epoch: uint32(c.Epoch()) + 1, Time: now, MaxID: p.maxID}
+	}
 	var funcs, sites uint32
 	for f := uint32(1); f < p.numFuncs; f++ {
 		if c.funcs[f].key != p.key[f] || c.funcs[f].num != p.num[f] {
-			w.u64(c.ID(f))
-			w.u32(p.key[f])
-			w.u32(p.num[f])
+			if rec := w.at(layout.EpochFuncSize); rec != nil {
+				*(*layout.EpochFunc)(rec) = layout.EpochFunc{Func: c.ID(f), Key: p.key[f], NumCC: p.num[f]}
+			}
 			funcs++
 		}
 	}
@@ -473,13 +473,12 @@ func (c *Cce) Write(now uint64) bool {
 		if s.add == p.add[e.site] && (s.add == NoAddition || s.target == p.target(e)) {
 			continue
 		}
-		w.u64(c.ID(s.caller))
-		w.u32(s.cell)
-		w.u32(p.add[e.site])
-		if e.to >= p.numFuncs {
-			w.u64(uint64(p.target(e)))
-		} else {
-			w.u64(c.ID(e.to))
+		target := uint64(p.target(e))
+		if e.to < p.numFuncs {
+			target = c.ID(e.to)
+		}
+		if rec := w.at(layout.EpochSiteSize); rec != nil {
+			*(*layout.EpochSite)(rec) = layout.EpochSite{Func: c.ID(s.caller), Cell: s.cell, Addition: p.add[e.site], Target: target}
 		}
 		sites++
 	}
@@ -494,8 +493,8 @@ func (c *Cce) Publish() {
 	for f := uint32(1); f < p.numFuncs; f++ {
 		fn := &c.funcs[f]
 		fn.key, fn.num = p.key[f], p.num[f]
-		*word(fn.data + DataKey) = uint64(fn.key) << WordKey
-		*word(fn.data + DataLimit) = uint64(fn.num) << WordID
+		d := dataAt(fn.data)
+		d.Key, d.Limit = uint64(fn.key)<<WordKey, uint64(fn.num)<<WordID
 	}
 	encoded := uint64(0)
 	for i := range p.numEdges {
@@ -513,11 +512,12 @@ func (c *Cce) Publish() {
 		}
 		*word(c.av(e.site)) = av
 	}
-	*c.Stat(CceEncoded), *c.Stat(CceGroups), *c.Stat(CceBack), *c.Stat(CceLeftOut) = encoded, uint64(p.groups), p.back, p.left
-	*c.Stat(CceMaxID) = uint64(p.maxID)
+	c.Header().MaxID = uint64(p.maxID)
 	c.epoch++
-	*c.Stat(CceEpoch) = c.epoch
-	*c.Stat(CceEncodes)++
+	d := c.Stats()
+	d.Encoded, d.Groups, d.Back, d.LeftOut = encoded, uint64(p.groups), p.back, p.left
+	d.Epoch = c.epoch
+	d.Encodes++
 }
 
 // Changed returns the number of functions and sites that the plan changes.
@@ -540,18 +540,15 @@ type epochWriter struct {
 	full       bool
 }
 
-func (w *epochWriter) u32(v uint32) {
-	if w.begin+w.off+16 > w.c.size {
+// at returns where the next n bytes go, or nil if they do not fit.
+func (w *epochWriter) at(n uint64) unsafe.Pointer {
+	if w.begin+w.off+n+8 > w.c.size {
 		w.full = true
-		return
+		return nil
 	}
-	*(*uint32)(unsafe.Add(w.c.epochs, uintptr(w.begin+w.off))) = v
-	w.off += 4
-}
-
-func (w *epochWriter) u64(v uint64) {
-	w.u32(uint32(v))
-	w.u32(uint32(v >> 32))
+	p := unsafe.Add(w.c.epochs, uintptr(w.begin+w.off))
+	w.off += n
+	return p
 }
 
 // end publishes the record.
@@ -559,10 +556,10 @@ func (w *epochWriter) end(funcs, sites uint32) bool {
 	if w.full || w.c.Epoch()+1 >= 1<<IDEpochBits {
 		return false
 	}
-	rec := unsafe.Add(w.c.epochs, uintptr(w.begin))
-	*(*uint32)(unsafe.Add(rec, 8)), *(*uint32)(unsafe.Add(rec, 12)) = funcs, sites
-	storeRel32((*uint32)(rec), uint32(w.off))
+	rec := (*layout.Epoch)(unsafe.Add(w.c.epochs, uintptr(w.begin)))
+	rec.Funcs, rec.Sites = funcs, sites
+	storeRel32(&rec.Length, uint32(w.off))
 	w.c.epochsUsed = w.begin + w.off
-	storeRel64(w.c.Stat(CceEpochsUsed), w.c.epochsUsed)
+	storeRel64(&w.c.Stats().EpochsUsed, w.c.epochsUsed)
 	return true
 }

@@ -1,6 +1,10 @@
 package rt
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+)
 
 // A Stack is the ccStack of a goroutine. Its fields lie in g, where the assembly
 // finds them.
@@ -14,10 +18,12 @@ type Stack struct {
 // root and 0.
 func StackOf(base, cap *uintptr, hi, lo uint64) Stack { return Stack{base, cap, [2]uint64{hi, lo}} }
 
-// entry returns a field of the entry at depth d.
+// entry returns the entry at depth d.
 //
 //go:nosplit
-func (st *Stack) entry(d, field uint64) uintptr { return *st.base + uintptr(d*StackEntry+field) }
+func (st *Stack) entry(d uint64) *layout.StackEntry {
+	return (*layout.StackEntry)(unsafe.Add(unsafe.Pointer(nil), *st.base+uintptr(d*layout.StackEntrySize)))
+}
 
 // Push adds an entry above that of the word w and returns the word of its target.
 func (c *Cce) Push(st *Stack, w, place, target uint64, kind uint32) uint64 {
@@ -26,13 +32,10 @@ func (c *Cce) Push(st *Stack, w, place, target uint64, kind uint32) uint64 {
 		d = MaxDeep // what is there has no meaning, see Intern
 	}
 	if d >= uint64(*st.cap) && !c.growStack(st, d) {
-		*c.Stat(CceTruncated)++
+		c.Header().Truncated++
 		return MaxDeep // as if it were full
 	}
-	*word(st.entry(d, StackWord)) = w
-	*word(st.entry(d, StackPlace)) = place
-	*word(st.entry(d, StackTarget)) = target
-	*word(st.entry(d, StackNode)) = uint64(kind) << 32
+	*st.entry(d) = layout.StackEntry{Word: w, Place: place, Target: target, Kind: kind}
 	return d
 }
 
@@ -40,7 +43,7 @@ func (c *Cce) Push(st *Stack, w, place, target uint64, kind uint32) uint64 {
 // instrumented called: the first of a goroutine, or one that a root calls. below is
 // the word of the frame on whose stack the root has its own, 0 if there is none.
 func (c *Cce) PushRoot(st *Stack, below uint64, target uintptr) uint64 {
-	return c.pushRoot(st, below, *word(target + DataMeta))
+	return c.pushRoot(st, below, dataAt(target).Func)
 }
 
 func (c *Cce) pushRoot(st *Stack, below, id uint64) uint64 {
@@ -67,7 +70,7 @@ func (c *Cce) Rewrite(st *Stack, frames []Walked) {
 			*word(f.Slot) = w
 		}
 	}
-	*c.Stat(CceRewrites)++
+	c.Stats().Rewrites++
 }
 
 // Down returns the word of the first of the frames, innermost first, of which
@@ -93,7 +96,7 @@ func (c *Cce) growStack(st *Stack, d uint64) bool {
 		log++
 	}
 	p := c.free[log]
-	switch size := uintptr(StackEntry) << log; {
+	switch size := uintptr(layout.StackEntrySize) << log; {
 	case p != 0:
 		c.free[log] = uintptr(*word(p))
 	case c.stackMem < size:
@@ -104,8 +107,8 @@ func (c *Cce) growStack(st *Stack, d uint64) bool {
 		}
 		c.stackMem -= size
 	}
-	copy(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), p)), StackEntry<<log),
-		unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), *st.base)), *st.cap*StackEntry))
+	copy(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), p)), layout.StackEntrySize<<log),
+		unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), *st.base)), *st.cap*layout.StackEntrySize))
 	c.FreeStack(st)
 	*st.base, *st.cap = p, 1<<log
 	return true
@@ -145,7 +148,7 @@ func (c *Cce) Intern(st *Stack, w uint64) uint32 {
 				storeRel64(k, *k<<32|uint64(node))
 			}
 		}
-		*half(st.entry(d, StackNode)) = node
+		st.entry(d).Node = node
 	}
 	return node
 }
@@ -165,7 +168,7 @@ func (c *Cce) Recall(st *Stack, w uint64) uint32 {
 		if node = c.recallEntry(st, d, node); node == 0 {
 			return 0
 		}
-		*half(st.entry(d, StackNode)) = node
+		st.entry(d).Node = node
 	}
 	return node
 }
@@ -176,7 +179,7 @@ func (c *Cce) Recall(st *Stack, w uint64) uint32 {
 //go:nosplit
 func (st *Stack) interned(top uint64) (d uint64, node uint32) {
 	for d = top; d > 0; d-- {
-		if node = *half(st.entry(d, StackNode)); node != 0 {
+		if node = st.entry(d).Node; node != 0 {
 			return d, node
 		}
 	}
@@ -188,7 +191,7 @@ func (st *Stack) interned(top uint64) (d uint64, node uint32) {
 //
 //go:nosplit
 func (c *Cce) recentOn(parent uint32) *uint64 {
-	return (*uint64)(unsafe.Add(c.recent, uintptr(parent)*8))
+	return (*uint64)(unsafe.Add(c.recent, uintptr(parent)*unsafe.Sizeof(uint64(0))))
 }
 
 // recallEntry returns the node of the entry at depth d, on top of the node parent,
@@ -197,14 +200,13 @@ func (c *Cce) recentOn(parent uint32) *uint64 {
 //
 //go:nosplit
 func (c *Cce) recallEntry(st *Stack, d uint64, parent uint32) uint32 {
-	e := st.entry(d, 0)
-	kind := *half(e + StackKind)
-	if kind == InternGo {
+	e := st.entry(d)
+	if e.Kind == InternGo {
 		return 0
 	}
-	id, place, target, epoch := uint32(*word(e + StackWord)>>WordID), *word(e + StackPlace), *word(e + StackTarget), uint32(c.Epoch())
+	id, epoch := uint32(e.Word>>WordID), uint32(c.Epoch())
 	for k := load64(c.recentOn(parent)); k != 0; k >>= 32 {
-		if n := c.node(uint32(k)); n.place == place && n.target == target && n.id == id && n.epoch == epoch && n.kind == kind {
+		if n := c.node(uint32(k)); n.Place == e.Place && n.Target == e.Target && n.ID == id && n.Epoch == epoch && n.Kind == e.Kind {
 			return uint32(k)
 		}
 	}
@@ -213,46 +215,43 @@ func (c *Cce) recallEntry(st *Stack, d uint64, parent uint32) uint32 {
 
 // internEntry returns the node of the entry at depth d on top of the node parent.
 func (c *Cce) internEntry(st *Stack, d uint64, parent uint32) uint32 {
-	w, place, target := *word(st.entry(d, StackWord)), *word(st.entry(d, StackPlace)), *word(st.entry(d, StackTarget))
-	kind := uint32(*word(st.entry(d, StackNode)) >> 32)
-	if kind != InternGo {
-		return c.intern(parent, uint32(w>>WordID), kind, place, target)
+	e := st.entry(d)
+	if e.Kind != InternGo {
+		return c.intern(parent, uint32(e.Word>>WordID), e.Kind, e.Place, e.Target)
 	}
 	hi, lo := st.from[0], st.from[1]
-	place = c.text + lo&(1<<IDPCBits-1)
-	return c.internAt(uint32(hi>>32), uint32(hi), uint32(lo>>IDEpoch), InternGo, place, target)
+	place := c.text + lo&(1<<IDPCBits-1)
+	return c.internAt(uint32(hi>>32), uint32(hi), uint32(lo>>IDEpoch), InternGo, place, e.Target)
 }
 
 func (c *Cce) intern(parent, id, kind uint32, place, target uint64) uint32 {
 	return c.internAt(parent, id, uint32(c.Epoch()), kind, place, target)
 }
 
-// A node is an entry of the file nodes.
-type node struct {
-	parent, epoch, id, kind uint32
-	place, target           uint64
+// node returns an entry of the file nodes.
+//
+//go:nosplit
+func (c *Cce) node(i uint32) *layout.Interned {
+	return (*layout.Interned)(unsafe.Add(c.nodes, uintptr(i)*layout.InternedSize))
 }
 
 //go:nosplit
-func (c *Cce) node(i uint32) *node { return (*node)(unsafe.Add(c.nodes, uintptr(i)*InternSize)) }
-
-//go:nosplit
-func (n *node) hash() uint32 {
+func hashNode(n *layout.Interned) uint32 {
 	// Nodes differ in a few bits of a few fields: each step must spread those before.
 	const m1, m2 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
-	h := (uint64(n.parent)<<32 | uint64(n.id)) * m1
-	h = (h ^ h>>32 ^ n.place) * m2
-	h = (h ^ h>>32 ^ n.target ^ uint64(n.epoch)<<40 ^ uint64(n.kind)<<60) * m1
+	h := (uint64(n.Parent)<<32 | uint64(n.ID)) * m1
+	h = (h ^ h>>32 ^ n.Place) * m2
+	h = (h ^ h>>32 ^ n.Target ^ uint64(n.Epoch)<<40 ^ uint64(n.Kind)<<60) * m1
 	return uint32(h >> 32)
 }
 
 // internAt returns the number of the node with the given contents.
 func (c *Cce) internAt(parent, id, epoch, kind uint32, place, target uint64) uint32 {
-	n := node{parent, epoch, id, kind, place, target}
-	if !c.internals.grow(&c.mem, func(i uint32) uint32 { return c.node(i).hash() }) {
+	n := layout.Interned{Parent: parent, Epoch: epoch, ID: id, Kind: kind, Place: place, Target: target}
+	if !c.internals.grow(&c.mem, func(i uint32) uint32 { return hashNode(c.node(i)) }) {
 		return c.cutNode()
 	}
-	h := n.hash()
+	h := hashNode(&n)
 	for ; ; h++ {
 		i := *c.internals.at(h)
 		if i == 0 {
@@ -268,7 +267,7 @@ func (c *Cce) internAt(parent, id, epoch, kind uint32, place, target uint64) uin
 	}
 	*c.node(i) = n
 	c.nodesUsed++
-	storeRel64(c.Stat(CceNodesUsed), c.nodesUsed)
+	storeRel64(&c.Header().NodesUsed, c.nodesUsed)
 	*c.internals.at(h) = i
 	c.internals.num++
 	return i
@@ -276,9 +275,9 @@ func (c *Cce) internAt(parent, id, epoch, kind uint32, place, target uint64) uin
 
 // cutNode returns the last node, which says that there was no room.
 func (c *Cce) cutNode() uint32 {
-	*c.Stat(CceTruncated)++
+	c.Header().Truncated++
 	i := c.maxNum - 1
-	*c.node(i) = node{kind: InternCut, place: CutNodes}
+	*c.node(i) = layout.Interned{Kind: InternCut, Place: CutNodes}
 	return i
 }
 

@@ -1,6 +1,10 @@
 package rt
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+)
 
 // A Checker writes the stacks that the checker walks to the files check and
 // strings. Equal stacks of one node are written once and counted. Its methods
@@ -34,13 +38,12 @@ const (
 	CheckStrings = 1 << 26
 	CheckSeen    = 1 << 26
 	CheckNames   = 1 << 24
-	checkFrame   = 16
 )
 
 // Init makes c write to zeroed memory of the sizes above.
 func (c *Checker) Init(t *Tree, check, strings, seen, names unsafe.Pointer) {
-	*c = Checker{tree: t, check: check, strings: strings, seen: seen, names: names, usedString: 4}
-	*t.u32(HdrFlags) |= HdrFlagCheck
+	*c = Checker{tree: t, check: check, strings: strings, seen: seen, names: names, usedString: layout.CheckStringSize}
+	t.header().Flags |= HdrFlagCheck
 }
 
 // Due reports whether a stack of the given size is to be walked, entered function
@@ -72,38 +75,27 @@ func (c *Checker) pay(frames int64) {
 // if cell is not 0, when the cell at that offset was left for a callee. start
 // is the offset of the cell that the goroutine began with.
 func (c *Checker) Begin(node, cell, start uint32) {
-	c.start(node)
-	if cell != 0 {
-		c.put((cell-node-NodeCells)/4 + 1)
-	} else {
-		c.put(0)
-	}
 	owner := c.tree.ownerOf(start)
-	c.put(owner)
-	c.put((start - owner - NodeCells) / 4)
-	c.head = c.used - c.begin
+	head := layout.Check{Node: node, StartNode: owner, StartCell: cellIndex(owner, start)}
+	if cell != 0 {
+		head.Cell = cellIndex(node, cell) + 1
+	}
+	c.start()
+	c.putAll(unsafe.Pointer(&head), unsafe.Sizeof(head))
+	c.head = unsafe.Sizeof(head)
 }
 
-// start writes what all records begin with.
-func (c *Checker) start(node uint32) {
+func (c *Checker) start() {
 	c.begin, c.full, c.hash, c.frames = c.used, false, 0xcbf29ce484222325, 0
-	c.put(0)
-	c.put(node)
-	c.put(0)
-	c.put(0)
-	c.put(0)
 }
 
 // BeginID begins the record of a stack that was found where the context with the
 // given ID was captured. start is the ID of the go statement, 0 for a root.
 func (c *Checker) BeginID(hi, lo, startHi, startLo uint64) {
-	c.start(0)
-	c.put(CheckID)
-	for _, v := range [...]uint64{hi, lo, startHi, startLo} {
-		c.put(uint32(v))
-		c.put(uint32(v >> 32))
-	}
-	c.head = c.used - c.begin
+	head := layout.CheckOfID{Mark: CheckID, Hi: hi, Lo: lo, StartHi: startHi, StartLo: startLo}
+	c.start()
+	c.putAll(unsafe.Pointer(&head), unsafe.Sizeof(head))
+	c.head = unsafe.Sizeof(head)
 }
 
 // Owner returns the node that the cell at the given offset belongs to.
@@ -112,26 +104,30 @@ func (t *Tree) Owner(cell uint32) uint32 { return t.ownerOf(cell) }
 // Frame adds a frame, innermost first. The file is empty if no one knows the place.
 func (c *Checker) Frame(function, file string, line uint32, inlined, wrapper bool) {
 	c.frames++
-	c.put(c.str(function))
-	c.put(c.str(file))
-	c.put(line)
-	flags := uint32(0)
+	f := layout.CheckFrame{Func: c.str(function), File: c.str(file), Line: line}
 	if inlined {
-		flags |= CheckInlined
+		f.Flags |= CheckInlined
 	}
 	if wrapper {
-		flags |= CheckWrapper
+		f.Flags |= CheckWrapper
 	}
-	c.put(flags)
+	c.putAll(unsafe.Pointer(&f), unsafe.Sizeof(f))
+}
+
+// putAll appends the size bytes of a record's part.
+func (c *Checker) putAll(part unsafe.Pointer, size uintptr) {
+	for _, v := range unsafe.Slice((*uint32)(part), size/unsafe.Sizeof(uint32(0))) {
+		c.put(v)
+	}
 }
 
 func (c *Checker) put(v uint32) {
-	if c.used+4 > CheckSize-8 {
+	if c.used+unsafe.Sizeof(v) > CheckSize-8 {
 		c.full = true
 		return
 	}
 	*(*uint32)(unsafe.Add(c.check, c.used)) = v
-	c.used += 4
+	c.used += unsafe.Sizeof(v)
 	c.hash = (c.hash ^ uint64(v)) * 0x100000001b3
 }
 
@@ -141,7 +137,7 @@ func (c *Checker) str(s string) uint32 {
 	addr := uint64(uintptr(unsafe.Pointer(unsafe.StringData(s))))
 	const mask = CheckNames/16 - 1
 	for h := addr * 0x9E3779B97F4A7C15 >> 40; ; h++ {
-		e := (*[2]uint64)(unsafe.Add(c.names, uintptr(h&mask)*16))
+		e := pairOf(c.names, h&mask)
 		if e[0] == addr && e[1]>>32 == uint64(len(s)) {
 			return uint32(e[1])
 		}
@@ -149,44 +145,52 @@ func (c *Checker) str(s string) uint32 {
 			continue
 		}
 		off := c.usedString
-		if off+4+uintptr(len(s)) > CheckStrings {
+		if off+layout.CheckStringSize+uintptr(len(s)) > CheckStrings {
 			c.full = true
 			return 0
 		}
-		*(*uint32)(unsafe.Add(c.strings, off)) = uint32(len(s))
-		copy(unsafe.Slice((*byte)(unsafe.Add(c.strings, off+4)), len(s)), s)
-		c.usedString = (off + 4 + uintptr(len(s)) + 3) &^ 3
+		(*layout.CheckString)(unsafe.Add(c.strings, off)).Len = uint32(len(s))
+		copy(unsafe.Slice((*byte)(unsafe.Add(c.strings, off+layout.CheckStringSize)), len(s)), s)
+		c.usedString = (off + layout.CheckStringSize + uintptr(len(s)) + 3) &^ 3
 		*e = [2]uint64{addr, uint64(len(s))<<32 | uint64(off)}
 		return uint32(off)
 	}
+}
+
+// at returns the record at an offset. What is used of it here is the same in a
+// layout.CheckOfID.
+func (c *Checker) at(off uintptr) *layout.Check { return (*layout.Check)(unsafe.Add(c.check, off)) }
+
+// pairOf returns entry i of a hash table.
+func pairOf(table unsafe.Pointer, i uint64) *[2]uint64 {
+	return (*[2]uint64)(unsafe.Add(table, uintptr(i)*unsafe.Sizeof([2]uint64{})))
 }
 
 // End counts the record, and keeps it if it is the first of its kind.
 func (c *Checker) End() {
 	c.pay(c.frames)
 	size := c.used - c.begin
-	rec := unsafe.Add(c.check, c.begin)
+	rec := c.at(c.begin)
 	if c.full || size < c.head {
 		c.used = c.begin
 		c.tree.Lost(LostChecks)
 		return
 	}
-	*(*uint32)(unsafe.Add(rec, 16)) = uint32(size-c.head) / checkFrame
+	rec.Frames = uint32(size-c.head) / layout.CheckFrameSize
 	const mask = CheckSeen/16 - 1
 	for h, n := c.hash>>20, 0; n < 64; h, n = h+1, n+1 {
-		e := (*[2]uint64)(unsafe.Add(c.seen, uintptr(h&mask)*16))
+		e := pairOf(c.seen, h&mask)
 		if e[0] == 0 {
 			*e = [2]uint64{c.hash, uint64(c.begin) + 1}
 			break
 		}
 		if e[0] == c.hash {
 			c.used = c.begin
-			clear(unsafe.Slice((*byte)(rec), size))
-			rec = unsafe.Add(c.check, uintptr(e[1]-1))
-			*(*uint64)(unsafe.Add(rec, 8))++
+			clear(unsafe.Slice((*byte)(unsafe.Pointer(rec)), size))
+			c.at(uintptr(e[1]-1)).Events++
 			return
 		}
 	}
-	*(*uint64)(unsafe.Add(rec, 8)) = 1
-	storeRel32((*uint32)(rec), uint32(size))
+	rec.Events = 1
+	storeRel32(&rec.Length, uint32(size))
 }

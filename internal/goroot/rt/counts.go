@@ -1,6 +1,10 @@
 package rt
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+)
 
 // Counts adds up the events of one P: how many there were of each kind, size and
 // context, with the sum and the maximum of their values. Its methods are for the
@@ -20,29 +24,6 @@ type Counts struct {
 	arena arena // for larger indexes
 }
 
-// The header of counts.N.
-const (
-	CountsMagic  = "stemcnt\x01"
-	CountsUsed   = 8  // u64: entries
-	CountsSpilt  = 16 // u64: events whose context had no room
-	CountsHeader = 64
-)
-
-// An entry of counts: { u32 kind; u32 size; u64 hi; u64 lo; u64 count; u64 sum; u64 max }.
-// size is the number of bits of the values, 0 for value 0: they are at least
-// 1<<(size-1) and less than 1<<size. An entry without a kind was being made. That with
-// hi and lo 0 counts what has no context, or had no room for it.
-const (
-	CountKind  = 0
-	CountSize  = 4
-	CountHi    = 8
-	CountLo    = 16
-	CountCount = 24
-	CountSum   = 32
-	CountMax   = 40
-	CountEntry = 48
-)
-
 const (
 	// countsReserve is how many entries there are for events without a context: one for
 	// each kind and size.
@@ -50,7 +31,7 @@ const (
 	countsFirst   = 1 << 10 // slots of the first index
 
 	// CountsMin is the least size of a file.
-	CountsMin = CountsHeader + 2*countsReserve*CountEntry
+	CountsMin = layout.CountsHeaderSize + 2*countsReserve*layout.CountSize
 )
 
 // CountsArena returns the bytes that the indexes for a file of the given size may take,
@@ -60,7 +41,7 @@ func CountsArena(size uintptr) uintptr { return 2 * 4 * countsSlots(size) }
 // countsSlots returns the slots of an index in which all entries fit.
 func countsSlots(size uintptr) uintptr {
 	slots := uintptr(countsFirst)
-	for slots < 2*(size/CountEntry) {
+	for slots < 2*(size/layout.CountSize) {
 		slots *= 4
 	}
 	return slots
@@ -69,25 +50,19 @@ func countsSlots(size uintptr) uintptr {
 // Init makes c count in size zero bytes at mem, at least CountsMin; index is zeroed memory
 // of CountsArena(size) bytes.
 func (c *Counts) Init(mem, index unsafe.Pointer, size uintptr) {
-	*c = Counts{mem: mem, max: uint32((size - CountsHeader) / CountEntry), arena: arena{index, 0, CountsArena(size)}}
+	*c = Counts{mem: mem, max: uint32((size - layout.CountsHeaderSize) / layout.CountSize), arena: arena{index, 0, CountsArena(size)}}
 	c.index, c.mask = c.arena.alloc(4*countsFirst), countsFirst-1
-	copy(unsafe.Slice((*byte)(mem), len(CountsMagic)), CountsMagic)
+	copy(c.header().Magic[:], layout.CountsMagic)
 }
 
-// A count is an entry.
-type count struct {
-	kind, size uint32
-	hi, lo     uint64
-	count      uint64
-	sum, max   uint64
-}
+func (c *Counts) header() *layout.CountsHeader { return (*layout.CountsHeader)(c.mem) }
 
-func (c *Counts) entry(i uint32) *count {
-	return (*count)(unsafe.Add(c.mem, CountsHeader+uintptr(i)*CountEntry))
+func (c *Counts) entry(i uint32) *layout.Count {
+	return (*layout.Count)(unsafe.Add(c.mem, layout.CountsHeaderSize+uintptr(i)*layout.CountSize))
 }
 
 func (c *Counts) slot(h uint32) *uint32 {
-	return (*uint32)(unsafe.Add(c.index, uintptr(h&c.mask)*4))
+	return (*uint32)(unsafe.Add(c.index, uintptr(h&c.mask)*unsafe.Sizeof(h)))
 }
 
 // Add counts an event.
@@ -95,26 +70,26 @@ func (c *Counts) Add(kind uint32, value, hi, lo uint64) {
 	size := uint32(len64(value))
 	e := c.find(kind, size, hi, lo)
 	if e == nil {
-		*(*uint64)(unsafe.Add(c.mem, CountsSpilt))++
+		c.header().Spilt++
 		if e = c.find(kind, size, 0, 0); e == nil {
 			return // more kinds than there are
 		}
 	}
-	e.count++
-	e.sum += value
-	e.max = max(e.max, value)
+	e.Count++
+	e.Sum += value
+	e.Max = max(e.Max, value)
 }
 
 // find returns the entry with the given key, and makes it if there is none; nil if
 // there is no room. An entry whose page was lost is not found again, and made anew.
-func (c *Counts) find(kind, size uint32, hi, lo uint64) *count {
+func (c *Counts) find(kind, size uint32, hi, lo uint64) *layout.Count {
 	h := countHash(kind, size, hi, lo)
 	for ; ; h++ {
 		i := *c.slot(h)
 		if i == 0 {
 			break
 		}
-		if e := c.entry(i - 1); e.hi == hi && e.lo == lo && e.kind == kind && e.size == size {
+		if e := c.entry(i - 1); e.Hi == hi && e.Lo == lo && e.Kind == kind && e.Size == size {
 			return e
 		}
 	}
@@ -131,9 +106,9 @@ func (c *Counts) find(kind, size uint32, hi, lo uint64) *count {
 	}
 	e := c.entry(c.used)
 	c.used++
-	e.size, e.hi, e.lo = size, hi, lo
-	storeRel32(&e.kind, kind)
-	storeRel64((*uint64)(unsafe.Add(c.mem, CountsUsed)), uint64(c.used))
+	e.Size, e.Hi, e.Lo = size, hi, lo
+	storeRel32(&e.Kind, kind)
+	storeRel64(&c.header().Used, uint64(c.used))
 	*c.slot(h) = c.used
 	return e
 }
@@ -150,7 +125,7 @@ func (c *Counts) grow() bool {
 	c.index, c.mask = index, slots-1
 	for i := range c.used {
 		e := c.entry(i)
-		h := countHash(e.kind, e.size, e.hi, e.lo)
+		h := countHash(e.Kind, e.Size, e.Hi, e.Lo)
 		for *c.slot(h) != 0 {
 			h++
 		}
@@ -174,28 +149,23 @@ type EventLog struct {
 	written  uint64
 }
 
-// The header of events.N.
-const (
-	EventsMagic    = "stemevt\x01"
-	EventsCapacity = 8  // u64: events that fit
-	EventsWritten  = 16 // u64: events that were written in all
-	EventsHeader   = 64
-)
+func (l *EventLog) header() *layout.EventsHeader { return (*layout.EventsHeader)(l.mem) }
 
 // Init makes l write to size zero bytes at mem.
 func (l *EventLog) Init(mem unsafe.Pointer, size uintptr) {
-	*l = EventLog{mem: mem, capacity: uint64(size-EventsHeader) / EventSize}
-	*(*uint64)(unsafe.Add(mem, EventsCapacity)) = l.capacity
-	copy(unsafe.Slice((*byte)(mem), len(EventsMagic)), EventsMagic)
+	*l = EventLog{mem: mem, capacity: uint64(size-layout.EventsHeaderSize) / layout.EventSize}
+	l.header().Capacity = l.capacity
+	copy(l.header().Magic[:], layout.EventsMagic)
 }
 
 // Add writes an event over the oldest one, once the log is full. The number of the event
 // goes last: a reader takes only an event that has the number that it looks for.
 func (l *EventLog) Add(kind uint32, value, time, hi, lo uint64) {
-	e := (*[EventSize / 8]uint64)(unsafe.Add(l.mem, uintptr(EventsHeader+l.written%l.capacity*EventSize)))
-	storeRel64(&e[0], 0)
-	e[1], e[2], e[3], e[4] = value, time, hi, lo
-	storeRel64(&e[0], uint64(kind)|uint64(uint32(l.written))<<32)
+	e := (*layout.Event)(unsafe.Add(l.mem, uintptr(layout.EventsHeaderSize+l.written%l.capacity*layout.EventSize)))
+	begin := (*uint64)(unsafe.Pointer(e)) // kind and number
+	storeRel64(begin, 0)
+	e.Value, e.Time, e.Hi, e.Lo = value, time, hi, lo
+	storeRel64(begin, uint64(kind)|uint64(uint32(l.written))<<32)
 	l.written++
-	storeRel64((*uint64)(unsafe.Add(l.mem, EventsWritten)), l.written)
+	storeRel64(&l.header().Written, l.written)
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // newCounts returns counts with memory of the given size.
@@ -21,14 +23,14 @@ type countKey struct {
 }
 
 // sums returns all entries as a reader finds them.
-func (c *Counts) sums(t *testing.T) map[countKey]count {
+func (c *Counts) sums(t *testing.T) map[countKey]layout.Count {
 	t.Helper()
-	list := map[countKey]count{}
-	used := *(*uint64)(unsafe.Add(c.mem, CountsUsed))
+	list := map[countKey]layout.Count{}
+	used := c.header().Used
 	for i := range uint32(used) {
 		e := *c.entry(i)
-		k := countKey{e.kind, e.size, e.hi, e.lo}
-		if e.kind == 0 {
+		k := countKey{e.Kind, e.Size, e.Hi, e.Lo}
+		if e.Kind == 0 {
 			continue
 		}
 		if _, ok := list[k]; ok {
@@ -43,7 +45,7 @@ func (c *Counts) sums(t *testing.T) map[countKey]count {
 func TestCounts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	c, _ := newCounts(1 << 23)
-	want := map[countKey]count{}
+	want := map[countKey]layout.Count{}
 	for range 1_000_000 {
 		value := r.Uint64() >> r.IntN(64)
 		k := countKey{1 + r.Uint32N(5), 0, r.Uint64N(40) << 32, 1 + r.Uint64N(10)}
@@ -53,7 +55,7 @@ func TestCounts(t *testing.T) {
 		k.size = uint32(bits.Len64(value))
 		c.Add(k.kind, value, k.hi, k.lo)
 		e := want[k]
-		want[k] = count{k.kind, k.size, k.hi, k.lo, e.count + 1, e.sum + value, max(e.max, value)}
+		want[k] = layout.Count{Kind: k.kind, Size: k.size, Hi: k.hi, Lo: k.lo, Count: e.Count + 1, Sum: e.Sum + value, Max: max(e.Max, value)}
 	}
 	have := c.sums(t)
 	if len(have) != len(want) || len(want) < 10*countsFirst {
@@ -70,7 +72,7 @@ func TestCounts(t *testing.T) {
 // contexts of what had no room, and nothing is written outside.
 func TestCountsFull(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
-	c, file := newCounts(CountsMin)
+	c, _ := newCounts(CountsMin)
 	var count, sum [5]uint64
 	for i := range uint64(100_000) {
 		kind, value := r.Uint32N(5), r.Uint64()>>r.IntN(64)>>8
@@ -80,16 +82,16 @@ func TestCountsFull(t *testing.T) {
 	}
 	spilt := uint64(0)
 	for k, e := range c.sums(t) {
-		count[k.kind-1] -= e.count
-		sum[k.kind-1] -= e.sum
+		count[k.kind-1] -= e.Count
+		sum[k.kind-1] -= e.Sum
 		if k.hi == 0 {
-			spilt += e.count
+			spilt += e.Count
 		}
 	}
 	if count != [5]uint64{} || sum != [5]uint64{} {
 		t.Errorf("%v events with sum %v are lost", count, sum)
 	}
-	if have := file[CountsSpilt/8]; have == 0 || have != spilt-1 && have != spilt {
+	if have := c.header().Spilt; have == 0 || have != spilt-1 && have != spilt {
 		t.Errorf("%d events are said to have no context, %d have none", have, spilt)
 	}
 	if c.used > c.max {
@@ -106,11 +108,11 @@ func TestCountsLost(t *testing.T) {
 			for i := range uint64(2000) {
 				c.Add(1, 8, i%400, 1)
 			}
-			losePage(file, r.IntN(1+int(c.used)*CountEntry/lostPage))
+			losePage(file, r.IntN(1+int(c.used)*layout.CountSize/lostPage))
 			if round%10 == 9 {
-				before := c.entry(c.used - 1).count
-				c.Add(1, 8, c.entry(c.used-1).hi, 1)
-				if have := c.entry(c.used - 1).count; have != before+1 {
+				before := c.entry(c.used - 1).Count
+				c.Add(1, 8, c.entry(c.used-1).Hi, 1)
+				if have := c.entry(c.used - 1).Count; have != before+1 {
 					t.Fatalf("round %d: %d events, want %d", round, have, before+1)
 				}
 			}

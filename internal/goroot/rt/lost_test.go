@@ -52,7 +52,7 @@ func loseRandom(t *testing.T, seed uint64) {
 	m := newMachine(t, 1<<25, seed%3 == 0)
 	for range 2 + r.IntN(60) {
 		f := m.function(1 + r.IntN(6))
-		f.words[MetaRecover/8] |= 1
+		f.Recover = 1
 	}
 	var stack []lostFrame
 	for step := range 20_000 {
@@ -98,14 +98,14 @@ func (m *machine) lostStep(r *rand.Rand, stack []lostFrame) []lostFrame {
 	m.enter(f)
 	m.ctx = cell
 	n := m.enter(f)
-	if id := *m.tree.u64(n); id != f.id() && !m.tree.inSink(n) {
+	if id := m.tree.node(n).Func; id != f.id() && !m.tree.inSink(n) {
 		m.t.Fatalf("node %d is of function %#x, want %#x", n, id, f.id())
 	}
 	m.ctx = cell
-	if again := m.enter(f); again != n && !m.tree.inSink(n) && *m.tree.u64(HdrLost + 8*LostTables) == 0 {
+	if again := m.enter(f); again != n && !m.tree.inSink(n) && m.tree.header().Lost[LostTables] == 0 {
 		m.t.Fatalf("node %d on the third visit, %d on the second", again, n)
 	}
-	if m.tree.ByEntry(cell, f.words[0]) == 0 && !m.tree.inSink(n) {
+	if m.tree.ByEntry(cell, f.Entry) == 0 && !m.tree.inSink(n) {
 		m.t.Fatalf("node %d is not found by its entry", n)
 	}
 	return append(stack, lostFrame{f, n})
@@ -125,10 +125,10 @@ func TestLostAncestor(t *testing.T) {
 	mustEnd(t, func() {
 		m.call(n, 0)
 		below := m.enter(outer)
-		if *m.tree.u32(below + NodeParent) != n {
-			t.Errorf("recursion was found through a lost page: parent %d, want %d", *m.tree.u32(below + NodeParent), n)
+		if m.tree.node(below).Parent != n {
+			t.Errorf("recursion was found through a lost page: parent %d, want %d", m.tree.node(below).Parent, n)
 		}
-		if *m.tree.u64(HdrLost + 8*LostPaths) == 0 {
+		if m.tree.header().Lost[LostPaths] == 0 {
 			t.Error("no loss is counted")
 		}
 		m.call(below, 0)

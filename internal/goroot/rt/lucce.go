@@ -1,6 +1,10 @@
 package rt
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+)
 
 // A Lucce encodes contexts lazily and without a stack (Lucce, Salnikov-Tarnovski and Vojdani). The graph
 // is numbered while it is found out: a callee that is entered by a new edge gives it
@@ -30,21 +34,14 @@ import "unsafe"
 type Lucce struct {
 	*Cce
 	log      unsafe.Pointer
-	size     uint64 // bytes of log
-	steps    []step // by number; 0 is not used
+	size     uint64        // bytes of log
+	logUsed  uint64        // of them, as in the header
+	steps    []layout.Step // by number; 0 is not used
 	numSteps uint32
 	rows     []row // by function index
 	edges    table // steps by cell and callee
 	entries  table // nodes by contents
 	budget   uint32
-}
-
-// A step is what a call does to an id, in the layout that the assembly knows.
-type step struct {
-	callee, bound, mask, mul, add uint64
-	cell                          uint64
-	target, grown                 uint32
-	_                             uint64
 }
 
 // A row is how the in-edges of a function are numbered.
@@ -66,8 +63,8 @@ const (
 	maxGrown   = 3       // times that an edge grows before it gets a remainder
 	maxNumCC   = 1 << 48 // numCC of a function without groups
 	maxScale   = 1 << 40
-	sharedMod  = 1<<StepShift + 1
-	LogEntries = LogSize / LogEntry
+	sharedMod  = 1<<layout.StepShift + 1
+	LogEntries = LogSize / layout.LogEntrySize
 
 	// LucceNodes is the default budget of entries in nodes.
 	LucceNodes = 1 << 24
@@ -76,36 +73,45 @@ const (
 // InitLucce makes l an encoder on top of c, which is initialised, and log, of
 // LogSize zero bytes. At most budget entries are made in nodes, or LucceNodes if it is 0.
 func (l *Lucce) InitLucce(c *Cce, log unsafe.Pointer, budget uint64) {
-	*c.u32(HdrFlags) |= HdrFlagLucce
+	c.header().Flags |= HdrFlagLucce
 	if budget == 0 {
 		budget = LucceNodes
 	}
 	*l = Lucce{Cce: c, log: log, size: LogSize, budget: uint32(min(budget, uint64(c.maxNum)-1))}
-	l.steps = unsafe.Slice((*step)(c.mem.alloc(maxSteps*StepSize)), maxSteps)
+	l.steps = unsafe.Slice((*layout.Step)(c.mem.alloc(maxSteps*layout.StepSize)), maxSteps)
 	l.rows = unsafe.Slice((*row)(c.mem.alloc(maxFuncs*unsafe.Sizeof(row{}))), maxFuncs)
 	l.edges.grow(&c.mem, nil)
 	l.entries.grow(&c.mem, nil)
 }
+
+// Stats returns what only this engine counts.
+func (l *Lucce) Stats() *layout.LucceHeader { return &l.Header().Lucce }
 
 // Tables returns the addresses of the fields that lead the assembly to steps.
 func (l *Lucce) Tables() (edges, steps uintptr) {
 	return uintptr(unsafe.Pointer(&l.edges.base)), uintptr(unsafe.Pointer(&l.steps[0]))
 }
 
-// A table is a hash set of numbers that is read without a lock: { u64 mask; [mask+1]u32 }.
+// A table is a hash set of numbers that is read without a lock. At base is a
+// layout.EdgeTable.
 type table struct {
 	base uintptr
 	num  uint32
 }
 
-func (t *table) mask() uint32 { return uint32(*word(t.base)) }
+func (t *table) mask() uint32 { return uint32(tableAt(t.base).Mask) }
+
+//go:nosplit
+func tableAt(base uintptr) *layout.EdgeTable {
+	return (*layout.EdgeTable)(unsafe.Add(unsafe.Pointer(nil), base))
+}
 
 // slot returns the place of hash h. It may be called without the lock, with one base throughout.
 //
 //go:nosplit
 func slot(base uintptr, h uint32) *uint32 {
-	mask := uint32(*word(base))
-	return (*uint32)(unsafe.Add(unsafe.Pointer(nil), base+8+4*uintptr(h&mask)))
+	mask := uint32(tableAt(base).Mask)
+	return (*uint32)(unsafe.Add(unsafe.Pointer(nil), base+layout.EdgeTableSize+layout.EdgeSize*uintptr(h&mask)))
 }
 
 // grow makes room for one more number. Readers of the old memory miss what is new.
@@ -117,11 +123,11 @@ func (t *table) grow(mem *arena, hash func(uint32) uint32) bool {
 		}
 		size *= 2
 	}
-	base := uintptr(mem.alloc(8 + 4*uintptr(size)))
+	base := uintptr(mem.alloc(layout.EdgeTableSize + layout.EdgeSize*uintptr(size)))
 	if base == 0 {
 		return false
 	}
-	*word(base) = uint64(size - 1)
+	tableAt(base).Mask = uint64(size - 1)
 	if t.base != 0 {
 		for i := range t.mask() + 1 {
 			if v := *slot(t.base, i); v != 0 {
@@ -144,20 +150,25 @@ func put(base uintptr, h, v uint32) {
 // (cell*EdgeMul + callee) * EdgeMul.
 const EdgeMul = 0x9E3779B97F4A7C15
 
+// StepLog is the logarithm of the size of a step, which the assembly shifts by.
+const StepLog = 6
+
+const _ = -(1<<StepLog ^ layout.StepSize)
+
 //go:nosplit
 func edgeHash(cell, callee uint64) uint32 { return uint32((cell*EdgeMul + callee) * EdgeMul >> 32) }
 
 // Find returns the step from a cell to the callee with the given data, or nil. It needs no lock.
 //
 //go:nosplit
-func (l *Lucce) Find(cell, callee uintptr) *step {
+func (l *Lucce) Find(cell, callee uintptr) *layout.Step {
 	base := l.edges.base
 	for h := edgeHash(uint64(cell), uint64(callee)); ; h++ {
 		i := load32(slot(base, h))
 		if i == 0 {
 			return nil
 		}
-		if s := &l.steps[i]; s.cell == uint64(cell) && s.callee == uint64(callee) {
+		if s := &l.steps[i]; s.Cell == uint64(cell) && s.Callee == uint64(callee) {
 			return s
 		}
 	}
@@ -166,7 +177,9 @@ func (l *Lucce) Find(cell, callee uintptr) *step {
 // apply returns the callee's id for a caller's id below the bound.
 //
 //go:nosplit
-func (s *step) apply(c uint64) uint64 { return (c+(c>>StepShift&s.mask))*s.mul + s.add }
+func apply(s *layout.Step, c uint64) uint64 {
+	return (c+(c>>layout.StepShift&s.Mask))*s.Mul + s.Add
+}
 
 // TryCall is Call for what needs no change of the graph. It needs no lock. ok is
 // false if Call must be called.
@@ -174,14 +187,14 @@ func (s *step) apply(c uint64) uint64 { return (c+(c>>StepShift&s.mask))*s.mul +
 //go:nosplit
 func (l *Lucce) TryCall(site uint32, data uintptr, c, v uint64) (id, version uint64, ok bool) {
 	s := l.Find(l.av(site), data)
-	if s != nil && c < s.bound {
-		return s.apply(c), v, true
+	if s != nil && c < s.Bound {
+		return apply(s, c), v, true
 	}
-	t := uint32(*word(data + DataIndex))
+	t := uint32(dataAt(data).Index)
 	if t == 0 || c == IDLost || l.rows[t].begin == 0 {
 		return 0, 0, false
 	}
-	n := node{uint32(v), uint32(c >> 32), uint32(c), InternSite, uint64(site), *word(data + DataMeta)}
+	n := paired(v, c, InternSite, uint64(site), dataAt(data).Func)
 	if i := l.lookup(&n); i != 0 && s != nil {
 		return l.rows[t].begin - 1, uint64(i), true
 	}
@@ -191,50 +204,50 @@ func (l *Lucce) TryCall(site uint32, data uintptr, c, v uint64) (id, version uin
 // Call returns the pair of the function with the given data, called from a site
 // by an invocation with the pair c, v: the paper's Update.
 func (l *Lucce) Call(site uint32, data uintptr, c, v uint64) (id, version uint64) {
-	t := uint32(*word(data + DataIndex))
+	t := uint32(dataAt(data).Index)
 	if t == 0 || c >= IDLost {
 		return l.cut(CutLog)
 	}
 	cell := l.av(site)
 	s := l.Find(cell, data)
-	if s == nil || c >= s.bound {
+	if s == nil || c >= s.Bound {
 		if grown := l.number(s, site, t, c); grown != nil {
 			s = grown
 			l.publish(s, cell, data)
 		}
 	}
-	if s != nil && c < s.bound {
-		return s.apply(c), v
+	if s != nil && c < s.Bound {
+		return apply(s, c), v
 	}
-	return l.Begin(InternSite, uint64(site), *word(data + DataMeta), t, c, v)
+	return l.Begin(InternSite, uint64(site), dataAt(data).Func, t, c, v)
 }
 
 // number gives an edge new ids: old is the step that it has, or nil. It returns nil
 // if there is no step that takes the id c.
-func (l *Lucce) number(old *step, site, t uint32, c uint64) *step {
+func (l *Lucce) number(old *layout.Step, site, t uint32, c uint64) *layout.Step {
 	from, to := &l.rows[l.sites[site].caller], &l.rows[t]
-	if old != nil && old.grown > maxGrown {
+	if old != nil && old.Grown > maxGrown {
 		return nil // all ids are taken that it can have
 	}
-	if l.numSteps+1 >= maxSteps || l.epochsUsed+4*LogEntry > l.size || !l.edges.grow(&l.mem, l.hashStep) {
+	if l.numSteps+1 >= maxSteps || l.logUsed+4*layout.LogEntrySize > l.size || !l.edges.grow(&l.mem, l.hashStep) {
 		return nil
 	}
 	s := &l.steps[l.numSteps+1]
-	*s = step{target: t}
+	*s = layout.Step{Target: t}
 	if old == nil {
 		to.edges++
-		*l.Stat(CceEdges)++
+		l.Header().Edges++
 	} else {
-		s.grown = old.grown + 1
+		s.Grown = old.Grown + 1
 	}
-	if !from.open && !to.open && s.grown < maxGrown && from.num < maxNumCC-to.num {
-		s.add, s.mul, s.bound = to.num, 1, from.num
-		if old != nil && old.add+old.bound == to.num {
-			s.add = old.add // nothing is behind it: it gets longer
+	if !from.open && !to.open && s.Grown < maxGrown && from.num < maxNumCC-to.num {
+		s.Add, s.Mul, s.Bound = to.num, 1, from.num
+		if old != nil && old.Add+old.Bound == to.num {
+			s.Add = old.Add // nothing is behind it: it gets longer
 		}
-		l.Append(LogInterval, t, site, 0, s.add, s.bound)
-		to.num = s.add + s.bound
-		*l.Stat(CceMaxID) = max(*l.Stat(CceMaxID), to.num-1)
+		l.Append(LogInterval, t, site, 0, s.Add, s.Bound)
+		to.num = s.Add + s.Bound
+		l.Header().MaxID = max(l.Header().MaxID, to.num-1)
 		return s
 	}
 	if !l.remainder(s, to, t, site) {
@@ -244,24 +257,24 @@ func (l *Lucce) number(old *step, site, t uint32, c uint64) *step {
 }
 
 // remainder gives the step s into function t the next remainder of t's last group.
-func (l *Lucce) remainder(s *step, r *row, t, site uint32) bool {
+func (l *Lucce) remainder(s *layout.Step, r *row, t, site uint32) bool {
 	if !r.open || r.next+1 == r.mod {
 		if !l.group(r, t) {
 			return false
 		}
 	}
-	s.grown = maxGrown + 1
-	s.add, s.mul = r.offset+uint64(r.next)*r.scale, r.scale*uint64(r.mod)
+	s.Grown = maxGrown + 1
+	s.Add, s.Mul = r.offset+uint64(r.next)*r.scale, r.scale*uint64(r.mod)
 	n := r.next
 	if r.wide {
-		s.mask, s.mul = ^uint64(0), r.scale
+		s.Mask, s.Mul = ^uint64(0), r.scale
 		r.next = r.mod - 1
 	} else {
 		r.next++
 	}
-	s.bound = (IDLimit - s.add) / s.mul
+	s.Bound = (IDLimit - s.Add) / s.Mul
 	if r.wide {
-		s.bound = s.bound / sharedMod << StepShift
+		s.Bound = s.Bound / sharedMod << layout.StepShift
 	}
 	l.Append(LogRemainder, t, site, n, 0, 0)
 	return true
@@ -279,7 +292,7 @@ func (l *Lucce) group(r *row, t uint32) bool {
 		r.scale *= uint64(r.mod)
 	} else {
 		r.open, r.offset, r.scale = true, r.num, 1
-		*l.Stat(CceBack)++
+		l.Stats().Open++
 		if mod = r.edges + r.edges/2 + 1; r.edges == 1 {
 			mod, wide = sharedMod, true
 		}
@@ -289,45 +302,45 @@ func (l *Lucce) group(r *row, t uint32) bool {
 	if wide {
 		mod = LogShared
 	}
-	*l.Stat(CceGroups)++
+	l.Stats().Groups++
 	l.Append(LogGroup, t, 0, mod, r.num, 0)
 	return true
 }
 
 // publish makes the new step s known to callees, and to its site if it is the first one there.
-func (l *Lucce) publish(s *step, cell, data uintptr) {
+func (l *Lucce) publish(s *layout.Step, cell, data uintptr) {
 	old := l.Find(cell, data)
-	s.cell, s.callee = uint64(cell), uint64(data)
+	s.Cell, s.Callee = uint64(cell), uint64(data)
 	l.numSteps++
-	*l.Stat(CceEncoded) = uint64(l.numSteps)
+	l.Stats().Steps = uint64(l.numSteps)
 	if old == nil {
 		put(l.edges.base, l.hashStep(l.numSteps), l.numSteps)
 		l.edges.num++
 	} else {
-		h := edgeHash(s.cell, s.callee)
+		h := edgeHash(s.Cell, s.Callee)
 		for &l.steps[*slot(l.edges.base, h)] != old {
 			h++
 		}
 		storeRel32(slot(l.edges.base, h), l.numSteps)
 	}
-	if first := uintptr(*word(cell)); *word(first + StepCallee) == 0 || first == uintptr(unsafe.Pointer(old)) {
+	if first := uintptr(*word(cell)); stepAt(first).Callee == 0 || first == uintptr(unsafe.Pointer(old)) {
 		storeRel64(word(cell), uint64(uintptr(unsafe.Pointer(s))))
 	}
 }
 
-func (l *Lucce) hashStep(i uint32) uint32 { return edgeHash(l.steps[i].cell, l.steps[i].callee) }
+func (l *Lucce) hashStep(i uint32) uint32 { return edgeHash(l.steps[i].Cell, l.steps[i].Callee) }
+
+func stepAt(p uintptr) *layout.Step { return (*layout.Step)(unsafe.Add(unsafe.Pointer(nil), p)) }
 
 // Append adds an entry to the log.
 func (l *Lucce) Append(kind, function, site, n uint32, a, b uint64) {
-	used := l.epochsUsed
-	if used+LogEntry > l.size {
+	if l.logUsed+layout.LogEntrySize > l.size {
 		return
 	}
-	e := unsafe.Add(l.log, uintptr(used))
-	*(*[4]uint32)(e) = [4]uint32{kind, function, site, n}
-	*(*[2]uint64)(unsafe.Add(e, 16)) = [2]uint64{a, b}
-	l.epochsUsed += LogEntry
-	storeRel64(l.Stat(CceEpochsUsed), l.epochsUsed)
+	e := (*layout.LogEntry)(unsafe.Add(l.log, uintptr(l.logUsed)))
+	*e = layout.LogEntry{Kind: kind, Func: function, Site: site, N: n, A: a, B: b}
+	l.logUsed += layout.LogEntrySize
+	storeRel64(&l.Stats().LogUsed, l.logUsed)
 }
 
 // Learn is Enter, with an entry in the log for a function that is new.
@@ -344,13 +357,13 @@ func (l *Lucce) Begin(kind uint32, place, target uint64, t uint32, c, v uint64) 
 	if c >= IDLost {
 		return l.cut(CutLog)
 	}
-	i := l.intern(node{uint32(v), uint32(c >> 32), uint32(c), kind, place, target})
+	i := l.intern(paired(v, c, kind, place, target))
 	if t == 0 {
 		return 0, uint64(i) // a fault: nothing else leads there
 	}
 	r := &l.rows[t]
 	if r.begin == 0 {
-		if l.epochsUsed+LogEntry > l.size || r.open && !l.remainderBegin(r, t) {
+		if l.logUsed+layout.LogEntrySize > l.size || r.open && !l.remainderBegin(r, t) {
 			return l.cut(CutLog)
 		}
 		if !r.open {
@@ -379,18 +392,25 @@ func (l *Lucce) cut(reason uint64) (id, version uint64) {
 
 // Cut counts a context that is not known and returns the node that says so.
 func (l *Lucce) Cut(reason uint64) uint32 {
-	*l.Stat(CceTruncated)++
+	l.Header().Truncated++
 	i := l.maxNum - 1
-	*l.node(i) = node{kind: InternCut, place: reason}
+	*l.node(i) = layout.Interned{Kind: InternCut, Place: reason}
 	return i
+}
+
+// paired returns an entry on top of an invocation with the pair c, v.
+//
+//go:nosplit
+func paired(v, c uint64, kind uint32, place, target uint64) layout.Interned {
+	return layout.Interned{Parent: uint32(v), Epoch: uint32(c >> 32), ID: uint32(c), Kind: kind, Place: place, Target: target}
 }
 
 // lookup returns the number of the entry with the contents of n, or 0. It needs no lock.
 //
 //go:nosplit
-func (l *Lucce) lookup(n *node) uint32 {
+func (l *Lucce) lookup(n *layout.Interned) uint32 {
 	base := l.entries.base
-	for h := n.hash(); ; h++ {
+	for h := hashNode(n); ; h++ {
 		i := load32(slot(base, h))
 		if i == 0 || *l.node(i) == *n {
 			return i
@@ -399,21 +419,21 @@ func (l *Lucce) lookup(n *node) uint32 {
 }
 
 // intern returns the number of the entry with the contents of n.
-func (l *Lucce) intern(n node) uint32 {
-	if n.parent == l.maxNum-1 {
+func (l *Lucce) intern(n layout.Interned) uint32 {
+	if n.Parent == l.maxNum-1 {
 		return l.Cut(CutNodes)
 	}
 	if i := l.lookup(&n); i != 0 {
 		return i
 	}
 	i := uint32(l.nodesUsed)
-	if i >= l.budget || !l.entries.grow(&l.mem, func(i uint32) uint32 { return l.node(i).hash() }) {
+	if i >= l.budget || !l.entries.grow(&l.mem, func(i uint32) uint32 { return hashNode(l.node(i)) }) {
 		return l.Cut(CutNodes)
 	}
 	*l.node(i) = n
 	l.nodesUsed++
-	storeRel64(l.Stat(CceNodesUsed), l.nodesUsed)
-	put(l.entries.base, n.hash(), i)
+	storeRel64(&l.Header().NodesUsed, l.nodesUsed)
+	put(l.entries.base, hashNode(&n), i)
 	l.entries.num++
 	return i
 }
@@ -438,7 +458,7 @@ func (l *Lucce) Step(f *Frame, data uintptr, c, v uint64) (id, version uint64) {
 	if f.Site < 0 {
 		kind = InternFault
 	}
-	return l.Begin(kind, uint64(f.PC), *word(data + DataMeta), uint32(*word(data + DataIndex)), c, v)
+	return l.Begin(kind, uint64(f.PC), dataAt(data).Func, uint32(dataAt(data).Index), c, v)
 }
 
 // Down returns the pair of the first of the frames, innermost first, of which
@@ -477,7 +497,7 @@ func (l *Lucce) CaptureID(c, v uint64, pc uintptr) (hi, lo uint64) {
 	}
 	n := uint32(v)
 	if c < IDLost {
-		n = l.intern(node{n, uint32(c >> 32), uint32(c), InternAt, uint64(pc), 0})
+		n = l.intern(paired(v, c, InternAt, uint64(pc), 0))
 	}
 	return uint64(n) << 32, l.Stamp()
 }

@@ -6,22 +6,9 @@ package rt
 // the frame at varp-8 and varp-16. Before a call the caller leaves them in g, with
 // the address of the call site's cell.
 //
-// # The data of a function
-//
-//	{ u64 0; u64 0; u64 function ID; u64 index; [cells]u64 cells }
-//
-// A cell is the address of a step, of the first callee that the site had. As long
-// as it had none, it is that of the function's own data, which is a step of no callee.
-//
-// # A step
-//
-//	{ u64 callee's data; u64 bound; u64 mask; u64 mul; u64 add; u64 cell; … }
-//
-// takes a caller's id below bound to the callee's,
-//
-//	c' = (c + c>>4 & mask) * mul + add
-//
-// Steps never change, and ids of one callee are never those of two steps.
+// A cell of a function's data is the address of a layout.Step, of the first callee that the
+// site had. As long as it had none, it is that of the function's own data, which is a step
+// of no callee.
 //
 // # Live directory
 //
@@ -30,21 +17,9 @@ package rt
 // an entry has 64 bits, of which the upper half is where others have the epoch. In a
 // captured ID it has 62 bits, of which the upper 32 are where others have the epoch.
 const (
-	StepCallee = 0
-	StepBound  = 8
-	StepMask   = 16
-	StepMul    = 24
-	StepAdd    = 32
-	StepCell   = 40
-	StepSize   = 64
-	StepShift  = 4 // of the masked part
-	IDLimit    = 1<<63 - 1
+	IDLimit = 1<<63 - 1
 	// IDLost is the id of an invocation whose context is not known, which no step takes on.
 	IDLost = 1 << 63
-
-	// g has the caller's pair where other encoders have the ccStack.
-	GID      = GStack
-	GVersion = GCap
 
 	// InternSite is the kind of an interned entry of which place is the index of a call site.
 	InternSite = 6
@@ -54,18 +29,13 @@ const (
 	HdrFlagLucce = 1 << 4
 )
 
-// An entry of log, which tells one change of the call graph:
-//
-//	{ u32 kind; u32 function; u32 site; u32 n; u64 a; u64 b }
-//
-// function and site are indexes; those of sites count on through all functions.
+// Kinds of entries of log.
 const (
 	LogFunc      = 1 // a is the ID of the function; its n cells are the sites from site on
 	LogInterval  = 2 // ids [a, a+b) of the function belong to calls from the site: c' = c + a; an earlier one may be shorter
 	LogBegin     = 3 // id a of the function belongs to paths that begin there
 	LogGroup     = 4 // ids of the function from a on belong to a group of n remainders, see below
 	LogRemainder = 5 // remainder n of the last group belongs to calls from the site
-	LogEntry     = 32
 
 	// LogShared as the n of a group: its first 16 of 17 remainders are those of one site,
 	// c' = c + c>>4, so that the group costs the ids of that site a tenth of a bit.

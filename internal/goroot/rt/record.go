@@ -1,33 +1,32 @@
 package rt
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+)
 
 // record writes the function's record, unless it has one. It reports false if
 // the record does not fit: then nobody could read the function's nodes.
-func (t *Tree) record(meta unsafe.Pointer) bool {
-	id := uint64(uintptr(meta))
+func (t *Tree) record(meta *layout.Meta) bool {
+	id := funcID(meta)
 	if !t.learn(id) {
 		return true
 	}
-	strs := int(*(*uint32)(unsafe.Add(meta, MetaNumStrings)))
-	bloblen := int(*(*uint32)(unsafe.Add(meta, MetaBlobLen)))
-	str := func(i int) string {
-		p := unsafe.Add(meta, MetaStrings+16*i)
-		return unsafe.String(*(**byte)(p), *(*int)(unsafe.Add(p, 8)))
-	}
-	w := t.beginRecord(RecFunc, id, *(*uint32)(unsafe.Add(meta, MetaNodeSize)), *(*uint32)(unsafe.Add(meta, MetaFlags)))
-	w.u32(uint32(strs))
-	w.u32(uint32(bloblen))
-	for i := range strs {
-		s, goroot := t.expand(str(i))
+	// A layout.MetaString is what the compiler makes of a string.
+	strs := unsafe.Slice((*string)(unsafe.Add(unsafe.Pointer(meta), layout.MetaSize)), meta.Strings)
+	blob := (*byte)(unsafe.Add(unsafe.Pointer(meta), layout.MetaSize+layout.MetaStringSize*uintptr(meta.Strings)))
+	w := t.beginRecord(layout.FuncRecord{Kind: RecFunc, ID: id, NodeSize: meta.NodeSize, Flags: meta.Flags, Strings: meta.Strings, BlobLen: meta.BlobLen})
+	for _, str := range strs {
+		s, goroot := t.expand(str)
 		w.u32(uint32(len(goroot) + len(s)))
 	}
-	for i := range strs {
-		s, goroot := t.expand(str(i))
+	for _, str := range strs {
+		s, goroot := t.expand(str)
 		w.str(goroot)
 		w.str(s)
 	}
-	w.str(unsafe.String((*byte)(unsafe.Add(meta, MetaStrings+16*strs)), bloblen))
+	w.str(unsafe.String(blob, int(meta.BlobLen)))
 	return w.end()
 }
 
@@ -44,10 +43,10 @@ func (t *Tree) expand(s string) (rest, goroot string) {
 // recordRoot writes the record of a function that does not exist, with one
 // call site in each of its cells.
 func (t *Tree) recordRoot(id uint64, name string, cells []string) {
-	size := uint32(NodeCells+4*len(cells)+7) &^ 7
-	w := t.beginRecord(RecFunc, id, size, 0)
-	w.u32(uint32(2 + len(cells)))
-	w.u32(uint32(4 + 2 + 7*len(cells)))
+	w := t.beginRecord(layout.FuncRecord{
+		Kind: RecFunc, ID: id, NodeSize: uint32(layout.NodeBytes(len(cells), 1)),
+		Strings: uint32(2 + len(cells)), BlobLen: uint32(4 + 2 + layout.SiteNumbers*len(cells)),
+	})
 	w.u32(uint32(len(name)))
 	w.u32(0)
 	for _, c := range cells {
@@ -71,7 +70,7 @@ func (t *Tree) recordRoot(id uint64, name string, cells []string) {
 // the set follows its address.
 func (t *Tree) learn(id uint64) bool {
 	for h := id >> 6; ; h++ {
-		e := (*uint64)(unsafe.Add(t.known, uintptr(h&knownMask)*8))
+		e := (*uint64)(unsafe.Add(t.known, uintptr(h&knownMask)*unsafe.Sizeof(id)))
 		switch *e {
 		case id:
 			return false
@@ -90,14 +89,12 @@ type recordWriter struct {
 	full       bool
 }
 
-func (t *Tree) beginRecord(kind uint32, id uint64, size, flags uint32) recordWriter {
+// beginRecord begins a record with its head, of which the length comes last.
+func (t *Tree) beginRecord(head layout.FuncRecord) recordWriter {
 	w := recordWriter{t: t, begin: t.funcsUsed}
-	w.u32(0) // the length comes last
-	w.u32(kind)
-	w.u32(uint32(id))
-	w.u32(uint32(id >> 32))
-	w.u32(size)
-	w.u32(flags)
+	if p := w.at(layout.FuncRecordSize); p != nil {
+		*(*layout.FuncRecord)(p) = head
+	}
 	return w
 }
 
@@ -139,15 +136,16 @@ func (w *recordWriter) end() bool {
 		return false
 	}
 	w.off = (w.off + 7) &^ 7
-	storeRel32((*uint32)(unsafe.Add(w.t.funcs, uintptr(w.begin))), uint32(w.off))
+	storeRel32(&(*layout.FuncRecord)(unsafe.Add(w.t.funcs, uintptr(w.begin))).Length, uint32(w.off))
 	w.t.funcsUsed = w.begin + w.off
-	*w.t.u64(HdrFuncsUsed) = w.t.funcsUsed
+	w.t.header().FuncsUsed = w.t.funcsUsed
 	return true
 }
 
 // A FaultWriter writes the record of a place of fault.
 type FaultWriter struct {
 	w       recordWriter
+	id      uint64
 	strings [3 * faultFrames]string
 	lines   [faultFrames]uint32
 	frames  int
@@ -163,7 +161,8 @@ func (t *Tree) BeginFault(pc uint64) (w FaultWriter, ok bool) {
 	if !t.learn(id) {
 		return w, false
 	}
-	w.w = t.beginRecord(RecFault, id, faultSize, 0)
+	w.w = recordWriter{t: t}
+	w.id = id
 	return w, true
 }
 
@@ -181,8 +180,10 @@ func (w *FaultWriter) Frame(function, file string, line int32) {
 func (w *FaultWriter) End(handler string) {
 	n := 2*w.frames + 1
 	w.strings[n-1] = handler
-	w.w.u32(uint32(n))
-	w.w.u32(uint32(2 + 7*w.frames)) // all numbers below have a fixed length
+	const frameBytes = 7 // all numbers below have a fixed length
+	w.w = w.w.t.beginRecord(layout.FuncRecord{
+		Kind: RecFault, ID: w.id, NodeSize: faultSize, Strings: uint32(n), BlobLen: uint32(2 + frameBytes*w.frames),
+	})
 	for _, s := range w.strings[:n] {
 		w.w.u32(uint32(len(s)))
 	}

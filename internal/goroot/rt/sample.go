@@ -1,6 +1,10 @@
 package rt
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+)
 
 // This file is the record of the sampling engine: a calling context tree whose
 // nodes are stack frames, and the places that describe their addresses.
@@ -22,39 +26,15 @@ import "unsafe"
 //
 // # Files of the live directory
 //
-//	samples  header page, then nodes of SampleNodeSize bytes; node 0 is the root
-//	places   place records, see [PlaceHeaderSize]
-//
-// All numbers are little-endian.
+//	samples  a layout.SampleHeader, then layout.SampleNodes; node 0 is the root
+//	places   layout.Places, each with its frames
 
-// SampleVersion is the version of the layout of samples and places.
-const SampleVersion = 2
-
-// Offsets of the fields in the header of samples.
+// Bits of the header's flags, and what its size is.
 const (
-	SmpMagic     = 0    // 8 bytes: SampleMagic
-	SmpVersion   = 8    // u32: SampleVersion
-	SmpFlags     = 12   // u32: SmpFlag bits
-	SmpMax       = 16   // u64: nodes that fit
-	SmpUsed      = 24   // u64: nodes in use
-	SmpPlaces    = 32   // u64: bytes of places in use
-	SmpStart     = 40   // u64: start of the program, nanoseconds since 1970
-	SmpInterval  = 48   // u64: nanoseconds between samples that were asked for
-	SmpPID       = 56   // u32: process ID
-	SmpSampler   = 60   // u8: a Sampler constant, u8: a Walk constant
-	SmpStats     = 64   // [NumStats]u64
-	SmpRun       = 504  // u64: the run number, see HdrRun
-	SmpArgsLen   = 512  // u32
-	SmpGoVerLen  = 516  // u32
-	SmpGoVer     = 520  // [56]byte: the Go version
-	SmpLatency   = 1024 // [LatencyBuckets]u64: samples by latency
-	SmpArgs      = 4096 // [4096]byte: command line, arguments separated by NUL
-	SmpEnd       = 8192
-	SampleMagic  = "stemma\x00\x03"
-	SmpArgsMax   = SmpEnd - SmpArgs
-	SmpGoVerMax  = 56
-	SmpFlagCheck = 1 << 0 // incremental traces were compared with full walks
-	SmpFlagGuard = 1 << 1 // running goroutines were sampled in function prologues
+	SmpEnd         = layout.SampleHeaderSize
+	SampleNodeSize = layout.SampleNodeSize
+	SmpFlagCheck   = 1 << 0 // incremental traces were compared with full walks
+	SmpFlagGuard   = 1 << 1 // running goroutines were sampled in function prologues
 )
 
 // Samplers and kinds of walk, as the header spells them.
@@ -76,7 +56,7 @@ var (
 	WalkNames    = [...]string{WalkUnwinder: "unwinder", WalkFP: "fp", WalkIncremental: "incremental", WalkMarker: "marker"}
 )
 
-// Counters in the header, the index into SmpStats. Every request ends as exactly
+// Counters in the header, the index into its Stats. Every request ends as exactly
 // one of StatSamples, StatDropped, StatFailed and StatPending; StatLate counts
 // those of all that were not taken by the next tick.
 const (
@@ -110,10 +90,8 @@ const (
 var StatNames = [NumStats]string{"ticks", "requests", "samples", "waiting", "late", "dropped", "failed", "missed",
 	"overflow", "places", "returns", "slow", "checked", "mismatches", "retrieved", "pending", "lost", "samplerCPU", "busy", "dead", "stepped", "repeated", "processCPU"}
 
-// A latency of ns nanoseconds counts in bucket 4*log2(ns) + the next two bits.
-const LatencyBuckets = 256
-
-// LatencyBucket returns the bucket of a latency.
+// LatencyBucket returns the bucket in which a latency of ns nanoseconds counts:
+// 4*log2(ns) + the next two bits.
 func LatencyBucket(ns uint64) int {
 	if ns < 4 {
 		return int(ns)
@@ -122,7 +100,7 @@ func LatencyBucket(ns uint64) int {
 	for v := ns; v > 1; v >>= 1 {
 		exp++
 	}
-	return min(4*exp+int(ns>>(exp-2)&3), LatencyBuckets-1)
+	return min(4*exp+int(ns>>(exp-2)&3), layout.LatencyBuckets-1)
 }
 
 // LatencyFloor returns the smallest latency of a bucket.
@@ -132,18 +110,6 @@ func LatencyFloor(bucket int) uint64 {
 	}
 	return uint64(4+bucket&3) << (bucket/4 - 2)
 }
-
-// A node of samples. The parent is written last; a node without is being
-// created, or was created twice.
-const (
-	SmpNodePC      = 0  // u64: an address in the frame's function, or a pseudo-address
-	SmpNodeKey     = 8  // u32: the parent, for whoever looks for the node
-	SmpNodeParent  = 12 // u32: the parent + 1
-	SmpNodeNext    = 16 // u32: the next node of the same hash bucket
-	SmpNodeCPU     = 24 // u64 nanoseconds on CPU, u64 samples
-	SmpNodeWait    = 40 // u64 nanoseconds waiting, u64 samples
-	SampleNodeSize = 64
-)
 
 // Pseudo-addresses stand for no code.
 const (
@@ -156,19 +122,7 @@ const (
 // PseudoNames are the names of the pseudo-addresses.
 var PseudoNames = [NumPseudo]string{PCOverflow: "overflow", PCTruncated: "truncated", PCPending: "pending"}
 
-// A record of places:
-//
-//	{ u32 length; u32 frames; u64 pc; frames...; zero bytes up to a multiple of 8 }
-//	frame: { u32 line; u32 start line; u32 name length; u32 file length; name; file }
-//
-// Frames are innermost first, the last is the function itself. length counts
-// the whole record and is written last; a length of 0 ends the file.
-const (
-	PlaceHeaderSize = 16
-	PlaceFrameSize  = 16
-)
-
-// Kinds of weight: index into the pairs of counters of a node.
+// Kinds of weight: index into the weights of a node.
 const (
 	WeightCPU  = 0
 	WeightWait = 1
@@ -206,36 +160,36 @@ func (s *Samples) Init(base, buckets, places, known unsafe.Pointer, max uint32, 
 	s.base, s.buckets, s.places, s.known = base, buckets, places, known
 	s.max, s.placesSize = max, placesSize
 	s.scanned = 1
-	copy(unsafe.Slice((*byte)(unsafe.Add(base, SmpMagic)), 8), SampleMagic)
-	*s.u64(SmpMax) = uint64(max)
-	*s.u32(SmpVersion) = SampleVersion
-	*at32(s.node(0), SmpNodeParent) = 1
+	h := s.header()
+	copy(h.Magic[:], layout.SampleMagic)
+	h.Max = uint64(max)
+	h.Version = layout.SampleVersion
+	s.node(0).Parent = 1
 	s.used, s.placesUsed = 1, 0
-	store64(s.u64(SmpUsed), 1)
+	store64(&h.Used, 1)
 	s.Child(0, PCOverflow) // node 1: there is always room for it
 }
 
 const sampleOverflow = 1
 
-func (s *Samples) u32(off uintptr) *uint32 { return (*uint32)(unsafe.Add(s.base, off)) }
-func (s *Samples) u64(off uintptr) *uint64 { return (*uint64)(unsafe.Add(s.base, off)) }
+func (s *Samples) header() *layout.SampleHeader { return (*layout.SampleHeader)(s.base) }
 
 // node returns the address of node n.
-func (s *Samples) node(n uint32) unsafe.Pointer {
-	return unsafe.Add(s.base, SmpEnd+uintptr(n)*SampleNodeSize)
+func (s *Samples) node(n uint32) *layout.SampleNode {
+	return (*layout.SampleNode)(unsafe.Add(s.base, SmpEnd+uintptr(n)*SampleNodeSize))
 }
 
-func at32(p unsafe.Pointer, off uintptr) *uint32 { return (*uint32)(unsafe.Add(p, off)) }
-func at64(p unsafe.Pointer, off uintptr) *uint64 { return (*uint64)(unsafe.Add(p, off)) }
+// bucket returns the head of the hash chain of a parent and an address.
+func (s *Samples) bucket(parent uint32, pc uintptr) *uint32 {
+	return (*uint32)(unsafe.Add(s.buckets, unsafe.Sizeof(parent)*uintptr(sampleHash(parent, pc)%sampleBuckets)))
+}
 
 // Describe fills in what the header says about the program.
 func (s *Samples) Describe(run uint64, pid uint32, start uint64, goVersion string, args []string) {
-	*s.u64(SmpRun) = run
-	*s.u32(SmpPID) = pid
-	*s.u64(SmpStart) = start
-	v := unsafe.Slice((*byte)(unsafe.Add(s.base, SmpGoVer)), SmpGoVerMax)
-	*s.u32(SmpGoVerLen) = uint32(copy(v, goVersion))
-	list := unsafe.Slice((*byte)(unsafe.Add(s.base, SmpArgs)), SmpArgsMax)
+	h := s.header()
+	h.Run, h.PID, h.Start = run, pid, start
+	h.GoVerLen = uint32(copy(h.GoVer[:], goVersion))
+	list := h.Args[:]
 	n := 0
 	for _, a := range args {
 		if n+len(a)+1 > len(list) {
@@ -243,44 +197,41 @@ func (s *Samples) Describe(run uint64, pid uint32, start uint64, goVersion strin
 		}
 		n += copy(list[n:], a) + 1
 	}
-	*s.u32(SmpArgsLen) = uint32(n)
+	h.ArgsLen = uint32(n)
 }
 
 // Configure notes how samples are taken from here on.
 func (s *Samples) Configure(sampler, walk uint8, interval uint64, flags uint32) {
-	*(*uint8)(unsafe.Add(s.base, SmpSampler)) = sampler
-	*(*uint8)(unsafe.Add(s.base, SmpSampler+1)) = walk
-	store64(s.u64(SmpInterval), interval)
-	*s.u32(SmpFlags) |= flags
+	h := s.header()
+	h.Sampler, h.Walk = sampler, walk
+	store64(&h.Interval, interval)
+	h.Flags |= flags
 }
 
 // Count adds to a counter of the header.
-func (s *Samples) Count(stat int, n uint64) { add64(s.u64(SmpStats+8*uintptr(stat)), n) }
+func (s *Samples) Count(stat int, n uint64) { add64(&s.header().Stats[stat], n) }
 
 // Stat reads a counter.
-func (s *Samples) Stat(stat int) uint64 { return load64(s.u64(SmpStats + 8*uintptr(stat))) }
+func (s *Samples) Stat(stat int) uint64 { return load64(&s.header().Stats[stat]) }
 
 // Set sets a counter.
-func (s *Samples) Set(stat int, v uint64) { store64(s.u64(SmpStats+8*uintptr(stat)), v) }
+func (s *Samples) Set(stat int, v uint64) { store64(&s.header().Stats[stat], v) }
 
 // Latency counts one sample that took ns nanoseconds from request to end.
-func (s *Samples) Latency(ns uint64) {
-	add64(s.u64(SmpLatency+8*uintptr(LatencyBucket(ns))), 1)
-}
+func (s *Samples) Latency(ns uint64) { add64(&s.header().Latency[LatencyBucket(ns)], 1) }
 
 // Child returns the node of the frame at pc that parent's frame called, and
 // creates it if there is none. Without room it is the overflow node.
 func (s *Samples) Child(parent uint32, pc uintptr) uint32 {
-	head := at32(s.buckets, 4*uintptr(sampleHash(parent, pc)%sampleBuckets))
+	head := s.bucket(parent, pc)
 	first, stop, mine := load32(head), uint32(0), uint32(0)
 	for {
 		// Chains only grow at their heads: what was looked at is not again.
 		// A node on a lost page ends its chain: node 0 is in none.
-		for n := first; n != stop && n != 0; n = *at32(s.node(n), SmpNodeNext) {
-			p := s.node(n)
-			if *at32(p, SmpNodeKey) == parent && *at64(p, SmpNodePC) == uint64(pc) {
+		for n := first; n != stop && n != 0; n = s.node(n).Next {
+			if p := s.node(n); p.Key == parent && p.PC == uint64(pc) {
 				if mine != 0 { // another thread was faster; this one stays unused
-					storeRel32(at32(s.node(mine), SmpNodeParent), 0)
+					storeRel32(&s.node(mine).Parent, 0)
 				}
 				return n
 			}
@@ -291,10 +242,8 @@ func (s *Samples) Child(parent uint32, pc uintptr) uint32 {
 			}
 		}
 		p := s.node(mine)
-		*at64(p, SmpNodePC) = uint64(pc)
-		*at32(p, SmpNodeKey) = parent
-		*at32(p, SmpNodeNext) = first
-		storeRel32(at32(p, SmpNodeParent), parent+1)
+		p.PC, p.Key, p.Next = uint64(pc), parent, first
+		storeRel32(&p.Parent, parent+1)
 		if cas32(head, first, mine) {
 			return mine
 		}
@@ -312,7 +261,7 @@ func (s *Samples) alloc() uint32 {
 		s.Count(StatNodes, 1)
 		return 0
 	}
-	add64(s.u64(SmpUsed), 1)
+	add64(&s.header().Used, 1)
 	return uint32(n)
 }
 
@@ -325,15 +274,15 @@ func sampleHash(parent uint32, pc uintptr) uint64 {
 
 // Add adds weight in nanoseconds, of n samples, to a node.
 func (s *Samples) Add(node uint32, kind int, ns, n uint64) {
-	p, off := s.node(node), SmpNodeCPU+16*uintptr(kind)
-	add64(at64(p, off), ns)
-	add64(at64(p, off+8), n)
+	w := &s.node(node).Weights[kind]
+	add64(&w.Time, ns)
+	add64(&w.Samples, n)
 }
 
 // Frame returns a node's parent and address.
 func (s *Samples) Frame(node uint32) (parent uint32, pc uintptr) {
 	p := s.node(node)
-	return *at32(p, SmpNodeKey), uintptr(*at64(p, SmpNodePC))
+	return p.Key, uintptr(p.PC)
 }
 
 // Stack returns the node of the frames pcs, innermost first, below node base.
@@ -352,10 +301,10 @@ func (s *Samples) NextPlace() (pc uintptr, ok bool) {
 	used := uint32(min(load64(&s.used), uint64(s.max)))
 	for ; s.scanned < used; s.scanned++ {
 		p := s.node(s.scanned)
-		if load32(at32(p, SmpNodeParent)) == 0 && s.scanned+64 > used {
+		if load32(&p.Parent) == 0 && s.scanned+64 > used {
 			return 0, false // being created; older ones never will be
 		}
-		pc := *at64(p, SmpNodePC)
+		pc := p.PC
 		if pc >= NumPseudo && s.learn(pc) {
 			return uintptr(pc), true
 		}
@@ -370,7 +319,7 @@ func (s *Samples) learn(pc uint64) bool {
 		return false
 	}
 	for h := pc * 0x9e3779b97f4a7c15 >> 40; ; h++ {
-		e := at64(s.known, uintptr(h%placesKnown)*8)
+		e := (*uint64)(unsafe.Add(s.known, unsafe.Sizeof(pc)*uintptr(h%placesKnown)))
 		switch *e {
 		case pc:
 			return false
@@ -393,26 +342,30 @@ type PlaceWriter struct {
 // BeginPlace begins the record of an address.
 func (s *Samples) BeginPlace(pc uintptr) PlaceWriter {
 	used := uintptr(s.placesUsed)
-	w := PlaceWriter{s: s, start: used, off: used + PlaceHeaderSize}
+	w := PlaceWriter{s: s, start: used, off: used + layout.PlaceSize}
 	if w.off > s.placesSize {
 		w.full = true
 		return w
 	}
-	*at64(s.places, used+8) = uint64(pc)
+	w.place().PC = uint64(pc)
 	return w
+}
+
+// place returns the beginning of the record.
+func (w *PlaceWriter) place() *layout.Place {
+	return (*layout.Place)(unsafe.Add(w.s.places, w.start))
 }
 
 // Frame adds a frame, from the innermost inlined one to the function itself.
 func (w *PlaceWriter) Frame(name, file string, line, start uint32) {
-	size := uintptr(PlaceFrameSize + len(name) + len(file))
+	size := uintptr(layout.PlaceFrameSize + len(name) + len(file))
 	if w.full || w.off+size+8 > w.s.placesSize {
 		w.full = true
 		return
 	}
 	p := unsafe.Add(w.s.places, w.off)
-	*at32(p, 0), *at32(p, 4) = line, start
-	*at32(p, 8), *at32(p, 12) = uint32(len(name)), uint32(len(file))
-	text := unsafe.Slice((*byte)(unsafe.Add(p, PlaceFrameSize)), len(name)+len(file))
+	*(*layout.PlaceFrame)(p) = layout.PlaceFrame{Line: line, Start: start, NameLen: uint32(len(name)), FileLen: uint32(len(file))}
+	text := unsafe.Slice((*byte)(unsafe.Add(p, layout.PlaceFrameSize)), len(name)+len(file))
 	copy(text[copy(text, name):], file)
 	w.off += size
 	w.frames++
@@ -425,9 +378,8 @@ func (w *PlaceWriter) End() {
 		return
 	}
 	end := (w.off + 7) &^ 7
-	p := unsafe.Add(w.s.places, w.start)
-	*at32(p, 4) = w.frames
-	storeRel32(at32(p, 0), uint32(end-w.start))
+	w.place().Frames = w.frames
+	storeRel32(&w.place().Length, uint32(end-w.start))
 	w.s.placesUsed = uint64(end)
-	store64(w.s.u64(SmpPlaces), uint64(end))
+	store64(&w.s.header().Places, uint64(end))
 }

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"testing"
 	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // newSamples returns a recorder with room for max nodes, in ordinary memory.
@@ -25,7 +27,7 @@ func newSamplesIn(max int) (*Samples, []uint64) {
 // weights adds up what a node and what all nodes have.
 func (s *Samples) weight(n uint32, kind int) (ns, samples uint64) {
 	p := s.node(n)
-	return *at64(p, SmpNodeCPU+16*uintptr(kind)), *at64(p, SmpNodeCPU+16*uintptr(kind)+8)
+	return p.Weights[kind].Time, p.Weights[kind].Samples
 }
 
 // TestSamplesReference records random stacks from several goroutines at once
@@ -62,7 +64,7 @@ func TestSamplesReference(t *testing.T) {
 		t.Fatal("ticks counted")
 	}
 	have := make(map[string]uint64)
-	for n := uint32(1); uint64(n) < *s.u64(SmpUsed); n++ {
+	for n := uint32(1); uint64(n) < s.header().Used; n++ {
 		ns, count := s.weight(n, WeightCPU)
 		if ns != 10*count {
 			t.Errorf("node %d: %d ns in %d samples", n, ns, count)
@@ -131,8 +133,8 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("%d places, want 1000", n)
 	}
 	written := uint64(0)
-	for off := uintptr(0); uint64(off) < *s.u64(SmpPlaces); written++ {
-		off += uintptr(*at32(s.places, off))
+	for off := uintptr(0); uint64(off) < s.header().Places; written++ {
+		off += uintptr((*layout.Place)(unsafe.Add(s.places, off)).Length)
 	}
 	if lost := s.Stat(StatPlaces); lost == 0 || written+lost != 1000 {
 		t.Errorf("%d places written and %d lost, want 1000 together, and some lost", written, lost)
@@ -142,7 +144,7 @@ func TestPlaces(t *testing.T) {
 func TestLatencyBucket(t *testing.T) {
 	for _, ns := range []uint64{0, 1, 3, 4, 5, 7, 8, 9, 1000, 1 << 20, 3 << 30} {
 		b := LatencyBucket(ns)
-		if lo := LatencyFloor(b); lo > ns || b < LatencyBuckets-1 && LatencyFloor(b+1) <= ns && LatencyFloor(b+1) != lo {
+		if lo := LatencyFloor(b); lo > ns || b < layout.LatencyBuckets-1 && LatencyFloor(b+1) <= ns && LatencyFloor(b+1) != lo {
 			t.Errorf("%d ns: bucket %d from %d", ns, b, lo)
 		}
 	}

@@ -35,32 +35,43 @@ import "unsafe"
 
 // Offsets of the fields of a Trace that the trampoline's assembly uses.
 const (
-	TraceN       = 0
-	TraceEntries = 8
-	TraceNObjs   = 16
-	TraceObjs    = 24
-	TraceMaxObjs = 32
-	TraceNodes   = 40
-	TracePlain   = 48
-	TraceTramp   = 56
-	TraceGoexit  = 64
-	TraceReturns = 72
-	TraceTarget  = 80
-	TraceSP      = 88
-	TraceBP      = 96
-	TraceSave    = 128
-	TraceSize    = 640
+	TraceN       = unsafe.Offsetof(Trace{}.n)
+	TraceEntries = unsafe.Offsetof(Trace{}.entries)
+	TraceNObjs   = unsafe.Offsetof(Trace{}.nobjs)
+	TraceObjs    = unsafe.Offsetof(Trace{}.objs)
+	TraceMaxObjs = unsafe.Offsetof(Trace{}.maxObjs)
+	TraceNodes   = unsafe.Offsetof(Trace{}.nodes)
+	TracePlain   = unsafe.Offsetof(Trace{}.plain)
+	TraceTramp   = unsafe.Offsetof(Trace{}.tramp)
+	TraceGoexit  = unsafe.Offsetof(Trace{}.goexit)
+	TraceReturns = unsafe.Offsetof(Trace{}.Returns)
+	TraceTarget  = unsafe.Offsetof(Trace{}.Target)
+	TraceSP      = unsafe.Offsetof(Trace{}.SP)
+	TraceBP      = unsafe.Offsetof(Trace{}.BP)
+	TraceSave    = unsafe.Offsetof(Trace{}.save)
+	ObjTime      = unsafe.Offsetof(Object{}.ns)
+	ObjCount     = unsafe.Offsetof(Object{}.count)
+)
 
+// Sizes.
+const (
+	TraceSize = 640
 	EntrySize = 32
 	EntryPad  = 64 // zero bytes in front of the first entry
 	ObjSize   = 32
 	// PlainSize is the number of words of the table of plain return addresses.
 	PlainSize = 4096
+
+	// The logarithms that the assembly shifts by.
+	EntryLog      = 5
+	ObjLog        = 5
+	SampleNodeLog = 6
 )
 
 // Refs.
 const (
-	refObj = 1 << 31
+	RefBit = 31 // is set in a ref of an object
+	refObj = 1 << RefBit
 	NoRef  = 1<<32 - 1
 )
 
@@ -84,19 +95,21 @@ type Trace struct {
 
 	capEntries uint64
 	Next       uintptr // in a list
-	save       [TraceSize - TraceSave - 16]byte
+	save       [saveSize]byte
 	Completed  int64 // when all that was pending was completed last
 	_          uintptr
 }
 
-// The assembly knows the layout.
+// saveSize is the bytes for the registers that may hold results.
+const saveSize = 496
+
 const (
-	_ = -(unsafe.Offsetof(Trace{}.BP) ^ TraceBP)
-	_ = -(unsafe.Offsetof(Trace{}.goexit) ^ TraceGoexit)
-	_ = -(unsafe.Offsetof(Trace{}.save) ^ TraceSave)
 	_ = -(unsafe.Sizeof(Trace{}) ^ TraceSize)
 	_ = -(unsafe.Sizeof(Entry{}) ^ EntrySize)
 	_ = -(unsafe.Sizeof(Object{}) ^ ObjSize)
+	_ = -(1<<EntryLog ^ EntrySize)
+	_ = -(1<<ObjLog ^ ObjSize)
+	_ = -(1<<SampleNodeLog ^ SampleNodeSize)
 )
 
 // An Entry is a patched slot.
@@ -120,7 +133,7 @@ type Object struct {
 
 // Init prepares t. plain has PlainSize words.
 func (t *Trace) Init(s *Samples, g uintptr, plain unsafe.Pointer, tramp, goexit uintptr, entries unsafe.Pointer, ne int, objs unsafe.Pointer, no int) {
-	t.nodes, t.plain = uintptr(s.node(0)), uintptr(plain)
+	t.nodes, t.plain = uintptr(unsafe.Pointer(s.node(0))), uintptr(plain)
 	t.tramp, t.goexit, t.G = tramp, goexit, g
 	t.SetEntries(entries, ne)
 	t.objs, t.maxObjs = uintptr(objs), uint64(no)

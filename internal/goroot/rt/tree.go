@@ -1,6 +1,10 @@
 package rt
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+)
 
 // A Tree builds nodes in a tree region. Its methods must be called under one
 // lock; readers that only follow cells, as compiled code and the probe in
@@ -55,41 +59,54 @@ func (t *Tree) Init(mem, starts, known, funcs unsafe.Pointer, size, funcsSize, n
 	t.initHeader(mem, known, funcs, size, funcsSize)
 	t.starts, t.full, t.nodes = starts, full, nodes
 	if full {
-		*t.u32(HdrFlags) |= HdrFlagFull
+		t.header().Flags |= HdrFlagFull
 	}
 	t.recordRoot(RootFunc, "stemma.root", RootNames[:])
 	t.recordRoot(OverflowFunc, "stemma.overflow", []string{"overflow"})
 	t.newNode(RootFunc, RootNode, 0, rootSize)
 	t.newNode(OverflowFunc, RootNode, RootOverflow, overflowSize)
-	*t.u32(CellOf(RootNode, RootOverflow)) = overflowNode
+	*t.cell(CellOf(RootNode, RootOverflow)) = overflowNode
 }
 
 // initHeader makes t the writer of the header at mem and of the function records.
 func (t *Tree) initHeader(mem, known, funcs unsafe.Pointer, size, funcsSize uint64) {
 	t.mem, t.known, t.funcs = mem, known, funcs
-	copy(unsafe.Slice((*byte)(mem), len(Magic)), Magic)
-	*t.u32(HdrVersion) = Version
-	t.size, t.used, t.funcsSize, t.funcsUsed = size, HdrEnd, funcsSize, 0
-	*t.u64(HdrSize) = size
-	*t.u64(HdrUsed) = HdrEnd
-	*t.u64(HdrFuncsSize) = funcsSize
+	h := t.header()
+	copy(h.Magic[:], Magic)
+	h.Version = Version
+	t.size, t.used, t.funcsSize, t.funcsUsed = size, layout.HeaderSize, funcsSize, 0
+	h.Size, h.Used, h.FuncsSize = size, layout.HeaderSize, funcsSize
 }
 
 // RootNode is the offset of the root node; it is its own parent.
-const RootNode = HdrEnd
+const RootNode = layout.HeaderSize
 
 const (
-	rootSize     = (NodeCells + 4*NumRoots + 7) &^ 7
+	rootSize     = (layout.NodeSize + layout.CellSize*NumRoots + 7) &^ 7
 	overflowNode = RootNode + rootSize
-	overflowSize = (NodeCells + 4 + 7) &^ 7
-	overflowCell = overflowNode + NodeCells
+	overflowSize = (layout.NodeSize + layout.CellSize + 7) &^ 7
+	overflowCell = overflowNode + layout.NodeSize
 )
 
 // CellOf returns the offset of cell k of a node.
-func CellOf(node uint32, k int) uint32 { return node + NodeCells + 4*uint32(k) }
+func CellOf(node uint32, k int) uint32 { return node + layout.NodeSize + layout.CellSize*uint32(k) }
 
-func (t *Tree) u32(off uint32) *uint32 { return (*uint32)(unsafe.Add(t.mem, uintptr(off))) }
-func (t *Tree) u64(off uint32) *uint64 { return (*uint64)(unsafe.Add(t.mem, uintptr(off))) }
+// cellIndex returns which cell of a node the one at an offset is.
+func cellIndex(node, cell uint32) uint32 { return (cell - node - layout.NodeSize) / layout.CellSize }
+
+func (t *Tree) header() *layout.Header { return (*layout.Header)(t.mem) }
+
+// cell returns the cell at an offset, node and table the object there.
+func (t *Tree) cell(off uint32) *uint32      { return (*uint32)(unsafe.Add(t.mem, uintptr(off))) }
+func (t *Tree) node(off uint32) *layout.Node { return (*layout.Node)(unsafe.Add(t.mem, uintptr(off))) }
+func (t *Tree) table(off uint32) *layout.Table {
+	return (*layout.Table)(unsafe.Add(t.mem, uintptr(off)))
+}
+
+// entry returns place i of a table.
+func (t *Tree) entry(table, i uint32) *uint32 {
+	return t.cell(table + layout.TableSize + layout.CellSize*i)
+}
 
 // Used returns the bytes of the region that are in use.
 func (t *Tree) Used() uint64 { return t.used }
@@ -97,15 +114,15 @@ func (t *Tree) Used() uint64 { return t.used }
 // Lost counts a loss of the given kind.
 func (t *Tree) Lost(kind uint32) {
 	if t.mem != nil { // a program that only samples has no header of a Tree
-		*t.u64(HdrLost + 8*kind)++
+		t.header().Lost[kind]++
 	}
 }
 
 // Enter returns the node of the function with metadata meta, entered through
 // the cell at offset cell; it creates the node if there is none. It never
 // fails: when the region is full it returns an overflow node of the function.
-func (t *Tree) Enter(cell uint32, meta unsafe.Pointer) uint32 {
-	id := uint64(uintptr(meta))
+func (t *Tree) Enter(cell uint32, meta *layout.Meta) uint32 {
+	id := funcID(meta)
 	if n := t.Lookup(cell, id); n != 0 {
 		return n
 	}
@@ -135,7 +152,7 @@ func (t *Tree) Home(n uint32) uint32 {
 	if t.full || m == nil || isWrapper(m) {
 		return n
 	}
-	if home := t.ancestor(*t.u32(n + NodeParent), *t.u64(n)); home != 0 {
+	if home := t.ancestor(t.node(n).Parent, t.node(n).Func); home != 0 {
 		return home
 	}
 	return n
@@ -144,26 +161,26 @@ func (t *Tree) Home(n uint32) uint32 {
 // isWrapper reports whether metadata is that of a wrapper. Wrappers are not
 // folded: contexts do not show them, so that a cut back to one would not be
 // seen. What they call is.
-func isWrapper(meta unsafe.Pointer) bool {
-	return *(*uint32)(unsafe.Add(meta, MetaFlags))&MetaFlagWrapper != 0
+func isWrapper(meta *layout.Meta) bool {
+	return meta.Flags&MetaFlagWrapper != 0
 }
 
 // Lookup returns the node of function id in cell, or 0.
 func (t *Tree) Lookup(cell uint32, id uint64) uint32 {
-	v := *t.u32(cell)
+	v := *t.cell(cell)
 	if v == 0 {
 		return 0
 	}
-	if *t.u64(v) == id {
+	if t.node(v).Func == id {
 		return v
 	}
-	if *t.u32(v) != TagTable {
+	if t.table(v).Tag != TagTable {
 		return 0
 	}
-	mask := *t.u32(v + TableMask)
+	mask := t.table(v).Mask
 	for h := Hash(id) & mask; ; h = (h + 1) & mask {
-		n := *t.u32(v + TableEntries + 4*h)
-		if n == 0 || *t.u64(n) == id {
+		n := *t.entry(v, h)
+		if n == 0 || t.node(n).Func == id {
 			return n
 		}
 	}
@@ -171,7 +188,14 @@ func (t *Tree) Lookup(cell uint32, id uint64) uint32 {
 
 // Hash is where the probe for a function begins in a table, before the mask.
 // The probe in assembly computes the same.
-func Hash(id uint64) uint32 { return uint32(id>>4) * 0x9E3779B1 >> 16 }
+func Hash(id uint64) uint32 { return uint32(id>>HashShift) * HashMul >> HashBits }
+
+// What Hash and the assembly compute with.
+const (
+	HashShift = 4
+	HashMul   = 0x9E3779B1
+	HashBits  = 16
+)
 
 // child makes the node that a call from parent through cell enters. When
 // recursion is folded (Ammons et al., PLDI'97, section 4.1) and the function is
@@ -179,21 +203,21 @@ func Hash(id uint64) uint32 { return uint32(id>>4) * 0x9E3779B1 >> 16 }
 // counts what was called through this cell, and has no children: its cells lead
 // to those of its home. So code that runs in it needs no other sequence, and
 // which edge was taken how often is known all the same.
-func (t *Tree) child(parent, cell uint32, meta unsafe.Pointer) uint32 {
-	id := uint64(uintptr(meta))
+func (t *Tree) child(parent, cell uint32, meta *layout.Meta) uint32 {
+	id := funcID(meta)
 	home := uint32(0)
 	if !t.full && !isWrapper(meta) {
 		home = t.ancestor(parent, id)
 	}
-	size := *(*uint32)(unsafe.Add(meta, MetaNodeSize))
+	size := meta.NodeSize
 	if !t.record(meta) {
 		return t.sink()
 	}
-	truncated := parent == overflowNode || *t.u32(parent + NodeParent) == overflowNode
+	truncated := parent == overflowNode || t.node(parent).Parent == overflowNode
 	switch {
 	case !truncated && t.nodes > 0 && t.room(size, t.size>>reserveShift):
 		t.nodes--
-		return t.newNode(id, parent, (cell-parent-NodeCells)/4, size)
+		return t.newNode(id, parent, cellIndex(parent, cell), size)
 	case home != 0:
 		if !truncated {
 			t.Lost(LostEdges)
@@ -219,10 +243,10 @@ func (t *Tree) child(parent, cell uint32, meta unsafe.Pointer) uint32 {
 // what is further out is not known, and the search ends there.
 func (t *Tree) ancestor(n uint32, id uint64) uint32 {
 	for n != RootNode {
-		if *t.u64(n) == id {
+		if t.node(n).Func == id {
 			return n
 		}
-		up := *t.u32(n + NodeParent)
+		up := t.node(n).Parent
 		if up < RootNode || up >= n {
 			t.Lost(LostPaths)
 			return 0
@@ -245,7 +269,7 @@ func (t *Tree) alloc(size uint32) uint32 {
 	off := uint32(t.used)
 	*(*uint8)(unsafe.Add(t.starts, uintptr(off/64))) |= 1 << (off / 8 % 8)
 	t.used += uint64(size)
-	*t.u64(HdrUsed) = t.used
+	t.header().Used = t.used
 	return off
 }
 
@@ -253,9 +277,10 @@ func (t *Tree) alloc(size uint32) uint32 {
 // the size even if the program dies right here.
 func (t *Tree) newNode(id uint64, parent, cell, size uint32) uint32 {
 	n := t.alloc(size)
-	*t.u64(n + NodeFunc) = id
-	*t.u32(n + NodeCell) = cell
-	storeRel32(t.u32(n+NodeParent), parent)
+	node := t.node(n)
+	node.Func = id
+	node.Cell = cell
+	storeRel32(&node.Parent, parent)
 	return n
 }
 
@@ -277,12 +302,13 @@ func (t *Tree) ownerOf(cell uint32) uint32 {
 
 // link makes node n reachable through cell, beside what is there already.
 func (t *Tree) link(cell, n uint32) {
-	v := *t.u32(cell)
+	v := *t.cell(cell)
 	if v == 0 {
-		storeRel32(t.u32(cell), n)
+		storeRel32(t.cell(cell), n)
 		return
 	}
-	if *t.u32(v) != TagTable {
+	old := t.table(v)
+	if old.Tag != TagTable {
 		table := t.newTable(4)
 		if table == 0 {
 			t.Lost(LostTables)
@@ -290,65 +316,65 @@ func (t *Tree) link(cell, n uint32) {
 		}
 		t.insert(table, v)
 		t.insert(table, n)
-		storeRel32(t.u32(cell), table)
+		storeRel32(t.cell(cell), table)
 		return
 	}
-	if 2*(*t.u32(v + TableCount)+1) <= *t.u32(v + TableMask)+1 {
+	if 2*(old.Count+1) <= old.Mask+1 {
 		t.insert(v, n)
 		return
 	}
-	table := t.newTable(2 * (*t.u32(v + TableMask) + 1))
+	table := t.newTable(2 * (old.Mask + 1))
 	if table == 0 {
 		t.Lost(LostTables)
 		return
 	}
-	for i := uint32(0); i <= *t.u32(v + TableMask); i++ {
-		if e := *t.u32(v + TableEntries + 4*i); e != 0 {
+	for i := uint32(0); i <= old.Mask; i++ {
+		if e := *t.entry(v, i); e != 0 {
 			t.insert(table, e)
 		}
 	}
 	t.insert(table, n)
-	storeRel32(t.u32(cell), table)
+	storeRel32(t.cell(cell), table)
 }
 
 // newTable returns an empty table of n entries, a power of 2, or 0 if it may
 // not be that large. Then the target that found no place gets a new node each
 // time that it is entered, until the budget is used up: no program has so many.
 func (t *Tree) newTable(n uint32) uint32 {
-	size := TableEntries + 4*n
+	size := layout.TableSize + layout.CellSize*n
 	if n > 1<<maxTableLog || !t.room(size, 0) {
 		return 0
 	}
 	table := t.alloc(size)
-	*t.u32(table + TableSize) = size
-	*t.u32(table + TableMask) = n - 1
-	storeRel32(t.u32(table), TagTable)
+	t.table(table).Size = size
+	t.table(table).Mask = n - 1
+	storeRel32(&t.table(table).Tag, TagTable)
 	return table
 }
 
 // insert adds node n to a table that has room for it. Readers may be probing.
 func (t *Tree) insert(table, n uint32) {
-	mask := *t.u32(table + TableMask)
-	h := Hash(*t.u64(n)) & mask
-	for *t.u32(table + TableEntries + 4*h) != 0 {
+	mask := t.table(table).Mask
+	h := Hash(t.node(n).Func) & mask
+	for *t.entry(table, h) != 0 {
 		h = (h + 1) & mask
 	}
-	*t.u32(table + TableCount)++
-	storeRel32(t.u32(table+TableEntries+4*h), n)
+	t.table(table).Count++
+	storeRel32(t.entry(table, h), n)
 }
 
 // ByEntry returns the node in cell whose function begins at the given address,
 // or 0.
 func (t *Tree) ByEntry(cell uint32, entry uint64) uint32 {
-	v := *t.u32(cell)
+	v := *t.cell(cell)
 	if v == 0 {
 		return 0
 	}
-	if *t.u32(v) != TagTable {
+	if t.table(v).Tag != TagTable {
 		return t.ifEntry(v, entry)
 	}
-	for i := uint32(0); i <= *t.u32(v + TableMask); i++ {
-		if n := *t.u32(v + TableEntries + 4*i); n != 0 && t.ifEntry(n, entry) != 0 {
+	for i := uint32(0); i <= t.table(v).Mask; i++ {
+		if n := *t.entry(v, i); n != 0 && t.ifEntry(n, entry) != 0 {
 			return n
 		}
 	}
@@ -356,16 +382,19 @@ func (t *Tree) ByEntry(cell uint32, entry uint64) uint32 {
 }
 
 // meta returns the metadata of a node's function, or nil for one that has none.
-func (t *Tree) meta(n uint32) unsafe.Pointer {
-	id := *t.u64(n)
-	if id <= OverflowFunc || id>>faultShift != 0 {
+func (t *Tree) meta(n uint32) *layout.Meta {
+	id := &t.node(n).Func
+	if *id <= OverflowFunc || *id>>faultShift != 0 {
 		return nil
 	}
-	return *(*unsafe.Pointer)(unsafe.Add(t.mem, uintptr(n)))
+	return *(**layout.Meta)(unsafe.Pointer(id))
 }
 
+// funcID returns the ID of a function: the address of its metadata.
+func funcID(meta *layout.Meta) uint64 { return uint64(uintptr(unsafe.Pointer(meta))) }
+
 func (t *Tree) ifEntry(n uint32, entry uint64) uint32 {
-	if m := t.meta(n); m == nil || *(*uint64)(unsafe.Add(m, MetaEntry)) != entry {
+	if m := t.meta(n); m == nil || m.Entry != entry {
 		return 0
 	}
 	return n
@@ -378,7 +407,7 @@ func (t *Tree) RecoverCell(n uint32) uint32 {
 	if m == nil {
 		return 0
 	}
-	if k := *(*uint32)(unsafe.Add(m, MetaRecover)); k != 0 {
+	if k := m.Recover; k != 0 {
 		return CellOf(n, int(k-1))
 	}
 	return 0
@@ -401,20 +430,18 @@ func (t *Tree) EnterFault(parent uint32, pc uint64) uint32 {
 	return t.newNode(FaultID(pc), parent, NoCell, faultSize)
 }
 
-const faultSize = (NodeCells + 4 + 7) &^ 7
+const faultSize = (layout.NodeSize + layout.CellSize + 7) &^ 7
 
 // Describe writes into the header what the program is.
 // run is the run number; goroot is where the Go installation was when the program
 // was linked, or "".
 func (t *Tree) Describe(run uint64, pid uint32, start uint64, goVersion, goroot string, args []string) {
 	t.goroot = goroot
-	*t.u64(HdrRun) = run
-	*t.u32(HdrPID) = pid
-	*t.u64(HdrStart) = start
-	n := copy(unsafe.Slice((*byte)(unsafe.Add(t.mem, HdrGoVer)), HdrGoVerMax), goVersion)
-	*t.u32(HdrGoVerLen) = uint32(n)
-	dst := unsafe.Slice((*byte)(unsafe.Add(t.mem, HdrArgs)), HdrArgsMax)
-	n = 0
+	h := t.header()
+	h.Run, h.PID, h.Start = run, pid, start
+	h.GoVerLen = uint32(copy(h.GoVer[:], goVersion))
+	dst := h.Args[:]
+	n := 0
 	for i, a := range args {
 		if i > 0 && n < len(dst) {
 			dst[n] = 0
@@ -422,11 +449,11 @@ func (t *Tree) Describe(run uint64, pid uint32, start uint64, goVersion, goroot 
 		}
 		n += copy(dst[n:], a)
 	}
-	*t.u32(HdrArgsLen) = uint32(n)
+	h.ArgsLen = uint32(n)
 }
 
 // SetShards says how many shards there are.
-func (t *Tree) SetShards(n uint32) { *t.u32(HdrShards) = n }
+func (t *Tree) SetShards(n uint32) { t.header().Shards = n }
 
 // LostPage counts a page that the disk did not take. It is not under the
 // lock: two at once may count as one.

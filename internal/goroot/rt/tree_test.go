@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // A machine plays the part of compiled code and of the runtime on a Tree in
@@ -23,16 +25,15 @@ type machine struct {
 	counted map[uint32]uint64
 }
 
-// meta is a function's metadata, as MetaEntry and the constants after it say,
-// with one string and no blob.
+// meta is a function's metadata, as the compiler lays it out, with one string and no blob.
 type meta struct {
-	words [6]uint64
+	layout.Meta
+	str   layout.MetaString
 	name  string
 	cells int
 }
 
-func (m *meta) id() uint64          { return uint64(uintptr(unsafe.Pointer(m))) }
-func (m *meta) ptr() unsafe.Pointer { return unsafe.Pointer(m) }
+func (m *meta) id() uint64 { return uint64(uintptr(unsafe.Pointer(m))) }
 
 func newMachine(t testing.TB, size uint64, full bool) *machine {
 	m := &machine{t: t, mem: make([]uint64, size/8), funcs: make([]uint64, 1<<20), counted: map[uint32]uint64{}}
@@ -46,23 +47,20 @@ func newMachine(t testing.TB, size uint64, full bool) *machine {
 // function adds a function with a number of cells.
 func (m *machine) function(cells int) *meta {
 	f := &meta{name: fmt.Sprintf("f%d", len(m.metas)), cells: cells}
-	f.words[MetaEntry/8] = uint64(0x400000 + 32*len(m.metas))
-	f.words[MetaNodeSize/8] = uint64((NodeCells + 4*cells + 7) &^ 7)
-	f.words[MetaNumStrings/8] = 1
-	f.words[MetaStrings/8] = uint64(uintptr(unsafe.Pointer(unsafe.StringData(f.name))))
-	f.words[MetaStrings/8+1] = uint64(len(f.name))
+	f.Meta = layout.Meta{Entry: uint64(0x400000 + 32*len(m.metas)), NodeSize: uint32(layout.NodeBytes(cells, 1)), Strings: 1}
+	f.str = layout.MetaString{Addr: uint64(uintptr(unsafe.Pointer(unsafe.StringData(f.name)))), Len: uint64(len(f.name))}
 	m.metas = append(m.metas, f)
 	return f
 }
 
 // enter is what a function does on entry; it returns the node.
 func (m *machine) enter(f *meta) uint32 {
-	n := *m.tree.u32(m.ctx) // MOVL (C), N
-	if *m.tree.u64(n) != f.id() {
+	n := *m.tree.cell(m.ctx) // MOVL (C), N
+	if m.tree.node(n).Func != f.id() {
 		n = m.tree.Lookup(m.ctx, f.id()) // the probe in assembly
 		if n == 0 {
 			m.slow++
-			n = m.tree.Enter(m.ctx, f.ptr())
+			n = m.tree.Enter(m.ctx, &f.Meta)
 		}
 	}
 	m.counted[n]++
@@ -80,9 +78,9 @@ func (m *machine) validate() (nodes int) {
 		byID[f.id()] = f
 	}
 	begun := map[uint32]bool{}
-	for off := uint32(HdrEnd); off < uint32(m.tree.Used()); {
+	for off := uint32(layout.HeaderSize); off < uint32(m.tree.Used()); {
 		size := uint32(0)
-		switch id := *m.tree.u64(off); {
+		switch id := m.tree.node(off).Func; {
 		case id == RootFunc:
 			size = rootSize
 		case id == OverflowFunc:
@@ -90,10 +88,10 @@ func (m *machine) validate() (nodes int) {
 		case id>>faultShift == 1:
 			size = faultSize
 		case id&7 == 0 && byID[id] != nil:
-			size = uint32(byID[id].words[MetaNodeSize/8])
+			size = byID[id].NodeSize
 			nodes++
 		case uint32(id) == TagTable:
-			size = *m.tree.u32(off + TableSize)
+			size = m.tree.table(off).Size
 			m.validateTable(off)
 		default:
 			m.t.Fatalf("offset %d: word %#x is neither a node nor a table", off, id)
@@ -102,8 +100,8 @@ func (m *machine) validate() (nodes int) {
 		if owner := m.tree.ownerOf(off + size - 4); owner != off {
 			m.t.Fatalf("offset %d of the object at %d belongs to %d", off+size-4, off, owner)
 		}
-		if *m.tree.u64(off)&7 == 0 && off != RootNode {
-			if p := *m.tree.u32(off + NodeParent); p >= off || !begun[p] {
+		if m.tree.node(off).Func&7 == 0 && off != RootNode {
+			if p := m.tree.node(off).Parent; p >= off || !begun[p] {
 				m.t.Fatalf("node %d has parent %d, which is no earlier node", off, p)
 			}
 		}
@@ -114,14 +112,14 @@ func (m *machine) validate() (nodes int) {
 
 func (m *machine) validateTable(off uint32) {
 	m.t.Helper()
-	mask, count := *m.tree.u32(off + TableMask), uint32(0)
+	mask, count := m.tree.table(off).Mask, uint32(0)
 	for i := range mask + 1 {
-		if e := *m.tree.u32(off + TableEntries + 4*i); e != 0 {
+		if e := *m.tree.entry(off, i); e != 0 {
 			count++
 		}
 	}
-	if count != *m.tree.u32(off + TableCount) || 2*count > mask+1 {
-		m.t.Fatalf("table %d holds %d entries of %d, and says %d", off, count, mask+1, *m.tree.u32(off + TableCount))
+	if count != m.tree.table(off).Count || 2*count > mask+1 {
+		m.t.Fatalf("table %d holds %d entries of %d, and says %d", off, count, mask+1, m.tree.table(off).Count)
 	}
 }
 
@@ -133,10 +131,10 @@ func TestEnterStatic(t *testing.T) {
 	for k := range callees {
 		m.call(n, k)
 		callees[k] = m.enter(g)
-		if p := *m.tree.u32(callees[k] + NodeParent); p != n {
+		if p := m.tree.node(callees[k]).Parent; p != n {
 			t.Errorf("call site %d: parent %d, want %d", k, p, n)
 		}
-		if c := *m.tree.u32(callees[k] + NodeCell); c != uint32(k) {
+		if c := m.tree.node(callees[k]).Cell; c != uint32(k) {
 			t.Errorf("call site %d: cell %d", k, c)
 		}
 	}
@@ -185,11 +183,11 @@ func TestTooPolymorphic(t *testing.T) {
 	for range 1<<maxTableLog/2 + 10 {
 		f := m.function(0)
 		m.call(n, 0)
-		if node := m.enter(f); *m.tree.u64(node) != f.id() || *m.tree.u32(node + NodeParent) != n {
-			t.Fatalf("%s: node %d of function %#x", f.name, node, *m.tree.u64(node))
+		if node := m.enter(f); m.tree.node(node).Func != f.id() || m.tree.node(node).Parent != n {
+			t.Fatalf("%s: node %d of function %#x", f.name, node, m.tree.node(node).Func)
 		}
 	}
-	if lost := *m.tree.u64(HdrLost + 8*LostTables); lost == 0 {
+	if lost := m.tree.header().Lost[LostTables]; lost == 0 {
 		t.Error("no loss is counted")
 	}
 	m.validate()
@@ -248,7 +246,7 @@ func TestEdgeBudget(t *testing.T) {
 	if have := m.enter(f); have != n {
 		t.Errorf("node %d, want %d", have, n)
 	}
-	if lost := *m.tree.u64(HdrLost + 8*LostEdges); lost != 1 {
+	if lost := m.tree.header().Lost[LostEdges]; lost != 1 {
 		t.Errorf("%d edges are lost, want 1", lost)
 	}
 	m.validate()
@@ -267,7 +265,7 @@ func TestFoldedCellOfOther(t *testing.T) {
 		t.Fatal("recursion is not folded")
 	}
 	m.call(ng, 0)
-	if p := *m.tree.u32(m.enter(h) + NodeParent); p != ng {
+	if p := m.tree.node(m.enter(h)).Parent; p != ng {
 		t.Errorf("parent %d, want %d", p, ng)
 	}
 	m.validate()
@@ -276,7 +274,7 @@ func TestFoldedCellOfOther(t *testing.T) {
 func TestWrappersAreNotFolded(t *testing.T) {
 	m := newMachine(t, minTree, false)
 	w, f := m.function(1), m.function(1)
-	w.words[MetaFlags/8] |= MetaFlagWrapper << 32
+	w.Flags |= MetaFlagWrapper
 	w1 := m.enter(w)
 	m.call(w1, 0)
 	nf := m.enter(f)
@@ -301,14 +299,14 @@ func TestBudget(t *testing.T) {
 	}
 	m.call(n, 0)
 	o := m.enter(g)
-	if p := *m.tree.u32(o + NodeParent); p != overflowNode {
+	if p := m.tree.node(o).Parent; p != overflowNode {
 		t.Errorf("parent %d past the budget, want the overflow node %d", p, overflowNode)
 	}
 	m.call(o, 0)
 	if m.enter(g) != o {
 		t.Error("an overflow node's callee of the same function is another node")
 	}
-	if *m.tree.u64(HdrLost + 8*LostNodes) == 0 {
+	if m.tree.header().Lost[LostNodes] == 0 {
 		t.Error("no loss is counted")
 	}
 	m.validate()
@@ -402,15 +400,15 @@ func TestByEntry(t *testing.T) {
 	n := m.enter(m.function(1))
 	f, g := m.function(0), m.function(0)
 	m.call(n, 0)
-	if m.tree.ByEntry(m.ctx, f.words[0]) != 0 {
+	if m.tree.ByEntry(m.ctx, f.Entry) != 0 {
 		t.Error("an empty cell has a node")
 	}
 	nf := m.enter(f)
-	if m.tree.ByEntry(m.ctx, f.words[0]) != nf || m.tree.ByEntry(m.ctx, g.words[0]) != 0 {
+	if m.tree.ByEntry(m.ctx, f.Entry) != nf || m.tree.ByEntry(m.ctx, g.Entry) != 0 {
 		t.Error("wrong node in a cell with one")
 	}
 	ng := m.enter(g)
-	if m.tree.ByEntry(m.ctx, f.words[0]) != nf || m.tree.ByEntry(m.ctx, g.words[0]) != ng {
+	if m.tree.ByEntry(m.ctx, f.Entry) != nf || m.tree.ByEntry(m.ctx, g.Entry) != ng {
 		t.Error("wrong node in a table")
 	}
 }
@@ -418,11 +416,11 @@ func TestByEntry(t *testing.T) {
 func TestFault(t *testing.T) {
 	m := newMachine(t, minTree, false)
 	f, d := m.function(1), m.function(0)
-	f.words[MetaRecover/8] |= 1
+	f.Recover = 1
 	n := m.enter(f)
 	here := m.tree.EnterFault(n, 0x401234)
 	m.call(here, 0)
-	if p := *m.tree.u32(m.enter(d) + NodeParent); p != here {
+	if p := m.tree.node(m.enter(d)).Parent; p != here {
 		t.Errorf("parent %d, want the fault %d", p, here)
 	}
 	if have, want := m.tree.RecoverCell(n), CellOf(n, 0); have != want {

@@ -9,6 +9,7 @@ import (
 	"internal/runtime/atomic"
 	"internal/runtime/exithook"
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"internal/runtime/sys"
 	"unsafe"
 )
@@ -37,14 +38,19 @@ var stemma struct {
 	faults *[stemmaFaults]stemmaFault
 }
 
-// The compiler addresses the fields of g by constants.
+// The compiler addresses the fields of g by constants. Each of these overflows, and does
+// not compile, unless the field is where they say.
 const (
-	_ = uint(unsafe.Offsetof(g{}.stemmaCtx)-rt.GCtx) + uint(rt.GCtx-unsafe.Offsetof(g{}.stemmaCtx))
-	_ = uint(unsafe.Offsetof(g{}.stemmaShard)-rt.GShard) + uint(rt.GShard-unsafe.Offsetof(g{}.stemmaShard))
-	_ = uint(unsafe.Offsetof(g{}.stemmaFunc)-rt.GFunc) + uint(rt.GFunc-unsafe.Offsetof(g{}.stemmaFunc))
-	_ = uint(unsafe.Offsetof(g{}.stemmaNode)-rt.GNode) + uint(rt.GNode-unsafe.Offsetof(g{}.stemmaNode))
-	_ = uint(unsafe.Offsetof(g{}.stemmaStart)-rt.GStart) + uint(rt.GStart-unsafe.Offsetof(g{}.stemmaStart))
-	_ = uint(unsafe.Offsetof(g{}.stemmaFrom)-rt.GFrom) + uint(rt.GFrom-unsafe.Offsetof(g{}.stemmaFrom))
+	_ = -(unsafe.Offsetof(g{}.stemmaCtx) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Ctx)))
+	_ = -(unsafe.Offsetof(g{}.stemmaShard) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Shard)))
+	_ = -(unsafe.Offsetof(g{}.stemmaFunc) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Func)))
+	_ = -(unsafe.Offsetof(g{}.stemmaNode) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Node)))
+	_ = -(unsafe.Offsetof(g{}.stemmaStart) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Start)))
+	_ = -(unsafe.Offsetof(g{}.stemmaStack) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Stack)))
+	_ = -(unsafe.Offsetof(g{}.stemmaCap) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Cap)))
+	_ = -(unsafe.Offsetof(g{}.stemmaPushes) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Pushes)))
+	_ = -(unsafe.Offsetof(g{}.stemmaEpoch) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Epoch)))
+	_ = -(unsafe.Offsetof(g{}.stemmaFrom) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.From)))
 )
 
 // stemmaNowhere is where code that runs without a g puts its context: threads write to it
@@ -55,7 +61,7 @@ var stemmaNowhere uintptr
 //
 //go:nosplit
 func stemmaRootCell(k uintptr) uintptr {
-	return rt.Base + rt.RootNode + rt.NodeCells + 4*k
+	return rt.Base + rt.RootNode + layout.NodeSize + layout.CellSize*k
 }
 
 // stemmaSaved is what stemmaRoot replaces.
@@ -173,7 +179,7 @@ func stemmaEnterGo() {
 	systemstack(func() {
 		lock(&stemma.lock)
 		used := stemma.tree.Used()
-		node := stemma.tree.Enter(uint32(gp.stemmaCtx-rt.Base), unsafe.Pointer(gp.stemmaFunc))
+		node := stemma.tree.Enter(uint32(gp.stemmaCtx-rt.Base), (*layout.Meta)(unsafe.Pointer(gp.stemmaFunc)))
 		gp.stemmaNode = uintptr(node)
 		if stemmaCheckOn {
 			stemmaCheckEntry(gp, pc, sp, node, stemma.tree.Used() != used)

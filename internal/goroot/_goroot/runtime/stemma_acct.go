@@ -109,7 +109,7 @@ func stemmaAcctEntry(gp *g, pc, sp uintptr) {
 		}
 		stemmaTrigger = 0
 	case stemmaTriggerFunc:
-		c := &stemmaFuncCounters[gp.stemmaFunc>>4%rt.FuncTriggerSize]
+		c := &stemmaFuncCounters[gp.stemmaFunc>>stemmaTriggerShift%rt.FuncTriggerSize]
 		if *c > 0 {
 			return
 		}

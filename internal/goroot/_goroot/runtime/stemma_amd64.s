@@ -3,11 +3,7 @@
 #include "textflag.h"
 #include "funcdata.h"
 
-// Base and the offsets below are those of package internal/runtime/stemma.
-#define BASE 0x60000000
-#define TAG_TABLE 1
-#define TABLE_MASK (BASE+8)
-#define TABLE_ENTRIES (BASE+16)
+// Names that begin with const_stemma are defined in stemma_asm.go.
 
 // stemmaEnter is called on entry of a function whose node is not the first
 // child of the cell that the caller left: the cell is empty, or leads to a
@@ -22,18 +18,18 @@ TEXT runtime·stemmaEnter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	MOVQ	g_stemmaFunc(R14), R12
 	MOVQ	g_stemmaCtx(R14), R13
 	MOVL	(R13), R13
-	CMPL	BASE(R13), $TAG_TABLE
+	CMPL	const_stemmaTableTag(R13), $const_stemmaTagTable
 	JNE	slow
 	MOVQ	R12, R11
-	SHRQ	$4, R11
-	IMULL	$0x9E3779B1, R11
-	SHRL	$16, R11
+	SHRQ	$const_stemmaHashShift, R11
+	IMULL	$const_stemmaHashMul, R11
+	SHRL	$const_stemmaHashBits, R11
 probe:
-	ANDL	TABLE_MASK(R13), R11
-	MOVL	TABLE_ENTRIES(R13)(R11*4), AX
+	ANDL	const_stemmaTableMask(R13), R11
+	MOVL	const_stemmaTableEntries(R13)(R11*4), AX
 	TESTL	AX, AX
 	JZ	slow
-	CMPQ	BASE(AX), R12
+	CMPQ	const_stemmaNodeFunc(AX), R12
 	JEQ	hit
 	INCL	R11
 	JMP	probe
@@ -78,7 +74,7 @@ find:
 	MOVL	(R11), R11
 	PUSHQ	AX
 	MOVQ	g_stemmaFunc(R14), AX
-	CMPQ	BASE(R11), AX
+	CMPQ	const_stemmaNodeFunc(R11), AX
 	POPQ	AX
 	JNE	table
 	RET
@@ -90,8 +86,8 @@ trigger:
 	// The index is that of stemmaAcctEntry.
 	PUSHQ	AX
 	MOVQ	g_stemmaFunc(R14), AX
-	SHRQ	$4, AX
-	ANDQ	$0xffff, AX
+	SHRQ	$const_stemmaTriggerShift, AX
+	ANDQ	$const_stemmaTriggerMask, AX
 	LEAQ	runtime·stemmaFuncCounters(SB), R11
 	DECL	(R11)(AX*4)
 	POPQ	AX

@@ -9,7 +9,6 @@ import (
 	"internal/abi"
 	rt "internal/runtime/stemma"
 	"internal/runtime/sys"
-	"unsafe"
 )
 
 // stemmaCheckOn says that this is a verify build. It is set before there is
@@ -72,7 +71,7 @@ func stemmaCheckEncoded(gp *g, st *rt.Stack, pc, sp uintptr, word uint64, data u
 		return
 	}
 	c := &stemma.cce
-	entry := uintptr(*(*uint64)(unsafe.Pointer(*(*uintptr)(unsafe.Pointer(data + rt.DataMeta)) + rt.MetaEntry)))
+	entry := stemmaEntryOf(data)
 	hi, lo := c.Capture(st, word, entry)
 	startHi, startLo := stemmaStartOf(gp)
 	stemmaCheck.BeginID(hi, lo, startHi, startLo)

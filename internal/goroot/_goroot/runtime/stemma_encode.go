@@ -7,6 +7,7 @@ import (
 	"internal/abi"
 	"internal/runtime/atomic"
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"internal/runtime/sys"
 	"unsafe"
 )
@@ -100,6 +101,18 @@ func stemmaStackOf(gp *g) rt.Stack {
 	return rt.StackOf(&gp.stemmaStack, &gp.stemmaCap, uint64(gp.stemmaStart), uint64(gp.stemmaFrom))
 }
 
+// stemmaReturnOf returns the return address of the frame with the frame pointer bp.
+//
+//go:nosplit
+func stemmaReturnOf(bp uintptr) uintptr { return *(*uintptr)(unsafe.Pointer(bp + layout.ReturnAbove)) }
+
+// stemmaDataAt returns the data of a function, stemmaEntryOf where its code begins.
+func stemmaDataAt(data uintptr) *layout.FuncData { return (*layout.FuncData)(unsafe.Pointer(data)) }
+
+func stemmaEntryOf(data uintptr) uintptr {
+	return uintptr((*layout.Meta)(unsafe.Pointer(uintptr(stemmaDataAt(data).Func))).Entry)
+}
+
 // stemmaEncodeGo finds the word of the function with the data g.stemmaFunc, whose
 // frame pointer is bp, and leaves it in g.stemmaNode. As stemmaEnterGo, it may run
 // on any stack but a signal's, with or without a P, and must not split the stack.
@@ -124,14 +137,14 @@ func stemmaEncodeGo(bp uintptr) {
 // gp, whose stack goes on at pc and sp. It runs on the system stack, under the lock.
 func stemmaEncodeEntry(gp *g, bp, pc, sp uintptr) uintptr {
 	c := &stemma.cce
-	*c.Stat(rt.CceSlow)++
+	c.Header().Slow++
 	hits := uint64(1)
 	if gp.stemmaPushes >= rt.PushStep {
 		// The assembly lets every so many pushes through, to be counted.
 		gp.stemmaPushes = 0
 		hits = rt.PushStep
-		*c.Stat(rt.CcePushes) += rt.PushStep
-		*c.Stat(rt.CceSlow)--
+		c.Stats().Pushes += rt.PushStep
+		c.Header().Slow--
 	}
 	data := gp.stemmaFunc
 	if f, isNew := c.Enter(data); isNew {
@@ -144,8 +157,8 @@ func stemmaEncodeEntry(gp *g, bp, pc, sp uintptr) uintptr {
 	}
 	if hits > 1 {
 		depth := word & rt.MaxDeep
-		*c.Stat(rt.CceDepths) += depth
-		*c.Stat(rt.CceMaxDepth) = max(*c.Stat(rt.CceMaxDepth), depth)
+		c.Stats().Depths += depth
+		c.Stats().MaxDepth = max(c.Stats().MaxDepth, depth)
 	}
 	if stemmaCheckOn {
 		stemmaCheckEncoded(gp, &st, pc, sp, word, data)
@@ -159,14 +172,14 @@ func stemmaEncodeNear(gp *g, st *rt.Stack, bp, data uintptr, hits uint64) (word 
 	c := &stemma.cce
 	through := false
 	for {
-		pc := *(*uintptr)(unsafe.Pointer(bp + 8))
+		pc := stemmaReturnOf(bp)
 		s, pass, known := c.LookupPC(pc)
 		if !known {
 			return 0, false
 		}
 		bp = *(*uintptr)(unsafe.Pointer(bp))
 		if !pass {
-			f := c.FrameOf(s, pc, bp-8)
+			f := c.FrameOf(s, pc, bp-layout.SlotBelow)
 			return c.Step(st, *(*uint64)(unsafe.Pointer(f.Slot)), &f, data, through, hits), true
 		}
 		through = true
@@ -201,9 +214,9 @@ func stemmaEncodeFar(gp *g, st *rt.Stack, bp, pc, sp, data uintptr, hits uint64)
 // the frame f, which the chain of frame pointers was seen to lead to.
 func stemmaLearnPCs(bp uintptr, f *rt.Frame) {
 	for {
-		pc := *(*uintptr)(unsafe.Pointer(bp + 8))
+		pc := stemmaReturnOf(bp)
 		bp = *(*uintptr)(unsafe.Pointer(bp))
-		if bp-8 == f.Slot {
+		if bp-layout.SlotBelow == f.Slot {
 			stemma.cce.LearnPC(pc, f)
 			return
 		}
@@ -287,7 +300,7 @@ func stemmaWalked(u *unwinder) (w rt.Walked, ok bool) {
 		stemmaDescribeFault(f, w.PC)
 		return w, true
 	}
-	w.Slot = u.frame.varp - 8
+	w.Slot = u.frame.varp - layout.SlotBelow
 	if w.Slot < u.frame.sp || u.frame.varp == u.frame.sp {
 		return w, false // stopped before it had a frame
 	}
@@ -320,7 +333,7 @@ func stemmaDescribeFault(f funcInfo, pc uintptr) {
 // stemmaDescribePCs records the return addresses in function number i.
 func stemmaDescribePCs(i uint32) {
 	c := &stemma.cce
-	f := findfunc(uintptr(*(*uint64)(unsafe.Pointer(uintptr(c.ID(i)) + rt.MetaEntry))))
+	f := findfunc(stemmaEntryOf(c.Data(i)))
 	if !f.valid() {
 		return
 	}
@@ -456,7 +469,7 @@ func stemmaCapture(gp *g, w uint64, pc uintptr) (hi, lo uint64) {
 	}
 	depth := uintptr(w & rt.MaxDeep)
 	if depth != 0 && depth < gp.stemmaCap && depth != rt.MaxDeep {
-		node := *(*uint32)(unsafe.Pointer(gp.stemmaStack + depth*rt.StackEntry + rt.StackNode))
+		node := (*layout.StackEntry)(unsafe.Pointer(gp.stemmaStack + depth*layout.StackEntrySize)).Node
 		if node == 0 {
 			st := stemmaStackOf(gp)
 			node = stemma.cce.Recall(&st, w)
@@ -529,7 +542,8 @@ func stemmaHereWord(gp *g, pc uintptr) (hi, lo uint64) {
 //go:nosplit
 func stemmaCaptureAt(gp *g, slot, pc uintptr) (hi, lo uint64) {
 	if stemma.encode.lucce {
-		return stemmaUpdateCapture(*(*uint64)(unsafe.Pointer(slot)), *(*uint64)(unsafe.Pointer(slot - 8)), pc)
+		c, v := stemmaPairAt(slot)
+		return stemmaUpdateCapture(c, v, pc)
 	}
 	return stemmaCapture(gp, *(*uint64)(unsafe.Pointer(slot)), pc)
 }

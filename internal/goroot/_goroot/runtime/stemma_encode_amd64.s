@@ -3,20 +3,7 @@
 #include "textflag.h"
 #include "funcdata.h"
 
-// The layout is that of package internal/runtime/stemma.
-#define DATA_KEY 0
-#define DATA_LIMIT 8
-#define DATA_META 16
-#define DATA_INDEX 24
-#define WORD_ID 20
-#define WORD_KEY 50
-#define MAX_DEEP 0xFFFFF
-#define KEY_PUSH 0x3FFF
-#define KEY_UNKNOWN_DYNAMIC 0xFFF8000000000001
-#define PC_SHIFT 47
-#define PC_MASK 0x1FFFF
-#define PC_MUL 0x9E3779B97F4A7C15
-#define PUSH_STEP 1024
+// Names that begin with const_stemma are defined in stemma_asm.go.
 
 // stemmaEncode is called on entry of a function, in place of the word in g, which
 // is not encoded or void. It finds the caller's frame by way of the frame
@@ -32,37 +19,37 @@ TEXT runtime·stemmaEncode<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	PUSHQ	R13
 	MOVQ	BP, R12
 frame:
-	MOVQ	8(R12), R13
-	MOVQ	$PC_MUL, R11
+	MOVQ	const_stemmaReturnAt(R12), R13
+	MOVQ	$const_stemmaPCMul, R11
 	IMULQ	R13, R11
-	SHRQ	$PC_SHIFT, R11
+	SHRQ	$const_stemmaPCShift, R11
 probe:
 	MOVQ	R11, AX
-	SHLQ	$5, AX
+	SHLQ	$const_stemmaPCLog, AX
 	ADDQ	runtime·stemmaPCs(SB), AX
-	MOVQ	(AX), CX
+	MOVQ	const_stemmaPCReturn(AX), CX
 	CMPQ	CX, R13
 	JEQ	found
 	TESTQ	CX, CX
 	JZ	slow
 	INCQ	R11
-	ANDQ	$PC_MASK, R11
+	ANDQ	$const_stemmaPCMask, R11
 	JMP	probe
 found:
 	MOVQ	(R12), R12
-	MOVQ	8(AX), AX
+	MOVQ	const_stemmaPCAV(AX), AX
 	TESTQ	AX, AX
 	JZ	frame
-	MOVQ	-8(R12), R11 // the caller's word
+	MOVQ	const_stemmaSlot(R12), R11 // the caller's word
 	MOVQ	(AX), AX
 	MOVQ	AX, R12
-	SHRQ	$WORD_KEY, R12
+	SHRQ	$const_stemmaWordKey, R12
 	MOVQ	g_stemmaFunc(R14), CX
-	CMPL	R12, $KEY_PUSH
+	CMPL	R12, $const_stemmaKeyPush
 	JEQ	push
 	ADDQ	AX, R11
-	SUBQ	DATA_KEY(CX), R11
-	CMPQ	R11, DATA_LIMIT(CX)
+	SUBQ	const_stemmaDataKey(CX), R11
+	CMPQ	R11, const_stemmaDataLimit(CX)
 	JCC	other
 done:
 	POPQ	R13
@@ -73,31 +60,31 @@ done:
 other: // a callee that the site is not encoded for
 	CMPB	runtime·stemmaFixed(SB), $0
 	JEQ	slow // the next epoch may encode it
-	ADDQ	DATA_KEY(CX), R11
+	ADDQ	const_stemmaDataKey(CX), R11
 	SUBQ	AX, R11
 push:
-	CMPQ	DATA_INDEX(CX), $0
+	CMPQ	const_stemmaDataIndex(CX), $0
 	JEQ	slow // its first execution
 	MOVQ	g_stemmaPushes(R14), AX
 	INCQ	AX
 	MOVQ	AX, g_stemmaPushes(R14)
-	CMPQ	AX, $PUSH_STEP
+	CMPQ	AX, $const_stemmaPushStep
 	JCC	slow // to be counted
 	MOVL	R11, R12
-	ANDL	$MAX_DEEP, R12
+	ANDL	$const_stemmaMaxDeep, R12
 	INCL	R12
-	CMPL	R12, $MAX_DEEP
+	CMPL	R12, $const_stemmaMaxDeep
 	JCC	slow
 	CMPQ	R12, g_stemmaCap(R14)
 	JCC	slow
 	MOVQ	R12, AX
-	SHLQ	$5, AX
+	SHLQ	$const_stemmaEntryLog, AX
 	ADDQ	g_stemmaStack(R14), AX
-	MOVQ	DATA_META(CX), CX
-	MOVQ	R11, 0(AX)
-	MOVQ	R13, 8(AX)
-	MOVQ	CX, 16(AX)
-	MOVQ	$0, 24(AX)
+	MOVQ	const_stemmaDataFunc(CX), CX
+	MOVQ	R11, const_stemmaEntryWord(AX)
+	MOVQ	R13, const_stemmaEntryPlace(AX)
+	MOVQ	CX, const_stemmaEntryTarget(AX)
+	MOVQ	$0, const_stemmaEntryNode(AX)
 	MOVQ	R12, R11
 	JMP	done
 slow:
@@ -114,8 +101,8 @@ TEXT runtime·stemmaEncodeChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	PUSHQ	AX
 	MOVQ	g_stemmaFunc(R14), AX
 	MOVQ	g_stemmaCtx(R14), R11
-	SUBQ	DATA_KEY(AX), R11
-	CMPQ	R11, DATA_LIMIT(AX)
+	SUBQ	const_stemmaDataKey(AX), R11
+	CMPQ	R11, const_stemmaDataLimit(AX)
 	POPQ	AX
 	JCC	encode
 	RET
@@ -160,7 +147,7 @@ TEXT stemmaEncodeSlow<>(SB), NOSPLIT, $104-0
 // stemmaHereDynamic is stemmaHere for callers that have called it as they call any
 // function that they do not know, with an addition value that nobody changes.
 TEXT runtime·stemmaHereDynamic<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-24
-	MOVQ	$KEY_UNKNOWN_DYNAMIC, CX
+	MOVQ	$const_stemmaAnyDynamic, CX
 	SUBQ	CX, g_stemmaCtx(R14)
 	JMP	runtime·stemmaHere<ABIInternal>(SB)
 
@@ -170,21 +157,21 @@ TEXT runtime·stemmaHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-24
 	MOVQ	g_stemmaCtx(R14), AX
 	MOVQ	0(SP), BX
 	MOVQ	AX, DX
-	SHRQ	$WORD_KEY, DX
+	SHRQ	$const_stemmaWordKey, DX
 	JNZ	slow // no word
 	SUBQ	runtime·stemmaText(SB), BX
-	CMPQ	BX, $(1<<28)
+	CMPQ	BX, $(1<<const_stemmaIDPCBits)
 	JCC	slow // the ID has no room for the address
 	MOVL	AX, CX
-	ANDL	$MAX_DEEP, CX
+	ANDL	$const_stemmaMaxDeep, CX
 	CMPQ	CX, g_stemmaCap(R14)
 	JCC	slow // the ccStack could not grow: there is no such entry
-	SHLQ	$5, CX
+	SHLQ	$const_stemmaEntryLog, CX
 	ADDQ	g_stemmaStack(R14), CX
-	MOVL	24(CX), CX // 0 at MAX_DEEP, too: nothing interns that
+	MOVL	const_stemmaEntryNode(CX), CX // 0 at MAX_DEEP, too: nothing interns that
 	SHLQ	$32, CX
 	JZ	slow // not interned
-	SHRQ	$WORD_ID, AX
+	SHRQ	$const_stemmaWordID, AX
 	ORQ	CX, AX
 	ORQ	runtime·stemmaStamp(SB), BX
 	MOVQ	runtime·stemmaRun(SB), CX

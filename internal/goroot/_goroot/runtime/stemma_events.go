@@ -106,7 +106,7 @@ func stemmaEventHere(kind uint32, value uint64) {
 // than the frame pointer bp, and the return address in it; 0 if there is none.
 func stemmaInnermost(gp *g, bp uintptr) (slot, pc uintptr) {
 	for n := 0; n < 256 && bp >= gp.stack.lo && bp+16 <= gp.stack.hi; n++ {
-		pc = *(*uintptr)(unsafe.Pointer(bp + 8))
+		pc = stemmaReturnOf(bp)
 		bp = *(*uintptr)(unsafe.Pointer(bp))
 		known := &stemmaEvents.known[pc%uintptr(len(stemmaEvents.known))]
 		entry := *known

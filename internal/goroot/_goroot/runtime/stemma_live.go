@@ -113,7 +113,7 @@ func stemmaMapOfP(prefix string, pp *p, size uintptr) unsafe.Pointer {
 	return mem
 }
 
-// stemmaRun is the run number of this process, see rt.HdrRun. It is drawn before
+// stemmaRun is the run number of this process, see layout.Header. It is drawn before
 // the live directory is made, and does not change. The assembly reads it.
 var stemmaRun uint64
 

@@ -7,13 +7,14 @@ package runtime
 
 import (
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"internal/runtime/sys"
 	"unsafe"
 )
 
 // stemmaNoStep is the step of cells that lead nowhere. The compiler addresses the cells.
 var (
-	stemmaNoStep [rt.StepSize / 8]uint64
+	stemmaNoStep layout.Step
 	stemmaNoCell = &stemmaNoStep // the pair in g means nothing
 	stemmaGoCell = &stemmaNoStep // a go statement has left its pair in g
 )
@@ -62,14 +63,15 @@ func stemmaUpdateGo(bp uintptr) {
 //go:nosplit
 func stemmaUpdateTry(gp *g, bp uintptr) (id, version uint64, ok bool) {
 	for {
-		pc := *(*uintptr)(unsafe.Pointer(bp + 8))
+		pc := stemmaReturnOf(bp)
 		s, pass, known := stemma.cce.LookupPC(pc)
 		if !known {
 			return 0, 0, false
 		}
 		bp = *(*uintptr)(unsafe.Pointer(bp))
 		if !pass {
-			return stemma.lucce.TryCall(s, gp.stemmaFunc, *(*uint64)(unsafe.Pointer(bp - 8)), *(*uint64)(unsafe.Pointer(bp - 16)))
+			c, v := stemmaPairAt(bp - layout.SlotBelow)
+			return stemma.lucce.TryCall(s, gp.stemmaFunc, c, v)
 		}
 	}
 }
@@ -78,7 +80,7 @@ func stemmaUpdateTry(gp *g, bp uintptr) (id, version uint64, ok bool) {
 // gp, whose stack goes on at pc and sp. It runs on the system stack, under the lock.
 func stemmaUpdateEntry(gp *g, bp, pc, sp uintptr) (id, version uint64) {
 	l := &stemma.lucce
-	*l.Stat(rt.CceSlow)++
+	l.Header().Slow++
 	data := gp.stemmaFunc
 	if f, isNew := l.Learn(data); isNew {
 		stemmaDescribePCs(f)
@@ -97,14 +99,14 @@ func stemmaUpdateEntry(gp *g, bp, pc, sp uintptr) (id, version uint64) {
 // addresses that are known. ok is false if one is not. It runs on the system stack, under the lock.
 func stemmaUpdateNear(bp, data uintptr) (id, version uint64, ok bool) {
 	for {
-		pc := *(*uintptr)(unsafe.Pointer(bp + 8))
+		pc := stemmaReturnOf(bp)
 		s, pass, known := stemma.cce.LookupPC(pc)
 		if !known {
 			return 0, 0, false
 		}
 		bp = *(*uintptr)(unsafe.Pointer(bp))
 		if !pass {
-			c, v := stemmaPairAt(bp - 8)
+			c, v := stemmaPairAt(bp - layout.SlotBelow)
 			id, version = stemma.lucce.Call(s, data, c, v)
 			return id, version, true
 		}
@@ -115,7 +117,8 @@ func stemmaUpdateNear(bp, data uintptr) (id, version uint64, ok bool) {
 //
 //go:nosplit
 func stemmaPairAt(slot uintptr) (c, v uint64) {
-	return *(*uint64)(unsafe.Pointer(slot)), *(*uint64)(unsafe.Pointer(slot - 8))
+	pair := (*layout.Pair)(unsafe.Pointer(slot - unsafe.Offsetof(layout.Pair{}.ID)))
+	return pair.ID, pair.Version
 }
 
 // stemmaUpdateFar finds the caller by unwinding, and learns the return addresses
@@ -125,7 +128,7 @@ func stemmaUpdateFar(gp *g, bp, pc, sp, data uintptr) (id, version uint64) {
 	frames, linked := stemmaWalk(gp, pc, sp, bp, false)
 	if len(frames) == 0 {
 		f, _ := l.Learn(data)
-		return l.Root(stemmaFromOf(gp), uint64(*(*uintptr)(unsafe.Pointer(data + rt.DataMeta))), f)
+		return l.Root(stemmaFromOf(gp), stemmaDataAt(data).Func, f)
 	}
 	c, v := stemmaPairOf(gp, frames)
 	if len(frames) == 1 && linked {
@@ -225,8 +228,7 @@ func stemmaCheckUpdated(gp *g, pc, sp uintptr, id, version uint64, data uintptr)
 	if !stemmaCheckDue(gp, sp, false) {
 		return
 	}
-	meta := *(*uintptr)(unsafe.Pointer(data + rt.DataMeta))
-	hi, lo := stemma.lucce.CaptureID(id, version, *(*uintptr)(unsafe.Pointer(meta + rt.MetaEntry)))
+	hi, lo := stemma.lucce.CaptureID(id, version, stemmaEntryOf(data))
 	startHi, startLo := stemmaStartOf(gp)
 	stemmaCheck.BeginID(hi, lo, startHi, startLo)
 	stemmaCheckWalk(gp, pc, sp)

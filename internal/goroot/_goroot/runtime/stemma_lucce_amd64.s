@@ -3,22 +3,8 @@
 #include "textflag.h"
 #include "funcdata.h"
 
-// The layout is that of package internal/runtime/stemma. g has the caller's id in
+// Names that begin with const_stemma are defined in stemma_asm.go. g has the caller's id in
 // stemmaStack, and its version in stemmaCap.
-#define STEP_CALLEE 0
-#define STEP_BOUND 8
-#define STEP_MASK 16
-#define STEP_MUL 24
-#define STEP_ADD 32
-#define STEP_CELL 40
-#define STEP_LOG 6
-#define STEP_SHIFT 4
-#define EDGE_MUL 0x9E3779B97F4A7C15
-#define ID_BITS 30
-#define ID_MASK 0x3FFFFFFF
-#define ID_EPOCH 32
-#define ID_LIMIT_BITS 62
-#define ID_PC_BITS 28
 
 // stemmaUpdate is called on entry of a function, if its call site had another callee
 // first, or its step does not take the caller's id. It probes the table of edges.
@@ -34,36 +20,36 @@ TEXT runtime·stemmaUpdate<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	MOVQ	g_stemmaFunc(R14), R13
 	MOVQ	runtime·stemmaEdges(SB), AX
 	MOVQ	(AX), AX // the table: its mask, and numbers of steps
-	MOVQ	$EDGE_MUL, CX
+	MOVQ	$const_stemmaEdgeMul, CX
 	MOVQ	R12, R11
 	IMULQ	CX, R11
 	ADDQ	R13, R11
 	IMULQ	CX, R11
 	SHRQ	$32, R11
 probe:
-	ANDL	(AX), R11
-	MOVL	8(AX)(R11*4), CX
+	ANDL	const_stemmaEdgeMask(AX), R11
+	MOVL	const_stemmaEdgeSteps(AX)(R11*4), CX
 	TESTL	CX, CX
 	JZ	slow
-	SHLQ	$STEP_LOG, CX
+	SHLQ	$const_stemmaStepLog, CX
 	ADDQ	runtime·stemmaSteps(SB), CX
-	CMPQ	STEP_CALLEE(CX), R13
+	CMPQ	const_stemmaStepCallee(CX), R13
 	JNE	next
-	CMPQ	STEP_CELL(CX), R12
+	CMPQ	const_stemmaStepCell(CX), R12
 	JEQ	found
 next:
 	INCL	R11
 	JMP	probe
 found:
 	MOVQ	g_stemmaStack(R14), R11
-	CMPQ	R11, STEP_BOUND(CX)
+	CMPQ	R11, const_stemmaStepBound(CX)
 	JCC	slow
 	MOVQ	R11, AX
-	SHRQ	$STEP_SHIFT, AX
-	ANDQ	STEP_MASK(CX), AX
+	SHRQ	$const_stemmaStepShift, AX
+	ANDQ	const_stemmaStepMask(CX), AX
 	ADDQ	AX, R11
-	IMULQ	STEP_MUL(CX), R11
-	ADDQ	STEP_ADD(CX), R11
+	IMULQ	const_stemmaStepMul(CX), R11
+	ADDQ	const_stemmaStepAdd(CX), R11
 	POPQ	R13
 	POPQ	R12
 	POPQ	CX
@@ -125,19 +111,19 @@ TEXT runtime·stemmaUpdateHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-24
 	JEQ	slow
 	MOVQ	g_stemmaStack(R14), AX
 	MOVQ	AX, DX
-	SHRQ	$ID_LIMIT_BITS, DX
+	SHRQ	$const_stemmaIDLimit, DX
 	JNZ	slow
 	MOVQ	0(SP), BX
 	SUBQ	runtime·stemmaText(SB), BX
 	MOVQ	BX, DX
-	SHRQ	$ID_PC_BITS, DX
+	SHRQ	$const_stemmaIDPCBits, DX
 	JNZ	slow
 	ORQ	runtime·stemmaStamp(SB), BX
 	MOVQ	AX, DX
-	SHRQ	$ID_BITS, DX
-	SHLQ	$ID_EPOCH, DX
+	SHRQ	$const_stemmaIDBits, DX
+	SHLQ	$const_stemmaIDEpoch, DX
 	ORQ	DX, BX
-	ANDL	$ID_MASK, AX
+	ANDL	$const_stemmaIDMask, AX
 	MOVQ	g_stemmaCap(R14), CX
 	SHLQ	$32, CX
 	ORQ	CX, AX

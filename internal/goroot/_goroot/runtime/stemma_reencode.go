@@ -109,7 +109,7 @@ func stemmaDue(now int64) bool {
 	case c.Unplanned() > 0 && now-p.last > stemmaLateEdges:
 		return true
 	}
-	return *c.Stat(rt.CcePushes)-p.pushes >= stemmaPushLimit && now-p.last > p.patient
+	return c.Stats().Pushes-p.pushes >= stemmaPushLimit && now-p.last > p.patient
 }
 
 // stemmaMissed reports whether the slow path has cost as much as a re-encoding.
@@ -136,7 +136,7 @@ func stemmaReencode() {
 	if ok {
 		took += stemmaPublish()
 	}
-	*c.Stat(rt.CceEncodeTime) += uint64(took)
+	c.Stats().EncodeTime += uint64(took)
 	p := &e.pace
 	p.cost, p.last = stemmaStopCost+stemmaPlanCost*int64(c.Size()), nanotime()
 	p.next = p.last + stemmaInterval
@@ -148,7 +148,7 @@ func stemmaReencode() {
 	} else {
 		p.patient = min(2*p.patient, stemmaMaxPatient)
 	}
-	p.pushes = *c.Stat(rt.CcePushes)
+	p.pushes = c.Stats().Pushes
 }
 
 // stemmaPublish stops the world and begins the epoch that was planned. It returns
@@ -161,7 +161,7 @@ func stemmaPublish() int64 {
 	stemmaStamp = c.Stamp()
 	stemma.encode.epoch++
 	pause := nanotime() - stopped
-	*c.Stat(rt.CceMaxPause) = max(*c.Stat(rt.CceMaxPause), uint64(pause))
+	c.Stats().MaxPause = max(c.Stats().MaxPause, uint64(pause))
 	startTheWorld(stw)
 	return pause
 }

@@ -20,7 +20,7 @@ func stemmaWarm() {
 	static := stemmaOption("engine") == "pcce"
 	w, state := stemmaOpenWarm()
 	if state != rt.WarmNone {
-		*c.Stat(rt.CceWarm) = uint64(state)
+		c.Stats().Warm = uint64(state)
 		if static {
 			stemmaRefuse(state)
 		}
@@ -46,7 +46,7 @@ func stemmaWarm() {
 		stemma.encode.epoch++
 		getg().stemmaEpoch = stemma.encode.epoch
 	}
-	*c.Stat(rt.CceEncodeTime) += uint64(nanotime() - began)
+	c.Stats().EncodeTime += uint64(nanotime() - began)
 }
 
 // stemmaRefuse ends a program that cannot run without its warm file. It says why as

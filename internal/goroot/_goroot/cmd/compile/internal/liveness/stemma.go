@@ -3,7 +3,7 @@ package liveness
 import (
 	"cmd/compile/internal/ir"
 	"cmd/compile/internal/ssa"
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"slices"
 )
 
@@ -62,7 +62,7 @@ func stemmaMadeOfShard(f *ssa.Func) map[*ssa.Value]int {
 
 // stemmaReadsShard reports whether v reads the shard in g, whatever else it does.
 func stemmaReadsShard(v *ssa.Value) bool {
-	return v.AuxInt == rt.GShard && v.MemoryArg() != nil && slices.ContainsFunc(v.Args, stemmaIsG)
+	return v.AuxInt == layout.GShard && v.MemoryArg() != nil && slices.ContainsFunc(v.Args, stemmaIsG)
 }
 
 func stemmaIsG(v *ssa.Value) bool {
@@ -194,5 +194,5 @@ func stemmaIsSlot(v *ssa.Value) bool {
 
 // stemmaIsContext reports whether v loads or stores g's word.
 func stemmaIsContext(v *ssa.Value) bool {
-	return v.AuxInt == rt.GCtx && v.Args[0].Op == ssa.OpGetG
+	return v.AuxInt == layout.GCtx && v.Args[0].Op == ssa.OpGetG
 }

@@ -2,6 +2,7 @@ package ssa
 
 import (
 	rt "internal/runtime/stemma"
+	rec "internal/runtime/stemma/layout" // ssa has a function layout
 	"strings"
 )
 
@@ -59,12 +60,12 @@ func stemmaCounterOf(v *Value) int {
 	if !stemmaIsShard(sum.Args[0]) && !stemmaIsShard(sum.Args[1]) {
 		return -1
 	}
-	return int(v.Args[0].AuxInt-rt.Base) / 8
+	return int(v.Args[0].AuxInt-rt.Base) / rec.CounterSize
 }
 
 // stemmaIsShard reports whether v is the load of the shard from g.
 func stemmaIsShard(v *Value) bool {
-	return v.Op == OpLoad && v.Args[0].Op == OpOffPtr && v.Args[0].AuxInt == rt.GShard && v.Args[0].Args[0].Op == OpGetG
+	return v.Op == OpLoad && v.Args[0].Op == OpOffPtr && v.Args[0].AuxInt == rec.GShard && v.Args[0].Args[0].Op == OpGetG
 }
 
 // stemmaMergeBlock removes from b each increment that another one in b, of a
@@ -136,7 +137,7 @@ func stemmaRenumber(f *Func, stores map[int][]*Value, into map[int]int) {
 			continue
 		}
 		for _, v := range vs {
-			stemmaMove(v, rt.Base+8*int64(now[c]))
+			stemmaMove(v, rt.Base+rec.CounterSize*int64(now[c]))
 		}
 	}
 	for c := range into {

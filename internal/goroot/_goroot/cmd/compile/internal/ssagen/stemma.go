@@ -45,7 +45,9 @@ import (
 	"cmd/internal/src"
 	"internal/abi"
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"slices"
+	"unsafe"
 )
 
 // stemmaNodeVar is the SSA variable that holds the node at function entry.
@@ -117,10 +119,10 @@ func (s *state) stemmaEnter() {
 // stores the node in the frame.
 func (s *state) stemmaFindNode() {
 	word := types.Types[types.TUINTPTR]
-	cell := s.rawLoad(word, s.stemmaG(rt.GCtx))
+	cell := s.rawLoad(word, s.stemmaG(layout.GCtx))
 	child := s.newValue1(ssa.OpZeroExt32to64, word, s.rawLoad(types.Types[types.TUINT32], s.stemmaAddr(types.Types[types.TUINT32], cell, 0)))
 	meta := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.sym, s.sb)
-	have := s.rawLoad(word, s.stemmaAddr(word, child, rt.Base+rt.NodeFunc))
+	have := s.rawLoad(word, s.stemmaAddr(word, child, rt.Base+int64(unsafe.Offsetof(layout.Node{}.Func))))
 	s.vars[stemmaNodeVar] = child
 
 	s.stemmaSlowIf(ssa.OpNeq64, have, meta, s.stemma.meta.sym)
@@ -143,7 +145,7 @@ func (s *state) stemmaSlowIf(op ssa.Op, x, y *ssa.Value, sym *obj.LSym) *ssa.Blo
 	b.AddEdgeTo(done)
 
 	s.startBlock(slow)
-	s.store(word, s.stemmaG(rt.GFunc), s.newValue1A(ssa.OpAddr, word, sym, s.sb))
+	s.store(word, s.stemmaG(layout.GFunc), s.newValue1A(ssa.OpAddr, word, sym, s.sb))
 	call := s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), rt.EnterAux, s.mem())
 	s.vars[stemmaNodeVar] = s.newValue1(ssa.OpSelect0, word, call)
 	s.vars[memVar] = s.newValue1(ssa.OpSelect1, types.TypeMem, call)
@@ -221,8 +223,8 @@ func (s *state) stemmaCount(c int) {
 	if c != 0 {
 		node = s.stemmaNode()
 	}
-	shard := s.rawLoad(word, s.stemmaG(rt.GShard))
-	addr := s.stemmaAddr(u64, s.newValue2(ssa.OpAdd64, word, node, shard), rt.Base+8*int64(c))
+	shard := s.rawLoad(word, s.stemmaG(layout.GShard))
+	addr := s.stemmaAddr(u64, s.newValue2(ssa.OpAdd64, word, node, shard), rt.Base+layout.CounterSize*int64(c))
 	sum := s.newValue2(ssa.OpAdd64, u64, s.rawLoad(u64, addr), s.constInt64(u64, 1))
 	s.store(u64, addr, sum)
 }
@@ -230,8 +232,8 @@ func (s *state) stemmaCount(c int) {
 // stemmaLeaveCell emits the store of the address of cell k for the callee.
 func (s *state) stemmaLeaveCell(k int) {
 	word := types.Types[types.TUINTPTR]
-	cell := s.newValue2(ssa.OpAdd64, word, s.stemmaNode(), s.constInt64(word, rt.Base+rt.NodeCells+4*int64(k)))
-	s.store(word, s.stemmaG(rt.GCtx), cell)
+	cell := s.newValue2(ssa.OpAdd64, word, s.stemmaNode(), s.constInt64(word, rt.Base+layout.NodeSize+layout.CellSize*int64(k)))
+	s.store(word, s.stemmaG(layout.GCtx), cell)
 }
 
 // stemmaCall emits what precedes a call: it must not come between an argument

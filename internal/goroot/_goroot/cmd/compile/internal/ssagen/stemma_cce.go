@@ -40,20 +40,22 @@ import (
 	"sort"
 
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
+	"unsafe"
 )
 
 // stemmaFindWord emits the load of this invocation's word and its check, and
 // stores the word in the frame.
 func (s *state) stemmaFindWord() {
 	word := types.Types[types.TUINTPTR]
-	w := s.rawLoad(word, s.stemmaG(rt.GCtx))
+	w := s.rawLoad(word, s.stemmaG(layout.GCtx))
 	if stemmaOptions.engine == stemmaPCC {
 		s.stemma.node = w
 		s.stemmaSaveNode()
 		return
 	}
-	w = s.newValue2(ssa.OpSub64, word, w, s.rawLoad(word, s.stemmaData(rt.DataKey)))
-	limit := s.rawLoad(word, s.stemmaData(rt.DataLimit))
+	w = s.newValue2(ssa.OpSub64, word, w, s.rawLoad(word, s.stemmaData(int64(unsafe.Offsetof(layout.FuncData{}.Key)))))
+	limit := s.rawLoad(word, s.stemmaData(int64(unsafe.Offsetof(layout.FuncData{}.Limit))))
 	s.vars[stemmaNodeVar] = w
 	s.stemma.entry = s.stemmaSlowIf(ssa.OpLeq64U, limit, w, s.stemma.meta.data)
 }
@@ -131,7 +133,7 @@ func (s *state) stemmaAddition(cell int) *ssa.Value {
 		h := hash.Sum32([]byte(s.stemma.meta.sym.Name))
 		return s.stemmaWord(uint64(binary.LittleEndian.Uint32(h[:])) + uint64(cell))
 	}
-	return s.rawLoad(types.Types[types.TUINTPTR], s.stemmaData(rt.DataAV+8*int64(cell)))
+	return s.rawLoad(types.Types[types.TUINTPTR], s.stemmaData(layout.FuncDataSize+layout.AVSize*int64(cell)))
 }
 
 // noCell stands for an addition of nothing.
@@ -150,7 +152,7 @@ func (s *state) stemmaLeaveWord(cell int) {
 	if cell != noCell {
 		w = s.newValue2(ssa.OpAdd64, word, w, s.stemmaAddition(cell))
 	}
-	s.store(word, s.stemmaG(rt.GCtx), w)
+	s.store(word, s.stemmaG(layout.GCtx), w)
 }
 
 // A stemmaMark stands between the values that precede a call and the call: site
@@ -232,21 +234,27 @@ func stemmaNoteSite(s *State, v *ssa.Value, site int) {
 	p.To.SetConst(int64(site))
 }
 
+// emitHead emits what the data of a function begins with. All but its ID is 0.
+func (m *stemmaMeta) emitHead() {
+	var data layout.FuncData
+	objw.Uintptr(m.data, int(unsafe.Offsetof(data.Key)), 0)
+	objw.Uintptr(m.data, int(unsafe.Offsetof(data.Limit)), 0)
+	objw.SymPtr(m.data, int(unsafe.Offsetof(data.Func)), m.sym, 0)
+	objw.Uintptr(m.data, int(unsafe.Offsetof(data.Index)), 0)
+}
+
 // emitData emits the function's addition values: as long as it was not entered,
 // everything leads to the slow path.
 func (m *stemmaMeta) emitData() {
 	x := m.data
-	objw.Uintptr(x, rt.DataKey, 0)
-	objw.Uintptr(x, rt.DataLimit, 0)
-	objw.SymPtr(x, rt.DataMeta, m.sym, 0)
-	objw.Uintptr(x, rt.DataIndex, 0)
+	m.emitHead()
 	for i, dynamic := range m.dynamic {
 		av := uint64(rt.KeyUnknown << rt.WordKey)
 		if dynamic {
 			av |= rt.Dynamic
 		}
-		objw.Uintptr(x, rt.DataAV+8*i, av)
+		objw.Uintptr(x, layout.FuncDataSize+layout.AVSize*i, av)
 	}
-	objw.Global(x, int32(rt.DataAV+8*len(m.dynamic)), obj.NOPTR)
+	objw.Global(x, int32(layout.FuncDataSize+layout.AVSize*len(m.dynamic)), obj.NOPTR)
 	x.Set(obj.AttrLocal, true)
 }

@@ -45,27 +45,29 @@ import (
 	"cmd/internal/obj"
 
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
+	"unsafe"
 )
 
 // stemmaFindPair emits the entry sequence.
 func (s *state) stemmaFindPair() {
 	word, u64 := types.Types[types.TUINTPTR], types.Types[types.TUINT64]
 	s.stemmaNewSlot(types.Types[types.TCOMPLEX128]) // two words; the size of no new type can be calculated here
-	cell := s.rawLoad(word, s.stemmaG(rt.GCtx))
+	cell := s.rawLoad(word, s.stemmaG(layout.GCtx))
 	step := s.rawLoad(word, s.stemmaAddr(word, cell, 0))
-	c := s.rawLoad(u64, s.stemmaG(rt.GID))
-	field := func(offset int64) *ssa.Value { return s.rawLoad(u64, s.stemmaAddr(u64, step, offset)) }
+	c := s.rawLoad(u64, s.stemmaG(layout.GID))
+	field := func(offset uintptr) *ssa.Value { return s.rawLoad(u64, s.stemmaAddr(u64, step, int64(offset))) }
 	data := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.data, s.sb)
 	slow, hit, done := s.f.NewBlock(ssa.BlockPlain), s.f.NewBlock(ssa.BlockPlain), s.f.NewBlock(ssa.BlockPlain)
 
-	s.stemma.entry = s.stemmaUnless(ssa.OpNeq64, field(rt.StepCallee), data, slow)
+	s.stemma.entry = s.stemmaUnless(ssa.OpNeq64, field(unsafe.Offsetof(layout.Step{}.Callee)), data, slow)
 	if stemmaOptions.verify {
 		s.stemma.entry.SetControl(s.f.ConstBool(types.Types[types.TBOOL], true)) // always take the path with the checker
 	}
-	s.stemma.bound = s.stemmaUnless(ssa.OpLeq64U, field(rt.StepBound), c, slow)
-	shared := s.newValue2(ssa.OpAnd64, u64, s.newValue2(ssa.OpRsh64Ux64, u64, c, s.constInt64(u64, rt.StepShift)), field(rt.StepMask))
-	id := s.newValue2(ssa.OpMul64, u64, s.newValue2(ssa.OpAdd64, u64, c, shared), field(rt.StepMul))
-	s.vars[stemmaNodeVar] = s.newValue2(ssa.OpAdd64, u64, id, field(rt.StepAdd))
+	s.stemma.bound = s.stemmaUnless(ssa.OpLeq64U, field(unsafe.Offsetof(layout.Step{}.Bound)), c, slow)
+	shared := s.newValue2(ssa.OpAnd64, u64, s.newValue2(ssa.OpRsh64Ux64, u64, c, s.constInt64(u64, layout.StepShift)), field(unsafe.Offsetof(layout.Step{}.Mask)))
+	id := s.newValue2(ssa.OpMul64, u64, s.newValue2(ssa.OpAdd64, u64, c, shared), field(unsafe.Offsetof(layout.Step{}.Mul)))
+	s.vars[stemmaNodeVar] = s.newValue2(ssa.OpAdd64, u64, id, field(unsafe.Offsetof(layout.Step{}.Add)))
 	s.endBlock().AddEdgeTo(hit)
 	s.startBlock(hit)
 	s.endBlock().AddEdgeTo(done)
@@ -73,7 +75,7 @@ func (s *state) stemmaFindPair() {
 	// Another state of memory gives g a value of its own here, so that it is not spilled on the fast path.
 	s.startBlock(slow)
 	s.vars[memVar] = s.newValue1Apos(ssa.OpVarLive, types.TypeMem, s.stemma.slot, s.mem(), false)
-	s.store(word, s.stemmaG(rt.GFunc), data)
+	s.store(word, s.stemmaG(layout.GFunc), data)
 	call := s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), rt.EnterAux, s.mem())
 	s.vars[stemmaNodeVar] = s.newValue1(ssa.OpSelect0, u64, call)
 	s.vars[memVar] = s.newValue1(ssa.OpSelect1, types.TypeMem, call)
@@ -101,29 +103,35 @@ func (s *state) stemmaUnless(op ssa.Op, a, b *ssa.Value, slow *ssa.Block) *ssa.B
 // stemmaSavePair stores the pair in the frame, the id at varp-8.
 func (s *state) stemmaSavePair() {
 	u64 := types.Types[types.TUINT64]
-	s.store(u64, s.stemmaHalf(1), s.stemma.node)
+	s.store(u64, s.stemmaHalf(stemmaPairID), s.stemma.node)
 	id := s.mem()
-	s.store(u64, s.stemmaHalf(0), s.rawLoad(u64, s.stemmaG(rt.GVersion)))
+	s.store(u64, s.stemmaHalf(stemmaPairVersion), s.rawLoad(u64, s.stemmaG(layout.GVersion)))
 	s.stemmaKeepSlot(id, s.mem())
 }
 
-// stemmaHalf returns the address of one word of the slot: 1 for the id, 0 for the version.
-func (s *state) stemmaHalf(i int64) *ssa.Value {
-	return s.newValue1I(ssa.OpOffPtr, types.Types[types.TUINT64].PtrTo(), 8*i, s.addr(s.stemma.slot))
+// Where the words of the slot lie in it.
+const (
+	stemmaPairID      = int64(unsafe.Offsetof(layout.Pair{}.ID))
+	stemmaPairVersion = int64(unsafe.Offsetof(layout.Pair{}.Version))
+)
+
+// stemmaHalf returns the address of one word of the slot.
+func (s *state) stemmaHalf(offset int64) *ssa.Value {
+	return s.newValue1I(ssa.OpOffPtr, types.Types[types.TUINT64].PtrTo(), offset, s.addr(s.stemma.slot))
 }
 
 // stemmaLeavePair emits the stores of the pair and of the cell. A go statement
 // has none.
 func (s *state) stemmaLeavePair(cell int) {
 	word, u64 := types.Types[types.TUINTPTR], types.Types[types.TUINT64]
-	s.store(u64, s.stemmaG(rt.GID), s.rawLoad(u64, s.stemmaHalf(1)))
-	s.store(u64, s.stemmaG(rt.GVersion), s.rawLoad(u64, s.stemmaHalf(0)))
+	s.store(u64, s.stemmaG(layout.GID), s.rawLoad(u64, s.stemmaHalf(stemmaPairID)))
+	s.store(u64, s.stemmaG(layout.GVersion), s.rawLoad(u64, s.stemmaHalf(stemmaPairVersion)))
 	addr := s.stemmaRuntimeCell("runtime.stemmaGoCell")
 	if cell != noCell {
 		data := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.data, s.sb)
-		addr = s.newValue2(ssa.OpAdd64, word, data, s.constInt64(word, rt.DataAV+8*int64(cell)))
+		addr = s.newValue2(ssa.OpAdd64, word, data, s.constInt64(word, layout.FuncDataSize+layout.AVSize*int64(cell)))
 	}
-	s.store(word, s.stemmaG(rt.GCtx), addr)
+	s.store(word, s.stemmaG(layout.GCtx), addr)
 }
 
 // stemmaRuntimeCell returns the address of one of the runtime's cells: they lead every
@@ -136,13 +144,10 @@ func (s *state) stemmaRuntimeCell(name string) *ssa.Value {
 // to the data itself, which is a step of no callee.
 func (m *stemmaMeta) emitCells() {
 	x := m.data
-	objw.Uintptr(x, rt.StepCallee, 0)
-	objw.Uintptr(x, rt.StepBound, 0)
-	objw.SymPtr(x, rt.DataMeta, m.sym, 0)
-	objw.Uintptr(x, rt.DataIndex, 0)
+	m.emitHead()
 	for i := range m.dynamic {
-		objw.SymPtr(x, rt.DataAV+8*i, x, 0)
+		objw.SymPtr(x, layout.FuncDataSize+layout.AVSize*i, x, 0)
 	}
-	objw.Global(x, int32(rt.DataAV+8*len(m.dynamic)), obj.NOPTR)
+	objw.Global(x, int32(layout.FuncDataSize+layout.AVSize*len(m.dynamic)), obj.NOPTR)
 	x.Set(obj.AttrLocal, true)
 }

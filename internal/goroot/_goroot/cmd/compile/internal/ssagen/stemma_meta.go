@@ -17,6 +17,8 @@ import (
 	"cmd/internal/obj"
 	"cmd/internal/src"
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
+	"unsafe"
 )
 
 // A stemmaEngine is what contexts are made of.
@@ -287,14 +289,15 @@ func StemmaEmit() {
 func (m *stemmaMeta) emit() {
 	blob := m.blob() // collects the strings
 	x := m.sym
-	objw.SymPtr(x, rt.MetaEntry, m.fn.LSym, 0)
-	objw.Uint32(x, rt.MetaNodeSize, uint32(max(rt.NodeCells+4*m.cells, 8*m.counters)+7)&^7)
-	objw.Uint32(x, rt.MetaFlags, m.flags())
-	objw.Uint32(x, rt.MetaNumStrings, uint32(len(m.strings)))
-	objw.Uint32(x, rt.MetaBlobLen, uint32(len(blob)))
-	objw.Uint32(x, rt.MetaRecover, uint32(m.recover))
-	objw.Uint32(x, rt.MetaCells, uint32(m.cells))
-	off := rt.MetaStrings
+	var meta layout.Meta
+	objw.SymPtr(x, int(unsafe.Offsetof(meta.Entry)), m.fn.LSym, 0)
+	objw.Uint32(x, int(unsafe.Offsetof(meta.NodeSize)), uint32(layout.NodeBytes(m.cells, m.counters)))
+	objw.Uint32(x, int(unsafe.Offsetof(meta.Flags)), m.flags())
+	objw.Uint32(x, int(unsafe.Offsetof(meta.Strings)), uint32(len(m.strings)))
+	objw.Uint32(x, int(unsafe.Offsetof(meta.BlobLen)), uint32(len(blob)))
+	objw.Uint32(x, int(unsafe.Offsetof(meta.Recover)), uint32(m.recover))
+	objw.Uint32(x, int(unsafe.Offsetof(meta.Cells)), uint32(m.cells))
+	off := layout.MetaSize
 	for _, s := range m.strings {
 		off = objw.SymPtr(x, off, staticdata.StringSym(m.fn.Pos(), s), 0)
 		off = objw.Uintptr(x, off, uint64(len(s)))

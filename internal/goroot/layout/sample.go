@@ -1,0 +1,70 @@
+package layout
+
+// A SampleHeader is the beginning of the file samples.
+type SampleHeader struct {
+	Magic    [8]byte                // SampleMagic
+	Version  uint32                 // SampleVersion
+	Flags    uint32                 // rt.SmpFlag bits
+	Max      uint64                 // nodes that fit
+	Used     uint64                 // nodes in use
+	Places   uint64                 // bytes of places in use
+	Start    uint64                 // start of the program, nanoseconds since 1970
+	Interval uint64                 // nanoseconds between samples that were asked for
+	PID      uint32                 // process ID
+	Sampler  uint8                  // an rt.Sampler constant
+	Walk     uint8                  // an rt.Walk constant
+	_        [2]byte                //
+	Stats    [55]uint64             // what the sampler counted, by rt.Stat constant
+	Run      uint64                 // the run number
+	ArgsLen  uint32                 // bytes of Args
+	GoVerLen uint32                 // bytes of GoVer
+	GoVer    [56]byte               // the Go version
+	_        [448]byte              //
+	Latency  [LatencyBuckets]uint64 // samples by latency
+	_        [1024]byte             //
+	Args     [4096]byte             // command line, each argument with a NUL behind it
+}
+
+// LatencyBuckets is how many ranges of latencies are told apart.
+const LatencyBuckets = 256
+
+const (
+	SampleMagic   = "stemma\x00\x03"
+	SampleVersion = 2 // of samples and places
+)
+
+// A SampleNode is a stack frame in its context. Node n lies behind the header and n
+// others; node 0 is the root. Parent is written last: a node without is being created,
+// or was created twice.
+type SampleNode struct {
+	PC      uint64    // an address in the frame's function, or a pseudo-address
+	Key     uint32    // the parent, for whoever looks for the node
+	Parent  uint32    // the parent + 1
+	Next    uint32    // the next node of the same hash bucket
+	_       uint32    //
+	Weights [2]Weight // on CPU and waiting, by rt.Weight constant
+	_       uint64    //
+}
+
+// A Weight is what was sampled in a frame.
+type Weight struct {
+	Time    uint64 // nanoseconds
+	Samples uint64 // number of samples
+}
+
+// A Place is the beginning of a record of places, which describes an address: its
+// PlaceFrames follow, those that are inlined first. Length is written last; a length of
+// 0 ends the file.
+type Place struct {
+	Length uint32 // bytes of the record, a multiple of 8
+	Frames uint32 // number of frames
+	PC     uint64 // the address
+}
+
+// A PlaceFrame is a function at a place. The bytes of its name and of its file follow.
+type PlaceFrame struct {
+	Line    uint32 // of the call that is inlined here, or that the address is in
+	Start   uint32 // the line where the function begins
+	NameLen uint32 // bytes of the name
+	FileLen uint32 // bytes of the file's name
+}

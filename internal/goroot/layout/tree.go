@@ -1,0 +1,169 @@
+package layout
+
+// A Header is the first page of the files tree and cce.
+type Header struct {
+	Magic     [8]byte    // rt.Magic
+	Version   uint32     // rt.Version
+	Flags     uint32     // rt.HdrFlag bits
+	Size      uint64     // bytes of the tree region that may be used
+	Used      uint64     // bytes of the tree in use, from its header on
+	FuncsSize uint64     // bytes of funcs that may be used
+	FuncsUsed uint64     // bytes of funcs in use
+	Shards    uint32     // number of shards that exist
+	PID       uint32     // process ID
+	Start     uint64     // start of the program, nanoseconds since 1970
+	Lost      [15]uint64 // what was lost, by rt.Lost constant
+	Run       uint64     // the run number, never 0
+	ArgsLen   uint32     // bytes of Args
+	GoVerLen  uint32     // bytes of GoVer
+	GoVer     [56]byte   // the Go version
+	Args      [3840]byte // command line, arguments separated by NUL, cut if longer
+}
+
+// A Node is the beginning of a node of the tree: its cells follow, 4 bytes each. Func is
+// written first. A node without a parent is not complete (the root alone has itself as
+// its parent).
+type Node struct {
+	Func   uint64 // function ID, a multiple of 8
+	Parent uint32 // offset of the parent node
+	Cell   uint32 // index of the cell of the parent through which this node was first entered, or rt.NoCell
+}
+
+// A Table is the beginning of a table of the tree: the nodes that one cell leads to. The
+// offsets of nodes follow, 4 bytes each, open addressing by rt.Hash. Tag is written last.
+type Table struct {
+	Tag   uint32 // rt.TagTable
+	Size  uint32 // bytes of the table
+	Mask  uint32 // places for offsets, less one
+	Count uint32 // offsets that are there
+}
+
+const (
+	CellSize    = 4 // of a node's cell, and of a table's offset
+	CounterSize = 8 // of a counter in a shard
+)
+
+// NodeBytes returns the bytes of a node with cells and counters: its counters lie at the
+// same offset in the shards.
+func NodeBytes(cells, counters int) uint64 {
+	return uint64(max(NodeSize+CellSize*cells, CounterSize*counters)+7) &^ 7
+}
+
+// Meta is the beginning of the metadata that the compiler emits for each instrumented
+// function, in read-only memory; its address is the function ID. MetaStrings follow, and
+// the bytes of the blob, see [FuncRecord].
+type Meta struct {
+	Entry    uint64 // address of the function
+	NodeSize uint32 // bytes of a node with its cells and counters, see NodeBytes
+	Flags    uint32 // rt.MetaFlag bits
+	Strings  uint32 // number of strings
+	BlobLen  uint32 // bytes of the blob
+	Recover  uint32 // the cell of the call of deferreturn that recovery jumps to, + 1, or 0
+	Cells    uint32 // number of cells
+}
+
+// A MetaString is a string of the metadata.
+type MetaString struct {
+	Addr uint64 // of its bytes
+	Len  uint64 // number of bytes
+}
+
+// A FuncRecord is the beginning of a record of funcs. The lengths of the strings follow, 4
+// bytes each, the strings, the blob, and zero bytes up to a multiple of 8. Length is
+// written last; a length of 0 ends the file.
+//
+// The blob describes the function in unsigned varints:
+//
+//	name string                          index of the function's symbol name
+//	start line
+//	number of files, then for each: string
+//	number of inlined calls, then for each:
+//	    parent + 1    the inlined call that it is in, 0 for the function itself
+//	    callee string
+//	    file          index into the files, of the call
+//	    line
+//	    counter + 1   0 if it has none
+//	    file + 1      of the callee, 0 if it is not known
+//	    line          where the callee begins, 0 if it is not known
+//	number of sites, then for each:
+//	    kind          one of the Site kinds
+//	    inlined + 1   the innermost inlined call that the site is in
+//	    file
+//	    line
+//	    callee string + 1   0 if the target is not known statically
+//	    cell + 1      0 if it has none
+//	    counter + 1   0 if it has none
+//
+// File 0 is the function's own. Several sites may share one counter: they are
+// always executed together. Counter 0 is the node's own: such a site is
+// executed once in each invocation.
+//
+// A record of kind RecFault describes a place where a run-time error rose or a
+// signal struck: its ID stands for the runtime function that handles it, and
+// its only cell is the one under which deferred calls run. Its blob is
+//
+//	name string                  the runtime function, runtime.sigpanic say
+//	number of frames, then for each, innermost first:
+//	    function string, file string, line
+//
+// where the frames are those of the parent node's function at the place.
+type FuncRecord struct {
+	Length   uint32 // bytes of the record
+	Kind     uint32 // rt.RecFunc or rt.RecFault
+	ID       uint64 // function ID
+	NodeSize uint32 // as in the metadata
+	Flags    uint32 // rt.MetaFlag bits
+	Strings  uint32 // number of strings
+	BlobLen  uint32 // bytes of the blob
+}
+
+const (
+	InlinedNumbers = 7 // how many numbers the blob has for an inlined call
+	SiteNumbers    = 7 // how many it has for a site
+)
+
+// A Check is the beginning of a record of check, which is written in a verify build only:
+// CheckFrames follow, innermost first. It says that so many times, when the node was
+// entered (Cell is 0), or when it was about to be left through a cell, a walk of the stack
+// found these frames. They reach down to where the goroutine, or the runtime for it,
+// began. Length is written last.
+type Check struct {
+	Length    uint32 // bytes of the record
+	Node      uint32 // offset of the node
+	Events    uint64 // how many times
+	Frames    uint32 // number of frames
+	Cell      uint32 // index of the cell + 1, 0 on entry; rt.CheckID in a CheckOfID
+	StartNode uint32 // offset of the node that the goroutine began in
+	StartCell uint32 // and the cell of it
+}
+
+// A CheckOfID is the beginning of a record of check where contexts are encoded: a walk found
+// these frames where the ID was captured. They reach down to where the goroutine
+// began: at the go statement with the start ID, or at a root if that is 0. If the ID's
+// return address is the entry of a function, it was captured on entry.
+type CheckOfID struct {
+	Length  uint32 // bytes of the record
+	Zero    uint32 // 0
+	Events  uint64 // how many times
+	Frames  uint32 // number of frames
+	Mark    uint32 // rt.CheckID
+	Hi      uint64 // the ID, upper word
+	Lo      uint64 // the ID, lower word
+	StartHi uint64 // the ID of the go statement, upper word
+	StartLo uint64 // the ID of the go statement, lower word
+}
+
+// A CheckFrame is a frame of a record of check. Its strings are in the file strings, each
+// behind a CheckString.
+type CheckFrame struct {
+	Func  uint32 // offset in strings
+	File  uint32 // offset in strings
+	Line  uint32 // line
+	Flags uint32 // rt.CheckInlined, rt.CheckWrapper
+}
+
+// A CheckString is the beginning of a string of the file strings. Its bytes follow, and zero
+// bytes up to a multiple of 4.
+type CheckString struct {
+	Len uint32 // number of bytes
+}
