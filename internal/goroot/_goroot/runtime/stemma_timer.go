@@ -117,16 +117,19 @@ func (th *stemmaThread) timer(c *sigctxt, gp *g, mp *m) {
 		return // in tests the thread may be at a sample in a prologue
 	}
 	stemmaSmp.Count(rt.StatRequests, 1)
+	stemmaSampleHere(th, c, gp, mp, cpu)
+	end := nanotime()
+	if due != 0 {
+		stemmaSmp.Latency(uint64(end - due))
+	}
 	if every := stemmaSmp.interval.Load(); due == 0 && th.skip > 0 {
 		th.skip--
 	} else if every < stemmaKernelTick && gp != nil && (gp != mp.curg || gp.syscallsp == 0) {
 		// At random, or a program that does something as often would be seen at the same
-		// place again and again.
-		th.setChain(now, cpu, every/2+int64(cheaprandn(uint32(every))))
-	}
-	stemmaSampleHere(th, c, gp, mp, cpu)
-	if due != 0 {
-		stemmaSmp.Latency(uint64(nanotime() - due))
+		// place again and again; and so that the program gets on where samples take long.
+		const share = 8
+		th.setChain(end, cpu, max(every/2+int64(cheaprandn(uint32(every))), share*(end-now)))
+		th.set = now
 	}
 	th.state.Store(stemmaTicketFree)
 }
