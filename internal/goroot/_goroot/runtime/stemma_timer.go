@@ -97,7 +97,7 @@ func (th *stemmaThread) rest() {
 //go:nowritebarrierrec
 func (th *stemmaThread) timer(c *sigctxt, gp *g, mp *m) {
 	now := nanotime()
-	if now < th.due || stemmaSmp.active.Load() == 0 {
+	if now < th.due || now < th.pause || stemmaSmp.active.Load() == 0 {
 		return // the first timer, while the second one is set, or it was stopped just now
 	}
 	cpu, due := stemmaThreadCPU(), th.due
@@ -122,13 +122,14 @@ func (th *stemmaThread) timer(c *sigctxt, gp *g, mp *m) {
 	if due != 0 {
 		stemmaSmp.Latency(uint64(end - due))
 	}
+	const share = 8 // of the time is the program's, if its stacks are so deep that samples take long
+	th.pause = end + share*(end-now)
 	if every := stemmaSmp.interval.Load(); due == 0 && th.skip > 0 {
 		th.skip--
 	} else if every < stemmaKernelTick && gp != nil && (gp != mp.curg || gp.syscallsp == 0) {
 		// At random, or a program that does something as often would be seen at the same
-		// place again and again; and so that the program gets on where samples take long.
-		const share = 8
-		th.setChain(end, cpu, max(every/2+int64(cheaprandn(uint32(every))), share*(end-now)))
+		// place again and again.
+		th.setChain(end, cpu, max(every/2+int64(cheaprandn(uint32(every))), th.pause-end))
 		th.set = now
 	}
 	th.state.Store(stemmaTicketFree)
