@@ -122,7 +122,9 @@ func (th *stemmaThread) timer(c *sigctxt, gp *g, mp *m) {
 	if due != 0 {
 		stemmaSmp.Latency(uint64(end - due))
 	}
-	const share = 8 // of the time is the program's, if its stacks are so deep that samples take long
+	// The program gets eight times what a sample took, which for a deep stack may be more than
+	// the kernel's tick.
+	const share = 8
 	th.pause = end + share*(end-now)
 	if every := stemmaSmp.interval.Load(); due == 0 && th.skip > 0 {
 		th.skip--
