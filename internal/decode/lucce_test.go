@@ -14,6 +14,7 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/internal/record"
 )
 
@@ -176,7 +177,7 @@ func (p *lucceProgram) check(ref *cce.Lucce) (truncated int) {
 // TestLucceTheorem1 decodes the contexts of random programs: De(n, En(π)) = π. Recursion
 // takes them far beyond 63 bits.
 func TestLucceTheorem1(t *testing.T) {
-	contexts, versions, entries, slow, steps := 0, uint64(0), 0, 0, 0
+	contexts, versions, entries, slow, steps, beyond := 0, uint64(0), 0, 0, 0, 0
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		p := newLucceProgram(t, r.IntN, 2+int(seed%25), 0)
@@ -193,8 +194,23 @@ func TestLucceTheorem1(t *testing.T) {
 		versions += p.l.Header().NodesUsed
 		entries += int(p.l.Stats().LogUsed / layout.LogEntrySize)
 		slow += p.l.Slow
+		beyond += p.beyond()
 	}
 	t.Logf("%d contexts, %d versions, %d entries in logs, %d of %d calls not on the fast path", contexts, versions, entries, slow, steps)
+	if beyond < 100 {
+		t.Errorf("%d paths went beyond 63 bits, want many", beyond)
+	}
+}
+
+// beyond returns how many versions begin at a call: there an id would have passed 63 bits.
+func (p *lucceProgram) beyond() (n int) {
+	nodes := p.l.FS()["nodes"].Data
+	for ; len(nodes) > 0; nodes = nodes[layout.InternedSize:] {
+		if raw.Load[layout.Interned](nodes).Kind == rt.InternSite {
+			n++
+		}
+	}
+	return n
 }
 
 // TestLucceBudget checks that contexts are truncated, and never wrong, when there is no room.

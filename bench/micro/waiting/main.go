@@ -17,8 +17,6 @@ import (
 	"github.com/felixge/fgprof"
 )
 
-var sink int
-
 //go:noinline
 func leaf(n int) int {
 	for i := range 100 {
@@ -49,12 +47,13 @@ func parked(depth int, c chan bool) int {
 // A worker does units of work until the end and notes how long each took.
 type worker struct {
 	units int
+	sum   int // keeps what is computed alive
 	times []time.Duration
 }
 
 func (w *worker) run(until time.Time) {
 	for last := time.Now(); last.Before(until); {
-		sink += unit(20)
+		w.sum += unit(20)
 		now := time.Now()
 		w.times = append(w.times, now.Sub(last))
 		w.units++
