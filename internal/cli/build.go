@@ -173,8 +173,15 @@ func parseGoCommand(verb string, args []string, declare func(*flag.FlagSet)) (*g
 		return nil, usageError("%s: %w", verb, err)
 	}
 	fs.Visit(func(f *flag.Flag) { p.opts.Given = append(p.opts.Given, f.Name) })
+	if name := p.args.Unknown(func(name string) bool { return nearest(name, flagNames(fs)) != "" }); name != "" {
+		return nil, usageError("%s: -%s: no such flag%s; run 'stemma help %s'", verb, name, didYouMean("-", name, flagNames(fs)), verb)
+	}
 	if err := p.opts.Check(); err != nil {
-		return nil, usageError("%w", err)
+		like := ""
+		if engine.Lookup(p.opts.Engine) == nil {
+			like = didYouMean("", p.opts.Engine, engine.Names())
+		}
+		return nil, usageError("%w%s", err, like)
 	}
 	return p, nil
 }

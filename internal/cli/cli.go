@@ -80,6 +80,7 @@ func commands() []*command {
 		verifyCommand(),
 		replayCommand(),
 		versionCommand(),
+		completionCommand(),
 		helpCommand(),
 	}
 }
@@ -156,7 +157,7 @@ func dispatch(e *env, args []string) error {
 	}
 	c := findCommand(args[0])
 	if c == nil {
-		return usageError("unknown command %q; run 'stemma help' for the list", args[0])
+		return usageError("%w", unknownCommand(args[0]))
 	}
 	if len(args) == 2 && isHelp(args[1]) {
 		commandHelp(e.stdout, c)

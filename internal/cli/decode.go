@@ -95,15 +95,21 @@ func runDecode(e *env, args []string) error {
 // decodeText replaces the IDs in standard input. Its program may begin after this one,
 // so that it is no error before the end if there is no record.
 func decodeText(e *env, set *contextSet, format stackFormat) error {
-	if err := set.empty(); err != nil {
-		fmt.Fprintf(e.stderr, "stemma: no record yet: %v; waiting for IDs and their record\n", err)
+	before := set.empty()
+	if before != nil {
+		fmt.Fprintf(e.stderr, "stemma: no record yet: %v; waiting for IDs and their record\n", before)
 	}
 	r := newReplacer(e.stdout, set, format)
 	if err := r.copy(e.stdin); err != nil {
 		return err
 	}
 	r.summarize(e.stderr)
-	return set.empty()
+	if err := set.empty(); err != nil && before != nil {
+		return errors.New("the text has ended, and there is still no record")
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
 // decodeArgs prints the stack of each argument, all that can be decoded. The reason

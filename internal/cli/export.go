@@ -80,7 +80,7 @@ func runExport(e *env, args []string) error {
 	}
 	t, err := cct.Of(p.Profile, o.metric)
 	if err != nil {
-		return usageError("export: %w", err)
+		return usageError("export: %w%s", err, didYouMean("", o.metric, metricNames()))
 	}
 	if o.min > 0 {
 		t = t.Trim(uint64(o.min / 100 * float64(t.Totals().Calls)))

@@ -11,28 +11,48 @@ import (
 func helpCommand() *command {
 	return &command{
 		name:  "help",
-		args:  "[command]",
+		args:  "[-man] [command]",
 		short: "describe stemma or one of its commands",
+		flags: func(fs *flag.FlagSet) { helpFlags(fs) },
 		run:   runHelp,
 	}
+}
+
+// helpFlags declares the flags, for parsing and for the help text.
+func helpFlags(fs *flag.FlagSet) *bool {
+	return fs.Bool("man", false, "print the manual page of all commands, for man -l")
 }
 
 // runHelp prints to standard output: help that was asked for is a result, and can be
 // piped into a pager.
 func runHelp(e *env, args []string) error {
-	switch len(args) {
-	case 0:
+	fs := flag.NewFlagSet("help", flag.ContinueOnError)
+	man := helpFlags(fs)
+	args, err := parseMixed(e, fs, args)
+	switch {
+	case err != nil:
+		return err
+	case *man && len(args) == 0:
+		return manual(e.stdout)
+	case *man:
+		return usageError("help: -man is about all commands; leave %q out", args[0])
+	case len(args) == 0:
 		usage(e.stdout)
 		return nil
-	case 1:
-		c := findCommand(args[0])
-		if c == nil {
-			return usageError("help: unknown command %q; run 'stemma help' for the list", args[0])
-		}
-		commandHelp(e.stdout, c)
-		return nil
+	case len(args) > 1:
+		return usageError("help: too many arguments (have %d, want at most 1)", len(args))
 	}
-	return usageError("help: too many arguments (have %d, want at most 1)", len(args))
+	c := findCommand(args[0])
+	if c == nil {
+		return usageError("help: %w", unknownCommand(args[0]))
+	}
+	commandHelp(e.stdout, c)
+	return nil
+}
+
+// unknownCommand is the error for a command that there is not.
+func unknownCommand(name string) error {
+	return fmt.Errorf("unknown command %q%s; run 'stemma help' for the list", name, didYouMean("", name, commandNames()))
 }
 
 // usage lists the commands.
@@ -46,30 +66,18 @@ func usage(w io.Writer) {
 }
 
 // commandHelp prints the usage line, the text and the flags of a command.
-// Flags come from the same declarations as parsing. A flag without a text is
-// hidden.
+// Flags come from the same declarations as parsing.
 func commandHelp(w io.Writer, c *command) {
 	fmt.Fprintf(w, "usage: stemma %s\n", strings.TrimSpace(c.name+" "+c.args))
 	if c.long != "" {
 		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(c.long))
 	}
-	if c.flags == nil {
+	list := flagsOf(c)
+	if len(list) == 0 {
 		return
 	}
-	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
-	c.flags(fs)
 	fmt.Fprintf(w, "\nflags:\n")
-	fs.VisitAll(func(f *flag.Flag) {
-		if f.Usage == "" {
-			return // hidden
-		}
-		value, text := flag.UnquoteUsage(f)
-		text = strings.TrimPrefix(text, value+": ") // the whole value stands before it
-		switch f.DefValue {
-		case "", "0", "false": // nothing, or as the text says
-		default:
-			text += " (default " + f.DefValue + ")"
-		}
-		fmt.Fprintf(w, "  %s\n\t%s\n", strings.TrimSpace("-"+f.Name+" "+value), text)
-	})
+	for _, f := range list {
+		fmt.Fprintf(w, "  %s\n\t%s\n", strings.TrimSpace("-"+f.name+" "+f.value), f.text)
+	}
 }

@@ -99,7 +99,11 @@ func parseMixed(e *env, fs *flag.FlagSet, args []string) ([]string, error) {
 			return nil, &exitError{code: exitOK}
 		}
 		if err != nil {
-			return nil, usageError("%s: %w; run 'stemma help %s'", fs.Name(), err, fs.Name())
+			like := ""
+			if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+				like = didYouMean("-", name, flagNames(fs))
+			}
+			return nil, usageError("%s: %w%s; run 'stemma help %s'", fs.Name(), err, like, fs.Name())
 		}
 		// Parse stops at the first argument that is no flag, or behind "--". It takes
 		// the "--" away, so what stands before the rest tells which it was.

@@ -231,7 +231,7 @@ func newReporter(w io.Writer, p *record.Record, o *reportOptions) (*reporter, er
 	}
 	all, err := expand(p.Profile, o.metric)
 	if err != nil {
-		return nil, usageError("report: %w", err)
+		return nil, usageError("report: %w%s", err, didYouMean("", o.metric, metricNames()))
 	}
 	return &reporter{w: w, t: all.Select(o.selection), o: o, totals: all.Totals()}, nil
 }
@@ -263,8 +263,13 @@ func (r *reporter) header(p *profile.Profile) {
 	if !r.t.Type.Sampled {
 		r.printf("%s\n", summaryLine(r.t, r.totals))
 	}
-	if !r.o.selection.All() {
-		r.printf("selected: %s\n", summaryLine(r.t, r.t.Totals()))
+	if s := r.o.selection; !s.All() {
+		selected := r.t.Totals()
+		like := ""
+		if s.Focus != nil && selected.Contexts == 0 {
+			like = likeFunctions(r.o.focus, r.functions())
+		}
+		r.printf("selected: %s%s\n", summaryLine(r.t, selected), like)
 	}
 	for _, line := range warnings(p) {
 		r.printf("warning: %s\n", line)
@@ -467,7 +472,17 @@ func (r *reporter) hottest() []uint32 {
 
 // noMatch says that -func matches nothing.
 func (r *reporter) noMatch() {
-	r.printf("no function that was called matches %s\n", r.o.re)
+	r.printf("no function that was called matches %s%s\n", r.o.re, likeFunctions(r.o.function, r.functions()))
+}
+
+// functions returns the names of all functions of the tree.
+func (r *reporter) functions() (names []string) {
+	for _, f := range r.t.Funcs {
+		if !f.Pseudo {
+			names = append(names, f.Name)
+		}
+	}
+	return names
 }
 
 // position returns " file:line", or "" if the place is not known.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -20,10 +21,7 @@ func amount(t profile.ValueType, n uint64) string {
 
 // metrics lists the values that there are, for help texts.
 func metrics() string {
-	var names []string
-	for _, t := range profile.ValueTypes {
-		names = append(names, t.Name)
-	}
+	names := metricNames()
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
@@ -39,6 +37,9 @@ func samplingLines(p *profile.Profile) []string {
 	if !p.Sampled() {
 		return nil
 	}
+	if accumulated(p) {
+		return []string{plural(p.Total(profile.Samples), "sample") + " of calls"}
+	}
 	lines := []string{fmt.Sprintf("%s on CPU for %s · %s of waiting goroutines for %s",
 		plural(p.Total(profile.Samples), "sample"), milliseconds(p.Total(profile.CPU)),
 		plural(p.Total(profile.Waits), "sample"), milliseconds(p.Total(profile.Wait)))}
@@ -49,6 +50,16 @@ func samplingLines(p *profile.Profile) []string {
 		}
 	}
 	return lines
+}
+
+// accumulated tells whether the samples are of calls, and not of time.
+func accumulated(p *profile.Profile) bool {
+	for _, proc := range p.Processes {
+		if e := engine.Lookup(proc.Engine); e != nil && e.Settings&engine.AccumulatorSettings != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // samplingLine describes the sampler of one process.

@@ -169,9 +169,15 @@ func (s *similar) trees(paths []string) ([]similarity.Weights, error) {
 		if err != nil {
 			return nil, err
 		}
+		if p.IDs != nil {
+			return nil, fmt.Errorf("similarity: %s: a record of context IDs has no counts to compare; see stemma decode and stemma events", path)
+		}
 		t, err := cct.Of(p.Profile, s.o.metric)
 		if err != nil {
-			return nil, usageError("similarity: %s: %w", path, err)
+			return nil, usageError("similarity: %s: %w%s", path, err, didYouMean("", s.o.metric, metricNames()))
+		}
+		if t.Totals().Calls == 0 {
+			return nil, fmt.Errorf("similarity: %s: %s is nothing to compare; want a profile with calls or samples", path, summaryLine(t, t.Totals()))
 		}
 		tree := similarity.Tree{Tree: t}
 		if !t.Type.Sampled { // exact counts, with a record of every function

@@ -18,6 +18,11 @@ var valueFlags = wordSet(`
 	list memprofile memprofilerate mutexprofile mutexprofilefraction outputdir
 	parallel run skip timeout fuzztime fuzzminimizetime trace shuffle`)
 
+// boolFlags are those that take none.
+var boolFlags = wordSet(`
+	a n x v i race msan asan cover work buildvcs linkshared modcacherw trimpath json c benchmem
+	failfast fullpath short artifacts args h help`)
+
 // wordSet returns the set of the words in s, which white space separates.
 func wordSet(s string) map[string]bool {
 	set := make(map[string]bool)
@@ -130,6 +135,18 @@ func goFlagName(verb, name string) string {
 		return strings.TrimPrefix(name, "test.")
 	}
 	return name
+}
+
+// Unknown returns the first flag that neither stemma nor the go command has, as far as is
+// known, and that is like another one, "" if there is none: a slip would else be go's to
+// explain, which takes the value of the flag for a package.
+func (a *Args) Unknown(like func(name string) bool) string {
+	for _, x := range a.args {
+		if x.flag != "" && !valueFlags[x.flag] && !boolFlags[x.flag] && like(x.flag) {
+			return x.flag
+		}
+	}
+	return ""
 }
 
 // Flag returns the value of the last flag of that name, and whether there is one.

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// environment are the variables that concern the tool, for the manual.
+var environment = [][2]string{
+	{"STEMMA_CACHE", "where compilers are kept, instead of stemma in the user's cache directory"},
+	{"STEMMA_OUT", "where programs record, instead of stemma.out in their working directory"},
+	{"STEMMA_QUIET", "1: programs do not say where they record if that is not where they should"},
+	{"STEMMA_UNTESTED_GO", "1: try a later minor release of Go"},
+	{"STEMMA_TREE_SIZE", "bytes of address space for the tree of a program, and for the counters of each P"},
+}
+
+// manual prints the manual page, as troff, from what help has.
+func manual(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, ".TH STEMMA 1 \"\" %q\n.SH NAME\nstemma \\- calling contexts of Go programs\n", roff("stemma "+ownVersion()))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B stemma\n.I command\n.RI [ arguments ]\n.SH DESCRIPTION\nstemma gives every moment of a Go program its calling context.\n.SH COMMANDS\n")
+	for _, c := range commands() {
+		fmt.Fprintf(&b, ".SS %s\n.B stemma %s\n%s\n.PP\n", c.name, roff(c.name), roff(c.args))
+		fmt.Fprintf(&b, "%s\n", roffLine(strings.ToUpper(c.short[:1])+c.short[1:]+"."))
+		if c.long != "" {
+			fmt.Fprintf(&b, ".PP\n.nf\n")
+			for line := range strings.Lines(strings.TrimSpace(c.long)) {
+				fmt.Fprintf(&b, "%s\n", roffLine(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")))
+			}
+			fmt.Fprintf(&b, ".fi\n")
+		}
+		for _, f := range flagsOf(c) {
+			fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(strings.TrimSpace("-"+f.name+" "+f.value)), roffLine(f.text))
+		}
+	}
+	fmt.Fprintf(&b, ".SH ENVIRONMENT\n")
+	for _, v := range environment {
+		fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", v[0], roffLine(v[1]))
+	}
+	fmt.Fprintf(&b, ".SH EXIT STATUS\n0, or 1 if something failed, or 2 for a command line that cannot be. run and test pass on the code of the program.\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// roff writes s so that troff shows it as it is, in a line that has begun.
+func roff(s string) string {
+	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", "...", "·", `\(pc`, "←", `\(<-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`).Replace(s)
+}
+
+// roffLine is roff for a whole line: a dot would begin a request.
+func roffLine(s string) string {
+	if s = roff(s); strings.HasPrefix(s, ".") {
+		return `\&` + s
+	}
+	return s
+}
