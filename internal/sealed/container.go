@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"sync"
 
 	"github.com/stemma-go/stemma/internal/wire"
 )
@@ -165,12 +166,22 @@ func compress(raw []byte) (stored []byte, method uint32, err error) {
 	return stored, methodDeflate, nil
 }
 
+// writers are compressors that are not in use, by level: making one takes longer than
+// most tables do.
+var writers = map[int]*sync.Pool{flate.BestSpeed: new(sync.Pool), flate.HuffmanOnly: new(sync.Pool)}
+
 func deflate(raw []byte, level int) ([]byte, error) {
 	var buf bytes.Buffer
-	zw, err := flate.NewWriter(&buf, level)
-	if err != nil {
-		return nil, err
+	zw, ok := writers[level].Get().(*flate.Writer)
+	if ok {
+		zw.Reset(&buf)
+	} else {
+		var err error
+		if zw, err = flate.NewWriter(&buf, level); err != nil {
+			return nil, err
+		}
 	}
+	defer writers[level].Put(zw)
 	if _, err := zw.Write(raw); err != nil {
 		return nil, err
 	}

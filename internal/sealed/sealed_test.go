@@ -2,32 +2,70 @@ package sealed_test
 
 import (
 	"bytes"
+	"io/fs"
 	"strings"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/sealed"
 )
 
-// records returns a record of each kind.
+// sampledText is a record of samples.
+const sampledText = `stemma profile 2
+record 0 run 00000000000000a1
+process 0 args "prog" run 00000000000000a1 pid 7 go "go1.26.8" engine "sample"
+	sampler 0 name "isps" walk "marker" ask "signal" interval 1000000
+		stat 0 kind "samples" count 3
+		latency 0 floor 1000 count 3
+func 0 kind root cells 10 counters 1
+func 1 kind place
+	frame 0 func "main.in" file "main.go" line 10 start 9
+	frame 1 func "main.main" file "main.go" line 4 start 3
+func 2 kind place
+	frame 0 func "[truncated]"
+value 0 name "cpu" unit "nanoseconds" about "the time on CPU" flags sampled
+value 1 name "samples" unit "count" about "the samples" flags sampled
+node 0
+node 1 func 1 parent 0 cpu 2000000 samples 2
+node 2 func 2 parent 1 cpu 1000000 samples 1
+`
+
+// records returns a record of each kind: a tree, samples, and context IDs by the encodings
+// of epochs, and by a log of the graph.
 func records(t testing.TB) []*record.Record {
 	t.Helper()
-	program := livetest.NewProgram(3, 30)
-	for range 200 {
+	program := livetest.NewProgram(3, 20)
+	for range 120 {
 		program.Step()
 		program.Capture()
 	}
-	var list []*record.Record
-	tree, err := record.Open(livetest.Shapes().FS())
+	lucce := livetest.NewLucce(t, 1<<20)
+	caller, callee := lucce.Func("main.f", 3), lucce.Func("main.g", 2)
+	frame := lucce.Root(caller, rt.RootMain)
+	for site := range 3 {
+		inner := lucce.Call(lucce.Call(frame, site, callee), site%2, caller)
+		lucce.Capture(lucce.Call(inner, 1, callee), 1)
+	}
+	deep := frame
+	for level := range 30 { // recursion makes groups
+		deep = lucce.Call(lucce.Call(deep, level%3, callee), level%2, caller)
+	}
+	lucce.Go(frame, 2, callee)
+	list := make([]*record.Record, 0, 4)
+	for _, dir := range []fs.FS{livetest.Shapes().FS(), program.D.FS(), lucce.FS()} {
+		r, err := record.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, r)
+	}
+	sampled, err := record.ParseText(strings.NewReader(sampledText))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids, err := record.Open(program.D.FS())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append(list, tree, ids)
+	return append(list, sampled)
 }
 
 func text(t testing.TB, r *record.Record) string {
@@ -142,6 +180,8 @@ func FuzzTables(f *testing.F) {
 	f.Add(uint8(0), uint8(12), uint8(1), uint16(2), uint64(7))
 	f.Add(uint8(1), uint8(16), uint8(5), uint16(2), uint64(9))
 	f.Add(uint8(1), uint8(18), uint8(1), uint16(4), uint64(0))
+	f.Add(uint8(2), uint8(21), uint8(0), uint16(1), uint64(3))
+	f.Add(uint8(3), uint8(11), uint8(0), uint16(1), uint64(0))
 	list := records(f)
 	f.Fuzz(func(t *testing.T, kind, n, c uint8, row uint16, v uint64) {
 		tables, err := sealed.Read(bytes.NewReader(file(t, list[int(kind)%len(list)])))
@@ -197,9 +237,24 @@ func identity(t *testing.T, r *record.Record) {
 	}
 }
 
+// TestEarlierVersion refuses a file of an earlier version, and says what to do.
+func TestEarlierVersion(t *testing.T) {
+	data := file(t, records(t)[0])
+	data[8] = 3
+	_, err := record.Read(bytes.NewReader(data))
+	if want := "offset 8: format version 3 (want 4); seal the live directory again, or use the stemma that wrote the file"; err == nil || err.Error() != want {
+		t.Errorf("have %v, want %s", err, want)
+	}
+}
+
 func TestIdentity(t *testing.T) {
-	for _, r := range records(t) {
+	for i, r := range records(t) {
 		identity(t, r)
+		for _, word := range [][]string{{"inlined 0", "calls 10,20"}, {"epoch 0", "edge 0", "interned 1"}, {"group 0", "interval 0", "flags graphLog"}, {"place", "cpu 2000000"}}[i] {
+			if !strings.Contains(text(t, r), word) {
+				t.Errorf("record %d has no %q:\n%s", i, word, text(t, r))
+			}
+		}
 		if err := r.CheckValid(); err != nil {
 			t.Error(err)
 		}
