@@ -90,7 +90,7 @@ func (t *Table) column(name string) *Column {
 	return nil
 }
 
-// Intern returns the index of s, and adds it if it is new.
+// intern returns the index of s, and adds it if it is new.
 func (f *File) intern(known map[string]uint32, s string) uint32 {
 	i, ok := known[s]
 	if !ok {
