@@ -80,6 +80,7 @@ func commands() []*command {
 		verifyCommand(),
 		replayCommand(),
 		versionCommand(),
+		doctorCommand(),
 		completionCommand(),
 		helpCommand(),
 	}

@@ -172,6 +172,9 @@ func TestManual(t *testing.T) {
 	if strings.Contains(page, "-verify\\ ") || strings.Contains(page, ".B \\-verify\n") {
 		t.Error("the hidden flag -verify is in the manual")
 	}
+	if have, want := roffLine(`.a\b-c`), `\&.a\eb\-c`; have != want {
+		t.Errorf("have %s, want %s", have, want)
+	}
 	groff, err := exec.LookPath("groff")
 	if err != nil {
 		t.Skip("no groff here; install it")

@@ -84,3 +84,6 @@ func isUnmapped(uid uint32) bool {
 	users, err := os.ReadFile("/proc/self/uid_map")
 	return err == nil && strings.Join(strings.Fields(string(users)), " ") != "0 0 4294967295"
 }
+
+// CheckCache reports why the cache in dir must not be used: somebody else could have written to it.
+func CheckCache(dir string) error { return checkOwned(dir) }
