@@ -164,3 +164,14 @@ func TestSplitRun(t *testing.T) {
 		}
 	}
 }
+
+// TestReadTruth reads what the program splits prints: shares, and signals that it was told of.
+func TestReadTruth(t *testing.T) {
+	var r splitRun
+	if err := r.readTruth("[2s 1.5s 500ms]\n17\n"); err != nil || r.truth != [3]float64{2e9, 1.5e9, 5e8} {
+		t.Errorf("%v, %v", r.truth, err)
+	}
+	if r.readTruth("[2s 1.5s]\n17\n") == nil {
+		t.Error("two durations are taken for three")
+	}
+}

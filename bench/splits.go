@@ -173,8 +173,9 @@ func (s *session) splitOnce(kind splitKind, w flatWay, bin *measure.Binary) (*sp
 	return r, nil
 }
 
-// readTruth reads the line that the program prints: three durations in brackets.
-func (r *splitRun) readTruth(line string) error {
+// readTruth reads the first line that the program prints: three durations in brackets.
+func (r *splitRun) readTruth(text string) error {
+	line, _, _ := strings.Cut(text, "\n")
 	words := strings.Fields(strings.Trim(strings.TrimSpace(line), "[]"))
 	if len(words) != len(r.truth) {
 		return fmt.Errorf("%q: want three durations", line)
