@@ -166,7 +166,7 @@ func (d *doctor) addressSpace() {
 	case !limited:
 		d.found(findingOK, "ulimit -v", "unlimited")
 	case most < need:
-		d.found(findingFail, "ulimit -v", "programs: address space is limited to %s, and a tree with counters for %s takes %s; run 'ulimit -v unlimited', or set STEMMA_TREE_SIZE to fewer bytes",
+		d.found(findingFail, "ulimit -v", "programs: address space is limited to %s, and a tree with counters for %s needs %s of it; run 'ulimit -v unlimited', or set STEMMA_TREE_SIZE to fewer bytes",
 			byteText(most), plural(ps, "P"), byteText(need))
 	default:
 		d.found(findingOK, "ulimit -v", "%s", byteText(most))

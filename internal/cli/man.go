@@ -45,7 +45,7 @@ func manual(w io.Writer) error {
 
 // roff writes s so that troff shows it as it is, in a line that has begun.
 func roff(s string) string {
-	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", "...", "·", `\(pc`, "←", `\(<-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`).Replace(s)
+	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", "...", "·", `\(bu`, "←", `\(<-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`).Replace(s)
 }
 
 // roffLine is roff for a whole line: a dot would begin a request.
