@@ -59,6 +59,7 @@ type command struct {
 	short string              // one line, lower case
 	long  string              // the rest of the help text
 	flags func(*flag.FlagSet) // declares the flags, for the help text; may be nil
+	pages bool                // its output goes through a pager, see paged
 	run   func(e *env, args []string) error
 }
 
@@ -164,7 +165,11 @@ func dispatch(e *env, args []string) error {
 		commandHelp(e.stdout, c)
 		return nil
 	}
-	err := c.run(e, args[1:])
+	run := c.run
+	if c.pages {
+		run = func(e *env, args []string) error { return paged(e, c, args) }
+	}
+	err := run(e, args[1:])
 	if errors.Is(err, flag.ErrHelp) {
 		commandHelp(e.stdout, c)
 		return nil

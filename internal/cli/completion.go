@@ -74,6 +74,9 @@ func flagsOf(c *command) (list []flagHelp) {
 		}
 		list = append(list, flagHelp{f.Name, value, text, flagValues(c.name, f.Name, value)})
 	})
+	if c.pages {
+		list = append(list, flagHelp{name: noPager, text: "do not show a long output on a terminal with $STEMMA_PAGER, $PAGER or less"})
+	}
 	return list
 }
 

@@ -47,6 +47,7 @@ list of {from, to, count}; with -log time in nanoseconds, kind, value, unit and
 stack.
 `,
 		flags: func(fs *flag.FlagSet) { new(eventsOptions).declare(fs) },
+		pages: true,
 		run:   runEvents,
 	}
 }

@@ -23,6 +23,7 @@ before inlined calls are expanded. With -text it prints the whole profile in
 the text form that profile/FORMAT.md describes.
 `,
 		flags: func(fs *flag.FlagSet) { infoFlags(fs) },
+		pages: true,
 		run:   runInfo,
 	}
 }

@@ -62,6 +62,7 @@ brackets, such as [main] or [timer], stand for what calls a program from
 outside. Truncated is the number of calls whose context had no room.
 `,
 		flags: func(fs *flag.FlagSet) { new(reportOptions).declare(fs) },
+		pages: true,
 		run:   runReport,
 	}
 }

@@ -41,6 +41,7 @@ among those that are hot in either; a context is hot if
 it has at least THRESHOLD times the weight of the hottest.
 `,
 		flags: func(fs *flag.FlagSet) { new(similarityOptions).declare(fs) },
+		pages: true,
 		run:   runSimilarity,
 	}
 }

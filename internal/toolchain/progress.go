@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 	"unsafe"
@@ -92,4 +93,13 @@ func (p *Progress) follow(done chan bool, what string) {
 			wait = time.After(time.Second)
 		}
 	}
+}
+
+// Wait tells on a terminal, from two seconds on, that something goes on, until stop is called,
+// for the first time. Elsewhere it says nothing.
+func (p *Progress) Wait(what string) (stop func()) {
+	if !p.terminal {
+		return func() {}
+	}
+	return sync.OnceFunc(p.start("%s", what))
 }

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"github.com/stemma-go/stemma/internal/toolchain"
+)
+
+// noPager is a flag of all commands that page. It may stand anywhere before a "--".
+const noPager = "no-pager"
+
+// cutNoPager takes -no-pager out of the arguments.
+func cutNoPager(args []string) (rest []string, found bool) {
+	end := slices.Index(args, "--")
+	if end < 0 {
+		end = len(args)
+	}
+	isFlag := func(arg string) bool { return arg == "-"+noPager || arg == "--"+noPager }
+	rest = slices.DeleteFunc(slices.Clone(args[:end]), isFlag)
+	return append(rest, args[end:]...), slices.ContainsFunc(args[:end], isFlag)
+}
+
+// paged runs a command whose output is long, or late. Standard output goes through a pager if
+// it is a terminal; on standard error, if that is one, it says that it goes on, from two
+// seconds on to the first output.
+func paged(e *env, c *command, args []string) error {
+	args, off := cutNoPager(args)
+	var out io.Writer = e.stdout
+	var p *pager
+	if f, ok := e.stdout.(*os.File); ok && !off && toolchain.IsTerminal(f) {
+		if words := pagerCommand(); len(words) > 0 {
+			p = &pager{words: words, env: e, out: f}
+			out = p
+		}
+	}
+	stop := toolchain.NewProgress(e.stderr).Wait(c.name)
+	defer stop()
+	inner := *e
+	inner.stdout, inner.stderr = &firstWrite{out, stop}, &firstWrite{e.stderr, stop}
+	err := c.run(&inner, args)
+	stop()
+	if p == nil {
+		return err
+	}
+	return p.close(err)
+}
+
+// pagerCommand returns the words of $STEMMA_PAGER, else $PAGER, else less, if that is there;
+// none if the variable is empty or cat.
+func pagerCommand() []string {
+	for _, name := range []string{"STEMMA_PAGER", "PAGER"} {
+		if text, ok := os.LookupEnv(name); ok {
+			words, err := toolchain.SplitQuoted(text)
+			if err != nil || len(words) == 0 || words[0] == "cat" {
+				return nil
+			}
+			return words
+		}
+	}
+	if _, err := exec.LookPath("less"); err != nil {
+		return nil
+	}
+	return []string{"less"}
+}
+
+// A firstWrite calls begun before each write to w.
+type firstWrite struct {
+	w     io.Writer
+	begun func()
+}
+
+func (f *firstWrite) Write(b []byte) (int, error) {
+	f.begun()
+	return f.w.Write(b)
+}
+
+// A pager gets what is written, from the first byte on: without output there is none.
+// One that cannot be started is done without.
+type pager struct {
+	words []string
+	env   *env
+	out   *os.File
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	plain bool
+	keys  chan os.Signal
+}
+
+func (p *pager) Write(b []byte) (int, error) {
+	if p.cmd == nil && !p.plain {
+		p.plain = p.start() != nil
+	}
+	if p.plain {
+		return p.out.Write(b)
+	}
+	return p.in.Write(b)
+}
+
+// start starts the pager. An interrupt is the pager's business from now on: this process ends
+// when the pager has, as a write fails then.
+func (p *pager) start() (err error) {
+	cmd := exec.Command(p.words[0], p.words[1:]...)
+	cmd.Stdout, cmd.Stderr = p.out, p.env.stderr
+	if _, ok := os.LookupEnv("LESS"); !ok {
+		cmd.Env = append(os.Environ(), "LESS=FRX") // no pager for one screen; leave the text there
+	}
+	if p.in, err = cmd.StdinPipe(); err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	p.cmd = cmd
+	p.keys = make(chan os.Signal, 1)
+	signal.Notify(p.keys, os.Interrupt)
+	return nil
+}
+
+// close waits for the pager. That it was left before the end is no error.
+func (p *pager) close(err error) error {
+	if p.cmd != nil {
+		_ = p.in.Close() // what could not be written is of no interest any more
+		_ = p.cmd.Wait() // its exit code is that of a key
+		signal.Stop(p.keys)
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestPager reports to a terminal: by way of a pager, unless there is a reason not to.
+func TestPager(t *testing.T) {
+	inTemp(t)
+	ptm, _ := openPty(t)
+	_, want, _ := runMain("report")
+	report := func(pager string, args ...string) (code int, stderr string) {
+		t.Helper()
+		t.Setenv("STEMMA_PAGER", pager)
+		_ = os.Remove("paged") // it need not be there
+		var errs bytes.Buffer
+		code = Main(append([]string{"report"}, args...), strings.NewReader(""), ptm, &errs)
+		return code, errs.String()
+	}
+	const keep = `sh -c "cat >paged"`
+	if code, stderr := report(keep); code != exitOK || stderr != "" {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	if have, err := os.ReadFile("paged"); err != nil || string(have) != want {
+		t.Errorf("the pager got %q, %v; want %q", have, err, want)
+	}
+	for _, args := range [][]string{{"-no-pager"}, {"-top=2", "--no-pager"}, {"-nothing"}} {
+		report(keep, args...)
+		if _, err := os.Stat("paged"); err == nil {
+			t.Errorf("report %q started a pager", args)
+		}
+	}
+	for _, pager := range []string{"", "cat", "/nowhere/pager"} {
+		if code, stderr := report(pager); code != exitOK || stderr != "" {
+			t.Errorf("pager %q: exit code %d, %s", pager, code, stderr)
+		}
+	}
+	// A pager that was left at once, and one that fails: neither is an error.
+	if code, stderr := report("true", "-contexts"); code != exitOK || stderr != "" {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+}
+
+// TestNoPagerBehind leaves what stands behind "--" alone.
+func TestNoPagerBehind(t *testing.T) {
+	rest, found := cutNoPager([]string{"a", "--", "-no-pager"})
+	if found || strings.Join(rest, " ") != "a -- -no-pager" {
+		t.Errorf("have %q, %t", rest, found)
+	}
+}
