@@ -10,6 +10,7 @@ import (
 var environment = [][2]string{
 	{"STEMMA_CACHE", "where compilers are kept, instead of stemma in the user's cache directory"},
 	{"STEMMA_PAGER", "the pager for reports on a terminal, instead of $PAGER or less; empty for none"},
+	{"NO_COLOR", "if it is not empty, reports on a terminal have no colours"},
 	{"STEMMA_OUT", "where programs record, instead of stemma.out in their working directory"},
 	{"STEMMA_QUIET", "1: programs do not say where they record if that is not where they should"},
 	{"STEMMA_UNTESTED_GO", "1: try a later minor release of Go"},

@@ -33,7 +33,9 @@ func paged(e *env, c *command, args []string) error {
 	args, off := cutNoPager(args)
 	var out io.Writer = e.stdout
 	var p *pager
-	if f, ok := e.stdout.(*os.File); ok && !off && toolchain.IsTerminal(f) {
+	f, ok := e.stdout.(*os.File)
+	terminal := ok && toolchain.IsTerminal(f)
+	if terminal && !off {
 		if words := pagerCommand(); len(words) > 0 {
 			p = &pager{words: words, env: e, out: f}
 			out = p
@@ -42,7 +44,7 @@ func paged(e *env, c *command, args []string) error {
 	stop := toolchain.NewProgress(e.stderr).Wait(c.name)
 	defer stop()
 	inner := *e
-	inner.stdout, inner.stderr = &firstWrite{out, stop}, &firstWrite{e.stderr, stop}
+	inner.stdout, inner.stderr = &firstWrite{out, stop, terminal}, &firstWrite{e.stderr, stop, false}
 	err := c.run(&inner, args)
 	stop()
 	if p == nil {
@@ -71,8 +73,9 @@ func pagerCommand() []string {
 
 // A firstWrite calls begun before each write to w.
 type firstWrite struct {
-	w     io.Writer
-	begun func()
+	w        io.Writer
+	begun    func()
+	terminal bool // where w leads, perhaps through a pager
 }
 
 func (f *firstWrite) Write(b []byte) (int, error) {

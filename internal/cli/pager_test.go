@@ -20,12 +20,32 @@ func TestPager(t *testing.T) {
 		code = Main(append([]string{"report"}, args...), strings.NewReader(""), ptm, &errs)
 		return code, errs.String()
 	}
+	t.Setenv("NO_COLOR", "1")
 	const keep = `sh -c "cat >paged"`
 	if code, stderr := report(keep); code != exitOK || stderr != "" {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 	if have, err := os.ReadFile("paged"); err != nil || string(have) != want {
 		t.Errorf("the pager got %q, %v; want %q", have, err, want)
+	}
+	for _, test := range []struct {
+		noColor, term string
+		colours       int
+	}{{"1", "xterm", 0}, {"", "dumb", 0}, {"", "xterm", 1}} {
+		t.Setenv("NO_COLOR", test.noColor)
+		t.Setenv("TERM", test.term)
+		report(keep)
+		have, err := os.ReadFile("paged")
+		if n := strings.Count(string(have), "\x1b[1m"); err != nil || n != test.colours {
+			t.Errorf("%+v: have %q, %v", test, have, err)
+		}
+		plain := strings.NewReplacer("\x1b[1m", "", "\x1b[m", "").Replace(string(have))
+		if plain != want {
+			t.Errorf("%+v: without colours, have %q, want %q", test, plain, want)
+		}
+	}
+	if strings.Contains(want, "\x1b") {
+		t.Errorf("colours without a terminal: %q", want)
 	}
 	for _, args := range [][]string{{"-no-pager"}, {"-top=2", "--no-pager"}, {"-nothing"}} {
 		report(keep, args...)

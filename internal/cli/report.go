@@ -83,7 +83,7 @@ type reportOptions struct {
 	by, sort             string
 	top, depth           int
 	min                  float64
-	topGiven             bool
+	topGiven, colour     bool
 	sources              []source
 
 	focus, ignore, hide string
@@ -182,7 +182,7 @@ func runReport(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
-	o.sources = rec.sources
+	o.sources, o.colour = rec.sources, coloured(e.stdout)
 	if p.IDs != nil {
 		if err := onlyFlags(fs, "a record of context IDs, which has no counts of calls (see stemma decode and stemma events)", "json"); err != nil {
 			return err
@@ -273,7 +273,7 @@ func (r *reporter) header(p *profile.Profile) {
 		r.printf("selected: %s%s\n", summaryLine(r.t, selected), like)
 	}
 	for _, line := range warnings(p) {
-		r.printf("warning: %s\n", line)
+		r.printf("%s\n", r.paint(yellow, "warning: "+line))
 	}
 	r.printf("\n")
 }
@@ -419,7 +419,7 @@ func (r *reporter) groups() error {
 
 // groupHead prints the heads of the columns of groupLine.
 func (r *reporter) groupHead(what string) {
-	r.printf("%15s %7s %15s %7s %9s  %s\n", r.t.Type.Name, "%", "total", "%", "contexts", what)
+	r.head("%15s %7s %15s %7s %9s  %s", r.t.Type.Name, "%", "total", "%", "contexts", what)
 }
 
 // groupLine prints what one group sums up.
@@ -442,7 +442,7 @@ func (r *reporter) groupName(g cct.Group) string {
 // Percentages are of all calls. Truncated calls are in no context, and so the sum
 // may be less than 100.
 func (r *reporter) contexts() {
-	r.printf("%15s %7s  %s\n", r.t.Type.Name, "%", "context")
+	r.head("%15s %7s  %s", r.t.Type.Name, "%", "context")
 	hot := r.hottest()
 	for _, n := range hot[:r.cut(len(hot))] {
 		calls := r.t.Nodes[n].Count
@@ -513,7 +513,7 @@ func mark(v cct.Via) string {
 func (r *reporter) tree() {
 	sum, kids := r.t.Inclusive(), r.t.Children()
 	least := r.o.min / 100 * float64(r.totals.Calls)
-	r.printf("%15s %7s  %s\n", r.t.Type.Name, "total%", "context")
+	r.head("%15s %7s  %s", r.t.Type.Name, "total%", "context")
 	type entry struct {
 		node  uint32
 		depth int
@@ -558,7 +558,7 @@ func (r *reporter) matches() {
 	list := r.t.Match(r.o.re)
 	for _, m := range list[:r.cut(len(list))] {
 		r.neighbours("called from", m.Callers)
-		r.printf("%15s %s  %s  (%s)\n", r.amount(m.Calls), r.percent(m.Calls), r.t.Funcs[m.Func].Name, plural(m.Contexts, "context"))
+		r.head("%15s %s  %s  (%s)", r.amount(m.Calls), r.percent(m.Calls), r.t.Funcs[m.Func].Name, plural(m.Contexts, "context"))
 		r.neighbours("calls", m.Callees)
 		r.printf("\n")
 	}
