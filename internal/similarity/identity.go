@@ -18,12 +18,18 @@ type Tree struct {
 
 // Align returns the edges of trees of different builds. An edge is a path of functions and
 // call sites; what is the same function and the same call site is found out by names and by
-// the order in the code, so that lines may differ. See identity.
+// the order in the code, so that lines may differ. See naming.
 func Align(trees ...Tree) []Weights {
 	n := newNaming(trees)
 	list := make([]Weights, len(trees))
-	for i := range trees {
-		list[i] = n.edges(i)
+	for i, t := range trees {
+		w := make(Weights)
+		for k, path := range n.contexts(i) {
+			if count := t.Nodes[k].Count; k > 0 && count > 0 {
+				w[string(binary.LittleEndian.AppendUint32(nil, path))] += float64(count)
+			}
+		}
+		list[i] = w
 	}
 	return list
 }
@@ -40,11 +46,16 @@ func Align(trees ...Tree) []Weights {
 //   - Whether a call is inlined, or of a native, does not count, as that depends on
 //     the compiler; whether it is a go statement, a deferred call or a fault, does.
 type naming struct {
-	trees  []Tree
-	names  []map[string]string // for each tree, of each function
-	begins []map[string]int    // for each tree, the lines where functions begin
-	sites  []map[site]int      // for each tree, ids of call sites
-	edge   map[edge]uint32     // index of each edge of any tree
+	trees   []Tree
+	renamed map[string]string   // names in the last tree, by which the others have other names
+	loose   bool                // only functions count, as a tree does not know its call sites
+	names   []map[string]string // for each tree, of each function
+	begins  []map[string]int    // for each tree, the lines where functions begin
+	met     []met
+	sites   []map[site]int // for each tree, ids of call sites
+
+	steps map[step]uint32   // index of each call of any tree, from 1 on
+	paths map[uint64]uint32 // index of each context of any tree, from 1 on: by those of its caller and of the call
 }
 
 // A site is the place of a call, as one tree has it.
@@ -53,16 +64,24 @@ type site struct {
 	line           int
 }
 
-// An edge is one more call of a path.
-type edge struct {
-	path   uint32
-	callee string
-	site   int
-	via    cct.Via
+// A step is one more call of a path.
+type step struct {
+	caller, callee string // by naming.names
+	site           int
+	via            cct.Via
 }
 
-func newNaming(trees []Tree) *naming {
-	n := &naming{trees: trees, edge: make(map[edge]uint32)}
+// met are the distinct calls that a tree has nodes of.
+type met struct {
+	of    []uint32 // for each node the call that entered it; that of the root has no meaning
+	sites []site
+	vias  []cct.Via
+}
+
+func newNaming(trees []Tree) *naming { return nameTrees(trees, nil, false) }
+
+func nameTrees(trees []Tree, renamed map[string]string, loose bool) *naming {
+	n := &naming{trees: trees, renamed: renamed, loose: loose, steps: make(map[step]uint32), paths: make(map[uint64]uint32)}
 	for range trees {
 		n.names = append(n.names, make(map[string]string))
 		n.sites = append(n.sites, make(map[site]int))
@@ -74,9 +93,37 @@ func newNaming(trees []Tree) *naming {
 			begins[n.names[i][f.Name]] = f.Line
 		}
 		n.begins = append(n.begins, begins)
+		n.met = append(n.met, n.callsMet(i))
 	}
-	n.orderSites()
+	if !loose {
+		n.orderSites()
+	}
 	return n
+}
+
+// callsMet returns the calls that tree i has nodes of. A tree has many more nodes than calls:
+// only these are compared by name.
+func (n *naming) callsMet(i int) met {
+	type call struct{ caller, site, callee uint32 }
+	t := n.trees[i]
+	m := met{of: make([]uint32, len(t.Nodes))}
+	known := make(map[call]uint32)
+	for k, node := range t.Nodes {
+		if k == 0 {
+			continue
+		}
+		c := call{t.Nodes[node.Parent].Func, node.Site, node.Func}
+		id, ok := known[c]
+		if !ok {
+			id = uint32(len(m.sites))
+			known[c] = id
+			s := t.Sites[c.site]
+			m.sites = append(m.sites, site{n.names[i][t.Funcs[c.caller].Name], n.names[i][t.Funcs[c.callee].Name], s.Line})
+			m.vias = append(m.vias, s.Via)
+		}
+		m.of[k] = id
+	}
+	return m
 }
 
 // closure is what the compiler appends to the name of a function for one that is made in it.
@@ -94,7 +141,7 @@ func (n *naming) nameFunctions() {
 		levels[i] = n.functions(i)
 		deepest = max(deepest, len(levels[i]))
 		for _, name := range levels[i][0] {
-			n.names[i][name] = unnamed.ReplaceAllString(name, "plugin/unnamed.")
+			n.names[i][name] = n.plain(i, name)
 		}
 	}
 	orders := make(map[string]*order)
@@ -105,6 +152,14 @@ func (n *naming) nameFunctions() {
 			}
 		}
 	}
+}
+
+// plain returns what stands for the name of a function of tree i that is in no other one.
+func (n *naming) plain(i int, name string) string {
+	if was, ok := n.renamed[name]; ok && i == len(n.trees)-1 {
+		name = was
+	}
+	return unnamed.ReplaceAllString(name, "plugin/unnamed.")
 }
 
 // functions returns the names of all functions that tree i speaks of, by how many functions
@@ -149,7 +204,7 @@ func (n *naming) nameClosures(i int, names []string, orders map[string]*order) {
 		m := closure.FindStringSubmatch(name)
 		outer, ok := n.names[i][m[1]]
 		if !ok {
-			outer = m[1] // a function that was inlined wherever it is called
+			outer = n.plain(i, m[1]) // a function that was inlined wherever it is called
 		}
 		f := numbered{name: name, pos: -1}
 		f.number, _ = strconv.Atoi(m[3])
@@ -213,8 +268,8 @@ func (n *naming) sitesOf(i int) map[string][]site {
 	for _, c := range n.trees[i].Calls {
 		known[site{n.names[i][c.Caller], n.names[i][c.Callee], c.Line}] = true
 	}
-	for k := range n.trees[i].Nodes {
-		if s := n.siteOf(i, k); k > 0 && !known[s] {
+	for _, s := range n.met[i].sites {
+		if !known[s] {
 			if beforehand := (site{s.caller, "", s.line}); known[beforehand] {
 				s = beforehand
 			}
@@ -228,13 +283,6 @@ func (n *naming) sitesOf(i int) map[string][]site {
 	return list
 }
 
-// siteOf returns where node k of tree i was entered.
-func (n *naming) siteOf(i, k int) site {
-	t := n.trees[i]
-	node := t.Nodes[k]
-	return site{n.names[i][t.Funcs[t.Nodes[node.Parent].Func].Name], n.names[i][t.Funcs[node.Func].Name], t.Sites[node.Site].Line}
-}
-
 // begin returns the line that those of call sites of a function are relative to: its own, or if
 // that is not known, the first of them.
 func (n *naming) begin(i int, caller string, list []site) int {
@@ -244,30 +292,53 @@ func (n *naming) begin(i int, caller string, list []site) int {
 	return list[0].line
 }
 
-// edges returns the edges of tree i with their weights.
-func (n *naming) edges(i int) Weights {
-	t, w := n.trees[i], make(Weights)
-	paths := make([]uint32, len(t.Nodes))
-	for k, node := range t.Nodes {
-		if k == 0 {
-			continue
+// calls returns for each node of tree i the index of the call that entered it, from 1 on.
+func (n *naming) calls(i int) []uint32 {
+	m := n.met[i]
+	ids := make([]uint32, len(m.sites))
+	for c, s := range m.sites {
+		e := step{caller: s.caller, callee: s.callee}
+		if !n.loose {
+			e.site, e.via = n.siteID(i, s), m.vias[c]
 		}
-		s := n.siteOf(i, k)
-		id, ok := n.sites[i][s]
-		if !ok {
-			id = n.sites[i][site{s.caller, "", s.line}]
-		}
-		e := edge{paths[node.Parent], s.callee, id, t.Sites[node.Site].Via}
 		if e.via == cct.ViaInlined || e.via == cct.ViaNative {
 			e.via = cct.ViaCall
 		}
-		if _, ok := n.edge[e]; !ok {
-			n.edge[e] = uint32(len(n.edge) + 1)
+		if n.steps[e] == 0 {
+			n.steps[e] = uint32(len(n.steps) + 1)
 		}
-		paths[k] = n.edge[e]
-		if node.Count > 0 {
-			w[string(binary.LittleEndian.AppendUint32(nil, paths[k]))] += float64(node.Count)
+		ids[c] = n.steps[e]
+	}
+	list := make([]uint32, len(m.of))
+	for k := range m.of {
+		if k > 0 {
+			list[k] = ids[m.of[k]]
 		}
 	}
-	return w
+	return list
+}
+
+// siteID returns the id of a call site of tree i, among those of its caller and callee.
+func (n *naming) siteID(i int, s site) int {
+	id, ok := n.sites[i][s]
+	if !ok {
+		id = n.sites[i][site{s.caller, "", s.line}]
+	}
+	return id
+}
+
+// contexts returns for each node of tree i the index of its context, from 1 on; 0 for the root.
+func (n *naming) contexts(i int) []uint32 {
+	list := n.calls(i)
+	for k, node := range n.trees[i].Nodes {
+		if k == 0 {
+			continue
+		}
+		e := uint64(list[node.Parent])<<32 | uint64(list[k])
+		if n.paths[e] == 0 {
+			n.paths[e] = uint32(len(n.paths) + 1)
+		}
+		list[k] = n.paths[e]
+	}
+	return list
 }
