@@ -38,11 +38,12 @@ const rule = `
 	internal/cct: profile;
 	internal/decode: internal/cct, internal/record;
 	internal/similarity: internal/cct;
+	internal/diff: internal/similarity;
 	internal/export: internal/cct;
 	internal/replay: internal/cct, internal/cce, internal/record;
 	internal/goroot: ;
 	internal/toolchain: internal/goroot, internal/callgraph;
-	internal/cli: internal/toolchain, internal/export, internal/similarity, internal/replay, internal/decode;
+	internal/cli: internal/toolchain, internal/export, internal/diff, internal/replay, internal/decode;
 	cmd/stemma: internal/cli;
 	.: internal/decode;
 	stemmahttp: ., internal/export;
@@ -51,7 +52,7 @@ const rule = `
 `
 
 // pure lists packages that know nothing of files, networks and processes.
-var pure = []string{"internal/wire", "internal/sealed", "internal/engine", "internal/acyclic", "profile", "internal/funcblob", "internal/live", "internal/ids", "internal/record", "internal/callgraph", "internal/cce", "internal/cct", "internal/ctxid", "internal/decode", "internal/replay"}
+var pure = []string{"internal/wire", "internal/sealed", "internal/engine", "internal/acyclic", "profile", "internal/funcblob", "internal/live", "internal/ids", "internal/record", "internal/callgraph", "internal/cce", "internal/cct", "internal/ctxid", "internal/decode", "internal/replay", "internal/similarity", "internal/diff"}
 
 // impure lists what they must not import.
 var impure = []string{"os", "net", "os/exec", "syscall"}

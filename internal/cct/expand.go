@@ -13,8 +13,14 @@ import (
 // one number for each node belong to the function itself; the counters of calls also tell
 // what it inlined, and which natives it called.
 func expandFuncs(t *Tree, p *profile.Profile, c *profile.Column) {
-	x := newExpander(t, p, c)
-	for i := range p.Nodes {
+	newExpander(t, p).expand(c)
+}
+
+// expand adds the values of a column to the tree.
+func (x *expander) expand(c *profile.Column) {
+	x.column = c
+	clear(x.unknown)
+	for i := range x.p.Nodes {
 		x.node(i)
 	}
 	x.unknownCalls()
@@ -59,11 +65,10 @@ type place struct {
 }
 
 // newExpander fills the tables of functions and sites; the tree has its root.
-func newExpander(t *Tree, p *profile.Profile, c *profile.Column) *expander {
+func newExpander(t *Tree, p *profile.Profile) *expander {
 	x := &expander{
 		builder:   newBuilder(t, len(p.Nodes)),
 		p:         p,
-		column:    c,
 		funcs:     make([]uint32, len(p.Strings)),
 		names:     make(map[string]uint32),
 		sites:     make([]uint32, len(p.Funcs)),

@@ -92,8 +92,17 @@ func OfLines(p *profile.Profile, name string) (*Tree, error) {
 // expandPlaces expands the nodes of sampled places. Frames of one function that were sampled
 // at several places are one node, as in a tree of calls, unless t is one of lines.
 func expandPlaces(t *Tree, p *profile.Profile, c *profile.Column) {
+	newSampleExpander(t, p).expand(p, c)
+}
+
+func newSampleExpander(t *Tree, p *profile.Profile) *sampleExpander {
 	x := &sampleExpander{builder: newBuilder(t, 0), str: p.String, funcs: make(map[Func]uint32), sites: make(map[Site]uint32)}
 	x.function(profile.Frame{}, "[root]")
+	return x
+}
+
+// expand adds the values of a column to the tree.
+func (x *sampleExpander) expand(p *profile.Profile, c *profile.Column) {
 	at := make([]uint32, len(p.Nodes))
 	sites := make([]uint32, len(p.Nodes)) // where a node calls what is below it
 	for i, n := range p.Nodes {
@@ -104,7 +113,7 @@ func expandPlaces(t *Tree, p *profile.Profile, c *profile.Column) {
 		if i > 0 {
 			at[i], sites[i] = x.place(at[n.Parent], sites[n.Parent], f.Frames)
 		}
-		t.Nodes[at[i]].Count += c.Values[i]
+		x.t.Nodes[at[i]].Count += c.Values[i]
 	}
 }
 

@@ -40,6 +40,8 @@ const (
 	exitOK      = 0
 	exitFailure = 1
 	exitUsage   = 2
+
+	exitRegression = 3 // of diff: a limit is exceeded
 )
 
 // env is what a command gets from the process that it runs in.
@@ -76,6 +78,8 @@ func commands() []*command {
 		decodeCommand(),
 		eventsCommand(),
 		sealCommand(),
+		diffCommand(),
+		baselineCommand(),
 		similarityCommand(),
 		cleanCommand(),
 		verifyCommand(),

@@ -76,6 +76,7 @@ type met struct {
 	of    []uint32 // for each node the call that entered it; that of the root has no meaning
 	sites []site
 	vias  []cct.Via
+	ids   []uint32 // what naming.calls returns, once it was asked
 }
 
 func newNaming(trees []Tree) *naming { return nameTrees(trees, nil, false) }
@@ -294,7 +295,10 @@ func (n *naming) begin(i int, caller string, list []site) int {
 
 // calls returns for each node of tree i the index of the call that entered it, from 1 on.
 func (n *naming) calls(i int) []uint32 {
-	m := n.met[i]
+	m := &n.met[i]
+	if m.ids != nil {
+		return m.ids
+	}
 	ids := make([]uint32, len(m.sites))
 	for c, s := range m.sites {
 		e := step{caller: s.caller, callee: s.callee}
@@ -315,6 +319,7 @@ func (n *naming) calls(i int) []uint32 {
 			list[k] = ids[m.of[k]]
 		}
 	}
+	m.ids = list
 	return list
 }
 
@@ -329,7 +334,7 @@ func (n *naming) siteID(i int, s site) int {
 
 // contexts returns for each node of tree i the index of its context, from 1 on; 0 for the root.
 func (n *naming) contexts(i int) []uint32 {
-	list := n.calls(i)
+	list := slices.Clone(n.calls(i))
 	for k, node := range n.trees[i].Nodes {
 		if k == 0 {
 			continue

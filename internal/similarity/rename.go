@@ -183,3 +183,14 @@ func (c candidate) score(o candidate) float64 {
 	}
 	return 0
 }
+
+// Package returns the package of a function, "" if it has none, and the rest of its name.
+func Package(name string) (pkg, rest string) {
+	if pkg, _ = split(name); pkg == "" {
+		return "", name
+	}
+	return pkg, name[len(pkg)+1:]
+}
+
+// Outermost returns the function in which a closure is; of others their own name.
+func Outermost(name string) string { return outer(name) }

@@ -1,0 +1,366 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/diff"
+)
+
+// print prints the difference in the format that was asked for.
+func (c *compared) print(w io.Writer) error {
+	switch c.o.format {
+	case "json":
+		return c.json(w)
+	case "markdown":
+		c.markdown(w)
+	case "benchmark":
+		c.benchmark(w)
+	default:
+		c.text(w)
+	}
+	return nil
+}
+
+// rows returns the rows of v to show, and how many more there are.
+func (c *compared) rows(v diff.Value) (rows []diff.Row, more int) {
+	changed, _ := c.d.Changed(v, c.o.scope)
+	top := len(changed)
+	if c.o.top >= 0 && (c.o.format != "json" || c.o.topGiven) {
+		top = min(top, c.o.top)
+	}
+	for _, i := range changed[:top] {
+		rows = append(rows, c.d.Row(v, c.o.scope, i))
+	}
+	return rows, len(changed) - top
+}
+
+// text prints for people.
+func (c *compared) text(w io.Writer) {
+	printRecords(w, "base ", c.sources[0])
+	printRecords(w, "new  ", c.sources[1])
+	for _, n := range c.notes {
+		fmt.Fprintf(w, "note: %s\n", n)
+	}
+	for _, line := range c.matched() {
+		fmt.Fprintln(w, line)
+	}
+	for _, v := range c.d.Values {
+		rows, more := c.rows(v)
+		fmt.Fprintf(w, "\n%s: %s → %s (%s)", v.Name, amountOf(v, v.Base), amountOf(v, v.New), growth(v.Base, v.New))
+		if len(rows)+more == 0 {
+			fmt.Fprintf(w, ", the same in each %s\n", c.o.scope)
+			continue
+		}
+		fmt.Fprintf(w, ", %s %s\n\n%15s %15s %15s %10s  %s\n", plural(len(rows)+more, c.o.scope.String()), noun(len(rows)+more, "differs", "differ"), "base", "new", "difference", "%", c.o.scope)
+		for _, r := range rows {
+			fmt.Fprintf(w, "%15s %15s %15s %10s  %s\n", amountOf(v, r.Base), amountOf(v, r.New), signed(v, r.Base, r.New), growth(r.Base, r.New), c.title(r))
+		}
+		if more > 0 {
+			fmt.Fprintf(w, "%15s and %s more; -top=-1 lists all\n", "", plural(more, c.o.scope.String()))
+		}
+	}
+	if len(c.results) > 0 {
+		fmt.Fprintln(w)
+	}
+	for _, r := range c.results {
+		fmt.Fprintf(w, "limit %-24s %s\n", r.Text, c.kept(r))
+	}
+}
+
+// kept says how a limit was kept, in short.
+func (c *compared) kept(r diff.Result) string {
+	switch {
+	case len(r.Over) == 0:
+		return fmt.Sprintf("kept: %s → %s (%s)", amountOf(r.Of, r.Base), amountOf(r.Of, r.New), growth(r.Base, r.New))
+	case r.Scope == diff.Total:
+		return fmt.Sprintf("exceeded: %s → %s (%s)", amountOf(r.Of, r.Base), amountOf(r.Of, r.New), growth(r.Base, r.New))
+	}
+	return "exceeded by " + plural(len(r.Over), r.Scope.String())
+}
+
+// title returns the name of a row with what else has changed about it.
+func (c *compared) title(r diff.Row) string {
+	name := rowName(r)
+	if c.o.scope == diff.Line && r.Line > 0 {
+		name += fmt.Sprintf(" %s:%d", base(r.File), r.Line)
+	}
+	switch {
+	case r.Change() == "added" || r.Change() == "removed":
+		return name + " (" + r.Change() + ")"
+	case c.o.scope == diff.Context && r.Was != "":
+		return name + " (a function has another name)"
+	}
+	if h := howLine(r); h != "" && r.How != "lines" {
+		return name + " (" + h + ")"
+	}
+	return name
+}
+
+// base returns the last part of a file's name.
+func base(file string) string { return file[strings.LastIndexAny(file, `/\`)+1:] }
+
+// howLine says where a row was in the base, if it was elsewhere.
+func howLine(r diff.Row) string {
+	switch {
+	case r.How == "lines":
+		return fmt.Sprintf("line %d, was %d", r.Line, r.WasLine)
+	case r.Was != "":
+		return r.How + ", was " + r.Was
+	case r.How != "":
+		return fmt.Sprintf("%s, was in %s", r.How, base(r.WasFile))
+	}
+	return ""
+}
+
+// matched returns lines about functions that are the same in spite of other names or places.
+func (c *compared) matched() []string {
+	counts := make(map[string]int)
+	var lines []string
+	for _, r := range c.d.Matched() {
+		counts[r.How]++
+		if r.How == "renamed" || r.How == "moved" {
+			if len(lines) < maxListed {
+				lines = append(lines, fmt.Sprintf("%s: %s", r.Name, howLine(r)))
+			}
+		}
+	}
+	if more := counts["renamed"] + counts["moved"] - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %s more with another name or in another file; -json lists all", plural(more, "function")))
+	}
+	if n := counts["renumbered"]; n > 0 {
+		lines = append(lines, plural(n, "closure")+" with another number only")
+	}
+	if n := counts["lines"]; n > 0 {
+		lines = append(lines, plural(n, "function")+" on other lines only")
+	}
+	return lines
+}
+
+// cell makes text fit for a cell of a table, in which it is code.
+func cell(text string) string {
+	return "`` " + strings.NewReplacer("|", "\\|", "`", "'", "\n", " ").Replace(text) + " ``"
+}
+
+// markdown prints a summary for a pull request.
+func (c *compared) markdown(w io.Writer) {
+	verdict := "no limits were given"
+	switch {
+	case diff.Exceeded(c.results):
+		verdict = "❌ a limit is exceeded"
+	case len(c.results) > 0:
+		verdict = "✅ all limits are kept"
+	}
+	fmt.Fprintf(w, "### stemma diff: %s\n\n%s → %s\n\n", verdict, cell(c.sides[0].Name), cell(c.sides[1].Name))
+	if len(c.results) > 0 {
+		fmt.Fprint(w, "| limit | |\n| --- | --- |\n")
+		for _, r := range c.results {
+			fmt.Fprintf(w, "| %s | %s |\n", cell(r.Text), c.kept(r))
+		}
+		fmt.Fprintln(w)
+	}
+	for _, v := range c.d.Values {
+		c.markdownValue(w, v)
+	}
+	for _, line := range append(c.notes, c.matched()...) {
+		fmt.Fprintf(w, "- %s\n", cell(line))
+	}
+}
+
+// markdownValue prints the table of a value.
+func (c *compared) markdownValue(w io.Writer, v diff.Value) {
+	rows, more := c.rows(v)
+	fmt.Fprintf(w, "**%s**: %s → %s (%s)\n\n", v.Name, amountOf(v, v.Base), amountOf(v, v.New), growth(v.Base, v.New))
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "| base | new | | %% | %s |\n| ---: | ---: | ---: | ---: | --- |\n", c.o.scope)
+	for _, r := range rows {
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", amountOf(v, r.Base), amountOf(v, r.New), signed(v, r.Base, r.New), growth(r.Base, r.New), cell(c.title(r)))
+	}
+	if more > 0 {
+		fmt.Fprintf(w, "\nand %s more\n", plural(more, c.o.scope.String()))
+	}
+	fmt.Fprintln(w)
+}
+
+// Units of the Go benchmark format, by those of values.
+var benchmarkUnits = map[string]string{"nanoseconds": "-ns", "bytes": "-B"}
+
+// benchmark prints both sides in the format of Go benchmarks, told apart by the key "side".
+// Unit lines tell that exact values need no statistics (golang.org/issue/43744).
+func (c *compared) benchmark(w io.Writer) {
+	unit := func(v diff.Value) string { return v.Name + benchmarkUnits[v.Unit] } // as of a benchmark's result
+	for _, v := range c.d.Values {
+		assume := "assume=exact"
+		if v.Sampled {
+			assume = "assume=nothing"
+		}
+		fmt.Fprintf(w, "Unit %s better=lower %s\n", unit(v), assume)
+	}
+	for side, name := range []string{"base", "new"} {
+		fmt.Fprintf(w, "\nside: %s\n\nBenchmarkTotal 1", name)
+		for _, v := range c.d.Values {
+			fmt.Fprintf(w, " %d %s", [2]uint64{v.Base, v.New}[side], unit(v))
+		}
+		fmt.Fprintln(w)
+		for _, v := range c.d.Values {
+			for _, r := range c.d.All(v, c.o.scope) {
+				if n, there := r.Base, r.InBase; side == 0 && there {
+					fmt.Fprintf(w, "%s 1 %d %s\n", benchmarkName(c.o.scope, r), n, unit(v))
+				} else if side == 1 && r.InNew {
+					fmt.Fprintf(w, "%s 1 %d %s\n", benchmarkName(c.o.scope, r), r.New, unit(v))
+				}
+			}
+		}
+	}
+}
+
+// benchmarkName returns the name of a row as that of a benchmark, which has no spaces.
+func benchmarkName(s diff.Scope, r diff.Row) string {
+	name := strings.NewReplacer(" ← ", "←", " → ", "→").Replace(r.Name)
+	return "Benchmark" + strings.ToUpper(s.String()[:1]) + s.String()[1:] + "/" + strings.Join(strings.Fields(name), "_")
+}
+
+// annotate prints what exceeds limits as commands of GitHub's workflows, at the call that
+// has grown most. They go to standard error, which the runner reads as well: standard
+// output may be a file.
+func (c *compared) annotate(w io.Writer) {
+	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	for _, r := range c.results {
+		kind := "error"
+		if r.Soft {
+			kind = "warning"
+		}
+		over := r.Over
+		if c.o.top >= 0 {
+			over = over[:min(len(over), c.o.top)]
+		}
+		for _, i := range over {
+			where := ""
+			if file, line, ok := c.whereGrown(r, i); ok {
+				where = fmt.Sprintf("file=%s,line=%d,", property.Replace(file), line)
+			}
+			fmt.Fprintf(w, "::%s %stitle=stemma diff::%s\n", kind, where, data.Replace(c.exceeded(r, i)))
+		}
+	}
+}
+
+// whereGrown returns the line to annotate for a row that exceeds a limit: that of the call from which
+// most of the growth comes, or where the function begins.
+func (c *compared) whereGrown(r diff.Result, i int) (file string, line int, ok bool) {
+	if r.Scope == diff.Total {
+		if i, ok = c.d.Largest(r); !ok {
+			return "", 0, false
+		}
+		r.Scope = diff.Function
+	}
+	row := c.d.Row(r.Of, r.Scope, i)
+	if r.Scope == diff.Function {
+		if place, found := c.d.Source(r.Of, row); found {
+			if file, ok := inWorkspace(place.File); ok {
+				return file, place.Line, true
+			}
+		}
+	}
+	file, ok = inWorkspace(row.File)
+	return file, row.Line, ok && row.Line > 0
+}
+
+// The JSON form. Lists are complete unless -top is given.
+type (
+	jsonDiff struct {
+		Base    []jsonRecord  `json:"base"`
+		New     []jsonRecord  `json:"new"`
+		Notes   []string      `json:"notes"`
+		By      string        `json:"by"`
+		Values  []jsonValue   `json:"values"`
+		Matched []jsonMatched `json:"matched"`
+		Limits  []jsonLimit   `json:"limits"`
+	}
+	jsonValue struct {
+		Name string    `json:"name"`
+		Unit string    `json:"unit"`
+		Base uint64    `json:"base"`
+		New  uint64    `json:"new"`
+		Rows []jsonRow `json:"rows"`
+	}
+	jsonRow struct {
+		Name    string      `json:"name"`
+		Change  string      `json:"change"`
+		Base    uint64      `json:"base"`
+		New     uint64      `json:"new"`
+		File    string      `json:"file,omitempty"`
+		Line    int         `json:"line,omitempty"`
+		How     string      `json:"how,omitempty"`
+		Was     string      `json:"was,omitempty"`
+		WasFile string      `json:"wasFile,omitempty"`
+		WasLine int         `json:"wasLine,omitempty"`
+		Stack   []jsonFrame `json:"stack,omitempty"`
+	}
+	jsonMatched struct {
+		Name    string `json:"name"`
+		How     string `json:"how"`
+		Was     string `json:"was,omitempty"`
+		File    string `json:"file,omitempty"`
+		Line    int    `json:"line,omitempty"`
+		WasFile string `json:"wasFile,omitempty"`
+		WasLine int    `json:"wasLine,omitempty"`
+	}
+	jsonLimit struct {
+		Limit string    `json:"limit"`
+		Soft  bool      `json:"soft"`
+		Kept  bool      `json:"kept"`
+		Base  uint64    `json:"base"`
+		New   uint64    `json:"new"`
+		Over  []jsonRow `json:"over"`
+	}
+)
+
+// json prints all of it as one object.
+func (c *compared) json(w io.Writer) error {
+	out := jsonDiff{Base: jsonRecords(c.sources[0]), New: jsonRecords(c.sources[1]), Notes: append([]string{}, c.notes...), By: c.o.scope.String(),
+		Values: []jsonValue{}, Matched: []jsonMatched{}, Limits: []jsonLimit{}}
+	for _, v := range c.d.Values {
+		jv := jsonValue{v.Name, v.Unit, v.Base, v.New, []jsonRow{}}
+		rows, _ := c.rows(v)
+		for _, r := range rows {
+			jv.Rows = append(jv.Rows, jsonRowOf(r))
+		}
+		out.Values = append(out.Values, jv)
+	}
+	for _, r := range c.d.Matched() {
+		out.Matched = append(out.Matched, jsonMatched{r.Name, r.How, r.Was, r.File, r.Line, r.WasFile, r.WasLine})
+	}
+	for _, r := range c.results {
+		l := jsonLimit{r.Text, r.Soft, len(r.Over) == 0, r.Base, r.New, []jsonRow{}}
+		for _, i := range r.Over {
+			l.Over = append(l.Over, jsonRowOf(c.d.Over(r, i)))
+		}
+		out.Limits = append(out.Limits, l)
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "\t")
+	return enc.Encode(out)
+}
+
+func jsonRowOf(r diff.Row) jsonRow {
+	j := jsonRow{r.Name, r.Change(), r.Base, r.New, r.File, r.Line, r.How, r.Was, "", 0, jsonStack(r.Stack)}
+	if r.How != "" {
+		j.WasFile, j.WasLine = r.WasFile, r.WasLine
+	}
+	return j
+}
+
+// jsonStack returns the frames of a context.
+func jsonStack(stack []cct.Frame) []jsonFrame {
+	var list []jsonFrame
+	for _, f := range stack {
+		list = append(list, jsonFrame{f.Func, f.File, f.Line, viaName(f.Via)})
+	}
+	return list
+}

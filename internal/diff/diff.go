@@ -1,0 +1,478 @@
+// Package diff compares two records of one program, value by value, and holds the
+// difference against limits.
+//
+// # Terminology
+//
+// A [Side] is one of the two things compared: the sum of some profiles, or a baseline. A
+// row is a function, a context or the place of a call, and what it has of a value on each
+// side. What is one row in two builds is the business of package similarity: functions that
+// moved, got another name or other lines stay one row.
+//
+// A [Limit] says by how much a value may grow, in all or for each row of a [Scope].
+package diff
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/similarity"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// A Scope is what a row is.
+type Scope int
+
+// The scopes. Total has one row, for all functions together.
+const (
+	Total Scope = iota
+	Function
+	Context
+	Line // the place of a call: what the callee has is counted there
+)
+
+var scopeNames = [...]string{"total", "function", "context", "line"}
+
+func (s Scope) String() string { return scopeNames[s] }
+
+// ParseScope returns the scope of that name; Total has none.
+func ParseScope(name string) (Scope, error) {
+	if i := slices.Index(scopeNames[1:], name); i >= 0 {
+		return Scope(i + 1), nil
+	}
+	return 0, fmt.Errorf("unknown scope %q (want %s)", name, strings.Join(scopeNames[1:], ", "))
+}
+
+// A Side is one of the two things that are compared.
+type Side struct {
+	Name     string   // as messages call it
+	Go       []string // releases that its programs were built with, sorted
+	Flags    []string // how they record, sorted
+	Programs []string // sorted
+
+	Exact, Sampled *cct.Values // without types if there are no such values
+	Calls          []cct.Call  // all calls in the code; nil of a baseline
+	Baseline       bool
+	Contexts       bool // contexts are known, and not only functions
+}
+
+// Options say how sides are compared.
+type Options struct {
+	Ignore  []Pattern // functions that do not count, nor does what they have in any context
+	Renames bool      // look for functions that have another name
+	Force   bool      // compare what does not belong together, too
+}
+
+// A Diff is two sides that were compared. It is not safe for concurrent use.
+type Diff struct {
+	Sides  [2]*Side
+	Values []Value  // that both sides have
+	Notes  []string // what a reader must know to judge the numbers
+
+	groups []*group
+}
+
+// A Value is one that both sides have.
+type Value struct {
+	profile.ValueType
+	Base, New uint64 // in all
+
+	group *group
+	index int // in group.counts
+}
+
+// A group is what hangs on one pair of trees.
+type group struct {
+	trees  [2]*cct.Tree
+	match  *similarity.Match
+	loose  bool
+	types  []profile.ValueType
+	counts [][2][]uint64 // by value, side and node; 0 of what is ignored
+	tables [len(scopeNames)]*table
+}
+
+// A table has the rows of one scope. Row 0 is none, but of Total.
+type table struct {
+	at     [2][]uint32   // by side and row, a node of the row; 0 if it has none there
+	values [][2][]uint64 // by value, side and row
+}
+
+// Compare compares base with new. An error says that they do not belong together.
+func Compare(base, new *Side, o Options) (*Diff, error) {
+	d := &Diff{Sides: [2]*Side{base, new}}
+	if err := d.checkSides(o.Force); err != nil {
+		return nil, err
+	}
+	d.addGroup(base.Exact, new.Exact, base.Calls, new.Calls, o)
+	d.addGroup(base.Sampled, new.Sampled, nil, nil, o)
+	if len(d.Values) == 0 {
+		return nil, fmt.Errorf("%s has %s and %s has %s: no value in common; record both with the same engine",
+			base.Name, base.has(), new.Name, new.has())
+	}
+	for _, side := range d.Sides {
+		for _, t := range side.types() {
+			if !slices.ContainsFunc(d.Values, func(v Value) bool { return v.ValueType.Name == t.Name }) {
+				d.Notes = append(d.Notes, fmt.Sprintf("%s is in %s only, and not compared", t.Name, side.Name))
+			}
+		}
+	}
+	return d, nil
+}
+
+// types returns the values that a side has.
+func (s *Side) types() []profile.ValueType {
+	var list []profile.ValueType
+	for _, v := range []*cct.Values{s.Exact, s.Sampled} {
+		if v != nil {
+			list = append(list, v.Types...)
+		}
+	}
+	return list
+}
+
+// has lists the values that a side has, for messages.
+func (s *Side) has() string {
+	var names []string
+	for _, t := range s.types() {
+		names = append(names, t.Name)
+	}
+	if names == nil {
+		return "no values"
+	}
+	return strings.Join(names, ", ")
+}
+
+// addGroup compares two trees with the values that both have.
+func (d *Diff) addGroup(a, b *cct.Values, callsA, callsB []cct.Call, o Options) {
+	if a == nil || b == nil || len(a.Types) == 0 || len(b.Types) == 0 {
+		return
+	}
+	// A baseline knows no call sites: then contexts are paths of functions.
+	loose := d.Sides[0].Baseline || d.Sides[1].Baseline
+	g := &group{trees: [2]*cct.Tree{a.Tree, b.Tree}, loose: loose}
+	g.match = similarity.NewMatch(similarity.Tree{Tree: a.Tree, Calls: callsA}, similarity.Tree{Tree: b.Tree, Calls: callsB}, o.Renames && !loose, loose)
+	kept := [2][]bool{g.kept(0, o.Ignore), g.kept(1, o.Ignore)}
+	for i, t := range a.Types {
+		k := slices.IndexFunc(b.Types, func(u profile.ValueType) bool { return u.Name == t.Name && u.Unit == t.Unit })
+		if k < 0 {
+			continue
+		}
+		counts := [2][]uint64{g.without(0, a.Counts[i], kept[0]), g.without(1, b.Counts[k], kept[1])}
+		d.Values = append(d.Values, Value{ValueType: t, Base: sum(counts[0]), New: sum(counts[1]), group: g, index: len(g.counts)})
+		g.types, g.counts = append(g.types, t), append(g.counts, counts)
+	}
+	if len(g.counts) > 0 {
+		d.groups = append(d.groups, g)
+	}
+}
+
+// kept tells for each function of one side whether it counts.
+func (g *group) kept(side int, ignore []Pattern) []bool {
+	list := make([]bool, len(g.trees[side].Funcs))
+	for i, f := range g.trees[side].Funcs {
+		list[i] = !slices.ContainsFunc(ignore, func(p Pattern) bool { return p.Match(f.Name) })
+	}
+	return list
+}
+
+// without returns counts with zeros for what does not count; counts if everything does.
+func (g *group) without(side int, counts []uint64, kept []bool) []uint64 {
+	if !slices.Contains(kept, false) {
+		return counts
+	}
+	list := make([]uint64, len(counts))
+	for i, n := range g.trees[side].Nodes {
+		if kept[n.Func] {
+			list[i] = counts[i]
+		}
+	}
+	return list
+}
+
+func sum(counts []uint64) (n uint64) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
+// table returns the rows of a scope, which it makes only once.
+func (g *group) table(s Scope) *table {
+	if g.tables[s] == nil {
+		g.tables[s] = g.newTable([2][]uint32{g.rows(0, s), g.rows(1, s)})
+	}
+	return g.tables[s]
+}
+
+// rows returns the row of each node of one side.
+func (g *group) rows(side int, s Scope) []uint32 {
+	switch s {
+	case Context:
+		return g.match.Contexts(side)
+	case Line:
+		return g.match.Calls(side)
+	}
+	rows := make([]uint32, len(g.trees[side].Nodes))
+	if s == Function {
+		funcs := g.match.Functions(side)
+		for i, n := range g.trees[side].Nodes {
+			rows[i] = funcs[n.Func]
+		}
+	}
+	return rows
+}
+
+// newTable adds up the values of the nodes of each row.
+func (g *group) newTable(rows [2][]uint32) *table {
+	n := 1 + max(slices.Max(rows[0]), slices.Max(rows[1]))
+	t := &table{at: [2][]uint32{make([]uint32, n), make([]uint32, n)}, values: make([][2][]uint64, len(g.counts))}
+	for v, counts := range g.counts {
+		for side := range rows {
+			values := make([]uint64, n)
+			for i, row := range rows[side] {
+				if counts[side][i] == 0 {
+					continue
+				}
+				values[row] += counts[side][i]
+				if t.at[side][row] == 0 {
+					t.at[side][row] = uint32(i)
+				}
+			}
+			t.values[v][side] = values
+		}
+	}
+	return t
+}
+
+// A Row is a function, a context or the place of a call.
+type Row struct {
+	Name      string // as the new side has it, or the base if only that has it
+	Was       string // its name in the base, if that was another
+	How       string // of what both sides have: "renamed", "renumbered", "moved", "lines" (only lines have changed), or ""
+	File      string
+	Line      int
+	WasFile   string // if only the base has it, "" as File tells; likewise WasLine
+	WasLine   int
+	InBase    bool
+	InNew     bool
+	Base, New uint64
+	Stack     []cct.Frame // of a context, innermost first
+}
+
+// Change says in a word what has changed.
+func (r *Row) Change() string {
+	switch {
+	case !r.InBase:
+		return "added"
+	case !r.InNew:
+		return "removed"
+	case r.Base != r.New:
+		return "changed"
+	}
+	return "same"
+}
+
+// Changed returns the rows in which v differs, those with the largest difference first, and
+// how many there are in all.
+func (d *Diff) Changed(v Value, s Scope) (rows []int, all int) {
+	t := v.group.table(s)
+	base, new := t.values[v.index][0], t.values[v.index][1]
+	for i := range base {
+		if base[i] != new[i] {
+			rows = append(rows, i)
+		}
+		if base[i] != 0 || new[i] != 0 {
+			all++
+		}
+	}
+	d.order(rows, v, s)
+	return rows, all
+}
+
+// All returns all rows of a scope in which either side has something of v, in the order of
+// the trees.
+func (d *Diff) All(v Value, s Scope) []Row {
+	var rows []Row
+	for _, i := range d.matching(v, s, nil) {
+		rows = append(rows, d.Row(v, s, i))
+	}
+	return rows
+}
+
+// Value returns the value of that name, or an error that says which side does not have it.
+func (d *Diff) Value(name string) (Value, error) {
+	for _, v := range d.Values {
+		if v.Name == name {
+			return v, nil
+		}
+	}
+	return Value{}, d.missing(name)
+}
+
+// Largest returns the function that has grown most of those that a limit is about.
+func (d *Diff) Largest(r Result) (row int, ok bool) {
+	values := r.Of.group.table(Function).values[r.Of.index]
+	var most uint64
+	for _, i := range d.matching(r.Of, Function, r.Pattern) {
+		if base, new := values[0][i], values[1][i]; new > base && new-base > most {
+			row, most, ok = i, new-base, true
+		}
+	}
+	return row, ok
+}
+
+// order sorts rows by difference. Ties are broken by the order of the trees, which does
+// not change while records do not.
+func (d *Diff) order(rows []int, v Value, s Scope) {
+	t := v.group.table(s)
+	base, new := t.values[v.index][0], t.values[v.index][1]
+	slices.SortFunc(rows, func(a, b int) int {
+		return cmp.Or(cmp.Compare(distance(base[b], new[b]), distance(base[a], new[a])), cmp.Compare(a, b))
+	})
+}
+
+func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
+
+// Row describes row i of a scope.
+func (d *Diff) Row(v Value, s Scope, i int) Row {
+	t := v.group.table(s)
+	r := Row{Base: t.values[v.index][0][i], New: t.values[v.index][1][i]}
+	if s == Total {
+		r.Name, r.InBase, r.InNew = "all functions", true, true
+		return r
+	}
+	at := [2]uint32{t.at[0][i], t.at[1][i]}
+	r.InBase, r.InNew = at[0] != 0, at[1] != 0
+	side := 1
+	if !r.InNew {
+		side = 0
+	}
+	tree := v.group.trees[side]
+	r.Name, r.File, r.Line = describe(tree, s, at[side])
+	if s == Context {
+		r.Stack = tree.Stack(at[side])
+	}
+	if r.InBase && r.InNew {
+		was := ""
+		was, r.WasFile, r.WasLine = describe(v.group.trees[0], s, at[0])
+		if r.How = how(r, was); r.Name != was {
+			r.Was = was
+		}
+	}
+	return r
+}
+
+// describe returns the name of a row that has node n, and where it is.
+func describe(t *cct.Tree, s Scope, n uint32) (name, file string, line int) {
+	node := t.Nodes[n]
+	f, site := t.Funcs[node.Func], t.Sites[node.Site]
+	switch s {
+	case Line:
+		return t.Funcs[t.Nodes[node.Parent].Func].Name + " → " + f.Name, site.File, site.Line
+	case Context:
+		var b strings.Builder
+		for i, fr := range t.Stack(n) {
+			if i > 0 {
+				b.WriteString(" ← ")
+			}
+			b.WriteString(fr.Func)
+		}
+		return b.String(), f.File, f.Line
+	}
+	return f.Name, f.File, f.Line
+}
+
+// how says in what a row differs whose name was was, apart from its values. A checkout may
+// be in another directory: only the name of the file tells that something has moved.
+func how(r Row, was string) string {
+	switch {
+	case r.Name != was:
+		if pkg, rest := similarity.Package(r.Name); pkg != "" {
+			if old, wasRest := similarity.Package(was); old != pkg && rest == wasRest {
+				return "moved"
+			}
+		}
+		if similarity.Outermost(r.Name) == similarity.Outermost(was) {
+			return "renumbered"
+		}
+		return "renamed"
+	case r.WasFile != "" && r.File != "" && baseName(r.File) != baseName(r.WasFile):
+		return "moved"
+	case r.WasLine > 0 && r.Line > 0 && r.Line != r.WasLine:
+		return "lines"
+	}
+	return ""
+}
+
+// baseName is path.Base for files of any system.
+func baseName(file string) string { return file[strings.LastIndexAny(file, `/\`)+1:] }
+
+// Matched returns the functions that both sides have under another name, in another file or
+// on other lines, of the exact values if there are any.
+func (d *Diff) Matched() []Row {
+	v := d.Values[0]
+	lines := d.otherLines(v)
+	t := v.group.table(Function)
+	var list []Row
+	for i := range t.at[0] {
+		if t.at[0][i] == 0 || t.at[1][i] == 0 {
+			continue
+		}
+		r := d.Row(v, Function, i)
+		if r.How == "" && lines[r.Name] {
+			r.How = "lines"
+		}
+		if r.How != "" {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b Row) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// otherLines returns the names of functions whose calls are on other lines than they were.
+func (d *Diff) otherLines(v Value) map[string]bool {
+	g, names := v.group, make(map[string]bool)
+	if g.loose {
+		return names
+	}
+	t := g.table(Line)
+	for i := range t.at[0] {
+		a, b := t.at[0][i], t.at[1][i]
+		if a == 0 || b == 0 {
+			continue
+		}
+		x, y := g.trees[0].Nodes[a], g.trees[1].Nodes[b]
+		if g.trees[0].Sites[x.Site].Line != g.trees[1].Sites[y.Site].Line {
+			names[g.trees[1].Funcs[g.trees[1].Nodes[y.Parent].Func].Name] = true
+		}
+	}
+	return names
+}
+
+// Source returns the place of the call from which a row of functions has got most of
+// its growth, to show where to look. ok is false if no place is known.
+func (d *Diff) Source(v Value, r Row) (place Row, ok bool) {
+	g := v.group
+	if g.loose {
+		return Row{}, false
+	}
+	t := g.table(Line)
+	base, new := t.values[v.index][0], t.values[v.index][1]
+	best := 0
+	for i, n := range t.at[1] {
+		if n == 0 || new[i] <= base[i] || g.trees[1].Funcs[g.trees[1].Nodes[n].Func].Name != r.Name {
+			continue
+		}
+		if best == 0 || new[i]-base[i] > new[best]-base[best] {
+			best = i
+		}
+	}
+	if best == 0 {
+		return Row{}, false
+	}
+	place = d.Row(v, Line, best)
+	return place, place.Line > 0
+}

@@ -1,0 +1,272 @@
+package diff
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Limits as they are written.
+//
+//	limits  = limit {"," limit}
+//	limit   = value ["/" scope] ["@" pattern] ">" amount
+//	scope   = "function" | "context" | "line"
+//	amount  = number "%" ["+" number] | number
+//
+// Without a scope a limit holds for all functions together, or for all that match the
+// pattern; with one, for each of them. A number may have a unit: k, M, G; of bytes
+// B, kB, MB, GB; of times ns, us, ms, s.
+
+// A Pattern matches names of functions: * stands for anything, ? for one character.
+type Pattern struct {
+	text string
+	re   *regexp.Regexp
+}
+
+// NewPattern returns the pattern with that text.
+func NewPattern(text string) (Pattern, error) {
+	if text == "" {
+		return Pattern{}, fmt.Errorf("an empty pattern; want the name of a function, in which * stands for anything")
+	}
+	re := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(text))
+	return Pattern{text, regexp.MustCompile("^(?s:" + re + ")$")}, nil
+}
+
+// Match tells whether the whole name matches.
+func (p Pattern) Match(name string) bool { return p.re.MatchString(name) }
+
+// A Limit says by how much a value may grow.
+type Limit struct {
+	Text    string
+	Value   string
+	Scope   Scope
+	Pattern *Pattern // nil for all functions
+	Percent float64  // of what the base has
+	Amount  float64  // and that much more
+	Unit    string   // that Amount was given in, "" for the value's own
+}
+
+// ParseLimits parses a list of limits.
+func ParseLimits(text string) ([]Limit, error) {
+	var limits []Limit
+	for part := range strings.SplitSeq(text, ",") {
+		l, err := parseLimit(strings.TrimSpace(part))
+		if err != nil {
+			return nil, fmt.Errorf("limit %q: %w", strings.TrimSpace(part), err)
+		}
+		limits = append(limits, l)
+	}
+	return limits, nil
+}
+
+// limitForm is what messages say a limit is.
+const limitForm = "want VALUE[/SCOPE][@PATTERN]>AMOUNT, such as calls>1%, calls/function@main.*>0 or alloc>1%+4kB"
+
+// valueName is what can be the name of a value.
+var valueName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
+
+func parseLimit(text string) (Limit, error) {
+	l := Limit{Text: text}
+	at := strings.LastIndexByte(text, '>')
+	if at < 0 {
+		return l, fmt.Errorf("no >; %s", limitForm)
+	}
+	what, amount := text[:at], strings.TrimSpace(text[at+1:])
+	what, pattern, hasPattern := strings.Cut(what, "@")
+	value, scope, hasScope := strings.Cut(strings.TrimSpace(what), "/")
+	if l.Value = value; !valueName.MatchString(value) {
+		return l, fmt.Errorf("%q is no name of a value; %s", value, limitForm)
+	}
+	if hasScope {
+		var err error
+		if l.Scope, err = ParseScope(scope); err != nil {
+			return l, err
+		}
+	}
+	if hasPattern {
+		p, err := NewPattern(strings.TrimSpace(pattern))
+		if err != nil {
+			return l, err
+		}
+		l.Pattern = &p
+	}
+	return l, l.parseAmount(amount)
+}
+
+// parseAmount sets by how much the value may grow.
+func (l *Limit) parseAmount(text string) (err error) {
+	if percent, rest, ok := strings.Cut(text, "%"); ok {
+		if l.Percent, _, err = number(percent, false); err != nil || rest == "" {
+			return err
+		}
+		if text, ok = strings.CutPrefix(rest, "+"); !ok {
+			return fmt.Errorf("%q behind the %%; want + and a number", rest)
+		}
+	}
+	l.Amount, l.Unit, err = number(text, true)
+	return err
+}
+
+// units are what a number may have behind it, for a value's unit or, if that is "", for all.
+var units = []struct {
+	name, unit string
+	factor     float64
+}{
+	{"kB", "bytes", 1e3}, {"MB", "bytes", 1e6}, {"GB", "bytes", 1e9}, {"B", "bytes", 1},
+	{"ns", "nanoseconds", 1}, {"us", "nanoseconds", 1e3}, {"µs", "nanoseconds", 1e3}, {"ms", "nanoseconds", 1e6}, {"s", "nanoseconds", 1e9},
+	{"k", "", 1e3}, {"M", "", 1e6}, {"G", "", 1e9},
+}
+
+// number parses a number, which may have a unit behind it.
+func number(text string, withUnit bool) (n float64, unit string, err error) {
+	digits, factor := strings.TrimSpace(text), 1.0
+	for _, u := range units {
+		if rest, ok := strings.CutSuffix(digits, u.name); ok && withUnit {
+			digits, factor, unit = rest, u.factor, u.unit
+			break
+		}
+	}
+	n, err = strconv.ParseFloat(digits, 64)
+	if err != nil || strings.ContainsAny(digits, "xXpP_+") || math.IsNaN(n) || math.IsInf(n, 0) || n < 0 {
+		return 0, "", fmt.Errorf("%q is no amount; want a number that is not negative, such as 0, 1.5%%, 1%%+1000 or 4kB", text)
+	}
+	return n * factor, unit, nil
+}
+
+// allows tells whether a value may grow from base to new.
+func (l *Limit) allows(base, new uint64) bool {
+	return new <= base || float64(new-base) <= l.Percent/100*float64(base)+l.Amount
+}
+
+// A Result tells how a limit was kept.
+type Result struct {
+	Limit
+	Soft      bool
+	Of        Value
+	Base, New uint64 // of all rows that the limit is about
+	Over      []int  // rows that have grown too much, the largest growth first; of Total, one
+}
+
+// Check holds the difference against limits. An error says that one cannot be checked: a
+// limit that guards nothing would keep silent for ever.
+func (d *Diff) Check(limits []Limit, soft bool) ([]Result, error) {
+	var results []Result
+	for _, l := range limits {
+		r, err := d.check(l)
+		if err != nil {
+			return nil, fmt.Errorf("limit %q: %w", l.Text, err)
+		}
+		r.Soft = soft
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+func (d *Diff) check(l Limit) (Result, error) {
+	of, err := d.Value(l.Value)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Limit: l, Of: of}
+	if l.Unit != "" && l.Unit != r.Of.Unit {
+		return r, fmt.Errorf("%s has the unit %s, and the limit is in %s", l.Value, r.Of.Unit, l.Unit)
+	}
+	if err := d.Knows(l.Scope); err != nil {
+		return r, err
+	}
+	scope := l.Scope
+	if scope == Total {
+		scope = Function
+	}
+	rows := d.matching(r.Of, scope, l.Pattern)
+	if l.Pattern != nil && len(rows) == 0 {
+		return r, fmt.Errorf("no function with %s matches %s in either record; a limit that guards nothing is a mistake", l.Value, l.Pattern.text)
+	}
+	values := r.Of.group.table(scope).values[r.Of.index]
+	for _, i := range rows {
+		r.Base, r.New = r.Base+values[0][i], r.New+values[1][i]
+		if l.Scope != Total && !l.allows(values[0][i], values[1][i]) {
+			r.Over = append(r.Over, i)
+		}
+	}
+	if l.Scope == Total && !l.allows(r.Base, r.New) {
+		r.Over = []int{0}
+	}
+	if l.Scope != Total {
+		d.order(r.Over, r.Of, l.Scope)
+	}
+	return r, nil
+}
+
+// Knows returns an error if one side does not know what a scope is about.
+func (d *Diff) Knows(s Scope) error {
+	for _, side := range d.Sides {
+		switch {
+		case s == Line && side.Baseline:
+			return fmt.Errorf("%s is a baseline, which has no lines; compare two records, or by function", side.Name)
+		case s == Context && !side.Contexts:
+			return fmt.Errorf("%s is a baseline without contexts; make it with 'stemma baseline -contexts', or compare by function", side.Name)
+		}
+	}
+	return nil
+}
+
+// missing returns the error for a value that not both sides have.
+func (d *Diff) missing(value string) error {
+	var lacks []string
+	for _, s := range d.Sides {
+		if !slices.Contains(strings.Split(s.has(), ", "), value) {
+			lacks = append(lacks, fmt.Sprintf("%s has no %s, but %s", s.Name, value, s.has()))
+		}
+	}
+	if lacks == nil {
+		return fmt.Errorf("%s has another unit in %s than in %s", value, d.Sides[0].Name, d.Sides[1].Name)
+	}
+	return fmt.Errorf("%s; record it on both sides, or leave the limit out", strings.Join(lacks, "; "))
+}
+
+// matching returns the rows with a value whose function matches p: of a context the innermost
+// one, of a call the callee. Of one that has another name now, either name will do.
+func (d *Diff) matching(v Value, s Scope, p *Pattern) []int {
+	g, t := v.group, v.group.table(s)
+	values := t.values[v.index]
+	var matches [2][]bool
+	for side, tree := range g.trees {
+		for _, f := range tree.Funcs {
+			matches[side] = append(matches[side], p == nil || p.Match(f.Name))
+		}
+	}
+	var rows []int
+	for i := range values[0] {
+		if values[0][i] == 0 && values[1][i] == 0 {
+			continue
+		}
+		for side, tree := range g.trees {
+			if n := t.at[side][i]; n != 0 && matches[side][tree.Nodes[n].Func] {
+				rows = append(rows, i)
+				break
+			}
+		}
+	}
+	return rows
+}
+
+// Exceeded tells whether a hard limit was not kept.
+func Exceeded(results []Result) bool {
+	return slices.ContainsFunc(results, func(r Result) bool { return !r.Soft && len(r.Over) > 0 })
+}
+
+// Over describes a row of r.Over.
+func (d *Diff) Over(r Result, i int) Row {
+	if r.Scope != Total {
+		return d.Row(r.Of, r.Scope, i)
+	}
+	name := "all functions"
+	if r.Pattern != nil {
+		name = r.Pattern.text
+	}
+	return Row{Name: name, InBase: true, InNew: true, Base: r.Base, New: r.New}
+}

@@ -1,0 +1,129 @@
+package diff
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// FromProfile returns the side that a profile is.
+func FromProfile(name string, p *profile.Profile) *Side {
+	s := &Side{Name: name, Exact: cct.ValuesOf(p, false), Sampled: cct.ValuesOf(p, true), Calls: cct.Calls(p), Contexts: true}
+	for _, proc := range p.Processes {
+		s.Go = append(s.Go, profile.Printable(proc.GoVersion))
+		s.Flags = append(s.Flags, "engine="+profile.Printable(proc.Engine))
+		recursion := "recursion=folded"
+		if proc.Full {
+			recursion = "recursion=full"
+		}
+		s.Flags = append(s.Flags, recursion)
+		if len(proc.Args) > 0 {
+			s.Programs = append(s.Programs, profile.Printable(path.Base(strings.ReplaceAll(proc.Args[0], `\`, "/"))))
+		}
+	}
+	if inlined := inlining(p); inlined != "" {
+		s.Flags = append(s.Flags, inlined)
+	}
+	for _, list := range []*[]string{&s.Go, &s.Flags, &s.Programs} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return s
+}
+
+// inlining tells whether inlined calls were counted, if there are any.
+func inlining(p *profile.Profile) string {
+	any := false
+	for i := range p.Funcs {
+		for _, in := range p.Funcs[i].Inlined {
+			if in.Counter != profile.None {
+				return "inlined=on"
+			}
+			any = true
+		}
+	}
+	if any {
+		return "inlined=off"
+	}
+	return ""
+}
+
+// checkSides returns an error if the sides do not belong together. Two records may
+// be of different releases of Go, which is noted; a baseline holds for one only, because what
+// the standard library and the compiler do belongs to the counts.
+func (d *Diff) checkSides(force bool) error {
+	base, new := d.Sides[0], d.Sides[1]
+	what := ""
+	switch {
+	case !slices.Equal(base.Go, new.Go):
+		what = fmt.Sprintf("%s is of %s, %s of %s", base.Name, list(base.Go), new.Name, list(new.Go))
+	case differ(base.Flags, new.Flags):
+		what = fmt.Sprintf("%s was recorded with %s, %s with %s", base.Name, list(base.Flags), new.Name, list(new.Flags))
+	}
+	if what != "" && (base.Baseline || new.Baseline) && !force {
+		return fmt.Errorf("%s: counts of such builds differ for that alone; make the baseline again with 'stemma baseline', or compare anyway with -force", what)
+	}
+	if what != "" {
+		d.Notes = append(d.Notes, what+": some differences are due to that")
+	}
+	if !force && d.strangers() {
+		return fmt.Errorf("%s is of %s and %s of %s, which have no function of their own in common; name two records of one program, or compare anyway with -force",
+			base.Name, list(base.Programs), new.Name, list(new.Programs))
+	}
+	return nil
+}
+
+// differ compares flags. Whether inlined calls were counted cannot be told of a program that
+// has none, so that only two different answers differ.
+func differ(a, b []string) bool {
+	drop := func(flags, other []string) []string {
+		return slices.DeleteFunc(slices.Clone(flags), func(f string) bool {
+			return strings.HasPrefix(f, "inlined=") && !slices.ContainsFunc(other, func(o string) bool { return strings.HasPrefix(o, "inlined=") })
+		})
+	}
+	return !slices.Equal(drop(a, b), drop(b, a))
+}
+
+func list(words []string) string {
+	if len(words) == 0 {
+		return "unknown"
+	}
+	return strings.Join(words, ", ")
+}
+
+// strangers tells whether the sides are of different programs: these have other names, and
+// no function in common but those of the standard library, main.main and initializers.
+func (d *Diff) strangers() bool {
+	if slices.ContainsFunc(d.Sides[0].Programs, func(p string) bool { return slices.Contains(d.Sides[1].Programs, p) }) {
+		return false
+	}
+	own := d.Sides[0].own()
+	for name := range d.Sides[1].own() {
+		if own[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// own returns the names of functions that tell a program from others.
+func (s *Side) own() map[string]bool {
+	names := make(map[string]bool)
+	for _, v := range []*cct.Values{s.Exact, s.Sampled} {
+		if v == nil {
+			continue
+		}
+		for _, f := range v.Funcs {
+			first, _, _ := strings.Cut(f.Name, "/")
+			inMain := strings.HasPrefix(f.Name, "main.") && f.Name != "main.main" && !strings.HasPrefix(f.Name, "main.init")
+			if inMain || first != f.Name && strings.Contains(first, ".") {
+				names[f.Name] = true
+			}
+		}
+	}
+	return names
+}
