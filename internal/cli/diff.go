@@ -227,7 +227,7 @@ func loadSide(path string) (*diff.Side, *records, error) {
 		return nil, nil, in(name, err)
 	}
 	if p.IDs != nil {
-		return nil, nil, fmt.Errorf("%s: a record of context IDs has no counts to compare; build with -engine=cct", name)
+		return nil, nil, fmt.Errorf("%s: a record of context IDs has no counts to compare; see stemma decode and stemma events", name)
 	}
 	return diff.FromProfile(name, p.Profile), r, nil
 }
