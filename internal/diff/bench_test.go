@@ -69,12 +69,6 @@ func BenchmarkMillion(b *testing.B) {
 		files[i] = f.Name()
 		f.Close()
 	}
-	if dir := os.Getenv("STEMMA_KEEP"); dir != "" {
-		for i, f := range files {
-			data, _ := os.ReadFile(f)
-			os.WriteFile(fmt.Sprintf("%s/%d.stemma", dir, i), data, 0o666)
-		}
-	}
 	for b.Loop() {
 		var sides [2]*Side
 		for i, name := range files {
