@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/engine"
@@ -178,7 +179,8 @@ func parseGoCommand(verb string, args []string, declare func(*flag.FlagSet)) (*g
 	}
 	if err := p.opts.Check(); err != nil {
 		like := ""
-		if engine.Lookup(p.opts.Engine) == nil {
+		beside := func(name string) bool { return strings.HasSuffix(name, ","+p.opts.Engine) } // the message says which
+		if engine.Lookup(p.opts.Engine) == nil && !slices.ContainsFunc(engine.Names(), beside) {
 			like = didYouMean("", p.opts.Engine, engine.Names())
 		}
 		return nil, usageError("%w%s", err, like)
