@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,6 +141,7 @@ func sealAndSummarize(e *env, liveDir, outFile string, elapsed time.Duration) er
 // the call paths below which most calls are. One context by itself has few of them.
 func (r *reporter) overview() error {
 	list, err := r.t.By("function")
+	list = slices.DeleteFunc(list, func(g cct.Group) bool { return g.Self == 0 })
 	if err != nil || len(list) == 0 {
 		return err
 	}
