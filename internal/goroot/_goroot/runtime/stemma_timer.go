@@ -70,8 +70,8 @@ func stemmaTimed() bool {
 //
 //go:nowritebarrierrec
 func (th *stemmaThread) begin() {
-	if !stemmaTimed() {
-		return
+	if !stemmaTimed() || *cgo_yield != nil {
+		return // see stemmaSignaled
 	}
 	every := max(stemmaSmp.interval.Load(), stemmaKernelTick)
 	th.due = 0
