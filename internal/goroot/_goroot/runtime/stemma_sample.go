@@ -453,10 +453,14 @@ func stemmaScheduled(gp *g, mp *m) {
 //
 //go:nowritebarrierrec
 func stemmaSampleWaiting(dt int64, k int) {
-	ptr, length := atomicAllG()
-	k = min(k, int(length)) << stemmaMoreTries
+	length := int(atomic.Loaduintptr(&allglen))
+	k = min(k, length) << stemmaMoreTries
 	for range k {
-		gp := atomicAllGIndex(ptr, uintptr(cheaprandn(uint32(length))))
+		// The list is collected when it has grown, since nobody looks for what this thread
+		// holds, but a g is not.
+		lock(&allglock)
+		gp := allgs[cheaprandn(uint32(length))]
+		unlock(&allglock)
 		s := readgstatus(gp)
 		if s != _Gwaiting && s != _Gsyscall && s != _Grunnable || isSystemGoroutine(gp, false) {
 			stemmaSmp.Count(rt.StatMissed, 1)
