@@ -79,7 +79,7 @@ func start(t *testing.T, w *rt.Warm, m *memory) *rt.Cce {
 	c := new(rt.Cce)
 	mem := newMemory(t, rt.CceArena+rt.EpochsSize+rt.NodesSize+1<<28)
 	c.InitCce(mem.alloc(rt.CceSize), mem.alloc(rt.KnownSize), mem.alloc(1<<26), mem.alloc(rt.EpochsSize), mem.alloc(rt.NodesSize),
-		mem.alloc(rt.PCSize), mem.alloc(rt.CceArena), 1<<26, uint64(uintptr(m.base)))
+		mem.alloc(rt.PCSize), mem.alloc(rt.CceArena), 1<<26, uint64(uintptr(m.base)), 0)
 	for i := range w.NumFuncs() {
 		if f, isNew := c.EnterWarm(w, i); !isNew || f != uint32(i+1) {
 			t.Fatalf("function %d: number %d, new %t", i, f, isNew)

@@ -110,6 +110,21 @@ func BuildDir(t *testing.T, dir string, flags ...string) string {
 	return exe
 }
 
+// Plain builds a program of testdata/programs without stemma, and returns the executable.
+func Plain(t *testing.T, name string) string {
+	t.Helper()
+	NeedBuilds(t)
+	exe, err := shared(filepath.Join(shortHash(Program(name), nil)+"-plain", name), func(exe string) *exec.Cmd {
+		cmd := exec.Command("go", "build", "-o", exe, ".")
+		cmd.Dir = Program(name)
+		return cmd
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exe
+}
+
 // noteSources opens all files of the module, so that the go command knows that the results of
 // tests depend on them. It would else take them from its cache when the compiler, the
 // runtime, the tool or a program has changed: of those, the test binary has nothing in it.

@@ -116,8 +116,14 @@ func runtimeHooks() []Hook {
 			Lines: []string{"stemmaThread uintptr", "stemmaInside bool"},
 			Why:   "The thread's entry among those that are sampled; the state of the single-step harness."},
 		{File: "runtime/signal_unix.go", Decl: "func sighandler", Anchor: "if sig == _SIGPROF {", Where: Before,
-			Lines: []string{"if sig == _SIGBUS && stemmaBus(uintptr(c.sigaddr())) {", "return", "}"},
-			Why:   "The disk is full."},
+			Lines: []string{"if (sig == _SIGBUS || sig == _SIGSEGV) && stemmaMend(sig, uintptr(c.sigaddr())) {", "return", "}"},
+			Why:   "A disk is full, a file of the record was cut, or the process was forked."},
+		{File: "runtime/runtime.go", Decl: "func syscall_Exit", Anchor: "exit(int32(code))", Where: Before,
+			Lines: []string{"stemmaExit()"},
+			Why:   "The program ends: files are cut to what is in them."},
+		{File: "runtime/panic.go", Decl: "func fatalpanic", Anchor: "exit(2)", Where: Before,
+			Lines: []string{"stemmaExit()"},
+			Why:   "The same, by a panic."},
 	}
 }
 

@@ -67,9 +67,9 @@ func NewLucce(t testing.TB, budget uint64) *Lucce {
 	ptr := func(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
 	l.head, l.funcs, l.log, l.node, l.image = mem(rt.CceSize), mem(lucceFuncs), mem(rt.LogSize), mem(rt.NodesSize), mem(lucceImage)
 	known, pcs, arena := mem(rt.KnownSize), mem(rt.PCSize), mem(rt.CceArena)
-	l.cce.InitCce(ptr(l.head), ptr(known), ptr(l.funcs), nil, ptr(l.node), ptr(pcs), ptr(arena), lucceFuncs, Text)
+	l.cce.InitCce(ptr(l.head), ptr(known), ptr(l.funcs), nil, ptr(l.node), ptr(pcs), ptr(arena), lucceFuncs, Text, 0)
 	l.cce.Describe(Run, 1, 1, "go1.26.0", "/go", nil)
-	l.InitLucce(&l.cce, ptr(l.log), budget)
+	l.InitLucce(&l.cce, ptr(l.log), budget, 0)
 	return l
 }
 

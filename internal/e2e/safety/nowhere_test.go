@@ -121,7 +121,7 @@ func TestNowhere(t *testing.T) {
 			e2e.RunIn(t, file, exe, "TMPDIR="+file, "STEMMA_QUIET=1").OK(t)
 		})
 		t.Run(engine+"/limit", func(t *testing.T) {
-			cmd := exec.Command("/bin/sh", "-c", "ulimit -f 1000; exec "+exe)
+			cmd := exec.Command("/bin/sh", "-c", "ulimit -f 8; exec "+exe)
 			cmd.Env = append(os.Environ(), "STEMMA_OUT="+t.TempDir(), "TMPDIR="+t.TempDir())
 			var stderr strings.Builder
 			cmd.Stderr = &stderr

@@ -13,8 +13,7 @@ import (
 // Nothing is written when a function returns: a node names its whole path, so
 // that the next entry tells which frames have gone.
 type Calls struct {
-	mem        unsafe.Pointer // the file
-	size       uint64
+	file       Span
 	tree       *Tree
 	goroutines uint32
 }
@@ -40,12 +39,16 @@ const (
 
 // Init makes c write to size zeroed bytes at mem.
 func (c *Calls) Init(t *Tree, mem unsafe.Pointer, size uint64) {
-	*c = Calls{mem: mem, size: size, tree: t}
+	*c = Calls{file: NewSpan(mem, size), tree: t}
+	c.file.Need(layout.CallsHeaderSize)
 	copy(c.header().Magic[:], layout.CallsMagic)
 	c.header().Used = layout.CallsHeaderSize
 }
 
-func (c *Calls) header() *layout.CallsHeader { return (*layout.CallsHeader)(c.mem) }
+func (c *Calls) header() *layout.CallsHeader { return (*layout.CallsHeader)(c.file.base) }
+
+// Used returns the bytes of the log that are in use.
+func (c *Calls) Used() uint64 { return c.header().Used }
 
 // Goroutine returns the number of a new goroutine.
 func (c *Calls) Goroutine() uint32 {
@@ -87,7 +90,7 @@ func (c *Calls) put(goroutine, what uint32) bool {
 
 // room reports whether n more bytes can be written, and ends the log if not.
 func (c *Calls) room(n uint64) bool {
-	if c.header().End == CallsEndNone && c.header().Used+n > c.size {
+	if c.header().End == CallsEndNone && !c.file.Need(c.header().Used+n) {
 		c.header().End = CallsEndFull
 	}
 	return c.header().End == CallsEndNone
@@ -95,5 +98,5 @@ func (c *Calls) room(n uint64) bool {
 
 // write writes an entry n bytes behind what is in use.
 func (c *Calls) write(n uint64, goroutine, what uint32) {
-	*(*layout.Call)(unsafe.Add(c.mem, uintptr(c.header().Used+n))) = layout.Call{Goroutine: goroutine, What: what}
+	*(*layout.Call)(c.file.at(c.header().Used + n)) = layout.Call{Goroutine: goroutine, What: what}
 }

@@ -17,18 +17,19 @@ type Cce struct {
 	Tree // of which only the header and the records are used
 
 	head   unsafe.Pointer // the two pages of cce
-	nodes  unsafe.Pointer // interned entries
-	recent unsafe.Pointer // for each of them the last two on top of it, see recentOn
-	maxNum uint32         // of them
-	epochs unsafe.Pointer // the dictionaries
-	size   uint64         // bytes of epochs
+	nodes  Span           // interned entries
+	recent Span           // for each of them the last two on top of it, see recentOn
+	maxNum uint32         // of them; the last one stands for all that had no room, and is in no file
+	epochs Span           // the dictionaries
 	pcs    unsafe.Pointer // the table of return addresses
 	numPC  uint32         // entries in it
 	mem    arena
 
+	max                         limits
 	funcs                       []fun  // by index; 0 is not used
 	sites                       []site // those of a function lie side by side
 	edges                       []edge
+	funcMem, siteMem, edgeMem   Span // of the three
 	numFuncs, numSites          uint32
 	numEdges                    uint32
 	entries, targets, internals index       // funcs by entry address, edges by site and target, nodes by contents
@@ -67,14 +68,22 @@ type edge struct {
 	weight       uint64 // calls a second, the best that is known
 }
 
-// Limits of what is encoded; what is beyond goes through the slow path for ever.
+// limits bound what is encoded; what is beyond goes through the slow path for ever.
+type limits struct{ funcs, sites, edges uint32 }
+
 const (
 	maxFuncs = 1 << 18
 	maxSites = 1 << 20
 	maxEdges = 1 << 20
+
+	// Where addresses are scarce, all sizes below are divided by 1<<shift, as InitCce
+	// is told, and the limits above by 1<<(shift-tableShift).
+	MaxShift   = 7
+	tableShift = 3
 )
 
-// Sizes of the memory that InitCce needs, in bytes. Only what is used is touched.
+// Sizes of the memory that InitCce needs, in bytes. PCSize stays, nodes, epochs and mem are
+// spans.
 const (
 	CceArena   = 1 << 32
 	PCSize     = layout.PCEntrySize << PCBits
@@ -82,39 +91,39 @@ const (
 	EpochsSize = 1 << 30
 )
 
-// An arena hands out zeroed memory that is never given back.
-type arena struct {
-	base unsafe.Pointer
-	used uintptr
-	size uintptr
-}
-
-// alloc returns n zero bytes, or nil.
-func (a *arena) alloc(n uintptr) unsafe.Pointer {
-	n = (n + 63) &^ 63
-	if a.used+n > a.size {
-		return nil
-	}
-	p := unsafe.Add(a.base, a.used)
-	a.used += n
-	return p
-}
-
 // InitCce makes c an encoder that records in head, of CceSize bytes, and funcs,
-// epochs and nodes. All memory is zero.
-func (c *Cce) InitCce(head, known, funcs, epochs, nodes, pcs, mem unsafe.Pointer, funcsSize, text uint64) {
+// epochs and nodes. All memory is zero; the sizes are divided by 1<<shift, but not funcsSize.
+func (c *Cce) InitCce(head, known, funcs, epochs, nodes, pcs, mem unsafe.Pointer, funcsSize, text uint64, shift uint) {
 	c.initHeader(head, known, funcs, CceSize, funcsSize)
 	c.header().Flags |= HdrFlagCce
-	c.head, c.epochs, c.size, c.nodes, c.maxNum, c.pcs = head, epochs, EpochsSize, nodes, NodesSize/layout.InternedSize, pcs
-	c.mem = arena{mem, 0, CceArena}
+	c.head, c.maxNum, c.pcs = head, NodesSize/layout.InternedSize, pcs
+	c.epochs, c.nodes = NewSpan(epochs, EpochsSize>>shift), NewSpan(nodes, NodesSize>>shift)
+	c.mem = arena{Span: NewSpan(mem, CceArena>>shift)}
+	less := max(shift, tableShift) - tableShift
+	c.max = limits{maxFuncs >> less, maxSites >> less, maxEdges >> less}
 	c.text, c.epoch, c.nodesUsed, c.epochsUsed = text, 0, 1, 0
 	c.Header().Text, c.Header().NodesUsed = text, 1
-	c.funcs = unsafe.Slice((*fun)(c.mem.alloc(maxFuncs*unsafe.Sizeof(fun{}))), maxFuncs)
-	c.sites = unsafe.Slice((*site)(c.mem.alloc(maxSites*unsafe.Sizeof(site{}))), maxSites)
-	c.edges = unsafe.Slice((*edge)(c.mem.alloc(maxEdges*unsafe.Sizeof(edge{}))), maxEdges)
-	c.recent = c.mem.alloc(uintptr(c.maxNum) * unsafe.Sizeof(*c.recentOn(0)))
-	c.numFuncs, c.stackMem = 1, CceArena
+	c.funcs = tableOf[fun](&c.mem, &c.funcMem, c.max.funcs)
+	c.sites = tableOf[site](&c.mem, &c.siteMem, c.max.sites)
+	c.edges = tableOf[edge](&c.mem, &c.edgeMem, c.max.edges)
+	c.recent = c.mem.array(NodesSize/layout.InternedSize>>shift, unsafe.Sizeof(*c.recentOn(0)))
+	needs(&c.funcMem, c.funcs, 1)
+	c.roomFor(0)
+	c.numFuncs, c.stackMem = 1, CceArena>>shift
 	c.plan.init(c)
+}
+
+// tableOf returns n things, of which only those can be used that mem was asked for.
+func tableOf[T any](a *arena, mem *Span, n uint32) []T {
+	var t T
+	*mem = a.array(uintptr(n), unsafe.Sizeof(t))
+	return unsafe.Slice((*T)(mem.base), n)
+}
+
+// needs makes n things of a table usable.
+func needs[T any](mem *Span, _ []T, n uint32) bool {
+	var t T
+	return mem.Need(uint64(n) * uint64(unsafe.Sizeof(t)))
 }
 
 // LimitStacks bounds the memory of all ccStacks together, in bytes.
@@ -134,6 +143,12 @@ func (c *Cce) Stats() *layout.DacceHeader { return &c.Header().Dacce }
 //
 //go:nosplit
 func (c *Cce) Epoch() uint64 { return c.epoch }
+
+// UsedEpochs returns the bytes of epochs that are in use.
+func (c *Cce) UsedEpochs() uint64 { return c.epochsUsed }
+
+// UsedNodes returns the bytes of nodes that are in use.
+func (c *Cce) UsedNodes() uint64 { return c.nodesUsed * layout.InternedSize }
 
 // word returns the word at address p, which is outside the Go heap.
 //
@@ -208,7 +223,7 @@ func mix(a, b uint64) uint32 {
 
 // Enter makes the function with the given data known, if it is not. It returns
 // its index, or 0 if there are too many functions. isNew tells that the record
-// of its return addresses is to be written.
+// of its return addresses is to be written, behind its own.
 func (c *Cce) Enter(data uintptr) (f uint32, isNew bool) {
 	d := dataAt(data)
 	if f = uint32(d.Index); f != 0 {
@@ -216,7 +231,10 @@ func (c *Cce) Enter(data uintptr) (f uint32, isNew bool) {
 	}
 	meta := metaAt(d.Func)
 	cells := meta.Cells
-	if c.numFuncs == maxFuncs || c.numSites+cells > maxSites || !c.entries.grow(&c.mem, c.hashEntry) {
+	if c.numFuncs == c.max.funcs || c.numSites+cells > c.max.sites || !c.entries.grow(&c.mem, c.hashEntry) {
+		return 0, false
+	}
+	if !needs(&c.funcMem, c.funcs, c.numFuncs+1) || !needs(&c.siteMem, c.sites, c.numSites+cells) {
 		return 0, false
 	}
 	f = c.numFuncs
@@ -230,11 +248,11 @@ func (c *Cce) Enter(data uintptr) (f uint32, isNew bool) {
 	}
 	c.entries.put(c.hashEntry(f), f)
 	c.entries.num++
-	c.record(meta)
+	recorded := c.record(meta)
 	c.Header().Functions++
 	c.numFuncs++
 	d.Index = uint64(f)
-	return f, true
+	return f, recorded
 }
 
 func (c *Cce) hashEntry(f uint32) uint32 { return mix(uint64(c.funcs[f].entry), 0) }
@@ -349,7 +367,7 @@ func (c *Cce) saw(s, target uint32, hits uint64) {
 			return
 		}
 	}
-	if c.numEdges+1 >= maxEdges {
+	if c.numEdges+1 >= c.max.edges || !needs(&c.edgeMem, c.edges, c.numEdges+2) {
 		return
 	}
 	c.numEdges++

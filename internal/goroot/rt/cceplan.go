@@ -59,7 +59,28 @@ type plan struct {
 	// left out; keys are below numKeys.
 	maxNum, softNum uint64
 	numKeys         uint32
+
+	mem [numPlanMems]planMem // of all the slices above
 }
+
+// A planMem is the memory of a slice of a plan, of which each function, site or node takes size bytes.
+type planMem struct {
+	Span
+	by   planBy
+	size uint64
+}
+
+type planBy uint8
+
+const (
+	byFunc planBy = iota
+	bySite
+	byClass // functions and sites
+	byNode
+	byKey // all keys at once
+
+	numPlanMems = 21
+)
 
 // A planEdge leads from the caller of a site to a node.
 type planEdge struct {
@@ -68,34 +89,80 @@ type planEdge struct {
 	taken, barred   bool
 }
 
-const (
-	maxGroups = NumKeys
-	maxNodes  = maxFuncs + maxGroups
-)
+const maxGroups = NumKeys
 
 func (p *plan) init(c *Cce) {
 	p.c, p.maxNum, p.softNum, p.numKeys = c, MaxNum, 1<<22, NumKeys
-	u32 := func(n uintptr) []uint32 { return unsafe.Slice((*uint32)(c.mem.alloc(4*n)), n) }
-	p.class = u32(maxFuncs + maxSites)
-	p.next, p.group, p.key = u32(maxFuncs), u32(maxFuncs), u32(maxFuncs)
-	for _, s := range [...]*[]uint32{&p.place, &p.out, &p.in, &p.last, &p.num, &p.order, &p.mark, &p.ahead, &p.behind, &p.pool} {
-		*s = u32(maxNodes)
+	p.numFuncs = 1
+	planSlice(p, &p.class, byClass)
+	for _, s := range [...]*[]uint32{&p.next, &p.group, &p.key} {
+		planSlice(p, s, byFunc)
 	}
-	p.members, p.keys, p.taken = u32(maxGroups), u32(maxGroups), u32(NumKeys)
-	p.weight = unsafe.Slice((*uint64)(c.mem.alloc(8*maxSites)), maxSites)
-	p.add, p.sorted = u32(maxSites), u32(maxSites)
-	p.edges = unsafe.Slice((*planEdge)(c.mem.alloc(maxSites*unsafe.Sizeof(planEdge{}))), maxSites)
+	for _, s := range [...]*[]uint32{&p.place, &p.out, &p.in, &p.last, &p.num, &p.order, &p.mark, &p.ahead, &p.behind, &p.pool} {
+		planSlice(p, s, byNode)
+	}
+	for _, s := range [...]*[]uint32{&p.members, &p.keys, &p.taken} {
+		planSlice(p, s, byKey)
+	}
+	planSlice(p, &p.weight, bySite)
+	planSlice(p, &p.add, bySite)
+	planSlice(p, &p.sorted, bySite)
+	planSlice(p, &p.edges, bySite)
+	p.room(1, 0)
+}
+
+// planSlice gives a slice of a plan its memory, of which nothing can be used yet.
+func planSlice[T any](p *plan, s *[]T, by planBy) {
+	n := p.entries(by, p.c.max.funcs, p.c.max.sites)
+	m := &p.mem[0]
+	for i := range p.mem {
+		if m = &p.mem[i]; m.size == 0 {
+			break
+		}
+	}
+	m.by, m.size = by, uint64(unsafe.Sizeof((*s)[0]))
+	m.Span = p.c.mem.array(uintptr(n), uintptr(m.size))
+	*s = unsafe.Slice((*T)(m.base), n)
+}
+
+// entries returns how many entries a slice has for so many functions and sites.
+func (p *plan) entries(by planBy, funcs, sites uint32) uint32 {
+	switch by {
+	case byFunc:
+		return funcs
+	case bySite:
+		return sites
+	case byClass:
+		return p.c.max.funcs + sites
+	case byNode:
+		return funcs + min(funcs, maxGroups)
+	}
+	return NumKeys
+}
+
+// room makes room for a plan for so many functions and sites.
+func (p *plan) room(funcs, sites uint32) bool {
+	for i := range p.mem {
+		m := &p.mem[i]
+		if !m.Need(uint64(p.entries(m.by, funcs, sites)) * m.size) {
+			return false
+		}
+	}
+	return true
 }
 
 // Snapshot begins a plan, at a time in nanoseconds: what is seen from here on is
-// not in it. It and Write need the lock; Plan, between them, does not.
+// not in it, and without memory for more what was not in the plan before is not either.
+// It and Write need the lock; Plan, between them, does not.
 //
 // It makes the weights of edges, in calls a second, of what the slow path and pushes
 // have counted since the last plan. An edge that had nothing counted, as it is encoded
 // or not used any more, keeps its weight.
 func (c *Cce) Snapshot(now uint64) {
 	p := &c.plan
-	p.numFuncs, p.numSites, p.numSeen = c.numFuncs, c.numSites, c.numEdges
+	if p.room(c.numFuncs, c.numSites) {
+		p.numFuncs, p.numSites, p.numSeen = c.numFuncs, c.numSites, c.numEdges
+	}
 	c.missed = 0
 	passed := max(now-p.began, 1000)
 	p.began = now
@@ -123,7 +190,7 @@ func (c *Cce) Plan() {
 	p.number()
 }
 
-// find returns the class of a function, or of maxFuncs + a site.
+// find returns the class of a function, or of max.funcs + a site.
 func (p *plan) find(x uint32) uint32 {
 	for p.class[x] != x {
 		p.class[x] = p.class[p.class[x]]
@@ -138,12 +205,13 @@ func (p *plan) makeGroups() {
 	for f := range p.numFuncs {
 		p.class[f], p.next[f], p.group[f], p.key[f] = f, 0, 0, 0
 	}
+	site0 := p.c.max.funcs
 	for s := range p.numSites {
-		p.class[maxFuncs+s] = maxFuncs + s
+		p.class[site0+s] = site0 + s
 	}
 	for i := uint32(1); i <= p.numSeen; i++ {
 		if e := &p.c.edges[i]; p.c.sites[e.site].dynamic && e.target < p.numFuncs && e.site < p.numSites {
-			p.class[p.find(maxFuncs+e.site)] = p.find(e.target)
+			p.class[p.find(site0+e.site)] = p.find(e.target)
 			p.group[e.target] = 1 // some group
 		}
 	}
@@ -542,11 +610,11 @@ type epochWriter struct {
 
 // at returns where the next n bytes go, or nil if they do not fit.
 func (w *epochWriter) at(n uint64) unsafe.Pointer {
-	if w.begin+w.off+n+8 > w.c.size {
+	if !w.c.epochs.Need(w.begin + w.off + n + 8) {
 		w.full = true
 		return nil
 	}
-	p := unsafe.Add(w.c.epochs, uintptr(w.begin+w.off))
+	p := w.c.epochs.at(w.begin + w.off)
 	w.off += n
 	return p
 }
@@ -556,7 +624,7 @@ func (w *epochWriter) end(funcs, sites uint32) bool {
 	if w.full || w.c.Epoch()+1 >= 1<<IDEpochBits {
 		return false
 	}
-	rec := (*layout.Epoch)(unsafe.Add(w.c.epochs, uintptr(w.begin)))
+	rec := (*layout.Epoch)(w.c.epochs.at(w.begin))
 	rec.Funcs, rec.Sites = funcs, sites
 	storeRel32(&rec.Length, uint32(w.off))
 	w.c.epochsUsed = w.begin + w.off

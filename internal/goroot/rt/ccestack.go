@@ -144,7 +144,7 @@ func (c *Cce) Intern(st *Stack, w uint64) uint32 {
 		below := node
 		if node = c.recallEntry(st, d, below); node == 0 {
 			node = c.internEntry(st, d, below)
-			if k := c.recentOn(below); uint32(*k) != node && node < c.maxNum-1 {
+			if k := c.recentOn(below); k != nil && uint32(*k) != node && node < c.maxNum-1 {
 				storeRel64(k, *k<<32|uint64(node))
 			}
 		}
@@ -187,11 +187,14 @@ func (st *Stack) interned(top uint64) (d uint64, node uint32) {
 }
 
 // recentOn returns where the two nodes are that were interned last on top of a
-// node: the last one in the lower half.
+// node: the last one in the lower half. There are none on top of the node that had no room.
 //
 //go:nosplit
 func (c *Cce) recentOn(parent uint32) *uint64 {
-	return (*uint64)(unsafe.Add(c.recent, uintptr(parent)*unsafe.Sizeof(uint64(0))))
+	if parent == c.maxNum-1 {
+		return nil
+	}
+	return (*uint64)(c.recent.at(uint64(parent) * uint64(unsafe.Sizeof(uint64(0)))))
 }
 
 // recallEntry returns the node of the entry at depth d, on top of the node parent,
@@ -204,8 +207,12 @@ func (c *Cce) recallEntry(st *Stack, d uint64, parent uint32) uint32 {
 	if e.Kind == InternGo {
 		return 0
 	}
+	recent := c.recentOn(parent)
+	if recent == nil {
+		return 0
+	}
 	id, epoch := uint32(e.Word>>WordID), uint32(c.Epoch())
-	for k := load64(c.recentOn(parent)); k != 0; k >>= 32 {
+	for k := load64(recent); k != 0; k >>= 32 {
 		if n := c.node(uint32(k)); n.Place == e.Place && n.Target == e.Target && n.ID == id && n.Epoch == epoch && n.Kind == e.Kind {
 			return uint32(k)
 		}
@@ -232,7 +239,7 @@ func (c *Cce) intern(parent, id, kind uint32, place, target uint64) uint32 {
 //
 //go:nosplit
 func (c *Cce) node(i uint32) *layout.Interned {
-	return (*layout.Interned)(unsafe.Add(c.nodes, uintptr(i)*layout.InternedSize))
+	return (*layout.Interned)(c.nodes.at(uint64(i) * layout.InternedSize))
 }
 
 //go:nosplit
@@ -262,7 +269,7 @@ func (c *Cce) internAt(parent, id, epoch, kind uint32, place, target uint64) uin
 		}
 	}
 	i := uint32(c.nodesUsed)
-	if i >= c.maxNum-1 {
+	if i >= c.maxNum-1 || !c.roomFor(i) {
 		return c.cutNode()
 	}
 	*c.node(i) = n
@@ -273,12 +280,15 @@ func (c *Cce) internAt(parent, id, epoch, kind uint32, place, target uint64) uin
 	return i
 }
 
+// roomFor makes room for node number i, and for those that were last on top of it.
+func (c *Cce) roomFor(i uint32) bool {
+	return c.recent.Need(uint64(i+1)*8) && c.nodes.Need(uint64(i+1)*layout.InternedSize)
+}
+
 // cutNode returns the last node, which says that there was no room.
 func (c *Cce) cutNode() uint32 {
 	c.Header().Truncated++
-	i := c.maxNum - 1
-	*c.node(i) = layout.Interned{Kind: InternCut, Place: CutNodes}
-	return i
+	return c.maxNum - 1
 }
 
 // Capture returns the ID of the context in which the frame with the word w calls

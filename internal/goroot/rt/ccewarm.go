@@ -65,7 +65,7 @@ func OpenWarm(p unsafe.Pointer, size uint64, text, low, high uintptr) (w Warm, o
 // isHere reports whether this program has the function.
 func (w *Warm) isHere(f *layout.WarmFunc, low, high uintptr) bool {
 	data := w.data(f)
-	if data < low || data >= high || uint64(f.Cells) > maxSites || avOf(data, f.Cells) > high {
+	if data < low || data >= high || f.Cells > maxSites || avOf(data, f.Cells) > high {
 		return false
 	}
 	id := dataAt(data).Func

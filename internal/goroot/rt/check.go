@@ -11,7 +11,7 @@ import (
 // must be called under the lock of the Tree.
 type Checker struct {
 	tree             *Tree
-	check, strings   unsafe.Pointer // the files
+	check, strings   Span           // the files
 	seen             unsafe.Pointer // a hash table of the offsets of records
 	names            unsafe.Pointer // a hash table of the addresses and offsets of strings
 	used, usedString uintptr
@@ -42,7 +42,7 @@ const (
 
 // Init makes c write to zeroed memory of the sizes above.
 func (c *Checker) Init(t *Tree, check, strings, seen, names unsafe.Pointer) {
-	*c = Checker{tree: t, check: check, strings: strings, seen: seen, names: names, usedString: layout.CheckStringSize}
+	*c = Checker{tree: t, check: NewSpan(check, CheckSize-8), strings: NewSpan(strings, CheckStrings), seen: seen, names: names, usedString: layout.CheckStringSize}
 	t.header().Flags |= HdrFlagCheck
 }
 
@@ -70,6 +70,9 @@ func (c *Checker) pay(frames int64) {
 	c.random = c.random*6364136223846793005 + 1442695040888963407
 	c.debt += (frames + int64(c.random>>33)%frames) / entryPays
 }
+
+// Used returns the bytes of the two files that are in use.
+func (c *Checker) Used() (check, strings uint64) { return uint64(c.used) + 8, uint64(c.usedString) }
 
 // Begin begins the record of a stack that was found when node was entered, or,
 // if cell is not 0, when the cell at that offset was left for a callee. start
@@ -122,11 +125,11 @@ func (c *Checker) putAll(part unsafe.Pointer, size uintptr) {
 }
 
 func (c *Checker) put(v uint32) {
-	if c.used+unsafe.Sizeof(v) > CheckSize-8 {
+	if !c.check.Need(uint64(c.used + unsafe.Sizeof(v))) {
 		c.full = true
 		return
 	}
-	*(*uint32)(unsafe.Add(c.check, c.used)) = v
+	*(*uint32)(c.check.at(uint64(c.used))) = v
 	c.used += unsafe.Sizeof(v)
 	c.hash = (c.hash ^ uint64(v)) * 0x100000001b3
 }
@@ -145,12 +148,12 @@ func (c *Checker) str(s string) uint32 {
 			continue
 		}
 		off := c.usedString
-		if off+layout.CheckStringSize+uintptr(len(s)) > CheckStrings {
+		if !c.strings.Need(uint64(off + layout.CheckStringSize + uintptr(len(s)))) {
 			c.full = true
 			return 0
 		}
-		(*layout.CheckString)(unsafe.Add(c.strings, off)).Len = uint32(len(s))
-		copy(unsafe.Slice((*byte)(unsafe.Add(c.strings, off+layout.CheckStringSize)), len(s)), s)
+		(*layout.CheckString)(c.strings.at(uint64(off))).Len = uint32(len(s))
+		copy(unsafe.Slice((*byte)(c.strings.at(uint64(off+layout.CheckStringSize))), len(s)), s)
 		c.usedString = (off + layout.CheckStringSize + uintptr(len(s)) + 3) &^ 3
 		*e = [2]uint64{addr, uint64(len(s))<<32 | uint64(off)}
 		return uint32(off)
@@ -159,7 +162,7 @@ func (c *Checker) str(s string) uint32 {
 
 // at returns the record at an offset. What is used of it here is the same in a
 // layout.CheckOfID.
-func (c *Checker) at(off uintptr) *layout.Check { return (*layout.Check)(unsafe.Add(c.check, off)) }
+func (c *Checker) at(off uintptr) *layout.Check { return (*layout.Check)(c.check.at(uint64(off))) }
 
 // pairOf returns entry i of a hash table.
 func pairOf(table unsafe.Pointer, i uint64) *[2]uint64 {

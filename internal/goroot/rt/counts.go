@@ -16,9 +16,8 @@ import (
 // two, where a histogram of its own would have sixty for each. When there is no room for
 // another one, events are added up without their context.
 type Counts struct {
-	mem   unsafe.Pointer // the file
+	file  Span
 	used  uint32         // entries
-	max   uint32         // entries that fit
 	index unsafe.Pointer // numbers of entries, from 1 on, by hash: open addressing
 	mask  uint32
 	arena arena // for larger indexes
@@ -50,15 +49,16 @@ func countsSlots(size uintptr) uintptr {
 // Init makes c count in size zero bytes at mem, at least CountsMin; index is zeroed memory
 // of CountsArena(size) bytes.
 func (c *Counts) Init(mem, index unsafe.Pointer, size uintptr) {
-	*c = Counts{mem: mem, max: uint32((size - layout.CountsHeaderSize) / layout.CountSize), arena: arena{index, 0, CountsArena(size)}}
+	*c = Counts{file: NewSpan(mem, uint64(size)), arena: arena{Span: NewSpan(index, uint64(CountsArena(size)))}}
+	c.file.Need(layout.CountsHeaderSize)
 	c.index, c.mask = c.arena.alloc(4*countsFirst), countsFirst-1
 	copy(c.header().Magic[:], layout.CountsMagic)
 }
 
-func (c *Counts) header() *layout.CountsHeader { return (*layout.CountsHeader)(c.mem) }
+func (c *Counts) header() *layout.CountsHeader { return (*layout.CountsHeader)(c.file.base) }
 
 func (c *Counts) entry(i uint32) *layout.Count {
-	return (*layout.Count)(unsafe.Add(c.mem, layout.CountsHeaderSize+uintptr(i)*layout.CountSize))
+	return (*layout.Count)(c.file.at(layout.CountsHeaderSize + uint64(i)*layout.CountSize))
 }
 
 func (c *Counts) slot(h uint32) *uint32 {
@@ -93,11 +93,11 @@ func (c *Counts) find(kind, size uint32, hi, lo uint64) *layout.Count {
 			return e
 		}
 	}
-	room := c.max
+	end := c.used + 1
 	if hi|lo != 0 {
-		room -= countsReserve
+		end += countsReserve
 	}
-	if c.used >= room {
+	if !c.file.Need(layout.CountsHeaderSize + uint64(end)*layout.CountSize) {
 		return nil
 	}
 	if 2*(c.used+1) > c.mask+1 && c.grow() {
@@ -144,16 +144,17 @@ func countHash(kind, size uint32, hi, lo uint64) uint32 {
 
 // An EventLog is the log of the events of one P, a ring that keeps the newest.
 type EventLog struct {
-	mem      unsafe.Pointer // the file
-	capacity uint64
+	file     Span
+	capacity uint64 // events that fit
 	written  uint64
 }
 
-func (l *EventLog) header() *layout.EventsHeader { return (*layout.EventsHeader)(l.mem) }
+func (l *EventLog) header() *layout.EventsHeader { return (*layout.EventsHeader)(l.file.base) }
 
 // Init makes l write to size zero bytes at mem.
 func (l *EventLog) Init(mem unsafe.Pointer, size uintptr) {
-	*l = EventLog{mem: mem, capacity: uint64(size-layout.EventsHeaderSize) / layout.EventSize}
+	*l = EventLog{file: NewSpan(mem, uint64(size)), capacity: uint64(size-layout.EventsHeaderSize) / layout.EventSize}
+	l.file.Need(layout.EventsHeaderSize)
 	l.header().Capacity = l.capacity
 	copy(l.header().Magic[:], layout.EventsMagic)
 }
@@ -161,11 +162,30 @@ func (l *EventLog) Init(mem unsafe.Pointer, size uintptr) {
 // Add writes an event over the oldest one, once the log is full. The number of the event
 // goes last: a reader takes only an event that has the number that it looks for.
 func (l *EventLog) Add(kind uint32, value, time, hi, lo uint64) {
-	e := (*layout.Event)(unsafe.Add(l.mem, uintptr(layout.EventsHeaderSize+l.written%l.capacity*layout.EventSize)))
+	place := l.written % l.capacity
+	if !l.file.Need(layout.EventsHeaderSize + (place+1)*layout.EventSize) {
+		if place == 0 {
+			return // not even one
+		}
+		// The file cannot grow: the ring, which is full for the first time, stays like this.
+		l.capacity, place = place, 0
+		storeRel64(&l.header().Capacity, l.capacity)
+	}
+	e := (*layout.Event)(l.file.at(layout.EventsHeaderSize + place*layout.EventSize))
 	begin := (*uint64)(unsafe.Pointer(e)) // kind and number
 	storeRel64(begin, 0)
 	e.Value, e.Time, e.Hi, e.Lo = value, time, hi, lo
 	storeRel64(begin, uint64(kind)|uint64(uint32(l.written))<<32)
 	l.written++
 	storeRel64(&l.header().Written, l.written)
+}
+
+// CountsBytes returns how many bytes are in use of a file of counts that is mapped at mem.
+func CountsBytes(mem unsafe.Pointer) uint64 {
+	return layout.CountsHeaderSize + (*layout.CountsHeader)(mem).Used*layout.CountSize
+}
+
+// EventsBytes returns how many bytes are in use of a log that is mapped at mem, or more.
+func EventsBytes(mem unsafe.Pointer) uint64 {
+	return layout.EventsHeaderSize + (*layout.EventsHeader)(mem).Written*layout.EventSize
 }

@@ -40,7 +40,7 @@
 //	calls     every function entry in order, in a recording build only, see [Calls]
 //	check     records of the checker, in a verify build only, see layout.Check
 //
-// The files are sparse; only what the header counts as used has a meaning. All numbers
+// The files are longer than what is in use; only what the header counts as used has a meaning. All numbers
 // are little-endian.
 package rt
 

@@ -33,12 +33,13 @@ import (
 // point, calls them on the stack of its goroutine.
 type Lucce struct {
 	*Cce
-	log      unsafe.Pointer
-	size     uint64        // bytes of log
-	logUsed  uint64        // of them, as in the header
+	log      Span
+	logUsed  uint64        // bytes of log, as in the header
 	steps    []layout.Step // by number; 0 is not used
 	numSteps uint32
 	rows     []row // by function index
+	stepMem  Span  // of steps
+	rowMem   Span  // of rows
 	edges    table // steps by cell and callee
 	entries  table // nodes by contents
 	budget   uint32
@@ -71,15 +72,17 @@ const (
 )
 
 // InitLucce makes l an encoder on top of c, which is initialised, and log, of
-// LogSize zero bytes. At most budget entries are made in nodes, or LucceNodes if it is 0.
-func (l *Lucce) InitLucce(c *Cce, log unsafe.Pointer, budget uint64) {
+// LogSize>>shift zero bytes. At most budget entries are made in nodes, or LucceNodes if it is 0.
+func (l *Lucce) InitLucce(c *Cce, log unsafe.Pointer, budget uint64, shift uint) {
 	c.header().Flags |= HdrFlagLucce
 	if budget == 0 {
 		budget = LucceNodes
 	}
-	*l = Lucce{Cce: c, log: log, size: LogSize, budget: uint32(min(budget, uint64(c.maxNum)-1))}
-	l.steps = unsafe.Slice((*layout.Step)(c.mem.alloc(maxSteps*layout.StepSize)), maxSteps)
-	l.rows = unsafe.Slice((*row)(c.mem.alloc(maxFuncs*unsafe.Sizeof(row{}))), maxFuncs)
+	*l = Lucce{Cce: c, log: NewSpan(log, LogSize>>shift), budget: uint32(min(budget, uint64(c.maxNum)-1))}
+	l.steps = tableOf[layout.Step](&c.mem, &l.stepMem, maxSteps>>(max(shift, tableShift)-tableShift))
+	l.rows = tableOf[row](&c.mem, &l.rowMem, c.max.funcs)
+	needs(&l.stepMem, l.steps, 1)
+	needs(&l.rowMem, l.rows, 1)
 	l.edges.grow(&c.mem, nil)
 	l.entries.grow(&c.mem, nil)
 }
@@ -229,7 +232,7 @@ func (l *Lucce) number(old *layout.Step, site, t uint32, c uint64) *layout.Step 
 	if old != nil && old.Grown > maxGrown {
 		return nil // all ids are taken that it can have
 	}
-	if l.numSteps+1 >= maxSteps || l.logUsed+4*layout.LogEntrySize > l.size || !l.edges.grow(&l.mem, l.hashStep) {
+	if !l.logs(4) || !needs(&l.stepMem, l.steps, l.numSteps+2) || !l.edges.grow(&l.mem, l.hashStep) {
 		return nil
 	}
 	s := &l.steps[l.numSteps+1]
@@ -332,12 +335,21 @@ func (l *Lucce) hashStep(i uint32) uint32 { return edgeHash(l.steps[i].Cell, l.s
 
 func stepAt(p uintptr) *layout.Step { return (*layout.Step)(unsafe.Add(unsafe.Pointer(nil), p)) }
 
+// logs makes room for n entries of the log. A log that could not grow has ended: it must
+// have no gaps.
+func (l *Lucce) logs(n uint64) bool {
+	if !l.log.Need(l.logUsed + n*layout.LogEntrySize) {
+		l.log.size, l.log.have = 0, 0
+	}
+	return l.log.have != 0
+}
+
 // Append adds an entry to the log.
 func (l *Lucce) Append(kind, function, site, n uint32, a, b uint64) {
-	if l.logUsed+layout.LogEntrySize > l.size {
+	if !l.logs(1) {
 		return
 	}
-	e := (*layout.LogEntry)(unsafe.Add(l.log, uintptr(l.logUsed)))
+	e := (*layout.LogEntry)(l.log.at(l.logUsed))
 	*e = layout.LogEntry{Kind: kind, Func: function, Site: site, N: n, A: a, B: b}
 	l.logUsed += layout.LogEntrySize
 	storeRel64(&l.Stats().LogUsed, l.logUsed)
@@ -345,7 +357,13 @@ func (l *Lucce) Append(kind, function, site, n uint32, a, b uint64) {
 
 // Learn is Enter, with an entry in the log for a function that is new.
 func (l *Lucce) Learn(data uintptr) (f uint32, isNew bool) {
-	if f, isNew = l.Enter(data); isNew {
+	if f = uint32(dataAt(data).Index); f != 0 {
+		return f, false
+	}
+	if !needs(&l.rowMem, l.rows, l.numFuncs+1) {
+		return 0, false
+	}
+	if f, isNew = l.Enter(data); f != 0 {
 		l.Append(LogFunc, f, l.funcs[f].sites, l.funcs[f].cells, l.ID(f), 0)
 	}
 	return f, isNew
@@ -363,7 +381,7 @@ func (l *Lucce) Begin(kind uint32, place, target uint64, t uint32, c, v uint64) 
 	}
 	r := &l.rows[t]
 	if r.begin == 0 {
-		if l.logUsed+layout.LogEntrySize > l.size || r.open && !l.remainderBegin(r, t) {
+		if !l.logs(1) || r.open && !l.remainderBegin(r, t) {
 			return l.cut(CutLog)
 		}
 		if !r.open {
@@ -393,9 +411,7 @@ func (l *Lucce) cut(reason uint64) (id, version uint64) {
 // Cut counts a context that is not known and returns the node that says so.
 func (l *Lucce) Cut(reason uint64) uint32 {
 	l.Header().Truncated++
-	i := l.maxNum - 1
-	*l.node(i) = layout.Interned{Kind: InternCut, Place: reason}
-	return i
+	return l.maxNum - 1
 }
 
 // paired returns an entry on top of an invocation with the pair c, v.
@@ -427,7 +443,7 @@ func (l *Lucce) intern(n layout.Interned) uint32 {
 		return i
 	}
 	i := uint32(l.nodesUsed)
-	if i >= l.budget || !l.entries.grow(&l.mem, func(i uint32) uint32 { return hashNode(l.node(i)) }) {
+	if i >= l.budget || !l.roomFor(i) || !l.entries.grow(&l.mem, func(i uint32) uint32 { return hashNode(l.node(i)) }) {
 		return l.Cut(CutNodes)
 	}
 	*l.node(i) = n
@@ -504,3 +520,6 @@ func (l *Lucce) CaptureID(c, v uint64, pc uintptr) (hi, lo uint64) {
 
 // SiteOf returns the index of a frame's site among all sites; ok is false if it has no cell.
 func (l *Lucce) SiteOf(f *Frame) (site uint32, ok bool) { return l.cell(f) }
+
+// UsedLog returns the bytes of log that are in use.
+func (l *Lucce) UsedLog() uint64 { return l.logUsed }

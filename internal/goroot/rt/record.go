@@ -100,11 +100,11 @@ func (t *Tree) beginRecord(head layout.FuncRecord) recordWriter {
 
 // at returns where the next n bytes go, or nil if they do not fit.
 func (w *recordWriter) at(n uint64) unsafe.Pointer {
-	if w.begin+w.off+n+8 > w.t.funcsSize {
+	if !w.t.funcs.Need(w.begin + w.off + n + 8) {
 		w.full = true
 		return nil
 	}
-	p := unsafe.Add(w.t.funcs, uintptr(w.begin+w.off))
+	p := w.t.funcs.at(w.begin + w.off)
 	w.off += n
 	return p
 }
@@ -136,7 +136,7 @@ func (w *recordWriter) end() bool {
 		return false
 	}
 	w.off = (w.off + 7) &^ 7
-	storeRel32(&(*layout.FuncRecord)(unsafe.Add(w.t.funcs, uintptr(w.begin))).Length, uint32(w.off))
+	storeRel32(&(*layout.FuncRecord)(w.t.funcs.at(w.begin)).Length, uint32(w.off))
 	w.t.funcsUsed = w.begin + w.off
 	w.t.header().FuncsUsed = w.t.funcsUsed
 	return true

@@ -140,25 +140,28 @@ const (
 // caller's, and zero. A page of the files may become zeros at any time, as in a
 // Tree: what is in use is therefore counted here, and the header has a copy.
 type Samples struct {
-	used       uint64         // nodes that were handed out; may pass max
+	used       uint64         // nodes that were handed out
 	placesUsed uint64         // bytes of places; the sampler's own
 	base       unsafe.Pointer // file samples
+	file       Span           // the same
+	growing    uint32         // the thread that makes file grow, or 0
 	buckets    unsafe.Pointer // heads of the hash chains, anonymous memory
 	max        uint32
 
 	// The sampler's own: the places.
-	places     unsafe.Pointer
-	placesSize uintptr
-	known      unsafe.Pointer // set of addresses that have a place
-	nknown     int
-	scanned    uint32 // nodes below have a place
+	places  Span
+	known   unsafe.Pointer // set of addresses that have a place
+	nknown  int
+	scanned uint32 // nodes below have a place
 }
 
 // Init prepares the recorder. base has room for SmpEnd + max*SampleNodeSize
 // bytes, buckets for SampleBuckets, known for PlacesKnown.
 func (s *Samples) Init(base, buckets, places, known unsafe.Pointer, max uint32, placesSize uintptr) {
-	s.base, s.buckets, s.places, s.known = base, buckets, places, known
-	s.max, s.placesSize = max, placesSize
+	s.base, s.buckets, s.known = base, buckets, known
+	s.file, s.max = NewSpan(base, SmpEnd+uint64(max)*SampleNodeSize), max
+	s.places = NewSpan(places, uint64(placesSize))
+	s.file.Need(SmpEnd + 2*SampleNodeSize)
 	s.scanned = 1
 	h := s.header()
 	copy(h.Magic[:], layout.SampleMagic)
@@ -253,16 +256,55 @@ func (s *Samples) Child(parent uint32, pc uintptr) uint32 {
 
 // alloc returns a new node, 0 if there is no room.
 func (s *Samples) alloc() uint32 {
-	n := uint64(s.max)
-	if load64(&s.used) < n {
-		n = add64(&s.used, 1) - 1
+	for {
+		n := load64(&s.used)
+		if n >= uint64(s.max) || !s.room(n+1) {
+			s.Count(StatNodes, 1)
+			return 0
+		}
+		if cas64(&s.used, n, n+1) {
+			add64(&s.header().Used, 1)
+			return uint32(n)
+		}
 	}
-	if n >= uint64(s.max) {
-		s.Count(StatNodes, 1)
-		return 0
+}
+
+const (
+	// sampleLead is how much of the file is made usable before it is needed.
+	sampleLead = 512 * SampleNodeSize
+	// sampleYields bounds how long one thread waits for another that makes the file grow.
+	sampleYields = 1 << 14
+)
+
+// room reports whether n nodes can be used, and makes room for some more. One thread
+// does that; others wait for it only if they need more than there is. A signal handler
+// that has interrupted this very thread does not wait, and goes without.
+func (s *Samples) room(n uint64) bool {
+	end := SmpEnd + n*SampleNodeSize
+	lead := min(end+sampleLead, s.file.size)
+	if lead <= load64(&s.file.have) {
+		return true
 	}
-	add64(&s.header().Used, 1)
-	return uint32(n)
+	me := thread()
+	for range sampleYields {
+		if cas32(&s.growing, 0, me) {
+			s.file.Need(lead)
+			storeRel32(&s.growing, 0)
+			break
+		}
+		if end <= load64(&s.file.have) || load32(&s.growing) == me {
+			break
+		}
+		yield()
+	}
+	return end <= load64(&s.file.have)
+}
+
+// Close ends the record: there are no more nodes than there are. It returns how many bytes
+// of the two files are in use.
+func (s *Samples) Close() (samples, places uint64) {
+	s.max = 0
+	return layout.SampleHeaderSize + load64(&s.used)*layout.SampleNodeSize, s.placesUsed
 }
 
 // sampleHash mixes a node's parent and address.
@@ -298,7 +340,7 @@ func (s *Samples) Stack(base uint32, pcs []uintptr) uint32 {
 // NextPlace returns an address that has no place yet, for the sampler to
 // describe, or false if all have one.
 func (s *Samples) NextPlace() (pc uintptr, ok bool) {
-	used := uint32(min(load64(&s.used), uint64(s.max)))
+	used := uint32(load64(&s.used))
 	for ; s.scanned < used; s.scanned++ {
 		p := s.node(s.scanned)
 		if load32(&p.Parent) == 0 && s.scanned+64 > used {
@@ -343,7 +385,7 @@ type PlaceWriter struct {
 func (s *Samples) BeginPlace(pc uintptr) PlaceWriter {
 	used := uintptr(s.placesUsed)
 	w := PlaceWriter{s: s, start: used, off: used + layout.PlaceSize}
-	if w.off > s.placesSize {
+	if !s.places.Need(uint64(w.off)) {
 		w.full = true
 		return w
 	}
@@ -353,17 +395,17 @@ func (s *Samples) BeginPlace(pc uintptr) PlaceWriter {
 
 // place returns the beginning of the record.
 func (w *PlaceWriter) place() *layout.Place {
-	return (*layout.Place)(unsafe.Add(w.s.places, w.start))
+	return (*layout.Place)(w.s.places.at(uint64(w.start)))
 }
 
 // Frame adds a frame, from the innermost inlined one to the function itself.
 func (w *PlaceWriter) Frame(name, file string, line, start uint32) {
 	size := uintptr(layout.PlaceFrameSize + len(name) + len(file))
-	if w.full || w.off+size+8 > w.s.placesSize {
+	if w.full || !w.s.places.Need(uint64(w.off+size+8)) {
 		w.full = true
 		return
 	}
-	p := unsafe.Add(w.s.places, w.off)
+	p := w.s.places.at(uint64(w.off))
 	*(*layout.PlaceFrame)(p) = layout.PlaceFrame{Line: line, Start: start, NameLen: uint32(len(name)), FileLen: uint32(len(file))}
 	text := unsafe.Slice((*byte)(unsafe.Add(p, layout.PlaceFrameSize)), len(name)+len(file))
 	copy(text[copy(text, name):], file)

@@ -134,7 +134,7 @@ func TestPlaces(t *testing.T) {
 	}
 	written := uint64(0)
 	for off := uintptr(0); uint64(off) < s.header().Places; written++ {
-		off += uintptr((*layout.Place)(unsafe.Add(s.places, off)).Length)
+		off += uintptr((*layout.Place)(s.places.at(uint64(off))).Length)
 	}
 	if lost := s.Stat(StatPlaces); lost == 0 || written+lost != 1000 {
 		t.Errorf("%d places written and %d lost, want 1000 together, and some lost", written, lost)

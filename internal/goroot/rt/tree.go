@@ -17,15 +17,15 @@ import (
 //
 // The zero Tree is not usable; see Init.
 type Tree struct {
-	size, used           uint64         // of the region, as HdrSize and HdrUsed
-	funcsSize, funcsUsed uint64         // as HdrFuncsSize and HdrFuncsUsed
-	mem                  unsafe.Pointer // offset 0 of the tree region
-	starts               unsafe.Pointer // a bitmap: does an object begin at this multiple of 8?
-	known                unsafe.Pointer // a hash set of the function IDs that have a record
-	funcs                unsafe.Pointer // the records
-	full                 bool           // do not fold recursion
-	nodes                uint64         // nodes that may still be made
-	goroot               string         // replaces $GOROOT in the names of files
+	size, used    uint64         // of the region, as HdrSize and HdrUsed
+	funcsUsed     uint64         // as HdrFuncsUsed
+	mem           unsafe.Pointer // offset 0 of the tree region
+	region, funcs Span           // of the tree without the sink, and of the records
+	starts        Span           // a bitmap: does an object begin at this multiple of 8?
+	known         unsafe.Pointer // a hash set of the function IDs that have a record
+	full          bool           // do not fold recursion
+	nodes         uint64         // nodes that may still be made
+	goroot        string         // replaces $GOROOT in the names of files
 }
 
 // Sizes of the memory that Init needs beside the region itself.
@@ -33,13 +33,15 @@ const (
 	KnownSize = 1 << 23 // bytes of the hash set: 1<<20 function IDs
 	knownMask = KnownSize/8 - 1
 
-	// reserveShift gives the part of the region that is kept for overflow
-	// nodes: size >> reserveShift.
+	// reserveShift and reserveMin give what is kept for overflow nodes, which are made
+	// when there is no room for others, because the region or the disk is full.
 	reserveShift = 3
+	reserveMin   = 1 << 14
 
-	// sinkSize is the size of the last resort at the end of the region: a
-	// place that is as large as any node and leads nowhere.
-	sinkSize = 1 << 20
+	// SinkSize is the size of the last resort at the end of the region: a
+	// place that is as large as any node and leads nowhere. It is no part of the
+	// record, and can always be used.
+	SinkSize = 1 << 20
 
 	minTree = 1 << 23
 
@@ -53,11 +55,14 @@ func StartsSize(size uint64) uint64 { return size / 64 }
 // Init makes t the builder of the region at mem, of size bytes, all zero, with
 // a budget of nodes; past it each function has one overflow node. It writes the
 // header, the root node and the overflow node. starts, known and funcs are
-// zeroed memory of StartsSize(size), KnownSize and funcsSize bytes. Nothing
-// here points into the Go heap.
+// zeroed memory of StartsSize(size), KnownSize and funcsSize bytes. mem, starts and
+// funcs are spans, of which the sink and the first bytes of mem, up to the header's end, can be
+// used. Nothing here points into the Go heap.
 func (t *Tree) Init(mem, starts, known, funcs unsafe.Pointer, size, funcsSize, nodes uint64, full bool) {
 	t.initHeader(mem, known, funcs, size, funcsSize)
-	t.starts, t.full, t.nodes = starts, full, nodes
+	t.region = NewSpan(mem, size-SinkSize)
+	t.starts, t.full, t.nodes = NewSpan(starts, StartsSize(size)), full, nodes
+	t.room(layout.HeaderSize, false)
 	if full {
 		t.header().Flags |= HdrFlagFull
 	}
@@ -70,11 +75,11 @@ func (t *Tree) Init(mem, starts, known, funcs unsafe.Pointer, size, funcsSize, n
 
 // initHeader makes t the writer of the header at mem and of the function records.
 func (t *Tree) initHeader(mem, known, funcs unsafe.Pointer, size, funcsSize uint64) {
-	t.mem, t.known, t.funcs = mem, known, funcs
+	t.mem, t.known, t.funcs = mem, known, NewSpan(funcs, funcsSize)
 	h := t.header()
 	copy(h.Magic[:], Magic)
 	h.Version = Version
-	t.size, t.used, t.funcsSize, t.funcsUsed = size, layout.HeaderSize, funcsSize, 0
+	t.size, t.used, t.funcsUsed = size, layout.HeaderSize, 0
 	h.Size, h.Used, h.FuncsSize = size, layout.HeaderSize, funcsSize
 }
 
@@ -110,6 +115,9 @@ func (t *Tree) entry(table, i uint32) *uint32 {
 
 // Used returns the bytes of the region that are in use.
 func (t *Tree) Used() uint64 { return t.used }
+
+// UsedFuncs returns the bytes of funcs that are in use.
+func (t *Tree) UsedFuncs() uint64 { return t.funcsUsed }
 
 // Lost counts a loss of the given kind.
 func (t *Tree) Lost(kind uint32) {
@@ -215,7 +223,7 @@ func (t *Tree) child(parent, cell uint32, meta *layout.Meta) uint32 {
 	}
 	truncated := parent == overflowNode || t.node(parent).Parent == overflowNode
 	switch {
-	case !truncated && t.nodes > 0 && t.room(size, t.size>>reserveShift):
+	case !truncated && t.nodes > 0 && t.room(size, true):
 		t.nodes--
 		return t.newNode(id, parent, cellIndex(parent, cell), size)
 	case home != 0:
@@ -230,7 +238,7 @@ func (t *Tree) child(parent, cell uint32, meta *layout.Meta) uint32 {
 	if n := t.Lookup(overflowCell, id); n != 0 {
 		return n
 	}
-	if !t.room(size, 0) {
+	if !t.room(size, false) {
 		return t.sink()
 	}
 	n := t.newNode(id, overflowNode, 0, size)
@@ -256,18 +264,23 @@ func (t *Tree) ancestor(n uint32, id uint64) uint32 {
 	return 0
 }
 
-// room reports whether size more bytes fit, with reserve bytes to spare.
-func (t *Tree) room(size uint32, reserve uint64) bool {
-	return t.used+uint64(size)+reserve+sinkSize <= t.size
+// room reports whether size more bytes can be used; with spare, only if overflow nodes have
+// room behind them.
+func (t *Tree) room(size uint32, spare bool) bool {
+	end := t.used + uint64(size)
+	if spare {
+		end += max(end>>reserveShift, reserveMin)
+	}
+	return t.starts.Need(end/64+1) && t.region.Need(end)
 }
 
-func (t *Tree) sink() uint32              { return uint32(t.size - sinkSize) }
+func (t *Tree) sink() uint32              { return uint32(t.size - SinkSize) }
 func (t *Tree) inSink(offset uint32) bool { return offset >= t.sink() }
 
 // alloc returns the offset of size zero bytes. The caller has asked room.
 func (t *Tree) alloc(size uint32) uint32 {
 	off := uint32(t.used)
-	*(*uint8)(unsafe.Add(t.starts, uintptr(off/64))) |= 1 << (off / 8 % 8)
+	*(*uint8)(t.starts.at(uint64(off) / 64)) |= 1 << (off / 8 % 8)
 	t.used += uint64(size)
 	t.header().Used = t.used
 	return off
@@ -287,17 +300,18 @@ func (t *Tree) newNode(id uint64, parent, cell, size uint32) uint32 {
 // ownerOf returns the node that the cell belongs to: the object that begins
 // last before it.
 func (t *Tree) ownerOf(cell uint32) uint32 {
-	i := cell / 64
-	bits := *(*uint8)(unsafe.Add(t.starts, uintptr(i))) & (1<<(cell/8%8) | (1<<(cell/8%8) - 1))
+	cell = min(cell, uint32(t.used)-8) // the sink belongs to none
+	i := uint64(cell) / 64
+	bits := *(*uint8)(t.starts.at(i)) & (1<<(cell/8%8) | (1<<(cell/8%8) - 1))
 	for bits == 0 {
 		i--
-		bits = *(*uint8)(unsafe.Add(t.starts, uintptr(i)))
+		bits = *(*uint8)(t.starts.at(i))
 	}
 	top := uint32(0)
 	for bits >>= 1; bits != 0; bits >>= 1 {
 		top++
 	}
-	return i*64 + top*8
+	return uint32(i)*64 + top*8
 }
 
 // link makes node n reachable through cell, beside what is there already.
@@ -342,7 +356,7 @@ func (t *Tree) link(cell, n uint32) {
 // time that it is entered, until the budget is used up: no program has so many.
 func (t *Tree) newTable(n uint32) uint32 {
 	size := layout.TableSize + layout.CellSize*n
-	if n > 1<<maxTableLog || !t.room(size, 0) {
+	if n > 1<<maxTableLog || !t.room(size, false) {
 		return 0
 	}
 	table := t.alloc(size)
@@ -423,7 +437,7 @@ func FaultID(pc uint64) uint64 { return 1<<faultShift | pc<<3 }
 // EnterFault creates a node for faults at pc in node parent. It returns 0 if
 // there is no room.
 func (t *Tree) EnterFault(parent uint32, pc uint64) uint32 {
-	if !t.room(faultSize, 0) {
+	if !t.room(faultSize, false) {
 		t.Lost(LostNodes)
 		return 0
 	}

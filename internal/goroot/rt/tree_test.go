@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"syscall"
 	"testing"
 	"unsafe"
 
@@ -36,12 +37,26 @@ type meta struct {
 func (m *meta) id() uint64 { return uint64(uintptr(unsafe.Pointer(m))) }
 
 func newMachine(t testing.TB, size uint64, full bool) *machine {
-	m := &machine{t: t, mem: make([]uint64, size/8), funcs: make([]uint64, 1<<20), counted: map[uint32]uint64{}}
-	starts, known := make([]uint64, StartsSize(size)/8+1), make([]uint64, KnownSize/8)
+	m := &machine{t: t, mem: asWords(Reserve(t, int(size))), funcs: asWords(Reserve(t, 1<<23)), counted: map[uint32]uint64{}}
+	starts, known := asWords(Reserve(t, int(StartsSize(size)+8))), make([]uint64, KnownSize/8)
+	// What the runtime makes usable from the beginning: the first page, and the sink.
+	for _, part := range [][]uint64{m.mem[:layout.HeaderSize/8], m.mem[(size-SinkSize)/8:]} {
+		if err := syscall.Mprotect(asBytes(part), syscall.PROT_READ|syscall.PROT_WRITE); err != nil {
+			t.Fatal(err)
+		}
+	}
 	m.keep = append(m.keep, starts, known)
 	m.tree.Init(unsafe.Pointer(&m.mem[0]), unsafe.Pointer(&starts[0]), unsafe.Pointer(&known[0]), unsafe.Pointer(&m.funcs[0]), size, 8*uint64(len(m.funcs)), 1<<40, full)
 	m.ctx = CellOf(RootNode, RootMain)
 	return m
+}
+
+func asWords(b []byte) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
+}
+
+func asBytes(w []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(w))), 8*len(w))
 }
 
 // function adds a function with a number of cells.

@@ -6,7 +6,6 @@ package runtime
 
 import (
 	"internal/goarch"
-	"internal/runtime/atomic"
 	"internal/runtime/exithook"
 	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
@@ -21,21 +20,21 @@ var stemmaOptions string
 // stemma is the state of the recorder. Everything that it points to is mapped
 // memory, outside the Go heap; lock guards tree and its memory.
 var stemma struct {
-	lock   mutex
-	tree   rt.Tree
-	on     bool
-	size   uintptr    // of the tree region, and of each shard
-	dir    [1024]byte // the live directory, with a final slash
-	dirlen int        // 0 if nothing is recorded
-	main   string     // the file that makes the directory a record; "" before it is made
-	making bool       // files of it are still to be made
-	shards int
-	cce    rt.Cce
-	lucce  rt.Lucce
-	encode stemmaEncoding
-	ranges [1 << 11]struct{ lo, hi uintptr } // mapped files, for stemmaBus
-	nrange atomic.Uint32
-	faults *[stemmaFaults]stemmaFault
+	lock     mutex
+	tree     rt.Tree
+	on       bool
+	size     uintptr    // of the tree region, and of each shard
+	dir      [1024]byte // the live directory, with a NUL at the end
+	dirlen   int        // 0 if nothing is recorded
+	main     string     // the file that makes the directory a record; "" before it is made
+	making   bool       // files of it are still to be made
+	shards   int
+	cce      rt.Cce
+	lucce    rt.Lucce
+	encode   stemmaEncoding
+	dev, ino uint64 // of the live directory
+	quiet    bool   // nothing is printed
+	faults   *[stemmaFaults]stemmaFault
 }
 
 // The compiler addresses the fields of g by constants. Each of these overflows, and does

@@ -26,7 +26,7 @@ func stemmaCallsInit() {
 	if n, ok := stemmaNumber("STEMMA_CALLS_SIZE"); ok {
 		size = max(alignUp(n, 1<<12), 1<<12)
 	}
-	stemmaCalls.Init(&stemma.tree, stemmaMap("calls", 0, size), uint64(size))
+	stemmaCalls.Init(&stemma.tree, stemmaFileSpan("calls", size), uint64(size))
 	stemmaCallsOn = true
 }
 

@@ -29,10 +29,10 @@ func stemmaCheckInit() {
 	if n, ok := stemmaNumber("STEMMA_CHECK_EVERY"); ok && n > 0 {
 		stemmaCheckEvery = int64(n)
 	}
-	check := stemmaMap("check", 0, rt.CheckSize)
-	strings := stemmaMap("strings", 0, rt.CheckStrings)
-	seen := stemmaMap("", 0, rt.CheckSeen)
-	names := stemmaMap("", 0, rt.CheckNames)
+	check := stemmaFileSpan("check", rt.CheckSize)
+	strings := stemmaFileSpan("strings", rt.CheckStrings)
+	seen := stemmaTables(rt.CheckSeen)
+	names := stemmaTables(rt.CheckNames)
 	tree := &stemma.tree
 	if stemma.encode.on {
 		tree = &stemma.cce.Tree

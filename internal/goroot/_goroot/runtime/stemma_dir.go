@@ -22,10 +22,26 @@ func (t *stemmaLineText) add(s string) {
 	t.cut = t.cut || n < len(s)
 }
 
+// bytes adds bytes, up to a NUL.
+func (t *stemmaLineText) bytes(b []byte) {
+	for _, c := range b {
+		if c == 0 {
+			return
+		}
+		if t.n == len(t.buf)-1 {
+			t.cut = true
+			return
+		}
+		t.buf[t.n] = c
+		t.n++
+	}
+}
+
 func (t *stemmaLineText) number(n uint64) {
-	var buf [20]byte
-	digits := itoa(buf[:], n)
-	t.add(unsafe.String(&digits[0], len(digits)))
+	if n >= 10 {
+		t.number(n / 10)
+	}
+	t.add("0123456789"[n%10:][:1])
 }
 
 func (t *stemmaLineText) reset() { *t = stemmaLineText{} }
@@ -41,22 +57,58 @@ func (t *stemmaLineText) path() uintptr {
 // stemmaLine is the line that is being put together for standard error.
 var stemmaLine stemmaLineText
 
-// stemmaSay prints stemmaLine on standard error, in one write, unless the program was
-// asked to be quiet, and begins the next one.
-func stemmaSay() {
-	quiet := gogetenv("STEMMA_QUIET")
-	if (quiet == "" || quiet == "0") && stemmaOption("quiet") != "on" {
-		stemmaLine.n = min(stemmaLine.n, len(stemmaLine.buf)-2)
-		stemmaLine.add("\n")
-		write(2, unsafe.Pointer(&stemmaLine.buf[0]), int32(stemmaLine.n))
+// error adds what an error means.
+func (t *stemmaLineText) error(errno uintptr) {
+	for i := range stemmaErrors {
+		if stemmaErrors[i].errno == errno {
+			t.add(stemmaErrors[i].text)
+			return
+		}
 	}
+	t.add("error number ")
+	t.number(uint64(errno))
+}
+
+// say prints the line on standard error, in one write, unless the program was asked to be
+// quiet. A pipe that is full would make the program wait, and one that nobody reads end
+// it, since it may not have signal handlers yet: then nothing is printed.
+func (t *stemmaLineText) say() {
+	if stemma.quiet {
+		return
+	}
+	t.n = min(t.n, len(t.buf)-2)
+	t.add("\n")
+	const pollOut = 4
+	poll := struct {
+		fd              int32
+		events, revents int16
+	}{fd: 2, events: pollOut}
+	_, _, errno := linux.Syscall6(sysPoll, uintptr(unsafe.Pointer(&poll)), 1, 0, 0, 0, 0)
+	if errno != 0 || poll.revents == pollOut {
+		linux.Syscall6(sysWrite, 2, uintptr(unsafe.Pointer(&t.buf)), uintptr(t.n), 0, 0, 0)
+	}
+}
+
+// stemmaSay prints stemmaLine and begins the next one.
+func stemmaSay() {
+	stemmaLine.say()
 	stemmaLine.reset()
+}
+
+// stemmaEnv returns the value of an environment variable. In a program that has more rights than
+// who started it (setuid, setgid, capabilities) there are none: its
+// record, and what it says, are not for that user to command.
+func stemmaEnv(name string) string {
+	if isSecureMode() {
+		return ""
+	}
+	return gogetenv(name)
 }
 
 // stemmaNumber returns the value of an environment variable that is a number, and
 // whether there is one. One that is no number is ignored, and that is said.
 func stemmaNumber(name string) (n uintptr, ok bool) {
-	s := gogetenv(name)
+	s := stemmaEnv(name)
 	if n, ok = stemmaParse(s); ok || s == "" {
 		return n, ok
 	}
@@ -72,26 +124,31 @@ var stemmaProblem stemmaLineText
 
 // stemmaMakeDir makes the live directory and leaves its absolute name, with a
 // final slash, in stemma.dir. main is the file that makes a directory a record, of the
-// given size. If the directory cannot be made where it should be, or no file in it,
+// record. If the directory cannot be made where it should be, or no file in it,
 // it is made in one of the user's own; if that cannot be, dirlen is 0. Either is said.
-func stemmaMakeDir(main string, size uintptr) {
+func stemmaMakeDir(main string) {
 	if stemma.main != "" {
 		return // two engines have one directory
 	}
 	stemma.main, stemma.making = main, true
+	quiet := stemmaEnv("STEMMA_QUIET")
+	stemma.quiet = quiet != "" && quiet != "0" || stemmaOption("quiet") == "on"
 	stemmaRecordingAPI1 = &stemmaRecordingAPIs
 	stemmaDrawRun()
-	out := gogetenv("STEMMA_OUT")
+	out := stemmaEnv("STEMMA_OUT")
 	if out == "" {
 		out = stemmaOption("out") // for children whose environment was cleared
 	}
 	if out == "" {
-		out = "stemma.out"
+		out = stemmaDefaultOut
 	}
-	if stemmaTryDir(out, size) {
+	if isSecureMode() && out[0] != '/' {
+		// Who starts the program has chosen its working directory.
+		stemmaFailed(out, stemmaNotTrusted)
+	} else if stemmaTryDir(out) {
 		return
 	}
-	tmp := gogetenv("TMPDIR")
+	tmp := stemmaEnv("TMPDIR")
 	if tmp == "" {
 		tmp = "/tmp"
 	}
@@ -99,7 +156,7 @@ func stemmaMakeDir(main string, size uintptr) {
 	own.add(tmp)
 	own.add("/stemma-")
 	own.number(uint64(stemmaCall(sysGeteuid, 0, 0, 0)))
-	if stemmaOwnDir(&own) && stemmaTryDir(own.string(), size) {
+	if stemmaOwnDir(&own) && stemmaTryDir(own.string()) {
 		stemmaSayWhere()
 		return
 	}
@@ -109,7 +166,7 @@ func stemmaMakeDir(main string, size uintptr) {
 // stemmaSayWhere says that the record is in another place than it should be.
 func stemmaSayWhere() {
 	stemmaLine.add("stemma: recording in ")
-	stemmaLine.add(unsafe.String(&stemma.dir[0], stemma.dirlen-1))
+	stemmaLine.add(unsafe.String(&stemma.dir[0], stemma.dirlen))
 	stemmaLine.add(", because of ")
 	stemmaLine.add(stemmaProblem.string())
 	stemmaLine.add("; set STEMMA_OUT to a directory that can be written, or STEMMA_QUIET=1 to leave this line out")
@@ -136,14 +193,12 @@ func stemmaOwnDir(path *stemmaLineText) bool {
 	if errno != 0 && errno != -linuxEEXIST {
 		return stemmaFailed(path.string(), uintptr(-errno))
 	}
-	var stat [144]byte
+	var st stemmaStat
 	const noFollow = 0x100
-	if _, _, errno := linux.Syscall6(sysNewfstatat, atFDCWD, path.path(), uintptr(unsafe.Pointer(&stat)), noFollow, 0, 0); errno != 0 {
+	if _, _, errno := linux.Syscall6(sysNewfstatat, atFDCWD, path.path(), uintptr(unsafe.Pointer(&st)), noFollow, 0, 0); errno != 0 {
 		return stemmaFailed(path.string(), errno)
 	}
-	mode, uid := *(*uint32)(unsafe.Pointer(&stat[24])), *(*uint32)(unsafe.Pointer(&stat[28]))
-	const format, dir = 0o170000, 0o040000
-	if mode&format != dir || mode&0o077 != 0 || int(uid) != stemmaCall(sysGeteuid, 0, 0, 0) {
+	if !st.own() {
 		return stemmaFailed(path.string(), stemmaNotOwn)
 	}
 	return true
@@ -151,7 +206,7 @@ func stemmaOwnDir(path *stemmaLineText) bool {
 
 // stemmaTryDir makes the live directory below base, and tries whether a file can be
 // made in it. If not it adds the reason to stemmaProblem and leaves nothing behind.
-func stemmaTryDir(base string, size uintptr) bool {
+func stemmaTryDir(base string) bool {
 	var dir stemmaLineText
 	if base[0] != '/' {
 		// Shards are made later too, and the program may change its directory.
@@ -167,6 +222,9 @@ func stemmaTryDir(base string, size uintptr) bool {
 		return stemmaFailed("the name of the directory", linuxENAMETOOLONG)
 	}
 	made := stemmaCall(sysMkdirat, atFDCWD, dir.path(), 0o777)
+	if made == 0 && stemmaEndsWith(base, stemmaDefaultOut) {
+		stemmaIgnore(&dir)
+	}
 	dir.add("/")
 	dir.add(stemmaName())
 	dir.add(".")
@@ -185,15 +243,35 @@ func stemmaTryDir(base string, size uintptr) bool {
 		}
 		return stemmaFailed(base, uintptr(-errno))
 	}
-	dir.add("/")
+	stemma.ino = 0 // of the directory that was made before
 	stemma.dirlen = copy(stemma.dir[:], dir.string())
-	if errno := stemmaProbe(size); errno != 0 {
+	stemma.dir[stemma.dirlen] = 0
+	if errno := stemmaProbe(); errno != 0 {
 		stemma.dirlen = 0
-		dir.n--
 		stemmaCall(sysUnlinkat, atFDCWD, dir.path(), atRemoveDir)
 		return stemmaFailed(base, errno)
 	}
 	return true
+}
+
+// stemmaDefaultOut is where records are if nothing is said.
+const stemmaDefaultOut = "stemma.out"
+
+func stemmaEndsWith(s, end string) bool { return len(s) >= len(end) && s[len(s)-len(end):] == end }
+
+// stemmaIgnore makes git leave a new directory of records alone.
+func stemmaIgnore(dir *stemmaLineText) {
+	n := dir.n
+	dir.add("/.gitignore")
+	const writeOnly = 1
+	fd, _, errno := linux.Syscall6(sysOpenat, atFDCWD, dir.path(), linuxOCreat|linuxOExcl|writeOnly|_O_CLOEXEC|oNoFollow, 0o666, 0, 0)
+	if errno == 0 {
+		if stemmaLimit(linuxRlimitFsize) >= 2 {
+			write(fd, unsafe.Pointer(unsafe.StringData("*\n")), 2)
+		}
+		closefd(int32(fd))
+	}
+	dir.n = n
 }
 
 // stemmaName returns the name of the program, for the directory.
@@ -223,40 +301,37 @@ func stemmaAddSuffix(t *stemmaLineText, bits uint64) {
 	}
 }
 
-// stemmaProbe makes the main file of the record, and maps it, to see whether that can be
-// done: there are disks without room and file systems that share no memory. It
+// stemmaProbe makes a file in the directory, maps it and removes it, to see whether that
+// can be done: there are disks without room and file systems that share no memory. It
 // returns the number of the error.
-func stemmaProbe(size uintptr) uintptr {
-	fd, errno := stemmaCreate(stemma.main, size)
+func stemmaProbe() uintptr {
+	var f stemmaFile
+	copy(f.name[:], stemma.main)
+	fd, errno := f.open(linuxOCreat | linuxOExcl)
 	if errno != 0 {
 		return errno
 	}
-	p, err := mmap(nil, physPageSize, _PROT_READ|_PROT_WRITE, mapShared|mapNoReserve, fd, 0)
-	closefd(fd)
-	if err != 0 {
-		stemmaRemove(stemma.main)
-		return uintptr(err)
+	if errno = f.resize(fd, stemmaLeastStep); errno == 0 {
+		p, err := mmap(nil, physPageSize, _PROT_READ|_PROT_WRITE, mapShared|mapNoReserve, fd, 0)
+		if errno = uintptr(err); err == 0 {
+			munmap(p, physPageSize)
+		}
 	}
-	munmap(p, physPageSize)
-	return 0
-}
-
-// stemmaRemove removes a file of the live directory.
-func stemmaRemove(name string) {
-	stemmaCall(sysUnlinkat, atFDCWD, stemmaFile(name), 0)
+	closefd(fd)
+	stemmaRemove(stemma.main)
+	return errno
 }
 
 // stemmaGiveUp is called when a file of the record cannot be made although the first one
-// could: half a record is none. What was made is removed, and what is mapped
-// already is memory of the program's own from here on, for all that anybody sees.
+// could: half a record is none. What was made is removed. What is mapped already stays
+// mapped, and cannot grow.
 func stemmaGiveUp(errno uintptr) {
 	names := [...]string{"tree", "cce", "samples", "funcs", "epochs", "log", "nodes", "places", "calls", "check", "strings"}
 	for _, name := range names {
 		stemmaRemove(name)
 	}
-	stemma.dir[stemma.dirlen-1] = 0
 	stemmaCall(sysUnlinkat, atFDCWD, uintptr(unsafe.Pointer(&stemma.dir[0])), atRemoveDir)
-	stemmaFailed(unsafe.String(&stemma.dir[0], stemma.dirlen-1), errno)
+	stemmaFailed(unsafe.String(&stemma.dir[0], stemma.dirlen), errno)
 	stemma.dirlen = 0
 	stemmaUnrecorded()
 }
@@ -268,14 +343,7 @@ func stemmaFailed(where string, errno uintptr) bool {
 	}
 	stemmaProblem.add(where[:min(len(where), 400)])
 	stemmaProblem.add(": ")
-	for _, e := range stemmaErrors {
-		if e.errno == errno {
-			stemmaProblem.add(e.text)
-			return false
-		}
-	}
-	stemmaProblem.add("error number ")
-	stemmaProblem.number(uint64(errno))
+	stemmaProblem.error(errno)
 	return false
 }
 
@@ -302,10 +370,18 @@ var stemmaErrors = [...]struct {
 	{40, "too many levels of symbolic links"},
 	{122, "disk quota exceeded"},
 	{stemmaNotOwn, "not a directory that only this user can enter"},
+	{stemmaMoved, "another file has taken its name"},
+	{stemmaPageLost, "no space left on device, or the file was cut"},
+	{stemmaNotTrusted, "in the working directory, of a program with the rights of another user"},
 }
 
-// stemmaNotOwn is no number of the kernel's.
-const stemmaNotOwn = 1 << 16
+// These are no numbers of the kernel's.
+const (
+	stemmaNotOwn = 1<<16 + iota
+	stemmaMoved
+	stemmaNotTrusted
+	stemmaPageLost
+)
 
 // stemmaCall makes a system call of at most three arguments. It returns the result, or the
 // negative number of the error.
@@ -315,17 +391,6 @@ func stemmaCall(trap, a, b, c uintptr) int {
 		return -int(errno)
 	}
 	return int(r)
-}
-
-// stemmaFileLimit returns the largest size that a file of this process may have. A
-// larger one would not only be refused: a signal would end the program.
-func stemmaFileLimit() uintptr {
-	const fileSize = 1
-	var limit [2]uintptr
-	if _, _, errno := linux.Syscall6(sysPrlimit64, 0, fileSize, 0, uintptr(unsafe.Pointer(&limit)), 0, 0); errno != 0 {
-		return ^uintptr(0)
-	}
-	return limit[0]
 }
 
 // A stemmaRecordingProgram is what package stemma of the program finds in
@@ -347,12 +412,5 @@ func stemmaRecording() (dir, problem string) {
 	if stemma.dirlen == 0 {
 		return "", string(stemmaProblem.buf[:stemmaProblem.n])
 	}
-	return string(stemma.dir[:stemma.dirlen-1]), ""
+	return string(stemma.dir[:stemma.dirlen]), ""
 }
-
-const (
-	linuxEEXIST       = 17
-	linuxEFBIG        = 27
-	linuxENAMETOOLONG = 36
-	atRemoveDir       = 0x200
-)

@@ -20,17 +20,18 @@ var stemmaVoid = stemmaNoWord
 
 // stemmaEncoding is the state that the encoder has beside its tables.
 type stemmaEncoding struct {
-	on      bool
-	lucce   bool        // the context is a pair, see stemma_lucce.go
-	mute    bool        // nothing is recorded: all IDs are zero, and no entry of a ccStack is interned
-	epoch   uintptr     // changes only while the world is stopped
-	frames  []rt.Walked // scratch memory of walks, under the lock
-	below   uint64      // after a walk: the word of the frame that lies below the root that it ended at, or 0
-	encoder *g
-	lock    mutex       // guards the parking of encoder
-	idle    atomic.Bool // encoder is parked
-	every   int64       // nanoseconds between forced re-encodings; 0 without
-	pace    stemmaPace
+	on        bool
+	lucce     bool        // the context is a pair, see stemma_lucce.go
+	mute      bool        // nothing is recorded: all IDs are zero, and no entry of a ccStack is interned
+	epoch     uintptr     // changes only while the world is stopped
+	frames    []rt.Walked // scratch memory of walks, under the lock
+	framesMem rt.Span     // of frames
+	below     uint64      // after a walk: the word of the frame that lies below the root that it ended at, or 0
+	encoder   *g
+	lock      mutex       // guards the parking of encoder
+	idle      atomic.Bool // encoder is parked
+	every     int64       // nanoseconds between forced re-encodings; 0 without
+	pace      stemmaPace
 }
 
 // The assembly reads these.
@@ -41,29 +42,41 @@ var (
 	stemmaFixed bool    // there are no further epochs: engine pcce
 )
 
-const stemmaMaxFrames = 1 << 24
+// stemmaFramesSize is the room for the frames of one walk.
+const stemmaFramesSize = 1 << 29
+
+// stemmaEncodeShift returns by how much the encoder must be smaller than it is where
+// addresses are not limited: by 1 << shift.
+func stemmaEncodeShift() (shift uint) {
+	const size = 1<<28 + rt.EpochsSize + rt.LogSize + rt.NodesSize + rt.CceArena + stemmaFramesSize
+	for room := stemmaAddresses(); shift < rt.MaxShift && room < size>>shift; shift++ {
+	}
+	return shift
+}
 
 // stemmaEncodeInit is stemmaInit for calling context encoding.
 func stemmaEncodeInit() {
-	const funcsSize = 1 << 28
-	stemmaMakeDir("cce", rt.CceSize)
-	head := stemmaMap("cce", 0, rt.CceSize)
-	funcs := stemmaMap("funcs", 0, funcsSize)
+	shift := stemmaEncodeShift()
+	funcsSize := uintptr(1<<28) >> shift
+	stemmaMakeDir("cce")
+	head := stemmaFileSpan("cce", rt.CceSize)
+	funcs := stemmaFileSpan("funcs", funcsSize)
 	stemma.encode.lucce = stemmaOption("engine") == "lucce"
 	epochs := unsafe.Pointer(nil)
 	if !stemma.encode.lucce {
-		epochs = stemmaMap("epochs", 0, rt.EpochsSize)
+		epochs = stemmaFileSpan("epochs", rt.EpochsSize>>shift)
 	}
-	nodes := stemmaMap("nodes", 0, rt.NodesSize)
-	known := stemmaMap("", 0, rt.KnownSize)
-	pcs := stemmaMap("", 0, rt.PCSize)
-	mem := stemmaMap("", 0, rt.CceArena)
-	frames := stemmaMap("", 0, stemmaMaxFrames*unsafe.Sizeof(rt.Walked{}))
-	stemma.encode.frames = unsafe.Slice((*rt.Walked)(frames), stemmaMaxFrames)
+	nodes := stemmaFileSpan("nodes", rt.NodesSize>>shift)
+	known := stemmaTables(rt.KnownSize)
+	pcs := stemmaTables(rt.PCSize)
+	mem := stemmaRoom(rt.CceArena >> shift)
+	frames := stemmaRoom(stemmaFramesSize >> shift)
+	stemma.encode.frames = unsafe.Slice((*rt.Walked)(frames), (stemmaFramesSize>>shift)/unsafe.Sizeof(rt.Walked{}))
+	stemma.encode.framesMem = rt.NewSpan(frames, stemmaFramesSize>>shift)
 	sec, nsec, _ := time_now()
 	start := uint64(sec)*1e9 + uint64(nsec)
 	stemmaPCs, stemmaText = uintptr(pcs), firstmoduledata.text
-	stemma.cce.InitCce(head, known, funcs, epochs, nodes, pcs, mem, funcsSize, uint64(stemmaText))
+	stemma.cce.InitCce(head, known, funcs, epochs, nodes, pcs, mem, uint64(funcsSize), uint64(stemmaText), shift)
 	stemma.cce.Describe(stemmaRun, uint32(stemmaGetpid()), start, buildVersion, defaultGOROOT, argslice)
 	if n, ok := stemmaNumber("STEMMA_CCSTACK_SIZE"); ok {
 		stemma.cce.LimitStacks(n)
@@ -71,7 +84,7 @@ func stemmaEncodeInit() {
 	stemmaStamp = stemma.cce.Stamp()
 	stemmaAPI2 = &stemmaAPIs
 	if stemma.encode.lucce {
-		stemmaUpdateInit()
+		stemmaUpdateInit(shift)
 	} else if n, ok := stemmaNumber("STEMMA_REENCODE_US"); ok {
 		stemma.encode.every = int64(n) * 1000
 	}
@@ -259,7 +272,7 @@ func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []rt.Walked, linked
 		}
 		w.Through = through
 		through = false
-		if len(frames) < cap(frames) {
+		if n := uint64(len(frames)+1) * uint64(unsafe.Sizeof(w)); stemma.encode.framesMem.Need(n) && len(frames) < cap(frames) {
 			frames = append(frames, w)
 		}
 		if w.Slot != 0 && !all {
@@ -570,5 +583,5 @@ func stemmaDir() string {
 	if stemma.dirlen == 0 {
 		return ""
 	}
-	return string(stemma.dir[:stemma.dirlen-1])
+	return string(stemma.dir[:stemma.dirlen])
 }

@@ -28,6 +28,7 @@ func stemmaEventsInit() {
 	if n, ok := stemmaNumber("STEMMA_EVENTS_SIZE"); ok {
 		e.size = min(alignUp(max(n, rt.CountsMin), 1<<16), 1<<36)
 	}
+	e.size = min(e.size, max(alignDown(stemmaAddresses()/(4*stemmaSomePs()), 1<<16), alignUp(rt.CountsMin, 1<<16)))
 	e.log = stemmaOption("eventlog") == "on"
 	names := [...]string{rt.EventAlloc: "alloc", rt.EventBlock: "block", rt.EventGo: "go", rt.EventPanic: "panic", rt.EventError: "error"}
 	list := stemmaOption("events")
@@ -57,11 +58,18 @@ func stemmaNewEvents(pp *p) {
 	if e.kinds == 0 || pp.stemmaEvents != 0 {
 		return
 	}
-	m := (*stemmaEventMemory)(stemmaMap("", 0, unsafe.Sizeof(stemmaEventMemory{})))
-	m.counts.Init(stemmaMapOfP("counts.", pp, e.size), stemmaMap("", 0, rt.CountsArena(e.size)), e.size)
+	m := (*stemmaEventMemory)(stemmaMemory(unsafe.Sizeof(stemmaEventMemory{})))
+	index := stemmaReserve(0, rt.CountsArena(e.size))
+	counts := stemmaMapOfP("counts.", pp, e.size, e.size, false)
+	if m == nil || index == nil || counts == nil || stemmaFileAt(uintptr(counts)) == nil {
+		return // without memory, or a file, the events of this P are not recorded
+	}
+	m.counts.Init(counts, index, e.size)
 	if e.log {
-		m.log.Init(stemmaMapOfP("events.", pp, e.size), e.size)
-		m.logs = true
+		if log := stemmaMapOfP("events.", pp, e.size, e.size, false); log != nil && stemmaFileAt(uintptr(log)) != nil {
+			m.log.Init(log, e.size)
+			m.logs = true
+		}
 	}
 	pp.stemmaEvents = uintptr(unsafe.Pointer(m))
 }

@@ -1,5 +1,4 @@
-// The files of the live directory: how they are mapped in schedinit, and what
-// happens when a disk does not take them.
+// The record of engine cct: how it is laid out in schedinit, and for each P.
 
 package runtime
 
@@ -15,6 +14,7 @@ import (
 // memory.
 func stemmaInit() {
 	lockInit(&stemma.lock, lockRankLeafRank)
+	rt.Extend = stemmaExtend
 	switch stemmaOption("engine") {
 	case "dacce", "pcce", "lucce":
 		stemmaEncodeInit()
@@ -34,17 +34,23 @@ func stemmaInit() {
 	if n, ok := stemmaNumber("STEMMA_TREE_SIZE"); ok {
 		stemma.size = min(max(alignUp(n, 1<<16), 1<<24), 1<<32-1<<16)
 	}
-	stemmaMakeDir("tree", stemma.size)
-	const funcsSize = 1 << 28
-	tree := stemmaMap("tree", rt.Base, stemma.size)
-	if uintptr(tree) != rt.Base {
+	funcsSize := uintptr(1 << 28)
+	if room := stemmaAddresses(); room < (stemmaSomePs()+1)*stemma.size+funcsSize {
+		stemma.size = max(alignDown(room/(stemmaSomePs()+2), 1<<16), 4*rt.SinkSize)
+		funcsSize = stemma.size
+	}
+	stemmaMakeDir("tree")
+	tree := stemmaReserve(rt.Base, stemma.size)
+	if tree == nil {
 		throw("stemma: the address range from 0x60000000 on is in use")
 	}
-	funcs := stemmaMap("funcs", 0, funcsSize)
-	starts := stemmaMap("", 0, uintptr(rt.StartsSize(uint64(stemma.size))))
-	known := stemmaMap("", 0, rt.KnownSize)
-	stemma.faults = (*[stemmaFaults]stemmaFault)(stemmaMap("", 0, unsafe.Sizeof(*stemma.faults)))
-	stemma.tree.Init(tree, starts, known, funcs, uint64(stemma.size), funcsSize, uint64(nodes), full)
+	stemmaUsable(rt.Base, stemma.size-rt.SinkSize, stemma.size)
+	stemmaMap("tree", tree, stemma.size-rt.SinkSize)
+	funcs := stemmaFileSpan("funcs", funcsSize)
+	starts := stemmaRoom(uintptr(rt.StartsSize(uint64(stemma.size))))
+	known := stemmaTables(rt.KnownSize)
+	stemma.faults = (*[stemmaFaults]stemmaFault)(stemmaTables(unsafe.Sizeof(*stemma.faults)))
+	stemma.tree.Init(tree, starts, known, funcs, uint64(stemma.size), uint64(funcsSize), uint64(nodes), full)
 	sec, nsec, _ := time_now()
 	stemma.tree.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, defaultGOROOT, argslice)
 	stemma.on = true
@@ -57,6 +63,9 @@ func stemmaInit() {
 	}
 	stemma.making = false
 }
+
+// stemmaSomePs returns how many Ps to have addresses for where they are scarce.
+func stemmaSomePs() uintptr { return uintptr(min(max(numCPUStartup, 1), 8)) }
 
 // stemmaOption returns the value of a key in stemmaOptions.
 func stemmaOption(key string) string { return stemmaValue(stemmaOptions, key) }
@@ -95,22 +104,55 @@ func stemmaNewP(pp *p) {
 	if !stemma.on || pp.stemmaShard != 0 {
 		return
 	}
-	pp.stemmaShard = uintptr(stemmaMapOfP("shard.", pp, stemma.size)) - rt.Base
+	lock(&stemma.lock) // a thread without a P may make the tree grow
+	pp.stemmaShard = stemmaNewShard(pp) - rt.Base
 	stemma.shards = max(stemma.shards, int(pp.id)+1)
 	stemma.tree.SetShards(uint32(stemma.shards))
+	unlock(&stemma.lock)
 }
 
-// stemmaMapOfP maps a file that a P has for itself. The world is stopped.
-func stemmaMapOfP(prefix string, pp *p, size uintptr) unsafe.Pointer {
-	var name [24]byte
-	n := copy(name[:], prefix)
-	n += copy(name[n:], itoa(make([]byte, 20), uint64(pp.id)))
-	files := stemma.nrange.Load()
-	mem := stemmaMap(unsafe.String(&name[0], n), 0, size)
-	if stemma.nrange.Load() == files {
-		stemmaHeader().Lost(rt.LostShards) // what this P counts is not on record
+// stemmaNewShard returns the address of a new shard, as long as the others. Without
+// addresses or memory for it the P counts in the first one, which takes away from the counts of
+// both: the header says so. The program has never less than one.
+func stemmaNewShard(pp *p) uintptr {
+	s := &stemmaShards
+	lo := uintptr(stemmaMapOfP("shard.", pp, stemma.size, stemma.size-rt.SinkSize, true))
+	if lo != 0 && s.n < len(s.list) && stemmaUsable(lo, stemma.size-rt.SinkSize, stemma.size) && stemmaExtendShard(lo, s.have) {
+		s.list[s.n] = lo
+		s.n++
+		return lo
 	}
-	return mem
+	if s.n == 0 {
+		throw("stemma: out of address space")
+	}
+	if lo != 0 && stemmaFileAt(lo) == nil {
+		munmap(unsafe.Pointer(lo), stemma.size)
+	}
+	stemma.tree.Lost(rt.LostShards)
+	name := [...]byte{'s', 'h', 'a', 'r', 'd'}
+	stemmaNotGrown(name[:], linuxENOMEM)
+	return s.list[0]
+}
+
+// stemmaMapOfP reserves room bytes, of which size bytes are a file that a P has for itself.
+// It returns nil if there are no addresses. The world is stopped.
+func stemmaMapOfP(prefix string, pp *p, room, size uintptr, sparse bool) unsafe.Pointer {
+	var name [16]byte
+	n := copy(name[:], prefix)
+	var digits [20]byte
+	n += copy(name[n:], itoa(digits[:], uint64(pp.id)))
+	p := stemmaReserve(0, room)
+	if p == nil {
+		return nil
+	}
+	if stemma.dirlen == 0 {
+		return p // all is lost, and was said to be
+	}
+	if errno := stemmaMapFile(unsafe.String(&name[0], n), p, size, sparse); errno != 0 {
+		stemmaHeader().Lost(rt.LostShards) // what this P counts is not on record
+		stemmaNotGrown(name[:], errno)
+	}
+	return p
 }
 
 // stemmaRun is the run number of this process, see layout.Header. It is drawn before
@@ -139,91 +181,6 @@ func stemmaGetpid() uintptr {
 	return pid
 }
 
-// stemmaMap maps size bytes at addr, or anywhere if addr is 0: the file of
-// that name in the live directory, or anonymous memory if name is empty or the
-// file cannot be made. It throws only if there is no address space at all.
-func stemmaMap(name string, addr, size uintptr) unsafe.Pointer {
-	flags := int32(_MAP_ANON | _MAP_PRIVATE | mapNoReserve)
-	fd := int32(-1)
-	if name != "" && stemma.dirlen > 0 {
-		var failed uintptr
-		if fd, failed = stemmaCreate(name, size); failed != 0 && stemma.making {
-			stemmaGiveUp(failed)
-		}
-	}
-	if fd >= 0 {
-		flags = mapShared | mapNoReserve
-	}
-	if addr != 0 {
-		flags |= mapFixedNoReplace
-	}
-	p, errno := mmap(unsafe.Pointer(addr), size, _PROT_READ|_PROT_WRITE, flags, fd, 0)
-	if fd >= 0 {
-		if name == stemma.main {
-			stemmaHoldFile(fd)
-		}
-		closefd(fd)
-		if errno == 0 {
-			i := stemma.nrange.Load()
-			if int(i) < len(stemma.ranges) {
-				stemma.ranges[i].lo, stemma.ranges[i].hi = uintptr(p), uintptr(p)+size
-				stemma.nrange.Store(i + 1)
-			}
-		}
-	}
-	if errno != 0 {
-		if fd >= 0 {
-			return stemmaMap("", addr, size)
-		}
-		throw("stemma: out of address space; set STEMMA_TREE_SIZE to fewer bytes")
-	}
-	return p
-}
-
-// stemmaHoldFile locks the main file, for readers to see that the program still runs.
-// The lock belongs to the open file, which the mapping keeps open: it is there until the
-// process ends, however that is, or becomes another program, and needs no
-// descriptor, of which a program might count its own.
-func stemmaHoldFile(fd int32) {
-	const exclusive, nonblock = 2, 4
-	stemmaCall(sysFlock, uintptr(fd), exclusive|nonblock, 0)
-}
-
-// stemmaZeros is as much as stemmaInit writes to a file.
-var stemmaZeros [4 * 4096]byte
-
-// stemmaFile returns the address of the name of a file in the live directory, with a NUL
-// behind it. It is good until the next call.
-func stemmaFile(name string) uintptr {
-	n := copy(stemma.dir[stemma.dirlen:len(stemma.dir)-1], name)
-	stemma.dir[stemma.dirlen+n] = 0
-	return uintptr(unsafe.Pointer(&stemma.dir[0]))
-}
-
-// stemmaCreate makes a sparse file of the given size in the live directory. It returns -1
-// and the number of the error if it cannot.
-func stemmaCreate(name string, size uintptr) (int32, uintptr) {
-	if stemmaFileLimit() < size {
-		return -1, linuxEFBIG
-	}
-	fd, _, errno := linux.Syscall6(sysOpenat, atFDCWD, stemmaFile(name), _O_CREAT|_O_TRUNC|oRdwr|_O_CLOEXEC|oNoFollow, 0o600, 0, 0)
-	if errno != 0 {
-		return -1, errno
-	}
-	_, _, errno = linux.Syscall6(sysFtruncate, fd, size, 0, 0, 0, 0)
-	if errno == 0 && stemma.shards == 0 {
-		// The first pages of tree and funcs are written before there is a
-		// signal handler that could make up for a full disk.
-		_, _, errno = linux.Syscall6(sysPwrite64, fd, uintptr(unsafe.Pointer(&stemmaZeros)), unsafe.Sizeof(stemmaZeros), 0, 0, 0)
-	}
-	if errno != 0 {
-		closefd(int32(fd))
-		stemmaRemove(name)
-		return -1, errno
-	}
-	return int32(fd), 0
-}
-
 // stemmaHeader returns what has the header in which losses are counted; it has none in a
 // program that only samples.
 //
@@ -234,48 +191,3 @@ func stemmaHeader() *rt.Tree {
 	}
 	return &stemma.tree
 }
-
-// stemmaBus handles a SIGBUS at addr: if it struck a page of the live
-// directory, the disk is full or the file was cut. Anonymous memory takes the
-// page's place, and the loss is counted. It runs in a signal handler.
-//
-//go:nosplit
-//go:nowritebarrierrec
-func stemmaBus(addr uintptr) bool {
-	for i := range stemma.nrange.Load() {
-		r := &stemma.ranges[i]
-		if addr < r.lo || addr >= r.hi {
-			continue
-		}
-		page := addr &^ (physPageSize - 1)
-		_, errno := mmap(unsafe.Pointer(page), physPageSize, _PROT_READ|_PROT_WRITE, _MAP_ANON|_MAP_PRIVATE|_MAP_FIXED, -1, 0)
-		if errno == 0 && page != rt.Base {
-			stemmaHeader().LostPage()
-		}
-		return errno == 0
-	}
-	return false
-}
-
-// Numbers of the Linux kernel for amd64 that package runtime does not have.
-const (
-	sysGetpid     = 39
-	sysFlock      = 73
-	sysGeteuid    = 107
-	sysOpenat     = 257
-	sysNewfstatat = 262
-	sysUnlinkat   = 263
-	sysPrlimit64  = 302
-	sysPwrite64   = 18
-	sysFtruncate  = 77
-	sysGetcwd     = 79
-	sysGetrandom  = 318
-	sysMkdirat    = 258
-	atFDCWD       = ^uintptr(99) // -100
-
-	oRdwr             = 2
-	oNoFollow         = 0x20000
-	mapShared         = 0x1
-	mapNoReserve      = 0x4000
-	mapFixedNoReplace = 0x100000
-)

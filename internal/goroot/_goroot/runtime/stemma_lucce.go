@@ -26,9 +26,9 @@ var (
 )
 
 // stemmaUpdateInit makes stemma.lucce an encoder on top of stemma.cce.
-func stemmaUpdateInit() {
+func stemmaUpdateInit(shift uint) {
 	nodes, _ := stemmaParse(stemmaOption("nodes"))
-	stemma.lucce.InitLucce(&stemma.cce, stemmaMap("log", 0, rt.LogSize), uint64(nodes))
+	stemma.lucce.InitLucce(&stemma.cce, stemmaFileSpan("log", rt.LogSize>>shift), uint64(nodes), shift)
 	stemmaEdges, stemmaSteps = stemma.lucce.Tables()
 	stemmaVoid = uintptr(unsafe.Pointer(&stemmaNoCell))
 	stemmaAPIs.here = stemmaUpdateHere

@@ -67,14 +67,19 @@ func stemmaSampleInit() {
 	if n, ok := stemmaParse(stemmaOption("nodes")); ok && n > 0 {
 		nodes = min(max(n, 16), 1<<26)
 	}
-	const placesSize = 1 << 28
+	placesSize := uintptr(1 << 28)
+	if room := stemmaAddresses(); room < rt.SmpEnd+nodes*rt.SampleNodeSize+placesSize {
+		nodes = max(room/2/rt.SampleNodeSize, 1<<10)
+		placesSize = max(alignDown(room/2, 1<<16), 1<<16)
+	}
 	size := rt.SmpEnd + nodes*rt.SampleNodeSize
-	stemmaMakeDir("samples", size)
+	rt.Extend = stemmaExtend
+	stemmaMakeDir("samples")
 	stemma.making = true
-	samples := stemmaMap("samples", 0, size)
-	places := stemmaMap("places", 0, placesSize)
-	buckets := stemmaMap("", 0, rt.SampleBuckets)
-	known := stemmaMap("", 0, rt.PlacesKnown)
+	samples := stemmaFileSpan("samples", size)
+	places := stemmaFileSpan("places", placesSize)
+	buckets := stemmaTables(rt.SampleBuckets)
+	known := stemmaTables(rt.PlacesKnown)
 	stemmaSmp.Init(samples, buckets, places, known, uint32(nodes), placesSize)
 	sec, nsec, _ := time_now()
 	stemmaSmp.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, argslice)

@@ -47,5 +47,5 @@ func stemmaProgramDir() string {
 	if stemma.dirlen == 0 || !stemmaSmp.on {
 		return ""
 	}
-	return string(stemma.dir[:stemma.dirlen-1])
+	return string(stemma.dir[:stemma.dirlen])
 }

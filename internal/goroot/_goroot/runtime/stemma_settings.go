@@ -28,7 +28,7 @@ func stemmaOnOff(v string) bool { return v == "on" || v == "off" }
 // STEMMA_SAMPLING, which has the same form as the options of the build, or, if it has none
 // or one that is not valid, that of the build.
 func stemmaSampleOption(key string) string {
-	if v := stemmaValue(gogetenv("STEMMA_SAMPLING"), key); v != "" && stemmaSettingWants(key, v) == "" {
+	if v := stemmaValue(stemmaEnv("STEMMA_SAMPLING"), key); v != "" && stemmaSettingWants(key, v) == "" {
 		return v
 	}
 	return stemmaOption(key)
@@ -62,7 +62,7 @@ func stemmaFits(walk string) bool {
 
 // stemmaCheckSettings says which settings in the environment are ignored.
 func stemmaCheckSettings() {
-	list := gogetenv("STEMMA_SAMPLING")
+	list := stemmaEnv("STEMMA_SAMPLING")
 	ignored := 0
 	for begin, i := 0, 0; i <= len(list); i++ {
 		if i < len(list) && list[i] != ',' {

@@ -108,14 +108,14 @@ func stemmaTraceInit() {
 	if *(*uint16)(unsafe.Pointer(stemmaTrampPC - 2)) != 0x5c41 {
 		throw("stemma: the trampoline does not begin with POPQ R12")
 	}
-	check := gogetenv("STEMMA_TRACE_CHECK")
+	check := stemmaEnv("STEMMA_TRACE_CHECK")
 	stemmaTraceCheck = stemmaOption("verify") == "on" || check != ""
 	stemmaTracePrint, stemmaTraceFail = check == "print", check == "throw"
-	stemmaWithout = gogetenv("STEMMA_TRACE_WITHOUT")
-	if steps, ok := stemmaParse(gogetenv("STEMMA_TRACE_STEP")); ok {
+	stemmaWithout = stemmaEnv("STEMMA_TRACE_WITHOUT")
+	if steps, ok := stemmaParse(stemmaEnv("STEMMA_TRACE_STEP")); ok {
 		stemmaStepInit(int64(steps))
 	}
-	switch gogetenv("STEMMA_TRACE_EVERY") {
+	switch stemmaEnv("STEMMA_TRACE_EVERY") {
 	case "fast":
 		stemmaEvery = stemmaEveryFast
 	case "slow":

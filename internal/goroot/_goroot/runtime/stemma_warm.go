@@ -21,7 +21,7 @@ func stemmaWarm() {
 	w, state := stemmaOpenWarm()
 	if state != rt.WarmNone {
 		c.Stats().Warm = uint64(state)
-		if static {
+		if static && stemma.dirlen != 0 { // without a record it makes no difference
 			stemmaRefuse(state)
 		}
 		return
@@ -71,8 +71,8 @@ const stemmaWarmSuffix = ".warm"
 func stemmaOpenWarm() (w rt.Warm, state uint32) {
 	exe := []byte("/proc/self/exe\x00")
 	n, _, errno := linux.Syscall6(sysReadlinkat, atFDCWD, uintptr(unsafe.Pointer(&exe[0])), uintptr(unsafe.Pointer(&stemmaWarmName)), 4096, 0, 0)
-	if errno != 0 {
-		return w, rt.WarmMissing
+	if errno != 0 { // there is no /proc
+		n = uintptr(copy(stemmaWarmName[:4096], stemmaExecName()))
 	}
 	copy(stemmaWarmName[n:], stemmaWarmSuffix)
 	fd := open(&stemmaWarmName[0], _O_RDONLY|_O_CLOEXEC, 0)
@@ -95,6 +95,18 @@ func stemmaOpenWarm() (w rt.Warm, state uint32) {
 		return w, rt.WarmWrong
 	}
 	return w, rt.WarmNone
+}
+
+// stemmaExecName returns the name by which the kernel was asked to execute the program. It is good as long as
+// the program has not changed its directory.
+func stemmaExecName() string {
+	const execFn = 31
+	for i := 0; i+1 < len(auxv); i += 2 {
+		if auxv[i] == execFn {
+			return gostringnocopy((*byte)(unsafe.Pointer(auxv[i+1])))
+		}
+	}
+	return ""
 }
 
 const (

@@ -3,6 +3,7 @@ package rt
 import (
 	"internal/runtime/atomic"
 	"internal/runtime/sys"
+	"internal/runtime/syscall/linux"
 )
 
 // storeRel32 stores v so that whoever sees it sees all earlier stores too.
@@ -16,8 +17,22 @@ func storeRel64(p *uint64, v uint64) { atomic.StoreRel64(p, v) }
 func load32(p *uint32) uint32               { return atomic.LoadAcq(p) }
 func load64(p *uint64) uint64               { return atomic.Load64(p) }
 func cas32(p *uint32, old, new uint32) bool { return atomic.Cas(p, old, new) }
+func cas64(p *uint64, old, new uint64) bool { return atomic.Cas64(p, old, new) }
 func add64(p *uint64, d uint64) uint64      { return atomic.Xadd64(p, int64(d)) }
 func store64(p *uint64, v uint64)           { atomic.Store64(p, v) }
 
 // len64 returns the number of bits of x, 0 for 0.
 func len64(x uint64) int { return sys.Len64(x) }
+
+// thread returns the number of this thread, not 0. It may be called anywhere, as yield.
+func thread() uint32 {
+	const gettid = 186
+	tid, _, _ := linux.Syscall6(gettid, 0, 0, 0, 0, 0, 0)
+	return uint32(tid)
+}
+
+// yield lets other threads run.
+func yield() {
+	const schedYield = 24
+	linux.Syscall6(schedYield, 0, 0, 0, 0, 0, 0)
+}

@@ -1,0 +1,94 @@
+package rt
+
+import "unsafe"
+
+// A Span is a range of reserved addresses, of which a part can be used: from its beginning
+// on, up to have. Whoever writes to it asks need first, so that no access meets what is
+// only reserved. A file is as large as its span can be used, and addresses that cannot be
+// used are not locked by mlockall and not charged to the process.
+//
+// The memory that can be used is zero where nothing was written.
+type Span struct {
+	base  unsafe.Pointer
+	have  uint64 // bytes that can be used; all but the owner read it without the lock
+	size  uint64 // bytes that are reserved
+	tries uint32 // times that growing failed since it last succeeded
+}
+
+// Extend makes the memory at base usable, of which have bytes are so far: want bytes, or at
+// least least bytes. It returns how many bytes can be used from now on, have if it can do
+// nothing. It may be called with locks held, in a signal handler, without a P, on any stack
+// with room for a few system calls. Without it, all memory is there.
+var Extend func(base unsafe.Pointer, have, least, want uint64) uint64
+
+const (
+	spanPage = 4096
+	// A span grows by half of what it is, so that it seldom grows, and neither by so
+	// little that this takes time nor by so much that a disk or a page cache feels it.
+	spanMinStep = 1 << 16
+	spanMaxStep = 1 << 23
+)
+
+// NewSpan returns the span of size bytes at base.
+func NewSpan(base unsafe.Pointer, size uint64) Span { return Span{base: base, size: size} }
+
+// Need makes the first n bytes usable and reports whether they are.
+func (s *Span) Need(n uint64) bool { return n <= s.have || s.grow(n) }
+
+// grow makes the first n bytes usable, and some more. When that has failed it is tried again
+// more and more seldom: a system call for each node would take too much time, but
+// descriptors, say, may be free again.
+func (s *Span) grow(n uint64) bool {
+	if n > s.size {
+		return false
+	}
+	if s.tries++; s.tries&(s.tries-1) != 0 {
+		return false
+	}
+	step := min(max(s.have/2, spanMinStep), spanMaxStep)
+	least := min((n+spanPage-1)&^(spanPage-1), s.size)
+	want := min(max(least, s.have+step)&^(spanPage-1), s.size)
+	have := s.size
+	if Extend != nil {
+		have = Extend(s.base, s.have, least, max(least, want))
+	}
+	store64(&s.have, max(min(have, s.size), s.have))
+	if s.have < n {
+		return false
+	}
+	s.tries = 0
+	return true
+}
+
+// at returns the address of the byte at an offset.
+//
+//go:nosplit
+func (s *Span) at(off uint64) unsafe.Pointer { return unsafe.Add(s.base, uintptr(off)) }
+
+// array returns a span for n things of the given size, for which addresses are reserved in a.
+func (a *arena) array(n, size uintptr) Span {
+	begin := (a.used + spanPage - 1) &^ (spanPage - 1)
+	end := (begin + uint64(n*size) + spanPage - 1) &^ (spanPage - 1)
+	if end > a.size {
+		return Span{}
+	}
+	a.used, a.have = end, max(a.have, end)
+	return NewSpan(unsafe.Add(a.base, uintptr(begin)), end-begin)
+}
+
+// An arena hands out zeroed memory that is never given back.
+type arena struct {
+	Span
+	used uint64
+}
+
+// alloc returns n zero bytes, or nil.
+func (a *arena) alloc(n uintptr) unsafe.Pointer {
+	end := (a.used + uint64(n) + 63) &^ 63
+	if !a.Need(end) {
+		return nil
+	}
+	p := unsafe.Add(a.base, uintptr(a.used))
+	a.used = end
+	return p
+}
