@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/profile"
 )
 

@@ -1,7 +1,6 @@
 package cce
 
 import (
-
 	"github.com/stemma-go/stemma/internal/acyclic"
 )
 
