@@ -335,8 +335,12 @@ func stemmaAsk(now, dt int64) int {
 	return running
 }
 
+// stemmaFewest is how many goroutines are looked at in one tick at least, if as many wait: in a program
+// with few of them all.
+const stemmaFewest = 8
+
 // stemmaShare divides samples between running threads and waiting goroutines by their numbers, but at
-// least one for each (section 3.1): there are as many as Ps in each interval, of which
+// least one and stemmaFewest of each (section 3.1): there are as many as Ps in each interval, of which
 // some have passed. Who is not chosen is made up for: a thread's clock runs on until
 // its next sample, and a waiting goroutine's sample stands for several.
 //
@@ -347,7 +351,7 @@ func stemmaShare(running, waiting, intervals int) (ask, k int) {
 		ask = min(running, max(1, n*running/(running+waiting)))
 	}
 	if waiting > 0 {
-		k = min(waiting, max(1, n-ask)*intervals)
+		k = min(waiting, max(stemmaFewest, (n-ask)*intervals))
 	}
 	return ask, k
 }
