@@ -96,24 +96,19 @@ func readonly([]string) error {
 
 // refuse N... makes the kernel refuse system calls with EPERM.
 func refuse(w []string) error {
-	type filter struct {
-		code   uint16
-		jt, jf uint8
-		k      uint32
-	}
 	const load, equal, ret, allow, fail = 0x20, 0x15, 0x06, 0x7fff0000, 0x00050000
-	prog := []filter{{code: load}}
+	prog := []syscall.SockFilter{{Code: load}}
 	for i, nr := range w {
-		prog = append(prog, filter{code: equal, k: uint32(number(nr)), jt: uint8(len(w) - i)})
+		prog = append(prog, syscall.SockFilter{Code: equal, K: uint32(number(nr)), Jt: uint8(len(w) - i)})
 	}
-	prog = append(prog, filter{code: ret, k: allow}, filter{code: ret, k: fail | uint32(syscall.EPERM)})
+	prog = append(prog, syscall.SockFilter{Code: ret, K: allow}, syscall.SockFilter{Code: ret, K: fail | uint32(syscall.EPERM)})
 	const setNoNewPrivs, setSeccomp, modeFilter = 38, 22, 2
 	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, setNoNewPrivs, 1, 0, 0, 0, 0); errno != 0 {
 		return errno
 	}
 	arg := struct {
 		n    uint16
-		prog *filter
+		prog *syscall.SockFilter
 	}{uint16(len(prog)), &prog[0]}
 	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, setSeccomp, modeFilter, uintptr(unsafe.Pointer(&arg)), 0, 0, 0); errno != 0 {
 		return errno

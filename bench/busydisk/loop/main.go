@@ -13,8 +13,6 @@ import (
 
 const rusageThread = 1
 
-var sink int
-
 //go:noinline
 func f(n int) int {
 	if n == 0 {
@@ -56,7 +54,7 @@ func main() {
 			break
 		}
 		for range 20 {
-			sink += f(20)
+			f(20)
 		}
 		took := time.Since(began)
 		all = append(all, took)
