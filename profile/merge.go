@@ -74,8 +74,12 @@ func (m *merger) add(p *Profile) error {
 	}
 	columns := make([]string, len(p.Columns))
 	for k, c := range p.Columns {
-		if _, err := m.p.AddColumn(c.ValueType); err != nil {
+		to, err := m.p.AddColumn(c.ValueType)
+		if err != nil {
 			return err
+		}
+		if len(m.p.Nodes) == 1 { // the first profile: the sum is about as large
+			to.Values = slices.Grow(to.Values, len(c.Values))
 		}
 		columns[k] = c.Name
 	}

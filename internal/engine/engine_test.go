@@ -35,7 +35,9 @@ var allowed = map[string]string{
 	"bench/":                 "an experiment says which engines it measures",
 }
 
-// named matches the names that are no common words, and flags that choose any.
+// named matches the names that are no common words, and flags that choose any; common
+// those that are, which only what compares them takes for engines.
+var common = regexp.MustCompile("^\"(none|sample)\"$")
 var named = regexp.MustCompile(`\b(cct|dacce|lucce|pcce|pcc|acct)\b|engine=(none|sample)\b`)
 
 // TestNames looks for names of engines in the code, outside of the files that may have them:
@@ -88,7 +90,20 @@ func namesIn(file string) (list []string, err error) {
 	for _, i := range f.Imports {
 		imports[i.Path] = true
 	}
+	compared := func(exprs ...ast.Expr) {
+		for _, e := range exprs {
+			if lit, ok := e.(*ast.BasicLit); ok && common.MatchString(lit.Value) {
+				list = append(list, lit.Value)
+			}
+		}
+	}
 	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BinaryExpr:
+			compared(n.X, n.Y)
+		case *ast.CaseClause:
+			compared(n.List...)
+		}
 		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && !imports[lit] && named.MatchString(lit.Value) {
 			list = append(list, lit.Value)
 		}

@@ -124,8 +124,8 @@ func (l *GraphLog) Site(p *profile.Profile, site uint32) (fn uint32, index int32
 	return l.funcs[i].fn, f.CellSites()[site-l.funcs[i].first], true
 }
 
-// callLog reads the entries of the log that were not read before.
-func (r *Reader) callLog() error {
+// graphLog reads the entries of the log that were not read before.
+func (r *Reader) graphLog() error {
 	if r.Record.Log == nil {
 		r.Record.Log = &GraphLog{rows: make(map[uint32]*logRow), indexes: []uint32{NoFunc}}
 	}

@@ -26,7 +26,7 @@ import (
 
 // Names of the files of the live directory of an engine that gives context IDs.
 const (
-	fileCce    = engine.FileIDs
+	fileMain   = engine.FileIDs
 	fileEpochs = "epochs"
 	fileNodes  = "nodes"
 	fileCounts = "counts."
@@ -155,7 +155,7 @@ func (c *Record) Node(n uint32) (Interned, bool) {
 
 // Is tells whether a directory is that of an engine with context IDs.
 func Is(fsys fs.FS) bool {
-	_, err := fs.Stat(fsys, fileCce)
+	_, err := fs.Stat(fsys, fileMain)
 	return err == nil
 }
 
@@ -163,7 +163,7 @@ func Is(fsys fs.FS) bool {
 // more than that takes. An error that is fs.ErrNotExist says that there is no such
 // record, or not yet; any other that it cannot be read, or is being made.
 func LiveRun(fsys fs.FS) (run uint64, err error) {
-	f, err := live.OpenFile(fsys, fileCce)
+	f, err := live.OpenFile(fsys, fileMain)
 	if err != nil {
 		return 0, err
 	}
@@ -192,7 +192,7 @@ func check(h *live.Header, f *live.File) error {
 }
 
 // engine returns the engine of the record.
-func (r *Reader) engine() *engine.Engine { return engine.Recorded(fileCce, r.Header.Flags) }
+func (r *Reader) engine() *engine.Engine { return engine.Recorded(fileMain, r.Header.Flags) }
 
 // Open reads the live directory of a program with context IDs.
 func Open(fsys fs.FS) (*Reader, error) {
@@ -276,7 +276,7 @@ type Reader struct {
 // what is referred to first, so that it must be looked at last: the second page, with
 // nodes and epochs, is read before the first.
 func (r *Reader) readHeader() error {
-	f, err := live.OpenFile(r.FS, fileCce)
+	f, err := live.OpenFile(r.FS, fileMain)
 	if err != nil {
 		return err
 	}
@@ -334,7 +334,7 @@ func (r *Reader) read() error {
 	}
 	read := r.epochs
 	if r.engine().Decoder == engine.ByLog {
-		read = r.callLog
+		read = r.graphLog
 	}
 	if err := read(); err != nil {
 		return err
@@ -400,7 +400,7 @@ func (r *Reader) function(id uint64) (uint32, error) {
 func (r *Reader) nodes() error {
 	used := r.Record.header.NodesUsed
 	if used > 1<<rt.IDNodeBits {
-		return fmt.Errorf("%s: offset %d: %d nodes, want at most %d", fileCce, layout.HeaderSize+unsafe.Offsetof(r.Record.header.NodesUsed), used, 1<<rt.IDNodeBits)
+		return fmt.Errorf("%s: offset %d: %d nodes, want at most %d", fileMain, layout.HeaderSize+unsafe.Offsetof(r.Record.header.NodesUsed), used, 1<<rt.IDNodeBits)
 	}
 	f, end, err := r.open(fileNodes, used*layout.InternedSize)
 	if err != nil {

@@ -226,8 +226,15 @@ func (t *Table) Numbers(name string) ([]uint64, error) {
 // Lists returns a column with some numbers for each row, one row's behind the other's. size
 // tells how many there must be.
 func (t *Table) Lists(name string, size func(row int) int) ([]uint64, error) {
+	all := 0
+	for i := range t.Rows {
+		all += size(i)
+	}
 	var values []uint64
 	err := t.each(name, List, func(i int, x *cursor) {
+		if i == 0 && all <= len(x.d) { // each takes a byte
+			values = make([]uint64, 0, all)
+		}
 		n := x.upTo(uint64(len(x.d)))
 		if n != uint64(size(i)) {
 			x.fail("%d numbers, want %d", n, size(i))

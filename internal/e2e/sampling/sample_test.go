@@ -219,6 +219,17 @@ func TestDeep(t *testing.T) {
 	}
 }
 
+// TestDeepProgress walks stacks for longer than it is until the next sample is due. The
+// program gets on all the same.
+func TestDeepProgress(t *testing.T) {
+	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
+	r := e2e.Run(t, exe, "STEMMA_SAMPLING=sampler=sps,walk=unwinder", "BUSY_DEPTH=300000")
+	r.OK(t)
+	if n := sampling(t, r.Read(t)).Stat("samples"); n == 0 || n > 300 {
+		t.Errorf("%d samples of half a second, each of which takes milliseconds; want some, at most 300", n)
+	}
+}
+
 // TestSampleKilled kills a program with SIGKILL: what was sampled is on record.
 func TestSampleKilled(t *testing.T) {
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")

@@ -206,6 +206,10 @@ func TestCPUTime(t *testing.T) {
 		if kernel == 0 || cpu > kernel || float64(cpu) < least*float64(kernel) {
 			t.Errorf("%s: %v on CPU, the kernel counted %v", how, time.Duration(cpu), time.Duration(kernel))
 		}
+		// Who gets no CPU for long is preempted, and hears of that and of its timer at once.
+		if share := within(p, "runtime.asyncPreempt"); share > 0.05 {
+			t.Errorf("%s: %.0f %% of the samples are in runtime.asyncPreempt, where no time is spent", how, 100*share)
+		}
 		t.Logf("%s: %v on CPU, the kernel counted %v", how, time.Duration(cpu), time.Duration(kernel))
 		if kernel > uint64(r.CPU) {
 			t.Errorf("%s: %v of CPU while it was sampled, %v in all", how, time.Duration(kernel), r.CPU)

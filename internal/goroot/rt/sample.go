@@ -343,10 +343,10 @@ func (s *Samples) NextPlace() (pc uintptr, ok bool) {
 	used := uint32(load64(&s.used))
 	for ; s.scanned < used; s.scanned++ {
 		p := s.node(s.scanned)
-		if load32(&p.Parent) == 0 && s.scanned+64 > used {
-			return 0, false // being created; older ones never will be
+		pc := load64(&p.PC)
+		if pc == 0 && s.scanned+64 > used {
+			return 0, false // being created; older ones never will be, see Child for nodes without a parent
 		}
-		pc := p.PC
 		if pc >= NumPseudo && s.learn(pc) {
 			return uintptr(pc), true
 		}

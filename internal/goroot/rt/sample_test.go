@@ -141,6 +141,27 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestPlacesBehindUnused describes an address behind a node that stays unused, because another
+// thread was faster to make it.
+func TestPlacesBehindUnused(t *testing.T) {
+	s := newSamples(100)
+	s.Child(0, 1000)
+	unused := s.alloc()
+	s.node(unused).PC, s.node(unused).Key = 1000, 0 // as Child leaves it
+	s.Child(0, 2000)
+	var have []uintptr
+	for {
+		pc, ok := s.NextPlace()
+		if !ok {
+			break
+		}
+		have = append(have, pc)
+	}
+	if len(have) != 2 || have[0] != 1000 || have[1] != 2000 {
+		t.Errorf("places for %d, want 1000 and 2000", have)
+	}
+}
+
 func TestLatencyBucket(t *testing.T) {
 	for _, ns := range []uint64{0, 1, 3, 4, 5, 7, 8, 9, 1000, 1 << 20, 3 << 30} {
 		b := LatencyBucket(ns)

@@ -251,8 +251,7 @@ func stemmaSampler() {
 
 // stemmaTickEvery returns how often the sampler wakes, and how often at least where nothing
 // runs, in nanoseconds. Where threads have timers it is there for waiting goroutines
-// alone, and looks at as many of them in one tick of 10 ms as it would in ten of 1 ms: each
-// tick takes a CPU from who runs.
+// alone, and looks at more of them in a tick of 10 ms: each one takes a CPU from who runs.
 //
 //go:nowritebarrierrec
 func stemmaTickEvery() (interval, rarest int64) {
@@ -319,7 +318,12 @@ func stemmaAsk(now, dt int64) int {
 	if stemmaSmp.waiting {
 		waiting = max(0, goroutines-running)
 	}
-	ask, k := stemmaShare(running, waiting, max(1, int(dt/stemmaSmp.interval.Load())))
+	interval := stemmaSmp.interval.Load()
+	if stemmaTimed() {
+		// One of a waiting goroutine costs several microseconds: its stack is in no cache.
+		interval = max(interval, stemmaKernelTick)
+	}
+	ask, k := stemmaShare(running, waiting, max(1, int(dt/interval)))
 	if !stemmaTimed() {
 		lock(&stemmaThreads.lock)
 		stemmaAskRunning(now, ask)

@@ -56,6 +56,11 @@ const stemmaSITimer = 1<<64 + _SI_TIMER
 //go:nowritebarrierrec
 func stemmaSampleHere(th *stemmaThread, c *sigctxt, gp *g, mp *m, cpu uint64) {
 	pc, sp := uintptr(c.rip()), uintptr(c.rsp())
+	if pc == stemmaFPFuncs.async && gp != nil && gp == mp.curg {
+		// A signal for preemption came together with this one, and its handler has just made
+		// the goroutine call asyncPreempt.
+		pc, sp = *(*uintptr)(unsafe.Pointer(sp)), sp+goarch.PtrSize
+	}
 	weight := th.stemmaUsed(cpu)
 	here := stemmaPlace{pc: pc, sp: sp, bp: uintptr(c.rbp()), sym: pc, how: stemmaInterrupted}
 	if !stemmaOwnStack(here, gp, mp) || !stemmaSampleOwn(th, here, gp, weight) {

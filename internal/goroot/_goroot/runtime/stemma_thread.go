@@ -29,6 +29,9 @@ type stemmaThread struct {
 	due    int64       // nanotime for which chain is set, 0 if it is not; of the thread's signal handler
 	set    int64       // nanotime when it was set
 	setCPU uint64      // and the thread's clock
+	pause  int64       // nanotime before which there is no sample
+	sleepy uint8       // how often the thread was asleep when chain went off, lately
+	skip   uint8       // ticks of anchor that are not to set chain
 
 	// What the thread's clock said when the sampler looked at it last, and when.
 	seen   uint64

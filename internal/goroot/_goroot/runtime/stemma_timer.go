@@ -97,46 +97,82 @@ func (th *stemmaThread) rest() {
 //go:nowritebarrierrec
 func (th *stemmaThread) timer(c *sigctxt, gp *g, mp *m) {
 	now := nanotime()
-	if now < th.due || stemmaSmp.active.Load() == 0 {
+	if now < th.due || now < th.pause || stemmaSmp.active.Load() == 0 {
 		return // the first timer, while the second one is set, or it was stopped just now
 	}
 	cpu, due := stemmaThreadCPU(), th.due
 	th.due = 0
-	stemmaSmp.Count(rt.StatRequests, 1)
-	if due != 0 && (stemmaWoken(c) || th.away(now, due, cpu)) || !th.state.CompareAndSwap(stemmaTicketFree, stemmaTicketTaken) {
-		stemmaSmp.Count(rt.StatDropped, 1) // in tests the thread may be at a sample in a prologue
-		return
-	}
-	if every := stemmaSmp.interval.Load(); every < stemmaKernelTick && gp != nil && (gp != mp.curg || gp.syscallsp == 0) {
-		th.setChain(now, cpu, every)
-	}
-	stemmaSampleHere(th, c, gp, mp, cpu)
 	if due != 0 {
-		stemmaSmp.Latency(uint64(nanotime() - due))
+		if stemmaWoken(c) {
+			th.slept()
+			return
+		}
+		th.sleepy -= min(th.sleepy, 1)
+		if th.away(now, due, cpu) {
+			th.setChain(now, cpu, stemmaSoon/10+int64(cheaprandn(stemmaSoon)))
+			return
+		}
+	}
+	if !th.state.CompareAndSwap(stemmaTicketFree, stemmaTicketTaken) {
+		return // in tests the thread may be at a sample in a prologue
+	}
+	stemmaSmp.Count(rt.StatRequests, 1)
+	stemmaSampleHere(th, c, gp, mp, cpu)
+	end := nanotime()
+	if due != 0 {
+		stemmaSmp.Latency(uint64(end - due))
+	}
+	// The program gets eight times what a sample took, which for a deep stack may be more than
+	// the kernel's tick.
+	const share = 8
+	th.pause = end + share*(end-now)
+	if every := stemmaSmp.interval.Load(); due == 0 && th.skip > 0 {
+		th.skip--
+	} else if every < stemmaKernelTick && gp != nil && (gp != mp.curg || gp.syscallsp == 0) {
+		// At random, or a program that does something as often would be seen at the same
+		// place again and again.
+		th.setChain(end, cpu, max(every/2+int64(cheaprandn(uint32(every))), th.pause-end))
+		th.set = now
 	}
 	th.state.Store(stemmaTicketFree)
 }
 
-// setChain sets the second timer, to about every nanoseconds from now: at random, or a
-// program that does something as often would be seen at the same place again and again.
+// slept notes that this thread was asleep when its second timer went off. One that often is
+// does without that timer for a while: being woken for nothing costs more than a sample.
 //
 //go:nowritebarrierrec
-func (th *stemmaThread) setChain(now int64, cpu uint64, every int64) {
-	const clockMonotonic = 1
-	after := every/2 + int64(cheaprandn(uint32(every)))
-	if th.chain.set(clockMonotonic, th.tid, after, 0) {
-		th.due, th.set, th.setCPU = now+after, now, cpu
-	}
+func (th *stemmaThread) slept() {
+	const most = 32
+	stemmaSmp.Count(rt.StatRequests, 1)
+	stemmaSmp.Count(rt.StatDropped, 1)
+	th.sleepy = min(2*th.sleepy+1, most)
+	th.skip = th.sleepy
 }
+
+// stemmaSoon is how long a thread is given that may have been without a CPU when
+// its sample was due, in nanoseconds.
+const stemmaSoon = 100e3
 
 // away tells whether this thread may have been without a CPU when its sample was due, of which it
 // hears now. Then it is at the instruction at which it gave the CPU up. It was not if the signal
-// comes at once, or if it has run all the time since the timer was set, and was in the kernel.
+// comes at once, nor if the thread has been without a CPU for less than the signal is late: then
+// it was in the kernel.
 //
 //go:nowritebarrierrec
 func (th *stemmaThread) away(now, due int64, cpu uint64) bool {
-	const atOnce, slack = 5e3, 10e3
-	return now-due > atOnce && now-th.set-int64(cpu-th.setCPU) > slack
+	const atOnce, slack = 5e3, 5e3
+	late, off := now-due, now-th.set-int64(cpu-th.setCPU)
+	return late > atOnce && off > slack && off > late-slack
+}
+
+// setChain sets the second timer, to some nanoseconds from now.
+//
+//go:nowritebarrierrec
+func (th *stemmaThread) setChain(now int64, cpu uint64, after int64) {
+	const clockMonotonic = 1
+	if th.chain.set(clockMonotonic, th.tid, after, 0) {
+		th.due, th.set, th.setCPU = now+after, now, cpu
+	}
 }
 
 // stemmaWoken tells whether the signal has woken the thread from a system call in which it
