@@ -74,16 +74,28 @@ func seal(paths []string, out string, elapsed time.Duration) (*record.Record, er
 
 // writeFile replaces the file at path by what write writes.
 // It writes to a file beside it and renames that: path holds what it held, or all
-// of the new contents, but never a part. The error names path.
+// of the new contents, but never a part. What is no file, as /dev/null or a pipe, is written
+// to as it is. The error names path.
 func writeFile(path string, write func(io.Writer) error) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return writeTo(path, path, os.O_WRONLY, write)
+	}
 	// The process ID keeps two commands with one output apart. Not os.CreateTemp: its
 	// files are readable by their owner only, and this one gets the usual mode.
 	tmp := fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	defer os.Remove(tmp) // fails after the rename, as it should
+	if err := writeTo(tmp, path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, write); err != nil {
+		return err
+	}
+	return os.Rename(tmp, path)
+}
+
+// writeTo opens a file and writes what write writes; errors of writing name path.
+func writeTo(name, path string, flags int, write func(io.Writer) error) error {
+	f, err := os.OpenFile(name, flags, 0o666)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp) // fails after the rename, as it should
 	w := bufio.NewWriter(f)
 	err = write(w)
 	if err == nil {
@@ -95,7 +107,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return os.Rename(tmp, path)
+	return nil
 }
 
 // How many functions and paths the summary of a run shows.
