@@ -123,9 +123,13 @@ func (th *stemmaThread) timer(c *sigctxt, gp *g, mp *m) {
 		stemmaSmp.Latency(uint64(end - due))
 	}
 	// The program gets eight times what a sample took, which for a deep stack may be more than
-	// the kernel's tick.
-	const share = 8
-	th.pause = end + share*(end-now)
+	// the kernel's tick. What other threads had of the CPU meanwhile does not count.
+	const share, long = 8, 100e3
+	took := end - now
+	if took > long {
+		took = int64(stemmaThreadCPU() - cpu)
+	}
+	th.pause = end + share*took
 	if every := stemmaSmp.interval.Load(); due == 0 && th.skip > 0 {
 		th.skip--
 	} else if every < stemmaKernelTick && gp != nil && (gp != mp.curg || gp.syscallsp == 0) {
