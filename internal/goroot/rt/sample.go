@@ -57,7 +57,7 @@ var (
 )
 
 // Counters in the header, the index into its Stats. Every request ends as exactly
-// one of StatSamples, StatDropped, StatFailed and StatPending; StatLate counts
+// one of StatSamples and StatDropped; StatLate counts
 // those of all that were not taken by the next tick.
 const (
 	StatTicks      = iota // times that the sampler woke
