@@ -26,6 +26,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -109,6 +110,21 @@ func (r Result) OK(t *testing.T) {
 	if r.Stderr != "" {
 		t.Errorf("standard error:\n%s", Tail(r.Stderr))
 	}
+}
+
+// Retry runs what measures up to three times, and fails if it never holds: a machine that others use
+// disturbs a run now and then, a fault disturbs all.
+func Retry(t *testing.T, run func() error) {
+	t.Helper()
+	var errs []error
+	for len(errs) < 3 {
+		err := run()
+		if err == nil {
+			return
+		}
+		errs = append(errs, err)
+	}
+	t.Error(errors.Join(errs...))
 }
 
 // Tail returns the beginning and the end of what a program printed.

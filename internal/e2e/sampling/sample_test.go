@@ -1,6 +1,7 @@
 package sampling
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -162,35 +163,43 @@ func TestSamplers(t *testing.T) {
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
 	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps,walk=fp", "sampler=sps,walk=unwinder", "sampler=stw", "sampler=isps,ask=guard"} {
 		t.Run(how, func(t *testing.T) {
-			r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "GOMAXPROCS=2")
-			r.OK(t)
-			p := r.Read(t)
-			s := sampling(t, p)
-			met := s.Stat("samples") + s.Stat("dropped")
-			if asked := s.Stat("requests"); met > asked || asked-met > 2 {
-				t.Errorf("%d requests, of which %d were met or dropped", asked, met)
-			}
-			cpu := time.Duration(p.Total(profile.CPU))
-			if cpu == 0 || cpu > r.CPU {
-				t.Errorf("%v on CPU, of %v", cpu, r.CPU)
-			}
-			checkFailed(t, s)
-			tree, err := cct.Of(p, "cpu")
-			if err != nil {
-				t.Fatal(err)
-			}
-			share := make(map[string]float64)
-			for i, n := range tree.InclusiveByFunction() {
-				share[tree.Funcs[i].Name] = float64(n) / float64(max(1, tree.Totals().Calls))
-			}
-			if share["main.work"] < 0.8 {
-				t.Errorf("main.work %.2f of the time, want 1", share["main.work"])
-			}
-			if waits, _ := cct.Of(p, "wait"); waits.Totals().Calls == 0 {
-				t.Error("no waiting goroutine was sampled")
-			}
+			e2e.Retry(t, func() error {
+				r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "GOMAXPROCS=2")
+				r.OK(t)
+				p := r.Read(t)
+				s := sampling(t, p)
+				checkFailed(t, s)
+				met := s.Stat("samples") + s.Stat("dropped")
+				if asked := s.Stat("requests"); met > asked || asked-met > 2 {
+					t.Errorf("%d requests, of which %d were met or dropped", asked, met)
+				}
+				return checkBusy(t, r, p)
+			})
 		})
 	}
+}
+
+// checkBusy checks where the time of the program busy went.
+func checkBusy(t *testing.T, r e2e.Result, p *profile.Profile) error {
+	cpu := time.Duration(p.Total(profile.CPU))
+	if cpu == 0 || cpu > r.CPU {
+		return fmt.Errorf("%v on CPU, of %v", cpu, r.CPU)
+	}
+	tree, err := cct.Of(p, "cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	share := make(map[string]float64)
+	for i, n := range tree.InclusiveByFunction() {
+		share[tree.Funcs[i].Name] = float64(n) / float64(max(1, tree.Totals().Calls))
+	}
+	if share["main.work"] < 0.8 {
+		return fmt.Errorf("main.work %.2f of the time, want 1", share["main.work"])
+	}
+	if waits, _ := cct.Of(p, "wait"); waits.Totals().Calls == 0 {
+		return errors.New("no waiting goroutine was sampled")
+	}
+	return nil
 }
 
 // TestDeep records stacks of 10,000 frames whole.
@@ -198,23 +207,26 @@ func TestDeep(t *testing.T) {
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
 	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps,walk=fp", "sampler=sps,walk=unwinder", "sampler=stw"} {
 		t.Run(how, func(t *testing.T) {
-			r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "BUSY_DEPTH=10000")
-			r.OK(t)
-			p := r.Read(t)
-			depth := make([]int, len(p.Nodes))
-			deepest := 0
-			for i, n := range p.Nodes {
-				if i > 0 {
-					depth[i] = depth[n.Parent] + 1
+			e2e.Retry(t, func() error {
+				r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "BUSY_DEPTH=10000")
+				r.OK(t)
+				p := r.Read(t)
+				depth := make([]int, len(p.Nodes))
+				deepest := 0
+				for i, n := range p.Nodes {
+					if i > 0 {
+						depth[i] = depth[n.Parent] + 1
+					}
+					if p.Value(profile.Samples, i) > 0 {
+						deepest = max(deepest, depth[i])
+					}
 				}
-				if p.Value(profile.Samples, i) > 0 {
-					deepest = max(deepest, depth[i])
+				checkFailed(t, sampling(t, p))
+				if deepest < 10000 {
+					return fmt.Errorf("the deepest sample has %d frames, want at least 10000", deepest)
 				}
-			}
-			if deepest < 10000 {
-				t.Errorf("the deepest sample has %d frames, want at least 10000", deepest)
-			}
-			checkFailed(t, sampling(t, p))
+				return nil
+			})
 		})
 	}
 }
@@ -223,11 +235,14 @@ func TestDeep(t *testing.T) {
 // program gets on all the same.
 func TestDeepProgress(t *testing.T) {
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
-	r := e2e.Run(t, exe, "STEMMA_SAMPLING=sampler=sps,walk=unwinder", "BUSY_DEPTH=300000")
-	r.OK(t)
-	if n := sampling(t, r.Read(t)).Stat("samples"); n == 0 || n > 300 {
-		t.Errorf("%d samples of half a second, each of which takes milliseconds; want some, at most 300", n)
-	}
+	e2e.Retry(t, func() error {
+		r := e2e.Run(t, exe, "STEMMA_SAMPLING=sampler=sps,walk=unwinder", "BUSY_DEPTH=300000")
+		r.OK(t)
+		if n := sampling(t, r.Read(t)).Stat("samples"); n == 0 || n > 300 {
+			return fmt.Errorf("%d samples of half a second, each of which takes milliseconds; want some, at most 300", n)
+		}
+		return nil
+	})
 }
 
 // TestSampleKilled kills a program with SIGKILL: what was sampled is on record.

@@ -83,20 +83,21 @@ func shares(v [3]float64) (s [3]float64) {
 // check compares the shares of samples with the truth: they may differ by 4.5 standard
 // deviations of a share of so many samples, and by one point for the clocks. Times
 // may differ by twice as much, since not all samples stand for equally much.
-func (s *split) check(t *testing.T) {
+func (s *split) check(t *testing.T) error {
 	t.Helper()
 	took, byTime, byCount, n := shares(s.took), shares(s.time), shares(s.count), s.samples()
+	t.Logf("took %.1f %%, samples %.1f %%, time %.1f %%, %.0f samples", took, byCount, byTime, n)
 	if n < 100 {
-		t.Errorf("only %.0f samples", n)
+		return fmt.Errorf("only %.0f samples", n)
 	}
 	for i, truth := range took {
 		bound := 1 + 4.5*math.Sqrt(truth*(100-truth)/max(1, n))
 		if math.Abs(byCount[i]-truth) > bound || math.Abs(byTime[i]-truth) > 2*bound {
-			t.Errorf("%s took %.1f %% of the time, and has %.1f %% of %.0f samples and %.1f %% of their time (want a difference of %.1f at most, and twice that)",
+			return fmt.Errorf("%s took %.1f %% of the time, and has %.1f %% of %.0f samples and %.1f %% of their time (want a difference of %.1f at most, and twice that)",
 				splitFuncs[i], truth, byCount[i], n, byTime[i], bound)
 		}
 	}
-	t.Logf("took %.1f %%, samples %.1f %%, time %.1f %%, %.0f samples", took, byCount, byTime, n)
+	return nil
 }
 
 // TestSplits runs a program that knows where its time goes with every sampler: in loops
@@ -107,23 +108,27 @@ func TestSplits(t *testing.T) {
 	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps", "sampler=stw"} {
 		for _, kind := range []string{"loop", "tiny", "memmove", "map", "alloc", "sort", "syscall", "c"} {
 			t.Run(how+"/"+kind, func(t *testing.T) {
-				s := runSplit(t, exe, kind, profile.CPU, profile.Samples, "STEMMA_SAMPLING="+how)
-				s.check(t)
-				if kind == "loop" && how != "sampler=stw" && s.urgent > uint64(s.samples())/2 { // who stops the world preempts
-					t.Errorf("the program was told of %d signals, of %.0f samples: it is to be told of preemption only", s.urgent, s.samples())
-				}
+				e2e.Retry(t, func() error {
+					s := runSplit(t, exe, kind, profile.CPU, profile.Samples, "STEMMA_SAMPLING="+how)
+					if kind == "loop" && how != "sampler=stw" && s.urgent > uint64(s.samples())/2 { // who stops the world preempts
+						return fmt.Errorf("the program was told of %d signals, of %.0f samples: it is to be told of preemption only", s.urgent, s.samples())
+					}
+					return s.check(t)
+				})
 			})
 		}
 		t.Run(how+"/crowd", func(t *testing.T) {
-			s := runSplit(t, exe, "loop", profile.CPU, profile.Samples, "STEMMA_SAMPLING="+how, "SPLITS_CROWD=10000")
-			s.check(t)
+			e2e.Retry(t, func() error {
+				return runSplit(t, exe, "loop", profile.CPU, profile.Samples, "STEMMA_SAMPLING="+how, "SPLITS_CROWD=10000").check(t)
+			})
 		})
 	}
 	for _, how := range []string{"sampler=isps", "sampler=stw"} {
 		for _, kind := range []string{"sleep", "lock"} {
 			t.Run(how+"/"+kind, func(t *testing.T) {
-				s := runSplit(t, exe, kind, profile.Wait, profile.Waits, "STEMMA_SAMPLING="+how)
-				s.check(t)
+				e2e.Retry(t, func() error {
+					return runSplit(t, exe, kind, profile.Wait, profile.Waits, "STEMMA_SAMPLING="+how).check(t)
+				})
 			})
 		}
 	}
@@ -153,12 +158,15 @@ func TestBetweenCalls(t *testing.T) {
 	exe := e2e.Build(t, "splits", "-engine=sample", "-every=500us")
 	for _, how := range []string{"sampler=isps", "sampler=sps", "sampler=stw"} {
 		for _, kind := range []string{"memmove", "sort"} {
-			s := runSplit(t, exe, kind, profile.CPU, profile.Samples, "STEMMA_SAMPLING="+how)
-			share := within(s.p, "main.threadTime")
-			if share > 0.12 {
-				t.Errorf("%s, %s: %.1f %% of the samples are in system calls, want 12 %% at most", how, kind, 100*share)
-			}
-			t.Logf("%s, %s: %.1f %% of the samples are in system calls", how, kind, 100*share)
+			e2e.Retry(t, func() error {
+				s := runSplit(t, exe, kind, profile.CPU, profile.Samples, "STEMMA_SAMPLING="+how)
+				share := within(s.p, "main.threadTime")
+				t.Logf("%s, %s: %.1f %% of the samples are in system calls", how, kind, 100*share)
+				if share > 0.12 {
+					return fmt.Errorf("%s, %s: %.1f %% of the samples are in system calls, want 12 %% at most", how, kind, 100*share)
+				}
+				return nil
+			})
 		}
 	}
 }
@@ -195,24 +203,27 @@ func TestGuardBias(t *testing.T) {
 func TestCPUTime(t *testing.T) {
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
 	for _, how := range []string{"sampler=isps", "sampler=sps", "sampler=stw", "sampler=isps,ask=guard"} {
-		r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "GOMAXPROCS=8", "BUSY_WORKERS=8")
-		r.OK(t)
-		p := r.Read(t)
-		cpu, kernel := p.Total(profile.CPU), p.Processes[0].Sampling.Stat("processCPU")
 		least := 0.7 // what is missing is what threads used since their last samples
 		if strings.Contains(how, "guard") {
 			least = 0.3
 		}
-		if kernel == 0 || cpu > kernel || float64(cpu) < least*float64(kernel) {
-			t.Errorf("%s: %v on CPU, the kernel counted %v", how, time.Duration(cpu), time.Duration(kernel))
-		}
-		// Who gets no CPU for long is preempted, and hears of that and of its timer at once.
-		if share := within(p, "runtime.asyncPreempt"); share > 0.05 {
-			t.Errorf("%s: %.0f %% of the samples are in runtime.asyncPreempt, where no time is spent", how, 100*share)
-		}
-		t.Logf("%s: %v on CPU, the kernel counted %v", how, time.Duration(cpu), time.Duration(kernel))
-		if kernel > uint64(r.CPU) {
-			t.Errorf("%s: %v of CPU while it was sampled, %v in all", how, time.Duration(kernel), r.CPU)
-		}
+		e2e.Retry(t, func() error {
+			r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "GOMAXPROCS=8", "BUSY_WORKERS=8")
+			r.OK(t)
+			p := r.Read(t)
+			cpu, kernel := p.Total(profile.CPU), p.Processes[0].Sampling.Stat("processCPU")
+			t.Logf("%s: %v on CPU, the kernel counted %v", how, time.Duration(cpu), time.Duration(kernel))
+			// Who gets no CPU for long is preempted, and hears of that and of its timer at once.
+			share := within(p, "runtime.asyncPreempt")
+			switch {
+			case kernel == 0 || cpu > kernel || float64(cpu) < least*float64(kernel):
+				return fmt.Errorf("%s: %v on CPU, the kernel counted %v", how, time.Duration(cpu), time.Duration(kernel))
+			case share > 0.05:
+				return fmt.Errorf("%s: %.0f %% of the samples are in runtime.asyncPreempt, where no time is spent", how, 100*share)
+			case kernel > uint64(r.CPU):
+				return fmt.Errorf("%s: %v of CPU while it was sampled, %v in all", how, time.Duration(kernel), r.CPU)
+			}
+			return nil
+		})
 	}
 }
