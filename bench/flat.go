@@ -31,18 +31,22 @@ import (
 //
 // The second part is a program that knows where its time goes: see splits.go.
 
-// flatSamples is how many samples a half gets, if the bound of runs allows it.
-const flatSamples = 5000
-
 // A flatWay is a profiler of the programs.
 type flatWay struct {
 	name     string
 	sampling string // STEMMA_SAMPLING; "" for runtime/pprof
 	halves   int    // into which its runs are divided
+	samples  uint64 // that a half gets, if the bound of runs allows it
 }
 
-// flatWays begin with what the others are compared with, and stemma's default.
-var flatWays = []flatWay{{"pprof", "", 2}, {"isps", "sampler=isps", 2}, {"sps", "sampler=sps", 1}, {"stw", "sampler=stw", 1}}
+// flatWays begin with what the others are compared with, and stemma's default. Samples of stemma's stand for
+// unlike times, so that one of pprof is worth two or three of them.
+var flatWays = []flatWay{
+	{"pprof", "", 2, 16000},
+	{"isps", "sampler=isps", 2, 40000},
+	{"sps", "sampler=sps", 1, 10000},
+	{"stw", "sampler=stw", 1, 10000},
+}
 
 // flatRuns returns the most runs of a half. A run has several times as many of stemma's
 // samples as of pprof's.
@@ -151,7 +155,7 @@ func (s *session) flatRunsOf(bin *measure.Binary, dir string, profiles [][]flatP
 			}
 			for k := range profiles[i] {
 				half := &profiles[i][k]
-				if half.samples >= flatSamples || half.runs >= s.flatRuns(w) {
+				if half.samples >= w.samples || half.runs >= s.flatRuns(w) {
 					continue
 				}
 				tell(fmt.Sprintf("profile %s, run %d of at most %d: %s", bin.Program.Name, half.runs+1, s.flatRuns(w), w.name))
@@ -256,7 +260,8 @@ func (s *session) newFlatReport() *flatReport {
 				"pprof with itself %", "isps with itself %", "isps with pprof %", "by chance %", "beyond chance %", "all: isps %", "sps %", "stw %"},
 			Notes: []string{strings.Join([]string{
 				"Overlap: sum of the smaller one of a function's two shares. Flat: of functions without what they called, inlined ones by their own names, as go tool pprof -top has it. runtime/pprof at " + fmt.Sprint(wrap.ProfileHz) + " Hz, stemma every " + samplingEvery + ", metric cpu, each in runs of its own.",
-				fmt.Sprintf("The runs of pprof and of isps are added up in two halves. A half ends with %d samples, or with %d runs of pprof, %d of stemma (-rounds sets them). With itself: one half with the other.", flatSamples, s.flatRuns(flatWays[0]), s.flatRuns(flatWays[1])),
+				fmt.Sprintf("The runs of pprof and of isps are added up in two halves. A half ends with %d and %d samples, or with %d and %d runs (-rounds sets them). With itself: one half with the other.",
+					flatWays[0].samples, flatWays[1].samples, s.flatRuns(flatWays[0]), s.flatRuns(flatWays[1])),
 				"isps with pprof: mean of half with half. By chance: what that would be if both were right, from what each gives with itself. Beyond chance: what would be left of a difference with any number of samples, about (differences add up as standard deviations do).",
 				"all: all samples of stemma's samplers with all of pprof's. sps and stw have no halves, so fewer samples.",
 				"asyncPreempt: samples that runtime/pprof took there, which count for the function that was preempted. The runtime goes there by a signal of its own, after which the one for the profile finds it, though no time is spent there.",

@@ -35,7 +35,7 @@ var splitKinds = []splitKind{
 }
 
 // splitWays are profilers. pprof takes fewer samples and has twice the time.
-var splitWays = []flatWay{{"pprof", "", 1}, {"isps", "sampler=isps", 1}, {"sps", "sampler=sps", 1}, {"stw", "sampler=stw", 1}, {"isps at guards", "sampler=isps,ask=guard", 1}}
+var splitWays = []flatWay{{"pprof", "", 1, 0}, {"isps", "sampler=isps", 1, 0}, {"sps", "sampler=sps", 1, 0}, {"stw", "sampler=stw", 1, 0}, {"isps at guards", "sampler=isps,ask=guard", 1, 0}}
 
 // splitEvery is the interval of stemma's samplers.
 const splitEvery = 500 * time.Microsecond
