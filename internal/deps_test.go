@@ -43,12 +43,25 @@ const rule = `
 	internal/replay: internal/cct, internal/cce, internal/record;
 	internal/goroot: ;
 	internal/toolchain: internal/goroot, internal/callgraph;
-	internal/cli: internal/toolchain, internal/export, internal/diff, internal/replay, internal/decode;
+	internal/exit: ;
+	internal/words: profile;
+	internal/process: internal/toolchain;
+	internal/store: internal/record, internal/words, internal/exit;
+	internal/report: internal/store, internal/cct;
+	internal/lookup: internal/store, internal/decode;
+	internal/events: internal/lookup;
+	internal/gate: internal/report, internal/diff;
+	internal/verify: internal/report, internal/decode;
+	internal/clean: internal/store, internal/toolchain;
+	internal/doctor: internal/store, internal/toolchain;
+	internal/launch: internal/report, internal/process;
+	internal/cli: internal/clean, internal/doctor, internal/events, internal/export, internal/gate, internal/launch, internal/replay, internal/verify;
 	cmd/stemma: internal/cli;
 	.: internal/decode;
 	stemmahttp: ., internal/export;
 	internal/e2e: internal/toolchain, internal/cct;
-	internal/livetest: internal/goroot/rt, internal/raw;
+	internal/livetest: internal/ctxid, internal/raw;
+	internal/pty: ;
 `
 
 // pure lists packages that know nothing of files, networks and processes.
@@ -58,7 +71,7 @@ var pure = []string{"internal/wire", "internal/sealed", "internal/engine", "inte
 var impure = []string{"os", "net", "os/exec", "syscall"}
 
 // testOnly lists packages that no code but tests may import.
-var testOnly = []string{"internal/livetest", "internal/e2e"}
+var testOnly = []string{"internal/livetest", "internal/e2e", "internal/pty"}
 
 // closure returns, for each package of the rule, all that it may import, and what the
 // rule names.

@@ -3,13 +3,17 @@ package cli
 import (
 	"errors"
 	"flag"
-	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/stemma-go/stemma/internal/clean"
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/launch"
+	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/toolchain"
+	"github.com/stemma-go/stemma/internal/words"
 )
 
 // buildCommand is go build with our compiler: it passes on what it does not know.
@@ -36,59 +40,30 @@ nowhere. STEMMA_QUIET=1 leaves that line out.`,
 
 // runBuild leaves everything behind the making of the compiler to the go command:
 // its messages and its exit code are the command's.
-func runBuild(e *env, args []string) error {
+func runBuild(e *process.Env, args []string) error {
 	p, err := parseGoCommand("build", args, nil)
 	if err != nil {
 		return err
 	}
-	if err := p.opts.CheckWarm(p.args, p.args.Rest()); err != nil {
-		return usageError("build: %w", err)
+	if err := p.Opts.CheckWarm(p.Args, p.Args.Rest()); err != nil {
+		return exit.Usagef("build: %w", err)
 	}
-	b, err := p.newBuild(e)
+	b, err := p.NewBuild(e)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	if dir, err := recordDir(); err == nil {
-		warnFull(e, dir, muchRecorded)
+	if dir, err := store.RecordDir(); err == nil {
+		clean.Warn(e.Stderr, dir, clean.Much)
 	}
-	if err := runGo(e, b, "build", p.args.Words(), p.args.Rest()); err != nil || !p.opts.IsWarm() {
+	if err := launch.Go(e, b, "build", p.Args.Words(), p.Args.Rest()); err != nil || !p.Opts.IsWarm() {
 		return err
 	}
-	exes, err := b.Executables(p.args, p.packages())
+	exes, err := b.Executables(p.Args, p.Packages())
 	if err != nil || len(exes) == 0 {
 		return err
 	}
-	return p.warm(e, b, p.packages(), exes...)
-}
-
-// packages returns the packages to build.
-func (p *goArgs) packages() []string {
-	list := p.args.Rest()
-	if len(list) > 0 && list[0] == "--" {
-		list = list[1:]
-	}
-	if len(list) == 0 {
-		list = []string{"."}
-	}
-	return list
-}
-
-// warm makes the warm files of executables that were built of the packages.
-func (p *goArgs) warm(e *env, b *toolchain.Build, pkgs []string, exes ...string) error {
-	w, err := b.NewWarmer(p.opts, p.args, pkgs)
-	if err != nil {
-		return err
-	}
-	for _, exe := range exes {
-		s, err := w.Write(exe)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(e.stderr, "stemma: %s: %s · %s · %s of %s encoded\n", filepath.Base(exe)+toolchain.WarmSuffix,
-			plural(s.Functions, "function"), plural(s.Edges, "edge"), commas(uint64(s.Encoded)), plural(s.Calls, "call site"))
-	}
-	return nil
+	return p.Warm(e, b, p.Packages(), exes...)
 }
 
 // declareOptions declares the flags that all building commands have in common.
@@ -147,52 +122,37 @@ func (v *onOff) Set(s string) error {
 	return nil
 }
 
-// goArgs are the arguments of a command that passes flags on to go.
-// opts has passed its Check.
-type goArgs struct {
-	verb string // the command
-	args *toolchain.Args
-	opts toolchain.Options
-}
-
 // parseGoCommand parses the arguments of such a command. declare, which may be
 // nil, adds flags of its own to the common ones.
 // Mistakes are usage errors that begin with the verb; the wish for help is
 // flag.ErrHelp, as it is.
-func parseGoCommand(verb string, args []string, declare func(*flag.FlagSet)) (*goArgs, error) {
-	p := &goArgs{verb: verb}
+func parseGoCommand(verb string, args []string, declare func(*flag.FlagSet)) (*launch.GoArgs, error) {
+	p := &launch.GoArgs{Verb: verb}
 	fs := flag.NewFlagSet(verb, flag.ContinueOnError)
-	declareOptions(fs, &p.opts)
+	declareOptions(fs, &p.Opts)
 	if declare != nil {
 		declare(fs)
 	}
 	var err error
 	// What go would refuse is left to go; here it is only taken apart.
-	if p.args, err = toolchain.ParseArgs(verb, args, flagSet{fs}); errors.Is(err, flag.ErrHelp) {
+	if p.Args, err = toolchain.ParseArgs(verb, args, flagSet{fs}); errors.Is(err, flag.ErrHelp) {
 		return nil, err
 	} else if err != nil {
-		return nil, usageError("%s: %w", verb, err)
+		return nil, exit.Usagef("%s: %w", verb, err)
 	}
-	fs.Visit(func(f *flag.Flag) { p.opts.Given = append(p.opts.Given, f.Name) })
-	if name := p.args.Unknown(func(name string) bool { return nearest(name, flagNames(fs)) != "" }); name != "" {
-		return nil, usageError("%s: -%s: no such flag%s; run 'stemma help %s'", verb, name, didYouMean("-", name, flagNames(fs)), verb)
+	fs.Visit(func(f *flag.Flag) { p.Opts.Given = append(p.Opts.Given, f.Name) })
+	if name := p.Args.Unknown(func(name string) bool { return words.Nearest(name, flagNames(fs)) != "" }); name != "" {
+		return nil, exit.Usagef("%s: -%s: no such flag%s; run 'stemma help %s'", verb, name, words.DidYouMean("-", name, flagNames(fs)), verb)
 	}
-	if err := p.opts.Check(); err != nil {
+	if err := p.Opts.Check(); err != nil {
 		like := ""
-		beside := func(name string) bool { return strings.HasSuffix(name, ","+p.opts.Engine) } // the message says which
-		if engine.Lookup(p.opts.Engine) == nil && !slices.ContainsFunc(engine.Names(), beside) {
-			like = didYouMean("", p.opts.Engine, engine.Names())
+		beside := func(name string) bool { return strings.HasSuffix(name, ","+p.Opts.Engine) } // the message says which
+		if engine.Lookup(p.Opts.Engine) == nil && !slices.ContainsFunc(engine.Names(), beside) {
+			like = words.DidYouMean("", p.Opts.Engine, engine.Names())
 		}
-		return nil, usageError("%w%s", err, like)
+		return nil, exit.Usagef("%w%s", err, like)
 	}
 	return p, nil
-}
-
-// newBuild makes the compiler ready.
-// It takes the flags that become part of the Build out of p.args. The caller must
-// Close the Build.
-func (p *goArgs) newBuild(e *env) (*toolchain.Build, error) {
-	return toolchain.NewBuild(p.args, p.opts, toolchain.NewProgress(e.stderr))
 }
 
 // flagSet makes a flag.FlagSet toolchain.OwnFlags.
@@ -206,19 +166,4 @@ func (fs flagSet) Has(name string) (takesValue, ok bool) {
 	}
 	b, ok := f.Value.(interface{ IsBoolFlag() bool })
 	return !ok || !b.IsBoolFlag(), true
-}
-
-// runGo runs the go command; its exit code becomes stemma's.
-// args are lists only to spare the callers to join them. The error is nil for exit
-// code 0, and has a message only if the command did not start.
-func runGo(e *env, b *toolchain.Build, verb string, args ...[]string) error {
-	var words []string
-	for _, a := range args {
-		words = append(words, a...)
-	}
-	code, err := runProcess(e, b.Command(verb, words...))
-	if err != nil {
-		return fmt.Errorf("go %s: %w", verb, err)
-	}
-	return exitCode(code)
 }

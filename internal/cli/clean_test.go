@@ -9,7 +9,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/clean"
 	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/store"
 )
 
 // cleanPlace makes a working directory with records of programs that have ended, and of one that
@@ -132,11 +134,10 @@ func TestCleanCache(t *testing.T) {
 func TestWarnFull(t *testing.T) {
 	cleanPlace(t)
 	var b bytes.Buffer
-	e := &env{stderr: &b}
-	if warnFull(e, outDir, 1<<30); b.Len() > 0 {
+	if clean.Warn(&b, store.OutDir, 1<<30); b.Len() > 0 {
 		t.Error(b.String())
 	}
-	if warnFull(e, outDir, 1000); !strings.Contains(b.String(), "kB of records in stemma.out (6 directories); 'stemma clean' removes") {
+	if clean.Warn(&b, store.OutDir, 1000); !strings.Contains(b.String(), "kB of records in stemma.out (6 directories); 'stemma clean' removes") {
 		t.Error(b.String())
 	}
 }

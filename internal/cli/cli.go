@@ -29,28 +29,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 
+	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
-
-// Exit codes of the tool. The run and test commands pass on the program's own.
-// The codes are part of the interface: scripts depend on them. A usage error is one
-// that the same command line would always have.
-const (
-	exitOK      = 0
-	exitFailure = 1
-	exitUsage   = 2
-
-	exitRegression = 3 // of diff: a limit is exceeded
-)
-
-// env is what a command gets from the process that it runs in.
-// Tests put buffers in; commands use nothing of package os in their place. The
-// streams go to children as they are, so that a terminal stays one.
-type env struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-}
 
 // A command is one verb of the tool.
 // run gets the arguments behind the name and parses them itself, because those of
@@ -61,8 +45,8 @@ type command struct {
 	short string              // one line, lower case
 	long  string              // the rest of the help text
 	flags func(*flag.FlagSet) // declares the flags, for the help text; may be nil
-	pages bool                // its output goes through a pager, see paged
-	run   func(e *env, args []string) error
+	pages bool                // its output goes through a pager, see process.Paged
+	run   func(e *process.Env, args []string) error
 }
 
 // commands returns the verbs in the order in which help lists them.
@@ -91,91 +75,58 @@ func commands() []*command {
 	}
 }
 
-// exitError carries an exit code that is not exitFailure, and no message if err is nil.
-type exitError struct {
-	code int
-	err  error
-}
-
-// Error returns what a wrapping error shows; Main does not print it if err is nil.
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit status %d", e.code)
-	}
-	return e.err.Error()
-}
-
-// Unwrap lets errors.Is see through the exit code.
-func (e *exitError) Unwrap() error { return e.err }
-
-// usageError returns an error that makes the tool exit with code 2.
-// The message names the command, or the flag, that is wrong.
-func usageError(format string, args ...any) error {
-	return &exitError{exitUsage, fmt.Errorf(format, args...)}
-}
-
-// exitCode returns an error that makes the tool exit with the code of a
-// program that it ran, and no message: the program has said what there is to
-// say. It is nil for 0.
-func exitCode(code int) error {
-	if code == exitOK {
-		return nil
-	}
-	return &exitError{code: code}
-}
-
 // Main runs the tool with the given arguments and returns its exit code.
 // An error is printed here and nowhere else, on one line that begins with the
 // name of the tool. Main does not call os.Exit; only toolexec and
 // warmexec may replace the process.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	e := &env{stdin, stdout, stderr}
+	e := &process.Env{Stdin: stdin, Stdout: stdout, Stderr: stderr}
 	err := dispatch(e, args)
 	if err == nil {
-		return exitOK
+		return exit.OK
 	}
-	var x *exitError
+	var x *exit.Error
 	if !errors.As(err, &x) {
-		x = &exitError{exitFailure, err}
+		x = &exit.Error{Code: exit.Failure, Err: err}
 	}
-	if x.err != nil {
-		fmt.Fprintf(e.stderr, "stemma: %v\n", err)
+	if x.Err != nil {
+		fmt.Fprintf(e.Stderr, "stemma: %v\n", err)
 	}
-	return x.code
+	return x.Code
 }
 
 // dispatch finds the command and runs it. The wish for help comes as a flag or, from
 // deep inside a command, as flag.ErrHelp; either way it is no failure.
-func dispatch(e *env, args []string) error {
+func dispatch(e *process.Env, args []string) error {
 	if len(args) == 0 {
-		usage(e.stderr)
-		return &exitError{code: exitUsage}
+		usage(e.Stderr)
+		return &exit.Error{Code: exit.Usage}
 	}
 	if args[0] == "toolexec" { // hidden: the go command calls it
-		return toolchain.Toolexec(args[1:], e.stdout, e.stderr)
+		return toolchain.Toolexec(args[1:], e.Stdout, e.Stderr)
 	}
 	if args[0] == "warmexec" { // hidden: go test calls it
 		return toolchain.RunWarm(args[1:])
 	}
 	if isHelp(args[0]) {
-		usage(e.stdout)
+		usage(e.Stdout)
 		return nil
 	}
 	c := findCommand(args[0])
 	if c == nil {
-		return usageError("%w", unknownCommand(args[0]))
+		return exit.Usagef("%w", unknownCommand(args[0]))
 	}
 	if len(args) == 2 && isHelp(args[1]) {
-		commandHelp(e.stdout, c)
+		commandHelp(e.Stdout, c)
 		return nil
 	}
 	run := c.run
 	if c.pages {
-		run = func(e *env, args []string) error { return paged(e, c, args) }
+		run = func(e *process.Env, args []string) error { return process.Paged(e, c.name, args, c.run) }
 	}
 	err := run(e, args[1:])
 	if errors.Is(err, flag.ErrHelp) {
-		commandHelp(e.stdout, c)
+		commandHelp(e.Stdout, c)
 		return nil
 	}
 	return err
@@ -190,6 +141,14 @@ func findCommand(name string) *command {
 		if c.name == name {
 			return c
 		}
+	}
+	return nil
+}
+
+// refuseTerminal returns an error if w is a terminal, which binary data would spoil.
+func refuseTerminal(w io.Writer, what string) error {
+	if f, ok := w.(*os.File); ok && toolchain.IsTerminal(f) {
+		return exit.Usagef("%s is binary, and standard output is a terminal; name a file with -o, or redirect standard output", what)
 	}
 	return nil
 }

@@ -8,7 +8,11 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/export"
+	"github.com/stemma-go/stemma/internal/lookup"
+	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/report"
 )
 
 // completionCommand prints what a shell needs to complete command lines.
@@ -32,17 +36,17 @@ values. For this shell:
 var shells = []string{"bash", "fish", "zsh"}
 
 // runCompletion prints the script for one shell.
-func runCompletion(e *env, args []string) error {
+func runCompletion(e *process.Env, args []string) error {
 	args, err := parseMixed(e, flag.NewFlagSet("completion", flag.ContinueOnError), args)
 	if err != nil {
 		return err
 	}
 	if len(args) != 1 || !slices.Contains(shells, args[0]) {
-		return usageError("completion: want one of %s; see 'stemma help completion'", strings.Join(shells, ", "))
+		return exit.Usagef("completion: want one of %s; see 'stemma help completion'", strings.Join(shells, ", "))
 	}
 	var b strings.Builder
 	map[string]func(*strings.Builder){"bash": bashScript, "fish": fishScript, "zsh": zshScript}[args[0]](&b)
-	_, err = io.WriteString(e.stdout, b.String())
+	_, err = io.WriteString(e.Stdout, b.String())
 	return err
 }
 
@@ -75,7 +79,7 @@ func flagsOf(c *command) (list []flagHelp) {
 		list = append(list, flagHelp{f.Name, value, text, flagValues(c.name, f.Name, value)})
 	})
 	if c.pages {
-		list = append(list, flagHelp{name: noPager, text: "do not show a long output on a terminal with $STEMMA_PAGER, $PAGER or less"})
+		list = append(list, flagHelp{name: process.NoPager, text: "do not show a long output on a terminal with $STEMMA_PAGER, $PAGER or less"})
 	}
 	return list
 }
@@ -88,11 +92,11 @@ func flagValues(command, name, value string) []string {
 	case name == "engine":
 		return engine.Names()
 	case name == "metric":
-		return metricNames()
+		return report.Metrics()
 	case name == "format" && command == "export":
 		return export.Formats()
 	case name == "format" && command == "decode":
-		return []string{string(formatLine), string(formatShort), string(formatStack)}
+		return []string{string(lookup.FormatLine), string(lookup.FormatShort), string(lookup.FormatStack)}
 	}
 	return nil
 }

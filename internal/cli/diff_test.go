@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/gate"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -106,14 +107,14 @@ func TestDiff(t *testing.T) {
 func TestDiffJSON(t *testing.T) {
 	inDiff(t)
 	out, errs, code := mainOf(t, "", "diff", "-json", "-fail-over", "calls/function>0", "base.stemma", "new.stemma")
-	var have jsonDiff
+	var have gate.JsonDiff
 	if err := json.Unmarshal([]byte(out), &have); err != nil || code != 3 {
 		t.Fatalf("exit code %d, %v: %s%s", code, err, out, errs)
 	}
 	if len(have.Values) != 1 || len(have.Values[0].Rows) != 1 || len(have.Limits) != 1 || len(have.Limits[0].Over) != 1 {
 		t.Fatalf("have %s", out)
 	}
-	want := jsonRow{Name: "main.area", Change: "changed", Base: 10, New: 11, Line: 20}
+	want := gate.JsonRow{Name: "main.area", Change: "changed", Base: 10, New: 11, Line: 20}
 	row := have.Limits[0].Over[0]
 	if filepath.Base(row.File) != "main.go" {
 		t.Errorf("file %s", row.File)

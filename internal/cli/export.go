@@ -7,7 +7,12 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/export"
+	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/report"
+	"github.com/stemma-go/stemma/internal/store"
+	"github.com/stemma-go/stemma/internal/words"
 )
 
 // exportCommand is for looking at a profile with tools that exist already.
@@ -50,7 +55,7 @@ func (o *exportOptions) declare(fs *flag.FlagSet) {
 // output gets it piece by piece.
 // The format is checked when it is written, behind the reading: its error lists
 // what there is. Trimming keeps the sum of all calls.
-func runExport(e *env, args []string) error {
+func runExport(e *process.Env, args []string) error {
 	var o exportOptions
 	fs := flag.NewFlagSet("export", flag.ContinueOnError)
 	o.declare(fs)
@@ -59,35 +64,35 @@ func runExport(e *env, args []string) error {
 		return err
 	}
 	if o.min < 0 || o.min > 100 {
-		return usageError("export: -min: have %g, want 0 to 100", o.min)
+		return exit.Usagef("export: -min: have %g, want 0 to 100", o.min)
 	}
 	if o.format == "pprof" && o.out == "" {
-		if err := refuseTerminal(e.stdout, "export: the format pprof"); err != nil {
+		if err := refuseTerminal(e.Stdout, "export: the format pprof"); err != nil {
 			return err
 		}
 	}
-	rec, err := loadRecords(paths)
+	rec, err := store.Load(paths)
 	if err != nil {
 		return err
 	}
-	p, err := rec.merged()
+	p, err := rec.Merged()
 	if err != nil {
 		return err
 	}
-	printRecords(e.stderr, "stemma: ", rec.sources)
+	store.PrintSources(e.Stderr, "stemma: ", rec.Sources)
 	if p.IDs != nil {
 		return fmt.Errorf("a record of context IDs has no counts to export; see stemma decode and stemma events")
 	}
 	t, err := cct.Of(p.Profile, o.metric)
 	if err != nil {
-		return usageError("export: %w%s", err, didYouMean("", o.metric, metricNames()))
+		return exit.Usagef("export: %w%s", err, words.DidYouMean("", o.metric, report.Metrics()))
 	}
 	if o.min > 0 {
 		t = t.Trim(uint64(o.min / 100 * float64(t.Totals().Calls)))
 	}
 	write := func(w io.Writer) error { return export.Write(w, o.format, p.Profile, t) }
 	if o.out == "" {
-		return write(e.stdout)
+		return write(e.Stdout)
 	}
-	return writeFile(o.out, write)
+	return store.WriteFile(o.out, write)
 }

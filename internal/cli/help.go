@@ -5,6 +5,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/report"
+	"github.com/stemma-go/stemma/internal/words"
 )
 
 // helpCommand is what usage errors refer to.
@@ -25,7 +30,7 @@ func helpFlags(fs *flag.FlagSet) *bool {
 
 // runHelp prints to standard output: help that was asked for is a result, and can be
 // piped into a pager.
-func runHelp(e *env, args []string) error {
+func runHelp(e *process.Env, args []string) error {
 	fs := flag.NewFlagSet("help", flag.ContinueOnError)
 	man := helpFlags(fs)
 	args, err := parseMixed(e, fs, args)
@@ -33,26 +38,26 @@ func runHelp(e *env, args []string) error {
 	case err != nil:
 		return err
 	case *man && len(args) == 0:
-		return manual(e.stdout)
+		return manual(e.Stdout)
 	case *man:
-		return usageError("help: -man is about all commands; leave %q out", args[0])
+		return exit.Usagef("help: -man is about all commands; leave %q out", args[0])
 	case len(args) == 0:
-		usage(e.stdout)
+		usage(e.Stdout)
 		return nil
 	case len(args) > 1:
-		return usageError("help: too many arguments (have %d, want at most 1)", len(args))
+		return exit.Usagef("help: too many arguments (have %d, want at most 1)", len(args))
 	}
 	c := findCommand(args[0])
 	if c == nil {
-		return usageError("help: %w", unknownCommand(args[0]))
+		return exit.Usagef("help: %w", unknownCommand(args[0]))
 	}
-	commandHelp(e.stdout, c)
+	commandHelp(e.Stdout, c)
 	return nil
 }
 
 // unknownCommand is the error for a command that there is not.
 func unknownCommand(name string) error {
-	return fmt.Errorf("unknown command %q%s; run 'stemma help' for the list", name, didYouMean("", name, commandNames()))
+	return fmt.Errorf("unknown command %q%s; run 'stemma help' for the list", name, words.DidYouMean("", name, commandNames()))
 }
 
 // usage lists the commands.
@@ -80,4 +85,19 @@ func commandHelp(w io.Writer, c *command) {
 	for _, f := range list {
 		fmt.Fprintf(w, "  %s\n\t%s\n", strings.TrimSpace("-"+f.name+" "+f.value), f.text)
 	}
+}
+
+// metrics lists the values that there are, for help texts.
+func metrics() string {
+	names := report.Metrics()
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// commandNames returns the names of the commands.
+func commandNames() (names []string) {
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	return names
 }

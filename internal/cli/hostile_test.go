@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -100,7 +101,7 @@ func TestHostileNames(t *testing.T) {
 
 // Decoded logs stay what they were: lines of JSON, or of keys and values.
 func TestHostileLogs(t *testing.T) {
-	_, path, id, _ := shopOf(t, "main."+evil, "/src/"+evil+`".go`)
+	_, path, id, _ := livetest.ShopOf(t, "main."+evil, "/src/"+evil+`".go`)
 	forms(t, path, func(t *testing.T, path string) {
 		for _, format := range []string{"line", "short"} {
 			log := `{"msg":"paid","ctx":"` + id + `","n":1}` + "\n" +

@@ -5,12 +5,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/pty"
 )
 
 // TestPager reports to a terminal: by way of a pager, unless there is a reason not to.
 func TestPager(t *testing.T) {
 	inTemp(t)
-	ptm, _ := openPty(t)
+	ptm, _ := pty.Open(t)
 	_, want, _ := runMain("report")
 	report := func(pager string, args ...string) (code int, stderr string) {
 		t.Helper()
@@ -22,7 +25,7 @@ func TestPager(t *testing.T) {
 	}
 	t.Setenv("NO_COLOR", "1")
 	const keep = `sh -c "cat >paged"`
-	if code, stderr := report(keep); code != exitOK || stderr != "" {
+	if code, stderr := report(keep); code != exit.OK || stderr != "" {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 	if have, err := os.ReadFile("paged"); err != nil || string(have) != want {
@@ -54,20 +57,12 @@ func TestPager(t *testing.T) {
 		}
 	}
 	for _, pager := range []string{"", "cat", "/nowhere/pager"} {
-		if code, stderr := report(pager); code != exitOK || stderr != "" {
+		if code, stderr := report(pager); code != exit.OK || stderr != "" {
 			t.Errorf("pager %q: exit code %d, %s", pager, code, stderr)
 		}
 	}
 	// A pager that was left at once, and one that fails: neither is an error.
-	if code, stderr := report("true", "-contexts"); code != exitOK || stderr != "" {
+	if code, stderr := report("true", "-contexts"); code != exit.OK || stderr != "" {
 		t.Errorf("exit code %d, %s", code, stderr)
-	}
-}
-
-// TestNoPagerBehind leaves what stands behind "--" alone.
-func TestNoPagerBehind(t *testing.T) {
-	rest, found := cutNoPager([]string{"a", "--", "-no-pager"})
-	if found || strings.Join(rest, " ") != "a -- -no-pager" {
-		t.Errorf("have %q, %t", rest, found)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/livetest"
 )
 
@@ -44,7 +45,7 @@ func TestNewest(t *testing.T) {
 		livetest.Shapes().WriteTo(t, filepath.Join("stemma.out", name))
 		aged(t, filepath.Join("stemma.out", name), age)
 	}
-	if code, _, stderr := runMain("seal", "-o", "snap.stemma", "stemma.out/old.1-a"); code != exitOK {
+	if code, _, stderr := runMain("seal", "-o", "snap.stemma", "stemma.out/old.1-a"); code != exit.OK {
 		t.Fatal(stderr)
 	}
 	check := func(want string) {
@@ -79,12 +80,12 @@ func TestNewest(t *testing.T) {
 func TestSnapshot(t *testing.T) {
 	t.Chdir(t.TempDir())
 	livetest.Shapes().WriteTo(t, "live")
-	if code, _, stderr := runMain("seal", "-o", "snap.stemma", "live"); code != exitOK {
+	if code, _, stderr := runMain("seal", "-o", "snap.stemma", "live"); code != exit.OK {
 		t.Fatal(stderr)
 	}
 	for _, order := range [][]string{{"live", "snap.stemma"}, {"snap.stemma", "live"}} {
 		code, out, stderr := runMain(append([]string{"report"}, order...)...)
-		if code != exitOK || !strings.Contains(out, "\n67 calls ·") || !strings.Contains(out, "warning: pid 4242: another record of this run is left out") || strings.Count(out, "record ") != 3 {
+		if code != exit.OK || !strings.Contains(out, "\n67 calls ·") || !strings.Contains(out, "warning: pid 4242: another record of this run is left out") || strings.Count(out, "record ") != 3 {
 			t.Errorf("code %d %s\n%s", code, stderr, out)
 		}
 	}
@@ -94,7 +95,7 @@ func TestSnapshot(t *testing.T) {
 // usage that lists those that would do something.
 func TestUselessFlags(t *testing.T) {
 	inTemp(t)
-	_, contexts, _, _ := shop(t)
+	_, contexts, _, _ := livetest.Shop(t)
 	for args, want := range map[string]string{
 		"report -tree " + contexts:            "report: -tree does nothing for a record of context IDs, which has no counts of calls (see stemma decode and stemma events); it has -json",
 		"report -func=x " + contexts:          "-func does nothing for a record of context IDs",
@@ -111,12 +112,12 @@ func TestUselessFlags(t *testing.T) {
 		"verify -engine=cct,acct x":           "verify: -verify does nothing with -engine=cct,acct",
 	} {
 		code, _, stderr := runMain(strings.Fields(args)...)
-		if code != exitUsage || !strings.Contains(stderr, want) {
+		if code != exit.Usage || !strings.Contains(stderr, want) {
 			t.Errorf("stemma %s: exit code %d, %s; want %s", args, code, stderr, want)
 		}
 	}
 	for _, args := range []string{"report -json " + contexts, "report -tree -depth=2 -min=0", "report -json -contexts -top=3", "report -func=main -top=2 -metric=calls"} {
-		if code, _, stderr := runMain(strings.Fields(args)...); code != exitOK {
+		if code, _, stderr := runMain(strings.Fields(args)...); code != exit.OK {
 			t.Errorf("stemma %s: exit code %d, %s", args, code, stderr)
 		}
 	}

@@ -9,8 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/replay"
+	"github.com/stemma-go/stemma/internal/words"
 )
 
 // replayCommand compares the encoders on events of any program, also of one that
@@ -74,7 +77,7 @@ func (o *replayOptions) declare(fs *flag.FlagSet) {
 }
 
 // runReplay checks the flags before it reads, since traces are large.
-func runReplay(e *env, args []string) error {
+func runReplay(e *process.Env, args []string) error {
 	var o replayOptions
 	fs := flag.NewFlagSet("replay", flag.ContinueOnError)
 	o.declare(fs)
@@ -89,13 +92,13 @@ func runReplay(e *env, args []string) error {
 	}
 	o.Encoders = strings.Split(o.encoders, ",")
 	if err := o.CheckValid(); err != nil {
-		return usageError("replay: %w", err)
+		return exit.Usagef("replay: %w", err)
 	}
 	if !slices.Contains(replay.Formats(), o.format) {
-		return usageError("replay: -format: have %q, want one of %s", o.format, strings.Join(replay.Formats(), ", "))
+		return exit.Usagef("replay: -format: have %q, want one of %s", o.format, strings.Join(replay.Formats(), ", "))
 	}
 	if len(files) != 1 {
-		return usageError("replay: have %s, want one; name a live directory, or a file of calls and returns", plural(len(files), "file"))
+		return exit.Usagef("replay: have %s, want one; name a live directory, or a file of calls and returns", words.Plural(len(files), "file"))
 	}
 	open := &opener{e: e, path: files[0]}
 	defer open.close()
@@ -106,7 +109,7 @@ func runReplay(e *env, args []string) error {
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriter(e.stdout)
+	w := bufio.NewWriter(e.Stdout)
 	if err := result.Write(w, o.format); err != nil {
 		return err
 	}
@@ -114,24 +117,24 @@ func runReplay(e *env, args []string) error {
 		return err
 	}
 	if n := result.Mismatches(); n > 0 {
-		return fmt.Errorf("%s: %s decoded wrongly", files[0], plural(n, "context was", "contexts were"))
+		return fmt.Errorf("%s: %s decoded wrongly", files[0], words.Plural(n, "context was", "contexts were"))
 	}
 	return nil
 }
 
 // writeEvents writes the events to standard output.
-func writeEvents(e *env, open *opener) error {
+func writeEvents(e *process.Env, open *opener) error {
 	r, err := open.open()
 	if err != nil {
 		return err
 	}
-	return replay.WriteEvents(e.stdout, r)
+	return replay.WriteEvents(e.Stdout, r)
 }
 
 // An opener opens one file or live directory, as often as is asked for, or standard
 // input once.
 type opener struct {
-	e     *env
+	e     *process.Env
 	path  string
 	files []io.Closer
 	used  bool
@@ -145,7 +148,7 @@ func (o *opener) open() (*replay.Reader, error) {
 			return nil, replay.ErrReadOnce
 		}
 		o.used = true
-		return replay.NewReader(io.Reader(o.e.stdin), "standard input")
+		return replay.NewReader(io.Reader(o.e.Stdin), "standard input")
 	}
 	if info, err := os.Stat(o.path); err == nil && info.IsDir() {
 		return o.recorded()

@@ -10,9 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/launch"
 	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/process"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -83,7 +86,7 @@ func TestReportGolden(t *testing.T) {
 		"info_text":       {"info", "-text"},
 	} {
 		code, stdout, stderr := runMain(args...)
-		if code != exitOK || stderr != "" {
+		if code != exit.OK || stderr != "" {
 			t.Errorf("%v: exit code %d, stderr %q", args, code, stderr)
 		}
 		golden(t, wd, name+".txt", stdout)
@@ -93,7 +96,7 @@ func TestReportGolden(t *testing.T) {
 // TestSealed checks that a sealed file reports what the live directory does.
 func TestSealed(t *testing.T) {
 	inTemp(t)
-	if code, _, stderr := runMain("seal", "-o", "shapes.stemma", "stemma.out/shapes.4242"); code != exitOK {
+	if code, _, stderr := runMain("seal", "-o", "shapes.stemma", "stemma.out/shapes.4242"); code != exit.OK {
 		t.Fatal(stderr)
 	}
 	for _, flags := range [][]string{{"-json", "-contexts"}, {"-tree", "-min=0"}} {
@@ -125,7 +128,7 @@ func withoutRecords(t *testing.T, report string) string {
 func TestSummary(t *testing.T) {
 	wd := inTemp(t)
 	var stderr bytes.Buffer
-	if err := sealAndSummarize(&env{stderr: &stderr}, "stemma.out/shapes.4242", "shapes.stemma", 0); err != nil {
+	if err := launch.SealAndSummarize(&process.Env{Stderr: &stderr}, "stemma.out/shapes.4242", "shapes.stemma", 0); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, wd, "summary.txt", stderr.String())
@@ -147,20 +150,20 @@ func TestReportErrors(t *testing.T) {
 		want string
 		args []string
 	}{
-		{exitFailure, "stemma: empty: no record; want a live directory, a directory of live directories, or a *.stemma file", []string{"report", "empty"}},
-		{exitFailure, "stemma: broken.stemma: offset 9: file ends in the file header", []string{"report", "broken.stemma"}},
-		{exitFailure, "stemma: text: offset 0: not a stemma profile", []string{"report", "text"}},
-		{exitFailure, "no such file", []string{"report", "missing"}},
-		{exitUsage, "-func: error parsing regexp", []string{"report", "-func", "("}},
-		{exitUsage, "-tree excludes -contexts, -func and -json", []string{"report", "-tree", "-json"}},
-		{exitUsage, "-hide: error parsing regexp", []string{"report", "-hide", "("}},
-		{exitUsage, "-by=lines: no such grouping (have function, package, file, line, goroutine)", []string{"report", "-by=lines"}},
-		{exitUsage, "-sort=below: no such order (have self, total)", []string{"report", "-sort=below"}},
-		{exitUsage, "-by does nothing for report -func", []string{"report", "-by=line", "-func=x"}},
-		{exitUsage, "report: flag provided but not defined: -x", []string{"report", "-x"}},
-		{exitUsage, "seal: no live directory given", []string{"seal"}},
-		{exitUsage, "verify: -live: no live directory given", []string{"verify", "-live"}},
-		{exitFailure, `unknown format "dot"`, []string{"export", "-format=dot", "stemma.out"}},
+		{exit.Failure, "stemma: empty: no record; want a live directory, a directory of live directories, or a *.stemma file", []string{"report", "empty"}},
+		{exit.Failure, "stemma: broken.stemma: offset 9: file ends in the file header", []string{"report", "broken.stemma"}},
+		{exit.Failure, "stemma: text: offset 0: not a stemma profile", []string{"report", "text"}},
+		{exit.Failure, "no such file", []string{"report", "missing"}},
+		{exit.Usage, "-func: error parsing regexp", []string{"report", "-func", "("}},
+		{exit.Usage, "-tree excludes -contexts, -func and -json", []string{"report", "-tree", "-json"}},
+		{exit.Usage, "-hide: error parsing regexp", []string{"report", "-hide", "("}},
+		{exit.Usage, "-by=lines: no such grouping (have function, package, file, line, goroutine)", []string{"report", "-by=lines"}},
+		{exit.Usage, "-sort=below: no such order (have self, total)", []string{"report", "-sort=below"}},
+		{exit.Usage, "-by does nothing for report -func", []string{"report", "-by=line", "-func=x"}},
+		{exit.Usage, "report: flag provided but not defined: -x", []string{"report", "-x"}},
+		{exit.Usage, "seal: no live directory given", []string{"seal"}},
+		{exit.Usage, "verify: -live: no live directory given", []string{"verify", "-live"}},
+		{exit.Failure, `unknown format "dot"`, []string{"export", "-format=dot", "stemma.out"}},
 	} {
 		code, _, stderr := runMain(test.args...)
 		if code != test.code || !strings.Contains(stderr, test.want) {
@@ -168,7 +171,7 @@ func TestReportErrors(t *testing.T) {
 		}
 	}
 	t.Chdir("empty")
-	if code, _, stderr := runMain("report"); code != exitUsage || !strings.Contains(stderr, "no profile given") {
+	if code, _, stderr := runMain("report"); code != exit.Usage || !strings.Contains(stderr, "no profile given") {
 		t.Errorf("nothing to report: exit code %d, stderr %q", code, stderr)
 	}
 }
@@ -196,7 +199,7 @@ func TestReportWarnings(t *testing.T) {
 
 func TestExportFile(t *testing.T) {
 	inTemp(t)
-	if code, _, stderr := runMain("export", "-format", "folded", "-o", "out.folded", "-min=10"); code != exitOK {
+	if code, _, stderr := runMain("export", "-format", "folded", "-o", "out.folded", "-min=10"); code != exit.OK {
 		t.Fatal(stderr)
 	}
 	have, err := os.ReadFile("out.folded")

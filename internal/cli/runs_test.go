@@ -3,210 +3,17 @@ package cli
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/ctxid"
-	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/store"
 )
-
-// A simulated process is one of many of a few programs: code lies at the same
-// addresses, and IDs differ in the run number alone, or hardly.
-type simulated struct {
-	path string
-	ids  []ctxid.ID
-	want []string // the functions of each
-}
-
-// simulate makes n processes that record below dir.
-func simulate(t *testing.T, dir string, n int) (list []simulated) {
-	r := rand.New(rand.NewPCG(1, 1))
-	for i := range n {
-		p := livetest.NewProgram(uint64(i), 4)
-		run := r.Uint64()
-		p.D.Header(func(h *layout.Header) { h.Run = run })
-		s := simulated{path: filepath.Join(dir, fmt.Sprintf("prog.%d", i))}
-		for range 3 {
-			for range 10 {
-				p.Step()
-			}
-			c := p.Capture()
-			s.ids = append(s.ids, ctxid.ID{Hi: c.Hi, Lo: c.Lo, Run: run})
-			var funcs []string
-			for _, f := range c.All() {
-				funcs = append(funcs, f.Func)
-			}
-			s.want = append(s.want, strings.Join(funcs, " "))
-		}
-		p.D.WriteTo(t, s.path)
-		list = append(list, s)
-	}
-	return list
-}
-
-// functions returns the functions of a path.
-func functions(path []cct.PathFrame) string {
-	var funcs []string
-	for _, f := range path {
-		funcs = append(funcs, f.Func)
-	}
-	return strings.Join(funcs, " ")
-}
-
-// decodeAll decodes all IDs of all processes, of one after the other by turns.
-func decodeAll(t *testing.T, set *contextSet, processes []simulated) (ids int) {
-	t.Helper()
-	for i := range processes[0].ids {
-		for _, p := range processes {
-			stack, err := set.decode(p.ids[i])
-			if err != nil {
-				t.Fatalf("%s: %v", p.path, err)
-			}
-			if have := functions(stack.Path()); have != p.want[i] {
-				t.Fatalf("%s: have %s\nwant %s", p.path, have, p.want[i])
-			}
-			ids++
-		}
-	}
-	return ids
-}
-
-// without removes the record of one process. Its IDs are refused, and none is decoded
-// with the record of another.
-func without(t *testing.T, dir string, p simulated, all int) {
-	t.Helper()
-	aside := filepath.Join(t.TempDir(), "aside")
-	if err := os.Rename(p.path, aside); err != nil {
-		t.Fatal(err)
-	}
-	set, err := openContexts(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range p.ids {
-		_, err := set.decode(id)
-		want := fmt.Sprintf("ID of run %016x: no record of that run in %s (have %s); name the record of the run that wrote the log", id.Run, dir, plural(all-1, "run"))
-		if err == nil || err.Error() != want {
-			t.Fatalf("without %s: have %v, want %s", p.path, err, want)
-		}
-	}
-	if err := os.Rename(aside, p.path); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := set.decode(p.ids[0]); err != nil {
-		t.Errorf("%s is there again: %v", p.path, err)
-	}
-}
-
-// TestManyRuns decodes the IDs of ten thousand processes with the directory that their
-// records are in: each to its own stack, or none if its record is removed.
-func TestManyRuns(t *testing.T) {
-	n := 10_000
-	if testing.Short() {
-		n = 500
-	}
-	dir := t.TempDir()
-	processes := simulate(t, dir, n)
-	set, err := openContexts(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids := decodeAll(t, set, processes)
-	alike := make(map[ctxid.ID]bool)
-	for _, p := range processes {
-		for _, id := range p.ids {
-			id.Run = 0
-			alike[id] = true
-		}
-	}
-	t.Logf("%d IDs of %d processes, of which %d differ in more than the run", ids, n, len(alike))
-	if len(alike) > ids/2 {
-		t.Error("the IDs of processes are hardly alike")
-	}
-	for i := 0; i < n; i += n / 4 {
-		without(t, dir, processes[i], n)
-	}
-}
-
-// TestRunsWithout removes the record of each process in turn.
-func TestRunsWithout(t *testing.T) {
-	dir := t.TempDir()
-	processes := simulate(t, dir, 100)
-	for _, p := range processes {
-		without(t, dir, p, len(processes))
-	}
-}
-
-// TestRunsClosed lets fewer records be open than the IDs are of.
-func TestRunsClosed(t *testing.T) {
-	dir := t.TempDir()
-	processes := simulate(t, dir, 100)
-	set, err := openContexts(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	set.limit = 1 << 16
-	decodeAll(t, set, processes)
-	open := int64(0)
-	for _, p := range processes {
-		for _, r := range set.byRun[p.ids[0].Run] {
-			if r.open != nil {
-				open += r.open.Size()
-			}
-		}
-	}
-	if open > set.limit || open != set.open {
-		t.Errorf("%d bytes of records are open, %d are counted, want at most %d", open, set.open, set.limit)
-	}
-}
-
-// TestRunGone removes a record that was found but not opened yet.
-func TestRunGone(t *testing.T) {
-	dir := t.TempDir()
-	processes := simulate(t, dir, 2)
-	set, err := openContexts(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone := processes[1]
-	if err := os.RemoveAll(gone.path); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := set.decode(gone.ids[0]); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("(have run %016x)", processes[0].ids[0].Run)) {
-		t.Errorf("have %v", err)
-	}
-}
-
-// TestRunReplaced has another run record into the directory that is named.
-func TestRunReplaced(t *testing.T) {
-	dir := t.TempDir()
-	processes := simulate(t, dir, 2)
-	old, next := processes[0], processes[1]
-	set, err := openContexts(old.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	decodeAll(t, set, []simulated{old})
-	if _, err := set.decode(next.ids[0]); err == nil {
-		t.Fatal("decoded without its record")
-	}
-	if err := os.RemoveAll(old.path); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(next.path, old.path); err != nil {
-		t.Fatal(err)
-	}
-	decodeAll(t, set, []simulated{next})
-	decodeAll(t, set, []simulated{old}) // what was read holds
-}
 
 // TestRunTwice has two records of one run: a copy that was sealed early, and the live
 // directory, which knows more; and then only a damaged one of the two.
@@ -214,7 +21,7 @@ func TestRunTwice(t *testing.T) {
 	dir := t.TempDir()
 	p := livetest.NewProgram(3, 5)
 	early := p.Capture()
-	live, sealed := filepath.Join(dir, "prog.1"), filepath.Join(dir, "early"+sealedSuffix)
+	live, sealed := filepath.Join(dir, "prog.1"), filepath.Join(dir, "early"+store.SealedSuffix)
 	p.D.WriteTo(t, live)
 	if _, errs, code := mainOf(t, "", "seal", "-o", sealed, live); code != 0 {
 		t.Fatal(errs)
@@ -307,17 +114,17 @@ func (f *following) end() string {
 
 // TestFollow writes lines one by one, and none is held back, whatever it ends with.
 func TestFollow(t *testing.T) {
-	_, path, id, _ := shop(t)
+	_, path, id, _ := livetest.Shop(t)
 	f := follow(t, path)
 	for _, line := range []string{"plain\n", "s\n", "st\n", "stm\n", "stm2\n", id[:30] + "\n", "stm1\n", "\n", "stm" + Digits(30) + "\n"} {
 		f.say(line, line)
 	}
-	f.say("x "+id+" y\n", "x "+shopLine+" y\n")
+	f.say("x "+id+" y\n", "x "+livetest.ShopLine+" y\n")
 	f.say("part of an ID: "+id[:20], "")
-	f.say(id[20:]+"\n", "part of an ID: "+shopLine+"\n")
+	f.say(id[20:]+"\n", "part of an ID: "+livetest.ShopLine+"\n")
 	f.say("part of a prefix: s", "")
 	f.say("tm", "")
-	f.say(id[3:]+"\nno end", "part of a prefix: "+shopLine+"\n")
+	f.say(id[3:]+"\nno end", "part of a prefix: "+livetest.ShopLine+"\n")
 	f.in.Close()
 	if have := <-f.out; have != "no end" {
 		t.Errorf("at the end: %q", have)
@@ -332,7 +139,7 @@ func Digits(n int) string { return strings.Repeat("A", n) }
 func TestFollowLater(t *testing.T) {
 	for _, named := range []string{"out/shop.42", "out", "out/there", ""} {
 		t.Run(named, func(t *testing.T) {
-			d, _, id, _ := shop(t)
+			d, _, id, _ := livetest.Shop(t)
 			t.Chdir(t.TempDir())
 			record, args := "out/shop.42", []string{named}
 			switch named {
@@ -353,7 +160,7 @@ func TestFollowLater(t *testing.T) {
 			}
 			f.say(id+"\n", id+"\n")
 			d.WriteTo(t, record)
-			f.say(id+"\n", shopLine+"\n")
+			f.say(id+"\n", livetest.ShopLine+"\n")
 			if errs := f.end(); !strings.Contains(errs, "no record yet") || !strings.Contains(errs, "2 IDs cannot be decoded and were left as they are; the first: "+id+": ID of run ") {
 				t.Errorf("standard error: %s", errs)
 			}
@@ -364,7 +171,7 @@ func TestFollowLater(t *testing.T) {
 // TestFollowNothing decodes without a record: the text is copied, and the error comes at
 // the end.
 func TestFollowNothing(t *testing.T) {
-	_, _, id, _ := shop(t)
+	_, _, id, _ := livetest.Shop(t)
 	t.Chdir(t.TempDir())
 	for args, want := range map[string]string{"": "no record given, and neither *.stemma nor stemma.out/* here", "no/such": "no/such: no such file or directory"} {
 		out, errs, code := mainOf(t, id+"\n", append([]string{"decode"}, strings.Fields(args)...)...)
@@ -379,10 +186,10 @@ func TestFollowNothing(t *testing.T) {
 
 // TestDecodeOld finds IDs of the first version.
 func TestDecodeOld(t *testing.T) {
-	_, path, id, _ := shop(t)
+	_, path, id, _ := livetest.Shop(t)
 	const old = "stm1AAAABAAAAAcAAAMAAJJAB1"
 	out, errs, code := mainOf(t, old+" "+id+" "+old+id+" stm1x", "decode", path)
-	if want := old + " " + shopLine + " " + old + shopLine + " stm1x"; out != want || code != 0 {
+	if want := old + " " + livetest.ShopLine + " " + old + livetest.ShopLine + " stm1x"; out != want || code != 0 {
 		t.Errorf("code %d\nhave %s\nwant %s", code, out, want)
 	}
 	if !strings.Contains(errs, "2 IDs are of an earlier version and were left as they are: decode them with the stemma that built the program") || strings.Contains(errs, "damaged") {
@@ -402,7 +209,7 @@ func (fullWriter) Write([]byte) (int, error) { return 0, errFull }
 
 // TestDecodeFull writes to a full disk.
 func TestDecodeFull(t *testing.T) {
-	_, path, id, _ := shop(t)
+	_, path, id, _ := livetest.Shop(t)
 	var errs bytes.Buffer
 	if code := Main([]string{"decode", path}, strings.NewReader(strings.Repeat(id+"\n", 100_000)), fullWriter{}, &errs); code != 1 || !strings.Contains(errs.String(), errFull.Error()) {
 		t.Errorf("code %d, %s", code, &errs)

@@ -8,8 +8,13 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/internal/similarity"
+	"github.com/stemma-go/stemma/internal/store"
+	"github.com/stemma-go/stemma/internal/words"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -62,7 +67,7 @@ func (o *similarityOptions) declare(fs *flag.FlagSet) {
 // maxPairs is up to how many profiles all pairs are compared.
 const maxPairs = 6
 
-func runSimilarity(e *env, args []string) error {
+func runSimilarity(e *process.Env, args []string) error {
 	var o similarityOptions
 	fs := flag.NewFlagSet("similarity", flag.ContinueOnError)
 	o.declare(fs)
@@ -73,7 +78,7 @@ func runSimilarity(e *env, args []string) error {
 	if err := o.check(paths); err != nil {
 		return err
 	}
-	w := bufio.NewWriter(e.stdout)
+	w := bufio.NewWriter(e.Stdout)
 	s := &similar{w, &o}
 	if len(paths) == 1 {
 		err = s.one(paths[0])
@@ -90,11 +95,11 @@ func runSimilarity(e *env, args []string) error {
 func (o *similarityOptions) check(paths []string) error {
 	switch {
 	case len(paths) == 0:
-		return usageError("similarity: no profile given; name two or more, or one of a program built with %s", engine.Giving(engine.Counts|engine.Samples))
+		return exit.Usagef("similarity: no profile given; name two or more, or one of a program built with %s", engine.Giving(engine.Counts|engine.Samples))
 	case !slices.Contains([]string{"", "site", "line", "function"}, o.by):
-		return usageError("similarity: -by: no way %q (have site, line, function)", o.by)
+		return exit.Usagef("similarity: -by: no way %q (have site, line, function)", o.by)
 	case len(paths) == 1 && (o.by != "" || o.metric != ""):
-		return usageError("similarity: -by and -metric are for two or more profiles; one profile has its samples compared with its calls")
+		return exit.Usagef("similarity: -by and -metric are for two or more profiles; one profile has its samples compared with its calls")
 	}
 	return nil
 }
@@ -107,12 +112,12 @@ type similar struct {
 
 // load reads a profile, and prints what it is.
 func (s *similar) load(path string) (*record.Record, error) {
-	r, err := loadRecords([]string{path})
+	r, err := store.Load([]string{path})
 	if err != nil {
 		return nil, err
 	}
-	printRecords(s.w, "", r.sources)
-	return r.merged()
+	store.PrintSources(s.w, "", r.Sources)
+	return r.Merged()
 }
 
 // line prints how similar two trees are.
@@ -129,17 +134,17 @@ func (s *similar) one(path string) error {
 		return err
 	}
 	if !p.Sampled() || !p.Has(profile.Calls) {
-		return usageError("similarity: %s does not have both calls and samples of calls; name two or more profiles, or one of a program built with %s", path, engine.Giving(engine.Counts|engine.Samples))
+		return exit.Usagef("similarity: %s does not have both calls and samples of calls; name two or more profiles, or one of a program built with %s", path, engine.Giving(engine.Counts|engine.Samples))
 	}
 	samples, err := cct.Of(p.Profile, profile.Samples.Name)
 	if err != nil {
 		return err
 	}
 	exact, approximate := similarity.Entries(cct.New(p.Profile)), similarity.Entries(samples)
-	fmt.Fprintf(s.w, "exact: %s, %s; approximate: %s, %s\n", plural(len(exact), "context"), plural(uint64(exact.Total()), "call"),
-		plural(len(approximate), "context"), plural(uint64(approximate.Total()), "sample"))
+	fmt.Fprintf(s.w, "exact: %s, %s; approximate: %s, %s\n", words.Plural(len(exact), "context"), words.Plural(uint64(exact.Total()), "call"),
+		words.Plural(len(approximate), "context"), words.Plural(uint64(approximate.Total()), "sample"))
 	s.head()
-	s.line(exact, approximate, describe(p.Processes[0]))
+	s.line(exact, approximate, report.Describe(p.Processes[0]))
 	return nil
 }
 
@@ -175,10 +180,10 @@ func (s *similar) trees(paths []string) ([]similarity.Weights, error) {
 		}
 		t, err := cct.Of(p.Profile, s.o.metric)
 		if err != nil {
-			return nil, usageError("similarity: %s: %w%s", path, err, didYouMean("", s.o.metric, metricNames()))
+			return nil, exit.Usagef("similarity: %s: %w%s", path, err, words.DidYouMean("", s.o.metric, report.Metrics()))
 		}
 		if t.Totals().Calls == 0 {
-			return nil, fmt.Errorf("similarity: %s: %s is nothing to compare; want a profile with calls or samples", path, summaryLine(t, t.Totals()))
+			return nil, fmt.Errorf("similarity: %s: %s is nothing to compare; want a profile with calls or samples", path, report.SummaryLine(t, t.Totals()))
 		}
 		tree := similarity.Tree{Tree: t}
 		if !t.Type.Sampled { // exact counts, with a record of every function

@@ -9,20 +9,11 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/profile"
 )
-
-func TestNearest(t *testing.T) {
-	names := []string{"report", "replay", "run", "decode"}
-	for have, want := range map[string]string{
-		"reprot": "report", "repotr": "report", "replya": "replay", "decod": "decode", "rnu": "run", "runn": "run",
-		"report": "", "x": "", "": "", "nothing": "", "ru": "",
-	} {
-		if got := nearest(have, names); got != want {
-			t.Errorf("%q: have %q, want %q", have, got, want)
-		}
-	}
-}
 
 // TestDidYouMean makes slips of all kinds.
 func TestDidYouMean(t *testing.T) {
@@ -62,7 +53,7 @@ func TestCompletion(t *testing.T) {
 				t.Skipf("no %s here; install it", shell)
 			}
 			code, script, stderr := runMain("completion", shell)
-			if code != exitOK {
+			if code != exit.OK {
 				t.Fatal(stderr)
 			}
 			file := filepath.Join(t.TempDir(), "completion")
@@ -161,7 +152,7 @@ _stemma
 // TestManual has groff read the manual page.
 func TestManual(t *testing.T) {
 	code, page, stderr := runMain("help", "-man")
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatal(stderr)
 	}
 	for _, c := range commands() {
@@ -197,24 +188,24 @@ func TestSampledCalls(t *testing.T) {
 	p := profile.New(profile.Calls, profile.Samples)
 	p.Processes = []profile.Process{{Engine: "cct,acct", Sampling: &profile.Sampling{Sampler: "isps"}}}
 	p.Column("samples").Values[0] = 2
-	if have := samplingLines(p); !slices.Equal(have, []string{"2 samples of calls"}) {
+	if have := report.SamplingLines(p); !slices.Equal(have, []string{"2 samples of calls"}) {
 		t.Errorf("have %q", have)
 	}
 	p.Processes[0].Engine = "sample"
-	if have := samplingLines(p); len(have) != 2 || !strings.Contains(have[0], "on CPU") {
+	if have := report.SamplingLines(p); len(have) != 2 || !strings.Contains(have[0], "on CPU") {
 		t.Errorf("have %q", have)
 	}
 }
 
 // TestSimilarityOfNothing compares what has no counts.
 func TestSimilarityOfNothing(t *testing.T) {
-	_, contexts, _, _ := shop(t)
+	_, contexts, _, _ := livetest.Shop(t)
 	inTemp(t)
 	for args, want := range map[string]string{
 		contexts + " " + contexts: "a record of context IDs has no counts to compare; see stemma decode and stemma events",
 	} {
 		code, stdout, stderr := runMain(append([]string{"similarity"}, strings.Fields(args)...)...)
-		if code != exitFailure || !strings.Contains(stderr, want) || strings.Contains(stdout, "%") {
+		if code != exit.Failure || !strings.Contains(stderr, want) || strings.Contains(stdout, "%") {
 			t.Errorf("similarity %s: exit code %d, have %s%s\nwant %s", args, code, stdout, stderr, want)
 		}
 	}
@@ -224,7 +215,7 @@ func TestSimilarityOfNothing(t *testing.T) {
 func TestDecodeNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	_, stderr, code := mainOf(t, "text\n", "decode")
-	if code != exitUsage && code != exitFailure || strings.Count(stderr, "no record given") != 1 || !strings.Contains(stderr, "there is still no record") {
+	if code != exit.Usage && code != exit.Failure || strings.Count(stderr, "no record given") != 1 || !strings.Contains(stderr, "there is still no record") {
 		t.Errorf("exit code %d, stderr %s", code, stderr)
 	}
 }

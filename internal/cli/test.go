@@ -3,11 +3,14 @@ package cli
 import (
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 
+	"github.com/stemma-go/stemma/internal/clean"
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/toolchain"
+	"github.com/stemma-go/stemma/internal/words"
 )
 
 // testCommand is go test with our compiler.
@@ -29,65 +32,55 @@ given. It does not vet packages; run go vet for that.`,
 // runTest tells which records are new by comparing the directory before and after:
 // the go command does not say which binaries it ran. Others that record into the
 // same directory meanwhile are listed, too.
-func runTest(e *env, args []string) error {
+func runTest(e *process.Env, args []string) error {
 	p, err := parseGoCommand("test", args, nil)
 	if err != nil {
 		return err
 	}
-	out, err := recordDir()
+	out, err := store.RecordDir()
 	if err != nil {
 		return err
 	}
-	if vet, ok := p.args.Flag("vet"); ok && vet != "off" {
-		return usageError("test: -vet=%s: go vet cannot look at stemma's runtime, which is not on disk; run go vet by itself", vet)
+	if vet, ok := p.Args.Flag("vet"); ok && vet != "off" {
+		return exit.Usagef("test: -vet=%s: go vet cannot look at stemma's runtime, which is not on disk; run go vet by itself", vet)
 	}
 	// The go command runs vet for each package, imported ones too, in the
 	// package's directory, and that of the runtime's half is in the overlay only.
 	flags := []string{"-vet=off"}
-	if _, ok := p.args.Flag("count"); !ok {
+	if _, ok := p.Args.Flag("count"); !ok {
 		flags = append(flags, "-count=1")
 	}
-	p.opts.Out, p.opts.Symbols = out, p.opts.IsWarm()
-	b, err := p.newBuild(e)
+	p.Opts.Out, p.Opts.Symbols = out, p.Opts.IsWarm()
+	b, err := p.NewBuild(e)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	if p.opts.IsWarm() {
-		if _, ok := p.args.Flag("c"); ok {
-			return usageError("test: -c: the call graph of a test is made when it runs; leave -c out, or use %s without -warm", engine.Giving(engine.IDs))
+	if p.Opts.IsWarm() {
+		if _, ok := p.Args.Flag("c"); ok {
+			return exit.Usagef("test: -c: the call graph of a test is made when it runs; leave -c out, or use %s without -warm", engine.Giving(engine.IDs))
 		}
-		exec, err := b.WarmExec(p.opts, p.args)
+		exec, err := b.WarmExec(p.Opts, p.Args)
 		if err != nil {
 			return err
 		}
-		p.args.Remove("exec")
+		p.Args.Remove("exec")
 		flags = append(flags, "-exec="+exec)
 	}
-	before := liveDirs(out)
-	cmd := b.Command("test", append(append(flags, p.args.Words()...), p.args.Rest()...)...)
+	before := store.LiveDirs(out)
+	cmd := b.Command("test", append(append(flags, p.Args.Words()...), p.Args.Rest()...)...)
 	cmd.Env = append(cmd.Env, "STEMMA_OUT="+out)
-	code, err := runProcess(e, cmd)
+	code, err := process.Run(e, cmd)
 	if err != nil {
 		return fmt.Errorf("go test: %w", err)
 	}
-	listNew(e, before, liveDirs(out))
-	warnFull(e, out, muchRecorded)
-	return exitCode(code)
-}
-
-// recordDir returns where test binaries record. It is absolute, because each
-// runs in the directory of its package.
-func recordDir() (string, error) {
-	dir := os.Getenv("STEMMA_OUT")
-	if dir == "" {
-		dir = "stemma.out"
-	}
-	return filepath.Abs(dir)
+	listNew(e, before, store.LiveDirs(out))
+	clean.Warn(e.Stderr, out, clean.Much)
+	return exit.With(code)
 }
 
 // listNew tells which live directories are there that were not before.
-func listNew(e *env, before, after []string) {
+func listNew(e *process.Env, before, after []string) {
 	old := make(map[string]bool)
 	for _, dir := range before {
 		old[dir] = true
@@ -99,9 +92,9 @@ func listNew(e *env, before, after []string) {
 		}
 	}
 	if len(added) == 0 {
-		fmt.Fprintf(e.stderr, "stemma: no record: no test binary ran, or none could write where records go; set STEMMA_OUT to a directory that can be written\n")
+		fmt.Fprintf(e.Stderr, "stemma: no record: no test binary ran, or none could write where records go; set STEMMA_OUT to a directory that can be written\n")
 		return
 	}
-	fmt.Fprintf(e.stderr, "stemma: %s:\n", plural(len(added), "record"))
-	listDirs(e, added)
+	fmt.Fprintf(e.Stderr, "stemma: %s:\n", words.Plural(len(added), "record"))
+	store.ListDirs(e.Stderr, added)
 }

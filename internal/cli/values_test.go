@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	pprof "github.com/google/pprof/profile"
-
+	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -69,7 +69,7 @@ func TestLaterValue(t *testing.T) {
 		{"info -text a.stemma", []string{`value 1 name "bytes" unit "bytes"`, "node 2 func 2 parent 1 calls 5 bytes 3000"}},
 	} {
 		code, stdout, stderr := runMain(strings.Fields(c.args)...)
-		if code != exitOK {
+		if code != exit.OK {
 			t.Errorf("%s: exit code %d: %s", c.args, code, stderr)
 		}
 		for _, want := range c.want {
@@ -78,7 +78,7 @@ func TestLaterValue(t *testing.T) {
 			}
 		}
 	}
-	if code, _, stderr := runMain("export", "-o", "p.gz", "a.stemma"); code != exitOK {
+	if code, _, stderr := runMain("export", "-o", "p.gz", "a.stemma"); code != exit.OK {
 		t.Fatal(stderr)
 	}
 	f, err := os.Open("p.gz")

@@ -5,17 +5,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 
-	"github.com/stemma-go/stemma/internal/cct"
-	"github.com/stemma-go/stemma/internal/ctxid"
-	"github.com/stemma-go/stemma/internal/decode"
-	"github.com/stemma-go/stemma/internal/live"
-	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/launch"
+	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/toolchain"
-	"github.com/stemma-go/stemma/profile"
+	"github.com/stemma-go/stemma/internal/verify"
 )
 
 // verifyCommand proves, on a program of the user, that what is recorded is right.
@@ -36,366 +32,84 @@ program's own.
 `,
 		flags: func(fs *flag.FlagSet) {
 			declareOptions(fs, new(toolchain.Options))
-			new(verifyOptions).declare(fs)
+			declareVerify(fs, new(verifyFlags))
 		},
 		run: runVerify,
 	}
 }
 
-// verifyOptions are the flags of verify beside those of a build.
-// show is a number of mismatches; the others are counted, but not printed.
-type verifyOptions struct {
-	live, verbose bool
-	show          int
+// verifyFlags are the flags of verify beside those of a build.
+type verifyFlags struct {
+	verify.Options
+	live bool
 }
 
-func (o *verifyOptions) declare(fs *flag.FlagSet) {
+func declareVerify(fs *flag.FlagSet, o *verifyFlags) {
 	fs.BoolVar(&o.live, "live", false, "compare what is in live directories, and run nothing")
-	fs.BoolVar(&o.verbose, "v", false, "print mismatches in full")
-	fs.IntVar(&o.show, "show", 5, "with -v, print the first `N` mismatches")
+	fs.BoolVar(&o.Verbose, "v", false, "print mismatches in full")
+	fs.IntVar(&o.Show, "show", 5, "with -v, print the first `N` mismatches")
 }
 
-// check refuses flags that do nothing: -live builds nothing, and what is not printed has
+// checkVerify refuses flags that do nothing: -live builds nothing, and what is not printed has
 // no first mismatches.
-func (o *verifyOptions) check(p *goArgs) error {
-	for _, flag := range p.opts.Given {
+func checkVerify(o *verifyFlags, p *launch.GoArgs) error {
+	for _, flag := range p.Opts.Given {
 		switch {
-		case flag == "show" && !o.verbose:
-			return usageError("verify: -show does nothing without -v, which prints mismatches")
+		case flag == "show" && !o.Verbose:
+			return exit.Usagef("verify: -show does nothing without -v, which prints mismatches")
 		case o.live && flag != "live" && flag != "v" && flag != "show":
-			return usageError("verify: -%s does nothing with -live, which builds no program; it has -v, -show", flag)
+			return exit.Usagef("verify: -%s does nothing with -live, which builds no program; it has -v, -show", flag)
 		}
 	}
 	return nil
 }
 
 // runVerify parses the flags as run does: go's own are passed on, but for -v.
-func runVerify(e *env, args []string) error {
-	var o verifyOptions
-	p, err := parseGoCommand("verify", args, o.declare)
+func runVerify(e *process.Env, args []string) error {
+	var o verifyFlags
+	p, err := parseGoCommand("verify", args, func(fs *flag.FlagSet) { declareVerify(fs, &o) })
 	if err != nil {
 		return err
 	}
-	if err := o.check(p); err != nil {
+	if err := checkVerify(&o, p); err != nil {
 		return err
 	}
-	w := bufio.NewWriter(e.stdout)
+	w := bufio.NewWriter(e.Stdout)
 	defer w.Flush()
 	if !o.live {
-		return verifyProgram(e, w, p, &o)
+		return verifyProgram(e, w, p, &o.Options)
 	}
-	if len(p.args.Rest()) == 0 {
-		return usageError("verify: -live: no live directory given; name those of a program built with 'stemma build -verify'")
+	if len(p.Args.Rest()) == 0 {
+		return exit.Usagef("verify: -live: no live directory given; name those of a program built with 'stemma build -verify'")
 	}
-	return verifyDirs(w, p.args.Rest(), &o)
+	return verify.Dirs(w, p.Args.Rest(), &o.Options)
 }
 
 // verifyProgram builds and runs a program and compares what it and its
 // instrumented children have recorded.
 // A mismatch wins over the exit code of the program. The records stay for -live
 // after it, and are removed otherwise.
-func verifyProgram(e *env, w io.Writer, p *goArgs, o *verifyOptions) error {
-	p.opts.Verify = true
-	p.opts.Given = append(p.opts.Given, "verify")
-	if err := p.opts.Check(); err != nil {
-		return usageError("verify: %w", err)
+func verifyProgram(e *process.Env, w io.Writer, p *launch.GoArgs, o *verify.Options) error {
+	p.Opts.Verify = true
+	p.Opts.Given = append(p.Opts.Given, "verify")
+	if err := p.Opts.Check(); err != nil {
+		return exit.Usagef("verify: %w", err)
 	}
-	prog, err := buildProgram(e, p)
+	prog, err := launch.Build(e, p)
 	if err != nil {
 		return err
 	}
 	defer prog.Close()
-	rec, err := prog.run(e)
+	rec, err := prog.Run(e)
 	if err != nil {
 		return err
 	}
-	if err := verifyDirs(w, []string{rec.base}, o); err != nil {
-		fmt.Fprintf(e.stderr, "stemma: the records stay in %s\n", rec.base)
+	if err := verify.Dirs(w, []string{rec.Base}, o); err != nil {
+		fmt.Fprintf(e.Stderr, "stemma: the records stay in %s\n", rec.Base)
 		return err
 	}
-	if err := os.RemoveAll(rec.base); err != nil {
+	if err := os.RemoveAll(rec.Base); err != nil {
 		return err
 	}
-	return exitCode(rec.code)
-}
-
-// verifyDirs compares what the live directories hold and prints the result.
-// Mismatches make it return an exitError without a message.
-func verifyDirs(w io.Writer, paths []string, o *verifyOptions) error {
-	v := &verifier{w: w, o: o, kinds: make(map[string]uint64)}
-	for _, path := range paths {
-		dirs := []string{path}
-		if !isLiveDir(path) {
-			dirs = liveDirs(path)
-		}
-		if len(dirs) == 0 {
-			return fmt.Errorf("%s: no record; want a live directory, or a directory of live directories", path)
-		}
-		for _, dir := range dirs {
-			if err := v.dir(dir); err != nil {
-				return in(dir, err)
-			}
-		}
-	}
-	return v.result()
-}
-
-// How the comparison works.
-//
-// A program that was built with the checker writes, at a sample of its entries and
-// calls, the node that it is in, and the stack that the runtime's own walker finds.
-// Both become lists of frames: the node by cct.Walker, from the metadata of the
-// compiler; the stack from the runtime's tables. The two have nothing in common
-// but the program.
-//
-// Natives and wrappers are taken out of the stack, as contexts of nodes have none.
-// A stack ends where its goroutine began, so the context of the go statement is
-// appended to it. Where recursion was folded, both lists are folded.
-
-// A verifier compares checks with decoded contexts and counts the outcomes.
-// checked, unknown and failed count records, and events the moments that they
-// stand for: equal stacks at one place are one record. fold folds recursion as the
-// program of the profile in hand did, so that real stacks can be compared.
-type verifier struct {
-	w        io.Writer
-	o        *verifyOptions
-	walker   *cct.Walker
-	decoder  *decode.Decoder // nil for a tree
-	fold     func(node int) func([]cct.PathFrame) []cct.PathFrame
-	checked  uint64
-	events   uint64
-	unknown  uint64 // records of truncated contexts
-	failed   uint64
-	kinds    map[string]uint64
-	cuts     map[string]uint64 // of unknown, by reason
-	warnings []string
-}
-
-// mismatchKinds are the kinds in the order in which they are printed.
-var mismatchKinds = []string{"function", "inlined", "file", "line", "depth", "missing"}
-
-// dir compares all records of one live directory.
-// A record that cannot be read ends it with an error, and the others are not
-// compared: what follows a damaged one cannot be found.
-func (v *verifier) dir(dir string) error {
-	rec, err := record.Open(os.DirFS(dir))
-	if err != nil {
-		return err
-	}
-	v.walker, v.decoder = cct.NewWalker(rec.Profile), nil
-	if rec.IDs != nil {
-		v.decoder = decode.New(rec)
-		v.walker = v.decoder.Walker()
-	}
-	v.fold = foldOf(rec.Profile)
-	v.warnings = append(v.warnings, warnings(rec.Profile)...)
-	return rec.Checks(func(c *live.Check) error {
-		v.check(c)
-		return nil
-	})
-}
-
-// foldOf returns how the program folded the path to a node. Only the node's own function
-// can be that of a back edge: faults, and wrappers, which paths do not show, hang below
-// the home of the innermost function that is shown. Where a back edge had no node, calls
-// through it cannot be told from the function's first one.
-func foldOf(p *profile.Profile) func(node int) func([]cct.PathFrame) []cct.PathFrame {
-	lostEdges := slices.ContainsFunc(p.Lost(), func(l profile.Loss) bool { return l.Kind == profile.LossEdges })
-	return func(node int) func([]cct.PathFrame) []cct.PathFrame {
-		switch {
-		case p.Full():
-			return func(path []cct.PathFrame) []cct.PathFrame { return path }
-		case lostEdges || !cct.Shown(&p.Funcs[p.Nodes[node].Func]):
-			return cct.FoldPath
-		}
-		return cct.FoldCallers
-	}
-}
-
-// check compares one record. Below the frames of the walk stands the context
-// in which the goroutine was started, as it was recorded: that one is checked
-// by records of its own.
-func (v *verifier) check(c *live.Check) {
-	v.events += c.Events
-	if v.decoder != nil {
-		v.checkContext(c)
-		return
-	}
-	if c.Node == profile.None || c.Start == profile.None {
-		v.checked++
-		v.mismatch(c, "missing", 0, nil, nil)
-		return
-	}
-	decoded, ok := v.walker.Path(c.Node, c.Cell)
-	began, startOK := v.walker.Path(c.Start, c.StartCell)
-	if !ok || !startOK {
-		v.unknown++
-		return
-	}
-	truth := append(v.known(c), began...)
-	fold := v.fold(c.Node)
-	decoded, truth = fold(decoded), fold(truth)
-	v.checked++
-	if kind, at := difference(decoded, truth, c.Cell == profile.None); kind != "" {
-		v.mismatch(c, kind, at, decoded, truth)
-	}
-}
-
-// known returns the frames of the stack walk that contexts have.
-func (v *verifier) known(c *live.Check) []cct.PathFrame {
-	truth := make([]cct.PathFrame, len(c.Frames))
-	for i, f := range c.Frames {
-		truth[i] = cct.PathFrame(f)
-		truth[i].Func = cct.DisplayName(f.Func)
-	}
-	return v.walker.Known(truth)
-}
-
-// checkContext compares one record of a program with context IDs, as check does.
-// Nothing is folded: IDs keep all levels of recursion.
-func (v *verifier) checkContext(c *live.Check) {
-	stack, err := v.decoder.Decode(c.ID)
-	truth := v.known(c)
-	if err != nil {
-		v.checked++
-		v.undecoded(c, c.ID, err, truth)
-		return
-	}
-	if c.StartID != (ctxid.ID{}) {
-		start, err := v.decoder.Decode(c.StartID)
-		if err != nil {
-			v.checked++
-			v.undecoded(c, c.StartID, err, truth)
-			return
-		}
-		if start.Cut() != "" {
-			v.truncated(start.Cut())
-			return
-		}
-		truth = append(truth, start.Path()...)
-	}
-	if stack.Cut() != "" {
-		v.truncated(stack.Cut())
-		return
-	}
-	v.checked++
-	decoded := stack.Path()
-	if kind, at := difference(decoded, truth, v.decoder.AtEntry(c.ID)); kind != "" {
-		v.mismatch(c, kind, at, decoded, truth)
-	}
-}
-
-// truncated counts a context that is cut, for a reason.
-func (v *verifier) truncated(reason string) {
-	v.unknown++
-	if v.cuts == nil {
-		v.cuts = make(map[string]uint64)
-	}
-	v.cuts[reason]++
-}
-
-// undecoded counts an ID that cannot be decoded.
-func (v *verifier) undecoded(c *live.Check, id ctxid.ID, err error, truth []cct.PathFrame) {
-	if v.o.verbose && v.failed < uint64(v.o.show) {
-		fmt.Fprintf(v.w, "%s: %v\n", ctxid.Append(nil, id.Hi, id.Lo, id.Run), err)
-	}
-	v.mismatch(c, "missing", 0, nil, truth)
-}
-
-// difference returns the kind and place of the first difference, or "". At the
-// entry of a node its innermost frame has no line to compare, and frames of which the
-// program's tables do not know the place have no file.
-// at is an index of frames, innermost 0. The order of the comparisons decides on
-// the kind if a frame differs in several ways.
-func difference(decoded, truth []cct.PathFrame, entry bool) (kind string, at int) {
-	for i := range min(len(decoded), len(truth)) {
-		d, t := decoded[i], truth[i]
-		switch {
-		case d.Inlined != t.Inlined:
-			return "inlined", i
-		case d.Func != t.Func:
-			return "function", i
-		case t.File == "":
-			// The compiler has dropped the mark of what is inlined here.
-		case d.File != t.File:
-			return "file", i
-		case d.Line != t.Line && !(entry && i == 0):
-			return "line", i
-		}
-	}
-	if len(decoded) != len(truth) {
-		return "depth", min(len(decoded), len(truth))
-	}
-	return "", 0
-}
-
-// mismatch counts a mismatch and prints the first ones.
-// decoded and truth may be nil, if there is nothing to show.
-func (v *verifier) mismatch(c *live.Check, kind string, at int, decoded, truth []cct.PathFrame) {
-	v.failed++
-	v.kinds[kind]++
-	if v.o.verbose && v.failed <= uint64(v.o.show) {
-		v.show(c, kind, at, decoded, truth)
-	}
-}
-
-// show prints both stacks, after folding, with a mark at the difference.
-func (v *verifier) show(c *live.Check, kind string, at int, decoded, truth []cct.PathFrame) {
-	if v.decoder != nil {
-		fmt.Fprintf(v.w, "mismatch of kind %s in frame %d, context %s, %s, goroutine began in %s\n",
-			kind, at, ctxid.Append(nil, c.ID.Hi, c.ID.Lo, c.ID.Run), plural(c.Events, "event"), ctxid.Append(nil, c.StartID.Hi, c.StartID.Lo, c.StartID.Run))
-		v.stack("recorded", decoded, at)
-		v.stack("stack walk", truth, at)
-		return
-	}
-	where := "entry"
-	if c.Cell != profile.None {
-		where = fmt.Sprint("cell ", c.Cell)
-	}
-	fmt.Fprintf(v.w, "mismatch of kind %s in frame %d, node at offset %d, %s, %s, goroutine began at node %d, cell %d\n",
-		kind, at, c.Offset, where, plural(c.Events, "event"), c.Start, c.StartCell)
-	v.stack("recorded", decoded, at)
-	v.stack("stack walk", truth, at)
-}
-
-// stack prints one stack, innermost frame first.
-func (v *verifier) stack(what string, path []cct.PathFrame, at int) {
-	fmt.Fprintf(v.w, "\t%s:\n", what)
-	for i, f := range path {
-		point, inlined := " ", ""
-		if i == at {
-			point = ">"
-		}
-		if f.Inlined {
-			inlined = " (inlined)"
-		}
-		fmt.Fprintf(v.w, "\t  %s %s %s:%d%s\n", point, f.Func, f.File, f.Line, inlined)
-	}
-}
-
-// result prints the sums. Nothing to compare is an error, too: it would
-// otherwise look like success.
-func (v *verifier) result() error {
-	for _, line := range v.warnings {
-		fmt.Fprintf(v.w, "warning: %s\n", line)
-	}
-	fmt.Fprintf(v.w, "checked %d %s, %d %s\n", v.checked, noun(v.checked, "context"), v.failed, noun(v.failed, "mismatch", "mismatches"))
-	for _, kind := range mismatchKinds {
-		if n := v.kinds[kind]; n > 0 {
-			fmt.Fprintf(v.w, "\t%-10s %d\n", kind, n)
-		}
-	}
-	if v.unknown > 0 {
-		fmt.Fprintf(v.w, "\t%d truncated %s not compared\n", v.unknown, noun(v.unknown, "context was", "contexts were"))
-		for _, reason := range slices.Sorted(maps.Keys(v.cuts)) {
-			fmt.Fprintf(v.w, "\t%d of them, %.2f %% of all: %s\n", v.cuts[reason], 100*float64(v.cuts[reason])/float64(v.unknown+v.checked), reason)
-		}
-	}
-	switch {
-	case v.failed > 0:
-		return &exitError{code: exitFailure}
-	case v.checked == 0:
-		return fmt.Errorf("verify: nothing was checked; build the program with 'stemma build -verify', run it, and name its live directory")
-	}
-	return nil
+	return exit.With(rec.Code)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
 )
@@ -73,7 +74,7 @@ func TestVerify(t *testing.T) {
 	deep := append([]livetest.Frame{at("main.b", 30), inlined(at("main.in[...]", 25)), at("main.a", 21), at("main.b", 33)}, outermost()...)
 	d.AddCheck(fromMain(n["b"]), deep...)
 	code, stdout, stderr := verifyLive(t, d)
-	if want := "checked 5 contexts, 0 mismatches\n\t1 truncated context was not compared\n"; code != exitOK || stdout != want || stderr != "" {
+	if want := "checked 5 contexts, 0 mismatches\n\t1 truncated context was not compared\n"; code != exit.OK || stdout != want || stderr != "" {
 		t.Errorf("exit code %d, have %q, want %q; stderr %q", code, stdout, want, stderr)
 	}
 }
@@ -96,21 +97,21 @@ func TestVerifyMismatches(t *testing.T) {
 		d, n := checkedProgram()
 		d.AddCheck(fromMain(n["b"]), frames...)
 		code, stdout, _ := verifyLive(t, d)
-		if code != exitFailure || !strings.Contains(stdout, "checked 1 context, 1 mismatch\n") ||
+		if code != exit.Failure || !strings.Contains(stdout, "checked 1 context, 1 mismatch\n") ||
 			!strings.Contains(stdout, "mismatch of kind "+kind+" in frame") {
 			t.Errorf("%s: exit code %d, have\n%s", kind, code, stdout)
 		}
 	}
 	d, n := checkedProgram()
 	d.AddCheck(fromMain(n["b"]+8), at("main.b", 0))
-	if code, stdout, _ := verifyLive(t, d); code != exitFailure || !strings.Contains(stdout, "\tmissing    1\n") {
+	if code, stdout, _ := verifyLive(t, d); code != exit.Failure || !strings.Contains(stdout, "\tmissing    1\n") {
 		t.Errorf("missing: exit code %d, have\n%s", code, stdout)
 	}
 }
 
 func TestVerifyNothing(t *testing.T) {
 	d, _ := checkedProgram()
-	if code, _, stderr := verifyLive(t, d); code != exitFailure || !strings.Contains(stderr, "nothing was checked; build the program with") {
+	if code, _, stderr := verifyLive(t, d); code != exit.Failure || !strings.Contains(stderr, "nothing was checked; build the program with") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/goroot"
+	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
@@ -20,20 +22,20 @@ func versionCommand() *command {
 
 // runVersion prints what it knows before it returns an error: an unsupported Go is
 // the case where the versions matter. It builds nothing.
-func runVersion(e *env, args []string) error {
+func runVersion(e *process.Env, args []string) error {
 	paths, err := parseMixed(e, flag.NewFlagSet("version", flag.ContinueOnError), args)
 	if err != nil {
 		return err
 	}
 	if len(paths) > 0 {
-		return usageError("version: unexpected argument %q", paths[0])
+		return exit.Usagef("version: unexpected argument %q", paths[0])
 	}
-	fmt.Fprintf(e.stdout, "stemma %s\nsupports %s\n", ownVersion(), goroot.Supported())
+	fmt.Fprintf(e.Stdout, "stemma %s\nsupports %s\n", ownVersion(), goroot.Supported())
 	g, err := toolchain.Find("")
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "go %s %s/%s in %s\n", g.Version, g.OS, g.Arch, g.Root)
+	fmt.Fprintf(e.Stdout, "go %s %s/%s in %s\n", g.Version, g.OS, g.Arch, g.Root)
 	if err := g.Check(); err != nil {
 		return err
 	}
@@ -45,7 +47,7 @@ func runVersion(e *env, args []string) error {
 	if !entry.Exists() {
 		state = "not built yet"
 	}
-	fmt.Fprintf(e.stdout, "compiler %s (%s)\n", entry.Dir, state)
+	fmt.Fprintf(e.Stdout, "compiler %s (%s)\n", entry.Dir, state)
 	return nil
 }
 

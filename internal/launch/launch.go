@@ -1,0 +1,46 @@
+// Package launch builds one program, runs it, and seals its record.
+package launch
+
+import (
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/process"
+)
+
+// A Program is an instrumented executable in a temporary directory.
+// It must be closed. tmp holds nothing else.
+type Program struct {
+	Name string   // of the executable, without directory
+	exe  string   // its path
+	argv []string // what to start: exe and its arguments, behind the words of -exec
+	dir  string   // where to run it; empty for the current directory
+	tmp  string
+}
+
+// Close removes the executable.
+func (p *Program) Close() error { return os.RemoveAll(p.tmp) }
+
+// Run runs the program to its end.
+// The program's own exit code is no error. STEMMA_OUT goes to its children, so that
+// their records come to the same place.
+func (p *Program) Run(e *process.Env) (*Record, error) {
+	base, err := liveBase(p.Name)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(p.argv[0], p.argv[1:]...)
+	cmd.Dir = p.dir
+	cmd.Env = append(os.Environ(), "STEMMA_OUT="+base)
+	if p.dir != "" {
+		cmd.Env = append(cmd.Env, "PWD="+cmd.Dir)
+	}
+	begin := time.Now()
+	code, err := process.Run(e, cmd)
+	if err != nil {
+		_ = os.Remove(base) // it is empty: nothing ran
+		return nil, err
+	}
+	return &Record{Base: base, pid: cmd.Process.Pid, Code: code, elapsed: time.Since(begin)}, nil
+}

@@ -1,0 +1,93 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/words"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// amount writes a value of the tree in its unit.
+func (r *reporter) amount(n uint64) string { return words.Amount(r.t.Type, n) }
+
+// SamplingLines tells what was sampled and how, for each process that was, what is wrong
+// with it, and what it cost.
+func SamplingLines(p *profile.Profile) []string {
+	if !p.Sampled() {
+		return nil
+	}
+	if accumulated(p) {
+		return []string{words.Plural(p.Total(profile.Samples), "sample") + " of calls"}
+	}
+	lines := []string{fmt.Sprintf("%s on CPU for %s · %s of waiting goroutines for %s",
+		words.Plural(p.Total(profile.Samples), "sample"), words.Milliseconds(p.Total(profile.CPU)),
+		words.Plural(p.Total(profile.Waits), "sample"), words.Milliseconds(p.Total(profile.Wait)))}
+	for _, proc := range p.Processes {
+		if sm := proc.Sampling; sm != nil {
+			lines = append(lines, samplingLine(sm))
+			lines = append(lines, samplingFaults(sm)...)
+		}
+	}
+	return lines
+}
+
+// accumulated tells whether the samples are of calls, and not of time.
+func accumulated(p *profile.Profile) bool {
+	for _, proc := range p.Processes {
+		if e := engine.Lookup(proc.Engine); e != nil && e.Settings&engine.AccumulatorSettings != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// samplingLine describes the sampler of one process.
+func samplingLine(s *profile.Sampling) string {
+	line := profile.Printable(fmt.Sprintf("%s, walk %s, every %v", s.Sampler, s.Walk, s.Interval))
+	if n := s.Stat("processCPU"); n > 0 {
+		line += " · the process used " + words.Milliseconds(n) + " of CPU"
+	}
+	if n := s.Stat("samplerCPU"); n > 0 {
+		line += ", the sampler " + words.Milliseconds(n)
+	}
+	if len(s.Latency) > 0 {
+		line += fmt.Sprintf(" · taken %v after they were due (median; 99 %%: %v)", s.Quantile(0.5), s.Quantile(0.99))
+	}
+	return line
+}
+
+// samplingFaults are the reasons not to believe all of the samples.
+func samplingFaults(s *profile.Sampling) (lines []string) {
+	for _, f := range []struct{ stat, one, many string }{
+		{"failed", "sample could not be walked to the outermost frame; it is below [truncated]",
+			"samples could not be walked to the outermost frame; they are below [truncated]"},
+		{"overflow", "sample had no room in the record; it is in [overflow]", "samples had no room in the record; they are in [overflow]"},
+		{"lost", "sample is missing, because memory for a trace, or a place or timer for a thread, ran out",
+			"samples are missing, because memory for a trace, or a place or timer for a thread, ran out"},
+		{"mismatches", "sample differs from a full walk of the stack", "samples differ from a full walk of the stack"},
+	} {
+		if n := s.Stat(f.stat); n > 0 {
+			lines = append(lines, "warning: "+words.Plural(n, f.one, f.many))
+		}
+	}
+	return lines
+}
+
+// samplingCounters are all that the sampler counted, for those who look for a fault in it.
+func samplingCounters(s *profile.Sampling) string {
+	var counts []string
+	for _, st := range s.Stats {
+		counts = append(counts, st.Kind+" "+words.Commas(st.Count))
+	}
+	return profile.Printable(strings.Join(counts, ", "))
+}
+
+// Metrics returns the values that -metric may name.
+func Metrics() (names []string) {
+	for _, t := range profile.ValueTypes {
+		names = append(names, t.Name)
+	}
+	return names
+}

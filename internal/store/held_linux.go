@@ -1,0 +1,19 @@
+package store
+
+import (
+	"os"
+	"syscall"
+)
+
+// IsHeld tells whether a program holds the lock of the main file of its live directory,
+// as it does until it ends. A file that cannot be opened is not held.
+func IsHeld(file string) bool {
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	// A lock that is got is given back when the file is closed. Several readers do not
+	// get into each other's way, and the program took its own before there were any.
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK
+}

@@ -1,0 +1,122 @@
+// Package store finds, reads and writes the records of programs on disk.
+package store
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/record"
+)
+
+// Where profiles are found and what they are called.
+const (
+	SealedSuffix = ".stemma"
+	OutDir       = "stemma.out"
+)
+
+// sum reads the profiles at paths as Load does, and merges them. Merging needs
+// the same kind of recursion in all of them. The result is valid.
+func sum(paths []string) (*record.Record, error) {
+	r, err := Load(paths)
+	if err != nil {
+		return nil, err
+	}
+	return r.Merged()
+}
+
+// ReadSealed reads a sealed file. Errors name the file once.
+func ReadSealed(path string) (*record.Record, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	p, err := record.Read(bufio.NewReaderSize(f, 1<<20))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return p, nil
+}
+
+// IsLive tells whether a program recorded, or records, into dir.
+// The record need not be complete.
+func IsLive(dir string) bool {
+	return MainFile(dir) != ""
+}
+
+// MainFile returns the file that tells a live directory from others, "" if it is none:
+// that of the tree of calls, of context IDs, or of samples.
+func MainFile(dir string) string {
+	for _, name := range []string{engine.FileTree, engine.FileIDs, engine.FileSamples} {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			return file
+		}
+	}
+	return ""
+}
+
+// LiveDirs returns the live directories in dir.
+// They are sorted by name. A directory that is not there has none.
+func LiveDirs(dir string) []string {
+	all, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*"))
+	return slices.DeleteFunc(all, func(d string) bool { return !IsLive(d) })
+}
+
+// escapeGlob makes path match nothing but itself in filepath.Glob.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// In prefixes err with the path that it is about, unless it names one itself.
+func In(path string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return fmt.Errorf("%s: %s: %w", path, pe.Path, pe.Err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// MaxListed is how many live directories a message lists.
+const MaxListed = 10
+
+// ListDirs prints directories, relative to the current one where they are below it.
+func ListDirs(w io.Writer, dirs []string) {
+	for i, dir := range dirs {
+		if i == MaxListed {
+			fmt.Fprintf(w, "\tand %d more\n", len(dirs)-i)
+			return
+		}
+		fmt.Fprintf(w, "\t%s\n", Relative(dir))
+	}
+}
+
+// Relative returns a path relative to the current directory if it is below that.
+func Relative(path string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if rel, err := filepath.Rel(wd, path); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return path
+}
+
+// RecordDir returns where test binaries record. It is absolute, because each
+// runs in the directory of its package.
+func RecordDir() (string, error) {
+	dir := os.Getenv("STEMMA_OUT")
+	if dir == "" {
+		dir = "stemma.out"
+	}
+	return filepath.Abs(dir)
+}
