@@ -45,6 +45,7 @@ const rule = `
 	internal/toolchain: internal/goroot, internal/callgraph;
 	internal/exit: ;
 	internal/words: profile;
+	internal/manual: ;
 	internal/process: internal/toolchain;
 	internal/store: internal/record, internal/words, internal/exit;
 	internal/report: internal/store, internal/cct;
@@ -55,7 +56,7 @@ const rule = `
 	internal/clean: internal/store, internal/toolchain;
 	internal/doctor: internal/store, internal/toolchain;
 	internal/launch: internal/report, internal/process;
-	internal/cli: internal/clean, internal/doctor, internal/events, internal/export, internal/gate, internal/launch, internal/replay, internal/verify;
+	internal/cli: internal/clean, internal/doctor, internal/events, internal/export, internal/gate, internal/launch, internal/manual, internal/replay, internal/verify;
 	cmd/stemma: internal/cli;
 	.: internal/decode;
 	stemmahttp: ., internal/export;

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"flag"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -11,6 +9,7 @@ import (
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/export"
 	"github.com/stemma-go/stemma/internal/lookup"
+	"github.com/stemma-go/stemma/internal/manual"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/report"
 )
@@ -32,34 +31,21 @@ values. For this shell:
 	}
 }
 
-// shells are the shells that there is a script for.
-var shells = []string{"bash", "fish", "zsh"}
-
 // runCompletion prints the script for one shell.
 func runCompletion(e *process.Env, args []string) error {
 	args, err := parseMixed(e, flag.NewFlagSet("completion", flag.ContinueOnError), args)
 	if err != nil {
 		return err
 	}
-	if len(args) != 1 || !slices.Contains(shells, args[0]) {
-		return exit.Usagef("completion: want one of %s; see 'stemma help completion'", strings.Join(shells, ", "))
+	if len(args) != 1 || !slices.Contains(manual.Shells(), args[0]) {
+		return exit.Usagef("completion: want one of %s; see 'stemma help completion'", strings.Join(manual.Shells(), ", "))
 	}
-	var b strings.Builder
-	map[string]func(*strings.Builder){"bash": bashScript, "fish": fishScript, "zsh": zshScript}[args[0]](&b)
-	_, err = io.WriteString(e.Stdout, b.String())
-	return err
-}
-
-// A flagHelp is a flag as help, completion and the manual show it.
-type flagHelp struct {
-	name, value string   // value: what it takes, "" if nothing
-	text        string   // what it does, with its default
-	values      []string // all that it takes, if that is known
+	return manual.Completion(e.Stdout, args[0], described())
 }
 
 // flagsOf returns the flags of a command, from the declarations that parsing has. A flag
 // without a text is hidden.
-func flagsOf(c *command) (list []flagHelp) {
+func flagsOf(c *command) (list []manual.Flag) {
 	if c.flags == nil {
 		return nil
 	}
@@ -76,10 +62,10 @@ func flagsOf(c *command) (list []flagHelp) {
 		default:
 			text += " (default " + f.DefValue + ")"
 		}
-		list = append(list, flagHelp{f.Name, value, text, flagValues(c.name, f.Name, value)})
+		list = append(list, manual.Flag{Name: f.Name, Value: value, Text: text, Values: flagValues(c.name, f.Name, value)})
 	})
 	if c.pages {
-		list = append(list, flagHelp{name: process.NoPager, text: "do not show a long output on a terminal with $STEMMA_PAGER, $PAGER or less"})
+		list = append(list, manual.Flag{Name: process.NoPager, Text: "do not show a long output on a terminal with $STEMMA_PAGER, $PAGER or less"})
 	}
 	return list
 }
@@ -107,109 +93,15 @@ func argumentsOf(c *command) []string {
 	case "help":
 		return commandNames()
 	case "completion":
-		return shells
+		return manual.Shells()
 	}
 	return nil
 }
 
-// bashScript completes the first word, flags behind a dash, and the values of flags behind a
-// space or "=", which bash makes a word of its own. Everything else is left to bash: files.
-func bashScript(b *strings.Builder) {
-	fmt.Fprintf(b, `# Completion of stemma for bash.
-_stemma() {
-	local cur=${COMP_WORDS[COMP_CWORD]} flag=${COMP_WORDS[COMP_CWORD-1]} words=
-	COMPREPLY=()
-	if [ "$COMP_CWORD" = 1 ]; then
-		COMPREPLY=($(compgen -W %q -- "$cur"))
-		return
-	fi
-	if [ "$cur" = "=" ]; then
-		cur=
-	elif [ "$flag" = "=" ]; then
-		flag=${COMP_WORDS[COMP_CWORD-2]}
-	fi
-	case "${COMP_WORDS[1]} ${flag/#--/-}" in
-`, strings.Join(commandNames(), " "))
+// described returns what there is to say of the commands.
+func described() (list []manual.Command) {
 	for _, c := range commands() {
-		for _, f := range flagsOf(c) {
-			if f.values != nil {
-				fmt.Fprintf(b, "\t%q) words=%q ;;\n", c.name+" -"+f.name, strings.Join(f.values, " "))
-			}
-		}
+		list = append(list, manual.Command{Name: c.name, Args: c.args, Short: c.short, Long: c.long, Flags: flagsOf(c), Arguments: argumentsOf(c)})
 	}
-	fmt.Fprintf(b, "\t*)\n\t\tcase \"${COMP_WORDS[1]} $cur\" in\n")
-	for _, c := range commands() {
-		if list := flagsOf(c); list != nil {
-			var names []string
-			for _, f := range list {
-				names = append(names, "-"+f.name)
-			}
-			fmt.Fprintf(b, "\t\t%q*) words=%q ;;\n", c.name+" -", strings.Join(names, " "))
-		}
-		if list := argumentsOf(c); list != nil {
-			fmt.Fprintf(b, "\t\t%q*) words=%q ;;\n", c.name+" ", strings.Join(list, " "))
-		}
-	}
-	fmt.Fprintf(b, "\t\tesac ;;\n\tesac\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -o default -F _stemma stemma\n")
-}
-
-// zshScript gives zsh's _arguments a line for each flag.
-func zshScript(b *strings.Builder) {
-	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-	text := strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`).Replace
-	fmt.Fprintf(b, "#compdef stemma\n# Completion of stemma for zsh.\n_stemma() {\n\tlocal context state line curcontext=$curcontext\n\tlocal -a commands\n\tcommands=(\n")
-	for _, c := range commands() {
-		fmt.Fprintf(b, "\t\t%s\n", quote(c.name+":"+text(c.short)))
-	}
-	fmt.Fprintf(b, "\t)\n\t_arguments -C '1:command:->command' '*::argument:->argument'\n\tcase $state in\n\tcommand) _describe command commands ;;\n\targument)\n\t\tcase $words[1] in\n")
-	for _, c := range commands() {
-		fmt.Fprintf(b, "\t\t%s) _arguments", c.name)
-		for _, f := range flagsOf(c) {
-			spec := "-" + f.name
-			if f.value != "" {
-				spec += "="
-			}
-			spec += "[" + text(f.text) + "]"
-			if f.value != "" {
-				spec += ":" + text(f.value) + ":"
-				if f.values != nil {
-					spec += "(" + strings.Join(f.values, " ") + ")"
-				} else {
-					spec += "_files"
-				}
-			}
-			fmt.Fprintf(b, " \\\n\t\t\t%s", quote(spec))
-		}
-		rest := "*:file:_files"
-		if list := argumentsOf(c); list != nil {
-			rest = "1:argument:(" + strings.Join(list, " ") + ")"
-		}
-		fmt.Fprintf(b, " \\\n\t\t\t%s ;;\n", quote(rest))
-	}
-	fmt.Fprintf(b, "\t\tesac ;;\n\tesac\n}\nif [ \"$funcstack[1]\" = _stemma ]; then\n\t_stemma \"$@\"\nelse\n\tcompdef _stemma stemma\nfi\n")
-}
-
-// fishScript gives fish a line for each flag.
-func fishScript(b *strings.Builder) {
-	quote := func(s string) string { return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) + "'" }
-	fmt.Fprintf(b, "# Completion of stemma for fish.\ncomplete -c stemma -e\n")
-	for _, c := range commands() {
-		fmt.Fprintf(b, "complete -c stemma -n __fish_use_subcommand -f -a %s -d %s\n", c.name, quote(c.short))
-	}
-	for _, c := range commands() {
-		in := quote("__fish_seen_subcommand_from " + c.name)
-		for _, f := range flagsOf(c) {
-			fmt.Fprintf(b, "complete -c stemma -n %s -o %s", in, f.name)
-			switch {
-			case f.values != nil:
-				fmt.Fprintf(b, " -x -a %s", quote(strings.Join(f.values, " ")))
-			case f.value != "":
-				fmt.Fprintf(b, " -r")
-			}
-			fmt.Fprintf(b, " -d %s\n", quote(f.text))
-		}
-		if list := argumentsOf(c); list != nil {
-			fmt.Fprintf(b, "complete -c stemma -n %s -f -a %s\n", in, quote(strings.Join(list, " ")))
-		}
-	}
+	return list
 }

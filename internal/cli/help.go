@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/manual"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/internal/words"
@@ -38,7 +39,7 @@ func runHelp(e *process.Env, args []string) error {
 	case err != nil:
 		return err
 	case *man && len(args) == 0:
-		return manual(e.Stdout)
+		return manual.Page(e.Stdout, ownVersion(), described())
 	case *man:
 		return exit.Usagef("help: -man is about all commands; leave %q out", args[0])
 	case len(args) == 0:
@@ -83,7 +84,7 @@ func commandHelp(w io.Writer, c *command) {
 	}
 	fmt.Fprintf(w, "\nflags:\n")
 	for _, f := range list {
-		fmt.Fprintf(w, "  %s\n\t%s\n", strings.TrimSpace("-"+f.name+" "+f.value), f.text)
+		fmt.Fprintf(w, "  %s\n\t%s\n", strings.TrimSpace("-"+f.Name+" "+f.Value), f.Text)
 	}
 }
 

@@ -1,10 +1,34 @@
-package cli
+// Package manual writes what describes the commands of the tool elsewhere than in its help:
+// the manual page, and scripts that complete command lines.
+package manual
 
 import (
 	"fmt"
 	"io"
 	"strings"
 )
+
+// A Command is what help says of a command.
+type Command struct {
+	Name, Args, Short, Long string
+	Flags                   []Flag
+	Arguments               []string // what its argument may be if that is no file
+}
+
+// A Flag is what help says of a flag.
+type Flag struct {
+	Name, Value string   // Value: what it takes, "" if nothing
+	Text        string   // what it does, with its default
+	Values      []string // all that it takes, if that is known
+}
+
+// names returns the names of commands.
+func names(list []Command) (names []string) {
+	for _, c := range list {
+		names = append(names, c.Name)
+	}
+	return names
+}
 
 // environment are the variables that concern the tool, for the manual.
 var environment = [][2]string{
@@ -17,23 +41,23 @@ var environment = [][2]string{
 	{"STEMMA_TREE_SIZE", "bytes of address space for the tree of a program, and for the counters of each P"},
 }
 
-// manual prints the manual page, as troff, from what help has.
-func manual(w io.Writer) error {
+// Page writes the manual page of a version, as troff.
+func Page(w io.Writer, version string, list []Command) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH STEMMA 1 \"\" %q\n.SH NAME\nstemma \\- calling contexts of Go programs\n", roff("stemma "+ownVersion()))
+	fmt.Fprintf(&b, ".TH STEMMA 1 \"\" %q\n.SH NAME\nstemma \\- calling contexts of Go programs\n", roff("stemma "+version))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B stemma\n.I command\n.RI [ arguments ]\n.SH DESCRIPTION\nstemma gives every moment of a Go program its calling context.\n.SH COMMANDS\n")
-	for _, c := range commands() {
-		fmt.Fprintf(&b, ".SS %s\n.B stemma %s\n%s\n.PP\n", c.name, roff(c.name), roff(c.args))
-		fmt.Fprintf(&b, "%s\n", roffLine(strings.ToUpper(c.short[:1])+c.short[1:]+"."))
-		if c.long != "" {
+	for _, c := range list {
+		fmt.Fprintf(&b, ".SS %s\n.B stemma %s\n%s\n.PP\n", c.Name, roff(c.Name), roff(c.Args))
+		fmt.Fprintf(&b, "%s\n", roffLine(strings.ToUpper(c.Short[:1])+c.Short[1:]+"."))
+		if c.Long != "" {
 			fmt.Fprintf(&b, ".PP\n.nf\n")
-			for line := range strings.Lines(strings.TrimSpace(c.long)) {
+			for line := range strings.Lines(strings.TrimSpace(c.Long)) {
 				fmt.Fprintf(&b, "%s\n", roffLine(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")))
 			}
 			fmt.Fprintf(&b, ".fi\n")
 		}
-		for _, f := range flagsOf(c) {
-			fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(strings.TrimSpace("-"+f.name+" "+f.value)), roffLine(f.text))
+		for _, f := range c.Flags {
+			fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(strings.TrimSpace("-"+f.Name+" "+f.Value)), roffLine(f.Text))
 		}
 	}
 	fmt.Fprintf(&b, ".SH ENVIRONMENT\n")
