@@ -382,8 +382,12 @@ type File struct {
 	win []byte
 }
 
-// windowSize is how many bytes are read at once, at least.
-const windowSize = 1 << 20
+// windowSize is how many bytes are read at once, at least, and longest the size of the longest record that
+// can be: lengths that are larger come from damaged files, which may be sparse and seem to have it all.
+const (
+	windowSize = 1 << 20
+	longest    = 64 << 20
+)
 
 // OpenFile opens a file of the directory. It must be a regular one: a device
 // or a pipe under its name would make the reader wait.
@@ -421,6 +425,9 @@ func (f *File) Fail(off int64, format string, args ...any) error {
 func (f *File) At(off int64, n int) ([]byte, error) {
 	if off < 0 || n < 0 || int64(n) > f.Size-off {
 		return nil, f.Fail(off, "file ends at %d, want %d more bytes", f.Size, n)
+	}
+	if n > longest {
+		return nil, f.Fail(off, "record of %d bytes, want at most %d", n, longest)
 	}
 	if off < f.off || off+int64(n) > f.off+int64(len(f.win)) {
 		size := max(int64(n), min(windowSize, f.Used-off))

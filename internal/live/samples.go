@@ -1,7 +1,10 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -43,7 +46,7 @@ func (l *Dir) readSamples() error {
 	if err := l.sampleProcess(f, &head); err != nil {
 		return err
 	}
-	used := min(head.Used, head.Max, uint64(f.Size-layout.SampleHeaderSize)/layout.SampleNodeSize)
+	used := min(head.Used, head.Max, math.MaxUint32, uint64(f.Size-layout.SampleHeaderSize)/layout.SampleNodeSize)
 	for _, t := range sampleValues {
 		if _, err := l.Profile.AddColumn(t); err != nil {
 			return err
@@ -225,7 +228,8 @@ func (r *samplesReader) place(pc uint64) uint32 {
 
 // A sampleNode is a node as the program wrote it.
 type sampleNode struct {
-	parent uint32 // + 1; 0 if incomplete
+	id     uint32 // its index in the file
+	parent uint32 // + 1
 	pc     uint64
 	values [len(sampleValues)]uint64
 }
@@ -233,15 +237,17 @@ type sampleNode struct {
 // readNodes reads the nodes. A parent may stand behind its child, when two
 // threads created them at the same time; so places are found first, then parents.
 func (r *samplesReader) readNodes(used uint64) error {
-	nodes := make([]sampleNode, used)
-	for i := range nodes {
-		b, err := r.f.At(layout.SampleHeaderSize+int64(i)*layout.SampleNodeSize, layout.SampleNodeSize)
+	var nodes []sampleNode // only complete ones: a damaged file may be large and have few
+	for i := range used {
+		b, err := r.f.At(nodeOffset(i), layout.SampleNodeSize)
 		if err != nil {
 			return err
 		}
 		n := raw.Load[layout.SampleNode](b)
-		cpu, wait := n.Weights[rt.WeightCPU], n.Weights[rt.WeightWait]
-		nodes[i] = sampleNode{n.Parent, n.PC, [...]uint64{cpu.Time, cpu.Samples, wait.Time, wait.Samples}}
+		if n.Parent != 0 || i == 0 {
+			cpu, wait := n.Weights[rt.WeightCPU], n.Weights[rt.WeightWait]
+			nodes = append(nodes, sampleNode{uint32(i), n.Parent, n.PC, [...]uint64{cpu.Time, cpu.Samples, wait.Time, wait.Samples}})
+		}
 	}
 	at, err := r.attach(nodes)
 	if err != nil {
@@ -250,36 +256,46 @@ func (r *samplesReader) readNodes(used uint64) error {
 	for v, t := range sampleValues {
 		values := r.live.Profile.Column(t.Name).Values
 		for i := range nodes {
-			if at[i] > 0 {
-				values[at[i]-1] += nodes[i].values[v]
-			}
+			values[at[i]-1] += nodes[i].values[v]
 		}
 	}
 	r.live.Lose(profile.LossPlaces, r.unknown)
 	return nil
 }
 
-// attach makes nodes of the profile, and returns their indexes plus 1. A node that is
-// incomplete has none: nothing has been counted there.
+// nodeOffset returns where a node is in the file.
+func nodeOffset(id uint64) int64 { return layout.SampleHeaderSize + int64(id)*layout.SampleNodeSize }
+
+// findNode returns the index of a node in the list, -1 if it is incomplete: nothing has been
+// counted there. It is at its own number, but for those before it that are incomplete.
+func findNode(nodes []sampleNode, id uint32) int {
+	if int64(id) < int64(len(nodes)) && nodes[id].id == id {
+		return int(id)
+	}
+	i, ok := slices.BinarySearchFunc(nodes, id, func(n sampleNode, id uint32) int { return cmp.Compare(n.id, id) })
+	if !ok {
+		return -1
+	}
+	return i
+}
+
+// attach makes nodes of the profile, and returns their indexes plus 1.
 func (r *samplesReader) attach(nodes []sampleNode) ([]uint32, error) {
 	x := profile.NewNodeIndex(r.live.Profile, len(r.live.Profile.Nodes)+len(nodes))
 	at := make([]uint32, len(nodes))
-	if len(at) > 0 {
-		at[0] = 1
+	if len(nodes) > 0 {
+		at[0] = 1 // the root
 	}
 	var path []int
 	for i := range nodes {
 		path = path[:0]
 		k := i
-		for k >= 0 && k < len(at) && at[k] == 0 && len(path) <= len(at) {
+		for k >= 0 && at[k] == 0 && len(path) <= len(at) {
 			path = append(path, k)
-			k = int(nodes[k].parent) - 1
+			k = findNode(nodes, nodes[k].parent-1)
 		}
-		if k < 0 || k >= len(at) || at[k] == 0 {
-			if nodes[i].parent != 0 {
-				return nil, r.f.Fail(layout.SampleHeaderSize+int64(i)*layout.SampleNodeSize, "node %d does not hang below the root", i)
-			}
-			continue
+		if k < 0 || at[k] == 0 {
+			return nil, r.f.Fail(nodeOffset(uint64(nodes[i].id)), "node %d does not hang below the root", nodes[i].id)
 		}
 		for j := len(path) - 1; j >= 0; j-- {
 			at[path[j]] = x.Node(at[k]-1, 0, r.place(nodes[path[j]].pc)) + 1

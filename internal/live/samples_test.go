@@ -2,10 +2,15 @@ package live_test
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -154,5 +159,43 @@ func TestSamplesDamaged(t *testing.T) {
 	}
 	if errors == 0 || errors == 3000 {
 		t.Errorf("%d of 3000 damages were errors", errors)
+	}
+}
+
+// TestSparseSamples reads files that seem to have gigabytes and have little: what a reader
+// allocates goes by what is there.
+func TestSparseSamples(t *testing.T) {
+	fsys := sampledDir([]uintptr{100, 200}, []uintptr{102, 200})
+	dir := t.TempDir()
+	samples, places := fsys["samples"].Data, fsys["places"].Data
+	head := (*layout.SampleHeader)(unsafe.Pointer(&samples[0]))
+	const claimed = 1 << 22
+	head.Max, head.Used = claimed, claimed
+	write := func(name string, data []byte, size int64) {
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(file, data, 0o666), os.Truncate(file, size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allocated := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.TotalAlloc
+	}
+	write("samples", samples, layout.SampleHeaderSize+claimed*layout.SampleNodeSize)
+	write("places", places, 8<<30)
+	before := allocated()
+	p := readSampled(t, os.DirFS(dir))
+	if n := allocated() - before; len(p.Nodes) != 5 || n > 16<<20 {
+		t.Errorf("%d nodes, read with %d bytes; want 5, and at most 16 MB", len(p.Nodes), n)
+	}
+	(*layout.Place)(unsafe.Pointer(&places[0])).Length = 1<<32 - 8
+	head.Places = 8 << 30
+	write("samples", samples, layout.SampleHeaderSize+claimed*layout.SampleNodeSize)
+	write("places", places, 8<<30)
+	before = allocated()
+	_, err := readLive(os.DirFS(dir))
+	if n := allocated() - before; err == nil || !strings.Contains(err.Error(), "want at most") || n > 16<<20 {
+		t.Errorf("a place of 4 GB: %v, with %d bytes; want an error, and at most 16 MB", err, n)
 	}
 }
