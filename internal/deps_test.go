@@ -60,6 +60,7 @@ const rule = `
 	cmd/stemma: internal/cli;
 	.: internal/decode;
 	stemmahttp: ., internal/export;
+	stemmatest: ., internal/diff;
 	internal/e2e: internal/toolchain, internal/cct;
 	internal/livetest: internal/ctxid, internal/raw;
 	internal/pty: ;

@@ -1,0 +1,204 @@
+// Package stemmatest asserts how many calls code makes, in tests that stemma runs.
+//
+//	func TestLookup(t *testing.T) {
+//		idx := build(1000)
+//		stemmatest.Calls(t, func() { idx.Lookup("k") }).Of("(*Index).compare").AtMost(24)
+//		stemmatest.Growth(t, []int{1000, 2000, 4000}, func(n int) { build(n) }).AtMost(1.2)
+//	}
+//
+// Counts are exact and do not depend on how busy the machine is. They are there if the test
+// is built by stemma:
+//
+//	stemma test ./...
+//
+// In a normal go test, [Calls] and [Growth] skip the test, with a message that names the
+// command.
+//
+// # What is counted
+//
+// All calls that the function makes and all calls below them, inlined ones and those of the
+// standard library included, are counted with those of the goroutines that it starts. What these do after
+// the function has returned is not: wait for them. Calls of other tests, and of goroutines that
+// were started elsewhere, are never counted, whatever runs at the same time.
+//
+// # Names
+//
+// A pattern is the name of a function as stemma report shows it, in which * stands for
+// anything. The package, or the directories of its import path, may be left out:
+// (*Index).compare, idx.(*Index).compare and example.com/idx.(*Index).compare are the same
+// method. A pattern that no function of the program has is an error, and not a count of 0.
+package stemmatest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/diff"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// A Counted is what a function has called. As a Count it is the number of all these calls.
+type Counted struct {
+	Count
+	tree *cct.Tree // of a function that was counted, and of what it has called
+}
+
+// A Count is a number of calls, to be compared. Its methods return it, so that several
+// comparisons can follow each other.
+type Count struct {
+	t     testing.TB
+	what  string
+	calls uint64
+	most  []string // the contexts that most of the calls are in
+}
+
+// Calls calls f and counts its calls. A test makes one measurement at a time: f must not call
+// Calls or Growth with the same t. The call of f itself is counted, too.
+func Calls(t testing.TB, f func()) *Counted {
+	t.Helper()
+	needCounts(t)
+	l := take(t)
+	defer l.release()
+	tree, err := l.count(f)
+	if err != nil {
+		t.Fatalf("stemmatest: %v", err)
+	}
+	return counted(t, tree)
+}
+
+func counted(t testing.TB, tree *cct.Tree) *Counted {
+	return &Counted{newCount(t, tree, "calls", func(string) bool { return true }), tree}
+}
+
+// Of returns how often functions whose names match the pattern were called.
+func (c *Counted) Of(pattern string) Count {
+	c.t.Helper()
+	return newCount(c.t, c.tree, "calls of "+pattern, matching(c.t, c.tree, pattern))
+}
+
+// newCount adds up the calls of the functions with these names.
+func newCount(t testing.TB, tree *cct.Tree, what string, match func(name string) bool) Count {
+	c := Count{t: t, what: what}
+	var contexts []uint32
+	for i, n := range tree.Nodes {
+		if n.Count > 0 && match(tree.Funcs[n.Func].Name) {
+			c.calls += n.Count
+			contexts = append(contexts, uint32(i))
+		}
+	}
+	slices.SortStableFunc(contexts, func(a, b uint32) int { return cmp.Compare(tree.Nodes[b].Count, tree.Nodes[a].Count) })
+	for _, n := range contexts[:min(len(contexts), maxShown)] {
+		c.most = append(c.most, fmt.Sprintf("%12d  %s", tree.Nodes[n].Count, path(tree, n)))
+	}
+	return c
+}
+
+// maxShown is how many contexts a message has, maxFrames how many functions of each.
+const (
+	maxShown  = 5
+	maxFrames = 4
+)
+
+// path returns the innermost functions of a context, down from what was counted.
+func path(tree *cct.Tree, n uint32) string {
+	var frames []string
+	for _, f := range tree.Stack(n) {
+		if f.Func == lastName {
+			break
+		}
+		if len(frames) == maxFrames {
+			frames = append(frames, "…")
+			break
+		}
+		frames = append(frames, fmt.Sprintf("%s %s:%d", f.Func, f.File[strings.LastIndexByte(f.File, '/')+1:], f.Line))
+	}
+	return strings.Join(frames, " ← ")
+}
+
+// N returns the number of calls.
+func (c Count) N() int { return int(c.calls) }
+
+// AtMost fails the test if there are more calls than max.
+func (c Count) AtMost(max int) Count {
+	c.t.Helper()
+	return c.check(c.N() <= max, "at most", max)
+}
+
+// AtLeast fails the test if there are fewer calls than min.
+func (c Count) AtLeast(min int) Count {
+	c.t.Helper()
+	return c.check(c.N() >= min, "at least", min)
+}
+
+// Exactly fails the test if there are more or fewer calls than n.
+func (c Count) Exactly(n int) Count {
+	c.t.Helper()
+	return c.check(c.N() == n, "exactly", n)
+}
+
+func (c Count) check(ok bool, how string, want int) Count {
+	c.t.Helper()
+	if ok {
+		return c
+	}
+	message := fmt.Sprintf("%s: %d, want %s %d", c.what, c.calls, how, want)
+	if len(c.most) > 0 {
+		message += "; most of them in\n" + strings.Join(c.most, "\n")
+	}
+	c.t.Error(message)
+	return c
+}
+
+// matching returns a function that tells whether names match a pattern. A pattern that neither
+// a function that was called nor any of the program matches ends the test.
+func matching(t testing.TB, tree *cct.Tree, pattern string) func(name string) bool {
+	t.Helper()
+	p, err := diff.NewPattern(pattern)
+	if err != nil {
+		t.Fatalf("stemmatest: Of(%q): %v", pattern, err)
+	}
+	match := func(name string) bool {
+		short := name[strings.LastIndexByte(untyped(name), '/')+1:]
+		return p.Match(name) || p.Match(short) || p.Match(short[strings.IndexByte(short, '.')+1:])
+	}
+	if slices.ContainsFunc(tree.Funcs, func(f cct.Func) bool { return !f.Pseudo && match(f.Name) }) {
+		return match
+	}
+	names, err := programFuncs()
+	if err != nil {
+		t.Fatalf("stemmatest: Of(%q): no function with that name was called, and whether there is one cannot be told: %v", pattern, err)
+	}
+	if !slices.ContainsFunc(names, func(name string) bool { return match(cct.DisplayName(name)) }) {
+		t.Fatalf("stemmatest: Of(%q): no function of this program has that name; stemma report shows names as they are to be written", pattern)
+	}
+	return match
+}
+
+// untyped returns the part of a name in front of type arguments, which may have slashes.
+func untyped(name string) string {
+	head, _, _ := strings.Cut(name, "[")
+	return head
+}
+
+// needCounts skips the test if the program does not count calls, and ends it if it does,
+// but lost some.
+func needCounts(t testing.TB) {
+	t.Helper()
+	how := fmt.Sprintf("stemma test -run '^%s$'", strings.ReplaceAll(t.Name(), "/", "$/^"))
+	dir, engine, err := recording()
+	switch {
+	case err != nil:
+		t.Fatalf("stemmatest: %v", err)
+	case dir == "":
+		t.Skipf("stemmatest: calls are counted in tests that stemma runs; run %s", how)
+	case engine != "":
+		t.Skipf("stemmatest: this test was built with engine %s, which does not count calls; run %s", engine, how)
+	}
+}
+
+// value is what is counted.
+var value = profile.Calls
