@@ -129,46 +129,56 @@ func (s *session) flatOf(p *program.Program) [][]flatProfile {
 	for i, w := range flatWays {
 		profiles[i] = make([]flatProfile, w.halves)
 	}
-	for _, v := range []measure.Variant{wrapped, engineVariant("sample", "-every="+samplingEvery)} {
-		if !s.available(v) {
-			return nil
-		}
-		err := s.built(p, v, func(bin *measure.Binary, dir string) error { return s.flatRunsOf(bin, dir, profiles) })
+	sampled := engineVariant("sample", "-every="+samplingEvery)
+	if !s.available(wrapped) || !s.available(sampled) {
+		return nil
+	}
+	err := s.built(p, wrapped, func(bin *measure.Binary, dir string) error {
+		tell(fmt.Sprintf("build %s: %s", p.Name, sampled.Name))
+		other, err := s.bench.Build(p, sampled)
 		if err != nil {
-			if s.isAvailable(v, err) {
-				s.problem("%s, %s: %v", p.Name, v.Name, err)
-			}
-			return nil
+			return err
 		}
+		return s.flatRunsOf(bin, other, dir, profiles)
+	})
+	if err != nil {
+		if s.isAvailable(sampled, err) {
+			s.problem("%s, %s: %v", p.Name, sampled.Name, err)
+		}
+		return nil
 	}
 	return profiles
 }
 
-// flatRunsOf adds the runs of bin to the halves of the profilers that it is built for, in turn,
-// until all have enough samples, or their runs.
-func (s *session) flatRunsOf(bin *measure.Binary, dir string, profiles [][]flatProfile) error {
-	for more := true; more; {
-		more = false
+// flatRunsOf runs the program, under pprof and sampled, until all halves of profiles have enough samples,
+// or their runs. What has the smallest part of them is next, so that whatever else the
+// machine does meets all alike.
+func (s *session) flatRunsOf(wrapped, sampled *measure.Binary, dir string, profiles [][]flatProfile) error {
+	for {
+		var half *flatProfile
+		var way flatWay
 		for i, w := range flatWays {
-			if (w.sampling == "") != (bin.Variant.Wrap != "") {
-				continue
-			}
 			for k := range profiles[i] {
-				half := &profiles[i][k]
-				if half.samples >= w.samples || half.runs >= s.flatRuns(w) {
-					continue
+				f := &profiles[i][k]
+				if f.samples < w.samples && f.runs < s.flatRuns(w) && (half == nil || f.samples*way.samples < half.samples*w.samples) {
+					half, way = f, w
 				}
-				tell(fmt.Sprintf("profile %s, run %d of at most %d: %s", bin.Program.Name, half.runs+1, s.flatRuns(w), w.name))
-				one, err := s.flatOnce(bin, w, dir)
-				if err != nil {
-					return fmt.Errorf("%s: %w", w.name, err)
-				}
-				half.add(one)
-				more = true
 			}
 		}
+		if half == nil {
+			return nil
+		}
+		bin := sampled
+		if way.sampling == "" {
+			bin = wrapped
+		}
+		tell(fmt.Sprintf("profile %s, run %d of at most %d: %s, %d samples of %d", bin.Program.Name, half.runs+1, s.flatRuns(way), way.name, half.samples, way.samples))
+		one, err := s.flatOnce(bin, way, dir)
+		if err != nil {
+			return fmt.Errorf("%s: %w", way.name, err)
+		}
+		half.add(one)
 	}
-	return nil
 }
 
 // flatOnce runs bin once and reads its profile.
