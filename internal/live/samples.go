@@ -52,7 +52,7 @@ func (l *Dir) readSamples() error {
 			return err
 		}
 	}
-	r := &samplesReader{live: l, f: f, strings: make(map[string]uint32), places: make(map[uint64][]profile.Frame), funcs: make(map[uint64]uint32), same: make(map[string]uint32)}
+	r := &samplesReader{live: l, f: f, strings: make(map[string]uint32), places: make(map[uint64]place), funcs: make(map[uint64]uint32), same: make(map[string]uint32)}
 	for i, s := range l.Profile.Strings {
 		r.strings[s] = uint32(i)
 	}
@@ -70,7 +70,7 @@ type samplesReader struct {
 	live    *Dir
 	f       *File
 	strings map[string]uint32
-	places  map[uint64][]profile.Frame
+	places  map[uint64]place
 	funcs   map[uint64]uint32 // the function of each address that nodes have
 	same    map[string]uint32 // functions by their frames
 	unknown uint64            // addresses without a description
@@ -160,12 +160,16 @@ func (r *samplesReader) readPlaces(used int64) error {
 		if b, err = f.At(off, int(head.Length)); err != nil {
 			return err
 		}
-		frames, ok := r.frames(b[layout.PlaceSize:], head.Frames)
+		all := int(head.Frames) + int(head.Wrappers)
+		frames, ok := r.frames(b[layout.PlaceSize:], all)
 		if !ok {
-			return f.Fail(off, "place of %d bytes cannot hold its %d frames", head.Length, head.Frames)
+			return f.Fail(off, "place of %d bytes cannot hold its %d frames", head.Length, all)
 		}
-		if len(frames) > 0 {
-			r.places[head.PC] = frames
+		switch {
+		case head.Frames > 0:
+			r.places[head.PC] = place{frames: frames[:head.Frames]}
+		case all > 0:
+			r.places[head.PC] = place{frames, true}
 		}
 		off += int64(head.Length)
 	}
@@ -173,7 +177,7 @@ func (r *samplesReader) readPlaces(used int64) error {
 }
 
 // frames reads the frames of a record.
-func (r *samplesReader) frames(b []byte, n uint32) (frames []profile.Frame, ok bool) {
+func (r *samplesReader) frames(b []byte, n int) (frames []profile.Frame, ok bool) {
 	for range n {
 		if len(b) < layout.PlaceFrameSize {
 			return nil, false
@@ -190,8 +194,8 @@ func (r *samplesReader) frames(b []byte, n uint32) (frames []profile.Frame, ok b
 	return frames, true
 }
 
-// function returns the function that stands for addresses with these frames.
-func (r *samplesReader) function(frames []profile.Frame) uint32 {
+// add returns the function that stands for addresses with these frames.
+func (r *samplesReader) add(frames []profile.Frame) uint32 {
 	var key wire.Encoder
 	for _, fr := range frames {
 		key.U32(fr.Func, fr.File, fr.Line, fr.Start)
@@ -206,14 +210,20 @@ func (r *samplesReader) function(frames []profile.Frame) uint32 {
 	return fn
 }
 
-// place returns the function of an address. One that the sampler has not described, or that
+// A place is what an address stands for.
+type place struct {
+	frames  []profile.Frame
+	wrapper bool // which tracebacks do not show: nothing else is there
+}
+
+// function returns the function of an address. One that the sampler has not described, or that
 // is none, has a name all the same.
-func (r *samplesReader) place(pc uint64) uint32 {
+func (r *samplesReader) function(pc uint64) uint32 {
 	if fn, ok := r.funcs[pc]; ok {
 		return fn
 	}
-	if frames, ok := r.places[pc]; ok {
-		r.funcs[pc] = r.function(frames)
+	if p, ok := r.places[pc]; ok {
+		r.funcs[pc] = r.add(p.frames)
 		return r.funcs[pc]
 	}
 	name := fmt.Sprintf("(unknown %#x)", pc)
@@ -222,7 +232,7 @@ func (r *samplesReader) place(pc uint64) uint32 {
 	} else {
 		r.unknown++
 	}
-	r.funcs[pc] = r.function([]profile.Frame{{Func: r.string([]byte(name))}})
+	r.funcs[pc] = r.add([]profile.Frame{{Func: r.string([]byte(name))}})
 	return r.funcs[pc]
 }
 
@@ -279,7 +289,8 @@ func findNode(nodes []sampleNode, id uint32) int {
 	return i
 }
 
-// attach makes nodes of the profile, and returns their indexes plus 1.
+// attach makes nodes of the profile, and returns their indexes plus 1. Wrappers have none: they count for
+// what called them.
 func (r *samplesReader) attach(nodes []sampleNode) ([]uint32, error) {
 	x := profile.NewNodeIndex(r.live.Profile, len(r.live.Profile.Nodes)+len(nodes))
 	at := make([]uint32, len(nodes))
@@ -298,8 +309,16 @@ func (r *samplesReader) attach(nodes []sampleNode) ([]uint32, error) {
 			return nil, r.f.Fail(nodeOffset(uint64(nodes[i].id)), "node %d does not hang below the root", nodes[i].id)
 		}
 		for j := len(path) - 1; j >= 0; j-- {
-			at[path[j]] = x.Node(at[k]-1, 0, r.place(nodes[path[j]].pc)) + 1
+			at[path[j]] = at[k]
+			if pc := nodes[path[j]].pc; !r.places[pc].wrapper {
+				at[path[j]] = x.Node(at[k]-1, 0, r.function(pc)) + 1
+			}
 			k = path[j]
+		}
+	}
+	for i := range nodes { // wrappers that nothing calls, as of go statements, have what was spent in themselves
+		if i > 0 && at[i] == 1 && nodes[i].values != [len(sampleValues)]uint64{} {
+			at[i] = x.Node(0, 0, r.function(nodes[i].pc)) + 1
 		}
 	}
 	return at, nil

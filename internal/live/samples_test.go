@@ -47,9 +47,9 @@ func sampledDir(stacks ...[]uintptr) fstest.MapFS {
 		}
 		w := s.BeginPlace(pc)
 		if pc%2 == 1 {
-			w.Frame("inlined", "i.go", uint32(pc), 1)
+			w.Frame("inlined", "i.go", uint32(pc), 1, false)
 		}
-		w.Frame("f"+string(rune('a'+pc/2%26)), "f.go", uint32(pc), 7)
+		w.Frame("f"+string(rune('a'+pc/2%26)), "f.go", uint32(pc), 7, pc%5 == 4)
 		w.End()
 	}
 	return fstest.MapFS{"samples": {Data: samples}, "places": {Data: places}}
@@ -197,5 +197,26 @@ func TestSparseSamples(t *testing.T) {
 	_, err := readLive(os.DirFS(dir))
 	if n := allocated() - before; err == nil || !strings.Contains(err.Error(), "want at most") || n > 16<<20 {
 		t.Errorf("a place of 4 GB: %v, with %d bytes; want an error, and at most 16 MB", err, n)
+	}
+}
+
+// TestSampledWrappers reads places of wrappers, whose addresses leave 4 when divided by 5: what is spent
+// in one counts for its caller, what it calls stands below that.
+func TestSampledWrappers(t *testing.T) {
+	p := readSampled(t, sampledDir([]uintptr{106, 104, 200}, []uintptr{104, 200}, []uintptr{106, 114}, []uintptr{124}))
+	name := func(i int) string { return p.String(p.Funcs[p.Nodes[i].Func].Frames[0].Func) }
+	have := make(map[string]uint64)
+	for i := range p.Nodes {
+		path := ""
+		for k := i; k > 0; k = int(p.Nodes[k].Parent) {
+			path += name(k) + " "
+		}
+		if v := p.Value(profile.Samples, i); v > 0 {
+			have[path] = v
+		}
+	}
+	want := map[string]uint64{"fb fw ": 1, "fw ": 1, "fb ": 1, "fk ": 1} // 106, 200, and 124 by itself
+	if !reflect.DeepEqual(have, want) {
+		t.Errorf("have %v, want %v", have, want)
 	}
 }

@@ -199,6 +199,11 @@ func checkBusy(t *testing.T, r e2e.Result, p *profile.Profile) error {
 	if waits, _ := cct.Of(p, "wait"); waits.Totals().Calls == 0 {
 		return errors.New("no waiting goroutine was sampled")
 	}
+	for name := range share {
+		if strings.Contains(name, "gowrap") || strings.Contains(name, "outer") {
+			return fmt.Errorf("%s is a wrapper, which tracebacks do not show", name)
+		}
+	}
 	return nil
 }
 

@@ -30,7 +30,7 @@ const LatencyBuckets = 256
 
 const (
 	SampleMagic   = "stemma\x00\x03"
-	SampleVersion = 2 // of samples and places
+	SampleVersion = 3 // of samples and places
 )
 
 // A SampleNode is a stack frame in its context. Node n lies behind the header and n
@@ -53,12 +53,13 @@ type Weight struct {
 }
 
 // A Place is the beginning of a record of places, which describes an address: its
-// PlaceFrames follow, those that are inlined first. Length is written last; a length of
-// 0 ends the file.
+// PlaceFrames follow, those that are inlined first, then those of the compiler's wrappers, which
+// no traceback shows. Length is written last; a length of 0 ends the file.
 type Place struct {
-	Length uint32 // bytes of the record, a multiple of 8
-	Frames uint32 // number of frames
-	PC     uint64 // the address
+	Length   uint32 // bytes of the record, a multiple of 8
+	Frames   uint16 // number of frames without wrappers
+	Wrappers uint16 // number of frames of wrappers
+	PC       uint64 // the address
 }
 
 // A PlaceFrame is a function at a place. The bytes of its name and of its file follow.

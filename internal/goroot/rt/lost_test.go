@@ -178,7 +178,7 @@ func loseSamples(t *testing.T, seed uint64) {
 		}
 		if pc, ok := s.NextPlace(); ok {
 			w := s.BeginPlace(pc)
-			w.Frame("f", "f.go", 1, 1)
+			w.Frame("f", "f.go", 1, 1, false)
 			w.End()
 		}
 	}

@@ -377,7 +377,8 @@ func (s *Samples) learn(pc uint64) bool {
 type PlaceWriter struct {
 	s          *Samples
 	start, off uintptr
-	frames     uint32
+	frames     uint16
+	wrappers   uint16
 	full       bool
 }
 
@@ -398,8 +399,9 @@ func (w *PlaceWriter) place() *layout.Place {
 	return (*layout.Place)(w.s.places.at(uint64(w.start)))
 }
 
-// Frame adds a frame, from the innermost inlined one to the function itself.
-func (w *PlaceWriter) Frame(name, file string, line, start uint32) {
+// Frame adds a frame, from the innermost inlined one to the function itself. After all others come
+// those of wrappers.
+func (w *PlaceWriter) Frame(name, file string, line, start uint32, wrapper bool) {
 	size := uintptr(layout.PlaceFrameSize + len(name) + len(file))
 	if w.full || !w.s.places.Need(uint64(w.off+size+8)) {
 		w.full = true
@@ -410,7 +412,11 @@ func (w *PlaceWriter) Frame(name, file string, line, start uint32) {
 	text := unsafe.Slice((*byte)(unsafe.Add(p, layout.PlaceFrameSize)), len(name)+len(file))
 	copy(text[copy(text, name):], file)
 	w.off += size
-	w.frames++
+	if wrapper {
+		w.wrappers++
+	} else {
+		w.frames++
+	}
 }
 
 // End completes the record.
@@ -420,7 +426,7 @@ func (w *PlaceWriter) End() {
 		return
 	}
 	end := (w.off + 7) &^ 7
-	w.place().Frames = w.frames
+	w.place().Frames, w.place().Wrappers = w.frames, w.wrappers
 	storeRel32(&w.place().Length, uint32(end-w.start))
 	w.s.placesUsed = uint64(end)
 	store64(&w.s.header().Places, uint64(end))

@@ -126,7 +126,7 @@ func TestPlaces(t *testing.T) {
 		}
 		n++
 		w := s.BeginPlace(pc)
-		w.Frame("a function with a long name, to fill the file", "file.go", 7, 3)
+		w.Frame("a function with a long name, to fill the file", "file.go", 7, 3, false)
 		w.End()
 	}
 	if n != 1000 {

@@ -620,16 +620,24 @@ func stemmaDrain() {
 		}
 		w := stemmaSmp.BeginPlace(pc)
 		if f := findfunc(pc); f.valid() {
-			u, uf := newInlineUnwinder(f, pc)
-			for ; uf.valid(); uf = u.next(uf) {
-				file, line := u.fileLine(uf)
-				sf := u.srcFunc(uf)
-				w.Frame(sf.name(), file, uint32(line), uint32(sf.startLine))
-			}
+			stemmaFrames(&w, f, pc, false)
+			stemmaFrames(&w, f, pc, true)
 		}
 		w.End()
 	}
 	unlock(&stemmaSmp.drain)
+}
+
+// stemmaFrames describes the frames at an address: those of wrappers, or the others.
+//
+//go:nowritebarrierrec
+func stemmaFrames(w *rt.PlaceWriter, f funcInfo, pc uintptr, wrappers bool) {
+	for u, uf := newInlineUnwinder(f, pc); uf.valid(); uf = u.next(uf) {
+		if sf := u.srcFunc(uf); (sf.funcID == abi.FuncIDWrapper) == wrappers {
+			file, line := u.fileLine(uf)
+			w.Frame(sf.name(), file, uint32(line), uint32(sf.startLine), wrappers)
+		}
+	}
 }
 
 // stemmaSampleExit completes the record when the program ends in an orderly way.

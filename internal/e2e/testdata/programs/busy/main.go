@@ -12,8 +12,18 @@ import (
 
 var sink int
 
+// A stepper is called through the compiler's wrapper for the promoted method.
+type stepper interface{ step(n int) int }
+
+type (
+	outer struct{ *inner }
+	inner struct{ count int }
+)
+
+var each stepper = outer{new(inner)}
+
 //go:noinline
-func step(n int) int {
+func (*inner) step(n int) int {
 	for i := range 200 {
 		n += i ^ n>>3
 	}
@@ -23,7 +33,7 @@ func step(n int) int {
 //go:noinline
 func light(n int) int {
 	for range 100 {
-		n += step(n)
+		n += each.step(n)
 	}
 	return n
 }
@@ -31,7 +41,7 @@ func light(n int) int {
 //go:noinline
 func heavy(n int) int {
 	for range 200 {
-		n += step(n)
+		n += each.step(n)
 	}
 	return n
 }
@@ -43,6 +53,8 @@ func work(until time.Time) (n int) {
 	}
 	return n
 }
+
+func waits(c chan bool) { <-c }
 
 //go:noinline
 func deep(n int, until time.Time) int {
@@ -61,7 +73,7 @@ func main() {
 	until := time.Now().Add(d)
 	wait := make(chan bool)
 	for range 5 {
-		go func() { <-wait }()
+		go waits(wait) // through a wrapper that has the argument
 	}
 	var wg sync.WaitGroup
 	workers := 2
