@@ -74,12 +74,14 @@ func open(file []byte, m *memory) (rt.Warm, bool) {
 }
 
 // start encodes the graph in a file as the program does.
-func start(t *testing.T, w *rt.Warm, m *memory) *rt.Cce {
+func start(t *testing.T, w *rt.Warm, m *memory) *rt.Dacce {
 	t.Helper()
-	c := new(rt.Cce)
-	mem := newMemory(t, rt.CceArena+rt.EpochsSize+rt.NodesSize+1<<28)
-	c.InitCce(mem.alloc(rt.CceSize), mem.alloc(rt.KnownSize), mem.alloc(1<<26), mem.alloc(rt.EpochsSize), mem.alloc(rt.NodesSize),
-		mem.alloc(rt.PCSize), mem.alloc(rt.CceArena), 1<<26, uint64(uintptr(m.base)), 0)
+	c, contexts, rec := new(rt.Dacce), new(rt.Contexts), new(rt.Recorder)
+	mem := newMemory(t, rt.ContextsArena+rt.EpochsSize+rt.NodesSize+1<<28)
+	head := mem.alloc(rt.ContextsSize)
+	rec.Init(head, mem.alloc(rt.KnownSize), mem.alloc(1<<26), rt.ContextsSize, 1<<26)
+	contexts.Init(rec, head, mem.alloc(rt.NodesSize), mem.alloc(rt.PCSize), mem.alloc(rt.ContextsArena), uint64(uintptr(m.base)), 0)
+	c.Init(contexts, mem.alloc(rt.EpochsSize), 0)
 	for i := range w.NumFuncs() {
 		if f, isNew := c.EnterWarm(w, i); !isNew || f != uint32(i+1) {
 			t.Fatalf("function %d: number %d, new %t", i, f, isNew)

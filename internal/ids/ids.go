@@ -281,11 +281,11 @@ func (r *Reader) readHeader() error {
 		return err
 	}
 	defer f.Close()
-	if f.Size < rt.CceSize {
-		return f.Fail(0, "file ends at %d, want %d bytes", f.Size, rt.CceSize)
+	if f.Size < rt.ContextsSize {
+		return f.Fail(0, "file ends at %d, want %d bytes", f.Size, rt.ContextsSize)
 	}
 	f.Used = 0 // no windows: two reads
-	b := make([]byte, rt.CceSize)
+	b := make([]byte, rt.ContextsSize)
 	for _, page := range []int64{layout.HeaderSize, 0} {
 		part, err := f.At(page, layout.HeaderSize)
 		if err != nil {

@@ -19,7 +19,8 @@ type Lucce struct {
 	rt.Lucce
 	Slow int // how often the sequence left the fast path
 
-	cce                    rt.Cce
+	rec                    rt.Recorder
+	contexts               rt.Contexts
 	head, funcs, log, node []byte
 	image                  []byte // metadata and data
 	used                   int
@@ -65,11 +66,12 @@ func NewLucce(t testing.TB, budget uint64) *Lucce {
 		return m
 	}
 	ptr := func(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
-	l.head, l.funcs, l.log, l.node, l.image = mem(rt.CceSize), mem(lucceFuncs), mem(rt.LogSize), mem(rt.NodesSize), mem(lucceImage)
-	known, pcs, arena := mem(rt.KnownSize), mem(rt.PCSize), mem(rt.CceArena)
-	l.cce.InitCce(ptr(l.head), ptr(known), ptr(l.funcs), nil, ptr(l.node), ptr(pcs), ptr(arena), lucceFuncs, Text, 0)
-	l.cce.Describe(Run, 1, 1, "go1.26.0", "/go", nil)
-	l.InitLucce(&l.cce, ptr(l.log), budget, 0)
+	l.head, l.funcs, l.log, l.node, l.image = mem(rt.ContextsSize), mem(lucceFuncs), mem(rt.LogSize), mem(rt.NodesSize), mem(lucceImage)
+	known, pcs, arena := mem(rt.KnownSize), mem(rt.PCSize), mem(rt.ContextsArena)
+	l.rec.Init(ptr(l.head), ptr(known), ptr(l.funcs), rt.ContextsSize, lucceFuncs)
+	l.rec.Describe(Run, 1, 1, "go1.26.0", "/go", nil)
+	l.contexts.Init(&l.rec, ptr(l.head), ptr(l.node), ptr(pcs), ptr(arena), Text, 0)
+	l.Init(&l.contexts, ptr(l.log), budget, 0)
 	return l
 }
 
@@ -163,7 +165,7 @@ func (l *Lucce) Call(from LucceFrame, site int, f *LucceFunc) LucceFrame {
 		return LucceFrame{f, (from.C+shared)*step.Mul + step.Add, from.V}
 	}
 	l.Slow++
-	caller, _ := l.Enter(from.Func.data)
+	caller, _ := l.Learn(from.Func.data)
 	frame := rt.Frame{Func: caller, PC: uintptr(from.Func.Return(site)), Site: int32(site)}
 	index, _ := l.SiteOf(&frame)
 	if c, v, ok := l.TryCall(index, f.data, from.C, from.V); ok {
@@ -176,10 +178,10 @@ func (l *Lucce) Call(from LucceFrame, site int, f *LucceFunc) LucceFrame {
 
 // Fault enters a deferred function because of a run-time error behind a call.
 func (l *Lucce) Fault(from LucceFrame, site int, f *LucceFunc) LucceFrame {
-	caller, _ := l.Enter(from.Func.data)
+	caller, _ := l.Learn(from.Func.data)
 	l.learn(f)
 	pc := from.Func.Return(site) + 1
-	if w, ok := l.BeginFault(pc); ok {
+	if w, ok := l.rec.BeginFault(pc); ok {
 		w.Frame(from.Func.Name, "/src/m.go", int32(1000+site))
 		w.End("runtime.sigpanic")
 	}
@@ -196,7 +198,7 @@ func (l *Lucce) Capture(f LucceFrame, site int) (hi, lo uint64) {
 func (l *Lucce) Lose(r *rand.Rand) {
 	switch r.IntN(4) {
 	case 0:
-		l.lost.Page(r, l.head, rt.CceSize-1)
+		l.lost.Page(r, l.head, rt.ContextsSize-1)
 	case 1:
 		l.lost.Page(r, l.funcs, l.funcsUsed())
 	case 2:
@@ -215,7 +217,7 @@ func (l *Lucce) FS() fstest.MapFS {
 		return &fstest.MapFile{Data: append([]byte(nil), b[:used]...)}
 	}
 	return fstest.MapFS{
-		"cce":   file(l.head, rt.CceSize),
+		"cce":   file(l.head, rt.ContextsSize),
 		"funcs": file(l.funcs, l.funcsUsed()+64),
 		"log":   file(l.log, l.Stats().LogUsed),
 		"nodes": file(l.node, l.Lucce.Header().NodesUsed*layout.InternedSize),

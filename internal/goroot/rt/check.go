@@ -10,7 +10,7 @@ import (
 // strings. Equal stacks of one node are written once and counted. Its methods
 // must be called under the lock of the Tree.
 type Checker struct {
-	tree             *Tree
+	rec              *Recorder
 	check, strings   Span           // the files
 	seen             unsafe.Pointer // a hash table of the offsets of records
 	names            unsafe.Pointer // a hash table of the addresses and offsets of strings
@@ -41,9 +41,9 @@ const (
 )
 
 // Init makes c write to zeroed memory of the sizes above.
-func (c *Checker) Init(t *Tree, check, strings, seen, names unsafe.Pointer) {
-	*c = Checker{tree: t, check: NewSpan(check, CheckSize-8), strings: NewSpan(strings, CheckStrings), seen: seen, names: names, usedString: layout.CheckStringSize}
-	t.header().Flags |= HdrFlagCheck
+func (c *Checker) Init(rec *Recorder, check, strings, seen, names unsafe.Pointer) {
+	*c = Checker{rec: rec, check: NewSpan(check, CheckSize-8), strings: NewSpan(strings, CheckStrings), seen: seen, names: names, usedString: layout.CheckStringSize}
+	rec.header().Flags |= HdrFlagCheck
 }
 
 // Due reports whether a stack of the given size is to be walked, entered function
@@ -55,7 +55,7 @@ func (c *Checker) Due(entered int64, stack uintptr) bool {
 	c.debt = max(c.debt-entered, 0)
 	c.deep = stack > walkFree
 	if c.deep && c.debt > 0 {
-		c.tree.Lost(LostDeep)
+		c.rec.Lost(LostDeep)
 		return false
 	}
 	return true
@@ -74,11 +74,11 @@ func (c *Checker) pay(frames int64) {
 // Used returns the bytes of the two files that are in use.
 func (c *Checker) Used() (check, strings uint64) { return uint64(c.used) + 8, uint64(c.usedString) }
 
-// Begin begins the record of a stack that was found when node was entered, or,
+// Begin begins the record of a stack that was found when node of t was entered, or,
 // if cell is not 0, when the cell at that offset was left for a callee. start
 // is the offset of the cell that the goroutine began with.
-func (c *Checker) Begin(node, cell, start uint32) {
-	owner := c.tree.ownerOf(start)
+func (c *Checker) Begin(t *Tree, node, cell, start uint32) {
+	owner := t.ownerOf(start)
 	head := layout.Check{Node: node, StartNode: owner, StartCell: cellIndex(owner, start)}
 	if cell != 0 {
 		head.Cell = cellIndex(node, cell) + 1
@@ -176,7 +176,7 @@ func (c *Checker) End() {
 	rec := c.at(c.begin)
 	if c.full || size < c.head {
 		c.used = c.begin
-		c.tree.Lost(LostChecks)
+		c.rec.Lost(LostChecks)
 		return
 	}
 	rec.Frames = uint32(size-c.head) / layout.CheckFrameSize

@@ -22,7 +22,7 @@ type walker struct {
 
 func newWalker(every int64) *walker {
 	w := &walker{every: every}
-	w.c.Init(&Tree{mem: unsafe.Pointer(&make([]uint64, 512)[0])}, nil, nil, nil, nil)
+	w.c.Init(&Recorder{mem: unsafe.Pointer(&make([]uint64, 512)[0])}, nil, nil, nil, nil)
 	return w
 }
 
@@ -72,7 +72,7 @@ func TestCheckDeep(t *testing.T) {
 					seen[d*10/(levels+1)] = true
 				}
 			}
-			t.Logf("%d entries, %d walks, %d frames, %d left out", w.entries, w.walks, w.frames, w.c.tree.header().Lost[LostDeep])
+			t.Logf("%d entries, %d walks, %d frames, %d left out", w.entries, w.walks, w.frames, w.c.rec.header().Lost[LostDeep])
 			// What entries pay for, the last walk, and what is free where the stack is shallow.
 			if limit := entryPays*w.entries + levels + 2*free*free; w.frames > limit {
 				t.Errorf("%d frames walked at %d entries, want at most %d", w.frames, w.entries, limit)
@@ -80,7 +80,7 @@ func TestCheckDeep(t *testing.T) {
 			if w.deepWalks < 20 || len(seen) < 5 {
 				t.Errorf("%d walks of a deep stack, in %d parts of the recursion: it is hardly checked", w.deepWalks, len(seen))
 			}
-			if w.c.tree.header().Lost[LostDeep] == 0 {
+			if w.c.rec.header().Lost[LostDeep] == 0 {
 				t.Error("checks were left out, but not counted")
 			}
 			// What is not deep is checked at once, whatever is still to be paid.
@@ -101,7 +101,7 @@ func TestCheckShallow(t *testing.T) {
 	for i := range int64(70_000) {
 		w.enter(i%50+1, false)
 	}
-	if lost := w.c.tree.header().Lost[LostDeep]; w.walks != 10_000 || lost != 0 {
+	if lost := w.c.rec.header().Lost[LostDeep]; w.walks != 10_000 || lost != 0 {
 		t.Errorf("%d walks of 10,000, %d left out", w.walks, lost)
 	}
 }

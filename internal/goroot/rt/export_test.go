@@ -7,16 +7,18 @@ import (
 	"unsafe"
 )
 
-// NewCce returns an encoder that records in head, funcs, epochs and nodes.
-func NewCce(head, known, funcs, epochs, nodes, pcs, mem []byte, text uint64) *Cce {
-	c, p := new(Cce), func(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
-	c.InitCce(p(head), p(known), p(funcs), p(epochs), p(nodes), p(pcs), p(mem), uint64(len(funcs)), text, 0)
-	return c
+// NewDacce returns an encoder that records in head, funcs, epochs and nodes, and its recorder.
+func NewDacce(head, known, funcs, epochs, nodes, pcs, mem []byte, text uint64) (*Dacce, *Recorder) {
+	d, c, r, p := new(Dacce), new(Contexts), new(Recorder), func(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
+	r.Init(p(head), p(known), p(funcs), ContextsSize, uint64(len(funcs)))
+	c.Init(r, p(head), p(nodes), p(pcs), p(mem), text, 0)
+	d.Init(c, p(epochs), 0)
+	return d, r
 }
 
 // Limit makes the encoder's limits smaller: of ids, of ids from which on rare edges
 // are left out, of keys and of nodes. 0 leaves a limit alone.
-func (c *Cce) Limit(ids, soft uint64, keys, nodes uint32) {
+func (c *Dacce) Limit(ids, soft uint64, keys, nodes uint32) {
 	set := func(p *uint64, v uint64) {
 		if v != 0 {
 			*p = v
@@ -33,16 +35,16 @@ func (c *Cce) Limit(ids, soft uint64, keys, nodes uint32) {
 }
 
 // Exhaust leaves n bytes of the encoder's memory.
-func (c *Cce) Exhaust(n uintptr) {
+func (c *Dacce) Exhaust(n uintptr) {
 	c.mem.size = c.mem.used + uint64(n)
 	c.mem.have = min(c.mem.have, c.mem.size)
 }
 
 // MaxNodes returns the number of nodes that there is room for.
-func (c *Cce) MaxNodes() uint32 { return c.maxNum }
+func (c *Dacce) MaxNodes() uint32 { return c.maxNum }
 
 // PlanSlowly is Plan, and lets others run between its parts.
-func (c *Cce) PlanSlowly(others func()) {
+func (c *Dacce) PlanSlowly(others func()) {
 	p := &c.plan
 	for _, part := range []func(){p.makeGroups, p.giveKeys, p.placeNodes, p.collectEdges, p.takeEdges, p.number} {
 		part()
@@ -64,12 +66,12 @@ type (
 )
 
 // Encoding returns the published encoding. Function 0 does not exist.
-func (c *Cce) Encoding() (funcs []PlannedFunc, sites []PlannedSite, edges []SeenEdge) {
-	for _, f := range c.funcs[:c.numFuncs] {
+func (c *Dacce) Encoding() (funcs []PlannedFunc, sites []PlannedSite, edges []SeenEdge) {
+	for _, f := range c.codes[:c.numFuncs] {
 		funcs = append(funcs, PlannedFunc{f.key, f.num})
 	}
-	for _, s := range c.sites[:c.numSites] {
-		sites = append(sites, PlannedSite{s.caller, s.add, s.target, s.first, s.dynamic})
+	for i, s := range c.calls[:c.numSites] {
+		sites = append(sites, PlannedSite{c.sites[i].caller, s.add, s.target, s.first, s.dynamic})
 	}
 	for _, e := range c.edges[1 : c.numEdges+1] {
 		edges = append(edges, SeenEdge{e.site, e.target})
@@ -78,10 +80,10 @@ func (c *Cce) Encoding() (funcs []PlannedFunc, sites []PlannedSite, edges []Seen
 }
 
 // Planned returns how many functions and edges the last plan was made for.
-func (c *Cce) Planned() (funcs, edges uint32) { return c.plan.numFuncs, c.plan.numSeen }
+func (c *Dacce) Planned() (funcs, edges uint32) { return c.plan.numFuncs, c.plan.numSeen }
 
 // Hit makes an edge that was seen as frequent as is wanted.
-func (c *Cce) Hit(i int, hits uint64) { c.edges[i+1].hits = hits }
+func (c *Dacce) Hit(i int, hits uint64) { c.edges[i+1].hits = hits }
 
 // Tests have memory as programs have it: reserved, and usable only as far as it was
 // asked for. What forgets to ask ends the test by a fault.

@@ -102,10 +102,10 @@ func (m *machine) lostStep(r *rand.Rand, stack []lostFrame) []lostFrame {
 		m.t.Fatalf("node %d is of function %#x, want %#x", n, id, f.id())
 	}
 	m.ctx = cell
-	if again := m.enter(f); again != n && !m.tree.inSink(n) && m.tree.header().Lost[LostTables] == 0 {
+	if again := m.enter(f); again != n && !m.tree.inSink(n) && m.tree.rec.header().Lost[LostTables] == 0 {
 		m.t.Fatalf("node %d on the third visit, %d on the second", again, n)
 	}
-	if m.tree.ByEntry(cell, f.Entry) == 0 && !m.tree.inSink(n) && m.tree.header().Lost[LostTables] == 0 {
+	if m.tree.ByEntry(cell, f.Entry) == 0 && !m.tree.inSink(n) && m.tree.rec.header().Lost[LostTables] == 0 {
 		m.t.Fatalf("node %d is not found by its entry", n)
 	}
 	return append(stack, lostFrame{f, n})
@@ -128,7 +128,7 @@ func TestLostAncestor(t *testing.T) {
 		if m.tree.node(below).Parent != n {
 			t.Errorf("recursion was found through a lost page: parent %d, want %d", m.tree.node(below).Parent, n)
 		}
-		if m.tree.header().Lost[LostPaths] == 0 {
+		if m.tree.rec.header().Lost[LostPaths] == 0 {
 			t.Error("no loss is counted")
 		}
 		m.call(below, 0)

@@ -28,11 +28,11 @@ import (
 // statement, or where an id would have passed 63 bits. There an entry of nodes says
 // what is further out, and ids begin again.
 //
-// Its methods must be called under the lock of the Cce, unless they say otherwise. Those
+// Its methods must be called under the lock of the Contexts, unless they say otherwise. Those
 // that need no lock do not split the stack: the entry of a function, which is no safe
 // point, calls them on the stack of its goroutine.
 type Lucce struct {
-	*Cce
+	*Contexts
 	log      Span
 	logUsed  uint64        // bytes of log, as in the header
 	steps    []layout.Step // by number; 0 is not used
@@ -71,15 +71,15 @@ const (
 	LucceNodes = 1 << 24
 )
 
-// InitLucce makes l an encoder on top of c, which is initialised, and log, of
+// Init makes l an encoder on top of c, which is initialised, with a log, of
 // LogSize>>shift zero bytes. At most budget entries are made in nodes, or LucceNodes if it is 0.
-func (l *Lucce) InitLucce(c *Cce, log unsafe.Pointer, budget uint64, shift uint) {
-	c.header().Flags |= HdrFlagLucce
+func (l *Lucce) Init(c *Contexts, log unsafe.Pointer, budget uint64, shift uint) {
+	c.rec.header().Flags |= HdrFlagLucce
 	if budget == 0 {
 		budget = LucceNodes
 	}
-	*l = Lucce{Cce: c, log: NewSpan(log, LogSize>>shift), budget: uint32(min(budget, uint64(c.maxNum)-1))}
-	l.steps = tableOf[layout.Step](&c.mem, &l.stepMem, maxSteps>>(max(shift, tableShift)-tableShift))
+	*l = Lucce{Contexts: c, log: NewSpan(log, LogSize>>shift), budget: uint32(min(budget, uint64(c.maxNum)-1))}
+	l.steps = tableOf[layout.Step](&c.mem, &l.stepMem, scaled(maxSteps, shift))
 	l.rows = tableOf[row](&c.mem, &l.rowMem, c.max.funcs)
 	needs(&l.stepMem, l.steps, 1)
 	needs(&l.rowMem, l.rows, 1)
@@ -209,7 +209,7 @@ func (l *Lucce) TryCall(site uint32, data uintptr, c, v uint64) (id, version uin
 func (l *Lucce) Call(site uint32, data uintptr, c, v uint64) (id, version uint64) {
 	t := uint32(dataAt(data).Index)
 	if t == 0 || c >= IDLost {
-		return l.cut(CutLog)
+		return l.cut()
 	}
 	cell := l.av(site)
 	s := l.Find(cell, data)
@@ -363,7 +363,7 @@ func (l *Lucce) Learn(data uintptr) (f uint32, isNew bool) {
 	if !needs(&l.rowMem, l.rows, l.numFuncs+1) {
 		return 0, false
 	}
-	if f, isNew = l.Enter(data); f != 0 {
+	if f, isNew = l.enter(data); f != 0 {
 		l.Append(LogFunc, f, l.funcs[f].sites, l.funcs[f].cells, l.ID(f), 0)
 	}
 	return f, isNew
@@ -373,7 +373,7 @@ func (l *Lucce) Learn(data uintptr) (f uint32, isNew bool) {
 // entry of nodes. t is the index of the function target, 0 for a fault.
 func (l *Lucce) Begin(kind uint32, place, target uint64, t uint32, c, v uint64) (id, version uint64) {
 	if c >= IDLost {
-		return l.cut(CutLog)
+		return l.cut()
 	}
 	i := l.intern(paired(v, c, kind, place, target))
 	if t == 0 {
@@ -382,7 +382,7 @@ func (l *Lucce) Begin(kind uint32, place, target uint64, t uint32, c, v uint64) 
 	r := &l.rows[t]
 	if r.begin == 0 {
 		if !l.logs(1) || r.open && !l.remainderBegin(r, t) {
-			return l.cut(CutLog)
+			return l.cut()
 		}
 		if !r.open {
 			r.begin = r.num + 1
@@ -404,14 +404,8 @@ func (l *Lucce) remainderBegin(r *row, t uint32) bool {
 }
 
 // cut returns the pair of an invocation whose context is not known.
-func (l *Lucce) cut(reason uint64) (id, version uint64) {
-	return IDLost, uint64(l.Cut(reason))
-}
-
-// Cut counts a context that is not known and returns the node that says so.
-func (l *Lucce) Cut(reason uint64) uint32 {
-	l.Header().Truncated++
-	return l.maxNum - 1
+func (l *Lucce) cut() (id, version uint64) {
+	return IDLost, uint64(l.Cut())
 }
 
 // paired returns an entry on top of an invocation with the pair c, v.
@@ -437,18 +431,16 @@ func (l *Lucce) lookup(n *layout.Interned) uint32 {
 // intern returns the number of the entry with the contents of n.
 func (l *Lucce) intern(n layout.Interned) uint32 {
 	if n.Parent == l.maxNum-1 {
-		return l.Cut(CutNodes)
+		return l.Cut()
 	}
 	if i := l.lookup(&n); i != 0 {
 		return i
 	}
 	i := uint32(l.nodesUsed)
-	if i >= l.budget || !l.roomFor(i) || !l.entries.grow(&l.mem, func(i uint32) uint32 { return hashNode(l.node(i)) }) {
-		return l.Cut(CutNodes)
+	if i >= l.budget || !l.nodeRoom(i) || !l.entries.grow(&l.mem, func(i uint32) uint32 { return hashNode(l.node(i)) }) {
+		return l.Cut()
 	}
-	*l.node(i) = n
-	l.nodesUsed++
-	storeRel64(&l.Header().NodesUsed, l.nodesUsed)
+	l.addNode(&n)
 	put(l.entries.base, hashNode(&n), i)
 	l.entries.num++
 	return i
@@ -502,7 +494,7 @@ func (l *Lucce) TryCapture(c, v uint64, pc uintptr) (hi, lo uint64, ok bool) {
 	if c>>(IDIdBits+IDEpochBits) != 0 || rel == 0 || rel>>IDPCBits != 0 {
 		return 0, 0, false
 	}
-	return v<<32 | c&(1<<IDIdBits-1), l.Stamp() | c>>IDIdBits<<IDEpoch | rel, true
+	return v<<32 | c&(1<<IDIdBits-1), IDMark | c>>IDIdBits<<IDEpoch | rel, true
 }
 
 // CaptureID returns the ID of the context in which an invocation with the pair c, v calls
@@ -515,7 +507,7 @@ func (l *Lucce) CaptureID(c, v uint64, pc uintptr) (hi, lo uint64) {
 	if c < IDLost {
 		n = l.intern(paired(v, c, InternAt, uint64(pc), 0))
 	}
-	return uint64(n) << 32, l.Stamp()
+	return uint64(n) << 32, IDMark
 }
 
 // SiteOf returns the index of a frame's site among all sites; ok is false if it has no cell.

@@ -64,7 +64,7 @@ func TestTreeStopsGrowing(t *testing.T) {
 		}
 		m.validate()
 		lost := uint64(0)
-		for _, n := range m.tree.header().Lost {
+		for _, n := range m.tree.rec.header().Lost {
 			lost += n
 		}
 		if full := refused > 0 && m.tree.region.tries > 0; full && lost == 0 {

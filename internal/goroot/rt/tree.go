@@ -10,29 +10,22 @@ import (
 // lock; readers that only follow cells, as compiled code and the probe in
 // assembly do, need none: an object is complete before a cell leads to it.
 //
-// Any page of the mapped files may become zeros at any time: a disk that is full,
-// a file that another process cuts. So what the builder itself relies on is kept in
-// the Tree, of which the header is a copy, and what it reads in the region it
-// checks where a zero would make it loop.
+// Any page of the region may become zeros, see Recorder: what the builder reads in it
+// it checks where a zero would make it loop.
 //
 // The zero Tree is not usable; see Init.
 type Tree struct {
-	size, used    uint64         // of the region, as HdrSize and HdrUsed
-	funcsUsed     uint64         // as HdrFuncsUsed
-	mem           unsafe.Pointer // offset 0 of the tree region
-	region, funcs Span           // of the tree without the sink, and of the records
-	starts        Span           // a bitmap: does an object begin at this multiple of 8?
-	known         unsafe.Pointer // a hash set of the function IDs that have a record
-	full          bool           // do not fold recursion
-	nodes         uint64         // nodes that may still be made
-	goroot        string         // replaces $GOROOT in the names of files
+	rec        *Recorder
+	size, used uint64         // of the region, as in the header
+	mem        unsafe.Pointer // offset 0 of the region, where the header lies
+	region     Span           // without the sink
+	starts     Span           // a bitmap: does an object begin at this multiple of 8?
+	full       bool           // do not fold recursion
+	nodes      uint64         // nodes that may still be made
 }
 
-// Sizes of the memory that Init needs beside the region itself.
+// Sizes in the region.
 const (
-	KnownSize = 1 << 23 // bytes of the hash set: 1<<20 function IDs
-	knownMask = KnownSize/8 - 1
-
 	// reserveShift and reserveMin give what is kept for overflow nodes, which are made
 	// when there is no room for others, because the region or the disk is full.
 	reserveShift = 3
@@ -52,35 +45,23 @@ const (
 // StartsSize returns the bytes of the bitmap for a region of the given size.
 func StartsSize(size uint64) uint64 { return size / 64 }
 
-// Init makes t the builder of the region at mem, of size bytes, all zero, with
-// a budget of nodes; past it each function has one overflow node. It writes the
-// header, the root node and the overflow node. starts, known and funcs are
-// zeroed memory of StartsSize(size), KnownSize and funcsSize bytes. mem, starts and
-// funcs are spans, of which the sink and the first bytes of mem, up to the header's end, can be
-// used. Nothing here points into the Go heap.
-func (t *Tree) Init(mem, starts, known, funcs unsafe.Pointer, size, funcsSize, nodes uint64, full bool) {
-	t.initHeader(mem, known, funcs, size, funcsSize)
-	t.region = NewSpan(mem, size-SinkSize)
-	t.starts, t.full, t.nodes = NewSpan(starts, StartsSize(size)), full, nodes
+// Init makes t the builder of the region at mem, of size bytes, all zero, of which rec
+// writes the header, with a budget of nodes; past it each function has one overflow node. It
+// makes the root node and the overflow node. starts is zeroed memory of StartsSize(size) bytes.
+// Both are spans, of which the sink and the header can be used. Nothing here points into the Go
+// heap.
+func (t *Tree) Init(rec *Recorder, mem, starts unsafe.Pointer, size, nodes uint64, full bool) {
+	*t = Tree{rec: rec, mem: mem, size: size, used: layout.HeaderSize, nodes: nodes, full: full,
+		region: NewSpan(mem, size-SinkSize), starts: NewSpan(starts, StartsSize(size))}
 	t.room(layout.HeaderSize, false)
 	if full {
-		t.header().Flags |= HdrFlagFull
+		rec.header().Flags |= HdrFlagFull
 	}
-	t.recordRoot(RootFunc, "stemma.root", RootNames[:])
-	t.recordRoot(OverflowFunc, "stemma.overflow", []string{"overflow"})
+	rec.recordRoot(RootFunc, "stemma.root", RootNames[:])
+	rec.recordRoot(OverflowFunc, "stemma.overflow", []string{"overflow"})
 	t.newNode(RootFunc, RootNode, 0, rootSize)
 	t.newNode(OverflowFunc, RootNode, RootOverflow, overflowSize)
 	*t.cell(CellOf(RootNode, RootOverflow)) = overflowNode
-}
-
-// initHeader makes t the writer of the header at mem and of the function records.
-func (t *Tree) initHeader(mem, known, funcs unsafe.Pointer, size, funcsSize uint64) {
-	t.mem, t.known, t.funcs = mem, known, NewSpan(funcs, funcsSize)
-	h := t.header()
-	copy(h.Magic[:], Magic)
-	h.Version = Version
-	t.size, t.used, t.funcsUsed = size, layout.HeaderSize, 0
-	h.Size, h.Used, h.FuncsSize = size, layout.HeaderSize, funcsSize
 }
 
 // RootNode is the offset of the root node; it is its own parent.
@@ -99,8 +80,6 @@ func CellOf(node uint32, k int) uint32 { return node + layout.NodeSize + layout.
 // cellIndex returns which cell of a node the one at an offset is.
 func cellIndex(node, cell uint32) uint32 { return (cell - node - layout.NodeSize) / layout.CellSize }
 
-func (t *Tree) header() *layout.Header { return (*layout.Header)(t.mem) }
-
 // cell returns the cell at an offset, node and table the object there.
 func (t *Tree) cell(off uint32) *uint32      { return (*uint32)(unsafe.Add(t.mem, uintptr(off))) }
 func (t *Tree) node(off uint32) *layout.Node { return (*layout.Node)(unsafe.Add(t.mem, uintptr(off))) }
@@ -115,16 +94,6 @@ func (t *Tree) entry(table, i uint32) *uint32 {
 
 // Used returns the bytes of the region that are in use.
 func (t *Tree) Used() uint64 { return t.used }
-
-// UsedFuncs returns the bytes of funcs that are in use.
-func (t *Tree) UsedFuncs() uint64 { return t.funcsUsed }
-
-// Lost counts a loss of the given kind.
-func (t *Tree) Lost(kind uint32) {
-	if t.mem != nil { // a program that only samples has no header of a Tree
-		t.header().Lost[kind]++
-	}
-}
 
 // Enter returns the node of the function with metadata meta, entered through
 // the cell at offset cell; it creates the node if there is none. It never
@@ -218,7 +187,7 @@ func (t *Tree) child(parent, cell uint32, meta *layout.Meta) uint32 {
 		home = t.ancestor(parent, id)
 	}
 	size := meta.NodeSize
-	if !t.record(meta) {
+	if !t.rec.record(meta) {
 		return t.sink()
 	}
 	truncated := parent == overflowNode || t.node(parent).Parent == overflowNode
@@ -228,11 +197,11 @@ func (t *Tree) child(parent, cell uint32, meta *layout.Meta) uint32 {
 		return t.newNode(id, parent, cellIndex(parent, cell), size)
 	case home != 0:
 		if !truncated {
-			t.Lost(LostEdges)
+			t.rec.Lost(LostEdges)
 		}
 		return home
 	case !truncated:
-		t.Lost(LostNodes)
+		t.rec.Lost(LostNodes)
 	}
 	// The node budget is used up, here or further out: one node for each function.
 	if n := t.Lookup(overflowCell, id); n != 0 {
@@ -256,7 +225,7 @@ func (t *Tree) ancestor(n uint32, id uint64) uint32 {
 		}
 		up := t.node(n).Parent
 		if up < RootNode || up >= n {
-			t.Lost(LostPaths)
+			t.rec.Lost(LostPaths)
 			return 0
 		}
 		n = up
@@ -282,7 +251,7 @@ func (t *Tree) alloc(size uint32) uint32 {
 	off := uint32(t.used)
 	*(*uint8)(t.starts.at(uint64(off) / 64)) |= 1 << (off / 8 % 8)
 	t.used += uint64(size)
-	t.header().Used = t.used
+	t.rec.header().Used = t.used
 	return off
 }
 
@@ -325,7 +294,7 @@ func (t *Tree) link(cell, n uint32) {
 	if old.Tag != TagTable {
 		table := t.newTable(4)
 		if table == 0 {
-			t.Lost(LostTables)
+			t.rec.Lost(LostTables)
 			return
 		}
 		t.insert(table, v)
@@ -339,7 +308,7 @@ func (t *Tree) link(cell, n uint32) {
 	}
 	table := t.newTable(2 * (old.Mask + 1))
 	if table == 0 {
-		t.Lost(LostTables)
+		t.rec.Lost(LostTables)
 		return
 	}
 	for i := uint32(0); i <= old.Mask; i++ {
@@ -404,9 +373,6 @@ func (t *Tree) meta(n uint32) *layout.Meta {
 	return *(**layout.Meta)(unsafe.Pointer(id))
 }
 
-// funcID returns the ID of a function: the address of its metadata.
-func funcID(meta *layout.Meta) uint64 { return uint64(uintptr(unsafe.Pointer(meta))) }
-
 func (t *Tree) ifEntry(n uint32, entry uint64) uint32 {
 	if m := t.meta(n); m == nil || m.Entry != entry {
 		return 0
@@ -438,37 +404,10 @@ func FaultID(pc uint64) uint64 { return 1<<faultShift | pc<<3 }
 // there is no room.
 func (t *Tree) EnterFault(parent uint32, pc uint64) uint32 {
 	if !t.room(faultSize, false) {
-		t.Lost(LostNodes)
+		t.rec.Lost(LostNodes)
 		return 0
 	}
 	return t.newNode(FaultID(pc), parent, NoCell, faultSize)
 }
 
 const faultSize = (layout.NodeSize + layout.CellSize + 7) &^ 7
-
-// Describe writes into the header what the program is.
-// run is the run number; goroot is where the Go installation was when the program
-// was linked, or "".
-func (t *Tree) Describe(run uint64, pid uint32, start uint64, goVersion, goroot string, args []string) {
-	t.goroot = goroot
-	h := t.header()
-	h.Run, h.PID, h.Start = run, pid, start
-	h.GoVerLen = uint32(copy(h.GoVer[:], goVersion))
-	dst := h.Args[:]
-	n := 0
-	for i, a := range args {
-		if i > 0 && n < len(dst) {
-			dst[n] = 0
-			n++
-		}
-		n += copy(dst[n:], a)
-	}
-	h.ArgsLen = uint32(n)
-}
-
-// SetShards says how many shards there are.
-func (t *Tree) SetShards(n uint32) { t.header().Shards = n }
-
-// LostPage counts a page that the disk did not take. It is not under the
-// lock: two at once may count as one.
-func (t *Tree) LostPage() { t.Lost(LostPages) }

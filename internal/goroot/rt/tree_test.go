@@ -46,7 +46,9 @@ func newMachine(t testing.TB, size uint64, full bool) *machine {
 		}
 	}
 	m.keep = append(m.keep, starts, known)
-	m.tree.Init(unsafe.Pointer(&m.mem[0]), unsafe.Pointer(&starts[0]), unsafe.Pointer(&known[0]), unsafe.Pointer(&m.funcs[0]), size, 8*uint64(len(m.funcs)), 1<<40, full)
+	rec := new(Recorder)
+	rec.Init(unsafe.Pointer(&m.mem[0]), unsafe.Pointer(&known[0]), unsafe.Pointer(&m.funcs[0]), size, 8*uint64(len(m.funcs)))
+	m.tree.Init(rec, unsafe.Pointer(&m.mem[0]), unsafe.Pointer(&starts[0]), size, 1<<40, full)
 	m.ctx = CellOf(RootNode, RootMain)
 	return m
 }
@@ -202,7 +204,7 @@ func TestTooPolymorphic(t *testing.T) {
 			t.Fatalf("%s: node %d of function %#x", f.name, node, m.tree.node(node).Func)
 		}
 	}
-	if lost := m.tree.header().Lost[LostTables]; lost == 0 {
+	if lost := m.tree.rec.header().Lost[LostTables]; lost == 0 {
 		t.Error("no loss is counted")
 	}
 	m.validate()
@@ -261,7 +263,7 @@ func TestEdgeBudget(t *testing.T) {
 	if have := m.enter(f); have != n {
 		t.Errorf("node %d, want %d", have, n)
 	}
-	if lost := m.tree.header().Lost[LostEdges]; lost != 1 {
+	if lost := m.tree.rec.header().Lost[LostEdges]; lost != 1 {
 		t.Errorf("%d edges are lost, want 1", lost)
 	}
 	m.validate()
@@ -321,7 +323,7 @@ func TestBudget(t *testing.T) {
 	if m.enter(g) != o {
 		t.Error("an overflow node's callee of the same function is another node")
 	}
-	if m.tree.header().Lost[LostNodes] == 0 {
+	if m.tree.rec.header().Lost[LostNodes] == 0 {
 		t.Error("no loss is counted")
 	}
 	m.validate()

@@ -18,10 +18,11 @@ import (
 var stemmaOptions string
 
 // stemma is the state of the recorder. Everything that it points to is mapped
-// memory, outside the Go heap; lock guards tree and its memory.
+// memory, outside the Go heap; lock guards record, what stands on top of it, and their memory.
 var stemma struct {
 	lock     mutex
-	tree     rt.Tree
+	record   rt.Recorder // of whichever engine
+	tree     rt.Tree     // of engine cct
 	on       bool
 	size     uintptr    // of the tree region, and of each shard
 	dir      [1024]byte // the live directory, with a NUL at the end
@@ -29,7 +30,8 @@ var stemma struct {
 	main     string     // the file that makes the directory a record; "" before it is made
 	making   bool       // files of it are still to be made
 	shards   int
-	cce      rt.Cce
+	contexts rt.Contexts // of the engines with context IDs, below the next two
+	dacce    rt.Dacce    // of dacce and pcce
 	lucce    rt.Lucce
 	encode   stemmaEncoding
 	dev, ino uint64 // of the live directory
@@ -296,9 +298,10 @@ func stemmaFaultAt(gp *g, node uint32, f funcInfo, pc uintptr, handler string) u
 	return rt.Base + uintptr(rt.CellOf(here, 0))
 }
 
-// stemmaRecordFault describes the place: the frames of f at pc.
+// stemmaRecordFault describes the place: the frames of f at pc. It runs on the system stack,
+// under the lock.
 func stemmaRecordFault(f funcInfo, pc uintptr, handler string) {
-	w, ok := stemma.tree.BeginFault(uint64(pc))
+	w, ok := stemma.record.BeginFault(uint64(pc))
 	if !ok {
 		return
 	}

@@ -33,11 +33,7 @@ func stemmaCheckInit() {
 	strings := stemmaFileSpan("strings", rt.CheckStrings)
 	seen := stemmaTables(rt.CheckSeen)
 	names := stemmaTables(rt.CheckNames)
-	tree := &stemma.tree
-	if stemma.encode.on {
-		tree = &stemma.cce.Tree
-	}
-	stemmaCheck.Init(tree, check, strings, seen, names)
+	stemmaCheck.Init(&stemma.record, check, strings, seen, names)
 	stemmaCheckOn = true
 }
 
@@ -60,7 +56,7 @@ func stemmaCheckEntry(gp *g, pc, sp uintptr, node uint32, first bool) {
 	if !stemmaCheckDue(gp, sp, first) {
 		return
 	}
-	stemmaCheck.Begin(node, 0, uint32(gp.stemmaStart-rt.Base))
+	stemmaCheck.Begin(&stemma.tree, node, 0, uint32(gp.stemmaStart-rt.Base))
 	stemmaCheckWalk(gp, pc, sp)
 	stemmaCheck.End()
 }
@@ -70,9 +66,7 @@ func stemmaCheckEncoded(gp *g, st *rt.Stack, pc, sp uintptr, word uint64, data u
 	if !stemmaCheckDue(gp, sp, false) {
 		return
 	}
-	c := &stemma.cce
-	entry := stemmaEntryOf(data)
-	hi, lo := c.Capture(st, word, entry)
+	hi, lo := stemma.dacce.Capture(st, word, stemmaEntryOf(data))
 	startHi, startLo := stemmaStartOf(gp)
 	stemmaCheck.BeginID(hi, lo, startHi, startLo)
 	stemmaCheckWalk(gp, pc, sp)
@@ -118,7 +112,7 @@ func stemmaCheckGo(creator *g, pc uintptr) {
 		lock(&stemma.lock)
 		if stemmaCheck.Due(0, creator.stack.hi-walksp) {
 			cell := uint32(creator.stemmaCtx - rt.Base)
-			stemmaCheck.Begin(stemma.tree.Owner(cell), cell, uint32(creator.stemmaStart-rt.Base))
+			stemmaCheck.Begin(&stemma.tree, stemma.tree.Owner(cell), cell, uint32(creator.stemmaStart-rt.Base))
 			stemmaCheckWalk(creator, walkpc, walksp)
 			stemmaCheck.End()
 		}

@@ -38,7 +38,7 @@ type stemmaEncoding struct {
 var (
 	stemmaPCs   uintptr // the table of return addresses
 	stemmaText  uintptr // what the pc of an ID is relative to
-	stemmaStamp uint64  // what the lower half of an ID has beside the address: rt.Cce.Stamp
+	stemmaStamp uint64  // what the lower half of an ID has beside the address: rt.Dacce.Stamp
 	stemmaFixed bool    // there are no further epochs: engine pcce
 )
 
@@ -48,7 +48,7 @@ const stemmaFramesSize = 1 << 29
 // stemmaEncodeShift returns by how much the encoder must be smaller than it is where
 // addresses are not limited: by 1 << shift.
 func stemmaEncodeShift() (shift uint) {
-	const size = 1<<28 + rt.EpochsSize + rt.LogSize + rt.NodesSize + rt.CceArena + stemmaFramesSize
+	const size = 1<<28 + rt.EpochsSize + rt.LogSize + rt.NodesSize + rt.ContextsArena + stemmaFramesSize
 	for room := stemmaAddresses(); shift < rt.MaxShift && room < size>>shift; shift++ {
 	}
 	return shift
@@ -59,34 +59,28 @@ func stemmaEncodeInit() {
 	shift := stemmaEncodeShift()
 	funcsSize := uintptr(1<<28) >> shift
 	stemmaMakeDir("cce")
-	head := stemmaFileSpan("cce", rt.CceSize)
+	head := stemmaFileSpan("cce", rt.ContextsSize)
 	funcs := stemmaFileSpan("funcs", funcsSize)
 	stemma.encode.lucce = stemmaOption("engine") == "lucce"
-	epochs := unsafe.Pointer(nil)
-	if !stemma.encode.lucce {
-		epochs = stemmaFileSpan("epochs", rt.EpochsSize>>shift)
-	}
 	nodes := stemmaFileSpan("nodes", rt.NodesSize>>shift)
 	known := stemmaTables(rt.KnownSize)
 	pcs := stemmaTables(rt.PCSize)
-	mem := stemmaRoom(rt.CceArena >> shift)
+	mem := stemmaRoom(rt.ContextsArena >> shift)
 	frames := stemmaRoom(stemmaFramesSize >> shift)
 	stemma.encode.frames = unsafe.Slice((*rt.Walked)(frames), (stemmaFramesSize>>shift)/unsafe.Sizeof(rt.Walked{}))
 	stemma.encode.framesMem = rt.NewSpan(frames, stemmaFramesSize>>shift)
 	sec, nsec, _ := time_now()
 	start := uint64(sec)*1e9 + uint64(nsec)
 	stemmaPCs, stemmaText = uintptr(pcs), firstmoduledata.text
-	stemma.cce.InitCce(head, known, funcs, epochs, nodes, pcs, mem, uint64(funcsSize), uint64(stemmaText), shift)
-	stemma.cce.Describe(stemmaRun, uint32(stemmaGetpid()), start, buildVersion, defaultGOROOT, argslice)
-	if n, ok := stemmaNumber("STEMMA_CCSTACK_SIZE"); ok {
-		stemma.cce.LimitStacks(n)
-	}
-	stemmaStamp = stemma.cce.Stamp()
+	stemma.record.Init(head, known, funcs, rt.ContextsSize, uint64(funcsSize))
+	stemma.record.Describe(stemmaRun, uint32(stemmaGetpid()), start, buildVersion, defaultGOROOT, argslice)
+	stemma.contexts.Init(&stemma.record, head, nodes, pcs, mem, uint64(stemmaText), shift)
+	stemmaStamp = rt.IDMark // and epoch 0
 	stemmaAPI2 = &stemmaAPIs
 	if stemma.encode.lucce {
 		stemmaUpdateInit(shift)
-	} else if n, ok := stemmaNumber("STEMMA_REENCODE_US"); ok {
-		stemma.encode.every = int64(n) * 1000
+	} else {
+		stemmaDacceInit(shift)
 	}
 	stemmaClearpoolsEntry = abi.FuncPCABIInternal(clearpools)
 	stemma.encode.on = true
@@ -102,6 +96,17 @@ func stemmaEncodeInit() {
 		stemma.encode.mute = true
 		stemmaEvents.kinds = 0
 		stemmaAPIs.here = stemmaHereNothing
+	}
+}
+
+// stemmaDacceInit makes stemma.dacce an encoder on top of stemma.contexts.
+func stemmaDacceInit(shift uint) {
+	stemma.dacce.Init(&stemma.contexts, stemmaFileSpan("epochs", rt.EpochsSize>>shift), shift)
+	if n, ok := stemmaNumber("STEMMA_CCSTACK_SIZE"); ok {
+		stemma.dacce.LimitStacks(n)
+	}
+	if n, ok := stemmaNumber("STEMMA_REENCODE_US"); ok {
+		stemma.encode.every = int64(n) * 1000
 	}
 }
 
@@ -149,7 +154,7 @@ func stemmaEncodeGo(bp uintptr) {
 // stemmaEncodeEntry returns the word of the function that is being entered on
 // gp, whose stack goes on at pc and sp. It runs on the system stack, under the lock.
 func stemmaEncodeEntry(gp *g, bp, pc, sp uintptr) uintptr {
-	c := &stemma.cce
+	c := &stemma.dacce
 	c.Header().Slow++
 	hits := uint64(1)
 	if gp.stemmaPushes >= rt.PushStep {
@@ -182,7 +187,7 @@ func stemmaEncodeEntry(gp *g, bp, pc, sp uintptr) uintptr {
 // stemmaEncodeNear finds the caller by way of frame pointers and the return
 // addresses that are known. ok is false if one is not.
 func stemmaEncodeNear(gp *g, st *rt.Stack, bp, data uintptr, hits uint64) (word uint64, ok bool) {
-	c := &stemma.cce
+	c := &stemma.dacce
 	through := false
 	for {
 		pc := stemmaReturnOf(bp)
@@ -202,7 +207,7 @@ func stemmaEncodeNear(gp *g, st *rt.Stack, bp, data uintptr, hits uint64) (word 
 // stemmaEncodeFar finds the caller by unwinding, and learns the return addresses
 // in between for the next time.
 func stemmaEncodeFar(gp *g, st *rt.Stack, bp, pc, sp, data uintptr, hits uint64) uint64 {
-	c := &stemma.cce
+	c := &stemma.dacce
 	frames, bps := stemmaWalk(gp, pc, sp, bp, false)
 	if len(frames) == 0 {
 		return c.PushRoot(st, stemma.encode.below, data)
@@ -230,10 +235,10 @@ func stemmaLearnPCs(bp uintptr, f *rt.Frame) {
 		pc := stemmaReturnOf(bp)
 		bp = *(*uintptr)(unsafe.Pointer(bp))
 		if bp-layout.SlotBelow == f.Slot {
-			stemma.cce.LearnPC(pc, f)
+			stemma.contexts.LearnPC(pc, f)
 			return
 		}
-		stemma.cce.LearnPC(pc, nil)
+		stemma.contexts.LearnPC(pc, nil)
 	}
 }
 
@@ -299,7 +304,7 @@ var stemmaClearpoolsEntry uintptr
 // stemmaWalked returns the frame that u stands at, if its function is instrumented
 // and got as far as to hold its word.
 func stemmaWalked(u *unwinder) (w rt.Walked, ok bool) {
-	c := &stemma.cce
+	c := &stemma.contexts
 	f := u.frame.fn
 	if f.flag&(rt.FuncFlagSlot|rt.FuncFlagLeaf) == 0 {
 		return w, false
@@ -310,7 +315,7 @@ func stemmaWalked(u *unwinder) (w rt.Walked, ok bool) {
 			return w, false
 		}
 		w.PC = u.symPC()
-		stemmaDescribeFault(f, w.PC)
+		stemmaRecordFault(f, w.PC, "runtime.sigpanic")
 		return w, true
 	}
 	w.Slot = u.frame.varp - layout.SlotBelow
@@ -324,28 +329,14 @@ func stemmaWalked(u *unwinder) (w rt.Walked, ok bool) {
 	w.Site = pcdatavalue1(f, rt.PCDataSite, u.symPC(), false)
 	if w.Site < 0 {
 		w.PC = u.symPC()
-		stemmaDescribeFault(f, w.PC)
+		stemmaRecordFault(f, w.PC, "runtime.sigpanic")
 	}
 	return w, true
 }
 
-// stemmaDescribeFault records the frames of f at pc, which is not a site.
-func stemmaDescribeFault(f funcInfo, pc uintptr) {
-	w, ok := stemma.cce.BeginFault(uint64(pc))
-	if !ok {
-		return
-	}
-	u, uf := newInlineUnwinder(f, pc)
-	for ; uf.valid(); uf = u.next(uf) {
-		file, line := u.fileLine(uf)
-		w.Frame(u.srcFunc(uf).name(), file, int32(line))
-	}
-	w.End("runtime.sigpanic")
-}
-
 // stemmaDescribePCs records the return addresses in function number i.
 func stemmaDescribePCs(i uint32) {
-	c := &stemma.cce
+	c := &stemma.contexts
 	f := findfunc(stemmaEntryOf(c.Data(i)))
 	if !f.valid() {
 		return
@@ -413,7 +404,7 @@ func stemmaRewrite(gp *g, pc, sp uintptr) {
 	lock(&stemma.lock)
 	frames, _ := stemmaWalk(gp, pc, sp, 0, true)
 	st := stemmaStackOf(gp)
-	stemma.cce.Rewrite(&st, frames)
+	stemma.dacce.Rewrite(&st, frames)
 	gp.stemmaCtx = stemmaNoWord
 	gp.stemmaEpoch = stemma.encode.epoch
 	unlock(&stemma.lock)
@@ -467,7 +458,7 @@ func stemmaEndG(gp *g) {
 	}
 	lock(&stemma.lock)
 	st := stemmaStackOf(gp)
-	stemma.cce.FreeStack(&st)
+	stemma.dacce.FreeStack(&st)
 	unlock(&stemma.lock)
 }
 
@@ -485,7 +476,7 @@ func stemmaCapture(gp *g, w uint64, pc uintptr) (hi, lo uint64) {
 		node := (*layout.StackEntry)(unsafe.Pointer(gp.stemmaStack + depth*layout.StackEntrySize)).Node
 		if node == 0 {
 			st := stemmaStackOf(gp)
-			node = stemma.cce.Recall(&st, w)
+			node = stemma.dacce.Recall(&st, w)
 		}
 		if rel := uint64(pc - stemmaText); node != 0 && rel>>rt.IDPCBits == 0 {
 			return uint64(node)<<32 | w>>rt.WordID, stemmaStamp | rel
@@ -494,7 +485,7 @@ func stemmaCapture(gp *g, w uint64, pc uintptr) (hi, lo uint64) {
 	systemstack(func() {
 		lock(&stemma.lock)
 		st := stemmaStackOf(gp)
-		hi, lo = stemma.cce.Capture(&st, w, pc)
+		hi, lo = stemma.dacce.Capture(&st, w, pc)
 		unlock(&stemma.lock)
 	})
 	return hi, lo
@@ -524,12 +515,12 @@ func stemmaHereSlow() (hi, lo, run uint64) {
 			if slot := frames[n-1].Slot; slot != 0 {
 				w = *(*uint64)(unsafe.Pointer(slot))
 			} else {
-				w = stemma.cce.Down(&st, 0, frames[n-1:])
+				w = stemma.dacce.Down(&st, 0, frames[n-1:])
 			}
 			for i := n - 2; i >= 0; i-- {
-				w = stemma.cce.Down(&st, w, frames[i:])
+				w = stemma.dacce.Down(&st, w, frames[i:])
 			}
-			hi, lo = stemma.cce.Capture(&st, w, frames[0].PC)
+			hi, lo = stemma.dacce.Capture(&st, w, frames[0].PC)
 			run = stemmaRun
 		}
 		unlock(&stemma.lock)

@@ -486,18 +486,17 @@ func (f *stemmaFile) cut(used uintptr) {
 // used returns how many bytes of the file have a meaning, or all if it is not known.
 func (f *stemmaFile) used() uintptr {
 	name := gostringnocopy(&f.name[0])
-	header := stemmaHeader()
 	switch {
 	case name == "tree", f.sparse:
 		return uintptr(stemma.tree.Used())
 	case name == "funcs":
-		return uintptr(header.UsedFuncs())
+		return uintptr(stemma.record.UsedFuncs())
 	case name == "epochs":
-		return uintptr(stemma.cce.UsedEpochs())
+		return uintptr(stemma.dacce.UsedEpochs())
 	case name == "log":
 		return uintptr(stemma.lucce.UsedLog())
 	case name == "nodes":
-		return uintptr(stemma.cce.UsedNodes())
+		return uintptr(stemma.contexts.UsedNodes())
 	case name == "calls":
 		return uintptr(stemmaCalls.Used())
 	case name == "check" || name == "strings":

@@ -33,7 +33,7 @@ func stemmaBus(f *stemmaFile, addr uintptr) bool {
 	page := addr &^ (physPageSize - 1)
 	errno := stemmaMapOver(unsafe.Pointer(page), physPageSize, _PROT_READ|_PROT_WRITE, _MAP_ANON|_MAP_PRIVATE, -1)
 	if errno == 0 && page != rt.Base {
-		stemmaHeader().LostPage()
+		stemma.record.LostPage()
 		stemmaNotGrown(f.name[:], stemmaPageLost)
 	}
 	return errno == 0

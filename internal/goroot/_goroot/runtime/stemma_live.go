@@ -50,9 +50,10 @@ func stemmaInit() {
 	starts := stemmaRoom(uintptr(rt.StartsSize(uint64(stemma.size))))
 	known := stemmaTables(rt.KnownSize)
 	stemma.faults = (*[stemmaFaults]stemmaFault)(stemmaTables(unsafe.Sizeof(*stemma.faults)))
-	stemma.tree.Init(tree, starts, known, funcs, uint64(stemma.size), uint64(funcsSize), uint64(nodes), full)
+	stemma.record.Init(tree, known, funcs, uint64(stemma.size), uint64(funcsSize))
+	stemma.tree.Init(&stemma.record, tree, starts, uint64(stemma.size), uint64(nodes), full)
 	sec, nsec, _ := time_now()
-	stemma.tree.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, defaultGOROOT, argslice)
+	stemma.record.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, defaultGOROOT, argslice)
 	stemma.on = true
 	stemmaRoot(getg(), rt.RootOther)
 	if stemmaOption("verify") == "on" {
@@ -107,7 +108,7 @@ func stemmaNewP(pp *p) {
 	lock(&stemma.lock) // a thread without a P may make the tree grow
 	pp.stemmaShard = stemmaNewShard(pp) - rt.Base
 	stemma.shards = max(stemma.shards, int(pp.id)+1)
-	stemma.tree.SetShards(uint32(stemma.shards))
+	stemma.record.SetShards(uint32(stemma.shards))
 	unlock(&stemma.lock)
 }
 
@@ -128,7 +129,7 @@ func stemmaNewShard(pp *p) uintptr {
 	if lo != 0 && stemmaFileAt(lo) == nil {
 		munmap(unsafe.Pointer(lo), stemma.size)
 	}
-	stemma.tree.Lost(rt.LostShards)
+	stemma.record.Lost(rt.LostShards)
 	name := [...]byte{'s', 'h', 'a', 'r', 'd'}
 	stemmaNotGrown(name[:], linuxENOMEM)
 	return s.list[0]
@@ -149,7 +150,7 @@ func stemmaMapOfP(prefix string, pp *p, room, size uintptr, sparse bool) unsafe.
 		return p // all is lost, and was said to be
 	}
 	if errno := stemmaMapFile(unsafe.String(&name[0], n), p, size, sparse); errno != 0 {
-		stemmaHeader().Lost(rt.LostShards) // what this P counts is not on record
+		stemma.record.Lost(rt.LostShards) // what this P counts is not on record
 		stemmaNotGrown(name[:], errno)
 	}
 	return p
@@ -179,15 +180,4 @@ func stemmaDrawRun() {
 func stemmaGetpid() uintptr {
 	pid, _, _ := linux.Syscall6(sysGetpid, 0, 0, 0, 0, 0, 0)
 	return pid
-}
-
-// stemmaHeader returns what has the header in which losses are counted; it has none in a
-// program that only samples.
-//
-//go:nosplit
-func stemmaHeader() *rt.Tree {
-	if stemma.encode.on {
-		return &stemma.cce.Tree
-	}
-	return &stemma.tree
 }

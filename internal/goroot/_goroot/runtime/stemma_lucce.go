@@ -25,10 +25,10 @@ var (
 	stemmaSteps uintptr
 )
 
-// stemmaUpdateInit makes stemma.lucce an encoder on top of stemma.cce.
+// stemmaUpdateInit makes stemma.lucce an encoder on top of stemma.contexts.
 func stemmaUpdateInit(shift uint) {
 	nodes, _ := stemmaParse(stemmaOption("nodes"))
-	stemma.lucce.InitLucce(&stemma.cce, stemmaFileSpan("log", rt.LogSize>>shift), uint64(nodes), shift)
+	stemma.lucce.Init(&stemma.contexts, stemmaFileSpan("log", rt.LogSize>>shift), uint64(nodes), shift)
 	stemmaEdges, stemmaSteps = stemma.lucce.Tables()
 	stemmaVoid = uintptr(unsafe.Pointer(&stemmaNoCell))
 	stemmaAPIs.here = stemmaUpdateHere
@@ -64,7 +64,7 @@ func stemmaUpdateGo(bp uintptr) {
 func stemmaUpdateTry(gp *g, bp uintptr) (id, version uint64, ok bool) {
 	for {
 		pc := stemmaReturnOf(bp)
-		s, pass, known := stemma.cce.LookupPC(pc)
+		s, pass, known := stemma.contexts.LookupPC(pc)
 		if !known {
 			return 0, 0, false
 		}
@@ -100,7 +100,7 @@ func stemmaUpdateEntry(gp *g, bp, pc, sp uintptr) (id, version uint64) {
 func stemmaUpdateNear(bp, data uintptr) (id, version uint64, ok bool) {
 	for {
 		pc := stemmaReturnOf(bp)
-		s, pass, known := stemma.cce.LookupPC(pc)
+		s, pass, known := stemma.contexts.LookupPC(pc)
 		if !known {
 			return 0, 0, false
 		}

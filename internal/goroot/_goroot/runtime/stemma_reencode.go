@@ -98,7 +98,7 @@ func stemmaWake(gp *g) {
 // paths have changed. Nothing here could tell, since calls along encoded edges are not
 // counted.
 func stemmaDue(now int64) bool {
-	c, p := &stemma.cce, &stemma.encode.pace
+	c, p := &stemma.dacce, &stemma.encode.pace
 	switch {
 	case now < p.next:
 		return false
@@ -114,14 +114,14 @@ func stemmaDue(now int64) bool {
 
 // stemmaMissed reports whether the slow path has cost as much as a re-encoding.
 func stemmaMissed() bool {
-	missed := stemma.cce.Missed()
+	missed := stemma.dacce.Missed()
 	return missed >= stemmaMissMin && int64(missed)*stemmaMissCost >= stemma.encode.pace.cost
 }
 
 // stemmaReencode plans the next epoch while the program runs, and stops it only
 // to publish. What was planned is on record before any ID can have the epoch.
 func stemmaReencode() {
-	c, e := &stemma.cce, &stemma.encode
+	c, e := &stemma.dacce, &stemma.encode
 	began := nanotime()
 	lock(&stemma.lock)
 	edges := c.Unplanned()
@@ -154,7 +154,7 @@ func stemmaReencode() {
 // stemmaPublish stops the world and begins the epoch that was planned. It returns
 // the nanoseconds for which nothing else could run.
 func stemmaPublish() int64 {
-	c := &stemma.cce
+	c := &stemma.dacce
 	stw := stopTheWorld(stwUnknown)
 	stopped := nanotime()
 	c.Publish()

@@ -16,7 +16,7 @@ func stemmaWarm() {
 	if stemmaOption("warm") != "on" {
 		return
 	}
-	c := &stemma.cce
+	c := &stemma.dacce
 	static := stemmaOption("engine") == "pcce"
 	w, state := stemmaOpenWarm()
 	if state != rt.WarmNone {

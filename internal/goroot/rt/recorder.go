@@ -6,23 +6,102 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
+// A Recorder writes what every record has, but for those of samples: the header, and what
+// there is to know about functions. The engines stand on top of it. Its methods must be called
+// under the lock of the engine, unless they say otherwise.
+//
+// Any page of the mapped files may become zeros at any time: a disk that is full, a file that
+// another process cuts. So what the recorder relies on is kept here, of which the header is a
+// copy. The engines do the same.
+//
+// Nothing here points into the Go heap. Of the zero Recorder only Lost may be called; it does nothing.
+type Recorder struct {
+	mem       unsafe.Pointer // the header
+	funcs     Span           // the records
+	funcsUsed uint64         // as in the header
+	known     unsafe.Pointer // a hash set of the function IDs that have a record
+	goroot    string         // replaces $GOROOT in the names of files
+}
+
+// Size of the memory that Init needs beside the files.
+const (
+	KnownSize = 1 << 23 // bytes of the hash set: 1<<20 function IDs
+	knownMask = KnownSize/8 - 1
+)
+
+// Init makes r the writer of the header at mem, of a main file of size bytes, and of the
+// function records. known and funcs are zeroed memory of KnownSize and funcsSize bytes; funcs is a
+// span.
+func (r *Recorder) Init(mem, known, funcs unsafe.Pointer, size, funcsSize uint64) {
+	*r = Recorder{mem: mem, known: known, funcs: NewSpan(funcs, funcsSize)}
+	h := r.header()
+	copy(h.Magic[:], Magic)
+	h.Version = Version
+	h.Size, h.Used, h.FuncsSize = size, layout.HeaderSize, funcsSize
+}
+
+func (r *Recorder) header() *layout.Header { return (*layout.Header)(r.mem) }
+
+// UsedFuncs returns the bytes of funcs that are in use.
+func (r *Recorder) UsedFuncs() uint64 { return r.funcsUsed }
+
+// Lost counts a loss of the given kind. It may be called without the lock, and in a signal
+// handler: two at once may count as one.
+//
+//go:nosplit
+func (r *Recorder) Lost(kind uint32) {
+	if r.mem != nil { // a program that only samples has no such header
+		r.header().Lost[kind]++
+	}
+}
+
+// Describe writes into the header what the program is.
+// run is the run number; goroot is where the Go installation was when the program
+// was linked, or "".
+func (r *Recorder) Describe(run uint64, pid uint32, start uint64, goVersion, goroot string, args []string) {
+	r.goroot = goroot
+	h := r.header()
+	h.Run, h.PID, h.Start = run, pid, start
+	h.GoVerLen = uint32(copy(h.GoVer[:], goVersion))
+	dst := h.Args[:]
+	n := 0
+	for i, a := range args {
+		if i > 0 && n < len(dst) {
+			dst[n] = 0
+			n++
+		}
+		n += copy(dst[n:], a)
+	}
+	h.ArgsLen = uint32(n)
+}
+
+// SetShards says how many shards there are.
+func (r *Recorder) SetShards(n uint32) { r.header().Shards = n }
+
+// LostPage counts a page that the disk did not take. It is not under the
+// lock: two at once may count as one.
+func (r *Recorder) LostPage() { r.Lost(LostPages) }
+
+// funcID returns the ID of a function: the address of its metadata.
+func funcID(meta *layout.Meta) uint64 { return uint64(uintptr(unsafe.Pointer(meta))) }
+
 // record writes the function's record, unless it has one. It reports false if
 // the record does not fit: then nobody could read the function's nodes.
-func (t *Tree) record(meta *layout.Meta) bool {
+func (r *Recorder) record(meta *layout.Meta) bool {
 	id := funcID(meta)
-	if !t.learn(id) {
+	if !r.learn(id) {
 		return true
 	}
 	// A layout.MetaString is what the compiler makes of a string.
 	strs := unsafe.Slice((*string)(unsafe.Add(unsafe.Pointer(meta), layout.MetaSize)), meta.Strings)
 	blob := (*byte)(unsafe.Add(unsafe.Pointer(meta), layout.MetaSize+layout.MetaStringSize*uintptr(meta.Strings)))
-	w := t.beginRecord(layout.FuncRecord{Kind: RecFunc, ID: id, NodeSize: meta.NodeSize, Flags: meta.Flags, Strings: meta.Strings, BlobLen: meta.BlobLen})
+	w := r.beginRecord(layout.FuncRecord{Kind: RecFunc, ID: id, NodeSize: meta.NodeSize, Flags: meta.Flags, Strings: meta.Strings, BlobLen: meta.BlobLen})
 	for _, str := range strs {
-		s, goroot := t.expand(str)
+		s, goroot := r.expand(str)
 		w.u32(uint32(len(goroot) + len(s)))
 	}
 	for _, str := range strs {
-		s, goroot := t.expand(str)
+		s, goroot := r.expand(str)
 		w.str(goroot)
 		w.str(s)
 	}
@@ -32,18 +111,18 @@ func (t *Tree) record(meta *layout.Meta) bool {
 
 // expand returns s and what stands for the $GOROOT that the compiler left at
 // its beginning, for the linker to replace.
-func (t *Tree) expand(s string) (rest, goroot string) {
+func (r *Recorder) expand(s string) (rest, goroot string) {
 	const prefix = "$GOROOT"
-	if t.goroot != "" && len(s) > len(prefix) && s[:len(prefix)] == prefix && s[len(prefix)] == '/' {
-		return s[len(prefix):], t.goroot
+	if r.goroot != "" && len(s) > len(prefix) && s[:len(prefix)] == prefix && s[len(prefix)] == '/' {
+		return s[len(prefix):], r.goroot
 	}
 	return s, ""
 }
 
 // recordRoot writes the record of a function that does not exist, with one
 // call site in each of its cells.
-func (t *Tree) recordRoot(id uint64, name string, cells []string) {
-	w := t.beginRecord(layout.FuncRecord{
+func (r *Recorder) recordRoot(id uint64, name string, cells []string) {
+	w := r.beginRecord(layout.FuncRecord{
 		Kind: RecFunc, ID: id, NodeSize: uint32(layout.NodeBytes(len(cells), 1)),
 		Strings: uint32(2 + len(cells)), BlobLen: uint32(4 + 2 + layout.SiteNumbers*len(cells)),
 	})
@@ -61,16 +140,16 @@ func (t *Tree) recordRoot(id uint64, name string, cells []string) {
 	for k := range cells {
 		w.bytes(SiteCall, 0, 0, 0, byte(k+3), byte(k+1), 0)
 	}
-	t.learn(id)
+	r.learn(id)
 	w.end()
 }
 
 // learn adds id to the set of functions that have a record and reports
 // whether it is new. Metadata lies side by side in memory, so the place in
 // the set follows its address.
-func (t *Tree) learn(id uint64) bool {
+func (r *Recorder) learn(id uint64) bool {
 	for h := id >> 6; ; h++ {
-		e := (*uint64)(unsafe.Add(t.known, uintptr(h&knownMask)*unsafe.Sizeof(id)))
+		e := (*uint64)(unsafe.Add(r.known, uintptr(h&knownMask)*unsafe.Sizeof(id)))
 		switch *e {
 		case id:
 			return false
@@ -84,14 +163,14 @@ func (t *Tree) learn(id uint64) bool {
 // A recordWriter appends one record to funcs. A record that does not fit is
 // dropped and counted.
 type recordWriter struct {
-	t          *Tree
+	r          *Recorder
 	begin, off uint64
 	full       bool
 }
 
 // beginRecord begins a record with its head, of which the length comes last.
-func (t *Tree) beginRecord(head layout.FuncRecord) recordWriter {
-	w := recordWriter{t: t, begin: t.funcsUsed}
+func (r *Recorder) beginRecord(head layout.FuncRecord) recordWriter {
+	w := recordWriter{r: r, begin: r.funcsUsed}
 	if p := w.at(layout.FuncRecordSize); p != nil {
 		*(*layout.FuncRecord)(p) = head
 	}
@@ -100,11 +179,11 @@ func (t *Tree) beginRecord(head layout.FuncRecord) recordWriter {
 
 // at returns where the next n bytes go, or nil if they do not fit.
 func (w *recordWriter) at(n uint64) unsafe.Pointer {
-	if !w.t.funcs.Need(w.begin + w.off + n + 8) {
+	if !w.r.funcs.Need(w.begin + w.off + n + 8) {
 		w.full = true
 		return nil
 	}
-	p := w.t.funcs.at(w.begin + w.off)
+	p := w.r.funcs.at(w.begin + w.off)
 	w.off += n
 	return p
 }
@@ -132,13 +211,13 @@ func (w *recordWriter) bytes(bs ...byte) {
 // end publishes the record, and reports whether it did fit.
 func (w *recordWriter) end() bool {
 	if w.full {
-		w.t.Lost(LostFuncs)
+		w.r.Lost(LostFuncs)
 		return false
 	}
 	w.off = (w.off + 7) &^ 7
-	storeRel32(&(*layout.FuncRecord)(w.t.funcs.at(w.begin)).Length, uint32(w.off))
-	w.t.funcsUsed = w.begin + w.off
-	w.t.header().FuncsUsed = w.t.funcsUsed
+	storeRel32(&(*layout.FuncRecord)(w.r.funcs.at(w.begin)).Length, uint32(w.off))
+	w.r.funcsUsed = w.begin + w.off
+	w.r.header().FuncsUsed = w.r.funcsUsed
 	return true
 }
 
@@ -156,12 +235,12 @@ type FaultWriter struct {
 const faultFrames = 16
 
 // BeginFault begins the record of a fault at pc. ok is false if there is one.
-func (t *Tree) BeginFault(pc uint64) (w FaultWriter, ok bool) {
+func (r *Recorder) BeginFault(pc uint64) (w FaultWriter, ok bool) {
 	id := FaultID(pc)
-	if !t.learn(id) {
+	if !r.learn(id) {
 		return w, false
 	}
-	w.w = recordWriter{t: t}
+	w.w = recordWriter{r: r}
 	w.id = id
 	return w, true
 }
@@ -181,7 +260,7 @@ func (w *FaultWriter) End(handler string) {
 	n := 2*w.frames + 1
 	w.strings[n-1] = handler
 	const frameBytes = 7 // all numbers below have a fixed length
-	w.w = w.w.t.beginRecord(layout.FuncRecord{
+	w.w = w.w.r.beginRecord(layout.FuncRecord{
 		Kind: RecFault, ID: w.id, NodeSize: faultSize, Strings: uint32(n), BlobLen: uint32(2 + frameBytes*w.frames),
 	})
 	for _, s := range w.strings[:n] {

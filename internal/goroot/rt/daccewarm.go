@@ -78,11 +78,11 @@ func (w *Warm) data(f *layout.WarmFunc) uintptr { return uintptr(w.text + f.Data
 func (w *Warm) NumFuncs() int { return len(w.funcs) }
 
 // EnterWarm enters function number i of the file, see Enter.
-func (c *Cce) EnterWarm(w *Warm, i int) (f uint32, isNew bool) { return c.Enter(w.data(&w.funcs[i])) }
+func (c *Dacce) EnterWarm(w *Warm, i int) (f uint32, isNew bool) { return c.Enter(w.data(&w.funcs[i])) }
 
 // WarmUp makes the edges of the file known, of which all functions are entered.
 // The next plan has them.
-func (c *Cce) WarmUp(w *Warm) {
+func (c *Dacce) WarmUp(w *Warm) {
 	for i := range w.edges {
 		e := &w.edges[i]
 		from := uint32(dataAt(w.data(&w.funcs[e.Caller])).Index)
@@ -102,13 +102,13 @@ func (c *Cce) WarmUp(w *Warm) {
 
 // Fix says that there is no epoch after the next: an edge that it does not encode
 // is pushed, without a way through the slow path.
-func (c *Cce) Fix() {
+func (c *Dacce) Fix() {
 	c.fixed = true
-	c.header().Flags |= HdrFlagStatic
+	c.rec.header().Flags |= HdrFlagStatic
 	for s := range c.numSites {
 		c.fixSite(s)
 	}
 }
 
 // fixSite makes site s push as long as no epoch encodes it.
-func (c *Cce) fixSite(s uint32) { *word(c.av(s)) = KeyPush << WordKey }
+func (c *Dacce) fixSite(s uint32) { *word(c.av(s)) = KeyPush << WordKey }

@@ -21,7 +21,7 @@ import (
 // each node gets the sum of its callers' numCC (Ball and Larus, MICRO'96; DACCE,
 // section 4). What would make ids too large is left out, lightest first.
 type plan struct {
-	c *Cce
+	c *Dacce
 
 	// By function or site: the classes of the union-find that makes groups.
 	class []uint32
@@ -91,7 +91,7 @@ type planEdge struct {
 
 const maxGroups = NumKeys
 
-func (p *plan) init(c *Cce) {
+func (p *plan) init(c *Dacce) {
 	p.c, p.maxNum, p.softNum, p.numKeys = c, MaxNum, 1<<22, NumKeys
 	p.numFuncs = 1
 	planSlice(p, &p.class, byClass)
@@ -158,7 +158,7 @@ func (p *plan) room(funcs, sites uint32) bool {
 // It makes the weights of edges, in calls a second, of what the slow path and pushes
 // have counted since the last plan. An edge that had nothing counted, as it is encoded
 // or not used any more, keeps its weight.
-func (c *Cce) Snapshot(now uint64) {
+func (c *Dacce) Snapshot(now uint64) {
 	p := &c.plan
 	if p.room(c.numFuncs, c.numSites) {
 		p.numFuncs, p.numSites, p.numSeen = c.numFuncs, c.numSites, c.numEdges
@@ -180,7 +180,7 @@ func (c *Cce) Snapshot(now uint64) {
 }
 
 // Plan makes the plan that Snapshot began.
-func (c *Cce) Plan() {
+func (c *Dacce) Plan() {
 	p := &c.plan
 	p.makeGroups()
 	p.giveKeys()
@@ -210,7 +210,7 @@ func (p *plan) makeGroups() {
 		p.class[site0+s] = site0 + s
 	}
 	for i := uint32(1); i <= p.numSeen; i++ {
-		if e := &p.c.edges[i]; p.c.sites[e.site].dynamic && e.target < p.numFuncs && e.site < p.numSites {
+		if e := &p.c.edges[i]; p.c.calls[e.site].dynamic && e.target < p.numFuncs && e.site < p.numSites {
 			p.class[p.find(site0+e.site)] = p.find(e.target)
 			p.group[e.target] = 1 // some group
 		}
@@ -246,7 +246,7 @@ func (p *plan) giveKeys() {
 	clear(p.taken)
 	for g := range p.groups {
 		for f := p.members[g]; f != 0; f = p.next[f] {
-			if k := p.c.funcs[f].key; k != 0 && p.taken[k] == 0 {
+			if k := p.c.codes[f].key; k != 0 && p.taken[k] == 0 {
 				p.taken[k], p.keys[g] = g+1, k
 				break
 			}
@@ -292,11 +292,11 @@ func (p *plan) collectEdges() {
 	var count [66]uint32
 	for s := range p.numSites {
 		p.add[s] = NoAddition
-		st := &p.c.sites[s]
+		st := &p.c.calls[s]
 		if st.first == 0 || st.first >= p.numFuncs {
 			continue
 		}
-		e := planEdge{site: s, from: st.caller, to: st.first}
+		e := planEdge{site: s, from: p.c.sites[s].caller, to: st.first}
 		if st.dynamic {
 			if e.barred = p.key[e.to] == 0; !e.barred { // else there are no keys left
 				e.to = p.group[e.to] - 1
@@ -520,7 +520,7 @@ func (p *plan) target(e *planEdge) uint32 {
 
 // Write appends the dictionary of the next epoch: what the plan changes. It
 // reports false if there is no room for it, or no epoch left.
-func (c *Cce) Write(now uint64) bool {
+func (c *Dacce) Write(now uint64) bool {
 	p := &c.plan
 	w := epochWriter{c: c, begin: c.epochsUsed}
 	if rec := w.at(layout.EpochSize); rec != nil {
@@ -528,7 +528,7 @@ func (c *Cce) Write(now uint64) bool {
 	}
 	var funcs, sites uint32
 	for f := uint32(1); f < p.numFuncs; f++ {
-		if c.funcs[f].key != p.key[f] || c.funcs[f].num != p.num[f] {
+		if c.codes[f] != (code{p.key[f], p.num[f]}) {
 			if rec := w.at(layout.EpochFuncSize); rec != nil {
 				*(*layout.EpochFunc)(rec) = layout.EpochFunc{Func: c.ID(f), Key: p.key[f], NumCC: p.num[f]}
 			}
@@ -537,8 +537,8 @@ func (c *Cce) Write(now uint64) bool {
 	}
 	for i := range p.numEdges {
 		e := &p.edges[i]
-		s := &c.sites[e.site]
-		if s.add == p.add[e.site] && (s.add == NoAddition || s.target == p.target(e)) {
+		old := &c.calls[e.site]
+		if old.add == p.add[e.site] && (old.add == NoAddition || old.target == p.target(e)) {
 			continue
 		}
 		target := uint64(p.target(e))
@@ -546,7 +546,7 @@ func (c *Cce) Write(now uint64) bool {
 			target = c.ID(e.to)
 		}
 		if rec := w.at(layout.EpochSiteSize); rec != nil {
-			*(*layout.EpochSite)(rec) = layout.EpochSite{Func: c.ID(s.caller), Cell: s.cell, Addition: p.add[e.site], Target: target}
+			*(*layout.EpochSite)(rec) = layout.EpochSite{Func: c.ID(c.sites[e.site].caller), Cell: c.sites[e.site].cell, Addition: p.add[e.site], Target: target}
 		}
 		sites++
 	}
@@ -556,18 +556,17 @@ func (c *Cce) Write(now uint64) bool {
 
 // Publish makes the plan the encoding of a new epoch. Nothing that is
 // instrumented may run.
-func (c *Cce) Publish() {
+func (c *Dacce) Publish() {
 	p := &c.plan
 	for f := uint32(1); f < p.numFuncs; f++ {
-		fn := &c.funcs[f]
-		fn.key, fn.num = p.key[f], p.num[f]
-		d := dataAt(fn.data)
-		d.Key, d.Limit = uint64(fn.key)<<WordKey, uint64(fn.num)<<WordID
+		c.codes[f] = code{p.key[f], p.num[f]}
+		d := dataAt(c.funcs[f].data)
+		d.Key, d.Limit = uint64(p.key[f])<<WordKey, uint64(p.num[f])<<WordID
 	}
 	encoded := uint64(0)
 	for i := range p.numEdges {
 		e := &p.edges[i]
-		s := &c.sites[e.site]
+		s := &c.calls[e.site]
 		s.add, s.target = p.add[e.site], p.target(e)
 		av := uint64(KeyPush) << WordKey
 		if s.add != NoAddition {
@@ -589,21 +588,21 @@ func (c *Cce) Publish() {
 }
 
 // Changed returns the number of functions and sites that the plan changes.
-func (c *Cce) Changed() uint32 { return c.plan.changed }
+func (c *Dacce) Changed() uint32 { return c.plan.changed }
 
 // Size returns the number of functions and edges that the last plan was made for.
-func (c *Cce) Size() uint32 { return c.plan.numFuncs + c.plan.numEdges }
+func (c *Dacce) Size() uint32 { return c.plan.numFuncs + c.plan.numEdges }
 
 // Missed returns how often the slow path was taken since the last snapshot for an
 // edge that may be encoded.
-func (c *Cce) Missed() uint64 { return c.missed }
+func (c *Dacce) Missed() uint64 { return c.missed }
 
 // Unplanned returns the number of edges that were seen since the last snapshot.
-func (c *Cce) Unplanned() uint32 { return c.numEdges - c.plan.numSeen }
+func (c *Dacce) Unplanned() uint32 { return c.numEdges - c.plan.numSeen }
 
 // An epochWriter appends one record to epochs.
 type epochWriter struct {
-	c          *Cce
+	c          *Dacce
 	begin, off uint64
 	full       bool
 }

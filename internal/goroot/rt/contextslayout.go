@@ -57,8 +57,8 @@ const (
 	HdrFlagStatic = 1 << 3
 )
 
-// CceSize is the size of the two pages of cce.
-const CceSize = layout.HeaderSize + layout.ContextsHeaderSize
+// ContextsSize is the size of the two pages of cce.
+const ContextsSize = layout.HeaderSize + layout.ContextsHeaderSize
 
 // PushStep is the unit in which pushes are counted.
 const PushStep = 1024

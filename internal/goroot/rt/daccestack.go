@@ -26,7 +26,7 @@ func (st *Stack) entry(d uint64) *layout.StackEntry {
 }
 
 // Push adds an entry above that of the word w and returns the word of its target.
-func (c *Cce) Push(st *Stack, w, place, target uint64, kind uint32) uint64 {
+func (c *Dacce) Push(st *Stack, w, place, target uint64, kind uint32) uint64 {
 	d := w&MaxDeep + 1
 	if d > MaxDeep {
 		d = MaxDeep // what is there has no meaning, see Intern
@@ -42,11 +42,11 @@ func (c *Cce) Push(st *Stack, w, place, target uint64, kind uint32) uint64 {
 // PushRoot returns the word of the function with the data target, which nothing
 // instrumented called: the first of a goroutine, or one that a root calls. below is
 // the word of the frame on whose stack the root has its own, 0 if there is none.
-func (c *Cce) PushRoot(st *Stack, below uint64, target uintptr) uint64 {
+func (c *Dacce) PushRoot(st *Stack, below uint64, target uintptr) uint64 {
 	return c.pushRoot(st, below, dataAt(target).Func)
 }
 
-func (c *Cce) pushRoot(st *Stack, below, id uint64) uint64 {
+func (c *Dacce) pushRoot(st *Stack, below, id uint64) uint64 {
 	kind, place := uint32(InternRoot), st.from[0]
 	if st.from[1] != 0 {
 		kind, place = InternGo, 0
@@ -62,7 +62,7 @@ type Walked struct {
 
 // Rewrite gives all frames of a goroutine new words. The frames are those of its
 // stack, innermost first.
-func (c *Cce) Rewrite(st *Stack, frames []Walked) {
+func (c *Dacce) Rewrite(st *Stack, frames []Walked) {
 	w := uint64(0)
 	for i := len(frames) - 1; i >= 0; i-- {
 		w = c.Down(st, w, frames[i:])
@@ -75,7 +75,7 @@ func (c *Cce) Rewrite(st *Stack, frames []Walked) {
 
 // Down returns the word of the first of the frames, innermost first, of which
 // the second has the word w.
-func (c *Cce) Down(st *Stack, w uint64, frames []Walked) uint64 {
+func (c *Dacce) Down(st *Stack, w uint64, frames []Walked) uint64 {
 	f := &frames[0]
 	switch {
 	case len(frames) == 1 && f.Func != 0:
@@ -90,7 +90,7 @@ func (c *Cce) Down(st *Stack, w uint64, frames []Walked) uint64 {
 }
 
 // growStack makes room for an entry at depth d. The old memory is kept for others.
-func (c *Cce) growStack(st *Stack, d uint64) bool {
+func (c *Dacce) growStack(st *Stack, d uint64) bool {
 	log := 3
 	for uint64(1)<<log <= d {
 		log++
@@ -115,7 +115,7 @@ func (c *Cce) growStack(st *Stack, d uint64) bool {
 }
 
 // FreeStack takes the memory of a ccStack that is not needed any more.
-func (c *Cce) FreeStack(st *Stack) {
+func (c *Dacce) FreeStack(st *Stack) {
 	if *st.cap == 0 {
 		return
 	}
@@ -131,7 +131,7 @@ func (c *Cce) FreeStack(st *Stack) {
 // Intern returns the node of the entry on which the word w stands, 0 if there is
 // none. It fills the entries below that are not interned yet, so that the next
 // time it is one load.
-func (c *Cce) Intern(st *Stack, w uint64) uint32 {
+func (c *Dacce) Intern(st *Stack, w uint64) uint32 {
 	top := w & MaxDeep
 	if top == MaxDeep {
 		return c.intern(0, 0, InternCut, CutDepth, 0)
@@ -158,7 +158,7 @@ func (c *Cce) Intern(st *Stack, w uint64) uint32 {
 // not recent. Nothing may re-encode meanwhile.
 //
 //go:nosplit
-func (c *Cce) Recall(st *Stack, w uint64) uint32 {
+func (c *Dacce) Recall(st *Stack, w uint64) uint32 {
 	top := w & MaxDeep
 	if top == 0 || top >= uint64(*st.cap) {
 		return 0
@@ -190,7 +190,7 @@ func (st *Stack) interned(top uint64) (d uint64, node uint32) {
 // node: the last one in the lower half. There are none on top of the node that had no room.
 //
 //go:nosplit
-func (c *Cce) recentOn(parent uint32) *uint64 {
+func (c *Dacce) recentOn(parent uint32) *uint64 {
 	if parent == c.maxNum-1 {
 		return nil
 	}
@@ -202,7 +202,7 @@ func (c *Cce) recentOn(parent uint32) *uint64 {
 // recalled: it has another place than its node.
 //
 //go:nosplit
-func (c *Cce) recallEntry(st *Stack, d uint64, parent uint32) uint32 {
+func (c *Dacce) recallEntry(st *Stack, d uint64, parent uint32) uint32 {
 	e := st.entry(d)
 	if e.Kind == InternGo {
 		return 0
@@ -221,7 +221,7 @@ func (c *Cce) recallEntry(st *Stack, d uint64, parent uint32) uint32 {
 }
 
 // internEntry returns the node of the entry at depth d on top of the node parent.
-func (c *Cce) internEntry(st *Stack, d uint64, parent uint32) uint32 {
+func (c *Dacce) internEntry(st *Stack, d uint64, parent uint32) uint32 {
 	e := st.entry(d)
 	if e.Kind != InternGo {
 		return c.intern(parent, uint32(e.Word>>WordID), e.Kind, e.Place, e.Target)
@@ -231,32 +231,15 @@ func (c *Cce) internEntry(st *Stack, d uint64, parent uint32) uint32 {
 	return c.internAt(uint32(hi>>32), uint32(hi), uint32(lo>>IDEpoch), InternGo, place, e.Target)
 }
 
-func (c *Cce) intern(parent, id, kind uint32, place, target uint64) uint32 {
+func (c *Dacce) intern(parent, id, kind uint32, place, target uint64) uint32 {
 	return c.internAt(parent, id, uint32(c.Epoch()), kind, place, target)
 }
 
-// node returns an entry of the file nodes.
-//
-//go:nosplit
-func (c *Cce) node(i uint32) *layout.Interned {
-	return (*layout.Interned)(c.nodes.at(uint64(i) * layout.InternedSize))
-}
-
-//go:nosplit
-func hashNode(n *layout.Interned) uint32 {
-	// Nodes differ in a few bits of a few fields: each step must spread those before.
-	const m1, m2 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
-	h := (uint64(n.Parent)<<32 | uint64(n.ID)) * m1
-	h = (h ^ h>>32 ^ n.Place) * m2
-	h = (h ^ h>>32 ^ n.Target ^ uint64(n.Epoch)<<40 ^ uint64(n.Kind)<<60) * m1
-	return uint32(h >> 32)
-}
-
 // internAt returns the number of the node with the given contents.
-func (c *Cce) internAt(parent, id, epoch, kind uint32, place, target uint64) uint32 {
+func (c *Dacce) internAt(parent, id, epoch, kind uint32, place, target uint64) uint32 {
 	n := layout.Interned{Parent: parent, Epoch: epoch, ID: id, Kind: kind, Place: place, Target: target}
 	if !c.internals.grow(&c.mem, func(i uint32) uint32 { return hashNode(c.node(i)) }) {
-		return c.cutNode()
+		return c.Cut()
 	}
 	h := hashNode(&n)
 	for ; ; h++ {
@@ -270,30 +253,22 @@ func (c *Cce) internAt(parent, id, epoch, kind uint32, place, target uint64) uin
 	}
 	i := uint32(c.nodesUsed)
 	if i >= c.maxNum-1 || !c.roomFor(i) {
-		return c.cutNode()
+		return c.Cut()
 	}
-	*c.node(i) = n
-	c.nodesUsed++
-	storeRel64(&c.Header().NodesUsed, c.nodesUsed)
+	c.addNode(&n)
 	*c.internals.at(h) = i
 	c.internals.num++
 	return i
 }
 
 // roomFor makes room for node number i, and for those that were last on top of it.
-func (c *Cce) roomFor(i uint32) bool {
-	return c.recent.Need(uint64(i+1)*8) && c.nodes.Need(uint64(i+1)*layout.InternedSize)
-}
-
-// cutNode returns the last node, which says that there was no room.
-func (c *Cce) cutNode() uint32 {
-	c.Header().Truncated++
-	return c.maxNum - 1
+func (c *Dacce) roomFor(i uint32) bool {
+	return c.recent.Need(uint64(i+1)*8) && c.nodeRoom(i)
 }
 
 // Capture returns the ID of the context in which the frame with the word w calls
 // something that returns to pc.
-func (c *Cce) Capture(st *Stack, w uint64, pc uintptr) (hi, lo uint64) {
+func (c *Dacce) Capture(st *Stack, w uint64, pc uintptr) (hi, lo uint64) {
 	n := c.Intern(st, w)
 	id := uint32(w >> WordID)
 	rel := uint64(pc) - c.text
@@ -307,4 +282,4 @@ func (c *Cce) Capture(st *Stack, w uint64, pc uintptr) (hi, lo uint64) {
 // epoch and the mark.
 //
 //go:nosplit
-func (c *Cce) Stamp() uint64 { return c.Epoch()<<IDEpoch | IDMark }
+func (c *Dacce) Stamp() uint64 { return c.Epoch()<<IDEpoch | IDMark }

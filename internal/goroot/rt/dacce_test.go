@@ -23,14 +23,14 @@ import (
 // # The computer
 //
 // A computer plays the part of compiled code, of the assembly and of package
-// runtime on a Cce: functions with data and metadata as the compiler lays them
+// runtime on a Dacce: functions with data and metadata as the compiler lays them
 // out, goroutines with frames and slots, natives between them, and re-encodings at
 // any moment at which the real program may be stopped. What it does is written
 // out as it stands in ssagen/stemma_cce.go, runtime/stemma_encode_amd64.s and
 // runtime/stemma_encode.go.
 //
 // Beside the words it knows the truth: the frames. Each captured ID is kept with
-// the stack as text, and must decode to it by the bytes that the Cce has written.
+// the stack as text, and must decode to it by the bytes that the Dacce has written.
 
 // What code looks like: function i begins at text + i*codeSize, call k returns to
 // offset callStep*(k+1), and faults rise 8 bytes behind.
@@ -93,7 +93,8 @@ type captured struct {
 type computer struct {
 	t      testing.TB
 	r      *rand.Rand
-	c      *rt.Cce
+	c      *rt.Dacce
+	rec    *rt.Recorder
 	mem    map[string][]byte
 	funcs  []*function
 	leaves []*function
@@ -117,8 +118,8 @@ type computer struct {
 }
 
 var memSizes = map[string]int{
-	"cce": rt.CceSize, "known": rt.KnownSize, "funcs": 1 << 24, "epochs": rt.EpochsSize,
-	"nodes": rt.NodesSize, "pcs": rt.PCSize, "mem": rt.CceArena,
+	"cce": rt.ContextsSize, "known": rt.KnownSize, "funcs": 1 << 24, "epochs": rt.EpochsSize,
+	"nodes": rt.NodesSize, "pcs": rt.PCSize, "mem": rt.ContextsArena,
 }
 
 // spans are those of which only the part can be used that was asked for.
@@ -140,8 +141,9 @@ func newComputer(t testing.TB, seed uint64) *computer {
 		}
 		m.mem[name] = b
 	}
-	m.c = rt.NewCce(m.mem["cce"], m.mem["known"], m.mem["funcs"], m.mem["epochs"], m.mem["nodes"], m.mem["pcs"], m.mem["mem"], text)
-	m.c.Describe(testRun, 1, 1, "go1.26", "", []string{"test"})
+
+	m.c, m.rec = rt.NewDacce(m.mem["cce"], m.mem["known"], m.mem["funcs"], m.mem["epochs"], m.mem["nodes"], m.mem["pcs"], m.mem["mem"], text)
+	m.rec.Describe(testRun, 1, 1, "go1.26", "", []string{"test"})
 	m.stamp = m.c.Stamp()
 	return m
 }
@@ -319,7 +321,7 @@ func (m *computer) walked(fr *frame, pc uint64) (w rt.Walked, ok bool) {
 		w.Slot, w.Site = addr(fr.slot), int32(fr.f.site(pc))
 	}
 	if w.Site < 0 {
-		if rec, ok := m.c.BeginFault(pc); ok {
+		if rec, ok := m.rec.BeginFault(pc); ok {
 			rec.Frame(fr.f.name, "main.go", 100)
 			rec.End("runtime.sigpanic")
 		}
@@ -827,7 +829,7 @@ func (m *computer) files() fstest.MapFS {
 func (m *computer) used() map[string]uint64 {
 	h, c := raw.Load[layout.Header](m.mem["cce"]), m.c.Header()
 	return map[string]uint64{
-		"cce": rt.CceSize, "funcs": h.FuncsUsed, "epochs": c.Dacce.EpochsUsed, "nodes": c.NodesUsed * layout.InternedSize,
+		"cce": rt.ContextsSize, "funcs": h.FuncsUsed, "epochs": c.Dacce.EpochsUsed, "nodes": c.NodesUsed * layout.InternedSize,
 	}
 }
 
