@@ -15,10 +15,10 @@ import (
 
 const module = "github.com/stemma-go/stemma"
 
-// rule lists, for each package of the module, the packages of the module that
-// it imports. A package on the right brings what it may import itself with
-// it, as in go/build/deps_test.go. A package that is not listed, or that does
-// more, fails the test, and so does one that does not import what is on its right.
+// rule is the import graph of the module: for each package the packages that it imports, but for
+// those that another one on its right imports, or brings with it (the graph's transitive reduction).
+// The test fails unless it is exactly that, so that a new dependency of one part on another is a
+// line of a change, and one that has gone does not stay allowed.
 const rule = `
 	internal/goroot/layout: ;
 	internal/raw: ;
@@ -110,6 +110,11 @@ func TestImportRule(t *testing.T) {
 		for _, dep := range deps {
 			if full := strings.TrimSuffix(module+"/"+dep, "/."); !slices.Contains(all[pkg], full) {
 				t.Errorf("rule: %s does not import %s", pkg, dep)
+			}
+			for _, other := range deps {
+				if slices.Contains(may[other], dep) {
+					t.Errorf("rule: %s: %s comes with %s; leave it out", pkg, dep, other)
+				}
 			}
 		}
 	}
