@@ -12,7 +12,7 @@ import (
 // has any, else for the first value that it has.
 func Of(p *profile.Profile, name string) (*Tree, error) {
 	if name == "" {
-		name = usual(p).Name
+		name = Usual(p).Name
 	}
 	if c := p.Column(name); c != nil {
 		return expand(p, c), nil
@@ -33,8 +33,8 @@ func Of(p *profile.Profile, name string) (*Tree, error) {
 	return nil, fmt.Errorf("unknown metric %q (want %s)", name, strings.Join(names, ", "))
 }
 
-// usual returns the value that a report is about if nobody says which.
-func usual(p *profile.Profile) profile.ValueType {
+// Usual returns the value that a report is about if nobody says which.
+func Usual(p *profile.Profile) profile.ValueType {
 	for _, c := range p.Columns {
 		if c.Sampled || called(p) {
 			return c.ValueType
@@ -78,7 +78,7 @@ func expand(p *profile.Profile, c *profile.Column) *Tree {
 // own, by the same name, and Func.Line is that line. A tree of calls has its lines in its sites.
 func OfLines(p *profile.Profile, name string) (*Tree, error) {
 	if name == "" {
-		name = usual(p).Name
+		name = Usual(p).Name
 	}
 	c := p.Column(name)
 	if c == nil || !c.Sampled {

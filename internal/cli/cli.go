@@ -57,6 +57,7 @@ func commands() []*command {
 		buildCommand(),
 		testCommand(),
 		reportCommand(),
+		viewCommand(),
 		infoCommand(),
 		exportCommand(),
 		decodeCommand(),

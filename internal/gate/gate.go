@@ -54,7 +54,7 @@ func Compare(paths []string, o *Options) (*Result, error) {
 // load reads both sides.
 func (c *Result) load(paths []string) error {
 	for i, path := range paths {
-		side, r, err := loadSide(path)
+		side, r, err := LoadSide(path)
 		if err != nil {
 			return err
 		}
@@ -76,8 +76,8 @@ func (c *Result) load(paths []string) error {
 	return nil
 }
 
-// loadSide reads a baseline, or the sum of records. Of a baseline there are no records.
-func loadSide(path string) (*diff.Side, *store.Records, error) {
+// LoadSide reads a baseline, or the sum of records. Of a baseline there are no records.
+func LoadSide(path string) (*diff.Side, *store.Records, error) {
 	name := profile.Printable(path)
 	if base, err := readBaseline(path); base != nil || err != nil {
 		return base, nil, err

@@ -76,8 +76,8 @@ func (s Source) String() string {
 	return s.Path + " · recorded " + age
 }
 
-// sourceLines returns a line for each source, of many only for some.
-func sourceLines(sources []Source) []string {
+// SourceLines returns a line for each source, of many only for some.
+func SourceLines(sources []Source) []string {
 	var lines []string
 	for i, s := range sources {
 		if i == MaxListed && len(sources) > MaxListed+1 {
@@ -91,7 +91,7 @@ func sourceLines(sources []Source) []string {
 // PrintSources prints what a report is of, in front of it, each line behind prefix.
 func PrintSources(w interface{ Write([]byte) (int, error) }, prefix string, sources []Source) {
 	var b strings.Builder
-	for _, line := range sourceLines(sources) {
+	for _, line := range SourceLines(sources) {
 		b.WriteString(prefix + line + "\n")
 	}
 	_, _ = w.Write([]byte(b.String())) // a bufio.Writer keeps the error, and standard error has none to go to

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"flag"
+
+	"github.com/stemma-go/stemma/internal/display"
+	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/store"
+)
+
+// viewCommand shows a record in a browser.
+func viewCommand() *command {
+	return &command{
+		name:  "view",
+		args:  "[-base BASE] [-http ADDR] [-o PAGE.html] [FILE|LIVEDIR...]",
+		short: "look at a profile in a browser",
+		long: `View serves a page on this machine and opens it in a browser. It shows
+
+	flame, icicle  all contexts; a box is as wide as its calls with those below it
+	sandwich       what leads to a function, and what it leads to
+	functions      a table, as report prints it
+	source         the lines of a function with the calls that they make
+	goroutines     what started which goroutines, and what each kind did
+	timeline       the epochs of an encoding of contexts
+
+Press ? on the page for its keys. What is too small to be drawn is a hatched box that
+says how many contexts and calls it stands for; Enter opens it. The link in
+the browser's address line restores what is on screen.
+
+With -base it shows one tree with what has changed: red has grown, blue has shrunk,
+violet is new. BASE is a record or a baseline.
+
+A program that runs is read again every few seconds. Of a record of context IDs view
+shows the events, and decodes IDs that you paste into the search field.
+
+With -o it writes one file that needs nothing else, in which small boxes stay folded.
+`,
+		flags: func(fs *flag.FlagSet) { new(viewOptions).declare(fs) },
+		run:   runView,
+	}
+}
+
+type viewOptions struct {
+	base, addr, out string
+	noBrowser       bool
+}
+
+func (o *viewOptions) declare(fs *flag.FlagSet) {
+	fs.StringVar(&o.base, "base", "", "compare with `BASE`, a record or a baseline")
+	fs.StringVar(&o.addr, "http", "127.0.0.1:0", "serve at `ADDR`; port 0 stands for a free one")
+	fs.StringVar(&o.out, "o", "", "write a page to `FILE`, and serve nothing")
+	fs.BoolVar(&o.noBrowser, "no-browser", false, "do not open a browser")
+}
+
+func runView(e *process.Env, args []string) error {
+	var o viewOptions
+	fs := flag.NewFlagSet("view", flag.ContinueOnError)
+	o.declare(fs)
+	paths, err := parseMixed(e, fs, args)
+	if err != nil {
+		return err
+	}
+	if o.out != "" {
+		if err := onlyFlags(fs, "a page in a file", "o", "base"); err != nil {
+			return err
+		}
+	}
+	v, sources, err := display.Open(paths, o.base)
+	if err != nil {
+		return err
+	}
+	store.PrintSources(e.Stderr, "stemma: ", sources)
+	if o.out != "" {
+		return store.WriteFile(o.out, v.Write)
+	}
+	return display.Serve(v, o.addr, !o.noBrowser, e.Stderr)
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/display"
+	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/report"
+	"github.com/stemma-go/stemma/internal/view"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// sealedText writes a text form as a sealed file.
+func sealedText(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../profile/testdata/" + name + ".txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.ParseText(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), name+".stemma")
+	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A functionLine is what report and view say about a function.
+type functionLine struct {
+	Name, File             string
+	Line                   int
+	Calls, Total, Contexts uint64
+}
+
+// viewLines returns the table of functions of a page.
+func viewLines(t *testing.T, v *view.View, metric string) (list []functionLine) {
+	t.Helper()
+	got, err := v.Answer("functions", view.Args{"value": {metric}, "n": {"1000000"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a struct {
+		Rows []struct {
+			Name, File            string
+			Line                  int
+			Self, Total, Contexts uint64
+		}
+	}
+	if err := json.Unmarshal(b, &a); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range a.Rows {
+		if r.Self > 0 {
+			list = append(list, functionLine{r.Name, r.File, r.Line, r.Self, r.Total, r.Contexts})
+		}
+	}
+	return list
+}
+
+// The numbers of a page are those of report -json, for each value and function. Another record to
+// compare can be named: STEMMA_VIEW_RECORD.
+func TestViewAgreesWithReport(t *testing.T) {
+	paths := []string{sealedText(t, "shapes"), sealedText(t, "values")}
+	if more := os.Getenv("STEMMA_VIEW_RECORD"); more != "" {
+		paths = append(paths, more)
+	}
+	for _, path := range paths {
+		v, _, err := display.Open([]string{path}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		compared := 0
+		for _, metric := range report.Metrics() {
+			out, _, code := mainOf(t, "", "report", "-json", "-metric="+metric, path)
+			if code != 0 {
+				continue // the record does not have it
+			}
+			var want struct{ Functions []functionLine }
+			if err := json.Unmarshal([]byte(out), &want); err != nil {
+				t.Fatal(err)
+			}
+			have := viewLines(t, v, metric)
+			compared += len(have)
+			if len(have) != len(want.Functions) || len(have) > 0 && !reflect.DeepEqual(have, want.Functions) {
+				t.Errorf("%s: %s: view has\n%v\nreport has\n%v", filepath.Base(path), metric, have, want.Functions)
+			}
+		}
+		if compared == 0 {
+			t.Errorf("%s: nothing was compared", path)
+		}
+		t.Logf("%s: %d functions agree", filepath.Base(path), compared)
+	}
+}
+
+// A page in a file is written as a whole, and flags that serve do nothing for it.
+func TestViewPage(t *testing.T) {
+	path, out := sealedText(t, "shapes"), filepath.Join(t.TempDir(), "page.html")
+	if _, errs, code := mainOf(t, "", "view", "-o", out, path); code != 0 {
+		t.Fatal(errs)
+	}
+	b, err := os.ReadFile(out)
+	if err != nil || !bytes.HasPrefix(b, []byte("<!doctype html>")) || !bytes.Contains(b, []byte("main.main")) {
+		t.Errorf("%v: %.200s", err, b)
+	}
+	_, errs, code := mainOf(t, "", "view", "-http=:0", "-o", out, path)
+	if code != exit.Usage || !strings.Contains(errs, "-http does nothing") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
