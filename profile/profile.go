@@ -96,6 +96,7 @@ const (
 	FuncOverflow                 // the node under which contexts past the budget hang
 	FuncFault                    // a place where a run-time error rose
 	FuncPlace                    // an address at which a stack was sampled
+	FuncAlloc                    // the allocations of a type, which is its name; "" is memory without a type
 	numFuncKinds
 )
 
@@ -278,7 +279,7 @@ func (f *Func) CellSites() []int32 {
 
 // funcKindNames and siteKindNames are the words that files have for kinds.
 var (
-	funcKindNames = []string{"ordinary", "root", "overflow", "fault", "place"}
+	funcKindNames = []string{"ordinary", "root", "overflow", "fault", "place", "alloc"}
 	siteKindNames = []string{"none", "call", "go", "defer", "native", "panic", "deferreturn", "unknown"}
 )
 

@@ -23,6 +23,8 @@ type ValueType struct {
 // The values that there are.
 var (
 	Calls   = ValueType{Name: "calls", Unit: "count", About: "the calls", PerCounter: true}
+	Alloc   = ValueType{Name: "alloc", Unit: "bytes", About: "the bytes allocated"}
+	Allocs  = ValueType{Name: "allocs", Unit: "count", About: "the allocations"}
 	CPU     = ValueType{Name: "cpu", Unit: "nanoseconds", About: "the time on CPU", Sampled: true}
 	Samples = ValueType{Name: "samples", Unit: "count", About: "the samples", Sampled: true}
 	Wait    = ValueType{Name: "wait", Unit: "nanoseconds", About: "the time spent waiting", Sampled: true}
@@ -32,7 +34,7 @@ var (
 // ValueTypes are the values that there are, in the order of their columns. Times that were
 // sampled are those for which a sample is the only witness; all values are those of
 // the innermost frame, and not of what it called.
-var ValueTypes = []ValueType{Calls, CPU, Samples, Wait, Waits}
+var ValueTypes = []ValueType{Calls, Alloc, Allocs, CPU, Samples, Wait, Waits}
 
 // A Column is one value of all nodes.
 type Column struct {

@@ -142,6 +142,19 @@ func (x *expander) funcOf(s uint32) uint32 {
 	return x.funcs[s] - 1
 }
 
+// typeOf returns the function that stands for allocations of the type with the name that is
+// string s of p. Memory without a type is what Go has for strings and for slices without
+// pointers that grow.
+func (x *expander) typeOf(s uint32) uint32 {
+	name := x.p.String(s)
+	if name == "" {
+		name = "bytes"
+	}
+	fn := x.named("new("+name+")", false)
+	x.t.Funcs[fn].Type = true
+	return fn
+}
+
 // pseudo returns the pseudo-function of that name.
 func (x *expander) pseudo(name string) uint32 { return x.named(pseudo(name), true) }
 
@@ -164,6 +177,10 @@ func (x *expander) node(i int) {
 	switch {
 	case f.Kind == profile.FuncPlace:
 		return
+	case f.Kind == profile.FuncAlloc && x.column.PerCounter:
+		return // allocations are no calls
+	case f.Kind == profile.FuncAlloc:
+		x.place[i] = place{node: x.call(x.entry(i), 0, x.typeOf(f.Name))}
 	case i == 0:
 	case f.Kind == profile.FuncOverflow:
 		x.place[i] = place{node: x.entry(i).node}

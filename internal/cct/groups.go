@@ -8,7 +8,7 @@ import (
 )
 
 // Groupings are the ways to add up contexts, see [Tree.By].
-var Groupings = []string{"function", "package", "file", "line", "goroutine"}
+var Groupings = []string{"function", "package", "file", "line", "goroutine", "type"}
 
 // A Group sums up the contexts that belong to one function, package, file, line or kind of
 // goroutine.
@@ -25,7 +25,9 @@ type Group struct {
 
 // By adds up the contexts of t in one of the Groupings. A context is
 //
-//   - in the group of its function, or of that function's package or file,
+//   - in the group of its function, or of that function's package or file; allocations are in
+//     that of the function that asked for them,
+//   - by type, in that of the type that was allocated,
 //   - by line: in that of the line that makes the call; in a tree of [OfLines], in that of the
 //     line itself,
 //   - by goroutine: in that of the go statement, or of the pseudo-function, that its goroutine
@@ -36,6 +38,7 @@ type Group struct {
 func (t *Tree) By(grouping string) ([]Group, error) {
 	key, ok := map[string]func(n uint32) (groupKey, bool){
 		"function": t.functionKey, "package": t.functionKey, "file": t.functionKey, "line": t.lineKey, "goroutine": t.goroutineKey,
+		"type": t.typeKey,
 	}[grouping]
 	if !ok {
 		return nil, fmt.Errorf("unknown grouping %q (want %s)", grouping, strings.Join(Groupings, ", "))
@@ -66,14 +69,40 @@ type groupKey struct{ fn, site uint32 }
 // functionKey, lineKey and goroutineKey return the key of a node's group, or that it is in
 // that of its parent.
 func (t *Tree) functionKey(n uint32) (groupKey, bool) {
+	_, n = t.allocator(n)
 	return groupKey{fn: t.Nodes[n].Func}, true
+}
+
+// HasTypes tells whether t counts allocations, which can be added up by type.
+func (t *Tree) HasTypes() bool {
+	return slices.ContainsFunc(t.Funcs, func(f Func) bool { return f.Type })
+}
+
+// typeKey is that of the function, if it stands for a type.
+func (t *Tree) typeKey(n uint32) (groupKey, bool) {
+	fn := t.Nodes[n].Func
+	return groupKey{fn: fn}, t.Funcs[fn].Type
+}
+
+// allocator returns, for the node of allocations, the call that asked for memory, which is a native
+// or the node itself, and the node of the function that made it; for any other node itself.
+func (t *Tree) allocator(n uint32) (call, function uint32) {
+	if !t.Funcs[t.Nodes[n].Func].Type {
+		return n, n
+	}
+	up := t.Nodes[n].Parent
+	if t.Sites[t.Nodes[up].Site].Via == ViaNative {
+		return up, t.Nodes[up].Parent
+	}
+	return n, up
 }
 
 func (t *Tree) lineKey(n uint32) (groupKey, bool) {
 	if t.lines {
 		return t.functionKey(n)
 	}
-	node := t.Nodes[n]
+	call, _ := t.allocator(n)
+	node := t.Nodes[call]
 	return groupKey{t.Nodes[node.Parent].Func, node.Site}, true
 }
 

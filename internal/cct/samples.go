@@ -20,13 +20,13 @@ func Of(p *profile.Profile, name string) (*Tree, error) {
 	if len(p.Columns) == 0 {
 		return nil, fmt.Errorf("no values: a record of context IDs has no counts")
 	}
-	var names []string
+	var names, have []string
+	for _, c := range p.Columns {
+		have = append(have, c.Name)
+	}
 	for _, t := range profile.ValueTypes {
-		if t.Name == name && t.Sampled {
-			return nil, fmt.Errorf("no %s: the profile has no samples", name)
-		}
 		if t.Name == name {
-			return nil, fmt.Errorf("no %s: the profile has only what was sampled", name)
+			return nil, fmt.Errorf("no %s in this profile (have %s)", name, strings.Join(have, ", "))
 		}
 		names = append(names, t.Name)
 	}
@@ -165,7 +165,7 @@ func (x *sampleExpander) function(f profile.Frame, name string) uint32 {
 	i, ok := x.funcs[key]
 	if !ok {
 		i = uint32(len(x.t.Funcs))
-		x.t.Funcs = append(x.t.Funcs, Func{name, x.str(f.File), int(line), strings.HasPrefix(name, "[")})
+		x.t.Funcs = append(x.t.Funcs, Func{Name: name, File: x.str(f.File), Line: int(line), Pseudo: strings.HasPrefix(name, "[")})
 		x.funcs[key] = i
 	}
 	return i

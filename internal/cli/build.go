@@ -74,6 +74,7 @@ func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	fs.StringVar(&o.Engine, "engine", o.Engine, "what to record, by `NAME`: "+engine.Help())
 	fs.StringVar(&o.Events, "events", "", "record events of these `KINDS`, separated by commas: alloc, block, go, panic, error")
 	fs.BoolVar(&o.EventLog, "event-log", false, "also keep the newest events one by one, with their times, in $STEMMA_EVENTS_SIZE bytes for each P (64 MiB if it is not set)")
+	fs.StringVar(&o.Metrics, "metrics", "", "record `VALUES` of each context, separated by commas: calls, always; alloc, each allocation with its type and bytes")
 	fs.StringVar(&o.Warm, "warm", "", "start from this call `GRAPH`: static, that of the source (the default where one is always needed), or NAME.stemma, that of an earlier run")
 	fs.StringVar(&o.Record, "record", "", "`calls`: log every function entry, for stemma replay; this is slow, keeps recursion in full, and ends at $STEMMA_CALLS_SIZE bytes (256 MiB if it is not set)")
 	fs.StringVar(&o.Recursion, "recursion", o.Recursion, "`fold|full`: fold recursion, so that what a recursive function calls is shown below its first call, or keep every level")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"flag"
 	"regexp"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/internal/store"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // reportCommand is the main way to look at a profile. Its JSON form is an
@@ -28,7 +30,13 @@ prints the contexts with the most calls, with -tree the calling context tree, wi
 -contexts prints the full stacks that lead to these functions.
 
 With -by it adds up by package, by file, by the line that makes the calls (of
-samples: the line that was sampled), or by what the goroutine began with.
+samples: the line that was sampled), or by what the goroutine began with; memory
+also by type. Site is another word for line, and -by=context one for -contexts.
+
+Allocations are there if the program was built with -metrics=calls,alloc: their
+bytes as -metric=alloc, their number as -metric=allocs. In contexts they are shown
+as new(TYPE), where the type is that of an element if several were allocated at
+once; new(bytes) is memory without pointers or type, as that of strings.
 
 -focus, -ignore and -hide select contexts as those of pprof do, by the names of
 functions: only contexts with a function that matches, no contexts with one,
@@ -88,10 +96,21 @@ func reportFlags(o *report.Options) []string {
 		list = []string{"tree", "depth", "min"}
 	case o.Contexts:
 		list = []string{"contexts", "func", "top", "json"}
+		if o.By == byContext {
+			list = append(list, "by")
+		}
 	case o.Function != "":
 		list = []string{"func", "contexts", "top", "json"}
 	}
 	return append(list, "metric", "focus", "ignore", "hide")
+}
+
+// byContext is what -contexts is as a grouping.
+const byContext = "context"
+
+// groupings lists what -by takes.
+func groupings(separator string) string {
+	return strings.Join(append(slices.Clone(cct.Groupings), "site", byContext), separator)
 }
 
 // declareReport declares the flags with their defaults, which it sets.
@@ -99,7 +118,7 @@ func declareReport(fs *flag.FlagSet, o *report.Options) {
 	fs.BoolVar(&o.Contexts, "contexts", false, "list contexts, not functions")
 	fs.BoolVar(&o.Tree, "tree", false, "print the calling context tree")
 	fs.StringVar(&o.Function, "func", "", "list the functions that match `REGEXP`, with callers and callees; with -contexts, the stacks that end in them")
-	fs.StringVar(&o.By, "by", "", "add up by `"+strings.Join(cct.Groupings, "|")+"`")
+	fs.StringVar(&o.By, "by", "", "add up by `"+groupings("|")+"`")
 	fs.StringVar(&o.Sort, "sort", "self", "`self|total`: what comes first, by its own calls or with those below it")
 	fs.StringVar(&o.Focus, "focus", "", "only contexts with a function that matches `REGEXP`")
 	fs.StringVar(&o.Ignore, "ignore", "", "no contexts with a function that matches `REGEXP`")
@@ -126,11 +145,19 @@ func checkReport(fs *flag.FlagSet, o *report.Options) error {
 			return exit.Usagef("report: -%s: %w", f.name, err)
 		}
 	}
+	switch o.By { // what else people say
+	case "site":
+		o.By = "line"
+	case byContext:
+		o.Contexts = true
+	case "type":
+		o.Metric = cmp.Or(o.Metric, profile.Alloc.Name)
+	}
 	switch {
 	case o.Tree && (o.JSON || o.Contexts || o.Function != ""):
 		return exit.Usagef("report: -tree excludes -contexts, -func and -json; give one of them")
-	case o.By != "" && !slices.Contains(cct.Groupings, o.By):
-		return exit.Usagef("report: -by=%s: no such grouping (have %s)", o.By, strings.Join(cct.Groupings, ", "))
+	case o.By != "" && o.By != byContext && !slices.Contains(cct.Groupings, o.By):
+		return exit.Usagef("report: -by=%s: no such grouping (have %s)", o.By, groupings(", "))
 	case o.Sort != "self" && o.Sort != "total":
 		return exit.Usagef("report: -sort=%s: no such order (have self, total)", o.Sort)
 	}

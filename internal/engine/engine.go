@@ -46,6 +46,7 @@ const (
 type Code struct {
 	Strategy string // of package ssagen; two engines may have one, and share compiled packages
 	Inlined  bool   // it may count inlined calls, or not
+	Alloc    bool   // it may count allocations
 	Natives  bool   // it may give functions a context that call natives only, for events there
 	Entry    Hook
 }
@@ -104,8 +105,8 @@ var List = []*Engine{
 		Name: "cct", Paper: "Ammons, Ball and Larus, PLDI 1997", Help: "counts calls", Gives: Counts,
 		Answers: "How often was each function called, and from where?", Costs: "a few nanoseconds a call, memory for each context",
 		Use:   "to understand a program, in tests, to compare two versions",
-		Flags: []string{"recursion", "inlined", "nodes", "record", "verify"},
-		Code:  Code{Strategy: "cct", Inlined: true, Entry: HookAsked}, Parts: Contexts, File: FileTree,
+		Flags: []string{"recursion", "inlined", "nodes", "record", "metrics", "verify"},
+		Code:  Code{Strategy: "cct", Inlined: true, Alloc: true, Entry: HookAsked}, Parts: Contexts, File: FileTree,
 	},
 	{
 		Name: "dacce", Paper: "DACCE, CGO 2014", Help: "gives context IDs", Gives: IDs,

@@ -42,6 +42,11 @@ func (b *Reader) Fault() profile.Func {
 	return fn
 }
 
+// Alloc reads the description of the allocations of a type.
+func (b *Reader) Alloc() profile.Func {
+	return profile.Func{Kind: profile.FuncAlloc, Name: b.Name("type"), Counters: 1}
+}
+
 // Function reads the description of a function, but for its flags. The numbers of cells
 // and counters are not written: they follow from the largest index.
 func (b *Reader) Function() profile.Func {

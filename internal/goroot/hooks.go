@@ -156,6 +156,9 @@ func schedulingHooks() []Hook {
 		{File: "runtime/malloc.go", Decl: "func preMallocgcDebug", Anchor: "if debug.sbrk != 0 {", Where: Before,
 			Lines: []string{"stemmaAlloc(size)"},
 			Why:   "Allocations are events.", Part: Contexts},
+		{File: "runtime/malloc.go", Decl: "func postMallocgcDebug", Anchor: "if inittrace.active && inittrace.id == getg().goid {", Where: Before,
+			Lines: []string{"stemmaAllocated(elemsize, typ)"},
+			Why:   "Allocations are counted.", Part: Contexts},
 		{File: proc, Decl: "func execute", Anchor: "gogo(&gp.sched)", Where: Before,
 			Lines: []string{"gp.stemmaShard = mp.p.ptr().stemmaShard", "stemmaResume(gp)"},
 			Why:   "A goroutine has a new P, and perhaps words of an old epoch.", Part: Contexts},
@@ -191,7 +194,7 @@ func mainHooks() []Hook {
 	)
 	return []Hook{
 		{File: proc, Decl: "func main", Anchor: "doInit(m.inittasks)", Where: Before,
-			Lines: []string{"stemmaRoot(getg(), rt.RootInit)", "stemmaStartEncoder()"},
+			Lines: []string{"stemmaRoot(getg(), rt.RootInit)", "stemmaStartEncoder()", "stemmaAllocStart()"},
 			Why:   "Package initialisation begins.", Part: Contexts},
 		{File: proc, Decl: "func doInit", Anchor: "for _, t := range ts {", Where: Before,
 			Lines: []string{"stemmaCtx := stemmaSave(getg())"},

@@ -230,6 +230,8 @@ func (r *FuncsReader) decode(h funcHeader, b *funcblob.Reader) (profile.Func, er
 		return profile.Func{Kind: profile.FuncOverflow, Name: b.Name("name"), Counters: 1}, b.Err
 	case h.Kind == rt.RecFault:
 		return b.Fault(), b.End()
+	case h.Kind == rt.RecAlloc:
+		return b.Alloc(), b.End()
 	case h.Kind != rt.RecFunc:
 		return profile.Func{}, fmt.Errorf("unknown kind of record %d", h.Kind)
 	}

@@ -111,6 +111,9 @@ func (l *Dir) openTree() error {
 	if err := l.readTree(tree, r); err != nil {
 		return err
 	}
+	if err := l.allocColumns(); err != nil {
+		return err
+	}
 	if err := l.readShards(); err != nil {
 		return err
 	}
@@ -324,6 +327,19 @@ func (l *Dir) Node(offset uint32) (int, bool) {
 	return int(l.nodes[i]), true
 }
 
+// allocColumns adds the columns of allocations, if the program counted them.
+func (l *Dir) allocColumns() error {
+	if l.Header.Flags&rt.HdrFlagAlloc == 0 {
+		return nil
+	}
+	for _, t := range []profile.ValueType{profile.Alloc, profile.Allocs} {
+		if _, err := l.Profile.AddColumn(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // readShards adds up the counters of all shards.
 // A shard is a file for each P that there has ever been. One that is missing makes
 // counts too low, which a note says.
@@ -350,9 +366,16 @@ func (l *Dir) readShards() error {
 // addShard adds the counters of one shard. It reads forwards, as the offsets
 // ascend, and so touches each page once, holes included.
 func (l *Dir) addShard(f *File) error {
+	alloc, allocs := l.Profile.Column(profile.Alloc.Name), l.Profile.Column(profile.Allocs.Name)
 	for i, off := range l.offsets {
-		counts := l.Profile.NodeCounts(int(l.nodes[i]))
-		size := int64(layout.CounterSize * len(counts))
+		n := l.nodes[i]
+		counts := l.Profile.NodeCounts(int(n))
+		kind := l.Profile.Funcs[l.Profile.Nodes[n].Func].Kind
+		counters := len(counts)
+		if kind == profile.FuncAlloc {
+			counters = rt.AllocCounters
+		}
+		size := int64(layout.CounterSize * counters)
 		if int64(off)+size > f.Size {
 			l.Note("%s: ends at offset %d; the counters behind it are not included", f.Name, f.Size)
 			return nil
@@ -360,6 +383,13 @@ func (l *Dir) addShard(f *File) error {
 		b, err := f.At(int64(off), int(size))
 		if err != nil {
 			return err
+		}
+		if kind == profile.FuncAlloc {
+			if allocs != nil {
+				allocs.Values[n] += raw.Load[uint64](b)
+				alloc.Values[n] += raw.Load[uint64](b[layout.CounterSize:])
+			}
+			continue
 		}
 		for c := range counts {
 			counts[c] += raw.Load[uint64](b[layout.CounterSize*c:])

@@ -135,6 +135,18 @@ func (d *Dir) Fault(handler string, frames ...Frame) uint64 {
 	return id
 }
 
+// Alloc records the allocations of a type, which the header then says are counted, and
+// returns its ID.
+func (d *Dir) Alloc(typ string) uint64 {
+	d.Header(func(h *layout.Header) { h.Flags |= rt.HdrFlagAlloc })
+	b := &blob{}
+	b.uint(b.str(typ))
+	id := rt.AllocID(d.nextID)
+	d.nextID += 64
+	d.write(rt.RecAlloc, id, uint32(layout.NodeBytes(0, rt.AllocCounters)), 0, b)
+	return id
+}
+
 // faultSize is the size of the node of a fault, which has one cell.
 var faultSize = uint32(layout.NodeBytes(1, 1))
 

@@ -79,6 +79,9 @@ func newReporter(w io.Writer, p *record.Record, o *Options) (*reporter, error) {
 	if err != nil {
 		return nil, exit.Usagef("report: %w%s", err, words.DidYouMean("", o.Metric, Metrics()))
 	}
+	if o.By == "type" && !all.HasTypes() {
+		return nil, exit.Usagef("report: -by=type: %s has no types; those of memory are in -metric=alloc and -metric=allocs", all.Type.Name)
+	}
 	return &reporter{w: w, t: all.Select(o.Selection), o: o, totals: all.Totals()}, nil
 }
 

@@ -23,6 +23,7 @@ type Options struct {
 	Record    string // "calls": log every function entry, for replay; "" for nothing
 	Events    string // kinds of events to record, with commas between them
 	EventLog  bool   // keep a log of the newest events, too
+	Metrics   string // what to record of each context, with commas between them
 	Warm      string // of dacce: "static", or a record of an earlier run, to start from; "" for nothing
 	Nodes     uint64 // node budget; 0 for the runtime's default
 	Sample    Sample // settings of the engine sample
@@ -204,6 +205,9 @@ func (o Options) Check() error {
 	if err := o.checkRecord(); err != nil {
 		return err
 	}
+	if err := o.checkMetrics(); err != nil {
+		return err
+	}
 	if o.Recursion != "fold" && o.Recursion != "full" {
 		return fmt.Errorf("-recursion=%s: no such mode (have fold, full)", o.Recursion)
 	}
@@ -236,6 +240,9 @@ func (o Options) ForCompiler() string {
 	if code.Entry != engine.HookNever {
 		s += ",verify=" + onOff(code.Entry == engine.HookAlways || o.Verify || o.Record != "")
 	}
+	if code.Alloc && o.hasMetric("alloc") {
+		s += ",alloc=on"
+	}
 	if code.Natives {
 		s += ",natives=" + onOff(o.hasEvent("alloc") || o.hasEvent("block"))
 	}
@@ -262,6 +269,27 @@ func (o Options) checkEvents() error {
 		if !slices.Contains(eventKinds, kind) {
 			return fmt.Errorf("-events=%s: no such kind (have %s)", kind, strings.Join(eventKinds, ", "))
 		}
+	}
+	return nil
+}
+
+// metrics are the values that an exact tree may have.
+var metrics = []string{"calls", "alloc"}
+
+// hasMetric reports whether a metric is asked for.
+func (o Options) hasMetric(name string) bool {
+	return slices.Contains(strings.Split(o.Metrics, ","), name)
+}
+
+// checkMetrics reports a metric that does not exist, and what it cannot be recorded with.
+func (o Options) checkMetrics() error {
+	for name := range strings.SplitSeq(o.Metrics, ",") {
+		if name != "" && !slices.Contains(metrics, name) {
+			return fmt.Errorf("-metrics=%s: no such metric (have %s)", name, strings.Join(metrics, ", "))
+		}
+	}
+	if o.hasMetric("alloc") && o.Record != "" {
+		return fmt.Errorf("-record=%s: the record has calls only; leave -metrics=alloc out", o.Record)
 	}
 	return nil
 }
@@ -307,6 +335,9 @@ func (o Options) ForRuntime() string {
 	}
 	if o.EventLog {
 		s = append(s, "eventlog=on")
+	}
+	if o.hasMetric("alloc") {
+		s = append(s, "alloc=on")
 	}
 	if o.Nodes != 0 {
 		s = append(s, fmt.Sprintf("nodes=%d", o.Nodes))

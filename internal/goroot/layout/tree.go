@@ -107,9 +107,13 @@ type MetaString struct {
 //	    function string, file string, line
 //
 // where the frames are those of the parent node's function at the place.
+//
+// A record of kind RecAlloc stands for the allocations of a type. Its blob is the name of
+// the type, a string that is empty for memory without a type. Its nodes have no cells;
+// counter 0 counts allocations, counter 1 the bytes that they took.
 type FuncRecord struct {
 	Length   uint32 // bytes of the record
-	Kind     uint32 // rt.RecFunc or rt.RecFault
+	Kind     uint32 // rt.RecFunc, rt.RecFault or rt.RecAlloc
 	ID       uint64 // function ID
 	NodeSize uint32 // as in the metadata
 	Flags    uint32 // rt.MetaFlag bits

@@ -61,6 +61,7 @@ const (
 	Magic        = "stemma\x00\x01"
 	HdrFlagFull  = 1 << 0 // recursion is not folded
 	HdrFlagCheck = 1 << 1 // the checker is on
+	HdrFlagAlloc = 1 << 5 // allocations are counted
 )
 
 // Kinds of loss, the index into Lost of the header.
@@ -139,6 +140,7 @@ const (
 const (
 	RecFunc  = 1
 	RecFault = 2
+	RecAlloc = 3
 )
 
 // Kinds of call sites.

@@ -95,11 +95,23 @@ func (t *Tree) entry(table, i uint32) *uint32 {
 // Used returns the bytes of the region that are in use.
 func (t *Tree) Used() uint64 { return t.used }
 
+// A target is what a cell leads to: a function, or the allocations of a type.
+type target struct {
+	id   uint64
+	size uint32       // of a node
+	meta *layout.Meta // nil for allocations
+	name string       // of the type
+}
+
 // Enter returns the node of the function with metadata meta, entered through
 // the cell at offset cell; it creates the node if there is none. It never
 // fails: when the region is full it returns an overflow node of the function.
 func (t *Tree) Enter(cell uint32, meta *layout.Meta) uint32 {
-	id := funcID(meta)
+	return t.enter(cell, target{id: funcID(meta), size: meta.NodeSize, meta: meta})
+}
+
+func (t *Tree) enter(cell uint32, to target) uint32 {
+	id := to.id
 	if n := t.Lookup(cell, id); n != 0 {
 		return n
 	}
@@ -111,7 +123,7 @@ func (t *Tree) Enter(cell uint32, meta *layout.Meta) uint32 {
 	at := parent + cell - owner
 	n := t.Lookup(at, id)
 	if n == 0 {
-		n = t.child(parent, at, meta)
+		n = t.child(parent, at, to)
 		if !t.inSink(n) {
 			t.link(at, n)
 		}
@@ -180,14 +192,13 @@ const (
 // counts what was called through this cell, and has no children: its cells lead
 // to those of its home. So code that runs in it needs no other sequence, and
 // which edge was taken how often is known all the same.
-func (t *Tree) child(parent, cell uint32, meta *layout.Meta) uint32 {
-	id := funcID(meta)
+func (t *Tree) child(parent, cell uint32, to target) uint32 {
+	id, size := to.id, to.size
 	home := uint32(0)
-	if !t.full && !isWrapper(meta) {
+	if !t.full && to.meta != nil && !isWrapper(to.meta) {
 		home = t.ancestor(parent, id)
 	}
-	size := meta.NodeSize
-	if !t.rec.record(meta) {
+	if !t.rec.recordTarget(to) {
 		return t.sink()
 	}
 	truncated := parent == overflowNode || t.node(parent).Parent == overflowNode
@@ -367,7 +378,7 @@ func (t *Tree) ByEntry(cell uint32, entry uint64) uint32 {
 // meta returns the metadata of a node's function, or nil for one that has none.
 func (t *Tree) meta(n uint32) *layout.Meta {
 	id := &t.node(n).Func
-	if *id <= OverflowFunc || *id>>faultShift != 0 {
+	if *id <= OverflowFunc || *id>>allocShift != 0 {
 		return nil
 	}
 	return *(**layout.Meta)(unsafe.Pointer(id))

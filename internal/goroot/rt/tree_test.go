@@ -102,6 +102,8 @@ func (m *machine) validate() (nodes int) {
 			size = rootSize
 		case id == OverflowFunc:
 			size = overflowSize
+		case id>>allocShift == 1:
+			size = allocSize
 		case id>>faultShift == 1:
 			size = faultSize
 		case id&7 == 0 && byID[id] != nil:

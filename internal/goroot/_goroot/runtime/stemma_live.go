@@ -56,6 +56,7 @@ func stemmaInit() {
 	stemma.record.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, defaultGOROOT, argslice)
 	stemma.on = true
 	stemmaRoot(getg(), rt.RootOther)
+	stemmaAllocInit()
 	if stemmaOption("verify") == "on" {
 		stemmaCheckInit()
 	}

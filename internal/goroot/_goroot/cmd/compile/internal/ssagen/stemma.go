@@ -245,6 +245,9 @@ func (s *state) stemmaCall(n *ir.CallExpr, k callKind, callee *obj.LSym) *obj.LS
 	}
 	if k == callDefer || k == callDeferStack {
 		s.stemmaMark(noSite)
+		if k == callDefer {
+			s.stemmaAllocSite("runtime.deferproc")
+		}
 		return callee
 	}
 	name, kind := "", rt.SiteCall
@@ -286,7 +289,7 @@ func (s *state) stemmaSite(name string, kind int) {
 	case s.stemma.mode == stemmaOff:
 		return
 	case s.stemma.mode == stemmaRestore:
-		if kind != rt.SiteNative && kind != 0 {
+		if stemmaOptions.alloc || kind != rt.SiteNative && kind != 0 {
 			s.stemmaPutBack()
 		}
 		return
@@ -299,17 +302,35 @@ func (s *state) stemmaSite(name string, kind int) {
 	site := stemmaSite{kind: kind, pos: s.peekPos(), callee: name}
 	switch kind {
 	case 0:
+		s.stemmaAllocSite(name)
 		return
 	case rt.SiteNative, rt.SitePanic, rt.SiteUnknown:
 		s.stemma.meta.counters++
 		site.counter = s.stemma.meta.counters
 		s.stemmaCount(site.counter - 1)
 	}
-	if kind != rt.SiteNative {
+	if kind != rt.SiteNative || stemmaOptions.alloc {
 		site.cell = s.stemma.meta.newCell()
 		s.stemmaLeaveCell(site.cell - 1)
 	}
 	s.stemma.meta.sites = append(s.stemma.meta.sites, site)
+}
+
+// stemmaAllocSite emits, where allocations are counted, what precedes a call of the runtime
+// that is no context: it leaves a cell if the callee may allocate. Nothing is counted at the site.
+func (s *state) stemmaAllocSite(name string) {
+	switch name {
+	case "runtime.deferproc", "runtime.deferprocat", "runtime.deferrangefunc":
+	default:
+		return
+	}
+	if !stemmaOptions.alloc || s.stemma.mode != stemmaFull {
+		return
+	}
+	s.stemma.called = true
+	cell := s.stemma.meta.newCell()
+	s.stemmaLeaveCell(cell - 1)
+	s.stemma.meta.sites = append(s.stemma.meta.sites, stemmaSite{kind: rt.SiteCall, pos: s.peekPos(), callee: name, cell: cell})
 }
 
 // stemmaFindPlace emits what a native that calls several times does on entry. It may run

@@ -40,10 +40,10 @@ var stemmaEngines = map[string]stemmaEngine{
 }
 
 // stemmaOptions are what the tool asks of this compilation, in the environment
-// variable STEMMA_COMPILE: engine=cct,inlined=on,verify=off,natives=off.
+// variable STEMMA_COMPILE: engine=cct,inlined=on,verify=off,natives=off,alloc=off.
 var stemmaOptions = func() (o struct {
-	engine                   stemmaEngine
-	inlined, verify, natives bool
+	engine                          stemmaEngine
+	inlined, verify, natives, alloc bool
 }) {
 	for _, kv := range strings.Split(os.Getenv("STEMMA_COMPILE"), ",") {
 		switch k, v, _ := strings.Cut(kv, "="); k {
@@ -55,6 +55,8 @@ var stemmaOptions = func() (o struct {
 			o.verify = v == "on"
 		case "natives":
 			o.natives = v == "on"
+		case "alloc":
+			o.alloc = v == "on"
 		}
 	}
 	return o

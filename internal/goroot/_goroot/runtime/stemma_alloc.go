@@ -1,0 +1,80 @@
+// Allocations, counted in the context that asks for them.
+
+package runtime
+
+import (
+	rt "internal/runtime/stemma"
+	"unsafe"
+)
+
+// stemmaAllocOn tells whether allocations are counted. It is set before there is a P and
+// does not change.
+var stemmaAllocOn bool
+
+// stemmaAllocInit makes the tree count allocations, if that is asked for.
+func stemmaAllocInit() {
+	if stemmaOption("alloc") == "on" {
+		stemma.tree.CountAllocs()
+		stemmaAllocOn = true
+	}
+}
+
+// stemmaAllocStart lets every allocation pass postMallocgcDebug. It runs when runtime.main begins: before,
+// while the first Ps are made, there may be no shard to count in, and reading GODEBUG sets
+// the variable anew.
+func stemmaAllocStart() {
+	if stemmaAllocOn {
+		debug.malloc = true
+	}
+}
+
+// stemmaAllocated counts an allocation that took size bytes of the heap: 0 if it fitted a
+// block of tiny ones that was there. It runs on a goroutine or a system stack, with
+// a P, when the allocation is done, and may grow the stack. Functions of the runtime are preempted at
+// calls only: there is none between the load of the shard and the last increment.
+func stemmaAllocated(size uintptr, typ *_type) {
+	if !stemmaAllocOn {
+		return
+	}
+	gp := getg()
+	cell := stemmaAllocCell(gp)
+	id := rt.AllocID(uint64(uintptr(unsafe.Pointer(typ))))
+	node := uintptr(*(*uint32)(unsafe.Pointer(cell)))
+	if *(*uint64)(unsafe.Pointer(rt.Base + node)) != id {
+		node = stemmaAllocNode(cell, id, typ)
+	}
+	counters := (*[rt.AllocCounters]uint64)(unsafe.Pointer(rt.Base + node + gp.stemmaShard))
+	counters[0]++
+	counters[1] += uint64(size)
+}
+
+// stemmaAllocCell returns the address of the cell that stands for what asks for memory: that
+// of the running goroutine, also where the runtime does something for it on the system stack,
+// unless a timer runs there, which has a root of its own.
+func stemmaAllocCell(gp *g) uintptr {
+	mp := gp.m
+	if gp == mp.g0 && mp.curg != nil && gp.stemmaCtx == stemmaRootCell(rt.RootOther) {
+		return mp.curg.stemmaCtx
+	}
+	return gp.stemmaCtx
+}
+
+// stemmaAllocNode finds or makes the node for allocations that the cell does not lead to
+// directly: the first of a type, or one of several types. Tables can be read without the lock.
+func stemmaAllocNode(cell uintptr, id uint64, typ *_type) uintptr {
+	at := uint32(cell - rt.Base)
+	if n := stemma.tree.Lookup(at, id); n != 0 {
+		return uintptr(n)
+	}
+	name := ""
+	if typ != nil {
+		name = toRType(typ).string()
+	}
+	var node uint32
+	systemstack(func() {
+		lock(&stemma.lock)
+		node = stemma.tree.EnterAlloc(at, id, name)
+		unlock(&stemma.lock)
+	})
+	return uintptr(node)
+}
