@@ -65,7 +65,8 @@ func Decode(id ID) (Stack, error) {
 	case id.IsZero():
 		return Stack{}, errors.New("the zero ID has no stack")
 	case runtimeAPI == nil:
-		return Stack{}, errors.New("the program is not built to decode IDs: use stemma build " + engine.Giving(engine.IDs))
+		return Stack{}, errors.New("the program is not built to decode IDs: use stemma build " +
+			engine.Giving(engine.IDs))
 	}
 	own.mu.Lock()
 	defer own.mu.Unlock()

@@ -49,7 +49,8 @@ func TestDecode(t *testing.T) {
 		if strings.Join(have, " ") != strings.Join(want, " ") || stack.Root != c.Root || stack.Truncated != "" {
 			t.Fatalf("have %v\nwant %v, root %s", stack, want, c.Root)
 		}
-		if !strings.HasSuffix(stack.String(), "["+c.Root+"]\n") || strings.Count(stack.String(), "started by\n") != len(stack.Sections)-1 {
+		if !strings.HasSuffix(stack.String(), "["+c.Root+"]\n") ||
+			strings.Count(stack.String(), "started by\n") != len(stack.Sections)-1 {
 			t.Fatalf("text:\n%s", stack)
 		}
 		ancestors += len(stack.Sections) - 1
@@ -77,14 +78,16 @@ func TestLinked(t *testing.T) {
 			t.Fatal(err)
 		}
 		exe := filepath.Join(dir, "prog")
-		if out, err := exec.Command("go", "build", "-o", exe, filepath.Join(dir, "main.go")).CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-o", exe,
+			filepath.Join(dir, "main.go")).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		out, err := exec.Command("go", "tool", "nm", exe).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, symbol := range []string{"internal/decode.(*Decoder).Decode", "stemma/internal/record.Open", "internal/cct.(*Walker).", "internal/engine.List"} {
+		for _, symbol := range []string{"internal/decode.(*Decoder).Decode", "stemma/internal/record.Open",
+			"internal/cct.(*Walker).", "internal/engine.List"} {
 			if have := strings.Contains(string(out), symbol); have != want {
 				t.Errorf("%s: %s linked in: %v, want %v", call, symbol, have, want)
 			}

@@ -108,12 +108,13 @@ func TestIDText(t *testing.T) {
 func logJSON(t *testing.T, log func(*slog.Logger), opts ...SlogOption) string {
 	t.Helper()
 	var b bytes.Buffer
-	log(slog.New(SlogHandler(slog.NewJSONHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-		if len(groups) == 0 && (a.Key == "time" || a.Key == "level" || a.Key == "msg") {
-			return slog.Attr{}
-		}
-		return a
-	}}), opts...)))
+	log(slog.New(SlogHandler(slog.NewJSONHandler(&b,
+		&slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+			if len(groups) == 0 && (a.Key == "time" || a.Key == "level" || a.Key == "msg") {
+				return slog.Attr{}
+			}
+			return a
+		}}), opts...)))
 	return strings.TrimSpace(b.String())
 }
 
@@ -154,7 +155,8 @@ func TestSlogHandler(t *testing.T) {
 			}
 		}
 	}
-	if have := logJSON(t, func(l *slog.Logger) { l.Info("m") }, SlogKey("where")); have != `{"where":"`+f.here.String()+`"}` {
+	if have := logJSON(t, func(l *slog.Logger) { l.Info("m") },
+		SlogKey("where")); have != `{"where":"`+f.here.String()+`"}` {
 		t.Errorf("with a key of its own: %s", have)
 	}
 	f.here = ID{}
@@ -291,7 +293,8 @@ func TestErrors(t *testing.T) {
 	if id, ok := ContextOf(fmt.Errorf("pay: %w", err)); !ok || id != f.here {
 		t.Errorf("ContextOf: have %v %v, want %v", id, ok, f.here)
 	}
-	if have, want := fmt.Sprintf("%v|%s|%+v|%q", err, err, err, err), "no such order|no such order|no such order ["+f.here.String()+`]|"no such order"`; have != want {
+	if have, want := fmt.Sprintf("%v|%s|%+v|%q", err, err, err, err),
+		"no such order|no such order|no such order ["+f.here.String()+`]|"no such order"`; have != want {
 		t.Errorf("formatted: have %s, want %s", have, want)
 	}
 	first := f.here
@@ -354,7 +357,8 @@ func benchmarkSlog(b *testing.B, h slog.Handler) {
 // deep in a recursion, each of which must be looked up for each line; it goes the
 // same way for each line, or one of many.
 func BenchmarkSlogRatio(b *testing.B) {
-	for name, log := range map[string]func(l *slog.Logger, path int){"contexts=1": logLine, "contexts=1024": fork1, "recursion": logSameBelow, "recursion/contexts=1024": logBelow} {
+	for name, log := range map[string]func(l *slog.Logger, path int){"contexts=1": logLine, "contexts=1024": fork1,
+		"recursion": logSameBelow, "recursion/contexts=1024": logBelow} {
 		b.Run(name, func(b *testing.B) { slogRatio(b, log) })
 	}
 }

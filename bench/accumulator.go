@@ -55,7 +55,8 @@ func (s *session) settings() []setting {
 	if s.options.quick {
 		return []setting{{59, allNewEdges}, {59, lastEdge}}
 	}
-	return []setting{{1, lastEdge}, {59, allNewEdges}, {59, lastEdge}, {307, lastEdge}, {1559, lastEdge}, {307, allNewEdges}, {1559, allNewEdges}}
+	return []setting{{1, lastEdge}, {59, allNewEdges}, {59, lastEdge}, {307, lastEdge}, {1559, lastEdge},
+		{307, allNewEdges}, {1559, allNewEdges}}
 }
 
 // accumulatedPrograms are two of the programs that are sampled: a build for each
@@ -146,10 +147,14 @@ func newAccumulatorReport() *accumulatorReport {
 	return &accumulatorReport{
 		table: &table.Table{
 			Name: "acct", Title: "Approximate trees with the exact one of the same run (ACCT, figures 1 to 5)", Left: 2,
-			Head: []string{"program", "weights", "every", "calls M", "samples", "contexts", "found", "overlap %", "hot edges %", "paper"},
+			Head: []string{"program", "weights", "every", "calls M", "samples", "contexts", "found", "overlap %",
+				"hot edges %", "paper"},
 			Notes: []string{strings.Join([]string{
-				"calls, contexts: exact, without inlined calls and natives; found: contexts with samples. Hot: at least a tenth of the hottest (T = 0.1).",
-				"samples: their weights added up, so that with all-new-edges one sample adds one for each new edge. What every call does not find in gopherlua are calls that the wrapper of a method has inlined; of other programs that has not been looked into.",
+				"calls, contexts: exact, without inlined calls and natives; found: contexts with samples. Hot: at " +
+					"least a tenth of the hottest (T = 0.1).",
+				"samples: their weights added up, so that with all-new-edges one sample adds one for each new edge. " +
+					"What every call does not find in gopherlua are calls that the wrapper of a method has inlined; " +
+					"of other programs that has not been looked into.",
 				papers.ACCTAccuracy,
 			}, "\n")},
 		},
@@ -168,7 +173,8 @@ var publishedAccuracy = map[setting]string{
 
 // add adds one run.
 func (r *accumulatorReport) add(name string, c setting, a accumulated) {
-	overlap, hot := 100*similarity.Overlap(a.exact, a.samples), 100*similarity.HotEdgeCoverage(a.exact, a.samples, hotThreshold)
+	overlap, hot := 100*similarity.Overlap(a.exact, a.samples),
+		100*similarity.HotEdgeCoverage(a.exact, a.samples, hotThreshold)
 	found := 0
 	for k := range a.samples {
 		if a.exact[k] > 0 {
@@ -177,7 +183,8 @@ func (r *accumulatorReport) add(name string, c setting, a accumulated) {
 	}
 	r.table.Add(name, c.weights, fmt.Sprint(c.calls), number(a.exact.Total()/1e6, 1), number(a.samples.Total(), 0),
 		fmt.Sprint(len(a.exact)), fmt.Sprint(found), number(overlap, 1), number(hot, 1), publishedAccuracy[c])
-	r.bars.Groups = append(r.bars.Groups, fmt.Sprintf("%s %d %s", name, c.calls, strings.TrimSuffix(c.weights, "-edges")))
+	r.bars.Groups = append(r.bars.Groups,
+		fmt.Sprintf("%s %d %s", name, c.calls, strings.TrimSuffix(c.weights, "-edges")))
 	addBar(r.bars, "overlap", overlap)
 	addBar(r.bars, "hot edges", hot)
 }
@@ -186,7 +193,8 @@ func (r *accumulatorReport) add(name string, c setting, a accumulated) {
 func (r *accumulatorReport) addEdges(name string, c setting, a accumulated) {
 	f := &chart.Figure{
 		Name:  fmt.Sprintf("acct-%d-%s", c.calls, c.weights),
-		Title: fmt.Sprintf("%s, %v (ACCT, figures 1 to 5)", name, c), X: "edges of the exact tree, hottest first", Y: "per cent of the hottest",
+		Title: fmt.Sprintf("%s, %v (ACCT, figures 1 to 5)", name, c), X: "edges of the exact tree, hottest first",
+		Y: "per cent of the hottest",
 	}
 	keys := hottest(a.exact, topEdges)
 	top, approximate := heaviest(a.exact), heaviest(a.samples)

@@ -8,7 +8,8 @@ import (
 
 // unavailable are the words with which stemma refuses an engine or a flag that
 // it does not have.
-var unavailable = []string{"not available in this version", "no such engine", "flag provided but not defined", "unknown flag"}
+var unavailable = []string{"not available in this version", "no such engine", "flag provided but not defined",
+	"unknown flag"}
 
 // isAvailable tells whether err, of building v, has another reason than that this
 // stemma lacks the engine. If it lacks it, that is one problem, however many

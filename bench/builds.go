@@ -27,15 +27,19 @@ func (s *session) buildsTime() time.Duration {
 func (s *session) builds() error {
 	t := &table.Table{
 		Name: "builds", Title: "Builds", Left: 1,
-		Head: []string{"program", "go build, cold s", "stemma build, cold s", "ratio", "go build, rebuild s", "stemma build, rebuild s", "ratio",
+		Head: []string{"program", "go build, cold s", "stemma build, cold s", "ratio", "go build, rebuild s",
+			"stemma build, rebuild s", "ratio",
 			"go build, no change s", "stemma build, no change s"},
-		Notes: []string{"cold: with an empty build cache, std included. rebuild: after a change of package main. Median of 3 rebuilds, wall time."},
+		Notes: []string{"cold: with an empty build cache, std included. rebuild: after a change of package main. " +
+			"Median of 3 rebuilds, wall time."},
 	}
 	first, err := s.firstBuild()
 	if err != nil {
 		s.problems = append(s.problems, fmt.Sprintf("first build: %v", err))
 	} else {
-		t.Notes = append(t.Notes, fmt.Sprintf("On a fresh machine the first build also makes the compiler: %s took %.0f s.", s.programs[0].Name, first.Seconds()))
+		t.Notes = append(t.Notes,
+			fmt.Sprintf("On a fresh machine the first build also makes the compiler: %s took %.0f s.",
+				s.programs[0].Name, first.Seconds()))
 	}
 	for _, p := range s.programs {
 		if !p.Module {

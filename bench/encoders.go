@@ -49,20 +49,26 @@ func (s *session) encodersTime() time.Duration {
 func (s *session) encoders() error {
 	t := &table.Table{
 		Name: "encoders", Title: "Characteristics of the encodings (DACCE, table 1)", Left: 2,
-		Head: []string{"program", "engine", "nodes", "edges", "encoded", "back edges", "left out", "maxID", "ccStack/s", "depth",
+		Head: []string{"program", "engine", "nodes", "edges", "encoded", "back edges", "left out", "maxID",
+			"ccStack/s", "depth",
 			"max depth", "gTS", "costs us", "max pause us", "calls/s"},
 		Notes: []string{strings.Join([]string{
-			"nodes, edges: of the call graph that was seen; encoded: those of them that have ids; left out: so that ids stay in 30 bits.",
-			"ccStack/s: pushes per second of user time, counted in steps of 1024 for each goroutine; depth: mean of the ccStack at those pushes, so that it is never 0, " +
+			"nodes, edges: of the call graph that was seen; encoded: those of them that have ids; left out: so that " +
+				"ids stay in 30 bits.",
+			"ccStack/s: pushes per second of user time, counted in steps of 1024 for each goroutine; depth: mean of " +
+				"the ccStack at those pushes, so that it is never 0, " +
 				"while the paper's is over all contexts: see the figure of depths for that.",
-			"gTS: re-encodings; costs: time spent in them. calls/s: calls of the exact tree by user time of the plain program.",
-			"The paper's programs are C and C++, have 44 to 34 million calls a second, and PCCE there encodes the static graph, with the targets of indirect calls and the weights of a profile of the same input; " +
+			"gTS: re-encodings; costs: time spent in them. calls/s: calls of the exact tree by user time of the " +
+				"plain program.",
+			"The paper's programs are C and C++, have 44 to 34 million calls a second, and PCCE there encodes the " +
+				"static graph, with the targets of indirect calls and the weights of a profile of the same input; " +
 				"nodes, edges and ids of Go programs include the standard library.",
 		}, "\n")},
 	}
 	progress := &chart.Figure{Name: "progress", Title: "Progress of the encoding with dacce (DACCE, figure 9)",
 		X: "seconds since the first function, plus 1 ms", Y: "encoded edges", LogX: true, LogY: true, Steps: true}
-	ids := &chart.Figure{Name: "maxid", Title: "Largest id with dacce (DACCE, figure 9)", X: progress.X, Y: "maxID", LogX: true, LogY: true, Steps: true}
+	ids := &chart.Figure{Name: "maxid", Title: "Largest id with dacce (DACCE, figure 9)", X: progress.X, Y: "maxID",
+		LogX: true, LogY: true, Steps: true}
 	steps := stepsTable()
 	d, g := newDepthsReport(), newGrowthReport()
 	for _, p := range s.fewer() {
@@ -102,12 +108,14 @@ func (s *session) encoders() error {
 
 // engineVariant is an engine without flags.
 func engineVariant(engine string, flags ...string) measure.Variant {
-	return measure.Variant{Name: strings.Join(append([]string{engine}, flags...), " "), Flags: append([]string{"-engine=" + engine}, flags...)}
+	return measure.Variant{Name: strings.Join(append([]string{engine}, flags...), " "),
+		Flags: append([]string{"-engine=" + engine}, flags...)}
 }
 
 // once builds and runs a variant of p once and gives visit what it recorded.
 // What goes wrong is a problem, and so is another checksum than earlier runs had.
-func (s *session) once(p *program.Program, v measure.Variant, visit func(r *measure.Record, user float64, live *record.Record) error) {
+func (s *session) once(p *program.Program, v measure.Variant,
+	visit func(r *measure.Record, user float64, live *record.Record) error) {
 	if !s.available(v) {
 		return
 	}
@@ -118,7 +126,8 @@ func (s *session) once(p *program.Program, v measure.Variant, visit func(r *meas
 
 // runOnce is once without the handling of errors. The live directory is there
 // while visit runs.
-func (s *session) runOnce(p *program.Program, v measure.Variant, visit func(*measure.Record, float64, *record.Record) error) error {
+func (s *session) runOnce(p *program.Program, v measure.Variant,
+	visit func(*measure.Record, float64, *record.Record) error) error {
 	return s.built(p, v, func(bin *measure.Binary, dir string) error {
 		tell(fmt.Sprintf("run %s: %s", p.Name, v.Name))
 		out := filepath.Join(dir, "out")
@@ -205,9 +214,11 @@ func (s *session) encodingCells(p *program.Program, e *measure.Encoding, user fl
 		rate = number(float64(c.calls)/c.user, 0)
 	}
 	return []string{
-		fmt.Sprint(e.Functions), fmt.Sprint(e.Edges), fmt.Sprint(e.Encoded), fmt.Sprint(e.BackEdges), fmt.Sprint(e.LeftOut),
+		fmt.Sprint(e.Functions), fmt.Sprint(e.Edges), fmt.Sprint(e.Encoded), fmt.Sprint(e.BackEdges),
+		fmt.Sprint(e.LeftOut),
 		fmt.Sprint(e.MaxID), number(float64(e.Pushes)/user, 0), number(e.MeanDepth, 2), fmt.Sprint(e.MaxDepth),
-		fmt.Sprint(e.Reencodings), fmt.Sprint(e.ReencodeTime.Microseconds()), fmt.Sprint(e.MaxPause.Microseconds()), rate,
+		fmt.Sprint(e.Reencodings), fmt.Sprint(e.ReencodeTime.Microseconds()), fmt.Sprint(e.MaxPause.Microseconds()),
+		rate,
 	}
 }
 
@@ -216,7 +227,9 @@ func stepsTable() *table.Table {
 	return &table.Table{
 		Name: "progress", Title: "Progress of the encoding with dacce (DACCE, figure 9)", Left: 1,
 		Head: []string{"program", "epoch", "after s", "nodes", "encoded edges", "maxID"},
-		Notes: []string{"An epoch begins with a re-encoding. Edges of a site that is encoded for a group of callees are counted for each of them, whether taken or not. The paper shows four programs, without numbers: more re-encodings at the beginning, then a steady state; " +
+		Notes: []string{"An epoch begins with a re-encoding. Edges of a site that is encoded for a group of callees " +
+			"are counted for each of them, whether taken or not. The paper shows four programs, without numbers: " +
+			"more re-encodings at the beginning, then a steady state; " +
 			"ids may become fewer when a new edge closes a cycle."},
 	}
 }
@@ -225,7 +238,8 @@ func stepsTable() *table.Table {
 func addProgress(name string, steps []records.Step, t *table.Table, edges, ids *chart.Figure) {
 	e, m := chart.Line{Name: name}, chart.Line{Name: name}
 	for i, s := range steps {
-		t.Add(name, fmt.Sprint(i), number(s.After.Seconds(), 3), fmt.Sprint(s.Nodes), fmt.Sprint(s.Edges), fmt.Sprint(s.MaxID))
+		t.Add(name, fmt.Sprint(i), number(s.After.Seconds(), 3), fmt.Sprint(s.Nodes), fmt.Sprint(s.Edges),
+			fmt.Sprint(s.MaxID))
 		x := s.After.Seconds() + 0.001 // so that epoch 0 is on a log axis
 		e.X, e.Y = append(e.X, x), append(e.Y, float64(s.Edges))
 		m.X, m.Y = append(m.X, x), append(m.Y, float64(s.MaxID))
@@ -248,13 +262,18 @@ func newDepthsReport() *depthsReport {
 	return &depthsReport{
 		table: &table.Table{
 			Name: "depths", Title: "Depths of contexts with dacce (DACCE, figure 10)", Left: 1,
-			Head: []string{"program", "contexts", "stack mean", "50 %", "90 %", "99 %", "max", "ccStack empty %", "ccStack mean", "90 %", "99 %", "max"},
-			Notes: []string{"A build with the checker captures a context at every 1009th function entry and walks the stack there; all of them are compared as stemma verify does. " +
+			Head: []string{"program", "contexts", "stack mean", "50 %", "90 %", "99 %", "max", "ccStack empty %",
+				"ccStack mean", "90 %", "99 %", "max"},
+			Notes: []string{"A build with the checker captures a context at every 1009th function entry and walks " +
+				"the stack there; all of them are compared as stemma verify does. " +
 				"stack: frames of the goroutine, without inlined ones. ccStack: entries of the goroutine. " +
-				"The paper captures one every 10 ms. It reports an empty ccStack for most programs, and a stack of 7200 for 90 % of the contexts of 483.xalancbmk."},
+				"The paper captures one every 10 ms. It reports an empty ccStack for most programs, and a stack of " +
+				"7200 for 90 % of the contexts of 483.xalancbmk."},
 		},
-		stack:   &chart.Figure{Name: "depths-stack", Title: "Depth of the call stack (DACCE, figure 10)", X: "frames", Y: y, Steps: true, LogX: true},
-		ccStack: &chart.Figure{Name: "depths-ccstack", Title: "Depth of the ccStack (DACCE, figure 10)", X: "entries", Y: y, Steps: true},
+		stack: &chart.Figure{Name: "depths-stack", Title: "Depth of the call stack (DACCE, figure 10)",
+			X: "frames", Y: y, Steps: true, LogX: true},
+		ccStack: &chart.Figure{Name: "depths-ccstack", Title: "Depth of the ccStack (DACCE, figure 10)",
+			X: "entries", Y: y, Steps: true},
 	}
 }
 

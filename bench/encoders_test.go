@@ -15,7 +15,8 @@ import (
 func TestMissingEngineIsOneProblem(t *testing.T) {
 	s := &session{missing: make(map[string]bool)}
 	v := engineVariant("pcce")
-	err := errors.New("build: stemma build: exit status 2\n\tstemma: -engine=pcce: not available in this version; it has cct")
+	err := errors.New("build: stemma build: exit status 2\n\tstemma: -engine=pcce: not available in this " +
+		"version; it has cct")
 	for range 3 {
 		if s.available(v) && s.isAvailable(v, err) {
 			t.Error("the engine counts as available")
@@ -42,8 +43,9 @@ func TestOtherChecksumIsAProblem(t *testing.T) {
 
 func TestEncodingCells(t *testing.T) {
 	s := &session{counts: map[string]count{"demo": {calls: 30, user: 2}}}
-	e := &measure.Encoding{Functions: 1, Edges: 2, Encoded: 3, BackEdges: 4, LeftOut: 5, MaxID: 6, Pushes: 4096, MeanDepth: 1.5,
-		MaxDepth: 7, Reencodings: 8, ReencodeTime: 9 * time.Microsecond, MaxPause: 10 * time.Microsecond}
+	e := &measure.Encoding{Functions: 1, Edges: 2, Encoded: 3, BackEdges: 4, LeftOut: 5, MaxID: 6, Pushes: 4096,
+		MeanDepth: 1.5,
+		MaxDepth:  7, Reencodings: 8, ReencodeTime: 9 * time.Microsecond, MaxPause: 10 * time.Microsecond}
 	got := strings.Join(s.encodingCells(&program.Program{Name: "demo"}, e, 2), " ")
 	if want := "1 2 3 4 5 6 2048 1.50 7 8 9 10 15"; got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -120,10 +120,16 @@ func (s *session) eventTable(builds []*eventBuild, rounds int) *table.Table {
 		}
 	}
 	t.Notes = []string{
-		fmt.Sprintf("Nanoseconds of CPU time, loop included, median of %d rounds in turns. In a plain build stemma.Here returns the zero ID. net: what is more than in the plain build of the same round, median with its interval.", rounds),
-		"callers: runtime.Callers with room for all frames; callers-64: for 64, where CPU profiles stop. Both give return addresses; names cost more.",
-		"slog: a JSON line to nowhere at depth 10, without a context, with stemma.SlogHandler, and with the names of the functions on the stack. The ratio of a line with the context to one without, of the same round: " + strings.Join(ratios, ", ") + ".",
-		"The papers report no cost of a single event; Lucce (section 7) notes that DACCE copies its ccStack for each, which stemma's IDs do not.",
+		fmt.Sprintf("Nanoseconds of CPU time, loop included, median of %d rounds in turns. In a plain build "+
+			"stemma.Here returns the zero ID. net: what is more than in the plain build of the same round, median "+
+			"with its interval.", rounds),
+		"callers: runtime.Callers with room for all frames; callers-64: for 64, where CPU profiles stop. Both give " +
+			"return addresses; names cost more.",
+		"slog: a JSON line to nowhere at depth 10, without a context, with stemma.SlogHandler, and with the names of " +
+			"the functions on the stack. The ratio of a line with the context to one without, of the same round: " +
+			strings.Join(ratios, ", ") + ".",
+		"The papers report no cost of a single event; Lucce (section 7) notes that DACCE copies its ccStack for " +
+			"each, which stemma's IDs do not.",
 	}
 	for _, name := range names {
 		t.Add(append([]string{name}, rows[name]...)...)
@@ -158,7 +164,8 @@ func (s *session) decoding(m *micro) {
 	t := &table.Table{
 		Name: "decode", Title: "Decoding a log", Left: 0,
 		Head: []string{"lines", "log MB", "seconds", "lines/s", "user s", "peak MB"},
-		Notes: []string{"stemma decode reads the log from a file and writes it to nowhere, with each ID replaced by the stack. " +
+		Notes: []string{"stemma decode reads the log from a file and writes it to nowhere, with each ID replaced by " +
+			"the stack. " +
 			"The lines come from 1024 contexts in turn, 11 calls deep."},
 	}
 	sizes := []int{1, 10_000, 100_000, 1_000_000}
@@ -174,8 +181,10 @@ func (s *session) decoding(m *micro) {
 			continue
 		}
 		rate := float64(n) / u.wall.Seconds()
-		t.Add(fmt.Sprint(n), number(float64(size)/1e6, 1), number(u.wall.Seconds(), 3), number(rate, 0), number(u.user.Seconds(), 3), number(float64(u.peak)/1e6, 1))
-		s.metrics = append(s.metrics, metric{fmt.Sprint("Decode/lines=", n), rate, "lines/s"}, metric{fmt.Sprint("Decode/lines=", n), float64(u.peak), "peak-bytes"})
+		t.Add(fmt.Sprint(n), number(float64(size)/1e6, 1), number(u.wall.Seconds(), 3), number(rate, 0),
+			number(u.user.Seconds(), 3), number(float64(u.peak)/1e6, 1))
+		s.metrics = append(s.metrics, metric{fmt.Sprint("Decode/lines=", n), rate, "lines/s"},
+			metric{fmt.Sprint("Decode/lines=", n), float64(u.peak), "peak-bytes"})
 		x, y = append(x, float64(n)), append(y, float64(u.peak))
 	}
 	t.Notes = append(t.Notes, "Growth of the peak memory with the lines: bytes = "+law(x, y)+".")

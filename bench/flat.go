@@ -160,7 +160,8 @@ func (s *session) flatRunsOf(wrapped, sampled *measure.Binary, dir string, profi
 		for i, w := range flatWays {
 			for k := range profiles[i] {
 				f := &profiles[i][k]
-				if f.samples < w.samples && f.runs < s.flatRuns(w) && (half == nil || f.samples*way.samples < half.samples*w.samples) {
+				if f.samples < w.samples && f.runs < s.flatRuns(w) &&
+					(half == nil || f.samples*way.samples < half.samples*w.samples) {
 					half, way = f, w
 				}
 			}
@@ -172,7 +173,8 @@ func (s *session) flatRunsOf(wrapped, sampled *measure.Binary, dir string, profi
 		if way.sampling == "" {
 			bin = wrapped
 		}
-		tell(fmt.Sprintf("profile %s, run %d of at most %d: %s, %d samples of %d", bin.Program.Name, half.runs+1, s.flatRuns(way), way.name, half.samples, way.samples))
+		tell(fmt.Sprintf("profile %s, run %d of at most %d: %s, %d samples of %d", bin.Program.Name, half.runs+1,
+			s.flatRuns(way), way.name, half.samples, way.samples))
 		one, err := s.flatOnce(bin, way, dir)
 		if err != nil {
 			return fmt.Errorf("%s: %w", way.name, err)
@@ -267,21 +269,33 @@ func (s *session) newFlatReport() *flatReport {
 		overlap: &table.Table{
 			Name: "flat", Title: "Flat CPU profiles: degree of overlap with runtime/pprof's", Left: 1,
 			Head: []string{"program", "pprof samples", "isps samples", "sps samples", "stw samples", "asyncPreempt %",
-				"pprof with itself %", "isps with itself %", "isps with pprof %", "by chance %", "beyond chance %", "all: isps %", "sps %", "stw %"},
+				"pprof with itself %", "isps with itself %", "isps with pprof %", "by chance %", "beyond chance %",
+				"all: isps %", "sps %", "stw %"},
 			Notes: []string{strings.Join([]string{
-				"Overlap: sum of the smaller one of a function's two shares. Flat: of functions without what they called, inlined ones by their own names, as go tool pprof -top has it. runtime/pprof at " + fmt.Sprint(wrap.ProfileHz) + " Hz, stemma every " + samplingEvery + ", metric cpu, each in runs of its own.",
-				fmt.Sprintf("The runs of pprof and of isps are added up in two halves. A half ends with %d and %d samples, or with %d and %d runs (-rounds sets them). With itself: one half with the other.",
+				"Overlap: sum of the smaller one of a function's two shares. Flat: of functions without what they " +
+					"called, inlined ones by their own names, as go tool pprof -top has it. runtime/pprof at " +
+					fmt.Sprint(wrap.ProfileHz) + " Hz, stemma every " + samplingEvery +
+					", metric cpu, each in runs of its own.",
+				fmt.Sprintf("The runs of pprof and of isps are added up in two halves. A half ends with %d and %d "+
+					"samples, or with %d and %d runs (-rounds sets them). With itself: one half with the other.",
 					flatWays[0].samples, flatWays[1].samples, s.flatRuns(flatWays[0]), s.flatRuns(flatWays[1])),
-				"isps with pprof: mean of half with half. By chance: what that would be if both were right, from what each gives with itself. Beyond chance: what would be left of a difference with any number of samples, about (differences add up as standard deviations do).",
-				"all: all samples of stemma's samplers with all of pprof's. sps and stw have no halves, so fewer samples.",
-				"asyncPreempt: samples that runtime/pprof took there, which count for the function that was preempted. The runtime goes there by a signal of its own, after which the one for the profile finds it, though no time is spent there.",
+				"isps with pprof: mean of half with half. By chance: what that would be if both were right, from " +
+					"what each gives with itself. Beyond chance: what would be left of a difference with any number " +
+					"of samples, about (differences add up as standard deviations do).",
+				"all: all samples of stemma's samplers with all of pprof's. sps and stw have no halves, so " +
+					"fewer samples.",
+				"asyncPreempt: samples that runtime/pprof took there, which count for the function that was " +
+					"preempted. The runtime goes there by a signal of its own, after which the one for the profile " +
+					"finds it, though no time is spent there.",
 				"gofmt and compile end with os.Exit: their profile is ended by an exit hook of the runtime.",
 			}, "\n")},
 		},
 		differences: &table.Table{
 			Name: "flat-differences", Title: "Flat CPU profiles: where isps and runtime/pprof differ most", Left: 2,
-			Head:  []string{"program", "function", "pprof %", "isps %", "points", "deviations"},
-			Notes: []string{fmt.Sprintf("The %d functions with the largest differences, all runs together. Deviations: the difference in standard deviations of such a difference by chance. Of hundreds of functions some are 3 off.", flatDifferences)},
+			Head: []string{"program", "function", "pprof %", "isps %", "points", "deviations"},
+			Notes: []string{fmt.Sprintf("The %d functions with the largest differences, all runs together. "+
+				"Deviations: the difference in standard deviations of such a difference by chance. Of hundreds of "+
+				"functions some are 3 off.", flatDifferences)},
 		},
 	}
 }
@@ -297,7 +311,8 @@ func (r *flatReport) add(name string, profiles [][]flatProfile) {
 	percent := func(v float64) { cells = append(cells, number(100*v, 1)) }
 	first, second := profiles[0], profiles[1]
 	percent(float64(all[0].preempted) / float64(all[0].samples))
-	pprofs, ispss := similarity.Overlap(first[0].time, first[1].time), similarity.Overlap(second[0].time, second[1].time)
+	pprofs, ispss := similarity.Overlap(first[0].time, first[1].time),
+		similarity.Overlap(second[0].time, second[1].time)
 	between := 0.0
 	for i := range first {
 		for k := range second {
@@ -341,6 +356,7 @@ func (r *flatReport) addDifferences(program string, a, b *flatProfile) {
 	for _, d := range list[:min(flatDifferences, len(list))] {
 		p := (d.a + d.b) / 2
 		deviation := math.Sqrt(p * (1 - p) * (1/float64(a.samples) + 1/float64(b.samples)))
-		r.differences.Add(program, d.name, number(100*d.a, 1), number(100*d.b, 1), fmt.Sprintf("%+.1f", 100*(d.b-d.a)), number(math.Abs(d.a-d.b)/deviation, 1))
+		r.differences.Add(program, d.name, number(100*d.a, 1), number(100*d.b, 1),
+			fmt.Sprintf("%+.1f", 100*(d.b-d.a)), number(math.Abs(d.a-d.b)/deviation, 1))
 	}
 }

@@ -18,7 +18,8 @@ import (
 // first, with spaces between frames and commas between inlined ones; each is one sample of 10 ms.
 func written(t *testing.T, stacks ...string) []byte {
 	t.Helper()
-	p := &pprof.Profile{SampleType: []*pprof.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}}
+	p := &pprof.Profile{SampleType: []*pprof.ValueType{{Type: "samples", Unit: "count"},
+		{Type: "cpu", Unit: "nanoseconds"}}}
 	for _, stack := range stacks {
 		s := &pprof.Sample{Value: []int64{1, 10e6}}
 		for _, frame := range strings.Fields(stack) {
@@ -63,11 +64,13 @@ func sampled(ns uint64, stacks ...string) *profile.Profile {
 }
 
 func TestFlatOf(t *testing.T) {
-	a, err := flatOfPprof(written(t, "main.leaf,main.f main.main", "main.f main.main", "runtime.asyncPreempt main.f main.main"))
+	a, err := flatOfPprof(written(t, "main.leaf,main.f main.main", "main.f main.main",
+		"runtime.asyncPreempt main.f main.main"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.time["main.leaf"] != 10e6 || a.time["main.f"] != 20e6 || len(a.time) != 2 || a.samples != 3 || a.preempted != 1 {
+	if a.time["main.leaf"] != 10e6 || a.time["main.f"] != 20e6 || len(a.time) != 2 || a.samples != 3 ||
+		a.preempted != 1 {
 		t.Errorf("of pprof: %+v", a)
 	}
 	b, err := flatOfSamples(sampled(5, "main.leaf,main.f main.main", "main.f main.main", "main.f main.main"))
@@ -95,7 +98,8 @@ func TestByChance(t *testing.T) {
 		{0.8, 0.8, 0.75, 0.8, 0.85}, // 25² = 20² + 15²
 	} {
 		chance := byChance(c.a, c.b)
-		if beyond := beyondChance(c.between, chance); math.Abs(chance-c.chance) > 0.001 || math.Abs(beyond-c.beyond) > 0.001 {
+		if beyond := beyondChance(c.between, chance); math.Abs(chance-c.chance) > 0.001 ||
+			math.Abs(beyond-c.beyond) > 0.001 {
 			t.Errorf("%v: got %.3f, %.3f", c, chance, beyond)
 		}
 	}
@@ -110,7 +114,8 @@ func TestFlatReport(t *testing.T) {
 	a, b := half(80, 20), half(60, 40)
 	a.preempted = 10
 	r.add("demo", [][]flatProfile{{a, b}, {half(60, 40), half(80, 20)}, {half(7, 3)}, {half(50, 50)}})
-	if got, want := strings.Join(r.overlap.Rows[0], "|"), "demo|200|200|10|100|5.0|80.0|80.0|90.0|80.0|100.0|100.0|100.0|80.0"; got != want {
+	if got, want := strings.Join(r.overlap.Rows[0], "|"),
+		"demo|200|200|10|100|5.0|80.0|80.0|90.0|80.0|100.0|100.0|100.0|80.0"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	r.addDifferences("demo", &a, &b)
@@ -140,7 +145,8 @@ func TestFlatRuns(t *testing.T) {
 }
 
 func TestSplitRun(t *testing.T) {
-	stacks := []string{"main.loop main.f70 main.run", "main.loop main.f70 main.run", "main.loop,main.f20 main.run", "main.f10 main.run", "main.threadTime main.run"}
+	stacks := []string{"main.loop main.f70 main.run", "main.loop main.f70 main.run", "main.loop,main.f20 main.run",
+		"main.f10 main.run", "main.threadTime main.run"}
 	var a, b, w splitRun
 	for _, r := range []*splitRun{&a, &b, &w} {
 		if err := r.readTruth("[700ms 200ms 100ms]\n"); err != nil {

@@ -105,10 +105,14 @@ func newGrowthReport() *growthReport {
 	return &growthReport{
 		table: &table.Table{
 			Name: "log", Title: "Growth of the log with lucce", Left: 1, Head: append(head, "at the end", "truncated"),
-			Notes: []string{"Of the time of one run, seen every 0.25 s. Entries: changes of the call graph and its numbering. Versions: 32 bytes for each context in which ids began again " +
-				"(recursion, mostly), goroutine or root; the same context gives the same version. The paper says that each change of the graph is logged, and that recursion changes it at each level, without numbers."},
+			Notes: []string{"Of the time of one run, seen every 0.25 s. Entries: changes of the call graph and its " +
+				"numbering. Versions: 32 bytes for each context in which ids began again " +
+				"(recursion, mostly), goroutine or root; the same context gives the same version. The paper says " +
+				"that each change of the graph is logged, and that recursion changes it at each level, " +
+				"without numbers."},
 		},
-		figure: &chart.Figure{Name: "log", Title: "Growth of the log with lucce", X: "seconds", Y: "entries", LogY: true, Steps: true},
+		figure: &chart.Figure{Name: "log", Title: "Growth of the log with lucce", X: "seconds", Y: "entries",
+			LogY: true, Steps: true},
 	}
 }
 

@@ -58,7 +58,8 @@ type options struct {
 var (
 	wholeVariants = []string{
 		"cct", "dacce", "lucce", "sample -every=1ms", "sample -every=10ms",
-		"none rounds=3", "cct -inlined=off rounds=3", "pcce rounds=3", "pcc rounds=3", "sample -every=100us rounds=3", "cct,acct rounds=1",
+		"none rounds=3", "cct -inlined=off rounds=3", "pcce rounds=3", "pcc rounds=3",
+		"sample -every=100us rounds=3", "cct,acct rounds=1",
 		"pprof", "fgprof", "memprofile", "race",
 	}
 	quickVariants = []string{"cct", "dacce", "sample -every=1ms"}
@@ -86,12 +87,15 @@ func parseFlags(args []string) (*options, error) {
 	fs.DurationVar(&o.timeout, "timeout", 10*time.Minute, "longest `duration` of a run")
 	fs.BoolVar(&o.builds, "builds", false, "also measure how long builds take")
 	fs.Func("programs", "measure only these programs, a `list` with commas", list(&o.programs))
-	fs.Func("only", "make only these tables, a `list` with commas: "+strings.Join(experimentNames(), ", "), list(&o.only))
-	fs.Func("variant", "`engine` and flags of stemma build, as in 'cct -inlined=off', or a rival: pprof, fgprof, memprofile, race; may be repeated", func(s string) error {
-		v, err := measure.ParseVariant(s)
-		o.variants = append(o.variants, v)
-		return err
-	})
+	fs.Func("only", "make only these tables, a `list` with commas: "+strings.Join(experimentNames(), ", "),
+		list(&o.only))
+	fs.Func("variant",
+		"`engine` and flags of stemma build, as in 'cct -inlined=off', or a rival: pprof, fgprof, memprofile, race; "+
+			"may be repeated", func(s string) error {
+			v, err := measure.ParseVariant(s)
+			o.variants = append(o.variants, v)
+			return err
+		})
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
@@ -203,7 +207,8 @@ func experiments() []experiment {
 
 func experimentNames() []string {
 	// Not experiments itself, which would make the variables depend on one another.
-	return []string{"overhead", "encoders", "events", "trees", "replay", "scaling", "sampling", "flat", "waiting", "verify", "builds"}
+	return []string{"overhead", "encoders", "events", "trees", "replay", "scaling", "sampling", "flat", "waiting",
+		"verify", "builds"}
 }
 
 // chosen returns the experiments that the options ask for.
@@ -260,7 +265,8 @@ func (s *session) fewer() []*program.Program {
 	if !s.options.quick {
 		return s.programs
 	}
-	few := slices.DeleteFunc(slices.Clone(s.programs), func(p *program.Program) bool { return !slices.Contains(fewPrograms, p.Name) })
+	few := slices.DeleteFunc(slices.Clone(s.programs),
+		func(p *program.Program) bool { return !slices.Contains(fewPrograms, p.Name) })
 	if len(few) == 0 {
 		return s.programs // of a -dir or -programs without them
 	}

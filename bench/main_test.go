@@ -22,7 +22,8 @@ func TestParseFlags(t *testing.T) {
 		rounds   int
 		variants string
 	}{
-		{"", 7, "cct, dacce, lucce, sample -every=1ms, sample -every=10ms, none, cct -inlined=off, pcce, pcc, sample -every=100us, " +
+		{"", 7, "cct, dacce, lucce, sample -every=1ms, sample -every=10ms, none, cct -inlined=off, pcce, pcc, sample " +
+			"-every=100us, " +
 			"cct,acct, pprof, fgprof, memprofile, race"},
 		{"-quick", 3, "cct, dacce, sample -every=1ms"},
 		{"-quick -rounds=5", 5, "cct, dacce, sample -every=1ms"},
@@ -54,12 +55,14 @@ func demo() (plain, cct *measure.Series) {
 	p := &program.Program{Name: "demo"}
 	plain = &measure.Series{Binary: &measure.Binary{Program: p, Variant: measure.Plain, Size: 100}}
 	cct = &measure.Series{
-		Binary: &measure.Binary{Program: p, Variant: measure.Variant{Name: "cct", Flags: []string{"-engine=cct"}}, Size: 150},
+		Binary: &measure.Binary{Program: p, Variant: measure.Variant{Name: "cct", Flags: []string{"-engine=cct"}},
+			Size: 150},
 		Record: measure.Record{Calls: 100_000_000, Contexts: 1000, Bytes: 80_000},
 	}
 	for _, s := range []time.Duration{1, 2, 4} {
 		plain.Runs = append(plain.Runs, measure.Run{User: s * time.Second, Wall: s * time.Second, Checksum: "a"})
-		cct.Runs = append(cct.Runs, measure.Run{User: s * 1500 * time.Millisecond, Wall: s * 2 * time.Second, Checksum: "a"})
+		cct.Runs = append(cct.Runs,
+			measure.Run{User: s * 1500 * time.Millisecond, Wall: s * 2 * time.Second, Checksum: "a"})
 	}
 	cct.Runs[0].User = 1600 * time.Millisecond // so that the best ratio is another one than the median
 	plain.Plain, cct.Plain = plain.Runs, plain.Runs
@@ -111,7 +114,8 @@ func TestRow(t *testing.T) {
 func TestRowWithoutCounts(t *testing.T) {
 	plain, cct := demo()
 	dacce := *cct
-	dacce.Binary = &measure.Binary{Program: plain.Binary.Program, Variant: measure.Variant{Name: "dacce", Flags: []string{"-engine=dacce"}}, Size: 150}
+	dacce.Binary = &measure.Binary{Program: plain.Binary.Program,
+		Variant: measure.Variant{Name: "dacce", Flags: []string{"-engine=dacce"}}, Size: 150}
 	dacce.Record = measure.Record{Engine: "dacce", Encoding: new(measure.Encoding), Bytes: 4096}
 	calls := callsOf([]*measure.Series{plain, &dacce, cct})
 	if calls != 100_000_000 {
@@ -138,7 +142,8 @@ func TestRowsOf(t *testing.T) {
 }
 
 func TestCallsAreAlwaysCounted(t *testing.T) {
-	for args, want := range map[string]bool{"-variant=dacce": true, "-variant=cct": false, "-variant=dacce -variant=cct": false} {
+	for args, want := range map[string]bool{"-variant=dacce": true, "-variant=cct": false,
+		"-variant=dacce -variant=cct": false} {
 		o, err := parseFlags(strings.Fields(args))
 		if err != nil {
 			t.Fatal(err)
@@ -179,7 +184,8 @@ func TestSave(t *testing.T) {
 	if err := s.write(io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if got := read(); strings.Contains(got, "unfinished") || strings.Contains(got, "Half") || !strings.Contains(got, "- took: ") {
+	if got := read(); strings.Contains(got, "unfinished") || strings.Contains(got, "Half") ||
+		!strings.Contains(got, "- took: ") {
 		t.Errorf("written:\n%s", got)
 	}
 }
@@ -210,7 +216,8 @@ func TestOutput(t *testing.T) {
 	if err != nil || len(rows) != 7 || rows[4][1] != "cct" || rows[4][3] != "1.600000" {
 		t.Errorf("runs.csv: %v, %v", rows, err)
 	}
-	if want := "BenchmarkDemo/build=cct 1 1600000000 user-ns/op 0 sys-ns/op 2000000000 ns/op 0 peak-bytes\n"; !strings.Contains(read("runs.bench"), want) {
+	if want := "BenchmarkDemo/build=cct 1 1600000000 user-ns/op 0 sys-ns/op 2000000000 ns/op 0 " +
+		"peak-bytes\n"; !strings.Contains(read("runs.bench"), want) {
 		t.Errorf("runs.bench has no line %q:\n%s", want, read("runs.bench"))
 	}
 	if want := "**Not valid, problems: 1**"; !strings.Contains(read("tables.md"), want) {

@@ -25,7 +25,8 @@ func TestParseFigures(t *testing.T) {
 func TestNamesInOrderOfTheirNumbers(t *testing.T) {
 	names := []string{"here/depth=100", "slog/plain", "here/depth=10", "here/depth=2", "callers/depth=1000"}
 	slices.SortFunc(names, byNumber)
-	if got, want := strings.Join(names, " "), "callers/depth=1000 here/depth=2 here/depth=10 here/depth=100 slog/plain"; got != want {
+	if got, want := strings.Join(names, " "),
+		"callers/depth=1000 here/depth=2 here/depth=10 here/depth=100 slog/plain"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -52,11 +53,13 @@ func TestCommandTellsWhy(t *testing.T) {
 	if err != nil || out.String() != "inb\n" || u.peak == 0 {
 		t.Errorf("got %q, %+v, %v", out.String(), u, err)
 	}
-	if _, err := s.command(&out, nil, nil, "sh", "-c", "echo why >&2; exit 2"); err == nil || !strings.Contains(err.Error(), "why") {
+	if _, err := s.command(&out, nil, nil, "sh", "-c", "echo why >&2; exit 2"); err == nil ||
+		!strings.Contains(err.Error(), "why") {
 		t.Errorf("got %v", err)
 	}
 	s.options.timeout = 20 * time.Millisecond
-	if _, err := s.command(&out, nil, nil, "sleep", "5"); err == nil || !strings.Contains(err.Error(), "stopped after") {
+	if _, err := s.command(&out, nil, nil, "sleep", "5"); err == nil ||
+		!strings.Contains(err.Error(), "stopped after") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -73,7 +76,8 @@ func TestMicroIsNotBuiltTwiceInVain(t *testing.T) {
 func TestEventTable(t *testing.T) {
 	s := &session{}
 	build := func(v measure.Variant, here, plain, with []float64) *eventBuild {
-		return &eventBuild{&micro{s, "events", v, ""}, map[string][]float64{"here": here, "slog/plain": plain, "slog/context": with}}
+		return &eventBuild{&micro{s, "events", v, ""},
+			map[string][]float64{"here": here, "slog/plain": plain, "slog/context": with}}
 	}
 	got := s.eventTable([]*eventBuild{
 		build(measure.Plain, []float64{1, 2, 9}, []float64{10, 20, 30}, []float64{10, 20, 30}),

@@ -49,7 +49,8 @@ var runtimeBenchmarks = []runtimeBenchmark{
 	{"MutexContention", "execute"}, {"Syscall", "exitsyscall"},
 	{"ChanUncontended", ""}, {"ChanSync", "execute"}, {"ChanProdCons0", "execute"}, {"SelectProdCons", "execute"},
 	{"Finalizer", ""}, {"Allocation", ""}, {"Malloc8", ""}, {"AppendGrowByte", ""},
-	{"WriteBarrier", ""}, {"ClosureCall", ""}, {"AssertE2I", ""}, {"MapCycle", ""}, {"Memmove/64", ""}, {"Memmove/4096", ""}, {"Hash64", ""},
+	{"WriteBarrier", ""}, {"ClosureCall", ""}, {"AssertE2I", ""}, {"MapCycle", ""}, {"Memmove/64", ""},
+	{"Memmove/4096", ""}, {"Hash64", ""},
 }
 
 // offTime estimates off: three binaries, two of which are built.
@@ -142,7 +143,8 @@ func (s *session) offCPU(name, plain, off, dir, pattern string, n int) [3][]floa
 // iterations returns how many iterations of a benchmark take benchTime or somewhat
 // less, since only the last of several attempts counts; 0 if the benchmark skips itself.
 func iterations(binary, name, dir string) (int, error) {
-	cmd := exec.Command(binary, "-test.run=^$", "-test.bench="+benchmarkPattern(name), "-test.benchtime="+(benchTime/4).String())
+	cmd := exec.Command(binary, "-test.run=^$", "-test.bench="+benchmarkPattern(name),
+		"-test.benchtime="+(benchTime/4).String())
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -184,11 +186,16 @@ func benchmarkTime(printed string) (ns float64, ok bool) {
 // A benchmark that is not in all rounds is a problem.
 func (s *session) offTable(times []map[string][]float64) *table.Table {
 	t := &table.Table{
-		Name: "sampling-off", Title: "Benchmarks of package runtime with sampling off (-engine=sample -start=off), to plain", Left: 2,
-		Head: []string{"benchmark", "hook", "plain ns", "ratio", "interval", "of best", "plain again", "interval", "of best"},
-		Notes: []string{fmt.Sprintf("CPU time, user and system, of the same number of iterations, which take some %v; median of %d rounds of ratios to plain in the same round, in turns. plain again is the same file: what it differs by is noise. "+
+		Name:  "sampling-off",
+		Title: "Benchmarks of package runtime with sampling off (-engine=sample -start=off), to plain", Left: 2,
+		Head: []string{"benchmark", "hook", "plain ns", "ratio", "interval", "of best", "plain again", "interval",
+			"of best"},
+		Notes: []string{fmt.Sprintf("CPU time, user and system, of the same number of iterations, which take some "+
+			"%v; median of %d rounds of ratios to plain in the same round, in turns. plain again is the same file: "+
+			"what it differs by is noise. "+
 			"of best: ratio of the shortest times of all rounds, which other work on the machine disturbs least. "+
-			"hook: the function of the runtime, changed for samples, that the benchmark runs through; these are the exceptions from \"off means off\", since each has at least a check in it.", benchTime, offRounds)},
+			"hook: the function of the runtime, changed for samples, that the benchmark runs through; these are the "+
+			"exceptions from \"off means off\", since each has at least a check in it.", benchTime, offRounds)},
 	}
 	var m offMeans
 	for _, b := range runtimeBenchmarks {
@@ -200,9 +207,11 @@ func (s *session) offTable(times []map[string][]float64) *table.Table {
 			s.problem("benchmark %s of package runtime: not in every round", b.name)
 			continue
 		}
-		noise, ratio := stats.MedianInterval(stats.Ratios(second, plain)), stats.MedianInterval(stats.Ratios(off, plain))
+		noise, ratio := stats.MedianInterval(stats.Ratios(second, plain)),
+			stats.MedianInterval(stats.Ratios(off, plain))
 		best := slices.Min(plain)
-		t.Add(b.name, b.hook, number(stats.Median(plain), 1), number(ratio.Median, 3), span(ratio), number(slices.Min(off)/best, 3),
+		t.Add(b.name, b.hook, number(stats.Median(plain), 1), number(ratio.Median, 3), span(ratio),
+			number(slices.Min(off)/best, 3),
 			number(noise.Median, 3), span(noise), number(slices.Min(second)/best, 3))
 		m.add(b.hook == "", ratio.Median, slices.Min(off)/best, noise.Median, slices.Min(second)/best)
 		s.metrics = append(s.metrics, metric{"RuntimeOff/" + b.name, ratio.Median, "ratio"})

@@ -59,7 +59,8 @@ func (s *session) head() [][2]string {
 func (s *session) save(more ...*table.Table) {
 	part := *s
 	part.tables = append(slices.Clip(s.tables), more...)
-	part.problems = append(slices.Clip(s.problems), "unfinished: this is what had been measured after "+time.Since(s.machine.Start).Round(time.Second).String())
+	part.problems = append(slices.Clip(s.problems),
+		"unfinished: this is what had been measured after "+time.Since(s.machine.Start).Round(time.Second).String())
 	if err := part.write(io.Discard); err != nil {
 		tell(err.Error())
 	}
@@ -118,13 +119,15 @@ func (s *session) markdown(w io.Writer) error {
 // runsCSV writes every run that counts.
 func (s *session) runsCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
-	rows := [][]string{{"program", "build", "round", "user_s", "sys_s", "wall_s", "plain_user_s", "peak_bytes", "checksum"}}
+	rows := [][]string{{"program", "build", "round", "user_s", "sys_s", "wall_s", "plain_user_s", "peak_bytes",
+		"checksum"}}
 	seconds := func(v float64) string { return strconv.FormatFloat(v, 'f', 6, 64) }
 	for _, one := range s.series {
 		for i, r := range one.Runs {
 			rows = append(rows, []string{
 				one.Binary.Program.Name, one.Binary.Variant.Name, strconv.Itoa(i + 1),
-				seconds(r.User.Seconds()), seconds(r.System.Seconds()), seconds(r.Wall.Seconds()), seconds(one.Plain[i].User.Seconds()),
+				seconds(r.User.Seconds()), seconds(r.System.Seconds()), seconds(r.Wall.Seconds()),
+				seconds(one.Plain[i].User.Seconds()),
 				strconv.FormatInt(r.Peak, 10), r.Checksum,
 			})
 		}

@@ -20,8 +20,8 @@ import (
 // How it works.
 //
 // All builds of a program take turns of some hundredths of a second, see
-// [measure.Bench.Rounds], and each is compared with the plain one of the same round. Variants of two kinds are among them: those
-// whose figures are claims have all rounds; landmarks, which only show the order of
+// [measure.Bench.Rounds], and each is compared with the plain one of the same round. Variants of
+// two kinds are among them: those whose figures are claims have all rounds; landmarks, which only show the order of
 // magnitude of what a user would take instead, have fewer.
 //
 // Nanoseconds per call need the number of calls. Only an exact tree knows it; so each
@@ -65,7 +65,8 @@ func countsCalls(v measure.Variant) bool {
 func (s *session) overhead() error {
 	t := &table.Table{
 		Name: "overhead", Title: "Overhead", Left: 2,
-		Head: []string{"program", "build", "user s", "user ratio", "interval", "best", "user+sys ratio", "wall ratio", "interval",
+		Head: []string{"program", "build", "user s", "user ratio", "interval", "best", "user+sys ratio",
+			"wall ratio", "interval",
 			"calls M", "calls M/s", "ns/call", "contexts", "bytes/context", "record KB", "binary ratio"},
 		Notes: []string{s.overheadNote()},
 	}
@@ -86,7 +87,8 @@ func (s *session) overhead() error {
 		s.save(t, s.summarize(sums))
 	}
 	if len(s.apart) > 0 {
-		t.Notes = append(t.Notes, "Builds ran one after another and not in turns, for lack of memory: "+strings.Join(s.apart, ", ")+".")
+		t.Notes = append(t.Notes,
+			"Builds ran one after another and not in turns, for lack of memory: "+strings.Join(s.apart, ", ")+".")
 	}
 	s.tables = append(s.tables, t, s.summarize(sums))
 	if f := overheadFigure(rows, s.options.variants); len(f.Bars) > 0 {
@@ -146,15 +148,22 @@ func overheadFigure(rows []*row, variants []measure.Variant) *chart.Figure {
 func (s *session) overheadNote() string {
 	c := stats.MedianInterval(make([]float64, s.options.rounds)).Coverage
 	return strings.Join([]string{
-		fmt.Sprintf("Ratios: median over %d rounds of a build to plain beside it, up to eight builds taking turns of some hundredths of a second;", s.options.rounds),
-		fmt.Sprintf("the interval covers the true median with a probability of %.1f %%; builds with fewer rounds, for comparison only, with less.", 100*c),
-		"best: the shortest run of a build to the shortest plain run. What disturbs a run makes it longer, so that this is the better figure on a busy machine; it has no interval.",
+		fmt.Sprintf("Ratios: median over %d rounds of a build to plain beside it, up to eight builds taking turns of "+
+			"some hundredths of a second;", s.options.rounds),
+		fmt.Sprintf("the interval covers the true median with a probability of %.1f %%; builds with fewer rounds, "+
+			"for comparison only, with less.", 100*c),
+		"best: the shortest run of a build to the shortest plain run. What disturbs a run makes it longer, so that " +
+			"this is the better figure on a busy machine; it has no interval.",
 		`"plain again" is a second copy of the plain program: how far it is from 1 is noise.`,
-		"calls: as engine cct counts them, inlined calls and natives included; M/s: per second of the plain program's user time.",
-		"ns/call: user time added per call. bytes/context, record: of the live directory, on disk. pcc only computes and records nothing; none is stemma's runtime without instrumentation.",
-		"Landmarks: pprof is runtime/pprof at 100 Hz; fgprof at 99 Hz; memprofile is MemProfileRate=1; race is the race detector. " +
+		"calls: as engine cct counts them, inlined calls and natives included; M/s: per second of the plain " +
+			"program's user time.",
+		"ns/call: user time added per call. bytes/context, record: of the live directory, on disk. pcc only computes " +
+			"and records nothing; none is stemma's runtime without instrumentation.",
+		"Landmarks: pprof is runtime/pprof at 100 Hz; fgprof at 99 Hz; memprofile is MemProfileRate=1; race is the " +
+			"race detector. " +
 			"pprof and fgprof wrap main, so gofmt and compile, which end with os.Exit, go without.",
-		"Left out: callgrind, which simulates the processor, runs one thread at a time and takes stacks for those of C; " +
+		"Left out: callgrind, which simulates the processor, runs one thread at a time and takes stacks for " +
+			"those of C; " +
 			"and uftrace, which needs entry hooks (-pg, -finstrument-functions) that Go's compiler does not emit. " +
 			"runtime.Callers for each event is in the table of events.",
 		papers.DACCEOverhead, papers.CCCPOverhead, papers.LucceOverhead, papers.SamplingOverhead,
@@ -293,7 +302,8 @@ func (r *row) cells() []string {
 	if r.isBase {
 		cells = append(cells, "", "", "", "", "", "")
 	} else {
-		cells = append(cells, number(r.userRatio.Median, 3), span(r.userRatio), number(r.bestRatio, 3), number(r.cpuRatio, 3),
+		cells = append(cells, number(r.userRatio.Median, 3), span(r.userRatio), number(r.bestRatio, 3),
+			number(r.cpuRatio, 3),
 			number(r.wallRatio.Median, 3), span(r.wallRatio))
 	}
 	cells = append(cells, r.callCells()...)
@@ -359,7 +369,8 @@ func (s *summary) over(ratio func(*row) float64) (mean, worst float64, where str
 func (s *session) summarize(sums map[string]*summary) *table.Table {
 	t := &table.Table{
 		Name: "geomean", Title: "Geometric means", Left: 1,
-		Head: []string{"build", "programs", "user ratio", "worst", "in", "best", "worst", "in", "user+sys ratio", "worst", "in", "wall ratio", "worst", "in", "binary ratio", "worst", "in"},
+		Head: []string{"build", "programs", "user ratio", "worst", "in", "best", "worst", "in", "user+sys ratio",
+			"worst", "in", "wall ratio", "worst", "in", "binary ratio", "worst", "in"},
 	}
 	for _, v := range append([]measure.Variant{measure.PlainAgain}, s.options.variants...) {
 		sum := sums[v.Name]

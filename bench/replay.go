@@ -37,12 +37,17 @@ func (s *session) replayTime() time.Duration {
 func (s *session) replay() error {
 	t := &table.Table{
 		Name: "replay", Title: "All encoders on the same calls", Left: 2,
-		Head: []string{"program", "encoder", "calls", "contexts", "nodes", "edges", "encoded", "numCC", "maxID", "ccStack", "depth", "max",
-			"compares", "epochs", "costs us", "interned", "log bytes", "memory KB", "truncated", "collisions", "checked", "wrong"},
-		Notes: []string{"stemma replay explains the columns (stemma help replay). The calls are those of one run, in their order, as stemma build -record=calls " +
-			"has logged them: up to " + fmt.Sprint(replayEvents) + " entries, and as long as the tree has no more than " + fmt.Sprint(replayNodes) +
+		Head: []string{"program", "encoder", "calls", "contexts", "nodes", "edges", "encoded", "numCC", "maxID",
+			"ccStack", "depth", "max",
+			"compares", "epochs", "costs us", "interned", "log bytes", "memory KB", "truncated", "collisions",
+			"checked", "wrong"},
+		Notes: []string{"stemma replay explains the columns (stemma help replay). The calls are those of one run, in " +
+			"their order, as stemma build -record=calls " +
+			"has logged them: up to " + fmt.Sprint(replayEvents) +
+			" entries, and as long as the tree has no more than " + fmt.Sprint(replayNodes) +
 			" contexts. pcce is given the graph that is called, " +
-			"not all that a static analysis finds. dacce-edges is DACCE with one addition value for each edge, as published, but without its markers and counts (PAPERS.md); dacce is what stemma builds in. " +
+			"not all that a static analysis finds. dacce-edges is DACCE with one addition value for each edge, as " +
+			"published, but without its markers and counts (PAPERS.md); dacce is what stemma builds in. " +
 			"The papers never run two encoders on the same calls but for PCCE and DACCE, see the table above."},
 	}
 	v := engineVariant("cct", "-record=calls", fmt.Sprint("-nodes=", replayNodes))
@@ -55,7 +60,8 @@ func (s *session) replay() error {
 				return err
 			}
 			for _, row := range r.Rows {
-				t.Add(append([]string{p.Name, row.Encoder, fmt.Sprint(r.Calls), fmt.Sprint(r.Contexts)}, replayCells(row)...)...)
+				t.Add(append([]string{p.Name, row.Encoder, fmt.Sprint(r.Calls), fmt.Sprint(r.Contexts)},
+					replayCells(row)...)...)
 			}
 			for _, note := range r.Notes {
 				t.Notes = append(t.Notes, p.Name+": "+note+".")
@@ -91,8 +97,10 @@ func replayCalls(live *record.Record, name string) (*replay.Result, error) {
 // replayCells are the columns of a row of stemma replay, in its order.
 func replayCells(r replay.Row) []string {
 	var cells []string
-	for _, v := range []any{r.Nodes, r.Edges, r.Encoded, r.NumCC, r.MaxID, r.StackOps, number(r.StackMean, 2), r.StackMax, r.Compares,
-		r.Epochs, r.EncodeUS, r.Interned, r.LogBytes, r.Bytes >> 10, r.Truncated, r.Collisions, r.Checked, r.Mismatches} {
+	for _, v := range []any{r.Nodes, r.Edges, r.Encoded, r.NumCC, r.MaxID, r.StackOps, number(r.StackMean, 2),
+		r.StackMax, r.Compares,
+		r.Epochs, r.EncodeUS, r.Interned, r.LogBytes, r.Bytes >> 10, r.Truncated, r.Collisions, r.Checked,
+		r.Mismatches} {
 		cells = append(cells, fmt.Sprint(v))
 	}
 	return cells

@@ -44,7 +44,8 @@ type sampler struct{ name, options string }
 
 // samplers are those of the paper, and the last one once more at stack guards only, as
 // the paper has it, which tells that bias from what else the samplers differ by.
-var samplers = []sampler{{"stw", "sampler=stw"}, {"sps", "sampler=sps"}, {"isps", "sampler=isps"}, {"isps at guards", "sampler=isps,ask=guard"}}
+var samplers = []sampler{{"stw", "sampler=stw"}, {"sps", "sampler=sps"}, {"isps", "sampler=isps"},
+	{"isps at guards", "sampler=isps,ask=guard"}}
 
 // samplingPrograms are an interpreter, a parser with goroutines, and reflection:
 // three, because each is run forty times. The first has acct's figures.
@@ -197,11 +198,16 @@ type samplingReport struct {
 func newSamplingReport() *samplingReport {
 	return &samplingReport{
 		stability: &table.Table{
-			Name: "sampling-stability", Title: "Samplers: each run with the average of its sampler's runs, every " + samplingEvery + " (ICPE'15, figure 12)", Left: 2,
-			Head: []string{"program", "sampler", "runs", "samples", "contexts", "of the average", "overlap %", "quartiles", "hot edges %", "quartiles"},
+			Name: "sampling-stability",
+			Title: "Samplers: each run with the average of its sampler's runs, every " + samplingEvery +
+				" (ICPE'15, figure 12)", Left: 2,
+			Head: []string{"program", "sampler", "runs", "samples", "contexts", "of the average", "overlap %",
+				"quartiles", "hot edges %", "quartiles"},
 			Notes: []string{strings.Join([]string{
-				"Trees of CPU time; an edge is a context with its call sites. Medians over the runs; contexts: of one run, and of the average of all. Hot: at least a tenth of the hottest (T = 0.1).",
-				"Each run is a part of the average, so that N runs with nothing in common would still overlap with it by 1/N: compare tables with equally many runs only.",
+				"Trees of CPU time; an edge is a context with its call sites. Medians over the runs; contexts: of " +
+					"one run, and of the average of all. Hot: at least a tenth of the hottest (T = 0.1).",
+				"Each run is a part of the average, so that N runs with nothing in common would still overlap with " +
+					"it by 1/N: compare tables with equally many runs only.",
 				papers.SamplingStability,
 			}, "\n")},
 		},
@@ -209,23 +215,34 @@ func newSamplingReport() *samplingReport {
 			Name: "sampling-agreement", Title: "Samplers: the averages with each other (ICPE'15, figure 13)", Left: 2,
 			Head: []string{"program", "samplers", "overlap %", "hot edges %", "paper: overlap", "paper: hot edges"},
 			Notes: []string{strings.Join([]string{
-				"stw stands where the paper has JVMTI sampling, but stops the world for goroutines that wait only. All take running goroutines where a signal finds them; isps at guards (-ask=guard, the paper's way) takes them in function prologues. " +
-					"Averages of fewer samples agree less: see how many stw takes. Stacks are never cut here, where the paper cuts those of JVMTI and SPS at 256 frames.",
+				"stw stands where the paper has JVMTI sampling, but stops the world for goroutines that wait only. " +
+					"All take running goroutines where a signal finds them; isps at guards (-ask=guard, the paper's " +
+					"way) takes them in function prologues. " +
+					"Averages of fewer samples agree less: see how many stw takes. Stacks are never cut here, where " +
+					"the paper cuts those of JVMTI and SPS at 256 frames.",
 				papers.SamplingAgreement,
 			}, "\n")},
 		},
 		latency: &table.Table{
-			Name: "sampling-latency", Title: "Latency of samples, every " + samplingEvery + " (ICPE'15, figure 11)", Left: 2,
-			Head: []string{"program", "sampler", "ticks", "requests", "samples", "2.5 % us", "25 % us", "50 % us", "75 % us", "97.5 % us", "99 % us", "max us"},
+			Name: "sampling-latency", Title: "Latency of samples, every " + samplingEvery + " (ICPE'15, figure 11)",
+			Left: 2,
+			Head: []string{"program", "sampler", "ticks", "requests", "samples", "2.5 % us", "25 % us", "50 % us",
+				"75 % us", "97.5 % us", "99 % us", "max us"},
 			Notes: []string{strings.Join([]string{
-				"From the moment for which a sample on CPU was due, or asked for at a guard, to its end; all runs of the table above together. Latencies are counted in classes, four for each power of two, and a class is shown by its lower bound.",
-				"ticks: of the sampler; requests: samples on CPU that were due. stw takes these as the others do, so that its stop of the world, for goroutines that wait, is no part of any latency here: see the table of goroutines that wait.",
+				"From the moment for which a sample on CPU was due, or asked for at a guard, to its end; all runs of " +
+					"the table above together. Latencies are counted in classes, four for each power of two, and a " +
+					"class is shown by its lower bound.",
+				"ticks: of the sampler; requests: samples on CPU that were due. stw takes these as the others do, so " +
+					"that its stop of the world, for goroutines that wait, is no part of any latency here: see the " +
+					"table of goroutines that wait.",
 				"What waits for CPU on a busy machine is latency here. " + papers.SamplingLatency,
 			}, "\n")},
 		},
-		stabilityBars: twoFigures("sampling-stability", "of runs with the average of their sampler (ICPE'15, figure 12)"),
+		stabilityBars: twoFigures("sampling-stability",
+			"of runs with the average of their sampler (ICPE'15, figure 12)"),
 		agreementBars: twoFigures("sampling-agreement", "of averages of samplers with each other (ICPE'15, figure 13)"),
-		latencyLines: &chart.Figure{Name: "sampling-latency", Title: "Latency of samples (ICPE'15, figure 11)", X: "microseconds",
+		latencyLines: &chart.Figure{Name: "sampling-latency", Title: "Latency of samples (ICPE'15, figure 11)",
+			X: "microseconds",
 			Y: "per cent of samples with at most this latency", LogX: true, Steps: true},
 	}
 }
@@ -275,7 +292,8 @@ func (r *samplingReport) addStability(name, sampler string, list []sampledRun, a
 		samples = append(samples, float64(run.samples))
 		contexts = append(contexts, float64(len(run.tree)))
 	}
-	r.stability.Add(name, sampler, fmt.Sprint(len(list)), number(stats.Median(samples), 0), number(stats.Median(contexts), 0), fmt.Sprint(len(avg)),
+	r.stability.Add(name, sampler, fmt.Sprint(len(list)), number(stats.Median(samples), 0),
+		number(stats.Median(contexts), 0), fmt.Sprint(len(avg)),
 		number(stats.Median(overlap), 1), quartiles(overlap), number(stats.Median(hot), 1), quartiles(hot))
 	addBar(r.stabilityBars[0], sampler, stats.Median(overlap))
 	addBar(r.stabilityBars[1], sampler, stats.Median(hot))
@@ -304,7 +322,8 @@ func (r *samplingReport) addLatency(name, sampler string, list []sampledRun) {
 	var ticks, requests, samples uint64
 	counts := make(map[time.Duration]uint64)
 	for _, run := range list {
-		ticks, requests, samples = ticks+run.sampling.Stat("ticks"), requests+run.sampling.Stat("requests"), samples+run.sampling.Stat("samples")
+		ticks, requests, samples = ticks+run.sampling.Stat("ticks"), requests+run.sampling.Stat("requests"),
+			samples+run.sampling.Stat("samples")
 		for _, b := range run.sampling.Latency {
 			counts[b.Floor] += b.Count
 		}

@@ -20,7 +20,8 @@ import (
 func oneRun(tree similarity.Weights) sampledRun {
 	n := uint64(tree.Total())
 	return sampledRun{tree, n, &profile.Sampling{
-		Stats:   []profile.Loss{{Kind: "ticks", Count: n + 2}, {Kind: "requests", Count: n + 1}, {Kind: "samples", Count: n}},
+		Stats: []profile.Loss{{Kind: "ticks", Count: n + 2}, {Kind: "requests", Count: n + 1},
+			{Kind: "samples", Count: n}},
 		Latency: []profile.Bucket{{Floor: 5 * time.Microsecond, Count: n}},
 	}}
 }
@@ -71,7 +72,8 @@ func TestAddBar(t *testing.T) {
 }
 
 func TestQuartiles(t *testing.T) {
-	for want, values := range map[string][]float64{"": nil, "7.0..7.0": {7}, "2.0..4.0": {5, 4, 3, 2, 1}, "1.0..2.0": {2, 1}} {
+	for want, values := range map[string][]float64{"": nil, "7.0..7.0": {7}, "2.0..4.0": {5, 4, 3, 2, 1},
+		"1.0..2.0": {2, 1}} {
 		if got := quartiles(values); got != want {
 			t.Errorf("%v: %s, want %s", values, got, want)
 		}
@@ -118,7 +120,8 @@ func TestAccumulatorReport(t *testing.T) {
 	r.add("demo", setting{59, lastEdge}, a)
 	r.addEdges("demo", setting{59, lastEdge}, a)
 	// Overlap: 1/2 and 1/4; hot in both are two of four.
-	if got, want := strings.Join(r.table.Rows[0], "|"), "demo|last-edge|59|0.0|4|3|2|75.0|50.0|figure 3: much stronger"; got != want {
+	if got, want := strings.Join(r.table.Rows[0], "|"),
+		"demo|last-edge|59|0.0|4|3|2|75.0|50.0|figure 3: much stronger"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	f := r.edges[0]
@@ -132,7 +135,8 @@ func TestAccumulatorReport(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	v := setting{307, allNewEdges}.variant()
-	if got, want := strings.Join(v.Flags, " "), "-engine=cct,acct -recursion=full -trigger=calls:307 -weights=all-new-edges"; got != want {
+	if got, want := strings.Join(v.Flags, " "),
+		"-engine=cct,acct -recursion=full -trigger=calls:307 -weights=all-new-edges"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	seen := make(map[setting]bool)
@@ -162,7 +166,8 @@ func TestBenchmarkTime(t *testing.T) {
 }
 
 func TestBenchmarkPattern(t *testing.T) {
-	if got, want := benchmarkPattern("GoroutineProfile/small/idle"), "^BenchmarkGoroutineProfile$/^small$/^idle$"; got != want {
+	if got, want := benchmarkPattern("GoroutineProfile/small/idle"),
+		"^BenchmarkGoroutineProfile$/^small$/^idle$"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -183,7 +188,8 @@ func TestOffTable(t *testing.T) {
 	if len(s.problems) != 1 || !strings.Contains(s.problems[0], runtimeBenchmarks[0].name) {
 		t.Errorf("problems %q", s.problems)
 	}
-	if got, want := strings.Join(tab.Rows[0], "|"), "FPCallers/cached|fpTracebackPCs|10.0|2.000|2.000..2.000|2.000|1.000|1.000..1.000|1.000"; got != want {
+	if got, want := strings.Join(tab.Rows[0], "|"),
+		"FPCallers/cached|fpTracebackPCs|10.0|2.000|2.000..2.000|2.000|1.000|1.000..1.000|1.000"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	for _, mean := range tab.Rows[len(tab.Rows)-2:] {
@@ -208,11 +214,15 @@ func TestRunOff(t *testing.T) {
 		}
 		return path
 	}
-	plain := write("plain", fmt.Sprintf("[ \"$2\" = '-test.bench=%s' ] || echo 'BenchmarkX 7 80000000 ns/op'\n", benchmarkPattern(skips.name)))
-	off := write("off", fmt.Sprintf("echo \"$3\" >>%s/iterations; [ \"$2\" != '-test.bench=%s' ]\n", dir, benchmarkPattern(fails.name)))
+	plain := write("plain",
+		fmt.Sprintf("[ \"$2\" = '-test.bench=%s' ] || echo 'BenchmarkX 7 80000000 ns/op'\n",
+			benchmarkPattern(skips.name)))
+	off := write("off",
+		fmt.Sprintf("echo \"$3\" >>%s/iterations; [ \"$2\" != '-test.bench=%s' ]\n", dir, benchmarkPattern(fails.name)))
 	s := &session{options: new(options), bench: &measure.Bench{Work: dir, Timeout: time.Minute}}
 	times := s.runOff(plain, off, dir)
-	if len(s.problems) != 1 || !strings.Contains(s.problems[0], fails.name) || !strings.Contains(s.problems[0], "off: run: exit status 1") {
+	if len(s.problems) != 1 || !strings.Contains(s.problems[0], fails.name) ||
+		!strings.Contains(s.problems[0], "off: run: exit status 1") {
 		t.Errorf("problems: %q", s.problems)
 	}
 	for _, b := range runtimeBenchmarks {
@@ -229,7 +239,8 @@ func TestRunOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	// One run of no benchmark, then those of 80 ms in 400.
-	if lines := strings.Fields(string(data)); lines[0] != "-test.benchtime=1x" || lines[len(lines)-1] != "-test.benchtime=5x" {
+	if lines := strings.Fields(string(data)); lines[0] != "-test.benchtime=1x" ||
+		lines[len(lines)-1] != "-test.benchtime=5x" {
 		t.Errorf("iterations: %q", lines)
 	}
 }

@@ -34,12 +34,16 @@ func dimensions() []dimension {
 	plain, cct, dacce := measure.Plain, engineVariant("cct"), engineVariant("dacce")
 	large := engineVariant("cct", "-nodes=20000000") // more than 10^7 contexts
 	return []dimension{
-		{"contexts", "contexts that are entered, first when they are new and then again", []int{1e3, 1e4, 1e5, 1e6, 1e7}, 4,
+		{"contexts", "contexts that are entered, first when they are new and then again",
+			[]int{1e3, 1e4, 1e5, 1e6, 1e7}, 4,
 			[]string{"new", "known"}, []measure.Variant{plain, large, dacce}},
-		{"goroutines", "goroutines that wait ten calls deep", []int{1, 10, 100, 1e3, 1e4, 1e5}, 5, []string{"start"}, []measure.Variant{plain, cct, dacce}},
-		{"depth", "calls of a recursive function on the stack", []int{10, 100, 1e3, 1e4, 1e5}, 4, []string{"call", "first", "here"},
+		{"goroutines", "goroutines that wait ten calls deep", []int{1, 10, 100, 1e3, 1e4, 1e5}, 5, []string{"start"},
+			[]measure.Variant{plain, cct, dacce}},
+		{"depth", "calls of a recursive function on the stack", []int{10, 100, 1e3, 1e4, 1e5}, 4,
+			[]string{"call", "first", "here"},
 			[]measure.Variant{plain, cct, engineVariant("cct", "-recursion=full"), dacce}},
-		{"threads", "goroutines that call at once, and GOMAXPROCS", []int{1, 2, 4, 8, 16, 32, 64, 128, 256}, 4, []string{"call"}, []measure.Variant{plain, cct, dacce}},
+		{"threads", "goroutines that call at once, and GOMAXPROCS", []int{1, 2, 4, 8, 16, 32, 64, 128, 256}, 4,
+			[]string{"call"}, []measure.Variant{plain, cct, dacce}},
 	}
 }
 
@@ -66,16 +70,20 @@ func (s *session) scaling() error {
 		Name: "scaling", Title: "Scaling", Left: 2,
 		Head: []string{"dimension", "build", "n", "figure", "value", "unit"},
 		Notes: []string{strings.Join([]string{
-			"Each point is one run of bench/micro/scaling. Times are for one operation: entering a context, starting a goroutine, a call, stemma.Here (first: the first one at this depth, which interns the ccStack).",
+			"Each point is one run of bench/micro/scaling. Times are for one operation: entering a context, starting " +
+				"a goroutine, a call, stemma.Here (first: the first one at this depth, which interns the ccStack).",
 			"resident: largest resident memory, mapped records included; record: the live directory on disk.",
-			fmt.Sprintf("threads: GOMAXPROCS is n, on a machine with %d CPUs. From there on it is a simulation of the counter shards, "+
+			fmt.Sprintf("threads: GOMAXPROCS is n, on a machine with %d CPUs. From there on it is a simulation of "+
+				"the counter shards, "+
 				"which belong to Ps: their memory is real, but calls do not run at the same time.", s.machine.CPUs),
 		}, "\n")},
 	}
 	laws := &table.Table{
 		Name: "laws", Title: "Growth laws", Left: 4,
 		Head: []string{"dimension", "build", "figure", "law"},
-		Notes: []string{"Power laws by least squares on logarithms; of memory, what is more than at the smallest n. An exponent near 0 is a constant cost, near 1 a proportional one. R² says little where the exponent is near 0. " +
+		Notes: []string{"Power laws by least squares on logarithms; of memory, what is more than at the smallest n. " +
+			"An exponent near 0 is a constant cost, near 1 a proportional one. R² says little where the exponent " +
+			"is near 0. " +
 			"The papers have no such figures: Lucce's table 1 names orders of magnitude of memory."},
 	}
 	for _, d := range dimensions() {
@@ -93,7 +101,8 @@ type curve struct {
 
 // scale measures one dimension.
 func (s *session) scale(d dimension, points, laws *table.Table) {
-	fig := &chart.Figure{Name: "scaling-" + d.name, Title: "Scaling: " + d.name, X: d.what, Y: "ns per operation", LogX: true, LogY: true}
+	fig := &chart.Figure{Name: "scaling-" + d.name, Title: "Scaling: " + d.name, X: d.what, Y: "ns per operation",
+		LogX: true, LogY: true}
 	for _, v := range d.variants {
 		m := s.buildMicro("scaling", v)
 		if m == nil {
@@ -122,7 +131,9 @@ func (s *session) scale(d dimension, points, laws *table.Table) {
 				}
 				c.add(float64(n), y)
 				points.Add(d.name, v.Name, fmt.Sprint(n), c.figure, short(y), c.unit)
-				s.metrics = append(s.metrics, metric{fmt.Sprintf("Scaling/%s/n=%d/build=%s/figure=%s", d.name, n, v.FileName(), c.figure), y, c.unit + "/op"})
+				s.metrics = append(s.metrics,
+					metric{fmt.Sprintf("Scaling/%s/n=%d/build=%s/figure=%s", d.name, n, v.FileName(), c.figure), y,
+						c.unit + "/op"})
 			}
 		}
 		for _, c := range curves {

@@ -29,13 +29,16 @@ type splitKind struct {
 }
 
 var splitKinds = []splitKind{
-	{"loop", "loop", 0, false}, {"tiny functions", "tiny", 0, false}, {"memmove", "memmove", 0, false}, {"map", "map", 0, false},
-	{"allocation", "alloc", 0, false}, {"sort callback", "sort", 0, false}, {"system call", "syscall", 0, false}, {"C", "c", 0, false},
+	{"loop", "loop", 0, false}, {"tiny functions", "tiny", 0, false}, {"memmove", "memmove", 0, false},
+	{"map", "map", 0, false},
+	{"allocation", "alloc", 0, false}, {"sort callback", "sort", 0, false}, {"system call", "syscall", 0, false},
+	{"C", "c", 0, false},
 	{"10,000 goroutines", "loop", 10_000, false}, {"sleep", "sleep", 0, true}, {"lock", "lock", 0, true},
 }
 
 // splitWays are profilers. pprof takes fewer samples and has twice the time.
-var splitWays = []flatWay{{"pprof", "", 1, 0}, {"isps", "sampler=isps", 1, 0}, {"sps", "sampler=sps", 1, 0}, {"stw", "sampler=stw", 1, 0}, {"isps at guards", "sampler=isps,ask=guard", 1, 0}}
+var splitWays = []flatWay{{"pprof", "", 1, 0}, {"isps", "sampler=isps", 1, 0}, {"sps", "sampler=sps", 1, 0},
+	{"stw", "sampler=stw", 1, 0}, {"isps at guards", "sampler=isps,ask=guard", 1, 0}}
 
 // splitEvery is the interval of stemma's samplers.
 const splitEvery = 500 * time.Microsecond
@@ -60,7 +63,8 @@ func (s *session) splitsTime() time.Duration {
 
 // splits compares profiles with the truth, of a program that knows it.
 func (s *session) splits() {
-	p := program.Command("splits", filepath.Join(filepath.Dir(s.tree.Bench), "internal", "e2e", "testdata", "programs", "splits"))
+	p := program.Command("splits",
+		filepath.Join(filepath.Dir(s.tree.Bench), "internal", "e2e", "testdata", "programs", "splits"))
 	p.Package = "."
 	bins := make(map[bool]*measure.Binary) // by whether stemma builds it
 	for _, v := range []measure.Variant{measure.Plain, engineVariant("sample", "-every="+splitEvery.String())} {
@@ -88,12 +92,18 @@ func (s *session) splits() {
 
 func (s *session) newSplitsTable() *table.Table {
 	t := &table.Table{
-		Name: "splits", Title: "Samples of a program that spends 70, 20 and 10 % of its time in three functions", Left: 1,
+		Name: "splits", Title: "Samples of a program that spends 70, 20 and 10 % of its time in three functions",
+		Left: 1,
 		Head: []string{"in", "truth %"},
 		Notes: []string{strings.Join([]string{
-			fmt.Sprintf("Shares of three functions with all that they called, in points off the truth of the same run, and samples. Stemma every %v, runs of %v; runtime/pprof at 100 Hz, runs of %v.", splitEvery, s.splitTime(splitWays[1]), s.splitTime(splitWays[0])),
-			"Truth: by the clock of the thread, as the program read it; of what waits, wall time. The truth of pprof's run is shown. One standard deviation of 70 % is 1.0 points with 2,000 samples, and 3.2 with 200.",
-			"runtime/pprof has no samples of what waits. isps at guards (-ask=guard) is the paper's way, which is known to be biased.",
+			fmt.Sprintf("Shares of three functions with all that they called, in points off the truth of the same "+
+				"run, and samples. Stemma every %v, runs of %v; runtime/pprof at 100 Hz, runs of %v.", splitEvery,
+				s.splitTime(splitWays[1]), s.splitTime(splitWays[0])),
+			"Truth: by the clock of the thread, as the program read it; of what waits, wall time. The truth of " +
+				"pprof's run is shown. One standard deviation of 70 % is 1.0 points with 2,000 samples, and " +
+				"3.2 with 200.",
+			"runtime/pprof has no samples of what waits. isps at guards (-ask=guard) is the paper's way, which is " +
+				"known to be biased.",
 		}, "\n")},
 	}
 	for _, w := range splitWays {
@@ -140,7 +150,8 @@ func (s *session) splitOnce(kind splitKind, w flatWay, bin *measure.Binary) (*sp
 	dir := filepath.Dir(bin.Path)
 	out, file := filepath.Join(dir, "out"), filepath.Join(dir, "cpu.pprof")
 	defer os.RemoveAll(out)
-	env := []string{"SPLITS_KIND=" + kind.kind, "SPLITS_TIME=" + s.splitTime(w).String(), fmt.Sprint("SPLITS_CROWD=", kind.crowd), "STEMMA_OUT=" + out}
+	env := []string{"SPLITS_KIND=" + kind.kind, "SPLITS_TIME=" + s.splitTime(w).String(),
+		fmt.Sprint("SPLITS_CROWD=", kind.crowd), "STEMMA_OUT=" + out}
 	if w.sampling == "" {
 		env = append(env, "SPLITS_PPROF="+file)
 	} else {

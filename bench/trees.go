@@ -66,17 +66,22 @@ func treeTables() (sizes, origins *table.Table) {
 		Head: []string{"program", "contexts", "functions", "nodes", "max depth", "mean depth", "calls M",
 			"indirect %", "native nodes", "%", "native calls M", "%", "inlined %", "record KB", "bytes/context"},
 		Notes: []string{strings.Join([]string{
-			"contexts: with inlined calls and natives; nodes: those of compiled functions. Depth: frames, through go statements, recursion folded; mean over calls.",
+			"contexts: with inlined calls and natives; nodes: those of compiled functions. Depth: frames, through go " +
+				"statements, recursion folded; mean over calls.",
 			"indirect: share of the calls of compiled functions that go through function values and interfaces.",
-			"native: assembly, C, and functions of the runtime. A tree without them overlaps with this one by 100 % less their share of the calls.",
-			"inlined: calls that the compiler has inlined, which a tool that stops inlining would slow down and one that does not count them would lose.",
-			"The paper compares with rules that lose natives and the contexts of callbacks; stemma has no such rules to compare with.",
+			"native: assembly, C, and functions of the runtime. A tree without them overlaps with this one by 100 % " +
+				"less their share of the calls.",
+			"inlined: calls that the compiler has inlined, which a tool that stops inlining would slow down and one " +
+				"that does not count them would lose.",
+			"The paper compares with rules that lose natives and the contexts of callbacks; stemma has no such rules " +
+				"to compare with.",
 		}, "\n")},
 	}
 	origins = &table.Table{
 		Name: "origins", Title: "Calls within and between program and standard library (CCCP, table 2)", Left: 1,
-		Head:  []string{"program", "app to app %", "std to app %", "app to std %", "std to std %"},
-		Notes: []string{"app: the program with its modules; of gofmt and compile, cmd/…. Calls that no function makes, of main and init say, are left out. The paper's programs are in Java."},
+		Head: []string{"program", "app to app %", "std to app %", "app to std %", "std to std %"},
+		Notes: []string{"app: the program with its modules; of gofmt and compile, cmd/…. Calls that no function " +
+			"makes, of main and init say, are left out. The paper's programs are in Java."},
 	}
 	return sizes, origins
 }
@@ -87,7 +92,8 @@ func share(part, whole uint64) string { return number(100*float64(part)/float64(
 // sizeCells is a row of table 1: how large a tree is. bytes are those on disk.
 func sizeCells(t *records.Tree, bytes int64) []string {
 	return []string{
-		fmt.Sprint(t.Contexts), fmt.Sprint(t.Functions), fmt.Sprint(t.Nodes), fmt.Sprint(t.MaxDepth), number(t.MeanDepth, 1),
+		fmt.Sprint(t.Contexts), fmt.Sprint(t.Functions), fmt.Sprint(t.Nodes), fmt.Sprint(t.MaxDepth),
+		number(t.MeanDepth, 1),
 		number(float64(t.Calls)/1e6, 1),
 		share(t.IndirectCalls, t.FunctionCalls),
 		fmt.Sprint(t.NativeNodes), share(t.NativeNodes, t.Contexts),
@@ -114,10 +120,14 @@ func originCells(t *records.Tree) []string {
 func framework(rows []*row) *table.Table {
 	t := &table.Table{
 		Name: "framework", Title: "Cost of the framework and of profiling (CCCP, tables 3 and 4)", Left: 1,
-		Head: []string{"program", "plain s", "framework", "interval", "calls of functions", "interval", "all calls", "interval"},
-		Notes: []string{"Ratios of user time to plain. framework: stemma's compiler and runtime without instrumentation (engine none); " +
-			"calls of functions: cct -inlined=off; all calls: cct, with inlined ones. In the paper the framework duplicates code and passes an argument; " +
-			"stemma has no code in the framework, only fields of g and hooks in the runtime, so what is seen here beyond the noise is those."},
+		Head: []string{"program", "plain s", "framework", "interval", "calls of functions", "interval", "all calls",
+			"interval"},
+		Notes: []string{"Ratios of user time to plain. framework: stemma's compiler and runtime without " +
+			"instrumentation (engine none); " +
+			"calls of functions: cct -inlined=off; all calls: cct, with inlined ones. In the paper the framework " +
+			"duplicates code and passes an argument; " +
+			"stemma has no code in the framework, only fields of g and hooks in the runtime, so what is seen here " +
+			"beyond the noise is those."},
 	}
 	columns := []string{frameworkVariant, "cct -inlined=off", "cct"}
 	byProgram := make(map[string]map[string]*row)
@@ -168,14 +178,16 @@ const frameworkVariant = "none"
 const startUpRuns = 40
 
 // startUp runs the builds in turn, as overhead does, but far more often, since the
-// scheduler's noise is as large as what is measured. It makes the table of start-up, which CCCP's tables 5 and 6 have together
-// with the cost of instrumenting at load time.
+// scheduler's noise is as large as what is measured. It makes the table of start-up, which CCCP's
+// tables 5 and 6 have together with the cost of instrumenting at load time.
 func (s *session) startUp() {
 	t := &table.Table{
 		Name: "startup", Title: "Start-up (CCCP, tables 5 and 6)", Left: 1,
 		Head: []string{"build", "runs", "wall ms", "interval", "user+sys ms", "added ms", "record KB"},
-		Notes: []string{"A program that prints a line and ends: medians of runs in turn. The paper instruments when classes are loaded, which costs seconds; " +
-			"stemma instruments when the program is built, so that only making the files is left. See the table of builds (-builds) for the rest."},
+		Notes: []string{"A program that prints a line and ends: medians of runs in turn. The paper instruments when " +
+			"classes are loaded, which costs seconds; " +
+			"stemma instruments when the program is built, so that only making the files is left. See the table of " +
+			"builds (-builds) for the rest."},
 	}
 	variants := []measure.Variant{measure.Plain}
 	for _, e := range []string{frameworkVariant, "cct", "dacce", "sample"} {
@@ -205,7 +217,8 @@ func (s *session) startUp() {
 			continue
 		}
 		w := stats.MedianInterval(walls[i])
-		t.Add(m.variant.Name, fmt.Sprint(len(walls[i])), number(w.Median, 2), number(w.Low, 2)+".."+number(w.High, 2), number(stats.Median(cpus[i]), 2),
+		t.Add(m.variant.Name, fmt.Sprint(len(walls[i])), number(w.Median, 2),
+			number(w.Low, 2)+".."+number(w.High, 2), number(stats.Median(cpus[i]), 2),
 			number(w.Median-stats.Median(walls[0]), 2), fmt.Sprint(last[i].record>>10))
 	}
 	s.tables = append(s.tables, t)

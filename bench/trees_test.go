@@ -11,10 +11,12 @@ import (
 
 func TestTreeCells(t *testing.T) {
 	tree := &records.Tree{
-		Totals: cct.Totals{Calls: 4_000_000, Contexts: 200, Functions: 30}, Nodes: 150, NativeNodes: 20, NativeCalls: 1_000_000, InlinedCalls: 2_000_000, FunctionCalls: 8, IndirectCalls: 3,
+		Totals: cct.Totals{Calls: 4_000_000, Contexts: 200, Functions: 30}, Nodes: 150, NativeNodes: 20,
+		NativeCalls: 1_000_000, InlinedCalls: 2_000_000, FunctionCalls: 8, IndirectCalls: 3,
 		MaxDepth: 9, MeanDepth: 4.25, StandardCalls: [4]uint64{50, 0, 25, 25},
 	}
-	if got, want := strings.Join(sizeCells(tree, 20480), " "), "200 30 150 9 4.2 4.0 37.50 20 10.00 1.0 25.00 50.00 20 102"; got != want {
+	if got, want := strings.Join(sizeCells(tree, 20480), " "),
+		"200 30 150 9 4.2 4.0 37.50 20 10.00 1.0 25.00 50.00 20 102"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got, want := strings.Join(originCells(tree), " "), "50.00 0.00 25.00 25.00"; got != want {
@@ -24,7 +26,8 @@ func TestTreeCells(t *testing.T) {
 
 func TestFramework(t *testing.T) {
 	at := func(program, build string, ratio float64) *row {
-		return &row{program: program, build: build, user: 2, userRatio: stats.Interval{Median: ratio, Low: ratio, High: ratio}}
+		return &row{program: program, build: build, user: 2,
+			userRatio: stats.Interval{Median: ratio, Low: ratio, High: ratio}}
 	}
 	rows := []*row{
 		at("a", "plain", 1), at("a", "none", 1), at("a", "cct -inlined=off", 1.1), at("a", "cct", 4),

@@ -57,10 +57,13 @@ func (s *session) verify() error {
 	t := &table.Table{
 		Name: "verify", Title: "Contexts compared with stack walks", Left: 1, Head: []string{"program"},
 		Notes: []string{
-			"How many contexts of each engine were compared, frame by frame, with what the runtime's stack walk found at the same moment, goroutine ancestry included; and how many of all differ. " +
-				"At every 1009th function entry; equal ones at one place count once. forced: with a re-encoding every millisecond (STEMMA_REENCODE_US=1000). " +
+			"How many contexts of each engine were compared, frame by frame, with what the runtime's stack walk " +
+				"found at the same moment, goroutine ancestry included; and how many of all differ. " +
+				"At every 1009th function entry; equal ones at one place count once. forced: with a re-encoding " +
+				"every millisecond (STEMMA_REENCODE_US=1000). " +
 				"sample: isps every 100 µs, incremental traces, all of them.",
-			"A program whose contexts differ, whose checksum differs, or that could not be run, is said above all tables.",
+			"A program whose contexts differ, whose checksum differs, or that could not be run, is said above " +
+				"all tables.",
 		},
 	}
 	list := proofs()

@@ -20,12 +20,14 @@ func TestComparedContexts(t *testing.T) {
 		"echo 'checked 5 contexts, 2 mismatches of 99999999999999999999 contexts'; exit 1":   {},
 		"echo 'checked 99999999999999999999 contexts, 0 mismatches'; echo 'that is a lot'\n": {},
 	} {
-		s := &session{options: &options{timeout: time.Minute}, bench: &measure.Bench{Stemma: filepath.Join(t.TempDir(), "stemma")}}
+		s := &session{options: &options{timeout: time.Minute},
+			bench: &measure.Bench{Stemma: filepath.Join(t.TempDir(), "stemma")}}
 		if err := os.WriteFile(s.bench.Stemma, []byte("#!/bin/sh\n"+printed+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		got, err := s.comparedContexts(t.TempDir())
-		if got.contexts != want.contexts && want != (compared{}) || got.mismatches != want.mismatches || (err != nil) != (want == compared{}) {
+		if got.contexts != want.contexts && want != (compared{}) || got.mismatches != want.mismatches ||
+			(err != nil) != (want == compared{}) {
 			t.Errorf("%s: %+v, %v; want %+v", printed, got, err, want)
 		}
 	}
@@ -36,7 +38,8 @@ func TestComparedCells(t *testing.T) {
 	if want := "all|10||20|3"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	sampling := &profile.Sampling{Stats: []profile.Loss{{Kind: "checked", Count: 9}, {Kind: "mismatches", Count: 1}, {Kind: "dead", Count: 2}}}
+	sampling := &profile.Sampling{Stats: []profile.Loss{{Kind: "checked", Count: 9}, {Kind: "mismatches", Count: 1},
+		{Kind: "dead", Count: 2}}}
 	if got, want := samplesOf(sampling), (compared{9, 3}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

@@ -55,12 +55,17 @@ func (s *session) waiting() error {
 	goroutines, rounds, length := s.waitingScale()
 	t := &table.Table{
 		Name: "waiting", Title: fmt.Sprintf("Profilers and goroutines that wait, every %v", waitingEvery), Left: 1,
-		Head: []string{"profiler", "goroutines", "CPU", "interval", "throughput", "99.9 % unit µs", "longest unit µs", "latency", "99 %"},
-		Notes: []string{fmt.Sprintf("Two workers; %d rounds of %v, the profilers in turn. CPU: process CPU time, system time included, for each unit of work; throughput: units; both as the median of ratios to none in the same round. "+
-			"Unit: how long a unit of work took that was held up most, median of the rounds. latency: from the request to the end of a sample, median and 99 %%, of the last round.", rounds, length) +
+		Head: []string{"profiler", "goroutines", "CPU", "interval", "throughput", "99.9 % unit µs",
+			"longest unit µs", "latency", "99 %"},
+		Notes: []string{fmt.Sprintf("Two workers; %d rounds of %v, the profilers in turn. CPU: process CPU time, "+
+			"system time included, for each unit of work; throughput: units; both as the median of ratios to none in "+
+			"the same round. "+
+			"Unit: how long a unit of work took that was held up most, median of the rounds. latency: from the "+
+			"request to the end of a sample, median and 99 %%, of the last round.", rounds, length) +
 			" ICPE'15 has no such table; the programs that it measures have a few threads."},
 	}
-	plain, sampled := s.buildMicro("waiting", measure.Plain), s.buildMicro("waiting", engineVariant("sample", "-every="+waitingEvery.String()))
+	plain, sampled := s.buildMicro("waiting", measure.Plain),
+		s.buildMicro("waiting", engineVariant("sample", "-every="+waitingEvery.String()))
 	for _, n := range goroutines {
 		runs := make([]waitingRuns, len(waitingWays))
 		for round := range rounds {
@@ -99,7 +104,8 @@ type waitingRun struct {
 
 // runWaiting runs the program once. Nil says that it failed, which is a problem then.
 func (m *micro) runWaiting(w waitingWay, goroutines int, length time.Duration) *waitingRun {
-	r := m.run([]string{"STEMMA_SAMPLING=" + w.sampling}, fmt.Sprint("-n=", goroutines), fmt.Sprint("-t=", length), "-profiler="+w.profiler)
+	r := m.run([]string{"STEMMA_SAMPLING=" + w.sampling}, fmt.Sprint("-n=", goroutines), fmt.Sprint("-t=", length),
+		"-profiler="+w.profiler)
 	if r == nil {
 		return nil
 	}
@@ -132,7 +138,8 @@ func (r *waitingRuns) add(one *waitingRun) {
 
 // cells compares r with base, round by round.
 func (r *waitingRuns) cells(base *waitingRuns) []string {
-	cpu, units := stats.MedianInterval(stats.Ratios(r.cpu, base.cpu)), stats.MedianInterval(stats.Ratios(r.units, base.units))
+	cpu, units := stats.MedianInterval(stats.Ratios(r.cpu, base.cpu)),
+		stats.MedianInterval(stats.Ratios(r.units, base.units))
 	return []string{number(cpu.Median, 3), span(cpu), number(units.Median, 3),
 		number(stats.Median(r.late)/1e3, 0), number(stats.Median(r.latest)/1e3, 0), r.latency[0], r.latency[1]}
 }

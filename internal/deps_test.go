@@ -69,7 +69,9 @@ const rule = `
 `
 
 // pure lists packages that know nothing of files, networks and processes.
-var pure = []string{"internal/wire", "internal/sealed", "internal/engine", "internal/acyclic", "profile", "internal/funcblob", "internal/live", "internal/ids", "internal/record", "internal/callgraph", "internal/cce", "internal/cct", "internal/ctxid", "internal/decode", "internal/replay", "internal/similarity", "internal/diff"}
+var pure = []string{"internal/wire", "internal/sealed", "internal/engine", "internal/acyclic", "profile",
+	"internal/funcblob", "internal/live", "internal/ids", "internal/record", "internal/callgraph", "internal/cce",
+	"internal/cct", "internal/ctxid", "internal/decode", "internal/replay", "internal/similarity", "internal/diff"}
 
 // impure lists what they must not import.
 var impure = []string{"os", "net", "os/exec", "syscall"}
@@ -137,7 +139,8 @@ func TestImportRule(t *testing.T) {
 				t.Errorf("%s must not import %s", pkg, imp)
 			case !inModule && slices.Contains(pure, pkg) && slices.Contains(impure, imp):
 				t.Errorf("%s must not import %s", pkg, imp)
-			case pkg == "internal/goroot/rt" && !inModule && !slices.Contains([]string{"unsafe", "math/bits", "sync/atomic"}, imp):
+			case pkg == "internal/goroot/rt" && !inModule &&
+				!slices.Contains([]string{"unsafe", "math/bits", "sync/atomic"}, imp):
 				t.Errorf("%s must not import %s; use the seam", pkg, imp)
 			}
 		}
@@ -153,7 +156,9 @@ func packages(t *testing.T) map[string][]string {
 		}
 		name := d.Name()
 		if d.IsDir() {
-			if file != ".." && (strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") || name == "testdata" || name == "bench") {
+			if file != ".." &&
+				(strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") || name == "testdata" ||
+					name == "bench") {
 				return filepath.SkipDir
 			}
 			return nil

@@ -74,7 +74,8 @@ func documents(t *testing.T) map[string]string {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("docs/*.md: %d files, %v", len(files), err)
 	}
-	for _, name := range []string{"README.md", "ARCHITECTURE.md", "profile/FORMAT.md", "bench/RESULTS.md", "bench/METHOD.md", "bench/PAPERS.md"} {
+	for _, name := range []string{"README.md", "ARCHITECTURE.md", "profile/FORMAT.md", "bench/RESULTS.md",
+		"bench/METHOD.md", "bench/PAPERS.md"} {
 		files = append(files, filepath.Join("..", name))
 	}
 	texts := make(map[string]string)
@@ -110,10 +111,12 @@ func TestDocumentSizes(t *testing.T) {
 		}
 		text = fenced.ReplaceAllString(text, "")
 		if n := len(word.FindAllString(text, -1)); n > words {
-			t.Errorf("%s: %d words outside of code, want at most %d; move what few need to a page in docs", file, n, words)
+			t.Errorf("%s: %d words outside of code, want at most %d; move what few need to a page in docs", file, n,
+				words)
 		}
 		if n := len(number.FindAllString(text, -1)); numbers >= 0 && n > numbers {
-			t.Errorf("%s: %d numbers outside of code, want at most %d; move figures to bench/RESULTS.md", file, n, numbers)
+			t.Errorf("%s: %d numbers outside of code, want at most %d; move figures to bench/RESULTS.md", file, n,
+				numbers)
 		}
 	}
 }

@@ -48,7 +48,8 @@ func TestFormatTables(t *testing.T) {
 		return
 	}
 	if have != want {
-		t.Errorf("%s: the tables are not those of package layout; run go test ./internal -run TestFormatTables -update", file)
+		t.Errorf("%s: the tables are not those of package layout; run go test ./internal -run "+
+			"TestFormatTables -update", file)
 	}
 }
 
@@ -108,7 +109,8 @@ func writeTable(b *strings.Builder, doc string, s *ast.StructType, typ types.Typ
 		for range f.Names {
 			if v := vars[i]; v.Name() != "_" {
 				name := types.TypeString(v.Type(), func(*types.Package) string { return "" })
-				fmt.Fprintf(b, "| %d | %s | %s | %s |\n", offsets[i], v.Name(), name, strings.TrimSpace(f.Comment.Text()))
+				fmt.Fprintf(b, "| %d | %s | %s | %s |\n", offsets[i], v.Name(), name,
+					strings.TrimSpace(f.Comment.Text()))
 			}
 			i++
 		}

@@ -22,10 +22,11 @@ var numbersAllowed = map[string]string{
 	"internal/e2e/safety/safe_test.go":                                  "numbers that its own program prints",
 	"internal/e2e/tree/unsafe_test.go":                                  "tables of the Go linker",
 	"internal/goroot/_goroot/cmd/compile/internal/ssagen/stemma_cce.go": "a hash becomes a number",
-	"internal/goroot/_goroot/runtime/stemma.go":                         "the word that the Go compiler keeps above the slot, see stemmaRecover",
-	"internal/goroot/_goroot/runtime/stemma_timer.go":                   "a system call's instruction",
-	"internal/goroot/_goroot/runtime/stemma_trace.go":                   "the trampoline's instructions",
-	"bench/programs/nats/fleet.go":                                      "a program of its own",
+	"internal/goroot/_goroot/runtime/stemma.go": "the word that the Go compiler keeps above " +
+		"the slot, see stemmaRecover",
+	"internal/goroot/_goroot/runtime/stemma_timer.go": "a system call's instruction",
+	"internal/goroot/_goroot/runtime/stemma_trace.go": "the trampoline's instructions",
+	"bench/programs/nats/fleet.go":                    "a program of its own",
 }
 
 // A file outside package layout has no offset of a record as a number: it neither takes
@@ -92,7 +93,8 @@ func isSelector(e ast.Expr, pkg, name string) bool {
 func hasNumber(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.BinaryExpr:
-		return (e.Op == token.ADD || e.Op == token.SUB || e.Op == token.MUL) && (isNumber(e.X) || isNumber(e.Y) || hasNumber(e.X) || hasNumber(e.Y))
+		return (e.Op == token.ADD || e.Op == token.SUB || e.Op == token.MUL) &&
+			(isNumber(e.X) || isNumber(e.Y) || hasNumber(e.X) || hasNumber(e.Y))
 	case *ast.ParenExpr:
 		return hasNumber(e.X)
 	case *ast.CallExpr: // a conversion
@@ -125,10 +127,12 @@ func TestAssemblyHasNoOffsets(t *testing.T) {
 		for i, line := range strings.Split(string(data), "\n") {
 			line, _, _ = strings.Cut(line, "//")
 			if define.MatchString(line) {
-				t.Errorf("%s:%d: defines a constant: %s; take it from go_asm.h, see stemma_asm.go", name, i+1, strings.TrimSpace(line))
+				t.Errorf("%s:%d: defines a constant: %s; take it from go_asm.h, see stemma_asm.go", name, i+1,
+					strings.TrimSpace(line))
 			}
 			if offset.MatchString(line) {
-				t.Errorf("%s:%d: has an offset as a number: %s; take it from go_asm.h, see stemma_asm.go", name, i+1, strings.TrimSpace(line))
+				t.Errorf("%s:%d: has an offset as a number: %s; take it from go_asm.h, see stemma_asm.go", name, i+1,
+					strings.TrimSpace(line))
 			}
 		}
 	}

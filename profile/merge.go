@@ -226,7 +226,8 @@ func (m *merger) sortFuncs() {
 func (p *Profile) sortProcesses() {
 	key := func(a Process) string { return fmt.Sprintf("%q %v", a.Args, a) }
 	slices.SortStableFunc(p.Processes, func(a, b Process) int {
-		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.PID, b.PID), cmp.Compare(a.Run, b.Run), strings.Compare(key(a), key(b)))
+		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.PID, b.PID), cmp.Compare(a.Run, b.Run),
+			strings.Compare(key(a), key(b)))
 	})
 }
 

@@ -119,8 +119,10 @@ func TestParseTextErrors(t *testing.T) {
 		{head + "process 1 start yesterday", `line 4: have "yesterday", want a time`},
 		{head + "process 1 pid 1 2", `line 4: process: unknown word "2"`},
 		{head + "node 0 func 3", "table node: row 0: function 3 is not one of 0"},
-		{head + "func 0 kind root cells 10 counters 1\nvalue 0 name \"calls\" flags perCounter\nnode 0 calls 1,2", "table node: column calls: row 0: 2 numbers, want 1"},
-		{head + "func 0 kind root cells 10 counters 1\nvalue 0 name \"a\" about \"\\x1b[31m\"\nnode 0", "is not printable"},
+		{head + "func 0 kind root cells 10 counters 1\nvalue 0 name \"calls\" flags perCounter\nnode 0 calls 1,2",
+			"table node: column calls: row 0: 2 numbers, want 1"},
+		{head + "func 0 kind root cells 10 counters 1\nvalue 0 name \"a\" about \"\\x1b[31m\"\nnode 0",
+			"is not printable"},
 		{head + "func 0 kind root cells 10 counters 1\nvalue 0 name \"cell\"\n", "nodes have a column of that name"},
 		{head + "func 0 kind root cells 10 counters 1\nnode 0\nvalue 0 name \"a\"\n", "a value behind the first node"},
 		{"stemma profile 2\nrecord 0 kind ids\n", "a record of context IDs has no tree"},
@@ -208,7 +210,8 @@ func TestSnapshots(t *testing.T) {
 	if len(early.Processes[0].Notes)+len(late.Processes[0].Notes) > 0 {
 		t.Error("a profile that was merged has changed")
 	}
-	if _, err := profile.Merge(both, mustMerge(t, early, shapes(9, 0))); err == nil || !strings.Contains(err.Error(), "share 1 of their runs") {
+	if _, err := profile.Merge(both, mustMerge(t, early, shapes(9, 0))); err == nil ||
+		!strings.Contains(err.Error(), "share 1 of their runs") {
 		t.Errorf("two that share a run: have error %v", err)
 	}
 }
@@ -279,7 +282,8 @@ func TestMergeValues(t *testing.T) {
 	x := profile.NewNodeIndex(p, 0)
 	for _, name := range []string{"z", "m", "a"} { // merging sorts places by name
 		p.Strings = append(p.Strings, name)
-		p.Funcs = append(p.Funcs, profile.Func{Kind: profile.FuncPlace, Frames: []profile.Frame{{Func: uint32(len(p.Strings) - 1)}}})
+		p.Funcs = append(p.Funcs,
+			profile.Func{Kind: profile.FuncPlace, Frames: []profile.Frame{{Func: uint32(len(p.Strings) - 1)}}})
 		n := x.Node(0, 0, uint32(len(p.Funcs)-1))
 		p.Column("cpu").Values[n] = uint64(name[0])
 	}

@@ -25,7 +25,8 @@ const (
 )
 
 // GuardBias is a note on every process that was sampled in function prologues.
-const GuardBias = "samples are biased: they were taken in function prologues (-ask=guard), so that time in loops, assembly, the runtime and system calls is charged to the function that is called next"
+const GuardBias = "samples are biased: they were taken in function prologues (-ask=guard), so that time in loops, " +
+	"assembly, the runtime and system calls is charged to the function that is called next"
 
 // Stat returns a counter of the sampler by its name, 0 if it has none.
 func (s *Sampling) Stat(name string) uint64 {

@@ -54,7 +54,8 @@ func keepSnapshot(kept []Part, p Part) ([]Part, error) {
 		case shared == 0:
 			continue
 		case shared < len(have) && shared < len(more):
-			return nil, fmt.Errorf("two records share %d of their runs, and have %d and %d others; they cannot be added up: give the records of single runs", shared, len(have)-shared, len(more)-shared)
+			return nil, fmt.Errorf("two records share %d of their runs, and have %d and %d others; they cannot be "+
+				"added up: give the records of single runs", shared, len(have)-shared, len(more)-shared)
 		case shared == len(more) && (len(have) > len(more) || k.recorded() >= p.recorded()):
 			kept[i] = k.without(p)
 			return kept, nil

@@ -81,7 +81,8 @@ func Descriptions() []*sealed.Table {
 		recordSchema.Describe(tableRecord), processSchema(x).Describe(tableProcess), lossSchema(x).Describe(tableLost),
 		noteSchema(x).Describe(tableNote), samplerSchema(x).Describe(tableSampler), lossSchema(x).Describe(tableStat),
 		bucketSchema.Describe(tableLatency), funcSchema.Describe(tableFunc), inlinedSchema.Describe(tableInlined),
-		siteSchema.Describe(tableSite), frameSchema.Describe(tableFrame), valueSchema(x).Describe(tableValue), nodeSchema.Describe(tableNode),
+		siteSchema.Describe(tableSite), frameSchema.Describe(tableFrame), valueSchema(x).Describe(tableValue),
+		nodeSchema.Describe(tableNode),
 	}
 }
 
@@ -104,7 +105,8 @@ func TextRow(f *sealed.File, t *sealed.Table) error {
 	if last.PerCounter {
 		kind = sealed.List
 	}
-	if slices.ContainsFunc(nodes.Columns, func(c *sealed.Column) bool { return c.Name == last.Name }) || last.Name == "" {
+	if slices.ContainsFunc(nodes.Columns, func(c *sealed.Column) bool { return c.Name == last.Name }) ||
+		last.Name == "" {
 		return fmt.Errorf("value %q: nodes have a column of that name", last.Name)
 	}
 	nodes.AddColumn(last.Name, kind, nil)
@@ -124,8 +126,10 @@ const (
 )
 
 var recordSchema = sealed.Schema[recordRow]{
-	{Name: "kind", Kind: sealed.Word, Words: []string{"tree", "ids"}, Get: func(r *recordRow) uint64 { return r.kind }, Set: func(r *recordRow, v uint64) { r.kind = v }},
-	{Name: "run", Kind: sealed.Hex, Get: func(r *recordRow) uint64 { return r.run }, Set: func(r *recordRow, v uint64) { r.run = v }},
+	{Name: "kind", Kind: sealed.Word, Words: []string{"tree", "ids"},
+		Get: func(r *recordRow) uint64 { return r.kind }, Set: func(r *recordRow, v uint64) { r.kind = v }},
+	{Name: "run", Kind: sealed.Hex, Get: func(r *recordRow) uint64 { return r.run },
+		Set: func(r *recordRow, v uint64) { r.run = v }},
 }
 
 // Tables returns the tables of a profile. It is an error if p is not valid.
@@ -201,17 +205,22 @@ type processRow struct {
 
 func processSchema(x *sealed.Interner) sealed.Schema[processRow] {
 	return sealed.Schema[processRow]{
-		{Name: "args", Kind: sealed.Strings, Numbers: func(r *processRow) []uint64 { return r.args }, SetNumbers: func(r *processRow, list []uint64) { r.args = list }},
-		{Name: "run", Kind: sealed.Hex, Get: func(r *processRow) uint64 { return r.Run }, Set: func(r *processRow, v uint64) { r.Run = v }},
-		{Name: "pid", Max: math.MaxUint32, Get: func(r *processRow) uint64 { return uint64(uint32(r.PID)) }, Set: func(r *processRow, v uint64) { r.PID = int(v) }},
-		{Name: "start", Kind: sealed.Time, Get: func(r *processRow) uint64 { return uint64(startNano(r.Process)) }, Set: func(r *processRow, v uint64) {
-			if v != 0 {
-				r.Start = time.Unix(0, int64(v)).UTC()
-			}
-		}},
+		{Name: "args", Kind: sealed.Strings, Numbers: func(r *processRow) []uint64 { return r.args },
+			SetNumbers: func(r *processRow, list []uint64) { r.args = list }},
+		{Name: "run", Kind: sealed.Hex, Get: func(r *processRow) uint64 { return r.Run },
+			Set: func(r *processRow, v uint64) { r.Run = v }},
+		{Name: "pid", Max: math.MaxUint32, Get: func(r *processRow) uint64 { return uint64(uint32(r.PID)) },
+			Set: func(r *processRow, v uint64) { r.PID = int(v) }},
+		{Name: "start", Kind: sealed.Time, Get: func(r *processRow) uint64 { return uint64(startNano(r.Process)) },
+			Set: func(r *processRow, v uint64) {
+				if v != 0 {
+					r.Start = time.Unix(0, int64(v)).UTC()
+				}
+			}},
 		text("go", x, func(r *processRow) *string { return &r.GoVersion }),
 		text("engine", x, func(r *processRow) *string { return &r.Engine }),
-		{Name: "flags", Kind: sealed.Flags, Words: []string{"full", "checked"}, Get: func(r *processRow) uint64 { return bits(r.Full, r.Checked) },
+		{Name: "flags", Kind: sealed.Flags, Words: []string{"full", "checked"},
+			Get: func(r *processRow) uint64 { return bits(r.Full, r.Checked) },
 			Set: func(r *processRow, v uint64) { r.Full, r.Checked = v&1 != 0, v&2 != 0 }},
 		child(tableLost, func(r *processRow) *int { return &r.lost }),
 		child(tableNote, func(r *processRow) *int { return &r.notes }),
@@ -283,14 +292,16 @@ func samplerSchema(x *sealed.Interner) sealed.Schema[samplerRow] {
 		text("name", x, func(r *samplerRow) *string { return &r.Sampler }),
 		text("walk", x, func(r *samplerRow) *string { return &r.Walk }),
 		text("ask", x, func(r *samplerRow) *string { return &r.Ask }),
-		{Name: "interval", Max: math.MaxInt64, Get: func(r *samplerRow) uint64 { return uint64(r.Interval) }, Set: func(r *samplerRow, v uint64) { r.Interval = time.Duration(v) }},
+		{Name: "interval", Max: math.MaxInt64, Get: func(r *samplerRow) uint64 { return uint64(r.Interval) },
+			Set: func(r *samplerRow, v uint64) { r.Interval = time.Duration(v) }},
 		child(tableStat, func(r *samplerRow) *int { return &r.stats }),
 		child(tableLatency, func(r *samplerRow) *int { return &r.latencies }),
 	}
 }
 
 var bucketSchema = sealed.Schema[Bucket]{
-	{Name: "floor", Max: math.MaxInt64, Get: func(b *Bucket) uint64 { return uint64(b.Floor) }, Set: func(b *Bucket, v uint64) { b.Floor = time.Duration(v) }},
+	{Name: "floor", Max: math.MaxInt64, Get: func(b *Bucket) uint64 { return uint64(b.Floor) },
+		Set: func(b *Bucket, v uint64) { b.Floor = time.Duration(v) }},
 	{Name: "count", Get: func(b *Bucket) uint64 { return b.Count }, Set: func(b *Bucket, v uint64) { b.Count = v }},
 }
 
@@ -323,7 +334,8 @@ func (p *Profile) addProcesses(f *sealed.File) {
 }
 
 // children reads a table of which each row of a parent has some.
-func children[P, T any](f *sealed.File, name string, s sealed.Schema[T], parents []P, count func(*P) int) ([][]T, error) {
+func children[P, T any](f *sealed.File, name string, s sealed.Schema[T], parents []P, count func(*P) int) ([][]T,
+	error) {
 	rows, err := s.Rows(f, name)
 	if err != nil {
 		return nil, err
@@ -409,13 +421,16 @@ type funcRow struct {
 }
 
 var funcSchema = sealed.Schema[funcRow]{
-	{Name: "kind", Kind: sealed.Word, Words: funcKindNames, Get: func(r *funcRow) uint64 { return uint64(r.Kind) }, Set: func(r *funcRow, v uint64) { r.Kind = FuncKind(v) }},
+	{Name: "kind", Kind: sealed.Word, Words: funcKindNames, Get: func(r *funcRow) uint64 { return uint64(r.Kind) },
+		Set: func(r *funcRow, v uint64) { r.Kind = FuncKind(v) }},
 	num("name", sealed.String, func(r *funcRow) *uint32 { return &r.Name }),
 	num("file", sealed.String, func(r *funcRow) *uint32 { return &r.File }),
 	num("line", sealed.Number, func(r *funcRow) *uint32 { return &r.Line }),
 	num("cells", sealed.Number, func(r *funcRow) *uint32 { return &r.Cells }),
 	num("counters", sealed.Number, func(r *funcRow) *uint32 { return &r.Counters }),
-	{Name: "flags", Kind: sealed.Flags, Words: []string{"wrapper", "asm"}, Get: func(r *funcRow) uint64 { return uint64(r.Flags) }, Set: func(r *funcRow, v uint64) { r.Flags = uint8(v) }},
+	{Name: "flags", Kind: sealed.Flags, Words: []string{"wrapper", "asm"},
+		Get: func(r *funcRow) uint64 { return uint64(r.Flags) },
+		Set: func(r *funcRow, v uint64) { r.Flags = uint8(v) }},
 	child(tableInlined, func(r *funcRow) *int { return &r.inlined }),
 	child(tableSite, func(r *funcRow) *int { return &r.sites }),
 	child(tableFrame, func(r *funcRow) *int { return &r.frames }),
@@ -432,7 +447,8 @@ var inlinedSchema = sealed.Schema[Inlined]{
 }
 
 var siteSchema = sealed.Schema[Site]{
-	{Name: "kind", Kind: sealed.Word, Words: siteKindNames, Get: func(r *Site) uint64 { return uint64(r.Kind) }, Set: func(r *Site, v uint64) { r.Kind = SiteKind(v) }},
+	{Name: "kind", Kind: sealed.Word, Words: siteKindNames, Get: func(r *Site) uint64 { return uint64(r.Kind) },
+		Set: func(r *Site, v uint64) { r.Kind = SiteKind(v) }},
 	optional("in", func(r *Site) *int32 { return &r.Inlined }),
 	num("callee", sealed.String, func(r *Site) *uint32 { return &r.Callee }),
 	num("file", sealed.String, func(r *Site) *uint32 { return &r.File }),
@@ -456,7 +472,8 @@ func (p *Profile) addFuncs(f *sealed.File) {
 	var frames []Frame
 	for i, fn := range p.Funcs {
 		rows[i] = funcRow{fn, len(fn.Inlined), len(fn.Sites), len(fn.Frames)}
-		inlined, sites, frames = append(inlined, fn.Inlined...), append(sites, fn.Sites...), append(frames, fn.Frames...)
+		inlined, sites, frames = append(inlined, fn.Inlined...), append(sites, fn.Sites...),
+			append(frames, fn.Frames...)
 	}
 	funcSchema.Add(f, tableFunc, rows)
 	inlinedSchema.Add(f, tableInlined, inlined)
@@ -495,7 +512,8 @@ func valueSchema(x *sealed.Interner) sealed.Schema[ValueType] {
 		text("name", x, func(t *ValueType) *string { return &t.Name }),
 		text("unit", x, func(t *ValueType) *string { return &t.Unit }),
 		text("about", x, func(t *ValueType) *string { return &t.About }),
-		{Name: "flags", Kind: sealed.Flags, Words: []string{"perCounter", "sampled"}, Get: func(t *ValueType) uint64 { return bits(t.PerCounter, t.Sampled) },
+		{Name: "flags", Kind: sealed.Flags, Words: []string{"perCounter", "sampled"},
+			Get: func(t *ValueType) uint64 { return bits(t.PerCounter, t.Sampled) },
 			Set: func(t *ValueType, v uint64) { t.PerCounter, t.Sampled = v&1 != 0, v&2 != 0 }},
 	}
 }

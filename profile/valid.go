@@ -91,7 +91,8 @@ func (f *Func) Check(strings int) error {
 	case f.Kind != FuncPlace && (f.Counters == 0 || f.Counters > maxCounters):
 		return fmt.Errorf("%d counters, want 1 to %d", f.Counters, maxCounters)
 	case f.Kind == FuncPlace && (f.Counters != 0 || f.Cells != 0 || len(f.Frames) == 0):
-		return fmt.Errorf("a place with %d counters, %d cells and %d frames, want 0, 0 and at least 1", f.Counters, f.Cells, len(f.Frames))
+		return fmt.Errorf("a place with %d counters, %d cells and %d frames, want 0, 0 and at least 1", f.Counters,
+			f.Cells, len(f.Frames))
 	case f.Kind == FuncRoot && f.Cells != rootCells:
 		return fmt.Errorf("the root has %d cells, want %d", f.Cells, rootCells)
 	case f.Kind != FuncFault && f.Kind != FuncPlace && len(f.Frames) != 0:
@@ -113,7 +114,8 @@ func (f *Func) checkInlined(strings int) error {
 		case in.Parent < None || int(in.Parent) >= i:
 			return fmt.Errorf("inlined call %d: parent %d does not come before it", i, in.Parent)
 		case uint64(max(in.Callee, in.File, in.CalleeFile)) >= uint64(strings):
-			return fmt.Errorf("inlined call %d: callee %d, file %d or callee's file %d is not one of %d strings", i, in.Callee, in.File, in.CalleeFile, strings)
+			return fmt.Errorf("inlined call %d: callee %d, file %d or callee's file %d is not one of %d strings", i,
+				in.Callee, in.File, in.CalleeFile, strings)
 		case in.Counter < None || int64(in.Counter) >= int64(f.Counters):
 			return fmt.Errorf("inlined call %d: counter %d is not one of %d", i, in.Counter, f.Counters)
 		}
@@ -177,7 +179,8 @@ func (p *Profile) checkNode(i int, n Node, entered Cells) error {
 	f := &p.Funcs[n.Func]
 	for _, c := range p.Columns {
 		if c.PerCounter && uint64(n.First)+uint64(f.Counters) > uint64(len(c.Values)) {
-			return fmt.Errorf("counters %d to %d, but there are %d", n.First, uint64(n.First)+uint64(f.Counters), len(c.Values))
+			return fmt.Errorf("counters %d to %d, but there are %d", n.First, uint64(n.First)+uint64(f.Counters),
+				len(c.Values))
 		}
 	}
 	if i == 0 {

@@ -64,7 +64,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.requests.Add(1) > maxRequests {
 		h.requests.Add(-1)
 		w.Header().Set("Retry-After", strconv.Itoa(int(q.seconds)+1))
-		http.Error(w, fmt.Sprintf("%d requests are being answered, and no more are at a time; try again later", maxRequests), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("%d requests are being answered, and no more are at a time; try again later",
+			maxRequests), http.StatusServiceUnavailable)
 		return
 	}
 	defer h.requests.Add(-1)

@@ -59,7 +59,8 @@ func take(t testing.TB) *lane {
 		})
 	}
 	if l.busy {
-		t.Fatal("stemmatest: Calls or Growth within another one, or beside it in another goroutine of the same test; measure one after the other")
+		t.Fatal("stemmatest: Calls or Growth within another one, or beside it in another goroutine of the same test; " +
+			"measure one after the other")
 	}
 	l.busy = true
 	return l

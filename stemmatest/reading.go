@@ -71,7 +71,8 @@ func exact(p *profile.Profile) error {
 		case profile.LossIncomplete, profile.LossChecks, profile.LossDeep:
 			continue
 		}
-		return fmt.Errorf("counts are not exact: the record of this process lacks %s (%d); give it more room, see stemma help test", loss.Kind, loss.Count)
+		return fmt.Errorf("counts are not exact: the record of this process lacks %s (%d); give it more room, see "+
+			"stemma help test", loss.Kind, loss.Count)
 	}
 	for i := range p.Funcs {
 		for _, in := range p.Funcs[i].Inlined {
@@ -92,7 +93,8 @@ func (l *lane) nodes(p *profile.Profile) []bool {
 		}
 	}
 	want := []int{l.number / places / places, l.number / places % places, l.number % places}
-	in, match := make([]bool, len(p.Nodes)), make([]bool, len(p.Nodes)) // match: of first, second and last, called as the lane does
+	// match: of first, second and last, called as the lane does
+	in, match := make([]bool, len(p.Nodes)), make([]bool, len(p.Nodes))
 	for i := 1; i < len(p.Nodes); i++ {
 		n := &p.Nodes[i]
 		up := x.level[p.Nodes[n.Parent].Func]
@@ -134,7 +136,8 @@ func contained(p *profile.Profile, in []bool) error {
 	homes := p.Homes()
 	for i, h := range homes {
 		if in[i] && !in[h] {
-			return fmt.Errorf("%s is called by what is counted, and runs further out as well, so that its calls cannot be told apart; use -recursion=full",
+			return fmt.Errorf("%s is called by what is counted, and runs further out as well, so that its calls "+
+				"cannot be told apart; use -recursion=full",
 				p.String(p.Funcs[p.Nodes[i].Func].Name))
 		}
 	}

@@ -90,7 +90,8 @@ func newCount(t testing.TB, tree *cct.Tree, what string, match func(name string)
 			contexts = append(contexts, uint32(i))
 		}
 	}
-	slices.SortStableFunc(contexts, func(a, b uint32) int { return cmp.Compare(tree.Nodes[b].Count, tree.Nodes[a].Count) })
+	slices.SortStableFunc(contexts,
+		func(a, b uint32) int { return cmp.Compare(tree.Nodes[b].Count, tree.Nodes[a].Count) })
 	for _, n := range contexts[:min(len(contexts), maxShown)] {
 		c.most = append(c.most, fmt.Sprintf("%12d  %s", tree.Nodes[n].Count, path(tree, n)))
 	}
@@ -170,10 +171,12 @@ func matching(t testing.TB, tree *cct.Tree, pattern string) func(name string) bo
 	}
 	names, err := programFuncs()
 	if err != nil {
-		t.Fatalf("stemmatest: Of(%q): no function with that name was called, and whether there is one cannot be told: %v", pattern, err)
+		t.Fatalf("stemmatest: Of(%q): no function with that name was called, and whether there is one cannot "+
+			"be told: %v", pattern, err)
 	}
 	if !slices.ContainsFunc(names, func(name string) bool { return match(cct.DisplayName(name)) }) {
-		t.Fatalf("stemmatest: Of(%q): no function of this program has that name; stemma report shows names as they are to be written", pattern)
+		t.Fatalf("stemmatest: Of(%q): no function of this program has that name; stemma report shows names as they "+
+			"are to be written", pattern)
 	}
 	return match
 }

@@ -58,7 +58,8 @@ func TestProgramFuncs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"github.com/stemma-go/stemma/stemmatest.slope", "github.com/stemma-go/stemma/stemmatest.checkSizes", "testing.tRunner"} {
+	for _, want := range []string{"github.com/stemma-go/stemma/stemmatest.slope",
+		"github.com/stemma-go/stemma/stemmatest.checkSizes", "testing.tRunner"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("no %s among %d names", want, len(names))
 		}

@@ -49,7 +49,8 @@ func run(length time.Duration, disk, memory string) error {
 			stop = write(filepath.Join(work, "junk"))
 		}
 		for _, b := range []struct{ name, records, place string }{
-			{"plain", work, "-"}, {"cct", work, "disk"}, {"cct", inMemory, "memory"}, {"dacce", work, "disk"}, {"dacce", inMemory, "memory"},
+			{"plain", work, "-"}, {"cct", work, "disk"}, {"cct", inMemory, "memory"}, {"dacce", work, "disk"},
+			{"dacce", inMemory, "memory"},
 		} {
 			cmd := exec.Command(filepath.Join(work, b.name), length.String())
 			cmd.Env = append(os.Environ(), "STEMMA_OUT="+b.records, "GOMAXPROCS=1")

@@ -51,7 +51,9 @@ func run(args []string, out io.Writer) (ok bool, err error) {
 	t := &tester{out: out}
 	fs := flag.NewFlagSet("releases", flag.ContinueOnError)
 	fs.Usage = func() {
-		fmt.Fprintln(fs.Output(), "usage: go run ./releases [-short] [go1.N.M...]\n\nWithout names, all releases that stemma supports. GOTOOLCHAIN downloads them.")
+		fmt.Fprintln(fs.Output(),
+			"usage: go run ./releases [-short] [go1.N.M...]\n\nWithout names, all releases that stemma supports. "+
+				"GOTOOLCHAIN downloads them.")
 		fs.PrintDefaults()
 	}
 	fs.BoolVar(&t.short, "short", false, "engine cct only, and no tests")
@@ -144,7 +146,8 @@ type step struct {
 
 func (t *tester) steps() []step {
 	verify := func(engine, program string) step {
-		return step{"verify " + engine + " " + program, t.programs, []string{t.stemma, "verify", "-engine=" + engine, "./" + program}}
+		return step{"verify " + engine + " " + program, t.programs,
+			[]string{t.stemma, "verify", "-engine=" + engine, "./" + program}}
 	}
 	steps := []step{
 		{"hooks", t.repo(), []string{"go", "test", "-count=1", "-run=TestHooksMatch", "./internal/goroot"}},
@@ -156,6 +159,9 @@ func (t *tester) steps() []step {
 	}
 	return append(steps,
 		verify("dacce", "calls"), verify("dacce", "goroutines"),
-		verify("lucce", "calls"), verify("pcce", "calls"), step{"run sample busy", t.programs, []string{t.stemma, "run", "-engine=sample", "./busy"}},
-		step{"tests", t.repo(), []string{"go", "test", "-count=1", "-run=TestComplete|TestExact|TestIncrements|TestExitHooks|TestInlinedPlaces", "./internal/e2e/tree"}})
+		verify("lucce", "calls"), verify("pcce", "calls"),
+		step{"run sample busy", t.programs, []string{t.stemma, "run", "-engine=sample", "./busy"}},
+		step{"tests", t.repo(),
+			[]string{"go", "test", "-count=1",
+				"-run=TestComplete|TestExact|TestIncrements|TestExitHooks|TestInlinedPlaces", "./internal/e2e/tree"}})
 }

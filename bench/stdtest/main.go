@@ -124,7 +124,8 @@ func testAll(t *suite.Tester, workers int, packages []string) []*suite.Result {
 		done.Go(func() {
 			for i := range next {
 				results[i] = t.Test(packages[i])
-				fmt.Fprintf(os.Stderr, "%s %d/%d %s: %s\n", time.Now().Format("15:04:05"), i+1, len(packages), packages[i], results[i].Outcome())
+				fmt.Fprintf(os.Stderr, "%s %d/%d %s: %s\n", time.Now().Format("15:04:05"), i+1, len(packages),
+					packages[i], results[i].Outcome())
 			}
 		})
 	}

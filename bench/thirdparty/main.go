@@ -56,7 +56,9 @@ func parseFlags(args []string) (*options, error) {
 	o := new(options)
 	fs := flag.NewFlagSet("thirdparty", flag.ContinueOnError)
 	fs.Usage = func() {
-		fmt.Fprintln(fs.Output(), "usage: go run ./thirdparty [flags] [part of a module's name...]\n\nWithout names, all modules of modules.txt.")
+		fmt.Fprintln(fs.Output(),
+			"usage: go run ./thirdparty [flags] [part of a module's name...]\n\nWithout names, all modules of "+
+				"modules.txt.")
 		fs.PrintDefaults()
 	}
 	engines := fs.String("engines", "cct,dacce,lucce,pcce,sample", "`engines`, separated by commas")
@@ -107,7 +109,8 @@ func run(o *options) (ok bool, err error) {
 	for _, l := range machine.Describe(tree).Lines() {
 		fmt.Printf("%-8s %s\n", l[0], l[1])
 	}
-	t := suite.Tester{Stemma: o.stemma, Work: work, Known: known, Timeout: o.timeout, Short: !o.long, Compare: true, Release: version.Lang(tree.GoVersion)}
+	t := suite.Tester{Stemma: o.stemma, Work: work, Known: known, Timeout: o.timeout, Short: !o.long, Compare: true,
+		Release: version.Lang(tree.GoVersion)}
 	ok = true
 	for i, m := range modules {
 		r, err := o.try(t, m, filepath.Join(work, fmt.Sprint("module", i), m.path)) // golden stacks have the path
@@ -123,7 +126,8 @@ func run(o *options) (ok bool, err error) {
 
 // wants tells whether a module was asked for.
 func (o *options) wants(m *module) bool {
-	return len(o.names) == 0 || slices.ContainsFunc(o.names, func(name string) bool { return strings.Contains(m.name(), name) })
+	return len(o.names) == 0 ||
+		slices.ContainsFunc(o.names, func(name string) bool { return strings.Contains(m.name(), name) })
 }
 
 // try tests one module with all engines. It prints a line for each, and what should have

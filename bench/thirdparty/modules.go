@@ -31,7 +31,8 @@ func parseModules(text string) (list []*module, err error) {
 			continue
 		}
 		if len(words) < 2 || !strings.HasPrefix(words[1], "v") {
-			return nil, fmt.Errorf("modules.txt:%d: have %q, want MODULE VERSION [PACKAGE...] [-FLAG...] [NAME=VALUE...]", n, strings.TrimSpace(line))
+			return nil, fmt.Errorf("modules.txt:%d: have %q, want MODULE VERSION [PACKAGE...] [-FLAG...] "+
+				"[NAME=VALUE...]", n, strings.TrimSpace(line))
 		}
 		m := &module{path: words[0], version: words[1]}
 		for _, w := range words[2:] {
@@ -43,7 +44,8 @@ func parseModules(text string) (list []*module, err error) {
 			case strings.Contains(w, "="):
 				m.env = append(m.env, w)
 			default:
-				return nil, fmt.Errorf("modules.txt:%d: have %q, want a package that begins with ., a flag or NAME=VALUE", n, w)
+				return nil, fmt.Errorf("modules.txt:%d: have %q, want a package that begins with ., a flag "+
+					"or NAME=VALUE", n, w)
 			}
 		}
 		if m.packages == nil {

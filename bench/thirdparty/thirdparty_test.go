@@ -31,17 +31,21 @@ func TestFiles(t *testing.T) {
 }
 
 func TestParseModules(t *testing.T) {
-	list, err := parseModules("# why\n\na.b/c v1.2.3 # what\na.b/d/v2 v2.0.0 ./x ./y/... -run=X \"-gcflags=all=-N -l\" CGO_ENABLED=0\n")
+	list, err := parseModules("# why\n\na.b/c v1.2.3 # what\na.b/d/v2 v2.0.0 ./x ./y/... -run=X \"-gcflags=all=-N " +
+		"-l\" CGO_ENABLED=0\n")
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%d modules, %v", len(list), err)
 	}
-	if c := list[0]; c.name() != "a.b/c" || c.version != "v1.2.3" || !slices.Equal(c.packages, []string{"."}) || c.flags != nil {
+	if c := list[0]; c.name() != "a.b/c" || c.version != "v1.2.3" || !slices.Equal(c.packages, []string{"."}) ||
+		c.flags != nil {
 		t.Errorf("have %+v", c)
 	}
-	if d := list[1]; d.name() != "a.b/d/v2 CGO_ENABLED=0" || !slices.Equal(d.packages, []string{"./x", "./y/..."}) || !slices.Equal(d.flags, []string{"-run=X", "-gcflags=all=-N -l"}) {
+	if d := list[1]; d.name() != "a.b/d/v2 CGO_ENABLED=0" || !slices.Equal(d.packages, []string{"./x", "./y/..."}) ||
+		!slices.Equal(d.flags, []string{"-run=X", "-gcflags=all=-N -l"}) {
 		t.Errorf("have %+v", d)
 	}
-	for text, want := range map[string]string{"a.b/c\n": "modules.txt:1: have \"a.b/c\"", "\na v1 x\n": `modules.txt:2: have "x"`} {
+	for text, want := range map[string]string{"a.b/c\n": "modules.txt:1: have \"a.b/c\"",
+		"\na v1 x\n": `modules.txt:2: have "x"`} {
 		if _, err := parseModules(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}

@@ -19,7 +19,8 @@ type Order struct {
 
 // New returns a graph without edges, in the order in which nodes are given.
 func New(nodes []int) *Order {
-	o := &Order{nodes: nodes, place: make([]int, len(nodes)), out: make([][]int, len(nodes)), in: make([][]int, len(nodes)),
+	o := &Order{nodes: nodes, place: make([]int, len(nodes)), out: make([][]int, len(nodes)),
+		in:   make([][]int, len(nodes)),
 		mark: make([]int, len(nodes)), have: make(map[[2]int]bool)}
 	for at, n := range nodes {
 		o.place[n] = at

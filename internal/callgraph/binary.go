@@ -72,7 +72,8 @@ func ReadBinary(r io.ReaderAt) (*Binary, error) {
 	}
 	symbols, err := f.Symbols()
 	if errors.Is(err, elf.ErrNoSymbols) {
-		return nil, errors.New("no symbol table, by which the call graph is matched; link without -s (strip the program afterwards)")
+		return nil, errors.New("no symbol table, by which the call graph is matched; link without -s (strip the " +
+			"program afterwards)")
 	} else if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,8 @@ func ReadBinary(r io.ReaderAt) (*Binary, error) {
 		switch {
 		case s.Name == "runtime.text":
 			b.Text = s.Value
-		case strings.HasPrefix(s.Name, "stemma:") && strings.HasSuffix(s.Name, ".av") && s.Section < elf.SHN_LORESERVE && s.Section != elf.SHN_UNDEF:
+		case strings.HasPrefix(s.Name, "stemma:") && strings.HasSuffix(s.Name, ".av") &&
+			s.Section < elf.SHN_LORESERVE && s.Section != elf.SHN_UNDEF:
 			fn, err := m.function(s.Value)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.Name, err)
@@ -186,7 +188,8 @@ func (m *image) function(data uint64) (f Func, err error) {
 // describe reads the description of the function, see package rt; strings are those of
 // the table.
 func (f *Func) describe(blob []byte, table []string) error {
-	r := funcblob.Reader{Decoder: &wire.Decoder{Data: blob, Where: "damaged metadata"}, Table: make([]uint32, len(table)+1)}
+	r := funcblob.Reader{Decoder: &wire.Decoder{Data: blob, Where: "damaged metadata"},
+		Table: make([]uint32, len(table)+1)}
 	for i := range r.Table {
 		r.Table[i] = uint32(i) // plus 1; 0 is no string
 	}
@@ -201,7 +204,9 @@ func (f *Func) describe(blob []byte, table []string) error {
 		if int64(s.Cell) >= int64(f.Cells) {
 			return fmt.Errorf("damaged metadata: site %d: cell %d of %d", i, s.Cell, f.Cells)
 		}
-		f.Sites = append(f.Sites, Site{Kind: int(s.Kind), Place: Place{File: str(s.File), Line: int(s.Line)}, Callee: str(s.Callee), Cell: uint64(s.Cell + 1)})
+		f.Sites = append(f.Sites,
+			Site{Kind: int(s.Kind), Place: Place{File: str(s.File), Line: int(s.Line)}, Callee: str(s.Callee),
+				Cell: uint64(s.Cell + 1)})
 	}
 	return nil
 }

@@ -26,7 +26,8 @@ func (g *Graph) Acyclic() (kept, back []Call, funcs []int) {
 	for range num { // at most as many groups as functions
 		nodes = append(nodes, len(nodes))
 	}
-	a := &numbered{Order: acyclic.New(nodes), groups: make([]int, num), members: make([][]int, num), callers: make([][]int, num)}
+	a := &numbered{Order: acyclic.New(nodes), groups: make([]int, num), members: make([][]int, num),
+		callers: make([][]int, num)}
 	for f := range num {
 		a.groups[f] = -1
 		a.free = append(a.free, 2*num-1-f)

@@ -62,7 +62,8 @@ func TestAcyclicCycle(t *testing.T) {
 	call := func(from, to int, weight uint32) Call {
 		return Call{Caller: from, Targets: []int{to}, Weight: weight}
 	}
-	g := &Graph{Binary: &Binary{Funcs: make([]Func, 4)}, Calls: []Call{call(0, 1, 1), call(2, 1, 10), call(1, 2, 100), call(2, 3, 1), call(3, 3, 1)}}
+	g := &Graph{Binary: &Binary{Funcs: make([]Func, 4)},
+		Calls: []Call{call(0, 1, 1), call(2, 1, 10), call(1, 2, 100), call(2, 3, 1), call(3, 3, 1)}}
 	_, back, order := g.Acyclic()
 	if len(back) != 2 || back[0].Caller != 2 || back[1].Caller != 3 || !slices.Equal(order, []int{0, 1, 2, 3}) {
 		t.Errorf("back edges %v, order %v", back, order)

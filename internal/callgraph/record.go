@@ -36,7 +36,9 @@ func FromRecord(b *Binary, p *record.Record) *Graph {
 			if !ok {
 				i = len(g.Calls)
 				calls[at] = i
-				g.Calls = append(g.Calls, Call{Caller: caller, Cell: uint32(at.cell), Dynamic: isDynamic(&b.Funcs[caller], at.cell), Weight: maxWeight})
+				g.Calls = append(g.Calls,
+					Call{Caller: caller, Cell: uint32(at.cell), Dynamic: isDynamic(&b.Funcs[caller], at.cell),
+						Weight: maxWeight})
 			}
 			g.Calls[i].Targets = append(g.Calls[i].Targets, callee)
 		}

@@ -30,7 +30,8 @@ type Source struct {
 }
 
 // LoadMode is what the packages of [Analyze] must be loaded with.
-const LoadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps |
+const LoadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
+	packages.NeedDeps |
 	packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedTypesSizes | packages.NeedModule
 
 // Names tells how files are called in a program.
@@ -42,7 +43,8 @@ type Names struct {
 // Analyze finds the callees of all dynamic calls in packages and what they import,
 // by VTA.
 func Analyze(pkgs []*packages.Package, names Names) (*Source, error) {
-	s := &Source{root: names, behind: make(map[*callgraph.Node][]Place), calls: make(map[Place]map[Place]bool), deferred: make(map[Place]map[Place]bool), loops: make(map[Place]int),
+	s := &Source{root: names, behind: make(map[*callgraph.Node][]Place), calls: make(map[Place]map[Place]bool),
+		deferred: make(map[Place]map[Place]bool), loops: make(map[Place]int),
 		names: make(map[string]string), starts: make(map[token.Pos]token.Pos)}
 	var err error
 	packages.Visit(pkgs, nil, func(p *packages.Package) {

@@ -24,7 +24,8 @@ func (g *Graph) AppendWarm(b []byte) (file []byte, encoded int) {
 	})
 	for _, i := range order {
 		f, text := &g.Binary.Funcs[i], g.Binary.Text
-		b = raw.Append(b, layout.WarmFunc{Data: f.Data - text, Meta: f.Meta - text, Entry: f.Entry - text, Cells: f.Cells})
+		b = raw.Append(b,
+			layout.WarmFunc{Data: f.Data - text, Meta: f.Meta - text, Entry: f.Entry - text, Cells: f.Cells})
 	}
 	for _, e := range edges {
 		b = raw.Append(b, e)
@@ -53,7 +54,8 @@ func (g *Graph) edges(calls []Call, index []uint32) (edges []layout.WarmEdge) {
 		for k, t := range c.Targets {
 			if root := find(t); k == 0 || root != first {
 				class[root] = first
-				edges = append(edges, layout.WarmEdge{Caller: index[c.Caller], Cell: c.Cell, Callee: index[t], Weight: c.Weight})
+				edges = append(edges,
+					layout.WarmEdge{Caller: index[c.Caller], Cell: c.Cell, Callee: index[t], Weight: c.Weight})
 			}
 		}
 	}

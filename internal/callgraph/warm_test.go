@@ -21,7 +21,8 @@ const noReserve = 0x4000
 
 func newMemory(t *testing.T, size int) *memory {
 	t.Helper()
-	b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|noReserve)
+	b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE|noReserve)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,8 @@ func start(t *testing.T, w *rt.Warm, m *memory) *rt.Dacce {
 	mem := newMemory(t, rt.ContextsArena+rt.EpochsSize+rt.NodesSize+1<<28)
 	head := mem.alloc(rt.ContextsSize)
 	rec.Init(head, mem.alloc(rt.KnownSize), mem.alloc(1<<26), rt.ContextsSize, 1<<26)
-	contexts.Init(rec, head, mem.alloc(rt.NodesSize), mem.alloc(rt.PCSize), mem.alloc(rt.ContextsArena), uint64(uintptr(m.base)), 0)
+	contexts.Init(rec, head, mem.alloc(rt.NodesSize), mem.alloc(rt.PCSize), mem.alloc(rt.ContextsArena),
+		uint64(uintptr(m.base)), 0)
 	c.Init(contexts, mem.alloc(rt.EpochsSize), 0)
 	for i := range w.NumFuncs() {
 		if f, isNew := c.EnterWarm(w, i); !isNew || f != uint32(i+1) {
@@ -112,7 +114,8 @@ func TestAppendWarm(t *testing.T) {
 		if have := c.Stats().Encoded; have != uint64(encoded) || c.Stats().Back != 0 {
 			t.Errorf("seed %d: %d encoded, want %d; %d back edges", seed, have, encoded, c.Stats().Back)
 		}
-		if n, e := c.Stats().WarmNodes, c.Stats().WarmEdges; n != uint64(len(g.Binary.Funcs)) || e != uint64(g.Edges()) {
+		if n, e := c.Stats().WarmNodes, c.Stats().WarmEdges; n != uint64(len(g.Binary.Funcs)) ||
+			e != uint64(g.Edges()) {
 			t.Errorf("seed %d: %d nodes and %d edges, want %d and %d", seed, n, e, len(g.Binary.Funcs), g.Edges())
 		}
 		kept, back, _ := g.Acyclic()

@@ -366,7 +366,8 @@ func (d *Dacce) node(n uint32) (parent Context, c Call, ok bool) {
 // at the target of its ccStack's top entry, the context of whose caller node tells;
 // the path of the empty stack ends at [Root]. Damaged tables are noticed when a path
 // has more calls than there are functions.
-func DecodeDacce(c Context, p *Program, epochs []Tables, node func(uint32) (parent Context, c Call, ok bool)) ([]Call, error) {
+func DecodeDacce(c Context, p *Program, epochs []Tables,
+	node func(uint32) (parent Context, c Call, ok bool)) ([]Call, error) {
 	if c.Truncated {
 		return nil, &TruncatedError{c.Func}
 	}

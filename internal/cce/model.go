@@ -7,8 +7,9 @@
 // encoder has to find out, except for pcce, which is given all of them. A
 // program runs as goroutines, stacks of [Call]. A goroutine begins at [Root], or at
 // a go statement of another one; then the context of that statement is the
-// beginning of its own: the ancestry of a goroutine is part of each of its contexts. A [Context] is what an encoder hands out for an event, of fixed
-// size; decoding it gives the calls that led to the event, outermost first.
+// beginning of its own: the ancestry of a goroutine is part of each of its contexts. A [Context] is
+// what an encoder hands out for an event, of fixed size; decoding it gives the calls that led to
+// the event, outermost first.
 //
 // # Encoders
 //

@@ -364,7 +364,8 @@ func TestLucceExample2(t *testing.T) {
 		want []Call
 	}{{before, abde}, {after, n.path("X", "B", "C", "E")}} {
 		c := Context{Func: n.fn("E"), ID: 1}
-		got, err := DecodeDacce(c, n.p, []Tables{NumberStatic(test.g, 1<<62)}, func(uint32) (Context, Call, bool) { return Context{}, Call{}, true })
+		got, err := DecodeDacce(c, n.p, []Tables{NumberStatic(test.g, 1<<62)},
+			func(uint32) (Context, Call, bool) { return Context{}, Call{}, true })
 		if err != nil || !slices.Equal(got, test.want) {
 			t.Errorf("id 1 at E decodes to %v, %v; want %v", got, err, test.want)
 		}
@@ -447,7 +448,8 @@ func TestLucceConverges(t *testing.T) {
 	n := newNamed(t)
 	l := NewLucce(n.p, LucceLimit, LucceBudget)
 	paths := [][]Call{
-		n.path("A", "B", "C", "E", "B"), n.path("A", "D", "E"), n.path("X", "B", "D", "E", "C"), n.path("X", "C", "B", "A"),
+		n.path("A", "B", "C", "E", "B"), n.path("A", "D", "E"), n.path("X", "B", "D", "E", "C"),
+		n.path("X", "C", "B", "A"),
 	}
 	sizes := make([]int, 20)
 	for i := range sizes {
@@ -524,7 +526,8 @@ func TestLucceBudget(t *testing.T) {
 	if again > 1 {
 		t.Errorf("%d numberings changed nothing", again)
 	}
-	if rebased == 0 || truncated == 0 || truncated == len(path) || l.Stats().Truncated != uint64(truncated) || len(l.Log()) > 500 {
+	if rebased == 0 || truncated == 0 || truncated == len(path) || l.Stats().Truncated != uint64(truncated) ||
+		len(l.Log()) > 500 {
 		t.Errorf("%d rebased, %d of %d truncated, %d log entries", rebased, truncated, len(path), len(l.Log()))
 	}
 }
@@ -555,7 +558,8 @@ func TestLucceDamaged(t *testing.T) {
 	if huge.ID = end - 1; end-av < maxPath {
 		t.Fatalf("site %d has %d ids, too few for this test", s1.Site, end-av)
 	}
-	for _, bad := range []Context{{Func: c.Func, ID: c.ID + 1, Version: c.Version}, {Func: c.Func, Version: 1000}, {Func: 99}, huge} {
+	for _, bad := range []Context{{Func: c.Func, ID: c.ID + 1, Version: c.Version}, {Func: c.Func, Version: 1000},
+		{Func: 99}, huge} {
 		if calls, err := l.Decode(bad); err == nil {
 			t.Errorf("%+v decodes to %v", bad, calls)
 		}

@@ -316,7 +316,8 @@ func checkDictionaries(t testing.TB, c *contender, d *Dacce) {
 		epochs = append(epochs, again)
 	}
 	for _, old := range c.captured {
-		if got, err := DecodeDacce(old.c, d.p, epochs, d.node); !old.c.Truncated && (err != nil || !slices.Equal(got, old.path)) {
+		if got, err := DecodeDacce(old.c, d.p, epochs, d.node); !old.c.Truncated &&
+			(err != nil || !slices.Equal(got, old.path)) {
 			t.Fatalf("%s: by its dictionary, %+v decodes to %v, %v; want %v", c.what, old.c, got, err, old.path)
 		}
 	}

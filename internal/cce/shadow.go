@@ -92,7 +92,8 @@ func (s *Shadow) check(g Goroutine, site Site, callee Func) error {
 	}
 	info := s.p.Sites[site]
 	if in := s.Func(g); in != info.Caller {
-		return fmt.Errorf("site %d belongs to function %d, but goroutine %d is in function %d", site, info.Caller, g, in)
+		return fmt.Errorf("site %d belongs to function %d, but goroutine %d is in function %d", site, info.Caller, g,
+			in)
 	}
 	if info.Kind != Static {
 		return nil

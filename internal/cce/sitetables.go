@@ -168,7 +168,8 @@ func ReadSiteTables(p *Program, key []uint16, numCC []uint32, values []SiteValue
 	}
 	for _, v := range values {
 		switch {
-		case int(v.Call.Site) >= len(p.Sites) || int(v.Call.Func) >= len(key) || int(p.Sites[v.Call.Site].Caller) >= len(key):
+		case int(v.Call.Site) >= len(p.Sites) || int(v.Call.Func) >= len(key) ||
+			int(p.Sites[v.Call.Site].Caller) >= len(key):
 			return nil, fmt.Errorf("value of site %d: there is no such call", v.Call.Site)
 		case p.Sites[v.Call.Site].Kind == Dynamic && key[v.Call.Func] == 0:
 			return nil, fmt.Errorf("value of site %d: its target is in no group", v.Call.Site)

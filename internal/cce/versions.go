@@ -38,7 +38,8 @@ func (e LogEntry) size() uint64 {
 	case LogCaller:
 		return 1 + uvarint(uint64(e.Func)) + uvarint(uint64(e.Version))
 	}
-	return 1 + uvarint(uint64(e.Call.Site)) + uvarint(uint64(e.Call.Func)) + uvarint(e.Value) + uvarint(uint64(e.Version))
+	return 1 + uvarint(uint64(e.Call.Site)) + uvarint(uint64(e.Call.Func)) + uvarint(e.Value) +
+		uvarint(uint64(e.Version))
 }
 
 // uvarint returns the length of x as encoding/binary writes it.
@@ -96,7 +97,8 @@ func (g *versionedGraph) record(e LogEntry) error {
 	switch e.Kind {
 	case LogEdge:
 		if !g.isCall(e.Call) || !g.known(g.p.Sites[e.Call.Site].Caller) {
-			return fmt.Errorf("log entry %d: no edge can lead from site %d to function %d", v-1, e.Call.Site, e.Call.Func)
+			return fmt.Errorf("log entry %d: no edge can lead from site %d to function %d", v-1, e.Call.Site,
+				e.Call.Func)
 		}
 		h := &g.funcs[e.Call.Func]
 		h.in = append(h.in, versionedEdge{e.Call, v})
@@ -144,7 +146,8 @@ func (g *versionedGraph) numCC(f Func, v uint32) uint64 {
 // numbered returns the last numbering of f's in-edges up to version v.
 func (g *versionedGraph) numbered(f Func, v uint32) (versionedNumCC, bool) {
 	list := g.funcs[f].numCC
-	i, found := slices.BinarySearchFunc(list, v, func(n versionedNumCC, v uint32) int { return cmp.Compare(n.since, v) })
+	i, found := slices.BinarySearchFunc(list, v,
+		func(n versionedNumCC, v uint32) int { return cmp.Compare(n.since, v) })
 	if !found {
 		i--
 	}

@@ -78,7 +78,8 @@ func TestAllocations(t *testing.T) {
 	if have, want := calls.Totals(), (cct.Totals{Calls: 16, Contexts: 4, Functions: 4}); have != want {
 		t.Errorf("calls: have %+v, want %+v", have, want)
 	}
-	if _, err := cct.Of(p, "cpu"); err == nil || !strings.Contains(err.Error(), "no cpu in this profile (have calls, alloc, allocs)") {
+	if _, err := cct.Of(p, "cpu"); err == nil ||
+		!strings.Contains(err.Error(), "no cpu in this profile (have calls, alloc, allocs)") {
 		t.Errorf("a value that is not there: %v", err)
 	}
 }

@@ -27,7 +27,8 @@ func Calls(p *profile.Profile) []Call {
 			continue
 		}
 		for _, in := range f.Inlined {
-			list = append(list, Call{caller(in.Parent), DisplayName(p.String(in.Callee)), p.String(in.File), int(in.Line)})
+			list = append(list,
+				Call{caller(in.Parent), DisplayName(p.String(in.Callee)), p.String(in.File), int(in.Line)})
 		}
 		for _, s := range f.Sites {
 			list = append(list, Call{caller(s.Inlined), DisplayName(p.String(s.Callee)), p.String(s.File), int(s.Line)})

@@ -92,7 +92,8 @@ func TestCountsPreserved(t *testing.T) {
 		p := read(t, livetest.Random(seed, 80, rand.New(rand.NewPCG(seed, 9))))
 		tree := cct.New(p)
 		want := calls(p)
-		for name, tr := range map[string]*cct.Tree{"expanded": tree, "folded": tree.Fold(), "trimmed": tree.Trim(want / 50)} {
+		for name, tr := range map[string]*cct.Tree{"expanded": tree, "folded": tree.Fold(),
+			"trimmed": tree.Trim(want / 50)} {
 			if have := tr.Totals().Calls; have != want {
 				t.Fatalf("seed %d, %s: %d calls, want %d", seed, name, have, want)
 			}
@@ -155,8 +156,10 @@ func TestShapes(t *testing.T) {
 		calls[tree.Funcs[s.Func].Name] = s.Calls
 	}
 	for name, want := range map[string]uint64{
-		"main.main": 1, "main.area": 10, "main.square": 20, "runtime.newobject": 20, "main.(*tri).M": 4, "main.worker[...]": 2,
-		"main.guard": 2, "main.clean": 2, "runtime.gopanic": 1, "runtime.sigpanic": 1, "main.init": 1, "main.sum": 3,
+		"main.main": 1, "main.area": 10, "main.square": 20, "runtime.newobject": 20, "main.(*tri).M": 4,
+		"main.worker[...]": 2,
+		"main.guard":       2, "main.clean": 2, "runtime.gopanic": 1, "runtime.sigpanic": 1, "main.init": 1,
+		"main.sum": 3,
 	} {
 		if calls[name] != want {
 			t.Errorf("%s: %d calls, want %d", name, calls[name], want)
@@ -280,7 +283,8 @@ func TestUnknownRecursion(t *testing.T) {
 // whatever edge it came through.
 func TestBackEdges(t *testing.T) {
 	d := livetest.New(1, "prog")
-	main := d.Func(livetest.Func{Name: "main.main", Files: []string{"m.go"}, Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 3, Cell: 1}}})
+	main := d.Func(livetest.Func{Name: "main.main", Files: []string{"m.go"},
+		Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 3, Cell: 1}}})
 	fib := d.Func(livetest.Func{Name: "main.fib", Files: []string{"m.go"},
 		Inlined: []livetest.Inlined{{Callee: "main.leaf", Line: 8, Counter: 2}},
 		Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 10, Cell: 1}, {Kind: rt.SiteCall, Line: 11, Cell: 2},

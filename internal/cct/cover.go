@@ -8,7 +8,8 @@ import (
 // Shares that Cover goes by.
 const (
 	coverLeast = 0.03 // of all values: a path with less is not worth a line
-	coverKept  = 0.7  // of a node's value, and of all values: what the paths below it have, so that they may stand for it
+	// of a node's value, and of all values: what the paths below it have, so that they may stand for it
+	coverKept = 0.7
 )
 
 // Cover returns at most n contexts, none below another one, that together have most of

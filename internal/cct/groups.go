@@ -13,7 +13,8 @@ var Groupings = []string{"function", "package", "file", "line", "goroutine", "ty
 // A Group sums up the contexts that belong to one function, package, file, line or kind of
 // goroutine.
 type Group struct {
-	Name string // of the function or package; the function that a goroutine began with, or that has the line; "" for files
+	// of the function or package; the function that a goroutine began with, or that has the line; "" for files
+	Name string
 	File string
 	Line int
 	Via  Via // how a goroutine began
@@ -37,8 +38,9 @@ type Group struct {
 // their own come first.
 func (t *Tree) By(grouping string) ([]Group, error) {
 	key, ok := map[string]func(n uint32) (groupKey, bool){
-		"function": t.functionKey, "package": t.functionKey, "file": t.functionKey, "line": t.lineKey, "goroutine": t.goroutineKey,
-		"type": t.typeKey,
+		"function": t.functionKey, "package": t.functionKey, "file": t.functionKey, "line": t.lineKey,
+		"goroutine": t.goroutineKey,
+		"type":      t.typeKey,
 	}[grouping]
 	if !ok {
 		return nil, fmt.Errorf("unknown grouping %q (want %s)", grouping, strings.Join(Groupings, ", "))
@@ -55,10 +57,12 @@ func (t *Tree) By(grouping string) ([]Group, error) {
 	for i, total := range t.totals(of, len(groups)) {
 		groups[i].Total = total
 	}
-	groups = slices.DeleteFunc(groups[1:], func(g Group) bool { return g.Self == 0 && (g.Total == 0 || strings.HasPrefix(g.Name, "[")) })
+	groups = slices.DeleteFunc(groups[1:],
+		func(g Group) bool { return g.Self == 0 && (g.Total == 0 || strings.HasPrefix(g.Name, "[")) })
 	slices.SortFunc(groups, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total),
-			cmp.Compare(a.Name, b.Name), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Via, b.Via))
+			cmp.Compare(a.Name, b.Name), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Via, b.Via))
 	})
 	return groups, nil
 }

@@ -33,7 +33,8 @@ func NewWalker(p *profile.Profile) *Walker { return newWalker(p, false) }
 func NewIDWalker(p *profile.Profile) *Walker { return newWalker(p, true) }
 
 func newWalker(p *profile.Profile, ids bool) *Walker {
-	w := &Walker{p: p, ids: ids, cells: make(map[*profile.Func][]int32), named: make(map[string]bool), wrappers: make(map[string]bool)}
+	w := &Walker{p: p, ids: ids, cells: make(map[*profile.Func][]int32), named: make(map[string]bool),
+		wrappers: make(map[string]bool)}
 	w.Grown()
 	return w
 }
@@ -167,7 +168,8 @@ func (w *Walker) group(f *profile.Func, s profile.Site) []PathFrame {
 func (w *Walker) fault(f *profile.Func) []PathFrame {
 	var frames []PathFrame
 	for i, fr := range f.Frames {
-		frames = append(frames, PathFrame{w.name(fr.Func), w.p.String(fr.File), int(fr.Line), i < len(f.Frames)-1, false})
+		frames = append(frames,
+			PathFrame{w.name(fr.Func), w.p.String(fr.File), int(fr.Line), i < len(f.Frames)-1, false})
 	}
 	if n := len(frames); n > 0 && !w.named[frames[n-1].Func] {
 		frames = frames[:n-1]

@@ -96,7 +96,8 @@ func expandPlaces(t *Tree, p *profile.Profile, c *profile.Column) {
 }
 
 func newSampleExpander(t *Tree, p *profile.Profile) *sampleExpander {
-	x := &sampleExpander{builder: newBuilder(t, 0), str: p.String, funcs: make(map[Func]uint32), sites: make(map[Site]uint32)}
+	x := &sampleExpander{builder: newBuilder(t, 0), str: p.String, funcs: make(map[Func]uint32),
+		sites: make(map[Site]uint32)}
 	x.function(profile.Frame{}, "[root]")
 	return x
 }
@@ -165,7 +166,8 @@ func (x *sampleExpander) function(f profile.Frame, name string) uint32 {
 	i, ok := x.funcs[key]
 	if !ok {
 		i = uint32(len(x.t.Funcs))
-		x.t.Funcs = append(x.t.Funcs, Func{Name: name, File: x.str(f.File), Line: int(line), Pseudo: strings.HasPrefix(name, "[")})
+		x.t.Funcs = append(x.t.Funcs,
+			Func{Name: name, File: x.str(f.File), Line: int(line), Pseudo: strings.HasPrefix(name, "[")})
 		x.funcs[key] = i
 	}
 	return i

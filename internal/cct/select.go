@@ -19,7 +19,9 @@ func (t *Tree) Select(s Selection) *Tree {
 	if s.All() {
 		return t
 	}
-	x := &selector{t: t, out: &Tree{Funcs: t.Funcs, Sites: t.Sites[:len(t.Sites):len(t.Sites)], Type: t.Type, lines: t.lines}, sites: make(map[Site]uint32)}
+	x := &selector{t: t,
+		out:   &Tree{Funcs: t.Funcs, Sites: t.Sites[:len(t.Sites):len(t.Sites)], Type: t.Type, lines: t.lines},
+		sites: make(map[Site]uint32)}
 	x.classify(s)
 	x.build()
 	return x.out

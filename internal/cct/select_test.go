@@ -16,12 +16,14 @@ import (
 // randomTree returns a tree of n nodes with functions a to f, in two packages and files,
 // that recur.
 func randomTree(r *rand.Rand, n int) *cct.Tree {
-	t := &cct.Tree{Type: profile.Calls, Nodes: make([]cct.Node, 1), Sites: make([]cct.Site, 1), Funcs: []cct.Func{{Name: "[root]", Pseudo: true}}}
+	t := &cct.Tree{Type: profile.Calls, Nodes: make([]cct.Node, 1), Sites: make([]cct.Site, 1),
+		Funcs: []cct.Func{{Name: "[root]", Pseudo: true}}}
 	for i, name := range []string{"p.a", "p.b", "p.c", "q/v2.d", "q/v2.(*T).e", "f"} {
 		t.Funcs = append(t.Funcs, cct.Func{Name: name, File: []string{"p.go", "q.go", ""}[i/2%3], Line: i})
 	}
 	for i := range 9 {
-		t.Sites = append(t.Sites, cct.Site{File: "p.go", Line: i % 5, Via: []cct.Via{cct.ViaCall, cct.ViaGo, cct.ViaInlined}[i%3]})
+		t.Sites = append(t.Sites,
+			cct.Site{File: "p.go", Line: i % 5, Via: []cct.Via{cct.ViaCall, cct.ViaGo, cct.ViaInlined}[i%3]})
 	}
 	seen := make(map[cct.Node]bool)
 	for len(t.Nodes) < n {
@@ -49,7 +51,8 @@ func TestSelect(t *testing.T) {
 	for range 200 {
 		tree := randomTree(r, 60)
 		pick := func() *regexp.Regexp {
-			return []*regexp.Regexp{nil, regexp.MustCompile("a$|d"), regexp.MustCompile("q/"), regexp.MustCompile("b|e$")}[r.IntN(4)]
+			return []*regexp.Regexp{nil, regexp.MustCompile("a$|d"), regexp.MustCompile("q/"),
+				regexp.MustCompile("b|e$")}[r.IntN(4)]
 		}
 		s := cct.Selection{Focus: pick(), Ignore: pick(), Hide: pick()}
 		matches := func(re *regexp.Regexp, list []string) bool { return slices.ContainsFunc(list, re.MatchString) }
@@ -207,7 +210,8 @@ func TestCover(t *testing.T) {
 	}
 	// root → 1 → 2, which has two large callees and one that is not worth a line.
 	tree := &cct.Tree{Funcs: make([]cct.Func, 1), Sites: make([]cct.Site, 1),
-		Nodes: []cct.Node{{}, {Parent: 0, Count: 1}, {Parent: 1, Count: 1}, {Parent: 2, Count: 60}, {Parent: 2, Count: 38}, {Parent: 2, Count: 1}}}
+		Nodes: []cct.Node{{}, {Parent: 0, Count: 1}, {Parent: 1, Count: 1}, {Parent: 2, Count: 60},
+			{Parent: 2, Count: 38}, {Parent: 2, Count: 1}}}
 	if have := tree.Cover(6); !slices.Equal(have, []uint32{3, 4}) {
 		t.Errorf("have %v, want 3 and 4", have)
 	}

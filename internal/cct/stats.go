@@ -180,7 +180,8 @@ func (t *Tree) ranked(calls map[Neighbour]uint64) []Neighbour {
 	}
 	slices.SortFunc(list, func(a, b Neighbour) int {
 		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(t.Funcs[a.Func].Name, t.Funcs[b.Func].Name),
-			cmp.Compare(a.Site.File, b.Site.File), cmp.Compare(a.Site.Line, b.Site.Line), cmp.Compare(a.Site.Via, b.Site.Via))
+			cmp.Compare(a.Site.File, b.Site.File), cmp.Compare(a.Site.Line, b.Site.Line),
+			cmp.Compare(a.Site.Via, b.Site.Via))
 	})
 	return list
 }

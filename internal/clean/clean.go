@@ -39,7 +39,8 @@ func Dirs() []string {
 		out = store.OutDir
 	}
 	left, _ := filepath.Glob("*.live-*")
-	return slices.DeleteFunc(append([]string{out, filepath.Join(os.TempDir(), fmt.Sprint("stemma-", os.Geteuid()))}, left...),
+	return slices.DeleteFunc(append([]string{out, filepath.Join(os.TempDir(), fmt.Sprint("stemma-", os.Geteuid()))},
+		left...),
 		func(dir string) bool {
 			info, err := os.Lstat(dir)
 			return err != nil || !info.IsDir()
@@ -160,7 +161,8 @@ func (c *cleaner) total() {
 		line = "nothing to remove"
 	}
 	if c.running > 0 {
-		line += "; " + words.Plural(c.running, "record of a program that still runs stays", "records of programs that still run stay")
+		line += "; " + words.Plural(c.running, "record of a program that still runs stays",
+			"records of programs that still run stay")
 	}
 	fmt.Fprintln(c.w, line)
 }

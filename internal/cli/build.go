@@ -72,22 +72,36 @@ func runBuild(e *process.Env, args []string) error {
 func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	*o = toolchain.DefaultOptions
 	fs.StringVar(&o.Engine, "engine", o.Engine, "what to record, by `NAME`: "+engine.Help())
-	fs.StringVar(&o.Events, "events", "", "record events of these `KINDS`, separated by commas: alloc, block, go, panic, error")
-	fs.BoolVar(&o.EventLog, "event-log", false, "also keep the newest events one by one, with their times, in $STEMMA_EVENTS_SIZE bytes for each P (64 MiB if it is not set)")
-	fs.StringVar(&o.Metrics, "metrics", "", "record `VALUES` of each context, separated by commas: calls, always; alloc, each allocation with its type and bytes")
-	fs.StringVar(&o.Warm, "warm", "", "start from this call `GRAPH`: static, that of the source (the default where one is always needed), or NAME.stemma, that of an earlier run")
-	fs.StringVar(&o.Record, "record", "", "`calls`: log every function entry, for stemma replay; this is slow, keeps recursion in full, and ends at $STEMMA_CALLS_SIZE bytes (256 MiB if it is not set)")
-	fs.StringVar(&o.Recursion, "recursion", o.Recursion, "`fold|full`: fold recursion, so that what a recursive function calls is shown below its first call, or keep every level")
+	fs.StringVar(&o.Events, "events", "",
+		"record events of these `KINDS`, separated by commas: alloc, block, go, panic, error")
+	fs.BoolVar(&o.EventLog, "event-log", false,
+		"also keep the newest events one by one, with their times, in $STEMMA_EVENTS_SIZE bytes for each P (64 MiB "+
+			"if it is not set)")
+	fs.StringVar(&o.Metrics, "metrics", "",
+		"record `VALUES` of each context, separated by commas: calls, always; alloc, each allocation with its "+
+			"type and bytes")
+	fs.StringVar(&o.Warm, "warm", "",
+		"start from this call `GRAPH`: static, that of the source (the default where one is always needed), or "+
+			"NAME.stemma, that of an earlier run")
+	fs.StringVar(&o.Record, "record", "",
+		"`calls`: log every function entry, for stemma replay; this is slow, keeps recursion in full, and ends at "+
+			"$STEMMA_CALLS_SIZE bytes (256 MiB if it is not set)")
+	fs.StringVar(&o.Recursion, "recursion", o.Recursion,
+		"`fold|full`: fold recursion, so that what a recursive function calls is shown below its first call, or keep "+
+			"every level")
 	fs.Var((*onOff)(&o.Inlined), "inlined", "`on|off`: count inlined calls")
 	fs.Uint64Var(&o.Nodes, "nodes", 0, "record at most `N` contexts; calls in further contexts are counted by function")
 	fs.StringVar(&o.Sample.Sampler, "sampler", o.Sample.Sampler, "`stw|sps|isps`: the sampler")
 	fs.StringVar(&o.Sample.Walk, "walk", "", "walk stacks by `WALK`: unwinder, fp, incremental or marker")
 	fs.DurationVar(&o.Sample.Every, "every", o.Sample.Every, "`DURATION`: the time between samples")
 	fs.Var((*onOff)(&o.Sample.Waiting), "waiting", "`on|off`: also sample goroutines that wait")
-	fs.StringVar(&o.Sample.Ask, "ask", o.Sample.Ask, "`signal|guard`: sample running goroutines at any instruction, or only in function prologues, which is biased")
+	fs.StringVar(&o.Sample.Ask, "ask", o.Sample.Ask,
+		"`signal|guard`: sample running goroutines at any instruction, or only in function prologues, which is biased")
 	fs.Var((*onOff)(&o.Sample.Start), "start", "`on|off`: start sampling when the program starts")
-	fs.StringVar(&o.Acct.Trigger, "trigger", o.Acct.Trigger, "sample at each `TRIGGER`: calls:N, every Nth call; func:N, every Nth of a function; or time:DURATION")
-	fs.StringVar(&o.Acct.Weights, "weights", o.Acct.Weights, "`last-edge|all-new-edges`: the edges that a sample adds to")
+	fs.StringVar(&o.Acct.Trigger, "trigger", o.Acct.Trigger,
+		"sample at each `TRIGGER`: calls:N, every Nth call; func:N, every Nth of a function; or time:DURATION")
+	fs.StringVar(&o.Acct.Weights, "weights", o.Acct.Weights,
+		"`last-edge|all-new-edges`: the edges that a sample adds to")
 	fs.BoolVar(&o.Verify, "verify", false, "") // hidden: for the verify command
 	fs.VisitAll(func(f *flag.Flag) {
 		if engines := toolchain.FlagEngines(f.Name); engines != "" && f.Usage != "" {
@@ -143,7 +157,8 @@ func parseGoCommand(verb string, args []string, declare func(*flag.FlagSet)) (*l
 	}
 	fs.Visit(func(f *flag.Flag) { p.Opts.Given = append(p.Opts.Given, f.Name) })
 	if name := p.Args.Unknown(func(name string) bool { return words.Nearest(name, flagNames(fs)) != "" }); name != "" {
-		return nil, exit.Usagef("%s: -%s: no such flag%s; run 'stemma help %s'", verb, name, words.DidYouMean("-", name, flagNames(fs)), verb)
+		return nil, exit.Usagef("%s: -%s: no such flag%s; run 'stemma help %s'", verb, name,
+			words.DidYouMean("-", name, flagNames(fs)), verb)
 	}
 	if err := p.Opts.Check(); err != nil {
 		like := ""

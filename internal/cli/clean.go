@@ -30,7 +30,8 @@ IDs in logs cannot be decoded any more when their record is gone: seal it before
 
 func declareClean(fs *flag.FlagSet, o *clean.Options) {
 	fs.BoolVar(&o.Dry, "n", false, "only print what would be removed")
-	fs.BoolVar(&o.Cache, "cache", false, "remove compilers from the cache, and no records unless directories are named; the next build makes a new one")
+	fs.BoolVar(&o.Cache, "cache", false,
+		"remove compilers from the cache, and no records unless directories are named; the next build makes a new one")
 }
 
 // runClean goes on behind what cannot be removed. The error then has all of it.
@@ -46,7 +47,8 @@ func runClean(e *process.Env, args []string) error {
 		if info, err := os.Stat(dir); err != nil {
 			return err
 		} else if !info.IsDir() {
-			return exit.Usagef("clean: %s: a file; want a live directory, or a directory of them; remove sealed files with rm", dir)
+			return exit.Usagef("clean: %s: a file; want a live directory, or a directory of them; remove sealed "+
+				"files with rm", dir)
 		}
 	}
 	if len(dirs) == 0 && !o.Cache {

@@ -66,7 +66,8 @@ func TestClean(t *testing.T) {
 	ended := cleanPlace(t)
 	before := files(t)
 	out, errs, code := mainOf(t, "", "clean", "-n")
-	if code != 0 || !slices.Equal(files(t), before) || !strings.Contains(out, "kB  to be removed; 1 record of a program that still runs stays\n") {
+	if code != 0 || !slices.Equal(files(t), before) ||
+		!strings.Contains(out, "kB  to be removed; 1 record of a program that still runs stays\n") {
 		t.Errorf("dry run: code %d, %s%s", code, out, errs)
 	}
 	for _, dir := range ended {
@@ -82,16 +83,20 @@ func TestClean(t *testing.T) {
 	}
 	want := slices.DeleteFunc(before, func(file string) bool {
 		kept := strings.Contains(file, "b.test.7-zzzzzz/sub") || file == "stemma.out/b.test.7-zzzzzz"
-		return !kept && (slices.ContainsFunc(ended, func(dir string) bool { return file == dir || strings.HasPrefix(file, dir+"/") }) || file == "prog.live-123")
+		return !kept && (slices.ContainsFunc(ended,
+			func(dir string) bool { return file == dir || strings.HasPrefix(file, dir+"/") }) ||
+			file == "prog.live-123")
 	})
 	if have := files(t); !slices.Equal(have, want) {
 		t.Errorf("left\n%s\nwant\n%s", strings.Join(have, "\n"), strings.Join(want, "\n"))
 	}
-	if out, errs, code := mainOf(t, "", "clean"); code != 0 || out != "nothing to remove; 1 record of a program that still runs stays\n" {
+	if out, errs, code := mainOf(t, "", "clean"); code != 0 ||
+		out != "nothing to remove; 1 record of a program that still runs stays\n" {
 		t.Errorf("again: code %d, %s%s", code, out, errs)
 	}
 	// Named, also elsewhere.
-	if out, errs, code := mainOf(t, "", "clean", "elsewhere"); code != 0 || !strings.Contains(out, "removed\n") || slices.Contains(files(t), "elsewhere") {
+	if out, errs, code := mainOf(t, "", "clean", "elsewhere"); code != 0 || !strings.Contains(out, "removed\n") ||
+		slices.Contains(files(t), "elsewhere") {
 		t.Errorf("named: code %d, %s%s", code, out, errs)
 	}
 	for _, args := range [][]string{{"clean", "none"}, {"clean", "a.stemma"}, {"clean", "-x"}} {
@@ -137,7 +142,8 @@ func TestWarnFull(t *testing.T) {
 	if clean.Warn(&b, store.OutDir, 1<<30); b.Len() > 0 {
 		t.Error(b.String())
 	}
-	if clean.Warn(&b, store.OutDir, 1000); !strings.Contains(b.String(), "kB of records in stemma.out (6 directories); 'stemma clean' removes") {
+	if clean.Warn(&b, store.OutDir, 1000); !strings.Contains(b.String(),
+		"kB of records in stemma.out (6 directories); 'stemma clean' removes") {
 		t.Error(b.String())
 	}
 }

@@ -149,7 +149,8 @@ func findCommand(name string) *command {
 // refuseTerminal returns an error if w is a terminal, which binary data would spoil.
 func refuseTerminal(w io.Writer, what string) error {
 	if f, ok := w.(*os.File); ok && toolchain.IsTerminal(f) {
-		return exit.Usagef("%s is binary, and standard output is a terminal; name a file with -o, or redirect standard output", what)
+		return exit.Usagef("%s is binary, and standard output is a terminal; name a file with -o, or redirect "+
+			"standard output", what)
 	}
 	return nil
 }

@@ -38,7 +38,8 @@ func runCompletion(e *process.Env, args []string) error {
 		return err
 	}
 	if len(args) != 1 || !slices.Contains(manual.Shells(), args[0]) {
-		return exit.Usagef("completion: want one of %s; see 'stemma help completion'", strings.Join(manual.Shells(), ", "))
+		return exit.Usagef("completion: want one of %s; see 'stemma help completion'",
+			strings.Join(manual.Shells(), ", "))
 	}
 	return manual.Completion(e.Stdout, args[0], described())
 }
@@ -62,10 +63,13 @@ func flagsOf(c *command) (list []manual.Flag) {
 		default:
 			text += " (default " + f.DefValue + ")"
 		}
-		list = append(list, manual.Flag{Name: f.Name, Value: value, Text: text, Values: flagValues(c.name, f.Name, value)})
+		list = append(list,
+			manual.Flag{Name: f.Name, Value: value, Text: text, Values: flagValues(c.name, f.Name, value)})
 	})
 	if c.pages {
-		list = append(list, manual.Flag{Name: process.NoPager, Text: "do not show a long output on a terminal with $STEMMA_PAGER, $PAGER or less"})
+		list = append(list,
+			manual.Flag{Name: process.NoPager,
+				Text: "do not show a long output on a terminal with $STEMMA_PAGER, $PAGER or less"})
 	}
 	return list
 }
@@ -101,7 +105,9 @@ func argumentsOf(c *command) []string {
 // described returns what there is to say of the commands.
 func described() (list []manual.Command) {
 	for _, c := range commands() {
-		list = append(list, manual.Command{Name: c.name, Args: c.args, Short: c.short, Long: c.long, Flags: flagsOf(c), Arguments: argumentsOf(c)})
+		list = append(list,
+			manual.Command{Name: c.name, Args: c.args, Short: c.short, Long: c.long, Flags: flagsOf(c),
+				Arguments: argumentsOf(c)})
 	}
 	return list
 }

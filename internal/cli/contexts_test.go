@@ -50,18 +50,29 @@ func TestDecodeCommand(t *testing.T) {
 		}{
 			{"argument", "", id, id + "\n" + livetest.ShopStack, "", 0},
 			{"two", "", "-format=line " + id + " " + id2, livetest.ShopLine + "\n" + livetest.ShopLine + "\n", "", 0},
-			{"text", `{"ctx":"` + id + `","n":1} ` + id2 + "\nno ID\n" + id, "", `{"ctx":"` + livetest.ShopLine + `","n":1} ` + livetest.ShopLine + "\nno ID\n" + livetest.ShopLine, "", 0},
+			{"text", `{"ctx":"` + id + `","n":1} ` + id2 + "\nno ID\n" + id, "",
+				`{"ctx":"` + livetest.ShopLine + `","n":1} ` + livetest.ShopLine + "\nno ID\n" + livetest.ShopLine,
+				"", 0},
 			{"glued", id + id2 + "x", "", livetest.ShopLine + livetest.ShopLine + "x", "", 0},
 			{"stacks", "a " + id + " b\nc", "-format=stack", "a " + id + " b\n" + livetest.ShopStack + "c", "", 0},
 			{"no end of line", id, "-format=stack", id + "\n" + livetest.ShopStack, "", 0},
-			{"mangled", mangled + " " + other + "\n" + id[:20], "", mangled + " " + other + "\n" + id[:20], "stemma: 2 texts begin like IDs but are none, or are damaged; they were left as they are\nstemma: 1 ID cannot be decoded and was left as it is: stm2", 0},
-			{"one mangled", mangled, "", mangled, "stemma: 1 text begins like an ID but is none, or is damaged; it was left as it is\n", 0},
-			{"two others", other + other, "", other + other, "stemma: 2 IDs cannot be decoded and were left as they are; the first: stm2", 0},
-			{"logfmt", "msg=a ctx=" + id + " n=1 ctx=" + id + "\nctx=" + id, "", "msg=a ctx=" + quoted + " n=1 ctx=" + quoted + "\nctx=" + quoted, "", 0},
-			{"logfmt in quotes", `msg="a \" ctx=` + id + ` b" ctx="` + id + `"`, "", `msg="a \" ctx=` + livetest.ShopLine + ` b" ctx="` + livetest.ShopLine + `"`, "", 0},
+			{"mangled", mangled + " " + other + "\n" + id[:20], "", mangled + " " + other + "\n" + id[:20],
+				"stemma: 2 texts begin like IDs but are none, or are damaged; they were left as they are\nstemma: 1 " +
+					"ID cannot be decoded and was left as it is: stm2", 0},
+			{"one mangled", mangled, "", mangled,
+				"stemma: 1 text begins like an ID but is none, or is damaged; it was left as it is\n", 0},
+			{"two others", other + other, "", other + other,
+				"stemma: 2 IDs cannot be decoded and were left as they are; the first: stm2", 0},
+			{"logfmt", "msg=a ctx=" + id + " n=1 ctx=" + id + "\nctx=" + id, "",
+				"msg=a ctx=" + quoted + " n=1 ctx=" + quoted + "\nctx=" + quoted, "", 0},
+			{"logfmt in quotes", `msg="a \" ctx=` + id + ` b" ctx="` + id + `"`, "",
+				`msg="a \" ctx=` + livetest.ShopLine + ` b" ctx="` + livetest.ShopLine + `"`, "", 0},
 			{"logfmt behind quotes", `msg="a \\" ctx=` + id, "", `msg="a \\" ctx=` + quoted, "", 0},
-			{"JSON", `{"msg":"ctx=` + id + ` \"","ctx":"` + id + `"}`, "", `{"msg":"ctx=` + livetest.ShopLine + ` \"","ctx":"` + livetest.ShopLine + `"}`, "", 0},
-			{"no logfmt", "= " + id + " a=" + id + ", b==" + id + " (c=" + id + ")", "", "= " + livetest.ShopLine + " a=" + livetest.ShopLine + ", b==" + livetest.ShopLine + " (c=" + livetest.ShopLine + ")", "", 0},
+			{"JSON", `{"msg":"ctx=` + id + ` \"","ctx":"` + id + `"}`, "",
+				`{"msg":"ctx=` + livetest.ShopLine + ` \"","ctx":"` + livetest.ShopLine + `"}`, "", 0},
+			{"no logfmt", "= " + id + " a=" + id + ", b==" + id + " (c=" + id + ")", "",
+				"= " + livetest.ShopLine + " a=" + livetest.ShopLine + ", b==" + livetest.ShopLine + " (c=" +
+					livetest.ShopLine + ")", "", 0},
 			{"mangled argument", "", id + " " + mangled, id + "\n" + livetest.ShopStack, "check value", 1},
 			{"other argument", "", other, "", "ID of run 0000000000000005: no record of that run in ", 1},
 			{"format", "", "-format=x", "", "-format=x: no such format", 2},
@@ -97,7 +108,8 @@ func TestEventsCommand(t *testing.T) {
 		out, errs, code := mainOf(t, "", "events", path)
 		for _, want := range []string{
 			"alloc: 2 events, 120 B in all, 100 B at most\nblock: 1 event, 4µs in all, 4µs at most\ngo: 1 event\n",
-			"           2              120 B          100 B  alloc  " + livetest.ShopLine + "\n           1                4µs            4µs  block  main.main main.go:9 ← [main]\n" +
+			"           2              120 B          100 B  alloc  " + livetest.ShopLine +
+				"\n           1                4µs            4µs  block  main.main main.go:9 ← [main]\n" +
 				"           1                  -              -  go     " + livetest.ShopLine + "\n",
 		} {
 			if !strings.Contains(out, want) || code != 0 || errs != "" {
@@ -105,7 +117,8 @@ func TestEventsCommand(t *testing.T) {
 			}
 		}
 		out, _, _ = mainOf(t, "", "events", "-by=sum", "-top=1", path)
-		if !strings.Contains(out, "4µs  block") || !strings.Contains(out, "and 2 more") || strings.Contains(out, "alloc  main") {
+		if !strings.Contains(out, "4µs  block") || !strings.Contains(out, "and 2 more") ||
+			strings.Contains(out, "alloc  main") {
 			t.Errorf("-by=sum: %s", out)
 		}
 		out, _, _ = mainOf(t, "", "events", "-kind=go,alloc", "-json", path)
@@ -114,11 +127,14 @@ func TestEventsCommand(t *testing.T) {
 			t.Errorf("-json: have %s, want %s", out, want)
 		}
 		out, _, _ = mainOf(t, "", "events", "-histogram", path)
-		if !strings.Contains(out, "           1                      from 16 B to 31 B\n           1                      from 64 B to 127 B\n") {
+		if !strings.Contains(out,
+			"           1                      from 16 B to 31 B\n           1                      from 64 "+
+				"B to 127 B\n") {
 			t.Errorf("-histogram: %s", out)
 		}
 		out, _, _ = mainOf(t, "", "events", "-log", "-top=2", path)
-		if want := "             3ns go                  7  " + livetest.ShopLine + "\n             4ns block             4µs  main.main main.go:9 ← [main]\n"; !strings.HasSuffix(out, want) {
+		if want := "             3ns go                  7  " + livetest.ShopLine +
+			"\n             4ns block             4µs  main.main main.go:9 ← [main]\n"; !strings.HasSuffix(out, want) {
 			t.Errorf("-log: have %s, want %s", out, want)
 		}
 		out, _, _ = mainOf(t, "", "events", "-log", "-json", "-kind=block", path)
@@ -126,9 +142,13 @@ func TestEventsCommand(t *testing.T) {
 			t.Errorf("-log -json: have %s, want %s", out, want)
 		}
 	})
-	for flag, want := range map[string]string{"-kind=x": "no such kind", "-by=x": "-by=x", "-format=x": "no such format",
-		"-log -by=sum": "-by does nothing for a log; it has -kind, -log, -top, -format, -json", "-json -histogram": "-histogram does nothing for JSON"} {
-		if _, errs, code := mainOf(t, "", append(append([]string{"events"}, strings.Fields(flag)...), path)...); code != 2 || !strings.Contains(errs, want) {
+	for flag, want := range map[string]string{"-kind=x": "no such kind", "-by=x": "-by=x",
+		"-format=x":        "no such format",
+		"-log -by=sum":     "-by does nothing for a log; it has -kind, -log, -top, -format, -json",
+		"-json -histogram": "-histogram does nothing for JSON"} {
+		if _, errs, code := mainOf(t, "",
+			append(append([]string{"events"}, strings.Fields(flag)...), path)...); code != 2 ||
+			!strings.Contains(errs, want) {
 			t.Errorf("%s: code %d, %s", flag, code, errs)
 		}
 	}
@@ -136,7 +156,8 @@ func TestEventsCommand(t *testing.T) {
 
 func TestVerifyContexts(t *testing.T) {
 	d, path, _, _ := livetest.Shop(t)
-	if out, errs, code := mainOf(t, "", "verify", "-live", path); code != 0 || !strings.Contains(out, "checked 2 contexts, 0 mismatches") {
+	if out, errs, code := mainOf(t, "", "verify", "-live", path); code != 0 ||
+		!strings.Contains(out, "checked 2 contexts, 0 mismatches") {
 		t.Fatalf("code %d\n%s%s", code, out, errs)
 	}
 	good := bytes.Clone(d.Check)
@@ -163,7 +184,8 @@ func TestVerifyContexts(t *testing.T) {
 	copy(d.Nodes[3*layout.InternedSize:], make([]byte, layout.InternedSize))
 	raw.Update(d.Nodes[3*layout.InternedSize:], func(n *layout.Interned) { n.Kind = rt.InternCut })
 	d.WriteTo(t, path)
-	if out, errs, _ := mainOf(t, "", "verify", "-live", path); !strings.Contains(out, "checked 1 context, 0 mismatches\n\t1 truncated") {
+	if out, errs, _ := mainOf(t, "", "verify", "-live", path); !strings.Contains(out,
+		"checked 1 context, 0 mismatches\n\t1 truncated") {
 		t.Errorf("truncated: %s%s", out, errs)
 	}
 }
@@ -182,7 +204,8 @@ func TestVerifyProgram(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "prog.1")
 	p.D.WriteTo(t, path)
-	if out, errs, code := mainOf(t, "", "verify", "-live", path); code != 0 || !strings.Contains(out, "checked 2000 contexts, 0 mismatches") {
+	if out, errs, code := mainOf(t, "", "verify", "-live", path); code != 0 ||
+		!strings.Contains(out, "checked 2000 contexts, 0 mismatches") {
 		t.Errorf("code %d\n%s%s", code, out, errs)
 	}
 }
@@ -197,16 +220,19 @@ func TestReportContexts(t *testing.T) {
 	d.WriteTo(t, path)
 	timed := filepath.Join(t.TempDir(), "timed.stemma")
 	var summary bytes.Buffer
-	if err := launch.SealAndSummarize(&process.Env{Stderr: &summary}, path, timed, 2*time.Second); err != nil || !strings.Contains(summary.String(), "see 'stemma decode") {
+	if err := launch.SealAndSummarize(&process.Env{Stderr: &summary}, path, timed, 2*time.Second); err != nil ||
+		!strings.Contains(summary.String(), "see 'stemma decode") {
 		t.Errorf("%v, %s", err, &summary)
 	}
-	if out, _, _ := mainOf(t, "", "report", timed); !strings.Contains(out, "       5,120    2.50 ") || !strings.Contains(out, "ran for        2s\n") {
+	if out, _, _ := mainOf(t, "", "report", timed); !strings.Contains(out, "       5,120    2.50 ") ||
+		!strings.Contains(out, "ran for        2s\n") {
 		t.Errorf("pushes a second: %s", out)
 	}
 	forms(t, path, func(t *testing.T, path string) {
 		out, errs, code := mainOf(t, "", "report", path)
 		for _, want := range []string{
-			"shop -v · pid 4242 · go1.26.8", "     1,500      4,000       70,000            -    2.50       12          3,475\n",
+			"shop -v · pid 4242 · go1.26.8",
+			"     1,500      4,000       70,000            -    2.50       12          3,475\n",
 			"10,240 pushes, mean depth 2.50", "12 times, 3.475ms in all, longest pause 90µs", "3 entries",
 		} {
 			if !strings.Contains(out, want) || code != 0 {
@@ -216,7 +242,8 @@ func TestReportContexts(t *testing.T) {
 		if out, _, _ := mainOf(t, "", "report", "-json", path); !strings.Contains(out, `"MaxID": 70000`) {
 			t.Errorf("-json: %s", out)
 		}
-		if out, _, _ := mainOf(t, "", "info", path); !strings.Contains(out, "engine      dacce\n") || !strings.Contains(out, "events      4\n") {
+		if out, _, _ := mainOf(t, "", "info", path); !strings.Contains(out, "engine      dacce\n") ||
+			!strings.Contains(out, "events      4\n") {
 			t.Errorf("info: %s", out)
 		}
 		if _, errs, code := mainOf(t, "", "export", path); code != 1 || !strings.Contains(errs, "no counts to export") {

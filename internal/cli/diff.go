@@ -70,7 +70,8 @@ func (l *listFlag) Set(s string) error { *l = append(*l, s); return nil }
 
 func declareDiff(fs *flag.FlagSet, o *diffFlags) {
 	fs.StringVar(&o.by, "by", "function", "compare by `SCOPE`: function, context or line, which is that of the call")
-	fs.StringVar(&o.metric, "metric", "", "compare only `METRIC`, or several with commas between; by default all that both sides have")
+	fs.StringVar(&o.metric, "metric", "",
+		"compare only `METRIC`, or several with commas between; by default all that both sides have")
 	fs.Var(&o.failOver, "fail-over", "exit with code 3 if one of `LIMITS` is exceeded")
 	fs.Var(&o.warnOver, "warn-over", "warn if one of `LIMITS` is exceeded")
 	fs.Var(&o.ignore, "ignore", "leave out functions that match `PATTERN`; may be given several times")
@@ -78,7 +79,8 @@ func declareDiff(fs *flag.FlagSet, o *diffFlags) {
 	fs.StringVar(&o.Format, "format", "text", "print `FORMAT`: "+strings.Join(gate.Formats, ", "))
 	fs.BoolVar(&o.json, "json", false, "print JSON, the same as -format=json")
 	fs.BoolVar(&o.markdown, "markdown", false, "print Markdown, the same as -format=markdown")
-	fs.BoolVar(&o.annotate, "annotate", false, "also print what exceeds a limit to standard error, as annotations of GitHub")
+	fs.BoolVar(&o.annotate, "annotate", false,
+		"also print what exceeds a limit to standard error, as annotations of GitHub")
 	fs.BoolVar(&o.Renames, "renames", true, "look for functions that have another name")
 	fs.BoolVar(&o.Force, "force", false, "compare what does not belong together, too")
 }

@@ -35,7 +35,9 @@ func runDoctor(e *process.Env, args []string) error {
 		return exit.Usagef("doctor: unexpected argument %q", args[0])
 	}
 	if failed := doctor.Examine(e.Stdout, ownVersion()); failed > 0 {
-		return fmt.Errorf("doctor: %s", words.Plural(failed, "thing will not work here; see the line with FAIL", "things will not work here; see the lines with FAIL"))
+		return fmt.Errorf("doctor: %s",
+			words.Plural(failed, "thing will not work here; see the line with FAIL",
+				"things will not work here; see the lines with FAIL"))
 	}
 	return nil
 }

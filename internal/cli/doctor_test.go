@@ -11,7 +11,8 @@ import (
 func TestDoctorExit(t *testing.T) {
 	t.Setenv("TMPDIR", "/dev/null")
 	code, stdout, stderr := runMain("doctor")
-	if code != exit.Failure || !strings.Contains(stdout, "FAIL  temporary") || !strings.Contains(stderr, "stemma: doctor: ") {
+	if code != exit.Failure || !strings.Contains(stdout, "FAIL  temporary") ||
+		!strings.Contains(stderr, "stemma: doctor: ") {
 		t.Errorf("exit code %d, have %s%s", code, stdout, stderr)
 	}
 	if code, _, stderr := runMain("doctor", "x"); code != exit.Usage {

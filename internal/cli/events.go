@@ -102,7 +102,8 @@ func runEvents(e *process.Env, args []string) error {
 		return err
 	}
 	if len(paths) > 1 {
-		return exit.Usagef("events: have %s, want one; a directory of records counts as one", words.Plural(len(paths), "record"))
+		return exit.Usagef("events: have %s, want one; a directory of records counts as one",
+			words.Plural(len(paths), "record"))
 	}
 	rec, err := events.Load(paths)
 	if err != nil {

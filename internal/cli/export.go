@@ -46,7 +46,10 @@ type exportOptions struct {
 // thrown away; so the two cannot differ.
 func (o *exportOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.format, "format", "pprof", "write `FORMAT`: "+strings.Join(export.Formats(), ", "))
-	fs.StringVar(&o.metric, "metric", "", "write `METRIC`: "+metrics()+"; by default the first of these that was recorded (pprof gets all that were counted, or all that were sampled)")
+	fs.StringVar(&o.metric, "metric", "",
+		"write `METRIC`: "+metrics()+
+			"; by default the first of these that was recorded (pprof gets all that were counted, or all that "+
+			"were sampled)")
 	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output")
 	fs.Float64Var(&o.min, "min", 0, "combine subtrees with less than `PERCENT` of all calls as [trimmed]")
 }

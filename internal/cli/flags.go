@@ -16,7 +16,8 @@ import (
 func onlyFlags(fs *flag.FlagSet, what string, useful ...string) (err error) {
 	fs.Visit(func(f *flag.Flag) {
 		if err == nil && !slices.Contains(useful, f.Name) {
-			err = exit.Usagef("%s: -%s does nothing for %s; it has -%s", fs.Name(), f.Name, what, strings.Join(useful, ", -"))
+			err = exit.Usagef("%s: -%s does nothing for %s; it has -%s", fs.Name(), f.Name, what,
+				strings.Join(useful, ", -"))
 		}
 	})
 	return err

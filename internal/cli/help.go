@@ -58,13 +58,15 @@ func runHelp(e *process.Env, args []string) error {
 
 // unknownCommand is the error for a command that there is not.
 func unknownCommand(name string) error {
-	return fmt.Errorf("unknown command %q%s; run 'stemma help' for the list", name, words.DidYouMean("", name, commandNames()))
+	return fmt.Errorf("unknown command %q%s; run 'stemma help' for the list", name,
+		words.DidYouMean("", name, commandNames()))
 }
 
 // usage lists the commands.
 // It goes to standard error where it stands for an error message.
 func usage(w io.Writer) {
-	fmt.Fprintf(w, "stemma gives every moment of a Go program its calling context.\n\nusage: stemma <command> [arguments]\n\n")
+	fmt.Fprintf(w, "stemma gives every moment of a Go program its calling context.\n\nusage: stemma <command> "+
+		"[arguments]\n\n")
 	for _, c := range commands() {
 		fmt.Fprintf(w, "\t%-10s %s\n", c.name, c.short)
 	}

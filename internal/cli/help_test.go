@@ -17,7 +17,8 @@ func TestPlaceholders(t *testing.T) {
 		_, flags, _ := strings.Cut(out.String(), "\nflags:\n")
 		for line := range strings.Lines(flags) {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-			if only := name == "-record" && value == "calls"; strings.HasPrefix(line, "  -") && !only && !good.MatchString(value) {
+			if only := name == "-record" && value == "calls"; strings.HasPrefix(line, "  -") && !only &&
+				!good.MatchString(value) {
 				t.Errorf("stemma help %s: %s %s: want NAME or this|that", c.name, name, value)
 			}
 		}

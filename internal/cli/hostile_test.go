@@ -66,7 +66,8 @@ func TestHostileNames(t *testing.T) {
 		proc.Args = []string{"/bin/" + evil, evil}
 		proc.GoVersion, proc.Engine, proc.Notes[0], proc.Losses[0].Kind = evil, evil, evil, evil
 	})
-	for _, args := range []string{"report", "report -contexts", "report -tree", "report -func=.", "report -json", "info",
+	for _, args := range []string{"report", "report -contexts", "report -tree", "report -func=.", "report -json",
+		"info",
 		"export -format=folded", "export -format=callgrind", "export -format=speedscope", "similarity"} {
 		run := func(file string) (string, string) {
 			words := append(strings.Fields(args), file)
@@ -118,7 +119,8 @@ func TestHostileLogs(t *testing.T) {
 				Ctx string
 				N   int
 			}
-			if err := json.Unmarshal([]byte(lines[0]), &line); err != nil || line.N != 1 || !strings.Contains(line.Ctx, `main.\x1b]0;x`) {
+			if err := json.Unmarshal([]byte(lines[0]), &line); err != nil || line.N != 1 ||
+				!strings.Contains(line.Ctx, `main.\x1b]0;x`) {
 				t.Errorf("%v: %s", err, lines[0])
 			}
 			pair := `[a-z]+=(?:[^ "=]+|"(?:[^"\\]|\\["\\])*")`

@@ -41,7 +41,8 @@ func hold(t *testing.T, dir string) func() {
 // last. It names it, and tells how old it is.
 func TestNewest(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for name, age := range map[string]time.Duration{"old.1-a": 50 * time.Hour, "new.2-b": 630 * time.Second, "young.3-c": time.Hour} {
+	for name, age := range map[string]time.Duration{"old.1-a": 50 * time.Hour, "new.2-b": 630 * time.Second,
+		"young.3-c": time.Hour} {
 		livetest.Shapes().WriteTo(t, filepath.Join("stemma.out", name))
 		aged(t, filepath.Join("stemma.out", name), age)
 	}
@@ -68,7 +69,8 @@ func TestNewest(t *testing.T) {
 	aged(t, "snap.stemma", 125*time.Second)
 	check("record snap.stemma · sealed 2 min ago")
 	letGo := hold(t, "stemma.out/old.1-a")
-	if _, out, _ := runMain("report"); !strings.HasPrefix(out, "record stemma.out/old.1-a · started ") || !strings.Contains(out, " ago, still running\n") {
+	if _, out, _ := runMain("report"); !strings.HasPrefix(out, "record stemma.out/old.1-a · started ") ||
+		!strings.Contains(out, " ago, still running\n") {
 		t.Errorf("a record that is being written is not the newest:\n%s", out)
 	}
 	letGo()
@@ -85,7 +87,9 @@ func TestSnapshot(t *testing.T) {
 	}
 	for _, order := range [][]string{{"live", "snap.stemma"}, {"snap.stemma", "live"}} {
 		code, out, stderr := runMain(append([]string{"report"}, order...)...)
-		if code != exit.OK || !strings.Contains(out, "\n67 calls ·") || !strings.Contains(out, "warning: pid 4242: another record of this run is left out") || strings.Count(out, "record ") != 3 {
+		if code != exit.OK || !strings.Contains(out, "\n67 calls ·") ||
+			!strings.Contains(out, "warning: pid 4242: another record of this run is left out") ||
+			strings.Count(out, "record ") != 3 {
 			t.Errorf("code %d %s\n%s", code, stderr, out)
 		}
 	}
@@ -97,19 +101,26 @@ func TestUselessFlags(t *testing.T) {
 	inTemp(t)
 	_, contexts, _, _ := livetest.Shop(t)
 	for args, want := range map[string]string{
-		"report -tree " + contexts:            "report: -tree does nothing for a record of context IDs, which has no counts of calls (see stemma decode and stemma events); it has -json",
-		"report -func=x " + contexts:          "-func does nothing for a record of context IDs",
-		"report -top=3 " + contexts:           "-top does nothing for a record of context IDs",
-		"report -depth=3":                     "report: -depth does nothing for a report by function; it has -by, -sort, -func, -top, -json, -metric, -focus, -ignore, -hide",
-		"report -contexts -min=3":             "-min does nothing for report -contexts; it has -contexts, -func, -top, -json, -metric, -focus, -ignore, -hide",
-		"report -tree -top=3":                 "-top does nothing for report -tree; it has -tree, -depth, -min, -metric, -focus, -ignore, -hide",
-		"verify -live -engine=dacce x":        "verify: -engine does nothing with -live, which builds no program; it has -v, -show",
-		"verify -live -show=3 x":              "verify: -show does nothing without -v",
-		"replay -events -check=3 x":           "replay: -check does nothing for a list of events; it has -events",
-		"build -metrics=calls,heat":           "-metrics=heat: no such metric (have calls, alloc)",
-		"build -metrics=alloc -record=calls":  "-record=calls: the record has calls only; leave -metrics=alloc out",
-		"build -metrics=alloc -engine=dacce":  "-metrics does nothing with -engine=dacce: it is for -engine=cct",
-		"build -engine=cct -every=1ms":        "-every does nothing with -engine=cct: it is for -engine=sample; cct has -inlined, -metrics, -nodes, -record, -recursion",
+		"report -tree " +
+			contexts: "report: -tree does nothing for a record of context IDs, which has no counts of calls (see " +
+			"stemma decode and stemma events); it has -json",
+		"report -func=x " + contexts: "-func does nothing for a record of context IDs",
+		"report -top=3 " + contexts:  "-top does nothing for a record of context IDs",
+		"report -depth=3": "report: -depth does nothing for a report by function; it has -by, " +
+			"-sort, -func, -top, -json, -metric, -focus, -ignore, -hide",
+		"report -contexts -min=3": "-min does nothing for report -contexts; it has -contexts, -func, " +
+			"-top, -json, -metric, -focus, -ignore, -hide",
+		"report -tree -top=3": "-top does nothing for report -tree; it has -tree, -depth, -min, " +
+			"-metric, -focus, -ignore, -hide",
+		"verify -live -engine=dacce x": "verify: -engine does nothing with -live, which builds no program; it " +
+			"has -v, -show",
+		"verify -live -show=3 x":             "verify: -show does nothing without -v",
+		"replay -events -check=3 x":          "replay: -check does nothing for a list of events; it has -events",
+		"build -metrics=calls,heat":          "-metrics=heat: no such metric (have calls, alloc)",
+		"build -metrics=alloc -record=calls": "-record=calls: the record has calls only; leave -metrics=alloc out",
+		"build -metrics=alloc -engine=dacce": "-metrics does nothing with -engine=dacce: it is for -engine=cct",
+		"build -engine=cct -every=1ms": "-every does nothing with -engine=cct: it is for -engine=sample; cct " +
+			"has -inlined, -metrics, -nodes, -record, -recursion",
 		"run -engine=dacce -recursion=fold x": "-recursion does nothing with -engine=dacce",
 		"test -engine=sample -events=alloc":   "-events does nothing with -engine=sample",
 		"verify -engine=cct,acct x":           "verify: -verify does nothing with -engine=cct,acct",
@@ -119,7 +130,8 @@ func TestUselessFlags(t *testing.T) {
 			t.Errorf("stemma %s: exit code %d, %s; want %s", args, code, stderr, want)
 		}
 	}
-	for _, args := range []string{"report -json " + contexts, "report -tree -depth=2 -min=0", "report -json -contexts -top=3", "report -func=main -top=2 -metric=calls"} {
+	for _, args := range []string{"report -json " + contexts, "report -tree -depth=2 -min=0",
+		"report -json -contexts -top=3", "report -func=main -top=2 -metric=calls"} {
 		if code, _, stderr := runMain(strings.Fields(args)...); code != exit.OK {
 			t.Errorf("stemma %s: exit code %d, %s", args, code, stderr)
 		}

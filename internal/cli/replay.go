@@ -71,7 +71,8 @@ func (o *replayOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.format, "format", "text", "print the table as `FORMAT`: "+strings.Join(replay.Formats(), ", "))
 	fs.BoolVar(&o.events, "events", false, "write the events as an event file, and run no encoder")
 	fs.IntVar(&o.Check, "check", o.Check, "decode and compare the context of every `N`th call; 0 for none")
-	fs.Uint64Var(&o.MaxID, "maxid", o.MaxID, "keep the ids of dacce and dacce-edges up to `N`; 0 for what they can hold")
+	fs.Uint64Var(&o.MaxID, "maxid", o.MaxID,
+		"keep the ids of dacce and dacce-edges up to `N`; 0 for what they can hold")
 	fs.IntVar(&o.NewEdges, "newedges", o.NewEdges, "re-encode after `N` new edges; 0 only where the events say so")
 	fs.IntVar(&o.Budget, "budget", o.Budget, "give lucce a log of at most `N` entries")
 }
@@ -98,7 +99,8 @@ func runReplay(e *process.Env, args []string) error {
 		return exit.Usagef("replay: -format: have %q, want one of %s", o.format, strings.Join(replay.Formats(), ", "))
 	}
 	if len(files) != 1 {
-		return exit.Usagef("replay: have %s, want one; name a live directory, or a file of calls and returns", words.Plural(len(files), "file"))
+		return exit.Usagef("replay: have %s, want one; name a live directory, or a file of calls and returns",
+			words.Plural(len(files), "file"))
 	}
 	open := &opener{e: e, path: files[0]}
 	defer open.close()

@@ -117,13 +117,16 @@ func groupings(separator string) string {
 func declareReport(fs *flag.FlagSet, o *report.Options) {
 	fs.BoolVar(&o.Contexts, "contexts", false, "list contexts, not functions")
 	fs.BoolVar(&o.Tree, "tree", false, "print the calling context tree")
-	fs.StringVar(&o.Function, "func", "", "list the functions that match `REGEXP`, with callers and callees; with -contexts, the stacks that end in them")
+	fs.StringVar(&o.Function, "func", "",
+		"list the functions that match `REGEXP`, with callers and callees; with -contexts, the stacks that end in them")
 	fs.StringVar(&o.By, "by", "", "add up by `"+groupings("|")+"`")
 	fs.StringVar(&o.Sort, "sort", "self", "`self|total`: what comes first, by its own calls or with those below it")
 	fs.StringVar(&o.Focus, "focus", "", "only contexts with a function that matches `REGEXP`")
 	fs.StringVar(&o.Ignore, "ignore", "", "no contexts with a function that matches `REGEXP`")
-	fs.StringVar(&o.Hide, "hide", "", "leave functions that match `REGEXP` out of contexts; their calls count at their callers")
-	fs.StringVar(&o.Metric, "metric", "", "count `METRIC`: "+metrics()+"; by default the first of these that was recorded")
+	fs.StringVar(&o.Hide, "hide", "",
+		"leave functions that match `REGEXP` out of contexts; their calls count at their callers")
+	fs.StringVar(&o.Metric, "metric", "",
+		"count `METRIC`: "+metrics()+"; by default the first of these that was recorded")
 	fs.IntVar(&o.Top, "top", 20, "list at most `N` entries; -1 for all")
 	fs.IntVar(&o.Depth, "depth", -1, "print at most `N` levels of the tree; -1 for all")
 	fs.Float64Var(&o.Min, "min", 1, "print only subtrees with at least `PERCENT` of all calls")
@@ -136,7 +139,8 @@ func checkReport(fs *flag.FlagSet, o *report.Options) error {
 	for _, f := range []struct {
 		name, text string
 		re         **regexp.Regexp
-	}{{"func", o.Function, &o.Matching}, {"focus", o.Focus, &o.Selection.Focus}, {"ignore", o.Ignore, &o.Selection.Ignore}, {"hide", o.Hide, &o.Selection.Hide}} {
+	}{{"func", o.Function, &o.Matching}, {"focus", o.Focus, &o.Selection.Focus},
+		{"ignore", o.Ignore, &o.Selection.Ignore}, {"hide", o.Hide, &o.Selection.Hide}} {
 		if f.text == "" {
 			continue
 		}
@@ -186,7 +190,9 @@ func runReport(e *process.Env, args []string) error {
 	}
 	o.Sources, o.Colour = rec.Sources, process.Coloured(e.Stdout)
 	if p.IDs != nil {
-		if err := onlyFlags(fs, "a record of context IDs, which has no counts of calls (see stemma decode and stemma events)", "json"); err != nil {
+		if err := onlyFlags(fs,
+			"a record of context IDs, which has no counts of calls (see stemma decode and stemma events)",
+			"json"); err != nil {
 			return err
 		}
 	}

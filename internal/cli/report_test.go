@@ -128,7 +128,8 @@ func withoutRecords(t *testing.T, report string) string {
 func TestSummary(t *testing.T) {
 	wd := inTemp(t)
 	var stderr bytes.Buffer
-	if err := launch.SealAndSummarize(&process.Env{Stderr: &stderr}, "stemma.out/shapes.4242", "shapes.stemma", 0); err != nil {
+	if err := launch.SealAndSummarize(&process.Env{Stderr: &stderr}, "stemma.out/shapes.4242", "shapes.stemma",
+		0); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, wd, "summary.txt", stderr.String())
@@ -150,14 +151,17 @@ func TestReportErrors(t *testing.T) {
 		want string
 		args []string
 	}{
-		{exit.Failure, "stemma: empty: no record; want a live directory, a directory of live directories, or a *.stemma file", []string{"report", "empty"}},
-		{exit.Failure, "stemma: broken.stemma: offset 9: file ends in the file header", []string{"report", "broken.stemma"}},
+		{exit.Failure, "stemma: empty: no record; want a live directory, a directory of live directories, or a " +
+			"*.stemma file", []string{"report", "empty"}},
+		{exit.Failure, "stemma: broken.stemma: offset 9: file ends in the file header",
+			[]string{"report", "broken.stemma"}},
 		{exit.Failure, "stemma: text: offset 0: not a stemma profile", []string{"report", "text"}},
 		{exit.Failure, "no such file", []string{"report", "missing"}},
 		{exit.Usage, "-func: error parsing regexp", []string{"report", "-func", "("}},
 		{exit.Usage, "-tree excludes -contexts, -func and -json", []string{"report", "-tree", "-json"}},
 		{exit.Usage, "-hide: error parsing regexp", []string{"report", "-hide", "("}},
-		{exit.Usage, "-by=lines: no such grouping (have function, package, file, line, goroutine, type, site, context)", []string{"report", "-by=lines"}},
+		{exit.Usage, "-by=lines: no such grouping (have function, package, file, line, goroutine, type, " +
+			"site, context)", []string{"report", "-by=lines"}},
 		{exit.Usage, "-sort=below: no such order (have self, total)", []string{"report", "-sort=below"}},
 		{exit.Usage, "-by does nothing for report -func", []string{"report", "-by=line", "-func=x"}},
 		{exit.Usage, "report: flag provided but not defined: -x", []string{"report", "-x"}},

@@ -43,7 +43,8 @@ func TestRunTwice(t *testing.T) {
 	if out, errs, code := mainOf(t, "", "decode", dir, text(early)); code != 0 {
 		t.Errorf("with a damaged copy: code %d\n%s%s", code, out, errs)
 	}
-	if _, errs, code := mainOf(t, "", "decode", dir, text(late)); code != 1 || !strings.Contains(errs, "prog.1: funcs: ") && !strings.Contains(errs, "node") {
+	if _, errs, code := mainOf(t, "", "decode", dir, text(late)); code != 1 ||
+		!strings.Contains(errs, "prog.1: funcs: ") && !strings.Contains(errs, "node") {
 		t.Errorf("what only the damaged one knew: code %d, %s", code, errs)
 	}
 }
@@ -116,7 +117,8 @@ func (f *following) end() string {
 func TestFollow(t *testing.T) {
 	_, path, id, _ := livetest.Shop(t)
 	f := follow(t, path)
-	for _, line := range []string{"plain\n", "s\n", "st\n", "stm\n", "stm2\n", id[:30] + "\n", "stm1\n", "\n", "stm" + Digits(30) + "\n"} {
+	for _, line := range []string{"plain\n", "s\n", "st\n", "stm\n", "stm2\n", id[:30] + "\n", "stm1\n", "\n",
+		"stm" + Digits(30) + "\n"} {
 		f.say(line, line)
 	}
 	f.say("x "+id+" y\n", "x "+livetest.ShopLine+" y\n")
@@ -161,7 +163,9 @@ func TestFollowLater(t *testing.T) {
 			f.say(id+"\n", id+"\n")
 			d.WriteTo(t, record)
 			f.say(id+"\n", livetest.ShopLine+"\n")
-			if errs := f.end(); !strings.Contains(errs, "no record yet") || !strings.Contains(errs, "2 IDs cannot be decoded and were left as they are; the first: "+id+": ID of run ") {
+			if errs := f.end(); !strings.Contains(errs, "no record yet") ||
+				!strings.Contains(errs,
+					"2 IDs cannot be decoded and were left as they are; the first: "+id+": ID of run ") {
 				t.Errorf("standard error: %s", errs)
 			}
 		})
@@ -173,12 +177,15 @@ func TestFollowLater(t *testing.T) {
 func TestFollowNothing(t *testing.T) {
 	_, _, id, _ := livetest.Shop(t)
 	t.Chdir(t.TempDir())
-	for args, want := range map[string]string{"": "no record given, and neither *.stemma nor stemma.out/* here", "no/such": "no/such: no such file or directory"} {
+	for args, want := range map[string]string{"": "no record given, and neither *.stemma nor stemma.out/* here",
+		"no/such": "no/such: no such file or directory"} {
 		out, errs, code := mainOf(t, id+"\n", append([]string{"decode"}, strings.Fields(args)...)...)
 		if out != id+"\n" || code == 0 || !strings.Contains(errs, want) {
 			t.Errorf("%q: code %d, %s\n%s", args, code, out, errs)
 		}
-		if _, errs, code := mainOf(t, "", append(append([]string{"decode"}, strings.Fields(args)...), id)...); code == 0 || !strings.Contains(errs, want) {
+		if _, errs, code := mainOf(t, "",
+			append(append([]string{"decode"}, strings.Fields(args)...), id)...); code == 0 ||
+			!strings.Contains(errs, want) {
 			t.Errorf("%q and an ID: code %d, %s", args, code, errs)
 		}
 	}
@@ -192,10 +199,13 @@ func TestDecodeOld(t *testing.T) {
 	if want := old + " " + livetest.ShopLine + " " + old + livetest.ShopLine + " stm1x"; out != want || code != 0 {
 		t.Errorf("code %d\nhave %s\nwant %s", code, out, want)
 	}
-	if !strings.Contains(errs, "2 IDs are of an earlier version and were left as they are: decode them with the stemma that built the program") || strings.Contains(errs, "damaged") {
+	if !strings.Contains(errs,
+		"2 IDs are of an earlier version and were left as they are: decode them with the stemma that built "+
+			"the program") || strings.Contains(errs, "damaged") {
 		t.Errorf("standard error: %s", errs)
 	}
-	if _, errs, code := mainOf(t, "", "decode", path, old); code != 1 || !strings.Contains(errs, "of an earlier version of stemma (have stm1, want stm2)") {
+	if _, errs, code := mainOf(t, "", "decode", path, old); code != 1 ||
+		!strings.Contains(errs, "of an earlier version of stemma (have stm1, want stm2)") {
 		t.Errorf("argument: code %d, %s", code, errs)
 	}
 }
@@ -211,7 +221,8 @@ func (fullWriter) Write([]byte) (int, error) { return 0, errFull }
 func TestDecodeFull(t *testing.T) {
 	_, path, id, _ := livetest.Shop(t)
 	var errs bytes.Buffer
-	if code := Main([]string{"decode", path}, strings.NewReader(strings.Repeat(id+"\n", 100_000)), fullWriter{}, &errs); code != 1 || !strings.Contains(errs.String(), errFull.Error()) {
+	if code := Main([]string{"decode", path}, strings.NewReader(strings.Repeat(id+"\n", 100_000)), fullWriter{},
+		&errs); code != 1 || !strings.Contains(errs.String(), errFull.Error()) {
 		t.Errorf("code %d, %s", code, &errs)
 	}
 }

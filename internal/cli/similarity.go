@@ -59,9 +59,13 @@ type similarityOptions struct {
 }
 
 func (o *similarityOptions) declare(fs *flag.FlagSet) {
-	fs.StringVar(&o.metric, "metric", "", "compare `METRIC`: "+metrics()+"; by default the first of these that was recorded")
-	fs.StringVar(&o.by, "by", "", "call sites are the same by their `ORDER` in the function (site, the default), by file and line (line), or do not count (function)")
-	fs.Float64Var(&o.threshold, "t", 0.1, "a context is hot if it has at least `THRESHOLD` times the weight of the hottest")
+	fs.StringVar(&o.metric, "metric", "",
+		"compare `METRIC`: "+metrics()+"; by default the first of these that was recorded")
+	fs.StringVar(&o.by, "by", "",
+		"call sites are the same by their `ORDER` in the function (site, the default), by file and line (line), or "+
+			"do not count (function)")
+	fs.Float64Var(&o.threshold, "t", 0.1,
+		"a context is hot if it has at least `THRESHOLD` times the weight of the hottest")
 }
 
 // maxPairs is up to how many profiles all pairs are compared.
@@ -95,11 +99,13 @@ func runSimilarity(e *process.Env, args []string) error {
 func (o *similarityOptions) check(paths []string) error {
 	switch {
 	case len(paths) == 0:
-		return exit.Usagef("similarity: no profile given; name two or more, or one of a program built with %s", engine.Giving(engine.Counts|engine.Samples))
+		return exit.Usagef("similarity: no profile given; name two or more, or one of a program built with %s",
+			engine.Giving(engine.Counts|engine.Samples))
 	case !slices.Contains([]string{"", "site", "line", "function"}, o.by):
 		return exit.Usagef("similarity: -by: no way %q (have site, line, function)", o.by)
 	case len(paths) == 1 && (o.by != "" || o.metric != ""):
-		return exit.Usagef("similarity: -by and -metric are for two or more profiles; one profile has its samples compared with its calls")
+		return exit.Usagef("similarity: -by and -metric are for two or more profiles; one profile has its samples " +
+			"compared with its calls")
 	}
 	return nil
 }
@@ -122,7 +128,8 @@ func (s *similar) load(path string) (*record.Record, error) {
 
 // line prints how similar two trees are.
 func (s *similar) line(a, b similarity.Weights, what string) {
-	fmt.Fprintf(s.w, "%9.2f%% %9.2f%%  %s\n", 100*similarity.Overlap(a, b), 100*similarity.HotEdgeCoverage(a, b, s.o.threshold), what)
+	fmt.Fprintf(s.w, "%9.2f%% %9.2f%%  %s\n", 100*similarity.Overlap(a, b),
+		100*similarity.HotEdgeCoverage(a, b, s.o.threshold), what)
 }
 
 func (s *similar) head() { fmt.Fprintf(s.w, "%10s %10s\n", "overlap", "hot edges") }
@@ -134,14 +141,16 @@ func (s *similar) one(path string) error {
 		return err
 	}
 	if !p.Sampled() || !p.Has(profile.Calls) {
-		return exit.Usagef("similarity: %s does not have both calls and samples of calls; name two or more profiles, or one of a program built with %s", path, engine.Giving(engine.Counts|engine.Samples))
+		return exit.Usagef("similarity: %s does not have both calls and samples of calls; name two or more profiles, "+
+			"or one of a program built with %s", path, engine.Giving(engine.Counts|engine.Samples))
 	}
 	samples, err := cct.Of(p.Profile, profile.Samples.Name)
 	if err != nil {
 		return err
 	}
 	exact, approximate := similarity.Entries(cct.New(p.Profile)), similarity.Entries(samples)
-	fmt.Fprintf(s.w, "exact: %s, %s; approximate: %s, %s\n", words.Plural(len(exact), "context"), words.Plural(uint64(exact.Total()), "call"),
+	fmt.Fprintf(s.w, "exact: %s, %s; approximate: %s, %s\n", words.Plural(len(exact), "context"),
+		words.Plural(uint64(exact.Total()), "call"),
 		words.Plural(len(approximate), "context"), words.Plural(uint64(approximate.Total()), "sample"))
 	s.head()
 	s.line(exact, approximate, report.Describe(p.Processes[0]))
@@ -176,14 +185,17 @@ func (s *similar) trees(paths []string) ([]similarity.Weights, error) {
 			return nil, err
 		}
 		if p.IDs != nil {
-			return nil, fmt.Errorf("similarity: %s: a record of context IDs has no counts to compare; see stemma decode and stemma events", path)
+			return nil, fmt.Errorf("similarity: %s: a record of context IDs has no counts to compare; see stemma "+
+				"decode and stemma events", path)
 		}
 		t, err := cct.Of(p.Profile, s.o.metric)
 		if err != nil {
-			return nil, exit.Usagef("similarity: %s: %w%s", path, err, words.DidYouMean("", s.o.metric, report.Metrics()))
+			return nil, exit.Usagef("similarity: %s: %w%s", path, err,
+				words.DidYouMean("", s.o.metric, report.Metrics()))
 		}
 		if t.Totals().Calls == 0 {
-			return nil, fmt.Errorf("similarity: %s: %s is nothing to compare; want a profile with calls or samples", path, report.SummaryLine(t, t.Totals()))
+			return nil, fmt.Errorf("similarity: %s: %s is nothing to compare; want a profile with calls or samples",
+				path, report.SummaryLine(t, t.Totals()))
 		}
 		tree := similarity.Tree{Tree: t}
 		if !t.Type.Sampled { // exact counts, with a record of every function

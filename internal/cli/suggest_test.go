@@ -76,7 +76,8 @@ func TestCompletion(t *testing.T) {
 			} {
 				have := complete(t, path, shell, file, test.line)
 				for _, want := range test.have {
-					if !slices.ContainsFunc(have, func(s string) bool { return s == want || strings.HasSuffix(s, "="+want) }) {
+					if !slices.ContainsFunc(have,
+						func(s string) bool { return s == want || strings.HasSuffix(s, "="+want) }) {
 						t.Errorf("%q: have %q, want %q", test.line, have, want)
 					}
 				}
@@ -200,7 +201,8 @@ func TestSimilarityOfNothing(t *testing.T) {
 	_, contexts, _, _ := livetest.Shop(t)
 	inTemp(t)
 	for args, want := range map[string]string{
-		contexts + " " + contexts: "a record of context IDs has no counts to compare; see stemma decode and stemma events",
+		contexts + " " +
+			contexts: "a record of context IDs has no counts to compare; see stemma decode and stemma events",
 	} {
 		code, stdout, stderr := runMain(append([]string{"similarity"}, strings.Fields(args)...)...)
 		if code != exit.Failure || !strings.Contains(stderr, want) || strings.Contains(stdout, "%") {
@@ -213,7 +215,8 @@ func TestSimilarityOfNothing(t *testing.T) {
 func TestDecodeNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	_, stderr, code := mainOf(t, "text\n", "decode")
-	if code != exit.Usage && code != exit.Failure || strings.Count(stderr, "no record given") != 1 || !strings.Contains(stderr, "there is still no record") {
+	if code != exit.Usage && code != exit.Failure || strings.Count(stderr, "no record given") != 1 ||
+		!strings.Contains(stderr, "there is still no record") {
 		t.Errorf("exit code %d, stderr %s", code, stderr)
 	}
 }

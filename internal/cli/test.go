@@ -42,7 +42,8 @@ func runTest(e *process.Env, args []string) error {
 		return err
 	}
 	if vet, ok := p.Args.Flag("vet"); ok && vet != "off" {
-		return exit.Usagef("test: -vet=%s: go vet cannot look at stemma's runtime, which is not on disk; run go vet by itself", vet)
+		return exit.Usagef("test: -vet=%s: go vet cannot look at stemma's runtime, which is not on disk; run go "+
+			"vet by itself", vet)
 	}
 	// The go command runs vet for each package, imported ones too, in the
 	// package's directory, and that of the runtime's half is in the overlay only.
@@ -58,7 +59,8 @@ func runTest(e *process.Env, args []string) error {
 	defer b.Close()
 	if p.Opts.IsWarm() {
 		if _, ok := p.Args.Flag("c"); ok {
-			return exit.Usagef("test: -c: the call graph of a test is made when it runs; leave -c out, or use %s without -warm", engine.Giving(engine.IDs))
+			return exit.Usagef("test: -c: the call graph of a test is made when it runs; leave -c out, or use %s "+
+				"without -warm", engine.Giving(engine.IDs))
 		}
 		exec, err := b.WarmExec(p.Opts, p.Args)
 		if err != nil {
@@ -92,7 +94,9 @@ func listNew(e *process.Env, before, after []string) {
 		}
 	}
 	if len(added) == 0 {
-		fmt.Fprintf(e.Stderr, "stemma: no record: no test binary ran, or none could write where records go; set STEMMA_OUT to a directory that can be written\n")
+		fmt.Fprintf(e.Stderr,
+			"stemma: no record: no test binary ran, or none could write where records go; set STEMMA_OUT to a "+
+				"directory that can be written\n")
 		return
 	}
 	fmt.Fprintf(e.Stderr, "stemma: %s:\n", words.Plural(len(added), "record"))

@@ -57,7 +57,8 @@ func TestLaterValue(t *testing.T) {
 		want []string
 	}{
 		{"report -metric=bytes a.stemma", []string{"4,000 of bytes", "bytes       %", "3,000  75.00%", "main.f"}},
-		{"report -metric=bytes -contexts a.stemma", []string{"          bytes       %  context", "3,000  75.00%  main.f"}},
+		{"report -metric=bytes -contexts a.stemma",
+			[]string{"          bytes       %  context", "3,000  75.00%  main.f"}},
 		{"report -metric=bytes -tree a.stemma", []string{"less than 1% of the bytes", "1,000 100.00%    main.main"}},
 		{"report -metric=bytes -json a.stemma", []string{`"metric": "bytes"`, `"calls": 4000`}},
 		{"report -metric=bytes a.stemma b.stemma", []string{"8,000 of bytes", "6,000  75.00%"}},
@@ -66,7 +67,8 @@ func TestLaterValue(t *testing.T) {
 		{"export -format=callgrind -metric=bytes a.stemma", []string{"events: Bytes", "summary: 4000"}},
 		{"export -format=speedscope -metric=bytes a.stemma", []string{`"unit":"bytes"`, `"weights":[1000,3000]`}},
 		{"similarity -metric=bytes a.stemma b.stemma", []string{"100.00%"}},
-		{"info -text a.stemma", []string{`value 1 name "bytes" unit "bytes"`, "node 2 func 2 parent 1 calls 5 bytes 3000"}},
+		{"info -text a.stemma",
+			[]string{`value 1 name "bytes" unit "bytes"`, "node 2 func 2 parent 1 calls 5 bytes 3000"}},
 	} {
 		code, stdout, stderr := runMain(strings.Fields(c.args)...)
 		if code != exit.OK {

@@ -80,7 +80,8 @@ func runVerify(e *process.Env, args []string) error {
 		return verifyProgram(e, w, p, &o.Options)
 	}
 	if len(p.Args.Rest()) == 0 {
-		return exit.Usagef("verify: -live: no live directory given; name those of a program built with 'stemma build -verify'")
+		return exit.Usagef("verify: -live: no live directory given; name those of a program built with 'stemma " +
+			"build -verify'")
 	}
 	return verify.Dirs(w, p.Args.Rest(), &o.Options)
 }

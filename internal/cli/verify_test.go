@@ -30,12 +30,15 @@ func checkedProgram() (*livetest.Dir, map[string]int) {
 	site := func(line, in, cell int) livetest.Site {
 		return livetest.Site{Kind: rt.SiteCall, Line: line, In: in, Cell: cell}
 	}
-	mainF := d.Func(livetest.Func{Name: "main.main", Files: []string{src}, Sites: []livetest.Site{site(11, 0, 1), {Kind: rt.SiteGo, Line: 12, Cell: 2}}})
+	mainF := d.Func(livetest.Func{Name: "main.main", Files: []string{src},
+		Sites: []livetest.Site{site(11, 0, 1), {Kind: rt.SiteGo, Line: 12, Cell: 2}}})
 	a := d.Func(livetest.Func{Name: "main.a", Files: []string{src}, Sites: []livetest.Site{site(25, 1, 1)},
 		Inlined: []livetest.Inlined{{Callee: "main.in[go.shape.int]", Line: 21}}})
-	wrapper := d.Func(livetest.Func{Name: "main.(*T).b", Flags: rt.MetaFlagWrapper, Files: []string{src}, Sites: []livetest.Site{site(1, 0, 1)}})
+	wrapper := d.Func(livetest.Func{Name: "main.(*T).b", Flags: rt.MetaFlagWrapper, Files: []string{src},
+		Sites: []livetest.Site{site(1, 0, 1)}})
 	b := d.Func(livetest.Func{Name: "main.b", Files: []string{src},
-		Sites: []livetest.Site{{Kind: rt.SitePanic, Line: 31, Callee: "runtime.gopanic", Cell: 1, Counter: 2}, site(33, 0, 2)}})
+		Sites: []livetest.Site{{Kind: rt.SitePanic, Line: 31, Callee: "runtime.gopanic", Cell: 1, Counter: 2},
+			site(33, 0, 2)}})
 	dF := d.Func(livetest.Func{Name: "main.d", Files: []string{src}})
 	fault := d.Fault("runtime.sigpanic", at("main.in[go.shape.int]", 25), at("main.a", 21))
 	n := map[string]int{"main": d.Node(livetest.Root, rt.RootMain, mainF)}
@@ -57,13 +60,17 @@ func fromMain(node int) livetest.Check {
 
 // outermost returns the frames of main.a, called by main.main, by the runtime.
 func outermost() []livetest.Frame {
-	return []livetest.Frame{inlined(at("main.in[...]", 25)), at("main.a", 21), at("main.main", 11), {Func: "runtime.main", File: "proc.go", Line: 1}}
+	return []livetest.Frame{inlined(at("main.in[...]", 25)), at("main.a", 21), at("main.main", 11),
+		{Func: "runtime.main", File: "proc.go", Line: 1}}
 }
 
 func TestVerify(t *testing.T) {
 	d, n := checkedProgram()
-	d.AddCheck(fromMain(n["d"]), append([]livetest.Frame{at("main.d", 40), at("runtime.gopanic", 99), at("main.b", 31)}, outermost()...)...)
-	d.AddCheck(fromMain(n["d2"]), append([]livetest.Frame{at("main.d", 40), inlined(at("runtime.helper", 5)), at("runtime.sigpanic", 99)}, outermost()...)...)
+	d.AddCheck(fromMain(n["d"]),
+		append([]livetest.Frame{at("main.d", 40), at("runtime.gopanic", 99), at("main.b", 31)}, outermost()...)...)
+	d.AddCheck(fromMain(n["d2"]),
+		append([]livetest.Frame{at("main.d", 40), inlined(at("runtime.helper", 5)), at("runtime.sigpanic", 99)},
+			outermost()...)...)
 	d.AddCheck(livetest.Check{Node: n["go"], Start: n["main"], StartCell: 1}, at("main.d", 40), at("runtime.goexit", 7))
 	d.AddCheck(fromMain(n["lost"]), at("main.d", 40), at("main.x", 7))
 	// At a call site, not at an entry.
@@ -71,10 +78,12 @@ func TestVerify(t *testing.T) {
 	leave.Cell = 2
 	d.AddCheck(leave, append([]livetest.Frame{at("main.b", 33)}, outermost()...)...)
 	// Recursion: b called a, which called b again.
-	deep := append([]livetest.Frame{at("main.b", 30), inlined(at("main.in[...]", 25)), at("main.a", 21), at("main.b", 33)}, outermost()...)
+	deep := append([]livetest.Frame{at("main.b", 30), inlined(at("main.in[...]", 25)), at("main.a", 21),
+		at("main.b", 33)}, outermost()...)
 	d.AddCheck(fromMain(n["b"]), deep...)
 	code, stdout, stderr := verifyLive(t, d)
-	if want := "checked 5 contexts, 0 mismatches\n\t1 truncated context was not compared\n"; code != exit.OK || stdout != want || stderr != "" {
+	if want := "checked 5 contexts, 0 mismatches\n\t1 truncated context was not compared\n"; code != exit.OK ||
+		stdout != want || stderr != "" {
 		t.Errorf("exit code %d, have %q, want %q; stderr %q", code, stdout, want, stderr)
 	}
 }
@@ -89,10 +98,11 @@ func verifyLive(t *testing.T, d *livetest.Dir) (code int, stdout, stderr string)
 func TestVerifyMismatches(t *testing.T) {
 	for kind, frames := range map[string][]livetest.Frame{
 		"function": {at("main.d", 0)},
-		"file":     {at("main.b", 0), {Func: "main.in[...]", File: "x.go", Line: 25, Inlined: true}, at("main.a", 21), at("main.main", 11)},
-		"line":     {at("main.b", 0), inlined(at("main.in[...]", 26)), at("main.a", 21), at("main.main", 11)},
-		"inlined":  {at("main.b", 0), at("main.a", 21), at("main.main", 11)},
-		"depth":    {at("main.b", 0), inlined(at("main.in[...]", 25)), at("main.a", 21)},
+		"file": {at("main.b", 0), {Func: "main.in[...]", File: "x.go", Line: 25, Inlined: true},
+			at("main.a", 21), at("main.main", 11)},
+		"line":    {at("main.b", 0), inlined(at("main.in[...]", 26)), at("main.a", 21), at("main.main", 11)},
+		"inlined": {at("main.b", 0), at("main.a", 21), at("main.main", 11)},
+		"depth":   {at("main.b", 0), inlined(at("main.in[...]", 25)), at("main.a", 21)},
 	} {
 		d, n := checkedProgram()
 		d.AddCheck(fromMain(n["b"]), frames...)
@@ -111,7 +121,8 @@ func TestVerifyMismatches(t *testing.T) {
 
 func TestVerifyNothing(t *testing.T) {
 	d, _ := checkedProgram()
-	if code, _, stderr := verifyLive(t, d); code != exit.Failure || !strings.Contains(stderr, "nothing was checked; build the program with") {
+	if code, _, stderr := verifyLive(t, d); code != exit.Failure ||
+		!strings.Contains(stderr, "nothing was checked; build the program with") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
 }

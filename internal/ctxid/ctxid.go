@@ -112,7 +112,8 @@ func check(run uint64, f Fields) uint16 {
 func Parse[T string | []byte](s T) (hi, lo, run uint64, err error) {
 	switch {
 	case IsOld(s):
-		return 0, 0, 0, fmt.Errorf("context ID of an earlier version of stemma (have %s, want %s); decode it with the stemma that built the program", OldPrefix, Prefix)
+		return 0, 0, 0, fmt.Errorf("context ID of an earlier version of stemma (have %s, want %s); decode it with "+
+			"the stemma that built the program", OldPrefix, Prefix)
 	case len(s) != Len:
 		return 0, 0, 0, fmt.Errorf("context ID of %d characters, want %d", len(s), Len)
 	case string(s[:len(Prefix)]) != Prefix:
@@ -130,7 +131,8 @@ func Parse[T string | []byte](s T) (hi, lo, run uint64, err error) {
 		PC:    uint32(third<<2)&(1<<rt.IDPCBits-1) | uint32(last>>16),
 	}
 	if have, want := uint16(last), check(run, f); have != want {
-		return 0, 0, 0, fmt.Errorf("context ID with check value %#04x, want %#04x: it was changed on its way", have, want)
+		return 0, 0, 0, fmt.Errorf("context ID with check value %#04x, want %#04x: it was changed on its way", have,
+			want)
 	}
 	if run == 0 {
 		return 0, 0, 0, fmt.Errorf("context ID without a run number")
@@ -141,7 +143,8 @@ func Parse[T string | []byte](s T) (hi, lo, run uint64, err error) {
 
 // IsOld reports whether s has the form of an ID of the first version.
 func IsOld[T string | []byte](s T) bool {
-	return len(s) == OldLen && string(s[:len(OldPrefix)]) == OldPrefix && DigitsIn(s[len(OldPrefix):]) == OldLen-len(OldPrefix)
+	return len(s) == OldLen && string(s[:len(OldPrefix)]) == OldPrefix &&
+		DigitsIn(s[len(OldPrefix):]) == OldLen-len(OldPrefix)
 }
 
 // DigitsIn returns how many digits s begins with.

@@ -40,7 +40,8 @@ func TestFields(t *testing.T) {
 		Fields
 		run uint64
 	}{
-		{Fields{Node: 1<<rt.IDNodeBits - 1}, 1}, {Fields{ID: 1<<rt.IDIdBits - 1}, 1}, {Fields{Epoch: 1<<rt.IDEpochBits - 1}, 1},
+		{Fields{Node: 1<<rt.IDNodeBits - 1}, 1}, {Fields{ID: 1<<rt.IDIdBits - 1}, 1},
+		{Fields{Epoch: 1<<rt.IDEpochBits - 1}, 1},
 		{Fields{PC: 1<<rt.IDPCBits - 1}, 1}, {Fields{}, 1<<64 - 1}, {Fields{}, 1 << 63},
 	} {
 		hi, lo := Join(c.Fields)
@@ -140,7 +141,8 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: have %v, want %s", text, err, want)
 		}
 	}
-	if _, _, _, err := Parse(Append(nil, 1, 1, 0)); err == nil || !strings.Contains(err.Error(), "without a run number") {
+	if _, _, _, err := Parse(Append(nil, 1, 1, 0)); err == nil ||
+		!strings.Contains(err.Error(), "without a run number") {
 		t.Errorf("without a run: have %v", err)
 	}
 }

@@ -67,7 +67,8 @@ func TestRandom(t *testing.T) {
 			if line := string(s.AppendLine(nil, -1)); !strings.HasSuffix(line, "["+c.Root+"]") || s.Cut() != "" {
 				t.Fatalf("seed %d, context %d: want root %s: %s", seed, i, c.Root, line)
 			}
-			if have, want := strings.Count(string(s.AppendStack(nil, "")), "started by\n"), generations(c); have != want {
+			if have, want := strings.Count(string(s.AppendStack(nil, "")), "started by\n"),
+				generations(c); have != want {
 				t.Fatalf("seed %d, context %d: %d go statements, want %d", seed, i, have, want)
 			}
 			decoded++
@@ -90,11 +91,15 @@ func generations(c livetest.Captured) int {
 func small() (d *livetest.Contexts, mainF, a, b uint64, root uint32) {
 	d = livetest.NewContexts("small")
 	site := func(line, cell int) livetest.Site { return livetest.Site{Kind: rt.SiteCall, Line: line, Cell: cell} }
-	mainF = d.Func(livetest.Func{Name: "main.main", Line: 1, Files: []string{"/src/m.go"}, Sites: []livetest.Site{site(2, 1), site(3, 2)}})
-	a = d.Func(livetest.Func{Name: "main.a", Line: 10, Files: []string{"/src/m.go"}, Sites: []livetest.Site{site(11, 1)}})
-	b = d.Func(livetest.Func{Name: "main.b", Line: 20, Files: []string{"/src/m.go"}, Sites: []livetest.Site{site(21, 1)}})
+	mainF = d.Func(livetest.Func{Name: "main.main", Line: 1, Files: []string{"/src/m.go"},
+		Sites: []livetest.Site{site(2, 1), site(3, 2)}})
+	a = d.Func(livetest.Func{Name: "main.a", Line: 10, Files: []string{"/src/m.go"},
+		Sites: []livetest.Site{site(11, 1)}})
+	b = d.Func(livetest.Func{Name: "main.b", Line: 20, Files: []string{"/src/m.go"},
+		Sites: []livetest.Site{site(21, 1)}})
 	d.Epoch(1, []livetest.EpochFunc{{Func: mainF, NumCC: 1}, {Func: a, NumCC: 2}, {Func: b, NumCC: 2}},
-		[]livetest.EpochSite{{Func: mainF, Cell: 0, Target: a}, {Func: mainF, Cell: 1, Addition: 1, Target: a}, {Func: a, Target: b}})
+		[]livetest.EpochSite{{Func: mainF, Cell: 0, Target: a}, {Func: mainF, Cell: 1, Addition: 1, Target: a},
+			{Func: a, Target: b}})
 	root = d.Intern(livetest.Interned{Kind: rt.InternRoot, Place: rt.RootMain, Target: mainF})
 	return d, mainF, a, b, root
 }
@@ -129,10 +134,13 @@ func TestSmall(t *testing.T) {
 		{pair(d.ID(root, 1, 1, pc)), "main.b m.go:21 ← main.a m.go:11 ← main.main m.go:3 ← [main]"},
 		{pair(d.ID(root, 0, 0, d.Return(mainF, 1))), "main.main m.go:3 ← [main]"},
 		{pair(d.ID(root, 0, 1, pc+3)), "main.b m.go ← main.a m.go:11 ← main.main m.go:2 ← [main]"},
-		{pair(d.ID(again, 0, 1, d.Return(a, 0))), "main.a m.go:11 ← main.main m.go:2 ← main.b m.go:21 ← main.a m.go:11 ← main.main m.go:3 ← [main]"},
-		{pair(d.ID(cut, 1, 1, pc)), "main.b m.go:21 ← main.a m.go:11 ← main.main m.go:3 ← [truncated: the ccStack was full]"},
+		{pair(d.ID(again, 0, 1, d.Return(a, 0))),
+			"main.a m.go:11 ← main.main m.go:2 ← main.b m.go:21 ← main.a m.go:11 ← main.main m.go:3 ← [main]"},
+		{pair(d.ID(cut, 1, 1, pc)),
+			"main.b m.go:21 ← main.a m.go:11 ← main.main m.go:3 ← [truncated: the ccStack was full]"},
 		{pair(d.ID(goB, 0, 1, pc)), "main.b m.go:21 ←go main.a m.go:11 ← main.main m.go:3 ← [main]"},
-		{pair(d.ID(goAt, 0, 0, d.Return(a, 0))), "main.a m.go:11 ←go main.b m.go:21 ← main.a m.go:11 ← main.main m.go:3 ← [main]"},
+		{pair(d.ID(goAt, 0, 0, d.Return(a, 0))),
+			"main.a m.go:11 ←go main.b m.go:21 ← main.a m.go:11 ← main.main m.go:3 ← [main]"},
 		{pair(d.ID(at, 0, 0, livetest.Text)), "main.b m.go:21 ← main.a m.go:11 ← main.main m.go:3 ← [main]"},
 		{pair(d.ID(fault, 0, 1, pc)), "main.b m.go:21 ← main.a m.go:15 ← main.main m.go:2 ← [main]"},
 		{pair(d.ID(root, 2, 1, pc)), "error: epoch 1: no edge into main.b has id 2"},
@@ -155,7 +163,8 @@ func TestOtherRun(t *testing.T) {
 	hi, lo := d.ID(root, 0, 1, d.Return(b, 0))
 	for _, run := range []uint64{0, 1, livetest.Run ^ 1, livetest.Run ^ 1<<63} {
 		_, err := decode.New(open(t, d)).Decode(ctxid.ID{Hi: hi, Lo: lo, Run: run})
-		if want := fmt.Sprintf("ID of run %016x: this is the record of run %016x", run, uint64(livetest.Run)); err == nil || err.Error() != want {
+		if want := fmt.Sprintf("ID of run %016x: this is the record of run %016x", run,
+			uint64(livetest.Run)); err == nil || err.Error() != want {
 			t.Errorf("have %v, want %s", err, want)
 		}
 	}
@@ -169,7 +178,8 @@ func TestNoRoom(t *testing.T) {
 		t.Errorf("nothing was truncated, but have %s", have)
 	}
 	d.Second(func(h *layout.ContextsHeader) { h.Truncated = 1 })
-	if have, want := line(t, d, hi, lo), "main.b m.go:21 ← [truncated: there was no room for more contexts]"; have != want {
+	if have, want := line(t, d, hi, lo),
+		"main.b m.go:21 ← [truncated: there was no room for more contexts]"; have != want {
 		t.Errorf("have %s, want %s", have, want)
 	}
 }
@@ -195,12 +205,16 @@ func TestTrim(t *testing.T) {
 	wrap := d.Func(livetest.Func{Name: pkg + "WrapError", Line: 1, Files: []string{"/src/errors.go"},
 		Inlined: []livetest.Inlined{{Callee: pkg + "Here", Line: 32}},
 		Sites:   []livetest.Site{{Kind: rt.SiteCall, In: 1, Line: 66, Cell: 1}}})
-	handle := d.Func(livetest.Func{Name: pkg + "(*slogHandler).Handle", Files: []string{"/src/slog.go"}, Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 70, Cell: 1}}})
-	other := d.Func(livetest.Func{Name: "example.com/fan.(*Out).Handle", Files: []string{"/src/fan.go"}, Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 71, Cell: 1}}})
-	log := d.Func(livetest.Func{Name: "log/slog.(*Logger).log", Files: []string{"/src/logger.go"}, Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 256, Cell: 1}}})
+	handle := d.Func(livetest.Func{Name: pkg + "(*slogHandler).Handle", Files: []string{"/src/slog.go"},
+		Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 70, Cell: 1}}})
+	other := d.Func(livetest.Func{Name: "example.com/fan.(*Out).Handle", Files: []string{"/src/fan.go"},
+		Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 71, Cell: 1}}})
+	log := d.Func(livetest.Func{Name: "log/slog.(*Logger).log", Files: []string{"/src/logger.go"},
+		Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 256, Cell: 1}}})
 	pays := d.Func(livetest.Func{Name: "main.pay", Files: []string{"/src/pay.go"},
 		Inlined: []livetest.Inlined{{Callee: "log/slog.Info", Line: 12}},
-		Sites:   []livetest.Site{{Kind: rt.SiteCall, In: 1, Line: 291, Cell: 1}, {Kind: rt.SiteCall, Line: 13, Cell: 2}}})
+		Sites: []livetest.Site{{Kind: rt.SiteCall, In: 1, Line: 291, Cell: 1},
+			{Kind: rt.SiteCall, Line: 13, Cell: 2}}})
 	root := d.Intern(livetest.Interned{Kind: rt.InternRoot, Target: f})
 	payN := d.Intern(livetest.Interned{Parent: root, Place: d.Return(f, 1), Target: pays})
 	logN := d.Intern(livetest.Interned{Parent: payN, Place: d.Return(pays, 0), Target: log})
@@ -226,7 +240,8 @@ func TestTrim(t *testing.T) {
 	for node, want := range map[uint32]string{
 		handleN: "main.pay pay.go:12 ← main.f m.go:3 ← [main]",
 		direct:  "main.pay pay.go:13 ← main.f m.go:3 ← [main]",
-		worker:  "github.com/stemma-go/stemma.(*slogHandler).Handle slog.go:70 ←go log/slog.(*Logger).log logger.go:256 ← log/slog.Info pay.go:291 ← main.pay pay.go:12 ← main.f m.go:3 ← [main]",
+		worker: "github.com/stemma-go/stemma.(*slogHandler).Handle slog.go:70 ←go log/slog.(*Logger).log " +
+			"logger.go:256 ← log/slog.Info pay.go:291 ← main.pay pay.go:12 ← main.f m.go:3 ← [main]",
 	} {
 		if have := trim(d.ID(node, 0, 0, d.Return(handle, 0))); have != want {
 			t.Errorf("have %s\nwant %s", have, want)
@@ -248,7 +263,8 @@ func TestShort(t *testing.T) {
 	if len(c.All()) < 8 {
 		t.Fatalf("only %d frames", len(c.All()))
 	}
-	if !strings.Contains(short, " more ← [") || len(short) >= len(full) || !strings.HasPrefix(full, short[:strings.LastIndex(short[:strings.LastIndex(short, " more")], decode.Arrow)]) {
+	if !strings.Contains(short, " more ← [") || len(short) >= len(full) ||
+		!strings.HasPrefix(full, short[:strings.LastIndex(short[:strings.LastIndex(short, " more")], decode.Arrow)]) {
 		t.Errorf("have\n%s\nof\n%s", short, full)
 	}
 }

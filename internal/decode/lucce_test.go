@@ -133,7 +133,8 @@ func (p *lucceProgram) capture(next func(n int) int) {
 		c.ref = p.ref.Capture(cce.Main)
 		c.calls = []cce.Call{{Site: p.root, Func: cce.Func(p.stack[0].fn + 1)}}
 		for i := range p.stack[1:] {
-			c.calls = append(c.calls, cce.Call{Site: p.first[p.stack[i].fn] + cce.Site(p.stack[i].site), Func: cce.Func(p.stack[i+1].fn + 1)})
+			c.calls = append(c.calls,
+				cce.Call{Site: p.first[p.stack[i].fn] + cce.Site(p.stack[i].site), Func: cce.Func(p.stack[i+1].fn + 1)})
 		}
 	}
 	p.took = append(p.took, c)
@@ -167,7 +168,8 @@ func (p *lucceProgram) check(ref *cce.Lucce) (truncated int) {
 			continue
 		}
 		calls, err := ref.Decode(c.ref)
-		if lost := (*cce.TruncatedError)(nil); err != nil && !errors.As(err, &lost) || err == nil && !slices.Equal(calls, c.calls) {
+		if lost := (*cce.TruncatedError)(nil); err != nil && !errors.As(err, &lost) ||
+			err == nil && !slices.Equal(calls, c.calls) {
 			p.t.Fatalf("context %d: the reference has %v, %v, want %v", i, calls, err, c.calls)
 		}
 	}
@@ -196,7 +198,8 @@ func TestLucceTheorem1(t *testing.T) {
 		slow += p.l.Slow
 		beyond += p.beyond()
 	}
-	t.Logf("%d contexts, %d versions, %d entries in logs, %d of %d calls not on the fast path", contexts, versions, entries, slow, steps)
+	t.Logf("%d contexts, %d versions, %d entries in logs, %d of %d calls not on the fast path", contexts, versions,
+		entries, slow, steps)
 	if beyond < 100 {
 		t.Errorf("%d paths went beyond 63 bits, want many", beyond)
 	}
@@ -302,7 +305,8 @@ func TestLucceExamples(t *testing.T) {
 	l = livetest.NewLucce(t, 0)
 	a, x, b, c, d = fn("A"), fn("A'"), fn("B"), fn("C"), fn("D")
 	ids(l.Root(a, rt.RootMain), 0, b, 0, c, 0, d)
-	if have, want := ids(l.Root(x, rt.RootMain), 0, b, 0, c, 0, d, 0, b, 0, c), []uint64{0, 1, 1, 1, 3, 3}; !slices.Equal(have, want) {
+	if have, want := ids(l.Root(x, rt.RootMain), 0, b, 0, c, 0, d, 0, b, 0, c),
+		[]uint64{0, 1, 1, 1, 3, 3}; !slices.Equal(have, want) {
 		t.Errorf("example 4: have %v, want %v", have, want)
 	}
 	before := l.Stats().LogUsed

@@ -145,7 +145,8 @@ func TestUpdateDamaged(t *testing.T) {
 		p.Capture()
 		now := maps.Clone(p.D.Files())
 		now["cce"] = bytes.Clone(now["cce"])
-		record, err := decode.OpenRecord(&running{files: func() map[string][]byte { return now }, act: func() {}, read: make(map[string]int)})
+		record, err := decode.OpenRecord(&running{files: func() map[string][]byte { return now }, act: func() {},
+			read: make(map[string]int)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,8 @@ func IsBaseline(head []byte) bool { return bytes.HasPrefix(head, []byte("stemma 
 func WriteBaseline(w io.Writer, s *Side, contexts bool) error {
 	v := s.Exact
 	if v == nil || len(v.Types) == 0 {
-		return fmt.Errorf("%s has %s, and no exact counts; samples differ from run to run, so that a baseline of them would alarm by chance", s.Name, s.has())
+		return fmt.Errorf("%s has %s, and no exact counts; samples differ from run to run, so that a baseline of "+
+			"them would alarm by chance", s.Name, s.has())
 	}
 	if contexts && !s.Contexts {
 		return fmt.Errorf("%s is a baseline without contexts", s.Name)
@@ -167,7 +168,8 @@ type baselineReader struct {
 
 // ReadBaseline reads what WriteBaseline wrote. Errors name the line. name is that of the side.
 func ReadBaseline(r io.Reader, name string) (*Side, error) {
-	t := &cct.Tree{Nodes: make([]cct.Node, 1), Sites: make([]cct.Site, 1), Funcs: []cct.Func{{Name: "[root]", Pseudo: true}}}
+	t := &cct.Tree{Nodes: make([]cct.Node, 1), Sites: make([]cct.Site, 1),
+		Funcs: []cct.Func{{Name: "[root]", Pseudo: true}}}
 	b := &baselineReader{
 		s:     &Side{Name: name, Baseline: true, Exact: &cct.Values{Tree: t}},
 		t:     t,
@@ -187,7 +189,8 @@ func ReadBaseline(r io.Reader, name string) (*Side, error) {
 		return nil, fmt.Errorf("line %d: %w", line+1, err)
 	}
 	if !b.ended {
-		return nil, fmt.Errorf("line %d: the file ends without \"end\": it is cut off; make it again with 'stemma baseline'", line)
+		return nil, fmt.Errorf("line %d: the file ends without \"end\": it is cut off; make it again with "+
+			"'stemma baseline'", line)
 	}
 	t.Type = b.s.Exact.Types[0]
 	for i, n := range b.s.Exact.Counts[0] {
@@ -201,7 +204,8 @@ func (b *baselineReader) line(n int, text string) error {
 	key, rest, _ := strings.Cut(text, " ")
 	switch {
 	case n == 1 && text != baselineHead:
-		return fmt.Errorf("%q, want %q; another version of stemma has made this baseline, make it again with 'stemma baseline'", profile.Printable(text), baselineHead)
+		return fmt.Errorf("%q, want %q; another version of stemma has made this baseline, make it again with "+
+			"'stemma baseline'", profile.Printable(text), baselineHead)
 	case n == 1 || text == "" || text[0] == '#':
 		return nil
 	case b.ended:
@@ -225,10 +229,12 @@ func (b *baselineReader) line(n int, text string) error {
 	case "rows":
 		b.rows, b.s.Contexts = true, rest == "context"
 		if rest != "function" && rest != "context" || len(b.s.Exact.Types) == 0 {
-			return fmt.Errorf("%q, want \"rows function\" or \"rows context\" behind the values", profile.Printable(text))
+			return fmt.Errorf("%q, want \"rows function\" or \"rows context\" behind the values",
+				profile.Printable(text))
 		}
 	default:
-		return fmt.Errorf("%q, want go, flags, program, value or rows; make the baseline again with 'stemma baseline'", profile.Printable(text))
+		return fmt.Errorf("%q, want go, flags, program, value or rows; make the baseline again with "+
+			"'stemma baseline'", profile.Printable(text))
 	}
 	return nil
 }
@@ -253,7 +259,8 @@ func (b *baselineReader) row(text string) error {
 		rest = after
 		n, err := strconv.ParseUint(word, 10, bits)
 		if !ok || err != nil {
-			return 0, fmt.Errorf("%q, want %d numbers and a name; a merge may have left a mark: make the baseline again with 'stemma baseline'", profile.Printable(text), b.numbers())
+			return 0, fmt.Errorf("%q, want %d numbers and a name; a merge may have left a mark: make the baseline "+
+				"again with 'stemma baseline'", profile.Printable(text), b.numbers())
 		}
 		return n, nil
 	}

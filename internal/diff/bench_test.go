@@ -23,9 +23,12 @@ func manyContexts(n int, seed uint64) *profile.Profile {
 	}
 	file := str("/src/many.go")
 	for i := range funcs {
-		f := profile.Func{Name: str(fmt.Sprintf("example.com/many/pkg%d.(*Type).method%d", i%40, i)), File: file, Line: uint32(100*i + int(seed)), Cells: sites, Counters: 1}
+		f := profile.Func{Name: str(fmt.Sprintf("example.com/many/pkg%d.(*Type).method%d", i%40, i)), File: file,
+			Line: uint32(100*i + int(seed)), Cells: sites, Counters: 1}
 		for k := range sites {
-			f.Sites = append(f.Sites, profile.Site{Kind: profile.SiteCall, Inlined: profile.None, File: file, Line: f.Line + uint32(k) + 1, Cell: int32(k), Counter: profile.None})
+			f.Sites = append(f.Sites,
+				profile.Site{Kind: profile.SiteCall, Inlined: profile.None, File: file, Line: f.Line + uint32(k) + 1,
+					Cell: int32(k), Counter: profile.None})
 		}
 		p.Funcs = append(p.Funcs, f)
 	}
@@ -35,7 +38,9 @@ func manyContexts(n int, seed uint64) *profile.Profile {
 		k := key{uint32(r.IntN(len(p.Nodes))), uint32(r.IntN(sites))}
 		if !known[k] {
 			known[k] = true
-			p.Nodes = append(p.Nodes, profile.Node{Func: uint32(1 + r.IntN(funcs)), Parent: k.parent, Cell: k.cell, First: uint32(len(p.Nodes))})
+			p.Nodes = append(p.Nodes,
+				profile.Node{Func: uint32(1 + r.IntN(funcs)), Parent: k.parent, Cell: k.cell,
+					First: uint32(len(p.Nodes))})
 		}
 	}
 	c := p.Column(profile.Calls.Name)

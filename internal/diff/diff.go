@@ -152,7 +152,8 @@ func (d *Diff) addGroup(a, b *cct.Values, callsA, callsB []cct.Call, o Options) 
 	// A baseline knows no call sites: then contexts are paths of functions.
 	loose := d.Sides[0].Baseline || d.Sides[1].Baseline
 	g := &group{trees: [2]*cct.Tree{a.Tree, b.Tree}, loose: loose}
-	g.match = similarity.NewMatch(similarity.Tree{Tree: a.Tree, Calls: callsA}, similarity.Tree{Tree: b.Tree, Calls: callsB}, o.Renames && !loose, loose)
+	g.match = similarity.NewMatch(similarity.Tree{Tree: a.Tree, Calls: callsA},
+		similarity.Tree{Tree: b.Tree, Calls: callsB}, o.Renames && !loose, loose)
 	kept := [2][]bool{g.kept(0, o.Ignore), g.kept(1, o.Ignore)}
 	for i, t := range a.Types {
 		k := slices.IndexFunc(b.Types, func(u profile.ValueType) bool { return u.Name == t.Name && u.Unit == t.Unit })
@@ -160,7 +161,8 @@ func (d *Diff) addGroup(a, b *cct.Values, callsA, callsB []cct.Call, o Options) 
 			continue
 		}
 		counts := [2][]uint64{g.without(0, a.Counts[i], kept[0]), g.without(1, b.Counts[k], kept[1])}
-		d.Values = append(d.Values, Value{ValueType: t, Base: sum(counts[0]), New: sum(counts[1]), group: g, index: len(g.counts)})
+		d.Values = append(d.Values,
+			Value{ValueType: t, Base: sum(counts[0]), New: sum(counts[1]), group: g, index: len(g.counts)})
 		g.types, g.counts = append(g.types, t), append(g.counts, counts)
 	}
 	if len(g.counts) > 0 {
@@ -248,9 +250,10 @@ func (g *group) newTable(rows [2][]uint32) *table {
 
 // A Row is a function, a context or the place of a call.
 type Row struct {
-	Name      string // as the new side has it, or the base if only that has it
-	Was       string // its name in the base, if that was another
-	How       string // of what both sides have: "renamed", "renumbered", "moved", "lines" (only lines have changed), or ""
+	Name string // as the new side has it, or the base if only that has it
+	Was  string // its name in the base, if that was another
+	// of what both sides have: "renamed", "renumbered", "moved", "lines" (only lines have changed), or ""
+	How       string
 	File      string
 	Line      int
 	WasFile   string // if only the base has it, "" as File tells; likewise WasLine

@@ -45,7 +45,8 @@ func parse(t testing.TB, text string) *profile.Profile {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := p.AddColumn(profile.ValueType{Name: otherValue.FindStringSubmatch(text)[1], Unit: "bytes", About: "the bytes allocated"})
+	c, err := p.AddColumn(profile.ValueType{Name: otherValue.FindStringSubmatch(text)[1], Unit: "bytes",
+		About: "the bytes allocated"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,8 @@ func changes(d *Diff, value string, s Scope) string {
 }
 
 // shiftAll gives all functions other lines, in another checkout.
-var shiftAll = []string{"line 10 ", "line 13 ", "line 20 ", "line 23 ", "line 30 ", "line 33 ", "/src/", "/home/ci/src/"}
+var shiftAll = []string{"line 10 ", "line 13 ", "line 20 ", "line 23 ", "line 30 ", "line 33 ", "/src/",
+	"/home/ci/src/"}
 
 func TestChanges(t *testing.T) {
 	for _, test := range []struct {
@@ -111,7 +113,8 @@ func TestChanges(t *testing.T) {
 			lines:    "main.main → main.square changed 500→501 :11",
 		},
 		{
-			name: "moved from one place to the other", edit: []string{"calls 1000", "calls 999", "calls 5\n", "calls 6\n"},
+			name:    "moved from one place to the other",
+			edit:    []string{"calls 1000", "calls 999", "calls 5\n", "calls 6\n"},
 			context: "main.leaf ← main.main ← [main] changed 1000→999; main.leaf ← main.main ← [main] changed 5→6",
 			lines:   "main.main → main.leaf changed 1000→999 :12; main.main → main.leaf changed 5→6 :14",
 		},
@@ -237,7 +240,8 @@ func TestPlanted(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	d := compare(t, side(t, "base"), side(t, "new", "calls 1000", "calls 1010", "alloc 64", "alloc 1064", "main.deep", "main.deeper"), Options{})
+	d := compare(t, side(t, "base"),
+		side(t, "new", "calls 1000", "calls 1010", "alloc 64", "alloc 1064", "main.deep", "main.deeper"), Options{})
 	for limits, want := range map[string]string{ // how many rows exceed it, or the error
 		"calls>0":                           "1",
 		"calls>0.65%":                       "0", // 10 of 1,558
@@ -302,9 +306,12 @@ func TestLimits(t *testing.T) {
 
 // Records that do not belong together are refused, or it is said.
 func TestBelongTogether(t *testing.T) {
-	stranger := []string{"/bin/prog", "/bin/other", "main.leaf", "main.l", "main.twice", "main.t", "main.deep", "main.d", "main.square", "main.s", "main.main.func1", "main.main.func9"}
+	stranger := []string{"/bin/prog", "/bin/other", "main.leaf", "main.l", "main.twice", "main.t", "main.deep",
+		"main.d", "main.square", "main.s", "main.main.func1", "main.main.func9"}
 	stranger[len(stranger)-1] = "main.x"
-	if _, err := Compare(side(t, "base"), side(t, "new", stranger...), Options{Renames: true}); err == nil || !strings.Contains(err.Error(), "base is of prog and new of other, which have no function of their own in common") {
+	if _, err := Compare(side(t, "base"), side(t, "new", stranger...), Options{Renames: true}); err == nil ||
+		!strings.Contains(err.Error(),
+			"base is of prog and new of other, which have no function of their own in common") {
 		t.Errorf("have error %v", err)
 	}
 	compare(t, side(t, "base"), side(t, "new", stranger...), Options{Force: true})
@@ -312,7 +319,8 @@ func TestBelongTogether(t *testing.T) {
 	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "base is of go1.26.8, new of go1.27.4") {
 		t.Errorf("notes %q", d.Notes)
 	}
-	if d = compare(t, side(t, "base"), side(t, "new", `"alloc"`, `"waste"`), Options{}); strings.Join(d.Notes, "; ") != "alloc is in base only, and not compared; waste is in new only, and not compared" {
+	if d = compare(t, side(t, "base"), side(t, "new", `"alloc"`, `"waste"`), Options{}); strings.Join(d.Notes,
+		"; ") != "alloc is in base only, and not compared; waste is in new only, and not compared" {
 		t.Errorf("notes %q", d.Notes)
 	}
 }
@@ -359,7 +367,8 @@ end
 		t.Errorf("a baseline of the baseline differs:\n%s", again)
 	}
 	d := compare(t, base, side(t, "new", "calls 1000", "calls 1001", "main.deep", "main.low"), Options{Renames: true})
-	if have, want := changes(d, "calls", Function), "main.deep removed 20→0; main.low added 0→20; main.leaf changed 1025→1026"; have != want {
+	if have, want := changes(d, "calls", Function),
+		"main.deep removed 20→0; main.low added 0→20; main.leaf changed 1025→1026"; have != want {
 		t.Errorf("have %q, want %q", have, want)
 	}
 	for _, s := range []Scope{Context, Line} {
@@ -368,7 +377,8 @@ end
 		}
 	}
 	for _, other := range [][]string{{"go1.26.8", "go1.26.7"}, {`engine "cct"`, `engine "cct" flags full`}} {
-		if _, err := Compare(base, side(t, "new", other...), Options{}); err == nil || !strings.Contains(err.Error(), "stemma baseline") {
+		if _, err := Compare(base, side(t, "new", other...), Options{}); err == nil ||
+			!strings.Contains(err.Error(), "stemma baseline") {
 			t.Errorf("%q: error %v", other, err)
 		}
 		compare(t, base, side(t, "new", other...), Options{Force: true})
@@ -426,7 +436,8 @@ func TestBadBaseline(t *testing.T) {
 		if text == test.text {
 			t.Fatalf("no %q", test.old)
 		}
-		if _, err := ReadBaseline(strings.NewReader(text), "b"); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := ReadBaseline(strings.NewReader(text), "b"); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: error %v, want %s", test.new[:min(20, len(test.new))], err, test.want)
 		}
 	}

@@ -116,7 +116,8 @@ var units = []struct {
 	factor     float64
 }{
 	{"kB", "bytes", 1e3}, {"MB", "bytes", 1e6}, {"GB", "bytes", 1e9}, {"B", "bytes", 1},
-	{"ns", "nanoseconds", 1}, {"us", "nanoseconds", 1e3}, {"µs", "nanoseconds", 1e3}, {"ms", "nanoseconds", 1e6}, {"s", "nanoseconds", 1e9},
+	{"ns", "nanoseconds", 1}, {"us", "nanoseconds", 1e3}, {"µs", "nanoseconds", 1e3}, {"ms", "nanoseconds", 1e6},
+	{"s", "nanoseconds", 1e9},
 	{"k", "", 1e3}, {"M", "", 1e6}, {"G", "", 1e9},
 }
 
@@ -131,7 +132,8 @@ func number(text string, withUnit bool) (n float64, unit string, err error) {
 	}
 	n, err = strconv.ParseFloat(digits, 64)
 	if err != nil || strings.ContainsAny(digits, "xXpP_+") || math.IsNaN(n) || math.IsInf(n, 0) || n < 0 {
-		return 0, "", fmt.Errorf("%q is no amount; want a number that is not negative, such as 0, 1.5%%, 1%%+1000 or 4kB", text)
+		return 0, "", fmt.Errorf("%q is no amount; want a number that is not negative, such as 0, 1.5%%, "+
+			"1%%+1000 or 4kB", text)
 	}
 	return n * factor, unit, nil
 }
@@ -183,7 +185,8 @@ func (d *Diff) check(l Limit) (Result, error) {
 	}
 	rows := d.matching(r.Of, scope, l.Pattern)
 	if l.Pattern != nil && len(rows) == 0 {
-		return r, fmt.Errorf("no function with %s matches %s in either record; a limit that guards nothing is a mistake", l.Value, l.Pattern.text)
+		return r, fmt.Errorf("no function with %s matches %s in either record; a limit that guards nothing "+
+			"is a mistake", l.Value, l.Pattern.text)
 	}
 	values := r.Of.group.table(scope).values[r.Of.index]
 	for _, i := range rows {
@@ -208,7 +211,8 @@ func (d *Diff) Knows(s Scope) error {
 		case s == Line && side.Baseline:
 			return fmt.Errorf("%s is a baseline, which has no lines; compare two records, or by function", side.Name)
 		case s == Context && !side.Contexts:
-			return fmt.Errorf("%s is a baseline without contexts; make it with 'stemma baseline -contexts', or compare by function", side.Name)
+			return fmt.Errorf("%s is a baseline without contexts; make it with 'stemma baseline -contexts', or "+
+				"compare by function", side.Name)
 		}
 	}
 	return nil

@@ -12,7 +12,8 @@ import (
 
 // FromProfile returns the side that a profile is.
 func FromProfile(name string, p *profile.Profile) *Side {
-	s := &Side{Name: name, Exact: cct.ValuesOf(p, false), Sampled: cct.ValuesOf(p, true), Calls: cct.Calls(p), Contexts: true}
+	s := &Side{Name: name, Exact: cct.ValuesOf(p, false), Sampled: cct.ValuesOf(p, true), Calls: cct.Calls(p),
+		Contexts: true}
 	for _, proc := range p.Processes {
 		s.Go = append(s.Go, profile.Printable(proc.GoVersion))
 		s.Flags = append(s.Flags, "engine="+profile.Printable(proc.Engine))
@@ -62,16 +63,19 @@ func (d *Diff) checkSides(force bool) error {
 	case !slices.Equal(base.Go, new.Go):
 		what = fmt.Sprintf("%s is of %s, %s of %s", base.Name, list(base.Go), new.Name, list(new.Go))
 	case differ(base.Flags, new.Flags):
-		what = fmt.Sprintf("%s was recorded with %s, %s with %s", base.Name, list(base.Flags), new.Name, list(new.Flags))
+		what = fmt.Sprintf("%s was recorded with %s, %s with %s", base.Name, list(base.Flags), new.Name,
+			list(new.Flags))
 	}
 	if what != "" && (base.Baseline || new.Baseline) && !force {
-		return fmt.Errorf("%s: counts of such builds differ for that alone; make the baseline again with 'stemma baseline', or compare anyway with -force", what)
+		return fmt.Errorf("%s: counts of such builds differ for that alone; make the baseline again with 'stemma "+
+			"baseline', or compare anyway with -force", what)
 	}
 	if what != "" {
 		d.Notes = append(d.Notes, what+": some differences are due to that")
 	}
 	if !force && d.strangers() {
-		return fmt.Errorf("%s is of %s and %s of %s, which have no function of their own in common; name two records of one program, or compare anyway with -force",
+		return fmt.Errorf("%s is of %s and %s of %s, which have no function of their own in common; name two records "+
+			"of one program, or compare anyway with -force",
 			base.Name, list(base.Programs), new.Name, list(new.Programs))
 	}
 	return nil
@@ -82,7 +86,8 @@ func (d *Diff) checkSides(force bool) error {
 func differ(a, b []string) bool {
 	drop := func(flags, other []string) []string {
 		return slices.DeleteFunc(slices.Clone(flags), func(f string) bool {
-			return strings.HasPrefix(f, "inlined=") && !slices.ContainsFunc(other, func(o string) bool { return strings.HasPrefix(o, "inlined=") })
+			return strings.HasPrefix(f, "inlined=") &&
+				!slices.ContainsFunc(other, func(o string) bool { return strings.HasPrefix(o, "inlined=") })
 		})
 	}
 	return !slices.Equal(drop(a, b), drop(b, a))
@@ -98,7 +103,8 @@ func list(words []string) string {
 // strangers tells whether the sides are of different programs: these have other names, and
 // no function in common but those of the standard library, main.main and initializers.
 func (d *Diff) strangers() bool {
-	if slices.ContainsFunc(d.Sides[0].Programs, func(p string) bool { return slices.Contains(d.Sides[1].Programs, p) }) {
+	if slices.ContainsFunc(d.Sides[0].Programs,
+		func(p string) bool { return slices.Contains(d.Sides[1].Programs, p) }) {
 		return false
 	}
 	own := d.Sides[0].own()
@@ -119,7 +125,8 @@ func (s *Side) own() map[string]bool {
 		}
 		for _, f := range v.Funcs {
 			first, _, _ := strings.Cut(f.Name, "/")
-			inMain := strings.HasPrefix(f.Name, "main.") && f.Name != "main.main" && !strings.HasPrefix(f.Name, "main.init")
+			inMain := strings.HasPrefix(f.Name, "main.") && f.Name != "main.main" &&
+				!strings.HasPrefix(f.Name, "main.init")
 			if inMain || first != f.Name && strings.Contains(first, ".") {
 				names[f.Name] = true
 			}

@@ -97,7 +97,8 @@ func (d *doctor) cache() {
 	}
 	size := words.Bytes(toolchain.DiskUsage(dir))
 	if err := tryFile(dir, func(*os.File) error { return nil }); err != nil {
-		d.found(findingNote, "cache", "%s · %s; it cannot be written: %v; set STEMMA_CACHE, unless the compiler is built", dir, size, err)
+		d.found(findingNote, "cache",
+			"%s · %s; it cannot be written: %v; set STEMMA_CACHE, unless the compiler is built", dir, size, err)
 		return
 	}
 	d.found(findingOK, "cache", "%s · %s", dir, size)
@@ -130,7 +131,9 @@ func (d *doctor) fileSize() {
 	case !limited:
 		d.found(findingOK, "ulimit -f", "unlimited")
 	case most < treeSize():
-		d.found(findingFail, "ulimit -f", "records: files may have %s, and those of a record have %s, most of them holes; run 'ulimit -f unlimited'", words.Bytes(most), words.Bytes(treeSize()))
+		d.found(findingFail, "ulimit -f",
+			"records: files may have %s, and those of a record have %s, most of them holes; run 'ulimit "+
+				"-f unlimited'", words.Bytes(most), words.Bytes(treeSize()))
 	default:
 		d.found(findingOK, "ulimit -f", "%s", words.Bytes(most))
 	}
@@ -144,7 +147,9 @@ func (d *doctor) addressSpace() {
 	case !limited:
 		d.found(findingOK, "ulimit -v", "unlimited")
 	case most < need:
-		d.found(findingFail, "ulimit -v", "programs: address space is limited to %s, and a tree with counters for %s needs %s of it; run 'ulimit -v unlimited', or set STEMMA_TREE_SIZE to fewer bytes",
+		d.found(findingFail, "ulimit -v",
+			"programs: address space is limited to %s, and a tree with counters for %s needs %s of it; run 'ulimit "+
+				"-v unlimited', or set STEMMA_TREE_SIZE to fewer bytes",
 			words.Bytes(most), words.Plural(ps, "P"), words.Bytes(need))
 	default:
 		d.found(findingOK, "ulimit -v", "%s", words.Bytes(most))
@@ -158,9 +163,12 @@ func (d *doctor) timers() {
 	case !limited:
 		d.found(findingOK, "ulimit -i", "unlimited")
 	case most < 2*uint64(runtime.GOMAXPROCS(0)+4):
-		d.found(findingFail, "ulimit -i", "%s: the kernel gives you %s, and each thread needs two; raise 'ulimit -i'", engine.Giving(engine.Samples), words.Plural(most, "timer"))
+		d.found(findingFail, "ulimit -i",
+			"%s: the kernel gives you %s, and each thread needs two; raise 'ulimit -i'",
+			engine.Giving(engine.Samples), words.Plural(most, "timer"))
 	case most < 1000:
-		d.found(findingNote, "ulimit -i", "%s: the kernel gives you %s; threads beyond %s are not sampled", engine.Giving(engine.Samples), words.Plural(most, "timer"), words.Commas(most/2))
+		d.found(findingNote, "ulimit -i", "%s: the kernel gives you %s; threads beyond %s are not sampled",
+			engine.Giving(engine.Samples), words.Plural(most, "timer"), words.Commas(most/2))
 	default:
 		d.found(findingOK, "ulimit -i", "%s", words.Plural(most, "timer"))
 	}
@@ -177,10 +185,12 @@ func (d *doctor) records() {
 		}
 	}
 	if tmp := os.TempDir(); tryFile(tmp, mappable) == nil {
-		d.found(findingNote, "records", "%s: %v; programs record in %s instead; set STEMMA_OUT to a directory that can be written", dir, err, tmp)
+		d.found(findingNote, "records",
+			"%s: %v; programs record in %s instead; set STEMMA_OUT to a directory that can be written", dir, err, tmp)
 		return
 	}
-	d.found(findingFail, "records", "%s: %v, nor is there room in %s; set STEMMA_OUT to a directory that can be written", dir, err, os.TempDir())
+	d.found(findingFail, "records",
+		"%s: %v, nor is there room in %s; set STEMMA_OUT to a directory that can be written", dir, err, os.TempDir())
 }
 
 // temporary looks at the directory in which run and verify have their program.
@@ -196,7 +206,8 @@ func (d *doctor) temporary() {
 	case err != nil:
 		d.found(findingFail, "temporary", "run and verify: %s: %v; set TMPDIR", dir, err)
 	case noExec:
-		d.found(findingFail, "temporary", "run and verify: %s: programs there cannot be started (noexec); set TMPDIR", dir)
+		d.found(findingFail, "temporary",
+			"run and verify: %s: programs there cannot be started (noexec); set TMPDIR", dir)
 	default:
 		d.found(findingOK, "temporary", "%s", dir)
 	}

@@ -224,7 +224,8 @@ func near(tree *cct.Tree, p []element) string {
 	contexts := 0
 	for n, node := range tree.Nodes {
 		last := p[len(p)-1]
-		if n == 0 || node.Count == 0 || !last.any && !last.matches(tree.Funcs[node.Func].Name, tree.Sites[node.Site].Via) {
+		if n == 0 || node.Count == 0 ||
+			!last.any && !last.matches(tree.Funcs[node.Func].Name, tree.Sites[node.Site].Via) {
 			continue
 		}
 		if contexts++; contexts <= 8 {

@@ -56,7 +56,8 @@ func TestDescribes(t *testing.T) {
 // TestParseWant reads expectations, and refuses what is none.
 func TestParseWant(t *testing.T) {
 	w, err := parseWant("x", "context@!full main.main; go main.a >=1_000")
-	if err != nil || w.applies("full") || !w.applies("default") || w.holds(999) || !w.holds(1000) || !w.holds(1001) || len(w.pattern) != 2 || w.pattern[1].via != "go" {
+	if err != nil || w.applies("full") || !w.applies("default") || w.holds(999) || !w.holds(1000) ||
+		!w.holds(1001) || len(w.pattern) != 2 || w.pattern[1].via != "go" {
 		t.Errorf("%+v, %v", w, err)
 	}
 	for _, bad := range []string{"func main.main", "func main.main x", "line main.main 1", "func"} {

@@ -21,13 +21,15 @@ var allowed = map[string]string{
 	"internal/engine/": "the list",
 	"sampling.go":      "package stemma is linked into programs, and the list is not, for one message",
 
-	"internal/goroot/_goroot/cmd/compile/internal/ssagen/stemma_meta.go": "the strategies of the compiler by their names",
-	"internal/goroot/_goroot/runtime/stemma_encode.go":                   "the half in the runtime finds its engine in the program's options",
-	"internal/goroot/_goroot/runtime/stemma_live.go":                     "the same",
-	"internal/goroot/_goroot/runtime/stemma_sample.go":                   "the same",
-	"internal/goroot/_goroot/runtime/stemma_settings.go":                 "the same",
-	"internal/goroot/_goroot/runtime/stemma_warm.go":                     "the same",
-	"internal/goroot/rt/sample.go":                                       "the name of a sampler in records",
+	"internal/goroot/_goroot/cmd/compile/internal/ssagen/stemma_meta.go": "the strategies of the compiler by " +
+		"their names",
+	"internal/goroot/_goroot/runtime/stemma_encode.go": "the half in the runtime finds its engine in the " +
+		"program's options",
+	"internal/goroot/_goroot/runtime/stemma_live.go":     "the same",
+	"internal/goroot/_goroot/runtime/stemma_sample.go":   "the same",
+	"internal/goroot/_goroot/runtime/stemma_settings.go": "the same",
+	"internal/goroot/_goroot/runtime/stemma_warm.go":     "the same",
+	"internal/goroot/rt/sample.go":                       "the name of a sampler in records",
 
 	"internal/cce/":          "encoders as published, by the names of their papers",
 	"internal/replay/":       "the same",
@@ -104,7 +106,8 @@ func namesIn(file string) (list []string, err error) {
 		case *ast.CaseClause:
 			compared(n.List...)
 		}
-		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && !imports[lit] && named.MatchString(lit.Value) {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && !imports[lit] &&
+			named.MatchString(lit.Value) {
 			list = append(list, lit.Value)
 		}
 		return true

@@ -49,7 +49,8 @@ func ShowLog(w io.Writer, rec *store.Records, o *Options) error {
 		o.Top = len(newest)
 	}
 	if overwritten > 0 && !o.JSON {
-		fmt.Fprintf(w, "%s not in the log any more; STEMMA_EVENTS_SIZE is the bytes of each P's log (default 67108864)\n", words.Plural(overwritten, "older event is", "older events are"))
+		fmt.Fprintf(w, "%s not in the log any more; STEMMA_EVENTS_SIZE is the bytes of each P's log (default "+
+			"67108864)\n", words.Plural(overwritten, "older event is", "older events are"))
 	}
 	t := newEventTable(rec)
 	enc := json.NewEncoder(w)
@@ -66,7 +67,8 @@ func ShowLog(w io.Writer, rec *store.Records, o *Options) error {
 		if unit == "" && e.Value > 0 {
 			value = fmt.Sprint(e.Value)
 		}
-		fmt.Fprintf(w, "%16v %-6s %14s  %s\n", e.Time, kind, value, strings.ReplaceAll(strings.TrimSuffix(stack, "\n"), "\n", "\n"+strings.Repeat(" ", 40)))
+		fmt.Fprintf(w, "%16v %-6s %14s  %s\n", e.Time, kind, value,
+			strings.ReplaceAll(strings.TrimSuffix(stack, "\n"), "\n", "\n"+strings.Repeat(" ", 40)))
 	}
 	return nil
 }

@@ -91,7 +91,8 @@ type eventTable struct {
 }
 
 func newEventTable(rec *store.Records) *eventTable {
-	t := &eventTable{byStack: make(map[[2]string]*eventSum), total: make(map[string]*eventSum), decoders: make(map[uint64]*decode.Decoder)}
+	t := &eventTable{byStack: make(map[[2]string]*eventSum), total: make(map[string]*eventSum),
+		decoders: make(map[uint64]*decode.Decoder)}
 	for _, p := range rec.Profiles {
 		t.decoders[p.IDs.Run] = decode.New(p)
 	}
@@ -183,10 +184,12 @@ func (t *eventTable) print(w io.Writer, o *Options) error {
 	fmt.Fprintf(w, "\n%12s %18s %14s  %-6s %s\n", "count", "sum", "max", "kind", "context")
 	for _, s := range list {
 		text := strings.ReplaceAll(strings.TrimSuffix(o.stack(s.Stack), "\n"), "\n", "\n"+strings.Repeat(" ", 55))
-		fmt.Fprintf(w, "%12s %18s %14s  %-6s %s\n", words.Commas(s.Count), words.Value(s.Sum, s.Unit), words.Value(s.Max, s.Unit), s.Kind, text)
+		fmt.Fprintf(w, "%12s %18s %14s  %-6s %s\n", words.Commas(s.Count), words.Value(s.Sum, s.Unit),
+			words.Value(s.Max, s.Unit), s.Kind, text)
 		for _, b := range s.buckets() {
 			if o.Histogram {
-				fmt.Fprintf(w, "%12s %18s   from %s to %s\n", words.Commas(b.Count), "", words.Value(b.From, s.Unit), words.Value(b.To, s.Unit))
+				fmt.Fprintf(w, "%12s %18s   from %s to %s\n", words.Commas(b.Count), "", words.Value(b.From, s.Unit),
+					words.Value(b.To, s.Unit))
 			}
 		}
 	}
@@ -207,7 +210,9 @@ func (t *eventTable) printTotals(w io.Writer) {
 		fmt.Fprintln(w)
 	}
 	if t.spilt > 0 {
-		fmt.Fprintf(w, "warning: %s without a context, under [no context]: there was no room for more contexts; set STEMMA_EVENTS_SIZE to more bytes for each P (default 67108864)\n", words.Plural(t.spilt, "event is", "events are"))
+		fmt.Fprintf(w, "warning: %s without a context, under [no context]: there was no room for more contexts; set "+
+			"STEMMA_EVENTS_SIZE to more bytes for each P (default 67108864)\n",
+			words.Plural(t.spilt, "event is", "events are"))
 	}
 	if t.why != nil {
 		fmt.Fprintf(w, "warning: %s cannot be decoded; the first: %v\n", words.Plural(t.unknown, "context"), t.why)

@@ -24,7 +24,8 @@ func writeCallgrind(w io.Writer, p *profile.Profile, t *cct.Tree) error {
 	for _, n := range t.Nodes {
 		total += n.Count
 	}
-	x.printf("# callgrind format\nversion: 1\ncreator: stemma\ncmd: %s\npositions: line\nevent: %[2]s : %[3]s\nevents: %[2]s\nsummary: %[4]d\n", command(p), eventOf(t.Type), t.Type.Name, total)
+	x.printf("# callgrind format\nversion: 1\ncreator: stemma\ncmd: %s\npositions: line\nevent: %[2]s : "+
+		"%[3]s\nevents: %[2]s\nsummary: %[4]d\n", command(p), eventOf(t.Type), t.Type.Name, total)
 	self := make(map[uint32]uint64)
 	for _, n := range t.Nodes {
 		self[n.Func] += n.Count
@@ -134,6 +135,7 @@ func (x *callgrindExporter) function(fn uint32, self uint64, edges []edge) {
 			x.printf("fi=%s\n", x.file(site.File))
 			file = site.File
 		}
-		x.printf("cfi=%s\ncfn=%s\ncalls=%d %d\n%d %d\n", x.file(callee.File), x.name(e.callee), e.calls, callee.Line, site.Line, e.below)
+		x.printf("cfi=%s\ncfn=%s\ncalls=%d %d\n%d %d\n", x.file(callee.File), x.name(e.callee), e.calls, callee.Line,
+			site.Line, e.below)
 	}
 }

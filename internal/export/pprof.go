@@ -95,7 +95,8 @@ func (x *pprofExporter) function(i uint32) *pprof.Function {
 
 // newFunction appends a function. IDs begin at 1: pprof takes 0 for none.
 func (x *pprofExporter) newFunction(name, file string, line int) *pprof.Function {
-	f := &pprof.Function{ID: uint64(len(x.out.Function) + 1), Name: name, SystemName: name, Filename: file, StartLine: int64(line)}
+	f := &pprof.Function{ID: uint64(len(x.out.Function) + 1), Name: name, SystemName: name, Filename: file,
+		StartLine: int64(line)}
 	x.out.Function = append(x.out.Function, f)
 	return f
 }

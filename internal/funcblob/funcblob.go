@@ -37,7 +37,8 @@ func (b *Reader) Name(what string) uint32 { return b.pick(b.Table[1:], what) }
 func (b *Reader) Fault() profile.Func {
 	fn := profile.Func{Kind: profile.FuncFault, Name: b.Name("name"), Cells: 1, Counters: 1}
 	for range b.Count(3, "frames") {
-		fn.Frames = append(fn.Frames, profile.Frame{Func: b.Name("function"), File: b.Name("file"), Line: b.U32("line")})
+		fn.Frames = append(fn.Frames,
+			profile.Frame{Func: b.Name("function"), File: b.Name("file"), Line: b.U32("line")})
 	}
 	return fn
 }
@@ -60,12 +61,17 @@ func (b *Reader) Function() profile.Func {
 	}
 	known := append([]uint32{0}, files...)
 	for range b.Count(layout.InlinedNumbers, "inlined calls") {
-		fn.Inlined = append(fn.Inlined, profile.Inlined{Parent: b.Index("parent"), Callee: b.Name("callee"), File: b.pick(files, "file"), Line: b.U32("line"),
-			Counter: b.counter(&fn), CalleeFile: b.pick(known, "callee's file"), CalleeLine: b.U32("callee's line")})
+		fn.Inlined = append(fn.Inlined,
+			profile.Inlined{Parent: b.Index("parent"), Callee: b.Name("callee"), File: b.pick(files, "file"),
+				Line:    b.U32("line"),
+				Counter: b.counter(&fn), CalleeFile: b.pick(known, "callee's file"),
+				CalleeLine: b.U32("callee's line")})
 	}
 	for range b.Count(layout.SiteNumbers, "sites") {
-		s := profile.Site{Kind: profile.SiteKind(b.UpTo(uint64(profile.SiteUnknown), "kind")), Inlined: b.Index("inlined call"),
-			File: b.pick(files, "file"), Line: b.U32("line"), Callee: b.pick(b.Table, "callee"), Cell: b.Index("cell"), Counter: b.counter(&fn)}
+		s := profile.Site{Kind: profile.SiteKind(b.UpTo(uint64(profile.SiteUnknown), "kind")),
+			Inlined: b.Index("inlined call"),
+			File:    b.pick(files, "file"), Line: b.U32("line"), Callee: b.pick(b.Table, "callee"),
+			Cell: b.Index("cell"), Counter: b.counter(&fn)}
 		fn.Cells = max(fn.Cells, uint32(s.Cell+1))
 		fn.Sites = append(fn.Sites, s)
 	}

@@ -71,7 +71,9 @@ func (c *Result) load(paths []string) error {
 		}
 	}
 	if a, b := len(c.sources[0]), len(c.sources[1]); a != b {
-		c.notes = append(c.notes, fmt.Sprintf("%s on one side and %s on the other: sums are compared, not averages", words.Plural(a, "record"), words.Plural(b, "record")))
+		c.notes = append(c.notes,
+			fmt.Sprintf("%s on one side and %s on the other: sums are compared, not averages",
+				words.Plural(a, "record"), words.Plural(b, "record")))
 	}
 	return nil
 }
@@ -95,7 +97,9 @@ func LoadSide(path string) (*diff.Side, *store.Records, error) {
 		return nil, nil, store.In(name, err)
 	}
 	if p.IDs != nil {
-		return nil, nil, fmt.Errorf("%s: a record of context IDs has no counts to compare; see stemma decode and stemma events", name)
+		return nil, nil,
+			fmt.Errorf("%s: a record of context IDs has no counts to compare; see stemma decode and stemma events",
+				name)
 	}
 	return diff.FromProfile(name, p.Profile), r, nil
 }
@@ -176,7 +180,8 @@ func (c *Result) Verdict(stderr io.Writer) error {
 // exceeded says by what row a limit was exceeded, and how many more there are if it is the first.
 func (c *Result) exceeded(r diff.Result, row int) string {
 	x := c.d.Over(r, row)
-	text := fmt.Sprintf("%s of %s: %s → %s (%s), limit %s", r.Value, rowName(x), amountOf(r.Of, x.Base), amountOf(r.Of, x.New), growth(x.Base, x.New), r.Text)
+	text := fmt.Sprintf("%s of %s: %s → %s (%s), limit %s", r.Value, rowName(x), amountOf(r.Of, x.Base),
+		amountOf(r.Of, x.New), growth(x.Base, x.New), r.Text)
 	if more := len(r.Over) - 1; more > 0 && row == r.Over[0] {
 		text += fmt.Sprintf(", and %s more", words.Plural(more, r.Scope.String()))
 	}

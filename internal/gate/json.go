@@ -60,7 +60,8 @@ type (
 
 // writeJSON prints all of it as one object.
 func (c *Result) writeJSON(w io.Writer) error {
-	out := JsonDiff{Base: report.JsonRecords(c.sources[0]), New: report.JsonRecords(c.sources[1]), Notes: append([]string{}, c.notes...), By: c.o.Scope.String(),
+	out := JsonDiff{Base: report.JsonRecords(c.sources[0]), New: report.JsonRecords(c.sources[1]),
+		Notes: append([]string{}, c.notes...), By: c.o.Scope.String(),
 		Values: []jsonValue{}, Matched: []jsonMatched{}, Limits: []jsonLimit{}}
 	for _, v := range c.d.Values {
 		jv := jsonValue{v.Name, v.Unit, v.Base, v.New, []JsonRow{}}

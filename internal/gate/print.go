@@ -115,9 +115,11 @@ func (c *Result) text(w io.Writer) {
 			fmt.Fprintf(w, ", the same in each %s\n", c.o.Scope)
 			continue
 		}
-		fmt.Fprintf(w, ", %s %s\n\n%15s %15s %15s %10s  %s\n", words.Plural(len(rows)+more, c.o.Scope.String()), words.Noun(len(rows)+more, "differs", "differ"), "base", "new", "difference", "%", c.o.Scope)
+		fmt.Fprintf(w, ", %s %s\n\n%15s %15s %15s %10s  %s\n", words.Plural(len(rows)+more, c.o.Scope.String()),
+			words.Noun(len(rows)+more, "differs", "differ"), "base", "new", "difference", "%", c.o.Scope)
 		for _, r := range rows {
-			fmt.Fprintf(w, "%15s %15s %15s %10s  %s\n", amountOf(v, r.Base), amountOf(v, r.New), signed(v, r.Base, r.New), growth(r.Base, r.New), c.title(r))
+			fmt.Fprintf(w, "%15s %15s %15s %10s  %s\n", amountOf(v, r.Base), amountOf(v, r.New),
+				signed(v, r.Base, r.New), growth(r.Base, r.New), c.title(r))
 		}
 		if more > 0 {
 			fmt.Fprintf(w, "%15s and %s more; -top=-1 lists all\n", "", words.Plural(more, c.o.Scope.String()))
@@ -137,7 +139,8 @@ func (c *Result) kept(r diff.Result) string {
 	case len(r.Over) == 0:
 		return fmt.Sprintf("kept: %s → %s (%s)", amountOf(r.Of, r.Base), amountOf(r.Of, r.New), growth(r.Base, r.New))
 	case r.Scope == diff.Total:
-		return fmt.Sprintf("exceeded: %s → %s (%s)", amountOf(r.Of, r.Base), amountOf(r.Of, r.New), growth(r.Base, r.New))
+		return fmt.Sprintf("exceeded: %s → %s (%s)", amountOf(r.Of, r.Base), amountOf(r.Of, r.New),
+			growth(r.Base, r.New))
 	}
 	return "exceeded by " + words.Plural(len(r.Over), r.Scope.String())
 }
@@ -189,7 +192,9 @@ func (c *Result) matched() []string {
 		}
 	}
 	if more := counts["renamed"] + counts["moved"] - len(lines); more > 0 {
-		lines = append(lines, fmt.Sprintf("and %s more with another name or in another file; -json lists all", words.Plural(more, "function")))
+		lines = append(lines,
+			fmt.Sprintf("and %s more with another name or in another file; -json lists all",
+				words.Plural(more, "function")))
 	}
 	if n := counts["renumbered"]; n > 0 {
 		lines = append(lines, words.Plural(n, "closure")+" with another number only")
@@ -239,7 +244,8 @@ func (c *Result) markdownValue(w io.Writer, v diff.Value) {
 	}
 	fmt.Fprintf(w, "| base | new | | %% | %s |\n| ---: | ---: | ---: | ---: | --- |\n", c.o.Scope)
 	for _, r := range rows {
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", amountOf(v, r.Base), amountOf(v, r.New), signed(v, r.Base, r.New), growth(r.Base, r.New), cell(c.title(r)))
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", amountOf(v, r.Base), amountOf(v, r.New),
+			signed(v, r.Base, r.New), growth(r.Base, r.New), cell(c.title(r)))
 	}
 	if more > 0 {
 		fmt.Fprintf(w, "\nand %s more\n", words.Plural(more, c.o.Scope.String()))
@@ -282,7 +288,8 @@ func (c *Result) benchmark(w io.Writer) {
 // benchmarkName returns the name of a row as that of a benchmark, which has no spaces.
 func benchmarkName(s diff.Scope, r diff.Row) string {
 	name := strings.NewReplacer(" ← ", "←", " → ", "→").Replace(r.Name)
-	return "Benchmark" + strings.ToUpper(s.String()[:1]) + s.String()[1:] + "/" + strings.Join(strings.Fields(name), "_")
+	return "Benchmark" + strings.ToUpper(s.String()[:1]) + s.String()[1:] + "/" +
+		strings.Join(strings.Fields(name), "_")
 }
 
 // Annotate prints what exceeds limits as commands of GitHub's workflows, at the call that

@@ -73,10 +73,12 @@ func CheckVersion(goVersion string) (warning string, err error) {
 	case version.Compare(v, first.oldest) < 0:
 		return "", fmt.Errorf("%s is too old; %s; set GOTOOLCHAIN=%s to use that", v, supportedRange(), last.newest)
 	case r == nil && os.Getenv(UntestedEnv) == "":
-		return "", fmt.Errorf("%s is too new for this version of stemma; %s; set GOTOOLCHAIN=%s to use that, or %s=1 to try %s all the same",
+		return "", fmt.Errorf("%s is too new for this version of stemma; %s; set GOTOOLCHAIN=%s to use that, or %s=1 "+
+			"to try %s all the same",
 			v, supportedRange(), last.newest, UntestedEnv, v)
 	case r == nil || version.Compare(v, r.oldest) < 0 || version.Compare(v, r.newest) > 0:
-		return fmt.Sprintf("%s is not among the releases that were tested (%s); going on, because each change verifies itself", v, Supported()), nil
+		return fmt.Sprintf("%s is not among the releases that were tested (%s); going on, because each change "+
+			"verifies itself", v, Supported()), nil
 	}
 	return "", nil
 }
@@ -93,7 +95,8 @@ func CheckPlatform(goos, goarch string) error {
 	if goos == "linux" && goarch == "amd64" {
 		return nil
 	}
-	return fmt.Errorf("%s/%s is not supported in this version (have GOOS=%s GOARCH=%s, want linux/amd64)", goos, goarch, goos, goarch)
+	return fmt.Errorf("%s/%s is not supported in this version (have GOOS=%s GOARCH=%s, want linux/amd64)", goos,
+		goarch, goos, goarch)
 }
 
 // CheckSources reports whether root, a GOROOT, has the sources and tools that
@@ -101,7 +104,8 @@ func CheckPlatform(goos, goarch string) error {
 func CheckSources(goVersion, root string) error {
 	for _, name := range []string{"src/runtime/proc.go", "src/cmd/compile/main.go", "bin/go"} {
 		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err != nil {
-			return fmt.Errorf("%s: no %s in GOROOT %s; stemma builds its compiler from the sources of Go: install them (golang-src, say) or a release from https://go.dev/dl",
+			return fmt.Errorf("%s: no %s in GOROOT %s; stemma builds its compiler from the sources of Go: install "+
+				"them (golang-src, say) or a release from https://go.dev/dl",
 				goVersion, name, root)
 		}
 	}

@@ -13,15 +13,20 @@ func TestCheckVersion(t *testing.T) {
 		{"go1.26.8", "", ""},
 		{"go1.26.8 X:nogreenteagc", "", ""},
 		{"go1.26.8-vendor", "", ""},
-		{"go1.26.99", "go1.26.99 is not among the releases that were tested (go1.26.0 to go1.26.11 and go1.27.0 to go1.27.4)", ""},
+		{"go1.26.99", "go1.26.99 is not among the releases that were tested (go1.26.0 to go1.26.11 and go1.27.0 " +
+			"to go1.27.4)", ""},
 		{"go1.27.4", "", ""},
 		{"go1.27.0", "", ""},
 		{"go1.27.99", "go1.27.99 is not among the releases that were tested", ""},
 		{"go1.27rc1", "go1.27rc1 is not among the releases that were tested", ""},
-		{"go1.25.4", "", "go1.25.4 is too old; stemma supports go1.26.0 to go1.26.11 and go1.27.0 to go1.27.4; set GOTOOLCHAIN=go1.27.4"},
+		{"go1.25.4", "",
+			"go1.25.4 is too old; stemma supports go1.26.0 to go1.26.11 and go1.27.0 to go1.27.4; set " +
+				"GOTOOLCHAIN=go1.27.4"},
 		{"go1.26rc1", "", "go1.26rc1 is too old"},
 		{"go1.9", "", "go1.9 is too old"},
-		{"go1.28.0", "", "go1.28.0 is too new for this version of stemma; stemma supports go1.26.0 to go1.26.11 and go1.27.0 to go1.27.4; set GOTOOLCHAIN=go1.27.4 to use that, or STEMMA_UNTESTED_GO=1 to try go1.28.0 all the same"},
+		{"go1.28.0", "",
+			"go1.28.0 is too new for this version of stemma; stemma supports go1.26.0 to go1.26.11 and go1.27.0 to " +
+				"go1.27.4; set GOTOOLCHAIN=go1.27.4 to use that, or STEMMA_UNTESTED_GO=1 to try go1.28.0 all the same"},
 		{"go1.28rc1", "", "go1.28rc1 is too new"},
 		{"go2.0.0", "", "go2.0.0 is too new"},
 		{"devel go1.27-abcdef Thu", "", "is a development version of Go"},
@@ -55,7 +60,8 @@ func TestUntested(t *testing.T) {
 }
 
 func TestNeedsDirectory(t *testing.T) {
-	for v, want := range map[string]bool{"go1.26.0": true, "go1.26.4": true, "go1.26.5": false, "go1.26.11": false, "go1.27.0": false} {
+	for v, want := range map[string]bool{"go1.26.0": true, "go1.26.4": true, "go1.26.5": false, "go1.26.11": false,
+		"go1.27.0": false} {
 		if NeedsDirectory(v) != want {
 			t.Errorf("%s: have %v", v, !want)
 		}
@@ -80,7 +86,8 @@ func TestCheckSources(t *testing.T) {
 		writeFile(t, root, name, "")
 	}
 	err := CheckSources("go1.26.8", root)
-	if want := "go1.26.8: no src/cmd/compile/main.go in GOROOT " + root; err == nil || !strings.HasPrefix(err.Error(), want) {
+	if want := "go1.26.8: no src/cmd/compile/main.go in GOROOT " + root; err == nil ||
+		!strings.HasPrefix(err.Error(), want) {
 		t.Errorf("have error %v, want %q", err, want)
 	}
 	writeFile(t, root, "src/cmd/compile/main.go", "")

@@ -4,8 +4,8 @@
 //
 // The tree is a directory that mirrors GOROOT/src; each of its files is added to
 // GOROOT, none replaces a file that is there. The files of package rt are added too,
-// as [RuntimePkg], and those of package layout below it. A [Hook] is a change of at most three lines in a file of GOROOT. A
-// [Manifest] is the tree, the files of rt and layout, and the hooks.
+// as [RuntimePkg], and those of package layout below it. A [Hook] is a change of at most three
+// lines in a file of GOROOT. A [Manifest] is the tree, the files of rt and layout, and the hooks.
 //
 // Nothing here writes to GOROOT: the results become overlays.
 package goroot

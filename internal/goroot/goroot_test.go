@@ -62,7 +62,8 @@ func TestManifestAdds(t *testing.T) {
 			t.Errorf("%s: have added = %v, want %v", name, added, want)
 		}
 		data, err := os.ReadFile(file)
-		if want := strings.Replace(string(data), layoutHere+`"`, layoutPkg+`"`, 1); err != nil || added && string(have) != want {
+		if want := strings.Replace(string(data), layoutHere+`"`, layoutPkg+`"`, 1); err != nil ||
+			added && string(have) != want {
 			t.Errorf("%s is not %s byte for byte, but for the path of layout (%v)", name, file, err)
 		}
 	}
@@ -104,7 +105,8 @@ func TestManifestParts(t *testing.T) {
 	hook := func(p Part) Hook {
 		return Hook{File: "a.go", Decl: "func f", Anchor: "g()", Lines: []string{fmt.Sprintf("h%d()", p)}, Part: p}
 	}
-	m := &Manifest{Version: "go1.26.9", Added: map[string][]byte{}, Hooks: []Hook{hook(Always), hook(Contexts), hook(Sampling)}}
+	m := &Manifest{Version: "go1.26.9", Added: map[string][]byte{},
+		Hooks: []Hook{hook(Always), hook(Contexts), hook(Sampling)}}
 	for parts, want := range map[Part]string{
 		Contexts: "h0(); h1(); g()", Sampling: "h0(); h2(); g()", Contexts | Sampling: "h0(); h1(); h2(); g()",
 	} {

@@ -33,43 +33,57 @@ var cases = []hard{
 	{name: "little work", action: "end", place: memory, check: little},
 	{name: "killed after little work", action: "endless", place: killed, check: little},
 
-	{name: "working directory", action: "work", place: func(p *place) { p.out = ""; p.env = []string{"STEMMA_OUT="} }, check: ignored},
+	{name: "working directory", action: "work",
+		place: func(p *place) { p.out = ""; p.env = []string{"STEMMA_OUT="} }, check: ignored},
 	{name: "replace itself", action: "replace", place: here, runs: 2},
 	{name: "child without environment", action: "child", place: here, runs: 2, check: childRecords},
 	{name: "fork without exec", action: "fork", place: here, maybe: true,
-		says: `^stemma: nothing is recorded of process \d+: it was forked by a process that is recorded`, check: forkRecords},
+		says:  `^stemma: nothing is recorded of process \d+: it was forked by a process that is recorded`,
+		check: forkRecords},
 	{name: "replicas with one process ID", action: "work", place: replicas, runs: 2},
 	{name: "killed", action: "wait", place: killed},
 
 	{name: "files of no size", action: "work", place: taking("limit fsize 4096"), says: nothing + "ulimit -f"},
-	{name: "files of some size", action: "work", place: taking("limit fsize 70000"), says: notAll + ".*ulimit -f", maybe: true},
-	{name: "few addresses", action: "procs", place: taking("limit as 2147483648"), maybe: true, says: notAll + "cannot allocate memory"},
-	{name: "very few addresses", action: "procs", place: taking("limit as 1600000000"), maybe: true, says: notAll, lost: true},
+	{name: "files of some size", action: "work", place: taking("limit fsize 70000"), says: notAll + ".*ulimit -f",
+		maybe: true},
+	{name: "few addresses", action: "procs", place: taking("limit as 2147483648"), maybe: true,
+		says: notAll + "cannot allocate memory"},
+	{name: "very few addresses", action: "procs", place: taking("limit as 1600000000"), maybe: true, says: notAll,
+		lost: true},
 	{name: "no descriptors", action: "work", place: taking("limit nofile 3"), says: nothing + "too many open files"},
-	{name: "few descriptors", action: "files", place: taking("limit nofile 40"), says: notAll + "too many open files", maybe: true},
+	{name: "few descriptors", action: "files", place: taking("limit nofile 40"),
+		says: notAll + "too many open files", maybe: true},
 	{name: "locked memory", action: "lock", place: memory, check: resident},
-	{name: "no openat", action: "work", place: taking("refuse " + sysOpenat), says: nothing + "operation not permitted"},
-	{name: "no mkdirat", action: "work", place: taking("refuse " + sysMkdirat), says: nothing + "operation not permitted"},
+	{name: "no openat", action: "work", place: taking("refuse " + sysOpenat),
+		says: nothing + "operation not permitted"},
+	{name: "no mkdirat", action: "work", place: taking("refuse " + sysMkdirat),
+		says: nothing + "operation not permitted"},
 	{name: "no fallocate", action: "work", place: taking("refuse " + sysFallocate)},
 	{name: "no ftruncate", action: "procs", place: taking("refuse " + sysFtruncate + " " + sysFallocate)},
 	{name: "small cgroup", action: "work", place: smallCgroup},
 	{name: "read-only root", action: "work", place: taking("readonly"), says: nothing + "read-only file system"},
 	{name: "no proc", action: "work", place: taking("hide /proc")},
-	{name: "no temporary directory", action: "work", says: nothing + "not a directory.*no such file", place: func(p *place) {
-		p.out, p.tmp = "/dev/null", filepath.Join(p.dir, "none")
-	}},
+	{name: "no temporary directory", action: "work", says: nothing + "not a directory.*no such file",
+		place: func(p *place) {
+			p.out, p.tmp = "/dev/null", filepath.Join(p.dir, "none")
+		}},
 	{name: "disk without room", action: "work", place: diskOf(0), says: elsewhere + ".*no space left on device"},
-	{name: "small disk", action: "work", place: diskOf(300 << 10), says: notAll + "no space left on device", maybe: true},
-	{name: "disk that fills", action: "fill", says: notAll + "no space left on device", maybe: true, place: func(p *place) {
-		diskOf(4 << 20)(p)
-		p.env = append(p.env, "FILL="+filepath.Join(p.out, "fill"))
-	}},
+	{name: "small disk", action: "work", place: diskOf(300 << 10), says: notAll + "no space left on device",
+		maybe: true},
+	{name: "disk that fills", action: "fill", says: notAll + "no space left on device", maybe: true,
+		place: func(p *place) {
+			diskOf(4 << 20)(p)
+			p.env = append(p.env, "FILL="+filepath.Join(p.out, "fill"))
+		}},
 	{name: "standard error is closed", action: "work", place: taking("limit fsize 4096", "close 2"), lost: true},
 	{name: "standard error is broken", action: "work", place: brokenStderr, lost: true},
 
-	{name: "rights of another user", action: "work", place: setuid, says: elsewhere + `.*: in the working directory, of a program with the rights of another user`, lost: true, check: secure},
+	{name: "rights of another user", action: "work", place: setuid,
+		says: elsewhere + `.*: in the working directory, of a program with the rights of another user`, lost: true,
+		check: secure},
 	{name: "dropped rights", action: "user", place: asRoot, says: notAll + "permission denied", maybe: true},
-	{name: "link instead of the directory", action: "wait", place: swapped, says: notAll + "not a directory", maybe: true, lost: true, check: untouched},
+	{name: "link instead of the directory", action: "wait", place: swapped, says: notAll + "not a directory",
+		maybe: true, lost: true, check: untouched},
 }
 
 func taking(list ...step) func(p *place) {
@@ -124,7 +138,8 @@ func forkRecords(t *testing.T, _ *place, o outcome) {
 			t.Fatal(err)
 		}
 		for i := range p.Funcs {
-			if p.Processes[0].Engine != "pcce" && p.String(p.Funcs[i].Name) == "main.forked" { // pcce knows all functions beforehand
+			// pcce knows all functions beforehand
+			if p.Processes[0].Engine != "pcce" && p.String(p.Funcs[i].Name) == "main.forked" {
 				t.Errorf("%s: a function that only the child has called is in the record of its parent", dir)
 			}
 		}

@@ -126,7 +126,8 @@ func (p *place) run(exe string, action string) outcome {
 		p.t.Skip(stderr.String())
 	}
 	o := outcome{code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String()}
-	for _, pattern := range []string{filepath.Join(p.out, "*"), filepath.Join(p.tmp, "stemma-*", "*"), filepath.Join(p.dir, "stemma.out", "*")} {
+	for _, pattern := range []string{filepath.Join(p.out, "*"), filepath.Join(p.tmp, "stemma-*", "*"),
+		filepath.Join(p.dir, "stemma.out", "*")} {
 		dirs, _ := filepath.Glob(pattern)
 		for _, dir := range dirs {
 			if info, err := os.Stat(dir); err == nil && info.IsDir() {
@@ -174,7 +175,8 @@ func TestHostile(t *testing.T) {
 					p.plain = plain
 					have := p.run(build(t, engine), c.action)
 					if have.code != want.code || have.stdout != want.stdout {
-						t.Errorf("exit code %d, want %d; output\n%swant\n%s\n%s", have.code, want.code, have.stdout, want.stdout, have.stderr)
+						t.Errorf("exit code %d, want %d; output\n%swant\n%s\n%s", have.code, want.code, have.stdout,
+							want.stdout, have.stderr)
 					}
 					c.said(t, have)
 					c.recorded(t, engine, have)
@@ -220,7 +222,9 @@ func (c *hard) recorded(t *testing.T, engine string, o outcome) {
 		if o.stderr == "" {
 			e2e.NoLoss(t, p.Profile)
 		}
-		if calls := e2e.Calls(cct.New(p.Profile), "main.leaf"); engine == "cct" && o.stderr == "" && c.runs == 0 && !strings.HasPrefix(c.action, "end") && c.name != "killed" && calls < 4096+4096+1 {
+		if calls := e2e.Calls(cct.New(p.Profile),
+			"main.leaf"); engine == "cct" && o.stderr == "" && c.runs == 0 && !strings.HasPrefix(c.action, "end") &&
+			c.name != "killed" && calls < 4096+4096+1 {
 			t.Errorf("%d calls of leaf are recorded, %d were made", calls, 4096+4096+1)
 		}
 	}

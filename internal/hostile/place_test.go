@@ -76,7 +76,8 @@ func limit(w []string) error {
 	resources := map[string]int{"fsize": 1, "nofile": 7, "as": 9, "memlock": 8}
 	n := uint64(number(w[1]))
 	// Package syscall would put the limit of descriptors back before it executes a program.
-	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, uintptr(resources[w[0]]), uintptr(unsafe.Pointer(&[2]uint64{n, n})), 0, 0, 0)
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, uintptr(resources[w[0]]),
+		uintptr(unsafe.Pointer(&[2]uint64{n, n})), 0, 0, 0)
 	if errno != 0 {
 		return errno
 	}
@@ -101,7 +102,8 @@ func refuse(w []string) error {
 	for i, nr := range w {
 		prog = append(prog, syscall.SockFilter{Code: equal, K: uint32(number(nr)), Jt: uint8(len(w) - i)})
 	}
-	prog = append(prog, syscall.SockFilter{Code: ret, K: allow}, syscall.SockFilter{Code: ret, K: fail | uint32(syscall.EPERM)})
+	prog = append(prog, syscall.SockFilter{Code: ret, K: allow},
+		syscall.SockFilter{Code: ret, K: fail | uint32(syscall.EPERM)})
 	const setNoNewPrivs, setSeccomp, modeFilter = 38, 22, 2
 	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, setNoNewPrivs, 1, 0, 0, 0, 0); errno != 0 {
 		return errno
@@ -110,7 +112,8 @@ func refuse(w []string) error {
 		n    uint16
 		prog *syscall.SockFilter
 	}{uint16(len(prog)), &prog[0]}
-	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, setSeccomp, modeFilter, uintptr(unsafe.Pointer(&arg)), 0, 0, 0); errno != 0 {
+	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, setSeccomp, modeFilter, uintptr(unsafe.Pointer(&arg)),
+		0, 0, 0); errno != 0 {
 		return errno
 	}
 	return nil
@@ -123,7 +126,8 @@ func cgroup(w []string) error {
 
 // newCgroup makes a group with little memory. It returns its directory.
 func newCgroup(name string, bytes int) (dir string, err error) {
-	for root, file := range map[string]string{"/sys/fs/cgroup": "memory.max", "/sys/fs/cgroup/memory": "memory.limit_in_bytes"} {
+	for root, file := range map[string]string{"/sys/fs/cgroup": "memory.max",
+		"/sys/fs/cgroup/memory": "memory.limit_in_bytes"} {
 		dir = filepath.Join(root, name)
 		if err = os.Mkdir(dir, 0o755); err != nil {
 			continue

@@ -26,7 +26,8 @@ func (c *Code) Site(pc uint64) int {
 	if pc-c.Entry > uint64(c.Size) {
 		return profile.None
 	}
-	i, ok := slices.BinarySearchFunc(c.calls, uint32(pc-c.Entry), func(call codeCall, off uint32) int { return cmp.Compare(call.ret, off) })
+	i, ok := slices.BinarySearchFunc(c.calls, uint32(pc-c.Entry),
+		func(call codeCall, off uint32) int { return cmp.Compare(call.ret, off) })
 	if !ok {
 		return profile.None
 	}
@@ -38,7 +39,8 @@ func (c *Code) Site(pc uint64) int {
 // returns to is behind it. An address where a function begins, and which no call
 // returns to, stands for the entry of that function.
 func (c *Record) CodeAt(pc uint64) *Code {
-	i, begins := slices.BinarySearchFunc(c.Code, pc, func(code Code, pc uint64) int { return cmp.Compare(code.Entry, pc) })
+	i, begins := slices.BinarySearchFunc(c.Code, pc,
+		func(code Code, pc uint64) int { return cmp.Compare(code.Entry, pc) })
 	if begins && (i == 0 || c.Code[i-1].Site(pc) == profile.None) {
 		return &c.Code[i]
 	}
@@ -66,7 +68,8 @@ func (c *Record) addCode(from *live.Code) error {
 // have recorded one twice.
 func (c *Record) sortCode() error {
 	slices.SortStableFunc(c.Code, func(a, b Code) int { return cmp.Compare(a.Entry, b.Entry) })
-	c.Code = slices.CompactFunc(c.Code, func(a, b Code) bool { return a.Entry == b.Entry && a.Size == b.Size && a.Func == b.Func })
+	c.Code = slices.CompactFunc(c.Code,
+		func(a, b Code) bool { return a.Entry == b.Entry && a.Size == b.Size && a.Func == b.Func })
 	for i := 1; i < len(c.Code); i++ {
 		if a, b := c.Code[i-1], c.Code[i]; a.Entry+uint64(a.Size) > b.Entry {
 			return fmt.Errorf("%d bytes of code at %#x overlap those at %#x", a.Size, a.Entry, b.Entry)

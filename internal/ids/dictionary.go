@@ -69,7 +69,8 @@ type InEdge struct {
 
 // at returns the last of the versions that is not behind the epoch.
 func at[V any](versions []V, epoch uint32, epochOf func(*V) uint32) (v V, ok bool) {
-	i, found := slices.BinarySearchFunc(versions, epoch, func(v V, epoch uint32) int { return cmp.Compare(epochOf(&v), epoch) })
+	i, found := slices.BinarySearchFunc(versions, epoch,
+		func(v V, epoch uint32) int { return cmp.Compare(epochOf(&v), epoch) })
 	if !found {
 		i--
 	}
@@ -167,10 +168,13 @@ func (r *Reader) epoch(f *live.File, off, end int64) (int64, error) {
 	switch {
 	case size == 0:
 		return 0, nil
-	case size != layout.EpochSize+layout.EpochFuncSize*int64(h.Funcs)+layout.EpochSiteSize*int64(h.Sites) || size > end-off:
-		return 0, f.Fail(off, "epoch of %d bytes with %d functions and %d sites, but %d bytes follow", size, h.Funcs, h.Sites, end-off)
+	case size != layout.EpochSize+layout.EpochFuncSize*int64(h.Funcs)+layout.EpochSiteSize*int64(h.Sites) ||
+		size > end-off:
+		return 0, f.Fail(off, "epoch of %d bytes with %d functions and %d sites, but %d bytes follow", size, h.Funcs,
+			h.Sites, end-off)
 	case h.Epoch != last+1:
-		return 0, f.Fail(off+int64(unsafe.Offsetof(h.Epoch)), "epoch %d behind epoch %d, want %d", h.Epoch, last, last+1)
+		return 0, f.Fail(off+int64(unsafe.Offsetof(h.Epoch)), "epoch %d behind epoch %d, want %d", h.Epoch, last,
+			last+1)
 	}
 	if b, err = f.At(off, int(size)); err != nil {
 		return 0, err

@@ -37,7 +37,8 @@ type Event struct {
 }
 
 // EventKinds are the names of the kinds, by number.
-var EventKinds = []string{rt.EventAlloc: "alloc", rt.EventBlock: "block", rt.EventGo: "go", rt.EventPanic: "panic", rt.EventError: "error"}
+var EventKinds = []string{rt.EventAlloc: "alloc", rt.EventBlock: "block", rt.EventGo: "go", rt.EventPanic: "panic",
+	rt.EventError: "error"}
 
 // EventUnits are the units of the values that are added up, by number of the kind; ""
 // if a kind has no values.
@@ -113,7 +114,8 @@ func (r *Reader) countsUsed(f *live.File) (int64, uint64, error) {
 	}
 	h := raw.Load[layout.CountsHeader](b)
 	if h.Used > uint64(f.Size-layout.CountsHeaderSize)/layout.CountSize {
-		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.Used)), "%d entries are in use, but the file has %d bytes", h.Used, f.Size)
+		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.Used)), "%d entries are in use, but the file has %d bytes",
+			h.Used, f.Size)
 	}
 	r.Record.EventsSpilt += h.Spilt
 	return layout.CountsHeaderSize + int64(h.Used)*layout.CountSize, h.Used, nil
@@ -129,7 +131,8 @@ func (r *Reader) logUsed(f *live.File) (int64, uint64, error) {
 	h := raw.Load[layout.EventsHeader](b)
 	n := min(h.Capacity, h.Written)
 	if n > uint64(f.Size-layout.EventsHeaderSize)/layout.EventSize {
-		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.Written)), "%d events of %d are in use, but the file has %d bytes", n, h.Capacity, f.Size)
+		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.Written)),
+			"%d events of %d are in use, but the file has %d bytes", n, h.Capacity, f.Size)
 	}
 	r.Record.EventsOverwritten += h.Written - n
 	return layout.EventsHeaderSize + int64(n)*layout.EventSize, h.Written, nil
@@ -150,7 +153,8 @@ func (c *Record) EventCounts(visit func(*EventCount) error) error {
 	for _, u := range c.counts {
 		err := c.eachEntry(u.name, layout.CountsHeaderSize, u.used, layout.CountSize, func(_ uint64, b []byte) error {
 			n := raw.Load[layout.Count](b)
-			e := EventCount{Kind: n.Kind, Bits: int(n.Size), ID: c.eventID(n.Hi, n.Lo), Count: n.Count, Sum: n.Sum, Max: n.Max}
+			e := EventCount{Kind: n.Kind, Bits: int(n.Size), ID: c.eventID(n.Hi, n.Lo), Count: n.Count, Sum: n.Sum,
+				Max: n.Max}
 			if e.Kind == 0 || e.Bits > 64 {
 				return nil // it was being made, or its page was lost
 			}

@@ -79,7 +79,8 @@ func (l *GraphLog) Entered(p *profile.Profile, fn uint32, id uint64) (c LoggedCa
 
 // interval returns the site and the caller's id of an id that lies in an interval.
 func (r *logRow) interval(id uint64) (site uint32, caller uint64, ok bool) {
-	i, found := slices.BinarySearchFunc(r.intervals, id, func(i logInterval, id uint64) int { return cmp.Compare(i.add, id) })
+	i, found := slices.BinarySearchFunc(r.intervals, id,
+		func(i logInterval, id uint64) int { return cmp.Compare(i.add, id) })
 	if !found {
 		i--
 	}
@@ -113,7 +114,8 @@ func (r *logRow) remainder(id uint64) (site uint32, caller uint64, ok bool) {
 
 // Site returns the function and the index among its sites of a site of the log.
 func (l *GraphLog) Site(p *profile.Profile, site uint32) (fn uint32, index int32, ok bool) {
-	i, found := slices.BinarySearchFunc(l.funcs, site, func(f logFunc, site uint32) int { return cmp.Compare(f.first, site) })
+	i, found := slices.BinarySearchFunc(l.funcs, site,
+		func(f logFunc, site uint32) int { return cmp.Compare(f.first, site) })
 	if !found {
 		i--
 	}

@@ -196,7 +196,8 @@ func (r *Reader) engine() *engine.Engine { return engine.Recorded(fileMain, r.He
 
 // Open reads the live directory of a program with context IDs.
 func Open(fsys fs.FS) (*Reader, error) {
-	r := &Reader{Dir: &live.Dir{FS: fsys, Profile: profile.New()}, Record: &Record{fsys: fsys, Interned: make([]Interned, 1)}}
+	r := &Reader{Dir: &live.Dir{FS: fsys, Profile: profile.New()},
+		Record: &Record{fsys: fsys, Interned: make([]Interned, 1)}}
 	if err := r.readHeader(); err != nil {
 		return nil, err
 	}
@@ -252,12 +253,14 @@ func (s *Stats) meanDepth() {
 }
 
 // statNames are the names of numbers in a sealed file.
-var statNames = []string{"functions", "edges", "encoded", "groups", "backEdges", "leftOut", "maxID", "pushes", "depths", "maxDepth",
+var statNames = []string{"functions", "edges", "encoded", "groups", "backEdges", "leftOut", "maxID", "pushes",
+	"depths", "maxDepth",
 	"slow", "epoch", "reencodings", "rewrites", "graphNodes", "graphEdges", "graphTaken", "truncated"}
 
 // numbers are what statNames names.
 func (s *Stats) numbers() []*uint64 {
-	return []*uint64{&s.Functions, &s.Edges, &s.Encoded, &s.Groups, &s.BackEdges, &s.LeftOut, &s.MaxID, &s.Pushes, &s.depths, &s.MaxDepth,
+	return []*uint64{&s.Functions, &s.Edges, &s.Encoded, &s.Groups, &s.BackEdges, &s.LeftOut, &s.MaxID, &s.Pushes,
+		&s.depths, &s.MaxDepth,
 		&s.Slow, &s.Epoch, &s.Reencodings, &s.Rewrites, &s.GraphNodes, &s.GraphEdges, &s.GraphTaken, &s.Truncated}
 }
 
@@ -301,7 +304,8 @@ func (r *Reader) readHeader() error {
 		return err
 	}
 	if r.Record.Run != 0 && r.Record.Run != h.Run {
-		return f.Fail(int64(unsafe.Offsetof(layout.Header{}.Run)), "run %016x, where run %016x was before", h.Run, r.Record.Run)
+		return f.Fail(int64(unsafe.Offsetof(layout.Header{}.Run)), "run %016x, where run %016x was before", h.Run,
+			r.Record.Run)
 	}
 	r.Header, r.Record.Run = h, h.Run
 	r.Record.header = raw.Load[layout.ContextsHeader](b[layout.HeaderSize:])
@@ -400,7 +404,8 @@ func (r *Reader) function(id uint64) (uint32, error) {
 func (r *Reader) nodes() error {
 	used := r.Record.header.NodesUsed
 	if used > 1<<rt.IDNodeBits {
-		return fmt.Errorf("%s: offset %d: %d nodes, want at most %d", fileMain, layout.HeaderSize+unsafe.Offsetof(r.Record.header.NodesUsed), used, 1<<rt.IDNodeBits)
+		return fmt.Errorf("%s: offset %d: %d nodes, want at most %d", fileMain,
+			layout.HeaderSize+unsafe.Offsetof(r.Record.header.NodesUsed), used, 1<<rt.IDNodeBits)
 	}
 	f, end, err := r.open(fileNodes, used*layout.InternedSize)
 	if err != nil {
@@ -408,8 +413,10 @@ func (r *Reader) nodes() error {
 	}
 	defer f.Close()
 	// A damaged header may count more than there is.
-	r.Record.Interned = slices.Grow(r.Record.Interned, min(max(0, int(end/layout.InternedSize)-len(r.Record.Interned)), 1<<20))
-	for off := int64(len(r.Record.Interned)) * layout.InternedSize; off+layout.InternedSize <= end; off += layout.InternedSize {
+	r.Record.Interned = slices.Grow(r.Record.Interned,
+		min(max(0, int(end/layout.InternedSize)-len(r.Record.Interned)), 1<<20))
+	for off := int64(len(r.Record.Interned)) * layout.InternedSize; off+
+		layout.InternedSize <= end; off += layout.InternedSize {
 		b, err := f.At(off, layout.InternedSize)
 		if err != nil {
 			return err

@@ -25,12 +25,17 @@ import (
 func contextsDir() *livetest.Contexts {
 	d := livetest.NewContexts("prog", "-x")
 	mainF := d.Func(livetest.Func{Name: "main.main", Files: []string{"/src/m.go"}, Sites: []livetest.Site{
-		{Kind: rt.SiteCall, Line: 2, Cell: 1}, {Kind: rt.SiteNative, Line: 3, Callee: "runtime.newobject", Counter: 2}, {Kind: rt.SiteGo, Line: 4, Cell: 2}}})
-	a := d.Func(livetest.Func{Name: "main.a", Files: []string{"/src/m.go"}, Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 12, Cell: 1}}})
+		{Kind: rt.SiteCall, Line: 2, Cell: 1},
+		{Kind: rt.SiteNative, Line: 3, Callee: "runtime.newobject", Counter: 2}, {Kind: rt.SiteGo, Line: 4, Cell: 2}}})
+	a := d.Func(livetest.Func{Name: "main.a", Files: []string{"/src/m.go"},
+		Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 12, Cell: 1}}})
 	d.FaultAt(d.Return(a, 0)+1, "runtime.sigpanic", livetest.Frame{Func: "main.a", File: "/src/m.go", Line: 14})
 	d.Epoch(3, []livetest.EpochFunc{{Func: mainF, NumCC: 1}, {Func: a, Key: 9, NumCC: 4}},
-		[]livetest.EpochSite{{Func: mainF, Cell: 0, Addition: 3, Target: a}, {Func: a, Cell: 0, Addition: 2, Target: 9}})
-	d.Epoch(1, []livetest.EpochFunc{{Func: a, NumCC: 2}}, []livetest.EpochSite{{Func: mainF, Cell: 0, Addition: rt.NoAddition}, {Func: mainF, Cell: 1, Addition: 1, Target: a}})
+		[]livetest.EpochSite{{Func: mainF, Cell: 0, Addition: 3, Target: a},
+			{Func: a, Cell: 0, Addition: 2, Target: 9}})
+	d.Epoch(1, []livetest.EpochFunc{{Func: a, NumCC: 2}},
+		[]livetest.EpochSite{{Func: mainF, Cell: 0, Addition: rt.NoAddition},
+			{Func: mainF, Cell: 1, Addition: 1, Target: a}})
 	root := d.Intern(livetest.Interned{Kind: rt.InternRoot, Place: rt.RootMain, Target: mainF})
 	d.Intern(livetest.Interned{Parent: root, Epoch: 1, Kind: rt.InternGo, Place: d.Return(mainF, 2), Target: a})
 	hi, lo := d.ID(root, 0, 1, d.Return(mainF, 1))
@@ -73,7 +78,8 @@ func TestContexts(t *testing.T) {
 	d := contextsDir()
 	p := openContexts(t, d)
 	c := p.IDs
-	if p.Processes[0].Engine != "dacce" || c.Run != livetest.Run || c.Text != livetest.Text || len(c.Code) != 2 || len(c.Interned) != 3 || len(c.Dict.Epochs) != 3 {
+	if p.Processes[0].Engine != "dacce" || c.Run != livetest.Run || c.Text != livetest.Text || len(c.Code) != 2 ||
+		len(c.Interned) != 3 || len(c.Dict.Epochs) != 3 {
 		t.Fatalf("have %+v", c)
 	}
 	mainF, a := c.Code[0].Func, c.Code[1].Func
@@ -82,7 +88,8 @@ func TestContexts(t *testing.T) {
 		want      []ids.InEdge
 	}{
 		{0, a, nil},
-		{1, a, []ids.InEdge{{Caller: a, Site: 0, Addition: 2, NumCC: 4}, {Caller: mainF, Site: 0, Addition: 3, NumCC: 1}}},
+		{1, a, []ids.InEdge{{Caller: a, Site: 0, Addition: 2, NumCC: 4},
+			{Caller: mainF, Site: 0, Addition: 3, NumCC: 1}}},
 		{2, a, []ids.InEdge{{Caller: mainF, Site: 2, Addition: 1, NumCC: 1}}},
 		{1, mainF, nil},
 	} {
@@ -91,13 +98,16 @@ func TestContexts(t *testing.T) {
 		}
 	}
 	code := c.CodeAt(d.Return(0x400000, 0))
-	if code == nil || code.Func != mainF || code.Site(d.Return(0x400000, 2)) != 2 || code.Site(code.Entry+1) != profile.None {
+	if code == nil || code.Func != mainF || code.Site(d.Return(0x400000, 2)) != 2 ||
+		code.Site(code.Entry+1) != profile.None {
 		t.Errorf("code at the first call of main.main: %+v", code)
 	}
-	if c.CodeAt(code.Entry) != code || c.CodeAt(code.Entry-1) != nil || c.CodeAt(code.Entry+uint64(code.Size)) == nil || c.CodeAt(code.Entry+uint64(code.Size)+1) != nil {
+	if c.CodeAt(code.Entry) != code || c.CodeAt(code.Entry-1) != nil ||
+		c.CodeAt(code.Entry+uint64(code.Size)) == nil || c.CodeAt(code.Entry+uint64(code.Size)+1) != nil {
 		t.Error("the code of a function reaches from its entry up to its end")
 	}
-	want := []ids.Event{{Kind: rt.EventAlloc, Value: 48, Time: 5 * time.Microsecond}, {Kind: rt.EventGo, Value: 7, Time: 6 * time.Microsecond}}
+	want := []ids.Event{{Kind: rt.EventAlloc, Value: 48, Time: 5 * time.Microsecond},
+		{Kind: rt.EventGo, Value: 7, Time: 6 * time.Microsecond}}
 	for i, e := range events(t, c) {
 		e.ID = ctxid.ID{}
 		if i >= len(want) || e != want[i] {
@@ -108,7 +118,8 @@ func TestContexts(t *testing.T) {
 	if err := c.EventLog(func(*ids.Event) error { return stop }); err != stop {
 		t.Errorf("visit's error: have %v", err)
 	}
-	for i, want := range []ids.EventCount{{Kind: rt.EventAlloc, Bits: 6, Count: 1, Sum: 48, Max: 48}, {Kind: rt.EventGo, Count: 1}} {
+	for i, want := range []ids.EventCount{{Kind: rt.EventAlloc, Bits: 6, Count: 1, Sum: 48, Max: 48},
+		{Kind: rt.EventGo, Count: 1}} {
 		have := counts(t, c)[i]
 		if have.ID == (ctxid.ID{}) {
 			t.Errorf("count %d has no ID", i)
@@ -120,7 +131,8 @@ func TestContexts(t *testing.T) {
 	other := *p.Profile
 	other.Processes = slices.Clone(p.Processes)
 	other.Processes[0].Run = 0
-	if _, err := record.Merge(p, &record.Record{Profile: &other, IDs: p.IDs}); err == nil || !strings.Contains(err.Error(), "cannot be added up") {
+	if _, err := record.Merge(p, &record.Record{Profile: &other, IDs: p.IDs}); err == nil ||
+		!strings.Contains(err.Error(), "cannot be added up") {
 		t.Errorf("merging: have %v", err)
 	}
 }
@@ -212,25 +224,36 @@ func TestContextsDamage(t *testing.T) {
 		want   string
 	}{
 		{"magic", func(d *livetest.Contexts) { d.Tree[0] = 'x' }, "cce: offset 0: not the header"},
-		{"flag", func(d *livetest.Contexts) { d.Header(func(h *layout.Header) { h.Flags = 0 }) }, "cce: offset 12: flags 0x0 without"},
-		{"run", func(d *livetest.Contexts) { d.Header(func(h *layout.Header) { h.Run = 0 }) }, "cce: offset 184: run number 0"},
+		{"flag", func(d *livetest.Contexts) { d.Header(func(h *layout.Header) { h.Flags = 0 }) },
+			"cce: offset 12: flags 0x0 without"},
+		{"run", func(d *livetest.Contexts) { d.Header(func(h *layout.Header) { h.Run = 0 }) },
+			"cce: offset 184: run number 0"},
 		{"header cut", func(d *livetest.Contexts) { d.Tree = d.Tree[:5000] }, "cce: offset 0: file ends at 5000"},
 		{"epoch length", epoch(func(e *layout.Epoch) { e.Length++ }), "epochs: offset 0: epoch of"},
 		{"epoch functions", epoch(func(e *layout.Epoch) { e.Funcs = 0xff }), "epochs: offset 0: epoch of"},
-		{"epoch order", epoch(func(e *layout.Epoch) { e.Epoch = 2 }), "epochs: offset 4: epoch 2 behind epoch 0, want 1"},
-		{"epoch number", epoch(func(e *layout.Epoch) { e.Epoch = 1 << 31 }), "epochs: offset 4: epoch 2147483648 behind"},
-		{"unknown function", epochFunc(func(f *layout.EpochFunc) { f.Func++ }), "epochs: offset 32: function 0x400001 has no record"},
+		{"epoch order", epoch(func(e *layout.Epoch) { e.Epoch = 2 }),
+			"epochs: offset 4: epoch 2 behind epoch 0, want 1"},
+		{"epoch number", epoch(func(e *layout.Epoch) { e.Epoch = 1 << 31 }),
+			"epochs: offset 4: epoch 2147483648 behind"},
+		{"unknown function", epochFunc(func(f *layout.EpochFunc) { f.Func++ }),
+			"epochs: offset 32: function 0x400001 has no record"},
 		{"key", epochFunc(func(f *layout.EpochFunc) { f.Key = rt.NumKeys }), "epochs: offset 32: key 16376"},
 		{"numCC", epochFunc(func(f *layout.EpochFunc) { f.NumCC = rt.MaxNum + 1 }), "epochs: offset 32: key 0, numCC"},
-		{"cell", epochSite(func(s *layout.EpochSite) { s.Cell = 77 }), "epochs: offset 64: cell 77 of a function with 2"},
+		{"cell", epochSite(func(s *layout.EpochSite) { s.Cell = 77 }),
+			"epochs: offset 64: cell 77 of a function with 2"},
 		{"addition", epochSite(func(s *layout.EpochSite) { s.Addition = rt.MaxNum }), "epochs: offset 64: addition"},
-		{"target", epochSite(func(s *layout.EpochSite) { s.Target = 1 << 40 }), "epochs: offset 64: function 0x10000000000"},
+		{"target", epochSite(func(s *layout.EpochSite) { s.Target = 1 << 40 }),
+			"epochs: offset 64: function 0x10000000000"},
 		{"node kind", node(1, func(n *layout.Interned) { n.Kind = 6 }), "nodes: offset 32: node of unknown kind 6"},
-		{"node parent", node(2, func(n *layout.Interned) { n.Parent = 2 }), "nodes: offset 64: parent 2 is no node before"},
+		{"node parent", node(2, func(n *layout.Interned) { n.Parent = 2 }),
+			"nodes: offset 64: parent 2 is no node before"},
 		{"node id", node(2, func(n *layout.Interned) { n.ID = rt.MaxNum }), "nodes: offset 64: id"},
 		{"node root", node(1, func(n *layout.Interned) { n.Place = rt.NumRoots }), "nodes: offset 32: root 10"},
-		{"node target", node(2, func(n *layout.Interned) { n.Target++ }), "nodes: offset 64: function 0x400041 has no record"},
-		{"node count", func(d *livetest.Contexts) { d.Second(func(h *layout.ContextsHeader) { h.NodesUsed = 1 << 40 }) }, "cce: offset 4104: 1099511627776 nodes"},
+		{"node target", node(2, func(n *layout.Interned) { n.Target++ }),
+			"nodes: offset 64: function 0x400041 has no record"},
+		{"node count",
+			func(d *livetest.Contexts) { d.Second(func(h *layout.ContextsHeader) { h.NodesUsed = 1 << 40 }) },
+			"cce: offset 4104: 1099511627776 nodes"},
 		{"counts magic", func(d *livetest.Contexts) { d.Counts[0][0] = 1 }, "counts.0: offset 0: not a file of events"},
 		{"counts used", func(d *livetest.Contexts) {
 			raw.Update(d.Counts[0], func(h *layout.CountsHeader) { h.Used += 1 << 16 })
@@ -280,13 +303,15 @@ func TestContextsKilled(t *testing.T) {
 	d.Events[2], d.Counts[2] = d.Events[2][:20], nil
 	if p := openContexts(t, d); len(events(t, p.IDs)) != 0 || len(mustWrite(t, p)) == 0 {
 		t.Error("events of files without a header")
-	} else if back, err := record.Read(bytes.NewReader(mustWrite(t, p))); err != nil || !bytes.Equal(mustWrite(t, back), mustWrite(t, p)) {
+	} else if back, err := record.Read(bytes.NewReader(mustWrite(t, p))); err != nil ||
+		!bytes.Equal(mustWrite(t, back), mustWrite(t, p)) {
 		t.Errorf("sealed: %v", err)
 	}
 	d = contextsDir()
 	d.Nodes = d.Nodes[:70]
 	p := openContexts(t, d)
-	if len(p.IDs.Interned) != 2 || len(p.Lost()) != 1 || !strings.Contains(p.Processes[0].Notes[0], "nodes: 96 bytes are in use, but the file has 70") {
+	if len(p.IDs.Interned) != 2 || len(p.Lost()) != 1 ||
+		!strings.Contains(p.Processes[0].Notes[0], "nodes: 96 bytes are in use, but the file has 70") {
 		t.Errorf("%d nodes, %v %v", len(p.IDs.Interned), p.Lost(), p.Processes[0].Notes)
 	}
 	d = contextsDir()
@@ -390,19 +415,21 @@ func FuzzReadContexts(f *testing.F) {
 	f.Add(d.Tree, d.Funcs, d.Epochs, d.Nodes, d.Counts[0], d.Events[0], d.Check, d.Strings)
 	f.Fuzz(func(t *testing.T, cce, funcs, epochs, nodes, counts, events, check, strings []byte) {
 		fsys := fstest.MapFS{}
-		for name, data := range map[string][]byte{"cce": cce, "funcs": funcs, "epochs": epochs, "nodes": nodes, "counts.0": counts, "events.0": events, "check": check, "strings": strings} {
+		for name, data := range map[string][]byte{"cce": cce, "funcs": funcs, "epochs": epochs, "nodes": nodes,
+			"counts.0": counts, "events.0": events, "check": check, "strings": strings} {
 			fsys[name] = &fstest.MapFile{Data: data}
 		}
-		livetest.Bounded(t, len(cce)+len(funcs)+len(epochs)+len(nodes)+len(counts)+len(events)+len(check)+len(strings), func() {
-			l, err := record.Open(fsys)
-			if err != nil {
-				return
-			}
-			if err := l.Profile.CheckValid(); err != nil {
-				t.Fatal(err)
-			}
-			_ = l.Checks(func(*live.Check) error { return nil })
-			exerciseContexts(t, l)
-		})
+		livetest.Bounded(t,
+			len(cce)+len(funcs)+len(epochs)+len(nodes)+len(counts)+len(events)+len(check)+len(strings), func() {
+				l, err := record.Open(fsys)
+				if err != nil {
+					return
+				}
+				if err := l.Profile.CheckValid(); err != nil {
+					t.Fatal(err)
+				}
+				_ = l.Checks(func(*live.Check) error { return nil })
+				exerciseContexts(t, l)
+			})
 	})
 }

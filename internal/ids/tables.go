@@ -45,8 +45,9 @@ func (c *Record) Tables(p *profile.Profile) (*sealed.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	engineSchema().Add(f, tableEngine, []engineRow{{Stats: c.Stats, Text: c.Text, Run: c.Run, spilt: c.EventsSpilt, overwritten: c.EventsOverwritten,
-		logged: c.HasEventLog(), graph: c.Log != nil, entries: c.entries()}})
+	engineSchema().Add(f, tableEngine,
+		[]engineRow{{Stats: c.Stats, Text: c.Text, Run: c.Run, spilt: c.EventsSpilt, overwritten: c.EventsOverwritten,
+			logged: c.HasEventLog(), graph: c.Log != nil, entries: c.entries()}})
 	c.addCodeTables(f)
 	internedSchema.Add(f, tableInterned, c.Interned[1:])
 	c.Dict.addTables(f)
@@ -74,15 +75,19 @@ func FromTables(f *sealed.File) (*profile.Profile, *Record, error) {
 	}
 	switch {
 	case len(rows) != 1 || len(p.Processes) != 1 || rows[0].Run == 0 || rows[0].Run != p.Processes[0].Run:
-		return nil, nil, fmt.Errorf("table %s: %d rows for %d processes, want one of the same run", tableEngine, len(rows), len(p.Processes))
+		return nil, nil,
+			fmt.Errorf("table %s: %d rows for %d processes, want one of the same run", tableEngine, len(rows),
+				len(p.Processes))
 	case len(p.Nodes) != 1:
 		return nil, nil, fmt.Errorf("a record of context IDs with %d nodes, want the root alone", len(p.Nodes))
 	}
 	e := rows[0]
-	c := &Record{Stats: e.Stats, Text: e.Text, Run: e.Run, EventsSpilt: e.spilt, EventsOverwritten: e.overwritten, logged: e.logged}
+	c := &Record{Stats: e.Stats, Text: e.Text, Run: e.Run, EventsSpilt: e.spilt, EventsOverwritten: e.overwritten,
+		logged: e.logged}
 	c.Stats.meanDepth()
 	if e.graph {
-		c.Log = &GraphLog{Entries: int(min(e.entries, math.MaxInt32)), rows: make(map[uint32]*logRow), indexes: []uint32{NoFunc}}
+		c.Log = &GraphLog{Entries: int(min(e.entries, math.MaxInt32)), rows: make(map[uint32]*logRow),
+			indexes: []uint32{NoFunc}}
 	}
 	r := tablesReader{f: f, p: p, c: c}
 	for _, read := range []func() error{r.code, r.interned, r.dictionary, r.graphLog, r.events} {
@@ -132,10 +137,13 @@ type engineRow struct {
 // engineSchema returns the columns of what an engine says about itself.
 func engineSchema() sealed.Schema[engineRow] {
 	s := sealed.Schema[engineRow]{
-		{Name: "run", Kind: sealed.Hex, Get: func(r *engineRow) uint64 { return r.Run }, Set: func(r *engineRow, v uint64) { r.Run = v }},
-		{Name: "text", Kind: sealed.Hex, Get: func(r *engineRow) uint64 { return r.Text }, Set: func(r *engineRow, v uint64) { r.Text = v }},
+		{Name: "run", Kind: sealed.Hex, Get: func(r *engineRow) uint64 { return r.Run },
+			Set: func(r *engineRow, v uint64) { r.Run = v }},
+		{Name: "text", Kind: sealed.Hex, Get: func(r *engineRow) uint64 { return r.Text },
+			Set: func(r *engineRow, v uint64) { r.Text = v }},
 		{Name: "start", Kind: sealed.Word, Words: []string{"nothing", "static", "run", "missing", "wrong"},
-			Get: func(r *engineRow) uint64 { return uint64(r.Start) }, Set: func(r *engineRow, v uint64) { r.Start = StartKind(v) }},
+			Get: func(r *engineRow) uint64 { return uint64(r.Start) },
+			Set: func(r *engineRow, v uint64) { r.Start = StartKind(v) }},
 		{Name: "flags", Kind: sealed.Flags, Words: []string{"eventLog", "graphLog"},
 			Get: func(r *engineRow) uint64 { return flag(r.logged, 1) | flag(r.graph, 2) },
 			Set: func(r *engineRow, v uint64) { r.logged, r.graph = v&1 != 0, v&2 != 0 }},
@@ -152,9 +160,11 @@ func engineSchema() sealed.Schema[engineRow] {
 		"elapsed":      func(s *Stats) *time.Duration { return &s.Elapsed },
 	} {
 		s = append(s, sealed.Field[engineRow]{Name: name, Max: math.MaxInt64,
-			Get: func(r *engineRow) uint64 { return uint64(*at(&r.Stats)) }, Set: func(r *engineRow, v uint64) { *at(&r.Stats) = time.Duration(v) }})
+			Get: func(r *engineRow) uint64 { return uint64(*at(&r.Stats)) },
+			Set: func(r *engineRow, v uint64) { *at(&r.Stats) = time.Duration(v) }})
 	}
-	slices.SortStableFunc(s[7+len(statNames):], func(a, b sealed.Field[engineRow]) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(s[7+len(statNames):],
+		func(a, b sealed.Field[engineRow]) int { return cmp.Compare(a.Name, b.Name) })
 	return s
 }
 
@@ -167,12 +177,14 @@ func flag(set bool, bit uint64) uint64 {
 
 // number is a column of numbers of 64 bits.
 func number[T any](name string, at func(*T) *uint64) sealed.Field[T] {
-	return sealed.Field[T]{Name: name, Get: func(r *T) uint64 { return *at(r) }, Set: func(r *T, v uint64) { *at(r) = v }}
+	return sealed.Field[T]{Name: name, Get: func(r *T) uint64 { return *at(r) },
+		Set: func(r *T, v uint64) { *at(r) = v }}
 }
 
 // num is a column of numbers of 32 bits.
 func num[T any](name string, at func(*T) *uint32) sealed.Field[T] {
-	return sealed.Field[T]{Name: name, Max: math.MaxUint32, Get: func(r *T) uint64 { return uint64(*at(r)) }, Set: func(r *T, v uint64) { *at(r) = uint32(v) }}
+	return sealed.Field[T]{Name: name, Max: math.MaxUint32, Get: func(r *T) uint64 { return uint64(*at(r)) },
+		Set: func(r *T, v uint64) { *at(r) = uint32(v) }}
 }
 
 // hex is a column of addresses.
@@ -272,8 +284,10 @@ func (r *tablesReader) code() error {
 			return fmt.Errorf("%d bytes of code at %#x", c.Size, c.Entry)
 		}
 		for i, call := range c.calls {
-			if call.ret > c.Size || uint64(call.site) >= uint64(len(r.p.Funcs[c.Func].Sites)) || i > 0 && call.ret < c.calls[i-1].ret {
-				return fmt.Errorf("return address %d: offset %d of %d bytes, site %d of %d", i, call.ret, c.Size, call.site, len(r.p.Funcs[c.Func].Sites))
+			if call.ret > c.Size || uint64(call.site) >= uint64(len(r.p.Funcs[c.Func].Sites)) ||
+				i > 0 && call.ret < c.calls[i-1].ret {
+				return fmt.Errorf("return address %d: offset %d of %d bytes, site %d of %d", i, call.ret, c.Size,
+					call.site, len(r.p.Funcs[c.Func].Sites))
 			}
 		}
 		r.c.Code = append(r.c.Code, *c)
@@ -290,7 +304,8 @@ var internKinds = []string{rt.InternCall: "call", rt.InternGo: "go", rt.InternRo
 	rt.InternCut: "cut", rt.InternAt: "at", rt.InternSite: "site"}
 
 var internedSchema = sealed.Schema[Interned]{
-	{Name: "kind", Kind: sealed.Word, Words: internKinds, Get: func(n *Interned) uint64 { return uint64(n.Kind) }, Set: func(n *Interned, v uint64) { n.Kind = uint8(v) }},
+	{Name: "kind", Kind: sealed.Word, Words: internKinds, Get: func(n *Interned) uint64 { return uint64(n.Kind) },
+		Set: func(n *Interned, v uint64) { n.Kind = uint8(v) }},
 	num("parent", func(n *Interned) *uint32 { return &n.Parent }),
 	num("epoch", func(n *Interned) *uint32 { return &n.Epoch }),
 	num("id", func(n *Interned) *uint32 { return &n.ID }),
@@ -315,13 +330,16 @@ func (r *tablesReader) interned() error {
 }
 
 var epochSchema = sealed.Schema[EpochInfo]{
-	{Name: "time", Kind: sealed.Time, Get: func(e *EpochInfo) uint64 { return timeOf(e.Time) }, Set: func(e *EpochInfo, v uint64) {
-		if v != 0 {
-			e.Time = time.Unix(0, int64(v)).UTC()
-		}
-	}},
+	{Name: "time", Kind: sealed.Time, Get: func(e *EpochInfo) uint64 { return timeOf(e.Time) },
+		Set: func(e *EpochInfo, v uint64) {
+			if v != 0 {
+				e.Time = time.Unix(0, int64(v)).UTC()
+			}
+		}},
 	num("maxID", func(e *EpochInfo) *uint32 { return &e.MaxID }),
-	{Name: "flags", Kind: sealed.Flags, Words: []string{"known"}, Get: func(e *EpochInfo) uint64 { return flag(e.Known, 1) }, Set: func(e *EpochInfo, v uint64) { e.Known = v == 1 }},
+	{Name: "flags", Kind: sealed.Flags, Words: []string{"known"},
+		Get: func(e *EpochInfo) uint64 { return flag(e.Known, 1) },
+		Set: func(e *EpochInfo, v uint64) { e.Known = v == 1 }},
 }
 
 // timeOf returns nanoseconds since 1970, 0 for a time that is not known.
@@ -483,7 +501,9 @@ type groupRow struct {
 var groupSchema = sealed.Schema[groupRow]{
 	num("func", func(r *groupRow) *uint32 { return &r.fn }),
 	number("mod", func(r *groupRow) *uint64 { return &r.mod }),
-	{Name: "flags", Kind: sealed.Flags, Words: []string{"shared"}, Get: func(r *groupRow) uint64 { return flag(r.shared, 1) }, Set: func(r *groupRow, v uint64) { r.shared = v == 1 }},
+	{Name: "flags", Kind: sealed.Flags, Words: []string{"shared"},
+		Get: func(r *groupRow) uint64 { return flag(r.shared, 1) },
+		Set: func(r *groupRow, v uint64) { r.shared = v == 1 }},
 }
 
 type remainderRow struct {
@@ -598,7 +618,8 @@ func (r *tablesReader) groups(l *GraphLog) error {
 
 var countSchema = sealed.Schema[EventCount]{
 	num("kind", func(e *EventCount) *uint32 { return &e.Kind }),
-	{Name: "bits", Max: 64, Get: func(e *EventCount) uint64 { return uint64(e.Bits) }, Set: func(e *EventCount, v uint64) { e.Bits = int(v) }},
+	{Name: "bits", Max: 64, Get: func(e *EventCount) uint64 { return uint64(e.Bits) },
+		Set: func(e *EventCount, v uint64) { e.Bits = int(v) }},
 	hex("hi", func(e *EventCount) *uint64 { return &e.ID.Hi }),
 	hex("lo", func(e *EventCount) *uint64 { return &e.ID.Lo }),
 	number("events", func(e *EventCount) *uint64 { return &e.Count }),
@@ -609,7 +630,8 @@ var countSchema = sealed.Schema[EventCount]{
 var eventSchema = sealed.Schema[Event]{
 	num("kind", func(e *Event) *uint32 { return &e.Kind }),
 	number("value", func(e *Event) *uint64 { return &e.Value }),
-	{Name: "time", Max: math.MaxInt64, Get: func(e *Event) uint64 { return uint64(e.Time) }, Set: func(e *Event, v uint64) { e.Time = time.Duration(v) }},
+	{Name: "time", Max: math.MaxInt64, Get: func(e *Event) uint64 { return uint64(e.Time) },
+		Set: func(e *Event, v uint64) { e.Time = time.Duration(v) }},
 	hex("hi", func(e *Event) *uint64 { return &e.ID.Hi }),
 	hex("lo", func(e *Event) *uint64 { return &e.ID.Lo }),
 }

@@ -36,7 +36,8 @@ func (p *GoArgs) Warm(e *process.Env, b *toolchain.Build, pkgs []string, exes ..
 			return err
 		}
 		fmt.Fprintf(e.Stderr, "stemma: %s: %s · %s · %s of %s encoded\n", filepath.Base(exe)+toolchain.WarmSuffix,
-			words.Plural(s.Functions, "function"), words.Plural(s.Edges, "edge"), words.Commas(uint64(s.Encoded)), words.Plural(s.Calls, "call site"))
+			words.Plural(s.Functions, "function"), words.Plural(s.Edges, "edge"), words.Commas(uint64(s.Encoded)),
+			words.Plural(s.Calls, "call site"))
 	}
 	return nil
 }
@@ -124,7 +125,9 @@ func splitPackage(verb string, rest []string) (pkg, args []string, err error) {
 		n = 1
 	}
 	if n == 0 {
-		return nil, nil, exit.Usagef("%s: no package given; name a directory, .go files or an import path (see 'stemma help %s')", verb, verb)
+		return nil, nil,
+			exit.Usagef("%s: no package given; name a directory, .go files or an import path (see 'stemma help %s')",
+				verb, verb)
 	}
 	return rest[:n], rest[n:], nil
 }
@@ -154,7 +157,8 @@ func (p *Program) build(e *process.Env, b *toolchain.Build, a *GoArgs, pkg []str
 		return err
 	}
 	if len(files) != 1 {
-		return exit.Usagef("%s: %s: have %s, want one; name the directory of one command", a.Verb, strings.Join(pkg, " "), words.Plural(len(files), "program"))
+		return exit.Usagef("%s: %s: have %s, want one; name the directory of one command", a.Verb,
+			strings.Join(pkg, " "), words.Plural(len(files), "program"))
 	}
 	p.Name = files[0].Name()
 	p.exe = filepath.Join(p.tmp, p.Name)

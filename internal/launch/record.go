@@ -66,14 +66,16 @@ func (r *Record) Seal(e *process.Env, outFile string) error {
 	} else if err = SealAndSummarize(e, own, outFile, r.elapsed); err != nil {
 		return fmt.Errorf("%w; the record stays in %s", err, own)
 	} else if r.Keep {
-		fmt.Fprintf(e.Stderr, "stemma: the recorded calls are in the live directory; see 'stemma replay %s'\n", store.Relative(own))
+		fmt.Fprintf(e.Stderr, "stemma: the recorded calls are in the live directory; see 'stemma replay %s'\n",
+			store.Relative(own))
 	} else if len(others) == 0 {
 		err = os.RemoveAll(r.Base)
 	} else {
 		err = os.RemoveAll(own)
 	}
 	if len(others) > 0 {
-		fmt.Fprintf(e.Stderr, "stemma: %s, of children or of what the program was before it replaced itself:\n", words.Plural(len(others), "more record"))
+		fmt.Fprintf(e.Stderr, "stemma: %s, of children or of what the program was before it replaced itself:\n",
+			words.Plural(len(others), "more record"))
 		store.ListDirs(e.Stderr, others)
 	}
 	return err

@@ -33,7 +33,8 @@ func TestAllocations(t *testing.T) {
 	if calls := p.Total(profile.Calls); calls != 1 {
 		t.Errorf("%d calls, want 1", calls)
 	}
-	if last := p.Funcs[p.Nodes[len(p.Nodes)-1].Func]; last.Kind != profile.FuncAlloc || p.String(last.Name) != "main.T" {
+	if last := p.Funcs[p.Nodes[len(p.Nodes)-1].Func]; last.Kind != profile.FuncAlloc ||
+		p.String(last.Name) != "main.T" {
 		t.Errorf("the last node is of %v %s, want the allocations of main.T", last.Kind, p.String(last.Name))
 	}
 }

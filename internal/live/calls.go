@@ -34,7 +34,8 @@ type CallEntry struct {
 }
 
 // ErrNoCalls is what [Dir.Calls] returns for a program that recorded none.
-var ErrNoCalls = errors.New("no calls are recorded; build the program with -record=calls, and name its live directory: a sealed profile has none")
+var ErrNoCalls = errors.New("no calls are recorded; build the program with -record=calls, and name its live " +
+	"directory: a sealed profile has none")
 
 // Calls are the calls that a program recorded, in order: every entry of an
 // instrumented function. They are read as they are asked for. The zero Calls is
@@ -67,7 +68,8 @@ func callsEnd(fsys fs.FS) (end int64, why uint32, err error) {
 		return 0, 0, f.Fail(0, "not the header of recorded calls (have %q, want %q)", magic, layout.CallsMagic)
 	}
 	if h.Used < layout.CallsHeaderSize || h.Used > 1<<62 || h.Used%layout.CallSize != 0 {
-		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.Used)), "%d bytes in use, want a multiple of %d from %d on", h.Used, layout.CallSize, layout.CallsHeaderSize)
+		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.Used)), "%d bytes in use, want a multiple of %d from %d on",
+			h.Used, layout.CallSize, layout.CallsHeaderSize)
 	}
 	if h.End >= rt.NumCallsEnds {
 		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.End)), "unknown end %d of the log", h.End)
@@ -162,7 +164,8 @@ func (c *Calls) node(offset uint32) (uint32, error) {
 		return 0, c.fail("there is no node at offset %d of the tree", offset)
 	}
 	p := c.live.Profile
-	if p.Funcs[p.Nodes[n].Func].Kind == profile.FuncOverflow || p.Funcs[p.Nodes[p.Nodes[n].Parent].Func].Kind == profile.FuncOverflow {
+	if p.Funcs[p.Nodes[n].Func].Kind == profile.FuncOverflow ||
+		p.Funcs[p.Nodes[p.Nodes[n].Parent].Func].Kind == profile.FuncOverflow {
 		return 0, c.fail("node %d has no path", offset)
 	}
 	return uint32(n), nil

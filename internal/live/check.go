@@ -123,7 +123,8 @@ func (r *checkReader) record(off int64) (int64, error) {
 func (r *checkReader) frames(b []byte) (err error) {
 	for ; len(b) > 0; b = b[layout.CheckFrameSize:] {
 		v := raw.Load[layout.CheckFrame](b)
-		fr := CheckFrame{Line: int(v.Line), Inlined: v.Flags&rt.CheckInlined != 0, Wrapper: v.Flags&rt.CheckWrapper != 0}
+		fr := CheckFrame{Line: int(v.Line), Inlined: v.Flags&rt.CheckInlined != 0,
+			Wrapper: v.Flags&rt.CheckWrapper != 0}
 		if fr.Func, err = r.table.at(v.Func); err == nil {
 			fr.File, err = r.table.at(v.File)
 		}

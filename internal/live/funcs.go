@@ -185,7 +185,8 @@ func (r *FuncsReader) add(h funcHeader, table []string, d *wire.Decoder) error {
 	if err := fn.Check(len(r.p.Strings)); err != nil {
 		return err
 	}
-	if have := uint64(h.NodeSize); r.code == nil && (have < layout.NodeSize+layout.CellSize*uint64(fn.Cells) || have < layout.CounterSize*uint64(fn.Counters)) {
+	if have := uint64(h.NodeSize); r.code == nil &&
+		(have < layout.NodeSize+layout.CellSize*uint64(fn.Cells) || have < layout.CounterSize*uint64(fn.Counters)) {
 		return fmt.Errorf("node of %d bytes for %d cells and %d counters", have, fn.Cells, fn.Counters)
 	}
 	if old, ok := r.ByID[h.ID]; ok && h.ID != rt.RootFunc {
@@ -267,7 +268,8 @@ func (r *FuncsReader) returns(b []byte) error {
 	for i := range code.Calls {
 		pair := raw.Load[layout.PCPair](b[layout.PCsRecordSize+layout.PCPairSize*i:])
 		if pair.Return > code.Size || uint64(pair.Site) >= uint64(len(r.p.Funcs[fn].Sites)) {
-			return fmt.Errorf("return address %d: offset %d of %d bytes, site %d of %d", i, pair.Return, code.Size, pair.Site, len(r.p.Funcs[fn].Sites))
+			return fmt.Errorf("return address %d: offset %d of %d bytes, site %d of %d", i, pair.Return, code.Size,
+				pair.Site, len(r.p.Funcs[fn].Sites))
 		}
 		code.Calls[i] = [2]uint32{pair.Return, pair.Site}
 	}

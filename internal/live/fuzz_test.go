@@ -22,7 +22,8 @@ func FuzzReadLive(f *testing.F) {
 	f.Add(full.Tree, full.Funcs, full.Shards[0], full.Check, full.Strings)
 	f.Fuzz(func(t *testing.T, tree, funcs, shard, check, strings []byte) {
 		fsys := fstest.MapFS{}
-		for name, data := range map[string][]byte{"tree": tree, "funcs": funcs, "shard.0": shard, "check": check, "strings": strings} {
+		for name, data := range map[string][]byte{"tree": tree, "funcs": funcs, "shard.0": shard, "check": check,
+			"strings": strings} {
 			fsys[name] = &fstest.MapFile{Data: data}
 		}
 		livetest.Bounded(t, len(tree)+len(funcs)+len(shard)+len(check)+len(strings), func() {

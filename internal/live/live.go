@@ -136,22 +136,27 @@ func (h *Header) read(tree *File) error {
 func (h *Header) Parse(tree *File, b []byte) error {
 	r := raw.Load[layout.Header](b)
 	if magic := string(r.Magic[:]); magic != rt.Magic {
-		return tree.Fail(int64(unsafe.Offsetof(r.Magic)), "not the header of a live directory (have %q, want %q)", magic, rt.Magic)
+		return tree.Fail(int64(unsafe.Offsetof(r.Magic)), "not the header of a live directory (have %q, want %q)",
+			magic, rt.Magic)
 	}
 	if r.Version != rt.Version {
-		return tree.Fail(int64(unsafe.Offsetof(r.Version)), "layout version %d (want %d); use the stemma that built the program", r.Version, rt.Version)
+		return tree.Fail(int64(unsafe.Offsetof(r.Version)),
+			"layout version %d (want %d); use the stemma that built the program", r.Version, rt.Version)
 	}
 	switch {
 	case uint64(r.GoVerLen) > uint64(len(r.GoVer)):
-		return tree.Fail(int64(unsafe.Offsetof(r.GoVerLen)), "Go version of %d bytes, want at most %d", r.GoVerLen, len(r.GoVer))
+		return tree.Fail(int64(unsafe.Offsetof(r.GoVerLen)), "Go version of %d bytes, want at most %d", r.GoVerLen,
+			len(r.GoVer))
 	case uint64(r.ArgsLen) > uint64(len(r.Args)):
-		return tree.Fail(int64(unsafe.Offsetof(r.ArgsLen)), "command line of %d bytes, want at most %d", r.ArgsLen, len(r.Args))
+		return tree.Fail(int64(unsafe.Offsetof(r.ArgsLen)), "command line of %d bytes, want at most %d", r.ArgsLen,
+			len(r.Args))
 	case r.Shards > maxShards:
 		return tree.Fail(int64(unsafe.Offsetof(r.Shards)), "%d shards, want at most %d", r.Shards, maxShards)
 	case r.Used > 1<<32:
 		return tree.Fail(int64(unsafe.Offsetof(r.Used)), "%d bytes in use, want at most %d", r.Used, int64(1)<<32)
 	case r.FuncsUsed > 1<<32:
-		return tree.Fail(int64(unsafe.Offsetof(r.FuncsUsed)), "%d bytes of funcs in use, want at most %d", r.FuncsUsed, int64(1)<<32)
+		return tree.Fail(int64(unsafe.Offsetof(r.FuncsUsed)), "%d bytes of funcs in use, want at most %d",
+			r.FuncsUsed, int64(1)<<32)
 	}
 	*h = Header{
 		Flags: r.Flags, Shards: r.Shards, PID: r.PID, Start: r.Start, Run: r.Run,
@@ -163,7 +168,8 @@ func (h *Header) Parse(tree *File, b []byte) error {
 }
 
 // lossKinds are the kinds that the program counts, in the order of rt.
-var lossKinds = [rt.NumLost]string{profile.LossNodes, profile.LossFuncs, profile.LossPages, profile.LossShards, profile.LossTables, profile.LossChecks, profile.LossPaths, profile.LossEdges, profile.LossDeep}
+var lossKinds = [rt.NumLost]string{profile.LossNodes, profile.LossFuncs, profile.LossPages, profile.LossShards,
+	profile.LossTables, profile.LossChecks, profile.LossPaths, profile.LossEdges, profile.LossDeep}
 
 // Process returns what the header says about the program.
 func (h *Header) Process(engine string) profile.Process {

@@ -17,7 +17,8 @@ import (
 // small returns a directory with main.main, which calls main.f through cell 0.
 func small() (d *livetest.Dir, mainNode int, f uint64) {
 	d = livetest.New(1, "prog")
-	mainF := d.Func(livetest.Func{Name: "main.main", Files: []string{"m.go"}, Sites: []livetest.Site{{Kind: rt.SiteCall, Cell: 1}}})
+	mainF := d.Func(livetest.Func{Name: "main.main", Files: []string{"m.go"},
+		Sites: []livetest.Site{{Kind: rt.SiteCall, Cell: 1}}})
 	f = d.Func(livetest.Func{Name: "main.f", Files: []string{"m.go"}})
 	return d, d.Node(livetest.Root, rt.RootMain, mainF), f
 }
@@ -40,32 +41,54 @@ func TestLiveDamage(t *testing.T) {
 		note   string
 	}{
 		{"magic", func(d *livetest.Dir, _ int, _ uint64) { d.Tree[0] = 'x' }, "tree: offset 0: not the header", "", ""},
-		{"version", func(d *livetest.Dir, _ int, _ uint64) { d.Header(func(h *layout.Header) { h.Version = 9 }) }, "tree: offset 8: layout version 9 (want 4)", "", ""},
-		{"cut header", func(d *livetest.Dir, _ int, _ uint64) { d.Tree = d.Tree[:100] }, "tree: offset 0: file ends at 100", "", ""},
+		{"version", func(d *livetest.Dir, _ int, _ uint64) { d.Header(func(h *layout.Header) { h.Version = 9 }) },
+			"tree: offset 8: layout version 9 (want 4)", "", ""},
+		{"cut header", func(d *livetest.Dir, _ int, _ uint64) { d.Tree = d.Tree[:100] },
+			"tree: offset 0: file ends at 100", "", ""},
 		{"cut tree", func(d *livetest.Dir, n int, _ uint64) { d.Tree = d.Tree[:n+8] }, "tree: offset", "", ""},
-		{"cut between nodes", func(d *livetest.Dir, n int, _ uint64) { d.Tree = d.Tree[:n] }, "", profile.LossUnread, "bytes are in use, but the file has"},
-		{"arguments", func(d *livetest.Dir, _ int, _ uint64) { d.Header(func(h *layout.Header) { h.ArgsLen = 5000 }) }, "tree: offset 192: command line of 5000 bytes", "", ""},
-		{"tag", func(d *livetest.Dir, n int, _ uint64) { d.NodeAt(n, func(n *layout.Node) { n.Func = 3 }) }, "object with tag 3", "", ""},
+		{"cut between nodes", func(d *livetest.Dir, n int, _ uint64) { d.Tree = d.Tree[:n] }, "", profile.LossUnread,
+			"bytes are in use, but the file has"},
+		{"arguments", func(d *livetest.Dir, _ int,
+			_ uint64) {
+			d.Header(func(h *layout.Header) { h.ArgsLen = 5000 })
+		}, "tree: offset 192: command line of 5000 bytes", "", ""},
+		{"tag", func(d *livetest.Dir, n int, _ uint64) { d.NodeAt(n, func(n *layout.Node) { n.Func = 3 }) },
+			"object with tag 3", "", ""},
 		{"incomplete", func(d *livetest.Dir, n int, f uint64) {
 			d.NodeAt(d.Node(n, 0, f), func(n *layout.Node) { n.Parent = 0 })
 		}, "", profile.LossIncomplete, ""},
-		{"reserved", func(d *livetest.Dir, n int, f uint64) { d.NodeAt(d.Node(0, 0, f), func(n *layout.Node) { n.Func = 0 }) }, "", "", ""},
+		{"reserved", func(d *livetest.Dir, n int,
+			f uint64) {
+			d.NodeAt(d.Node(0, 0, f), func(n *layout.Node) { n.Func = 0 })
+		}, "", "", ""},
 		{"unknown function", func(d *livetest.Dir, n int, f uint64) {
 			d.NodeAt(d.Node(n, 0, f), func(n *layout.Node) { n.Func = 0x999998 })
 		}, "", profile.LossUnread, "without a record"},
 		{"parent", func(d *livetest.Dir, n int, f uint64) { d.Node(n+8, 0, f) }, "is no node before this one", "", ""},
-		{"cell", func(d *livetest.Dir, n int, f uint64) { d.Node(n, 1, f) }, "cell 1 of function 2 belongs to no site (main.main)", "", ""},
-		{"second root", func(d *livetest.Dir, n int, _ uint64) { d.Node(n, 0, rt.RootFunc) }, "the root must be the first node", "", ""},
-		{"table", func(d *livetest.Dir, _ int, _ uint64) { d.TableAt(d.Table(4), func(t *layout.Table) { t.Size = 999 }) }, "table of 999 bytes", "", ""},
+		{"cell", func(d *livetest.Dir, n int, f uint64) { d.Node(n, 1, f) },
+			"cell 1 of function 2 belongs to no site (main.main)", "", ""},
+		{"second root", func(d *livetest.Dir, n int, _ uint64) { d.Node(n, 0, rt.RootFunc) },
+			"the root must be the first node", "", ""},
+		{"table", func(d *livetest.Dir, _ int,
+			_ uint64) {
+			d.TableAt(d.Table(4), func(t *layout.Table) { t.Size = 999 })
+		}, "table of 999 bytes", "", ""},
 		{"table without tag", func(d *livetest.Dir, n int, f uint64) {
 			d.TableAt(d.Table(4), func(t *layout.Table) { t.Tag = 0 })
 			d.Node(n, 0, f)
 		}, "", "", ""},
-		{"loss", func(d *livetest.Dir, _ int, _ uint64) { d.Header(func(h *layout.Header) { h.Lost[rt.LostNodes] = 7 }) }, "", profile.LossNodes, ""},
-		{"no shard", func(d *livetest.Dir, _ int, _ uint64) { d.Header(func(h *layout.Header) { h.Shards = 2 }) }, "", "", "shard.1: missing"},
-		{"short shard", func(d *livetest.Dir, n int, _ uint64) { d.Shards[0] = d.Shards[0][:n] }, "", "", "shard.0: ends at offset"},
-		{"function record", func(d *livetest.Dir, _ int, _ uint64) { d.Funcs[0] = 4 }, "funcs: offset 0: record of", "", ""},
-		{"half a record", func(d *livetest.Dir, _ int, _ uint64) { d.Funcs = append(d.Funcs, make([]byte, 64)...) }, "", "", ""},
+		{"loss", func(d *livetest.Dir, _ int,
+			_ uint64) {
+			d.Header(func(h *layout.Header) { h.Lost[rt.LostNodes] = 7 })
+		}, "", profile.LossNodes, ""},
+		{"no shard", func(d *livetest.Dir, _ int, _ uint64) { d.Header(func(h *layout.Header) { h.Shards = 2 }) },
+			"", "", "shard.1: missing"},
+		{"short shard", func(d *livetest.Dir, n int, _ uint64) { d.Shards[0] = d.Shards[0][:n] }, "", "",
+			"shard.0: ends at offset"},
+		{"function record", func(d *livetest.Dir, _ int, _ uint64) { d.Funcs[0] = 4 }, "funcs: offset 0: record of",
+			"", ""},
+		{"half a record", func(d *livetest.Dir, _ int, _ uint64) { d.Funcs = append(d.Funcs, make([]byte, 64)...) },
+			"", "", ""},
 	} {
 		d, n, f := small()
 		test.damage(d, n, f)
@@ -84,7 +107,8 @@ func TestLiveDamage(t *testing.T) {
 		if len(p.Lost()) > 0 != (test.loss != "") || test.loss != "" && !slices.ContainsFunc(p.Lost(), hasLoss) {
 			t.Errorf("%s: have losses %v, want %q", test.name, p.Lost(), test.loss)
 		}
-		if notes := strings.Join(p.Processes[0].Notes, "\n"); !strings.Contains(notes, test.note) || (notes == "") != (test.note == "") {
+		if notes := strings.Join(p.Processes[0].Notes, "\n"); !strings.Contains(notes, test.note) ||
+			(notes == "") != (test.note == "") {
 			t.Errorf("%s: have notes %q, want %q", test.name, notes, test.note)
 		}
 	}
@@ -125,7 +149,9 @@ func TestLiveEmpty(t *testing.T) {
 
 func TestChecks(t *testing.T) {
 	d, mainNode, _ := small()
-	d.AddCheck(livetest.Check{Node: mainNode, Events: 5, Cell: 1, Start: livetest.Root, StartCell: rt.RootMain}, livetest.Frame{Func: "main.in", File: "m.go", Line: 3, Inlined: true}, livetest.Frame{Func: "main.main", File: "m.go", Line: 7})
+	d.AddCheck(livetest.Check{Node: mainNode, Events: 5, Cell: 1, Start: livetest.Root, StartCell: rt.RootMain},
+		livetest.Frame{Func: "main.in", File: "m.go", Line: 3, Inlined: true},
+		livetest.Frame{Func: "main.main", File: "m.go", Line: 7})
 	d.AddCheck(livetest.Check{Node: mainNode + 8})
 	d.Check = append(d.Check, make([]byte, 100)...)
 	l, err := live.Open(d.FS())
@@ -135,7 +161,9 @@ func TestChecks(t *testing.T) {
 	var nodes []int
 	err = l.Checks(func(c *live.Check) error {
 		nodes = append(nodes, c.Node)
-		if len(c.Frames) == 2 && (c.Frames[0] != live.CheckFrame{Func: "main.in", File: "m.go", Line: 3, Inlined: true} || c.Events != 5 || c.Cell != 0 || c.Start != 0 || c.StartCell != rt.RootMain) {
+		if len(c.Frames) == 2 &&
+			(c.Frames[0] != live.CheckFrame{Func: "main.in", File: "m.go", Line: 3, Inlined: true} ||
+				c.Events != 5 || c.Cell != 0 || c.Start != 0 || c.StartCell != rt.RootMain) {
 			t.Errorf("have %+v", c)
 		}
 		return nil

@@ -85,7 +85,8 @@ func (d *lossyDir) readable(funcs, tree [2]int) (nodes []int, lost int) {
 	ok := make([]bool, len(d.nodes))
 	for i, n := range d.nodes {
 		record := d.records[n.fn]
-		ok[i] = !hit(record[0], record[1], funcs) && !hit(n.off, n.off+layout.NodeSize, tree) && (n.parent < 0 || ok[n.parent])
+		ok[i] = !hit(record[0], record[1], funcs) && !hit(n.off, n.off+layout.NodeSize, tree) &&
+			(n.parent < 0 || ok[n.parent])
 		if ok[i] {
 			nodes = append(nodes, n.off)
 		} else {
@@ -162,7 +163,8 @@ func TestLostRecord(t *testing.T) {
 	const none = -1
 	for _, kind := range []int{none, rt.LostPages, rt.LostPaths} {
 		d, mainNode, f := small()
-		g := d.Func(livetest.Func{Name: "main.g", Files: []string{"m.go"}, Sites: []livetest.Site{{Kind: rt.SiteCall, Cell: 1}}})
+		g := d.Func(livetest.Func{Name: "main.g", Files: []string{"m.go"},
+			Sites: []livetest.Site{{Kind: rt.SiteCall, Cell: 1}}})
 		begin := len(d.Funcs)
 		d.Func(livetest.Func{Name: "main.h", Files: []string{"m.go"}})
 		d.Funcs[begin-9] = 0xff // in the blob of main.g

@@ -38,10 +38,12 @@ func (l *Dir) readSamples() error {
 	}
 	head := raw.Load[layout.SampleHeader](b)
 	if magic := string(head.Magic[:]); magic != layout.SampleMagic {
-		return f.Fail(int64(unsafe.Offsetof(head.Magic)), "not the samples of a live directory (have %q, want %q)", magic, layout.SampleMagic)
+		return f.Fail(int64(unsafe.Offsetof(head.Magic)), "not the samples of a live directory (have %q, want %q)",
+			magic, layout.SampleMagic)
 	}
 	if head.Version != layout.SampleVersion {
-		return f.Fail(int64(unsafe.Offsetof(head.Version)), "layout version %d (want %d); use the stemma that built the program", head.Version, layout.SampleVersion)
+		return f.Fail(int64(unsafe.Offsetof(head.Version)),
+			"layout version %d (want %d); use the stemma that built the program", head.Version, layout.SampleVersion)
 	}
 	if err := l.sampleProcess(f, &head); err != nil {
 		return err
@@ -52,7 +54,8 @@ func (l *Dir) readSamples() error {
 			return err
 		}
 	}
-	r := &samplesReader{live: l, f: f, strings: make(map[string]uint32), places: make(map[uint64]place), funcs: make(map[uint64]uint32), same: make(map[string]uint32)}
+	r := &samplesReader{live: l, f: f, strings: make(map[string]uint32), places: make(map[uint64]place),
+		funcs: make(map[uint64]uint32), same: make(map[string]uint32)}
 	for i, s := range l.Profile.Strings {
 		r.strings[s] = uint32(i)
 	}
@@ -80,9 +83,11 @@ type samplesReader struct {
 func (l *Dir) sampleProcess(f *File, head *layout.SampleHeader) error {
 	if len(l.Profile.Processes) == 0 {
 		if uint64(head.ArgsLen) > uint64(len(head.Args)) || uint64(head.GoVerLen) > uint64(len(head.GoVer)) {
-			return f.Fail(int64(unsafe.Offsetof(head.ArgsLen)), "command line of %d bytes, Go version of %d", head.ArgsLen, head.GoVerLen)
+			return f.Fail(int64(unsafe.Offsetof(head.ArgsLen)), "command line of %d bytes, Go version of %d",
+				head.ArgsLen, head.GoVerLen)
 		}
-		proc := profile.Process{Run: head.Run, PID: int(head.PID), Engine: engine.Recorded(fileSamples, 0).Name, GoVersion: string(head.GoVer[:head.GoVerLen])}
+		proc := profile.Process{Run: head.Run, PID: int(head.PID), Engine: engine.Recorded(fileSamples, 0).Name,
+			GoVersion: string(head.GoVer[:head.GoVerLen])}
 		if list := string(head.Args[:head.ArgsLen]); list != "" {
 			proc.Args = strings.Split(strings.TrimSuffix(list, "\x00"), "\x00")
 		}
@@ -188,7 +193,8 @@ func (r *samplesReader) frames(b []byte, n int) (frames []profile.Frame, ok bool
 		if name+file > uint64(len(b)) {
 			return nil, false
 		}
-		frames = append(frames, profile.Frame{Func: r.string(b[:name]), File: r.string(b[name : name+file]), Line: f.Line, Start: f.Start})
+		frames = append(frames,
+			profile.Frame{Func: r.string(b[:name]), File: r.string(b[name : name+file]), Line: f.Line, Start: f.Start})
 		b = b[name+file:]
 	}
 	return frames, true
@@ -256,7 +262,8 @@ func (r *samplesReader) readNodes(used uint64) error {
 		n := raw.Load[layout.SampleNode](b)
 		if n.Parent != 0 || i == 0 {
 			cpu, wait := n.Weights[rt.WeightCPU], n.Weights[rt.WeightWait]
-			nodes = append(nodes, sampleNode{uint32(i), n.Parent, n.PC, [...]uint64{cpu.Time, cpu.Samples, wait.Time, wait.Samples}})
+			nodes = append(nodes,
+				sampleNode{uint32(i), n.Parent, n.PC, [...]uint64{cpu.Time, cpu.Samples, wait.Time, wait.Samples}})
 		}
 	}
 	at, err := r.attach(nodes)

@@ -75,12 +75,14 @@ func canonical(t *testing.T, list ...*profile.Profile) *profile.Profile {
 }
 
 func TestSamplesSealed(t *testing.T) {
-	p := readSampled(t, sampledDir([]uintptr{101, 200, 300}, []uintptr{101, 200, 300}, []uintptr{200, 300}, []uintptr{rt.PCTruncated}))
+	p := readSampled(t,
+		sampledDir([]uintptr{101, 200, 300}, []uintptr{101, 200, 300}, []uintptr{200, 300}, []uintptr{rt.PCTruncated}))
 	if n := p.Total(profile.Samples); n != 4 || p.Total(profile.CPU) != 40 {
 		t.Errorf("%d samples, want 4", n)
 	}
 	s := p.Processes[0].Sampling
-	if s == nil || s.Sampler != "isps" || s.Walk != "incremental" || s.Interval != time.Millisecond || s.Stat("samples") != 4 || !p.Processes[0].Checked {
+	if s == nil || s.Sampler != "isps" || s.Walk != "incremental" || s.Interval != time.Millisecond ||
+		s.Stat("samples") != 4 || !p.Processes[0].Checked {
 		t.Errorf("sampling: %+v", s)
 	}
 	if q := s.Quantile(0.5); q > 5*time.Microsecond || q < 4*time.Microsecond {
@@ -98,7 +100,8 @@ func TestSamplesSealed(t *testing.T) {
 	if err := again.Write(&b2); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(b.Bytes(), b2.Bytes()) || !reflect.DeepEqual(p.Nodes, again.Nodes) || !reflect.DeepEqual(p.Columns, again.Columns) {
+	if !bytes.Equal(b.Bytes(), b2.Bytes()) || !reflect.DeepEqual(p.Nodes, again.Nodes) ||
+		!reflect.DeepEqual(p.Columns, again.Columns) {
 		t.Errorf("have %+v, want %+v", again, p)
 	}
 }

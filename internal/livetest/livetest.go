@@ -74,7 +74,8 @@ const Run = 0x0123456789abcdef
 // New returns a directory with a header, the root and the overflow node, and
 // the given number of shards.
 func New(shards int, args ...string) *Dir {
-	d := &Dir{Tree: make([]byte, layout.HeaderSize), Shards: make([][]byte, shards), nextID: 0x400000, sizes: make(map[uint64]uint32)}
+	d := &Dir{Tree: make([]byte, layout.HeaderSize), Shards: make([][]byte, shards), nextID: 0x400000,
+		sizes: make(map[uint64]uint32)}
 	d.Header(func(h *layout.Header) {
 		copy(h.Magic[:], rt.Magic)
 		h.Version, h.Shards, h.Run, h.PID = rt.Version, uint32(shards), Run, 4242
@@ -209,7 +210,8 @@ func describe(f Func) *blob {
 // write appends a record to funcs.
 func (d *Dir) write(kind uint32, id uint64, size, flags uint32, b *blob) {
 	start := len(d.Funcs)
-	head := layout.FuncRecord{Kind: kind, ID: id, NodeSize: size, Flags: flags, Strings: uint32(len(b.strings)), BlobLen: uint32(len(b.data))}
+	head := layout.FuncRecord{Kind: kind, ID: id, NodeSize: size, Flags: flags, Strings: uint32(len(b.strings)),
+		BlobLen: uint32(len(b.data))}
 	r := raw.Append(d.Funcs, head)
 	for _, s := range b.strings {
 		r = raw.Append(r, uint32(len(s)))
@@ -284,7 +286,8 @@ func (d *Dir) checkFrames(frames []Frame) {
 		if f.Wrapper {
 			flags |= rt.CheckWrapper
 		}
-		d.Check = raw.Append(d.Check, layout.CheckFrame{Func: d.str(f.Func), File: d.str(f.File), Line: uint32(f.Line), Flags: flags})
+		d.Check = raw.Append(d.Check,
+			layout.CheckFrame{Func: d.str(f.Func), File: d.str(f.File), Line: uint32(f.Line), Flags: flags})
 	}
 }
 

@@ -58,7 +58,8 @@ func NewLucce(t testing.TB, budget uint64) *Lucce {
 		}
 	})
 	mem := func(size int) []byte {
-		m, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+		m, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE,
+			syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +67,8 @@ func NewLucce(t testing.TB, budget uint64) *Lucce {
 		return m
 	}
 	ptr := func(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
-	l.head, l.funcs, l.log, l.node, l.image = mem(rt.ContextsSize), mem(lucceFuncs), mem(rt.LogSize), mem(rt.NodesSize), mem(lucceImage)
+	l.head, l.funcs, l.log, l.node, l.image = mem(rt.ContextsSize), mem(lucceFuncs), mem(rt.LogSize),
+		mem(rt.NodesSize), mem(lucceImage)
 	known, pcs, arena := mem(rt.KnownSize), mem(rt.PCSize), mem(rt.ContextsArena)
 	l.rec.Init(ptr(l.head), ptr(known), ptr(l.funcs), rt.ContextsSize, lucceFuncs)
 	l.rec.Describe(Run, 1, 1, "go1.26.0", "/go", nil)
@@ -111,7 +113,8 @@ func (l *Lucce) Func(name string, sites int) *LucceFunc {
 	copyTo(text, []byte(name+file))
 	meta := l.alloc(layout.MetaSize + 2*layout.MetaStringSize + len(blob))
 	*at[layout.Meta](meta) = layout.Meta{
-		Entry: f.entry, NodeSize: uint32(layout.NodeBytes(sites, 1)), Strings: 2, BlobLen: uint32(len(blob)), Cells: uint32(sites),
+		Entry: f.entry, NodeSize: uint32(layout.NodeBytes(sites, 1)), Strings: 2, BlobLen: uint32(len(blob)),
+		Cells: uint32(sites),
 	}
 	*at[[2]layout.MetaString](meta + layout.MetaSize) = [2]layout.MetaString{
 		{Addr: uint64(text), Len: uint64(len(name))},

@@ -55,7 +55,8 @@ type Captured struct {
 
 // NewProgram returns a program of about n functions.
 func NewProgram(seed uint64, n int) *Program {
-	p := &Program{D: NewContexts("prog"), r: rand.New(rand.NewPCG(seed, 2)), known: make(map[Interned]uint32), faults: make(map[uint64]bool)}
+	p := &Program{D: NewContexts("prog"), r: rand.New(rand.NewPCG(seed, 2)), known: make(map[Interned]uint32),
+		faults: make(map[uint64]bool)}
 	for i := range n {
 		p.function(i, n)
 	}
@@ -81,7 +82,8 @@ func (p *Program) Grow() {
 
 // function makes function i of n, with inlined calls, wrappers among them.
 func (p *Program) function(i, n int) {
-	f := progFunc{Func: Func{Name: fmt.Sprintf("main.f%d", i), Line: 10 * i, Files: []string{fmt.Sprintf("/src/f%d.go", i)}}}
+	f := progFunc{Func: Func{Name: fmt.Sprintf("main.f%d", i), Line: 10 * i,
+		Files: []string{fmt.Sprintf("/src/f%d.go", i)}}}
 	if p.r.IntN(8) == 0 {
 		f.Flags = rt.MetaFlagWrapper
 	}
@@ -89,7 +91,8 @@ func (p *Program) function(i, n int) {
 		f.Inlined = append(f.Inlined, Inlined{In: p.r.IntN(k + 1), Callee: fmt.Sprint("main.in", k), Line: 7 + k})
 	}
 	for k := range 1 + p.r.IntN(5) {
-		f.Sites = append(f.Sites, Site{Kind: rt.SiteCall, In: p.r.IntN(len(f.Inlined) + 1), Line: 10*i + k, Cell: k + 1})
+		f.Sites = append(f.Sites,
+			Site{Kind: rt.SiteCall, In: p.r.IntN(len(f.Inlined) + 1), Line: 10*i + k, Cell: k + 1})
 		targets := []int{p.r.IntN(n)}
 		if p.r.IntN(3) == 0 {
 			targets = append(targets, p.r.IntN(n), p.r.IntN(n))
@@ -146,14 +149,16 @@ func (p *Program) enter(f *progFrame, caller *progFrame) {
 		return
 	}
 	f.id, f.node = 0, 0
-	f.entry = &Interned{Kind: rt.InternCall, Place: p.D.Return(p.funcs[caller.fn].id, caller.site), Target: p.funcs[f.fn].id}
+	f.entry = &Interned{Kind: rt.InternCall, Place: p.D.Return(p.funcs[caller.fn].id, caller.site),
+		Target: p.funcs[f.fn].id}
 }
 
 // goStmt goes on in a new goroutine.
 func (p *Program) goStmt(fn int) {
 	c := p.Capture()
 	node := uint32(c.Hi >> 32)
-	entry := &Interned{Parent: node, Epoch: p.epoch, ID: p.top().id, Kind: rt.InternGo, Place: Text + c.Lo&(1<<28-1), Target: p.funcs[fn].id}
+	entry := &Interned{Parent: node, Epoch: p.epoch, ID: p.top().id, Kind: rt.InternGo, Place: Text + c.Lo&(1<<28-1),
+		Target: p.funcs[fn].id}
 	p.start = c
 	p.stack = []progFrame{{fn: fn, entry: entry}}
 }
@@ -168,11 +173,13 @@ func (p *Program) fault(fn int) {
 		p.D.FaultAt(pc, "runtime.sigpanic", frames...)
 	}
 	top.site = -1
-	p.stack = append(p.stack, progFrame{fn: fn, entry: &Interned{Kind: rt.InternFault, Place: pc, Target: p.funcs[fn].id}})
+	p.stack = append(p.stack,
+		progFrame{fn: fn, entry: &Interned{Kind: rt.InternFault, Place: pc, Target: p.funcs[fn].id}})
 }
 
 func (p *Program) faultFrames(f *progFunc) []Frame {
-	return []Frame{{Func: "main.bad", File: f.Files[0], Line: 99, Inlined: true}, {Func: f.Name, File: f.Files[0], Line: 98}}
+	return []Frame{{Func: "main.bad", File: f.Files[0], Line: 99, Inlined: true},
+		{Func: f.Name, File: f.Files[0], Line: 98}}
 }
 
 // Reencode begins an epoch with edges, ranks and groups at random, and rewrites

@@ -51,7 +51,8 @@ type generator struct {
 
 func (g *generator) function() {
 	k := len(g.funcs)
-	f := Func{Name: fmt.Sprintf("main.f%d", k), Line: 10 * k, Files: []string{fmt.Sprintf("/src/f%d.go", k), "/src/shared.go"}}
+	f := Func{Name: fmt.Sprintf("main.f%d", k), Line: 10 * k,
+		Files: []string{fmt.Sprintf("/src/f%d.go", k), "/src/shared.go"}}
 	if g.r.IntN(5) == 0 {
 		f.Flags = rt.MetaFlagWrapper
 	}
@@ -60,7 +61,8 @@ func (g *generator) function() {
 	}
 	cells, counters := 0, 1
 	for i := range g.r.IntN(4) {
-		in := Inlined{In: g.r.IntN(i + 1), Callee: fmt.Sprint("main.in", g.r.IntN(3)), File: g.r.IntN(2), Line: g.r.IntN(5)}
+		in := Inlined{In: g.r.IntN(i + 1), Callee: fmt.Sprint("main.in", g.r.IntN(3)), File: g.r.IntN(2),
+			Line: g.r.IntN(5)}
 		in.CalleeFile, in.CalleeLine = g.r.IntN(3), g.r.IntN(9)
 		if g.r.IntN(3) > 0 {
 			counters++

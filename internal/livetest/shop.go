@@ -11,7 +11,8 @@ import (
 // What the first ID of Shop is decoded to, in one line and in two for each frame.
 const (
 	ShopLine  = "main.pay pay.go:12 ← main.serve serve.go:40 ←go main.main main.go:9 ← [main]"
-	ShopStack = "\tmain.pay\n\t\t/src/pay.go:12\n\tmain.serve\n\t\t/src/serve.go:40\n\tstarted by\n\tmain.main\n\t\t/src/main.go:9\n\t[main]\n"
+	ShopStack = "\tmain.pay\n\t\t/src/pay.go:12\n\tmain.serve\n\t\t/src/serve.go:40\n\tstarted " +
+		"by\n\tmain.main\n\t\t/src/main.go:9\n\t[main]\n"
 )
 
 // Shop is the directory of main.main → main.serve → main.pay in a goroutine of its
@@ -39,8 +40,10 @@ func ShopOf(t testing.TB, name, file string) (d *Contexts, path string, before, 
 	hi3, lo3 := d.ID(root, 0, 0, d.Return(mainF, 0))
 	d.AddEvent(Event{P: 1, Kind: rt.EventBlock, Value: 4000, Time: 4, Hi: hi3, Lo: lo3})
 	d.AddContextCheck(hi, lo, hi3, lo3, 3, Frame{Func: "main.pay", File: "/src/pay.go", Line: 12},
-		Frame{Func: "main.serve", File: "/src/serve.go", Line: 40}, Frame{Func: "runtime.goexit", File: "asm.s", Line: 1})
-	d.AddContextCheck(hi3, lo3, 0, 0, 1, Frame{Func: "main.main", File: "/src/main.go", Line: 9}, Frame{Func: "runtime.main", File: "proc.go", Line: 1})
+		Frame{Func: "main.serve", File: "/src/serve.go", Line: 40},
+		Frame{Func: "runtime.goexit", File: "asm.s", Line: 1})
+	d.AddContextCheck(hi3, lo3, 0, 0, 1, Frame{Func: "main.main", File: "/src/main.go", Line: 9},
+		Frame{Func: "runtime.main", File: "proc.go", Line: 1})
 	path = filepath.Join(t.TempDir(), "shop.42")
 	d.WriteTo(t, path)
 	return d, path, string(ctxid.Append(nil, hi, lo, Run)), string(ctxid.Append(nil, hi2, lo2, Run))

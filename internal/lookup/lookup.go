@@ -150,7 +150,8 @@ func (s *Set) missing(run uint64) error {
 	for _, r := range s.roots {
 		paths = append(paths, r.path)
 	}
-	return fmt.Errorf("ID of run %016x: no record of that run in %s (have %s); name the record of the run that wrote the log",
+	return fmt.Errorf("ID of run %016x: no record of that run in %s (have %s); name the record of the run that "+
+		"wrote the log",
 		run, strings.Join(paths, " and "), have)
 }
 

@@ -90,7 +90,8 @@ func without(t *testing.T, dir string, p simulated, all int) {
 	}
 	for _, id := range p.ids {
 		_, err := set.Decode(id)
-		want := fmt.Sprintf("ID of run %016x: no record of that run in %s (have %s); name the record of the run that wrote the log", id.Run, dir, words.Plural(all-1, "run"))
+		want := fmt.Sprintf("ID of run %016x: no record of that run in %s (have %s); name the record of the run that "+
+			"wrote the log", id.Run, dir, words.Plural(all-1, "run"))
 		if err == nil || err.Error() != want {
 			t.Fatalf("without %s: have %v, want %s", p.path, err, want)
 		}
@@ -177,7 +178,8 @@ func TestRunGone(t *testing.T) {
 	if err := os.RemoveAll(gone.path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := set.Decode(gone.ids[0]); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("(have run %016x)", processes[0].ids[0].Run)) {
+	if _, err := set.Decode(gone.ids[0]); err == nil ||
+		!strings.Contains(err.Error(), fmt.Sprintf("(have run %016x)", processes[0].ids[0].Run)) {
 		t.Errorf("have %v", err)
 	}
 }

@@ -240,12 +240,14 @@ func (r *replacer) text(b []byte) {
 // Summarize says what was left as it was.
 func (r *replacer) Summarize(w io.Writer) {
 	if r.damaged > 0 {
-		fmt.Fprintf(w, "stemma: %s\n", words.Plural(r.damaged, "text begins like an ID but is none, or is damaged; it was left as it is",
-			"texts begin like IDs but are none, or are damaged; they were left as they are"))
+		fmt.Fprintf(w, "stemma: %s\n",
+			words.Plural(r.damaged, "text begins like an ID but is none, or is damaged; it was left as it is",
+				"texts begin like IDs but are none, or are damaged; they were left as they are"))
 	}
 	if r.old > 0 {
-		fmt.Fprintf(w, "stemma: %s the stemma that built the program\n", words.Plural(r.old, "ID is of an earlier version and was left as it is: decode it with",
-			"IDs are of an earlier version and were left as they are: decode them with"))
+		fmt.Fprintf(w, "stemma: %s the stemma that built the program\n",
+			words.Plural(r.old, "ID is of an earlier version and was left as it is: decode it with",
+				"IDs are of an earlier version and were left as they are: decode them with"))
 	}
 	if r.unknown > 0 {
 		fmt.Fprintf(w, "stemma: %s %v\n", words.Plural(r.unknown, "ID cannot be decoded and was left as it is:",

@@ -31,14 +31,16 @@ func TestDecodeChunks(t *testing.T) {
 		if err := r.Copy(strings.NewReader(text)); err != nil {
 			t.Fatal(err)
 		}
-		if want := strings.Repeat("x", pad) + livetest.ShopLine + "stm" + livetest.ShopLine + "\n"; out.String() != want {
+		if want := strings.Repeat("x", pad) + livetest.ShopLine + "stm" + livetest.ShopLine +
+			"\n"; out.String() != want {
 			t.Fatalf("after %d bytes: have ...%s", pad, out.String()[pad-3:])
 		}
 	}
 	// Byte by byte, as a pipe may bring it.
 	var out bytes.Buffer
 	r := NewReplacer(&out, set, FormatLine)
-	if err := r.Copy(oneByte{strings.NewReader("a" + id + "bstm2" + id)}); err != nil || out.String() != "a"+livetest.ShopLine+"bstm2"+livetest.ShopLine {
+	if err := r.Copy(oneByte{strings.NewReader("a" + id + "bstm2" + id)}); err != nil ||
+		out.String() != "a"+livetest.ShopLine+"bstm2"+livetest.ShopLine {
 		t.Errorf("byte by byte: %v %s", err, &out)
 	}
 }
@@ -107,7 +109,9 @@ func bigLog(t testing.TB, n int) (*Set, []byte) {
 	for i := range n {
 		p.Step()
 		c := p.Capture()
-		fmt.Fprintf(&log, "{\"time\":\"2026-01-02T03:04:05.%06d\",\"level\":\"INFO\",\"msg\":\"paid\",\"order\":%d,\"ctx\":\"%s\"}\n", i, i, ctxid.Append(nil, c.Hi, c.Lo, livetest.Run))
+		fmt.Fprintf(&log,
+			"{\"time\":\"2026-01-02T03:04:05.%06d\",\"level\":\"INFO\",\"msg\":\"paid\",\"order\":%d,\"ctx\":\"%s\"}\n",
+			i, i, ctxid.Append(nil, c.Hi, c.Lo, livetest.Run))
 	}
 	path := filepath.Join(t.TempDir(), "prog.1")
 	p.D.WriteTo(t, path)
@@ -144,8 +148,10 @@ func TestLogsStayLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text, js bytes.Buffer
-	for _, log := range []*slog.Logger{slog.New(slog.NewTextHandler(&text, nil)), slog.New(slog.NewJSONHandler(&js, nil))} {
-		for _, msg := range []string{"plain", "ctx=" + id, `a "ctx=` + id + `" b\`, `\" ctx=` + id + ` \\`, id, "x=" + id + "y"} {
+	for _, log := range []*slog.Logger{slog.New(slog.NewTextHandler(&text, nil)),
+		slog.New(slog.NewJSONHandler(&js, nil))} {
+		for _, msg := range []string{"plain", "ctx=" + id, `a "ctx=` + id + `" b\`, `\" ctx=` + id + ` \\`, id,
+			"x=" + id + "y"} {
 			log.Info(msg, "ctx", id, "other", `say "`+id+`"`, "last", id)
 		}
 	}
@@ -165,13 +171,15 @@ func TestLogsStayLogs(t *testing.T) {
 			return out.String()
 		}
 		for line := range strings.Lines(decoded(text.Bytes())) {
-			if !logfmtLine.MatchString(strings.TrimSuffix(line, "\n")) || !strings.Contains(line, fmt.Sprintf(" last=%q\n", livetest.ShopLine)) {
+			if !logfmtLine.MatchString(strings.TrimSuffix(line, "\n")) ||
+				!strings.Contains(line, fmt.Sprintf(" last=%q\n", livetest.ShopLine)) {
 				t.Errorf("%s: %s", name, line)
 			}
 		}
 		for line := range strings.Lines(decoded(js.Bytes())) {
 			var v struct{ Ctx, Last string }
-			if err := json.Unmarshal([]byte(line), &v); err != nil || v.Ctx != livetest.ShopLine || v.Last != livetest.ShopLine {
+			if err := json.Unmarshal([]byte(line), &v); err != nil || v.Ctx != livetest.ShopLine ||
+				v.Last != livetest.ShopLine {
 				t.Errorf("%s: %v: %s", name, err, line)
 			}
 		}

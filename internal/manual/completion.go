@@ -59,18 +59,21 @@ _stemma() {
 			fmt.Fprintf(b, "\t\t%q*) words=%q ;;\n", c.Name+" ", strings.Join(c.Arguments, " "))
 		}
 	}
-	fmt.Fprintf(b, "\t\tesac ;;\n\tesac\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -o default -F _stemma stemma\n")
+	fmt.Fprintf(b, "\t\tesac ;;\n\tesac\n\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -o default "+
+		"-F _stemma stemma\n")
 }
 
 // zsh gives zsh's _arguments a line for each flag.
 func zsh(b *strings.Builder, list []Command) {
 	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 	text := strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`).Replace
-	fmt.Fprintf(b, "#compdef stemma\n# Completion of stemma for zsh.\n_stemma() {\n\tlocal context state line curcontext=$curcontext\n\tlocal -a commands\n\tcommands=(\n")
+	fmt.Fprintf(b, "#compdef stemma\n# Completion of stemma for zsh.\n_stemma() {\n\tlocal context state line "+
+		"curcontext=$curcontext\n\tlocal -a commands\n\tcommands=(\n")
 	for _, c := range list {
 		fmt.Fprintf(b, "\t\t%s\n", quote(c.Name+":"+text(c.Short)))
 	}
-	fmt.Fprintf(b, "\t)\n\t_arguments -C '1:command:->command' '*::argument:->argument'\n\tcase $state in\n\tcommand) _describe command commands ;;\n\targument)\n\t\tcase $words[1] in\n")
+	fmt.Fprintf(b, "\t)\n\t_arguments -C '1:command:->command' '*::argument:->argument'\n\tcase $state "+
+		"in\n\tcommand) _describe command commands ;;\n\targument)\n\t\tcase $words[1] in\n")
 	for _, c := range list {
 		fmt.Fprintf(b, "\t\t%s) _arguments", c.Name)
 		for _, f := range c.Flags {
@@ -95,7 +98,8 @@ func zsh(b *strings.Builder, list []Command) {
 		}
 		fmt.Fprintf(b, " \\\n\t\t\t%s ;;\n", quote(rest))
 	}
-	fmt.Fprintf(b, "\t\tesac ;;\n\tesac\n}\nif [ \"$funcstack[1]\" = _stemma ]; then\n\t_stemma \"$@\"\nelse\n\tcompdef _stemma stemma\nfi\n")
+	fmt.Fprintf(b, "\t\tesac ;;\n\tesac\n}\nif [ \"$funcstack[1]\" = _stemma ]; then\n\t_stemma "+
+		"\"$@\"\nelse\n\tcompdef _stemma stemma\nfi\n")
 }
 
 // fish gives fish a line for each flag.

@@ -44,8 +44,10 @@ var environment = [][2]string{
 // Page writes the manual page of a version, as troff.
 func Page(w io.Writer, version string, list []Command) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH STEMMA 1 \"\" %q\n.SH NAME\nstemma \\- calling contexts of Go programs\n", roff("stemma "+version))
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B stemma\n.I command\n.RI [ arguments ]\n.SH DESCRIPTION\nstemma gives every moment of a Go program its calling context.\n.SH COMMANDS\n")
+	fmt.Fprintf(&b, ".TH STEMMA 1 \"\" %q\n.SH NAME\nstemma \\- calling contexts of Go programs\n",
+		roff("stemma "+version))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B stemma\n.I command\n.RI [ arguments ]\n.SH DESCRIPTION\nstemma gives every "+
+		"moment of a Go program its calling context.\n.SH COMMANDS\n")
 	for _, c := range list {
 		fmt.Fprintf(&b, ".SS %s\n.B stemma %s\n%s\n.PP\n", c.Name, roff(c.Name), roff(c.Args))
 		fmt.Fprintf(&b, "%s\n", roffLine(strings.ToUpper(c.Short[:1])+c.Short[1:]+"."))
@@ -64,14 +66,16 @@ func Page(w io.Writer, version string, list []Command) error {
 	for _, v := range environment {
 		fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", v[0], roffLine(v[1]))
 	}
-	fmt.Fprintf(&b, ".SH EXIT STATUS\n0, or 1 if something failed, or 2 for a command line that cannot be. run and test pass on the code of the program.\n")
+	fmt.Fprintf(&b, ".SH EXIT STATUS\n0, or 1 if something failed, or 2 for a command line that cannot be. run and "+
+		"test pass on the code of the program.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // roff writes s so that troff shows it as it is, in a line that has begun.
 func roff(s string) string {
-	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", "...", "·", `\(bu`, "←", `\(<-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`).Replace(s)
+	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", "...", "·", `\(bu`, "←", `\(<-`, "'", `\(aq`, "`", `\(ga`,
+		"^", `\(ha`, "~", `\(ti`).Replace(s)
 }
 
 // roffLine is roff for a whole line: a dot would begin a request.

@@ -20,8 +20,8 @@ var forwarded = []os.Signal{
 
 // Run runs cmd with e's streams and returns its exit code, 128+n if
 // signal n killed it. Signals reach it, and do not end stemma before it.
-// An error is one of starting the program, or of copying its streams. The child gets the files of e themselves if they are files: nothing is copied in
-// between, and it sees a terminal where stemma has one.
+// An error is one of starting the program, or of copying its streams. The child gets the files of e
+// themselves if they are files: nothing is copied in between, and it sees a terminal where stemma has one.
 func Run(e *Env, cmd *exec.Cmd) (int, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.Stdin, e.Stdout, e.Stderr
 	signals := make(chan os.Signal, 32)

@@ -167,9 +167,11 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 		r.dump = newDump()
 		r.parse, r.first, r.again = r.parseDump, line, true
 	case strings.HasPrefix(line, "stemma\x00"):
-		return nil, fmt.Errorf("%s: a sealed profile has no calls; name the live directory of a program built with -record=calls", name)
+		return nil, fmt.Errorf("%s: a sealed profile has no calls; name the live directory of a program built with "+
+			"-record=calls", name)
 	default:
-		return nil, r.errorf("not an event file: the first line is %.40q, want %q, or the text of uftrace dump", line, Magic)
+		return nil, r.errorf("not an event file: the first line is %.40q, want %q, or the text of uftrace dump",
+			line, Magic)
 	}
 	return r, nil
 }

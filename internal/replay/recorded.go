@@ -152,7 +152,8 @@ func (r *Reader) Notes() []string {
 		notes = append(notes, "the beginning of the run: "+why)
 	}
 	if n := r.rec.implied; n > 0 {
-		notes = append(notes, fmt.Sprintf("calls that are not in the log and were added, since what they call was entered: %d", n))
+		notes = append(notes,
+			fmt.Sprintf("calls that are not in the log and were added, since what they call was entered: %d", n))
 	}
 	return notes
 }

@@ -22,7 +22,8 @@ func recordedDir() *livetest.Dir {
 	}
 	mainF := d.Func(livetest.Func{Name: "main.main", Files: []string{"m.go"},
 		Sites: []livetest.Site{site(rt.SiteCall, 3, 1, "main.f"), site(rt.SiteGo, 4, 2, "main.f")}})
-	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"m.go"}, Sites: []livetest.Site{site(rt.SiteCall, 7, 1, "")}})
+	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"m.go"},
+		Sites: []livetest.Site{site(rt.SiteCall, 7, 1, "")}})
 	g := d.Func(livetest.Func{Name: "sync.g", Files: []string{"s.go"}})
 	m := d.Node(livetest.Root, rt.RootMain, mainF)
 	f1 := d.Node(m, 0, f)
@@ -141,7 +142,8 @@ func TestRecordedImplied(t *testing.T) {
 	raw.Update(d.Calls, func(h *layout.CallsHeader) { h.Used = uint64(len(d.Calls)) })
 	have, err := text(d)
 	events, note, _ := strings.Cut(have, "#")
-	if want := " note: calls that are not in the log and were added, since what they call was entered: 2\n"; err != nil || note != want {
+	if want := " note: calls that are not in the log and were added, since what they call was " +
+		"entered: 2\n"; err != nil || note != want {
 		t.Errorf("%v, note %q, want %q", err, note, want)
 	}
 	if onlyEvents(events) != onlyEvents(recordedText) {
@@ -171,19 +173,23 @@ func TestRecordedDamage(t *testing.T) {
 		damage func(d *livetest.Dir)
 		want   string
 	}{
-		{"no log", func(d *livetest.Dir) { d.Calls = nil }, "no calls are recorded; build the program with -record=calls"},
+		{"no log", func(d *livetest.Dir) { d.Calls = nil },
+			"no calls are recorded; build the program with -record=calls"},
 		{"magic", set(0, 7), "calls: offset 0: not the header of recorded calls"},
 		{"header", func(d *livetest.Dir) { d.Calls = d.Calls[:20] }, "calls: offset 0: file ends at 20"},
 		{"used", set(int(unsafe.Offsetof(layout.CallsHeader{}.Used)), entries+4), "calls: offset 8: 68 bytes in use"},
 		{"end", set(int(unsafe.Offsetof(layout.CallsHeader{}.End)), 9), "calls: offset 16: unknown end 9"},
-		{"truncated", func(d *livetest.Dir) { d.Calls = d.Calls[:entries+20] }, "x: calls: offset 80: file ends at 84, want 8 more bytes"},
+		{"truncated", func(d *livetest.Dir) { d.Calls = d.Calls[:entries+20] },
+			"x: calls: offset 80: file ends at 84, want 8 more bytes"},
 		{"goroutine", set(entries+8, 0), "calls: offset 72: entry of goroutine 0"},
 		{"kind", set(entries+4, rt.CallsKinds), "calls: offset 64: entry of unknown kind 7"},
 		{"node", set(entries+4, 8), "calls: offset 64: there is no node at offset 8"},
 		{"overflow", set(entries+4, livetest.Overflow), "calls: offset 64: node 4152 has no path"},
-		{"go alone", set(int(unsafe.Offsetof(layout.CallsHeader{}.Used)), entries+64), "calls: offset 128: the log ends within a go statement"},
+		{"go alone", set(int(unsafe.Offsetof(layout.CallsHeader{}.Used)), entries+64),
+			"calls: offset 128: the log ends within a go statement"},
 		{"go and call", set(entries+68, 8), "calls: offset 128: entry of kind 0 behind a go statement"},
-		{"folded", func(d *livetest.Dir) { d.Header(func(h *layout.Header) { h.Flags = 0 }) }, "calls: the tree has its recursion folded"},
+		{"folded", func(d *livetest.Dir) { d.Header(func(h *layout.Header) { h.Flags = 0 }) },
+			"calls: the tree has its recursion folded"},
 	} {
 		d := recordedDir()
 		test.damage(d)

@@ -59,18 +59,19 @@ func TestReader(t *testing.T) {
 // Each mistake is an error that names the line.
 func TestReaderErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                              `x:1: not an event file: the first line is ""`,
-		"stemma\x00\x02\x01\x00":                        "x: a sealed profile has no calls; name the live directory",
-		Magic + "\nfunc 2 f\n":                          "x:2: function 2 is defined, but 1 is next",
-		Magic + "\nfunc 1\n":                            "x:2: function 1 has no name",
-		Magic + "\nsite 0 1 static\n":                   "x:2: site 0 lies in function 1, which is not defined",
-		Magic + "\nsite 1 0 static\n":                   "x:2: site 1 is defined, but 0 is next",
-		Magic + "\nsite 0 0 odd\n":                      `x:2: unknown kind of site "odd"`,
-		header + "call 0\n":                             `x:7: have "", want a number`,
-		header + "call 0 1 1\n":                         `x:7: unexpected "1" at the end of the line`,
-		header + "call 0 9\n":                           "x:7: there is no function 9 to call",
-		header + "call 9 1\n":                           "x:7: there is no site 9",
-		header + "call 1 1\n":                           "x:7: site 1 belongs to function 1, but goroutine 0 is in function 0",
+		"":                            `x:1: not an event file: the first line is ""`,
+		"stemma\x00\x02\x01\x00":      "x: a sealed profile has no calls; name the live directory",
+		Magic + "\nfunc 2 f\n":        "x:2: function 2 is defined, but 1 is next",
+		Magic + "\nfunc 1\n":          "x:2: function 1 has no name",
+		Magic + "\nsite 0 1 static\n": "x:2: site 0 lies in function 1, which is not defined",
+		Magic + "\nsite 1 0 static\n": "x:2: site 1 is defined, but 0 is next",
+		Magic + "\nsite 0 0 odd\n":    `x:2: unknown kind of site "odd"`,
+		header + "call 0\n":           `x:7: have "", want a number`,
+		header + "call 0 1 1\n":       `x:7: unexpected "1" at the end of the line`,
+		header + "call 0 9\n":         "x:7: there is no function 9 to call",
+		header + "call 9 1\n":         "x:7: there is no site 9",
+		header + "call 1 1\n": "x:7: site 1 belongs to function 1, but goroutine 0 is " +
+			"in function 0",
 		header + "call 0 1\n\ncall 2 1\n":               "x:9: site 2 is a go statement, not a call",
 		header + "call 0 1\ngo 1 1 2\n":                 "x:8: site 1 is a call, not a go statement",
 		header + "call 0 1\ngo 0 2 2\n":                 "x:8: goroutine 0 is running already",
@@ -98,8 +99,10 @@ func TestReaderErrors(t *testing.T) {
 
 // In a dump, depths tell what was left without an exit, and tasks are apart.
 func TestDump(t *testing.T) {
-	const text = "reading 1.dat\n1.2 3: [entry] f(1) depth: 0\n1.2 3: [entry] g(2) depth: 1\n1.2 3: [entry] g(2) depth: 2\n" +
-		"1.2 3: [entry] g(2) depth: 1\n1.2 4: [entry] g(2) depth: 0\n1.2 3: [exit ] f(1) depth: 0\n1.2 3: [entry] f(1) depth: 0\n"
+	const text = "reading 1.dat\n1.2 3: [entry] f(1) depth: 0\n1.2 3: [entry] g(2) depth: 1\n1.2 3: [entry] " +
+		"g(2) depth: 2\n" +
+		"1.2 3: [entry] g(2) depth: 1\n1.2 4: [entry] g(2) depth: 0\n1.2 3: [exit ] f(1) depth: 0\n1.2 3: [entry] " +
+		"f(1) depth: 0\n"
 	call := func(g cce.Goroutine, site cce.Site, f cce.Func) Event {
 		return Event{Kind: Call, G: g, Call: cce.Call{Site: site, Func: f}}
 	}
@@ -205,7 +208,8 @@ func TestFigures(t *testing.T) {
 		case "dacce", "dacce-edges":
 			want.StackOps = contexts // before the re-encoding
 		}
-		if row.Edges != want.Edges || row.NumCC != want.NumCC || row.MaxID != want.MaxID || row.StackOps != want.StackOps || row.Mismatches != 0 {
+		if row.Edges != want.Edges || row.NumCC != want.NumCC || row.MaxID != want.MaxID ||
+			row.StackOps != want.StackOps || row.Mismatches != 0 {
 			t.Errorf("%+v, want %+v", row, want)
 		}
 	}

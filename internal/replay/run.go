@@ -320,7 +320,8 @@ func (c *contender) compare(ctx cce.Context, want []cce.Call) {
 // result collects the figures.
 func (d *driver) result(o Options, pcceNote string) *Result {
 	r := &Result{
-		Name: d.in.name, Calls: d.calls, Contexts: d.tree.contexts(), Goroutines: d.started, MaxDepth: d.maxDepth, Notes: d.in.Notes(),
+		Name: d.in.name, Calls: d.calls, Contexts: d.tree.contexts(), Goroutines: d.started, MaxDepth: d.maxDepth,
+		Notes: d.in.Notes(),
 	}
 	for _, name := range o.Encoders {
 		i := slices.IndexFunc(d.list, func(c *contender) bool { return c.Name() == name })

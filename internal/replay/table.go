@@ -129,7 +129,8 @@ func (r *Result) writeCSV(w io.Writer) error {
 	}
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		line := []string{r.Name, fmt.Sprint(r.Calls), fmt.Sprint(r.Contexts), fmt.Sprint(r.Goroutines), fmt.Sprint(r.MaxDepth), row.Encoder}
+		line := []string{r.Name, fmt.Sprint(r.Calls), fmt.Sprint(r.Contexts), fmt.Sprint(r.Goroutines),
+			fmt.Sprint(r.MaxDepth), row.Encoder}
 		for _, c := range columns {
 			line = append(line, fmt.Sprint(c.value(row)))
 		}

@@ -75,7 +75,9 @@ func (r *Reader) parseDump(line string) (Event, bool, error) {
 	// An entry at depth N makes frame N+1, an exit leaves it.
 	have := r.shadow.Depth(cce.Goroutine(task))
 	if rec.entry && depth > have || !rec.entry && depth >= have {
-		return Event{}, false, fmt.Errorf("depth %d, but %d functions of task %d were entered: the trace does not begin with the program, or records were lost", depth, have, task)
+		return Event{}, false,
+			fmt.Errorf("depth %d, but %d functions of task %d were entered: the trace does not begin with the "+
+				"program, or records were lost", depth, have, task)
 	}
 	r.dumped(cce.Goroutine(task), depth, rec)
 	return Event{}, false, nil

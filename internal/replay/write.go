@@ -48,7 +48,8 @@ func (w *writer) define() {
 	}
 	for ; w.sites < len(p.Sites); w.sites++ {
 		s := p.Sites[w.sites]
-		fmt.Fprintln(w, strings.TrimSpace(fmt.Sprintln("site", w.sites, s.Caller, s.Kind, w.in.Place(cce.Site(w.sites)))))
+		fmt.Fprintln(w, strings.TrimSpace(fmt.Sprintln("site", w.sites, s.Caller, s.Kind,
+			w.in.Place(cce.Site(w.sites)))))
 	}
 }
 

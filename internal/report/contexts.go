@@ -25,12 +25,14 @@ func reportContexts(w io.Writer, p *record.Record) {
 		reportLucce(w, p.IDs)
 		return
 	}
-	fmt.Fprintf(w, "\n%10s %10s %12s %12s %7s %8s %14s\n", "nodes", "edges", "maxID", "ccStack/s", "depth", "epochs", "costs(us)")
+	fmt.Fprintf(w, "\n%10s %10s %12s %12s %7s %8s %14s\n", "nodes", "edges", "maxID", "ccStack/s", "depth", "epochs",
+		"costs(us)")
 	perSecond := "-"
 	if s.Elapsed > 0 {
 		perSecond = words.Commas(uint64(float64(s.Pushes) / s.Elapsed.Seconds()))
 	}
-	fmt.Fprintf(w, "%10s %10s %12s %12s %7.2f %8s %14s\n\n", words.Commas(s.Functions), words.Commas(s.Edges), words.Commas(s.MaxID), perSecond,
+	fmt.Fprintf(w, "%10s %10s %12s %12s %7.2f %8s %14s\n\n", words.Commas(s.Functions), words.Commas(s.Edges),
+		words.Commas(s.MaxID), perSecond,
 		s.MeanDepth, words.Commas(s.Reencodings), words.Commas(uint64(s.ReencodeTime.Microseconds())))
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-14s "+format+"\n", append([]any{name}, args...)...)
@@ -40,15 +42,20 @@ func reportContexts(w io.Writer, p *record.Record) {
 		before = " beside those taken out before the run"
 	}
 	row("edges", "%s encoded, %s%s, %s left out to keep ids small, %s of dynamic callees",
-		words.Commas(s.Encoded), words.Plural(s.BackEdges, "back edge"), before, words.Commas(s.LeftOut), words.Plural(s.Groups, "group"))
-	row("ccStack", "%s, mean depth %.2f, deepest %s", words.Plural(s.Pushes, "push", "pushes"), s.MeanDepth, words.Commas(s.MaxDepth))
+		words.Commas(s.Encoded), words.Plural(s.BackEdges, "back edge"), before, words.Commas(s.LeftOut),
+		words.Plural(s.Groups, "group"))
+	row("ccStack", "%s, mean depth %.2f, deepest %s", words.Plural(s.Pushes, "push", "pushes"), s.MeanDepth,
+		words.Commas(s.MaxDepth))
 	row("slow entries", "%s", words.Commas(s.Slow))
 	row("re-encoding", "%s, %v in all, longest pause %v, %s rewritten",
-		words.Plural(s.Reencodings, "time"), s.ReencodeTime.Round(time.Microsecond), s.MaxPause.Round(time.Microsecond), words.Plural(s.Rewrites, "goroutine"))
+		words.Plural(s.Reencodings, "time"), s.ReencodeTime.Round(time.Microsecond),
+		s.MaxPause.Round(time.Microsecond), words.Plural(s.Rewrites, "goroutine"))
 	if s.Start != ids.StartNothing {
 		more := s.Edges - min(s.GraphTaken, s.Edges)
-		row("started from", "%v: %s, %s, of which %s %s given; %s more %s seen", s.Start, words.Plural(s.GraphNodes, "function"),
-			words.Plural(s.GraphEdges, "edge"), words.Commas(s.GraphTaken), words.Noun(s.GraphTaken, "was", "were"), words.Commas(more), words.Noun(more, "was", "were"))
+		row("started from", "%v: %s, %s, of which %s %s given; %s more %s seen", s.Start,
+			words.Plural(s.GraphNodes, "function"),
+			words.Plural(s.GraphEdges, "edge"), words.Commas(s.GraphTaken), words.Noun(s.GraphTaken, "was", "were"),
+			words.Commas(more), words.Noun(more, "was", "were"))
 	}
 	row("interned", "%s", words.Plural(len(p.IDs.Interned)-1, "entry", "entries"))
 	row("truncated", "%s", words.Plural(s.Truncated, "context"))
@@ -67,14 +74,18 @@ func reportLucce(w io.Writer, c *ids.Record) {
 	row("call graph", "%s, %s", words.Plural(s.Functions, "function"), words.Plural(s.Edges, "edge"))
 	row("log", "%s", words.Plural(c.Log.Entries, "entry", "entries"))
 	row("numbering", "%s; %s ids without bound, in %s; largest numCC of the others %s", words.Plural(s.Encoded, "step"),
-		words.Plural(s.BackEdges, "function takes", "functions take"), words.Plural(s.Groups, "group"), words.Commas(s.MaxID+1))
+		words.Plural(s.BackEdges, "function takes", "functions take"), words.Plural(s.Groups, "group"),
+		words.Commas(s.MaxID+1))
 	kinds := map[uint8]int{}
 	for _, n := range c.Interned[1:] {
 		kinds[n.Kind]++
 	}
-	row("versions", "%s: %s at roots, %s at go statements, %s where ids began again, %s at faults, %s of captured contexts",
-		words.Commas(uint64(len(c.Interned)-1)), words.Commas(uint64(kinds[rt.InternRoot])), words.Commas(uint64(kinds[rt.InternGo])),
-		words.Commas(uint64(kinds[rt.InternSite])), words.Commas(uint64(kinds[rt.InternFault]+kinds[rt.InternCall])), words.Commas(uint64(kinds[rt.InternAt])))
+	row("versions", "%s: %s at roots, %s at go statements, %s where ids began again, %s at faults, %s of "+
+		"captured contexts",
+		words.Commas(uint64(len(c.Interned)-1)), words.Commas(uint64(kinds[rt.InternRoot])),
+		words.Commas(uint64(kinds[rt.InternGo])),
+		words.Commas(uint64(kinds[rt.InternSite])), words.Commas(uint64(kinds[rt.InternFault]+kinds[rt.InternCall])),
+		words.Commas(uint64(kinds[rt.InternAt])))
 	row("slow entries", "%s", words.Commas(s.Slow))
 	row("truncated", "%s", words.Plural(s.Truncated, "context"))
 	if s.Elapsed > 0 {

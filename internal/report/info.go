@@ -18,9 +18,11 @@ func printContextsInfo(w io.Writer, p *record.Record) {
 	err := c.EventCounts(func(e *ids.EventCount) error { events += e.Count; return nil })
 	fmt.Fprintf(w, "text        %#x\n", c.Text)
 	if c.Log != nil {
-		fmt.Fprintf(w, "log         %d %s\nversions    %d\n", c.Log.Entries, words.Noun(c.Log.Entries, "entry", "entries"), len(c.Interned)-1)
+		fmt.Fprintf(w, "log         %d %s\nversions    %d\n", c.Log.Entries,
+			words.Noun(c.Log.Entries, "entry", "entries"), len(c.Interned)-1)
 	} else {
-		fmt.Fprintf(w, "epochs      %d\ninterned    %d\nstarted     from %v\n", len(c.Dict.Epochs)-1, len(c.Interned)-1, c.Stats.Start)
+		fmt.Fprintf(w, "epochs      %d\ninterned    %d\nstarted     from %v\n", len(c.Dict.Epochs)-1,
+			len(c.Interned)-1, c.Stats.Start)
 	}
 	fmt.Fprintf(w, "code        %d %s\nevents      %d\n", len(c.Code), words.Noun(len(c.Code), "function"), events)
 	if err != nil {
@@ -44,7 +46,8 @@ func Info(w io.Writer, p *record.Record) {
 		if proc.Full {
 			recursion = "full"
 		}
-		fmt.Fprintf(w, "go          %s\nengine      %s\nrecursion   %s\n", profile.Printable(proc.GoVersion), profile.Printable(proc.Engine), recursion)
+		fmt.Fprintf(w, "go          %s\nengine      %s\nrecursion   %s\n", profile.Printable(proc.GoVersion),
+			profile.Printable(proc.Engine), recursion)
 		if s := proc.Sampling; s != nil {
 			fmt.Fprintf(w, "sampler     %s\n", samplingCounters(s))
 		}
@@ -59,7 +62,8 @@ func Info(w io.Writer, p *record.Record) {
 		sites += len(f.Sites)
 	}
 	fmt.Fprintf(w, "nodes       %d\ncounters    %d\nfunctions   %d, with %d %s and %d %s\n",
-		len(p.Nodes), counters(p), len(p.Funcs), sites, words.Noun(sites, "call site"), inlined, words.Noun(inlined, "inlined call"))
+		len(p.Nodes), counters(p), len(p.Funcs), sites, words.Noun(sites, "call site"), inlined,
+		words.Noun(inlined, "inlined call"))
 	for _, line := range Warnings(p.Profile) {
 		fmt.Fprintf(w, "warning: %s\n", line)
 	}

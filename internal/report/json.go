@@ -133,7 +133,8 @@ func reportJSON(w io.Writer, p *record.Record, o *Options) error {
 	if err != nil {
 		return err
 	}
-	head := jsonReport{JsonRecords(o.Sources), jsonProcesses(p.Profile), metricOf(r.t), jsonTotals(r.totals), r.jsonSelected(), groups, r.jsonFunctions()}
+	head := jsonReport{JsonRecords(o.Sources), jsonProcesses(p.Profile), metricOf(r.t), jsonTotals(r.totals),
+		r.jsonSelected(), groups, r.jsonFunctions()}
 	b, err := json.MarshalIndent(head, "", "\t")
 	if err != nil {
 		return err
@@ -218,7 +219,8 @@ func jsonSamplingOf(s *profile.Sampling) *jsonSampling {
 func jsonProcesses(p *profile.Profile) []jsonProcess {
 	list := []jsonProcess{}
 	for _, proc := range p.Processes {
-		j := jsonProcess{printable(proc.Args), proc.PID, proc.Start, profile.Printable(proc.GoVersion), profile.Printable(proc.Engine),
+		j := jsonProcess{printable(proc.Args), proc.PID, proc.Start, profile.Printable(proc.GoVersion),
+			profile.Printable(proc.Engine),
 			"folded", map[string]uint64{}, printable(proc.Notes), jsonSamplingOf(proc.Sampling)}
 		if proc.Full {
 			j.Recursion = "full"
@@ -273,7 +275,8 @@ func (r *reporter) jsonFunctions() []jsonFunction {
 	if r.o.Function == "" {
 		stats := r.t.ByFunction()
 		if r.o.Sort == "total" {
-			slices.SortStableFunc(stats, func(a, b cct.FuncStat) int { return cmp.Compare(totals[b.Func], totals[a.Func]) })
+			slices.SortStableFunc(stats,
+				func(a, b cct.FuncStat) int { return cmp.Compare(totals[b.Func], totals[a.Func]) })
 		}
 		for _, s := range stats[:r.cut(len(stats))] {
 			list = append(list, r.jsonFunction(s, totals))
@@ -292,7 +295,8 @@ func (r *reporter) jsonFunctions() []jsonFunction {
 // jsonFunction describes a function, without callers and callees.
 func (r *reporter) jsonFunction(s cct.FuncStat, totals []uint64) jsonFunction {
 	f := r.t.Funcs[s.Func]
-	return jsonFunction{Name: f.Name, File: f.File, Line: f.Line, Calls: s.Calls, Total: totals[s.Func], Contexts: s.Contexts}
+	return jsonFunction{Name: f.Name, File: f.File, Line: f.Line, Calls: s.Calls, Total: totals[s.Func],
+		Contexts: s.Contexts}
 }
 
 // jsonNeighbours returns callers or callees by the place of the call. All of them: -top is for

@@ -80,7 +80,8 @@ func newReporter(w io.Writer, p *record.Record, o *Options) (*reporter, error) {
 		return nil, exit.Usagef("report: %w%s", err, words.DidYouMean("", o.Metric, Metrics()))
 	}
 	if o.By == "type" && !all.HasTypes() {
-		return nil, exit.Usagef("report: -by=type: %s has no types; those of memory are in -metric=alloc and -metric=allocs", all.Type.Name)
+		return nil, exit.Usagef("report: -by=type: %s has no types; those of memory are in -metric=alloc and "+
+			"-metric=allocs", all.Type.Name)
 	}
 	return &reporter{w: w, t: all.Select(o.Selection), o: o, totals: all.Totals()}, nil
 }
@@ -147,7 +148,8 @@ func (r *reporter) cut(n int) int {
 // more tells how many of n entries -top has left out.
 func (r *reporter) more(n int, one string, many ...string) {
 	if rest := n - r.cut(n); rest > 0 {
-		r.printf("%15s and %s more %s; -top=-1 lists all\n", "", words.Commas(uint64(rest)), words.Noun(rest, one, many...))
+		r.printf("%15s and %s more %s; -top=-1 lists all\n", "", words.Commas(uint64(rest)),
+			words.Noun(rest, one, many...))
 	}
 }
 
@@ -185,7 +187,8 @@ func (r *reporter) groupHead(what string) {
 
 // groupLine prints what one group sums up.
 func (r *reporter) groupLine(g cct.Group) {
-	r.printf("%15s %s %15s %s %9s  %s\n", r.amount(g.Self), r.percent(g.Self), r.amount(g.Total), r.percent(g.Total), words.Commas(g.Contexts), r.groupName(g))
+	r.printf("%15s %s %15s %s %9s  %s\n", r.amount(g.Self), r.percent(g.Self), r.amount(g.Total), r.percent(g.Total),
+		words.Commas(g.Contexts), r.groupName(g))
 }
 
 // groupName returns what a group stands for. Where functions are listed, their lines would be noise.
@@ -234,7 +237,8 @@ func (r *reporter) hottest() []uint32 {
 
 // noMatch says that -func matches nothing.
 func (r *reporter) noMatch() {
-	r.printf("no function that was called matches %s%s\n", r.o.Matching, words.LikeFunction(r.o.Function, r.functions()))
+	r.printf("no function that was called matches %s%s\n", r.o.Matching,
+		words.LikeFunction(r.o.Function, r.functions()))
 }
 
 // functions returns the names of all functions of the tree.

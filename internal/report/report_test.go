@@ -24,7 +24,8 @@ func TestHeadings(t *testing.T) {
 	if err := r.groups(); err != nil {
 		t.Fatal(err)
 	}
-	if s := out.String(); strings.Contains(s, "calls") || strings.Count(s, " cpu ") != 3 || !strings.Contains(s, "less than 1% of the time on CPU are left out") {
+	if s := out.String(); strings.Contains(s, "calls") || strings.Count(s, " cpu ") != 3 ||
+		!strings.Contains(s, "less than 1% of the time on CPU are left out") {
 		t.Error(s)
 	}
 }

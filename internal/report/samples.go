@@ -63,7 +63,8 @@ func samplingFaults(s *profile.Sampling) (lines []string) {
 	for _, f := range []struct{ stat, one, many string }{
 		{"failed", "sample could not be walked to the outermost frame; it is below [truncated]",
 			"samples could not be walked to the outermost frame; they are below [truncated]"},
-		{"overflow", "sample had no room in the record; it is in [overflow]", "samples had no room in the record; they are in [overflow]"},
+		{"overflow", "sample had no room in the record; it is in [overflow]",
+			"samples had no room in the record; they are in [overflow]"},
 		{"lost", "sample is missing, because memory for a trace, or a place or timer for a thread, ran out",
 			"samples are missing, because memory for a trace, or a place or timer for a thread, ran out"},
 		{"mismatches", "sample differs from a full walk of the stack", "samples differ from a full walk of the stack"},

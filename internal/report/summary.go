@@ -15,13 +15,16 @@ import (
 func summarizeContexts(w io.Writer, p *record.Record, outFile string) {
 	s := p.IDs.Stats
 	if l := p.IDs.Log; l != nil {
-		fmt.Fprintf(w, "stemma: %s · %s · %s in the log · %s\n", words.Plural(s.Functions, "function"), words.Plural(s.Edges, "edge"),
+		fmt.Fprintf(w, "stemma: %s · %s · %s in the log · %s\n", words.Plural(s.Functions, "function"),
+			words.Plural(s.Edges, "edge"),
 			words.Plural(l.Entries, "entry", "entries"), words.Plural(len(p.IDs.Interned)-1, "version"))
 		contextsWritten(w, p, outFile)
 		return
 	}
-	fmt.Fprintf(w, "stemma: %s · %s, %s encoded · %s in %v · ids below %s\n", words.Plural(s.Functions, "function"), words.Plural(s.Edges, "edge"),
-		words.Commas(s.Encoded), words.Plural(s.Reencodings, "re-encoding"), s.ReencodeTime.Round(time.Microsecond), words.Commas(s.MaxID+1))
+	fmt.Fprintf(w, "stemma: %s · %s, %s encoded · %s in %v · ids below %s\n", words.Plural(s.Functions, "function"),
+		words.Plural(s.Edges, "edge"),
+		words.Commas(s.Encoded), words.Plural(s.Reencodings, "re-encoding"), s.ReencodeTime.Round(time.Microsecond),
+		words.Commas(s.MaxID+1))
 	contextsWritten(w, p, outFile)
 }
 

@@ -40,7 +40,8 @@ func (r *reporter) tree() {
 		}
 	}
 	if r.o.Min > 0 {
-		r.printf("%15s subtrees with less than %g%% of %s are left out; -min=0 prints all\n", "", r.o.Min, r.t.Type.About)
+		r.printf("%15s subtrees with less than %g%% of %s are left out; -min=0 prints all\n", "", r.o.Min,
+			r.t.Type.About)
 	}
 }
 
@@ -52,7 +53,8 @@ func (r *reporter) treeLine(n uint32, depth int, below uint64) {
 	if s.File != "" {
 		at = "  at" + position(s.File, s.Line)
 	}
-	r.printf("%15s %s  %s%s%s%s\n", r.amount(node.Count), r.percent(below), strings.Repeat("  ", depth), r.t.Funcs[node.Func].Name, at, mark(s.Via))
+	r.printf("%15s %s  %s%s%s%s\n", r.amount(node.Count), r.percent(below), strings.Repeat("  ", depth),
+		r.t.Funcs[node.Func].Name, at, mark(s.Via))
 }
 
 // matches prints each matching function between its callers and callees.
@@ -61,7 +63,8 @@ func (r *reporter) matches() {
 	list := r.t.Match(r.o.Matching)
 	for _, m := range list[:r.cut(len(list))] {
 		r.neighbours("called from", m.Callers)
-		r.head("%15s %s  %s  (%s)", r.amount(m.Calls), r.percent(m.Calls), r.t.Funcs[m.Func].Name, words.Plural(m.Contexts, "context"))
+		r.head("%15s %s  %s  (%s)", r.amount(m.Calls), r.percent(m.Calls), r.t.Funcs[m.Func].Name,
+			words.Plural(m.Contexts, "context"))
 		r.neighbours("calls", m.Callees)
 		r.printf("\n")
 	}
@@ -75,7 +78,8 @@ func (r *reporter) matches() {
 func (r *reporter) neighbours(what string, list []cct.Neighbour) {
 	for _, n := range list[:r.cut(len(list))] {
 		s := n.Site
-		r.printf("%15s %7s    %-11s %s%s%s\n", r.amount(n.Calls), "", what, r.t.Funcs[n.Func].Name, position(s.File, s.Line), mark(s.Via))
+		r.printf("%15s %7s    %-11s %s%s%s\n", r.amount(n.Calls), "", what, r.t.Funcs[n.Func].Name,
+			position(s.File, s.Line), mark(s.Via))
 	}
 	r.more(len(list), "entry", "entries")
 }

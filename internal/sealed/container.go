@@ -268,7 +268,8 @@ func (sr *sectionReader) fileHeader() error {
 		return fmt.Errorf("offset 0: not a stemma profile (have %q, want %q)", h[:8], fileMagic)
 	}
 	if v := binary.LittleEndian.Uint32(h[8:]); v != fileVersion {
-		return fmt.Errorf("offset 8: format version %d (want %d); seal the live directory again, or use the stemma that wrote the file", v, fileVersion)
+		return fmt.Errorf("offset 8: format version %d (want %d); seal the live directory again, or use the stemma "+
+			"that wrote the file", v, fileVersion)
 	}
 	if v := binary.LittleEndian.Uint32(h[12:]); v != 0 {
 		return fmt.Errorf("offset 12: have %#x, want 0", v)
@@ -293,7 +294,8 @@ func (sr *sectionReader) table() (*Table, error) {
 	case secTable:
 		return decodeTable(d)
 	default:
-		return nil, fmt.Errorf("offset %d: section of kind %d, want %d (table) or %d (end)", start, kind, secTable, secEnd)
+		return nil, fmt.Errorf("offset %d: section of kind %d, want %d (table) or %d (end)", start, kind, secTable,
+			secEnd)
 	}
 }
 
@@ -304,8 +306,10 @@ func (sr *sectionReader) body(start int64, h []byte) (*wire.Decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sum := sectionCRC(h[:24], stored); sum != binary.LittleEndian.Uint32(h[24:]) || binary.LittleEndian.Uint32(h[28:]) != 0 {
-		return nil, fmt.Errorf("offset %d: the section is damaged: checksum %#08x, want %#08x", start, sum, binary.LittleEndian.Uint32(h[24:]))
+	if sum := sectionCRC(h[:24], stored); sum != binary.LittleEndian.Uint32(h[24:]) ||
+		binary.LittleEndian.Uint32(h[28:]) != 0 {
+		return nil, fmt.Errorf("offset %d: the section is damaged: checksum %#08x, want %#08x", start, sum,
+			binary.LittleEndian.Uint32(h[24:]))
 	}
 	raw, err := expand(stored, binary.LittleEndian.Uint32(h[4:]), binary.LittleEndian.Uint64(h[16:]))
 	if err != nil {

@@ -126,7 +126,8 @@ func TestBomb(t *testing.T) {
 		t.Fatalf("the bomb has %d bytes", len(huge))
 	}
 	livetest.Bounded(t, 0, func() {
-		if _, err := record.Read(bytes.NewReader(huge)); err == nil || !strings.Contains(err.Error(), "that expand to 1073741824, want at most") {
+		if _, err := record.Read(bytes.NewReader(huge)); err == nil ||
+			!strings.Contains(err.Error(), "that expand to 1073741824, want at most") {
 			t.Errorf("have error %v", err)
 		}
 	})
@@ -165,7 +166,8 @@ func TestRows(t *testing.T) {
 	} {
 		f := &sealed.File{Strings: []string{""}, Tables: []*sealed.Table{{Name: "t", Rows: c.rows}}}
 		f.Tables[0].AddColumn("n", sealed.Number, []byte(c.data))
-		s := sealed.Schema[uint64]{{Name: "n", Get: func(v *uint64) uint64 { return *v }, Set: func(v *uint64, n uint64) { *v = n }}}
+		s := sealed.Schema[uint64]{{Name: "n", Get: func(v *uint64) uint64 { return *v },
+			Set: func(v *uint64, n uint64) { *v = n }}}
 		_, err := s.Rows(f, "t")
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%d rows of %q: have %v, want %q", c.rows, c.data, err, c.want)
@@ -242,7 +244,8 @@ func TestEarlierVersion(t *testing.T) {
 	data := file(t, records(t)[0])
 	data[8] = 3
 	_, err := record.Read(bytes.NewReader(data))
-	if want := "offset 8: format version 3 (want 4); seal the live directory again, or use the stemma that wrote the file"; err == nil || err.Error() != want {
+	if want := "offset 8: format version 3 (want 4); seal the live directory again, or use the stemma that " +
+		"wrote the file"; err == nil || err.Error() != want {
 		t.Errorf("have %v, want %s", err, want)
 	}
 }
@@ -250,7 +253,8 @@ func TestEarlierVersion(t *testing.T) {
 func TestIdentity(t *testing.T) {
 	for i, r := range records(t) {
 		identity(t, r)
-		for _, word := range [][]string{{"inlined 0", "calls 10,20"}, {"epoch 0", "edge 0", "interned 1"}, {"group 0", "interval 0", "flags graphLog"}, {"place", "cpu 2000000"}}[i] {
+		for _, word := range [][]string{{"inlined 0", "calls 10,20"}, {"epoch 0", "edge 0", "interned 1"},
+			{"group 0", "interval 0", "flags graphLog"}, {"place", "cpu 2000000"}}[i] {
 			if !strings.Contains(text(t, r), word) {
 				t.Errorf("record %d has no %q:\n%s", i, word, text(t, r))
 			}

@@ -285,7 +285,8 @@ func (s Schema[T]) Rows(f *File, name string) ([]T, error) {
 	for k := range s {
 		c := t.column(s[k].Name)
 		if c == nil || c.Kind != s[k].Kind {
-			return nil, fmt.Errorf("table %s: no column %s of kind %d; use the stemma that wrote the file", name, s[k].Name, s[k].Kind)
+			return nil, fmt.Errorf("table %s: no column %s of kind %d; use the stemma that wrote the file", name,
+				s[k].Name, s[k].Kind)
 		}
 		columns[k] = c
 	}

@@ -201,7 +201,8 @@ type textReader struct {
 }
 
 func newTextReader(tables []*Table) *textReader {
-	t := &textReader{f: &File{Strings: []string{""}, Tables: tables}, known: map[string]uint32{"": 0}, tables: make(map[string]*textTable)}
+	t := &textReader{f: &File{Strings: []string{""}, Tables: tables}, known: map[string]uint32{"": 0},
+		tables: make(map[string]*textTable)}
 	for _, tbl := range tables {
 		tt := &textTable{Table: tbl, columns: make(map[string]*Column), counts: make(map[string][]uint64)}
 		for _, c := range tbl.Columns {

@@ -140,12 +140,17 @@ func TestNames(t *testing.T) {
 		return tree
 	}
 	n := newNaming([]Tree{
-		named(map[string]int{"main.main": 10, "main.main.func1": 12, "main.main.func1.1": 13, "main.main.func2": 20, "main.init": 0, "main.init.0": 5, "plugin/unnamed-0123abcd.F": 1, "main.T.func7": 0}),
-		named(map[string]int{"main.main": 11, "main.main.func1": 12, "main.main.func2": 14, "main.main.func2.1": 15, "main.main.func3": 22, "main.init": 0, "main.init.0": 6, "plugin/unnamed-4567cdef.F": 1, "main.T.func7": 3}),
+		named(map[string]int{"main.main": 10, "main.main.func1": 12, "main.main.func1.1": 13, "main.main.func2": 20,
+			"main.init": 0, "main.init.0": 5, "plugin/unnamed-0123abcd.F": 1, "main.T.func7": 0}),
+		named(map[string]int{"main.main": 11, "main.main.func1": 12, "main.main.func2": 14, "main.main.func2.1": 15,
+			"main.main.func3": 22, "main.init": 0, "main.init.0": 6, "plugin/unnamed-4567cdef.F": 1,
+			"main.T.func7": 3}),
 	})
 	for a, b := range map[string]string{
-		"main.main": "main.main", "main.main.func1": "main.main.func2", "main.main.func1.1": "main.main.func2.1", "main.main.func2": "main.main.func3",
-		"main.init.0": "main.init.0", "plugin/unnamed-0123abcd.F": "plugin/unnamed-4567cdef.F", "main.T.func7": "main.T.func7",
+		"main.main": "main.main", "main.main.func1": "main.main.func2", "main.main.func1.1": "main.main.func2.1",
+		"main.main.func2": "main.main.func3",
+		"main.init.0":     "main.init.0", "plugin/unnamed-0123abcd.F": "plugin/unnamed-4567cdef.F",
+		"main.T.func7": "main.T.func7",
 	} {
 		if n.names[0][a] != n.names[1][b] || n.names[0][a] == "" {
 			t.Errorf("%s is %q, and %s is %q, want the same", a, n.names[0][a], b, n.names[1][b])

@@ -82,7 +82,8 @@ type met struct {
 func newNaming(trees []Tree) *naming { return nameTrees(trees, nil, false) }
 
 func nameTrees(trees []Tree, renamed map[string]string, loose bool) *naming {
-	n := &naming{trees: trees, renamed: renamed, loose: loose, steps: make(map[step]uint32), paths: make(map[uint64]uint32)}
+	n := &naming{trees: trees, renamed: renamed, loose: loose, steps: make(map[step]uint32),
+		paths: make(map[uint64]uint32)}
 	for range trees {
 		n.names = append(n.names, make(map[string]string))
 		n.sites = append(n.sites, make(map[site]int))
@@ -119,7 +120,8 @@ func (n *naming) callsMet(i int) met {
 			id = uint32(len(m.sites))
 			known[c] = id
 			s := t.Sites[c.site]
-			m.sites = append(m.sites, site{n.names[i][t.Funcs[c.caller].Name], n.names[i][t.Funcs[c.callee].Name], s.Line})
+			m.sites = append(m.sites,
+				site{n.names[i][t.Funcs[c.caller].Name], n.names[i][t.Funcs[c.callee].Name], s.Line})
 			m.vias = append(m.vias, s.Via)
 		}
 		m.of[k] = id

@@ -69,15 +69,20 @@ func TestAverage(t *testing.T) {
 // tree returns main → a → b, and main → b at two places.
 func tree() *cct.Tree {
 	return &cct.Tree{
-		Funcs: []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "[main]", Pseudo: true}, {Name: "main.main"}, {Name: "a"}, {Name: "b"}},
-		Sites: []cct.Site{{}, {File: "m.go", Line: 1}, {File: "m.go", Line: 2}, {File: "a.go", Line: 1}, {File: "m.go", Line: 3, Via: cct.ViaGo}},
-		Nodes: []cct.Node{{}, {Parent: 0, Func: 1}, {Parent: 1, Func: 2, Count: 1}, {Parent: 2, Func: 3, Site: 1, Count: 10},
-			{Parent: 3, Func: 4, Site: 3, Count: 100}, {Parent: 2, Func: 4, Site: 1, Count: 5}, {Parent: 2, Func: 4, Site: 2, Count: 7}, {Parent: 3, Func: 4, Site: 4, Count: 3}},
+		Funcs: []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "[main]", Pseudo: true}, {Name: "main.main"},
+			{Name: "a"}, {Name: "b"}},
+		Sites: []cct.Site{{}, {File: "m.go", Line: 1}, {File: "m.go", Line: 2}, {File: "a.go", Line: 1},
+			{File: "m.go", Line: 3, Via: cct.ViaGo}},
+		Nodes: []cct.Node{{}, {Parent: 0, Func: 1}, {Parent: 1, Func: 2, Count: 1},
+			{Parent: 2, Func: 3, Site: 1, Count: 10},
+			{Parent: 3, Func: 4, Site: 3, Count: 100}, {Parent: 2, Func: 4, Site: 1, Count: 5},
+			{Parent: 2, Func: 4, Site: 2, Count: 7}, {Parent: 3, Func: 4, Site: 4, Count: 3}},
 	}
 }
 
 func TestOf(t *testing.T) {
-	for level, want := range map[similarity.Level]int{similarity.ByLine: 6, similarity.ByFunction: 4, similarity.InGoroutine: 6} {
+	for level, want := range map[similarity.Level]int{similarity.ByLine: 6, similarity.ByFunction: 4,
+		similarity.InGoroutine: 6} {
 		w := similarity.Of(tree(), level)
 		if len(w) != want || w.Total() != 126 {
 			t.Errorf("level %v: %d edges of weight %v, want %d of 126: %v", level, len(w), w.Total(), want, w)

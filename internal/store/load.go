@@ -47,7 +47,8 @@ func (r *Records) read(path string) error {
 	dirs := []string{path}
 	if info.IsDir() && !IsLive(path) {
 		if dirs = LiveDirs(path); len(dirs) == 0 {
-			return fmt.Errorf("%s: no record; want a live directory, a directory of live directories, or a *%s file", path, SealedSuffix)
+			return fmt.Errorf("%s: no record; want a live directory, a directory of live directories, or a *%s file",
+				path, SealedSuffix)
 		}
 	}
 	for _, dir := range dirs {
@@ -100,7 +101,8 @@ func newest(dir string) (string, error) {
 		}
 	}
 	if newest.Path == "" {
-		return "", exit.Usagef("no profile given, and neither *%s nor %s/* here; name a profile, or go to the directory where the program ran", SealedSuffix, OutDir)
+		return "", exit.Usagef("no profile given, and neither *%s nor %s/* here; name a profile, or go to the "+
+			"directory where the program ran", SealedSuffix, OutDir)
 	}
 	return newest.Path, nil
 }

@@ -172,14 +172,19 @@ func TestOptions(t *testing.T) {
 		want string
 	}{
 		{Options{Engine: "sample", Recursion: "fold"}, "-sampler=: no such sampler"},
-		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "sps", Walk: "marker"}}, "-walk=marker: only -sampler=isps"},
-		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "isps", Walk: "fp"}}, "-walk=fp: -sampler=isps"},
-		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "isps", Every: 1}}, "-every=1ns: want at least"},
+		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "sps", Walk: "marker"}},
+			"-walk=marker: only -sampler=isps"},
+		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "isps", Walk: "fp"}},
+			"-walk=fp: -sampler=isps"},
+		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "isps", Every: 1}},
+			"-every=1ns: want at least"},
 		{Options{Engine: "x", Recursion: "fold"}, "-engine=x: no such engine"},
 		{Options{Engine: "cct", Recursion: "x"}, "-recursion=x: no such mode"},
 		{Options{Engine: "cct", Recursion: "fold", Record: "x"}, "-record=x: no such recording (have calls)"},
-		{Options{Engine: "cct", Recursion: "fold", Record: "calls", Verify: true}, "-record=calls: the checker has the place"},
-		{Options{Engine: "cct", Recursion: "fold", Record: "calls", Given: []string{"record", "recursion"}}, "-record=calls: recursion is recorded in full"},
+		{Options{Engine: "cct", Recursion: "fold", Record: "calls", Verify: true},
+			"-record=calls: the checker has the place"},
+		{Options{Engine: "cct", Recursion: "fold", Record: "calls", Given: []string{"record", "recursion"}},
+			"-record=calls: recursion is recorded in full"},
 	} {
 		if err := tt.o.Check(); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 			t.Errorf("%+v: have error %v, want %q", tt.o, err, tt.want)

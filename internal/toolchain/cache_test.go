@@ -87,7 +87,8 @@ func TestEntryMakeConcurrently(t *testing.T) {
 func TestEntryMakeFails(t *testing.T) {
 	e := &Entry{filepath.Join(t.TempDir(), "entry"), "entry"}
 	broken := errors.New("broken")
-	err := e.make(func() {}, func(ctx context.Context, tmp string) error { return errors.Join(fillWell(ctx, tmp), broken) })
+	err := e.make(func() {},
+		func(ctx context.Context, tmp string) error { return errors.Join(fillWell(ctx, tmp), broken) })
 	if !errors.Is(err, broken) || e.Exists() {
 		t.Errorf("have error %v and exists = %v, want %v and false", err, e.Exists(), broken)
 	}
@@ -232,7 +233,8 @@ func TestTrim(t *testing.T) {
 // An entry depends on the sources that it is made from.
 func TestEntryOf(t *testing.T) {
 	root := t.TempDir()
-	files := map[string][]byte{"VERSION": []byte("go1.26.8"), "src/runtime/proc.go": []byte("x"), "src/internal/a.go": nil,
+	files := map[string][]byte{"VERSION": []byte("go1.26.8"), "src/runtime/proc.go": []byte("x"),
+		"src/internal/a.go":       nil,
 		"src/cmd/compile/main.go": nil, "src/cmd/internal/a.go": nil}
 	if err := writeFiles(root, files); err != nil {
 		t.Fatal(err)

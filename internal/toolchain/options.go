@@ -52,7 +52,8 @@ func orList(words []string) string {
 func (o Options) checkGiven(e *engine.Engine) error {
 	for _, flag := range o.Given {
 		if list := engine.Taking(flag); list != nil && !e.Takes(flag) {
-			return fmt.Errorf("-%s does nothing with -engine=%s: it is for -engine=%s; %s", flag, e.Name, orList(list), flagsText(e))
+			return fmt.Errorf("-%s does nothing with -engine=%s: it is for -engine=%s; %s", flag, e.Name,
+				orList(list), flagsText(e))
 		}
 	}
 	return nil
@@ -100,7 +101,8 @@ func (s *Sample) check() error {
 	case incremental && s.Sampler != "isps":
 		return fmt.Errorf("-walk=%s: only -sampler=isps traces incrementally", s.Walk)
 	case s.Walk != "" && !incremental && s.Sampler == "isps":
-		return fmt.Errorf("-walk=%s: -sampler=isps traces incrementally (want incremental or marker); use -sampler=sps", s.Walk)
+		return fmt.Errorf("-walk=%s: -sampler=isps traces incrementally (want incremental or marker); use "+
+			"-sampler=sps", s.Walk)
 	case s.Every < minEvery:
 		return fmt.Errorf("-every=%v: want at least %v", s.Every, minEvery)
 	case s.Ask != "guard" && s.Ask != "signal":
@@ -120,7 +122,8 @@ func (s *Sample) forRuntime() []string {
 }
 
 // DefaultOptions are the options of a build without flags.
-var DefaultOptions = Options{Engine: engine.Default().Name, Recursion: "fold", Inlined: true, Sample: DefaultSample, Acct: DefaultAcct}
+var DefaultOptions = Options{Engine: engine.Default().Name, Recursion: "fold", Inlined: true, Sample: DefaultSample,
+	Acct: DefaultAcct}
 
 // Acct are the settings of the accumulator.
 type Acct struct {
@@ -220,7 +223,8 @@ func (o Options) IsWarm() bool { return o.engine().Warm || o.Warm != "" }
 // parts returns what the runtime must be able to do.
 func (o Options) parts() goroot.Part {
 	var p goroot.Part
-	for part, of := range map[engine.Part]goroot.Part{engine.Contexts: goroot.Contexts, engine.Sampling: goroot.Sampling} {
+	for part, of := range map[engine.Part]goroot.Part{engine.Contexts: goroot.Contexts,
+		engine.Sampling: goroot.Sampling} {
 		if o.engine().Parts&part != 0 {
 			p |= of
 		}
@@ -261,7 +265,8 @@ func (o Options) hasEvent(kind string) bool {
 func (o Options) checkEvents() error {
 	if o.Events == "" {
 		if o.EventLog {
-			return fmt.Errorf("-event-log: there are no events to log; say which with -events (have %s)", strings.Join(eventKinds, ", "))
+			return fmt.Errorf("-event-log: there are no events to log; say which with -events (have %s)",
+				strings.Join(eventKinds, ", "))
 		}
 		return nil
 	}
@@ -316,7 +321,8 @@ func (o Options) ForRuntime() string {
 	if o.Record != "" {
 		recursion = "full" // a node must name its whole path
 	}
-	s := []string{"engine=" + strings.ReplaceAll(o.Engine, ",", "+"), "recursion=" + recursion, "verify=" + onOff(o.Verify)}
+	s := []string{"engine=" + strings.ReplaceAll(o.Engine, ",", "+"), "recursion=" + recursion,
+		"verify=" + onOff(o.Verify)}
 	if o.Record != "" {
 		s = append(s, "record="+o.Record)
 	}

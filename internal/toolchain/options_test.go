@@ -35,7 +35,8 @@ func TestFlagsOfEngines(t *testing.T) {
 				t.Errorf("-%s with -engine=%s is accepted", flag, engine)
 				continue
 			}
-			for _, want := range append([]string{"-" + flag + " does nothing with -engine=" + engine + ": it is for -engine=", engine + " has "}, list...) {
+			for _, want := range append([]string{"-" + flag + " does nothing with -engine=" + engine +
+				": it is for -engine=", engine + " has "}, list...) {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("-%s with -engine=%s: %v; want %q in it", flag, engine, err, want)
 				}

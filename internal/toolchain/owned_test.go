@@ -72,7 +72,8 @@ func TestCheckOwned(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{real, link, filepath.Join(real, "none", "yet")} {
-		if err := checkOwned(name); err == nil || !strings.Contains(err.Error(), filepath.Dir(real)+": all users may write to it") {
+		if err := checkOwned(name); err == nil ||
+			!strings.Contains(err.Error(), filepath.Dir(real)+": all users may write to it") {
 			t.Errorf("%s: %v, want an error", name, err)
 		}
 	}

@@ -162,14 +162,16 @@ func mirror(from, to, pkg string) error {
 		if e.Name() == dir {
 			continue
 		}
-		if err := os.Symlink(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil && !errors.Is(err, os.ErrExist) {
+		if err := os.Symlink(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil &&
+			!errors.Is(err, os.ErrExist) {
 			return err
 		}
 	}
 	if deeper {
 		return mirror(filepath.Join(from, dir), filepath.Join(to, dir), rest)
 	}
-	text := "//go:build ignore\n\n// Package ignored makes this directory known to the go command. The package here comes with an overlay.\npackage ignored\n"
+	text := "//go:build ignore\n\n// Package ignored makes this directory known to the go command. The package here " +
+		"comes with an overlay.\npackage ignored\n"
 	return addFile(filepath.Join(to, dir, "known_to_go.go"), text)
 }
 

@@ -53,7 +53,8 @@ func TestToolexec(t *testing.T) {
 		{"compile", "-p main a.go", "compile -p main a.go [c=1]"},
 		{"link", "-V=full", "link -V=full [] stemma=l=1"},
 		{"link", "-o x main.a", "link -X=runtime.stemmaOptions=l=1 -o x main.a []"},
-		{"cover", "-mode set /go/src/runtime/a.go /go/src/runtime/b.go", "cover -mode set /cache/a.go /go/src/runtime/b.go []"},
+		{"cover", "-mode set /go/src/runtime/a.go /go/src/runtime/b.go",
+			"cover -mode set /cache/a.go /go/src/runtime/b.go []"},
 		{"asm", "-V=full", "asm -V=full []"},
 		{"vet", "vet.cfg", "vet vet.cfg []"},
 	} {

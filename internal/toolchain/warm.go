@@ -103,7 +103,8 @@ func readRecord(name string) (*record.Record, error) {
 		return nil, fmt.Errorf("-warm: %s: %w", name, err)
 	}
 	if p.IDs == nil {
-		return nil, fmt.Errorf("-warm: %s: no record of context IDs; want that of a program built with %s", name, engine.Giving(engine.IDs))
+		return nil, fmt.Errorf("-warm: %s: no record of context IDs; want that of a program built with %s", name,
+			engine.Giving(engine.IDs))
 	}
 	return p, nil
 }
@@ -158,7 +159,8 @@ func (b *Build) Executables(a *Args, patterns []string) ([]string, error) {
 
 // mains returns the names that the programs of the packages have.
 func (b *Build) mains(a *Args, patterns []string) (names []string, err error) {
-	cfg := &packages.Config{Mode: packages.NeedName | packages.NeedFiles, Dir: b.Dir, BuildFlags: b.warmBuild(Options{}, a).flags}
+	cfg := &packages.Config{Mode: packages.NeedName | packages.NeedFiles, Dir: b.Dir,
+		BuildFlags: b.warmBuild(Options{}, a).flags}
 	pkgs, err := packages.Load(cfg, patterns...)
 	if err != nil {
 		return nil, err
@@ -192,11 +194,13 @@ func (o Options) CheckWarm(a *Args, patterns []string) error {
 		return nil
 	}
 	if mode, _ := a.Flag("buildmode"); mode == "plugin" {
-		return fmt.Errorf("-buildmode=plugin: a plugin has no call graph of its own; use %s without -warm", engine.Giving(engine.IDs))
+		return fmt.Errorf("-buildmode=plugin: a plugin has no call graph of its own; use %s without -warm",
+			engine.Giving(engine.IDs))
 	}
 	for _, p := range patterns {
 		if strings.Contains(p, "@") && (o.Warm == "" || o.Warm == WarmStatic) {
-			return fmt.Errorf("%s: the call graph needs the sources in a module; use go get, and then the package without its version", p)
+			return fmt.Errorf("%s: the call graph needs the sources in a module; use go get, and then the package "+
+				"without its version", p)
 		}
 	}
 	return nil

@@ -10,7 +10,8 @@ import (
 
 func TestProgramName(t *testing.T) {
 	for path, want := range map[string]string{
-		"example.org/srv": "srv", "example.org/srv/v2": "srv", "example.org/srv/v1": "v1", "example.org/srv/v10": "srv", "v2": "v2", "srv": "srv",
+		"example.org/srv": "srv", "example.org/srv/v2": "srv", "example.org/srv/v1": "v1",
+		"example.org/srv/v10": "srv", "v2": "v2", "srv": "srv",
 	} {
 		if have := programName(path); have != want {
 			t.Errorf("%s: have %s, want %s", path, have, want)
@@ -77,7 +78,8 @@ func TestExecutables(t *testing.T) {
 }
 
 func TestRunWarmUsage(t *testing.T) {
-	for _, args := range []string{"", "static /go false x p.test", "static /go false 9 p.test", "static /go false 0 notabsolute.test"} {
+	for _, args := range []string{"", "static /go false x p.test", "static /go false 9 p.test",
+		"static /go false 0 notabsolute.test"} {
 		if err := RunWarm(strings.Fields(args)); err == nil || !strings.HasPrefix(err.Error(), "warmexec: ") {
 			t.Errorf("%q: have error %v", args, err)
 		}

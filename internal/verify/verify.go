@@ -251,7 +251,8 @@ func (v *verifier) mismatch(c *live.Check, kind string, at int, decoded, truth [
 func (v *verifier) show(c *live.Check, kind string, at int, decoded, truth []cct.PathFrame) {
 	if v.decoder != nil {
 		fmt.Fprintf(v.w, "mismatch of kind %s in frame %d, context %s, %s, goroutine began in %s\n",
-			kind, at, ctxid.Append(nil, c.ID.Hi, c.ID.Lo, c.ID.Run), words.Plural(c.Events, "event"), ctxid.Append(nil, c.StartID.Hi, c.StartID.Lo, c.StartID.Run))
+			kind, at, ctxid.Append(nil, c.ID.Hi, c.ID.Lo, c.ID.Run), words.Plural(c.Events, "event"),
+			ctxid.Append(nil, c.StartID.Hi, c.StartID.Lo, c.StartID.Run))
 		v.stack("recorded", decoded, at)
 		v.stack("stack walk", truth, at)
 		return
@@ -260,7 +261,8 @@ func (v *verifier) show(c *live.Check, kind string, at int, decoded, truth []cct
 	if c.Cell != profile.None {
 		where = fmt.Sprint("cell ", c.Cell)
 	}
-	fmt.Fprintf(v.w, "mismatch of kind %s in frame %d, node at offset %d, %s, %s, goroutine began at node %d, cell %d\n",
+	fmt.Fprintf(v.w,
+		"mismatch of kind %s in frame %d, node at offset %d, %s, %s, goroutine began at node %d, cell %d\n",
 		kind, at, c.Offset, where, words.Plural(c.Events, "event"), c.Start, c.StartCell)
 	v.stack("recorded", decoded, at)
 	v.stack("stack walk", truth, at)
@@ -287,23 +289,27 @@ func (v *verifier) result() error {
 	for _, line := range v.warnings {
 		fmt.Fprintf(v.w, "warning: %s\n", line)
 	}
-	fmt.Fprintf(v.w, "checked %d %s, %d %s\n", v.checked, words.Noun(v.checked, "context"), v.failed, words.Noun(v.failed, "mismatch", "mismatches"))
+	fmt.Fprintf(v.w, "checked %d %s, %d %s\n", v.checked, words.Noun(v.checked, "context"), v.failed,
+		words.Noun(v.failed, "mismatch", "mismatches"))
 	for _, kind := range mismatchKinds {
 		if n := v.kinds[kind]; n > 0 {
 			fmt.Fprintf(v.w, "\t%-10s %d\n", kind, n)
 		}
 	}
 	if v.unknown > 0 {
-		fmt.Fprintf(v.w, "\t%d truncated %s not compared\n", v.unknown, words.Noun(v.unknown, "context was", "contexts were"))
+		fmt.Fprintf(v.w, "\t%d truncated %s not compared\n", v.unknown,
+			words.Noun(v.unknown, "context was", "contexts were"))
 		for _, reason := range slices.Sorted(maps.Keys(v.cuts)) {
-			fmt.Fprintf(v.w, "\t%d of them, %.2f %% of all: %s\n", v.cuts[reason], 100*float64(v.cuts[reason])/float64(v.unknown+v.checked), reason)
+			fmt.Fprintf(v.w, "\t%d of them, %.2f %% of all: %s\n", v.cuts[reason],
+				100*float64(v.cuts[reason])/float64(v.unknown+v.checked), reason)
 		}
 	}
 	switch {
 	case v.failed > 0:
 		return &exit.Error{Code: exit.Failure}
 	case v.checked == 0:
-		return fmt.Errorf("verify: nothing was checked; build the program with 'stemma build -verify', run it, and name its live directory")
+		return fmt.Errorf("verify: nothing was checked; build the program with 'stemma build -verify', run it, and " +
+			"name its live directory")
 	}
 	return nil
 }

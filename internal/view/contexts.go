@@ -8,6 +8,7 @@ import (
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/ids"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -140,7 +141,8 @@ func (m *model) eventValues() (*cct.Values, error) {
 		kind, unit := ids.EventKind(e.Kind), ids.EventUnit(e.Kind)
 		t.add(profile.ValueType{Name: kind, Unit: "count", About: "the events of kind " + kind}, at, e.Count)
 		if unit != "" {
-			t.add(profile.ValueType{Name: kind + " " + unit, Unit: unit, About: "the " + unit + " of " + kind}, at, e.Sum)
+			t.add(profile.ValueType{Name: kind + " " + unit, Unit: unit, About: "the " + unit + " of " + kind}, at,
+				e.Sum)
 		}
 		return nil
 	})
@@ -181,7 +183,8 @@ func (m *model) context(a Args) (*contextAnswer, error) {
 		return nil, err
 	}
 	if m.o.Decode == nil {
-		return nil, fmt.Errorf("no record of context IDs here; name one whose program was built with -engine=dacce")
+		return nil, fmt.Errorf("no record of context IDs here; name one whose program was built with %s",
+			engine.Giving(engine.IDs))
 	}
 	stack, err := m.o.Decode(ctxid.ID{Hi: hi, Lo: lo, Run: run})
 	if err != nil {

@@ -82,8 +82,9 @@ func (m *model) flame(a Args) (*flameAnswer, error) {
 	least := float64(p.spanOf(root, skip)) * float64(narrow) / float64(px)
 	list, span, scaled := p.prune(root, skip, least, a.number("limit", 5000, 1, maxBoxes))
 	w := &flameWriter{p: p, funcs: make(map[uint32]int), sites: make(map[uint32]int)}
-	w.a = &flameAnswer{Generation: m.generation, Unit: s.typ.Unit, Whole: s.whole[sideNew], WholeBase: s.whole[sideBase],
-		Span: span, Scaled: scaled, Missing: !ok, Path: []box{}}
+	w.a = &flameAnswer{Generation: m.generation, Unit: s.typ.Unit, Whole: s.whole[sideNew],
+		WholeBase: s.whole[sideBase],
+		Span:      span, Scaled: scaled, Missing: !ok, Path: []box{}}
 	w.path(root)
 	w.boxes(list)
 	return w.a, nil

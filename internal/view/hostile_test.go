@@ -69,7 +69,8 @@ func TestServerGuards(t *testing.T) {
 		}
 	}
 	more := regexp.MustCompile(`(?i)\son\w+=|style=|https?://`)
-	if page := get(v, "/", "localhost", "").Body.String(); strings.Count(page, "<script") != 1 || more.MatchString(page) {
+	if page := get(v, "/", "localhost", "").Body.String(); strings.Count(page, "<script") != 1 ||
+		more.MatchString(page) {
 		t.Errorf("the page has more than its one script:\n%s", page)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -68,9 +69,10 @@ func guard(host string, next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		site := r.Header.Get("Sec-Fetch-Site") // a link elsewhere may open the page, but not more
-		foreign := site != "" && site != "same-origin" && site != "none" && r.URL.Path != "/"
+		foreign := !slices.Contains([]string{"", "same-origin", "none"}, site) && r.URL.Path != "/"
 		if !ownHost(r.Host, host) || foreign {
-			http.Error(w, "this server answers only its own page, under its address or as localhost", http.StatusForbidden)
+			http.Error(w, "this server answers only its own page, under its address or as localhost",
+				http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -116,7 +116,8 @@ func (m *model) functions(a Args) (*functionsAnswer, error) {
 	}
 	funcs := s.tree().Funcs
 	slices.SortFunc(rows, func(a, b funcRow) int {
-		return cmp.Or(order(a.numbers, b.numbers), cmp.Compare(funcs[a.fn].Name, funcs[b.fn].Name), cmp.Compare(a.fn, b.fn))
+		return cmp.Or(order(a.numbers, b.numbers), cmp.Compare(funcs[a.fn].Name, funcs[b.fn].Name),
+			cmp.Compare(a.fn, b.fn))
 	})
 	ans.From = a.number("from", 0, 0, len(rows))
 	ans.Folded = ans.Matched

@@ -24,7 +24,8 @@ import (
 func random(t *testing.T, nodes int, seed uint64) *profile.Profile {
 	t.Helper()
 	p := profile.New(profile.Calls)
-	p.Processes = []profile.Process{{Args: []string{"prog"}, Run: seed, GoVersion: "go1.26.8", Engine: "cct", Full: true}}
+	p.Processes = []profile.Process{{Args: []string{"prog"}, Run: seed, GoVersion: "go1.26.8", Engine: "cct",
+		Full: true}}
 	word := func(s string) uint32 {
 		p.Strings = append(p.Strings, s)
 		return uint32(len(p.Strings) - 1)
@@ -32,7 +33,8 @@ func random(t *testing.T, nodes int, seed uint64) *profile.Profile {
 	file := word("/src/main.go")
 	const funcs = 12
 	for i := range uint32(funcs) {
-		f := profile.Func{Name: word(fmt.Sprintf("main.f%d", i)), File: file, Line: 100 * (i + 1), Cells: 3, Counters: 1}
+		f := profile.Func{Name: word(fmt.Sprintf("main.f%d", i)), File: file, Line: 100 * (i + 1), Cells: 3,
+			Counters: 1}
 		for cell, kind := range []profile.SiteKind{profile.SiteCall, profile.SiteCall, profile.SiteGo} {
 			line := f.Line + 10 + 20*uint32(cell/2) // two calls on one line
 			f.Sites = append(f.Sites, profile.Site{Kind: kind, File: file, Line: line,
@@ -48,7 +50,8 @@ func random(t *testing.T, nodes int, seed uint64) *profile.Profile {
 		if len(p.Nodes) > nodes/2 {
 			r = own
 		}
-		n := profile.Node{Parent: uint32(r.IntN(len(p.Nodes))), Func: 1 + uint32(r.IntN(funcs)), Cell: uint32(r.IntN(3))}
+		n := profile.Node{Parent: uint32(r.IntN(len(p.Nodes))), Func: 1 + uint32(r.IntN(funcs)),
+			Cell: uint32(r.IntN(3))}
 		if r.IntN(3) == 0 {
 			n.Parent = uint32(r.IntN(min(len(p.Nodes), 5)))
 		}
@@ -189,7 +192,8 @@ func TestPlotsAddUp(t *testing.T) {
 			for _, kind := range []string{kindContexts, kindGoroutines, kindCallers, kindCallees} {
 				for _, gone := range []string{"", "1"} {
 					for _, limit := range []string{"1", "40", "5000"} {
-						args := Args{"value": {"calls"}, "kind": {kind}, "gone": {gone}, "limit": {limit}, "px": {"800"}}
+						args := Args{"value": {"calls"}, "kind": {kind}, "gone": {gone}, "limit": {limit},
+							"px": {"800"}}
 						want := whole
 						if kind == kindCallers || kind == kindCallees {
 							fn := uint32(3)
@@ -238,7 +242,8 @@ func TestTableAddsUp(t *testing.T) {
 				matched.add(funcRow{numbers: r.numbers})
 			}
 			s, _ := v.m.set("")
-			if sum != matched || a.Matched != matched || all.Folded != (rowSum{}) || a.All.Self != s.tree().Totals().Calls {
+			if sum != matched || a.Matched != matched || all.Folded != (rowSum{}) ||
+				a.All.Self != s.tree().Totals().Calls {
 				t.Errorf("%q by %s: rows and folded %+v, all that match %+v", q, sort, sum, matched)
 			}
 		}
@@ -287,7 +292,8 @@ func TestTimelineAddsUp(t *testing.T) {
 	for _, n := range []int{0, 1, 599, 601, 100_000} {
 		c := &ids.Record{Dict: ids.Dictionary{Epochs: []ids.EpochInfo{{Known: true}}}}
 		for i := range n {
-			c.Dict.Epochs = append(c.Dict.Epochs, ids.EpochInfo{Time: time.Unix(int64(i), 0), MaxID: uint32(i), Known: true})
+			c.Dict.Epochs = append(c.Dict.Epochs,
+				ids.EpochInfo{Time: time.Unix(int64(i), 0), MaxID: uint32(i), Known: true})
 		}
 		m := &model{data: &Data{Record: &record.Record{IDs: c}}}
 		a := m.epochs()

@@ -60,7 +60,8 @@ func TestNoFixedPlurals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.ContainsFunc(f.Imports, func(i *ast.ImportSpec) bool { return strings.HasSuffix(i.Path.Value, `/internal/words"`) }) {
+		if !slices.ContainsFunc(f.Imports,
+			func(i *ast.ImportSpec) bool { return strings.HasSuffix(i.Path.Value, `/internal/words"`) }) {
 			continue
 		}
 		looked++

@@ -71,7 +71,8 @@ func main() {
 		last = now
 	}
 	fmt.Printf("%8d rounds  median %v  p99.9 %v  p99.99 %v  %d faults, median %v  %d waits, median %v\n", len(all),
-		quantile(all, 0.5), quantile(all, 0.999), quantile(all, 0.9999), len(faults), quantile(faults, 0.5), len(waits), quantile(waits, 0.5))
+		quantile(all, 0.5), quantile(all, 0.999), quantile(all, 0.9999), len(faults), quantile(faults, 0.5),
+		len(waits), quantile(waits, 0.5))
 }
 
 func quantile(list []time.Duration, q float64) time.Duration {

@@ -28,8 +28,10 @@ func draw(t *testing.T, f *Figure) string {
 
 func TestFiguresAreSVG(t *testing.T) {
 	lines := &Figure{Name: "a", Title: "Growth", X: "n", Y: "ns", LogX: true, LogY: true,
-		Lines: []Line{{"one", []float64{0, 1, 10, 100}, []float64{1, 2, math.NaN(), 5}}, {"same", []float64{1, 2}, []float64{3, 3}}}}
-	bars := &Figure{Name: "b", Title: "Overhead", Groups: []string{"x", "y"}, Bars: []Bars{{"cct", []float64{1, math.NaN()}}}}
+		Lines: []Line{{"one", []float64{0, 1, 10, 100}, []float64{1, 2, math.NaN(), 5}},
+			{"same", []float64{1, 2}, []float64{3, 3}}}}
+	bars := &Figure{Name: "b", Title: "Overhead", Groups: []string{"x", "y"},
+		Bars: []Bars{{"cct", []float64{1, math.NaN()}}}}
 	for f, want := range map[*Figure]string{lines: "Growth", bars: "Overhead"} {
 		if svg := draw(t, f); !strings.Contains(svg, want) || !strings.Contains(svg, "<svg") {
 			t.Errorf("%s: no title in %.100q", f.Name, svg)

@@ -107,7 +107,8 @@ func Find() (Tree, error) {
 	}
 	home := filepath.Dir(env.GOMOD)
 	if filepath.Base(home) != "bench" {
-		return Tree{}, fmt.Errorf("go env GOMOD: have %q, want that of bench; run it in bench or with go run -C bench", env.GOMOD)
+		return Tree{}, fmt.Errorf("go env GOMOD: have %q, want that of bench; run it in bench or with go "+
+			"run -C bench", env.GOMOD)
 	}
 	return Tree{Bench: home, GOROOT: env.GOROOT, GoVersion: env.GOVERSION}, nil
 }

@@ -44,8 +44,9 @@ const rivalRounds = 3
 var rivals = []Variant{
 	{Name: "pprof", Wrap: "pprof", Rounds: rivalRounds},
 	{Name: "fgprof", Wrap: "fgprof", Rounds: rivalRounds},
-	{Name: "memprofile", Env: []string{"GODEBUG=memprofilerate=1"}, Rounds: 1}, // 25 times as slow where much is allocated
-	{Name: "race", GoFlags: []string{"-race"}, Rounds: 1},                      // and ten times
+	// 25 times as slow where much is allocated
+	{Name: "memprofile", Env: []string{"GODEBUG=memprofilerate=1"}, Rounds: 1},
+	{Name: "race", GoFlags: []string{"-race"}, Rounds: 1}, // and ten times
 }
 
 // ParseVariant makes a variant of "ENGINE FLAG…", as in "cct -inlined=off", or
@@ -175,7 +176,8 @@ func compileOnce() ([]string, error) {
 		return nil, err
 	}
 	path := dir + string(filepath.ListSeparator) + os.Getenv("PATH")
-	return []string{"PATH=" + path, "CCACHE_BASEDIR=" + os.TempDir(), "CCACHE_NOHASHDIR=1", "CCACHE_SLOPPINESS=random_seed"}, nil
+	return []string{"PATH=" + path, "CCACHE_BASEDIR=" + os.TempDir(), "CCACHE_NOHASHDIR=1",
+		"CCACHE_SLOPPINESS=random_seed"}, nil
 }
 
 // Command is a command that is silent unless it fails.

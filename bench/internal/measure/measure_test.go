@@ -13,7 +13,8 @@ func TestParseVariant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v.Name != "cct -inlined=off" || !slices.Equal(v.Flags, []string{"-engine=cct", "-inlined=off"}) || !v.Instrumented() {
+	if v.Name != "cct -inlined=off" || !slices.Equal(v.Flags, []string{"-engine=cct", "-inlined=off"}) ||
+		!v.Instrumented() {
 		t.Errorf("got %+v", v)
 	}
 	if got := v.FileName(); got != "cct_-inlined=off" {

@@ -212,7 +212,8 @@ func (b *Bench) round(series []*Series, first *Series, turn time.Duration) {
 func Problems(series []*Series) []string {
 	var problems []string
 	report := func(s *Series, format string, args ...any) {
-		problems = append(problems, fmt.Sprintf("%s, %s: ", s.Binary.Program.Name, s.Binary.Variant.Name)+fmt.Sprintf(format, args...))
+		problems = append(problems,
+			fmt.Sprintf("%s, %s: ", s.Binary.Program.Name, s.Binary.Variant.Name)+fmt.Sprintf(format, args...))
 	}
 	for _, s := range series {
 		if s.Err != nil {

@@ -43,7 +43,8 @@ func TestRoundsRotate(t *testing.T) {
 		return script(t, v, "echo "+v.FileName()+" >>"+started+"\necho checksum demo 1")
 	}
 	var told []string
-	series := b.Rounds([]*Binary{demo(Plain), demo(PlainAgain), demo(Variant{Name: "third"})}, 2, func(s string) { told = append(told, s) })
+	series := b.Rounds([]*Binary{demo(Plain), demo(PlainAgain), demo(Variant{Name: "third"})}, 2,
+		func(s string) { told = append(told, s) })
 	want := []string{
 		"demo, warm-up: plain",
 		"demo, round 1 of 2: 3 builds", "demo, round 2 of 2: 3 builds",
@@ -55,7 +56,8 @@ func TestRoundsRotate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.Fields(string(order)), strings.Fields("plain plain_again third plain third plain plain_again"); !slices.Equal(got, want) {
+	if got, want := strings.Fields(string(order)),
+		strings.Fields("plain plain_again third plain third plain plain_again"); !slices.Equal(got, want) {
 		t.Errorf("order %v, want %v", got, want)
 	}
 	for _, s := range series {
@@ -102,7 +104,8 @@ func TestTurns(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	var ps []*process
 	for _, name := range []string{"a", "b"} {
-		bin := script(t, Variant{Name: name}, "i=0; while [ $i -lt 10000 ]; do echo "+name+" >>"+log+"; i=$((i+1)); done\necho checksum demo 1")
+		bin := script(t, Variant{Name: name},
+			"i=0; while [ $i -lt 10000 ]; do echo "+name+" >>"+log+"; i=$((i+1)); done\necho checksum demo 1")
 		ps = append(ps, newProcess(bin, t.TempDir()))
 	}
 	takeTurns(ps, time.Millisecond, time.Minute)

@@ -44,7 +44,8 @@ type process struct {
 // its own, with what it starts.
 func newProcess(bin *Binary, out string) *process {
 	files := out + ".files"
-	p := &process{bin: bin, files: files, cmd: exec.Command(bin.Path, bin.Program.RunArgs(files)...), ended: make(chan error, 1)}
+	p := &process{bin: bin, files: files, cmd: exec.Command(bin.Path, bin.Program.RunArgs(files)...),
+		ended: make(chan error, 1)}
 	p.cmd.Dir = bin.Program.Dir
 	p.cmd.Env = append(append(os.Environ(), "STEMMA_OUT="+out), bin.Variant.Env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
@@ -114,7 +115,8 @@ func (p *process) result() (Run, error) {
 		return Run{}, fmt.Errorf("run: %w", p.failed)
 	}
 	state := p.cmd.ProcessState
-	sum, err := p.bin.Program.Checksum(program.Output{Stdout: p.stdout.Bytes(), ExitCode: state.ExitCode(), Dir: p.files})
+	sum, err := p.bin.Program.Checksum(program.Output{Stdout: p.stdout.Bytes(), ExitCode: state.ExitCode(),
+		Dir: p.files})
 	if err != nil {
 		return Run{}, fmt.Errorf("run: %w%s", err, excerpt(p.stderr.Bytes(), 12, 4))
 	}

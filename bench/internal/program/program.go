@@ -78,7 +78,8 @@ func Find(dir string) ([]*Program, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, &Program{Name: filepath.Base(home), Dir: home, Package: ".", Module: true, checksum: checksumLine})
+		all = append(all,
+			&Program{Name: filepath.Base(home), Dir: home, Package: ".", Module: true, checksum: checksumLine})
 	}
 	return all, nil
 }

@@ -19,7 +19,8 @@ func TestChecksumLine(t *testing.T) {
 		{Output{Stdout: []byte("checksum x 1\n"), ExitCode: 2}, "", "exit status 2"},
 	} {
 		got, err := checksumLine(c.out)
-		if got != c.want || (err == nil) != (c.problem == "") || (err != nil && !strings.Contains(err.Error(), c.problem)) {
+		if got != c.want || (err == nil) != (c.problem == "") ||
+			(err != nil && !strings.Contains(err.Error(), c.problem)) {
 			t.Errorf("%q: %q, %v, want %q, %q", c.out.Stdout, got, err, c.want, c.problem)
 		}
 	}

@@ -47,7 +47,8 @@ func program() *profile.Profile {
 	for name := range p.Strings {
 		p.Funcs = append(p.Funcs, profile.Func{Name: uint32(name), Counters: 1, Cells: 2, Sites: sites})
 	}
-	for i, n := range []struct{ fn, parent, cell uint32 }{{0, 0, 0}, {1, 0, 0}, {2, 1, 0}, {2, 2, 0}, {3, 1, 0}, {3, 1, 1}} {
+	for i, n := range []struct{ fn, parent, cell uint32 }{{0, 0, 0}, {1, 0, 0}, {2, 1, 0}, {2, 2, 0}, {3, 1, 0},
+		{3, 1, 1}} {
 		p.Nodes = append(p.Nodes, profile.Node{Func: n.fn, Parent: n.parent, Cell: n.cell, First: uint32(i)})
 	}
 	return p
@@ -73,7 +74,8 @@ func TestCallsByOrigin(t *testing.T) {
 		Sites: []cct.Site{{}, {Via: cct.ViaNative}, {Via: cct.ViaInlined}},
 		Nodes: []cct.Node{
 			{}, {Parent: 0, Func: 1}, {Parent: 1, Func: 2, Count: 1},
-			{Parent: 2, Func: 3, Count: 5}, {Parent: 3, Func: 3, Site: 2, Count: 7}, {Parent: 4, Func: 2, Site: 1, Count: 11},
+			{Parent: 2, Func: 3, Count: 5}, {Parent: 3, Func: 3, Site: 2, Count: 7},
+			{Parent: 4, Func: 2, Site: 1, Count: 11},
 		},
 	}
 	var sum Tree

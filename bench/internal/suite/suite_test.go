@@ -103,8 +103,10 @@ func TestFailuresAreSorted(t *testing.T) {
 {"Action":"pass","Test":"TestJoin"}
 {"Action":"pass","Test":"TestUnwrap"}
 {"Action":"fail"}`
-	x := fake(t, "errors.TestAs = a reason\nerrors.TestJoin = another\nerrors.TestUnwrap = -engine=x: a third\n", events).Test("errors")
-	if !slices.Equal(x.unknown, []string{"TestIs"}) || !slices.Equal(x.listed, []string{"TestAs"}) || !slices.Equal(x.stale, []string{"TestJoin"}) {
+	x := fake(t, "errors.TestAs = a reason\nerrors.TestJoin = another\nerrors.TestUnwrap = -engine=x: a third\n",
+		events).Test("errors")
+	if !slices.Equal(x.unknown, []string{"TestIs"}) || !slices.Equal(x.listed, []string{"TestAs"}) ||
+		!slices.Equal(x.stale, []string{"TestJoin"}) {
 		t.Errorf("unknown %q, listed %q, stale %q", x.unknown, x.listed, x.stale)
 	}
 }
@@ -157,7 +159,8 @@ func TestReport(t *testing.T) {
 	if !r.OK() {
 		t.Error("known failures are not ok")
 	}
-	r.results = append(r.results, &Result{pkg: "e", unknown: []string{"TestE"}, output: map[string]string{"TestE": "e_test.go:1: no\n"}})
+	r.results = append(r.results,
+		&Result{pkg: "e", unknown: []string{"TestE"}, output: map[string]string{"TestE": "e_test.go:1: no\n"}})
 	if r.OK() {
 		t.Error("an unknown failure is ok")
 	}
@@ -189,7 +192,8 @@ func TestReleaseExceptions(t *testing.T) {
 		t.Errorf("go1.26: unknown %q, stale %q", r.unknown, r.stale)
 	}
 	x.Release = "go1.27"
-	if r := x.Test("errors"); !slices.Equal(r.listed, []string{"TestIs"}) || !slices.Equal(r.stale, []string{"TestJoin"}) {
+	if r := x.Test("errors"); !slices.Equal(r.listed, []string{"TestIs"}) ||
+		!slices.Equal(r.stale, []string{"TestJoin"}) {
 		t.Errorf("go1.27: listed %q, stale %q", r.listed, r.stale)
 	}
 }
@@ -203,7 +207,9 @@ func TestMissing(t *testing.T) {
 {"Action":"pass"}`)
 	x.Build, x.Compare = []string{"-engine=cct"}, true
 	r := x.Test("errors")
-	if !slices.Contains(r.unknown, "TestUnwrap") || slices.Contains(r.unknown, "TestIs") || slices.Contains(r.unknown, "TestJoin") {
-		t.Errorf("unknown %q, want TestUnwrap and others, but not TestIs, which ran, and TestJoin, which is listed", r.unknown)
+	if !slices.Contains(r.unknown, "TestUnwrap") || slices.Contains(r.unknown, "TestIs") ||
+		slices.Contains(r.unknown, "TestJoin") {
+		t.Errorf("unknown %q, want TestUnwrap and others, but not TestIs, which ran, and TestJoin, which is listed",
+			r.unknown)
 	}
 }

@@ -93,7 +93,8 @@ func (t *Tester) findMissing(r *Result, passed map[string]bool, failed []string)
 	}
 	left := t.leftOut(r.pkg)
 	for _, test := range slices.Sorted(maps.Keys(t.plain[r.pkg].ok)) {
-		if !strings.Contains(test, "/") && !passed[test] && !slices.Contains(failed, test) && !slices.Contains(left, test) {
+		if !strings.Contains(test, "/") && !passed[test] && !slices.Contains(failed, test) &&
+			!slices.Contains(left, test) {
 			r.unknown = append(r.unknown, test)
 			r.output[test] = "passes in plain Go, and did not run here, or was skipped"
 		}

@@ -35,8 +35,9 @@ const ProfileHz = 250
 // the cost. A program that ends with os.Exit never leaves main: for those there is
 // pprof-file-at-exit, whose hook only programs in GOROOT may import.
 var profilers = map[string]string{
-	"pprof-file":         profileToFile("", "defer pprof.StopCPUProfile()"),
-	"pprof-file-at-exit": profileToFile(`"internal/runtime/exithook"`, "exithook.Add(exithook.Hook{F: pprof.StopCPUProfile, RunOnFailure: true})"),
+	"pprof-file": profileToFile("", "defer pprof.StopCPUProfile()"),
+	"pprof-file-at-exit": profileToFile(`"internal/runtime/exithook"`,
+		"exithook.Add(exithook.Hook{F: pprof.StopCPUProfile, RunOnFailure: true})"),
 	"pprof": `package main
 
 import (
@@ -125,7 +126,8 @@ func Main(dir, work, profiler string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, data := range map[string][]byte{"main.go.txt": text, "profiled.go.txt": []byte(added), "overlay.json": overlay} {
+	for name, data := range map[string][]byte{"main.go.txt": text, "profiled.go.txt": []byte(added),
+		"overlay.json": overlay} {
 		if err := os.WriteFile(filepath.Join(work, name), data, 0o644); err != nil {
 			return nil, err
 		}
@@ -159,7 +161,8 @@ func renameMain(dir string) (name string, text []byte, err error) {
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "main" {
 				at := fset.Position(fn.Name.Pos()).Offset
-				return name, append(append(append([]byte(nil), text[:at]...), renamed...), text[at+len("main"):]...), nil
+				return name, append(append(append([]byte(nil), text[:at]...), renamed...), text[at+len("main"):]...),
+					nil
 			}
 		}
 	}

@@ -41,7 +41,8 @@ func TestDeepChecks(t *testing.T) {
 			lost := rec.Profile.Lost()
 			t.Logf("%d contexts, %d walks, %d of them deep, of %d frames, %v", n, walks, deep, frames, lost)
 			if frames > most || deep < 2 {
-				t.Errorf("%d frames walked, want at most %d; %d walks of more than 2,000 frames, want at least 2", frames, most, deep)
+				t.Errorf("%d frames walked, want at most %d; %d walks of more than 2,000 frames, want at least 2",
+					frames, most, deep)
 			}
 			if !slices.ContainsFunc(lost, func(l profile.Loss) bool { return l.Kind == profile.LossDeep }) {
 				t.Errorf("nothing says that checks were left out: %v", lost)

@@ -59,7 +59,8 @@ func TestEncodedStorms(t *testing.T) {
 			r.OK(t)
 			n, _ := r.Verify(t)
 			s := r.Record(t).IDs.Stats
-			t.Logf("%d checks, %d re-encodings, %d goroutines rewritten, longest stop %v", n, s.Reencodings, s.Rewrites, s.MaxPause)
+			t.Logf("%d checks, %d re-encodings, %d goroutines rewritten, longest stop %v", n, s.Reencodings,
+				s.Rewrites, s.MaxPause)
 			if s.Reencodings == 0 {
 				t.Error("no re-encoding")
 			}

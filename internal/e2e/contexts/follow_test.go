@@ -169,7 +169,8 @@ func TestFollowTail(t *testing.T) {
 	start(t, cmd)
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }() // so that tail sees that the process has gone
-	listenTo(t, exec.Command("tail", "-n", "+1", "-f", fmt.Sprint("--pid=", cmd.Process.Pid), name), out).check(t, lines)
+	listenTo(t, exec.Command("tail", "-n", "+1", "-f", fmt.Sprint("--pid=", cmd.Process.Pid), name), out).check(t,
+		lines)
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -219,7 +220,8 @@ func TestProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if l := decodeLog(); len(l.wrong) > 0 || l.left != each || l.decoded != len(all)-each {
-			t.Errorf("without the record of one process: %d lines decoded, %d not, wrong are %q", l.decoded, l.left, l.wrong)
+			t.Errorf("without the record of one process: %d lines decoded, %d not, wrong are %q", l.decoded, l.left,
+				l.wrong)
 		}
 		if err := os.Rename(aside, dir); err != nil {
 			t.Fatal(err)

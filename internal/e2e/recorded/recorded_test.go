@@ -207,7 +207,8 @@ func TestRecorded(t *testing.T) {
 // callbacks, and compares how often each context was entered with the counts of the
 // same run: the log has every call, and in the right place.
 func TestRecordedCounts(t *testing.T) {
-	for _, name := range []string{"recorded", "calls", "defers", "edges", "goroutines", "nested", "cgo", "asm", "exact"} {
+	for _, name := range []string{"recorded", "calls", "defers", "edges", "goroutines", "nested", "cgo", "asm",
+		"exact"} {
 		t.Run(name, func(t *testing.T) {
 			r := e2e.Run(t, e2e.Build(t, name, "-record=calls"), "GOMAXPROCS=2", "DISTURB_GC=1", "DISTURB_PREEMPT=1")
 			r.OK(t)
@@ -301,7 +302,8 @@ func treeCounts(p *profile.Profile, names *contextNames, counts map[int]uint64) 
 			continue
 		}
 		place := ""
-		if cells := f.CellSites(); p.Funcs[n.Func].Kind != profile.FuncFault && int(n.Cell) < len(cells) && cells[n.Cell] != profile.None {
+		if cells := f.CellSites(); p.Funcs[n.Func].Kind != profile.FuncFault && int(n.Cell) < len(cells) &&
+			cells[n.Cell] != profile.None {
 			s := f.Sites[cells[n.Cell]]
 			place = fmt.Sprintf("%s:%d", p.String(s.File), s.Line)
 		}

@@ -51,7 +51,8 @@ func TestRecording(t *testing.T) {
 			if dir := said(t, r.Stdout, "dir"); dir != r.Dir || said(t, r.Stdout, "problem") != "" {
 				t.Errorf("the program says it records in %q, its record is %q", dir, r.Dir)
 			}
-			if hasIDs := engine == "dacce" || engine == "lucce"; hasIDs != (said(t, r.Stdout, "ids") == "200") || said(t, r.Stdout, "zeros") != "0" {
+			if hasIDs := engine == "dacce" || engine == "lucce"; hasIDs != (said(t, r.Stdout, "ids") == "200") ||
+				said(t, r.Stdout, "zeros") != "0" {
 				t.Errorf("engine %s: the program printed\n%s", engine, r.Stdout)
 			}
 			err := filepath.WalkDir(r.Dir, func(path string, d fs.DirEntry, err error) error {
@@ -108,13 +109,15 @@ func TestNowhere(t *testing.T) {
 		for name, tmp := range map[string]string{"file": file, "link": link, "open": open} {
 			t.Run(engine+"/nothing/"+name, func(t *testing.T) {
 				r := e2e.RunIn(t, file, exe, "TMPDIR="+tmp)
-				if r.Err != nil || said(t, r.Stdout, "dir") != "" || !strings.Contains(said(t, r.Stdout, "problem"), "directory") {
+				if r.Err != nil || said(t, r.Stdout, "dir") != "" ||
+					!strings.Contains(said(t, r.Stdout, "problem"), "directory") {
 					t.Errorf("%v\n%s", r.Err, r.Stdout)
 				}
 				if said(t, r.Stdout, "ids") != "0" {
 					t.Errorf("the program got IDs that nobody can decode:\n%s", r.Stdout)
 				}
-				oneLine(t, r.Stderr, "nothing is recorded: ", file+": not a directory; ", own, "set STEMMA_OUT to a directory that can be written")
+				oneLine(t, r.Stderr, "nothing is recorded: ", file+": not a directory; ", own,
+					"set STEMMA_OUT to a directory that can be written")
 			})
 		}
 		t.Run(engine+"/quiet", func(t *testing.T) {
@@ -181,7 +184,8 @@ func TestSameProcessID(t *testing.T) {
 func TestBadSettings(t *testing.T) {
 	sampled := e2e.Build(t, "recording", "-engine=sample", "-every=3ms")
 	for settings, want := range map[string][]string{
-		"every=1xx,samplr=foo": {"every=1xx (want a time from 10us on, as 10ms)", "samplr=foo (want one of every, sampler, walk, waiting, ask and start)"},
+		"every=1xx,samplr=foo": {"every=1xx (want a time from 10us on, as 10ms)",
+			"samplr=foo (want one of every, sampler, walk, waiting, ask and start)"},
 		"every=1us":            {"every=1us (want a time"},
 		"nonsense":             {"nonsense (want one of"},
 		"sampler=acct,start=x": {"sampler=acct (want stw, sps or isps)", "start=x (want on or off)"},

@@ -123,7 +123,8 @@ func TestNoDirectory(t *testing.T) {
 	}
 	if os.Geteuid() == 0 { // whom modes do not stop
 		dirs["readonly"] = smallDisk(t, 4096)
-		if err := syscall.Mount("tmpfs", dirs["readonly"], "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		if err := syscall.Mount("tmpfs", dirs["readonly"], "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY,
+			""); err != nil {
 			t.Fatal(err)
 		}
 	}

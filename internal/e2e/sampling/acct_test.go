@@ -27,7 +27,8 @@ func TestAccumulator(t *testing.T) {
 		{"time:100us", "last-edge", 0.5, 1.001},
 	} {
 		t.Run(tt.trigger+"/"+tt.weights, func(t *testing.T) {
-			exe := e2e.Build(t, "accumulate", "-engine=cct,acct", "-recursion=full", "-trigger="+tt.trigger, "-weights="+tt.weights)
+			exe := e2e.Build(t, "accumulate", "-engine=cct,acct", "-recursion=full", "-trigger="+tt.trigger,
+				"-weights="+tt.weights)
 			r := e2e.Run(t, exe)
 			r.OK(t)
 			p := r.Read(t)
@@ -44,7 +45,8 @@ func TestAccumulator(t *testing.T) {
 			if overlap < tt.least || overlap > tt.most {
 				t.Errorf("overlap %.3f, want %v to %v; %v", overlap, tt.least, tt.most, s.Stats)
 			}
-			t.Logf("overlap %.3f, hot-edge coverage %.3f, %d samples", overlap, similarity.HotEdgeCoverage(exact, approximate, 0.1), s.Stat("samples"))
+			t.Logf("overlap %.3f, hot-edge coverage %.3f, %d samples", overlap,
+				similarity.HotEdgeCoverage(exact, approximate, 0.1), s.Stat("samples"))
 		})
 	}
 }

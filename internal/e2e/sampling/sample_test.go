@@ -59,7 +59,8 @@ func TestIncremental(t *testing.T) {
 					var s *profile.Sampling
 					checked := uint64(0)
 					for tries := 0; tries < 10 && (checked < 100 || every != "" && checked < 10000); tries++ {
-						r := e2e.Run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw", "STEMMA_TRACE_EVERY="+every, fmt.Sprint("GOMAXPROCS=", procs))
+						r := e2e.Run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw",
+							"STEMMA_TRACE_EVERY="+every, fmt.Sprint("GOMAXPROCS=", procs))
 						r.OK(t)
 						s = sampling(t, r.Read(t))
 						checked += s.Stat("checked")
@@ -76,7 +77,8 @@ func TestIncremental(t *testing.T) {
 					if walk == "incremental" && every != "slow" && s.Stat("returns") <= s.Stat("slow") {
 						t.Errorf("of %d returns %d took the slow path", s.Stat("returns"), s.Stat("slow"))
 					}
-					t.Logf("%d traces checked, %d returns intercepted, %d of them slowly", s.Stat("checked"), s.Stat("returns"), s.Stat("slow"))
+					t.Logf("%d traces checked, %d returns intercepted, %d of them slowly", s.Stat("checked"),
+						s.Stat("returns"), s.Stat("slow"))
 				})
 			}
 		}
@@ -99,7 +101,8 @@ func TestSingleStep(t *testing.T) {
 		for _, every := range []string{"fast", "slow"} {
 			// A return costs a signal even where it is not stepped through: what the program has
 			// begun when its second is over must be short.
-			r := e2e.Run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw", "STEMMA_TRACE_EVERY="+every, "STEMMA_TRACE_STEP=4000", "SAMPLED_DEPTH=20")
+			r := e2e.Run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw",
+				"STEMMA_TRACE_EVERY="+every, "STEMMA_TRACE_STEP=4000", "SAMPLED_DEPTH=20")
 			r.OK(t)
 			s := sampling(t, r.Read(t))
 			if s.Stat("stepped") < 1000 || s.Stat("mismatches")+s.Stat("dead") > 0 {
@@ -108,7 +111,8 @@ func TestSingleStep(t *testing.T) {
 			t.Logf("%s, every=%s: %d instructions, %d traces", walk, every, s.Stat("stepped"), s.Stat("checked"))
 		}
 	}
-	mustFail(t, exe, "STEMMA_TRACE_CHECK=throw", "STEMMA_TRACE_EVERY=fast", "STEMMA_TRACE_STEP=4000", "STEMMA_TRACE_WITHOUT=unwind")
+	mustFail(t, exe, "STEMMA_TRACE_CHECK=throw", "STEMMA_TRACE_EVERY=fast", "STEMMA_TRACE_STEP=4000",
+		"STEMMA_TRACE_WITHOUT=unwind")
 }
 
 // TestIncrementalControls turns off one by one what makes the runtime
@@ -161,7 +165,8 @@ func TestRepeat(t *testing.T) {
 // of it: all requests are accounted for, and the time adds up.
 func TestSamplers(t *testing.T) {
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
-	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps,walk=fp", "sampler=sps,walk=unwinder", "sampler=stw", "sampler=isps,ask=guard"} {
+	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps,walk=fp",
+		"sampler=sps,walk=unwinder", "sampler=stw", "sampler=isps,ask=guard"} {
 		t.Run(how, func(t *testing.T) {
 			e2e.Retry(t, func() error {
 				r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "GOMAXPROCS=2")
@@ -210,7 +215,8 @@ func checkBusy(t *testing.T, r e2e.Result, p *profile.Profile) error {
 // TestDeep records stacks of 10,000 frames whole.
 func TestDeep(t *testing.T) {
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
-	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps,walk=fp", "sampler=sps,walk=unwinder", "sampler=stw"} {
+	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps,walk=fp",
+		"sampler=sps,walk=unwinder", "sampler=stw"} {
 		t.Run(how, func(t *testing.T) {
 			e2e.Retry(t, func() error {
 				r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "BUSY_DEPTH=10000")
@@ -244,7 +250,8 @@ func TestDeepProgress(t *testing.T) {
 		r := e2e.Run(t, exe, "STEMMA_SAMPLING=sampler=sps,walk=unwinder", "BUSY_DEPTH=300000")
 		r.OK(t)
 		if n := sampling(t, r.Read(t)).Stat("samples"); n == 0 || n > 300 {
-			return fmt.Errorf("%d samples of half a second, each of which takes milliseconds; want some, at most 300", n)
+			return fmt.Errorf("%d samples of half a second, each of which takes milliseconds; want some, "+
+				"at most 300", n)
 		}
 		return nil
 	})

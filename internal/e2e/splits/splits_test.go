@@ -32,7 +32,8 @@ func runSplit(t *testing.T, exe, kind string, metric, counts profile.ValueType, 
 		r.OK(t)
 		var d [3]string
 		var urgent uint64
-		if _, err := fmt.Sscan(strings.NewReplacer("[", "", "]", "").Replace(r.Stdout), &d[0], &d[1], &d[2], &urgent); err != nil {
+		if _, err := fmt.Sscan(strings.NewReplacer("[", "", "]", "").Replace(r.Stdout), &d[0], &d[1], &d[2],
+			&urgent); err != nil {
 			t.Fatalf("%v: %q", err, r.Stdout)
 		}
 		s.urgent += urgent
@@ -93,7 +94,8 @@ func (s *split) check(t *testing.T) error {
 	for i, truth := range took {
 		bound := 1 + 4.5*math.Sqrt(truth*(100-truth)/max(1, n))
 		if math.Abs(byCount[i]-truth) > bound || math.Abs(byTime[i]-truth) > 2*bound {
-			return fmt.Errorf("%s took %.1f %% of the time, and has %.1f %% of %.0f samples and %.1f %% of their time (want a difference of %.1f at most, and twice that)",
+			return fmt.Errorf("%s took %.1f %% of the time, and has %.1f %% of %.0f samples and %.1f %% of their "+
+				"time (want a difference of %.1f at most, and twice that)",
 				splitFuncs[i], truth, byCount[i], n, byTime[i], bound)
 		}
 	}
@@ -110,8 +112,10 @@ func TestSplits(t *testing.T) {
 			t.Run(how+"/"+kind, func(t *testing.T) {
 				e2e.Retry(t, func() error {
 					s := runSplit(t, exe, kind, profile.CPU, profile.Samples, "STEMMA_SAMPLING="+how)
-					if kind == "loop" && how != "sampler=stw" && s.urgent > uint64(s.samples())/2 { // who stops the world preempts
-						return fmt.Errorf("the program was told of %d signals, of %.0f samples: it is to be told of preemption only", s.urgent, s.samples())
+					// who stops the world preempts
+					if kind == "loop" && how != "sampler=stw" && s.urgent > uint64(s.samples())/2 {
+						return fmt.Errorf("the program was told of %d signals, of %.0f samples: it is to be told of "+
+							"preemption only", s.urgent, s.samples())
 					}
 					return s.check(t)
 				})
@@ -119,7 +123,8 @@ func TestSplits(t *testing.T) {
 		}
 		t.Run(how+"/crowd", func(t *testing.T) {
 			e2e.Retry(t, func() error {
-				return runSplit(t, exe, "loop", profile.CPU, profile.Samples, "STEMMA_SAMPLING="+how, "SPLITS_CROWD=10000").check(t)
+				return runSplit(t, exe, "loop", profile.CPU, profile.Samples, "STEMMA_SAMPLING="+how,
+					"SPLITS_CROWD=10000").check(t)
 			})
 		})
 	}
@@ -163,7 +168,8 @@ func TestBetweenCalls(t *testing.T) {
 				share := within(s.p, "main.threadTime")
 				t.Logf("%s, %s: %.1f %% of the samples are in system calls", how, kind, 100*share)
 				if share > 0.12 {
-					return fmt.Errorf("%s, %s: %.1f %% of the samples are in system calls, want 12 %% at most", how, kind, 100*share)
+					return fmt.Errorf("%s, %s: %.1f %% of the samples are in system calls, want 12 %% at most", how,
+						kind, 100*share)
 				}
 				return nil
 			})
@@ -193,7 +199,8 @@ func TestGuardBias(t *testing.T) {
 	}
 	guard, signal := inLoop(profile.AskGuard), inLoop(profile.AskSignal)
 	if guard > 0.5 || signal < 0.6 {
-		t.Errorf("by guard %.2f of the samples are in the loop, by signal %.2f; want at most 0.5, and at least 0.6", guard, signal)
+		t.Errorf("by guard %.2f of the samples are in the loop, by signal %.2f; want at most 0.5, and at least 0.6",
+			guard, signal)
 	}
 	t.Logf("by guard %.2f of the samples are in the loop, by signal %.2f", guard, signal)
 }
@@ -217,9 +224,11 @@ func TestCPUTime(t *testing.T) {
 			share := within(p, "runtime.asyncPreempt")
 			switch {
 			case kernel == 0 || cpu > kernel || float64(cpu) < least*float64(kernel):
-				return fmt.Errorf("%s: %v on CPU, the kernel counted %v", how, time.Duration(cpu), time.Duration(kernel))
+				return fmt.Errorf("%s: %v on CPU, the kernel counted %v", how, time.Duration(cpu),
+					time.Duration(kernel))
 			case share > 0.05:
-				return fmt.Errorf("%s: %.0f %% of the samples are in runtime.asyncPreempt, where no time is spent", how, 100*share)
+				return fmt.Errorf("%s: %.0f %% of the samples are in runtime.asyncPreempt, where no time is spent",
+					how, 100*share)
 			case kernel > uint64(r.CPU):
 				return fmt.Errorf("%s: %v of CPU while it was sampled, %v in all", how, time.Duration(kernel), r.CPU)
 			}

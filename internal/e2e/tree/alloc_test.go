@@ -67,7 +67,8 @@ func checkAllocations(t *testing.T, r e2e.Result, threads bool) error {
 			}
 		}
 		if want := want[value.Name]; have > want || have+more < want || have == 0 {
-			return fmt.Errorf("%s: %d below main.single and %d in the runtime, runtime.MemStats has %d", value.Name, have, more, want)
+			return fmt.Errorf("%s: %d below main.single and %d in the runtime, runtime.MemStats has %d", value.Name,
+				have, more, want)
 		}
 	}
 	for _, typ := range []string{"main.counted", "main.countedTiny"} {

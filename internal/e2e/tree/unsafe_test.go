@@ -102,7 +102,8 @@ func (c *incrementChecker) instruction(pc uint64, op string, args []string) {
 	case op == "CALL" || op == "JMP" || op == "RET":
 		clear(c.shards)
 		return
-	case op[0] == 'J' || strings.HasPrefix(op, "CMP") || strings.HasPrefix(op, "TEST") || strings.HasPrefix(op, "PREFETCH"):
+	case op[0] == 'J' || strings.HasPrefix(op, "CMP") || strings.HasPrefix(op, "TEST") ||
+		strings.HasPrefix(op, "PREFETCH"):
 		return
 	}
 	to := args[len(args)-1]
@@ -141,10 +142,13 @@ func (c *incrementChecker) increment(pc uint64, shards ...*window) {
 	shards = slices.DeleteFunc(shards, func(w *window) bool { return w == nil })
 	switch {
 	case len(shards) == 0:
-		c.faults = append(c.faults, fmt.Sprintf("%s: the increment at %#x has no shard that was loaded before it", c.function, pc))
+		c.faults = append(c.faults,
+			fmt.Sprintf("%s: the increment at %#x has no shard that was loaded before it", c.function, pc))
 	case shards[0].stop != 0:
-		c.faults = append(c.faults, fmt.Sprintf("%s: preemption at %#x would come between the load of the shard at %#x and the increment at %#x",
-			c.function, shards[0].stop, shards[0].load, pc))
+		c.faults = append(c.faults,
+			fmt.Sprintf("%s: preemption at %#x would come between the load of the shard at %#x and the "+
+				"increment at %#x",
+				c.function, shards[0].stop, shards[0].load, pc))
 	}
 }
 

@@ -5,7 +5,8 @@ import "unsafe"
 // G is what the runtime's g has behind all that it has in plain Go, so that libraries that
 // read a g, and profilers, find what they look for.
 type G struct {
-	Ctx   uint64 // address of the cell that the caller left; with the engines that encode contexts the word that it left
+	// address of the cell that the caller left; with the engines that encode contexts the word that it left
+	Ctx   uint64
 	Shard uint64 // address of this P's shard, less rt.Base
 	Func  uint64 // argument of the slow path: the function ID, or the address of its data
 	Node  uint64 // its result: the offset of the node, the word or the id

@@ -47,7 +47,8 @@ func write(dir string) error {
 		return err
 	}
 	// In a build package toolchain makes this list.
-	files["cmd/compile/internal/ssagen/stemma_native.go"] = []byte("package ssagen\n\nvar stemmaNative map[string]bool\n")
+	files["cmd/compile/internal/ssagen/stemma_native.go"] = []byte("package ssagen\n\nvar stemmaNative " +
+		"map[string]bool\n")
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(dir, "src", filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {

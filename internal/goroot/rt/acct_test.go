@@ -101,7 +101,8 @@ func TestAcctFigure6(t *testing.T) {
 	// The edge a → b gets weight when b is sampled, and when a frame of b is new.
 	ab, bc := e[b]+e[retC-1], e[c]
 	if ratio := float64(bc) / float64(max(ab, 1)); ratio > 2 {
-		t.Errorf("all new edges: a→b has %d, b→c %d: ratio %.1f, and the strategy is wrong in that it finds 1", ab, bc, ratio)
+		t.Errorf("all new edges: a→b has %d, b→c %d: ratio %.1f, and the strategy is wrong in that it finds 1", ab,
+			bc, ratio)
 	}
 	if n := last.t.Len(); n != 0 {
 		t.Errorf("%d entries are left", n)

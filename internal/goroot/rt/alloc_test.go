@@ -52,7 +52,8 @@ func TestAlloc(t *testing.T) {
 	cut := m.allocate(256)
 	m.call(n, 1)
 	if have := m.allocate(256); have != cut || m.tree.node(cut).Parent != overflowNode {
-		t.Errorf("without room: node %d, and %d below %d; want one node below %d", cut, have, m.tree.node(cut).Parent, uint32(overflowNode))
+		t.Errorf("without room: node %d, and %d below %d; want one node below %d", cut, have,
+			m.tree.node(cut).Parent, uint32(overflowNode))
 	}
 	m.validate()
 }

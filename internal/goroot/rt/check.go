@@ -42,7 +42,8 @@ const (
 
 // Init makes c write to zeroed memory of the sizes above.
 func (c *Checker) Init(rec *Recorder, check, strings, seen, names unsafe.Pointer) {
-	*c = Checker{rec: rec, check: NewSpan(check, CheckSize-8), strings: NewSpan(strings, CheckStrings), seen: seen, names: names, usedString: layout.CheckStringSize}
+	*c = Checker{rec: rec, check: NewSpan(check, CheckSize-8), strings: NewSpan(strings, CheckStrings), seen: seen,
+		names: names, usedString: layout.CheckStringSize}
 	rec.header().Flags |= HdrFlagCheck
 }
 

@@ -72,13 +72,15 @@ func TestCheckDeep(t *testing.T) {
 					seen[d*10/(levels+1)] = true
 				}
 			}
-			t.Logf("%d entries, %d walks, %d frames, %d left out", w.entries, w.walks, w.frames, w.c.rec.header().Lost[LostDeep])
+			t.Logf("%d entries, %d walks, %d frames, %d left out", w.entries, w.walks, w.frames,
+				w.c.rec.header().Lost[LostDeep])
 			// What entries pay for, the last walk, and what is free where the stack is shallow.
 			if limit := entryPays*w.entries + levels + 2*free*free; w.frames > limit {
 				t.Errorf("%d frames walked at %d entries, want at most %d", w.frames, w.entries, limit)
 			}
 			if w.deepWalks < 20 || len(seen) < 5 {
-				t.Errorf("%d walks of a deep stack, in %d parts of the recursion: it is hardly checked", w.deepWalks, len(seen))
+				t.Errorf("%d walks of a deep stack, in %d parts of the recursion: it is hardly checked", w.deepWalks,
+					len(seen))
 			}
 			if w.c.rec.header().Lost[LostDeep] == 0 {
 				t.Error("checks were left out, but not counted")

@@ -231,7 +231,8 @@ func (c *Contexts) ID(f uint32) uint64 { return dataAt(c.funcs[f].data).Func }
 func (c *Contexts) BeginPCs(f, size, n uint32) (w PCsWriter) {
 	w.w = recordWriter{r: c.rec, begin: c.rec.funcsUsed}
 	if p := w.w.at(layout.PCsRecordSize); p != nil {
-		*(*layout.PCsRecord)(p) = layout.PCsRecord{Kind: RecPCs, ID: c.ID(f), Entry: uint64(c.funcs[f].entry), Size: size, Pairs: n}
+		*(*layout.PCsRecord)(p) = layout.PCsRecord{Kind: RecPCs, ID: c.ID(f), Entry: uint64(c.funcs[f].entry),
+			Size: size, Pairs: n}
 	}
 	return w
 }

@@ -55,7 +55,8 @@ func TestCounts(t *testing.T) {
 		k.size = uint32(bits.Len64(value))
 		c.Add(k.kind, value, k.hi, k.lo)
 		e := want[k]
-		want[k] = layout.Count{Kind: k.kind, Size: k.size, Hi: k.hi, Lo: k.lo, Count: e.Count + 1, Sum: e.Sum + value, Max: max(e.Max, value)}
+		want[k] = layout.Count{Kind: k.kind, Size: k.size, Hi: k.hi, Lo: k.lo, Count: e.Count + 1,
+			Sum: e.Sum + value, Max: max(e.Max, value)}
 	}
 	have := c.sums(t)
 	if len(have) != len(want) || len(want) < 10*countsFirst {

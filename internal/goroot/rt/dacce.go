@@ -58,7 +58,8 @@ const (
 // Init makes d an encoder on top of c, which is initialised, that writes its dictionaries to
 // epochs, of EpochsSize>>shift zero bytes.
 func (d *Dacce) Init(c *Contexts, epochs unsafe.Pointer, shift uint) {
-	*d = Dacce{Contexts: c, epochs: NewSpan(epochs, EpochsSize>>shift), maxEdge: scaled(maxEdges, shift), stackMem: ContextsArena >> shift}
+	*d = Dacce{Contexts: c, epochs: NewSpan(epochs, EpochsSize>>shift), maxEdge: scaled(maxEdges, shift),
+		stackMem: ContextsArena >> shift}
 	d.codes = tableOf[code](&c.mem, &d.codeMem, c.max.funcs)
 	d.calls = tableOf[call](&c.mem, &d.callMem, c.max.sites)
 	d.edges = tableOf[edge](&c.mem, &d.edgeMem, d.maxEdge)

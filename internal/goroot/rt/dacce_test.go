@@ -135,14 +135,16 @@ func newComputer(t testing.TB, seed uint64) *computer {
 			m.mem[name] = rt.Reserve(t, size)
 			continue
 		}
-		b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+		b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE,
+			syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
 		if err != nil {
 			t.Fatal(err)
 		}
 		m.mem[name] = b
 	}
 
-	m.c, m.rec = rt.NewDacce(m.mem["cce"], m.mem["known"], m.mem["funcs"], m.mem["epochs"], m.mem["nodes"], m.mem["pcs"], m.mem["mem"], text)
+	m.c, m.rec = rt.NewDacce(m.mem["cce"], m.mem["known"], m.mem["funcs"], m.mem["epochs"], m.mem["nodes"],
+		m.mem["pcs"], m.mem["mem"], text)
 	m.rec.Describe(testRun, 1, 1, "go1.26", "", []string{"test"})
 	m.stamp = m.c.Stamp()
 	return m
@@ -175,7 +177,8 @@ func (m *computer) function(n int) *function {
 // leaf adds a function that calls nothing.
 func (m *computer) leaf() {
 	i := len(m.leaves)
-	m.leaves = append(m.leaves, &function{name: fmt.Sprintf("main.leaf%d", i), leaf: true, entry: uint64(leaves + codeSize*i)})
+	m.leaves = append(m.leaves,
+		&function{name: fmt.Sprintf("main.leaf%d", i), leaf: true, entry: uint64(leaves + codeSize*i)})
 }
 
 // emit makes the data and the metadata of f, as emitData and stemmaMeta.emit do.
@@ -572,7 +575,8 @@ func (m *computer) again(g *goroutine) {
 	n, seed := len(g.frames), m.r.Uint64()
 	for range 3 {
 		g.frames = g.frames[:n]
-		for way := rand.New(rand.NewPCG(seed, 1)); len(g.frames) < maxDepth && g.top().f != nil && !g.top().f.leaf && way.IntN(8) > 0; {
+		for way := rand.New(rand.NewPCG(seed, 1)); len(g.frames) < maxDepth && g.top().f != nil && !g.top().f.leaf &&
+			way.IntN(8) > 0; {
 			k := way.IntN(len(g.top().f.calls) - 1)
 			m.callSite(g, k, way.IntN(len(g.top().f.calls[k].targets)))
 		}
@@ -818,7 +822,8 @@ func (m *computer) files() fstest.MapFS {
 		raw.Update(head[layout.HeaderSize:], func(h *layout.ContextsHeader) { h.NodesUsed = nodes })
 		all := make([]byte, nodes*layout.InternedSize)
 		copy(all, fsys["nodes"].Data)
-		raw.Update(all[len(all)-layout.InternedSize:], func(n *layout.Interned) { n.Kind, n.Place = rt.InternCut, rt.CutNodes })
+		raw.Update(all[len(all)-layout.InternedSize:],
+			func(n *layout.Interned) { n.Kind, n.Place = rt.InternCut, rt.CutNodes })
 		fsys["nodes"].Data = all
 	}
 	fsys["cce"].Data = head
@@ -829,7 +834,8 @@ func (m *computer) files() fstest.MapFS {
 func (m *computer) used() map[string]uint64 {
 	h, c := raw.Load[layout.Header](m.mem["cce"]), m.c.Header()
 	return map[string]uint64{
-		"cce": rt.ContextsSize, "funcs": h.FuncsUsed, "epochs": c.Dacce.EpochsUsed, "nodes": c.NodesUsed * layout.InternedSize,
+		"cce": rt.ContextsSize, "funcs": h.FuncsUsed, "epochs": c.Dacce.EpochsUsed,
+		"nodes": c.NodesUsed * layout.InternedSize,
 	}
 }
 
@@ -854,7 +860,8 @@ func (m *computer) decode(first int) {
 			}
 		}
 		if !slices.Equal(have, c.truth) {
-			m.t.Fatalf("context %d, %x: have\n\t%s\nwant\n\t%s", first+i, c.id, strings.Join(have, "\n\t"), strings.Join(c.truth, "\n\t"))
+			m.t.Fatalf("context %d, %x: have\n\t%s\nwant\n\t%s", first+i, c.id, strings.Join(have, "\n\t"),
+				strings.Join(c.truth, "\n\t"))
 		}
 	}
 	m.done = len(m.ids)
@@ -987,9 +994,11 @@ func TestEncode(t *testing.T) {
 	ids, slow, fast, recalled, epochs := 0, 0, 0, 0, uint64(0)
 	for seed := range uint64(60) {
 		m := encodeRandom(t, seed, 400, nil)
-		ids, slow, fast, recalled, epochs = ids+len(m.ids), slow+m.slow, fast+m.fast, recalled+m.recalled, epochs+m.epoch
+		ids, slow, fast, recalled, epochs = ids+len(m.ids), slow+m.slow, fast+m.fast, recalled+m.recalled,
+			epochs+m.epoch
 	}
-	t.Logf("%d contexts, %d of them recalled, %d epochs, %d entries on the fast path, %d through Go", ids, recalled, epochs, fast, slow)
+	t.Logf("%d contexts, %d of them recalled, %d epochs, %d entries on the fast path, %d through Go", ids, recalled,
+		epochs, fast, slow)
 	if fast < slow/4 || epochs < 1000 || recalled < 1000 {
 		t.Error("the fast path or re-encodings are hardly tested")
 	}
@@ -1030,7 +1039,8 @@ var limited = []struct {
 }{
 	{"ids", leftOut, func(m *computer) { m.c.Limit(16, 0, 0, 0) }},
 	{"rare", leftOut, func(m *computer) { m.c.Limit(0, 2, 0, 0) }},
-	{"keys", func(h *layout.ContextsHeader) uint64 { return h.Dacce.Back }, func(m *computer) { m.c.Limit(0, 0, 2, 0) }},
+	{"keys", func(h *layout.ContextsHeader) uint64 { return h.Dacce.Back },
+		func(m *computer) { m.c.Limit(0, 0, 2, 0) }},
 	{"nodes", truncated, func(m *computer) { m.limits = true; m.c.Limit(0, 0, 0, 30) }},
 	{"memory", truncated, func(m *computer) { m.limits = true; m.c.Exhaust(1 << 12) }},
 	{"stacks", truncated, func(m *computer) { m.limits = true; m.c.LimitStacks(1 << 12) }},

@@ -98,7 +98,8 @@ func (p *plan) init(c *Dacce) {
 	for _, s := range [...]*[]uint32{&p.next, &p.group, &p.key} {
 		planSlice(p, s, byFunc)
 	}
-	for _, s := range [...]*[]uint32{&p.place, &p.out, &p.in, &p.last, &p.num, &p.order, &p.mark, &p.ahead, &p.behind, &p.pool} {
+	for _, s := range [...]*[]uint32{&p.place, &p.out, &p.in, &p.last, &p.num, &p.order, &p.mark, &p.ahead,
+		&p.behind, &p.pool} {
 		planSlice(p, s, byNode)
 	}
 	for _, s := range [...]*[]uint32{&p.members, &p.keys, &p.taken} {
@@ -546,7 +547,8 @@ func (c *Dacce) Write(now uint64) bool {
 			target = c.ID(e.to)
 		}
 		if rec := w.at(layout.EpochSiteSize); rec != nil {
-			*(*layout.EpochSite)(rec) = layout.EpochSite{Func: c.ID(c.sites[e.site].caller), Cell: c.sites[e.site].cell, Addition: p.add[e.site], Target: target}
+			*(*layout.EpochSite)(rec) = layout.EpochSite{Func: c.ID(c.sites[e.site].caller),
+				Cell: c.sites[e.site].cell, Addition: p.add[e.site], Target: target}
 		}
 		sites++
 	}

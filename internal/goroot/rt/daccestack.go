@@ -213,7 +213,8 @@ func (c *Dacce) recallEntry(st *Stack, d uint64, parent uint32) uint32 {
 	}
 	id, epoch := uint32(e.Word>>WordID), uint32(c.Epoch())
 	for k := load64(recent); k != 0; k >>= 32 {
-		if n := c.node(uint32(k)); n.Place == e.Place && n.Target == e.Target && n.ID == id && n.Epoch == epoch && n.Kind == e.Kind {
+		if n := c.node(uint32(k)); n.Place == e.Place && n.Target == e.Target && n.ID == id && n.Epoch == epoch &&
+			n.Kind == e.Kind {
 			return uint32(k)
 		}
 	}

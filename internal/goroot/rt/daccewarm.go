@@ -48,7 +48,8 @@ func OpenWarm(p unsafe.Pointer, size uint64, text, low, high uintptr) (w Warm, o
 	}
 	w.head, w.text = h, uint64(text)
 	w.funcs = unsafe.Slice((*layout.WarmFunc)(unsafe.Add(p, layout.WarmHeaderSize)), h.Funcs)
-	w.edges = unsafe.Slice((*layout.WarmEdge)(unsafe.Add(p, layout.WarmHeaderSize+uintptr(h.Funcs)*layout.WarmFuncSize)), h.Edges)
+	w.edges = unsafe.Slice((*layout.WarmEdge)(unsafe.Add(p,
+		layout.WarmHeaderSize+uintptr(h.Funcs)*layout.WarmFuncSize)), h.Edges)
 	for i := range w.funcs {
 		if !w.isHere(&w.funcs[i], low, high) {
 			return w, false
@@ -97,7 +98,8 @@ func (c *Dacce) WarmUp(w *Warm) {
 		}
 	}
 	d := c.Stats()
-	d.Warm, d.WarmNodes, d.WarmEdges, d.WarmKnown = uint64(w.head.Source), w.head.Nodes, w.head.Graph, uint64(c.numEdges)
+	d.Warm, d.WarmNodes, d.WarmEdges, d.WarmKnown = uint64(w.head.Source), w.head.Nodes, w.head.Graph,
+		uint64(c.numEdges)
 }
 
 // Fix says that there is no epoch after the next: an edge that it does not encode

@@ -9,7 +9,8 @@ import (
 
 // NewDacce returns an encoder that records in head, funcs, epochs and nodes, and its recorder.
 func NewDacce(head, known, funcs, epochs, nodes, pcs, mem []byte, text uint64) (*Dacce, *Recorder) {
-	d, c, r, p := new(Dacce), new(Contexts), new(Recorder), func(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
+	d, c, r, p := new(Dacce), new(Contexts), new(Recorder),
+		func(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
 	r.Init(p(head), p(known), p(funcs), ContextsSize, uint64(len(funcs)))
 	c.Init(r, p(head), p(nodes), p(pcs), p(mem), text, 0)
 	d.Init(c, p(epochs), 0)
@@ -142,7 +143,8 @@ func extendReserved(base unsafe.Pointer, have, least, want uint64) uint64 {
 			return false
 		}
 		from := have &^ 4095
-		if err := syscall.Mprotect(unsafe.Slice((*byte)(unsafe.Add(base, uintptr(from))), usable-from), syscall.PROT_READ|syscall.PROT_WRITE); err != nil {
+		if err := syscall.Mprotect(unsafe.Slice((*byte)(unsafe.Add(base, uintptr(from))), usable-from),
+			syscall.PROT_READ|syscall.PROT_WRITE); err != nil {
 			panic(err)
 		}
 		return false

@@ -127,7 +127,8 @@ const (
 )
 
 // RootNames are the names of the root's cells, as reports show them.
-var RootNames = [NumRoots]string{"main", "init", "go", "timer", "finalizer", "cleanup", "cgo", "gc", "other", "overflow"}
+var RootNames = [NumRoots]string{"main", "init", "go", "timer", "finalizer", "cleanup", "cgo", "gc", "other",
+	"overflow"}
 
 // Flags of a function, in its metadata and its record.
 const (
@@ -145,13 +146,16 @@ const (
 
 // Kinds of call sites.
 const (
-	SiteCall        = 1 // a call, static or not, to a function that counts itself
-	SiteGo          = 2 // a go statement
-	SiteDefer       = 3 // a deferred call made by the function's own exit code
-	SiteNative      = 4 // a call of a native: a leaf, counted here
-	SitePanic       = 5 // a native that may call back (panic, Goexit, a nosplit function): counted here; what it calls hangs below it
+	SiteCall   = 1 // a call, static or not, to a function that counts itself
+	SiteGo     = 2 // a go statement
+	SiteDefer  = 3 // a deferred call made by the function's own exit code
+	SiteNative = 4 // a call of a native: a leaf, counted here
+	// a native that may call back (panic, Goexit, a nosplit function): counted here; what it calls hangs below it
+	SitePanic       = 5
 	SiteDeferReturn = 6 // runtime.deferreturn: deferred functions run below it
-	SiteUnknown     = 7 // a call of a function without a Go body: counted here, and by the callee if it counts itself; the difference is native
+	// a call of a function without a Go body: counted here, and by the callee if it counts itself;
+	// the difference is native
+	SiteUnknown = 7
 )
 
 // What records of check say, see layout.Check and layout.CheckOfID.

@@ -412,7 +412,8 @@ func (l *Lucce) cut() (id, version uint64) {
 //
 //go:nosplit
 func paired(v, c uint64, kind uint32, place, target uint64) layout.Interned {
-	return layout.Interned{Parent: uint32(v), Epoch: uint32(c >> 32), ID: uint32(c), Kind: kind, Place: place, Target: target}
+	return layout.Interned{Parent: uint32(v), Epoch: uint32(c >> 32), ID: uint32(c), Kind: kind, Place: place,
+		Target: target}
 }
 
 // lookup returns the number of the entry with the contents of n, or 0. It needs no lock.
@@ -437,7 +438,8 @@ func (l *Lucce) intern(n layout.Interned) uint32 {
 		return i
 	}
 	i := uint32(l.nodesUsed)
-	if i >= l.budget || !l.nodeRoom(i) || !l.entries.grow(&l.mem, func(i uint32) uint32 { return hashNode(l.node(i)) }) {
+	if i >= l.budget || !l.nodeRoom(i) ||
+		!l.entries.grow(&l.mem, func(i uint32) uint32 { return hashNode(l.node(i)) }) {
 		return l.Cut()
 	}
 	l.addNode(&n)

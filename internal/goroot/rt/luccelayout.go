@@ -31,8 +31,9 @@ const (
 
 // Kinds of entries of log.
 const (
-	LogFunc      = 1 // a is the ID of the function; its n cells are the sites from site on
-	LogInterval  = 2 // ids [a, a+b) of the function belong to calls from the site: c' = c + a; an earlier one may be shorter
+	LogFunc = 1 // a is the ID of the function; its n cells are the sites from site on
+	// ids [a, a+b) of the function belong to calls from the site: c' = c + a; an earlier one may be shorter
+	LogInterval  = 2
 	LogBegin     = 3 // id a of the function belongs to paths that begin there
 	LogGroup     = 4 // ids of the function from a on belong to a group of n remainders, see below
 	LogRemainder = 5 // remainder n of the last group belongs to calls from the site

@@ -95,7 +95,8 @@ func (r *Recorder) record(meta *layout.Meta) bool {
 	// A layout.MetaString is what the compiler makes of a string.
 	strs := unsafe.Slice((*string)(unsafe.Add(unsafe.Pointer(meta), layout.MetaSize)), meta.Strings)
 	blob := (*byte)(unsafe.Add(unsafe.Pointer(meta), layout.MetaSize+layout.MetaStringSize*uintptr(meta.Strings)))
-	w := r.beginRecord(layout.FuncRecord{Kind: RecFunc, ID: id, NodeSize: meta.NodeSize, Flags: meta.Flags, Strings: meta.Strings, BlobLen: meta.BlobLen})
+	w := r.beginRecord(layout.FuncRecord{Kind: RecFunc, ID: id, NodeSize: meta.NodeSize, Flags: meta.Flags,
+		Strings: meta.Strings, BlobLen: meta.BlobLen})
 	for _, str := range strs {
 		s, goroot := r.expand(str)
 		w.u32(uint32(len(goroot) + len(s)))

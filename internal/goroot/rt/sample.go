@@ -53,7 +53,8 @@ const (
 // SamplerNames and WalkNames are the names by which the tool knows them.
 var (
 	SamplerNames = [...]string{SamplerSTW: "stw", SamplerSPS: "sps", SamplerISPS: "isps", SamplerACCT: "acct"}
-	WalkNames    = [...]string{WalkUnwinder: "unwinder", WalkFP: "fp", WalkIncremental: "incremental", WalkMarker: "marker"}
+	WalkNames    = [...]string{WalkUnwinder: "unwinder", WalkFP: "fp", WalkIncremental: "incremental",
+		WalkMarker: "marker"}
 )
 
 // Counters in the header, the index into its Stats. Every request ends as exactly
@@ -88,7 +89,8 @@ const (
 
 // StatNames are the names of the counters, as reports show them.
 var StatNames = [NumStats]string{"ticks", "requests", "samples", "waiting", "late", "dropped", "failed", "missed",
-	"overflow", "places", "returns", "slow", "checked", "mismatches", "retrieved", "pending", "lost", "samplerCPU", "busy", "dead", "stepped", "repeated", "processCPU"}
+	"overflow", "places", "returns", "slow", "checked", "mismatches", "retrieved", "pending", "lost", "samplerCPU",
+	"busy", "dead", "stepped", "repeated", "processCPU"}
 
 // LatencyBucket returns the bucket in which a latency of ns nanoseconds counts:
 // 4*log2(ns) + the next two bits.
@@ -408,7 +410,8 @@ func (w *PlaceWriter) Frame(name, file string, line, start uint32, wrapper bool)
 		return
 	}
 	p := w.s.places.at(uint64(w.off))
-	*(*layout.PlaceFrame)(p) = layout.PlaceFrame{Line: line, Start: start, NameLen: uint32(len(name)), FileLen: uint32(len(file))}
+	*(*layout.PlaceFrame)(p) = layout.PlaceFrame{Line: line, Start: start, NameLen: uint32(len(name)),
+		FileLen: uint32(len(file))}
 	text := unsafe.Slice((*byte)(unsafe.Add(p, layout.PlaceFrameSize)), len(name)+len(file))
 	copy(text[copy(text, name):], file)
 	w.off += size

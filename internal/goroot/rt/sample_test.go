@@ -165,7 +165,8 @@ func TestPlacesBehindUnused(t *testing.T) {
 func TestLatencyBucket(t *testing.T) {
 	for _, ns := range []uint64{0, 1, 3, 4, 5, 7, 8, 9, 1000, 1 << 20, 3 << 30} {
 		b := LatencyBucket(ns)
-		if lo := LatencyFloor(b); lo > ns || b < layout.LatencyBuckets-1 && LatencyFloor(b+1) <= ns && LatencyFloor(b+1) != lo {
+		if lo := LatencyFloor(b); lo > ns ||
+			b < layout.LatencyBuckets-1 && LatencyFloor(b+1) <= ns && LatencyFloor(b+1) != lo {
 			t.Errorf("%d ns: bucket %d from %d", ns, b, lo)
 		}
 	}

@@ -132,7 +132,8 @@ type Object struct {
 }
 
 // Init prepares t. plain has PlainSize words.
-func (t *Trace) Init(s *Samples, g uintptr, plain unsafe.Pointer, tramp, goexit uintptr, entries unsafe.Pointer, ne int, objs unsafe.Pointer, no int) {
+func (t *Trace) Init(s *Samples, g uintptr, plain unsafe.Pointer, tramp, goexit uintptr, entries unsafe.Pointer,
+	ne int, objs unsafe.Pointer, no int) {
 	t.nodes, t.plain = uintptr(unsafe.Pointer(s.node(0))), uintptr(plain)
 	t.tramp, t.goexit, t.G = tramp, goexit, g
 	t.SetEntries(entries, ne)

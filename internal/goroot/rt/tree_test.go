@@ -37,7 +37,8 @@ type meta struct {
 func (m *meta) id() uint64 { return uint64(uintptr(unsafe.Pointer(m))) }
 
 func newMachine(t testing.TB, size uint64, full bool) *machine {
-	m := &machine{t: t, mem: asWords(Reserve(t, int(size))), funcs: asWords(Reserve(t, 1<<23)), counted: map[uint32]uint64{}}
+	m := &machine{t: t, mem: asWords(Reserve(t, int(size))), funcs: asWords(Reserve(t, 1<<23)),
+		counted: map[uint32]uint64{}}
 	starts, known := asWords(Reserve(t, int(StartsSize(size)+8))), make([]uint64, KnownSize/8)
 	// What the runtime makes usable from the beginning: the first page, and the sink.
 	for _, part := range [][]uint64{m.mem[:layout.HeaderSize/8], m.mem[(size-SinkSize)/8:]} {
@@ -47,7 +48,8 @@ func newMachine(t testing.TB, size uint64, full bool) *machine {
 	}
 	m.keep = append(m.keep, starts, known)
 	rec := new(Recorder)
-	rec.Init(unsafe.Pointer(&m.mem[0]), unsafe.Pointer(&known[0]), unsafe.Pointer(&m.funcs[0]), size, 8*uint64(len(m.funcs)))
+	rec.Init(unsafe.Pointer(&m.mem[0]), unsafe.Pointer(&known[0]), unsafe.Pointer(&m.funcs[0]), size,
+		8*uint64(len(m.funcs)))
 	m.tree.Init(rec, unsafe.Pointer(&m.mem[0]), unsafe.Pointer(&starts[0]), size, 1<<40, full)
 	m.ctx = CellOf(RootNode, RootMain)
 	return m
@@ -64,8 +66,10 @@ func asBytes(w []uint64) []byte {
 // function adds a function with a number of cells.
 func (m *machine) function(cells int) *meta {
 	f := &meta{name: fmt.Sprintf("f%d", len(m.metas)), cells: cells}
-	f.Meta = layout.Meta{Entry: uint64(0x400000 + 32*len(m.metas)), NodeSize: uint32(layout.NodeBytes(cells, 1)), Strings: 1}
-	f.str = layout.MetaString{Addr: uint64(uintptr(unsafe.Pointer(unsafe.StringData(f.name)))), Len: uint64(len(f.name))}
+	f.Meta = layout.Meta{Entry: uint64(0x400000 + 32*len(m.metas)), NodeSize: uint32(layout.NodeBytes(cells, 1)),
+		Strings: 1}
+	f.str = layout.MetaString{Addr: uint64(uintptr(unsafe.Pointer(unsafe.StringData(f.name)))),
+		Len: uint64(len(f.name))}
 	m.metas = append(m.metas, f)
 	return f
 }
@@ -246,7 +250,8 @@ func TestRecursion(t *testing.T) {
 		}
 		nf, ng, back := nodes[0], nodes[1], nodes[2]
 		if m.counted[nf] != 1 || m.counted[ng] != 10 || m.counted[back] != 9 {
-			t.Errorf("f is counted %d times, g %d, and f called by g %d; want 1, 10, 9", m.counted[nf], m.counted[ng], m.counted[back])
+			t.Errorf("f is counted %d times, g %d, and f called by g %d; want 1, 10, 9", m.counted[nf],
+				m.counted[ng], m.counted[back])
 		}
 		if m.tree.Home(back) != nf || m.tree.Home(nf) != nf || m.tree.Home(ng) != ng {
 			t.Errorf("the back edge's home is %d, want %d", m.tree.Home(back), nf)

@@ -195,7 +195,8 @@ func stemmaOwnDir(path *stemmaLineText) bool {
 	}
 	var st stemmaStat
 	const noFollow = 0x100
-	if _, _, errno := linux.Syscall6(sysNewfstatat, atFDCWD, path.path(), uintptr(unsafe.Pointer(&st)), noFollow, 0, 0); errno != 0 {
+	if _, _, errno := linux.Syscall6(sysNewfstatat, atFDCWD, path.path(), uintptr(unsafe.Pointer(&st)), noFollow, 0,
+		0); errno != 0 {
 		return stemmaFailed(path.string(), errno)
 	}
 	if !st.own() {
@@ -264,7 +265,8 @@ func stemmaIgnore(dir *stemmaLineText) {
 	n := dir.n
 	dir.add("/.gitignore")
 	const writeOnly = 1
-	fd, _, errno := linux.Syscall6(sysOpenat, atFDCWD, dir.path(), linuxOCreat|linuxOExcl|writeOnly|_O_CLOEXEC|oNoFollow, 0o666, 0, 0)
+	fd, _, errno := linux.Syscall6(sysOpenat, atFDCWD, dir.path(),
+		linuxOCreat|linuxOExcl|writeOnly|_O_CLOEXEC|oNoFollow, 0o666, 0, 0)
 	if errno == 0 {
 		if stemmaLimit(linuxRlimitFsize) >= 2 {
 			write(fd, unsafe.Pointer(unsafe.StringData("*\n")), 2)
@@ -326,7 +328,8 @@ func stemmaProbe() uintptr {
 // could: half a record is none. What was made is removed. What is mapped already stays
 // mapped, and cannot grow.
 func stemmaGiveUp(errno uintptr) {
-	names := [...]string{"tree", "cce", "samples", "funcs", "epochs", "log", "nodes", "places", "calls", "check", "strings"}
+	names := [...]string{"tree", "cce", "samples", "funcs", "epochs", "log", "nodes", "places", "calls", "check",
+		"strings"}
 	for _, name := range names {
 		stemmaRemove(name)
 	}

@@ -277,7 +277,8 @@ func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []rt.Walked, linked
 		}
 		w.Through = through
 		through = false
-		if n := uint64(len(frames)+1) * uint64(unsafe.Sizeof(w)); stemma.encode.framesMem.Need(n) && len(frames) < cap(frames) {
+		if n := uint64(len(frames)+1) * uint64(unsafe.Sizeof(w)); stemma.encode.framesMem.Need(n) &&
+			len(frames) < cap(frames) {
 			frames = append(frames, w)
 		}
 		if w.Slot != 0 && !all {

@@ -30,7 +30,8 @@ func stemmaEventsInit() {
 	}
 	e.size = min(e.size, max(alignDown(stemmaAddresses()/(4*stemmaSomePs()), 1<<16), alignUp(rt.CountsMin, 1<<16)))
 	e.log = stemmaOption("eventlog") == "on"
-	names := [...]string{rt.EventAlloc: "alloc", rt.EventBlock: "block", rt.EventGo: "go", rt.EventPanic: "panic", rt.EventError: "error"}
+	names := [...]string{rt.EventAlloc: "alloc", rt.EventBlock: "block", rt.EventGo: "go", rt.EventPanic: "panic",
+		rt.EventError: "error"}
 	list := stemmaOption("events")
 	for begin, i := 0, 0; i <= len(list); i++ {
 		if i < len(list) && list[i] != '+' {

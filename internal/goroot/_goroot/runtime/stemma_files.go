@@ -166,7 +166,8 @@ func stemmaRoom(size uintptr) unsafe.Pointer {
 // stemmaUsable makes bytes of reserved anonymous memory usable.
 func stemmaUsable(lo, from, to uintptr) bool {
 	from &^= physPageSize - 1
-	_, _, errno := linux.Syscall6(linux.SYS_MPROTECT, lo+from, alignUp(to-from, physPageSize), _PROT_READ|_PROT_WRITE, 0, 0, 0)
+	_, _, errno := linux.Syscall6(linux.SYS_MPROTECT, lo+from, alignUp(to-from, physPageSize),
+		_PROT_READ|_PROT_WRITE, 0, 0, 0)
 	return errno == 0
 }
 
@@ -289,7 +290,8 @@ func stemmaFill(fd int32, from, to uintptr) uintptr {
 		break
 	}
 	for from < to {
-		n, _, errno := linux.Syscall6(sysPwrite64, uintptr(fd), uintptr(unsafe.Pointer(&stemmaZeros)), min(to-from, unsafe.Sizeof(stemmaZeros)), from, 0, 0)
+		n, _, errno := linux.Syscall6(sysPwrite64, uintptr(fd), uintptr(unsafe.Pointer(&stemmaZeros)),
+			min(to-from, unsafe.Sizeof(stemmaZeros)), from, 0, 0)
 		if errno != 0 && errno != linuxEINTR {
 			return errno
 		}
@@ -311,7 +313,8 @@ func (f *stemmaFile) open(flags uintptr) (fd int32, errno uintptr) {
 	if errno != 0 {
 		return -1, errno
 	}
-	r, _, errno := linux.Syscall6(sysOpenat, uintptr(dir), uintptr(unsafe.Pointer(&f.name)), flags|oRdwr|_O_CLOEXEC|oNoFollow|oNonblock, 0o600, 0, 0)
+	r, _, errno := linux.Syscall6(sysOpenat, uintptr(dir), uintptr(unsafe.Pointer(&f.name)),
+		flags|oRdwr|_O_CLOEXEC|oNoFollow|oNonblock, 0o600, 0, 0)
 	closefd(dir)
 	if errno != 0 {
 		return -1, errno
@@ -333,7 +336,8 @@ func (f *stemmaFile) open(flags uintptr) (fd int32, errno uintptr) {
 
 // stemmaOpenDir opens the live directory, if it is still that which was made.
 func stemmaOpenDir() (fd int32, errno uintptr) {
-	r, _, errno := linux.Syscall6(sysOpenat, atFDCWD, uintptr(unsafe.Pointer(&stemma.dir[0])), linuxOPath|linuxODirectory|oNoFollow|_O_CLOEXEC, 0, 0, 0)
+	r, _, errno := linux.Syscall6(sysOpenat, atFDCWD, uintptr(unsafe.Pointer(&stemma.dir[0])),
+		linuxOPath|linuxODirectory|oNoFollow|_O_CLOEXEC, 0, 0, 0)
 	if errno != 0 {
 		return -1, errno
 	}

@@ -53,7 +53,8 @@ func stemmaForked() bool {
 		return true
 	}
 	var in byte
-	_, _, errno := linux.Syscall6(sysMincore, stemmaFiles.list[0].lo, physPageSize, uintptr(unsafe.Pointer(&in)), 0, 0, 0)
+	_, _, errno := linux.Syscall6(sysMincore, stemmaFiles.list[0].lo, physPageSize, uintptr(unsafe.Pointer(&in)), 0,
+		0, 0)
 	return errno == linuxENOMEM
 }
 
@@ -69,7 +70,8 @@ func stemmaOrphan() bool {
 	for i := range stemmaFiles.n.Load() {
 		f := &stemmaFiles.list[i]
 		have := f.have.Load()
-		if errno := stemmaMapOver(unsafe.Pointer(f.lo), f.size, _PROT_NONE, _MAP_ANON|_MAP_PRIVATE|mapNoReserve, -1); errno != 0 {
+		if errno := stemmaMapOver(unsafe.Pointer(f.lo), f.size, _PROT_NONE, _MAP_ANON|_MAP_PRIVATE|mapNoReserve,
+			-1); errno != 0 {
 			return false
 		}
 		if have != 0 && !stemmaUsable(f.lo, 0, have) {
@@ -84,7 +86,8 @@ func stemmaOrphan() bool {
 		t := &stemmaLate.text
 		t.add("stemma: nothing is recorded of process ")
 		t.number(uint64(stemmaGetpid()))
-		t.add(": it was forked by a process that is recorded, and has not become a program of its own; STEMMA_QUIET=1 leaves this line out")
+		t.add(": it was forked by a process that is recorded, and has not become a program of its own; " +
+			"STEMMA_QUIET=1 leaves this line out")
 		t.say()
 	}
 	return true

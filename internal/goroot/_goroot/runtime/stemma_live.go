@@ -53,7 +53,8 @@ func stemmaInit() {
 	stemma.record.Init(tree, known, funcs, uint64(stemma.size), uint64(funcsSize))
 	stemma.tree.Init(&stemma.record, tree, starts, uint64(stemma.size), uint64(nodes), full)
 	sec, nsec, _ := time_now()
-	stemma.record.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, defaultGOROOT, argslice)
+	stemma.record.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion,
+		defaultGOROOT, argslice)
 	stemma.on = true
 	stemmaRoot(getg(), rt.RootOther)
 	stemmaAllocInit()
@@ -119,7 +120,8 @@ func stemmaNewP(pp *p) {
 func stemmaNewShard(pp *p) uintptr {
 	s := &stemmaShards
 	lo := uintptr(stemmaMapOfP("shard.", pp, stemma.size, stemma.size-rt.SinkSize, true))
-	if lo != 0 && s.n < len(s.list) && stemmaUsable(lo, stemma.size-rt.SinkSize, stemma.size) && stemmaExtendShard(lo, s.have) {
+	if lo != 0 && s.n < len(s.list) && stemmaUsable(lo, stemma.size-rt.SinkSize, stemma.size) &&
+		stemmaExtendShard(lo, s.have) {
 		s.list[s.n] = lo
 		s.n++
 		return lo
@@ -166,7 +168,8 @@ var stemmaRun uint64
 func stemmaDrawRun() {
 	for stemmaRun == 0 {
 		const nonblock = 1
-		n, _, errno := linux.Syscall6(sysGetrandom, uintptr(unsafe.Pointer(&stemmaRun)), unsafe.Sizeof(stemmaRun), nonblock, 0, 0, 0)
+		n, _, errno := linux.Syscall6(sysGetrandom, uintptr(unsafe.Pointer(&stemmaRun)), unsafe.Sizeof(stemmaRun),
+			nonblock, 0, 0, 0)
 		if errno == 0 && n == unsafe.Sizeof(stemmaRun) {
 			continue
 		}

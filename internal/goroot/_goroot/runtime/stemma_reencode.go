@@ -79,7 +79,8 @@ func stemmaTick(now int64) {
 // called, and makes way for it. It runs on the system stack.
 func stemmaWake(gp *g) {
 	e, mp := &stemma.encode, gp.m
-	if gp != mp.curg || mp.p == 0 || mp.locks != 0 || mp.mallocing != 0 || mp.preemptoff != "" || sched.gcwaiting.Load() {
+	if gp != mp.curg || mp.p == 0 || mp.locks != 0 || mp.mallocing != 0 || mp.preemptoff != "" ||
+		sched.gcwaiting.Load() {
 		return
 	}
 	lock(&e.lock)

@@ -305,7 +305,8 @@ func stemmaSampleTick(now, dt int64) (running int) {
 func stemmaAsk(now, dt int64) int {
 	lock(&allpLock)
 	// Not gcount: while GOMAXPROCS grows, some Ps are nil.
-	running, goroutines := 0, int(atomic.Loaduintptr(&allglen))-int(sched.gFree.stack.size+sched.gFree.noStack.size+sched.ngsys.Load())
+	running, goroutines := 0,
+		int(atomic.Loaduintptr(&allglen))-int(sched.gFree.stack.size+sched.gFree.noStack.size+sched.ngsys.Load())
 	for _, pp := range allp {
 		if pp != nil {
 			goroutines -= int(pp.gFree.size)

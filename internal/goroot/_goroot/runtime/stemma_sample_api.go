@@ -20,7 +20,8 @@ type stemmaSamplingProgram struct {
 //go:linkname stemmaSamplingAPI
 var stemmaSamplingAPI *stemmaSamplingProgram
 
-var stemmaSamplingAPIs = stemmaSamplingProgram{1, stemmaProgramStart, stemmaStopSampling, stemmaProgramRetrieve, stemmaProgramState, stemmaProgramDir}
+var stemmaSamplingAPIs = stemmaSamplingProgram{1, stemmaProgramStart, stemmaStopSampling, stemmaProgramRetrieve,
+	stemmaProgramState, stemmaProgramDir}
 
 // stemmaProgramStart starts sampling for the program; 0 stands for the
 // interval of the build.

@@ -16,7 +16,8 @@ var stemmaSettings = [...]struct {
 		i := stemmaIndex(rt.SamplerNames[:], v, 0)
 		return i != 0 && i != rt.SamplerACCT
 	}},
-	{"walk", "unwinder, fp, incremental or marker", func(v string) bool { return stemmaIndex(rt.WalkNames[:], v, 0) != 0 }},
+	{"walk", "unwinder, fp, incremental or marker",
+		func(v string) bool { return stemmaIndex(rt.WalkNames[:], v, 0) != 0 }},
 	{"waiting", "on or off", stemmaOnOff},
 	{"ask", "guard or signal", func(v string) bool { return v == "guard" || v == "signal" }},
 	{"start", "on or off", stemmaOnOff},

@@ -190,5 +190,6 @@ func stemmaWoken(c *sigctxt) bool {
 	if !findfunc(pc).valid() {
 		return false // C: nobody knows
 	}
-	return int64(c.rax()) == -_EINTR && *(*uint16)(unsafe.Pointer(pc - 2)) == syscall || *(*uint16)(unsafe.Pointer(pc)) == syscall
+	return int64(c.rax()) == -_EINTR && *(*uint16)(unsafe.Pointer(pc - 2)) == syscall ||
+		*(*uint16)(unsafe.Pointer(pc)) == syscall
 }

@@ -300,7 +300,8 @@ func stemmaStep(gp *g, pc, sp uintptr, interrupted bool) (fr stemmaFrame, ok boo
 		}
 	}
 	// The runtime's own function for this, isInjectedCall, is there since go1.26.6.
-	fr.exact = f.funcID == abi.FuncID_sigpanic || f.funcID == abi.FuncID_asyncPreempt || f.funcID == abi.FuncID_debugCallV2
+	fr.exact = f.funcID == abi.FuncID_sigpanic || f.funcID == abi.FuncID_asyncPreempt ||
+		f.funcID == abi.FuncID_debugCallV2
 	return fr, true
 }
 
@@ -316,7 +317,8 @@ func stemmaIsPlain(f funcInfo) bool {
 		return false
 	}
 	name := funcname(f)
-	if stringslite.HasPrefix(name, "runtime.") || stringslite.HasPrefix(name, "internal/runtime/") || stringslite.HasPrefix(name, "internal/synctest.") {
+	if stringslite.HasPrefix(name, "runtime.") || stringslite.HasPrefix(name, "internal/runtime/") ||
+		stringslite.HasPrefix(name, "internal/synctest.") {
 		return false
 	}
 	const linked = ".runtime_" // functions of the runtime under the names of other packages
@@ -749,7 +751,8 @@ func stemmaEveryGuard(gp *g, preempt bool) bool {
 //
 //go:nowritebarrierrec
 func stemmaRearm(gp *g, sp uintptr) {
-	if gp.stackguard0 == gp.stack.lo+stackGuard || gp.stackguard0 < stackFork && gp.stackguard0 > gp.stack.lo && gp.stackguard0 < gp.stack.hi {
+	if gp.stackguard0 == gp.stack.lo+stackGuard ||
+		gp.stackguard0 < stackFork && gp.stackguard0 > gp.stack.lo && gp.stackguard0 < gp.stack.hi {
 		gp.stackguard0 = max(sp, gp.stack.lo+stackGuard)
 	}
 }

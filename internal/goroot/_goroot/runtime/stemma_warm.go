@@ -54,9 +54,12 @@ func stemmaWarm() {
 func stemmaRefuse(state uint32) {
 	exe := gostringnocopy(&stemmaWarmName[0])
 	if state == rt.WarmMissing {
-		print("stemma: ", exe, ": no such file: -engine=pcce needs the static call graph beside the program; copy it along, or build the program again\n")
+		print("stemma: ", exe,
+			": no such file: -engine=pcce needs the static call graph beside the program; copy it along, or build "+
+				"the program again\n")
 	} else {
-		print("stemma: ", exe, ": not the call graph of this program; copy the one that was built with it, or build the program again\n")
+		print("stemma: ", exe,
+			": not the call graph of this program; copy the one that was built with it, or build the program again\n")
 	}
 	exit(2)
 }
@@ -70,7 +73,8 @@ const stemmaWarmSuffix = ".warm"
 // mapping stays: nothing of it is touched later. state is WarmNone if all is well.
 func stemmaOpenWarm() (w rt.Warm, state uint32) {
 	exe := []byte("/proc/self/exe\x00")
-	n, _, errno := linux.Syscall6(sysReadlinkat, atFDCWD, uintptr(unsafe.Pointer(&exe[0])), uintptr(unsafe.Pointer(&stemmaWarmName)), 4096, 0, 0)
+	n, _, errno := linux.Syscall6(sysReadlinkat, atFDCWD, uintptr(unsafe.Pointer(&exe[0])),
+		uintptr(unsafe.Pointer(&stemmaWarmName)), 4096, 0, 0)
 	if errno != 0 { // there is no /proc
 		n = uintptr(copy(stemmaWarmName[:4096], stemmaExecName()))
 	}

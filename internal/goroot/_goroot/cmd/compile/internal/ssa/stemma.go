@@ -65,7 +65,8 @@ func stemmaCounterOf(v *Value) int {
 
 // stemmaIsShard reports whether v is the load of the shard from g.
 func stemmaIsShard(v *Value) bool {
-	return v.Op == OpLoad && v.Args[0].Op == OpOffPtr && v.Args[0].AuxInt == rec.GShard && v.Args[0].Args[0].Op == OpGetG
+	return v.Op == OpLoad && v.Args[0].Op == OpOffPtr && v.Args[0].AuxInt == rec.GShard &&
+		v.Args[0].Args[0].Op == OpGetG
 }
 
 // stemmaMergeBlock removes from b each increment that another one in b, of a

@@ -120,7 +120,8 @@ func (s *state) stemmaEnter() {
 func (s *state) stemmaFindNode() {
 	word := types.Types[types.TUINTPTR]
 	cell := s.rawLoad(word, s.stemmaG(layout.GCtx))
-	child := s.newValue1(ssa.OpZeroExt32to64, word, s.rawLoad(types.Types[types.TUINT32], s.stemmaAddr(types.Types[types.TUINT32], cell, 0)))
+	child := s.newValue1(ssa.OpZeroExt32to64, word,
+		s.rawLoad(types.Types[types.TUINT32], s.stemmaAddr(types.Types[types.TUINT32], cell, 0)))
 	meta := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.sym, s.sb)
 	have := s.rawLoad(word, s.stemmaAddr(word, child, rt.Base+int64(unsafe.Offsetof(layout.Node{}.Func))))
 	s.vars[stemmaNodeVar] = child
@@ -232,7 +233,8 @@ func (s *state) stemmaCount(c int) {
 // stemmaLeaveCell emits the store of the address of cell k for the callee.
 func (s *state) stemmaLeaveCell(k int) {
 	word := types.Types[types.TUINTPTR]
-	cell := s.newValue2(ssa.OpAdd64, word, s.stemmaNode(), s.constInt64(word, rt.Base+layout.NodeSize+layout.CellSize*int64(k)))
+	cell := s.newValue2(ssa.OpAdd64, word, s.stemmaNode(),
+		s.constInt64(word, rt.Base+layout.NodeSize+layout.CellSize*int64(k)))
 	s.store(word, s.stemmaG(layout.GCtx), cell)
 }
 
@@ -330,7 +332,8 @@ func (s *state) stemmaAllocSite(name string) {
 	s.stemma.called = true
 	cell := s.stemma.meta.newCell()
 	s.stemmaLeaveCell(cell - 1)
-	s.stemma.meta.sites = append(s.stemma.meta.sites, stemmaSite{kind: rt.SiteCall, pos: s.peekPos(), callee: name, cell: cell})
+	s.stemma.meta.sites = append(s.stemma.meta.sites,
+		stemmaSite{kind: rt.SiteCall, pos: s.peekPos(), callee: name, cell: cell})
 }
 
 // stemmaFindPlace emits what a native that calls several times does on entry. It may run

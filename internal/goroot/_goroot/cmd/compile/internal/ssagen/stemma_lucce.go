@@ -62,11 +62,15 @@ func (s *state) stemmaFindPair() {
 
 	s.stemma.entry = s.stemmaUnless(ssa.OpNeq64, field(unsafe.Offsetof(layout.Step{}.Callee)), data, slow)
 	if stemmaOptions.verify {
-		s.stemma.entry.SetControl(s.f.ConstBool(types.Types[types.TBOOL], true)) // always take the path with the checker
+		// always take the path with the checker
+		s.stemma.entry.SetControl(s.f.ConstBool(types.Types[types.TBOOL], true))
 	}
 	s.stemma.bound = s.stemmaUnless(ssa.OpLeq64U, field(unsafe.Offsetof(layout.Step{}.Bound)), c, slow)
-	shared := s.newValue2(ssa.OpAnd64, u64, s.newValue2(ssa.OpRsh64Ux64, u64, c, s.constInt64(u64, layout.StepShift)), field(unsafe.Offsetof(layout.Step{}.Mask)))
-	id := s.newValue2(ssa.OpMul64, u64, s.newValue2(ssa.OpAdd64, u64, c, shared), field(unsafe.Offsetof(layout.Step{}.Mul)))
+	shared := s.newValue2(ssa.OpAnd64, u64,
+		s.newValue2(ssa.OpRsh64Ux64, u64, c, s.constInt64(u64, layout.StepShift)),
+		field(unsafe.Offsetof(layout.Step{}.Mask)))
+	id := s.newValue2(ssa.OpMul64, u64, s.newValue2(ssa.OpAdd64, u64, c, shared),
+		field(unsafe.Offsetof(layout.Step{}.Mul)))
 	s.vars[stemmaNodeVar] = s.newValue2(ssa.OpAdd64, u64, id, field(unsafe.Offsetof(layout.Step{}.Add)))
 	s.endBlock().AddEdgeTo(hit)
 	s.startBlock(hit)

@@ -193,7 +193,8 @@ func stemmaRuntimeCallee(name string) (string, int) {
 	switch {
 	case strings.HasPrefix(short, "panic"), strings.HasPrefix(short, "checkptr"), strings.HasPrefix(short, "libfuzzer"):
 		return name, 0
-	case strings.HasPrefix(short, "mallocgcSmall"), strings.HasPrefix(short, "mallocgcTiny"), strings.HasPrefix(short, "mallocTiny"):
+	case strings.HasPrefix(short, "mallocgcSmall"), strings.HasPrefix(short, "mallocgcTiny"),
+		strings.HasPrefix(short, "mallocTiny"):
 		return "runtime.newobject", rt.SiteNative // newobject, specialised by size class
 	}
 	return name, rt.SiteNative
