@@ -54,11 +54,12 @@ const rule = `
 	internal/gate: internal/report, internal/diff;
 	internal/view: internal/diff, internal/decode;
 	internal/display: internal/gate, internal/lookup, internal/view;
+	internal/top: internal/store, internal/cct;
 	internal/verify: internal/report, internal/decode;
 	internal/clean: internal/store, internal/toolchain;
 	internal/doctor: internal/store, internal/toolchain;
 	internal/launch: internal/report, internal/process;
-	internal/cli: internal/clean, internal/display, internal/doctor, internal/events, internal/export, internal/launch, internal/manual, internal/replay, internal/verify;
+	internal/cli: internal/clean, internal/display, internal/doctor, internal/events, internal/export, internal/launch, internal/manual, internal/replay, internal/top, internal/verify;
 	cmd/stemma: internal/cli;
 	.: internal/decode;
 	stemmahttp: ., internal/export;

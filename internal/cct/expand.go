@@ -46,6 +46,8 @@ type expander struct {
 	native map[uint32]uint32
 	// unknown has an entry for each unknown site of each home.
 	unknown map[siteOfNode]unknownSite
+
+	recounter *Recounter // takes note of what counts where; nil if nobody asks
 }
 
 // An unknownSite counts the calls that a site made, and those of them that the
@@ -202,7 +204,7 @@ func (x *expander) node(i int) {
 		return // nobody calls them
 	}
 	if f.Flags&profile.FuncWrapper == 0 {
-		x.t.Nodes[x.place[i].node].Count += values[0]
+		x.tally(x.place[i].node, i, 0, values)
 		x.place[i] = x.place[x.homes[i]]
 	}
 	x.counted(i, values)
@@ -237,6 +239,10 @@ func (x *expander) entry(i int) place {
 		return place{at.node, 0, true}
 	case s.Kind == profile.SiteUnknown && x.isCallee(s, n.Func):
 		x.count(int(n.Parent), int(k), unknownSite{counted: x.invocations(i)})
+		if x.recounter != nil {
+			u := x.recounter.site(x.siteAt(int(n.Parent), int(k)))
+			u.counted = append(u.counted, n.First)
+		}
 	case s.Kind == profile.SiteUnknown:
 		return place{x.call(at, x.native[site], x.funcOf(s.Callee)), 0, true}
 	case (s.Kind == profile.SitePanic || s.Kind == profile.SiteNative) && s.Callee != 0:
@@ -316,7 +322,7 @@ func (x *expander) counted(i int, counts []uint64) {
 	f := &x.p.Funcs[x.p.Nodes[i].Func]
 	for k, in := range f.Inlined {
 		if in.Counter != profile.None && counts[in.Counter] > 0 {
-			x.t.Nodes[x.inlined(i, int32(k))].Count += counts[in.Counter]
+			x.tally(x.inlined(i, int32(k)), i, in.Counter, counts)
 		}
 	}
 	for k, s := range f.Sites {
@@ -325,10 +331,11 @@ func (x *expander) counted(i int, counts []uint64) {
 		}
 		switch s.Kind {
 		case profile.SiteNative, profile.SitePanic:
-			x.countNative(i, k, x.callSite(i, k), counts[s.Counter])
+			x.tally(x.nativeNode(i, k, x.callSite(i, k)), i, s.Counter, counts)
 		case profile.SiteUnknown:
 			if !standsFor(f, &s) {
 				x.count(i, k, unknownSite{made: counts[s.Counter]})
+				x.recountMade(i, k, s.Counter)
 			}
 		}
 	}
@@ -336,17 +343,39 @@ func (x *expander) counted(i int, counts []uint64) {
 
 // count adds calls of unknown site k in node i.
 func (x *expander) count(i, k int, calls unknownSite) {
-	at := siteOfNode{int(x.homes[i]), k}
+	at := x.siteAt(i, k)
 	sum := x.unknown[at]
 	x.unknown[at] = unknownSite{sum.made + calls.made, sum.counted + calls.counted}
 }
 
-// countNative counts calls of the native at call site k of node i; site is
-// where they hang in the tree.
-func (x *expander) countNative(i, k int, site uint32, count uint64) {
+// siteAt returns the unknown site that site k of node i counts as.
+func (x *expander) siteAt(i, k int) siteOfNode { return siteOfNode{int(x.homes[i]), k} }
+
+// tally counts at a node of the tree what counter c of physical node i has.
+func (x *expander) tally(node uint32, i int, c int32, counts []uint64) {
+	x.t.Nodes[node].Count += counts[c]
+	if x.recounter != nil {
+		x.recounter.moves = append(x.recounter.moves, move{x.p.Nodes[i].First + uint32(c), node})
+	}
+}
+
+// recountMade takes note that counter c of node i has calls that unknown site k made. The node of
+// the native is made at once, so that it stays where it is if there are more nodes later.
+func (x *expander) recountMade(i, k int, c int32) {
+	if x.recounter == nil {
+		return
+	}
+	at := x.siteAt(i, k)
+	u := x.recounter.site(at)
+	u.made = append(u.made, x.p.Nodes[i].First+uint32(c))
+	u.node = x.nativeNode(at.node, k, x.native[x.callSite(at.node, k)])
+}
+
+// nativeNode returns the node of the native that call site k of node i calls; site is where it
+// hangs in the tree.
+func (x *expander) nativeNode(i, k int, site uint32) uint32 {
 	s := &x.p.Funcs[x.p.Nodes[i].Func].Sites[k]
-	n := x.call(x.within(i, s.Inlined), site, x.funcOf(s.Callee))
-	x.t.Nodes[n].Count += count
+	return x.call(x.within(i, s.Inlined), site, x.funcOf(s.Callee))
 }
 
 // unknownCalls counts as native what unknown sites called and no callee
@@ -359,7 +388,8 @@ func (x *expander) unknownCalls() {
 	})
 	for _, at := range order {
 		if calls := x.unknown[at]; calls.made > calls.counted {
-			x.countNative(at.node, at.site, x.native[x.callSite(at.node, at.site)], calls.made-calls.counted)
+			n := x.nativeNode(at.node, at.site, x.native[x.callSite(at.node, at.site)])
+			x.t.Nodes[n].Count += calls.made - calls.counted
 		}
 	}
 }

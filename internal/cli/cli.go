@@ -58,6 +58,7 @@ func commands() []*command {
 		testCommand(),
 		reportCommand(),
 		viewCommand(),
+		topCommand(),
 		infoCommand(),
 		exportCommand(),
 		decodeCommand(),

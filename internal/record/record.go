@@ -162,6 +162,14 @@ func (r *Record) Update() (grew bool, err error) {
 	return r.reader.Update()
 }
 
+// Recount is [live.Dir.Recount].
+func (r *Record) Recount() (grew bool, err error) {
+	if r.dir == nil {
+		return false, errSealed
+	}
+	return r.dir.Recount()
+}
+
 // Node is [live.Dir.Node].
 func (r *Record) Node(offset uint32) (int, bool) {
 	if r.dir == nil {

@@ -96,7 +96,7 @@ func newest(dir string) (string, error) {
 	paths = append(paths, LiveDirs(filepath.Join(dir, OutDir))...)
 	var newest Source
 	for _, path := range paths {
-		if s := SourceOf(path); newest.Path == "" || s.newer(newest) {
+		if s := SourceOf(path); newest.Path == "" || s.Newer(newest) {
 			newest = s
 		}
 	}

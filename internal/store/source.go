@@ -49,9 +49,9 @@ func SourceOf(path string) Source {
 	return s
 }
 
-// newer tells whether a report should rather be of s than of t: of programs that run the
+// Newer tells whether a report should rather be of s than of t: of programs that run the
 // one that began last, else what was changed last.
-func (s Source) newer(t Source) bool {
+func (s Source) Newer(t Source) bool {
 	switch {
 	case s.Running != t.Running:
 		return s.Running

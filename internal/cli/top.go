@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gdamore/tcell/v2"
+
+	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/report"
+	"github.com/stemma-go/stemma/internal/toolchain"
+	"github.com/stemma-go/stemma/internal/top"
+	"github.com/stemma-go/stemma/internal/words"
+)
+
+// topCommand shows what a running program does.
+func topCommand() *command {
+	return &command{
+		name:  "top",
+		args:  "[-contexts] [-sort ORDER] [-once] [PID|LIVEDIR]",
+		short: "watch what a running program calls",
+		long: `Top shows on a terminal how often each function of a running program was called in the
+last second, and how often in all; with -contexts, each calling context. It reads the
+live directory of the program, and does not touch the program. A program is named by its
+process ID or its live directory, which are looked for in stemma.out; without either
+top takes the program that began last.
+
+Of samples it shows the time on CPU, as a share of a second.
+
+Keys: f functions, c contexts, s sort, / search, p pause, v next value, q quit.
+With -once it prints one page, of what happens in one interval.
+
+A program with many contexts that still meets new ones is read less often, so that top
+takes a twentieth of a core at most.
+`,
+		flags: func(fs *flag.FlagSet) { new(topOptions).declare(fs) },
+		run:   runTop,
+	}
+}
+
+type topOptions struct {
+	top.Options
+	once     bool
+	interval time.Duration
+	metric   string
+}
+
+func (o *topOptions) declare(fs *flag.FlagSet) {
+	fs.BoolVar(&o.Contexts, "contexts", false, "list contexts, not functions")
+	fs.StringVar(&o.Sort, "sort", "rate", "sort by `ORDER`: "+strings.Join(top.Orders, ", "))
+	fs.StringVar(&o.Search, "search", "", "only functions with `TEXT` in their name")
+	fs.BoolVar(&o.once, "once", false, "print one page")
+	fs.IntVar(&o.Rows, "top", 20, "with -once, list at most `N` rows")
+	fs.DurationVar(&o.interval, "interval", time.Second, "read every `DURATION`")
+	fs.StringVar(&o.metric, "metric", "", "show `METRIC`, as report does")
+}
+
+func runTop(e *process.Env, args []string) error {
+	var o topOptions
+	fs := flag.NewFlagSet("top", flag.ContinueOnError)
+	o.declare(fs)
+	paths, err := parseMixed(e, fs, args)
+	switch {
+	case err != nil:
+		return err
+	case len(paths) > 1:
+		return exit.Usagef("top: have %s, want one program", words.Plural(len(paths), "argument"))
+	case !slices.Contains(top.Orders, o.Sort):
+		return exit.Usagef("top: -sort=%s: no such order (have %s)", o.Sort, strings.Join(top.Orders, ", "))
+	case o.interval <= 0 || o.Rows < 1:
+		return exit.Usagef("top: -interval and -top must be more than 0")
+	case o.metric != "" && !slices.Contains(report.Metrics(), o.metric):
+		return exit.Usagef("top: no value %q%s", o.metric, words.DidYouMean("", o.metric, report.Metrics()))
+	}
+	dir, err := top.Find(strings.Join(paths, ""))
+	if err != nil {
+		return err
+	}
+	r := top.NewReader(dir, o.metric)
+	if o.once {
+		return top.Once(e.Stdout, r, o.interval, o.Options)
+	}
+	if f, ok := e.Stdout.(*os.File); !ok || !toolchain.IsTerminal(f) {
+		return exit.Usagef("top: standard output is no terminal; print a page with -once")
+	}
+	s, err := tcell.NewScreen()
+	if err != nil {
+		return err
+	}
+	return top.Show(s, r, o.interval, o.Options)
+}

@@ -1,0 +1,66 @@
+package top
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/store"
+)
+
+// Find returns the live directory that is meant: by itself, by a process ID, or, for "", that of
+// the program that began last and still runs.
+func Find(name string) (string, error) {
+	pid, err := strconv.Atoi(name)
+	isPID := err == nil && pid > 0
+	if name != "" && !isPID {
+		if info, err := os.Stat(name); err != nil {
+			return "", err
+		} else if !info.IsDir() {
+			return "", exit.Usagef("%s: a sealed file does not change; see stemma report and stemma view", name)
+		}
+		if store.IsLive(name) {
+			return name, nil
+		}
+		return "", fmt.Errorf("%s: no live directory of a program", name)
+	}
+	if isPID && store.IsLive(name) {
+		return name, nil
+	}
+	found := ""
+	var last store.Source
+	for _, dir := range liveDirs(pid) {
+		s := store.SourceOf(dir)
+		if (isPID || s.Running) && (found == "" || s.Newer(last)) {
+			found, last = dir, s
+		}
+	}
+	switch {
+	case found != "":
+		return found, nil
+	case isPID:
+		return "", fmt.Errorf("no live directory of process %d here; name the directory", pid)
+	}
+	return "", exit.Usagef("top: no program runs that records into %s here; name a process ID or a live directory",
+		store.OutDir)
+}
+
+// liveDirs returns the live directories in the working directory's stemma.out, and in that of the
+// process's working directory.
+func liveDirs(pid int) []string {
+	dirs := store.LiveDirs(store.OutDir)
+	if pid > 0 {
+		dirs = append(dirs, store.LiveDirs(fmt.Sprintf("/proc/%d/cwd/%s", pid, store.OutDir))...)
+	} else {
+		return dirs
+	}
+	var of []string
+	for _, dir := range dirs {
+		if i := strings.LastIndexByte(dir, '-'); i > 0 && strings.HasSuffix(dir[:i], fmt.Sprintf(".%d", pid)) {
+			of = append(of, dir)
+		}
+	}
+	return of
+}

@@ -1,0 +1,263 @@
+package top
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/words"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// Options say what a page shows.
+type Options struct {
+	Contexts bool   // a row for each context, not for each function
+	Sort     string // one of Orders
+	Search   string // text that the name of a function has in it, in any case; of a context, of one of its functions
+	Rows     int    // at most
+}
+
+// Orders are what rows can be sorted by; the largest come first, but for names.
+var Orders = []string{"rate", "count", "name"}
+
+// A Page is what happened between two readings.
+type Page struct {
+	Type     profile.ValueType
+	Took     time.Duration // between the readings; 0 of the first
+	Delta    uint64        // of all functions together
+	Count    uint64
+	Contexts uint64
+	Rows     []Row
+	More     int // rows that there is no room for
+	Rest     Row // these together
+}
+
+// A Row is a function or a context.
+type Row struct {
+	Name  string
+	Delta uint64 // since the reading before
+	Count uint64
+}
+
+// Between returns the page of two readings of one program; before may be nil.
+func Between(before, now *Reading, o Options) *Page {
+	p := &Page{Type: now.Tree.Type}
+	deltas := now.Counts
+	if before != nil && before.extends(now) {
+		p.Took = now.Time.Sub(before.Time)
+		deltas = slices.Clone(now.Counts)
+		for i, n := range before.Counts {
+			deltas[i] -= min(n, deltas[i]) // a counter that is being written may be a moment older
+		}
+	}
+	for i, n := range now.Counts {
+		p.Count += n
+		p.Delta += deltas[i]
+		if n > 0 {
+			p.Contexts++
+		}
+	}
+	rows := byFunction(now, deltas, o)
+	if o.Contexts {
+		rows = byContext(now, deltas, o)
+	}
+	if p.Took == 0 {
+		p.Delta = 0
+		for i := range rows {
+			rows[i].Delta = 0
+		}
+	}
+	for _, r := range rows {
+		p.Rest.Delta += r.Delta
+		p.Rest.Count += r.Count
+	}
+	p.More = len(rows)
+	for _, r := range first(rows, o.Rows, o.Sort) {
+		p.More--
+		p.Rest.Delta -= r.Delta
+		p.Rest.Count -= r.Count
+		if r.Name = words.Shorten(r.Name, most); o.Contexts {
+			r.Name = contextName(now.Tree, r.node)
+		}
+		p.Rows = append(p.Rows, r.Row)
+	}
+	return p
+}
+
+// A rankedRow is a row, of a context without its name: that takes long to make.
+type rankedRow struct {
+	Row
+	node uint32
+}
+
+// extends tells whether the nodes of r are the first of later, in the same order.
+func (r *Reading) extends(later *Reading) bool {
+	a, b := r.Tree, later.Tree
+	if a == b {
+		return true
+	}
+	if a.Type.Name != b.Type.Name || len(r.Counts) > len(later.Counts) {
+		return false
+	}
+	for i, n := range a.Nodes[:len(r.Counts)] {
+		m := b.Nodes[i]
+		if n.Parent != m.Parent || a.Sites[n.Site] != b.Sites[m.Site] || a.Funcs[n.Func].Name != b.Funcs[m.Func].Name {
+			return false
+		}
+	}
+	return true
+}
+
+func byFunction(now *Reading, deltas []uint64, o Options) (rows []rankedRow) {
+	t := now.Tree
+	all := make([]rankedRow, len(t.Funcs))
+	for i, n := range t.Nodes[:len(now.Counts)] {
+		all[n.Func].Delta += deltas[i]
+		all[n.Func].Count += now.Counts[i]
+	}
+	match := o.matching(t)
+	for i, r := range all {
+		if r.Count > 0 && match[i] {
+			r.Name = t.Funcs[i].Name
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+func byContext(now *Reading, deltas []uint64, o Options) (rows []rankedRow) {
+	t, match := now.Tree, o.matching(now.Tree)
+	within := make([]bool, len(now.Counts))
+	for i, n := range t.Nodes[:len(now.Counts)] {
+		within[i] = match[n.Func] || i > 0 && within[n.Parent]
+		if now.Counts[i] > 0 && within[i] {
+			rows = append(rows, rankedRow{Row{t.Funcs[n.Func].Name, deltas[i], now.Counts[i]}, uint32(i)})
+		}
+	}
+	return rows
+}
+
+// matching tells for each function whether the search finds it.
+func (o *Options) matching(t *cct.Tree) []bool {
+	list := make([]bool, len(t.Funcs))
+	for i, f := range t.Funcs {
+		list[i] = o.Search == "" || strings.Contains(strings.ToLower(f.Name), strings.ToLower(o.Search))
+	}
+	return list
+}
+
+// first returns the first n rows in an order. Most of a hundred thousand contexts are compared
+// once, with the last row that is among the first so far.
+func first(rows []rankedRow, n int, order string) (list []rankedRow) {
+	compare := func(a, b rankedRow) int { return compareRows(&a, &b, order) }
+	var last *rankedRow // of the first n so far
+	for i := range rows {
+		if last != nil && compareRows(&rows[i], last, order) > 0 {
+			continue
+		}
+		if list = append(list, rows[i]); len(list) >= 2*n {
+			slices.SortFunc(list, compare)
+			list = list[:n]
+			worst := list[n-1] // sorting moves what is in the list
+			last = &worst
+		}
+	}
+	slices.SortFunc(list, compare)
+	return list[:min(n, len(list))]
+}
+
+// compareRows compares rows in an order. What is equal in it is in the others.
+func compareRows(a, b *rankedRow, order string) int {
+	rate, count := cmp.Compare(b.Delta, a.Delta), cmp.Compare(b.Count, a.Count)
+	if order == "count" {
+		rate, count = count, rate
+	}
+	if c := cmp.Or(rate, count); c != 0 && order != "name" {
+		return c
+	}
+	return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.node, b.node))
+}
+
+// most is how long a name may get: no terminal shows more.
+const most = 400
+
+// contextName returns a context in a line, innermost function first.
+func contextName(t *cct.Tree, n uint32) string {
+	var b strings.Builder
+	for i, f := range t.Stack(n) {
+		if b.Len() > most {
+			b.WriteString(" ← …")
+			break
+		}
+		if i > 0 {
+			b.WriteString(" ← ")
+		}
+		b.WriteString(words.Shorten(f.Func, most))
+	}
+	return b.String()
+}
+
+// rate returns what happened in a second; of a time, which part of one it was.
+func (p *Page) rate(delta uint64) string {
+	if p.Took <= 0 {
+		return "-"
+	}
+	r := float64(delta) / p.Took.Seconds()
+	switch {
+	case p.Type.Unit == "nanoseconds":
+		return fmt.Sprintf("%.1f%%", r/1e7) // of a second in each second
+	case r > 0 && r < 10:
+		return fmt.Sprintf("%.1f", r)
+	}
+	return words.Commas(uint64(r + 0.5))
+}
+
+// per says what a rate is per.
+func (p *Page) per() string {
+	if p.Type.Unit == "nanoseconds" {
+		return " of a second"
+	}
+	return "/s"
+}
+
+// heading returns what is above the rows.
+func (p *Page) heading() string {
+	return fmt.Sprintf("%15s %7s %19s  ", p.Type.Name+p.per(), "%", p.Type.Name)
+}
+
+// line returns a row as text.
+func (p *Page) line(r Row) string {
+	count := words.Amount(p.Type, r.Count)
+	return fmt.Sprintf("%15s %7s %19s  %s", p.rate(r.Delta), percent(r.Delta, p.Delta), count, r.Name)
+}
+
+func percent(n, of uint64) string {
+	if of == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f%%", 100*float64(n)/float64(of))
+}
+
+// summary says what happened in all.
+func (p *Page) summary() string {
+	s := words.Amount(p.Type, p.Count) + " of " + p.Type.Name
+	if p.Type.Unit == "count" {
+		s = words.Commas(p.Count) + " " + p.Type.Name
+	}
+	s += " · " + words.Plural(p.Contexts, "context")
+	if p.Took > 0 {
+		s = p.rate(p.Delta) + p.per() + " · " + s
+	}
+	return s
+}
+
+// rest says what there is no room for.
+func (p *Page) rest() string {
+	if p.More == 0 {
+		return ""
+	}
+	return p.line(Row{words.Commas(uint64(p.More)) + " more", p.Rest.Delta, p.Rest.Count})
+}
