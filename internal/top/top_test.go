@@ -101,7 +101,9 @@ func TestPageAddsUp(t *testing.T) {
 		p.d.Count(0, at, 0, uint64(10*i+1))
 	}
 	now := p.read(t, r)
-	for _, o := range []Options{{Rows: 1}, {Rows: 1, Contexts: true}, {Rows: 2, Sort: "name"}, {Rows: 9, Sort: "count"}} {
+	for _, o := range []Options{
+		{Rows: 1}, {Rows: 1, Contexts: true}, {Rows: 2, Sort: "name"}, {Rows: 9, Sort: "count"},
+	} {
 		page := Between(before, now, o)
 		sum := page.Rest
 		for _, row := range page.Rows {
