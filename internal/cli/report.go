@@ -21,7 +21,7 @@ import (
 func reportCommand() *command {
 	return &command{
 		name:  "report",
-		args:  "[-contexts | -tree | -func REGEXP | -by GROUPING] [-top N] [-json] [FILE|LIVEDIR...]",
+		args:  "[-contexts | -tree | -classes | -func REGEXP | -by GROUPING] [-top N] [-json] [FILE|LIVEDIR...]",
 		short: "print what a profile recorded",
 		long: `Report prints the functions with the most calls: their own, and the total with
 what is called below them. Recursion counts once in a total. With -contexts it
@@ -37,6 +37,11 @@ Allocations are there if the program was built with -metrics=calls,alloc: their
 bytes as -metric=alloc, their number as -metric=allocs. In contexts they are shown
 as new(TYPE), where the type is that of an element if several were allocated at
 once; new(bytes) is memory without pointers or type, as that of strings.
+
+With -classes it counts the calls from one kind of function to another. The
+application is the main module, or the functions that match -app; libraries are
+all others that are instrumented: Go's own packages, and other modules. Natives
+are the runtime, assembly and C. Calls from outside are those that no function made.
 
 -focus, -ignore and -hide select contexts as those of pprof do, by the names of
 functions: only contexts with a function that matches, no contexts with one,
@@ -57,6 +62,7 @@ prints one JSON object, in which "calls" stands for whatever is counted:
 	functions  [{name, file, line, calls, total, contexts}], most calls first; with
 	           -func also callers and callees: [{name, file, line, via, calls}],
 	           where file and line tell the call site
+	classes    with -classes: [{caller, callee, calls, contexts}]
 	groups     with -by: [{name, file, line, via, calls, total, contexts}]
 	contexts   with -contexts: [{calls, stack: [{func, file, line, via}]}], frames
 	           innermost first; file and line of a frame tell where it calls the
@@ -78,6 +84,8 @@ func reportForm(o *report.Options) string {
 	switch {
 	case o.Tree:
 		return "report -tree"
+	case o.Classes:
+		return "report -classes"
 	case o.Contexts:
 		return "report -contexts"
 	case o.Function != "":
@@ -94,6 +102,8 @@ func reportFlags(o *report.Options) []string {
 	switch {
 	case o.Tree:
 		list = []string{"tree", "depth", "min"}
+	case o.Classes:
+		list = []string{"classes", "app", "json"}
 	case o.Contexts:
 		list = []string{"contexts", "func", "top", "json"}
 		if o.By == byContext {
@@ -117,6 +127,13 @@ func groupings(separator string) string {
 func declareReport(fs *flag.FlagSet, o *report.Options) {
 	fs.BoolVar(&o.Contexts, "contexts", false, "list contexts, not functions")
 	fs.BoolVar(&o.Tree, "tree", false, "print the calling context tree")
+	fs.BoolVar(&o.Classes, "classes", false, "count calls within and between application, libraries and natives")
+	fs.Func("app",
+		"with -classes, functions that match `REGEXP` are the application; by default those of the main module",
+		func(s string) (err error) {
+			o.Application, err = regexp.Compile(s)
+			return err
+		})
 	fs.StringVar(&o.Function, "func", "",
 		"list the functions that match `REGEXP`, with callers and callees; with -contexts, the stacks that end in them")
 	fs.StringVar(&o.By, "by", "", "add up by `"+groupings("|")+"`")
@@ -158,6 +175,8 @@ func checkReport(fs *flag.FlagSet, o *report.Options) error {
 		o.Metric = cmp.Or(o.Metric, profile.Alloc.Name)
 	}
 	switch {
+	case o.Classes && (o.Tree || o.Contexts || o.Function != "" || o.By != ""):
+		return exit.Usagef("report: -classes excludes -tree, -contexts, -func and -by; give one of them")
 	case o.Tree && (o.JSON || o.Contexts || o.Function != ""):
 		return exit.Usagef("report: -tree excludes -contexts, -func and -json; give one of them")
 	case o.By != "" && o.By != byContext && !slices.Contains(cct.Groupings, o.By):

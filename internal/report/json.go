@@ -34,6 +34,7 @@ type (
 		Metric    string         `json:"metric,omitempty"`
 		Totals    jsonTotals     `json:"totals"`
 		Selected  *jsonTotals    `json:"selected,omitempty"`
+		Classes   []jsonClass    `json:"classes,omitempty"`
 		Groups    []jsonGroup    `json:"groups,omitempty"`
 		Functions []jsonFunction `json:"functions"`
 	}
@@ -74,6 +75,12 @@ type (
 		Contexts  uint64 `json:"contexts"`
 		Functions uint64 `json:"functions"`
 		Truncated uint64 `json:"truncated"`
+	}
+	jsonClass struct {
+		Caller   string `json:"caller"`
+		Callee   string `json:"callee"`
+		Calls    uint64 `json:"calls"`
+		Contexts uint64 `json:"contexts"`
 	}
 	jsonFunction struct {
 		Name     string          `json:"name"`
@@ -133,8 +140,12 @@ func reportJSON(w io.Writer, p *record.Record, o *Options) error {
 	if err != nil {
 		return err
 	}
+	classes, err := r.jsonClasses()
+	if err != nil {
+		return err
+	}
 	head := jsonReport{JsonRecords(o.Sources), jsonProcesses(p.Profile), metricOf(r.t), jsonTotals(r.totals),
-		r.jsonSelected(), groups, r.jsonFunctions()}
+		r.jsonSelected(), classes, groups, r.jsonFunctions()}
 	b, err := json.MarshalIndent(head, "", "\t")
 	if err != nil {
 		return err
@@ -249,6 +260,19 @@ func (r *reporter) jsonSelected() *jsonTotals {
 	}
 	t := jsonTotals(r.t.Totals())
 	return &t
+}
+
+// jsonClasses returns what -classes asks for, nil without it.
+func (r *reporter) jsonClasses() ([]jsonClass, error) {
+	if !r.o.Classes {
+		return nil, nil
+	}
+	list, err := r.classList()
+	var classes []jsonClass
+	for _, c := range list {
+		classes = append(classes, jsonClass(c))
+	}
+	return classes, err
 }
 
 // jsonGroups returns what -by asks for, nil without it.

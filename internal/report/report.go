@@ -28,6 +28,8 @@ import (
 // topGiven tells a -top of 20 from the default, which does not apply to JSON.
 type Options struct {
 	Contexts, Tree, JSON bool
+	Classes              bool
+	Application          *regexp.Regexp // functions of the application, for Classes; nil for the main module
 	Function, Metric     string
 	By, Sort             string
 	Top, Depth           int
@@ -61,6 +63,8 @@ func Write(w io.Writer, p *record.Record, o *Options) error {
 		r.contexts()
 	case o.Tree:
 		r.tree()
+	case o.Classes:
+		return r.classes()
 	case o.Function != "":
 		r.matches()
 	default:
