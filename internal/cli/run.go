@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/launch"
 	"github.com/stemma-go/stemma/internal/process"
@@ -27,6 +28,7 @@ error.`,
 		flags: func(fs *flag.FlagSet) {
 			declareOptions(fs, new(toolchain.Options))
 			declareRun(fs, new(string))
+			declareDeterministic(fs, new(bool))
 		},
 		run: runRun,
 	}
@@ -38,11 +40,35 @@ func declareRun(fs *flag.FlagSet, out *string) {
 	fs.StringVar(out, "o", "", "write the profile to `FILE` instead of NAME.stemma")
 }
 
+// declareDeterministic declares what run and test have in common beside the flags of a build.
+func declareDeterministic(fs *flag.FlagSet, on *bool) {
+	fs.BoolVar(on, "deterministic", false, "make runs repeat: fixed seeds, one P, collections at fixed points; STEMMA_DETERMINISTIC=1 does the same for a program that stemma built")
+}
+
+// deterministicEnv returns what tells a program to be deterministic, if that is asked for. Only
+// programs that have contexts have the hooks.
+func deterministicEnv(p *launch.GoArgs, on bool) ([]string, error) {
+	if !on {
+		return nil, nil
+	}
+	if engine.Lookup(p.Opts.Engine).Parts&engine.Contexts == 0 {
+		return nil, exit.Usagef("%s: -deterministic: engine %s takes samples, which depend on time; use %s", p.Verb, p.Opts.Engine, engine.Giving(engine.Counts))
+	}
+	return []string{"STEMMA_DETERMINISTIC=1"}, nil
+}
+
 // runRun removes the executable when it is done, and the live directory when it is
 // sealed; of a record that cannot be sealed it says where it stays.
 func runRun(e *process.Env, args []string) error {
-	outFile := ""
-	p, err := parseGoCommand("run", args, func(fs *flag.FlagSet) { declareRun(fs, &outFile) })
+	outFile, deterministic := "", false
+	p, err := parseGoCommand("run", args, func(fs *flag.FlagSet) {
+		declareRun(fs, &outFile)
+		declareDeterministic(fs, &deterministic)
+	})
+	if err != nil {
+		return err
+	}
+	env, err := deterministicEnv(p, deterministic)
 	if err != nil {
 		return err
 	}
@@ -51,6 +77,7 @@ func runRun(e *process.Env, args []string) error {
 		return err
 	}
 	defer prog.Close()
+	prog.Env = env
 	rec, err := prog.Run(e)
 	if err != nil {
 		return err

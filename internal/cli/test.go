@@ -24,16 +24,27 @@ Test does what go test does, with stemma's compiler and runtime. Each test binar
 records into $STEMMA_OUT, or stemma.out in the current directory. It does
 not use go's cache of test results, which would leave no record, unless -count is
 given. It does not vet packages; run go vet for that.`,
-		flags: func(fs *flag.FlagSet) { declareOptions(fs, new(toolchain.Options)) },
-		run:   runTest,
+		flags: func(fs *flag.FlagSet) {
+			declareOptions(fs, new(toolchain.Options))
+			declareDeterministic(fs, new(bool))
+		},
+		run: runTest,
 	}
 }
+
+// fixedBenchtime is how often -deterministic runs a benchmark.
+const fixedBenchtime = "100x"
 
 // runTest tells which records are new by comparing the directory before and after:
 // the go command does not say which binaries it ran. Others that record into the
 // same directory meanwhile are listed, too.
 func runTest(e *process.Env, args []string) error {
-	p, err := parseGoCommand("test", args, nil)
+	deterministic := false
+	p, err := parseGoCommand("test", args, func(fs *flag.FlagSet) { declareDeterministic(fs, &deterministic) })
+	if err != nil {
+		return err
+	}
+	env, err := deterministicEnv(p, deterministic)
 	if err != nil {
 		return err
 	}
@@ -50,6 +61,9 @@ func runTest(e *process.Env, args []string) error {
 	flags := []string{"-vet=off"}
 	if _, ok := p.Args.Flag("count"); !ok {
 		flags = append(flags, "-count=1")
+	}
+	if _, ok := p.Args.Flag("benchtime"); !ok && deterministic {
+		flags = append(flags, "-benchtime="+fixedBenchtime) // b.N would depend on time
 	}
 	p.Opts.Out, p.Opts.Symbols = out, p.Opts.IsWarm()
 	b, err := p.NewBuild(e)
@@ -71,7 +85,7 @@ func runTest(e *process.Env, args []string) error {
 	}
 	before := store.LiveDirs(out)
 	cmd := b.Command("test", append(append(flags, p.Args.Words()...), p.Args.Rest()...)...)
-	cmd.Env = append(cmd.Env, "STEMMA_OUT="+out)
+	cmd.Env = append(append(cmd.Env, "STEMMA_OUT="+out), env...)
 	code, err := process.Run(e, cmd)
 	if err != nil {
 		return fmt.Errorf("go test: %w", err)

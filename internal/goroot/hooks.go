@@ -8,7 +8,7 @@ const rtImport = `rt "internal/runtime/stemma"`
 // allHooks returns the changes in existing files of GOROOT: calls into the files of
 // the tree.
 func allHooks() []Hook {
-	return slices.Concat(compilerHooks(), runtimeHooks(), contextHooks(), sampleHooks())
+	return slices.Concat(compilerHooks(), runtimeHooks(), contextHooks(), deterministicHooks(), sampleHooks())
 }
 
 func compilerHooks() []Hook {
@@ -107,8 +107,8 @@ func runtimeHooks() []Hook {
 		// Libraries and profilers read g, m and p at the offsets that plain Go has. So
 		// what is added comes last (e2e/safety.TestInsides).
 		{File: runtime2, Decl: "type g", Anchor: "valgrindStackID uintptr", Where: After,
-			Lines: []string{"stemmaCtx, stemmaShard, stemmaFunc, stemmaNode, stemmaStart uintptr", "stemmaStack, stemmaCap, stemmaPushes, stemmaEpoch, stemmaFrom uintptr", "stemmaTrace uintptr; stemmaAsk uint8"},
-			Why:   "The hidden arguments of every call; the state of incremental tracing, outside the heap; the goroutine was asked for a sample."},
+			Lines: []string{"stemmaCtx, stemmaShard, stemmaFunc, stemmaNode, stemmaStart uintptr", "stemmaStack, stemmaCap, stemmaPushes, stemmaEpoch, stemmaFrom uintptr", "stemmaTrace uintptr; stemmaAsk uint8; stemmaSeed, stemmaCheap uint64"},
+			Why:   "The hidden arguments of every call; the state of incremental tracing, outside the heap; the goroutine was asked for a sample; its series of random numbers."},
 		{File: runtime2, Decl: "type p", Anchor: "xRegs xRegPerP", Where: After,
 			Lines: []string{"stemmaShard, stemmaEvents uintptr"},
 			Why:   "The address of this P's counters, less rt.Base; its log of events."},

@@ -14,6 +14,7 @@ import (
 type Program struct {
 	Name string   // of the executable, without directory
 	exe  string   // its path
+	Env  []string // what it gets beside the environment of stemma
 	argv []string // what to start: exe and its arguments, behind the words of -exec
 	dir  string   // where to run it; empty for the current directory
 	tmp  string
@@ -32,7 +33,7 @@ func (p *Program) Run(e *process.Env) (*Record, error) {
 	}
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
 	cmd.Dir = p.dir
-	cmd.Env = append(os.Environ(), "STEMMA_OUT="+base)
+	cmd.Env = append(append(os.Environ(), "STEMMA_OUT="+base), p.Env...)
 	if p.dir != "" {
 		cmd.Env = append(cmd.Env, "PWD="+cmd.Dir)
 	}

@@ -1,0 +1,157 @@
+// Deterministic runs programs of the benchmark many times beside busy loops, with
+// STEMMA_DETERMINISTIC=1, and says in how many runs the gate would have raised an alarm at
+// calls>0, and what the runs differed in.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/stemma-go/stemma/bench/internal/machine"
+	"github.com/stemma-go/stemma/bench/internal/measure"
+	"github.com/stemma-go/stemma/bench/internal/program"
+)
+
+func main() {
+	o := options{}
+	flag.IntVar(&o.runs, "runs", 100, "how often each program runs")
+	flag.IntVar(&o.loops, "loops", 2, "how many busy loops run beside it")
+	flag.BoolVar(&o.random, "random", false, "run the programs as they are, to compare")
+	only := flag.String("program", "", "run these programs `A,B,C`; all, if it is empty")
+	flag.Parse()
+	if *only != "" {
+		o.only = strings.Split(*only, ",")
+	}
+	if err := o.run(); err != nil {
+		fmt.Fprintln(os.Stderr, "deterministic:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	runs, loops int
+	random      bool
+	only        []string
+}
+
+func (o *options) run() error {
+	work, err := os.MkdirTemp("", "deterministic-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	tree, err := machine.Find()
+	if err != nil {
+		return err
+	}
+	b := &measure.Bench{Stemma: filepath.Join(work, "stemma"), Work: work, Timeout: 10 * time.Minute}
+	if err := tree.BuildStemma(b.Stemma); err != nil {
+		return err
+	}
+	all, err := program.Find(filepath.Join(tree.Bench, "programs"))
+	if err != nil {
+		return err
+	}
+	chosen, err := program.Select(append(all, program.Std(tree.GOROOT, work)...), o.only)
+	if err != nil {
+		return err
+	}
+	for range o.loops {
+		busy := exec.Command("nice", "sh", "-c", "while :; do :; done")
+		if err := busy.Start(); err != nil {
+			return err
+		}
+		defer busy.Wait()
+		defer busy.Process.Kill()
+	}
+	fmt.Println("| program | runs | alarms | runs that differ | calls | first difference |\n| --- | --- | --- | --- | --- | --- |")
+	for _, p := range chosen {
+		r, err := o.repeat(b, p)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.Name, err)
+		}
+		fmt.Printf("| %s | %d | %d | %d | %s | %s |\n", p.Name, o.runs, r.alarms, r.differ, r.calls, r.first)
+	}
+	return nil
+}
+
+// A result is what runs of one program differed in.
+type result struct {
+	alarms, differ int
+	calls, first   string
+}
+
+// repeat compares all runs of a program with one.
+func (o *options) repeat(b *measure.Bench, p *program.Program) (r result, err error) {
+	setup := filepath.Join(b.Work, p.Name, "setup")
+	if err := os.MkdirAll(setup, 0o777); err != nil {
+		return r, err
+	}
+	if err := p.SetUp(setup); err != nil {
+		return r, err
+	}
+	v := measure.Variant{Name: "cct", Flags: []string{"-engine=cct"}, Env: []string{"STEMMA_DETERMINISTIC=1"}}
+	if o.random {
+		v.Env = nil
+	}
+	bin, err := b.Build(p, v)
+	if err != nil {
+		return r, err
+	}
+	base := filepath.Join(b.Work, p.Name, "base")
+	if _, err := b.Run(bin, base); err != nil {
+		return r, err
+	}
+	for n := range o.runs {
+		out := filepath.Join(b.Work, p.Name, fmt.Sprint("run", n))
+		if _, err := b.Run(bin, out); err != nil {
+			return r, err
+		}
+		if err := r.compare(b.Stemma, base, out); err != nil {
+			return r, err
+		}
+		if err := os.RemoveAll(out); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// alarm is the exit code of the gate.
+const alarm = 3
+
+// compare counts a run that differs, and one in which a context has more calls. It keeps the
+// largest difference of the first.
+func (r *result) compare(stemma, base, out string) error {
+	cmd := exec.Command(stemma, "diff", "-by", "context", "-fail-over", "calls/context>0", base, out)
+	text, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == alarm {
+		r.alarms++
+	} else if err != nil {
+		return fmt.Errorf("stemma diff: %w", err)
+	}
+	rows := false
+	for line := range bytes.Lines(text) {
+		line := strings.TrimSpace(string(line))
+		if calls, ok := strings.CutPrefix(line, "calls: "); ok {
+			r.calls, _, _ = strings.Cut(calls, " ")
+		}
+		if rows && r.first == "" {
+			r.first = line
+		}
+		if strings.HasPrefix(line, "base ") && strings.HasSuffix(line, "context") {
+			rows = true
+		}
+	}
+	if rows {
+		r.differ++
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+// Random makes calls whose number depends on what the runtime draws: orders of maps, their
+// seeds, math/rand, select, which goroutine runs first, pools that are emptied when the
+// garbage is collected, and finalizers.
+package main
+
+import (
+	"fmt"
+	"hash/maphash"
+	"math/rand"
+	randv2 "math/rand/v2"
+	"os"
+	"runtime"
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+//go:noinline
+func hit(kind string, n int) int { return n }
+
+//go:noinline
+func calls(kind string, n int) (sum int) {
+	for i := range n {
+		sum += hit(kind, i)
+	}
+	return sum
+}
+
+func main() {
+	for _, f := range []func(){maps, pointers, numbers, selects, goroutines, pools, interfaces, files} {
+		f()
+	}
+}
+
+func maps() {
+	m := make(map[string]int)
+	for i := range 100 {
+		m[fmt.Sprint("key", i)] = i
+	}
+	for range 5 {
+		for _, v := range m { // how far it goes depends on the order
+			if calls("maps", v%7); v > 90 {
+				break
+			}
+		}
+	}
+	calls("maphash", int(maphash.String(maphash.MakeSeed(), "text")%100))
+}
+
+func pointers() {
+	m := make(map[*[64]byte]int)
+	for i := range 50 {
+		m[new([64]byte)] = i
+	}
+	n := 0
+	for _, v := range m {
+		if n++; v%17 == 3 {
+			break
+		}
+	}
+	calls("pointers", n)
+}
+
+func numbers() {
+	calls("rand", rand.Intn(100))
+	calls("rand/v2", randv2.IntN(100))
+	list := randv2.Perm(200)
+	sort.Slice(list, func(i, j int) bool { return hit("sort", list[i]) < list[j] })
+}
+
+func selects() {
+	a, b := make(chan int, 100), make(chan int, 100)
+	for range 100 {
+		a <- 1
+		b <- 2
+	}
+	for range 50 {
+		select {
+		case n := <-a:
+			calls("select", n)
+		case n := <-b:
+			calls("select", n)
+		}
+	}
+}
+
+// goroutines has workers whose calls depend on what was there before them, and that are long
+// enough to lose their P.
+func goroutines() {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var order []int
+	var turn atomic.Int64
+	for i := range 20 {
+		wg.Go(func() {
+			calls("long", 200_000)
+			if i%3 == 0 {
+				runtime.Gosched()
+			}
+			mu.Lock()
+			order = append(order, i+rand.Intn(10))
+			mu.Unlock()
+			calls("turn", i*int(turn.Add(1)))
+		})
+	}
+	wg.Wait()
+	for k, i := range order {
+		calls("order", i*k%10)
+	}
+}
+
+var sink []byte
+
+func pools() {
+	pool := sync.Pool{New: func() any { hit("new", 0); return new([1024]byte) }}
+	var ended atomic.Int64
+	for i := range 3000 {
+		p := pool.Get()
+		sink = make([]byte, 10_000)
+		if i%100 == 0 {
+			obj := &struct{ p [4]*int }{}
+			runtime.SetFinalizer(obj, func(any) { ended.Add(1); hit("finalizer", 0) })
+		}
+		if i%500 == 0 {
+			runtime.Gosched()
+		}
+		pool.Put(p)
+	}
+	calls("finalizers", int(ended.Load()))
+}
+
+type shape interface{ area() int }
+type side int
+
+func (s side) area() int { return int(s) }
+
+// interfaces has assertions that the runtime remembers now and then.
+func interfaces() {
+	n := 0
+	for i := range 5000 {
+		var x any = side(i)
+		if s, ok := x.(shape); ok {
+			n += s.area()
+		}
+	}
+	calls("interfaces", n%7)
+}
+
+func files() {
+	dir, err := os.MkdirTemp("", "random")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	calls("files", len(strings.Trim(dir, "0123456789")))
+}

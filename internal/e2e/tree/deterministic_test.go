@@ -1,0 +1,77 @@
+package tree
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/e2e"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// TestDeterministic runs a program whose calls depend on all that the runtime draws at random:
+// all contexts have the same counts in each run, beside a busy loop and whatever GOMAXPROCS
+// says. Without the variable no two runs agree.
+func TestDeterministic(t *testing.T) {
+	exe := e2e.Build(t, "random")
+	busy := exec.Command("nice", "sh", "-c", "while :; do :; done")
+	if err := busy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Wait()
+	defer busy.Process.Kill()
+	var first string
+	for n := range 10 {
+		r := e2e.Run(t, exe, "STEMMA_DETERMINISTIC=1", fmt.Sprint("GOMAXPROCS=", n+1))
+		r.OK(t)
+		counts := contexts(r.Read(t))
+		if first == "" {
+			first = counts
+		}
+		if counts != first {
+			t.Errorf("run %d: %s", n, firstDifference(first, counts))
+		}
+	}
+	for _, env := range []string{"STEMMA_DETERMINISTIC=0", "STEMMA_DETERMINISTIC="} {
+		if r := e2e.Run(t, exe, env); contexts(r.Read(t)) == first {
+			t.Errorf("%s: the same counts; want others, as the program is random", env)
+		}
+	}
+}
+
+// contexts returns all contexts with their counts.
+func contexts(p *profile.Profile) string {
+	tree := cct.New(p)
+	var b strings.Builder
+	for i, n := range tree.Nodes {
+		if n.Count > 0 {
+			fmt.Fprintf(&b, "%d %v\n", n.Count, tree.Stack(uint32(i)))
+		}
+	}
+	return b.String()
+}
+
+func firstDifference(a, b string) string {
+	for line := range strings.Lines(a) {
+		if !strings.Contains(b, line) {
+			return "not there: " + line
+		}
+	}
+	return "more contexts"
+}
+
+// TestDeterministicWaits runs goroutines that wait for one another by looking at memory, and for
+// a child in a system call: they must lose the P although there is one and nobody else wants it.
+func TestDeterministicWaits(t *testing.T) {
+	exe := e2e.Build(t, "waits")
+	cmd := e2e.Command(t, t.TempDir(), exe, "STEMMA_DETERMINISTIC=1")
+	timer := time.AfterFunc(5*time.Minute, func() { cmd.Process.Kill() })
+	defer timer.Stop()
+	out, err := cmd.CombinedOutput()
+	if err != nil || string(out) != "spun\nread\n" {
+		t.Errorf("have %v and %q, want both waits to end", err, out)
+	}
+}
