@@ -90,7 +90,7 @@ func stemmaSow(newg, creator *g) {
 // for another one by looking at memory, or for a child in a system call, ends.
 const (
 	stemmaRunTime     = 10e9 // nanoseconds
-	stemmaSyscallTime = 100e6
+	stemmaSyscallTime = 1e9
 )
 
 // stemmaWatched is what sysmon, which alone uses it, last saw of the P.
@@ -120,4 +120,32 @@ func stemmaPatient(pp *p, now int64) bool {
 		return now-t.when < stemmaSyscallTime
 	}
 	return now-t.when < stemmaRunTime
+}
+
+// Threads are made beforehand. Whether one is idle when another one gives up its P, or must be made, depends
+// on time, and a thread's state is in the heap: its size decides when the next collection is due. A
+// program has that many threads in system calls at once only if it waits for long in each.
+const stemmaNumSpares = 8
+
+// stemmaMakeSpares makes the threads, and waits until they are idle. It runs on the main goroutine's
+// system stack, in runtime.main, before another goroutine can run.
+func stemmaMakeSpares() {
+	for range stemmaNumSpares {
+		newm(stemmaSpare, nil, -1)
+	}
+	for idle := int32(0); idle < stemmaNumSpares; {
+		usleep(20)
+		lock(&sched.lock)
+		idle = sched.nmidle
+		unlock(&sched.lock)
+	}
+}
+
+// stemmaSpare is what a spare thread begins with: it has no P, and is idle until it is given one. It gives that
+// to mstart1, which wants it in nextp.
+//
+//go:nowritebarrierrec
+func stemmaSpare() {
+	stopm()
+	getg().m.nextp.set(releasep())
 }
