@@ -71,7 +71,8 @@ func (o *options) run() error {
 		defer busy.Wait()
 		defer busy.Process.Kill()
 	}
-	fmt.Println("| program | runs | alarms | runs that differ | calls | first difference |\n| --- | --- | --- | --- | --- | --- |")
+	fmt.Println("| program | runs | alarms | runs that differ | calls | first difference |")
+	fmt.Println("| --- | --- | --- | --- | --- | --- |")
 	for _, p := range chosen {
 		r, err := o.repeat(b, p)
 		if err != nil {

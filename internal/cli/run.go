@@ -42,7 +42,9 @@ func declareRun(fs *flag.FlagSet, out *string) {
 
 // declareDeterministic declares what run and test have in common beside the flags of a build.
 func declareDeterministic(fs *flag.FlagSet, on *bool) {
-	fs.BoolVar(on, "deterministic", false, "make runs repeat: fixed seeds, one P, collections at fixed points; STEMMA_DETERMINISTIC=1 does the same for a program that stemma built")
+	fs.BoolVar(on, "deterministic", false,
+		"make runs repeat: fixed seeds, one P, collections at fixed points; "+
+			"STEMMA_DETERMINISTIC=1 does the same for a program that stemma built")
 }
 
 // deterministicEnv returns what tells a program to be deterministic, if that is asked for. Only
@@ -52,7 +54,8 @@ func deterministicEnv(p *launch.GoArgs, on bool) ([]string, error) {
 		return nil, nil
 	}
 	if engine.Lookup(p.Opts.Engine).Parts&engine.Contexts == 0 {
-		return nil, exit.Usagef("%s: -deterministic: engine %s takes samples, which depend on time; use %s", p.Verb, p.Opts.Engine, engine.Giving(engine.Counts))
+		return nil, exit.Usagef("%s: -deterministic: engine %s takes samples, which depend on time; use %s",
+			p.Verb, p.Opts.Engine, engine.Giving(engine.Counts))
 	}
 	return []string{"STEMMA_DETERMINISTIC=1"}, nil
 }
