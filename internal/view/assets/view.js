@@ -540,7 +540,7 @@ async function showTimeline(mine) {
     const h = (height - 10) * Math.log2(1 + p.maxID) / Math.log2(1 + most);
     c.fillRect(4 + (width - 12) * p.seconds / last, height - h, 4, h);
   }
-  c.fillText(`largest id (log), up to ${thousands(most)}; ${last.toFixed(3)} s`, 8, 14);
+  c.fillText(`largest id (log), up to ${thousands(most)}; ${last.toFixed(3)} s`, 14, 14);
   return box;
 }
 
@@ -549,13 +549,21 @@ async function showTimeline(mine) {
 async function search(text) {
   text = text.trim();
   if (!/^stm[0-9][A-Za-z0-9_-]{20,}$/.test(text)) return go({ q: text, view: ['flame', 'icicle', 'functions', 'goroutines'].includes(state.view) ? state.view : 'functions' });
-  const a = await ask('context', { id: text, value: valueName() });
-  const lines = a.frames.slice().reverse().map((f, i) => make('tr', {}, make('td', {}, String(i)), make('td', { class: 'name' }, `${f.func}${f.via ? ` (${f.via})` : ''}`), make('td', { class: 'name' }, i < a.frames.length - 1 ? 'called at' + place(f) : '')));
+  return go({ view: 'context', id: text });
+}
+
+async function showContext(mine) {
+  const a = await ask('context', { id: state.id, value: state.value });
+  if (mine !== shown) return;
+  const lines = a.frames.slice().reverse().map((f, i) => make('tr', {}, make('td', {}, String(i)),
+    make('td', { class: 'name' }, `${f.func}${f.via ? ` (${f.via})` : ''}`), make('td', { class: 'name' }, f.file ? 'called at' + place(f) : '')));
+  const box = make('div', { class: 'scroll', tabindex: 0 }, make('p', { class: 'note' }, state.id + ' ',
+    a.node ? make('button', { onclick: () => go({ view: 'flame', root: a.node, skip: '' }) }, a.depth === a.frames.length ? 'show in the flame graph' : 'show the part of it that has values') : '· no value was recorded in this context'),
+  make('table', {}, make('tbody', {}, ...lines)));
   $('main').dataset.key = '';
-  $('main').replaceChildren(make('div', { class: 'scroll', tabindex: 0 }, make('p', { class: 'note' }, text,
-    a.node ? make('button', { onclick: () => go({ view: 'flame', root: a.node, skip: '' }) }, a.depth === a.frames.length ? 'show in the flame graph' : 'show the part of it that has values') : ' · no value was recorded in this context'),
-  make('table', {}, make('tbody', {}, ...lines))));
+  $('main').replaceChildren(box);
   $('crumbs').replaceChildren('A context ID, innermost frame first');
+  return box;
 }
 
 // ---- The page ----
@@ -569,9 +577,9 @@ async function show(focus) {
   if (document.activeElement !== $('search')) $('search').value = state.q || '';
   $('gone').setAttribute('aria-pressed', String(!!state.gone));
   document.documentElement.classList.toggle('dark', dark());
-  const view = { sandwich: showSandwich, functions: showFunctions, source: showSource, timeline: showTimeline }[state.view] || showFlame;
+  const view = { sandwich: showSandwich, functions: showFunctions, source: showSource, timeline: showTimeline, context: showContext }[state.view] || showFlame;
   try {
-    const el = info.values.length || state.view === 'timeline' ? await view(mine) : await Promise.reject(new Error('this record has no values: build with -events to see events by context, or paste a context ID'));
+    const el = info.values.length || ['timeline', 'context'].includes(state.view) ? await view(mine) : await Promise.reject(new Error('this record has no values: build with -events to see events by context, or paste a context ID'));
     for (const p of plots) p.later();
     if (el && focus !== false && mine === shown && !['INPUT', 'SELECT'].includes(document.activeElement.tagName)) el.focus({ preventScroll: true });
     window.painted ||= performance.now();
