@@ -5,6 +5,7 @@ package main
 //stemma:default
 //stemma:full -recursion=full
 //stemma:noinline -inlined=off
+//stemma:alloc -metrics=calls,alloc
 
 import (
 	"example.com/e2e/calls/lib"

@@ -3,6 +3,7 @@ package main
 
 //stemma:default
 //stemma:full -recursion=full
+//stemma:alloc -metrics=calls,alloc
 
 import (
 	"fmt"
