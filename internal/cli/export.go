@@ -23,6 +23,7 @@ func exportCommand() *command {
 		short: "write a profile in the format of another tool",
 		long: `Export writes the calling context tree as
 	pprof       for go tool pprof: samples of type calls, with inlined frames
+	pgo         for go build -pgo: calls, by their places
 	folded      for flamegraph.pl and similar tools: one line for each context
 	speedscope  for speedscope.app
 	callgrind   for kcachegrind: callers and callees with true call counts

@@ -21,6 +21,7 @@ type writer func(w io.Writer, p *profile.Profile, t *cct.Tree) error
 // formats holds the writers by the names that the flag -format takes.
 var formats = map[string]writer{
 	"pprof":      writePprof,
+	"pgo":        writePGO,
 	"folded":     writeFolded,
 	"speedscope": writeSpeedscope,
 	"callgrind":  writeCallgrind,

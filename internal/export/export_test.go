@@ -51,7 +51,7 @@ func write(t *testing.T, format string) []byte {
 func TestGolden(t *testing.T) {
 	for _, format := range export.Formats() {
 		have := write(t, format)
-		if format == "pprof" {
+		if format == "pprof" || format == "pgo" {
 			p, err := pprof.ParseData(have)
 			if err != nil {
 				t.Fatal(err)
@@ -161,7 +161,7 @@ func TestPprofTool(t *testing.T) {
 
 func TestUnknownFormat(t *testing.T) {
 	err := export.Write(new(bytes.Buffer), "dot", nil, nil)
-	if err == nil || !strings.Contains(err.Error(), `"dot" (want callgrind, folded, pprof, speedscope)`) {
+	if err == nil || !strings.Contains(err.Error(), `"dot" (want callgrind, folded, pgo, pprof, speedscope)`) {
 		t.Errorf("have error %v", err)
 	}
 }
