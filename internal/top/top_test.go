@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -152,14 +153,13 @@ func TestOnceAndScreen(t *testing.T) {
 	if !strings.Contains(out, "1,234,567  main.f\n") || strings.ContainsAny(out, "\x1b\a\u202e") || len(out) > 4000 {
 		t.Errorf("%d bytes: %.1000s", len(out), out)
 	}
-	s := tcell.NewSimulationScreen("UTF-8")
+	s := &seenScreen{SimulationScreen: tcell.NewSimulationScreen("UTF-8")}
 	done := make(chan error)
 	go func() { done <- Show(s, NewReader(p.path, ""), time.Hour, Options{Sort: "count"}) }()
-	time.Sleep(50 * time.Millisecond) // until the screen takes keys
 	shows := func(want string) {
 		t.Helper()
 		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			have := screenText(s)
+			have := s.seen()
 			if strings.Contains(have, want) {
 				return
 			}
@@ -176,7 +176,7 @@ func TestOnceAndScreen(t *testing.T) {
 	s.InjectKey(tcell.KeyEnter, 0, 0)
 	s.InjectKey(tcell.KeyRune, 'p', 0)
 	shows("only main.f · PAUSED")
-	if have := screenText(s); strings.Contains(have, "1,000  main.") || strings.ContainsAny(have, "\x1b\a\u202e") {
+	if have := s.seen(); strings.Contains(have, "1,000  main.") || strings.ContainsAny(have, "\x1b\a\u202e") {
 		t.Errorf("screen:\n%s", have)
 	}
 	s.InjectKey(tcell.KeyRune, 'q', 0)
@@ -185,7 +185,15 @@ func TestOnceAndScreen(t *testing.T) {
 	}
 }
 
-func screenText(s tcell.SimulationScreen) string {
+// A seenScreen remembers what was on it when it was last shown.
+type seenScreen struct {
+	tcell.SimulationScreen
+	mu   sync.Mutex
+	text string
+}
+
+func (s *seenScreen) Show() {
+	s.SimulationScreen.Show()
 	cells, wide, _ := s.GetContents()
 	var b strings.Builder
 	for i, c := range cells {
@@ -194,7 +202,15 @@ func screenText(s tcell.SimulationScreen) string {
 		}
 		b.WriteString(string(c.Runes))
 	}
-	return b.String()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = b.String()
+}
+
+func (s *seenScreen) seen() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text
 }
 
 // A directory is found by itself, and a sealed file is refused.
