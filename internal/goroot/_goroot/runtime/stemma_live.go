@@ -42,7 +42,7 @@ func stemmaInit() {
 	stemmaMakeDir("tree")
 	tree := stemmaReserve(rt.Base, stemma.size)
 	if tree == nil {
-		throw("stemma: the address range from 0x60000000 on is in use")
+		stemmaNoBase(stemma.size)
 	}
 	stemmaUsable(rt.Base, stemma.size-rt.SinkSize, stemma.size)
 	stemmaMap("tree", tree, stemma.size-rt.SinkSize)
@@ -65,6 +65,16 @@ func stemmaInit() {
 		stemmaCallsInit()
 	}
 	stemma.making = false
+}
+
+// stemmaNoBase ends a program that cannot have the addresses that its code refers to, and says why.
+func stemmaNoBase(size uintptr) {
+	const exists = 17 // EEXIST
+	flags := int32(_MAP_ANON | _MAP_PRIVATE | mapNoReserve | mapFixedNoReplace)
+	_, errno := mmap(unsafe.Pointer(uintptr(rt.Base)), size, _PROT_NONE, flags, -1, 0)
+	print("stemma: no room for ", size, " bytes at ", hex(rt.Base), ": error ", errno,
+		" of the kernel (", exists, ": they are in use)\n")
+	throw("stemma: the addresses of the record cannot be had")
 }
 
 // stemmaSomePs returns how many Ps to have addresses for where they are scarce.
