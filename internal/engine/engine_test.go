@@ -23,7 +23,7 @@ var allowed = map[string]string{
 
 	"internal/goroot/_goroot/cmd/compile/internal/ssagen/stemma_meta.go": "the strategies of the compiler by " +
 		"their names",
-	"internal/goroot/_goroot/runtime/stemma_encode.go": "the half in the runtime finds its engine in the " +
+	"internal/goroot/_goroot/runtime/stemma_contexts.go": "the half in the runtime finds its engine in the " +
 		"program's options",
 	"internal/goroot/_goroot/runtime/stemma_live.go":     "the same",
 	"internal/goroot/_goroot/runtime/stemma_sample.go":   "the same",

@@ -26,8 +26,8 @@ import (
 // runtime on a Dacce: functions with data and metadata as the compiler lays them
 // out, goroutines with frames and slots, natives between them, and re-encodings at
 // any moment at which the real program may be stopped. What it does is written
-// out as it stands in ssagen/stemma_cce.go, runtime/stemma_encode_amd64.s and
-// runtime/stemma_encode.go.
+// out as it stands in ssagen/stemma_cce.go, runtime/stemma_dacce_amd64.s and
+// runtime/stemma_dacce.go.
 //
 // Beside the words it knows the truth: the frames. Each captured ID is kept with
 // the stack as text, and must decode to it by the bytes that the Dacce has written.
@@ -348,7 +348,7 @@ func (m *computer) enter(g *goroutine, f *function) {
 	}
 }
 
-// encode is stemmaEncode, the assembly.
+// encode is stemmaDacceEnter, the assembly.
 func (m *computer) encode(g *goroutine, f *function) uint64 {
 	i := len(g.frames) - 1
 	for ; ; i-- {
@@ -380,7 +380,7 @@ func (m *computer) encode(g *goroutine, f *function) uint64 {
 	return d
 }
 
-// encodeSlow is stemmaEncodeEntry.
+// encodeSlow is stemmaDacceEntry.
 func (m *computer) encodeSlow(g *goroutine, f *function) uint64 {
 	m.slow++
 	hits := uint64(1)
@@ -401,7 +401,7 @@ func (m *computer) encodeSlow(g *goroutine, f *function) uint64 {
 	return m.far(g, &st, f, hits)
 }
 
-// near is stemmaEncodeNear.
+// near is stemmaDacceNear.
 func (m *computer) near(g *goroutine, st *rt.Stack, f *function, hits uint64) (uint64, bool) {
 	through := false
 	for i := len(g.frames) - 1; ; i-- {
@@ -419,7 +419,7 @@ func (m *computer) near(g *goroutine, st *rt.Stack, f *function, hits uint64) (u
 	}
 }
 
-// far is stemmaEncodeFar.
+// far is stemmaDacceFar.
 func (m *computer) far(g *goroutine, st *rt.Stack, f *function, hits uint64) uint64 {
 	n := len(g.frames) - 1
 	frames, linked := m.walk(g, n, g.top().ret, false)
@@ -669,7 +669,7 @@ func (m *computer) spawn(g *goroutine) {
 	n, pc := len(g.frames), fr.f.ret(len(fr.f.calls))
 	g.ctx = *fr.slot
 	m.moment(g, n, pc)
-	// stemmaEncodeNewG
+	// stemmaDacceNewG
 	w := g.ctx
 	if w>>rt.WordKey != 0 {
 		w = *fr.slot

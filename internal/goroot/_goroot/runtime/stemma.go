@@ -33,7 +33,7 @@ var stemma struct {
 	contexts rt.Contexts // of the engines with context IDs, below the next two
 	dacce    rt.Dacce    // of dacce and pcce
 	lucce    rt.Lucce
-	encode   stemmaEncoding
+	encode   stemmaContexts
 	dev, ino uint64 // of the live directory
 	quiet    bool   // nothing is printed
 	faults   *[stemmaFaults]stemmaFault
@@ -135,11 +135,11 @@ func init() {
 func stemmaNewG(newg, creator *g, callerpc uintptr) {
 	stemmaRoot(newg, rt.RootGo)
 	if stemma.encode.lucce {
-		stemmaUpdateNewG(newg, creator, callerpc)
+		stemmaLucceNewG(newg, creator, callerpc)
 		return
 	}
 	if stemma.encode.on {
-		stemmaEncodeNewG(newg, creator, callerpc)
+		stemmaDacceNewG(newg, creator, callerpc)
 		return
 	}
 	f := findfunc(callerpc)

@@ -17,7 +17,7 @@ func stemmaInit() {
 	rt.Extend = stemmaExtend
 	switch stemmaOption("engine") {
 	case "dacce", "pcce", "lucce":
-		stemmaEncodeInit()
+		stemmaContextsInit()
 		return
 	case "cct", "cct+acct":
 	default:

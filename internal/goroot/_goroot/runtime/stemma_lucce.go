@@ -25,25 +25,25 @@ var (
 	stemmaSteps uintptr
 )
 
-// stemmaUpdateInit makes stemma.lucce an encoder on top of stemma.contexts.
-func stemmaUpdateInit(shift uint) {
+// stemmaLucceInit makes stemma.lucce an encoder on top of stemma.contexts.
+func stemmaLucceInit(shift uint) {
 	nodes, _ := stemmaParse(stemmaOption("nodes"))
 	stemma.lucce.Init(&stemma.contexts, stemmaFileSpan("log", rt.LogSize>>shift), uint64(nodes), shift)
 	stemmaEdges, stemmaSteps = stemma.lucce.Tables()
 	stemmaVoid = uintptr(unsafe.Pointer(&stemmaNoCell))
-	stemmaAPIs.here = stemmaUpdateHere
+	stemmaAPIs.here = stemmaLucceHere
 }
 
-// stemmaUpdateGo finds the pair of the function with the data g.stemmaFunc, whose
+// stemmaLucceEnterGo finds the pair of the function with the data g.stemmaFunc, whose
 // frame pointer is bp, and leaves the id in g.stemmaNode and the version in
 // g.stemmaCap. As stemmaEnterGo, it may run on any stack but a signal's, with or
 // without a P, and must not split the stack.
 //
 //go:nosplit
-func stemmaUpdateGo(bp uintptr) {
+func stemmaLucceEnterGo(bp uintptr) {
 	gp := getg()
 	if !stemmaCheckOn || stemmaCountdown > 0 {
-		id, version, ok := stemmaUpdateTry(gp, bp)
+		id, version, ok := stemmaLucceTry(gp, bp)
 		if ok {
 			gp.stemmaNode, gp.stemmaCap = uintptr(id), uintptr(version)
 			return
@@ -52,16 +52,16 @@ func stemmaUpdateGo(bp uintptr) {
 	pc, sp := sys.GetCallerPC(), sys.GetCallerSP()
 	systemstack(func() {
 		lock(&stemma.lock)
-		id, version := stemmaUpdateEntry(gp, bp, pc, sp)
+		id, version := stemmaLucceEntry(gp, bp, pc, sp)
 		gp.stemmaNode, gp.stemmaCap = uintptr(id), uintptr(version)
 		unlock(&stemma.lock)
 	})
 }
 
-// stemmaUpdateTry is stemmaUpdateNear for calls that the graph knows: it takes no lock.
+// stemmaLucceTry is stemmaLucceNear for calls that the graph knows: it takes no lock.
 //
 //go:nosplit
-func stemmaUpdateTry(gp *g, bp uintptr) (id, version uint64, ok bool) {
+func stemmaLucceTry(gp *g, bp uintptr) (id, version uint64, ok bool) {
 	for {
 		pc := stemmaReturnOf(bp)
 		s, pass, known := stemma.contexts.LookupPC(pc)
@@ -76,18 +76,18 @@ func stemmaUpdateTry(gp *g, bp uintptr) (id, version uint64, ok bool) {
 	}
 }
 
-// stemmaUpdateEntry returns the pair of the function that is being entered on
+// stemmaLucceEntry returns the pair of the function that is being entered on
 // gp, whose stack goes on at pc and sp. It runs on the system stack, under the lock.
-func stemmaUpdateEntry(gp *g, bp, pc, sp uintptr) (id, version uint64) {
+func stemmaLucceEntry(gp *g, bp, pc, sp uintptr) (id, version uint64) {
 	l := &stemma.lucce
 	l.Header().Slow++
 	data := gp.stemmaFunc
 	if f, isNew := l.Learn(data); isNew {
 		stemmaDescribePCs(f)
 	}
-	id, version, ok := stemmaUpdateNear(bp, data)
+	id, version, ok := stemmaLucceNear(bp, data)
 	if !ok {
-		id, version = stemmaUpdateFar(gp, bp, pc, sp, data)
+		id, version = stemmaLucceFar(gp, bp, pc, sp, data)
 	}
 	if stemmaCheckOn {
 		stemmaCheckUpdated(gp, pc, sp, id, version, data)
@@ -95,9 +95,9 @@ func stemmaUpdateEntry(gp *g, bp, pc, sp uintptr) (id, version uint64) {
 	return id, version
 }
 
-// stemmaUpdateNear finds the caller by way of frame pointers and the return
+// stemmaLucceNear finds the caller by way of frame pointers and the return
 // addresses that are known. ok is false if one is not. It runs on the system stack, under the lock.
-func stemmaUpdateNear(bp, data uintptr) (id, version uint64, ok bool) {
+func stemmaLucceNear(bp, data uintptr) (id, version uint64, ok bool) {
 	for {
 		pc := stemmaReturnOf(bp)
 		s, pass, known := stemma.contexts.LookupPC(pc)
@@ -121,9 +121,9 @@ func stemmaPairAt(slot uintptr) (c, v uint64) {
 	return pair.ID, pair.Version
 }
 
-// stemmaUpdateFar finds the caller by unwinding, and learns the return addresses
+// stemmaLucceFar finds the caller by unwinding, and learns the return addresses
 // in between for the next time. It runs on the system stack, under the lock.
-func stemmaUpdateFar(gp *g, bp, pc, sp, data uintptr) (id, version uint64) {
+func stemmaLucceFar(gp *g, bp, pc, sp, data uintptr) (id, version uint64) {
 	l := &stemma.lucce
 	frames, linked := stemmaWalk(gp, pc, sp, bp, false)
 	if len(frames) == 0 {
@@ -155,17 +155,17 @@ func stemmaPairOf(gp *g, frames []rt.Walked) (c, v uint64) {
 // stemmaFromOf returns what gp began with: the ID of a go statement, or a root and 0.
 func stemmaFromOf(gp *g) [2]uint64 { return [2]uint64{uint64(gp.stemmaStart), uint64(gp.stemmaFrom)} }
 
-// stemmaUpdateNewG notes the context of the go statement at callerpc in creator.
+// stemmaLucceNewG notes the context of the go statement at callerpc in creator.
 // It runs on the system stack, with a P.
-func stemmaUpdateNewG(newg, creator *g, callerpc uintptr) {
+func stemmaLucceNewG(newg, creator *g, callerpc uintptr) {
 	f := findfunc(callerpc)
 	if stemma.encode.mute || !f.valid() || f.flag&rt.FuncFlagSlot == 0 {
 		return
 	}
 	var hi, lo uint64
 	if creator.stemmaCtx == uintptr(unsafe.Pointer(&stemmaGoCell)) {
-		hi, lo = stemmaUpdateCapture(uint64(creator.stemmaStack), uint64(creator.stemmaCap), callerpc)
-	} else if hi, lo = stemmaUpdateCaptured(creator, creator.sched.pc, creator.sched.sp, callerpc); lo == 0 {
+		hi, lo = stemmaLucceCapture(uint64(creator.stemmaStack), uint64(creator.stemmaCap), callerpc)
+	} else if hi, lo = stemmaLucceCaptured(creator, creator.sched.pc, creator.sched.sp, callerpc); lo == 0 {
 		return
 	}
 	newg.stemmaStart, newg.stemmaFrom = uintptr(hi), uintptr(lo)
@@ -177,11 +177,11 @@ func stemmaUpdateNewG(newg, creator *g, callerpc uintptr) {
 	}
 }
 
-// stemmaUpdateCapture returns the ID of the context in which an invocation with the
+// stemmaLucceCapture returns the ID of the context in which an invocation with the
 // pair c, v calls something that returns to pc. It may run on any stack but a signal's.
 //
 //go:nosplit
-func stemmaUpdateCapture(c, v uint64, pc uintptr) (hi, lo uint64) {
+func stemmaLucceCapture(c, v uint64, pc uintptr) (hi, lo uint64) {
 	if stemma.encode.mute {
 		return 0, 0
 	}
@@ -196,9 +196,9 @@ func stemmaUpdateCapture(c, v uint64, pc uintptr) (hi, lo uint64) {
 	return hi, lo
 }
 
-// stemmaUpdateCaptured returns the ID of the innermost instrumented call on gp's stack, which
+// stemmaLucceCaptured returns the ID of the innermost instrumented call on gp's stack, which
 // goes on at pc and sp; if ret is not 0, only if that returns to ret. It runs on the system stack.
-func stemmaUpdateCaptured(gp *g, pc, sp, ret uintptr) (hi, lo uint64) {
+func stemmaLucceCaptured(gp *g, pc, sp, ret uintptr) (hi, lo uint64) {
 	lock(&stemma.lock)
 	frames, _ := stemmaWalk(gp, pc, sp, 0, false)
 	if len(frames) > 0 && (ret == 0 || frames[0].PC == ret) {
@@ -209,14 +209,14 @@ func stemmaUpdateCaptured(gp *g, pc, sp, ret uintptr) (hi, lo uint64) {
 	return hi, lo
 }
 
-// stemmaUpdateHere returns the ID of the context in which it is called, as stemmaHere does.
-func stemmaUpdateHere() (hi, lo, run uint64)
+// stemmaLucceHere returns the ID of the context in which it is called, as stemmaHere does.
+func stemmaLucceHere() (hi, lo, run uint64)
 
-// stemmaUpdateHereSlow is called in the place of stemmaUpdateHere when the assembly
+// stemmaLucceHereSlow is called in the place of stemmaLucceHere when the assembly
 // cannot tell.
-func stemmaUpdateHereSlow() (hi, lo, run uint64) {
+func stemmaLucceHereSlow() (hi, lo, run uint64) {
 	gp, pc, sp := getg(), sys.GetCallerPC(), sys.GetCallerSP()
-	systemstack(func() { hi, lo = stemmaUpdateCaptured(gp, pc, sp, 0) })
+	systemstack(func() { hi, lo = stemmaLucceCaptured(gp, pc, sp, 0) })
 	if lo != 0 {
 		run = stemmaRun
 	}

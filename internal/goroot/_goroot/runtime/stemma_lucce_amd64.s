@@ -6,12 +6,12 @@
 // Names that begin with const_stemma are defined in stemma_asm.go. g has the caller's id in
 // stemmaStack, and its version in stemmaCap.
 
-// stemmaUpdate is called on entry of a function, if its call site had another callee
+// stemmaLucceEnter is called on entry of a function, if its call site had another callee
 // first, or its step does not take the caller's id. It probes the table of edges.
 // Argument: the function's data in g.stemmaFunc. Result: the id in R11, the version
 // in g.stemmaCap. All other general registers are preserved, the other registers are
 // not; it is no safe point, and it must not split the stack.
-TEXT runtime·stemmaUpdate<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
+TEXT runtime·stemmaLucceEnter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	PUSHQ	AX
 	PUSHQ	CX
 	PUSHQ	R12
@@ -60,19 +60,19 @@ slow:
 	POPQ	R12
 	POPQ	CX
 	POPQ	AX
-	JMP	stemmaUpdateSlow<>(SB)
+	JMP	stemmaLucceSlow<>(SB)
 
-// stemmaUpdateChecked is called in a verify build on every function entry.
-TEXT runtime·stemmaUpdateChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
+// stemmaLucceEnterChecked is called in a verify build on every function entry.
+TEXT runtime·stemmaLucceEnterChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	DECQ	runtime·stemmaCountdown(SB)
 	JLE	slow
-	JMP	runtime·stemmaUpdate<ABIInternal>(SB)
+	JMP	runtime·stemmaLucceEnter<ABIInternal>(SB)
 slow:
-	JMP	stemmaUpdateSlow<>(SB)
+	JMP	stemmaLucceSlow<>(SB)
 
-// stemmaUpdateSlow saves the registers that stemmaUpdate must preserve and calls
-// Go. It is jumped to, with the return address of stemmaUpdate's caller.
-TEXT stemmaUpdateSlow<>(SB), NOSPLIT, $104-0
+// stemmaLucceSlow saves the registers that stemmaLucceEnter must preserve and calls
+// Go. It is jumped to, with the return address of stemmaLucceEnter's caller.
+TEXT stemmaLucceSlow<>(SB), NOSPLIT, $104-0
 	MOVQ	AX, 8(SP)
 	MOVQ	BX, 16(SP)
 	MOVQ	CX, 24(SP)
@@ -87,7 +87,7 @@ TEXT stemmaUpdateSlow<>(SB), NOSPLIT, $104-0
 	MOVQ	R15, 96(SP)
 	MOVQ	(BP), AX // this frame's frame pointer leads to the function's
 	MOVQ	AX, 0(SP)
-	CALL	runtime·stemmaUpdateGo(SB)
+	CALL	runtime·stemmaLucceEnterGo(SB)
 	MOVQ	g_stemmaNode(R14), R11
 	MOVQ	8(SP), AX
 	MOVQ	16(SP), BX
@@ -103,9 +103,9 @@ TEXT stemmaUpdateSlow<>(SB), NOSPLIT, $104-0
 	MOVQ	96(SP), R15
 	RET
 
-// stemmaUpdateHere returns the ID of the context of its caller's call: func() (hi, lo, run uint64).
+// stemmaLucceHere returns the ID of the context of its caller's call: func() (hi, lo, run uint64).
 // The caller has left its pair in g.
-TEXT runtime·stemmaUpdateHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-24
+TEXT runtime·stemmaLucceHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-24
 	LEAQ	runtime·stemmaNoCell(SB), CX
 	CMPQ	CX, g_stemmaCtx(R14)
 	JEQ	slow
@@ -130,4 +130,4 @@ TEXT runtime·stemmaUpdateHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-24
 	MOVQ	runtime·stemmaRun(SB), CX
 	RET
 slow:
-	JMP	runtime·stemmaUpdateHereSlow<ABIInternal>(SB)
+	JMP	runtime·stemmaLucceHereSlow<ABIInternal>(SB)

@@ -40,13 +40,13 @@ func stemmaStartEncoder() {
 	stemma.encode.pace.patient = stemmaImpatient
 	stemmaWarm()
 	if !stemmaFixed {
-		go stemmaEncoder()
+		go stemmaDacceEncoder()
 	}
 }
 
-// stemmaEncoder re-encodes whenever it is woken. It is a goroutine like any other,
+// stemmaDacceEncoder re-encodes whenever it is woken. It is a goroutine like any other,
 // and parked without a timer, so that a deadlock is still found.
-func stemmaEncoder() {
+func stemmaDacceEncoder() {
 	stemma.encode.encoder = getg()
 	for {
 		lock(&stemma.encode.lock)

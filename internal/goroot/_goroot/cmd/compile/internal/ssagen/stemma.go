@@ -488,9 +488,9 @@ func StemmaSlowSym(aux int64) *obj.LSym {
 	case aux == rt.PlaceAux:
 		return base.Ctxt.LookupABI("runtime.stemmaPlace", obj.ABIInternal)
 	case stemmaOptions.engine == stemmaLucce:
-		name = "runtime.stemmaUpdate"
+		name = "runtime.stemmaLucceEnter"
 	case stemmaOptions.engine.encodes():
-		name = "runtime.stemmaEncode"
+		name = "runtime.stemmaDacceEnter"
 	}
 	if stemmaOptions.verify {
 		name += "Checked"

@@ -16,7 +16,7 @@
 //
 // Functions that call none need no code at all. Nothing happens after a call.
 //
-// The slow path is a call to runtime.stemmaEncode, with the conventions of
+// The slow path is a call to runtime.stemmaDacceEnter, with the conventions of
 // runtime.stemmaEnter. It looks for the caller's frame by itself, so that g's
 // word may be anything when it is not below the limit.
 //

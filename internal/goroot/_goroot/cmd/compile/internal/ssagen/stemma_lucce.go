@@ -31,7 +31,7 @@
 //	MOVQ  V, version(R14)
 //
 // A step never changes, so it needs no lock to read one. The slow path is a call to
-// runtime.stemmaUpdate, with the conventions of runtime.stemmaEnter; it leaves the
+// runtime.stemmaLucceEnter, with the conventions of runtime.stemmaEnter; it leaves the
 // version in g. Nobody changes the pair in a frame, so that the compiler may keep it
 // in registers, and preemption does no harm anywhere.
 

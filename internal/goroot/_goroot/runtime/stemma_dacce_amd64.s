@@ -5,14 +5,14 @@
 
 // Names that begin with const_stemma are defined in stemma_asm.go.
 
-// stemmaEncode is called on entry of a function, in place of the word in g, which
+// stemmaDacceEnter is called on entry of a function, in place of the word in g, which
 // is not encoded or void. It finds the caller's frame by way of the frame
 // pointers and return addresses that are known, and does what needs no lock: the
 // addition, if the edge is encoded after all, and a push, if it is known not to
 // be. Argument: the function's data in g.stemmaFunc. Result: its word in R11. All
 // other general registers are preserved, the other registers are not; it is no
 // safe point, and it must not split the stack.
-TEXT runtime·stemmaEncode<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
+TEXT runtime·stemmaDacceEnter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	PUSHQ	AX
 	PUSHQ	CX
 	PUSHQ	R12
@@ -92,10 +92,10 @@ slow:
 	POPQ	R12
 	POPQ	CX
 	POPQ	AX
-	JMP	stemmaEncodeSlow<>(SB)
+	JMP	stemmaDacceSlow<>(SB)
 
-// stemmaEncodeChecked is called in a verify build on every function entry.
-TEXT runtime·stemmaEncodeChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
+// stemmaDacceEnterChecked is called in a verify build on every function entry.
+TEXT runtime·stemmaDacceEnterChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	DECQ	runtime·stemmaCountdown(SB)
 	JLE	slow
 	PUSHQ	AX
@@ -107,13 +107,13 @@ TEXT runtime·stemmaEncodeChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	JCC	encode
 	RET
 encode:
-	JMP	runtime·stemmaEncode<ABIInternal>(SB)
+	JMP	runtime·stemmaDacceEnter<ABIInternal>(SB)
 slow:
-	JMP	stemmaEncodeSlow<>(SB)
+	JMP	stemmaDacceSlow<>(SB)
 
-// stemmaEncodeSlow saves the registers that stemmaEncode must preserve and calls
-// Go. It is jumped to, with the return address of stemmaEncode's caller.
-TEXT stemmaEncodeSlow<>(SB), NOSPLIT, $104-0
+// stemmaDacceSlow saves the registers that stemmaDacceEnter must preserve and calls
+// Go. It is jumped to, with the return address of stemmaDacceEnter's caller.
+TEXT stemmaDacceSlow<>(SB), NOSPLIT, $104-0
 	MOVQ	AX, 8(SP)
 	MOVQ	BX, 16(SP)
 	MOVQ	CX, 24(SP)
@@ -128,7 +128,7 @@ TEXT stemmaEncodeSlow<>(SB), NOSPLIT, $104-0
 	MOVQ	R15, 96(SP)
 	MOVQ	(BP), AX // this frame's frame pointer leads to the function's
 	MOVQ	AX, 0(SP)
-	CALL	runtime·stemmaEncodeGo(SB)
+	CALL	runtime·stemmaDacceEnterGo(SB)
 	MOVQ	g_stemmaNode(R14), R11
 	MOVQ	8(SP), AX
 	MOVQ	16(SP), BX

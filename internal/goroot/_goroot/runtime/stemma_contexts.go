@@ -1,0 +1,288 @@
+// What the engines with context IDs have in common in the running program: how their record
+// is laid out, walks of stacks, and what package stemma finds.
+
+package runtime
+
+import (
+	"internal/abi"
+	"internal/runtime/atomic"
+	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
+	"unsafe"
+)
+
+// stemmaVoid is what g holds if its word, or its pair, is not valid.
+var stemmaVoid = stemmaNoWord
+
+// stemmaContexts is the state that the encoder has beside its tables.
+type stemmaContexts struct {
+	on        bool
+	lucce     bool        // the context is a pair, see stemma_lucce.go
+	mute      bool        // nothing is recorded: all IDs are zero, and no entry of a ccStack is interned
+	epoch     uintptr     // changes only while the world is stopped
+	frames    []rt.Walked // scratch memory of walks, under the lock
+	framesMem rt.Span     // of frames
+	below     uint64      // after a walk: the word of the frame that lies below the root that it ended at, or 0
+	encoder   *g
+	lock      mutex       // guards the parking of encoder
+	idle      atomic.Bool // encoder is parked
+	every     int64       // nanoseconds between forced re-encodings; 0 without
+	pace      stemmaPace
+}
+
+// The assembly reads these.
+var (
+	stemmaPCs   uintptr // the table of return addresses
+	stemmaText  uintptr // what the pc of an ID is relative to
+	stemmaStamp uint64  // what the lower half of an ID has beside the address: rt.Dacce.Stamp
+	stemmaFixed bool    // there are no further epochs: engine pcce
+)
+
+// stemmaFramesSize is the room for the frames of one walk.
+const stemmaFramesSize = 1 << 29
+
+// stemmaContextsShift returns by how much the encoder must be smaller than it is where
+// addresses are not limited: by 1 << shift.
+func stemmaContextsShift() (shift uint) {
+	const size = 1<<28 + rt.EpochsSize + rt.LogSize + rt.NodesSize + rt.ContextsArena + stemmaFramesSize
+	for room := stemmaAddresses(); shift < rt.MaxShift && room < size>>shift; shift++ {
+	}
+	return shift
+}
+
+// stemmaContextsInit is stemmaInit for calling context encoding.
+func stemmaContextsInit() {
+	shift := stemmaContextsShift()
+	funcsSize := uintptr(1<<28) >> shift
+	stemmaMakeDir("cce")
+	head := stemmaFileSpan("cce", rt.ContextsSize)
+	funcs := stemmaFileSpan("funcs", funcsSize)
+	stemma.encode.lucce = stemmaOption("engine") == "lucce"
+	nodes := stemmaFileSpan("nodes", rt.NodesSize>>shift)
+	known := stemmaTables(rt.KnownSize)
+	pcs := stemmaTables(rt.PCSize)
+	mem := stemmaRoom(rt.ContextsArena >> shift)
+	frames := stemmaRoom(stemmaFramesSize >> shift)
+	stemma.encode.frames = unsafe.Slice((*rt.Walked)(frames), (stemmaFramesSize>>shift)/unsafe.Sizeof(rt.Walked{}))
+	stemma.encode.framesMem = rt.NewSpan(frames, stemmaFramesSize>>shift)
+	sec, nsec, _ := time_now()
+	start := uint64(sec)*1e9 + uint64(nsec)
+	stemmaPCs, stemmaText = uintptr(pcs), firstmoduledata.text
+	stemma.record.Init(head, known, funcs, rt.ContextsSize, uint64(funcsSize))
+	stemma.record.Describe(stemmaRun, uint32(stemmaGetpid()), start, buildVersion, defaultGOROOT, argslice)
+	stemma.contexts.Init(&stemma.record, head, nodes, pcs, mem, uint64(stemmaText), shift)
+	stemmaStamp = rt.IDMark // and epoch 0
+	stemmaAPI2 = &stemmaAPIs
+	if stemma.encode.lucce {
+		stemmaLucceInit(shift)
+	} else {
+		stemmaDacceInit(shift)
+	}
+	stemmaClearpoolsEntry = abi.FuncPCABIInternal(clearpools)
+	stemma.encode.on = true
+	stemmaRoot(getg(), rt.RootOther)
+	stemmaRoot(getg().m.gsignal, rt.RootOther)
+	stemmaEventsInit()
+	if stemmaOption("verify") == "on" {
+		stemmaCheckInit()
+	}
+	stemma.making = false
+	if stemma.dirlen == 0 {
+		// Nobody could ever decode an ID: there are none, and no events.
+		stemma.encode.mute = true
+		stemmaEvents.kinds = 0
+		stemmaAPIs.here = stemmaHereNothing
+	}
+}
+
+func stemmaHereNothing() (hi, lo, run uint64) { return 0, 0, 0 }
+
+// stemmaReturnOf returns the return address of the frame with the frame pointer bp.
+//
+//go:nosplit
+func stemmaReturnOf(bp uintptr) uintptr { return *(*uintptr)(unsafe.Pointer(bp + layout.ReturnAbove)) }
+
+// stemmaDataAt returns the data of a function, stemmaEntryOf where its code begins.
+func stemmaDataAt(data uintptr) *layout.FuncData { return (*layout.FuncData)(unsafe.Pointer(data)) }
+
+func stemmaEntryOf(data uintptr) uintptr {
+	return uintptr((*layout.Meta)(unsafe.Pointer(uintptr(stemmaDataAt(data).Func))).Entry)
+}
+
+// stemmaLearnPCs learns the return addresses between the frame pointer bp and
+// the frame f, which the chain of frame pointers was seen to lead to.
+func stemmaLearnPCs(bp uintptr, f *rt.Frame) {
+	for {
+		pc := stemmaReturnOf(bp)
+		bp = *(*uintptr)(unsafe.Pointer(bp))
+		if bp-layout.SlotBelow == f.Slot {
+			stemma.contexts.LearnPC(pc, f)
+			return
+		}
+		stemma.contexts.LearnPC(pc, nil)
+	}
+}
+
+// stemmaWalk finds the instrumented frames of gp's stack from pc and sp on,
+// innermost first: all, or as far as the first that holds a word. The frame with
+// the frame pointer bp, the callee's, is not among them. linked tells that the
+// frame pointers lead from bp to the last frame. It runs on the system stack,
+// under the lock; the result is good until the next walk.
+func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []rt.Walked, linked bool) {
+	var u unwinder
+	u.initAt(pc, sp, 0, gp, unwindSilentErrors)
+	frames = stemma.encode.frames[:0]
+	stemma.encode.below = 0
+	through, begun := false, bp == 0
+	linked = true
+	next := bp
+	for ; u.valid(); u.next() {
+		f := u.frame.fn
+		if !begun {
+			begun = u.frame.varp == bp
+			continue
+		}
+		if f.entry() == stemmaClearpoolsEntry {
+			// What is further out has a context of its own: here begins the root gc.
+			stemma.encode.below = stemmaWordBelow(&u)
+			break
+		}
+		if linked && next != 0 {
+			next = *(*uintptr)(unsafe.Pointer(next))
+			linked = next == u.frame.varp // else it may lead anywhere: into C, say
+		}
+		w, ok := stemmaWalked(&u)
+		if !ok {
+			through = true
+			continue
+		}
+		w.Through = through
+		through = false
+		if n := uint64(len(frames)+1) * uint64(unsafe.Sizeof(w)); stemma.encode.framesMem.Need(n) &&
+			len(frames) < cap(frames) {
+			frames = append(frames, w)
+		}
+		if w.Slot != 0 && !all {
+			break
+		}
+	}
+	return frames, linked
+}
+
+// stemmaClearpoolsEntry is where runtime.clearpools begins.
+var stemmaClearpoolsEntry uintptr
+
+// stemmaWalked returns the frame that u stands at, if its function is instrumented
+// and got as far as to hold its word.
+func stemmaWalked(u *unwinder) (w rt.Walked, ok bool) {
+	c := &stemma.contexts
+	f := u.frame.fn
+	if f.flag&(rt.FuncFlagSlot|rt.FuncFlagLeaf) == 0 {
+		return w, false
+	}
+	w.PC, w.Site = u.frame.pc, -1
+	if f.flag&rt.FuncFlagSlot == 0 {
+		if u.frame.pc == f.entry() || u.frame.varp <= u.frame.sp {
+			return w, false
+		}
+		w.PC = u.symPC()
+		stemmaRecordFault(f, w.PC, "runtime.sigpanic")
+		return w, true
+	}
+	w.Slot = u.frame.varp - layout.SlotBelow
+	if w.Slot < u.frame.sp || u.frame.varp == u.frame.sp {
+		return w, false // stopped before it had a frame
+	}
+	w.Func = c.Entered(f.entry())
+	if w.Func == 0 {
+		return w, false // stopped before it held a word
+	}
+	w.Site = pcdatavalue1(f, rt.PCDataSite, u.symPC(), false)
+	if w.Site < 0 {
+		w.PC = u.symPC()
+		stemmaRecordFault(f, w.PC, "runtime.sigpanic")
+	}
+	return w, true
+}
+
+// stemmaDescribePCs records the return addresses in function number i.
+func stemmaDescribePCs(i uint32) {
+	c := &stemma.contexts
+	f := findfunc(stemmaEntryOf(c.Data(i)))
+	if !f.valid() {
+		return
+	}
+	n, size := uint32(0), uint32(0)
+	stemmaEachRange(f, f.pcsp, func(end uintptr, _ int32) { size = uint32(end - f.entry()) })
+	sites := uint32(0) // none if all calls turned out to be dead code
+	if f.npcdata > rt.PCDataSite {
+		sites = pcdatastart(f, rt.PCDataSite)
+	}
+	stemmaEachRange(f, sites, func(_ uintptr, site int32) {
+		if site >= 0 {
+			n++
+		}
+	})
+	w := c.BeginPCs(i, size, n)
+	stemmaEachRange(f, sites, func(end uintptr, site int32) {
+		if site >= 0 {
+			w.PC(uint32(end-f.entry()), uint32(site))
+		}
+	})
+	w.End()
+}
+
+// stemmaEachRange calls do for each range of f's code in the pc-value table at the
+// given offset, with its end and its value. In the table of sites the end is a
+// return address if the value is not -1.
+func stemmaEachRange(f funcInfo, table uint32, do func(end uintptr, value int32)) {
+	if table == 0 {
+		return
+	}
+	p := f.datap.pctab[table:]
+	pc, value := f.entry(), int32(-1)
+	for ok := true; ; {
+		p, ok = step(p, &pc, &value, pc == f.entry())
+		if !ok {
+			return
+		}
+		do(pc, value)
+	}
+}
+
+// stemmaCaptureAt is stemmaCapture for the frame of gp, which runs, with the given
+// slot: the word must not change between its load and its use.
+//
+//go:nosplit
+func stemmaCaptureAt(gp *g, slot, pc uintptr) (hi, lo uint64) {
+	if stemma.encode.lucce {
+		c, v := stemmaPairAt(slot)
+		return stemmaLucceCapture(c, v, pc)
+	}
+	return stemmaCapture(gp, *(*uint64)(unsafe.Pointer(slot)), pc)
+}
+
+// A stemmaProgram is what package stemma of the program finds in stemmaAPI2. Its
+// type there is another one of the same layout. The number at the end of the name is
+// the version of the layout: a package of another version finds nothing, and does as
+// in a normal build.
+type stemmaProgram struct {
+	here  func() (hi, lo, run uint64)
+	event func(kind uint32, value uint64)
+	dir   func() string
+}
+
+// stemmaAPI2 is nil in a program that is not instrumented.
+//
+//go:linkname stemmaAPI2
+var stemmaAPI2 *stemmaProgram
+
+var stemmaAPIs = stemmaProgram{stemmaHereDynamic, stemmaEvent, stemmaDir}
+
+// stemmaDir returns the name of the live directory, or "".
+func stemmaDir() string {
+	if stemma.dirlen == 0 {
+		return ""
+	}
+	return string(stemma.dir[:stemma.dirlen])
+}

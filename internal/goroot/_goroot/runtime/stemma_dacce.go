@@ -1,0 +1,301 @@
+// Engine dacce in the running program: the slow path of function entry, the words of
+// goroutines after a re-encoding, and captures.
+
+package runtime
+
+import (
+	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
+	"internal/runtime/sys"
+	"unsafe"
+)
+
+// stemmaNoWord in g leads every callee to the slow path.
+const stemmaNoWord = uintptr(rt.KeyUnknown << rt.WordKey)
+
+// stemmaDacceInit makes stemma.dacce an encoder on top of stemma.contexts.
+func stemmaDacceInit(shift uint) {
+	stemma.dacce.Init(&stemma.contexts, stemmaFileSpan("epochs", rt.EpochsSize>>shift), shift)
+	if n, ok := stemmaNumber("STEMMA_CCSTACK_SIZE"); ok {
+		stemma.dacce.LimitStacks(n)
+	}
+	if n, ok := stemmaNumber("STEMMA_REENCODE_US"); ok {
+		stemma.encode.every = int64(n) * 1000
+	}
+}
+
+// stemmaStackOf returns the ccStack of gp.
+//
+//go:nosplit
+func stemmaStackOf(gp *g) rt.Stack {
+	return rt.StackOf(&gp.stemmaStack, &gp.stemmaCap, uint64(gp.stemmaStart), uint64(gp.stemmaFrom))
+}
+
+// stemmaDacceEnterGo finds the word of the function with the data g.stemmaFunc, whose
+// frame pointer is bp, and leaves it in g.stemmaNode. As stemmaEnterGo, it may run
+// on any stack but a signal's, with or without a P, and must not split the stack.
+//
+//go:nosplit
+func stemmaDacceEnterGo(bp uintptr) {
+	gp := getg()
+	pc, sp := sys.GetCallerPC(), sys.GetCallerSP()
+	systemstack(func() {
+		lock(&stemma.lock)
+		gp.stemmaNode = stemmaDacceEntry(gp, bp, pc, sp)
+		unlock(&stemma.lock)
+		if stemmaMissed() || stemma.encode.every != 0 {
+			if stemma.encode.idle.Load() && stemmaDue(nanotime()) {
+				stemmaWake(gp)
+			}
+		}
+	})
+}
+
+// stemmaDacceEntry returns the word of the function that is being entered on
+// gp, whose stack goes on at pc and sp. It runs on the system stack, under the lock.
+func stemmaDacceEntry(gp *g, bp, pc, sp uintptr) uintptr {
+	c := &stemma.dacce
+	c.Header().Slow++
+	hits := uint64(1)
+	if gp.stemmaPushes >= rt.PushStep {
+		// The assembly lets every so many pushes through, to be counted.
+		gp.stemmaPushes = 0
+		hits = rt.PushStep
+		c.Stats().Pushes += rt.PushStep
+		c.Header().Slow--
+	}
+	data := gp.stemmaFunc
+	if f, isNew := c.Enter(data); isNew {
+		stemmaDescribePCs(f)
+	}
+	st := stemmaStackOf(gp)
+	word, ok := stemmaDacceNear(gp, &st, bp, data, hits)
+	if !ok {
+		word = stemmaDacceFar(gp, &st, bp, pc, sp, data, hits)
+	}
+	if hits > 1 {
+		depth := word & rt.MaxDeep
+		c.Stats().Depths += depth
+		c.Stats().MaxDepth = max(c.Stats().MaxDepth, depth)
+	}
+	if stemmaCheckOn {
+		stemmaCheckEncoded(gp, &st, pc, sp, word, data)
+	}
+	return uintptr(word)
+}
+
+// stemmaDacceNear finds the caller by way of frame pointers and the return
+// addresses that are known. ok is false if one is not.
+func stemmaDacceNear(gp *g, st *rt.Stack, bp, data uintptr, hits uint64) (word uint64, ok bool) {
+	c := &stemma.dacce
+	through := false
+	for {
+		pc := stemmaReturnOf(bp)
+		s, pass, known := c.LookupPC(pc)
+		if !known {
+			return 0, false
+		}
+		bp = *(*uintptr)(unsafe.Pointer(bp))
+		if !pass {
+			f := c.FrameOf(s, pc, bp-layout.SlotBelow)
+			return c.Step(st, *(*uint64)(unsafe.Pointer(f.Slot)), &f, data, through, hits), true
+		}
+		through = true
+	}
+}
+
+// stemmaDacceFar finds the caller by unwinding, and learns the return addresses
+// in between for the next time.
+func stemmaDacceFar(gp *g, st *rt.Stack, bp, pc, sp, data uintptr, hits uint64) uint64 {
+	c := &stemma.dacce
+	frames, bps := stemmaWalk(gp, pc, sp, bp, false)
+	if len(frames) == 0 {
+		return c.PushRoot(st, stemma.encode.below, data)
+	}
+	w := uint64(0)
+	last := len(frames) - 1
+	if slot := frames[last].Slot; slot != 0 {
+		w = *(*uint64)(unsafe.Pointer(slot))
+	} else {
+		w = c.Down(st, 0, frames[last:])
+	}
+	for i := last - 1; i >= 0; i-- {
+		w = c.Down(st, w, frames[i:])
+	}
+	if last == 0 && bps {
+		stemmaLearnPCs(bp, &frames[0].Frame)
+	}
+	return c.Step(st, w, &frames[0].Frame, data, frames[0].Through, hits)
+}
+
+// stemmaWordBelow returns the word of the innermost frame further out than u that
+// holds one: a root on top of it must leave its ccStack alone.
+func stemmaWordBelow(u *unwinder) uint64 {
+	for ; u.valid(); u.next() {
+		if w, ok := stemmaWalked(u); ok && w.Slot != 0 {
+			return *(*uint64)(unsafe.Pointer(w.Slot))
+		}
+	}
+	return 0
+}
+
+// stemmaResume makes the words of gp, which is about to run, those of the current
+// epoch. It runs on g0, with a P.
+func stemmaResume(gp *g) {
+	if gp.stemmaEpoch != stemma.encode.epoch {
+		stemmaRewrite(gp, gp.sched.pc, gp.sched.sp)
+	}
+}
+
+// stemmaExitSyscall is stemmaResume for a goroutine that comes back from a system
+// call and has a P again. It must not split the stack.
+//
+//go:nosplit
+func stemmaExitSyscall(gp *g) {
+	if gp.stemmaEpoch != stemma.encode.epoch {
+		systemstack(func() { stemmaRewrite(gp, gp.syscallpc, gp.syscallsp) })
+	}
+}
+
+// stemmaRewrite gives the frames of gp, whose stack goes on at pc and sp, words
+// of the current epoch. A word on its way to a callee is void. It runs on the
+// system stack.
+func stemmaRewrite(gp *g, pc, sp uintptr) {
+	lock(&stemma.lock)
+	frames, _ := stemmaWalk(gp, pc, sp, 0, true)
+	st := stemmaStackOf(gp)
+	stemma.dacce.Rewrite(&st, frames)
+	gp.stemmaCtx = stemmaNoWord
+	gp.stemmaEpoch = stemma.encode.epoch
+	unlock(&stemma.lock)
+}
+
+// stemmaDacceNewG notes the context of the go statement at callerpc in creator.
+// It runs on the system stack, with a P.
+func stemmaDacceNewG(newg, creator *g, callerpc uintptr) {
+	newg.stemmaEpoch = stemma.encode.epoch
+	f := findfunc(callerpc)
+	if stemma.encode.mute || !f.valid() || f.flag&rt.FuncFlagSlot == 0 {
+		return
+	}
+	w, ok := creator.stemmaCtx, true
+	if w>>rt.WordKey != 0 {
+		w, ok = stemmaWordAt(creator, callerpc)
+	}
+	if !ok {
+		return
+	}
+	hi, lo := stemmaCapture(creator, uint64(w), callerpc)
+	newg.stemmaStart, newg.stemmaFrom = uintptr(hi), uintptr(lo)
+	if stemmaWants(rt.EventGo) && getg().m.p != 0 {
+		stemmaWriteEvent(rt.EventGo, newg.goid, hi, lo)
+	}
+	if stemmaCheckOn {
+		stemmaCheckCapture(creator, hi, lo)
+	}
+}
+
+// stemmaWordAt returns the word of the frame of creator that made the call that
+// returns to pc. It runs on the system stack, of creator or for it.
+func stemmaWordAt(creator *g, pc uintptr) (w uintptr, ok bool) {
+	lock(&stemma.lock)
+	frames, _ := stemmaWalk(creator, creator.sched.pc, creator.sched.sp, 0, false)
+	if n := len(frames); n > 0 && frames[n-1].PC == pc && frames[n-1].Slot != 0 {
+		w, ok = *(*uintptr)(unsafe.Pointer(frames[n-1].Slot)), true
+	}
+	unlock(&stemma.lock)
+	return w, ok
+}
+
+// stemmaEndG takes the ccStack of a goroutine that has ended, unless it is small:
+// the next goroutine in this g will need one. It runs on g0.
+func stemmaEndG(gp *g) {
+	if stemmaCallsOn {
+		stemmaCallsExit(gp)
+	}
+	if gp.stemmaCap <= 64 || stemma.encode.lucce {
+		return
+	}
+	lock(&stemma.lock)
+	st := stemmaStackOf(gp)
+	stemma.dacce.FreeStack(&st)
+	unlock(&stemma.lock)
+}
+
+// stemmaCapture returns the ID of the context of gp in which a function with the
+// word w calls something that returns to pc. Nothing may re-encode meanwhile: it
+// runs on the system stack, or is nosplit.
+//
+//go:nosplit
+func stemmaCapture(gp *g, w uint64, pc uintptr) (hi, lo uint64) {
+	if stemma.encode.mute {
+		return 0, 0
+	}
+	depth := uintptr(w & rt.MaxDeep)
+	if depth != 0 && depth < gp.stemmaCap && depth != rt.MaxDeep {
+		node := (*layout.StackEntry)(unsafe.Pointer(gp.stemmaStack + depth*layout.StackEntrySize)).Node
+		if node == 0 {
+			st := stemmaStackOf(gp)
+			node = stemma.dacce.Recall(&st, w)
+		}
+		if rel := uint64(pc - stemmaText); node != 0 && rel>>rt.IDPCBits == 0 {
+			return uint64(node)<<32 | w>>rt.WordID, stemmaStamp | rel
+		}
+	}
+	systemstack(func() {
+		lock(&stemma.lock)
+		st := stemmaStackOf(gp)
+		hi, lo = stemma.dacce.Capture(&st, w, pc)
+		unlock(&stemma.lock)
+	})
+	return hi, lo
+}
+
+// stemmaHere returns the ID of the context in which it is called, and the run number: from
+// compiled code, or through stemmaAPI2. All are 0 where no context is known.
+func stemmaHere() (hi, lo, run uint64)
+func stemmaHereDynamic() (hi, lo, run uint64)
+
+// stemmaHereSlow is called in the place of stemmaHere when the assembly cannot
+// tell: it interns, or it looks for the caller's frame.
+func stemmaHereSlow() (hi, lo, run uint64) {
+	gp, pc, sp := getg(), sys.GetCallerPC(), sys.GetCallerSP()
+	if stemma.encode.mute {
+		return 0, 0, 0
+	}
+	if hi, lo = stemmaHereWord(gp, pc); lo != 0 {
+		return hi, lo, stemmaRun
+	}
+	systemstack(func() {
+		lock(&stemma.lock)
+		frames, _ := stemmaWalk(gp, pc, sp, 0, false)
+		if n := len(frames); n > 0 {
+			st := stemmaStackOf(gp)
+			w := uint64(0)
+			if slot := frames[n-1].Slot; slot != 0 {
+				w = *(*uint64)(unsafe.Pointer(slot))
+			} else {
+				w = stemma.dacce.Down(&st, 0, frames[n-1:])
+			}
+			for i := n - 2; i >= 0; i-- {
+				w = stemma.dacce.Down(&st, w, frames[i:])
+			}
+			hi, lo = stemma.dacce.Capture(&st, w, frames[0].PC)
+			run = stemmaRun
+		}
+		unlock(&stemma.lock)
+	})
+	return hi, lo, run
+}
+
+// stemmaHereWord is stemmaCapture for the word that the call left in g, which is
+// void if the goroutine has been re-encoded since: it returns 0 then.
+//
+//go:nosplit
+func stemmaHereWord(gp *g, pc uintptr) (hi, lo uint64) {
+	w := uint64(gp.stemmaCtx)
+	if w>>rt.WordKey != 0 {
+		return 0, 0
+	}
+	return stemmaCapture(gp, w, pc)
+}
