@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/words"
 )
@@ -10,7 +11,8 @@ import (
 func (r *reporter) classList() ([]cct.Class, error) {
 	if r.t.Type.Sampled {
 		return nil, exit.Usagef(
-			"report: -classes: %s is sampled, and samples know no calls; it needs engine cct", r.t.Type.Name)
+			"report: -classes: %s is sampled, and samples know no calls; name a record of a program built with %s",
+			r.t.Type.Name, engine.Giving(engine.Counts))
 	}
 	app := r.t.Application()
 	if re := r.o.Application; re != nil {
