@@ -61,7 +61,18 @@ func Run(t *testing.T, exe string, env ...string) Result {
 // when the machine would have had to be a hundred times slower than usual.
 func RunIn(t *testing.T, out, exe string, env ...string) Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	return runWithin(t, 5*time.Minute, out, exe, env)
+}
+
+// RunBroken runs a program that lacks a part of the runtime, and may hang for want of it.
+func RunBroken(t *testing.T, exe string, env ...string) Result {
+	t.Helper()
+	return runWithin(t, time.Minute, t.TempDir(), exe, env)
+}
+
+func runWithin(t *testing.T, limit time.Duration, out, exe string, env []string) Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := command(ctx, t, out, exe, env)
 	var stdout, stderr bytes.Buffer

@@ -484,12 +484,25 @@ func stemmaSampleWaiting(dt int64, k int) {
 			stemmaSmp.Count(rt.StatBusy, 1)
 			continue
 		}
-		if s != _Gsyscall || !stemmaUsesCPU(gp) {
-			stemmaRecord(gp, gp.syncSafePoint, &stemmaSmp.own, rt.WeightWait, uint64(dt)*uint64(length)/uint64(k))
-			stemmaSmp.Count(rt.StatWaiting, 1)
-		}
+		stemmaRecordWaiting(gp, s, uint64(dt)*uint64(length)/uint64(k))
 		casfrom_Gscanstatus(gp, s|_Gscan, s)
 	}
+}
+
+// stemmaRecordWaiting records that gp, which is held and had the status s, waits, unless it
+// runs in a system call. What is held must not have an M: then it runs, and its registers
+// are those of another time.
+//
+//go:nowritebarrierrec
+func stemmaRecordWaiting(gp *g, s uint32, weight uint64) {
+	if s == _Gsyscall && stemmaUsesCPU(gp) {
+		return
+	}
+	if stemmaTraceCheck && s == _Gwaiting && gp.m != nil {
+		stemmaSmp.Count(rt.StatMismatches, 1)
+	}
+	stemmaRecord(gp, gp.syncSafePoint, &stemmaSmp.own, rt.WeightWait, weight)
+	stemmaSmp.Count(rt.StatWaiting, 1)
 }
 
 // stemmaUsesCPU tells whether a goroutine that is held in a system call, or in C, runs there
@@ -698,10 +711,7 @@ func stemmaStopped(gp *g, dt uint64) {
 	}
 	onCPU := s == _Grunnable && (gp.syncSafePoint || gp.asyncSafePoint)
 	if stemmaSmp.waiting && !onCPU && stemmaHold(gp, s) {
-		if s != _Gsyscall || !stemmaUsesCPU(gp) {
-			stemmaRecord(gp, gp.syncSafePoint, &stemmaSmp.own, rt.WeightWait, dt)
-			stemmaSmp.Count(rt.StatWaiting, 1)
-		}
+		stemmaRecordWaiting(gp, s, dt)
 		casfrom_Gscanstatus(gp, s|_Gscan, s)
 	}
 }
