@@ -1,7 +1,9 @@
 package cct_test
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,34 +12,16 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// allocText is a record with allocations: of a type and of bytes through natives, one
-// where there is no native, and one of a goroutine that the runtime has started.
-const allocText = `stemma profile 2
-record 0 run 00000000000000a1
-process 0 args "prog" run 00000000000000a1 pid 7 go "go1.26.8" engine "cct"
-func 0 kind root name "root" cells 10 counters 1
-func 1 name "main.main" file "main.go" line 3 cells 3 counters 4
-	inlined 0 callee "lib.in" file "main.go" line 4 counter 1 beginsFile "lib.go" beginsLine 9
-	site 0 kind native callee "runtime.newobject" file "main.go" line 5 cell 0 counter 2
-	site 1 kind native in 0 callee "runtime.growslice" file "lib.go" line 10 cell 1 counter 3
-	site 2 kind go callee "main.f" file "main.go" line 6 cell 2
-func 2 kind alloc name "main.T" counters 1
-func 3 kind alloc counters 1
-value 0 name "calls" unit "count" about "the calls" flags perCounter
-value 1 name "alloc" unit "bytes" about "the bytes allocated"
-value 2 name "allocs" unit "count" about "the allocations"
-node 0 calls 0 alloc 0 allocs 0
-node 1 func 1 parent 0 calls 1,7,5,3 alloc 0 allocs 0
-node 2 func 2 parent 1 calls 0 alloc 160 allocs 5
-node 3 func 3 parent 1 cell 1 calls 0 alloc 48 allocs 3
-node 4 func 2 parent 1 cell 2 calls 0 alloc 32 allocs 1
-node 5 func 3 parent 0 cell 2 calls 0 alloc 8 allocs 1
-`
-
 // TestAllocations shows allocations below the natives that made them, adds them up at what called
-// these, and by type; calls do not know of them.
+// these, and by type; calls do not know of them. The record has allocations of a type and of bytes
+// through natives, one where there is no native, and one of a goroutine that the runtime has
+// started.
 func TestAllocations(t *testing.T) {
-	p, err := profile.ParseText(strings.NewReader(allocText))
+	text, err := os.ReadFile("../../profile/testdata/allocs.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.ParseText(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,14 +12,16 @@ import (
 type Totals struct {
 	Calls     uint64 // invocations, of inlined functions and natives too
 	Contexts  uint64 // contexts that were entered; none of the truncated ones
-	Functions uint64 // functions that were entered
+	Functions uint64 // functions with a count of their own
 	Truncated uint64 // those of Calls whose context had no room in the program's memory
 }
 
 // A FuncStat sums up a function.
 type FuncStat struct {
-	Func            uint32
-	Calls, Contexts uint64
+	Func     uint32
+	Calls    uint64
+	Total    uint64 // of all contexts that it is in, each once
+	Contexts uint64 // of its own that have a count; none of the truncated ones
 }
 
 // Truncated tells for each node whether it stands for calls whose context is
@@ -37,9 +39,10 @@ func (t *Tree) Truncated() []bool {
 // Totals sums up t.
 func (t *Tree) Totals() Totals {
 	var sum Totals
-	lost := t.Truncated()
+	lost, entered := t.Truncated(), make([]bool, len(t.Funcs))
 	for i, n := range t.Nodes {
 		sum.Calls += n.Count
+		entered[n.Func] = entered[n.Func] || n.Count > 0
 		switch {
 		case lost[i]:
 			sum.Truncated += n.Count
@@ -47,25 +50,36 @@ func (t *Tree) Totals() Totals {
 			sum.Contexts++
 		}
 	}
-	sum.Functions = uint64(len(t.ByFunction()))
+	for _, e := range entered {
+		if e {
+			sum.Functions++
+		}
+	}
 	return sum
 }
 
-// ByFunction returns the functions that were entered, most calls first.
+// ByFunction returns the functions that are in a context with a count, most calls first. A
+// function that only leads to such contexts has a total and no calls; of pseudo-functions
+// only those with calls of their own are listed.
 func (t *Tree) ByFunction() []FuncStat {
 	all := make([]FuncStat, len(t.Funcs))
 	lost := t.Truncated()
 	for i, n := range t.Nodes {
 		s := &all[n.Func]
-		s.Func = n.Func
 		s.Calls += n.Count
 		if n.Count > 0 && !lost[i] {
 			s.Contexts++
 		}
 	}
-	all = slices.DeleteFunc(all, func(s FuncStat) bool { return s.Calls == 0 })
+	for i, total := range t.InclusiveByFunction() {
+		all[i].Func, all[i].Total = uint32(i), total
+	}
+	all = slices.DeleteFunc(all, func(s FuncStat) bool {
+		return s.Calls == 0 && (s.Total == 0 || t.Funcs[s.Func].Pseudo)
+	})
 	slices.SortFunc(all, func(a, b FuncStat) int {
-		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(t.Funcs[a.Func].Name, t.Funcs[b.Func].Name))
+		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(b.Total, a.Total),
+			cmp.Compare(t.Funcs[a.Func].Name, t.Funcs[b.Func].Name), cmp.Compare(a.Func, b.Func))
 	})
 	return all
 }
@@ -140,7 +154,7 @@ type Neighbours struct {
 	Callers, Callees []Neighbour
 }
 
-// Match returns the entered functions whose name matches re with their
+// Match returns those of [Tree.ByFunction] whose name matches re with their
 // callers and callees, most calls first.
 func (t *Tree) Match(re *regexp.Regexp) []Neighbours {
 	var list []Neighbours

@@ -59,7 +59,8 @@ prints one JSON object, in which "calls" stands for whatever is counted:
 	processes  [{args, pid, start, goVersion, engine, recursion, lost, notes}]
 	totals     {calls, contexts, functions, truncated}
 	selected   the same for what -focus, -ignore and -hide leave
-	functions  [{name, file, line, calls, total, contexts}], most calls first; with
+	functions  [{name, file, line, calls, total, contexts}], most calls first; those
+	           that only lead to others have a total and no calls; with
 	           -func also callers and callees: [{name, file, line, via, calls}],
 	           where file and line tell the call site
 	classes    with -classes: [{caller, callee, calls, contexts}]

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -67,9 +68,7 @@ func viewLines(t *testing.T, v *view.View, metric string) (list []functionLine) 
 		t.Fatal(err)
 	}
 	for _, r := range a.Rows {
-		if r.Self > 0 {
-			list = append(list, functionLine{r.Name, r.File, r.Line, r.Self, r.Total, r.Contexts})
-		}
+		list = append(list, functionLine{r.Name, r.File, r.Line, r.Self, r.Total, r.Contexts})
 	}
 	return list
 }
@@ -77,7 +76,7 @@ func viewLines(t *testing.T, v *view.View, metric string) (list []functionLine) 
 // The numbers of a page are those of report -json, for each value and function. Another record to
 // compare can be named: STEMMA_VIEW_RECORD.
 func TestViewAgreesWithReport(t *testing.T) {
-	paths := []string{sealedText(t, "shapes"), sealedText(t, "values")}
+	paths := []string{sealedText(t, "shapes"), sealedText(t, "values"), sealedText(t, "allocs")}
 	if more := os.Getenv("STEMMA_VIEW_RECORD"); more != "" {
 		paths = append(paths, more)
 	}
@@ -86,7 +85,7 @@ func TestViewAgreesWithReport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		compared := 0
+		var compared []string
 		for _, metric := range report.Metrics() {
 			out, _, code := mainOf(t, "", "report", "-json", "-metric="+metric, path)
 			if code != 0 {
@@ -97,15 +96,15 @@ func TestViewAgreesWithReport(t *testing.T) {
 				t.Fatal(err)
 			}
 			have := viewLines(t, v, metric)
-			compared += len(have)
-			if len(have) != len(want.Functions) || len(have) > 0 && !reflect.DeepEqual(have, want.Functions) {
+			compared = append(compared, fmt.Sprintf("%d functions of %s", len(have), metric))
+			if len(have) == 0 || !reflect.DeepEqual(have, want.Functions) {
 				t.Errorf("%s: %s: view has\n%v\nreport has\n%v", filepath.Base(path), metric, have, want.Functions)
 			}
 		}
-		if compared == 0 {
+		if len(compared) == 0 {
 			t.Errorf("%s: nothing was compared", path)
 		}
-		t.Logf("%s: %d functions agree", filepath.Base(path), compared)
+		t.Logf("%s: compared %s", filepath.Base(path), strings.Join(compared, ", "))
 	}
 }
 
@@ -122,5 +121,36 @@ func TestViewPage(t *testing.T) {
 	_, errs, code := mainOf(t, "", "view", "-http=:0", "-o", out, path)
 	if code != exit.Usage || !strings.Contains(errs, "-http does nothing") {
 		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
+
+// A function that only calls others, and has nothing of its own, is in every form of a report,
+// whatever is counted.
+func TestReportHasFunctionsWithTotalsOnly(t *testing.T) {
+	samples, allocs := sealedText(t, "values"), sealedText(t, "allocs")
+	for _, c := range []struct{ args, want string }{
+		{"report -metric=cpu -top=-1 " + samples, "0.000 ms   0.00%        3.000 ms 100.00%         0  main.main"},
+		{"report -metric=cpu -json " + samples, `{"name":"main.main","file":"main.go","line":3,"calls":0,` +
+			`"total":3000000,"contexts":0}`},
+		{"report -metric=samples -json -sort=total " + samples, `"functions":[{"name":"main.in","file":"main.go",` +
+			`"line":9,"calls":2,"total":3,"contexts":1},{"name":"main.main"`},
+		{"report -metric=wait -func=main.main " + samples, "main.main  (0 contexts)"},
+		{"report -metric=wait -json -func=main.main " + samples, `"calls":0,"total":500,"contexts":0`},
+		{"report -metric=alloc -json " + allocs, `{"name":"main.main","file":"main.go","line":3,"calls":0,"total":240,` +
+			`"contexts":0}`},
+		{"report -metric=allocs -json " + allocs, `{"name":"lib.in","file":"lib.go","line":9,"calls":0,"total":3,` +
+			`"contexts":0}`},
+	} {
+		out, errs, code := mainOf(t, "", strings.Fields(c.args)...)
+		if strings.Contains(c.args, "-json") {
+			var b bytes.Buffer
+			if err := json.Compact(&b, []byte(out)); err != nil {
+				t.Errorf("%s: %v", c.args, err)
+			}
+			out = b.String()
+		}
+		if code != exit.OK || !strings.Contains(out, c.want) {
+			t.Errorf("%s: exit code %d, have\n%s%s\nwant %s", c.args, code, out, errs, c.want)
+		}
 	}
 }

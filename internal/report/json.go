@@ -295,21 +295,20 @@ func (r *reporter) jsonGroups() ([]jsonGroup, error) {
 // their callers and callees.
 func (r *reporter) jsonFunctions() []jsonFunction {
 	list := []jsonFunction{}
-	totals := r.t.InclusiveByFunction()
 	if r.o.Function == "" {
 		stats := r.t.ByFunction()
 		if r.o.Sort == "total" {
 			slices.SortStableFunc(stats,
-				func(a, b cct.FuncStat) int { return cmp.Compare(totals[b.Func], totals[a.Func]) })
+				func(a, b cct.FuncStat) int { return cmp.Compare(b.Total, a.Total) })
 		}
 		for _, s := range stats[:r.cut(len(stats))] {
-			list = append(list, r.jsonFunction(s, totals))
+			list = append(list, r.jsonFunction(s))
 		}
 		return list
 	}
 	matches := r.t.Match(r.o.Matching)
 	for _, m := range matches[:r.cut(len(matches))] {
-		f := r.jsonFunction(m.FuncStat, totals)
+		f := r.jsonFunction(m.FuncStat)
 		f.Callers, f.Callees = r.jsonNeighbours(m.Callers), r.jsonNeighbours(m.Callees)
 		list = append(list, f)
 	}
@@ -317,9 +316,9 @@ func (r *reporter) jsonFunctions() []jsonFunction {
 }
 
 // jsonFunction describes a function, without callers and callees.
-func (r *reporter) jsonFunction(s cct.FuncStat, totals []uint64) jsonFunction {
+func (r *reporter) jsonFunction(s cct.FuncStat) jsonFunction {
 	f := r.t.Funcs[s.Func]
-	return jsonFunction{Name: f.Name, File: f.File, Line: f.Line, Calls: s.Calls, Total: totals[s.Func],
+	return jsonFunction{Name: f.Name, File: f.File, Line: f.Line, Calls: s.Calls, Total: s.Total,
 		Contexts: s.Contexts}
 }
 

@@ -162,8 +162,6 @@ func (r *reporter) grouped() ([]cct.Group, error) {
 	list, err := r.t.By(cmp.Or(r.o.By, "function"))
 	if r.o.Sort == "total" {
 		slices.SortStableFunc(list, func(a, b cct.Group) int { return cmp.Compare(b.Total, a.Total) })
-	} else {
-		list = slices.DeleteFunc(list, func(g cct.Group) bool { return g.Self == 0 })
 	}
 	return list, err
 }

@@ -58,19 +58,15 @@ func (s *dataset) functionRows() []funcRow {
 		all[s.tree().Nodes[i].Func].Contexts += n
 	}
 	for side, t := range s.sides {
-		totals := t.InclusiveByFunction()
-		for _, f := range t.ByFunction() {
-			if r := &all[f.Func]; side == sideNew {
-				r.Self = f.Calls
-			} else {
-				r.Base = f.Calls
-			}
+		self := make([]uint64, len(all))
+		for _, n := range t.Nodes {
+			self[n.Func] += n.Count
 		}
-		for i, n := range totals {
-			if side == sideNew {
-				all[i].Total = n
+		for i, total := range t.InclusiveByFunction() {
+			if r := &all[i]; side == sideNew {
+				r.Self, r.Total = self[i], total
 			} else {
-				all[i].BaseAll = n
+				r.Base, r.BaseAll = self[i], total
 			}
 		}
 	}
@@ -83,7 +79,7 @@ func (s *dataset) functionRows() []funcRow {
 
 // orders are what the table can be sorted by. The largest come first, but for names.
 var orders = map[string]func(a, b numbers) int{
-	"self":     func(a, b numbers) int { return cmp.Compare(b.Self, a.Self) },
+	"self":     func(a, b numbers) int { return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(b.Total, a.Total)) },
 	"total":    func(a, b numbers) int { return cmp.Compare(b.Total, a.Total) },
 	"contexts": func(a, b numbers) int { return cmp.Compare(b.Contexts, a.Contexts) },
 	"base":     func(a, b numbers) int { return cmp.Compare(b.Base, a.Base) },

@@ -32,7 +32,7 @@ function sifted(all, q, sort = 'self', from, n) {
   const add = (sum, r) => ({ functions: sum.functions + 1, self: sum.self + r.self, base: sum.base + (r.base || 0), contexts: sum.contexts + r.contexts });
   const zero = { functions: 0, self: 0, base: 0, contexts: 0 };
   const hits = all.rows.filter(r => r.name.toLowerCase().includes((q || '').toLowerCase()))
-    .sort((a, b) => order(b) - order(a) || (a.name < b.name ? -1 : 1));
+    .sort((a, b) => order(b) - order(a) || (sort === 'self' && b.total - a.total) || (a.name < b.name ? -1 : 1));
   const matched = hits.reduce(add, zero), rows = hits.slice(from, from + n), shown = rows.reduce(add, zero);
   const folded = Object.fromEntries(Object.keys(zero).map(k => [k, matched[k] - shown[k] + (q ? 0 : all.folded[k] || 0)]));
   return { ...all, rows, from, matched: q ? matched : all.matched, folded };
