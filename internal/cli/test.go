@@ -7,6 +7,7 @@ import (
 	"github.com/stemma-go/stemma/internal/clean"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/launch"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/toolchain"
@@ -23,7 +24,9 @@ func testCommand() *command {
 Test does what go test does, with stemma's compiler and runtime. Each test binary
 records into $STEMMA_OUT, or stemma.out in the current directory. It does
 not use go's cache of test results, which would leave no record, unless -count is
-given. It does not vet packages; run go vet for that.`,
+given. It does not vet packages; run go vet for that.
+
+With -c it makes the test binaries and runs none. Each records where it is run.`,
 		flags: func(fs *flag.FlagSet) {
 			declareOptions(fs, new(toolchain.Options))
 			declareDeterministic(fs, new(bool))
@@ -65,7 +68,11 @@ func runTest(e *process.Env, args []string) error {
 	if _, ok := p.Args.Flag("benchtime"); !ok && deterministic {
 		flags = append(flags, "-benchtime="+fixedBenchtime) // b.N would depend on time
 	}
+	compiled := launch.CompiledBy(p.Args)
 	p.Opts.Out, p.Opts.Symbols = out, p.Opts.IsWarm()
+	if compiled != nil {
+		p.Opts.Out = "" // it is run later, perhaps elsewhere
+	}
 	b, err := p.NewBuild(e)
 	if err != nil {
 		return err
@@ -90,7 +97,12 @@ func runTest(e *process.Env, args []string) error {
 	if err != nil {
 		return fmt.Errorf("go test: %w", err)
 	}
-	listNew(e, before, store.LiveDirs(out))
+	switch {
+	case compiled == nil:
+		listNew(e, before, store.LiveDirs(out))
+	case code == exit.OK:
+		compiled.Tell(e.Stderr)
+	}
 	clean.Warn(e.Stderr, out, clean.Much)
 	return exit.With(code)
 }
