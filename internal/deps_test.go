@@ -67,6 +67,7 @@ const rule = `
 	internal/e2e: internal/toolchain, internal/cct;
 	internal/livetest: internal/ctxid, internal/raw;
 	internal/pty: ;
+	internal/browser: ;
 `
 
 // pure lists packages that know nothing of files, networks and processes.
@@ -78,7 +79,7 @@ var pure = []string{"internal/wire", "internal/sealed", "internal/engine", "inte
 var impure = []string{"os", "net", "os/exec", "syscall"}
 
 // testOnly lists packages that no code but tests may import.
-var testOnly = []string{"internal/livetest", "internal/e2e", "internal/pty"}
+var testOnly = []string{"internal/livetest", "internal/e2e", "internal/pty", "internal/browser"}
 
 // closure returns, for each package of the rule, all that it may import, and what the
 // rule names.

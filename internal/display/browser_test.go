@@ -2,15 +2,14 @@ package display
 
 import (
 	"bytes"
-	"context"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/stemma-go/stemma/internal/browser"
+	"github.com/stemma-go/stemma/internal/view"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -42,22 +41,45 @@ func hostileRecord(t *testing.T) string {
 	return path
 }
 
-// In a real browser each view comes up, from the server and from a file, and a hostile name is
-// text there.
-func TestBrowser(t *testing.T) {
-	browser, err := exec.LookPath("chromium")
+// tab starts a browser and returns an empty tab of it.
+func tab(t *testing.T) *browser.Page {
+	t.Helper()
+	path, err := browser.Find()
 	if err != nil {
-		t.Skip("no chromium; run it where there is one (Debian: apt-get install chromium)")
+		t.Skip(err)
 	}
 	if testing.Short() {
 		t.Skip("starts a browser; run without -short")
 	}
-	v, _, err := Open([]string{hostileRecord(t)}, "")
+	b, err := browser.Start(path, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	p, err := b.Open(1280, 800)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// serve serves the page of a record and returns its address.
+func serve(t *testing.T, path, base string) (v *view.View, url string) {
+	t.Helper()
+	v, _, err := Open([]string{path}, base)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := httptest.NewServer(v.Handler(""))
-	defer s.Close()
+	t.Cleanup(s.Close)
+	return v, s.URL + "/"
+}
+
+// In a real browser each view comes up, from the server and from a file, and a hostile name is
+// text there.
+func TestBrowser(t *testing.T) {
+	p := tab(t)
+	v, url := serve(t, hostileRecord(t), "")
 	page := filepath.Join(t.TempDir(), "page.html")
 	var b bytes.Buffer
 	if err := v.Write(&b); err != nil {
@@ -67,14 +89,24 @@ func TestBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ url, want string }{
-		{s.URL + "/#view=flame", "<canvas"},
-		{s.URL + "/#view=functions", "main.&lt;img src=x"},
-		{s.URL + "/#view=sandwich", "↑ callers · "},
-		{s.URL + "/#view=goroutines", "[root]"},
+		{url + "#view=flame", "<canvas"},
+		{url + "#view=icicle", "<canvas"},
+		{url + "#view=functions", "main.&lt;img src=x"},
+		{url + "#view=source", "main.&lt;img src=x"},
+		{url + "#view=sandwich", "↑ callers · "},
+		{url + "#view=goroutines", "[root]"},
 		{"file://" + page + "#view=functions", "main.&lt;img src=x"},
 		{"file://" + page + "#view=source", "main.&lt;img src=x"},
 	} {
-		dom := domOf(t, browser, c.url)
+		var dom string
+		for _, err := range []error{
+			p.Go("about:blank"), p.Wait("!window.painted"), // else a new link is no new page
+			p.Go(c.url), p.Wait("window.painted"), p.Eval("document.documentElement.outerHTML", &dom),
+		} {
+			if err != nil {
+				t.Fatalf("%s: %v", c.url, err)
+			}
+		}
 		i := strings.Index(dom, "<main")
 		if i < 0 || !strings.Contains(dom[i:], c.want) && !strings.Contains(dom[:i], c.want) {
 			t.Errorf("%s: no %q in\n%.3000s", c.url, c.want, dom)
@@ -83,21 +115,7 @@ func TestBrowser(t *testing.T) {
 			t.Errorf("%s: a name became an element", c.url)
 		}
 	}
-}
-
-// domOf returns what a browser has made of a page when all is still.
-func domOf(t *testing.T, browser, url string) string {
-	t.Helper()
-	args := []string{"--headless", "--disable-gpu", "--user-data-dir=" + t.TempDir(),
-		"--virtual-time-budget=5000", "--dump-dom", url}
-	if os.Getuid() == 0 {
-		args = append([]string{"--no-sandbox"}, args...) // it refuses to run otherwise
+	if said := p.Said(); len(said) > 0 {
+		t.Errorf("the browser has something to say: %s", said)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, browser, args...).Output()
-	if err != nil {
-		t.Fatalf("%s: %v", url, err)
-	}
-	return string(out)
 }

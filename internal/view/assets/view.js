@@ -59,14 +59,34 @@ const views = [
   ['source', 'Source'], ['goroutines', 'Goroutines'], ['timeline', 'Timeline'],
 ];
 let info, state = {}, plots = [], shown = 0, timer = 0;
+let drawn = Promise.resolve(), typed = Promise.resolve(); // what is asked for is on screen; all keys were followed
 
 const readLink = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 
-// go changes what is on screen. Zooming and other views can be gone back from.
+const viewOf = s => s.view || 'flame';
+
+// go changes what is on screen. Zooming and other views can be gone back from. history.state has
+// the links of the last views before this one: back returns to them.
 function go(change, replace = false) {
-  state = Object.fromEntries(Object.entries({ ...state, ...change }).filter(([, v]) => v));
-  history[replace ? 'replaceState' : 'pushState'](null, '', '#' + new URLSearchParams(state));
+  const next = Object.fromEntries(Object.entries({ ...state, ...change }).filter(([, v]) => v));
+  const same = viewOf(next) === viewOf(state) && next.id === state.id, links = history.state || [];
+  state = next;
+  history[replace ? 'replaceState' : 'pushState'](same ? links : [...links.slice(-20), location.hash], '', '#' + new URLSearchParams(state));
   return show();
+}
+
+function back() {
+  const links = history.state || [];
+  if (!links.length) return;
+  history.pushState(links.slice(0, -1), '', links[links.length - 1] || '#');
+  state = readLink();
+  return show();
+}
+
+// turn shows another view. Only flame and icicle draw the same, so that a zoom stays.
+function turn(view) {
+  const same = [view, viewOf(state)].every(v => ['flame', 'icicle'].includes(v));
+  return go(same ? { view } : { view, root: '', skip: '', uroot: '', uskip: '' });
 }
 
 const unitOf = () => (info.values.find(v => v.name === valueName()) || { unit: 'count', name: 'calls' });
@@ -159,6 +179,7 @@ class Plot {
     if (this.up && this.half) this.el.style.flex = `0 1 ${this.rows.length * rowHeight + 4}px`;
     this.selected = (before && this.items.find(i => i.box.id === before.box.id && !i.fold === !before.fold)) || this.items[0];
     this.resize();
+    if (document.activeElement === this.canvas) this.say();
     if (first && this.up) this.el.scrollTop = this.el.scrollHeight;
   }
 
@@ -311,8 +332,17 @@ class Plot {
   out() {
     const { path, boxes } = this.answer;
     if (this.skip) return this.zoom(boxes[0].id, 0);
-    if (path.length) return this.zoom(path[path.length - 1].id, 0);
+    return path.length ? this.zoom(path[path.length - 1].id, 0) : back();
   }
+
+  // hit selects the next box, or with step -1 the one before, that the search finds.
+  hit(step) {
+    const boxes = this.rows.flat().filter(i => i === this.selected || (!i.fold && this.found(i)));
+    const next = boxes[(boxes.indexOf(this.selected) + step + boxes.length) % boxes.length];
+    if (next && state.q) this.select(next);
+  }
+
+  found(item) { return this.answer.funcs[item.box.fn].name.toLowerCase().includes((state.q || '').toLowerCase()); }
 
   select(item) {
     this.selected = item;
@@ -322,9 +352,20 @@ class Plot {
     this.say();
   }
 
+  // key follows a key when what those before it ask for is on screen: it means what is there then.
   key(e) {
-    const s = this.selected;
-    if (!s || e.ctrlKey || e.metaKey || e.altKey) return;
+    if (e.ctrlKey || e.metaKey || e.altKey || !this.act(e.key)) return;
+    e.preventDefault();
+    e.stopPropagation();
+    typed = typed.then(() => drawn).then(() => {
+      const plot = this.el.isConnected ? this : plots[plots.length - 1];
+      if (plot && plot.selected) plot.act(e.key)();
+    });
+  }
+
+  // act returns what a key does, nothing if it is none of a plot's.
+  act(key) {
+    const s = this.selected || {};
     const outward = () => s.parent && this.select(s.parent);
     const inward = () => s.kids[0] && this.select(s.kids[0]);
     const aside = step => {
@@ -332,17 +373,14 @@ class Plot {
       const next = row[row.indexOf(s) + step];
       if (next) this.select(next);
     };
-    const act = {
+    return {
       ArrowUp: this.up ? inward : outward, ArrowDown: this.up ? outward : inward,
       ArrowLeft: () => aside(-1), ArrowRight: () => aside(1), Home: () => this.select(this.items[0]),
       Enter: () => this.open(s), ' ': () => this.open(s), Escape: () => this.out(), Backspace: () => this.out(),
-      s: () => go({ view: 'sandwich', func: this.answer.funcs[s.box.fn].key, root: '', skip: '' }),
+      n: () => this.hit(1), N: () => this.hit(-1),
+      s: () => go({ view: 'sandwich', func: this.answer.funcs[s.box.fn].key, root: '', skip: '', uroot: '', uskip: '' }),
       o: () => go({ view: 'source', func: this.answer.funcs[s.box.fn].key }),
-    }[e.key];
-    if (!act) return;
-    e.preventDefault();
-    e.stopPropagation();
-    act();
+    }[key];
   }
 }
 
@@ -422,7 +460,7 @@ async function showFlame(mine) {
 }
 
 async function showSandwich(mine) {
-  const func = state.func || await firstFunction();
+  const func = state.func ||= await firstFunction();
   const key = 'sandwich ' + func;
   let middle = $('main').querySelector('.middle');
   const [above, below] = reuse(key, () => {
@@ -475,7 +513,12 @@ async function showFunctions(mine) {
     if (f.functions <= 0) return;
     const more = embedded && a.from + a.rows.length >= embedded[`functions?${new URLSearchParams({ value: args.value })}`].rows.length ? 'not in this file' : 'show more';
     const row = make('tr', { class: 'fold' }, ...number(f.self, a.all.self), make('td', { colspan: info.base ? 5 : 3 }),
-      make('td', { class: 'name' }, make('button', { onclick: async () => { row.remove(); fill(await ask('functions', { ...args, from: String(a.from + a.rows.length), n: '1000' })); } },
+      make('td', { class: 'name' }, make('button', { onclick: async () => {
+        const next = await ask('functions', { ...args, from: String(a.from + a.rows.length), n: '1000' }), at = row.previousElementSibling;
+        row.remove();
+        fill(next);
+        (at.nextElementSibling || at).querySelector('button').focus();
+      } },
         `${plural(f.functions, 'more function')}, ${amount(f.self)}${noun()}: ${more}`)));
     body.append(row);
   };
@@ -492,7 +535,7 @@ async function showFunctions(mine) {
 }
 
 async function showSource(mine) {
-  const a = await ask('source', { value: valueName(), func: state.func || await firstFunction() });
+  const a = await ask('source', { value: valueName(), func: state.func ||= await firstFunction() });
   if (mine !== shown) return;
   $('main').dataset.key = '';
   const most = Math.max(1, ...a.lines.map(l => l.total || l.self || 0));
@@ -546,9 +589,9 @@ async function showTimeline(mine) {
 
 // ---- Search ----
 
-async function search(text) {
+function search(text) {
   text = text.trim();
-  if (!/^stm[0-9][A-Za-z0-9_-]{20,}$/.test(text)) return go({ q: text, view: ['flame', 'icicle', 'functions', 'goroutines'].includes(state.view) ? state.view : 'functions' });
+  if (!/^stm[0-9][A-Za-z0-9_-]{20,}$/.test(text)) return go({ q: text, view: ['flame', 'icicle', 'functions', 'goroutines'].includes(viewOf(state)) ? state.view : 'functions' });
   return go({ view: 'context', id: text });
 }
 
@@ -568,7 +611,9 @@ async function showContext(mine) {
 
 // ---- The page ----
 
-async function show(focus) {
+function show(focus) { return drawn = draw(focus); }
+
+async function draw(focus) {
   const mine = ++shown;
   for (const b of $('tabs').children) b.toggleAttribute('aria-current', false);
   const tab = [...$('tabs').children].find(b => b.dataset.view === (state.view || 'flame'));
@@ -581,7 +626,7 @@ async function show(focus) {
   try {
     const el = info.values.length || ['timeline', 'context'].includes(state.view) ? await view(mine) : await Promise.reject(new Error('this record has no values: build with -events to see events by context, or paste a context ID'));
     for (const p of plots) p.later();
-    if (el && focus !== false && mine === shown && !['INPUT', 'SELECT'].includes(document.activeElement.tagName)) el.focus({ preventScroll: true });
+    if (el && focus !== false && mine === shown && !['INPUT', 'SELECT'].includes(document.activeElement.tagName) && !$('main').contains(document.activeElement)) el.focus({ preventScroll: true });
     window.painted ||= performance.now();
   } catch (err) {
     if (mine !== shown) return;
@@ -593,25 +638,29 @@ async function show(focus) {
 const dark = () => state.theme ? state.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
 
 const keys = [
-  ['1 … 7', 'views'], ['/', 'search by function, or paste a context ID'], ['v', 'next value'], ['arrows', 'move in a plot'], ['Enter', 'zoom in, open a fold'], ['Esc', 'zoom out'],
-  ['s, o', 'callers and callees, or source, of what is selected'], ['g', 'what only the base has, too'], ['l', 'go on or stop reading a running program'], ['t', 'dark or light'], ['?', 'these keys'],
+  ['1 … 7', 'views'], ['Tab', 'to the plot, the table, and what is above'], ['arrows', 'move in a plot or a table, scroll text'], ['Enter', 'zoom in, open a fold'], ['Esc, ⌫', 'zoom out; then back to the view before'],
+  ['/', 'search by function, or paste a context ID'], ['n, N', 'next and last box that was found'], ['s, o', 'callers and callees, or source, of what is selected'], ['v', 'next value'], ['g', 'what only the base has, too'], ['l', 'go on or stop reading a running program'], ['t', 'dark or light'], ['?', 'these keys'],
 ];
 const toggles = {
   t: () => go({ theme: dark() ? 'light' : 'dark' }, true),
   g: () => info.base && go({ gone: state.gone ? '' : '1' }),
   l: () => info.live && follow(!timer),
   v: () => go({ value: info.values[(info.values.findIndex(v => v.name === valueName()) + 1) % info.values.length].name }),
-  '/': () => $('search').select(),
+  '/': () => { $('search').focus(); $('search').select(); },
   '?': () => $('keys').showModal(),
+  Escape: back,
+  Backspace: back,
 };
 
 function pressed(e) {
-  if (e.ctrlKey || e.metaKey || e.altKey) return;
+  if (e.ctrlKey || e.metaKey || e.altKey || $('keys').open) return; // Escape closes what lists the keys
   if (['INPUT', 'SELECT'].includes(e.target.tagName)) {
     if (e.key === 'Escape') { e.target.blur(); show(); }
     return;
   }
-  const act = toggles[e.key] || (views[e.key - 1] && (() => go({ view: views[e.key - 1][0] })));
+  const func = (e.target.dataset && e.target.dataset.key) || state.func;
+  const act = toggles[e.key] || (views[e.key - 1] && (() => turn(views[e.key - 1][0]))) ||
+    (func && { s: () => go({ view: 'sandwich', func, root: '', skip: '', uroot: '', uskip: '' }), o: () => go({ view: 'source', func }) }[e.key]);
   if (act) {
     e.preventDefault();
     act();
@@ -620,8 +669,8 @@ function pressed(e) {
   const step = { ArrowDown: 1, ArrowUp: -1 }[e.key], row = e.target.closest('tr');
   const next = step && row && (step > 0 ? row.nextElementSibling : row.previousElementSibling);
   if (!next) {
-    const f = e.target.dataset && e.target.dataset.key;
-    if (e.key === 'o' && f) go({ view: 'source', func: f });
+    const plot = plots[plots.length - 1]; // one that is not drawn yet has no focus
+    if (e.target === document.body && plot && plot.el.isConnected) plot.key(e);
     return;
   }
   e.preventDefault();
@@ -657,13 +706,17 @@ async function start() {
   $('title').title = info.records.concat(info.programs, info.warnings).join('\n');
   $('value').append(...info.values.map(v => make('option', { value: v.name }, v.name)));
   $('tabs').append(...views.filter(([v]) => v !== 'timeline' || info.epochs).map(([view, label], i) =>
-    make('button', { 'data-view': view, title: `key ${i + 1}`, onclick: () => go({ view, root: '', skip: '' }) }, label)));
+    make('button', { 'data-view': view, title: `key ${i + 1}`, onclick: () => turn(view) }, label)));
   $('gone').hidden = !info.base;
   $('live').hidden = !info.live;
   $('keys').append(make('table', {}, ...keys.map(([k, what]) => make('tr', {}, make('td', {}, make('kbd', {}, k)), make('td', { class: 'name' }, what)))),
     make('form', { method: 'dialog' }, make('button', {}, 'close')));
   $('value').addEventListener('change', e => go({ value: e.target.value }));
-  $('search').addEventListener('keydown', e => e.key === 'Enter' && search(e.target.value).then(() => $('main').querySelector('canvas, button, .scroll')?.focus(), err => { $('status').textContent = err.message; }));
+  $('search').addEventListener('keydown', e => {
+    if (e.key !== 'Enter') return;
+    e.target.blur(); // the view gets the focus
+    search(e.target.value);
+  });
   for (const [id, key] of [['gone', 'g'], ['live', 'l'], ['theme', 't'], ['help', '?']]) $(id).addEventListener('click', toggles[key]);
   document.addEventListener('keydown', pressed);
   addEventListener('popstate', () => { state = readLink(); show(); });
