@@ -54,7 +54,7 @@ const rule = `
 	internal/gate: internal/report, internal/diff;
 	internal/view: internal/diff, internal/decode;
 	internal/display: internal/gate, internal/lookup, internal/view;
-	internal/top: internal/store, internal/cct;
+	internal/top: internal/store, internal/decode;
 	internal/verify: internal/report, internal/decode;
 	internal/clean: internal/store, internal/toolchain;
 	internal/doctor: internal/store, internal/toolchain;

@@ -29,7 +29,9 @@ live directory of the program, and does not touch the program. A program is name
 process ID or its live directory, which are looked for in stemma.out; without either
 top takes the program that began last.
 
-Of samples it shows the time on CPU, as a share of a second.
+Of samples it shows the time on CPU, as a share of a second. A record of context IDs
+has no counts of calls, and captured contexts are not counted: of it top shows events,
+if the program was built with -events, and with -metric=encoding what the encoder does.
 
 Keys: f functions, c contexts, s sort, / search, p pause, v next value, q quit.
 With -once it prints one page, of what happens in one interval.
@@ -64,6 +66,7 @@ func runTop(e *process.Env, args []string) error {
 	fs := flag.NewFlagSet("top", flag.ContinueOnError)
 	o.declare(fs)
 	paths, err := parseMixed(e, fs, args)
+	metrics := append(report.Metrics(), top.EncodedMetrics()...)
 	switch {
 	case err != nil:
 		return err
@@ -73,8 +76,8 @@ func runTop(e *process.Env, args []string) error {
 		return exit.Usagef("top: -sort=%s: no such order (have %s)", o.Sort, strings.Join(top.Orders, ", "))
 	case o.interval <= 0 || o.Rows < 1:
 		return exit.Usagef("top: -interval and -top must be more than 0")
-	case o.metric != "" && !slices.Contains(report.Metrics(), o.metric):
-		return exit.Usagef("top: no value %q%s", o.metric, words.DidYouMean("", o.metric, report.Metrics()))
+	case o.metric != "" && !slices.Contains(metrics, o.metric):
+		return exit.Usagef("top: no value %q%s", o.metric, words.DidYouMean("", o.metric, metrics))
 	}
 	dir, err := top.Find(strings.Join(paths, ""))
 	if err != nil {

@@ -31,8 +31,9 @@ type Page struct {
 	Count    uint64
 	Contexts uint64
 	Rows     []Row
-	More     int // rows that there is no room for
-	Rest     Row // these together
+	Note     string // says what the rows are if they are no parts of a sum
+	More     int    // rows that there is no room for
+	Rest     Row    // these together
 }
 
 // A Row is a function or a context.
@@ -44,7 +45,7 @@ type Row struct {
 
 // Between returns the page of two readings of one program; before may be nil.
 func Between(before, now *Reading, o Options) *Page {
-	p := &Page{Type: now.Tree.Type}
+	p := &Page{Type: now.Tree.Type, Note: now.Note}
 	deltas := now.Counts
 	if before != nil && before.extends(now) {
 		p.Took = now.Time.Sub(before.Time)
@@ -230,8 +231,11 @@ func (p *Page) heading() string {
 
 // line returns a row as text.
 func (p *Page) line(r Row) string {
-	count := words.Amount(p.Type, r.Count)
-	return fmt.Sprintf("%15s %7s %19s  %s", p.rate(r.Delta), percent(r.Delta, p.Delta), count, r.Name)
+	count, of := words.Amount(p.Type, r.Count), p.Delta
+	if p.Note != "" {
+		of = 0
+	}
+	return fmt.Sprintf("%15s %7s %19s  %s", p.rate(r.Delta), percent(r.Delta, of), count, r.Name)
 }
 
 func percent(n, of uint64) string {
@@ -243,6 +247,9 @@ func percent(n, of uint64) string {
 
 // summary says what happened in all.
 func (p *Page) summary() string {
+	if p.Note != "" {
+		return p.Note
+	}
 	s := words.Amount(p.Type, p.Count) + " of " + p.Type.Name
 	if p.Type.Unit == "count" {
 		s = words.Commas(p.Count) + " " + p.Type.Name
@@ -256,8 +263,12 @@ func (p *Page) summary() string {
 
 // rest says what there is no room for.
 func (p *Page) rest() string {
-	if p.More == 0 {
+	more := words.Commas(uint64(p.More)) + " more"
+	switch {
+	case p.More == 0:
 		return ""
+	case p.Note != "":
+		return fmt.Sprintf("%15s %7s %19s  %s", "-", "-", "-", more)
 	}
-	return p.line(Row{words.Commas(uint64(p.More)) + " more", p.Rest.Delta, p.Rest.Count})
+	return p.line(Row{more, p.Rest.Delta, p.Rest.Count})
 }

@@ -7,6 +7,9 @@
 // rates between them. A program that records new contexts is read anew, which takes longer
 // than reading counts again; so the time between two readings is at least twenty times as long as
 // the last one took, and top uses a twentieth of a core at most.
+//
+// A record of context IDs has no counts of calls. What it counts are events, if the program was
+// built with them, and what the encoder does.
 package top
 
 import (
@@ -14,7 +17,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/cct"
-	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/profile"
@@ -25,9 +28,10 @@ type Reader struct {
 	dir    string
 	metric string // "" for the usual one
 
-	rec  *record.Record
-	tree *cct.Recounter // nil of values that were sampled
-	cost time.Duration  // of the last reading
+	rec    *record.Record
+	tree   *cct.Recounter    // nil of values that were sampled
+	events *decode.EventTree // of a record of context IDs
+	cost   time.Duration     // of the last reading
 }
 
 // NewReader reads the live directory dir for the first time.
@@ -41,6 +45,7 @@ type Reading struct {
 	Counts  []uint64  // by node
 	Process profile.Process
 	Values  []profile.ValueType // that there are
+	Note    string              // what the rows are if they are no parts of a sum, else ""
 }
 
 // Read reads the counts again, and all of the directory if there is more to it than before.
@@ -50,17 +55,17 @@ func (r *Reader) Read() (*Reading, error) {
 	if err := r.refresh(); err != nil {
 		return nil, err
 	}
-	t, err := r.expanded()
-	if err != nil {
+	got := &Reading{Time: begin, Running: running, Process: r.rec.Processes[0]}
+	expand := r.expanded
+	if r.rec.IDs != nil {
+		expand = r.encoded
+	}
+	if err := expand(got); err != nil {
 		return nil, err
 	}
-	got := &Reading{Time: begin, Running: running, Tree: t, Process: r.rec.Processes[0]}
-	got.Counts = make([]uint64, len(t.Nodes))
-	for i, n := range t.Nodes {
+	got.Counts = make([]uint64, len(got.Tree.Nodes))
+	for i, n := range got.Tree.Nodes {
 		got.Counts[i] = n.Count
-	}
-	for _, c := range r.rec.Columns {
-		got.Values = append(got.Values, c.ValueType)
 	}
 	r.cost = time.Since(begin)
 	return got, nil
@@ -68,7 +73,7 @@ func (r *Reader) Read() (*Reading, error) {
 
 // refresh brings the record up to date.
 func (r *Reader) refresh() error {
-	if r.rec != nil {
+	if r.rec != nil && r.rec.IDs == nil {
 		grew, err := r.rec.Recount()
 		if err != nil || !grew {
 			return err
@@ -78,28 +83,30 @@ func (r *Reader) refresh() error {
 	if err != nil {
 		return store.In(r.dir, err)
 	}
-	if rec.IDs != nil {
-		return exit.Usagef("%s: a record of context IDs has no counts; see stemma events and stemma report", r.dir)
-	}
 	r.rec, r.tree = rec, nil
 	return nil
 }
 
-// expanded returns the tree of the value that is shown, with its counts.
-func (r *Reader) expanded() (*cct.Tree, error) {
+// expanded makes the tree of the value that is shown, with its counts.
+func (r *Reader) expanded(got *Reading) (err error) {
+	for _, c := range r.rec.Columns {
+		got.Values = append(got.Values, c.ValueType)
+	}
 	name := r.metric
 	if name == "" {
 		name = cct.Usual(r.rec.Profile).Name
 	}
 	if name != profile.Calls.Name || r.rec.Column(name) == nil {
-		return cct.Of(r.rec.Profile, name)
+		got.Tree, err = cct.Of(r.rec.Profile, name)
+		return err
 	}
 	if r.tree == nil {
 		r.tree = cct.NewRecounter(r.rec.Profile)
 	} else {
 		r.tree.Recount()
 	}
-	return r.tree.Tree, nil
+	got.Tree = r.tree.Tree
+	return nil
 }
 
 // share is how much longer the time between readings is than one takes.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
+	"github.com/stemma-go/stemma/internal/ctxid"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
 )
@@ -246,5 +248,67 @@ func TestFirst(t *testing.T) {
 				t.Errorf("the first %d by %s are others than those of all", n, order)
 			}
 		}
+	}
+}
+
+// Of a record of context IDs the page shows its events, those whose ID has become known in between
+// too, and as another value what the encoder does; and says why there are no calls.
+func TestEncoded(t *testing.T) {
+	d, path, id, _ := livetest.Shop(t)
+	hi, lo, _, err := ctxid.Parse(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(r *Reader) *Reading {
+		t.Helper()
+		d.WriteTo(t, path)
+		got, err := r.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	r, encoder := NewReader(path, ""), NewReader(path, "encoding")
+	first, before := read(r), read(encoder)
+	o := Options{Sort: "rate", Rows: 10}
+	page := Between(nil, first, o)
+	if text(page) != "main.pay 0 2" || page.Type.Name != "alloc" || page.Note != "" {
+		t.Errorf("first page, of %s: %s", page.Type.Name, text(page))
+	}
+	d.AddEvent(livetest.Event{Kind: rt.EventAlloc, Value: 5, Time: 9, Hi: hi, Lo: lo})
+	d.Intern(livetest.Interned{Kind: rt.InternRoot, Place: rt.RootTimer, Target: d.Func(livetest.Func{
+		Name: "main.tick", Files: []string{"/src/tick.go"}})})
+	d.Second(func(h *layout.ContextsHeader) { h.Slow += 1000 })
+	second := read(r)
+	page = Between(first, second, o)
+	if text(page) != "main.pay 1 3" || page.Delta != 1 {
+		t.Errorf("second page: %s", text(page))
+	}
+	o.Contexts = true
+	if have := text(Between(first, second, o)); have != "main.pay ← main.serve ← main.main ← [main] 1 3" {
+		t.Errorf("contexts: %s", have)
+	}
+	o.Contexts = false
+	page = Between(before, read(encoder), o)
+	out := strings.Join(lines(page, second, o), "\n")
+	for _, want := range []string{"slow entries", "ccStack entries interned", "no counts of calls"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if page.Rows[0].Name != "slow entries" || page.Rows[0].Delta != 1000 || page.Rows[1].Delta != 1 {
+		t.Errorf("rates of the encoder: %s", text(page))
+	}
+	if strings.Contains(out, "%\n") || strings.Contains(out, "build with -events") {
+		t.Errorf("shares of what is no sum, or a hint that does not help:\n%s", out)
+	}
+	if _, err := NewReader(path, "panic").Read(); err == nil || !strings.Contains(err.Error(), "have alloc,") {
+		t.Errorf("a value that is not there: %v", err)
+	}
+	bare := filepath.Join(t.TempDir(), "bare.7-abcdef")
+	livetest.NewContexts("bare").WriteTo(t, bare)
+	got, err := NewReader(bare, "").Read()
+	if err != nil || !strings.Contains(got.Note, "build with -events") {
+		t.Errorf("a record without events: %v, %+v", err, got)
 	}
 }

@@ -10,157 +10,7 @@ import (
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/ids"
-	"github.com/stemma-go/stemma/profile"
 )
-
-// A stackFrame is a frame of a decoded context with the name of what called it, if that is no call.
-type stackFrame struct {
-	fn   cct.Func
-	site cct.Site // where it was called
-}
-
-// framesOf returns the frames of a context, outermost first, as the nodes of a tree are: each with
-// the place where it is called.
-func framesOf(s decode.Stack) []stackFrame {
-	var list []stackFrame // innermost first
-	add := func(g *decode.Group) {
-		for i, f := range g.Frames {
-			if len(list) > 0 {
-				at := &list[len(list)-1].site
-				at.File, at.Line = f.File, f.Line
-				if i > 0 && g.Frames[i-1].Inlined {
-					at.Via = cct.ViaInlined
-				}
-			}
-			list = append(list, stackFrame{fn: cct.Func{Name: f.Func, File: f.File}})
-		}
-	}
-	add(s.Group)
-	end := ""
-	for l := s.Up; ; l = l.Up {
-		if len(list) > 0 {
-			switch l.Via {
-			case decode.ViaGo:
-				list[len(list)-1].site.Via = cct.ViaGo
-			case decode.ViaFault:
-				list[len(list)-1].site.Via = cct.ViaFault
-			}
-		}
-		if l.Up == nil {
-			end = l.End
-			break
-		}
-		add(l.Group)
-	}
-	list = append(list, stackFrame{fn: cct.Func{Name: "[" + strings.Trim(end, "[]") + "]", Pseudo: true}})
-	slices.Reverse(list)
-	return list
-}
-
-// A stackTree makes a tree from stacks.
-type stackTree struct {
-	g      *cct.Grower
-	funcs  map[cct.Func]uint32
-	sites  map[cct.Site]uint32
-	values *cct.Values
-	byName map[string]int // index in values.Types
-}
-
-func newStackTree() *stackTree {
-	t := &stackTree{g: cct.NewGrower(), byName: make(map[string]int)}
-	t.funcs, t.sites = make(map[cct.Func]uint32), make(map[cct.Site]uint32)
-	t.values = &cct.Values{Tree: t.g.Tree()}
-	t.Site(cct.Site{})
-	t.Func(cct.Func{Name: "[root]", Pseudo: true})
-	return t
-}
-
-// Func and Site return the numbers of a function and of a place.
-func (t *stackTree) Func(f cct.Func) uint32 {
-	i, ok := t.funcs[f]
-	if !ok {
-		i = uint32(len(t.values.Funcs))
-		t.funcs[f], t.values.Funcs = i, append(t.values.Funcs, f)
-	}
-	return i
-}
-
-func (t *stackTree) Site(s cct.Site) uint32 {
-	i, ok := t.sites[s]
-	if !ok {
-		i = uint32(len(t.values.Sites))
-		t.sites[s], t.values.Sites = i, append(t.values.Sites, s)
-	}
-	return i
-}
-
-// enter returns the node of a stack.
-func (t *stackTree) enter(frames []stackFrame) uint32 {
-	at := uint32(0)
-	for _, f := range frames {
-		at = t.g.Enter(at, t.Site(f.site), t.Func(f.fn))
-	}
-	return at
-}
-
-// add adds to a value of a node.
-func (t *stackTree) add(typ profile.ValueType, at uint32, n uint64) {
-	v := t.values
-	i, ok := t.byName[typ.Name]
-	if !ok {
-		i = len(v.Types)
-		t.byName[typ.Name] = i
-		v.Types, v.Counts = append(v.Types, typ), append(v.Counts, nil)
-	}
-	if more := int(at) + 1 - len(v.Counts[i]); more > 0 {
-		v.Counts[i] = append(v.Counts[i], make([]uint64, more)...)
-	}
-	v.Counts[i][at] += n
-}
-
-// done returns the values, with one for each node.
-func (t *stackTree) done() *cct.Values {
-	for i, c := range t.values.Counts {
-		t.values.Counts[i] = append(c, make([]uint64, len(t.values.Nodes)-len(c))...)
-	}
-	return t.values
-}
-
-// eventValues returns the events of a record of context IDs as values of a tree: of each kind
-// their number and, if they have some, the sum of their values. Events whose context is not known
-// are below a function of that name, so that the sums are those of stemma events.
-func (m *model) eventValues() (*cct.Values, error) {
-	t := newStackTree()
-	nodes := make(map[ctxid.ID]uint32)
-	err := m.data.Record.IDs.EventCounts(func(e *ids.EventCount) error {
-		at, ok := nodes[e.ID]
-		if !ok {
-			at = t.enter(m.stackOf(e.ID))
-			nodes[e.ID] = at
-		}
-		kind, unit := ids.EventKind(e.Kind), ids.EventUnit(e.Kind)
-		t.add(profile.ValueType{Name: kind, Unit: "count", About: "the events of kind " + kind}, at, e.Count)
-		if unit != "" {
-			t.add(profile.ValueType{Name: kind + " " + unit, Unit: unit, About: "the " + unit + " of " + kind}, at,
-				e.Sum)
-		}
-		return nil
-	})
-	return t.done(), err
-}
-
-// stackOf returns the frames of an ID, or a name for those that cannot be decoded.
-func (m *model) stackOf(id ctxid.ID) []stackFrame {
-	name := "[no context]"
-	if id != (ctxid.ID{}) {
-		stack, err := m.decoder.Decode(id)
-		if err == nil {
-			return framesOf(stack.Trim())
-		}
-		name = "[unknown]"
-	}
-	return []stackFrame{{fn: cct.Func{Name: name, Pseudo: true}}}
-}
 
 // A contextAnswer is a decoded context ID, outermost frame first, and the box that it ends in, if
 // the record has one.
@@ -190,12 +40,12 @@ func (m *model) context(a Args) (*contextAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	frames := framesOf(stack)
+	frames := stack.TreeFrames()
 	ans := &contextAnswer{Frames: []frameInfo{}}
 	for _, f := range frames {
-		info := frameInfo{cut(f.fn.Name), siteInfo{File: cut(f.site.File), Line: f.site.Line}}
-		if f.site.Via != cct.ViaCall {
-			info.Via = f.site.Via.String()
+		info := frameInfo{cut(f.Func.Name), siteInfo{File: cut(f.Site.File), Line: f.Site.Line}}
+		if f.Site.Via != cct.ViaCall {
+			info.Via = f.Site.Via.String()
 		}
 		ans.Frames = append(ans.Frames, info)
 	}
@@ -206,13 +56,13 @@ func (m *model) context(a Args) (*contextAnswer, error) {
 }
 
 // follow returns the node of frames, or of as many outer ones as there are in the plot.
-func (p *plot) follow(frames []stackFrame) (key string, depth int) {
+func (p *plot) follow(frames []decode.TreeFrame) (key string, depth int) {
 	at := uint32(0)
 	for _, f := range frames {
 		k := slices.IndexFunc(p.kids.Of(at), func(kid uint32) bool {
 			n := p.nodes[kid]
 			s := p.sites[n.Site]
-			return p.funcs[n.Func].Name == f.fn.Name && s.File == f.site.File && s.Line == f.site.Line
+			return p.funcs[n.Func].Name == f.Func.Name && s.File == f.Site.File && s.Line == f.Site.Line
 		})
 		if k < 0 {
 			break

@@ -22,8 +22,7 @@ type model struct {
 	sets       map[string]*dataset
 	plots      []*plot // those used last, the newest first
 
-	diff    *diff.Diff      // nil without a base
-	decoder *decode.Decoder // nil of a record that has no context IDs
+	diff *diff.Diff // nil without a base
 }
 
 // A value can be chosen.
@@ -52,8 +51,7 @@ func newModel(data *Data, o *Options) (*model, error) {
 	m := &model{data: data, o: o, sets: make(map[string]*dataset)}
 	switch {
 	case data.Record.IDs != nil:
-		m.decoder = decode.New(data.Record)
-		values, err := m.eventValues()
+		values, err := decode.NewEventTree().Read(data.Record, decode.New(data.Record))
 		if err != nil {
 			return nil, err
 		}
