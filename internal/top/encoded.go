@@ -40,9 +40,16 @@ func (r *Reader) encoded(got *Reading) error {
 		return err
 	}
 	got.Values = append(slices.Clone(v.Types), encoding)
+	all := EncodedMetrics()
+	slices.SortFunc(got.Values, func(a, b profile.ValueType) int {
+		return cmp.Compare(slices.Index(all, a.Name), slices.Index(all, b.Name))
+	})
 	name := cmp.Or(r.metric, got.Values[0].Name)
-	i := slices.IndexFunc(got.Values, func(t profile.ValueType) bool { return t.Name == name })
+	i := slices.IndexFunc(v.Types, func(t profile.ValueType) bool { return t.Name == name })
 	switch {
+	case name == encoding.Name:
+		got.Tree, got.Note = encoderTree(r.rec.IDs), encoderNote(v)
+		return nil
 	case i < 0:
 		var have []string
 		for _, t := range got.Values {
@@ -50,9 +57,6 @@ func (r *Reader) encoded(got *Reading) error {
 		}
 		return exit.Usagef("no %s in this record (have %s); events are there if the program was built with -events, "+
 			"and has met one", name, strings.Join(have, ", "))
-	case i == len(v.Types):
-		got.Tree, got.Note = encoderTree(r.rec.IDs), encoderNote(v)
-		return nil
 	}
 	got.Tree = &cct.Tree{Nodes: slices.Clone(v.Nodes), Funcs: v.Funcs, Sites: v.Sites, Type: v.Types[i]}
 	for k := range got.Tree.Nodes {
@@ -65,7 +69,7 @@ func (r *Reader) encoded(got *Reading) error {
 func encoderNote(events *cct.Values) string {
 	note := "a record of context IDs has no counts of calls; this is what the encoder does"
 	if len(events.Types) == 0 {
-		note += "; build with -events to see events by context"
+		note += "; build with -events=alloc,block,go to see events by context"
 	}
 	return note
 }

@@ -28,7 +28,10 @@ func Once(w io.Writer, r *Reader, interval time.Duration, o Options) error {
 // lines returns a page as text.
 func lines(p *Page, now *Reading, o Options) []string {
 	what := "function"
-	if o.Contexts {
+	switch {
+	case p.Note != "":
+		what = "what"
+	case o.Contexts:
 		what = "context"
 	}
 	list := []string{title(now), p.summary(), p.heading() + what}

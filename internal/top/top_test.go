@@ -302,13 +302,20 @@ func TestEncoded(t *testing.T) {
 	if strings.Contains(out, "%\n") || strings.Contains(out, "build with -events") {
 		t.Errorf("shares of what is no sum, or a hint that does not help:\n%s", out)
 	}
+	var names []string
+	for _, v := range second.Values {
+		names = append(names, v.Name)
+	}
+	if have := strings.Join(names, ", "); have != "alloc, alloc bytes, block, block nanoseconds, go, encoding" {
+		t.Errorf("values %s", have)
+	}
 	if _, err := NewReader(path, "panic").Read(); err == nil || !strings.Contains(err.Error(), "have alloc,") {
 		t.Errorf("a value that is not there: %v", err)
 	}
 	bare := filepath.Join(t.TempDir(), "bare.7-abcdef")
 	livetest.NewContexts("bare").WriteTo(t, bare)
 	got, err := NewReader(bare, "").Read()
-	if err != nil || !strings.Contains(got.Note, "build with -events") {
+	if err != nil || !strings.Contains(got.Note, "build with -events=alloc") {
 		t.Errorf("a record without events: %v, %+v", err, got)
 	}
 }

@@ -93,7 +93,8 @@ func (m *model) addValues(list *cct.Values) {
 // set returns the dataset of a value; that of the first for "".
 func (m *model) set(name string) (*dataset, error) {
 	if len(m.values) == 0 {
-		return nil, fmt.Errorf("no values: a record of context IDs has some only if the program was built with -events")
+		return nil, fmt.Errorf("no values: a record of context IDs has some only if the program was built with " +
+			"-events=alloc or another kind")
 	}
 	name = cmp.Or(name, m.values[0].Name)
 	if s := m.sets[name]; s != nil {
