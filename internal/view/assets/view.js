@@ -167,20 +167,23 @@ class Plot {
     this.canvas.addEventListener('click', e => this.click(e));
     this.canvas.addEventListener('keydown', e => this.key(e));
     this.canvas.addEventListener('focus', () => this.say());
-    new ResizeObserver(() => this.resize()).observe(this.el);
+    new ResizeObserver(() => this.later()).observe(this.el);
     this.items = [];
     this.rows = [];
+    this.high = 0;
   }
 
   set(answer) {
     const before = this.selected, first = !this.answer;
     this.answer = answer;
     this.layout();
-    if (this.up && this.half) this.el.style.flex = `0 1 ${this.rows.length * rowHeight + 4}px`;
+    this.high = this.rows.length * rowHeight + 4;
+    if (this.up && this.half) this.el.style.flex = `0 1 ${this.high}px`;
     this.selected = (before && this.items.find(i => i.box.id === before.box.id && !i.fold === !before.fold)) || this.items[0];
     this.resize();
     if (document.activeElement === this.canvas) this.say();
-    if (first && this.up) this.el.scrollTop = this.el.scrollHeight;
+    if (first && this.up) this.el.scrollTop = this.high;
+    this.later();
   }
 
   // layout gives each box and fold its place in [0, 1] and its row.
@@ -213,25 +216,33 @@ class Plot {
     for (const row of this.rows) row.sort((a, b) => a.x - b.x);
   }
 
+  // resize fits the canvas to its place. What has its size already is left alone: a canvas that
+  // gets a size is a new one.
   resize() {
-    const width = this.el.clientWidth, height = this.el.clientHeight;
-    const high = this.rows.length * rowHeight + 4, ratio = window.devicePixelRatio || 1;
+    const width = this.el.clientWidth, height = this.el.clientHeight, ratio = window.devicePixelRatio || 1;
     if (!width || !height) return;
+    this.space.style.height = Math.max(0, this.high - height) + 'px';
+    const size = `${width} ${height} ${ratio}`;
+    if (size === this.size) return;
+    this.size = size;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
     this.canvas.style.width = width + 'px';
     this.canvas.style.height = height + 'px';
-    this.space.style.height = Math.max(0, high - height) + 'px';
-    this.draw();
   }
 
+  // later draws before the next frame, once, however much has changed until then.
   later() {
-    if (!this.due) this.due = requestAnimationFrame(() => { this.due = 0; this.draw(); });
+    this.due ||= requestAnimationFrame(() => {
+      this.due = 0;
+      this.resize();
+      this.draw();
+    });
   }
 
   // top returns where a row begins on the canvas.
   top(depth) {
-    const height = this.el.clientHeight, high = Math.max(height, this.rows.length * rowHeight + 4);
+    const high = Math.max(this.el.clientHeight, this.high);
     return (this.up ? high - 2 - (depth + 1) * rowHeight : 2 + depth * rowHeight) - this.el.scrollTop;
   }
 
@@ -399,10 +410,21 @@ function hatch(c, dark) {
   return hatches[dark] = c.createPattern(tile, 'repeat');
 }
 
+// widthOf returns how wide a text is. Most texts of a graph are there many times, and in each frame.
+const widths = new Map();
+function widthOf(c, text) {
+  let w = widths.get(text);
+  if (w === undefined) {
+    if (widths.size > 20000) widths.clear();
+    widths.set(text, w = c.measureText(text).width);
+  }
+  return w;
+}
+
 // fitted cuts text to a width. Of a name the path of the package goes first, then the
 // package, then the receiver.
 function fitted(c, text, width, name) {
-  const each = 6.6, fits = t => t.length * 4 <= width && c.measureText(t).width <= width;
+  const each = 6.6, fits = t => t.length * 4 <= width && widthOf(c, t) <= width;
   text = text.slice(0, 400);
   for (let i = 0; name && i < 3 && !fits(text); i++) {
     const rest = i ? text.replace(/^[^.(]*\.|^\([^)]*\)\./, '') : text.slice(text.lastIndexOf('/') + 1);
@@ -493,15 +515,15 @@ const number = (n, of) => [make('td', {}, amount(n)), make('td', {}, share(n, of
 const changed = (now, was) => make('td', { class: now > was ? 'up' : now < was ? 'down' : '' }, change(now, was));
 
 async function showFunctions(mine) {
-  const args = { value: valueName(), q: state.q, sort: state.sort || 'self', n: '300' };
+  const args = { value: valueName(), q: state.q, sort: state.sort || 'self', n: '100' };
   let a = await ask('functions', args);
   if (mine !== shown) return;
   $('main').dataset.key = '';
   const body = make('tbody');
-  const column = (key, text, cls) => make('th', { class: cls || '', ...(args.sort === key ? { 'aria-sort': key === 'name' ? 'ascending' : 'descending' } : {}) },
+  const column = (key, text, cls) => make('th', { class: cls || 'amount', ...(args.sort === key ? { 'aria-sort': key === 'name' ? 'ascending' : 'descending' } : {}) },
     make('button', { onclick: () => go({ sort: key }) }, text));
-  const head = make('tr', {}, column('self', unitOf().name), make('th', {}, '%'), column('total', 'total'), make('th', {}, '%'),
-    ...(info.base ? [column('base', 'base'), column('change', 'change')] : []), column('contexts', 'contexts'), column('name', 'function', 'name'));
+  const head = make('tr', {}, column('self', unitOf().name), make('th', { class: 'share' }, '%'), column('total', 'total'), make('th', { class: 'share' }, '%'),
+    ...(info.base ? [column('base', 'base'), column('change', 'change', 'change')] : []), column('contexts', 'contexts'), column('name', 'function', 'name'));
   const fill = a => {
     for (const r of a.rows) {
       body.append(make('tr', {}, ...number(r.self, a.all.self), ...number(r.total, a.all.self),
@@ -514,7 +536,7 @@ async function showFunctions(mine) {
     const more = embedded && a.from + a.rows.length >= embedded[`functions?${new URLSearchParams({ value: args.value })}`].rows.length ? 'not in this file' : 'show more';
     const row = make('tr', { class: 'fold' }, ...number(f.self, a.all.self), make('td', { colspan: info.base ? 5 : 3 }),
       make('td', { class: 'name' }, make('button', { onclick: async () => {
-        const next = await ask('functions', { ...args, from: String(a.from + a.rows.length), n: '1000' }), at = row.previousElementSibling;
+        const next = await ask('functions', { ...args, from: String(a.from + a.rows.length), n: '200' }), at = row.previousElementSibling;
         row.remove();
         fill(next);
         (at.nextElementSibling || at).querySelector('button').focus();
@@ -529,7 +551,7 @@ async function showFunctions(mine) {
     return f;
   };
   fill(a);
-  $('main').replaceChildren(make('div', { class: 'scroll' }, make('table', {}, make('thead', {}, head), body)));
+  $('main').replaceChildren(make('div', { class: 'scroll' }, make('table', { class: 'long' }, make('thead', {}, head), body)));
   $('crumbs').replaceChildren(`${plural(a.matched.functions, 'function')}${state.q ? ` with “${state.q}”` : ''} · ${amount(a.matched.self)}${noun()}`);
   return body.querySelector('button');
 }
@@ -624,10 +646,10 @@ async function draw(focus) {
   document.documentElement.classList.toggle('dark', dark());
   const view = { sandwich: showSandwich, functions: showFunctions, source: showSource, timeline: showTimeline, context: showContext }[state.view] || showFlame;
   try {
-    const el = info.values.length || ['timeline', 'context'].includes(state.view) ? await view(mine) : await Promise.reject(new Error('this record has no values: build with -events to see events by context, or paste a context ID'));
+    const el = info.values.length || ['timeline', 'context'].includes(state.view) ? await view(mine) : await Promise.reject(new Error('this record has no values: build with -events=alloc,block,go to see events by context, or paste a context ID'));
     for (const p of plots) p.later();
     if (el && focus !== false && mine === shown && !['INPUT', 'SELECT'].includes(document.activeElement.tagName) && !$('main').contains(document.activeElement)) el.focus({ preventScroll: true });
-    window.painted ||= performance.now();
+    requestAnimationFrame(() => { window.painted ||= performance.now(); }); // behind the plots' own
   } catch (err) {
     if (mine !== shown) return;
     $('main').dataset.key = '';
