@@ -97,6 +97,7 @@ const (
 	FuncFault                    // a place where a run-time error rose
 	FuncPlace                    // an address at which a stack was sampled
 	FuncAlloc                    // the allocations of a type, which is its name; "" is memory without a type
+	FuncWait                     // the time that goroutines did not run for a reason, which is its name
 	numFuncKinds
 )
 
@@ -279,7 +280,7 @@ func (f *Func) CellSites() []int32 {
 
 // funcKindNames and siteKindNames are the words that files have for kinds.
 var (
-	funcKindNames = []string{"ordinary", "root", "overflow", "fault", "place", "alloc"}
+	funcKindNames = []string{"ordinary", "root", "overflow", "fault", "place", "alloc", "wait"}
 	siteKindNames = []string{"none", "call", "go", "defer", "native", "panic", "deferreturn", "unknown"}
 )
 

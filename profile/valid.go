@@ -86,8 +86,8 @@ func (f *Func) Check(strings int) error {
 		return fmt.Errorf("name %d or file %d is not one of %d strings", f.Name, f.File, strings)
 	case uint64(f.Cells) > cellsPerSite*uint64(len(f.Sites)+1):
 		return fmt.Errorf("%d cells for %d sites", f.Cells, len(f.Sites))
-	case f.Kind == FuncAlloc && f.Cells != 0:
-		return fmt.Errorf("allocations with %d cells, want 0", f.Cells)
+	case (f.Kind == FuncAlloc || f.Kind == FuncWait) && f.Cells != 0:
+		return fmt.Errorf("allocations or waits with %d cells, want 0", f.Cells)
 	case f.Kind != FuncPlace && (f.Counters == 0 || f.Counters > maxCounters):
 		return fmt.Errorf("%d counters, want 1 to %d", f.Counters, maxCounters)
 	case f.Kind == FuncPlace && (f.Counters != 0 || f.Cells != 0 || len(f.Frames) == 0):

@@ -27,14 +27,18 @@ var (
 	Allocs  = ValueType{Name: "allocs", Unit: "count", About: "the allocations"}
 	CPU     = ValueType{Name: "cpu", Unit: "nanoseconds", About: "the time on CPU", Sampled: true}
 	Samples = ValueType{Name: "samples", Unit: "count", About: "the samples", Sampled: true}
-	Wait    = ValueType{Name: "wait", Unit: "nanoseconds", About: "the time spent waiting", Sampled: true}
-	Waits   = ValueType{Name: "waits", Unit: "count", About: "the samples", Sampled: true}
+	Wait    = ValueType{Name: "wait", Unit: "nanoseconds", About: "the time not running"}
+	Waits   = ValueType{Name: "waits", Unit: "count", About: "the waits"}
+
+	// SampledWait and SampledWaits are what a sampler knows of it; no profile has both.
+	SampledWait  = ValueType{Name: "wait", Unit: "nanoseconds", About: "the time spent waiting", Sampled: true}
+	SampledWaits = ValueType{Name: "waits", Unit: "count", About: "the samples", Sampled: true}
 )
 
 // ValueTypes are the values that there are, in the order of their columns. Times that were
 // sampled are those for which a sample is the only witness; all values are those of
 // the innermost frame, and not of what it called.
-var ValueTypes = []ValueType{Calls, Alloc, Allocs, CPU, Samples, Wait, Waits}
+var ValueTypes = []ValueType{Calls, Alloc, Allocs, CPU, Samples, Wait, Waits, SampledWait, SampledWaits}
 
 // A Column is one value of all nodes.
 type Column struct {

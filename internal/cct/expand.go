@@ -2,6 +2,7 @@ package cct
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -144,15 +145,14 @@ func (x *expander) funcOf(s uint32) uint32 {
 	return x.funcs[s] - 1
 }
 
-// typeOf returns the function that stands for allocations of the type with the name that is
-// string s of p. Memory without a type is what Go has for strings and for slices without
-// pointers that grow.
-func (x *expander) typeOf(s uint32) uint32 {
-	name := x.p.String(s)
-	if name == "" {
-		name = "bytes"
+// typeOf returns the function that stands for the allocations of a type or the waits for a reason, which is the
+// name of f. Memory without a type is what Go has for strings and for slices without pointers that grow.
+func (x *expander) typeOf(f *profile.Func) uint32 {
+	form, name := "new(%s)", cmp.Or(x.p.String(f.Name), "bytes")
+	if f.Kind == profile.FuncWait {
+		form = "wait(%s)"
 	}
-	fn := x.named("new("+name+")", false)
+	fn := x.named(fmt.Sprintf(form, name), false)
 	x.t.Funcs[fn].Type = true
 	return fn
 }
@@ -179,10 +179,11 @@ func (x *expander) node(i int) {
 	switch {
 	case f.Kind == profile.FuncPlace:
 		return
-	case f.Kind == profile.FuncAlloc && x.column.PerCounter:
-		return // allocations are no calls
-	case f.Kind == profile.FuncAlloc:
-		x.place[i] = place{node: x.call(x.entry(i), 0, x.typeOf(f.Name))}
+	case f.Kind == profile.FuncAlloc || f.Kind == profile.FuncWait:
+		if x.column.PerCounter {
+			return // they are no calls
+		}
+		x.place[i] = place{node: x.call(x.entry(i), 0, x.typeOf(f))}
 	case i == 0:
 	case f.Kind == profile.FuncOverflow:
 		x.place[i] = place{node: x.entry(i).node}

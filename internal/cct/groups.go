@@ -8,7 +8,7 @@ import (
 )
 
 // Groupings are the ways to add up contexts, see [Tree.By].
-var Groupings = []string{"function", "package", "file", "line", "goroutine", "type"}
+var Groupings = []string{"function", "package", "file", "line", "goroutine", "type", "reason"}
 
 // A Group sums up the contexts that belong to one function, package, file, line or kind of
 // goroutine.
@@ -26,9 +26,9 @@ type Group struct {
 
 // By adds up the contexts of t in one of the Groupings. A context is
 //
-//   - in the group of its function, or of that function's package or file; allocations are in
-//     that of the function that asked for them,
-//   - by type, in that of the type that was allocated,
+//   - in the group of its function, or of that function's package or file; allocations and waits
+//     are in that of the function that asked for them,
+//   - by type, in that of the type that was allocated; by reason, in that of the reason to wait,
 //   - by line: in that of the line that makes the call; in a tree of [OfLines], in that of the
 //     line itself,
 //   - by goroutine: in that of the go statement, or of the pseudo-function, that its goroutine
@@ -41,6 +41,7 @@ func (t *Tree) By(grouping string) ([]Group, error) {
 		"function": t.functionKey, "package": t.functionKey, "file": t.functionKey, "line": t.lineKey,
 		"goroutine": t.goroutineKey,
 		"type":      t.typeKey,
+		"reason":    t.typeKey,
 	}[grouping]
 	if !ok {
 		return nil, fmt.Errorf("unknown grouping %q (want %s)", grouping, strings.Join(Groupings, ", "))
@@ -77,7 +78,7 @@ func (t *Tree) functionKey(n uint32) (groupKey, bool) {
 	return groupKey{fn: t.Nodes[n].Func}, true
 }
 
-// HasTypes tells whether t counts allocations, which can be added up by type.
+// HasTypes tells whether t counts allocations, which can be added up by type, or waits, by reason.
 func (t *Tree) HasTypes() bool {
 	return slices.ContainsFunc(t.Funcs, func(f Func) bool { return f.Type })
 }

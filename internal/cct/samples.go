@@ -28,7 +28,9 @@ func Of(p *profile.Profile, name string) (*Tree, error) {
 		if t.Name == name {
 			return nil, fmt.Errorf("no %s in this profile (have %s)", name, strings.Join(have, ", "))
 		}
-		names = append(names, t.Name)
+		if !slices.Contains(names, t.Name) {
+			names = append(names, t.Name)
+		}
 	}
 	return nil, fmt.Errorf("unknown metric %q (want %s)", name, strings.Join(names, ", "))
 }

@@ -38,6 +38,10 @@ bytes as -metric=alloc, their number as -metric=allocs. In contexts they are sho
 as new(TYPE), where the type is that of an element if several were allocated at
 once; new(bytes) is memory without pointers or type, as that of strings.
 
+Waits are there if it was built with -metrics=calls,wait: the time that goroutines
+did not run as -metric=wait, how often as -metric=waits. In contexts they are shown
+as wait(REASON); wait(runnable) is time without a P. -by=reason adds them up.
+
 With -classes it counts the calls from one kind of function to another. The
 application is the main module, or the functions that match -app; libraries are
 all others that are instrumented: Go's own packages, and other modules. Natives
@@ -174,6 +178,8 @@ func checkReport(fs *flag.FlagSet, o *report.Options) error {
 		o.Contexts = true
 	case "type":
 		o.Metric = cmp.Or(o.Metric, profile.Alloc.Name)
+	case "reason":
+		o.Metric = cmp.Or(o.Metric, profile.Wait.Name)
 	}
 	switch {
 	case o.Classes && (o.Tree || o.Contexts || o.Function != "" || o.By != ""):

@@ -48,6 +48,11 @@ func (b *Reader) Alloc() profile.Func {
 	return profile.Func{Kind: profile.FuncAlloc, Name: b.Name("type"), Counters: 1}
 }
 
+// Wait reads the description of the waits for a reason.
+func (b *Reader) Wait() profile.Func {
+	return profile.Func{Kind: profile.FuncWait, Name: b.Name("reason"), Counters: 1}
+}
+
 // Function reads the description of a function, but for its flags. The numbers of cells
 // and counters are not written: they follow from the largest index.
 func (b *Reader) Function() profile.Func {

@@ -233,6 +233,8 @@ func (r *FuncsReader) decode(h funcHeader, b *funcblob.Reader) (profile.Func, er
 		return b.Fault(), b.End()
 	case h.Kind == rt.RecAlloc:
 		return b.Alloc(), b.End()
+	case h.Kind == rt.RecWait:
+		return b.Wait(), b.End()
 	case h.Kind != rt.RecFunc:
 		return profile.Func{}, fmt.Errorf("unknown kind of record %d", h.Kind)
 	}

@@ -111,7 +111,7 @@ func (l *Dir) openTree() error {
 	if err := l.readTree(tree, r); err != nil {
 		return err
 	}
-	if err := l.allocColumns(); err != nil {
+	if err := l.amountColumns(); err != nil {
 		return err
 	}
 	if err := l.readShards(); err != nil {
@@ -333,17 +333,44 @@ func (l *Dir) Node(offset uint32) (int, bool) {
 	return int(l.nodes[i]), true
 }
 
-// allocColumns adds the columns of allocations, if the program counted them.
-func (l *Dir) allocColumns() error {
-	if l.Header.Flags&rt.HdrFlagAlloc == 0 {
-		return nil
-	}
-	for _, t := range []profile.ValueType{profile.Alloc, profile.Allocs} {
-		if _, err := l.Profile.AddColumn(t); err != nil {
-			return err
+// amounts are the kinds of functions that stand for what the runtime does: a flag of the header says that it is
+// counted, and what counter 0 and counter 1 of a node are.
+var amounts = []struct {
+	kind   profile.FuncKind
+	flag   uint32
+	values [rt.AmountCounters]profile.ValueType
+}{
+	{profile.FuncAlloc, rt.HdrFlagAlloc, [...]profile.ValueType{profile.Allocs, profile.Alloc}},
+	{profile.FuncWait, rt.HdrFlagWait, [...]profile.ValueType{profile.Waits, profile.Wait}},
+}
+
+// amountColumns adds the columns of what the program counted.
+func (l *Dir) amountColumns() error {
+	for _, a := range amounts {
+		if uint32(l.Header.Flags)&a.flag == 0 {
+			continue
+		}
+		for _, t := range a.values {
+			if _, err := l.Profile.AddColumn(t); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// amountsOf returns the columns that the counters of a node belong to which is of a function of the given
+// kind; false for kinds whose counters are calls. A column may be nil.
+func (l *Dir) amountsOf(kind profile.FuncKind) (columns [rt.AmountCounters]*profile.Column, ok bool) {
+	for _, a := range amounts {
+		if a.kind == kind {
+			for i, t := range a.values {
+				columns[i] = l.Profile.Column(t.Name)
+			}
+			return columns, true
+		}
+	}
+	return columns, false
 }
 
 // readShards adds up the counters of all shards.
@@ -372,14 +399,13 @@ func (l *Dir) readShards() error {
 // addShard adds the counters of one shard. It reads forwards, as the offsets
 // ascend, and so touches each page once, holes included.
 func (l *Dir) addShard(f *File) error {
-	alloc, allocs := l.Profile.Column(profile.Alloc.Name), l.Profile.Column(profile.Allocs.Name)
 	for i, off := range l.offsets {
 		n := l.nodes[i]
 		counts := l.Profile.NodeCounts(int(n))
-		kind := l.Profile.Funcs[l.Profile.Nodes[n].Func].Kind
+		columns, amount := l.amountsOf(l.Profile.Funcs[l.Profile.Nodes[n].Func].Kind)
 		counters := len(counts)
-		if kind == profile.FuncAlloc {
-			counters = rt.AllocCounters
+		if amount {
+			counters = len(columns)
 		}
 		size := int64(layout.CounterSize * counters)
 		if int64(off)+size > f.Size {
@@ -390,10 +416,11 @@ func (l *Dir) addShard(f *File) error {
 		if err != nil {
 			return err
 		}
-		if kind == profile.FuncAlloc {
-			if allocs != nil {
-				allocs.Values[n] += raw.Load[uint64](b)
-				alloc.Values[n] += raw.Load[uint64](b[layout.CounterSize:])
+		if amount {
+			for c, column := range columns {
+				if column != nil {
+					column.Values[n] += raw.Load[uint64](b[layout.CounterSize*c:])
+				}
 			}
 			continue
 		}

@@ -66,7 +66,7 @@ func (l *Dir) readSamples() error {
 }
 
 // sampleValues are the values that a sampler records, in the order of its nodes.
-var sampleValues = [...]profile.ValueType{profile.CPU, profile.Samples, profile.Wait, profile.Waits}
+var sampleValues = [...]profile.ValueType{profile.CPU, profile.Samples, profile.SampledWait, profile.SampledWaits}
 
 // A samplesReader reads places and nodes of samples.
 type samplesReader struct {

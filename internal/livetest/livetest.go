@@ -144,7 +144,18 @@ func (d *Dir) Alloc(typ string) uint64 {
 	b.uint(b.str(typ))
 	id := rt.AllocID(d.nextID)
 	d.nextID += 64
-	d.write(rt.RecAlloc, id, uint32(layout.NodeBytes(0, rt.AllocCounters)), 0, b)
+	d.write(rt.RecAlloc, id, uint32(layout.NodeBytes(0, rt.AmountCounters)), 0, b)
+	return id
+}
+
+// Wait records the waits for a reason, which the header then says are counted, and returns its ID.
+func (d *Dir) Wait(reason string) uint64 {
+	d.Header(func(h *layout.Header) { h.Flags |= rt.HdrFlagWait })
+	b := &blob{}
+	b.uint(b.str(reason))
+	id := rt.WaitID(d.nextID)
+	d.nextID += 64
+	d.write(rt.RecWait, id, uint32(layout.NodeBytes(0, rt.AmountCounters)), 0, b)
 	return id
 }
 

@@ -83,9 +83,12 @@ func newReporter(w io.Writer, p *record.Record, o *Options) (*reporter, error) {
 	if err != nil {
 		return nil, exit.Usagef("report: %w%s", err, words.DidYouMean("", o.Metric, Metrics()))
 	}
-	if o.By == "type" && !all.HasTypes() {
-		return nil, exit.Usagef("report: -by=type: %s has no types; those of memory are in -metric=alloc and "+
-			"-metric=allocs", all.Type.Name)
+	for by, of := range map[string][2]profile.ValueType{
+		"type": {profile.Alloc, profile.Allocs}, "reason": {profile.Wait, profile.Waits}} {
+		if o.By == by && (!all.HasTypes() || !slices.Contains(of[:], all.Type)) {
+			return nil, exit.Usagef("report: -by=%s: %s has no %ss; those are in -metric=%s and -metric=%s", by,
+				all.Type.Name, by, of[0].Name, of[1].Name)
+		}
 	}
 	return &reporter{w: w, t: all.Select(o.Selection), o: o, totals: all.Totals()}, nil
 }

@@ -23,7 +23,7 @@ func SamplingLines(p *profile.Profile) []string {
 	}
 	lines := []string{fmt.Sprintf("%s on CPU for %s · %s of waiting goroutines for %s",
 		words.Plural(p.Total(profile.Samples), "sample"), words.Milliseconds(p.Total(profile.CPU)),
-		words.Plural(p.Total(profile.Waits), "sample"), words.Milliseconds(p.Total(profile.Wait)))}
+		words.Plural(p.Total(profile.SampledWaits), "sample"), words.Milliseconds(p.Total(profile.SampledWait)))}
 	for _, proc := range p.Processes {
 		if sm := proc.Sampling; sm != nil {
 			lines = append(lines, samplingLine(sm))

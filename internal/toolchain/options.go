@@ -244,7 +244,7 @@ func (o Options) ForCompiler() string {
 	if code.Entry != engine.HookNever {
 		s += ",verify=" + onOff(code.Entry == engine.HookAlways || o.Verify || o.Record != "")
 	}
-	if code.Alloc && o.hasMetric("alloc") {
+	if code.Alloc && (o.hasMetric("alloc") || o.hasMetric("wait")) {
 		s += ",alloc=on"
 	}
 	if code.Natives {
@@ -279,7 +279,7 @@ func (o Options) checkEvents() error {
 }
 
 // metrics are the values that an exact tree may have.
-var metrics = []string{"calls", "alloc"}
+var metrics = []string{"calls", "alloc", "wait"}
 
 // hasMetric reports whether a metric is asked for.
 func (o Options) hasMetric(name string) bool {
@@ -293,8 +293,8 @@ func (o Options) checkMetrics() error {
 			return fmt.Errorf("-metrics=%s: no such metric (have %s)", name, strings.Join(metrics, ", "))
 		}
 	}
-	if o.hasMetric("alloc") && o.Record != "" {
-		return fmt.Errorf("-record=%s: the record has calls only; leave -metrics=alloc out", o.Record)
+	if o.Record != "" && (o.hasMetric("alloc") || o.hasMetric("wait")) {
+		return fmt.Errorf("-record=%s: the record has calls only; leave -metrics=%s out", o.Record, o.Metrics)
 	}
 	return nil
 }
@@ -344,6 +344,9 @@ func (o Options) ForRuntime() string {
 	}
 	if o.hasMetric("alloc") {
 		s = append(s, "alloc=on")
+	}
+	if o.hasMetric("wait") {
+		s = append(s, "wait=on")
 	}
 	if o.Nodes != 0 {
 		s = append(s, fmt.Sprintf("nodes=%d", o.Nodes))

@@ -132,7 +132,8 @@ func TestSplits(t *testing.T) {
 		for _, kind := range []string{"sleep", "lock"} {
 			t.Run(how+"/"+kind, func(t *testing.T) {
 				e2e.Retry(t, func() error {
-					return runSplit(t, exe, kind, profile.Wait, profile.Waits, "STEMMA_SAMPLING="+how).check(t)
+					return runSplit(t, exe, kind, profile.SampledWait, profile.SampledWaits,
+						"STEMMA_SAMPLING="+how).check(t)
 				})
 			})
 		}

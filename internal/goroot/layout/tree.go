@@ -110,10 +110,11 @@ type MetaString struct {
 //
 // A record of kind RecAlloc stands for the allocations of a type. Its blob is the name of
 // the type, a string that is empty for memory without a type. Its nodes have no cells;
-// counter 0 counts allocations, counter 1 the bytes that they took.
+// counter 0 counts allocations, counter 1 the bytes that they took. One of kind RecWait stands for the waits
+// for a reason, which is its blob; counter 0 counts them, counter 1 adds up their nanoseconds.
 type FuncRecord struct {
 	Length   uint32 // bytes of the record
-	Kind     uint32 // rt.RecFunc, rt.RecFault or rt.RecAlloc
+	Kind     uint32 // rt.RecFunc, rt.RecFault, rt.RecAlloc or rt.RecWait
 	ID       uint64 // function ID
 	NodeSize uint32 // as in the metadata
 	Flags    uint32 // rt.MetaFlag bits

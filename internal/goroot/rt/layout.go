@@ -62,6 +62,7 @@ const (
 	HdrFlagFull  = 1 << 0 // recursion is not folded
 	HdrFlagCheck = 1 << 1 // the checker is on
 	HdrFlagAlloc = 1 << 5 // allocations are counted
+	HdrFlagWait  = 1 << 6 // waits are counted
 )
 
 // Kinds of loss, the index into Lost of the header.
@@ -142,6 +143,7 @@ const (
 	RecFunc  = 1
 	RecFault = 2
 	RecAlloc = 3
+	RecWait  = 4
 )
 
 // Kinds of call sites.

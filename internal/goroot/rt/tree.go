@@ -95,12 +95,13 @@ func (t *Tree) entry(table, i uint32) *uint32 {
 // Used returns the bytes of the region that are in use.
 func (t *Tree) Used() uint64 { return t.used }
 
-// A target is what a cell leads to: a function, or the allocations of a type.
+// A target is what a cell leads to: a function, the allocations of a type, or the waits for a reason.
 type target struct {
 	id   uint64
 	size uint32       // of a node
-	meta *layout.Meta // nil for allocations
-	name string       // of the type
+	meta *layout.Meta // of a function, nil for others
+	kind uint32       // of others: RecAlloc or RecWait
+	name string       // of the type, or the reason
 }
 
 // Enter returns the node of the function with metadata meta, entered through
@@ -378,7 +379,7 @@ func (t *Tree) ByEntry(cell uint32, entry uint64) uint32 {
 // meta returns the metadata of a node's function, or nil for one that has none.
 func (t *Tree) meta(n uint32) *layout.Meta {
 	id := &t.node(n).Func
-	if *id <= OverflowFunc || *id>>allocShift != 0 {
+	if *id <= OverflowFunc || *id>>amountShift != 0 {
 		return nil
 	}
 	return *(**layout.Meta)(unsafe.Pointer(id))

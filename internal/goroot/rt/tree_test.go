@@ -106,8 +106,8 @@ func (m *machine) validate() (nodes int) {
 			size = rootSize
 		case id == OverflowFunc:
 			size = overflowSize
-		case id>>allocShift == 1:
-			size = allocSize
+		case id>>amountShift == 1:
+			size = amountSize
 		case id>>faultShift == 1:
 			size = faultSize
 		case id&7 == 0 && byID[id] != nil:

@@ -43,7 +43,7 @@ func stemmaAllocated(size uintptr, typ *_type) {
 	if *(*uint64)(unsafe.Pointer(rt.Base + node)) != id {
 		node = stemmaAllocNode(cell, id, typ)
 	}
-	counters := (*[rt.AllocCounters]uint64)(unsafe.Pointer(rt.Base + node + gp.stemmaShard))
+	counters := (*[rt.AmountCounters]uint64)(unsafe.Pointer(rt.Base + node + gp.stemmaShard))
 	counters[0]++
 	counters[1] += uint64(size)
 }

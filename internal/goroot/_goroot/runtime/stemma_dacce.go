@@ -139,9 +139,12 @@ func stemmaWordBelow(u *unwinder) uint64 {
 	return 0
 }
 
-// stemmaResume makes the words of gp, which is about to run, those of the current
+// stemmaResume counts how long gp, which is about to run, has waited, and makes its words those of the current
 // epoch. It runs on g0, with a P.
 func stemmaResume(gp *g) {
+	if stemmaWaitOn {
+		stemmaRunAgain(gp)
+	}
 	if gp.stemmaEpoch != stemma.encode.epoch {
 		stemmaRewrite(gp, gp.sched.pc, gp.sched.sp)
 	}
@@ -152,6 +155,9 @@ func stemmaResume(gp *g) {
 //
 //go:nosplit
 func stemmaExitSyscall(gp *g) {
+	if stemmaWaitOn {
+		systemstack(func() { stemmaRunAgain(gp) })
+	}
 	if gp.stemmaEpoch != stemma.encode.epoch {
 		systemstack(func() { stemmaRewrite(gp, gp.syscallpc, gp.syscallsp) })
 	}

@@ -456,6 +456,7 @@ func stemmaExit() {
 		if stemma.dirlen == 0 || stemmaForked() {
 			return
 		}
+		stemmaWaitEnd()
 		lock(&stemma.lock)
 		samples, places := stemmaSmp.Close()
 		for i := range stemmaFiles.n.Load() {

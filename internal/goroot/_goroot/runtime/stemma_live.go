@@ -58,6 +58,7 @@ func stemmaInit() {
 	stemma.on = true
 	stemmaRoot(getg(), rt.RootOther)
 	stemmaAllocInit()
+	stemmaWaitInit()
 	if stemmaOption("verify") == "on" {
 		stemmaCheckInit()
 	}

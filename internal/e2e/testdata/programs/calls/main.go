@@ -5,7 +5,7 @@ package main
 //stemma:default
 //stemma:full -recursion=full
 //stemma:noinline -inlined=off
-//stemma:alloc -metrics=calls,alloc
+//stemma:metrics -metrics=calls,alloc,wait
 
 import (
 	"example.com/e2e/calls/lib"

@@ -3,7 +3,7 @@ package main
 
 //stemma:default
 //stemma:full -recursion=full
-//stemma:alloc -metrics=calls,alloc
+//stemma:metrics -metrics=calls,alloc,wait
 
 import (
 	"fmt"

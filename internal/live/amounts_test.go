@@ -9,11 +9,12 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// TestAllocations reads nodes of allocations, whose counters are two values and no calls.
-func TestAllocations(t *testing.T) {
+// TestAmounts reads nodes of allocations and of waits, whose counters are two values and no calls.
+func TestAmounts(t *testing.T) {
 	d := livetest.New(2, "prog")
 	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"main.go"}, Sites: []livetest.Site{
-		{Kind: rt.SiteNative, Callee: "runtime.newobject", Line: 3, Cell: 1, Counter: 2}}})
+		{Kind: rt.SiteNative, Callee: "runtime.newobject", Line: 3, Cell: 1, Counter: 2},
+		{Kind: rt.SiteNative, Callee: "time.Sleep", Line: 4, Cell: 2, Counter: 3}}})
 	typ := d.Alloc("main.T")
 	n := d.Node(livetest.Root, rt.RootMain, f)
 	a := d.Node(n, 0, typ)
@@ -22,6 +23,9 @@ func TestAllocations(t *testing.T) {
 	d.Count(1, a, 0, 3)
 	d.Count(0, a, 1, 32)
 	d.Count(1, a, 1, 48)
+	w := d.Node(n, 1, d.Wait("sleep"))
+	d.Count(0, w, 0, 1)
+	d.Count(1, w, 1, 700)
 	l, err := live.Open(d.FS())
 	if err != nil {
 		t.Fatal(err)
@@ -33,8 +37,14 @@ func TestAllocations(t *testing.T) {
 	if calls := p.Total(profile.Calls); calls != 1 {
 		t.Errorf("%d calls, want 1", calls)
 	}
-	if last := p.Funcs[p.Nodes[len(p.Nodes)-1].Func]; last.Kind != profile.FuncAlloc ||
-		p.String(last.Name) != "main.T" {
-		t.Errorf("the last node is of %v %s, want the allocations of main.T", last.Kind, p.String(last.Name))
+	if waits, wait := p.Total(profile.Waits), p.Total(profile.Wait); waits != 1 || wait != 700 {
+		t.Errorf("%d waits of %d ns, want 1 of 700", waits, wait)
+	}
+	have := make(map[profile.FuncKind]string)
+	for _, node := range p.Nodes {
+		have[p.Funcs[node.Func].Kind] = p.String(p.Funcs[node.Func].Name)
+	}
+	if have[profile.FuncAlloc] != "main.T" || have[profile.FuncWait] != "sleep" {
+		t.Errorf("the nodes are of %v, want the allocations of main.T, and sleep", have)
 	}
 }

@@ -1,0 +1,182 @@
+// Parked waits in all ways that Go has, each in a function of its own, and prints how long the call took by
+// the clock: "main.f ns".
+package main
+
+import (
+	"fmt"
+	"iter"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const short = 20 * time.Millisecond
+
+// after calls f in a while, from another goroutine.
+func after(f func()) {
+	go func() {
+		time.Sleep(short)
+		f()
+	}()
+}
+
+func sleep() { time.Sleep(short) }
+
+func receive() {
+	c := make(chan int)
+	after(func() { c <- 1 })
+	<-c
+}
+
+func send() {
+	c := make(chan int)
+	after(func() { <-c })
+	c <- 1
+}
+
+func choose() {
+	a, b := make(chan int), make(chan int)
+	after(func() { close(a) })
+	select {
+	case <-a:
+	case <-b:
+	}
+}
+
+func mutex() {
+	var mu sync.Mutex
+	mu.Lock()
+	after(mu.Unlock)
+	mu.Lock()
+}
+
+func readers() {
+	var mu sync.RWMutex
+	mu.Lock()
+	after(mu.Unlock)
+	mu.RLock()
+}
+
+func group() {
+	var wg sync.WaitGroup
+	wg.Add(1)
+	after(wg.Done)
+	wg.Wait()
+}
+
+func cond() {
+	var mu sync.Mutex
+	c := sync.NewCond(&mu)
+	mu.Lock()
+	after(c.Signal)
+	c.Wait()
+}
+
+func network() {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	defer l.Close()
+	after(func() {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err == nil {
+			c.Close()
+		}
+	})
+	c, err := l.Accept()
+	if err == nil {
+		c.Close()
+	}
+}
+
+// call blocks in a system call.
+func call() {
+	t := syscall.NsecToTimespec(int64(short))
+	if err := syscall.Nanosleep(&t, nil); err != nil {
+		panic(err)
+	}
+}
+
+func pull() {
+	next, stop := iter.Pull(func(yield func(int) bool) {
+		time.Sleep(short)
+		yield(1)
+	})
+	defer stop()
+	next()
+}
+
+// stop stops the world, often.
+func stop() {
+	for range 100 {
+		runtime.GC()
+	}
+}
+
+// deep waits far below a function that all of its waits stand for.
+func deep(n int) {
+	if n > 0 {
+		deep(n - 1)
+		return
+	}
+	time.Sleep(short)
+}
+
+func levels() { deep(10) }
+
+// busy does not wait, but for a CPU: several goroutines share one P, and each is preempted.
+func busy() {
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			spin()
+		}()
+	}
+	wg.Wait()
+}
+
+var sink uint64
+
+//go:noinline
+func spin() {
+	x := uint64(1)
+	for begin := time.Now(); time.Since(begin) < 5*short; {
+		for range 10000 {
+			x = x*6364136223846793005 + 1
+		}
+	}
+	sink += x
+}
+
+// leak leaves a goroutine that never goes on.
+func leak() {
+	go forever(make(chan int))
+	time.Sleep(short)
+}
+
+func forever(c chan int) { <-c }
+
+func main() {
+	runtime.GOMAXPROCS(1)
+	all := []struct {
+		name string
+		f    func()
+	}{
+		{"sleep", sleep}, {"receive", receive}, {"send", send}, {"choose", choose}, {"mutex", mutex},
+		{"readers", readers}, {"group", group}, {"cond", cond}, {"network", network}, {"call", call},
+		{"pull", pull}, {"levels", levels}, {"stop", stop}, {"busy", busy}, {"leak", leak},
+	}
+	begin := time.Now()
+	for _, w := range all {
+		from := time.Now()
+		w.f()
+		fmt.Printf("main.%s %d\n", w.name, time.Since(from))
+	}
+	fmt.Fprintf(os.Stdout, "main.main %d\n", time.Since(begin))
+}

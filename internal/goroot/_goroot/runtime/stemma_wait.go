@@ -1,0 +1,230 @@
+// Time that goroutines do not run, counted in the context that waits. Every goroutine has a clock that adds up
+// its time by what it does: it runs, waits for something, is ready to run, or is in a system call. The clock is
+// told of each change where the runtime changes the goroutine's status, so that all of its life is in
+// one of them. When the goroutine runs again, the time that it did not is counted below the cell that it left
+// when it stopped.
+
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	rt "internal/runtime/stemma"
+	"unsafe"
+)
+
+// stemmaWaitOn tells whether waits are counted. It is set before there is a P and does not change.
+var stemmaWaitOn bool
+
+// What a goroutine does, in g.stemmaDoes.
+const (
+	stemmaDead    = iota // nothing is measured
+	stemmaRuns           // on CPU, or it would be if its thread were
+	stemmaWaits          // for g.stemmaWhy
+	stemmaReady          // to run: it waits for a P
+	stemmaSyscall        // in a system call, or in C
+)
+
+// Reasons that the runtime has no waitReason for come behind its own.
+const (
+	stemmaWhyReady = waitReason(len(waitReasonStrings) + iota)
+	stemmaWhySyscall
+	stemmaWhyC
+)
+
+// A stemmaClockOf is a goroutine's clock. Whoever changes the status of the goroutine owns it: there is only
+// one at a time, since the next change needs that the last one has been seen.
+type stemmaClockOf struct {
+	since  int64      // nanotime of the last change; 0 before the first
+	waited int64      // nanoseconds, of a wait or a system call, that are not counted yet
+	ready  int64      // likewise, of waiting for a P
+	does   uint8      // since then
+	why    waitReason // of waited
+}
+
+// stemmaWaitInit makes the tree count waits, if that is asked for.
+func stemmaWaitInit() {
+	if stemmaOption("wait") == "on" {
+		stemma.tree.CountWaits()
+		stemmaWaitOn = true
+	}
+}
+
+// stemmaStatus is called by casgstatus when the status of gp has changed, on any stack and by any thread, and
+// before anyone else can change it: it must not split the stack. When a goroutine goes on without
+// being scheduled, after it has helped the collector, say, its wait is counted here.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaStatus(gp *g, from, to uint32) {
+	if !stemmaWaitOn {
+		return
+	}
+	switch to {
+	case _Gwaiting:
+		gp.stemmaClock.stop(stemmaWaits, gp.waitreason)
+	case _Grunnable:
+		gp.stemmaClock.turn(stemmaReady)
+	case _Gsyscall:
+		stemmaEnterSyscall(gp)
+	case _Grunning:
+		if from == _Gwaiting {
+			systemstack(func() { stemmaRunAgain(gp) })
+		}
+	case _Gdead:
+		gp.stemmaClock = stemmaClockOf{}
+	}
+}
+
+// stemmaPreempted is called when gp is about to be stopped where it is, for the collector. It runs on g0.
+func stemmaPreempted(gp *g) {
+	if stemmaWaitOn {
+		gp.stemmaClock.stop(stemmaWaits, waitReasonPreempted)
+	}
+}
+
+// stemmaSwitched is called when gp is about to switch to another coroutine. It runs on g0.
+func stemmaSwitched(gp *g) {
+	if stemmaWaitOn {
+		gp.stemmaClock.stop(stemmaWaits, waitReasonCoroutine)
+	}
+}
+
+// stemmaEnterSyscall is called when gp is about to enter a system call, or C. It must not split the stack.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaEnterSyscall(gp *g) {
+	if stemmaWaitOn {
+		why := stemmaWhySyscall
+		if gp.m != nil && gp.m.incgo {
+			why = stemmaWhyC
+		}
+		gp.stemmaClock.stop(stemmaSyscall, why)
+	}
+}
+
+// stop notes why the goroutine does not run from here on.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func (c *stemmaClockOf) stop(does uint8, why waitReason) {
+	c.turn(does)
+	c.why = why
+}
+
+// turn notes that from here on the goroutine does something else.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func (c *stemmaClockOf) turn(does uint8) {
+	now := nanotime()
+	switch c.does {
+	case stemmaWaits, stemmaSyscall:
+		c.waited += now - c.since
+	case stemmaReady:
+		c.ready += now - c.since
+	}
+	c.since, c.does = now, does
+}
+
+// stemmaRunAgain counts how long gp did not run, and notes that it runs. It runs on the system stack, on the
+// thread that runs gp. Without a P, and before it has a shard, the time stays on the clock.
+func stemmaRunAgain(gp *g) {
+	c := &gp.stemmaClock
+	c.turn(stemmaRuns)
+	stemmaCountWait(gp)
+}
+
+// stemmaCountWait counts what is on the clock of gp, which stands still: in the context that it stopped in. It
+// runs on the system stack, where nothing preempts it between a load and a store of a counter.
+func stemmaCountWait(gp *g) {
+	c := &gp.stemmaClock
+	g0 := getg()
+	if c.waited|c.ready == 0 || g0.m.p == 0 || g0.stemmaShard == 0 {
+		return
+	}
+	cell := gp.stemmaCtx
+	if cell == stemmaRootCell(rt.RootGo) {
+		c.waited, c.ready = 0, 0 // the runtime's own: they wait all the time
+		return
+	}
+	if gp.asyncSafePoint {
+		cell = stemmaInterruptedCell(gp, cell)
+	}
+	if c.waited != 0 {
+		stemmaWaitedIn(cell, c.why, uint64(c.waited), g0.stemmaShard)
+	}
+	if c.ready != 0 {
+		stemmaWaitedIn(cell, stemmaWhyReady, uint64(c.ready), g0.stemmaShard)
+	}
+	c.waited, c.ready = 0, 0
+}
+
+// stemmaWaitedIn counts one wait.
+func stemmaWaitedIn(cell uintptr, why waitReason, ns uint64, shard uintptr) {
+	at, id := uint32(cell-rt.Base), rt.WaitID(uint64(why))
+	node := stemma.tree.Lookup(at, id)
+	if node == 0 {
+		lock(&stemma.lock)
+		node = stemma.tree.EnterWait(at, id, stemmaWhyName(why))
+		unlock(&stemma.lock)
+	}
+	counters := (*[rt.AmountCounters]uint64)(unsafe.Pointer(rt.Base + uintptr(node) + shard))
+	counters[0]++
+	counters[1] += ns
+}
+
+// stemmaWhyName returns the name of a reason.
+func stemmaWhyName(why waitReason) string {
+	switch why {
+	case stemmaWhyReady:
+		return "runnable"
+	case stemmaWhySyscall:
+		return "system call"
+	case stemmaWhyC:
+		return "C"
+	}
+	return why.String()
+}
+
+// stemmaInterruptedCell returns a cell of the function in which gp was preempted between two instructions: that of
+// its last call, if it has made one, else its first one. The cell that gp left last may be that of a call that
+// has returned. A function in whose very first instructions gp is has not noted its node yet, and what lies there
+// is another one's, or nothing. It runs on the system stack, while gp does not run.
+func stemmaInterruptedCell(gp *g, cell uintptr) uintptr {
+	var u unwinder
+	u.initAt(gp.sched.pc, gp.sched.sp, 0, gp, unwindSilentErrors)
+	for ; u.valid(); u.next() {
+		if fn := u.frame.fn; fn.flag&(rt.FuncFlagSlot|rt.FuncFlagLeaf) != 0 {
+			node := stemmaFrameNode(gp, &u.frame)
+			if near := stemma.tree.CellNear(node, uint32(cell-rt.Base), uint64(fn.entry())); near != 0 {
+				cell = rt.Base + uintptr(near)
+			}
+			break
+		}
+	}
+	return cell
+}
+
+// stemmaWaitEnd counts the time of those that wait while the program ends. It runs on the system stack. Each is
+// held by its scan bit while its clock is read, as by the collector.
+func stemmaWaitEnd() {
+	if !stemmaWaitOn || getg().m.p == 0 {
+		return
+	}
+	length := int(atomic.Loaduintptr(&allglen))
+	for i := range length {
+		lock(&allglock)
+		gp := allgs[i]
+		unlock(&allglock)
+		s := readgstatus(gp)
+		if s != _Gwaiting && s != _Gsyscall && s != _Grunnable || !castogscanstatus(gp, s, s|_Gscan) {
+			continue
+		}
+		if gp.m == nil || s == _Gsyscall {
+			gp.stemmaClock.turn(gp.stemmaClock.does)
+			stemmaCountWait(gp)
+		}
+		casfrom_Gscanstatus(gp, s|_Gscan, s)
+	}
+}
