@@ -48,6 +48,10 @@ var flatWays = []flatWay{
 	{"stw", "sampler=stw", 1, 10000},
 }
 
+// flatAgrees is how far two halves of runtime/pprof must agree, or else both profilers take twice
+// the samples: of a program whose time lies in very many functions it takes more to tell two profiles apart.
+const flatAgrees = 0.88
+
 // flatRuns returns the most runs of a half. A run has several times as many of stemma's
 // samples as of pprof's.
 func (s *session) flatRuns(w flatWay) int {
@@ -139,7 +143,11 @@ func (s *session) flatOf(p *program.Program) [][]flatProfile {
 		if err != nil {
 			return err
 		}
-		return s.flatRunsOf(bin, other, dir, profiles)
+		err = s.flatRunsOf(bin, other, dir, profiles, 1)
+		if first := profiles[0]; err == nil && similarity.Overlap(first[0].time, first[1].time) < flatAgrees {
+			err = s.flatRunsOf(bin, other, dir, profiles, 2)
+		}
+		return err
 	})
 	if err != nil {
 		if s.isAvailable(sampled, err) {
@@ -150,17 +158,18 @@ func (s *session) flatOf(p *program.Program) [][]flatProfile {
 	return profiles
 }
 
-// flatRunsOf runs the program, under pprof and sampled, until all halves of profiles have enough samples,
-// or their runs. What has the smallest part of them is next, so that whatever else the
+// flatRunsOf runs the program, under pprof and sampled, until all halves of profiles have times as many samples
+// as flatWays say, or times their runs. What has the smallest part of them is next, so that whatever else the
 // machine does meets all alike.
-func (s *session) flatRunsOf(wrapped, sampled *measure.Binary, dir string, profiles [][]flatProfile) error {
+func (s *session) flatRunsOf(wrapped, sampled *measure.Binary, dir string, profiles [][]flatProfile,
+	times int) error {
 	for {
 		var half *flatProfile
 		var way flatWay
 		for i, w := range flatWays {
 			for k := range profiles[i] {
 				f := &profiles[i][k]
-				if f.samples < w.samples && f.runs < s.flatRuns(w) &&
+				if f.samples < uint64(times)*w.samples && f.runs < times*s.flatRuns(w) &&
 					(half == nil || f.samples*way.samples < half.samples*w.samples) {
 					half, way = f, w
 				}
@@ -174,7 +183,7 @@ func (s *session) flatRunsOf(wrapped, sampled *measure.Binary, dir string, profi
 			bin = wrapped
 		}
 		tell(fmt.Sprintf("profile %s, run %d of at most %d: %s, %d samples of %d", bin.Program.Name, half.runs+1,
-			s.flatRuns(way), way.name, half.samples, way.samples))
+			times*s.flatRuns(way), way.name, half.samples, uint64(times)*way.samples))
 		one, err := s.flatOnce(bin, way, dir)
 		if err != nil {
 			return fmt.Errorf("%s: %w", way.name, err)

@@ -43,7 +43,7 @@ func written(t *testing.T, stacks ...string) []byte {
 
 // sampled returns stemma's samples of the same stacks, each with the given nanoseconds on CPU.
 func sampled(ns uint64, stacks ...string) *profile.Profile {
-	p := profile.New(profile.CPU, profile.Samples, profile.Wait, profile.Waits)
+	p := profile.New(profile.CPU, profile.Samples, profile.SampledWait, profile.SampledWaits)
 	x := profile.NewNodeIndex(p, 0)
 	for _, stack := range stacks {
 		frames, node := strings.Fields(stack), uint32(0)
@@ -157,7 +157,7 @@ func TestSplitRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.addSamples(sampled(5, stacks...), profile.CPU, profile.Samples)
-	w.addSamples(sampled(5, stacks...), profile.Wait, profile.Waits)
+	w.addSamples(sampled(5, stacks...), profile.SampledWait, profile.SampledWaits)
 	for i, r := range []splitRun{a, b, w} {
 		samples := []uint64{4, 4, 8}[i]
 		if got, want := r.cell(), "-20.0 +5.0 +15.0"; got != want || r.samples != samples {

@@ -9,6 +9,8 @@ require (
 
 require github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 
+require golang.org/x/sys v0.49.0
+
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect
 	codeberg.org/go-latex/latex v0.2.0 // indirect

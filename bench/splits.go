@@ -177,7 +177,7 @@ func (s *session) splitOnce(kind splitKind, w flatWay, bin *measure.Binary) (*sp
 		return nil, err
 	}
 	if kind.waits {
-		r.addSamples(live.Profile, profile.Wait, profile.Waits)
+		r.addSamples(live.Profile, profile.SampledWait, profile.SampledWaits)
 	} else {
 		r.addSamples(live.Profile, profile.CPU, profile.Samples)
 	}
