@@ -29,7 +29,9 @@ type measured struct {
 	median time.Duration
 	frames int
 	steps  int
-	memory int // bytes
+
+	memory   int // bytes, without the code of the browser that all its processes share
+	resident int // with it
 }
 
 // A server is a stemma view that serves a page.
@@ -101,10 +103,6 @@ func (o *options) measure(b *browser.Browser, stemma, record string) (*measured,
 	}
 	defer s.close()
 	m := &measured{read: time.Since(begin)}
-	before, err := renderers(b)
-	if err != nil {
-		return nil, err
-	}
 	p, err := b.Open(1280, 800)
 	if err != nil {
 		return nil, err
@@ -115,7 +113,7 @@ func (o *options) measure(b *browser.Browser, stemma, record string) (*measured,
 	if err := errors.Join(p.Go(s.url), p.Wait("window.paintedAt")); err != nil {
 		return nil, err
 	}
-	d := &driven{Page: p}
+	d := &driven{Page: p, b: b}
 	if err := d.walk(); err != nil {
 		return nil, err
 	}
@@ -129,18 +127,9 @@ func (o *options) measure(b *browser.Browser, stemma, record string) (*measured,
 		}
 		fmt.Println(strings.Join(slow, "\n"))
 	}
-	after, err := renderers(b)
-	if err != nil {
+	m.memory = d.memory
+	if _, m.resident, err = memory(b); err != nil {
 		return nil, err
-	}
-	for pid := range after {
-		if !before[pid] {
-			n, err := peak(pid)
-			if err != nil {
-				return nil, err
-			}
-			m.memory = max(m.memory, n)
-		}
 	}
 	if said := p.Said(); len(said) > 0 {
 		return nil, fmt.Errorf("the page has something to say: %s", said)
@@ -179,8 +168,9 @@ func (m *measured) take(p *browser.Page, steps int) error {
 	return nil
 }
 
-// renderers returns the processes of tabs.
-func renderers(b *browser.Browser) (map[int]bool, error) {
+// memory returns what the largest process of a tab has in memory at this moment, and had at its
+// peak with the browser's own code, both in bytes. The other tabs are empty.
+func memory(b *browser.Browser) (now, peak int, err error) {
 	var info struct {
 		ProcessInfo []struct {
 			Type string `json:"type"`
@@ -188,30 +178,26 @@ func renderers(b *browser.Browser) (map[int]bool, error) {
 		} `json:"processInfo"`
 	}
 	if err := b.Call("SystemInfo.getProcessInfo", nil, &info); err != nil {
-		return nil, err
+		return 0, 0, err
 	}
-	list := make(map[int]bool)
 	for _, p := range info.ProcessInfo {
-		if p.Type == "renderer" {
-			list[p.ID] = true
+		if p.Type != "renderer" {
+			continue
 		}
-	}
-	return list, nil
-}
-
-// peak returns the largest resident set that a process has had, in bytes.
-func peak(pid int) (int, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.SplitSeq(string(text), "\n") {
-		if kb, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			n, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(kb, " kB")))
-			return n << 10, err
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.ID))
+		if err != nil {
+			return 0, 0, err
 		}
+		sizes := make(map[string]int)
+		for line := range strings.SplitSeq(string(text), "\n") {
+			if name, kb, ok := strings.Cut(line, ":"); ok && strings.HasSuffix(kb, " kB") {
+				n, _ := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(kb, " kB")))
+				sizes[name] = n << 10
+			}
+		}
+		now, peak = max(now, sizes["RssAnon"]+sizes["RssShmem"]), max(peak, sizes["VmHWM"])
 	}
-	return 0, fmt.Errorf("/proc/%d/status: no VmHWM", pid)
+	return now, peak, nil
 }
 
 // photograph writes pictures: light, dark, narrow, compared.
@@ -267,8 +253,10 @@ func photo(b *browser.Browser, stemma string, args []string, link string, width,
 // driven is a page that is gone through.
 type driven struct {
 	*browser.Page
-	steps int
-	err   error // the first one; nothing is done after it
+	b      *browser.Browser
+	steps  int
+	memory int   // most that was seen between the parts of the walk
+	err    error // the first one; nothing is done after it
 }
 
 // do notes what is done from now on, and does it.
@@ -277,6 +265,8 @@ func (d *driven) do(what string, does func()) {
 		d.err = d.Eval(fmt.Sprintf("window.during = %q", what), nil)
 	}
 	does()
+	now, _, err := memory(d.b)
+	d.memory, d.err = max(d.memory, now), errors.Join(d.err, err)
 }
 
 // press presses keys, each when what the one before asks for is on screen.

@@ -520,10 +520,15 @@ async function showFunctions(mine) {
   if (mine !== shown) return;
   $('main').dataset.key = '';
   const body = make('tbody');
+  const width = Math.max(9, 3 + amount(Math.max(a.all.self, a.all.base || 0)).length); // nothing is more than all
   const column = (key, text, cls) => make('th', { class: cls || 'amount', ...(args.sort === key ? { 'aria-sort': key === 'name' ? 'ascending' : 'descending' } : {}) },
     make('button', { onclick: () => go({ sort: key }) }, text));
   const head = make('tr', {}, column('self', unitOf().name), make('th', { class: 'share' }, '%'), column('total', 'total'), make('th', { class: 'share' }, '%'),
     ...(info.base ? [column('base', 'base'), column('change', 'change', 'change')] : []), column('contexts', 'contexts'), column('name', 'function', 'name'));
+  for (const th of head.cells) { // an attribute of style would be against the policy of the page
+    if (th.className === 'amount') th.style.width = `${width}ch`;
+    if (th.className === 'change') th.style.width = `${width + 9}ch`;
+  }
   const fill = a => {
     for (const r of a.rows) {
       body.append(make('tr', {}, ...number(r.self, a.all.self), ...number(r.total, a.all.self),
