@@ -93,7 +93,8 @@ func (m *measured) print() error {
 		Head: []string{"what", "that is", "measured", "at most"}}
 	t.Add("first paint", "from the request to the first frame with the graph", seconds(m.paint), seconds(maxPaint))
 	t.Add("worst frame", m.worst.during, milliseconds(m.worst.took), milliseconds(maxFrame))
-	t.Add("memory of the tab", "of its process, but for the browser's code, at its peak", megabytes(m.memory), megabytes(maxMemory))
+	t.Add("memory of the tab", "of its process, but for the browser's code, at its peak", megabytes(m.memory),
+		megabytes(maxMemory))
 	t.Notes = []string{fmt.Sprintf("The record was read in %s before. %d frames in %d steps, median %s. "+
 		"With the browser's code the tab had %s.",
 		seconds(m.read), m.frames, m.steps, milliseconds(m.median), megabytes(m.resident))}
