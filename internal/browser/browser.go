@@ -266,7 +266,7 @@ func (p *Page) Eval(expression string, result any) error {
 }
 
 // patience is how long Wait waits.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 // Wait waits until an expression is true.
 func (p *Page) Wait(expression string) error {

@@ -16,10 +16,10 @@ import (
 // What a function's name tries in a browser.
 const evil = `main.<img src=x onerror="document.title='owned'">`
 
-// hostileRecord writes a record whose functions have such names.
-func hostileRecord(t *testing.T) string {
+// sealed seals a profile of testdata, with a change, and returns the path of the file.
+func sealed(t *testing.T, name string, change func(*profile.Profile)) string {
 	t.Helper()
-	text, err := os.ReadFile("../../profile/testdata/shapes.txt")
+	text, err := os.ReadFile("../../profile/testdata/" + name + ".txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,18 +27,26 @@ func hostileRecord(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, s := range p.Strings {
-		p.Strings[i] = strings.Replace(s, "main.", evil, 1)
-	}
+	change(p)
 	var b bytes.Buffer
 	if err := p.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "hostile.stemma")
+	path := filepath.Join(t.TempDir(), name+".stemma")
 	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// hostileRecord seals a profile whose functions have such names.
+func hostileRecord(t *testing.T) string {
+	t.Helper()
+	return sealed(t, "shapes", func(p *profile.Profile) {
+		for i, s := range p.Strings {
+			p.Strings[i] = strings.Replace(s, "main.", evil, 1)
+		}
+	})
 }
 
 // tab starts a browser and returns an empty tab of it.

@@ -1,10 +1,7 @@
 package display
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -75,30 +72,16 @@ func follow(t *testing.T, p *browser.Page, url string, steps []step) {
 	}
 }
 
-// twoShapes writes the record shapes.txt, and another with other counts.
+// twoShapes seals the profile shapes, and another with other counts.
 func twoShapes(t *testing.T) (now, was string) {
 	t.Helper()
-	text, err := os.ReadFile("../../profile/testdata/shapes.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	for _, r := range []struct{ path, old, new string }{
-		{dir + "/now.stemma", "", ""}, {dir + "/was.stemma", "calls 20", "calls 3"},
-	} {
-		p, err := profile.ParseText(bytes.NewReader(bytes.Replace(text, []byte(r.old), []byte(r.new), 1)))
-		if err != nil {
-			t.Fatal(err)
+	now = sealed(t, "shapes", func(*profile.Profile) {})
+	was = sealed(t, "shapes", func(p *profile.Profile) {
+		for i := range p.Columns[0].Values {
+			p.Columns[0].Values[i] *= uint64(1 + i%3)
 		}
-		var b bytes.Buffer
-		if err := p.Write(&b); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(r.path, b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return filepath.Join(dir, "now.stemma"), filepath.Join(dir, "was.stemma")
+	})
+	return now, was
 }
 
 // Every view can be reached and used by keyboard alone.

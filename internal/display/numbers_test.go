@@ -1,12 +1,9 @@
 package display
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
 
@@ -14,28 +11,6 @@ import (
 	"github.com/stemma-go/stemma/internal/words"
 	"github.com/stemma-go/stemma/profile"
 )
-
-// sealed seals a text form of a profile.
-func sealed(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile("../../profile/testdata/" + name + ".txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := profile.ParseText(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if err := p.Write(&b); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), name+".stemma")
-	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // rowsOf returns the table of functions as it should be on the page, cell by cell. That the answers
 // are the numbers of report -json is for the test of package cli that compares these.
@@ -79,7 +54,7 @@ func rowsOf(t *testing.T, v *view.View, value, unit string) (rows [][]string) {
 func TestNumbers(t *testing.T) {
 	p := tab(t)
 	for _, name := range []string{"shapes", "values", "allocs"} {
-		v, address := serve(t, sealed(t, name), "")
+		v, address := serve(t, sealed(t, name, func(*profile.Profile) {}), "")
 		info, err := v.Answer("info", nil)
 		if err != nil {
 			t.Fatal(err)
