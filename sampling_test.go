@@ -17,6 +17,10 @@ func TestSamplingNormalBuild(t *testing.T) {
 	}
 	StopSampling()
 	RetrieveSamples()
+	Sample(1)
+	if n := testing.AllocsPerRun(100, func() { Sample(1) }); n != 0 {
+		t.Errorf("Sample allocates %v times", n)
+	}
 	if every, active := Sampling(); active || every != 0 || SamplingDir() != "" {
 		t.Errorf("sampling %v every %v into %q", active, every, SamplingDir())
 	}
@@ -29,6 +33,7 @@ func TestSamplingCalls(t *testing.T) {
 	}
 	var interval int64
 	stops, retrieved := 0, 0
+	var requested []uint64
 	samplingRuntime = &samplingAPI{
 		Version:  samplingVersion,
 		Start:    func(i int64) { interval = i },
@@ -36,8 +41,13 @@ func TestSamplingCalls(t *testing.T) {
 		Retrieve: func() { retrieved++ },
 		State:    func() (bool, int64) { return interval != 0, interval },
 		Dir:      func() string { return "dir" },
+		Sample:   func(id uint64) { requested = append(requested, id) },
 	}
-	defer func() { samplingRuntime = nil }()
+	requestSample = findSample()
+	defer func() { samplingRuntime, requestSample = nil, nil }()
+	if Sample(7); len(requested) != 1 || requested[0] != 7 {
+		t.Errorf("requested %v", requested)
+	}
 	if err := StartSampling(SamplingOptions{Every: time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +60,9 @@ func TestSamplingCalls(t *testing.T) {
 		t.Errorf("active %v after %d stops, %d retrieved", active, stops, retrieved)
 	}
 	samplingRuntime.Version++
+	if findSample() != nil {
+		t.Error("of another version: there is a function that takes samples")
+	}
 	if err := StartSampling(SamplingOptions{}); !errors.Is(err, ErrNotSampled) {
 		t.Errorf("of another version: have error %v", err)
 	}

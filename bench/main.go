@@ -194,6 +194,7 @@ func experiments() []experiment {
 		{"overhead", always, (*session).overheadTime, (*session).overhead},
 		{"encoders", always, (*session).encodersTime, (*session).encoders},
 		{"events", always, (*session).eventsTime, (*session).events},
+		{"requests", always, (*session).requestsTime, (*session).requests},
 		{"trees", always, (*session).treesTime, (*session).trees},
 		{"replay", always, (*session).replayTime, (*session).replay},
 		{"scaling", always, (*session).scalingTime, (*session).scaling},
@@ -207,8 +208,8 @@ func experiments() []experiment {
 
 func experimentNames() []string {
 	// Not experiments itself, which would make the variables depend on one another.
-	return []string{"overhead", "encoders", "events", "trees", "replay", "scaling", "sampling", "flat", "waiting",
-		"verify", "builds"}
+	return []string{"overhead", "encoders", "events", "requests", "trees", "replay", "scaling", "sampling", "flat",
+		"waiting", "verify", "builds"}
 }
 
 // chosen returns the experiments that the options ask for.

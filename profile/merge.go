@@ -98,6 +98,10 @@ func (m *merger) add(p *Profile) error {
 			}
 		}
 	}
+	for _, r := range p.Requests {
+		r.Node = nodes[r.Node]
+		m.p.Requests = append(m.p.Requests, r)
+	}
 	if m.index.counters > math.MaxUint32 {
 		return fmt.Errorf("%d counters, want less than %d; merge fewer profiles", m.index.counters, uint64(1)<<32)
 	}
@@ -232,8 +236,8 @@ func (p *Profile) sortProcesses() {
 }
 
 // sortNodes brings the nodes into depth-first order, children by cell and
-// function, and with them the values that are one for each node. Counters stay where
-// they are.
+// function, and with them the values that are one for each node, and the requests. Counters stay
+// where they are.
 func (p *Profile) sortNodes() {
 	byParent := make([]uint32, len(p.Nodes))
 	for i := range byParent {
@@ -270,6 +274,14 @@ func (p *Profile) sortNodes() {
 		}
 	}
 	p.Nodes = sorted
+	place := make([]uint32, len(order))
+	for to, from := range order {
+		place[from] = uint32(to)
+	}
+	for i := range p.Requests {
+		p.Requests[i].Node = place[p.Requests[i].Node]
+	}
+	p.sortRequests()
 	for k := range p.Columns {
 		if c := &p.Columns[k]; !c.PerCounter {
 			values := make([]uint64, len(order))

@@ -40,6 +40,7 @@ type Profile struct {
 	Funcs     []Func   // Funcs[0] is the root's
 	Nodes     []Node   // Nodes[0] is the root; a parent comes before its children
 	Columns   []Column // the values of the nodes; no two have one name
+	Requests  []Request
 }
 
 // A Process tells where a profile comes from and what it lacks.
@@ -84,6 +85,7 @@ const (
 	LossPending     = "pending"     // samples whose outer frames were not yet known
 	LossMismatches  = "mismatches"  // incremental traces that differed from a full walk
 	LossUnreadable  = "unreadable"  // nodes whose function or parent was on a lost page
+	LossRequests    = "requests"    // samples that the program asked for, and that have given way to newer ones
 )
 
 // A FuncKind tells what a Func stands for.

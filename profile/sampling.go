@@ -55,10 +55,10 @@ func (s *Sampling) Quantile(q float64) time.Duration {
 
 // Subtract takes what was sampled up to an earlier reading of the same live directory
 // away from p, so that what is left was sampled in between. Exact values and counters of
-// the sampler stay as they are.
+// the sampler stay as they are, and so do requests.
 func (p *Profile) Subtract(earlier *Profile) error {
 	minus := *earlier
-	minus.Columns = nil
+	minus.Columns, minus.Requests = nil, nil
 	for _, c := range earlier.Columns {
 		neg := Column{c.ValueType, make([]uint64, len(c.Values))}
 		for i, v := range c.Values {
@@ -75,5 +75,6 @@ func (p *Profile) Subtract(earlier *Profile) error {
 		}
 	}
 	p.Strings, p.Funcs, p.Nodes, p.Columns = m.p.Strings, m.p.Funcs, m.p.Nodes, m.p.Columns
+	p.Requests = m.p.Requests
 	return nil
 }

@@ -91,7 +91,7 @@ func common(a, b map[uint64]bool) int {
 
 // recorded returns how much a record holds. Of one run it only grows.
 func (p Part) recorded() uint64 {
-	n := p.More + uint64(len(p.Nodes)) + uint64(len(p.Funcs))
+	n := p.More + uint64(len(p.Nodes)) + uint64(len(p.Funcs)) + uint64(len(p.Requests))
 	for _, c := range p.Columns {
 		if c.Unit != Calls.Unit {
 			continue // how long something took says little about how much there was

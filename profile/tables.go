@@ -82,7 +82,7 @@ func Descriptions() []*sealed.Table {
 		noteSchema(x).Describe(tableNote), samplerSchema(x).Describe(tableSampler), lossSchema(x).Describe(tableStat),
 		bucketSchema.Describe(tableLatency), funcSchema.Describe(tableFunc), inlinedSchema.Describe(tableInlined),
 		siteSchema.Describe(tableSite), frameSchema.Describe(tableFrame), valueSchema(x).Describe(tableValue),
-		nodeSchema.Describe(tableNode),
+		nodeSchema.Describe(tableNode), requestSchema.Describe(tableRequest),
 	}
 }
 
@@ -156,6 +156,9 @@ func (p *Profile) tables(kind uint64) (*sealed.File, error) {
 	}
 	valueSchema(f.Interner()).Add(f, tableValue, types)
 	p.addNodes(f)
+	if len(p.Requests) > 0 {
+		requestSchema.Add(f, tableRequest, p.Requests)
+	}
 	return f, nil
 }
 
@@ -191,6 +194,9 @@ func TreeFromTables(f *sealed.File) (*Profile, error) {
 		return nil, err
 	}
 	if err = p.readNodes(f); err != nil {
+		return nil, err
+	}
+	if p.Requests, err = requestSchema.Rows(f, tableRequest); err != nil {
 		return nil, err
 	}
 	return p, p.CheckValid()

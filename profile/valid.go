@@ -41,7 +41,23 @@ func (p *Profile) CheckValid() error {
 	if err := p.checkColumns(); err != nil {
 		return err
 	}
-	return p.checkNodes()
+	if err := p.checkNodes(); err != nil {
+		return err
+	}
+	return p.checkRequests()
+}
+
+// checkRequests checks that each request has a sampled stack, which may be empty.
+func (p *Profile) checkRequests() error {
+	for i, r := range p.Requests {
+		if uint64(r.Node) >= uint64(len(p.Nodes)) {
+			return fmt.Errorf("requests: request %d: node %d is not one of %d", i, r.Node, len(p.Nodes))
+		}
+		if kind := p.Funcs[p.Nodes[r.Node].Func].Kind; r.Node != 0 && kind != FuncPlace {
+			return fmt.Errorf("requests: request %d: a node of kind %v, want %v", i, kind, FuncPlace)
+		}
+	}
+	return nil
 }
 
 // checkColumns checks that there is a value for every node, or counter.

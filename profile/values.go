@@ -33,6 +33,9 @@ var (
 	// SampledWait and SampledWaits are what a sampler knows of it; no profile has both.
 	SampledWait  = ValueType{Name: "wait", Unit: "nanoseconds", About: "the time spent waiting", Sampled: true}
 	SampledWaits = ValueType{Name: "waits", Unit: "count", About: "the samples", Sampled: true}
+
+	// Requested is the value of [Profile.OfRequests], and in no record.
+	Requested = ValueType{Name: "requests", Unit: "count", About: "the requests", Sampled: true}
 )
 
 // ValueTypes are the values that there are, in the order of their columns. Times that were

@@ -10,6 +10,7 @@ package stemmahttp
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -40,6 +41,8 @@ const (
 //	every    the interval, at least 1ms, if it is this request that starts the sampling
 //	format   pprof (default), stemma for a sealed profile, folded or speedscope
 //	metric   cpu (default), wait, samples or waits: what folded and speedscope show
+//	request  instead of all this, at once: the stacks of the samples that the program has
+//	         asked for by stemma.Sample under this identifier
 //
 // If the program does not sample already it does so for as long as the request takes.
 // Four requests are answered at a time; others get status 503, Service Unavailable.
@@ -73,6 +76,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Context().Err() != nil {
 		return // the client has gone
 	}
+	if errors.Is(err, errNone) {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -93,6 +100,7 @@ type request struct {
 	seconds        float64
 	every          time.Duration
 	format, metric string
+	id             *uint64 // of samples that the program asked for
 }
 
 func (q *request) parse(r *http.Request) (err error) {
@@ -111,6 +119,13 @@ func (q *request) parse(r *http.Request) (err error) {
 	}
 	if s := r.FormValue("metric"); s != "" {
 		q.metric = s
+	}
+	if s := r.FormValue("request"); s != "" {
+		id, err := strconv.ParseUint(s, 0, 64)
+		if err != nil {
+			return fmt.Errorf("request: have %q, want a number", s)
+		}
+		q.id, q.metric = &id, ""
 	}
 	return nil
 }
@@ -137,6 +152,9 @@ func (h *handler) sample(r *http.Request, q *request) (*profile.Profile, error) 
 	if stemma.SamplingDir() == "" {
 		return nil, stemma.ErrNotSampled
 	}
+	if q.id != nil {
+		return requested(*q.id)
+	}
 	if q.seconds == 0 {
 		return read()
 	}
@@ -161,6 +179,22 @@ func (h *handler) sample(r *http.Request, q *request) (*profile.Profile, error) 
 	}
 	return after, after.Subtract(before)
 }
+
+// requested returns the samples that the program has asked for under an identifier.
+func requested(id uint64) (*profile.Profile, error) {
+	p, err := read()
+	if err != nil {
+		return nil, err
+	}
+	list := p.RequestsOf(id)
+	if len(list) == 0 {
+		return nil, fmt.Errorf("request: no sample with identifier %d among %d: %w", id, len(p.Requests), errNone)
+	}
+	return p.OfRequests(list), nil
+}
+
+// errNone is an error of the client's, who asks for what is not there.
+var errNone = errors.New("not found")
 
 // begin starts sampling, unless the program does it already; then it reports false.
 func (h *handler) begin(every time.Duration) (started bool, err error) {

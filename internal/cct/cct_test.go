@@ -34,6 +34,7 @@ func TestDisplayName(t *testing.T) {
 		"main.(*List[go.shape.[]int]).F": "main.(*List[...]).F",
 		"main.]odd[":                     "main.]odd[",
 		"main.[odd":                      "main.[odd",
+		"[truncated]":                    "[truncated]",
 		"main.list[go.shape.int].fold[go.shape.[]string].func1": "main.list[...].fold[...].func1",
 	} {
 		if have := cct.DisplayName(symbol); have != want {

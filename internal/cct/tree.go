@@ -90,8 +90,12 @@ type Frame struct {
 }
 
 // DisplayName returns the name that package runtime shows for a symbol since go1.27:
-// type arguments are left out, of a method's receiver and of the method itself.
+// type arguments are left out, of a method's receiver and of the method itself. A pseudo-function, which is
+// all in brackets, keeps its name.
 func DisplayName(symbol string) string {
+	if strings.HasPrefix(symbol, "[") {
+		return symbol
+	}
 	var name strings.Builder
 	depth, end := 0, 0 // end of the last type arguments
 	for i := range len(symbol) {

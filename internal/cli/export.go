@@ -28,6 +28,9 @@ func exportCommand() *command {
 	speedscope  for speedscope.app
 	callgrind   for kcachegrind: callers and callees with true call counts
 
+With -request=ID it writes the stacks of the samples that the program asked for under
+that identifier by stemma.Sample.
+
 A frame [go] stands between the function with a go statement and the one it starts.
 `,
 		flags: func(fs *flag.FlagSet) { new(exportOptions).declare(fs) },
@@ -41,6 +44,7 @@ type exportOptions struct {
 	format, out string
 	metric      string
 	min         float64
+	request     report.RequestID
 }
 
 // declare is called for parsing, and for the help text with options that are
@@ -51,6 +55,7 @@ func (o *exportOptions) declare(fs *flag.FlagSet) {
 		"write `METRIC`: "+metrics()+
 			"; by default the first of these that was recorded (pprof gets all that were counted, or all that "+
 			"were sampled)")
+	fs.Func("request", "write the samples that the program asked for under identifier `ID`", o.request.Set)
 	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output")
 	fs.Float64Var(&o.min, "min", 0, "combine subtrees with less than `PERCENT` of all calls as [trimmed]")
 }
@@ -86,6 +91,13 @@ func runExport(e *process.Env, args []string) error {
 	store.PrintSources(e.Stderr, "stemma: ", rec.Sources)
 	if p.IDs != nil {
 		return fmt.Errorf("a record of context IDs has no counts to export; see stemma decode and stemma events")
+	}
+	if o.request.Given {
+		list, err := o.request.Of(p.Profile)
+		if err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+		p.Profile = p.OfRequests(list)
 	}
 	t, err := cct.Of(p.Profile, o.metric)
 	if err != nil {

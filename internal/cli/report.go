@@ -20,8 +20,9 @@ import (
 // interface: fields are added, but do not change their meaning.
 func reportCommand() *command {
 	return &command{
-		name:  "report",
-		args:  "[-contexts | -tree | -classes | -func REGEXP | -by GROUPING] [-top N] [-json] [FILE|LIVEDIR...]",
+		name: "report",
+		args: "[-contexts | -tree | -classes | -requests | -func REGEXP | -by GROUPING] [-top N] [-json] " +
+			"[FILE|LIVEDIR...]",
 		short: "print what a profile recorded",
 		long: `Report prints the functions with the most calls: their own, and the total with
 what is called below them. Recursion counts once in a total. With -contexts it
@@ -47,6 +48,9 @@ application is the main module, or the functions that match -app; libraries are
 all others that are instrumented: Go's own packages, and other modules. Natives
 are the runtime, assembly and C. Calls from outside are those that no function made.
 
+With -requests it lists the samples that the program asked for by stemma.Sample, the
+newest first; with -request=ID those with one identifier, and their stacks.
+
 -focus, -ignore and -hide select contexts as those of pprof do, by the names of
 functions: only contexts with a function that matches, no contexts with one,
 contexts without such functions, whose calls then count at their callers.
@@ -68,6 +72,9 @@ prints one JSON object, in which "calls" stands for whatever is counted:
 	           -func also callers and callees: [{name, file, line, via, calls}],
 	           where file and line tell the call site
 	classes    with -classes: [{caller, callee, calls, contexts}]
+	requests   with -requests or -request: [{id, time, goroutine, pending, stack}], oldest
+	           first, and no totals and lists of functions; time is in nanoseconds since the
+	           record began, and the frames of a stack tell where each was
 	groups     with -by: [{name, file, line, via, calls, total, contexts}]
 	contexts   with -contexts: [{calls, stack: [{func, file, line, via}]}], frames
 	           innermost first; file and line of a frame tell where it calls the
@@ -91,6 +98,8 @@ func reportForm(o *report.Options) string {
 		return "report -tree"
 	case o.Classes:
 		return "report -classes"
+	case o.Requests:
+		return "report -requests"
 	case o.Contexts:
 		return "report -contexts"
 	case o.Function != "":
@@ -109,6 +118,8 @@ func reportFlags(o *report.Options) []string {
 		list = []string{"tree", "depth", "min"}
 	case o.Classes:
 		list = []string{"classes", "app", "json"}
+	case o.Requests:
+		return []string{"requests", "request", "top", "json"}
 	case o.Contexts:
 		list = []string{"contexts", "func", "top", "json"}
 		if o.By == byContext {
@@ -139,6 +150,8 @@ func declareReport(fs *flag.FlagSet, o *report.Options) {
 			o.Application, err = regexp.Compile(s)
 			return err
 		})
+	fs.BoolVar(&o.Requests, "requests", false, "list the samples that the program asked for")
+	fs.Func("request", "of these, list those with identifier `ID`, with their stacks", o.Request.Set)
 	fs.StringVar(&o.Function, "func", "",
 		"list the functions that match `REGEXP`, with callers and callees; with -contexts, the stacks that end in them")
 	fs.StringVar(&o.By, "by", "", "add up by `"+groupings("|")+"`")
@@ -181,7 +194,10 @@ func checkReport(fs *flag.FlagSet, o *report.Options) error {
 	case "reason":
 		o.Metric = cmp.Or(o.Metric, profile.Wait.Name)
 	}
+	o.Requests = o.Requests || o.Request.Given
 	switch {
+	case o.Requests && (o.Classes || o.Tree || o.Contexts || o.Function != "" || o.By != ""):
+		return exit.Usagef("report: -requests excludes -classes, -tree, -contexts, -func and -by; give one of them")
 	case o.Classes && (o.Tree || o.Contexts || o.Function != "" || o.By != ""):
 		return exit.Usagef("report: -classes excludes -tree, -contexts, -func and -by; give one of them")
 	case o.Tree && (o.JSON || o.Contexts || o.Function != ""):

@@ -27,6 +27,10 @@ const (
 // Nodes are complete when their parent is set; addresses have a place as soon as
 // the sampler has described them, at the latest one interval later.
 func (l *Dir) readSamples() error {
+	var requests requestsReader
+	if err := requests.readRequests(l.FS); err != nil {
+		return err
+	}
 	f, err := OpenFile(l.FS, fileSamples)
 	if err != nil {
 		return err
@@ -55,7 +59,7 @@ func (l *Dir) readSamples() error {
 		}
 	}
 	r := &samplesReader{live: l, f: f, strings: make(map[string]uint32), places: make(map[uint64]place),
-		funcs: make(map[uint64]uint32), same: make(map[string]uint32)}
+		funcs: make(map[uint64]uint32), same: make(map[string]uint32), requestsReader: requests}
 	for i, s := range l.Profile.Strings {
 		r.strings[s] = uint32(i)
 	}
@@ -77,6 +81,7 @@ type samplesReader struct {
 	funcs   map[uint64]uint32 // the function of each address that nodes have
 	same    map[string]uint32 // functions by their frames
 	unknown uint64            // addresses without a description
+	requestsReader
 }
 
 // sampleProcess fills in the process from the header of samples.
@@ -260,16 +265,21 @@ func (r *samplesReader) readNodes(used uint64) error {
 			return err
 		}
 		n := raw.Load[layout.SampleNode](b)
+		if r.forgotten(uint32(i), n) {
+			continue
+		}
 		if n.Parent != 0 || i == 0 {
 			cpu, wait := n.Weights[rt.WeightCPU], n.Weights[rt.WeightWait]
 			nodes = append(nodes,
 				sampleNode{uint32(i), n.Parent, n.PC, [...]uint64{cpu.Time, cpu.Samples, wait.Time, wait.Samples}})
 		}
 	}
-	at, err := r.attach(nodes)
+	x := profile.NewNodeIndex(r.live.Profile, len(r.live.Profile.Nodes)+len(nodes))
+	at, err := r.attach(x, nodes)
 	if err != nil {
 		return err
 	}
+	r.answer(x, nodes, at)
 	for v, t := range sampleValues {
 		values := r.live.Profile.Column(t.Name).Values
 		for i := range nodes {
@@ -298,8 +308,7 @@ func findNode(nodes []sampleNode, id uint32) int {
 
 // attach makes nodes of the profile, and returns their indexes plus 1. Wrappers have none: they count for
 // what called them.
-func (r *samplesReader) attach(nodes []sampleNode) ([]uint32, error) {
-	x := profile.NewNodeIndex(r.live.Profile, len(r.live.Profile.Nodes)+len(nodes))
+func (r *samplesReader) attach(x *profile.NodeIndex, nodes []sampleNode) ([]uint32, error) {
 	at := make([]uint32, len(nodes))
 	if len(nodes) > 0 {
 		at[0] = 1 // the root

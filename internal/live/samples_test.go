@@ -21,38 +21,63 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// sampledDir returns the live directory of a program whose sampler recorded the given
-// stacks, innermost first, with a weight of 10 ns each.
-func sampledDir(stacks ...[]uintptr) fstest.MapFS {
+// newSampledDir begins a record of samples, and returns its live directory.
+func newSampledDir(s *rt.Samples) fstest.MapFS {
 	const nodes, placesSize = 64, 1 << 14
 	mem := func(n int) []byte {
 		words := make([]uint64, n/8)
 		return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), n)
 	}
 	samples, places := mem(layout.SampleHeaderSize+nodes*layout.SampleNodeSize), mem(placesSize)
-	var s rt.Samples
 	s.Init(unsafe.Pointer(&samples[0]), unsafe.Pointer(&mem(rt.SampleBuckets)[0]), unsafe.Pointer(&places[0]),
 		unsafe.Pointer(&mem(rt.PlacesKnown)[0]), nodes, placesSize)
 	s.Describe(7, 42, 1e18, "go1.26.8", []string{"prog", "arg"})
 	s.Configure(rt.SamplerISPS, rt.WalkIncremental, 1e6, rt.SmpFlagCheck)
+	return fstest.MapFS{"samples": {Data: samples}, "places": {Data: places}}
+}
+
+// Addresses at which a program asks for a sample.
+const (
+	inlinedAsk = 1001
+	calledAsk  = 1002
+)
+
+// describe describes all addresses of s.
+func describe(s *rt.Samples) {
+	for {
+		pc, ok := s.NextPlace()
+		if !ok {
+			return
+		}
+		w := s.BeginPlace(pc)
+		switch {
+		case pc == inlinedAsk:
+			w.Frame(sampleName, "s.go", 1, 1, false)
+			w.Frame("asker", "f.go", 2, 1, false)
+		case pc == calledAsk:
+			w.Frame(sampleName, "s.go", 1, 1, false)
+		default:
+			if pc%2 == 1 {
+				w.Frame("inlined", "i.go", uint32(pc), 1, false)
+			}
+			w.Frame("f"+string(rune('a'+pc/2%26)), "f.go", uint32(pc), 7, pc%5 == 4)
+		}
+		w.End()
+	}
+}
+
+// sampledDir returns the live directory of a program whose sampler recorded the given
+// stacks, innermost first, with a weight of 10 ns each.
+func sampledDir(stacks ...[]uintptr) fstest.MapFS {
+	var s rt.Samples
+	dir := newSampledDir(&s)
 	for _, pcs := range stacks {
 		s.Add(s.Stack(0, pcs), rt.WeightCPU, 10, 1)
 		s.Count(rt.StatSamples, 1)
 		s.Latency(5000)
 	}
-	for {
-		pc, ok := s.NextPlace()
-		if !ok {
-			break
-		}
-		w := s.BeginPlace(pc)
-		if pc%2 == 1 {
-			w.Frame("inlined", "i.go", uint32(pc), 1, false)
-		}
-		w.Frame("f"+string(rune('a'+pc/2%26)), "f.go", uint32(pc), 7, pc%5 == 4)
-		w.End()
-	}
-	return fstest.MapFS{"samples": {Data: samples}, "places": {Data: places}}
+	describe(&s)
+	return dir
 }
 
 func readSampled(t *testing.T, fsys fs.FS) *profile.Profile {
@@ -131,7 +156,7 @@ func TestSamplesMerge(t *testing.T) {
 // panic, and what is returned is valid.
 func TestSamplesDamaged(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	good := sampledDir([]uintptr{101, 200, 300}, []uintptr{200, 300}, []uintptr{500})
+	good := requestedDir(8)
 	errors := 0
 	for range 3000 {
 		dir := fstest.MapFS{}

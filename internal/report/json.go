@@ -129,6 +129,9 @@ func reportJSON(w io.Writer, p *record.Record, o *Options) error {
 		enc.SetIndent("", "\t")
 		return enc.Encode(jsonEngine{JsonRecords(o.Sources), jsonProcesses(p.Profile), p.IDs.Stats})
 	}
+	if o.Requests {
+		return jsonRequests(w, p.Profile, o)
+	}
 	if !o.TopGiven {
 		o.Top = -1
 	}

@@ -78,6 +78,9 @@ var lossTexts = map[string][2]string{
 	profile.LossMismatches: {"incremental trace differed from a full walk: this is an error in stemma; " +
 		"please report it",
 		"incremental traces differed from a full walk: this is an error in stemma; please report it"},
+	profile.LossRequests: {
+		"sample that the program asked for is not there: it has given way to a newer one, or had no room",
+		"samples that the program asked for are not there: they have given way to newer ones, or had no room"},
 	profile.LossUnread: {"byte of the tree could not be read; the contexts in it are missing",
 		"bytes of the tree could not be read; the contexts in them are missing"},
 }

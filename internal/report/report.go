@@ -29,6 +29,8 @@ import (
 type Options struct {
 	Contexts, Tree, JSON bool
 	Classes              bool
+	Requests             bool
+	Request              RequestID
 	Application          *regexp.Regexp // functions of the application, for Classes; nil for the main module
 	Function, Metric     string
 	By, Sort             string
@@ -65,6 +67,8 @@ func Write(w io.Writer, p *record.Record, o *Options) error {
 		r.tree()
 	case o.Classes:
 		return r.classes()
+	case o.Requests:
+		return r.requests(p.Profile)
 	case o.Function != "":
 		r.matches()
 	default:

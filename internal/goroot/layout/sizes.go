@@ -40,6 +40,8 @@ const (
 	EventSize          = 40
 	CallsHeaderSize    = 64
 	CallSize           = 8
+	RequestsHeaderSize = 64
+	RequestSize        = 40
 )
 
 // Each of these overflows, and does not compile, unless the size is that of the type.
@@ -80,4 +82,6 @@ const (
 	_ = -(EventSize ^ unsafe.Sizeof(Event{}))
 	_ = -(CallsHeaderSize ^ unsafe.Sizeof(CallsHeader{}))
 	_ = -(CallSize ^ unsafe.Sizeof(Call{}))
+	_ = -(RequestsHeaderSize ^ unsafe.Sizeof(RequestsHeader{}))
+	_ = -(RequestSize ^ unsafe.Sizeof(Request{}))
 )

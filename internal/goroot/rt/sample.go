@@ -28,6 +28,7 @@ import (
 //
 //	samples  a layout.SampleHeader, then layout.SampleNodes; node 0 is the root
 //	places   layout.Places, each with its frames
+//	requests a layout.RequestsHeader, then layout.Requests, see requests.go
 
 // Bits of the header's flags, and what its size is.
 const (
@@ -145,8 +146,8 @@ type Samples struct {
 	used       uint64         // nodes that were handed out
 	placesUsed uint64         // bytes of places; the sampler's own
 	base       unsafe.Pointer // file samples
-	file       Span           // the same
-	growing    uint32         // the thread that makes file grow, or 0
+	file       sharedSpan     // the same
+	requests   requests       // file requests
 	buckets    unsafe.Pointer // heads of the hash chains, anonymous memory
 	max        uint32
 
@@ -161,7 +162,7 @@ type Samples struct {
 // bytes, buckets for SampleBuckets, known for PlacesKnown.
 func (s *Samples) Init(base, buckets, places, known unsafe.Pointer, max uint32, placesSize uintptr) {
 	s.base, s.buckets, s.known = base, buckets, known
-	s.file, s.max = NewSpan(base, SmpEnd+uint64(max)*SampleNodeSize), max
+	s.file, s.max = sharedSpan{Span: NewSpan(base, SmpEnd+uint64(max)*SampleNodeSize)}, max
 	s.places = NewSpan(places, uint64(placesSize))
 	s.file.Need(SmpEnd + 2*SampleNodeSize)
 	s.scanned = 1
@@ -271,42 +272,17 @@ func (s *Samples) alloc() uint32 {
 	}
 }
 
-const (
-	// sampleLead is how much of the file is made usable before it is needed.
-	sampleLead = 512 * SampleNodeSize
-	// sampleYields bounds how long one thread waits for another that makes the file grow.
-	sampleYields = 1 << 14
-)
+// sampleLead is how much of the file is made usable before it is needed.
+const sampleLead = 512 * SampleNodeSize
 
-// room reports whether n nodes can be used, and makes room for some more. One thread
-// does that; others wait for it only if they need more than there is. A signal handler
-// that has interrupted this very thread does not wait, and goes without.
-func (s *Samples) room(n uint64) bool {
-	end := SmpEnd + n*SampleNodeSize
-	lead := min(end+sampleLead, s.file.size)
-	if lead <= load64(&s.file.have) {
-		return true
-	}
-	me := thread()
-	for range sampleYields {
-		if cas32(&s.growing, 0, me) {
-			s.file.Need(lead)
-			storeRel32(&s.growing, 0)
-			break
-		}
-		if end <= load64(&s.file.have) || load32(&s.growing) == me {
-			break
-		}
-		yield()
-	}
-	return end <= load64(&s.file.have)
-}
+// room reports whether n nodes can be used, and makes room for some more.
+func (s *Samples) room(n uint64) bool { return s.file.room(SmpEnd+n*SampleNodeSize, sampleLead) }
 
-// Close ends the record: there are no more nodes than there are. It returns how many bytes
-// of the two files are in use.
-func (s *Samples) Close() (samples, places uint64) {
+// Close ends the record: there are no more nodes and requests than there are. It returns how many
+// bytes of the files are in use.
+func (s *Samples) Close() (samples, places, requests uint64) {
 	s.max = 0
-	return layout.SampleHeaderSize + load64(&s.used)*layout.SampleNodeSize, s.placesUsed
+	return layout.SampleHeaderSize + load64(&s.used)*layout.SampleNodeSize, s.placesUsed, s.requests.close()
 }
 
 // sampleHash mixes a node's parent and address.

@@ -60,6 +60,38 @@ func (s *Span) grow(n uint64) bool {
 	return true
 }
 
+// A sharedSpan is a Span that many threads make grow, and signal handlers.
+type sharedSpan struct {
+	Span
+	growing uint32 // the thread that makes it grow, or 0
+}
+
+// spanYields bounds how long one thread waits for another that makes a span grow.
+const spanYields = 1 << 14
+
+// room reports whether the bytes up to end can be used, and makes room for lead more. One thread
+// does that; others wait for it only if they need more than there is. A signal handler
+// that has interrupted this very thread does not wait, and goes without.
+func (s *sharedSpan) room(end, lead uint64) bool {
+	want := min(end+lead, s.size)
+	if want <= load64(&s.have) {
+		return true
+	}
+	me := thread()
+	for range spanYields {
+		if cas32(&s.growing, 0, me) {
+			s.Need(want)
+			storeRel32(&s.growing, 0)
+			break
+		}
+		if end <= load64(&s.have) || load32(&s.growing) == me {
+			break
+		}
+		yield()
+	}
+	return end <= load64(&s.have)
+}
+
 // at returns the address of the byte at an offset.
 //
 //go:nosplit

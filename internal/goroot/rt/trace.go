@@ -126,10 +126,14 @@ type Object struct {
 	PC     uintptr // as a node has it
 	Parent uint32  // ref of the caller, or NoRef
 	Node   uint32  // when resolved: the node + 1
-	ns     uint64
-	count  uint32
-	expect uint32 // in a check: the node + 1 that it must become
+	ns     uint64  // of a sample; of a request its number
+	count  uint32  // samples, or requested
+	expect uint32  // in a check: the node + 1 that it must become
 }
+
+// requested is in place of an object's count: it is of a sample that the program asked for, which
+// has no weight.
+const requested = 1 << 31
 
 // Init prepares t. plain has PlainSize words.
 func (t *Trace) Init(s *Samples, g uintptr, plain unsafe.Pointer, tramp, goexit uintptr, entries unsafe.Pointer,
@@ -251,6 +255,13 @@ func (t *Trace) Sample(s *Samples, ref uint32, ns uint64, expect uint32) bool {
 	return true
 }
 
+// Request notes that request n is about ref, a frame object which Child has returned last. expect is
+// as in Sample.
+func (t *Trace) Request(n uint64, ref uint32, expect uint32) {
+	o := t.obj(ref &^ refObj)
+	o.ns, o.count, o.expect = n, requested, expect
+}
+
 // SetRef replaces the ref of entry i.
 func (t *Trace) SetRef(i int, ref uint32) { t.entry(uint64(i)).Ref = ref }
 
@@ -303,14 +314,19 @@ func (t *Trace) Flush(s *Samples) (done, wrong uint64) {
 			all = false
 			continue
 		}
-		if o.count > 0 {
-			s.Add(node, WeightCPU, o.ns, uint64(o.count))
-			if o.expect != 0 && o.expect != node+1 {
-				wrong += uint64(o.count)
-			}
-			done += uint64(o.count)
-			o.count = 0
+		if o.count == 0 {
+			continue
 		}
+		if o.expect != 0 && o.expect != node+1 {
+			wrong++
+		}
+		if o.count == requested {
+			s.Answer(o.ns, node)
+		} else {
+			s.Add(node, WeightCPU, o.ns, uint64(o.count))
+			done += uint64(o.count)
+		}
+		o.count = 0
 	}
 	for i := range t.n {
 		e := t.entry(i)

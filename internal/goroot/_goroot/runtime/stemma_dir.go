@@ -328,8 +328,8 @@ func stemmaProbe() uintptr {
 // could: half a record is none. What was made is removed. What is mapped already stays
 // mapped, and cannot grow.
 func stemmaGiveUp(errno uintptr) {
-	names := [...]string{"tree", "cce", "samples", "funcs", "epochs", "log", "nodes", "places", "calls", "check",
-		"strings"}
+	names := [...]string{"tree", "cce", "samples", "requests", "funcs", "epochs", "log", "nodes", "places", "calls",
+		"check", "strings"}
 	for _, name := range names {
 		stemmaRemove(name)
 	}

@@ -458,7 +458,7 @@ func stemmaExit() {
 		}
 		stemmaWaitEnd()
 		lock(&stemma.lock)
-		samples, places := stemmaSmp.Close()
+		samples, places, requests := stemmaSmp.Close()
 		for i := range stemmaFiles.n.Load() {
 			f := &stemmaFiles.list[i]
 			switch gostringnocopy(&f.name[0]) {
@@ -466,6 +466,8 @@ func stemmaExit() {
 				f.cut(uintptr(samples))
 			case "places":
 				f.cut(uintptr(places) + stemmaSlack)
+			case "requests":
+				f.cut(uintptr(requests) + stemmaSlack)
 			default:
 				f.cut(f.used())
 			}

@@ -25,17 +25,19 @@ var stemmaSmp struct {
 	rt.Samples
 	on        bool          // the memory is there; set once, in schedinit
 	active    atomic.Uint32 // samples are being taken
-	started   atomic.Uint32 // the sampler thread exists
+	started   atomic.Uint32 // whether the sampler thread exists, see stemmaPrepare
 	interval  atomic.Int64  // nanoseconds
 	sampler   uint8         // an rt.Sampler constant
 	walk      uint8         // an rt.Walk constant
 	waiting   bool          // sample waiting goroutines too
 	guard     bool          // ask at stack guards, as the paper does
 	note      note          // the sampler sleeps here while it is not active
-	asleep    atomic.Uint32
-	drain     mutex        // held by whoever describes places
-	own       stemmaThread // of the sampler: for its buffer
-	retrieved int64        // when parked goroutines were last looked at
+	asleep    atomic.Uint32 // how, a stemmaAsleep constant
+	requests  uint64        // how many there were when it last went to complete them; the sampler's own
+	epoch     int64         // nanotime when the record began
+	drain     mutex         // held by whoever describes places
+	own       stemmaThread  // of the sampler: for its buffer
+	retrieved int64         // when parked goroutines were last looked at
 
 	stwG    *g // the goroutine of the sampler stw
 	stwLock mutex
@@ -49,6 +51,9 @@ const (
 	stemmaAskGuard = 1
 	stemmaAskAgain = 2 // the request has become one for preemption, see stemmaRepeat
 )
+
+// stemmaRequestsSize is the size of the file of requests: the newest 262,142.
+const stemmaRequestsSize = 10 << 20
 
 // stemmaBufSize is the size of a buffer for one stack trace, of which only what
 // is used is backed: a million frames.
@@ -81,7 +86,10 @@ func stemmaSampleInit() {
 	buckets := stemmaTables(rt.SampleBuckets)
 	known := stemmaTables(rt.PlacesKnown)
 	stemmaSmp.Init(samples, buckets, places, known, uint32(nodes), placesSize)
+	requests := min(placesSize, stemmaRequestsSize)
+	stemmaSmp.InitRequests(stemmaFileSpan("requests", requests), requests)
 	sec, nsec, _ := time_now()
+	stemmaSmp.epoch = nanotime()
 	stemmaSmp.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, argslice)
 	stemmaSmp.sampler = stemmaIndex(rt.SamplerNames[:], stemmaSampleOption("sampler"), rt.SamplerISPS)
 	walk := uint8(rt.WalkFP)
@@ -183,23 +191,39 @@ func stemmaSampleMain() {
 func stemmaStartSampling(interval int64) {
 	stemmaSmp.interval.Store(interval)
 	first := stemmaSmp.active.Load() == 0
+	stemmaPrepare()
 	stemmaStartThreads(first)
 	if first {
 		stemmaSmp.began = stemmaProcessCPU() - stemmaSmp.Stat(rt.StatProcessCPU)
 	}
-	if stemmaSmp.started.CompareAndSwap(0, 1) {
+	if stemmaSmp.active.Swap(1) == 0 && stemmaSmp.asleep.Swap(stemmaAwake) != stemmaAwake {
+		notewakeup(&stemmaSmp.note)
+	}
+}
+
+// States of stemmaSmp.started.
+const (
+	stemmaUnprepared = iota
+	stemmaPreparing
+	stemmaPrepared
+)
+
+// stemmaPrepare makes ready, once, what walks need, and starts the sampler's thread, which sleeps. It
+// runs on a goroutine.
+func stemmaPrepare() {
+	for stemmaSmp.started.Load() != stemmaPrepared {
+		if !stemmaSmp.started.CompareAndSwap(stemmaUnprepared, stemmaPreparing) {
+			Gosched()
+			continue
+		}
 		stemmaFPInit()
 		stemmaTraceInit()
 		stemmaConfigure()
 		if stemmaSmp.sampler == rt.SamplerSTW {
 			go stemmaStopWorldLoop()
 		}
-		stemmaSmp.active.Store(1)
 		systemstack(func() { newm(stemmaSampler, nil, -1) })
-		return
-	}
-	if stemmaSmp.active.Swap(1) == 0 && stemmaSmp.asleep.CompareAndSwap(1, 0) {
-		notewakeup(&stemmaSmp.note)
+		stemmaSmp.started.Store(stemmaPrepared)
 	}
 }
 
@@ -227,9 +251,9 @@ func stemmaSampler() {
 	last, idle := nanotime(), int64(1)
 	for {
 		if stemmaSmp.active.Load() == 0 {
-			stemmaDrain()
 			stemmaSamplerSleep()
 			last = nanotime()
+			continue
 		}
 		// The time that the last tick took is part of the interval. While no P runs
 		// anything ticks come less often; what counts is the time that has really passed.
@@ -262,16 +286,41 @@ func stemmaTickEvery() (interval, rarest int64) {
 	return interval, 10e6
 }
 
-// stemmaSamplerSleep waits until sampling starts again.
+// How the sampler sleeps. Who wakes it stores stemmaAwake first.
+const (
+	stemmaAwake  = iota
+	stemmaAsleep // until sampling starts, or the program asks for a sample
+	stemmaDozing // until sampling starts, or for stemmaRetrieve
+)
+
+// stemmaSamplerSleep waits until sampling starts again. When the program asks for samples
+// meanwhile it completes what is pending a tenth of a second later, as it does while it is active.
 //
 //go:nowritebarrierrec
 func stemmaSamplerSleep() {
-	noteclear(&stemmaSmp.note)
-	stemmaSmp.asleep.Store(1)
-	if stemmaSmp.active.Load() != 0 && stemmaSmp.asleep.CompareAndSwap(1, 0) {
-		return
+	stemmaRetrieveParked(nanotime())
+	stemmaDrain()
+	if !stemmaSamplerRest(stemmaAsleep, -1) {
+		stemmaSmp.requests = stemmaSmp.Requests()
+		stemmaSamplerRest(stemmaDozing, stemmaRetrieve)
 	}
-	notesleep(&stemmaSmp.note)
+}
+
+// stemmaSamplerRest sleeps as how says, for at most ns nanoseconds, unless sampling has started or, if
+// it is to wake for them, there are new requests. It reports whether sampling has started.
+//
+//go:nowritebarrierrec
+func stemmaSamplerRest(how uint32, ns int64) (started bool) {
+	noteclear(&stemmaSmp.note)
+	stemmaSmp.asleep.Store(how)
+	wait := stemmaSmp.active.Load() == 0 && (how == stemmaDozing || stemmaSmp.Requests() == stemmaSmp.requests)
+	if wait {
+		wait = notetsleep(&stemmaSmp.note, ns)
+	}
+	if !wait && stemmaSmp.asleep.Swap(stemmaAwake) == stemmaAwake {
+		notesleep(&stemmaSmp.note) // somebody is about to wake it
+	}
+	return stemmaSmp.active.Load() != 0
 }
 
 // stemmaSampleTick asks for the samples of one interval, which was dt nanoseconds

@@ -13,6 +13,7 @@ type stemmaSamplingProgram struct {
 	retrieve func()
 	state    func() (active bool, interval int64)
 	dir      func() string
+	sample   func(id uint64)
 }
 
 // stemmaSamplingAPI is nil in a program that is not built for sampling.
@@ -20,8 +21,8 @@ type stemmaSamplingProgram struct {
 //go:linkname stemmaSamplingAPI
 var stemmaSamplingAPI *stemmaSamplingProgram
 
-var stemmaSamplingAPIs = stemmaSamplingProgram{1, stemmaProgramStart, stemmaStopSampling, stemmaProgramRetrieve,
-	stemmaProgramState, stemmaProgramDir}
+var stemmaSamplingAPIs = stemmaSamplingProgram{2, stemmaProgramStart, stemmaStopSampling, stemmaProgramRetrieve,
+	stemmaProgramState, stemmaProgramDir, stemmaProgramSample}
 
 // stemmaProgramStart starts sampling for the program; 0 stands for the
 // interval of the build.

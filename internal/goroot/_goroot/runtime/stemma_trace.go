@@ -330,46 +330,55 @@ func stemmaIsPlain(f funcInfo) bool {
 	return true
 }
 
-// stemmaTrace takes a sample of gp, which is at the given place, incrementally: it
-// records the innermost frames down to the first plain one, patches that, and
-// leaves the rest for later, or finds it done. It runs on g0 with a P, or in a signal
-// handler that has interrupted gp in its own code. It reports false, and has
-// recorded nothing, if there is no memory, or if another thread is at what it needs.
+// stemmaTrace takes a sample of gp, which is at the given place, incrementally. It runs
+// where stemmaLocate may. It reports false, and has recorded nothing, if there is no memory, or
+// if another thread is at what it needs.
 //
 //go:nowritebarrierrec
 func stemmaTrace(gp *g, th *stemmaThread, at stemmaPlace, weight uint64) bool {
+	ref, expect, ok := stemmaLocate(gp, th, at)
+	if ok && !stemmaTraceIn(gp).Sample(&stemmaSmp.Samples, ref, weight, expect) {
+		stemmaMismatch(gp, ref, expect-1)
+	}
+	return ok
+}
+
+// stemmaLocate returns a ref of the frame of gp at the given place: it
+// records the innermost frames down to the first plain one, patches that, and
+// leaves the rest for later, or finds it done. A ref that is not resolved is an object of its own. It
+// runs on g0 with a P, or in a signal handler that has interrupted gp in its own code. It reports
+// false if there is no memory, or if another thread is at what it needs. expect is what a check
+// has found: the node + 1, or 0.
+//
+//go:nowritebarrierrec
+func stemmaLocate(gp *g, th *stemmaThread, at stemmaPlace) (ref, expect uint32, ok bool) {
 	s := &stemmaSmp.Samples
 	t := stemmaTraceOf(gp)
 	if t == nil {
-		return false
+		return 0, 0, false
 	}
 	stemmaDropDead(gp, t, at.sp)
 	if t.Room() <= 2*stemmaGap || t.Pending() > 0 && nanotime()-t.Completed > stemmaRetrieve {
 		if !stemmaComplete(gp, t) && t.Room() <= 2*stemmaGap {
-			return false
+			return 0, 0, false
 		}
 	}
 	if t.Len()+1 >= t.Cap() && !stemmaGrow(t) {
-		return false
+		return 0, 0, false
 	}
-	expect := uint32(0)
 	if stemmaTraceCheck {
 		expect = stemmaExpect(gp, th, at)
 	}
-	ref, ok := uint32(0), true
+	ok = true
 	if stemmaSmp.walk == rt.WalkMarker {
 		ref, ok = stemmaMark(gp, t, th, at)
 	} else {
 		ref = stemmaCaller(gp, t, at, rt.NoRef)
 	}
-	if !ok {
-		return false
+	if ok {
+		ref = t.Child(s, ref, at.sym)
 	}
-	ref = t.Child(s, ref, at.sym)
-	if !t.Sample(s, ref, weight, expect) {
-		stemmaMismatch(gp, ref, expect-1)
-	}
-	return true
+	return ref, expect, ok
 }
 
 // stemmaExpect returns the node + 1 that a full walk of gp finds, 0 if it
