@@ -53,7 +53,7 @@ func stackOf(p *profile.Profile, r profile.Request) string {
 // TestRequests checks that the stacks of requests survive a merge, which gives nodes other numbers, and a file.
 func TestRequests(t *testing.T) {
 	p := parseRequests(t)
-	q := parseRequests(t)
+	q := mustMerge(t, parseRequests(t)) // with other numbers
 	q.Processes[0].Run = 0xa2
 	for i := range q.Requests {
 		q.Requests[i].Run = 0xa2

@@ -28,6 +28,7 @@ var exceptionsText string
 type options struct {
 	engines []string
 	long    bool
+	check   bool // compare contexts with stack walks
 	keep    bool
 	timeout time.Duration
 	stemma  string
@@ -62,6 +63,8 @@ func parseFlags(args []string) (*options, error) {
 		fs.PrintDefaults()
 	}
 	engines := fs.String("engines", "cct,dacce,lucce,pcce,sample", "`engines`, separated by commas")
+	fs.BoolVar(&o.check, "verify", false,
+		"compare the contexts in ten of the modules, or those that are named, with stack walks")
 	fs.BoolVar(&o.long, "long", false, "do not pass -short to the tests")
 	fs.BoolVar(&o.keep, "keep", false, "keep the copies of the modules, and say where they are")
 	fs.DurationVar(&o.timeout, "timeout", 5*time.Minute, "longest `duration` of the tests of a package")
@@ -108,6 +111,9 @@ func run(o *options) (ok bool, err error) {
 	}
 	for _, l := range machine.Describe(tree).Lines() {
 		fmt.Printf("%-8s %s\n", l[0], l[1])
+	}
+	if o.check {
+		return o.verify(o.verified(modules), work)
 	}
 	t := suite.Tester{Stemma: o.stemma, Work: work, Known: known, Timeout: o.timeout, Short: !o.long, Compare: true,
 		Release: version.Lang(tree.GoVersion)}

@@ -15,6 +15,7 @@ type module struct {
 	packages      []string
 	flags         []string // of go test
 	env           []string
+	verify        bool // its contexts are compared by -verify
 }
 
 // name tells a module from others, and from itself in another environment.
@@ -32,11 +33,13 @@ func parseModules(text string) (list []*module, err error) {
 		}
 		if len(words) < 2 || !strings.HasPrefix(words[1], "v") {
 			return nil, fmt.Errorf("modules.txt:%d: have %q, want MODULE VERSION [PACKAGE...] [-FLAG...] "+
-				"[NAME=VALUE...]", n, strings.TrimSpace(line))
+				"[NAME=VALUE...] [+verify]", n, strings.TrimSpace(line))
 		}
 		m := &module{path: words[0], version: words[1]}
 		for _, w := range words[2:] {
 			switch {
+			case w == verifyMark:
+				m.verify = true
 			case w[0] == '-':
 				m.flags = append(m.flags, w)
 			case w[0] == '.':
@@ -44,8 +47,8 @@ func parseModules(text string) (list []*module, err error) {
 			case strings.Contains(w, "="):
 				m.env = append(m.env, w)
 			default:
-				return nil, fmt.Errorf("modules.txt:%d: have %q, want a package that begins with ., a flag "+
-					"or NAME=VALUE", n, w)
+				return nil, fmt.Errorf("modules.txt:%d: have %q, want a package that begins with ., a flag, "+
+					"NAME=VALUE or +verify", n, w)
 			}
 		}
 		if m.packages == nil {

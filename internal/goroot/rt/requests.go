@@ -78,8 +78,8 @@ func (s *Samples) Request(id, time, goroutine uint64, node uint32, known bool) u
 	}
 	p := r.slot(n)
 	old := load64(&p.Number)
-	if old&layout.RequestTaken != 0 || old > n || !cas64(&p.Number, old, layout.RequestTaken) {
-		return n // another one has it, which is so much later or has been at it for as long
+	if old > n || !cas64(&p.Number, old, layout.RequestTaken) {
+		return n // another one has it, which is so much later, or is at it
 	}
 	p.ID, p.Time, p.Goroutine, p.Node, p.Known = id, time, goroutine, node, 0
 	if known {
