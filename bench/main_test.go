@@ -72,8 +72,8 @@ func demo() (plain, cct *measure.Series) {
 
 func TestChosenExperiments(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                     "overhead encoders events trees replay scaling sampling flat waiting",
-		"-builds":              "overhead encoders events trees replay scaling sampling flat waiting builds",
+		"":                     "overhead encoders events requests trees replay scaling sampling flat waiting",
+		"-builds":              "overhead encoders events requests trees replay scaling sampling flat waiting builds",
 		"-only=scaling,events": "events scaling",
 		"-only=builds":         "builds",
 	} {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -48,6 +50,46 @@ func TestParseModules(t *testing.T) {
 		"\na v1 x\n": `modules.txt:2: have "x"`} {
 		if _, err := parseModules(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestVerified checks that ten modules are marked, and that a name chooses another one.
+func TestVerified(t *testing.T) {
+	list, err := parseModules(modulesText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marked := new(options).verified(list)
+	if len(marked) != 10 || !slices.ContainsFunc(marked, func(m *module) bool {
+		return slices.Contains(m.packages, "./encoding/protowire")
+	}) {
+		t.Errorf("%d modules, want 10, with protowire among them", len(marked))
+	}
+	if named := (&options{names: []string{"ants"}}).verified(list[:1]); len(named) != 1 {
+		t.Errorf("%d modules, want the one that was named", len(named))
+	}
+}
+
+// TestCheckModule runs a stemma that prints what the real one would.
+func TestCheckModule(t *testing.T) {
+	for _, c := range []struct {
+		script string
+		want   check
+		fails  bool
+	}{
+		{`[ $1 = test ] || echo "checked 12 contexts, 0 mismatches"`, check{12, 0}, false},
+		{`[ $1 = test ] && exit 1; echo "checked 12 contexts, 3 mismatches"; exit 1`, check{12, 3}, false},
+		{`echo "no record"; exit 1`, check{}, true},
+	} {
+		dir := t.TempDir()
+		o := &options{stemma: filepath.Join(dir, "stemma")}
+		if err := os.WriteFile(o.stemma, []byte("#!/bin/sh\n"+c.script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		have, err := o.checkModule(&module{packages: []string{"."}}, "cct", dir, filepath.Join(dir, "out"))
+		if have != c.want || (err != nil) != c.fails {
+			t.Errorf("%s: %+v, %v; want %+v", c.script, have, err, c.want)
 		}
 	}
 }
