@@ -26,7 +26,9 @@ func Run(w io.Writer, dirs []string, o Options) error {
 		c.in(dir)
 	}
 	if o.Cache {
-		c.fail(toolchain.CleanCache(o.Dry, func(path string, bytes uint64) { c.removed(path, "compiler", bytes) }))
+		c.fail(toolchain.CleanCache(o.Dry,
+			func(path string, bytes uint64) { c.removed(path, "compiler", bytes) },
+			func(path string) { fmt.Fprintf(c.w, "kept, since a build uses it: %s\n", path) }))
 	}
 	c.total()
 	return errors.Join(c.errs...)

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -133,6 +134,7 @@ func (e *Entry) make(waiting func(), fill filler) error {
 		e.touch()
 		return nil
 	}
+	e.leave() // or this process would wait for itself
 	unlock, err := lock(e.Dir+".lock", waiting)
 	if err != nil {
 		return fmt.Errorf("cache: %w; set STEMMA_CACHE to a directory that can be written", err)
@@ -146,6 +148,43 @@ func (e *Entry) make(waiting func(), fill filler) error {
 		return err
 	}
 	return e.fill(fill)
+}
+
+// inUse are the entries that this process uses, by directory, and what gives their locks up.
+var inUse struct {
+	sync.Mutex
+	unlock map[string]func()
+}
+
+// use keeps others from removing the entry while this process lives. It reports false if the entry has been removed
+// already. In a cache that cannot be written nobody removes anything.
+func (e *Entry) use() bool {
+	e.leave()
+	unlock, err := flock(e.Dir+".lock", syscall.LOCK_SH)
+	if err != nil {
+		return e.Exists()
+	}
+	if !e.Exists() {
+		unlock()
+		return false
+	}
+	inUse.Lock()
+	defer inUse.Unlock()
+	if inUse.unlock == nil {
+		inUse.unlock = make(map[string]func())
+	}
+	inUse.unlock[e.Dir] = unlock
+	return true
+}
+
+// leave takes use back.
+func (e *Entry) leave() {
+	inUse.Lock()
+	defer inUse.Unlock()
+	if unlock := inUse.unlock[e.Dir]; unlock != nil {
+		unlock()
+		delete(inUse.unlock, e.Dir)
+	}
 }
 
 // removeLeft removes the directories that were being filled when the process that did it was
@@ -307,7 +346,13 @@ func trim(cacheDir string, now time.Time) error {
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.idle, b.idle) })
 	for i, e := range entries {
 		if e.idle > keepFor || i >= keepEntries && e.idle > keepAlways {
-			if err := remove(e.dir); err != nil {
+			unlock, err := tryLock(e.dir + ".lock")
+			if err != nil {
+				continue // a build uses it
+			}
+			err = remove(e.dir)
+			unlock()
+			if err != nil {
 				return err
 			}
 		}

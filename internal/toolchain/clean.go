@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// CleanCache removes all entries of the cache but those that another process is making, and
-// tells of each how large it was. With dry it only tells. A build that runs meanwhile fails.
-func CleanCache(dry bool, removed func(path string, bytes uint64)) error {
+// CleanCache removes all entries of the cache and tells of each how large it was, but keeps those that another
+// process makes or uses, and tells of them, too. With dry it only tells.
+func CleanCache(dry bool, removed func(path string, bytes uint64), kept func(path string)) error {
 	dir, err := CacheDir()
 	if err != nil {
 		return err
@@ -33,7 +33,9 @@ func CleanCache(dry bool, removed func(path string, bytes uint64)) error {
 		}
 		unlock, lockErr := tryLock(filepath.Join(dir, key) + ".lock")
 		if lockErr != nil {
-			if !errors.Is(lockErr, syscall.EWOULDBLOCK) {
+			if errors.Is(lockErr, syscall.EWOULDBLOCK) {
+				kept(path)
+			} else {
 				err = errors.Join(err, lockErr)
 			}
 			continue

@@ -35,12 +35,14 @@ func Prepare(g *Go, p *Progress) (*Entry, *Go, error) {
 	if err := checkOwned(filepath.Dir(e.Dir)); err != nil {
 		return nil, nil, err
 	}
-	err = e.make(waiting, func(ctx context.Context, tmp string) error {
-		defer p.start("building the compiler for %s (once, about a minute)", g.Version)()
-		return fillEntry(ctx, e, g, m, tmp)
-	})
-	if err != nil {
-		return nil, nil, err
+	for used := false; !used; used = e.use() { // false if it was removed just now
+		err = e.make(waiting, func(ctx context.Context, tmp string) error {
+			defer p.start("building the compiler for %s (once, about a minute)", g.Version)()
+			return fillEntry(ctx, e, g, m, tmp)
+		})
+		if err != nil {
+			return nil, nil, err
+		}
 	}
 	return e, g, checkOwned(e.Compiler())
 }
