@@ -40,6 +40,7 @@ var cases = []hard{
 	{name: "fork without exec", action: "fork", place: here, maybe: true,
 		says:  `^stemma: nothing is recorded of process \d+: it was forked by a process that is recorded`,
 		check: forkRecords},
+	{name: "child with users of its own", action: "users", place: here},
 	{name: "replicas with one process ID", action: "work", place: replicas, runs: 2},
 	{name: "killed", action: "wait", place: killed},
 

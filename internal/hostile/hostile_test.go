@@ -18,6 +18,7 @@ import (
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/e2e"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/profile"
 )
 
 func TestMain(m *testing.M) {
@@ -218,6 +219,14 @@ func (c *hard) recorded(t *testing.T, engine string, o outcome) {
 		p, err := record.Open(os.DirFS(dir))
 		if err != nil {
 			t.Fatal(err)
+		}
+		if strings.HasPrefix(c.name, "killed") {
+			// Addresses that were sampled within the last tick have no description yet.
+			for i := range p.Processes {
+				proc := &p.Processes[i]
+				proc.Losses = slices.DeleteFunc(proc.Losses,
+					func(l profile.Loss) bool { return l.Kind == profile.LossPlaces })
+			}
 		}
 		if o.stderr == "" {
 			e2e.NoLoss(t, p.Profile)

@@ -140,7 +140,8 @@ var actions = map[string]func(){
 		out, err := cmd.Output()
 		fmt.Printf("child %s %v\n", bytes.TrimSpace(out), err)
 	},
-	"fork": fork,
+	"fork":  fork,
+	"users": users,
 	"fill": func() { // the disk that the record is on
 		f, err := os.Create(os.Getenv("FILL"))
 		check(err)
@@ -175,6 +176,20 @@ func fork() {
 	var status syscall.WaitStatus
 	_, err = syscall.Wait4(int(pid), &status, 0, nil)
 	fmt.Println("status", status, err)
+}
+
+// users starts a child in namespaces of its own, so that it has a copy of this process's memory until it becomes
+// another program, and not the memory itself.
+func users() {
+	cmd := exec.Command("/bin/sh", "-c", "echo process $$")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+		Setpgid:     true,
+	}
+	out, err := cmd.CombinedOutput()
+	fmt.Printf("child %q %v\n", out, err)
 }
 
 //go:noinline

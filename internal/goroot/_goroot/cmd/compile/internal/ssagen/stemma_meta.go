@@ -102,6 +102,9 @@ var stemmaAnywhere = map[*types.Sym]bool{}
 // are made and functions compiled, one beside the other.
 func stemmaFindAnywhere() {
 	for _, fn := range typecheck.Target.Funcs {
+		if fn.Pragma&ir.Norace != 0 && stemmaIsForked(fn) {
+			stemmaForked[fn.Sym()] = true
+		}
 		if !stemmaMustNotSplit(fn) {
 			continue
 		}
@@ -123,8 +126,26 @@ func stemmaTailCalls(fn *ir.Func) bool {
 	return ir.Any(fn, func(n ir.Node) bool { return n.Op() == ir.OTAILCALL })
 }
 
+// stemmaMustNotSplit reports whether nothing may be called in the prologue of fn, or counted in it.
 func stemmaMustNotSplit(fn *ir.Func) bool {
-	return fn.Pragma&(ir.Nosplit|ir.Systemstack|ir.Nowritebarrier|ir.Nowritebarrierrec) != 0
+	return fn.Pragma&(ir.Nosplit|ir.Systemstack|ir.Nowritebarrier|ir.Nowritebarrierrec) != 0 ||
+		stemmaForked[fn.Sym()]
+}
+
+// stemmaForked has the functions of this package in which a forked process runs, with all signals blocked. Its
+// memory may be a copy, in which there is no record: nothing is counted there. All that they call in it
+// must not split the stack.
+var stemmaForked = map[*types.Sym]bool{}
+
+// stemmaIsForked reports whether fn is such a function: package syscall's, or one like it.
+func stemmaIsForked(fn *ir.Func) bool {
+	return ir.Any(fn, func(n ir.Node) bool {
+		if n.Op() != ir.OCALLFUNC || n.(*ir.CallExpr).Fun.Op() != ir.ONAME {
+			return false
+		}
+		callee := n.(*ir.CallExpr).Fun.(*ir.Name)
+		return callee.Class == ir.PFUNC && callee.Linksym().Name == "syscall.runtime_AfterForkInChild"
+	})
 }
 
 // stemmaCallsOften reports whether fn may make more than one call in an
