@@ -97,7 +97,7 @@ func TestReportRequestsErrors(t *testing.T) {
 	}
 	writeLater(t, "b.stemma", 1)
 	if code, _, errs := runMain("report", "-requests", "b.stemma"); code == exit.OK ||
-		!strings.Contains(errs, "no requests in this profile: a program that is built with -engine=sample makes them") {
+		!strings.Contains(errs, "no requests in this profile: a program makes them by stemma.Sample") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 }

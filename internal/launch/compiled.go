@@ -74,7 +74,7 @@ func (c *Compiled) Tell(w io.Writer) {
 	for _, path := range made {
 		fmt.Fprintf(w, "\t%s\n", runnable(path))
 	}
-	fmt.Fprintf(w, "stemma: run %s as it is, or with flags such as -test.run=REGEXP and -test.bench=REGEXP; "+
+	fmt.Fprintf(w, "stemma: run %s, without flags or with some such as -test.run=REGEXP and -test.bench=REGEXP; "+
 		"%s into %s in the directory where you run it, or into $STEMMA_OUT\n",
 		words.Noun(len(made), "it", "one"), words.Noun(len(made), "it records", "each records"), store.OutDir)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/words"
 	"github.com/stemma-go/stemma/profile"
@@ -37,8 +38,8 @@ func (id *RequestID) Of(p *profile.Profile) ([]profile.Request, error) {
 	}
 	switch {
 	case len(p.Requests) == 0:
-		return nil, exit.Usagef("no requests in this profile: a program that is built with -engine=sample " +
-			"makes them by stemma.Sample")
+		return nil, exit.Usagef("no requests in this profile: a program makes them by stemma.Sample, if it was built "+
+			"with %s", engine.Giving(engine.Samples))
 	case len(list) == 0:
 		return nil, exit.Usagef("no request %d among %s; report -requests lists them", id.Value,
 			words.Plural(len(p.Requests), "request"))
