@@ -244,8 +244,11 @@ func (o Options) ForCompiler() string {
 	if code.Entry != engine.HookNever {
 		s += ",verify=" + onOff(code.Entry == engine.HookAlways || o.Verify || o.Record != "")
 	}
-	if code.Alloc && (o.hasMetric("alloc") || o.hasMetric("wait")) {
+	if code.Alloc && o.hasMetric("alloc") {
 		s += ",alloc=on"
+	}
+	if code.Alloc && o.hasMetric("wait") {
+		s += ",wait=on"
 	}
 	if code.Natives {
 		s += ",natives=" + onOff(o.hasEvent("alloc") || o.hasEvent("block"))

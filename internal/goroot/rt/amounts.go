@@ -47,6 +47,17 @@ func (t *Tree) EnterWait(cell uint32, id uint64, name string) uint32 {
 	return t.enter(cell, target{id: id, size: amountSize, kind: RecWait, name: name})
 }
 
+// EnterWaitAside is EnterWait, but the cell does not lead to the node: it is that of a call of a function, say, which
+// would find two things there from now on. The caller remembers the node. What is made twice is one for readers.
+func (t *Tree) EnterWaitAside(cell uint32, id uint64, name string) uint32 {
+	if t.inSink(cell) {
+		return t.sink()
+	}
+	owner := t.ownerOf(cell)
+	parent := t.Home(owner)
+	return t.child(parent, parent+cell-owner, target{id: id, size: amountSize, kind: RecWait, name: name})
+}
+
 // CellNear returns the offset of a cell for code of the function that begins at entry, which runs in node n:
 // cell, if it is one of n's, or leads to n, which then has not called yet; else n's first one. It returns 0 if n
 // has none, or is not a node of the function.

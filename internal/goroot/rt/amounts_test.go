@@ -40,7 +40,12 @@ func TestWait(t *testing.T) {
 	if first != m.wait(0) || second != m.wait(1) || first == second {
 		t.Errorf("waits for two reasons have nodes %d and %d, and later %d and %d", first, second, m.wait(0), m.wait(1))
 	}
-	m.validate()
+	cell := *m.tree.cell(m.ctx)
+	aside := m.tree.EnterWaitAside(m.ctx, WaitID(2), "R2")
+	if seen[aside] || *m.tree.cell(m.ctx) != cell || m.tree.node(aside).Parent != n ||
+		m.tree.node(aside).Func != WaitID(2) || m.tree.Lookup(m.ctx, WaitID(2)) != 0 {
+		t.Errorf("node %d aside changes the cell, or is not below node %d", aside, n)
+	}
 
 	callee := m.enter(g)
 	m.call(n, 0)

@@ -45,6 +45,7 @@ type stemmaClockOf struct {
 func stemmaWaitInit() {
 	if stemmaOption("wait") == "on" {
 		stemma.tree.CountWaits()
+		stemmaAside = (*[1 << 14]stemmaWaitEntry)(stemmaTables(unsafe.Sizeof(*stemmaAside)))
 		stemmaWaitOn = true
 	}
 }
@@ -148,30 +149,74 @@ func stemmaCountWait(gp *g) {
 		c.waited, c.ready = 0, 0 // the runtime's own: they wait all the time
 		return
 	}
-	if gp.asyncSafePoint {
+	own := c.waited != 0 && stemmaLeavesCell(c.why)
+	if gp.asyncSafePoint || c.waited != 0 && !own {
 		cell = stemmaInterruptedCell(gp, cell)
 	}
 	if c.waited != 0 {
-		stemmaWaitedIn(cell, c.why, uint64(c.waited), g0.stemmaShard)
+		stemmaWaitedIn(cell, c.why, own, uint64(c.waited), g0.stemmaShard)
 	}
 	if c.ready != 0 {
-		stemmaWaitedIn(cell, stemmaWhyReady, uint64(c.ready), g0.stemmaShard)
+		stemmaWaitedIn(cell, stemmaWhyReady, own, uint64(c.ready), g0.stemmaShard)
 	}
 	c.waited, c.ready = 0, 0
 }
 
-// stemmaWaitedIn counts one wait.
-func stemmaWaitedIn(cell uintptr, why waitReason, ns uint64, shard uintptr) {
+// stemmaLeavesCell tells whether who waits for a reason has left the cell of the call that waits: all that the
+// program asks for. The collector may stop a goroutine in other functions of the runtime, too.
+func stemmaLeavesCell(why waitReason) bool {
+	switch why {
+	case waitReasonChanReceive, waitReasonChanSend, waitReasonSelect, waitReasonSleep, waitReasonIOWait,
+		waitReasonSyncMutexLock, waitReasonSyncRWMutexLock, waitReasonSyncRWMutexRLock, waitReasonSyncCondWait,
+		waitReasonSyncWaitGroupWait, waitReasonCoroutine, stemmaWhySyscall, stemmaWhyC:
+		return true
+	}
+	return false
+}
+
+// stemmaWaitedIn counts one wait below a cell, which is the call's own that waits, or that of any call.
+func stemmaWaitedIn(cell uintptr, why waitReason, own bool, ns uint64, shard uintptr) {
 	at, id := uint32(cell-rt.Base), rt.WaitID(uint64(why))
-	node := stemma.tree.Lookup(at, id)
+	node := uint32(0)
+	if own {
+		node = stemma.tree.Lookup(at, id)
+	}
 	if node == 0 {
 		lock(&stemma.lock)
-		node = stemma.tree.EnterWait(at, id, stemmaWhyName(why))
+		if own {
+			node = stemma.tree.EnterWait(at, id, stemmaWhyName(why))
+		} else {
+			node = stemmaWaitAside(at, why)
+		}
 		unlock(&stemma.lock)
 	}
 	counters := (*[rt.AmountCounters]uint64)(unsafe.Pointer(rt.Base + uintptr(node) + shard))
 	counters[0]++
 	counters[1] += ns
+}
+
+// stemmaAside finds the nodes of waits that no cell leads to. When it is full, cells lead to the others.
+var stemmaAside *[1 << 14]stemmaWaitEntry
+
+type stemmaWaitEntry struct {
+	cell, node uint32
+	why        waitReason
+}
+
+// stemmaWaitAside returns the node of waits for a reason near a cell, which does not lead to it: a call of a
+// function has its cell to itself, or each call from then on would have to choose. The lock is held.
+func stemmaWaitAside(cell uint32, why waitReason) uint32 {
+	id, name := rt.WaitID(uint64(why)), stemmaWhyName(why)
+	for i := range uint32(64) {
+		e := &stemmaAside[(cell>>3^uint32(why)<<7+i)%uint32(len(stemmaAside))]
+		if e.node == 0 {
+			e.cell, e.why, e.node = cell, why, stemma.tree.EnterWaitAside(cell, id, name)
+		}
+		if e.cell == cell && e.why == why {
+			return e.node
+		}
+	}
+	return stemma.tree.EnterWait(cell, id, name)
 }
 
 // stemmaWhyName returns the name of a reason.
@@ -187,10 +232,11 @@ func stemmaWhyName(why waitReason) string {
 	return why.String()
 }
 
-// stemmaInterruptedCell returns a cell of the function in which gp was preempted between two instructions: that of
-// its last call, if it has made one, else its first one. The cell that gp left last may be that of a call that
-// has returned. A function in whose very first instructions gp is has not noted its node yet, and what lies there
-// is another one's, or nothing. It runs on the system stack, while gp does not run.
+// stemmaInterruptedCell returns a cell of the function in which gp was stopped, between two instructions or in a
+// function of the runtime that leaves no cell: that of its last call, if it has made one, else its first one. The
+// cell that gp left last may be that of a call that has returned. A function in whose very first instructions gp is
+// has not noted its node yet, and what lies there is another one's, or nothing. It runs on the system stack, while
+// gp does not run.
 func stemmaInterruptedCell(gp *g, cell uintptr) uintptr {
 	var u unwinder
 	u.initAt(gp.sched.pc, gp.sched.sp, 0, gp, unwindSilentErrors)

@@ -291,7 +291,7 @@ func (s *state) stemmaSite(name string, kind int) {
 	case s.stemma.mode == stemmaOff:
 		return
 	case s.stemma.mode == stemmaRestore:
-		if stemmaOptions.alloc || kind != rt.SiteNative && kind != 0 {
+		if stemmaOptions.alloc || kind != 0 && stemmaLeavesCell(name, kind) {
 			s.stemmaPutBack()
 		}
 		return
@@ -311,7 +311,7 @@ func (s *state) stemmaSite(name string, kind int) {
 		site.counter = s.stemma.meta.counters
 		s.stemmaCount(site.counter - 1)
 	}
-	if kind != rt.SiteNative || stemmaOptions.alloc {
+	if stemmaLeavesCell(name, kind) {
 		site.cell = s.stemma.meta.newCell()
 		s.stemmaLeaveCell(site.cell - 1)
 	}

@@ -40,10 +40,10 @@ var stemmaEngines = map[string]stemmaEngine{
 }
 
 // stemmaOptions are what the tool asks of this compilation, in the environment
-// variable STEMMA_COMPILE: engine=cct,inlined=on,verify=off,natives=off,alloc=off.
+// variable STEMMA_COMPILE: engine=cct,inlined=on,verify=off,natives=off,alloc=off,wait=off.
 var stemmaOptions = func() (o struct {
-	engine                          stemmaEngine
-	inlined, verify, natives, alloc bool
+	engine                                stemmaEngine
+	inlined, verify, natives, alloc, wait bool
 }) {
 	for _, kv := range strings.Split(os.Getenv("STEMMA_COMPILE"), ",") {
 		switch k, v, _ := strings.Cut(kv, "="); k {
@@ -57,6 +57,8 @@ var stemmaOptions = func() (o struct {
 			o.natives = v == "on"
 		case "alloc":
 			o.alloc = v == "on"
+		case "wait":
+			o.wait = v == "on"
 		}
 	}
 	return o
@@ -219,6 +221,23 @@ func stemmaRuntimeCallee(name string) (string, int) {
 		return "runtime.newobject", rt.SiteNative // newobject, specialised by size class
 	}
 	return name, rt.SiteNative
+}
+
+// stemmaLeavesCell reports whether a call leaves a cell: of natives where the runtime must know it.
+func stemmaLeavesCell(name string, kind int) bool {
+	return kind != rt.SiteNative || stemmaOptions.alloc || stemmaOptions.wait && stemmaMayWait(name)
+}
+
+// stemmaMayWait reports whether a native of the runtime parks its goroutine on behalf of the program: those that the
+// compiler calls for channels, and what package runtime exports. The collector may stop a goroutine in
+// others; then the runtime looks for its function.
+func stemmaMayWait(name string) bool {
+	short, ok := strings.CutPrefix(name, "runtime.")
+	switch short {
+	case "chanrecv1", "chanrecv2", "chansend1", "selectgo", "block":
+		return true
+	}
+	return ok && types.IsExported(short)
 }
 
 // A stemmaSite is one call site of a function. Cell and counter are index + 1,
