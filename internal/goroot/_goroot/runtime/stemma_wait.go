@@ -28,7 +28,6 @@ const (
 const (
 	stemmaWhyReady = waitReason(len(waitReasonStrings) + iota)
 	stemmaWhySyscall
-	stemmaWhyC
 )
 
 // A stemmaClockOf is a goroutine's clock. Whoever changes the status of the goroutine owns it: there is only
@@ -96,11 +95,7 @@ func stemmaSwitched(gp *g) {
 //go:nowritebarrierrec
 func stemmaEnterSyscall(gp *g) {
 	if stemmaWaitOn {
-		why := stemmaWhySyscall
-		if gp.m != nil && gp.m.incgo {
-			why = stemmaWhyC
-		}
-		gp.stemmaClock.stop(stemmaSyscall, why)
+		gp.stemmaClock.stop(stemmaSyscall, stemmaWhySyscall)
 	}
 }
 
@@ -168,7 +163,7 @@ func stemmaLeavesCell(why waitReason) bool {
 	switch why {
 	case waitReasonChanReceive, waitReasonChanSend, waitReasonSelect, waitReasonSleep, waitReasonIOWait,
 		waitReasonSyncMutexLock, waitReasonSyncRWMutexLock, waitReasonSyncRWMutexRLock, waitReasonSyncCondWait,
-		waitReasonSyncWaitGroupWait, waitReasonCoroutine, stemmaWhySyscall, stemmaWhyC:
+		waitReasonSyncWaitGroupWait, waitReasonCoroutine, stemmaWhySyscall:
 		return true
 	}
 	return false
@@ -226,8 +221,6 @@ func stemmaWhyName(why waitReason) string {
 		return "runnable"
 	case stemmaWhySyscall:
 		return "system call"
-	case stemmaWhyC:
-		return "C"
 	}
 	return why.String()
 }
