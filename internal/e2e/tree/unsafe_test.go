@@ -68,6 +68,7 @@ type incrementChecker struct {
 type window struct{ load, stop uint64 }
 
 var (
+	cellOperand    = fmt.Sprintf("%#x(R14)", layout.GCtx)
 	shardOperand   = fmt.Sprintf("%#x(R14)", layout.GShard)
 	counterOperand = regexp.MustCompile(`^0x6[0-9a-f]{7}\((\w+)\)(?:\((\w+)\*1\))?$`)
 	objdumpLine    = regexp.MustCompile(`^\s+\S+:-?\d+\s+0x([0-9a-f]+)\s+[0-9a-f]+\s+(\S+)\s*(.*?)\s*$`)

@@ -27,6 +27,19 @@ func stemmaIsSlow(b *Block) bool {
 	return false
 }
 
+// stemmaReleases reports whether v ends the time for which the context register was held free
+// (ssagen's stemmaHoldContext). It makes v a copy of its memory: a word that is no pointer need not be
+// kept alive, and to spill it would make a leaf need a frame.
+func (s *regAllocState) stemmaReleases(v *Value) bool {
+	if v.Op != OpKeepAlive || v.Args[0].Op != OpAMD64LoweredGetClosurePtr || v.Args[0].Type.IsPtrShaped() {
+		return false
+	}
+	s.advanceUses(v)
+	v.Op = OpCopy
+	v.SetArgs1(v.Args[1])
+	return true
+}
+
 // stemmaMerge merges counters that are always incremented together: in one
 // block, with nothing in between that can leave the function. It runs when
 // nil checks that cannot fail are gone and blocks are fused, and before loads

@@ -119,14 +119,28 @@ func (s *state) stemmaEnter() {
 // stores the node in the frame.
 func (s *state) stemmaFindNode() {
 	word := types.Types[types.TUINTPTR]
+	release := s.stemmaHoldContext()
 	cell := s.rawLoad(word, s.stemmaG(layout.GCtx))
 	child := s.newValue1(ssa.OpZeroExt32to64, word,
 		s.rawLoad(types.Types[types.TUINT32], s.stemmaAddr(types.Types[types.TUINT32], cell, 0)))
 	meta := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.sym, s.sb)
 	have := s.rawLoad(word, s.stemmaAddr(word, child, rt.Base+int64(unsafe.Offsetof(layout.Node{}.Func))))
 	s.vars[stemmaNodeVar] = child
+	release()
 
 	s.stemmaSlowIf(ssa.OpNeq64, have, meta, s.stemma.meta.sym)
+}
+
+// stemmaHoldContext keeps the context register, RDX, free of the values that are loaded before release
+// is called. A function that is no closure has nothing in it on entry, and libraries that patch
+// functions while they run know that: they copy its first instructions elsewhere, and jump
+// behind them through RDX. No instruction is emitted for this.
+func (s *state) stemmaHoldContext() (release func()) {
+	if s.curfn.Needctxt() {
+		return func() {} // it is the closure's
+	}
+	held := s.entryNewValue0(ssa.OpGetClosurePtr, types.Types[types.TUINTPTR])
+	return func() { s.vars[memVar] = s.newValue2(ssa.OpKeepAlive, types.TypeMem, held, s.mem()) }
 }
 
 // stemmaSlowIf ends the block with a comparison. If it holds, the runtime is called
