@@ -37,7 +37,7 @@ func TestPatchable(t *testing.T) {
 		}
 	}
 	if functions < 4 || nodes < 3 {
-		t.Errorf("of %d functions %d begin to look for their node in their first %d bytes", functions, nodes, jumpLength)
+		t.Errorf("of %d functions %d look for their node in their first %d bytes", functions, nodes, jumpLength)
 	}
 }
 
