@@ -18,25 +18,6 @@ type Calls struct {
 	goroutines uint32
 }
 
-// Why a log ended before the program.
-const (
-	CallsEndNone  = iota
-	CallsEndFull  // no room for another entry
-	CallsEndNodes // no room for another node
-	NumCallsEnds
-)
-
-// The low three bits of what an entry of calls says tell its kind; what is above them, a
-// multiple of 8, is the offset of a node.
-const (
-	CallsKinds = 7
-
-	CallEnter = 0 // the node was entered
-	CallExit  = 1 // the goroutine has ended
-	CallGo    = 2 // a go statement in the node; the next entry names what it started
-	CallChild = 3 // the goroutine that was started
-)
-
 // Init makes c write to size zeroed bytes at mem.
 func (c *Calls) Init(t *Tree, mem unsafe.Pointer, size uint64) {
 	*c = Calls{file: NewSpan(mem, size), tree: t}
@@ -45,7 +26,7 @@ func (c *Calls) Init(t *Tree, mem unsafe.Pointer, size uint64) {
 	c.header().Used = layout.CallsHeaderSize
 }
 
-func (c *Calls) header() *layout.CallsHeader { return (*layout.CallsHeader)(c.file.base) }
+func (c *Calls) header() *layout.CallsHeader { return (*layout.CallsHeader)(c.file.at(0)) }
 
 // Used returns the bytes of the log that are in use.
 func (c *Calls) Used() uint64 { return c.header().Used }

@@ -79,7 +79,7 @@ func (c *Checker) Used() (check, strings uint64) { return uint64(c.used) + 8, ui
 // if cell is not 0, when the cell at that offset was left for a callee. start
 // is the offset of the cell that the goroutine began with.
 func (c *Checker) Begin(t *Tree, node, cell, start uint32) {
-	owner := t.ownerOf(start)
+	owner := t.Owner(start)
 	head := layout.Check{Node: node, StartNode: owner, StartCell: cellIndex(owner, start)}
 	if cell != 0 {
 		head.Cell = cellIndex(node, cell) + 1
@@ -101,9 +101,6 @@ func (c *Checker) BeginID(hi, lo, startHi, startLo uint64) {
 	c.putAll(unsafe.Pointer(&head), unsafe.Sizeof(head))
 	c.head = unsafe.Sizeof(head)
 }
-
-// Owner returns the node that the cell at the given offset belongs to.
-func (t *Tree) Owner(cell uint32) uint32 { return t.ownerOf(cell) }
 
 // Frame adds a frame, innermost first. The file is empty if no one knows the place.
 func (c *Checker) Frame(function, file string, line uint32, inlined, wrapper bool) {

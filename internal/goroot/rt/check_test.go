@@ -22,7 +22,9 @@ type walker struct {
 
 func newWalker(every int64) *walker {
 	w := &walker{every: every}
-	w.c.Init(&Recorder{mem: unsafe.Pointer(&make([]uint64, 512)[0])}, nil, nil, nil, nil)
+	rec := new(Recorder)
+	rec.Init(unsafe.Pointer(&make([]uint64, 512)[0]), nil, nil, 0, 0)
+	w.c.Init(rec, nil, nil, nil, nil)
 	return w
 }
 

@@ -61,7 +61,6 @@ const (
 const (
 	ContextsArena = 1 << 32
 	PCSize        = layout.PCEntrySize << PCBits
-	NodesSize     = 1 << 30
 )
 
 // Init makes c describe contexts in head, of ContextsSize bytes, of which rec writes the first
@@ -86,7 +85,7 @@ func scaled(limit uint32, shift uint) uint32 { return limit >> (max(shift, table
 func tableOf[T any](a *arena, mem *Span, n uint32) []T {
 	var t T
 	*mem = a.array(uintptr(n), unsafe.Sizeof(t))
-	return unsafe.Slice((*T)(mem.base), n)
+	return unsafe.Slice((*T)(mem.at(0)), n)
 }
 
 // needs makes n things of a table usable.
@@ -229,7 +228,7 @@ func (c *Contexts) ID(f uint32) uint64 { return dataAt(c.funcs[f].data).Func }
 // BeginPCs begins the record of the return addresses in function f, of which
 // there are n, and whose code has size bytes.
 func (c *Contexts) BeginPCs(f, size, n uint32) (w PCsWriter) {
-	w.w = recordWriter{r: c.rec, begin: c.rec.funcsUsed}
+	w.w = c.rec.newRecord()
 	if p := w.w.at(layout.PCsRecordSize); p != nil {
 		*(*layout.PCsRecord)(p) = layout.PCsRecord{Kind: RecPCs, ID: c.ID(f), Entry: uint64(c.funcs[f].entry),
 			Size: size, Pairs: n}

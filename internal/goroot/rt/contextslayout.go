@@ -111,6 +111,9 @@ const (
 	_ = -(1<<StackEntryLog ^ layout.StackEntrySize)
 )
 
+// NodesSize is how many bytes the file nodes may have.
+const NodesSize = 1 << 30
+
 // RecPCs is the kind of a layout.PCsRecord.
 const RecPCs = 3
 
@@ -121,4 +124,19 @@ const (
 	EventGo    = 3 // value: ID of the new goroutine, in the log only
 	EventPanic = 4
 	EventError = 5 // an error was wrapped by package stemma
+)
+
+// What a warm file begins with, see layout.WarmHeader.
+const (
+	WarmMagic   = 0x316d7261776d7473 // "stmwarm1"
+	WarmVersion = 1
+)
+
+// Sources of a warm file, as the headers have them.
+const (
+	WarmNone    = 0
+	WarmStatic  = 1 // a call graph of the program's source
+	WarmRun     = 2 // the record of a run
+	WarmMissing = 3 // there is no file
+	WarmWrong   = 4 // it was made for another program
 )

@@ -55,7 +55,7 @@ func (c *Counts) Init(mem, index unsafe.Pointer, size uintptr) {
 	copy(c.header().Magic[:], layout.CountsMagic)
 }
 
-func (c *Counts) header() *layout.CountsHeader { return (*layout.CountsHeader)(c.file.base) }
+func (c *Counts) header() *layout.CountsHeader { return (*layout.CountsHeader)(c.file.at(0)) }
 
 func (c *Counts) entry(i uint32) *layout.Count {
 	return (*layout.Count)(c.file.at(layout.CountsHeaderSize + uint64(i)*layout.CountSize))
@@ -149,7 +149,7 @@ type EventLog struct {
 	written  uint64
 }
 
-func (l *EventLog) header() *layout.EventsHeader { return (*layout.EventsHeader)(l.file.base) }
+func (l *EventLog) header() *layout.EventsHeader { return (*layout.EventsHeader)(l.file.at(0)) }
 
 // Init makes l write to size zero bytes at mem.
 func (l *EventLog) Init(mem unsafe.Pointer, size uintptr) {

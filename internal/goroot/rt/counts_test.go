@@ -95,8 +95,8 @@ func TestCountsFull(t *testing.T) {
 	if have := c.header().Spilt; have == 0 || have != spilt-1 && have != spilt {
 		t.Errorf("%d events are said to have no context, %d have none", have, spilt)
 	}
-	if end := layout.CountsHeaderSize + uint64(c.used)*layout.CountSize; end > c.file.size {
-		t.Errorf("%d entries in a file of %d bytes", c.used, c.file.size)
+	if end := layout.CountsHeaderSize + uint64(c.used)*layout.CountSize; end > c.file.Size() {
+		t.Errorf("%d entries in a file of %d bytes", c.used, c.file.Size())
 	}
 }
 

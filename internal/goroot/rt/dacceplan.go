@@ -123,7 +123,7 @@ func planSlice[T any](p *plan, s *[]T, by planBy) {
 	}
 	m.by, m.size = by, uint64(unsafe.Sizeof((*s)[0]))
 	m.Span = p.c.mem.array(uintptr(n), uintptr(m.size))
-	*s = unsafe.Slice((*T)(m.base), n)
+	*s = unsafe.Slice((*T)(m.at(0)), n)
 }
 
 // entries returns how many entries a slice has for so many functions and sites.

@@ -11,20 +11,6 @@ import (
 // pushes, but it cannot make an ID decode to something else.
 //
 // See layout.WarmHeader for what is in it.
-const (
-	WarmMagic   = 0x316d7261776d7473 // "stmwarm1"
-	WarmVersion = 1
-)
-
-// Sources of a warm file, as the headers have them.
-const (
-	WarmNone    = 0
-	WarmStatic  = 1 // a call graph of the program's source
-	WarmRun     = 2 // the record of a run
-	WarmMissing = 3 // there is no file
-	WarmWrong   = 4 // it was made for another program
-)
-
 // A Warm is a warm file in memory.
 type Warm struct {
 	head  *layout.WarmHeader

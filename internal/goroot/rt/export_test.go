@@ -1,9 +1,6 @@
 package rt
 
 import (
-	"sync"
-	"syscall"
-	"testing"
 	"unsafe"
 )
 
@@ -37,8 +34,7 @@ func (c *Dacce) Limit(ids, soft uint64, keys, nodes uint32) {
 
 // Exhaust leaves n bytes of the encoder's memory.
 func (c *Dacce) Exhaust(n uintptr) {
-	c.mem.size = c.mem.used + uint64(n)
-	c.mem.have = min(c.mem.have, c.mem.size)
+	c.mem.Limit(uint64(n))
 }
 
 // MaxNodes returns the number of nodes that there is room for.
@@ -85,69 +81,3 @@ func (c *Dacce) Planned() (funcs, edges uint32) { return c.plan.numFuncs, c.plan
 
 // Hit makes an edge that was seen as frequent as is wanted.
 func (c *Dacce) Hit(i int, hits uint64) { c.edges[i+1].hits = hits }
-
-// Tests have memory as programs have it: reserved, and usable only as far as it was
-// asked for. What forgets to ask ends the test by a fault.
-
-type reservation struct {
-	begin, end uintptr
-	limit      uint64
-}
-
-var (
-	reservations sync.Map // by begin
-	refused      int      // times that memory could not grow
-)
-
-// Reserve reserves n bytes, until Release or the test's end.
-func Reserve(t testing.TB, n int) []byte {
-	mem, err := syscall.Mmap(-1, 0, n, syscall.PROT_NONE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
-	if err != nil {
-		t.Fatal(err)
-	}
-	begin := uintptr(unsafe.Pointer(unsafe.SliceData(mem)))
-	reservations.Store(begin, &reservation{begin, begin + uintptr(n), uint64(n)})
-	t.Cleanup(func() { Release(mem) })
-	return mem
-}
-
-// Release gives reserved memory back before the test ends.
-func Release(mem []byte) {
-	if _, ok := reservations.LoadAndDelete(uintptr(unsafe.Pointer(unsafe.SliceData(mem)))); ok {
-		syscall.Munmap(mem)
-	}
-}
-
-// LimitReserved lets at most n bytes of reserved memory be used that are not used yet.
-func LimitReserved(mem []byte, n uint64) {
-	r, _ := reservations.Load(uintptr(unsafe.Pointer(unsafe.SliceData(mem))))
-	r.(*reservation).limit = n
-}
-
-func init() { Extend = extendReserved }
-
-func extendReserved(base unsafe.Pointer, have, least, want uint64) uint64 {
-	usable := uint64(1 << 40) // ordinary memory
-	reservations.Range(func(_, v any) bool {
-		r := v.(*reservation)
-		if uintptr(base) < r.begin || uintptr(base) >= r.end {
-			return true
-		}
-		room := r.limit - min(r.limit, uint64(uintptr(base)-r.begin))
-		if usable = want; want > room {
-			usable = least
-		}
-		if least > room {
-			usable = have
-			refused++
-			return false
-		}
-		from := have &^ 4095
-		if err := syscall.Mprotect(unsafe.Slice((*byte)(unsafe.Add(base, uintptr(from))), usable-from),
-			syscall.PROT_READ|syscall.PROT_WRITE); err != nil {
-			panic(err)
-		}
-		return false
-	})
-	return usable
-}

@@ -166,3 +166,22 @@ const (
 	CheckInlined = 1 << 0  // flag of a frame that is inlined into the next one
 	CheckWrapper = 1 << 1  // flag of a wrapper, which contexts do not show
 )
+
+// Why a log ended before the program.
+const (
+	CallsEndNone  = iota
+	CallsEndFull  // no room for another entry
+	CallsEndNodes // no room for another node
+	NumCallsEnds
+)
+
+// The low three bits of what an entry of calls says tell its kind; what is above them, a
+// multiple of 8, is the offset of a node.
+const (
+	CallsKinds = 7
+
+	CallEnter = 0 // the node was entered
+	CallExit  = 1 // the goroutine has ended
+	CallGo    = 2 // a go statement in the node; the next entry names what it started
+	CallChild = 3 // the goroutine that was started
+)

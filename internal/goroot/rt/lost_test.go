@@ -3,7 +3,6 @@ package rt
 import (
 	"math/rand/v2"
 	"testing"
-	"time"
 )
 
 // # Lost pages
@@ -12,29 +11,6 @@ import (
 // full, or another process has cut the file. These tests zero pages at random
 // and run on. The structures must never make the program loop, fault, or take one
 // function's node for another's; what was recorded on the page is lost.
-
-const lostPage = 4096
-
-// mustEnd fails if do does not end. It does at once, or never: the time says
-// nothing but that.
-func mustEnd(t *testing.T, do func()) {
-	t.Helper()
-	done := make(chan bool)
-	go func() {
-		defer close(done)
-		do()
-	}()
-	select {
-	case <-done:
-	case <-time.After(time.Minute):
-		t.Fatal("a walk over a lost page does not end")
-	}
-}
-
-// losePage zeros page number i of mem.
-func losePage(mem []uint64, i int) {
-	clear(mem[i*lostPage/8 : (i+1)*lostPage/8])
-}
 
 // TestLostPages zeros any page of random trees, with the header's and the root's
 // among them, folded and not, and goes on with calls, through sites with
@@ -140,46 +116,31 @@ func TestLostAncestor(t *testing.T) {
 	})
 }
 
-// TestLostSamples zeros pages of a tree of samples, the header's among them, while
-// samples are recorded and the sampler describes places.
-func TestLostSamples(t *testing.T) {
-	mustEnd(t, func() {
-		for seed := range uint64(20) {
-			loseSamples(t, seed)
+// TestTreeStopsGrowing takes the memory from trees that grow, at random moments: what is new
+// then is counted in overflow nodes or nowhere, and that is said; the tree stays valid. The
+// memory behind what can be used is not touched: it cannot be.
+func TestTreeStopsGrowing(t *testing.T) {
+	for seed := range uint64(40) {
+		r, before := rand.New(rand.NewPCG(seed, 3)), refused
+		m := newMachine(t, 1<<25, seed%3 == 0)
+		LimitReserved(asBytes(m.mem), uint64(1+r.IntN(100))<<14)
+		if seed%4 == 0 {
+			LimitReserved(asBytes(m.funcs), uint64(1+r.IntN(10))<<12)
 		}
-	})
-}
-
-func loseSamples(t *testing.T, seed uint64) {
-	r := rand.New(rand.NewPCG(seed, 13))
-	const nodes = 1 << 13
-	s, mem := newSamplesIn(nodes)
-	handed := map[uint32]bool{}
-	for step := range 30_000 {
-		if step%1000 == 999 {
-			losePage(mem, r.IntN(len(mem)*8/lostPage))
+		for range 2 + r.IntN(300) {
+			m.function(1 + r.IntN(6)).Recover = 1
 		}
-		pcs := make([]uintptr, 1+r.IntN(8))
-		for i := range pcs {
-			pcs[i] = uintptr(NumPseudo + r.IntN(40))
+		var stack []lostFrame
+		for range 30_000 {
+			stack = m.lostStep(r, stack)
 		}
-		used := s.used
-		n := s.Stack(0, pcs)
-		for ; used < s.used; used++ {
-			if handed[uint32(used)] {
-				t.Fatalf("seed %d: node %d is handed out twice", seed, used)
-			}
-			handed[uint32(used)] = true
+		m.validate()
+		lost := uint64(0)
+		for _, n := range m.tree.rec.header().Lost {
+			lost += n
 		}
-		for depth := 0; n != 0; n, _ = s.Frame(n) {
-			if depth++; depth > nodes {
-				t.Fatalf("seed %d: the way to the root does not end", seed)
-			}
-		}
-		if pc, ok := s.NextPlace(); ok {
-			w := s.BeginPlace(pc)
-			w.Frame("f", "f.go", 1, 1, false)
-			w.End()
+		if full := refused > before; full && lost == 0 {
+			t.Errorf("seed %d: a tree of %d bytes could not grow, and nothing is lost", seed, m.tree.used)
 		}
 	}
 }

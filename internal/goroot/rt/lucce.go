@@ -43,6 +43,7 @@ type Lucce struct {
 	edges    table // steps by cell and callee
 	entries  table // nodes by contents
 	budget   uint32
+	logEnded bool
 }
 
 // A row is how the in-edges of a function are numbered.
@@ -338,10 +339,10 @@ func stepAt(p uintptr) *layout.Step { return (*layout.Step)(unsafe.Add(unsafe.Po
 // logs makes room for n entries of the log. A log that could not grow has ended: it must
 // have no gaps.
 func (l *Lucce) logs(n uint64) bool {
-	if !l.log.Need(l.logUsed + n*layout.LogEntrySize) {
-		l.log.size, l.log.have = 0, 0
+	if !l.logEnded && !l.log.Need(l.logUsed + n*layout.LogEntrySize) {
+		l.logEnded = true
 	}
-	return l.log.have != 0
+	return !l.logEnded
 }
 
 // Append adds an entry to the log.

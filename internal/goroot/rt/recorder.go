@@ -145,6 +145,23 @@ func (r *Recorder) recordRoot(id uint64, name string, cells []string) {
 	w.end()
 }
 
+// maxTypeName bounds the name of a type: those of generic types may be of any length.
+const maxTypeName = 1 << 10
+
+// recordNamed writes the record of the allocations of a type, or of the waits for a reason, unless it has one; kind
+// tells which. It reports false if the record does not fit.
+func (r *Recorder) recordNamed(kind uint32, id uint64, name string) bool {
+	if !r.learn(id) {
+		return true
+	}
+	name = name[:min(len(name), maxTypeName)]
+	w := r.beginRecord(layout.FuncRecord{Kind: kind, ID: id, NodeSize: AmountSize, Strings: 1, BlobLen: 1})
+	w.u32(uint32(len(name)))
+	w.str(name)
+	w.bytes(0)
+	return w.end()
+}
+
 // learn adds id to the set of functions that have a record and reports
 // whether it is new. Metadata lies side by side in memory, so the place in
 // the set follows its address.
@@ -169,9 +186,12 @@ type recordWriter struct {
 	full       bool
 }
 
+// newRecord begins a record of any kind.
+func (r *Recorder) newRecord() recordWriter { return recordWriter{r: r, begin: r.funcsUsed} }
+
 // beginRecord begins a record with its head, of which the length comes last.
 func (r *Recorder) beginRecord(head layout.FuncRecord) recordWriter {
-	w := recordWriter{r: r, begin: r.funcsUsed}
+	w := r.newRecord()
 	if p := w.at(layout.FuncRecordSize); p != nil {
 		*(*layout.FuncRecord)(p) = head
 	}
@@ -262,7 +282,7 @@ func (w *FaultWriter) End(handler string) {
 	w.strings[n-1] = handler
 	const frameBytes = 7 // all numbers below have a fixed length
 	w.w = w.w.r.beginRecord(layout.FuncRecord{
-		Kind: RecFault, ID: w.id, NodeSize: faultSize, Strings: uint32(n), BlobLen: uint32(2 + frameBytes*w.frames),
+		Kind: RecFault, ID: w.id, NodeSize: FaultSize, Strings: uint32(n), BlobLen: uint32(2 + frameBytes*w.frames),
 	})
 	for _, s := range w.strings[:n] {
 		w.w.u32(uint32(len(s)))

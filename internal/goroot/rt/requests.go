@@ -46,7 +46,7 @@ func (s *Samples) InitRequests(base unsafe.Pointer, size uintptr) {
 	h.Max = r.max
 }
 
-func (r *requests) header() *layout.RequestsHeader { return (*layout.RequestsHeader)(r.file.base) }
+func (r *requests) header() *layout.RequestsHeader { return (*layout.RequestsHeader)(r.file.at(0)) }
 
 // slot returns the place of request n.
 func (r *requests) slot(n uint64) *layout.Request {
@@ -92,7 +92,7 @@ func (s *Samples) Request(id, time, goroutine uint64, node uint32, known bool) u
 // Answer gives request n its node. If its slot belongs to a later one by now it is forgotten.
 func (s *Samples) Answer(n uint64, node uint32) {
 	r := &s.requests
-	if r.max == 0 || layout.RequestsHeaderSize+(n%r.max+1)*layout.RequestSize > load64(&r.file.have) {
+	if r.max == 0 || layout.RequestsHeaderSize+(n%r.max+1)*layout.RequestSize > r.file.Usable() {
 		return
 	}
 	p := r.slot(n)

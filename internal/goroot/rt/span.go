@@ -60,6 +60,12 @@ func (s *Span) grow(n uint64) bool {
 	return true
 }
 
+// Usable returns how many bytes can be used. It may be called without the lock.
+func (s *Span) Usable() uint64 { return load64(&s.have) }
+
+// Size returns how many bytes are reserved.
+func (s *Span) Size() uint64 { return s.size }
+
 // A sharedSpan is a Span that many threads make grow, and signal handlers.
 type sharedSpan struct {
 	Span
@@ -123,4 +129,10 @@ func (a *arena) alloc(n uintptr) unsafe.Pointer {
 	p := unsafe.Add(a.base, uintptr(a.used))
 	a.used = end
 	return p
+}
+
+// Limit leaves n bytes of the memory that was not handed out yet.
+func (a *arena) Limit(n uint64) {
+	a.size = min(a.size, a.used+n)
+	a.have = min(a.have, a.size)
 }

@@ -1,7 +1,6 @@
 package rt
 
 import (
-	"math/rand/v2"
 	"testing"
 	"unsafe"
 )
@@ -41,34 +40,5 @@ func TestSpan(t *testing.T) {
 	}
 	if s.have < 4*4096 {
 		t.Error("what failed once is not tried again")
-	}
-}
-
-// TestTreeStopsGrowing takes the memory from trees that grow, at random moments: what is new
-// then is counted in overflow nodes or nowhere, and that is said; the tree stays valid. The
-// memory behind what can be used is not touched: it cannot be.
-func TestTreeStopsGrowing(t *testing.T) {
-	for seed := range uint64(40) {
-		r := rand.New(rand.NewPCG(seed, 3))
-		m := newMachine(t, 1<<25, seed%3 == 0)
-		LimitReserved(asBytes(m.mem), uint64(1+r.IntN(100))<<14)
-		if seed%4 == 0 {
-			LimitReserved(asBytes(m.funcs), uint64(1+r.IntN(10))<<12)
-		}
-		for range 2 + r.IntN(300) {
-			m.function(1 + r.IntN(6)).Recover = 1
-		}
-		var stack []lostFrame
-		for range 30_000 {
-			stack = m.lostStep(r, stack)
-		}
-		m.validate()
-		lost := uint64(0)
-		for _, n := range m.tree.rec.header().Lost {
-			lost += n
-		}
-		if full := refused > 0 && m.tree.region.tries > 0; full && lost == 0 {
-			t.Errorf("seed %d: a tree of %d bytes could not grow, and nothing is lost", seed, m.tree.used)
-		}
 	}
 }

@@ -119,7 +119,7 @@ func (t *Tree) enter(cell uint32, to target) uint32 {
 	if t.inSink(cell) {
 		return t.sink()
 	}
-	owner := t.ownerOf(cell)
+	owner := t.Owner(cell)
 	parent := t.Home(owner)
 	at := parent + cell - owner
 	n := t.Lookup(at, id)
@@ -176,17 +176,6 @@ func (t *Tree) Lookup(cell uint32, id uint64) uint32 {
 	}
 }
 
-// Hash is where the probe for a function begins in a table, before the mask.
-// The probe in assembly computes the same.
-func Hash(id uint64) uint32 { return uint32(id>>HashShift) * HashMul >> HashBits }
-
-// What Hash and the assembly compute with.
-const (
-	HashShift = 4
-	HashMul   = 0x9E3779B1
-	HashBits  = 16
-)
-
 // child makes the node that a call from parent through cell enters. When
 // recursion is folded (Ammons et al., PLDI'97, section 4.1) and the function is
 // on the path already, at its home, then this is the node of a back edge. It
@@ -199,7 +188,7 @@ func (t *Tree) child(parent, cell uint32, to target) uint32 {
 	if !t.full && to.meta != nil && !isWrapper(to.meta) {
 		home = t.ancestor(parent, id)
 	}
-	if !t.rec.recordTarget(to) {
+	if !t.recordTarget(to) {
 		return t.sink()
 	}
 	truncated := parent == overflowNode || t.node(parent).Parent == overflowNode
@@ -278,9 +267,9 @@ func (t *Tree) newNode(id uint64, parent, cell, size uint32) uint32 {
 	return n
 }
 
-// ownerOf returns the node that the cell belongs to: the object that begins
+// Owner returns the node that the cell belongs to: the object that begins
 // last before it.
-func (t *Tree) ownerOf(cell uint32) uint32 {
+func (t *Tree) Owner(cell uint32) uint32 {
 	cell = min(cell, uint32(t.used)-8) // the sink belongs to none
 	i := uint64(cell) / 64
 	bits := *(*uint8)(t.starts.at(i)) & (1<<(cell/8%8) | (1<<(cell/8%8) - 1))
@@ -379,7 +368,7 @@ func (t *Tree) ByEntry(cell uint32, entry uint64) uint32 {
 // meta returns the metadata of a node's function, or nil for one that has none.
 func (t *Tree) meta(n uint32) *layout.Meta {
 	id := &t.node(n).Func
-	if *id <= OverflowFunc || *id>>amountShift != 0 {
+	if *id <= OverflowFunc || IsMarked(*id) {
 		return nil
 	}
 	return *(**layout.Meta)(unsafe.Pointer(id))
@@ -405,21 +394,12 @@ func (t *Tree) RecoverCell(n uint32) uint32 {
 	return 0
 }
 
-// faultShift is where the mark of a fault's function ID lies: the ID is the
-// address of the instruction, shifted to keep the low three bits 0.
-const faultShift = 62
-
-// FaultID returns the function ID of a fault at pc.
-func FaultID(pc uint64) uint64 { return 1<<faultShift | pc<<3 }
-
 // EnterFault creates a node for faults at pc in node parent. It returns 0 if
 // there is no room.
 func (t *Tree) EnterFault(parent uint32, pc uint64) uint32 {
-	if !t.room(faultSize, false) {
+	if !t.room(FaultSize, false) {
 		t.rec.Lost(LostNodes)
 		return 0
 	}
-	return t.newNode(FaultID(pc), parent, NoCell, faultSize)
+	return t.newNode(FaultID(pc), parent, NoCell, FaultSize)
 }
-
-const faultSize = (layout.NodeSize + layout.CellSize + 7) &^ 7

@@ -55,14 +55,6 @@ func newMachine(t testing.TB, size uint64, full bool) *machine {
 	return m
 }
 
-func asWords(b []byte) []uint64 {
-	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
-}
-
-func asBytes(w []uint64) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(w))), 8*len(w))
-}
-
 // function adds a function with a number of cells.
 func (m *machine) function(cells int) *meta {
 	f := &meta{name: fmt.Sprintf("f%d", len(m.metas)), cells: cells}
@@ -106,10 +98,10 @@ func (m *machine) validate() (nodes int) {
 			size = rootSize
 		case id == OverflowFunc:
 			size = overflowSize
-		case id>>amountShift == 1:
-			size = amountSize
-		case id>>faultShift == 1:
-			size = faultSize
+		case IsMarked(id) && id < FaultID(0):
+			size = AmountSize
+		case IsMarked(id):
+			size = FaultSize
 		case id&7 == 0 && byID[id] != nil:
 			size = byID[id].NodeSize
 			nodes++
@@ -120,7 +112,7 @@ func (m *machine) validate() (nodes int) {
 			m.t.Fatalf("offset %d: word %#x is neither a node nor a table", off, id)
 		}
 		begun[off] = true
-		if owner := m.tree.ownerOf(off + size - 4); owner != off {
+		if owner := m.tree.Owner(off + size - 4); owner != off {
 			m.t.Fatalf("offset %d of the object at %d belongs to %d", off+size-4, off, owner)
 		}
 		if m.tree.node(off).Func&7 == 0 && off != RootNode {

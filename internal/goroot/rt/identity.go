@@ -1,0 +1,53 @@
+package rt
+
+import "github.com/stemma-go/stemma/internal/goroot/layout"
+
+// What is no function, and has a node all the same, has a function ID by which it is known: the place of a fault,
+// the allocations of a type, the waits for a reason.
+
+// faultShift is where the mark of a fault's function ID lies: the ID is the
+// address of the instruction, shifted to keep the low three bits 0.
+const faultShift = 62
+
+// FaultID returns the function ID of a fault at pc.
+func FaultID(pc uint64) uint64 { return 1<<faultShift | pc<<3 }
+
+// IsMarked reports whether a function ID is that of a fault, of allocations or of waits: then there is no metadata.
+func IsMarked(id uint64) bool { return id>>amountShift != 0 }
+
+// FaultSize is the size of a fault's node.
+const FaultSize = (layout.NodeSize + layout.CellSize + 7) &^ 7
+
+// amountShift is where the mark of the function ID of allocations and waits lies, waitShift that of those of waits. No
+// function, and no fault, has an ID with the first bit.
+const (
+	amountShift = 61
+	waitShift   = 60
+
+	// AmountSize is the size of a node of allocations or waits, which has no cells.
+	AmountSize = layout.NodeSize
+	// AmountCounters is how many counters a node of allocations or waits has.
+	AmountCounters = 2
+)
+
+// Such a node has room for its counters.
+const _ = uint(AmountSize - layout.CounterSize*AmountCounters)
+
+// AllocID returns the function ID of allocations of the type at address typ, 0 for
+// memory without a type. No type lies at address 8: the lower half of an ID is never
+// 0, as that of a table is before it has its tag.
+func AllocID(typ uint64) uint64 { return 1<<amountShift | max(typ, 8) }
+
+// WaitID returns the function ID of waits for a reason, which is a small number.
+func WaitID(reason uint64) uint64 { return 1<<amountShift | 1<<waitShift | (reason+1)<<HashShift }
+
+// Hash is where the probe for a function begins in a table, before the mask.
+// The probe in assembly computes the same.
+func Hash(id uint64) uint32 { return uint32(id>>HashShift) * HashMul >> HashBits }
+
+// What Hash and the assembly compute with.
+const (
+	HashShift = 4
+	HashMul   = 0x9E3779B1
+	HashBits  = 16
+)

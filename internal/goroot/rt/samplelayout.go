@@ -1,0 +1,104 @@
+package rt
+
+import "github.com/stemma-go/stemma/internal/goroot/layout"
+
+// What the records of the sampling engine say.
+
+// Bits of the flags in a header of samples.
+const (
+	SmpFlagCheck = 1 << 0 // incremental traces were compared with full walks
+	SmpFlagGuard = 1 << 1 // running goroutines were sampled in function prologues
+)
+
+// Samplers and kinds of walk, as the header spells them.
+const (
+	SamplerSTW  = 1
+	SamplerSPS  = 2
+	SamplerISPS = 3
+	SamplerACCT = 4 // at function entries, as the accumulator's trigger says
+
+	WalkUnwinder    = 1
+	WalkFP          = 2
+	WalkIncremental = 3
+	WalkMarker      = 4
+)
+
+// SamplerNames and WalkNames are the names by which the tool knows them.
+var (
+	SamplerNames = [...]string{SamplerSTW: "stw", SamplerSPS: "sps", SamplerISPS: "isps", SamplerACCT: "acct"}
+	WalkNames    = [...]string{WalkUnwinder: "unwinder", WalkFP: "fp", WalkIncremental: "incremental",
+		WalkMarker: "marker"}
+)
+
+// Counters in the header, the index into its Stats. Every request ends as exactly
+// one of StatSamples and StatDropped; StatLate counts
+// those of all that were not taken by the next tick.
+const (
+	StatTicks      = iota // times that the sampler woke
+	StatRequests          // samples that were asked for
+	StatSamples           // on-CPU samples that were recorded
+	StatWaiting           // waiting samples that were recorded
+	StatLate              // requests that were not met by the next tick
+	StatDropped           // requests that met a thread which had gone to sleep, or another goroutine at the stack guard
+	StatFailed            // walks that did not reach the outermost frame: recorded under [truncated]
+	StatMissed            // waiting goroutines that were running, or dead, when it was their turn
+	StatNodes             // samples that had no room for a node: recorded under [overflow]
+	StatPlaces            // addresses whose place had no room
+	StatReturns           // returns that the trampoline intercepted
+	StatSlow              // those of StatReturns that took the slow path
+	StatChecked           // incremental traces that were compared with a full walk
+	StatMismatches        // those of StatChecked that differed
+	StatRetrieved         // samples that a retrieve completed
+	StatPending           // samples whose outer frames were not yet known
+	StatLostStacks        // samples that were lost because memory for a trace ran out
+	StatSamplerCPU        // nanoseconds of CPU that the sampler thread used
+	StatBusy              // waiting samples put off, as another thread examined the goroutine
+	StatDead              // entries of frames that had gone without anybody telling
+	StatStepped           // instructions of the trampoline from which the stack was walked
+	StatRepeated          // requests that came where the goroutine could not stop, and were met when it could
+	StatProcessCPU        // nanoseconds of CPU that the process used while it was sampled, without the sampler thread
+	NumStats
+)
+
+// StatNames are the names of the counters, as reports show them.
+var StatNames = [NumStats]string{"ticks", "requests", "samples", "waiting", "late", "dropped", "failed", "missed",
+	"overflow", "places", "returns", "slow", "checked", "mismatches", "retrieved", "pending", "lost", "samplerCPU",
+	"busy", "dead", "stepped", "repeated", "processCPU"}
+
+// LatencyBucket returns the bucket in which a latency of ns nanoseconds counts:
+// 4*log2(ns) + the next two bits.
+func LatencyBucket(ns uint64) int {
+	if ns < 4 {
+		return int(ns)
+	}
+	exp := 0
+	for v := ns; v > 1; v >>= 1 {
+		exp++
+	}
+	return min(4*exp+int(ns>>(exp-2)&3), layout.LatencyBuckets-1)
+}
+
+// LatencyFloor returns the smallest latency of a bucket.
+func LatencyFloor(bucket int) uint64 {
+	if bucket < 8 {
+		return uint64(min(bucket, 4)) // buckets 4 to 7 would be fractions
+	}
+	return uint64(4+bucket&3) << (bucket/4 - 2)
+}
+
+// Pseudo-addresses stand for no code.
+const (
+	PCOverflow  = 1 // what had no room in the tree
+	PCTruncated = 2 // frames further out could not be walked
+	PCPending   = 3 // frames further out were not yet known when the program ended
+	NumPseudo   = 4
+)
+
+// PseudoNames are the names of the pseudo-addresses.
+var PseudoNames = [NumPseudo]string{PCOverflow: "overflow", PCTruncated: "truncated", PCPending: "pending"}
+
+// Kinds of weight: index into the weights of a node.
+const (
+	WeightCPU  = 0
+	WeightWait = 1
+)
