@@ -23,6 +23,14 @@ const rule = `
 	internal/goroot/layout: ;
 	internal/raw: ;
 	internal/goroot/rt: internal/goroot/layout;
+	internal/goroot/rt/memory: ;
+	internal/goroot/rt/memory/memorytest: internal/goroot/rt/memory;
+	internal/goroot/rt/recorder: internal/goroot/rt, internal/goroot/rt/memory;
+	internal/goroot/rt/tree: internal/goroot/rt/recorder;
+	internal/goroot/rt/checker: internal/goroot/rt/tree;
+	internal/goroot/rt/contexts: internal/goroot/rt/recorder;
+	internal/goroot/rt/events: internal/goroot/layout, internal/goroot/rt/memory;
+	internal/goroot/rt/sample: internal/goroot/rt, internal/goroot/rt/memory;
 	internal/wire: ;
 	internal/sealed: internal/wire;
 	internal/ctxid: internal/goroot/rt;
@@ -65,7 +73,7 @@ const rule = `
 	stemmahttp: ., internal/export;
 	stemmatest: ., internal/diff;
 	internal/e2e: internal/toolchain, internal/cct;
-	internal/livetest: internal/ctxid, internal/raw;
+	internal/livetest: internal/ctxid, internal/goroot/rt/contexts, internal/goroot/rt/events, internal/raw;
 	internal/pty: ;
 	internal/browser: ;
 `
@@ -79,7 +87,8 @@ var pure = []string{"internal/wire", "internal/sealed", "internal/engine", "inte
 var impure = []string{"os", "net", "os/exec", "syscall"}
 
 // testOnly lists packages that no code but tests may import.
-var testOnly = []string{"internal/livetest", "internal/e2e", "internal/pty", "internal/browser"}
+var testOnly = []string{"internal/livetest", "internal/e2e", "internal/pty", "internal/browser",
+	"internal/goroot/rt/memory/memorytest"}
 
 // closure returns, for each package of the rule, all that it may import, and what the
 // rule names.
@@ -141,12 +150,18 @@ func TestImportRule(t *testing.T) {
 				t.Errorf("%s must not import %s", pkg, imp)
 			case !inModule && slices.Contains(pure, pkg) && slices.Contains(impure, imp):
 				t.Errorf("%s must not import %s", pkg, imp)
-			case pkg == "internal/goroot/rt" && !inModule &&
+			case inGOROOT(pkg) && !inModule &&
 				!slices.Contains([]string{"unsafe", "math/bits", "sync/atomic"}, imp):
 				t.Errorf("%s must not import %s; use the seam", pkg, imp)
 			}
 		}
 	}
+}
+
+// inGOROOT reports whether a package enters GOROOT.
+func inGOROOT(pkg string) bool {
+	return pkg == "internal/goroot/layout" || pkg == "internal/goroot/rt" ||
+		path.Dir(pkg) == "internal/goroot/rt"
 }
 
 // packages returns the imports of each package of the module but its tests.

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// mentioned are tests as documents name them: `rt.TestRandom`, and with the command that runs
+// mentioned are tests as documents name them: `tree.TestRandom`, and with the command that runs
 // them, `go test -run TestRepeat ./internal/e2e/sampling`.
 var (
 	mentioned = regexp.MustCompile("`([a-z][a-z0-9/]*)\\.((?:Test|Fuzz|Benchmark)[A-Za-z0-9]+)`")

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/rt/contexts"
+	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
 	"github.com/stemma-go/stemma/internal/raw"
 )
 
@@ -67,23 +69,23 @@ func (g *Graph) av(c *Call) *uint64 {
 }
 
 // open opens the file as the program does.
-func open(file []byte, m *memory) (rt.Warm, bool) {
+func open(file []byte, m *memory) (contexts.Warm, bool) {
 	copied := make([]uint64, len(file)/8+1) // aligned
 	p := unsafe.Pointer(&copied[0])
 	copy(unsafe.Slice((*byte)(p), len(file)), file)
-	return rt.OpenWarm(p, uint64(len(file)), uintptr(m.base), uintptr(m.base), m.end())
+	return contexts.OpenWarm(p, uint64(len(file)), uintptr(m.base), uintptr(m.base), m.end())
 }
 
 // start encodes the graph in a file as the program does.
-func start(t *testing.T, w *rt.Warm, m *memory) *rt.Dacce {
+func start(t *testing.T, w *contexts.Warm, m *memory) *contexts.Dacce {
 	t.Helper()
-	c, contexts, rec := new(rt.Dacce), new(rt.Contexts), new(rt.Recorder)
-	mem := newMemory(t, rt.ContextsArena+rt.EpochsSize+rt.NodesSize+1<<28)
+	c, table, rec := new(contexts.Dacce), new(contexts.Contexts), new(recorder.Recorder)
+	mem := newMemory(t, contexts.ArenaSize+contexts.EpochsSize+rt.NodesSize+1<<28)
 	head := mem.alloc(rt.ContextsSize)
-	rec.Init(head, mem.alloc(rt.KnownSize), mem.alloc(1<<26), rt.ContextsSize, 1<<26)
-	contexts.Init(rec, head, mem.alloc(rt.NodesSize), mem.alloc(rt.PCSize), mem.alloc(rt.ContextsArena),
+	rec.Init(head, mem.alloc(recorder.KnownSize), mem.alloc(1<<26), rt.ContextsSize, 1<<26)
+	table.Init(rec, head, mem.alloc(rt.NodesSize), mem.alloc(contexts.PCSize), mem.alloc(contexts.ArenaSize),
 		uint64(uintptr(m.base)), 0)
-	c.Init(contexts, mem.alloc(rt.EpochsSize), 0)
+	c.Init(table, mem.alloc(contexts.EpochsSize), 0)
 	for i := range w.NumFuncs() {
 		if f, isNew := c.EnterWarm(w, i); !isNew || f != uint32(i+1) {
 			t.Fatalf("function %d: number %d, new %t", i, f, isNew)

@@ -184,7 +184,7 @@ func (s *dacceStack) push(c Call, id uint64, depth, maxDepth uint32) {
 
 // count keeps the figures, and the weights that a re-encoding goes by: it sees every
 // call. The injected code counts calls on the slow path and pushes only, so that its
-// weights of encoded edges are those of the time before; see rt.Dacce.Snapshot.
+// weights of encoded edges are those of the time before; see contexts.Dacce.Snapshot.
 func (d *Dacce) count(s *dacceStack, c Call) {
 	caller, callee := s.frames[len(s.frames)-2].depth, s.top().depth
 	d.calls++

@@ -3,15 +3,14 @@
 // # Terminology
 //
 // The tree is a directory that mirrors GOROOT/src; each of its files is added to
-// GOROOT, none replaces a file that is there. The files of package rt are added too,
-// as [RuntimePkg], and those of package layout below it. A [Hook] is a change of at most three
-// lines in a file of GOROOT. A [Manifest] is the tree, the files of rt and layout, and the hooks.
+// GOROOT, none replaces a file that is there. The packages below rt are added too, as
+// [RuntimePkg] and what is below it, as is layout. A [Hook] is a change of at most three lines in
+// a file of GOROOT. A [Manifest] is the tree, the files of these packages, and the hooks.
 //
 // Nothing here writes to GOROOT: the results become overlays.
 package goroot
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -21,27 +20,34 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-//go:embed all:_goroot rt/*.go layout/*.go
+//go:embed all:_goroot rt/*.go rt/*/*.go layout/*.go
 var embedded embed.FS
 
 const tree = "_goroot"
 
-// RuntimePkg is the import path under which the files of package rt are added.
+// RuntimePkg is the import path of package rt in GOROOT. The packages below rt, and layout, are
+// below it.
 const RuntimePkg = "internal/runtime/stemma"
 
-// layoutPkg is the import path of package layout in GOROOT. Elsewhere it is layoutHere.
-const (
-	layoutPkg  = RuntimePkg + "/layout"
-	layoutHere = "github.com/stemma-go/stemma/internal/goroot/layout"
-)
+// here is what the import paths of these packages begin with outside of GOROOT.
+const here = "github.com/stemma-go/stemma/internal/goroot/"
 
-// seamHost is the half of rt's seam that is for tests, and stays outside.
+// seamHost is the half of the seam of package memory that is for tests, and stays outside.
 const seamHost = "env_host.go"
+
+// pathInGOROOT returns where a file or package of rt or layout, by its path here, is in GOROOT.
+func pathInGOROOT(name string) string {
+	if rest, ok := strings.CutPrefix(name, "rt"); ok {
+		return RuntimePkg + rest
+	}
+	return path.Join(RuntimePkg, name)
+}
 
 // A Manifest is all that stemma adds to and changes in the GOROOT of one Go release.
 // All paths are relative to GOROOT/src, with forward slashes.
@@ -77,8 +83,7 @@ func addedFiles(fsys fs.FS, tree string) (map[string][]byte, error) {
 			return fmt.Errorf("%s: %s is added twice", name, as)
 		}
 		data, err := fs.ReadFile(fsys, name)
-		// Only the name by which rt imports layout depends on where they are.
-		added[as] = bytes.Replace(data, []byte(strconv.Quote(layoutHere)), []byte(strconv.Quote(layoutPkg)), 1)
+		added[as] = importInGOROOT(data)
 		return err
 	}
 	err := fs.WalkDir(fsys, tree, func(name string, d fs.DirEntry, err error) error {
@@ -90,22 +95,43 @@ func addedFiles(fsys fs.FS, tree string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for dir, pkg := range map[string]string{"rt": RuntimePkg, "layout": layoutPkg} {
-		names, err := fs.Glob(fsys, dir+"/*.go")
+	for _, pattern := range []string{"rt/*.go", "rt/*/*.go", "layout/*.go"} {
+		names, err := fs.Glob(fsys, pattern)
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range names {
-			base := path.Base(name)
-			if base == seamHost {
+			if path.Base(name) == seamHost {
 				continue
 			}
-			if err := add(name, path.Join(pkg, base)); err != nil {
+			if err := add(name, pathInGOROOT(name)); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return added, nil
+}
+
+// imported matches how packages of rt and layout are imported outside of GOROOT.
+var imported = regexp.MustCompile(`"` + regexp.QuoteMeta(here) + `((?:rt|layout)[a-z/]*)"`)
+
+// importInGOROOT returns a file as it is in GOROOT: only the paths by which it imports rt and layout differ.
+func importInGOROOT(data []byte) []byte {
+	return imported.ReplaceAllFunc(data, func(quoted []byte) []byte {
+		return []byte(strconv.Quote(pathInGOROOT(string(imported.FindSubmatch(quoted)[1]))))
+	})
+}
+
+// AddedPackages returns the import paths of the packages that are added to GOROOT, sorted.
+func (m *Manifest) AddedPackages() []string {
+	var list []string
+	for name := range m.Added {
+		if dir := path.Dir(name); dir == RuntimePkg || strings.HasPrefix(dir, RuntimePkg+"/") {
+			list = append(list, dir)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // hash covers every byte that can change what the patched toolchain does.

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -51,9 +52,13 @@ func TestManifestAdds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob("[rl][ta]*/*.go") // rt and layout
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no files: %v", err)
+	var files []string
+	for _, pattern := range []string{"rt/*.go", "rt/*/*.go", "layout/*.go"} {
+		match, err := filepath.Glob(pattern)
+		if err != nil || len(match) == 0 {
+			t.Fatalf("%s: no files: %v", pattern, err)
+		}
+		files = append(files, match...)
 	}
 	for _, file := range files {
 		name := path.Join(RuntimePkg, strings.TrimPrefix(filepath.ToSlash(file), "rt/"))
@@ -62,16 +67,22 @@ func TestManifestAdds(t *testing.T) {
 			t.Errorf("%s: have added = %v, want %v", name, added, want)
 		}
 		data, err := os.ReadFile(file)
-		if want := strings.Replace(string(data), layoutHere+`"`, layoutPkg+`"`, 1); err != nil ||
-			added && string(have) != want {
-			t.Errorf("%s is not %s byte for byte, but for the path of layout (%v)", name, file, err)
+		want := strings.ReplaceAll(strings.ReplaceAll(string(data), `"`+here+"rt", `"`+RuntimePkg), `"`+here+"layout",
+			`"`+RuntimePkg+"/layout")
+		if err != nil || added && string(have) != want {
+			t.Errorf("%s is not %s byte for byte, but for paths of imports (%v)", name, file, err)
+		}
+		if added && strings.Contains(string(have), here) {
+			t.Errorf("%s imports a package that is not in GOROOT", name)
 		}
 	}
-	if _, ok := m.Added[RuntimePkg+"/env_goroot.go"]; !ok {
+	if _, ok := m.Added[RuntimePkg+"/memory/env_goroot.go"]; !ok {
 		t.Error("the seam is missing")
 	}
-	if _, ok := m.Added[layoutPkg+"/layout.go"]; !ok {
-		t.Error("package layout is missing")
+	for _, pkg := range []string{RuntimePkg, RuntimePkg + "/layout", RuntimePkg + "/tree"} {
+		if !slices.Contains(m.AddedPackages(), pkg) {
+			t.Errorf("%s is not among the packages that are added: %q", pkg, m.AddedPackages())
+		}
 	}
 }
 

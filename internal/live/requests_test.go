@@ -9,6 +9,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/rt/sample"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -19,7 +20,7 @@ const sampleName = "github.com/stemma-go/stemma.Sample"
 // are known, where the compiler has inlined the function that asks, and where not; one that
 // was answered after it was made; and one that is pending.
 func requestedDir(slots int) fstest.MapFS {
-	var s rt.Samples
+	var s sample.Samples
 	dir := newSampledDir(&s)
 	size := layout.RequestsHeaderSize + slots*layout.RequestSize
 	mem := make([]uint64, size/8)

@@ -18,19 +18,20 @@ import (
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/rt/sample"
 	"github.com/stemma-go/stemma/profile"
 )
 
 // newSampledDir begins a record of samples, and returns its live directory.
-func newSampledDir(s *rt.Samples) fstest.MapFS {
+func newSampledDir(s *sample.Samples) fstest.MapFS {
 	const nodes, placesSize = 64, 1 << 14
 	mem := func(n int) []byte {
 		words := make([]uint64, n/8)
 		return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), n)
 	}
 	samples, places := mem(layout.SampleHeaderSize+nodes*layout.SampleNodeSize), mem(placesSize)
-	s.Init(unsafe.Pointer(&samples[0]), unsafe.Pointer(&mem(rt.SampleBuckets)[0]), unsafe.Pointer(&places[0]),
-		unsafe.Pointer(&mem(rt.PlacesKnown)[0]), nodes, placesSize)
+	s.Init(unsafe.Pointer(&samples[0]), unsafe.Pointer(&mem(sample.BucketsSize)[0]), unsafe.Pointer(&places[0]),
+		unsafe.Pointer(&mem(sample.KnownSize)[0]), nodes, placesSize)
 	s.Describe(7, 42, 1e18, "go1.26.8", []string{"prog", "arg"})
 	s.Configure(rt.SamplerISPS, rt.WalkIncremental, 1e6, rt.SmpFlagCheck)
 	return fstest.MapFS{"samples": {Data: samples}, "places": {Data: places}}
@@ -43,7 +44,7 @@ const (
 )
 
 // describe describes all addresses of s.
-func describe(s *rt.Samples) {
+func describe(s *sample.Samples) {
 	for {
 		pc, ok := s.NextPlace()
 		if !ok {
@@ -69,7 +70,7 @@ func describe(s *rt.Samples) {
 // sampledDir returns the live directory of a program whose sampler recorded the given
 // stacks, innermost first, with a weight of 10 ns each.
 func sampledDir(stacks ...[]uintptr) fstest.MapFS {
-	var s rt.Samples
+	var s sample.Samples
 	dir := newSampledDir(&s)
 	for _, pcs := range stacks {
 		s.Add(s.Stack(0, pcs), rt.WeightCPU, 10, 1)

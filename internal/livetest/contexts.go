@@ -9,6 +9,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/rt/events"
 	"github.com/stemma-go/stemma/internal/raw"
 )
 
@@ -19,8 +20,8 @@ type Contexts struct {
 	Nodes  []byte
 	Counts [][]byte // by P
 	Events [][]byte // the logs, by P; of room for LogEvents
-	counts []*rt.Counts
-	logs   []*rt.EventLog
+	counts []*events.Counts
+	logs   []*events.EventLog
 
 	entries map[uint64]uint64 // the code of each function
 	next    uint64
@@ -146,10 +147,10 @@ func (d *Contexts) AddEvent(e Event) {
 			b := unsafe.Slice((*byte)(unsafe.Pointer(&make([]uint64, n/8+1)[0])), n)
 			return b, unsafe.Pointer(&b[0])
 		}
-		counts, at := mem(rt.CountsMin)
-		_, index := mem(int(rt.CountsArena(rt.CountsMin)))
-		c, l := new(rt.Counts), new(rt.EventLog)
-		c.Init(at, index, rt.CountsMin)
+		counts, at := mem(events.CountsMin)
+		_, index := mem(int(events.CountsArena(events.CountsMin)))
+		c, l := new(events.Counts), new(events.EventLog)
+		c.Init(at, index, events.CountsMin)
 		const logSize = layout.EventsHeaderSize + LogEvents*layout.EventSize
 		log, at := mem(logSize)
 		l.Init(at, logSize)

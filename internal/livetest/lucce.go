@@ -10,17 +10,19 @@ import (
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/rt/contexts"
+	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
 	"github.com/stemma-go/stemma/internal/raw"
 )
 
 // A Lucce plays the part of compiled code and of the runtime with engine lucce: functions with
 // metadata and data as the compiler lays them out, and the sequences that it emits.
 type Lucce struct {
-	rt.Lucce
+	contexts.Lucce
 	Slow int // how often the sequence left the fast path
 
-	rec                    rt.Recorder
-	contexts               rt.Contexts
+	rec                    recorder.Recorder
+	contexts               contexts.Contexts
 	head, funcs, log, node []byte
 	image                  []byte // metadata and data
 	used                   int
@@ -67,9 +69,9 @@ func NewLucce(t testing.TB, budget uint64) *Lucce {
 		return m
 	}
 	ptr := func(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
-	l.head, l.funcs, l.log, l.node, l.image = mem(rt.ContextsSize), mem(lucceFuncs), mem(rt.LogSize),
+	l.head, l.funcs, l.log, l.node, l.image = mem(rt.ContextsSize), mem(lucceFuncs), mem(contexts.LogSize),
 		mem(rt.NodesSize), mem(lucceImage)
-	known, pcs, arena := mem(rt.KnownSize), mem(rt.PCSize), mem(rt.ContextsArena)
+	known, pcs, arena := mem(recorder.KnownSize), mem(contexts.PCSize), mem(contexts.ArenaSize)
 	l.rec.Init(ptr(l.head), ptr(known), ptr(l.funcs), rt.ContextsSize, lucceFuncs)
 	l.rec.Describe(Run, 1, 1, "go1.26.0", "/go", nil)
 	l.contexts.Init(&l.rec, ptr(l.head), ptr(l.node), ptr(pcs), ptr(arena), Text, 0)
@@ -169,7 +171,7 @@ func (l *Lucce) Call(from LucceFrame, site int, f *LucceFunc) LucceFrame {
 	}
 	l.Slow++
 	caller, _ := l.Learn(from.Func.data)
-	frame := rt.Frame{Func: caller, PC: uintptr(from.Func.Return(site)), Site: int32(site)}
+	frame := contexts.Frame{Func: caller, PC: uintptr(from.Func.Return(site)), Site: int32(site)}
 	index, _ := l.SiteOf(&frame)
 	if c, v, ok := l.TryCall(index, f.data, from.C, from.V); ok {
 		return LucceFrame{f, c, v}
@@ -188,7 +190,7 @@ func (l *Lucce) Fault(from LucceFrame, site int, f *LucceFunc) LucceFrame {
 		w.Frame(from.Func.Name, "/src/m.go", int32(1000+site))
 		w.End("runtime.sigpanic")
 	}
-	c, v := l.Step(&rt.Frame{Func: caller, PC: uintptr(pc), Site: -1}, f.data, from.C, from.V)
+	c, v := l.Step(&contexts.Frame{Func: caller, PC: uintptr(pc), Site: -1}, f.data, from.C, from.V)
 	return LucceFrame{f, c, v}
 }
 

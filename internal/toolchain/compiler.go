@@ -67,7 +67,7 @@ func locate(g *Go) (*Entry, *Go, *goroot.Manifest, error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if g, err = g.withOverlay(dir); err != nil {
+	if g, err = g.withOverlay(dir, m.AddedPackages()); err != nil {
 		return nil, nil, nil, err
 	}
 	e, err := entryOf(dir, g, m)

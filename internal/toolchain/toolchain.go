@@ -125,8 +125,8 @@ func absolute(name string) string {
 // stemma's cache if it must be another one. The go command refuses overlays of files
 // below GOMODCACHE, where a toolchain that was switched to by GOTOOLCHAIN or go.mod
 // lies; there a symbolic link will do. And early ones look for new packages in
-// directories only.
-func (g *Go) withOverlay(cacheDir string) (*Go, error) {
+// directories only: there the packages that are added have one each.
+func (g *Go) withOverlay(cacheDir string, added []string) (*Go, error) {
 	rel, err := filepath.Rel(g.ModCache, g.Root)
 	cached := err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 	if !cached && !goroot.NeedsDirectory(g.Version) {
@@ -139,7 +139,16 @@ func (g *Go) withOverlay(cacheDir string) (*Go, error) {
 	}
 	if goroot.NeedsDirectory(g.Version) {
 		moved.Root += ".mirror" // nothing may be made where a link leads
-		return &moved, mirror(g.Root, moved.Root, filepath.Join("src", filepath.FromSlash(goroot.RuntimePkg)))
+		src := filepath.Join(moved.Root, "src")
+		if err := mirror(g.Root, moved.Root, filepath.Join("src", filepath.FromSlash(goroot.RuntimePkg))); err != nil {
+			return nil, err
+		}
+		for _, pkg := range added {
+			if err := addFile(filepath.Join(src, filepath.FromSlash(pkg), "known_to_go.go"), knownToGo); err != nil {
+				return nil, err
+			}
+		}
+		return &moved, nil
 	}
 	if err := os.Symlink(g.Root, moved.Root); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
@@ -147,8 +156,12 @@ func (g *Go) withOverlay(cacheDir string) (*Go, error) {
 	return &moved, nil
 }
 
-// mirror makes the directory to one like from, of links to what is there, and in it the
-// directory pkg of a package that from does not have. Another process may do the same.
+// knownToGo is a file that makes the go command see a package in a directory.
+const knownToGo = "//go:build ignore\n\n// Package ignored makes this directory known to the go command. The package " +
+	"here comes with an overlay.\npackage ignored\n"
+
+// mirror makes the directory to one like from, of links to what is there, where a directory pkg
+// that from does not have can be made. Another process may do the same.
 func mirror(from, to, pkg string) error {
 	dir, rest, deeper := strings.Cut(pkg, string(filepath.Separator))
 	if err := os.MkdirAll(to, 0o755); err != nil {
@@ -170,9 +183,7 @@ func mirror(from, to, pkg string) error {
 	if deeper {
 		return mirror(filepath.Join(from, dir), filepath.Join(to, dir), rest)
 	}
-	text := "//go:build ignore\n\n// Package ignored makes this directory known to the go command. The package here " +
-		"comes with an overlay.\npackage ignored\n"
-	return addFile(filepath.Join(to, dir, "known_to_go.go"), text)
+	return nil
 }
 
 // addFile makes a file, and its directory, if it is not there: at once, since other

@@ -10,6 +10,7 @@ import (
 func TestWithOverlay(t *testing.T) {
 	modCache, cache := t.TempDir(), t.TempDir()
 	const file = "src/internal/runtime/atomic/atomic.go"
+	added := []string{"internal/runtime/stemma", "internal/runtime/stemma/tree"}
 	for _, test := range []struct {
 		version  string
 		cached   bool // the toolchain is in the module cache
@@ -36,7 +37,7 @@ func TestWithOverlay(t *testing.T) {
 		}
 		g := &Go{Version: test.version, Root: root, ModCache: modCache}
 		for range 2 { // the second time it is there
-			have, err := g.withOverlay(cache)
+			have, err := g.withOverlay(cache, added)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,9 +49,11 @@ func TestWithOverlay(t *testing.T) {
 					t.Errorf("%+v: %s is %q, %v", test, name, b, err)
 				}
 			}
-			known, err := filepath.Glob(filepath.Join(have.Root, "src/internal/runtime/stemma/*.go"))
-			if err != nil || (len(known) > 0) != test.mirrored {
-				t.Errorf("%+v: package stemma has %q", test, known)
+			for _, pkg := range added {
+				known, err := filepath.Glob(filepath.Join(have.Root, "src", pkg, "*.go"))
+				if err != nil || (len(known) > 0) != test.mirrored {
+					t.Errorf("%+v: package %s has %q", test, pkg, known)
+				}
 			}
 		}
 		if own, err := filepath.Glob(filepath.Join(root, "src/internal/runtime/*")); err != nil || len(own) != 1 {

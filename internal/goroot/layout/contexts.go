@@ -120,7 +120,7 @@ type StackEntry struct {
 }
 
 // A PCEntry is an entry of the table that tells the assembly about return addresses, in
-// memory: open addressing by rt.PCHash. Return is written last.
+// memory: open addressing by contexts.PCHash. Return is written last.
 type PCEntry struct {
 	Return uint64 // return address
 	AV     uint64 // address of the site's addition value, 0 for a function that passes contexts through

@@ -1,366 +1,142 @@
 package rt
 
-import (
-	"unsafe"
+import "github.com/stemma-go/stemma/internal/goroot/layout"
 
-	"github.com/stemma-go/stemma/internal/goroot/layout"
+// The layout of calling context encoding (engines dacce and pcce).
+//
+// # The word
+//
+// The context of an invocation is one word, in the frame and, on the way to a
+// callee, in g:
+//
+//	key 14 bits | id 30 bits | ccStack depth 20 bits
+//
+// In a frame the key is 0. Before a call the caller adds the site's addition
+// value: the id of the edge and the key of the callees that the site is encoded
+// for. A callee subtracts its own key and compares with its limit; a word that
+// is below is its context:
+//
+//	word - key<<WordKey < limit<<WordID
+//
+// # Live directory
+//
+//	cce       two pages of header, a layout.Header and a layout.ContextsHeader
+//	funcs     function records, as for the tree, and layout.PCsRecords
+//	epochs    the dictionaries, see layout.Epoch
+//	nodes     interned entries of ccStacks, see layout.Interned
+//	counts.N  the events of P number N, added up, see events.Counts
+//	events.N  the newest events of P number N, see events.EventLog
+//	check, strings   as for the tree, in a verify build only
+const (
+	WordID  = 20
+	WordKey = 50
+	MaxNum  = 1 << (WordKey - WordID) // every id is below
+	MaxDeep = 1<<WordID - 1           // the deepest ccStack
+	NumKeys = 1<<14 - 8               // keys of groups are in [1, NumKeys)
+
+	// Keys that no function has: the callee goes to the slow path.
+	KeyPush    = 1<<14 - 1 // the edge is known and not encoded: push
+	KeyUnknown = 1<<14 - 2 // anything may be called, or g's word is not valid
 )
 
-// A Contexts is what the engines with context IDs have in common: the functions that were
-// entered, with their call sites and return addresses, and interned entries, which say what is
-// outside of a context. Dacce and Lucce stand on top of it, each with a state of its own.
-//
-// Its methods must be called under one lock, unless they say otherwise. All its
-// memory lies outside the Go heap.
-type Contexts struct {
-	rec       *Recorder
-	head      unsafe.Pointer // the two pages of cce, of which rec writes the first
-	nodes     Span           // interned entries
-	nodesUsed uint64         // of them, as in the header
-	maxNum    uint32         // of them; the last one stands for all that had no room, and is in no file
-	pcs       unsafe.Pointer // the table of return addresses
-	numPC     uint32         // entries in it
-	text      uint64         // address that the PC of an ID is relative to
-	mem       arena
+// What compiled code and the runtime have in a layout.FuncData.
+const (
+	// Dynamic in the first addition value of a cell says that the site may
+	// call several functions.
+	Dynamic = 1
 
-	max                limits
-	funcs              []fun  // by index; 0 is not used
-	sites              []site // those of a function lie side by side
-	funcMem, siteMem   Span   // of the two
-	numFuncs, numSites uint32
-	entries            index // funcs by entry address
-}
+	// PCDataSite is the PCDATA table that tells the site of a call: an index
+	// into the sites of the function's metadata.
+	PCDataSite = 5
+)
 
-// A fun is a function that was entered.
-type fun struct {
-	data, entry uintptr
-	sites       uint32 // its first one
-	cells       uint32
-}
+// HdrFlagCce in the flags of the header: the file is cce, not tree. HdrFlagStatic: epochs do not
+// change while the program runs (engine pcce).
+const (
+	HdrFlagCce    = 1 << 2
+	HdrFlagStatic = 1 << 3
+)
 
-// A site is a call site with a cell in the function's data.
-type site struct {
-	caller uint32
-	cell   uint32
-}
+// ContextsSize is the size of the two pages of cce.
+const ContextsSize = layout.HeaderSize + layout.ContextsHeaderSize
 
-// limits bound what is encoded; what is beyond goes through the slow path for ever.
-type limits struct{ funcs, sites uint32 }
+// PushStep is the unit in which pushes are counted.
+const PushStep = 1024
+
+// NoAddition is the addition of a site that is not encoded.
+const NoAddition = 1<<32 - 1
+
+// Kinds of interned entries. The place is a return address, of a call or of a go
+// statement; for InternFault it is the address of an instruction in the caller, for
+// InternRoot the number of a root.
+const (
+	InternCall  = 0
+	InternGo    = 1 // a goroutine began: place is the return address of the go statement
+	InternRoot  = 2 // target was entered from a root
+	InternFault = 3 // place is an instruction at which a run-time error rose
+	InternCut   = 4 // what is further out is not known: place is a Cut reason
+	InternAt    = 5 // not an entry but a captured context whose ID did not hold it; target is 0
+)
+
+// The table of return addresses, of layout.PCEntries.
+const (
+	PCEntryLog    = 5 // of the size of an entry, which the assembly shifts by
+	StackEntryLog = 5 // the same for entries of ccStacks
+	PCBits        = 17
+	PCMul         = 0x9E3779B97F4A7C15
+)
+
+// Reasons of InternCut.
+const (
+	CutDepth = 1 // the ccStack was full
+	CutNodes = 2 // the file nodes was full
+)
+
+// A captured context is { u64 hi; u64 lo } and the run number. hi is the number of the
+// interned top of the ccStack in the upper half and the id in the lower; lo is
+// epoch<<IDEpoch | IDMark | the return address of the capturing call, less CceText.
+// If the address is 0, the node is of kind InternAt. For IDMark, lo is never 0. What
+// belongs to a record, an event or an entry of a ccStack, does without the run number.
+const (
+	IDEpoch     = 32
+	IDMark      = 1 << IDPCBits
+	IDNodeBits  = 28
+	IDIdBits    = 30
+	IDEpochBits = 32
+	IDPCBits    = 28
+)
 
 const (
-	maxFuncs = 1 << 18
-	maxSites = 1 << 20
-
-	// Where addresses are scarce, all sizes below are divided by 1<<shift, as Init
-	// is told, and the limits above by 1<<(shift-tableShift).
-	MaxShift   = 7
-	tableShift = 3
+	_ = -(1<<PCEntryLog ^ layout.PCEntrySize)
+	_ = -(1<<StackEntryLog ^ layout.StackEntrySize)
 )
 
-// Sizes of the memory that Init needs, in bytes. PCSize stays, nodes and mem are spans.
+// NodesSize is how many bytes the file nodes may have.
+const NodesSize = 1 << 30
+
+// RecPCs is the kind of a layout.PCsRecord.
+const RecPCs = 3
+
+// Kinds of events.
 const (
-	ContextsArena = 1 << 32
-	PCSize        = layout.PCEntrySize << PCBits
+	EventAlloc = 1 // value: bytes that were asked for
+	EventBlock = 2 // value: nanoseconds that the goroutine was parked
+	EventGo    = 3 // value: ID of the new goroutine, in the log only
+	EventPanic = 4
+	EventError = 5 // an error was wrapped by package stemma
 )
 
-// Init makes c describe contexts in head, of ContextsSize bytes, of which rec writes the first
-// page, and in nodes. All memory is zero; the sizes are divided by 1<<shift.
-func (c *Contexts) Init(rec *Recorder, head, nodes, pcs, mem unsafe.Pointer, text uint64, shift uint) {
-	*c = Contexts{rec: rec, head: head, pcs: pcs, text: text, nodesUsed: 1, maxNum: NodesSize / layout.InternedSize,
-		nodes: NewSpan(nodes, NodesSize>>shift), mem: arena{Span: NewSpan(mem, ContextsArena>>shift)}}
-	rec.header().Flags |= HdrFlagCce
-	c.Header().Text, c.Header().NodesUsed = text, 1
-	c.max = limits{scaled(maxFuncs, shift), scaled(maxSites, shift)}
-	c.funcs = tableOf[fun](&c.mem, &c.funcMem, c.max.funcs)
-	c.sites = tableOf[site](&c.mem, &c.siteMem, c.max.sites)
-	needs(&c.funcMem, c.funcs, 1)
-	c.numFuncs = 1
-	c.nodeRoom(0)
-}
+// What a warm file begins with, see layout.WarmHeader.
+const (
+	WarmMagic   = 0x316d7261776d7473 // "stmwarm1"
+	WarmVersion = 1
+)
 
-// scaled returns a limit where sizes are divided by 1<<shift.
-func scaled(limit uint32, shift uint) uint32 { return limit >> (max(shift, tableShift) - tableShift) }
-
-// tableOf returns n things, of which only those can be used that mem was asked for.
-func tableOf[T any](a *arena, mem *Span, n uint32) []T {
-	var t T
-	*mem = a.array(uintptr(n), unsafe.Sizeof(t))
-	return unsafe.Slice((*T)(mem.at(0)), n)
-}
-
-// needs makes n things of a table usable.
-func needs[T any](mem *Span, _ []T, n uint32) bool {
-	var t T
-	return mem.Need(uint64(n) * uint64(unsafe.Sizeof(t)))
-}
-
-// Header returns the second page.
-//
-//go:nosplit
-func (c *Contexts) Header() *layout.ContextsHeader {
-	return (*layout.ContextsHeader)(unsafe.Add(c.head, layout.HeaderSize))
-}
-
-// UsedNodes returns the bytes of nodes that are in use.
-func (c *Contexts) UsedNodes() uint64 { return c.nodesUsed * layout.InternedSize }
-
-// word returns the word at address p, which is outside the Go heap.
-//
-//go:nosplit
-func word(p uintptr) *uint64 { return (*uint64)(unsafe.Add(unsafe.Pointer(nil), p)) }
-
-// dataAt returns the data of a function, metaAt the metadata of that with the given ID.
-// Both lie outside the Go heap.
-//
-//go:nosplit
-func dataAt(p uintptr) *layout.FuncData {
-	return (*layout.FuncData)(unsafe.Add(unsafe.Pointer(nil), p))
-}
-
-func metaAt(id uint64) *layout.Meta {
-	return (*layout.Meta)(unsafe.Add(unsafe.Pointer(nil), uintptr(id)))
-}
-
-// avOf returns the address of a cell in the data of a function.
-//
-//go:nosplit
-func avOf(data uintptr, cell uint32) uintptr {
-	return data + layout.FuncDataSize + layout.AVSize*uintptr(cell)
-}
-
-// An index is a hash set of numbers. Its user compares what they stand for.
-type index struct {
-	slots unsafe.Pointer
-	mask  uint32
-	num   uint32
-}
-
-func (x *index) at(i uint32) *uint32 {
-	return (*uint32)(unsafe.Add(x.slots, uintptr(i&x.mask)*unsafe.Sizeof(i)))
-}
-
-// grow makes room for one more number; hash gives the hash of one that is there.
-// It reports false if there is no memory.
-func (x *index) grow(mem *arena, hash func(uint32) uint32) bool {
-	if x.slots != nil && 2*(x.num+1) <= x.mask+1 {
-		return true
-	}
-	old := *x
-	x.mask = max(2*(old.mask+1), 1<<10) - 1
-	if x.slots = mem.alloc(uintptr(x.mask+1) * unsafe.Sizeof(x.mask)); x.slots == nil {
-		*x = old
-		return false
-	}
-	if old.slots == nil {
-		return true
-	}
-	for i := uint32(0); i <= old.mask; i++ {
-		if v := *old.at(i); v != 0 {
-			x.put(hash(v), v)
-		}
-	}
-	return true
-}
-
-func (x *index) put(h, v uint32) {
-	for *x.at(h) != 0 {
-		h++
-	}
-	*x.at(h) = v
-}
-
-//go:nosplit
-func mix(a, b uint64) uint32 {
-	h := (a ^ b*0x9E3779B97F4A7C15) * 0xD6E8FEB86659FD93
-	return uint32(h >> 32)
-}
-
-// enter makes the function with the given data known, which it is not. It returns
-// its index, or 0 if there are too many functions. recorded tells that the record
-// of its return addresses is to be written, behind its own.
-func (c *Contexts) enter(data uintptr) (f uint32, recorded bool) {
-	d := dataAt(data)
-	meta := metaAt(d.Func)
-	cells := meta.Cells
-	if c.numFuncs == c.max.funcs || c.numSites+cells > c.max.sites || !c.entries.grow(&c.mem, c.hashEntry) {
-		return 0, false
-	}
-	if !needs(&c.funcMem, c.funcs, c.numFuncs+1) || !needs(&c.siteMem, c.sites, c.numSites+cells) {
-		return 0, false
-	}
-	f = c.numFuncs
-	c.funcs[f] = fun{data: data, entry: uintptr(meta.Entry), sites: c.numSites, cells: cells}
-	for k := range cells {
-		c.sites[c.numSites+k] = site{caller: f, cell: k}
-	}
-	c.numSites += cells
-	c.entries.put(c.hashEntry(f), f)
-	c.entries.num++
-	recorded = c.rec.record(meta)
-	c.Header().Functions++
-	c.numFuncs++
-	d.Index = uint64(f)
-	return f, recorded
-}
-
-func (c *Contexts) hashEntry(f uint32) uint32 { return mix(uint64(c.funcs[f].entry), 0) }
-
-// Entered returns the index of the function that begins at entry, or 0 if it was
-// not entered.
-func (c *Contexts) Entered(entry uintptr) uint32 {
-	if c.entries.slots == nil {
-		return 0
-	}
-	for h := mix(uint64(entry), 0); ; h++ {
-		f := *c.entries.at(h)
-		if f == 0 || c.funcs[f].entry == entry {
-			return f
-		}
-	}
-}
-
-// Data returns the address of the data of function f.
-func (c *Contexts) Data(f uint32) uintptr { return c.funcs[f].data }
-
-// ID returns the function ID of function f.
-func (c *Contexts) ID(f uint32) uint64 { return dataAt(c.funcs[f].data).Func }
-
-// BeginPCs begins the record of the return addresses in function f, of which
-// there are n, and whose code has size bytes.
-func (c *Contexts) BeginPCs(f, size, n uint32) (w PCsWriter) {
-	w.w = c.rec.newRecord()
-	if p := w.w.at(layout.PCsRecordSize); p != nil {
-		*(*layout.PCsRecord)(p) = layout.PCsRecord{Kind: RecPCs, ID: c.ID(f), Entry: uint64(c.funcs[f].entry),
-			Size: size, Pairs: n}
-	}
-	return w
-}
-
-// A PCsWriter writes the record of the return addresses in a function.
-type PCsWriter struct{ w recordWriter }
-
-// PC adds a return address, as a distance from the entry, and its site.
-func (w *PCsWriter) PC(pc, site uint32) {
-	if p := w.w.at(layout.PCPairSize); p != nil {
-		*(*layout.PCPair)(p) = layout.PCPair{Return: pc, Site: site}
-	}
-}
-
-// End publishes the record.
-func (w *PCsWriter) End() { w.w.end() }
-
-// A Frame is an instrumented frame on a stack. Its function has called another.
-type Frame struct {
-	Func uint32  // index of the function; 0 for one that was never entered: it calls nothing
-	Slot uintptr // address of the slot
-	PC   uintptr // the return address; or the instruction that a signal struck
-	Site int32   // index of the call's site, or -1
-}
-
-// cell returns the index of the frame's site among all sites; ok is false if the
-// site has no cell.
-func (c *Contexts) cell(f *Frame) (s uint32, ok bool) {
-	if f.Func == 0 || f.Site < 0 || uint32(f.Site) >= c.funcs[f.Func].cells {
-		return 0, false
-	}
-	return c.funcs[f.Func].sites + uint32(f.Site), true
-}
-
-// av returns the address of the addition value of site s.
-//
-//go:nosplit
-func (c *Contexts) av(s uint32) uintptr {
-	return avOf(c.funcs[c.sites[s].caller].data, c.sites[s].cell)
-}
-
-// LearnPC tells the assembly about a return address: the site of f, or, if f is
-// nil, that the function passes contexts through.
-func (c *Contexts) LearnPC(pc uintptr, f *Frame) {
-	if c.numPC >= 1<<PCBits/2 {
-		return
-	}
-	var av, s uint64
-	if f != nil {
-		i, ok := c.cell(f)
-		if !ok {
-			return
-		}
-		av, s = uint64(c.av(i)), uint64(i)
-	}
-	for h := PCHash(pc); ; h++ {
-		e := c.pcEntry(h)
-		if e.Return == uint64(pc) {
-			return
-		}
-		if e.Return == 0 {
-			e.AV, e.Site = av, s
-			storeRel64(&e.Return, uint64(pc)) // readers do not take the lock
-			c.numPC++
-			return
-		}
-	}
-}
-
-//go:nosplit
-func (c *Contexts) pcEntry(h uint32) *layout.PCEntry {
-	return (*layout.PCEntry)(unsafe.Add(c.pcs, uintptr(h%(1<<PCBits))*layout.PCEntrySize))
-}
-
-// PCHash is where the probe for a return address begins.
-//
-//go:nosplit
-func PCHash(pc uintptr) uint32 { return uint32(uint64(pc) * PCMul >> (64 - PCBits)) }
-
-// LookupPC returns what LearnPC has told about pc: the index of the site, or
-// that pc is passed through. ok is false if nothing is known.
-//
-//go:nosplit
-func (c *Contexts) LookupPC(pc uintptr) (s uint32, through, ok bool) {
-	for h := PCHash(pc); ; h++ {
-		e := c.pcEntry(h)
-		if e.Return == uint64(pc) {
-			return uint32(e.Site), e.AV == 0, true
-		}
-		if e.Return == 0 {
-			return 0, false, false
-		}
-	}
-}
-
-// FrameOf returns the frame of a call from site s.
-func (c *Contexts) FrameOf(s uint32, pc, slot uintptr) Frame {
-	return Frame{c.sites[s].caller, slot, pc, int32(c.sites[s].cell)}
-}
-
-// node returns an entry of the file nodes.
-//
-//go:nosplit
-func (c *Contexts) node(i uint32) *layout.Interned {
-	return (*layout.Interned)(c.nodes.at(uint64(i) * layout.InternedSize))
-}
-
-//go:nosplit
-func hashNode(n *layout.Interned) uint32 {
-	// Nodes differ in a few bits of a few fields: each step must spread those before.
-	const m1, m2 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
-	h := (uint64(n.Parent)<<32 | uint64(n.ID)) * m1
-	h = (h ^ h>>32 ^ n.Place) * m2
-	h = (h ^ h>>32 ^ n.Target ^ uint64(n.Epoch)<<40 ^ uint64(n.Kind)<<60) * m1
-	return uint32(h >> 32)
-}
-
-// nodeRoom makes room for node number i.
-func (c *Contexts) nodeRoom(i uint32) bool { return c.nodes.Need(uint64(i+1) * layout.InternedSize) }
-
-// addNode appends an interned entry, for which there is room.
-func (c *Contexts) addNode(n *layout.Interned) {
-	*c.node(uint32(c.nodesUsed)) = *n
-	c.nodesUsed++
-	storeRel64(&c.Header().NodesUsed, c.nodesUsed)
-}
-
-// Cut counts a context that is not known as a whole, and returns the last node, which says so.
-func (c *Contexts) Cut() uint32 {
-	c.Header().Truncated++
-	return c.maxNum - 1
-}
+// Sources of a warm file, as the headers have them.
+const (
+	WarmNone    = 0
+	WarmStatic  = 1 // a call graph of the program's source
+	WarmRun     = 2 // the record of a run
+	WarmMissing = 3 // there is no file
+	WarmWrong   = 4 // it was made for another program
+)

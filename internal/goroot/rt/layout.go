@@ -1,11 +1,20 @@
-// Package rt is the half of stemma that runs inside the instrumented program.
+// Package rt is what compiler, runtime and readers agree on, beside the records of package layout: what their fields
+// may say, and how what is no function is named. It keeps no state, and is imported by all three, so that each such
+// constant is defined once.
 //
-// It is version-neutral: it imports nothing but unsafe, package layout and its
-// seam (env_host.go for tests, env_goroot.go when injected), and the same files
-// are tested here as an ordinary package and overlaid into GOROOT as
-// internal/runtime/stemma. The compiler imports it too, so that every constant
-// that compiler, runtime and readers share is defined once: records in package
-// layout, what their fields may say in this one.
+// The packages below it are the half of stemma that runs inside the instrumented program, each with a state of its own:
+//
+//	memory    spans, which grow; the seam to the runtime: atomics and threads
+//	recorder  the header of a record, function records, losses; trees and contexts stand on top of it
+//	tree      nodes and cells (cct), allocations and waits, the log of calls
+//	contexts  context IDs: what dacce and lucce share, and each of them
+//	events    what a P counts of events, and their log
+//	sample    the tree of samples, places, incremental tracing, the accumulator, samples on demand
+//	checker   the stacks that a verify build writes down
+//
+// All are version-neutral: they import nothing but unsafe, each other, package layout and the seam (env_host.go for
+// tests, env_goroot.go when injected). The same files are tested here as ordinary packages and overlaid into GOROOT as
+// internal/runtime/stemma and what is below it.
 //
 // # Terminology
 //
@@ -37,7 +46,7 @@
 //	shard.N   the shard of P number N; the counters of the node at offset n of
 //	          tree are the 64-bit words at offset n of this file
 //	funcs     function records, one after another, see layout.FuncRecord
-//	calls     every function entry in order, in a recording build only, see [Calls]
+//	calls     every function entry in order, in a recording build only, see tree.Calls
 //	check     records of the checker, in a verify build only, see layout.Check
 //
 // The files are longer than what is in use; only what the header counts as used has a meaning. All numbers

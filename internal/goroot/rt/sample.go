@@ -1,317 +1,104 @@
 package rt
 
-import (
-	"unsafe"
+import "github.com/stemma-go/stemma/internal/goroot/layout"
 
-	"github.com/stemma-go/stemma/internal/goroot/layout"
-)
+// What the records of the sampling engine say.
 
-// This file is the record of the sampling engine: a calling context tree whose
-// nodes are stack frames, and the places that describe their addresses.
-//
-// # Terminology
-//
-// A sample is one stack trace of one goroutine. A frame is a physical one: an
-// address in a function, with the calls that are inlined there. The node of a
-// frame is identified by its caller's node and its address; a sample is
-// recorded by adding its weight to the node of its innermost frame. A place
-// describes an address: the frames that are inlined at it, by function, file
-// and line.
-//
-// # Concurrency
-//
-// Any number of threads find, create and count nodes at the same time, without
-// locks: also where the runtime may hold any lock of its own. Places are written by
-// one thread, the sampler.
-//
-// # Files of the live directory
-//
-//	samples  a layout.SampleHeader, then layout.SampleNodes; node 0 is the root
-//	places   layout.Places, each with its frames
-//	requests a layout.RequestsHeader, then layout.Requests, see requests.go
-
-// Where the nodes of the file samples begin, and how large one is.
+// Bits of the flags in a header of samples.
 const (
-	SmpEnd         = layout.SampleHeaderSize
-	SampleNodeSize = layout.SampleNodeSize
+	SmpFlagCheck = 1 << 0 // incremental traces were compared with full walks
+	SmpFlagGuard = 1 << 1 // running goroutines were sampled in function prologues
 )
 
-// Sizes of a Samples' memory.
+// Samplers and kinds of walk, as the header spells them.
 const (
-	sampleBuckets = 1 << 19
-	SampleBuckets = sampleBuckets * 4
-	placesKnown   = 1 << 18
-	PlacesKnown   = placesKnown * 8
+	SamplerSTW  = 1
+	SamplerSPS  = 2
+	SamplerISPS = 3
+	SamplerACCT = 4 // at function entries, as the accumulator's trigger says
+
+	WalkUnwinder    = 1
+	WalkFP          = 2
+	WalkIncremental = 3
+	WalkMarker      = 4
 )
 
-// Samples is the recorder. It must be initialized with Init; all memory is the
-// caller's, and zero. A page of the files may become zeros at any time, as in a
-// Tree: what is in use is therefore counted here, and the header has a copy.
-type Samples struct {
-	used       uint64         // nodes that were handed out
-	placesUsed uint64         // bytes of places; the sampler's own
-	base       unsafe.Pointer // file samples
-	file       sharedSpan     // the same
-	requests   requests       // file requests
-	buckets    unsafe.Pointer // heads of the hash chains, anonymous memory
-	max        uint32
+// SamplerNames and WalkNames are the names by which the tool knows them.
+var (
+	SamplerNames = [...]string{SamplerSTW: "stw", SamplerSPS: "sps", SamplerISPS: "isps", SamplerACCT: "acct"}
+	WalkNames    = [...]string{WalkUnwinder: "unwinder", WalkFP: "fp", WalkIncremental: "incremental",
+		WalkMarker: "marker"}
+)
 
-	// The sampler's own: the places.
-	places  Span
-	known   unsafe.Pointer // set of addresses that have a place
-	nknown  int
-	scanned uint32 // nodes below have a place
-}
+// Counters in the header, the index into its Stats. Every request ends as exactly
+// one of StatSamples and StatDropped; StatLate counts
+// those of all that were not taken by the next tick.
+const (
+	StatTicks      = iota // times that the sampler woke
+	StatRequests          // samples that were asked for
+	StatSamples           // on-CPU samples that were recorded
+	StatWaiting           // waiting samples that were recorded
+	StatLate              // requests that were not met by the next tick
+	StatDropped           // requests that met a thread which had gone to sleep, or another goroutine at the stack guard
+	StatFailed            // walks that did not reach the outermost frame: recorded under [truncated]
+	StatMissed            // waiting goroutines that were running, or dead, when it was their turn
+	StatNodes             // samples that had no room for a node: recorded under [overflow]
+	StatPlaces            // addresses whose place had no room
+	StatReturns           // returns that the trampoline intercepted
+	StatSlow              // those of StatReturns that took the slow path
+	StatChecked           // incremental traces that were compared with a full walk
+	StatMismatches        // those of StatChecked that differed
+	StatRetrieved         // samples that a retrieve completed
+	StatPending           // samples whose outer frames were not yet known
+	StatLostStacks        // samples that were lost because memory for a trace ran out
+	StatSamplerCPU        // nanoseconds of CPU that the sampler thread used
+	StatBusy              // waiting samples put off, as another thread examined the goroutine
+	StatDead              // entries of frames that had gone without anybody telling
+	StatStepped           // instructions of the trampoline from which the stack was walked
+	StatRepeated          // requests that came where the goroutine could not stop, and were met when it could
+	StatProcessCPU        // nanoseconds of CPU that the process used while it was sampled, without the sampler thread
+	NumStats
+)
 
-// Init prepares the recorder. base has room for SmpEnd + max*SampleNodeSize
-// bytes, buckets for SampleBuckets, known for PlacesKnown.
-func (s *Samples) Init(base, buckets, places, known unsafe.Pointer, max uint32, placesSize uintptr) {
-	s.base, s.buckets, s.known = base, buckets, known
-	s.file, s.max = sharedSpan{Span: NewSpan(base, SmpEnd+uint64(max)*SampleNodeSize)}, max
-	s.places = NewSpan(places, uint64(placesSize))
-	s.file.Need(SmpEnd + 2*SampleNodeSize)
-	s.scanned = 1
-	h := s.header()
-	copy(h.Magic[:], layout.SampleMagic)
-	h.Max = uint64(max)
-	h.Version = layout.SampleVersion
-	s.node(0).Parent = 1
-	s.used, s.placesUsed = 1, 0
-	store64(&h.Used, 1)
-	s.Child(0, PCOverflow) // node 1: there is always room for it
-}
+// StatNames are the names of the counters, as reports show them.
+var StatNames = [NumStats]string{"ticks", "requests", "samples", "waiting", "late", "dropped", "failed", "missed",
+	"overflow", "places", "returns", "slow", "checked", "mismatches", "retrieved", "pending", "lost", "samplerCPU",
+	"busy", "dead", "stepped", "repeated", "processCPU"}
 
-const sampleOverflow = 1
-
-func (s *Samples) header() *layout.SampleHeader { return (*layout.SampleHeader)(s.base) }
-
-// node returns the address of node n.
-func (s *Samples) node(n uint32) *layout.SampleNode {
-	return (*layout.SampleNode)(unsafe.Add(s.base, SmpEnd+uintptr(n)*SampleNodeSize))
-}
-
-// bucket returns the head of the hash chain of a parent and an address.
-func (s *Samples) bucket(parent uint32, pc uintptr) *uint32 {
-	return (*uint32)(unsafe.Add(s.buckets, unsafe.Sizeof(parent)*uintptr(sampleHash(parent, pc)%sampleBuckets)))
-}
-
-// Describe fills in what the header says about the program.
-func (s *Samples) Describe(run uint64, pid uint32, start uint64, goVersion string, args []string) {
-	h := s.header()
-	h.Run, h.PID, h.Start = run, pid, start
-	h.GoVerLen = uint32(copy(h.GoVer[:], goVersion))
-	list := h.Args[:]
-	n := 0
-	for _, a := range args {
-		if n+len(a)+1 > len(list) {
-			break
-		}
-		n += copy(list[n:], a) + 1
+// LatencyBucket returns the bucket in which a latency of ns nanoseconds counts:
+// 4*log2(ns) + the next two bits.
+func LatencyBucket(ns uint64) int {
+	if ns < 4 {
+		return int(ns)
 	}
-	h.ArgsLen = uint32(n)
-}
-
-// Configure notes how samples are taken from here on.
-func (s *Samples) Configure(sampler, walk uint8, interval uint64, flags uint32) {
-	h := s.header()
-	h.Sampler, h.Walk = sampler, walk
-	store64(&h.Interval, interval)
-	h.Flags |= flags
-}
-
-// Count adds to a counter of the header.
-func (s *Samples) Count(stat int, n uint64) { add64(&s.header().Stats[stat], n) }
-
-// Stat reads a counter.
-func (s *Samples) Stat(stat int) uint64 { return load64(&s.header().Stats[stat]) }
-
-// Set sets a counter.
-func (s *Samples) Set(stat int, v uint64) { store64(&s.header().Stats[stat], v) }
-
-// Latency counts one sample that took ns nanoseconds from request to end.
-func (s *Samples) Latency(ns uint64) { add64(&s.header().Latency[LatencyBucket(ns)], 1) }
-
-// Child returns the node of the frame at pc that parent's frame called, and
-// creates it if there is none. Without room it is the overflow node.
-func (s *Samples) Child(parent uint32, pc uintptr) uint32 {
-	head := s.bucket(parent, pc)
-	first, stop, mine := load32(head), uint32(0), uint32(0)
-	for {
-		// Chains only grow at their heads: what was looked at is not again.
-		// A node on a lost page ends its chain: node 0 is in none.
-		for n := first; n != stop && n != 0; n = s.node(n).Next {
-			if p := s.node(n); p.Key == parent && p.PC == uint64(pc) {
-				if mine != 0 { // another thread was faster; this one stays unused
-					storeRel32(&s.node(mine).Parent, 0)
-				}
-				return n
-			}
-		}
-		if mine == 0 {
-			if mine = s.alloc(); mine == 0 {
-				return sampleOverflow
-			}
-		}
-		p := s.node(mine)
-		p.PC, p.Key, p.Next = uint64(pc), parent, first
-		storeRel32(&p.Parent, parent+1)
-		if cas32(head, first, mine) {
-			return mine
-		}
-		first, stop = load32(head), first
+	exp := 0
+	for v := ns; v > 1; v >>= 1 {
+		exp++
 	}
+	return min(4*exp+int(ns>>(exp-2)&3), layout.LatencyBuckets-1)
 }
 
-// alloc returns a new node, 0 if there is no room.
-func (s *Samples) alloc() uint32 {
-	for {
-		n := load64(&s.used)
-		if n >= uint64(s.max) || !s.room(n+1) {
-			s.Count(StatNodes, 1)
-			return 0
-		}
-		if cas64(&s.used, n, n+1) {
-			add64(&s.header().Used, 1)
-			return uint32(n)
-		}
+// LatencyFloor returns the smallest latency of a bucket.
+func LatencyFloor(bucket int) uint64 {
+	if bucket < 8 {
+		return uint64(min(bucket, 4)) // buckets 4 to 7 would be fractions
 	}
+	return uint64(4+bucket&3) << (bucket/4 - 2)
 }
 
-// sampleLead is how much of the file is made usable before it is needed.
-const sampleLead = 512 * SampleNodeSize
+// Pseudo-addresses stand for no code.
+const (
+	PCOverflow  = 1 // what had no room in the tree
+	PCTruncated = 2 // frames further out could not be walked
+	PCPending   = 3 // frames further out were not yet known when the program ended
+	NumPseudo   = 4
+)
 
-// room reports whether n nodes can be used, and makes room for some more.
-func (s *Samples) room(n uint64) bool { return s.file.room(SmpEnd+n*SampleNodeSize, sampleLead) }
+// PseudoNames are the names of the pseudo-addresses.
+var PseudoNames = [NumPseudo]string{PCOverflow: "overflow", PCTruncated: "truncated", PCPending: "pending"}
 
-// Close ends the record: there are no more nodes and requests than there are. It returns how many
-// bytes of the files are in use.
-func (s *Samples) Close() (samples, places, requests uint64) {
-	s.max = 0
-	return layout.SampleHeaderSize + load64(&s.used)*layout.SampleNodeSize, s.placesUsed, s.requests.close()
-}
-
-// sampleHash mixes a node's parent and address.
-func sampleHash(parent uint32, pc uintptr) uint64 {
-	h := (uint64(pc) ^ uint64(parent)<<40) * 0x9e3779b97f4a7c15
-	h = (h ^ h>>29 ^ uint64(parent)) * 0xbf58476d1ce4e5b9
-	return h >> 32
-}
-
-// Add adds weight in nanoseconds, of n samples, to a node.
-func (s *Samples) Add(node uint32, kind int, ns, n uint64) {
-	w := &s.node(node).Weights[kind]
-	add64(&w.Time, ns)
-	add64(&w.Samples, n)
-}
-
-// Frame returns a node's parent and address.
-func (s *Samples) Frame(node uint32) (parent uint32, pc uintptr) {
-	p := s.node(node)
-	return p.Key, uintptr(p.PC)
-}
-
-// Stack returns the node of the frames pcs, innermost first, below node base.
-func (s *Samples) Stack(base uint32, pcs []uintptr) uint32 {
-	for i := len(pcs) - 1; i >= 0; i-- {
-		if base = s.Child(base, pcs[i]); base == sampleOverflow {
-			return base
-		}
-	}
-	return base
-}
-
-// NextPlace returns an address that has no place yet, for the sampler to
-// describe, or false if all have one.
-func (s *Samples) NextPlace() (pc uintptr, ok bool) {
-	used := uint32(load64(&s.used))
-	for ; s.scanned < used; s.scanned++ {
-		p := s.node(s.scanned)
-		pc := load64(&p.PC)
-		if pc == 0 && s.scanned+64 > used {
-			return 0, false // being created; older ones never will be, see Child for nodes without a parent
-		}
-		if pc >= NumPseudo && s.learn(pc) {
-			return uintptr(pc), true
-		}
-	}
-	return 0, false
-}
-
-// learn adds pc to the known addresses and reports whether it is new.
-func (s *Samples) learn(pc uint64) bool {
-	if 2*s.nknown > placesKnown {
-		s.Count(StatPlaces, 1)
-		return false
-	}
-	for h := pc * 0x9e3779b97f4a7c15 >> 40; ; h++ {
-		e := (*uint64)(unsafe.Add(s.known, unsafe.Sizeof(pc)*uintptr(h%placesKnown)))
-		switch *e {
-		case pc:
-			return false
-		case 0:
-			*e = pc
-			s.nknown++
-			return true
-		}
-	}
-}
-
-// A PlaceWriter writes one record of places.
-type PlaceWriter struct {
-	s          *Samples
-	start, off uintptr
-	frames     uint16
-	wrappers   uint16
-	full       bool
-}
-
-// BeginPlace begins the record of an address.
-func (s *Samples) BeginPlace(pc uintptr) PlaceWriter {
-	used := uintptr(s.placesUsed)
-	w := PlaceWriter{s: s, start: used, off: used + layout.PlaceSize}
-	if !s.places.Need(uint64(w.off)) {
-		w.full = true
-		return w
-	}
-	w.place().PC = uint64(pc)
-	return w
-}
-
-// place returns the beginning of the record.
-func (w *PlaceWriter) place() *layout.Place {
-	return (*layout.Place)(w.s.places.at(uint64(w.start)))
-}
-
-// Frame adds a frame, from the innermost inlined one to the function itself. After all others come
-// those of wrappers.
-func (w *PlaceWriter) Frame(name, file string, line, start uint32, wrapper bool) {
-	size := uintptr(layout.PlaceFrameSize + len(name) + len(file))
-	if w.full || !w.s.places.Need(uint64(w.off+size+8)) {
-		w.full = true
-		return
-	}
-	p := w.s.places.at(uint64(w.off))
-	*(*layout.PlaceFrame)(p) = layout.PlaceFrame{Line: line, Start: start, NameLen: uint32(len(name)),
-		FileLen: uint32(len(file))}
-	text := unsafe.Slice((*byte)(unsafe.Add(p, layout.PlaceFrameSize)), len(name)+len(file))
-	copy(text[copy(text, name):], file)
-	w.off += size
-	if wrapper {
-		w.wrappers++
-	} else {
-		w.frames++
-	}
-}
-
-// End completes the record.
-func (w *PlaceWriter) End() {
-	if w.full {
-		w.s.Count(StatPlaces, 1)
-		return
-	}
-	end := (w.off + 7) &^ 7
-	w.place().Frames, w.place().Wrappers = w.frames, w.wrappers
-	storeRel32(&w.place().Length, uint32(end-w.start))
-	w.s.placesUsed = uint64(end)
-	store64(&w.s.header().Places, uint64(end))
-}
+// Kinds of weight: index into the weights of a node.
+const (
+	WeightCPU  = 0
+	WeightWait = 1
+)

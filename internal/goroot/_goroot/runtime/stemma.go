@@ -8,7 +8,10 @@ import (
 	"internal/goarch"
 	"internal/runtime/exithook"
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/contexts"
 	"internal/runtime/stemma/layout"
+	"internal/runtime/stemma/recorder"
+	"internal/runtime/stemma/tree"
 	"internal/runtime/sys"
 	"unsafe"
 )
@@ -21,8 +24,8 @@ var stemmaOptions string
 // memory, outside the Go heap; lock guards record, what stands on top of it, and their memory.
 var stemma struct {
 	lock     mutex
-	record   rt.Recorder // of whichever engine
-	tree     rt.Tree     // of engine cct
+	record   recorder.Recorder // of whichever engine
+	tree     tree.Tree         // of engine cct
 	on       bool
 	size     uintptr    // of the tree region, and of each shard
 	dir      [1024]byte // the live directory, with a NUL at the end
@@ -30,9 +33,9 @@ var stemma struct {
 	main     string     // the file that makes the directory a record; "" before it is made
 	making   bool       // files of it are still to be made
 	shards   int
-	contexts rt.Contexts // of the engines with context IDs, below the next two
-	dacce    rt.Dacce    // of dacce and pcce
-	lucce    rt.Lucce
+	contexts contexts.Contexts // of the engines with context IDs, below the next two
+	dacce    contexts.Dacce    // of dacce and pcce
+	lucce    contexts.Lucce
 	encode   stemmaContexts
 	dev, ino uint64 // of the live directory
 	quiet    bool   // nothing is printed
@@ -62,7 +65,7 @@ var stemmaNowhere uintptr
 //
 //go:nosplit
 func stemmaRootCell(k uintptr) uintptr {
-	return rt.Base + rt.RootNode + layout.NodeSize + layout.CellSize*k
+	return rt.Base + tree.RootNode + layout.NodeSize + layout.CellSize*k
 }
 
 // stemmaSaved is what stemmaRoot replaces.
@@ -295,7 +298,7 @@ func stemmaFaultAt(gp *g, node uint32, f funcInfo, pc uintptr, handler string) u
 	}
 	// On the system stack there is no preemption, and so no change of P.
 	*(*uint64)(unsafe.Pointer(rt.Base + uintptr(here) + getg().m.g0.stemmaShard))++
-	return rt.Base + uintptr(rt.CellOf(here, 0))
+	return rt.Base + uintptr(tree.CellOf(here, 0))
 }
 
 // stemmaRecordFault describes the place: the frames of f at pc. It runs on the system stack,

@@ -8,6 +8,7 @@ import (
 	"internal/abi"
 	"internal/goarch"
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/sample"
 	"unsafe"
 )
 
@@ -31,7 +32,7 @@ const (
 // the one of each function, in stemmaFuncCounters; 2 makes the next function that is
 // entered take a sample.
 var stemmaTrigger uint8
-var stemmaFuncCounters [rt.FuncTriggerSize]int32
+var stemmaFuncCounters [sample.FuncTriggerSize]int32
 
 // stemmaNever is a countdown that does not end.
 const stemmaNever = 1 << 62
@@ -109,14 +110,14 @@ func stemmaAcctEntry(gp *g, pc, sp uintptr) {
 		}
 		stemmaTrigger = 0
 	case stemmaTriggerFunc:
-		c := &stemmaFuncCounters[gp.stemmaFunc>>stemmaTriggerShift%rt.FuncTriggerSize]
+		c := &stemmaFuncCounters[gp.stemmaFunc>>stemmaTriggerShift%sample.FuncTriggerSize]
 		if *c > 0 {
 			return
 		}
 		*c = int32(a.n)
 		if now := nanotime(); now-a.decayed > 100e6 {
 			a.decayed = now
-			rt.Decay(stemmaFuncCounters[:], int32(a.n))
+			sample.Decay(stemmaFuncCounters[:], int32(a.n))
 		}
 	}
 	if gp != gp.m.curg || gp == gp.m.g0 || stemmaSmp.active.Load() == 0 || gp.m.p == 0 {

@@ -5,7 +5,9 @@ package runtime
 
 import (
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/contexts"
 	"internal/runtime/stemma/layout"
+	"internal/runtime/stemma/sample"
 	"unsafe"
 )
 
@@ -21,7 +23,7 @@ const (
 	stemmaHashBits     = rt.HashBits
 
 	stemmaTriggerShift = 4 // functions lie at multiples of 16
-	stemmaTriggerMask  = rt.FuncTriggerSize - 1
+	stemmaTriggerMask  = sample.FuncTriggerSize - 1
 
 	stemmaSlot       = -layout.SlotBelow
 	stemmaReturnAt   = layout.ReturnAbove
@@ -50,7 +52,7 @@ const (
 	stemmaEntryTarget = unsafe.Offsetof(layout.StackEntry{}.Target)
 	stemmaEntryNode   = unsafe.Offsetof(layout.StackEntry{}.Node) // and kind, behind it
 
-	stemmaStepLog    = rt.StepLog
+	stemmaStepLog    = contexts.StepLog
 	stemmaStepCallee = unsafe.Offsetof(layout.Step{}.Callee)
 	stemmaStepBound  = unsafe.Offsetof(layout.Step{}.Bound)
 	stemmaStepMask   = unsafe.Offsetof(layout.Step{}.Mask)
@@ -60,7 +62,7 @@ const (
 	stemmaStepShift  = layout.StepShift
 	stemmaEdgeMask   = unsafe.Offsetof(layout.EdgeTable{}.Mask)
 	stemmaEdgeSteps  = layout.EdgeTableSize
-	stemmaEdgeMul    = rt.EdgeMul
+	stemmaEdgeMul    = contexts.EdgeMul
 	stemmaIDBits     = rt.IDIdBits
 	stemmaIDMask     = 1<<rt.IDIdBits - 1
 	stemmaIDEpoch    = rt.IDEpoch
@@ -68,36 +70,36 @@ const (
 )
 
 const (
-	stemmaTraceN       = rt.TraceN
-	stemmaTraceEntries = rt.TraceEntries
-	stemmaTraceNObjs   = rt.TraceNObjs
-	stemmaTraceObjs    = rt.TraceObjs
-	stemmaTraceMaxObjs = rt.TraceMaxObjs
-	stemmaTraceNodes   = rt.TraceNodes
-	stemmaTracePlain   = rt.TracePlain
-	stemmaTraceTramp   = rt.TraceTramp
-	stemmaTraceGoexit  = rt.TraceGoexit
-	stemmaTraceReturns = rt.TraceReturns
-	stemmaTraceTarget  = rt.TraceTarget
-	stemmaTraceSP      = rt.TraceSP
-	stemmaTraceBP      = rt.TraceBP
-	stemmaTraceSave    = rt.TraceSave
-	stemmaPlainMask    = rt.PlainSize - 1
+	stemmaTraceN       = sample.TraceN
+	stemmaTraceEntries = sample.TraceEntries
+	stemmaTraceNObjs   = sample.TraceNObjs
+	stemmaTraceObjs    = sample.TraceObjs
+	stemmaTraceMaxObjs = sample.TraceMaxObjs
+	stemmaTraceNodes   = sample.TraceNodes
+	stemmaTracePlain   = sample.TracePlain
+	stemmaTraceTramp   = sample.TraceTramp
+	stemmaTraceGoexit  = sample.TraceGoexit
+	stemmaTraceReturns = sample.TraceReturns
+	stemmaTraceTarget  = sample.TraceTarget
+	stemmaTraceSP      = sample.TraceSP
+	stemmaTraceBP      = sample.TraceBP
+	stemmaTraceSave    = sample.TraceSave
+	stemmaPlainMask    = sample.PlainSize - 1
 	stemmaNodeKey      = unsafe.Offsetof(layout.SampleNode{}.Key)
-	stemmaNodeLog      = rt.SampleNodeLog
+	stemmaNodeLog      = sample.SampleNodeLog
 
 	// Fields of the innermost entry, and of the one before it, from the end of the entries.
-	stemmaTopOff    = -rt.EntrySize + int(unsafe.Offsetof(rt.Entry{}.Off))
-	stemmaTopPC     = -rt.EntrySize + int(unsafe.Offsetof(rt.Entry{}.PC))
-	stemmaTopRef    = -rt.EntrySize + int(unsafe.Offsetof(rt.Entry{}.Ref))
-	stemmaNextOff   = stemmaTopOff - rt.EntrySize
-	stemmaNextRef   = stemmaTopRef - rt.EntrySize
-	stemmaTraceLog  = rt.EntryLog
-	stemmaObjLog    = rt.ObjLog
-	stemmaObjBit    = rt.RefBit
-	stemmaObjPC     = unsafe.Offsetof(rt.Object{}.PC)
-	stemmaObjParent = unsafe.Offsetof(rt.Object{}.Parent)
-	stemmaObjNode   = unsafe.Offsetof(rt.Object{}.Node)
-	stemmaObjTime   = rt.ObjTime
-	stemmaObjCount  = rt.ObjCount // and expect, behind it
+	stemmaTopOff    = -sample.EntrySize + int(unsafe.Offsetof(sample.Entry{}.Off))
+	stemmaTopPC     = -sample.EntrySize + int(unsafe.Offsetof(sample.Entry{}.PC))
+	stemmaTopRef    = -sample.EntrySize + int(unsafe.Offsetof(sample.Entry{}.Ref))
+	stemmaNextOff   = stemmaTopOff - sample.EntrySize
+	stemmaNextRef   = stemmaTopRef - sample.EntrySize
+	stemmaTraceLog  = sample.EntryLog
+	stemmaObjLog    = sample.ObjLog
+	stemmaObjBit    = sample.RefBit
+	stemmaObjPC     = unsafe.Offsetof(sample.Object{}.PC)
+	stemmaObjParent = unsafe.Offsetof(sample.Object{}.Parent)
+	stemmaObjNode   = unsafe.Offsetof(sample.Object{}.Node)
+	stemmaObjTime   = sample.ObjTime
+	stemmaObjCount  = sample.ObjCount // and expect, behind it
 )

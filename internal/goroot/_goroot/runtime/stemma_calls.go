@@ -11,13 +11,14 @@ package runtime
 
 import (
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/tree"
 )
 
 // stemmaCallsOn says that this is a recording build. It is set before there is any
 // instrumented code to run.
 var stemmaCallsOn bool
 
-var stemmaCalls rt.Calls
+var stemmaCalls tree.Calls
 
 // stemmaCallsInit maps the log. The countdown stays below 1, so that every entry
 // takes the slow path.

@@ -1,13 +1,15 @@
 // The checker of a verify build: at every Nth function entry, at the first
 // entry of every context and at every go statement it walks the stack and
 // writes down what it finds, for the tool to compare with the recorded context.
-// Where stacks are deep it does so less often, see rt.Checker.Due.
+// Where stacks are deep it does so less often, see checker.Checker.Due.
 
 package runtime
 
 import (
 	"internal/abi"
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/checker"
+	"internal/runtime/stemma/contexts"
 	"internal/runtime/sys"
 )
 
@@ -23,16 +25,16 @@ var stemmaCountdown int64
 // stemmaCheckEvery is the number of function entries from one check to the next.
 var stemmaCheckEvery int64 = 1009
 
-var stemmaCheck rt.Checker
+var stemmaCheck checker.Checker
 
 func stemmaCheckInit() {
 	if n, ok := stemmaNumber("STEMMA_CHECK_EVERY"); ok && n > 0 {
 		stemmaCheckEvery = int64(n)
 	}
-	check := stemmaFileSpan("check", rt.CheckSize)
-	strings := stemmaFileSpan("strings", rt.CheckStrings)
-	seen := stemmaTables(rt.CheckSeen)
-	names := stemmaTables(rt.CheckNames)
+	check := stemmaFileSpan("check", checker.RecordsSize)
+	strings := stemmaFileSpan("strings", checker.StringsSize)
+	seen := stemmaTables(checker.SeenSize)
+	names := stemmaTables(checker.NamesSize)
 	stemmaCheck.Init(&stemma.record, check, strings, seen, names)
 	stemmaCheckOn = true
 }
@@ -62,7 +64,7 @@ func stemmaCheckEntry(gp *g, pc, sp uintptr, node uint32, first bool) {
 }
 
 // stemmaCheckEncoded is stemmaCheckEntry for calling context encoding.
-func stemmaCheckEncoded(gp *g, st *rt.Stack, pc, sp uintptr, word uint64, data uintptr) {
+func stemmaCheckEncoded(gp *g, st *contexts.Stack, pc, sp uintptr, word uint64, data uintptr) {
 	if !stemmaCheckDue(gp, sp, false) {
 		return
 	}

@@ -7,7 +7,10 @@ import (
 	"internal/abi"
 	"internal/runtime/atomic"
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/contexts"
 	"internal/runtime/stemma/layout"
+	"internal/runtime/stemma/memory"
+	"internal/runtime/stemma/recorder"
 	"unsafe"
 )
 
@@ -17,12 +20,12 @@ var stemmaVoid = stemmaNoWord
 // stemmaContexts is the state that the encoder has beside its tables.
 type stemmaContexts struct {
 	on        bool
-	lucce     bool        // the context is a pair, see stemma_lucce.go
-	mute      bool        // nothing is recorded: all IDs are zero, and no entry of a ccStack is interned
-	epoch     uintptr     // changes only while the world is stopped
-	frames    []rt.Walked // scratch memory of walks, under the lock
-	framesMem rt.Span     // of frames
-	below     uint64      // after a walk: the word of the frame that lies below the root that it ended at, or 0
+	lucce     bool              // the context is a pair, see stemma_lucce.go
+	mute      bool              // nothing is recorded: all IDs are zero, and no entry of a ccStack is interned
+	epoch     uintptr           // changes only while the world is stopped
+	frames    []contexts.Walked // scratch memory of walks, under the lock
+	framesMem memory.Span       // of frames
+	below     uint64            // after a walk: the word of the frame that lies below the root that it ended at, or 0
 	encoder   *g
 	lock      mutex       // guards the parking of encoder
 	idle      atomic.Bool // encoder is parked
@@ -34,7 +37,7 @@ type stemmaContexts struct {
 var (
 	stemmaPCs   uintptr // the table of return addresses
 	stemmaText  uintptr // what the pc of an ID is relative to
-	stemmaStamp uint64  // what the lower half of an ID has beside the address: rt.Dacce.Stamp
+	stemmaStamp uint64  // what the lower half of an ID has beside the address: contexts.Dacce.Stamp
 	stemmaFixed bool    // there are no further epochs: engine pcce
 )
 
@@ -44,8 +47,8 @@ const stemmaFramesSize = 1 << 29
 // stemmaContextsShift returns by how much the encoder must be smaller than it is where
 // addresses are not limited: by 1 << shift.
 func stemmaContextsShift() (shift uint) {
-	const size = 1<<28 + rt.EpochsSize + rt.LogSize + rt.NodesSize + rt.ContextsArena + stemmaFramesSize
-	for room := stemmaAddresses(); shift < rt.MaxShift && room < size>>shift; shift++ {
+	const size = 1<<28 + contexts.EpochsSize + contexts.LogSize + rt.NodesSize + contexts.ArenaSize + stemmaFramesSize
+	for room := stemmaAddresses(); shift < contexts.MaxShift && room < size>>shift; shift++ {
 	}
 	return shift
 }
@@ -59,12 +62,13 @@ func stemmaContextsInit() {
 	funcs := stemmaFileSpan("funcs", funcsSize)
 	stemma.encode.lucce = stemmaOption("engine") == "lucce"
 	nodes := stemmaFileSpan("nodes", rt.NodesSize>>shift)
-	known := stemmaTables(rt.KnownSize)
-	pcs := stemmaTables(rt.PCSize)
-	mem := stemmaRoom(rt.ContextsArena >> shift)
+	known := stemmaTables(recorder.KnownSize)
+	pcs := stemmaTables(contexts.PCSize)
+	mem := stemmaRoom(contexts.ArenaSize >> shift)
 	frames := stemmaRoom(stemmaFramesSize >> shift)
-	stemma.encode.frames = unsafe.Slice((*rt.Walked)(frames), (stemmaFramesSize>>shift)/unsafe.Sizeof(rt.Walked{}))
-	stemma.encode.framesMem = rt.NewSpan(frames, stemmaFramesSize>>shift)
+	stemma.encode.frames = unsafe.Slice((*contexts.Walked)(frames),
+		(stemmaFramesSize>>shift)/unsafe.Sizeof(contexts.Walked{}))
+	stemma.encode.framesMem = memory.NewSpan(frames, stemmaFramesSize>>shift)
 	sec, nsec, _ := time_now()
 	start := uint64(sec)*1e9 + uint64(nsec)
 	stemmaPCs, stemmaText = uintptr(pcs), firstmoduledata.text
@@ -111,7 +115,7 @@ func stemmaEntryOf(data uintptr) uintptr {
 
 // stemmaLearnPCs learns the return addresses between the frame pointer bp and
 // the frame f, which the chain of frame pointers was seen to lead to.
-func stemmaLearnPCs(bp uintptr, f *rt.Frame) {
+func stemmaLearnPCs(bp uintptr, f *contexts.Frame) {
 	for {
 		pc := stemmaReturnOf(bp)
 		bp = *(*uintptr)(unsafe.Pointer(bp))
@@ -128,7 +132,7 @@ func stemmaLearnPCs(bp uintptr, f *rt.Frame) {
 // the frame pointer bp, the callee's, is not among them. linked tells that the
 // frame pointers lead from bp to the last frame. It runs on the system stack,
 // under the lock; the result is good until the next walk.
-func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []rt.Walked, linked bool) {
+func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []contexts.Walked, linked bool) {
 	var u unwinder
 	u.initAt(pc, sp, 0, gp, unwindSilentErrors)
 	frames = stemma.encode.frames[:0]
@@ -174,7 +178,7 @@ var stemmaClearpoolsEntry uintptr
 
 // stemmaWalked returns the frame that u stands at, if its function is instrumented
 // and got as far as to hold its word.
-func stemmaWalked(u *unwinder) (w rt.Walked, ok bool) {
+func stemmaWalked(u *unwinder) (w contexts.Walked, ok bool) {
 	c := &stemma.contexts
 	f := u.frame.fn
 	if f.flag&(rt.FuncFlagSlot|rt.FuncFlagLeaf) == 0 {

@@ -5,6 +5,7 @@ package runtime
 
 import (
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/contexts"
 	"internal/runtime/stemma/layout"
 	"internal/runtime/sys"
 	"unsafe"
@@ -15,7 +16,7 @@ const stemmaNoWord = uintptr(rt.KeyUnknown << rt.WordKey)
 
 // stemmaDacceInit makes stemma.dacce an encoder on top of stemma.contexts.
 func stemmaDacceInit(shift uint) {
-	stemma.dacce.Init(&stemma.contexts, stemmaFileSpan("epochs", rt.EpochsSize>>shift), shift)
+	stemma.dacce.Init(&stemma.contexts, stemmaFileSpan("epochs", contexts.EpochsSize>>shift), shift)
 	if n, ok := stemmaNumber("STEMMA_CCSTACK_SIZE"); ok {
 		stemma.dacce.LimitStacks(n)
 	}
@@ -27,8 +28,8 @@ func stemmaDacceInit(shift uint) {
 // stemmaStackOf returns the ccStack of gp.
 //
 //go:nosplit
-func stemmaStackOf(gp *g) rt.Stack {
-	return rt.StackOf(&gp.stemmaStack, &gp.stemmaCap, uint64(gp.stemmaStart), uint64(gp.stemmaFrom))
+func stemmaStackOf(gp *g) contexts.Stack {
+	return contexts.StackOf(&gp.stemmaStack, &gp.stemmaCap, uint64(gp.stemmaStart), uint64(gp.stemmaFrom))
 }
 
 // stemmaDacceEnterGo finds the word of the function with the data g.stemmaFunc, whose
@@ -86,7 +87,7 @@ func stemmaDacceEntry(gp *g, bp, pc, sp uintptr) uintptr {
 
 // stemmaDacceNear finds the caller by way of frame pointers and the return
 // addresses that are known. ok is false if one is not.
-func stemmaDacceNear(gp *g, st *rt.Stack, bp, data uintptr, hits uint64) (word uint64, ok bool) {
+func stemmaDacceNear(gp *g, st *contexts.Stack, bp, data uintptr, hits uint64) (word uint64, ok bool) {
 	c := &stemma.dacce
 	through := false
 	for {
@@ -106,7 +107,7 @@ func stemmaDacceNear(gp *g, st *rt.Stack, bp, data uintptr, hits uint64) (word u
 
 // stemmaDacceFar finds the caller by unwinding, and learns the return addresses
 // in between for the next time.
-func stemmaDacceFar(gp *g, st *rt.Stack, bp, pc, sp, data uintptr, hits uint64) uint64 {
+func stemmaDacceFar(gp *g, st *contexts.Stack, bp, pc, sp, data uintptr, hits uint64) uint64 {
 	c := &stemma.dacce
 	frames, bps := stemmaWalk(gp, pc, sp, bp, false)
 	if len(frames) == 0 {

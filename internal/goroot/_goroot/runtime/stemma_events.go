@@ -6,6 +6,7 @@ package runtime
 
 import (
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/events"
 	"unsafe"
 )
 
@@ -26,9 +27,9 @@ func stemmaEventsInit() {
 	e.start = nanotime()
 	e.size = 64 << 20
 	if n, ok := stemmaNumber("STEMMA_EVENTS_SIZE"); ok {
-		e.size = min(alignUp(max(n, rt.CountsMin), 1<<16), 1<<36)
+		e.size = min(alignUp(max(n, events.CountsMin), 1<<16), 1<<36)
 	}
-	e.size = min(e.size, max(alignDown(stemmaAddresses()/(4*stemmaSomePs()), 1<<16), alignUp(rt.CountsMin, 1<<16)))
+	e.size = min(e.size, max(alignDown(stemmaAddresses()/(4*stemmaSomePs()), 1<<16), alignUp(events.CountsMin, 1<<16)))
 	e.log = stemmaOption("eventlog") == "on"
 	names := [...]string{rt.EventAlloc: "alloc", rt.EventBlock: "block", rt.EventGo: "go", rt.EventPanic: "panic",
 		rt.EventError: "error"}
@@ -48,8 +49,8 @@ func stemmaEventsInit() {
 
 // stemmaEventMemory is what a P has for its events, outside the heap.
 type stemmaEventMemory struct {
-	counts rt.Counts
-	log    rt.EventLog
+	counts events.Counts
+	log    events.EventLog
 	logs   bool
 }
 
@@ -60,7 +61,7 @@ func stemmaNewEvents(pp *p) {
 		return
 	}
 	m := (*stemmaEventMemory)(stemmaMemory(unsafe.Sizeof(stemmaEventMemory{})))
-	index := stemmaReserve(0, rt.CountsArena(e.size))
+	index := stemmaReserve(0, events.CountsArena(e.size))
 	counts := stemmaMapOfP("counts.", pp, e.size, e.size, false)
 	if m == nil || index == nil || counts == nil || stemmaFileAt(uintptr(counts)) == nil {
 		return // without memory, or a file, the events of this P are not recorded

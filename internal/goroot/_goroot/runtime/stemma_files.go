@@ -2,7 +2,7 @@
 // cut to what is in them when it ends.
 //
 // The addresses of a file are reserved as a whole, by a mapping that is longer than the
-// file. The file grows by steps, before anything is written there (rt.Span), so that a disk
+// file. The file grows by steps, before anything is written there (memory.Span), so that a disk
 // without room is found by a system call that fails, and not by a signal. To grow, the
 // file is opened by its name and closed again: the program has no descriptor more than in
 // a normal build, and keeps none that it could close or take for its own. Growing may
@@ -14,6 +14,7 @@ package runtime
 import (
 	"internal/runtime/atomic"
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/events"
 	"internal/runtime/syscall/linux"
 	"unsafe"
 )
@@ -171,7 +172,7 @@ func stemmaUsable(lo, from, to uintptr) bool {
 	return errno == 0
 }
 
-// stemmaExtend is rt.Extend.
+// stemmaExtend is memory.Extend.
 func stemmaExtend(base unsafe.Pointer, have, least, want uint64) uint64 {
 	lo := uintptr(base)
 	if lo == rt.Base {
@@ -513,9 +514,9 @@ func (f *stemmaFile) used() uintptr {
 		}
 		return uintptr(strings)
 	case len(name) > 7 && name[:7] == "counts.":
-		return uintptr(rt.CountsBytes(unsafe.Pointer(f.lo))) + stemmaSlack
+		return uintptr(events.CountsBytes(unsafe.Pointer(f.lo))) + stemmaSlack
 	case len(name) > 7 && name[:7] == "events.":
-		return uintptr(rt.EventsBytes(unsafe.Pointer(f.lo))) + stemmaSlack
+		return uintptr(events.EventsBytes(unsafe.Pointer(f.lo))) + stemmaSlack
 	}
 	return f.have.Load()
 }

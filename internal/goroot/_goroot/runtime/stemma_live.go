@@ -4,6 +4,9 @@ package runtime
 
 import (
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/memory"
+	"internal/runtime/stemma/recorder"
+	"internal/runtime/stemma/tree"
 	"internal/runtime/syscall/linux"
 	"unsafe"
 )
@@ -14,7 +17,7 @@ import (
 // memory.
 func stemmaInit() {
 	lockInit(&stemma.lock, lockRankLeafRank)
-	rt.Extend = stemmaExtend
+	memory.Extend = stemmaExtend
 	switch stemmaOption("engine") {
 	case "dacce", "pcce", "lucce":
 		stemmaContextsInit()
@@ -36,22 +39,22 @@ func stemmaInit() {
 	}
 	funcsSize := uintptr(1 << 28)
 	if room := stemmaAddresses(); room < (stemmaSomePs()+1)*stemma.size+funcsSize {
-		stemma.size = max(alignDown(room/(stemmaSomePs()+2), 1<<16), 4*rt.SinkSize)
+		stemma.size = max(alignDown(room/(stemmaSomePs()+2), 1<<16), 4*tree.SinkSize)
 		funcsSize = stemma.size
 	}
 	stemmaMakeDir("tree")
-	tree := stemmaReserve(rt.Base, stemma.size)
-	if tree == nil {
+	region := stemmaReserve(rt.Base, stemma.size)
+	if region == nil {
 		stemmaNoBase(stemma.size)
 	}
-	stemmaUsable(rt.Base, stemma.size-rt.SinkSize, stemma.size)
-	stemmaMap("tree", tree, stemma.size-rt.SinkSize)
+	stemmaUsable(rt.Base, stemma.size-tree.SinkSize, stemma.size)
+	stemmaMap("tree", region, stemma.size-tree.SinkSize)
 	funcs := stemmaFileSpan("funcs", funcsSize)
-	starts := stemmaRoom(uintptr(rt.StartsSize(uint64(stemma.size))))
-	known := stemmaTables(rt.KnownSize)
+	starts := stemmaRoom(uintptr(tree.StartsSize(uint64(stemma.size))))
+	known := stemmaTables(recorder.KnownSize)
 	stemma.faults = (*[stemmaFaults]stemmaFault)(stemmaTables(unsafe.Sizeof(*stemma.faults)))
-	stemma.record.Init(tree, known, funcs, uint64(stemma.size), uint64(funcsSize))
-	stemma.tree.Init(&stemma.record, tree, starts, uint64(stemma.size), uint64(nodes), full)
+	stemma.record.Init(region, known, funcs, uint64(stemma.size), uint64(funcsSize))
+	stemma.tree.Init(&stemma.record, region, starts, uint64(stemma.size), uint64(nodes), full)
 	sec, nsec, _ := time_now()
 	stemma.record.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion,
 		defaultGOROOT, argslice)
@@ -130,8 +133,8 @@ func stemmaNewP(pp *p) {
 // both: the header says so. The program has never less than one.
 func stemmaNewShard(pp *p) uintptr {
 	s := &stemmaShards
-	lo := uintptr(stemmaMapOfP("shard.", pp, stemma.size, stemma.size-rt.SinkSize, true))
-	if lo != 0 && s.n < len(s.list) && stemmaUsable(lo, stemma.size-rt.SinkSize, stemma.size) &&
+	lo := uintptr(stemmaMapOfP("shard.", pp, stemma.size, stemma.size-tree.SinkSize, true))
+	if lo != 0 && s.n < len(s.list) && stemmaUsable(lo, stemma.size-tree.SinkSize, stemma.size) &&
 		stemmaExtendShard(lo, s.have) {
 		s.list[s.n] = lo
 		s.n++

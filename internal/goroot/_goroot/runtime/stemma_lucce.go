@@ -7,6 +7,7 @@ package runtime
 
 import (
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/contexts"
 	"internal/runtime/stemma/layout"
 	"internal/runtime/sys"
 	"unsafe"
@@ -28,7 +29,7 @@ var (
 // stemmaLucceInit makes stemma.lucce an encoder on top of stemma.contexts.
 func stemmaLucceInit(shift uint) {
 	nodes, _ := stemmaParse(stemmaOption("nodes"))
-	stemma.lucce.Init(&stemma.contexts, stemmaFileSpan("log", rt.LogSize>>shift), uint64(nodes), shift)
+	stemma.lucce.Init(&stemma.contexts, stemmaFileSpan("log", contexts.LogSize>>shift), uint64(nodes), shift)
 	stemmaEdges, stemmaSteps = stemma.lucce.Tables()
 	stemmaVoid = uintptr(unsafe.Pointer(&stemmaNoCell))
 	stemmaAPIs.here = stemmaLucceHere
@@ -139,7 +140,7 @@ func stemmaLucceFar(gp *g, bp, pc, sp, data uintptr) (id, version uint64) {
 
 // stemmaPairOf returns the pair of the first of the frames that stemmaWalk has
 // found, of which there is at least one. It runs on the system stack, under the lock.
-func stemmaPairOf(gp *g, frames []rt.Walked) (c, v uint64) {
+func stemmaPairOf(gp *g, frames []contexts.Walked) (c, v uint64) {
 	last := len(frames) - 1
 	if slot := frames[last].Slot; slot != 0 {
 		c, v = stemmaPairAt(slot)

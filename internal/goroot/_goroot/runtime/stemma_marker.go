@@ -9,6 +9,7 @@ package runtime
 import (
 	"internal/goarch"
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/sample"
 	"unsafe"
 )
 
@@ -20,20 +21,20 @@ var stemmaStride = 16
 
 // stemmaNotPlain is an empty table of plain return addresses: it makes the trampoline take
 // its slow path, which knows about the marker.
-var stemmaNotPlain [rt.PlainSize]uintptr
+var stemmaNotPlain [sample.PlainSize]uintptr
 
 // stemmaMark returns the ref of the frame that called the one at the given place, and
 // moves the marker to the innermost slot that may be patched. It runs where stemmaTrace
 // does. It reports false if there is no memory for the entries.
 //
 //go:nowritebarrierrec
-func stemmaMark(gp *g, t *rt.Trace, th *stemmaThread, at stemmaPlace) (ref uint32, ok bool) {
+func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref uint32, ok bool) {
 	s := &stemmaSmp.Samples
 	buf := th.stemmaBuffer()
 	if buf == nil {
 		return 0, false
 	}
-	steps := unsafe.Slice((*rt.Step)(unsafe.Pointer(&buf[0])), stemmaBufSize/unsafe.Sizeof(rt.Step{}))
+	steps := unsafe.Slice((*sample.Step)(unsafe.Pointer(&buf[0])), stemmaBufSize/unsafe.Sizeof(sample.Step{}))
 	pc, sp, interrupted := at.pc, at.sp, at.how == stemmaInterrupted
 	n := 0
 	for ; n < len(steps); n++ {
@@ -55,7 +56,7 @@ func stemmaMark(gp *g, t *rt.Trace, th *stemmaThread, at stemmaPlace) (ref uint3
 		if raw == stemmaFPFuncs.goexit {
 			break
 		}
-		step := rt.Step{PC: raw, Sym: raw - 1}
+		step := sample.Step{PC: raw, Sym: raw - 1}
 		if fr.plain {
 			step.Slot = fr.slot
 		}
@@ -79,7 +80,7 @@ func stemmaMark(gp *g, t *rt.Trace, th *stemmaThread, at stemmaPlace) (ref uint3
 // stemmaMarkTop patches the slot of the innermost entry, or restores it.
 //
 //go:nowritebarrierrec
-func stemmaMarkTop(gp *g, t *rt.Trace, on bool) {
+func stemmaMarkTop(gp *g, t *sample.Trace, on bool) {
 	if t.Len() == 0 {
 		return
 	}
@@ -94,7 +95,7 @@ func stemmaMarkTop(gp *g, t *rt.Trace, on bool) {
 // entry is gone. It runs where stemmaReturned does.
 //
 //go:nowritebarrierrec
-func stemmaMarkOut(gp *g, t *rt.Trace) {
+func stemmaMarkOut(gp *g, t *sample.Trace) {
 	for i := 1; i < stemmaStride && t.Len() > 1; i++ {
 		t.Drop()
 	}

@@ -5,6 +5,7 @@ package runtime
 
 import (
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/sample"
 	"internal/runtime/sys"
 )
 
@@ -36,7 +37,7 @@ func stemmaRequest(gp *g, at stemmaPlace, id uint64) {
 	now := uint64(nanotime() - stemmaSmp.epoch)
 	if ref, expect, ok := stemmaRequestRef(gp, at); !ok {
 		s.Request(id, now, gp.goid, stemmaRequestWalk(gp, at), true)
-	} else if rt.Resolved(ref) {
+	} else if sample.Resolved(ref) {
 		if expect != 0 && expect != ref+1 {
 			stemmaMismatch(gp, ref, expect-1)
 		}

@@ -15,6 +15,8 @@ import (
 	"internal/abi"
 	"internal/runtime/atomic"
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/memory"
+	"internal/runtime/stemma/sample"
 	"internal/runtime/sys"
 	"internal/runtime/syscall/linux"
 )
@@ -22,7 +24,7 @@ import (
 // stemmaSmp is the state of the sampling engine. Its memory is mapped, outside
 // the Go heap.
 var stemmaSmp struct {
-	rt.Samples
+	sample.Samples
 	on        bool          // the memory is there; set once, in schedinit
 	active    atomic.Uint32 // samples are being taken
 	started   atomic.Uint32 // whether the sampler thread exists, see stemmaPrepare
@@ -73,18 +75,18 @@ func stemmaSampleInit() {
 		nodes = min(max(n, 16), 1<<26)
 	}
 	placesSize := uintptr(1 << 28)
-	if room := stemmaAddresses(); room < rt.SmpEnd+nodes*rt.SampleNodeSize+placesSize {
-		nodes = max(room/2/rt.SampleNodeSize, 1<<10)
+	if room := stemmaAddresses(); room < sample.SmpEnd+nodes*sample.SampleNodeSize+placesSize {
+		nodes = max(room/2/sample.SampleNodeSize, 1<<10)
 		placesSize = max(alignDown(room/2, 1<<16), 1<<16)
 	}
-	size := rt.SmpEnd + nodes*rt.SampleNodeSize
-	rt.Extend = stemmaExtend
+	size := sample.SmpEnd + nodes*sample.SampleNodeSize
+	memory.Extend = stemmaExtend
 	stemmaMakeDir("samples")
 	stemma.making = true
 	samples := stemmaFileSpan("samples", size)
 	places := stemmaFileSpan("places", placesSize)
-	buckets := stemmaTables(rt.SampleBuckets)
-	known := stemmaTables(rt.PlacesKnown)
+	buckets := stemmaTables(sample.BucketsSize)
+	known := stemmaTables(sample.KnownSize)
 	stemmaSmp.Init(samples, buckets, places, known, uint32(nodes), placesSize)
 	requests := min(placesSize, stemmaRequestsSize)
 	stemmaSmp.InitRequests(stemmaFileSpan("requests", requests), requests)
@@ -694,7 +696,7 @@ func stemmaDrain() {
 // stemmaFrames describes the frames at an address: those of wrappers, or the others.
 //
 //go:nowritebarrierrec
-func stemmaFrames(w *rt.PlaceWriter, f funcInfo, pc uintptr, wrappers bool) {
+func stemmaFrames(w *sample.PlaceWriter, f funcInfo, pc uintptr, wrappers bool) {
 	for u, uf := newInlineUnwinder(f, pc); uf.valid(); uf = u.next(uf) {
 		if sf := u.srcFunc(uf); (sf.funcID == abi.FuncIDWrapper) == wrappers {
 			file, line := u.fileLine(uf)

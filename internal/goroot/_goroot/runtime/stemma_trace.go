@@ -1,5 +1,5 @@
 // Incremental stack tracing: the half that reads and patches stacks. Package rt
-// does the bookkeeping; see rt/trace.go for the terms.
+// does the bookkeeping; see rt/sample/trace.go for the terms.
 //
 // What is patched is the return address of a plain frame: one of a compiled function
 // outside the runtime. Frames of assembly and of the runtime, which may look at their own
@@ -13,6 +13,7 @@ import (
 	"internal/goarch"
 	"internal/runtime/atomic"
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/sample"
 	"internal/stringslite"
 	"unsafe"
 )
@@ -28,7 +29,7 @@ const stemmaNoTramp = 1
 
 // stemmaPlain has return addresses into plain frames, each at the place that its low
 // bits say. Entries are single words; any M may replace one.
-var stemmaPlain [rt.PlainSize]uintptr
+var stemmaPlain [sample.PlainSize]uintptr
 
 // stemmaTraceCheck compares every incremental trace with a walk of the unwinder.
 // Of those that differ, Print shows both, and Fail makes the first one fatal.
@@ -55,9 +56,10 @@ const (
 	stemmaGap        = 128 // frames between patched ones that are recorded at once
 	stemmaEntries    = 64  // of a new trace
 	stemmaObjects    = 512
-	stemmaTraceAlloc = rt.TraceSize + rt.EntryPad + stemmaEntries*rt.EntrySize + stemmaObjects*rt.ObjSize
-	stemmaTraceMax   = 1 << 16 // goroutines that are traced at the same time
-	stemmaRetrieve   = 100e6   // nanoseconds after which what is pending is completed
+	stemmaTraceAlloc = sample.TraceSize + sample.EntryPad + stemmaEntries*sample.EntrySize +
+		stemmaObjects*sample.ObjSize
+	stemmaTraceMax = 1 << 16 // goroutines that are traced at the same time
+	stemmaRetrieve = 100e6   // nanoseconds after which what is pending is completed
 )
 
 // stemmaTraces are all traces, those in use and free ones.
@@ -129,13 +131,13 @@ func stemmaTraceInit() {
 //
 //go:nosplit
 //go:nowritebarrierrec
-func stemmaTraceIn(gp *g) *rt.Trace { return (*rt.Trace)(unsafe.Pointer(gp.stemmaTrace)) }
+func stemmaTraceIn(gp *g) *sample.Trace { return (*sample.Trace)(unsafe.Pointer(gp.stemmaTrace)) }
 
 // stemmaTraceOf returns the trace of gp, nil if there is no memory for one, or no time. It
 // runs on g0, or in a signal handler that has interrupted gp.
 //
 //go:nowritebarrierrec
-func stemmaTraceOf(gp *g) *rt.Trace {
+func stemmaTraceOf(gp *g) *sample.Trace {
 	if gp.stemmaTrace != 0 {
 		return stemmaTraceIn(gp)
 	}
@@ -143,14 +145,14 @@ func stemmaTraceOf(gp *g) *rt.Trace {
 	if !m.lock.lock() {
 		return nil
 	}
-	t := (*rt.Trace)(unsafe.Pointer(m.free))
+	t := (*sample.Trace)(unsafe.Pointer(m.free))
 	if t != nil {
 		m.free = t.Next
 	} else if m.n < stemmaTraceMax {
 		if mem := stemmaTraceMemory(stemmaTraceAlloc); mem != nil {
-			t = (*rt.Trace)(mem)
-			entries := add(mem, rt.TraceSize)
-			objs := add(entries, rt.EntryPad+stemmaEntries*rt.EntrySize)
+			t = (*sample.Trace)(mem)
+			entries := add(mem, sample.TraceSize)
+			objs := add(entries, sample.EntryPad+stemmaEntries*sample.EntrySize)
 			plain := &stemmaPlain
 			if stemmaSmp.walk == rt.WalkMarker || stemmaEvery == stemmaEverySlow {
 				plain = &stemmaNotPlain
@@ -256,7 +258,7 @@ func stemmaFPIntercepted(pc, slot uintptr, by string) uintptr {
 		return stemmaLR(gp, pc, slot+goarch.PtrSize)
 	}
 	for i := range stemmaTraces.n {
-		gp := (*g)(unsafe.Pointer((*rt.Trace)(unsafe.Pointer(stemmaTraces.list[i])).G))
+		gp := (*g)(unsafe.Pointer((*sample.Trace)(unsafe.Pointer(stemmaTraces.list[i])).G))
 		if gp != nil && gp.stack.lo <= slot && slot < gp.stack.hi {
 			return stemmaLR(gp, pc, slot+goarch.PtrSize)
 		}
@@ -290,7 +292,7 @@ func stemmaStep(gp *g, pc, sp uintptr, interrupted bool) (fr stemmaFrame, ok boo
 	if fr.slot < gp.stack.lo || fr.slot > gp.stack.hi-goarch.PtrSize {
 		return fr, false
 	}
-	if p := &stemmaPlain[pc%rt.PlainSize]; *p == pc {
+	if p := &stemmaPlain[pc%sample.PlainSize]; *p == pc {
 		fr.plain = true
 		return fr, true
 	} else if stemmaIsPlain(f) {
@@ -373,7 +375,7 @@ func stemmaLocate(gp *g, th *stemmaThread, at stemmaPlace) (ref, expect uint32, 
 	if stemmaSmp.walk == rt.WalkMarker {
 		ref, ok = stemmaMark(gp, t, th, at)
 	} else {
-		ref = stemmaCaller(gp, t, at, rt.NoRef)
+		ref = stemmaCaller(gp, t, at, sample.NoRef)
 	}
 	if ok {
 		ref = t.Child(s, ref, at.sym)
@@ -427,7 +429,7 @@ func stemmaMismatch(gp *g, have, want uint32) {
 // None should be: whatever leaves frames so tells stemmaLeft. They are counted.
 //
 //go:nowritebarrierrec
-func stemmaDropDead(gp *g, t *rt.Trace, sp uintptr) {
+func stemmaDropDead(gp *g, t *sample.Trace, sp uintptr) {
 	dead := false
 	for t.Len() > 0 && gp.stack.hi-t.Top().Off < sp {
 		stemmaSmp.Count(rt.StatDead, 1)
@@ -442,12 +444,12 @@ func stemmaDropDead(gp *g, t *rt.Trace, sp uintptr) {
 // stemmaGrow gives t twice as many entries.
 //
 //go:nowritebarrierrec
-func stemmaGrow(t *rt.Trace) bool {
+func stemmaGrow(t *sample.Trace) bool {
 	if !stemmaTraces.lock.lock() {
 		return false
 	}
 	n := 2 * t.Cap()
-	mem := stemmaTraceMemory(rt.EntryPad + uintptr(n)*rt.EntrySize)
+	mem := stemmaTraceMemory(sample.EntryPad + uintptr(n)*sample.EntrySize)
 	stemmaTraces.lock.unlock()
 	if mem != nil {
 		t.SetEntries(mem, n)
@@ -456,11 +458,11 @@ func stemmaGrow(t *rt.Trace) bool {
 }
 
 // stemmaCaller returns the ref of the frame that called the one at the given place,
-// whose own ref is known if it is resolved, else rt.NoRef. It leaves the first
+// whose own ref is known if it is resolved, else sample.NoRef. It leaves the first
 // plain frame outwards patched.
 //
 //go:nowritebarrierrec
-func stemmaCaller(gp *g, t *rt.Trace, at stemmaPlace, known uint32) uint32 {
+func stemmaCaller(gp *g, t *sample.Trace, at stemmaPlace, known uint32) uint32 {
 	s := &stemmaSmp.Samples
 	var pcs [stemmaGap]uintptr
 	n := 0
@@ -488,7 +490,7 @@ func stemmaCaller(gp *g, t *rt.Trace, at stemmaPlace, known uint32) uint32 {
 		if raw == stemmaFPFuncs.goexit {
 			break
 		}
-		if known != rt.NoRef {
+		if known != sample.NoRef {
 			known, _ = s.Frame(known)
 		}
 		if fr.plain && known != 0 {
@@ -545,8 +547,8 @@ func stemmaReturned(gp *g) {
 		stemmaMarkOut(gp, t)
 		return
 	}
-	known := uint32(rt.NoRef)
-	if rt.Resolved(e.Ref) {
+	known := uint32(sample.NoRef)
+	if sample.Resolved(e.Ref) {
 		known = e.Ref
 	}
 	t.Link(e.Ref, stemmaCaller(gp, t, stemmaPlace{pc: e.PC, sp: t.SP}, known))
@@ -558,7 +560,7 @@ func stemmaReturned(gp *g) {
 // stemmaFlush moves what is known into the tree.
 //
 //go:nowritebarrierrec
-func stemmaFlush(gp *g, t *rt.Trace) {
+func stemmaFlush(gp *g, t *sample.Trace) {
 	done, wrong := t.Flush(&stemmaSmp.Samples)
 	stemmaSmp.Count(rt.StatRetrieved, done)
 	stemmaSmp.Count(rt.StatMismatches, wrong)
@@ -573,7 +575,7 @@ func stemmaFlush(gp *g, t *rt.Trace) {
 // M, or does not run. In a signal handler it reports false if another thread is at it.
 //
 //go:nowritebarrierrec
-func stemmaComplete(gp *g, t *rt.Trace) bool {
+func stemmaComplete(gp *g, t *sample.Trace) bool {
 	m, s := &stemmaTraces, &stemmaSmp.Samples
 	if !m.busy.lock() {
 		return false
@@ -658,7 +660,7 @@ func stemmaLeft(gp *g, sp uintptr) {
 }
 
 // stemmaUnpatch completes a trace and restores all return addresses.
-func stemmaUnpatch(gp *g, t *rt.Trace) {
+func stemmaUnpatch(gp *g, t *sample.Trace) {
 	if t.Len() > 0 || t.Pending() > 0 {
 		stemmaComplete(gp, t)
 	}
@@ -691,7 +693,7 @@ func stemmaGoroutineEnd(gp *g) {
 //go:nowritebarrierrec
 func stemmaRetrieveParked(now int64) {
 	for i := range stemmaTraces.n {
-		t := (*rt.Trace)(unsafe.Pointer(stemmaTraces.list[i]))
+		t := (*sample.Trace)(unsafe.Pointer(stemmaTraces.list[i]))
 		gp := (*g)(unsafe.Pointer(t.G))
 		if gp == nil || t.Pending() == 0 || now-t.Completed < stemmaRetrieve {
 			continue
@@ -716,7 +718,7 @@ func stemmaRetrieveAll() {
 	stw := stopTheWorld(stwGoroutineProfile)
 	systemstack(func() {
 		for i := range stemmaTraces.n {
-			t := (*rt.Trace)(unsafe.Pointer(stemmaTraces.list[i]))
+			t := (*sample.Trace)(unsafe.Pointer(stemmaTraces.list[i]))
 			if gp := (*g)(unsafe.Pointer(t.G)); gp != nil {
 				stemmaUnpatch(gp, t)
 			}

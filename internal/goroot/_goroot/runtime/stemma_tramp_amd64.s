@@ -67,7 +67,7 @@ TEXT runtime·stemmaTrampoline(SB), NOSPLIT|NOFRAME, $0-0
 	MOVQ	const_stemmaTopPC(DX), R15
 	DECQ	R15
 	MOVQ	R15, const_stemmaObjPC(R12)
-	MOVL	$-1, const_stemmaObjParent(R12) // rt.NoRef
+	MOVL	$-1, const_stemmaObjParent(R12) // sample.NoRef
 	MOVL	$0, const_stemmaObjNode(R12)
 	MOVQ	$0, const_stemmaObjTime(R12)
 	MOVQ	$0, const_stemmaObjCount(R12)

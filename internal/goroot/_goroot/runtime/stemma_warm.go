@@ -5,6 +5,7 @@ package runtime
 
 import (
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/contexts"
 	"internal/runtime/syscall/linux"
 	"unsafe"
 )
@@ -71,7 +72,7 @@ const stemmaWarmSuffix = ".warm"
 
 // stemmaOpenWarm maps the warm file, NAME.warm beside the executable NAME. The
 // mapping stays: nothing of it is touched later. state is WarmNone if all is well.
-func stemmaOpenWarm() (w rt.Warm, state uint32) {
+func stemmaOpenWarm() (w contexts.Warm, state uint32) {
 	exe := []byte("/proc/self/exe\x00")
 	n, _, errno := linux.Syscall6(sysReadlinkat, atFDCWD, uintptr(unsafe.Pointer(&exe[0])),
 		uintptr(unsafe.Pointer(&stemmaWarmName)), 4096, 0, 0)
@@ -94,7 +95,7 @@ func stemmaOpenWarm() (w rt.Warm, state uint32) {
 		return w, rt.WarmWrong
 	}
 	md := &firstmoduledata
-	w, ok := rt.OpenWarm(p, uint64(size), md.text, md.noptrdata, md.end)
+	w, ok := contexts.OpenWarm(p, uint64(size), md.text, md.noptrdata, md.end)
 	if !ok {
 		return w, rt.WarmWrong
 	}

@@ -1,0 +1,167 @@
+package contexts
+
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
+)
+
+// A Dacce encodes calling contexts: it knows the edges <p,n,l> that were seen, and the ids that
+// the current epoch gives them. It is an adaption of DACCE (Li et al., CGO'14) in which the
+// callee, not the caller, finds out that an edge is not encoded; see Plan for the encoding.
+//
+// Its methods must be called under the lock of the Contexts, unless they say otherwise.
+type Dacce struct {
+	*Contexts
+	epoch, epochsUsed uint64      // as in the header, which may be lost
+	epochs            memory.Span // the dictionaries
+	recent            memory.Span // for each interned entry the last two on top of it, see recentOn
+	codes             []code      // by function
+	calls             []call      // by site
+	edges             []edge
+	codeMem           memory.Span // of the three
+	callMem, edgeMem  memory.Span
+	numEdges, maxEdge uint32
+	targets           index       // edges by site and target
+	internals         index       // nodes by contents
+	missed            uint64      // entries that another encoding would have spared, since the last snapshot
+	free              [32]uintptr // ccStacks by the logarithm of their size
+	stackMem          uintptr     // bytes that new ones may take
+	plan              plan
+	fixed             bool // see Fix
+}
+
+// A code is what the current epoch gives a function.
+type code struct{ key, num uint32 }
+
+// A call is what is known of a call site, and what the current epoch gives it.
+type call struct {
+	add     uint32 // or NoAddition
+	target  uint32 // the function that a static site calls, the key for a dynamic one
+	first   uint32 // the first function that it called, 0 if it was not seen
+	dynamic bool
+}
+
+// An edge is a pair of a site and a function that it called.
+type edge struct {
+	site, target uint32
+	hits         uint64 // times it was seen since the last plan
+	weight       uint64 // calls a second, the best that is known
+}
+
+// Sizes of the memory that Init needs.
+const (
+	EpochsSize = 1 << 30 // bytes of the dictionaries, a span
+	maxEdges   = 1 << 20
+)
+
+// Init makes d an encoder on top of c, which is initialised, that writes its dictionaries to
+// epochs, of EpochsSize>>shift zero bytes.
+func (d *Dacce) Init(c *Contexts, epochs unsafe.Pointer, shift uint) {
+	*d = Dacce{Contexts: c, epochs: memory.NewSpan(epochs, EpochsSize>>shift), maxEdge: scaled(maxEdges, shift),
+		stackMem: ArenaSize >> shift}
+	d.codes = tableOf[code](&c.mem, &d.codeMem, c.max.funcs)
+	d.calls = tableOf[call](&c.mem, &d.callMem, c.max.sites)
+	d.edges = tableOf[edge](&c.mem, &d.edgeMem, d.maxEdge)
+	d.recent = c.mem.Array(rt.NodesSize/layout.InternedSize>>shift, unsafe.Sizeof(*d.recentOn(0)))
+	needs(&d.codeMem, d.codes, 1)
+	d.roomFor(0)
+	d.plan.init(d)
+}
+
+// LimitStacks bounds the memory of all ccStacks together, in bytes.
+func (c *Dacce) LimitStacks(n uintptr) { c.stackMem = n }
+
+// Stats returns what only this engine counts.
+func (c *Dacce) Stats() *layout.DacceHeader { return &c.Header().Dacce }
+
+// Epoch returns the current epoch.
+//
+//go:nosplit
+func (c *Dacce) Epoch() uint64 { return c.epoch }
+
+// UsedEpochs returns the bytes of epochs that are in use.
+func (c *Dacce) UsedEpochs() uint64 { return c.epochsUsed }
+
+// Enter makes the function with the given data known, if it is not. It returns
+// its index, or 0 if there are too many functions. isNew tells that the record
+// of its return addresses is to be written, behind its own.
+func (c *Dacce) Enter(data uintptr) (f uint32, isNew bool) {
+	if f = uint32(dataAt(data).Index); f != 0 {
+		return f, false
+	}
+	first, cells := c.numSites, metaAt(dataAt(data).Func).Cells
+	if !needs(&c.codeMem, c.codes, c.numFuncs+1) || !needs(&c.callMem, c.calls, first+cells) {
+		return 0, false
+	}
+	if f, isNew = c.enter(data); f == 0 {
+		return 0, false
+	}
+	for k := range cells {
+		c.calls[first+k] = call{add: rt.NoAddition, dynamic: *word(avOf(data, k))&rt.Dynamic != 0}
+		if c.fixed {
+			c.fixSite(first + k)
+		}
+	}
+	return f, isNew
+}
+
+// Step returns the word of the function with the data target, called from the frame f, whose own
+// word is w: if the edge is encoded, by addition, else by a push. through says that
+// other functions lie between the two. It counts the edge hits times, so that a
+// later plan may encode it.
+func (c *Dacce) Step(st *Stack, w uint64, f *Frame, target uintptr, through bool, hits uint64) uint64 {
+	s, ok := c.cell(f)
+	if ok {
+		if r := w + c.addition(s) - dataAt(target).Key; r < dataAt(target).Limit {
+			return r
+		}
+		if t := uint32(dataAt(target).Index); hits != 0 && t != 0 {
+			c.calls[s].dynamic = c.calls[s].dynamic || through
+			c.saw(s, t, hits)
+		}
+	}
+	kind := uint32(rt.InternCall)
+	if f.Site < 0 {
+		kind = rt.InternFault
+	}
+	return c.Push(st, w, uint64(f.PC), dataAt(target).Func, kind)
+}
+
+// addition returns the addition value of site s.
+func (c *Dacce) addition(s uint32) uint64 { return *word(c.av(s)) }
+
+// saw counts the edge from site s to function target.
+func (c *Dacce) saw(s, target uint32, hits uint64) {
+	c.missed += hits & 1 // pushes are counted by themselves
+	hash := func(e uint32) uint32 { return mix(uint64(c.edges[e].site), uint64(c.edges[e].target)) }
+	if !c.targets.grow(&c.mem, hash) {
+		return
+	}
+	h := mix(uint64(s), uint64(target))
+	for ; ; h++ {
+		e := *c.targets.at(h)
+		if e == 0 {
+			break
+		}
+		if c.edges[e].site == s && c.edges[e].target == target {
+			c.edges[e].hits += hits
+			return
+		}
+	}
+	if c.numEdges+1 >= c.maxEdge || !needs(&c.edgeMem, c.edges, c.numEdges+2) {
+		return
+	}
+	c.numEdges++
+	c.edges[c.numEdges] = edge{site: s, target: target, hits: hits}
+	*c.targets.at(h) = c.numEdges
+	c.targets.num++
+	if c.calls[s].first == 0 {
+		c.calls[s].first = target
+	} else {
+		c.calls[s].dynamic = true // whatever the compiler thought
+	}
+	c.Header().Edges = uint64(c.numEdges)
+}

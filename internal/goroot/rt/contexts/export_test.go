@@ -1,0 +1,86 @@
+package contexts
+
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
+)
+
+// NewDacce returns an encoder that records in head, funcs, epochs and nodes, and its recorder.
+func NewDacce(head, known, funcs, epochs, nodes, pcs, mem []byte, text uint64) (*Dacce, *recorder.Recorder) {
+	d, c, r, p := new(Dacce), new(Contexts), new(recorder.Recorder),
+		func(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
+	r.Init(p(head), p(known), p(funcs), rt.ContextsSize, uint64(len(funcs)))
+	c.Init(r, p(head), p(nodes), p(pcs), p(mem), text, 0)
+	d.Init(c, p(epochs), 0)
+	return d, r
+}
+
+// Limit makes the encoder's limits smaller: of ids, of ids from which on rare edges
+// are left out, of keys and of nodes. 0 leaves a limit alone.
+func (c *Dacce) Limit(ids, soft uint64, keys, nodes uint32) {
+	set := func(p *uint64, v uint64) {
+		if v != 0 {
+			*p = v
+		}
+	}
+	set(&c.plan.maxNum, ids)
+	set(&c.plan.softNum, soft)
+	if keys != 0 {
+		c.plan.numKeys = keys
+	}
+	if nodes != 0 {
+		c.maxNum = nodes
+	}
+}
+
+// Exhaust leaves n bytes of the encoder's memory.
+func (c *Dacce) Exhaust(n uintptr) {
+	c.mem.Limit(uint64(n))
+}
+
+// MaxNodes returns the number of nodes that there is room for.
+func (c *Dacce) MaxNodes() uint32 { return c.maxNum }
+
+// PlanSlowly is Plan, and lets others run between its parts.
+func (c *Dacce) PlanSlowly(others func()) {
+	p := &c.plan
+	for _, part := range []func(){p.makeGroups, p.giveKeys, p.placeNodes, p.collectEdges, p.takeEdges, p.number} {
+		part()
+		others()
+	}
+}
+
+// A PlannedFunc and a PlannedSite are what the published encoding says. Caller and
+// Target are indexes of functions; for a dynamic site Target is a key. First is a
+// function that the site called, and Add may be NoAddition.
+type (
+	PlannedFunc struct{ Key, NumCC uint32 }
+	PlannedSite struct {
+		Caller, Add, Target, First uint32
+		Dynamic                    bool
+	}
+	// A SeenEdge is an edge that was seen.
+	SeenEdge struct{ Site, Target uint32 }
+)
+
+// Encoding returns the published encoding. Function 0 does not exist.
+func (c *Dacce) Encoding() (funcs []PlannedFunc, sites []PlannedSite, edges []SeenEdge) {
+	for _, f := range c.codes[:c.numFuncs] {
+		funcs = append(funcs, PlannedFunc{f.key, f.num})
+	}
+	for i, s := range c.calls[:c.numSites] {
+		sites = append(sites, PlannedSite{c.sites[i].caller, s.add, s.target, s.first, s.dynamic})
+	}
+	for _, e := range c.edges[1 : c.numEdges+1] {
+		edges = append(edges, SeenEdge{e.site, e.target})
+	}
+	return funcs, sites, edges
+}
+
+// Planned returns how many functions and edges the last plan was made for.
+func (c *Dacce) Planned() (funcs, edges uint32) { return c.plan.numFuncs, c.plan.numSeen }
+
+// Hit makes an edge that was seen as frequent as is wanted.
+func (c *Dacce) Hit(i int, hits uint64) { c.edges[i+1].hits = hits }

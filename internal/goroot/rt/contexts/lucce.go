@@ -1,0 +1,522 @@
+package contexts
+
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
+)
+
+// A Lucce encodes contexts lazily and without a stack (Lucce, Salnikov-Tarnovski and Vojdani). The graph
+// is numbered while it is found out: a callee that is entered by a new edge gives it
+// the ids behind those that it has, as many as the caller has (numCC, sections 2
+// and 5).
+//
+// Two things are not as in the paper's Algorithm 1.
+//
+// An edge keeps its ids. When numCC of the caller has grown, the edge gets further
+// ids, next to its old ones if they are free, else as many as it needs behind all
+// others; its old ones still mean what they meant. So any version
+// of the graph is decoded by the newest one: lv is not needed to find the caller's, and
+// a frame's version need not change with each call.
+//
+// Recursion does not make numCC grow without end. An edge that has grown a few times,
+// or whose caller has no bound, gets all ids above the others that have a certain
+// remainder, and the callee has no bound any more. So in recursion ids grow by the bits that it takes
+// to tell the callee's in-edges apart, and the log does not.
+//
+// What is left of the version is where the path began: at a root, at a go
+// statement, or where an id would have passed 63 bits. There an entry of nodes says
+// what is further out, and ids begin again.
+//
+// Its methods must be called under the lock of the Contexts, unless they say otherwise. Those
+// that need no lock do not split the stack: the entry of a function, which is no safe
+// point, calls them on the stack of its goroutine.
+type Lucce struct {
+	*Contexts
+	log      memory.Span
+	logUsed  uint64        // bytes of log, as in the header
+	steps    []layout.Step // by number; 0 is not used
+	numSteps uint32
+	rows     []row       // by function index
+	stepMem  memory.Span // of steps
+	rowMem   memory.Span // of rows
+	edges    table       // steps by cell and callee
+	entries  table       // nodes by contents
+	budget   uint32
+	logEnded bool
+}
+
+// A row is how the in-edges of a function are numbered.
+type row struct {
+	num   uint64 // numCC: ids below are taken; it ends where the function is open
+	begin uint64 // 1 + the id of paths that begin here
+	open  bool   // ids from num on belong to groups
+	edges uint32 // in-edges that were seen
+	// The last group: id x of it is id offset + x*scale of the function.
+	offset, scale uint64
+	mod, next     uint32 // its remainders, and the next one that is free
+	wide          bool   // it is a shared group
+}
+
+// Sizes and limits.
+const (
+	LogSize    = 1 << 30
+	maxSteps   = 1 << 22
+	maxGrown   = 3       // times that an edge grows before it gets a remainder
+	maxNumCC   = 1 << 48 // numCC of a function without groups
+	maxScale   = 1 << 40
+	sharedMod  = 1<<layout.StepShift + 1
+	LogEntries = LogSize / layout.LogEntrySize
+
+	// LucceNodes is the default budget of entries in nodes.
+	LucceNodes = 1 << 24
+)
+
+// Init makes l an encoder on top of c, which is initialised, with a log, of
+// LogSize>>shift zero bytes. At most budget entries are made in nodes, or LucceNodes if it is 0.
+func (l *Lucce) Init(c *Contexts, log unsafe.Pointer, budget uint64, shift uint) {
+	c.rec.Header().Flags |= rt.HdrFlagLucce
+	if budget == 0 {
+		budget = LucceNodes
+	}
+	*l = Lucce{Contexts: c, log: memory.NewSpan(log, LogSize>>shift), budget: uint32(min(budget, uint64(c.maxNum)-1))}
+	l.steps = tableOf[layout.Step](&c.mem, &l.stepMem, scaled(maxSteps, shift))
+	l.rows = tableOf[row](&c.mem, &l.rowMem, c.max.funcs)
+	needs(&l.stepMem, l.steps, 1)
+	needs(&l.rowMem, l.rows, 1)
+	l.edges.grow(&c.mem, nil)
+	l.entries.grow(&c.mem, nil)
+}
+
+// Stats returns what only this engine counts.
+func (l *Lucce) Stats() *layout.LucceHeader { return &l.Header().Lucce }
+
+// Tables returns the addresses of the fields that lead the assembly to steps.
+func (l *Lucce) Tables() (edges, steps uintptr) {
+	return uintptr(unsafe.Pointer(&l.edges.base)), uintptr(unsafe.Pointer(&l.steps[0]))
+}
+
+// A table is a hash set of numbers that is read without a lock. At base is a
+// layout.EdgeTable.
+type table struct {
+	base uintptr
+	num  uint32
+}
+
+func (t *table) mask() uint32 { return uint32(tableAt(t.base).Mask) }
+
+//go:nosplit
+func tableAt(base uintptr) *layout.EdgeTable {
+	return (*layout.EdgeTable)(unsafe.Add(unsafe.Pointer(nil), base))
+}
+
+// slot returns the place of hash h. It may be called without the lock, with one base throughout.
+//
+//go:nosplit
+func slot(base uintptr, h uint32) *uint32 {
+	mask := uint32(tableAt(base).Mask)
+	return (*uint32)(unsafe.Add(unsafe.Pointer(nil), base+layout.EdgeTableSize+layout.EdgeSize*uintptr(h&mask)))
+}
+
+// grow makes room for one more number. Readers of the old memory miss what is new.
+func (t *table) grow(mem *memory.Arena, hash func(uint32) uint32) bool {
+	size := uint32(1 << 12)
+	if t.base != 0 {
+		if size = t.mask() + 1; 2*(t.num+1) <= size {
+			return true
+		}
+		size *= 2
+	}
+	base := uintptr(mem.Alloc(layout.EdgeTableSize + layout.EdgeSize*uintptr(size)))
+	if base == 0 {
+		return false
+	}
+	tableAt(base).Mask = uint64(size - 1)
+	if t.base != 0 {
+		for i := range t.mask() + 1 {
+			if v := *slot(t.base, i); v != 0 {
+				put(base, hash(v), v)
+			}
+		}
+	}
+	memory.Store64((*uint64)(unsafe.Pointer(&t.base)), uint64(base))
+	return true
+}
+
+func put(base uintptr, h, v uint32) {
+	for *slot(base, h) != 0 {
+		h++
+	}
+	memory.StoreRel32(slot(base, h), v)
+}
+
+// EdgeMul is what the hash of an edge is made with: the upper half of
+// (cell*EdgeMul + callee) * EdgeMul.
+const EdgeMul = 0x9E3779B97F4A7C15
+
+// StepLog is the logarithm of the size of a step, which the assembly shifts by.
+const StepLog = 6
+
+const _ = -(1<<StepLog ^ layout.StepSize)
+
+//go:nosplit
+func edgeHash(cell, callee uint64) uint32 { return uint32((cell*EdgeMul + callee) * EdgeMul >> 32) }
+
+// Find returns the step from a cell to the callee with the given data, or nil. It needs no lock.
+//
+//go:nosplit
+func (l *Lucce) Find(cell, callee uintptr) *layout.Step {
+	base := l.edges.base
+	for h := edgeHash(uint64(cell), uint64(callee)); ; h++ {
+		i := memory.Load32(slot(base, h))
+		if i == 0 {
+			return nil
+		}
+		if s := &l.steps[i]; s.Cell == uint64(cell) && s.Callee == uint64(callee) {
+			return s
+		}
+	}
+}
+
+// apply returns the callee's id for a caller's id below the bound.
+//
+//go:nosplit
+func apply(s *layout.Step, c uint64) uint64 {
+	return (c+(c>>layout.StepShift&s.Mask))*s.Mul + s.Add
+}
+
+// TryCall is Call for what needs no change of the graph. It needs no lock. ok is
+// false if Call must be called.
+//
+//go:nosplit
+func (l *Lucce) TryCall(site uint32, data uintptr, c, v uint64) (id, version uint64, ok bool) {
+	s := l.Find(l.av(site), data)
+	if s != nil && c < s.Bound {
+		return apply(s, c), v, true
+	}
+	t := uint32(dataAt(data).Index)
+	if t == 0 || c == rt.IDLost || l.rows[t].begin == 0 {
+		return 0, 0, false
+	}
+	n := paired(v, c, rt.InternSite, uint64(site), dataAt(data).Func)
+	if i := l.lookup(&n); i != 0 && s != nil {
+		return l.rows[t].begin - 1, uint64(i), true
+	}
+	return 0, 0, false
+}
+
+// Call returns the pair of the function with the given data, called from a site
+// by an invocation with the pair c, v: the paper's Update.
+func (l *Lucce) Call(site uint32, data uintptr, c, v uint64) (id, version uint64) {
+	t := uint32(dataAt(data).Index)
+	if t == 0 || c >= rt.IDLost {
+		return l.cut()
+	}
+	cell := l.av(site)
+	s := l.Find(cell, data)
+	if s == nil || c >= s.Bound {
+		if grown := l.number(s, site, t, c); grown != nil {
+			s = grown
+			l.publish(s, cell, data)
+		}
+	}
+	if s != nil && c < s.Bound {
+		return apply(s, c), v
+	}
+	return l.Begin(rt.InternSite, uint64(site), dataAt(data).Func, t, c, v)
+}
+
+// number gives an edge new ids: old is the step that it has, or nil. It returns nil
+// if there is no step that takes the id c.
+func (l *Lucce) number(old *layout.Step, site, t uint32, c uint64) *layout.Step {
+	from, to := &l.rows[l.sites[site].caller], &l.rows[t]
+	if old != nil && old.Grown > maxGrown {
+		return nil // all ids are taken that it can have
+	}
+	if !l.logs(4) || !needs(&l.stepMem, l.steps, l.numSteps+2) || !l.edges.grow(&l.mem, l.hashStep) {
+		return nil
+	}
+	s := &l.steps[l.numSteps+1]
+	*s = layout.Step{Target: t}
+	if old == nil {
+		to.edges++
+		l.Header().Edges++
+	} else {
+		s.Grown = old.Grown + 1
+	}
+	if !from.open && !to.open && s.Grown < maxGrown && from.num < maxNumCC-to.num {
+		s.Add, s.Mul, s.Bound = to.num, 1, from.num
+		if old != nil && old.Add+old.Bound == to.num {
+			s.Add = old.Add // nothing is behind it: it gets longer
+		}
+		l.Append(rt.LogInterval, t, site, 0, s.Add, s.Bound)
+		to.num = s.Add + s.Bound
+		l.Header().MaxID = max(l.Header().MaxID, to.num-1)
+		return s
+	}
+	if !l.remainder(s, to, t, site) {
+		return nil
+	}
+	return s
+}
+
+// remainder gives the step s into function t the next remainder of t's last group.
+func (l *Lucce) remainder(s *layout.Step, r *row, t, site uint32) bool {
+	if !r.open || r.next+1 == r.mod {
+		if !l.group(r, t) {
+			return false
+		}
+	}
+	s.Grown = maxGrown + 1
+	s.Add, s.Mul = r.offset+uint64(r.next)*r.scale, r.scale*uint64(r.mod)
+	n := r.next
+	if r.wide {
+		s.Mask, s.Mul = ^uint64(0), r.scale
+		r.next = r.mod - 1
+	} else {
+		r.next++
+	}
+	s.Bound = (rt.IDLimit - s.Add) / s.Mul
+	if r.wide {
+		s.Bound = s.Bound / sharedMod << layout.StepShift
+	}
+	l.Append(rt.LogRemainder, t, site, n, 0, 0)
+	return true
+}
+
+// group begins the next group of function t. The first one has room for the in-edges that there are.
+func (l *Lucce) group(r *row, t uint32) bool {
+	mod := min(max(2*r.edges, 4), 1<<10)
+	wide := false
+	if r.open {
+		if r.scale*uint64(r.mod) > maxScale {
+			return false
+		}
+		r.offset += uint64(r.mod-1) * r.scale
+		r.scale *= uint64(r.mod)
+	} else {
+		r.open, r.offset, r.scale = true, r.num, 1
+		l.Stats().Open++
+		if mod = r.edges + r.edges/2 + 1; r.edges == 1 {
+			mod, wide = sharedMod, true
+		}
+		mod = min(mod, 1<<10)
+	}
+	r.mod, r.next, r.wide = mod, 0, wide
+	if wide {
+		mod = rt.LogShared
+	}
+	l.Stats().Groups++
+	l.Append(rt.LogGroup, t, 0, mod, r.num, 0)
+	return true
+}
+
+// publish makes the new step s known to callees, and to its site if it is the first one there.
+func (l *Lucce) publish(s *layout.Step, cell, data uintptr) {
+	old := l.Find(cell, data)
+	s.Cell, s.Callee = uint64(cell), uint64(data)
+	l.numSteps++
+	l.Stats().Steps = uint64(l.numSteps)
+	if old == nil {
+		put(l.edges.base, l.hashStep(l.numSteps), l.numSteps)
+		l.edges.num++
+	} else {
+		h := edgeHash(s.Cell, s.Callee)
+		for &l.steps[*slot(l.edges.base, h)] != old {
+			h++
+		}
+		memory.StoreRel32(slot(l.edges.base, h), l.numSteps)
+	}
+	if first := uintptr(*word(cell)); stepAt(first).Callee == 0 || first == uintptr(unsafe.Pointer(old)) {
+		memory.StoreRel64(word(cell), uint64(uintptr(unsafe.Pointer(s))))
+	}
+}
+
+func (l *Lucce) hashStep(i uint32) uint32 { return edgeHash(l.steps[i].Cell, l.steps[i].Callee) }
+
+func stepAt(p uintptr) *layout.Step { return (*layout.Step)(unsafe.Add(unsafe.Pointer(nil), p)) }
+
+// logs makes room for n entries of the log. A log that could not grow has ended: it must
+// have no gaps.
+func (l *Lucce) logs(n uint64) bool {
+	if !l.logEnded && !l.log.Need(l.logUsed+n*layout.LogEntrySize) {
+		l.logEnded = true
+	}
+	return !l.logEnded
+}
+
+// Append adds an entry to the log.
+func (l *Lucce) Append(kind, function, site, n uint32, a, b uint64) {
+	if !l.logs(1) {
+		return
+	}
+	e := (*layout.LogEntry)(l.log.At(l.logUsed))
+	*e = layout.LogEntry{Kind: kind, Func: function, Site: site, N: n, A: a, B: b}
+	l.logUsed += layout.LogEntrySize
+	memory.StoreRel64(&l.Stats().LogUsed, l.logUsed)
+}
+
+// Learn is Enter, with an entry in the log for a function that is new.
+func (l *Lucce) Learn(data uintptr) (f uint32, isNew bool) {
+	if f = uint32(dataAt(data).Index); f != 0 {
+		return f, false
+	}
+	if !needs(&l.rowMem, l.rows, l.numFuncs+1) {
+		return 0, false
+	}
+	if f, isNew = l.enter(data); f != 0 {
+		l.Append(rt.LogFunc, f, l.funcs[f].sites, l.funcs[f].cells, l.ID(f), 0)
+	}
+	return f, isNew
+}
+
+// Begin returns the pair of a function at which a path begins: what is further out is in an
+// entry of nodes. t is the index of the function target, 0 for a fault.
+func (l *Lucce) Begin(kind uint32, place, target uint64, t uint32, c, v uint64) (id, version uint64) {
+	if c >= rt.IDLost {
+		return l.cut()
+	}
+	i := l.intern(paired(v, c, kind, place, target))
+	if t == 0 {
+		return 0, uint64(i) // a fault: nothing else leads there
+	}
+	r := &l.rows[t]
+	if r.begin == 0 {
+		if !l.logs(1) || r.open && !l.remainderBegin(r, t) {
+			return l.cut()
+		}
+		if !r.open {
+			r.begin = r.num + 1
+			r.num++
+		}
+		l.Append(rt.LogBegin, t, 0, 0, r.begin-1, 0)
+	}
+	return r.begin - 1, uint64(i)
+}
+
+// remainderBegin takes a whole remainder of an open function for the paths that begin there.
+func (l *Lucce) remainderBegin(r *row, t uint32) bool {
+	if r.next+1 >= r.mod && !l.group(r, t) {
+		return false
+	}
+	r.begin = r.offset + uint64(r.next)*r.scale + 1
+	r.next++
+	return true
+}
+
+// cut returns the pair of an invocation whose context is not known.
+func (l *Lucce) cut() (id, version uint64) {
+	return rt.IDLost, uint64(l.Cut())
+}
+
+// paired returns an entry on top of an invocation with the pair c, v.
+//
+//go:nosplit
+func paired(v, c uint64, kind uint32, place, target uint64) layout.Interned {
+	return layout.Interned{Parent: uint32(v), Epoch: uint32(c >> 32), ID: uint32(c), Kind: kind, Place: place,
+		Target: target}
+}
+
+// lookup returns the number of the entry with the contents of n, or 0. It needs no lock.
+//
+//go:nosplit
+func (l *Lucce) lookup(n *layout.Interned) uint32 {
+	base := l.entries.base
+	for h := hashNode(n); ; h++ {
+		i := memory.Load32(slot(base, h))
+		if i == 0 || *l.node(i) == *n {
+			return i
+		}
+	}
+}
+
+// intern returns the number of the entry with the contents of n.
+func (l *Lucce) intern(n layout.Interned) uint32 {
+	if n.Parent == l.maxNum-1 {
+		return l.Cut()
+	}
+	if i := l.lookup(&n); i != 0 {
+		return i
+	}
+	i := uint32(l.nodesUsed)
+	if i >= l.budget || !l.nodeRoom(i) ||
+		!l.entries.grow(&l.mem, func(i uint32) uint32 { return hashNode(l.node(i)) }) {
+		return l.Cut()
+	}
+	l.addNode(&n)
+	put(l.entries.base, hashNode(&n), i)
+	l.entries.num++
+	return i
+}
+
+// Root returns the pair of the function with the ID target and the index t that begins a goroutine,
+// or that a root calls. from is the ID of the go statement, or the number of a root and 0.
+func (l *Lucce) Root(from [2]uint64, target uint64, t uint32) (id, version uint64) {
+	if from[1] == 0 {
+		return l.Begin(rt.InternRoot, from[0], target, t, 0, 0)
+	}
+	place := l.text + from[1]&(1<<rt.IDPCBits-1)
+	c := from[0]&(1<<rt.IDIdBits-1) | from[1]>>rt.IDEpoch<<rt.IDIdBits
+	return l.Begin(rt.InternGo, place, target, t, c, from[0]>>32)
+}
+
+// Step returns the pair of the function with the given data, called from the frame f, with the pair c, v.
+func (l *Lucce) Step(f *Frame, data uintptr, c, v uint64) (id, version uint64) {
+	if s, ok := l.cell(f); ok {
+		return l.Call(s, data, c, v)
+	}
+	kind := uint32(rt.InternCall)
+	if f.Site < 0 {
+		kind = rt.InternFault
+	}
+	return l.Begin(kind, uint64(f.PC), dataAt(data).Func, uint32(dataAt(data).Index), c, v)
+}
+
+// Down returns the pair of the first of the frames, innermost first, of which
+// the second has the pair c, v. from is as for Root.
+func (l *Lucce) Down(from [2]uint64, frames []Walked, c, v uint64) (id, version uint64) {
+	f := &frames[0]
+	fault := rt.FaultID(uint64(f.PC))
+	switch {
+	case len(frames) == 1 && f.Func != 0:
+		return l.Root(from, l.ID(f.Func), f.Func)
+	case len(frames) == 1:
+		return l.Root(from, fault, 0)
+	case f.Func != 0:
+		return l.Step(&frames[1].Frame, l.funcs[f.Func].data, c, v)
+	}
+	// A function that calls nothing has no data. A fault in it stands for it.
+	return l.Begin(rt.InternCall, uint64(frames[1].PC), fault, 0, c, v)
+}
+
+// TryCapture is CaptureID for what fits an ID. It needs no lock.
+//
+//go:nosplit
+func (l *Lucce) TryCapture(c, v uint64, pc uintptr) (hi, lo uint64, ok bool) {
+	rel := uint64(pc) - l.text
+	if c>>(rt.IDIdBits+rt.IDEpochBits) != 0 || rel == 0 || rel>>rt.IDPCBits != 0 {
+		return 0, 0, false
+	}
+	return v<<32 | c&(1<<rt.IDIdBits-1), rt.IDMark | c>>rt.IDIdBits<<rt.IDEpoch | rel, true
+}
+
+// CaptureID returns the ID of the context in which an invocation with the pair c, v calls
+// something that returns to pc.
+func (l *Lucce) CaptureID(c, v uint64, pc uintptr) (hi, lo uint64) {
+	if hi, lo, ok := l.TryCapture(c, v, pc); ok {
+		return hi, lo
+	}
+	n := uint32(v)
+	if c < rt.IDLost {
+		n = l.intern(paired(v, c, rt.InternAt, uint64(pc), 0))
+	}
+	return uint64(n) << 32, rt.IDMark
+}
+
+// SiteOf returns the index of a frame's site among all sites; ok is false if it has no cell.
+func (l *Lucce) SiteOf(f *Frame) (site uint32, ok bool) { return l.cell(f) }
+
+// UsedLog returns the bytes of log that are in use.
+func (l *Lucce) UsedLog() uint64 { return l.logUsed }

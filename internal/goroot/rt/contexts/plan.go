@@ -1,0 +1,636 @@
+package contexts
+
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
+)
+
+// A plan is an encoding of the call graph in the making.
+//
+// The graph's nodes are functions and groups. A group is a set of sites that may
+// call several functions, with these functions: sites that share a target are in
+// one group. An edge leads from a caller to the function that a static site
+// calls, or to the group of a dynamic site; and from a group to its functions. So
+// one addition value serves all targets of a site, and the caller need not know
+// which it will be: the intervals of a group's sites are disjoint. A function
+// that is not in the group has another key, by which it finds out.
+//
+// Edges are taken in the order of their weight, heaviest first, as long as the
+// graph stays acyclic; those that would close a cycle are the back edges. Then
+// each node gets the sum of its callers' numCC (Ball and Larus, MICRO'96; DACCE,
+// section 4). What would make ids too large is left out, lightest first.
+type plan struct {
+	c *Dacce
+
+	// By function or site: the classes of the union-find that makes groups.
+	class []uint32
+	// By function: the next in its group, the group's node + 1 (0 for none), and
+	// the key.
+	next, group, key []uint32
+	// By node, functions and then groups: the place in a topological order, edges
+	// out and in (index + 1), the last of them, and numCC.
+	place, out, in, last, num []uint32
+	members, keys             []uint32 // by group: the first function, and the key
+	order                     []uint32 // by place: the node
+	// By site: its weight, and what the plan gives it.
+	weight           []uint64
+	add              []uint32
+	edges            []planEdge
+	sorted           []uint32 // edges by weight
+	taken            []uint32 // by key: the group
+	mark             []uint32 // by node: when it was visited last
+	visit            uint32
+	ahead, behind    []uint32 // what a search found
+	pool             []uint32 // their places
+	numNodes, groups uint32
+	numEdges         uint32
+	numFuncs         uint32 // when the plan was begun, as those below
+	numSites         uint32
+	numSeen          uint32
+	began            uint64 // nanoseconds
+	back, left       uint64
+	maxID            uint32
+	changed          uint32
+	Cost             uint64 // calls a second that take an edge which is not encoded
+
+	// Limits, which tests make smaller: ids are below maxNum; softNum is the numCC
+	// from which on edges that carry less than a thousandth of a node's calls are
+	// left out; keys are below numKeys.
+	maxNum, softNum uint64
+	numKeys         uint32
+
+	mem [numPlanMems]planMem // of all the slices above
+}
+
+// A planMem is the memory of a slice of a plan, of which each function, site or node takes size bytes.
+type planMem struct {
+	memory.Span
+	by   planBy
+	size uint64
+}
+
+type planBy uint8
+
+const (
+	byFunc planBy = iota
+	bySite
+	byClass // functions and sites
+	byNode
+	byKey // all keys at once
+
+	numPlanMems = 21
+)
+
+// A planEdge leads from the caller of a site to a node.
+type planEdge struct {
+	site, from, to  uint32
+	outNext, inNext uint32 // index + 1
+	taken, barred   bool
+}
+
+const maxGroups = rt.NumKeys
+
+func (p *plan) init(c *Dacce) {
+	p.c, p.maxNum, p.softNum, p.numKeys = c, rt.MaxNum, 1<<22, rt.NumKeys
+	p.numFuncs = 1
+	planSlice(p, &p.class, byClass)
+	for _, s := range [...]*[]uint32{&p.next, &p.group, &p.key} {
+		planSlice(p, s, byFunc)
+	}
+	for _, s := range [...]*[]uint32{&p.place, &p.out, &p.in, &p.last, &p.num, &p.order, &p.mark, &p.ahead,
+		&p.behind, &p.pool} {
+		planSlice(p, s, byNode)
+	}
+	for _, s := range [...]*[]uint32{&p.members, &p.keys, &p.taken} {
+		planSlice(p, s, byKey)
+	}
+	planSlice(p, &p.weight, bySite)
+	planSlice(p, &p.add, bySite)
+	planSlice(p, &p.sorted, bySite)
+	planSlice(p, &p.edges, bySite)
+	p.room(1, 0)
+}
+
+// planSlice gives a slice of a plan its memory, of which nothing can be used yet.
+func planSlice[T any](p *plan, s *[]T, by planBy) {
+	n := p.entries(by, p.c.max.funcs, p.c.max.sites)
+	m := &p.mem[0]
+	for i := range p.mem {
+		if m = &p.mem[i]; m.size == 0 {
+			break
+		}
+	}
+	m.by, m.size = by, uint64(unsafe.Sizeof((*s)[0]))
+	m.Span = p.c.mem.Array(uintptr(n), uintptr(m.size))
+	*s = unsafe.Slice((*T)(m.At(0)), n)
+}
+
+// entries returns how many entries a slice has for so many functions and sites.
+func (p *plan) entries(by planBy, funcs, sites uint32) uint32 {
+	switch by {
+	case byFunc:
+		return funcs
+	case bySite:
+		return sites
+	case byClass:
+		return p.c.max.funcs + sites
+	case byNode:
+		return funcs + min(funcs, maxGroups)
+	}
+	return rt.NumKeys
+}
+
+// room makes room for a plan for so many functions and sites.
+func (p *plan) room(funcs, sites uint32) bool {
+	for i := range p.mem {
+		m := &p.mem[i]
+		if !m.Need(uint64(p.entries(m.by, funcs, sites)) * m.size) {
+			return false
+		}
+	}
+	return true
+}
+
+// Snapshot begins a plan, at a time in nanoseconds: what is seen from here on is
+// not in it, and without memory for more what was not in the plan before is not either.
+// It and Write need the lock; Plan, between them, does not.
+//
+// It makes the weights of edges, in calls a second, of what the slow path and pushes
+// have counted since the last plan. An edge that had nothing counted, as it is encoded
+// or not used any more, keeps its weight.
+func (c *Dacce) Snapshot(now uint64) {
+	p := &c.plan
+	if p.room(c.numFuncs, c.numSites) {
+		p.numFuncs, p.numSites, p.numSeen = c.numFuncs, c.numSites, c.numEdges
+	}
+	c.missed = 0
+	passed := max(now-p.began, 1000)
+	p.began = now
+	clear(p.weight[:p.numSites])
+	for i := uint32(1); i <= p.numSeen; i++ {
+		e := &c.edges[i]
+		if e.hits != 0 {
+			// A product of more than 64 bits is as good as infinite.
+			rate := min(e.hits, 1<<33) * 1e9 / passed
+			e.weight = max(rate, e.weight/2, 1)
+			e.hits = 0
+		}
+		p.weight[e.site] += e.weight
+	}
+}
+
+// Plan makes the plan that Snapshot began.
+func (c *Dacce) Plan() {
+	p := &c.plan
+	p.makeGroups()
+	p.giveKeys()
+	p.placeNodes()
+	p.collectEdges()
+	p.takeEdges()
+	p.number()
+}
+
+// find returns the class of a function, or of max.funcs + a site.
+func (p *plan) find(x uint32) uint32 {
+	for p.class[x] != x {
+		p.class[x] = p.class[p.class[x]]
+		x = p.class[x]
+	}
+	return x
+}
+
+// makeGroups unites dynamic sites with their targets, and makes a group of each
+// class that has a site.
+func (p *plan) makeGroups() {
+	for f := range p.numFuncs {
+		p.class[f], p.next[f], p.group[f], p.key[f] = f, 0, 0, 0
+	}
+	site0 := p.c.max.funcs
+	for s := range p.numSites {
+		p.class[site0+s] = site0 + s
+	}
+	for i := uint32(1); i <= p.numSeen; i++ {
+		if e := &p.c.edges[i]; p.c.calls[e.site].dynamic && e.target < p.numFuncs && e.site < p.numSites {
+			p.class[p.find(site0+e.site)] = p.find(e.target)
+			p.group[e.target] = 1 // some group
+		}
+	}
+	p.groups = 0
+	clear(p.num[:p.numFuncs])
+	for f := p.numFuncs - 1; f > 0; f-- { // so that lists of members are ascending
+		if p.group[f] == 0 {
+			continue
+		}
+		root := p.find(f)
+		g := p.num[root] // by root, for now: the group + 1
+		if g == 0 {
+			if p.groups == maxGroups {
+				p.group[f] = 0
+				continue
+			}
+			p.groups++
+			g = p.groups
+			p.num[root] = g
+			p.members[g-1], p.keys[g-1] = 0, 0
+		}
+		p.group[f] = p.numFuncs + g - 1 + 1
+		p.next[f] = p.members[g-1]
+		p.members[g-1] = f
+	}
+	p.numNodes = p.numFuncs + p.groups
+}
+
+// giveKeys gives each group a key, if possible one that a member had before, so
+// that little changes from epoch to epoch.
+func (p *plan) giveKeys() {
+	clear(p.taken)
+	for g := range p.groups {
+		for f := p.members[g]; f != 0; f = p.next[f] {
+			if k := p.c.codes[f].key; k != 0 && p.taken[k] == 0 {
+				p.taken[k], p.keys[g] = g+1, k
+				break
+			}
+		}
+	}
+	fresh := uint32(1)
+	for g := range p.groups {
+		for p.keys[g] == 0 && fresh < p.numKeys {
+			if p.taken[fresh] == 0 {
+				p.keys[g] = fresh
+			}
+			fresh++
+		}
+		for f := p.members[g]; f != 0; f = p.next[f] {
+			p.key[f] = p.keys[g]
+		}
+	}
+}
+
+// placeNodes puts the nodes in an order: functions as they were entered, which is
+// nearly topological, and each group before its first member.
+func (p *plan) placeNodes() {
+	at := uint32(0)
+	put := func(n uint32) {
+		p.place[n], p.order[at] = at, n
+		p.out[n], p.in[n], p.last[n], p.mark[n] = 0, 0, 0, 0
+		at++
+	}
+	p.visit = 0
+	put(0)
+	for f := uint32(1); f < p.numFuncs; f++ {
+		if g := p.group[f]; g != 0 && p.members[g-1-p.numFuncs] == f {
+			put(g - 1)
+		}
+		put(f)
+	}
+}
+
+// collectEdges makes an edge for each site that was seen, and sorts them by the
+// logarithm of their weight, so that small changes change nothing.
+func (p *plan) collectEdges() {
+	p.numEdges = 0
+	var count [66]uint32
+	for s := range p.numSites {
+		p.add[s] = rt.NoAddition
+		st := &p.c.calls[s]
+		if st.first == 0 || st.first >= p.numFuncs {
+			continue
+		}
+		e := planEdge{site: s, from: p.c.sites[s].caller, to: st.first}
+		if st.dynamic {
+			if e.barred = p.key[e.to] == 0; !e.barred { // else there are no keys left
+				e.to = p.group[e.to] - 1
+			}
+		}
+		p.edges[p.numEdges] = e
+		p.numEdges++
+		count[65-memory.Len64(p.weight[s])]++
+	}
+	for i := 1; i < len(count); i++ {
+		count[i] += count[i-1]
+	}
+	for i := p.numEdges; i > 0; i-- {
+		b := 65 - memory.Len64(p.weight[p.edges[i-1].site])
+		count[b]--
+		p.sorted[count[b]] = i - 1
+	}
+}
+
+// takeEdges adds edges to the graph, heaviest first.
+func (p *plan) takeEdges() {
+	for i := range p.numEdges {
+		p.take(p.sorted[i])
+	}
+}
+
+// take adds edge i to the graph unless that closes a cycle. The order is kept
+// topological (Pearce and Kelly, JEA 2006).
+func (p *plan) take(i uint32) {
+	e := &p.edges[i]
+	if e.from == e.to || e.barred {
+		return
+	}
+	if low, high := p.place[e.to], p.place[e.from]; low < high {
+		numAhead, cycle := p.searchAhead(e.to, e.from, high)
+		if cycle {
+			return
+		}
+		p.reorder(p.ahead[:numAhead], p.behind[:p.searchBehind(e.from, low)])
+	}
+	e.taken = true
+	e.outNext, p.out[e.from] = p.out[e.from], i+1
+	if last := p.last[e.to]; last != 0 {
+		p.edges[last-1].inNext = i + 1
+	} else {
+		p.in[e.to] = i + 1
+	}
+	p.last[e.to] = i + 1
+}
+
+// searchAhead finds the nodes that can be reached from n up to a place. It stops
+// at the node wanted, and reports that there is a way to it.
+func (p *plan) searchAhead(n, wanted, high uint32) (num uint32, found bool) {
+	p.visit++
+	p.ahead[0], p.mark[n] = n, p.visit
+	num = 1
+	meet := func(m uint32) {
+		if p.mark[m] != p.visit && p.place[m] <= high {
+			p.mark[m] = p.visit
+			p.ahead[num] = m
+			num++
+			found = found || m == wanted
+		}
+	}
+	for i := uint32(0); i < num && !found; i++ {
+		n := p.ahead[i]
+		if n >= p.numFuncs {
+			for f := p.members[n-p.numFuncs]; f != 0; f = p.next[f] {
+				meet(f)
+			}
+			continue
+		}
+		for e := p.out[n]; e != 0; e = p.edges[e-1].outNext {
+			meet(p.edges[e-1].to)
+		}
+	}
+	return num, found
+}
+
+// searchBehind finds the nodes that reach n, down to a place.
+func (p *plan) searchBehind(n, low uint32) (num uint32) {
+	p.visit++
+	p.behind[0], p.mark[n] = n, p.visit
+	num = 1
+	meet := func(m uint32) {
+		if p.mark[m] != p.visit && p.place[m] >= low {
+			p.mark[m] = p.visit
+			p.behind[num] = m
+			num++
+		}
+	}
+	for i := uint32(0); i < num; i++ {
+		n := p.behind[i]
+		for e := p.in[n]; e != 0; e = p.edges[e-1].inNext {
+			meet(p.edges[e-1].from)
+		}
+		if n < p.numFuncs && p.group[n] != 0 {
+			meet(p.group[n] - 1)
+		}
+	}
+	return num
+}
+
+// reorder puts the nodes behind before those ahead, into the places that both
+// have.
+func (p *plan) reorder(ahead, behind []uint32) {
+	for _, nodes := range [...][]uint32{ahead, behind} {
+		for i, n := range nodes {
+			nodes[i] = p.place[n]
+		}
+		sort(nodes)
+	}
+	// Merge the places into pool, and replace places by the nodes there.
+	pool := p.pool[:0]
+	a, b := ahead, behind
+	for len(a)+len(b) > 0 {
+		if len(b) == 0 || len(a) > 0 && a[0] < b[0] {
+			pool, a = append(pool, a[0]), a[1:]
+		} else {
+			pool, b = append(pool, b[0]), b[1:]
+		}
+	}
+	for _, nodes := range [...][]uint32{ahead, behind} {
+		for i, at := range nodes {
+			nodes[i] = p.order[at]
+		}
+	}
+	for i, at := range pool {
+		n := uint32(0)
+		if i < len(behind) {
+			n = behind[i]
+		} else {
+			n = ahead[i-len(behind)]
+		}
+		p.order[at], p.place[n] = n, at
+	}
+}
+
+// sort sorts a in place.
+func sort(a []uint32) {
+	for i := len(a)/2 - 1; i >= 0; i-- {
+		sift(a, i)
+	}
+	for n := len(a) - 1; n > 0; n-- {
+		a[0], a[n] = a[n], a[0]
+		sift(a[:n], 0)
+	}
+}
+
+// sift restores the heap below i.
+func sift(a []uint32, i int) {
+	for {
+		child := 2*i + 1
+		if child >= len(a) {
+			return
+		}
+		if child+1 < len(a) && a[child+1] > a[child] {
+			child++
+		}
+		if a[i] >= a[child] {
+			return
+		}
+		a[i], a[child] = a[child], a[i]
+		i = child
+	}
+}
+
+// number gives ids to the edges that are taken, callers first.
+func (p *plan) number() {
+	p.back, p.left, p.Cost, p.maxID = 0, 0, 0, 0
+	for at := range p.numNodes {
+		n := p.order[at]
+		sum := uint64(0)
+		if n < p.numFuncs && p.group[n] != 0 {
+			sum = uint64(p.num[p.group[n]-1])
+		}
+		p.num[n] = uint32(p.numberNode(n, sum))
+		if n < p.numFuncs {
+			p.num[n] = max(p.num[n], 1)
+		}
+		p.maxID = max(p.maxID, p.num[n])
+	}
+	for i := range p.numEdges {
+		if e := &p.edges[i]; !e.taken {
+			p.back++
+			p.Cost += p.weight[e.site]
+		}
+	}
+	p.back -= p.left
+}
+
+// numberNode numbers the edges into node n from sum on and returns its numCC.
+func (p *plan) numberNode(n uint32, sum uint64) uint64 {
+	total := uint64(0)
+	for e := p.in[n]; e != 0; e = p.edges[e-1].inNext {
+		total += p.weight[p.edges[e-1].site]
+	}
+	done := uint64(0)
+	for i := p.in[n]; i != 0; i = p.edges[i-1].inNext {
+		e := &p.edges[i-1]
+		need := uint64(p.num[e.from])
+		if sum+need >= p.maxNum || sum > p.softNum && done > total-total/1000 {
+			e.taken = false
+			p.left++
+			continue
+		}
+		p.add[e.site] = uint32(sum)
+		sum += need
+		done += p.weight[e.site]
+	}
+	return sum
+}
+
+// target returns what a dictionary says about the callees of an edge.
+func (p *plan) target(e *planEdge) uint32 {
+	if e.to >= p.numFuncs {
+		return p.keys[e.to-p.numFuncs]
+	}
+	return e.to
+}
+
+// Write appends the dictionary of the next epoch: what the plan changes. It
+// reports false if there is no room for it, or no epoch left.
+func (c *Dacce) Write(now uint64) bool {
+	p := &c.plan
+	w := epochWriter{c: c, begin: c.epochsUsed}
+	if rec := w.at(layout.EpochSize); rec != nil {
+		*(*layout.Epoch)(rec) = layout.Epoch{Epoch: uint32(c.Epoch()) + 1, Time: now, MaxID: p.maxID}
+	}
+	var funcs, sites uint32
+	for f := uint32(1); f < p.numFuncs; f++ {
+		if c.codes[f] != (code{p.key[f], p.num[f]}) {
+			if rec := w.at(layout.EpochFuncSize); rec != nil {
+				*(*layout.EpochFunc)(rec) = layout.EpochFunc{Func: c.ID(f), Key: p.key[f], NumCC: p.num[f]}
+			}
+			funcs++
+		}
+	}
+	for i := range p.numEdges {
+		e := &p.edges[i]
+		old := &c.calls[e.site]
+		if old.add == p.add[e.site] && (old.add == rt.NoAddition || old.target == p.target(e)) {
+			continue
+		}
+		target := uint64(p.target(e))
+		if e.to < p.numFuncs {
+			target = c.ID(e.to)
+		}
+		if rec := w.at(layout.EpochSiteSize); rec != nil {
+			*(*layout.EpochSite)(rec) = layout.EpochSite{Func: c.ID(c.sites[e.site].caller),
+				Cell: c.sites[e.site].cell, Addition: p.add[e.site], Target: target}
+		}
+		sites++
+	}
+	p.changed = funcs + sites
+	return w.end(funcs, sites)
+}
+
+// Publish makes the plan the encoding of a new epoch. Nothing that is
+// instrumented may run.
+func (c *Dacce) Publish() {
+	p := &c.plan
+	for f := uint32(1); f < p.numFuncs; f++ {
+		c.codes[f] = code{p.key[f], p.num[f]}
+		d := dataAt(c.funcs[f].data)
+		d.Key, d.Limit = uint64(p.key[f])<<rt.WordKey, uint64(p.num[f])<<rt.WordID
+	}
+	encoded := uint64(0)
+	for i := range p.numEdges {
+		e := &p.edges[i]
+		s := &c.calls[e.site]
+		s.add, s.target = p.add[e.site], p.target(e)
+		av := uint64(rt.KeyPush) << rt.WordKey
+		if s.add != rt.NoAddition {
+			encoded++
+			key := s.target
+			if e.to < p.numFuncs {
+				key = p.key[e.to]
+			}
+			av = uint64(key)<<rt.WordKey | uint64(s.add)<<rt.WordID
+		}
+		*word(c.av(e.site)) = av
+	}
+	c.Header().MaxID = uint64(p.maxID)
+	c.epoch++
+	d := c.Stats()
+	d.Encoded, d.Groups, d.Back, d.LeftOut = encoded, uint64(p.groups), p.back, p.left
+	d.Epoch = c.epoch
+	d.Encodes++
+}
+
+// Changed returns the number of functions and sites that the plan changes.
+func (c *Dacce) Changed() uint32 { return c.plan.changed }
+
+// Size returns the number of functions and edges that the last plan was made for.
+func (c *Dacce) Size() uint32 { return c.plan.numFuncs + c.plan.numEdges }
+
+// Missed returns how often the slow path was taken since the last snapshot for an
+// edge that may be encoded.
+func (c *Dacce) Missed() uint64 { return c.missed }
+
+// Unplanned returns the number of edges that were seen since the last snapshot.
+func (c *Dacce) Unplanned() uint32 { return c.numEdges - c.plan.numSeen }
+
+// An epochWriter appends one record to epochs.
+type epochWriter struct {
+	c          *Dacce
+	begin, off uint64
+	full       bool
+}
+
+// at returns where the next n bytes go, or nil if they do not fit.
+func (w *epochWriter) at(n uint64) unsafe.Pointer {
+	if !w.c.epochs.Need(w.begin + w.off + n + 8) {
+		w.full = true
+		return nil
+	}
+	p := w.c.epochs.At(w.begin + w.off)
+	w.off += n
+	return p
+}
+
+// end publishes the record.
+func (w *epochWriter) end(funcs, sites uint32) bool {
+	if w.full || w.c.Epoch()+1 >= 1<<rt.IDEpochBits {
+		return false
+	}
+	rec := (*layout.Epoch)(w.c.epochs.At(w.begin))
+	rec.Funcs, rec.Sites = funcs, sites
+	memory.StoreRel32(&rec.Length, uint32(w.off))
+	w.c.epochsUsed = w.begin + w.off
+	memory.StoreRel64(&w.c.Stats().EpochsUsed, w.c.epochsUsed)
+	return true
+}

@@ -1,0 +1,288 @@
+package contexts
+
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
+)
+
+// A Stack is the ccStack of a goroutine. Its fields lie in g, where the assembly
+// finds them.
+type Stack struct {
+	base, cap *uintptr
+	from      [2]uint64 // what a goroutine's bottom entry says, see StackOf
+}
+
+// StackOf returns the ccStack whose fields are at the given addresses in g, with
+// the context of the go statement: the two halves of its ID, or the number of a
+// root and 0.
+func StackOf(base, cap *uintptr, hi, lo uint64) Stack { return Stack{base, cap, [2]uint64{hi, lo}} }
+
+// entry returns the entry at depth d.
+//
+//go:nosplit
+func (st *Stack) entry(d uint64) *layout.StackEntry {
+	return (*layout.StackEntry)(unsafe.Add(unsafe.Pointer(nil), *st.base+uintptr(d*layout.StackEntrySize)))
+}
+
+// Push adds an entry above that of the word w and returns the word of its target.
+func (c *Dacce) Push(st *Stack, w, place, target uint64, kind uint32) uint64 {
+	d := w&rt.MaxDeep + 1
+	if d > rt.MaxDeep {
+		d = rt.MaxDeep // what is there has no meaning, see Intern
+	}
+	if d >= uint64(*st.cap) && !c.growStack(st, d) {
+		c.Header().Truncated++
+		return rt.MaxDeep // as if it were full
+	}
+	*st.entry(d) = layout.StackEntry{Word: w, Place: place, Target: target, Kind: kind}
+	return d
+}
+
+// PushRoot returns the word of the function with the data target, which nothing
+// instrumented called: the first of a goroutine, or one that a root calls. below is
+// the word of the frame on whose stack the root has its own, 0 if there is none.
+func (c *Dacce) PushRoot(st *Stack, below uint64, target uintptr) uint64 {
+	return c.pushRoot(st, below, dataAt(target).Func)
+}
+
+func (c *Dacce) pushRoot(st *Stack, below, id uint64) uint64 {
+	kind, place := uint32(rt.InternRoot), st.from[0]
+	if st.from[1] != 0 {
+		kind, place = rt.InternGo, 0
+	}
+	return c.Push(st, below&rt.MaxDeep, place, id, kind)
+}
+
+// A Walked is an instrumented frame that a walk of a stack found.
+type Walked struct {
+	Frame
+	Through bool // others lie between the frame and what it called
+}
+
+// Rewrite gives all frames of a goroutine new words. The frames are those of its
+// stack, innermost first.
+func (c *Dacce) Rewrite(st *Stack, frames []Walked) {
+	w := uint64(0)
+	for i := len(frames) - 1; i >= 0; i-- {
+		w = c.Down(st, w, frames[i:])
+		if f := &frames[i]; f.Slot != 0 {
+			*word(f.Slot) = w
+		}
+	}
+	c.Stats().Rewrites++
+}
+
+// Down returns the word of the first of the frames, innermost first, of which
+// the second has the word w.
+func (c *Dacce) Down(st *Stack, w uint64, frames []Walked) uint64 {
+	f := &frames[0]
+	switch {
+	case len(frames) == 1 && f.Func != 0:
+		return c.PushRoot(st, 0, c.funcs[f.Func].data)
+	case len(frames) == 1:
+		return c.pushRoot(st, 0, rt.FaultID(uint64(f.PC)))
+	case f.Func != 0:
+		return c.Step(st, w, &frames[1].Frame, c.funcs[f.Func].data, frames[1].Through, 0)
+	}
+	// A function that calls nothing has no data. A fault in it stands for it.
+	return c.Push(st, w, uint64(frames[1].PC), rt.FaultID(uint64(f.PC)), rt.InternCall)
+}
+
+// growStack makes room for an entry at depth d. The old memory is kept for others.
+func (c *Dacce) growStack(st *Stack, d uint64) bool {
+	log := 3
+	for uint64(1)<<log <= d {
+		log++
+	}
+	p := c.free[log]
+	switch size := uintptr(layout.StackEntrySize) << log; {
+	case p != 0:
+		c.free[log] = uintptr(*word(p))
+	case c.stackMem < size:
+		return false
+	default:
+		if p = uintptr(c.mem.Alloc(size)); p == 0 {
+			return false
+		}
+		c.stackMem -= size
+	}
+	copy(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), p)), layout.StackEntrySize<<log),
+		unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), *st.base)), *st.cap*layout.StackEntrySize))
+	c.FreeStack(st)
+	*st.base, *st.cap = p, 1<<log
+	return true
+}
+
+// FreeStack takes the memory of a ccStack that is not needed any more.
+func (c *Dacce) FreeStack(st *Stack) {
+	if *st.cap == 0 {
+		return
+	}
+	log := 0
+	for 1<<log < *st.cap {
+		log++
+	}
+	*word(*st.base) = uint64(c.free[log])
+	c.free[log] = *st.base
+	*st.base, *st.cap = 0, 0
+}
+
+// Intern returns the node of the entry on which the word w stands, 0 if there is
+// none. It fills the entries below that are not interned yet, so that the next
+// time it is one load.
+func (c *Dacce) Intern(st *Stack, w uint64) uint32 {
+	top := w & rt.MaxDeep
+	if top == rt.MaxDeep {
+		return c.intern(0, 0, rt.InternCut, rt.CutDepth, 0)
+	}
+	if top == 0 || *st.cap == 0 {
+		return 0
+	}
+	d, node := st.interned(top)
+	for d++; d <= top; d++ {
+		below := node
+		if node = c.recallEntry(st, d, below); node == 0 {
+			node = c.internEntry(st, d, below)
+			if k := c.recentOn(below); k != nil && uint32(*k) != node && node < c.maxNum-1 {
+				memory.StoreRel64(k, *k<<32|uint64(node))
+			}
+		}
+		st.entry(d).Node = node
+	}
+	return node
+}
+
+// Recall is Intern for entries whose nodes are recent, as they are where a recursion
+// goes the same ways again and again. It needs no lock, and returns 0 if a node is
+// not recent. Nothing may re-encode meanwhile.
+//
+//go:nosplit
+func (c *Dacce) Recall(st *Stack, w uint64) uint32 {
+	top := w & rt.MaxDeep
+	if top == 0 || top >= uint64(*st.cap) {
+		return 0
+	}
+	d, node := st.interned(top)
+	for d++; d <= top; d++ {
+		if node = c.recallEntry(st, d, node); node == 0 {
+			return 0
+		}
+		st.entry(d).Node = node
+	}
+	return node
+}
+
+// interned returns the depth of the highest entry from top downwards that has a
+// node, and the node; or 0 and 0.
+//
+//go:nosplit
+func (st *Stack) interned(top uint64) (d uint64, node uint32) {
+	for d = top; d > 0; d-- {
+		if node = st.entry(d).Node; node != 0 {
+			return d, node
+		}
+	}
+	return 0, 0
+}
+
+// recentOn returns where the two nodes are that were interned last on top of a
+// node: the last one in the lower half. There are none on top of the node that had no room.
+//
+//go:nosplit
+func (c *Dacce) recentOn(parent uint32) *uint64 {
+	if parent == c.maxNum-1 {
+		return nil
+	}
+	return (*uint64)(c.recent.At(uint64(parent) * uint64(unsafe.Sizeof(uint64(0)))))
+}
+
+// recallEntry returns the node of the entry at depth d, on top of the node parent,
+// if it is recent, and else 0. A bottom entry that a go statement made is not
+// recalled: it has another place than its node.
+//
+//go:nosplit
+func (c *Dacce) recallEntry(st *Stack, d uint64, parent uint32) uint32 {
+	e := st.entry(d)
+	if e.Kind == rt.InternGo {
+		return 0
+	}
+	recent := c.recentOn(parent)
+	if recent == nil {
+		return 0
+	}
+	id, epoch := uint32(e.Word>>rt.WordID), uint32(c.Epoch())
+	for k := memory.Load64(recent); k != 0; k >>= 32 {
+		if n := c.node(uint32(k)); n.Place == e.Place && n.Target == e.Target && n.ID == id && n.Epoch == epoch &&
+			n.Kind == e.Kind {
+			return uint32(k)
+		}
+	}
+	return 0
+}
+
+// internEntry returns the node of the entry at depth d on top of the node parent.
+func (c *Dacce) internEntry(st *Stack, d uint64, parent uint32) uint32 {
+	e := st.entry(d)
+	if e.Kind != rt.InternGo {
+		return c.intern(parent, uint32(e.Word>>rt.WordID), e.Kind, e.Place, e.Target)
+	}
+	hi, lo := st.from[0], st.from[1]
+	place := c.text + lo&(1<<rt.IDPCBits-1)
+	return c.internAt(uint32(hi>>32), uint32(hi), uint32(lo>>rt.IDEpoch), rt.InternGo, place, e.Target)
+}
+
+func (c *Dacce) intern(parent, id, kind uint32, place, target uint64) uint32 {
+	return c.internAt(parent, id, uint32(c.Epoch()), kind, place, target)
+}
+
+// internAt returns the number of the node with the given contents.
+func (c *Dacce) internAt(parent, id, epoch, kind uint32, place, target uint64) uint32 {
+	n := layout.Interned{Parent: parent, Epoch: epoch, ID: id, Kind: kind, Place: place, Target: target}
+	if !c.internals.grow(&c.mem, func(i uint32) uint32 { return hashNode(c.node(i)) }) {
+		return c.Cut()
+	}
+	h := hashNode(&n)
+	for ; ; h++ {
+		i := *c.internals.at(h)
+		if i == 0 {
+			break
+		}
+		if *c.node(i) == n {
+			return i
+		}
+	}
+	i := uint32(c.nodesUsed)
+	if i >= c.maxNum-1 || !c.roomFor(i) {
+		return c.Cut()
+	}
+	c.addNode(&n)
+	*c.internals.at(h) = i
+	c.internals.num++
+	return i
+}
+
+// roomFor makes room for node number i, and for those that were last on top of it.
+func (c *Dacce) roomFor(i uint32) bool {
+	return c.recent.Need(uint64(i+1)*8) && c.nodeRoom(i)
+}
+
+// Capture returns the ID of the context in which the frame with the word w calls
+// something that returns to pc.
+func (c *Dacce) Capture(st *Stack, w uint64, pc uintptr) (hi, lo uint64) {
+	n := c.Intern(st, w)
+	id := uint32(w >> rt.WordID)
+	rel := uint64(pc) - c.text
+	if rel == 0 || rel>>rt.IDPCBits != 0 {
+		n, id, rel = c.intern(n, id, rt.InternAt, uint64(pc), 0), 0, 0
+	}
+	return uint64(n)<<32 | uint64(id), c.Stamp() | rel
+}
+
+// Stamp returns what the lower half of an ID has beside the return address: the
+// epoch and the mark.
+//
+//go:nosplit
+func (c *Dacce) Stamp() uint64 { return c.Epoch()<<rt.IDEpoch | rt.IDMark }

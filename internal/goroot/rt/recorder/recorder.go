@@ -1,0 +1,309 @@
+// Package recorder writes what every record has: the header, the records of functions, the losses.
+package recorder
+
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
+)
+
+// A Recorder writes what every record has, but for those of samples: the header, and what
+// there is to know about functions. The engines stand on top of it. Its methods must be called
+// under the lock of the engine, unless they say otherwise.
+//
+// Any page of the mapped files may become zeros at any time: a disk that is full, a file that
+// another process cuts. So what the recorder relies on is kept here, of which the header is a
+// copy. The engines do the same.
+//
+// Nothing here points into the Go heap. Of the zero Recorder only Lost may be called; it does nothing.
+type Recorder struct {
+	mem       unsafe.Pointer // the header
+	funcs     memory.Span    // the records
+	funcsUsed uint64         // as in the header
+	known     unsafe.Pointer // a hash set of the function IDs that have a record
+	goroot    string         // replaces $GOROOT in the names of files
+}
+
+// Size of the memory that Init needs beside the files.
+const (
+	KnownSize = 1 << 23 // bytes of the hash set: 1<<20 function IDs
+	knownMask = KnownSize/8 - 1
+)
+
+// Init makes r the writer of the header at mem, of a main file of size bytes, and of the
+// function records. known and funcs are zeroed memory of KnownSize and funcsSize bytes; funcs is a
+// span.
+func (r *Recorder) Init(mem, known, funcs unsafe.Pointer, size, funcsSize uint64) {
+	*r = Recorder{mem: mem, known: known, funcs: memory.NewSpan(funcs, funcsSize)}
+	h := r.Header()
+	copy(h.Magic[:], rt.Magic)
+	h.Version = rt.Version
+	h.Size, h.Used, h.FuncsSize = size, layout.HeaderSize, funcsSize
+}
+
+// Header returns the header, whose page may be lost.
+func (r *Recorder) Header() *layout.Header { return (*layout.Header)(r.mem) }
+
+// UsedFuncs returns the bytes of funcs that are in use.
+func (r *Recorder) UsedFuncs() uint64 { return r.funcsUsed }
+
+// Lost counts a loss of the given kind. It may be called without the lock, and in a signal
+// handler: two at once may count as one.
+//
+//go:nosplit
+func (r *Recorder) Lost(kind uint32) {
+	if r.mem != nil { // a program that only samples has no such header
+		r.Header().Lost[kind]++
+	}
+}
+
+// Describe writes into the header what the program is.
+// run is the run number; goroot is where the Go installation was when the program
+// was linked, or "".
+func (r *Recorder) Describe(run uint64, pid uint32, start uint64, goVersion, goroot string, args []string) {
+	r.goroot = goroot
+	h := r.Header()
+	h.Run, h.PID, h.Start = run, pid, start
+	h.GoVerLen = uint32(copy(h.GoVer[:], goVersion))
+	dst := h.Args[:]
+	n := 0
+	for i, a := range args {
+		if i > 0 && n < len(dst) {
+			dst[n] = 0
+			n++
+		}
+		n += copy(dst[n:], a)
+	}
+	h.ArgsLen = uint32(n)
+}
+
+// SetShards says how many shards there are.
+func (r *Recorder) SetShards(n uint32) { r.Header().Shards = n }
+
+// LostPage counts a page that the disk did not take. It is not under the
+// lock: two at once may count as one.
+func (r *Recorder) LostPage() { r.Lost(rt.LostPages) }
+
+// FuncID returns the ID of a function: the address of its metadata.
+func FuncID(meta *layout.Meta) uint64 { return uint64(uintptr(unsafe.Pointer(meta))) }
+
+// Record writes the function's record, unless it has one. It reports false if
+// the record does not fit: then nobody could read the function's nodes.
+func (r *Recorder) Record(meta *layout.Meta) bool {
+	id := FuncID(meta)
+	if !r.learn(id) {
+		return true
+	}
+	// A layout.MetaString is what the compiler makes of a string.
+	strs := unsafe.Slice((*string)(unsafe.Add(unsafe.Pointer(meta), layout.MetaSize)), meta.Strings)
+	blob := (*byte)(unsafe.Add(unsafe.Pointer(meta), layout.MetaSize+layout.MetaStringSize*uintptr(meta.Strings)))
+	w := r.beginRecord(layout.FuncRecord{Kind: rt.RecFunc, ID: id, NodeSize: meta.NodeSize, Flags: meta.Flags,
+		Strings: meta.Strings, BlobLen: meta.BlobLen})
+	for _, str := range strs {
+		s, goroot := r.expand(str)
+		w.u32(uint32(len(goroot) + len(s)))
+	}
+	for _, str := range strs {
+		s, goroot := r.expand(str)
+		w.str(goroot)
+		w.str(s)
+	}
+	w.str(unsafe.String(blob, int(meta.BlobLen)))
+	return w.End()
+}
+
+// expand returns s and what stands for the $GOROOT that the compiler left at
+// its beginning, for the linker to replace.
+func (r *Recorder) expand(s string) (rest, goroot string) {
+	const prefix = "$GOROOT"
+	if r.goroot != "" && len(s) > len(prefix) && s[:len(prefix)] == prefix && s[len(prefix)] == '/' {
+		return s[len(prefix):], r.goroot
+	}
+	return s, ""
+}
+
+// RecordRoot writes the record of a function that does not exist, with one
+// call site in each of its cells.
+func (r *Recorder) RecordRoot(id uint64, name string, cells []string) {
+	w := r.beginRecord(layout.FuncRecord{
+		Kind: rt.RecFunc, ID: id, NodeSize: uint32(layout.NodeBytes(len(cells), 1)),
+		Strings: uint32(2 + len(cells)), BlobLen: uint32(4 + 2 + layout.SiteNumbers*len(cells)),
+	})
+	w.u32(uint32(len(name)))
+	w.u32(0)
+	for _, c := range cells {
+		w.u32(uint32(len(c)))
+	}
+	w.str(name)
+	for _, c := range cells {
+		w.str(c)
+	}
+	// name 0, start line 0, one file: string 1; no inlined calls; the sites.
+	w.bytes(0, 0, 1, 1, 0, byte(len(cells)))
+	for k := range cells {
+		w.bytes(rt.SiteCall, 0, 0, 0, byte(k+3), byte(k+1), 0)
+	}
+	r.learn(id)
+	w.End()
+}
+
+// maxTypeName bounds the name of a type: those of generic types may be of any length.
+const maxTypeName = 1 << 10
+
+// RecordNamed writes the record of the allocations of a type, or of the waits for a reason, unless it has one; kind
+// tells which. It reports false if the record does not fit.
+func (r *Recorder) RecordNamed(kind uint32, id uint64, name string) bool {
+	if !r.learn(id) {
+		return true
+	}
+	name = name[:min(len(name), maxTypeName)]
+	w := r.beginRecord(layout.FuncRecord{Kind: kind, ID: id, NodeSize: rt.AmountSize, Strings: 1, BlobLen: 1})
+	w.u32(uint32(len(name)))
+	w.str(name)
+	w.bytes(0)
+	return w.End()
+}
+
+// learn adds id to the set of functions that have a record and reports
+// whether it is new. Metadata lies side by side in memory, so the place in
+// the set follows its address.
+func (r *Recorder) learn(id uint64) bool {
+	for h := id >> 6; ; h++ {
+		e := (*uint64)(unsafe.Add(r.known, uintptr(h&knownMask)*unsafe.Sizeof(id)))
+		switch *e {
+		case id:
+			return false
+		case 0:
+			*e = id
+			return true
+		}
+	}
+}
+
+// A Writer appends one record to funcs. A record that does not fit is
+// dropped and counted.
+type Writer struct {
+	r          *Recorder
+	begin, off uint64
+	full       bool
+}
+
+// NewRecord begins a record of any kind.
+func (r *Recorder) NewRecord() Writer { return Writer{r: r, begin: r.funcsUsed} }
+
+// beginRecord begins a record with its head, of which the length comes last.
+func (r *Recorder) beginRecord(head layout.FuncRecord) Writer {
+	w := r.NewRecord()
+	if p := w.At(layout.FuncRecordSize); p != nil {
+		*(*layout.FuncRecord)(p) = head
+	}
+	return w
+}
+
+// At returns where the next n bytes go, or nil if they do not fit.
+func (w *Writer) At(n uint64) unsafe.Pointer {
+	if !w.r.funcs.Need(w.begin + w.off + n + 8) {
+		w.full = true
+		return nil
+	}
+	p := w.r.funcs.At(w.begin + w.off)
+	w.off += n
+	return p
+}
+
+func (w *Writer) u32(v uint32) {
+	if p := w.At(4); p != nil {
+		*(*uint32)(p) = v
+	}
+}
+
+func (w *Writer) str(s string) {
+	if p := w.At(uint64(len(s))); p != nil {
+		copy(unsafe.Slice((*byte)(p), len(s)), s)
+	}
+}
+
+func (w *Writer) bytes(bs ...byte) {
+	for _, b := range bs {
+		if p := w.At(1); p != nil {
+			*(*byte)(p) = b
+		}
+	}
+}
+
+// End publishes the record, and reports whether it did fit.
+func (w *Writer) End() bool {
+	if w.full {
+		w.r.Lost(rt.LostFuncs)
+		return false
+	}
+	w.off = (w.off + 7) &^ 7
+	memory.StoreRel32(&(*layout.FuncRecord)(w.r.funcs.At(w.begin)).Length, uint32(w.off))
+	w.r.funcsUsed = w.begin + w.off
+	w.r.Header().FuncsUsed = w.r.funcsUsed
+	return true
+}
+
+// A FaultWriter writes the record of a place of fault.
+type FaultWriter struct {
+	w       Writer
+	id      uint64
+	strings [3 * faultFrames]string
+	lines   [faultFrames]uint32
+	frames  int
+}
+
+// faultFrames is the most frames that the record of a fault has; the
+// outermost are cut.
+const faultFrames = 16
+
+// BeginFault begins the record of a fault at pc. ok is false if there is one.
+func (r *Recorder) BeginFault(pc uint64) (w FaultWriter, ok bool) {
+	id := rt.FaultID(pc)
+	if !r.learn(id) {
+		return w, false
+	}
+	w.w = Writer{r: r}
+	w.id = id
+	return w, true
+}
+
+// Frame adds a frame of the function at the place, innermost first.
+func (w *FaultWriter) Frame(function, file string, line int32) {
+	if w.frames == faultFrames {
+		return
+	}
+	w.strings[2*w.frames], w.strings[2*w.frames+1] = function, file
+	w.lines[w.frames] = uint32(line)
+	w.frames++
+}
+
+// End writes the record; handler is the runtime function that faults go to.
+func (w *FaultWriter) End(handler string) {
+	n := 2*w.frames + 1
+	w.strings[n-1] = handler
+	const frameBytes = 7 // all numbers below have a fixed length
+	w.w = w.w.r.beginRecord(layout.FuncRecord{
+		Kind: rt.RecFault, ID: w.id, NodeSize: rt.FaultSize, Strings: uint32(n),
+		BlobLen: uint32(2 + frameBytes*w.frames),
+	})
+	for _, s := range w.strings[:n] {
+		w.w.u32(uint32(len(s)))
+	}
+	for _, s := range w.strings[:n] {
+		w.w.str(s)
+	}
+	w.w.bytes(byte(n-1), byte(w.frames))
+	for i := range w.frames {
+		w.w.bytes(byte(2*i), byte(2*i+1))
+		line := w.lines[i]
+		for range 4 {
+			w.w.bytes(byte(line) | 0x80)
+			line >>= 7
+		}
+		w.w.bytes(byte(line))
+	}
+	w.w.End()
+}

@@ -1,0 +1,56 @@
+package sample
+
+import (
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+)
+
+// This file splices new frames into a tree of samples, as "Approximating the
+// Calling Context Tree via Sampling" (Arnold and Sweeney, 2000) does in section 3.
+//
+// A frame that a sample has looked at has its sampled bit set. The bit is that the frame's
+// return address is that of a known place, the trampoline; whoever creates a frame clears
+// it without knowing. So a sample walks outwards to the innermost sampled
+// frame, SF_old, whose node is in the frame's entry, and splices the frames in between in
+// below that node: for the paper's walk from N_last to N_old by parents there is no need.
+//
+// A frame may be one whose return address must not change: it has no bit, and counts
+// as new each time.
+
+// A Step is a frame on the way outwards from the innermost one.
+type Step struct {
+	Slot uintptr // of the return address into it; 0 if that may not be patched
+	PC   uintptr // the return address
+	Sym  uintptr // the address that stands for the frame in the tree
+}
+
+// Splice adds the frames of steps, innermost first, below base, the node of SF_old, and
+// an entry for each that may be patched; hi is the end of the stack. It returns the
+// node of the innermost one. With all, each new frame's edge gets the weight of one
+// sample: the strategy increment-all-new-edges.
+func (t *Trace) Splice(s *Samples, base uint32, steps []Step, hi uintptr, all bool) uint32 {
+	for i := len(steps) - 1; i >= 0; i-- {
+		base = s.Child(base, steps[i].Sym)
+		if all {
+			s.Add(base, rt.WeightCPU, 0, 1)
+		}
+		if steps[i].Slot != 0 {
+			t.Push(hi-steps[i].Slot, steps[i].PC, base)
+		}
+	}
+	return base
+}
+
+// FuncTriggerSize is the number of counters of the trigger func; functions
+// whose hashes are equal share one.
+const FuncTriggerSize = 1 << 16
+
+// Decay moves the counters of the trigger func, which count down from n, half the way
+// back to n: calls long ago shall not make a function that is called rarely now as
+// likely to be sampled as one that is called often now.
+func Decay(counters []int32, n int32) {
+	for i, c := range counters {
+		if c < n {
+			counters[i] = c + (n-c+1)/2
+		}
+	}
+}

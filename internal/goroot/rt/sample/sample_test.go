@@ -1,0 +1,174 @@
+package sample
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+)
+
+// newSamples returns a recorder with room for max nodes, in ordinary memory.
+func newSamples(max int) *Samples {
+	s, _ := newSamplesIn(max)
+	return s
+}
+
+// newSamplesIn is newSamples, with the memory that stands for the file.
+func newSamplesIn(max int) (*Samples, []uint64) {
+	mem := func(n int) unsafe.Pointer { return unsafe.Pointer(&make([]uint64, n/8+1)[0]) }
+	file := make([]uint64, (SmpEnd+max*SampleNodeSize)/8)
+	s := new(Samples)
+	s.Init(unsafe.Pointer(&file[0]), mem(BucketsSize), mem(1<<16), mem(KnownSize), uint32(max), 1<<16)
+	return s, file
+}
+
+// weights adds up what a node and what all nodes have.
+func (s *Samples) weight(n uint32, kind int) (ns, samples uint64) {
+	p := s.node(n)
+	return p.Weights[kind].Time, p.Weights[kind].Samples
+}
+
+// TestSamplesReference records random stacks from several goroutines at once
+// and compares the tree with a plain map of stacks.
+func TestSamplesReference(t *testing.T) {
+	s := newSamples(1 << 16)
+	want := make([]map[string]uint64, 8)
+	var wg sync.WaitGroup
+	for i := range want {
+		want[i] = make(map[string]uint64)
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(i)))
+			for range 5000 {
+				pcs := make([]uintptr, 1+r.IntN(6))
+				key := ""
+				for k := range pcs {
+					pcs[k] = uintptr(rt.NumPseudo + r.IntN(4))
+					key += string(rune(pcs[k]))
+				}
+				s.Add(s.Stack(0, pcs), rt.WeightCPU, 10, 1)
+				s.Count(rt.StatSamples, 1)
+				want[i][key]++
+			}
+		})
+	}
+	wg.Wait()
+	sum := make(map[string]uint64)
+	for _, m := range want {
+		for k, n := range m {
+			sum[k] += n
+		}
+	}
+	if have, ticks := s.Stat(rt.StatSamples), s.Stat(rt.StatTicks); have != 8*5000 || ticks != 0 {
+		t.Errorf("%d samples and %d ticks are counted, want %d and none", have, ticks, 8*5000)
+	}
+	have := make(map[string]uint64)
+	for n := uint32(1); uint64(n) < s.header().Used; n++ {
+		ns, count := s.weight(n, rt.WeightCPU)
+		if ns != 10*count {
+			t.Errorf("node %d: %d ns in %d samples", n, ns, count)
+		}
+		if count == 0 {
+			continue
+		}
+		key := ""
+		for at := n; at != 0; {
+			parent, pc := s.Frame(at)
+			key += string(rune(pc))
+			at = parent
+		}
+		if have[key] != 0 {
+			t.Errorf("two nodes for one context")
+		}
+		have[key] = count
+	}
+	if len(have) != len(sum) {
+		t.Errorf("%d contexts, want %d", len(have), len(sum))
+	}
+	for k, n := range sum {
+		if have[k] != n {
+			t.Errorf("context %q: %d samples, want %d", k, have[k], n)
+		}
+	}
+}
+
+// TestSamplesOverflow fills the tree: what has no room is counted, and nothing is lost.
+func TestSamplesOverflow(t *testing.T) {
+	s := newSamples(16)
+	for i := range 100 {
+		s.Add(s.Stack(0, []uintptr{uintptr(100 + i)}), rt.WeightWait, 1, 1)
+	}
+	var sum uint64
+	for n := range uint32(16) {
+		_, count := s.weight(n, rt.WeightWait)
+		sum += count
+	}
+	if _, over := s.weight(sampleOverflow, rt.WeightWait); sum != 100 || over != 86 || s.Stat(rt.StatNodes) != 86 {
+		t.Errorf("%d samples, %d in overflow, %d counted; want 100, 86, 86", sum, over, s.Stat(rt.StatNodes))
+	}
+}
+
+// TestPlaces writes a place for each address once, until there is no more room.
+func TestPlaces(t *testing.T) {
+	s := newSamples(1 << 12)
+	for i := range 2000 {
+		s.Stack(0, []uintptr{uintptr(1000 + i/2)})
+	}
+	n := 0
+	for {
+		pc, ok := s.NextPlace()
+		if !ok {
+			break
+		}
+		if pc != uintptr(1000+n) {
+			t.Fatalf("place of %d, want %d", pc, 1000+n)
+		}
+		n++
+		w := s.BeginPlace(pc)
+		w.Frame("a function with a long name, to fill the file", "file.go", 7, 3, false)
+		w.End()
+	}
+	if n != 1000 {
+		t.Errorf("%d places, want 1000", n)
+	}
+	written := uint64(0)
+	for off := uintptr(0); uint64(off) < s.header().Places; written++ {
+		off += uintptr((*layout.Place)(s.places.At(uint64(off))).Length)
+	}
+	if lost := s.Stat(rt.StatPlaces); lost == 0 || written+lost != 1000 {
+		t.Errorf("%d places written and %d lost, want 1000 together, and some lost", written, lost)
+	}
+}
+
+// TestPlacesBehindUnused describes an address behind a node that stays unused, because another
+// thread was faster to make it.
+func TestPlacesBehindUnused(t *testing.T) {
+	s := newSamples(100)
+	s.Child(0, 1000)
+	unused := s.alloc()
+	s.node(unused).PC, s.node(unused).Key = 1000, 0 // as Child leaves it
+	s.Child(0, 2000)
+	var have []uintptr
+	for {
+		pc, ok := s.NextPlace()
+		if !ok {
+			break
+		}
+		have = append(have, pc)
+	}
+	if len(have) != 2 || have[0] != 1000 || have[1] != 2000 {
+		t.Errorf("places for %d, want 1000 and 2000", have)
+	}
+}
+
+func TestLatencyBucket(t *testing.T) {
+	for _, ns := range []uint64{0, 1, 3, 4, 5, 7, 8, 9, 1000, 1 << 20, 3 << 30} {
+		b := rt.LatencyBucket(ns)
+		if lo := rt.LatencyFloor(b); lo > ns ||
+			b < layout.LatencyBuckets-1 && rt.LatencyFloor(b+1) <= ns && rt.LatencyFloor(b+1) != lo {
+			t.Errorf("%d ns: bucket %d from %d", ns, b, lo)
+		}
+	}
+}

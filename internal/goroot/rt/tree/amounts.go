@@ -1,0 +1,71 @@
+package tree
+
+import (
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+)
+
+// What the runtime does for a call site is counted in nodes, too: allocations of one type, or waits for one
+// reason, from one call site in one context are a node below the cell of the call, as if the runtime had a
+// function for each type and reason. Counter 0 counts them, counter 1 adds up their amounts: the bytes of the
+// heap that allocations took, the nanoseconds that waits did. Such a node has no cells.
+
+// CountAllocs says in the header that allocations are counted.
+func (t *Tree) CountAllocs() { t.rec.Header().Flags |= rt.HdrFlagAlloc }
+
+// CountWaits says in the header that waits are counted.
+func (t *Tree) CountWaits() { t.rec.Header().Flags |= rt.HdrFlagWait }
+
+// EnterAlloc returns the node of the allocations with the given function ID that were
+// asked for through the cell at offset cell, as Enter does; name is the type's.
+func (t *Tree) EnterAlloc(cell uint32, id uint64, name string) uint32 {
+	return t.enter(cell, target{id: id, size: rt.AmountSize, kind: rt.RecAlloc, name: name})
+}
+
+// EnterWait returns the node of the waits with the given function ID that began in the call through the cell
+// at offset cell, as Enter does; name is the reason.
+func (t *Tree) EnterWait(cell uint32, id uint64, name string) uint32 {
+	return t.enter(cell, target{id: id, size: rt.AmountSize, kind: rt.RecWait, name: name})
+}
+
+// EnterWaitAside is EnterWait, but the cell does not lead to the node: it is that of a call of a function, say, which
+// would find two things there from now on. The caller remembers the node. What is made twice is one for readers.
+func (t *Tree) EnterWaitAside(cell uint32, id uint64, name string) uint32 {
+	if t.inSink(cell) {
+		return t.sink()
+	}
+	owner := t.Owner(cell)
+	parent := t.Home(owner)
+	return t.child(parent, parent+cell-owner, target{id: id, size: rt.AmountSize, kind: rt.RecWait, name: name})
+}
+
+// CellNear returns the offset of a cell for code of the function that begins at entry, which runs in node n:
+// cell, if it is one of n's, or leads to n, which then has not called yet; else n's first one. It returns 0 if n
+// has none, or is not a node of the function.
+func (t *Tree) CellNear(n, cell uint32, entry uint64) uint32 {
+	if !t.isNode(n) || t.ifEntry(n, entry) == 0 {
+		return 0
+	}
+	first, end := CellOf(n, 0), n+t.meta(n).NodeSize
+	switch {
+	case first <= cell && cell < end || t.Lookup(cell, t.node(n).Func) == n:
+		return cell
+	case first < end:
+		return first
+	}
+	return 0
+}
+
+// isNode tells whether a node begins at an offset, which may be any number.
+func (t *Tree) isNode(off uint32) bool {
+	return off >= RootNode && off%8 == 0 && uint64(off) < t.used &&
+		*(*uint8)(t.starts.At(uint64(off) / 64))&(1<<(off/8%8)) != 0 &&
+		t.table(off).Tag != rt.TagTable && t.table(off).Tag != 0
+}
+
+// recordTarget writes the target's record, as Recorder.record does.
+func (t *Tree) recordTarget(to target) bool {
+	if to.meta != nil {
+		return t.rec.Record(to.meta)
+	}
+	return t.rec.RecordNamed(to.kind, to.id, to.name)
+}

@@ -1,0 +1,85 @@
+package tree
+
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
+)
+
+// A Calls writes the log of a recording build: every function entry of the
+// program, in order, with go statements and the ends of goroutines. Its methods
+// must be called under the lock of the Tree.
+//
+// Nothing is written when a function returns: a node names its whole path, so
+// that the next entry tells which frames have gone.
+type Calls struct {
+	file       memory.Span
+	tree       *Tree
+	goroutines uint32
+}
+
+// Init makes c write to size zeroed bytes at mem.
+func (c *Calls) Init(t *Tree, mem unsafe.Pointer, size uint64) {
+	*c = Calls{file: memory.NewSpan(mem, size), tree: t}
+	c.file.Need(layout.CallsHeaderSize)
+	copy(c.header().Magic[:], layout.CallsMagic)
+	c.header().Used = layout.CallsHeaderSize
+}
+
+func (c *Calls) header() *layout.CallsHeader { return (*layout.CallsHeader)(c.file.At(0)) }
+
+// Used returns the bytes of the log that are in use.
+func (c *Calls) Used() uint64 { return c.header().Used }
+
+// Goroutine returns the number of a new goroutine.
+func (c *Calls) Goroutine() uint32 {
+	c.goroutines++
+	return c.goroutines
+}
+
+// Enter logs that a goroutine has entered a node. It returns false once the log
+// has ended: then nothing more will be in it, so that it has no gaps. A node past
+// the budget has lost its path, and ends the log.
+func (c *Calls) Enter(goroutine, node uint32) bool {
+	if c.header().End == rt.CallsEndNone && (c.tree.inSink(node) || c.tree.node(node).Parent == overflowNode) {
+		c.header().End = rt.CallsEndNodes
+	}
+	return c.put(goroutine, node|rt.CallEnter)
+}
+
+// Exit logs that a goroutine has ended.
+func (c *Calls) Exit(goroutine uint32) { c.put(goroutine, rt.CallExit) }
+
+// Go logs a go statement in a node. A reader meets both of its entries or none.
+func (c *Calls) Go(goroutine, node, child uint32) {
+	if c.room(2 * layout.CallSize) {
+		c.write(0, goroutine, node|rt.CallGo)
+		c.write(layout.CallSize, child, rt.CallChild)
+		memory.StoreRel64(&c.header().Used, c.header().Used+2*layout.CallSize)
+	}
+}
+
+// put writes an entry, and counts it as used after that.
+func (c *Calls) put(goroutine, what uint32) bool {
+	if !c.room(layout.CallSize) {
+		return false
+	}
+	c.write(0, goroutine, what)
+	memory.StoreRel64(&c.header().Used, c.header().Used+layout.CallSize)
+	return true
+}
+
+// room reports whether n more bytes can be written, and ends the log if not.
+func (c *Calls) room(n uint64) bool {
+	if c.header().End == rt.CallsEndNone && !c.file.Need(c.header().Used+n) {
+		c.header().End = rt.CallsEndFull
+	}
+	return c.header().End == rt.CallsEndNone
+}
+
+// write writes an entry n bytes behind what is in use.
+func (c *Calls) write(n uint64, goroutine, what uint32) {
+	*(*layout.Call)(c.file.At(c.header().Used + n)) = layout.Call{Goroutine: goroutine, What: what}
+}

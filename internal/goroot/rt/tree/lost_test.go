@@ -1,0 +1,149 @@
+package tree
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/rt/memory/memorytest"
+)
+
+// # Lost pages
+//
+// A page of a mapped file may become zeros while the program runs: the disk is
+// full, or another process has cut the file. These tests zero pages at random
+// and run on. The structures must never make the program loop, fault, or take one
+// function's node for another's; what was recorded on the page is lost.
+
+// TestLostPages zeros any page of random trees, with the header's and the root's
+// among them, folded and not, and goes on with calls, through sites with
+// many targets too, with faults and recoveries.
+func TestLostPages(t *testing.T) {
+	memorytest.MustEnd(t, func() {
+		for seed := range uint64(60) {
+			loseRandom(t, seed)
+		}
+	})
+}
+
+func loseRandom(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 12))
+	m := newMachine(t, 1<<25, seed%3 == 0)
+	for range 2 + r.IntN(60) {
+		f := m.function(1 + r.IntN(6))
+		f.Recover = 1
+	}
+	var stack []lostFrame
+	for step := range 20_000 {
+		if step > 2000 && step%500 == 0 {
+			memorytest.LosePage(m.mem, r.IntN(int(m.tree.Used())/memorytest.LostPage+1))
+		}
+		stack = m.lostStep(r, stack)
+	}
+	if m.tree.Used() <= memorytest.LostPage {
+		t.Errorf("seed %d: the tree has forgotten what is in use", seed)
+	}
+}
+
+type lostFrame struct {
+	f    *meta
+	node uint32
+}
+
+// lostStep returns, calls, or faults. A node that is entered is one of the function,
+// and when it is known it is the same each time. A table that grows may bring back an
+// older node, which an entry on a lost page had hidden; readers add up the two.
+func (m *machine) lostStep(r *rand.Rand, stack []lostFrame) []lostFrame {
+	if len(stack) > 0 && (r.IntN(3) == 0 || len(stack) > 40) {
+		return stack[:r.IntN(len(stack))]
+	}
+	cell := CellOf(RootNode, rt.RootMain)
+	if len(stack) > 0 {
+		up := stack[len(stack)-1]
+		cell = CellOf(up.node, r.IntN(up.f.cells))
+		switch r.IntN(20) {
+		case 0:
+			if here := m.tree.EnterFault(up.node, uint64(0x400000+r.IntN(100))); here != 0 {
+				cell = CellOf(here, 0)
+			}
+		case 1:
+			if c := m.tree.RecoverCell(up.node); c != 0 {
+				cell = c
+			}
+		}
+	}
+	f := m.metas[r.IntN(len(m.metas))]
+	m.ctx = cell
+	m.enter(f)
+	m.ctx = cell
+	n := m.enter(f)
+	if id := m.tree.node(n).Func; id != f.id() && !m.tree.inSink(n) {
+		m.t.Fatalf("node %d is of function %#x, want %#x", n, id, f.id())
+	}
+	m.ctx = cell
+	if again := m.enter(f); again != n && !m.tree.inSink(n) && m.tree.rec.Header().Lost[rt.LostTables] == 0 {
+		m.t.Fatalf("node %d on the third visit, %d on the second", again, n)
+	}
+	if m.tree.ByEntry(cell, f.Entry) == 0 && !m.tree.inSink(n) && m.tree.rec.Header().Lost[rt.LostTables] == 0 {
+		m.t.Fatalf("node %d is not found by its entry", n)
+	}
+	return append(stack, lostFrame{f, n})
+}
+
+// TestLostAncestor loses the page in the middle of a path: recursion across it is
+// not found any more, which is counted, and recursion below it is folded.
+func TestLostAncestor(t *testing.T) {
+	m := newMachine(t, minTree, false)
+	outer, inner := m.function(1), m.function(1)
+	n := m.enter(outer)
+	for range 3 * memorytest.LostPage / 24 { // a path that is longer than a page
+		m.call(n, 0)
+		n = m.enter(m.function(1))
+	}
+	memorytest.LosePage(m.mem, int(n)/memorytest.LostPage-1)
+	memorytest.MustEnd(t, func() {
+		m.call(n, 0)
+		below := m.enter(outer)
+		if m.tree.node(below).Parent != n {
+			t.Errorf("recursion was found through a lost page: parent %d, want %d", m.tree.node(below).Parent, n)
+		}
+		if m.tree.rec.Header().Lost[rt.LostPaths] == 0 {
+			t.Error("no loss is counted")
+		}
+		m.call(below, 0)
+		in := m.enter(inner)
+		m.call(in, 0)
+		if again := m.tree.Home(m.enter(outer)); again != below {
+			t.Errorf("recursion below the lost page leads to node %d, want %d", again, below)
+		}
+	})
+}
+
+// TestTreeStopsGrowing takes the memory from trees that grow, at random moments: what is new
+// then is counted in overflow nodes or nowhere, and that is said; the tree stays valid. The
+// memory behind what can be used is not touched: it cannot be.
+func TestTreeStopsGrowing(t *testing.T) {
+	for seed := range uint64(40) {
+		r, before := rand.New(rand.NewPCG(seed, 3)), memorytest.Refused
+		m := newMachine(t, 1<<25, seed%3 == 0)
+		memorytest.LimitReserved(memorytest.AsBytes(m.mem), uint64(1+r.IntN(100))<<14)
+		if seed%4 == 0 {
+			memorytest.LimitReserved(memorytest.AsBytes(m.funcs), uint64(1+r.IntN(10))<<12)
+		}
+		for range 2 + r.IntN(300) {
+			m.function(1 + r.IntN(6)).Recover = 1
+		}
+		var stack []lostFrame
+		for range 30_000 {
+			stack = m.lostStep(r, stack)
+		}
+		m.validate()
+		lost := uint64(0)
+		for _, n := range m.tree.rec.Header().Lost {
+			lost += n
+		}
+		if full := memorytest.Refused > before; full && lost == 0 {
+			t.Errorf("seed %d: a tree of %d bytes could not grow, and nothing is lost", seed, m.tree.used)
+		}
+	}
+}
