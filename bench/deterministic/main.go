@@ -24,6 +24,7 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 100, "how often each program runs")
 	flag.IntVar(&o.loops, "loops", 2, "how many busy loops run beside it")
 	flag.BoolVar(&o.random, "random", false, "run the programs as they are, to compare")
+	flag.StringVar(&o.keep, "keep", "", "work in directory `DIR`, and leave what is there: programs and records")
 	only := flag.String("program", "", "run these programs `A,B,C`; all, if it is empty")
 	flag.Parse()
 	if *only != "" {
@@ -38,15 +39,19 @@ func main() {
 type options struct {
 	runs, loops int
 	random      bool
+	keep        string
 	only        []string
 }
 
 func (o *options) run() error {
-	work, err := os.MkdirTemp("", "deterministic-")
-	if err != nil {
-		return err
+	work := o.keep
+	if work == "" {
+		var err error
+		if work, err = os.MkdirTemp("", "deterministic-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(work)
 	}
-	defer os.RemoveAll(work)
 	tree, err := machine.Find()
 	if err != nil {
 		return err
@@ -106,17 +111,20 @@ func (o *options) repeat(b *measure.Bench, p *program.Program) (r result, err er
 	if err != nil {
 		return r, err
 	}
-	base := filepath.Join(b.Work, p.Name, "base")
+	base := filepath.Join(b.Work, p.Name, "run000")
 	if _, err := b.Run(bin, base); err != nil {
 		return r, err
 	}
 	for n := range o.runs {
-		out := filepath.Join(b.Work, p.Name, fmt.Sprint("run", n))
+		out := filepath.Join(b.Work, p.Name, fmt.Sprintf("run%03d", n+1))
 		if _, err := b.Run(bin, out); err != nil {
 			return r, err
 		}
 		if err := r.compare(b.Stemma, base, out); err != nil {
 			return r, err
+		}
+		if o.keep != "" {
+			continue
 		}
 		if err := os.RemoveAll(out); err != nil {
 			return r, err

@@ -82,6 +82,8 @@ func declareDiff(fs *flag.FlagSet, o *diffFlags) {
 	fs.BoolVar(&o.annotate, "annotate", false,
 		"also print what exceeds a limit to standard error, as annotations of GitHub")
 	fs.BoolVar(&o.Renames, "renames", true, "look for functions that have another name")
+	fs.BoolVar(&o.Repeats, "repeats", false, "records with commas between are runs of the same work, not parts to add "+
+		"up: find what varies in them, and do not compare that")
 	fs.BoolVar(&o.Force, "force", false, "compare what does not belong together, too")
 }
 
@@ -171,28 +173,40 @@ func runDiff(e *process.Env, args []string) error {
 func baselineCommand() *command {
 	return &command{
 		name:  "baseline",
-		args:  "[-o FILE] [-contexts] FILE|LIVEDIR...",
+		args:  "[-o FILE] [-contexts] [-repeats] FILE|LIVEDIR...",
 		short: "write the counts of a record as text, for diff",
 		long: `Baseline writes a text with the exact counts of records, which are added up: a
 line for each function, sorted by name. It is made to be committed, and to be the
 base of 'stemma diff'. It has no lines of the source, so that it changes only if
 counts do. The same command updates it.
 
+With -repeats the records are runs of the same work, which are not added up. Contexts
+that vary in them, or in a record of run or test -stable, are listed as such, and
+diff does not compare them.
+
 A baseline holds for one Go release and one set of flags. Diff refuses it for others.
 `,
-		flags: func(fs *flag.FlagSet) { baselineFlags(fs) },
+		flags: func(fs *flag.FlagSet) { new(baselineOptions).declare(fs) },
 		run:   runBaseline,
 	}
 }
 
-func baselineFlags(fs *flag.FlagSet) (out *string, contexts *bool) {
-	return fs.String("o", "", "write to `FILE`, not to standard output"),
-		fs.Bool("contexts", false, "write a line for each context, for limits with the scope context")
+// baselineOptions are the flags of baseline.
+type baselineOptions struct {
+	out               string
+	contexts, repeats bool
+}
+
+func (o *baselineOptions) declare(fs *flag.FlagSet) {
+	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output")
+	fs.BoolVar(&o.contexts, "contexts", false, "write a line for each context, for limits with the scope context")
+	declareRepeats(fs, &o.repeats)
 }
 
 func runBaseline(e *process.Env, args []string) error {
+	var o baselineOptions
 	fs := flag.NewFlagSet("baseline", flag.ContinueOnError)
-	out, contexts := baselineFlags(fs)
+	o.declare(fs)
 	paths, err := parseMixed(e, fs, args)
 	if err != nil {
 		return err
@@ -200,11 +214,11 @@ func runBaseline(e *process.Env, args []string) error {
 	if len(paths) == 0 {
 		return exit.Usagef("baseline: no record given")
 	}
-	r, err := store.Load(paths)
-	if err != nil {
-		return err
+	load := store.LoadSum
+	if o.repeats {
+		load = store.LoadRepeats
 	}
-	p, err := r.Merged()
+	_, p, err := load(paths)
 	if err != nil {
 		return err
 	}
@@ -212,9 +226,9 @@ func runBaseline(e *process.Env, args []string) error {
 		fmt.Fprintf(e.Stderr, "stemma: warning: %s\n", line)
 	}
 	side := diff.FromProfile(profile.Printable(paths[0]), p.Profile)
-	write := func(w io.Writer) error { return diff.WriteBaseline(w, side, *contexts) }
-	if *out == "" {
+	write := func(w io.Writer) error { return diff.WriteBaseline(w, side, o.contexts) }
+	if o.out == "" {
 		return write(e.Stdout)
 	}
-	return store.WriteFile(*out, write)
+	return store.WriteFile(o.out, write)
 }

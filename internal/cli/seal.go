@@ -14,11 +14,14 @@ import (
 func sealCommand() *command {
 	return &command{
 		name:  "seal",
-		args:  "[-o FILE] LIVEDIR...",
+		args:  "[-o FILE] [-repeats] LIVEDIR...",
 		short: "make one profile file of live directories",
 		long: `Seal adds up live directories and sealed files, and writes one sealed file, by
 default with the name of the first one and the suffix .stemma. The directories
 stay. The programs may still be running.
+
+With -repeats each of them is a run of the same work. The file gets the counts of
+the first, and how much they vary as values of their own: calls.varies for calls.
 `,
 		flags: func(fs *flag.FlagSet) { sealFlags(fs) },
 		run:   runSeal,
@@ -26,15 +29,22 @@ stay. The programs may still be running.
 }
 
 // sealFlags declares the flags, for parsing and for the help text.
-func sealFlags(fs *flag.FlagSet) *string {
-	return fs.String("o", "", "write the profile to `FILE`")
+func sealFlags(fs *flag.FlagSet) (out *string, repeats *bool) {
+	repeats = new(bool)
+	declareRepeats(fs, repeats)
+	return fs.String("o", "", "write the profile to `FILE`"), repeats
+}
+
+// declareRepeats declares what seal and baseline have in common.
+func declareRepeats(fs *flag.FlagSet, repeats *bool) {
+	fs.BoolVar(repeats, "repeats", false, "the records are runs of the same work: find what varies in them")
 }
 
 // runSeal seals what the arguments name. There is no default: sealing the
 // wrong directory would go unnoticed.
 func runSeal(e *process.Env, args []string) error {
 	fs := flag.NewFlagSet("seal", flag.ContinueOnError)
-	out := sealFlags(fs)
+	out, repeats := sealFlags(fs)
 	paths, err := parseMixed(e, fs, args)
 	if err != nil {
 		return err
@@ -44,6 +54,10 @@ func runSeal(e *process.Env, args []string) error {
 	}
 	if *out == "" {
 		*out = strings.TrimSuffix(filepath.Clean(paths[0]), store.SealedSuffix) + store.SealedSuffix
+	}
+	if *repeats {
+		_, err = store.SealRepeats(paths, *out)
+		return err
 	}
 	_, err = store.Seal(paths, *out, 0)
 	return err

@@ -26,10 +26,16 @@ records into $STEMMA_OUT, or stemma.out in the current directory. It does
 not use go's cache of test results, which would leave no record, unless -count is
 given. It does not vet packages; run go vet for that.
 
-With -c it makes the test binaries and runs none. Each records where it is run.`,
+With -o FILE it writes the sum of what they recorded to one profile instead. With
+-stable it runs the tests several times, and says which contexts do not have the same
+counts in all runs; 'stemma diff' does not compare these. The profile is tests.stemma
+if -o does not name another.
+
+With -c it makes the test binaries and runs none. Each records where it is run, and -o
+names the binary.`,
 		flags: func(fs *flag.FlagSet) {
 			declareOptions(fs, new(toolchain.Options))
-			declareDeterministic(fs, new(bool))
+			new(runOptions).declareRepeats(fs)
 		},
 		run: runTest,
 	}
@@ -42,12 +48,12 @@ const fixedBenchtime = "100x"
 // the go command does not say which binaries it ran. Others that record into the
 // same directory meanwhile are listed, too.
 func runTest(e *process.Env, args []string) error {
-	deterministic := false
-	p, err := parseGoCommand("test", args, func(fs *flag.FlagSet) { declareDeterministic(fs, &deterministic) })
+	var o runOptions
+	p, err := parseGoCommand("test", args, o.declareRepeats)
 	if err != nil {
 		return err
 	}
-	env, err := deterministicEnv(p, deterministic)
+	env, err := deterministicEnv(p, o.deterministic)
 	if err != nil {
 		return err
 	}
@@ -55,20 +61,22 @@ func runTest(e *process.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if vet, ok := p.Args.Flag("vet"); ok && vet != "off" {
-		return exit.Usagef("test: -vet=%s: go vet cannot look at stemma's runtime, which is not on disk; run go "+
-			"vet by itself", vet)
-	}
-	// The go command runs vet for each package, imported ones too, in the
-	// package's directory, and that of the runtime's half is in the overlay only.
-	flags := []string{"-vet=off"}
-	if _, ok := p.Args.Flag("count"); !ok {
-		flags = append(flags, "-count=1")
-	}
-	if _, ok := p.Args.Flag("benchtime"); !ok && deterministic {
-		flags = append(flags, "-benchtime="+fixedBenchtime) // b.N would depend on time
+	flags, err := testFlags(p, &o)
+	if err != nil {
+		return err
 	}
 	compiled := launch.CompiledBy(p.Args)
+	if err := o.profile(p, compiled); err != nil {
+		return err
+	}
+	var tests *launch.Tests
+	if o.out != "" {
+		if tests, err = launch.NewTests(int(o.runs), o.out); err != nil {
+			return err
+		}
+		defer tests.Close()
+		tests.Keep, out = p.Opts.Record != "", tests.Base
+	}
 	p.Opts.Out, p.Opts.Symbols = out, p.Opts.IsWarm()
 	if compiled != nil {
 		p.Opts.Out = "" // it is run later, perhaps elsewhere
@@ -78,24 +86,25 @@ func runTest(e *process.Env, args []string) error {
 		return err
 	}
 	defer b.Close()
-	if p.Opts.IsWarm() {
-		if _, ok := p.Args.Flag("c"); ok {
-			return exit.Usagef("test: -c: the call graph of a test is made when it runs; leave -c out, or use %s "+
-				"without -warm", engine.Giving(engine.IDs))
-		}
-		exec, err := b.WarmExec(p.Opts, p.Args)
+	if flags, err = warmFlags(b, p, flags); err != nil {
+		return err
+	}
+	run := func() (int, error) {
+		cmd := b.Command("test", append(append(flags, p.Args.Words()...), p.Args.Rest()...)...)
+		cmd.Env = append(append(cmd.Env, "STEMMA_OUT="+out), env...)
+		code, err := process.Run(e, cmd)
 		if err != nil {
-			return err
+			return code, fmt.Errorf("go test: %w", err)
 		}
-		p.Args.Remove("exec")
-		flags = append(flags, "-exec="+exec)
+		return code, nil
+	}
+	if tests != nil {
+		return programsEnd(e)(tests.Run(e, run))
 	}
 	before := store.LiveDirs(out)
-	cmd := b.Command("test", append(append(flags, p.Args.Words()...), p.Args.Rest()...)...)
-	cmd.Env = append(append(cmd.Env, "STEMMA_OUT="+out), env...)
-	code, err := process.Run(e, cmd)
+	code, err := run()
 	if err != nil {
-		return fmt.Errorf("go test: %w", err)
+		return err
 	}
 	switch {
 	case compiled == nil:
@@ -105,6 +114,61 @@ func runTest(e *process.Env, args []string) error {
 	}
 	clean.Warn(e.Stderr, out, clean.Much)
 	return exit.With(code)
+}
+
+// testFlags checks the arguments, and returns the flags that go test gets beside them.
+func testFlags(p *launch.GoArgs, o *runOptions) ([]string, error) {
+	if err := o.runs.check(p); err != nil {
+		return nil, err
+	}
+	if vet, ok := p.Args.Flag("vet"); ok && vet != "off" {
+		return nil, exit.Usagef("test: -vet=%s: go vet cannot look at stemma's runtime, which is not on disk; run go "+
+			"vet by itself", vet)
+	}
+	// The go command runs vet for each package, imported ones too, in the
+	// package's directory, and that of the runtime's half is in the overlay only.
+	flags := []string{"-vet=off"}
+	if _, ok := p.Args.Flag("count"); !ok {
+		flags = append(flags, "-count=1")
+	}
+	if _, ok := p.Args.Flag("benchtime"); !ok && o.deterministic {
+		flags = append(flags, "-benchtime="+fixedBenchtime) // b.N would depend on time
+	}
+	return flags, nil
+}
+
+// warmFlags returns flags with what makes the warm file of a test binary when it starts, if that is asked for.
+func warmFlags(b *toolchain.Build, p *launch.GoArgs, flags []string) ([]string, error) {
+	if !p.Opts.IsWarm() {
+		return flags, nil
+	}
+	if _, ok := p.Args.Flag("c"); ok {
+		return nil, exit.Usagef("test: -c: the call graph of a test is made when it runs; leave -c out, or use %s "+
+			"without -warm", engine.Giving(engine.IDs))
+	}
+	exec, err := b.WarmExec(p.Opts, p.Args)
+	if err != nil {
+		return nil, err
+	}
+	p.Args.Remove("exec")
+	return append(flags, "-exec="+exec), nil
+}
+
+// profile sets where the sum of the records is to go, "" if they stay apart. It takes -o, which without -c is
+// of no use to go test, out of the arguments.
+func (o *runOptions) profile(p *launch.GoArgs, compiled *launch.Compiled) error {
+	if compiled != nil {
+		if o.runs > 0 {
+			return exit.Usagef("test: -stable runs the tests, and -c does not; leave one of them out")
+		}
+		return nil
+	}
+	o.out, _ = p.Args.Flag("o")
+	p.Args.Remove("o")
+	if o.out == "" && o.runs > 0 {
+		o.out = "tests" + store.SealedSuffix
+	}
+	return nil
 }
 
 // listNew tells which live directories are there that were not before.

@@ -25,10 +25,17 @@ import (
 //	value calls count
 //	rows function
 //	12 main.f
+//	varies calls
+//	1 0 [main]
+//	2 1 main.g
 //	end
 //
 // There are as many numbers before a name as values. Rows of functions are sorted by name. Rows
 // of contexts have the depth first; those called by a function stand behind it, sorted by name.
+//
+// Behind the rows are the contexts in which a value varies from run to run, the outermost of each
+// path: the depth, 1 if it varies or 0 if it only leads there, and the name. What varies, and
+// what that calls, is in no row.
 
 const baselineHead = "stemma baseline 1"
 
@@ -57,29 +64,36 @@ func WriteBaseline(w io.Writer, s *Side, contexts bool) error {
 	for _, t := range v.Types {
 		fmt.Fprintf(b, "value %s %s\n", t.Name, t.Unit)
 	}
+	p := pathsOf(s)
 	if contexts {
 		fmt.Fprintln(b, "rows context")
-		writeContexts(b, v)
+		p.write(b, p.hasValue, p.values)
 	} else {
 		fmt.Fprintln(b, "rows function")
-		writeFunctions(b, v)
+		writeFunctions(b, p)
+	}
+	for k, t := range v.Types {
+		if marks := p.varying(k); slices.ContainsFunc(marks, func(m []uint64) bool { return m[0] > 0 }) {
+			fmt.Fprintln(b, "varies", t.Name)
+			p.write(b, func(path int) bool { return marks[path][0] > 0 }, marks)
+		}
 	}
 	fmt.Fprintln(b, "end")
 	return b.Flush()
 }
 
 // writeFunctions writes a row for each function with a value.
-func writeFunctions(w io.Writer, v *cct.Values) {
+func writeFunctions(w io.Writer, p *paths) {
 	rows := make(map[string][]uint64)
-	for i, n := range v.Nodes {
-		name := v.Funcs[n.Func].Name
-		for k, counts := range v.Counts {
-			if counts[i] != 0 && rows[name] == nil {
-				rows[name] = make([]uint64, len(v.Counts))
-			}
-			if counts[i] != 0 {
-				rows[name][k] += counts[i]
-			}
+	for path, name := range p.names {
+		if !p.hasValue(path) {
+			continue
+		}
+		if rows[name] == nil {
+			rows[name] = make([]uint64, len(p.values[path]))
+		}
+		for k, n := range p.values[path] {
+			rows[name][k] += n
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
@@ -94,16 +108,29 @@ func writeRow(w io.Writer, values []uint64, name string) {
 	fmt.Fprintln(w, name)
 }
 
-// writeContexts writes a row for each path of functions that has a value, or leads to one.
-func writeContexts(w io.Writer, v *cct.Values) {
-	p := pathsOf(v)
+// paths are the paths of functions of a tree; path 0 is empty. A parent comes before its children.
+type paths struct {
+	names   []string
+	parents []int
+	kids    [][]int
+	values  [][]uint64 // by path and value, of what does not vary
+	varies  [][]uint64 // by path and value, by how much it varies
+}
+
+// write writes a row for each path that is wanted, or leads to one.
+func (p *paths) write(w io.Writer, wanted func(path int) bool, values [][]uint64) {
+	live := make([]bool, len(p.names))
+	for i := len(live) - 1; i > 0; i-- {
+		live[i] = live[i] || wanted(i)
+		live[p.parents[i]] = live[p.parents[i]] || live[i]
+	}
 	type visit struct{ path, depth int }
 	stack := []visit{}
 	push := func(path, depth int) {
 		kids := p.kids[path]
 		slices.SortFunc(kids, func(a, b int) int { return cmp.Compare(p.names[b], p.names[a]) })
 		for _, k := range kids {
-			if p.live[k] {
+			if live[k] {
 				stack = append(stack, visit{k, depth})
 			}
 		}
@@ -113,24 +140,39 @@ func writeContexts(w io.Writer, v *cct.Values) {
 		at := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		fmt.Fprintf(w, "%d ", at.depth)
-		writeRow(w, p.values[at.path], p.names[at.path])
+		writeRow(w, values[at.path], p.names[at.path])
 		push(at.path, at.depth+1)
 	}
 }
 
-// paths are the paths of functions of a tree; path 0 is empty.
-type paths struct {
-	names  []string
-	kids   [][]int
-	values [][]uint64
-	live   []bool // has a value, or leads to one
+// hasValue tells whether a path has a value that does not vary.
+func (p *paths) hasValue(path int) bool {
+	return slices.ContainsFunc(p.values[path], func(n uint64) bool { return n != 0 })
 }
 
-func pathsOf(v *cct.Values) *paths {
+// varying marks the outermost paths in which value k varies.
+func (p *paths) varying(k int) [][]uint64 {
+	marks, out := make([][]uint64, len(p.names)), make([]bool, len(p.names))
+	marks[0] = []uint64{0}
+	for i := 1; i < len(marks); i++ {
+		marks[i] = []uint64{0}
+		above := out[p.parents[i]]
+		out[i] = above || p.varies[i][k] > 0
+		if out[i] && !above {
+			marks[i][0] = 1
+		}
+	}
+	return marks
+}
+
+func pathsOf(s *Side) *paths {
 	type key struct{ parent, fn int }
-	p := &paths{names: []string{""}, kids: [][]int{nil}, values: [][]uint64{nil}, live: []bool{true}}
+	v := s.Exact
+	none := make([]uint64, len(v.Counts))
+	p := &paths{names: []string{""}, parents: []int{0}, kids: [][]int{nil}, values: [][]uint64{none},
+		varies: [][]uint64{none}}
 	known := make(map[key]int)
-	of, parents := make([]int, len(v.Nodes)), []int{0}
+	of := make([]int, len(v.Nodes))
 	for i, n := range v.Nodes {
 		if i == 0 {
 			continue
@@ -140,20 +182,34 @@ func pathsOf(v *cct.Values) *paths {
 		if !ok {
 			at = len(p.names)
 			known[k] = at
-			p.names, p.kids = append(p.names, v.Funcs[n.Func].Name), append(p.kids, nil)
-			p.values, p.live = append(p.values, make([]uint64, len(v.Counts))), append(p.live, false)
-			p.kids[k.parent], parents = append(p.kids[k.parent], at), append(parents, k.parent)
+			p.names, p.parents = append(p.names, v.Funcs[n.Func].Name), append(p.parents, k.parent)
+			p.kids = append(p.kids, nil)
+			p.kids[k.parent] = append(p.kids[k.parent], at)
+			p.values = append(p.values, make([]uint64, len(v.Counts)))
+			p.varies = append(p.varies, make([]uint64, len(v.Counts)))
 		}
 		of[i] = at
 		for c, counts := range v.Counts {
 			p.values[at][c] += counts[i]
-			p.live[at] = p.live[at] || counts[i] != 0
+			if by := s.Varying[v.Types[c].Name]; by != nil {
+				p.varies[at][c] += by[i]
+			}
 		}
 	}
-	for i := len(parents) - 1; i > 0; i-- {
-		p.live[parents[i]] = p.live[parents[i]] || p.live[i]
-	}
+	p.dropVarying()
 	return p
+}
+
+// dropVarying sets to 0 what lies in paths that vary.
+func (p *paths) dropVarying() {
+	for k := range p.values[0] {
+		out := make([]bool, len(p.names))
+		for i := 1; i < len(out); i++ {
+			if out[i] = out[p.parents[i]] || p.varies[i][k] > 0; out[i] {
+				p.values[i][k] = 0
+			}
+		}
+	}
 }
 
 // A baselineReader is the state of ReadBaseline.
@@ -164,6 +220,8 @@ type baselineReader struct {
 	path  []uint32 // nodes on the way to the last row
 	rows  bool     // the rows have begun
 	ended bool
+
+	varies string // the value whose varying contexts the rows are now; "" for values
 }
 
 // ReadBaseline reads what WriteBaseline wrote. Errors name the line. name is that of the side.
@@ -213,6 +271,8 @@ func (b *baselineReader) line(n int, text string) error {
 	case b.rows && text == "end":
 		b.ended = true
 		return nil
+	case b.rows && key == "varies":
+		return b.varying(profile.Printable(rest))
 	case b.rows:
 		return b.row(text)
 	}
@@ -251,9 +311,25 @@ func (b *baselineReader) value(words []string) error {
 	return nil
 }
 
+// varying begins the contexts in which a value varies.
+func (b *baselineReader) varying(value string) error {
+	v := b.s.Exact
+	if !slices.ContainsFunc(v.Types, func(t profile.ValueType) bool { return t.Name == value }) ||
+		b.s.Varying[value] != nil {
+		return fmt.Errorf("varies %q, want a value of the head, each once; make the baseline again with "+
+			"'stemma baseline'", value)
+	}
+	if b.s.Varying == nil {
+		b.s.Varying = make(map[string][]uint64)
+	}
+	b.varies, b.path = value, []uint32{0}
+	b.s.Varying[value] = make([]uint64, len(b.t.Nodes))
+	return nil
+}
+
 // row adds the node that a line describes.
 func (b *baselineReader) row(text string) error {
-	v, depth, rest := b.s.Exact, 1, text
+	rest := text
 	next := func(bits int) (uint64, error) {
 		word, after, ok := strings.Cut(rest, " ")
 		rest = after
@@ -264,7 +340,8 @@ func (b *baselineReader) row(text string) error {
 		}
 		return n, nil
 	}
-	if b.s.Contexts {
+	depth := 1
+	if b.s.Contexts || b.varies != "" {
 		d, err := next(32)
 		if err != nil {
 			return err
@@ -274,19 +351,20 @@ func (b *baselineReader) row(text string) error {
 		}
 		depth = int(d)
 	}
-	for i := range v.Counts {
+	var values []uint64
+	for len(values) < b.values() {
 		n, err := next(64)
 		if err != nil {
 			return err
 		}
-		v.Counts[i] = append(v.Counts[i], n)
+		values = append(values, n)
 	}
 	name := profile.Printable(rest)
 	if name == "" {
 		return fmt.Errorf("no name of a function")
 	}
 	fn, ok := b.funcs[name]
-	if ok && !b.s.Contexts {
+	if ok && !b.s.Contexts && b.varies == "" {
 		return fmt.Errorf("%s for the second time", name)
 	}
 	if !ok {
@@ -294,15 +372,43 @@ func (b *baselineReader) row(text string) error {
 		b.funcs[name] = fn
 		b.t.Funcs = append(b.t.Funcs, cct.Func{Name: name, Pseudo: name[0] == '['})
 	}
+	b.add(depth, fn, values)
+	return nil
+}
+
+// add adds a node at that depth below those of the last row.
+func (b *baselineReader) add(depth int, fn uint32, values []uint64) {
+	v := b.s.Exact
 	b.path = append(b.path[:depth], uint32(len(b.t.Nodes)))
 	b.t.Nodes = append(b.t.Nodes, cct.Node{Parent: b.path[depth-1], Func: fn})
-	return nil
+	for i := range v.Counts {
+		v.Counts[i] = append(v.Counts[i], 0)
+	}
+	for name := range b.s.Varying {
+		b.s.Varying[name] = append(b.s.Varying[name], 0)
+	}
+	at := len(b.t.Nodes) - 1
+	if b.varies != "" {
+		b.s.Varying[b.varies][at] = values[0]
+		return
+	}
+	for i, n := range values {
+		v.Counts[i][at] = n
+	}
+}
+
+// values returns how many numbers a row has behind its depth.
+func (b *baselineReader) values() int {
+	if b.varies != "" {
+		return 1
+	}
+	return len(b.s.Exact.Counts)
 }
 
 // numbers returns how many numbers a row has.
 func (b *baselineReader) numbers() int {
-	if b.s.Contexts {
-		return len(b.s.Exact.Counts) + 1
+	if b.s.Contexts || b.varies != "" {
+		return b.values() + 1
 	}
-	return len(b.s.Exact.Counts)
+	return b.values()
 }

@@ -56,6 +56,8 @@ type Side struct {
 	Calls          []cct.Call  // all calls in the code; nil of a baseline
 	Baseline       bool
 	Contexts       bool // contexts are known, and not only functions
+
+	Varying map[string][]uint64 // by exact value and node, by how much it varies from run to run; nil if not known
 }
 
 // Options say how sides are compared.
@@ -79,6 +81,10 @@ type Value struct {
 	profile.ValueType
 	Base, New uint64 // in all
 
+	// Varying is what lies in contexts that vary from run to run on either side. It is in neither of the
+	// others, and in no row.
+	Varying [2]uint64
+
 	group *group
 	index int // in group.counts
 }
@@ -89,7 +95,8 @@ type group struct {
 	match  *similarity.Match
 	loose  bool
 	types  []profile.ValueType
-	counts [][2][]uint64 // by value, side and node; 0 of what is ignored
+	counts [][2][]uint64 // by value, side and node; 0 of what is ignored, or varies
+	varies [][]varying   // by value, the outermost contexts that vary
 	tables [len(scopeNames)]*table
 }
 
@@ -161,9 +168,12 @@ func (d *Diff) addGroup(a, b *cct.Values, callsA, callsB []cct.Call, o Options) 
 			continue
 		}
 		counts := [2][]uint64{g.without(0, a.Counts[i], kept[0]), g.without(1, b.Counts[k], kept[1])}
-		d.Values = append(d.Values,
-			Value{ValueType: t, Base: sum(counts[0]), New: sum(counts[1]), group: g, index: len(g.counts)})
-		g.types, g.counts = append(g.types, t), append(g.counts, counts)
+		all := [2]uint64{sum(counts[0]), sum(counts[1])}
+		list := d.withoutVarying(g, t, &counts)
+		v := Value{ValueType: t, Base: sum(counts[0]), New: sum(counts[1]), group: g, index: len(g.counts)}
+		v.Varying = [2]uint64{all[0] - v.Base, all[1] - v.New}
+		d.Values = append(d.Values, v)
+		g.types, g.counts, g.varies = append(g.types, t), append(g.counts, counts), append(g.varies, list)
 	}
 	if len(g.counts) > 0 {
 		d.groups = append(d.groups, g)

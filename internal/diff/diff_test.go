@@ -468,3 +468,71 @@ func FuzzBaseline(f *testing.F) {
 		}
 	})
 }
+
+// repeated is side for two runs, the second of which has other changes.
+func repeated(t testing.TB, name string, changes ...string) *Side {
+	t.Helper()
+	text, err := os.ReadFile("testdata/base.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := string(text)
+	for i := 0; i < len(changes); i += 2 {
+		if !strings.Contains(other, changes[i]) {
+			t.Fatalf("no %q in testdata/base.txt", changes[i])
+		}
+		other = strings.ReplaceAll(other, changes[i], changes[i+1])
+	}
+	runs := []*profile.Profile{parse(t, string(text)), parse(t, other)}
+	for i, p := range runs {
+		p.Processes[0].Run = uint64(i + 1)
+	}
+	p, err := profile.Repeats(runs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return FromProfile(name, p)
+}
+
+// TestVarying compares a base of two runs, in which main.twice has other counts, with a new one: nothing of
+// main.twice and of what it calls is compared, and all else is. A baseline made of it does the same.
+func TestVarying(t *testing.T) {
+	base := repeated(t, "base", "cell 1 calls 10", "cell 1 calls 11")
+	if base.Varying["calls"] == nil || len(base.Exact.Types) != 2 {
+		t.Fatalf("have %v and the values %v; want calls, which vary", base.Varying, base.Exact.Types)
+	}
+	for _, contexts := range []bool{false, true} {
+		from, text := baseline(t, base, contexts)
+		if want := "varies calls\n1 0 [main]\n2 0 main.main\n3 1 main.twice\nend\n"; !strings.HasSuffix(text, want) {
+			t.Errorf("have\n%swant at the end\n%s", text, want)
+		}
+		if strings.Contains(text, "main.deep") {
+			t.Errorf("the baseline has counts of main.deep, which main.twice calls:\n%s", text)
+		}
+		if _, again := baseline(t, from, contexts); again != text {
+			t.Errorf("a baseline of the baseline differs:\n%s", again)
+		}
+		for _, b := range []*Side{base, from} {
+			d := compare(t, b, side(t, "new",
+				"cell 1 calls 10", "cell 1 calls 500", "parent 3 calls 20", "parent 3 calls 700"), Options{})
+			if have := changes(d, "calls", Function); have != "" {
+				t.Errorf("%s: what varies is compared: %s", b.Name, have)
+			}
+			v := d.Values[0]
+			if list := d.VaryingContexts(v); len(list) != 1 || list[0].Func != "main.twice" || v.Varying[1] == 0 {
+				t.Errorf("%s: have %+v and %d calls, want main.twice and some", b.Name, list, v.Varying)
+			}
+			d = compare(t, b, side(t, "new", "calls 1000", "calls 1001"), Options{})
+			if have, want := changes(d, "calls", Function), "main.leaf changed 1005→1006"; have != want {
+				t.Errorf("%s: have %q, want %q", b.Name, have, want)
+			}
+			if list := d.VaryingContexts(d.Values[1]); len(list) != 0 {
+				t.Errorf("%s: alloc varies: %+v", b.Name, list)
+			}
+		}
+	}
+	d := compare(t, side(t, "base"), base, Options{})
+	if list := d.VaryingContexts(d.Values[0]); len(list) != 1 || changes(d, "calls", Context) != "" {
+		t.Errorf("what varies on the new side: %+v; %s", list, changes(d, "calls", Context))
+	}
+}

@@ -14,6 +14,7 @@ import (
 func FromProfile(name string, p *profile.Profile) *Side {
 	s := &Side{Name: name, Exact: cct.ValuesOf(p, false), Sampled: cct.ValuesOf(p, true), Calls: cct.Calls(p),
 		Contexts: true}
+	s.takeVarying()
 	for _, proc := range p.Processes {
 		s.Go = append(s.Go, profile.Printable(proc.GoVersion))
 		s.Flags = append(s.Flags, "engine="+profile.Printable(proc.Engine))

@@ -26,6 +26,7 @@ type Options struct {
 	Hard, Soft     []diff.Limit
 	Ignored        []diff.Pattern
 	Renames, Force bool
+	Repeats        bool // of records with commas between, each is a run of the same work
 	Top            int
 	TopGiven       bool
 }
@@ -54,7 +55,7 @@ func Compare(paths []string, o *Options) (*Result, error) {
 // load reads both sides.
 func (c *Result) load(paths []string) error {
 	for i, path := range paths {
-		side, r, err := LoadSide(path)
+		side, r, err := loadSide(path, c.o.Repeats)
 		if err != nil {
 			return err
 		}
@@ -70,7 +71,7 @@ func (c *Result) load(paths []string) error {
 			}
 		}
 	}
-	if a, b := len(c.sources[0]), len(c.sources[1]); a != b {
+	if a, b := len(c.sources[0]), len(c.sources[1]); a != b && !c.o.Repeats {
 		c.notes = append(c.notes,
 			fmt.Sprintf("%s on one side and %s on the other: sums are compared, not averages",
 				words.Plural(a, "record"), words.Plural(b, "record")))
@@ -79,7 +80,10 @@ func (c *Result) load(paths []string) error {
 }
 
 // LoadSide reads a baseline, or the sum of records. Of a baseline there are no records.
-func LoadSide(path string) (*diff.Side, *store.Records, error) {
+func LoadSide(path string) (*diff.Side, *store.Records, error) { return loadSide(path, false) }
+
+// loadSide is LoadSide, but for several records that are runs of the same work.
+func loadSide(path string, repeats bool) (*diff.Side, *store.Records, error) {
 	name := profile.Printable(path)
 	if base, err := readBaseline(path); base != nil || err != nil {
 		return base, nil, err
@@ -88,13 +92,16 @@ func LoadSide(path string) (*diff.Side, *store.Records, error) {
 	if _, err := os.Stat(path); err != nil && strings.Contains(path, ",") {
 		paths = strings.Split(path, ",")
 	}
-	r, err := store.Load(paths)
+	load := store.LoadSum
+	if repeats && len(paths) > 1 {
+		load = store.LoadRepeats
+	}
+	r, p, err := load(paths)
+	if err != nil && r != nil {
+		return nil, nil, store.In(name, err)
+	}
 	if err != nil {
 		return nil, nil, err
-	}
-	p, err := r.Merged()
-	if err != nil {
-		return nil, nil, store.In(name, err)
 	}
 	if p.IDs != nil {
 		return nil, nil,

@@ -25,6 +25,15 @@ type (
 		Base uint64    `json:"base"`
 		New  uint64    `json:"new"`
 		Rows []JsonRow `json:"rows"`
+		// what is in neither of these: the outermost contexts that vary from run to run, and all that lies there
+		Varying     []jsonVarying `json:"varying"`
+		BaseVarying uint64        `json:"baseVarying"`
+		NewVarying  uint64        `json:"newVarying"`
+	}
+	jsonVarying struct {
+		Name  string             `json:"name"`
+		By    uint64             `json:"by"`
+		Stack []report.JsonFrame `json:"stack"`
 	}
 	JsonRow struct {
 		Name    string             `json:"name"`
@@ -64,7 +73,10 @@ func (c *Result) writeJSON(w io.Writer) error {
 		Notes: append([]string{}, c.notes...), By: c.o.Scope.String(),
 		Values: []jsonValue{}, Matched: []jsonMatched{}, Limits: []jsonLimit{}}
 	for _, v := range c.d.Values {
-		jv := jsonValue{v.Name, v.Unit, v.Base, v.New, []JsonRow{}}
+		jv := jsonValue{v.Name, v.Unit, v.Base, v.New, []JsonRow{}, []jsonVarying{}, v.Varying[0], v.Varying[1]}
+		for _, x := range c.d.VaryingContexts(v) {
+			jv.Varying = append(jv.Varying, jsonVarying{x.Func, x.By, report.JsonStack(x.Stack)})
+		}
 		rows, _ := c.rows(v)
 		for _, r := range rows {
 			jv.Rows = append(jv.Rows, jsonRowOf(r))

@@ -113,6 +113,7 @@ func (c *Result) text(w io.Writer) {
 		fmt.Fprintf(w, "\n%s: %s → %s (%s)", v.Name, amountOf(v, v.Base), amountOf(v, v.New), growth(v.Base, v.New))
 		if len(rows)+more == 0 {
 			fmt.Fprintf(w, ", the same in each %s\n", c.o.Scope)
+			c.varying(w, v)
 			continue
 		}
 		fmt.Fprintf(w, ", %s %s\n\n%15s %15s %15s %10s  %s\n", words.Plural(len(rows)+more, c.o.Scope.String()),
@@ -124,6 +125,7 @@ func (c *Result) text(w io.Writer) {
 		if more > 0 {
 			fmt.Fprintf(w, "%15s and %s more; -top=-1 lists all\n", "", words.Plural(more, c.o.Scope.String()))
 		}
+		c.varying(w, v)
 	}
 	if len(c.results) > 0 {
 		fmt.Fprintln(w)
@@ -131,6 +133,33 @@ func (c *Result) text(w io.Writer) {
 	for _, r := range c.results {
 		fmt.Fprintf(w, "limit %-24s %s\n", r.Text, c.kept(r))
 	}
+}
+
+// varying prints what is not compared because it varies.
+func (c *Result) varying(w io.Writer, v diff.Value) {
+	list := c.d.VaryingContexts(v)
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n\n%15s  context\n", c.varyingLine(v, len(list)), "varies by")
+	for i, x := range list {
+		if c.o.Top >= 0 && i == c.o.Top {
+			fmt.Fprintf(w, "%15s and %s more; -top=-1 lists all\n", "", words.Plural(len(list)-i, "context"))
+			break
+		}
+		by := amountOf(v, x.By)
+		if x.By == 0 {
+			by = "-"
+		}
+		fmt.Fprintf(w, "%15s  %s\n", by, report.ContextLine(x.Stack))
+	}
+}
+
+// varyingLine says how much is not compared because it varies in n contexts.
+func (c *Result) varyingLine(v diff.Value, n int) string {
+	return fmt.Sprintf("%s in %s that %s from run to run, with what is called there, not compared: "+
+		"%s of base, %s of new", v.Name, words.Plural(n, "context"), words.Noun(n, "varies", "vary"), amountOf(v, v.Varying[0]),
+		amountOf(v, v.Varying[1]))
 }
 
 // kept says how a limit was kept, in short.
@@ -239,6 +268,9 @@ func (c *Result) markdown(w io.Writer) {
 func (c *Result) markdownValue(w io.Writer, v diff.Value) {
 	rows, more := c.rows(v)
 	fmt.Fprintf(w, "**%s**: %s → %s (%s)\n\n", v.Name, amountOf(v, v.Base), amountOf(v, v.New), growth(v.Base, v.New))
+	if list := c.d.VaryingContexts(v); len(list) > 0 {
+		fmt.Fprintf(w, "%s\n\n", c.varyingLine(v, len(list)))
+	}
 	if len(rows) == 0 {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // Records are profiles, with what they were read from.
@@ -105,4 +106,38 @@ func newest(dir string) (string, error) {
 			"directory where the program ran", SealedSuffix, OutDir)
 	}
 	return newest.Path, nil
+}
+
+// LoadSum reads the records at paths and adds them up. Of records that are read, but do not add up, the
+// error says why and does not name them.
+func LoadSum(paths []string) (*Records, *record.Record, error) {
+	r, err := Load(paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := r.Merged()
+	return r, p, err
+}
+
+// LoadRepeats reads several runs of the same work, each at a path of its own, and finds what varies in
+// them: see [profile.Repeats].
+func LoadRepeats(paths []string) (*Records, *record.Record, error) {
+	all := new(Records)
+	var runs []*profile.Profile
+	for _, path := range paths {
+		r, p, err := LoadSum([]string{path})
+		if err != nil {
+			return nil, nil, In(path, err)
+		}
+		if p.IDs != nil {
+			return nil, nil, fmt.Errorf("%s: a record of context IDs has no counts that could vary", path)
+		}
+		runs = append(runs, p.Profile)
+		all.Profiles, all.Sources = append(all.Profiles, r.Profiles...), append(all.Sources, r.Sources...)
+	}
+	p, err := profile.Repeats(runs...)
+	if err != nil {
+		return all, nil, err
+	}
+	return all, &record.Record{Profile: p}, nil
 }

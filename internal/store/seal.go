@@ -15,7 +15,7 @@ import (
 // Equal sums give equal files, whatever the order of paths. elapsed is how long the
 // program ran, 0 if that is not known.
 func Seal(paths []string, out string, elapsed time.Duration) (*record.Record, error) {
-	p, err := sum(paths)
+	_, p, err := LoadSum(paths)
 	if err != nil {
 		return nil, err
 	}
@@ -24,6 +24,16 @@ func Seal(paths []string, out string, elapsed time.Duration) (*record.Record, er
 	}
 	if p.IDs != nil && elapsed > 0 {
 		p.IDs.Stats.Elapsed = elapsed
+	}
+	return p, WriteFile(out, p.Write)
+}
+
+// SealRepeats writes the first of several runs of the same work to out, with what varies in
+// them, and returns it.
+func SealRepeats(paths []string, out string) (*record.Record, error) {
+	_, p, err := LoadRepeats(paths)
+	if err != nil {
+		return nil, err
 	}
 	return p, WriteFile(out, p.Write)
 }

@@ -22,16 +22,6 @@ const (
 	OutDir       = "stemma.out"
 )
 
-// sum reads the profiles at paths as Load does, and merges them. Merging needs
-// the same kind of recursion in all of them. The result is valid.
-func sum(paths []string) (*record.Record, error) {
-	r, err := Load(paths)
-	if err != nil {
-		return nil, err
-	}
-	return r.Merged()
-}
-
 // ReadSealed reads a sealed file. Errors name the file once.
 func ReadSealed(path string) (*record.Record, error) {
 	f, err := os.Open(path)

@@ -6,6 +6,9 @@
 package runtime
 
 import (
+	"internal/goarch"
+	"internal/runtime/atomic"
+	"internal/runtime/syscall/linux"
 	"internal/stringslite"
 	"unsafe"
 )
@@ -26,6 +29,7 @@ func stemmaDecide() {
 		return
 	}
 	stemmaDeterministic = true
+	stemmaFixAddresses()
 	for i := range stemmaSeedBytes {
 		stemmaSeedBytes[i] = byte(i + 1)
 	}
@@ -34,6 +38,45 @@ func stemmaDecide() {
 	// write barriers, and finalizers are queued at one moment. None is due to time.
 	debug.gcstoptheworld = 2
 	forcegcperiod = 1<<63 - 1
+}
+
+// What a hash of an address depends on, of one in C or in a mapping, is where the kernel places things: at random,
+// unless the process has this personality, which a new program inherits.
+const (
+	stemmaNoRandomize      = 0x0040000  // ADDR_NO_RANDOMIZE
+	stemmaQueryPersonality = 0xffffffff // changes nothing
+	stemmaSysReadlink      = 89
+	stemmaSysExecve        = 59
+	stemmaSysPersonality   = 135
+)
+
+var stemmaExecutable [4096]byte
+
+// stemmaFixAddresses starts the program again, from its beginning, in the same process, with addresses that are
+// the same in each run. Nothing of Go has run yet; C has nothing but its constructors. Where the kernel
+// does not let it (in containers, mostly), the program goes on as it is. It runs on g0, with one thread, and
+// calls nothing but the kernel.
+func stemmaFixAddresses() {
+	if islibrary || isarchive {
+		return // the program is somebody else's
+	}
+	old, _, errno := linux.Syscall6(stemmaSysPersonality, stemmaQueryPersonality, 0, 0, 0, 0, 0)
+	if errno != 0 || old&stemmaNoRandomize != 0 {
+		return
+	}
+	// Its real name, since the kernel calls the process by it. The array is zero behind the name.
+	self := []byte("/proc/self/exe\x00")
+	n, _, errno := linux.Syscall6(stemmaSysReadlink, uintptr(unsafe.Pointer(&self[0])),
+		uintptr(unsafe.Pointer(&stemmaExecutable)), uintptr(len(stemmaExecutable)-1), 0, 0, 0)
+	if errno != 0 || n == uintptr(len(stemmaExecutable)-1) {
+		return
+	}
+	if _, _, errno = linux.Syscall6(stemmaSysPersonality, old|stemmaNoRandomize, 0, 0, 0, 0, 0); errno != 0 {
+		return
+	}
+	linux.Syscall6(stemmaSysExecve, uintptr(unsafe.Pointer(&stemmaExecutable)), uintptr(unsafe.Pointer(argv)),
+		uintptr(add(unsafe.Pointer(argv), uintptr(argc+1)*goarch.PtrSize)), 0, 0, 0)
+	linux.Syscall6(stemmaSysPersonality, old, 0, 0, 0, 0, 0) // it is still here
 }
 
 // stemmaAsked tells whether the environment has a variable with a value that is neither empty nor
@@ -85,6 +128,39 @@ func stemmaSow(newg, creator *g) {
 	newg.stemmaCheap = ^newg.stemmaSeed
 }
 
+// stemmaMutexTime is the clock of sync.Mutex, which compares two times of one waiter, before it sleeps and when it is
+// woken: it has always waited for too long, and is given the mutex next time. It runs as ordinary Go.
+func stemmaMutexTime() int64 { return stemmaMutexClock.Add(1e9) }
+
+var stemmaMutexClock atomic.Int64
+
+// Timers and what the network brings are looked at when no goroutine can run, so that it does not depend on time
+// what they come in between. Where goroutines never stop, they come later than they should, by as much as this.
+const stemmaOverdue = 1e9 // nanoseconds
+
+// stemmaBusy tells whether timers that are due are to wait. It runs in the scheduler, on g0, with a P.
+//
+//go:nowritebarrierrec
+func stemmaBusy(ts *timers) bool {
+	pp := getg().m.p.ptr()
+	if pp == nil || runqempty(pp) && sched.runq.empty() {
+		return false
+	}
+	next := ts.wakeTime()
+	late := nanotime() - next
+	return next != 0 && late >= 0 && late < stemmaOverdue
+}
+
+// stemmaPolledAt tells sysmon, which runs without a P, when the network was looked at: later than it was.
+//
+//go:nowritebarrierrec
+func stemmaPolledAt(last int64) int64 {
+	if last == 0 {
+		return 0 // somebody does it now
+	}
+	return last + stemmaOverdue
+}
+
 // The P is taken away from a goroutine that has had it for as long as this, in Go code or in
 // a system call. The order of goroutines depends on time then, but a goroutine that waits
 // for another one by looking at memory, or for a child in a system call, ends.
@@ -93,7 +169,8 @@ const (
 	stemmaSyscallTime = 1e9
 )
 
-// stemmaWatched is what sysmon, which alone uses it, last saw of the P.
+// stemmaWatched is what sysmon, which alone uses it, last saw of the P, and when it saw that first; 0 before it
+// has looked.
 var stemmaWatched struct {
 	sched, syscall uint32
 	inSyscall      bool
@@ -112,7 +189,7 @@ func stemmaPatient(pp *p, now int64) bool {
 		gp := mp.curg
 		inSyscall = gp != nil && readgstatus(gp)&^_Gscan == _Gsyscall
 	}
-	if pp.schedtick != t.sched || pp.syscalltick != t.syscall || inSyscall != t.inSyscall {
+	if t.when == 0 || pp.schedtick != t.sched || pp.syscalltick != t.syscall || inSyscall != t.inSyscall {
 		t.sched, t.syscall, t.inSyscall, t.when = pp.schedtick, pp.syscalltick, inSyscall, now
 		return true
 	}
@@ -127,17 +204,18 @@ func stemmaPatient(pp *p, now int64) bool {
 // program has that many threads in system calls at once only if it waits for long in each.
 const stemmaNumSpares = 8
 
-// stemmaMakeSpares makes the threads, and waits until they are idle. It runs on the main goroutine's
-// system stack, in runtime.main, before another goroutine can run.
+// stemmaMakeSpares makes the threads one after the other, and waits until each is idle: those that are needed first are
+// always the same, and have in C the same memory. It runs on the main goroutine's system stack, in runtime.main,
+// before another goroutine can run.
 func stemmaMakeSpares() {
-	for range stemmaNumSpares {
+	for made := int32(1); made <= stemmaNumSpares; made++ {
 		newm(stemmaSpare, nil, -1)
-	}
-	for idle := int32(0); idle < stemmaNumSpares; {
-		usleep(20)
-		lock(&sched.lock)
-		idle = sched.nmidle
-		unlock(&sched.lock)
+		for idle := int32(0); idle < made; {
+			usleep(20)
+			lock(&sched.lock)
+			idle = sched.nmidle
+			unlock(&sched.lock)
+		}
 	}
 }
 

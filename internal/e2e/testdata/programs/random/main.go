@@ -1,6 +1,6 @@
 // Random makes calls whose number depends on what the runtime draws: orders of maps, their
-// seeds, math/rand, select, which goroutine runs first, pools that are emptied when the
-// garbage is collected, and finalizers.
+// seeds, math/rand, select, which goroutine runs first, who gets a mutex, when a timer comes in between,
+// pools that are emptied when the garbage is collected, finalizers, and where the kernel places memory.
 package main
 
 import (
@@ -14,6 +14,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
 )
 
 //go:noinline
@@ -28,7 +31,7 @@ func calls(kind string, n int) (sum int) {
 }
 
 func main() {
-	for _, f := range []func(){maps, pointers, numbers, selects, goroutines, pools, interfaces, files} {
+	for _, f := range []func(){maps, pointers, numbers, selects, phase, goroutines, locks, timers, pools, interfaces, files, addresses} {
 		f()
 	}
 }
@@ -83,6 +86,59 @@ func selects() {
 			calls("select", n)
 		}
 	}
+}
+
+// phase gives up its P to many goroutines: each 61st time the scheduler looks elsewhere first, so that what it did
+// since the program began decides when it goes on.
+func phase() {
+	var ran atomic.Int64
+	for range 200 {
+		go ran.Add(1)
+	}
+	runtime.Gosched()
+	calls("phase", int(ran.Load()))
+}
+
+// locks has goroutines that wait for a mutex about as long as it takes until it is theirs by right.
+func locks() {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	order := 0
+	for i := range 10 {
+		wg.Go(func() {
+			for range 20 {
+				mu.Lock()
+				order = (order*31 + i) % 97
+				calls("lock", 20_000)
+				runtime.Gosched()
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	calls("locks", order)
+}
+
+// timers has goroutines that wake up while others are busy.
+func timers() {
+	var wg sync.WaitGroup
+	var turn atomic.Int64
+	for i := range 10 {
+		wg.Go(func() {
+			time.Sleep(time.Duration(i+1) * time.Millisecond)
+			calls("woken", int(turn.Load())%100)
+		})
+	}
+	for range 5 {
+		wg.Go(func() {
+			for range 100 {
+				calls("busy", 20_000)
+				turn.Add(1)
+				runtime.Gosched()
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // goroutines has workers whose calls depend on what was there before them, and that are long
@@ -154,4 +210,25 @@ func files() {
 	}
 	defer os.RemoveAll(dir)
 	calls("files", len(strings.Trim(dir, "0123456789")))
+}
+
+// noRandomize is set where a program runs that was started again with fixed addresses.
+const noRandomize = 0x0040000
+
+// addresses looks at what is not in Go's heap. Where the kernel does not let a program fix it, nothing is to be seen.
+func addresses() {
+	if now, _, _ := syscall.RawSyscall(syscall.SYS_PERSONALITY, 0xffffffff, 0, 0); now&noRandomize == 0 && deterministic() {
+		return
+	}
+	mem, err := syscall.Mmap(-1, 0, 4096, syscall.PROT_READ, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	if err != nil {
+		panic(err)
+	}
+	calls("addresses", int(uintptr(unsafe.Pointer(&mem[0]))>>12%100))
+}
+
+// deterministic tells whether the program is asked to repeat, and may not be able to.
+func deterministic() bool {
+	asked := os.Getenv("STEMMA_DETERMINISTIC")
+	return asked != "" && asked != "0"
 }
