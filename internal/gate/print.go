@@ -158,7 +158,8 @@ func (c *Result) varying(w io.Writer, v diff.Value) {
 // varyingLine says how much is not compared because it varies in n contexts.
 func (c *Result) varyingLine(v diff.Value, n int) string {
 	return fmt.Sprintf("%s in %s that %s from run to run, with what is called there, not compared: "+
-		"%s of base, %s of new", v.Name, words.Plural(n, "context"), words.Noun(n, "varies", "vary"), amountOf(v, v.Varying[0]),
+		"%s of base, %s of new", v.Name,
+		words.Plural(n, "context"), words.Noun(n, "varies", "vary"), amountOf(v, v.Varying[0]),
 		amountOf(v, v.Varying[1]))
 }
 
