@@ -58,6 +58,8 @@ const rule = `
 	internal/store: internal/record, internal/words, internal/exit;
 	internal/report: internal/store, internal/cct;
 	internal/lookup: internal/store, internal/decode;
+	internal/overlap: internal/report, internal/similarity;
+	internal/calls: internal/replay;
 	internal/events: internal/lookup;
 	internal/gate: internal/report, internal/diff;
 	internal/view: internal/diff, internal/decode;
@@ -67,7 +69,7 @@ const rule = `
 	internal/clean: internal/store, internal/toolchain;
 	internal/doctor: internal/store, internal/toolchain;
 	internal/launch: internal/report, internal/process;
-	internal/cli: internal/clean, internal/display, internal/doctor, internal/events, internal/export, internal/launch, internal/manual, internal/replay, internal/top, internal/verify;
+	internal/cli: internal/calls, internal/clean, internal/display, internal/doctor, internal/events, internal/export, internal/launch, internal/manual, internal/overlap, internal/top, internal/verify;
 	cmd/stemma: internal/cli;
 	.: internal/decode;
 	stemmahttp: ., internal/export;

@@ -1,15 +1,10 @@
 package cli
 
 import (
-	"bufio"
-	"errors"
 	"flag"
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
-	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/lookup"
 	"github.com/stemma-go/stemma/internal/process"
 )
@@ -88,70 +83,7 @@ func runDecode(e *process.Env, args []string) error {
 		if err := set.Empty(); err != nil {
 			return err
 		}
-		return decodeArgs(e, set, format, ids)
+		return set.WriteStacks(e.Stdout, e.Stderr, format, ids)
 	}
-	return decodeText(e, set, format)
-}
-
-// decodeText replaces the IDs in standard input. Its program may begin after this one,
-// so that it is no error before the end if there is no record.
-func decodeText(e *process.Env, set *lookup.Set, format lookup.Format) error {
-	before := set.Empty()
-	if before != nil {
-		fmt.Fprintf(e.Stderr, "stemma: no record yet: %v; waiting for IDs and their record\n", before)
-	}
-	r := lookup.NewReplacer(e.Stdout, set, format)
-	if err := r.Copy(e.Stdin); err != nil {
-		return err
-	}
-	r.Summarize(e.Stderr)
-	if err := set.Empty(); err != nil && before != nil {
-		return errors.New("the text has ended, and there is still no record")
-	} else if err != nil {
-		return err
-	}
-	return nil
-}
-
-// decodeArgs prints the stack of each argument, all that can be decoded. The reason
-// for each one that cannot goes to standard error, and the exit code is 1 then: who
-// gives an ID as an argument wants it decoded, where a log may have others in it.
-func decodeArgs(e *process.Env, set *lookup.Set, format lookup.Format, ids []string) error {
-	w := bufio.NewWriter(e.Stdout)
-	refused := 0
-	for _, text := range ids {
-		var id ctxid.ID
-		var err error
-		if id.Hi, id.Lo, id.Run, err = ctxid.Parse(text); err == nil {
-			err = printStack(w, set, format, text, id)
-		}
-		if err != nil {
-			refused++
-			fmt.Fprintf(e.Stderr, "stemma: %s: %v\n", text, err)
-		}
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if refused > 0 {
-		return &exit.Error{Code: exit.Failure}
-	}
-	return nil
-}
-
-// printStack prints one stack, in several lines below its ID.
-func printStack(w io.Writer, set *lookup.Set, format lookup.Format, text string, id ctxid.ID) error {
-	s, err := set.Decode(id)
-	if err != nil {
-		return err
-	}
-	b := []byte(text + "\n")
-	if format != lookup.FormatStack {
-		b = nil
-	}
-	if b = format.Append(b, s, "\t"); format != lookup.FormatStack {
-		b = append(b, '\n')
-	}
-	_, err = w.Write(b)
-	return err
+	return set.Translate(e.Stdout, e.Stderr, e.Stdin, format)
 }

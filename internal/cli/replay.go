@@ -4,14 +4,12 @@ import (
 	"bufio"
 	"flag"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/stemma-go/stemma/internal/calls"
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/process"
-	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/replay"
 	"github.com/stemma-go/stemma/internal/words"
 )
@@ -102,12 +100,12 @@ func runReplay(e *process.Env, args []string) error {
 		return exit.Usagef("replay: have %s, want one; name a live directory, or a file of calls and returns",
 			words.Plural(len(files), "file"))
 	}
-	open := &opener{e: e, path: files[0]}
-	defer open.close()
+	source := calls.NewSource(files[0], e.Stdin)
+	defer source.Close()
 	if o.events {
-		return writeEvents(e, open)
+		return writeEvents(e, source)
 	}
-	result, err := replay.Run(open.open, o.Options)
+	result, err := replay.Run(source.Open, o.Options)
 	if err != nil {
 		return err
 	}
@@ -125,62 +123,10 @@ func runReplay(e *process.Env, args []string) error {
 }
 
 // writeEvents writes the events to standard output.
-func writeEvents(e *process.Env, open *opener) error {
-	r, err := open.open()
+func writeEvents(e *process.Env, source *calls.Source) error {
+	r, err := source.Open()
 	if err != nil {
 		return err
 	}
 	return replay.WriteEvents(e.Stdout, r)
-}
-
-// An opener opens one file or live directory, as often as is asked for, or standard
-// input once.
-type opener struct {
-	e     *process.Env
-	path  string
-	files []io.Closer
-	used  bool
-	live  *record.Record // if path is a directory
-}
-
-// open returns a reader of the events from the first one on.
-func (o *opener) open() (*replay.Reader, error) {
-	if o.path == "-" {
-		if o.used {
-			return nil, replay.ErrReadOnce
-		}
-		o.used = true
-		return replay.NewReader(io.Reader(o.e.Stdin), "standard input")
-	}
-	if info, err := os.Stat(o.path); err == nil && info.IsDir() {
-		return o.recorded()
-	}
-	f, err := os.Open(o.path)
-	if err != nil {
-		return nil, err
-	}
-	o.files = append(o.files, f)
-	return replay.NewReader(f, o.path)
-}
-
-// recorded returns a reader of the calls in a live directory. The tree is read once.
-func (o *opener) recorded() (*replay.Reader, error) {
-	var err error
-	if o.live == nil {
-		if o.live, err = record.Open(os.DirFS(o.path)); err != nil {
-			return nil, fmt.Errorf("%s: %w", o.path, err)
-		}
-	}
-	r, err := replay.NewRecorded(o.live, o.path)
-	if err == nil {
-		o.files = append(o.files, r)
-	}
-	return r, err
-}
-
-// close closes what was opened.
-func (o *opener) close() {
-	for _, f := range o.files {
-		f.Close()
-	}
 }

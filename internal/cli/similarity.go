@@ -3,19 +3,12 @@ package cli
 import (
 	"bufio"
 	"flag"
-	"fmt"
 	"slices"
 
-	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/overlap"
 	"github.com/stemma-go/stemma/internal/process"
-	"github.com/stemma-go/stemma/internal/record"
-	"github.com/stemma-go/stemma/internal/report"
-	"github.com/stemma-go/stemma/internal/similarity"
-	"github.com/stemma-go/stemma/internal/store"
-	"github.com/stemma-go/stemma/internal/words"
-	"github.com/stemma-go/stemma/profile"
 )
 
 // similarityCommand compares trees with each other, as the papers on sampling do.
@@ -52,24 +45,17 @@ it has at least THRESHOLD times the weight of the hottest.
 }
 
 // similarityOptions are the flags of similarity.
-type similarityOptions struct {
-	metric    string
-	by        string
-	threshold float64
-}
+type similarityOptions struct{ overlap.Options }
 
 func (o *similarityOptions) declare(fs *flag.FlagSet) {
-	fs.StringVar(&o.metric, "metric", "",
+	fs.StringVar(&o.Metric, "metric", "",
 		"compare `METRIC`: "+metrics()+"; by default the first of these that was recorded")
-	fs.StringVar(&o.by, "by", "",
+	fs.StringVar(&o.By, "by", "",
 		"call sites are the same by their `ORDER` in the function (site, the default), by file and line (line), or "+
 			"do not count (function)")
-	fs.Float64Var(&o.threshold, "t", 0.1,
+	fs.Float64Var(&o.Threshold, "t", 0.1,
 		"a context is hot if it has at least `THRESHOLD` times the weight of the hottest")
 }
-
-// maxPairs is up to how many profiles all pairs are compared.
-const maxPairs = 6
 
 func runSimilarity(e *process.Env, args []string) error {
 	var o similarityOptions
@@ -83,13 +69,7 @@ func runSimilarity(e *process.Env, args []string) error {
 		return err
 	}
 	w := bufio.NewWriter(e.Stdout)
-	s := &similar{w, &o}
-	if len(paths) == 1 {
-		err = s.one(paths[0])
-	} else {
-		err = s.several(paths)
-	}
-	if err != nil {
+	if err := overlap.Write(w, paths, &o.Options); err != nil {
 		return err
 	}
 	return w.Flush()
@@ -101,118 +81,11 @@ func (o *similarityOptions) check(paths []string) error {
 	case len(paths) == 0:
 		return exit.Usagef("similarity: no profile given; name two or more, or one of a program built with %s",
 			engine.Giving(engine.Counts|engine.Samples))
-	case !slices.Contains([]string{"", "site", "line", "function"}, o.by):
-		return exit.Usagef("similarity: -by: no way %q (have site, line, function)", o.by)
-	case len(paths) == 1 && (o.by != "" || o.metric != ""):
+	case !slices.Contains([]string{"", "site", "line", "function"}, o.By):
+		return exit.Usagef("similarity: -by: no way %q (have site, line, function)", o.By)
+	case len(paths) == 1 && (o.By != "" || o.Metric != ""):
 		return exit.Usagef("similarity: -by and -metric are for two or more profiles; one profile has its samples " +
 			"compared with its calls")
 	}
 	return nil
-}
-
-// A similar prints comparisons.
-type similar struct {
-	w *bufio.Writer
-	o *similarityOptions
-}
-
-// load reads a profile, and prints what it is.
-func (s *similar) load(path string) (*record.Record, error) {
-	r, err := store.Load([]string{path})
-	if err != nil {
-		return nil, err
-	}
-	store.PrintSources(s.w, "", r.Sources)
-	return r.Merged()
-}
-
-// line prints how similar two trees are.
-func (s *similar) line(a, b similarity.Weights, what string) {
-	fmt.Fprintf(s.w, "%9.2f%% %9.2f%%  %s\n", 100*similarity.Overlap(a, b),
-		100*similarity.HotEdgeCoverage(a, b, s.o.threshold), what)
-}
-
-func (s *similar) head() { fmt.Fprintf(s.w, "%10s %10s\n", "overlap", "hot edges") }
-
-// one compares the samples of a profile with its exact counts.
-func (s *similar) one(path string) error {
-	p, err := s.load(path)
-	if err != nil {
-		return err
-	}
-	if !p.Sampled() || !p.Has(profile.Calls) {
-		return exit.Usagef("similarity: %s does not have both calls and samples of calls; name two or more profiles, "+
-			"or one of a program built with %s", path, engine.Giving(engine.Counts|engine.Samples))
-	}
-	samples, err := cct.Of(p.Profile, profile.Samples.Name)
-	if err != nil {
-		return err
-	}
-	exact, approximate := similarity.Entries(cct.New(p.Profile)), similarity.Entries(samples)
-	fmt.Fprintf(s.w, "exact: %s, %s; approximate: %s, %s\n", words.Plural(len(exact), "context"),
-		words.Plural(uint64(exact.Total()), "call"),
-		words.Plural(len(approximate), "context"), words.Plural(uint64(approximate.Total()), "sample"))
-	s.head()
-	s.line(exact, approximate, report.Describe(p.Processes[0]))
-	return nil
-}
-
-// several compares profiles with their average and with each other.
-func (s *similar) several(paths []string) error {
-	trees, err := s.trees(paths)
-	if err != nil {
-		return err
-	}
-	s.head()
-	average := similarity.Average(trees...)
-	for i, t := range trees {
-		s.line(t, average, paths[i]+" with the average")
-	}
-	for i := 0; i < len(trees) && len(trees) <= maxPairs; i++ {
-		for k := i + 1; k < len(trees); k++ {
-			s.line(trees[i], trees[k], paths[i]+" with "+paths[k])
-		}
-	}
-	return nil
-}
-
-// trees returns the edges of profiles in the metric that was asked for.
-func (s *similar) trees(paths []string) ([]similarity.Weights, error) {
-	var trees []similarity.Tree
-	for _, path := range paths {
-		p, err := s.load(path)
-		if err != nil {
-			return nil, err
-		}
-		if p.IDs != nil {
-			return nil, fmt.Errorf("similarity: %s: a record of context IDs has no counts to compare; see stemma "+
-				"decode and stemma events", path)
-		}
-		t, err := cct.Of(p.Profile, s.o.metric)
-		if err != nil {
-			return nil, exit.Usagef("similarity: %s: %w%s", path, err,
-				words.DidYouMean("", s.o.metric, report.Metrics()))
-		}
-		if t.Totals().Calls == 0 {
-			return nil, fmt.Errorf("similarity: %s: %s is nothing to compare; want a profile with calls or samples",
-				path, report.SummaryLine(t, t.Totals()))
-		}
-		tree := similarity.Tree{Tree: t}
-		if !t.Type.Sampled { // exact counts, with a record of every function
-			tree.Calls = cct.Calls(p.Profile)
-		}
-		trees = append(trees, tree)
-	}
-	level := similarity.ByLine
-	switch s.o.by {
-	case "", "site":
-		return similarity.Align(trees...), nil
-	case "function":
-		level = similarity.ByFunction
-	}
-	var list []similarity.Weights
-	for _, t := range trees {
-		list = append(list, similarity.Of(t.Tree, level))
-	}
-	return list, nil
 }
