@@ -54,6 +54,7 @@ const rule = `
 	internal/exit: ;
 	internal/words: profile;
 	internal/manual: ;
+	internal/flags: internal/exit, internal/manual, internal/words;
 	internal/process: internal/toolchain;
 	internal/store: internal/record, internal/words, internal/exit;
 	internal/report: internal/store, internal/cct;
@@ -69,7 +70,7 @@ const rule = `
 	internal/clean: internal/store, internal/toolchain;
 	internal/doctor: internal/store, internal/toolchain;
 	internal/launch: internal/report, internal/process;
-	internal/cli: internal/calls, internal/clean, internal/display, internal/doctor, internal/events, internal/export, internal/launch, internal/manual, internal/overlap, internal/top, internal/verify;
+	internal/cli: internal/calls, internal/clean, internal/display, internal/doctor, internal/events, internal/export, internal/flags, internal/launch, internal/overlap, internal/top, internal/verify;
 	cmd/stemma: internal/cli;
 	.: internal/decode;
 	stemmahttp: ., internal/export;

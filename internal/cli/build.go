@@ -9,6 +9,7 @@ import (
 	"github.com/stemma-go/stemma/internal/clean"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/launch"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/store"
@@ -89,15 +90,15 @@ func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	fs.StringVar(&o.Recursion, "recursion", o.Recursion,
 		"`fold|full`: fold recursion, so that what a recursive function calls is shown below its first call, or keep "+
 			"every level")
-	fs.Var((*onOff)(&o.Inlined), "inlined", "`on|off`: count inlined calls")
+	fs.Var((*flags.OnOff)(&o.Inlined), "inlined", "`on|off`: count inlined calls")
 	fs.Uint64Var(&o.Nodes, "nodes", 0, "record at most `N` contexts; calls in further contexts are counted by function")
 	fs.StringVar(&o.Sample.Sampler, "sampler", o.Sample.Sampler, "`stw|sps|isps`: the sampler")
 	fs.StringVar(&o.Sample.Walk, "walk", "", "walk stacks by `WALK`: unwinder, fp, incremental or marker")
 	fs.DurationVar(&o.Sample.Every, "every", o.Sample.Every, "`DURATION`: the time between samples")
-	fs.Var((*onOff)(&o.Sample.Waiting), "waiting", "`on|off`: also sample goroutines that wait")
+	fs.Var((*flags.OnOff)(&o.Sample.Waiting), "waiting", "`on|off`: also sample goroutines that wait")
 	fs.StringVar(&o.Sample.Ask, "ask", o.Sample.Ask,
 		"`signal|guard`: sample running goroutines at any instruction, or only in function prologues, which is biased")
-	fs.Var((*onOff)(&o.Sample.Start), "start", "`on|off`: start sampling when the program starts")
+	fs.Var((*flags.OnOff)(&o.Sample.Start), "start", "`on|off`: start sampling when the program starts")
 	fs.StringVar(&o.Acct.Trigger, "trigger", o.Acct.Trigger,
 		"sample at each `TRIGGER`: calls:N, every Nth call; func:N, every Nth of a function; or time:DURATION")
 	fs.StringVar(&o.Acct.Weights, "weights", o.Acct.Weights,
@@ -116,27 +117,6 @@ func declareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	})
 }
 
-// onOff is the value of a flag that is spelled on or off.
-type onOff bool
-
-// String is for the flag package, which prints defaults with it.
-func (v *onOff) String() string {
-	if *v {
-		return "on"
-	}
-	return "off"
-}
-
-// Set refuses the spellings true and false, which a boolean flag would take: a
-// command line that works shall have one form.
-func (v *onOff) Set(s string) error {
-	if s != "on" && s != "off" {
-		return errors.New("want on or off")
-	}
-	*v = s == "on"
-	return nil
-}
-
 // parseGoCommand parses the arguments of such a command. declare, which may be
 // nil, adds flags of its own to the common ones.
 // Mistakes are usage errors that begin with the verb; the wish for help is
@@ -150,15 +130,15 @@ func parseGoCommand(verb string, args []string, declare func(*flag.FlagSet)) (*l
 	}
 	var err error
 	// What go would refuse is left to go; here it is only taken apart.
-	if p.Args, err = toolchain.ParseArgs(verb, args, flagSet{fs}); errors.Is(err, flag.ErrHelp) {
+	if p.Args, err = toolchain.ParseArgs(verb, args, flags.Set{FlagSet: fs}); errors.Is(err, flag.ErrHelp) {
 		return nil, err
 	} else if err != nil {
 		return nil, exit.Usagef("%s: %w", verb, err)
 	}
 	fs.Visit(func(f *flag.Flag) { p.Opts.Given = append(p.Opts.Given, f.Name) })
-	if name := p.Args.Unknown(func(name string) bool { return words.Nearest(name, flagNames(fs)) != "" }); name != "" {
+	if name := p.Args.Unknown(func(name string) bool { return words.Nearest(name, flags.Names(fs)) != "" }); name != "" {
 		return nil, exit.Usagef("%s: -%s: no such flag%s; run 'stemma help %s'", verb, name,
-			words.DidYouMean("-", name, flagNames(fs)), verb)
+			words.DidYouMean("-", name, flags.Names(fs)), verb)
 	}
 	if err := p.Opts.Check(); err != nil {
 		like := ""
@@ -169,17 +149,4 @@ func parseGoCommand(verb string, args []string, declare func(*flag.FlagSet)) (*l
 		return nil, exit.Usagef("%w%s", err, like)
 	}
 	return p, nil
-}
-
-// flagSet makes a flag.FlagSet toolchain.OwnFlags.
-type flagSet struct{ *flag.FlagSet }
-
-// Has tells about a flag of stemma; all others are for the go command.
-func (fs flagSet) Has(name string) (takesValue, ok bool) {
-	f := fs.Lookup(name)
-	if f == nil {
-		return false, false
-	}
-	b, ok := f.Value.(interface{ IsBoolFlag() bool })
-	return !ok || !b.IsBoolFlag(), true
 }

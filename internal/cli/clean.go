@@ -39,7 +39,7 @@ func runClean(e *process.Env, args []string) error {
 	var o clean.Options
 	fs := flag.NewFlagSet("clean", flag.ContinueOnError)
 	declareClean(fs, &o)
-	dirs, err := parseMixed(e, fs, args)
+	dirs, err := parse(e, fs, args)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@
 //
 // There are two kinds of commands. Those that build (build, run, test, verify)
 // take the flags of the go command beside their own, and pass them on: see
-// parseGoCommand. Those that read parse with parseMixed, which lets flags stand
+// parseGoCommand. Those that read parse with parse, which lets flags stand
 // between files. Each command declares its flags once, in a function that parsing
 // and help text share.
 //

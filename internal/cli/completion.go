@@ -33,7 +33,7 @@ values. For this shell:
 
 // runCompletion prints the script for one shell.
 func runCompletion(e *process.Env, args []string) error {
-	args, err := parseMixed(e, flag.NewFlagSet("completion", flag.ContinueOnError), args)
+	args, err := parse(e, flag.NewFlagSet("completion", flag.ContinueOnError), args)
 	if err != nil {
 		return err
 	}
@@ -42,36 +42,6 @@ func runCompletion(e *process.Env, args []string) error {
 			strings.Join(manual.Shells(), ", "))
 	}
 	return manual.Completion(e.Stdout, args[0], described())
-}
-
-// flagsOf returns the flags of a command, from the declarations that parsing has. A flag
-// without a text is hidden.
-func flagsOf(c *command) (list []manual.Flag) {
-	if c.flags == nil {
-		return nil
-	}
-	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
-	c.flags(fs)
-	fs.VisitAll(func(f *flag.Flag) {
-		if f.Usage == "" {
-			return // hidden
-		}
-		value, text := flag.UnquoteUsage(f)
-		text = strings.TrimPrefix(text, value+": ") // the whole value stands before it
-		switch f.DefValue {
-		case "", "0", "false": // nothing, or as the text says
-		default:
-			text += " (default " + f.DefValue + ")"
-		}
-		list = append(list,
-			manual.Flag{Name: f.Name, Value: value, Text: text, Values: flagValues(c.name, f.Name, value)})
-	})
-	if c.pages {
-		list = append(list,
-			manual.Flag{Name: process.NoPager,
-				Text: "do not show a long output on a terminal with $STEMMA_PAGER, $PAGER or less"})
-	}
-	return list
 }
 
 // flagValues returns what a flag of a command takes, nil if that is not a list.

@@ -57,7 +57,7 @@ func decodeFlags(fs *flag.FlagSet) *string {
 func runDecode(e *process.Env, args []string) error {
 	fs := flag.NewFlagSet("decode", flag.ContinueOnError)
 	flagFormat := decodeFlags(fs)
-	ids, err := parseMixed(e, fs, args)
+	ids, err := parse(e, fs, args)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/diff"
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/gate"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/report"
@@ -57,16 +58,9 @@ checked is an error.
 type diffFlags struct {
 	gate.Options
 	by, metric                 string
-	failOver, warnOver, ignore listFlag
+	failOver, warnOver, ignore flags.List
 	json, markdown, annotate   bool
 }
-
-// A listFlag is a flag that may be given several times.
-type listFlag []string
-
-func (l *listFlag) String() string { return strings.Join(*l, ",") }
-
-func (l *listFlag) Set(s string) error { *l = append(*l, s); return nil }
 
 func declareDiff(fs *flag.FlagSet, o *diffFlags) {
 	fs.StringVar(&o.by, "by", "function", "compare by `SCOPE`: function, context or line, which is that of the call")
@@ -114,7 +108,7 @@ func checkDiff(fs *flag.FlagSet, o *diffFlags) (err error) {
 	}
 	for _, f := range []struct {
 		name   string
-		have   listFlag
+		have   flags.List
 		limits *[]diff.Limit
 	}{{"fail-over", o.failOver, &o.Hard}, {"warn-over", o.warnOver, &o.Soft}} {
 		for _, text := range f.have {
@@ -142,7 +136,7 @@ func runDiff(e *process.Env, args []string) error {
 	var o diffFlags
 	fs := flag.NewFlagSet("diff", flag.ContinueOnError)
 	declareDiff(fs, &o)
-	paths, err := parseMixed(e, fs, args)
+	paths, err := parse(e, fs, args)
 	if err != nil {
 		return err
 	}
@@ -207,7 +201,7 @@ func runBaseline(e *process.Env, args []string) error {
 	var o baselineOptions
 	fs := flag.NewFlagSet("baseline", flag.ContinueOnError)
 	o.declare(fs)
-	paths, err := parseMixed(e, fs, args)
+	paths, err := parse(e, fs, args)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ It exits 1 if something will not work.`,
 
 // runDoctor goes on behind what fails: there may be more.
 func runDoctor(e *process.Env, args []string) error {
-	args, err := parseMixed(e, flag.NewFlagSet("doctor", flag.ContinueOnError), args)
+	args, err := parse(e, flag.NewFlagSet("doctor", flag.ContinueOnError), args)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/events"
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/ids"
 	"github.com/stemma-go/stemma/internal/lookup"
 	"github.com/stemma-go/stemma/internal/process"
@@ -81,9 +82,9 @@ func checkEvents(fs *flag.FlagSet, o *events.Options) error {
 	}
 	switch {
 	case o.Log:
-		return onlyFlags(fs, "a log", "kind", "log", "top", "format", "json")
+		return flags.Only(fs, "a log", "kind", "log", "top", "format", "json")
 	case o.JSON:
-		return onlyFlags(fs, "JSON, which has histograms by itself", "kind", "by", "top", "format", "json")
+		return flags.Only(fs, "JSON, which has histograms by itself", "kind", "by", "top", "format", "json")
 	}
 	return nil
 }
@@ -94,7 +95,7 @@ func runEvents(e *process.Env, args []string) error {
 	var o events.Options
 	fs := flag.NewFlagSet("events", flag.ContinueOnError)
 	declareEvents(fs, &o)
-	paths, err := parseMixed(e, fs, args)
+	paths, err := parse(e, fs, args)
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func runExport(e *process.Env, args []string) error {
 	var o exportOptions
 	fs := flag.NewFlagSet("export", flag.ContinueOnError)
 	o.declare(fs)
-	paths, err := parseMixed(e, fs, args)
+	paths, err := parse(e, fs, args)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func helpFlags(fs *flag.FlagSet) *bool {
 func runHelp(e *process.Env, args []string) error {
 	fs := flag.NewFlagSet("help", flag.ContinueOnError)
 	man := helpFlags(fs)
-	args, err := parseMixed(e, fs, args)
+	args, err := parse(e, fs, args)
 	switch {
 	case err != nil:
 		return err

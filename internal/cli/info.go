@@ -35,7 +35,7 @@ func infoFlags(fs *flag.FlagSet) *bool {
 func runInfo(e *process.Env, args []string) error {
 	fs := flag.NewFlagSet("info", flag.ContinueOnError)
 	text := infoFlags(fs)
-	paths, err := parseMixed(e, fs, args)
+	paths, err := parse(e, fs, args)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/calls"
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/replay"
 	"github.com/stemma-go/stemma/internal/words"
@@ -80,12 +81,12 @@ func runReplay(e *process.Env, args []string) error {
 	var o replayOptions
 	fs := flag.NewFlagSet("replay", flag.ContinueOnError)
 	o.declare(fs)
-	files, err := parseMixed(e, fs, args)
+	files, err := parse(e, fs, args)
 	if err != nil {
 		return err
 	}
 	if o.events {
-		if err := onlyFlags(fs, "a list of events", "events"); err != nil {
+		if err := flags.Only(fs, "a list of events", "events"); err != nil {
 			return err
 		}
 	}

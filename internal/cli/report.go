@@ -10,6 +10,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/internal/store"
@@ -207,7 +208,7 @@ func checkReport(fs *flag.FlagSet, o *report.Options) error {
 	case o.Sort != "self" && o.Sort != "total":
 		return exit.Usagef("report: -sort=%s: no such order (have self, total)", o.Sort)
 	}
-	return onlyFlags(fs, reportForm(o), reportFlags(o)...)
+	return flags.Only(fs, reportForm(o), reportFlags(o)...)
 }
 
 // runReport checks the flags before it reads anything: profiles can be large.
@@ -215,7 +216,7 @@ func runReport(e *process.Env, args []string) error {
 	var o report.Options
 	fs := flag.NewFlagSet("report", flag.ContinueOnError)
 	declareReport(fs, &o)
-	paths, err := parseMixed(e, fs, args)
+	paths, err := parse(e, fs, args)
 	if err != nil {
 		return err
 	}
@@ -232,7 +233,7 @@ func runReport(e *process.Env, args []string) error {
 	}
 	o.Sources, o.Colour = rec.Sources, process.Coloured(e.Stdout)
 	if p.IDs != nil {
-		if err := onlyFlags(fs,
+		if err := flags.Only(fs,
 			"a record of context IDs, which has no counts of calls (see stemma decode and stemma events)",
 			"json"); err != nil {
 			return err

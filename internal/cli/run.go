@@ -2,11 +2,10 @@ package cli
 
 import (
 	"flag"
-	"fmt"
-	"strconv"
 
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/launch"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/toolchain"
@@ -41,7 +40,7 @@ the same standard input if that is a file.`,
 type runOptions struct {
 	out           string
 	deterministic bool
-	runs          repeated
+	runs          flags.Repeats
 }
 
 func (o *runOptions) declare(fs *flag.FlagSet) {
@@ -58,54 +57,13 @@ func (o *runOptions) declareRepeats(fs *flag.FlagSet) {
 		"run twice, or with -stable=`N` as often, and find the contexts that vary from run to run")
 }
 
-// repeated is the value of -stable: how often to run, 0 if the flag is not given.
-type repeated int
-
-// maxRepeats is more runs than anybody waits for.
-const maxRepeats = 1000
-
-func (r *repeated) String() string {
-	if *r == 0 {
-		return ""
-	}
-	return strconv.Itoa(int(*r))
-}
-
-func (r *repeated) Set(s string) error {
-	if s == "true" {
-		s = "2"
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 2 || n > maxRepeats {
-		return fmt.Errorf("want the number of runs to compare, 2 to %d", maxRepeats)
-	}
-	*r = repeated(n)
-	return nil
-}
-
-// IsBoolFlag lets the value be left out.
-func (r *repeated) IsBoolFlag() bool { return true }
-
-// check returns an error if the engine counts nothing that could be the same in two runs.
-func (r repeated) check(p *launch.GoArgs) error {
-	if r == 0 || engine.Lookup(p.Opts.Engine).Gives&engine.Counts != 0 {
+// checkStable returns an error if the engine counts nothing that could be the same in two runs.
+func (o *runOptions) checkStable(p *launch.GoArgs) error {
+	if o.runs == 0 || engine.Lookup(p.Opts.Engine).Gives&engine.Counts != 0 {
 		return nil
 	}
 	return exit.Usagef("%s: -stable: engine %s has no exact counts to compare; use %s", p.Verb, p.Opts.Engine,
 		engine.Giving(engine.Counts))
-}
-
-// deterministicEnv returns what tells a program to be deterministic, if that is asked for. Only
-// programs that have contexts have the hooks.
-func deterministicEnv(p *launch.GoArgs, on bool) ([]string, error) {
-	if !on {
-		return nil, nil
-	}
-	if engine.Lookup(p.Opts.Engine).Parts&engine.Contexts == 0 {
-		return nil, exit.Usagef("%s: -deterministic: engine %s takes samples, which depend on time; use %s",
-			p.Verb, p.Opts.Engine, engine.Giving(engine.Counts))
-	}
-	return []string{"STEMMA_DETERMINISTIC=1"}, nil
 }
 
 // runRun removes the executable when it is done, and the live directory when it is
@@ -116,10 +74,10 @@ func runRun(e *process.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.runs.check(p); err != nil {
+	if err := o.checkStable(p); err != nil {
 		return err
 	}
-	env, err := deterministicEnv(p, o.deterministic)
+	env, err := launch.DeterministicEnv(p, o.deterministic)
 	if err != nil {
 		return err
 	}
@@ -133,26 +91,12 @@ func runRun(e *process.Env, args []string) error {
 		o.out = prog.Name + ".stemma"
 	}
 	if o.runs > 0 {
-		return programsEnd(e)(prog.Repeat(e, int(o.runs), o.out))
+		return launch.End(e.Stderr)(prog.Repeat(e, int(o.runs), o.out))
 	}
 	rec, err := prog.Run(e)
 	if err != nil {
 		return err
 	}
 	rec.Keep = p.Opts.Record != ""
-	return programsEnd(e)(rec.Code, rec.Seal(e, o.out))
-}
-
-// programsEnd returns what makes an exit code of a program and an error of its record one: the
-// program's counts, whatever comes of its record.
-func programsEnd(e *process.Env) func(code int, err error) error {
-	return func(code int, err error) error {
-		if err != nil {
-			fmt.Fprintf(e.Stderr, "stemma: %v\n", err)
-			if code == exit.OK {
-				return &exit.Error{Code: exit.Failure}
-			}
-		}
-		return exit.With(code)
-	}
+	return launch.End(e.Stderr)(rec.Code, rec.Seal(e, o.out))
 }

@@ -45,7 +45,7 @@ func declareRepeats(fs *flag.FlagSet, repeats *bool) {
 func runSeal(e *process.Env, args []string) error {
 	fs := flag.NewFlagSet("seal", flag.ContinueOnError)
 	out, repeats := sealFlags(fs)
-	paths, err := parseMixed(e, fs, args)
+	paths, err := parse(e, fs, args)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func runSimilarity(e *process.Env, args []string) error {
 	var o similarityOptions
 	fs := flag.NewFlagSet("similarity", flag.ContinueOnError)
 	o.declare(fs)
-	paths, err := parseMixed(e, fs, args)
+	paths, err := parse(e, fs, args)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/toolchain"
-	"github.com/stemma-go/stemma/internal/words"
 )
 
 // testCommand is go test with our compiler.
@@ -53,7 +52,7 @@ func runTest(e *process.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	env, err := deterministicEnv(p, o.deterministic)
+	env, err := launch.DeterministicEnv(p, o.deterministic)
 	if err != nil {
 		return err
 	}
@@ -99,7 +98,7 @@ func runTest(e *process.Env, args []string) error {
 		return code, nil
 	}
 	if tests != nil {
-		return programsEnd(e)(tests.Run(e, run))
+		return launch.End(e.Stderr)(tests.Run(e, run))
 	}
 	before := store.LiveDirs(out)
 	code, err := run()
@@ -108,7 +107,7 @@ func runTest(e *process.Env, args []string) error {
 	}
 	switch {
 	case compiled == nil:
-		listNew(e, before, store.LiveDirs(out))
+		launch.TellNew(e.Stderr, before, store.LiveDirs(out))
 	case code == exit.OK:
 		compiled.Tell(e.Stderr)
 	}
@@ -118,7 +117,7 @@ func runTest(e *process.Env, args []string) error {
 
 // testFlags checks the arguments, and returns the flags that go test gets beside them.
 func testFlags(p *launch.GoArgs, o *runOptions) ([]string, error) {
-	if err := o.runs.check(p); err != nil {
+	if err := o.checkStable(p); err != nil {
 		return nil, err
 	}
 	if vet, ok := p.Args.Flag("vet"); ok && vet != "off" {
@@ -169,26 +168,4 @@ func (o *runOptions) profile(p *launch.GoArgs, compiled *launch.Compiled) error 
 		o.out = "tests" + store.SealedSuffix
 	}
 	return nil
-}
-
-// listNew tells which live directories are there that were not before.
-func listNew(e *process.Env, before, after []string) {
-	old := make(map[string]bool)
-	for _, dir := range before {
-		old[dir] = true
-	}
-	var added []string
-	for _, dir := range after {
-		if !old[dir] {
-			added = append(added, dir)
-		}
-	}
-	if len(added) == 0 {
-		fmt.Fprintf(e.Stderr,
-			"stemma: no record: no test binary ran, or none could write where records go; set STEMMA_OUT to a "+
-				"directory that can be written\n")
-		return
-	}
-	fmt.Fprintf(e.Stderr, "stemma: %s:\n", words.Plural(len(added), "record"))
-	store.ListDirs(e.Stderr, added)
 }

@@ -65,7 +65,7 @@ func runTop(e *process.Env, args []string) error {
 	var o topOptions
 	fs := flag.NewFlagSet("top", flag.ContinueOnError)
 	o.declare(fs)
-	paths, err := parseMixed(e, fs, args)
+	paths, err := parse(e, fs, args)
 	metrics := append(report.Metrics(), top.EncodedMetrics()...)
 	switch {
 	case err != nil:

@@ -23,7 +23,7 @@ func versionCommand() *command {
 // runVersion prints what it knows before it returns an error: an unsupported Go is
 // the case where the versions matter. It builds nothing.
 func runVersion(e *process.Env, args []string) error {
-	paths, err := parseMixed(e, flag.NewFlagSet("version", flag.ContinueOnError), args)
+	paths, err := parse(e, flag.NewFlagSet("version", flag.ContinueOnError), args)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"flag"
 
 	"github.com/stemma-go/stemma/internal/display"
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/store"
 )
@@ -56,12 +57,12 @@ func runView(e *process.Env, args []string) error {
 	var o viewOptions
 	fs := flag.NewFlagSet("view", flag.ContinueOnError)
 	o.declare(fs)
-	paths, err := parseMixed(e, fs, args)
+	paths, err := parse(e, fs, args)
 	if err != nil {
 		return err
 	}
 	if o.out != "" {
-		if err := onlyFlags(fs, "a page in a file", "o", "base"); err != nil {
+		if err := flags.Only(fs, "a page in a file", "o", "base"); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,60 @@
+package launch
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/store"
+	"github.com/stemma-go/stemma/internal/words"
+)
+
+// DeterministicEnv returns what tells a program to be deterministic, if that is asked for. Only
+// programs that have contexts have the hooks.
+func DeterministicEnv(p *GoArgs, on bool) ([]string, error) {
+	if !on {
+		return nil, nil
+	}
+	if engine.Lookup(p.Opts.Engine).Parts&engine.Contexts == 0 {
+		return nil, exit.Usagef("%s: -deterministic: engine %s takes samples, which depend on time; use %s",
+			p.Verb, p.Opts.Engine, engine.Giving(engine.Counts))
+	}
+	return []string{"STEMMA_DETERMINISTIC=1"}, nil
+}
+
+// End returns what makes an exit code of a program and an error of its record one: the
+// program's counts, whatever comes of its record.
+func End(notes io.Writer) func(code int, err error) error {
+	return func(code int, err error) error {
+		if err != nil {
+			fmt.Fprintf(notes, "stemma: %v\n", err)
+			if code == exit.OK {
+				return &exit.Error{Code: exit.Failure}
+			}
+		}
+		return exit.With(code)
+	}
+}
+
+// TellNew tells which live directories are there that were not before.
+func TellNew(notes io.Writer, before, after []string) {
+	old := make(map[string]bool)
+	for _, dir := range before {
+		old[dir] = true
+	}
+	var added []string
+	for _, dir := range after {
+		if !old[dir] {
+			added = append(added, dir)
+		}
+	}
+	if len(added) == 0 {
+		fmt.Fprintf(notes,
+			"stemma: no record: no test binary ran, or none could write where records go; set STEMMA_OUT to a "+
+				"directory that can be written\n")
+		return
+	}
+	fmt.Fprintf(notes, "stemma: %s:\n", words.Plural(len(added), "record"))
+	store.ListDirs(notes, added)
+}
