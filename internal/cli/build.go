@@ -136,7 +136,8 @@ func parseGoCommand(verb string, args []string, declare func(*flag.FlagSet)) (*l
 		return nil, exit.Usagef("%s: %w", verb, err)
 	}
 	fs.Visit(func(f *flag.Flag) { p.Opts.Given = append(p.Opts.Given, f.Name) })
-	if name := p.Args.Unknown(func(name string) bool { return words.Nearest(name, flags.Names(fs)) != "" }); name != "" {
+	likeOurs := func(name string) bool { return words.Nearest(name, flags.Names(fs)) != "" }
+	if name := p.Args.Unknown(likeOurs); name != "" {
 		return nil, exit.Usagef("%s: -%s: no such flag%s; run 'stemma help %s'", verb, name,
 			words.DidYouMean("-", name, flags.Names(fs)), verb)
 	}
