@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/sealed"
+	"github.com/stemma-go/stemma/internal/tables"
 )
 
 // The tables of a profile. FORMAT.md describes them.
 const (
-	tableRecord  = "record"
 	tableProcess = "process"
 	tableLost    = "lost"
 	tableNote    = "note"
@@ -35,7 +35,7 @@ func IsSealed(head []byte) bool { return sealed.Is(head) }
 // Equal profiles give equal bytes. What w has got when an error comes is no file
 // that Read accepts.
 func (p *Profile) Write(w io.Writer) error {
-	f, err := p.Tables()
+	f, err := p.tables(tables.Calls)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (p *Profile) Write(w io.Writer) error {
 
 // WriteText writes p in the text form. It returns an error if p is not valid.
 func (p *Profile) WriteText(w io.Writer) error {
-	f, err := p.Tables()
+	f, err := p.tables(tables.Calls)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func Read(r io.Reader) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return FromTables(f)
+	return fromTables(f)
 }
 
 // ParseText reads the text form. An error names the line.
@@ -67,18 +67,25 @@ func Read(r io.Reader) (*Profile, error) {
 // The form is for tests and for looking at a profile: it is several times as large as a
 // sealed file and slow to read.
 func ParseText(r io.Reader) (*Profile, error) {
-	f, err := sealed.ParseText(r, Descriptions(), TextRow)
+	f, err := sealed.ParseText(r, descriptions(), textRow)
 	if err != nil {
 		return nil, err
 	}
-	return FromTables(f)
+	return fromTables(f)
 }
 
-// Descriptions returns the tables of a profile, without rows.
-func Descriptions() []*sealed.Table {
+// The codec is reached by other parts of stemma, and is not public.
+func init() {
+	tables.Of = func(p any, kind tables.Kind) (*sealed.File, error) { return p.(*Profile).tables(kind) }
+	tables.Tree = func(f *sealed.File) (any, error) { return treeFromTables(f) }
+	tables.Descriptions, tables.TextRow = descriptions, textRow
+}
+
+// descriptions returns the tables of a profile, without rows.
+func descriptions() []*sealed.Table {
 	x := (&sealed.File{Strings: []string{""}}).Interner()
 	return []*sealed.Table{
-		recordSchema.Describe(tableRecord), processSchema(x).Describe(tableProcess), lossSchema(x).Describe(tableLost),
+		tables.DescribeFirst(), processSchema(x).Describe(tableProcess), lossSchema(x).Describe(tableLost),
 		noteSchema(x).Describe(tableNote), samplerSchema(x).Describe(tableSampler), lossSchema(x).Describe(tableStat),
 		bucketSchema.Describe(tableLatency), funcSchema.Describe(tableFunc), inlinedSchema.Describe(tableInlined),
 		siteSchema.Describe(tableSite), frameSchema.Describe(tableFrame), valueSchema(x).Describe(tableValue),
@@ -86,9 +93,9 @@ func Descriptions() []*sealed.Table {
 	}
 }
 
-// TextRow is what [sealed.ParseText] calls after each row of a profile: a value is a
+// textRow is what [sealed.ParseText] calls after each row of a profile: a value is a
 // column of the nodes.
-func TextRow(f *sealed.File, t *sealed.Table) error {
+func textRow(f *sealed.File, t *sealed.Table) error {
 	if t.Name != tableValue {
 		return nil
 	}
@@ -113,41 +120,18 @@ func TextRow(f *sealed.File, t *sealed.Table) error {
 	return nil
 }
 
-// A recordRow is the first row of a file: what a look at its beginning tells.
-type recordRow struct {
-	kind uint64 // index into RecordKinds
-	run  uint64 // of a record of one run; 0 else
-}
-
-// Kinds of records, as files have them.
-const (
-	RecordTree = iota // a calling context tree
-	RecordIDs         // what context IDs are decoded with
-)
-
-var recordSchema = sealed.Schema[recordRow]{
-	{Name: "kind", Kind: sealed.Word, Words: []string{"tree", "ids"},
-		Get: func(r *recordRow) uint64 { return r.kind }, Set: func(r *recordRow, v uint64) { r.kind = v }},
-	{Name: "run", Kind: sealed.Hex, Get: func(r *recordRow) uint64 { return r.run },
-		Set: func(r *recordRow, v uint64) { r.run = v }},
-}
-
-// Tables returns the tables of a profile. It is an error if p is not valid.
-func (p *Profile) Tables() (*sealed.File, error) { return p.tables(RecordTree) }
-
-// TablesOfIDs is Tables for a record of context IDs, which has tables of its own, too.
-func (p *Profile) TablesOfIDs() (*sealed.File, error) { return p.tables(RecordIDs) }
-
-func (p *Profile) tables(kind uint64) (*sealed.File, error) {
+// tables returns the tables of a profile. It is an error if p is not valid. A record of context IDs has tables of its
+// own, too.
+func (p *Profile) tables(kind tables.Kind) (*sealed.File, error) {
 	if err := p.CheckValid(); err != nil {
 		return nil, err
 	}
 	f := &sealed.File{Strings: append([]string{}, p.Strings...)}
-	record := recordRow{kind: kind}
+	run := uint64(0)
 	if len(p.Processes) == 1 {
-		record.run = p.Processes[0].Run
+		run = p.Processes[0].Run
 	}
-	recordSchema.Add(f, tableRecord, []recordRow{record})
+	tables.AddFirst(f, kind, run)
 	p.addProcesses(f)
 	p.addFuncs(f)
 	types := make([]ValueType, len(p.Columns))
@@ -162,29 +146,20 @@ func (p *Profile) tables(kind uint64) (*sealed.File, error) {
 	return f, nil
 }
 
-// Kind returns what kind of record the tables are of, and the run if it is one.
-func Kind(f *sealed.File) (kind int, run uint64, err error) {
-	rows, err := recordSchema.Rows(f, tableRecord)
-	if err != nil || len(rows) != 1 {
-		return 0, 0, fmt.Errorf("table %s: have %d rows, want 1 (%w)", tableRecord, len(rows), err)
-	}
-	return int(rows[0].kind), rows[0].run, nil
-}
-
-// FromTables returns the profile of tables.
-func FromTables(f *sealed.File) (*Profile, error) {
-	kind, _, err := Kind(f)
+// fromTables returns the profile of tables.
+func fromTables(f *sealed.File) (*Profile, error) {
+	kind, _, err := tables.KindOf(f)
 	if err != nil {
 		return nil, err
 	}
-	if kind != RecordTree {
+	if kind != tables.Calls {
 		return nil, fmt.Errorf("a record of context IDs has no tree; see stemma decode and stemma events")
 	}
-	return TreeFromTables(f)
+	return treeFromTables(f)
 }
 
-// TreeFromTables is FromTables for records of any kind.
-func TreeFromTables(f *sealed.File) (*Profile, error) {
+// treeFromTables is fromTables for records of any kind.
+func treeFromTables(f *sealed.File) (*Profile, error) {
 	p := &Profile{Strings: f.Strings}
 	var err error
 	if p.Processes, err = readProcesses(f); err != nil {

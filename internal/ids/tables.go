@@ -11,6 +11,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/sealed"
+	"github.com/stemma-go/stemma/internal/tables"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -41,7 +42,7 @@ const (
 
 // Tables returns the tables of a record and its profile.
 func (c *Record) Tables(p *profile.Profile) (*sealed.File, error) {
-	f, err := p.TablesOfIDs()
+	f, err := tables.Of(p, tables.IDs)
 	if err != nil {
 		return nil, err
 	}
@@ -65,10 +66,11 @@ func (c *Record) entries() uint64 {
 
 // FromTables is the inverse of Tables.
 func FromTables(f *sealed.File) (*profile.Profile, *Record, error) {
-	p, err := profile.TreeFromTables(f)
+	tree, err := tables.Tree(f)
 	if err != nil {
 		return nil, nil, err
 	}
+	p := tree.(*profile.Profile)
 	rows, err := engineSchema().Rows(f, tableEngine)
 	if err != nil {
 		return nil, nil, err
@@ -103,7 +105,7 @@ func FromTables(f *sealed.File) (*profile.Profile, *Record, error) {
 
 // Descriptions returns the tables of a record of context IDs, without rows.
 func Descriptions() []*sealed.Table {
-	return append(profile.Descriptions(), engineSchema().Describe(tableEngine), addressSchema.Describe(tableAddress),
+	return append(tables.Descriptions(), engineSchema().Describe(tableEngine), addressSchema.Describe(tableAddress),
 		codeSchema.Describe(tableCode), internedSchema.Describe(tableInterned), epochSchema.Describe(tableEpoch),
 		numberingSchema.Describe(tableNumbering), edgeSchema.Describe(tableEdge), sitesSchema.Describe(tableSites),
 		intervalSchema.Describe(tableInterval), beginSchema.Describe(tableBegin), groupSchema.Describe(tableGroup),
@@ -117,8 +119,8 @@ func SealedRun(r io.Reader) (run uint64, ok bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	kind, run, err := profile.Kind(f)
-	if err != nil || kind != profile.RecordIDs {
+	kind, run, err := tables.KindOf(f)
+	if err != nil || kind != tables.IDs {
 		return 0, false, err
 	}
 	if run == 0 {

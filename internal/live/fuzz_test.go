@@ -8,6 +8,7 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/tables"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -34,9 +35,9 @@ func FuzzReadLive(f *testing.F) {
 			if err := l.Profile.CheckValid(); err != nil {
 				t.Fatalf("a reader accepted an invalid profile: %v", err)
 			}
-			if tables, err := l.Profile.Tables(); err != nil {
+			if f, err := tables.Of(l.Profile, tables.Calls); err != nil {
 				t.Fatal(err)
-			} else if _, err := profile.FromTables(tables); err != nil {
+			} else if _, err := tables.Tree(f); err != nil {
 				t.Fatalf("reading the tables of a profile: %v", err)
 			}
 			_ = l.Checks(func(c *live.Check) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/stemma-go/stemma/internal/ids"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/sealed"
+	"github.com/stemma-go/stemma/internal/tables"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -52,7 +53,7 @@ func Read(r io.Reader) (*Record, error) {
 
 // ParseText reads the text form of a record.
 func ParseText(r io.Reader) (*Record, error) {
-	f, err := sealed.ParseText(r, ids.Descriptions(), profile.TextRow)
+	f, err := sealed.ParseText(r, ids.Descriptions(), tables.TextRow)
 	if err != nil {
 		return nil, err
 	}
@@ -60,22 +61,22 @@ func ParseText(r io.Reader) (*Record, error) {
 }
 
 func fromTables(f *sealed.File) (*Record, error) {
-	kind, _, err := profile.Kind(f)
+	kind, _, err := tables.KindOf(f)
 	if err != nil {
 		return nil, err
 	}
-	if kind == profile.RecordIDs {
+	if kind == tables.IDs {
 		p, c, err := ids.FromTables(f)
 		if err != nil {
 			return nil, err
 		}
 		return &Record{Profile: p, IDs: c}, nil
 	}
-	p, err := profile.FromTables(f)
+	p, err := tables.Tree(f)
 	if err != nil {
 		return nil, err
 	}
-	return &Record{Profile: p}, nil
+	return &Record{Profile: p.(*profile.Profile)}, nil
 }
 
 // tables returns the tables of a record.
@@ -83,7 +84,7 @@ func (r *Record) tables() (*sealed.File, error) {
 	if r.IDs != nil {
 		return r.IDs.Tables(r.Profile)
 	}
-	return r.Profile.Tables()
+	return tables.Of(r.Profile, tables.Calls)
 }
 
 // Write writes a sealed file.
