@@ -71,7 +71,8 @@ const rule = `
 	internal/clean: internal/store, internal/toolchain;
 	internal/doctor: internal/store, internal/toolchain;
 	internal/launch: internal/report, internal/process;
-	internal/cli: internal/calls, internal/clean, internal/display, internal/doctor, internal/events, internal/export, internal/flags, internal/launch, internal/overlap, internal/top, internal/verify;
+	internal/reach: internal/store, internal/cct;
+	internal/cli: internal/calls, internal/clean, internal/display, internal/doctor, internal/events, internal/export, internal/flags, internal/launch, internal/overlap, internal/reach, internal/top, internal/verify;
 	cmd/stemma: internal/cli;
 	.: internal/decode;
 	stemmahttp: ., internal/export;

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // A Growing is how a number of calls grows with the size of the input.
@@ -35,7 +36,7 @@ func Growth(t testing.TB, sizes []int, f func(n int)) *Growing {
 	g := &Growing{t: t, what: "calls", sizes: sizes, match: func(string) bool { return true }}
 	f(sizes[0])
 	for _, n := range sizes {
-		tree, err := l.count(func() { f(n) })
+		tree, err := l.count(func() { f(n) }, profile.Calls.Name)
 		if err != nil {
 			t.Fatalf("stemmatest: %v", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // Lanes.
@@ -73,8 +74,17 @@ func (l *lane) release() {
 }
 
 // count calls f in the lane and returns the tree of what it called: [main] down to f, and all
-// contexts below. A lane that is new has no calls before.
-func (l *lane) count(f func()) (*cct.Tree, error) {
+// contexts below, with one value. A lane that is new has no calls before.
+func (l *lane) count(f func(), value string) (*cct.Tree, error) {
+	p, err := l.record(f)
+	if err != nil {
+		return nil, err
+	}
+	return cct.Of(p, value)
+}
+
+// record calls f in the lane and returns what it called, with all values.
+func (l *lane) record(f func()) (*profile.Profile, error) {
 	before := new(reading)
 	if l.used {
 		var err error
@@ -89,7 +99,7 @@ func (l *lane) count(f func()) (*cct.Tree, error) {
 		return nil, err
 	}
 	after.subtract(before)
-	return cct.Of(after.profile, value.Name)
+	return after.profile, nil
 }
 
 // first, second and last call f from the place that is the number of the lane. Their code is

@@ -150,9 +150,8 @@ func extract(p *profile.Profile, in []bool) *reading {
 	for i := len(in) - 1; i > 0; i-- {
 		keep[p.Nodes[i].Parent] = keep[p.Nodes[i].Parent] || keep[i]
 	}
-	from, to := p.Column(value.Name), profile.New(value)
+	to := profile.New(exactTypes(p)...)
 	to.Processes, to.Strings, to.Funcs = p.Processes, p.Strings, p.Funcs
-	column := to.Column(value.Name)
 	r := &reading{to, profile.NewNodeIndex(to, len(p.Nodes))}
 	place := make([]uint32, len(p.Nodes))
 	for i := 1; i < len(p.Nodes); i++ {
@@ -161,11 +160,23 @@ func extract(p *profile.Profile, in []bool) *reading {
 		}
 		n := p.Nodes[i]
 		place[i] = r.nodes.Node(place[n.Parent], n.Cell, n.Func)
-		if in[i] {
-			copy(column.Of(to, int(place[i])), from.Of(p, i))
+		for k := range to.Columns {
+			if c := &to.Columns[k]; in[i] {
+				copy(c.Of(to, int(place[i])), p.Column(c.Name).Of(p, i))
+			}
 		}
 	}
 	return r
+}
+
+// exactTypes returns the exact values that p has.
+func exactTypes(p *profile.Profile) (list []profile.ValueType) {
+	for _, c := range p.Columns {
+		if !c.Sampled {
+			list = append(list, c.ValueType)
+		}
+	}
+	return list
 }
 
 // subtract takes away what an earlier reading has. Functions and strings have kept their numbers, since the
@@ -175,12 +186,18 @@ func (r *reading) subtract(old *reading) {
 		return
 	}
 	place := make([]uint32, len(old.profile.Nodes))
-	values, before := r.profile.Column(value.Name), old.profile.Column(value.Name)
 	for i := 1; i < len(place); i++ {
 		n := old.profile.Nodes[i]
 		place[i] = r.nodes.Node(place[n.Parent], n.Cell, n.Func)
-		for c, v := range before.Of(old.profile, i) {
-			values.Of(r.profile, int(place[i]))[c] -= v
+		for k := range r.profile.Columns {
+			values := &r.profile.Columns[k]
+			before := old.profile.Column(values.Name)
+			if before == nil {
+				continue
+			}
+			for c, v := range before.Of(old.profile, i) {
+				values.Of(r.profile, int(place[i]))[c] -= v
+			}
 		}
 	}
 }

@@ -63,7 +63,7 @@ func Calls(t testing.TB, f func()) *Counted {
 	needCounts(t)
 	l := take(t)
 	defer l.release()
-	tree, err := l.count(f)
+	tree, err := l.count(f, profile.Calls.Name)
 	if err != nil {
 		t.Fatalf("stemmatest: %v", err)
 	}
@@ -114,6 +114,10 @@ func path(tree *cct.Tree, n uint32) string {
 		if len(frames) == maxFrames {
 			frames = append(frames, "…")
 			break
+		}
+		if f.File == "" { // a type, or a native
+			frames = append(frames, f.Func)
+			continue
 		}
 		frames = append(frames, fmt.Sprintf("%s %s:%d", f.Func, f.File[strings.LastIndexByte(f.File, '/')+1:], f.Line))
 	}
@@ -202,6 +206,3 @@ func needCounts(t testing.TB) {
 		t.Skipf("stemmatest: this test was built with engine %s, which does not count calls; run %s", engine, how)
 	}
 }
-
-// value is what is counted.
-var value = profile.Calls

@@ -1,6 +1,6 @@
 // Deterministic runs programs of the benchmark many times beside busy loops, with
 // STEMMA_DETERMINISTIC=1, and says in how many runs the gate would have raised an alarm at
-// calls>0, and what the runs differed in.
+// calls>0, which part of the calls lies in contexts that do not vary, and what the runs differed in.
 package main
 
 import (
@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -76,22 +77,24 @@ func (o *options) run() error {
 		defer busy.Wait()
 		defer busy.Process.Kill()
 	}
-	fmt.Println("| program | runs | alarms | runs that differ | calls | first difference |")
-	fmt.Println("| --- | --- | --- | --- | --- | --- |")
+	fmt.Println("| program | runs | alarms | runs that differ | calls | in contexts that do not vary | " +
+		"first difference |")
+	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
 	for _, p := range chosen {
 		r, err := o.repeat(b, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
-		fmt.Printf("| %s | %d | %d | %d | %s | %s |\n", p.Name, o.runs, r.alarms, r.differ, r.calls, r.first)
+		fmt.Printf("| %s | %d | %d | %d | %s | %s | %s |\n", p.Name, o.runs, r.alarms, r.differ, r.calls, r.stable,
+			r.first)
 	}
 	return nil
 }
 
 // A result is what runs of one program differed in.
 type result struct {
-	alarms, differ int
-	calls, first   string
+	alarms, differ       int
+	calls, stable, first string
 }
 
 // repeat compares all runs of a program with one.
@@ -115,6 +118,7 @@ func (o *options) repeat(b *measure.Bench, p *program.Program) (r result, err er
 	if _, err := b.Run(bin, base); err != nil {
 		return r, err
 	}
+	all := []string{base}
 	for n := range o.runs {
 		out := filepath.Join(b.Work, p.Name, fmt.Sprintf("run%03d", n+1))
 		if _, err := b.Run(bin, out); err != nil {
@@ -123,14 +127,35 @@ func (o *options) repeat(b *measure.Bench, p *program.Program) (r result, err er
 		if err := r.compare(b.Stemma, base, out); err != nil {
 			return r, err
 		}
-		if o.keep != "" {
-			continue
-		}
-		if err := os.RemoveAll(out); err != nil {
-			return r, err
+		all = append(all, out)
+	}
+	if err := r.stability(b.Stemma, filepath.Join(b.Work, p.Name, "all.stemma"), all); err != nil {
+		return r, err
+	}
+	if o.keep == "" {
+		for _, out := range all {
+			if err := os.RemoveAll(out); err != nil {
+				return r, err
+			}
 		}
 	}
 	return r, nil
+}
+
+var printedShare = regexp.MustCompile(`calls, ([0-9.]+%) in contexts that do not vary`)
+
+// stability finds out which part of the calls lies in contexts that vary in none of the runs.
+func (r *result) stability(stemma, file string, runs []string) error {
+	text, err := exec.Command(stemma, append([]string{"seal", "-repeats", "-o", file}, runs...)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("stemma seal: %w\n%s", err, text)
+	}
+	m := printedShare.FindSubmatch(text)
+	if m == nil {
+		return fmt.Errorf("stemma seal: no share of calls in\n%s", text)
+	}
+	r.stable = string(m[1])
+	return nil
 }
 
 // alarm is the exit code of the gate.

@@ -66,6 +66,7 @@ func commands() []*command {
 		sealCommand(),
 		diffCommand(),
 		baselineCommand(),
+		testsCommand(),
 		similarityCommand(),
 		cleanCommand(),
 		verifyCommand(),

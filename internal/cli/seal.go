@@ -7,6 +7,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/internal/store"
 )
 
@@ -56,8 +57,12 @@ func runSeal(e *process.Env, args []string) error {
 		*out = strings.TrimSuffix(filepath.Clean(paths[0]), store.SealedSuffix) + store.SealedSuffix
 	}
 	if *repeats {
-		_, err = store.SealRepeats(paths, *out)
-		return err
+		p, err := store.SealRepeats(paths, *out)
+		if err != nil {
+			return err
+		}
+		report.Stability(e.Stderr, p.Profile, len(paths), *out)
+		return nil
 	}
 	_, err = store.Seal(paths, *out, 0)
 	return err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/stemma-go/stemma/internal/clean"
-	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/launch"
 	"github.com/stemma-go/stemma/internal/process"
@@ -40,9 +39,6 @@ names the binary.`,
 	}
 }
 
-// fixedBenchtime is how often -deterministic runs a benchmark.
-const fixedBenchtime = "100x"
-
 // runTest tells which records are new by comparing the directory before and after:
 // the go command does not say which binaries it ran. Others that record into the
 // same directory meanwhile are listed, too.
@@ -60,7 +56,10 @@ func runTest(e *process.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	flags, err := testFlags(p, &o)
+	if err := o.checkStable(p); err != nil {
+		return err
+	}
+	flags, err := p.TestFlags(o.deterministic)
 	if err != nil {
 		return err
 	}
@@ -85,7 +84,7 @@ func runTest(e *process.Env, args []string) error {
 		return err
 	}
 	defer b.Close()
-	if flags, err = warmFlags(b, p, flags); err != nil {
+	if flags, err = p.WarmFlags(b, flags); err != nil {
 		return err
 	}
 	run := func() (int, error) {
@@ -113,44 +112,6 @@ func runTest(e *process.Env, args []string) error {
 	}
 	clean.Warn(e.Stderr, out, clean.Much)
 	return exit.With(code)
-}
-
-// testFlags checks the arguments, and returns the flags that go test gets beside them.
-func testFlags(p *launch.GoArgs, o *runOptions) ([]string, error) {
-	if err := o.checkStable(p); err != nil {
-		return nil, err
-	}
-	if vet, ok := p.Args.Flag("vet"); ok && vet != "off" {
-		return nil, exit.Usagef("test: -vet=%s: go vet cannot look at stemma's runtime, which is not on disk; run go "+
-			"vet by itself", vet)
-	}
-	// The go command runs vet for each package, imported ones too, in the
-	// package's directory, and that of the runtime's half is in the overlay only.
-	flags := []string{"-vet=off"}
-	if _, ok := p.Args.Flag("count"); !ok {
-		flags = append(flags, "-count=1")
-	}
-	if _, ok := p.Args.Flag("benchtime"); !ok && o.deterministic {
-		flags = append(flags, "-benchtime="+fixedBenchtime) // b.N would depend on time
-	}
-	return flags, nil
-}
-
-// warmFlags returns flags with what makes the warm file of a test binary when it starts, if that is asked for.
-func warmFlags(b *toolchain.Build, p *launch.GoArgs, flags []string) ([]string, error) {
-	if !p.Opts.IsWarm() {
-		return flags, nil
-	}
-	if _, ok := p.Args.Flag("c"); ok {
-		return nil, exit.Usagef("test: -c: the call graph of a test is made when it runs; leave -c out, or use %s "+
-			"without -warm", engine.Giving(engine.IDs))
-	}
-	exec, err := b.WarmExec(p.Opts, p.Args)
-	if err != nil {
-		return nil, err
-	}
-	p.Args.Remove("exec")
-	return append(flags, "-exec="+exec), nil
 }
 
 // profile sets where the sum of the records is to go, "" if they stay apart. It takes -o, which without -c is

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+
+	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/flags"
+	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/reach"
+	"github.com/stemma-go/stemma/internal/store"
+)
+
+// testsCommand tells which tests reach what.
+func testsCommand() *command {
+	return &command{
+		name:  "tests",
+		args:  "[-changed RANGE] [-json] [FILE|LIVEDIR...]",
+		short: "list what each test reached, and the tests that a change can affect",
+		long: `Tests lists the tests of records that 'stemma test' made, with the number of functions
+that each reached; -json lists the functions. Without arguments it takes all records in
+stemma.out, of one process for each package.
+
+With -changed it lists the tests that a change can affect, as git knows it: main.. is all
+since main, HEAD what is not committed. A test can be affected if it reached a function that
+has changed. What is below package initializers, TestMain, sync.Once and timers is reached
+by all tests of the package. Declarations, new methods, embedded files and testdata affect
+all tests of all packages that depend on theirs; go.mod affects all. What only one test
+reached because another one had filled a cache before is not known.
+`,
+		flags: func(fs *flag.FlagSet) { new(testsOptions).declare(fs) },
+		run:   runTests,
+	}
+}
+
+// testsOptions are the flags of tests.
+type testsOptions struct {
+	changed string
+	json    bool
+}
+
+func (o *testsOptions) declare(fs *flag.FlagSet) {
+	fs.StringVar(&o.changed, "changed", "", "list the tests that a change can affect: one of git's `RANGE`")
+	fs.BoolVar(&o.json, "json", false, "print JSON")
+}
+
+func runTests(e *process.Env, args []string) error {
+	var o testsOptions
+	fs := flag.NewFlagSet("tests", flag.ContinueOnError)
+	o.declare(fs)
+	paths, err := flags.Parse(fs, args)
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		out, err := store.RecordDir()
+		if err != nil {
+			return err
+		}
+		if len(store.LiveDirs(out)) == 0 {
+			return exit.Usagef("tests: no record given, and none in %s; run 'stemma test ./...' first",
+				store.Relative(out))
+		}
+		paths = []string{out}
+	}
+	suites, err := reach.Load(paths)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(e.Stdout)
+	defer w.Flush()
+	if o.changed == "" {
+		return reach.PrintSuites(w, suites, o.json)
+	}
+	if err := reach.PrintAffected(w, suites, o.changed, o.json); err != nil {
+		return fmt.Errorf("-changed: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package reach
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/store"
+	"github.com/stemma-go/stemma/internal/words"
+)
+
+// Load reads the tests of records.
+func Load(paths []string) ([]Suite, error) {
+	r, err := store.Load(paths)
+	if err != nil {
+		return nil, err
+	}
+	var lists [][]Suite
+	for _, p := range r.Profiles {
+		if p.IDs != nil || p.Sampled() {
+			return nil, fmt.Errorf("a record of samples or context IDs does not tell all that a test reached; " +
+				"run the tests with engine cct")
+		}
+		lists = append(lists, Of(p.Profile))
+	}
+	suites := Union(lists...)
+	if len(suites) == 0 {
+		return nil, fmt.Errorf("no test in %s; want records that 'stemma test' made",
+			words.Plural(len(r.Profiles), "record"))
+	}
+	return suites, nil
+}
+
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "\t")
+	return enc.Encode(v)
+}
+
+// PrintSuites lists tests with what they reached.
+func PrintSuites(w io.Writer, suites []Suite, asJSON bool) error {
+	if asJSON {
+		return printJSON(w, suites)
+	}
+	for _, s := range suites {
+		fmt.Fprintf(w, "%s: %s, which share %s\n", s.Package, words.Plural(len(s.Tests), "test"),
+			words.Plural(len(s.Shared), "function"))
+		for _, t := range s.Tests {
+			fmt.Fprintf(w, "%10s  %s\n", words.Commas(uint64(len(t.Functions))), t.Name)
+		}
+	}
+	return nil
+}
+
+// jsonAffected is the JSON form of the tests that changes can affect.
+type jsonAffected struct {
+	Changes  []Change   `json:"changes"`
+	Affected []Affected `json:"affected"`
+	Unknown  []string   `json:"unknown"` // files of which it is not known what reads them
+}
+
+// PrintAffected lists the tests that the changes of a range of git's can affect, and how to run them.
+func PrintAffected(w io.Writer, suites []Suite, versions string, asJSON bool) error {
+	changes, err := Changes(versions)
+	if err != nil {
+		return err
+	}
+	packages, err := Packages()
+	if err != nil {
+		return err
+	}
+	affected, unknown := Select(packages, suites, changes)
+	if asJSON {
+		return printJSON(w, jsonAffected{append([]Change{}, changes...), append([]Affected{}, affected...),
+			append([]string{}, unknown...)})
+	}
+	if len(affected) == 0 {
+		fmt.Fprintf(w, "%s: no test that was recorded can be affected\n", words.Plural(len(changes), "change"))
+	}
+	for _, a := range affected {
+		if a.All {
+			fmt.Fprintf(w, "go test %s  # all: %s\n", a.Package, a.Why)
+			continue
+		}
+		fmt.Fprintf(w, "go test -run '%s'", a.Run)
+		if a.Bench != "" {
+			fmt.Fprintf(w, " -bench '%s'", a.Bench)
+		}
+		fmt.Fprintf(w, " %s\n", a.Package)
+	}
+	if len(unknown) > 0 {
+		fmt.Fprintf(w, "not known who reads %s\n", strings.Join(unknown, ", "))
+	}
+	return nil
+}
