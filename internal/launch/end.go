@@ -17,7 +17,7 @@ func DeterministicEnv(p *GoArgs, on bool) ([]string, error) {
 		return nil, nil
 	}
 	if engine.Lookup(p.Opts.Engine).Parts&engine.Contexts == 0 {
-		return nil, exit.Usagef("%s: -deterministic: engine %s takes samples, which depend on time; use %s",
+		return nil, exit.Usagef("%s: -deterministic: the samples of engine %s depend on time; use %s",
 			p.Verb, p.Opts.Engine, engine.Giving(engine.Counts))
 	}
 	return []string{"STEMMA_DETERMINISTIC=1"}, nil

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/words"
 )
@@ -19,8 +20,8 @@ func Load(paths []string) ([]Suite, error) {
 	var lists [][]Suite
 	for _, p := range r.Profiles {
 		if p.IDs != nil || p.Sampled() {
-			return nil, fmt.Errorf("a record of samples or context IDs does not tell all that a test reached; " +
-				"run the tests with engine cct")
+			return nil, fmt.Errorf("a record of samples or context IDs does not tell all that a test reached; "+
+				"run the tests with %s", engine.Giving(engine.Counts))
 		}
 		lists = append(lists, Of(p.Profile))
 	}

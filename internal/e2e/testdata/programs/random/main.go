@@ -212,12 +212,13 @@ func files() {
 	calls("files", len(strings.Trim(dir, "0123456789")))
 }
 
-// noRandomize is set where a program runs that was started again with fixed addresses.
+// noRandomize is the personality of a process with fixed addresses.
 const noRandomize = 0x0040000
 
 // addresses looks at what is not in Go's heap. Where the kernel does not let a program fix it, nothing is to be seen.
 func addresses() {
-	if now, _, _ := syscall.RawSyscall(syscall.SYS_PERSONALITY, 0xffffffff, 0, 0); now&noRandomize == 0 && deterministic() {
+	now, _, _ := syscall.RawSyscall(syscall.SYS_PERSONALITY, 0xffffffff, 0, 0)
+	if _, _, refused := syscall.RawSyscall(syscall.SYS_PERSONALITY, now|noRandomize, 0, 0); refused != 0 && deterministic() {
 		return
 	}
 	mem, err := syscall.Mmap(-1, 0, 4096, syscall.PROT_READ, syscall.MAP_PRIVATE|syscall.MAP_ANON)
