@@ -128,8 +128,8 @@ func (b *bed) record(text, profile string) error {
 
 // diff is the gate of a CI job.
 func (b *bed) diff(profile string) (string, error) {
-	cmd := exec.Command(b.stemma, "diff", "-annotate", "-fail-over", "calls/function>0,allocs/function>0", "base.stemma",
-		profile)
+	cmd := exec.Command(b.stemma, "diff", "-annotate", "-fail-over", "calls/function>0,allocs/function>0",
+		"base.stemma", profile)
 	cmd.Dir = b.dir
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -138,8 +138,8 @@ func (b *bed) diff(profile string) (string, error) {
 // regression is the exit code of the gate.
 const regression = 3
 
-// plant makes a change, and tells whether it was found: the gate fails, and an annotation at the line that was changed
-// names the function that is called more often, or what was allocated.
+// plant makes a change, and tells whether it was found: the gate fails, and an annotation at the line that was
+// changed names the function that is called more often, or what was allocated.
 func (b *bed) plant(text string, p planting) (found bool, out string, err error) {
 	at := strings.Index(text, p.mark+"\n")
 	if at < 0 {
@@ -156,8 +156,8 @@ func (b *bed) plant(text string, p planting) (found bool, out string, err error)
 	place := fmt.Sprintf("file=main.go,line=%d,", line)
 	for l := range strings.Lines(out) {
 		for _, want := range p.wants {
-			if strings.HasPrefix(l, "::error ") && strings.Contains(l, place) &&
-				strings.Contains(l, "::"+p.value+" of "+want+":") {
+			named := strings.Contains(l, "::"+p.value+" of "+want+":")
+			if strings.HasPrefix(l, "::error ") && strings.Contains(l, place) && named {
 				return true, out, nil
 			}
 		}

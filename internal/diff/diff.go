@@ -486,6 +486,34 @@ func (d *Diff) Source(v Value, r Row) (place Row, ok bool) {
 	if best == 0 {
 		return Row{}, false
 	}
-	place = d.Row(v, Line, best)
-	return place, place.Line > 0
+	if place = d.Row(v, Line, best); place.Line > 0 {
+		return place, true
+	}
+	return d.sourceAbove(v, r)
+}
+
+// sourceAbove is Source for what natives do, which have no lines, such as allocations: the place is that
+// of the innermost call with a line.
+func (d *Diff) sourceAbove(v Value, r Row) (place Row, ok bool) {
+	g := v.group
+	tree, t := g.trees[1], g.table(Context)
+	base, new := t.values[v.index][0], t.values[v.index][1]
+	grown := make(map[uint32]uint64) // by site
+	for i, n := range t.at[1] {
+		if n == 0 || new[i] <= base[i] || tree.Funcs[tree.Nodes[n].Func].Name != r.Name {
+			continue
+		}
+		for n != 0 && tree.Sites[tree.Nodes[n].Site].Line == 0 {
+			n = tree.Nodes[n].Parent
+		}
+		grown[tree.Nodes[n].Site] += new[i] - base[i]
+	}
+	var most uint64
+	for site, by := range grown {
+		at := tree.Sites[site]
+		if at.Line > 0 && (by > most || by == most && at.Line < place.Line) {
+			most, place, ok = by, Row{Name: r.Name, File: at.File, Line: at.Line}, true
+		}
+	}
+	return place, ok
 }
