@@ -335,7 +335,7 @@ func (b *baselineReader) row(text string) error {
 		rest = after
 		n, err := strconv.ParseUint(word, 10, bits)
 		if !ok || err != nil {
-			return 0, fmt.Errorf("%q, want %d numbers and a name; a merge may have left a mark: make the baseline "+
+			return 0, fmt.Errorf("%q, want %s and a name; a merge may have left a mark: make the baseline "+
 				"again with 'stemma baseline'", profile.Printable(text), b.numbers())
 		}
 		return n, nil
@@ -405,10 +405,14 @@ func (b *baselineReader) values() int {
 	return len(b.s.Exact.Counts)
 }
 
-// numbers returns how many numbers a row has.
-func (b *baselineReader) numbers() int {
+// numbers says how many numbers a row has.
+func (b *baselineReader) numbers() string {
+	n := b.values()
 	if b.s.Contexts || b.varies != "" {
-		return b.values() + 1
+		n++
 	}
-	return b.values()
+	if n == 1 {
+		return "a number"
+	}
+	return fmt.Sprint(n, " numbers")
 }

@@ -9,28 +9,35 @@ import (
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/words"
+	"github.com/stemma-go/stemma/profile"
 )
 
-// Load reads the tests of records.
+// Load reads the tests of records. Records of other programs, and those without calls, are left out.
 func Load(paths []string) ([]Suite, error) {
 	r, err := store.Load(paths)
 	if err != nil {
 		return nil, err
 	}
 	var lists [][]Suite
+	uncounted := 0
 	for _, p := range r.Profiles {
-		if p.IDs != nil || p.Sampled() {
-			return nil, fmt.Errorf("a record of samples or context IDs does not tell all that a test reached; "+
-				"run the tests with %s", engine.Giving(engine.Counts))
+		if p.IDs != nil || !p.Has(profile.Calls) {
+			uncounted++
+			continue
 		}
 		lists = append(lists, Of(p.Profile))
 	}
 	suites := Union(lists...)
-	if len(suites) == 0 {
-		return nil, fmt.Errorf("no test in %s; want records that 'stemma test' made",
-			words.Plural(len(r.Profiles), "record"))
+	switch {
+	case len(suites) > 0:
+		return suites, nil
+	case uncounted > 0:
+		return nil, fmt.Errorf("no test in %s, of which %s of samples or context IDs and not of all calls; run the "+
+			"tests with %s", words.Plural(len(r.Profiles), "record"), words.Plural(uncounted, "is", "are"),
+			engine.Giving(engine.Counts))
 	}
-	return suites, nil
+	return nil, fmt.Errorf("no test in %s; want records that 'stemma test' made",
+		words.Plural(len(r.Profiles), "record"))
 }
 
 func printJSON(w io.Writer, v any) error {
