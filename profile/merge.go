@@ -117,6 +117,7 @@ func (m *merger) function(p *Profile, f *Func) uint32 {
 	}
 	c := *f
 	c.Inlined, c.Sites, c.Frames = slices.Clone(f.Inlined), slices.Clone(f.Sites), slices.Clone(f.Frames)
+	c.Weights = slices.Clone(f.Weights)
 	c.eachString(func(s *uint32) { *s = m.intern(p.String(*s)) })
 	i := uint32(len(m.p.Funcs))
 	m.p.Funcs = append(m.p.Funcs, c)
@@ -186,7 +187,7 @@ func (p *Profile) placeKey(f *Func) string {
 func (f *Func) appendNumbers(e *wire.Encoder) {
 	e.Uint(uint64(f.Kind))
 	e.Uint(uint64(f.Flags))
-	e.U32(f.Line, f.Cells, f.Counters, uint32(len(f.Inlined)), uint32(len(f.Sites)), uint32(len(f.Frames)))
+	e.U32(f.Line, f.Cells, f.Counters, uint32(len(f.Inlined)), uint32(len(f.Sites)), uint32(len(f.Weights)), uint32(len(f.Frames)))
 	for _, in := range f.Inlined {
 		e.Index(in.Parent)
 		e.Index(in.Counter)
@@ -198,6 +199,10 @@ func (f *Func) appendNumbers(e *wire.Encoder) {
 		e.U32(s.Line)
 		e.Index(s.Cell)
 		e.Index(s.Counter)
+	}
+	for _, w := range f.Weights {
+		e.U32(w.Counter, w.Class, uint32(w.N))
+		e.Index(w.Inlined)
 	}
 	for _, fr := range f.Frames {
 		e.U32(fr.Line, fr.Start)
@@ -283,7 +288,7 @@ func (p *Profile) sortNodes() {
 	}
 	p.sortRequests()
 	for k := range p.Columns {
-		if c := &p.Columns[k]; !c.PerCounter {
+		if c := &p.Columns[k]; !c.PerCounter && !c.Weighted {
 			values := make([]uint64, len(order))
 			for to, from := range order {
 				values[to] = c.Values[from]

@@ -84,9 +84,11 @@ func (x *NodeIndex) Node(parent, cell, fn uint32) uint32 {
 	counters := x.p.Funcs[fn].Counters
 	x.counters += uint64(counters)
 	for k := range x.p.Columns {
-		if c := &x.p.Columns[k]; c.PerCounter {
+		switch c := &x.p.Columns[k]; {
+		case c.Weighted:
+		case c.PerCounter:
 			c.Values = append(c.Values, make([]uint64, counters)...)
-		} else {
+		default:
 			c.Values = append(c.Values, 0)
 		}
 	}

@@ -24,6 +24,8 @@ package profile
 import (
 	"fmt"
 	"time"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // None marks the absence of an inlined call, cell or counter.
@@ -122,8 +124,21 @@ type Func struct {
 	Flags    uint8
 	Inlined  []Inlined
 	Sites    []Site
+	Weights  []Weight
 	Frames   []Frame // of a FuncFault or FuncPlace only, innermost first
 }
+
+// A Weight says what a counter tells of operations: each time that it counts, N operations of a class were executed
+// in an inlined call. N may be negative: then so many less were executed than other weights say.
+type Weight struct {
+	Counter uint32
+	Inlined int32  // an index into the function's Inlined, or None
+	Class   uint32 // an index into [OpClasses]
+	N       int32
+}
+
+// OpClasses are the words for classes of operations.
+func OpClasses() []string { return layout.OpClassNames[:] }
 
 // An Inlined is a call that the compiler inlined into a function.
 type Inlined struct {

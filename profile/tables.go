@@ -22,6 +22,7 @@ const (
 	tableFunc    = "func"
 	tableInlined = "inlined"
 	tableSite    = "site"
+	tableWeight  = "weight"
 	tableFrame   = "frame"
 	tableValue   = "value"
 	tableNode    = "node"
@@ -88,7 +89,7 @@ func descriptions() []*sealed.Table {
 		tables.DescribeFirst(), processSchema(x).Describe(tableProcess), lossSchema(x).Describe(tableLost),
 		noteSchema(x).Describe(tableNote), samplerSchema(x).Describe(tableSampler), lossSchema(x).Describe(tableStat),
 		bucketSchema.Describe(tableLatency), funcSchema.Describe(tableFunc), inlinedSchema.Describe(tableInlined),
-		siteSchema.Describe(tableSite), frameSchema.Describe(tableFrame), valueSchema(x).Describe(tableValue),
+		siteSchema.Describe(tableSite), weightSchema.Describe(tableWeight), frameSchema.Describe(tableFrame), valueSchema(x).Describe(tableValue),
 		nodeSchema.Describe(tableNode), requestSchema.Describe(tableRequest),
 	}
 }
@@ -109,7 +110,10 @@ func textRow(f *sealed.File, t *sealed.Table) error {
 	}
 	kind := sealed.Number
 	last := types[len(types)-1]
-	if last.PerCounter {
+	switch {
+	case last.Weighted:
+		return nil
+	case last.PerCounter:
 		kind = sealed.List
 	}
 	if slices.ContainsFunc(nodes.Columns, func(c *sealed.Column) bool { return c.Name == last.Name }) ||
@@ -398,7 +402,7 @@ func readSamplings(f *sealed.File, x *sealed.Interner, procs []processRow) ([]*S
 // A funcRow is a function with what belongs to it.
 type funcRow struct {
 	Func
-	inlined, sites, frames int
+	inlined, sites, weights, frames int
 }
 
 var funcSchema = sealed.Schema[funcRow]{
@@ -414,6 +418,7 @@ var funcSchema = sealed.Schema[funcRow]{
 		Set: func(r *funcRow, v uint64) { r.Flags = uint8(v) }},
 	child(tableInlined, func(r *funcRow) *int { return &r.inlined }),
 	child(tableSite, func(r *funcRow) *int { return &r.sites }),
+	child(tableWeight, func(r *funcRow) *int { return &r.weights }),
 	child(tableFrame, func(r *funcRow) *int { return &r.frames }),
 }
 
@@ -438,6 +443,17 @@ var siteSchema = sealed.Schema[Site]{
 	optional("counter", func(r *Site) *int32 { return &r.Counter }),
 }
 
+var weightSchema = sealed.Schema[Weight]{
+	num("counter", sealed.Number, func(r *Weight) *uint32 { return &r.Counter }),
+	optional("in", func(r *Weight) *int32 { return &r.Inlined }),
+	{Name: "class", Kind: sealed.Word, Words: OpClasses(), Get: func(r *Weight) uint64 { return uint64(r.Class) },
+		Set: func(r *Weight, v uint64) { r.Class = uint32(v) }},
+	{Name: "more", Max: math.MaxInt32, Get: func(r *Weight) uint64 { return uint64(max(r.N, 0)) },
+		Set: func(r *Weight, v uint64) { r.N += int32(v) }},
+	{Name: "less", Max: math.MaxInt32, Get: func(r *Weight) uint64 { return uint64(-min(r.N, 0)) },
+		Set: func(r *Weight, v uint64) { r.N -= int32(v) }},
+}
+
 var frameSchema = sealed.Schema[Frame]{
 	num("func", sealed.String, func(r *Frame) *uint32 { return &r.Func }),
 	num("file", sealed.String, func(r *Frame) *uint32 { return &r.File }),
@@ -450,15 +466,19 @@ func (p *Profile) addFuncs(f *sealed.File) {
 	rows := make([]funcRow, len(p.Funcs))
 	var inlined []Inlined
 	var sites []Site
+	var weights []Weight
 	var frames []Frame
 	for i, fn := range p.Funcs {
-		rows[i] = funcRow{fn, len(fn.Inlined), len(fn.Sites), len(fn.Frames)}
-		inlined, sites, frames = append(inlined, fn.Inlined...), append(sites, fn.Sites...),
-			append(frames, fn.Frames...)
+		rows[i] = funcRow{fn, len(fn.Inlined), len(fn.Sites), len(fn.Weights), len(fn.Frames)}
+		inlined, sites = append(inlined, fn.Inlined...), append(sites, fn.Sites...)
+		weights, frames = append(weights, fn.Weights...), append(frames, fn.Frames...)
 	}
 	funcSchema.Add(f, tableFunc, rows)
 	inlinedSchema.Add(f, tableInlined, inlined)
 	siteSchema.Add(f, tableSite, sites)
+	if len(weights) > 0 {
+		weightSchema.Add(f, tableWeight, weights)
+	}
 	frameSchema.Add(f, tableFrame, frames)
 }
 
@@ -476,13 +496,17 @@ func (p *Profile) readFuncs(f *sealed.File) error {
 	if err != nil {
 		return err
 	}
+	weights, err := children(f, tableWeight, weightSchema, rows, func(r *funcRow) int { return r.weights })
+	if err != nil {
+		return err
+	}
 	frames, err := children(f, tableFrame, frameSchema, rows, func(r *funcRow) int { return r.frames })
 	if err != nil {
 		return err
 	}
 	p.Funcs = make([]Func, len(rows))
 	for i, r := range rows {
-		r.Inlined, r.Sites, r.Frames = inlined[i], sites[i], frames[i]
+		r.Inlined, r.Sites, r.Weights, r.Frames = inlined[i], sites[i], weights[i], frames[i]
 		p.Funcs[i] = r.Func
 	}
 	return nil
@@ -493,9 +517,11 @@ func valueSchema(x *sealed.Interner) sealed.Schema[ValueType] {
 		text("name", x, func(t *ValueType) *string { return &t.Name }),
 		text("unit", x, func(t *ValueType) *string { return &t.Unit }),
 		text("about", x, func(t *ValueType) *string { return &t.About }),
-		{Name: "flags", Kind: sealed.Flags, Words: []string{"perCounter", "sampled"},
-			Get: func(t *ValueType) uint64 { return bits(t.PerCounter, t.Sampled) },
-			Set: func(t *ValueType, v uint64) { t.PerCounter, t.Sampled = v&1 != 0, v&2 != 0 }},
+		{Name: "flags", Kind: sealed.Flags, Words: []string{"perCounter", "sampled", "weighted"},
+			Get: func(t *ValueType) uint64 { return bits(t.PerCounter, t.Sampled, t.Weighted) },
+			Set: func(t *ValueType, v uint64) {
+				t.PerCounter, t.Sampled, t.Weighted = v&1 != 0, v&2 != 0, v&4 != 0
+			}},
 	}
 }
 
@@ -513,9 +539,11 @@ func (p *Profile) addNodes(f *sealed.File) {
 	nodeSchema.Add(f, tableNode, p.Nodes)
 	t := f.Table(tableNode)
 	for k := range p.Columns {
-		if c := &p.Columns[k]; c.PerCounter {
+		switch c := &p.Columns[k]; {
+		case c.Weighted:
+		case c.PerCounter:
 			t.AddLists(c.Name, func(i int) []uint64 { return c.counters(p, i) })
-		} else {
+		default:
 			t.AddNumbers(c.Name, c.Values)
 		}
 	}
@@ -544,9 +572,11 @@ func (p *Profile) readNodes(f *sealed.File) error {
 	t := f.Table(tableNode)
 	for _, vt := range types {
 		c := Column{ValueType: vt}
-		if vt.PerCounter {
+		switch {
+		case vt.Weighted:
+		case vt.PerCounter:
 			c.Values, err = t.Lists(vt.Name, func(row int) int { return int(p.Funcs[p.Nodes[row].Func].Counters) })
-		} else {
+		default:
 			c.Values, err = t.Numbers(vt.Name)
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -70,7 +71,10 @@ func (p *Profile) checkColumns() error {
 	}
 	for i, c := range p.Columns {
 		want := uint64(len(p.Nodes))
-		if c.PerCounter {
+		switch {
+		case c.Weighted:
+			want = 0
+		case c.PerCounter:
 			want = counters
 		}
 		switch {
@@ -82,6 +86,8 @@ func (p *Profile) checkColumns() error {
 			return fmt.Errorf("columns: two of value %s", c.Name)
 		case c.PerCounter && c.Sampled:
 			return fmt.Errorf("columns: %s: sampled, and for each counter", c.Name)
+		case c.Weighted && (c.PerCounter || c.Sampled || !p.Has(Calls)):
+			return fmt.Errorf("columns: %s: weighted, but sampled, for each counter, or without calls", c.Name)
 		case uint64(len(c.Values)) != want:
 			return fmt.Errorf("columns: %s: %d values, want %d", c.Name, len(c.Values), want)
 		}
@@ -113,13 +119,33 @@ func (f *Func) Check(strings int) error {
 		return fmt.Errorf("the root has %d cells, want %d", f.Cells, rootCells)
 	case f.Kind != FuncFault && f.Kind != FuncPlace && len(f.Frames) != 0:
 		return fmt.Errorf("frames in a function that is neither fault nor place")
-	case f.Kind != FuncOrdinary && len(f.Inlined)+len(f.Sites) != 0:
-		return fmt.Errorf("inlined calls or sites in a function that is not compiled")
+	case f.Kind != FuncOrdinary && len(f.Inlined)+len(f.Sites)+len(f.Weights) != 0:
+		return fmt.Errorf("inlined calls, sites or weights in a function that is not compiled")
 	}
 	if err := f.checkInlined(strings); err != nil {
 		return err
 	}
-	return f.checkSites(strings)
+	if err := f.checkSites(strings); err != nil {
+		return err
+	}
+	return f.checkWeights()
+}
+
+// checkWeights checks the weights of the function's counters.
+func (f *Func) checkWeights() error {
+	for i, w := range f.Weights {
+		switch {
+		case w.Counter >= f.Counters:
+			return fmt.Errorf("weight %d: counter %d is not one of %d", i, w.Counter, f.Counters)
+		case w.Inlined < None || int(w.Inlined) >= len(f.Inlined):
+			return fmt.Errorf("weight %d: inlined call %d is not one of %d", i, w.Inlined, len(f.Inlined))
+		case int(w.Class) >= len(OpClasses()):
+			return fmt.Errorf("weight %d: class %d is not one of %d", i, w.Class, len(OpClasses()))
+		case w.N == 0 || w.N == math.MinInt32:
+			return fmt.Errorf("weight %d: %d operations", i, w.N)
+		}
+	}
+	return nil
 }
 
 // checkInlined checks the inlined calls, and the frames of a fault. That the

@@ -18,6 +18,9 @@ type ValueType struct {
 	// Sampled values are estimates, and belong to nodes of kind [FuncPlace]; others
 	// are exact, and belong to nodes of all other kinds.
 	Sampled bool
+	// Weighted values have no numbers of their own: they are computed from the counters of calls, with the
+	// weights of the functions.
+	Weighted bool
 }
 
 // The values that there are.
@@ -29,6 +32,7 @@ var (
 	Samples = ValueType{Name: "samples", Unit: "count", About: "the samples", Sampled: true}
 	Wait    = ValueType{Name: "wait", Unit: "nanoseconds", About: "the time not running"}
 	Waits   = ValueType{Name: "waits", Unit: "count", About: "the waits"}
+	Ops     = ValueType{Name: "ops", Unit: "count", About: "the operations", Weighted: true}
 
 	// SampledWait and SampledWaits are what a sampler knows of it; no profile has both.
 	SampledWait  = ValueType{Name: "wait", Unit: "nanoseconds", About: "the time spent waiting", Sampled: true}
@@ -41,12 +45,12 @@ var (
 // ValueTypes are the values that there are, in the order of their columns. Times that were
 // sampled are those for which a sample is the only witness; all values are those of
 // the innermost frame, and not of what it called.
-var ValueTypes = []ValueType{Calls, Alloc, Allocs, CPU, Samples, Wait, Waits, SampledWait, SampledWaits}
+var ValueTypes = []ValueType{Calls, Ops, Alloc, Allocs, CPU, Samples, Wait, Waits, SampledWait, SampledWaits}
 
 // A Column is one value of all nodes.
 type Column struct {
 	ValueType
-	Values []uint64 // by node; if PerCounter, by counter, see Node.First
+	Values []uint64 // by node; if PerCounter, by counter, see Node.First; nil if Weighted
 }
 
 // Column returns the column of a value, nil if the profile does not have it.
@@ -62,7 +66,8 @@ func (p *Profile) Column(name string) *Column {
 // Has tells whether the profile has a value.
 func (p *Profile) Has(t ValueType) bool { return p.Column(t.Name) != nil }
 
-// Total returns the sum of a value over all nodes, 0 if the profile does not have it.
+// Total returns the sum of a value over all nodes, 0 if the profile does not have it. The value must be one
+// number for each node.
 func (p *Profile) Total(t ValueType) (sum uint64) {
 	if c := p.Column(t.Name); c != nil {
 		for _, v := range c.Values {
@@ -74,7 +79,7 @@ func (p *Profile) Total(t ValueType) (sum uint64) {
 
 // Value returns the value of node i, which is one number, or 0 if the profile does not have it.
 func (p *Profile) Value(t ValueType, i int) uint64 {
-	if c := p.Column(t.Name); c != nil && !c.PerCounter {
+	if c := p.Column(t.Name); c != nil && !c.PerCounter && !c.Weighted {
 		return c.Values[i]
 	}
 	return 0
@@ -103,10 +108,13 @@ func (c *Column) counters(p *Profile, i int) []uint64 {
 	return c.Values[n.First:end:end]
 }
 
-// Of returns the values of node i: one, or as many as its function has counters.
-// They alias the column.
+// Of returns the values of node i: one, or as many as its function has counters, or none if the value is
+// weighted. They alias the column.
 func (c *Column) Of(p *Profile, i int) []uint64 {
-	if c.PerCounter {
+	switch {
+	case c.Weighted:
+		return nil
+	case c.PerCounter:
 		return c.counters(p, i)
 	}
 	return c.Values[i : i+1 : i+1]
@@ -122,7 +130,10 @@ func (p *Profile) AddColumn(t ValueType) (*Column, error) {
 		return c, nil
 	}
 	n := len(p.Nodes)
-	if t.PerCounter {
+	switch {
+	case t.Weighted:
+		n = 0
+	case t.PerCounter:
 		n = 0
 		for _, node := range p.Nodes {
 			n += int(p.Funcs[node.Func].Counters)

@@ -48,6 +48,8 @@ type expander struct {
 	// unknown has an entry for each unknown site of each home.
 	unknown map[siteOfNode]unknownSite
 
+	sums map[int32]int64 // of weigh, by inlined call
+
 	recounter *Recounter // takes note of what counts where; nil if nobody asks
 }
 
@@ -80,6 +82,7 @@ func newExpander(t *Tree, p *profile.Profile) *expander {
 		homes:     p.Homes(),
 		originals: make(map[uint32][]int32),
 		native:    make(map[uint32]uint32),
+		sums:      make(map[int32]int64),
 		unknown:   make(map[siteOfNode]unknownSite),
 	}
 	x.pseudo("root")
@@ -180,7 +183,7 @@ func (x *expander) node(i int) {
 	case f.Kind == profile.FuncPlace:
 		return
 	case f.Kind == profile.FuncAlloc || f.Kind == profile.FuncWait:
-		if x.column.PerCounter {
+		if x.column.PerCounter || x.column.Weighted {
 			return // they are no calls
 		}
 		x.place[i] = place{node: x.call(x.entry(i), 0, x.typeOf(f))}
@@ -195,8 +198,8 @@ func (x *expander) node(i int) {
 	default:
 		x.place[i] = place{node: x.call(x.entry(i), 0, x.funcOf(f.Name))}
 	}
-	values := x.column.Of(x.p, i)
-	if !x.column.PerCounter {
+	values := x.values(i)
+	if !x.column.PerCounter && !x.column.Weighted {
 		x.t.Nodes[x.place[i].node].Count += values[0]
 		x.place[i] = x.place[x.homes[i]]
 		return
@@ -204,11 +207,44 @@ func (x *expander) node(i int) {
 	if i == 0 || f.Kind == profile.FuncOverflow {
 		return // nobody calls them
 	}
+	if x.column.Weighted {
+		x.weigh(i, values)
+		if f.Flags&profile.FuncWrapper == 0 {
+			x.place[i] = x.place[x.homes[i]]
+		}
+		return
+	}
 	if f.Flags&profile.FuncWrapper == 0 {
 		x.tally(x.place[i].node, i, 0, values)
 		x.place[i] = x.place[x.homes[i]]
 	}
 	x.counted(i, values)
+}
+
+// values returns the values of node i: of a weighted column, its counters.
+func (x *expander) values(i int) []uint64 {
+	if x.column.Weighted {
+		return x.p.NodeCounts(i)
+	}
+	return x.column.Of(x.p, i)
+}
+
+// weigh adds what the counters of node i say of its operations, and of those of the calls that are inlined into its
+// function. They are 0 or more, though weights may be negative, if all counters are of one moment.
+func (x *expander) weigh(i int, counts []uint64) {
+	weights := x.p.Funcs[x.p.Nodes[i].Func].Weights
+	if counts[0] == 0 || len(weights) == 0 {
+		return
+	}
+	clear(x.sums)
+	for _, w := range weights {
+		x.sums[w.Inlined] += int64(w.N) * int64(counts[w.Counter])
+	}
+	for _, inlined := range slices.Sorted(maps.Keys(x.sums)) {
+		if sum := x.sums[inlined]; sum > 0 {
+			x.t.Nodes[x.within(i, inlined).node].Count += uint64(sum)
+		}
+	}
 }
 
 // call returns the node of a call of fn at a place, at the given site.

@@ -80,7 +80,19 @@ func (b *Reader) Function() profile.Func {
 		fn.Cells = max(fn.Cells, uint32(s.Cell+1))
 		fn.Sites = append(fn.Sites, s)
 	}
+	for range b.Count(layout.WeightNumbers, "weights") {
+		w := profile.Weight{Counter: b.U32("counter"), Inlined: b.Index("inlined call"),
+			Class: uint32(b.UpTo(uint64(layout.NumOpClasses-1), "class of operations")), N: b.signed("operations")}
+		fn.Counters = max(fn.Counters, w.Counter+1)
+		fn.Weights = append(fn.Weights, w)
+	}
 	return fn
+}
+
+// signed reads a signed varint.
+func (b *Reader) signed(what string) int32 {
+	u := b.U32(what)
+	return int32(u>>1) ^ -int32(u&1)
 }
 
 // counter reads an optional counter and makes room for it in fn.

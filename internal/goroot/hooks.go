@@ -71,7 +71,7 @@ func compilerHooks() []Hook {
 		{File: "cmd/compile/internal/ssa/regalloc.go", Decl: "func (s *regAllocState) regalloc", Anchor: "if v.Op == OpKeepAlive {", Where: Before,
 			Lines: []string{"if s.stemmaReleases(v) {", "b.Values = append(b.Values, v); continue", "}"},
 			Why:   "A register was held free; what is in it is not kept."},
-		{File: "cmd/compile/internal/ssa/lower.go", Decl: "func lower", Anchor: "applyRewrite(f, f.Config.lowerBlock, f.Config.lowerValue, removeDeadValues)", Where: Before,
+		{File: "cmd/compile/internal/ssa/writebarrier.go", Decl: "func writebarrier", Anchor: "if !f.fe.UseWriteBarrier() {", Where: Before,
 			Lines: []string{"stemmaMerge(f)"},
 			Why:   "Counters that go together are merged."},
 		{File: "cmd/compile/internal/ssagen/abi.go", Decl: "func (s *SymABIs) GenABIWrappers", Anchor: "cgoExports := make(map[string][]*[]string)", Where: Before,

@@ -114,6 +114,11 @@ func (l *Dir) openTree() error {
 	if err := l.amountColumns(); err != nil {
 		return err
 	}
+	if slices.ContainsFunc(l.Profile.Funcs, func(f profile.Func) bool { return len(f.Weights) > 0 }) {
+		if _, err := l.Profile.AddColumn(profile.Ops); err != nil {
+			return err
+		}
+	}
 	if err := l.readShards(); err != nil {
 		return err
 	}

@@ -35,6 +35,12 @@ type Func struct {
 	Files   []string
 	Inlined []Inlined
 	Sites   []Site
+	Weights []Weight
+}
+
+// A Weight says what operations a counter stands for. In is one more than the index.
+type Weight struct {
+	Counter, In, Class, N int
 }
 
 // An Inlined is an inlined call. In, Counter and CalleeFile are one more than the index,
@@ -192,6 +198,9 @@ func (d *Dir) record(kind uint32, id uint64, f Func) {
 	for _, s := range f.Sites {
 		cells, counters = max(cells, s.Cell), max(counters, s.Counter)
 	}
+	for _, w := range f.Weights {
+		counters = max(counters, w.Counter+1)
+	}
 	size := layout.NodeBytes(cells, counters)
 	d.write(kind, id, uint32(size), f.Flags, describe(f))
 }
@@ -214,6 +223,11 @@ func describe(f Func) *blob {
 			callee = b.str(s.Callee) + 1
 		}
 		b.uint(int(s.Kind), s.In, s.File, s.Line, callee, s.Cell, s.Counter)
+	}
+	b.uint(len(f.Weights))
+	for _, w := range f.Weights {
+		b.uint(w.Counter, w.In, w.Class)
+		b.data = binary.AppendVarint(b.data, int64(w.N))
 	}
 	return b
 }

@@ -85,6 +85,11 @@ func (g *generator) function() {
 		}
 		f.Sites = append(f.Sites, s)
 	}
+	for range g.r.IntN(3) {
+		n := 1 + g.r.IntN(9)
+		f.Weights = append(f.Weights, Weight{counters, g.r.IntN(len(f.Inlined) + 1), g.r.IntN(3), n - 10*g.r.IntN(2)})
+		counters++
+	}
 	g.funcs = append(g.funcs, f)
 	g.ids = append(g.ids, g.d.Func(f))
 	g.cells, g.counters = append(g.cells, cells), append(g.counters, counters)

@@ -250,6 +250,9 @@ func (o Options) ForCompiler() string {
 	if code.Alloc && o.hasMetric("wait") {
 		s += ",wait=on"
 	}
+	if code.Alloc && o.hasMetric("ops") {
+		s += ",ops=on"
+	}
 	if code.Natives {
 		s += ",natives=" + onOff(o.hasEvent("alloc") || o.hasEvent("block"))
 	}
@@ -282,7 +285,7 @@ func (o Options) checkEvents() error {
 }
 
 // metrics are the values that an exact tree may have.
-var metrics = []string{"calls", "alloc", "wait"}
+var metrics = []string{"calls", "alloc", "wait", "ops"}
 
 // hasMetric reports whether a metric is asked for.
 func (o Options) hasMetric(name string) bool {

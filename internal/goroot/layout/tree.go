@@ -93,6 +93,11 @@ type MetaString struct {
 //	    callee string + 1   0 if the target is not known statically
 //	    cell + 1      0 if it has none
 //	    counter + 1   0 if it has none
+//	number of weights, then for each:
+//	    counter       what each increment of it stands for:
+//	    inlined + 1   operations in this inlined call, 0 for the function itself,
+//	    class         of this [OpClass],
+//	    operations    so many, as a signed varint
 //
 // File 0 is the function's own. Several sites may share one counter: they are
 // always executed together. Counter 0 is the node's own: such a site is
@@ -125,7 +130,34 @@ type FuncRecord struct {
 const (
 	InlinedNumbers = 7 // how many numbers the blob has for an inlined call
 	SiteNumbers    = 7 // how many it has for a site
+	WeightNumbers  = 4 // how many it has for a weight
 )
+
+// An OpClass is a kind of operations of generic SSA that take about as long as each other. Calls are those of
+// functions, not what they do; a move counts for each eight bytes.
+type OpClass uint8
+
+// The classes of operations.
+const (
+	OpInt      OpClass = iota // integers, pointers, comparisons
+	OpMul                     // multiplications of integers
+	OpDiv                     // divisions of integers, and remainders
+	OpFloat                   // floating point
+	OpFloatDiv                // divisions and square roots of floating point
+	OpLoad
+	OpStore
+	OpMove   // eight bytes copied or cleared
+	OpCheck  // of an index or a nil pointer
+	OpBranch // a conditional jump, or a table of them
+	OpCall
+	OpReturn
+	OpAtomic
+	NumOpClasses
+)
+
+// OpClassNames are the words for classes in reports and files.
+var OpClassNames = [NumOpClasses]string{"int", "mul", "div", "float", "floatdiv", "load", "store", "move", "check",
+	"branch", "call", "return", "atomic"}
 
 // A Check is the beginning of a record of check, which is written in a verify build only:
 // CheckFrames follow, innermost first. It says that so many times, when the node was

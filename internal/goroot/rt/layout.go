@@ -54,7 +54,7 @@
 package rt
 
 // Version is the version of everything below. A reader refuses any other.
-const Version = 4
+const Version = 5
 
 // Base is the address of the tree region. It is below 1<<31, so that it fits
 // the displacement of an x86 address, and above where a non-PIE executable

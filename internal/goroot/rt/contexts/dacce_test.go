@@ -202,6 +202,7 @@ func (f *function) emit() {
 		}
 		blob = append(blob, kind, 0, 0, byte(i+1), 0, byte(cell), 0)
 	}
+	blob = append(blob, 0) // no weights
 	file := "main.go"
 	b := raw.Append(nil, layout.Meta{
 		Entry: f.entry, NodeSize: uint32(layout.NodeBytes(len(f.calls), 1)),

@@ -129,7 +129,7 @@ func (r *Recorder) expand(s string) (rest, goroot string) {
 func (r *Recorder) RecordRoot(id uint64, name string, cells []string) {
 	w := r.beginRecord(layout.FuncRecord{
 		Kind: rt.RecFunc, ID: id, NodeSize: uint32(layout.NodeBytes(len(cells), 1)),
-		Strings: uint32(2 + len(cells)), BlobLen: uint32(4 + 2 + layout.SiteNumbers*len(cells)),
+		Strings: uint32(2 + len(cells)), BlobLen: uint32(4 + 2 + layout.SiteNumbers*len(cells) + 1),
 	})
 	w.u32(uint32(len(name)))
 	w.u32(0)
@@ -145,6 +145,7 @@ func (r *Recorder) RecordRoot(id uint64, name string, cells []string) {
 	for k := range cells {
 		w.bytes(rt.SiteCall, 0, 0, 0, byte(k+3), byte(k+1), 0)
 	}
+	w.bytes(0) // no weights
 	r.learn(id)
 	w.End()
 }

@@ -14,6 +14,9 @@ type StemmaCounters struct {
 	Left   int         // how many there are now
 	Sites  map[ID]int  // cce: for each call value the index + 1 of its site
 	Moves  bool        // cce: words in frames may change while the goroutine is stopped
+
+	Ops     bool // operations are counted
+	Weights []StemmaWeight
 }
 
 // stemmaIsSlow reports whether b is the slow path of the entry of an
@@ -42,12 +45,13 @@ func (s *regAllocState) stemmaReleases(v *Value) bool {
 
 // stemmaMerge merges counters that are always incremented together: in one
 // block, with nothing in between that can leave the function. It runs when
-// nil checks that cannot fail are gone and blocks are fused, and before loads
-// and stores take the place of the nil checks that are left.
+// nil checks that cannot fail are gone and blocks are fused, before write barriers split
+// blocks again, and before loads and stores take the place of the nil checks that are left.
 func stemmaMerge(f *Func) {
 	if f.Stemma.Number == 0 {
 		return
 	}
+	stemmaCountOps(f)
 	stores := map[int][]*Value{}
 	for _, b := range f.Blocks {
 		for _, v := range b.Values {
@@ -62,6 +66,7 @@ func stemmaMerge(f *Func) {
 	}
 	stemmaRenumber(f, stores, into)
 	copyelim(f)
+	deadcode(f) // of what is left of increments, the next pass would believe that it changes memory
 }
 
 // stemmaCounterOf returns the counter that v increments, or -1.

@@ -40,10 +40,10 @@ var stemmaEngines = map[string]stemmaEngine{
 }
 
 // stemmaOptions are what the tool asks of this compilation, in the environment
-// variable STEMMA_COMPILE: engine=cct,inlined=on,verify=off,natives=off,alloc=off,wait=off.
+// variable STEMMA_COMPILE: engine=cct,inlined=on,verify=off,natives=off,alloc=off,wait=off,ops=off.
 var stemmaOptions = func() (o struct {
-	engine                                stemmaEngine
-	inlined, verify, natives, alloc, wait bool
+	engine                                     stemmaEngine
+	inlined, verify, natives, alloc, wait, ops bool
 }) {
 	for _, kv := range strings.Split(os.Getenv("STEMMA_COMPILE"), ",") {
 		switch k, v, _ := strings.Cut(kv, "="); k {
@@ -59,6 +59,8 @@ var stemmaOptions = func() (o struct {
 			o.alloc = v == "on"
 		case "wait":
 			o.wait = v == "on"
+		case "ops":
+			o.ops = v == "on"
 		}
 	}
 	return o
@@ -261,6 +263,7 @@ type stemmaMeta struct {
 	counters int
 	sites    []stemmaSite
 	inlined  map[int]int // index in the inlining tree → counter + 1
+	weights  []ssa.StemmaWeight
 
 	strings   []string
 	stringIdx map[string]int
@@ -304,6 +307,30 @@ func (m *stemmaMeta) renumber(c *ssa.StemmaCounters) {
 		m.inlined[i] = c.Now[counter-1] + 1
 	}
 	m.counters = c.Left
+	m.takeWeights(c)
+}
+
+// takeWeights takes over what counters say of operations, those that were merged together.
+func (m *stemmaMeta) takeWeights(c *ssa.StemmaCounters) {
+	type key struct {
+		counter int
+		ssa.StemmaOps
+	}
+	at := map[key]int{}
+	for _, w := range c.Weights {
+		w.Counter = c.Now[w.Counter]
+		if w.Counter < 0 {
+			continue
+		}
+		k := key{w.Counter, w.StemmaOps}
+		i, ok := at[k]
+		if !ok {
+			i = len(m.weights)
+			at[k] = i
+			m.weights = append(m.weights, ssa.StemmaWeight{Counter: w.Counter, StemmaOps: w.StemmaOps})
+		}
+		m.weights[i].N += w.N
+	}
 }
 
 // stemmaMetas collects metadata from the concurrent back end; StemmaEmit writes it.
@@ -436,6 +463,13 @@ func (m *stemmaMeta) blob() []byte {
 		}
 		put(s.kind, local[p.inl], file(p.file), p.line, callee, s.cell, s.counter)
 	}
+	put(len(m.weights))
+	for _, w := range m.weights {
+		body = binary.AppendUvarint(body, uint64(w.Counter))
+		body = binary.AppendUvarint(body, uint64(local[w.Inlined]))
+		body = binary.AppendUvarint(body, uint64(w.Class))
+		body = binary.AppendVarint(body, int64(w.N))
+	}
 
 	head := binary.AppendUvarint(nil, uint64(name))
 	head = binary.AppendUvarint(head, uint64(start.line))
@@ -472,6 +506,9 @@ func (m *stemmaMeta) inlineOrder() (order []int, local map[int]int) {
 	}
 	for _, s := range m.sites {
 		add(stemmaPlaceOf(s.pos).inl)
+	}
+	for _, w := range m.weights {
+		add(w.Inlined)
 	}
 	sort.Ints(order) // a parent is added to the inlining tree before its children
 	local = map[int]int{}

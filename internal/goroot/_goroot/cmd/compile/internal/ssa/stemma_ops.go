@@ -1,0 +1,530 @@
+package ssa
+
+import (
+	"cmd/compile/internal/base"
+	"cmd/compile/internal/ir"
+	"cmd/compile/internal/types"
+	"cmd/internal/src"
+	"container/heap"
+	rt "internal/runtime/stemma"
+	rec "internal/runtime/stemma/layout"
+	"strings"
+)
+
+// Operations are counted block by block, as in CCCP, section 5.1, where they are bytecodes.
+// What a block costs is known when its generic SSA is final: before write barriers, which depend on the
+// collector, and before the back end. How often it runs follows from counters on some of the edges
+// of the flow graph: those that a spanning tree leaves out (Knuth and Stevenson, 1973; Ball and
+// Larus, 1994). The tree leads from each block to the function's exit, so that an invocation that never
+// comes to an end, or is left by a panic, counts as if it had gone on along the tree: no count is negative.
+// The compiler solves the equations. What the reader gets is a weight for each counter:
+// operations of a class, in an inlined call, each time.
+
+// A StemmaWeight says what an increment of a counter stands for. N is negative where the edge that the counter is
+// on is cheaper than the way that the tree knows.
+type StemmaWeight struct {
+	Counter int
+	StemmaOps
+	N int
+}
+
+// StemmaOps are operations of one class, in an inlined call: an index in the inlining tree, or -1.
+type StemmaOps struct {
+	Inlined int
+	Class   rec.OpClass
+}
+
+// stemmaCountOps adds the counters that tell how often each block is executed.
+func stemmaCountOps(f *Func) {
+	if !f.Stemma.Ops {
+		return
+	}
+	node := stemmaNodeOf(f)
+	if node == nil {
+		return
+	}
+	deadcode(f)
+	critical(f)
+	f.invalidateCFG()
+	g := newStemmaFlow(f)
+	g.grow()
+	g.weigh()
+	if len(g.counts) > 0 {
+		stemmaIncrement(f, node, g.counts)
+	}
+}
+
+// stemmaNodeOf returns the node at entry, which counter 0 is counted in.
+func stemmaNodeOf(f *Func) *Value {
+	for _, b := range f.Blocks {
+		for _, v := range b.Values {
+			if stemmaCounterOf(v) != 0 {
+				continue
+			}
+			sum := v.Args[0].Args[0]
+			if stemmaIsShard(sum.Args[0]) {
+				return sum.Args[1]
+			}
+			return sum.Args[0]
+		}
+	}
+	return nil
+}
+
+// A stemmaFlow is the flow graph of a function with the tree of edges that are not counted. A block's counter
+// lies at its beginning, so an operation is counted when its block is entered.
+type stemmaFlow struct {
+	f      *Func
+	own    map[*Value]bool      // what is there to count, and no operation
+	next   map[*Block]*Block    // the tree: where each block leads; nil is the exit
+	depth  map[*Block]int       // of a block in the tree
+	ops    map[*Block][]stemmaN // what a block executes
+	counts map[*Block]int       // the counters that are at the beginning of blocks
+}
+
+// A stemmaN is a number of operations.
+type stemmaN struct {
+	StemmaOps
+	n int
+}
+
+func newStemmaFlow(f *Func) *stemmaFlow {
+	g := &stemmaFlow{f: f, own: map[*Value]bool{}, next: map[*Block]*Block{}, depth: map[*Block]int{},
+		ops: map[*Block][]stemmaN{}, counts: map[*Block]int{}}
+	g.findOwn()
+	for _, b := range f.Blocks {
+		g.ops[b] = g.opsOf(b)
+	}
+	return g
+}
+
+// succs calls do for the edges of b that programs have: not that to the slow path of function entry.
+func (g *stemmaFlow) succs(b *Block, do func(i int, to *Block)) {
+	for i, e := range b.Succs {
+		if len(b.Succs) == 1 || !stemmaIsSlowGeneric(e.b) {
+			do(i, e.b)
+		}
+	}
+}
+
+// stemmaIsSlowGeneric is [stemmaIsSlow] before the back end.
+func stemmaIsSlowGeneric(b *Block) bool {
+	for _, v := range b.Values {
+		if v.Op == OpWB && v.AuxInt >= rt.EnterAux {
+			return true
+		}
+	}
+	return false
+}
+
+// A stemmaEdge is an edge that the tree may get: from a block that is not in it to one that is.
+type stemmaEdge struct {
+	from, to *Block
+	weight   float64 // how often it may be taken
+	order    int     // among equal ones
+}
+
+type stemmaEdges []stemmaEdge
+
+func (h stemmaEdges) Len() int { return len(h) }
+func (h stemmaEdges) Less(i, k int) bool {
+	if h[i].weight != h[k].weight {
+		return h[i].weight > h[k].weight
+	}
+	return h[i].order < h[k].order
+}
+func (h stemmaEdges) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
+func (h *stemmaEdges) Push(x any)   { *h = append(*h, x.(stemmaEdge)) }
+func (h *stemmaEdges) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}
+
+// grow makes the tree, from the exit, along the edges that are most likely taken often. A loop without an exit
+// gets an edge there that is never taken, from the first of its blocks that is left.
+func (g *stemmaFlow) grow() {
+	open := &stemmaEdges{}
+	order := 0
+	in := map[*Block][]stemmaEdge{}
+	for _, b := range g.f.Blocks {
+		g.succs(b, func(i int, to *Block) {
+			in[to] = append(in[to], stemmaEdge{b, to, g.weight(b, i, to), order})
+			order++
+		})
+		if len(b.Succs) == 0 {
+			heap.Push(open, stemmaEdge{from: b, order: order})
+			order++
+		}
+	}
+	add := func(e stemmaEdge) {
+		if _, done := g.next[e.from]; done {
+			return
+		}
+		g.next[e.from], g.depth[e.from] = e.to, 1
+		if e.to != nil {
+			g.depth[e.from] += g.depth[e.to]
+		}
+		for _, before := range in[e.from] {
+			heap.Push(open, before)
+		}
+	}
+	for {
+		for open.Len() > 0 {
+			add(heap.Pop(open).(stemmaEdge))
+		}
+		i := 0
+		for i < len(g.f.Blocks) {
+			if _, done := g.next[g.f.Blocks[i]]; !done {
+				break
+			}
+			i++
+		}
+		if i == len(g.f.Blocks) {
+			return
+		}
+		add(stemmaEdge{from: g.f.Blocks[i]})
+	}
+}
+
+// weight guesses how often edge i of b is taken: a loop runs ten times, and a likely branch is taken in nine of ten.
+func (g *stemmaFlow) weight(b *Block, i int, to *Block) float64 {
+	if to.Kind == BlockExit {
+		return 0
+	}
+	loops := g.f.loopnest()
+	depth := min(loops.depth(b.ID), loops.depth(to.ID))
+	w := 1.0
+	for range min(depth, 12) {
+		w *= 10
+	}
+	switch {
+	case b.Kind == BlockDefer && i == 1:
+		return 0
+	case b.Likely == BranchLikely && i == 0, b.Likely == BranchUnlikely && i == 1:
+		return w * 0.9
+	case b.Likely != BranchUnknown:
+		return w * 0.1
+	}
+	return w / float64(len(b.Succs))
+}
+
+// weigh gives counters to the edges that the tree leaves out, and says what they stand for.
+func (g *stemmaFlow) weigh() {
+	g.put(0, g.between(g.f.Entry, nil))
+	for _, b := range g.f.Blocks {
+		rest := g.next[b]
+		first := true // two edges of a block may lead to one other block only after critical edges are split
+		g.succs(b, func(_ int, to *Block) {
+			if to == rest && first {
+				first = false
+				return
+			}
+			if w := g.between(to, rest); len(w) > 0 {
+				g.put(g.counterAt(b, to), w)
+			}
+		})
+	}
+}
+
+// counterAt returns the counter of an edge, which is that of one of its ends: no edge is critical.
+func (g *stemmaFlow) counterAt(from, to *Block) int {
+	at := to
+	if len(to.Preds) > 1 {
+		at = from
+	}
+	c, ok := g.counts[at]
+	if !ok {
+		c = g.f.Stemma.Number
+		g.f.Stemma.Number++
+		g.counts[at] = c
+	}
+	return c
+}
+
+// put says that counter c has these weights.
+func (g *stemmaFlow) put(c int, weights []stemmaN) {
+	for _, w := range weights {
+		g.f.Stemma.Weights = append(g.f.Stemma.Weights, StemmaWeight{c, w.StemmaOps, w.n})
+	}
+}
+
+// between returns the operations on the tree's way from a to the exit, less those on that from b.
+func (g *stemmaFlow) between(a, b *Block) []stemmaN {
+	var sum []stemmaN
+	at := map[StemmaOps]int{}
+	add := func(x *Block, sign int) {
+		for _, o := range g.ops[x] {
+			i, ok := at[o.StemmaOps]
+			if !ok {
+				i = len(sum)
+				at[o.StemmaOps] = i
+				sum = append(sum, stemmaN{StemmaOps: o.StemmaOps})
+			}
+			sum[i].n += sign * o.n
+		}
+	}
+	for a != b {
+		if g.depth[a] >= g.depth[b] { // 0 for the exit
+			add(a, 1)
+			a = g.next[a]
+		} else {
+			add(b, -1)
+			b = g.next[b]
+		}
+	}
+	left := sum[:0]
+	for _, o := range sum {
+		if o.n != 0 {
+			left = append(left, o)
+		}
+	}
+	return left
+}
+
+// opsOf returns what b executes.
+func (g *stemmaFlow) opsOf(b *Block) []stemmaN {
+	var list []stemmaN
+	add := func(pos src.XPos, class rec.OpClass, n int) {
+		o := StemmaOps{base.Ctxt.InnermostPos(pos).Base().InliningIndex(), class}
+		for i := range list {
+			if list[i].StemmaOps == o {
+				list[i].n += n
+				return
+			}
+		}
+		list = append(list, stemmaN{o, n})
+	}
+	if stemmaIsSlowGeneric(b) {
+		return nil
+	}
+	for _, v := range b.Values {
+		if class, n := stemmaClassOf(v); n != 0 && !g.own[v] {
+			add(v.Pos, class, n)
+		}
+	}
+	switch b.Kind {
+	case BlockIf:
+		n := 0
+		g.succs(b, func(int, *Block) { n++ })
+		if n > 1 {
+			add(b.Pos, rec.OpBranch, 1)
+		}
+	case BlockJumpTable, BlockDefer:
+		add(b.Pos, rec.OpBranch, 1)
+	case BlockRet, BlockRetJmp:
+		add(b.Pos, rec.OpReturn, 1)
+	}
+	return list
+}
+
+// findOwn finds the values that are there to count: what stores contexts and counters, and what only such values use.
+func (g *stemmaFlow) findOwn() {
+	uses := map[*Value]int{}
+	for _, b := range g.f.Blocks {
+		for _, v := range b.Values {
+			for _, a := range v.Args {
+				uses[a]++
+			}
+		}
+		for _, c := range b.ControlValues() {
+			uses[c]++
+		}
+	}
+	var work []*Value
+	mark := func(v *Value) {
+		if !g.own[v] && v.Op != OpPhi && (!v.Type.IsMemory() || v.Op == OpStore || v.Op == OpVarLive) {
+			g.own[v] = true
+			work = append(work, v)
+		}
+	}
+	for _, b := range g.f.Blocks {
+		for _, v := range b.Values {
+			if stemmaCounterOf(v) >= 0 || stemmaTouches(v) {
+				mark(v)
+			}
+		}
+		if len(b.Succs) == 2 && (stemmaIsSlowGeneric(b.Succs[0].b) || stemmaIsSlowGeneric(b.Succs[1].b)) {
+			for _, c := range b.ControlValues() {
+				mark(c)
+			}
+		}
+	}
+	for len(work) > 0 {
+		v := work[len(work)-1]
+		work = work[:len(work)-1]
+		for _, a := range v.Args {
+			if uses[a]--; uses[a] == 0 {
+				mark(a)
+			}
+		}
+	}
+}
+
+// stemmaTouches reports whether v loads or stores a field of g, which only counting does, or the frame's slot.
+func stemmaTouches(v *Value) bool {
+	if v.Op != OpLoad && v.Op != OpStore && v.Op != OpVarLive {
+		return false
+	}
+	if n, ok := v.Aux.(*ir.Name); ok && n.Sym().Name == stemmaSlot {
+		return true
+	}
+	a := v.Args[0]
+	for a.Op == OpOffPtr {
+		a = a.Args[0]
+	}
+	n, ok := a.Aux.(*ir.Name)
+	return a.Op == OpGetG || ok && a.Op == OpLocalAddr && n.Sym().Name == stemmaSlot
+}
+
+// stemmaSlot is the name of the slot in the frame, as ssagen has it.
+const stemmaSlot = ".stemma"
+
+// stemmaIncrement puts an increment of a counter at the beginning of each of these blocks, and mends the memory that
+// values behind it see.
+func stemmaIncrement(f *Func, node *Value, counts map[*Block]int) {
+	start := make([]*Value, f.NumBlocks())
+	memState(f, start, make([]*Value, f.NumBlocks()))
+	m := &stemmaMemory{f: f, node: node, start: start, out: make([]*Value, f.NumBlocks())}
+	order := f.postorder()
+	for i := len(order) - 1; i >= 0; i-- {
+		c, ok := counts[order[i]]
+		if !ok {
+			c = -1
+		}
+		m.block(order[i], c)
+	}
+	for _, phi := range m.phis {
+		for i, e := range phi.Block.Preds {
+			if i < len(phi.Args) {
+				phi.SetArg(i, m.out[e.b.ID])
+			} else {
+				phi.AddArg(m.out[e.b.ID])
+			}
+		}
+	}
+	phielim(f)
+}
+
+// A stemmaMemory is the state of stemmaIncrement.
+type stemmaMemory struct {
+	f     *Func
+	node  *Value
+	start []*Value // by block, the memory at its beginning before anything is added
+	out   []*Value // the memory at its end, now
+	phis  []*Value // whose arguments are set when all is there
+}
+
+// block gives a block its memory and, if c is not negative, the increment of counter c. Blocks come before those that
+// they dominate.
+func (m *stemmaMemory) block(b *Block, c int) {
+	before, last := m.start[b.ID], stemmaLastMemory(b)
+	var in *Value
+	switch {
+	case b == m.f.Entry:
+		in = before
+	case before != nil && before.Block == b && before.Op == OpPhi:
+		in = before
+		m.phis = append(m.phis, in)
+	case len(b.Preds) == 1:
+		in = m.out[b.Preds[0].b.ID]
+	default:
+		in = b.NewValue0(src.NoXPos, OpPhi, types.TypeMem)
+		m.phis = append(m.phis, in)
+	}
+	uses := b.Values
+	now := in
+	if c >= 0 {
+		now = m.increment(b, in, c)
+	}
+	if before != nil {
+		for _, v := range uses {
+			if v.Op != OpPhi && v.MemoryArg() == before {
+				v.SetArg(len(v.Args)-1, now)
+			}
+		}
+		for i, control := range b.ControlValues() {
+			if control == before {
+				b.ReplaceControl(i, now)
+			}
+		}
+	}
+	m.out[b.ID] = now
+	if last != nil && last.Op != OpPhi && last.Op != OpInitMem {
+		m.out[b.ID] = last
+	}
+}
+
+// increment adds 1 to counter c at the beginning of b, where the memory is in.
+func (m *stemmaMemory) increment(b *Block, in *Value, c int) *Value {
+	t := &m.f.Config.Types
+	pos := src.NoXPos
+	g := b.NewValue1(pos, OpGetG, t.UintptrPtr, in)
+	shard := b.NewValue2(pos, OpLoad, t.Uintptr, b.NewValue1I(pos, OpOffPtr, t.UintptrPtr, rec.GShard, g), in)
+	addr := b.NewValue1I(pos, OpOffPtr, t.UInt64.PtrTo(), rt.Base+rec.CounterSize*int64(c),
+		b.NewValue2(pos, OpAdd64, t.Uintptr, m.node, shard))
+	sum := b.NewValue2(pos, OpAdd64, t.UInt64, b.NewValue2(pos, OpLoad, t.UInt64, addr, in),
+		m.f.ConstInt64(t.UInt64, 1))
+	return b.NewValue3A(pos, OpStore, types.TypeMem, t.UInt64, addr, sum, in)
+}
+
+// stemmaLastMemory returns the last memory that b makes, or nil.
+func stemmaLastMemory(b *Block) *Value {
+	used := map[*Value]bool{}
+	for _, v := range b.Values {
+		if v.Op == OpPhi {
+			continue
+		}
+		if m := v.MemoryArg(); m != nil && (v.Type.IsMemory() || v.Type.IsTuple() || v.Type.IsResults()) {
+			used[m] = true
+		}
+	}
+	var last *Value
+	for _, v := range b.Values {
+		if v.Type.IsMemory() && !used[v] && (last == nil || last.Op == OpPhi) {
+			last = v
+		}
+	}
+	return last
+}
+
+// stemmaClassOf returns the class of an operation, and how many of them v stands for: 0 if it is none.
+func stemmaClassOf(v *Value) (rec.OpClass, int) {
+	switch v.Op {
+	case OpLoad, OpDereference:
+		return rec.OpLoad, 1
+	case OpStore:
+		return rec.OpStore, 1
+	case OpMove, OpZero:
+		return rec.OpMove, int(v.AuxInt+7) / 8
+	case OpNilCheck, OpIsInBounds, OpIsSliceInBounds:
+		return rec.OpCheck, 1
+	case OpDiv32F, OpDiv64F, OpSqrt, OpSqrt32:
+		return rec.OpFloatDiv, 1
+	case OpPhi, OpCopy, OpConvert, OpInitMem, OpArg, OpArgIntReg, OpArgFloatReg, OpAddr, OpLocalAddr, OpSP, OpSB,
+		OpSPanchored, OpOffPtr, OpStoreReg, OpLoadReg, OpFwdRef, OpUnknown, OpVarDef, OpVarLive, OpKeepAlive, OpInlMark,
+		OpSelect0, OpSelect1, OpMakeTuple, OpSelectN, OpSelectNAddr, OpMakeResult, OpGetG, OpGetClosurePtr,
+		OpGetCallerPC, OpGetCallerSP, OpClobber, OpClobberReg, OpWBend, OpInvalid, OpEmpty, OpHasCPUFeature:
+		return 0, 0
+	}
+	name := v.Op.String()
+	switch {
+	case v.Op.IsCall():
+		return rec.OpCall, 1
+	case strings.HasPrefix(name, "Panic"), strings.HasPrefix(name, "Const"),
+		strings.HasPrefix(name, "Trunc") && v.Op != OpTrunc: // a part of a register is no operation
+		return 0, 0
+	case strings.HasPrefix(name, "Atomic"):
+		return rec.OpAtomic, 1
+	case strings.HasPrefix(name, "Div"), strings.HasPrefix(name, "Mod"):
+		return rec.OpDiv, 1
+	case stemmaIsFloat(v), len(v.Args) > 0 && stemmaIsFloat(v.Args[0]):
+		return rec.OpFloat, 1
+	case strings.HasPrefix(name, "Mul"), strings.HasPrefix(name, "Hmul"):
+		return rec.OpMul, 1
+	}
+	return rec.OpInt, 1
+}
+
+func stemmaIsFloat(v *Value) bool { return v.Type.IsFloat() }
