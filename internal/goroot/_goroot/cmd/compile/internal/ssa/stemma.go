@@ -16,6 +16,7 @@ type StemmaCounters struct {
 	Moves  bool        // cce: words in frames may change while the goroutine is stopped
 
 	Ops     bool // operations are counted
+	Each    bool // in each block by itself, to check what is derived without
 	Weights []StemmaWeight
 }
 

@@ -46,9 +46,13 @@ func stemmaCountOps(f *Func) {
 	deadcode(f)
 	critical(f)
 	f.invalidateCFG()
-	g := newStemmaFlow(f)
-	g.grow()
-	g.weigh()
+	g := newStemmaFlow(f, node)
+	if f.Stemma.Each {
+		g.each()
+	} else {
+		g.grow()
+		g.weigh()
+	}
 	if len(g.counts) > 0 {
 		stemmaIncrement(f, node, g.counts)
 	}
@@ -88,10 +92,10 @@ type stemmaN struct {
 	n int
 }
 
-func newStemmaFlow(f *Func) *stemmaFlow {
-	g := &stemmaFlow{f: f, own: map[*Value]bool{}, next: map[*Block]*Block{}, depth: map[*Block]int{},
+func newStemmaFlow(f *Func, node *Value) *stemmaFlow {
+	g := &stemmaFlow{f: f, own: map[*Value]bool{node: true}, next: map[*Block]*Block{}, depth: map[*Block]int{},
 		ops: map[*Block][]stemmaN{}, counts: map[*Block]int{}}
-	g.findOwn()
+	g.findOwn(node)
 	for _, b := range f.Blocks {
 		g.ops[b] = g.opsOf(b)
 	}
@@ -210,6 +214,18 @@ func (g *stemmaFlow) weight(b *Block, i int, to *Block) float64 {
 	return w / float64(len(b.Succs))
 }
 
+// each gives a counter to each block that executes anything.
+func (g *stemmaFlow) each() {
+	for _, b := range g.f.Blocks {
+		switch {
+		case b == g.f.Entry: // there the node is not known yet
+			g.put(0, g.ops[b])
+		case len(g.ops[b]) > 0:
+			g.put(g.counterOf(b), g.ops[b])
+		}
+	}
+}
+
 // weigh gives counters to the edges that the tree leaves out, and says what they stand for.
 func (g *stemmaFlow) weigh() {
 	g.put(0, g.between(g.f.Entry, nil))
@@ -230,15 +246,19 @@ func (g *stemmaFlow) weigh() {
 
 // counterAt returns the counter of an edge, which is that of one of its ends: no edge is critical.
 func (g *stemmaFlow) counterAt(from, to *Block) int {
-	at := to
 	if len(to.Preds) > 1 {
-		at = from
+		return g.counterOf(from)
 	}
-	c, ok := g.counts[at]
+	return g.counterOf(to)
+}
+
+// counterOf returns the counter at the beginning of b.
+func (g *stemmaFlow) counterOf(b *Block) int {
+	c, ok := g.counts[b]
 	if !ok {
 		c = g.f.Stemma.Number
 		g.f.Stemma.Number++
-		g.counts[at] = c
+		g.counts[b] = c
 	}
 	return c
 }
@@ -296,9 +316,6 @@ func (g *stemmaFlow) opsOf(b *Block) []stemmaN {
 		}
 		list = append(list, stemmaN{o, n})
 	}
-	if stemmaIsSlowGeneric(b) {
-		return nil
-	}
 	for _, v := range b.Values {
 		if class, n := stemmaClassOf(v); n != 0 && !g.own[v] {
 			add(v.Pos, class, n)
@@ -320,7 +337,7 @@ func (g *stemmaFlow) opsOf(b *Block) []stemmaN {
 }
 
 // findOwn finds the values that are there to count: what stores contexts and counters, and what only such values use.
-func (g *stemmaFlow) findOwn() {
+func (g *stemmaFlow) findOwn(node *Value) {
 	uses := map[*Value]int{}
 	for _, b := range g.f.Blocks {
 		for _, v := range b.Values {
@@ -332,16 +349,16 @@ func (g *stemmaFlow) findOwn() {
 			uses[c]++
 		}
 	}
-	var work []*Value
+	work := []*Value{node}
 	mark := func(v *Value) {
-		if !g.own[v] && v.Op != OpPhi && (!v.Type.IsMemory() || v.Op == OpStore || v.Op == OpVarLive) {
+		if !g.own[v] && v.Op != OpPhi && (!v.Type.IsMemory() || v.Op == OpStore || v.Op == OpVarLive || v.Op == OpWB) {
 			g.own[v] = true
 			work = append(work, v)
 		}
 	}
 	for _, b := range g.f.Blocks {
 		for _, v := range b.Values {
-			if stemmaCounterOf(v) >= 0 || stemmaTouches(v) {
+			if stemmaCounterOf(v) >= 0 || stemmaTouches(v) || v.Op == OpWB && v.AuxInt >= rt.EnterAux {
 				mark(v)
 			}
 		}

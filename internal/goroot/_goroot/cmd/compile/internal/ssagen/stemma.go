@@ -438,7 +438,8 @@ func (s *state) stemmaSeal() {
 		s.f.Stemma.Sites = s.stemmaCallSites(s.stemma.meta.cellsFirst())
 		s.f.Stemma.Moves = stemmaOptions.engine == stemmaDACCE
 	} else {
-		s.f.Stemma.Number, s.f.Stemma.Ops = s.stemma.meta.counters, stemmaOptions.ops
+		s.f.Stemma.Number = s.stemma.meta.counters
+		s.f.Stemma.Ops, s.f.Stemma.Each = stemmaOptions.ops, stemmaOptions.verify
 	}
 	if s.stemma.called {
 		if s.hasdefer && !stemmaOptions.engine.encodes() {

@@ -1,0 +1,86 @@
+package tree
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/e2e"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// opsOf returns the operations of each context below main.main, by its stack.
+func opsOf(t *testing.T, p *profile.Profile) map[string]uint64 {
+	t.Helper()
+	tree, err := cct.Of(p, profile.Ops.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops := map[string]uint64{}
+	for i, n := range tree.Nodes {
+		var stack []string
+		for _, f := range tree.Stack(uint32(i)) {
+			stack = append(stack, f.Func)
+		}
+		if key := strings.Join(stack, " < "); strings.Contains(key, "main.main") && n.Count > 0 {
+			ops[key] += n.Count
+		}
+	}
+	return ops
+}
+
+// TestOps compares operations that follow from counters on some edges of the flow graphs with those of a build that
+// counts in each block, which a build for the checker does. Only frames that never come to an end may differ:
+// they count as if they had gone on.
+func TestOps(t *testing.T) {
+	derived := e2e.Build(t, "ops", "-metrics=calls,ops")
+	each := e2e.Build(t, "ops", "-metrics=calls,ops", "-verify")
+	run := func(exe string) *profile.Profile {
+		r := e2e.Run(t, exe)
+		r.OK(t)
+		p := r.Read(t)
+		e2e.NoLoss(t, p)
+		return p
+	}
+	p := run(derived)
+	have, want := opsOf(t, p), opsOf(t, run(each))
+	if len(want) < 50 {
+		t.Fatalf("%d contexts with operations below main.main, want 50 or more", len(want))
+	}
+	for stack := range want {
+		if _, ok := have[stack]; !ok {
+			have[stack] = 0
+		}
+	}
+	unended := []string{"main.attempt", "main.exits.func1", "main.forever.func1"}
+	for stack, n := range have {
+		innermost, _, _ := strings.Cut(stack, " < ")
+		switch {
+		case n == want[stack]:
+		case slices.Contains(unended, innermost) && n > want[stack] && n < 2*want[stack]+100:
+		default:
+			t.Errorf("%s: %d operations, %d if counted in each block", stack, n, want[stack])
+		}
+	}
+	again := opsOf(t, run(derived))
+	for stack, n := range have {
+		if n != again[stack] {
+			t.Errorf("%s: %d operations, %d in a second run", stack, n, again[stack])
+		}
+	}
+	// A multiplication, an addition and the return.
+	if calls, ops := e2e.Calls(cct.New(p), "main.straight"), sumOf(have, "main.straight"); ops != 3*calls || ops == 0 {
+		t.Errorf("main.straight: %d operations in %d calls, want 3 in each", ops, calls)
+	}
+}
+
+// sumOf adds up the values of the contexts of a function.
+func sumOf(values map[string]uint64, function string) (sum uint64) {
+	for stack, n := range values {
+		if innermost, _, _ := strings.Cut(stack, " < "); innermost == function {
+			sum += n
+		}
+	}
+	return sum
+}
