@@ -31,7 +31,11 @@ func Describe(proc profile.Process) string {
 // SummaryLine returns the totals of a tree in one line.
 func SummaryLine(tree *cct.Tree, t cct.Totals) string {
 	s := words.Plural(t.Calls, "call")
-	if tree.Type.Name != profile.Calls.Name {
+	switch {
+	case tree.Type.Name == profile.Calls.Name:
+	case tree.Type.Unit == profile.Calls.Unit:
+		s = words.Commas(t.Calls) + " " + tree.Type.Name
+	default:
 		s = words.Amount(tree.Type, t.Calls) + " of " + tree.Type.Name
 	}
 	s += " · " + words.Plural(t.Contexts, "context") + " · " + words.Plural(t.Functions, "function")

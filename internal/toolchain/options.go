@@ -299,7 +299,7 @@ func (o Options) checkMetrics() error {
 			return fmt.Errorf("-metrics=%s: no such metric (have %s)", name, strings.Join(metrics, ", "))
 		}
 	}
-	if o.Record != "" && (o.hasMetric("alloc") || o.hasMetric("wait")) {
+	if o.Record != "" && (o.hasMetric("alloc") || o.hasMetric("wait") || o.hasMetric("ops")) {
 		return fmt.Errorf("-record=%s: the record has calls only; leave -metrics=%s out", o.Record, o.Metrics)
 	}
 	return nil
