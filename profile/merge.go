@@ -187,7 +187,8 @@ func (p *Profile) placeKey(f *Func) string {
 func (f *Func) appendNumbers(e *wire.Encoder) {
 	e.Uint(uint64(f.Kind))
 	e.Uint(uint64(f.Flags))
-	e.U32(f.Line, f.Cells, f.Counters, uint32(len(f.Inlined)), uint32(len(f.Sites)), uint32(len(f.Weights)), uint32(len(f.Frames)))
+	e.U32(f.Line, f.Cells, f.Counters)
+	e.U32(uint32(len(f.Inlined)), uint32(len(f.Sites)), uint32(len(f.Weights)), uint32(len(f.Frames)))
 	for _, in := range f.Inlined {
 		e.Index(in.Parent)
 		e.Index(in.Counter)

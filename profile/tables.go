@@ -89,7 +89,8 @@ func descriptions() []*sealed.Table {
 		tables.DescribeFirst(), processSchema(x).Describe(tableProcess), lossSchema(x).Describe(tableLost),
 		noteSchema(x).Describe(tableNote), samplerSchema(x).Describe(tableSampler), lossSchema(x).Describe(tableStat),
 		bucketSchema.Describe(tableLatency), funcSchema.Describe(tableFunc), inlinedSchema.Describe(tableInlined),
-		siteSchema.Describe(tableSite), weightSchema.Describe(tableWeight), frameSchema.Describe(tableFrame), valueSchema(x).Describe(tableValue),
+		siteSchema.Describe(tableSite), weightSchema.Describe(tableWeight), frameSchema.Describe(tableFrame),
+		valueSchema(x).Describe(tableValue),
 		nodeSchema.Describe(tableNode), requestSchema.Describe(tableRequest),
 	}
 }
