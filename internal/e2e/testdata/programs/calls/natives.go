@@ -46,7 +46,8 @@ type key struct {
 //want:context [main];main.main;main.natives;main.ifaces;native runtime.convTstring 3
 //want:context [main];main.main;main.natives;main.ifaces;native runtime.convT64 6
 //want:context [main];main.main;main.natives;main.ifaces;native runtime.efaceeq 5
-//want:context [main];main.main;main.natives;main.ifaces;native runtime.typeAssert 6
+//want:context [main];main.main;main.natives;main.ifaces;native runtime.typeAssert >=1
+//want:context [main];main.main;main.natives;main.ifaces;native runtime.typeAssert <=6
 //want:context [main];main.main;main.natives;main.sleeps;~time.Sleep 3
 //want:func time.Sleep 3
 //go:noinline
