@@ -146,6 +146,9 @@ func runDiff(e *process.Env, args []string) error {
 	if err := checkDiff(fs, &o); err != nil {
 		return err
 	}
+	if o.Repeats && !strings.Contains(paths[0]+paths[1], ",") {
+		return exit.Usagef("diff: -repeats does nothing: give several runs on a side, with commas between")
+	}
 	c, err := gate.Compare(paths, &o.Options)
 	if err != nil {
 		return err
