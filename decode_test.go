@@ -29,7 +29,7 @@ func TestDecode(t *testing.T) {
 	for range 40 {
 		var c livetest.Captured
 		for range 100 {
-			p.Step()
+			p.Act()
 			c = p.Capture()
 		}
 		p.D.WriteTo(t, f.dir) // the program has recorded more since the last ID

@@ -80,10 +80,10 @@ func open(file []byte, m *memory) (contexts.Warm, bool) {
 func start(t *testing.T, w *contexts.Warm, m *memory) *contexts.Dacce {
 	t.Helper()
 	c, table, rec := new(contexts.Dacce), new(contexts.Contexts), new(recorder.Recorder)
-	mem := newMemory(t, contexts.ArenaSize+contexts.EpochsSize+rt.NodesSize+1<<28)
+	mem := newMemory(t, contexts.ArenaSize+contexts.EpochsSize+rt.InternedBytes+1<<28)
 	head := mem.alloc(rt.ContextsSize)
 	rec.Init(head, mem.alloc(recorder.KnownSize), mem.alloc(1<<26), rt.ContextsSize, 1<<26)
-	table.Init(rec, head, mem.alloc(rt.NodesSize), mem.alloc(contexts.PCSize), mem.alloc(contexts.ArenaSize),
+	table.Init(rec, head, mem.alloc(rt.InternedBytes), mem.alloc(contexts.PCSize), mem.alloc(contexts.ArenaSize),
 		uint64(uintptr(m.base)), 0)
 	c.Init(table, mem.alloc(contexts.EpochsSize), 0)
 	for i := range w.NumFuncs() {

@@ -104,7 +104,7 @@ func NewLucce(p *Program, limit uint64, budget int) *Lucce {
 }
 
 // Name implements [Encoder].
-func (l *Lucce) Name() string { return "lucce" }
+func (l *Lucce) Name() string { return "lucce-versions" }
 
 // Call implements [Encoder].
 func (l *Lucce) Call(g Goroutine, site Site, callee Func) {

@@ -202,9 +202,9 @@ func contenders(t testing.TB, p *Program, data []byte) []*contender {
 		{Encoder: shallow, what: "dacce, shallow", truncates: true},
 		{Encoder: NewDacceEdges(p, often, 1<<62), what: "dacce-edges"},
 		{Encoder: NewDacceEdges(p, often, 3), what: "dacce-edges, small ids"},
-		{Encoder: NewLucce(p, LucceLimit, LucceBudget), what: "lucce"},
-		{Encoder: NewLucce(p, 10, LucceBudget), what: "lucce, small ids"},
-		{Encoder: NewLucce(p, LucceLimit, 40), what: "lucce, short log", truncates: true},
+		{Encoder: NewLucce(p, LucceLimit, LucceBudget), what: "lucce-versions"},
+		{Encoder: NewLucce(p, 10, LucceBudget), what: "lucce-versions, small ids"},
+		{Encoder: NewLucce(p, LucceLimit, 40), what: "lucce-versions, short log", truncates: true},
 	}
 }
 

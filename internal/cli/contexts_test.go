@@ -194,7 +194,7 @@ func TestVerifyContexts(t *testing.T) {
 func TestVerifyProgram(t *testing.T) {
 	p := livetest.NewProgram(7, 20)
 	for range 2000 {
-		p.Step()
+		p.Act()
 		c := p.Capture()
 		var hi, lo uint64
 		if c.Start != nil {

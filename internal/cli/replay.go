@@ -25,7 +25,8 @@ func replayCommand() *command {
 		long: `Replay reads the calls and returns of a program's run and drives the calling
 context encoders with them: the exact tree (cct), the hash (pcc), one static
 numbering (pcce), DACCE with a value for each edge, as published (dacce-edges),
-and with one for each site, as stemma builds it in (dacce), and Lucce (lucce).
+and with one for each site, as stemma builds it in (dacce), and Lucce as published
+(lucce-versions). What -engine=lucce builds in has other numbers: they do not change.
 It prints a table with a row for each:
 
 	nodes, edges      functions and edges of the call graph; of the edges, those
@@ -73,7 +74,7 @@ func (o *replayOptions) declare(fs *flag.FlagSet) {
 	fs.Uint64Var(&o.MaxID, "maxid", o.MaxID,
 		"keep the ids of dacce and dacce-edges up to `N`; 0 for what they can hold")
 	fs.IntVar(&o.NewEdges, "newedges", o.NewEdges, "re-encode after `N` new edges; 0 only where the events say so")
-	fs.IntVar(&o.Budget, "budget", o.Budget, "give lucce a log of at most `N` entries")
+	fs.IntVar(&o.Budget, "budget", o.Budget, "give lucce-versions a log of at most `N` entries")
 }
 
 // runReplay checks the flags before it reads, since traces are large.

@@ -27,7 +27,7 @@ func TestRunTwice(t *testing.T) {
 		t.Fatal(errs)
 	}
 	for range 500 {
-		p.Step()
+		p.Act()
 	}
 	late := p.Capture()
 	p.D.WriteTo(t, live)

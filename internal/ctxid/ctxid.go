@@ -56,7 +56,7 @@ type Fields struct {
 // Split returns the parts of the ID in two words, as package rt defines them.
 func Split(hi, lo uint64) Fields {
 	return Fields{
-		Node:  uint32(hi>>32) & (1<<rt.IDNodeBits - 1),
+		Node:  uint32(hi>>32) & (1<<rt.IDInternedBits - 1),
 		ID:    uint32(hi) & (1<<rt.IDIdBits - 1),
 		Epoch: uint32(lo >> rt.IDEpoch),
 		PC:    uint32(lo) & (1<<rt.IDPCBits - 1),
@@ -125,7 +125,7 @@ func Parse[T string | []byte](s T) (hi, lo, run uint64, err error) {
 	first, second, third, last := get(s[4:14]), get(s[14:24]), get(s[24:34]), get(s[34:])
 	run = first<<4 | second>>56
 	f := Fields{
-		Node:  uint32(second>>28) & (1<<rt.IDNodeBits - 1),
+		Node:  uint32(second>>28) & (1<<rt.IDInternedBits - 1),
 		ID:    uint32(second<<2)&(1<<rt.IDIdBits-1) | uint32(third>>58),
 		Epoch: uint32(third >> 26),
 		PC:    uint32(third<<2)&(1<<rt.IDPCBits-1) | uint32(last>>16),

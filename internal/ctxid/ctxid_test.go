@@ -11,7 +11,7 @@ import (
 // random returns an ID with a run number, as every ID of a program has one.
 func random(r *rand.Rand) (hi, lo, run uint64) {
 	hi, lo = Join(Fields{
-		Node:  r.Uint32N(1 << rt.IDNodeBits),
+		Node:  r.Uint32N(1 << rt.IDInternedBits),
 		ID:    r.Uint32N(1 << rt.IDIdBits),
 		Epoch: r.Uint32(),
 		PC:    r.Uint32N(1 << rt.IDPCBits),
@@ -40,7 +40,7 @@ func TestFields(t *testing.T) {
 		Fields
 		run uint64
 	}{
-		{Fields{Node: 1<<rt.IDNodeBits - 1}, 1}, {Fields{ID: 1<<rt.IDIdBits - 1}, 1},
+		{Fields{Node: 1<<rt.IDInternedBits - 1}, 1}, {Fields{ID: 1<<rt.IDIdBits - 1}, 1},
 		{Fields{Epoch: 1<<rt.IDEpochBits - 1}, 1},
 		{Fields{PC: 1<<rt.IDPCBits - 1}, 1}, {Fields{}, 1<<64 - 1}, {Fields{}, 1 << 63},
 	} {
@@ -161,7 +161,7 @@ func TestCheck(t *testing.T) {
 		}
 		add(0, 10)
 		add(run, 64)
-		add(uint64(f.Node), rt.IDNodeBits)
+		add(uint64(f.Node), rt.IDInternedBits)
 		add(uint64(f.ID), rt.IDIdBits)
 		add(uint64(f.Epoch), rt.IDEpochBits)
 		add(uint64(f.PC), rt.IDPCBits)

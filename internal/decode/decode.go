@@ -5,7 +5,7 @@
 //
 // A state is how far decoding has come: a function f, and the context of one of its
 // invocations as an epoch, an id and the number of an interned entry of the
-// ccStack. A step leads from a state to that of f's caller:
+// ccStack. From a state one gets to that of f's caller:
 //
 //   - If the id is 0 and f is the target of the interned entry, the entry tells the
 //     caller and its state. Target wins over edges with addition 0, since between
@@ -15,7 +15,7 @@
 //     what the id is above the beginning of the interval (DACCE, section 3.1, with
 //     intervals in place of numbers).
 //
-// Steps end at a root, or where the program could not record what is further out.
+// That ends at a root, or where the program could not record what is further out.
 // An id in no interval is an error: the ID is not one that the program made.
 //
 // # Sharing
@@ -232,9 +232,9 @@ func (d *Decoder) link(s state) (*Link, error) {
 	}
 	var todo []pending
 	var outer *Link
-	plain := 0 // steps since the last entry of the ccStack
+	plain := 0 // functions since the last entry of the ccStack
 	for outer == nil {
-		l, next, err := d.step(s)
+		l, next, err := d.entered(s)
 		if err != nil {
 			return nil, err
 		}
@@ -265,11 +265,11 @@ func (d *Decoder) link(s state) (*Link, error) {
 // name returns the name of a function, for errors.
 func (d *Decoder) name(fn uint32) string { return cct.DisplayName(d.p.String(d.p.Funcs[fn].Name)) }
 
-// step returns how the function of a state was entered, and the state of its
+// entered returns how the function of a state was entered, and the state of its
 // caller.
-func (d *Decoder) step(s state) (l *Link, next state, err error) {
+func (d *Decoder) entered(s state) (l *Link, next state, err error) {
 	if d.c.Log != nil {
-		return d.stepLogged(s)
+		return d.enteredLogged(s)
 	}
 	if s.id == 0 && s.node != 0 {
 		n, ok := d.c.Node(s.node)
@@ -373,7 +373,7 @@ func cutReason(n ids.Interned) string {
 	switch n.Place {
 	case rt.CutDepth:
 		return "the ccStack was full"
-	case rt.CutNodes:
+	case rt.CutInterned:
 		return "there was no room for more contexts"
 	case rt.CutLog:
 		return "the log was full"

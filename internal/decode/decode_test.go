@@ -50,7 +50,7 @@ func TestRandom(t *testing.T) {
 		p := livetest.NewProgram(seed, 3+int(seed%20))
 		var list []livetest.Captured
 		for range 2000 {
-			p.Step()
+			p.Act()
 			list = append(list, p.Capture())
 		}
 		prof := open(t, p.D)
@@ -173,7 +173,7 @@ func TestOtherRun(t *testing.T) {
 // TestNoRoom decodes an ID whose node stands for all that had no room.
 func TestNoRoom(t *testing.T) {
 	d, _, _, b, _ := small()
-	hi, lo := d.ID(rt.NodesSize/layout.InternedSize-1, 0, 1, d.Return(b, 0))
+	hi, lo := d.ID(rt.InternedBytes/layout.InternedSize-1, 0, 1, d.Return(b, 0))
 	if have := line(t, d, hi, lo); !strings.HasPrefix(have, "error") {
 		t.Errorf("nothing was truncated, but have %s", have)
 	}
@@ -252,7 +252,7 @@ func TestTrim(t *testing.T) {
 func TestShort(t *testing.T) {
 	p := livetest.NewProgram(3, 10)
 	for range 5000 {
-		p.Step()
+		p.Act()
 	}
 	c := p.Capture()
 	s, err := decode.New(open(t, p.D)).Decode(id(c))
@@ -274,7 +274,7 @@ func contexts(b *testing.B, n int) (*record.Record, []ctxid.ID) {
 	p := livetest.NewProgram(1, 200)
 	var ids []ctxid.ID
 	for range n {
-		p.Step()
+		p.Act()
 		ids = append(ids, id(p.Capture()))
 	}
 	return open(b, p.D), ids
@@ -321,7 +321,7 @@ func FuzzDecode(f *testing.F) {
 	p := livetest.NewProgram(9, 8)
 	var c livetest.Captured
 	for range 300 {
-		p.Step()
+		p.Act()
 		c = p.Capture()
 	}
 	f.Add(p.D.Epochs, p.D.Nodes, c.Hi, c.Lo)

@@ -16,8 +16,8 @@ func (s state) longID() uint64 { return uint64(s.epoch)<<32 | uint64(s.id) }
 
 func (s *state) setID(id uint64) { s.epoch, s.id = uint32(id>>32), uint32(id) }
 
-// stepLogged is step for engine lucce.
-func (d *Decoder) stepLogged(s state) (l *Link, next state, err error) {
+// enteredLogged is entered for engine lucce.
+func (d *Decoder) enteredLogged(s state) (l *Link, next state, err error) {
 	n, ok := d.c.Node(s.node)
 	if !ok {
 		return nil, s, fmt.Errorf("node %d is not one of %d", s.node, len(d.c.Interned))

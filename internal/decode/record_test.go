@@ -69,7 +69,7 @@ func TestRecordRunning(t *testing.T) {
 				if steps++; steps%50 == 0 {
 					p.Grow()
 				}
-				p.Step()
+				p.Act()
 				p.Capture()
 			}
 		}}
@@ -111,7 +111,7 @@ func TestUpdate(t *testing.T) {
 		}
 		for i := range 50 {
 			for range i % 5 * 10 {
-				p.Step()
+				p.Act()
 				p.Capture()
 			}
 			if i%7 == 0 {
@@ -152,7 +152,7 @@ func TestUpdateDamaged(t *testing.T) {
 		}
 		var ids []ctxid.ID
 		for range 200 {
-			p.Step()
+			p.Act()
 			ids = append(ids, id(p.Capture()))
 		}
 		p.Grow()

@@ -140,7 +140,7 @@ type usedFile struct {
 }
 
 // cutNode is the number of the entry that stands for all that had no room.
-const cutNode = rt.NodesSize/layout.InternedSize - 1
+const cutNode = rt.InternedBytes/layout.InternedSize - 1
 
 // Node returns entry number n, false if there is none.
 func (c *Record) Node(n uint32) (Interned, bool) {
@@ -148,7 +148,7 @@ func (c *Record) Node(n uint32) (Interned, bool) {
 	case n > 0 && uint64(n) < uint64(len(c.Interned)):
 		return c.Interned[n], true
 	case n == cutNode && c.Stats.Truncated > 0:
-		return Interned{Kind: rt.InternCut, Place: rt.CutNodes, Target: NoFunc}, true
+		return Interned{Kind: rt.InternCut, Place: rt.CutInterned, Target: NoFunc}, true
 	}
 	return Interned{}, false
 }
@@ -403,9 +403,9 @@ func (r *Reader) function(id uint64) (uint32, error) {
 // nodes reads the interned entries that were not read before.
 func (r *Reader) nodes() error {
 	used := r.Record.header.NodesUsed
-	if used > 1<<rt.IDNodeBits {
+	if used > 1<<rt.IDInternedBits {
 		return fmt.Errorf("%s: offset %d: %d nodes, want at most %d", fileMain,
-			layout.HeaderSize+unsafe.Offsetof(r.Record.header.NodesUsed), used, 1<<rt.IDNodeBits)
+			layout.HeaderSize+unsafe.Offsetof(r.Record.header.NodesUsed), used, 1<<rt.IDInternedBits)
 	}
 	f, end, err := r.open(fileNodes, used*layout.InternedSize)
 	if err != nil {

@@ -70,7 +70,7 @@ func NewLucce(t testing.TB, budget uint64) *Lucce {
 	}
 	ptr := func(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
 	l.head, l.funcs, l.log, l.node, l.image = mem(rt.ContextsSize), mem(lucceFuncs), mem(contexts.LogSize),
-		mem(rt.NodesSize), mem(lucceImage)
+		mem(rt.InternedBytes), mem(lucceImage)
 	known, pcs, arena := mem(recorder.KnownSize), mem(contexts.PCSize), mem(contexts.ArenaSize)
 	l.rec.Init(ptr(l.head), ptr(known), ptr(l.funcs), rt.ContextsSize, lucceFuncs)
 	l.rec.Describe(Run, 1, 1, "go1.26.0", "/go", nil)
@@ -177,7 +177,7 @@ func (l *Lucce) Call(from LucceFrame, site int, f *LucceFunc) LucceFrame {
 		return LucceFrame{f, c, v}
 	}
 	l.learn(f)
-	c, v := l.Step(&frame, f.data, from.C, from.V)
+	c, v := l.Called(&frame, f.data, from.C, from.V)
 	return LucceFrame{f, c, v}
 }
 
@@ -190,7 +190,7 @@ func (l *Lucce) Fault(from LucceFrame, site int, f *LucceFunc) LucceFrame {
 		w.Frame(from.Func.Name, "/src/m.go", int32(1000+site))
 		w.End("runtime.sigpanic")
 	}
-	c, v := l.Step(&contexts.Frame{Func: caller, PC: uintptr(pc), Site: -1}, f.data, from.C, from.V)
+	c, v := l.Called(&contexts.Frame{Func: caller, PC: uintptr(pc), Site: -1}, f.data, from.C, from.V)
 	return LucceFrame{f, c, v}
 }
 

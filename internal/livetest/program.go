@@ -113,7 +113,7 @@ func (p *Program) root(root uint64) {
 func (p *Program) top() *progFrame { return &p.stack[len(p.stack)-1] }
 
 // Step does something at random.
-func (p *Program) Step() {
+func (p *Program) Act() {
 	top := p.top()
 	top.site = p.r.IntN(len(p.funcs[top.fn].Sites))
 	targets := p.funcs[top.fn].targets[top.site]

@@ -33,7 +33,7 @@ func simulate(t *testing.T, dir string, n int) (list []simulated) {
 		s := simulated{path: filepath.Join(dir, fmt.Sprintf("prog.%d", i))}
 		for range 3 {
 			for range 10 {
-				p.Step()
+				p.Act()
 			}
 			c := p.Capture()
 			s.ids = append(s.ids, ctxid.ID{Hi: c.Hi, Lo: c.Lo, Run: run})

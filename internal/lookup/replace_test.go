@@ -107,7 +107,7 @@ func bigLog(t testing.TB, n int) (*Set, []byte) {
 	p := livetest.NewProgram(1, 200)
 	var log bytes.Buffer
 	for i := range n {
-		p.Step()
+		p.Act()
 		c := p.Capture()
 		fmt.Fprintf(&log,
 			"{\"time\":\"2026-01-02T03:04:05.%06d\",\"level\":\"INFO\",\"msg\":\"paid\",\"order\":%d,\"ctx\":\"%s\"}\n",

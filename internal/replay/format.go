@@ -83,7 +83,7 @@ const (
 	Reencode
 )
 
-// An Event is one step of a program. Fields that its kind does not have are zero.
+// An Event is one thing that a program does. Fields that its kind does not have are zero.
 type Event struct {
 	Kind  Kind
 	G     cce.Goroutine

@@ -13,7 +13,7 @@ import (
 // Encoders lists the names that [Options.Encoders] may have, in the order of the
 // table.
 func Encoders() []string {
-	return []string{"cct", "pcc", "pcce", "dacce-edges", "dacce", "lucce"}
+	return []string{"cct", "pcc", "pcce", "dacce-edges", "dacce", "lucce-versions"}
 }
 
 // Options tell what to run. [DefaultOptions] has values for all fields.
@@ -22,7 +22,7 @@ type Options struct {
 	Check    int    // compare every Check-th context with the true stack; 0 for none
 	MaxID    uint64 // for dacce and dacce-edges; 0 for what the encoder can hold
 	NewEdges int    // re-encode after so many new edges; 0 for never by itself
-	Budget   int    // log entries of lucce
+	Budget   int    // log entries of lucce-versions
 }
 
 // DefaultOptions runs everything and checks one context in a thousand.
@@ -204,7 +204,7 @@ func newDriver(in *Reader, p *cce.Program, complete *cce.Graph, o Options) *driv
 			e = cce.NewDacce(p, policy, limit+1)
 		case name == "dacce-edges":
 			e = cce.NewDacceEdges(p, policy, limit+1)
-		case name == "lucce":
+		case name == "lucce-versions":
 			e = cce.NewLucce(p, cce.LucceLimit, o.Budget)
 		default:
 			continue
@@ -224,7 +224,7 @@ func (d *driver) run() error {
 		if err != nil {
 			return err
 		}
-		d.step(e)
+		d.drive(e)
 	}
 	for i, n := range d.kept {
 		path, _ := d.tree.Decode(cce.Context{Node: n})
@@ -235,8 +235,8 @@ func (d *driver) run() error {
 	return nil
 }
 
-// step drives everything by one event.
-func (d *driver) step(e Event) {
+// drive drives everything by one event.
+func (d *driver) drive(e Event) {
 	contexts := d.tree.contexts()
 	e.apply(d.tree)
 	for _, c := range d.list {

@@ -38,7 +38,7 @@ func records(t testing.TB) []*record.Record {
 	t.Helper()
 	program := livetest.NewProgram(3, 20)
 	for range 120 {
-		program.Step()
+		program.Act()
 		program.Capture()
 	}
 	lucce := livetest.NewLucce(t, 1<<20)

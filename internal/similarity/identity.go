@@ -54,8 +54,8 @@ type naming struct {
 	met     []met
 	sites   []map[site]int // for each tree, ids of call sites
 
-	steps map[step]uint32   // index of each call of any tree, from 1 on
-	paths map[uint64]uint32 // index of each context of any tree, from 1 on: by those of its caller and of the call
+	pathCalls map[pathCall]uint32 // index of each call of any tree, from 1 on
+	paths     map[uint64]uint32   // index of each context of any tree, from 1 on: by its caller and the call
 }
 
 // A site is the place of a call, as one tree has it.
@@ -64,8 +64,8 @@ type site struct {
 	line           int
 }
 
-// A step is one more call of a path.
-type step struct {
+// A pathCall is one more call of a path.
+type pathCall struct {
 	caller, callee string // by naming.names
 	site           int
 	via            cct.Via
@@ -82,7 +82,7 @@ type met struct {
 func newNaming(trees []Tree) *naming { return nameTrees(trees, nil, false) }
 
 func nameTrees(trees []Tree, renamed map[string]string, loose bool) *naming {
-	n := &naming{trees: trees, renamed: renamed, loose: loose, steps: make(map[step]uint32),
+	n := &naming{trees: trees, renamed: renamed, loose: loose, pathCalls: make(map[pathCall]uint32),
 		paths: make(map[uint64]uint32)}
 	for range trees {
 		n.names = append(n.names, make(map[string]string))
@@ -303,17 +303,17 @@ func (n *naming) calls(i int) []uint32 {
 	}
 	ids := make([]uint32, len(m.sites))
 	for c, s := range m.sites {
-		e := step{caller: s.caller, callee: s.callee}
+		e := pathCall{caller: s.caller, callee: s.callee}
 		if !n.loose {
 			e.site, e.via = n.siteID(i, s), m.vias[c]
 		}
 		if e.via == cct.ViaInlined || e.via == cct.ViaNative {
 			e.via = cct.ViaCall
 		}
-		if n.steps[e] == 0 {
-			n.steps[e] = uint32(len(n.steps) + 1)
+		if n.pathCalls[e] == 0 {
+			n.pathCalls[e] = uint32(len(n.pathCalls) + 1)
 		}
-		ids[c] = n.steps[e]
+		ids[c] = n.pathCalls[e]
 	}
 	list := make([]uint32, len(m.of))
 	for k := range m.of {

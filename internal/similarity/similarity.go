@@ -36,7 +36,7 @@ func Of(t *cct.Tree, level Level) Weights {
 		if i == 0 {
 			continue
 		}
-		keys[i] = level.step(t, keys[n.Parent], n)
+		keys[i] = level.key(t, keys[n.Parent], n)
 		if n.Count > 0 {
 			w[keys[i]] += float64(n.Count)
 		}
@@ -53,7 +53,7 @@ func Entries(t *cct.Tree) Weights {
 		if i == 0 {
 			continue
 		}
-		keys[i] = InGoroutine.step(t, keys[n.Parent], n)
+		keys[i] = InGoroutine.key(t, keys[n.Parent], n)
 		via := t.Sites[n.Site].Via
 		if n.Count > 0 && keys[i] != "" && via != cct.ViaInlined && via != cct.ViaNative && via != cct.ViaFault {
 			w[keys[i]] += float64(n.Count)
@@ -62,8 +62,8 @@ func Entries(t *cct.Tree) Weights {
 	return w
 }
 
-// step returns the key of node n, whose parent has the key path.
-func (level Level) step(t *cct.Tree, path string, n cct.Node) string {
+// key returns the key of node n, whose parent has the key path.
+func (level Level) key(t *cct.Tree, path string, n cct.Node) string {
 	f, s := t.Funcs[n.Func], t.Sites[n.Site]
 	switch level {
 	case ByFunction:

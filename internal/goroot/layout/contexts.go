@@ -112,11 +112,11 @@ type Interned struct {
 
 // A StackEntry is an entry of a ccStack, in memory.
 type StackEntry struct {
-	Word   uint64 // the caller's
-	Place  uint64 // as in an Interned
-	Target uint64 // as in an Interned
-	Node   uint32 // number of the interned entry, 0 if it is not interned yet
-	Kind   uint32 // an rt.Intern constant
+	Word     uint64 // the caller's
+	Place    uint64 // as in an Interned
+	Target   uint64 // as in an Interned
+	Interned uint32 // number of the interned entry, 0 if it is not interned yet
+	Kind     uint32 // an rt.Intern constant
 }
 
 // A PCEntry is an entry of the table that tells the assembly about return addresses, in

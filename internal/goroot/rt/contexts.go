@@ -88,22 +88,22 @@ const (
 
 // Reasons of InternCut.
 const (
-	CutDepth = 1 // the ccStack was full
-	CutNodes = 2 // the file nodes was full
+	CutDepth    = 1 // the ccStack was full
+	CutInterned = 2 // the file nodes was full
 )
 
 // A captured context is { u64 hi; u64 lo } and the run number. hi is the number of the
 // interned top of the ccStack in the upper half and the id in the lower; lo is
 // epoch<<IDEpoch | IDMark | the return address of the capturing call, less CceText.
-// If the address is 0, the node is of kind InternAt. For IDMark, lo is never 0. What
+// If the address is 0, the entry is of kind InternAt. For IDMark, lo is never 0. What
 // belongs to a record, an event or an entry of a ccStack, does without the run number.
 const (
-	IDEpoch     = 32
-	IDMark      = 1 << IDPCBits
-	IDNodeBits  = 28
-	IDIdBits    = 30
-	IDEpochBits = 32
-	IDPCBits    = 28
+	IDEpoch        = 32
+	IDMark         = 1 << IDPCBits
+	IDInternedBits = 28
+	IDIdBits       = 30
+	IDEpochBits    = 32
+	IDPCBits       = 28
 )
 
 const (
@@ -111,8 +111,8 @@ const (
 	_ = -(1<<StackEntryLog ^ layout.StackEntrySize)
 )
 
-// NodesSize is how many bytes the file nodes may have.
-const NodesSize = 1 << 30
+// InternedBytes is how many bytes the file nodes may have.
+const InternedBytes = 1 << 30
 
 // RecPCs is the kind of a layout.PCsRecord.
 const RecPCs = 3

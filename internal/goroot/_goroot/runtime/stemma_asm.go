@@ -50,7 +50,7 @@ const (
 	stemmaEntryWord   = unsafe.Offsetof(layout.StackEntry{}.Word)
 	stemmaEntryPlace  = unsafe.Offsetof(layout.StackEntry{}.Place)
 	stemmaEntryTarget = unsafe.Offsetof(layout.StackEntry{}.Target)
-	stemmaEntryNode   = unsafe.Offsetof(layout.StackEntry{}.Node) // and kind, behind it
+	stemmaEntryNode   = unsafe.Offsetof(layout.StackEntry{}.Interned) // and kind, behind it
 
 	stemmaStepLog    = contexts.StepLog
 	stemmaStepCallee = unsafe.Offsetof(layout.Step{}.Callee)

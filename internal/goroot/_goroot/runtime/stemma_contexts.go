@@ -47,7 +47,8 @@ const stemmaFramesSize = 1 << 29
 // stemmaContextsShift returns by how much the encoder must be smaller than it is where
 // addresses are not limited: by 1 << shift.
 func stemmaContextsShift() (shift uint) {
-	const size = 1<<28 + contexts.EpochsSize + contexts.LogSize + rt.NodesSize + contexts.ArenaSize + stemmaFramesSize
+	const size = 1<<28 + contexts.EpochsSize + contexts.LogSize + rt.InternedBytes + contexts.ArenaSize +
+		stemmaFramesSize
 	for room := stemmaAddresses(); shift < contexts.MaxShift && room < size>>shift; shift++ {
 	}
 	return shift
@@ -61,7 +62,7 @@ func stemmaContextsInit() {
 	head := stemmaFileSpan("cce", rt.ContextsSize)
 	funcs := stemmaFileSpan("funcs", funcsSize)
 	stemma.encode.lucce = stemmaOption("engine") == "lucce"
-	nodes := stemmaFileSpan("nodes", rt.NodesSize>>shift)
+	nodes := stemmaFileSpan("nodes", rt.InternedBytes>>shift)
 	known := stemmaTables(recorder.KnownSize)
 	pcs := stemmaTables(contexts.PCSize)
 	mem := stemmaRoom(contexts.ArenaSize >> shift)

@@ -99,7 +99,7 @@ func stemmaDacceNear(gp *g, st *contexts.Stack, bp, data uintptr, hits uint64) (
 		bp = *(*uintptr)(unsafe.Pointer(bp))
 		if !pass {
 			f := c.FrameOf(s, pc, bp-layout.SlotBelow)
-			return c.Step(st, *(*uint64)(unsafe.Pointer(f.Slot)), &f, data, through, hits), true
+			return c.Called(st, *(*uint64)(unsafe.Pointer(f.Slot)), &f, data, through, hits), true
 		}
 		through = true
 	}
@@ -126,7 +126,7 @@ func stemmaDacceFar(gp *g, st *contexts.Stack, bp, pc, sp, data uintptr, hits ui
 	if last == 0 && bps {
 		stemmaLearnPCs(bp, &frames[0].Frame)
 	}
-	return c.Step(st, w, &frames[0].Frame, data, frames[0].Through, hits)
+	return c.Called(st, w, &frames[0].Frame, data, frames[0].Through, hits)
 }
 
 // stemmaWordBelow returns the word of the innermost frame further out than u that

@@ -504,7 +504,7 @@ func (f *stemmaFile) used() uintptr {
 	case name == "log":
 		return uintptr(stemma.lucce.UsedLog())
 	case name == "nodes":
-		return uintptr(stemma.contexts.UsedNodes())
+		return uintptr(stemma.contexts.UsedInterned())
 	case name == "calls":
 		return uintptr(stemmaCalls.Used())
 	case name == "check" || name == "strings":

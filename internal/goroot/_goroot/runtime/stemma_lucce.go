@@ -135,7 +135,7 @@ func stemmaLucceFar(gp *g, bp, pc, sp, data uintptr) (id, version uint64) {
 	if len(frames) == 1 && linked {
 		stemmaLearnPCs(bp, &frames[0].Frame)
 	}
-	return l.Step(&frames[0].Frame, data, c, v)
+	return l.Called(&frames[0].Frame, data, c, v)
 }
 
 // stemmaPairOf returns the pair of the first of the frames that stemmaWalk has

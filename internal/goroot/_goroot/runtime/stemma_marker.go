@@ -34,10 +34,10 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 	if buf == nil {
 		return 0, false
 	}
-	steps := unsafe.Slice((*sample.Step)(unsafe.Pointer(&buf[0])), stemmaBufSize/unsafe.Sizeof(sample.Step{}))
+	frames := unsafe.Slice((*sample.NewFrame)(unsafe.Pointer(&buf[0])), stemmaBufSize/unsafe.Sizeof(sample.NewFrame{}))
 	pc, sp, interrupted := at.pc, at.sp, at.how == stemmaInterrupted
 	n := 0
-	for ; n < len(steps); n++ {
+	for ; n < len(frames); n++ {
 		fr, ok := stemmaStep(gp, pc, sp, interrupted)
 		if !ok {
 			s.Count(rt.StatFailed, 1)
@@ -56,14 +56,14 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 		if raw == stemmaFPFuncs.goexit {
 			break
 		}
-		step := sample.Step{PC: raw, Sym: raw - 1}
+		frame := sample.NewFrame{PC: raw, Sym: raw - 1}
 		if fr.plain {
-			step.Slot = fr.slot
+			frame.Slot = fr.slot
 		}
 		if fr.exact {
-			step.Sym = raw
+			frame.Sym = raw
 		}
-		steps[n] = step
+		frames[n] = frame
 		pc, sp, interrupted = raw, fr.slot+goarch.PtrSize, fr.exact
 	}
 	for t.Len()+n >= t.Cap() {
@@ -72,7 +72,7 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 		}
 	}
 	stemmaMarkTop(gp, t, false)
-	ref = t.Splice(s, ref, steps[:n], gp.stack.hi, stemmaAcct.on && stemmaAcct.all)
+	ref = t.Splice(s, ref, frames[:n], gp.stack.hi, stemmaAcct.on && stemmaAcct.all)
 	stemmaMarkTop(gp, t, true)
 	return ref, true
 }

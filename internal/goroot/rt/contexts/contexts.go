@@ -17,15 +17,15 @@ import (
 // Its methods must be called under one lock, unless they say otherwise. All its
 // memory lies outside the Go heap.
 type Contexts struct {
-	rec       *recorder.Recorder
-	head      unsafe.Pointer // the two pages of cce, of which rec writes the first
-	nodes     memory.Span    // interned entries
-	nodesUsed uint64         // of them, as in the header
-	maxNum    uint32         // of them; the last one stands for all that had no room, and is in no file
-	pcs       unsafe.Pointer // the table of return addresses
-	numPC     uint32         // entries in it
-	text      uint64         // address that the PC of an ID is relative to
-	mem       memory.Arena
+	rec          *recorder.Recorder
+	head         unsafe.Pointer // the two pages of cce, of which rec writes the first
+	internedMem  memory.Span    // interned entries
+	internedUsed uint64         // of them, as in the header
+	maxNum       uint32         // of them; the last one stands for all that had no room, and is in no file
+	pcs          unsafe.Pointer // the table of return addresses
+	numPC        uint32         // entries in it
+	text         uint64         // address that the PC of an ID is relative to
+	mem          memory.Arena
 
 	max                limits
 	funcs              []fun       // by index; 0 is not used
@@ -61,18 +61,19 @@ const (
 	tableShift = 3
 )
 
-// Sizes of the memory that Init needs, in bytes. PCSize stays, nodes and mem are spans.
+// Sizes of the memory that Init needs, in bytes. PCSize stays, interned entries and mem are spans.
 const (
 	ArenaSize = 1 << 32
 	PCSize    = layout.PCEntrySize << rt.PCBits
 )
 
 // Init makes c describe contexts in head, of ContextsSize bytes, of which rec writes the first
-// page, and in nodes. All memory is zero; the sizes are divided by 1<<shift.
-func (c *Contexts) Init(rec *recorder.Recorder, head, nodes, pcs, mem unsafe.Pointer, text uint64, shift uint) {
-	*c = Contexts{rec: rec, head: head, pcs: pcs, text: text, nodesUsed: 1, maxNum: rt.NodesSize / layout.InternedSize,
-		nodes: memory.NewSpan(nodes, rt.NodesSize>>shift),
-		mem:   memory.Arena{Span: memory.NewSpan(mem, ArenaSize>>shift)}}
+// page, and in interned, the file nodes. All memory is zero; the sizes are divided by 1<<shift.
+func (c *Contexts) Init(rec *recorder.Recorder, head, interned, pcs, mem unsafe.Pointer, text uint64, shift uint) {
+	*c = Contexts{rec: rec, head: head, pcs: pcs, text: text, internedUsed: 1,
+		maxNum:      rt.InternedBytes / layout.InternedSize,
+		internedMem: memory.NewSpan(interned, rt.InternedBytes>>shift),
+		mem:         memory.Arena{Span: memory.NewSpan(mem, ArenaSize>>shift)}}
 	rec.Header().Flags |= rt.HdrFlagCce
 	c.Header().Text, c.Header().NodesUsed = text, 1
 	c.max = limits{scaled(maxFuncs, shift), scaled(maxSites, shift)}
@@ -80,7 +81,7 @@ func (c *Contexts) Init(rec *recorder.Recorder, head, nodes, pcs, mem unsafe.Poi
 	c.sites = tableOf[site](&c.mem, &c.siteMem, c.max.sites)
 	needs(&c.funcMem, c.funcs, 1)
 	c.numFuncs = 1
-	c.nodeRoom(0)
+	c.internedRoom(0)
 }
 
 // scaled returns a limit where sizes are divided by 1<<shift.
@@ -106,8 +107,8 @@ func (c *Contexts) Header() *layout.ContextsHeader {
 	return (*layout.ContextsHeader)(unsafe.Add(c.head, layout.HeaderSize))
 }
 
-// UsedNodes returns the bytes of nodes that are in use.
-func (c *Contexts) UsedNodes() uint64 { return c.nodesUsed * layout.InternedSize }
+// UsedInterned returns the bytes of the file nodes that are in use.
+func (c *Contexts) UsedInterned() uint64 { return c.internedUsed * layout.InternedSize }
 
 // word returns the word at address p, which is outside the Go heap.
 //
@@ -337,16 +338,16 @@ func (c *Contexts) FrameOf(s uint32, pc, slot uintptr) Frame {
 	return Frame{c.sites[s].caller, slot, pc, int32(c.sites[s].cell)}
 }
 
-// node returns an entry of the file nodes.
+// interned returns entry i of the file nodes.
 //
 //go:nosplit
-func (c *Contexts) node(i uint32) *layout.Interned {
-	return (*layout.Interned)(c.nodes.At(uint64(i) * layout.InternedSize))
+func (c *Contexts) interned(i uint32) *layout.Interned {
+	return (*layout.Interned)(c.internedMem.At(uint64(i) * layout.InternedSize))
 }
 
 //go:nosplit
-func hashNode(n *layout.Interned) uint32 {
-	// Nodes differ in a few bits of a few fields: each step must spread those before.
+func hashInterned(n *layout.Interned) uint32 {
+	// Entries differ in a few bits of a few fields: each line must spread those before.
 	const m1, m2 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
 	h := (uint64(n.Parent)<<32 | uint64(n.ID)) * m1
 	h = (h ^ h>>32 ^ n.Place) * m2
@@ -354,17 +355,19 @@ func hashNode(n *layout.Interned) uint32 {
 	return uint32(h >> 32)
 }
 
-// nodeRoom makes room for node number i.
-func (c *Contexts) nodeRoom(i uint32) bool { return c.nodes.Need(uint64(i+1) * layout.InternedSize) }
-
-// addNode appends an interned entry, for which there is room.
-func (c *Contexts) addNode(n *layout.Interned) {
-	*c.node(uint32(c.nodesUsed)) = *n
-	c.nodesUsed++
-	memory.StoreRel64(&c.Header().NodesUsed, c.nodesUsed)
+// internedRoom makes room for interned entry number i.
+func (c *Contexts) internedRoom(i uint32) bool {
+	return c.internedMem.Need(uint64(i+1) * layout.InternedSize)
 }
 
-// Cut counts a context that is not known as a whole, and returns the last node, which says so.
+// addInterned appends an interned entry, for which there is room.
+func (c *Contexts) addInterned(n *layout.Interned) {
+	*c.interned(uint32(c.internedUsed)) = *n
+	c.internedUsed++
+	memory.StoreRel64(&c.Header().NodesUsed, c.internedUsed)
+}
+
+// Cut counts a context that is not known as a whole, and returns the last entry, which says so.
 func (c *Contexts) Cut() uint32 {
 	c.Header().Truncated++
 	return c.maxNum - 1

@@ -25,7 +25,7 @@ type Dacce struct {
 	callMem, edgeMem  memory.Span
 	numEdges, maxEdge uint32
 	targets           index       // edges by site and target
-	internals         index       // nodes by contents
+	internals         index       // interned entries by contents
 	missed            uint64      // entries that another encoding would have spared, since the last snapshot
 	free              [32]uintptr // ccStacks by the logarithm of their size
 	stackMem          uintptr     // bytes that new ones may take
@@ -65,7 +65,7 @@ func (d *Dacce) Init(c *Contexts, epochs unsafe.Pointer, shift uint) {
 	d.codes = tableOf[code](&c.mem, &d.codeMem, c.max.funcs)
 	d.calls = tableOf[call](&c.mem, &d.callMem, c.max.sites)
 	d.edges = tableOf[edge](&c.mem, &d.edgeMem, d.maxEdge)
-	d.recent = c.mem.Array(rt.NodesSize/layout.InternedSize>>shift, unsafe.Sizeof(*d.recentOn(0)))
+	d.recent = c.mem.Array(rt.InternedBytes/layout.InternedSize>>shift, unsafe.Sizeof(*d.recentOn(0)))
 	needs(&d.codeMem, d.codes, 1)
 	d.roomFor(0)
 	d.plan.init(d)
@@ -108,11 +108,11 @@ func (c *Dacce) Enter(data uintptr) (f uint32, isNew bool) {
 	return f, isNew
 }
 
-// Step returns the word of the function with the data target, called from the frame f, whose own
+// Called returns the word of the function with the data target, called from the frame f, whose own
 // word is w: if the edge is encoded, by addition, else by a push. through says that
 // other functions lie between the two. It counts the edge hits times, so that a
 // later plan may encode it.
-func (c *Dacce) Step(st *Stack, w uint64, f *Frame, target uintptr, through bool, hits uint64) uint64 {
+func (c *Dacce) Called(st *Stack, w uint64, f *Frame, target uintptr, through bool, hits uint64) uint64 {
 	s, ok := c.cell(f)
 	if ok {
 		if r := w + c.addition(s) - dataAt(target).Key; r < dataAt(target).Limit {

@@ -122,7 +122,7 @@ type computer struct {
 
 var memSizes = map[string]int{
 	"cce": rt.ContextsSize, "known": recorder.KnownSize, "funcs": 1 << 24, "epochs": contexts.EpochsSize,
-	"nodes": rt.NodesSize, "pcs": contexts.PCSize, "mem": contexts.ArenaSize,
+	"nodes": rt.InternedBytes, "pcs": contexts.PCSize, "mem": contexts.ArenaSize,
 }
 
 // spans are those of which only the part can be used that was asked for.
@@ -417,7 +417,7 @@ func (m *computer) near(g *goroutine, st *contexts.Stack, f *function, hits uint
 		if !pass {
 			slot := g.frames[i-1].slot
 			fr := m.c.FrameOf(s, pc, addr(slot))
-			return m.c.Step(st, *slot, &fr, f.ptr(), through, hits), true
+			return m.c.Called(st, *slot, &fr, f.ptr(), through, hits), true
 		}
 		through = true
 	}
@@ -440,7 +440,7 @@ func (m *computer) far(g *goroutine, st *contexts.Stack, f *function, hits uint6
 			m.c.LearnPC(uintptr(g.frames[i].ret), nil)
 		}
 	}
-	return m.c.Step(st, w, &frames[0].Frame, f.ptr(), frames[0].Through, hits)
+	return m.c.Called(st, w, &frames[0].Frame, f.ptr(), frames[0].Through, hits)
 }
 
 // down returns the word of the first of the frames, of which the last may hold one.
@@ -710,7 +710,7 @@ func (m *computer) capture(g *goroutine) {
 	w := g.ctx - unknown
 	d := w & rt.MaxDeep
 	if d != 0 && w>>rt.WordKey == 0 && d < uint64(g.cap) {
-		if node := g.entry(d).Node; node != 0 {
+		if node := g.entry(d).Interned; node != 0 {
 			m.keep(uint64(node)<<32|w>>rt.WordID, m.stamp|(pc-text), g.truth(n, pc))
 			return
 		}
@@ -820,14 +820,14 @@ func (m *computer) files() fstest.MapFS {
 	for name, n := range used {
 		fsys[name] = &fstest.MapFile{Data: m.mem[name][:n], Mode: 0o644}
 	}
-	if m.c.Header().Truncated != 0 && m.c.MaxNodes() < rt.NodesSize/layout.InternedSize {
+	if m.c.Header().Truncated != 0 && m.c.MaxInterned() < rt.InternedBytes/layout.InternedSize {
 		// With less room than readers know of, the last node is an ordinary one.
-		nodes := uint64(m.c.MaxNodes())
+		nodes := uint64(m.c.MaxInterned())
 		raw.Update(head[layout.HeaderSize:], func(h *layout.ContextsHeader) { h.NodesUsed = nodes })
 		all := make([]byte, nodes*layout.InternedSize)
 		copy(all, fsys["nodes"].Data)
 		raw.Update(all[len(all)-layout.InternedSize:],
-			func(n *layout.Interned) { n.Kind, n.Place = rt.InternCut, rt.CutNodes })
+			func(n *layout.Interned) { n.Kind, n.Place = rt.InternCut, rt.CutInterned })
 		fsys["nodes"].Data = all
 	}
 	fsys["cce"].Data = head

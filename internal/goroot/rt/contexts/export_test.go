@@ -41,12 +41,12 @@ func (c *Dacce) Exhaust(n uintptr) {
 }
 
 // MaxNodes returns the number of nodes that there is room for.
-func (c *Dacce) MaxNodes() uint32 { return c.maxNum }
+func (c *Dacce) MaxInterned() uint32 { return c.maxNum }
 
 // PlanSlowly is Plan, and lets others run between its parts.
 func (c *Dacce) PlanSlowly(others func()) {
 	p := &c.plan
-	for _, part := range []func(){p.makeGroups, p.giveKeys, p.placeNodes, p.collectEdges, p.takeEdges, p.number} {
+	for _, part := range []func(){p.makeGroups, p.giveKeys, p.placeVertices, p.collectEdges, p.takeEdges, p.number} {
 		part()
 		others()
 	}

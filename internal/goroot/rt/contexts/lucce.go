@@ -27,7 +27,7 @@ import (
 // to tell the callee's in-edges apart, and the log does not.
 //
 // What is left of the version is where the path began: at a root, at a go
-// statement, or where an id would have passed 63 bits. There an entry of nodes says
+// statement, or where an id would have passed 63 bits. There an interned entry says
 // what is further out, and ids begin again.
 //
 // Its methods must be called under the lock of the Contexts, unless they say otherwise. Those
@@ -43,7 +43,7 @@ type Lucce struct {
 	stepMem  memory.Span // of steps
 	rowMem   memory.Span // of rows
 	edges    table       // steps by cell and callee
-	entries  table       // nodes by contents
+	entries  table       // interned entries by contents
 	budget   uint32
 	logEnded bool
 }
@@ -70,16 +70,16 @@ const (
 	sharedMod  = 1<<layout.StepShift + 1
 	LogEntries = LogSize / layout.LogEntrySize
 
-	// LucceNodes is the default budget of entries in nodes.
-	LucceNodes = 1 << 24
+	// LucceInterned is the default budget of interned entries.
+	LucceInterned = 1 << 24
 )
 
 // Init makes l an encoder on top of c, which is initialised, with a log, of
-// LogSize>>shift zero bytes. At most budget entries are made in nodes, or LucceNodes if it is 0.
+// LogSize>>shift zero bytes. At most budget entries are interned, or LucceInterned if it is 0.
 func (l *Lucce) Init(c *Contexts, log unsafe.Pointer, budget uint64, shift uint) {
 	c.rec.Header().Flags |= rt.HdrFlagLucce
 	if budget == 0 {
-		budget = LucceNodes
+		budget = LucceInterned
 	}
 	*l = Lucce{Contexts: c, log: memory.NewSpan(log, LogSize>>shift), budget: uint32(min(budget, uint64(c.maxNum)-1))}
 	l.steps = tableOf[layout.Step](&c.mem, &l.stepMem, scaled(maxSteps, shift))
@@ -373,7 +373,7 @@ func (l *Lucce) Learn(data uintptr) (f uint32, isNew bool) {
 }
 
 // Begin returns the pair of a function at which a path begins: what is further out is in an
-// entry of nodes. t is the index of the function target, 0 for a fault.
+// interned entry. t is the index of the function target, 0 for a fault.
 func (l *Lucce) Begin(kind uint32, place, target uint64, t uint32, c, v uint64) (id, version uint64) {
 	if c >= rt.IDLost {
 		return l.cut()
@@ -424,9 +424,9 @@ func paired(v, c uint64, kind uint32, place, target uint64) layout.Interned {
 //go:nosplit
 func (l *Lucce) lookup(n *layout.Interned) uint32 {
 	base := l.entries.base
-	for h := hashNode(n); ; h++ {
+	for h := hashInterned(n); ; h++ {
 		i := memory.Load32(slot(base, h))
-		if i == 0 || *l.node(i) == *n {
+		if i == 0 || *l.interned(i) == *n {
 			return i
 		}
 	}
@@ -440,13 +440,13 @@ func (l *Lucce) intern(n layout.Interned) uint32 {
 	if i := l.lookup(&n); i != 0 {
 		return i
 	}
-	i := uint32(l.nodesUsed)
-	if i >= l.budget || !l.nodeRoom(i) ||
-		!l.entries.grow(&l.mem, func(i uint32) uint32 { return hashNode(l.node(i)) }) {
+	i := uint32(l.internedUsed)
+	if i >= l.budget || !l.internedRoom(i) ||
+		!l.entries.grow(&l.mem, func(i uint32) uint32 { return hashInterned(l.interned(i)) }) {
 		return l.Cut()
 	}
-	l.addNode(&n)
-	put(l.entries.base, hashNode(&n), i)
+	l.addInterned(&n)
+	put(l.entries.base, hashInterned(&n), i)
 	l.entries.num++
 	return i
 }
@@ -462,8 +462,8 @@ func (l *Lucce) Root(from [2]uint64, target uint64, t uint32) (id, version uint6
 	return l.Begin(rt.InternGo, place, target, t, c, from[0]>>32)
 }
 
-// Step returns the pair of the function with the given data, called from the frame f, with the pair c, v.
-func (l *Lucce) Step(f *Frame, data uintptr, c, v uint64) (id, version uint64) {
+// Called returns the pair of the function with the given data, called from the frame f, with the pair c, v.
+func (l *Lucce) Called(f *Frame, data uintptr, c, v uint64) (id, version uint64) {
 	if s, ok := l.cell(f); ok {
 		return l.Call(s, data, c, v)
 	}
@@ -485,7 +485,7 @@ func (l *Lucce) Down(from [2]uint64, frames []Walked, c, v uint64) (id, version 
 	case len(frames) == 1:
 		return l.Root(from, fault, 0)
 	case f.Func != 0:
-		return l.Step(&frames[1].Frame, l.funcs[f.Func].data, c, v)
+		return l.Called(&frames[1].Frame, l.funcs[f.Func].data, c, v)
 	}
 	// A function that calls nothing has no data. A fault in it stands for it.
 	return l.Begin(rt.InternCall, uint64(frames[1].PC), fault, 0, c, v)

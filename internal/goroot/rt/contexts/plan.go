@@ -10,7 +10,7 @@ import (
 
 // A plan is an encoding of the call graph in the making.
 //
-// The graph's nodes are functions and groups. A group is a set of sites that may
+// The graph's vertices are functions and groups. A group is a set of sites that may
 // call several functions, with these functions: sites that share a target are in
 // one group. An edge leads from a caller to the function that a static site
 // calls, or to the group of a dynamic site; and from a group to its functions. So
@@ -20,44 +20,44 @@ import (
 //
 // Edges are taken in the order of their weight, heaviest first, as long as the
 // graph stays acyclic; those that would close a cycle are the back edges. Then
-// each node gets the sum of its callers' numCC (Ball and Larus, MICRO'96; DACCE,
+// each vertex gets the sum of its callers' numCC (Ball and Larus, MICRO'96; DACCE,
 // section 4). What would make ids too large is left out, lightest first.
 type plan struct {
 	c *Dacce
 
 	// By function or site: the classes of the union-find that makes groups.
 	class []uint32
-	// By function: the next in its group, the group's node + 1 (0 for none), and
+	// By function: the next in its group, the group's vertex + 1 (0 for none), and
 	// the key.
 	next, group, key []uint32
-	// By node, functions and then groups: the place in a topological order, edges
+	// By vertex, functions and then groups: the place in a topological order, edges
 	// out and in (index + 1), the last of them, and numCC.
 	place, out, in, last, num []uint32
 	members, keys             []uint32 // by group: the first function, and the key
-	order                     []uint32 // by place: the node
+	order                     []uint32 // by place: the vertex
 	// By site: its weight, and what the plan gives it.
-	weight           []uint64
-	add              []uint32
-	edges            []planEdge
-	sorted           []uint32 // edges by weight
-	taken            []uint32 // by key: the group
-	mark             []uint32 // by node: when it was visited last
-	visit            uint32
-	ahead, behind    []uint32 // what a search found
-	pool             []uint32 // their places
-	numNodes, groups uint32
-	numEdges         uint32
-	numFuncs         uint32 // when the plan was begun, as those below
-	numSites         uint32
-	numSeen          uint32
-	began            uint64 // nanoseconds
-	back, left       uint64
-	maxID            uint32
-	changed          uint32
-	Cost             uint64 // calls a second that take an edge which is not encoded
+	weight              []uint64
+	add                 []uint32
+	edges               []planEdge
+	sorted              []uint32 // edges by weight
+	taken               []uint32 // by key: the group
+	mark                []uint32 // by vertex: when it was visited last
+	visit               uint32
+	ahead, behind       []uint32 // what a search found
+	pool                []uint32 // their places
+	numVertices, groups uint32
+	numEdges            uint32
+	numFuncs            uint32 // when the plan was begun, as those below
+	numSites            uint32
+	numSeen             uint32
+	began               uint64 // nanoseconds
+	back, left          uint64
+	maxID               uint32
+	changed             uint32
+	Cost                uint64 // calls a second that take an edge which is not encoded
 
 	// Limits, which tests make smaller: ids are below maxNum; softNum is the numCC
-	// from which on edges that carry less than a thousandth of a node's calls are
+	// from which on edges that carry less than a thousandth of a vertex's calls are
 	// left out; keys are below numKeys.
 	maxNum, softNum uint64
 	numKeys         uint32
@@ -65,7 +65,7 @@ type plan struct {
 	mem [numPlanMems]planMem // of all the slices above
 }
 
-// A planMem is the memory of a slice of a plan, of which each function, site or node takes size bytes.
+// A planMem is the memory of a slice of a plan, of which each function, site or vertex takes size bytes.
 type planMem struct {
 	memory.Span
 	by   planBy
@@ -78,13 +78,13 @@ const (
 	byFunc planBy = iota
 	bySite
 	byClass // functions and sites
-	byNode
+	byVertex
 	byKey // all keys at once
 
 	numPlanMems = 21
 )
 
-// A planEdge leads from the caller of a site to a node.
+// A planEdge leads from the caller of a site to a vertex.
 type planEdge struct {
 	site, from, to  uint32
 	outNext, inNext uint32 // index + 1
@@ -102,7 +102,7 @@ func (p *plan) init(c *Dacce) {
 	}
 	for _, s := range [...]*[]uint32{&p.place, &p.out, &p.in, &p.last, &p.num, &p.order, &p.mark, &p.ahead,
 		&p.behind, &p.pool} {
-		planSlice(p, s, byNode)
+		planSlice(p, s, byVertex)
 	}
 	for _, s := range [...]*[]uint32{&p.members, &p.keys, &p.taken} {
 		planSlice(p, s, byKey)
@@ -137,7 +137,7 @@ func (p *plan) entries(by planBy, funcs, sites uint32) uint32 {
 		return sites
 	case byClass:
 		return p.c.max.funcs + sites
-	case byNode:
+	case byVertex:
 		return funcs + min(funcs, maxGroups)
 	}
 	return rt.NumKeys
@@ -187,7 +187,7 @@ func (c *Dacce) Plan() {
 	p := &c.plan
 	p.makeGroups()
 	p.giveKeys()
-	p.placeNodes()
+	p.placeVertices()
 	p.collectEdges()
 	p.takeEdges()
 	p.number()
@@ -240,7 +240,7 @@ func (p *plan) makeGroups() {
 		p.next[f] = p.members[g-1]
 		p.members[g-1] = f
 	}
-	p.numNodes = p.numFuncs + p.groups
+	p.numVertices = p.numFuncs + p.groups
 }
 
 // giveKeys gives each group a key, if possible one that a member had before, so
@@ -269,9 +269,9 @@ func (p *plan) giveKeys() {
 	}
 }
 
-// placeNodes puts the nodes in an order: functions as they were entered, which is
+// placeVertices puts the vertices in an order: functions as they were entered, which is
 // nearly topological, and each group before its first member.
-func (p *plan) placeNodes() {
+func (p *plan) placeVertices() {
 	at := uint32(0)
 	put := func(n uint32) {
 		p.place[n], p.order[at] = at, n
@@ -350,8 +350,8 @@ func (p *plan) take(i uint32) {
 	p.last[e.to] = i + 1
 }
 
-// searchAhead finds the nodes that can be reached from n up to a place. It stops
-// at the node wanted, and reports that there is a way to it.
+// searchAhead finds the vertices that can be reached from n up to a place. It stops
+// at the vertex wanted, and reports that there is a way to it.
 func (p *plan) searchAhead(n, wanted, high uint32) (num uint32, found bool) {
 	p.visit++
 	p.ahead[0], p.mark[n] = n, p.visit
@@ -379,7 +379,7 @@ func (p *plan) searchAhead(n, wanted, high uint32) (num uint32, found bool) {
 	return num, found
 }
 
-// searchBehind finds the nodes that reach n, down to a place.
+// searchBehind finds the vertices that reach n, down to a place.
 func (p *plan) searchBehind(n, low uint32) (num uint32) {
 	p.visit++
 	p.behind[0], p.mark[n] = n, p.visit
@@ -403,16 +403,16 @@ func (p *plan) searchBehind(n, low uint32) (num uint32) {
 	return num
 }
 
-// reorder puts the nodes behind before those ahead, into the places that both
+// reorder puts the vertices behind before those ahead, into the places that both
 // have.
 func (p *plan) reorder(ahead, behind []uint32) {
-	for _, nodes := range [...][]uint32{ahead, behind} {
-		for i, n := range nodes {
-			nodes[i] = p.place[n]
+	for _, vertices := range [...][]uint32{ahead, behind} {
+		for i, n := range vertices {
+			vertices[i] = p.place[n]
 		}
-		sort(nodes)
+		sort(vertices)
 	}
-	// Merge the places into pool, and replace places by the nodes there.
+	// Merge the places into pool, and replace places by the vertices there.
 	pool := p.pool[:0]
 	a, b := ahead, behind
 	for len(a)+len(b) > 0 {
@@ -422,9 +422,9 @@ func (p *plan) reorder(ahead, behind []uint32) {
 			pool, b = append(pool, b[0]), b[1:]
 		}
 	}
-	for _, nodes := range [...][]uint32{ahead, behind} {
-		for i, at := range nodes {
-			nodes[i] = p.order[at]
+	for _, vertices := range [...][]uint32{ahead, behind} {
+		for i, at := range vertices {
+			vertices[i] = p.order[at]
 		}
 	}
 	for i, at := range pool {
@@ -470,13 +470,13 @@ func sift(a []uint32, i int) {
 // number gives ids to the edges that are taken, callers first.
 func (p *plan) number() {
 	p.back, p.left, p.Cost, p.maxID = 0, 0, 0, 0
-	for at := range p.numNodes {
+	for at := range p.numVertices {
 		n := p.order[at]
 		sum := uint64(0)
 		if n < p.numFuncs && p.group[n] != 0 {
 			sum = uint64(p.num[p.group[n]-1])
 		}
-		p.num[n] = uint32(p.numberNode(n, sum))
+		p.num[n] = uint32(p.numberVertex(n, sum))
 		if n < p.numFuncs {
 			p.num[n] = max(p.num[n], 1)
 		}
@@ -491,8 +491,8 @@ func (p *plan) number() {
 	p.back -= p.left
 }
 
-// numberNode numbers the edges into node n from sum on and returns its numCC.
-func (p *plan) numberNode(n uint32, sum uint64) uint64 {
+// numberVertex numbers the edges into vertex n from sum on and returns its numCC.
+func (p *plan) numberVertex(n uint32, sum uint64) uint64 {
 	total := uint64(0)
 	for e := p.in[n]; e != 0; e = p.edges[e-1].inNext {
 		total += p.weight[p.edges[e-1].site]

@@ -85,7 +85,7 @@ func (c *Dacce) Down(st *Stack, w uint64, frames []Walked) uint64 {
 	case len(frames) == 1:
 		return c.pushRoot(st, 0, rt.FaultID(uint64(f.PC)))
 	case f.Func != 0:
-		return c.Step(st, w, &frames[1].Frame, c.funcs[f.Func].data, frames[1].Through, 0)
+		return c.Called(st, w, &frames[1].Frame, c.funcs[f.Func].data, frames[1].Through, 0)
 	}
 	// A function that calls nothing has no data. A fault in it stands for it.
 	return c.Push(st, w, uint64(frames[1].PC), rt.FaultID(uint64(f.PC)), rt.InternCall)
@@ -130,7 +130,7 @@ func (c *Dacce) FreeStack(st *Stack) {
 	*st.base, *st.cap = 0, 0
 }
 
-// Intern returns the node of the entry on which the word w stands, 0 if there is
+// Intern returns the interned entry of the entry on which the word w stands, 0 if there is
 // none. It fills the entries below that are not interned yet, so that the next
 // time it is one load.
 func (c *Dacce) Intern(st *Stack, w uint64) uint32 {
@@ -141,22 +141,22 @@ func (c *Dacce) Intern(st *Stack, w uint64) uint32 {
 	if top == 0 || *st.cap == 0 {
 		return 0
 	}
-	d, node := st.interned(top)
+	d, n := st.interned(top)
 	for d++; d <= top; d++ {
-		below := node
-		if node = c.recallEntry(st, d, below); node == 0 {
-			node = c.internEntry(st, d, below)
-			if k := c.recentOn(below); k != nil && uint32(*k) != node && node < c.maxNum-1 {
-				memory.StoreRel64(k, *k<<32|uint64(node))
+		below := n
+		if n = c.recallEntry(st, d, below); n == 0 {
+			n = c.internEntry(st, d, below)
+			if k := c.recentOn(below); k != nil && uint32(*k) != n && n < c.maxNum-1 {
+				memory.StoreRel64(k, *k<<32|uint64(n))
 			}
 		}
-		st.entry(d).Node = node
+		st.entry(d).Interned = n
 	}
-	return node
+	return n
 }
 
-// Recall is Intern for entries whose nodes are recent, as they are where a recursion
-// goes the same ways again and again. It needs no lock, and returns 0 if a node is
+// Recall is Intern for entries whose interned ones are recent, as they are where a recursion
+// goes the same ways again and again. It needs no lock, and returns 0 if one is
 // not recent. Nothing may re-encode meanwhile.
 //
 //go:nosplit
@@ -165,31 +165,31 @@ func (c *Dacce) Recall(st *Stack, w uint64) uint32 {
 	if top == 0 || top >= uint64(*st.cap) {
 		return 0
 	}
-	d, node := st.interned(top)
+	d, n := st.interned(top)
 	for d++; d <= top; d++ {
-		if node = c.recallEntry(st, d, node); node == 0 {
+		if n = c.recallEntry(st, d, n); n == 0 {
 			return 0
 		}
-		st.entry(d).Node = node
+		st.entry(d).Interned = n
 	}
-	return node
+	return n
 }
 
-// interned returns the depth of the highest entry from top downwards that has a
-// node, and the node; or 0 and 0.
+// interned returns the depth of the highest entry from top downwards that has an interned
+// one, and its number; or 0 and 0.
 //
 //go:nosplit
-func (st *Stack) interned(top uint64) (d uint64, node uint32) {
+func (st *Stack) interned(top uint64) (d uint64, n uint32) {
 	for d = top; d > 0; d-- {
-		if node = st.entry(d).Node; node != 0 {
-			return d, node
+		if n = st.entry(d).Interned; n != 0 {
+			return d, n
 		}
 	}
 	return 0, 0
 }
 
-// recentOn returns where the two nodes are that were interned last on top of a
-// node: the last one in the lower half. There are none on top of the node that had no room.
+// recentOn returns where the two entries are that were interned last on top of a
+// parent: the last one in the lower half. There are none on top of the one that had no room.
 //
 //go:nosplit
 func (c *Dacce) recentOn(parent uint32) *uint64 {
@@ -199,9 +199,9 @@ func (c *Dacce) recentOn(parent uint32) *uint64 {
 	return (*uint64)(c.recent.At(uint64(parent) * uint64(unsafe.Sizeof(uint64(0)))))
 }
 
-// recallEntry returns the node of the entry at depth d, on top of the node parent,
+// recallEntry returns the interned entry for that at depth d, on top of the interned parent,
 // if it is recent, and else 0. A bottom entry that a go statement made is not
-// recalled: it has another place than its node.
+// recalled: it has another place than its interned one.
 //
 //go:nosplit
 func (c *Dacce) recallEntry(st *Stack, d uint64, parent uint32) uint32 {
@@ -215,7 +215,7 @@ func (c *Dacce) recallEntry(st *Stack, d uint64, parent uint32) uint32 {
 	}
 	id, epoch := uint32(e.Word>>rt.WordID), uint32(c.Epoch())
 	for k := memory.Load64(recent); k != 0; k >>= 32 {
-		if n := c.node(uint32(k)); n.Place == e.Place && n.Target == e.Target && n.ID == id && n.Epoch == epoch &&
+		if n := c.interned(uint32(k)); n.Place == e.Place && n.Target == e.Target && n.ID == id && n.Epoch == epoch &&
 			n.Kind == e.Kind {
 			return uint32(k)
 		}
@@ -223,7 +223,7 @@ func (c *Dacce) recallEntry(st *Stack, d uint64, parent uint32) uint32 {
 	return 0
 }
 
-// internEntry returns the node of the entry at depth d on top of the node parent.
+// internEntry returns the interned entry for that at depth d on top of the interned parent.
 func (c *Dacce) internEntry(st *Stack, d uint64, parent uint32) uint32 {
 	e := st.entry(d)
 	if e.Kind != rt.InternGo {
@@ -238,35 +238,35 @@ func (c *Dacce) intern(parent, id, kind uint32, place, target uint64) uint32 {
 	return c.internAt(parent, id, uint32(c.Epoch()), kind, place, target)
 }
 
-// internAt returns the number of the node with the given contents.
+// internAt returns the number of the interned entry with the given contents.
 func (c *Dacce) internAt(parent, id, epoch, kind uint32, place, target uint64) uint32 {
 	n := layout.Interned{Parent: parent, Epoch: epoch, ID: id, Kind: kind, Place: place, Target: target}
-	if !c.internals.grow(&c.mem, func(i uint32) uint32 { return hashNode(c.node(i)) }) {
+	if !c.internals.grow(&c.mem, func(i uint32) uint32 { return hashInterned(c.interned(i)) }) {
 		return c.Cut()
 	}
-	h := hashNode(&n)
+	h := hashInterned(&n)
 	for ; ; h++ {
 		i := *c.internals.at(h)
 		if i == 0 {
 			break
 		}
-		if *c.node(i) == n {
+		if *c.interned(i) == n {
 			return i
 		}
 	}
-	i := uint32(c.nodesUsed)
+	i := uint32(c.internedUsed)
 	if i >= c.maxNum-1 || !c.roomFor(i) {
 		return c.Cut()
 	}
-	c.addNode(&n)
+	c.addInterned(&n)
 	*c.internals.at(h) = i
 	c.internals.num++
 	return i
 }
 
-// roomFor makes room for node number i, and for those that were last on top of it.
+// roomFor makes room for interned entry number i, and for those that were last on top of it.
 func (c *Dacce) roomFor(i uint32) bool {
-	return c.recent.Need(uint64(i+1)*8) && c.nodeRoom(i)
+	return c.recent.Need(uint64(i+1)*8) && c.internedRoom(i)
 }
 
 // Capture returns the ID of the context in which the frame with the word w calls

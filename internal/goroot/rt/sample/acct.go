@@ -16,25 +16,25 @@ import (
 // A frame may be one whose return address must not change: it has no bit, and counts
 // as new each time.
 
-// A Step is a frame on the way outwards from the innermost one.
-type Step struct {
+// A NewFrame is a frame between the innermost one and that of the last sample, which no sample has looked at.
+type NewFrame struct {
 	Slot uintptr // of the return address into it; 0 if that may not be patched
 	PC   uintptr // the return address
 	Sym  uintptr // the address that stands for the frame in the tree
 }
 
-// Splice adds the frames of steps, innermost first, below base, the node of SF_old, and
+// Splice adds frames, innermost first, below base, the node of SF_old, and
 // an entry for each that may be patched; hi is the end of the stack. It returns the
 // node of the innermost one. With all, each new frame's edge gets the weight of one
 // sample: the strategy increment-all-new-edges.
-func (t *Trace) Splice(s *Samples, base uint32, steps []Step, hi uintptr, all bool) uint32 {
-	for i := len(steps) - 1; i >= 0; i-- {
-		base = s.Child(base, steps[i].Sym)
+func (t *Trace) Splice(s *Samples, base uint32, frames []NewFrame, hi uintptr, all bool) uint32 {
+	for i := len(frames) - 1; i >= 0; i-- {
+		base = s.Child(base, frames[i].Sym)
 		if all {
 			s.Add(base, rt.WeightCPU, 0, 1)
 		}
-		if steps[i].Slot != 0 {
-			t.Push(hi-steps[i].Slot, steps[i].PC, base)
+		if frames[i].Slot != 0 {
+			t.Push(hi-frames[i].Slot, frames[i].PC, base)
 		}
 	}
 	return base

@@ -48,7 +48,7 @@ func (m *acctMachine) call(ret, fn uintptr, body func()) {
 
 // sample is what the runtime does at the entry of fn.
 func (m *acctMachine) sample(fn uintptr) {
-	var steps []Step
+	var frames []NewFrame
 	base := uint32(0)
 	for i := len(m.stack) - 1; i >= 0; i-- {
 		if m.bits[i] {
@@ -56,9 +56,9 @@ func (m *acctMachine) sample(fn uintptr) {
 			break
 		}
 		m.bits[i] = true
-		steps = append(steps, Step{m.slot(i), m.stack[i], m.stack[i] - 1})
+		frames = append(frames, NewFrame{m.slot(i), m.stack[i], m.stack[i] - 1})
 	}
-	node := m.s.Child(m.t.Splice(m.s, base, steps, acctHi, m.all), fn)
+	node := m.s.Child(m.t.Splice(m.s, base, frames, acctHi, m.all), fn)
 	m.s.Add(node, rt.WeightCPU, 0, 1)
 }
 
