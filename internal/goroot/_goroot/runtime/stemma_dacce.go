@@ -240,7 +240,7 @@ func stemmaCapture(gp *g, w uint64, pc uintptr) (hi, lo uint64) {
 	}
 	depth := uintptr(w & rt.MaxDeep)
 	if depth != 0 && depth < gp.stemmaCap && depth != rt.MaxDeep {
-		node := (*layout.StackEntry)(unsafe.Pointer(gp.stemmaStack + depth*layout.StackEntrySize)).Node
+		node := (*layout.StackEntry)(unsafe.Pointer(gp.stemmaStack + depth*layout.StackEntrySize)).Interned
 		if node == 0 {
 			st := stemmaStackOf(gp)
 			node = stemma.dacce.Recall(&st, w)
