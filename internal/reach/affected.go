@@ -136,7 +136,7 @@ func (s *selector) change(c Change) {
 	case p == nil:
 		// it is not built, on this system or in this module
 	case c.Function != "":
-		symbol := p.ImportPath
+		symbol := symbolPath(p.ImportPath)
 		if external {
 			symbol += "_test"
 		}

@@ -14,7 +14,9 @@
 package reach
 
 import (
+	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode"
@@ -274,7 +276,30 @@ func split(symbol string) (pkg, name string) {
 	at := strings.LastIndexByte(symbol, '/') + 1
 	dot := strings.IndexByte(symbol[at:], '.')
 	pkg, name = symbol[:at+dot], symbol[at+dot+1:]
-	return strings.TrimSuffix(pkg, "_test"), name
+	return strings.TrimSuffix(importPath(pkg), "_test"), name
+}
+
+// symbolPath returns an import path as symbols have it: gopkg.in/yaml%2ev3. A dot in its last part would end it.
+func symbolPath(path string) string {
+	last := strings.LastIndexByte(path, '/')
+	var b strings.Builder
+	for i := range len(path) {
+		if c := path[i]; c <= ' ' || c == '.' && i > last || c == '%' || c == '"' || c >= 0x7f {
+			fmt.Fprintf(&b, "%%%02x", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// importPath is the inverse of symbolPath.
+func importPath(symbol string) string {
+	path, err := url.PathUnescape(symbol)
+	if err != nil {
+		return symbol
+	}
+	return path
 }
 
 // isTest tells whether a function is one that go test runs.

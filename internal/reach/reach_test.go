@@ -196,3 +196,18 @@ func TestTestNames(t *testing.T) {
 		t.Error(have)
 	}
 }
+
+// TestPaths takes paths whose last part has a dot, which symbols escape.
+func TestPaths(t *testing.T) {
+	for path, symbol := range map[string]string{
+		"gopkg.in/yaml.v3": "gopkg.in/yaml%2ev3", "x.y/m": "x.y/m", "x.y/m.v2/sub": "x.y/m.v2/sub", "m": "m",
+		"x.y/50%": "x.y/50%25",
+	} {
+		if have := symbolPath(path); have != symbol || importPath(have) != path {
+			t.Errorf("%s: have %s and %s, want %s", path, have, importPath(have), symbol)
+		}
+	}
+	if pkg, name := split("gopkg.in/yaml%2ev3_test.Test"); pkg != "gopkg.in/yaml.v3" || name != "Test" {
+		t.Errorf("have %s and %s", pkg, name)
+	}
+}
