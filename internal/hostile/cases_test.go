@@ -2,6 +2,7 @@ package hostile
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -37,6 +38,8 @@ var cases = []hard{
 		place: func(p *place) { p.out = ""; p.env = []string{"STEMMA_OUT="} }, check: ignored},
 	{name: "replace itself", action: "replace", place: here, runs: 2},
 	{name: "child without environment", action: "child", place: here, runs: 2, check: childRecords},
+	{name: "copied without what lies beside it", action: "work", place: copied, maybe: true,
+		says: `^stemma: .*/hostile.warm: no such file; without it calls take longer: `},
 	{name: "fork without exec", action: "fork", place: here, maybe: true,
 		says:  `^stemma: nothing is recorded of process \d+: it was forked by a process that is recorded`,
 		check: forkRecords},
@@ -51,6 +54,8 @@ var cases = []hard{
 		says: notAll + "cannot allocate memory"},
 	{name: "very few addresses", action: "procs", place: taking("limit as 1600000000"), maybe: true, says: notAll,
 		lost: true},
+	{name: "little data", action: "procs", place: taking("limit data 200000000"), maybe: true,
+		says: notAll + "cannot allocate memory"},
 	{name: "no descriptors", action: "work", place: taking("limit nofile 3"), says: nothing + "too many open files"},
 	{name: "few descriptors", action: "files", place: taking("limit nofile 40"),
 		says: notAll + "too many open files", maybe: true},
@@ -79,9 +84,11 @@ var cases = []hard{
 	{name: "standard error is closed", action: "work", place: taking("limit fsize 4096", "close 2"), lost: true},
 	{name: "standard error is broken", action: "work", place: brokenStderr, lost: true},
 
-	{name: "rights of another user", action: "work", place: setuid,
-		says: elsewhere + `.*: in the working directory, of a program with the rights of another user`, lost: true,
-		check: secure},
+	{name: "rights of another user", action: "work", place: secured(setuid), says: inSecure, lost: true,
+		check: secure(other)},
+	{name: "rights of another group", action: "work", place: secured(setgid), says: inSecure, lost: true,
+		check: secure(0)},
+	{name: "capabilities", action: "work", place: secured(capable), says: inSecure, lost: true, check: secure(other)},
 	{name: "dropped rights", action: "user", place: asRoot, says: notAll + "permission denied", maybe: true},
 	{name: "link instead of the directory", action: "wait", place: swapped, says: notAll + "not a directory",
 		maybe: true, lost: true, check: untouched},
@@ -318,42 +325,99 @@ func asRoot(p *place) {
 	}
 }
 
-// setuid makes the program one with the rights of another user. What its environment says
-// about records must not be done.
-func setuid(p *place) {
-	asRoot(p)
-	const other = 65534
-	p.env = append(p.env, "STEMMA_QUIET=1")
-	p.start = func(cmd *exec.Cmd) error {
-		exe := filepath.Join(p.dir, filepath.Base(cmd.Path))
-		for _, suffix := range []string{"", ".warm"} {
-			b, err := os.ReadFile(cmd.Path + suffix)
-			if err != nil {
-				continue
-			}
-			if err := os.WriteFile(exe+suffix, b, 0o755); err != nil {
+// other is a user, and a group, who has no rights.
+const other = 65534
+
+// inSecure is what a program says that has more rights than who started it.
+const inSecure = elsewhere + `.*: in the working directory, of a program with the rights of another user`
+
+// secured gives the program, by what arm does with a copy of it, more rights than who starts it has. What its
+// environment says about records must not be done, though it could.
+func secured(arm func(p *place, exe string, cmd *exec.Cmd) error) func(p *place) {
+	return func(p *place) {
+		asRoot(p)
+		p.env = append(p.env, "STEMMA_QUIET=1")
+		p.start = func(cmd *exec.Cmd) error {
+			if err := moveTo(p.dir, cmd, ".warm"); err != nil {
 				return err
 			}
-			os.Chown(exe+suffix, other, other)
+			for dir := p.dir; dir != "/" && dir != "/tmp"; dir = filepath.Dir(dir) {
+				os.Chmod(dir, 0o755)
+			}
+			os.Chmod(p.out, 0o777)
+			if err := arm(p, cmd.Path, cmd); err != nil {
+				return err
+			}
+			return cmd.Run()
 		}
-		if err := os.Chmod(exe, 0o755|os.ModeSetuid); err != nil {
+	}
+}
+
+// moveTo copies the program of cmd, and the files beside it with these suffixes, to a directory, and lets cmd
+// run the copy.
+func moveTo(dir string, cmd *exec.Cmd, beside ...string) error {
+	exe := filepath.Join(dir, filepath.Base(cmd.Path))
+	for _, suffix := range append(beside, "") {
+		b, err := os.ReadFile(cmd.Path + suffix)
+		if err != nil && suffix != "" {
+			continue
+		}
+		if err == nil {
+			err = os.WriteFile(exe+suffix, b, 0o755)
+		}
+		if err != nil {
 			return err
 		}
-		for dir := p.dir; dir != "/" && dir != "/tmp"; dir = filepath.Dir(dir) {
-			os.Chmod(dir, 0o755)
+	}
+	cmd.Path, cmd.Args[0] = exe, exe
+	return nil
+}
+
+// copied runs a copy of the program alone.
+func copied(p *place) {
+	p.start = func(cmd *exec.Cmd) error {
+		if err := moveTo(p.dir, cmd); err != nil {
+			return err
 		}
-		cmd.Path, cmd.Args[0] = exe, exe
 		return cmd.Run()
 	}
 }
 
-// secure checks that the record is not where the environment says.
-func secure(t *testing.T, p *place, o outcome) {
-	dir := regexp.MustCompile(`recording in (/tmp/stemma-65534/\S+),`).FindStringSubmatch(o.stderr)
-	if len(o.records) > 0 || dir == nil {
-		t.Fatalf("records %v, %s", o.records, o.stderr)
+func setuid(_ *place, exe string, _ *exec.Cmd) error {
+	if err := os.Chown(exe, other, other); err != nil {
+		return err
 	}
-	if err := os.RemoveAll(dir[1]); err != nil {
-		t.Error(err)
+	return os.Chmod(exe, 0o755|os.ModeSetuid)
+}
+
+func setgid(_ *place, exe string, _ *exec.Cmd) error {
+	if err := os.Chown(exe, 0, other); err != nil {
+		return err
+	}
+	return os.Chmod(exe, 0o755|os.ModeSetgid)
+}
+
+// capable gives the program a capability, and starts it as a user without any.
+func capable(p *place, exe string, cmd *exec.Cmd) error {
+	// struct vfs_cap_data: revision 2, effective; CAP_NET_RAW permitted; nothing inheritable; no more
+	attr := []byte("\x01\x00\x00\x02" + "\x00\x20\x00\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00\x00\x00\x00\x00")
+	if err := syscall.Setxattr(exe, "security.capability", attr, 0); err != nil {
+		p.t.Skipf("setxattr: %v", err)
+	}
+	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: other, Gid: other}
+	return nil
+}
+
+// secure checks that the record is that of the user with this number, and not where the environment says.
+func secure(user int) func(t *testing.T, p *place, o outcome) {
+	own := regexp.MustCompile(fmt.Sprintf(`recording in (/tmp/stemma-%d/\S+),`, user))
+	return func(t *testing.T, _ *place, o outcome) {
+		dir := own.FindStringSubmatch(o.stderr)
+		if len(o.records) > 0 || dir == nil {
+			t.Fatalf("records %v, %s", o.records, o.stderr)
+		}
+		if err := os.RemoveAll(dir[1]); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -73,7 +73,7 @@ func number(s string) int {
 
 // limit NAME N sets a resource limit.
 func limit(w []string) error {
-	resources := map[string]int{"fsize": 1, "nofile": 7, "as": 9, "memlock": 8}
+	resources := map[string]int{"fsize": 1, "data": 2, "nofile": 7, "as": 9, "memlock": 8}
 	n := uint64(number(w[1]))
 	// Package syscall would put the limit of descriptors back before it executes a program.
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, 0, uintptr(resources[w[0]]),

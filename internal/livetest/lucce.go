@@ -150,14 +150,22 @@ func (f *LucceFunc) Return(site int) uint64 { return f.entry + 16*uint64(site+1)
 
 // Root enters a function from a root.
 func (l *Lucce) Root(f *LucceFunc, root uint64) LucceFrame {
-	c, v := l.Lucce.Root([2]uint64{root, 0}, f.id(), l.learn(f))
-	return LucceFrame{f, c, v}
+	return l.begin([2]uint64{root, 0}, f)
 }
 
 // Go enters a function that a go statement at a site of another one starts.
 func (l *Lucce) Go(from LucceFrame, site int, f *LucceFunc) LucceFrame {
 	hi, lo := l.Capture(from, site)
-	c, v := l.Lucce.Root([2]uint64{hi, lo}, f.id(), l.learn(f))
+	return l.begin([2]uint64{hi, lo}, f)
+}
+
+// begin enters the first function of a goroutine.
+func (l *Lucce) begin(from [2]uint64, f *LucceFunc) LucceFrame {
+	c, v, ok := l.TryRoot(from, f.data)
+	if !ok {
+		l.Slow++
+		c, v = l.Lucce.Root(from, f.id(), l.learn(f))
+	}
 	return LucceFrame{f, c, v}
 }
 

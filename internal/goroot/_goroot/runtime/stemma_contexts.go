@@ -26,6 +26,7 @@ type stemmaContexts struct {
 	frames    []contexts.Walked // scratch memory of walks, under the lock
 	framesMem memory.Span       // of frames
 	below     uint64            // after a walk: the word of the frame that lies below the root that it ended at, or 0
+	first     bool              // after a walk: it came to where the goroutine began, as frame pointers do, and found nothing
 	encoder   *g
 	lock      mutex       // guards the parking of encoder
 	idle      atomic.Bool // encoder is parked
@@ -83,6 +84,7 @@ func stemmaContextsInit() {
 	} else {
 		stemmaDacceInit(shift)
 	}
+	stemmaGoexit = abi.FuncPCABI0(goexit) + 1 // see newproc1
 	stemmaClearpoolsEntry = abi.FuncPCABIInternal(clearpools)
 	stemma.encode.on = true
 	stemmaRoot(getg(), rt.RootOther)
@@ -128,6 +130,38 @@ func stemmaLearnPCs(bp uintptr, f *contexts.Frame) {
 	}
 }
 
+// stemmaGoexit is where the first function of every goroutine returns to.
+var stemmaGoexit uintptr
+
+// stemmaIsFirst reports whether the function with the frame pointer bp is the first instrumented one of its
+// goroutine: below it are only wrappers, of which the return addresses are known.
+//
+//go:nosplit
+func stemmaIsFirst(bp uintptr) bool {
+	for {
+		pc := stemmaReturnOf(bp)
+		if pc == stemmaGoexit {
+			return true
+		}
+		if _, pass, known := stemma.contexts.LookupPC(pc); !known || !pass {
+			return false
+		}
+		bp = *(*uintptr)(unsafe.Pointer(bp))
+	}
+}
+
+// stemmaLearnFirst learns the return addresses between the frame pointer bp and the beginning of the goroutine, where
+// the last walk has found nothing that is instrumented, and the chain of frame pointers to be whole.
+func stemmaLearnFirst(bp uintptr) {
+	if !stemma.encode.first {
+		return
+	}
+	for pc := stemmaReturnOf(bp); pc != stemmaGoexit; pc = stemmaReturnOf(bp) {
+		stemma.contexts.LearnPC(pc, nil)
+		bp = *(*uintptr)(unsafe.Pointer(bp))
+	}
+}
+
 // stemmaWalk finds the instrumented frames of gp's stack from pc and sp on,
 // innermost first: all, or as far as the first that holds a word. The frame with
 // the frame pointer bp, the callee's, is not among them. linked tells that the
@@ -137,7 +171,7 @@ func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []contexts.Walked, 
 	var u unwinder
 	u.initAt(pc, sp, 0, gp, unwindSilentErrors)
 	frames = stemma.encode.frames[:0]
-	stemma.encode.below = 0
+	stemma.encode.below, stemma.encode.first = 0, false
 	through, begun := false, bp == 0
 	linked = true
 	next := bp
@@ -150,6 +184,10 @@ func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []contexts.Walked, 
 		if f.entry() == stemmaClearpoolsEntry {
 			// What is further out has a context of its own: here begins the root gc.
 			stemma.encode.below = stemmaWordBelow(&u)
+			break
+		}
+		if f.funcID == abi.FuncID_goexit {
+			stemma.encode.first = linked && next != 0 && *(*uintptr)(unsafe.Pointer(next)) == 0 && len(frames) == 0
 			break
 		}
 		if linked && next != 0 {

@@ -39,6 +39,13 @@ func stemmaStackOf(gp *g) contexts.Stack {
 //go:nosplit
 func stemmaDacceEnterGo(bp uintptr) {
 	gp := getg()
+	if !stemmaCheckOn && gp.stemmaPushes < rt.PushStep && stemmaIsFirst(bp) {
+		st := stemmaStackOf(gp)
+		if w, ok := stemma.dacce.TryFirst(&st, gp.stemmaFunc); ok {
+			gp.stemmaNode = uintptr(w)
+			return
+		}
+	}
 	pc, sp := sys.GetCallerPC(), sys.GetCallerSP()
 	systemstack(func() {
 		lock(&stemma.lock)
@@ -89,6 +96,9 @@ func stemmaDacceEntry(gp *g, bp, pc, sp uintptr) uintptr {
 // addresses that are known. ok is false if one is not.
 func stemmaDacceNear(gp *g, st *contexts.Stack, bp, data uintptr, hits uint64) (word uint64, ok bool) {
 	c := &stemma.dacce
+	if stemmaIsFirst(bp) {
+		return c.PushRoot(st, 0, data), true
+	}
 	through := false
 	for {
 		pc := stemmaReturnOf(bp)
@@ -111,6 +121,7 @@ func stemmaDacceFar(gp *g, st *contexts.Stack, bp, pc, sp, data uintptr, hits ui
 	c := &stemma.dacce
 	frames, bps := stemmaWalk(gp, pc, sp, bp, false)
 	if len(frames) == 0 {
+		stemmaLearnFirst(bp)
 		return c.PushRoot(st, stemma.encode.below, data)
 	}
 	w := uint64(0)

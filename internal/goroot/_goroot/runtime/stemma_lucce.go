@@ -63,6 +63,9 @@ func stemmaLucceEnterGo(bp uintptr) {
 //
 //go:nosplit
 func stemmaLucceTry(gp *g, bp uintptr) (id, version uint64, ok bool) {
+	if stemmaIsFirst(bp) {
+		return stemma.lucce.TryRoot(stemmaFromOf(gp), gp.stemmaFunc)
+	}
 	for {
 		pc := stemmaReturnOf(bp)
 		s, pass, known := stemma.contexts.LookupPC(pc)
@@ -128,6 +131,7 @@ func stemmaLucceFar(gp *g, bp, pc, sp, data uintptr) (id, version uint64) {
 	l := &stemma.lucce
 	frames, linked := stemmaWalk(gp, pc, sp, bp, false)
 	if len(frames) == 0 {
+		stemmaLearnFirst(bp)
 		f, _ := l.Learn(data)
 		return l.Root(stemmaFromOf(gp), stemmaDataAt(data).Func, f)
 	}
@@ -154,6 +158,8 @@ func stemmaPairOf(gp *g, frames []contexts.Walked) (c, v uint64) {
 }
 
 // stemmaFromOf returns what gp began with: the ID of a go statement, or a root and 0.
+//
+//go:nosplit
 func stemmaFromOf(gp *g) [2]uint64 { return [2]uint64{uint64(gp.stemmaStart), uint64(gp.stemmaFrom)} }
 
 // stemmaLucceNewG notes the context of the go statement at callerpc in creator.

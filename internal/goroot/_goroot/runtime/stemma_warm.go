@@ -22,8 +22,10 @@ func stemmaWarm() {
 	w, state := stemmaOpenWarm()
 	if state != rt.WarmNone {
 		c.Stats().Warm = uint64(state)
-		if static && stemma.dirlen != 0 { // without a record it makes no difference
-			stemmaRefuse(state)
+		if static { // no edge is encoded: all are pushed
+			stemmaSayWarm(state)
+			c.Fix()
+			stemmaFixed = true
 		}
 		return
 	}
@@ -50,19 +52,21 @@ func stemmaWarm() {
 	c.Stats().EncodeTime += uint64(nanotime() - began)
 }
 
-// stemmaRefuse ends a program that cannot run without its warm file. It says why as
-// no log of the program could: nothing of it has run.
-func stemmaRefuse(state uint32) {
-	exe := gostringnocopy(&stemmaWarmName[0])
-	if state == rt.WarmMissing {
-		print("stemma: ", exe,
-			": no such file: -engine=pcce needs the static call graph beside the program; copy it along, or build "+
-				"the program again\n")
-	} else {
-		print("stemma: ", exe,
-			": not the call graph of this program; copy the one that was built with it, or build the program again\n")
+// stemmaSayWarm says that there is no call graph to begin with: the program runs on, and takes longer.
+func stemmaSayWarm(state uint32) {
+	if stemma.dirlen == 0 {
+		return // without a record it makes no difference
 	}
-	exit(2)
+	stemmaLine.add("stemma: ")
+	stemmaLine.add(gostringnocopy(&stemmaWarmName[0]))
+	if state == rt.WarmMissing {
+		stemmaLine.add(": no such file")
+	} else {
+		stemmaLine.add(": not the call graph of this program")
+	}
+	stemmaLine.add("; without it calls take longer: copy the one that was built with the program, or set " +
+		"STEMMA_QUIET=1 to leave this line out")
+	stemmaSay()
 }
 
 // stemmaWarmName is the path of the warm file, with a NUL at the end.

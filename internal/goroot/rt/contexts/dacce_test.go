@@ -116,6 +116,7 @@ type computer struct {
 	lost   livetest.Lost
 	slow   int
 	fast   int
+	firsts int // first functions of goroutines that needed no lock
 
 	recalled int // captures of contexts that were pushed again
 }
@@ -384,8 +385,15 @@ func (m *computer) encode(g *goroutine, f *function) uint64 {
 	return d
 }
 
-// encodeSlow is stemmaDacceEntry.
+// encodeSlow is stemmaDacceEnterGo.
 func (m *computer) encodeSlow(g *goroutine, f *function) uint64 {
+	if len(g.frames) == 1 && g.pushes < rt.PushStep {
+		st := g.stack()
+		if w, ok := m.c.TryFirst(&st, f.ptr()); ok {
+			m.firsts++
+			return w
+		}
+	}
 	m.slow++
 	hits := uint64(1)
 	if g.pushes >= rt.PushStep {
@@ -995,15 +1003,16 @@ func encodeRandom(t testing.TB, seed uint64, steps int, prepare func(*computer))
 
 // TestEncode runs random programs.
 func TestEncode(t *testing.T) {
-	ids, slow, fast, recalled, epochs := 0, 0, 0, 0, uint64(0)
+	ids, slow, fast, firsts, recalled, epochs := 0, 0, 0, 0, 0, uint64(0)
 	for seed := range uint64(60) {
 		m := encodeRandom(t, seed, 400, nil)
+		firsts += m.firsts
 		ids, slow, fast, recalled, epochs = ids+len(m.ids), slow+m.slow, fast+m.fast, recalled+m.recalled,
 			epochs+m.epoch
 	}
-	t.Logf("%d contexts, %d of them recalled, %d epochs, %d entries on the fast path, %d through Go", ids, recalled,
-		epochs, fast, slow)
-	if fast < slow/4 || epochs < 1000 || recalled < 1000 {
+	t.Logf("%d contexts, %d of them recalled, %d epochs, %d entries on the fast path, %d through Go, %d of goroutines",
+		ids, recalled, epochs, fast, slow, firsts)
+	if fast < slow/4 || epochs < 1000 || recalled < 1000 || firsts < 1000 {
 		t.Error("the fast path or re-encodings are hardly tested")
 	}
 }

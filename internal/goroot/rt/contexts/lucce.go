@@ -454,12 +454,36 @@ func (l *Lucce) intern(n layout.Interned) uint32 {
 // Root returns the pair of the function with the ID target and the index t that begins a goroutine,
 // or that a root calls. from is the ID of the go statement, or the number of a root and 0.
 func (l *Lucce) Root(from [2]uint64, target uint64, t uint32) (id, version uint64) {
+	kind, place, c, v := l.fromOf(from)
+	return l.Begin(kind, place, target, t, c, v)
+}
+
+// fromOf takes apart what a goroutine began with.
+//
+//go:nosplit
+func (l *Lucce) fromOf(from [2]uint64) (kind uint32, place, c, v uint64) {
 	if from[1] == 0 {
-		return l.Begin(rt.InternRoot, from[0], target, t, 0, 0)
+		return rt.InternRoot, from[0], 0, 0
 	}
-	place := l.text + from[1]&(1<<rt.IDPCBits-1)
-	c := from[0]&(1<<rt.IDIdBits-1) | from[1]>>rt.IDEpoch<<rt.IDIdBits
-	return l.Begin(rt.InternGo, place, target, t, c, from[0]>>32)
+	place = l.text + from[1]&(1<<rt.IDPCBits-1)
+	return rt.InternGo, place, from[0]&(1<<rt.IDIdBits-1) | from[1]>>rt.IDEpoch<<rt.IDIdBits, from[0] >> 32
+}
+
+// TryRoot is Root for a path that has begun there before. It needs no lock. ok is false if Root
+// must be called.
+//
+//go:nosplit
+func (l *Lucce) TryRoot(from [2]uint64, data uintptr) (id, version uint64, ok bool) {
+	t := uint32(dataAt(data).Index)
+	kind, place, c, v := l.fromOf(from)
+	if t == 0 || c >= rt.IDLost || l.rows[t].begin == 0 {
+		return 0, 0, false
+	}
+	n := paired(v, c, kind, place, dataAt(data).Func)
+	if i := l.lookup(&n); i != 0 {
+		return l.rows[t].begin - 1, uint64(i), true
+	}
+	return 0, 0, false
 }
 
 // Called returns the pair of the function with the given data, called from the frame f, with the pair c, v.

@@ -49,11 +49,32 @@ func (c *Dacce) PushRoot(st *Stack, below uint64, target uintptr) uint64 {
 }
 
 func (c *Dacce) pushRoot(st *Stack, below, id uint64) uint64 {
-	kind, place := uint32(rt.InternRoot), st.from[0]
-	if st.from[1] != 0 {
-		kind, place = rt.InternGo, 0
-	}
+	kind, place := st.root()
 	return c.Push(st, below&rt.MaxDeep, place, id, kind)
+}
+
+// root returns what an entry of a root says.
+//
+//go:nosplit
+func (st *Stack) root() (kind uint32, place uint64) {
+	if st.from[1] != 0 {
+		return rt.InternGo, 0
+	}
+	return rt.InternRoot, st.from[0]
+}
+
+// TryFirst is PushRoot for the first function of a goroutine. It needs no lock: nobody else looks at the
+// ccStack of a goroutine that runs. ok is false if PushRoot must be called: the ccStack has no memory yet, or the
+// function is not known.
+//
+//go:nosplit
+func (c *Dacce) TryFirst(st *Stack, target uintptr) (w uint64, ok bool) {
+	if *st.cap < 2 || dataAt(target).Index == 0 {
+		return 0, false
+	}
+	kind, place := st.root()
+	*st.entry(1) = layout.StackEntry{Place: place, Target: dataAt(target).Func, Kind: kind}
+	return 1, true
 }
 
 // A Walked is an instrumented frame that a walk of a stack found.
