@@ -26,7 +26,7 @@ type stemmaContexts struct {
 	frames    []contexts.Walked // scratch memory of walks, under the lock
 	framesMem memory.Span       // of frames
 	below     uint64            // after a walk: the word of the frame that lies below the root that it ended at, or 0
-	first     bool              // after a walk: it came to where the goroutine began, as frame pointers do, and found nothing
+	first     bool              // after a walk: it found nothing up to where the goroutine began
 	encoder   *g
 	lock      mutex       // guards the parking of encoder
 	idle      atomic.Bool // encoder is parked
