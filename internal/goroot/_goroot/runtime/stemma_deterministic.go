@@ -135,8 +135,18 @@ func stemmaMutexTime() int64 { return stemmaMutexClock.Add(1e9) }
 var stemmaMutexClock atomic.Int64
 
 // Timers and what the network brings are looked at when no goroutine can run, so that it does not depend on time
-// what they come in between. Where goroutines never stop, they come later than they should, by as much as this.
-const stemmaOverdue = 1e9 // nanoseconds
+// what they come in between. Where goroutines never stop, they come later than they should, by as much as this, or
+// timers, when goroutines have taken so many turns: more than any that do not just look whether it is time.
+const (
+	stemmaOverdue = 10e9 // nanoseconds
+	stemmaTurns   = 1 << 20
+)
+
+// stemmaDueTimer is the timer that waits. Who has the P uses it; where there are several, it may be another one's.
+var stemmaDueTimer struct {
+	when int64
+	tick uint32 // of the P, when the timer was first seen to be due
+}
 
 // stemmaBusy tells whether timers that are due are to wait. It runs in the scheduler, on g0, with a P.
 //
@@ -148,7 +158,13 @@ func stemmaBusy(ts *timers) bool {
 	}
 	next := ts.wakeTime()
 	late := nanotime() - next
-	return next != 0 && late >= 0 && late < stemmaOverdue
+	if next == 0 || late < 0 {
+		return false
+	}
+	if stemmaDueTimer.when != next {
+		stemmaDueTimer.when, stemmaDueTimer.tick = next, pp.schedtick
+	}
+	return late < stemmaOverdue && pp.schedtick-stemmaDueTimer.tick < stemmaTurns
 }
 
 // stemmaPolledAt tells sysmon, which runs without a P, when the network was looked at: later than it was.
