@@ -58,7 +58,8 @@ const rule = `
 	internal/flags: internal/exit, internal/manual, internal/words;
 	internal/process: internal/toolchain;
 	internal/store: internal/record, internal/words, internal/exit;
-	internal/report: internal/store, internal/cct;
+	internal/cost: internal/goroot/layout;
+	internal/report: internal/store, internal/cct, internal/cost;
 	internal/lookup: internal/store, internal/decode;
 	internal/overlap: internal/report, internal/similarity;
 	internal/calls: internal/replay;

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
@@ -48,7 +49,8 @@ type expander struct {
 	// unknown has an entry for each unknown site of each home.
 	unknown map[siteOfNode]unknownSite
 
-	sums map[int32]int64 // of weigh, by inlined call
+	sums  map[int32]float64 // of weigh, by inlined call
+	costs []float64         // of an operation of each class; nil if each is one
 
 	recounter *Recounter // takes note of what counts where; nil if nobody asks
 }
@@ -82,7 +84,7 @@ func newExpander(t *Tree, p *profile.Profile) *expander {
 		homes:     p.Homes(),
 		originals: make(map[uint32][]int32),
 		native:    make(map[uint32]uint32),
-		sums:      make(map[int32]int64),
+		sums:      make(map[int32]float64),
 		unknown:   make(map[siteOfNode]unknownSite),
 	}
 	x.pseudo("root")
@@ -238,11 +240,15 @@ func (x *expander) weigh(i int, counts []uint64) {
 	}
 	clear(x.sums)
 	for _, w := range weights {
-		x.sums[w.Inlined] += int64(w.N) * int64(counts[w.Counter])
+		cost := 1.0
+		if x.costs != nil {
+			cost = x.costs[w.Class]
+		}
+		x.sums[w.Inlined] += cost * float64(w.N) * float64(counts[w.Counter])
 	}
 	for _, inlined := range slices.Sorted(maps.Keys(x.sums)) {
 		if sum := x.sums[inlined]; sum > 0 {
-			x.t.Nodes[x.within(i, inlined).node].Count += uint64(sum)
+			x.t.Nodes[x.within(i, inlined).node].Count += uint64(math.Round(sum))
 		}
 	}
 }

@@ -35,6 +35,20 @@ func Of(p *profile.Profile, name string) (*Tree, error) {
 	return nil, fmt.Errorf("unknown metric %q (want %s)", name, strings.Join(names, ", "))
 }
 
+// OfCosts expands the nodes of p with its operations, each of which counts for what those of its class cost. The
+// value gets the given name.
+func OfCosts(p *profile.Profile, costs []float64, value profile.ValueType) (*Tree, error) {
+	c := p.Column(profile.Ops.Name)
+	if c == nil {
+		return nil, fmt.Errorf("no %s in this profile; build with -metrics=calls,%[1]s", profile.Ops.Name)
+	}
+	t := &Tree{Sites: make([]Site, 1), Type: value}
+	x := newExpander(t, p)
+	x.costs = costs
+	x.expand(c)
+	return t, nil
+}
+
 // Usual returns the value that a report is about if nobody says which.
 func Usual(p *profile.Profile) profile.ValueType {
 	for _, c := range p.Columns {

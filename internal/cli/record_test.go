@@ -107,11 +107,11 @@ func TestUselessFlags(t *testing.T) {
 		"report -func=x " + contexts: "-func does nothing for a record of context IDs",
 		"report -top=3 " + contexts:  "-top does nothing for a record of context IDs",
 		"report -depth=3": "report: -depth does nothing for a report by function; it has -by, " +
-			"-sort, -func, -top, -json, -metric, -focus, -ignore, -hide",
+			"-sort, -func, -top, -json, -metric, -cost, -focus, -ignore, -hide",
 		"report -contexts -min=3": "-min does nothing for report -contexts; it has -contexts, -func, " +
-			"-top, -json, -metric, -focus, -ignore, -hide",
+			"-top, -json, -metric, -cost, -focus, -ignore, -hide",
 		"report -tree -top=3": "-top does nothing for report -tree; it has -tree, -depth, -min, " +
-			"-metric, -focus, -ignore, -hide",
+			"-metric, -cost, -focus, -ignore, -hide",
 		"verify -live -engine=dacce x": "verify: -engine does nothing with -live, which builds no program; it " +
 			"has -v, -show",
 		"verify -live -show=3 x":             "verify: -show does nothing without -v",

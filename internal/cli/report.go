@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/cost"
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/process"
@@ -129,7 +130,7 @@ func reportFlags(o *report.Options) []string {
 	case o.Function != "":
 		list = []string{"func", "contexts", "top", "json"}
 	}
-	return append(list, "metric", "focus", "ignore", "hide")
+	return append(list, "metric", "cost", "focus", "ignore", "hide")
 }
 
 // byContext is what -contexts is as a grouping.
@@ -163,6 +164,8 @@ func declareReport(fs *flag.FlagSet, o *report.Options) {
 		"leave functions that match `REGEXP` out of contexts; their calls count at their callers")
 	fs.StringVar(&o.Metric, "metric", "",
 		"count `METRIC`: "+metrics()+"; by default the first of these that was recorded")
+	fs.StringVar(&o.Cost, "cost", "",
+		"with -metric=ops, the instructions that they would take on `MACHINE`: "+strings.Join(cost.Names(), ", "))
 	fs.IntVar(&o.Top, "top", 20, "list at most `N` entries; -1 for all")
 	fs.IntVar(&o.Depth, "depth", -1, "print at most `N` levels of the tree; -1 for all")
 	fs.Float64Var(&o.Min, "min", 1, "print only subtrees with at least `PERCENT` of all calls")
@@ -197,6 +200,8 @@ func checkReport(fs *flag.FlagSet, o *report.Options) error {
 	}
 	o.Requests = o.Requests || o.Request.Given
 	switch {
+	case o.Cost != "" && o.Metric != "" && o.Metric != profile.Ops.Name:
+		return exit.Usagef("report: -cost=%s: costs are those of operations; leave -metric=%s out", o.Cost, o.Metric)
 	case o.Requests && (o.Classes || o.Tree || o.Contexts || o.Function != "" || o.By != ""):
 		return exit.Usagef("report: -requests excludes -classes, -tree, -contexts, -func and -by; give one of them")
 	case o.Classes && (o.Tree || o.Contexts || o.Function != "" || o.By != ""):

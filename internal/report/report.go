@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/cost"
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/store"
@@ -33,6 +34,7 @@ type Options struct {
 	Request              RequestID
 	Application          *regexp.Regexp // functions of the application, for Classes; nil for the main module
 	Function, Metric     string
+	Cost                 string // a table of package cost: instructions of another machine
 	By, Sort             string
 	Top, Depth           int
 	Min                  float64
@@ -79,13 +81,9 @@ func Write(w io.Writer, p *record.Record, o *Options) error {
 
 // newReporter expands and selects what the options ask for.
 func newReporter(w io.Writer, p *record.Record, o *Options) (*reporter, error) {
-	expand := cct.Of
-	if o.By == "line" {
-		expand = cct.OfLines
-	}
-	all, err := expand(p.Profile, o.Metric)
+	all, err := expand(p.Profile, o)
 	if err != nil {
-		return nil, exit.Usagef("report: %w%s", err, words.DidYouMean("", o.Metric, Metrics()))
+		return nil, err
 	}
 	for by, of := range map[string][2]profile.ValueType{
 		"type": {profile.Alloc, profile.Allocs}, "reason": {profile.Wait, profile.Waits}} {
@@ -95,6 +93,40 @@ func newReporter(w io.Writer, p *record.Record, o *Options) (*reporter, error) {
 		}
 	}
 	return &reporter{w: w, t: all.Select(o.Selection), o: o, totals: all.Totals()}, nil
+}
+
+// expand returns the tree of the value that the options ask for.
+func expand(p *profile.Profile, o *Options) (*cct.Tree, error) {
+	if o.Cost != "" {
+		return expandCosts(p, o.Cost)
+	}
+	of := cct.Of
+	if o.By == "line" {
+		of = cct.OfLines
+	}
+	t, err := of(p, o.Metric)
+	if err != nil {
+		return nil, exit.Usagef("report: %w%s", err, words.DidYouMean("", o.Metric, Metrics()))
+	}
+	return t, nil
+}
+
+// expandCosts returns the instructions that the operations of a profile would take on another machine.
+func expandCosts(p *profile.Profile, name string) (*cct.Tree, error) {
+	release := ""
+	if len(p.Processes) > 0 {
+		release = p.Processes[0].GoVersion
+	}
+	table, err := cost.Find(name, release)
+	if err != nil {
+		return nil, exit.Usagef("report: -cost: %w", err)
+	}
+	value := profile.ValueType{Name: "instructions", Unit: profile.Ops.Unit, About: "the instructions on " + name}
+	t, err := cct.OfCosts(p, table.Costs[:], value)
+	if err != nil {
+		return nil, exit.Usagef("report: -cost=%s: %w", name, err)
+	}
+	return t, nil
 }
 
 // A reporter prints one tree as text.

@@ -140,7 +140,9 @@ type OpClass uint8
 // The classes of operations.
 const (
 	OpInt      OpClass = iota // integers, pointers, comparisons
+	OpBits                    // rotations, bits counted, bytes swapped
 	OpMul                     // multiplications of integers
+	OpWide                    // carries, and products of two words
 	OpDiv                     // divisions of integers, and remainders
 	OpFloat                   // floating point
 	OpFloatDiv                // divisions and square roots of floating point
@@ -156,8 +158,8 @@ const (
 )
 
 // OpClassNames are the words for classes in reports and files.
-var OpClassNames = [NumOpClasses]string{"int", "mul", "div", "float", "floatdiv", "load", "store", "move", "check",
-	"branch", "call", "return", "atomic"}
+var OpClassNames = [NumOpClasses]string{"int", "bits", "mul", "wide", "div", "float", "floatdiv", "load", "store",
+	"move", "check", "branch", "call", "return", "atomic"}
 
 // A Check is the beginning of a record of check, which is written in a verify build only:
 // CheckFrames follow, innermost first. It says that so many times, when the node was

@@ -534,10 +534,16 @@ func stemmaClassOf(v *Value) (rec.OpClass, int) {
 		return 0, 0
 	case strings.HasPrefix(name, "Atomic"):
 		return rec.OpAtomic, 1
-	case strings.HasPrefix(name, "Div"), strings.HasPrefix(name, "Mod"):
-		return rec.OpDiv, 1
+	case strings.Contains(name, "uhilo"), strings.Contains(name, "uover"), strings.Contains(name, "carry"),
+		strings.HasSuffix(name, "borrow"), strings.HasPrefix(name, "Div128"):
+		return rec.OpWide, 1
+	case strings.HasPrefix(name, "Rotate"), strings.HasPrefix(name, "Ctz"), strings.HasPrefix(name, "Bswap"),
+		strings.HasPrefix(name, "Bit"), strings.HasPrefix(name, "PopCount"):
+		return rec.OpBits, 1
 	case stemmaIsFloat(v), len(v.Args) > 0 && stemmaIsFloat(v.Args[0]):
 		return rec.OpFloat, 1
+	case strings.HasPrefix(name, "Div"), strings.HasPrefix(name, "Mod"):
+		return rec.OpDiv, 1
 	case strings.HasPrefix(name, "Mul"), strings.HasPrefix(name, "Hmul"):
 		return rec.OpMul, 1
 	}

@@ -1,0 +1,154 @@
+// Instructions holds operations, as -metrics=calls,ops counts them, against the instructions that the same program
+// executes on several architectures, function by function, under an emulator. It needs qemu-user and a C compiler.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/stemma-go/stemma/bench/internal/machine"
+	"github.com/stemma-go/stemma/bench/internal/program"
+)
+
+func main() {
+	var o options
+	flag.StringVar(&o.targets, "targets", "amd64,arm64,riscv64", "`ARCHITECTURES` to count instructions on")
+	flag.StringVar(&o.programs, "programs", "gopherlua,crypto,gofmt,esbuild,site,yaegi,staticcheck,sqlite",
+		"`NAMES` of the programs")
+	flag.StringVar(&o.data, "data", "", "a `FILE` that keeps what was counted, and is read instead of counting again")
+	flag.Parse()
+	if err := o.run(); err != nil {
+		fmt.Fprintln(os.Stderr, "instructions:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct{ targets, programs, data string }
+
+// A counted program has what was counted of it.
+type counted struct {
+	Name string
+	// Ops has for each function, by its symbol, how many operations of each class it has executed.
+	Ops map[string][]uint64
+	// Calls has for each function that is not instrumented how often it was called.
+	Calls map[string]uint64
+	// Instructions has for each architecture and function how many it has executed.
+	Instructions map[string]map[string]uint64
+}
+
+func (o options) run() error {
+	var all []counted
+	if b, err := os.ReadFile(o.data); err == nil {
+		if err := json.Unmarshal(b, &all); err != nil {
+			return fmt.Errorf("%s: %w", o.data, err)
+		}
+	} else if o.data != "" && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if all == nil {
+		var err error
+		if all, err = o.count(); err != nil {
+			return err
+		}
+	}
+	return report(all, strings.Split(o.targets, ","))
+}
+
+// count builds and runs all programs.
+func (o options) count() ([]counted, error) {
+	work, err := os.MkdirTemp("", "instructions-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	c := &counting{work: work, targets: strings.Split(o.targets, ",")}
+	if c.plugin, err = buildCounter(work); err != nil {
+		return nil, err
+	}
+	tree, err := machine.Find()
+	if err != nil {
+		return nil, err
+	}
+	c.stemma = filepath.Join(work, "stemma")
+	if err := tree.BuildStemma(c.stemma); err != nil {
+		return nil, err
+	}
+	programs, err := findPrograms(work, o.programs)
+	if err != nil {
+		return nil, err
+	}
+	var all []counted
+	for _, p := range programs {
+		fmt.Fprintln(os.Stderr, "instructions: counting", p.Name)
+		one, err := c.program(p)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Name, err)
+		}
+		all = append(all, one)
+		if o.data != "" {
+			b, err := json.Marshal(all)
+			if err != nil {
+				return nil, err
+			}
+			if err := os.WriteFile(o.data, b, 0o644); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// findPrograms returns bench's programs of these names.
+func findPrograms(work, names string) ([]*program.Program, error) {
+	all, err := program.Find("programs")
+	if err != nil {
+		return nil, err
+	}
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, program.Std(strings.TrimSpace(string(goroot)), work)...)
+	return program.Select(all, strings.Split(names, ","))
+}
+
+// counting is what all programs share.
+type counting struct {
+	work, plugin, stemma string
+	targets              []string
+}
+
+// program builds and runs one program.
+func (c *counting) program(p *program.Program) (one counted, err error) {
+	dir := filepath.Join(c.work, p.Name)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return one, err
+	}
+	if err := p.SetUp(dir); err != nil {
+		return one, err
+	}
+	one = counted{Name: p.Name, Instructions: map[string]map[string]uint64{}}
+	if one.Ops, one.Calls, err = c.operations(p, dir); err != nil {
+		return one, err
+	}
+	for _, arch := range c.targets {
+		exe := filepath.Join(dir, arch)
+		build := exec.Command("go", "build", "-o", exe, p.Package)
+		build.Dir = p.Dir
+		build.Env = append(os.Environ(), "GOARCH="+arch, "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			return one, fmt.Errorf("%s: %w\n%s", strings.Join(build.Args, " "), err, out)
+		}
+		r := run{plugin: c.plugin, arch: arch, exe: exe, dir: p.Dir, args: p.RunArgs(dir)}
+		if one.Instructions[arch], err = r.instructions(); err != nil {
+			return one, err
+		}
+	}
+	return one, nil
+}
