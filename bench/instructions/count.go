@@ -9,7 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sort"
-	"strings"
+
+	"github.com/stemma-go/stemma/bench/internal/program"
 )
 
 // counter is the source of a plugin for QEMU that counts how often each translated block runs.
@@ -63,7 +64,7 @@ func functionsOf(exe string) ([]function, error) {
 // A run is an execution under an emulator.
 type run struct {
 	plugin, arch, exe, dir string
-	args                   []string
+	program                *program.Program
 }
 
 // instructions returns how many instructions each function has executed.
@@ -78,12 +79,11 @@ func (r run) instructions() (map[string]uint64, error) {
 	}
 	defer os.Remove(out.Name())
 	defer out.Close()
-	args := append([]string{"-plugin", r.plugin + ",out=" + out.Name(), r.exe}, r.args...)
+	args := append([]string{"-plugin", r.plugin + ",out=" + out.Name(), r.exe}, r.program.RunArgs(r.dir)...)
 	cmd := exec.Command(emulators[r.arch], args...)
-	cmd.Dir = r.dir
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
-	if printed, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, printed)
+	if err := runs(r.program, r.dir, cmd); err != nil {
+		return nil, err
 	}
 	return readBlocks(out, functions)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/stemma-go/stemma/bench/internal/machine"
@@ -51,17 +52,24 @@ func (o options) run() error {
 	} else if o.data != "" && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if all == nil {
-		var err error
-		if all, err = o.count(); err != nil {
-			return err
-		}
+	all, err := o.count(all)
+	if err != nil {
+		return err
 	}
 	return report(all, strings.Split(o.targets, ","))
 }
 
-// count builds and runs all programs.
-func (o options) count() ([]counted, error) {
+// count builds and runs all programs but those that were counted before.
+func (o options) count(all []counted) ([]counted, error) {
+	var left []string
+	for _, name := range strings.Split(o.programs, ",") {
+		if !slices.ContainsFunc(all, func(c counted) bool { return c.Name == name }) {
+			left = append(left, name)
+		}
+	}
+	if len(left) == 0 {
+		return all, nil
+	}
 	work, err := os.MkdirTemp("", "instructions-")
 	if err != nil {
 		return nil, err
@@ -79,11 +87,10 @@ func (o options) count() ([]counted, error) {
 	if err := tree.BuildStemma(c.stemma); err != nil {
 		return nil, err
 	}
-	programs, err := findPrograms(work, o.programs)
+	programs, err := findPrograms(work, left)
 	if err != nil {
 		return nil, err
 	}
-	var all []counted
 	for _, p := range programs {
 		fmt.Fprintln(os.Stderr, "instructions: counting", p.Name)
 		one, err := c.program(p)
@@ -105,7 +112,7 @@ func (o options) count() ([]counted, error) {
 }
 
 // findPrograms returns bench's programs of these names.
-func findPrograms(work, names string) ([]*program.Program, error) {
+func findPrograms(work string, names []string) ([]*program.Program, error) {
 	all, err := program.Find("programs")
 	if err != nil {
 		return nil, err
@@ -115,7 +122,7 @@ func findPrograms(work, names string) ([]*program.Program, error) {
 		return nil, err
 	}
 	all = append(all, program.Std(strings.TrimSpace(string(goroot)), work)...)
-	return program.Select(all, strings.Split(names, ","))
+	return program.Select(all, names)
 }
 
 // counting is what all programs share.
@@ -145,10 +152,25 @@ func (c *counting) program(p *program.Program) (one counted, err error) {
 		if out, err := build.CombinedOutput(); err != nil {
 			return one, fmt.Errorf("%s: %w\n%s", strings.Join(build.Args, " "), err, out)
 		}
-		r := run{plugin: c.plugin, arch: arch, exe: exe, dir: p.Dir, args: p.RunArgs(dir)}
+		r := run{plugin: c.plugin, arch: arch, exe: exe, dir: dir, program: p}
 		if one.Instructions[arch], err = r.instructions(); err != nil {
 			return one, err
 		}
 	}
 	return one, nil
+}
+
+// runs runs a command that is a run of p, and fails if p says that it has.
+func runs(p *program.Program, dir string, cmd *exec.Cmd) error {
+	cmd.Dir = p.Dir
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		return err
+	}
+	if _, err := p.Checksum(program.Output{Stdout: out, ExitCode: cmd.ProcessState.ExitCode(), Dir: dir}); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, stderr.String())
+	}
+	return nil
 }

@@ -22,10 +22,9 @@ func (c *counting) operations(p *program.Program, dir string) (map[string][]uint
 	}
 	live := filepath.Join(dir, "live")
 	cmd := exec.Command(exe, p.RunArgs(dir)...)
-	cmd.Dir = p.Dir
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "STEMMA_OUT="+live)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w\n%s", exe, err, out)
+	if err := runs(p, dir, cmd); err != nil {
+		return nil, nil, err
 	}
 	if out, err := exec.Command(c.stemma, "seal", "-o", record, live).CombinedOutput(); err != nil {
 		return nil, nil, fmt.Errorf("stemma seal: %w\n%s", err, out)

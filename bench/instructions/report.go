@@ -56,8 +56,8 @@ func report(all []counted, targets []string) error {
 		}
 	}
 	t.Notes = []string{"\"In them\" is the share of instructions in functions that are instrumented: the others are " +
-		"the runtime's, and assembly. The estimate is of that share, with costs of operations that the other programs " +
-		"have given."}
+		"the runtime's, and assembly. The estimate is of that share, with costs of operations that the other " +
+		"programs have given."}
 	if err := t.Text(os.Stdout); err != nil {
 		return err
 	}

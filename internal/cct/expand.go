@@ -223,19 +223,27 @@ func (x *expander) node(i int) {
 	x.counted(i, values)
 }
 
-// values returns the values of node i: of a weighted column, its counters.
+// values returns the values of node i: of a weighted column, its counters, or by how much they vary.
 func (x *expander) values(i int) []uint64 {
+	counters := x.column
 	if x.column.Weighted {
-		return x.p.NodeCounts(i)
+		counters = x.p.Column(profile.Calls.Name)
+		if _, varies := x.column.Varies(); varies {
+			counters = x.p.Column(profile.Calls.Varying().Name)
+		}
 	}
-	return x.column.Of(x.p, i)
+	if counters == nil {
+		return []uint64{0}
+	}
+	return counters.Of(x.p, i)
 }
 
 // weigh adds what the counters of node i say of its operations, and of those of the calls that are inlined into its
 // function. They are 0 or more, though weights may be negative, if all counters are of one moment.
 func (x *expander) weigh(i int, counts []uint64) {
 	weights := x.p.Funcs[x.p.Nodes[i].Func].Weights
-	if counts[0] == 0 || len(weights) == 0 {
+	_, varies := x.column.Varies()
+	if len(weights) == 0 || counts[0] == 0 && !varies {
 		return
 	}
 	clear(x.sums)
@@ -243,6 +251,9 @@ func (x *expander) weigh(i int, counts []uint64) {
 		cost := 1.0
 		if x.costs != nil {
 			cost = x.costs[w.Class]
+		}
+		if varies && w.N < 0 {
+			cost = -cost // what varies adds up, whatever it stands for
 		}
 		x.sums[w.Inlined] += cost * float64(w.N) * float64(counts[w.Counter])
 	}

@@ -71,3 +71,24 @@ func TestOpsOfTwoMoments(t *testing.T) {
 		t.Errorf("have %v operations, want none of main.loop and 27 of main.abs", have)
 	}
 }
+
+// TestOpsVary has two runs with as many calls, but rounds of a loop that differ.
+func TestOpsVary(t *testing.T) {
+	runs := []*profile.Profile{withOps(t), withOps(t)}
+	for i, p := range runs {
+		p.Processes = []profile.Process{{Run: uint64(i + 1)}}
+	}
+	runs[1].Columns[0].Values[2] += 10
+	runs[1].Columns[0].Values[3]--
+	p, err := profile.Repeats(runs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := Of(p, profile.Ops.Varying().Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have := countsOf(tree); have["main.loop"] != 10*5+2 || have["main.abs"] != 3 {
+		t.Errorf("have %v operations that vary, want 52 of main.loop and 3 of main.abs", have)
+	}
+}
