@@ -75,7 +75,8 @@ func run(only string) error {
 		}
 	}
 	t := &table.Table{Title: "Overlap of trees with those of the usual environment", Left: 2,
-		Head: []string{"program", "environment"}, Notes: []string{"Overlap as in CCCP, section 6.1, of contexts by line."}}
+		Head:  []string{"program", "environment"},
+		Notes: []string{"Overlap as in CCCP, section 6.1, of contexts by line."}}
 	for _, v := range values {
 		t.Head = append(t.Head, v.Name)
 	}
