@@ -1,6 +1,15 @@
 package main
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/cost"
+)
 
 // A costs has a weight for each class of operations: how many instructions it takes.
 type costs []float64
@@ -52,4 +61,26 @@ func fit(ops [][]uint64, instructions []float64, classes int) costs {
 		}
 	}
 	return c
+}
+
+// writeCosts writes a table of costs for each architecture, of the Go release that this program was built with.
+func writeCosts(all []counted, targets []string, dir string) error {
+	major, rest, _ := strings.Cut(runtime.Version(), ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	for _, arch := range targets {
+		t := &cost.Table{Release: fmt.Sprint(major, ".", minor)}
+		copy(t.Costs[:], without(all, -1, arch))
+		f, err := os.Create(filepath.Join(dir, "linux-"+arch+".txt"))
+		if err != nil {
+			return err
+		}
+		if err := t.Write(f); err != nil {
+			f.Close()
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

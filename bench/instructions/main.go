@@ -20,9 +20,10 @@ import (
 func main() {
 	var o options
 	flag.StringVar(&o.targets, "targets", "amd64,arm64,riscv64", "`ARCHITECTURES` to count instructions on")
-	flag.StringVar(&o.programs, "programs", "gopherlua,crypto,gofmt,esbuild,site,yaegi,staticcheck,sqlite",
+	flag.StringVar(&o.programs, "programs", "gopherlua,crypto,gofmt,esbuild,site,yaegi,staticcheck",
 		"`NAMES` of the programs")
 	flag.StringVar(&o.data, "data", "", "a `FILE` that keeps what was counted, and is read instead of counting again")
+	flag.StringVar(&o.write, "write", "", "write tables of costs for stemma report -cost to `DIRECTORY`")
 	flag.Parse()
 	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "instructions:", err)
@@ -30,7 +31,7 @@ func main() {
 	}
 }
 
-type options struct{ targets, programs, data string }
+type options struct{ targets, programs, data, write string }
 
 // A counted program has what was counted of it.
 type counted struct {
@@ -56,7 +57,11 @@ func (o options) run() error {
 	if err != nil {
 		return err
 	}
-	return report(all, strings.Split(o.targets, ","))
+	targets := strings.Split(o.targets, ",")
+	if err := report(all, targets); err != nil || o.write == "" {
+		return err
+	}
+	return writeCosts(all, targets, o.write)
 }
 
 // count builds and runs all programs but those that were counted before.
