@@ -134,26 +134,34 @@ func (g *Go) withOverlay(cacheDir string, added []string) (*Go, error) {
 	}
 	moved := *g
 	moved.Root = filepath.Join(cacheDir, "goroot", filepath.Base(g.Root)+"-"+shortHash(g.Root))
-	if err := os.MkdirAll(filepath.Dir(moved.Root), 0o755); err != nil {
-		return nil, err
-	}
-	if goroot.NeedsDirectory(g.Version) {
-		moved.Root += ".mirror" // nothing may be made where a link leads
-		src := filepath.Join(moved.Root, "src")
-		if err := mirror(g.Root, moved.Root, filepath.Join("src", filepath.FromSlash(goroot.RuntimePkg))); err != nil {
-			return nil, err
-		}
-		for _, pkg := range added {
-			if err := addFile(filepath.Join(src, filepath.FromSlash(pkg), "known_to_go.go"), knownToGo); err != nil {
-				return nil, err
-			}
-		}
-		return &moved, nil
-	}
-	if err := os.Symlink(g.Root, moved.Root); err != nil && !errors.Is(err, os.ErrExist) {
-		return nil, err
+	if err := moved.make(g.Root, added); err != nil {
+		return nil, fmt.Errorf("cache: %w; set STEMMA_CACHE to a directory that can be written", err)
 	}
 	return &moved, nil
+}
+
+// make makes the GOROOT of g, which stands for another one. It changes its name to tell what it is.
+func (g *Go) make(from string, added []string) error {
+	if err := os.MkdirAll(filepath.Dir(g.Root), 0o755); err != nil {
+		return err
+	}
+	if !goroot.NeedsDirectory(g.Version) {
+		if err := os.Symlink(from, g.Root); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+		return nil
+	}
+	g.Root += ".mirror" // nothing may be made where a link leads
+	if err := mirror(from, g.Root, filepath.Join("src", filepath.FromSlash(goroot.RuntimePkg))); err != nil {
+		return err
+	}
+	for _, pkg := range added {
+		name := filepath.Join(g.Root, "src", filepath.FromSlash(pkg), "known_to_go.go")
+		if err := addFile(name, knownToGo); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // knownToGo is a file that makes the go command see a package in a directory.
