@@ -147,7 +147,7 @@ func (h *stemmaEdges) Pop() any {
 }
 
 // grow makes the tree, from the exit, along the edges that are most likely taken often. A loop without an exit
-// gets an edge there that is never taken, from the first of its blocks that is left.
+// gets an edge there that is never taken.
 func (g *stemmaFlow) grow() {
 	open := &stemmaEdges{}
 	order := 0
@@ -178,18 +178,23 @@ func (g *stemmaFlow) grow() {
 		for open.Len() > 0 {
 			add(heap.Pop(open).(stemmaEdge))
 		}
-		i := 0
-		for i < len(g.f.Blocks) {
-			if _, done := g.next[g.f.Blocks[i]]; !done {
-				break
-			}
-			i++
-		}
-		if i == len(g.f.Blocks) {
+		latch := g.left()
+		if latch == nil {
 			return
 		}
-		add(stemmaEdge{from: g.f.Blocks[i]})
+		add(stemmaEdge{from: latch})
 	}
+}
+
+// left returns a block that the tree does not have, nil if it has all. The first one in postorder leads only to blocks
+// that lead to it: it is in a loop without an exit, and never before the node is known.
+func (g *stemmaFlow) left() *Block {
+	for _, b := range g.f.postorder() {
+		if _, done := g.next[b]; !done {
+			return b
+		}
+	}
+	return nil
 }
 
 // weight guesses how often edge i of b is taken: a loop runs ten times, and a likely branch is taken in nine of ten.
@@ -238,6 +243,9 @@ func (g *stemmaFlow) weigh() {
 				return
 			}
 			if w := g.between(to, rest); len(w) > 0 {
+				if b == g.f.Entry && len(b.Succs) > 1 {
+					g.f.Fatalf("stemma: an edge before the node is known has a counter")
+				}
 				g.put(g.counterAt(b, to), w)
 			}
 		})
