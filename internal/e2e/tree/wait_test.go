@@ -16,7 +16,7 @@ var reasons = map[string]string{
 	"main.mutex": "sync.Mutex.Lock", "main.readers": "sync.RWMutex.RLock", "main.group": "sync.WaitGroup.Wait",
 	"main.cond": "sync.Cond.Wait", "main.network": "IO wait", "main.call": "system call", "main.pull": "coroutine",
 	"main.levels": "sleep", "main.stop": "wait for GC cycle", "main.busy": "sync.WaitGroup.Wait",
-	"main.leak": "sleep", "main.main": "sleep",
+	"main.leak": "sleep", "main.work": "sleep",
 }
 
 // TestWaits compares the time that functions did not run, for the reason that they are to wait for and for all,
