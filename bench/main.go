@@ -8,17 +8,24 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/stemma-go/stemma/bench/internal/chart"
-	"github.com/stemma-go/stemma/bench/internal/machine"
+	"github.com/stemma-go/stemma/bench/internal/builds"
+	"github.com/stemma-go/stemma/bench/internal/encoders"
+	"github.com/stemma-go/stemma/bench/internal/events"
+	"github.com/stemma-go/stemma/bench/internal/flat"
 	"github.com/stemma-go/stemma/bench/internal/measure"
-	"github.com/stemma-go/stemma/bench/internal/program"
-	"github.com/stemma-go/stemma/bench/internal/table"
+	"github.com/stemma-go/stemma/bench/internal/overhead"
+	"github.com/stemma-go/stemma/bench/internal/requests"
+	"github.com/stemma-go/stemma/bench/internal/sampling"
+	"github.com/stemma-go/stemma/bench/internal/scaling"
+	"github.com/stemma-go/stemma/bench/internal/session"
+	"github.com/stemma-go/stemma/bench/internal/trees"
+	"github.com/stemma-go/stemma/bench/internal/verify"
+	"github.com/stemma-go/stemma/bench/internal/waiting"
 )
 
 func main() {
@@ -39,20 +46,6 @@ func main() {
 	}
 }
 
-// options is what the command line says.
-type options struct {
-	quick    bool
-	rounds   int
-	programs []string
-	only     []string // experiments; nil for those that always run
-	dir      string
-	out      string
-	stemma   string
-	variants []measure.Variant
-	timeout  time.Duration
-	builds   bool
-}
-
 // Variants that are measured if none are given. What limits its rounds is for
 // comparison. Quick is what a change must not make worse.
 var (
@@ -70,8 +63,8 @@ var (
 var quickPrograms = []string{"gopherlua", "site", "nats"}
 
 // parseFlags reads the command line. Its errors are the user's.
-func parseFlags(args []string) (*options, error) {
-	o := new(options)
+func parseFlags(args []string) (*session.Options, error) {
+	o := new(session.Options)
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	list := func(to *[]string) func(string) error {
 		return func(s string) error {
@@ -79,21 +72,21 @@ func parseFlags(args []string) (*options, error) {
 			return nil
 		}
 	}
-	fs.BoolVar(&o.quick, "quick", false, "3 rounds, fewer programs, builds and points")
-	fs.IntVar(&o.rounds, "rounds", 0, "`rounds` that count, after one that does not (default 7, with -quick 3)")
-	fs.StringVar(&o.dir, "dir", "", "measure the programs in the subdirectories of this `directory`, not bench's own")
-	fs.StringVar(&o.out, "o", "", "`directory` for what is measured (default bench/results)")
-	fs.StringVar(&o.stemma, "stemma", "", "stemma `command` to measure (default: built from the directory above)")
-	fs.DurationVar(&o.timeout, "timeout", 10*time.Minute, "longest `duration` of a run")
-	fs.BoolVar(&o.builds, "builds", false, "also measure how long builds take")
-	fs.Func("programs", "measure only these programs, a `list` with commas", list(&o.programs))
+	fs.BoolVar(&o.Quick, "quick", false, "3 rounds, fewer programs, builds and points")
+	fs.IntVar(&o.Rounds, "rounds", 0, "`rounds` that count, after one that does not (default 7, with -quick 3)")
+	fs.StringVar(&o.Dir, "dir", "", "measure the programs in the subdirectories of this `directory`, not bench's own")
+	fs.StringVar(&o.Out, "o", "", "`directory` for what is measured (default bench/results)")
+	fs.StringVar(&o.Stemma, "stemma", "", "stemma `command` to measure (default: built from the directory above)")
+	fs.DurationVar(&o.Timeout, "timeout", 10*time.Minute, "longest `duration` of a run")
+	fs.BoolVar(&o.Builds, "builds", false, "also measure how long builds take")
+	fs.Func("programs", "measure only these programs, a `list` with commas", list(&o.Programs))
 	fs.Func("only", "make only these tables, a `list` with commas: "+strings.Join(experimentNames(), ", "),
-		list(&o.only))
+		list(&o.Only))
 	fs.Func("variant",
 		"`engine` and flags of stemma build, as in 'cct -inlined=off', or a rival: pprof, fgprof, memprofile, race; "+
 			"may be repeated", func(s string) error {
 			v, err := measure.ParseVariant(s)
-			o.variants = append(o.variants, v)
+			o.Variants = append(o.Variants, v)
 			return err
 		})
 	if err := fs.Parse(args); err != nil {
@@ -102,31 +95,31 @@ func parseFlags(args []string) (*options, error) {
 	if fs.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
-	return o, o.setDefaults()
+	return o, setDefaults(o)
 }
 
 // setDefaults checks the options and fills in what the user left open. Names of
 // tables are checked here, those of programs only when the programs are known.
-func (o *options) setDefaults() error {
-	if o.rounds < 0 {
-		return fmt.Errorf("-rounds: have %d, want at least 1", o.rounds)
+func setDefaults(o *session.Options) error {
+	if o.Rounds < 0 {
+		return fmt.Errorf("-rounds: have %d, want at least 1", o.Rounds)
 	}
-	for _, name := range o.only {
+	for _, name := range o.Only {
 		if !slices.Contains(experimentNames(), name) {
 			return fmt.Errorf("-only: no table %q (have %s)", name, strings.Join(experimentNames(), ", "))
 		}
 	}
 	names, rounds := wholeVariants, 7
-	if o.quick {
+	if o.Quick {
 		names, rounds = quickVariants, 3
-		if o.programs == nil && o.dir == "" {
-			o.programs = quickPrograms
+		if o.Programs == nil && o.Dir == "" {
+			o.Programs = quickPrograms
 		}
 	}
-	if o.rounds == 0 {
-		o.rounds = rounds
+	if o.Rounds == 0 {
+		o.Rounds = rounds
 	}
-	if o.variants != nil {
+	if o.Variants != nil {
 		return nil
 	}
 	for _, s := range names {
@@ -134,89 +127,54 @@ func (o *options) setDefaults() error {
 		if err != nil {
 			return err
 		}
-		o.variants = append(o.variants, v)
+		o.Variants = append(o.Variants, v)
 	}
 	return nil
-}
-
-// session is one run of the benchmark.
-type session struct {
-	options  *options
-	bench    *measure.Bench
-	tree     machine.Tree
-	machine  machine.Machine
-	programs []*program.Program
-	problems []string // what a reader must know before reading the tables
-	tables   []*table.Table
-	figures  []*chart.Figure
-	series   []*measure.Series // all that was run
-	counts   map[string]count  // by program
-	missing  map[string]bool   // variants that this stemma does not have
-	apart    []string          // programs whose builds did not take turns
-
-	checksums map[string]string // by program, of the first run
-	metrics   []metric
-}
-
-// metric is one value that an experiment measured once, for benchstat.
-type metric struct {
-	name  string // of the benchmark
-	value float64
-	unit  string
-}
-
-// count is what an exact tree says about a program.
-type count struct {
-	calls uint64
-	user  float64 // seconds of the plain program
-}
-
-// problem adds to what is said above all tables.
-func (s *session) problem(format string, args ...any) {
-	s.problems = append(s.problems, fmt.Sprintf(format, args...))
 }
 
 // experiment makes tables and figures. What it cannot measure it adds to the
 // problems; an error ends all.
 type experiment struct {
 	name     string
-	wanted   func(*options) bool // unless -only asks for it
-	estimate func(*session) time.Duration
-	run      func(*session) error
+	wanted   func(*session.Options) bool // unless -only asks for it
+	estimate func(*session.Session) time.Duration
+	run      func(*session.Session) error
 }
 
-func always(*options) bool { return true }
-func never(*options) bool  { return false }
+func always(*session.Options) bool { return true }
+func never(*session.Options) bool  { return false }
 
 // experiments are in the order of the tables.
 func experiments() []experiment {
 	return []experiment{
-		{"overhead", always, (*session).overheadTime, (*session).overhead},
-		{"encoders", always, (*session).encodersTime, (*session).encoders},
-		{"events", always, (*session).eventsTime, (*session).events},
-		{"requests", always, (*session).requestsTime, (*session).requests},
-		{"trees", always, (*session).treesTime, (*session).trees},
-		{"replay", always, (*session).replayTime, (*session).replay},
-		{"scaling", always, (*session).scalingTime, (*session).scaling},
-		{"sampling", always, (*session).samplingTime, (*session).sampling},
-		{"flat", always, (*session).flatTime, (*session).flat},
-		{"waiting", always, (*session).waitingTime, (*session).waiting},
-		{"verify", never, (*session).verifyTime, (*session).verify},
-		{"builds", func(o *options) bool { return o.builds }, (*session).buildsTime, (*session).builds},
+		{"overhead", always, overhead.Time, overhead.Run},
+		{"encoders", always, encoders.Time, encoders.Run},
+		{"events", always, events.Time, events.Run},
+		{"requests", always, requests.Time, requests.Run},
+		{"trees", always, trees.Time, trees.Run},
+		{"replay", always, encoders.ReplayTime, encoders.Replay},
+		{"scaling", always, scaling.Time, scaling.Run},
+		{"sampling", always, sampling.Time, sampling.Run},
+		{"flat", always, flat.Time, flat.Run},
+		{"waiting", always, waiting.Time, waiting.Run},
+		{"verify", never, verify.Time, verify.Run},
+		{"builds", func(o *session.Options) bool { return o.Builds }, builds.Time, builds.Run},
 	}
 }
 
 func experimentNames() []string {
-	// Not experiments itself, which would make the variables depend on one another.
-	return []string{"overhead", "encoders", "events", "requests", "trees", "replay", "scaling", "sampling", "flat",
-		"waiting", "verify", "builds"}
+	var names []string
+	for _, e := range experiments() {
+		names = append(names, e.name)
+	}
+	return names
 }
 
 // chosen returns the experiments that the options ask for.
-func (o *options) chosen() []experiment {
+func chosen(o *session.Options) []experiment {
 	var list []experiment
 	for _, e := range experiments() {
-		if o.only == nil && e.wanted(o) || slices.Contains(o.only, e.name) {
+		if o.Only == nil && e.wanted(o) || slices.Contains(o.Only, e.name) {
 			list = append(list, e)
 		}
 	}
@@ -224,65 +182,36 @@ func (o *options) chosen() []experiment {
 }
 
 // run tells whether there were no problems.
-func run(o *options) (ok bool, err error) {
+func run(o *session.Options) (ok bool, err error) {
 	work, err := os.MkdirTemp("", "stemma-bench-")
 	if err != nil {
 		return false, err
 	}
 	defer os.RemoveAll(work)
 	endOnInterrupt(work)
-	s, err := newSession(o, work)
+	s, err := session.New(o, work)
 	if err != nil {
 		return false, err
 	}
-	s.tellEstimate()
-	for _, e := range o.chosen() {
+	tellEstimate(s)
+	for _, e := range chosen(o) {
 		if err := e.run(s); err != nil {
 			return false, fmt.Errorf("%s: %w", e.name, err)
 		}
-		s.save()
+		s.Save()
 	}
-	return len(s.problems) == 0, s.write(os.Stdout)
-}
-
-// runTime is how long a run of a program takes on two quiet cores, for estimates.
-const runTime = 1500 * time.Millisecond
-
-// buildTime is how long a build of a program takes there. The whole has large
-// programs, and compiles the standard library for engines seldom built; what
-// -quick builds is in the cache, but for the first time.
-func (s *session) buildTime() time.Duration {
-	if s.options.quick {
-		return 4 * time.Second
-	}
-	return 7 * time.Second
-}
-
-// fewPrograms are those of which -quick makes the slower tables.
-var fewPrograms = []string{"gopherlua", "site"}
-
-// fewer returns the programs for slower tables: all, but for -quick.
-func (s *session) fewer() []*program.Program {
-	if !s.options.quick {
-		return s.programs
-	}
-	few := slices.DeleteFunc(slices.Clone(s.programs),
-		func(p *program.Program) bool { return !slices.Contains(fewPrograms, p.Name) })
-	if len(few) == 0 {
-		return s.programs // of a -dir or -programs without them
-	}
-	return few
+	return len(s.Problems) == 0, s.Write(os.Stdout)
 }
 
 // tellEstimate tells how long the experiments will take, more or less.
-func (s *session) tellEstimate() {
+func tellEstimate(s *session.Session) {
 	total := time.Duration(0)
-	for _, e := range s.options.chosen() {
+	for _, e := range chosen(s.Options) {
 		d := e.estimate(s)
 		total += d
-		tell(fmt.Sprintf("estimate: %s %v", e.name, d.Round(time.Minute/6)))
+		session.Tell(fmt.Sprintf("estimate: %s %v", e.name, d.Round(time.Minute/6)))
 	}
-	tell(fmt.Sprintf("estimate: %v in all on two quiet cores", total.Round(time.Minute/6)))
+	session.Tell(fmt.Sprintf("estimate: %v in all on two quiet cores", total.Round(time.Minute/6)))
 }
 
 // endOnInterrupt removes the working directory, which may be large, when the user
@@ -293,51 +222,7 @@ func endOnInterrupt(work string) {
 	go func() {
 		<-c
 		os.RemoveAll(work)
-		tell("interrupted; the tables that were complete are in the directory for results")
+		session.Tell("interrupted; the tables that were complete are in the directory for results")
 		os.Exit(130)
 	}()
-}
-
-// newSession finds the programs and builds stemma. Nothing has been measured then.
-func newSession(o *options, work string) (*session, error) {
-	tree, err := machine.Find()
-	if err != nil {
-		return nil, err
-	}
-	if o.out == "" {
-		o.out = filepath.Join(tree.Bench, "results")
-	}
-	s := &session{options: o, tree: tree, machine: machine.Describe(tree), counts: make(map[string]count),
-		missing: make(map[string]bool), checksums: make(map[string]string)}
-	if s.programs, err = o.find(tree, work); err != nil {
-		return nil, err
-	}
-	s.bench = &measure.Bench{Work: work, Timeout: o.timeout, Stemma: filepath.Join(work, "stemma")}
-	if o.stemma != "" {
-		s.bench.Stemma, err = filepath.Abs(o.stemma)
-		return s, err
-	}
-	tell("build stemma")
-	return s, tree.BuildStemma(s.bench.Stemma)
-}
-
-// find returns the programs that the options ask for.
-func (o *options) find(tree machine.Tree, work string) ([]*program.Program, error) {
-	dir := o.dir
-	if dir == "" {
-		dir = filepath.Join(tree.Bench, "programs")
-	}
-	all, err := program.Find(dir)
-	if err != nil {
-		return nil, err
-	}
-	if o.dir == "" {
-		all = append(all, program.Std(tree.GOROOT, work)...)
-	}
-	return program.Select(all, o.programs)
-}
-
-// tell reports progress.
-func tell(what string) {
-	fmt.Fprintf(os.Stderr, "%s bench: %s\n", time.Now().Format("15:04:05"), what)
 }

@@ -19,7 +19,7 @@ var (
 	namedDecl  = regexp.MustCompile("`([a-zA-Z0-9_./-]+\\.(?:go|s|txtar))(?::([A-Za-z0-9_.]+))?`")
 	namedExp   = regexp.MustCompile("`-only=([a-z,]+)`")
 	namedTable = regexp.MustCompile("(?:table|figure) `([a-z-]+)`")
-	experiment = regexp.MustCompile(`(?m)^\t\t\{"([a-z]+)", .*\(\*session\)`)
+	experiment = regexp.MustCompile(`(?m)^\t\t\{"([a-z]+)", .*\.[A-Za-z]*Time, [a-z]+\.[A-Z]`)
 	tableName  = regexp.MustCompile(`(?:Name: |twoFigures\()"([a-z-]+)"`)
 	asmDecl    = regexp.MustCompile(`(?m)^TEXT [^(]*·([A-Za-z0-9_]+)`)
 
@@ -134,18 +134,20 @@ func declNames(d ast.Decl) (names []string) {
 
 // benchSource returns the source of the benchmark.
 func benchSource(t *testing.T) string {
-	files, err := filepath.Glob("../bench/*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("bench/*.go: %d files, %v", len(files), err)
-	}
 	var all strings.Builder
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	for _, pattern := range []string{"../bench/*.go", "../bench/internal/*/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
 		}
-		if !strings.HasSuffix(file, "_test.go") {
-			all.Write(src)
+		for _, file := range files {
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(file, "_test.go") {
+				all.Write(src)
+			}
 		}
 	}
 	return all.String()

@@ -18,7 +18,6 @@ const maxPackage = 2500
 // largePackages may have more, each with its reason.
 var largePackages = map[string]string{
 	"internal/goroot/_goroot/runtime": "a part of Go's package runtime: what needs g, m and p can be nowhere else",
-	"bench":                           "experiments, each a file that no other needs; internal has what they share",
 }
 
 // TestPackageSizes counts the lines of each package.

@@ -82,3 +82,12 @@ func Ratios(a, b []float64) []float64 {
 	}
 	return r
 }
+
+// Differences returns a-b, element by element.
+func Differences(a, b []float64) []float64 {
+	d := make([]float64, len(a))
+	for i := range a {
+		d[i] = a[i] - b[i]
+	}
+	return d
+}

@@ -1,0 +1,39 @@
+package session
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/bench/internal/measure"
+	"github.com/stemma-go/stemma/bench/internal/program"
+)
+
+func TestMissingEngineIsOneProblem(t *testing.T) {
+	s := &Session{missing: make(map[string]bool)}
+	v := EngineVariant("pcce")
+	err := errors.New("build: stemma build: exit status 2\n\tstemma: -engine=pcce: not available in this " +
+		"version; it has cct")
+	for range 3 {
+		if s.Available(v) && s.IsAvailable(v, err) {
+			t.Error("the engine counts as available")
+		}
+	}
+	if len(s.Problems) != 1 || !strings.HasPrefix(s.Problems[0], "pcce: not measured") {
+		t.Errorf("problems %q, want one", s.Problems)
+	}
+	if !s.IsAvailable(EngineVariant("cct"), errors.New("exit status 1")) || !s.IsAvailable(measure.Plain, err) {
+		t.Error("another failure counts as a missing engine")
+	}
+}
+
+func TestOtherChecksumIsAProblem(t *testing.T) {
+	s := &Session{Checksums: make(map[string]string)}
+	p := &program.Program{Name: "demo"}
+	for _, sum := range []string{"a", "a", "b"} {
+		s.CheckSum(p, EngineVariant("dacce"), sum)
+	}
+	if len(s.Problems) != 1 || !strings.Contains(s.Problems[0], `checksum "b", want "a"`) {
+		t.Errorf("problems %q", s.Problems)
+	}
+}

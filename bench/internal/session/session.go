@@ -1,0 +1,145 @@
+// Package session has what all experiments need: the options, the programs, their builds and runs, and where tables
+// go.
+package session
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/stemma-go/stemma/bench/internal/chart"
+	"github.com/stemma-go/stemma/bench/internal/machine"
+	"github.com/stemma-go/stemma/bench/internal/measure"
+	"github.com/stemma-go/stemma/bench/internal/program"
+	"github.com/stemma-go/stemma/bench/internal/table"
+)
+
+// Options is what the command line says.
+type Options struct {
+	Quick    bool
+	Rounds   int
+	Programs []string
+	Only     []string // experiments; nil for those that always run
+	Dir      string
+	Out      string
+	Stemma   string
+	Variants []measure.Variant
+	Timeout  time.Duration
+	Builds   bool
+}
+
+// Session is one run of the benchmark.
+type Session struct {
+	Options  *Options
+	Bench    *measure.Bench
+	Tree     machine.Tree
+	Machine  machine.Machine
+	Programs []*program.Program
+	Problems []string // what a reader must know before reading the tables
+	Tables   []*table.Table
+	Figures  []*chart.Figure
+	Series   []*measure.Series // all that was run, by overhead
+	Counts   map[string]Count  // by program
+	missing  map[string]bool   // variants that this stemma does not have
+
+	Checksums map[string]string // by program, of the first run
+	Metrics   []metric
+}
+
+// metric is one value that an experiment measured once, for benchstat.
+type metric struct {
+	name  string // of the benchmark
+	Value float64
+	unit  string
+}
+
+// Count is what an exact tree says about a program.
+type Count struct {
+	Calls uint64
+	User  float64 // seconds of the plain program
+}
+
+// Problem adds to what is said above all tables.
+func (s *Session) Problem(format string, args ...any) {
+	s.Problems = append(s.Problems, fmt.Sprintf(format, args...))
+}
+
+// Metric adds a value for benchstat. The name is that of the benchmark.
+func (s *Session) Metric(name string, value float64, unit string) {
+	s.Metrics = append(s.Metrics, metric{name, value, unit})
+}
+
+// RunTime is how long a run of a program takes on two quiet cores, for estimates.
+const RunTime = 1500 * time.Millisecond
+
+// BuildTime is how long a build of a program takes there. The whole has large
+// programs, and compiles the standard library for engines seldom built; what
+// -quick builds is in the cache, but for the first time.
+func (s *Session) BuildTime() time.Duration {
+	if s.Options.Quick {
+		return 4 * time.Second
+	}
+	return 7 * time.Second
+}
+
+// fewPrograms are those of which -quick makes the slower tables.
+var fewPrograms = []string{"gopherlua", "site"}
+
+// Fewer returns the programs for slower tables: all, but for -quick.
+func (s *Session) Fewer() []*program.Program {
+	if !s.Options.Quick {
+		return s.Programs
+	}
+	few := slices.DeleteFunc(slices.Clone(s.Programs),
+		func(p *program.Program) bool { return !slices.Contains(fewPrograms, p.Name) })
+	if len(few) == 0 {
+		return s.Programs // of a -dir or -programs without them
+	}
+	return few
+}
+
+// New finds the programs and builds stemma. Nothing has been measured then.
+func New(o *Options, work string) (*Session, error) {
+	tree, err := machine.Find()
+	if err != nil {
+		return nil, err
+	}
+	if o.Out == "" {
+		o.Out = filepath.Join(tree.Bench, "results")
+	}
+	s := &Session{Options: o, Tree: tree, Machine: machine.Describe(tree), Counts: make(map[string]Count),
+		missing: make(map[string]bool), Checksums: make(map[string]string)}
+	if s.Programs, err = o.find(tree, work); err != nil {
+		return nil, err
+	}
+	s.Bench = &measure.Bench{Work: work, Timeout: o.Timeout, Stemma: filepath.Join(work, "stemma")}
+	if o.Stemma != "" {
+		s.Bench.Stemma, err = filepath.Abs(o.Stemma)
+		return s, err
+	}
+	Tell("build stemma")
+	return s, tree.BuildStemma(s.Bench.Stemma)
+}
+
+// find returns the programs that the options ask for.
+func (o *Options) find(tree machine.Tree, work string) ([]*program.Program, error) {
+	dir := o.Dir
+	if dir == "" {
+		dir = filepath.Join(tree.Bench, "programs")
+	}
+	all, err := program.Find(dir)
+	if err != nil {
+		return nil, err
+	}
+	if o.Dir == "" {
+		all = append(all, program.Std(tree.GOROOT, work)...)
+	}
+	return program.Select(all, o.Programs)
+}
+
+// Tell reports progress.
+func Tell(what string) {
+	fmt.Fprintf(os.Stderr, "%s bench: %s\n", time.Now().Format("15:04:05"), what)
+}

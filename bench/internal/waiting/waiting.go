@@ -1,0 +1,148 @@
+// Package waiting compares profilers where many goroutines wait.
+package waiting
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stemma-go/stemma/bench/internal/measure"
+	"github.com/stemma-go/stemma/bench/internal/records"
+	"github.com/stemma-go/stemma/bench/internal/session"
+	"github.com/stemma-go/stemma/bench/internal/stats"
+	"github.com/stemma-go/stemma/bench/internal/table"
+)
+
+// How it works.
+//
+// bench/micro/waiting has two goroutines that work and many that wait. It tells how
+// many units of work were done and at what cost, and how long the units took that
+// were held up most. Profilers take turns, whole runs as these are short: units are timed
+// by the clock, so a run cannot be stopped within.
+
+// waitingEvery is the interval of stemma's samplers. fgprof takes 99 samples a second,
+// and runtime/pprof 100.
+const waitingEvery = 10 * time.Millisecond
+
+// A waitingWay is a way to profile the program.
+type waitingWay struct{ name, profiler, sampling string }
+
+// waitingWays begin with the one that the others are compared with. Those with a
+// setting of STEMMA_SAMPLING are built by stemma.
+var waitingWays = []waitingWay{
+	{"none", "none", ""},
+	{"stemma, not started", "none", "start=off"},
+	{"stw", "none", "sampler=stw"},
+	{"sps", "none", "sampler=sps"},
+	{"isps", "none", "sampler=isps"},
+	{"fgprof", "fgprof", ""},
+	{"runtime/pprof", "pprof", ""},
+}
+
+// waitingScale returns the numbers of goroutines, the rounds, and the length of a run.
+func waitingScale(s *session.Session) (goroutines []int, rounds int, length time.Duration) {
+	if s.Options.Quick {
+		return []int{10, 1e4}, 1, time.Second / 2
+	}
+	return []int{10, 1e3, 1e4, 1e5}, 5, time.Second
+}
+
+// Time estimates waiting.
+func Time(s *session.Session) time.Duration {
+	goroutines, rounds, length := waitingScale(s)
+	return 2*s.BuildTime() + time.Duration(len(goroutines)*rounds*len(waitingWays))*(length+time.Second/2)
+}
+
+// Run compares profilers where many goroutines wait.
+func Run(s *session.Session) error {
+	goroutines, rounds, length := waitingScale(s)
+	t := &table.Table{
+		Name: "waiting", Title: fmt.Sprintf("Profilers and goroutines that wait, every %v", waitingEvery), Left: 1,
+		Head: []string{"profiler", "goroutines", "CPU", "interval", "throughput", "99.9 % unit µs",
+			"longest unit µs", "latency", "99 %"},
+		Notes: []string{fmt.Sprintf("Two workers; %d rounds of %v, the profilers in turn. CPU: process CPU time, "+
+			"system time included, for each unit of work; throughput: units; both as the median of ratios to none in "+
+			"the same round. "+
+			"Unit: how long a unit of work took that was held up most, median of the rounds. latency: from the "+
+			"request to the end of a sample, median and 99 %%, of the last round.", rounds, length) +
+			" ICPE'15 has no such table; the programs that it measures have a few threads."},
+	}
+	plain, sampled := s.BuildMicro("waiting", measure.Plain),
+		s.BuildMicro("waiting", session.EngineVariant("sample", "-every="+waitingEvery.String()))
+	for _, n := range goroutines {
+		runs := make([]waitingRuns, len(waitingWays))
+		for round := range rounds {
+			for k := range waitingWays {
+				k = (k + round) % len(waitingWays)
+				m := plain
+				if waitingWays[k].sampling != "" {
+					m = sampled
+				}
+				if m != nil {
+					runs[k].add(runWaiting(m, waitingWays[k], n, length))
+				}
+			}
+		}
+		for k, w := range waitingWays {
+			if len(runs[k].cpu) == rounds && len(runs[0].cpu) == rounds { // what failed is among the problems
+				t.Add(append([]string{w.name, fmt.Sprint(n)}, runs[k].cells(&runs[0])...)...)
+			}
+		}
+	}
+	s.Tables = append(s.Tables, t)
+	return nil
+}
+
+// waitingRuns are the figures of one way, by round.
+type waitingRuns struct {
+	cpu, units, late, latest []float64 // cpu of a unit
+	latency                  [2]string // of the last round
+}
+
+// A waitingRun is one round.
+type waitingRun struct {
+	figures map[string]float64
+	latency [2]string
+}
+
+// runWaiting runs the program once. Nil says that it failed, which is a problem then.
+func runWaiting(m *session.Micro, w waitingWay, goroutines int, length time.Duration) *waitingRun {
+	r := m.Run([]string{"STEMMA_SAMPLING=" + w.sampling}, fmt.Sprint("-n=", goroutines), fmt.Sprint("-t=", length),
+		"-profiler="+w.profiler)
+	if r == nil {
+		return nil
+	}
+	one := &waitingRun{figures: r.Figures}
+	if w.sampling == "" || w.sampling == "start=off" {
+		return one
+	}
+	live, err := records.Open(r.Out)
+	if err != nil || live.Profile.Processes[0].Sampling == nil {
+		m.S.Problem("%s, %s: no record of samples: %v", m.Name, w.name, err)
+		return nil
+	}
+	for i, q := range []float64{0.5, 0.99} {
+		one.latency[i] = live.Profile.Processes[0].Sampling.Quantile(q).String()
+	}
+	return one
+}
+
+// add adds a round, unless it has failed.
+func (r *waitingRuns) add(one *waitingRun) {
+	if one == nil {
+		return
+	}
+	r.cpu = append(r.cpu, one.figures["cpu"]/one.figures["units"])
+	r.units = append(r.units, one.figures["units"])
+	r.late = append(r.late, one.figures["late"])
+	r.latest = append(r.latest, one.figures["latest"])
+	r.latency = one.latency
+}
+
+// cells compares r with base, round by round.
+func (r *waitingRuns) cells(base *waitingRuns) []string {
+	cpu, units := stats.MedianInterval(stats.Ratios(r.cpu, base.cpu)),
+		stats.MedianInterval(stats.Ratios(r.units, base.units))
+	return []string{session.Number(cpu.Median, 3), session.Span(cpu), session.Number(units.Median, 3),
+		session.Number(stats.Median(r.late)/1e3, 0), session.Number(stats.Median(r.latest)/1e3, 0),
+		r.latency[0], r.latency[1]}
+}
