@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 )
 
 // A Build is one run of the go command with stemma's compiler and runtime.
@@ -41,6 +42,9 @@ func NewBuild(a *Args, o Options, p *Progress) (*Build, error) {
 		return nil, err
 	}
 	if err := g.Check(); err != nil {
+		return nil, err
+	}
+	if err := o.checkReader(g.Version, runtime.Version()); err != nil {
 		return nil, err
 	}
 	if g.Warning != "" {

@@ -3,6 +3,7 @@ package toolchain
 import (
 	"errors"
 	"fmt"
+	"go/version"
 	"os"
 	"os/exec"
 	"path"
@@ -204,6 +205,21 @@ func (o Options) CheckWarm(a *Args, patterns []string) error {
 		}
 	}
 	return nil
+}
+
+// checkReader reports whether stemma, built with the Go release own, can read the sources of Go
+// goVersion for a static call graph: a parser and a type checker know the language of their own
+// release. The other engines leave sources to the go command.
+func (o Options) checkReader(goVersion, own string) error {
+	goVersion, _, _ = strings.Cut(goVersion, " ") // behind it are experiments
+	own, _, _ = strings.Cut(own, " ")
+	if !o.IsWarm() || o.Warm != "" && o.Warm != WarmStatic ||
+		version.Compare(version.Lang(own), version.Lang(goVersion)) >= 0 || !version.IsValid(own) {
+		return nil
+	}
+	return fmt.Errorf("call graph: this stemma was built with %s and cannot read the sources of %s; build it once "+
+		"more (GOTOOLCHAIN=%s go install github.com/stemma-go/stemma/cmd/stemma@latest), or use another engine",
+		own, goVersion, goVersion)
 }
 
 // Test binaries.

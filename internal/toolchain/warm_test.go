@@ -37,6 +37,35 @@ func TestWarmOptions(t *testing.T) {
 	}
 }
 
+// A stemma that was built with an older Go knows less of the language than the sources may use.
+func TestCheckReader(t *testing.T) {
+	for _, tt := range []struct {
+		engine, warm, goVersion, own string
+		fails                        bool
+	}{
+		{"pcce", "", "go1.27.4", "go1.26.8", true},
+		{"pcce", "", "go1.27rc1 X:nodwarf5", "go1.26.8", true},
+		{"dacce", WarmStatic, "go1.27.4", "go1.26.8", true},
+		{"dacce", "", "go1.27.4", "go1.26.8", false},
+		{"dacce", "run.stemma", "go1.27.4", "go1.26.8", false},
+		{"cct", "", "go1.27.4", "go1.26.8", false},
+		{"pcce", "", "go1.26.11", "go1.26.8", false}, // the language is that of the minor release
+		{"pcce", "", "go1.26.8", "go1.27.4", false},
+		{"pcce", "", "go1.27.4", "devel go1.28-abcdef", false},
+	} {
+		o := DefaultOptions
+		o.Engine, o.Warm = tt.engine, tt.warm
+		err := o.checkReader(tt.goVersion, tt.own)
+		if (err != nil) != tt.fails {
+			t.Errorf("%+v: have error %v", tt, err)
+		}
+		if err != nil && (!strings.Contains(err.Error(), "with go1.26.8 ") ||
+			!strings.Contains(err.Error(), "(GOTOOLCHAIN=go1.27")) {
+			t.Errorf("%+v: have error %v, want both releases in it", tt, err)
+		}
+	}
+}
+
 // A program is where go build puts it.
 func TestExecutables(t *testing.T) {
 	dir := t.TempDir()
