@@ -1,6 +1,6 @@
 // Releases tries stemma with each Go release that it claims to support, or with those
-// that are named: every hook must find its place, the compiler and programs must build,
-// and what each engine records must agree with stack walks.
+// that are named: stemma must build with it, every hook must find its place, the compiler
+// and programs must build, and what each engine records must agree with stack walks.
 package main
 
 import (
@@ -36,7 +36,7 @@ func main() {
 // A tester tries releases.
 type tester struct {
 	tree     machine.Tree
-	stemma   string
+	stemma   string // built with this Go, and then with the release that is tried
 	programs string // a copy of the programs of internal/e2e
 	out      io.Writer
 	short    bool
@@ -149,7 +149,9 @@ func (t *tester) steps() []step {
 		return step{"verify " + engine + " " + program, t.programs,
 			[]string{t.stemma, "verify", "-engine=" + engine, "./" + program}}
 	}
+	// A stemma that was built with an older release cannot read the sources of a newer one, as pcce must.
 	steps := []step{
+		{"build stemma", t.repo(), []string{"go", "build", "-o", t.stemma, "./cmd/stemma"}},
 		{"hooks", t.repo(), []string{"go", "test", "-count=1", "-run=TestHooksMatch", "./internal/goroot"}},
 		verify("cct", "calls"),
 		verify("cct", "goroutines"),
