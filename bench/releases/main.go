@@ -165,6 +165,7 @@ func (t *tester) steps() []step {
 		step{"run sample busy", t.programs, []string{t.stemma, "run", "-engine=sample", "./busy"}},
 		step{"tests", t.repo(),
 			[]string{"go", "test", "-count=1",
-				"-run=TestComplete|TestExact|TestIncrements|TestExitHooks|TestInlinedPlaces|TestGenericMethods|TestAllocations",
+				"-run=TestComplete|TestExact|TestIncrements|TestExitHooks|TestInlinedPlaces|" +
+					"TestGenericMethods|TestAllocations",
 				"./internal/e2e/tree"}})
 }

@@ -164,8 +164,9 @@ func (b *build) weigh(out string) error {
 // show prints a table, and tells whether no engine adds too much.
 func show(builds []*build) (ok bool) {
 	ok = true
-	fmt.Printf("\n| engine | start to end, ms | interval | added ms | resident kB | added kB | record kB | on disk kB |\n")
-	fmt.Printf("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	head := []string{"engine", "ms to the end", "interval", "added ms", "resident kB", "added kB", "record kB",
+		"on disk kB"}
+	fmt.Printf("\n| %s |\n| --- |%s\n", strings.Join(head, " | "), strings.Repeat(" ---: |", len(head)-1))
 	plainTime, plainMemory := stats.Median(builds[0].times), stats.Median(builds[0].memory)
 	for _, b := range builds {
 		t, kb := stats.MedianInterval(b.times), stats.Median(b.memory)
