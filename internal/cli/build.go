@@ -57,7 +57,7 @@ func runBuild(e *process.Env, args []string) error {
 	if dir, err := store.RecordDir(); err == nil {
 		clean.Warn(e.Stderr, dir, clean.Much)
 	}
-	if err := launch.Go(e, b, "build", p.Args.Words(), p.Args.Rest()); err != nil || !p.Opts.IsWarm() {
+	if err := launch.Go(e, b, "build", p.Args.Words(), p.Args.Rest()); err != nil || !p.Opts.MakesWarm(p.Args) {
 		return err
 	}
 	exes, err := b.Executables(p.Args, p.Packages())

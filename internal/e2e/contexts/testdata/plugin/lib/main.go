@@ -1,0 +1,28 @@
+// Package main is loaded by program plugin.
+package main
+
+// Work calls back, works, and calls itself.
+func Work(f func()) {
+	spin()
+	recur(3, f)
+}
+
+var sum int
+
+//go:noinline
+func spin() {
+	for i := range 1 << 16 {
+		sum += i
+	}
+}
+
+//go:noinline
+func recur(n int, f func()) {
+	if n == 0 {
+		f()
+		return
+	}
+	recur(n-1, f)
+}
+
+func init() { spin() }
