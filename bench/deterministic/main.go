@@ -24,6 +24,7 @@ func main() {
 	o := options{}
 	flag.IntVar(&o.runs, "runs", 100, "how often each program runs")
 	flag.IntVar(&o.loops, "loops", 2, "how many busy loops run beside it")
+	flag.IntVar(&o.work, "n", 0, "how often a run of bench's own programs repeats its work, as their own -n")
 	flag.BoolVar(&o.random, "random", false, "run the programs as they are, to compare")
 	flag.StringVar(&o.keep, "keep", "", "work in directory `DIR`, and leave what is there: programs and records")
 	only := flag.String("program", "", "run these programs `A,B,C`; all, if it is empty")
@@ -39,6 +40,7 @@ func main() {
 
 type options struct {
 	runs, loops int
+	work        int // 0 is as much as each program does by itself
 	random      bool
 	keep        string
 	only        []string
@@ -81,6 +83,9 @@ func (o *options) run() error {
 		"first difference |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
 	for _, p := range chosen {
+		if o.work > 0 && p.Module {
+			p.Args = append(p.Args, fmt.Sprint("-n=", o.work))
+		}
 		r, err := o.repeat(b, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Name, err)
