@@ -7,12 +7,13 @@ import (
 
 // A recordingAPI is what the runtime of a program provides that records anything.
 type recordingAPI struct {
-	State func() (dir, problem string)
+	State     func() (dir, problem string)
+	CountLive func() bool
 }
 
 // recordingRuntime is nil in a normal build, for the reason that runtimeAPI gives.
 //
-//go:linkname recordingRuntime runtime.stemmaRecordingAPI1
+//go:linkname recordingRuntime runtime.stemmaRecordingAPI2
 var recordingRuntime *recordingAPI
 
 // Recording returns the live directory that this process records into: its absolute name,
@@ -32,4 +33,18 @@ func Recording() (dir string, err error) {
 		return "", errors.New("stemma: nothing is recorded: " + problem)
 	}
 	return dir, nil
+}
+
+// ErrNotLive is returned in a program whose reachable objects are not counted.
+var ErrNotLive = errors.New("stemma: the program is not built with -metrics=calls,alloc,live")
+
+// CountLive counts the objects that are reachable now, with the context in which each was allocated, and puts their
+// numbers in the place of those in the record. They are counted at the end of the program in any case.
+//
+// It runs a collection, and then stops the world for as long as it takes to look at all objects.
+func CountLive() error {
+	if recordingRuntime == nil || !recordingRuntime.CountLive() {
+		return ErrNotLive
+	}
+	return nil
 }

@@ -28,6 +28,8 @@ var (
 	Calls   = ValueType{Name: "calls", Unit: "count", About: "the calls", PerCounter: true}
 	Alloc   = ValueType{Name: "alloc", Unit: "bytes", About: "the bytes allocated"}
 	Allocs  = ValueType{Name: "allocs", Unit: "count", About: "the allocations"}
+	Live    = ValueType{Name: "live", Unit: "bytes", About: "the bytes still reachable"}
+	Objects = ValueType{Name: "objects", Unit: "count", About: "the objects still reachable"}
 	CPU     = ValueType{Name: "cpu", Unit: "nanoseconds", About: "the time on CPU", Sampled: true}
 	Samples = ValueType{Name: "samples", Unit: "count", About: "the samples", Sampled: true}
 	Wait    = ValueType{Name: "wait", Unit: "nanoseconds", About: "the time not running"}
@@ -45,7 +47,8 @@ var (
 // ValueTypes are the values that there are, in the order of their columns. Times that were
 // sampled are those for which a sample is the only witness; all values are those of
 // the innermost frame, and not of what it called.
-var ValueTypes = []ValueType{Calls, Ops, Alloc, Allocs, CPU, Samples, Wait, Waits, SampledWait, SampledWaits}
+var ValueTypes = []ValueType{Calls, Ops, Alloc, Allocs, Live, Objects, CPU, Samples, Wait, Waits,
+	SampledWait, SampledWaits}
 
 // A Column is one value of all nodes.
 type Column struct {

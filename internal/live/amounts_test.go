@@ -1,11 +1,14 @@
 package live_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -46,5 +49,49 @@ func TestAmounts(t *testing.T) {
 	}
 	if have[profile.FuncAlloc] != "main.T" || have[profile.FuncWait] != "sleep" {
 		t.Errorf("the nodes are of %v, want the allocations of main.T, and sleep", have)
+	}
+}
+
+// TestReachable reads how many objects were reachable when the program counted them, and says so if it has not, or was
+// counting just then.
+func TestReachable(t *testing.T) {
+	d := livetest.New(1, "prog")
+	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"main.go"}, Sites: []livetest.Site{
+		{Kind: rt.SiteNative, Callee: "runtime.newobject", Line: 3, Cell: 1, Counter: 2}}})
+	typ := d.Alloc("main.T")
+	n := d.Node(livetest.Root, rt.RootMain, f)
+	a := d.Node(n, 0, typ)
+	again := d.Node(n, 0, typ) // made twice
+	d.Count(0, a, 0, 9)
+	d.Counted(a, 2, 32)
+	d.Counted(again, 1, 16)
+	late := d.Node(livetest.Root, rt.RootOther, typ) // made since
+	d.Count(0, late, 0, 1)
+	read := func() *profile.Profile {
+		t.Helper()
+		l, err := live.Open(d.FS())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.Profile
+	}
+	p := read()
+	if objects, bytes := p.Total(profile.Objects), p.Total(profile.Live); objects != 3 || bytes != 48 {
+		t.Errorf("%d objects of %d bytes, want 3 of 48", objects, bytes)
+	}
+	for what, change := range map[string]func(*layout.LiveHeader){
+		"has not yet": func(h *layout.LiveHeader) { h.Counted = 0 },
+		"about to":    func(h *layout.LiveHeader) { h.Changes = 3 },
+	} {
+		raw.Update(d.Live, change)
+		p := read()
+		if p.Has(profile.Live) || len(p.Processes[0].Notes) != 1 || !strings.Contains(p.Processes[0].Notes[0], what) {
+			t.Errorf("live is there: %v, notes %q, want one with %q", p.Has(profile.Live), p.Processes[0].Notes, what)
+		}
+		raw.Store(d.Live, layout.LiveHeader{Changes: 2, Counted: 1})
+	}
+	d.Live = d.Live[:0]
+	if p := read(); p.Has(profile.Live) || len(p.Processes[0].Notes) != 1 {
+		t.Errorf("an empty file: %q", p.Processes[0].Notes)
 	}
 }

@@ -25,6 +25,7 @@ const (
 	fileTree    = engine.FileTree
 	FileFuncs   = "funcs" // of records of context IDs, too
 	fileShard   = "shard."
+	fileLive    = "live"
 	fileCheck   = "check"
 	fileStrings = "strings"
 	fileCalls   = "calls"
@@ -121,6 +122,11 @@ func (l *Dir) openTree() error {
 	}
 	if err := l.readShards(); err != nil {
 		return err
+	}
+	if l.Header.Flags&rt.HdrFlagLive != 0 {
+		if err := l.readLive(); err != nil {
+			return err
+		}
 	}
 	l.NoteDamages()
 	return nil
@@ -481,6 +487,9 @@ func OpenFile(fsys fs.FS, name string) (*File, error) {
 
 // Close closes the file.
 func (f *File) Close() { f.f.Close() }
+
+// forget makes At read the file anew.
+func (f *File) forget() { f.win = f.win[:0] }
 
 // Fail returns an error about offset off of the file.
 func (f *File) Fail(off int64, format string, args ...any) error {

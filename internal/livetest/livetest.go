@@ -18,6 +18,7 @@ import (
 type Dir struct {
 	Tree    []byte
 	Shards  [][]byte
+	Live    []byte // as the file, if reachable objects are counted
 	Funcs   []byte
 	Check   []byte
 	Strings []byte
@@ -152,6 +153,14 @@ func (d *Dir) Alloc(typ string) uint64 {
 	d.nextID += 64
 	d.write(rt.RecAlloc, id, uint32(layout.NodeBytes(0, rt.AmountCounters)), 0, b)
 	return id
+}
+
+// Counted makes the program count the reachable objects of a node of allocations.
+func (d *Dir) Counted(node int, objects, bytes uint64) {
+	d.Header(func(h *layout.Header) { h.Flags |= rt.HdrFlagLive })
+	d.Live = append(d.Live, make([]byte, len(d.Tree)-len(d.Live))...)
+	raw.Store(d.Live, layout.LiveHeader{Changes: 2, Counted: 1})
+	raw.Store(d.Live[node:], layout.LiveCounts{Objects: objects, Bytes: bytes})
 }
 
 // Wait records the waits for a reason, which the header then says are counted, and returns its ID.
@@ -348,6 +357,9 @@ func (d *Dir) Files() map[string][]byte {
 	files := map[string][]byte{"tree": d.Tree, "funcs": d.Funcs}
 	for i, s := range d.Shards {
 		files["shard."+string(rune('0'+i))] = s
+	}
+	if d.Live != nil {
+		files["live"] = d.Live
 	}
 	if d.Check != nil {
 		files["check"], files["strings"] = d.Check, d.Strings

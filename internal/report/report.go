@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/cost"
@@ -85,11 +86,16 @@ func newReporter(w io.Writer, p *record.Record, o *Options) (*reporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	for by, of := range map[string][2]profile.ValueType{
-		"type": {profile.Alloc, profile.Allocs}, "reason": {profile.Wait, profile.Waits}} {
-		if o.By == by && (!all.HasTypes() || !slices.Contains(of[:], all.Type)) {
-			return nil, exit.Usagef("report: -by=%s: %s has no %ss; those are in -metric=%s and -metric=%s", by,
-				all.Type.Name, by, of[0].Name, of[1].Name)
+	for by, of := range map[string][]profile.ValueType{
+		"type":   {profile.Alloc, profile.Allocs, profile.Live, profile.Objects},
+		"reason": {profile.Wait, profile.Waits}} {
+		if o.By == by && (!all.HasTypes() || !slices.Contains(of, all.Type)) {
+			var names []string
+			for _, t := range of {
+				names = append(names, "-metric="+t.Name)
+			}
+			return nil, exit.Usagef("report: -by=%s: %s has no %[1]ss; those are in %[3]s", by, all.Type.Name,
+				strings.Join(names, ", "))
 		}
 	}
 	return &reporter{w: w, t: all.Select(o.Selection), o: o, totals: all.Totals()}, nil

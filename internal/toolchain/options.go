@@ -244,7 +244,7 @@ func (o Options) ForCompiler() string {
 	if code.Entry != engine.HookNever {
 		s += ",verify=" + onOff(code.Entry == engine.HookAlways || o.Verify || o.Record != "")
 	}
-	if code.Alloc && o.hasMetric("alloc") {
+	if code.Alloc && o.countsAllocs() {
 		s += ",alloc=on"
 	}
 	if code.Alloc && o.hasMetric("wait") {
@@ -285,12 +285,15 @@ func (o Options) checkEvents() error {
 }
 
 // metrics are the values that an exact tree may have.
-var metrics = []string{"calls", "alloc", "wait", "ops"}
+var metrics = []string{"calls", "alloc", "live", "wait", "ops"}
 
 // hasMetric reports whether a metric is asked for.
 func (o Options) hasMetric(name string) bool {
 	return slices.Contains(strings.Split(o.Metrics, ","), name)
 }
+
+// countsAllocs reports whether allocations are counted. An object that is reachable is known by its allocation.
+func (o Options) countsAllocs() bool { return o.hasMetric("alloc") || o.hasMetric("live") }
 
 // checkMetrics reports a metric that does not exist, and what it cannot be recorded with.
 func (o Options) checkMetrics() error {
@@ -299,7 +302,7 @@ func (o Options) checkMetrics() error {
 			return fmt.Errorf("-metrics=%s: no such metric (have %s)", name, strings.Join(metrics, ", "))
 		}
 	}
-	if o.Record != "" && (o.hasMetric("alloc") || o.hasMetric("wait") || o.hasMetric("ops")) {
+	if o.Record != "" && (o.countsAllocs() || o.hasMetric("wait") || o.hasMetric("ops")) {
 		return fmt.Errorf("-record=%s: the record has calls only; leave -metrics=%s out", o.Record, o.Metrics)
 	}
 	return nil
@@ -348,8 +351,11 @@ func (o Options) ForRuntime() string {
 	if o.EventLog {
 		s = append(s, "eventlog=on")
 	}
-	if o.hasMetric("alloc") {
+	if o.countsAllocs() {
 		s = append(s, "alloc=on")
+	}
+	if o.hasMetric("live") {
+		s = append(s, "live=on")
 	}
 	if o.hasMetric("wait") {
 		s = append(s, "wait=on")

@@ -7,6 +7,8 @@ const (
 	HeaderSize         = 4096
 	NodeSize           = 16
 	TableSize          = 16
+	LiveHeaderSize     = 16
+	LiveCountsSize     = 16
 	MetaSize           = 32
 	MetaStringSize     = 16
 	FuncRecordSize     = 32

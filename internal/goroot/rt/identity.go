@@ -38,6 +38,10 @@ const _ = uint(AmountSize - layout.CounterSize*AmountCounters)
 // 0, as that of a table is before it has its tag.
 func AllocID(typ uint64) uint64 { return 1<<amountShift | max(typ, 8) }
 
+// UnknownID is the function ID of objects whose allocation was not counted, since the program had not begun. No type
+// lies at address 16 either.
+const UnknownID = 1<<amountShift | 16
+
 // WaitID returns the function ID of waits for a reason, which is a small number.
 func WaitID(reason uint64) uint64 { return 1<<amountShift | 1<<waitShift | (reason+1)<<HashShift }
 

@@ -17,22 +17,29 @@ func stemmaAllocInit() {
 		stemma.tree.CountAllocs()
 		stemmaAllocOn = true
 	}
+	if stemmaAllocOn && stemmaOption("live") == "on" {
+		stemma.tree.CountLive()
+		stemmaLiveOn = true
+	}
 }
 
 // stemmaAllocStart lets every allocation pass postMallocgcDebug. It runs when runtime.main begins: before,
 // while the first Ps are made, there may be no shard to count in, and reading GODEBUG sets
 // the variable anew.
 func stemmaAllocStart() {
+	if stemmaLiveOn {
+		stemmaLiveStart()
+	}
 	if stemmaAllocOn {
 		debug.malloc = true
 	}
 }
 
-// stemmaAllocated counts an allocation that took size bytes of the heap: 0 if it fitted a
+// stemmaAllocated counts the allocation of x, which took size bytes of the heap: 0 if it fitted a
 // block of tiny ones that was there. It runs on a goroutine or a system stack, with
 // a P, when the allocation is done, and may grow the stack. Functions of the runtime are preempted at
 // calls only: there is none between the load of the shard and the last increment.
-func stemmaAllocated(size uintptr, typ *_type) {
+func stemmaAllocated(x unsafe.Pointer, size uintptr, typ *_type) {
 	if !stemmaAllocOn {
 		return
 	}
@@ -46,6 +53,9 @@ func stemmaAllocated(size uintptr, typ *_type) {
 	counters := (*[rt.AmountCounters]uint64)(unsafe.Pointer(rt.Base + node + gp.stemmaShard))
 	counters[0]++
 	counters[1] += uint64(size)
+	if stemmaLiveOn {
+		stemmaOwn(x, size, uint32(node))
+	}
 }
 
 // stemmaAllocCell returns the address of the cell that stands for what asks for memory: that

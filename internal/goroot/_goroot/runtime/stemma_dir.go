@@ -133,7 +133,7 @@ func stemmaMakeDir(main string) {
 	stemma.main, stemma.making = main, true
 	quiet := stemmaEnv("STEMMA_QUIET")
 	stemma.quiet = quiet != "" && quiet != "0" || stemmaOption("quiet") == "on"
-	stemmaRecordingAPI1 = &stemmaRecordingAPIs
+	stemmaRecordingAPI2 = &stemmaRecordingAPIs
 	stemmaDrawRun()
 	out := stemmaEnv("STEMMA_OUT")
 	if out == "" {
@@ -397,19 +397,21 @@ func stemmaCall(trap, a, b, c uintptr) int {
 }
 
 // A stemmaRecordingProgram is what package stemma of the program finds in
-// stemmaRecordingAPI1. Its type there is another one of the same layout, with the
+// stemmaRecordingAPI2. Its type there is another one of the same layout, with the
 // version in its name.
 type stemmaRecordingProgram struct {
 	// state returns the live directory, or, if that is "", why there is none.
 	state func() (dir, problem string)
+	// countLive counts the objects that are reachable, and reports whether the program was built for that.
+	countLive func() bool
 }
 
-// stemmaRecordingAPI1 is nil in a program that is not instrumented.
+// stemmaRecordingAPI2 is nil in a program that is not instrumented.
 //
-//go:linkname stemmaRecordingAPI1
-var stemmaRecordingAPI1 *stemmaRecordingProgram
+//go:linkname stemmaRecordingAPI2
+var stemmaRecordingAPI2 *stemmaRecordingProgram
 
-var stemmaRecordingAPIs = stemmaRecordingProgram{stemmaRecording}
+var stemmaRecordingAPIs = stemmaRecordingProgram{stemmaRecording, stemmaCountLive}
 
 func stemmaRecording() (dir, problem string) {
 	if stemma.dirlen == 0 {

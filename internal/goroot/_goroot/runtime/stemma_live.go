@@ -134,10 +134,7 @@ func stemmaNewP(pp *p) {
 func stemmaNewShard(pp *p) uintptr {
 	s := &stemmaShards
 	lo := uintptr(stemmaMapOfP("shard.", pp, stemma.size, stemma.size-tree.SinkSize, true))
-	if lo != 0 && s.n < len(s.list) && stemmaUsable(lo, stemma.size-tree.SinkSize, stemma.size) &&
-		stemmaExtendShard(lo, s.have) {
-		s.list[s.n] = lo
-		s.n++
+	if lo != 0 && stemmaAddShard(lo) {
 		return lo
 	}
 	if s.n == 0 {
@@ -152,6 +149,23 @@ func stemmaNewShard(pp *p) uintptr {
 	return s.list[0]
 }
 
+// stemmaAddShard makes what is mapped at lo one of what grows with the tree, and reports whether it can.
+func stemmaAddShard(lo uintptr) bool {
+	s := &stemmaShards
+	if s.n == len(s.list) || !stemmaUsable(lo, stemma.size-tree.SinkSize, stemma.size) ||
+		!stemmaExtendShard(lo, s.have) {
+		return false
+	}
+	s.list[s.n] = lo
+	s.n++
+	return true
+}
+
+// stemmaMapShape maps a file of the shape of a shard that belongs to no P. It returns nil if there are no addresses.
+func stemmaMapShape(name string) unsafe.Pointer {
+	return stemmaMapRoom(name, stemma.size, stemma.size-tree.SinkSize, true)
+}
+
 // stemmaMapOfP reserves room bytes, of which size bytes are a file that a P has for itself.
 // It returns nil if there are no addresses. The world is stopped.
 func stemmaMapOfP(prefix string, pp *p, room, size uintptr, sparse bool) unsafe.Pointer {
@@ -159,6 +173,12 @@ func stemmaMapOfP(prefix string, pp *p, room, size uintptr, sparse bool) unsafe.
 	n := copy(name[:], prefix)
 	var digits [20]byte
 	n += copy(name[n:], itoa(digits[:], uint64(pp.id)))
+	return stemmaMapRoom(unsafe.String(&name[0], n), room, size, sparse)
+}
+
+// stemmaMapRoom reserves room bytes, of which size bytes are the file of that name.
+// It returns nil if there are no addresses. The lock is held, or the world is stopped.
+func stemmaMapRoom(name string, room, size uintptr, sparse bool) unsafe.Pointer {
 	p := stemmaReserve(0, room)
 	if p == nil {
 		return nil
@@ -166,9 +186,9 @@ func stemmaMapOfP(prefix string, pp *p, room, size uintptr, sparse bool) unsafe.
 	if stemma.dirlen == 0 {
 		return p // all is lost, and was said to be
 	}
-	if errno := stemmaMapFile(unsafe.String(&name[0], n), p, size, sparse); errno != 0 {
-		stemma.record.Lost(rt.LostShards) // what this P counts is not on record
-		stemmaNotGrown(name[:], errno)
+	if errno := stemmaMapFile(name, p, size, sparse); errno != 0 {
+		stemma.record.Lost(rt.LostShards) // what is counted here is not on record
+		stemmaNotGrown(unsafe.Slice(unsafe.StringData(name), len(name)), errno)
 	}
 	return p
 }

@@ -15,6 +15,9 @@ func (t *Tree) CountAllocs() { t.rec.Header().Flags |= rt.HdrFlagAlloc }
 // CountWaits says in the header that waits are counted.
 func (t *Tree) CountWaits() { t.rec.Header().Flags |= rt.HdrFlagWait }
 
+// CountLive says in the header that reachable objects are counted.
+func (t *Tree) CountLive() { t.rec.Header().Flags |= rt.HdrFlagLive }
+
 // EnterAlloc returns the node of the allocations with the given function ID that were
 // asked for through the cell at offset cell, as Enter does; name is the type's.
 func (t *Tree) EnterAlloc(cell uint32, id uint64, name string) uint32 {

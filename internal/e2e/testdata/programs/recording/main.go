@@ -12,7 +12,7 @@ import (
 
 // recording and api are what an instrumented runtime provides.
 //
-//go:linkname recording runtime.stemmaRecordingAPI1
+//go:linkname recording runtime.stemmaRecordingAPI2
 var recording *struct{ state func() (dir, problem string) }
 
 //go:linkname api runtime.stemmaAPI2
