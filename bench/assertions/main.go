@@ -11,7 +11,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/stemma-go/stemma/bench/internal/machine"
+	"github.com/stemma-go/stemma/bench/internal/lab"
 )
 
 func main() {
@@ -30,38 +30,27 @@ var kinds = []string{"linear", "nlogn", "quadratic"} // in ascending order
 var printed = regexp.MustCompile(`growth (\w+) ([0-9.]+)`)
 
 func run(runs, each, loops int) error {
-	work, err := os.MkdirTemp("", "assertions-")
+	l, err := lab.Open("assertions")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
-	exe := filepath.Join(work, "growing.test")
-	tree, err := machine.Find()
-	if err != nil {
-		return err
-	}
-	stemma := filepath.Join(work, "stemma")
-	if err := tree.BuildStemma(stemma); err != nil {
-		return err
-	}
-	cmd := exec.Command(stemma, "test", "-c", "-o", exe, "./assertions/growing")
-	cmd.Dir = tree.Bench
+	defer l.Close()
+	exe := filepath.Join(l.Work, "growing.test")
+	cmd := exec.Command(l.Stemma, "test", "-c", "-o", exe, "./assertions/growing")
+	cmd.Dir = l.Tree.Bench
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("building the test: %w", err)
 	}
-	for range loops {
-		busy := exec.Command("nice", "sh", "-c", "while :; do :; done")
-		if err := busy.Start(); err != nil {
-			return err
-		}
-		defer busy.Wait()
-		defer busy.Process.Kill()
+	stop, err := lab.Busy(loops, true)
+	if err != nil {
+		return err
 	}
+	defer stop()
 	seen := make(map[string][]float64)
 	for done := 0; done < runs; done += each {
 		test := exec.Command(exe, "-test.v", fmt.Sprintf("-test.count=%d", min(each, runs-done)))
-		test.Env = append(os.Environ(), "STEMMA_OUT="+work)
+		test.Env = append(os.Environ(), "STEMMA_OUT="+l.Work)
 		out, err := test.CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%w\n%s", err, out)

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/stemma-go/stemma/bench/internal/machine"
+	"github.com/stemma-go/stemma/bench/internal/lab"
 )
 
 func main() {
@@ -69,19 +69,15 @@ func run(length time.Duration, disk, memory string) error {
 
 // build builds the loop, plain and with engines.
 func build(work string) error {
-	tree, err := machine.Find()
+	l, err := lab.In(work, "")
 	if err != nil {
 		return err
 	}
-	stemma := filepath.Join(work, "stemma")
-	if err := tree.BuildStemma(stemma); err != nil {
-		return err
-	}
 	for name, words := range map[string][]string{
-		"plain": {"go", "build"}, "cct": {stemma, "build"}, "dacce": {stemma, "build", "-engine=dacce"},
+		"plain": {"go", "build"}, "cct": {l.Stemma, "build"}, "dacce": {l.Stemma, "build", "-engine=dacce"},
 	} {
 		cmd := exec.Command(words[0], append(words[1:], "-o", filepath.Join(work, name), "./busydisk/loop")...)
-		cmd.Dir, cmd.Stderr = tree.Bench, os.Stderr
+		cmd.Dir, cmd.Stderr = l.Tree.Bench, os.Stderr
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stemma-go/stemma/bench/internal/machine"
+	"github.com/stemma-go/stemma/bench/internal/lab"
 	"github.com/stemma-go/stemma/bench/internal/measure"
 	"github.com/stemma-go/stemma/bench/internal/program"
 )
@@ -29,9 +29,7 @@ func main() {
 	flag.StringVar(&o.keep, "keep", "", "work in directory `DIR`, and leave what is there: programs and records")
 	only := flag.String("program", "", "run these programs `A,B,C`; all, if it is empty")
 	flag.Parse()
-	if *only != "" {
-		o.only = strings.Split(*only, ",")
-	}
+	o.only = lab.Names(*only)
 	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "deterministic:", err)
 		os.Exit(1)
@@ -47,38 +45,20 @@ type options struct {
 }
 
 func (o *options) run() error {
-	work := o.keep
-	if work == "" {
-		var err error
-		if work, err = os.MkdirTemp("", "deterministic-"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(work)
-	}
-	tree, err := machine.Find()
+	l, err := o.open()
 	if err != nil {
 		return err
 	}
-	b := &measure.Bench{Stemma: filepath.Join(work, "stemma"), Work: work, Timeout: 10 * time.Minute}
-	if err := tree.BuildStemma(b.Stemma); err != nil {
-		return err
-	}
-	all, err := program.Find(filepath.Join(tree.Bench, "programs"))
+	defer l.Close()
+	chosen, err := l.Programs("", o.only)
 	if err != nil {
 		return err
 	}
-	chosen, err := program.Select(append(all, program.Std(tree.GOROOT, work)...), o.only)
+	stop, err := lab.Busy(o.loops, true)
 	if err != nil {
 		return err
 	}
-	for range o.loops {
-		busy := exec.Command("nice", "sh", "-c", "while :; do :; done")
-		if err := busy.Start(); err != nil {
-			return err
-		}
-		defer busy.Wait()
-		defer busy.Process.Kill()
-	}
+	defer stop()
 	fmt.Println("| program | runs | alarms | runs that differ | calls | in contexts that do not vary | " +
 		"first difference |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
@@ -86,7 +66,7 @@ func (o *options) run() error {
 		if o.work > 0 && p.Module {
 			p.Args = append(p.Args, fmt.Sprint("-n=", o.work))
 		}
-		r, err := o.repeat(b, p)
+		r, err := o.repeat(l, p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
@@ -96,6 +76,14 @@ func (o *options) run() error {
 	return nil
 }
 
+// open makes the directory to work in.
+func (o *options) open() (*lab.Lab, error) {
+	if o.keep != "" {
+		return lab.In(o.keep, "")
+	}
+	return lab.Open("deterministic")
+}
+
 // A result is what runs of one program differed in.
 type result struct {
 	alarms, differ       int
@@ -103,14 +91,11 @@ type result struct {
 }
 
 // repeat compares all runs of a program with one.
-func (o *options) repeat(b *measure.Bench, p *program.Program) (r result, err error) {
-	setup := filepath.Join(b.Work, p.Name, "setup")
-	if err := os.MkdirAll(setup, 0o777); err != nil {
+func (o *options) repeat(l *lab.Lab, p *program.Program) (r result, err error) {
+	if err := l.SetUp(p); err != nil {
 		return r, err
 	}
-	if err := p.SetUp(setup); err != nil {
-		return r, err
-	}
+	b := l.Bench(10 * time.Minute)
 	v := measure.Variant{Name: "cct", Flags: []string{"-engine=cct"}, Env: []string{"STEMMA_DETERMINISTIC=1"}}
 	if o.random {
 		v.Env = nil

@@ -7,12 +7,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
-	"github.com/stemma-go/stemma/bench/internal/machine"
+	"github.com/stemma-go/stemma/bench/internal/lab"
 	"github.com/stemma-go/stemma/bench/internal/measure"
 	"github.com/stemma-go/stemma/bench/internal/program"
 	"github.com/stemma-go/stemma/bench/internal/table"
@@ -25,7 +23,7 @@ import (
 func main() {
 	only := flag.String("program", "", "run these programs `A,B,C`; all, if it is empty")
 	flag.Parse()
-	if err := run(*only); err != nil {
+	if err := run(lab.Names(*only)); err != nil {
 		fmt.Fprintln(os.Stderr, "environments:", err)
 		os.Exit(1)
 	}
@@ -50,29 +48,15 @@ var environments = []environment{
 // values are what is compared.
 var values = []profile.ValueType{profile.Calls, profile.Ops, profile.Allocs, profile.Alloc}
 
-func run(only string) error {
-	work, err := os.MkdirTemp("", "environments-")
+func run(names []string) error {
+	l, err := lab.Open("environments")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
-	tree, err := machine.Find()
+	defer l.Close()
+	all, err := l.Programs("", names)
 	if err != nil {
 		return err
-	}
-	b := &measure.Bench{Stemma: filepath.Join(work, "stemma"), Work: work, Timeout: 10 * time.Minute}
-	if err := tree.BuildStemma(b.Stemma); err != nil {
-		return err
-	}
-	all, err := program.Find(filepath.Join(tree.Bench, "programs"))
-	if err != nil {
-		return err
-	}
-	all = append(all, program.Std(tree.GOROOT, work)...)
-	if only != "" {
-		if all, err = program.Select(all, strings.Split(only, ",")); err != nil {
-			return err
-		}
 	}
 	t := &table.Table{Title: "Overlap of trees with those of the usual environment", Left: 2,
 		Head:  []string{"program", "environment"},
@@ -82,7 +66,7 @@ func run(only string) error {
 	}
 	for _, p := range all {
 		fmt.Fprintln(os.Stderr, "environments: running", p.Name)
-		if err := compare(b, p, t); err != nil {
+		if err := compare(l, p, t); err != nil {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
 	}
@@ -90,14 +74,11 @@ func run(only string) error {
 }
 
 // compare adds the rows of a program.
-func compare(b *measure.Bench, p *program.Program, t *table.Table) error {
-	setup := filepath.Join(b.Work, p.Name, "setup")
-	if err := os.MkdirAll(setup, 0o777); err != nil {
+func compare(l *lab.Lab, p *program.Program, t *table.Table) error {
+	if err := l.SetUp(p); err != nil {
 		return err
 	}
-	if err := p.SetUp(setup); err != nil {
-		return err
-	}
+	b := l.Bench(10 * time.Minute)
 	v := measure.Variant{Name: "cct", Flags: []string{"-engine=cct", "-metrics=calls,alloc,ops"}}
 	usual, err := weigh(b, p, v, environment{name: "usual"})
 	if err != nil {
@@ -124,14 +105,11 @@ func weigh(b *measure.Bench, p *program.Program, v measure.Variant, e environmen
 	if err != nil {
 		return nil, err
 	}
-	for range e.busy {
-		busy := exec.Command("sh", "-c", "while :; do :; done")
-		if err := busy.Start(); err != nil {
-			return nil, err
-		}
-		defer busy.Wait()
-		defer busy.Process.Kill()
+	stop, err := lab.Busy(e.busy, false)
+	if err != nil {
+		return nil, err
 	}
+	defer stop()
 	out := filepath.Join(b.Work, p.Name, "records")
 	defer os.RemoveAll(out)
 	if _, err := b.Run(bin, out); err != nil {

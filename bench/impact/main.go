@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stemma-go/stemma/bench/internal/machine"
+	"github.com/stemma-go/stemma/bench/internal/lab"
 )
 
 func main() {
@@ -46,24 +46,17 @@ type options struct {
 }
 
 func (o *options) run(list []string) error {
-	work, err := os.MkdirTemp("", "impact-")
+	l, err := lab.Open("impact")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
-	tree, err := machine.Find()
-	if err != nil {
-		return err
-	}
-	o.stemma = filepath.Join(work, "stemma")
-	if err := tree.BuildStemma(o.stemma); err != nil {
-		return err
-	}
+	defer l.Close()
+	o.stemma = l.Stemma
 	fmt.Println("| module | tests | mutants | with tests that fail | failures | of them not listed | " +
 		"tests listed, mean |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
 	for i, name := range list {
-		m := &module{name: name, dir: filepath.Join(work, fmt.Sprint(i)), o: o}
+		m := &module{name: name, dir: filepath.Join(l.Work, fmt.Sprint(i)), o: o}
 		if err := m.prepare(); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stemma-go/stemma/bench/internal/machine"
+	"github.com/stemma-go/stemma/bench/internal/lab"
 	"github.com/stemma-go/stemma/bench/internal/program"
 )
 
@@ -75,24 +75,16 @@ func (o options) count(all []counted) ([]counted, error) {
 	if len(left) == 0 {
 		return all, nil
 	}
-	work, err := os.MkdirTemp("", "instructions-")
+	l, err := lab.Open("instructions")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(work)
-	c := &counting{work: work, targets: strings.Split(o.targets, ",")}
-	if c.plugin, err = buildCounter(work); err != nil {
+	defer l.Close()
+	c := &counting{work: l.Work, stemma: l.Stemma, targets: strings.Split(o.targets, ",")}
+	if c.plugin, err = buildCounter(l.Work); err != nil {
 		return nil, err
 	}
-	tree, err := machine.Find()
-	if err != nil {
-		return nil, err
-	}
-	c.stemma = filepath.Join(work, "stemma")
-	if err := tree.BuildStemma(c.stemma); err != nil {
-		return nil, err
-	}
-	programs, err := findPrograms(work, left)
+	programs, err := l.Programs("", left)
 	if err != nil {
 		return nil, err
 	}
@@ -114,20 +106,6 @@ func (o options) count(all []counted) ([]counted, error) {
 		}
 	}
 	return all, nil
-}
-
-// findPrograms returns bench's programs of these names.
-func findPrograms(work string, names []string) ([]*program.Program, error) {
-	all, err := program.Find("programs")
-	if err != nil {
-		return nil, err
-	}
-	goroot, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		return nil, err
-	}
-	all = append(all, program.Std(strings.TrimSpace(string(goroot)), work)...)
-	return program.Select(all, names)
 }
 
 // counting is what all programs share.

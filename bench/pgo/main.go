@@ -9,10 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
-	"github.com/stemma-go/stemma/bench/internal/machine"
+	"github.com/stemma-go/stemma/bench/internal/lab"
 	"github.com/stemma-go/stemma/bench/internal/measure"
 	"github.com/stemma-go/stemma/bench/internal/program"
 	"github.com/stemma-go/stemma/bench/internal/stats"
@@ -22,42 +21,26 @@ func main() {
 	rounds := flag.Int("rounds", 9, "how often each build runs")
 	only := flag.String("program", "crypto,gopherlua,yaegi,gofmt", "measure these `PROGRAMS`; all, if it is empty")
 	flag.Parse()
-	var names []string
-	if *only != "" {
-		names = strings.Split(*only, ",")
-	}
-	if err := run(*rounds, names); err != nil {
+	if err := run(*rounds, lab.Names(*only)); err != nil {
 		fmt.Fprintln(os.Stderr, "pgo:", err)
 		os.Exit(1)
 	}
 }
 
 func run(rounds int, names []string) error {
-	work, err := os.MkdirTemp("", "pgo-")
+	l, err := lab.Open("pgo")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
-	tree, err := machine.Find()
-	if err != nil {
-		return err
-	}
-	b := &measure.Bench{Stemma: filepath.Join(work, "stemma"), Work: work, Timeout: 10 * time.Minute}
-	if err := tree.BuildStemma(b.Stemma); err != nil {
-		return err
-	}
-	all, err := program.Find(filepath.Join(tree.Bench, "programs"))
-	if err != nil {
-		return err
-	}
-	chosen, err := program.Select(append(all, program.Std(tree.GOROOT, work)...), names)
+	defer l.Close()
+	chosen, err := l.Programs("", names)
 	if err != nil {
 		return err
 	}
 	fmt.Println("| program | same file from two runs | build | user time to no PGO, median | interval |")
 	fmt.Println("| --- | --- | --- | --- | --- |")
 	for _, p := range chosen {
-		if err := compare(b, p, rounds); err != nil {
+		if err := compare(l, p, rounds); err != nil {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
 	}
@@ -65,14 +48,11 @@ func run(rounds int, names []string) error {
 }
 
 // compare prints the lines of one program.
-func compare(b *measure.Bench, p *program.Program, rounds int) error {
-	dir := filepath.Join(b.Work, p.Name)
-	if err := os.MkdirAll(filepath.Join(dir, "setup"), 0o777); err != nil {
+func compare(l *lab.Lab, p *program.Program, rounds int) error {
+	if err := l.SetUp(p); err != nil {
 		return err
 	}
-	if err := p.SetUp(filepath.Join(dir, "setup")); err != nil {
-		return err
-	}
+	b, dir := l.Bench(10*time.Minute), filepath.Join(l.Work, p.Name)
 	counts, same, err := countsOf(b, p, dir)
 	if err != nil {
 		return err

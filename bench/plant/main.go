@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/stemma-go/stemma/bench/internal/machine"
+	"github.com/stemma-go/stemma/bench/internal/lab"
 )
 
 //go:embed program.txt
@@ -52,19 +52,12 @@ func main() {
 }
 
 func run(n int, verbose bool) error {
-	work, err := os.MkdirTemp("", "plant-")
+	l, err := lab.Open("plant")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
-	tree, err := machine.Find()
-	if err != nil {
-		return err
-	}
-	b := &bed{dir: filepath.Join(work, "app"), stemma: filepath.Join(work, "stemma")}
-	if err := tree.BuildStemma(b.stemma); err != nil {
-		return err
-	}
+	defer l.Close()
+	b := &bed{dir: filepath.Join(l.Work, "app"), stemma: l.Stemma}
 	if err := b.record(text(n), "base.stemma"); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/stemma-go/stemma/bench/internal/lab"
 	"github.com/stemma-go/stemma/bench/internal/machine"
 )
 
@@ -60,18 +61,12 @@ func run(args []string, out io.Writer) (ok bool, err error) {
 	if err := fs.Parse(args); err != nil {
 		return false, err
 	}
-	work, err := os.MkdirTemp("", "stemma-releases-")
+	l, err := lab.Open("stemma-releases")
 	if err != nil {
 		return false, err
 	}
-	defer os.RemoveAll(work)
-	if t.tree, err = machine.Find(); err != nil {
-		return false, err
-	}
-	t.stemma, t.programs = filepath.Join(work, "stemma"), filepath.Join(work, "programs")
-	if err := t.tree.BuildStemma(t.stemma); err != nil {
-		return false, err
-	}
+	defer l.Close()
+	t.tree, t.stemma, t.programs = l.Tree, l.Stemma, filepath.Join(l.Work, "programs")
 	if err := os.CopyFS(t.programs, os.DirFS(filepath.Join(t.repo(), "internal/e2e/testdata/programs"))); err != nil {
 		return false, err
 	}

@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"go/version"
 	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
 
+	"github.com/stemma-go/stemma/bench/internal/lab"
 	"github.com/stemma-go/stemma/bench/internal/machine"
 	"github.com/stemma-go/stemma/bench/internal/suite"
 )
@@ -90,25 +90,17 @@ func run(o *options) (ok bool, err error) {
 		return false, err
 	}
 	defer os.RemoveAll(work)
-	tree, err := machine.Find()
+	l, err := lab.In(work, o.stemma)
 	if err != nil {
 		return false, err
 	}
-	t := &suite.Tester{Known: known, Work: work, Stemma: o.stemma, Release: version.Lang(tree.GoVersion),
+	t := &suite.Tester{Known: known, Work: work, Stemma: l.Stemma, Release: version.Lang(l.Tree.GoVersion),
 		Build: o.build, Timeout: o.timeout, Short: o.short, All: o.all}
-	if t.Stemma == "" {
-		t.Stemma = filepath.Join(work, "stemma")
-		if err := tree.BuildStemma(t.Stemma); err != nil {
-			return false, err
-		}
-	}
 	packages, err := suite.List("", nil, o.packages)
 	if err != nil {
 		return false, err
 	}
-	for _, l := range machine.Describe(tree).Lines() {
-		fmt.Printf("%-8s %s\n", l[0], l[1])
-	}
+	machine.Describe(l.Tree).Print()
 	r := suite.NewReport(testAll(t, o.workers, packages))
 	fmt.Print(r.Text(known))
 	return r.OK(), nil

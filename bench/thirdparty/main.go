@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stemma-go/stemma/bench/internal/lab"
 	"github.com/stemma-go/stemma/bench/internal/machine"
 	"github.com/stemma-go/stemma/bench/internal/suite"
 )
@@ -99,24 +100,17 @@ func run(o *options) (ok bool, err error) {
 	} else {
 		defer os.RemoveAll(work)
 	}
-	tree, err := machine.Find()
+	l, err := lab.In(work, o.stemma)
 	if err != nil {
 		return false, err
 	}
-	if o.stemma == "" {
-		o.stemma = filepath.Join(work, "stemma")
-		if err := tree.BuildStemma(o.stemma); err != nil {
-			return false, err
-		}
-	}
-	for _, l := range machine.Describe(tree).Lines() {
-		fmt.Printf("%-8s %s\n", l[0], l[1])
-	}
+	o.stemma = l.Stemma
+	machine.Describe(l.Tree).Print()
 	if o.check {
 		return o.verify(o.verified(modules), work)
 	}
 	t := suite.Tester{Stemma: o.stemma, Work: work, Known: known, Timeout: o.timeout, Short: !o.long, Compare: true,
-		Release: version.Lang(tree.GoVersion)}
+		Release: version.Lang(l.Tree.GoVersion)}
 	ok = true
 	for i, m := range modules {
 		r, err := o.try(t, m, filepath.Join(work, fmt.Sprint("module", i), m.path)) // golden stacks have the path

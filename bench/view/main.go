@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/stemma-go/stemma/bench/internal/machine"
+	"github.com/stemma-go/stemma/bench/internal/lab"
 	"github.com/stemma-go/stemma/bench/internal/table"
 	"github.com/stemma-go/stemma/internal/browser"
 )
@@ -48,39 +48,31 @@ func (o *options) run() error {
 	if err != nil {
 		return err
 	}
-	work, err := os.MkdirTemp("", "view-")
+	l, err := lab.Open("view")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
-	tree, err := machine.Find()
-	if err != nil {
-		return err
-	}
-	stemma := filepath.Join(work, "stemma")
-	if err := tree.BuildStemma(stemma); err != nil {
-		return err
-	}
+	defer l.Close()
 	now, was := o.record, ""
 	if now == "" {
-		now, was = filepath.Join(work, "now.stemma"), filepath.Join(work, "was.stemma")
+		now, was = filepath.Join(l.Work, "now.stemma"), filepath.Join(l.Work, "was.stemma")
 		for i, name := range []string{now, was} {
 			if err := writeRecord(name, o.contexts, uint64(i)); err != nil {
 				return err
 			}
 		}
 	}
-	b, err := browser.Start(path, filepath.Join(work, "browser"))
+	b, err := browser.Start(path, filepath.Join(l.Work, "browser"))
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	m, err := o.measure(b, stemma, now)
+	m, err := o.measure(b, l.Stemma, now)
 	if err != nil {
 		return err
 	}
 	if o.shots != "" {
-		if err := o.photograph(b, stemma, now, was); err != nil {
+		if err := o.photograph(b, l.Stemma, now, was); err != nil {
 			return err
 		}
 	}

@@ -155,9 +155,7 @@ func flatOf(s *session.Session, p *program.Program) [][]flatProfile {
 		return err
 	})
 	if err != nil {
-		if s.IsAvailable(sampled, err) {
-			s.Problem("%s, %s: %v", p.Name, sampled.Name, err)
-		}
+		s.Failed(p.Name, sampled, err)
 		return nil
 	}
 	return profiles

@@ -75,9 +75,7 @@ func splits(s *session.Session) {
 		session.Tell(fmt.Sprintf("build %s: %s", p.Name, v.Name))
 		bin, err := s.Bench.Build(p, v)
 		if err != nil {
-			if s.IsAvailable(v, err) {
-				s.Problem("%s, %s: %v", p.Name, v.Name, err)
-			}
+			s.Failed(p.Name, v, err)
 			continue
 		}
 		bins[v.Instrumented()] = bin

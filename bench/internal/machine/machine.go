@@ -51,6 +51,13 @@ func (m Machine) Lines() [][2]string {
 	}
 }
 
+// Print prints the lines.
+func (m Machine) Print() {
+	for _, l := range m.Lines() {
+		fmt.Printf("%-8s %s\n", l[0], l[1])
+	}
+}
+
 func cpuModel() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

@@ -227,9 +227,7 @@ func build(s *session.Session, p *program.Program, dir string) ([]*measure.Binar
 			return nil, err
 		}
 		if err != nil {
-			if s.IsAvailable(v, err) {
-				s.Problem("%s, %s: skipped: %v", p.Name, v.Name, err)
-			}
+			s.Failed(p.Name, v, err)
 			continue
 		}
 		bins = append(bins, bin)

@@ -86,9 +86,7 @@ func accumulator(s *session.Session) {
 			}
 			a, err := accumulate(s, p, c.variant())
 			if err != nil {
-				if s.IsAvailable(c.variant(), err) {
-					s.Problem("%s, %s: %v", p.Name, c.variant().Name, err)
-				}
+				s.Failed(p.Name, c.variant(), err)
 				continue
 			}
 			r.add(p.Name, c, a)

@@ -70,9 +70,7 @@ func off(s *session.Session) {
 	}
 	t, err := measureOff(s, v)
 	if err != nil {
-		if s.IsAvailable(v, err) {
-			s.Problem("benchmarks of package runtime, %s: %v", v.Name, err)
-		}
+		s.Failed("benchmarks of package runtime", v, err)
 		return
 	}
 	s.Tables = append(s.Tables, t)

@@ -156,9 +156,7 @@ func sample(s *session.Session, p *program.Program) [][]sampledRun {
 		return nil
 	})
 	if err != nil {
-		if s.IsAvailable(v, err) {
-			s.Problem("%s, %s: %v", p.Name, v.Name, err)
-		}
+		s.Failed(p.Name, v, err)
 		return nil
 	}
 	return runs

@@ -11,10 +11,17 @@ import (
 var unavailable = []string{"not available in this version", "no such engine", "flag provided but not defined",
 	"unknown flag"}
 
-// IsAvailable tells whether err, of building v, has another reason than that this
-// stemma lacks the engine. If it lacks it, that is one problem, however many
-// programs would have been built.
-func (s *Session) IsAvailable(v measure.Variant, err error) bool {
+// Failed makes a problem of err, which building or running v of a program has ended with. If this stemma lacks the
+// engine, that is one problem, however many programs would have been built.
+func (s *Session) Failed(program string, v measure.Variant, err error) {
+	if s.isAvailable(v, err) {
+		s.Problem("%s, %s: %v", program, v.Name, err)
+	}
+}
+
+// isAvailable tells whether err, of building v, has another reason than that this
+// stemma lacks the engine. The first time that is a problem.
+func (s *Session) isAvailable(v measure.Variant, err error) bool {
 	if !v.Instrumented() {
 		return true
 	}

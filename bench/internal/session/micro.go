@@ -39,9 +39,7 @@ func (s *Session) BuildMicro(name string, v measure.Variant) *Micro {
 	p := &program.Program{Name: "micro-" + name, Dir: s.Tree.Bench, Package: "./micro/" + name}
 	bin, err := s.Bench.Build(p, v)
 	if err != nil {
-		if s.IsAvailable(v, err) {
-			s.Problem("%s, %s: skipped: %v", name, v.Name, err)
-		}
+		s.Failed(name, v, err)
 		return nil
 	}
 	return &Micro{s, name, v, bin.Path}

@@ -26,8 +26,8 @@ func (s *Session) Once(p *program.Program, v measure.Variant,
 	if !s.Available(v) {
 		return
 	}
-	if err := s.runOnce(p, v, visit); err != nil && s.IsAvailable(v, err) {
-		s.Problem("%s, %s: %v", p.Name, v.Name, err)
+	if err := s.runOnce(p, v, visit); err != nil {
+		s.Failed(p.Name, v, err)
 	}
 }
 

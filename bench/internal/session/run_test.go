@@ -15,14 +15,14 @@ func TestMissingEngineIsOneProblem(t *testing.T) {
 	err := errors.New("build: stemma build: exit status 2\n\tstemma: -engine=pcce: not available in this " +
 		"version; it has cct")
 	for range 3 {
-		if s.Available(v) && s.IsAvailable(v, err) {
+		if s.Available(v) && s.isAvailable(v, err) {
 			t.Error("the engine counts as available")
 		}
 	}
 	if len(s.Problems) != 1 || !strings.HasPrefix(s.Problems[0], "pcce: not measured") {
 		t.Errorf("problems %q, want one", s.Problems)
 	}
-	if !s.IsAvailable(EngineVariant("cct"), errors.New("exit status 1")) || !s.IsAvailable(measure.Plain, err) {
+	if !s.isAvailable(EngineVariant("cct"), errors.New("exit status 1")) || !s.isAvailable(measure.Plain, err) {
 		t.Error("another failure counts as a missing engine")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/bench/internal/chart"
+	"github.com/stemma-go/stemma/bench/internal/lab"
 	"github.com/stemma-go/stemma/bench/internal/machine"
 	"github.com/stemma-go/stemma/bench/internal/measure"
 	"github.com/stemma-go/stemma/bench/internal/program"
@@ -100,43 +101,20 @@ func (s *Session) Fewer() []*program.Program {
 	return few
 }
 
-// New finds the programs and builds stemma. Nothing has been measured then.
+// New builds stemma and finds the programs. Nothing has been measured then.
 func New(o *Options, work string) (*Session, error) {
-	tree, err := machine.Find()
+	Tell("build stemma")
+	l, err := lab.In(work, o.Stemma)
 	if err != nil {
 		return nil, err
 	}
 	if o.Out == "" {
-		o.Out = filepath.Join(tree.Bench, "results")
+		o.Out = filepath.Join(l.Tree.Bench, "results")
 	}
-	s := &Session{Options: o, Tree: tree, Machine: machine.Describe(tree), Counts: make(map[string]Count),
-		missing: make(map[string]bool), Checksums: make(map[string]string)}
-	if s.Programs, err = o.find(tree, work); err != nil {
-		return nil, err
-	}
-	s.Bench = &measure.Bench{Work: work, Timeout: o.Timeout, Stemma: filepath.Join(work, "stemma")}
-	if o.Stemma != "" {
-		s.Bench.Stemma, err = filepath.Abs(o.Stemma)
-		return s, err
-	}
-	Tell("build stemma")
-	return s, tree.BuildStemma(s.Bench.Stemma)
-}
-
-// find returns the programs that the options ask for.
-func (o *Options) find(tree machine.Tree, work string) ([]*program.Program, error) {
-	dir := o.Dir
-	if dir == "" {
-		dir = filepath.Join(tree.Bench, "programs")
-	}
-	all, err := program.Find(dir)
-	if err != nil {
-		return nil, err
-	}
-	if o.Dir == "" {
-		all = append(all, program.Std(tree.GOROOT, work)...)
-	}
-	return program.Select(all, o.Programs)
+	s := &Session{Options: o, Tree: l.Tree, Machine: machine.Describe(l.Tree), Counts: make(map[string]Count),
+		missing: make(map[string]bool), Checksums: make(map[string]string), Bench: l.Bench(o.Timeout)}
+	s.Programs, err = l.Programs(o.Dir, o.Programs)
+	return s, err
 }
 
 // Tell reports progress.

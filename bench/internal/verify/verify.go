@@ -132,11 +132,11 @@ func prove(s *session.Session, p *program.Program, v measure.Variant) (c compare
 		return err
 	})
 	switch {
-	case err != nil && s.IsAvailable(v, err):
-		s.Problem("%s, %s: %v", p.Name, v.Name, err)
-	case err == nil && c.mismatches > 0:
+	case err != nil:
+		s.Failed(p.Name, v, err)
+	case c.mismatches > 0:
 		s.Problem("%s, %s: of %d contexts %d differ from a stack walk", p.Name, v.Name, c.contexts, c.mismatches)
-	case err == nil && c.contexts == 0:
+	case c.contexts == 0:
 		s.Problem("%s, %s: no context was compared", p.Name, v.Name)
 	}
 	return c
