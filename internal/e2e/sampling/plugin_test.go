@@ -39,7 +39,7 @@ func TestPlugin(t *testing.T) {
 // samplesBelow returns the samples in functions whose names end so, each called by the one before it.
 func samplesBelow(tree *cct.Tree, path ...string) (sum uint64) {
 	depth := make([]int, len(tree.Nodes)) // how much of the path a node ends
-	for i, n := range tree.Nodes { // the root is its own parent
+	for i, n := range tree.Nodes {        // the root is its own parent
 		at := depth[n.Parent]
 		if at == len(path) || !strings.HasSuffix(tree.Funcs[n.Func].Name, path[at]) {
 			continue
