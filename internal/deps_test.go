@@ -71,9 +71,9 @@ const rule = `
 	internal/verify: internal/report, internal/decode;
 	internal/clean: internal/store, internal/toolchain;
 	internal/doctor: internal/store, internal/toolchain;
-	internal/launch: internal/report, internal/process;
+	internal/launch: internal/clean, internal/report, internal/process;
 	internal/reach: internal/store, internal/cct;
-	internal/cli: internal/calls, internal/clean, internal/display, internal/doctor, internal/events, internal/export, internal/flags, internal/launch, internal/overlap, internal/reach, internal/top, internal/verify;
+	internal/cli: internal/calls, internal/display, internal/doctor, internal/events, internal/export, internal/flags, internal/launch, internal/overlap, internal/reach, internal/top, internal/verify;
 	cmd/stemma: internal/cli;
 	.: internal/decode;
 	stemmahttp: ., internal/export;

@@ -72,12 +72,16 @@ func argumentsOf(c *command) []string {
 	return nil
 }
 
-// described returns what there is to say of the commands.
+// describe returns what there is to say of a command.
+func describe(c *command) manual.Command {
+	return manual.Command{Name: c.name, Args: c.args, Short: c.short, Long: c.long, Flags: flagsOf(c),
+		Arguments: argumentsOf(c)}
+}
+
+// described returns what there is to say of all commands.
 func described() (list []manual.Command) {
 	for _, c := range commands() {
-		list = append(list,
-			manual.Command{Name: c.name, Args: c.args, Short: c.short, Long: c.long, Flags: flagsOf(c),
-				Arguments: argumentsOf(c)})
+		list = append(list, describe(c))
 	}
 	return list
 }

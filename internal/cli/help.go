@@ -76,18 +76,8 @@ func usage(w io.Writer) {
 // commandHelp prints the usage line, the text and the flags of a command.
 // Flags come from the same declarations as parsing.
 func commandHelp(w io.Writer, c *command) {
-	fmt.Fprintf(w, "usage: stemma %s\n", strings.TrimSpace(c.name+" "+c.args))
-	if c.long != "" {
-		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(c.long))
-	}
-	list := flagsOf(c)
-	if len(list) == 0 {
-		return
-	}
-	fmt.Fprintf(w, "\nflags:\n")
-	for _, f := range list {
-		fmt.Fprintf(w, "  %s\n\t%s\n", strings.TrimSpace("-"+f.Name+" "+f.Value), f.Text)
-	}
+	d := describe(c)
+	d.Help(w)
 }
 
 // metrics lists the values that there are, for help texts.

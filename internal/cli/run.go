@@ -3,8 +3,6 @@ package cli
 import (
 	"flag"
 
-	"github.com/stemma-go/stemma/internal/engine"
-	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/launch"
 	"github.com/stemma-go/stemma/internal/process"
@@ -57,15 +55,6 @@ func (o *runOptions) declareRepeats(fs *flag.FlagSet) {
 		"run twice, or with -stable=`N` as often, and find the contexts that vary from run to run")
 }
 
-// checkStable returns an error if the engine counts nothing that could be the same in two runs.
-func (o *runOptions) checkStable(p *launch.GoArgs) error {
-	if o.runs == 0 || engine.Lookup(p.Opts.Engine).Gives&engine.Counts != 0 {
-		return nil
-	}
-	return exit.Usagef("%s: -stable: engine %s has no exact counts to compare; use %s", p.Verb, p.Opts.Engine,
-		engine.Giving(engine.Counts))
-}
-
 // runRun removes the executable when it is done, and the live directory when it is
 // sealed; of a record that cannot be sealed it says where it stays.
 func runRun(e *process.Env, args []string) error {
@@ -74,7 +63,7 @@ func runRun(e *process.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.checkStable(p); err != nil {
+	if err := launch.CheckStable(p, int(o.runs)); err != nil {
 		return err
 	}
 	env, err := launch.DeterministicEnv(p, o.deterministic)

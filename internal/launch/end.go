@@ -23,6 +23,15 @@ func DeterministicEnv(p *GoArgs, on bool) ([]string, error) {
 	return []string{"STEMMA_DETERMINISTIC=1"}, nil
 }
 
+// CheckStable returns an error if the engine counts nothing that could be the same in two of several runs.
+func CheckStable(p *GoArgs, runs int) error {
+	if runs == 0 || engine.Lookup(p.Opts.Engine).Gives&engine.Counts != 0 {
+		return nil
+	}
+	return exit.Usagef("%s: -stable: engine %s has no exact counts to compare; use %s", p.Verb, p.Opts.Engine,
+		engine.Giving(engine.Counts))
+}
+
 // End returns what makes an exit code of a program and an error of its record one: the
 // program's counts, whatever comes of its record.
 func End(notes io.Writer) func(code int, err error) error {
@@ -37,8 +46,8 @@ func End(notes io.Writer) func(code int, err error) error {
 	}
 }
 
-// TellNew tells which live directories are there that were not before.
-func TellNew(notes io.Writer, before, after []string) {
+// tellNew tells which live directories are there that were not before.
+func tellNew(notes io.Writer, before, after []string) {
 	old := make(map[string]bool)
 	for _, dir := range before {
 		old[dir] = true

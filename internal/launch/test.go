@@ -1,16 +1,119 @@
 package launch
 
 import (
+	"fmt"
+
+	"github.com/stemma-go/stemma/internal/clean"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
+
+// TestOptions are what stemma test has beside the flags of a build and of go test.
+type TestOptions struct {
+	Deterministic bool
+	Runs          int // that are compared, if it is not 0
+}
+
+// Test runs go test, and tells what it has left. The go command does not say which binaries it ran: what is new in the
+// directory of records is theirs, and that of others that record into it meanwhile.
+func Test(e *process.Env, p *GoArgs, o TestOptions) error {
+	env, err := DeterministicEnv(p, o.Deterministic)
+	if err != nil {
+		return err
+	}
+	out, err := store.RecordDir()
+	if err != nil {
+		return err
+	}
+	if err := CheckStable(p, o.Runs); err != nil {
+		return err
+	}
+	flags, err := p.testFlags(o.Deterministic)
+	if err != nil {
+		return err
+	}
+	compiled := CompiledBy(p.Args)
+	sum, err := p.sumFile(compiled, o.Runs)
+	if err != nil {
+		return err
+	}
+	var tests *Tests
+	if sum != "" {
+		if tests, err = NewTests(o.Runs, sum); err != nil {
+			return err
+		}
+		defer tests.Close()
+		tests.Keep, out = p.Opts.Record != "", tests.Base
+	}
+	p.Opts.Out, p.Opts.Symbols = out, p.Opts.IsWarm()
+	if compiled != nil {
+		p.Opts.Out = "" // it is run later, perhaps elsewhere
+	}
+	b, err := p.NewBuild(e)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if flags, err = p.warmFlags(b, flags); err != nil {
+		return err
+	}
+	run := func() (int, error) {
+		cmd := b.Command("test", append(append(flags, p.Args.Words()...), p.Args.Rest()...)...)
+		cmd.Env = append(append(cmd.Env, "STEMMA_OUT="+out), env...)
+		code, err := process.Run(e, cmd)
+		if err != nil {
+			return code, fmt.Errorf("go test: %w", err)
+		}
+		return code, nil
+	}
+	if tests != nil {
+		return End(e.Stderr)(tests.Run(e, run))
+	}
+	return tellTests(e, out, compiled, run)
+}
+
+// tellTests runs the tests, and tells what is new in out, or which binaries were made.
+func tellTests(e *process.Env, out string, compiled *Compiled, run func() (int, error)) error {
+	before := store.LiveDirs(out)
+	code, err := run()
+	if err != nil {
+		return err
+	}
+	switch {
+	case compiled == nil:
+		tellNew(e.Stderr, before, store.LiveDirs(out))
+	case code == exit.OK:
+		compiled.Tell(e.Stderr)
+	}
+	clean.Warn(e.Stderr, out, clean.Much)
+	return exit.With(code)
+}
+
+// sumFile returns where the sum of the records is to go, "" if they stay apart. It takes -o, which without -c is
+// of no use to go test, out of the arguments.
+func (p *GoArgs) sumFile(compiled *Compiled, runs int) (string, error) {
+	if compiled != nil {
+		if runs > 0 {
+			return "", exit.Usagef("test: -stable runs the tests, and -c does not; leave one of them out")
+		}
+		return "", nil
+	}
+	file, _ := p.Args.Flag("o")
+	p.Args.Remove("o")
+	if file == "" && runs > 0 {
+		file = "tests" + store.SealedSuffix
+	}
+	return file, nil
+}
 
 // fixedBenchtime is how often a benchmark runs that is to do the same work each time.
 const fixedBenchtime = "100x"
 
-// TestFlags checks the arguments, and returns the flags that go test gets beside them.
-func (p *GoArgs) TestFlags(deterministic bool) ([]string, error) {
+// testFlags checks the arguments, and returns the flags that go test gets beside them.
+func (p *GoArgs) testFlags(deterministic bool) ([]string, error) {
 	if vet, ok := p.Args.Flag("vet"); ok && vet != "off" {
 		return nil, exit.Usagef("test: -vet=%s: go vet cannot look at stemma's runtime, which is not on disk; run go "+
 			"vet by itself", vet)
@@ -27,8 +130,8 @@ func (p *GoArgs) TestFlags(deterministic bool) ([]string, error) {
 	return flags, nil
 }
 
-// WarmFlags returns flags with what makes the warm file of a test binary when it starts, if that is asked for.
-func (p *GoArgs) WarmFlags(b *toolchain.Build, flags []string) ([]string, error) {
+// warmFlags returns flags with what makes the warm file of a test binary when it starts, if that is asked for.
+func (p *GoArgs) warmFlags(b *toolchain.Build, flags []string) ([]string, error) {
 	if !p.Opts.IsWarm() {
 		return flags, nil
 	}

@@ -1,5 +1,5 @@
-// Package manual writes what describes the commands of the tool elsewhere than in its help:
-// the manual page, and scripts that complete command lines.
+// Package manual writes what describes the commands of the tool: their help, the manual page, and scripts that complete
+// command lines.
 package manual
 
 import (
@@ -28,6 +28,21 @@ func names(list []Command) (names []string) {
 		names = append(names, c.Name)
 	}
 	return names
+}
+
+// Help writes the usage line, the text and the flags of a command.
+func (c *Command) Help(w io.Writer) {
+	fmt.Fprintf(w, "usage: stemma %s\n", strings.TrimSpace(c.Name+" "+c.Args))
+	if c.Long != "" {
+		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(c.Long))
+	}
+	if len(c.Flags) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\nflags:\n")
+	for _, f := range c.Flags {
+		fmt.Fprintf(w, "  %s\n\t%s\n", strings.TrimSpace("-"+f.Name+" "+f.Value), f.Text)
+	}
 }
 
 // environment are the variables that concern the tool, for the manual.
