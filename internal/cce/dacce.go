@@ -40,8 +40,8 @@ const (
 //
 // Differences from the paper. A capture interns the ccStack: each entry becomes a
 // node with a parent, once, so that a context has a fixed size however deep the
-// stack is. That takes the place of the count of repetitions (section 3.3): a
-// recursion that nobody captures costs one store a level, and one that is captured
+// stack is. That takes the place of the count of repetitions (section 3.3), which only
+// [NewDacceCounts] has: a recursion that nobody captures costs one store a level, and one that is captured
 // shares its nodes. And ids above maxID, which mark that a path began on the stack,
 // are not needed: a path has no cycle, so its first function occurs in it once,
 // and to meet the target of the top entry is to be at the beginning.
@@ -54,6 +54,7 @@ type Dacce struct {
 	number   func(*Graph) Tables
 	policy   Policy
 	maxDepth uint32
+	counts   bool // equal entries on top of each other are one, with a count
 	graph    *Graph
 	recent   []uint64 // calls of each edge since the last look
 	unknown  int      // edges without a value that were met in this epoch
@@ -82,14 +83,17 @@ type dacceFrame struct {
 	call  Call
 	state uint64
 	depth uint32 // entries of the ccStack that belong to this frame
+	again uint32 // how often the last one of them is repeated
 }
 
 // A ccEntry is a call that is not encoded. The entries below it are those that the
 // caller had.
 type ccEntry struct {
-	call Call
-	id   uint64 // of the caller
-	node uint32 // 0 until a capture needs it
+	call  Call
+	id    uint64 // of the caller
+	below uint32 // how often the entry below is repeated
+	node  uint32 // 0 until a capture needs it
+	again uint32 // how often this entry is repeated where node stands for it
 }
 
 // A ccNode is an interned ccEntry.
@@ -98,6 +102,7 @@ type ccNode struct {
 	epoch  uint32 // of id
 	id     uint64
 	call   Call
+	again  uint32 // how often the entry is repeated
 }
 
 // NewDacce returns the encoder that stemma injects, with an addition value for each
@@ -112,11 +117,27 @@ func NewDacceEdges(p *Program, policy Policy, limit uint64) *Dacce {
 	return newDacce("dacce-edges", p, policy, NewGraph(p), func(g *Graph) Tables { return NumberEdges(g, limit) })
 }
 
+// NewDacceCounts returns [NewDacceEdges] with the paper's compressed recursion: an entry that is equal to the one
+// below it, the same call with the same id, is not pushed but counted (section 3.3).
+func NewDacceCounts(p *Program, policy Policy, limit uint64) *Dacce {
+	d := NewDacceEdges(p, policy, limit)
+	d.name, d.counts = "dacce-counts", true
+	return d
+}
+
 // NewPCCE returns precise calling context encoding (PCCE, ICSE 2010) as the DACCE
-// paper describes it in section 2: numbered once from the complete graph. It has no
-// profile, which that paper's section 6.1 gives it: see [NumberStatic].
-func NewPCCE(p *Program, complete *Graph) *Dacce {
-	d := newDacce("pcce", p, Policy{}, complete, func(g *Graph) Tables { return NumberStatic(g, math.MaxInt64) })
+// paper describes it in section 2: numbered once from the complete graph, without a profile.
+func NewPCCE(p *Program, complete *Graph) *Dacce { return newStatic("pcce", p, complete, NumberStatic) }
+
+// NewPCCEProfile returns PCCE as that paper's section 6.1 measures it: with a profile of the same input, which tells
+// the targets of indirect calls, and by its weights which edges are frequent.
+func NewPCCEProfile(p *Program, profile *Graph) *Dacce {
+	return newStatic("pcce-profile", p, profile, NumberProfiled)
+}
+
+// newStatic returns an encoder that is numbered once.
+func newStatic(name string, p *Program, known *Graph, number func(g *Graph, limit uint64) *EdgeTables) *Dacce {
+	d := newDacce(name, p, Policy{}, known, func(g *Graph) Tables { return number(g, math.MaxInt64) })
 	d.number = nil
 	return d
 }
@@ -166,19 +187,33 @@ func (d *Dacce) Call(g Goroutine, site Site, callee Func) {
 func (d *Dacce) enter(s *dacceStack, c Call) {
 	from := s.top()
 	if state, ok := d.Tables().Enter(from.state, c); ok {
-		s.frames = append(s.frames, dacceFrame{c, state, from.depth})
+		s.frames = append(s.frames, dacceFrame{c, state, from.depth, from.again})
 		return
 	}
-	s.push(c, d.Tables().ID(from.state), from.depth, d.maxDepth)
+	id := d.Tables().ID(from.state)
+	if d.counts && s.repeats(c, id, from.depth) {
+		s.frames = append(s.frames, dacceFrame{c, 0, from.depth, from.again + 1})
+		return
+	}
+	s.push(ccEntry{call: c, id: id, below: from.again}, from.depth, d.maxDepth)
 	depth := min(from.depth+1, d.maxDepth)
-	s.frames = append(s.frames, dacceFrame{c, 0, depth})
+	s.frames = append(s.frames, dacceFrame{c, 0, depth, 0})
+}
+
+// repeats tells whether the last of a frame's entries is that of this call.
+func (s *dacceStack) repeats(c Call, id uint64, depth uint32) bool {
+	if depth == 0 || int(depth) > len(s.ccStack) {
+		return false
+	}
+	last := s.ccStack[depth-1]
+	return last.call == c && last.id == id
 }
 
 // push writes an entry behind the caller's. A full ccStack stays as it is: frames
 // at the greatest depth have lost their context.
-func (s *dacceStack) push(c Call, id uint64, depth, maxDepth uint32) {
+func (s *dacceStack) push(e ccEntry, depth, maxDepth uint32) {
 	if depth+1 < maxDepth {
-		s.ccStack = append(s.ccStack[:depth], ccEntry{call: c, id: id})
+		s.ccStack = append(s.ccStack[:depth], e)
 	}
 }
 
@@ -186,7 +221,8 @@ func (s *dacceStack) push(c Call, id uint64, depth, maxDepth uint32) {
 // call. The injected code counts calls on the slow path and pushes only, so that its
 // weights of encoded edges are those of the time before; see contexts.Dacce.Snapshot.
 func (d *Dacce) count(s *dacceStack, c Call) {
-	caller, callee := s.frames[len(s.frames)-2].depth, s.top().depth
+	from, to := s.frames[len(s.frames)-2], s.top()
+	caller, callee := from.depth, to.depth
 	d.calls++
 	d.depths += uint64(callee)
 	d.deepest = max(d.deepest, callee)
@@ -196,7 +232,7 @@ func (d *Dacce) count(s *dacceStack, c Call) {
 	if callee == d.maxDepth {
 		d.truncated++
 	}
-	pushed := callee != caller || callee == d.maxDepth
+	pushed := callee != caller || callee == d.maxDepth || to.again > from.again
 	if pushed {
 		d.pushes++
 	}
@@ -300,12 +336,12 @@ func (d *Dacce) Start(g Goroutine) {
 func (d *Dacce) Go(g Goroutine, site Site, entry Func, child Goroutine) {
 	c := Call{site, entry}
 	at := d.Capture(g)
-	s := &dacceStack{frames: []dacceFrame{{c, 0, 1}}}
+	s := &dacceStack{frames: []dacceFrame{{c, 0, 1, 0}}}
 	if at.Truncated {
 		s.frames[0].depth = d.maxDepth
 	} else {
-		node := d.intern(ccNode{at.Node, at.Version, at.ID, c})
-		s.ccStack = []ccEntry{{c, at.ID, node}}
+		node := d.intern(ccNode{at.Node, at.Version, at.ID, c, 0})
+		s.ccStack = []ccEntry{{call: c, id: at.ID, node: node}}
 	}
 	d.running[child] = s
 }
@@ -322,7 +358,7 @@ func (d *Dacce) Capture(g Goroutine) Context {
 		return Context{Func: f.call.Func, Truncated: true}
 	}
 	first := int(f.depth)
-	for first > 0 && s.ccStack[first-1].node == 0 {
+	for first > 0 && !s.isInterned(first-1, f) {
 		first--
 	}
 	node := uint32(0)
@@ -331,10 +367,25 @@ func (d *Dacce) Capture(g Goroutine) Context {
 	}
 	for i := first; i < int(f.depth); i++ {
 		e := &s.ccStack[i]
-		e.node = d.intern(ccNode{node, d.Epoch(), e.id, e.call})
+		e.again = s.again(i, f)
+		e.node = d.intern(ccNode{node, d.Epoch(), e.id, e.call, e.again})
 		node = e.node
 	}
 	return Context{Func: f.call.Func, Version: d.Epoch(), ID: d.Tables().ID(f.state), Node: node}
+}
+
+// again returns how often entry i, one of the frame's, is repeated.
+func (s *dacceStack) again(i int, f dacceFrame) uint32 {
+	if i == int(f.depth)-1 {
+		return f.again
+	}
+	return s.ccStack[i+1].below
+}
+
+// isInterned tells whether the node of entry i stands for it as the frame has it.
+func (s *dacceStack) isInterned(i int, f dacceFrame) bool {
+	e := s.ccStack[i]
+	return e.node != 0 && e.again == s.again(i, f)
 }
 
 // intern returns the number of a node.
@@ -354,12 +405,21 @@ func (d *Dacce) Decode(c Context) ([]Call, error) {
 }
 
 // node returns an interned entry in the form in which it is logged.
-func (d *Dacce) node(n uint32) (parent Context, c Call, ok bool) {
+func (d *Dacce) node(n uint32) (e ccLogged, ok bool) {
 	if int(n) >= len(d.nodes) {
-		return Context{}, Call{}, false
+		return ccLogged{}, false
 	}
-	e := d.nodes[n]
-	return Context{Func: d.p.Sites[e.call.Site].Caller, Version: e.epoch, ID: e.id, Node: e.parent}, e.call, true
+	i := d.nodes[n]
+	caller := Context{Func: d.p.Sites[i.call.Site].Caller, Version: i.epoch, ID: i.id, Node: i.parent}
+	return ccLogged{caller, i.call, i.again}, true
+}
+
+// A ccLogged is an interned entry as it is logged: the context of the caller, the call, and how often both
+// are repeated.
+type ccLogged struct {
+	parent Context
+	call   Call
+	again  uint32
 }
 
 // DecodeDacce returns the calls that led to a context, outermost first. A path ends
@@ -367,14 +427,16 @@ func (d *Dacce) node(n uint32) (parent Context, c Call, ok bool) {
 // the path of the empty stack ends at [Root]. Damaged tables are noticed when a path
 // has more calls than there are functions.
 func DecodeDacce(c Context, p *Program, epochs []Tables,
-	node func(uint32) (parent Context, c Call, ok bool)) ([]Call, error) {
+	node func(uint32) (e ccLogged, ok bool)) ([]Call, error) {
 	if c.Truncated {
 		return nil, &TruncatedError{c.Func}
 	}
 	var calls []Call
 	begin := 0 // of the path, in calls
+	repeated := uint32(0)
 	for c.Node != 0 || c.Func != Root {
-		parent, call, ok := node(c.Node)
+		e, ok := node(c.Node)
+		parent, call := e.parent, e.call
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("there is no ccStack entry %d", c.Node)
@@ -385,7 +447,13 @@ func DecodeDacce(c Context, p *Program, epochs []Tables,
 			if parent.Node >= c.Node {
 				return nil, fmt.Errorf("ccStack entry %d lies above %d", parent.Node, c.Node)
 			}
-			c, begin = parent, len(calls)+1
+			if begin = len(calls) + 1; repeated < e.again {
+				repeated++
+				parent.Node = c.Node
+			} else {
+				repeated = 0
+			}
+			c = parent
 		case len(calls)-begin > p.Funcs:
 			return nil, fmt.Errorf("epoch %d: the path to function %d has a cycle", c.Version, c.Func)
 		case int(c.Version) >= len(epochs):
@@ -414,7 +482,8 @@ func (d *Dacce) Stats() Stats {
 		Epochs: len(d.epochs), Interned: len(d.nodes) - 1, Truncated: d.truncated,
 	}
 	sizes := d.Tables().Sizes()
-	s.Encoded, s.NumCC, s.MaxID, s.EncodeTime = sizes.Encoded, sizes.NumCC, d.maxID, d.encodeTime
+	s.Encoded, s.LeftOut, s.NumCC, s.MaxID = sizes.Encoded, sizes.LeftOut, sizes.NumCC, d.maxID
+	s.EncodeTime = d.encodeTime
 	if d.calls > 0 {
 		s.StackMean = float64(d.depths) / float64(d.calls)
 	}

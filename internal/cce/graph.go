@@ -1,6 +1,9 @@
 package cce
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/stemma-go/stemma/internal/acyclic"
 )
 
@@ -31,6 +34,9 @@ func (g *Graph) Add(c Call) (index int, isNew bool) {
 	}
 	return i, !ok
 }
+
+// Clone returns a copy of g: an encoder counts in its graph.
+func (g *Graph) Clone() *Graph { return &Graph{g.p, slices.Clone(g.Edges), maps.Clone(g.index)} }
 
 // Nodes returns the number of functions that have an edge, [Root] included.
 func (g *Graph) Nodes() int {

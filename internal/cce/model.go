@@ -14,13 +14,15 @@
 // # Encoders
 //
 //   - [PCC] hashes: V = 3V + site (Bond and McKinley). It cannot be decoded.
-//   - [NewPCCE] numbers a complete graph once, before the run.
-//   - [NewDacceEdges] is DACCE with one addition value for each edge, as published.
+//   - [NewPCCE] numbers a complete graph once, before the run, and [NewPCCEProfile] one with
+//     weights and the targets of indirect calls.
+//   - [NewDacceEdges] is DACCE with one addition value for each edge, as published, and
+//     [NewDacceCounts] has its counts of repetitions, too.
 //   - [NewDacce] is what stemma builds into programs: one addition value for
 //     each call site, whatever the target. See [SiteTables].
 //   - [Lucce] needs no stack; its graph has versions. See there.
 //
-// The three in the middle are one [Dacce] with different [Tables].
+// Those in the middle are one [Dacce] with different [Tables].
 //
 // # Unwinding
 //
@@ -145,6 +147,7 @@ type Stats struct {
 	Nodes      int           // functions in the call graph
 	Edges      int           // edges in the call graph
 	Encoded    int           // edges that have an addition value
+	LeftOut    int           // edges that would make ids too large
 	NumCC      uint64        // sum over all functions: contexts that have an id of their own
 	MaxID      uint64        // largest id
 	StackOps   uint64        // pushes to ccStacks

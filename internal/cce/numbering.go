@@ -13,6 +13,8 @@ type numbering struct {
 	base  []int    // for each node, the node whose ids it begins with, or -1
 	least []uint64 // numCC of a node that nothing leads to
 	numCC []uint64
+
+	leftOut int // links that did not fit
 }
 
 // A link is what is numbered: one edge, or one dynamic site with all its edges.
@@ -107,6 +109,8 @@ func (n *numbering) number(order []int, limit uint64) {
 			if l.encoded = width <= limit-total; l.encoded {
 				l.av = total
 				total += width
+			} else {
+				n.leftOut++
 			}
 		}
 		n.numCC[node] = max(total, n.least[node])

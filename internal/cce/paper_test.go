@@ -1,6 +1,7 @@
 package cce
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -153,6 +154,94 @@ func TestDacceRecursion(t *testing.T) {
 	ad, da := n.call("A", "D", "", Static), n.call("D", "A", "", Static)
 	if want := []Call{ad, da, da, ad}; c.ID != 0 || !slices.Equal(entries, want) {
 		t.Errorf("id %d, entries %v; want 0 and %v", c.ID, entries, want)
+	}
+}
+
+// Section 3.3: a recursion that repeats itself is one entry with a count, below whatever is pushed on top of it, and
+// each of its levels is another context.
+func TestDacceCounts(t *testing.T) {
+	n := newNamed(t)
+	loop := func(times int, end ...string) []Call {
+		names := []string{"A"}
+		for range times {
+			names = append(names, "B", "A")
+		}
+		return n.path(append(names, end...)...)
+	}
+	d := NewDacceCounts(n.p, Policy{}, 1<<62)
+	n.enter(d, loop(1, "C", "A"))
+	d.Reencode() // B-A and C-A are back edges
+	before := d.Stats().StackMax
+	seen := map[Context]bool{}
+	for times := range 100 {
+		c := n.enter(d, loop(times, "C", "A"))
+		n.enter(d, append(loop(times, "C", "A"), loop(times / 2)[1:]...))
+		if seen[c] {
+			t.Errorf("%d repetitions have the context of fewer", times)
+		}
+		seen[c] = true
+	}
+	if deepest := d.Stats().StackMax; deepest > max(before, 3) {
+		t.Errorf("the ccStack had %d entries, want at most 3", deepest)
+	}
+	path := loop(20)
+	for i, c := range path { // captured on the way, each time with one more
+		d.Call(Main, c.Site, c.Func)
+		n.decodes(d, d.Capture(Main), path[:i+1])
+	}
+	d.Unwind(Main, 0)
+	edges := NewDacceEdges(n.p, Policy{}, 1<<62)
+	n.enter(edges, loop(1, "C", "A"))
+	edges.Reencode()
+	n.enter(edges, loop(100))
+	if deepest := edges.Stats().StackMax; deepest < 100 {
+		t.Errorf("without counts the ccStack had %d entries, want one for each level", deepest)
+	}
+}
+
+// Section 6.1: PCCE's profile has the targets of indirect calls, which are encoded then, and tells which edge of a
+// function is the most frequent.
+func TestPCCEProfile(t *testing.T) {
+	n := newNamed(t)
+	indirect := n.call("A", "C", "indirect", Dynamic)
+	cold, hot := n.call("B", "C", "cold", Static), n.call("A", "C", "hot", Static)
+	g := n.graph(n.path("A", "B"), []Call{cold, indirect, hot})
+	for i := range g.Edges {
+		if g.Edges[i].Call == hot {
+			g.Edges[i].Weight = 100
+		}
+	}
+	for _, test := range []struct {
+		tables *EdgeTables
+		av     uint64
+		known  bool
+	}{{NumberStatic(g, 1<<62), 1, false}, {NumberProfiled(g, 1<<62), 0, true}} {
+		av, _ := test.tables.AddValue(hot)
+		if _, ok := test.tables.AddValue(indirect); av != test.av || ok != test.known {
+			t.Errorf("the hot edge has %d, the indirect one a value: %v; want %d, %v", av, ok, test.av, test.known)
+		}
+	}
+}
+
+// Section 6.3: where each function is called from two places of the one before, ids have a bit for each level, and
+// edges are left out when there are no more.
+func TestPCCEOverflow(t *testing.T) {
+	n := newNamed(t)
+	calls := n.path("f0")
+	for i := range 70 {
+		from, to := fmt.Sprint("f", i), fmt.Sprint("f", i+1)
+		calls = append(calls, n.call(from, to, "", Static), n.call(from, to, "again", Static))
+	}
+	for levels, want := range map[int]int{60: 0, 70: 1} {
+		d := NewPCCE(n.p, n.graph(calls[:1+2*levels]))
+		if s := d.Stats(); (s.LeftOut > 0) != (want > 0) || s.Encoded+s.LeftOut != 1+2*levels {
+			t.Errorf("%d levels: %d edges are left out, %d encoded", levels, s.LeftOut, s.Encoded)
+		}
+		path := calls[:1:1]
+		for i := range levels {
+			path = append(path, calls[2+2*i])
+		}
+		n.enter(d, path)
 	}
 }
 
@@ -365,7 +454,7 @@ func TestLucceExample2(t *testing.T) {
 	}{{before, abde}, {after, n.path("X", "B", "C", "E")}} {
 		c := Context{Func: n.fn("E"), ID: 1}
 		got, err := DecodeDacce(c, n.p, []Tables{NumberStatic(test.g, 1<<62)},
-			func(uint32) (Context, Call, bool) { return Context{}, Call{}, true })
+			func(uint32) (ccLogged, bool) { return ccLogged{}, true })
 		if err != nil || !slices.Equal(got, test.want) {
 			t.Errorf("id 1 at E decodes to %v, %v; want %v", got, err, test.want)
 		}

@@ -193,15 +193,21 @@ func contenders(t testing.TB, p *Program, data []byte) []*contender {
 	often := Policy{NewEdges: 3, Check: 16, Gain: 0.1}
 	shallow := NewDacce(p, often, 5)
 	shallow.maxDepth = 6
+	countsShallow := NewDacceCounts(p, often, 5)
+	countsShallow.maxDepth = 6
 	complete, edges := completeGraph(t, data)
 	return []*contender{
 		{Encoder: NewPCCE(complete, edges), what: "pcce"},
+		{Encoder: NewPCCEProfile(complete, edges), what: "pcce-profile"},
 		{Encoder: NewDacce(p, often, MaxNumCC), what: "dacce"},
 		{Encoder: NewDacce(p, Policy{}, MaxNumCC), what: "dacce, on request only"},
 		{Encoder: NewDacce(p, often, 3), what: "dacce, small ids"},
 		{Encoder: shallow, what: "dacce, shallow", truncates: true},
 		{Encoder: NewDacceEdges(p, often, 1<<62), what: "dacce-edges"},
 		{Encoder: NewDacceEdges(p, often, 3), what: "dacce-edges, small ids"},
+		{Encoder: NewDacceCounts(p, often, 1<<62), what: "dacce-counts"},
+		{Encoder: NewDacceCounts(p, often, 3), what: "dacce-counts, small ids"},
+		{Encoder: countsShallow, what: "dacce-counts, shallow", truncates: true},
 		{Encoder: NewLucce(p, LucceLimit, LucceBudget), what: "lucce-versions"},
 		{Encoder: NewLucce(p, 10, LucceBudget), what: "lucce-versions, small ids"},
 		{Encoder: NewLucce(p, LucceLimit, 40), what: "lucce-versions, short log", truncates: true},

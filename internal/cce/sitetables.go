@@ -56,6 +56,7 @@ type SiteTables struct {
 	static  [][]interval // of each function
 	grouped [][]interval // for each key
 	values  []SiteValue
+	leftOut int
 }
 
 // NumberSites numbers a graph by weight. Ids stay below limit, at most [MaxNumCC];
@@ -72,7 +73,9 @@ func NumberSites(g *Graph, limit uint64) *SiteTables {
 	}
 	n.links = siteLinks(g, keys, groups)
 	n.number(n.chooseHot(), min(limit, MaxNumCC))
-	return newSiteTables(g.p, n, keys, groups)
+	t := newSiteTables(g.p, n, keys, groups)
+	t.leftOut = n.leftOut
+	return t
 }
 
 // groupKeys returns the key of each function, and the number of keys with 0. If
@@ -279,7 +282,8 @@ func (t *SiteTables) Compares(Site) bool { return false }
 
 // Sizes implements [Tables]. An encoded edge is a site here.
 func (t *SiteTables) Sizes() TableSizes {
-	s := TableSizes{Encoded: len(t.values), Bytes: uint64(8*len(t.Add) + 6*len(t.Key) + 4*len(t.GroupCC))}
+	s := TableSizes{Encoded: len(t.values), LeftOut: t.leftOut,
+		Bytes: uint64(8*len(t.Add) + 6*len(t.Key) + 4*len(t.GroupCC))}
 	s.numCCs(len(t.NumCC), func(f int) uint64 { return uint64(t.NumCC[f]) })
 	return s
 }

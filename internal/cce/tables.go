@@ -1,6 +1,10 @@
 package cce
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // Tables are the addition values of one epoch, with what decoding needs.
 // The state of a frame is a number whose meaning is theirs, 0 at the beginning of a
@@ -21,6 +25,7 @@ type Tables interface {
 // TableSizes sum up tables.
 type TableSizes struct {
 	Encoded  int    // edges or sites with an addition value
+	LeftOut  int    // those that would make ids too large
 	NumCC    uint64 // sum over all functions
 	MaxNumCC uint64
 	Bytes    uint64 // of a record from which the tables can be made again
@@ -46,6 +51,8 @@ type EdgeTables struct {
 	av    map[Call]uint64
 	in    [][]interval
 	numCC []uint64
+
+	leftOut int
 }
 
 // NumberEdges numbers a graph by weight: the hottest edges are no back edges, and
@@ -59,9 +66,18 @@ func NumberEdges(g *Graph, limit uint64) *EdgeTables {
 
 // NumberStatic numbers a complete graph as PCCE does without a profile: it knows no
 // weights, and recursive and indirect edges are not encoded (DACCE paper, section 2).
-// With a profile, as in section 6.1, it would encode the indirect edges that occur.
 func NumberStatic(g *Graph, limit uint64) *EdgeTables {
 	n := edgeNumbering(g, func(c Call) bool { return g.p.Sites[c.Site].Kind == Static })
+	n.number(n.chooseStatic(), limit)
+	return newEdgeTables(g.p, n)
+}
+
+// NumberProfiled numbers a graph as PCCE does with a profile (DACCE paper, section 6.1): indirect edges are compared
+// and encoded like others, and the most frequent edge of a function gets 0. Back edges are those of
+// a search from the root, which follows frequent edges first.
+func NumberProfiled(g *Graph, limit uint64) *EdgeTables {
+	n := edgeNumbering(g, func(Call) bool { return true })
+	slices.SortStableFunc(n.links, func(a, b link) int { return cmp.Compare(b.weight, a.weight) })
 	n.number(n.chooseStatic(), limit)
 	return newEdgeTables(g.p, n)
 }
@@ -79,7 +95,7 @@ func edgeNumbering(g *Graph, want func(Call) bool) *numbering {
 }
 
 func newEdgeTables(p *Program, n *numbering) *EdgeTables {
-	t := &EdgeTables{p, make(map[Call]uint64), n.intervals(), n.numCC}
+	t := &EdgeTables{p, make(map[Call]uint64), n.intervals(), n.numCC, n.leftOut}
 	for _, l := range n.links {
 		if l.encoded {
 			t.av[l.call] = l.av
@@ -127,7 +143,7 @@ func (t *EdgeTables) Compares(s Site) bool { return t.p.Sites[s].Kind == Dynamic
 // Sizes implements [Tables]: site, callee and value of each edge, and numCC of
 // each function.
 func (t *EdgeTables) Sizes() TableSizes {
-	s := TableSizes{Encoded: len(t.av), Bytes: uint64(16*len(t.av) + 8*len(t.numCC))}
+	s := TableSizes{Encoded: len(t.av), LeftOut: t.leftOut, Bytes: uint64(16*len(t.av) + 8*len(t.numCC))}
 	s.numCCs(len(t.numCC), func(f int) uint64 { return t.numCC[f] })
 	return s
 }

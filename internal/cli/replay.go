@@ -24,13 +24,16 @@ func replayCommand() *command {
 		short: "drive every context encoder with one stream of calls and returns",
 		long: `Replay reads the calls and returns of a program's run and drives the calling
 context encoders with them: the exact tree (cct), the hash (pcc), one static
-numbering (pcce), DACCE with a value for each edge, as published (dacce-edges),
-and with one for each site, as stemma builds it in (dacce), and Lucce as published
-(lucce-versions). What -engine=lucce builds in has other numbers: they do not change.
+numbering without a profile (pcce) and with one of the same run (pcce-profile),
+DACCE with a value for each edge (dacce-edges) and with counts of repetitions, too,
+as published (dacce-counts), and with a value for each site, as stemma builds it in
+(dacce), and Lucce as published (lucce-versions). What -engine=lucce builds in has
+other numbers: they do not change.
 It prints a table with a row for each:
 
 	nodes, edges      functions and edges of the call graph; of the edges, those
 	                  encoded (for dacce: static edges and dynamic sites)
+	left out          edges that would make ids too large
 	numCC, maxID      contexts that the encoding has ids for; the largest id
 	ccStack           pushes; depth and max are its depth after a call
 	compares          calls that had to look their target up
@@ -49,7 +52,7 @@ calls. With -events, replay writes the calls to an event file for later use.
 
 FILE is in the format that 'go doc github.com/stemma-go/stemma/internal/replay'
 describes, or the output of uftrace dump; "-" is standard input, which can be read
-only once and so leaves out pcce. The exit code is 1 if any context was decoded
+only once and so leaves out pcce and pcce-profile. The exit code is 1 if any context was decoded
 wrongly.
 `,
 		flags: func(fs *flag.FlagSet) { new(replayOptions).declare(fs) },

@@ -13,7 +13,7 @@ import (
 // Encoders lists the names that [Options.Encoders] may have, in the order of the
 // table.
 func Encoders() []string {
-	return []string{"cct", "pcc", "pcce", "dacce-edges", "dacce", "lucce-versions"}
+	return []string{"cct", "pcc", "pcce", "pcce-profile", "dacce-edges", "dacce-counts", "dacce", "lucce-versions"}
 }
 
 // Options tell what to run. [DefaultOptions] has values for all fields.
@@ -65,6 +65,7 @@ type Row struct {
 	Nodes      int     `json:"nodes"`
 	Edges      int     `json:"edges"`
 	Encoded    int     `json:"encoded"`
+	LeftOut    int     `json:"leftOut"` // edges that would make ids too large
 	NumCC      uint64  `json:"numCC"`
 	MaxID      uint64  `json:"maxID"`
 	StackOps   uint64  `json:"ccStackOps"`
@@ -94,9 +95,9 @@ func (r *Result) Mismatches() int {
 }
 
 // Run reads events to the end and drives the encoders with them. Open opens the
-// events from the beginning; it is called twice if pcce is among the encoders, which
-// needs the whole graph first. Where that is not possible it returns
-// [ErrReadOnce] the second time, and pcce has a note for figures.
+// events from the beginning; it is called twice if pcce or pcce-profile is among the encoders, which
+// need the whole graph first. Where that is not possible it returns
+// [ErrReadOnce] the second time, and they have a note for figures.
 //
 // Memory is taken for the stacks, the encoders, and the tree of all contexts, which
 // is always kept, as it counts them; not for events.
@@ -111,7 +112,7 @@ func Run(open func() (*Reader, error), o Options) (*Result, error) {
 	p := in.Program()
 	var complete *cce.Graph
 	note := ""
-	if slices.Contains(o.Encoders, "pcce") {
+	if slices.ContainsFunc(o.Encoders, needsGraph) {
 		again, err := open()
 		switch {
 		case errors.Is(err, ErrReadOnce):
@@ -132,10 +133,13 @@ func Run(open func() (*Reader, error), o Options) (*Result, error) {
 	return d.result(o, note), nil
 }
 
+// needsGraph tells whether an encoder must know all calls before the first one.
+func needsGraph(encoder string) bool { return encoder == "pcce" || encoder == "pcce-profile" }
+
 // ErrReadOnce is what the open function of [Run] returns if it cannot open again.
 var ErrReadOnce = errors.New("the input can be read only once")
 
-// graphOf reads all events for the calls that are among them.
+// graphOf reads all events for the calls that are among them, and counts them.
 func graphOf(r *Reader) (*cce.Graph, error) {
 	g := cce.NewGraph(r.Program())
 	for {
@@ -147,7 +151,8 @@ func graphOf(r *Reader) (*cce.Graph, error) {
 			return nil, err
 		}
 		if e.Kind == Call {
-			g.Add(e.Call)
+			i, _ := g.Add(e.Call)
+			g.Edges[i].Weight++
 		}
 	}
 }
@@ -200,10 +205,14 @@ func newDriver(in *Reader, p *cce.Program, complete *cce.Graph, o Options) *driv
 			e = d.pcc
 		case name == "pcce" && complete != nil:
 			e = cce.NewPCCE(p, complete)
+		case name == "pcce-profile" && complete != nil:
+			e = cce.NewPCCEProfile(p, complete.Clone())
 		case name == "dacce":
 			e = cce.NewDacce(p, policy, limit+1)
 		case name == "dacce-edges":
 			e = cce.NewDacceEdges(p, policy, limit+1)
+		case name == "dacce-counts":
+			e = cce.NewDacceCounts(p, policy, limit+1)
 		case name == "lucce-versions":
 			e = cce.NewLucce(p, cce.LucceLimit, o.Budget)
 		default:
@@ -341,7 +350,8 @@ func (d *driver) result(o Options, pcceNote string) *Result {
 func (c *contender) row() Row {
 	s := c.Stats()
 	return Row{
-		Encoder: c.Name(), Nodes: s.Nodes, Edges: s.Edges, Encoded: s.Encoded, NumCC: s.NumCC, MaxID: s.MaxID,
+		Encoder: c.Name(), Nodes: s.Nodes, Edges: s.Edges, Encoded: s.Encoded, LeftOut: s.LeftOut,
+		NumCC: s.NumCC, MaxID: s.MaxID,
 		StackOps: s.StackOps, StackMean: s.StackMean, StackMax: s.StackMax, Compares: s.Compares,
 		Epochs: s.Epochs, EncodeUS: s.EncodeTime.Microseconds(), Interned: s.Interned,
 		LogEntries: s.LogEntries, LogBytes: s.LogBytes, Bytes: s.Bytes, Truncated: s.Truncated,

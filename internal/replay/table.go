@@ -41,6 +41,7 @@ var columns = []column{
 	{"nodes", "nodes", func(r *Row) any { return r.Nodes }},
 	{"edges", "edges", func(r *Row) any { return r.Edges }},
 	{"encoded", "encoded", func(r *Row) any { return r.Encoded }},
+	{"left out", "left_out", func(r *Row) any { return r.LeftOut }},
 	{"numCC", "numcc", func(r *Row) any { return r.NumCC }},
 	{"maxID", "max_id", func(r *Row) any { return r.MaxID }},
 	{"ccStack", "ccstack_ops", func(r *Row) any { return r.StackOps }},

@@ -38,7 +38,8 @@ func ReplayTime(s *session.Session) time.Duration {
 func Replay(s *session.Session) error {
 	t := &table.Table{
 		Name: "replay", Title: "All encoders on the same calls", Left: 2,
-		Head: []string{"program", "encoder", "calls", "contexts", "nodes", "edges", "encoded", "numCC", "maxID",
+		Head: []string{"program", "encoder", "calls", "contexts", "nodes", "edges", "encoded", "left out", "numCC",
+			"maxID",
 			"ccStack", "depth", "max",
 			"compares", "epochs", "costs us", "interned", "log bytes", "memory KB", "truncated", "collisions",
 			"checked", "wrong"},
@@ -47,8 +48,10 @@ func Replay(s *session.Session) error {
 			"has logged them: up to " + fmt.Sprint(replayEvents) +
 			" entries, and as long as the tree has no more than " + fmt.Sprint(replayNodes) +
 			" contexts. pcce is given the graph that is called, " +
-			"not all that a static analysis finds. dacce-edges is DACCE with one addition value for each edge, as " +
-			"published, but without its markers and counts (PAPERS.md); dacce is what stemma builds in. " +
+			"not all that a static analysis finds, without weights; pcce-profile has these, and the targets of " +
+			"indirect calls, from the same run. left out: edges by which ids would overflow. dacce-edges is DACCE " +
+			"with one addition value for each edge, dacce-counts with the paper's counts of repetitions, too; " +
+			"neither has its markers (PAPERS.md). dacce is what stemma builds in. " +
 			"The papers never run two encoders on the same calls but for PCCE and DACCE, see the table above."},
 	}
 	v := session.EngineVariant("cct", "-record=calls", fmt.Sprint("-nodes=", replayNodes))
@@ -98,7 +101,8 @@ func replayCalls(live *record.Record, name string) (*replay.Result, error) {
 // replayCells are the columns of a row of stemma replay, in its order.
 func replayCells(r replay.Row) []string {
 	var cells []string
-	for _, v := range []any{r.Nodes, r.Edges, r.Encoded, r.NumCC, r.MaxID, r.StackOps, session.Number(r.StackMean, 2),
+	for _, v := range []any{r.Nodes, r.Edges, r.Encoded, r.LeftOut, r.NumCC,
+		r.MaxID, r.StackOps, session.Number(r.StackMean, 2),
 		r.StackMax, r.Compares,
 		r.Epochs, r.EncodeUS, r.Interned, r.LogBytes, r.Bytes >> 10, r.Truncated, r.Collisions, r.Checked,
 		r.Mismatches} {
