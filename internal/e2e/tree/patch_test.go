@@ -3,12 +3,15 @@ package tree
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/e2e"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // jumpLength is how long the jump through RDX is that libraries write over the beginning of a
@@ -40,6 +43,11 @@ func TestPatchable(t *testing.T) {
 		t.Errorf("of %d functions %d look for their node in their first %d bytes", functions, nodes, jumpLength)
 	}
 }
+
+var (
+	cellOperand = fmt.Sprintf("%#x(R14)", layout.GCtx)
+	objdumpLine = regexp.MustCompile(`^\s+\S+:-?\d+\s+0x([0-9a-f]+)\s+[0-9a-f]+\s+(\S+)\s*(.*?)\s*$`)
+)
 
 // nodeAtJump reports whether the first instructions of a function, as objdump lists them, load the cell from
 // g, and which instruction behind them uses what they have left in RDX.

@@ -7,7 +7,6 @@ import "unsafe"
 type G struct {
 	// address of the cell that the caller left; with the engines that encode contexts the word that it left
 	Ctx   uint64
-	Shard uint64 // address of this P's shard, less rt.Base
 	Func  uint64 // argument of the slow path: the function ID, or the address of its data
 	Node  uint64 // its result: the offset of the node, the word or the id
 	Start uint64 // address of the cell that the goroutine began with, or the upper half of the ID of the go statement
@@ -19,27 +18,25 @@ type G struct {
 	From   uint64 // the lower half of the ID of the go statement; Start is the upper
 }
 
-// GWords is where a G lies in g. Go 1.26 and 1.27 have a g of as many bytes; the first five
+// GWords is where a G lies in g. Go 1.26 and 1.27 have a g of as many bytes; the first four
 // words share a cache line. The runtime does not compile if its g is another one.
 const GWords = 456
 
 // Where its fields lie in g, without a type, as the compiler needs them.
 const (
 	GCtx     = GWords
-	GShard   = GWords + 8
-	GFunc    = GWords + 16
-	GNode    = GWords + 24
-	GStart   = GWords + 32
-	GStack   = GWords + 40
-	GCap     = GWords + 48
-	GFrom    = GWords + 72
+	GFunc    = GWords + 8
+	GNode    = GWords + 16
+	GStart   = GWords + 24
+	GStack   = GWords + 32
+	GCap     = GWords + 40
+	GFrom    = GWords + 64
 	GID      = GStack // the caller's id, with engine lucce
 	GVersion = GCap   // and its version
 )
 
 const (
 	_ = -(GCtx ^ (GWords + unsafe.Offsetof(G{}.Ctx)))
-	_ = -(GShard ^ (GWords + unsafe.Offsetof(G{}.Shard)))
 	_ = -(GFunc ^ (GWords + unsafe.Offsetof(G{}.Func)))
 	_ = -(GNode ^ (GWords + unsafe.Offsetof(G{}.Node)))
 	_ = -(GStart ^ (GWords + unsafe.Offsetof(G{}.Start)))

@@ -37,6 +37,8 @@
 // c of node n for the P with shard offset s is Base + n + 8*c + s. Only the P's
 // own M writes to its shard, so that plain increments are exact; a count is
 // the sum over the shards. Counter 0 counts the node's own invocations.
+// Compiled code has that address in another way: a thread's segment base, GS, is
+// Base + s - [CounterBase].
 //
 // # Live directory
 //
@@ -61,6 +63,10 @@ const Version = 5
 // the displacement of an x86 address, and above where a non-PIE executable
 // ends and the kernel begins the C heap: up to 1 GiB further, at random.
 const Base = 0x60000000
+
+// CounterBase is what a displacement of a counter begins with, before 8*c. Where a thread's segment base cannot be set
+// it is 0, and the shard that all Ps then share lies here: below Base, as long as an executable leaves room.
+const CounterBase = 0x40000000
 
 // Every start of a process draws a run number of 64 random bits, never 0. It stands
 // in the header of every kind of record, and an ID carries it: process IDs, and

@@ -46,7 +46,6 @@ var stemma struct {
 // not compile, unless the field is where they say.
 const (
 	_ = -(unsafe.Offsetof(g{}.stemmaCtx) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Ctx)))
-	_ = -(unsafe.Offsetof(g{}.stemmaShard) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Shard)))
 	_ = -(unsafe.Offsetof(g{}.stemmaFunc) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Func)))
 	_ = -(unsafe.Offsetof(g{}.stemmaNode) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Node)))
 	_ = -(unsafe.Offsetof(g{}.stemmaStart) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Start)))
@@ -80,11 +79,6 @@ func stemmaRoot(gp *g, k uintptr) stemmaSaved {
 	if stemma.encode.on {
 		gp.stemmaCtx, gp.stemmaStart, gp.stemmaFrom = stemmaVoid, k, 0
 		return old
-	}
-	if gp.stemmaShard == 0 {
-		// Never count into the tree itself: a new g has a shard from the
-		// start, if not yet that of the P it will run on.
-		gp.stemmaShard = getg().stemmaShard
 	}
 	gp.stemmaCtx = stemmaRootCell(k)
 	gp.stemmaStart = gp.stemmaCtx
@@ -156,18 +150,6 @@ func stemmaNewG(newg, creator *g, callerpc uintptr) {
 	}
 	if stemmaCallsOn {
 		stemmaCallsGo(newg, creator, cell)
-	}
-}
-
-// stemmaWire tells the goroutines of an M which shard to count in. It runs
-// whenever an M gets a P, without write barriers.
-//
-//go:nosplit
-//go:nowritebarrierrec
-func stemmaWire(mp *m, pp *p) {
-	mp.g0.stemmaShard = pp.stemmaShard
-	if mp.curg != nil {
-		mp.curg.stemmaShard = pp.stemmaShard
 	}
 }
 
@@ -297,7 +279,7 @@ func stemmaFaultAt(gp *g, node uint32, f funcInfo, pc uintptr, handler string) u
 		return stemmaRootCell(rt.RootOther)
 	}
 	// On the system stack there is no preemption, and so no change of P.
-	*(*uint64)(unsafe.Pointer(rt.Base + uintptr(here) + getg().m.g0.stemmaShard))++
+	*(*uint64)(unsafe.Pointer(rt.Base + uintptr(here) + getg().m.p.ptr().stemmaShard))++
 	return rt.Base + uintptr(tree.CellOf(here, 0))
 }
 

@@ -50,7 +50,7 @@ func stemmaAllocated(x unsafe.Pointer, size uintptr, typ *_type) {
 	if *(*uint64)(unsafe.Pointer(rt.Base + node)) != id {
 		node = stemmaAllocNode(cell, id, typ)
 	}
-	counters := (*[rt.AmountCounters]uint64)(unsafe.Pointer(rt.Base + node + gp.stemmaShard))
+	counters := (*[rt.AmountCounters]uint64)(unsafe.Pointer(rt.Base + node + gp.m.p.ptr().stemmaShard))
 	counters[0]++
 	counters[1] += uint64(size)
 	if stemmaLiveOn {

@@ -125,3 +125,20 @@ TEXT stemmaEnterSlow<>(SB), NOSPLIT, $96-0
 	MOVQ	80(SP), R13
 	MOVQ	88(SP), R15
 	RET
+
+// func stemmaSetBase(how, base uintptr) (errno uintptr)
+// Sets the segment base GS of this thread. It needs no g, and no stack but its caller's.
+TEXT ·stemmaSetBase(SB), NOSPLIT|NOFRAME, $0-24
+	MOVQ	base+8(FP), SI
+	CMPQ	how+0(FP), $const_stemmaSegmentInst
+	JNE	call
+	WRGSBASEQ	SI
+	MOVQ	$0, errno+16(FP)
+	RET
+call:
+	MOVL	$0x1001, DI	// ARCH_SET_GS
+	MOVL	$158, AX	// arch_prctl
+	SYSCALL
+	NEGQ	AX
+	MOVQ	AX, errno+16(FP)
+	RET

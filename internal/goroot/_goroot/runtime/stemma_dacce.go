@@ -167,6 +167,9 @@ func stemmaResume(gp *g) {
 //
 //go:nosplit
 func stemmaExitSyscall(gp *g) {
+	if iscgo && gp.m.p != 0 {
+		stemmaWire(gp.m.p.ptr()) // what C did with the segment base, who knows
+	}
 	if stemmaWaitOn {
 		systemstack(func() { stemmaRunAgain(gp) })
 	}

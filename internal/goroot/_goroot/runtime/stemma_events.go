@@ -62,13 +62,13 @@ func stemmaNewEvents(pp *p) {
 	}
 	m := (*stemmaEventMemory)(stemmaMemory(unsafe.Sizeof(stemmaEventMemory{})))
 	index := stemmaReserve(0, events.CountsArena(e.size))
-	counts := stemmaMapOfP("counts.", pp, e.size, e.size, false)
+	counts := stemmaMapOfP("counts.", pp, 0, e.size, e.size, false)
 	if m == nil || index == nil || counts == nil || stemmaFileAt(uintptr(counts)) == nil {
 		return // without memory, or a file, the events of this P are not recorded
 	}
 	m.counts.Init(counts, index, e.size)
 	if e.log {
-		if log := stemmaMapOfP("events.", pp, e.size, e.size, false); log != nil && stemmaFileAt(uintptr(log)) != nil {
+		if log := stemmaMapOfP("events.", pp, 0, e.size, e.size, false); log != nil && stemmaFileAt(uintptr(log)) != nil {
 			m.log.Init(log, e.size)
 			m.logs = true
 		}

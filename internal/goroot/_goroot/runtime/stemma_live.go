@@ -42,6 +42,10 @@ func stemmaInit() {
 		stemma.size = max(alignDown(room/(stemmaSomePs()+2), 1<<16), 4*tree.SinkSize)
 		funcsSize = stemma.size
 	}
+	stemmaSegmentInit()
+	if stemmaSegment == stemmaSegmentNone {
+		stemma.size = min(stemma.size, rt.Base-rt.CounterBase)
+	}
 	stemmaMakeDir("tree")
 	region := stemmaReserve(rt.Base, stemma.size)
 	if region == nil {
@@ -55,6 +59,9 @@ func stemmaInit() {
 	stemma.faults = (*[stemmaFaults]stemmaFault)(stemmaTables(unsafe.Sizeof(*stemma.faults)))
 	stemma.record.Init(region, known, funcs, uint64(stemma.size), uint64(funcsSize))
 	stemma.tree.Init(&stemma.record, region, starts, uint64(stemma.size), uint64(nodes), full)
+	if d := &firstmoduledata; d.etext < 1<<32 {
+		stemma.tree.Halves(uint64(d.rodata), 1<<31)
+	}
 	sec, nsec, _ := time_now()
 	stemma.record.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion,
 		defaultGOROOT, argslice)
@@ -133,7 +140,10 @@ func stemmaNewP(pp *p) {
 // both: the header says so. The program has never less than one.
 func stemmaNewShard(pp *p) uintptr {
 	s := &stemmaShards
-	lo := uintptr(stemmaMapOfP("shard.", pp, stemma.size, stemma.size-tree.SinkSize, true))
+	lo := uintptr(0)
+	if stemmaSegment != stemmaSegmentNone || s.n == 0 {
+		lo = uintptr(stemmaMapOfP("shard.", pp, stemmaShardAt(), stemma.size, stemma.size-tree.SinkSize, true))
+	}
 	if lo != 0 && stemmaAddShard(lo) {
 		return lo
 	}
@@ -145,7 +155,11 @@ func stemmaNewShard(pp *p) uintptr {
 	}
 	stemma.record.Lost(rt.LostShards)
 	name := [...]byte{'s', 'h', 'a', 'r', 'd'}
-	stemmaNotGrown(name[:], linuxENOMEM)
+	errno := uintptr(linuxENOMEM)
+	if stemmaSegment == stemmaSegmentNone {
+		errno = stemmaNoSegment
+	}
+	stemmaNotGrown(name[:], errno)
 	return s.list[0]
 }
 
@@ -163,23 +177,23 @@ func stemmaAddShard(lo uintptr) bool {
 
 // stemmaMapShape maps a file of the shape of a shard that belongs to no P. It returns nil if there are no addresses.
 func stemmaMapShape(name string) unsafe.Pointer {
-	return stemmaMapRoom(name, stemma.size, stemma.size-tree.SinkSize, true)
+	return stemmaMapRoom(name, 0, stemma.size, stemma.size-tree.SinkSize, true)
 }
 
-// stemmaMapOfP reserves room bytes, of which size bytes are a file that a P has for itself.
+// stemmaMapOfP reserves room bytes, at addr unless it is 0, of which size bytes are a file that a P has for itself.
 // It returns nil if there are no addresses. The world is stopped.
-func stemmaMapOfP(prefix string, pp *p, room, size uintptr, sparse bool) unsafe.Pointer {
+func stemmaMapOfP(prefix string, pp *p, addr, room, size uintptr, sparse bool) unsafe.Pointer {
 	var name [16]byte
 	n := copy(name[:], prefix)
 	var digits [20]byte
 	n += copy(name[n:], itoa(digits[:], uint64(pp.id)))
-	return stemmaMapRoom(unsafe.String(&name[0], n), room, size, sparse)
+	return stemmaMapRoom(unsafe.String(&name[0], n), addr, room, size, sparse)
 }
 
-// stemmaMapRoom reserves room bytes, of which size bytes are the file of that name.
+// stemmaMapRoom reserves room bytes, at addr unless it is 0, of which size bytes are the file of that name.
 // It returns nil if there are no addresses. The lock is held, or the world is stopped.
-func stemmaMapRoom(name string, room, size uintptr, sparse bool) unsafe.Pointer {
-	p := stemmaReserve(0, room)
+func stemmaMapRoom(name string, addr, room, size uintptr, sparse bool) unsafe.Pointer {
+	p := stemmaReserve(addr, room)
 	if p == nil {
 		return nil
 	}

@@ -135,8 +135,8 @@ func stemmaRunAgain(gp *g) {
 // runs on the system stack, where nothing preempts it between a load and a store of a counter.
 func stemmaCountWait(gp *g) {
 	c := &gp.stemmaClock
-	g0 := getg()
-	if c.waited|c.ready == 0 || g0.m.p == 0 || g0.stemmaShard == 0 {
+	pp := getg().m.p.ptr()
+	if c.waited|c.ready == 0 || pp == nil || pp.stemmaShard == 0 {
 		return
 	}
 	cell := gp.stemmaCtx
@@ -149,10 +149,10 @@ func stemmaCountWait(gp *g) {
 		cell = stemmaInterruptedCell(gp, cell)
 	}
 	if c.waited != 0 {
-		stemmaWaitedIn(cell, c.why, own, uint64(c.waited), g0.stemmaShard)
+		stemmaWaitedIn(cell, c.why, own, uint64(c.waited), pp.stemmaShard)
 	}
 	if c.ready != 0 {
-		stemmaWaitedIn(cell, stemmaWhyReady, own, uint64(c.ready), g0.stemmaShard)
+		stemmaWaitedIn(cell, stemmaWhyReady, own, uint64(c.ready), pp.stemmaShard)
 	}
 	c.waited, c.ready = 0, 0
 }

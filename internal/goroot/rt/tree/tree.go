@@ -26,6 +26,7 @@ type Tree struct {
 	starts     memory.Span    // a bitmap: does an object begin at this multiple of 8?
 	full       bool           // do not fold recursion
 	nodes      uint64         // nodes that may still be made
+	low, high  uint64         // between them are the IDs that compiled code knows by their lower halves
 }
 
 // Sizes in the region.
@@ -66,6 +67,15 @@ func (t *Tree) Init(rec *recorder.Recorder, mem, starts unsafe.Pointer, size, no
 	t.newNode(rt.RootFunc, RootNode, 0, rootSize)
 	t.newNode(rt.OverflowFunc, RootNode, rt.RootOverflow, overflowSize)
 	*t.cell(CellOf(RootNode, rt.RootOverflow)) = overflowNode
+}
+
+// Halves says that compiled code compares the lower halves of the IDs of functions between low and high, which are below
+// 1<<32. What a plugin brings lies elsewhere.
+func (t *Tree) Halves(low, high uint64) { t.low, t.high = low, high }
+
+// alike reports whether compiled code may take a function for another one, whose ID has the same lower half.
+func (t *Tree) alike(id uint64) bool {
+	return id != uint64(uint32(id)) && !rt.IsMarked(id) && t.low <= uint64(uint32(id)) && uint64(uint32(id)) < t.high
 }
 
 // RootNode is the offset of the root node; it is its own parent.
@@ -288,21 +298,23 @@ func (t *Tree) Owner(cell uint32) uint32 {
 	return uint32(i)*64 + top*8
 }
 
-// link makes node n reachable through cell, beside what is there already.
+// link makes node n reachable through cell, beside what is there already. In a table whole IDs are compared.
 func (t *Tree) link(cell, n uint32) {
 	v := *t.cell(cell)
-	if v == 0 {
+	if v == 0 && !t.alike(t.node(n).Func) {
 		memory.StoreRel32(t.cell(cell), n)
 		return
 	}
 	old := t.table(v)
-	if old.Tag != rt.TagTable {
+	if v == 0 || old.Tag != rt.TagTable {
 		table := t.newTable(4)
 		if table == 0 {
 			t.rec.Lost(rt.LostTables)
 			return
 		}
-		t.insert(table, v)
+		if v != 0 {
+			t.insert(table, v)
+		}
 		t.insert(table, n)
 		memory.StoreRel32(t.cell(cell), table)
 		return

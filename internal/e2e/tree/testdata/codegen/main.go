@@ -5,24 +5,25 @@ package main
 type T struct{ a, b int }
 
 // A leaf stays a leaf: no frame, no stack check; one counter, and one branch to
-// the slow path.
+// the slow path. Four instructions find the node, one counts.
 //
 //asm:0 PUSHQ|SUBQ|morestack
-//asm:1 INCQ\s+1610612736
+//asm:1 MOVQ\s+456\(R14\), CX\n.*MOVL\s+\(CX\), CX\n.*CMPL\s+1610612736\(CX\), \$2147483647\n.*JNE\s.*\n.*INCQ\s+1073741824\(CX\)\(GS\*1\)\n
 //asm:1 CALL\s+runtime\.stemmaEnter\(SB\)
 //asm:1 JNE
 //dacce:0 stemma|R14
 //go:noinline
 func leaf(x int) int { return x + 1 }
 
-// Each call leaves a cell of its own; nothing follows it.
+// Each call leaves a cell of its own; nothing follows it. Until the first call the node is in a register.
 //
 // With context IDs, nothing may stop the goroutine between the load of the word and
 // its store: in g before a call, in the frame on entry.
 //
 //asm:2 MOVQ\s+\w+, 456\(R14\)
 //asm:2 CALL\s+main\.leaf\(SB\)
-//asm:1 INCQ\s+1610612736
+//asm:1 INCQ\s+1073741824\(CX\)\(GS\*1\)
+//asm:1 MOVQ\s+main\.\.stemma\+\d+\(SP\), CX
 //dacce:2 MOVQ\s+main\.\.stemma\+\d+\(SP\), CX\n.*PCDATA\s+\$0, \$-2\n.*MOVQ\s+stemma:main\.caller\.av\+\d+\(SB\), DX\n.*ADDQ\s+DX, CX\n.*MOVQ\s+CX, 456\(R14\)\n.*PCDATA\s+\$0, \$-1\n
 //dacce:1 MOVQ\s+456\(R14\), CX\n.*PCDATA\s+\$0, \$-2\n.*SUBQ\s+stemma:main\.caller\.av\(SB\), CX\n(.*NOP\n)?.*CMPQ\s+stemma:main\.caller\.av\+8\(SB\), CX\n.*JLS.*\n(.*MOVQ\s+AX.*\n)?(.*PCDATA\s+\$3.*\n)?.*MOVQ\s+CX, main\.\.stemma\+\d+\(SP\)\n.*PCDATA\s+\$0, \$-1\n
 //go:noinline
@@ -40,10 +41,8 @@ func inlined(x int) int { return double(double(x)) }
 func double(x int) int { return 2 * x }
 
 // Inlined calls behind a nil check have a counter of their own, and share it.
-// No goroutine is moved to another P right before an increment.
 //
-//asm:2 INCQ\s+16106127\d\d\(
-//asm:2 PCDATA\s+\$0, \$-2\n.*INCQ\s+16106127\d\d\(
+//asm:2 INCQ\s+10737418\d\d\(\w+\)\(GS\*1\)
 //go:noinline
 func checked(t *T) int { t.b++; return sum(t) }
 

@@ -1,8 +1,8 @@
 package ssa
 
 import (
+	"cmd/compile/internal/types"
 	rt "internal/runtime/stemma"
-	rec "internal/runtime/stemma/layout" // ssa has a function layout
 	"strings"
 )
 
@@ -18,6 +18,48 @@ type StemmaCounters struct {
 	Ops     bool // operations are counted
 	Each    bool // in each block by itself, to check what is derived without
 	Weights []StemmaWeight
+}
+
+// Operations of our own. They are entries of the table of operations that belong to an architecture which this
+// compiler never compiles for: nothing else in it knows of them, so each pass leaves them as they are, and
+// what it asks of an operation the table answers.
+const (
+	// OpStemmaCount increments a counter of a node. AuxInt: the counter; arg0: the node; arg1: memory. It returns memory.
+	OpStemmaCount = OpS390XADDload
+
+	// OpStemmaDiffers compares the function of a node with another one. Aux: its metadata; arg0: the node; arg1: memory.
+	// It returns a bool, which controls a block; when that is lowered, flags.
+	OpStemmaDiffers = OpS390XSUBload
+)
+
+func init() {
+	count := opcodeTable[OpAMD64ADDQconstmodify] // for what it takes, and that it clobbers flags
+	count.name, count.auxType, count.hasSideEffects = "StemmaCount", auxInt64, true
+	count.faultOnNilArg0, count.symEffect = false, SymNone
+	opcodeTable[OpStemmaCount] = count
+
+	differs := opcodeTable[OpAMD64CMPLconstload]
+	differs.name, differs.auxType = "StemmaDiffers", auxSym
+	differs.faultOnNilArg0, differs.symEffect = false, SymNone
+	opcodeTable[OpStemmaDiffers] = differs
+}
+
+// stemmaLower makes comparisons of our own return the flags that they set.
+func stemmaLower(f *Func) {
+	changed := false
+	for _, b := range f.Blocks {
+		if b.Kind != BlockAMD64NE || b.Controls[0].Op != OpAMD64TESTB || b.Controls[0].Args[0].Op != OpStemmaDiffers {
+			continue
+		}
+		differs := b.Controls[0].Args[0]
+		b.ResetControls()
+		differs.Type = types.TypeFlags
+		b.SetControl(differs)
+		changed = true
+	}
+	if changed {
+		deadcode(f) // of tests for what is no bool any more
+	}
 }
 
 // stemmaIsSlow reports whether b is the slow path of the entry of an
@@ -72,20 +114,10 @@ func stemmaMerge(f *Func) {
 
 // stemmaCounterOf returns the counter that v increments, or -1.
 func stemmaCounterOf(v *Value) int {
-	if v.Op != OpStore || v.Args[0].Op != OpOffPtr || v.Args[0].Args[0].Op != OpAdd64 {
+	if v.Op != OpStemmaCount {
 		return -1
 	}
-	sum := v.Args[0].Args[0]
-	if !stemmaIsShard(sum.Args[0]) && !stemmaIsShard(sum.Args[1]) {
-		return -1
-	}
-	return int(v.Args[0].AuxInt-rt.Base) / rec.CounterSize
-}
-
-// stemmaIsShard reports whether v is the load of the shard from g.
-func stemmaIsShard(v *Value) bool {
-	return v.Op == OpLoad && v.Args[0].Op == OpOffPtr && v.Args[0].AuxInt == rec.GShard &&
-		v.Args[0].Args[0].Op == OpGetG
+	return int(v.AuxInt)
 }
 
 // stemmaMergeBlock removes from b each increment that another one in b, of a
@@ -124,7 +156,7 @@ func stemmaMergeBlock(b *Block, stores map[int][]*Value, into map[int]int) {
 // function; else nil.
 func stemmaBefore(m *Value) *Value {
 	switch m.Op {
-	case OpStore, OpZero, OpMove, OpVarDef, OpVarLive, OpCopy:
+	case OpStemmaCount, OpStore, OpZero, OpMove, OpVarDef, OpVarLive, OpCopy:
 		return m.MemoryArg()
 	case OpSelect1:
 		if strings.HasPrefix(m.Args[0].Op.String(), "Atomic") {
@@ -157,7 +189,7 @@ func stemmaRenumber(f *Func, stores map[int][]*Value, into map[int]int) {
 			continue
 		}
 		for _, v := range vs {
-			stemmaMove(v, rt.Base+rec.CounterSize*int64(now[c]))
+			v.AuxInt = int64(now[c])
 		}
 	}
 	for c := range into {
@@ -172,17 +204,4 @@ func stemmaRenumber(f *Func, stores map[int][]*Value, into map[int]int) {
 		now[c] = now[root]
 	}
 	f.Stemma.Now, f.Stemma.Left = now, left
-}
-
-// stemmaMove makes the increment v use another address: in the store, and in
-// the load that belongs to it.
-func stemmaMove(v *Value, offset int64) {
-	old := v.Args[0]
-	addr := v.Block.NewValue1I(v.Pos, OpOffPtr, old.Type, offset, old.Args[0])
-	v.SetArg(0, addr)
-	for _, a := range v.Args[1].Args {
-		if a.Op == OpLoad && a.Args[0] == old {
-			a.SetArg(0, addr)
-		}
-	}
 }

@@ -65,11 +65,7 @@ func stemmaNodeOf(f *Func) *Value {
 			if stemmaCounterOf(v) != 0 {
 				continue
 			}
-			sum := v.Args[0].Args[0]
-			if stemmaIsShard(sum.Args[0]) {
-				return sum.Args[1]
-			}
-			return sum.Args[0]
+			return v.Args[0]
 		}
 	}
 	return nil
@@ -359,7 +355,7 @@ func (g *stemmaFlow) findOwn(node *Value) {
 	}
 	work := []*Value{node}
 	mark := func(v *Value) {
-		if !g.own[v] && v.Op != OpPhi && (!v.Type.IsMemory() || v.Op == OpStore || v.Op == OpVarLive || v.Op == OpWB) {
+		if !g.own[v] && v.Op != OpPhi && (!v.Type.IsMemory() || v.Op == OpStore || v.Op == OpStemmaCount || v.Op == OpVarLive || v.Op == OpWB) {
 			g.own[v] = true
 			work = append(work, v)
 		}
@@ -483,15 +479,7 @@ func (m *stemmaMemory) block(b *Block, c int) {
 
 // increment adds 1 to counter c at the beginning of b, where the memory is in.
 func (m *stemmaMemory) increment(b *Block, in *Value, c int) *Value {
-	t := &m.f.Config.Types
-	pos := src.NoXPos
-	g := b.NewValue1(pos, OpGetG, t.UintptrPtr, in)
-	shard := b.NewValue2(pos, OpLoad, t.Uintptr, b.NewValue1I(pos, OpOffPtr, t.UintptrPtr, rec.GShard, g), in)
-	addr := b.NewValue1I(pos, OpOffPtr, t.UInt64.PtrTo(), rt.Base+rec.CounterSize*int64(c),
-		b.NewValue2(pos, OpAdd64, t.Uintptr, m.node, shard))
-	sum := b.NewValue2(pos, OpAdd64, t.UInt64, b.NewValue2(pos, OpLoad, t.UInt64, addr, in),
-		m.f.ConstInt64(t.UInt64, 1))
-	return b.NewValue3A(pos, OpStore, types.TypeMem, t.UInt64, addr, sum, in)
+	return b.NewValue2I(src.NoXPos, OpStemmaCount, types.TypeMem, int64(c), m.node, in)
 }
 
 // stemmaLastMemory returns the last memory that b makes, or nil.

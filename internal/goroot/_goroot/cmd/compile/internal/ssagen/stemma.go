@@ -5,14 +5,12 @@
 //
 // An instrumented function begins with
 //
-//	MOVQ  ctx(R14), C         the cell that the caller left in g
-//	MOVL  (C), N              its child
-//	LEAQ  f.stemma(SB), M     this function
-//	CMPQ  Base(N), M          is the child's function this one?
-//	JNE   slow                first visit, or a site with several targets
-//	MOVQ  N, slot(SP)         only if the function makes calls
-//	MOVQ  shard(R14), S
-//	INCQ  Base(N)(S*1)        counter 0: one invocation
+//	MOVQ  ctx(R14), C            the cell that the caller left in g
+//	MOVL  (C), N                 its child
+//	CMPL  Base(N), $f.stemma     is the child's function this one?
+//	JNE   slow                   first visit, or a site with several targets
+//	MOVQ  N, slot(SP)            only if the function makes calls
+//	INCQ  GS:CounterBase(N)      counter 0: one invocation
 //
 // and before call k it leaves a cell for the callee:
 //
@@ -21,15 +19,13 @@
 //	MOVQ  C, ctx(R14)
 //
 // Natives and inlined calls are counted in the caller, with an increment of
-// counter c: Base+8*c(N)(S*1). Nothing happens after a call: who needs the
+// counter c: GS:CounterBase+8*c(N). The segment base of a thread belongs to the shard of the P that it has,
+// so that an increment is one instruction: nothing can come between. Nothing happens after a call: who needs the
 // context of a frame finds its node in the slot, at varp-8.
 //
 // The slow path is a call to runtime.stemmaEnter, with the conventions of
 // gcWriteBarrier: it preserves the general registers, returns the node in R11,
 // is not a safe point, and does not make a leaf function need a frame.
-//
-// An asynchronous preemption between the load of the shard and the increment
-// could move the goroutine to another P, so liveness.StemmaMarkUnsafe forbids it.
 //
 // All loads are raw: those of load would be reported to the race detector, which has no
 // business with this memory, and the calls that report are not counted as calls here.
@@ -72,6 +68,7 @@ type stemmaFunc struct {
 	save   []*ssa.Value // the memory values that store to slot; unlinked if it is not needed
 	loads  []*ssa.Value // loads of slot
 	called bool         // something is called, so node does not survive in a register
+	fresh  *ssa.Block   // cct: where nothing was called yet, and node is in a register
 
 	// stemmaRestore: the place of the context, the memory when it is known, and what
 	// was there on entry.
@@ -123,12 +120,19 @@ func (s *state) stemmaFindNode() {
 	cell := s.rawLoad(word, s.stemmaG(layout.GCtx))
 	child := s.newValue1(ssa.OpZeroExt32to64, word,
 		s.rawLoad(types.Types[types.TUINT32], s.stemmaAddr(types.Types[types.TUINT32], cell, 0)))
-	meta := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.sym, s.sb)
-	have := s.rawLoad(word, s.stemmaAddr(word, child, rt.Base+int64(unsafe.Offsetof(layout.Node{}.Func))))
 	s.vars[stemmaNodeVar] = child
+	if base.Ctxt.Flag_shared || base.Ctxt.IsFIPS() {
+		meta := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.sym, s.sb)
+		have := s.rawLoad(word, s.stemmaAddr(word, child, rt.Base+int64(unsafe.Offsetof(layout.Node{}.Func))))
+		release()
+		s.stemmaSlowIf(s.newValue2(ssa.OpNeq64, types.Types[types.TBOOL], have, meta), s.stemma.meta.sym)
+		return
+	}
 	release()
-
-	s.stemmaSlowIf(ssa.OpNeq64, have, meta, s.stemma.meta.sym)
+	// Where all code and data lie below 2 GiB, half of an address tells functions apart (Tree.Halves), and the linker
+	// can make it part of an instruction. In FIPS 140 packages it does not.
+	s.stemmaSlowIf(s.curBlock.NewValue2A(s.peekPos(), ssa.OpStemmaDiffers, types.Types[types.TBOOL],
+		s.stemma.meta.sym, child, s.mem()), s.stemma.meta.sym)
 }
 
 // stemmaHoldContext keeps the context register, RDX, free of the values that are loaded before release
@@ -146,12 +150,12 @@ func (s *state) stemmaHoldContext() (release func()) {
 // stemmaSlowIf ends the block with a comparison. If it holds, the runtime is called
 // to find the node of the function that sym is about. It stores the node in the frame
 // and returns the block that it has ended.
-func (s *state) stemmaSlowIf(op ssa.Op, x, y *ssa.Value, sym *obj.LSym) *ssa.Block {
+func (s *state) stemmaSlowIf(control *ssa.Value, sym *obj.LSym) *ssa.Block {
 	word := types.Types[types.TUINTPTR]
 	b := s.endBlock()
 	b.Kind = ssa.BlockIf
 	b.Likely = ssa.BranchUnlikely
-	b.SetControl(b.NewValue2(s.peekPos(), op, types.Types[types.TBOOL], x, y))
+	b.SetControl(control)
 	if stemmaOptions.verify {
 		b.SetControl(s.f.ConstBool(types.Types[types.TBOOL], true)) // always take the path with the checker
 	}
@@ -169,6 +173,9 @@ func (s *state) stemmaSlowIf(op ssa.Op, x, y *ssa.Value, sym *obj.LSym) *ssa.Blo
 	s.startBlock(done)
 	s.stemma.node = s.variable(stemmaNodeVar, word)
 	s.stemmaSaveNode()
+	if !stemmaOptions.engine.encodes() {
+		s.stemma.fresh = done
+	}
 	return b
 }
 
@@ -223,9 +230,12 @@ func (s *state) stemmaAddr(t *types.Type, word *ssa.Value, offset int64) *ssa.Va
 	return s.newValue1I(ssa.OpOffPtr, t.PtrTo(), offset, word)
 }
 
-// stemmaNode returns the node, loaded from the frame. stemmaSeal replaces the
-// load by the value at entry if the function turns out to call nothing.
+// stemmaNode returns the node, loaded from the frame unless nothing was called since it was stored there. stemmaSeal
+// replaces the load by the value at entry if the function turns out to call nothing.
 func (s *state) stemmaNode() *ssa.Value {
+	if s.stemma.fresh == s.curBlock {
+		return s.stemma.node
+	}
 	load := s.rawLoad(types.Types[types.TUINTPTR], s.addr(s.stemma.slot))
 	s.stemma.loads = append(s.stemma.loads, load)
 	return load
@@ -233,15 +243,11 @@ func (s *state) stemmaNode() *ssa.Value {
 
 // stemmaCount emits an increment of counter c.
 func (s *state) stemmaCount(c int) {
-	word, u64 := types.Types[types.TUINTPTR], types.Types[types.TUINT64]
 	node := s.stemma.node
 	if c != 0 {
 		node = s.stemmaNode()
 	}
-	shard := s.rawLoad(word, s.stemmaG(layout.GShard))
-	addr := s.stemmaAddr(u64, s.newValue2(ssa.OpAdd64, word, node, shard), rt.Base+layout.CounterSize*int64(c))
-	sum := s.newValue2(ssa.OpAdd64, u64, s.rawLoad(u64, addr), s.constInt64(u64, 1))
-	s.store(u64, addr, sum)
+	s.vars[memVar] = s.newValue2I(ssa.OpStemmaCount, types.TypeMem, int64(c), node, s.mem())
 }
 
 // stemmaLeaveCell emits the store of the address of cell k for the callee.
@@ -260,6 +266,7 @@ func (s *state) stemmaCall(n *ir.CallExpr, k callKind, callee *obj.LSym) *obj.LS
 		return callee
 	}
 	if k == callDefer || k == callDeferStack {
+		s.stemma.fresh = nil
 		s.stemmaMark(noSite)
 		if k == callDefer {
 			s.stemmaAllocSite("runtime.deferproc")
@@ -314,6 +321,7 @@ func (s *state) stemmaSite(name string, kind int) {
 		return
 	}
 	s.stemma.called = true
+	defer func() { s.stemma.fresh = nil }()
 	s.stemmaUnmarked()
 	site := stemmaSite{kind: kind, pos: s.peekPos(), callee: name}
 	switch kind {

@@ -57,7 +57,8 @@ func (s *state) stemmaFindWord() {
 	w = s.newValue2(ssa.OpSub64, word, w, s.rawLoad(word, s.stemmaData(int64(unsafe.Offsetof(layout.FuncData{}.Key)))))
 	limit := s.rawLoad(word, s.stemmaData(int64(unsafe.Offsetof(layout.FuncData{}.Limit))))
 	s.vars[stemmaNodeVar] = w
-	s.stemma.entry = s.stemmaSlowIf(ssa.OpLeq64U, limit, w, s.stemma.meta.data)
+	over := s.newValue2(ssa.OpLeq64U, types.Types[types.TBOOL], limit, w)
+	s.stemma.entry = s.stemmaSlowIf(over, s.stemma.meta.data)
 }
 
 // stemmaData returns the address of a field of the function's data.

@@ -1,0 +1,28 @@
+package amd64
+
+import (
+	"cmd/compile/internal/ssa"
+	"cmd/compile/internal/ssagen"
+	"cmd/internal/obj"
+	"cmd/internal/obj/x86"
+	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
+	"unsafe"
+)
+
+// stemmaGenValue emits the instruction of an operation of our own. It reports whether v is one.
+func stemmaGenValue(s *ssagen.State, v *ssa.Value) bool {
+	switch v.Op {
+	case ssa.OpStemmaCount:
+		p := s.Prog(x86.AINCQ)
+		p.To = obj.Addr{Type: obj.TYPE_MEM, Reg: v.Args[0].Reg(), Index: x86.REG_GS, Scale: 1,
+			Offset: rt.CounterBase + layout.CounterSize*v.AuxInt}
+	case ssa.OpStemmaDiffers:
+		id := obj.Addr{Type: obj.TYPE_MEM, Reg: v.Args[0].Reg(),
+			Offset: rt.Base + int64(unsafe.Offsetof(layout.Node{}.Func))}
+		x86.StemmaCompare(s.Prog(x86.ACMPL), id, v.Aux.(*obj.LSym))
+	default:
+		return false
+	}
+	return true
+}
