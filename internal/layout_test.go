@@ -20,7 +20,6 @@ var numbersAllowed = map[string]string{
 	"internal/sealed/export_test.go":                                    "the sealed file, see FORMAT.md",
 	"internal/similarity/identity.go":                                   "the key of a map",
 	"internal/e2e/safety/safe_test.go":                                  "numbers that its own program prints",
-	"internal/e2e/tree/unsafe_test.go":                                  "tables of the Go linker",
 	"internal/goroot/_goroot/cmd/compile/internal/ssagen/stemma_cce.go": "a hash becomes a number",
 	"internal/goroot/_goroot/runtime/stemma.go": "the word that the Go compiler keeps above " +
 		"the slot, see stemmaRecover",

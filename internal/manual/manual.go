@@ -54,6 +54,7 @@ var environment = [][2]string{
 	{"STEMMA_QUIET", "1: programs do not say where they record if that is not where they should"},
 	{"STEMMA_UNTESTED_GO", "1: try a later minor release of Go"},
 	{"STEMMA_TREE_SIZE", "bytes of address space for the tree of a program, and for the counters of each P"},
+	{"STEMMA_SEGMENT", "call or shared: programs set the segment base of threads by system calls, or not at all"},
 }
 
 // Page writes the manual page of a version, as troff.

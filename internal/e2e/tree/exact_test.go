@@ -2,10 +2,13 @@ package tree
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/e2e"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // TestExact compares counts with those of a program that counts itself, while
@@ -26,6 +29,7 @@ func TestExact(t *testing.T) {
 		{"gcshrink", []int{2}, []string{"DISTURB_GC=1", "GODEBUG=gcshrinkstackoff=0,adaptivestackstart=0"}},
 		{"procs", []int{1, 4}, []string{"DISTURB_PROCS=1"}},
 		{"procspreempt", []int{2}, []string{"DISTURB_PROCS=1", "DISTURB_PREEMPT=1", "DISTURB_GC=1"}},
+		{"segmentcall", []int{2, 8}, []string{"STEMMA_SEGMENT=call", "DISTURB_PREEMPT=1"}},
 		{"noasync", []int{2}, []string{"GODEBUG=asyncpreemptoff=1"}},
 	} {
 		for _, n := range test.procs {
@@ -41,5 +45,28 @@ func TestExact(t *testing.T) {
 				e2e.Check(t, cct.New(p), wants, "default")
 			})
 		}
+	}
+}
+
+// TestNoSegmentBase runs a program where no thread can have a segment base of its own: it runs, and
+// says that counts may be missing. One P has nobody who takes its counts away.
+func TestNoSegmentBase(t *testing.T) {
+	exe := e2e.Build(t, "exact")
+	one := e2e.Run(t, exe, "GOMAXPROCS=1", "STEMMA_SEGMENT=shared")
+	one.OK(t)
+	p := one.Read(t)
+	e2e.NoLoss(t, p)
+	e2e.Check(t, cct.New(p), one.Wants(t), "default")
+
+	many := e2e.Run(t, exe, "GOMAXPROCS=8", "STEMMA_SEGMENT=shared")
+	if many.Err != nil {
+		t.Error(many.Err)
+	}
+	if want := "arch_prctl is not allowed"; !strings.Contains(many.Stderr, want) {
+		t.Errorf("standard error is %q, want %q in it", many.Stderr, want)
+	}
+	want := []profile.Loss{{Kind: profile.LossShards, Count: 7}}
+	if lost := many.Read(t).Lost(); !slices.Equal(lost, want) {
+		t.Errorf("%v was lost, want %v", lost, want)
 	}
 }

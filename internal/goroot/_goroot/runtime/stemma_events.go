@@ -68,7 +68,8 @@ func stemmaNewEvents(pp *p) {
 	}
 	m.counts.Init(counts, index, e.size)
 	if e.log {
-		if log := stemmaMapOfP("events.", pp, 0, e.size, e.size, false); log != nil && stemmaFileAt(uintptr(log)) != nil {
+		log := stemmaMapOfP("events.", pp, 0, e.size, e.size, false)
+		if log != nil && stemmaFileAt(uintptr(log)) != nil {
 			m.log.Init(log, e.size)
 			m.logs = true
 		}

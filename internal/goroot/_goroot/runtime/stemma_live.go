@@ -43,7 +43,7 @@ func stemmaInit() {
 		funcsSize = stemma.size
 	}
 	stemmaSegmentInit()
-	if stemmaSegment == stemmaSegmentNone {
+	if stemmaSegment == stemmaSegmentShared {
 		stemma.size = min(stemma.size, rt.Base-rt.CounterBase)
 	}
 	stemmaMakeDir("tree")
@@ -141,7 +141,7 @@ func stemmaNewP(pp *p) {
 func stemmaNewShard(pp *p) uintptr {
 	s := &stemmaShards
 	lo := uintptr(0)
-	if stemmaSegment != stemmaSegmentNone || s.n == 0 {
+	if stemmaSegment != stemmaSegmentShared || s.n == 0 {
 		lo = uintptr(stemmaMapOfP("shard.", pp, stemmaShardAt(), stemma.size, stemma.size-tree.SinkSize, true))
 	}
 	if lo != 0 && stemmaAddShard(lo) {
@@ -156,7 +156,7 @@ func stemmaNewShard(pp *p) uintptr {
 	stemma.record.Lost(rt.LostShards)
 	name := [...]byte{'s', 'h', 'a', 'r', 'd'}
 	errno := uintptr(linuxENOMEM)
-	if stemmaSegment == stemmaSegmentNone {
+	if stemmaSegment == stemmaSegmentShared {
 		errno = stemmaNoSegment
 	}
 	stemmaNotGrown(name[:], errno)

@@ -7,9 +7,9 @@ import rt "internal/runtime/stemma"
 
 // How the segment base is set.
 const (
-	stemmaSegmentNone = iota // not at all: it is 0, and all Ps count in one shard, which takes away from their counts
-	stemmaSegmentCall        // by a system call
-	stemmaSegmentInst        // by an instruction, which the kernel allows since Linux 5.9
+	stemmaSegmentShared = iota // not at all: it is 0, and all Ps share one shard, which takes away from their counts
+	stemmaSegmentCall          // by a system call
+	stemmaSegmentInst          // by an instruction, which the kernel allows since Linux 5.9
 )
 
 // stemmaSegment is how; it does not change when there is a second thread.
@@ -21,12 +21,12 @@ func stemmaSegmentInit() {
 		hwcap2   = 26     // AT_HWCAP2
 		fsgsbase = 1 << 1 // HWCAP2_FSGSBASE
 	)
-	stemmaSegment = stemmaSegmentNone
+	stemmaSegment = stemmaSegmentShared
 	most := uintptr(stemmaSegmentInst)
 	switch stemmaEnv("STEMMA_SEGMENT") {
 	case "call":
 		most = stemmaSegmentCall
-	case "none":
+	case "shared":
 		return
 	}
 	for i := 0; i+1 < len(auxv) && most == stemmaSegmentInst; i += 2 {
@@ -51,7 +51,7 @@ func stemmaSetBase(how, base uintptr) (errno uintptr)
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaWire(pp *p) {
-	if pp.stemmaShard != 0 && stemmaSegment != stemmaSegmentNone {
+	if pp.stemmaShard != 0 && stemmaSegment != stemmaSegmentShared {
 		stemmaSetBase(stemmaSegment, pp.stemmaShard+(rt.Base-rt.CounterBase))
 	}
 }
@@ -59,7 +59,7 @@ func stemmaWire(pp *p) {
 // stemmaShardAt returns where the next shard must lie: 0 if it may lie anywhere, else where all Ps count if no segment
 // base can be set.
 func stemmaShardAt() uintptr {
-	if stemmaSegment == stemmaSegmentNone {
+	if stemmaSegment == stemmaSegmentShared {
 		return rt.CounterBase
 	}
 	return 0

@@ -69,8 +69,8 @@ func (t *Tree) Init(rec *recorder.Recorder, mem, starts unsafe.Pointer, size, no
 	*t.cell(CellOf(RootNode, rt.RootOverflow)) = overflowNode
 }
 
-// Halves says that compiled code compares the lower halves of the IDs of functions between low and high, which are below
-// 1<<32. What a plugin brings lies elsewhere.
+// Halves says that compiled code compares the lower halves of the IDs of functions between low and high, which are
+// below 1<<32. What a plugin brings lies elsewhere.
 func (t *Tree) Halves(low, high uint64) { t.low, t.high = low, high }
 
 // alike reports whether compiled code may take a function for another one, whose ID has the same lower half.

@@ -193,6 +193,35 @@ func TestEnterPolymorphic(t *testing.T) {
 	}
 }
 
+// TestHalves has a function, a plugin's say, whose ID has a lower half that may be that of another one: a cell must
+// lead to it through a table, where whole IDs are compared, from the first call on.
+func TestHalves(t *testing.T) {
+	m := newMachine(t, 1<<23, false)
+	caller, alike, other := m.function(2), m.function(0), m.function(0)
+	half := uint64(uint32(alike.id()))
+	if half == alike.id() {
+		t.Fatalf("the ID %#x has no upper half", alike.id())
+	}
+	m.tree.Halves(half, half+1)
+	n := m.enter(caller)
+	for k, f := range []*meta{alike, other} {
+		m.call(n, k)
+		first := m.enter(f)
+		m.call(n, k)
+		if again := m.enter(f); again != first {
+			t.Errorf("cell %d leads to node %d, then to %d", k, first, again)
+		}
+		v := *m.tree.cell(CellOf(n, k))
+		if isTable := m.tree.table(v).Tag == rt.TagTable; isTable != (f == alike) {
+			t.Errorf("cell %d leads to a table: %t", k, isTable)
+		}
+	}
+	if m.slow != 3 {
+		t.Errorf("the slow path ran %d times, want 3", m.slow)
+	}
+	m.validate()
+}
+
 // TestTooPolymorphic passes what a table may hold: contexts stay right, and
 // the loss is counted.
 func TestTooPolymorphic(t *testing.T) {

@@ -2,8 +2,11 @@
 package main
 
 /*
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 extern int goLeaf(int);
 extern int goNest(int);
@@ -13,6 +16,16 @@ extern int goCompare(void *, void *);
 static int cLeaf(int n) { return n + 1; }
 
 static int cTwice(int n) { return goLeaf(n) + goLeaf(n + 1); }
+
+// Some libraries use the segment base for themselves.
+static int cSegment(int n) {
+	const int setGS = 0x1001;
+	int sum;
+	syscall(SYS_arch_prctl, setGS, 0);
+	sum = goLeaf(n);
+	syscall(SYS_arch_prctl, setGS, &sum);
+	return sum;
+}
 
 static int cMany(int n) {
 	int i, sum = 0;
@@ -60,6 +73,7 @@ import (
 
 func main() {
 	leaves()
+	segment()
 	callbacks()
 	threads()
 	sorting()
@@ -83,6 +97,18 @@ func leaf2() { sink.Add(1) }
 func leaves() {
 	for i := range 30 {
 		C.cLeaf(C.int(i))
+	}
+}
+
+// C may change what counters are found with.
+//
+//want:context [main];main.main;main.segment;**;main.goLeaf;main.leaf 20
+//want:context [main];main.main;main.segment;main.leaf2 20
+//go:noinline
+func segment() {
+	for i := range 20 {
+		C.cSegment(C.int(i))
+		leaf2()
 	}
 }
 

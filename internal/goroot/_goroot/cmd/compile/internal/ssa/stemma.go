@@ -24,11 +24,12 @@ type StemmaCounters struct {
 // compiler never compiles for: nothing else in it knows of them, so each pass leaves them as they are, and
 // what it asks of an operation the table answers.
 const (
-	// OpStemmaCount increments a counter of a node. AuxInt: the counter; arg0: the node; arg1: memory. It returns memory.
+	// OpStemmaCount increments a counter of a node. AuxInt: the counter; arg0: the node; arg1: memory. It returns
+	// memory.
 	OpStemmaCount = OpS390XADDload
 
-	// OpStemmaDiffers compares the function of a node with another one. Aux: its metadata; arg0: the node; arg1: memory.
-	// It returns a bool, which controls a block; when that is lowered, flags.
+	// OpStemmaDiffers compares the function of a node with another one. Aux: its metadata; arg0: the node; arg1:
+	// memory. It returns a bool, which controls a block; when that is lowered, flags.
 	OpStemmaDiffers = OpS390XSUBload
 )
 

@@ -355,7 +355,8 @@ func (g *stemmaFlow) findOwn(node *Value) {
 	}
 	work := []*Value{node}
 	mark := func(v *Value) {
-		if !g.own[v] && v.Op != OpPhi && (!v.Type.IsMemory() || v.Op == OpStore || v.Op == OpStemmaCount || v.Op == OpVarLive || v.Op == OpWB) {
+		ours := !v.Type.IsMemory() || v.Op == OpStemmaCount || v.Op == OpStore || v.Op == OpVarLive || v.Op == OpWB
+		if !g.own[v] && v.Op != OpPhi && ours {
 			g.own[v] = true
 			work = append(work, v)
 		}
