@@ -23,7 +23,7 @@
 // A re-encoding writes new words into the frames of a goroutine that is not
 // running. So a word must not live in a register where the goroutine may be
 // stopped: it is loaded from the slot for each call, with an atomic load, which
-// SSA neither forwards nor merges, and liveness.StemmaMarkUnsafe forbids
+// SSA neither forwards nor merges, and liveness.StemmaMarkUnencoded forbids
 // asynchronous preemption until it is in g, and on entry until it is in the slot.
 //
 // Engine pcc has V = 3*V + site in place of all this: no slow path, no tables.
