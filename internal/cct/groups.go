@@ -3,12 +3,21 @@ package cct
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/stemma-go/stemma/profile"
 )
 
 // Groupings are the ways to add up contexts, see [Tree.By].
-var Groupings = []string{"function", "package", "file", "line", "goroutine", "type", "reason"}
+var Groupings = append([]string{"function", "package", "file", "line", "goroutine"}, slices.Sorted(maps.Keys(Kinds))...)
+
+// Kinds are the groupings by what the runtime did for a function, with the values that have it, the usual one first.
+var Kinds = map[string][]profile.ValueType{
+	"type":   {profile.Alloc, profile.Allocs, profile.Live, profile.Objects},
+	"reason": {profile.Wait, profile.Waits},
+}
 
 // A Group sums up the contexts that belong to one function, package, file, line or kind of
 // goroutine.
@@ -37,13 +46,14 @@ type Group struct {
 // Groups without a value, and the root's, are left out. Those with the largest value of
 // their own come first.
 func (t *Tree) By(grouping string) ([]Group, error) {
-	key, ok := map[string]func(n uint32) (groupKey, bool){
+	key := map[string]func(n uint32) (groupKey, bool){
 		"function": t.functionKey, "package": t.functionKey, "file": t.functionKey, "line": t.lineKey,
 		"goroutine": t.goroutineKey,
-		"type":      t.typeKey,
-		"reason":    t.typeKey,
 	}[grouping]
-	if !ok {
+	if Kinds[grouping] != nil {
+		key = t.typeKey
+	}
+	if key == nil {
 		return nil, fmt.Errorf("unknown grouping %q (want %s)", grouping, strings.Join(Groupings, ", "))
 	}
 	groups, of := t.group(grouping, key)

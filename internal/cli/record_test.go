@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/livetest"
 )
@@ -114,9 +115,10 @@ func TestUselessFlags(t *testing.T) {
 			"-metric, -cost, -focus, -ignore, -hide",
 		"verify -live -engine=dacce x": "verify: -engine does nothing with -live, which builds no program; it " +
 			"has -v, -show",
-		"verify -live -show=3 x":             "verify: -show does nothing without -v",
-		"replay -events -check=3 x":          "replay: -check does nothing for a list of events; it has -events",
-		"build -metrics=calls,heat":          "-metrics=heat: no such metric (have calls, alloc, live, wait, ops)",
+		"verify -live -show=3 x":    "verify: -show does nothing without -v",
+		"replay -events -check=3 x": "replay: -check does nothing for a list of events; it has -events",
+		"build -metrics=calls,heat": "-metrics=heat: no such metric (have " +
+			strings.Join(engine.MetricNames(), ", ") + ")",
 		"build -metrics=alloc -record=calls": "-record=calls: the record has calls only; leave -metrics=alloc out",
 		"build -metrics=alloc -engine=dacce": "-metrics does nothing with -engine=dacce: it is for -engine=cct",
 		"build -engine=cct -every=1ms": "-every does nothing with -engine=cct: it is for -engine=sample; cct " +

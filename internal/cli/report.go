@@ -188,15 +188,13 @@ func checkReport(fs *flag.FlagSet, o *report.Options) error {
 			return exit.Usagef("report: -%s: %w", f.name, err)
 		}
 	}
-	switch o.By { // what else people say
-	case "site":
+	switch kinds := cct.Kinds[o.By]; {
+	case o.By == "site": // what else people say
 		o.By = "line"
-	case byContext:
+	case o.By == byContext:
 		o.Contexts = true
-	case "type":
-		o.Metric = cmp.Or(o.Metric, profile.Alloc.Name)
-	case "reason":
-		o.Metric = cmp.Or(o.Metric, profile.Wait.Name)
+	case kinds != nil:
+		o.Metric = cmp.Or(o.Metric, kinds[0].Name)
 	}
 	o.Requests = o.Requests || o.Request.Given
 	switch {

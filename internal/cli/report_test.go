@@ -162,7 +162,7 @@ func TestReportErrors(t *testing.T) {
 		{exit.Usage, "-func: error parsing regexp", []string{"report", "-func", "("}},
 		{exit.Usage, "-tree excludes -contexts, -func and -json", []string{"report", "-tree", "-json"}},
 		{exit.Usage, "-hide: error parsing regexp", []string{"report", "-hide", "("}},
-		{exit.Usage, "-by=lines: no such grouping (have function, package, file, line, goroutine, type, reason, " +
+		{exit.Usage, "-by=lines: no such grouping (have function, package, file, line, goroutine, reason, type, " +
 			"site, context)", []string{"report", "-by=lines"}},
 		{exit.Usage, "-sort=below: no such order (have self, total)", []string{"report", "-sort=below"}},
 		{exit.Usage, "-classes excludes -tree, -contexts, -func and -by", []string{"report", "-classes", "-by=line"}},

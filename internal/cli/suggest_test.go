@@ -25,7 +25,7 @@ func TestDidYouMean(t *testing.T) {
 		"nothing":                     `unknown command "nothing"; run`,
 		"report -contxts":             `not defined: -contxts (did you mean -contexts?); run`,
 		"report -x":                   `not defined: -x; run`,
-		"report -metric=cal":          `unknown metric "cal" (want calls, ops, alloc, allocs, live, objects, cpu, samples, wait, waits)`,
+		"report -metric=cal":          `unknown metric "cal" (want ` + strings.Join(report.Metrics(), ", ") + `)`,
 		"report -metric=call":         `(did you mean calls?)`,
 		"export -metric=call":         `(did you mean calls?)`,
 		"build -engine=dace .":        `no such engine (have`,

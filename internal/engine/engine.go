@@ -46,7 +46,7 @@ const (
 type Code struct {
 	Strategy string // of package ssagen; two engines may have one, and share compiled packages
 	Inlined  bool   // it may count inlined calls, or not
-	Alloc    bool   // it may count allocations
+	Metrics  bool   // it may count what -metrics names
 	Natives  bool   // it may give functions a context that call natives only, for events there
 	Entry    Hook
 }
@@ -107,7 +107,7 @@ var List = []*Engine{
 		Costs:   "a few nanoseconds a call, memory for each context",
 		Use:     "to understand a program, in tests, to compare two versions",
 		Flags:   []string{"recursion", "inlined", "nodes", "record", "metrics", "verify"},
-		Code:    Code{Strategy: "cct", Inlined: true, Alloc: true, Entry: HookAsked}, Parts: Contexts, File: FileTree,
+		Code:    Code{Strategy: "cct", Inlined: true, Metrics: true, Entry: HookAsked}, Parts: Contexts, File: FileTree,
 	},
 	{
 		Name: "dacce", Paper: "DACCE, CGO 2014", Help: "gives context IDs", Gives: IDs,

@@ -23,13 +23,7 @@ var allowed = map[string]string{
 
 	"internal/goroot/_goroot/cmd/compile/internal/ssagen/stemma_meta.go": "the strategies of the compiler by " +
 		"their names",
-	"internal/goroot/_goroot/runtime/stemma_contexts.go": "the half in the runtime finds its engine in the " +
-		"program's options",
-	"internal/goroot/_goroot/runtime/stemma_live.go":     "the same",
-	"internal/goroot/_goroot/runtime/stemma_sample.go":   "the same",
-	"internal/goroot/_goroot/runtime/stemma_settings.go": "the same",
-	"internal/goroot/_goroot/runtime/stemma_warm.go":     "the same",
-	"internal/goroot/rt/sample.go":                       "the name of a sampler in records",
+	"internal/goroot/rt/sample.go": "the name of a sampler in records",
 
 	"internal/cce/":          "encoders as published, by the names of their papers",
 	"internal/replay/":       "the same",
@@ -159,5 +153,24 @@ func TestList(t *testing.T) {
 	}
 	if engine.Giving(engine.Counts) != "-engine="+engine.Default().Name {
 		t.Errorf("exact counts need %s, and not the default", engine.Giving(engine.Counts))
+	}
+}
+
+// TestAskedMetrics: what a metric needs is asked for with it, and once.
+func TestAskedMetrics(t *testing.T) {
+	for list, want := range map[string]string{"": "", "calls": "", "ops,live": "alloc live ops",
+		"wait,alloc": "alloc wait", "calls,alloc,live,alloc": "alloc live"} {
+		var names []string
+		for _, m := range engine.AskedMetrics(list) {
+			names = append(names, m.Name)
+		}
+		if have := strings.Join(names, " "); have != want {
+			t.Errorf("%q asks for %q, want %q", list, have, want)
+		}
+	}
+	for i, m := range engine.Metrics {
+		if m.Needs != "" && !slices.Contains(engine.MetricNames()[:i], m.Needs) {
+			t.Errorf("%s stands before %s, which it needs", m.Name, m.Needs)
+		}
 	}
 }

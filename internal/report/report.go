@@ -86,17 +86,13 @@ func newReporter(w io.Writer, p *record.Record, o *Options) (*reporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	for by, of := range map[string][]profile.ValueType{
-		"type":   {profile.Alloc, profile.Allocs, profile.Live, profile.Objects},
-		"reason": {profile.Wait, profile.Waits}} {
-		if o.By == by && (!all.HasTypes() || !slices.Contains(of, all.Type)) {
-			var names []string
-			for _, t := range of {
-				names = append(names, "-metric="+t.Name)
-			}
-			return nil, exit.Usagef("report: -by=%s: %s has no %[1]ss; those are in %[3]s", by, all.Type.Name,
-				strings.Join(names, ", "))
+	if of := cct.Kinds[o.By]; of != nil && (!all.HasTypes() || !slices.Contains(of, all.Type)) {
+		var names []string
+		for _, t := range of {
+			names = append(names, "-metric="+t.Name)
 		}
+		return nil, exit.Usagef("report: -by=%s: %s has no %[1]ss; those are in %[3]s", o.By, all.Type.Name,
+			strings.Join(names, ", "))
 	}
 	return &reporter{w: w, t: all.Select(o.Selection), o: o, totals: all.Totals()}, nil
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/engine"
@@ -88,7 +89,9 @@ func samplingCounters(s *profile.Sampling) string {
 // Metrics returns the values that -metric may name.
 func Metrics() (names []string) {
 	for _, t := range profile.ValueTypes {
-		names = append(names, t.Name)
+		if !slices.Contains(names, t.Name) { // waits may be exact or sampled
+			names = append(names, t.Name)
+		}
 	}
 	return names
 }

@@ -156,7 +156,7 @@ func TestOptions(t *testing.T) {
 		t.Errorf("compiler: have %s, want %s", have, want)
 	}
 	o.Recursion, o.Nodes = "full", 1000
-	if have, want := o.ForRuntime(), "engine=cct,recursion=full,verify=off,nodes=1000"; have != want {
+	if have, want := o.ForRuntime(), "file=tree,recursion=full,verify=off,nodes=1000"; have != want {
 		t.Errorf("runtime: have %s, want %s", have, want)
 	}
 	o = DefaultOptions
@@ -164,7 +164,7 @@ func TestOptions(t *testing.T) {
 	if have, want := o.ForCompiler(), "engine=cct,inlined=on,verify=on"; have != want {
 		t.Errorf("compiler, to record: have %s, want %s", have, want)
 	}
-	if have, want := o.ForRuntime(), "engine=cct,recursion=full,verify=off,record=calls"; have != want {
+	if have, want := o.ForRuntime(), "file=tree,recursion=full,verify=off,record=calls"; have != want {
 		t.Errorf("runtime, to record: have %s, want %s", have, want)
 	}
 	for _, tt := range []struct {

@@ -244,14 +244,10 @@ func (o Options) ForCompiler() string {
 	if code.Entry != engine.HookNever {
 		s += ",verify=" + onOff(code.Entry == engine.HookAlways || o.Verify || o.Record != "")
 	}
-	if code.Alloc && o.countsAllocs() {
-		s += ",alloc=on"
-	}
-	if code.Alloc && o.hasMetric("wait") {
-		s += ",wait=on"
-	}
-	if code.Alloc && o.hasMetric("ops") {
-		s += ",ops=on"
+	for _, m := range engine.AskedMetrics(o.Metrics) {
+		if code.Metrics && m.Code {
+			s += "," + m.Name + "=on"
+		}
 	}
 	if code.Natives {
 		s += ",natives=" + onOff(o.hasEvent("alloc") || o.hasEvent("block"))
@@ -284,25 +280,14 @@ func (o Options) checkEvents() error {
 	return nil
 }
 
-// metrics are the values that an exact tree may have.
-var metrics = []string{"calls", "alloc", "live", "wait", "ops"}
-
-// hasMetric reports whether a metric is asked for.
-func (o Options) hasMetric(name string) bool {
-	return slices.Contains(strings.Split(o.Metrics, ","), name)
-}
-
-// countsAllocs reports whether allocations are counted. An object that is reachable is known by its allocation.
-func (o Options) countsAllocs() bool { return o.hasMetric("alloc") || o.hasMetric("live") }
-
 // checkMetrics reports a metric that does not exist, and what it cannot be recorded with.
 func (o Options) checkMetrics() error {
 	for name := range strings.SplitSeq(o.Metrics, ",") {
-		if name != "" && !slices.Contains(metrics, name) {
-			return fmt.Errorf("-metrics=%s: no such metric (have %s)", name, strings.Join(metrics, ", "))
+		if names := engine.MetricNames(); name != "" && !slices.Contains(names, name) {
+			return fmt.Errorf("-metrics=%s: no such metric (have %s)", name, strings.Join(names, ", "))
 		}
 	}
-	if o.Record != "" && (o.countsAllocs() || o.hasMetric("wait") || o.hasMetric("ops")) {
+	if o.Record != "" && len(engine.AskedMetrics(o.Metrics)) > 0 {
 		return fmt.Errorf("-record=%s: the record has calls only; leave -metrics=%s out", o.Record, o.Metrics)
 	}
 	return nil
@@ -330,16 +315,18 @@ func (o Options) ForRuntime() string {
 	if o.Record != "" {
 		recursion = "full" // a node must name its whole path
 	}
-	s := []string{"engine=" + strings.ReplaceAll(o.Engine, ",", "+"), "recursion=" + recursion,
-		"verify=" + onOff(o.Verify)}
+	e := o.engine()
+	s := []string{"file=" + e.File, "recursion=" + recursion, "verify=" + onOff(o.Verify)}
+	if e.Flag != 0 {
+		s = append(s, fmt.Sprint("flags=", e.Flag))
+	}
 	if o.Record != "" {
 		s = append(s, "record="+o.Record)
 	}
-	settings := o.engine().Settings
-	if settings&engine.SamplerSettings != 0 {
+	if e.Settings&engine.SamplerSettings != 0 {
 		s = append(s, o.Sample.forRuntime()...)
 	}
-	if settings&engine.AccumulatorSettings != 0 {
+	if e.Settings&engine.AccumulatorSettings != 0 {
 		s = append(s, o.Acct.forRuntime()...)
 	}
 	if o.IsWarm() {
@@ -351,14 +338,10 @@ func (o Options) ForRuntime() string {
 	if o.EventLog {
 		s = append(s, "eventlog=on")
 	}
-	if o.countsAllocs() {
-		s = append(s, "alloc=on")
-	}
-	if o.hasMetric("live") {
-		s = append(s, "live=on")
-	}
-	if o.hasMetric("wait") {
-		s = append(s, "wait=on")
+	for _, m := range engine.AskedMetrics(o.Metrics) {
+		if m.Runtime {
+			s = append(s, m.Name+"=on")
+		}
 	}
 	if o.Nodes != 0 {
 		s = append(s, fmt.Sprintf("nodes=%d", o.Nodes))

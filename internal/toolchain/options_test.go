@@ -76,14 +76,14 @@ func TestForCompiler(t *testing.T) {
 	if have, want := o.ForCompiler(), "engine=cct,inlined=on,verify=off,alloc=on"; have != want {
 		t.Errorf("with allocations: have %s, want %s", have, want)
 	}
-	if have, want := o.ForRuntime(), "engine=cct,recursion=fold,verify=off,alloc=on"; have != want {
+	if have, want := o.ForRuntime(), "file=tree,recursion=fold,verify=off,alloc=on"; have != want {
 		t.Errorf("the runtime, with allocations: have %s, want %s", have, want)
 	}
 	o.Engine, o.Metrics, o.Events = "dacce", "", "go,block"
 	if have, want := o.ForCompiler(), "engine=dacce,verify=off,natives=on"; have != want {
 		t.Errorf("with events below natives: have %s, want %s", have, want)
 	}
-	if have, want := o.ForRuntime(), "engine=dacce,recursion=fold,verify=off,events=go+block"; have != want {
+	if have, want := o.ForRuntime(), "file=cce,recursion=fold,verify=off,events=go+block"; have != want {
 		t.Errorf("the runtime: have %s, want %s", have, want)
 	}
 }

@@ -1,11 +1,14 @@
 package toolchain
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
 func TestProgramName(t *testing.T) {
@@ -26,7 +29,8 @@ func TestWarmOptions(t *testing.T) {
 	if have, want := static.ForCompiler(), dacce.ForCompiler(); have != want {
 		t.Errorf("compiler: have %s, want %s", have, want)
 	}
-	if have := static.ForRuntime(); !strings.HasPrefix(have, "engine=pcce,") || !strings.Contains(have, ",warm=on") {
+	if have := static.ForRuntime(); !strings.Contains(have, fmt.Sprint(",flags=", rt.HdrFlagStatic)) ||
+		!strings.Contains(have, ",warm=on") {
 		t.Errorf("runtime: have %s", have)
 	}
 	if have := dacce.ForRuntime(); strings.Contains(have, "warm") {

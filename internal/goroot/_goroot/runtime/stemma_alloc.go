@@ -14,11 +14,11 @@ var stemmaAllocOn bool
 // stemmaAllocInit makes the tree count allocations, if that is asked for.
 func stemmaAllocInit() {
 	if stemmaOption("alloc") == "on" {
-		stemma.tree.CountAllocs()
+		stemma.tree.Counts(rt.HdrFlagAlloc)
 		stemmaAllocOn = true
 	}
 	if stemmaAllocOn && stemmaOption("live") == "on" {
-		stemma.tree.CountLive()
+		stemma.tree.Counts(rt.HdrFlagLive)
 		stemmaLiveOn = true
 	}
 }

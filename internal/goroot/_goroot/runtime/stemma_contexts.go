@@ -62,7 +62,7 @@ func stemmaContextsInit() {
 	stemmaMakeDir("cce")
 	head := stemmaFileSpan("cce", rt.ContextsSize)
 	funcs := stemmaFileSpan("funcs", funcsSize)
-	stemma.encode.lucce = stemmaOption("engine") == "lucce"
+	stemma.encode.lucce = stemmaFlagged(rt.HdrFlagLucce)
 	nodes := stemmaFileSpan("nodes", rt.InternedBytes>>shift)
 	known := stemmaTables(recorder.KnownSize)
 	pcs := stemmaTables(contexts.PCSize)

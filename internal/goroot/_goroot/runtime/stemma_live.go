@@ -1,4 +1,4 @@
-// The record of engine cct: how it is laid out in schedinit, and for each P.
+// Records of exact trees: how they are laid out in schedinit, and for each P.
 
 package runtime
 
@@ -11,21 +11,23 @@ import (
 	"unsafe"
 )
 
-// stemmaInit maps the tree region and lays out the live directory. It runs
+// stemmaInit lays out the live directory. It runs
 // once, in schedinit, after the environment is known and before there is any
 // P. Whatever fails here, the program runs on, with its record in anonymous
 // memory.
 func stemmaInit() {
 	lockInit(&stemma.lock, lockRankLeafRank)
 	memory.Extend = stemmaExtend
-	switch stemmaOption("engine") {
-	case "dacce", "pcce", "lucce":
+	switch stemmaOption("file") { // the main file of the engine's records
+	case "cce":
 		stemmaContextsInit()
-		return
-	case "cct", "cct+acct":
-	default:
-		return
+	case "tree":
+		stemmaTreeInit()
 	}
+}
+
+// stemmaTreeInit is stemmaInit for a program that records a tree.
+func stemmaTreeInit() {
 	full := stemmaOption("recursion") == "full"
 	stemma.size = 1 << 30
 	nodes := uintptr(1 << 40) // as many as fit
@@ -110,6 +112,12 @@ func stemmaValue(s, key string) string {
 		}
 	}
 	return ""
+}
+
+// stemmaFlagged tells whether the records of the engine have a flag.
+func stemmaFlagged(flag uintptr) bool {
+	n, _ := stemmaParse(stemmaOption("flags"))
+	return n&flag != 0
 }
 
 func stemmaParse(s string) (n uintptr, ok bool) {

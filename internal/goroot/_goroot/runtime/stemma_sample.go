@@ -54,8 +54,8 @@ func stemmaSampleInit() {
 	lockInit(&stemmaSmp.drain, lockRankLeafRank)
 	lockInit(&stemmaSmp.stwLock, lockRankForcegc)
 	lockInit(&stemmaThreads.lock, lockRankLeafRank)
-	acct := stemmaHasEngine("acct")
-	if !acct && !stemmaHasEngine("sample") {
+	acct := stemmaAccumulates()
+	if !acct && stemmaOption("sampler") == "" {
 		return
 	}
 	nodes := uintptr(1 << 22)
@@ -118,22 +118,8 @@ func stemmaConfigure() {
 	stemmaSmp.Configure(stemmaSmp.sampler, stemmaSmp.walk, uint64(stemmaSmp.interval.Load()), flags)
 }
 
-// stemmaHasEngine tells whether the program was built with an engine; several
-// are separated by plus signs, since commas separate options.
-func stemmaHasEngine(name string) bool {
-	s := stemmaOption("engine")
-	for len(s) >= len(name) {
-		if s[:len(name)] == name && (len(s) == len(name) || s[len(name)] == '+') {
-			return true
-		}
-		i := 0
-		for i < len(s) && s[i] != '+' {
-			i++
-		}
-		s = s[min(i+1, len(s)):]
-	}
-	return false
-}
+// stemmaAccumulates tells whether the program was built with the accumulator, which has a trigger.
+func stemmaAccumulates() bool { return stemmaOption("trigger") != "" }
 
 // stemmaDuration returns the nanoseconds in a number with the unit ns, us, ms or s, or
 // without a unit; 0 if it is anything else.

@@ -37,7 +37,7 @@ func stemmaSampleOption(key string) string {
 
 // stemmaSettingWants returns what a setting should be, "" if it is that.
 func stemmaSettingWants(key, value string) string {
-	acct := stemmaHasEngine("acct")
+	acct := stemmaAccumulates()
 	for i := range stemmaSettings {
 		s := &stemmaSettings[i]
 		switch {

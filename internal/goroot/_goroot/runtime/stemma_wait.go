@@ -43,7 +43,7 @@ type stemmaClockOf struct {
 // stemmaWaitInit makes the tree count waits, if that is asked for.
 func stemmaWaitInit() {
 	if stemmaOption("wait") == "on" {
-		stemma.tree.CountWaits()
+		stemma.tree.Counts(rt.HdrFlagWait)
 		stemmaAside = (*[1 << 14]stemmaWaitEntry)(stemmaTables(unsafe.Sizeof(*stemmaAside)))
 		stemmaWaitOn = true
 	}

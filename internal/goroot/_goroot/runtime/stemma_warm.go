@@ -18,7 +18,7 @@ func stemmaWarm() {
 		return
 	}
 	c := &stemma.dacce
-	static := stemmaOption("engine") == "pcce"
+	static := stemmaFlagged(rt.HdrFlagStatic)
 	w, state := stemmaOpenWarm()
 	if state != rt.WarmNone {
 		c.Stats().Warm = uint64(state)

@@ -9,14 +9,8 @@ import (
 // function for each type and reason. Counter 0 counts them, counter 1 adds up their amounts: the bytes of the
 // heap that allocations took, the nanoseconds that waits did. Such a node has no cells.
 
-// CountAllocs says in the header that allocations are counted.
-func (t *Tree) CountAllocs() { t.rec.Header().Flags |= rt.HdrFlagAlloc }
-
-// CountWaits says in the header that waits are counted.
-func (t *Tree) CountWaits() { t.rec.Header().Flags |= rt.HdrFlagWait }
-
-// CountLive says in the header that reachable objects are counted.
-func (t *Tree) CountLive() { t.rec.Header().Flags |= rt.HdrFlagLive }
+// Counts says in the header what is counted beside calls: one of the flags of package rt.
+func (t *Tree) Counts(flag uint32) { t.rec.Header().Flags |= flag }
 
 // EnterAlloc returns the node of the allocations with the given function ID that were
 // asked for through the cell at offset cell, as Enter does; name is the type's.
