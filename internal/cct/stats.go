@@ -12,7 +12,7 @@ import (
 type Totals struct {
 	Calls     uint64 // invocations, of inlined functions and natives too
 	Contexts  uint64 // contexts that were entered; none of the truncated ones
-	Functions uint64 // functions with a count of their own
+	Functions uint64 // functions with a count of their own; those that memory or waits are of, not types and reasons
 	Truncated uint64 // those of Calls whose context had no room in the program's memory
 }
 
@@ -42,7 +42,10 @@ func (t *Tree) Totals() Totals {
 	lost, entered := t.Truncated(), make([]bool, len(t.Funcs))
 	for i, n := range t.Nodes {
 		sum.Calls += n.Count
-		entered[n.Func] = entered[n.Func] || n.Count > 0
+		if n.Count > 0 {
+			_, f := t.allocator(uint32(i))
+			entered[t.Nodes[f].Func] = true
+		}
 		switch {
 		case lost[i]:
 			sum.Truncated += n.Count
@@ -50,11 +53,13 @@ func (t *Tree) Totals() Totals {
 			sum.Contexts++
 		}
 	}
-	for _, e := range entered {
+	functions := make(map[Group]bool) // as By has them
+	for i, e := range entered {
 		if e {
-			sum.Functions++
+			functions[t.describe("function", groupKey{fn: uint32(i)})] = true
 		}
 	}
+	sum.Functions = uint64(len(functions))
 	return sum
 }
 

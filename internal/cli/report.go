@@ -34,7 +34,7 @@ prints the contexts with the most calls, with -tree the calling context tree, wi
 
 With -by it adds up by package, by file, by the line that makes the calls (of
 samples: the line that was sampled), or by what the goroutine began with; memory
-also by type. Site is another word for line, and -by=context one for -contexts.
+also by type. By line, the operations of a function are at the lines that call it. Site is another word for line, and -by=context one for -contexts.
 
 Allocations are there if the program was built with -metrics=calls,alloc: their
 bytes as -metric=alloc, their number as -metric=allocs. In contexts they are shown

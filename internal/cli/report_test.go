@@ -143,6 +143,7 @@ func TestReportErrors(t *testing.T) {
 		os.Mkdir("empty", 0o777),
 		os.WriteFile("broken.stemma", []byte("stemma\x00\x02\x01"), 0o666),
 		os.WriteFile("text", []byte("what is this? certainly no profile"), 0o666),
+		os.WriteFile("base.txt", []byte("stemma baseline 1\n"), 0o666),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -158,6 +159,8 @@ func TestReportErrors(t *testing.T) {
 		{exit.Failure, "stemma: broken.stemma: offset 9: file ends in the file header",
 			[]string{"report", "broken.stemma"}},
 		{exit.Failure, "stemma: text: offset 0: not a stemma profile", []string{"report", "text"}},
+		{exit.Failure, "base.txt: a baseline, which is text to compare with; only 'stemma diff' reads it",
+			[]string{"baseline", "base.txt"}},
 		{exit.Failure, "no such file", []string{"report", "missing"}},
 		{exit.Usage, "-func: error parsing regexp", []string{"report", "-func", "("}},
 		{exit.Usage, "-tree excludes -contexts, -func and -json", []string{"report", "-tree", "-json"}},

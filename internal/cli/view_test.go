@@ -134,6 +134,13 @@ func TestReportHasFunctionsWithTotalsOnly(t *testing.T) {
 			`"total":3000000,"contexts":0}`},
 		{"report -metric=samples -json -sort=total " + samples, `"functions":[{"name":"main.in","file":"main.go",` +
 			`"line":9,"calls":2,"total":3,"contexts":1},{"name":"main.main"`},
+		{"report -metric=cpu -top=0 " + samples, "and 2 more functions, and 1 function that only leads to others; " +
+			"-top=-1 lists all"},
+		{"report -metric=alloc -top=0 " + allocs, " · 3 functions\n"},
+		{"report -metric=alloc -top=1 " + allocs, "and 2 more functions, and 2 functions that only lead to others; " +
+			"-top=-1 lists all"},
+		{"report -metric=calls -by=line " + allocs, "  line of the call\n"},
+		{"report -metric=alloc -by=line " + allocs, "  line\n"},
 		{"report -metric=wait -func=main.main " + samples, "main.main  (0 contexts)"},
 		{"report -metric=wait -json -func=main.main " + samples, `"calls":0,"total":500,"contexts":0`},
 		{"report -metric=alloc -json " + allocs, `{"name":"main.main","file":"main.go","line":3,"calls":0,"total":240,` +

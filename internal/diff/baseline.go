@@ -2,7 +2,6 @@ package diff
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -38,9 +37,6 @@ import (
 // what that calls, is in no row.
 
 const baselineHead = "stemma baseline 1"
-
-// IsBaseline tells whether a file that begins with head is meant to be a baseline.
-func IsBaseline(head []byte) bool { return bytes.HasPrefix(head, []byte("stemma baseline")) }
 
 // WriteBaseline writes the exact values of s by function, or by context.
 func WriteBaseline(w io.Writer, s *Side, contexts bool) error {

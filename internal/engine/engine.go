@@ -223,6 +223,16 @@ func Recorded(file string, flags uint32) *Engine {
 	return &Engine{Name: "unknown", File: file}
 }
 
+// Files returns the main files of records.
+func Files() (files []string) {
+	for _, e := range List {
+		if e.File != "" && !slices.Contains(files, e.File) {
+			files = append(files, e.File)
+		}
+	}
+	return files
+}
+
 // Help returns what each engine does, for the help of -engine.
 func Help() string {
 	var list []string

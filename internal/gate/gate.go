@@ -120,7 +120,7 @@ func readBaseline(path string) (*diff.Side, error) {
 	defer f.Close()
 	head := make([]byte, 64)
 	n, _ := io.ReadFull(f, head) // fails for directories, which are no baselines
-	if !diff.IsBaseline(head[:n]) {
+	if !store.IsBaseline(head[:n]) {
 		return nil, nil
 	}
 	s, err := diff.ReadBaseline(io.MultiReader(bytes.NewReader(head[:n]), f), profile.Printable(path))

@@ -215,11 +215,28 @@ func (r *reporter) groups() error {
 		return err
 	}
 	what := cmp.Or(r.o.By, "function")
-	r.groupHead(what)
+	head := what
+	if t := r.t.Type; what == "line" && (t.PerCounter || t.Weighted || r.o.Cost != "") {
+		head = "line of the call" // a function is counted where it is called, and not where it does what is counted
+	}
+	r.groupHead(head)
 	for _, g := range list[:r.cut(len(list))] {
 		r.groupLine(g)
 	}
-	r.more(len(list), what)
+	rest := list[r.cut(len(list)):]
+	if len(rest) == 0 {
+		return nil
+	}
+	own := len(slices.DeleteFunc(slices.Clone(rest), func(g cct.Group) bool { return g.Self == 0 }))
+	var parts []string
+	if own > 0 {
+		parts = append(parts, words.Commas(uint64(own))+" more "+words.Noun(own, what))
+	}
+	if leading := len(rest) - own; leading > 0 { // the totals of the header are without them
+		parts = append(parts, fmt.Sprintf("%s that only %s to others", words.Plural(leading, what),
+			words.Noun(leading, "leads", "lead")))
+	}
+	r.printf("%15s and %s; -top=-1 lists all\n", "", strings.Join(parts, ", and "))
 	return nil
 }
 

@@ -3,6 +3,7 @@ package store
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -29,12 +30,20 @@ func ReadSealed(path string) (*record.Record, error) {
 		return nil, err
 	}
 	defer f.Close()
-	p, err := record.Read(bufio.NewReaderSize(f, 1<<20))
+	r := bufio.NewReaderSize(f, 1<<20)
+	if head, _ := r.Peek(64); IsBaseline(head) {
+		return nil, fmt.Errorf("%s: a baseline, which is text to compare with; only 'stemma diff' reads it, as BASE",
+			path)
+	}
+	p, err := record.Read(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return p, nil
 }
+
+// IsBaseline tells whether a file that begins with head is meant to be a text of 'stemma baseline'.
+func IsBaseline(head []byte) bool { return bytes.HasPrefix(head, []byte("stemma baseline")) }
 
 // IsLive tells whether a program recorded, or records, into dir.
 // The record need not be complete.
@@ -42,10 +51,9 @@ func IsLive(dir string) bool {
 	return MainFile(dir) != ""
 }
 
-// MainFile returns the file that tells a live directory from others, "" if it is none:
-// that of the tree of calls, of context IDs, or of samples.
+// MainFile returns the file that tells a live directory from others, "" if it is none.
 func MainFile(dir string) string {
-	for _, name := range []string{engine.FileTree, engine.FileIDs, engine.FileSamples} {
+	for _, name := range engine.Files() {
 		file := filepath.Join(dir, name)
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
 			return file
