@@ -15,9 +15,12 @@ func TestParseFlags(t *testing.T) {
 		rounds   int
 		variants string
 	}{
-		{"", 7, "cct, dacce, lucce, sample -every=1ms, sample -every=10ms, none, cct -inlined=off, pcce, pcc, sample " +
-			"-every=100us, " +
-			"cct,acct, pprof, fgprof, memprofile, race"},
+		{"", 7, "cct, dacce, lucce, sample -every=1ms, sample -every=10ms, none, cct -inlined=off, pcce, pcc, " +
+			"sample -every=100us, cct,acct, " +
+			"sample -sampler=stw -every=10ms, sample -sampler=sps -every=10ms, " +
+			"sample -sampler=stw -every=1ms, sample -sampler=sps -every=1ms, " +
+			"sample -sampler=stw -every=100us, sample -sampler=sps -every=100us, " +
+			"pprof, fgprof, memprofile, race"},
 		{"-quick", 3, "cct, dacce, sample -every=1ms"},
 		{"-quick -rounds=5", 5, "cct, dacce, sample -every=1ms"},
 		{"-variant=pcc -rounds=9", 9, "pcc"},

@@ -19,6 +19,7 @@ import (
 	"github.com/stemma-go/stemma/internal/callgraph"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // WarmStatic as Options.Warm asks for the call graph of the source.
@@ -92,7 +93,7 @@ func (w *warmBuild) warmer(patterns []string, tests bool) (*Warmer, error) {
 	return &Warmer{source: s}, nil
 }
 
-// readRecord reads the sealed record of a program with context IDs.
+// readRecord reads the sealed record of a program with context IDs, or with exact counts.
 func readRecord(name string) (*record.Record, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -103,9 +104,9 @@ func readRecord(name string) (*record.Record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-warm: %s: %w", name, err)
 	}
-	if p.IDs == nil {
-		return nil, fmt.Errorf("-warm: %s: no record of context IDs; want that of a program built with %s", name,
-			engine.Giving(engine.IDs))
+	if p.IDs == nil && !p.Has(profile.Calls) {
+		return nil, fmt.Errorf("-warm: %s: neither context IDs nor counts of calls; want the record of a program "+
+			"built with %s or %s", name, engine.Giving(engine.IDs), engine.Giving(engine.Counts))
 	}
 	return p, nil
 }
@@ -122,10 +123,13 @@ func (w *Warmer) Write(exe string) (s WarmStats, err error) {
 		return s, fmt.Errorf("%s: %w", exe, err)
 	}
 	var g *callgraph.Graph
-	if w.record != nil {
-		g = callgraph.FromRecord(bin, w.record)
-	} else {
+	switch {
+	case w.record == nil:
 		g = callgraph.Match(bin, w.source)
+	case w.record.IDs == nil:
+		g = callgraph.FromProfile(bin, w.record.Profile)
+	default:
+		g = callgraph.FromRecord(bin, w.record)
 	}
 	file, encoded := g.AppendWarm(nil)
 	s = WarmStats{len(bin.Funcs), g.Edges(), len(g.Calls), encoded}

@@ -43,8 +43,24 @@ func Time(s *session.Session) time.Duration {
 			runs += s.Options.Rounds
 		}
 	}
-	one := time.Duration(runs)*session.RunTime + time.Duration(len(variants))*s.BuildTime()
+	one := time.Duration(runs)*session.RunTime + buildsTime(s, variants)
 	return time.Duration(len(s.Programs)) * one
+}
+
+// buildsTime estimates the builds of one program. What a sampler is told does not change the code, so that
+// all its builds but the first only link.
+func buildsTime(s *session.Session, variants []measure.Variant) (sum time.Duration) {
+	const link = 2 * time.Second
+	sampled := false
+	for _, v := range variants {
+		if v.Engine() == "sample" && sampled {
+			sum += link
+			continue
+		}
+		sampled = sampled || v.Engine() == "sample"
+		sum += s.BuildTime()
+	}
+	return sum
 }
 
 // overheadVariants are all that overhead builds, plain first.
@@ -88,6 +104,9 @@ func Run(s *session.Session) error {
 	s.Tables = append(s.Tables, t, summarize(s, sums))
 	if f := overheadFigure(rows, s.Options.Variants); len(f.Bars) > 0 {
 		s.Figures = append(s.Figures, f)
+	}
+	if t := methods(rows); t != nil {
+		s.Tables = append(s.Tables, t)
 	}
 	if err := s.AddPaper("lucce1"); err != nil {
 		return err
@@ -249,6 +268,7 @@ type row struct {
 	perCall         float64 // seconds of user time added
 	bytesPerContext float64
 	binaryRatio     float64
+	memory          float64 // bytes that the peak of resident memory is larger
 	isBase          bool
 }
 
@@ -265,6 +285,7 @@ func newRow(s, plain *measure.Series, calls uint64) *row {
 		wallRatio:   ratios(measure.Wall),
 		cpuRatio:    ratios(measure.CPU).Median,
 		binaryRatio: float64(s.Binary.Size) / float64(plain.Binary.Size),
+		memory:      stats.Median(s.Values(peakOf)) - stats.Median(plain.Values(peakOf)),
 		record:      s.Record,
 		calls:       calls,
 		isBase:      s == plain,

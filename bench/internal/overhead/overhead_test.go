@@ -151,3 +151,19 @@ func TestFramework(t *testing.T) {
 		t.Error("a table without rows")
 	}
 }
+
+// TestMethods has a row for each engine that was measured, with medians and the worst program.
+func TestMethods(t *testing.T) {
+	of := func(program, build string, ratio, memory float64, record int64) *row {
+		return &row{program: program, build: build, userRatio: stats.Interval{Median: ratio}, binaryRatio: 1.5,
+			memory: memory * (1 << 20), record: measure.Record{Bytes: record << 10}}
+	}
+	if m := methods([]*row{of("a", "race", 10, 1, 1)}); m != nil {
+		t.Errorf("of race alone: %v", m.Rows)
+	}
+	m := methods([]*row{of("a", "lucce", 1, 1, 3), of("b", "lucce", 4, 3, 5), of("a", "race", 10, 1, 1)})
+	if got, want := strings.Join(m.Rows[0], "|"),
+		"lucce|code in each function; never stopped|yes|2.000|4.000|b|1.50|2.0|3.0|4|5"; got != want {
+		t.Errorf("%d rows, got %s, want %s", len(m.Rows), got, want)
+	}
+}

@@ -15,6 +15,7 @@ type Tree struct {
 	Nodes         int // physical ones: contexts of compiled functions
 	NativeNodes   uint64
 	NativeCalls   uint64
+	CallbackCalls uint64 // of functions that natives have called, and of what these called, natives left out
 	InlinedCalls  uint64
 	FunctionCalls uint64 // of compiled functions from known call sites of others
 	IndirectCalls uint64 // those of them whose site names no function: closures, interfaces
@@ -37,6 +38,7 @@ func TreeOf(p *profile.Profile, standard *Standard) *Tree {
 	t := cct.New(p)
 	sum := &Tree{Totals: t.Totals(), Nodes: len(p.Nodes)}
 	sum.FunctionCalls, sum.IndirectCalls = indirect(p)
+	sum.CallbackCalls = callbacks(t)
 	std := make([]bool, len(t.Funcs))
 	for i, f := range t.Funcs {
 		std[i] = standard.Has(f.Name)
@@ -59,6 +61,18 @@ func TreeOf(p *profile.Profile, standard *Standard) *Tree {
 	}
 	if sum.Calls > 0 {
 		sum.MeanDepth = weighted / float64(sum.Calls)
+	}
+	return sum
+}
+
+// callbacks counts the calls below natives, other than of natives.
+func callbacks(t *cct.Tree) (sum uint64) {
+	below := make([]bool, len(t.Nodes))
+	for i, n := range t.Nodes {
+		below[i] = below[n.Parent] || t.Sites[t.Nodes[n.Parent].Site].Via == cct.ViaNative
+		if below[i] && t.Sites[n.Site].Via != cct.ViaNative {
+			sum += n.Count
+		}
 	}
 	return sum
 }

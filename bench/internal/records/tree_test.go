@@ -90,3 +90,17 @@ func TestCallsByOrigin(t *testing.T) {
 		t.Errorf("got %+v", sum)
 	}
 }
+
+// TestCallbacks counts what a native has called, and what that has called, but no natives.
+func TestCallbacks(t *testing.T) {
+	tree := &cct.Tree{
+		Sites: []cct.Site{{}, {Via: cct.ViaNative}},
+		Nodes: []cct.Node{
+			{}, {Parent: 0, Count: 1}, {Parent: 1, Site: 1, Count: 2},
+			{Parent: 2, Count: 4}, {Parent: 3, Count: 8}, {Parent: 3, Site: 1, Count: 16}, {Parent: 1, Count: 32},
+		},
+	}
+	if got := callbacks(tree); got != 4+8 {
+		t.Errorf("%d calls, want 12", got)
+	}
+}

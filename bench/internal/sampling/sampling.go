@@ -51,7 +51,7 @@ var samplers = []sampler{{"stw", "sampler=stw"}, {"sps", "sampler=sps"}, {"isps"
 	{"isps at guards", "sampler=isps,ask=guard"}}
 
 // samplingPrograms are an interpreter, a parser with goroutines, and reflection:
-// three, because each is run forty times. The first has acct's figures.
+// three, because each is run forty times. The first has acct's figures. The others are run less often.
 var samplingPrograms = []string{"gopherlua", "site", "esbuild"}
 
 // inTurn returns those that take turns: with -quick the paper's only.
@@ -62,22 +62,30 @@ func inTurn(s *session.Session) []sampler {
 	return samplers
 }
 
-// samplingRuns is how often a program is run with each sampler. The paper's
+// samplingRuns is how often the program that is number i is run with each sampler. The paper's
 // averages are over 10 rounds of 10 iterations each.
-func samplingRuns(s *session.Session) int {
-	if s.Options.Quick {
+func samplingRuns(s *session.Session, i int) int {
+	switch {
+	case s.Options.Quick:
 		return 2
+	case i < len(samplingPrograms):
+		return 10
 	}
-	return 10
+	return 3
 }
 
-// sampledPrograms are the programs for these tables: with -quick the first only.
+// sampledPrograms are the programs for these tables, those of samplingPrograms first: with -quick the first only.
 func sampledPrograms(s *session.Session) []*program.Program {
-	chosen := choose(s.Programs, samplingPrograms)
+	list := choose(s.Programs, samplingPrograms)
 	if s.Options.Quick {
-		return chosen[:min(1, len(chosen))]
+		return list[:min(1, len(list))]
 	}
-	return chosen
+	for _, p := range s.Programs {
+		if !slices.Contains(list, p) {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // choose returns the programs with these names; where none has one of them, as with
@@ -99,17 +107,19 @@ func choose(all []*program.Program, names []string) []*program.Program {
 
 // Time estimates sampling.
 func Time(s *session.Session) time.Duration {
-	runs := len(inTurn(s)) * samplingRuns(s)
-	total := time.Duration(len(sampledPrograms(s))) * (s.BuildTime() + time.Duration(runs)*session.RunTime)
-	return total + accumulatorTime(s) + offTime(s)
+	total := accumulatorTime(s) + figure6Time() + shortTime(s) + offTime(s)
+	for i := range sampledPrograms(s) {
+		total += s.BuildTime() + time.Duration(len(inTurn(s))*samplingRuns(s, i))*session.RunTime
+	}
+	return total
 }
 
 // Run makes ICPE'15's figures 11 to 13, ACCT's figures 1 to 5, and the table of
 // what a program pays that does not sample.
 func Run(s *session.Session) error {
 	r := newSamplingReport()
-	for _, p := range sampledPrograms(s) {
-		if runs := sample(s, p); runs != nil {
+	for i, p := range sampledPrograms(s) {
+		if runs := sample(s, p, samplingRuns(s, i)); runs != nil {
 			r.add(p.Name, runs)
 		}
 	}
@@ -118,6 +128,9 @@ func Run(s *session.Session) error {
 		if len(f.Groups)+len(f.Lines) > 0 {
 			s.Figures = append(s.Figures, f)
 		}
+	}
+	if !s.Options.Quick {
+		s.Tables = append(s.Tables, short(s))
 	}
 	accumulator(s)
 	off(s)
@@ -131,9 +144,9 @@ type sampledRun struct {
 	sampling *profile.Sampling
 }
 
-// sample runs p with each sampler in turn and returns the runs by sampler. Nil says
+// sample runs p so many times with each sampler, in turn, and returns the runs by sampler. Nil says
 // that there is nothing to compare, which is among the problems then.
-func sample(s *session.Session, p *program.Program) [][]sampledRun {
+func sample(s *session.Session, p *program.Program, times int) [][]sampledRun {
 	v := session.EngineVariant("sample", "-every="+samplingEvery)
 	if !s.Available(v) {
 		return nil
@@ -141,10 +154,10 @@ func sample(s *session.Session, p *program.Program) [][]sampledRun {
 	turns := inTurn(s)
 	runs := make([][]sampledRun, len(turns))
 	err := s.Built(p, v, func(bin *measure.Binary, dir string) error {
-		for i := range samplingRuns(s) {
+		for i := range times {
 			for k := range turns {
 				k = (k + i) % len(turns) // none always runs first
-				session.Tell(fmt.Sprintf("sample %s, run %d of %d: %s", p.Name, i+1, samplingRuns(s), turns[k].name))
+				session.Tell(fmt.Sprintf("sample %s, run %d of %d: %s", p.Name, i+1, times, turns[k].name))
 				bin.Variant.Env = []string{"STEMMA_SAMPLING=" + turns[k].options}
 				run, err := sampleOnce(s, bin, filepath.Join(dir, "out"))
 				if err != nil {

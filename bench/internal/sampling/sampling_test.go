@@ -13,6 +13,7 @@ import (
 	"github.com/stemma-go/stemma/bench/internal/measure"
 	"github.com/stemma-go/stemma/bench/internal/program"
 	"github.com/stemma-go/stemma/bench/internal/session"
+	"github.com/stemma-go/stemma/bench/internal/table"
 	"github.com/stemma-go/stemma/internal/similarity"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -92,7 +93,7 @@ func TestSampledPrograms(t *testing.T) {
 		quick    bool
 		want     string
 	}{
-		{all, false, "gopherlua esbuild"},
+		{all, false, "gopherlua esbuild crypto nats"},
 		{all, true, "gopherlua"},
 		{all[3:], false, "nats"},
 	} {
@@ -119,11 +120,11 @@ func TestAccumulatorReport(t *testing.T) {
 		samples: similarity.Weights{"hot": 2, "warm": 1, "other": 1},
 	}
 	r := newAccumulatorReport()
-	r.add("demo", setting{59, lastEdge}, a)
-	r.addEdges("demo", setting{59, lastEdge}, a)
+	r.add("demo", setting{"calls:59", lastEdge}, a)
+	r.addEdges("demo", setting{"calls:59", lastEdge}, a)
 	// Overlap: 1/2 and 1/4; hot in both are two of four.
 	if got, want := strings.Join(r.table.Rows[0], "|"),
-		"demo|last-edge|59|0.0|4|3|2|75.0|50.0|figure 3: much stronger"; got != want {
+		"demo|last-edge|calls:59|0.0|4|3|2|75.0|50.0|figure 3: much stronger"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	f := r.edges[0]
@@ -136,7 +137,7 @@ func TestAccumulatorReport(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	v := setting{307, allNewEdges}.variant()
+	v := setting{"calls:307", allNewEdges}.variant()
 	if got, want := strings.Join(v.Flags, " "),
 		"-engine=cct,acct -recursion=full -trigger=calls:307 -weights=all-new-edges"; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -244,5 +245,19 @@ func TestRunOff(t *testing.T) {
 	if lines := strings.Fields(string(data)); lines[0] != "-test.benchtime=1x" ||
 		lines[len(lines)-1] != "-test.benchtime=5x" {
 		t.Errorf("iterations: %q", lines)
+	}
+}
+
+func TestShortRows(t *testing.T) {
+	times := make(map[string][]float64)
+	for i, sampler := range shortSamplers {
+		for _, every := range shortEvery {
+			times[sampler+every] = []float64{100 * float64(i+1), 200 * float64(i+1), 300 * float64(i+1)}
+		}
+	}
+	tab := new(table.Table)
+	addShort(tab, []float64{100, 200, 300}, times)
+	if got, want := strings.Join(tab.Rows[6], "|"), "isps|100us|400|2.000|2.000..2.000"; got != want {
+		t.Errorf("the last row is %s, want %s", got, want)
 	}
 }

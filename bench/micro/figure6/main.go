@@ -1,0 +1,34 @@
+// Command figure6 makes the calls of figure 6 of "Approximating the Calling Context Tree via Sampling":
+// a calls b 10 times, and b calls c 100 times. It prints how often a was called, as "NAME VALUE UNIT".
+package main
+
+import (
+	"flag"
+	"fmt"
+)
+
+//go:noinline
+func a() {
+	for range 10 {
+		b()
+	}
+}
+
+//go:noinline
+func b() {
+	for range 100 {
+		c()
+	}
+}
+
+//go:noinline
+func c() {}
+
+func main() {
+	n := flag.Int("n", 60_000, "`CALLS` of a")
+	flag.Parse()
+	for range *n {
+		a()
+	}
+	fmt.Println("calls", *n, "calls")
+}
