@@ -20,7 +20,7 @@ var numbersAllowed = map[string]string{
 	"internal/sealed/export_test.go":                                    "the sealed file, see FORMAT.md",
 	"internal/similarity/identity.go":                                   "the key of a map",
 	"internal/e2e/safety/safe_test.go":                                  "numbers that its own program prints",
-	"internal/goroot/_goroot/cmd/compile/internal/ssagen/stemma_cce.go": "a hash becomes a number",
+	"internal/goroot/_goroot/cmd/compile/internal/ssagen/stemma_pcc.go": "a hash becomes a number",
 	"internal/goroot/_goroot/runtime/stemma.go": "the word that the Go compiler keeps above " +
 		"the slot, see stemmaRecover",
 	"internal/goroot/_goroot/runtime/stemma_timer.go": "a system call's instruction",

@@ -29,7 +29,7 @@ import (
 // runtime on a Dacce: functions with data and metadata as the compiler lays them
 // out, goroutines with frames and slots, natives between them, and re-encodings at
 // any moment at which the real program may be stopped. What it does is written
-// out as it stands in ssagen/stemma_cce.go, runtime/stemma_dacce_amd64.s and
+// out as it stands in ssagen/stemma_dacce.go, runtime/stemma_dacce_amd64.s and
 // runtime/stemma_dacce.go.
 //
 // Beside the words it knows the truth: the frames. Each captured ID is kept with

@@ -1,31 +1,5 @@
-// Instrumentation for calling contexts: what all engines share, and engine cct.
-// What differs in calling context encoding is in stemma_cce.go.
-//
-// # The sequence
-//
-// An instrumented function begins with
-//
-//	MOVQ  ctx(R14), C            the cell that the caller left in g
-//	MOVL  (C), N                 its child
-//	CMPL  Base(N), $f.stemma     is the child's function this one?
-//	JNE   slow                   first visit, or a site with several targets
-//	MOVQ  N, slot(SP)            only if the function makes calls
-//	INCQ  GS:CounterBase(N)      counter 0: one invocation
-//
-// and before call k it leaves a cell for the callee:
-//
-//	MOVQ  slot(SP), N
-//	LEAQ  Base+NodeCells+4*k(N), C
-//	MOVQ  C, ctx(R14)
-//
-// Natives and inlined calls are counted in the caller, with an increment of
-// counter c: GS:CounterBase+8*c(N). The segment base of a thread belongs to the shard of the P that it has,
-// so that an increment is one instruction: nothing can come between. Nothing happens after a call: who needs the
-// context of a frame finds its node in the slot, at varp-8.
-//
-// The slow path is a call to runtime.stemmaEnter, with the conventions of
-// gcWriteBarrier: it preserves the general registers, returns the node in R11,
-// is not a safe point, and does not make a leaf function need a frame.
+// Instrumentation for calling contexts: what all engines share. What an engine does is a stemmaStrategy; stemma_cct.go,
+// stemma_dacce.go, stemma_pcc.go and stemma_lucce.go have one each, and stemma_cce.go what the last three share.
 //
 // All loads are raw: those of load would be reported to the race detector, which has no
 // business with this memory, and the calls that report are not counted as calls here.
@@ -42,9 +16,49 @@ import (
 	"internal/abi"
 	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
-	"slices"
-	"unsafe"
+	"sync"
 )
+
+// A stemmaStrategy is what an engine does in the compiler: a file of its own registers it.
+type stemmaStrategy struct {
+	// enter emits what an instrumented function does on entry.
+	enter func(s *state)
+
+	// site emits what precedes a call of the given kind, of a function that has a name if it is known.
+	site func(s *state, name string, kind int)
+
+	// leave emits what leaves the context of a callee for a cell in g. Nil where site does it.
+	leave func(s *state, cell int)
+
+	// mark counts an inlined call, an index in the inlining tree. Nil if they are not counted.
+	mark func(s *state, index int64)
+
+	// saved returns what a native that calls several times keeps of g on entry, and unknown what it puts back
+	// before each call. Saved is nil if it keeps nothing.
+	saved, unknown func(s *state) *ssa.Value
+
+	// seal ends the instrumentation of a function, when all of its sites are known.
+	seal func(s *state)
+
+	// data emits what a function has in writable memory. Nil if it has nothing there; if it has, then functions
+	// that call nothing need no description, and wrappers of assembly pass contexts through.
+	data func(m *stemmaMeta)
+
+	slow string // the slow path of function entry
+	here bool   // the runtime reads the word itself, in place of the package's function
+}
+
+var stemmaStrategies = map[string]*stemmaStrategy{}
+
+// stemmaRegister adds the strategy of the engines of these names.
+func stemmaRegister(strategy *stemmaStrategy, names ...string) {
+	for _, name := range names {
+		stemmaStrategies[name] = strategy
+	}
+}
+
+// stemmaEngine returns the strategy of this compilation, nil for none.
+var stemmaEngine = sync.OnceValue(func() *stemmaStrategy { return stemmaStrategies[stemmaOptions.engine] })
 
 // stemmaNodeVar is the SSA variable that holds the node at function entry.
 var stemmaNodeVar = ssaMarker("stemmaNode")
@@ -68,15 +82,15 @@ type stemmaFunc struct {
 	save   []*ssa.Value // the memory values that store to slot; unlinked if it is not needed
 	loads  []*ssa.Value // loads of slot
 	called bool         // something is called, so node does not survive in a register
-	fresh  *ssa.Block   // cct: where nothing was called yet, and node is in a register
+	fresh  *ssa.Block   // tree: where nothing was called yet, and node is in a register
 
 	// stemmaRestore: the place of the context, the memory when it is known, and what
 	// was there on entry.
 	place, found, saved *ssa.Value
 
-	entry *ssa.Block   // cce: ends in the check of the word
-	bound *ssa.Block   // lucce: ends in the check of the id
-	marks []stemmaMark // cce: which calls belong to which sites
+	entry *ssa.Block   // encoded: ends in the check of the word
+	bound *ssa.Block   // encoded in pairs: ends in the check of the id
+	marks []stemmaMark // encoded: which calls belong to which sites
 
 	// The last counted inline mark: while nothing that can leave the function
 	// came in between, the next one is executed exactly as often.
@@ -94,45 +108,10 @@ func (s *state) stemmaEnter() {
 	switch s.stemma.mode {
 	case stemmaFull:
 		s.stemma.meta = newStemmaMeta(s.curfn)
-		switch {
-		case stemmaOptions.engine == stemmaLucce:
-			s.stemmaFindPair()
-			return
-		case stemmaOptions.engine.encodes():
-			s.stemmaFindWord()
-			return
-		}
-		s.stemmaFindNode()
-		s.stemmaCount(0)
+		stemmaEngine().enter(s)
 	case stemmaRestore:
 		s.stemmaFindPlace()
 	}
-	// Whatever comes next, an inline mark at the very beginning is executed
-	// once in each invocation.
-	s.stemma.markBlock, s.stemma.markScanned = s.curBlock, len(s.curBlock.Values)
-}
-
-// stemmaFindNode emits the load of this invocation's node and its check, and
-// stores the node in the frame.
-func (s *state) stemmaFindNode() {
-	word := types.Types[types.TUINTPTR]
-	release := s.stemmaHoldContext()
-	cell := s.rawLoad(word, s.stemmaG(layout.GCtx))
-	child := s.newValue1(ssa.OpZeroExt32to64, word,
-		s.rawLoad(types.Types[types.TUINT32], s.stemmaAddr(types.Types[types.TUINT32], cell, 0)))
-	s.vars[stemmaNodeVar] = child
-	if base.Ctxt.Flag_shared || base.Ctxt.IsFIPS() {
-		meta := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.sym, s.sb)
-		have := s.rawLoad(word, s.stemmaAddr(word, child, rt.Base+int64(unsafe.Offsetof(layout.Node{}.Func))))
-		release()
-		s.stemmaSlowIf(s.newValue2(ssa.OpNeq64, types.Types[types.TBOOL], have, meta), s.stemma.meta.sym)
-		return
-	}
-	release()
-	// Where all code and data lie below 2 GiB, half of an address tells functions apart (Tree.Halves), and the linker
-	// can make it part of an instruction. In FIPS 140 packages it does not.
-	s.stemmaSlowIf(s.curBlock.NewValue2A(s.peekPos(), ssa.OpStemmaDiffers, types.Types[types.TBOOL],
-		s.stemma.meta.sym, child, s.mem()), s.stemma.meta.sym)
 }
 
 // stemmaHoldContext keeps the context register, RDX, free of the values that are loaded before release
@@ -173,9 +152,6 @@ func (s *state) stemmaSlowIf(control *ssa.Value, sym *obj.LSym) *ssa.Block {
 	s.startBlock(done)
 	s.stemma.node = s.variable(stemmaNodeVar, word)
 	s.stemmaSaveNode()
-	if !stemmaOptions.engine.encodes() {
-		s.stemma.fresh = done
-	}
 	return b
 }
 
@@ -228,34 +204,6 @@ func (s *state) stemmaG(offset int64) *ssa.Value {
 // not, so that the garbage collector never sees half of one.
 func (s *state) stemmaAddr(t *types.Type, word *ssa.Value, offset int64) *ssa.Value {
 	return s.newValue1I(ssa.OpOffPtr, t.PtrTo(), offset, word)
-}
-
-// stemmaNode returns the node, loaded from the frame unless nothing was called since it was stored there. stemmaSeal
-// replaces the load by the value at entry if the function turns out to call nothing.
-func (s *state) stemmaNode() *ssa.Value {
-	if s.stemma.fresh == s.curBlock {
-		return s.stemma.node
-	}
-	load := s.rawLoad(types.Types[types.TUINTPTR], s.addr(s.stemma.slot))
-	s.stemma.loads = append(s.stemma.loads, load)
-	return load
-}
-
-// stemmaCount emits an increment of counter c.
-func (s *state) stemmaCount(c int) {
-	node := s.stemma.node
-	if c != 0 {
-		node = s.stemmaNode()
-	}
-	s.vars[memVar] = s.newValue2I(ssa.OpStemmaCount, types.TypeMem, int64(c), node, s.mem())
-}
-
-// stemmaLeaveCell emits the store of the address of cell k for the callee.
-func (s *state) stemmaLeaveCell(k int) {
-	word := types.Types[types.TUINTPTR]
-	cell := s.newValue2(ssa.OpAdd64, word, s.stemmaNode(),
-		s.constInt64(word, rt.Base+layout.NodeSize+layout.CellSize*int64(k)))
-	s.store(word, s.stemmaG(layout.GCtx), cell)
 }
 
 // stemmaCall emits what precedes a call: it must not come between an argument
@@ -316,46 +264,8 @@ func (s *state) stemmaSite(name string, kind int) {
 			s.stemmaPutBack()
 		}
 		return
-	case stemmaOptions.engine.encodes():
-		s.stemmaEncodedSite(name, kind)
-		return
 	}
-	s.stemma.called = true
-	defer func() { s.stemma.fresh = nil }()
-	s.stemmaUnmarked()
-	site := stemmaSite{kind: kind, pos: s.peekPos(), callee: name}
-	switch kind {
-	case 0:
-		s.stemmaAllocSite(name)
-		return
-	case rt.SiteNative, rt.SitePanic, rt.SiteUnknown:
-		s.stemma.meta.counters++
-		site.counter = s.stemma.meta.counters
-		s.stemmaCount(site.counter - 1)
-	}
-	if stemmaLeavesCell(name, kind) {
-		site.cell = s.stemma.meta.newCell()
-		s.stemmaLeaveCell(site.cell - 1)
-	}
-	s.stemma.meta.sites = append(s.stemma.meta.sites, site)
-}
-
-// stemmaAllocSite emits, where allocations are counted, what precedes a call of the runtime
-// that is no context: it leaves a cell if the callee may allocate. Nothing is counted at the site.
-func (s *state) stemmaAllocSite(name string) {
-	switch name {
-	case "runtime.deferproc", "runtime.deferprocat", "runtime.deferrangefunc":
-	default:
-		return
-	}
-	if !stemmaOptions.alloc || s.stemma.mode != stemmaFull {
-		return
-	}
-	s.stemma.called = true
-	cell := s.stemma.meta.newCell()
-	s.stemmaLeaveCell(cell - 1)
-	s.stemma.meta.sites = append(s.stemma.meta.sites,
-		stemmaSite{kind: rt.SiteCall, pos: s.peekPos(), callee: name, cell: cell})
+	stemmaEngine().site(s, name, kind)
 }
 
 // stemmaFindPlace emits what a native that calls several times does on entry. It may run
@@ -367,67 +277,23 @@ func (s *state) stemmaFindPlace() {
 	s.stemma.place = s.newValue1(ssa.OpSelect0, word, find)
 	s.stemma.found = s.newValue1(ssa.OpSelect1, types.TypeMem, find)
 	s.vars[memVar] = s.stemma.found
-	if !stemmaOptions.engine.encodes() {
-		s.stemma.saved = s.rawLoad(word, s.stemmaAddr(word, s.stemma.place, 0))
+	if saved := stemmaEngine().saved; saved != nil {
+		s.stemma.saved = saved(s)
 	}
 }
 
 // stemmaPutBack emits what precedes a call in a native that calls several times.
 func (s *state) stemmaPutBack() {
 	s.stemma.called = true
-	word := s.stemma.saved
-	switch {
-	case stemmaOptions.engine == stemmaLucce:
-		word = s.stemmaRuntimeCell("runtime.stemmaNoCell")
-	case stemmaOptions.engine.encodes():
-		word = s.stemmaWord(rt.KeyUnknown << rt.WordKey)
-	}
+	word := stemmaEngine().unknown(s)
 	s.store(types.Types[types.TUINTPTR], s.stemmaAddr(types.Types[types.TUINTPTR], s.stemma.place, 0), word)
 }
 
-// stemmaInlMark counts the inlined call with the given index in the inlining
-// tree. Marks that nothing can separate share a counter; marks at the very
-// beginning of the function share counter 0.
+// stemmaInlMark counts the inlined call with the given index in the inlining tree.
 func (s *state) stemmaInlMark(index int64) {
-	if s.stemma.mode != stemmaFull || !stemmaOptions.inlined || stemmaOptions.engine.encodes() {
-		return
+	if s.stemma.mode == stemmaFull && stemmaOptions.inlined && stemmaEngine().mark != nil {
+		stemmaEngine().mark(s, index)
 	}
-	if !s.stemmaMarkJoins() {
-		s.stemma.meta.counters++
-		s.stemma.markCounter = s.stemma.meta.counters - 1
-		s.stemmaCount(s.stemma.markCounter)
-	}
-	s.stemma.markBlock, s.stemma.markScanned = s.curBlock, len(s.curBlock.Values)
-	s.stemma.meta.inlined[int(index)] = s.stemma.markCounter + 1
-}
-
-// stemmaUnmarked counts the inlined calls around a call site that have no mark, outermost
-// first. Where package staticinit evaluates part of a variable's initializer it drops the
-// mark of the call that was inlined there.
-func (s *state) stemmaUnmarked() {
-	var unmarked []int
-	for i := base.Ctxt.InnermostPos(s.peekPos()).Base().InliningIndex(); i >= 0; i = base.Ctxt.InlTree.Parent(i) {
-		if s.stemma.meta.inlined[i] == 0 {
-			unmarked = append(unmarked, i)
-		}
-	}
-	for _, i := range slices.Backward(unmarked) {
-		s.stemmaInlMark(int64(i))
-	}
-}
-
-// stemmaMarkJoins reports whether execution that passed the last mark is sure
-// to arrive here: same block, and no value that can panic or call.
-func (s *state) stemmaMarkJoins() bool {
-	if s.stemma.markBlock != s.curBlock {
-		return false
-	}
-	for _, v := range s.curBlock.Values[s.stemma.markScanned:] {
-		if v.Op.IsCall() || v.Op == ssa.OpNilCheck {
-			return false
-		}
-	}
-	return true
 }
 
 // stemmaSeal ends the instrumentation before the SSA is compiled. A function
@@ -442,17 +308,8 @@ func (s *state) stemmaSeal() {
 		}
 		return
 	}
-	if stemmaOptions.engine.encodes() {
-		s.f.Stemma.Sites = s.stemmaCallSites(s.stemma.meta.cellsFirst())
-		s.f.Stemma.Moves = stemmaOptions.engine == stemmaDACCE
-	} else {
-		s.f.Stemma.Number = s.stemma.meta.counters
-		s.f.Stemma.Ops, s.f.Stemma.Each = stemmaOptions.ops, stemmaOptions.verify
-	}
+	stemmaEngine().seal(s)
 	if s.stemma.called {
-		if s.hasdefer && !stemmaOptions.engine.encodes() {
-			s.stemma.meta.recover = s.stemmaRecoverSite()
-		}
 		s.stemma.meta.slot = true
 		s.curfn.LSym.Func().FuncFlag |= rt.FuncFlagSlot
 		return
@@ -471,16 +328,6 @@ func (s *state) stemmaSeal() {
 	}
 }
 
-// stemmaRecoverSite adds the site of the deferreturn to which recovery jumps.
-// The jump skips the store of the cell, so the runtime makes it.
-func (s *state) stemmaRecoverSite() int {
-	cell := s.stemma.meta.newCell()
-	s.stemma.meta.sites = append(s.stemma.meta.sites, stemmaSite{
-		kind: rt.SiteDeferReturn, pos: s.curfn.Endlineno, callee: "runtime.deferreturn", cell: cell,
-	})
-	return cell
-}
-
 // stemmaReplace turns v into a copy of by.
 func stemmaReplace(v, by *ssa.Value) {
 	v.Op, v.Aux, v.AuxInt = ssa.OpCopy, nil, 0
@@ -489,10 +336,10 @@ func stemmaReplace(v, by *ssa.Value) {
 
 // stemmaFinish hands the function's metadata over for emission.
 func (s *state) stemmaFinish() {
-	if s.stemma.mode != stemmaFull || stemmaOptions.engine.encodes() && !s.stemma.called {
-		return
+	if s.stemma.mode != stemmaFull || stemmaEngine().data != nil && !s.stemma.called {
+		return // without a context of its own a function has nothing to be described for
 	}
-	if !stemmaOptions.engine.encodes() {
+	if s.f.Stemma.Number != 0 {
 		s.stemma.meta.renumber(&s.f.Stemma)
 	}
 	s.stemma.meta.publish()
@@ -506,15 +353,10 @@ const StemmaEnterAux = rt.EnterAux
 // StemmaSlowSym is what a value WB with this auxiliary number calls: the slow path of
 // function entry, or what finds the place of the context.
 func StemmaSlowSym(aux int64) *obj.LSym {
-	name := "runtime.stemmaEnter"
-	switch {
-	case aux == rt.PlaceAux:
+	if aux == rt.PlaceAux {
 		return base.Ctxt.LookupABI("runtime.stemmaPlace", obj.ABIInternal)
-	case stemmaOptions.engine == stemmaLucce:
-		name = "runtime.stemmaLucceEnter"
-	case stemmaOptions.engine.encodes():
-		name = "runtime.stemmaDacceEnter"
 	}
+	name := stemmaEngine().slow
 	if stemmaOptions.verify {
 		name += "Checked"
 	}

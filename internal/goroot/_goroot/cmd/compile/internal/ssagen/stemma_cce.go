@@ -1,32 +1,5 @@
-// Instrumentation for calling context encoding (engines dacce, pcce and pcc).
-//
-// A function that calls instrumented functions begins with
-//
-//	MOVQ  ctx(R14), W         the word that the caller left in g
-//	SUBQ  f.av+DataKey(SB), W
-//	CMPQ  W, f.av+DataLimit(SB)
-//	JCC   slow                not encoded, or never entered before
-//	MOVQ  W, slot(SP)
-//
-// and before call k it leaves a word for the callee:
-//
-//	MOVQ  slot(SP), W
-//	ADDQ  f.av+DataAV+8*k(SB), W
-//	MOVQ  W, ctx(R14)
-//
-// Functions that call none need no code at all. Nothing happens after a call.
-//
-// The slow path is a call to runtime.stemmaDacceEnter, with the conventions of
-// runtime.stemmaEnter. It looks for the caller's frame by itself, so that g's
-// word may be anything when it is not below the limit.
-//
-// A re-encoding writes new words into the frames of a goroutine that is not
-// running. So a word must not live in a register where the goroutine may be
-// stopped: it is loaded from the slot for each call, with an atomic load, which
-// SSA neither forwards nor merges, and liveness.StemmaMarkUnencoded forbids
-// asynchronous preemption until it is in g, and on entry until it is in the slot.
-//
-// Engine pcc has V = 3*V + site in place of all this: no slow path, no tables.
+// What is shared by the engines that encode contexts, in stemma_dacce.go, stemma_pcc.go and stemma_lucce.go: sites with
+// addition values or steps in writable memory, and which call belongs to which site.
 
 package ssagen
 
@@ -34,32 +7,13 @@ import (
 	"cmd/compile/internal/objw"
 	"cmd/compile/internal/ssa"
 	"cmd/compile/internal/types"
-	"cmd/internal/hash"
 	"cmd/internal/obj"
-	"encoding/binary"
 	"sort"
 
 	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
 	"unsafe"
 )
-
-// stemmaFindWord emits the load of this invocation's word and its check, and
-// stores the word in the frame.
-func (s *state) stemmaFindWord() {
-	word := types.Types[types.TUINTPTR]
-	w := s.rawLoad(word, s.stemmaG(layout.GCtx))
-	if stemmaOptions.engine == stemmaPCC {
-		s.stemma.node = w
-		s.stemmaSaveNode()
-		return
-	}
-	w = s.newValue2(ssa.OpSub64, word, w, s.rawLoad(word, s.stemmaData(int64(unsafe.Offsetof(layout.FuncData{}.Key)))))
-	limit := s.rawLoad(word, s.stemmaData(int64(unsafe.Offsetof(layout.FuncData{}.Limit))))
-	s.vars[stemmaNodeVar] = w
-	over := s.newValue2(ssa.OpLeq64U, types.Types[types.TBOOL], limit, w)
-	s.stemma.entry = s.stemmaSlowIf(over, s.stemma.meta.data)
-}
 
 // stemmaData returns the address of a field of the function's data.
 func (s *state) stemmaData(offset int64) *ssa.Value {
@@ -76,7 +30,7 @@ func (s *state) stemmaWord(w uint64) *ssa.Value {
 // stemmaEncodedSite emits a call site of the given kind, by default of a static
 // call if name is known.
 func (s *state) stemmaEncodedSite(name string, kind int) {
-	if kind == 0 || stemmaOptions.engine == stemmaPCC && kind == rt.SiteNative {
+	if kind == 0 {
 		s.stemmaMark(noSite)
 		return
 	}
@@ -88,11 +42,11 @@ func (s *state) stemmaEncodedSite(name string, kind int) {
 	switch kind {
 	case rt.SiteNative:
 	case rt.SiteGo:
-		s.stemmaLeave(noCell) // the word itself
+		stemmaEngine().leave(s, noCell) // the context itself
 	default:
 		site.cell = m.newCell()
 		m.dynamic = append(m.dynamic, name == "" || kind != rt.SiteCall && kind != rt.SiteDefer)
-		s.stemmaLeave(site.cell - 1)
+		stemmaEngine().leave(s, site.cell-1)
 	}
 	s.stemmaMark(len(m.sites))
 	m.sites = append(m.sites, site)
@@ -103,7 +57,7 @@ func (s *state) stemmaEncodedSite(name string, kind int) {
 const StemmaHere = "github.com/stemma-go/stemma.here2"
 
 // StemmaCallsHere reports whether this engine reads the word itself at once.
-func StemmaCallsHere() bool { return stemmaOptions.engine == stemmaDACCE }
+func StemmaCallsHere() bool { return stemmaEngine() != nil && stemmaEngine().here }
 
 // stemmaIsDirect reports whether the function being built has a word that runtime.stemmaHere
 // can read.
@@ -119,42 +73,8 @@ func (s *state) stemmaHereSite(name string) {
 	m.sites = append(m.sites, stemmaSite{kind: rt.SiteNative, pos: s.peekPos(), callee: name})
 }
 
-// stemmaLeave emits what leaves the context of a callee in g.
-func (s *state) stemmaLeave(cell int) {
-	if stemmaOptions.engine == stemmaLucce {
-		s.stemmaLeavePair(cell)
-		return
-	}
-	s.stemmaLeaveWord(cell)
-}
-
-// stemmaAddition returns the addition value of a cell.
-func (s *state) stemmaAddition(cell int) *ssa.Value {
-	if stemmaOptions.engine == stemmaPCC {
-		h := hash.Sum32([]byte(s.stemma.meta.sym.Name))
-		return s.stemmaWord(uint64(binary.LittleEndian.Uint32(h[:])) + uint64(cell))
-	}
-	return s.rawLoad(types.Types[types.TUINTPTR], s.stemmaData(layout.FuncDataSize+layout.AVSize*int64(cell)))
-}
-
 // noCell stands for an addition of nothing.
 const noCell = -1
-
-// stemmaLeaveWord emits the store of the callee's word: the frame's, and the
-// addition value of a cell. It is loaded after the word, so that both are of one epoch.
-func (s *state) stemmaLeaveWord(cell int) {
-	word := types.Types[types.TUINT64]
-	load := s.newValue2(ssa.OpAtomicLoad64, types.NewTuple(word, types.TypeMem), s.addr(s.stemma.slot), s.mem())
-	w := s.newValue1(ssa.OpSelect0, word, load)
-	s.vars[memVar] = s.newValue1(ssa.OpSelect1, types.TypeMem, load)
-	if stemmaOptions.engine == stemmaPCC {
-		w = s.newValue2(ssa.OpMul64, word, w, s.constInt64(word, 3))
-	}
-	if cell != noCell {
-		w = s.newValue2(ssa.OpAdd64, word, w, s.stemmaAddition(cell))
-	}
-	s.store(word, s.stemmaG(layout.GCtx), w)
-}
 
 // A stemmaMark stands between the values that precede a call and the call: site
 // is the index of the call's site.
@@ -202,6 +122,9 @@ func (s *state) stemmaCallSites(order []int) map[ssa.ID]int {
 	return sites
 }
 
+// stemmaSealSites says which calls belong to which sites.
+func (s *state) stemmaSealSites() { s.f.Stemma.Sites = s.stemmaCallSites(s.stemma.meta.cellsFirst()) }
+
 // cellsFirst orders the sites so that those with a cell come first, and so that
 // a site has the number of its cell. It returns the new index of each site.
 func (m *stemmaMeta) cellsFirst() []int {
@@ -242,20 +165,4 @@ func (m *stemmaMeta) emitHead() {
 	objw.Uintptr(m.data, int(unsafe.Offsetof(data.Limit)), 0)
 	objw.SymPtr(m.data, int(unsafe.Offsetof(data.Func)), m.sym, 0)
 	objw.Uintptr(m.data, int(unsafe.Offsetof(data.Index)), 0)
-}
-
-// emitData emits the function's addition values: as long as it was not entered,
-// everything leads to the slow path.
-func (m *stemmaMeta) emitData() {
-	x := m.data
-	m.emitHead()
-	for i, dynamic := range m.dynamic {
-		av := uint64(rt.KeyUnknown << rt.WordKey)
-		if dynamic {
-			av |= rt.Dynamic
-		}
-		objw.Uintptr(x, layout.FuncDataSize+layout.AVSize*i, av)
-	}
-	objw.Global(x, int32(layout.FuncDataSize+layout.AVSize*len(m.dynamic)), obj.NOPTR)
-	x.Set(obj.AttrLocal, true)
 }

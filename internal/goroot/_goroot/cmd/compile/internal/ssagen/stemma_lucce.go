@@ -49,6 +49,18 @@ import (
 	"unsafe"
 )
 
+func init() {
+	stemmaRegister(&stemmaStrategy{
+		enter:   (*state).stemmaFindPair,
+		site:    (*state).stemmaEncodedSite,
+		leave:   (*state).stemmaLeavePair,
+		unknown: func(s *state) *ssa.Value { return s.stemmaRuntimeCell("runtime.stemmaNoCell") },
+		seal:    (*state).stemmaSealSites,
+		data:    (*stemmaMeta).emitCells,
+		slow:    "runtime.stemmaLucceEnter",
+	}, "lucce")
+}
+
 // stemmaFindPair emits the entry sequence.
 func (s *state) stemmaFindPair() {
 	word, u64 := types.Types[types.TUINTPTR], types.Types[types.TUINT64]

@@ -21,34 +21,16 @@ import (
 	"unsafe"
 )
 
-// A stemmaEngine is what contexts are made of.
-type stemmaEngine uint8
-
-const (
-	stemmaNone  stemmaEngine = iota
-	stemmaCCT                // nodes of a tree
-	stemmaDACCE              // words that the runtime assigns ids to
-	stemmaPCC                // hashes
-	stemmaLucce              // pairs of an id and a version
-)
-
-// encodes reports whether a context is a word and not a node.
-func (e stemmaEngine) encodes() bool { return e >= stemmaDACCE }
-
-var stemmaEngines = map[string]stemmaEngine{
-	"cct": stemmaCCT, "dacce": stemmaDACCE, "pcce": stemmaDACCE, "pcc": stemmaPCC, "lucce": stemmaLucce,
-}
-
 // stemmaOptions are what the tool asks of this compilation, in the environment
 // variable STEMMA_COMPILE: engine=cct,inlined=on,verify=off,natives=off,alloc=off,wait=off,ops=off.
 var stemmaOptions = func() (o struct {
-	engine                                     stemmaEngine
+	engine                                     string
 	inlined, verify, natives, alloc, wait, ops bool
 }) {
 	for _, kv := range strings.Split(os.Getenv("STEMMA_COMPILE"), ",") {
 		switch k, v, _ := strings.Cut(kv, "="); k {
 		case "engine":
-			o.engine = stemmaEngines[v]
+			o.engine = v
 		case "inlined":
 			o.inlined = v == "on"
 		case "verify":
@@ -73,14 +55,14 @@ var stemmaOptions = func() (o struct {
 // as they vanish from tracebacks.
 func stemmaModeOf(fn *ir.Func) stemmaMode {
 	switch {
-	case stemmaOptions.engine == stemmaNone || base.Flag.CompilingRuntime || stemmaNative[base.Ctxt.Pkgpath]:
+	case stemmaEngine() == nil || base.Flag.CompilingRuntime || stemmaNative[base.Ctxt.Pkgpath]:
 		return stemmaOff
 	case stemmaNative[fn.Sym().Pkg.Path] || fn.Sym().Pkg == ir.Pkgs.Runtime:
 		return stemmaOff
 	case strings.HasPrefix(fn.LSym.Name, "type:."):
 		return stemmaOff
 	case fn.ABIWrapper() && fn.ABI == obj.ABIInternal:
-		if stemmaOptions.engine.encodes() || stemmaAnywhere[fn.Sym()] {
+		if stemmaEngine().data != nil || stemmaAnywhere[fn.Sym()] {
 			return stemmaOff
 		}
 		return stemmaFull // stands for a function in assembly
@@ -375,11 +357,8 @@ func (m *stemmaMeta) emit() {
 	x.WriteBytes(base.Ctxt, int64(off), blob)
 	objw.Global(x, int32(off+len(blob)), obj.RODATA)
 	x.Set(obj.AttrLocal, true)
-	switch {
-	case stemmaOptions.engine == stemmaLucce:
-		m.emitCells()
-	case stemmaOptions.engine.encodes():
-		m.emitData()
+	if data := stemmaEngine().data; data != nil {
+		data(m)
 	}
 }
 
