@@ -20,7 +20,8 @@
 //     [NewDacceCounts] has its counts of repetitions, too.
 //   - [NewDacce] is what stemma builds into programs: one addition value for
 //     each call site, whatever the target. See [SiteTables].
-//   - [Lucce] needs no stack; its graph has versions. See there.
+//   - [Lucce] needs no stack; its graph has versions, as published. See there.
+//   - [StableLucce] is what stemma builds in: the newest graph decodes all contexts.
 //
 // Those in the middle are one [Dacce] with different [Tables].
 //

@@ -211,6 +211,9 @@ func contenders(t testing.TB, p *Program, data []byte) []*contender {
 		{Encoder: NewLucce(p, LucceLimit, LucceBudget), what: "lucce-versions"},
 		{Encoder: NewLucce(p, 10, LucceBudget), what: "lucce-versions, small ids"},
 		{Encoder: NewLucce(p, LucceLimit, 40), what: "lucce-versions, short log", truncates: true},
+		{Encoder: NewStableLucce(p, LucceLimit, StableBudget), what: "lucce"},
+		{Encoder: NewStableLucce(p, 50, StableBudget), what: "lucce, small ids", truncates: true},
+		{Encoder: NewStableLucce(p, LucceLimit, 40), what: "lucce, few entries", truncates: true},
 	}
 }
 

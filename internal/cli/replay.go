@@ -27,8 +27,8 @@ context encoders with them: the exact tree (cct), the hash (pcc), one static
 numbering without a profile (pcce) and with one of the same run (pcce-profile),
 DACCE with a value for each edge (dacce-edges) and with counts of repetitions, too,
 as published (dacce-counts), and with a value for each site, as stemma builds it in
-(dacce), and Lucce as published (lucce-versions). What -engine=lucce builds in has
-other numbers: they do not change.
+(dacce), and Lucce as published (lucce-versions) and as stemma builds it in, where
+the numbers of an edge do not change (lucce).
 It prints a table with a row for each:
 
 	nodes, edges      functions and edges of the call graph; of the edges, those

@@ -13,7 +13,7 @@ import (
 // Encoders lists the names that [Options.Encoders] may have, in the order of the
 // table.
 func Encoders() []string {
-	return []string{"cct", "pcc", "pcce", "pcce-profile", "dacce-edges", "dacce-counts", "dacce", "lucce-versions"}
+	return []string{"cct", "pcc", "pcce", "pcce-profile", "dacce-edges", "dacce-counts", "dacce", "lucce-versions", "lucce"}
 }
 
 // Options tell what to run. [DefaultOptions] has values for all fields.
@@ -213,6 +213,8 @@ func newDriver(in *Reader, p *cce.Program, complete *cce.Graph, o Options) *driv
 			e = cce.NewDacceEdges(p, policy, limit+1)
 		case name == "dacce-counts":
 			e = cce.NewDacceCounts(p, policy, limit+1)
+		case name == "lucce":
+			e = cce.NewStableLucce(p, cce.LucceLimit, cce.StableBudget)
 		case name == "lucce-versions":
 			e = cce.NewLucce(p, cce.LucceLimit, o.Budget)
 		default:
