@@ -49,10 +49,34 @@ type Lucce struct {
 	steps   map[stepKey]step
 	rebased map[rebaseKey]uint32
 	stale   map[uint32]bool
-	running map[Goroutine]*lucceStack
+	lucceStacks
 
 	calls, truncated uint64
 	numCC, maxID     uint64
+}
+
+// lucceStacks are the frames of all goroutines.
+type lucceStacks map[Goroutine]*lucceStack
+
+// Unwind implements [Encoder].
+func (l lucceStacks) Unwind(g Goroutine, depth int) { l[g].frames = l[g].frames[:l[g].root+depth] }
+
+// Start implements [Encoder]. At Root both values are 0.
+func (l lucceStacks) Start(g Goroutine) { l[g] = &lucceStack{make([]lucceFrame, 1), 1} }
+
+// Exit implements [Encoder].
+func (l lucceStacks) Exit(g Goroutine) { delete(l, g) }
+
+// Reencode implements [Encoder]: there are no epochs.
+func (l lucceStacks) Reencode() {}
+
+// Capture implements [Encoder].
+func (l lucceStacks) Capture(g Goroutine) Context {
+	f := l[g].frames[len(l[g].frames)-1]
+	if f.lost {
+		return Context{Func: f.f, Truncated: true}
+	}
+	return Context{Func: f.f, Version: f.v, ID: f.id}
 }
 
 type lucceStack struct {
@@ -97,7 +121,7 @@ func NewLucce(p *Program, limit uint64, budget int) *Lucce {
 	l := &Lucce{
 		p: p, graph: newVersionedGraph(p, limit), budget: budget,
 		steps: make(map[stepKey]step), rebased: make(map[rebaseKey]uint32), stale: make(map[uint32]bool),
-		running: make(map[Goroutine]*lucceStack), numCC: 1,
+		lucceStacks: make(lucceStacks), numCC: 1,
 	}
 	l.Start(Main)
 	return l
@@ -108,13 +132,13 @@ func (l *Lucce) Name() string { return "lucce-versions" }
 
 // Call implements [Encoder].
 func (l *Lucce) Call(g Goroutine, site Site, callee Func) {
-	s := l.running[g]
+	s := l.lucceStacks[g]
 	s.frames = append(s.frames, l.enter(s, Call{site, callee}))
 }
 
 // Go implements [Encoder]. A go statement is an edge like any other.
 func (l *Lucce) Go(g Goroutine, site Site, entry Func, child Goroutine) {
-	l.running[child] = &lucceStack{[]lucceFrame{l.enter(l.running[g], Call{site, entry})}, 0}
+	l.lucceStacks[child] = &lucceStack{[]lucceFrame{l.enter(l.lucceStacks[g], Call{site, entry})}, 0}
 }
 
 // enter returns the callee's frame.
@@ -239,54 +263,8 @@ func (l *Lucce) record(e LogEntry) {
 	}
 }
 
-// Unwind implements [Encoder].
-func (l *Lucce) Unwind(g Goroutine, depth int) {
-	s := l.running[g]
-	s.frames = s.frames[:s.root+depth]
-}
-
-// Start implements [Encoder]. At Root both values are 0.
-func (l *Lucce) Start(g Goroutine) { l.running[g] = &lucceStack{make([]lucceFrame, 1), 1} }
-
-// Exit implements [Encoder].
-func (l *Lucce) Exit(g Goroutine) { delete(l.running, g) }
-
-// Reencode implements [Encoder]: there are no epochs.
-func (l *Lucce) Reencode() {}
-
-// Capture implements [Encoder].
-func (l *Lucce) Capture(g Goroutine) Context {
-	frames := l.running[g].frames
-	f := frames[len(frames)-1]
-	if f.lost {
-		return Context{Func: f.f, Truncated: true}
-	}
-	return Context{Func: f.f, Version: f.v, ID: f.id}
-}
-
-// Log returns the log. It is all that a decoder needs; see [NewLucceDecoder].
-func (l *Lucce) Log() []LogEntry { return l.graph.log }
-
 // Decode implements [Encoder].
 func (l *Lucce) Decode(c Context) ([]Call, error) { return decodeLucce(l.graph, c) }
-
-// A LucceDecoder decodes contexts by a log.
-type LucceDecoder struct{ graph *versionedGraph }
-
-// NewLucceDecoder replays a log once. Its contexts had ids below limit.
-func NewLucceDecoder(p *Program, limit uint64, log []LogEntry) (*LucceDecoder, error) {
-	g := newVersionedGraph(p, limit)
-	g.grow()
-	for _, e := range log {
-		if err := g.record(e); err != nil {
-			return nil, err
-		}
-	}
-	return &LucceDecoder{g}, nil
-}
-
-// Decode returns the calls that led to a context, outermost first.
-func (d *LucceDecoder) Decode(c Context) ([]Call, error) { return decodeLucce(d.graph, c) }
 
 func decodeLucce(g *versionedGraph, c Context) ([]Call, error) {
 	if c.Truncated {

@@ -108,7 +108,7 @@ type Call struct {
 // encoder's business; contexts that an encoder decodes differently differ.
 type Context struct {
 	Func      Func   // where it was captured
-	Version   uint32 // epoch (dacce), graph version (lucce)
+	Version   uint32 // epoch (dacce), graph version or entry (lucce)
 	ID        uint64
 	Node      uint32 // of the interned ccStack, 0 for the empty one
 	Truncated bool   // the encoder had no room for it; it decodes to nothing

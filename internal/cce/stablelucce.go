@@ -8,9 +8,8 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
-// A StableLucce is Lucce as engine lucce has it: see contexts.Lucce of the runtime half, whose numbering this is, in
-// plain Go and without its hash tables. An edge keeps the ids that it has, so that the newest graph decodes all
-// contexts. The version of a context is not one of the graph, but the number of an entry: where its path began.
+// A StableLucce is Lucce as engine lucce has it: the numbering of contexts.Lucce in plain Go. An edge keeps its ids, so
+// that the newest graph decodes all contexts. Their version is that of an entry, which says where the path began.
 type StableLucce struct {
 	p       *Program
 	limit   uint64 // of ids
@@ -20,7 +19,7 @@ type StableLucce struct {
 	entries []beginning
 	known   map[beginning]uint32
 	roots   map[Call]bool // go statements, and what roots call: edges without ids
-	running map[Goroutine]*lucceStack
+	lucceStacks
 
 	calls, truncated, maxID uint64
 	nodes, log              int
@@ -67,7 +66,8 @@ const (
 // NewStableLucce returns the encoder. Ids stay below limit, and paths begin at no more than budget entries.
 func NewStableLucce(p *Program, limit uint64, budget int) *StableLucce {
 	l := &StableLucce{p: p, limit: min(limit, rt.IDLimit), budget: budget, steps: make(map[Call]*stableStep),
-		entries: make([]beginning, 1), known: make(map[beginning]uint32), roots: make(map[Call]bool), running: make(map[Goroutine]*lucceStack)}
+		entries: make([]beginning, 1), known: make(map[beginning]uint32), roots: make(map[Call]bool),
+		lucceStacks: make(lucceStacks)}
 	l.Start(Main)
 	return l
 }
@@ -77,13 +77,13 @@ func (l *StableLucce) Name() string { return "lucce" }
 
 // Call implements [Encoder].
 func (l *StableLucce) Call(g Goroutine, site Site, callee Func) {
-	s := l.running[g]
+	s := l.lucceStacks[g]
 	s.frames = append(s.frames, l.enter(s, Call{site, callee}, false))
 }
 
 // Go implements [Encoder]. Ids of a goroutine begin again.
 func (l *StableLucce) Go(g Goroutine, site Site, entry Func, child Goroutine) {
-	l.running[child] = &lucceStack{[]lucceFrame{l.enter(l.running[g], Call{site, entry}, true)}, 0}
+	l.lucceStacks[child] = &lucceStack{[]lucceFrame{l.enter(l.lucceStacks[g], Call{site, entry}, true)}, 0}
 }
 
 // enter returns the callee's frame.
@@ -100,9 +100,10 @@ func (l *StableLucce) enter(s *lucceStack, c Call, begins bool) lucceFrame {
 		to = l.update(from, c)
 	}
 	l.calls++
-	l.maxID = max(l.maxID, to.id)
 	if to.lost {
 		l.truncated++
+	} else {
+		l.maxID = max(l.maxID, to.id)
 	}
 	return to
 }
@@ -188,8 +189,7 @@ func (l *StableLucce) remainder(s *stableStep, r *stableRow) *stableStep {
 	}
 	s.grown = stableGrown + 1
 	s.add, s.mul = r.offset+uint64(r.next)*r.scale, r.scale*uint64(r.mod)
-	s.shared = r.shared
-	r.next++
+	s.shared, r.next = r.shared, r.next+1
 	if r.shared {
 		s.mul, r.next = r.scale, r.mod-1
 	}
@@ -227,10 +227,8 @@ func (l *StableLucce) group(r *stableRow) bool {
 func (l *StableLucce) begin(from lucceFrame, c Call) lucceFrame {
 	v := l.entry(beginning{c, from.id, from.v})
 	r := &l.rows[c.Func]
-	if v == 0 || r.begin == 0 && !l.beginID(r) || r.begin > l.limit {
-		return lucceFrame{f: c.Func, lost: true}
-	}
-	return lucceFrame{f: c.Func, id: r.begin - 1, v: v}
+	lost := v == 0 || r.begin == 0 && !l.beginID(r) || r.begin > l.limit
+	return lucceFrame{f: c.Func, id: max(r.begin, 1) - 1, v: v, lost: lost}
 }
 
 // beginID takes an id for paths that begin at a function.
@@ -260,38 +258,13 @@ func (l *StableLucce) entry(b beginning) uint32 {
 	return v
 }
 
-// Unwind implements [Encoder].
-func (l *StableLucce) Unwind(g Goroutine, depth int) {
-	s := l.running[g]
-	s.frames = s.frames[:s.root+depth]
-}
-
-// Start implements [Encoder].
-func (l *StableLucce) Start(g Goroutine) { l.running[g] = &lucceStack{make([]lucceFrame, 1), 1} }
-
-// Exit implements [Encoder].
-func (l *StableLucce) Exit(g Goroutine) { delete(l.running, g) }
-
-// Reencode implements [Encoder]: there are no epochs.
-func (l *StableLucce) Reencode() {}
-
-// Capture implements [Encoder].
-func (l *StableLucce) Capture(g Goroutine) Context {
-	frames := l.running[g].frames
-	f := frames[len(frames)-1]
-	if f.lost {
-		return Context{Func: f.f, Truncated: true}
-	}
-	return Context{Func: f.f, Node: f.v, ID: f.id}
-}
-
 // Decode implements [Encoder]. Which edge an id comes from does not depend on when it was captured.
 func (l *StableLucce) Decode(c Context) ([]Call, error) {
 	if c.Truncated {
 		return nil, &TruncatedError{c.Func}
 	}
 	var calls []Call
-	n, id, v := c.Func, c.ID, c.Node
+	n, id, v := c.Func, c.ID, c.Version
 	for n != Root {
 		call, before, ok := l.prev(n, id)
 		switch {

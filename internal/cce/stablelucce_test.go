@@ -52,9 +52,9 @@ func comparePairs(t *testing.T, r *rand.Rand) {
 		callees = append(callees, callee)
 		e.Call(cce.Main, site, callee)
 		have, want := e.Capture(cce.Main), stack[len(stack)-1]
-		if have.ID != want.C || uint64(have.Node) != want.V {
-			t.Fatalf("%d calls deep: id %#x behind entry %d, the runtime's are %#x, %d", len(stack), have.ID, have.Node,
-				want.C, want.V)
+		if have.ID != want.C || uint64(have.Version) != want.V {
+			t.Fatalf("%d calls deep: id %#x behind entry %d, the runtime's are %#x, %d", len(stack), have.ID,
+				have.Version, want.C, want.V)
 		}
 		deepest, largest = max(deepest, len(stack)), max(largest, have.ID)
 	}

@@ -104,12 +104,6 @@ func newEdgeTables(p *Program, n *numbering) *EdgeTables {
 	return t
 }
 
-// AddValue returns the addition value of an edge.
-func (t *EdgeTables) AddValue(c Call) (uint64, bool) {
-	av, ok := t.av[c]
-	return av, ok
-}
-
 // NumCC returns the numCC of a function, 0 if the tables do not know it.
 func (t *EdgeTables) NumCC(f Func) uint64 {
 	if int(f) < len(t.numCC) {

@@ -13,7 +13,8 @@ import (
 // Encoders lists the names that [Options.Encoders] may have, in the order of the
 // table.
 func Encoders() []string {
-	return []string{"cct", "pcc", "pcce", "pcce-profile", "dacce-edges", "dacce-counts", "dacce", "lucce-versions", "lucce"}
+	return []string{"cct", "pcc", "pcce", "pcce-profile", "dacce-edges", "dacce-counts", "dacce", "lucce-versions",
+		"lucce"}
 }
 
 // Options tell what to run. [DefaultOptions] has values for all fields.
