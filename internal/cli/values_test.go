@@ -56,12 +56,12 @@ func TestLaterValue(t *testing.T) {
 		args string
 		want []string
 	}{
-		{"report -metric=bytes a.stemma", []string{"4,000 of bytes", "bytes       %", "3,000  75.00%", "main.f"}},
+		{"report -metric=bytes a.stemma", []string{"4,000 bytes · ", "bytes       %", "3,000  75.00%", "main.f"}},
 		{"report -metric=bytes -contexts a.stemma",
 			[]string{"          bytes       %  context", "3,000  75.00%  main.f"}},
 		{"report -metric=bytes -tree a.stemma", []string{"less than 1% of the bytes", "1,000 100.00%    main.main"}},
 		{"report -metric=bytes -json a.stemma", []string{`"metric": "bytes"`, `"calls": 4000`}},
-		{"report -metric=bytes a.stemma b.stemma", []string{"8,000 of bytes", "6,000  75.00%"}},
+		{"report -metric=bytes a.stemma b.stemma", []string{"8,000 bytes · ", "6,000  75.00%"}},
 		{"report a.stemma", []string{"13 calls", "main.in"}},
 		{"export -format=folded -metric=bytes a.stemma", []string{"[main];main.main;main.f 3000"}},
 		{"export -format=callgrind -metric=bytes a.stemma", []string{"events: Bytes", "summary: 4000"}},

@@ -136,7 +136,7 @@ func TestReportHasFunctionsWithTotalsOnly(t *testing.T) {
 			`"line":9,"calls":2,"total":3,"contexts":1},{"name":"main.main"`},
 		{"report -metric=cpu -top=0 " + samples, "and 2 more functions, and 1 function that only leads to others; " +
 			"-top=-1 lists all"},
-		{"report -metric=alloc -top=0 " + allocs, " · 3 functions\n"},
+		{"report -metric=alloc -top=0 " + allocs, "248 bytes of alloc · 4 contexts · 3 functions\n"},
 		{"report -metric=alloc -top=1 " + allocs, "and 2 more functions, and 2 functions that only lead to others; " +
 			"-top=-1 lists all"},
 		{"report -metric=calls -by=line " + allocs, "  line of the call\n"},

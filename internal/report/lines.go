@@ -35,6 +35,10 @@ func SummaryLine(tree *cct.Tree, t cct.Totals) string {
 	case tree.Type.Name == profile.Calls.Name:
 	case tree.Type.Unit == profile.Calls.Unit:
 		s = words.Commas(t.Calls) + " " + tree.Type.Name
+	case tree.Type.Unit == profile.Alloc.Unit:
+		if s = words.Plural(t.Calls, "byte"); tree.Type.Name != tree.Type.Unit {
+			s += " of " + tree.Type.Name
+		}
 	default:
 		s = words.Amount(tree.Type, t.Calls) + " of " + tree.Type.Name
 	}
