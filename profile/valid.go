@@ -239,12 +239,13 @@ func (p *Profile) checkNode(i int, n Node, entered Cells) error {
 
 // CheckCell holds a node, whose parent and function there are, against the cells of its
 // parent. The cell of a fault, which happens at no call site, has no meaning, nor has one of
-// the overflow node. Places lie below the root and below each other, and have no cells.
+// the overflow node. Places lie below the root, below each other, and where the time on CPU of
+// contexts was sampled below nodes of functions; they have no cells.
 func (p *Profile) CheckCell(n Node, entered Cells) error {
 	up := p.Nodes[n.Parent].Func
 	kind, above := p.Funcs[n.Func].Kind, p.Funcs[up].Kind
 	switch {
-	case (kind == FuncPlace) != (above == FuncPlace) && (kind != FuncPlace || above != FuncRoot):
+	case kind != FuncPlace && above == FuncPlace, kind == FuncPlace && (above == FuncAlloc || above == FuncWait):
 		return fmt.Errorf("a node of kind %v below one of kind %v", kind, above)
 	case kind == FuncPlace && n.Cell != 0:
 		return fmt.Errorf("cell %d of a place, want 0", n.Cell)

@@ -16,7 +16,7 @@ type ValueType struct {
 	// calls inlined into it, the natives that it calls. Others are one number for each node.
 	PerCounter bool
 	// Sampled values are estimates, and belong to nodes of kind [FuncPlace]; others
-	// are exact, and belong to nodes of all other kinds.
+	// are exact, and belong to nodes of all other kinds, but for [ContextCPU].
 	Sampled bool
 	// Weighted values have no numbers of their own: they are computed from the counters of calls, with the
 	// weights of the functions.
@@ -36,6 +36,10 @@ var (
 	Waits   = ValueType{Name: "waits", Unit: "count", About: "the waits"}
 	Ops     = ValueType{Name: "ops", Unit: "count", About: "the operations", Weighted: true}
 
+	// ContextCPU is an estimate, too, but samples add to the contexts that are there: to nodes of kind [FuncPlace]
+	// below those of functions. No profile has CPU as well.
+	ContextCPU = ValueType{Name: "cpu", Unit: "nanoseconds", About: "the time on CPU"}
+
 	// SampledWait and SampledWaits are what a sampler knows of it; no profile has both.
 	SampledWait  = ValueType{Name: "wait", Unit: "nanoseconds", About: "the time spent waiting", Sampled: true}
 	SampledWaits = ValueType{Name: "waits", Unit: "count", About: "the samples", Sampled: true}
@@ -47,7 +51,7 @@ var (
 // ValueTypes are the values that there are, in the order of their columns. Times that were
 // sampled are those for which a sample is the only witness; all values are those of
 // the innermost frame, and not of what it called.
-var ValueTypes = []ValueType{Calls, Ops, Alloc, Allocs, Live, Objects, CPU, Samples, Wait, Waits,
+var ValueTypes = []ValueType{Calls, Ops, Alloc, Allocs, Live, Objects, ContextCPU, CPU, Samples, Wait, Waits,
 	SampledWait, SampledWaits}
 
 // A Column is one value of all nodes.

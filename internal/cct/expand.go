@@ -49,6 +49,9 @@ type expander struct {
 	// unknown has an entry for each unknown site of each home.
 	unknown map[siteOfNode]unknownSite
 
+	frameSites map[Site]uint32  // of places that were sampled
+	sampledIn  map[uint32]int32 // for physical nodes of such places in functions, the inlined call, or None
+
 	sums  map[int32]float64 // of weigh, by inlined call
 	costs []float64         // of an operation of each class; nil if each is one
 
@@ -86,6 +89,9 @@ func newExpander(t *Tree, p *profile.Profile) *expander {
 		native:    make(map[uint32]uint32),
 		sums:      make(map[int32]float64),
 		unknown:   make(map[siteOfNode]unknownSite),
+
+		frameSites: make(map[Site]uint32),
+		sampledIn:  make(map[uint32]int32),
 	}
 	x.pseudo("root")
 	for i := range p.Funcs {
@@ -183,7 +189,10 @@ func (x *expander) node(i int) {
 	f := &x.p.Funcs[x.p.Nodes[i].Func]
 	switch {
 	case f.Kind == profile.FuncPlace:
-		return
+		if x.column.ValueType != profile.ContextCPU {
+			return
+		}
+		x.place[i] = x.sampledPlace(i)
 	case f.Kind == profile.FuncAlloc || f.Kind == profile.FuncWait:
 		if x.column.PerCounter || x.column.Weighted {
 			return // they are no calls
@@ -454,20 +463,7 @@ func (x *expander) unknownCalls() {
 func (x *expander) fault(i int) uint32 {
 	n := x.p.Nodes[i]
 	f := &x.p.Funcs[n.Func]
-	at := x.place[n.Parent]
-	parent := x.p.Nodes[n.Parent].Func
-	inlined := int32(profile.None)
-	known := x.p.Funcs[parent].Kind == profile.FuncOrdinary
-	for k := len(f.Frames) - 1; k > 0; k-- {
-		if known {
-			inlined, known = x.inlinedAt(parent, inlined, f.Frames[k], f.Frames[k-1].Func)
-		}
-		if known {
-			at = x.within(int(n.Parent), inlined)
-			continue
-		}
-		at = place{node: x.call(at, x.sites[n.Func]+uint32(k), x.funcOf(f.Frames[k-1].Func))}
-	}
+	at, _ := x.inside(n.Parent, f.Frames, func(k int) uint32 { return x.sites[n.Func] + uint32(k) })
 	site := uint32(0)
 	if len(f.Frames) > 0 {
 		site = x.sites[n.Func]

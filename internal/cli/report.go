@@ -41,6 +41,11 @@ bytes as -metric=alloc, their number as -metric=allocs. In contexts they are sho
 as new(TYPE), where the type is that of an element if several were allocated at
 once; new(bytes) is memory without pointers or type, as that of strings.
 
+Objects that are still reachable are there if it was built with
+-metrics=calls,live: their bytes as -metric=live, their number as -metric=objects.
+Time on CPU is there with -metrics=calls,cpu: -metric=cpu lists it with the calls,
+and with the time that one call takes, on the average, with all that it calls.
+
 Waits are there if it was built with -metrics=calls,wait: the time that goroutines
 did not run as -metric=wait, how often as -metric=waits. In contexts they are shown
 as wait(REASON); wait(runnable) is time without a P. -by=reason adds them up.

@@ -12,6 +12,7 @@ type Metric struct {
 	Needs   string // another metric that is counted with it
 	Code    bool   // the compiler is told, since it makes other code
 	Runtime bool   // the runtime is told
+	Sampled bool   // the sampler takes it
 }
 
 // Metrics has all of them.
@@ -19,6 +20,7 @@ var Metrics = []Metric{
 	{Name: "calls", Help: "always"},
 	{Name: "alloc", Help: "each allocation with its type and bytes", Code: true, Runtime: true},
 	{Name: "live", Help: "also which of these objects are reachable at the end", Needs: "alloc", Runtime: true},
+	{Name: "cpu", Help: "the time on CPU, sampled", Runtime: true, Sampled: true},
 	{Name: "wait", Help: "the time that goroutines do not run, with its reason", Code: true, Runtime: true},
 	{Name: "ops", Help: "executed operations", Code: true},
 }

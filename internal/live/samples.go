@@ -53,12 +53,16 @@ func (l *Dir) readSamples() error {
 		return err
 	}
 	used := min(head.Used, head.Max, math.MaxUint32, uint64(f.Size-layout.SampleHeaderSize)/layout.SampleNodeSize)
-	for _, t := range sampleValues {
+	values := sampleValues[:]
+	if head.Walk == rt.WalkContext {
+		values = []profile.ValueType{profile.ContextCPU}
+	}
+	for _, t := range values {
 		if _, err := l.Profile.AddColumn(t); err != nil {
 			return err
 		}
 	}
-	r := &samplesReader{live: l, f: f, strings: make(map[string]uint32), places: make(map[uint64]place),
+	r := &samplesReader{types: values, live: l, f: f, strings: make(map[string]uint32), places: make(map[uint64]place),
 		funcs: make(map[uint64]uint32), same: make(map[string]uint32), requestsReader: requests}
 	for i, s := range l.Profile.Strings {
 		r.strings[s] = uint32(i)
@@ -74,6 +78,7 @@ var sampleValues = [...]profile.ValueType{profile.CPU, profile.Samples, profile.
 
 // A samplesReader reads places and nodes of samples.
 type samplesReader struct {
+	types   []profile.ValueType
 	live    *Dir
 	f       *File
 	strings map[string]uint32
@@ -280,7 +285,7 @@ func (r *samplesReader) readNodes(used uint64) error {
 		return err
 	}
 	r.answer(x, nodes, at)
-	for v, t := range sampleValues {
+	for v, t := range r.types {
 		values := r.live.Profile.Column(t.Name).Values
 		for i := range nodes {
 			values[at[i]-1] += nodes[i].values[v]
@@ -307,7 +312,7 @@ func findNode(nodes []sampleNode, id uint32) int {
 }
 
 // attach makes nodes of the profile, and returns their indexes plus 1. Wrappers have none: they count for
-// what called them.
+// what called them. What stands for a node of the tree is that node.
 func (r *samplesReader) attach(x *profile.NodeIndex, nodes []sampleNode) ([]uint32, error) {
 	at := make([]uint32, len(nodes))
 	if len(nodes) > 0 {
@@ -326,7 +331,12 @@ func (r *samplesReader) attach(x *profile.NodeIndex, nodes []sampleNode) ([]uint
 		}
 		for j := len(path) - 1; j >= 0; j-- {
 			at[path[j]] = at[k]
-			if pc := nodes[path[j]].pc; !r.places[pc].wrapper {
+			pc := nodes[path[j]].pc
+			switch node, ok := r.live.Node(uint32(pc)); {
+			case pc&rt.PCNode != 0 && ok:
+				at[path[j]] = uint32(node) + 1
+			case pc&rt.PCNode != 0: // it is not complete, and what ran in it has no context
+			case !r.places[pc].wrapper:
 				at[path[j]] = x.Node(at[k]-1, 0, r.function(pc)) + 1
 			}
 			k = path[j]

@@ -19,6 +19,7 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/goroot/rt/sample"
+	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -247,5 +248,48 @@ func TestSampledWrappers(t *testing.T) {
 	want := map[string]uint64{"fb fw ": 1, "fw ": 1, "fb ": 1, "fk ": 1} // 106, 200, and 124 by itself
 	if !reflect.DeepEqual(have, want) {
 		t.Errorf("have %v, want %v", have, want)
+	}
+}
+
+// TestSamplesOfContexts reads samples that hang below nodes of a tree, one of which was not complete.
+func TestSamplesOfContexts(t *testing.T) {
+	d := livetest.New(1, "prog")
+	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"main.go"}})
+	n := d.Node(livetest.Root, rt.RootMain, f)
+	var s sample.Samples
+	dir := newSampledDir(&s)
+	s.Configure(rt.SamplerSPS, rt.WalkContext, 1e6, 0)
+	at := func(base uintptr, ns uint64, pcs ...uintptr) {
+		s.Add(s.Stack(s.Child(0, base), pcs), rt.WeightCPU, ns, 1)
+	}
+	at(rt.PCNode|uintptr(n), 10, 200)
+	at(rt.PCNode|uintptr(n), 20, 300, 200)
+	at(rt.PCNode|0x123450, 3, 400)
+	at(rt.PCCollector, 5, 500)
+	describe(&s)
+	for name, data := range d.Files() {
+		dir[name] = &fstest.MapFile{Data: data}
+	}
+	p := readSampled(t, dir)
+	if cpu := p.Total(profile.ContextCPU); cpu != 38 || p.Sampled() || p.Has(profile.Samples) {
+		t.Errorf("%d ns in columns %+v", cpu, p.Columns)
+	}
+	below := make(map[string]uint64)
+	for i, node := range p.Nodes {
+		if v := p.Value(profile.ContextCPU, i); v > 0 {
+			up := &p.Funcs[p.Nodes[node.Parent].Func]
+			name := p.String(up.Name)
+			if up.Kind == profile.FuncPlace {
+				name = "place " + p.String(up.Frames[0].Func)
+			}
+			below[name] += v
+		}
+	}
+	want := map[string]uint64{"main.f": 10, "place fw": 20, "stemma.root": 3, "place [gc]": 5}
+	if !reflect.DeepEqual(below, want) {
+		t.Errorf("time is below %v, want %v", below, want)
+	}
+	if s := p.Processes[0].Sampling; s == nil || s.Walk != "context" {
+		t.Errorf("sampling: %+v", s)
 	}
 }

@@ -75,7 +75,7 @@ func Write(w io.Writer, p *record.Record, o *Options) error {
 	case o.Function != "":
 		r.matches()
 	default:
-		return r.groups()
+		return r.groups(p.Profile)
 	}
 	return nil
 }
@@ -209,10 +209,13 @@ func (r *reporter) grouped() ([]cct.Group, error) {
 
 // groups prints the functions, or what -by names, with the most calls: those of their own,
 // and with what they call.
-func (r *reporter) groups() error {
+func (r *reporter) groups(p *profile.Profile) error {
 	list, err := r.grouped()
 	if err != nil {
 		return err
+	}
+	if r.t.Type == profile.ContextCPU && p.Has(profile.Calls) {
+		return r.perCall(p, list)
 	}
 	what := cmp.Or(r.o.By, "function")
 	head := what

@@ -21,7 +21,7 @@ func TestHeadings(t *testing.T) {
 	r := &reporter{w: &out, t: tree, o: &Options{Top: -1, Depth: -1, Min: 1}, totals: tree.Totals()}
 	r.tree()
 	r.contexts()
-	if err := r.groups(); err != nil {
+	if err := r.groups(profile.New()); err != nil {
 		t.Fatal(err)
 	}
 	if s := out.String(); strings.Contains(s, "calls") || strings.Count(s, " cpu ") != 3 ||

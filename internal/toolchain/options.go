@@ -51,6 +51,9 @@ func orList(words []string) string {
 // checkGiven reports the first flag that does nothing with the engine.
 func (o Options) checkGiven(e *engine.Engine) error {
 	for _, flag := range o.Given {
+		if flag == "every" && o.samplesMetric() {
+			continue // it samples
+		}
 		if list := engine.Taking(flag); list != nil && !e.Takes(flag) {
 			return fmt.Errorf("-%s does nothing with -engine=%s: it is for -engine=%s; %s", flag, e.Name,
 				orList(list), flagsText(e))
@@ -229,6 +232,9 @@ func (o Options) parts() goroot.Part {
 			p |= of
 		}
 	}
+	if o.samplesMetric() {
+		p |= goroot.Sampling
+	}
 	return p
 }
 
@@ -280,12 +286,23 @@ func (o Options) checkEvents() error {
 	return nil
 }
 
+// samplesMetric reports whether a metric is sampled.
+func (o Options) samplesMetric() bool {
+	return slices.ContainsFunc(engine.AskedMetrics(o.Metrics), func(m engine.Metric) bool { return m.Sampled })
+}
+
 // checkMetrics reports a metric that does not exist, and what it cannot be recorded with.
 func (o Options) checkMetrics() error {
 	for name := range strings.SplitSeq(o.Metrics, ",") {
 		if names := engine.MetricNames(); name != "" && !slices.Contains(names, name) {
 			return fmt.Errorf("-metrics=%s: no such metric (have %s)", name, strings.Join(names, ", "))
 		}
+	}
+	switch samples := o.samplesMetric(); {
+	case samples && o.Sample.Every < minEvery:
+		return fmt.Errorf("-every=%v: want at least %v", o.Sample.Every, minEvery)
+	case samples && o.engine().Parts&engine.Sampling != 0:
+		return fmt.Errorf("-metrics=%s: the accumulator has the place of the sampler; leave cpu out", o.Metrics)
 	}
 	if o.Record != "" && len(engine.AskedMetrics(o.Metrics)) > 0 {
 		return fmt.Errorf("-record=%s: the record has calls only; leave -metrics=%s out", o.Record, o.Metrics)
@@ -342,6 +359,9 @@ func (o Options) ForRuntime() string {
 		if m.Runtime {
 			s = append(s, m.Name+"=on")
 		}
+	}
+	if o.samplesMetric() {
+		s = append(s, fmt.Sprintf("every=%d", o.Sample.Every.Nanoseconds()))
 	}
 	if o.Nodes != 0 {
 		s = append(s, fmt.Sprintf("nodes=%d", o.Nodes))

@@ -21,13 +21,14 @@ const (
 	WalkFP          = 2
 	WalkIncremental = 3
 	WalkMarker      = 4
+	WalkContext     = 5 // down to the innermost frame of which the tree has a node
 )
 
 // SamplerNames and WalkNames are the names by which the tool knows them.
 var (
 	SamplerNames = [...]string{SamplerSTW: "stw", SamplerSPS: "sps", SamplerISPS: "isps", SamplerACCT: "acct"}
 	WalkNames    = [...]string{WalkUnwinder: "unwinder", WalkFP: "fp", WalkIncremental: "incremental",
-		WalkMarker: "marker"}
+		WalkMarker: "marker", WalkContext: "context"}
 )
 
 // Counters in the header, the index into its Stats. Every request ends as exactly
@@ -91,11 +92,21 @@ const (
 	PCOverflow  = 1 // what had no room in the tree
 	PCTruncated = 2 // frames further out could not be walked
 	PCPending   = 3 // frames further out were not yet known when the program ended
-	NumPseudo   = 4
+
+	// What runs in no context, where samples are those of contexts.
+	PCCollector = 4
+	PCScheduler = 5 // also what else runs on the system stack of a thread without a goroutine
+	PCRuntime   = 6 // other goroutines of the runtime
+	PCForeign   = 7 // threads of C
+	NumPseudo   = 8
+
+	// PCNode is the mark of what stands for a node of the tree, by its offset.
+	PCNode = 1 << 63
 )
 
 // PseudoNames are the names of the pseudo-addresses.
-var PseudoNames = [NumPseudo]string{PCOverflow: "overflow", PCTruncated: "truncated", PCPending: "pending"}
+var PseudoNames = [NumPseudo]string{PCOverflow: "overflow", PCTruncated: "truncated", PCPending: "pending",
+	PCCollector: "gc", PCScheduler: "scheduler", PCRuntime: "go", PCForeign: "cgo"}
 
 // Kinds of weight: index into the weights of a node.
 const (

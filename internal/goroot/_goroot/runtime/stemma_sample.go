@@ -54,8 +54,8 @@ func stemmaSampleInit() {
 	lockInit(&stemmaSmp.drain, lockRankLeafRank)
 	lockInit(&stemmaSmp.stwLock, lockRankForcegc)
 	lockInit(&stemmaThreads.lock, lockRankLeafRank)
-	acct := stemmaAccumulates()
-	if !acct && stemmaOption("sampler") == "" {
+	acct, contexts := stemmaAccumulates(), stemmaCPUOn()
+	if !acct && !contexts && stemmaOption("sampler") == "" {
 		return
 	}
 	nodes := uintptr(1 << 22)
@@ -90,8 +90,11 @@ func stemmaSampleInit() {
 	if stemmaSmp.sampler != rt.SamplerISPS && stemmaSmp.walk >= rt.WalkIncremental {
 		stemmaSmp.walk = rt.WalkFP // the sampler was changed in the environment
 	}
-	stemmaSmp.waiting = stemmaSampleOption("waiting") != "off"
+	stemmaSmp.waiting = stemmaSampleOption("waiting") != "off" && !contexts
 	stemmaSmp.guard = stemmaSampleOption("ask") == "guard"
+	if contexts {
+		stemmaSmp.sampler, stemmaSmp.walk, stemmaSmp.guard = rt.SamplerSPS, rt.WalkContext, false
+	}
 	every := stemmaDuration(stemmaSampleOption("every"))
 	if every < 10e3 {
 		every = 1e6

@@ -37,13 +37,15 @@ func stemmaSampleOption(key string) string {
 
 // stemmaSettingWants returns what a setting should be, "" if it is that.
 func stemmaSettingWants(key, value string) string {
-	acct := stemmaAccumulates()
+	acct, contexts := stemmaAccumulates(), stemmaCPUOn()
 	for i := range stemmaSettings {
 		s := &stemmaSettings[i]
 		switch {
 		case s.key != key:
 		case acct && key != "start":
 			return "nothing: the accumulator takes its samples at calls"
+		case contexts && key != "start" && key != "every":
+			return "nothing: the time on CPU of contexts has every and start alone"
 		case !s.valid(value):
 			return s.want
 		case key == "walk" && !stemmaFits(value):

@@ -63,7 +63,9 @@ func stemmaSampleHere(th *stemmaThread, c *sigctxt, gp *g, mp *m, cpu uint64) {
 	}
 	weight := th.stemmaUsed(cpu)
 	here := stemmaPlace{pc: pc, sp: sp, bp: uintptr(c.rbp()), sym: pc, how: stemmaInterrupted}
-	if !stemmaOwnStack(here, gp, mp) || !stemmaSampleOwn(th, here, gp, weight) {
+	if stemmaSmp.walk == rt.WalkContext {
+		stemmaSampleContext(th, pc, sp, gp, mp, weight)
+	} else if !stemmaOwnStack(here, gp, mp) || !stemmaSampleOwn(th, here, gp, weight) {
 		stemmaSampleAny(th, pc, sp, gp, mp, weight)
 	}
 	stemmaSmp.Count(rt.StatSamples, 1)
@@ -147,6 +149,14 @@ func stemmaForeign(pc uintptr) uintptr {
 //go:nowritebarrierrec
 func stemmaWalkAny(pc, sp uintptr, gp *g, mp *m, pcs []uintptr) (n int, whole bool) {
 	var u unwinder
+	stemmaBeginWalk(&u, pc, sp, gp, mp)
+	return stemmaUnwind(&u, pcs)
+}
+
+// stemmaBeginWalk begins that walk. In the code of C that no goroutine has called, u is not valid.
+//
+//go:nowritebarrierrec
+func stemmaBeginWalk(u *unwinder, pc, sp uintptr, gp *g, mp *m) {
 	curg := mp.curg
 	switch {
 	case mp.ncgo > 0 && curg != nil && curg.syscallpc != 0 && curg.syscallsp != 0:
@@ -156,7 +166,6 @@ func stemmaWalkAny(pc, sp uintptr, gp *g, mp *m, pcs []uintptr) (n int, whole bo
 	case gp != nil:
 		u.initAt(pc, sp, 0, gp, unwindSilentErrors|unwindTrap|unwindJumpStack)
 	}
-	return stemmaUnwind(&u, pcs)
 }
 
 // stemmaUnwind notes the addresses that u comes to, up to the outermost frame, which is in no

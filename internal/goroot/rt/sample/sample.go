@@ -233,7 +233,7 @@ func (s *Samples) NextPlace() (pc uintptr, ok bool) {
 		if pc == 0 && s.scanned+64 > used {
 			return 0, false // being created; older ones never will be, see Child for nodes without a parent
 		}
-		if pc >= rt.NumPseudo && s.learn(pc) {
+		if pc >= rt.NumPseudo && pc&rt.PCNode == 0 && s.learn(pc) {
 			return uintptr(pc), true
 		}
 	}
