@@ -36,7 +36,7 @@ import (
 // A flatWay is a profiler of the programs.
 type flatWay struct {
 	name     string
-	sampling string // STEMMA_SAMPLING; "" for runtime/pprof
+	sampling string // STEMMA_SAMPLING; "" for runtime/pprof, contextsWay for samples of exact contexts
 	halves   int    // into which its runs are divided
 	samples  uint64 // that a half gets, if the bound of runs allows it
 }
@@ -48,7 +48,11 @@ var flatWays = []flatWay{
 	{"isps", "sampler=isps", 2, 40000},
 	{"sps", "sampler=sps", 1, 10000},
 	{"stw", "sampler=stw", 1, 10000},
+	{"cct, cpu", contextsWay, 1, 10000},
 }
+
+// contextsWay marks the way that samples the contexts of engine cct, in a build that counts calls, too.
+const contextsWay = "start=on"
 
 // flatEvery is the interval of stemma's samplers.
 const flatEvery = "1ms"
@@ -139,18 +143,25 @@ func flatOf(s *session.Session, p *program.Program) [][]flatProfile {
 		profiles[i] = make([]flatProfile, w.halves)
 	}
 	sampled := session.EngineVariant("sample", "-every="+flatEvery)
-	if !s.Available(wrapped) || !s.Available(sampled) {
+	contexts := session.EngineVariant("cct", "-metrics=calls,cpu", "-every="+flatEvery)
+	if !s.Available(wrapped) || !s.Available(sampled) || !s.Available(contexts) {
 		return nil
 	}
 	err := s.Built(p, wrapped, func(bin *measure.Binary, dir string) error {
-		session.Tell(fmt.Sprintf("build %s: %s", p.Name, sampled.Name))
-		other, err := s.Bench.Build(p, sampled)
-		if err != nil {
-			return err
+		bins := flatBins{pprof: bin}
+		for _, b := range []struct {
+			to **measure.Binary
+			v  measure.Variant
+		}{{&bins.sampled, sampled}, {&bins.contexts, contexts}} {
+			session.Tell(fmt.Sprintf("build %s: %s", p.Name, b.v.Name))
+			var err error
+			if *b.to, err = s.Bench.Build(p, b.v); err != nil {
+				return err
+			}
 		}
-		err = flatRunsOf(s, bin, other, dir, profiles, 1)
+		err := flatRunsOf(s, bins, dir, profiles, 1)
 		if first := profiles[0]; err == nil && similarity.Overlap(first[0].time, first[1].time) < flatAgrees {
-			err = flatRunsOf(s, bin, other, dir, profiles, 2)
+			err = flatRunsOf(s, bins, dir, profiles, 2)
 		}
 		return err
 	})
@@ -161,11 +172,24 @@ func flatOf(s *session.Session, p *program.Program) [][]flatProfile {
 	return profiles
 }
 
+// flatBins are the builds of one program.
+type flatBins struct{ pprof, sampled, contexts *measure.Binary }
+
+// of returns the build for a way.
+func (b flatBins) of(w flatWay) *measure.Binary {
+	switch w.sampling {
+	case "":
+		return b.pprof
+	case contextsWay:
+		return b.contexts
+	}
+	return b.sampled
+}
+
 // flatRunsOf runs the program, under pprof and sampled, until all halves of profiles have times as many samples
 // as flatWays say, or times their runs. What has the smallest part of them is next, so that whatever else the
 // machine does meets all alike.
-func flatRunsOf(s *session.Session, wrapped, sampled *measure.Binary, dir string, profiles [][]flatProfile,
-	times int) error {
+func flatRunsOf(s *session.Session, bins flatBins, dir string, profiles [][]flatProfile, times int) error {
 	for {
 		var half *flatProfile
 		var way flatWay
@@ -181,10 +205,7 @@ func flatRunsOf(s *session.Session, wrapped, sampled *measure.Binary, dir string
 		if half == nil {
 			return nil
 		}
-		bin := sampled
-		if way.sampling == "" {
-			bin = wrapped
-		}
+		bin := bins.of(way)
 		session.Tell(fmt.Sprintf("profile %s, run %d of at most %d: %s, %d samples of %d", bin.Program.Name,
 			half.runs+1, times*flatRuns(s, way), way.name, half.samples, uint64(times)*way.samples))
 		one, err := flatOnce(s, bin, way, dir)
@@ -221,14 +242,23 @@ func flatOnce(s *session.Session, bin *measure.Binary, w flatWay, dir string) (*
 // flatOfSamples returns the flat profile of stemma's samples on CPU.
 func flatOfSamples(p *profile.Profile) (*flatProfile, error) {
 	f := &flatProfile{time: make(similarity.Weights), runs: 1}
-	if p.Total(profile.Samples) == 0 {
-		return nil, fmt.Errorf("no samples on CPU")
-	}
 	for i, n := range p.Nodes {
 		if i > 0 && p.Value(profile.CPU, i) > 0 {
-			f.time[p.String(p.Funcs[n.Func].Frames[0].Func)] += float64(p.Value(profile.CPU, i))
+			name := p.Funcs[n.Func].Name
+			if frames := p.Funcs[n.Func].Frames; len(frames) > 0 { // else a wrapper of a tree, which has no place
+				name = frames[0].Func
+			}
+			f.time[p.String(name)] += float64(p.Value(profile.CPU, i))
 		}
 		f.samples += p.Value(profile.Samples, i)
+	}
+	if p.Has(profile.Calls) { // samples of contexts, whose number is the sampler's alone
+		for _, proc := range p.Processes {
+			f.samples += proc.Sampling.Stat("samples")
+		}
+	}
+	if f.samples == 0 {
+		return nil, fmt.Errorf("no samples on CPU")
 	}
 	return f, nil
 }
@@ -280,9 +310,10 @@ func newFlatReport(s *session.Session) *flatReport {
 	return &flatReport{
 		overlap: &table.Table{
 			Name: "flat", Title: "Flat CPU profiles: degree of overlap with runtime/pprof's", Left: 1,
-			Head: []string{"program", "pprof samples", "isps samples", "sps samples", "stw samples", "asyncPreempt %",
+			Head: []string{"program", "pprof samples", "isps samples", "sps samples", "stw samples", "cct, cpu samples",
+				"asyncPreempt %",
 				"pprof with itself %", "isps with itself %", "isps with pprof %", "by chance %", "beyond chance %",
-				"all: isps %", "sps %", "stw %"},
+				"all: isps %", "sps %", "stw %", "cct, cpu %"},
 			Notes: []string{strings.Join([]string{
 				"Overlap: sum of the smaller one of a function's two shares. Flat: of functions without what they " +
 					"called, inlined ones by their own names, as go tool pprof -top has it. runtime/pprof at " +
@@ -294,8 +325,9 @@ func newFlatReport(s *session.Session) *flatReport {
 				"isps with pprof: mean of half with half. By chance: what that would be if both were right, from " +
 					"what each gives with itself. Beyond chance: what would be left of a difference with any number " +
 					"of samples, about (differences add up as standard deviations do).",
-				"all: all samples of stemma's samplers with all of pprof's. sps and stw have no halves, so " +
-					"fewer samples.",
+				"all: all samples of stemma's samplers with all of pprof's. sps, stw and cct, cpu have no halves, " +
+					"so fewer samples. cct, cpu: samples of contexts, in a program that counts its calls, too, " +
+					"which takes time in small functions above all.",
 				"asyncPreempt: samples that runtime/pprof took there, which count for the function that was " +
 					"preempted. The runtime goes there by a signal of its own, after which the one for the profile " +
 					"finds it, though no time is spent there.",
