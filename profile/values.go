@@ -34,6 +34,8 @@ var (
 	Samples = ValueType{Name: "samples", Unit: "count", About: "the samples", Sampled: true}
 	Wait    = ValueType{Name: "wait", Unit: "nanoseconds", About: "the time not running"}
 	Waits   = ValueType{Name: "waits", Unit: "count", About: "the waits"}
+	Held    = ValueType{Name: "held", Unit: "nanoseconds", About: "the time that others waited for locks"}
+	Holds   = ValueType{Name: "holds", Unit: "count", About: "the waits of others for locks"}
 	Ops     = ValueType{Name: "ops", Unit: "count", About: "the operations", Weighted: true}
 
 	// ContextCPU is an estimate, too, but samples add to the contexts that are there: to nodes of kind [FuncPlace]
@@ -51,7 +53,7 @@ var (
 // ValueTypes are the values that there are, in the order of their columns. Times that were
 // sampled are those for which a sample is the only witness; all values are those of
 // the innermost frame, and not of what it called.
-var ValueTypes = []ValueType{Calls, Ops, Alloc, Allocs, Live, Objects, ContextCPU, CPU, Samples, Wait, Waits,
+var ValueTypes = []ValueType{Calls, Ops, Alloc, Allocs, Live, Objects, ContextCPU, CPU, Samples, Wait, Waits, Held, Holds,
 	SampledWait, SampledWaits}
 
 // A Column is one value of all nodes.

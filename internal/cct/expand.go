@@ -160,8 +160,11 @@ func (x *expander) funcOf(s uint32) uint32 {
 // name of f. Memory without a type is what Go has for strings and for slices without pointers that grow.
 func (x *expander) typeOf(f *profile.Func) uint32 {
 	form, name := "new(%s)", cmp.Or(x.p.String(f.Name), "bytes")
-	if f.Kind == profile.FuncWait {
+	switch f.Kind {
+	case profile.FuncWait:
 		form = "wait(%s)"
+	case profile.FuncHeld:
+		form = "held(%s)"
 	}
 	fn := x.named(fmt.Sprintf(form, name), false)
 	x.t.Funcs[fn].Type = true
@@ -193,7 +196,7 @@ func (x *expander) node(i int) {
 			return
 		}
 		x.place[i] = x.sampledPlace(i)
-	case f.Kind == profile.FuncAlloc || f.Kind == profile.FuncWait:
+	case f.Kind == profile.FuncAlloc || f.Kind == profile.FuncWait || f.Kind == profile.FuncHeld:
 		if x.column.PerCounter || x.column.Weighted {
 			return // they are no calls
 		}

@@ -16,7 +16,7 @@ var Groupings = append([]string{"function", "package", "file", "line", "goroutin
 // Kinds are the groupings by what the runtime did for a function, with the values that have it, the usual one first.
 var Kinds = map[string][]profile.ValueType{
 	"type":   {profile.Alloc, profile.Allocs, profile.Live, profile.Objects},
-	"reason": {profile.Wait, profile.Waits},
+	"reason": {profile.Wait, profile.Waits, profile.Held, profile.Holds},
 }
 
 // A Group sums up the contexts that belong to one function, package, file, line or kind of

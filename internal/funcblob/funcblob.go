@@ -53,6 +53,11 @@ func (b *Reader) Wait() profile.Func {
 	return profile.Func{Kind: profile.FuncWait, Name: b.Name("reason"), Counters: 1}
 }
 
+// Held reads the description of the waits of others for a kind of lock.
+func (b *Reader) Held() profile.Func {
+	return profile.Func{Kind: profile.FuncHeld, Name: b.Name("reason"), Counters: 1}
+}
+
 // Function reads the description of a function, but for its flags. The numbers of cells
 // and counters are not written: they follow from the largest index.
 func (b *Reader) Function() profile.Func {

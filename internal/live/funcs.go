@@ -235,6 +235,8 @@ func (r *FuncsReader) decode(h funcHeader, b *funcblob.Reader) (profile.Func, er
 		return b.Alloc(), b.End()
 	case h.Kind == rt.RecWait:
 		return b.Wait(), b.End()
+	case h.Kind == rt.RecHeld:
+		return b.Held(), b.End()
 	case h.Kind != rt.RecFunc:
 		return profile.Func{}, fmt.Errorf("unknown kind of record %d", h.Kind)
 	}

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,8 +67,45 @@ func checkWaits(t *testing.T, r e2e.Result) error {
 	if all, n := waits(tree, "main.spin", "wait(runnable)"); n == 0 || n > all {
 		return fmt.Errorf("goroutines that share a P: %d ns of %d ready to run", n, all)
 	}
+	if err := checkHeld(t, p, tree); err != nil {
+		return err
+	}
 	if waits, time := p.Total(profile.Waits), p.Total(profile.Wait); waits == 0 || time < waits {
 		return fmt.Errorf("%d waits of %d ns", waits, time)
+	}
+	return nil
+}
+
+// checkHeld compares the time that others waited for locks with their waits, and looks for it where the locks were
+// released.
+func checkHeld(t *testing.T, p *profile.Profile, waited *cct.Tree) error {
+	held, err := cct.Of(p, profile.Held.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f, reason := range map[string]string{"main.mutex": "sync.Mutex.Lock", "main.readers": "sync.RWMutex.RLock"} {
+		released, all, others := uint64(0), uint64(0), uint64(0)
+		for i, n := range held.Nodes {
+			if held.Funcs[n.Func].Name != "held("+reason+")" {
+				continue
+			}
+			all += n.Count
+			stack := held.Stack(uint32(i))
+			if in := func(name string) bool {
+				return slices.ContainsFunc(stack, func(fr cct.Frame) bool { return fr.Func == name })
+			}; in(f) && in("main.after.func1") {
+				released += n.Count
+			}
+		}
+		for _, n := range waited.Nodes {
+			if waited.Funcs[n.Func].Name == "wait("+reason+")" {
+				others += n.Count
+			}
+		}
+		if released < 19e6 || all > others || 10*all < 9*others {
+			return fmt.Errorf("%s: the goroutine that releases its lock held it for %d ns of others; all did for %d ns, "+
+				"of waits for %d ns", f, released, all, others)
+		}
 	}
 	return nil
 }

@@ -45,6 +45,12 @@ const UnknownID = 1<<amountShift | 16
 // WaitID returns the function ID of waits for a reason, which is a small number.
 func WaitID(reason uint64) uint64 { return 1<<amountShift | 1<<waitShift | (reason+1)<<HashShift }
 
+// HeldID returns the function ID of waits of others for a reason that is a lock.
+func HeldID(reason uint64) uint64 { return WaitID(reason | 1<<heldShift) }
+
+// heldShift is more bits than a reason has.
+const heldShift = 8
+
 // Hash is where the probe for a function begins in a table, before the mask.
 // The probe in assembly computes the same.
 func Hash(id uint64) uint32 { return uint32(id>>HashShift) * HashMul >> HashBits }

@@ -161,6 +161,7 @@ const (
 	RecFault = 2
 	RecAlloc = 3
 	RecWait  = 4
+	RecHeld  = 5
 )
 
 // Kinds of call sites.

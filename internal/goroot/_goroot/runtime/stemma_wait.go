@@ -9,6 +9,7 @@ package runtime
 import (
 	"internal/runtime/atomic"
 	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/tree"
 	"unsafe"
 )
 
@@ -181,13 +182,49 @@ func stemmaWaitedIn(cell uintptr, why waitReason, own bool, ns uint64, shard uin
 		if own {
 			node = stemma.tree.EnterWait(at, id, stemmaWhyName(why))
 		} else {
-			node = stemmaWaitAside(at, why)
+			node = stemmaWaitAside(at, why, false)
 		}
 		unlock(&stemma.lock)
 	}
+	stemmaCountAmount(node, ns, shard)
+}
+
+// stemmaCountAmount counts one thing of an amount at a node.
+func stemmaCountAmount(node uint32, amount uint64, shard uintptr) {
 	counters := (*[rt.AmountCounters]uint64)(unsafe.Pointer(rt.Base + uintptr(node) + shard))
 	counters[0]++
-	counters[1] += ns
+	counters[1] += amount
+}
+
+// stemmaReleased is called when the running goroutine has released a semaphore for which waiter waits, before that is
+// made ready: of a lock, the waiter's time counts in the context that held it, too. It runs with a P, and may grow the
+// stack.
+func stemmaReleased(waiter *g) {
+	if !stemmaWaitOn {
+		return
+	}
+	why := waiter.waitreason
+	switch why {
+	case waitReasonSyncMutexLock, waitReasonSyncRWMutexLock, waitReasonSyncRWMutexRLock:
+	default:
+		return
+	}
+	clock := &waiter.stemmaClock
+	ns := nanotime() - clock.since
+	if clock.does != stemmaWaits || ns < 0 {
+		return // it is about to wait
+	}
+	cell := getg().stemmaCtx
+	systemstack(func() {
+		pp := getg().m.p.ptr()
+		if pp == nil || pp.stemmaShard == 0 {
+			return
+		}
+		lock(&stemma.lock)
+		node := stemmaWaitAside(uint32(cell-rt.Base), why, true)
+		unlock(&stemma.lock)
+		stemmaCountAmount(node, uint64(ns), pp.stemmaShard)
+	})
 }
 
 // stemmaAside finds the nodes of waits that no cell leads to. When it is full, cells lead to the others.
@@ -196,20 +233,28 @@ var stemmaAside *[1 << 14]stemmaWaitEntry
 type stemmaWaitEntry struct {
 	cell, node uint32
 	why        waitReason
+	held       bool // it is the wait of others, for a lock
 }
 
 // stemmaWaitAside returns the node of waits for a reason near a cell, which does not lead to it: a call of a
 // function has its cell to itself, or each call from then on would have to choose. The lock is held.
-func stemmaWaitAside(cell uint32, why waitReason) uint32 {
+func stemmaWaitAside(cell uint32, why waitReason, held bool) uint32 {
+	enter := (*tree.Tree).EnterWaitAside
 	id, name := rt.WaitID(uint64(why)), stemmaWhyName(why)
+	if held {
+		enter, id = (*tree.Tree).EnterHeldAside, rt.HeldID(uint64(why))
+	}
 	for i := range uint32(64) {
 		e := &stemmaAside[(cell>>3^uint32(why)<<7+i)%uint32(len(stemmaAside))]
 		if e.node == 0 {
-			e.cell, e.why, e.node = cell, why, stemma.tree.EnterWaitAside(cell, id, name)
+			e.cell, e.why, e.held, e.node = cell, why, held, enter(&stemma.tree, cell, id, name)
 		}
-		if e.cell == cell && e.why == why {
+		if e.cell == cell && e.why == why && e.held == held {
 			return e.node
 		}
+	}
+	if held {
+		return enter(&stemma.tree, cell, id, name)
 	}
 	return stemma.tree.EnterWait(cell, id, name)
 }

@@ -27,12 +27,22 @@ func (t *Tree) EnterWait(cell uint32, id uint64, name string) uint32 {
 // EnterWaitAside is EnterWait, but the cell does not lead to the node: it is that of a call of a function, say, which
 // would find two things there from now on. The caller remembers the node. What is made twice is one for readers.
 func (t *Tree) EnterWaitAside(cell uint32, id uint64, name string) uint32 {
+	return t.enterAside(cell, target{id: id, size: rt.AmountSize, kind: rt.RecWait, name: name})
+}
+
+// EnterHeldAside returns the node, to which the cell does not lead, of the waits of others with the given function ID,
+// for a lock that is released near the cell.
+func (t *Tree) EnterHeldAside(cell uint32, id uint64, name string) uint32 {
+	return t.enterAside(cell, target{id: id, size: rt.AmountSize, kind: rt.RecHeld, name: name})
+}
+
+func (t *Tree) enterAside(cell uint32, to target) uint32 {
 	if t.inSink(cell) {
 		return t.sink()
 	}
 	owner := t.Owner(cell)
 	parent := t.Home(owner)
-	return t.child(parent, parent+cell-owner, target{id: id, size: rt.AmountSize, kind: rt.RecWait, name: name})
+	return t.child(parent, parent+cell-owner, to)
 }
 
 // CellNear returns the offset of a cell for code of the function that begins at entry, which runs in node n:
