@@ -53,8 +53,8 @@ var (
 // ValueTypes are the values that there are, in the order of their columns. Times that were
 // sampled are those for which a sample is the only witness; all values are those of
 // the innermost frame, and not of what it called.
-var ValueTypes = []ValueType{Calls, Ops, Alloc, Allocs, Live, Objects, ContextCPU, CPU, Samples, Wait, Waits, Held, Holds,
-	SampledWait, SampledWaits}
+var ValueTypes = []ValueType{Calls, Ops, Alloc, Allocs, Live, Objects, ContextCPU, CPU, Samples, Wait, Waits,
+	Held, Holds, SampledWait, SampledWaits}
 
 // A Column is one value of all nodes.
 type Column struct {

@@ -103,8 +103,8 @@ func checkHeld(t *testing.T, p *profile.Profile, waited *cct.Tree) error {
 			}
 		}
 		if released < 19e6 || all > others || 10*all < 9*others {
-			return fmt.Errorf("%s: the goroutine that releases its lock held it for %d ns of others; all did for %d ns, "+
-				"of waits for %d ns", f, released, all, others)
+			return fmt.Errorf("%s: the goroutine that releases its lock held it for %d ns of others; all did for "+
+				"%d ns, of waits for %d ns", f, released, all, others)
 		}
 	}
 	return nil
