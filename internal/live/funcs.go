@@ -227,7 +227,7 @@ func (r *FuncsReader) decode(h funcHeader, b *funcblob.Reader) (profile.Func, er
 	switch {
 	case h.ID == rt.RootFunc:
 		return profile.Func{Kind: profile.FuncRoot, Name: b.Name("name"), Cells: rt.NumRoots, Counters: 1}, b.Err
-	case h.ID == rt.OverflowFunc:
+	case h.ID == rt.OverflowFunc, h.ID == rt.BypassFunc:
 		return profile.Func{Kind: profile.FuncOverflow, Name: b.Name("name"), Counters: 1}, b.Err
 	case h.Kind == rt.RecFault:
 		return b.Fault(), b.End()

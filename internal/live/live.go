@@ -44,6 +44,8 @@ type Dir struct {
 	FS     fs.FS
 	Header Header
 
+	bypassed map[uint32]bool // offsets of nodes that the program does not want to be recorded
+
 	offsets []uint32 // of the complete nodes in tree, ascending
 	nodes   []uint32 // for each of offsets the node in Profile
 	damages int      // places that cannot be read, see damage
@@ -77,7 +79,7 @@ func HasFile(fsys fs.FS, name string) bool {
 // and first, and objects are complete before the header counts them, so that what
 // is read is the tree of that moment; counters may be some calls younger.
 func Open(fsys fs.FS) (*Dir, error) {
-	l := &Dir{FS: fsys}
+	l := &Dir{FS: fsys, bypassed: make(map[uint32]bool)}
 	sampled := HasFile(fsys, fileSamples)
 	if sampled && !HasFile(fsys, fileTree) {
 		l.Profile = profile.New()
@@ -313,6 +315,9 @@ func (w *treeWalk) node(off int64, fn uint32) error {
 		return nil
 	case n.Parent == 0:
 		w.live.Lose(profile.LossIncomplete, 1)
+		return nil
+	case n.Func == rt.BypassFunc, w.live.bypassed[n.Parent]:
+		w.live.bypassed[uint32(off)] = true
 		return nil
 	}
 	up, ok := w.live.Node(n.Parent)

@@ -315,6 +315,7 @@ func findNode(nodes []sampleNode, id uint32) int {
 // what called them. What stands for a node of the tree is that node.
 func (r *samplesReader) attach(x *profile.NodeIndex, nodes []sampleNode) ([]uint32, error) {
 	at := make([]uint32, len(nodes))
+	bypassed := make(map[int]bool)
 	if len(nodes) > 0 {
 		at[0] = 1 // the root
 	}
@@ -332,6 +333,12 @@ func (r *samplesReader) attach(x *profile.NodeIndex, nodes []sampleNode) ([]uint
 		for j := len(path) - 1; j >= 0; j-- {
 			at[path[j]] = at[k]
 			pc := nodes[path[j]].pc
+			if bypassed[k] || pc&rt.PCNode != 0 && r.live.bypassed[uint32(pc)] {
+				bypassed[path[j]] = true
+				nodes[path[j]].values = [len(sampleValues)]uint64{}
+				k = path[j]
+				continue
+			}
 			switch node, ok := r.live.Node(uint32(pc)); {
 			case pc&rt.PCNode != 0 && ok:
 				at[path[j]] = uint32(node) + 1

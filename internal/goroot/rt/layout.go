@@ -129,6 +129,10 @@ const RootFunc = 8
 // for each function, entered when the node budget is used up.
 const OverflowFunc = 16
 
+// BypassFunc is the function ID of the node below which lies what the program does not want to be recorded. Readers
+// leave it out.
+const BypassFunc = 24
+
 // Cells of the root node: where calls come from that no instrumented function made.
 const (
 	RootMain      = iota // runtime.main calls main.main

@@ -406,6 +406,8 @@ type stemmaRecordingProgram struct {
 	state func() (dir, problem string)
 	// countLive counts the objects that are reachable, and reports whether the program was built for that.
 	countLive func() bool
+	// bypass calls f, of which nothing is recorded.
+	bypass func(f func())
 }
 
 // stemmaRecordingAPI2 is nil in a program that is not instrumented.
@@ -413,7 +415,7 @@ type stemmaRecordingProgram struct {
 //go:linkname stemmaRecordingAPI2
 var stemmaRecordingAPI2 *stemmaRecordingProgram
 
-var stemmaRecordingAPIs = stemmaRecordingProgram{stemmaRecording, stemmaCountLive}
+var stemmaRecordingAPIs = stemmaRecordingProgram{stemmaRecording, stemmaCountLive, stemmaBypass}
 
 func stemmaRecording() (dir, problem string) {
 	if stemma.dirlen == 0 {

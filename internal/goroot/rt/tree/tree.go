@@ -384,7 +384,7 @@ func (t *Tree) ByEntry(cell uint32, entry uint64) uint32 {
 // meta returns the metadata of a node's function, or nil for one that has none.
 func (t *Tree) meta(n uint32) *layout.Meta {
 	id := &t.node(n).Func
-	if *id <= rt.OverflowFunc || rt.IsMarked(*id) {
+	if *id <= rt.BypassFunc || rt.IsMarked(*id) {
 		return nil
 	}
 	return *(**layout.Meta)(unsafe.Pointer(id))

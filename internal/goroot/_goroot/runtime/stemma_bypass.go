@@ -1,0 +1,36 @@
+// Code of the program that is not to be recorded.
+
+package runtime
+
+import (
+	"internal/runtime/atomic"
+	rt "internal/runtime/stemma"
+)
+
+// stemmaBypassCell is the address of the cell that such code is called through, 0 before the first call. It is
+// written under stemma.lock.
+var stemmaBypassCell atomic.Uintptr
+
+// stemmaBypass calls f below a node that readers leave out, with all that f calls and the goroutines that it starts.
+// It runs on a goroutine, and may be left by a panic: whoever recovers has a context of its own. A build that compares
+// contexts with stacks, or logs calls, records f.
+func stemmaBypass(f func()) {
+	if !stemma.on || stemmaCheckOn || stemmaCallsOn {
+		f()
+		return
+	}
+	if stemmaBypassCell.Load() == 0 {
+		systemstack(func() {
+			lock(&stemma.lock)
+			if stemmaBypassCell.Load() == 0 {
+				stemmaBypassCell.Store(rt.Base + uintptr(stemma.tree.EnterBypass()))
+			}
+			unlock(&stemma.lock)
+		})
+	}
+	gp := getg()
+	saved := stemmaSave(gp)
+	gp.stemmaCtx = stemmaBypassCell.Load()
+	f()
+	stemmaPut(gp, saved)
+}
