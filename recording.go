@@ -51,9 +51,8 @@ func CountLive() error {
 }
 
 // Bypass calls f, of which nothing is recorded where calls are counted (engine cct): neither what it calls, allocates
-// or waits for, nor what the goroutines do that it starts, nor deferred functions that run
-// because f panics. Bypass itself is recorded. With other engines, and in a
-// normal build, it calls f.
+// or waits for, nor what the goroutines do that it starts, nor deferred functions that run because f panics. Bypass
+// itself is recorded. With other engines, and in a normal build, it calls f.
 func Bypass(f func()) {
 	if recordingRuntime == nil {
 		f()
