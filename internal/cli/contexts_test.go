@@ -126,6 +126,10 @@ func TestEventsCommand(t *testing.T) {
 			`{"kind":"go","count":1,"stack":"` + livetest.ShopLine + "\"}\n"; out != want {
 			t.Errorf("-json: have %s, want %s", out, want)
 		}
+		out, _, _ = mainOf(t, "", "events", "-kind=panic", path)
+		if !strings.HasSuffix(out, "\nno events of kind panic\n") {
+			t.Errorf("%s: events of a kind that there is none of:\n%s", path, out)
+		}
 		out, _, _ = mainOf(t, "", "events", "-histogram", path)
 		if !strings.Contains(out,
 			"           1                      from 16 B to 31 B\n           1                      from 64 "+

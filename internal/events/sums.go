@@ -181,6 +181,15 @@ func (t *eventTable) print(w io.Writer, o *Options) error {
 		return nil
 	}
 	t.printTotals(w)
+	switch {
+	case len(t.sums) > 0:
+	case o.Kinds != "":
+		fmt.Fprintf(w, "no events of kind %s\n", strings.ReplaceAll(o.Kinds, ",", " or "))
+		return nil
+	default:
+		fmt.Fprintf(w, "no events were recorded; 'stemma build -events=KINDS' makes a program record them\n")
+		return nil
+	}
 	fmt.Fprintf(w, "\n%12s %18s %14s  %-6s %s\n", "count", "sum", "max", "kind", "context")
 	for _, s := range list {
 		text := strings.ReplaceAll(strings.TrimSuffix(o.stack(s.Stack), "\n"), "\n", "\n"+strings.Repeat(" ", 55))
