@@ -15,7 +15,7 @@ func TestParseFlags(t *testing.T) {
 		rounds   int
 		variants string
 	}{
-		{"", 7, "cct, dacce, lucce, sample -every=1ms, sample -every=10ms, none, cct -inlined=off, pcce, pcc, " +
+		{"", 7, "cct, dacce, lucce, sample -every=1ms, sample -every=10ms, none, cct -inlined=off, pcce, pcc, acct, " +
 			"sample -every=100us, cct,acct, " +
 			"sample -sampler=stw -every=10ms, sample -sampler=sps -every=10ms, " +
 			"sample -sampler=stw -every=1ms, sample -sampler=sps -every=1ms, " +

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"flag"
-	"slices"
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/clean"
@@ -142,8 +141,7 @@ func parseGoCommand(verb string, args []string, declare func(*flag.FlagSet)) (*l
 	}
 	if err := p.Opts.Check(); err != nil {
 		like := ""
-		beside := func(name string) bool { return strings.HasSuffix(name, ","+p.Opts.Engine) } // the message says which
-		if engine.Lookup(p.Opts.Engine) == nil && !slices.ContainsFunc(engine.Names(), beside) {
+		if engine.Lookup(p.Opts.Engine) == nil {
 			like = words.DidYouMean("", p.Opts.Engine, engine.Names())
 		}
 		return nil, exit.Usagef("%w%s", err, like)

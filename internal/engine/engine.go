@@ -49,6 +49,9 @@ type Code struct {
 	Metrics  bool   // it may count what -metrics names
 	Natives  bool   // it may give functions a context that call natives only, for events there
 	Entry    Hook
+
+	// What is made depends on the accumulator's trigger.
+	Triggered bool
 }
 
 // Settings are groups of options that the runtime gets.
@@ -143,6 +146,14 @@ var List = []*Engine{
 		Code:  Code{Strategy: "none"}, Parts: Sampling, Settings: SamplerSettings, File: FileSamples,
 	},
 	{
+		Name: "acct", Paper: "Arnold and Sweeney, 2000", Help: "samples calls", Gives: Samples,
+		Answers: "Which calls are most frequent, about?", Costs: "a few instructions a call, and the samples",
+		Use:   "where an exact tree is too large or too slow",
+		Flags: []string{"trigger", "weights", "nodes"},
+		Code:  Code{Strategy: "acct", Triggered: true}, Parts: Sampling, Settings: AccumulatorSettings,
+		File: FileSamples, Flag: rt.SmpFlagAccumulator,
+	},
+	{
 		Name: "cct,acct", Paper: "Arnold and Sweeney, 2000", Gives: Counts | Samples,
 		Answers: "How good are sampled call counts?", Costs: "the most of all", Use: "for research",
 		Flags: []string{"recursion", "inlined", "nodes", "trigger", "weights"},
@@ -213,7 +224,9 @@ func Giving(g Gives) string {
 func Recorded(file string, flags uint32) *Engine {
 	var any uint32
 	for _, e := range List {
-		any |= e.Flag
+		if e.File == file {
+			any |= e.Flag
+		}
 	}
 	for _, e := range List {
 		if e.File == file && e.Flag == flags&any {

@@ -58,6 +58,9 @@ func (l *Dir) readSamples() error {
 		values = []profile.ValueType{profile.ContextCPU}
 	}
 	for _, t := range values {
+		if head.Sampler == rt.SamplerACCT && t.Name != profile.Samples.Name {
+			continue // the accumulator samples calls, which take no time
+		}
 		if _, err := l.Profile.AddColumn(t); err != nil {
 			return err
 		}
@@ -96,8 +99,8 @@ func (l *Dir) sampleProcess(f *File, head *layout.SampleHeader) error {
 			return f.Fail(int64(unsafe.Offsetof(head.ArgsLen)), "command line of %d bytes, Go version of %d",
 				head.ArgsLen, head.GoVerLen)
 		}
-		proc := profile.Process{Run: head.Run, PID: int(head.PID), Engine: engine.Recorded(fileSamples, 0).Name,
-			GoVersion: string(head.GoVer[:head.GoVerLen])}
+		proc := profile.Process{Run: head.Run, PID: int(head.PID),
+			Engine: engine.Recorded(fileSamples, head.Flags).Name, GoVersion: string(head.GoVer[:head.GoVerLen])}
 		if list := string(head.Args[:head.ArgsLen]); list != "" {
 			proc.Args = strings.Split(strings.TrimSuffix(list, "\x00"), "\x00")
 		}
@@ -286,9 +289,12 @@ func (r *samplesReader) readNodes(used uint64) error {
 	}
 	r.answer(x, nodes, at)
 	for v, t := range r.types {
-		values := r.live.Profile.Column(t.Name).Values
+		c := r.live.Profile.Column(t.Name)
+		if c == nil {
+			continue // see readSamples
+		}
 		for i := range nodes {
-			values[at[i]-1] += nodes[i].values[v]
+			c.Values[at[i]-1] += nodes[i].values[v]
 		}
 	}
 	r.live.Lose(profile.LossPlaces, r.unknown)

@@ -158,6 +158,16 @@ func (a *Acct) check() error {
 	return nil
 }
 
+// strategy returns the compiler's strategy for the trigger. At ticks functions take samples without being
+// compiled for it.
+func (a *Acct) strategy(name string) string {
+	kind, _, _ := strings.Cut(a.Trigger, ":")
+	if kind == "time" {
+		return "none"
+	}
+	return name + "-" + kind
+}
+
 // forRuntime returns what the runtime needs to know.
 func (a *Acct) forRuntime() []string {
 	trigger := a.Trigger
@@ -181,11 +191,6 @@ func (o Options) engine() *engine.Engine {
 func (o Options) checkEngine() error {
 	if engine.Lookup(o.Engine) != nil {
 		return nil
-	}
-	for _, name := range engine.Names() {
-		if base, with, ok := strings.Cut(name, ","); ok && with == o.Engine {
-			return fmt.Errorf("-engine=%s: it runs beside %s; use -engine=%s", o.Engine, base, name)
-		}
 	}
 	return fmt.Errorf("-engine=%s: no such engine (have %s)", o.Engine, strings.Join(engine.Names(), ", "))
 }
@@ -244,6 +249,9 @@ func (o Options) parts() goroot.Part {
 func (o Options) ForCompiler() string {
 	code := o.engine().Code
 	s := "engine=" + code.Strategy
+	if code.Triggered {
+		s = "engine=" + o.Acct.strategy(code.Strategy)
+	}
 	if code.Inlined {
 		s += ",inlined=" + onOff(o.Inlined)
 	}

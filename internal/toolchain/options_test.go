@@ -59,6 +59,7 @@ func TestForCompiler(t *testing.T) {
 		"lucce":    "engine=lucce,verify=off,natives=off",
 		"pcc":      "engine=pcc,verify=off,natives=off",
 		"sample":   "engine=none",
+		"acct":     "engine=acct-calls",
 		"none":     "engine=none,verify=off,natives=off",
 	} {
 		o := DefaultOptions

@@ -1,11 +1,14 @@
 package sampling
 
 import (
+	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/e2e"
 	"github.com/stemma-go/stemma/internal/similarity"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // TestAccumulator compares the approximate tree with the exact one of the same
@@ -48,5 +51,98 @@ func TestAccumulator(t *testing.T) {
 			t.Logf("overlap %.3f, hot-edge coverage %.3f, %d samples", overlap,
 				similarity.HotEdgeCoverage(exact, approximate, 0.1), s.Stat("samples"))
 		})
+	}
+}
+
+// TestAccumulatorAlone compares the approximate tree of a program without an exact one with the exact tree of a
+// run of its own: the program makes the same calls each time.
+func TestAccumulatorAlone(t *testing.T) {
+	exact := func(env string) similarity.Weights {
+		r := e2e.Run(t, e2e.Build(t, "accumulate", "-recursion=full"), env)
+		r.OK(t)
+		return similarity.Entries(cct.New(r.Read(t)))
+	}
+	short, long := "ACCUMULATE=3000", "ACCUMULATE=60000"
+	trees := map[string]similarity.Weights{short: exact(short), long: exact(long)}
+	for _, tt := range []struct {
+		trigger, weights, env string
+		least, most           float64 // degree of overlap
+		n                     float64 // calls for each sample; 0 where that is not known
+	}{
+		{"calls:1", "last-edge", short, 0.99, 1.001, 1},
+		{"calls:307", "last-edge", short, 0.95, 1.001, 307},
+		{"calls:307", "all-new-edges", short, 0.2, 0.7, 0},
+		{"func:1000", "last-edge", short, 0.5, 1.001, 0},
+		{"func:1000", "all-new-edges", short, 0, 0.7, 0},
+		{"time:100us", "last-edge", long, 0.3, 1.001, 0},
+	} {
+		t.Run(tt.trigger+"/"+tt.weights, func(t *testing.T) {
+			exe := e2e.Build(t, "accumulate", "-engine=acct", "-trigger="+tt.trigger, "-weights="+tt.weights)
+			e2e.Retry(t, func() error {
+				r := e2e.Run(t, exe, tt.env)
+				if r.Err != nil {
+					return fmt.Errorf("%w\n%s", r.Err, e2e.Tail(r.Stderr))
+				}
+				return checkAlone(t, r.Read(t), trees[tt.env], tt.n, tt.least, tt.most)
+			})
+		})
+	}
+}
+
+// checkAlone holds a profile of samples against an exact tree: n calls for each sample, and how far they overlap.
+func checkAlone(t *testing.T, p *profile.Profile, exact similarity.Weights, n, least, most float64) error {
+	s := sampling(t, p)
+	if s.Stat("samples") < 20 || s.Stat("dead")+s.Stat("failed")+s.Stat("lost") != 0 {
+		return fmt.Errorf("%v", s.Stats)
+	}
+	if p.Processes[0].Engine != "acct" || p.Has(profile.CPU) {
+		return fmt.Errorf("engine %s; CPU time: %v, want none", p.Processes[0].Engine, p.Has(profile.CPU))
+	}
+	samples, err := cct.Of(p, "samples")
+	if err != nil {
+		return err
+	}
+	// The runs are not the same, but what the runtime and goroutines do by themselves is little.
+	if total := n * float64(s.Stat("samples")+s.Stat("missed")); n > 0 && math.Abs(total/exact.Total()-1) > 0.02 {
+		return fmt.Errorf("samples of %v calls, want %v", total, exact.Total())
+	}
+	overlap := similarity.Overlap(exact, similarity.Entries(samples))
+	t.Logf("overlap %.3f, %d samples", overlap, s.Stat("samples"))
+	if overlap < least || overlap > most {
+		return fmt.Errorf("overlap %.3f, want %v to %v; %v", overlap, least, most, s.Stats)
+	}
+	return nil
+}
+
+// TestAccumulatorWalks compares what is found by frame pointers, from the innermost frame to the marker, with walks of
+// the unwinder, at every call of a program that does all that is hard for it.
+func TestAccumulatorWalks(t *testing.T) {
+	for _, trigger := range []string{"calls:1", "calls:7", "func:3"} {
+		exe := e2e.Build(t, "sampled", "-engine=acct", "-trigger="+trigger)
+		r := e2e.Run(t, exe, "STEMMA_TRACE_CHECK=throw", "GOMAXPROCS=4")
+		r.OK(t)
+		s := sampling(t, r.Read(t))
+		if s.Stat("checked") < 10000 || s.Stat("mismatches")+s.Stat("dead")+s.Stat("lost") > 0 {
+			t.Errorf("%s: %v", trigger, s.Stats)
+		}
+		if s.Stat("returns") <= s.Stat("slow") {
+			t.Errorf("%s: of %d returns %d took the slow path", trigger, s.Stat("returns"), s.Stat("slow"))
+		}
+		t.Logf("%s: %d samples checked, %d returns intercepted, %d of them slowly", trigger, s.Stat("checked"),
+			s.Stat("returns"), s.Stat("slow"))
+	}
+}
+
+// TestAccumulatorSteps walks the stack from every instruction of the trampoline while it moves the marker.
+func TestAccumulatorSteps(t *testing.T) {
+	for _, flags := range [][]string{{"-trigger=calls:7"}, {"-trigger=calls:7", "-weights=all-new-edges"}} {
+		exe := e2e.Build(t, "sampled", append(flags, "-engine=acct")...)
+		r := e2e.Run(t, exe, "STEMMA_TRACE_CHECK=throw", "STEMMA_TRACE_STEP=4000", "SAMPLED_DEPTH=20")
+		r.OK(t)
+		s := sampling(t, r.Read(t))
+		if s.Stat("stepped") < 1000 || s.Stat("returns") <= s.Stat("slow") || s.Stat("mismatches")+s.Stat("dead") > 0 {
+			t.Errorf("%v: %v", flags, s.Stats)
+		}
+		t.Logf("%v: %d instructions, %d returns", flags, s.Stat("stepped"), s.Stat("returns"))
 	}
 }

@@ -46,6 +46,13 @@ type SampleNode struct {
 	_       uint64    //
 }
 
+// A Countdown is what the accumulator counts the calls of one function in, with the trigger func. The compiler
+// lays it out, as zeros. It is in no file.
+type Countdown struct {
+	Left int64  // calls that are not sampled
+	Next uint64 // the address of the next one in the list of those whose functions were called, or 1
+}
+
 // A Weight is what was sampled in a frame.
 type Weight struct {
 	Time    uint64 // nanoseconds

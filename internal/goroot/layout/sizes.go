@@ -44,6 +44,7 @@ const (
 	CallSize           = 8
 	RequestsHeaderSize = 64
 	RequestSize        = 40
+	CountdownSize      = 16
 )
 
 // Each of these overflows, and does not compile, unless the size is that of the type.
@@ -86,4 +87,5 @@ const (
 	_ = -(CallSize ^ unsafe.Sizeof(Call{}))
 	_ = -(RequestsHeaderSize ^ unsafe.Sizeof(RequestsHeader{}))
 	_ = -(RequestSize ^ unsafe.Sizeof(Request{}))
+	_ = -(CountdownSize ^ unsafe.Sizeof(Countdown{}))
 )

@@ -8,6 +8,8 @@ import "github.com/stemma-go/stemma/internal/goroot/layout"
 const (
 	SmpFlagCheck = 1 << 0 // incremental traces were compared with full walks
 	SmpFlagGuard = 1 << 1 // running goroutines were sampled in function prologues
+
+	SmpFlagAccumulator = 1 << 2 // samples are of calls, and there is no exact tree
 )
 
 // Samplers and kinds of walk, as the header spells them.

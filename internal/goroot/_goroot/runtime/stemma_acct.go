@@ -1,12 +1,14 @@
-// The accumulator acct: an approximate calling context tree beside the exact
-// one. Every so many calls, or at ticks of the sampler, the function that has just been
-// entered takes a sample, and splices its new frames into the tree of samples.
+// The accumulator acct: an approximate calling context tree. Every so many calls, or at ticks
+// of the sampler, the function that has just been entered takes a sample, and splices its new frames into
+// the tree of samples. Here is what is common, and the accumulator beside the exact tree; without
+// that tree it is in stemma_countdown.go.
 
 package runtime
 
 import (
 	"internal/abi"
 	"internal/goarch"
+	"internal/runtime/atomic"
 	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/sample"
 	"unsafe"
@@ -15,11 +17,15 @@ import (
 // stemmaAcct is the state of the accumulator.
 var stemmaAcct struct {
 	on      bool
+	alone   bool // without the exact tree
 	all     bool // the strategy increment-all-new-edges
 	trigger uint8
-	n       int64 // calls, or nanoseconds
-	decayed int64 // when the counters of functions were
+	n       int64        // calls, or nanoseconds
+	decayed atomic.Int64 // when the counters of functions were
 }
+
+// stemmaDecayEvery is after how many nanoseconds counters of functions decay.
+const stemmaDecayEvery = 100e6
 
 // Triggers.
 const (
@@ -40,7 +46,7 @@ const stemmaNever = 1 << 62
 // stemmaAcctInit reads the options of the accumulator, in schedinit.
 func stemmaAcctInit() {
 	a := &stemmaAcct
-	a.on = true
+	a.on, a.alone = true, !stemma.on // which stemmaInit has set
 	a.all = stemmaOption("weights") == "all-new-edges"
 	trigger := stemmaOption("trigger")
 	i := 0
@@ -48,27 +54,41 @@ func stemmaAcctInit() {
 		i++
 	}
 	a.n = 307
+	stemmaSmp.interval.Store(10e6) // the sampler's thread only describes addresses
 	if i < len(trigger) {
 		if n := stemmaDuration(trigger[i+1:]); n > 0 {
 			a.n = n
 		}
 	}
-	stemmaCountdown = a.n
 	switch trigger[:i] {
 	case "func":
 		a.trigger = stemmaTriggerFunc
+	case "time":
+		a.trigger = stemmaTriggerTime
+		stemmaSmp.interval.Store(a.n)
+	}
+	stemmaSmp.sampler, stemmaSmp.walk = rt.SamplerACCT, rt.WalkMarker
+	stemmaSmp.waiting = false
+	// Without the exact tree a function that checks its stack meets a tick, and no other need look for it.
+	stemmaSmp.guard = a.alone && a.trigger == stemmaTriggerTime
+	if !a.alone {
+		stemmaAcctBeside()
+	}
+}
+
+// stemmaAcctBeside sets what stemmaEnterChecked counts down.
+func stemmaAcctBeside() {
+	a := &stemmaAcct
+	stemmaCountdown = stemmaNever
+	switch a.trigger {
+	case stemmaTriggerCalls:
+		stemmaCountdown = a.n
+	case stemmaTriggerFunc:
 		stemmaTrigger = 1
 		for i := range stemmaFuncCounters {
 			stemmaFuncCounters[i] = int32(a.n)
 		}
-		stemmaCountdown = stemmaNever
-	case "time":
-		a.trigger = stemmaTriggerTime
-		stemmaSmp.interval.Store(a.n)
-		stemmaCountdown = stemmaNever
 	}
-	stemmaSmp.sampler, stemmaSmp.walk = rt.SamplerACCT, rt.WalkMarker
-	stemmaSmp.waiting = false
 }
 
 // stemmaAcctTick is what the sampler thread does at each tick: it is the trigger, if
@@ -115,28 +135,38 @@ func stemmaAcctEntry(gp *g, pc, sp uintptr) {
 			return
 		}
 		*c = int32(a.n)
-		if now := nanotime(); now-a.decayed > 100e6 {
-			a.decayed = now
+		if now := nanotime(); now-a.decayed.Load() > stemmaDecayEvery {
+			a.decayed.Store(now)
 			sample.Decay(stemmaFuncCounters[:], int32(a.n))
 		}
 	}
-	if gp != gp.m.curg || gp == gp.m.g0 || stemmaSmp.active.Load() == 0 || gp.m.p == 0 {
-		stemmaSmp.Count(rt.StatMissed, 1)
-		return
-	}
-	stemmaSmp.Count(rt.StatRequests, 1)
+	stemmaAcctSample(gp, stemmaPlace{pc: pc, sp: sp, sym: pc - 1})
+}
+
+// stemmaAcctSample takes the sample of a call: of the function at the given place, which gp has just
+// entered. It runs on the system stack, in no safe point of gp.
+func stemmaAcctSample(gp *g, at stemmaPlace) {
 	s := &stemmaSmp.Samples
-	t, th := stemmaTraceOf(gp), stemmaThreadOf(gp.m)
-	if t == nil || th == nil {
+	if gp != gp.m.curg || gp == gp.m.g0 || stemmaSmp.active.Load() == 0 || gp.m.p == 0 {
+		s.Count(rt.StatMissed, 1)
+		return
+	}
+	s.Count(rt.StatRequests, 1)
+	th := stemmaThreadOf(gp.m)
+	switch {
+	case th == nil:
+		s.Count(rt.StatLostStacks, 1)
+		return
+	case stemmaSmp.walk < rt.WalkIncremental: // see stemmaTraceInit
+		node, ok := stemmaUnwindFrom(gp, th, at)
+		if !ok {
+			s.Count(rt.StatFailed, 1)
+			node = s.Child(0, rt.PCTruncated)
+		}
+		s.Add(node, rt.WeightCPU, 0, 1)
+	case !stemmaTrace(gp, th, at, 0):
 		s.Count(rt.StatLostStacks, 1)
 		return
 	}
-	stemmaDropDead(gp, t, sp)
-	ref, ok := stemmaMark(gp, t, th, stemmaPlace{pc: pc, sp: sp})
-	if !ok {
-		s.Count(rt.StatLostStacks, 1)
-		return
-	}
-	s.Add(s.Child(ref, pc-1), rt.WeightCPU, 0, 1)
 	s.Count(rt.StatSamples, 1)
 }

@@ -80,6 +80,7 @@ const (
 	stemmaTraceTramp   = sample.TraceTramp
 	stemmaTraceGoexit  = sample.TraceGoexit
 	stemmaTraceReturns = sample.TraceReturns
+	stemmaTraceStride  = sample.TraceStride
 	stemmaTraceTarget  = sample.TraceTarget
 	stemmaTraceSP      = sample.TraceSP
 	stemmaTraceBP      = sample.TraceBP

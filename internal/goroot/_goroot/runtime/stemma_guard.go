@@ -66,6 +66,9 @@ func stemmaSelf(gp *g) {
 		return // the request was for another thread
 	}
 	weight := th.stemmaUsed(stemmaThreadCPU())
+	if stemmaAcct.on {
+		weight = 0 // it approximates calls, and no time
+	}
 	if stemmaSmp.walk < rt.WalkIncremental || !stemmaTrace(gp, th, stemmaGuardOf(gp), weight) {
 		stemmaRecord(gp, true, th, rt.WeightCPU, weight)
 	}

@@ -19,11 +19,15 @@ import (
 // new.
 var stemmaStride = 16
 
+// stemmaFrameless has addresses behind calls in plain frames that have nothing but a return address, as
+// stemmaPlain has those in others.
+var stemmaFrameless [sample.PlainSize]uintptr
+
 // stemmaNotPlain is an empty table of plain return addresses: it makes the trampoline take
 // its slow path, which knows about the marker.
 var stemmaNotPlain [sample.PlainSize]uintptr
 
-// stemmaMark returns the ref of the frame that called the one at the given place, and
+// stemmaMark returns the node of the frame at the given place, and
 // moves the marker to the innermost slot that may be patched. It runs where stemmaTrace
 // does. It reports false if there is no memory for the entries.
 //
@@ -34,11 +38,17 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 	if buf == nil {
 		return 0, false
 	}
-	frames := unsafe.Slice((*sample.NewFrame)(unsafe.Pointer(&buf[0])), stemmaBufSize/unsafe.Sizeof(sample.NewFrame{}))
+	const size = stemmaBufSize - sample.MemoBytes
+	frames := unsafe.Slice((*sample.NewFrame)(unsafe.Pointer(&buf[0])), size/unsafe.Sizeof(sample.NewFrame{}))
+	memo := (*sample.Memo)(unsafe.Pointer(&buf[size/goarch.PtrSize]))
 	pc, sp, interrupted := at.pc, at.sp, at.how == stemmaInterrupted
+	bp := uintptr(0)
+	if at.how == stemmaEntered {
+		bp = at.bp
+	}
 	n := 0
 	for ; n < len(frames); n++ {
-		fr, ok := stemmaStep(gp, pc, sp, interrupted)
+		fr, ok := stemmaStepBP(gp, pc, sp, &bp, interrupted)
 		if !ok {
 			s.Count(rt.StatFailed, 1)
 			ref = s.Child(0, rt.PCTruncated)
@@ -66,15 +76,46 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 		frames[n] = frame
 		pc, sp, interrupted = raw, fr.slot+goarch.PtrSize, fr.exact
 	}
+	for i := range min(n, stemmaAcctBelow) {
+		frames[i].Slot = 0
+	}
 	for t.Len()+n >= t.Cap() {
 		if !stemmaGrow(t) {
 			return 0, false
 		}
 	}
 	stemmaMarkTop(gp, t, false)
-	ref = t.Splice(s, ref, frames[:n], gp.stack.hi, stemmaAcct.on && stemmaAcct.all)
+	ref = t.Splice(s, memo, ref, frames[:n], gp.stack.hi, stemmaAcct.on && stemmaAcct.all)
 	stemmaMarkTop(gp, t, true)
-	return ref, true
+	return memo.Child(s, ref, at.sym), true
+}
+
+// stemmaStepBP is stemmaStep, by the frame pointer where the frame at pc is known to have one. bp is that, or, if the
+// frame has none, of the next one outwards that has; or 0, if it is not known. It becomes
+// that of the frame's caller.
+//
+//go:nowritebarrierrec
+func stemmaStepBP(gp *g, pc, sp uintptr, bp *uintptr, interrupted bool) (fr stemmaFrame, ok bool) {
+	if *bp != 0 && !interrupted && stemmaPlain[pc%sample.PlainSize] == pc {
+		fr.slot, fr.plain = *bp+goarch.PtrSize, true
+		*bp = *(*uintptr)(unsafe.Pointer(*bp))
+		return fr, true
+	}
+	frameless := &stemmaFrameless[pc%sample.PlainSize]
+	if *frameless == pc && !interrupted {
+		fr.slot, fr.plain = sp, true
+		return fr, true
+	}
+	fr, ok = stemmaStep(gp, pc, sp, interrupted)
+	switch {
+	case !ok || fr.top || interrupted || !fr.plain:
+		*bp = 0
+	case fr.slot == sp:
+		*frameless = pc
+	default: // the function's prologue has pushed its caller's
+		*bp = *(*uintptr)(unsafe.Pointer(fr.slot - goarch.PtrSize))
+	}
+	return fr, ok
 }
 
 // stemmaMarkTop patches the slot of the innermost entry, or restores it.

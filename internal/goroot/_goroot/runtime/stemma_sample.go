@@ -118,6 +118,9 @@ func stemmaConfigure() {
 	if stemmaSmp.guard && stemmaSmp.sampler != rt.SamplerACCT {
 		flags |= rt.SmpFlagGuard
 	}
+	if stemmaAcct.alone {
+		flags |= rt.SmpFlagAccumulator
+	}
 	stemmaSmp.Configure(stemmaSmp.sampler, stemmaSmp.walk, uint64(stemmaSmp.interval.Load()), flags)
 }
 
@@ -308,7 +311,7 @@ func stemmaSamplerRest(how uint32, ns int64) (started bool) {
 //go:nowritebarrierrec
 func stemmaSampleTick(now, dt int64) (running int) {
 	stemmaSmp.Count(rt.StatTicks, 1)
-	if stemmaSmp.sampler == rt.SamplerACCT {
+	if stemmaAcct.on && !stemmaSmp.guard {
 		stemmaAcctTick()
 		running = 1
 	} else {

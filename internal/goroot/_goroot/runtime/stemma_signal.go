@@ -194,6 +194,7 @@ const (
 	stemmaAfterCall   = iota // after a call, its frame being complete
 	stemmaAtGuard            // in a prologue: the frame of pc has only a return address
 	stemmaInterrupted        // between any two instructions
+	stemmaEntered            // after a call in its prologue: its frame is complete, if it has one
 )
 
 // stemmaWalkFP follows the frame pointers. It reports false where the chain

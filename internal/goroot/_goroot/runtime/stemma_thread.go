@@ -241,6 +241,9 @@ func stemmaAskLate(th *stemmaThread) {
 		th.late = true
 		stemmaSmp.Count(rt.StatLate, 1)
 	}
+	if stemmaAcct.on {
+		return // its samples are of calls: the next one will do
+	}
 	th.state.CompareAndSwap(stemmaTicketGuard, stemmaTicketSignal)
 	if th.state.Load() == stemmaTicketSignal {
 		tgkill(getpid(), int(th.tid), sigPreempt)

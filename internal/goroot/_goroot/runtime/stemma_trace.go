@@ -103,9 +103,7 @@ func stemmaTraceInit() {
 		stemmaSmp.walk = rt.WalkFP // the race detector reads return addresses itself
 		return
 	}
-	if stemmaAcct.on {
-		stemmaStride = 1
-	}
+	stemmaAcctMarks()
 	stemmaTrampPC = abi.FuncPCABI0(stemmaTrampoline) + 2 // behind POPQ R12
 	if *(*uint16)(unsafe.Pointer(stemmaTrampPC - 2)) != 0x5c41 {
 		throw("stemma: the trampoline does not begin with POPQ R12")
@@ -159,6 +157,9 @@ func stemmaTraceOf(gp *g) *sample.Trace {
 			}
 			t.Init(&stemmaSmp.Samples, 0, unsafe.Pointer(plain), stemmaTrampPC, stemmaFPFuncs.goexit,
 				entries, stemmaEntries, objs, stemmaObjects)
+			if stemmaSmp.walk == rt.WalkMarker && stemmaEvery == 0 {
+				t.Stride = uintptr(stemmaStride)
+			}
 			m.list[m.n] = uintptr(mem)
 			m.n++
 		}
@@ -375,10 +376,7 @@ func stemmaLocate(gp *g, th *stemmaThread, at stemmaPlace) (ref, expect uint32, 
 	if stemmaSmp.walk == rt.WalkMarker {
 		ref, ok = stemmaMark(gp, t, th, at)
 	} else {
-		ref = stemmaCaller(gp, t, at, sample.NoRef)
-	}
-	if ok {
-		ref = t.Child(s, ref, at.sym)
+		ref = t.Child(s, stemmaCaller(gp, t, at, sample.NoRef), at.sym)
 	}
 	return ref, expect, ok
 }
@@ -388,6 +386,19 @@ func stemmaLocate(gp *g, th *stemmaThread, at stemmaPlace) (ref, expect uint32, 
 //
 //go:nowritebarrierrec
 func stemmaExpect(gp *g, th *stemmaThread, at stemmaPlace) uint32 {
+	node, ok := stemmaUnwindFrom(gp, th, at)
+	if !ok {
+		return 0
+	}
+	stemmaSmp.Count(rt.StatChecked, 1)
+	return node + 1
+}
+
+// stemmaUnwindFrom returns the node that the runtime's unwinder finds from a place in gp on. It
+// reports false if it does not reach the end of the stack.
+//
+//go:nowritebarrierrec
+func stemmaUnwindFrom(gp *g, th *stemmaThread, at stemmaPlace) (node uint32, ok bool) {
 	var u unwinder
 	flags := unwindFlags(unwindSilentErrors)
 	if at.how == stemmaInterrupted {
@@ -396,11 +407,7 @@ func stemmaExpect(gp *g, th *stemmaThread, at stemmaPlace) uint32 {
 	u.initAt(at.pc, at.sp, 0, gp, flags)
 	pcs := th.stemmaBuffer()
 	n, ok := stemmaUnwind(&u, pcs)
-	if !ok {
-		return 0
-	}
-	stemmaSmp.Count(rt.StatChecked, 1)
-	return stemmaSmp.Stack(0, pcs[:n]) + 1
+	return stemmaSmp.Stack(0, pcs[:n]), ok
 }
 
 // stemmaMismatch counts a trace that differs from a full walk, and shows both
@@ -661,7 +668,7 @@ func stemmaLeft(gp *g, sp uintptr) {
 
 // stemmaUnpatch completes a trace and restores all return addresses.
 func stemmaUnpatch(gp *g, t *sample.Trace) {
-	if t.Len() > 0 || t.Pending() > 0 {
+	if t.Len() > 0 || t.Pending() > 0 || t.Returns > 0 {
 		stemmaComplete(gp, t)
 	}
 	for t.Len() > 0 {

@@ -37,7 +37,7 @@ TEXT runtime·stemmaTrampoline(SB), NOSPLIT|NOFRAME, $0-0
 	SHLQ	$3, R12
 	ADDQ	const_stemmaTracePlain(R13), R12
 	CMPQ	R15, (R12)
-	JNE	slow
+	JNE	marker
 	MOVQ	const_stemmaTraceNObjs(R13), R12
 	CMPQ	R12, const_stemmaTraceMaxObjs(R13)
 	JAE	slow
@@ -113,6 +113,30 @@ patched:
 	MOVL	R12, const_stemmaObjParent(R15)
 drop:
 	DECQ	const_stemmaTraceN(R13)
+	INCQ	const_stemmaTraceReturns(R13)
+	MOVQ	-8(SP), R12
+	JMP	R12
+
+marker:
+	// With walk=marker there is an entry for every frame, and the trampoline in the slot of the innermost one only. The
+	// mark moves outwards by some entries, whose slots have their true return addresses. The slot
+	// is restored, and the next one patched, before the entries in between are dropped.
+	MOVQ	const_stemmaTraceStride(R13), R12
+	TESTQ	R12, R12
+	JZ	slow
+	CMPQ	const_stemmaTraceN(R13), R12
+	JLE	slow // the mark moves to the outermost entry, or there is none
+	MOVQ	R15, -8(SP)
+	MOVQ	const_stemmaTopOff(DX), R15
+	ADDQ	SP, R15
+	SHLQ	$const_stemmaTraceLog, R12
+	SUBQ	R12, DX
+	SUBQ	const_stemmaTopOff(DX), R15
+	SUBQ	$8, R15 // the next slot
+	MOVQ	const_stemmaTraceTramp(R13), R12
+	MOVQ	R12, (R15)
+	MOVQ	const_stemmaTraceStride(R13), R12
+	SUBQ	R12, const_stemmaTraceN(R13)
 	INCQ	const_stemmaTraceReturns(R13)
 	MOVQ	-8(SP), R12
 	JMP	R12

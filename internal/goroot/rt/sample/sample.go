@@ -203,7 +203,9 @@ func sampleHash(parent uint32, pc uintptr) uint64 {
 // Add adds weight in nanoseconds, of n samples, to a node.
 func (s *Samples) Add(node uint32, kind int, ns, n uint64) {
 	w := &s.node(node).Weights[kind]
-	memory.Add64(&w.Time, ns)
+	if ns != 0 {
+		memory.Add64(&w.Time, ns)
+	}
 	memory.Add64(&w.Samples, n)
 }
 

@@ -49,6 +49,7 @@ const (
 	TraceTramp   = unsafe.Offsetof(Trace{}.tramp)
 	TraceGoexit  = unsafe.Offsetof(Trace{}.goexit)
 	TraceReturns = unsafe.Offsetof(Trace{}.Returns)
+	TraceStride  = unsafe.Offsetof(Trace{}.Stride)
 	TraceTarget  = unsafe.Offsetof(Trace{}.Target)
 	TraceSP      = unsafe.Offsetof(Trace{}.SP)
 	TraceBP      = unsafe.Offsetof(Trace{}.BP)
@@ -100,8 +101,8 @@ type Trace struct {
 	capEntries uint64
 	Next       uintptr // in a list
 	save       [saveSize]byte
-	Completed  int64 // when all that was pending was completed last
-	_          uintptr
+	Completed  int64   // when all that was pending was completed last
+	Stride     uintptr // of the marker: how many entries the fast path drops; 0 if the slow path does it
 }
 
 // saveSize is the bytes for the registers that may hold results.

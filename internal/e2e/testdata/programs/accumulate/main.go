@@ -1,9 +1,12 @@
 // Command accumulate is the program of figure 6 of "Approximating the Calling Context
-// Tree via Sampling": a calls b 10 times, and b calls c 100 times.
+// Tree via Sampling": a calls b 10 times, and b calls c 100 times. ACCUMULATE is how often
+// each of two goroutines calls a.
 package main
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"sync"
 )
 
@@ -35,10 +38,14 @@ func c(n int) {
 func d(n int) { panic(n) }
 
 func main() {
+	times := 3000
+	if n, err := strconv.Atoi(os.Getenv("ACCUMULATE")); err == nil {
+		times = n
+	}
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
-			for i := range 3000 {
+			for i := range times {
 				a(i)
 			}
 		})

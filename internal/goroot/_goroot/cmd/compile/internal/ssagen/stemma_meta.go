@@ -69,7 +69,7 @@ func stemmaModeOf(fn *ir.Func) stemmaMode {
 	case fn.ABI != obj.ABIInternal || fn.ABIWrapper():
 		return stemmaOff
 	case stemmaMustNotSplit(fn):
-		if stemmaCallsOften(fn) {
+		if stemmaCallsOften(fn) && stemmaEngine().site != nil {
 			return stemmaRestore
 		}
 		return stemmaOff

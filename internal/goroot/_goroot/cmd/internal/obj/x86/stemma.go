@@ -9,7 +9,8 @@ import (
 // It saves all registers and needs little stack, so that a function which
 // calls nothing else is still a leaf.
 func isStemmaEnter(s *obj.LSym) bool {
-	return s != nil && (s.Name == "runtime.stemmaEnter" || s.Name == "runtime.stemmaEnterChecked")
+	return s != nil && (s.Name == "runtime.stemmaEnter" || s.Name == "runtime.stemmaEnterChecked" ||
+		s.Name == "runtime.stemmaAcctEnter")
 }
 
 // StemmaCompare makes p compare 4 bytes of memory with the address of sym: a constant of 32 bits, the last bytes of the
