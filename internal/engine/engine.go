@@ -148,7 +148,7 @@ var List = []*Engine{
 	{
 		Name: "acct", Paper: "Arnold and Sweeney, 2000", Help: "samples calls", Gives: Samples,
 		Answers: "Which calls are most frequent, about?", Costs: "a few instructions a call, and the samples",
-		Use:   "where an exact tree is too large or too slow",
+		Use:   "where an exact tree is too large",
 		Flags: []string{"trigger", "weights", "nodes"},
 		Code:  Code{Strategy: "acct", Triggered: true}, Parts: Sampling, Settings: AccumulatorSettings,
 		File: FileSamples, Flag: rt.SmpFlagAccumulator,
