@@ -4,7 +4,11 @@
 // stemmaAcctEnter is called on entry of a function whose call is to be sampled: the countdown has ended. It
 // preserves all general registers, not the others; it is no safe point, and does not split the
 // stack, since leaf functions call it without a stack check.
-TEXT runtime·stemmaAcctEnter<ABIInternal>(SB), NOSPLIT, $104-0
+TEXT runtime·stemmaAcctEnter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
+	JMP	stemmaAcctSlow<>(SB)
+
+// stemmaAcctSlow saves the registers and calls Go. It is jumped to, with the return address of stemmaAcctEnter's caller.
+TEXT stemmaAcctSlow<>(SB), NOSPLIT, $104-0
 	MOVQ	AX, 8(SP)
 	MOVQ	BX, 16(SP)
 	MOVQ	CX, 24(SP)
