@@ -7,7 +7,8 @@
 TEXT runtime·stemmaAcctEnter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	JMP	stemmaAcctSlow<>(SB)
 
-// stemmaAcctSlow saves the registers and calls Go. It is jumped to, with the return address of stemmaAcctEnter's caller.
+// stemmaAcctSlow saves the registers and calls Go. It is jumped to, with the return address of the caller of
+// stemmaAcctEnter.
 TEXT stemmaAcctSlow<>(SB), NOSPLIT, $104-0
 	MOVQ	AX, 8(SP)
 	MOVQ	BX, 16(SP)
