@@ -4,6 +4,7 @@ package cost
 
 import (
 	"bufio"
+	"cmp"
 	"embed"
 	"fmt"
 	"io"
@@ -45,6 +46,19 @@ func Find(name, goVersion string) (*Table, error) {
 	if !slices.Contains(names, name) {
 		return nil, fmt.Errorf("no costs for %q (have %s)", name, strings.Join(names, ", "))
 	}
+	t, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	if !t.isFor(goVersion) {
+		return nil, fmt.Errorf("no costs for %s and %s (have %s), since operations of another release are others; "+
+			"build the program with one of these", name, cmp.Or(goVersion, "an unknown Go version"), releases(names))
+	}
+	return t, nil
+}
+
+// open reads the table of that name.
+func open(name string) (*Table, error) {
 	f, err := tables.Open("tables/" + name + ".txt")
 	if err != nil {
 		return nil, err
@@ -55,11 +69,23 @@ func Find(name, goVersion string) (*Table, error) {
 		return nil, fmt.Errorf("costs for %s: %w", name, err)
 	}
 	t.Name = name
-	if goVersion != t.Release && !strings.HasPrefix(goVersion, t.Release+".") {
-		return nil, fmt.Errorf("costs for %s are those of %s, and the program was built by %s: operations of another "+
-			"release are others", name, t.Release, goVersion)
-	}
 	return t, nil
+}
+
+// isFor tells whether t is for programs built by a version of Go.
+func (t *Table) isFor(goVersion string) bool {
+	return goVersion == t.Release || strings.HasPrefix(goVersion, t.Release+".")
+}
+
+// releases returns the tables of these names with their releases.
+func releases(names []string) string {
+	var list []string
+	for _, name := range names {
+		if t, err := open(name); err == nil {
+			list = append(list, name+" "+t.Release)
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // Write writes t as a file of tables.

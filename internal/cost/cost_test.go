@@ -40,9 +40,9 @@ func TestTables(t *testing.T) {
 func TestFindFails(t *testing.T) {
 	for _, c := range []struct{ name, version, want string }{
 		{"plan9-mips", "go1.26.8", `no costs for "plan9-mips" (have linux-`},
-		{"linux-arm64", "go1.27.4", "are those of go1.26, and the program was built by go1.27.4"},
-		{"linux-arm64", "go1.260.1", "are those of go1.26, and the program was built by go1.260.1"},
-		{"linux-arm64", "", "are those of go1.26"},
+		{"linux-arm64", "go1.27.4", "no costs for linux-arm64 and go1.27.4 (have linux-amd64 go1.26, linux-arm64 go1.26, "},
+		{"linux-arm64", "go1.260.1", "no costs for linux-arm64 and go1.260.1 (have "},
+		{"linux-arm64", "", "and an unknown Go version (have "},
 	} {
 		if _, err := Find(c.name, c.version); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s, %s: have error %v, want %q", c.name, c.version, err, c.want)
