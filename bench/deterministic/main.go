@@ -1,6 +1,7 @@
 // Deterministic runs programs of the benchmark many times beside busy loops, with
 // STEMMA_DETERMINISTIC=1, and says in how many runs the gate would have raised an alarm at
-// calls>0, which part of the calls lies in contexts that do not vary, and what the runs differed in.
+// calls>0, which part of the calls lies in contexts that do not vary, and what the runs differed in;
+// with -metric=ops it compares operations instead.
 package main
 
 import (
@@ -27,6 +28,7 @@ func main() {
 	flag.IntVar(&o.work, "n", 0, "how often a run of bench's own programs repeats its work, as their own -n")
 	flag.BoolVar(&o.random, "random", false, "run the programs as they are, to compare")
 	flag.StringVar(&o.keep, "keep", "", "work in directory `DIR`, and leave what is there: programs and records")
+	flag.StringVar(&o.metric, "metric", "calls", "what is compared: calls, ops or allocs")
 	only := flag.String("program", "", "run these programs `A,B,C`; all, if it is empty")
 	flag.Parse()
 	o.only = lab.Names(*only)
@@ -40,6 +42,7 @@ type options struct {
 	runs, loops int
 	work        int // 0 is as much as each program does by itself
 	random      bool
+	metric      string
 	keep        string
 	only        []string
 }
@@ -59,8 +62,8 @@ func (o *options) run() error {
 		return err
 	}
 	defer stop()
-	fmt.Println("| program | runs | alarms | runs that differ | calls | in contexts that do not vary | " +
-		"first difference |")
+	fmt.Printf("| program | runs | alarms | runs that differ | %s | calls in contexts that do not vary | "+
+		"first difference |\n", o.metric)
 	fmt.Println("| --- | --- | --- | --- | --- | --- | --- |")
 	for _, p := range chosen {
 		if o.work > 0 && p.Module {
@@ -70,7 +73,7 @@ func (o *options) run() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
-		fmt.Printf("| %s | %d | %d | %d | %s | %s | %s |\n", p.Name, o.runs, r.alarms, r.differ, r.calls, r.stable,
+		fmt.Printf("| %s | %d | %d | %d | %s | %s | %s |\n", p.Name, o.runs, r.alarms, r.differ, r.total, r.stable,
 			r.first)
 	}
 	return nil
@@ -87,7 +90,7 @@ func (o *options) open() (*lab.Lab, error) {
 // A result is what runs of one program differed in.
 type result struct {
 	alarms, differ       int
-	calls, stable, first string
+	total, stable, first string
 }
 
 // repeat compares all runs of a program with one.
@@ -97,6 +100,9 @@ func (o *options) repeat(l *lab.Lab, p *program.Program) (r result, err error) {
 	}
 	b := l.Bench(10 * time.Minute)
 	v := measure.Variant{Name: "cct", Flags: []string{"-engine=cct"}, Env: []string{"STEMMA_DETERMINISTIC=1"}}
+	if metrics := map[string]string{"ops": "ops", "allocs": "alloc"}[o.metric]; metrics != "" {
+		v.Flags = append(v.Flags, "-metrics=calls,"+metrics)
+	}
 	if o.random {
 		v.Env = nil
 	}
@@ -114,7 +120,7 @@ func (o *options) repeat(l *lab.Lab, p *program.Program) (r result, err error) {
 		if _, err := b.Run(bin, out); err != nil {
 			return r, err
 		}
-		if err := r.compare(b.Stemma, base, out); err != nil {
+		if err := r.compare(b.Stemma, o.metric, base, out); err != nil {
 			return r, err
 		}
 		all = append(all, out)
@@ -151,10 +157,10 @@ func (r *result) stability(stemma, file string, runs []string) error {
 // alarm is the exit code of the gate.
 const alarm = 3
 
-// compare counts a run that differs, and one in which a context has more calls. It keeps the
+// compare counts a run that differs, and one in which a context has more of the metric. It keeps the
 // largest difference of the first.
-func (r *result) compare(stemma, base, out string) error {
-	cmd := exec.Command(stemma, "diff", "-by", "context", "-fail-over", "calls/context>0", base, out)
+func (r *result) compare(stemma, metric, base, out string) error {
+	cmd := exec.Command(stemma, "diff", "-metric", metric, "-by", "context", "-fail-over", metric+"/context>0", base, out)
 	text, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == alarm {
 		r.alarms++
@@ -164,8 +170,8 @@ func (r *result) compare(stemma, base, out string) error {
 	rows := false
 	for line := range bytes.Lines(text) {
 		line := strings.TrimSpace(string(line))
-		if calls, ok := strings.CutPrefix(line, "calls: "); ok {
-			r.calls, _, _ = strings.Cut(calls, " ")
+		if total, ok := strings.CutPrefix(line, metric+": "); ok {
+			r.total, _, _ = strings.Cut(total, " ")
 		}
 		if rows && r.first == "" {
 			r.first = line
