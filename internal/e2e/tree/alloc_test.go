@@ -47,10 +47,51 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// checkAllocations checks one run. The scheduler allocates for new threads, in contexts of its own; with one P
-// it has no reason to, unless the machine is so busy that it takes the P away.
+// TestAllocationsVerified does the same in a build that compares each context with a stack.
+func TestAllocationsVerified(t *testing.T) {
+	exe := e2e.Build(t, "alloc", "-metrics=calls,alloc", "-verify")
+	e2e.Retry(t, func() error {
+		r := e2e.Run(t, exe, "GOMAXPROCS=1")
+		r.OK(t)
+		r.Verify(t)
+		return checkAllocations(t, r, false)
+	})
+}
+
+// TestAllocationsOfC counts what Go allocates that C has called.
+func TestAllocationsOfC(t *testing.T) {
+	exe := e2e.Build(t, "cgoalloc", "-metrics=calls,alloc")
+	e2e.Retry(t, func() error {
+		r := e2e.Run(t, exe, "GOMAXPROCS=1")
+		r.OK(t)
+		p := r.Read(t)
+		for _, typ := range []string{"main.counted", "main.tiny"} {
+			for root, want := range map[string]uint64{"main.single": 100 * 2 * 5, "[cgo]": 4 * 250} {
+				if _, have := below(t, p, profile.Allocs, root, typ); have != want {
+					return fmt.Errorf("%d objects of type %s below %s, want %d", have, typ, root, want)
+				}
+			}
+		}
+		return checkSingle(t, r, p, false)
+	})
+}
+
+// checkAllocations checks one run.
 func checkAllocations(t *testing.T, r e2e.Result, threads bool) error {
 	p := r.Read(t)
+	for _, typ := range []string{"main.counted", "main.countedTiny"} {
+		if _, have := below(t, p, profile.Allocs, "main.worker", typ); have != 8*20000 {
+			return fmt.Errorf("%d objects of type %s, want %d", have, typ, 8*20000)
+		}
+	}
+	return checkSingle(t, r, p, threads)
+}
+
+// checkSingle compares what was allocated below main.single with what the program says. The scheduler allocates for new
+// threads, in contexts of its own; with one P it has no reason to, unless the machine is so busy that it takes the P
+// away.
+func checkSingle(t *testing.T, r e2e.Result, p *profile.Profile, threads bool) error {
+	t.Helper()
 	e2e.NoLoss(t, p)
 	var allocs, alloc uint64
 	if _, err := fmt.Sscanf(r.Stdout, "single allocs %d alloc %d", &allocs, &alloc); err != nil {
@@ -69,11 +110,6 @@ func checkAllocations(t *testing.T, r e2e.Result, threads bool) error {
 		if want := want[value.Name]; have > want || have+more < want || have == 0 {
 			return fmt.Errorf("%s: %d below main.single and %d in the runtime, runtime.MemStats has %d", value.Name,
 				have, more, want)
-		}
-	}
-	for _, typ := range []string{"main.counted", "main.countedTiny"} {
-		if _, have := below(t, p, profile.Allocs, "main.worker", typ); have != 8*20000 {
-			return fmt.Errorf("%d objects of type %s, want %d", have, typ, 8*20000)
 		}
 	}
 	return nil
