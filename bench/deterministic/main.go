@@ -160,7 +160,8 @@ const alarm = 3
 // compare counts a run that differs, and one in which a context has more of the metric. It keeps the
 // largest difference of the first.
 func (r *result) compare(stemma, metric, base, out string) error {
-	cmd := exec.Command(stemma, "diff", "-metric", metric, "-by", "context", "-fail-over", metric+"/context>0", base, out)
+	cmd := exec.Command(stemma, "diff", "-metric", metric, "-by", "context", "-fail-over", metric+"/context>0", base,
+		out)
 	text, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == alarm {
 		r.alarms++

@@ -43,9 +43,9 @@ func TestCosts(t *testing.T) {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	for _, c := range []struct{ cost, file, want string }{
-		{"linux-arm64", "other.stemma", "report: -cost: no costs for linux-arm64 and go1.27.4 (have linux-amd64 go1.26, " +
-			"linux-arm64 go1.26, linux-riscv64 go1.26), since operations of another release are others; build the program " +
-			"with one of these"},
+		{"linux-arm64", "other.stemma", "report: -cost: no costs for linux-arm64 and go1.27.4 (have linux-amd64 " +
+			"go1.26, linux-arm64 go1.26, linux-riscv64 go1.26), since operations of another release are others; " +
+			"build the program with one of these"},
 		{"vax", "new.stemma", `report: -cost: no costs for "vax" (have linux-amd64, linux-arm64, linux-riscv64)`},
 	} {
 		code, _, stderr := runMain("report", "-cost="+c.cost, c.file)

@@ -40,7 +40,7 @@ func TestTables(t *testing.T) {
 func TestFindFails(t *testing.T) {
 	for _, c := range []struct{ name, version, want string }{
 		{"plan9-mips", "go1.26.8", `no costs for "plan9-mips" (have linux-`},
-		{"linux-arm64", "go1.27.4", "no costs for linux-arm64 and go1.27.4 (have linux-amd64 go1.26, linux-arm64 go1.26, "},
+		{"linux-arm64", "go1.27.4", "no costs for linux-arm64 and go1.27.4 (have linux-amd64 go1.26, "},
 		{"linux-arm64", "go1.260.1", "no costs for linux-arm64 and go1.260.1 (have "},
 		{"linux-arm64", "", "and an unknown Go version (have "},
 	} {
