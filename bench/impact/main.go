@@ -126,7 +126,8 @@ func (m *module) prepare() error {
 // test runs all tests and returns those that failed, as PACKAGE.NAME, and how many ran. A package whose
 // tests ended otherwise, since they did not compile say, has no name.
 func (m *module) test() (failed map[string]bool, ran int) {
-	out, _ := m.in("go", "test", "-json", "-timeout=60s", "./...")
+	// A change may make a loop endless, and the loop may allocate.
+	out, _ := m.in("sh", "-c", "ulimit -v 8388608; exec go test -json -timeout=60s ./...")
 	failed = make(map[string]bool)
 	running := make(map[string]string)
 	for in := bufio.NewScanner(bytes.NewReader(out)); in.Scan(); {
@@ -199,7 +200,9 @@ func (m *module) mutate() error {
 			}
 			continue
 		}
-		tried++
+		if tried++; tried%25 == 0 {
+			fmt.Fprintf(os.Stderr, "impact: %s: change %d of %d\n", m.name, tried, m.o.mutants)
+		}
 		tests, all, err := m.listed()
 		if err != nil {
 			return err
