@@ -14,7 +14,6 @@ import (
 
 	"github.com/stemma-go/stemma"
 	"github.com/stemma-go/stemma/internal/engine"
-	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -42,26 +41,21 @@ type reading struct {
 	nodes   *profile.NodeIndex
 }
 
-// read reads the record of this process. The shared mappings that the program counts in and the files
-// that are read here are the same memory, so that all calls are there that happened before.
-// Contexts that another goroutine makes meanwhile may be incomplete, and are not this lane's.
+// read takes a snapshot of the record of this process. Contexts that another goroutine makes meanwhile may be missing,
+// and are not this lane's.
 func (l *lane) read() (*reading, error) {
-	dir, _, err := recording()
+	p, err := stemma.Snapshot()
 	if err != nil {
 		return nil, err
 	}
-	d, err := live.Open(os.DirFS(dir))
-	if err != nil {
-		return nil, fmt.Errorf("the record of this process: %w", err)
-	}
-	if err := exact(d.Profile); err != nil {
+	if err := exact(p); err != nil {
 		return nil, err
 	}
-	in := l.nodes(d.Profile)
-	if err := contained(d.Profile, in); err != nil {
+	in := l.nodes(p)
+	if err := contained(p, in); err != nil {
 		return nil, err
 	}
-	return extract(d.Profile, in), nil
+	return extract(p, in), nil
 }
 
 // exact returns an error if calls are missing.
