@@ -66,6 +66,9 @@ func TestNormalBuild(t *testing.T) {
 	if _, ok := ContextOf(Errorf("y: %w", err)); ok {
 		t.Error("Errorf remembers a context")
 	}
+	if p, err := Snapshot(); p != nil || !errors.Is(err, ErrNotBuilt) {
+		t.Errorf("Snapshot: have %v, %v, want the error %v", p, err, ErrNotBuilt)
+	}
 	if n := testing.AllocsPerRun(100, func() { sink = Here(); _ = WrapError(err) }); n != 0 {
 		t.Errorf("%v allocations, want none", n)
 	}
