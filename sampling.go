@@ -35,10 +35,11 @@ type samplingAPI struct {
 	State    func() (active bool, interval int64)
 	Dir      func() string
 	Sample   func(id uint64)
+	Labeled  func(id uint64, key, value string) int
 }
 
 // samplingVersion is the version of samplingAPI that this package knows.
-const samplingVersion = 2
+const samplingVersion = 3
 
 // samplingRuntime is nil in a program that is not built for sampling, for the
 // reason that runtimeAPI gives.
@@ -96,6 +97,17 @@ func findSample() func(id uint64) {
 		return s.Sample
 	}
 	return nil
+}
+
+// SampleLabeled does the same for all other goroutines that have a label, as [runtime/pprof.Do] sets them, and returns
+// how many there are: so a watchdog sees what a request waits for that has not ended. Each goroutine is
+// stopped where the garbage collector would stop it, for as long as it takes to walk its whole
+// stack: some microseconds.
+func SampleLabeled(id uint64, key, value string) int {
+	if s := sampling(); s != nil {
+		return s.Labeled(id, key, value)
+	}
+	return 0
 }
 
 // Sampling tells whether samples are being taken, and how often.

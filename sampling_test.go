@@ -18,6 +18,9 @@ func TestSamplingNormalBuild(t *testing.T) {
 	StopSampling()
 	RetrieveSamples()
 	Sample(1)
+	if n := SampleLabeled(1, "a", "b"); n != 0 {
+		t.Errorf("SampleLabeled: %d goroutines", n)
+	}
 	if n := testing.AllocsPerRun(100, func() { Sample(1) }); n != 0 {
 		t.Errorf("Sample allocates %v times", n)
 	}
@@ -42,9 +45,13 @@ func TestSamplingCalls(t *testing.T) {
 		State:    func() (bool, int64) { return interval != 0, interval },
 		Dir:      func() string { return "dir" },
 		Sample:   func(id uint64) { requested = append(requested, id) },
+		Labeled:  func(id uint64, key, value string) int { return int(id) + len(key+value) },
 	}
 	requestSample = findSample()
 	defer func() { samplingRuntime, requestSample = nil, nil }()
+	if n := SampleLabeled(7, "a", "b"); n != 9 {
+		t.Errorf("SampleLabeled: %d", n)
+	}
 	if Sample(7); len(requested) != 1 || requested[0] != 7 {
 		t.Errorf("requested %v", requested)
 	}

@@ -44,7 +44,8 @@ type expander struct {
 	originals map[uint32][]int32
 	// native is, for each unknown site of t.Sites, the same place as it enters
 	// a native. The two differ in Via: some calls of one site may reach a
-	// function that counts itself, and others a native.
+	// function that counts itself, and others a native. So it is for a plain call
+	// that a wrapper passes on to a native.
 	native map[uint32]uint32
 	// unknown has an entry for each unknown site of each home.
 	unknown map[siteOfNode]unknownSite
@@ -310,9 +311,9 @@ func (x *expander) entry(i int) place {
 			u.counted = append(u.counted, n.First)
 		}
 	case s.Kind == profile.SiteUnknown:
-		return place{x.call(at, x.native[site], x.funcOf(s.Callee)), 0, true}
+		return place{x.nativeCall(at, x.native[site], s.Callee), 0, true}
 	case (s.Kind == profile.SitePanic || s.Kind == profile.SiteNative) && s.Callee != 0:
-		return place{x.call(at, site, x.funcOf(s.Callee)), 0, true}
+		return place{x.nativeCall(at, site, s.Callee), 0, true}
 	}
 	if at.elided {
 		site = at.site
@@ -441,7 +442,21 @@ func (x *expander) recountMade(i, k int, c int32) {
 // hangs in the tree.
 func (x *expander) nativeNode(i, k int, site uint32) uint32 {
 	s := &x.p.Funcs[x.p.Nodes[i].Func].Sites[k]
-	return x.call(x.within(i, s.Inlined), site, x.funcOf(s.Callee))
+	return x.nativeCall(x.within(i, s.Inlined), site, s.Callee)
+}
+
+// nativeCall returns the node of a call of the native with the symbol name that is string callee of p, at a
+// place, at the given site.
+func (x *expander) nativeCall(at place, site, callee uint32) uint32 {
+	if s := at.site; at.elided && x.t.Sites[s].Via == ViaCall {
+		if x.native[s] == 0 {
+			x.native[s] = uint32(len(x.t.Sites))
+			x.t.Sites = append(x.t.Sites, x.t.Sites[s])
+			x.t.Sites[x.native[s]].Via = ViaNative
+		}
+		at.site = x.native[s]
+	}
+	return x.call(at, site, x.funcOf(callee))
 }
 
 // unknownCalls counts as native what unknown sites called and no callee

@@ -8,7 +8,7 @@ const rtImport = `rt "internal/runtime/stemma"`
 // allHooks returns the changes in existing files of GOROOT: calls into the files of
 // the tree.
 func allHooks() []Hook {
-	return slices.Concat(compilerHooks(), runtimeHooks(), contextHooks(), deterministicHooks(), sampleHooks())
+	return slices.Concat(compilerHooks(), nativeHooks(), runtimeHooks(), contextHooks(), deterministicHooks(), sampleHooks())
 }
 
 func compilerHooks() []Hook {
@@ -105,6 +105,24 @@ func compilerHooks() []Hook {
 		{File: writerSrc, Decl: "func (w *writer) funcExt", Anchor: "if decl.Body != nil {", Where: Before,
 			Lines: []string{"pragma |= stemmaPragma(decl)"},
 			Why:   "Importers must know which functions have no Go body, or another one."},
+	}
+}
+
+// nativeHooks returns those in the compiler for natives that nobody calls by name, and for what they call.
+func nativeHooks() []Hook {
+	return []Hook{
+		{File: "cmd/compile/internal/ssagen/abi.go", Decl: "func makeABIWrapper", Anchor: "var tail ir.Node", Where: Before,
+			Lines: []string{"tailcall = !stemmaKeepsContext(f, wrapperABI) && tailcall"},
+			Why:   "What assembly calls by name returns to a wrapper that puts the context back."},
+		{File: "cmd/compile/internal/ssagen/ssa.go", Decl: "func (s *state) exit", Anchor: "resultFields := s.curfn.Type().Results()", Where: Before,
+			Lines: []string{"s.stemmaExit()"},
+			Why:   "The same: it returns."},
+		{File: "cmd/compile/internal/staticdata/data.go", Decl: "func FuncLinksym", Anchor: "s := n.Sym()", Where: Before,
+			Lines: []string{"if value := stemmaValue(n); value != nil {", "return value", "}"},
+			Why:   "Natives that are called through function values are counted by others."},
+		{File: "cmd/compile/internal/gc/main.go", Decl: "func Main", Anchor: "if base.Ctxt.DwFixups != nil {", Where: Before,
+			Lines: []string{"if ssagen.StemmaStandIns() {", "continue", "}"},
+			Why:   "All values of natives are known: these others are compiled."},
 	}
 }
 

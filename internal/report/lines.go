@@ -93,7 +93,14 @@ var lossTexts = map[string][2]string{
 		"bytes of the tree could not be read; the contexts in them are missing"},
 }
 
-// Warnings tells what is missing from p, a line for each kind.
+// misplaced is what is said of cct.Misplaced.
+var misplaced = [2]string{
+	"call hangs below a function that did not make it: assembly called back into Go several times; its count is right",
+	"calls hang below functions that did not make them: assembly called back into Go several times; " +
+		"their counts are right",
+}
+
+// Warnings tells what is missing from p, or not where it belongs, a line for each kind.
 // Losses are added up over all processes; notes name theirs. Nothing missing gives
 // no lines.
 func Warnings(p *profile.Profile) []string {
@@ -104,6 +111,9 @@ func Warnings(p *profile.Profile) []string {
 			text = [2]string{"loss of kind " + l.Kind, "losses of kind " + l.Kind}
 		}
 		lines = append(lines, profile.Printable(words.Plural(l.Count, text[0], text[1])))
+	}
+	if n := cct.Misplaced(p); n > 0 {
+		lines = append(lines, words.Plural(n, misplaced[0], misplaced[1]))
 	}
 	for _, proc := range p.Processes {
 		for _, n := range proc.Notes {

@@ -46,6 +46,13 @@ func stemmaRequest(gp *g, at stemmaPlace, id uint64) {
 		n := s.Request(id, now, gp.goid, s.Child(s.Child(0, rt.PCPending), at.sym), false)
 		stemmaTraceIn(gp).Request(n, ref, expect)
 	}
+	stemmaWakeSampler()
+}
+
+// stemmaWakeSampler has the sampler complete, and describe, what requests have left, if it sleeps until there are some.
+//
+//go:nowritebarrierrec
+func stemmaWakeSampler() {
 	if stemmaSmp.asleep.Load() == stemmaAsleep && stemmaSmp.asleep.CompareAndSwap(stemmaAsleep, stemmaAwake) {
 		notewakeup(&stemmaSmp.note)
 	}

@@ -14,6 +14,7 @@ type stemmaSamplingProgram struct {
 	state    func() (active bool, interval int64)
 	dir      func() string
 	sample   func(id uint64)
+	labeled  func(id uint64, key, value string) int
 }
 
 // stemmaSamplingAPI is nil in a program that is not built for sampling.
@@ -21,8 +22,8 @@ type stemmaSamplingProgram struct {
 //go:linkname stemmaSamplingAPI
 var stemmaSamplingAPI *stemmaSamplingProgram
 
-var stemmaSamplingAPIs = stemmaSamplingProgram{2, stemmaProgramStart, stemmaStopSampling, stemmaProgramRetrieve,
-	stemmaProgramState, stemmaProgramDir, stemmaProgramSample}
+var stemmaSamplingAPIs = stemmaSamplingProgram{3, stemmaProgramStart, stemmaStopSampling, stemmaProgramRetrieve,
+	stemmaProgramState, stemmaProgramDir, stemmaProgramSample, stemmaProgramSampleLabeled}
 
 // stemmaProgramStart starts sampling for the program; 0 stands for the
 // interval of the build.

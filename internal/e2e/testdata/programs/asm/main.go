@@ -20,6 +20,7 @@ func main() {
 	nosplits()
 	selfLinked()
 	std()
+	values()
 }
 
 //go:noinline
@@ -75,10 +76,9 @@ func dynamic() {
 	}
 }
 
-// Assembly that calls back, several times from one call. From the second
-// callback on, contexts hang below the callback before (README, When not to
-// use it); folded, what a function calls that is called back again hangs below its
-// first call.
+// Assembly that calls back, several times from one call. What it calls by name hangs below it. From the
+// second callback through a function value on, contexts hang below the callback before (docs/limits.md); folded, what a
+// function calls that is called back again hangs below its first call.
 //
 //want:context [main];main.main;main.callsBack;~main.asmTwice 6
 //want:context [main];main.main;main.callsBack;main.asmTwice;main.leaf 4
@@ -87,9 +87,8 @@ func dynamic() {
 //want:context@default [main];main.main;main.callsBack;main.asmTwice;main.nest;main.leaf 4
 //want:context@default [main];main.main;main.callsBack;main.asmTwice;main.nest;main.leaf2 4
 //want:context [main];main.main;main.callsBack;~main.asmNamed 3
-//want:context@default [main];main.main;main.callsBack;main.asmNamed;main.named 3
-//want:context@default [main];main.main;main.callsBack;main.asmNamed;main.named;main.named 3
-//want:context@default [main];main.main;main.callsBack;main.asmNamed;main.named;main.leaf3 6
+//want:context [main];main.main;main.callsBack;main.asmNamed;main.named 6
+//want:context [main];main.main;main.callsBack;main.asmNamed;main.named;main.leaf3 6
 //want:context [main];main.main;main.callsBack;~main.asmJump 2
 //want:context [main];main.main;main.callsBack;main.asmJump;main.jumped 2
 //want:context [main];main.main;main.callsBack;main.asmJump;main.jumped;main.leaf3 2

@@ -1,7 +1,13 @@
 // Package hidden has functions that others link to.
 package hidden
 
-import _ "unsafe"
+import (
+	"time"
+	_ "unsafe"
+)
+
+// Sleep is a native, taken in this package too.
+var Sleep = time.Sleep
 
 //go:linkname secret
 //go:noinline

@@ -44,8 +44,9 @@ type stemmaStrategy struct {
 	// that call nothing need no description, and wrappers of assembly pass contexts through.
 	data func(m *stemmaMeta)
 
-	slow string // the slow path of function entry
-	here bool   // the runtime reads the word itself, in place of the package's function
+	slow    string // the slow path of function entry
+	here    bool   // the runtime reads the word itself, in place of the package's function
+	natives bool   // natives are counted, those too that are called through function values
 }
 
 var stemmaStrategies = map[string]*stemmaStrategy{}
@@ -67,9 +68,10 @@ var stemmaNodeVar = ssaMarker("stemmaNode")
 type stemmaMode uint8
 
 const (
-	stemmaOff     stemmaMode = iota // nothing: contexts pass through
-	stemmaFull                      // a node, cells and counters
-	stemmaRestore                   // a native that calls several times: g's context is put back before each call
+	stemmaOff      stemmaMode = iota // nothing: contexts pass through
+	stemmaFull                       // a node, cells and counters
+	stemmaRestore                    // a native that calls several times: g's context is put back before each call
+	stemmaCallback                   // a wrapper through which assembly calls: g's context is put back behind the call
 )
 
 // stemmaFunc is the instrumentation of one function while its SSA is built.
@@ -85,7 +87,7 @@ type stemmaFunc struct {
 	fresh  *ssa.Block   // tree: where nothing was called yet, and node is in a register
 
 	// stemmaRestore: the place of the context, the memory when it is known, and what
-	// was there on entry.
+	// was there on entry, which stemmaCallback has too.
 	place, found, saved *ssa.Value
 
 	entry *ssa.Block   // encoded: ends in the check of the word
@@ -111,6 +113,8 @@ func (s *state) stemmaEnter() {
 		stemmaEngine().enter(s)
 	case stemmaRestore:
 		s.stemmaFindPlace()
+	case stemmaCallback:
+		s.stemmaTakeContext()
 	}
 }
 
@@ -210,7 +214,7 @@ func (s *state) stemmaAddr(t *types.Type, word *ssa.Value, offset int64) *ssa.Va
 // and its call, which expects both to see the same memory (golang.org/issue/49282).
 // It returns what to call in the place of callee, which is nil if it is not known.
 func (s *state) stemmaCall(n *ir.CallExpr, k callKind, callee *obj.LSym) *obj.LSym {
-	if s.stemma.mode == stemmaOff {
+	if s.stemma.mode == stemmaOff || s.stemma.mode == stemmaCallback {
 		return callee
 	}
 	if k == callDefer || k == callDeferStack {
@@ -257,7 +261,7 @@ func (s *state) stemmaRuntimeCall(fn *obj.LSym) {
 // stemmaSite emits a call site of the given kind: a count, a cell, or both.
 func (s *state) stemmaSite(name string, kind int) {
 	switch {
-	case s.stemma.mode == stemmaOff:
+	case s.stemma.mode == stemmaOff, s.stemma.mode == stemmaCallback:
 		return
 	case s.stemma.mode == stemmaRestore:
 		if stemmaOptions.alloc || kind != 0 && stemmaLeavesCell(name, kind) {
@@ -300,7 +304,7 @@ func (s *state) stemmaInlMark(index int64) {
 // that calls nothing needs neither the slot nor, for it, a frame.
 func (s *state) stemmaSeal() {
 	switch s.stemma.mode {
-	case stemmaOff:
+	case stemmaOff, stemmaCallback:
 		return
 	case stemmaRestore:
 		if !s.stemma.called {

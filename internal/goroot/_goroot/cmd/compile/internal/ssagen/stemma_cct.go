@@ -48,6 +48,7 @@ func init() {
 		unknown: func(s *state) *ssa.Value { return s.stemma.saved },
 		seal:    (*state).stemmaSealTree,
 		slow:    "runtime.stemmaEnter",
+		natives: true,
 	}, "cct")
 }
 

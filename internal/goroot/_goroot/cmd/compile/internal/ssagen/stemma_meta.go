@@ -52,7 +52,8 @@ var stemmaOptions = func() (o struct {
 // and what it imports; functions that must not split the stack; generated
 // hash and equality functions, which the runtime calls in the middle of its
 // work; wrappers that only pass a call on, so that they vanish from contexts
-// as they vanish from tracebacks.
+// as they vanish from tracebacks. One that calls a native counts that, and vanishes
+// when it is read.
 func stemmaModeOf(fn *ir.Func) stemmaMode {
 	switch {
 	case stemmaEngine() == nil || base.Flag.CompilingRuntime || stemmaNative[base.Ctxt.Pkgpath]:
@@ -66,6 +67,8 @@ func stemmaModeOf(fn *ir.Func) stemmaMode {
 			return stemmaOff
 		}
 		return stemmaFull // stands for a function in assembly
+	case fn.ABIWrapper() && stemmaCalledBack[fn.Sym()]:
+		return stemmaCallback
 	case fn.ABI != obj.ABIInternal || fn.ABIWrapper():
 		return stemmaOff
 	case stemmaMustNotSplit(fn):
@@ -73,7 +76,9 @@ func stemmaModeOf(fn *ir.Func) stemmaMode {
 			return stemmaRestore
 		}
 		return stemmaOff
-	case fn.Wrapper() && !stemmaCallsOften(fn), stemmaTailCalls(fn):
+	case stemmaTailCalls(fn):
+		return stemmaOff
+	case fn.Wrapper() && !stemmaCallsOften(fn) && !(stemmaEngine().natives && stemmaCallsNative(fn)):
 		return stemmaOff
 	}
 	return stemmaFull
@@ -259,7 +264,7 @@ func newStemmaMeta(fn *ir.Func) *stemmaMeta {
 	// Not with the package's path in front: what FIPS 140 packages define is part of
 	// a checksum, and these hold addresses that the loader fills in, or change.
 	name := "stemma:" + fn.LSym.Name
-	if fn.Dupok() {
+	if fn.Dupok() || fn.LSym.Static() {
 		name += "." + base.Ctxt.Pkgpath
 	}
 	return &stemmaMeta{
