@@ -45,11 +45,10 @@ func stemmaHasLabel(gp *g, key, value string) bool {
 }
 
 // stemmaRequestOther takes a sample of another goroutine for the one that calls it, and reports whether there was
-// something to sample. One that waits in name only, since it does this itself, or has the collector
-// look at its stack, is tried again.
+// something to sample. One that waits in name only is tried again.
 func stemmaRequestOther(other *g, id uint64) bool {
 	gp := getg()
-	for range 10000 {
+	for range 1000 {
 		var dead, taken bool
 		systemstack(func() { dead, taken = stemmaRequestHeld(gp, other, id) })
 		if dead || taken {
@@ -69,8 +68,9 @@ func stemmaRequestHeld(gp, other *g, id uint64) (dead, taken bool) {
 	casGToWaitingForSuspendG(gp, _Grunning, waitReasonGarbageCollectionScan)
 	state := suspendG(other)
 	if !state.dead {
-		// With an M, what waits runs on; where it is, its sched does not tell.
-		if readgstatus(other)&^_Gscan != _Gwaiting || other.m == nil {
+		// With an M, what waits runs on. Where it is its sched tells if it does so on g0, as here, or to scan stacks.
+		if readgstatus(other)&^_Gscan != _Gwaiting || other.m == nil ||
+			other.waitreason == waitReasonGarbageCollectionScan {
 			taken = stemmaRequestStopped(other, id)
 		}
 		resumeG(state)
