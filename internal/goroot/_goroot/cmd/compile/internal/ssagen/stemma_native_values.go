@@ -41,9 +41,11 @@ func stemmaIsNative(path string) bool {
 }
 
 // stemmaIsLinked reports whether n is declared without a body, and not in assembly: there it has a
-// wrapper that counts.
+// wrapper that counts. A name of its own for a function of another package is for those that know what
+// they call, and may want its address: compilers that run in the program, say.
 func stemmaIsLinked(n *ir.Name) bool {
-	return n.Func.Pragma&StemmaBodyless != 0 && n.Func.ABI == obj.ABIInternal
+	own := n.Sym().Linkname == "" || n.Sym().Linkname == n.Sym().Pkg.Prefix+"."+n.Sym().Name
+	return own && n.Func.Pragma&StemmaBodyless != 0 && n.Func.ABI == obj.ABIInternal
 }
 
 // StemmaStandIns makes the functions that stand in for natives, and the values that lead to them, and
