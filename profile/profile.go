@@ -103,11 +103,12 @@ const (
 	FuncAlloc                    // the allocations of a type, which is its name; "" is memory without a type
 	FuncWait                     // the time that goroutines did not run for a reason, which is its name
 	FuncHeld                     // the time that others waited for a lock of the kind that is its name
+	FuncRun                      // the time that goroutines ran; its name is "goroutine"
 	numFuncKinds
 )
 
-// amount tells whether functions of the kind stand for what the runtime does for a call site, and call nothing.
-func (k FuncKind) amount() bool { return k == FuncAlloc || k == FuncWait || k == FuncHeld }
+// Amount tells whether functions of the kind stand for what the runtime does for a call site, and call nothing.
+func (k FuncKind) Amount() bool { return FuncAlloc <= k && k <= FuncRun }
 
 // Flags of a Func.
 const (
@@ -301,7 +302,7 @@ func (f *Func) CellSites() []int32 {
 
 // funcKindNames and siteKindNames are the words that files have for kinds.
 var (
-	funcKindNames = []string{"ordinary", "root", "overflow", "fault", "place", "alloc", "wait", "held"}
+	funcKindNames = []string{"ordinary", "root", "overflow", "fault", "place", "alloc", "wait", "held", "run"}
 	siteKindNames = []string{"none", "call", "go", "defer", "native", "panic", "deferreturn", "unknown"}
 )
 

@@ -108,7 +108,7 @@ func (f *Func) Check(strings int) error {
 		return fmt.Errorf("name %d or file %d is not one of %d strings", f.Name, f.File, strings)
 	case uint64(f.Cells) > cellsPerSite*uint64(len(f.Sites)+1):
 		return fmt.Errorf("%d cells for %d sites", f.Cells, len(f.Sites))
-	case f.Kind.amount() && f.Cells != 0:
+	case f.Kind.Amount() && f.Cells != 0:
 		return fmt.Errorf("allocations or waits with %d cells, want 0", f.Cells)
 	case f.Kind != FuncPlace && (f.Counters == 0 || f.Counters > maxCounters):
 		return fmt.Errorf("%d counters, want 1 to %d", f.Counters, maxCounters)
@@ -245,7 +245,7 @@ func (p *Profile) CheckCell(n Node, entered Cells) error {
 	up := p.Nodes[n.Parent].Func
 	kind, above := p.Funcs[n.Func].Kind, p.Funcs[up].Kind
 	switch {
-	case kind != FuncPlace && above == FuncPlace, kind == FuncPlace && above.amount():
+	case kind != FuncPlace && above == FuncPlace, kind == FuncPlace && above.Amount():
 		return fmt.Errorf("a node of kind %v below one of kind %v", kind, above)
 	case kind == FuncPlace && n.Cell != 0:
 		return fmt.Errorf("cell %d of a place, want 0", n.Cell)

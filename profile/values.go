@@ -36,7 +36,10 @@ var (
 	Waits   = ValueType{Name: "waits", Unit: "count", About: "the waits"}
 	Held    = ValueType{Name: "held", Unit: "nanoseconds", About: "the time that others waited for locks"}
 	Holds   = ValueType{Name: "holds", Unit: "count", About: "the waits of others for locks"}
+	Run     = ValueType{Name: "run", Unit: "nanoseconds", About: "the time that goroutines ran"}
 	Ops     = ValueType{Name: "ops", Unit: "count", About: "the operations", Weighted: true}
+
+	Goroutines = ValueType{Name: "goroutines", Unit: "count", About: "the goroutines"}
 
 	// ContextCPU is an estimate, too, but samples add to the contexts that are there: to nodes of kind [FuncPlace]
 	// below those of functions. No profile has CPU as well.
@@ -54,7 +57,7 @@ var (
 // sampled are those for which a sample is the only witness; all values are those of
 // the innermost frame, and not of what it called.
 var ValueTypes = []ValueType{Calls, Ops, Alloc, Allocs, Live, Objects, ContextCPU, CPU, Samples, Wait, Waits,
-	Held, Holds, SampledWait, SampledWaits}
+	Held, Holds, Run, Goroutines, SampledWait, SampledWaits}
 
 // A Column is one value of all nodes.
 type Column struct {

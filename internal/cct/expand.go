@@ -157,8 +157,8 @@ func (x *expander) funcOf(s uint32) uint32 {
 	return x.funcs[s] - 1
 }
 
-// typeOf returns the function that stands for the allocations of a type or the waits for a reason, which is the
-// name of f. Memory without a type is what Go has for strings and for slices without pointers that grow.
+// typeOf returns the function that stands for the allocations of a type, the waits for a reason or what runs, which is
+// the name of f. Memory without a type is what Go has for strings and for slices without pointers that grow.
 func (x *expander) typeOf(f *profile.Func) uint32 {
 	form, name := "new(%s)", cmp.Or(x.p.String(f.Name), "bytes")
 	switch f.Kind {
@@ -166,6 +166,8 @@ func (x *expander) typeOf(f *profile.Func) uint32 {
 		form = "wait(%s)"
 	case profile.FuncHeld:
 		form = "held(%s)"
+	case profile.FuncRun:
+		form = "run(%s)"
 	}
 	fn := x.named(fmt.Sprintf(form, name), false)
 	x.t.Funcs[fn].Type = true
@@ -197,7 +199,7 @@ func (x *expander) node(i int) {
 			return
 		}
 		x.place[i] = x.sampledPlace(i)
-	case f.Kind == profile.FuncAlloc || f.Kind == profile.FuncWait || f.Kind == profile.FuncHeld:
+	case f.Kind.Amount():
 		if x.column.PerCounter || x.column.Weighted {
 			return // they are no calls
 		}
@@ -317,8 +319,17 @@ func (x *expander) entry(i int) place {
 	}
 	if at.elided {
 		site = at.site
+	} else if s.Kind == profile.SiteGo && x.creators(i) {
+		site = x.siteAtFrame(profile.Frame{File: s.File, Line: s.Line}, ViaCall)
 	}
 	return place{at.node, site, true}
+}
+
+// creators tells whether node i, at a go statement, is of what happened to the goroutine that executes it.
+func (x *expander) creators(i int) bool {
+	f := &x.p.Funcs[x.p.Nodes[i].Func]
+	return f.Kind.Amount() && f.Kind != profile.FuncRun &&
+		!(f.Kind == profile.FuncWait && x.p.String(f.Name) == rt.WhyStart)
 }
 
 // invocations returns how often node i was entered, if the column tells.

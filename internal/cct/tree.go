@@ -52,7 +52,7 @@ type Func struct {
 	File   string // "" if the profile does not know it
 	Line   int    // of the func keyword, 0 if not known
 	Pseudo bool   // not a function of the program
-	Type   bool   // the allocations of a type, by the name new(TYPE), or the waits for a reason, wait(REASON)
+	Type   bool   // what the runtime did for a function: new(TYPE), wait(REASON), held(REASON), run(goroutine)
 }
 
 // A Site is a call site.

@@ -58,6 +58,11 @@ func (b *Reader) Held() profile.Func {
 	return profile.Func{Kind: profile.FuncHeld, Name: b.Name("reason"), Counters: 1}
 }
 
+// Run reads the description of what runs: goroutines.
+func (b *Reader) Run() profile.Func {
+	return profile.Func{Kind: profile.FuncRun, Name: b.Name("what runs"), Counters: 1}
+}
+
 // Function reads the description of a function, but for its flags. The numbers of cells
 // and counters are not written: they follow from the largest index.
 func (b *Reader) Function() profile.Func {

@@ -237,6 +237,8 @@ func (r *FuncsReader) decode(h funcHeader, b *funcblob.Reader) (profile.Func, er
 		return b.Wait(), b.End()
 	case h.Kind == rt.RecHeld:
 		return b.Held(), b.End()
+	case h.Kind == rt.RecRun:
+		return b.Run(), b.End()
 	case h.Kind != rt.RecFunc:
 		return profile.Func{}, fmt.Errorf("unknown kind of record %d", h.Kind)
 	}

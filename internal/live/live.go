@@ -359,6 +359,7 @@ var amounts = []struct {
 	{profile.FuncAlloc, rt.HdrFlagAlloc, [...]profile.ValueType{profile.Allocs, profile.Alloc}},
 	{profile.FuncWait, rt.HdrFlagWait, [...]profile.ValueType{profile.Waits, profile.Wait}},
 	{profile.FuncHeld, rt.HdrFlagWait, [...]profile.ValueType{profile.Holds, profile.Held}},
+	{profile.FuncRun, rt.HdrFlagWait, [...]profile.ValueType{profile.Goroutines, profile.Run}},
 }
 
 // amountColumns adds the columns of what the program counted.

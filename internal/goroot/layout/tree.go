@@ -132,7 +132,7 @@ type MetaString struct {
 // for a reason, which is its blob; counter 0 counts them, counter 1 adds up their nanoseconds.
 type FuncRecord struct {
 	Length   uint32 // bytes of the record
-	Kind     uint32 // rt.RecFunc, rt.RecFault, rt.RecAlloc, rt.RecWait or rt.RecHeld
+	Kind     uint32 // rt.RecFunc, rt.RecFault, rt.RecAlloc, rt.RecWait, rt.RecHeld or rt.RecRun
 	ID       uint64 // function ID
 	NodeSize uint32 // as in the metadata
 	Flags    uint32 // rt.MetaFlag bits

@@ -3,7 +3,7 @@ package rt
 import "github.com/stemma-go/stemma/internal/goroot/layout"
 
 // What is no function, and has a node all the same, has a function ID by which it is known: the place of a fault,
-// the allocations of a type, the waits for a reason.
+// the allocations of a type, the waits for a reason, the running of goroutines.
 
 // faultShift is where the mark of a fault's function ID lies: the ID is the
 // address of the instruction, shifted to keep the low three bits 0.
@@ -45,11 +45,20 @@ const UnknownID = 1<<amountShift | 16
 // WaitID returns the function ID of waits for a reason, which is a small number.
 func WaitID(reason uint64) uint64 { return 1<<amountShift | 1<<waitShift | (reason+1)<<HashShift }
 
+// WhyStart is the reason of waits of new goroutines, which a go statement has begun, and no other wait there is.
+const WhyStart = "start"
+
 // HeldID returns the function ID of waits of others for a reason that is a lock.
 func HeldID(reason uint64) uint64 { return WaitID(reason | 1<<heldShift) }
 
-// heldShift is more bits than a reason has.
-const heldShift = 8
+// RunID is the function ID of the running of goroutines.
+const RunID = 1<<amountShift | 1<<waitShift | 1<<runShift
+
+// heldShift is more bits than a reason has, runShift more than all of these.
+const (
+	heldShift = 8
+	runShift  = HashShift + heldShift + 2
+)
 
 // Hash is where the probe for a function begins in a table, before the mask.
 // The probe in assembly computes the same.

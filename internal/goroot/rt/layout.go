@@ -166,6 +166,7 @@ const (
 	RecAlloc = 3
 	RecWait  = 4
 	RecHeld  = 5
+	RecRun   = 6
 )
 
 // Kinds of call sites.

@@ -2,14 +2,13 @@
 // its time by what it does: it runs, waits for something, is ready to run, or is in a system call. The clock is
 // told of each change where the runtime changes the goroutine's status, so that all of its life is in
 // one of them. When the goroutine runs again, the time that it did not is counted below the cell that it left
-// when it stopped.
+// when it stopped. The time that it ran is counted when it ends, below its go statement.
 
 package runtime
 
 import (
 	"internal/runtime/atomic"
 	rt "internal/runtime/stemma"
-	"internal/runtime/stemma/tree"
 	"unsafe"
 )
 
@@ -29,6 +28,7 @@ const (
 const (
 	stemmaWhyReady = waitReason(len(waitReasonStrings) + iota)
 	stemmaWhySyscall
+	stemmaWhyStart // ready to run for the first time
 )
 
 // A stemmaClockOf is a goroutine's clock. Whoever changes the status of the goroutine owns it: there is only
@@ -37,6 +37,8 @@ type stemmaClockOf struct {
 	since  int64      // nanotime of the last change; 0 before the first
 	waited int64      // nanoseconds, of a wait or a system call, that are not counted yet
 	ready  int64      // likewise, of waiting for a P
+	ran    int64      // likewise, of running
+	known  bool       // the goroutine is counted
 	does   uint8      // since then
 	why    waitReason // of waited
 }
@@ -72,6 +74,12 @@ func stemmaStatus(gp *g, from, to uint32) {
 			systemstack(func() { stemmaRunAgain(gp) })
 		}
 	case _Gdead:
+		if from == _Grunning {
+			gp.stemmaClock.turn(stemmaDead)
+			systemstack(func() { stemmaCountRun(gp) })
+		}
+		gp.stemmaClock = stemmaClockOf{}
+	case _Gdeadextra: // a thread of C leaves Go: what it does elsewhere is nobody's wait
 		gp.stemmaClock = stemmaClockOf{}
 	}
 }
@@ -116,6 +124,8 @@ func (c *stemmaClockOf) stop(does uint8, why waitReason) {
 func (c *stemmaClockOf) turn(does uint8) {
 	now := nanotime()
 	switch c.does {
+	case stemmaRuns:
+		c.ran += now - c.since
 	case stemmaWaits, stemmaSyscall:
 		c.waited += now - c.since
 	case stemmaReady:
@@ -153,7 +163,11 @@ func stemmaCountWait(gp *g) {
 		stemmaWaitedIn(cell, c.why, own, uint64(c.waited), pp.stemmaShard)
 	}
 	if c.ready != 0 {
-		stemmaWaitedIn(cell, stemmaWhyReady, own, uint64(c.ready), pp.stemmaShard)
+		why := stemmaWhyReady
+		if c.ran == 0 && !c.known && cell == gp.stemmaStart {
+			why = stemmaWhyStart
+		}
+		stemmaWaitedIn(cell, why, own, uint64(c.ready), pp.stemmaShard)
 	}
 	c.waited, c.ready = 0, 0
 }
@@ -182,7 +196,7 @@ func stemmaWaitedIn(cell uintptr, why waitReason, own bool, ns uint64, shard uin
 		if own {
 			node = stemma.tree.EnterWait(at, id, stemmaWhyName(why))
 		} else {
-			node = stemmaWaitAside(at, why, false)
+			node = stemmaAsideNode(at, rt.RecWait, id, stemmaWhyName(why))
 		}
 		unlock(&stemma.lock)
 	}
@@ -221,42 +235,57 @@ func stemmaReleased(waiter *g) {
 			return
 		}
 		lock(&stemma.lock)
-		node := stemmaWaitAside(uint32(cell-rt.Base), why, true)
+		node := stemmaAsideNode(uint32(cell-rt.Base), rt.RecHeld, rt.HeldID(uint64(why)), stemmaWhyName(why))
 		unlock(&stemma.lock)
 		stemmaCountAmount(node, uint64(ns), pp.stemmaShard)
 	})
 }
 
-// stemmaAside finds the nodes of waits that no cell leads to. When it is full, cells lead to the others.
+// stemmaCountRun counts how long gp ran, which is the running goroutine, or does not go on meanwhile: below the go
+// statement that it began with. It runs on the system stack. Goroutines of the runtime's own are not counted, and those
+// of C neither, which end without a P.
+func stemmaCountRun(gp *g) {
+	c := &gp.stemmaClock
+	pp := getg().m.p.ptr()
+	if pp == nil || pp.stemmaShard == 0 || gp.stemmaStart == stemmaRootCell(rt.RootGo) ||
+		gp.stemmaStart == stemmaRootCell(rt.RootCgo) {
+		return
+	}
+	lock(&stemma.lock)
+	node := stemmaAsideNode(uint32(gp.stemmaStart-rt.Base), rt.RecRun, rt.RunID, "goroutine")
+	unlock(&stemma.lock)
+	counters := (*[rt.AmountCounters]uint64)(unsafe.Pointer(rt.Base + uintptr(node) + pp.stemmaShard))
+	if !c.known {
+		counters[0]++
+	}
+	counters[1] += uint64(c.ran)
+	c.known, c.ran = true, 0
+}
+
+// stemmaAside finds the nodes that no cell leads to. When it is full, cells lead to those of waits.
 var stemmaAside *[1 << 14]stemmaWaitEntry
 
 type stemmaWaitEntry struct {
 	cell, node uint32
-	why        waitReason
-	held       bool // it is the wait of others, for a lock
+	id         uint64
 }
 
-// stemmaWaitAside returns the node of waits for a reason near a cell, which does not lead to it: a call of a
+// stemmaAsideNode returns the node of a function ID near a cell, which does not lead to it: a call of a
 // function has its cell to itself, or each call from then on would have to choose. The lock is held.
-func stemmaWaitAside(cell uint32, why waitReason, held bool) uint32 {
-	enter := (*tree.Tree).EnterWaitAside
-	id, name := rt.WaitID(uint64(why)), stemmaWhyName(why)
-	if held {
-		enter, id = (*tree.Tree).EnterHeldAside, rt.HeldID(uint64(why))
-	}
+func stemmaAsideNode(cell, kind uint32, id uint64, name string) uint32 {
 	for i := range uint32(64) {
-		e := &stemmaAside[(cell>>3^uint32(why)<<7+i)%uint32(len(stemmaAside))]
+		e := &stemmaAside[(cell>>3^rt.Hash(id)+i)%uint32(len(stemmaAside))]
 		if e.node == 0 {
-			e.cell, e.why, e.held, e.node = cell, why, held, enter(&stemma.tree, cell, id, name)
+			*e = stemmaWaitEntry{cell, stemma.tree.EnterAside(cell, kind, id, name), id}
 		}
-		if e.cell == cell && e.why == why && e.held == held {
+		if e.cell == cell && e.id == id {
 			return e.node
 		}
 	}
-	if held {
-		return enter(&stemma.tree, cell, id, name)
+	if kind == rt.RecWait {
+		return stemma.tree.EnterWait(cell, id, name)
 	}
-	return stemma.tree.EnterWait(cell, id, name)
+	return stemma.tree.EnterAside(cell, kind, id, name)
 }
 
 // stemmaWhyName returns the name of a reason.
@@ -266,6 +295,8 @@ func stemmaWhyName(why waitReason) string {
 		return "runnable"
 	case stemmaWhySyscall:
 		return "system call"
+	case stemmaWhyStart:
+		return rt.WhyStart
 	}
 	return why.String()
 }
@@ -290,8 +321,8 @@ func stemmaInterruptedCell(gp *g, cell uintptr) uintptr {
 	return cell
 }
 
-// stemmaWaitEnd counts the time of those that wait while the program ends. It runs on the system stack. Each is
-// held by its scan bit while its clock is read, as by the collector.
+// stemmaWaitEnd counts the time of all goroutines that there are while the program ends. It runs on the system stack.
+// Each is held by its scan bit while its clock is read, as by the collector: then it does not stop, nor go on.
 func stemmaWaitEnd() {
 	if !stemmaWaitOn || getg().m.p == 0 {
 		return
@@ -302,12 +333,13 @@ func stemmaWaitEnd() {
 		gp := allgs[i]
 		unlock(&allglock)
 		s := readgstatus(gp)
-		if s != _Gwaiting && s != _Gsyscall && s != _Grunnable || !castogscanstatus(gp, s, s|_Gscan) {
+		if s != _Gwaiting && s != _Gsyscall && s != _Grunnable && s != _Grunning || !castogscanstatus(gp, s, s|_Gscan) {
 			continue
 		}
-		if gp.m == nil || s == _Gsyscall {
+		if gp.m == nil || s == _Gsyscall || s == _Grunning {
 			gp.stemmaClock.turn(gp.stemmaClock.does)
 			stemmaCountWait(gp)
+			stemmaCountRun(gp)
 		}
 		casfrom_Gscanstatus(gp, s|_Gscan, s)
 	}

@@ -4,10 +4,11 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
-// What the runtime does for a call site is counted in nodes, too: allocations of one type, or waits for one
-// reason, from one call site in one context are a node below the cell of the call, as if the runtime had a
-// function for each type and reason. Counter 0 counts them, counter 1 adds up their amounts: the bytes of the
-// heap that allocations took, the nanoseconds that waits did. Such a node has no cells.
+// What the runtime does for a call site is counted in nodes, too: allocations of one type, or waits for one reason,
+// from one call site in one context are a node below the cell of the call, as if the runtime had a function for
+// each type and reason; so is what goroutines ran that one go statement began. Counter 0 counts them, counter 1
+// adds up their amounts: the bytes of the heap that allocations took, nanoseconds of the others. Such a node has no
+// cells.
 
 // Counts says in the header what is counted beside calls: one of the flags of package rt.
 func (t *Tree) Counts(flag uint32) { t.rec.Header().Flags |= flag }
@@ -24,25 +25,17 @@ func (t *Tree) EnterWait(cell uint32, id uint64, name string) uint32 {
 	return t.enter(cell, target{id: id, size: rt.AmountSize, kind: rt.RecWait, name: name})
 }
 
-// EnterWaitAside is EnterWait, but the cell does not lead to the node: it is that of a call of a function, say, which
-// would find two things there from now on. The caller remembers the node. What is made twice is one for readers.
-func (t *Tree) EnterWaitAside(cell uint32, id uint64, name string) uint32 {
-	return t.enterAside(cell, target{id: id, size: rt.AmountSize, kind: rt.RecWait, name: name})
-}
-
-// EnterHeldAside returns the node, to which the cell does not lead, of the waits of others with the given function ID,
-// for a lock that is released near the cell.
-func (t *Tree) EnterHeldAside(cell uint32, id uint64, name string) uint32 {
-	return t.enterAside(cell, target{id: id, size: rt.AmountSize, kind: rt.RecHeld, name: name})
-}
-
-func (t *Tree) enterAside(cell uint32, to target) uint32 {
+// EnterAside returns the node of what is counted near a cell under a function ID of the given kind: waits, those of
+// others for a lock that is released there, or the running of goroutines that begin there. The cell does not lead
+// to the node: it is that of a call of a function, say, which would find two things there from now on. The caller
+// remembers the node. What is made twice is one for readers.
+func (t *Tree) EnterAside(cell uint32, kind uint32, id uint64, name string) uint32 {
 	if t.inSink(cell) {
 		return t.sink()
 	}
 	owner := t.Owner(cell)
 	parent := t.Home(owner)
-	return t.child(parent, parent+cell-owner, to)
+	return t.child(parent, parent+cell-owner, target{id: id, size: rt.AmountSize, kind: kind, name: name})
 }
 
 // CellNear returns the offset of a cell for code of the function that begins at entry, which runs in node n:

@@ -43,7 +43,7 @@ func TestWait(t *testing.T) {
 		t.Errorf("waits for two reasons have nodes %d and %d, and later %d and %d", first, second, m.wait(0), m.wait(1))
 	}
 	cell := *m.tree.cell(m.ctx)
-	aside := m.tree.EnterWaitAside(m.ctx, rt.WaitID(2), "R2")
+	aside := m.tree.EnterAside(m.ctx, rt.RecWait, rt.WaitID(2), "R2")
 	if seen[aside] || *m.tree.cell(m.ctx) != cell || m.tree.node(aside).Parent != n ||
 		m.tree.node(aside).Func != rt.WaitID(2) || m.tree.Lookup(m.ctx, rt.WaitID(2)) != 0 {
 		t.Errorf("node %d aside changes the cell, or is not below node %d", aside, n)

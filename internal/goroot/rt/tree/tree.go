@@ -114,7 +114,7 @@ type target struct {
 	id   uint64
 	size uint32       // of a node
 	meta *layout.Meta // of a function, nil for others
-	kind uint32       // of others: RecAlloc, RecWait or RecHeld
+	kind uint32       // of others: RecAlloc to RecRun
 	name string       // of the type, or the reason
 }
 
