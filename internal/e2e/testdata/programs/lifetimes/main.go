@@ -117,7 +117,7 @@ func coroutine(gate chan int, until *time.Time, l *life) {
 	})
 	defer stop()
 	<-gate
-	for time.Now().Before(*until) {
+	for next(); time.Now().Before(*until); { // it begins in any case
 		next()
 	}
 }
