@@ -11,8 +11,8 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// kinds is how many go statements the program lifetimes tells about, with what makes coroutines.
-const kinds = 11
+// kinds is how many go statements the program lifetimes tells about.
+const kinds = 10
 
 // TestLifetimes compares how long goroutines lived by their own clocks with the time that they ran and did not run,
 // by the record: nothing is counted twice, and nothing is missing.
@@ -78,22 +78,17 @@ func lifetimes(t *testing.T, p *profile.Profile, value profile.ValueType) map[st
 		begun[i+1] = begun[n.Parent]
 		if site.Via == cct.ViaGo {
 			begun[i+1] = site
-		} else if tree.Funcs[n.Func].Name == "runtime.newcoro" {
-			begun[i+1] = pulled
 		}
 		sums[names[begun[i+1]]] += n.Count
 	}
 	return sums
 }
 
-// pulled stands for the place where a coroutine begins.
-var pulled = cct.Site{File: "coro.go"}
-
 // goStatements returns the functions that the goroutines of main's go statements call first.
 func goStatements(t *testing.T, p *profile.Profile) map[cct.Site]string {
 	t.Helper()
 	tree := cct.New(p)
-	names := map[cct.Site]string{pulled: "main.pulled"}
+	names := make(map[cct.Site]string)
 	for _, n := range tree.Nodes[1:] {
 		began := tree.Nodes[n.Parent]
 		site := tree.Sites[began.Site]

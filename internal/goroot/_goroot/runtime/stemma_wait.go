@@ -28,7 +28,7 @@ const (
 const (
 	stemmaWhyReady = waitReason(len(waitReasonStrings) + iota)
 	stemmaWhySyscall
-	stemmaWhyStart // ready to run for the first time
+	stemmaWhyStart // whatever it waits for, it has not called anything yet
 )
 
 // A stemmaClockOf is a goroutine's clock. Whoever changes the status of the goroutine owns it: there is only
@@ -155,6 +155,12 @@ func stemmaCountWait(gp *g) {
 		c.waited, c.ready = 0, 0 // the runtime's own: they wait all the time
 		return
 	}
+	if cell == gp.stemmaStart && cell != stemmaRootCell(rt.RootMain) {
+		// It has not called anything. Its creator's waits are counted below that cell, too, for other reasons.
+		stemmaWaitedIn(cell, stemmaWhyStart, false, uint64(c.waited+c.ready), pp.stemmaShard)
+		c.waited, c.ready = 0, 0
+		return
+	}
 	own := c.waited != 0 && stemmaLeavesCell(c.why)
 	if gp.asyncSafePoint || c.waited != 0 && !own {
 		cell = stemmaInterruptedCell(gp, cell)
@@ -163,11 +169,7 @@ func stemmaCountWait(gp *g) {
 		stemmaWaitedIn(cell, c.why, own, uint64(c.waited), pp.stemmaShard)
 	}
 	if c.ready != 0 {
-		why := stemmaWhyReady
-		if c.ran == 0 && !c.known && cell == gp.stemmaStart {
-			why = stemmaWhyStart
-		}
-		stemmaWaitedIn(cell, why, own, uint64(c.ready), pp.stemmaShard)
+		stemmaWaitedIn(cell, stemmaWhyReady, own, uint64(c.ready), pp.stemmaShard)
 	}
 	c.waited, c.ready = 0, 0
 }

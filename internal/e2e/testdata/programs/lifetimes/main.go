@@ -104,7 +104,8 @@ func channel(until time.Time) {
 	}
 }
 
-// coroutine has a coroutine, which is a goroutine of its own: it is made while Pull is called, somewhen.
+// coroutine has a coroutine, which is a goroutine of its own: it is made while Pull is called, somewhen. What Pull does
+// has the context in which the coroutine begins, so that the lives of both are one sum.
 func coroutine(gate chan int, until *time.Time, l *life) {
 	l.wait.Add(1)
 	before := time.Now()
@@ -146,8 +147,7 @@ func main() {
 	old := debug.SetGCPercent(-1) // while goroutines are made, nothing comes between their clocks and their lives
 	gate := make(chan int)
 	var until time.Time
-	pulled := new(life)
-	all := map[string]*life{"pulled": pulled}
+	all := map[string]*life{}
 	begin := func(name string) (*life, time.Time) {
 		l := all[name]
 		if l == nil {
@@ -165,7 +165,7 @@ func main() {
 		go func(l *life, t time.Time) { <-gate; call(until); l.end(t, t) }(begin("call"))
 		go func(l *life, t time.Time) { <-gate; locks(until); l.end(t, t) }(begin("locks"))
 		go func(l *life, t time.Time) { <-gate; channel(until); l.end(t, t) }(begin("channel"))
-		go func(l *life, t time.Time) { coroutine(gate, &until, pulled); l.end(t, t) }(begin("coroutine"))
+		go func(l *life, t time.Time) { coroutine(gate, &until, l); l.end(t, t) }(begin("coroutine"))
 		go func(l *life, t time.Time) { <-gate; children(until); l.end(t, t) }(begin("children"))
 	}
 	go func(l *life, t time.Time) { <-gate; stops(until); l.end(t, t) }(begin("stops"))
