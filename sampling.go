@@ -100,9 +100,8 @@ func findSample() func(id uint64) {
 }
 
 // SampleLabeled does the same for all other goroutines that have a label, as [runtime/pprof.Do] sets them, and returns
-// how many there are: so a watchdog sees what a request waits for that has not ended. Each goroutine is
-// stopped where the garbage collector would stop it, for as long as it takes to walk its whole
-// stack: some microseconds.
+// how many it has sampled: so a watchdog sees what a request waits for that has not ended. Each goroutine is stopped
+// where the garbage collector would stop it, while its whole stack is walked.
 func SampleLabeled(id uint64, key, value string) int {
 	if s := sampling(); s != nil {
 		return s.Labeled(id, key, value)
