@@ -92,7 +92,7 @@ func Open(path string) (*Set, error) {
 	case !info.IsDir():
 		_, _, err := runOf(path)
 		return nil, store.In(path, cmp.Or(err, ErrNoContexts))
-	case store.IsLive(path) && store.MainFile(path) != filepath.Join(path, engine.FileIDs):
+	case recordsOther(path):
 		return nil, store.In(path, ErrNoContexts)
 	}
 	return s, nil
@@ -299,6 +299,13 @@ func (s *Set) look(root *contextRoot, path string) {
 	delete(root.pending, path)
 }
 
+// recordsOther tells whether a directory is a live one with something else than context IDs. One that has become live
+// since it was looked at may have them.
+func recordsOther(dir string) bool {
+	file := store.MainFile(dir)
+	return file != "" && filepath.Base(file) != engine.FileIDs
+}
+
 // runOf returns the run number of a live directory or a sealed file with context IDs,
 // and which of them it is.
 func runOf(path string) (run uint64, sealed bool, err error) {
@@ -308,7 +315,7 @@ func runOf(path string) (run uint64, sealed bool, err error) {
 	}
 	if info.IsDir() {
 		run, err = ids.LiveRun(os.DirFS(path))
-		if errors.Is(err, fs.ErrNotExist) && store.IsLive(path) {
+		if errors.Is(err, fs.ErrNotExist) && recordsOther(path) {
 			err = ErrNoContexts
 		}
 		return run, false, err

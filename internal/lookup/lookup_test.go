@@ -206,3 +206,46 @@ func TestRunReplaced(t *testing.T) {
 	decodeAll(t, set, []simulated{next})
 	decodeAll(t, set, []simulated{old}) // what was read holds
 }
+
+// TestRecordAppears looks for records at the moment at which they come to be: a program makes its live directory, and
+// then the files in it.
+func TestRecordAppears(t *testing.T) {
+	from, dir := t.TempDir(), t.TempDir()
+	processes := simulate(t, from, 300)
+	set, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := make(chan error, 1)
+	go func() {
+		for _, p := range processes {
+			to := filepath.Join(dir, filepath.Base(p.path))
+			files, err := filepath.Glob(filepath.Join(p.path, "*"))
+			if err == nil {
+				err = os.Mkdir(to, 0o700)
+			}
+			for _, file := range files {
+				if err == nil {
+					err = os.Rename(file, filepath.Join(to, filepath.Base(file)))
+				}
+			}
+			if err != nil {
+				made <- err
+				return
+			}
+		}
+		made <- nil
+	}()
+	for making := true; making; {
+		select {
+		case err := <-made:
+			if err != nil {
+				t.Fatal(err)
+			}
+			making = false
+		default:
+			set.scan()
+		}
+	}
+	decodeAll(t, set, processes)
+}
