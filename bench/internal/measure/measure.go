@@ -225,6 +225,7 @@ type Run struct {
 	Wall     time.Duration // without the turns of others, see Rounds
 	Peak     int64         // bytes of resident memory
 	Checksum string
+	Stderr   string
 }
 
 // Run runs bin once. Where it records is out, which must be absolute and need

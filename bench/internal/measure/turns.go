@@ -120,7 +120,8 @@ func (p *process) result() (Run, error) {
 	if err != nil {
 		return Run{}, fmt.Errorf("run: %w%s", err, excerpt(p.stderr.Bytes(), 12, 4))
 	}
-	return Run{User: state.UserTime(), System: state.SystemTime(), Wall: p.wall, Peak: p.peak, Checksum: sum}, nil
+	return Run{User: state.UserTime(), System: state.SystemTime(), Wall: p.wall, Peak: p.peak, Checksum: sum,
+		Stderr: p.stderr.String()}, nil
 }
 
 // takeTurns runs processes until all have ended, in turns of the given time and

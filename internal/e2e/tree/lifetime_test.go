@@ -29,6 +29,22 @@ func TestLifetimes(t *testing.T) {
 	}
 }
 
+// TestLivesAddUp has the runtime compare each goroutine's life with its times that were counted.
+func TestLivesAddUp(t *testing.T) {
+	exe := e2e.Build(t, "lifetimes", "-metrics=calls,wait")
+	for _, env := range []string{"GOMAXPROCS=1", "GOMAXPROCS=4 GOGC=1"} {
+		r := e2e.Run(t, exe, append(strings.Fields(env), "STEMMA_WAIT_CHECK=print")...)
+		if r.Err != nil {
+			t.Errorf("%s: %v", env, r.Err)
+		}
+		var n, differ int
+		_, rest, _ := strings.Cut(r.Stderr, "stemma: of ")
+		if _, err := fmt.Sscanf(rest, "%d goroutines %d", &n, &differ); err != nil || n < kinds || differ != 0 {
+			t.Errorf("%s: have %q, want a comparison of %d goroutines or more, and no difference", env, r.Stderr, kinds)
+		}
+	}
+}
+
 // checkLifetimes checks one run. A goroutine looks at the clock before it is made and before it ends: between that and
 // what the runtime does to make and to end it there are some microseconds.
 func checkLifetimes(t *testing.T, r e2e.Result) error {

@@ -39,6 +39,8 @@ type stemmaClockOf struct {
 	ready  int64      // likewise, of waiting for a P
 	ran    int64      // likewise, of running
 	known  bool       // the goroutine is counted
+	began  int64      // nanotime of the first change
+	told   int64      // nanoseconds that are counted, or left out on purpose
 	does   uint8      // since then
 	why    waitReason // of waited
 }
@@ -48,6 +50,7 @@ func stemmaWaitInit() {
 	if stemmaOption("wait") == "on" {
 		stemma.tree.Counts(rt.HdrFlagWait)
 		stemmaAside = (*[1 << 14]stemmaWaitEntry)(stemmaTables(unsafe.Sizeof(*stemmaAside)))
+		stemmaLives.check = stemmaEnv("STEMMA_WAIT_CHECK")
 		stemmaWaitOn = true
 	}
 }
@@ -76,7 +79,10 @@ func stemmaStatus(gp *g, from, to uint32) {
 	case _Gdead:
 		if from == _Grunning {
 			gp.stemmaClock.turn(stemmaDead)
-			systemstack(func() { stemmaCountRun(gp) })
+			systemstack(func() {
+				stemmaCountRun(gp)
+				stemmaCheckLife(gp)
+			})
 		}
 		gp.stemmaClock = stemmaClockOf{}
 	case _Gdeadextra: // a thread of C leaves Go: what it does elsewhere is nobody's wait
@@ -124,6 +130,8 @@ func (c *stemmaClockOf) stop(does uint8, why waitReason) {
 func (c *stemmaClockOf) turn(does uint8) {
 	now := nanotime()
 	switch c.does {
+	case stemmaDead:
+		c.began = now
 	case stemmaRuns:
 		c.ran += now - c.since
 	case stemmaWaits, stemmaSyscall:
@@ -152,13 +160,13 @@ func stemmaCountWait(gp *g) {
 	}
 	cell := gp.stemmaCtx
 	if cell == stemmaRootCell(rt.RootGo) {
-		c.waited, c.ready = 0, 0 // the runtime's own: they wait all the time
+		c.tell() // the runtime's own: they wait all the time; and the first one, until it begins the program
 		return
 	}
 	if cell == gp.stemmaStart && cell != stemmaRootCell(rt.RootMain) {
 		// It has not called anything. Its creator's waits are counted below that cell, too, for other reasons.
 		stemmaWaitedIn(cell, stemmaWhyStart, false, uint64(c.waited+c.ready), pp.stemmaShard)
-		c.waited, c.ready = 0, 0
+		c.tell()
 		return
 	}
 	own := c.waited != 0 && stemmaLeavesCell(c.why)
@@ -171,6 +179,12 @@ func stemmaCountWait(gp *g) {
 	if c.ready != 0 {
 		stemmaWaitedIn(cell, stemmaWhyReady, own, uint64(c.ready), pp.stemmaShard)
 	}
+	c.tell()
+}
+
+// tell notes that the time that the goroutine did not run is counted.
+func (c *stemmaClockOf) tell() {
+	c.told += c.waited + c.ready
 	c.waited, c.ready = 0, 0
 }
 
@@ -189,17 +203,14 @@ func stemmaLeavesCell(why waitReason) bool {
 // stemmaWaitedIn counts one wait below a cell, which is the call's own that waits, or that of any call.
 func stemmaWaitedIn(cell uintptr, why waitReason, own bool, ns uint64, shard uintptr) {
 	at, id := uint32(cell-rt.Base), rt.WaitID(uint64(why))
-	node := uint32(0)
-	if own {
-		node = stemma.tree.Lookup(at, id)
+	if !own {
+		stemmaCountAmount(stemmaAsideNode(at, rt.RecWait, id, stemmaWhyName(why)), ns, shard)
+		return
 	}
+	node := stemma.tree.Lookup(at, id)
 	if node == 0 {
 		lock(&stemma.lock)
-		if own {
-			node = stemma.tree.EnterWait(at, id, stemmaWhyName(why))
-		} else {
-			node = stemmaAsideNode(at, rt.RecWait, id, stemmaWhyName(why))
-		}
+		node = stemma.tree.EnterWait(at, id, stemmaWhyName(why))
 		unlock(&stemma.lock)
 	}
 	stemmaCountAmount(node, ns, shard)
@@ -236,9 +247,7 @@ func stemmaReleased(waiter *g) {
 		if pp == nil || pp.stemmaShard == 0 {
 			return
 		}
-		lock(&stemma.lock)
 		node := stemmaAsideNode(uint32(cell-rt.Base), rt.RecHeld, rt.HeldID(uint64(why)), stemmaWhyName(why))
-		unlock(&stemma.lock)
 		stemmaCountAmount(node, uint64(ns), pp.stemmaShard)
 	})
 }
@@ -253,15 +262,39 @@ func stemmaCountRun(gp *g) {
 		gp.stemmaStart == stemmaRootCell(rt.RootCgo) {
 		return
 	}
-	lock(&stemma.lock)
 	node := stemmaAsideNode(uint32(gp.stemmaStart-rt.Base), rt.RecRun, rt.RunID, "goroutine")
-	unlock(&stemma.lock)
 	counters := (*[rt.AmountCounters]uint64)(unsafe.Pointer(rt.Base + uintptr(node) + pp.stemmaShard))
 	if !c.known {
 		counters[0]++
 	}
 	counters[1] += uint64(c.ran)
+	c.told += c.ran
 	c.known, c.ran = true, 0
+}
+
+// stemmaLives compares the life of each goroutine, from the first change of its status to the last, with its times that
+// were counted, if STEMMA_WAIT_CHECK is print or throw.
+var stemmaLives struct {
+	check         string
+	ended, differ atomic.Uint64
+}
+
+// stemmaCheckLife compares the life of gp, whose clock stands still, and whose time has been counted. Who was not
+// counted, for want of a P or as one of the runtime's own, is left out. It runs on the system stack.
+func stemmaCheckLife(gp *g) {
+	c := &gp.stemmaClock
+	if stemmaLives.check == "" || !c.known {
+		return
+	}
+	stemmaLives.ended.Add(1)
+	life := c.since - c.began
+	if off := life - c.told; off > life/1000 || off < -life/1000 {
+		stemmaLives.differ.Add(1)
+		print("stemma: goroutine ", gp.goid, " lived ", life, " ns, and ", c.told, " ns were counted\n")
+		if stemmaLives.check == "throw" {
+			throw("stemma: the times of a goroutine do not add up to its life")
+		}
+	}
 }
 
 // stemmaAside finds the nodes that no cell leads to. When it is full, cells lead to those of waits.
@@ -273,12 +306,41 @@ type stemmaWaitEntry struct {
 }
 
 // stemmaAsideNode returns the node of a function ID near a cell, which does not lead to it: a call of a
-// function has its cell to itself, or each call from then on would have to choose. The lock is held.
+// function has its cell to itself, or each call from then on would have to choose. It runs on the system stack.
+// Most nodes are there, and are found without the lock: goroutines end all the time.
 func stemmaAsideNode(cell, kind uint32, id uint64, name string) uint32 {
-	for i := range uint32(64) {
-		e := &stemmaAside[(cell>>3^rt.Hash(id)+i)%uint32(len(stemmaAside))]
+	for i := range uint32(stemmaAsideProbes) {
+		e := stemmaAsideEntry(cell, id, i)
+		node := atomic.Load(&e.node)
+		if node == 0 {
+			break
+		}
+		if e.cell == cell && e.id == id {
+			return node
+		}
+	}
+	lock(&stemma.lock)
+	node := stemmaMakeAside(cell, kind, id, name)
+	unlock(&stemma.lock)
+	return node
+}
+
+// stemmaAsideProbes is how many entries are looked at.
+const stemmaAsideProbes = 64
+
+// stemmaAsideEntry returns entry i of those that a node may have.
+func stemmaAsideEntry(cell uint32, id uint64, i uint32) *stemmaWaitEntry {
+	return &stemmaAside[(cell>>3^rt.Hash(id)+i)%uint32(len(stemmaAside))]
+}
+
+// stemmaMakeAside makes that node, unless it was made meanwhile. The lock is held. An entry's node is written last: who
+// sees it sees the rest, which never changes.
+func stemmaMakeAside(cell, kind uint32, id uint64, name string) uint32 {
+	for i := range uint32(stemmaAsideProbes) {
+		e := stemmaAsideEntry(cell, id, i)
 		if e.node == 0 {
-			*e = stemmaWaitEntry{cell, stemma.tree.EnterAside(cell, kind, id, name), id}
+			e.cell, e.id = cell, id
+			atomic.Store(&e.node, stemma.tree.EnterAside(cell, kind, id, name))
 		}
 		if e.cell == cell && e.id == id {
 			return e.node
@@ -342,7 +404,12 @@ func stemmaWaitEnd() {
 			gp.stemmaClock.turn(gp.stemmaClock.does)
 			stemmaCountWait(gp)
 			stemmaCountRun(gp)
+			stemmaCheckLife(gp)
 		}
 		casfrom_Gscanstatus(gp, s|_Gscan, s)
+	}
+	if stemmaLives.check != "" {
+		print("stemma: of ", stemmaLives.ended.Load(), " goroutines ", stemmaLives.differ.Load(),
+			" lived longer or shorter than what was counted\n")
 	}
 }
