@@ -1,7 +1,8 @@
 // Tick measures what a timer's interrupt costs a thread on this machine: the least that a sampling profiler
 // takes, whatever it does. A loop of fixed work runs in slices, by turns without a timer, with one of the kernel's
 // that only counts (perf_event_open on the CPU clock, no signal), with one that sends a signal which an empty
-// handler of the Go runtime takes, and without one again, which shows the noise.
+// handler of the Go runtime takes, and without one again, which shows the noise. Built by stemma with
+// -metrics=calls,cpu -start=off or -engine=sample -start=off, it also has the samples that stemma takes, all in all.
 package main
 
 import (
@@ -15,13 +16,16 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/stemma-go/stemma"
 )
 
 func main() {
 	every := flag.Duration("every", time.Millisecond, "how often the timer goes off")
-	rounds := flag.Int("slices", 600, "how many slices of some 15 ms each way gets")
+	rounds := flag.Int("slices", 600, "how many slices each way gets")
+	size := flag.Int("size", 1, "how many times some 15 ms a slice is; 20 for samples, of which the first comes late")
 	flag.Parse()
-	if err := run(*every, *rounds); err != nil {
+	if err := run(*every, *rounds, *size); err != nil {
 		fmt.Fprintln(os.Stderr, "tick:", err)
 		os.Exit(1)
 	}
@@ -34,7 +38,7 @@ type way struct {
 	took        []time.Duration // of CPU, for each slice
 }
 
-func run(every time.Duration, rounds int) error {
+func run(every time.Duration, rounds, size int) error {
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
 	event, err := counting(every)
@@ -52,11 +56,18 @@ func run(every time.Duration, rounds int) error {
 		{name: "interrupt and signal", start: timer(every), stop: timer(0)},
 		{name: "no timer again", start: none, stop: none},
 	}
+	if stemma.StartSampling(stemma.SamplingOptions{Every: every}) == nil {
+		stemma.StopSampling()
+		start := func() { stemma.StartSampling(stemma.SamplingOptions{Every: every}) }
+		ways = append(ways, &way{name: "a sample", start: start, stop: stemma.StopSampling})
+	}
 	for range rounds {
 		for _, w := range ways {
 			w.start()
 			begin := threadCPU()
-			work()
+			for range size {
+				work()
+			}
 			w.took = append(w.took, threadCPU()-begin)
 			w.stop()
 		}

@@ -51,8 +51,35 @@ var flatWays = []flatWay{
 	{"cct, cpu", contextsWay, 1, 10000},
 }
 
+// contextWays are those of -variant 'cct -metrics=calls,cpu': samples of contexts are compared with runtime/pprof in a
+// program that counts its calls, too, since that takes time; and both with the plain program's.
+var contextWays = []flatWay{
+	{"pprof, counted", countedWay, 2, 10000},
+	{"cct, cpu", contextsWay, 2, 10000},
+	{"pprof, plain", "", 1, 20000},
+}
+
+// flatWaysOf returns the ways that are asked for.
+func flatWaysOf(s *session.Session) []flatWay {
+	for _, v := range s.Options.Variants {
+		if slices.Contains(v.Flags, "-metrics="+contextMetrics) {
+			return contextWays
+		}
+	}
+	return flatWays
+}
+
+// contextMetrics is what a program counts whose contexts are sampled.
+const contextMetrics = "calls,cpu"
+
 // contextsWay marks the way that samples the contexts of engine cct, in a build that counts calls, too.
 const contextsWay = "start=on"
+
+// countedWay marks runtime/pprof in a build of engine cct.
+const countedWay = "pprof"
+
+// pprof tells whether runtime/pprof takes the samples.
+func (w flatWay) pprof() bool { return w.sampling == "" || w.sampling == countedWay }
 
 // flatEvery is the interval of stemma's samplers.
 const flatEvery = "1ms"
@@ -64,7 +91,7 @@ const flatAgrees = 0.88
 // flatRuns returns the most runs of a half. A run has several times as many of stemma's
 // samples as of pprof's.
 func flatRuns(s *session.Session, w flatWay) int {
-	if w.sampling == "" {
+	if w.pprof() {
 		return max(1, s.Options.Rounds/2)
 	}
 	return max(1, s.Options.Rounds/5)
@@ -81,7 +108,7 @@ func flatPrograms(s *session.Session) []*program.Program {
 // Time estimates flat.
 func Time(s *session.Session) time.Duration {
 	runs := 0
-	for _, w := range flatWays {
+	for _, w := range flatWaysOf(s) {
 		runs += w.halves * flatRuns(s, w)
 	}
 	return time.Duration(len(flatPrograms(s)))*(2*s.BuildTime()+time.Duration(runs)*session.RunTime) + splitsTime(s)
@@ -97,7 +124,9 @@ func Run(s *session.Session) error {
 		}
 	}
 	s.Tables = append(s.Tables, r.overlap, r.differences)
-	splits(s)
+	if len(flatWaysOf(s)) == len(flatWays) {
+		splits(s)
+	}
 	return nil
 }
 
@@ -138,12 +167,15 @@ func flatOf(s *session.Session, p *program.Program) [][]flatProfile {
 	if !p.Module {
 		wrapped.Wrap = "pprof-file-at-exit"
 	}
-	profiles := make([][]flatProfile, len(flatWays))
-	for i, w := range flatWays {
+	ways := flatWaysOf(s)
+	profiles := make([][]flatProfile, len(ways))
+	for i, w := range ways {
 		profiles[i] = make([]flatProfile, w.halves)
 	}
 	sampled := session.EngineVariant("sample", "-every="+flatEvery)
-	contexts := session.EngineVariant("cct", "-metrics=calls,cpu", "-every="+flatEvery)
+	contexts := session.EngineVariant("cct", "-metrics="+contextMetrics, "-every="+flatEvery)
+	counted := session.EngineVariant("cct", "-metrics=calls")
+	counted.Name, counted.Wrap = "pprof to a file, counted", wrapped.Wrap
 	if !s.Available(wrapped) || !s.Available(sampled) || !s.Available(contexts) {
 		return nil
 	}
@@ -152,7 +184,10 @@ func flatOf(s *session.Session, p *program.Program) [][]flatProfile {
 		for _, b := range []struct {
 			to **measure.Binary
 			v  measure.Variant
-		}{{&bins.sampled, sampled}, {&bins.contexts, contexts}} {
+		}{{&bins.sampled, sampled}, {&bins.contexts, contexts}, {&bins.counted, counted}} {
+			if !slices.ContainsFunc(ways, func(w flatWay) bool { return w.sampling != "" && bins.to(w) == b.to }) {
+				continue
+			}
 			session.Tell(fmt.Sprintf("build %s: %s", p.Name, b.v.Name))
 			var err error
 			if *b.to, err = s.Bench.Build(p, b.v); err != nil {
@@ -160,7 +195,8 @@ func flatOf(s *session.Session, p *program.Program) [][]flatProfile {
 			}
 		}
 		err := flatRunsOf(s, bins, dir, profiles, 1)
-		if first := profiles[0]; err == nil && similarity.Overlap(first[0].time, first[1].time) < flatAgrees {
+		if first := profiles[0]; err == nil && len(ways) == len(flatWays) &&
+			similarity.Overlap(first[0].time, first[1].time) < flatAgrees {
 			err = flatRunsOf(s, bins, dir, profiles, 2)
 		}
 		return err
@@ -173,17 +209,19 @@ func flatOf(s *session.Session, p *program.Program) [][]flatProfile {
 }
 
 // flatBins are the builds of one program.
-type flatBins struct{ pprof, sampled, contexts *measure.Binary }
+type flatBins struct{ pprof, sampled, contexts, counted *measure.Binary }
 
-// of returns the build for a way.
-func (b flatBins) of(w flatWay) *measure.Binary {
+// to returns where the build for a way is.
+func (b *flatBins) to(w flatWay) **measure.Binary {
 	switch w.sampling {
 	case "":
-		return b.pprof
+		return &b.pprof
 	case contextsWay:
-		return b.contexts
+		return &b.contexts
+	case countedWay:
+		return &b.counted
 	}
-	return b.sampled
+	return &b.sampled
 }
 
 // flatRunsOf runs the program, under pprof and sampled, until all halves of profiles have times as many samples
@@ -193,7 +231,7 @@ func flatRunsOf(s *session.Session, bins flatBins, dir string, profiles [][]flat
 	for {
 		var half *flatProfile
 		var way flatWay
-		for i, w := range flatWays {
+		for i, w := range flatWaysOf(s) {
 			for k := range profiles[i] {
 				f := &profiles[i][k]
 				if f.samples < uint64(times)*w.samples && f.runs < times*flatRuns(s, w) &&
@@ -205,7 +243,7 @@ func flatRunsOf(s *session.Session, bins flatBins, dir string, profiles [][]flat
 		if half == nil {
 			return nil
 		}
-		bin := bins.of(way)
+		bin := *bins.to(way)
 		session.Tell(fmt.Sprintf("profile %s, run %d of at most %d: %s, %d samples of %d", bin.Program.Name,
 			half.runs+1, times*flatRuns(s, way), way.name, half.samples, uint64(times)*way.samples))
 		one, err := flatOnce(s, bin, way, dir)
@@ -222,14 +260,14 @@ func flatOnce(s *session.Session, bin *measure.Binary, w flatWay, dir string) (*
 	defer os.RemoveAll(out)
 	one := *bin
 	one.Variant.Env = []string{"STEMMA_SAMPLING=" + w.sampling}
-	if w.sampling == "" {
+	if w.pprof() {
 		one.Variant.Env = []string{wrap.ProfileEnv + "=" + file}
 	}
 	_, live, err := s.Recorded(&one, out)
 	if err != nil {
 		return nil, err
 	}
-	if live != nil {
+	if !w.pprof() {
 		return flatOfSamples(live.Profile)
 	}
 	data, err := os.ReadFile(file)
@@ -307,24 +345,37 @@ type flatReport struct{ overlap, differences *table.Table }
 const flatDifferences = 3
 
 func newFlatReport(s *session.Session) *flatReport {
+	ways := flatWaysOf(s)
+	second := ways[1].name
+	head := []string{"program"}
+	for _, w := range ways {
+		head = append(head, w.name+" samples")
+	}
+	head = append(head, "asyncPreempt %", ways[0].name+" with itself %", second+" with itself %",
+		second+" with pprof %", "by chance %", "beyond chance %")
+	for i, w := range ways[1:] {
+		if head = append(head, w.name+" %"); i == 0 {
+			head[len(head)-1] = "all: " + head[len(head)-1]
+		}
+	}
+	if len(ways) == len(contextWays) {
+		head = append(head, second+" with "+ways[2].name+" %")
+	}
 	return &flatReport{
 		overlap: &table.Table{
 			Name: "flat", Title: "Flat CPU profiles: degree of overlap with runtime/pprof's", Left: 1,
-			Head: []string{"program", "pprof samples", "isps samples", "sps samples", "stw samples", "cct, cpu samples",
-				"asyncPreempt %",
-				"pprof with itself %", "isps with itself %", "isps with pprof %", "by chance %", "beyond chance %",
-				"all: isps %", "sps %", "stw %", "cct, cpu %"},
+			Head: head,
 			Notes: []string{strings.Join([]string{
 				"Overlap: sum of the smaller one of a function's two shares. Flat: of functions without what they " +
 					"called, inlined ones by their own names, as go tool pprof -top has it. runtime/pprof at " +
 					fmt.Sprint(wrap.ProfileHz) + " Hz, stemma every " + flatEvery +
 					", metric cpu, each in runs of its own.",
-				fmt.Sprintf("The runs of pprof and of isps are added up in two halves. A half ends with %d and %d "+
+				fmt.Sprintf("The runs of pprof and of %s are added up in two halves. A half ends with %d and %d "+
 					"samples, or with %d and %d runs (-rounds sets them). With itself: one half with the other.",
-					flatWays[0].samples, flatWays[1].samples, flatRuns(s, flatWays[0]), flatRuns(s, flatWays[1])),
-				"isps with pprof: mean of half with half. By chance: what that would be if both were right, from " +
-					"what each gives with itself. Beyond chance: what would be left of a difference with any number " +
-					"of samples, about (differences add up as standard deviations do).",
+					second, ways[0].samples, ways[1].samples, flatRuns(s, ways[0]), flatRuns(s, ways[1])),
+				second + " with pprof: mean of half with half. By chance: what that would be if both were " +
+					"right, from what each gives with itself. Beyond chance: what would be left of a difference " +
+					"with any number of samples, about (differences add up as standard deviations do).",
 				"all: all samples of stemma's samplers with all of pprof's. sps, stw and cct, cpu have no halves, " +
 					"so fewer samples. cct, cpu: samples of contexts, in a program that counts its calls, too, " +
 					"which takes time in small functions above all.",
@@ -335,8 +386,8 @@ func newFlatReport(s *session.Session) *flatReport {
 			}, "\n")},
 		},
 		differences: &table.Table{
-			Name: "flat-differences", Title: "Flat CPU profiles: where isps and runtime/pprof differ most", Left: 2,
-			Head: []string{"program", "function", "pprof %", "isps %", "points", "deviations"},
+			Name: "flat-differences", Title: "Flat CPU profiles: where " + second + " and runtime/pprof differ most",
+			Left: 2, Head: []string{"program", "function", "pprof %", second + " %", "points", "deviations"},
 			Notes: []string{fmt.Sprintf("The %d functions with the largest differences, all runs together. "+
 				"Deviations: the difference in standard deviations of such a difference by chance. Of hundreds of "+
 				"functions some are 3 off.", flatDifferences)},
@@ -369,6 +420,9 @@ func (r *flatReport) add(name string, profiles [][]flatProfile) {
 	}
 	for _, f := range all[1:] {
 		percent(similarity.Overlap(all[0].time, f.time))
+	}
+	if len(profiles) == len(contextWays) {
+		percent(similarity.Overlap(all[1].time, all[2].time))
 	}
 	r.overlap.Add(cells...)
 	r.addDifferences(name, all[0], all[1])

@@ -3,6 +3,8 @@ package waiting
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/stemma-go/stemma/bench/internal/measure"
@@ -38,6 +40,46 @@ var waitingWays = []waitingWay{
 	{"runtime/pprof", "pprof", ""},
 }
 
+// countedWays are those of -variant 'cct -metrics=calls,wait': what waits cost a program that counts its calls.
+var countedWays = []waitingWay{
+	{"cct", "none", "metrics=calls"},
+	{"cct, wait", "none", "metrics=" + waitMetrics},
+	{"cct again", "none", "metrics=calls"},
+}
+
+// waitMetrics is what a program counts that counts its waits.
+const waitMetrics = "calls,wait"
+
+// counted returns the metrics of one of countedWays, "" of others.
+func (w waitingWay) counted() string {
+	metrics, _ := strings.CutPrefix(w.sampling, "metrics=")
+	if metrics == w.sampling {
+		return ""
+	}
+	return metrics
+}
+
+// variant returns what the program is built as.
+func (w waitingWay) variant() measure.Variant {
+	switch {
+	case w.counted() != "":
+		return session.EngineVariant("cct", "-metrics="+w.counted())
+	case w.sampling != "":
+		return session.EngineVariant("sample", "-every="+waitingEvery.String())
+	}
+	return measure.Plain
+}
+
+// waysOf returns the ways that are asked for.
+func waysOf(s *session.Session) []waitingWay {
+	for _, v := range s.Options.Variants {
+		if slices.Contains(v.Flags, "-metrics="+waitMetrics) {
+			return countedWays
+		}
+	}
+	return waitingWays
+}
+
 // waitingScale returns the numbers of goroutines, the rounds, and the length of a run.
 func waitingScale(s *session.Session) (goroutines []int, rounds int, length time.Duration) {
 	if s.Options.Quick {
@@ -49,7 +91,7 @@ func waitingScale(s *session.Session) (goroutines []int, rounds int, length time
 // Time estimates waiting.
 func Time(s *session.Session) time.Duration {
 	goroutines, rounds, length := waitingScale(s)
-	return 2*s.BuildTime() + time.Duration(len(goroutines)*rounds*len(waitingWays))*(length+time.Second/2)
+	return 2*s.BuildTime() + time.Duration(len(goroutines)*rounds*len(waysOf(s)))*(length+time.Second/2)
 }
 
 // Run compares profilers where many goroutines wait.
@@ -60,29 +102,30 @@ func Run(s *session.Session) error {
 		Head: []string{"profiler", "goroutines", "CPU", "interval", "throughput", "99.9 % unit µs",
 			"longest unit µs", "latency", "99 %"},
 		Notes: []string{fmt.Sprintf("Two workers; %d rounds of %v, the profilers in turn. CPU: process CPU time, "+
-			"system time included, for each unit of work; throughput: units; both as the median of ratios to none in "+
+			"system time included, for each unit of work; throughput: units; both as the median of ratios to the first one in "+
 			"the same round. "+
 			"Unit: how long a unit of work took that was held up most, median of the rounds. latency: from the "+
 			"request to the end of a sample, median and 99 %%, of the last round.", rounds, length) +
 			" ICPE'15 has no such table; the programs that it measures have a few threads."},
 	}
-	plain, sampled := s.BuildMicro("waiting", measure.Plain),
-		s.BuildMicro("waiting", session.EngineVariant("sample", "-every="+waitingEvery.String()))
+	ways := waysOf(s)
+	built := map[string]*session.Micro{}
+	for _, w := range ways {
+		if v := w.variant(); built[v.Name] == nil {
+			built[v.Name] = s.BuildMicro("waiting", v)
+		}
+	}
 	for _, n := range goroutines {
-		runs := make([]waitingRuns, len(waitingWays))
+		runs := make([]waitingRuns, len(ways))
 		for round := range rounds {
-			for k := range waitingWays {
-				k = (k + round) % len(waitingWays)
-				m := plain
-				if waitingWays[k].sampling != "" {
-					m = sampled
-				}
-				if m != nil {
-					runs[k].add(runWaiting(m, waitingWays[k], n, length))
+			for k := range ways {
+				k = (k + round) % len(ways)
+				if m := built[ways[k].variant().Name]; m != nil {
+					runs[k].add(runWaiting(m, ways[k], n, length))
 				}
 			}
 		}
-		for k, w := range waitingWays {
+		for k, w := range ways {
 			if len(runs[k].cpu) == rounds && len(runs[0].cpu) == rounds { // what failed is among the problems
 				t.Add(append([]string{w.name, fmt.Sprint(n)}, runs[k].cells(&runs[0])...)...)
 			}
@@ -106,13 +149,17 @@ type waitingRun struct {
 
 // runWaiting runs the program once. Nil says that it failed, which is a problem then.
 func runWaiting(m *session.Micro, w waitingWay, goroutines int, length time.Duration) *waitingRun {
-	r := m.Run([]string{"STEMMA_SAMPLING=" + w.sampling}, fmt.Sprint("-n=", goroutines), fmt.Sprint("-t=", length),
+	var env []string
+	if w.counted() == "" {
+		env = []string{"STEMMA_SAMPLING=" + w.sampling}
+	}
+	r := m.Run(env, fmt.Sprint("-n=", goroutines), fmt.Sprint("-t=", length),
 		"-profiler="+w.profiler)
 	if r == nil {
 		return nil
 	}
 	one := &waitingRun{figures: r.Figures}
-	if w.sampling == "" || w.sampling == "start=off" {
+	if w.sampling == "" || w.sampling == "start=off" || w.counted() != "" {
 		return one
 	}
 	live, err := records.Open(r.Out)
