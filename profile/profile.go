@@ -145,6 +145,9 @@ type Weight struct {
 // OpClasses are the words for classes of operations.
 func OpClasses() []string { return layout.OpClassNames[:] }
 
+// IsOperation tells whether a class is one of operations, and not of what only tables of costs need.
+func IsOperation(class uint32) bool { return layout.OpClass(class).IsOperation() }
+
 // An Inlined is a call that the compiler inlined into a function.
 type Inlined struct {
 	Parent  int32  // the inlined call that it is in, less than its own index; or None

@@ -23,6 +23,7 @@ func main() {
 	flag.StringVar(&o.programs, "programs", "gopherlua,crypto,gofmt,esbuild,site,yaegi,staticcheck",
 		"`NAMES` of the programs")
 	flag.StringVar(&o.data, "data", "", "a `FILE` that keeps what was counted, and is read instead of counting again")
+	flag.BoolVar(&o.recount, "recount", false, "count operations again, and keep the instructions in the file of -data")
 	flag.StringVar(&o.write, "write", "", "write tables of costs for stemma report -cost to `DIRECTORY`")
 	flag.Parse()
 	if err := o.run(); err != nil {
@@ -31,7 +32,10 @@ func main() {
 	}
 }
 
-type options struct{ targets, programs, data, write string }
+type options struct {
+	targets, programs, data, write string
+	recount                        bool
+}
 
 // A counted program has what was counted of it.
 type counted struct {
@@ -40,6 +44,8 @@ type counted struct {
 	Ops map[string][]uint64
 	// Calls has for each function that is not instrumented how often it was called.
 	Calls map[string]uint64
+	// Calibrates tells that the program is there for the costs only.
+	Calibrates bool
 	// Instructions has for each architecture and function how many it has executed.
 	Instructions map[string]map[string]uint64
 }
@@ -66,13 +72,7 @@ func (o options) run() error {
 
 // count builds and runs all programs but those that were counted before.
 func (o options) count(all []counted) ([]counted, error) {
-	var left []string
-	for _, name := range strings.Split(o.programs, ",") {
-		if !slices.ContainsFunc(all, func(c counted) bool { return c.Name == name }) {
-			left = append(left, name)
-		}
-	}
-	if len(left) == 0 {
+	if !o.recount && len(o.left(all)) == 0 {
 		return all, nil
 	}
 	l, err := lab.Open("instructions")
@@ -84,28 +84,57 @@ func (o options) count(all []counted) ([]counted, error) {
 	if c.plugin, err = buildCounter(l.Work); err != nil {
 		return nil, err
 	}
-	programs, err := l.Programs("", left)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range programs {
-		fmt.Fprintln(os.Stderr, "instructions: counting", p.Name)
-		one, err := c.program(p)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Name, err)
+	calibrating := filepath.Join(l.Tree.Bench, "instructions", "calibrating")
+	for _, dir := range []string{"", calibrating} {
+		var names []string
+		if dir == "" {
+			names = strings.Split(o.programs, ",")
 		}
-		all = append(all, one)
-		if o.data != "" {
-			b, err := json.Marshal(all)
-			if err != nil {
-				return nil, err
-			}
-			if err := os.WriteFile(o.data, b, 0o644); err != nil {
-				return nil, err
+		programs, err := l.Programs(dir, names)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range programs {
+			if all, err = o.add(all, c, p, dir == calibrating); err != nil {
+				return nil, fmt.Errorf("%s: %w", p.Name, err)
 			}
 		}
 	}
 	return all, nil
+}
+
+// left returns the programs that are not counted.
+func (o options) left(all []counted) (names []string) {
+	for _, name := range append(strings.Split(o.programs, ","), "std") {
+		if !slices.ContainsFunc(all, func(c counted) bool { return c.Name == name }) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// add counts a program, as far as that is not done, and keeps it in the file of data.
+func (o options) add(all []counted, c *counting, p *program.Program, calibrates bool) ([]counted, error) {
+	at := slices.IndexFunc(all, func(one counted) bool { return one.Name == p.Name })
+	if at < 0 {
+		at = len(all)
+		all = append(all, counted{Name: p.Name})
+	} else if !o.recount {
+		return all, nil
+	}
+	fmt.Fprintln(os.Stderr, "instructions: counting", p.Name)
+	if err := c.program(p, &all[at]); err != nil {
+		return nil, err
+	}
+	all[at].Calibrates = calibrates
+	if o.data == "" {
+		return all, nil
+	}
+	b, err := json.Marshal(all)
+	if err != nil {
+		return nil, err
+	}
+	return all, os.WriteFile(o.data, b, 0o644)
 }
 
 // counting is what all programs share.
@@ -114,33 +143,33 @@ type counting struct {
 	targets              []string
 }
 
-// program builds and runs one program.
-func (c *counting) program(p *program.Program) (one counted, err error) {
+// program builds and runs one program. Instructions that are there stay.
+func (c *counting) program(p *program.Program, one *counted) (err error) {
 	dir := filepath.Join(c.work, p.Name)
 	if err := os.Mkdir(dir, 0o755); err != nil {
-		return one, err
+		return err
 	}
 	if err := p.SetUp(dir); err != nil {
-		return one, err
+		return err
 	}
-	one = counted{Name: p.Name, Instructions: map[string]map[string]uint64{}}
-	if one.Ops, one.Calls, err = c.operations(p, dir); err != nil {
-		return one, err
+	if one.Ops, one.Calls, err = c.operations(p, dir); err != nil || one.Instructions != nil {
+		return err
 	}
+	one.Instructions = map[string]map[string]uint64{}
 	for _, arch := range c.targets {
 		exe := filepath.Join(dir, arch)
 		build := exec.Command("go", "build", "-o", exe, p.Package)
 		build.Dir = p.Dir
 		build.Env = append(os.Environ(), "GOARCH="+arch, "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
-			return one, fmt.Errorf("%s: %w\n%s", strings.Join(build.Args, " "), err, out)
+			return fmt.Errorf("%s: %w\n%s", strings.Join(build.Args, " "), err, out)
 		}
 		r := run{plugin: c.plugin, arch: arch, exe: exe, dir: dir, program: p}
 		if one.Instructions[arch], err = r.instructions(); err != nil {
-			return one, err
+			return err
 		}
 	}
-	return one, nil
+	return nil
 }
 
 // runs runs a command that is a run of p, and fails if p says that it has.

@@ -19,15 +19,24 @@ type pair struct {
 	instructions float64
 }
 
-// pairs returns the functions that have both, and the instructions of all.
+// other is more instructions than any operation takes: a function that has more for each runs other code on that
+// machine, which on amd64 is in assembly that it calls.
+const other = 100
+
+// pairs returns the functions that have both, and the instructions of all. Those that run other code are left out.
 func (c *counted) pairs(arch string) (list []pair, total float64) {
 	for _, name := range slices.Sorted(maps.Keys(c.Instructions[arch])) {
 		n := float64(c.Instructions[arch][name])
 		total += n
 		if ops, ok := c.Ops[name]; ok {
 			p := pair{ops: ops, instructions: n}
-			for _, k := range ops {
-				p.sum += float64(k)
+			for class, k := range ops {
+				if profile.IsOperation(uint32(class)) {
+					p.sum += float64(k)
+				}
+			}
+			if n > other*p.sum {
+				continue
 			}
 			list = append(list, p)
 		}
@@ -42,6 +51,9 @@ func report(all []counted, targets []string) error {
 		"rank correlation", "instructions (millions)", "in them", "estimate (millions)", "error"}}
 	for _, arch := range targets {
 		for i := range all {
+			if all[i].Calibrates {
+				continue
+			}
 			list, total := all[i].pairs(arch)
 			var ops, instructions []float64
 			var sum, estimate float64
@@ -56,8 +68,9 @@ func report(all []counted, targets []string) error {
 		}
 	}
 	t.Notes = []string{"\"In them\" is the share of instructions in functions that are instrumented: the others are " +
-		"the runtime's, and assembly. The estimate is of that share, with costs of operations that the other " +
-		"programs have given."}
+		"the runtime's, and assembly; and those that execute more than a hundred instructions for each operation, " +
+		"since they run other code there. The estimate is of that share, with costs of operations that the other " +
+		"programs have given, and those that are there to calibrate."}
 	if err := t.Text(os.Stdout); err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ type expander struct {
 	sampledIn  map[uint32]int32 // for physical nodes of such places in functions, the inlined call, or None
 
 	sums  map[int32]float64 // of weigh, by inlined call
-	costs []float64         // of an operation of each class; nil if each is one
+	costs []float64         // of each class; nil if operations cost one, and nothing else does
 
 	recounter *Recounter // takes note of what counts where; nil if nobody asks
 }
@@ -263,9 +263,11 @@ func (x *expander) weigh(i int, counts []uint64) {
 	}
 	clear(x.sums)
 	for _, w := range weights {
-		cost := 1.0
+		cost := 0.0
 		if x.costs != nil {
 			cost = x.costs[w.Class]
+		} else if profile.IsOperation(w.Class) {
+			cost = 1
 		}
 		if varies && w.N < 0 {
 			cost = -cost // what varies adds up, whatever it stands for

@@ -3,8 +3,12 @@ package cct
 import (
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/profile"
 )
+
+// spills is a class that only costs something.
+const spills = uint32(layout.OpSpill)
 
 // withOps is a program whose main.loop ran 3 times and went round 50 times, 20 times through main.abs, inlined there.
 func withOps(t *testing.T) *profile.Profile {
@@ -19,6 +23,7 @@ func withOps(t *testing.T) *profile.Profile {
 			{Counter: 1, Inlined: profile.None, Class: 0, N: 5}, // a round without main.abs
 			{Counter: 2, Inlined: profile.None, Class: 0, N: -2},
 			{Counter: 2, Inlined: 0, Class: 1, N: 3},
+			{Counter: 0, Inlined: profile.None, Class: spills, N: 7}, // no operations
 		},
 	})
 	p.Nodes = append(p.Nodes, profile.Node{Func: 1, First: 1})
@@ -46,12 +51,14 @@ func TestOps(t *testing.T) {
 	if have := countsOf(tree); have["main.loop"] != 3*4+50*5-20*2 || have["main.abs"] != 20*3 {
 		t.Errorf("have %v operations, want 222 of main.loop and 60 of main.abs", have)
 	}
-	tree, err = OfCosts(p, []float64{0.5, 10}, profile.ValueType{Name: "instructions"})
+	costs := make([]float64, len(profile.OpClasses()))
+	costs[0], costs[1], costs[spills] = 0.5, 10, 2
+	tree, err = OfCosts(p, costs, profile.ValueType{Name: "instructions"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if have := countsOf(tree); have["main.loop"] != 111 || have["main.abs"] != 600 {
-		t.Errorf("have %v instructions, want 111 of main.loop and 600 of main.abs", have)
+	if have := countsOf(tree); have["main.loop"] != 111+3*7*2 || have["main.abs"] != 600 {
+		t.Errorf("have %v instructions, want 153 of main.loop and 600 of main.abs", have)
 	}
 	p.Columns = p.Columns[:1]
 	if _, err := OfCosts(p, nil, profile.Ops); err == nil {

@@ -75,6 +75,43 @@ func TestOps(t *testing.T) {
 	}
 }
 
+// TestCosts holds against the source what tables of costs need of functions that are easy to see through.
+func TestCosts(t *testing.T) {
+	r := e2e.Run(t, e2e.Build(t, "ops", "-metrics=calls,ops"))
+	r.OK(t)
+	p := r.Read(t)
+	for _, c := range []struct {
+		function string
+		want     map[string]int
+	}{
+		{"main.kept", map[string]int{"int": 1, "call": 1, "return": 1, "argument": 1, "result": 1, "spill": 1,
+			"reload": 1}},
+		{"main.mixed", map[string]int{"int": 1, "rotate": 1, "load": 1, "bytes": 8, "compare": 0, "check": 1,
+			"branch": 1, "result": 1, "spill": 0, "reload": 0}},
+	} {
+		have := classesOf(p, c.function)
+		for class, n := range c.want {
+			if have[class] != n {
+				t.Errorf("%s: %d of class %s, want %d; have %v", c.function, have[class], class, n, have)
+			}
+		}
+	}
+}
+
+// classesOf returns how many operations of each class, or what else costs something, the one call of a function has.
+func classesOf(p *profile.Profile, function string) map[string]int {
+	classes := map[string]int{}
+	for i, n := range p.Nodes {
+		if f := &p.Funcs[n.Func]; p.String(f.Name) == function {
+			counts := p.NodeCounts(i)
+			for _, w := range f.Weights {
+				classes[profile.OpClasses()[w.Class]] += int(w.N) * int(counts[w.Counter])
+			}
+		}
+	}
+	return classes
+}
+
 // sumOf adds up the values of the contexts of a function.
 func sumOf(values map[string]uint64, function string) (sum uint64) {
 	for stack, n := range values {

@@ -147,13 +147,14 @@ const (
 )
 
 // An OpClass is a kind of operations of generic SSA that take about as long as each other. Calls are those of
-// functions, not what they do; a move counts for each eight bytes.
+// functions, not what they do; a move counts for each eight bytes. Classes from OpBytes on are no operations, but what
+// a compiler adds to them, as far as it shows on any machine: tables of costs need them.
 type OpClass uint8
 
 // The classes of operations.
 const (
-	OpInt      OpClass = iota // integers, pointers, comparisons
-	OpBits                    // rotations, bits counted, bytes swapped
+	OpInt      OpClass = iota // integers and pointers
+	OpBits                    // bits counted
 	OpMul                     // multiplications of integers
 	OpWide                    // carries, and products of two words
 	OpDiv                     // divisions of integers, and remainders
@@ -161,18 +162,71 @@ const (
 	OpFloatDiv                // divisions and square roots of floating point
 	OpLoad
 	OpStore
-	OpMove   // eight bytes copied or cleared
-	OpCheck  // of an index or a nil pointer
-	OpBranch // a conditional jump, or a table of them
+	OpMove   // eight bytes copied
+	OpCheck  // of an index, or of a pointer that is used near by
+	OpBranch // a conditional jump
 	OpCall
-	OpReturn
+	OpReturn // from a function that calls
 	OpAtomic
+	OpShift   // by a constant
+	OpShiftBy // by an amount that is known to be less than the width
+	OpShiftAny
+	OpCompare // decides a branch, and nothing else
+	OpBool    // a comparison that is a value
+	OpExtend  // to a wider integer
+	OpSelect  // one of two values
+	OpPlace   // an address for loads and stores alone
+	OpRotate
+	OpZeros // how many there are at an end
+	OpSwap  // of bytes
+	OpNil   // a check of a pointer that is not used near by
+	OpSlice // a check of a slice's ends
+	OpClear // eight bytes cleared
+	OpTable // a jump by a table
+	OpLeave // a return from a function that calls nothing
+
+	OpBytes    // a byte of a load or a store that was several
+	OpBarrier  // a store of a pointer that the collector is to hear of
+	OpArgument // of a call
+	OpResult   // of the function
+	OpPhi      // a value that depends on where control comes from
+	OpJump     // a block with one successor
+	OpJoin     // a value that the successor of such a block needs in a register, and that is in none
+	OpSymbol   // the address of a variable
+	OpConstant // one that something is compared with, but for 0
+	OpSpill    // a value stored until it is needed again
+	OpReload   // a value loaded back
 	NumOpClasses
 )
 
+// IsOperation tells whether c is one of operations.
+func (c OpClass) IsOperation() bool { return c < OpBytes }
+
+// Family returns the class of operations that c is a finer part of. Families decide what is counted, so that finer
+// classes cost a program nothing.
+func (c OpClass) Family() OpClass {
+	switch c {
+	case OpShift, OpShiftBy, OpShiftAny, OpCompare, OpBool, OpExtend, OpSelect, OpPlace:
+		return OpInt
+	case OpRotate, OpZeros, OpSwap:
+		return OpBits
+	case OpNil, OpSlice:
+		return OpCheck
+	case OpClear:
+		return OpMove
+	case OpTable:
+		return OpBranch
+	case OpLeave:
+		return OpReturn
+	}
+	return c
+}
+
 // OpClassNames are the words for classes in reports and files.
 var OpClassNames = [NumOpClasses]string{"int", "bits", "mul", "wide", "div", "float", "floatdiv", "load", "store",
-	"move", "check", "branch", "call", "return", "atomic"}
+	"move", "check", "branch", "call", "return", "atomic", "shift", "shiftby", "shiftany", "compare", "bool", "extend",
+	"select", "place", "rotate", "zeros", "swap", "nil", "slice", "clear", "table", "leave", "bytes", "barrier",
+	"argument", "result", "phi", "jump", "join", "symbol", "constant", "spill", "reload"}
 
 // A Check is the beginning of a record of check, which is written in a verify build only:
 // CheckFrames follow, innermost first. It says that so many times, when the node was

@@ -3,9 +3,11 @@
 package main
 
 import (
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"math"
+	"math/bits"
 	"sort"
 	"strings"
 )
@@ -26,11 +28,22 @@ func main() {
 	words := strings.Fields(strings.Repeat("one two three ", 50))
 	sort.Strings(words)
 	fmt.Println(sum, len(words), recovered(30), exits(10))
+	fmt.Println(kept(3, 4), mixed(5, []byte("12345678")))
 	forever()
 }
 
 //go:noinline
 func straight(n int) int { return n*n + n }
+
+// kept needs b behind the call: it is stored before, and loaded back.
+//
+//go:noinline
+func kept(a, b int) int { return straight(a) + b }
+
+// mixed loads eight bytes at once, where the machine can.
+//
+//go:noinline
+func mixed(x uint64, b []byte) uint64 { return bits.RotateLeft64(x, 9) ^ binary.LittleEndian.Uint64(b) }
 
 //go:noinline
 func loop(a []int) (s int) {

@@ -92,8 +92,9 @@ func newStemmaFlow(f *Func, node *Value) *stemmaFlow {
 	g := &stemmaFlow{f: f, own: map[*Value]bool{node: true}, next: map[*Block]*Block{}, depth: map[*Block]int{},
 		ops: map[*Block][]stemmaN{}, counts: map[*Block]int{}}
 	g.findOwn(node)
+	c := newStemmaCosts(f, g.own)
 	for _, b := range f.Blocks {
-		g.ops[b] = g.opsOf(b)
+		g.ops[b] = g.opsOf(b, c)
 	}
 	return g
 }
@@ -221,7 +222,7 @@ func (g *stemmaFlow) each() {
 		switch {
 		case b == g.f.Entry: // there the node is not known yet
 			g.put(0, g.ops[b])
-		case len(g.ops[b]) > 0:
+		case stemmaCounts(g.ops[b]):
 			g.put(g.counterOf(b), g.ops[b])
 		}
 	}
@@ -238,7 +239,7 @@ func (g *stemmaFlow) weigh() {
 				first = false
 				return
 			}
-			if w := g.between(to, rest); len(w) > 0 {
+			if w := g.between(to, rest); stemmaCounts(w) {
 				if b == g.f.Entry && len(b.Succs) > 1 {
 					g.f.Fatalf("stemma: an edge before the node is known has a counter")
 				}
@@ -265,6 +266,22 @@ func (g *stemmaFlow) counterOf(b *Block) int {
 		g.counts[b] = c
 	}
 	return c
+}
+
+// stemmaCounts reports whether these differ from nothing in operations, by families: what only costs has no counters.
+func stemmaCounts(list []stemmaN) bool {
+	sums := map[StemmaOps]int{}
+	for _, o := range list {
+		if o.Class.IsOperation() {
+			sums[StemmaOps{o.Inlined, o.Class.Family()}] += o.n
+		}
+	}
+	for _, n := range sums {
+		if n != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // put says that counter c has these weights.
@@ -307,8 +324,8 @@ func (g *stemmaFlow) between(a, b *Block) []stemmaN {
 	return left
 }
 
-// opsOf returns what b executes.
-func (g *stemmaFlow) opsOf(b *Block) []stemmaN {
+// opsOf returns what b executes, and what that costs.
+func (g *stemmaFlow) opsOf(b *Block, c *stemmaCosts) []stemmaN {
 	var list []stemmaN
 	add := func(pos src.XPos, class rec.OpClass, n int) {
 		o := StemmaOps{base.Ctxt.InnermostPos(pos).Base().InliningIndex(), class}
@@ -318,12 +335,18 @@ func (g *stemmaFlow) opsOf(b *Block) []stemmaN {
 				return
 			}
 		}
-		list = append(list, stemmaN{o, n})
+		if n != 0 {
+			list = append(list, stemmaN{o, n})
+		}
 	}
 	for _, v := range b.Values {
-		if class, n := stemmaClassOf(v); n != 0 && !g.own[v] {
-			add(v.Pos, class, n)
+		if g.own[v] {
+			continue
 		}
+		if class, n := stemmaClassOf(v); n != 0 {
+			add(v.Pos, c.refine(v, class), n)
+		}
+		c.of(v, func(class rec.OpClass, n int) { add(v.Pos, class, n) })
 	}
 	switch b.Kind {
 	case BlockIf:
@@ -332,11 +355,14 @@ func (g *stemmaFlow) opsOf(b *Block) []stemmaN {
 		if n > 1 {
 			add(b.Pos, rec.OpBranch, 1)
 		}
-	case BlockJumpTable, BlockDefer:
+	case BlockJumpTable:
+		add(b.Pos, rec.OpTable, 1)
+	case BlockDefer:
 		add(b.Pos, rec.OpBranch, 1)
 	case BlockRet, BlockRetJmp:
-		add(b.Pos, rec.OpReturn, 1)
+		add(b.Pos, c.leave(), 1)
 	}
+	c.ofBlock(b, func(class rec.OpClass, n int) { add(b.Pos, class, n) })
 	return list
 }
 
