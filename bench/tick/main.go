@@ -2,7 +2,7 @@
 // takes, whatever it does. A loop of fixed work runs in slices, by turns without a timer, with one of the kernel's
 // that only counts (perf_event_open on the CPU clock, no signal), with one that sends a signal which an empty
 // handler of the Go runtime takes, and without one again, which shows the noise. Built by stemma with
-// -metrics=calls,cpu -start=off or -engine=sample -start=off, it also has the samples that stemma takes, all in all.
+// -metrics=calls,cpu or -engine=sample it also has the samples that stemma takes, all in all.
 package main
 
 import (

@@ -102,8 +102,8 @@ func Run(s *session.Session) error {
 		Head: []string{"profiler", "goroutines", "CPU", "interval", "throughput", "99.9 % unit µs",
 			"longest unit µs", "latency", "99 %"},
 		Notes: []string{fmt.Sprintf("Two workers; %d rounds of %v, the profilers in turn. CPU: process CPU time, "+
-			"system time included, for each unit of work; throughput: units; both as the median of ratios to the first one in "+
-			"the same round. "+
+			"system time included, for each unit of work; throughput: units; both as the median of ratios "+
+			"to the first one in the same round. "+
 			"Unit: how long a unit of work took that was held up most, median of the rounds. latency: from the "+
 			"request to the end of a sample, median and 99 %%, of the last round.", rounds, length) +
 			" ICPE'15 has no such table; the programs that it measures have a few threads."},
