@@ -1,7 +1,7 @@
 // Deterministic runs programs of the benchmark many times beside busy loops, with
 // STEMMA_DETERMINISTIC=1, and says in how many runs the gate would have raised an alarm at
 // calls>0, which part of the calls lies in contexts that do not vary, and what the runs differed in;
-// with -metric=ops it compares operations instead.
+// with -metric=ops it compares operations instead, with -clock the time of day is fixed, too.
 package main
 
 import (
@@ -26,6 +26,7 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 100, "how often each program runs")
 	flag.IntVar(&o.loops, "loops", 2, "how many busy loops run beside it")
 	flag.IntVar(&o.work, "n", 0, "how often a run of bench's own programs repeats its work, as their own -n")
+	flag.BoolVar(&o.clock, "clock", false, "let the time of day begin at the same moment, as -deterministic=clock")
 	flag.BoolVar(&o.random, "random", false, "run the programs as they are, to compare")
 	flag.StringVar(&o.keep, "keep", "", "work in directory `DIR`, and leave what is there: programs and records")
 	flag.StringVar(&o.metric, "metric", "calls", "what is compared: calls, ops or allocs")
@@ -41,6 +42,7 @@ func main() {
 type options struct {
 	runs, loops int
 	work        int // 0 is as much as each program does by itself
+	clock       bool
 	random      bool
 	metric      string
 	keep        string
@@ -102,6 +104,9 @@ func (o *options) repeat(l *lab.Lab, p *program.Program) (r result, err error) {
 	v := measure.Variant{Name: "cct", Flags: []string{"-engine=cct"}, Env: []string{"STEMMA_DETERMINISTIC=1"}}
 	if metrics := map[string]string{"ops": "ops", "allocs": "alloc"}[o.metric]; metrics != "" {
 		v.Flags = append(v.Flags, "-metrics=calls,"+metrics)
+	}
+	if o.clock {
+		v.Env = []string{"STEMMA_DETERMINISTIC=clock"}
 	}
 	if o.random {
 		v.Env = nil

@@ -37,7 +37,7 @@ the same standard input if that is a file.`,
 // build: the executable is temporary.
 type runOptions struct {
 	out           string
-	deterministic bool
+	deterministic flags.Deterministic
 	runs          flags.Repeats
 }
 
@@ -48,9 +48,9 @@ func (o *runOptions) declare(fs *flag.FlagSet) {
 
 // declareRepeats declares what run and test have in common.
 func (o *runOptions) declareRepeats(fs *flag.FlagSet) {
-	fs.BoolVar(&o.deterministic, "deterministic", false,
-		"make runs repeat: fixed seeds, one P, collections at fixed points; "+
-			"STEMMA_DETERMINISTIC=1 does the same for a program that stemma built")
+	fs.Var(&o.deterministic, "deterministic",
+		"make runs repeat: fixed seeds, one P, collections at fixed points; -deterministic=`clock` also lets the time "+
+			"of day begin with 2026; STEMMA_DETERMINISTIC=1 or =clock does the same for a program that stemma built")
 	fs.Var(&o.runs, "stable",
 		"run twice, or with -stable=`N` as often, and find the contexts that vary from run to run")
 }
@@ -66,7 +66,7 @@ func runRun(e *process.Env, args []string) error {
 	if err := launch.CheckStable(p, int(o.runs)); err != nil {
 		return err
 	}
-	env, err := launch.DeterministicEnv(p, o.deterministic)
+	env, err := launch.DeterministicEnv(p, string(o.deterministic))
 	if err != nil {
 		return err
 	}

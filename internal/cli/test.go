@@ -42,5 +42,5 @@ func runTest(e *process.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	return launch.Test(e, p, launch.TestOptions{Deterministic: o.deterministic, Runs: int(o.runs)})
+	return launch.Test(e, p, launch.TestOptions{Deterministic: string(o.deterministic), Runs: int(o.runs)})
 }

@@ -64,6 +64,24 @@ func (r *Repeats) Set(s string) error {
 // IsBoolFlag lets the value be left out.
 func (r *Repeats) IsBoolFlag() bool { return true }
 
+// Deterministic is the value of a flag that makes runs repeat, as STEMMA_DETERMINISTIC has it; "" is not at all.
+type Deterministic string
+
+func (d *Deterministic) String() string { return string(*d) }
+
+func (d *Deterministic) Set(s string) error {
+	values := map[string]Deterministic{"true": "1", "1": "1", "clock": "clock", "false": "", "0": ""}
+	v, ok := values[s]
+	if !ok {
+		return errors.New("want no value, or clock for a fixed time of day as well")
+	}
+	*d = v
+	return nil
+}
+
+// IsBoolFlag lets the value be left out.
+func (d *Deterministic) IsBoolFlag() bool { return true }
+
 // A Set makes a flag.FlagSet what toolchain.ParseArgs asks for the flags of stemma.
 type Set struct{ *flag.FlagSet }
 

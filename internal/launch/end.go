@@ -10,17 +10,17 @@ import (
 	"github.com/stemma-go/stemma/internal/words"
 )
 
-// DeterministicEnv returns what tells a program to be deterministic, if that is asked for. Only
-// programs that have contexts have the hooks.
-func DeterministicEnv(p *GoArgs, on bool) ([]string, error) {
-	if !on {
+// DeterministicEnv returns what tells a program to be deterministic, if that is asked for, as value of the variable.
+// Only programs that have contexts have the hooks.
+func DeterministicEnv(p *GoArgs, how string) ([]string, error) {
+	if how == "" {
 		return nil, nil
 	}
 	if engine.Lookup(p.Opts.Engine).Parts&engine.Contexts == 0 {
 		return nil, exit.Usagef("%s: -deterministic: the samples of engine %s depend on time; use %s",
 			p.Verb, p.Opts.Engine, engine.Giving(engine.Counts))
 	}
-	return []string{"STEMMA_DETERMINISTIC=1"}, nil
+	return []string{"STEMMA_DETERMINISTIC=" + how}, nil
 }
 
 // CheckStable returns an error if the engine counts nothing that could be the same in two of several runs.

@@ -13,8 +13,8 @@ import (
 
 // TestOptions are what stemma test has beside the flags of a build and of go test.
 type TestOptions struct {
-	Deterministic bool
-	Runs          int // that are compared, if it is not 0
+	Deterministic string // how, as STEMMA_DETERMINISTIC says it; "" is not at all
+	Runs          int    // that are compared, if it is not 0
 }
 
 // Test runs go test, and tells what it has left. The go command does not say which binaries it ran: what is new in the
@@ -31,7 +31,7 @@ func Test(e *process.Env, p *GoArgs, o TestOptions) error {
 	if err := CheckStable(p, o.Runs); err != nil {
 		return err
 	}
-	flags, err := p.testFlags(o.Deterministic)
+	flags, err := p.testFlags(o.Deterministic != "")
 	if err != nil {
 		return err
 	}

@@ -23,23 +23,48 @@ func TestDeterministic(t *testing.T) {
 	}
 	defer busy.Wait()
 	defer busy.Process.Kill()
-	var first string
-	for n := range 10 {
-		r := e2e.Run(t, exe, "STEMMA_DETERMINISTIC=1", fmt.Sprint("GOMAXPROCS=", n+1))
+	first := repeats(t, exe, 10, "STEMMA_DETERMINISTIC=1")
+	repeats(t, exe, 3, "STEMMA_DETERMINISTIC=clock")
+	for _, env := range []string{"STEMMA_DETERMINISTIC=0", "STEMMA_DETERMINISTIC="} {
+		if r := e2e.Run(t, exe, env); contexts(r.Read(t)) == first {
+			t.Errorf("%s: the same counts; want others, as the program is random", env)
+		}
+	}
+}
+
+// repeats runs a program, whatever GOMAXPROCS says, and returns the counts that all runs must have.
+func repeats(t *testing.T, exe string, runs int, env ...string) (first string) {
+	for n := range runs {
+		r := e2e.Run(t, exe, append(env, fmt.Sprint("GOMAXPROCS=", n+1))...)
 		r.OK(t)
 		counts := contexts(r.Read(t))
 		if first == "" {
 			first = counts
 		}
 		if counts != first {
-			t.Errorf("run %d: %s", n, firstDifference(first, counts))
+			t.Errorf("%v, run %d: %s", env, n, firstDifference(first, counts))
 		}
 	}
-	for _, env := range []string{"STEMMA_DETERMINISTIC=0", "STEMMA_DETERMINISTIC="} {
-		if r := e2e.Run(t, exe, env); contexts(r.Read(t)) == first {
-			t.Errorf("%s: the same counts; want others, as the program is random", env)
+	return first
+}
+
+// TestDeterministicMallocs runs a program with C: what malloc returns does not depend on the thread. The program sees the
+// environment of its user.
+func TestDeterministicMallocs(t *testing.T) {
+	exe := e2e.Build(t, "mallocs")
+	const users = "glibc.malloc.perturb=0:glibc.malloc.trim_threshold=100000"
+	for _, env := range []string{"", users} {
+		r := e2e.Run(t, exe, "STEMMA_DETERMINISTIC=1", "GLIBC_TUNABLES="+env)
+		r.OK(t)
+		if r.Stdout == "random\n" {
+			t.Skip("the kernel does not allow personality(ADDR_NO_RANDOMIZE), as in containers; run it elsewhere")
+		}
+		if want := fmt.Sprintf("%q\n%q\n", env, env); r.Stdout != want {
+			t.Errorf("GLIBC_TUNABLES is %s, want %s", r.Stdout, want)
 		}
 	}
+	repeats(t, exe, 5, "STEMMA_DETERMINISTIC=1")
+	repeats(t, exe, 5, "STEMMA_DETERMINISTIC=1", "GLIBC_TUNABLES="+users)
 }
 
 // contexts returns all contexts with their counts.

@@ -13,8 +13,9 @@ import (
 	"unsafe"
 )
 
-// stemmaDeterministic is set before there is a second thread, and does not change.
-var stemmaDeterministic bool
+// stemmaDeterministic is set before there is a second thread, and does not change. So is stemmaFixedClock, which has
+// no effect without it.
+var stemmaDeterministic, stemmaFixedClock bool
 
 // stemmaSeedBytes take the place of the 16 random bytes that the kernel gives each program. What
 // the runtime begins with, the keys of hashes among it, comes from there. randinit wants none of its
@@ -25,10 +26,11 @@ var stemmaSeedBytes [16]byte
 // thread, before there is a heap, so that it may not allocate, and before the environment
 // is copied. Seeds that can be foretold are not for a program with more rights than who started it.
 func stemmaDecide() {
-	if secureMode || !stemmaAsked("STEMMA_DETERMINISTIC=") {
+	asked := stemmaSetting("STEMMA_DETERMINISTIC=")
+	if secureMode || asked == "" || asked == "0" {
 		return
 	}
-	stemmaDeterministic = true
+	stemmaDeterministic, stemmaFixedClock = true, asked == "clock"
 	stemmaFixAddresses()
 	for i := range stemmaSeedBytes {
 		stemmaSeedBytes[i] = byte(i + 1)
@@ -45,6 +47,7 @@ func stemmaDecide() {
 const (
 	stemmaNoRandomize      = 0x0040000  // ADDR_NO_RANDOMIZE
 	stemmaQueryPersonality = 0xffffffff // changes nothing
+	stemmaSysMmap          = 9
 	stemmaSysReadlink      = 89
 	stemmaSysExecve        = 59
 	stemmaSysPersonality   = 135
@@ -61,7 +64,7 @@ func stemmaFixAddresses() {
 		return // the program is somebody else's
 	}
 	old, _, errno := linux.Syscall6(stemmaSysPersonality, stemmaQueryPersonality, 0, 0, 0, 0, 0)
-	if errno != 0 || old&stemmaNoRandomize != 0 {
+	if errno != 0 || stemmaHideTunables() && old&stemmaNoRandomize != 0 {
 		return
 	}
 	// Its real name, since the kernel calls the process by it. The array is zero behind the name.
@@ -74,21 +77,118 @@ func stemmaFixAddresses() {
 	if _, _, errno = linux.Syscall6(stemmaSysPersonality, old|stemmaNoRandomize, 0, 0, 0, 0, 0); errno != 0 {
 		return
 	}
-	linux.Syscall6(stemmaSysExecve, uintptr(unsafe.Pointer(&stemmaExecutable)), uintptr(unsafe.Pointer(argv)),
-		uintptr(add(unsafe.Pointer(argv), uintptr(argc+1)*goarch.PtrSize)), 0, 0, 0)
+	if env := stemmaEnvironment(); env != 0 {
+		linux.Syscall6(stemmaSysExecve, uintptr(unsafe.Pointer(&stemmaExecutable)), uintptr(unsafe.Pointer(argv)), env,
+			0, 0, 0)
+	}
 	linux.Syscall6(stemmaSysPersonality, old, 0, 0, 0, 0, 0) // it is still here
 }
 
-// stemmaAsked tells whether the environment has a variable with a value that is neither empty nor
-// 0. name ends in =.
-func stemmaAsked(name string) bool {
+// What malloc of glibc returns depends on the thread that asks, which has a heap and a cache of its own, and for large
+// blocks on what else is mapped. These settings leave one heap. They come before those of the user, which
+// win. Other libraries of C do not know the variable.
+const (
+	stemmaTunablesName = "GLIBC_TUNABLES="
+	stemmaTunables     = stemmaTunablesName +
+		"glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0:glibc.malloc.mmap_max=0"
+)
+
+// stemmaHideTunables tells whether C got the settings, or there is no C, and takes them out of the environment: they are
+// not for the program to see, nor for those it starts. C has read them. The strings are writable memory, and
+// nobody has copied them yet.
+func stemmaHideTunables() bool {
+	if !iscgo {
+		return true
+	}
+	i := stemmaFind(stemmaTunables)
+	if i < 0 {
+		return false
+	}
+	p := argv_index(argv, i)
+	if rest := unsafe.String(p, findnull(p))[len(stemmaTunables):]; rest != "" {
+		// The user's begin behind a colon. Their name takes its place, and that of the end of ours.
+		p = (*byte)(add(unsafe.Pointer(p), uintptr(len(stemmaTunables)+1-len(stemmaTunablesName))))
+		copy(unsafe.Slice(p, len(stemmaTunablesName)), stemmaTunablesName)
+		*stemmaArg(i) = uintptr(unsafe.Pointer(p))
+		return true
+	}
+	for ; *stemmaArg(i) != 0; i++ {
+		*stemmaArg(i) = *stemmaArg(i + 1)
+	}
+	return true
+}
+
+// stemmaEnvironment returns the environment to start again with, 0 if there is no memory for it. It is for execve, which
+// copies it.
+func stemmaEnvironment() uintptr {
+	first := argc + 1
+	if !iscgo {
+		return uintptr(unsafe.Pointer(stemmaArg(first)))
+	}
+	n := int32(0)
+	for *stemmaArg(first + n) != 0 {
+		n++
+	}
+	users := stemmaSetting(stemmaTunablesName)
+	list := uintptr(n+2) * goarch.PtrSize
+	p, _, errno := linux.Syscall6(stemmaSysMmap, 0, list+uintptr(len(stemmaTunables)+1+len(users)+1),
+		_PROT_READ|_PROT_WRITE, _MAP_ANON|_MAP_PRIVATE, ^uintptr(0), 0)
+	if errno != 0 {
+		return 0
+	}
+	text := unsafe.Slice((*byte)(unsafe.Pointer(p+list)), len(stemmaTunables)+1+len(users))
+	if copy(text, stemmaTunables); users != "" {
+		text[len(stemmaTunables)] = ':'
+		copy(text[len(stemmaTunables)+1:], users)
+	}
+	env := unsafe.Slice((*uintptr)(unsafe.Pointer(p)), n+1)
+	copy(env, unsafe.Slice(stemmaArg(first), n))
+	if i := stemmaFind(stemmaTunablesName); i >= 0 {
+		env[i-first] = p + list
+	} else {
+		env[n] = p + list
+	}
+	return p
+}
+
+// stemmaArg returns where the address of a string is, of the arguments and the environment behind them.
+func stemmaArg(i int32) *uintptr {
+	return (*uintptr)(add(unsafe.Pointer(argv), uintptr(i)*goarch.PtrSize))
+}
+
+// stemmaFind returns where a string with this beginning is in the environment, or -1.
+func stemmaFind(prefix string) int32 {
 	for i := argc + 1; argv_index(argv, i) != nil; i++ {
 		p := argv_index(argv, i)
-		if s := unsafe.String(p, findnull(p)); stringslite.HasPrefix(s, name) {
-			return len(s) > len(name) && s[len(name):] != "0"
+		if stringslite.HasPrefix(unsafe.String(p, findnull(p)), prefix) {
+			return i
 		}
 	}
-	return false
+	return -1
+}
+
+// stemmaSetting returns the value of a variable, "" if there is none. name ends in =.
+func stemmaSetting(name string) string {
+	i := stemmaFind(name)
+	if i < 0 {
+		return ""
+	}
+	p := argv_index(argv, i)
+	return unsafe.String(p, findnull(p))[len(name):]
+}
+
+// The time of day, if it is asked for, begins with 2026 in each run, and a look at it takes a microsecond. What it has
+// beside that, for differences of two times, goes on as always.
+const (
+	stemmaNewYear = 1767225600 // seconds since 1970
+	stemmaLook    = 1000       // nanoseconds
+)
+
+var stemmaTimeOfDay atomic.Int64
+
+func stemmaNow() (sec int64, nsec int32, mono int64) {
+	now := stemmaTimeOfDay.Add(stemmaLook)
+	return stemmaNewYear + now/1e9, int32(now % 1e9), nanotime()
 }
 
 // Each goroutine has two series of random numbers, which it draws from in the order of its own
@@ -148,23 +248,66 @@ var stemmaDueTimer struct {
 	tick uint32 // of the P, when the timer was first seen to be due
 }
 
-// stemmaBusy tells whether timers that are due are to wait. It runs in the scheduler, on g0, with a P.
-//
-//go:nowritebarrierrec
+// stemmaBusy tells whether timers are to wait, whether they are due or not: the scheduler would look at the clock once
+// more, when they may be. It runs there, on g0, with a P.
 func stemmaBusy(ts *timers) bool {
 	pp := getg().m.p.ptr()
 	if pp == nil || runqempty(pp) && sched.runq.empty() {
 		return false
 	}
 	next := ts.wakeTime()
-	late := nanotime() - next
-	if next == 0 || late < 0 {
+	if next == 0 {
 		return false
+	}
+	if ts == &pp.timers && int(ts.zombies.Load()) > int(ts.len.Load())/4 {
+		stemmaForget(ts)
+	}
+	late := nanotime() - next
+	if late < 0 {
+		return true
 	}
 	if stemmaDueTimer.when != next {
 		stemmaDueTimer.when, stemmaDueTimer.tick = next, pp.schedtick
 	}
 	return late < stemmaOverdue && pp.schedtick-stemmaDueTimer.tick < stemmaTurns
+}
+
+// stemmaForgetTimers takes timers that were stopped off the lists, so that each collection finds the same ones. It
+// runs in gcStart, with the world stopped.
+func stemmaForgetTimers() {
+	for _, pp := range allp {
+		stemmaForget(&pp.timers)
+	}
+}
+
+func stemmaForget(ts *timers) {
+	ts.lock()
+	ts.adjust(0, true)
+	ts.unlock()
+}
+
+// The list of timers has room for as many from the beginning. How long it is at a moment depends on time, since timers
+// that were stopped are still there, and where it is moved to when it grows decides where other things lie.
+const stemmaNumTimers = 1 << 15
+
+// stemmaMakeReady makes what is made sooner or later, by time. It runs in runtime.main, as ordinary Go, before another
+// goroutine can run.
+func stemmaMakeReady() {
+	system := int32(1) // sysmon
+	if iscgo {
+		startTemplateThread() // main would do it soon
+		system++
+	}
+	systemstack(func() {
+		// What a thread begins with in C takes and gives back memory.
+		stemmaAwait(&sched.nmsys, system)
+		stemmaMakeSpares()
+	})
+	room := make([]timerWhen, 0, stemmaNumTimers)
+	ts := &getg().m.p.ptr().timers
+	ts.lock()
+	ts.heap = append(room, ts.heap...)
+	ts.unlock()
 }
 
 // stemmaPolledAt tells sysmon, which runs without a P, when the network was looked at: later than it was.
@@ -226,12 +369,17 @@ const stemmaNumSpares = 8
 func stemmaMakeSpares() {
 	for made := int32(1); made <= stemmaNumSpares; made++ {
 		newm(stemmaSpare, nil, -1)
-		for idle := int32(0); idle < made; {
-			usleep(20)
-			lock(&sched.lock)
-			idle = sched.nmidle
-			unlock(&sched.lock)
-		}
+		stemmaAwait(&sched.nmidle, made)
+	}
+}
+
+// stemmaAwait waits until a counter of the scheduler is so large. It runs on a system stack.
+func stemmaAwait(counter *int32, want int32) {
+	for have := int32(0); have < want; {
+		usleep(20)
+		lock(&sched.lock)
+		have = *counter
+		unlock(&sched.lock)
 	}
 }
 

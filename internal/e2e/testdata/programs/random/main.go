@@ -1,9 +1,11 @@
 // Random makes calls whose number depends on what the runtime draws: orders of maps, their
 // seeds, math/rand, select, which goroutine runs first, who gets a mutex, when a timer comes in between,
-// pools that are emptied when the garbage is collected, finalizers, and where the kernel places memory.
+// pools that are emptied when the garbage is collected, finalizers, and where the kernel places memory; and on the time
+// of day if that is fixed.
 package main
 
 import (
+	crand "crypto/rand"
 	"fmt"
 	"hash/maphash"
 	"math/rand"
@@ -31,7 +33,8 @@ func calls(kind string, n int) (sum int) {
 }
 
 func main() {
-	for _, f := range []func(){maps, pointers, numbers, selects, phase, goroutines, locks, timers, pools, interfaces, files, addresses} {
+	for _, f := range []func(){maps, pointers, numbers, selects, phase, goroutines, locks, timers, pools, interfaces, files,
+		addresses, stopped, clock} {
 		f()
 	}
 }
@@ -226,6 +229,41 @@ func addresses() {
 		panic(err)
 	}
 	calls("addresses", int(uintptr(unsafe.Pointer(&mem[0]))>>12%100))
+}
+
+// stopped has timers that are stopped, and are due at times that nobody decides. How long they stay in the runtime's
+// list depends on that, and so when the list grows, and what can be collected.
+func stopped() {
+	var late [1500]byte
+	crand.Read(late[:])
+	var timers []*time.Timer
+	places := uintptr(0)
+	for i := range late {
+		page := new([9000]byte)
+		places = places*31 + uintptr(unsafe.Pointer(page))>>13
+		timers = append(timers, time.AfterFunc(time.Hour+time.Duration(late[i])*time.Second, func() { page[0]++ }))
+		timers[i/2].Stop()
+	}
+	for _, t := range timers {
+		t.Stop()
+	}
+	calls("stopped", int(places%1000))
+}
+
+// clock looks at the time of day, which must not disturb how long things take.
+func clock() {
+	if os.Getenv("STEMMA_DETERMINISTIC") != "clock" {
+		return
+	}
+	start := time.Now()
+	calls("clock", start.Nanosecond()/1000%1000)
+	time.Sleep(2 * time.Millisecond)
+	if d := time.Since(start); d < 2*time.Millisecond || d > time.Hour {
+		panic(fmt.Sprint("2 ms took ", d))
+	}
+	if start.UTC().Year() != 2026 || start.UTC().YearDay() != 1 {
+		panic(fmt.Sprint("it is ", start.UTC()))
+	}
 }
 
 // deterministic tells whether the program is asked to repeat, and may not be able to.
