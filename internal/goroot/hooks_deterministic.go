@@ -43,8 +43,8 @@ func deterministicHooks() []Hook {
 		{File: proc, Decl: "func main", Anchor: "gcenable()", Where: Before,
 			Part:  Contexts,
 			Lines: []string{"if stemmaDeterministic {", "stemmaMakeReady()", "}"},
-			Why: "How many threads there are, how long the list of timers is, and so how large the heap is, depends on " +
-				"time."},
+			Why: "How many threads there are, how long the list of timers is, and so how large the heap is, " +
+				"depends on time."},
 		{File: proc, Decl: "func retake", Anchor: "if int64(pd.schedtick) != schedt {", Where: Before,
 			Part:  Contexts,
 			Lines: []string{"if stemmaDeterministic && stemmaPatient(pp, now) {", "continue", "}"},

@@ -48,8 +48,8 @@ func repeats(t *testing.T, exe string, runs int, env ...string) (first string) {
 	return first
 }
 
-// TestDeterministicMallocs runs a program with C: what malloc returns does not depend on the thread. The program sees the
-// environment of its user.
+// TestDeterministicMallocs runs a program with C: what malloc returns does not depend on the thread. The program sees
+// the environment of its user.
 func TestDeterministicMallocs(t *testing.T) {
 	exe := e2e.Build(t, "mallocs")
 	const users = "glibc.malloc.perturb=0:glibc.malloc.trim_threshold=100000"

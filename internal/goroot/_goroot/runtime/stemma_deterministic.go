@@ -93,9 +93,9 @@ const (
 		"glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0:glibc.malloc.mmap_max=0"
 )
 
-// stemmaHideTunables tells whether C got the settings, or there is no C, and takes them out of the environment: they are
-// not for the program to see, nor for those it starts. C has read them. The strings are writable memory, and
-// nobody has copied them yet.
+// stemmaHideTunables tells whether C got the settings, or there is no C, and takes them out of the environment: they
+// are not for the program to see, nor for those it starts. C has read them. The strings are writable memory,
+// and nobody has copied them yet.
 func stemmaHideTunables() bool {
 	if !iscgo {
 		return true
@@ -118,8 +118,8 @@ func stemmaHideTunables() bool {
 	return true
 }
 
-// stemmaEnvironment returns the environment to start again with, 0 if there is no memory for it. It is for execve, which
-// copies it.
+// stemmaEnvironment returns the environment to start again with, 0 if there is no memory for it. It is for execve,
+// which copies it.
 func stemmaEnvironment() uintptr {
 	first := argc + 1
 	if !iscgo {
@@ -293,16 +293,12 @@ const stemmaNumTimers = 1 << 15
 // stemmaMakeReady makes what is made sooner or later, by time. It runs in runtime.main, as ordinary Go, before another
 // goroutine can run.
 func stemmaMakeReady() {
-	system := int32(1) // sysmon
+	stemmaAwait(&sched.nmsys, 1) // sysmon; what a thread begins with in C gives back memory, which the next one gets
 	if iscgo {
 		startTemplateThread() // main would do it soon
-		system++
+		stemmaAwait(&sched.nmsys, 2)
 	}
-	systemstack(func() {
-		// What a thread begins with in C takes and gives back memory.
-		stemmaAwait(&sched.nmsys, system)
-		stemmaMakeSpares()
-	})
+	systemstack(stemmaMakeSpares)
 	room := make([]timerWhen, 0, stemmaNumTimers)
 	ts := &getg().m.p.ptr().timers
 	ts.lock()
@@ -373,13 +369,15 @@ func stemmaMakeSpares() {
 	}
 }
 
-// stemmaAwait waits until a counter of the scheduler is so large. It runs on a system stack.
+// stemmaAwait waits until a counter of the scheduler is so large. It may run on a system stack.
 func stemmaAwait(counter *int32, want int32) {
 	for have := int32(0); have < want; {
 		usleep(20)
-		lock(&sched.lock)
-		have = *counter
-		unlock(&sched.lock)
+		systemstack(func() {
+			lock(&sched.lock)
+			have = *counter
+			unlock(&sched.lock)
+		})
 	}
 }
 
