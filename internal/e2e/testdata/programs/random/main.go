@@ -242,9 +242,12 @@ func stopped() {
 		page := new([9000]byte)
 		places = places*31 + uintptr(unsafe.Pointer(page))>>13
 		timers = append(timers, time.AfterFunc(time.Hour+time.Duration(late[i])*time.Second, func() { page[0]++ }))
-		timers[i/2].Stop()
+		if i%2 == 1 {
+			timers[i/2].Stop()
+			timers[i/2] = nil
+		}
 	}
-	for _, t := range timers {
+	for _, t := range timers[len(late)/2:] {
 		t.Stop()
 	}
 	calls("stopped", int(places%1000))
