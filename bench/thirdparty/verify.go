@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -40,7 +41,7 @@ func (o *options) verify(modules []*module, work string) (ok bool, err error) {
 				fmt.Printf(": %v", err)
 			}
 			fmt.Println()
-			ok = ok && err == nil && c.contexts > 0 && c.mismatches == 0
+			ok = ok && err == nil && c.mismatches == 0
 			sum := total[engine]
 			total[engine] = check{sum.contexts + c.contexts, sum.mismatches + c.mismatches}
 		}
@@ -65,7 +66,7 @@ func (o *options) checkModule(m *module, engine, dir, out string) (c check, err 
 	}
 	args := []string{"test", "-engine=" + engine, "-verify", "-timeout=" + o.timeout.String()}
 	if engine == "sample" {
-		args = append(args, "-every=100us")
+		args = append(args, "-every=100us", "-count=20") // some tests take less than a millisecond
 	}
 	if !o.long {
 		args = append(args, "-short")
@@ -78,6 +79,9 @@ func (o *options) checkModule(m *module, engine, dir, out string) (c check, err 
 		c, err = comparedSamples(out)
 	} else {
 		c, err = o.compared(out)
+	}
+	if err == nil && c.contexts == 0 {
+		err = errors.New("nothing was compared")
 	}
 	if err != nil && ran != nil {
 		err = fmt.Errorf("%w; the tests: %w\n%s", err, ran, text[max(0, len(text)-2000):])
