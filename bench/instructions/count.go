@@ -61,10 +61,25 @@ func functionsOf(exe string) ([]function, error) {
 	return list, nil
 }
 
+// textSize returns how many bytes of machine code an executable has.
+func textSize(exe string) (uint64, error) {
+	f, err := elf.Open(exe)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	s := f.Section(".text")
+	if s == nil {
+		return 0, fmt.Errorf("%s: no section .text", exe)
+	}
+	return s.Size, nil
+}
+
 // A run is an execution under an emulator.
 type run struct {
 	plugin, arch, exe, dir string
 	program                *program.Program
+	env                    []string // beside the environment
 }
 
 // instructions returns how many instructions each function has executed.
@@ -81,7 +96,7 @@ func (r run) instructions() (map[string]uint64, error) {
 	defer out.Close()
 	args := append([]string{"-plugin", r.plugin + ",out=" + out.Name(), r.exe}, r.program.RunArgs(r.dir)...)
 	cmd := exec.Command(emulators[r.arch], args...)
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	cmd.Env = append(append(os.Environ(), "GOMAXPROCS=1"), r.env...)
 	if err := runs(r.program, r.dir, cmd); err != nil {
 		return nil, err
 	}

@@ -1,5 +1,6 @@
 // Instructions holds operations, as -metrics=calls,ops counts them, against the instructions that the same program
-// executes on several architectures, function by function, under an emulator. It needs qemu-user and a C compiler.
+// executes on several architectures, function by function, under an emulator. With -variant it counts how many
+// instructions an engine adds. It needs qemu-user and a C compiler.
 package main
 
 import (
@@ -25,6 +26,12 @@ func main() {
 	flag.StringVar(&o.data, "data", "", "a `FILE` that keeps what was counted, and is read instead of counting again")
 	flag.BoolVar(&o.recount, "recount", false, "count operations again, and keep the instructions in the file of -data")
 	flag.StringVar(&o.write, "write", "", "write tables of costs for stemma report -cost to `DIRECTORY`")
+	flag.Func("variant", "count what a `VARIANT` adds, as in -variant 'cct -inlined=off', and not operations; may be "+
+		"given several times", func(s string) error {
+		o.variants = append(o.variants, s)
+		return nil
+	})
+	flag.StringVar(&o.dir, "dir", "", "with -variant, take the programs in `DIRECTORY`, not bench's own")
 	flag.Parse()
 	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "instructions:", err)
@@ -33,8 +40,9 @@ func main() {
 }
 
 type options struct {
-	targets, programs, data, write string
-	recount                        bool
+	targets, programs, data, write, dir string
+	variants                            []string
+	recount                             bool
 }
 
 // A counted program has what was counted of it.
@@ -51,6 +59,9 @@ type counted struct {
 }
 
 func (o options) run() error {
+	if len(o.variants) > 0 {
+		return o.overhead()
+	}
 	var all []counted
 	if b, err := os.ReadFile(o.data); err == nil {
 		if err := json.Unmarshal(b, &all); err != nil {
