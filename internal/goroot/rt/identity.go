@@ -43,7 +43,7 @@ func AllocID(typ uint64) uint64 { return 1<<amountShift | max(typ, 8) }
 const UnknownID = 1<<amountShift | 16
 
 // WaitID returns the function ID of waits for a reason, which is a small number.
-func WaitID(reason uint64) uint64 { return 1<<amountShift | 1<<waitShift | (reason+1)<<HashShift }
+func WaitID(reason uint64) uint64 { return 1<<amountShift | 1<<waitShift | (reason+1)<<reasonShift }
 
 // WhyStart is the reason of waits of new goroutines, which a go statement has begun, and no other wait there is.
 const WhyStart = "start"
@@ -54,19 +54,19 @@ func HeldID(reason uint64) uint64 { return WaitID(reason | 1<<heldShift) }
 // RunID is the function ID of the running of goroutines.
 const RunID = 1<<amountShift | 1<<waitShift | 1<<runShift
 
-// heldShift is more bits than a reason has, runShift more than all of these.
+// A reason begins at reasonShift; heldShift is more bits than it has, runShift more than all of these.
 const (
-	heldShift = 8
-	runShift  = HashShift + heldShift + 2
+	reasonShift = 4
+	heldShift   = 8
+	runShift    = reasonShift + heldShift + 2
 )
 
 // Hash is where the probe for a function begins in a table, before the mask.
 // The probe in assembly computes the same.
-func Hash(id uint64) uint32 { return uint32(id>>HashShift) * HashMul >> HashBits }
+func Hash(id uint64) uint32 { return uint32(id) * HashMul >> HashBits }
 
 // What Hash and the assembly compute with.
 const (
-	HashShift = 4
-	HashMul   = 0x9E3779B1
-	HashBits  = 16
+	HashMul  = 0x9E3779B1
+	HashBits = 16
 )

@@ -5,44 +5,44 @@
 
 // Names that begin with const_stemma are defined in stemma_asm.go.
 
-// stemmaEnter is called on entry of a function whose node is not the first
-// child of the cell that the caller left: the cell is empty, or leads to a
-// table, which is probed here. Argument: the function ID in g.stemmaFunc.
-// Result: the offset of the node in R11. All other general registers are
-// preserved, the other registers are not; it is no safe point, and it must not
-// split the stack, because leaf functions call it without a stack check.
+// stemmaEnter is called on entry of a function whose node is not the first child of the cell that the caller left:
+// the cell is empty, or leads to a table, which is probed here. Arguments: the function ID in R12, and what the cell
+// holds in R13. Result: the offset of the node in R13. R11 is not preserved, nor are registers that are not general;
+// all others are, R12 included. It is no safe point, and it must not split the stack, because leaf functions call it
+// without a stack check.
+//
+// Nearly all calls find the node at their first look. An entry that is empty leads to the header, whose first word is
+// no function ID.
 TEXT runtime·stemmaEnter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
-	PUSHQ	AX
-	PUSHQ	R12
-	PUSHQ	R13
-	MOVQ	g_stemmaFunc(R14), R12
-	MOVQ	g_stemmaCtx(R14), R13
-	MOVL	(R13), R13
 	CMPL	const_stemmaTableTag(R13), $const_stemmaTagTable
 	JNE	slow
-	MOVQ	R12, R11
-	SHRQ	$const_stemmaHashShift, R11
-	IMULL	$const_stemmaHashMul, R11
+	IMUL3L	$const_stemmaHashMul, R12, R11
 	SHRL	$const_stemmaHashBits, R11
+	ANDL	const_stemmaTableMask(R13), R11
+	MOVL	const_stemmaTableEntries(R13)(R11*4), R13
+	CMPQ	const_stemmaNodeFunc(R13), R12
+	JNE	probe
+	RET
 probe:
+	MOVQ	g_stemmaCtx(R14), R13
+	MOVL	(R13), R13	// a table for good, but perhaps a larger one by now
+	PUSHQ	AX
+	IMUL3L	$const_stemmaHashMul, R12, R11
+	SHRL	$const_stemmaHashBits, R11
+again:
 	ANDL	const_stemmaTableMask(R13), R11
 	MOVL	const_stemmaTableEntries(R13)(R11*4), AX
 	TESTL	AX, AX
-	JZ	slow
-	CMPQ	const_stemmaNodeFunc(AX), R12
-	JEQ	hit
+	JZ	none
 	INCL	R11
-	JMP	probe
-hit:
-	MOVL	AX, R11
-	POPQ	R13
-	POPQ	R12
+	CMPQ	const_stemmaNodeFunc(AX), R12
+	JNE	again
+	MOVL	AX, R13
 	POPQ	AX
 	RET
-slow:
-	POPQ	R13
-	POPQ	R12
+none:
 	POPQ	AX
+slow:
 	JMP	stemmaEnterSlow<>(SB)
 
 // stemmaPlace returns in R11 the address of the context in g, for a function that must not
@@ -62,20 +62,16 @@ none:
 	LEAQ	runtime·stemmaNowhere(SB), R11
 	RET
 
-// stemmaEnterChecked is called on every function entry in a verify build, and for the
-// accumulator.
+// stemmaEnterChecked is called on every function entry in a verify build, and for the accumulator, as stemmaEnter is.
 TEXT runtime·stemmaEnterChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	CMPB	runtime·stemmaTrigger(SB), $0
 	JNE	trigger
 	DECQ	runtime·stemmaCountdown(SB)
 	JLE	slow
 find:
-	MOVQ	g_stemmaCtx(R14), R11
-	MOVL	(R11), R11
-	PUSHQ	AX
-	MOVQ	g_stemmaFunc(R14), AX
-	CMPQ	const_stemmaNodeFunc(R11), AX
-	POPQ	AX
+	MOVQ	g_stemmaCtx(R14), R13
+	MOVL	(R13), R13
+	CMPQ	const_stemmaNodeFunc(R13), R12
 	JNE	table
 	RET
 table:
@@ -84,20 +80,18 @@ trigger:
 	CMPB	runtime·stemmaTrigger(SB), $2
 	JEQ	slow
 	// The index is that of stemmaAcctEntry.
-	PUSHQ	AX
-	MOVQ	g_stemmaFunc(R14), AX
-	SHRQ	$const_stemmaTriggerShift, AX
-	ANDQ	$const_stemmaTriggerMask, AX
+	MOVQ	R12, R13
+	SHRQ	$const_stemmaTriggerShift, R13
+	ANDQ	$const_stemmaTriggerMask, R13
 	LEAQ	runtime·stemmaFuncCounters(SB), R11
-	DECL	(R11)(AX*4)
-	POPQ	AX
+	DECL	(R11)(R13*4)
 	JGT	find
 slow:
 	JMP	stemmaEnterSlow<>(SB)
 
 // stemmaEnterSlow saves the registers that stemmaEnter must preserve and
 // calls Go. It is jumped to, with the return address of stemmaEnter's caller.
-TEXT stemmaEnterSlow<>(SB), NOSPLIT, $96-0
+TEXT stemmaEnterSlow<>(SB), NOSPLIT, $88-0
 	MOVQ	AX, 0(SP)
 	MOVQ	BX, 8(SP)
 	MOVQ	CX, 16(SP)
@@ -108,10 +102,10 @@ TEXT stemmaEnterSlow<>(SB), NOSPLIT, $96-0
 	MOVQ	R9, 56(SP)
 	MOVQ	R10, 64(SP)
 	MOVQ	R12, 72(SP)
-	MOVQ	R13, 80(SP)
-	MOVQ	R15, 88(SP)
+	MOVQ	R15, 80(SP)
+	MOVQ	R12, g_stemmaFunc(R14)
 	CALL	runtime·stemmaEnterGo(SB)
-	MOVQ	g_stemmaNode(R14), R11
+	MOVQ	g_stemmaNode(R14), R13
 	MOVQ	0(SP), AX
 	MOVQ	8(SP), BX
 	MOVQ	16(SP), CX
@@ -122,8 +116,7 @@ TEXT stemmaEnterSlow<>(SB), NOSPLIT, $96-0
 	MOVQ	56(SP), R9
 	MOVQ	64(SP), R10
 	MOVQ	72(SP), R12
-	MOVQ	80(SP), R13
-	MOVQ	88(SP), R15
+	MOVQ	80(SP), R15
 	RET
 
 // func stemmaSetBase(how, base uintptr) (errno uintptr)

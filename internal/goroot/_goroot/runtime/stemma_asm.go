@@ -18,8 +18,7 @@ const (
 	stemmaTableTag     = rt.Base + unsafe.Offsetof(layout.Table{}.Tag)
 	stemmaTableMask    = rt.Base + unsafe.Offsetof(layout.Table{}.Mask)
 	stemmaTableEntries = rt.Base + layout.TableSize
-	stemmaHashShift    = rt.HashShift
-	stemmaHashMul      = rt.HashMul
+	stemmaHashMul      = rt.HashMul - 1<<32 // as the assembler wants it: a signed number of 32 bits
 	stemmaHashBits     = rt.HashBits
 
 	stemmaTriggerShift = 4 // functions lie at multiples of 16

@@ -4,6 +4,7 @@ import (
 	"cmd/compile/internal/types"
 	rt "internal/runtime/stemma"
 	"strings"
+	"unsafe"
 )
 
 // StemmaCounters tells what became of the counters of an instrumented function,
@@ -31,6 +32,11 @@ const (
 	// OpStemmaDiffers compares the function of a node with another one. Aux: its metadata; arg0: the node; arg1:
 	// memory. It returns a bool, which controls a block; when that is lowered, flags.
 	OpStemmaDiffers = OpS390XSUBload
+
+	// OpStemmaEnter calls the slow path of function entry. Aux: the function's metadata, whose address goes to R12;
+	// arg0: what the cell holds, in R13; arg1: memory. It returns a tuple of the node, in R13, and memory. It preserves
+	// the general registers but R11 and R12.
+	OpStemmaEnter = OpS390XANDload
 )
 
 func init() {
@@ -43,6 +49,22 @@ func init() {
 	differs.name, differs.auxType = "StemmaDiffers", auxSym
 	differs.faultOnNilArg0, differs.symEffect = false, SymNone
 	opcodeTable[OpStemmaDiffers] = differs
+
+	enter := opcodeTable[OpAMD64LoweredWB]
+	enter.name, enter.auxType, enter.symEffect = "StemmaEnter", auxSym, SymNone
+	r13 := stemmaMask(1 << 13)
+	enter.reg.clobbers = stemmaMask(stemmaMaskBits(enter.reg.clobbers) | 1<<11 | 1<<12)
+	enter.argLen, enter.reg.inputs, enter.reg.outputs = 2, []inputInfo{{0, r13}}, []outputInfo{{0, r13}}
+	opcodeTable[OpStemmaEnter] = enter
+}
+
+// stemmaMaskBits returns the bits of a mask of registers, which are its first word. Go 1.26 has no more than that.
+func stemmaMaskBits(m regMask) uint64 { return *(*uint64)(unsafe.Pointer(&m)) }
+
+// stemmaMask returns the mask with some of the first 64 registers.
+func stemmaMask(bits uint64) (m regMask) {
+	*(*uint64)(unsafe.Pointer(&m)) = bits
+	return m
 }
 
 // stemmaLower makes comparisons of our own return the flags that they set.
@@ -67,7 +89,7 @@ func stemmaLower(f *Func) {
 // instrumented function, which is laid out last, out of the way.
 func stemmaIsSlow(b *Block) bool {
 	for _, v := range b.Values {
-		if v.Op == OpAMD64LoweredWB && v.AuxInt == rt.EnterAux {
+		if v.Op == OpStemmaEnter || v.Op == OpAMD64LoweredWB && v.AuxInt == rt.EnterAux {
 			return true
 		}
 	}

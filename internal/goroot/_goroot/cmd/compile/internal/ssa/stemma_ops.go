@@ -111,11 +111,16 @@ func (g *stemmaFlow) succs(b *Block, do func(i int, to *Block)) {
 // stemmaIsSlowGeneric is [stemmaIsSlow] before the back end.
 func stemmaIsSlowGeneric(b *Block) bool {
 	for _, v := range b.Values {
-		if v.Op == OpWB && v.AuxInt >= rt.EnterAux {
+		if stemmaCallsSlow(v) {
 			return true
 		}
 	}
 	return false
+}
+
+// stemmaCallsSlow reports whether v calls the slow path, or finds the place of the context, before the back end.
+func stemmaCallsSlow(v *Value) bool {
+	return v.Op == OpStemmaEnter || v.Op == OpWB && v.AuxInt >= rt.EnterAux
 }
 
 // A stemmaEdge is an edge that the tree may get: from a block that is not in it to one that is.
@@ -381,7 +386,8 @@ func (g *stemmaFlow) findOwn(node *Value) {
 	}
 	work := []*Value{node}
 	mark := func(v *Value) {
-		ours := !v.Type.IsMemory() || v.Op == OpStemmaCount || v.Op == OpStore || v.Op == OpVarLive || v.Op == OpWB
+		ours := !v.Type.IsMemory() || v.Op == OpStemmaCount || v.Op == OpStore || v.Op == OpVarLive || v.Op == OpWB ||
+			v.Op == OpStemmaEnter
 		if !g.own[v] && v.Op != OpPhi && ours {
 			g.own[v] = true
 			work = append(work, v)
@@ -389,7 +395,7 @@ func (g *stemmaFlow) findOwn(node *Value) {
 	}
 	for _, b := range g.f.Blocks {
 		for _, v := range b.Values {
-			if stemmaCounterOf(v) >= 0 || stemmaTouches(v) || v.Op == OpWB && v.AuxInt >= rt.EnterAux {
+			if stemmaCounterOf(v) >= 0 || stemmaTouches(v) || stemmaCallsSlow(v) {
 				mark(v)
 			}
 		}

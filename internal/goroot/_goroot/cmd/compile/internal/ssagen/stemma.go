@@ -45,6 +45,7 @@ type stemmaStrategy struct {
 	data func(m *stemmaMeta)
 
 	slow    string // the slow path of function entry
+	passes  bool   // the slow path takes the function in R12 and the cell's content in R13; else the function in g
 	here    bool   // the runtime reads the word itself, in place of the package's function
 	natives bool   // natives are counted, those too that are called through function values
 }
@@ -147,8 +148,7 @@ func (s *state) stemmaSlowIf(control *ssa.Value, sym *obj.LSym) *ssa.Block {
 	b.AddEdgeTo(done)
 
 	s.startBlock(slow)
-	s.store(word, s.stemmaG(layout.GFunc), s.newValue1A(ssa.OpAddr, word, sym, s.sb))
-	call := s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), rt.EnterAux, s.mem())
+	call := s.stemmaCallSlow(sym)
 	s.vars[stemmaNodeVar] = s.newValue1(ssa.OpSelect0, word, call)
 	s.vars[memVar] = s.newValue1(ssa.OpSelect1, types.TypeMem, call)
 	s.endBlock().AddEdgeTo(done)
@@ -157,6 +157,17 @@ func (s *state) stemmaSlowIf(control *ssa.Value, sym *obj.LSym) *ssa.Block {
 	s.stemma.node = s.variable(stemmaNodeVar, word)
 	s.stemmaSaveNode()
 	return b
+}
+
+// stemmaCallSlow emits the call of the slow path, which finds in registers or in g which function it is.
+func (s *state) stemmaCallSlow(sym *obj.LSym) *ssa.Value {
+	word := types.Types[types.TUINTPTR]
+	if stemmaEngine().passes {
+		tuple := types.NewTuple(word, types.TypeMem)
+		return s.newValue2A(ssa.OpStemmaEnter, tuple, sym, s.variable(stemmaNodeVar, word), s.mem())
+	}
+	s.store(word, s.stemmaG(layout.GFunc), s.newValue1A(ssa.OpAddr, word, sym, s.sb))
+	return s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), rt.EnterAux, s.mem())
 }
 
 // stemmaSaveNode stores the node in the frame, as deferBits are stored: in a

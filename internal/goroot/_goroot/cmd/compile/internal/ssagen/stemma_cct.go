@@ -22,9 +22,9 @@
 // so that an increment is one instruction: nothing can come between. Nothing happens after a call: who needs the
 // context of a frame finds its node in the slot, at varp-8.
 //
-// The slow path is a call to runtime.stemmaEnter, with the conventions of
-// gcWriteBarrier: it preserves the general registers, returns the node in R11,
-// is not a safe point, and does not make a leaf function need a frame.
+// The slow path is a call of runtime.stemmaEnter with $f in R12 and N in R13, which returns the node in R13. As
+// gcWriteBarrier does, it preserves the general registers, but for R11 and R12, is not a safe point, and does not make
+// a leaf function need a frame.
 
 package ssagen
 
@@ -48,6 +48,7 @@ func init() {
 		unknown: func(s *state) *ssa.Value { return s.stemma.saved },
 		seal:    (*state).stemmaSealTree,
 		slow:    "runtime.stemmaEnter",
+		passes:  true,
 		natives: true,
 	}, "cct")
 }
