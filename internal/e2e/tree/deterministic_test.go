@@ -23,13 +23,16 @@ func TestDeterministic(t *testing.T) {
 	}
 	defer busy.Wait()
 	defer busy.Process.Kill()
-	first, err := repeats(t, exe, 10, "STEMMA_DETERMINISTIC=1")
-	if err != nil {
-		t.Error(err)
-	}
-	if _, err := repeats(t, exe, 3, "STEMMA_DETERMINISTIC=clock"); err != nil {
-		t.Error(err)
-	}
+	// On a machine with more to do than CPUs a run in some hundreds may differ.
+	var first string
+	e2e.Retry(t, func() (err error) {
+		first, err = repeats(t, exe, 10, "STEMMA_DETERMINISTIC=1")
+		return err
+	})
+	e2e.Retry(t, func() error {
+		_, err := repeats(t, exe, 3, "STEMMA_DETERMINISTIC=clock")
+		return err
+	})
 	for _, env := range []string{"STEMMA_DETERMINISTIC=0", "STEMMA_DETERMINISTIC="} {
 		if r := e2e.Run(t, exe, env); contexts(r.Read(t)) == first {
 			t.Errorf("%s: the same counts; want others, as the program is random", env)
@@ -69,7 +72,6 @@ func TestDeterministicMallocs(t *testing.T) {
 		}
 	}
 	for _, env := range []string{"OTHER=", "GLIBC_TUNABLES=" + users} {
-		// On a machine with more to do than CPUs one run in 200 may differ.
 		e2e.Retry(t, func() error {
 			_, err := repeats(t, exe, 5, "STEMMA_DETERMINISTIC=1", env)
 			return err
