@@ -1,5 +1,5 @@
 // Pgo compares builds of programs with go build -pgo: with exact counts of calls, with a CPU profile, and without.
-// It also says whether the counts of two runs with -deterministic make the same file.
+// It also says whether the counts of two runs with -deterministic=clock make the same file.
 package main
 
 import (
@@ -91,7 +91,7 @@ func compare(l *lab.Lab, p *program.Program, rounds int) error {
 
 // countsOf writes a file with the calls of a run, and tells whether another run makes the same.
 func countsOf(b *measure.Bench, p *program.Program, dir string) (file string, same bool, err error) {
-	v := measure.Variant{Name: "cct", Flags: []string{"-engine=cct"}, Env: []string{"STEMMA_DETERMINISTIC=1"}}
+	v := measure.Variant{Name: "cct", Flags: []string{"-engine=cct"}, Env: []string{"STEMMA_DETERMINISTIC=clock"}}
 	var texts [2][]byte
 	for i := range texts {
 		file = filepath.Join(dir, fmt.Sprintf("calls%d.pgo", i))
