@@ -18,6 +18,7 @@ import (
 	"github.com/stemma-go/stemma/bench/internal/session"
 	"github.com/stemma-go/stemma/bench/internal/table"
 	"github.com/stemma-go/stemma/bench/internal/wrap"
+	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/similarity"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -52,19 +53,25 @@ var flatWays = []flatWay{
 }
 
 // contextWays are those of -variant 'cct -metrics=calls,cpu': samples of contexts are compared with runtime/pprof in a
-// program that counts its calls, too, since that takes time; and both with the plain program's.
+// program that counts its calls, too, since that takes time; and both with the plain program's. All are as many a
+// second.
 var contextWays = []flatWay{
-	{"pprof, counted", countedWay, 2, 10000},
-	{"cct, cpu", contextsWay, 2, 10000},
-	{"pprof, plain", "", 1, 20000},
+	{"pprof, counted", countedWay, 2, 8000},
+	{"cct, cpu", contextsWay, 2, 8000},
+	{"pprof, plain", "", 1, 8000},
+}
+
+// ofContexts tells whether samples of contexts are asked for, and not samplers.
+func ofContexts(s *session.Session) bool {
+	return slices.ContainsFunc(s.Options.Variants, func(v measure.Variant) bool {
+		return slices.Contains(v.Flags, "-metrics="+contextMetrics)
+	})
 }
 
 // flatWaysOf returns the ways that are asked for.
 func flatWaysOf(s *session.Session) []flatWay {
-	for _, v := range s.Options.Variants {
-		if slices.Contains(v.Flags, "-metrics="+contextMetrics) {
-			return contextWays
-		}
+	if ofContexts(s) {
+		return contextWays
 	}
 	return flatWays
 }
@@ -81,8 +88,16 @@ const countedWay = "pprof"
 // pprof tells whether runtime/pprof takes the samples.
 func (w flatWay) pprof() bool { return w.sampling == "" || w.sampling == countedWay }
 
-// flatEvery is the interval of stemma's samplers.
+// flatEvery is the interval of stemma's samplers. It is shorter than runtime/pprof's, so that fewer runs are needed.
 const flatEvery = "1ms"
+
+// everyOf is the interval of stemma's samples. Those of contexts are as many a second as runtime/pprof's.
+func everyOf(s *session.Session) string {
+	if ofContexts(s) {
+		return (time.Second / wrap.ProfileHz).String()
+	}
+	return flatEvery
+}
 
 // flatAgrees is how far two halves of runtime/pprof must agree, or else both profilers take twice
 // the samples: of a program whose time lies in very many functions it takes more to tell two profiles apart.
@@ -91,7 +106,7 @@ const flatAgrees = 0.88
 // flatRuns returns the most runs of a half. A run has several times as many of stemma's
 // samples as of pprof's.
 func flatRuns(s *session.Session, w flatWay) int {
-	if w.pprof() {
+	if w.pprof() || ofContexts(s) {
 		return max(1, s.Options.Rounds/2)
 	}
 	return max(1, s.Options.Rounds/5)
@@ -124,7 +139,7 @@ func Run(s *session.Session) error {
 		}
 	}
 	s.Tables = append(s.Tables, r.overlap, r.differences)
-	if len(flatWaysOf(s)) == len(flatWays) {
+	if !ofContexts(s) {
 		splits(s)
 	}
 	return nil
@@ -172,8 +187,8 @@ func flatOf(s *session.Session, p *program.Program) [][]flatProfile {
 	for i, w := range ways {
 		profiles[i] = make([]flatProfile, w.halves)
 	}
-	sampled := session.EngineVariant("sample", "-every="+flatEvery)
-	contexts := session.EngineVariant("cct", "-metrics="+contextMetrics, "-every="+flatEvery)
+	sampled := session.EngineVariant("sample", "-every="+everyOf(s))
+	contexts := session.EngineVariant("cct", "-metrics="+contextMetrics, "-every="+everyOf(s))
 	counted := session.EngineVariant("cct", "-metrics=calls")
 	counted.Name, counted.Wrap = "pprof to a file, counted", wrapped.Wrap
 	if !s.Available(wrapped) || !s.Available(sampled) || !s.Available(contexts) {
@@ -195,7 +210,7 @@ func flatOf(s *session.Session, p *program.Program) [][]flatProfile {
 			}
 		}
 		err := flatRunsOf(s, bins, dir, profiles, 1)
-		if first := profiles[0]; err == nil && len(ways) == len(flatWays) &&
+		if first := profiles[0]; err == nil &&
 			similarity.Overlap(first[0].time, first[1].time) < flatAgrees {
 			err = flatRunsOf(s, bins, dir, profiles, 2)
 		}
@@ -267,7 +282,10 @@ func flatOnce(s *session.Session, bin *measure.Binary, w flatWay, dir string) (*
 	if err != nil {
 		return nil, err
 	}
-	if !w.pprof() {
+	switch {
+	case w.sampling == contextsWay:
+		return flatOfContexts(live.Profile)
+	case !w.pprof():
 		return flatOfSamples(live.Profile)
 	}
 	data, err := os.ReadFile(file)
@@ -282,21 +300,36 @@ func flatOfSamples(p *profile.Profile) (*flatProfile, error) {
 	f := &flatProfile{time: make(similarity.Weights), runs: 1}
 	for i, n := range p.Nodes {
 		if i > 0 && p.Value(profile.CPU, i) > 0 {
-			name := p.Funcs[n.Func].Name
-			if frames := p.Funcs[n.Func].Frames; len(frames) > 0 { // else a wrapper of a tree, which has no place
-				name = frames[0].Func
-			}
-			f.time[p.String(name)] += float64(p.Value(profile.CPU, i))
+			f.time[cct.DisplayName(p.String(p.Funcs[n.Func].Frames[0].Func))] += float64(p.Value(profile.CPU, i))
 		}
 		f.samples += p.Value(profile.Samples, i)
 	}
-	if p.Has(profile.Calls) { // samples of contexts, whose number is the sampler's alone
-		for _, proc := range p.Processes {
+	if f.samples == 0 {
+		return nil, fmt.Errorf("no samples on CPU")
+	}
+	return f, nil
+}
+
+// flatOfContexts returns the flat profile of samples of contexts, as reports have it: what was sampled in a wrapper
+// counts for its caller, as in tracebacks.
+func flatOfContexts(p *profile.Profile) (*flatProfile, error) {
+	f := &flatProfile{time: make(similarity.Weights), runs: 1}
+	t, err := cct.Of(p, profile.ContextCPU.Name)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range t.Nodes {
+		if n.Count > 0 {
+			f.time[t.Funcs[n.Func].Name] += float64(n.Count)
+		}
+	}
+	for _, proc := range p.Processes {
+		if proc.Sampling != nil {
 			f.samples += proc.Sampling.Stat("samples")
 		}
 	}
 	if f.samples == 0 {
-		return nil, fmt.Errorf("no samples on CPU")
+		return nil, fmt.Errorf("no samples of contexts")
 	}
 	return f, nil
 }
@@ -315,7 +348,7 @@ func flatOfPprof(data []byte) (*flatProfile, error) {
 			f.preempted += uint64(s.Value[0])
 			name = innermost(s.Location[1:])
 		}
-		f.time[name] += float64(s.Value[1])
+		f.time[cct.DisplayName(name)] += float64(s.Value[1])
 	}
 	return f, nil
 }
@@ -358,7 +391,7 @@ func newFlatReport(s *session.Session) *flatReport {
 			head[len(head)-1] = "all: " + head[len(head)-1]
 		}
 	}
-	if len(ways) == len(contextWays) {
+	if ofContexts(s) {
 		head = append(head, second+" with "+ways[2].name+" %")
 	}
 	return &flatReport{
@@ -368,7 +401,7 @@ func newFlatReport(s *session.Session) *flatReport {
 			Notes: []string{strings.Join([]string{
 				"Overlap: sum of the smaller one of a function's two shares. Flat: of functions without what they " +
 					"called, inlined ones by their own names, as go tool pprof -top has it. runtime/pprof at " +
-					fmt.Sprint(wrap.ProfileHz) + " Hz, stemma every " + flatEvery +
+					fmt.Sprint(wrap.ProfileHz) + " Hz, stemma every " + everyOf(s) +
 					", metric cpu, each in runs of its own.",
 				fmt.Sprintf("The runs of pprof and of %s are added up in two halves. A half ends with %d and %d "+
 					"samples, or with %d and %d runs (-rounds sets them). With itself: one half with the other.",

@@ -11,6 +11,9 @@ import (
 
 	"github.com/stemma-go/stemma/bench/internal/program"
 	"github.com/stemma-go/stemma/bench/internal/session"
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/similarity"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -86,6 +89,38 @@ func TestFlatOf(t *testing.T) {
 	}
 	if _, err := flatOfPprof([]byte("no profile")); err == nil {
 		t.Error("no error for what is no profile")
+	}
+}
+
+// TestFlatOfContexts has a sample in a function and two in a wrapper that it calls.
+func TestFlatOfContexts(t *testing.T) {
+	d := livetest.New(1, "prog")
+	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"main.go"}, Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 9, Cell: 1}}})
+	w := d.Func(livetest.Func{Name: "main.(*T).wrapper", Files: []string{"main.go"}, Flags: rt.MetaFlagWrapper})
+	inF := d.Node(livetest.Root, rt.RootMain, f)
+	inW := d.Node(inF, 0, w)
+	l, err := live.Open(d.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cpu, err := l.Profile.AddColumn(profile.ContextCPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for of, ns := range map[int]uint64{inF: 10, inW: 20} {
+		n, _ := l.Node(uint32(of))
+		cpu.Values[n] = ns
+	}
+	if _, err := flatOfContexts(l.Profile); err == nil {
+		t.Error("no error without samples")
+	}
+	l.Process().Sampling = &profile.Sampling{Stats: []profile.Loss{{Kind: "samples", Count: 3}}}
+	got, err := flatOfContexts(l.Profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.time["main.f"] != 30 || len(got.time) != 1 || got.samples != 3 {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -16,9 +16,9 @@ import (
 
 // How it works.
 //
-// bench/micro/waiting has two goroutines that work and many that wait. It tells how
-// many units of work were done and at what cost, and how long the units took that
-// were held up most. Profilers take turns, whole runs as these are short: units are timed
+// bench/micro/waiting has two goroutines that work and many that wait. It tells how many units of work
+// were done and at what cost, and how long the units took that were held up most. To see what
+// waits cost that are counted, those that work wait after each unit, too. Profilers take turns, whole runs as these are short: units are timed
 // by the clock, so a run cannot be stopped within.
 
 // waitingEvery is the interval of stemma's samplers. fgprof takes 99 samples a second,
@@ -80,23 +80,39 @@ func waysOf(s *session.Session) []waitingWay {
 	return waitingWays
 }
 
-// waitingScale returns the numbers of goroutines, the rounds, and the length of a run.
-func waitingScale(s *session.Session) (goroutines []int, rounds int, length time.Duration) {
-	if s.Options.Quick {
-		return []int{10, 1e4}, 1, time.Second / 2
+// A crowd is how many goroutines wait, and whether the two that work wait, too, after each unit.
+type crowd struct {
+	n    int
+	park bool
+}
+
+func (c crowd) String() string {
+	if c.park {
+		return fmt.Sprintf("%d, and the workers", c.n)
 	}
-	return []int{10, 1e3, 1e4, 1e5}, 5, time.Second
+	return fmt.Sprint(c.n)
+}
+
+// waitingScale returns the goroutines, the rounds, and the length of a run.
+func waitingScale(s *session.Session) (crowds []crowd, rounds int, length time.Duration) {
+	switch ways := waysOf(s); {
+	case s.Options.Quick:
+		return []crowd{{10, false}, {1e4, false}}, 1, time.Second / 2
+	case ways[0].counted() != "":
+		return []crowd{{10, false}, {1e4, false}, {10, true}, {1e4, true}}, s.Options.Rounds, time.Second
+	}
+	return []crowd{{10, false}, {1e3, false}, {1e4, false}, {1e5, false}}, 5, time.Second
 }
 
 // Time estimates waiting.
 func Time(s *session.Session) time.Duration {
-	goroutines, rounds, length := waitingScale(s)
-	return 2*s.BuildTime() + time.Duration(len(goroutines)*rounds*len(waysOf(s)))*(length+time.Second/2)
+	crowds, rounds, length := waitingScale(s)
+	return 2*s.BuildTime() + time.Duration(len(crowds)*rounds*len(waysOf(s)))*(length+time.Second/2)
 }
 
 // Run compares profilers where many goroutines wait.
 func Run(s *session.Session) error {
-	goroutines, rounds, length := waitingScale(s)
+	crowds, rounds, length := waitingScale(s)
 	t := &table.Table{
 		Name: "waiting", Title: fmt.Sprintf("Profilers and goroutines that wait, every %v", waitingEvery), Left: 1,
 		Head: []string{"profiler", "goroutines", "CPU", "interval", "throughput", "99.9 % unit µs",
@@ -115,19 +131,19 @@ func Run(s *session.Session) error {
 			built[v.Name] = s.BuildMicro("waiting", v)
 		}
 	}
-	for _, n := range goroutines {
+	for _, c := range crowds {
 		runs := make([]waitingRuns, len(ways))
 		for round := range rounds {
 			for k := range ways {
 				k = (k + round) % len(ways)
 				if m := built[ways[k].variant().Name]; m != nil {
-					runs[k].add(runWaiting(m, ways[k], n, length))
+					runs[k].add(runWaiting(m, ways[k], c, length))
 				}
 			}
 		}
 		for k, w := range ways {
 			if len(runs[k].cpu) == rounds && len(runs[0].cpu) == rounds { // what failed is among the problems
-				t.Add(append([]string{w.name, fmt.Sprint(n)}, runs[k].cells(&runs[0])...)...)
+				t.Add(append([]string{w.name, c.String()}, runs[k].cells(&runs[0])...)...)
 			}
 		}
 	}
@@ -148,12 +164,12 @@ type waitingRun struct {
 }
 
 // runWaiting runs the program once. Nil says that it failed, which is a problem then.
-func runWaiting(m *session.Micro, w waitingWay, goroutines int, length time.Duration) *waitingRun {
+func runWaiting(m *session.Micro, w waitingWay, c crowd, length time.Duration) *waitingRun {
 	var env []string
 	if w.counted() == "" {
 		env = []string{"STEMMA_SAMPLING=" + w.sampling}
 	}
-	r := m.Run(env, fmt.Sprint("-n=", goroutines), fmt.Sprint("-t=", length),
+	r := m.Run(env, fmt.Sprint("-n=", c.n), fmt.Sprint("-park=", c.park), fmt.Sprint("-t=", length),
 		"-profiler="+w.profiler)
 	if r == nil {
 		return nil

@@ -1,6 +1,7 @@
 // Waiting has two workers, and many goroutines that wait. It prints how much the
 // workers did, and how long they were held up, while a profiler runs: one that it starts
-// itself, or the sampler that stemma has built in.
+// itself, or the sampler that stemma has built in. With -park the workers wait, too: after each unit of work for a
+// goroutine that waits for them.
 package main
 
 import (
@@ -49,11 +50,27 @@ type worker struct {
 	units int
 	sum   int // keeps what is computed alive
 	times []time.Duration
+	// Each unit ends with a number sent to ask, and one received from answer, if there are such channels.
+	ask, answer chan int
+}
+
+// withPartner gives w a goroutine that waits for its units until ask is closed.
+func (w *worker) withPartner() {
+	w.ask, w.answer = make(chan int), make(chan int)
+	go func() {
+		for n := range w.ask {
+			w.answer <- n + 1
+		}
+	}()
 }
 
 func (w *worker) run(until time.Time) {
 	for last := time.Now(); last.Before(until); {
 		w.sum += unit(20)
+		if w.ask != nil {
+			w.ask <- w.sum
+			w.sum = <-w.answer
+		}
 		now := time.Now()
 		w.times = append(w.times, now.Sub(last))
 		w.units++
@@ -65,6 +82,7 @@ func main() {
 	goroutines := flag.Int("n", 10, "goroutines that wait")
 	length := flag.Duration("t", 3*time.Second, "how long")
 	profiler := flag.String("profiler", "none", "none, fgprof or pprof")
+	park := flag.Bool("park", false, "the workers wait after each unit")
 	flag.Parse()
 	c := make(chan bool)
 	for range *goroutines {
@@ -87,6 +105,9 @@ func main() {
 	var wg sync.WaitGroup
 	for i := range workers {
 		workers[i].times = make([]time.Duration, 0, 4<<20)
+		if *park {
+			workers[i].withPartner()
+		}
 		wg.Go(func() { workers[i].run(until) })
 	}
 	wg.Wait()
