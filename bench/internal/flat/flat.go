@@ -56,9 +56,9 @@ var flatWays = []flatWay{
 // program that counts its calls, too, since that takes time; and both with the plain program's. All are as many a
 // second.
 var contextWays = []flatWay{
-	{"pprof, counted", countedWay, 2, 8000},
-	{"cct, cpu", contextsWay, 2, 8000},
-	{"pprof, plain", "", 1, 8000},
+	{"pprof, counted", countedWay, 2, 6000},
+	{"cct, cpu", contextsWay, 2, 6000},
+	{"pprof, plain", "", 1, 6000},
 }
 
 // ofContexts tells whether samples of contexts are asked for, and not samplers.

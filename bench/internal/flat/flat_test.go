@@ -95,7 +95,8 @@ func TestFlatOf(t *testing.T) {
 // TestFlatOfContexts has a sample in a function and two in a wrapper that it calls.
 func TestFlatOfContexts(t *testing.T) {
 	d := livetest.New(1, "prog")
-	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"main.go"}, Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 9, Cell: 1}}})
+	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"main.go"},
+		Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 9, Cell: 1}}})
 	w := d.Func(livetest.Func{Name: "main.(*T).wrapper", Files: []string{"main.go"}, Flags: rt.MetaFlagWrapper})
 	inF := d.Node(livetest.Root, rt.RootMain, f)
 	inW := d.Node(inF, 0, w)

@@ -18,8 +18,8 @@ import (
 //
 // bench/micro/waiting has two goroutines that work and many that wait. It tells how many units of work
 // were done and at what cost, and how long the units took that were held up most. To see what
-// waits cost that are counted, those that work wait after each unit, too. Profilers take turns, whole runs as these are short: units are timed
-// by the clock, so a run cannot be stopped within.
+// waits cost that are counted, those that work wait after each unit, too. Profilers take turns,
+// whole runs as these are short: units are timed by the clock, so a run cannot be stopped within.
 
 // waitingEvery is the interval of stemma's samplers. fgprof takes 99 samples a second,
 // and runtime/pprof 100.

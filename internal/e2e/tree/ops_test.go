@@ -86,8 +86,15 @@ func TestCosts(t *testing.T) {
 	}{
 		{"main.kept", map[string]int{"int": 1, "call": 1, "return": 1, "argument": 1, "result": 1, "spill": 1,
 			"reload": 1}},
-		{"main.mixed", map[string]int{"int": 1, "rotate": 1, "load": 1, "bytes": 8, "compare": 0, "check": 1,
+		{"main.mixed", map[string]int{"int": 1, "rotate": 1, "load": 1, "bytes": 7, "compare": 0, "check": 1,
 			"branch": 1, "result": 1, "spill": 0, "reload": 0}},
+		{"main.compared", map[string]int{"word": 1, "uword": 1, "half": 1, "constant": 3, "big": 1, "widen": 0,
+			"kept": 0}},
+		{"main.widened", map[string]int{"zero": 1, "widen": 1, "extend": 0, "word": 0}},
+		{"main.again", map[string]int{"int": 2, "kept": 1}},
+		{"main.distant", map[string]int{"load": 1, "far": 1, "frame": 0}},
+		{"main.roomy", map[string]int{"spill": 1, "reload": 2, "far": 0, "frame": 24 + 5}},
+		{"main.pieces", map[string]int{"store": 1, "pieces": 3, "bytes": 0, "mark": 1}},
 	} {
 		have := classesOf(p, c.function)
 		for class, n := range c.want {

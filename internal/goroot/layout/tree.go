@@ -147,8 +147,8 @@ const (
 )
 
 // An OpClass is a kind of operations of generic SSA that take about as long as each other. Calls are those of
-// functions, not what they do; a move counts for each eight bytes. Classes from OpBytes on are no operations, but what
-// a compiler adds to them, as far as it shows on any machine: tables of costs need them.
+// functions, not what they do; a move counts for each eight bytes. Classes from OpBytes to OpMark are no operations,
+// but what a compiler adds to them, as far as it shows on any machine: tables of costs need them.
 type OpClass uint8
 
 // The classes of operations.
@@ -185,7 +185,7 @@ const (
 	OpTable // a jump by a table
 	OpLeave // a return from a function that calls nothing
 
-	OpBytes    // a byte of a load or a store that was several
+	OpBytes    // a load that was joined with another one
 	OpBarrier  // a store of a pointer that the collector is to hear of
 	OpArgument // of a call
 	OpResult   // of the function
@@ -196,17 +196,29 @@ const (
 	OpConstant // one that something is compared with, but for 0
 	OpSpill    // a value stored until it is needed again
 	OpReload   // a value loaded back
+	OpFar      // an access to memory 2 KB or more from where a register points, but for the frame
+	OpFrame    // an eighth of an access to the frame, of what is as far from its end
+	OpPieces   // a store that was joined with another one
+	OpBig      // a constant of more than 12 bits, in a block that uses it
+	OpWord     // a signed number of 32 bits, in a register to be compared
+	OpUword    // an unsigned one
+	OpHalf     // one of 8 or 16 bits
+	OpKept     // an operand that is needed again, of what writes its result over it where it can
+	OpMark     // the beginning of an inlined call
+
+	OpWiden // to a wider integer, of what was loaded
+	OpZero  // to a wider integer, of an unsigned one of 16 or 32 bits
 	NumOpClasses
 )
 
 // IsOperation tells whether c is one of operations.
-func (c OpClass) IsOperation() bool { return c < OpBytes }
+func (c OpClass) IsOperation() bool { return c < OpBytes || c >= OpWiden }
 
 // Family returns the class of operations that c is a finer part of. Families decide what is counted, so that finer
 // classes cost a program nothing.
 func (c OpClass) Family() OpClass {
 	switch c {
-	case OpShift, OpShiftBy, OpShiftAny, OpCompare, OpBool, OpExtend, OpSelect, OpPlace:
+	case OpShift, OpShiftBy, OpShiftAny, OpCompare, OpBool, OpExtend, OpSelect, OpPlace, OpWiden, OpZero:
 		return OpInt
 	case OpRotate, OpZeros, OpSwap:
 		return OpBits
@@ -226,7 +238,8 @@ func (c OpClass) Family() OpClass {
 var OpClassNames = [NumOpClasses]string{"int", "bits", "mul", "wide", "div", "float", "floatdiv", "load", "store",
 	"move", "check", "branch", "call", "return", "atomic", "shift", "shiftby", "shiftany", "compare", "bool", "extend",
 	"select", "place", "rotate", "zeros", "swap", "nil", "slice", "clear", "table", "leave", "bytes", "barrier",
-	"argument", "result", "phi", "jump", "join", "symbol", "constant", "spill", "reload"}
+	"argument", "result", "phi", "jump", "join", "symbol", "constant", "spill", "reload", "far", "frame", "pieces",
+	"big", "word", "uword", "half", "kept", "mark", "widen", "zero"}
 
 // A Check is the beginning of a record of check, which is written in a verify build only:
 // CheckFrames follow, innermost first. It says that so many times, when the node was

@@ -18,6 +18,7 @@ var tasks = []struct {
 	{"csv", records}, {"floats", floats}, {"sort", sorted}, {"times", times}, {"urls", urls}, {"text", columns},
 	{"gob", gobs}, {"heap", heaps}, {"bits", bitwise}, {"wide", wide}, {"orbits", orbits}, {"fractal", fractal},
 	{"bytes", packed}, {"waves", waves}, {"cipher", cipher}, {"matrix", matrix}, {"division", division},
+	{"shifts", shifts}, {"narrow", narrow}, {"distant", distant}, {"framed", framed},
 }
 
 func main() {

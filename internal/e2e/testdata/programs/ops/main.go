@@ -28,7 +28,8 @@ func main() {
 	words := strings.Fields(strings.Repeat("one two three ", 50))
 	sort.Strings(words)
 	fmt.Println(sum, len(words), recovered(30), exits(10))
-	fmt.Println(kept(3, 4), mixed(5, []byte("12345678")))
+	fmt.Println(kept(3, 4), mixed(5, []byte("12345678")), compared(1, 1, 1), widened(2, new(int16)), again(9, 4))
+	fmt.Println(distant(new(apart)), roomy(3), pieces(make([]byte, 4)))
 	forever()
 }
 
@@ -44,6 +45,53 @@ func kept(a, b int) int { return straight(a) + b }
 //
 //go:noinline
 func mixed(x uint64, b []byte) uint64 { return bits.RotateLeft64(x, 9) ^ binary.LittleEndian.Uint64(b) }
+
+// compared compares numbers of fewer bits than a register has.
+//
+//go:noinline
+func compared(a int32, b uint32, c int8) int {
+	if a < 5 && b < 1<<20 && c < 7 {
+		return 1
+	}
+	return 2
+}
+
+//go:noinline
+func widened(a uint32, b *int16) int64 { return int64(a) + int64(*b) }
+
+// again needs a for the subtraction, and once more.
+//
+//go:noinline
+func again(a, b uint64) uint64 { return a - b ^ a }
+
+// apart is larger than a short distance.
+type apart struct {
+	room [4000]byte
+	last int
+}
+
+//go:noinline
+func distant(a *apart) int { return a.last }
+
+// roomy has a frame that is larger than a short distance, and needs a behind two calls.
+//
+//go:noinline
+func roomy(a int) int {
+	var room [8000]byte
+	fill(&room)
+	return straight(a) + int(room[a])
+}
+
+//go:noinline
+func fill(room *[8000]byte) { room[3] = 5 }
+
+// pieces stores four bytes at once, where the machine can, in an inlined call.
+//
+//go:noinline
+func pieces(b []byte) int {
+	binary.LittleEndian.PutUint32(b, 77)
+	return len(b)
+}
 
 //go:noinline
 func loop(a []int) (s int) {

@@ -3,6 +3,7 @@ package ssa
 import (
 	"cmd/compile/internal/types"
 	rec "internal/runtime/stemma/layout"
+	"slices"
 	"strings"
 )
 
@@ -13,26 +14,30 @@ import (
 
 // A stemmaCosts knows what classes depend on besides an operation itself.
 type stemmaCosts struct {
-	calls         bool                // the function calls something
-	used          map[*Value]bool     // by a value, not only by a branch
-	stored        map[*Value]bool     // an address that something else than loads and stores uses
-	near          map[*Value]bool     // a nil check of a pointer that its block loads from or stores to
-	compared      map[*Value]bool     // a load that is only compared
-	spills, loads []int               // by block
-	joins         []int               // by block, see OpJoin
-	symbols       map[*Block][]*Value // addresses that a block uses
+	calls    bool                // the function calls something
+	used     map[*Value]bool     // by a value, not only by a branch
+	stored   map[*Value]bool     // an address that something else than loads and stores uses
+	near     map[*Value]bool     // a nil check of a pointer that its block loads from or stores to
+	compared map[*Value]bool     // a load that is only compared
+	regs     *stemmaRegs         // what is in registers
+	symbols  map[*Block][]*Value // addresses that a block uses
+	big      map[*Block][]int64  // constants of more than 12 bits that a block uses
+	widened  map[*Value][]*Block // where a number was widened to be compared
+	far      stemmaFar
 }
 
 func newStemmaCosts(f *Func, own map[*Value]bool) *stemmaCosts {
 	c := &stemmaCosts{used: map[*Value]bool{}, stored: map[*Value]bool{}, near: map[*Value]bool{},
-		compared: map[*Value]bool{}, symbols: map[*Block][]*Value{}}
+		compared: map[*Value]bool{}, symbols: map[*Block][]*Value{}, big: map[*Block][]int64{},
+		widened: map[*Value][]*Block{}}
 	for _, b := range f.Blocks {
 		c.uses(b, own)
 	}
 	for v, only := range c.compared {
 		c.compared[v] = only && v.Op == OpLoad
 	}
-	c.spills, c.loads, c.joins = stemmaSpills(f, own)
+	c.regs = stemmaSpills(f, own)
+	c.far = stemmaFrameOf(f, own, c.regs)
 	return c
 }
 
@@ -55,6 +60,9 @@ func (c *stemmaCosts) uses(b *Block, own map[*Value]bool) {
 				touched[stemmaKept(to)] = true
 			case v.Op != OpOffPtr:
 				c.stored[to] = true
+			}
+			if stemmaIsBig(a) && v.Op != OpPhi && !slices.Contains(c.big[b], a.AuxInt) {
+				c.big[b] = append(c.big[b], a.AuxInt)
 			}
 			if to.Op == OpAddr && !known[to] && v.Op != OpPhi && v.Op != OpOffPtr {
 				known[to] = true
@@ -146,6 +154,12 @@ func (c *stemmaCosts) refineInt(v *Value) rec.OpClass {
 		}
 		return rec.OpCompare
 	case stemmaIs(v, "SignExt", "ZeroExt"):
+		switch from := v.Args[0]; {
+		case from.Op == OpLoad:
+			return rec.OpWiden
+		case v.Op == OpZeroExt16to32 || v.Op == OpZeroExt16to64 || v.Op == OpZeroExt32to64:
+			return rec.OpZero
+		}
 		return rec.OpExtend
 	case v.Op == OpCondSelect:
 		return rec.OpSelect
@@ -170,12 +184,14 @@ func (c *stemmaCosts) of(v *Value, add func(rec.OpClass, int)) {
 	switch {
 	case v.Op == OpPhi && !v.Type.IsMemory():
 		add(rec.OpPhi, 1)
+	case v.Op == OpInlMark:
+		add(rec.OpMark, 1)
 	case v.Op == OpLoad && !c.compared[v]:
-		add(rec.OpBytes, stemmaJoined(v.Args[0], v.Type))
+		add(rec.OpBytes, stemmaParted(v.Args[0], v.Type))
 	case stemmaIsAccess(v) && v.Op != OpLoad:
 		t := v.Aux.(*types.Type)
 		if v.Op == OpStore {
-			add(rec.OpBytes, stemmaJoined(v.Args[0], t))
+			add(rec.OpPieces, stemmaParted(v.Args[0], t))
 		}
 		if needwb(v, nil) { // what is known to be zero still is unknown here
 			add(rec.OpBarrier, 1)
@@ -187,20 +203,61 @@ func (c *stemmaCosts) of(v *Value, add func(rec.OpClass, int)) {
 			if stemmaIsConst(a) && a.AuxInt != 0 {
 				add(rec.OpConstant, 1)
 			}
+			if class, ok := c.widen(a, v.Block); ok {
+				add(class, 1)
+			}
 		}
 	}
+	if stemmaIsFar(v) {
+		add(rec.OpFar, 1)
+	}
+	add(rec.OpFrame, c.far.of(v))
 }
 
-// stemmaJoined returns the size of an access of a type to an address, if the compiler has made it from several
-// of smaller things, which it does on machines that allow any address; else 0.
-func stemmaJoined(to *Value, t *types.Type) int {
-	if to.Op == OpConvert || !to.Type.IsPtr() || !t.IsInteger() {
+// widen returns the class of what it takes to compare number a in b where registers are compared as a whole: there the
+// rest of the register has to be its sign or 0. It is after a load, and where a was widened before.
+func (c *stemmaCosts) widen(a *Value, b *Block) (class rec.OpClass, ok bool) {
+	t := a.Type
+	if !t.IsInteger() || t.Size() == 8 || a.Op == OpLoad || stemmaIsConst(a) || stemmaIs(a, "SignExt", "ZeroExt") {
+		return 0, false
+	}
+	for _, before := range c.widened[a] {
+		if b.Func.Sdom().IsAncestorEq(before, b) {
+			return 0, false
+		}
+	}
+	c.widened[a] = append(c.widened[a], b)
+	switch {
+	case t.Size() < 4:
+		return rec.OpHalf, true
+	case t.IsSigned():
+		return rec.OpWord, true
+	}
+	return rec.OpUword, true
+}
+
+// stemmaIsBig reports whether a is an integer that takes more than 12 bits.
+func stemmaIsBig(a *Value) bool {
+	return stemmaIsConst(a) && a.Type.IsInteger() && (a.AuxInt >= stemmaReach || a.AuxInt < -stemmaReach)
+}
+
+// stemmaParted returns in how many parts more than one an access of a type to an address was written, if the compiler
+// has joined them (pass memcombine), which it does on machines that allow any address; else 0. What it makes is
+// unsigned, and larger than what the address is one of.
+func stemmaParted(to *Value, t *types.Type) int {
+	if to.Op == OpConvert || !to.Type.IsPtr() {
 		return 0
 	}
-	if elem := to.Type.Elem().Size(); elem == 0 || elem >= t.Size() {
+	switch t {
+	case types.Types[types.TUINT16], types.Types[types.TUINT32], types.Types[types.TUINT64]:
+	default:
 		return 0
 	}
-	return int(t.Size())
+	elem := to.Type.Elem().Size()
+	if elem == 0 || elem >= t.Size() {
+		return 0
+	}
+	return int(t.Size()/elem) - 1
 }
 
 // stemmaArguments returns how many arguments of a call are in registers.
@@ -226,7 +283,11 @@ func (c *stemmaCosts) ofBlock(b *Block, add func(rec.OpClass, int)) {
 		}
 	}
 	add(rec.OpSymbol, len(c.symbols[b]))
-	add(rec.OpSpill, c.spills[b.ID])
-	add(rec.OpReload, c.loads[b.ID])
-	add(rec.OpJoin, c.joins[b.ID])
+	add(rec.OpBig, len(c.big[b]))
+	r := c.regs
+	add(rec.OpSpill, r.stores[b.ID])
+	add(rec.OpReload, r.loads[b.ID])
+	add(rec.OpJoin, r.joins[b.ID])
+	add(rec.OpKept, r.kept[b.ID])
+	add(rec.OpFrame, c.far.ofSpills(r, b))
 }

@@ -1,6 +1,7 @@
 package ssa
 
 import (
+	rec "internal/runtime/stemma/layout"
 	"slices"
 	"strings"
 )
@@ -14,17 +15,17 @@ import (
 // stemmaRegisters is how many integers and pointers stay in registers between calls.
 const stemmaRegisters = 13
 
-// stemmaSpills returns for each block how many of its values are stored, how many values it loads back, and how many
-// its successor needs in registers that are in none at its end. Values of which own tells are not the program's. A
-// function that would need too much memory has none.
-func stemmaSpills(f *Func, own map[*Value]bool) (stores, loads, joins []int) {
+// stemmaSpills finds out what is in registers. Values of which own tells are not the program's. A function that would
+// need too much memory has no spills.
+func stemmaSpills(f *Func, own map[*Value]bool) *stemmaRegs {
 	n := f.NumBlocks()
 	r := &stemmaRegs{f: f, own: own, index: map[*Value]int{}, stores: make([]int, n), loads: make([]int, n),
-		joins: make([]int, n), begins: make([][]int, n), ends: make([][]int, n)}
+		joins: make([]int, n), kept: make([]int, n), begins: make([][]int, n), ends: make([][]int, n),
+		touches: make([][stemmaParts]int, n)}
 	r.number()
 	const most = 1 << 21 // words of 8 bytes for what is live
 	if r.words*n > most {
-		return r.stores, r.loads, r.joins
+		return r
 	}
 	r.live()
 	r.spilled = make([]bool, len(r.index))
@@ -38,9 +39,10 @@ func stemmaSpills(f *Func, own map[*Value]bool) (stores, loads, joins []int) {
 	for v, i := range r.index {
 		if r.spilled[i] {
 			r.stores[v.Block.ID]++
+			r.touches[v.Block.ID][stemmaPartOfValue(v)]++
 		}
 	}
-	return r.stores, r.loads, r.joins
+	return r
 }
 
 // join counts what the successor of b begins with in registers, and b does not end with. No edge is critical, so
@@ -65,8 +67,12 @@ type stemmaRegs struct {
 	in, out      []stemmaSet    // by block, what is live at its ends
 	begins, ends [][]int        // by block, what is in registers there
 	spilled      []bool         // by number
+	parts        []int          // by number, the part of the frame that it is stored in
 
-	stores, loads, joins []int // by block
+	// By block: how many of its values are stored, how many values it loads back, how many its successor needs in
+	// registers that are in none at its end, and how often an operation that may write over its first operand must not.
+	stores, loads, joins, kept []int
+	touches                    [][stemmaParts]int // by block, stores and loads back, by the part of the frame
 }
 
 // A stemmaSet is a set of small numbers.
@@ -125,6 +131,7 @@ func (r *stemmaRegs) number() {
 			for _, v := range b.Values {
 				if far[v] != local && !r.own[v] && stemmaIsKept(v) {
 					r.index[v] = len(r.index)
+					r.parts = append(r.parts, stemmaPartOfValue(v))
 				}
 			}
 		}
@@ -260,15 +267,38 @@ func (s *stemmaStep) execute(at int, v *Value) {
 	if v.Op.IsCall() {
 		s.have = s.have[:0]
 	}
+	if stemmaOverwrites(v) && s.needed(v.Args[0]) && !(opcodeTable[v.Op].commutative && !s.needed(v.Args[1])) {
+		s.kept[s.b.ID]++
+	}
 	if i, ok := s.index[v]; ok {
 		s.put(i, v.Type.IsFloat())
 	}
+}
+
+// stemmaOverwrites reports whether a machine whose instructions have two operands computes v into its first argument:
+// whatever computes, but for additions and comparisons, which such machines can do otherwise.
+func stemmaOverwrites(v *Value) bool {
+	if len(v.Args) == 0 || !stemmaIsKept(v) || stemmaIsCompare(v) || stemmaIs(v, "Add", "SignExt", "ZeroExt", "Trunc") {
+		return false
+	}
+	switch class, n := stemmaClassOf(v); class {
+	case rec.OpInt, rec.OpMul, rec.OpFloat, rec.OpFloatDiv:
+		return n > 0
+	}
+	return false
+}
+
+// needed reports whether a is in a register, and needed later.
+func (s *stemmaStep) needed(a *Value) bool {
+	i, ok := s.index[stemmaKept(a)]
+	return ok && s.next(i) < stemmaNobody
 }
 
 // fetch loads value i back if it is not in a register.
 func (s *stemmaStep) fetch(i int) {
 	if !slices.Contains(s.have, i) {
 		s.loads[s.b.ID]++
+		s.touches[s.b.ID][s.parts[i]]++
 		s.spilled[i] = true
 		s.put(i, false)
 	}
@@ -289,19 +319,21 @@ func (s *stemmaStep) put(i int, float bool) {
 	s.have[out] = i
 }
 
+// What next returns for a value that is not needed in its block: by other blocks, and nowhere.
+const stemmaOthers, stemmaNobody = 1 << 30, 1 << 31
+
 // next returns where value i is needed next: behind the block's end, if other blocks need it, and later still if nobody
 // does.
 func (s *stemmaStep) next(i int) int {
-	const others, nobody = 1 << 30, 1 << 31
 	for _, at := range s.uses[i] {
 		if at > s.at {
 			return at
 		}
 	}
 	if s.out[s.b.ID].has(i) {
-		return others
+		return stemmaOthers
 	}
-	return nobody
+	return stemmaNobody
 }
 
 // stemmaInOrder returns the values of b, each behind those that it needs: calls and stores in the order of memory, the
