@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -30,104 +31,154 @@ func (t ValueType) repeatable() bool {
 }
 
 // Repeats returns the first of several runs of the same work, with what varies in all of
-// them. Each profile is one run, of one or several processes. The result has the
-// processes of all of them, and a node for whatever any of them called. What was sampled is
-// that of the first run.
-func Repeats(runs ...*Profile) (*Profile, error) {
-	if err := checkRepeats(runs); err != nil {
-		return nil, err
-	}
-	m := newMerger()
-	for i, p := range runs {
-		if err := m.add(p.asRun(i)); err != nil {
+// them. Each profile is one run, of one or several processes, and no more than one is kept: there may be
+// many. The result has the processes of all of them, and a node for whatever any of them called. What was
+// sampled is that of the first run. An error of runs ends it.
+func Repeats(runs iter.Seq2[*Profile, error]) (*Profile, error) {
+	r := &repeats{m: newMerger(), seen: make(map[uint64]bool)}
+	for p, err := range runs {
+		if err == nil {
+			err = r.add(p)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	if err := m.p.foldRuns(len(runs)); err != nil {
-		return nil, err
+	if r.n < 2 {
+		return nil, fmt.Errorf("have %d run, want at least 2 of the same work; name more records", r.n)
 	}
-	m.p.sortProcesses()
-	m.sortFuncs()
-	m.p.sortNodes()
-	return m.p, nil
+	r.fold()
+	r.m.p.sortProcesses()
+	r.m.sortFuncs()
+	r.m.p.sortNodes()
+	return r.m.p, nil
 }
 
-// checkRepeats returns an error if runs are not several runs with the same values.
-func checkRepeats(runs []*Profile) error {
-	if len(runs) < 2 {
-		return fmt.Errorf("have %d run, want at least 2 of the same work; name more records", len(runs))
+// repeats adds runs up. Beside each value of the first run that could repeat, the sum has three more while runs are
+// added: the least in any run, the largest, which becomes the value that varies, and that of the run at hand.
+type repeats struct {
+	m     *merger
+	n     int // runs that were added
+	full  bool
+	types []ValueType     // that could repeat, in the first run
+	seen  map[uint64]bool // numbers of the runs of all processes
+}
+
+// least and current return the values that t has beside it, with names that no file has.
+func (t ValueType) least() ValueType   { t.Name += ".least"; return t }
+func (t ValueType) current() ValueType { t.Name += ".run"; return t }
+
+// add adds a run.
+func (r *repeats) add(p *Profile) error {
+	if r.n == 0 {
+		return r.addFirst(p)
 	}
-	seen := make(map[uint64]bool)
-	for i, p := range runs {
-		if p.Full() != runs[0].Full() {
-			return fmt.Errorf("run %d has another kind of recursion than run 1; record all with the same flags", i+1)
+	if err := r.check(p); err != nil {
+		return err
+	}
+	if err := r.m.add(p.asRun()); err != nil {
+		return err
+	}
+	for _, t := range r.types {
+		least, most, now := r.values(t.least()), r.values(t.Varying()), r.values(t.current())
+		for i, v := range now {
+			least[i], most[i] = min(least[i], v), max(most[i], v)
 		}
-		for _, pair := range [][2]*Profile{{p, runs[0]}, {runs[0], p}} {
-			for _, c := range pair[0].Columns {
-				if c.repeatable() && !pair[1].Has(c.ValueType) {
-					return fmt.Errorf("%s is in run 1 or in run %d only; record all with the same flags", c.Name, i+1)
-				}
+		clear(now)
+	}
+	r.n++
+	return nil
+}
+
+func (r *repeats) addFirst(p *Profile) error {
+	r.full = p.Full()
+	for _, c := range p.Columns {
+		if c.repeatable() {
+			r.types = append(r.types, c.ValueType)
+		}
+	}
+	if err := r.check(p); err != nil {
+		return err
+	}
+	if err := r.m.add(p); err != nil {
+		return err
+	}
+	for _, t := range r.types {
+		first := r.values(t)
+		for _, beside := range []ValueType{t.Varying(), t.least(), t.current()} {
+			c, err := r.m.p.AddColumn(beside)
+			if err != nil {
+				return err
+			}
+			if beside != t.current() {
+				copy(c.Values, first)
 			}
 		}
-		for run := range p.runs() {
-			if seen[run] {
-				return fmt.Errorf("run %d is there twice, and does not differ from itself; name records of several "+
-					"runs", i+1)
-			}
-			seen[run] = true
+	}
+	r.n = 1
+	return nil
+}
+
+// values returns the values of all nodes or counters in the sum.
+func (r *repeats) values(t ValueType) []uint64 { return r.m.p.Column(t.Name).Values }
+
+// check returns an error if p is not another run with the values of the first.
+func (r *repeats) check(p *Profile) error {
+	if p.Full() != r.full {
+		return fmt.Errorf("run %d has another kind of recursion than run 1; record all with the same flags", r.n+1)
+	}
+	for _, t := range r.types {
+		c := p.Column(t.Name)
+		if c == nil {
+			return r.inOneOnly(t)
 		}
+		if c.ValueType != t {
+			return fmt.Errorf("%s is %+v in run 1, %+v in run %d; record all with the same stemma", t.Name, t,
+				c.ValueType, r.n+1)
+		}
+	}
+	for _, c := range p.Columns {
+		if c.repeatable() && !slices.Contains(r.types, c.ValueType) {
+			return r.inOneOnly(c.ValueType)
+		}
+	}
+	for run := range p.runs() {
+		if r.seen[run] {
+			return fmt.Errorf("run %d is there twice, and does not differ from itself; name records of several "+
+				"runs", r.n+1)
+		}
+		r.seen[run] = true
 	}
 	return nil
 }
 
-// runName is what the column of a value is called in run i.
-func runName(value string, i int) string {
-	if i == 0 {
-		return value
-	}
-	return fmt.Sprintf("%s.run%d", value, i)
+func (r *repeats) inOneOnly(t ValueType) error {
+	return fmt.Errorf("%s is in run 1 or in run %d only; record all with the same flags", t.Name, r.n+1)
 }
 
-// asRun returns a profile whose columns are told apart from those of other runs. It shares the tables of p.
-func (p *Profile) asRun(i int) *Profile {
-	if i == 0 {
-		return p
-	}
+// asRun returns a profile that has only what could repeat, as the values of the run at hand. It shares the tables of p.
+func (p *Profile) asRun() *Profile {
 	q := *p
 	q.Columns, q.Requests = nil, nil
 	for _, c := range p.Columns {
 		if c.repeatable() {
-			c.Name = runName(c.Name, i)
+			c.ValueType = c.current()
 			q.Columns = append(q.Columns, c)
 		}
 	}
 	return &q
 }
 
-// foldRuns replaces the columns of all runs but the first by how much they vary.
-func (p *Profile) foldRuns(runs int) error {
-	var types []ValueType
-	for _, c := range p.Columns {
-		if c.repeatable() && p.Column(runName(c.Name, 1)) != nil {
-			types = append(types, c.ValueType)
+// fold leaves by how much values vary, and nothing else beside those of the first run.
+func (r *repeats) fold() {
+	p := r.m.p
+	for _, t := range r.types {
+		varying := r.values(t.Varying())
+		for i, v := range r.values(t.least()) {
+			varying[i] -= v
 		}
+		p.Columns = slices.DeleteFunc(p.Columns, func(c Column) bool {
+			return c.Name == t.least().Name || c.Name == t.current().Name
+		})
 	}
-	for _, t := range types {
-		low, high := slices.Clone(p.Column(t.Name).Values), slices.Clone(p.Column(t.Name).Values)
-		for i := 1; i < runs; i++ {
-			name := runName(t.Name, i)
-			for k, v := range p.Column(name).Values {
-				low[k], high[k] = min(low[k], v), max(high[k], v)
-			}
-			p.Columns = slices.DeleteFunc(p.Columns, func(c Column) bool { return c.Name == name })
-		}
-		varying, err := p.AddColumn(t.Varying())
-		if err != nil {
-			return err
-		}
-		for k := range low {
-			varying.Values[k] = high[k] - low[k]
-		}
-	}
-	return nil
 }

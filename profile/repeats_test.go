@@ -1,9 +1,14 @@
 package profile_test
 
 import (
+	"errors"
 	"fmt"
+	"iter"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stemma-go/stemma/profile"
 )
@@ -38,10 +43,21 @@ node 2 func 2 parent 1 calls %[2]d
 	return p
 }
 
+// each yields runs, as who reads them one by one.
+func each(runs ...*profile.Profile) iter.Seq2[*profile.Profile, error] {
+	return func(yield func(*profile.Profile, error) bool) {
+		for _, p := range runs {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}
+}
+
 // TestRepeats compares three runs: the counts are those of the first, what varies is the largest difference,
 // of a time nothing is said.
 func TestRepeats(t *testing.T) {
-	p, err := profile.Repeats(aRun(t, 1, 10, 0), aRun(t, 2, 14, 3), aRun(t, 3, 9, 0))
+	p, err := profile.Repeats(each(aRun(t, 1, 10, 0), aRun(t, 2, 14, 3), aRun(t, 3, 9, 0)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,9 +96,44 @@ func TestRepeatsOfOthers(t *testing.T) {
 		"run 2 is there twice":         {one, aRun(t, 1, 2, 0)},
 		"run 2 has another kind":       {one, aRun(t, 2, 1, 0, `engine "cct"`, `engine "cct" flags full`)},
 		"is in run 1 or in run 2 only": {one, aRun(t, 2, 1, 0, `"bytes"`, `"more"`, " bytes ", " more ")},
+		"bytes is {Name:bytes":         {one, aRun(t, 2, 1, 0, `about "the bytes"`, `about "others"`)},
 	} {
-		if _, err := profile.Repeats(runs...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := profile.Repeats(each(runs...)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
+	}
+	unread := errors.New("not there")
+	_, err := profile.Repeats(func(yield func(*profile.Profile, error) bool) {
+		if yield(one, nil) && yield(nil, unread) {
+			t.Error("asked for another run after an error")
+		}
+	})
+	if err != unread {
+		t.Errorf("error %v, want %v", err, unread)
+	}
+}
+
+// TestRepeatsKeepsNone fails if a run is kept when the next one is wanted.
+func TestRepeatsKeepsNone(t *testing.T) {
+	const runs = 6
+	var ended atomic.Int64
+	_, err := profile.Repeats(func(yield func(*profile.Profile, error) bool) {
+		for i := range runs {
+			p := aRun(t, i+1, 10, i)
+			runtime.AddCleanup(p, func(*atomic.Int64) { ended.Add(1) }, &ended)
+			if !yield(p, nil) {
+				return
+			}
+		}
+		for range 100 {
+			if runtime.GC(); ended.Load() >= runs-1 {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+		t.Errorf("%d of %d runs are gone before the end, want all but the last", ended.Load(), runs)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -119,25 +119,39 @@ func LoadSum(paths []string) (*Records, *record.Record, error) {
 	return r, p, err
 }
 
-// LoadRepeats reads several runs of the same work, each at a path of its own, and finds what varies in
-// them: see [profile.Repeats].
+// LoadRepeats reads several runs of the same work, each at a path of its own, one after the other, and finds what
+// varies in them: see [profile.Repeats]. Its records are this one.
 func LoadRepeats(paths []string) (*Records, *record.Record, error) {
 	all := new(Records)
-	var runs []*profile.Profile
-	for _, path := range paths {
-		r, p, err := LoadSum([]string{path})
-		if err != nil {
-			return nil, nil, In(path, err)
+	var unread error // it names its path
+	p, err := profile.Repeats(func(yield func(*profile.Profile, error) bool) {
+		for _, path := range paths {
+			var p *profile.Profile
+			if p, unread = all.readRun(path); !yield(p, unread) {
+				return
+			}
 		}
-		if p.IDs != nil {
-			return nil, nil, fmt.Errorf("%s: a record of context IDs has no counts that could vary", path)
-		}
-		runs = append(runs, p.Profile)
-		all.Profiles, all.Sources = append(all.Profiles, r.Profiles...), append(all.Sources, r.Sources...)
+	})
+	if unread != nil {
+		return nil, nil, unread
 	}
-	p, err := profile.Repeats(runs...)
 	if err != nil {
 		return all, nil, err
 	}
-	return all, &record.Record{Profile: p}, nil
+	rec := &record.Record{Profile: p}
+	all.Profiles = []*record.Record{rec}
+	return all, rec, nil
+}
+
+// readRun returns the sum of what is at path, and keeps where that is.
+func (r *Records) readRun(path string) (*profile.Profile, error) {
+	run, p, err := LoadSum([]string{path})
+	if err != nil {
+		return nil, In(path, err)
+	}
+	if p.IDs != nil {
+		return nil, fmt.Errorf("%s: a record of context IDs has no counts that could vary", path)
+	}
+	r.Sources = append(r.Sources, run.Sources...)
+	return p.Profile, nil
 }
