@@ -122,7 +122,7 @@ func setDefaults(o *session.Options) error {
 	if o.Rounds == 0 {
 		o.Rounds = rounds
 	}
-	if o.Variants != nil {
+	if o.Chosen = o.Variants != nil; o.Chosen {
 		return nil
 	}
 	for _, s := range names {

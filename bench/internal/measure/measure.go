@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/stemma-go/stemma/bench/internal/program"
@@ -104,6 +106,9 @@ type Bench struct {
 	Stemma  string        // the stemma command
 	Work    string        // directory for binaries and live directories
 	Timeout time.Duration // of a run
+
+	mu    sync.Mutex
+	built map[string]*Binary // by path: what several tables need is built once
 }
 
 // Binary is a program, built.
@@ -114,31 +119,79 @@ type Binary struct {
 	Size    int64 // bytes
 }
 
-// Build builds p as v says.
+// Build builds p as v says, unless it has. The binary stays where it is.
 func (b *Bench) Build(p *program.Program, v Variant) (*Binary, error) {
-	dir := filepath.Join(b.Work, p.Name, v.FileName())
-	bin := &Binary{Program: p, Variant: v, Path: filepath.Join(dir, p.Name)}
+	path := filepath.Join(b.Work, "built", p.Name, v.FileName(), p.Name)
+	b.mu.Lock()
+	old := b.built[path]
+	b.mu.Unlock()
+	if old != nil && old.Program == p && old.Variant.builtAs(v) {
+		bin := *old
+		bin.Variant = v
+		return &bin, nil
+	}
+	bin := &Binary{Program: p, Variant: v, Path: path}
+	if err := b.build(bin); err != nil {
+		return nil, fmt.Errorf("build: %w", err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.built == nil {
+		b.built = make(map[string]*Binary)
+	}
+	kept := *bin
+	b.built[path] = &kept
+	return bin, nil
+}
+
+// builtAs tells whether a build of v is one of w, too.
+func (v Variant) builtAs(w Variant) bool {
+	return slices.Equal(v.Flags, w.Flags) && slices.Equal(v.GoFlags, w.GoFlags) && v.Wrap == w.Wrap
+}
+
+func (b *Bench) build(bin *Binary) error {
+	p, v := bin.Program, bin.Variant
 	if v.Wrap != "" {
-		flags, err := wrap.Main(p.MainDir(), filepath.Join(dir, "wrap"), v.Wrap)
+		flags, err := wrap.Main(p.MainDir(), filepath.Join(filepath.Dir(bin.Path), "wrap"), v.Wrap)
 		if err != nil {
-			return nil, fmt.Errorf("build: %w", err)
+			return err
 		}
 		v.GoFlags = append(flags, v.GoFlags...)
 	}
 	c := b.BuildCommand(p, v, bin.Path)
 	var err error
 	if c.Env, err = compileOnce(); err != nil {
-		return nil, fmt.Errorf("build: %w", err)
+		return err
 	}
 	if err := c.Run(); err != nil {
-		return nil, fmt.Errorf("build: %w", err)
+		return err
 	}
 	info, err := os.Stat(bin.Path)
 	if err != nil {
-		return nil, fmt.Errorf("build: %w", err)
+		return err
 	}
 	bin.Size = info.Size()
-	return bin, nil
+	return nil
+}
+
+// atOnce is how many builds run at once where nothing is measured: a linker mostly has one thread.
+const atOnce = 2
+
+// BuildAll builds p in several ways, and returns for each the binary, or why there is none.
+func (b *Bench) BuildAll(p *program.Program, list []Variant, tell func(string)) ([]*Binary, []error) {
+	bins, errs := make([]*Binary, len(list)), make([]error, len(list))
+	var wg sync.WaitGroup
+	slots := make(chan bool, atOnce)
+	for i, v := range list {
+		slots <- true
+		tell(fmt.Sprintf("build %s: %s", p.Name, v.Name))
+		wg.Go(func() {
+			bins[i], errs[i] = b.Build(p, v)
+			<-slots
+		})
+	}
+	wg.Wait()
+	return bins, errs
 }
 
 // BuildCommand returns the command that builds p as v says and writes to out.

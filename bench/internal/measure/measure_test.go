@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stemma-go/stemma/bench/internal/program"
 )
 
 func TestParseVariant(t *testing.T) {
@@ -150,5 +152,51 @@ func TestCompileOnce(t *testing.T) {
 	t.Setenv("CC", "clang")
 	if env, err := compileOnce(); env != nil || err != nil {
 		t.Errorf("with CC: %q, %v", env, err)
+	}
+}
+
+// TestBuildAll builds each program once for the same flags, whatever environment its runs have, and says for each
+// variant what went wrong.
+func TestBuildAll(t *testing.T) {
+	dir := t.TempDir()
+	b := &Bench{Stemma: filepath.Join(dir, "stemma"), Work: dir}
+	script := `#!/bin/sh
+echo "$2" >>` + dir + `/log
+case $2 in *bad) echo no such engine; exit 1;; esac
+mkdir -p "$(dirname "$4")" && echo binary >"$4"
+`
+	if err := os.WriteFile(b.Stemma, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	variant := func(name, engine string, env ...string) Variant {
+		return Variant{Name: name, Flags: []string{"-engine=" + engine}, Env: env}
+	}
+	p := &program.Program{Name: "prog", Dir: dir, Package: "."}
+	list := []Variant{variant("a", "cct"), variant("b", "bad"), variant("c", "dacce")}
+	bins, errs := b.BuildAll(p, list, func(string) {})
+	if errs[0] != nil || errs[2] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), "no such engine") {
+		t.Fatalf("errors %v", errs)
+	}
+	if bins[0].Path == bins[2].Path || bins[1] != nil || bins[0].Size != int64(len("binary\n")) {
+		t.Errorf("binaries %+v", bins)
+	}
+	for _, v := range []Variant{variant("a", "cct", "X=1"), variant("c", "lucce")} {
+		bin, err := b.Build(p, v)
+		if err != nil || !slices.Equal(bin.Variant.Env, v.Env) {
+			t.Errorf("have %+v, %v", bin, err)
+		}
+	}
+	if _, err := b.Build(&program.Program{Name: "prog", Dir: dir, Package: "."}, list[0]); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := strings.Fields(string(log))
+	slices.Sort(have)
+	want := []string{"-engine=bad", "-engine=cct", "-engine=cct", "-engine=dacce", "-engine=lucce"}
+	if !slices.Equal(have, want) { // cct for another program, too; lucce although it has a name that was there
+		t.Errorf("built %v, want %v", have, want)
 	}
 }

@@ -27,6 +27,7 @@ type Options struct {
 	Out      string
 	Stemma   string
 	Variants []measure.Variant
+	Chosen   bool // the user has chosen the variants
 	Timeout  time.Duration
 	Builds   bool
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stemma-go/stemma/bench/internal/measure"
@@ -53,16 +55,38 @@ func proofs() []proof {
 	}
 }
 
+// chosen returns the proofs of the engines of -variant; all if that is not given.
+func chosen(o *session.Options) ([]proof, error) {
+	if !o.Chosen {
+		return proofs(), nil
+	}
+	var engines []string
+	for _, v := range o.Variants {
+		engines = append(engines, v.Engine())
+	}
+	list := slices.DeleteFunc(proofs(), func(p proof) bool { return !slices.Contains(engines, p.variant.Engine()) })
+	if len(list) == 0 {
+		return nil, fmt.Errorf("-variant: engines %s have no contexts to compare; "+
+			"want cct, dacce, pcce, lucce or sample", strings.Join(engines, ", "))
+	}
+	return list, nil
+}
+
 // every has ten times as many function entries checked as stemma verify does by itself.
 const every = "STEMMA_CHECK_EVERY=101"
 
 // Time estimates verify. Walking stacks takes a program twice as long.
 func Time(s *session.Session) time.Duration {
-	return time.Duration(len(s.Fewer())*len(proofs())) * (s.BuildTime() + 2*session.RunTime)
+	list, _ := chosen(s.Options) // Run says what is wrong
+	return time.Duration(len(s.Fewer())*len(list)) * (s.BuildTime() + 2*session.RunTime)
 }
 
-// Run compares contexts with stack walks, with each engine. A difference is a problem.
+// Run compares contexts with stack walks, with each engine or those of -variant. A difference is a problem.
 func Run(s *session.Session) error {
+	list, err := chosen(s.Options)
+	if err != nil {
+		return err
+	}
 	t := &table.Table{
 		Name: "verify", Title: "Contexts compared with stack walks", Left: 1, Head: []string{"program"},
 		Notes: []string{
@@ -75,7 +99,6 @@ func Run(s *session.Session) error {
 				"all tables.",
 		},
 	}
-	list := proofs()
 	for _, p := range list {
 		t.Head = append(t.Head, p.name)
 	}

@@ -45,3 +45,29 @@ func TestComparedCells(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
+
+// TestChosen verifies the engines of -variant only, with all that is done with them.
+func TestChosen(t *testing.T) {
+	names := func(o *session.Options) string {
+		list, err := chosen(o)
+		if err != nil {
+			return err.Error()
+		}
+		var s []string
+		for _, p := range list {
+			s = append(s, p.name)
+		}
+		return strings.Join(s, "; ")
+	}
+	all := []measure.Variant{{Flags: []string{"-engine=dacce", "-inlined=off"}}, {Flags: []string{"-engine=pcc"}}}
+	for want, o := range map[string]*session.Options{
+		"cct; dacce; dacce, forced; pcce; lucce; sample": {Variants: all},
+		"dacce; dacce, forced":                           {Variants: all, Chosen: true},
+		"-variant: engines pcc have no contexts to compare; want cct, dacce, pcce, lucce or sample": {
+			Variants: all[1:], Chosen: true},
+	} {
+		if have := names(o); have != want {
+			t.Errorf("have %q, want %q", have, want)
+		}
+	}
+}
