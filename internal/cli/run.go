@@ -49,8 +49,8 @@ func (o *runOptions) declare(fs *flag.FlagSet) {
 // declareRepeats declares what run and test have in common.
 func (o *runOptions) declareRepeats(fs *flag.FlagSet) {
 	fs.Var(&o.deterministic, "deterministic",
-		"make runs repeat: fixed seeds, one P, collections at fixed points; with `MODE` clock the time of day begins "+
-			"with 2026, too; STEMMA_DETERMINISTIC=1 or =clock does the same for a program that stemma built")
+		"make runs repeat: fixed seeds, one P, collections at fixed points; with `MODE` clock the program's clock "+
+			"goes by what it does, too; STEMMA_DETERMINISTIC=1 or =clock does the same for a program that stemma built")
 	fs.Var(&o.runs, "stable",
 		"run twice, or with -stable=`N` as often, and find the contexts that vary from run to run")
 }

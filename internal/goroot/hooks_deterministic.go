@@ -1,7 +1,60 @@
 package goroot
 
-// deterministicHooks make runs repeat, see stemma_deterministic.go.
-func deterministicHooks() []Hook {
+import "slices"
+
+// deterministicHooks are for STEMMA_DETERMINISTIC. In timers.check those for the clock come first.
+func deterministicHooks() []Hook { return slices.Concat(clockHooks(), repeatHooks()) }
+
+// clockHooks give a program a clock of its own, see stemma_clock.go.
+func clockHooks() []Hook {
+	const time, proc, netpoll = "runtime/time.go", "runtime/proc.go", "runtime/netpoll.go"
+	now := []string{"if stemmaFixedClock {", "now = stemmaTime()", "}"}
+	return []Hook{
+		{File: "runtime/runtime2.go", Decl: "type p", Anchor: "xRegs xRegPerP", Where: After,
+			Lines: []string{"stemmaTimer stemmaTimerWait"},
+			Why:   "The timer that comes next. What is added to p comes last."},
+		{File: time, Decl: "func time_runtimeNow", Anchor: "return time_now()", Where: Before,
+			Part:  Contexts,
+			Lines: []string{"if stemmaFixedClock {", "return stemmaNow()", "}"},
+			Why:   "What depends on the time of day is the same in each run, if that is asked for."},
+		{File: time, Decl: "func time_runtimeNano", Anchor: "return nanotime()", Where: Before,
+			Part:  Contexts,
+			Lines: []string{"if stemmaFixedClock {", "return stemmaTime()", "}"},
+			Why:   "So is how long things take, and when a timer is due."},
+		{File: time, Decl: "func timeSleep", Anchor: "now = nanotime()", Where: After,
+			Part: Contexts, Lines: now, Why: "When a goroutine is to wake up."},
+		{File: time, Decl: "func (t *timer) maybeRunChan", Anchor: "now := nanotime()", Where: After,
+			Part: Contexts, Lines: now, Why: "Whether a timer that nobody waits for is due."},
+		{File: netpoll, Decl: "func poll_runtime_pollSetDeadline", Anchor: "d += nanotime()", Where: Before,
+			Part:  Contexts,
+			Lines: []string{"stemmaLeft := d"},
+			Why:   "A deadline is a timer."},
+		{File: netpoll, Decl: "func poll_runtime_pollSetDeadline", Anchor: "d += nanotime()", Where: After,
+			Part:  Contexts,
+			Lines: []string{"if stemmaFixedClock {", "d = stemmaLeft + stemmaTime()", "}"},
+			Why:   "A deadline is a timer."},
+		{File: "runtime/trace.go", Decl: "func (s *wakeableSleep) sleep",
+			Anchor: "s.timer.reset(nanotime()+ns, 0)", Where: After,
+			Part:  Contexts,
+			Lines: []string{"if stemmaFixedClock {", "s.timer.reset(stemmaTime()+ns, 0)", "}"},
+			Why:   "The tracer's sleep is a timer, too."},
+		{File: time, Decl: "func (ts *timers) check", Anchor: "ts.trace(\"check\")", Where: After,
+			Part:  Contexts,
+			Lines: []string{"if stemmaFixedClock && bubble == nil {", "return stemmaCheckTimers(ts, now)", "}"},
+			Why:   "Timers run by the program's clock, those of testing/synctest by theirs."},
+		{File: proc, Decl: "func findRunnable", Anchor: "delay = pollUntil - now", Where: After,
+			Part:  Contexts,
+			Lines: []string{"if stemmaFixedClock {", "delay = stemmaUntil(pollUntil)", "}"},
+			Why:   "Timers are due by that clock, and now is by the real one."},
+		{File: proc, Decl: "func sysmon", Anchor: "next := timeSleepUntil()", Where: After,
+			Part:  Contexts,
+			Lines: []string{"if stemmaFixedClock {", "next = now", "}"},
+			Why:   "It would sleep on, since it compares them."},
+	}
+}
+
+// repeatHooks make runs repeat, see stemma_deterministic.go.
+func repeatHooks() []Hook {
 	const random, proc = "runtime/rand.go", "runtime/proc.go"
 	return []Hook{
 		{File: random, Decl: "func randinit", Anchor: "seed := &globalRand.seed", Where: After,
@@ -59,16 +112,12 @@ func deterministicHooks() []Hook {
 			Why:   "What the network has brought would come in between at any time."},
 		{File: "runtime/time.go", Decl: "func (ts *timers) check", Anchor: "ts.trace(\"check\")", Where: After,
 			Part:  Contexts,
-			Lines: []string{"if stemmaDeterministic && stemmaBusy(ts) {", "return now, 0, false", "}"},
-			Why:   "So would timers."},
+			Lines: []string{"if stemmaDeterministic && bubble == nil && stemmaBusy(ts) {", "return now, 0, false", "}"},
+			Why:   "So would timers. Those of testing/synctest have a time of their own."},
 		{File: "runtime/mgc.go", Decl: "func gcStart", Anchor: "clearpools()", Where: Before,
 			Part:  Contexts,
 			Lines: []string{"if stemmaDeterministic {", "stemmaForgetTimers()", "}"},
 			Why:   "Timers that were stopped stay reachable for a while, by time."},
-		{File: "runtime/time.go", Decl: "func time_runtimeNow", Anchor: "return time_now()", Where: Before,
-			Part:  Contexts,
-			Lines: []string{"if stemmaFixedClock {", "return stemmaNow()", "}"},
-			Why:   "What depends on the time of day is the same in each run, if that is asked for."},
 		{File: "runtime/sema.go", Decl: "func internal_sync_nanotime", Anchor: "return nanotime()", Where: Before,
 			Part:  Contexts,
 			Lines: []string{"if stemmaDeterministic {", "return stemmaMutexTime()", "}"},

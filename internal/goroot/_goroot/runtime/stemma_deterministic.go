@@ -13,8 +13,8 @@ import (
 	"unsafe"
 )
 
-// stemmaDeterministic is set before there is a second thread, and does not change. So is stemmaFixedClock, which has
-// no effect without it.
+// stemmaDeterministic is set before there is a second thread, and does not change. So is stemmaFixedClock, see
+// stemma_clock.go, which is never set alone.
 var stemmaDeterministic, stemmaFixedClock bool
 
 // stemmaSeedBytes take the place of the 16 random bytes that the kernel gives each program. What
@@ -175,20 +175,6 @@ func stemmaSetting(name string) string {
 	}
 	p := argv_index(argv, i)
 	return unsafe.String(p, findnull(p))[len(name):]
-}
-
-// The time of day, if it is asked for, begins with 2026 in each run, and a look at it takes a microsecond. What it has
-// beside that, for differences of two times, goes on as always.
-const (
-	stemmaNewYear = 1767225600 // seconds since 1970
-	stemmaLook    = 1000       // nanoseconds
-)
-
-var stemmaTimeOfDay atomic.Int64
-
-func stemmaNow() (sec int64, nsec int32, mono int64) {
-	now := stemmaTimeOfDay.Add(stemmaLook)
-	return stemmaNewYear + now/1e9, int32(now % 1e9), nanotime()
 }
 
 // Each goroutine has two series of random numbers, which it draws from in the order of its own

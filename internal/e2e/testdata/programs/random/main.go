@@ -1,11 +1,12 @@
 // Random makes calls whose number depends on what the runtime draws: orders of maps, their
 // seeds, math/rand, select, which goroutine runs first, who gets a mutex, when a timer comes in between,
-// pools that are emptied when the garbage is collected, finalizers, and where the kernel places memory; and on the time
-// of day if that is fixed.
+// pools that are emptied when the garbage is collected, finalizers, and where the kernel places memory; and on the
+// clock if that is the program's own.
 package main
 
 import (
 	crand "crypto/rand"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"math/rand"
@@ -17,6 +18,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"testing"
+	"testing/synctest"
 	"time"
 	"unsafe"
 )
@@ -34,7 +37,7 @@ func calls(kind string, n int) (sum int) {
 
 func main() {
 	for _, f := range []func(){maps, pointers, numbers, selects, phase, goroutines, locks, timers, pools, interfaces, files,
-		addresses, stopped, clock} {
+		addresses, stopped, clock, bubble} {
 		f()
 	}
 }
@@ -253,20 +256,121 @@ func stopped() {
 	calls("stopped", int(places%1000))
 }
 
-// clock looks at the time of day, which must not disturb how long things take.
+// clock looks at the clock in all ways, where it is the program's own. The program waits all the same.
 func clock() {
 	if os.Getenv("STEMMA_DETERMINISTIC") != "clock" {
 		return
 	}
 	start := time.Now()
-	calls("clock", start.Nanosecond()/1000%1000)
-	time.Sleep(2 * time.Millisecond)
-	if d := time.Since(start); d < 2*time.Millisecond || d > time.Hour {
-		panic(fmt.Sprint("2 ms took ", d))
-	}
 	if start.UTC().Year() != 2026 || start.UTC().YearDay() != 1 {
 		panic(fmt.Sprint("it is ", start.UTC()))
 	}
+	calls("clock", start.Nanosecond()/1000%1000)
+	for time.Since(start) < time.Millisecond {
+		hit("look", 0)
+	}
+	poll(time.NewTimer(time.Millisecond))
+	spin()
+	ticks()
+	before := real()
+	start = time.Now()
+	time.Sleep(20 * time.Millisecond)
+	calls("slept", int(time.Since(start).Microseconds()))
+	readers()
+	if waited := real() - before; waited < 40*time.Millisecond {
+		panic(fmt.Sprint("two waits of 20 ms took ", waited))
+	}
+}
+
+// real returns what the kernel's clock says.
+func real() time.Duration {
+	var t syscall.Timeval
+	if err := syscall.Gettimeofday(&t); err != nil {
+		panic(err)
+	}
+	return time.Duration(t.Nano())
+}
+
+// poll looks at a timer that nobody waits for, and stops one that is not due.
+func poll(t *time.Timer) {
+	for {
+		select {
+		case <-t.C:
+			if !time.NewTimer(time.Hour).Stop() {
+				panic("an hour is over")
+			}
+			return
+		default:
+			hit("poll", 0)
+		}
+	}
+}
+
+// spin gives up its P until a timer has run.
+func spin() {
+	var rang atomic.Bool
+	time.AfterFunc(time.Millisecond, func() { rang.Store(true) })
+	for !rang.Load() {
+		hit("spin", 0)
+		runtime.Gosched()
+	}
+}
+
+// ticks has timers that are due at different times, with work between that takes longer or shorter.
+func ticks() {
+	var wg sync.WaitGroup
+	order := 0
+	for i := range 5 {
+		wg.Go(func() {
+			t := time.NewTicker(time.Duration(1000+i*37) * time.Microsecond)
+			defer t.Stop()
+			for range 20 {
+				<-t.C
+				order = (order*31 + i) % 97
+				calls("tick", order*100)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// readers has deadlines of pipes, of which one brings nothing.
+func readers() {
+	r, w, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	start := time.Now()
+	r.SetReadDeadline(start.Add(20 * time.Millisecond))
+	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		panic(err)
+	}
+	calls("deadline", int(time.Since(start).Microseconds()))
+}
+
+// bubble has goroutines with a time of their own, while others can run. It ends the program.
+func bubble() {
+	for range 3 {
+		go func() {
+			for {
+				runtime.Gosched()
+			}
+		}()
+	}
+	sleep := testing.InternalTest{Name: "sleep", F: func(t *testing.T) {
+		before := real()
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			time.Sleep(time.Hour)
+			calls("bubble", int(time.Since(start).Minutes()))
+		})
+		if waited := real() - before; waited > 5*time.Second {
+			t.Errorf("an hour of the bubble took %v", waited)
+		}
+	}}
+	testing.Main(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{sleep}, nil, nil)
 }
 
 // deterministic tells whether the program is asked to repeat, and may not be able to.
