@@ -116,8 +116,14 @@ func (o *options) repeat(l *lab.Lab, p *program.Program) (r result, err error) {
 		return r, err
 	}
 	base := filepath.Join(b.Work, p.Name, "run000")
-	if _, err := b.Run(bin, base); err != nil {
-		return r, err
+	// What a program keeps for its next run is there after the first one: counters of the compiler's telemetry.
+	for range 2 {
+		if err := os.RemoveAll(base); err != nil {
+			return r, err
+		}
+		if _, err := b.Run(bin, base); err != nil {
+			return r, err
+		}
 	}
 	all := []string{base}
 	for n := range o.runs {
