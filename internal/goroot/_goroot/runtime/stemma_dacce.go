@@ -191,6 +191,31 @@ func stemmaRewrite(gp *g, pc, sp uintptr) {
 	unlock(&stemma.lock)
 }
 
+// stemmaRenew returns the context that C, to which a callback is about to return, calls back with once more: if saved,
+// which it called with before, is void since a re-encoding, that of the frame that called C. Else each callback of that
+// call would walk the stack. It runs on the goroutine, which is locked to its M and has a P, in cgocallbackg, which
+// must not split the stack; there is no preemption on the system stack.
+//
+//go:nosplit
+func stemmaRenew(gp *g, saved stemmaContext) stemmaContext {
+	if !stemma.encode.on || stemma.encode.lucce || saved.epoch == gp.stemmaEpoch && saved.ctx != stemmaVoid ||
+		gp.m.ncgo == 0 { // called from a thread of C
+		return saved
+	}
+	pc, sp := sys.GetCallerPC(), sys.GetCallerSP()
+	systemstack(func() {
+		lock(&stemma.lock)
+		saved.ctx, saved.epoch = stemmaVoid, gp.stemmaEpoch
+		if frames, _ := stemmaWalk(gp, pc, sp, 0, false); len(frames) > 0 {
+			if w, ok := stemma.dacce.Left(&frames[0].Frame); ok {
+				saved.ctx = uintptr(w)
+			}
+		}
+		unlock(&stemma.lock)
+	})
+	return saved
+}
+
 // stemmaDacceNewG notes the context of the go statement at callerpc in creator.
 // It runs on the system stack, with a P.
 func stemmaDacceNewG(newg, creator *g, callerpc uintptr) {

@@ -130,6 +130,16 @@ func (c *Dacce) Called(st *Stack, w uint64, f *Frame, target uintptr, through bo
 	return c.Push(st, w, uint64(f.PC), dataAt(target).Func, kind)
 }
 
+// Left returns the word that the call in the frame f leaves for its callee. ok is false if the frame has no word, or
+// the call no cell.
+func (c *Dacce) Left(f *Frame) (w uint64, ok bool) {
+	s, ok := c.cell(f)
+	if !ok || f.Slot == 0 {
+		return 0, false
+	}
+	return *word(f.Slot) + c.addition(s), true
+}
+
 // addition returns the addition value of site s.
 func (c *Dacce) addition(s uint32) uint64 { return *word(c.av(s)) }
 
