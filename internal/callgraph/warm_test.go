@@ -94,7 +94,7 @@ func start(t *testing.T, w *contexts.Warm, m *memory) *contexts.Dacce {
 	c.WarmUp(w)
 	c.Fix()
 	c.Snapshot(1)
-	c.Plan()
+	c.Plan(func() {})
 	if !c.Write(1) {
 		t.Fatal("no room for the epoch")
 	}

@@ -33,18 +33,16 @@ const (
 // A Dacce encodes contexts by [Tables], which it replaces as it learns the graph:
 // dynamic and adaptive calling context encoding (DACCE, CGO 2014).
 //
-// What the tables have no addition value for goes to the slow path: it pushes
-// the caller's id, the site and the target to the goroutine's ccStack, and the
-// callee begins a new path with id 0. Nothing is popped: the caller's frame has
-// its own depth, and a later push overwrites.
+// What the tables have no addition value for goes to the slow path: it pushes the caller's id, the site and the target
+// to the goroutine's ccStack, and the callee begins a new path with id 0. Nothing is popped: the caller's frame has its
+// own depth, and a later push overwrites.
 //
-// Differences from the paper. A capture interns the ccStack: each entry becomes a
-// node with a parent, once, so that a context has a fixed size however deep the
-// stack is. That takes the place of the count of repetitions (section 3.3), which only
-// [NewDacceCounts] has: a recursion that nobody captures costs one store a level, and one that is captured
-// shares its nodes. And ids above maxID, which mark that a path began on the stack,
-// are not needed: a path has no cycle, so its first function occurs in it once,
-// and to meet the target of the top entry is to be at the beginning.
+// Differences from the paper. A capture interns the ccStack: each entry becomes a node with a parent, once, so that a
+// context has a fixed size however deep the stack is. That takes the place of the count of repetitions (section 3.3),
+// which only [NewDacceCounts] has: a recursion that nobody captures costs one store a level, and one that is captured
+// shares its nodes. And ids above maxID, which mark that a path began on the stack, are not needed: a path has no
+// cycle, so its first function occurs in it once, and to meet the target of the top entry is to be at the beginning.
+// The injected code has ids for loops, too, see package contexts; here each level of a recursion is pushed.
 //
 // A goroutine begins with an entry that is interned already: the context of the
 // go statement (section 5.3). It survives re-encodings as it is.
@@ -105,14 +103,13 @@ type ccNode struct {
 	again  uint32 // how often the entry is repeated
 }
 
-// NewDacce returns the encoder that stemma injects, with an addition value for each
-// site. Ids stay below limit.
+// NewDacce returns the encoder that stemma injects, with an addition value for each site. Ids stay below limit.
 func NewDacce(p *Program, policy Policy, limit uint64) *Dacce {
 	return newDacce("dacce", p, policy, NewGraph(p), func(g *Graph) Tables { return NumberSites(g, limit) })
 }
 
-// NewDacceEdges returns the encoder of the paper, with an addition value for each
-// edge, but for the differences that [Dacce] names. Ids stay below limit.
+// NewDacceEdges returns the encoder of the paper, with an addition value for each edge, but for the differences that
+// [Dacce] names. Ids stay below limit.
 func NewDacceEdges(p *Program, policy Policy, limit uint64) *Dacce {
 	return newDacce("dacce-edges", p, policy, NewGraph(p), func(g *Graph) Tables { return NumberEdges(g, limit) })
 }
@@ -217,9 +214,8 @@ func (s *dacceStack) push(e ccEntry, depth, maxDepth uint32) {
 	}
 }
 
-// count keeps the figures, and the weights that a re-encoding goes by: it sees every
-// call. The injected code counts calls on the slow path and pushes only, so that its
-// weights of encoded edges are those of the time before; see contexts.Dacce.Snapshot.
+// count keeps the figures, and the weights that a re-encoding goes by: it sees every call. The injected code counts
+// calls on the slow path and pushes only, see contexts.Dacce.Snapshot.
 func (d *Dacce) count(s *dacceStack, c Call) {
 	from, to := s.frames[len(s.frames)-2], s.top()
 	caller, callee := from.depth, to.depth
@@ -311,8 +307,7 @@ func (d *Dacce) Reencode() {
 	d.encodeTime += time.Since(begin)
 }
 
-// rewrite enters all frames of a goroutine anew. The entry that a goroutine begins
-// with is interned and has its own epoch; it stays.
+// rewrite enters all frames of a goroutine anew. The entry that it begins with is interned and has its own epoch.
 func (d *Dacce) rewrite(s *dacceStack) {
 	frames := s.frames
 	s.frames = frames[:1]
@@ -349,8 +344,7 @@ func (d *Dacce) Go(g Goroutine, site Site, entry Func, child Goroutine) {
 // Exit implements [Encoder].
 func (d *Dacce) Exit(g Goroutine) { delete(d.running, g) }
 
-// Capture implements [Encoder]. It interns the entries that have no node yet, from
-// the deepest that has one upwards.
+// Capture implements [Encoder]. It interns the entries that have no node yet, from the deepest that has one upwards.
 func (d *Dacce) Capture(g Goroutine) Context {
 	s := d.running[g]
 	f := s.top()
@@ -422,12 +416,10 @@ type ccLogged struct {
 	again  uint32
 }
 
-// DecodeDacce returns the calls that led to a context, outermost first. A path ends
-// at the target of its ccStack's top entry, the context of whose caller node tells;
-// the path of the empty stack ends at [Root]. Damaged tables are noticed when a path
-// has more calls than there are functions.
-func DecodeDacce(c Context, p *Program, epochs []Tables,
-	node func(uint32) (e ccLogged, ok bool)) ([]Call, error) {
+// DecodeDacce returns the calls that led to a context, outermost first. A path ends at the target of its ccStack's top
+// entry, the context of whose caller node tells; the path of the empty stack ends at [Root]. Damaged tables are noticed
+// when a path has more calls than there are functions.
+func DecodeDacce(c Context, p *Program, epochs []Tables, node func(uint32) (e ccLogged, ok bool)) ([]Call, error) {
 	if c.Truncated {
 		return nil, &TruncatedError{c.Func}
 	}

@@ -380,10 +380,19 @@ func TestReadSiteTables(t *testing.T) {
 		"another site": func(_ []uint16, _ []uint32, v *[]SiteValue) { setValues(*v, 0) },
 		"numCC is":     func(_ []uint16, _ []uint32, v *[]SiteValue) { (*v)[0].Value += 100 },
 		"no group":     func(key []uint16, _ []uint32, _ *[]SiteValue) { clear(key) },
+		"numCC is 1": func(_ []uint16, numCC []uint32, v *[]SiteValue) {
+			*v = append(*v, SiteValue{loop[0], 1}, SiteValue{loop[1], 0}) // nothing is left for the loop
+			numCC[loop[0].Func], numCC[loop[1].Func] = 1, 1
+		},
 		"no such call": func(_ []uint16, _ []uint32, v *[]SiteValue) { (*v)[0].Call.Func = 99 },
 		"closes a cycle": func(_ []uint16, _ []uint32, v *[]SiteValue) {
 			// Only a cycle that nothing leads into can have numCC that fit.
 			*v = append(*v, SiteValue{loop[0], 0}, SiteValue{loop[1], 0})
+		},
+		"ids go up to 5, but numCC is 2": func(_ []uint16, numCC []uint32, v *[]SiteValue) {
+			// The ids of a loop begin with 1 at least.
+			*v = append(*v, SiteValue{loop[0], 0})
+			numCC[n.p.Sites[loop[0].Site].Caller], numCC[loop[0].Func] = 5, 2
 		},
 	} {
 		key, numCC, values := slices.Clone(good.Key), slices.Clone(good.NumCC), slices.Clone(good.Values())

@@ -163,8 +163,7 @@ func (t *SiteTables) Values() []SiteValue { return t.values }
 // ReadSiteTables makes tables of a dictionary, for each function its key and numCC
 // and for each encoded site its value, whoever has made it. It checks what decoding
 // relies on: at each function the intervals of its static in-edges and of the sites
-// of its group are disjoint and below numCC, and no path leads back to where it
-// came from.
+// of its group are disjoint and below numCC, but for loops, and no path but these leads back to where it came from.
 func ReadSiteTables(p *Program, key []uint16, numCC []uint32, values []SiteValue) (*SiteTables, error) {
 	if len(key) == 0 || len(key) > p.Funcs || len(numCC) != len(key) {
 		return nil, fmt.Errorf("%d keys and %d numCC for %d functions", len(key), len(numCC), p.Funcs)
@@ -209,19 +208,21 @@ func makeSiteTables(p *Program, key []uint16, numCC []uint32, values []SiteValue
 	return t
 }
 
-// check tells what makes tables unfit for decoding.
+// check tells what makes tables unfit for decoding. A site may have more ids than its targets have room for: its ids
+// are the highest there, the callee does not take those from numCC on, and only such a site may close a cycle.
 func (t *SiteTables) check(p *Program) error {
-	order := inOrder(len(t.GroupCC) + len(t.Key))
+	order, loops := inOrder(len(t.GroupCC)+len(t.Key)), make(map[Site]bool)
 	for f, key := range t.Key {
-		end := uint64(0)
+		end, num := uint64(0), uint64(t.NumCC[f])
 		for _, in := range t.intervals(Func(f)) {
 			if in.av < end {
 				return fmt.Errorf("function %d: site %d has ids of another site", f, in.site)
 			}
 			end = in.av + in.width
-		}
-		if end > uint64(t.NumCC[f]) {
-			return fmt.Errorf("function %d: ids go up to %d, but numCC is %d", f, end, t.NumCC[f])
+			loops[in.site] = loops[in.site] || end > num
+			if end > num && (in.av == 0 || in.av >= num || end >= MaxNumCC) {
+				return fmt.Errorf("function %d: ids go up to %d, but numCC is %d", f, end, num)
+			}
 		}
 		if key != 0 {
 			order.Add(int(key), len(t.GroupCC)+f)
@@ -232,7 +233,7 @@ func (t *SiteTables) check(p *Program) error {
 		if site.Kind == Dynamic {
 			to = int(t.Key[v.Call.Func])
 		}
-		if !order.Add(len(t.GroupCC)+int(site.Caller), to) {
+		if !loops[v.Call.Site] && !order.Add(len(t.GroupCC)+int(site.Caller), to) {
 			return fmt.Errorf("site %d closes a cycle", v.Call.Site)
 		}
 	}

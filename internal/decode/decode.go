@@ -8,8 +8,9 @@
 // ccStack. From a state one gets to that of f's caller:
 //
 //   - If the id is 0 and f is the target of the interned entry, the entry tells the
-//     caller and its state. Target wins over edges with addition 0, since between
-//     two entries of a ccStack no function is entered twice.
+//     caller and its state. Target wins over edges with addition 0: between two
+//     entries of a ccStack a function is entered twice by way of a loop only, which
+//     adds to the id.
 //   - Otherwise the id lies in the interval of exactly one edge into f in the
 //     dictionary of the epoch; the edge tells the call site, and the caller's id is
 //     what the id is above the beginning of the interval (DACCE, section 3.1, with
@@ -96,6 +97,7 @@ func (s Stack) Path() []cct.PathFrame {
 const (
 	maxLinks = 1 << 19
 	maxEdges = 1 << 20
+	maxPath  = 1 << 22 // functions between two entries of a ccStack: loops go round some hundred times
 )
 
 // A Decoder decodes the IDs of one run. It is not for several goroutines.
@@ -232,7 +234,7 @@ func (d *Decoder) link(s state) (*Link, error) {
 	}
 	var todo []pending
 	var outer *Link
-	plain := 0 // functions since the last entry of the ccStack
+	plain, path := 0, 0 // functions since the id has become smaller, and since the last entry of the ccStack
 	for outer == nil {
 		l, next, err := d.entered(s)
 		if err != nil {
@@ -242,10 +244,13 @@ func (d *Decoder) link(s state) (*Link, error) {
 		if l.Via == ViaRoot || l.Via == ViaCut {
 			break
 		}
-		if plain++; next.node != s.node || d.c.Log != nil && next.longID() < s.longID() {
+		plain, path = plain+1, path+1
+		if next.node != s.node {
+			plain, path = 0, 0
+		} else if next.longID() < s.longID() {
 			plain = 0
 		}
-		if plain > len(d.p.Funcs) {
+		if plain > len(d.p.Funcs) || path > maxPath {
 			return nil, fmt.Errorf("epoch %d: the edges around %s form a cycle", s.epoch, d.name(s.fn))
 		}
 		s = next

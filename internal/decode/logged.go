@@ -11,7 +11,8 @@ import (
 // id, and node is the version. The log tells how the function was entered, or that the
 // path began there; then the version's entry tells.
 
-// longID returns the id of a state of engine lucce.
+// longID returns the id of a state of engine lucce. As long as the node is the same, it can also tell which of two
+// ids of another engine is smaller.
 func (s state) longID() uint64 { return uint64(s.epoch)<<32 | uint64(s.id) }
 
 func (s *state) setID(id uint64) { s.epoch, s.id = uint32(id>>32), uint32(id) }

@@ -16,7 +16,8 @@ func TestCallbacks(t *testing.T) {
 		t.Errorf("the program printed %s", r.Stdout)
 	}
 	s := r.Record(t).IDs.Stats
-	t.Logf("%d entries through the slow path, %d re-encodings, %d goroutines rewritten", s.Slow, s.Reencodings, s.Rewrites)
+	t.Logf("%d entries through the slow path, %d re-encodings, %d goroutines rewritten", s.Slow, s.Reencodings,
+		s.Rewrites)
 	if s.Slow > 250_000 {
 		t.Errorf("%d entries through the slow path in a million callbacks", s.Slow)
 	}

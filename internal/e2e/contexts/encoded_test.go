@@ -197,7 +197,7 @@ func TestHereNoDirectory(t *testing.T) {
 // they need: a context that found none is cut, and says so. No capture reads what is
 // not its own.
 func TestStacksFull(t *testing.T) {
-	r := e2e.Run(t, buildEncoded(t, "stacks"), "STEMMA_CCSTACK_SIZE=50000000", "STEMMA_CHECK_EVERY=1000000000")
+	r := e2e.Run(t, buildEncoded(t, "stacks"), "STEMMA_CCSTACK_SIZE=25000000", "STEMMA_CHECK_EVERY=1000000000")
 	r.OK(t)
 	p := r.Record(t)
 	d := decode.New(p)

@@ -57,9 +57,16 @@ done:
 	POPQ	CX
 	POPQ	AX
 	RET
-other: // a callee that the site is not encoded for
+other: // a loop that has no more ids, or a callee that the site is not encoded for
+	MOVQ	R11, R12
+	SHRQ	$const_stemmaWordKey, R12
+	JNZ	wrong
+	CMPQ	const_stemmaDataLimit(CX), $0
+	JNE	over
+wrong:
 	CMPB	runtime·stemmaFixed(SB), $0
 	JEQ	slow // the next epoch may encode it
+over:
 	ADDQ	const_stemmaDataKey(CX), R11
 	SUBQ	AX, R11
 push:

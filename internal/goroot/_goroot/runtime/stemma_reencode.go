@@ -95,9 +95,8 @@ func stemmaWake(gp *g) {
 }
 
 // stemmaDue reports whether a re-encoding is due: the slow path has cost as much as one
-// would; there are new edges; pushes are many. DACCE has a further trigger: that hot
-// paths have changed. Nothing here could tell, since calls along encoded edges are not
-// counted.
+// would; there are new edges; pushes are many. The last is what hot paths that have changed
+// make: calls along encoded edges cost the same, hot or not.
 func stemmaDue(now int64) bool {
 	c, p := &stemma.dacce, &stemma.encode.pace
 	switch {
@@ -128,7 +127,9 @@ func stemmaReencode() {
 	edges := c.Unplanned()
 	c.Snapshot(uint64(began))
 	unlock(&stemma.lock)
-	c.Plan()
+	acquirem()
+	c.Plan(stemmaPlanPause)
+	releasem(getg().m)
 	sec, nsec, _ := time_now()
 	lock(&stemma.lock)
 	ok := c.Write(uint64(sec)*1e9 + uint64(nsec))
@@ -144,12 +145,43 @@ func stemmaReencode() {
 	if e.every != 0 {
 		p.next = began + e.every
 	}
-	if edges > 0 {
+	switch {
+	case edges > 0:
 		p.patient = stemmaImpatient
-	} else {
+	case c.Changed() > 0: // for the better, or weights were too old, and the next plan will show it
+		p.patient = max(p.patient/8, stemmaImpatient)
+	default:
 		p.patient = min(2*p.patient, stemmaMaxPatient)
 	}
 	p.pushes = c.Stats().Pushes
+}
+
+// stemmaPlanPause makes way for others in the middle of a plan, if that is wanted of the encoder. A goroutine that
+// is preempted goes behind all that can run. Where those are hundreds, the plan would be ready after a second in
+// which the slow path is taken all the time. So the encoder holds its M as long as it plans, and gives it away here
+// only: to whoever stops the world, and to be the next to run on the P.
+func stemmaPlanPause() {
+	if gp := getg(); gp.preempt {
+		releasem(gp.m)
+		mcall(stemmaYield)
+		acquirem()
+	}
+}
+
+// stemmaYield is goyield_m, but gp is the next to run. It runs on g0.
+func stemmaYield(gp *g) {
+	trace := traceAcquire()
+	pp := gp.m.p.ptr()
+	if trace.ok() {
+		trace.GoPreempt()
+	}
+	casgstatus(gp, _Grunning, _Grunnable)
+	if trace.ok() {
+		traceRelease(trace)
+	}
+	dropg()
+	runqput(pp, gp, true)
+	schedule()
 }
 
 // stemmaPublish stops the world and begins the epoch that was planned. It returns

@@ -41,7 +41,7 @@ func stemmaWarm() {
 		stemmaFixed = true
 	}
 	c.Snapshot(uint64(began))
-	c.Plan()
+	c.Plan(func() {})
 	sec, nsec, _ := time_now()
 	if c.Write(uint64(sec)*1e9 + uint64(nsec)) {
 		c.Publish()

@@ -115,8 +115,12 @@ func (c *Dacce) Enter(data uintptr) (f uint32, isNew bool) {
 func (c *Dacce) Called(st *Stack, w uint64, f *Frame, target uintptr, through bool, hits uint64) uint64 {
 	s, ok := c.cell(f)
 	if ok {
-		if r := w + c.addition(s) - dataAt(target).Key; r < dataAt(target).Limit {
+		r := w + c.addition(s) - dataAt(target).Key
+		if r < dataAt(target).Limit {
 			return r
+		}
+		if r>>rt.WordKey == 0 && dataAt(target).Limit != 0 {
+			hits &^= 1 // a loop that has no more ids: no epoch would spare that
 		}
 		if t := uint32(dataAt(target).Index); hits != 0 && t != 0 {
 			c.calls[s].dynamic = c.calls[s].dynamic || through

@@ -117,6 +117,7 @@ type computer struct {
 	slow   int
 	fast   int
 	firsts int // first functions of goroutines that needed no lock
+	over   int // entries by a loop that had no more ids
 
 	recalled int // captures of contexts that were pushed again
 }
@@ -368,10 +369,14 @@ func (m *computer) encode(g *goroutine, f *function) uint64 {
 	pc, caller := g.frames[i].ret, &g.frames[i-1]
 	w, av := *caller.slot, caller.f.av[caller.f.site(pc)]
 	if av>>rt.WordKey != rt.KeyPush {
-		if w += av - f.data.Key; w < f.data.Limit {
-			return w
+		r := w + av - f.data.Key
+		if r < f.data.Limit {
+			return r
 		}
-		return m.encodeSlow(g, f)
+		if r>>rt.WordKey != 0 || f.data.Limit == 0 {
+			return m.encodeSlow(g, f)
+		}
+		m.over++
 	}
 	if f.data.Index == 0 {
 		return m.encodeSlow(g, f)
@@ -900,7 +905,7 @@ func decoded(s decode.Stack) (list []string) {
 }
 
 // checkEncoding checks what decoding and the entry sequence rely on: intervals are
-// disjoint and lead nowhere in circles (cce.ReadSiteTables), ids fit, a dynamic
+// disjoint and lead in circles by loops only (cce.ReadSiteTables), ids fit, a dynamic
 // site and the functions that it was planned for have one key, which is not 0.
 func (m *computer) checkEncoding() {
 	m.t.Helper()
@@ -1003,16 +1008,16 @@ func encodeRandom(t testing.TB, seed uint64, steps int, prepare func(*computer))
 
 // TestEncode runs random programs.
 func TestEncode(t *testing.T) {
-	ids, slow, fast, firsts, recalled, epochs := 0, 0, 0, 0, 0, uint64(0)
+	ids, slow, fast, firsts, recalled, over, epochs := 0, 0, 0, 0, 0, 0, uint64(0)
 	for seed := range uint64(60) {
 		m := encodeRandom(t, seed, 400, nil)
-		firsts += m.firsts
+		firsts, over = firsts+m.firsts, over+m.over
 		ids, slow, fast, recalled, epochs = ids+len(m.ids), slow+m.slow, fast+m.fast, recalled+m.recalled,
 			epochs+m.epoch
 	}
-	t.Logf("%d contexts, %d of them recalled, %d epochs, %d entries on the fast path, %d through Go, %d of goroutines",
-		ids, recalled, epochs, fast, slow, firsts)
-	if fast < slow/4 || epochs < 1000 || recalled < 1000 || firsts < 1000 {
+	t.Logf("%d contexts, %d of them recalled, %d epochs, %d entries on the fast path, %d through Go, "+
+		"%d of goroutines, %d pushed at the end of a loop", ids, recalled, epochs, fast, slow, firsts, over)
+	if fast < slow/4 || epochs < 1000 || recalled < 1000 || firsts < 1000 || over < 100 {
 		t.Error("the fast path or re-encodings are hardly tested")
 	}
 }
@@ -1085,11 +1090,12 @@ func TestEncodeLimited(t *testing.T) {
 }
 
 // TestEncodeDeep calls a function from itself more often than a ccStack has
-// entries. Contexts from there on are cut, with the reason, those further out are
+// entries, without ids for that. Contexts from there on are cut, with the reason, those further out are
 // complete, and a re-encoding in the middle changes nothing.
 func TestEncodeDeep(t *testing.T) {
 	m := newComputer(t, 1)
 	defer m.close()
+	m.c.Limit(2, 0, 0, 0)
 	f := m.function(2)
 	f.calls[0].targets, f.calls[1].dynamic = []*function{f}, true
 	f.emit()
@@ -1127,6 +1133,86 @@ func TestEncodeDeep(t *testing.T) {
 		}
 		if cut := s.Cut() != ""; cut != (n >= rt.MaxDeep) || !cut && len(s.Path()) != n {
 			t.Errorf("depth %d: decoded to %d frames, cut: %q", n, len(s.Path()), s.Cut())
+		}
+	}
+}
+
+// TestEncodeLoop calls a function from itself by way of another one. Once that is encoded, hundreds of levels are
+// one entry of the ccStack, and each context is complete.
+func TestEncodeLoop(t *testing.T) {
+	m := newComputer(t, 1)
+	defer m.close()
+	f, h := m.function(2), m.function(2)
+	f.calls[0].targets, f.calls[1].dynamic = []*function{h}, true
+	h.calls[0].targets, h.calls[1].dynamic = []*function{f}, true
+	f.emit()
+	h.emit()
+	g := m.goroutine()
+	const levels = 10_000
+	g.slots = make([]uint64, levels+10)
+	m.calm, m.every = 1<<40, 1<<40
+	g.push(f, natives)
+	m.enter(g, f)
+	for n := 1; n <= levels; n++ {
+		if n == 100 {
+			for range 4 {
+				m.reencode()
+			}
+			m.resume(g, n, g.top().f.ret(0))
+		}
+		if n%97 == 0 || n == levels {
+			m.capture(g)
+		}
+		m.call(g)
+	}
+	m.decode(0)
+	if depth := *g.top().slot & rt.MaxDeep; depth > levels/100 {
+		t.Errorf("%d levels have %d entries", levels, depth)
+	}
+	if m.over == 0 || len(m.ids) < levels/97 {
+		t.Errorf("%d contexts, %d loops came to an end", len(m.ids), m.over)
+	}
+}
+
+// TestEncodeForgets calls a function from itself by two sites, of which one can have ids. It is the one that is pushed
+// most: first the first, later the second, which is called less often than the first was before.
+func TestEncodeForgets(t *testing.T) {
+	m := newComputer(t, 1)
+	defer m.close()
+	f := m.function(3)
+	f.calls[0].targets, f.calls[1].targets, f.calls[2].dynamic = []*function{f}, []*function{f}, true
+	f.emit()
+	g := m.goroutine()
+	m.calm = 1 << 40
+	g.push(f, natives)
+	m.enter(g, f)
+	m.callSite(g, 0, 0)
+	m.callSite(g, 1, 0)
+	encoded := func(edge int, hits uint64, after float64) (site int) {
+		m.c.Hit(edge, hits)
+		m.clock += uint64(after * 1e9)
+		m.c.Snapshot(m.clock)
+		m.c.Plan(func() {})
+		if !m.c.Write(m.clock) {
+			t.Fatal("no room for a dictionary")
+		}
+		m.publish()
+		site = -1
+		_, sites, _ := m.c.Encoding()
+		for i, s := range sites {
+			if s.Add != rt.NoAddition {
+				site = i
+			}
+		}
+		return site
+	}
+	for i, step := range []struct {
+		edge, want int
+		hits       uint64
+		after      float64
+	}{{0, 0, 100e6, 1}, {1, 0, 10e6, 1}, {1, 0, 10e6, 1}, {1, 1, 400e6, 40}, {0, 0, 100e6, 1}} {
+		if have := encoded(step.edge, step.hits, step.after); have != step.want {
+			t.Errorf("step %d: site %d has ids, want %d", i, have, step.want)
 		}
 	}
 }

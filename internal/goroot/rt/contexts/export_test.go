@@ -45,11 +45,7 @@ func (c *Dacce) MaxInterned() uint32 { return c.maxNum }
 
 // PlanSlowly is Plan, and lets others run between its parts.
 func (c *Dacce) PlanSlowly(others func()) {
-	p := &c.plan
-	for _, part := range []func(){p.makeGroups, p.giveKeys, p.placeVertices, p.collectEdges, p.takeEdges, p.number} {
-		part()
-		others()
-	}
+	c.Plan(others)
 }
 
 // A PlannedFunc and a PlannedSite are what the published encoding says. Caller and

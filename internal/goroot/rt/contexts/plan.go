@@ -22,6 +22,23 @@ import (
 // graph stays acyclic; those that would close a cycle are the back edges. Then
 // each vertex gets the sum of its callers' numCC (Ball and Larus, MICRO'96; DACCE,
 // section 4). What would make ids too large is left out, lightest first.
+//
+// # Loops
+//
+// The heaviest back edge into a vertex may have ids, too: those from numCC of the
+// others, n, on, up to a limit that is a multiple of n. A function that calls itself has
+// in context i the id i+n one level further in, i+2n in the next, and so on. At the
+// limit the callee finds out, as it finds out about any word that is not for it, and pushes.
+//
+//   - No id is in two intervals: the loop's is the last one, and what is beyond
+//     the limit has no id.
+//   - A function of a group has the group's limit for its own, so that no edge into
+//     it may have ids behind the group's: if there is one, the group has no loop.
+//   - A path ends where the id is 0 and the function is the one that the path begins
+//     with. It is so only there: ids never get smaller on a path, every cycle has a
+//     loop in it, and a loop adds at least 1.
+//   - A word that is passed on must not reach its key: what a loop adds and numCC
+//     of its caller must be below maxNum, or the loop is pushed.
 type plan struct {
 	c *Dacce
 
@@ -31,10 +48,10 @@ type plan struct {
 	// the key.
 	next, group, key []uint32
 	// By vertex, functions and then groups: the place in a topological order, edges
-	// out and in (index + 1), the last of them, and numCC.
-	place, out, in, last, num []uint32
-	members, keys             []uint32 // by group: the first function, and the key
-	order                     []uint32 // by place: the vertex
+	// out and in (index + 1), the last of them, the one that closes a loop (index + 1), and numCC.
+	place, out, in, last, loop, num []uint32
+	members, keys                   []uint32 // by group: the first function, and the key
+	order                           []uint32 // by place: the vertex
 	// By site: its weight, and what the plan gives it.
 	weight              []uint64
 	add                 []uint32
@@ -50,8 +67,9 @@ type plan struct {
 	numFuncs            uint32 // when the plan was begun, as those below
 	numSites            uint32
 	numSeen             uint32
-	began               uint64 // nanoseconds
+	began, halved       uint64 // when, and when weights were halved last: nanoseconds
 	back, left          uint64
+	loopWeight          uint64 // of the heaviest loop
 	maxID               uint32
 	changed             uint32
 	Cost                uint64 // calls a second that take an edge which is not encoded
@@ -81,7 +99,7 @@ const (
 	byVertex
 	byKey // all keys at once
 
-	numPlanMems = 21
+	numPlanMems = 22
 )
 
 // A planEdge leads from the caller of a site to a vertex.
@@ -89,9 +107,12 @@ type planEdge struct {
 	site, from, to  uint32
 	outNext, inNext uint32 // index + 1
 	taken, barred   bool
+	loop            bool // closes a loop
 }
 
 const maxGroups = rt.NumKeys
+
+const halfLife = 8e9 // nanoseconds, see Snapshot
 
 func (p *plan) init(c *Dacce) {
 	p.c, p.maxNum, p.softNum, p.numKeys = c, rt.MaxNum, 1<<22, rt.NumKeys
@@ -100,7 +121,7 @@ func (p *plan) init(c *Dacce) {
 	for _, s := range [...]*[]uint32{&p.next, &p.group, &p.key} {
 		planSlice(p, s, byFunc)
 	}
-	for _, s := range [...]*[]uint32{&p.place, &p.out, &p.in, &p.last, &p.num, &p.order, &p.mark, &p.ahead,
+	for _, s := range [...]*[]uint32{&p.place, &p.out, &p.in, &p.last, &p.loop, &p.num, &p.order, &p.mark, &p.ahead,
 		&p.behind, &p.pool} {
 		planSlice(p, s, byVertex)
 	}
@@ -160,7 +181,8 @@ func (p *plan) room(funcs, sites uint32) bool {
 //
 // It makes the weights of edges, in calls a second, of what the slow path and pushes
 // have counted since the last plan. An edge that had nothing counted, as it is encoded
-// or not used any more, keeps its weight.
+// or not used any more, keeps its weight, half of which is forgotten every halfLife. So
+// where hot paths change, what is pushed now gets heavier in time than what was hot once.
 func (c *Dacce) Snapshot(now uint64) {
 	p := &c.plan
 	if p.room(c.numFuncs, c.numSites) {
@@ -169,28 +191,42 @@ func (c *Dacce) Snapshot(now uint64) {
 	c.missed = 0
 	passed := max(now-p.began, 1000)
 	p.began = now
+	if p.halved == 0 {
+		p.halved = now
+	}
+	halves := (now - p.halved) / halfLife
+	p.halved += halves * halfLife
 	clear(p.weight[:p.numSites])
 	for i := uint32(1); i <= p.numSeen; i++ {
 		e := &c.edges[i]
-		if e.hits != 0 {
+		if e.hits == 0 {
+			e.weight = max(e.weight>>halves, min(e.weight, 1))
+		} else {
 			// A product of more than 64 bits is as good as infinite.
 			rate := min(e.hits, 1<<33) * 1e9 / passed
-			e.weight = max(rate, e.weight/2, 1)
+			old := e.weight
+			if c.calls[e.site].add == rt.NoAddition {
+				old /= 2 // of an edge that is encoded, a loop, only what goes beyond its ids was counted
+			}
+			e.weight = max(rate, old, 1)
 			e.hits = 0
 		}
 		p.weight[e.site] += e.weight
 	}
 }
 
-// Plan makes the plan that Snapshot began.
-func (c *Dacce) Plan() {
+// Plan makes the plan that Snapshot began. It calls pause between its steps, which are short but for large graphs.
+func (c *Dacce) Plan(pause func()) {
 	p := &c.plan
 	p.makeGroups()
 	p.giveKeys()
+	pause()
 	p.placeVertices()
 	p.collectEdges()
-	p.takeEdges()
-	p.number()
+	pause()
+	p.takeEdges(pause)
+	p.chooseLoops()
+	p.number(pause)
 }
 
 // find returns the class of a function, or of max.funcs + a site.
@@ -275,7 +311,7 @@ func (p *plan) placeVertices() {
 	at := uint32(0)
 	put := func(n uint32) {
 		p.place[n], p.order[at] = at, n
-		p.out[n], p.in[n], p.last[n], p.mark[n] = 0, 0, 0, 0
+		p.out[n], p.in[n], p.last[n], p.loop[n], p.mark[n] = 0, 0, 0, 0, 0
 		at++
 	}
 	p.visit = 0
@@ -320,9 +356,12 @@ func (p *plan) collectEdges() {
 }
 
 // takeEdges adds edges to the graph, heaviest first.
-func (p *plan) takeEdges() {
+func (p *plan) takeEdges(pause func()) {
 	for i := range p.numEdges {
 		p.take(p.sorted[i])
+		if i%256 == 255 {
+			pause()
+		}
 	}
 }
 
@@ -467,8 +506,64 @@ func sift(a []uint32, i int) {
 	}
 }
 
-// number gives ids to the edges that are taken, callers first.
-func (p *plan) number() {
+// chooseLoops makes loops of back edges, heaviest first.
+func (p *plan) chooseLoops() {
+	p.loopWeight = 1
+	for _, i := range p.sorted[:p.numEdges] {
+		if e := &p.edges[i]; !e.taken && !e.barred && p.mayLoop(e.to) {
+			p.loop[e.to], e.loop = i+1, true
+			p.loopWeight = max(p.loopWeight, p.weight[e.site])
+		}
+	}
+}
+
+// mayLoop reports whether a loop may be closed at vertex n.
+func (p *plan) mayLoop(n uint32) bool {
+	switch {
+	case p.loop[n] != 0:
+		return false
+	case n < p.numFuncs:
+		return p.group[n] == 0 || p.loop[p.group[n]-1] == 0
+	}
+	for f := p.members[n-p.numFuncs]; f != 0; f = p.next[f] {
+		if p.in[f] != 0 || p.loop[f] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// loopLevels are how often the heaviest loop may go round before it is pushed, from what is best to none.
+var loopLevels = [...]uint64{256, 64, 16, 4, 1}
+
+// levels returns how often loop e may go round where the heaviest may go round so often. A loop of weight w with l
+// levels makes w/l pushes, and numCC of what is called from there grows to l times of it. The sum of pushes is the
+// smallest for the same product of levels if these are in proportion to the weights: here to powers of two, so
+// that small changes change nothing.
+func (p *plan) levels(e *planEdge, most uint64) uint64 {
+	return max(most>>(memory.Len64(p.loopWeight)-memory.Len64(p.weight[e.site])), 1)
+}
+
+// number gives ids to all edges, with as many for loops as cost least.
+func (p *plan) number(pause func()) {
+	best, cost := uint64(0), uint64(0)
+	for _, most := range loopLevels {
+		pause()
+		p.numberEdges(most)
+		if p.left == 0 {
+			return
+		}
+		if best == 0 || p.Cost < cost {
+			best, cost = most, p.Cost
+		}
+	}
+	if best != 1 {
+		p.numberEdges(best)
+	}
+}
+
+// numberEdges gives ids to the edges that are taken, callers first, and to loops.
+func (p *plan) numberEdges(most uint64) {
 	p.back, p.left, p.Cost, p.maxID = 0, 0, 0, 0
 	for at := range p.numVertices {
 		n := p.order[at]
@@ -476,16 +571,24 @@ func (p *plan) number() {
 		if n < p.numFuncs && p.group[n] != 0 {
 			sum = uint64(p.num[p.group[n]-1])
 		}
-		p.num[n] = uint32(p.numberVertex(n, sum))
+		sum = p.numberLoop(n, p.numberVertex(n, sum), most)
+		p.num[n] = uint32(sum)
 		if n < p.numFuncs {
 			p.num[n] = max(p.num[n], 1)
 		}
 		p.maxID = max(p.maxID, p.num[n])
 	}
 	for i := range p.numEdges {
-		if e := &p.edges[i]; !e.taken {
+		e := &p.edges[i]
+		if e.loop && uint64(p.add[e.site])+uint64(p.num[e.from]) >= p.maxNum {
+			p.add[e.site] = rt.NoAddition
+		}
+		switch {
+		case p.add[e.site] == rt.NoAddition:
 			p.back++
 			p.Cost += p.weight[e.site]
+		case e.loop:
+			p.Cost += p.weight[e.site] / p.levels(e, most)
 		}
 	}
 	p.back -= p.left
@@ -501,8 +604,8 @@ func (p *plan) numberVertex(n uint32, sum uint64) uint64 {
 	for i := p.in[n]; i != 0; i = p.edges[i-1].inNext {
 		e := &p.edges[i-1]
 		need := uint64(p.num[e.from])
+		p.add[e.site] = rt.NoAddition
 		if sum+need >= p.maxNum || sum > p.softNum && done > total-total/1000 {
-			e.taken = false
 			p.left++
 			continue
 		}
@@ -511,6 +614,23 @@ func (p *plan) numberVertex(n uint32, sum uint64) uint64 {
 		done += p.weight[e.site]
 	}
 	return sum
+}
+
+// numberLoop numbers the edge that closes a loop at vertex n, which has the ids below sum without it, and returns
+// numCC.
+func (p *plan) numberLoop(n uint32, sum, most uint64) uint64 {
+	if p.loop[n] == 0 {
+		return sum
+	}
+	e := &p.edges[p.loop[n]-1]
+	p.add[e.site] = rt.NoAddition
+	begin := max(sum, 1)
+	end := min(begin*p.levels(e, most), p.maxNum-1)
+	if end <= begin {
+		return sum
+	}
+	p.add[e.site] = uint32(begin)
+	return end
 }
 
 // target returns what a dictionary says about the callees of an edge.

@@ -179,10 +179,14 @@ func collect(done chan bool) {
 
 //go:noinline
 func down(n int) {
-	if n%200_000 == 0 {
+	if n%400_000 == 0 {
 		more(api.here())
 	}
-	if n > 0 {
+	switch { // two sites, of which one is pushed
+	case n == 0:
+	case n%2 == 0:
+		down(n - 1)
+	default:
 		down(n - 1)
 	}
 }
@@ -209,6 +213,6 @@ func main() {
 	}
 	if os.Getenv("HERE") == "deep" {
 		debug.SetMaxStack(1 << 30)
-		down(1_200_000)
+		down(2_400_000)
 	}
 }

@@ -22,8 +22,11 @@ var (
 
 //go:noinline
 func down(left, depth int) int {
-	if left > 0 {
+	switch { // two sites, of which one is pushed
+	case left > 0 && left%2 == 0:
 		return down(left-1, depth) + 1
+	case left > 0:
+		return down(left-1, depth) + 2
 	}
 	below.Done()
 	below.Wait() // all ccStacks are in use
