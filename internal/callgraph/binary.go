@@ -170,13 +170,17 @@ func (m *image) function(data uint64) (f Func, err error) {
 	f.Cells = head.Cells
 	table := make([]string, 0, min(head.Strings, 1<<16))
 	at := f.Meta + layout.MetaSize
+	str, size := m.str, uint64(layout.MetaStringSize)
+	if head.Flags&rt.MetaFlagNear != 0 {
+		str, size = m.near, layout.MetaAddrSize
+	}
 	for range head.Strings {
-		s, err := m.str(at)
+		s, err := str(at)
 		if err != nil {
 			return f, err
 		}
 		table = append(table, s)
-		at += layout.MetaStringSize
+		at += size
 	}
 	blob, err := m.at(at, uint64(head.BlobLen))
 	if err != nil {
@@ -226,5 +230,28 @@ func (m *image) str(at uint64) (string, error) {
 		return "", nil
 	}
 	b, err := m.at(p, n)
+	return string(b), err
+}
+
+// near reads the address of a string with its length in front, and the string.
+func (m *image) near(at uint64) (string, error) {
+	b, err := m.at(at, layout.MetaAddrSize)
+	if err != nil {
+		return "", err
+	}
+	p := uint64(raw.Load[layout.MetaAddr](b).Addr)
+	var n uint64
+	for shift := 0; shift < 64; shift += 7 {
+		b, err := m.at(p, 1)
+		if err != nil {
+			return "", err
+		}
+		p++
+		n |= uint64(b[0]&0x7f) << shift
+		if b[0] < 0x80 {
+			break
+		}
+	}
+	b, err = m.at(p, n)
 	return string(b), err
 }

@@ -10,6 +10,7 @@ const (
 	LiveHeaderSize     = 16
 	LiveCountsSize     = 16
 	MetaSize           = 32
+	MetaAddrSize       = 4
 	MetaStringSize     = 16
 	FuncRecordSize     = 32
 	CheckSize          = 32
@@ -53,6 +54,7 @@ const (
 	_ = -(NodeSize ^ unsafe.Sizeof(Node{}))
 	_ = -(TableSize ^ unsafe.Sizeof(Table{}))
 	_ = -(MetaSize ^ unsafe.Sizeof(Meta{}))
+	_ = -(MetaAddrSize ^ unsafe.Sizeof(MetaAddr{}))
 	_ = -(MetaStringSize ^ unsafe.Sizeof(MetaString{}))
 	_ = -(FuncRecordSize ^ unsafe.Sizeof(FuncRecord{}))
 	_ = -(CheckSize ^ unsafe.Sizeof(Check{}))

@@ -63,8 +63,8 @@ func NodeBytes(cells, counters int) uint64 {
 }
 
 // Meta is the beginning of the metadata that the compiler emits for each instrumented
-// function, in read-only memory; its address is the function ID. MetaStrings follow, and
-// the bytes of the blob, see [FuncRecord].
+// function, in read-only memory; its address is the function ID. MetaAddrs follow, or in position-independent code
+// MetaStrings, and the bytes of the blob, see [FuncRecord].
 type Meta struct {
 	Entry    uint64 // address of the function
 	NodeSize uint32 // bytes of a node with its cells and counters, see NodeBytes
@@ -75,7 +75,12 @@ type Meta struct {
 	Cells    uint32 // number of cells
 }
 
-// A MetaString is a string of the metadata.
+// A MetaAddr is a string of the metadata of code that lies below 4 GiB.
+type MetaAddr struct {
+	Addr uint32 // of its length, an unsigned varint, and its bytes
+}
+
+// A MetaString is a string of the metadata of code that may lie anywhere.
 type MetaString struct {
 	Addr uint64 // of its bytes
 	Len  uint64 // number of bytes

@@ -157,6 +157,7 @@ const (
 	MetaFlagWrapper = 1 << 0 // compiler-generated; elided from contexts
 	MetaFlagSlot    = 1 << 1 // the frame holds the node at varp-8
 	MetaFlagAsm     = 1 << 2 // an ABI wrapper that stands for a function in assembly
+	MetaFlagNear    = 1 << 3 // in metadata alone: its strings are MetaAddrs, not MetaStrings
 )
 
 // Kinds of records of funcs, see layout.FuncRecord.

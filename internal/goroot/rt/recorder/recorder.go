@@ -96,22 +96,46 @@ func (r *Recorder) Record(meta *layout.Meta) bool {
 	if !r.learn(id) {
 		return true
 	}
-	// A layout.MetaString is what the compiler makes of a string.
-	strs := unsafe.Slice((*string)(unsafe.Add(unsafe.Pointer(meta), layout.MetaSize)), meta.Strings)
-	blob := (*byte)(unsafe.Add(unsafe.Pointer(meta), layout.MetaSize+layout.MetaStringSize*uintptr(meta.Strings)))
-	w := r.beginRecord(layout.FuncRecord{Kind: rt.RecFunc, ID: id, NodeSize: meta.NodeSize, Flags: meta.Flags,
-		Strings: meta.Strings, BlobLen: meta.BlobLen})
-	for _, str := range strs {
-		s, goroot := r.expand(str)
+	w := r.beginRecord(layout.FuncRecord{Kind: rt.RecFunc, ID: id, NodeSize: meta.NodeSize,
+		Flags: meta.Flags &^ rt.MetaFlagNear, Strings: meta.Strings, BlobLen: meta.BlobLen})
+	for i := range meta.Strings {
+		s, goroot := r.expand(metaString(meta, i))
 		w.u32(uint32(len(goroot) + len(s)))
 	}
-	for _, str := range strs {
-		s, goroot := r.expand(str)
+	for i := range meta.Strings {
+		s, goroot := r.expand(metaString(meta, i))
 		w.str(goroot)
 		w.str(s)
 	}
-	w.str(unsafe.String(blob, int(meta.BlobLen)))
+	w.str(unsafe.String((*byte)(metaPart(meta, meta.Strings)), int(meta.BlobLen)))
 	return w.End()
+}
+
+// metaPart returns where string i of the metadata stands; behind the last one stands the blob.
+func metaPart(meta *layout.Meta, i uint32) unsafe.Pointer {
+	size := uintptr(layout.MetaStringSize)
+	if meta.Flags&rt.MetaFlagNear != 0 {
+		size = layout.MetaAddrSize
+	}
+	return unsafe.Add(unsafe.Pointer(meta), layout.MetaSize+size*uintptr(i))
+}
+
+// metaString returns string i of the metadata.
+func metaString(meta *layout.Meta, i uint32) string {
+	part := metaPart(meta, i)
+	if meta.Flags&rt.MetaFlagNear == 0 {
+		return *(*string)(part) // as the compiler makes strings
+	}
+	at := unsafe.Add(unsafe.Pointer(nil), uintptr((*layout.MetaAddr)(part).Addr))
+	n, shift := 0, 0
+	for ; ; shift += 7 {
+		b := *(*byte)(at)
+		at = unsafe.Add(at, 1)
+		n |= int(b&0x7f) << shift
+		if b < 0x80 {
+			return unsafe.String((*byte)(at), n)
+		}
+	}
 }
 
 // expand returns s and what stands for the $GOROOT that the compiler left at

@@ -3,6 +3,7 @@ package ssagen
 import (
 	"encoding/binary"
 	"os"
+	"reflect"
 	"sort"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"cmd/compile/internal/typecheck"
 	"cmd/compile/internal/types"
 	"cmd/internal/obj"
+	"cmd/internal/objabi"
 	"cmd/internal/src"
 	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
@@ -269,7 +271,7 @@ func newStemmaMeta(fn *ir.Func) *stemmaMeta {
 	}
 	return &stemmaMeta{
 		fn:        fn,
-		sym:       base.Ctxt.Lookup(name),
+		sym:       base.Ctxt.Lookup(name + "·f"), // as function values: the linker needs no entry in the symbol table
 		data:      base.Ctxt.Lookup(name + ".av"),
 		counters:  1,
 		inlined:   map[int]int{},
@@ -354,20 +356,57 @@ func (m *stemmaMeta) emit() {
 	objw.Uint32(x, int(unsafe.Offsetof(meta.BlobLen)), uint32(len(blob)))
 	objw.Uint32(x, int(unsafe.Offsetof(meta.Recover)), uint32(m.recover))
 	objw.Uint32(x, int(unsafe.Offsetof(meta.Cells)), uint32(m.cells))
-	off := layout.MetaSize
-	for _, s := range m.strings {
-		off = objw.SymPtr(x, off, staticdata.StringSym(m.fn.Pos(), s), 0)
-		off = objw.Uintptr(x, off, uint64(len(s)))
-	}
+	off := m.emitStrings(layout.MetaSize)
 	x.WriteBytes(base.Ctxt, int64(off), blob)
-	objw.Global(x, int32(off+len(blob)), obj.RODATA)
+	objw.Global(x, int32(off+len(blob)+7)&^7, obj.RODATA)
 	x.Set(obj.AttrLocal, true)
+	stemmaAlign(x, 8)
 	if data := stemmaEngine().data; data != nil {
 		data(m)
 	}
 }
 
+// emitStrings writes the strings to the metadata, from an offset on, and returns the offset behind them.
+func (m *stemmaMeta) emitStrings(off int) int {
+	for _, s := range m.strings {
+		if base.Ctxt.Flag_shared {
+			off = objw.SymPtr(m.sym, off, staticdata.StringSym(m.fn.Pos(), s), 0)
+			off = objw.Uintptr(m.sym, off, uint64(len(s)))
+			continue
+		}
+		m.sym.AddRel(base.Ctxt, obj.Reloc{Type: objabi.R_ADDR, Off: int32(off), Siz: layout.MetaAddrSize,
+			Sym: stemmaStringSym(s)})
+		off = objw.Uint32(m.sym, off, 0)
+	}
+	return off
+}
+
+// stemmaStringSym returns the symbol of a string that has its length in front, which the linker has only once. Its name
+// begins as those of other strings, by which the linker knows them, and goes on as none of theirs.
+func stemmaStringSym(s string) *obj.LSym {
+	sym := base.Ctxt.Lookup("go:string.stemma:" + s)
+	if !sym.OnList() {
+		b := append(binary.AppendUvarint(nil, uint64(len(s))), s...)
+		sym.WriteBytes(base.Ctxt, 0, b)
+		objw.Global(sym, int32(len(b)), obj.DUPOK|obj.RODATA|obj.LOCAL)
+		stemmaAlign(sym, 1)
+	}
+	return sym
+}
+
+// stemmaAlign makes sym begin at a multiple of n, and not at one of 32, as the linker has it by default. What can be had
+// by its contents has the alignment of its size and name up to go1.26, from then on it has a field.
+func stemmaAlign(sym *obj.LSym, n int64) {
+	sym.Set(obj.AttrContentAddressable, true)
+	if align := reflect.ValueOf(sym).Elem().FieldByName("Align"); align.IsValid() {
+		align.SetInt(n)
+	}
+}
+
 func (m *stemmaMeta) flags() (f uint32) {
+	if !base.Ctxt.Flag_shared {
+		f |= rt.MetaFlagNear
+	}
 	if m.fn.ABIWrapper() {
 		f |= rt.MetaFlagAsm
 	} else if m.fn.LSym.Wrapper() { // also reflect.callReflect

@@ -39,7 +39,7 @@ func stemmaValue(n *ir.Name) *obj.LSym {
 // StemmaValueSym returns the symbol of that value. It has one name in all packages, and the
 // linker keeps one of them: so a function has one address, wherever its value is taken.
 func StemmaValueSym(n *ir.Name) *obj.LSym {
-	return base.Ctxt.Lookup("stemma:" + n.Linksym().Name + "·f")
+	return base.Ctxt.Lookup("stemma:value:" + n.Linksym().Name + "·f")
 }
 
 // StemmaNatives returns the functions whose values were asked for since it was called last, by name.
