@@ -5,11 +5,11 @@ import "unsafe"
 // G is what the runtime's g has behind all that it has in plain Go, so that libraries that
 // read a g, and profilers, find what they look for.
 type G struct {
-	// address of the cell that the caller left; with the engines that encode contexts the word that it left
+	// offset of the cell that the caller left; with the engines that encode contexts the word that it left
 	Ctx   uint64
 	Func  uint64 // argument of the slow path: the function ID, or the address of its data
 	Node  uint64 // its result: the offset of the node, the word or the id
-	Start uint64 // address of the cell that the goroutine began with, or the upper half of the ID of the go statement
+	Start uint64 // offset of the cell that the goroutine began with, or the upper half of the ID of the go statement
 
 	Stack  uint64 // the ccStack, of StackEntries; entry 0 is not used. With engine lucce the caller's id
 	Cap    uint64 // entries in it. With engine lucce the caller's version

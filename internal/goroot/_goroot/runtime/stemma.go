@@ -60,11 +60,11 @@ const (
 // at will, and none reads what another has written.
 var stemmaNowhere uintptr
 
-// stemmaRootCell returns the address of a cell of the root node.
+// stemmaRootCell returns the offset of a cell of the root node.
 //
 //go:nosplit
 func stemmaRootCell(k uintptr) uintptr {
-	return rt.Base + tree.RootNode + layout.NodeSize + layout.CellSize*k
+	return tree.RootNode + layout.NodeSize + layout.CellSize*k
 }
 
 // stemmaSaved is what stemmaRoot replaces.
@@ -165,7 +165,7 @@ func stemmaEnterGo() {
 	systemstack(func() {
 		lock(&stemma.lock)
 		used := stemma.tree.Used()
-		node := stemma.tree.Enter(uint32(gp.stemmaCtx-rt.Base), (*layout.Meta)(unsafe.Pointer(gp.stemmaFunc)))
+		node := stemma.tree.Enter(uint32(gp.stemmaCtx), (*layout.Meta)(unsafe.Pointer(gp.stemmaFunc)))
 		gp.stemmaNode = uintptr(node)
 		if stemmaCheckOn {
 			stemmaCheckEntry(gp, pc, sp, node, stemma.tree.Used() != used)
@@ -220,7 +220,7 @@ func stemmaFrameNode(gp *g, frame *stkframe) uint32 {
 	case frame.fn.flag&rt.FuncFlagSlot != 0:
 		return *(*uint32)(unsafe.Pointer(frame.varp - goarch.PtrSize))
 	case frame.fn.flag&rt.FuncFlagLeaf != 0:
-		return stemma.tree.ByEntry(uint32(gp.stemmaCtx-rt.Base), uint64(frame.fn.entry()))
+		return stemma.tree.ByEntry(uint32(gp.stemmaCtx), uint64(frame.fn.entry()))
 	}
 	return 0
 }
@@ -237,7 +237,7 @@ func stemmaRecover(gp *g, f funcInfo, fp uintptr) {
 	}
 	node := *(*uint32)(unsafe.Pointer(fp - 3*goarch.PtrSize))
 	if cell := stemma.tree.RecoverCell(node); cell != 0 {
-		gp.stemmaCtx = rt.Base + uintptr(cell)
+		gp.stemmaCtx = uintptr(cell)
 	}
 }
 
@@ -251,7 +251,7 @@ type stemmaFault struct {
 const stemmaFaults = 1 << 14
 
 // stemmaFaultAt counts a fault of gp at pc in node, in function f, which the runtime
-// function handler is called for. It returns the address of the cell under
+// function handler is called for. It returns the offset of the cell under
 // which the deferred functions run. It runs on the system stack.
 func stemmaFaultAt(gp *g, node uint32, f funcInfo, pc uintptr, handler string) uintptr {
 	lock(&stemma.lock)
@@ -280,7 +280,7 @@ func stemmaFaultAt(gp *g, node uint32, f funcInfo, pc uintptr, handler string) u
 	}
 	// On the system stack there is no preemption, and so no change of P.
 	*(*uint64)(unsafe.Pointer(rt.Base + uintptr(here) + getg().m.p.ptr().stemmaShard))++
-	return rt.Base + uintptr(tree.CellOf(here, 0))
+	return uintptr(tree.CellOf(here, 0))
 }
 
 // stemmaRecordFault describes the place: the frames of f at pc. It runs on the system stack,

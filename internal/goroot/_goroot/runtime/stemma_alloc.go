@@ -46,7 +46,7 @@ func stemmaAllocated(x unsafe.Pointer, size uintptr, typ *_type) {
 	gp := getg()
 	cell := stemmaAllocCell(gp)
 	id := rt.AllocID(uint64(uintptr(unsafe.Pointer(typ))))
-	node := uintptr(*(*uint32)(unsafe.Pointer(cell)))
+	node := uintptr(*(*uint32)(unsafe.Pointer(rt.Base + cell)))
 	if *(*uint64)(unsafe.Pointer(rt.Base + node)) != id {
 		node = stemmaAllocNode(cell, id, typ)
 	}
@@ -58,7 +58,7 @@ func stemmaAllocated(x unsafe.Pointer, size uintptr, typ *_type) {
 	}
 }
 
-// stemmaAllocCell returns the address of the cell that stands for what asks for memory: that
+// stemmaAllocCell returns the offset of the cell that stands for what asks for memory: that
 // of the running goroutine, also where the runtime does something for it on the system stack,
 // unless a timer runs there, which has a root of its own.
 func stemmaAllocCell(gp *g) uintptr {
@@ -72,7 +72,7 @@ func stemmaAllocCell(gp *g) uintptr {
 // stemmaAllocNode finds or makes the node for allocations that the cell does not lead to
 // directly: the first of a type, or one of several types. Tables can be read without the lock.
 func stemmaAllocNode(cell uintptr, id uint64, typ *_type) uintptr {
-	at := uint32(cell - rt.Base)
+	at := uint32(cell)
 	if n := stemma.tree.Lookup(at, id); n != 0 {
 		return uintptr(n)
 	}

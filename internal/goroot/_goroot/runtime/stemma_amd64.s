@@ -25,7 +25,7 @@ TEXT runtime·stemmaEnter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	RET
 probe:
 	MOVQ	g_stemmaCtx(R14), R13
-	MOVL	(R13), R13	// a table for good, but perhaps a larger one by now
+	MOVL	const_stemmaBase(R13), R13	// a table for good, but perhaps a larger one by now
 	PUSHQ	AX
 	IMUL3L	$const_stemmaHashMul, R12, R11
 	SHRL	$const_stemmaHashBits, R11
@@ -70,7 +70,7 @@ TEXT runtime·stemmaEnterChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	JLE	slow
 find:
 	MOVQ	g_stemmaCtx(R14), R13
-	MOVL	(R13), R13
+	MOVL	const_stemmaBase(R13), R13
 	CMPQ	const_stemmaNodeFunc(R13), R12
 	JNE	table
 	RET

@@ -4,10 +4,9 @@ package runtime
 
 import (
 	"internal/runtime/atomic"
-	rt "internal/runtime/stemma"
 )
 
-// stemmaBypassCell is the address of the cell that such code is called through, 0 before the first call. It is
+// stemmaBypassCell is the offset of the cell that such code is called through, 0 before the first call. It is
 // written under stemma.lock.
 var stemmaBypassCell atomic.Uintptr
 
@@ -23,7 +22,7 @@ func stemmaBypass(f func()) {
 		systemstack(func() {
 			lock(&stemma.lock)
 			if stemmaBypassCell.Load() == 0 {
-				stemmaBypassCell.Store(rt.Base + uintptr(stemma.tree.EnterBypass()))
+				stemmaBypassCell.Store(uintptr(stemma.tree.EnterBypass()))
 			}
 			unlock(&stemma.lock)
 		})

@@ -10,7 +10,6 @@
 package runtime
 
 import (
-	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/tree"
 )
 
@@ -58,7 +57,7 @@ func stemmaCallsGo(newg, creator *g, cell bool) {
 		lock(&stemma.lock)
 		newg.stemmaFrom = uintptr(stemmaCalls.Goroutine())
 		if cell {
-			owner := stemma.tree.Owner(uint32(newg.stemmaStart - rt.Base))
+			owner := stemma.tree.Owner(uint32(newg.stemmaStart))
 			stemmaCalls.Go(stemmaCallsNumber(creator), owner, uint32(newg.stemmaFrom))
 		}
 		unlock(&stemma.lock)

@@ -58,7 +58,7 @@ func stemmaCheckEntry(gp *g, pc, sp uintptr, node uint32, first bool) {
 	if !stemmaCheckDue(gp, sp, first) {
 		return
 	}
-	stemmaCheck.Begin(&stemma.tree, node, 0, uint32(gp.stemmaStart-rt.Base))
+	stemmaCheck.Begin(&stemma.tree, node, 0, uint32(gp.stemmaStart))
 	stemmaCheckWalk(gp, pc, sp)
 	stemmaCheck.End()
 }
@@ -113,8 +113,8 @@ func stemmaCheckGo(creator *g, pc uintptr) {
 		}
 		lock(&stemma.lock)
 		if stemmaCheck.Due(0, creator.stack.hi-walksp) {
-			cell := uint32(creator.stemmaCtx - rt.Base)
-			stemmaCheck.Begin(&stemma.tree, stemma.tree.Owner(cell), cell, uint32(creator.stemmaStart-rt.Base))
+			cell := uint32(creator.stemmaCtx)
+			stemmaCheck.Begin(&stemma.tree, stemma.tree.Owner(cell), cell, uint32(creator.stemmaStart))
 			stemmaCheckWalk(creator, walkpc, walksp)
 			stemmaCheck.End()
 		}

@@ -170,7 +170,7 @@ func stemmaCountLive() bool {
 // allocated since it began. It runs on the system stack, while the world is stopped.
 func stemmaWalkHeap() {
 	lock(&stemma.lock)
-	cell := uint32(stemmaRootCell(rt.RootOther) - rt.Base)
+	cell := uint32(stemmaRootCell(rt.RootOther))
 	unknown := stemma.tree.EnterAlloc(cell, rt.UnknownID, "objects from before package initialization")
 	stemmaLive.Begin(stemma.tree.Used())
 	for _, s := range mheap_.allspans {

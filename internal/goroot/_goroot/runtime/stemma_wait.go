@@ -202,7 +202,7 @@ func stemmaLeavesCell(why waitReason) bool {
 
 // stemmaWaitedIn counts one wait below a cell, which is the call's own that waits, or that of any call.
 func stemmaWaitedIn(cell uintptr, why waitReason, own bool, ns uint64, shard uintptr) {
-	at, id := uint32(cell-rt.Base), rt.WaitID(uint64(why))
+	at, id := uint32(cell), rt.WaitID(uint64(why))
 	if !own {
 		stemmaCountAmount(stemmaAsideNode(at, rt.RecWait, id, stemmaWhyName(why)), ns, shard)
 		return
@@ -247,7 +247,7 @@ func stemmaReleased(waiter *g) {
 		if pp == nil || pp.stemmaShard == 0 {
 			return
 		}
-		node := stemmaAsideNode(uint32(cell-rt.Base), rt.RecHeld, rt.HeldID(uint64(why)), stemmaWhyName(why))
+		node := stemmaAsideNode(uint32(cell), rt.RecHeld, rt.HeldID(uint64(why)), stemmaWhyName(why))
 		stemmaCountAmount(node, uint64(ns), pp.stemmaShard)
 	})
 }
@@ -262,7 +262,7 @@ func stemmaCountRun(gp *g) {
 		gp.stemmaStart == stemmaRootCell(rt.RootCgo) {
 		return
 	}
-	node := stemmaAsideNode(uint32(gp.stemmaStart-rt.Base), rt.RecRun, rt.RunID, "goroutine")
+	node := stemmaAsideNode(uint32(gp.stemmaStart), rt.RecRun, rt.RunID, "goroutine")
 	counters := (*[rt.AmountCounters]uint64)(unsafe.Pointer(rt.Base + uintptr(node) + pp.stemmaShard))
 	if !c.known {
 		counters[0]++
@@ -376,8 +376,8 @@ func stemmaInterruptedCell(gp *g, cell uintptr) uintptr {
 	for ; u.valid(); u.next() {
 		if fn := u.frame.fn; fn.flag&(rt.FuncFlagSlot|rt.FuncFlagLeaf) != 0 {
 			node := stemmaFrameNode(gp, &u.frame)
-			if near := stemma.tree.CellNear(node, uint32(cell-rt.Base), uint64(fn.entry())); near != 0 {
-				cell = rt.Base + uintptr(near)
+			if near := stemma.tree.CellNear(node, uint32(cell), uint64(fn.entry())); near != 0 {
+				cell = uintptr(near)
 			}
 			break
 		}

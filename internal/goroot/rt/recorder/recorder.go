@@ -126,14 +126,14 @@ func metaString(meta *layout.Meta, i uint32) string {
 	if meta.Flags&rt.MetaFlagNear == 0 {
 		return *(*string)(part) // as the compiler makes strings
 	}
-	at := unsafe.Add(unsafe.Pointer(nil), uintptr((*layout.MetaAddr)(part).Addr))
-	n, shift := 0, 0
-	for ; ; shift += 7 {
-		b := *(*byte)(at)
-		at = unsafe.Add(at, 1)
+	text := (*[1 << 30]byte)(unsafe.Add(unsafe.Pointer(nil), uintptr((*layout.MetaAddr)(part).Addr)))
+	n, i := 0, 0
+	for shift := 0; ; shift += 7 {
+		b := text[i]
+		i++
 		n |= int(b&0x7f) << shift
 		if b < 0x80 {
-			return unsafe.String((*byte)(at), n)
+			return unsafe.String(&text[i], n)
 		}
 	}
 }

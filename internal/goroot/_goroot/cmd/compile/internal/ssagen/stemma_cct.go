@@ -5,7 +5,7 @@
 // An instrumented function begins with
 //
 //	MOVQ  ctx(R14), C            the cell that the caller left in g
-//	MOVL  (C), N                 its child
+//	MOVL  Base(C), N             its child
 //	CMPL  Base(N), $f.stemma     is the child's function this one?
 //	JNE   slow                   first visit, or a site with several targets
 //	MOVQ  N, slot(SP)            only if the function makes calls
@@ -14,8 +14,8 @@
 // and before call k it leaves a cell for the callee:
 //
 //	MOVQ  slot(SP), N
-//	LEAQ  Base+NodeCells+4*k(N), C
-//	MOVQ  C, ctx(R14)
+//	ADDQ  $NodeSize+4*k, N
+//	MOVQ  N, ctx(R14)
 //
 // Natives and inlined calls are counted in the caller, with an increment of
 // counter c: GS:CounterBase+8*c(N). The segment base of a thread belongs to the shard of the P that it has,
@@ -70,7 +70,7 @@ func (s *state) stemmaFindNode() {
 	release := s.stemmaHoldContext()
 	cell := s.rawLoad(word, s.stemmaG(layout.GCtx))
 	child := s.newValue1(ssa.OpZeroExt32to64, word,
-		s.rawLoad(types.Types[types.TUINT32], s.stemmaAddr(types.Types[types.TUINT32], cell, 0)))
+		s.rawLoad(types.Types[types.TUINT32], s.stemmaAddr(types.Types[types.TUINT32], cell, rt.Base)))
 	s.vars[stemmaNodeVar] = child
 	if base.Ctxt.Flag_shared || base.Ctxt.IsFIPS() {
 		meta := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.sym, s.sb)
@@ -92,7 +92,8 @@ func (s *state) stemmaNode() *ssa.Value {
 	if s.stemma.fresh == s.curBlock {
 		return s.stemma.node
 	}
-	load := s.rawLoad(types.Types[types.TUINTPTR], s.addr(s.stemma.slot))
+	half := s.rawLoad(types.Types[types.TUINT32], s.addr(s.stemma.slot)) // shorter code than for the word
+	load := s.newValue1(ssa.OpZeroExt32to64, types.Types[types.TUINTPTR], half)
 	s.stemma.loads = append(s.stemma.loads, load)
 	return load
 }
@@ -106,11 +107,11 @@ func (s *state) stemmaCount(c int) {
 	s.vars[memVar] = s.newValue2I(ssa.OpStemmaCount, types.TypeMem, int64(c), node, s.mem())
 }
 
-// stemmaLeaveCell emits the store of the address of cell k for the callee.
+// stemmaLeaveCell emits the store of the offset of cell k for the callee. The first cells of a node make it short.
 func (s *state) stemmaLeaveCell(k int) {
 	word := types.Types[types.TUINTPTR]
 	cell := s.newValue2(ssa.OpAdd64, word, s.stemmaNode(),
-		s.constInt64(word, rt.Base+layout.NodeSize+layout.CellSize*int64(k)))
+		s.constInt64(word, layout.NodeSize+layout.CellSize*int64(k)))
 	s.store(word, s.stemmaG(layout.GCtx), cell)
 }
 

@@ -394,8 +394,8 @@ func stemmaStringSym(s string) *obj.LSym {
 	return sym
 }
 
-// stemmaAlign makes sym begin at a multiple of n, and not at one of 32, as the linker has it by default. What can be had
-// by its contents has the alignment of its size and name up to go1.26, from then on it has a field.
+// stemmaAlign makes sym begin at a multiple of n, and not at one of 32, as the linker has it by default. Up to go1.26
+// what is found by its contents has the alignment of its size and name, from then on it has a field.
 func stemmaAlign(sym *obj.LSym, n int64) {
 	sym.Set(obj.AttrContentAddressable, true)
 	if align := reflect.ValueOf(sym).Elem().FieldByName("Align"); align.IsValid() {
