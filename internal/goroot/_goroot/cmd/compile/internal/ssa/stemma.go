@@ -67,10 +67,13 @@ func stemmaMask(bits uint64) (m regMask) {
 	return m
 }
 
-// stemmaLower makes comparisons of our own return the flags that they set.
+// stemmaLower makes comparisons of our own return the flags that they set, and additions to words load what they add.
 func stemmaLower(f *Func) {
 	changed := false
 	for _, b := range f.Blocks {
+		for _, v := range b.Values {
+			changed = stemmaAddLoaded(v) || changed
+		}
 		if b.Kind != BlockAMD64NE || b.Controls[0].Op != OpAMD64TESTB || b.Controls[0].Args[0].Op != OpStemmaDiffers {
 			continue
 		}
@@ -81,8 +84,30 @@ func stemmaLower(f *Func) {
 		changed = true
 	}
 	if changed {
-		deadcode(f) // of tests for what is no bool any more
+		deadcode(f) // of tests for what is no bool any more, and of loads
 	}
+}
+
+// stemmaAddLoaded makes v load what it adds to a word, if v is such an addition. The compiler's own rules do not, since
+// the word is loaded as if others could write it: they do not look behind the memory which that gives.
+func stemmaAddLoaded(v *Value) bool {
+	if v.Op != OpAMD64ADDQ {
+		return false
+	}
+	for i, word := range v.Args {
+		load := v.Args[1-i]
+		if word.Op != OpSelect0 || word.Args[0].Op != OpAMD64MOVQatomicload || word.Uses != 1 ||
+			load.Op != OpAMD64MOVQload || load.Uses != 1 || load.Block != v.Block || word.Block != v.Block {
+			continue
+		}
+		if mem := load.MemoryArg(); mem.Op != OpSelect1 || mem.Args[0] != word.Args[0] {
+			continue
+		}
+		v.Op, v.Aux, v.AuxInt = OpAMD64ADDQload, load.Aux, load.AuxInt
+		v.SetArgs3(word, load.Args[0], load.MemoryArg())
+		return true
+	}
+	return false
 }
 
 // stemmaIsSlow reports whether b is the slow path of the entry of an

@@ -389,17 +389,20 @@ func stemmaStringSym(s string) *obj.LSym {
 		b := append(binary.AppendUvarint(nil, uint64(len(s))), s...)
 		sym.WriteBytes(base.Ctxt, 0, b)
 		objw.Global(sym, int32(len(b)), obj.DUPOK|obj.RODATA|obj.LOCAL)
+		sym.Set(obj.AttrContentAddressable, true)
 		stemmaAlign(sym, 1)
 	}
 	return sym
 }
 
 // stemmaAlign makes sym begin at a multiple of n, and not at one of 32, as the linker has it by default. Up to go1.26
-// what is found by its contents has the alignment of its size and name, from then on it has a field.
+// what is found by its contents has the alignment of its size and name; from then on there is a field, and text that is
+// found by its contents, of which metadata must not be.
 func stemmaAlign(sym *obj.LSym, n int64) {
-	sym.Set(obj.AttrContentAddressable, true)
 	if align := reflect.ValueOf(sym).Elem().FieldByName("Align"); align.IsValid() {
 		align.SetInt(n)
+	} else {
+		sym.Set(obj.AttrContentAddressable, true)
 	}
 }
 
