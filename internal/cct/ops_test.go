@@ -87,7 +87,10 @@ func TestOpsVary(t *testing.T) {
 	}
 	runs[1].Columns[0].Values[2] += 10
 	runs[1].Columns[0].Values[3]--
-	p, err := profile.Repeats(runs...)
+	p, err := profile.Repeats(func(yield func(*profile.Profile, error) bool) {
+		for i := 0; i < len(runs) && yield(runs[i], nil); i++ {
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
