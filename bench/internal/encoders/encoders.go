@@ -39,9 +39,11 @@ const figureLines = 6
 // Time estimates encoders: two engines, a build with the checker, which
 // is slower, and a count if there is none yet; and lucce, but for -quick.
 func Time(s *session.Session) time.Duration {
-	one := 4*s.BuildTime() + 6*session.RunTime
+	built := session.EngineVariant
+	one := s.BuildsTime(measure.Plain, built("cct"), built("pcce"), built("dacce"), built("dacce", "-verify")) +
+		6*session.RunTime
 	if !s.Options.Quick {
-		one += s.BuildTime() + session.RunTime
+		one += s.BuildsTime(built("lucce")) + session.RunTime
 	}
 	return time.Duration(len(s.Fewer())) * one
 }

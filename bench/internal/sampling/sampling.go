@@ -109,7 +109,8 @@ func choose(all []*program.Program, names []string) []*program.Program {
 func Time(s *session.Session) time.Duration {
 	total := accumulatorTime(s) + figure6Time() + shortTime(s) + offTime(s)
 	for i := range sampledPrograms(s) {
-		total += s.BuildTime() + time.Duration(len(inTurn(s))*samplingRuns(s, i))*session.RunTime
+		total += s.BuildsTime(session.EngineVariant("sample", "-every="+samplingEvery)) +
+			time.Duration(len(inTurn(s))*samplingRuns(s, i))*session.RunTime
 	}
 	return total
 }

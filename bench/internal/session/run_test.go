@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stemma-go/stemma/bench/internal/measure"
 	"github.com/stemma-go/stemma/bench/internal/program"
@@ -35,5 +36,19 @@ func TestOtherChecksumIsAProblem(t *testing.T) {
 	}
 	if len(s.Problems) != 1 || !strings.Contains(s.Problems[0], `checksum "b", want "a"`) {
 		t.Errorf("problems %q", s.Problems)
+	}
+}
+
+// TestBuildsTime leaves out what the table of overhead has built, if that is made.
+func TestBuildsTime(t *testing.T) {
+	pcce, lucce := EngineVariant("pcce"), EngineVariant("lucce", "-verify")
+	for _, c := range []struct {
+		only []string
+		want int
+	}{{nil, 1}, {[]string{"overhead", "trees"}, 1}, {[]string{"trees"}, 3}} {
+		s := &Session{Options: &Options{Only: c.only, Variants: []measure.Variant{pcce}}}
+		if have := s.BuildsTime(measure.Plain, pcce, lucce); have != time.Duration(c.want)*s.BuildTime() {
+			t.Errorf("-only=%v: have %v, want %d builds", c.only, have, c.want)
+		}
 	}
 }

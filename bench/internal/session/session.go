@@ -86,6 +86,20 @@ func (s *Session) BuildTime() time.Duration {
 	return 7 * time.Second
 }
 
+// BuildsTime is how long builds of a program take, without those that the table of overhead has made before.
+func (s *Session) BuildsTime(list ...measure.Variant) (sum time.Duration) {
+	var made []measure.Variant
+	if o := s.Options; o.Only == nil || slices.Contains(o.Only, "overhead") {
+		made = append([]measure.Variant{measure.Plain}, o.Variants...)
+	}
+	for _, v := range list {
+		if !slices.ContainsFunc(made, func(m measure.Variant) bool { return m.Name == v.Name }) {
+			sum += s.BuildTime()
+		}
+	}
+	return sum
+}
+
 // fewPrograms are those of which -quick makes the slower tables.
 var fewPrograms = []string{"gopherlua", "site"}
 

@@ -29,7 +29,8 @@ import (
 
 // Time estimates trees: a run of each program, and many short ones.
 func Time(s *session.Session) time.Duration {
-	return time.Duration(len(s.Programs))*(s.BuildTime()+2*session.RunTime) + 5*s.BuildTime() + 5*time.Second
+	one := s.BuildsTime(session.EngineVariant("cct")) + 2*session.RunTime
+	return time.Duration(len(s.Programs))*one + 5*s.BuildTime() + 5*time.Second
 }
 
 // Run makes CCCP's tables 1 and 2, and that of start-up.
