@@ -9,7 +9,8 @@ type stemmaPace struct {
 	next    int64  // not before this time
 	last    int64  // end of the last re-encoding
 	cost    int64  // nanoseconds that the last one took, as Size tells: the clock would count those of others
-	pushes  uint64 // CcePushes then
+	pushes  uint64 // pushes then
+	rate    uint64 // pushes a millisecond in the time before, see stemmaPushRate
 	patient int64  // nanoseconds to wait before trying again to spare pushes
 }
 
@@ -95,8 +96,9 @@ func stemmaWake(gp *g) {
 }
 
 // stemmaDue reports whether a re-encoding is due: the slow path has cost as much as one
-// would; there are new edges; pushes are many. The last is what hot paths that have changed
-// make: calls along encoded edges cost the same, hot or not.
+// would; there are new edges; pushes are many, and either it is long ago that they were looked
+// at, or they are twice as many as before: hot paths have changed. Calls along encoded edges
+// cost the same, hot or not.
 func stemmaDue(now int64) bool {
 	c, p := &stemma.dacce, &stemma.encode.pace
 	switch {
@@ -109,7 +111,11 @@ func stemmaDue(now int64) bool {
 	case c.Unplanned() > 0 && now-p.last > stemmaLateEdges:
 		return true
 	}
-	return c.Stats().Pushes-p.pushes >= stemmaPushLimit && now-p.last > p.patient
+	pushes, passed := c.Stats().Pushes-p.pushes, now-p.last
+	if pushes < stemmaPushLimit || passed <= stemmaImpatient {
+		return false
+	}
+	return passed > p.patient || stemmaPushRate(pushes, passed) > 2*p.rate
 }
 
 // stemmaMissed reports whether the slow path has cost as much as a re-encoding.
@@ -140,21 +146,23 @@ func stemmaReencode() {
 	}
 	c.Stats().EncodeTime += uint64(took)
 	p := &e.pace
-	p.cost, p.last = stemmaStopCost+stemmaPlanCost*int64(c.Size()), nanotime()
+	now, pushes := nanotime(), c.Stats().Pushes
+	p.rate = stemmaPushRate(pushes-p.pushes, now-p.last)
+	p.pushes = pushes
+	p.cost, p.last = stemmaStopCost+stemmaPlanCost*int64(c.Size()), now
 	p.next = p.last + stemmaInterval
 	if e.every != 0 {
 		p.next = began + e.every
 	}
-	switch {
-	case edges > 0:
+	if edges > 0 {
 		p.patient = stemmaImpatient
-	case c.Changed() > 0: // for the better, or weights were too old, and the next plan will show it
-		p.patient = max(p.patient/8, stemmaImpatient)
-	default:
+	} else {
 		p.patient = min(2*p.patient, stemmaMaxPatient)
 	}
-	p.pushes = c.Stats().Pushes
 }
+
+// stemmaPushRate returns how many pushes a millisecond, about, so many in so many nanoseconds are.
+func stemmaPushRate(pushes uint64, passed int64) uint64 { return pushes / (uint64(passed)>>20 + 1) }
 
 // stemmaPlanPause makes way for others in the middle of a plan, if that is wanted of the encoder. A goroutine that
 // is preempted goes behind all that can run. Where those are hundreds, the plan would be ready after a second in

@@ -199,18 +199,17 @@ func (c *Dacce) Snapshot(now uint64) {
 	clear(p.weight[:p.numSites])
 	for i := uint32(1); i <= p.numSeen; i++ {
 		e := &c.edges[i]
-		if e.hits == 0 {
-			e.weight = max(e.weight>>halves, min(e.weight, 1))
-		} else {
+		weight := max(e.weight>>halves, min(e.weight, 1))
+		if e.hits != 0 {
 			// A product of more than 64 bits is as good as infinite.
 			rate := min(e.hits, 1<<33) * 1e9 / passed
-			old := e.weight
 			if c.calls[e.site].add == rt.NoAddition {
-				old /= 2 // of an edge that is encoded, a loop, only what goes beyond its ids was counted
+				weight /= 2 // of an edge that is encoded, a loop, only what goes beyond its ids was counted
 			}
-			e.weight = max(rate, old, 1)
+			weight = max(rate, weight, 1)
 			e.hits = 0
 		}
+		e.weight = weight
 		p.weight[e.site] += e.weight
 	}
 }
