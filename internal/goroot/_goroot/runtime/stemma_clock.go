@@ -59,10 +59,7 @@ func stemmaCheckTimers(ts *timers, now int64) (rnow, pollUntil int64, ran bool) 
 		}
 	}
 	ts.unlock()
-	if busy {
-		return now, 0, ran
-	}
-	return now, ts.wakeTime(), ran
+	return now, ts.wakeTime(), ran // another P may take what can run here
 }
 
 // over tells whether the timer that comes next may run, and sets the clock to it. If goroutines can run, timers wait
