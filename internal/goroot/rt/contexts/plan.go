@@ -532,15 +532,18 @@ func (p *plan) mayLoop(n uint32) bool {
 	return true
 }
 
-// loopLevels are how often the heaviest loop may go round before it is pushed, from what is best to none.
-var loopLevels = [...]uint64{256, 64, 16, 4, 1}
+// loopLevels are how often the heaviest loop might go round before it is pushed, from what is best to none. None goes
+// round more than maxLevels times: those that are lighter have the rest.
+var loopLevels = [...]uint64{1 << 20, 1 << 16, 1 << 12, 256, 32, 4, 1}
+
+const maxLevels = 256
 
 // levels returns how often loop e may go round where the heaviest may go round so often. A loop of weight w with l
 // levels makes w/l pushes, and numCC of what is called from there grows to l times of it. The sum of pushes is the
 // smallest for the same product of levels if these are in proportion to the weights: here to powers of two, so
 // that small changes change nothing.
 func (p *plan) levels(e *planEdge, most uint64) uint64 {
-	return max(most>>(memory.Len64(p.loopWeight)-memory.Len64(p.weight[e.site])), 1)
+	return min(max(most>>(memory.Len64(p.loopWeight)-memory.Len64(p.weight[e.site])), 1), maxLevels)
 }
 
 // number gives ids to all edges, with as many for loops as cost least.
