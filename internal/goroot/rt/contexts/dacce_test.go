@@ -798,6 +798,9 @@ func (m *computer) step(g *goroutine) {
 // long, so that epochs pass.
 func (m *computer) run(steps int) {
 	for range steps {
+		if len(m.gs) == 0 {
+			m.goroutine()
+		}
 		g := m.gs[m.r.IntN(len(m.gs))]
 		switch {
 		case m.r.IntN(100) == 0:
@@ -1220,6 +1223,7 @@ func TestEncodeForgets(t *testing.T) {
 // FuzzEncode runs random programs with and without limits.
 func FuzzEncode(f *testing.F) {
 	f.Add(uint64(1), uint16(200), uint8(0))
+	f.Add(uint64(171), uint16(135), uint8(179)) // all goroutines end
 	for i := range limited {
 		f.Add(uint64(i), uint16(200), uint8(i+1))
 	}
