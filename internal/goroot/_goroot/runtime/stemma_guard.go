@@ -70,7 +70,7 @@ func stemmaSelf(gp *g) {
 		weight = 0 // it approximates calls, and no time
 	}
 	if stemmaSmp.walk < rt.WalkIncremental || !stemmaTrace(gp, th, stemmaGuardOf(gp), weight) {
-		stemmaRecord(gp, true, th, rt.WeightCPU, weight)
+		stemmaRecord(gp, th, rt.WeightCPU, weight)
 	}
 	stemmaSmp.Count(rt.StatSamples, 1)
 	stemmaSmp.Latency(uint64(nanotime() - th.asked))

@@ -89,7 +89,7 @@ func stemmaRequestStopped(gp *g, id uint64) bool {
 		return false
 	}
 	ticket := th.keep()
-	pcs, whole := stemmaFullWalk(gp, gp.syncSafePoint, th)
+	pcs, whole := stemmaFullWalk(gp, th)
 	base := uint32(0)
 	if !whole {
 		stemmaSmp.Count(rt.StatFailed, 1)

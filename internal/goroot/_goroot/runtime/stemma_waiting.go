@@ -47,7 +47,7 @@ func stemmaRecordWaiting(gp *g, s uint32, weight uint64) {
 	if stemmaTraceCheck && s == _Gwaiting && gp.m != nil {
 		stemmaSmp.Count(rt.StatMismatches, 1)
 	}
-	stemmaRecord(gp, gp.syncSafePoint, &stemmaSmp.own, rt.WeightWait, weight)
+	stemmaRecord(gp, &stemmaSmp.own, rt.WeightWait, weight)
 	stemmaSmp.Count(rt.StatWaiting, 1)
 }
 
