@@ -193,10 +193,10 @@ func samplesOf(s *profile.Sampling) compared {
 var verifyResult = regexp.MustCompile(`(?m)^checked (\d+) contexts?, (\d+) mismatch(?:es)?$`)
 
 // comparedContexts lets stemma verify compare what the checker has left in out. That it
-// exits 1 where contexts differ is a result.
+// exits 1 where contexts differ is a result; the first of them are a problem each time, since the record is not kept.
 func comparedContexts(s *session.Session, out string) (compared, error) {
 	var stdout bytes.Buffer
-	_, err := s.Command(&stdout, nil, nil, s.Bench.Stemma, "verify", "-live", out)
+	_, err := s.Command(&stdout, nil, nil, s.Bench.Stemma, "verify", "-live", "-v", out)
 	m := verifyResult.FindSubmatch(stdout.Bytes())
 	if m == nil {
 		return compared{}, fmt.Errorf("stemma verify: no result (%w)", err)
@@ -206,6 +206,9 @@ func comparedContexts(s *session.Session, out string) (compared, error) {
 		if *n, err = strconv.ParseUint(string(m[i+1]), 10, 64); err != nil {
 			return compared{}, err
 		}
+	}
+	if c.mismatches > 0 {
+		s.Problem("%s: %s", filepath.Base(s.Bench.Stemma), strings.TrimSpace(stdout.String()))
 	}
 	return c, nil
 }

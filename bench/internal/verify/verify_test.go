@@ -31,6 +31,9 @@ func TestComparedContexts(t *testing.T) {
 			(err != nil) != (want == compared{}) {
 			t.Errorf("%s: %+v, %v; want %+v", printed, got, err, want)
 		}
+		if kept := strings.Join(s.Problems, "\n"); strings.Contains(kept, "2 mismatches") != (want.mismatches > 0) {
+			t.Errorf("%s: kept %q", printed, kept)
+		}
 	}
 }
 
