@@ -52,7 +52,7 @@ func (b *Bench) Record(out string) (Record, error) {
 	if len(live) == 0 {
 		return Record{}, errors.New("report: the run has recorded nothing")
 	}
-	cmd := exec.Command(b.Stemma, append([]string{"report", "-json", "-top=1"}, live...)...)
+	cmd := exec.Command(b.Stemma, append([]string{"report", "-json"}, live...)...)
 	data, err := cmd.Output()
 	if err != nil {
 		var exit *exec.ExitError
