@@ -30,8 +30,7 @@ type stemmaContexts struct {
 	encoder   *g
 	lock      mutex       // guards the parking of encoder
 	idle      atomic.Bool // encoder is parked
-	every     int64       // nanoseconds between forced re-encodings; 0 without
-	pace      stemmaPace
+	pace      contexts.Pace
 }
 
 // The assembly reads these.

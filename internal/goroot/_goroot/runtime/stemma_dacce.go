@@ -20,9 +20,8 @@ func stemmaDacceInit(shift uint) {
 	if n, ok := stemmaNumber("STEMMA_CCSTACK_SIZE"); ok {
 		stemma.dacce.LimitStacks(n)
 	}
-	if n, ok := stemmaNumber("STEMMA_REENCODE_US"); ok {
-		stemma.encode.every = int64(n) * 1000
-	}
+	forced, _ := stemmaNumber("STEMMA_REENCODE_US")
+	stemma.encode.pace.Init(int64(forced) * 1000)
 }
 
 // stemmaStackOf returns the ccStack of gp.
@@ -51,10 +50,9 @@ func stemmaDacceEnterGo(bp uintptr) {
 		lock(&stemma.lock)
 		gp.stemmaNode = stemmaDacceEntry(gp, bp, pc, sp)
 		unlock(&stemma.lock)
-		if stemmaMissed() || stemma.encode.every != 0 {
-			if stemma.encode.idle.Load() && stemmaDue(nanotime()) {
-				stemmaWake(gp)
-			}
+		e := &stemma.encode
+		if e.pace.Missed(stemma.dacce.Missed()) && e.idle.Load() && e.pace.Due(nanotime(), stemma.dacce.Work()) {
+			stemmaWake(gp)
 		}
 	})
 }

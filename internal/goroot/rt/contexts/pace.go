@@ -1,0 +1,82 @@
+package contexts
+
+// A Pace decides when to re-encode (DACCE, section 4). All times are in nanoseconds. It needs no lock: what is
+// decided a moment too early or too late does no harm.
+type Pace struct {
+	Every   int64  // from one re-encoding to the next, 0 for whenever it pays
+	next    int64  // not before this time
+	last    int64  // end of the last re-encoding
+	cost    int64  // what the last one took, as its size tells: the clock would count the time of others
+	pushes  uint64 // then
+	rate    uint64 // pushes a millisecond in the time before, see pushRate
+	patient int64  // how long to wait before trying again to spare pushes
+}
+
+const (
+	missCost   = 40      // of an entry through the slow path
+	stopCost   = 50e3    // of a stop of the world
+	planCost   = 200     // of a plan, for each function and edge
+	missMin    = 256     // entries below which nothing is due
+	pushLimit  = 1 << 20 // pushes since the last re-encoding that make one due
+	interval   = 1e6     // between re-encodings, at least
+	lateEdges  = 1e9     // after which a new edge is encoded however rare it is
+	impatient  = 100e6
+	maxPatient = 10e9
+)
+
+// A Work is what is done because the current epoch does not encode all.
+type Work struct {
+	Missed    uint64 // as Dacce.Missed returns
+	Unplanned uint32 // as Dacce.Unplanned returns
+	Pushes    uint64 // of the ccStack, since the program began
+}
+
+// Work returns what has been done so far.
+func (c *Dacce) Work() Work { return Work{c.Missed(), c.Unplanned(), c.Stats().Pushes} }
+
+// Init makes p that of a program that begins.
+func (p *Pace) Init(every int64) { *p = Pace{Every: every, patient: impatient} }
+
+// Missed reports whether the slow path has cost as much as a re-encoding, or one is due at any rate.
+func (p *Pace) Missed(missed uint64) bool {
+	return p.Every != 0 || missed >= missMin && int64(missed)*missCost >= p.cost
+}
+
+// Due reports whether a re-encoding is due: the slow path has cost as much as one
+// would; there are new edges; pushes are many, and either it is long ago that they were looked
+// at, or they are twice as many as before: hot paths have changed. Calls along encoded edges
+// cost the same, hot or not.
+func (p *Pace) Due(now int64, w Work) bool {
+	switch {
+	case now < p.next:
+		return false
+	case p.Missed(w.Missed):
+		return true
+	case w.Unplanned > 0 && now-p.last > lateEdges:
+		return true
+	}
+	pushes, passed := w.Pushes-p.pushes, now-p.last
+	if pushes < pushLimit || passed <= impatient {
+		return false
+	}
+	return passed > p.patient || pushRate(pushes, passed) > 2*p.rate
+}
+
+// Done notes that a re-encoding for so many functions and edges began and ended, at the times given, and what had been
+// done by then. Edges is how many it was the first to know.
+func (p *Pace) Done(began, ended int64, size, edges uint32, w Work) {
+	p.rate = pushRate(w.Pushes-p.pushes, ended-p.last)
+	p.pushes, p.last = w.Pushes, ended
+	p.cost = stopCost + planCost*int64(size)
+	p.next = ended + interval
+	if p.Every != 0 {
+		p.next = began + p.Every
+	}
+	p.patient = min(2*p.patient, maxPatient)
+	if edges > 0 {
+		p.patient = impatient
+	}
+}
+
+// pushRate returns how many pushes a millisecond, about, so many in so much time are.
+func pushRate(pushes uint64, passed int64) uint64 { return pushes / (uint64(passed)>>20 + 1) }

@@ -1,0 +1,111 @@
+package contexts_test
+
+import (
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt/contexts"
+)
+
+const (
+	millisecond = 1_000_000
+	second      = 1000 * millisecond
+)
+
+// a plan of a size, of which the cost is 250 µs: 6,250 slow entries.
+const paceSize = 1000
+
+// TestPaceDue has one reason after the other for a re-encoding, each with what just does not suffice.
+func TestPaceDue(t *testing.T) {
+	type due struct {
+		after int64 // since the last re-encoding
+		work  contexts.Work
+		want  bool
+	}
+	const many = 1 << 20
+	for name, tests := range map[string][]due{
+		"nothing": {{10 * second, contexts.Work{}, false}},
+		"too early": {
+			{millisecond / 2, contexts.Work{Missed: 1e6}, false},
+			{2 * millisecond, contexts.Work{Missed: 1e6}, true},
+		},
+		"slow entries": {
+			{2 * millisecond, contexts.Work{Missed: 6249}, false},
+			{2 * millisecond, contexts.Work{Missed: 6250}, true},
+		},
+		"new edges": {
+			{second / 2, contexts.Work{Unplanned: 1}, false},
+			{2 * second, contexts.Work{Unplanned: 1}, true},
+		},
+		"pushes": {
+			{20 * second, contexts.Work{Pushes: many - 1}, false},
+			{20 * second, contexts.Work{Pushes: many}, true},
+		},
+	} {
+		for i, d := range tests {
+			var p contexts.Pace
+			p.Init(0)
+			p.Done(0, 1, paceSize, 0, contexts.Work{})
+			if have := p.Due(1+d.after, d.work); have != d.want {
+				t.Errorf("%s, %d: due: %v, want %v", name, i, have, d.want)
+			}
+		}
+	}
+}
+
+// TestPaceHotPaths pushes at one rate for as long as the encoder loses patience, and then at others: it is only for
+// more than twice as many that a re-encoding is due before its time. That is DACCE's third trigger.
+func TestPaceHotPaths(t *testing.T) {
+	var p contexts.Pace
+	p.Init(0)
+	now, pushes := int64(1), uint64(0)
+	reencode := func(edges uint32) { p.Done(now, now, paceSize, edges, contexts.Work{Pushes: pushes}) }
+	pass := func(d int64, rate uint64) bool { // pushes a millisecond
+		now += d
+		pushes += uint64(d/millisecond) * rate
+		return p.Due(now, contexts.Work{Pushes: pushes})
+	}
+	reencode(1)
+	const rate = 20_000
+	for i, wait := range []int64{100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000} {
+		if pass(wait*millisecond, rate) {
+			t.Errorf("round %d: due after %d ms, though nothing has changed", i, wait)
+		}
+		if !pass(10*millisecond, rate) {
+			t.Errorf("round %d: not due after %d ms", i, wait+10)
+		}
+		reencode(0)
+	}
+	// The rate is rounded to 2^20 ns, and what is left of a step: a hundredth, not more.
+	if pass(200*millisecond, rate*198/100) {
+		t.Error("due for less than twice the pushes")
+	}
+	reencode(0)
+	if pass(200*millisecond, rate*198/100) || pass(0, rate) {
+		t.Error("due for as many pushes as before")
+	}
+	reencode(0)
+	if !pass(200*millisecond, rate*198*210/10000) {
+		t.Error("not due for more than twice the pushes")
+	}
+	reencode(0)
+	if pass(50*millisecond, rate*100) {
+		t.Error("due before a tenth of a second has passed")
+	}
+	reencode(1)
+	if pass(90*millisecond, 1) || !pass(20*millisecond, 60_000) {
+		t.Error("not patient after new edges")
+	}
+}
+
+// TestPaceForced re-encodes at fixed times, whatever happens.
+func TestPaceForced(t *testing.T) {
+	var p contexts.Pace
+	p.Init(5 * millisecond)
+	if !p.Due(1, contexts.Work{}) {
+		t.Error("not due at the beginning")
+	}
+	p.Done(second, second+3*millisecond, paceSize, 0, contexts.Work{})
+	if p.Due(second+5*millisecond-1, contexts.Work{Missed: 1e9}) || !p.Due(second+5*millisecond, contexts.Work{}) {
+		t.Error("not due 5 ms after the last one began")
+	}
+}
