@@ -35,6 +35,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -49,6 +50,7 @@ type Result struct {
 	Dir            string // the live directory; empty if there is none
 	Err            error
 	CPU            time.Duration // that the kernel counted, user and system
+	late           bool          // it was ended, since it took too long
 }
 
 // Run runs an instrumented program with its record below a new directory.
@@ -57,11 +59,15 @@ func Run(t *testing.T, exe string, env ...string) Result {
 	return RunIn(t, t.TempDir(), exe, env...)
 }
 
-// RunIn runs an instrumented program with its record below out. It is killed
-// when the machine would have had to be a hundred times slower than usual.
+// RunIn runs an instrumented program with its record below out. It is ended
+// when the machine would have had to be a hundred times slower than usual: then it hangs, and the log says where.
 func RunIn(t *testing.T, out, exe string, env ...string) Result {
 	t.Helper()
-	return runWithin(t, 5*time.Minute, out, exe, env)
+	r := runWithin(t, 5*time.Minute, out, exe, env)
+	if r.late {
+		t.Logf("it did not end:\n%.100000s", r.Stderr)
+	}
+	return r
 }
 
 // RunBroken runs a program that lacks a part of the runtime, and may hang for want of it.
@@ -77,8 +83,10 @@ func runWithin(t *testing.T, limit time.Duration, out, exe string, env []string)
 	cmd := command(ctx, t, out, exe, env)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // the runtime prints its goroutines
+	cmd.WaitDelay = 10 * time.Second
 	err := cmd.Run()
-	r := Result{Stdout: stdout.String(), Stderr: stderr.String(), Err: err}
+	r := Result{Stdout: stdout.String(), Stderr: stderr.String(), Err: err, late: ctx.Err() != nil}
 	if cmd.Process != nil {
 		r.Dir = LiveDir(out, cmd)
 	}

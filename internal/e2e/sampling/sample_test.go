@@ -63,7 +63,7 @@ func TestIncremental(t *testing.T) {
 					checked := uint64(0)
 					for tries := 0; tries < 10 && (checked < 100 || every != "" && checked < 10000); tries++ {
 						r := e2e.Run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw",
-							"STEMMA_TRACE_EVERY="+every, fmt.Sprint("GOMAXPROCS=", procs))
+							"STEMMA_TRACE_EVERY="+every, fmt.Sprint("GOMAXPROCS=", procs), "GOTRACEBACK=crash")
 						r.OK(t)
 						s = sampling(t, r.Read(t))
 						checked += s.Stat("checked")
