@@ -21,8 +21,16 @@ func b() {
 	}
 }
 
+// c has a frame that is worth a stack check: without the exact tree the trigger time samples functions that have one.
+//
 //go:noinline
-func c() {}
+func c() {
+	var room [64]int
+	room[rounds%len(room)] = rounds
+	rounds += room[0]
+}
+
+var rounds int
 
 func main() {
 	n := flag.Int("n", 60_000, "`CALLS` of a")
