@@ -21,10 +21,12 @@ func TestCodegen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for verb, engine := range map[string]string{"asm": "cct", "dacce": "dacce"} {
+	for verb, flags := range map[string]string{"asm": "-engine=cct", "dacce": "-engine=dacce",
+		"verify": "-engine=dacce -verify"} {
 		// Another output each time: a cached compilation prints nothing.
 		flag := "-gcflags=-S -trimpath=" + t.TempDir()
-		cmd := exec.Command(tool, "build", "-engine="+engine, flag, "-o", filepath.Join(t.TempDir(), "x"), ".")
+		args := append([]string{"build"}, strings.Fields(flags)...)
+		cmd := exec.Command(tool, append(args, flag, "-o", filepath.Join(t.TempDir(), "x"), ".")...)
 		cmd.Dir = dir
 		listing, err := cmd.CombinedOutput()
 		if err != nil {

@@ -18,7 +18,7 @@ func leaf(x int) int { return x + 1 }
 // Each call leaves a cell of its own; nothing follows it. Until the first call the node is in a register.
 //
 // With context IDs, nothing may stop the goroutine between the load of the word and
-// its store: in g before a call, in the frame on entry.
+// its store: in g before a call, in the frame on entry. With the checker the word comes from the slow path.
 //
 //asm:2 MOVQ\s+\w+, 456\(R14\)
 //asm:2 CALL\s+main\.leaf\(SB\)
@@ -26,6 +26,7 @@ func leaf(x int) int { return x + 1 }
 //asm:1 MOVL\s+main\.\.stemma\+\d+\(SP\), CX\n.*ADDQ\s+\$20, CX\n
 //dacce:2 MOVQ\s+main\.\.stemma\+\d+\(SP\), CX\n.*PCDATA\s+\$0, \$-2\n.*ADDQ\s+stemma:main\.caller\.av\+\d+\(SB\), CX\n.*MOVQ\s+CX, 456\(R14\)\n.*PCDATA\s+\$0, \$-1\n
 //dacce:1 MOVQ\s+456\(R14\), CX\n.*PCDATA\s+\$0, \$-2\n.*SUBQ\s+stemma:main\.caller\.av\(SB\), CX\n(.*NOP\n)?.*CMPQ\s+stemma:main\.caller\.av\+8\(SB\), CX\n.*JLS.*\n(.*MOVQ\s+AX.*\n)?(.*PCDATA\s+\$3.*\n)?.*MOVQ\s+CX, main\.\.stemma\+\d+\(SP\)\n.*PCDATA\s+\$0, \$-1\n
+//verify:1 CALL\s+runtime\.stemmaDacceEnterChecked\(SB\)\n.*PCDATA\s+\$0, \$-2\n.*MOVQ\s+R11, main\.\.stemma\+\d+\(SP\)\n.*PCDATA\s+\$0, \$-1\n
 //go:noinline
 func caller(x int) int { return leaf(x) * leaf(x+1) }
 

@@ -3,12 +3,13 @@ package liveness
 import (
 	"cmd/compile/internal/ir"
 	"cmd/compile/internal/ssa"
+	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
 )
 
 // StemmaMarkUnencoded calls mark for the ID of each value, and markBlock for
 // that of each block, at which the word of an invocation is in registers alone:
-// on entry between g and the slot, and before a call between the slot and g.
+// on entry between g, or the slow path, and the slot, and before a call between the slot and g.
 // There a goroutine must not stop, because a re-encoding could not find it.
 func StemmaMarkUnencoded(f *ssa.Func, mark, markBlock func(ssa.ID)) {
 	if len(f.Stemma.Sites) == 0 || !f.Stemma.Moves {
@@ -22,7 +23,10 @@ func StemmaMarkUnencoded(f *ssa.Func, mark, markBlock func(ssa.ID)) {
 			case v.Op == ssa.OpAMD64MOVQatomicload && stemmaIsSlot(v):
 				in = true
 				continue // stopped before the load is harmless
-			case v.Op == ssa.OpAMD64MOVQload && stemmaIsContext(v):
+			case stemmaTakesWord(v):
+				if in {
+					mark(v.ID)
+				}
 				in = true
 				continue
 			}
@@ -41,7 +45,7 @@ func StemmaMarkUnencoded(f *ssa.Func, mark, markBlock func(ssa.ID)) {
 }
 
 // stemmaEntering returns the blocks that begin with the word in a register: those
-// on the ways from the load of g's word to the store in the slot.
+// on the ways from what gave the word to the store in the slot.
 func stemmaEntering(f *ssa.Func) map[*ssa.Block]bool {
 	entering := map[*ssa.Block]bool{}
 	var visit func(b *ssa.Block)
@@ -65,7 +69,7 @@ func stemmaEntering(f *ssa.Func) map[*ssa.Block]bool {
 		loaded := false
 		for _, v := range b.Values {
 			switch {
-			case v.Op == ssa.OpAMD64MOVQload && stemmaIsContext(v):
+			case stemmaTakesWord(v):
 				loaded = true
 			case v.Op == ssa.OpAMD64MOVQstore && stemmaIsSlot(v):
 				loaded = false
@@ -76,6 +80,13 @@ func stemmaEntering(f *ssa.Func) map[*ssa.Block]bool {
 		}
 	}
 	return entering
+}
+
+// stemmaTakesWord reports whether v leaves the word of an invocation in a register: it loads it from g, or the slow
+// path returns it. With the checker there is the slow path alone.
+func stemmaTakesWord(v *ssa.Value) bool {
+	return v.Op == ssa.OpAMD64MOVQload && stemmaIsContext(v) ||
+		v.Op == ssa.OpAMD64LoweredWB && v.AuxInt == rt.EnterAux
 }
 
 // stemmaIsSlot reports whether v loads or stores the slot of the frame.
