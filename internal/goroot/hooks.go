@@ -134,7 +134,7 @@ func runtimeHooks() []Hook {
 		// Libraries and profilers read g, m and p at the offsets that plain Go has. So
 		// what is added comes last (e2e/safety.TestInsides).
 		{File: runtime2, Decl: "type g", Anchor: "valgrindStackID uintptr", Where: After,
-			Lines: []string{"stemmaCtx, stemmaFunc, stemmaNode, stemmaStart uintptr", "stemmaStack, stemmaCap, stemmaPushes, stemmaEpoch, stemmaFrom uintptr", "stemmaTrace uintptr; stemmaAsk uint8; stemmaSeed, stemmaCheap uint64; stemmaClock stemmaClockOf"},
+			Lines: []string{"stemmaCtx, stemmaFunc, stemmaNode, stemmaStart uintptr", "stemmaStack, stemmaCap, stemmaPushes, stemmaEpoch, stemmaFrom uintptr", "stemmaTrace uintptr; stemmaAsk uint8; stemmaSeed, stemmaCheap uint64; stemmaBorn int64; stemmaClock stemmaClockOf"},
 			Why:   "The hidden arguments of every call; the state of incremental tracing, outside the heap; the goroutine was asked for a sample; its series of random numbers; what it does, and since when."},
 		{File: runtime2, Decl: "type p", Anchor: "xRegs xRegPerP", Where: After,
 			Lines: []string{"stemmaShard, stemmaEvents uintptr"},

@@ -31,18 +31,18 @@ const (
 	stemmaWhyStart // whatever it waits for, it has not called anything yet
 )
 
-// A stemmaClockOf is a goroutine's clock. Whoever changes the status of the goroutine owns it: there is only
-// one at a time, since the next change needs that the last one has been seen.
+// A stemmaClockOf is a goroutine's clock, in ticks. Whoever changes the status of the goroutine owns it: there is only
+// one at a time, since the next change needs that the last one has been seen. It lies in one line of the processor's
+// cache, since who makes a goroutine ready is often on another processor than the goroutine.
 type stemmaClockOf struct {
-	since  int64      // nanotime of the last change; 0 before the first
-	waited int64      // nanoseconds, of a wait or a system call, that are not counted yet
+	since  int64      // when the last change was; 0 before the first
+	waited int64      // ticks of a wait or a system call that are not counted yet
 	ready  int64      // likewise, of waiting for a P
 	ran    int64      // likewise, of running
-	known  bool       // the goroutine is counted
-	began  int64      // nanotime of the first change
-	told   int64      // nanoseconds that are counted, or left out on purpose
+	told   int64      // ticks that are counted, or left out on purpose
 	does   uint8      // since then
 	why    waitReason // of waited
+	known  bool       // the goroutine is counted
 }
 
 // stemmaWaitInit makes the tree count waits, if that is asked for.
@@ -51,6 +51,7 @@ func stemmaWaitInit() {
 		stemma.tree.Counts(rt.HdrFlagWait)
 		stemmaAside = (*[1 << 14]stemmaWaitEntry)(stemmaTables(unsafe.Sizeof(*stemmaAside)))
 		stemmaLives.check = stemmaEnv("STEMMA_WAIT_CHECK")
+		stemmaTicksInit()
 		stemmaWaitOn = true
 	}
 }
@@ -67,9 +68,9 @@ func stemmaStatus(gp *g, from, to uint32) {
 	}
 	switch to {
 	case _Gwaiting:
-		gp.stemmaClock.stop(stemmaWaits, gp.waitreason)
+		stemmaStop(gp, stemmaWaits, gp.waitreason)
 	case _Grunnable:
-		gp.stemmaClock.turn(stemmaReady)
+		stemmaTurn(gp, stemmaReady)
 	case _Gsyscall:
 		stemmaEnterSyscall(gp)
 	case _Grunning:
@@ -78,7 +79,7 @@ func stemmaStatus(gp *g, from, to uint32) {
 		}
 	case _Gdead:
 		if from == _Grunning {
-			gp.stemmaClock.turn(stemmaDead)
+			stemmaTurn(gp, stemmaDead)
 			systemstack(func() {
 				stemmaCountRun(gp)
 				stemmaCheckLife(gp)
@@ -93,14 +94,14 @@ func stemmaStatus(gp *g, from, to uint32) {
 // stemmaPreempted is called when gp is about to be stopped where it is, for the collector. It runs on g0.
 func stemmaPreempted(gp *g) {
 	if stemmaWaitOn {
-		gp.stemmaClock.stop(stemmaWaits, waitReasonPreempted)
+		stemmaStop(gp, stemmaWaits, waitReasonPreempted)
 	}
 }
 
 // stemmaSwitched is called when gp is about to switch to another coroutine. It runs on g0.
 func stemmaSwitched(gp *g) {
 	if stemmaWaitOn {
-		gp.stemmaClock.stop(stemmaWaits, waitReasonCoroutine)
+		stemmaStop(gp, stemmaWaits, waitReasonCoroutine)
 	}
 }
 
@@ -110,34 +111,35 @@ func stemmaSwitched(gp *g) {
 //go:nowritebarrierrec
 func stemmaEnterSyscall(gp *g) {
 	if stemmaWaitOn {
-		gp.stemmaClock.stop(stemmaSyscall, stemmaWhySyscall)
+		stemmaStop(gp, stemmaSyscall, stemmaWhySyscall)
 	}
 }
 
-// stop notes why the goroutine does not run from here on.
+// stemmaStop notes why gp does not run from here on.
 //
 //go:nosplit
 //go:nowritebarrierrec
-func (c *stemmaClockOf) stop(does uint8, why waitReason) {
-	c.turn(does)
-	c.why = why
+func stemmaStop(gp *g, does uint8, why waitReason) {
+	stemmaTurn(gp, does)
+	gp.stemmaClock.why = why
 }
 
-// turn notes that from here on the goroutine does something else.
+// stemmaTurn notes that from here on gp does something else. Processors agree on the time but for some ticks.
 //
 //go:nosplit
 //go:nowritebarrierrec
-func (c *stemmaClockOf) turn(does uint8) {
-	now := nanotime()
+func stemmaTurn(gp *g, does uint8) {
+	c, now := &gp.stemmaClock, stemmaTicksNow()
+	passed := max(now-c.since, 0)
 	switch c.does {
 	case stemmaDead:
-		c.began = now
+		gp.stemmaBorn = now
 	case stemmaRuns:
-		c.ran += now - c.since
+		c.ran += passed
 	case stemmaWaits, stemmaSyscall:
-		c.waited += now - c.since
+		c.waited += passed
 	case stemmaReady:
-		c.ready += now - c.since
+		c.ready += passed
 	}
 	c.since, c.does = now, does
 }
@@ -145,8 +147,7 @@ func (c *stemmaClockOf) turn(does uint8) {
 // stemmaRunAgain counts how long gp did not run, and notes that it runs. It runs on the system stack, on the
 // thread that runs gp. Without a P, and before it has a shard, the time stays on the clock.
 func stemmaRunAgain(gp *g) {
-	c := &gp.stemmaClock
-	c.turn(stemmaRuns)
+	stemmaTurn(gp, stemmaRuns)
 	stemmaCountWait(gp)
 }
 
@@ -165,7 +166,7 @@ func stemmaCountWait(gp *g) {
 	}
 	if cell == gp.stemmaStart && cell != stemmaRootCell(rt.RootMain) {
 		// It has not called anything. Its creator's waits are counted below that cell, too, for other reasons.
-		stemmaWaitedIn(cell, stemmaWhyStart, false, uint64(c.waited+c.ready), pp.stemmaShard)
+		stemmaWaitedIn(cell, stemmaWhyStart, false, stemmaNanoseconds(c.waited+c.ready, c.since), pp.stemmaShard)
 		c.tell()
 		return
 	}
@@ -174,10 +175,10 @@ func stemmaCountWait(gp *g) {
 		cell = stemmaInterruptedCell(gp, cell)
 	}
 	if c.waited != 0 {
-		stemmaWaitedIn(cell, c.why, own, uint64(c.waited), pp.stemmaShard)
+		stemmaWaitedIn(cell, c.why, own, stemmaNanoseconds(c.waited, c.since), pp.stemmaShard)
 	}
 	if c.ready != 0 {
-		stemmaWaitedIn(cell, stemmaWhyReady, own, uint64(c.ready), pp.stemmaShard)
+		stemmaWaitedIn(cell, stemmaWhyReady, own, stemmaNanoseconds(c.ready, c.since), pp.stemmaShard)
 	}
 	c.tell()
 }
@@ -237,8 +238,9 @@ func stemmaReleased(waiter *g) {
 		return
 	}
 	clock := &waiter.stemmaClock
-	ns := nanotime() - clock.since
-	if clock.does != stemmaWaits || ns < 0 {
+	now := stemmaTicksNow()
+	ticks := now - clock.since
+	if clock.does != stemmaWaits || ticks < 0 {
 		return // it is about to wait
 	}
 	cell := getg().stemmaCtx
@@ -248,7 +250,7 @@ func stemmaReleased(waiter *g) {
 			return
 		}
 		node := stemmaAsideNode(uint32(cell), rt.RecHeld, rt.HeldID(uint64(why)), stemmaWhyName(why))
-		stemmaCountAmount(node, uint64(ns), pp.stemmaShard)
+		stemmaCountAmount(node, stemmaNanoseconds(ticks, now), pp.stemmaShard)
 	})
 }
 
@@ -267,7 +269,7 @@ func stemmaCountRun(gp *g) {
 	if !c.known {
 		counters[0]++
 	}
-	counters[1] += uint64(c.ran)
+	counters[1] += stemmaNanoseconds(c.ran, c.since)
 	c.told += c.ran
 	c.known, c.ran = true, 0
 }
@@ -287,10 +289,10 @@ func stemmaCheckLife(gp *g) {
 		return
 	}
 	stemmaLives.ended.Add(1)
-	life := c.since - c.began
+	life := c.since - gp.stemmaBorn
 	if off := life - c.told; off > life/1000 || off < -life/1000 {
 		stemmaLives.differ.Add(1)
-		print("stemma: goroutine ", gp.goid, " lived ", life, " ns, and ", c.told, " ns were counted\n")
+		print("stemma: goroutine ", gp.goid, " lived ", life, " ticks, and ", c.told, " were counted\n")
 		if stemmaLives.check == "throw" {
 			throw("stemma: the times of a goroutine do not add up to its life")
 		}
@@ -401,7 +403,7 @@ func stemmaWaitEnd() {
 			continue
 		}
 		if gp.m == nil || s == _Gsyscall || s == _Grunning {
-			gp.stemmaClock.turn(gp.stemmaClock.does)
+			stemmaTurn(gp, gp.stemmaClock.does)
 			stemmaCountWait(gp)
 			stemmaCountRun(gp)
 			stemmaCheckLife(gp)
