@@ -423,6 +423,21 @@ func stemmaAddresses() uintptr {
 	return 0
 }
 
+// stemmaSpares reports whether a program with a limit of addresses has some of its own when size bytes more of them are
+// taken: two of its heap's arenas. Else its next allocation may be the one for which there are none.
+func stemmaSpares(size uintptr) bool {
+	const own = 128 << 20
+	if stemmaLimit(linuxRlimitAS) >= 1<<46 {
+		return true
+	}
+	p := stemmaReserve(0, size+own)
+	if p == nil {
+		return false
+	}
+	munmap(p, size+own)
+	return true
+}
+
 // stemmaNotGrown says, once, that there is no room for more. It may be called with locks
 // held, without a P, and in a signal handler: so the line has memory of its own, which
 // only the first caller writes to.
