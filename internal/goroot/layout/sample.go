@@ -41,9 +41,10 @@ type SampleNode struct {
 	Key     uint32    // the parent, for whoever looks for the node
 	Parent  uint32    // the parent + 1
 	Next    uint32    // the next node of the same hash bucket
-	_       uint32    //
+	Child   uint32    // the first of the list of children, for whoever looks for them
 	Weights [2]Weight // on CPU and waiting, by rt.Weight constant
-	_       uint64    //
+	Sibling uint32    // the next node of the list that the node is in, if it is in one
+	Recent  uint32    // the child that was looked for last
 }
 
 // A Countdown is what the accumulator counts the calls of one function in, with the trigger func. The compiler

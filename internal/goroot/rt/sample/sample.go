@@ -134,19 +134,81 @@ func (s *Samples) Set(stat int, v uint64) { memory.Store64(&s.header().Stats[sta
 // Latency counts one sample that took ns nanoseconds from request to end.
 func (s *Samples) Latency(ns uint64) { memory.Add64(&s.header().Latency[rt.LatencyBucket(ns)], 1) }
 
+// fewChildren is how many children of a node are in its list. Others are found by the hash table: who has as many is
+// rare, and to look at each of them would take longer.
+const fewChildren = 4
+
 // Child returns the node of the frame at pc that parent's frame called, and
 // creates it if there is none. Without room it is the overflow node.
+//
+// The processor's caches have neither the tree nor the table of a large program. Nodes that were made together lie side
+// by side, though, and who comes by again goes from one to the next: so the child that was looked for last is tried
+// first.
 func (s *Samples) Child(parent uint32, pc uintptr) uint32 {
-	head := s.bucket(parent, pc)
-	first, stop, mine := memory.Load32(head), uint32(0), uint32(0)
+	p := s.node(parent)
+	if n := memory.Load32(&p.Recent); n != 0 && s.is(n, parent, pc) {
+		return n
+	}
+	n := s.listed(parent, pc)
+	memory.StoreRel32(&p.Recent, n)
+	return n
+}
+
+// is reports whether node n is that of the frame at pc that parent's frame called.
+func (s *Samples) is(n, parent uint32, pc uintptr) bool {
+	p := s.node(n)
+	return p.Key == parent && p.PC == uint64(pc)
+}
+
+// listed is Child, by the list of the parent's children.
+func (s *Samples) listed(parent uint32, pc uintptr) uint32 {
+	head := &s.node(parent).Child
+	first, stop, mine, length := memory.Load32(head), uint32(0), uint32(0), 0
 	for {
-		// Chains only grow at their heads: what was looked at is not again.
-		// A node on a lost page ends its chain: node 0 is in none.
-		for n := first; n != stop && n != 0; n = s.node(n).Next {
-			if p := s.node(n); p.Key == parent && p.PC == uint64(pc) {
-				if mine != 0 { // another thread was faster; this one stays unused
-					memory.StoreRel32(&s.node(mine).Parent, 0)
-				}
+		// Lists only grow at their heads: what was looked at is not again, but counts. So the length
+		// is known for sure where the new head takes the place of the one that was looked at.
+		// A node on a lost page ends its list: node 0 is in none.
+		for n := first; n != stop && n != 0; n = s.node(n).Sibling {
+			if s.is(n, parent, pc) {
+				s.drop(mine)
+				return n
+			}
+			length++
+		}
+		if length >= fewChildren {
+			return s.hashed(parent, pc, mine)
+		}
+		if mine == 0 {
+			if mine = s.alloc(); mine == 0 {
+				return sampleOverflow
+			}
+		}
+		p := s.node(mine)
+		p.PC, p.Key, p.Sibling = uint64(pc), parent, first
+		memory.StoreRel32(&p.Parent, parent+1)
+		if memory.Cas32(head, first, mine) {
+			return mine
+		}
+		first, stop = memory.Load32(head), first
+	}
+}
+
+// drop leaves a new node unused: another thread was faster.
+func (s *Samples) drop(mine uint32) {
+	if mine != 0 {
+		memory.StoreRel32(&s.node(mine).Parent, 0)
+	}
+}
+
+// hashed is Child, by the hash table, for a parent whose list has as many children as it may. mine is a new
+// node, or 0.
+func (s *Samples) hashed(parent uint32, pc uintptr, mine uint32) uint32 {
+	head := s.bucket(parent, pc)
+	first, stop := memory.Load32(head), uint32(0)
+	for {
+		for n := first; n != stop && n != 0; n = s.node(n).Next { // as above
+			if s.is(n, parent, pc) {
+				s.drop(mine)
 				return n
 			}
 		}
@@ -156,7 +218,7 @@ func (s *Samples) Child(parent uint32, pc uintptr) uint32 {
 			}
 		}
 		p := s.node(mine)
-		p.PC, p.Key, p.Next = uint64(pc), parent, first
+		p.PC, p.Key, p.Next, p.Sibling = uint64(pc), parent, first, 0
 		memory.StoreRel32(&p.Parent, parent+1)
 		if memory.Cas32(head, first, mine) {
 			return mine

@@ -1,8 +1,11 @@
 package sample
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 
@@ -32,9 +35,16 @@ func (s *Samples) weight(n uint32, kind int) (ns, samples uint64) {
 }
 
 // TestSamplesReference records random stacks from several goroutines at once
-// and compares the tree with a plain map of stacks.
+// and compares the tree with a plain map of stacks: with fewer children of each node than a list
+// has, and with more.
 func TestSamplesReference(t *testing.T) {
-	s := newSamples(1 << 16)
+	for _, children := range []int{2, 4, 12} {
+		t.Run(fmt.Sprint(children), func(t *testing.T) { testSamplesReference(t, children) })
+	}
+}
+
+func testSamplesReference(t *testing.T, children int) {
+	s := newSamples(1 << 18)
 	want := make([]map[string]uint64, 8)
 	var wg sync.WaitGroup
 	for i := range want {
@@ -42,10 +52,10 @@ func TestSamplesReference(t *testing.T) {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(1, uint64(i)))
 			for range 5000 {
-				pcs := make([]uintptr, 1+r.IntN(6))
+				pcs := make([]uintptr, 1+r.IntN(5))
 				key := ""
 				for k := range pcs {
-					pcs[k] = uintptr(rt.NumPseudo + r.IntN(4))
+					pcs[k] = uintptr(rt.NumPseudo + r.IntN(children))
 					key += string(rune(pcs[k]))
 				}
 				s.Add(s.Stack(0, pcs), rt.WeightCPU, 10, 1)
@@ -90,6 +100,37 @@ func TestSamplesReference(t *testing.T) {
 	for k, n := range sum {
 		if have[k] != n {
 			t.Errorf("context %q: %d samples, want %d", k, have[k], n)
+		}
+	}
+}
+
+// TestSamplesAtOnce has threads look for the same children of a new node at the same moment: all get the same ones.
+func TestSamplesAtOnce(t *testing.T) {
+	const rounds, threads, children = 20_000, 4, 2 * fewChildren
+	s := newSamples(2 * rounds * threads * children)
+	var have [rounds][threads][children]uint32
+	var arrived [rounds]atomic.Int32
+	var wg sync.WaitGroup
+	for i := range threads {
+		wg.Go(func() {
+			for round := range rounds {
+				parent := s.Child(0, uintptr(rt.NumPseudo+round))
+				for arrived[round].Add(1); arrived[round].Load() < threads; {
+					runtime.Gosched()
+				}
+				for k := range children {
+					k := (k + i/2) % children
+					have[round][i][k] = s.Child(parent, uintptr(rt.NumPseudo+k))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for round := range rounds {
+		for i := range threads {
+			if have[round][i] != have[round][0] {
+				t.Fatalf("round %d: one thread has %d, another one %d", round, have[round][i], have[round][0])
+			}
 		}
 	}
 }
