@@ -38,9 +38,7 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 	if buf == nil {
 		return 0, false
 	}
-	const size = stemmaBufSize - sample.MemoBytes
-	frames := unsafe.Slice((*sample.NewFrame)(unsafe.Pointer(&buf[0])), size/unsafe.Sizeof(sample.NewFrame{}))
-	memo := (*sample.Memo)(unsafe.Pointer(&buf[size/goarch.PtrSize]))
+	frames := unsafe.Slice((*sample.NewFrame)(unsafe.Pointer(&buf[0])), stemmaBufSize/unsafe.Sizeof(sample.NewFrame{}))
 	pc, sp, interrupted := at.pc, at.sp, at.how == stemmaInterrupted
 	bp := uintptr(0)
 	if at.how == stemmaEntered {
@@ -85,9 +83,9 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 		}
 	}
 	stemmaMarkTop(gp, t, false)
-	ref = t.Splice(s, memo, ref, frames[:n], gp.stack.hi, stemmaAcct.on && stemmaAcct.all)
+	ref = t.Splice(s, ref, frames[:n], gp.stack.hi, stemmaAcct.on && stemmaAcct.all)
 	stemmaMarkTop(gp, t, true)
-	return memo.Child(s, ref, at.sym), true
+	return s.Child(ref, at.sym), true
 }
 
 // stemmaStepBP is stemmaStep, by the frame pointer where the frame at pc is known to have one. bp is that, or, if the

@@ -1,10 +1,6 @@
 package sample
 
-import (
-	"unsafe"
-
-	"github.com/stemma-go/stemma/internal/goroot/rt"
-)
+import "github.com/stemma-go/stemma/internal/goroot/rt"
 
 // This file splices new frames into a tree of samples, as "Approximating the
 // Calling Context Tree via Sampling" (Arnold and Sweeney, 2000) does in section 3.
@@ -25,38 +21,13 @@ type NewFrame struct {
 	Sym  uintptr // the address that stands for the frame in the tree
 }
 
-// A Memo remembers nodes that Child has found lately, for one thread: samples that follow each other closely have most
-// of their frames in common. The tree and its hash table are larger than the processor's caches; a Memo is not.
-type Memo [memoSize]struct {
-	pc           uintptr
-	parent, node uint32
-}
-
-const (
-	memoLog  = 13
-	memoSize = 1 << memoLog
-)
-
-// MemoBytes is the size of a Memo.
-const MemoBytes = unsafe.Sizeof(Memo{})
-
-// Child is s.Child.
-func (m *Memo) Child(s *Samples, parent uint32, pc uintptr) uint32 {
-	e := &m[(uint32(pc)^parent<<7)*0x9e3779b1>>(32-memoLog)]
-	if e.pc != pc || e.parent != parent {
-		e.node = s.Child(parent, pc)
-		e.pc, e.parent = pc, parent
-	}
-	return e.node
-}
-
 // Splice adds frames, innermost first, below base, the node of SF_old, and
 // an entry for each that may be patched; hi is the end of the stack. It returns the
 // node of the innermost one. With all, each new frame's edge gets the weight of one
 // sample: the strategy increment-all-new-edges.
-func (t *Trace) Splice(s *Samples, m *Memo, base uint32, frames []NewFrame, hi uintptr, all bool) uint32 {
+func (t *Trace) Splice(s *Samples, base uint32, frames []NewFrame, hi uintptr, all bool) uint32 {
 	for i := len(frames) - 1; i >= 0; i-- {
-		base = m.Child(s, base, frames[i].Sym)
+		base = s.Child(base, frames[i].Sym)
 		if all {
 			s.Add(base, rt.WeightCPU, 0, 1)
 		}

@@ -13,7 +13,6 @@ import (
 type acctMachine struct {
 	s     *Samples
 	t     Trace
-	memo  Memo
 	stack []uintptr // return addresses, a word each; hi is where it begins
 	bits  []bool    // the trampoline is in the slot
 	calls uint64
@@ -59,7 +58,7 @@ func (m *acctMachine) sample(fn uintptr) {
 		m.bits[i] = true
 		frames = append(frames, NewFrame{m.slot(i), m.stack[i], m.stack[i] - 1})
 	}
-	node := m.memo.Child(m.s, m.t.Splice(m.s, &m.memo, base, frames, acctHi, m.all), fn)
+	node := m.s.Child(m.t.Splice(m.s, base, frames, acctHi, m.all), fn)
 	m.s.Add(node, rt.WeightCPU, 0, 1)
 }
 
@@ -165,25 +164,5 @@ func TestDecay(t *testing.T) {
 	}
 	if c[3] != 100 {
 		t.Errorf("a counter that is not used ends at %d, want 100", c[3])
-	}
-}
-
-// TestMemo asks for nodes that share places of the memo: for each it must say what the tree says.
-func TestMemo(t *testing.T) {
-	s, m := newSamples(1<<12), new(Memo)
-	nodes := map[[2]uintptr]uint32{}
-	for i := range 20_000 {
-		parent, pc := uint32(i*7%31), uintptr(i%53)*memoSize+5
-		node := m.Child(s, parent, pc)
-		key := [2]uintptr{uintptr(parent), pc}
-		if want, ok := nodes[key]; ok && node != want || node != s.Child(parent, pc) {
-			t.Fatalf("the child of %d at %d is %d, want %d", parent, pc, node, s.Child(parent, pc))
-		}
-		nodes[key] = node
-	}
-	for pc := range uintptr(3) { // few parents, one address
-		if a, b := m.Child(s, 1, pc+5), m.Child(s, 1+memoSize, pc+5); a == b {
-			t.Errorf("two parents have one child at %d", pc+5)
-		}
 	}
 }
