@@ -21,6 +21,7 @@ type Contexts struct {
 	head         unsafe.Pointer // the two pages of cce, of which rec writes the first
 	internedMem  memory.Span    // interned entries
 	internedUsed uint64         // of them, as in the header
+	recent       memory.Span    // for each interned entry the last two on top of it, see recentOn
 	maxNum       uint32         // of them; the last one stands for all that had no room, and is in no file
 	pcs          unsafe.Pointer // the table of return addresses
 	numPC        uint32         // entries in it
@@ -79,6 +80,7 @@ func (c *Contexts) Init(rec *recorder.Recorder, head, interned, pcs, mem unsafe.
 	c.max = limits{scaled(maxFuncs, shift), scaled(maxSites, shift)}
 	c.funcs = tableOf[fun](&c.mem, &c.funcMem, c.max.funcs)
 	c.sites = tableOf[site](&c.mem, &c.siteMem, c.max.sites)
+	c.recent = c.mem.Array(rt.InternedBytes/layout.InternedSize>>shift, unsafe.Sizeof(*c.recentOn(0)))
 	needs(&c.funcMem, c.funcs, 1)
 	c.numFuncs = 1
 	c.internedRoom(0)
@@ -355,9 +357,32 @@ func hashInterned(n *layout.Interned) uint32 {
 	return uint32(h >> 32)
 }
 
-// internedRoom makes room for interned entry number i.
+// internedRoom makes room for interned entry number i, and for those that are last on top of it.
 func (c *Contexts) internedRoom(i uint32) bool {
-	return c.internedMem.Need(uint64(i+1) * layout.InternedSize)
+	return c.recent.Need(uint64(i+1)*uint64(unsafe.Sizeof(*c.recentOn(0)))) &&
+		c.internedMem.Need(uint64(i+1)*layout.InternedSize)
+}
+
+// recentOn returns where the two entries are that were looked for last on top of a
+// parent: the last one in the lower half. There are none on top of the one that had no room. They lie near each other,
+// as entries do that are made together, where the places in a hash table of millions lie anywhere.
+//
+//go:nosplit
+func (c *Contexts) recentOn(parent uint32) *uint64 {
+	if parent == c.maxNum-1 {
+		return nil
+	}
+	return (*uint64)(c.recent.At(uint64(parent) * uint64(unsafe.Sizeof(uint64(0)))))
+}
+
+// noteRecent makes entry i the last one on top of its parent. It needs no lock: what two threads note at once is
+// noted once.
+//
+//go:nosplit
+func (c *Contexts) noteRecent(parent, i uint32) {
+	if recent := c.recentOn(parent); recent != nil {
+		memory.StoreRel64(recent, memory.Load64(recent)<<32|uint64(i))
+	}
 }
 
 // addInterned appends an interned entry, for which there is room.

@@ -17,7 +17,6 @@ type Dacce struct {
 	*Contexts
 	epoch, epochsUsed uint64      // as in the header, which may be lost
 	epochs            memory.Span // the dictionaries
-	recent            memory.Span // for each interned entry the last two on top of it, see recentOn
 	codes             []code      // by function
 	calls             []call      // by site
 	edges             []edge
@@ -65,9 +64,7 @@ func (d *Dacce) Init(c *Contexts, epochs unsafe.Pointer, shift uint) {
 	d.codes = tableOf[code](&c.mem, &d.codeMem, c.max.funcs)
 	d.calls = tableOf[call](&c.mem, &d.callMem, c.max.sites)
 	d.edges = tableOf[edge](&c.mem, &d.edgeMem, d.maxEdge)
-	d.recent = c.mem.Array(rt.InternedBytes/layout.InternedSize>>shift, unsafe.Sizeof(*d.recentOn(0)))
 	needs(&d.codeMem, d.codes, 1)
-	d.roomFor(0)
 	d.plan.init(d)
 }
 

@@ -423,6 +423,24 @@ func paired(v, c uint64, kind uint32, place, target uint64) layout.Interned {
 //
 //go:nosplit
 func (l *Lucce) lookup(n *layout.Interned) uint32 {
+	if recent := l.recentOn(n.Parent); recent != nil {
+		for k := memory.Load64(recent); k != 0; k >>= 32 {
+			if *l.interned(uint32(k)) == *n {
+				return uint32(k)
+			}
+		}
+	}
+	i := l.inTable(n)
+	if i != 0 {
+		l.noteRecent(n.Parent, i)
+	}
+	return i
+}
+
+// inTable is lookup in the hash table.
+//
+//go:nosplit
+func (l *Lucce) inTable(n *layout.Interned) uint32 {
 	base := l.entries.base
 	for h := hashInterned(n); ; h++ {
 		i := memory.Load32(slot(base, h))
@@ -448,6 +466,7 @@ func (l *Lucce) intern(n layout.Interned) uint32 {
 	l.addInterned(&n)
 	put(l.entries.base, hashInterned(&n), i)
 	l.entries.num++
+	l.noteRecent(n.Parent, i)
 	return i
 }
 

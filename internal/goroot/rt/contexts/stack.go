@@ -168,7 +168,7 @@ func (c *Dacce) Intern(st *Stack, w uint64) uint32 {
 		if n = c.recallEntry(st, d, below); n == 0 {
 			n = c.internEntry(st, d, below)
 			if k := c.recentOn(below); k != nil && uint32(*k) != n && n < c.maxNum-1 {
-				memory.StoreRel64(k, *k<<32|uint64(n))
+				c.noteRecent(below, n)
 			}
 		}
 		st.entry(d).Interned = n
@@ -207,17 +207,6 @@ func (st *Stack) interned(top uint64) (d uint64, n uint32) {
 		}
 	}
 	return 0, 0
-}
-
-// recentOn returns where the two entries are that were interned last on top of a
-// parent: the last one in the lower half. There are none on top of the one that had no room.
-//
-//go:nosplit
-func (c *Dacce) recentOn(parent uint32) *uint64 {
-	if parent == c.maxNum-1 {
-		return nil
-	}
-	return (*uint64)(c.recent.At(uint64(parent) * uint64(unsafe.Sizeof(uint64(0)))))
 }
 
 // recallEntry returns the interned entry for that at depth d, on top of the interned parent,
@@ -276,18 +265,13 @@ func (c *Dacce) internAt(parent, id, epoch, kind uint32, place, target uint64) u
 		}
 	}
 	i := uint32(c.internedUsed)
-	if i >= c.maxNum-1 || !c.roomFor(i) {
+	if i >= c.maxNum-1 || !c.internedRoom(i) {
 		return c.Cut()
 	}
 	c.addInterned(&n)
 	*c.internals.at(h) = i
 	c.internals.num++
 	return i
-}
-
-// roomFor makes room for interned entry number i, and for those that were last on top of it.
-func (c *Dacce) roomFor(i uint32) bool {
-	return c.recent.Need(uint64(i+1)*8) && c.internedRoom(i)
 }
 
 // Capture returns the ID of the context in which the frame with the word w calls
