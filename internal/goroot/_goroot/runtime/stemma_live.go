@@ -189,7 +189,8 @@ func stemmaMapShape(name string) unsafe.Pointer {
 }
 
 // stemmaMapOfP reserves room bytes, at addr unless it is 0, of which size bytes are a file that a P has for itself.
-// It returns nil if there are no addresses, or, but for the first P, no others left for the program. The world is stopped.
+// It returns nil if there are no addresses, or, but for the first P, no others left for the program. The world is
+// stopped.
 func stemmaMapOfP(prefix string, pp *p, addr, room, size uintptr, sparse bool) unsafe.Pointer {
 	if pp.id > 0 && !stemmaSpares(room) {
 		return nil
