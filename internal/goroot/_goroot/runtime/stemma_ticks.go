@@ -5,7 +5,6 @@ package runtime
 
 import (
 	"internal/runtime/atomic"
-	"internal/runtime/math"
 	"unsafe"
 )
 
@@ -15,7 +14,7 @@ var stemmaTicks struct {
 	on     bool // ticks of the processor are counted, else nanoseconds; set before there is a second thread
 	ns0    int64
 	t0     int64         // the same moment in ticks
-	rate   atomic.Uint64 // nanoseconds a tick, << 32
+	rate   atomic.Uint64 // the bits of a float64: nanoseconds a tick
 	refine atomic.Int64  // when to look again, in ticks
 }
 
@@ -58,19 +57,20 @@ func stemmaNanoseconds(ticks, now int64) uint64 {
 	if now-t.refine.Load() >= 0 {
 		stemmaRefine()
 	}
-	hi, lo := math.Mul64(uint64(ticks), t.rate.Load())
-	return hi<<32 | lo>>32 + lo>>31&1
+	return uint64(float64(ticks)*float64frombits(t.rate.Load()) + 0.5)
 }
 
-// stemmaRefine finds out how long a tick is. Several threads may do so at once.
+// stemmaRefine finds out how long a tick is. Several threads may do so at once. If this one had no CPU between its
+// looks at the two clocks, what is known already is better.
 func stemmaRefine() {
 	t := &stemmaTicks
 	before := cputicks()
 	ns := nanotime() - t.ns0
-	ticks := (before+cputicks())/2 - t.t0
-	if ns <= 0 || ticks <= 0 {
+	after := cputicks()
+	ticks := (before+after)/2 - t.t0
+	if ns <= 0 || ticks <= 0 || after-before > ticks>>10 && t.rate.Load() != 0 {
 		return
 	}
-	t.rate.Store(uint64(float64(ns) / float64(ticks) * (1 << 32)))
+	t.rate.Store(float64bits(float64(ns) / float64(ticks)))
 	t.refine.Store(t.t0 + 2*ticks)
 }
