@@ -31,15 +31,15 @@ const (
 	stemmaWhyStart // whatever it waits for, it has not called anything yet
 )
 
-// A stemmaClockOf is a goroutine's clock, in ticks. Whoever changes the status of the goroutine owns it: there is only
-// one at a time, since the next change needs that the last one has been seen. It lies in one line of the processor's
-// cache, since who makes a goroutine ready is often on another processor than the goroutine.
+// A stemmaClockOf is a goroutine's clock, in nanoseconds. Whoever changes the status of the goroutine owns it: there is
+// only one at a time, since the next change needs that the last one has been seen. It lies in one line of the
+// processor's cache, since who makes a goroutine ready is often on another processor than the goroutine.
 type stemmaClockOf struct {
-	since  int64      // when the last change was; 0 before the first
-	waited int64      // ticks of a wait or a system call that are not counted yet
+	since  int64      // nanotime of the last change; 0 before the first
+	waited int64      // time of a wait or a system call that is not counted yet
 	ready  int64      // likewise, of waiting for a P
 	ran    int64      // likewise, of running
-	told   int64      // ticks that are counted, or left out on purpose
+	told   int64      // time that is counted, or left out on purpose
 	does   uint8      // since then
 	why    waitReason // of waited
 	known  bool       // the goroutine is counted
@@ -51,7 +51,6 @@ func stemmaWaitInit() {
 		stemma.tree.Counts(rt.HdrFlagWait)
 		stemmaAside = (*[1 << 14]stemmaWaitEntry)(stemmaTables(unsafe.Sizeof(*stemmaAside)))
 		stemmaLives.check = stemmaEnv("STEMMA_WAIT_CHECK")
-		stemmaTicksInit()
 		stemmaWaitOn = true
 	}
 }
@@ -124,13 +123,13 @@ func stemmaStop(gp *g, does uint8, why waitReason) {
 	gp.stemmaClock.why = why
 }
 
-// stemmaTurn notes that from here on gp does something else. Processors agree on the time but for some ticks.
+// stemmaTurn notes that from here on gp does something else.
 //
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaTurn(gp *g, does uint8) {
-	c, now := &gp.stemmaClock, stemmaTicksNow()
-	passed := max(now-c.since, 0)
+	c, now := &gp.stemmaClock, nanotime()
+	passed := now - c.since
 	switch c.does {
 	case stemmaDead:
 		gp.stemmaBorn = now
@@ -166,7 +165,7 @@ func stemmaCountWait(gp *g) {
 	}
 	if cell == gp.stemmaStart && cell != stemmaRootCell(rt.RootMain) {
 		// It has not called anything. Its creator's waits are counted below that cell, too, for other reasons.
-		stemmaWaitedIn(cell, stemmaWhyStart, false, stemmaNanoseconds(c.waited+c.ready, c.since), pp.stemmaShard)
+		stemmaWaitedIn(cell, stemmaWhyStart, false, uint64(c.waited+c.ready), pp.stemmaShard)
 		c.tell()
 		return
 	}
@@ -175,10 +174,10 @@ func stemmaCountWait(gp *g) {
 		cell = stemmaInterruptedCell(gp, cell)
 	}
 	if c.waited != 0 {
-		stemmaWaitedIn(cell, c.why, own, stemmaNanoseconds(c.waited, c.since), pp.stemmaShard)
+		stemmaWaitedIn(cell, c.why, own, uint64(c.waited), pp.stemmaShard)
 	}
 	if c.ready != 0 {
-		stemmaWaitedIn(cell, stemmaWhyReady, own, stemmaNanoseconds(c.ready, c.since), pp.stemmaShard)
+		stemmaWaitedIn(cell, stemmaWhyReady, own, uint64(c.ready), pp.stemmaShard)
 	}
 	c.tell()
 }
@@ -238,9 +237,8 @@ func stemmaReleased(waiter *g) {
 		return
 	}
 	clock := &waiter.stemmaClock
-	now := stemmaTicksNow()
-	ticks := now - clock.since
-	if clock.does != stemmaWaits || ticks < 0 {
+	ns := nanotime() - clock.since
+	if clock.does != stemmaWaits || ns < 0 {
 		return // it is about to wait
 	}
 	cell := getg().stemmaCtx
@@ -250,7 +248,7 @@ func stemmaReleased(waiter *g) {
 			return
 		}
 		node := stemmaAsideNode(uint32(cell), rt.RecHeld, rt.HeldID(uint64(why)), stemmaWhyName(why))
-		stemmaCountAmount(node, stemmaNanoseconds(ticks, now), pp.stemmaShard)
+		stemmaCountAmount(node, uint64(ns), pp.stemmaShard)
 	})
 }
 
@@ -269,7 +267,7 @@ func stemmaCountRun(gp *g) {
 	if !c.known {
 		counters[0]++
 	}
-	counters[1] += stemmaNanoseconds(c.ran, c.since)
+	counters[1] += uint64(c.ran)
 	c.told += c.ran
 	c.known, c.ran = true, 0
 }
@@ -292,7 +290,7 @@ func stemmaCheckLife(gp *g) {
 	life := c.since - gp.stemmaBorn
 	if off := life - c.told; off > life/1000 || off < -life/1000 {
 		stemmaLives.differ.Add(1)
-		print("stemma: goroutine ", gp.goid, " lived ", life, " ticks, and ", c.told, " were counted\n")
+		print("stemma: goroutine ", gp.goid, " lived ", life, " ns, and ", c.told, " ns were counted\n")
 		if stemmaLives.check == "throw" {
 			throw("stemma: the times of a goroutine do not add up to its life")
 		}
