@@ -198,12 +198,16 @@ func TestGuardBias(t *testing.T) {
 		}
 		return float64(loop) / float64(max(1, all))
 	}
-	guard, signal := inLoop(profile.AskGuard), inLoop(profile.AskSignal)
-	if guard > 0.5 || signal < 0.6 {
-		t.Errorf("by guard %.2f of the samples are in the loop, by signal %.2f; want at most 0.5, and at least 0.6",
-			guard, signal)
-	}
-	t.Logf("by guard %.2f of the samples are in the loop, by signal %.2f", guard, signal)
+	// A thread that does not get a CPU before the next tick is asked by a signal instead.
+	e2e.Retry(t, func() error {
+		guard, signal := inLoop(profile.AskGuard), inLoop(profile.AskSignal)
+		t.Logf("by guard %.2f of the samples are in the loop, by signal %.2f", guard, signal)
+		if guard > 0.8*signal || signal < 0.6 {
+			return fmt.Errorf("by guard %.2f of the samples are in the loop, by signal %.2f; "+
+				"want at most 0.8 of that, and at least 0.6", guard, signal)
+		}
+		return nil
+	})
 }
 
 // TestCPUTime compares the time on CPU with what the kernel counted for the process, in a program with
