@@ -502,7 +502,12 @@ func (m *computer) reencode() {
 		}
 		m.c.Snapshot(m.clock)
 	case 1:
-		m.c.PlanSlowly(func() { m.others() })
+		if m.r.IntN(8) == 0 {
+			m.c.Plan(func() {})
+			m.checkOrder()
+		} else {
+			m.c.PlanSlowly(func() { m.others() })
+		}
 	case 2:
 		if !m.c.Write(m.clock) {
 			m.t.Fatal("no room for a dictionary")
@@ -951,6 +956,26 @@ func (m *computer) checkEncoding() {
 	}
 	if _, err := cce.ReadSiteTables(p, key, num, values); err != nil {
 		m.t.Fatal(err)
+	}
+}
+
+// checkOrder checks that the plan takes the edges that a first plan would take, whatever the order that the one before
+// has left, and that its own order is topological.
+func (m *computer) checkOrder() {
+	m.t.Helper()
+	have := m.c.PlannedEdges()
+	m.c.PlanAnew()
+	want := m.c.PlannedEdges()
+	if len(have) != len(want) {
+		m.t.Fatalf("%d edges, want %d", len(have), len(want))
+	}
+	for i, e := range have {
+		if w := want[i]; e.Taken != w.Taken || e.Loop != w.Loop {
+			m.t.Fatalf("site %d: %v, in a first plan %v", e.Site, e, w)
+		}
+		if e.Taken && e.From >= e.To {
+			m.t.Fatalf("site %d was taken, and leads from place %d to %d", e.Site, e.From, e.To)
+		}
 	}
 }
 

@@ -80,3 +80,24 @@ func (c *Dacce) Planned() (funcs, edges uint32) { return c.plan.numFuncs, c.plan
 
 // Hit makes an edge that was seen as frequent as is wanted.
 func (c *Dacce) Hit(i int, hits uint64) { c.edges[i+1].hits = hits }
+
+// A PlannedEdge is an edge that a plan has, with the places of its ends in the order.
+type PlannedEdge struct {
+	Site, From, To uint32
+	Taken, Loop    bool
+}
+
+// PlannedEdges returns the edges that the plan has, which need not be published.
+func (c *Dacce) PlannedEdges() (edges []PlannedEdge) {
+	p := &c.plan
+	for _, e := range p.edges[:p.numEdges] {
+		edges = append(edges, PlannedEdge{e.site, p.place[e.from], p.place[e.to], e.taken, e.loop})
+	}
+	return edges
+}
+
+// PlanAnew makes the plan once more, as if it were the first one.
+func (c *Dacce) PlanAnew() {
+	c.plan.ordered, c.plan.numOrdered, c.plan.level = 0, 0, -1
+	c.Plan(func() {})
+}

@@ -15,7 +15,7 @@ type Pace struct {
 const (
 	missCost   = 40      // of an entry through the slow path
 	stopCost   = 50e3    // of a stop of the world
-	planCost   = 200     // of a plan, for each function and edge
+	planCost   = 80      // of a plan, for each function and edge
 	missMin    = 256     // entries below which nothing is due
 	pushLimit  = 1 << 20 // pushes since the last re-encoding that make one due
 	interval   = 1e6     // between re-encodings, at least

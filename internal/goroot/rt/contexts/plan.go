@@ -64,6 +64,8 @@ type plan struct {
 	pool                []uint32 // their places
 	numVertices, groups uint32
 	numEdges            uint32
+	ordered, numOrdered uint32 // functions and vertices that stand in order
+	level               int    // of loopLevels, that the plan has
 	numFuncs            uint32 // when the plan was begun, as those below
 	numSites            uint32
 	numSeen             uint32
@@ -116,7 +118,7 @@ const halfLife = 8e9 // nanoseconds, see Snapshot
 
 func (p *plan) init(c *Dacce) {
 	p.c, p.maxNum, p.softNum, p.numKeys = c, rt.MaxNum, 1<<22, rt.NumKeys
-	p.numFuncs = 1
+	p.numFuncs, p.level = 1, -1
 	planSlice(p, &p.class, byClass)
 	for _, s := range [...]*[]uint32{&p.next, &p.group, &p.key} {
 		planSlice(p, s, byFunc)
@@ -304,9 +306,30 @@ func (p *plan) giveKeys() {
 	}
 }
 
-// placeVertices puts the vertices in an order: functions as they were entered, which is
-// nearly topological, and each group before its first member.
+// placeVertices puts the vertices in an order: functions as the last plan has left them, since nearly all of its edges
+// are in this one, too; those that are new behind their callers. For the first plan they stand as they were entered,
+// which is nearly topological. Each group comes before its first member.
 func (p *plan) placeVertices() {
+	following, last := p.pool, uint32(0) // by function: the next one
+	stand := func(f uint32) { following[last], last = f, f }
+	for _, f := range p.order[:p.numOrdered] {
+		if f != 0 && f < p.ordered {
+			stand(f)
+		}
+	}
+	if p.ordered == 0 {
+		for f := uint32(1); f < p.numFuncs; f++ {
+			stand(f)
+		}
+	}
+	following[last] = 0
+	if p.ordered != 0 {
+		p.insertNew(following)
+	}
+	const nowhere = ^uint32(0)
+	for g := range p.groups {
+		p.place[p.numFuncs+g] = nowhere
+	}
 	at := uint32(0)
 	put := func(n uint32) {
 		p.place[n], p.order[at] = at, n
@@ -315,11 +338,36 @@ func (p *plan) placeVertices() {
 	}
 	p.visit = 0
 	put(0)
-	for f := uint32(1); f < p.numFuncs; f++ {
-		if g := p.group[f]; g != 0 && p.members[g-1-p.numFuncs] == f {
+	for f := following[0]; f != 0; f = following[f] {
+		if g := p.group[f]; g != 0 && p.place[g-1] == nowhere {
 			put(g - 1)
 		}
 		put(f)
+	}
+	p.ordered, p.numOrdered = p.numFuncs, p.numVertices
+}
+
+// insertNew puts each function that the last plan did not have behind that of its callers which is last, or behind the
+// first one, if that is new, too. What nobody is known to call comes first.
+func (p *plan) insertNew(following []uint32) {
+	callers := p.ahead
+	clear(callers[p.ordered:p.numFuncs])
+	for i := uint32(1); i <= p.numSeen; i++ {
+		e := &p.c.edges[i]
+		if e.target < p.ordered || e.target >= p.numFuncs {
+			continue
+		}
+		caller, best := p.c.sites[e.site].caller, &callers[e.target]
+		switch {
+		case *best == 0 && caller < e.target: // it was entered before
+			*best = caller
+		case *best != 0 && caller < p.ordered && (*best >= p.ordered || p.place[caller] > p.place[*best]):
+			*best = caller
+		}
+	}
+	for f := p.ordered; f < p.numFuncs; f++ {
+		c := callers[f]
+		following[f], following[c] = following[c], f
 	}
 }
 
@@ -478,6 +526,16 @@ func (p *plan) reorder(ahead, behind []uint32) {
 
 // sort sorts a in place.
 func sort(a []uint32) {
+	if len(a) <= 16 {
+		for i := 1; i < len(a); i++ {
+			x, k := a[i], i
+			for ; k > 0 && a[k-1] > x; k-- {
+				a[k] = a[k-1]
+			}
+			a[k] = x
+		}
+		return
+	}
 	for i := len(a)/2 - 1; i >= 0; i-- {
 		sift(a, i)
 	}
@@ -546,21 +604,26 @@ func (p *plan) levels(e *planEdge, most uint64) uint64 {
 	return min(max(most>>(memory.Len64(p.loopWeight)-memory.Len64(p.weight[e.site])), 1), maxLevels)
 }
 
-// number gives ids to all edges, with as many for loops as cost least.
+// number gives ids to all edges, with as many for loops as cost least: of all levels the first time, then of those next
+// to what was best.
 func (p *plan) number(pause func()) {
-	best, cost := uint64(0), uint64(0)
-	for _, most := range loopLevels {
+	from, to := 0, len(loopLevels)
+	if p.level >= 0 {
+		from, to = max(p.level-1, 0), min(p.level+2, to)
+	}
+	cost := uint64(0)
+	for i := from; i < to; i++ {
 		pause()
-		p.numberEdges(most)
+		p.numberEdges(loopLevels[i])
+		if i == from || p.left == 0 || p.Cost < cost {
+			p.level, cost = i, p.Cost
+		}
 		if p.left == 0 {
 			return
 		}
-		if best == 0 || p.Cost < cost {
-			best, cost = most, p.Cost
-		}
 	}
-	if best != 1 {
-		p.numberEdges(best)
+	if p.level != to-1 {
+		p.numberEdges(loopLevels[p.level])
 	}
 }
 
@@ -598,16 +661,21 @@ func (p *plan) numberEdges(most uint64) {
 
 // numberVertex numbers the edges into vertex n from sum on and returns its numCC.
 func (p *plan) numberVertex(n uint32, sum uint64) uint64 {
-	total := uint64(0)
-	for e := p.in[n]; e != 0; e = p.edges[e-1].inNext {
-		total += p.weight[p.edges[e-1].site]
-	}
-	done := uint64(0)
+	const unknown = ^uint64(0)
+	most, done, seen := unknown, uint64(0), uint64(0) // most is what edges may weigh before others are left out
 	for i := p.in[n]; i != 0; i = p.edges[i-1].inNext {
 		e := &p.edges[i-1]
 		need := uint64(p.num[e.from])
 		p.add[e.site] = rt.NoAddition
-		if sum+need >= p.maxNum || sum > p.softNum && done > total-total/1000 {
+		if sum > p.softNum && most == unknown {
+			total := seen
+			for i := i; i != 0; i = p.edges[i-1].inNext {
+				total += p.weight[p.edges[i-1].site]
+			}
+			most = total - total/1000
+		}
+		seen += p.weight[e.site]
+		if sum+need >= p.maxNum || sum > p.softNum && done > most {
 			p.left++
 			continue
 		}
