@@ -22,7 +22,7 @@ func TestCodegen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for verb, flags := range map[string]string{"asm": "-engine=cct", "dacce": "-engine=dacce",
-		"verify": "-engine=dacce -verify"} {
+		"verify": "-engine=dacce -verify", "lucce": "-engine=lucce"} {
 		// Another output each time: a cached compilation prints nothing.
 		flag := "-gcflags=-S -trimpath=" + t.TempDir()
 		args := append([]string{"build"}, strings.Fields(flags)...)

@@ -18,17 +18,46 @@ func leaf(x int) int { return x + 1 }
 // Each call leaves a cell of its own; nothing follows it. Until the first call the node is in a register.
 //
 // With context IDs, nothing may stop the goroutine between the load of the word and
-// its store: in g before a call, in the frame on entry. With the checker the word comes from the slow path.
+// its store: in g before a call, in the frame on entry, and then in g, if the call comes next.
+// With the checker the word comes from the slow path.
 //
 //asm:2 MOVQ\s+\w+, 456\(R14\)
 //asm:2 CALL\s+main\.leaf\(SB\)
 //asm:1 INCQ\s+1073741824\(R13\)\(GS\*1\)
 //asm:1 MOVL\s+main\.\.stemma\+\d+\(SP\), CX\n.*ADDQ\s+\$20, CX\n
-//dacce:2 MOVQ\s+main\.\.stemma\+\d+\(SP\), CX\n.*PCDATA\s+\$0, \$-2\n.*ADDQ\s+stemma:main\.caller\.av\+\d+\(SB\), CX\n.*MOVQ\s+CX, 456\(R14\)\n.*PCDATA\s+\$0, \$-1\n
-//dacce:1 MOVQ\s+456\(R14\), CX\n.*PCDATA\s+\$0, \$-2\n.*SUBQ\s+stemma:main\.caller\.av\(SB\), CX\n(.*NOP\n)?.*CMPQ\s+stemma:main\.caller\.av\+8\(SB\), CX\n.*JLS.*\n(.*MOVQ\s+AX.*\n)?(.*PCDATA\s+\$3.*\n)?.*MOVQ\s+CX, main\.\.stemma\+\d+\(SP\)\n.*PCDATA\s+\$0, \$-1\n
-//verify:1 CALL\s+runtime\.stemmaDacceEnterChecked\(SB\)\n.*PCDATA\s+\$0, \$-2\n.*MOVQ\s+R11, main\.\.stemma\+\d+\(SP\)\n.*PCDATA\s+\$0, \$-1\n
+//dacce:1 MOVQ\s+main\.\.stemma\+\d+\(SP\), CX\n.*PCDATA\s+\$0, \$-2\n.*ADDQ\s+stemma:main\.caller\.av\+\d+\(SB\), CX\n.*MOVQ\s+CX, 456\(R14\)\n.*PCDATA\s+\$0, \$-1\n
+//dacce:1 MOVQ\s+456\(R14\), CX\n.*PCDATA\s+\$0, \$-2\n.*SUBQ\s+stemma:main\.caller\.av\(SB\), CX\n(.*NOP\n)?.*CMPQ\s+stemma:main\.caller\.av\+8\(SB\), CX\n.*JLS.*\n(.*MOVQ\s+AX.*\n)?(.*PCDATA\s+\$3.*\n)?.*MOVQ\s+CX, main\.\.stemma\+\d+\(SP\)\n.*ADDQ\s+stemma:main\.caller\.av\+\d+\(SB\), CX\n.*MOVQ\s+CX, 456\(R14\)\n.*PCDATA\s+\$0, \$-1\n
+//verify:1 CALL\s+runtime\.stemmaDacceEnterChecked\(SB\)\n.*PCDATA\s+\$0, \$-2\n.*MOVQ\s+R11, main\.\.stemma\+\d+\(SP\)\n.*MOVQ\s+stemma:main\.caller\.av\+\d+\(SB\), CX\n.*ADDQ\s+R11, CX\n.*MOVQ\s+CX, 456\(R14\)\n.*PCDATA\s+\$0, \$-1\n
 //go:noinline
 func caller(x int) int { return leaf(x) * leaf(x+1) }
+
+// An argument of several words is spilled behind the check of the entry, and not before it, too.
+//
+//asm:1 MOVQ\s+AX, main\.v\+\d+\([SF]P\)
+//dacce:1 MOVQ\s+AX, main\.v\+\d+\([SF]P\)
+//lucce:1 MOVQ\s+AX, main\.v\+\d+\([SF]P\)
+//go:noinline
+func spills(v tree, f func(tree) int) int {
+	n := f(v)
+	for c := v.first(); c != nil; c = c.next() {
+		n += spills(c, f)
+	}
+	return n + f(v)
+}
+
+type tree interface {
+	first() tree
+	next() tree
+}
+
+// With IDs of versions, g still has the version where nothing was called.
+//
+//lucce:2 MOVQ\s+\w+, 488\(R14\)
+//lucce:1 MOVQ\s+\w+, 496\(R14\)
+//lucce:1 MOVQ\s+main\.\.stemma\+\d+\(SP\), \w+\n.*MOVQ\s+\w+, 488\(R14\)
+//lucce:1 MOVQ\s+main\.\.stemma\+\d+\(SP\), \w+\n.*MOVQ\s+\w+, 496\(R14\)
+//go:noinline
+func twice(x int) int { return leaf(x) * leaf(x+1) }
 
 func get(t *T) int { return t.a }
 func sum(t *T) int { return get(t) + t.b }
@@ -48,5 +77,5 @@ func double(x int) int { return 2 * x }
 func checked(t *T) int { t.b++; return sum(t) }
 
 func main() {
-	println(leaf(1), caller(2), inlined(3), checked(&T{1, 2}))
+	println(leaf(1), caller(2), inlined(3), checked(&T{1, 2}), spills(nil, nil), twice(2))
 }

@@ -5,6 +5,7 @@ import (
 	"cmd/compile/internal/ssa"
 	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
+	"slices"
 )
 
 // StemmaMarkUnencoded calls mark for the ID of each value, and markBlock for
@@ -42,6 +43,59 @@ func StemmaMarkUnencoded(f *ssa.Func, mark, markBlock func(ssa.ID)) {
 			markBlock(b.ID)
 		}
 	}
+	stemmaMarkFresh(f, mark, markBlock)
+}
+
+// stemmaMarkFresh marks what lies between the slot and g where g gets a word that was not loaded from the slot: the one
+// that has just been stored there. The slot's store comes before on all ways.
+func stemmaMarkFresh(f *ssa.Func, mark, markBlock func(ssa.ID)) {
+	seen := map[*ssa.Block]bool{}
+	var back func(b *ssa.Block, values []*ssa.Value)
+	back = func(b *ssa.Block, values []*ssa.Value) {
+		for _, v := range slices.Backward(values) {
+			if v.Op == ssa.OpAMD64MOVQstore && stemmaIsSlot(v) {
+				return
+			}
+			mark(v.ID)
+		}
+		for _, e := range b.Preds {
+			if before := e.Block(); !seen[before] {
+				seen[before] = true
+				markBlock(before.ID)
+				back(before, before.Values)
+			}
+		}
+	}
+	for _, b := range f.Blocks {
+		for i, v := range b.Values {
+			if v.Op == ssa.OpAMD64MOVQstore && stemmaIsContext(v) && stemmaIsFresh(v.Args[1]) {
+				mark(v.ID)
+				back(b, b.Values[:i])
+			}
+		}
+	}
+}
+
+// stemmaIsFresh reports whether v, the word that a call leaves in g, is made of one that is not loaded from the slot.
+func stemmaIsFresh(v *ssa.Value) bool {
+	switch v.Op {
+	case ssa.OpAMD64ADDQ, ssa.OpAMD64ADDQload, ssa.OpAMD64ADDQconst, ssa.OpCopy, ssa.OpLoadReg, ssa.OpStoreReg:
+		for _, a := range v.Args {
+			if stemmaIsSlotLoad(a) {
+				return false
+			}
+		}
+		return v.Op == ssa.OpAMD64ADDQ || stemmaIsFresh(v.Args[0])
+	}
+	return !stemmaIsSlotLoad(v) && v.Op != ssa.OpAMD64MOVQconst
+}
+
+// stemmaIsSlotLoad reports whether v is the word that was loaded from the slot, or kept in another register since.
+func stemmaIsSlotLoad(v *ssa.Value) bool {
+	for v.Op == ssa.OpCopy || v.Op == ssa.OpSelect0 {
+		v = v.Args[0]
+	}
+	return v.Op == ssa.OpAMD64MOVQatomicload && stemmaIsSlot(v)
 }
 
 // stemmaEntering returns the blocks that begin with the word in a register: those

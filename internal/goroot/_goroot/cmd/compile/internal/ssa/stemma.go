@@ -2,6 +2,7 @@ package ssa
 
 import (
 	"cmd/compile/internal/types"
+	"cmd/internal/obj"
 	rt "internal/runtime/stemma"
 	"strings"
 	"unsafe"
@@ -88,14 +89,20 @@ func stemmaLower(f *Func) {
 	}
 }
 
-// stemmaAddLoaded makes v load what it adds to a word, if v is such an addition. The compiler's own rules do not, since
-// the word is loaded as if others could write it: they do not look behind the memory which that gives.
+// stemmaAddLoaded makes v load what it adds to a word, if v is such an addition. The compiler's own rules do not where
+// the word is loaded as if others could write it, since they do not look behind the memory which that gives; nor where
+// it is the one of the entry, since that is stored, too.
 func stemmaAddLoaded(v *Value) bool {
-	if v.Op != OpAMD64ADDQ {
+	if v.Op != OpAMD64ADDQ || !v.Block.Func.Stemma.Moves {
 		return false
 	}
 	for i, word := range v.Args {
 		load := v.Args[1-i]
+		if word.Op == OpPhi && word.Block == v.Block && stemmaIsAddition(load) && load.Block == v.Block {
+			v.Op, v.Aux, v.AuxInt = OpAMD64ADDQload, load.Aux, load.AuxInt
+			v.SetArgs3(word, load.Args[0], load.MemoryArg())
+			return true
+		}
 		if word.Op != OpSelect0 || word.Args[0].Op != OpAMD64MOVQatomicload || word.Uses != 1 ||
 			load.Op != OpAMD64MOVQload || load.Uses != 1 || load.Block != v.Block || word.Block != v.Block {
 			continue
@@ -110,6 +117,12 @@ func stemmaAddLoaded(v *Value) bool {
 	return false
 }
 
+// stemmaIsAddition reports whether v loads an addition value, for one use.
+func stemmaIsAddition(v *Value) bool {
+	sym, ok := v.Aux.(*obj.LSym)
+	return ok && v.Op == OpAMD64MOVQload && v.Uses == 1 && strings.HasPrefix(sym.Name, "stemma:")
+}
+
 // stemmaIsSlow reports whether b is the slow path of the entry of an
 // instrumented function, which is laid out last, out of the way.
 func stemmaIsSlow(b *Block) bool {
@@ -119,6 +132,55 @@ func stemmaIsSlow(b *Block) bool {
 		}
 	}
 	return false
+}
+
+// StemmaSpills returns what spills arguments where the ways through the check of the entry sequence meet, before the
+// first call: there is no safe point on them. The compiler looks for spills in the block of the entry alone, and would
+// spill once more what it does not find there.
+func StemmaSpills(f *Func) (spills []*Value) {
+	for i, b := range []*Block{f.Entry, stemmaBehindCheck(f.Entry)} {
+		if b == nil {
+			break
+		}
+		for _, v := range b.Values {
+			if v.Op.IsCall() {
+				return spills
+			}
+			if i > 0 && v.Op == OpStoreReg && v.Args[0].Op == OpArgIntReg {
+				spills = append(spills, v)
+			}
+		}
+	}
+	return spills
+}
+
+// stemmaBehindCheck returns the block in which the slow path meets the way past it, if block b ends in the choice
+// between them and nothing else leads there. Else it returns nil.
+func stemmaBehindCheck(b *Block) *Block {
+	past := func(b *Block) *Block { // past blocks that nothing else leads to
+		for len(b.Preds) == 1 && len(b.Succs) == 1 {
+			b = b.Succs[0].b
+		}
+		return b
+	}
+	var slow *Block
+	for len(b.Succs) == 2 && (slow == nil || len(b.Preds) == 1) { // lucce checks twice
+		i := 0
+		if !stemmaIsSlow(b.Succs[i].b) {
+			i = 1
+		}
+		if slow = b.Succs[i].b; !stemmaIsSlow(slow) || len(slow.Succs) != 1 {
+			return nil
+		}
+		b = b.Succs[1-i].b
+	}
+	if slow == nil {
+		return nil
+	}
+	if meet := past(b); len(meet.Preds) == 2 && meet == past(slow.Succs[0].b) {
+		return meet
+	}
+	return nil
 }
 
 // stemmaReleases reports whether v ends the time for which the context register was held free

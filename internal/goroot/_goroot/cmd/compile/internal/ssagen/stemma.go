@@ -85,7 +85,7 @@ type stemmaFunc struct {
 	save   []*ssa.Value // the memory values that store to slot; unlinked if it is not needed
 	loads  []*ssa.Value // loads of slot
 	called bool         // something is called, so node does not survive in a register
-	fresh  *ssa.Block   // tree: where nothing was called yet, and node is in a register
+	fresh  *ssa.Block   // where nothing was called yet, and node is in a register; nil if engines do not care
 
 	// stemmaRestore: the place of the context, the memory when it is known, and what
 	// was there on entry, which stemmaCallback has too.

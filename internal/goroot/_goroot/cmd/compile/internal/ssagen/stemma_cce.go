@@ -30,6 +30,7 @@ func (s *state) stemmaWord(w uint64) *ssa.Value {
 // stemmaEncodedSite emits a call site of the given kind, by default of a static
 // call if name is known.
 func (s *state) stemmaEncodedSite(name string, kind int) {
+	defer func() { s.stemma.fresh = nil }()
 	if kind == 0 {
 		s.stemmaMark(noSite)
 		return
@@ -69,6 +70,7 @@ func (s *state) stemmaHereSite(name string) {
 	m := s.stemma.meta
 	s.stemma.called = true
 	s.stemmaLeaveWord(noCell)
+	s.stemma.fresh = nil
 	s.stemmaMark(len(m.sites))
 	m.sites = append(m.sites, stemmaSite{kind: rt.SiteNative, pos: s.peekPos(), callee: name})
 }

@@ -24,7 +24,9 @@
 // running. So a word must not live in a register where the goroutine may be
 // stopped: it is loaded from the slot for each call, with an atomic load, which
 // SSA neither forwards nor merges, and liveness.StemmaMarkUnencoded forbids
-// asynchronous preemption until it is in g, and on entry until it is in the slot.
+// asynchronous preemption until it is in g, and on entry until it is in the slot. A call in the block
+// behind the entry, before which nothing was called, takes it from the register; there preemption is forbidden
+// until the word is in g, so that it waits for one block at most.
 
 package ssagen
 
@@ -65,6 +67,7 @@ func (s *state) stemmaFindWord() {
 	s.vars[stemmaNodeVar] = w
 	over := s.newValue2(ssa.OpLeq64U, types.Types[types.TBOOL], limit, w)
 	s.stemma.entry = s.stemmaSlowIf(over, s.stemma.meta.data)
+	s.stemma.fresh = s.curBlock
 }
 
 // stemmaLeaveWord emits the store of the callee's word: the frame's, and the
@@ -82,6 +85,9 @@ func (s *state) stemmaLeaveWord(cell int) {
 // stemmaLoadWord returns the frame's word.
 func (s *state) stemmaLoadWord() *ssa.Value {
 	word := types.Types[types.TUINT64]
+	if s.stemma.fresh == s.curBlock {
+		return s.stemma.node
+	}
 	load := s.newValue2(ssa.OpAtomicLoad64, types.NewTuple(word, types.TypeMem), s.addr(s.stemma.slot), s.mem())
 	w := s.newValue1(ssa.OpSelect0, word, load)
 	s.vars[memVar] = s.newValue1(ssa.OpSelect1, types.TypeMem, load)

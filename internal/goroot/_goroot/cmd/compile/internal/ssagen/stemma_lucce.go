@@ -30,6 +30,8 @@
 //	MOVQ  slot(SP), V
 //	MOVQ  V, version(R14)
 //
+// where the id is in a register and the version in g if nothing was called before.
+//
 // A step never changes, so it needs no lock to read one. The slow path is a call to
 // runtime.stemmaLucceEnter, with the conventions of runtime.stemmaEnter; it leaves the
 // version in g. Nobody changes the pair in a frame, so that the compiler may keep it
@@ -100,6 +102,7 @@ func (s *state) stemmaFindPair() {
 	s.startBlock(done)
 	s.stemma.node = s.variable(stemmaNodeVar, u64)
 	s.stemmaSavePair()
+	s.stemma.fresh = s.curBlock
 }
 
 // stemmaUnless ends the current block: it goes to slow if op holds for a and b,
@@ -140,8 +143,12 @@ func (s *state) stemmaHalf(offset int64) *ssa.Value {
 // has none.
 func (s *state) stemmaLeavePair(cell int) {
 	word, u64 := types.Types[types.TUINTPTR], types.Types[types.TUINT64]
-	s.store(u64, s.stemmaG(layout.GID), s.rawLoad(u64, s.stemmaHalf(stemmaPairID)))
-	s.store(u64, s.stemmaG(layout.GVersion), s.rawLoad(u64, s.stemmaHalf(stemmaPairVersion)))
+	if s.stemma.fresh == s.curBlock { // nothing was called: g still has the version
+		s.store(u64, s.stemmaG(layout.GID), s.stemma.node)
+	} else {
+		s.store(u64, s.stemmaG(layout.GID), s.rawLoad(u64, s.stemmaHalf(stemmaPairID)))
+		s.store(u64, s.stemmaG(layout.GVersion), s.rawLoad(u64, s.stemmaHalf(stemmaPairVersion)))
+	}
 	addr := s.stemmaRuntimeCell("runtime.stemmaGoCell")
 	if cell != noCell {
 		data := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.data, s.sb)
