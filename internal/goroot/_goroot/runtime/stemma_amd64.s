@@ -120,12 +120,17 @@ TEXT stemmaEnterSlow<>(SB), NOSPLIT, $88-0
 	RET
 
 // func stemmaSetBase(how, base uintptr) (errno uintptr)
-// Sets the segment base GS of this thread. It needs no g, and no stack but its caller's.
+// Sets the segment base GS of this thread. It needs no g, and no stack but its caller's. To read the base takes a
+// fifteenth of the time that it takes to set it, and it is nearly always right.
 TEXT ·stemmaSetBase(SB), NOSPLIT|NOFRAME, $0-24
 	MOVQ	base+8(FP), SI
 	CMPQ	how+0(FP), $const_stemmaSegmentInst
 	JNE	call
+	RDGSBASEQ	AX
+	CMPQ	AX, SI
+	JEQ	done
 	WRGSBASEQ	SI
+done:
 	MOVQ	$0, errno+16(FP)
 	RET
 call:
