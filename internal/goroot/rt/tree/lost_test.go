@@ -147,3 +147,16 @@ func TestTreeStopsGrowing(t *testing.T) {
 		}
 	}
 }
+
+// TestFaultInSink has a fault in a function for whose node there was no room: a node below it would have a parent that
+// no reader finds, though there is room for so small a one.
+func TestFaultInSink(t *testing.T) {
+	m := newMachine(t, minTree, false)
+	used := m.tree.Used()
+	if n := m.tree.EnterFault(m.tree.sink(), 0x400000); n != 0 || m.tree.Used() != used {
+		t.Errorf("a fault without a parent has node %d", n)
+	}
+	if m.tree.rec.Header().Lost[rt.LostNodes] == 0 {
+		t.Error("no loss is counted")
+	}
+}

@@ -411,9 +411,9 @@ func (t *Tree) RecoverCell(n uint32) uint32 {
 }
 
 // EnterFault creates a node for faults at pc in node parent. It returns 0 if
-// there is no room.
+// there is no room, or was none for the parent.
 func (t *Tree) EnterFault(parent uint32, pc uint64) uint32 {
-	if !t.room(rt.FaultSize, false) {
+	if t.inSink(parent) || !t.room(rt.FaultSize, false) {
 		t.rec.Lost(rt.LostNodes)
 		return 0
 	}
