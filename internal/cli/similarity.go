@@ -31,7 +31,6 @@ all runs are of one build. With -by function, only the functions count.
 Given one profile of a program built with ` + engine.Giving(engine.Counts|engine.Samples) + `, similarity compares
 the sampled calls with the exact counts. It leaves out inlined calls and calls of
 functions that are not instrumented, because the accumulator does not see them.
-Build with -recursion=full for that: samples keep every level of recursion.
 
 The degree of overlap is the weight that two trees have in common, from 0 to
 100 %. The hot-edge coverage is the share of the contexts that are hot in both

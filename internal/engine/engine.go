@@ -149,7 +149,7 @@ var List = []*Engine{
 		Name: "acct", Paper: "Arnold and Sweeney, 2000", Help: "samples calls", Gives: Samples,
 		Answers: "Which calls are most frequent, about?", Costs: "a few instructions a call, and the samples",
 		Use:   "where an exact tree is too large",
-		Flags: []string{"trigger", "weights", "nodes"},
+		Flags: []string{"recursion", "nodes", "trigger", "weights"},
 		Code:  Code{Strategy: "acct", Triggered: true}, Parts: Sampling, Settings: AccumulatorSettings,
 		File: FileSamples, Flag: rt.SmpFlagAccumulator,
 	},

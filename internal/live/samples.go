@@ -99,7 +99,7 @@ func (l *Dir) sampleProcess(f *File, head *layout.SampleHeader) error {
 			return f.Fail(int64(unsafe.Offsetof(head.ArgsLen)), "command line of %d bytes, Go version of %d",
 				head.ArgsLen, head.GoVerLen)
 		}
-		proc := profile.Process{Run: head.Run, PID: int(head.PID),
+		proc := profile.Process{Run: head.Run, PID: int(head.PID), Full: head.Flags&rt.SmpFlagFull != 0,
 			Engine: engine.Recorded(fileSamples, head.Flags).Name, GoVersion: string(head.GoVer[:head.GoVerLen])}
 		if list := string(head.Args[:head.ArgsLen]); list != "" {
 			proc.Args = strings.Split(strings.TrimSuffix(list, "\x00"), "\x00")

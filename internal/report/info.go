@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/ids"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/words"
@@ -42,12 +43,15 @@ func Info(w io.Writer, p *record.Record) {
 		if !proc.Start.IsZero() {
 			fmt.Fprintf(w, "start       %s\n", proc.Start.Format(time.RFC3339Nano))
 		}
-		recursion := "folded"
-		if proc.Full {
-			recursion = "full"
+		fmt.Fprintf(w, "go          %s\nengine      %s\n", profile.Printable(proc.GoVersion),
+			profile.Printable(proc.Engine))
+		if e := engine.Lookup(proc.Engine); e == nil || e.Takes("recursion") {
+			recursion := "folded"
+			if proc.Full {
+				recursion = "full"
+			}
+			fmt.Fprintf(w, "recursion   %s\n", recursion)
 		}
-		fmt.Fprintf(w, "go          %s\nengine      %s\nrecursion   %s\n", profile.Printable(proc.GoVersion),
-			profile.Printable(proc.Engine), recursion)
 		if s := proc.Sampling; s != nil {
 			fmt.Fprintf(w, "sampler     %s\n", samplingCounters(s))
 		}

@@ -36,11 +36,7 @@ func figure6(s *session.Session) *table.Table {
 	}
 	for _, engine := range []string{"cct,acct", "acct"} {
 		for _, c := range figure6Settings() {
-			flags := []string{"-trigger=" + c.trigger, "-weights=" + c.weights}
-			if engine != "acct" {
-				flags = append(flags, "-recursion=full")
-			}
-			v := session.EngineVariant(engine, flags...)
+			v := session.EngineVariant(engine, "-trigger="+c.trigger, "-weights="+c.weights)
 			if e, ok := edgesOf(s, v); ok {
 				t.Add(engine, c.trigger, c.weights, session.Number(e.samples, 0), session.Number(e.toB, 0),
 					session.Number(e.toC, 0), session.Number(e.toC/max(e.toB, 1), 1), "100")

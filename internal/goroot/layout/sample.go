@@ -44,7 +44,7 @@ type SampleNode struct {
 	Child   uint32    // the first of the list of children, for whoever looks for them
 	Weights [2]Weight // on CPU and waiting, by rt.Weight constant
 	Sibling uint32    // the next node of the list that the node is in, if it is in one
-	Recent  uint32    // the child that was looked for last
+	Home    uint32    // the node that has the children in its place, where recursion is folded
 }
 
 // A Countdown is what the accumulator counts the calls of one function in, with the trigger func. The compiler

@@ -10,6 +10,7 @@ const (
 	SmpFlagGuard = 1 << 1 // running goroutines were sampled in function prologues
 
 	SmpFlagAccumulator = 1 << 2 // samples are of calls, and there is no exact tree
+	SmpFlagFull        = 1 << 3 // of the accumulator: recursion is not folded
 )
 
 // Samplers and kinds of walk, as the header spells them.
@@ -38,7 +39,7 @@ var (
 // those of all that were not taken by the next tick.
 const (
 	StatTicks      = iota // times that the sampler woke
-	StatRequests          // samples that were asked for
+	StatRequests          // samples that the sampler asked for
 	StatSamples           // on-CPU samples that were recorded
 	StatWaiting           // waiting samples that were recorded
 	StatLate              // requests that were not met by the next tick

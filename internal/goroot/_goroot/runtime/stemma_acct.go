@@ -69,12 +69,20 @@ func stemmaAcctInit() {
 	}
 	stemmaSmp.sampler, stemmaSmp.walk = rt.SamplerACCT, rt.WalkMarker
 	stemmaSmp.waiting = false
+	if stemmaOption("recursion") != "full" {
+		stemmaSmp.FuncOf = stemmaFuncOf
+	}
 	// Without the exact tree a function that checks its stack meets a tick, and no other need look for it.
 	stemmaSmp.guard = a.alone && a.trigger == stemmaTriggerTime
 	if !a.alone {
 		stemmaAcctBeside()
 	}
 }
+
+// stemmaFuncOf returns the address of the description of the function that pc is in, 0 if it is in none.
+//
+//go:nowritebarrierrec
+func stemmaFuncOf(pc uintptr) uintptr { return uintptr(unsafe.Pointer(findfunc(pc)._func)) }
 
 // stemmaAcctBeside sets what stemmaEnterChecked counts down.
 func stemmaAcctBeside() {
@@ -151,7 +159,6 @@ func stemmaAcctSample(gp *g, at stemmaPlace) {
 		s.Count(rt.StatMissed, 1)
 		return
 	}
-	s.Count(rt.StatRequests, 1)
 	th := stemmaThreadOf(gp.m)
 	switch {
 	case th == nil:

@@ -34,6 +34,7 @@ func stemmaBus(f *stemmaFile, addr uintptr) bool {
 	errno := stemmaMapOver(unsafe.Pointer(page), physPageSize, _PROT_READ|_PROT_WRITE, _MAP_ANON|_MAP_PRIVATE, -1)
 	if errno == 0 && page != rt.Base {
 		stemma.record.LostPage()
+		stemmaSmp.LostPage()
 		stemmaNotGrown(f.name[:], stemmaPageLost)
 	}
 	return errno == 0

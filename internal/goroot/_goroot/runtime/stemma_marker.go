@@ -46,7 +46,12 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 	}
 	n := 0
 	for ; n < len(frames); n++ {
-		fr, ok := stemmaStepBP(gp, pc, sp, &bp, interrupted)
+		fr, ok := stemmaFrame{slot: bp + goarch.PtrSize, plain: true}, true
+		if bp != 0 && !interrupted && stemmaPlain[pc%sample.PlainSize] == pc {
+			bp = *(*uintptr)(unsafe.Pointer(bp))
+		} else {
+			fr, ok = stemmaStepBP(gp, pc, sp, &bp, interrupted)
+		}
 		if !ok {
 			s.Count(rt.StatFailed, 1)
 			ref = s.Child(0, rt.PCTruncated)
@@ -88,17 +93,11 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 	return s.Child(ref, at.sym), true
 }
 
-// stemmaStepBP is stemmaStep, by the frame pointer where the frame at pc is known to have one. bp is that, or, if the
-// frame has none, of the next one outwards that has; or 0, if it is not known. It becomes
-// that of the frame's caller.
+// stemmaStepBP is stemmaStep for a frame at pc of which it is not known that bp is its frame pointer. bp is that of the
+// innermost frame from there outwards that has one, or 0, if it is not known; it becomes that of the frame's caller.
 //
 //go:nowritebarrierrec
 func stemmaStepBP(gp *g, pc, sp uintptr, bp *uintptr, interrupted bool) (fr stemmaFrame, ok bool) {
-	if *bp != 0 && !interrupted && stemmaPlain[pc%sample.PlainSize] == pc {
-		fr.slot, fr.plain = *bp+goarch.PtrSize, true
-		*bp = *(*uintptr)(unsafe.Pointer(*bp))
-		return fr, true
-	}
 	frameless := &stemmaFrameless[pc%sample.PlainSize]
 	if *frameless == pc && !interrupted {
 		fr.slot, fr.plain = sp, true

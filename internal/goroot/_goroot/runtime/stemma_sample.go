@@ -121,6 +121,9 @@ func stemmaConfigure() {
 	if stemmaAcct.alone {
 		flags |= rt.SmpFlagAccumulator
 	}
+	if stemmaAcct.alone && stemmaSmp.FuncOf == nil {
+		flags |= rt.SmpFlagFull
+	}
 	stemmaSmp.Configure(stemmaSmp.sampler, stemmaSmp.walk, uint64(stemmaSmp.interval.Load()), flags)
 }
 

@@ -23,13 +23,16 @@ type NewFrame struct {
 
 // Splice adds frames, innermost first, below base, the node of SF_old, and
 // an entry for each that may be patched; hi is the end of the stack. It returns the
-// node of the innermost one. With all, each new frame's edge gets the weight of one
+// node that has the callees of the innermost one. With all, each new frame's edge gets the weight of one
 // sample: the strategy increment-all-new-edges.
 func (t *Trace) Splice(s *Samples, base uint32, frames []NewFrame, hi uintptr, all bool) uint32 {
 	for i := len(frames) - 1; i >= 0; i-- {
-		base = s.Child(base, frames[i].Sym)
 		if all {
-			s.Add(base, rt.WeightCPU, 0, 1)
+			n := s.Child(base, frames[i].Sym)
+			s.Add(n, rt.WeightCPU, 0, 1)
+			base = s.Home(n)
+		} else {
+			base = s.Call(base, frames[i].Sym)
 		}
 		if frames[i].Slot != 0 {
 			t.Push(hi-frames[i].Slot, frames[i].PC, base)

@@ -11,20 +11,24 @@ import (
 // A machine plays a program and its stack for the accumulator: it calls and
 // returns, and every nth call takes a sample.
 type acctMachine struct {
-	s     *Samples
-	t     Trace
-	stack []uintptr // return addresses, a word each; hi is where it begins
-	bits  []bool    // the trampoline is in the slot
-	calls uint64
-	every uint64
-	all   bool
+	s      *Samples
+	t      Trace
+	memory [][]uint64 // of t, which has integers for addresses
+	stack  []uintptr  // return addresses, a word each; hi is where it begins
+	bits   []bool     // the trampoline is in the slot
+	calls  uint64
+	every  uint64
+	all    bool
 }
 
 const acctHi = 1 << 20
 
 func newAcctMachine(every uint64, all bool) *acctMachine {
 	m := &acctMachine{s: newSamples(1 << 12), every: every, all: all}
-	mem := func(n int) unsafe.Pointer { return unsafe.Pointer(&make([]uint64, n/8+1)[0]) }
+	mem := func(n int) unsafe.Pointer {
+		m.memory = append(m.memory, make([]uint64, n/8+1))
+		return unsafe.Pointer(&m.memory[len(m.memory)-1][0])
+	}
 	m.t.Init(m.s, 0, mem(PlainSize*8), 1, 2, mem(EntryPad+1000*EntrySize), 1000, mem(16*ObjSize), 16)
 	return m
 }
@@ -114,7 +118,15 @@ func TestAcctFigure6(t *testing.T) {
 // TestAcctSplice samples random calls and compares each sample's context with the
 // true stack, and the entries with the sampled frames.
 func TestAcctSplice(t *testing.T) {
-	m := newAcctMachine(1, false)
+	t.Run("full", func(t *testing.T) { testAcctSplice(t, newAcctMachine(1, false)) })
+	t.Run("folded", func(t *testing.T) {
+		m := newAcctMachine(1, false)
+		m.s.FuncOf = func(pc uintptr) uintptr { return pc / 20 }
+		testAcctSplice(t, m)
+	})
+}
+
+func testAcctSplice(t *testing.T, m *acctMachine) {
 	seed := uint64(1)
 	rnd := func(n uint64) uint64 {
 		seed = seed*6364136223846793005 + 1442695040888963407
@@ -128,7 +140,7 @@ func TestAcctSplice(t *testing.T) {
 			m.call(uintptr(100+10*rnd(5)), fn, func() {
 				at := uint32(0)
 				for _, ret := range m.stack {
-					at = m.s.Child(at, ret-1)
+					at = m.s.Call(at, ret-1)
 				}
 				if n := m.t.Len(); n > 0 && m.bits[len(m.bits)-1] && m.t.Top().Ref != at {
 					t.Fatalf("the innermost entry has node %d, want %d", m.t.Top().Ref, at)

@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"runtime"
 	"sync"
 	"testing"
 	"unsafe"
@@ -93,7 +94,11 @@ func TestRequestsParallel(t *testing.T) {
 // answered when they are, has no weight, and a sample of the same frame has its own.
 func TestTraceRequest(t *testing.T) {
 	s := newRequests(4)
-	mem := func(n int) unsafe.Pointer { return unsafe.Pointer(&make([]uint64, n/8+1)[0]) }
+	mem := func(n int) unsafe.Pointer {
+		memory := make([]uint64, n/8+1)
+		t.Cleanup(func() { runtime.KeepAlive(memory) }) // a Trace has integers for addresses
+		return unsafe.Pointer(&memory[0])
+	}
 	var tr Trace
 	tr.Init(s, 0, mem(PlainSize*8), 1, 2, mem(EntryPad+4*EntrySize), 4, mem(8*ObjSize), 8)
 	skeleton := tr.Push(64, 1001, NoRef)

@@ -42,7 +42,8 @@ const (
 // Sizes of a Samples' memory.
 const (
 	sampleBuckets = 1 << 19
-	BucketsSize   = sampleBuckets * 4
+	bucketsEnd    = sampleBuckets * 4
+	BucketsSize   = bucketsEnd + cacheSize*cachedSize
 	placesKnown   = 1 << 18
 	KnownSize     = placesKnown * 8
 )
@@ -57,7 +58,13 @@ type Samples struct {
 	file       memory.SharedSpan // the same
 	requests   requests          // file requests
 	buckets    unsafe.Pointer    // heads of the hash chains, anonymous memory
+	cache      unsafe.Pointer    // behind them
+	lost       bool              // pages of the file were
 	max        uint32
+
+	// FuncOf returns a number for the function that an address is in, 0 if it is in none. If it is not nil,
+	// recursion is folded. It is set before there are samples.
+	FuncOf func(pc uintptr) uintptr
 
 	// The sampler's own: the places.
 	places  memory.Span
@@ -70,6 +77,7 @@ type Samples struct {
 // bytes, buckets for BucketsSize, known for KnownSize.
 func (s *Samples) Init(base, buckets, places, known unsafe.Pointer, max uint32, placesSize uintptr) {
 	s.base, s.buckets, s.known = base, buckets, known
+	s.cache = unsafe.Add(buckets, bucketsEnd)
 	s.file, s.max = memory.SharedSpan{Span: memory.NewSpan(base, SmpEnd+uint64(max)*SampleNodeSize)}, max
 	s.places = memory.NewSpan(places, uint64(placesSize))
 	s.file.Need(SmpEnd + 2*SampleNodeSize)
@@ -140,19 +148,79 @@ const fewChildren = 4
 
 // Child returns the node of the frame at pc that parent's frame called, and
 // creates it if there is none. Without room it is the overflow node.
-//
-// The processor's caches have neither the tree nor the table of a large program. Nodes that were made together lie side
-// by side, though, and who comes by again goes from one to the next: so the child that was looked for last is tried
-// first.
 func (s *Samples) Child(parent uint32, pc uintptr) uint32 {
-	p := s.node(parent)
-	if n := memory.Load32(&p.Recent); n != 0 && s.is(n, parent, pc) {
+	e := s.cached(parent, pc)
+	if n := e.find(parent, uint64(pc)); n != 0 && !s.lost {
 		return n
 	}
 	n := s.listed(parent, pc)
-	memory.StoreRel32(&p.Recent, n)
+	e.add(parent, uint64(pc), n)
 	return n
 }
+
+// Call returns the home of the Child of parent at pc: the node that has the callees of that frame.
+func (s *Samples) Call(parent uint32, pc uintptr) uint32 {
+	if s.FuncOf == nil {
+		return s.Child(parent, pc)
+	}
+	e := s.cached(parent, pc)
+	if n := e.find(parent, uint64(pc)|cachedHome); n != 0 && !s.lost {
+		return n
+	}
+	n := s.Home(s.listed(parent, pc))
+	e.add(parent, uint64(pc)|cachedHome, n)
+	return n
+}
+
+// cachedNodes are answers to the last questions for nodes. The processor's caches have neither the tree nor the hash
+// table of a large program, and of a node's line in them a way down the tree needs four bytes. Of these answers there
+// are four in a line, and who goes down finds the next one without having seen the node.
+//
+// They are written without a lock, and a signal handler may come between the words. So the first word has the second
+// one mixed in: words of two different answers give an address that nobody asks for.
+type cachedNodes [2]struct{ address, nodes uint64 }
+
+const (
+	cacheSize  = 1 << 15 // of cachedNodes
+	cachedSize = 32      // bytes of them
+	cachedHome = 1 << 62 // in an address: the question was for the home
+	cacheMul   = 0x9e3779b97f4a7c15
+)
+
+const _ = -(unsafe.Sizeof(cachedNodes{}) ^ cachedSize)
+
+// cached returns the place in the cache for a parent and an address.
+func (s *Samples) cached(parent uint32, pc uintptr) *cachedNodes {
+	i := (uint64(pc)*cacheMul>>32 ^ uint64(parent)) % cacheSize
+	return (*cachedNodes)(unsafe.Add(s.cache, uintptr(i)*cachedSize))
+}
+
+// find returns the node below parent for an address, 0 if it is not there.
+func (c *cachedNodes) find(parent uint32, address uint64) uint32 {
+	for i := range c {
+		nodes := memory.Load64(&c[i].nodes)
+		if memory.Load64(&c[i].address)^nodes*cacheMul == address && nodes>>32 == uint64(parent) {
+			return uint32(nodes)
+		}
+	}
+	return 0
+}
+
+// add puts in the answer for an address below parent. That there is no room is none: it is counted each time.
+func (c *cachedNodes) add(parent uint32, address uint64, node uint32) {
+	if node == sampleOverflow {
+		return
+	}
+	memory.Store64(&c[1].nodes, memory.Load64(&c[0].nodes))
+	memory.Store64(&c[1].address, memory.Load64(&c[0].address))
+	nodes := uint64(parent)<<32 | uint64(node)
+	memory.Store64(&c[0].nodes, nodes)
+	memory.Store64(&c[0].address, address^nodes*cacheMul)
+}
+
+// LostPage notes that a page of the file has become zeros. From there on each node is looked at. It may run in a signal
+// handler.
+func (s *Samples) LostPage() { s.lost = true }
 
 // is reports whether node n is that of the frame at pc that parent's frame called.
 func (s *Samples) is(n, parent uint32, pc uintptr) bool {
@@ -191,6 +259,39 @@ func (s *Samples) listed(parent uint32, pc uintptr) uint32 {
 		}
 		first, stop = memory.Load32(head), first
 	}
+}
+
+// Home returns the node that has the callees of node n's frame: n itself, unless recursion is folded and the frame's
+// function is on the path to n already. Then n has no children, and its home lies beside the node that the path has for
+// the function: it is the same frame, called from where that one is. So the tree stays finite, and each context of
+// functions is where a reader who folds (Ammons, Ball and Larus, PLDI 1997, section 4.1) would put it.
+func (s *Samples) Home(n uint32) uint32 {
+	if s.FuncOf == nil {
+		return n
+	}
+	p := s.node(n)
+	// It may be on a page that was lost.
+	if home := memory.Load32(&p.Home); home != 0 && s.node(home).PC == p.PC {
+		return home
+	}
+	home := s.home(n)
+	memory.StoreRel32(&p.Home, home)
+	return home
+}
+
+// home finds the home of n. Whoever looks for it at the same time finds the same one.
+func (s *Samples) home(n uint32) uint32 {
+	p := s.node(n)
+	f := s.FuncOf(uintptr(p.PC))
+	if f == 0 {
+		return n
+	}
+	for up := p.Key; up != 0; up = s.node(up).Key {
+		if s.FuncOf(uintptr(s.node(up).PC)) == f {
+			return s.Child(s.node(up).Key, uintptr(p.PC))
+		}
+	}
+	return n
 }
 
 // drop leaves a new node unused: another thread was faster.
@@ -277,10 +378,13 @@ func (s *Samples) Frame(node uint32) (parent uint32, pc uintptr) {
 	return p.Key, uintptr(p.PC)
 }
 
-// Stack returns the node of the frames pcs, innermost first, below node base.
+// Stack returns the node of the frames pcs, innermost first, below node base, which is its own home.
 func (s *Samples) Stack(base uint32, pcs []uintptr) uint32 {
 	for i := len(pcs) - 1; i >= 0; i-- {
-		if base = s.Child(base, pcs[i]); base == sampleOverflow {
+		if i == 0 {
+			return s.Child(base, pcs[i])
+		}
+		if base = s.Call(base, pcs[i]); base == sampleOverflow {
 			return base
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -36,15 +37,47 @@ func (s *Samples) weight(n uint32, kind int) (ns, samples uint64) {
 
 // TestSamplesReference records random stacks from several goroutines at once
 // and compares the tree with a plain map of stacks: with fewer children of each node than a list
-// has, and with more.
+// has, and with more, with recursion folded and in full, and with a page lost, from where on the cache is not used.
 func TestSamplesReference(t *testing.T) {
 	for _, children := range []int{2, 4, 12} {
-		t.Run(fmt.Sprint(children), func(t *testing.T) { testSamplesReference(t, children) })
+		t.Run(fmt.Sprint(children), func(t *testing.T) { testSamplesReference(t, newSamples(1<<18), children) })
 	}
+	t.Run("folded", func(t *testing.T) {
+		s := newSamples(1 << 18)
+		s.FuncOf = testFuncOf
+		testSamplesReference(t, s, 9)
+	})
+	t.Run("lost", func(t *testing.T) {
+		s := newSamples(1 << 18)
+		s.FuncOf = testFuncOf
+		s.LostPage()
+		testSamplesReference(t, s, 9)
+	})
 }
 
-func testSamplesReference(t *testing.T, children int) {
-	s := newSamples(1 << 18)
+// testFuncOf gives each three addresses to a function.
+func testFuncOf(pc uintptr) uintptr { return pc / 3 }
+
+// foldedStack returns pcs, outermost first, as they are once recursion is folded: when a function calls that
+// is on the path already, the path from there on is forgotten. What the innermost one calls nobody knows.
+func foldedStack(pcs []uintptr, funcOf func(uintptr) uintptr) (path []uintptr) {
+	for i, pc := range pcs {
+		if funcOf != nil && i < len(pcs)-1 {
+			on := slices.IndexFunc(path, func(up uintptr) bool { return funcOf(up) == funcOf(pc) })
+			if on >= 0 {
+				path = path[:on]
+			}
+		}
+		path = append(path, pc)
+	}
+	return path
+}
+
+func testSamplesReference(t *testing.T, s *Samples, children int) {
+	depth := 5
+	if s.FuncOf != nil {
+		depth = 12
+	}
 	want := make([]map[string]uint64, 8)
 	var wg sync.WaitGroup
 	for i := range want {
@@ -52,11 +85,15 @@ func testSamplesReference(t *testing.T, children int) {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(1, uint64(i)))
 			for range 5000 {
-				pcs := make([]uintptr, 1+r.IntN(5))
-				key := ""
+				pcs := make([]uintptr, 1+r.IntN(depth))
 				for k := range pcs {
-					pcs[k] = uintptr(rt.NumPseudo + r.IntN(children))
-					key += string(rune(pcs[k]))
+					pcs[k] = uintptr(rt.NumPseudo + 1 + r.IntN(children))
+				}
+				outward := slices.Clone(pcs)
+				slices.Reverse(outward)
+				key := ""
+				for _, pc := range foldedStack(outward, s.FuncOf) {
+					key = string(rune(pc)) + key
 				}
 				s.Add(s.Stack(0, pcs), rt.WeightCPU, 10, 1)
 				s.Count(rt.StatSamples, 1)
