@@ -21,6 +21,9 @@ func stemmaGenValue(s *ssagen.State, v *ssa.Value) bool {
 		id := obj.Addr{Type: obj.TYPE_MEM, Reg: v.Args[0].Reg(),
 			Offset: rt.Base + int64(unsafe.Offsetof(layout.Node{}.Func))}
 		x86.StemmaCompare(s.Prog(x86.ACMPL), id, v.Aux.(*obj.LSym))
+	case ssa.OpStemmaDue:
+		p := s.Prog(x86.ADECQ)
+		p.To = obj.Addr{Type: obj.TYPE_MEM, Reg: v.Args[0].Reg(), Offset: v.AuxInt}
 	case ssa.OpStemmaEnter:
 		p := s.Prog(x86.ALEAQ)
 		p.From = obj.Addr{Type: obj.TYPE_MEM, Name: obj.NAME_EXTERN, Sym: v.Aux.(*obj.LSym)}

@@ -34,6 +34,10 @@ const (
 	// memory. It returns a bool, which controls a block; when that is lowered, flags.
 	OpStemmaDiffers = OpS390XSUBload
 
+	// OpStemmaDue counts down. AuxInt: where, from arg0 on; arg1: memory, which others than this operation do not
+	// read there. It returns a bool, whether the count is below 0, which controls a block; when that is lowered, flags.
+	OpStemmaDue = OpS390XORload
+
 	// OpStemmaEnter calls the slow path of function entry. Aux: the function's metadata, whose address goes to R12;
 	// arg0: what the cell holds, in R13; arg1: memory. It returns a tuple of the node, in R13, and memory. It preserves
 	// the general registers but R11 and R12.
@@ -50,6 +54,11 @@ func init() {
 	differs.name, differs.auxType = "StemmaDiffers", auxSym
 	differs.faultOnNilArg0, differs.symEffect = false, SymNone
 	opcodeTable[OpStemmaDiffers] = differs
+
+	due := opcodeTable[OpAMD64CMPQconstload]
+	due.name, due.auxType, due.hasSideEffects = "StemmaDue", auxInt64, true
+	due.faultOnNilArg0, due.symEffect = false, SymNone
+	opcodeTable[OpStemmaDue] = due
 
 	enter := opcodeTable[OpAMD64LoweredWB]
 	enter.name, enter.auxType, enter.symEffect = "StemmaEnter", auxSym, SymNone
@@ -75,13 +84,20 @@ func stemmaLower(f *Func) {
 		for _, v := range b.Values {
 			changed = stemmaAddLoaded(v) || changed
 		}
-		if b.Kind != BlockAMD64NE || b.Controls[0].Op != OpAMD64TESTB || b.Controls[0].Args[0].Op != OpStemmaDiffers {
+		if b.Kind != BlockAMD64NE || b.Controls[0].Op != OpAMD64TESTB {
 			continue
 		}
-		differs := b.Controls[0].Args[0]
+		own := b.Controls[0].Args[0]
+		switch own.Op {
+		case OpStemmaDiffers:
+		case OpStemmaDue:
+			b.Kind = BlockAMD64LT
+		default:
+			continue
+		}
 		b.ResetControls()
-		differs.Type = types.TypeFlags
-		b.SetControl(differs)
+		own.Type = types.TypeFlags
+		b.SetControl(own)
 		changed = true
 	}
 	if changed {

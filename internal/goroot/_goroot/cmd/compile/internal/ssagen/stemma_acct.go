@@ -2,18 +2,15 @@
 //
 // Every instrumented function begins with
 //
-//	MOVQ  ctx(R14), C         the calls of this goroutine that are left until the next sample
-//	DECQ  C                   the first time, of a goroutine or a function, there is 0
-//	MOVQ  C, ctx(R14)
-//	TESTQ C, C
-//	JLT   slow                this call is sampled
+//	DECQ  ctx(R14)            the calls of this goroutine that are left until the next sample;
+//	JLT   slow                the first time, of a goroutine or a function, there is 0
 //
 // and with the trigger func it counts down in a word of its own, f.left, in place of ctx(R14). That is
 // all: there is no context, no slot and no cell, and nothing is emitted at calls. The slow path is a call
 // of runtime.stemmaAcctEnter, with the conventions of runtime.stemmaEnter, but without a result.
 //
-// A goroutine may be preempted, and the word of a function be decremented by another thread, between the
-// load and the store: then a call is counted twice, or not at all, which moves the next sample by one.
+// Threads may decrement the word of a function at the same time: then a call is not counted, which moves the next
+// sample by one.
 
 package ssagen
 
@@ -45,17 +42,15 @@ func (s *state) stemmaCountDown() {
 	if s.curfn.Wrapper() {
 		return // tracebacks do not show it
 	}
-	i64 := types.Types[types.TINT64]
 	release := s.stemmaHoldContext()
-	left := s.stemmaLeft()
-	n := s.newValue2(ssa.OpSub64, i64, s.rawLoad(i64, left), s.constInt64(i64, 1))
-	s.store(i64, left, n)
+	at, offset := s.stemmaLeft()
+	due := s.curBlock.NewValue2I(s.peekPos(), ssa.OpStemmaDue, types.Types[types.TBOOL], offset, at, s.mem())
 	release()
 
 	b := s.endBlock()
 	b.Kind = ssa.BlockIf
 	b.Likely = ssa.BranchUnlikely
-	b.SetControl(b.NewValue2(s.peekPos(), ssa.OpLess64, types.Types[types.TBOOL], n, s.constInt64(i64, 0)))
+	b.SetControl(due)
 	slow, done := s.f.NewBlock(ssa.BlockPlain), s.f.NewBlock(ssa.BlockPlain)
 	b.AddEdgeTo(slow)
 	b.AddEdgeTo(done)
@@ -65,13 +60,14 @@ func (s *state) stemmaCountDown() {
 	s.startBlock(done)
 }
 
-// stemmaLeft returns the address of what the function counts down in.
-func (s *state) stemmaLeft() *ssa.Value {
+// stemmaLeft returns the address of what the function counts down in, and what to add to it.
+func (s *state) stemmaLeft() (at *ssa.Value, offset int64) {
+	word := types.Types[types.TUINTPTR]
 	if stemmaOptions.engine != stemmaAcctFunc {
-		return s.stemmaG(layout.GCtx)
+		return s.newValue1(ssa.OpGetG, word.PtrTo(), s.mem()), layout.GCtx
 	}
 	s.stemma.meta.publish()
-	return s.newValue1A(ssa.OpAddr, types.Types[types.TINT64].PtrTo(), s.stemma.meta.data, s.sb)
+	return s.newValue1A(ssa.OpAddr, word.PtrTo(), s.stemma.meta.data, s.sb), 0
 }
 
 // stemmaCallSampler emits the call of the slow path, which finds the function's word in g.
