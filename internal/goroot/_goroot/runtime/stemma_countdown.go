@@ -12,25 +12,21 @@ package runtime
 import (
 	"internal/goarch"
 	"internal/runtime/atomic"
+	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/sample"
 	"unsafe"
 )
 
-// stemmaAcctBelow is how many of the innermost frames of a sample have no marker: the
-// next sample walks them again. It is 0 where the marker must tell which frames are new.
-var stemmaAcctBelow int
+// stemmaAcctGroups tells that the marker need not tell which frames are new: it goes from one group of frames to the
+// next, and the next sample walks the innermost group again.
+var stemmaAcctGroups bool
 
 // stemmaAcctMarks sets how marks lie, before the first sample. To give each new edge its weight the marks must be the
 // paper's sampled bits, in every frame; so it is beside the exact tree, which shows the algorithm and not its speed.
 func stemmaAcctMarks() {
-	a := &stemmaAcct
-	switch {
-	case !a.on:
-	case a.alone && !a.all:
-		stemmaStride, stemmaAcctBelow = 4, 4
-	default:
-		stemmaStride = 1
+	if a := &stemmaAcct; a.on {
+		stemmaStride, stemmaAcctGroups = 1, a.alone && !a.all
 	}
 }
 
@@ -41,13 +37,115 @@ func stemmaAcctMarks() {
 //go:nosplit
 func stemmaAcctEnterGo(bp uintptr) {
 	gp := getg()
+	if stemmaAcctKnown(gp, bp) {
+		return
+	}
 	systemstack(func() {
 		if stemmaAcctDue(gp) {
-			pc := *(*uintptr)(unsafe.Pointer(bp + layout.ReturnAbove))
-			stemmaAcctSample(gp, stemmaPlace{pc: pc, sp: bp + layout.ReturnAbove + goarch.PtrSize,
-				bp: *(*uintptr)(unsafe.Pointer(bp)), sym: pc - 1, how: stemmaEntered})
+			stemmaAcctSample(gp, stemmaEnteredAt(bp))
 		}
 	})
+}
+
+// stemmaAcctKnown takes the sample of a call where nothing is new: all frames down to the marker are known, and all
+// nodes are in the cache. That is nearly each sample, and most of what one costs is code and data that the processor's
+// caches have not: so this is little of both, and stays on the goroutine's stack. It reports false, and has changed
+// nothing, if something is new. It runs where stemmaAcctEnterGo does. A signal handler may unwind the stack at any
+// place: marks are moved as stemmaMark moves them.
+//
+//go:nosplit
+func stemmaAcctKnown(gp *g, bp uintptr) bool {
+	mp, t := gp.m, stemmaTraceIn(gp)
+	if !stemmaAcctGroups || stemmaAcct.trigger != stemmaTriggerCalls || gp.stemmaStart == 0 || t == nil ||
+		gp != mp.curg || mp.p == 0 || stemmaSmp.active.Load() == 0 {
+		return false
+	}
+	th := stemmaThreadOf(mp)
+	if th == nil || th.buf == 0 {
+		return false
+	}
+	k := (*sample.Known)(unsafe.Pointer(th.buf))
+	pc := *(*uintptr)(unsafe.Pointer(bp + layout.ReturnAbove))
+	base, ok := stemmaAcctNew(gp, t, k, pc, bp)
+	if !ok || !t.HasRoom(k) {
+		return false
+	}
+	node := k.Find(&stemmaSmp.Samples, base, pc-1)
+	if node == 0 {
+		return false
+	}
+	stemmaMarkTop(gp, t, false)
+	t.PushKnown(k, gp.stack.hi)
+	stemmaMarkTop(gp, t, true)
+	stemmaSmp.Add(node, rt.WeightCPU, 0, 1)
+	stemmaSmp.Count(rt.StatSamples, 1)
+	gp.stemmaCtx = uintptr(stemmaAcct.n - 1)
+	if stemmaTraceCheck {
+		stemmaAcctCheck(gp, bp, node)
+	}
+	return true
+}
+
+// stemmaAcctNew finds the frames from the one at pc, which stemmaAcctEnter was called from, to the marker of t, or to
+// the end of the stack if t has none. base is the node that they are below. ok is false if there are frames of which
+// it is not known how large they are.
+//
+//go:nosplit
+func stemmaAcctNew(gp *g, t *sample.Trace, k *sample.Known, pc, bp uintptr) (base uint32, ok bool) {
+	marker := uintptr(0)
+	if t.Len() > 0 {
+		e := t.Top()
+		marker, base = gp.stack.hi-e.Off, e.Ref
+	}
+	k.N = 0
+	sp := bp + layout.ReturnAbove + goarch.PtrSize
+	bp = *(*uintptr)(unsafe.Pointer(bp))
+	for {
+		slot, patch := bp+goarch.PtrSize, bp+goarch.PtrSize
+		if bp != 0 && stemmaPlain[pc%sample.PlainSize] == pc {
+			bp = *(*uintptr)(unsafe.Pointer(bp))
+		} else {
+			var plain bool
+			if slot, plain = stemmaKnownSize(pc, sp); slot == 0 || slot >= gp.stack.hi {
+				return 0, false
+			}
+			switch patch = slot; {
+			case !plain:
+				patch, bp = 0, 0
+			case slot != sp:
+				bp = *(*uintptr)(unsafe.Pointer(slot - goarch.PtrSize))
+			}
+		}
+		raw := *(*uintptr)(unsafe.Pointer(slot))
+		if raw == stemmaTrampPC || raw == stemmaFPFuncs.goexit {
+			return base, slot == marker || marker == 0 && raw != stemmaTrampPC
+		}
+		if !k.Add(sample.NewFrame{Slot: patch, PC: raw, Sym: raw - 1}) {
+			return 0, false
+		}
+		pc, sp = raw, slot+goarch.PtrSize
+	}
+}
+
+// stemmaAcctCheck compares the node that stemmaAcctKnown has found with that of a full walk.
+//
+//go:nosplit
+func stemmaAcctCheck(gp *g, bp uintptr, node uint32) {
+	systemstack(func() {
+		want := stemmaExpect(gp, stemmaThreadOf(gp.m), stemmaEnteredAt(bp))
+		if want != 0 && want != node+1 {
+			stemmaMismatch(gp, node, want-1)
+		}
+	})
+}
+
+// stemmaEnteredAt returns the place that stemmaAcctEnter was called from.
+//
+//go:nosplit
+func stemmaEnteredAt(bp uintptr) stemmaPlace {
+	pc := *(*uintptr)(unsafe.Pointer(bp + layout.ReturnAbove))
+	return stemmaPlace{pc: pc, sp: bp + layout.ReturnAbove + goarch.PtrSize, bp: *(*uintptr)(unsafe.Pointer(bp)),
+		sym: pc - 1, how: stemmaEntered}
 }
 
 // stemmaAcctDue begins a new countdown, and tells whether the call at which the old one ended is to be sampled. The

@@ -19,9 +19,49 @@ import (
 // new.
 var stemmaStride = 16
 
-// stemmaFrameless has addresses behind calls in plain frames that have nothing but a return address, as
-// stemmaPlain has those in others.
-var stemmaFrameless [sample.PlainSize]uintptr
+// stemmaFrameSizes has for addresses behind calls how far from the stack pointer the return address is: the address in
+// the upper bits, below it the distance in words, and whether the frame is plain. An M may replace any of them at any
+// time.
+var stemmaFrameSizes [1 << 13]uintptr
+
+const (
+	stemmaSizeBits  = 16 // bits below the address
+	stemmaSizePlain = 1  // the slot may be patched
+)
+
+// stemmaFrameSize returns the place of an address. Addresses that share a place in stemmaPlain have others here.
+//
+//go:nosplit
+func stemmaFrameSize(pc uintptr) *uintptr {
+	return &stemmaFrameSizes[(pc^pc>>12)%uintptr(len(stemmaFrameSizes))]
+}
+
+// stemmaKnownSize returns where the return address is of the frame at pc and sp, which called something, and whether
+// it may be patched. It returns 0 if that is not known.
+//
+//go:nosplit
+func stemmaKnownSize(pc, sp uintptr) (slot uintptr, plain bool) {
+	e := *stemmaFrameSize(pc)
+	if e>>stemmaSizeBits != pc {
+		return 0, false
+	}
+	return sp + e%(1<<stemmaSizeBits)/2*goarch.PtrSize, e&stemmaSizePlain != 0
+}
+
+// stemmaLearnSize is for stemmaKnownSize.
+//
+//go:nowritebarrierrec
+func stemmaLearnSize(pc, sp uintptr, fr stemmaFrame) {
+	words := (fr.slot - sp) / goarch.PtrSize
+	if fr.top || fr.exact || words >= 1<<(stemmaSizeBits-1) {
+		return
+	}
+	e := pc<<stemmaSizeBits | words*2
+	if fr.plain {
+		e |= stemmaSizePlain
+	}
+	*stemmaFrameSize(pc) = e
+}
 
 // stemmaNotPlain is an empty table of plain return addresses: it makes the trampoline take
 // its slow path, which knows about the marker.
@@ -79,18 +119,19 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 		frames[n] = frame
 		pc, sp, interrupted = raw, fr.slot+goarch.PtrSize, fr.exact
 	}
-	for i := range min(n, stemmaAcctBelow) {
-		frames[i].Slot = 0
-	}
 	for t.Len()+n >= t.Cap() {
 		if !stemmaGrow(t) {
 			return 0, false
 		}
 	}
 	stemmaMarkTop(gp, t, false)
-	ref = t.Splice(s, ref, frames[:n], gp.stack.hi, stemmaAcct.on && stemmaAcct.all)
+	if stemmaAcctGroups {
+		ref = t.SpliceGroups(s, ref, frames[:n], at.sym, gp.stack.hi)
+	} else {
+		ref = s.Child(t.Splice(s, ref, frames[:n], gp.stack.hi, stemmaAcct.on && stemmaAcct.all), at.sym)
+	}
 	stemmaMarkTop(gp, t, true)
-	return s.Child(ref, at.sym), true
+	return ref, true
 }
 
 // stemmaStepBP is stemmaStep for a frame at pc of which it is not known that bp is its frame pointer. bp is that of the
@@ -98,18 +139,20 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 //
 //go:nowritebarrierrec
 func stemmaStepBP(gp *g, pc, sp uintptr, bp *uintptr, interrupted bool) (fr stemmaFrame, ok bool) {
-	frameless := &stemmaFrameless[pc%sample.PlainSize]
-	if *frameless == pc && !interrupted {
-		fr.slot, fr.plain = sp, true
-		return fr, true
+	known := false
+	if !interrupted {
+		fr.slot, fr.plain = stemmaKnownSize(pc, sp)
+		known = fr.slot != 0 && fr.slot < gp.stack.hi
 	}
-	fr, ok = stemmaStep(gp, pc, sp, interrupted)
+	if ok = true; !known {
+		if fr, ok = stemmaStep(gp, pc, sp, interrupted); ok && !interrupted {
+			stemmaLearnSize(pc, sp, fr)
+		}
+	}
 	switch {
 	case !ok || fr.top || interrupted || !fr.plain:
 		*bp = 0
-	case fr.slot == sp:
-		*frameless = pc
-	default: // the function's prologue has pushed its caller's
+	case fr.slot != sp: // the function's prologue has pushed its caller's
 		*bp = *(*uintptr)(unsafe.Pointer(fr.slot - goarch.PtrSize))
 	}
 	return fr, ok
@@ -117,6 +160,7 @@ func stemmaStepBP(gp *g, pc, sp uintptr, bp *uintptr, interrupted bool) (fr stem
 
 // stemmaMarkTop patches the slot of the innermost entry, or restores it.
 //
+//go:nosplit
 //go:nowritebarrierrec
 func stemmaMarkTop(gp *g, t *sample.Trace, on bool) {
 	if t.Len() == 0 {

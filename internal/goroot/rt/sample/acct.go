@@ -1,6 +1,10 @@
 package sample
 
-import "github.com/stemma-go/stemma/internal/goroot/rt"
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt"
+)
 
 // This file splices new frames into a tree of samples, as "Approximating the
 // Calling Context Tree via Sampling" (Arnold and Sweeney, 2000) does in section 3.
@@ -40,6 +44,102 @@ func (t *Trace) Splice(s *Samples, base uint32, frames []NewFrame, hi uintptr, a
 	}
 	return base
 }
+
+// SpliceGroups is Splice where the mark need not tell which frames are new: there is an entry for each group of
+// frames, and none for the innermost group, which the next sample walks again. It returns the node of the innermost
+// frame, which is at leaf.
+func (t *Trace) SpliceGroups(s *Samples, base uint32, frames []NewFrame, leaf, hi uintptr) uint32 {
+	end := len(frames)
+	for end > groupFrames {
+		begin := groupBefore(end)
+		base = s.group(base, frames[begin:end], 0)
+		t.pushGroup(&frames[begin], hi, base)
+		end = begin
+	}
+	return s.group(base, frames[:end], leaf)
+}
+
+// groupBefore returns where the group begins that ends at frame end. All but the outermost one are whole.
+//
+//go:nosplit
+func groupBefore(end int) int { return (end - 1) / groupFrames * groupFrames }
+
+// pushGroup pushes the entry of a group, by its innermost frame.
+//
+//go:nosplit
+func (t *Trace) pushGroup(f *NewFrame, hi uintptr, ref uint32) {
+	if f.Slot != 0 {
+		*t.entry(t.n) = Entry{Off: hi - f.Slot, PC: f.PC, Ref: ref}
+		t.n++
+	}
+}
+
+// Known are the frames of a sample of which all nodes are in the cache, innermost first, and what else is found out
+// about them. It lies where there is room: who fills it in has little stack.
+type Known struct {
+	Frames [maxKnown]NewFrame
+	N      int
+	refs   [maxKnown/groupFrames - 1]uint32 // of the groups but the innermost one, outermost first
+}
+
+const maxKnown = 256
+
+// Add adds a frame, outwards. It reports false if there are too many.
+//
+//go:nosplit
+func (k *Known) Add(f NewFrame) bool {
+	if uint(k.N) >= maxKnown {
+		return false
+	}
+	k.Frames[k.N] = f
+	k.N++
+	return true
+}
+
+// Find returns what SpliceGroups would, if all groups are in the cache, and else 0. Nothing is changed but k.
+//
+//go:nosplit
+func (k *Known) Find(s *Samples, base uint32, leaf uintptr) uint32 {
+	end := k.N
+	for i := uint(0); ; i++ {
+		begin, at := 0, leaf
+		if end > groupFrames {
+			begin, at = groupBefore(end), 0
+		}
+		first := (*NewFrame)(unsafe.Add(unsafe.Pointer(&k.Frames), uintptr(begin)*unsafe.Sizeof(NewFrame{})))
+		key, near := s.keyOf(base, first, end-begin, at)
+		if !near {
+			return 0
+		}
+		g := s.grouped(&key)
+		if known := g.find(&key); known != 0 {
+			base = known
+		} else if base = s.tryNodes(base, first, end-begin, at); base != 0 {
+			g.set(&key, base)
+		}
+		if base == 0 || begin == 0 {
+			return base
+		}
+		k.refs[i%uint(len(k.refs))] = base
+		end = begin
+	}
+}
+
+// PushKnown pushes the entries of frames for which Find has found the refs. There must be room for all.
+//
+//go:nosplit
+func (t *Trace) PushKnown(k *Known, hi uintptr) {
+	end := k.N
+	for i := uint(0); end > groupFrames; i++ {
+		end = groupBefore(end)
+		t.pushGroup(&k.Frames[uint(end)%maxKnown], hi, k.refs[i%uint(len(k.refs))])
+	}
+}
+
+// HasRoom reports whether the entries of k fit.
+//
+//go:nosplit
+func (t *Trace) HasRoom(k *Known) bool { return t.n+uint64(k.N)/groupFrames < t.capEntries }
 
 // FuncTriggerSize is the number of counters of the trigger func; functions
 // whose hashes are equal share one.

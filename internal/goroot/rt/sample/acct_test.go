@@ -2,6 +2,9 @@ package sample
 
 import (
 	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 
@@ -19,6 +22,9 @@ type acctMachine struct {
 	calls  uint64
 	every  uint64
 	all    bool
+
+	groups       func(node, want uint32) // not nil: samples are taken in groups of frames
+	known, found int                     // samples of which all nodes were in the cache, and others
 }
 
 const acctHi = 1 << 20
@@ -40,7 +46,11 @@ func (m *acctMachine) call(ret, fn uintptr, body func()) {
 	m.stack = append(m.stack, ret)
 	m.bits = append(m.bits, false)
 	if m.calls++; m.calls%m.every == 0 {
-		m.sample(fn)
+		if m.groups != nil {
+			m.sampleGroups(fn)
+		} else {
+			m.sample(fn)
+		}
 	}
 	body()
 	i := len(m.stack) - 1
@@ -75,6 +85,124 @@ func (m *acctMachine) edges() map[uintptr]uint64 {
 		sum[pc] += samples
 	}
 	return sum
+}
+
+// TestAcctGroups samples random calls in groups of frames, known and not, and compares the node of each sample with the
+// true stack: recursion is folded and in full, with the cache and without.
+func TestAcctGroups(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		set   func(s *Samples)
+		known bool
+	}{
+		{"folded", func(s *Samples) { s.FuncOf, s.Text = func(pc uintptr) uintptr { return pc / 20 }, 1 }, true},
+		{"full", func(s *Samples) { s.Text = 1 }, true},
+		{"far", func(s *Samples) { s.Text = 1 << 40 }, false},
+		{"lost", func(s *Samples) { s.Text = 1; s.LostPage() }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newAcctMachine(1, false)
+			tt.set(m.s)
+			m.groups = func(node, want uint32) {
+				if node != want {
+					t.Fatalf("node %d, want %d", node, want)
+				}
+			}
+			r := rand.New(rand.NewPCG(1, 2))
+			var run func(depth int)
+			run = func(depth int) {
+				for range r.IntN(3) + 1 {
+					m.every = 1 + r.Uint64N(5)
+					m.call(uintptr(100+10*r.IntN(5)), uintptr(5000+r.IntN(7)), func() {
+						if depth > 0 && r.IntN(40) < 39 {
+							run(depth - 1 - r.IntN(2))
+						}
+					})
+				}
+			}
+			for range 40 {
+				run(12)
+			}
+			if m.known > 0 != tt.known || m.found == 0 || m.t.Len() != 0 {
+				t.Errorf("%d samples were known, %d were not, %d entries are left", m.known, m.found, m.t.Len())
+			}
+		})
+	}
+}
+
+// sampleGroups is sample, in groups.
+func (m *acctMachine) sampleGroups(fn uintptr) {
+	k, base, at := &Known{}, uint32(0), []int{}
+	for i := len(m.stack) - 1; i >= 0; i-- {
+		if m.bits[i] {
+			base = m.t.Top().Ref
+			break
+		}
+		f := NewFrame{m.slot(i), m.stack[i], m.stack[i] - 1}
+		if m.stack[i]%30 == 0 {
+			f.Slot = 0 // it may not be patched
+		}
+		if !k.Add(f) {
+			panic("too many frames")
+		}
+		at = append(at, i)
+	}
+	node := k.Find(m.s, base, fn)
+	if node != 0 && m.t.HasRoom(k) {
+		m.known++
+		m.t.PushKnown(k, acctHi)
+	} else {
+		m.found++
+		node = m.t.SpliceGroups(m.s, base, k.Frames[:k.N], fn, acctHi)
+	}
+	for i := groupFrames; i < k.N; i += groupFrames {
+		m.bits[at[i]] = k.Frames[i].Slot != 0
+	}
+	want := uint32(0)
+	for _, ret := range m.stack {
+		want = m.s.Call(want, ret-1)
+	}
+	m.groups(node, m.s.Child(want, fn))
+}
+
+// TestGroupsAtOnce has threads look for groups of frames that share places in the cache.
+func TestGroupsAtOnce(t *testing.T) {
+	s := newSamples(1 << 18)
+	s.Text = 1
+	var wg sync.WaitGroup
+	var known atomic.Int64
+	for i := range 4 {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(3, uint64(i)))
+			for range 60_000 {
+				k, want, leaf := &Known{}, uint32(0), uintptr(1000+r.IntN(200))
+				for range r.IntN(groupFrames + 1) {
+					pc := uintptr(100 + r.IntN(14))
+					k.Add(NewFrame{0, pc + 1, pc})
+				}
+				for i := k.N - 1; i >= 0; i-- {
+					want = s.listed(want, k.Frames[i].Sym)
+				}
+				want = s.listed(want, leaf)
+				key, _ := s.keyOf(0, &k.Frames[0], k.N, leaf)
+				if n := s.grouped(&key).find(&key); n != 0 {
+					known.Add(1)
+					if n != want {
+						t.Errorf("the cache has node %d, want %d", n, want)
+						return
+					}
+				}
+				if n := s.group(0, k.Frames[:k.N], leaf); n != want {
+					t.Errorf("node %d, want %d", n, want)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if known.Load() == 0 {
+		t.Errorf("nothing was found in the cache")
+	}
 }
 
 // TestAcctFigure6 runs the paper's program: a calls b 10 times, which calls c 100 times,

@@ -43,7 +43,7 @@ const (
 const (
 	sampleBuckets = 1 << 19
 	bucketsEnd    = sampleBuckets * 4
-	BucketsSize   = bucketsEnd + cacheSize*cachedSize
+	BucketsSize   = bucketsEnd + cacheSize*cachedSize + groupsSize*groupSize
 	placesKnown   = 1 << 18
 	KnownSize     = placesKnown * 8
 )
@@ -58,9 +58,13 @@ type Samples struct {
 	file       memory.SharedSpan // the same
 	requests   requests          // file requests
 	buckets    unsafe.Pointer    // heads of the hash chains, anonymous memory
-	cache      unsafe.Pointer    // behind them
+	cache      unsafe.Pointer    // [cacheSize]cachedNodes, behind them
+	groups     unsafe.Pointer    // [groupsSize]cachedGroup, behind those
 	lost       bool              // pages of the file were
 	max        uint32
+
+	// Text is what addresses of the program's code are a little above; 0 if that is not known.
+	Text uintptr
 
 	// FuncOf returns a number for the function that an address is in, 0 if it is in none. If it is not nil,
 	// recursion is folded. It is set before there are samples.
@@ -78,6 +82,7 @@ type Samples struct {
 func (s *Samples) Init(base, buckets, places, known unsafe.Pointer, max uint32, placesSize uintptr) {
 	s.base, s.buckets, s.known = base, buckets, known
 	s.cache = unsafe.Add(buckets, bucketsEnd)
+	s.groups = unsafe.Add(s.cache, cacheSize*cachedSize)
 	s.file, s.max = memory.SharedSpan{Span: memory.NewSpan(base, SmpEnd+uint64(max)*SampleNodeSize)}, max
 	s.places = memory.NewSpan(places, uint64(placesSize))
 	s.file.Need(SmpEnd + 2*SampleNodeSize)
@@ -170,52 +175,6 @@ func (s *Samples) Call(parent uint32, pc uintptr) uint32 {
 	n := s.Home(s.listed(parent, pc))
 	e.add(parent, uint64(pc)|cachedHome, n)
 	return n
-}
-
-// cachedNodes are answers to the last questions for nodes. The processor's caches have neither the tree nor the hash
-// table of a large program, and of a node's line in them a way down the tree needs four bytes. Of these answers there
-// are four in a line, and who goes down finds the next one without having seen the node.
-//
-// They are written without a lock, and a signal handler may come between the words. So the first word has the second
-// one mixed in: words of two different answers give an address that nobody asks for.
-type cachedNodes [2]struct{ address, nodes uint64 }
-
-const (
-	cacheSize  = 1 << 15 // of cachedNodes
-	cachedSize = 32      // bytes of them
-	cachedHome = 1 << 62 // in an address: the question was for the home
-	cacheMul   = 0x9e3779b97f4a7c15
-)
-
-const _ = -(unsafe.Sizeof(cachedNodes{}) ^ cachedSize)
-
-// cached returns the place in the cache for a parent and an address.
-func (s *Samples) cached(parent uint32, pc uintptr) *cachedNodes {
-	i := (uint64(pc)*cacheMul>>32 ^ uint64(parent)) % cacheSize
-	return (*cachedNodes)(unsafe.Add(s.cache, uintptr(i)*cachedSize))
-}
-
-// find returns the node below parent for an address, 0 if it is not there.
-func (c *cachedNodes) find(parent uint32, address uint64) uint32 {
-	for i := range c {
-		nodes := memory.Load64(&c[i].nodes)
-		if memory.Load64(&c[i].address)^nodes*cacheMul == address && nodes>>32 == uint64(parent) {
-			return uint32(nodes)
-		}
-	}
-	return 0
-}
-
-// add puts in the answer for an address below parent. That there is no room is none: it is counted each time.
-func (c *cachedNodes) add(parent uint32, address uint64, node uint32) {
-	if node == sampleOverflow {
-		return
-	}
-	memory.Store64(&c[1].nodes, memory.Load64(&c[0].nodes))
-	memory.Store64(&c[1].address, memory.Load64(&c[0].address))
-	nodes := uint64(parent)<<32 | uint64(node)
-	memory.Store64(&c[0].nodes, nodes)
-	memory.Store64(&c[0].address, address^nodes*cacheMul)
 }
 
 // LostPage notes that a page of the file has become zeros. From there on each node is looked at. It may run in a signal
