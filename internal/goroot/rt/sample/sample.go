@@ -187,34 +187,59 @@ func (s *Samples) is(n, parent uint32, pc uintptr) bool {
 	return p.Key == parent && p.PC == uint64(pc)
 }
 
-// listed is Child, by the list of the parent's children.
+// listed is Child, by the list of the parent's children, and where that is long by the hash table.
 func (s *Samples) listed(parent uint32, pc uintptr) uint32 {
-	head := &s.node(parent).Child
-	first, stop, mine, length := memory.Load32(head), uint32(0), uint32(0), 0
+	n, mine := s.among(&s.node(parent).Child, siblings, parent, pc, 0)
+	if n == 0 {
+		n, _ = s.among(s.bucket(parent, pc), bucketed, parent, pc, mine)
+	}
+	return n
+}
+
+// What a list of nodes has in common.
+const (
+	siblings = iota // they have one parent, and there are fewChildren of them at most
+	bucketed        // they have one hash
+)
+
+// next returns where node n has the next one in a list of the given kind.
+func (s *Samples) next(n uint32, kind int) *uint32 {
+	p := s.node(n)
+	if kind == siblings {
+		return &p.Sibling
+	}
+	return &p.Next
+}
+
+// among is Child, by the list that begins at head. mine is a new node for it, or 0. If the node is not there and the
+// list may have no further ones it returns 0, and the new node, if there is one by now.
+func (s *Samples) among(head *uint32, kind int, parent uint32, pc uintptr, mine uint32) (n, left uint32) {
+	first, stop, length := memory.Load32(head), uint32(0), 0
 	for {
 		// Lists only grow at their heads: what was looked at is not again, but counts. So the length
 		// is known for sure where the new head takes the place of the one that was looked at.
 		// A node on a lost page ends its list: node 0 is in none.
-		for n := first; n != stop && n != 0; n = s.node(n).Sibling {
+		for n := first; n != stop && n != 0; n = *s.next(n, kind) {
 			if s.is(n, parent, pc) {
 				s.drop(mine)
-				return n
+				return n, 0
 			}
 			length++
 		}
-		if length >= fewChildren {
-			return s.hashed(parent, pc, mine)
+		if kind == siblings && length >= fewChildren {
+			return 0, mine
 		}
 		if mine == 0 {
 			if mine = s.alloc(); mine == 0 {
-				return sampleOverflow
+				return sampleOverflow, 0
 			}
 		}
 		p := s.node(mine)
-		p.PC, p.Key, p.Sibling = uint64(pc), parent, first
+		p.PC, p.Key, p.Sibling, p.Next = uint64(pc), parent, 0, 0
+		*s.next(mine, kind) = first
 		memory.StoreRel32(&p.Parent, parent+1)
 		if memory.Cas32(head, first, mine) {
-			return mine
+			return mine, 0
 		}
 		first, stop = memory.Load32(head), first
 	}
@@ -257,33 +282,6 @@ func (s *Samples) home(n uint32) uint32 {
 func (s *Samples) drop(mine uint32) {
 	if mine != 0 {
 		memory.StoreRel32(&s.node(mine).Parent, 0)
-	}
-}
-
-// hashed is Child, by the hash table, for a parent whose list has as many children as it may. mine is a new
-// node, or 0.
-func (s *Samples) hashed(parent uint32, pc uintptr, mine uint32) uint32 {
-	head := s.bucket(parent, pc)
-	first, stop := memory.Load32(head), uint32(0)
-	for {
-		for n := first; n != stop && n != 0; n = s.node(n).Next { // as above
-			if s.is(n, parent, pc) {
-				s.drop(mine)
-				return n
-			}
-		}
-		if mine == 0 {
-			if mine = s.alloc(); mine == 0 {
-				return sampleOverflow
-			}
-		}
-		p := s.node(mine)
-		p.PC, p.Key, p.Next, p.Sibling = uint64(pc), parent, first, 0
-		memory.StoreRel32(&p.Parent, parent+1)
-		if memory.Cas32(head, first, mine) {
-			return mine
-		}
-		first, stop = memory.Load32(head), first
 	}
 }
 
