@@ -76,7 +76,6 @@ func stemmaSampleInit() {
 	buckets := stemmaTables(sample.BucketsSize)
 	known := stemmaTables(sample.KnownSize)
 	stemmaSmp.Init(samples, buckets, places, known, uint32(nodes), placesSize)
-	stemmaSmp.Text = firstmoduledata.text
 	requests := min(placesSize, stemmaRequestsSize)
 	stemmaSmp.InitRequests(stemmaFileSpan("requests", requests), requests)
 	sec, nsec, _ := time_now()

@@ -1,8 +1,6 @@
 package sample
 
 import (
-	"unsafe"
-
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
@@ -45,24 +43,21 @@ func (t *Trace) Splice(s *Samples, base uint32, frames []NewFrame, hi uintptr, a
 	return base
 }
 
+// groupFrames is how many frames make a group, of which the innermost one has an entry.
+const groupFrames = 4
+
 // SpliceGroups is Splice where the mark need not tell which frames are new: there is an entry for each group of
 // frames, and none for the innermost group, which the next sample walks again. It returns the node of the innermost
 // frame, which is at leaf.
 func (t *Trace) SpliceGroups(s *Samples, base uint32, frames []NewFrame, leaf, hi uintptr) uint32 {
-	end := len(frames)
-	for end > groupFrames {
-		begin := groupBefore(end)
-		base = s.group(base, frames[begin:end], 0)
-		t.pushGroup(&frames[begin], hi, base)
-		end = begin
+	for i := len(frames) - 1; i >= 0; i-- {
+		base = s.Call(base, frames[i].Sym)
+		if i > 0 && i%groupFrames == 0 {
+			t.pushGroup(&frames[i], hi, base)
+		}
 	}
-	return s.group(base, frames[:end], leaf)
+	return s.Child(base, leaf)
 }
-
-// groupBefore returns where the group begins that ends at frame end. All but the outermost one are whole.
-//
-//go:nosplit
-func groupBefore(end int) int { return (end - 1) / groupFrames * groupFrames }
 
 // pushGroup pushes the entry of a group, by its innermost frame.
 //
@@ -79,7 +74,7 @@ func (t *Trace) pushGroup(f *NewFrame, hi uintptr, ref uint32) {
 type Known struct {
 	Frames [maxKnown]NewFrame
 	N      int
-	refs   [maxKnown/groupFrames - 1]uint32 // of the groups but the innermost one, outermost first
+	refs   [maxKnown / groupFrames]uint32 // of the innermost frame of each group
 }
 
 const maxKnown = 256
@@ -96,43 +91,31 @@ func (k *Known) Add(f NewFrame) bool {
 	return true
 }
 
-// Find returns what SpliceGroups would, if all groups are in the cache, and else 0. Nothing is changed but k.
+// Find returns what SpliceGroups would, if all nodes are in the cache, and else 0. Nothing is changed but k.
 //
 //go:nosplit
 func (k *Known) Find(s *Samples, base uint32, leaf uintptr) uint32 {
-	end := k.N
-	for i := uint(0); ; i++ {
-		begin, at := 0, leaf
-		if end > groupFrames {
-			begin, at = groupBefore(end), 0
-		}
-		first := (*NewFrame)(unsafe.Add(unsafe.Pointer(&k.Frames), uintptr(begin)*unsafe.Sizeof(NewFrame{})))
-		key, near := s.keyOf(base, first, end-begin, at)
-		if !near {
+	if s.lost {
+		return 0
+	}
+	for i := uint(k.N) - 1; i < maxKnown; i-- {
+		if base = s.tryCall(base, k.Frames[i].Sym); base == 0 {
 			return 0
 		}
-		g := s.grouped(&key)
-		if known := g.find(&key); known != 0 {
-			base = known
-		} else if base = s.tryNodes(base, first, end-begin, at); base != 0 {
-			g.set(&key, base)
-		}
-		if base == 0 || begin == 0 {
-			return base
-		}
-		k.refs[i%uint(len(k.refs))] = base
-		end = begin
+		k.refs[i/groupFrames] = base
 	}
+	return s.tryChild(base, leaf)
 }
 
 // PushKnown pushes the entries of frames for which Find has found the refs. There must be room for all.
 //
 //go:nosplit
 func (t *Trace) PushKnown(k *Known, hi uintptr) {
-	end := k.N
-	for i := uint(0); end > groupFrames; i++ {
-		end = groupBefore(end)
-		t.pushGroup(&k.Frames[uint(end)%maxKnown], hi, k.refs[i%uint(len(k.refs))])
+	if k.N == 0 {
+		return
+	}
+	for i := uint(k.N-1) / groupFrames; i > 0; i-- {
+		t.pushGroup(&k.Frames[i*groupFrames%maxKnown], hi, k.refs[i%uint(len(k.refs))])
 	}
 }
 

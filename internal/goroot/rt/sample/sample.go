@@ -43,7 +43,7 @@ const (
 const (
 	sampleBuckets = 1 << 19
 	bucketsEnd    = sampleBuckets * 4
-	BucketsSize   = bucketsEnd + cacheSize*cachedSize + groupsSize*groupSize
+	BucketsSize   = bucketsEnd + cacheSize*cachedSize
 	placesKnown   = 1 << 18
 	KnownSize     = placesKnown * 8
 )
@@ -59,12 +59,8 @@ type Samples struct {
 	requests   requests          // file requests
 	buckets    unsafe.Pointer    // heads of the hash chains, anonymous memory
 	cache      unsafe.Pointer    // [cacheSize]cachedNodes, behind them
-	groups     unsafe.Pointer    // [groupsSize]cachedGroup, behind those
 	lost       bool              // pages of the file were
 	max        uint32
-
-	// Text is what addresses of the program's code are a little above; 0 if that is not known.
-	Text uintptr
 
 	// FuncOf returns a number for the function that an address is in, 0 if it is in none. If it is not nil,
 	// recursion is folded. It is set before there are samples.
@@ -82,7 +78,6 @@ type Samples struct {
 func (s *Samples) Init(base, buckets, places, known unsafe.Pointer, max uint32, placesSize uintptr) {
 	s.base, s.buckets, s.known = base, buckets, known
 	s.cache = unsafe.Add(buckets, bucketsEnd)
-	s.groups = unsafe.Add(s.cache, cacheSize*cachedSize)
 	s.file, s.max = memory.SharedSpan{Span: memory.NewSpan(base, SmpEnd+uint64(max)*SampleNodeSize)}, max
 	s.places = memory.NewSpan(places, uint64(placesSize))
 	s.file.Need(SmpEnd + 2*SampleNodeSize)
