@@ -20,7 +20,7 @@ var ownMethods = []method{
 	{"pcce", "code in each function; a call graph made before the run", "yes"},
 	{"dacce", "code in each function; stopped to re-encode", "yes"},
 	{"pcc", "code in each function", "no: hashes"},
-	{"acct", "five instructions in each function", "no: sampled calls"},
+	{"acct", "two instructions in each function", "no: sampled calls"},
 	{"sample -every=1ms", "hooks in the runtime only", "no: sampled times"},
 }
 
