@@ -3,7 +3,6 @@ package cct
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -11,12 +10,18 @@ import (
 )
 
 // Groupings are the ways to add up contexts, see [Tree.By].
-var Groupings = append([]string{"function", "package", "file", "line", "goroutine"}, slices.Sorted(maps.Keys(Kinds))...)
+var Groupings = []string{"function", "package", "file", "line", "goroutine", "reason", "type"}
 
-// Kinds are the groupings by what the runtime did for a function, with the values that have it, the usual one first.
-var Kinds = map[string][]profile.ValueType{
-	"type":   {profile.Alloc, profile.Allocs, profile.Live, profile.Objects},
-	"reason": {profile.Wait, profile.Waits, profile.Held, profile.Holds},
+// Kind returns, for a grouping by what the runtime did for a function, the values that have it, the usual one first;
+// nil for another grouping.
+func Kind(grouping string) []profile.ValueType {
+	switch grouping {
+	case "type":
+		return []profile.ValueType{profile.Alloc, profile.Allocs, profile.Live, profile.Objects}
+	case "reason":
+		return []profile.ValueType{profile.Wait, profile.Waits, profile.Held, profile.Holds}
+	}
+	return nil
 }
 
 // A Group sums up the contexts that belong to one function, package, file, line or kind of
@@ -50,7 +55,7 @@ func (t *Tree) By(grouping string) ([]Group, error) {
 		"function": t.functionKey, "package": t.functionKey, "file": t.functionKey, "line": t.lineKey,
 		"goroutine": t.goroutineKey,
 	}[grouping]
-	if Kinds[grouping] != nil {
+	if Kind(grouping) != nil {
 		key = t.typeKey
 	}
 	if key == nil {

@@ -1,13 +1,14 @@
 package cct
 
-import "regexp"
+// A Pattern matches names of functions, as a *regexp.Regexp does. Programs that import package stemma link this
+// package, and need no regular expressions for it.
+type Pattern interface{ MatchString(name string) bool }
 
-// A Selection says which contexts a report is about, in the words of pprof. Regular
-// expressions are matched with the names of functions; nil ones say nothing.
+// A Selection says which contexts a report is about, in the words of pprof. Patterns that are nil say nothing.
 type Selection struct {
-	Focus  *regexp.Regexp // only contexts that have a function that matches
-	Ignore *regexp.Regexp // no contexts that have a function that matches
-	Hide   *regexp.Regexp // functions to leave out of contexts; what they have counts at their callers
+	Focus  Pattern // only contexts that have a function that matches
+	Ignore Pattern // no contexts that have a function that matches
+	Hide   Pattern // functions to leave out of contexts; what they have counts at their callers
 }
 
 // All tells whether s leaves everything as it is.
@@ -57,7 +58,7 @@ func (x *selector) classify(s Selection) {
 }
 
 // matching tells for each function whether it matches; the root does not.
-func (t *Tree) matching(re *regexp.Regexp) []bool {
+func (t *Tree) matching(re Pattern) []bool {
 	list := make([]bool, len(t.Funcs))
 	for i, f := range t.Funcs {
 		list[i] = re != nil && i > 0 && re.MatchString(f.Name)

@@ -50,12 +50,12 @@ func TestSelect(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		tree := randomTree(r, 60)
-		pick := func() *regexp.Regexp {
-			return []*regexp.Regexp{nil, regexp.MustCompile("a$|d"), regexp.MustCompile("q/"),
+		pick := func() cct.Pattern {
+			return []cct.Pattern{nil, regexp.MustCompile("a$|d"), regexp.MustCompile("q/"),
 				regexp.MustCompile("b|e$")}[r.IntN(4)]
 		}
 		s := cct.Selection{Focus: pick(), Ignore: pick(), Hide: pick()}
-		matches := func(re *regexp.Regexp, list []string) bool { return slices.ContainsFunc(list, re.MatchString) }
+		matches := func(re cct.Pattern, list []string) bool { return slices.ContainsFunc(list, re.MatchString) }
 		want := make(map[string]uint64)
 		for i, n := range tree.Nodes {
 			list := names(tree.Stack(uint32(i)))

@@ -2,7 +2,6 @@ package cct
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
@@ -161,7 +160,7 @@ type Neighbours struct {
 
 // Match returns those of [Tree.ByFunction] whose name matches re with their
 // callers and callees, most calls first.
-func (t *Tree) Match(re *regexp.Regexp) []Neighbours {
+func (t *Tree) Match(re Pattern) []Neighbours {
 	var list []Neighbours
 	place := make(map[uint32]int)
 	for _, s := range t.ByFunction() {

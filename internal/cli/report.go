@@ -182,18 +182,23 @@ func checkReport(fs *flag.FlagSet, o *report.Options) error {
 	fs.Visit(func(f *flag.Flag) { o.TopGiven = o.TopGiven || f.Name == "top" })
 	for _, f := range []struct {
 		name, text string
-		re         **regexp.Regexp
-	}{{"func", o.Function, &o.Matching}, {"focus", o.Focus, &o.Selection.Focus},
-		{"ignore", o.Ignore, &o.Selection.Ignore}, {"hide", o.Hide, &o.Selection.Hide}} {
+		set        func(re *regexp.Regexp)
+	}{
+		{"func", o.Function, func(re *regexp.Regexp) { o.Matching = re }},
+		{"focus", o.Focus, func(re *regexp.Regexp) { o.Selection.Focus = re }},
+		{"ignore", o.Ignore, func(re *regexp.Regexp) { o.Selection.Ignore = re }},
+		{"hide", o.Hide, func(re *regexp.Regexp) { o.Selection.Hide = re }},
+	} {
 		if f.text == "" {
 			continue
 		}
-		var err error
-		if *f.re, err = regexp.Compile(f.text); err != nil {
+		re, err := regexp.Compile(f.text)
+		if err != nil {
 			return exit.Usagef("report: -%s: %w", f.name, err)
 		}
+		f.set(re)
 	}
-	switch kinds := cct.Kinds[o.By]; {
+	switch kinds := cct.Kind(o.By); {
 	case o.By == "site": // what else people say
 		o.By = "line"
 	case o.By == byContext:

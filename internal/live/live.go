@@ -349,22 +349,27 @@ func (l *Dir) Node(offset uint32) (int, bool) {
 	return int(l.nodes[i]), true
 }
 
-// amounts are the kinds of functions that stand for what the runtime does: a flag of the header says that it is
+// An amount is a kind of functions that stand for what the runtime does: a flag of the header says that it is
 // counted, and what counter 0 and counter 1 of a node are.
-var amounts = []struct {
+type amount struct {
 	kind   profile.FuncKind
 	flag   uint32
 	values [rt.AmountCounters]profile.ValueType
-}{
-	{profile.FuncAlloc, rt.HdrFlagAlloc, [...]profile.ValueType{profile.Allocs, profile.Alloc}},
-	{profile.FuncWait, rt.HdrFlagWait, [...]profile.ValueType{profile.Waits, profile.Wait}},
-	{profile.FuncHeld, rt.HdrFlagWait, [...]profile.ValueType{profile.Holds, profile.Held}},
-	{profile.FuncRun, rt.HdrFlagWait, [...]profile.ValueType{profile.Goroutines, profile.Run}},
+}
+
+// amounts returns all of them.
+func amounts() []amount {
+	return []amount{
+		{profile.FuncAlloc, rt.HdrFlagAlloc, [...]profile.ValueType{profile.Allocs, profile.Alloc}},
+		{profile.FuncWait, rt.HdrFlagWait, [...]profile.ValueType{profile.Waits, profile.Wait}},
+		{profile.FuncHeld, rt.HdrFlagWait, [...]profile.ValueType{profile.Holds, profile.Held}},
+		{profile.FuncRun, rt.HdrFlagWait, [...]profile.ValueType{profile.Goroutines, profile.Run}},
+	}
 }
 
 // amountColumns adds the columns of what the program counted.
 func (l *Dir) amountColumns() error {
-	for _, a := range amounts {
+	for _, a := range amounts() {
 		if uint32(l.Header.Flags)&a.flag == 0 {
 			continue
 		}
@@ -380,7 +385,7 @@ func (l *Dir) amountColumns() error {
 // amountsOf returns the columns that the counters of a node belong to which is of a function of the given
 // kind; false for kinds whose counters are calls. A column may be nil.
 func (l *Dir) amountsOf(kind profile.FuncKind) (columns [rt.AmountCounters]*profile.Column, ok bool) {
-	for _, a := range amounts {
+	for _, a := range amounts() {
 		if a.kind == kind {
 			for i, t := range a.values {
 				columns[i] = l.Profile.Column(t.Name)

@@ -53,7 +53,7 @@ func (l *Dir) readSamples() error {
 		return err
 	}
 	used := min(head.Used, head.Max, math.MaxUint32, uint64(f.Size-layout.SampleHeaderSize)/layout.SampleNodeSize)
-	values := sampleValues[:]
+	values := sampleValues()
 	if head.Walk == rt.WalkContext {
 		values = []profile.ValueType{profile.ContextCPU}
 	}
@@ -76,8 +76,12 @@ func (l *Dir) readSamples() error {
 	return r.readNodes(used)
 }
 
-// sampleValues are the values that a sampler records, in the order of its nodes.
-var sampleValues = [...]profile.ValueType{profile.CPU, profile.Samples, profile.SampledWait, profile.SampledWaits}
+// sampleValues returns the values that a sampler records, in the order of its nodes.
+func sampleValues() []profile.ValueType {
+	return []profile.ValueType{profile.CPU, profile.Samples, profile.SampledWait, profile.SampledWaits}
+}
+
+const numSampleValues = 4
 
 // A samplesReader reads places and nodes of samples.
 type samplesReader struct {
@@ -122,7 +126,7 @@ func (l *Dir) sampleProcess(f *File, head *layout.SampleHeader) error {
 	for i, name := range rt.StatNames {
 		n := head.Stats[i]
 		s.Stats = profile.AddLoss(s.Stats, profile.Loss{Kind: name, Count: n})
-		if kind := statLosses[i]; kind != "" {
+		if kind := statLoss(i); kind != "" {
 			proc.Losses = profile.AddLoss(proc.Losses, profile.Loss{Kind: kind, Count: n})
 		}
 	}
@@ -260,7 +264,7 @@ type sampleNode struct {
 	id     uint32 // its index in the file
 	parent uint32 // + 1
 	pc     uint64
-	values [len(sampleValues)]uint64
+	values [numSampleValues]uint64
 }
 
 // readNodes reads the nodes. A parent may stand behind its child, when two
@@ -341,7 +345,7 @@ func (r *samplesReader) attach(x *profile.NodeIndex, nodes []sampleNode) ([]uint
 			pc := nodes[path[j]].pc
 			if bypassed[k] || pc&rt.PCNode != 0 && r.live.bypassed[uint32(pc)] {
 				bypassed[path[j]] = true
-				nodes[path[j]].values = [len(sampleValues)]uint64{}
+				nodes[path[j]].values = [numSampleValues]uint64{}
 				k = path[j]
 				continue
 			}
@@ -356,20 +360,28 @@ func (r *samplesReader) attach(x *profile.NodeIndex, nodes []sampleNode) ([]uint
 		}
 	}
 	for i := range nodes { // wrappers that nothing calls, as of go statements, have what was spent in themselves
-		if i > 0 && at[i] == 1 && nodes[i].values != [len(sampleValues)]uint64{} {
+		if i > 0 && at[i] == 1 && nodes[i].values != [numSampleValues]uint64{} {
 			at[i] = x.Node(0, 0, r.function(nodes[i].pc)) + 1
 		}
 	}
 	return at, nil
 }
 
-// statLosses are the counters of the sampler that mean that something is missing, and the kinds
-// of loss that they are.
-var statLosses = map[int]string{
-	rt.StatNodes:      profile.LossSampleNodes,
-	rt.StatPlaces:     profile.LossPlaces,
-	rt.StatFailed:     profile.LossTruncated,
-	rt.StatLostStacks: profile.LossTraces,
-	rt.StatPending:    profile.LossPending,
-	rt.StatMismatches: profile.LossMismatches,
+// statLoss returns the kind of loss that a counter of the sampler means, "" for one that means none.
+func statLoss(stat int) string {
+	switch stat {
+	case rt.StatNodes:
+		return profile.LossSampleNodes
+	case rt.StatPlaces:
+		return profile.LossPlaces
+	case rt.StatFailed:
+		return profile.LossTruncated
+	case rt.StatLostStacks:
+		return profile.LossTraces
+	case rt.StatPending:
+		return profile.LossPending
+	case rt.StatMismatches:
+		return profile.LossMismatches
+	}
+	return ""
 }

@@ -86,7 +86,7 @@ func newReporter(w io.Writer, p *record.Record, o *Options) (*reporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if of := cct.Kinds[o.By]; of != nil && (!all.HasTypes() || !slices.Contains(of, all.Type)) {
+	if of := cct.Kind(o.By); of != nil && (!all.HasTypes() || !slices.Contains(of, all.Type)) {
 		var names []string
 		for _, t := range of {
 			names = append(names, "-metric="+t.Name)

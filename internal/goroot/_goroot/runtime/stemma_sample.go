@@ -179,7 +179,7 @@ func stemmaStartSampling(interval int64) {
 	first := stemmaSmp.active.Load() == 0
 	if foreign := !stemmaHandles(); foreign != stemmaSmp.foreign {
 		if stemmaSmp.foreign = foreign; foreign {
-			stemmaLine.add("stemma: SIGPROF is handled by C code of this program: samples are of waiting goroutines only")
+			stemmaLine.add("stemma: C code of this program handles SIGPROF: only waiting goroutines are sampled")
 			stemmaSay()
 		}
 	}

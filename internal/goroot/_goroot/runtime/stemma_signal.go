@@ -70,7 +70,8 @@ func (th *stemmaThread) signal() {
 	q := (*stemmaQueued)(unsafe.Pointer(&info))
 	q.signo, q.code, q.value = _SIGPROF, _SI_TIMER, uintptr(unsafe.Pointer(th))
 	const sysRtTgsigqueueinfo = 297
-	linux.Syscall6(sysRtTgsigqueueinfo, uintptr(getpid()), uintptr(th.tid), _SIGPROF, uintptr(unsafe.Pointer(&info)), 0, 0)
+	linux.Syscall6(sysRtTgsigqueueinfo, uintptr(getpid()), uintptr(th.tid), _SIGPROF, uintptr(unsafe.Pointer(&info)),
+		0, 0)
 }
 
 // stemmaHandles tells whether the runtime handles SIGPROF, where samples need it: C can have taken it. Its thread
