@@ -101,6 +101,30 @@ func TestHiddenSites(t *testing.T) {
 	}
 }
 
+// TestNeighbours adds up what the callers of a function give: of calls its calls, of another value its total.
+func TestNeighbours(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		tree := randomTree(r, 60)
+		for _, of := range []profile.ValueType{profile.Calls, profile.Alloc} {
+			tree.Type = of
+			for _, m := range tree.Match(regexp.MustCompile("")) {
+				want := m.Total
+				if of.Name == profile.Calls.Name {
+					want = m.Calls
+				}
+				sum := uint64(0)
+				for _, n := range m.Callers {
+					sum += n.Calls
+				}
+				if sum != want {
+					t.Fatalf("%s of %s: callers have %d, want %d", of.Name, tree.Funcs[m.Func].Name, sum, want)
+				}
+			}
+		}
+	}
+}
+
 // TestBy compares each grouping with what it means, context by context.
 func TestBy(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))

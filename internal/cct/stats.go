@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // Totals sum up a tree.
@@ -144,7 +145,8 @@ func (t *Tree) Children() *Children {
 func (c *Children) Of(n uint32) []uint32 { return c.list[c.first[n]:c.first[n+1]] }
 
 // A Neighbour is a caller or a callee of a function, at one place: the call sites of one line
-// that enter it in the same way are one.
+// that enter it in the same way are one. Calls are the calls from there. Of another value it is what the callee, and
+// all that it calls, has from there, where it was not counted further out on the same path.
 type Neighbour struct {
 	Func  uint32
 	Site  Site
@@ -173,19 +175,55 @@ func (t *Tree) Match(re Pattern) []Neighbours {
 	for i := range list {
 		callers[i], callees[i] = make(map[Neighbour]uint64), make(map[Neighbour]uint64)
 	}
-	for _, n := range t.Nodes[1:] {
-		caller := t.Nodes[n.Parent].Func
-		if i, ok := place[n.Func]; ok && n.Count > 0 {
-			callers[i][Neighbour{Func: caller, Site: t.Sites[n.Site]}] += n.Count
+	counts, calls := t.ownCounts(), t.Type.Name == profile.Calls.Name
+	for i, n := range t.Nodes[1:] {
+		caller, count := t.Nodes[n.Parent].Func, counts[i+1]
+		if count == 0 {
+			continue
 		}
-		if i, ok := place[caller]; ok && n.Count > 0 {
-			callees[i][Neighbour{Func: n.Func, Site: t.Sites[n.Site]}] += n.Count
+		if i, ok := place[n.Func]; ok && (calls || !t.isBelow(n.Parent, n.Func)) {
+			callers[i][Neighbour{Func: caller, Site: t.Sites[n.Site]}] += count
+		}
+		if i, ok := place[caller]; ok && (calls || !t.isCalledAbove(n.Parent, caller, n.Func)) {
+			callees[i][Neighbour{Func: n.Func, Site: t.Sites[n.Site]}] += count
 		}
 	}
 	for i := range list {
 		list[i].Callers, list[i].Callees = t.ranked(callers[i]), t.ranked(callees[i])
 	}
 	return list
+}
+
+// ownCounts returns what each node brings to those that call it: its calls, or of another value its whole subtree.
+func (t *Tree) ownCounts() []uint64 {
+	if t.Type.Name != profile.Calls.Name {
+		return t.Inclusive()
+	}
+	counts := make([]uint64, len(t.Nodes))
+	for i, n := range t.Nodes {
+		counts[i] = n.Count
+	}
+	return counts
+}
+
+// isBelow tells whether node n is of function f, or below a node that is.
+func (t *Tree) isBelow(n, f uint32) bool {
+	for ; n != 0; n = t.Nodes[n].Parent {
+		if t.Nodes[n].Func == f {
+			return true
+		}
+	}
+	return false
+}
+
+// isCalledAbove tells whether on the path to node n there is a call of callee by caller.
+func (t *Tree) isCalledAbove(n, caller, callee uint32) bool {
+	for ; n != 0; n = t.Nodes[n].Parent {
+		if t.Nodes[n].Func == callee && t.Nodes[t.Nodes[n].Parent].Func == caller {
+			return true
+		}
+	}
+	return false
 }
 
 // ranked returns the sums as a list. Ties are broken by name and site, so that

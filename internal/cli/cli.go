@@ -115,6 +115,9 @@ func dispatch(e *process.Env, args []string) error {
 		usage(e.Stdout)
 		return nil
 	}
+	if args[0] == "--version" || args[0] == "-version" { // as of most programs
+		args = append([]string{versionCommand().name}, args[1:]...)
+	}
 	c := findCommand(args[0])
 	if c == nil {
 		return exit.Usagef("%w", unknownCommand(args[0]))

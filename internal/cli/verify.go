@@ -91,7 +91,7 @@ func runVerify(e *process.Env, args []string) error {
 // A mismatch wins over the exit code of the program. The records stay for -live
 // after it, and are removed otherwise.
 func verifyProgram(e *process.Env, w io.Writer, p *launch.GoArgs, o *verify.Options) error {
-	p.Opts.Verify = true
+	p.Opts.Verify, o.Built = true, true
 	p.Opts.Given = append(p.Opts.Given, "verify")
 	if err := p.Opts.Check(); err != nil {
 		return exit.Usagef("verify: %w", err)

@@ -50,13 +50,9 @@ func Open(paths []string, basePath string) (v *view.View, sources []store.Source
 	return v, sources, err
 }
 
-// decoder returns what decodes IDs with the records at paths: those of the first.
+// decoder returns what decodes IDs with the records at paths.
 func decoder(paths []string) view.Decode {
-	path := ""
-	if len(paths) > 0 {
-		path = paths[0]
-	}
-	set, err := lookup.Open(path)
+	set, err := lookup.Open(paths...)
 	if err != nil || set.Empty() != nil {
 		return nil // a record of calls: it has no IDs
 	}

@@ -25,6 +25,7 @@ import (
 type Options struct {
 	Verbose bool
 	Show    int
+	Built   bool // the program was built for it just now
 }
 
 // Dirs compares what the live directories hold and prints the result.
@@ -307,6 +308,9 @@ func (v *verifier) result() error {
 	switch {
 	case v.failed > 0:
 		return &exit.Error{Code: exit.Failure}
+	case v.checked == 0 && v.o.Built:
+		return fmt.Errorf("verify: nothing was checked: the program ended before the first check; set " +
+			"STEMMA_CHECK_EVERY=1 to check each function entry")
 	case v.checked == 0:
 		return fmt.Errorf("verify: nothing was checked; build the program with 'stemma build -verify', run it, and " +
 			"name its live directory")
