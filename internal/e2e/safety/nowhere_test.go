@@ -46,7 +46,8 @@ func oneLine(t *testing.T, text string, parts ...string) {
 func TestRecording(t *testing.T) {
 	for _, engine := range recordingEngines {
 		t.Run(engine, func(t *testing.T) {
-			r := e2e.Run(t, e2e.Build(t, "recording", "-engine="+engine))
+			out := t.TempDir()
+			r := e2e.RunIn(t, out, e2e.Build(t, "recording", "-engine="+engine), "STEMMA_OUT="+out+"/")
 			r.OK(t)
 			if dir := said(t, r.Stdout, "dir"); dir != r.Dir || said(t, r.Stdout, "problem") != "" {
 				t.Errorf("the program says it records in %q, its record is %q", dir, r.Dir)

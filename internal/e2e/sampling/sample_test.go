@@ -323,7 +323,7 @@ func TestOnOff(t *testing.T) {
 	exe := e2e.BuildDir(t, "testdata/onoff", "-engine=sample", "-start=off")
 	rounds := 60
 	if e2e.Full() {
-		rounds = 3000
+		rounds = 1000
 	}
 	for _, how := range []string{"", "sampler=sps", "sampler=stw", "ask=guard"} {
 		t.Run(how, func(t *testing.T) {

@@ -44,6 +44,13 @@ func (t *stemmaLineText) number(n uint64) {
 	t.add("0123456789"[n%10:][:1])
 }
 
+// slash adds a slash, unless there is one at the end.
+func (t *stemmaLineText) slash() {
+	if t.n == 0 || t.buf[t.n-1] != '/' {
+		t.add("/")
+	}
+}
+
 func (t *stemmaLineText) reset() { *t = stemmaLineText{} }
 
 func (t *stemmaLineText) string() string { return unsafe.String(&t.buf[0], t.n) }
@@ -216,7 +223,7 @@ func stemmaTryDir(base string) bool {
 			return stemmaFailed(base, uintptr(-n))
 		}
 		dir.n = n - 1 // without the final NUL
-		dir.add("/")
+		dir.slash()
 	}
 	dir.add(base)
 	if len(base) > 512 || dir.n > len(dir.buf)-256 {
@@ -226,7 +233,7 @@ func stemmaTryDir(base string) bool {
 	if made == 0 && stemmaEndsWith(base, stemmaDefaultOut) {
 		stemmaIgnore(&dir)
 	}
-	dir.add("/")
+	dir.slash()
 	dir.add(stemmaName())
 	dir.add(".")
 	dir.number(uint64(stemmaGetpid()))
