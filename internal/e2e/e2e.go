@@ -1,8 +1,8 @@
 // Package e2e builds and runs real programs, so that tests can prove that what
 // stemma records is complete, exact and safe. Its subdirectories are those
 // tests, a package for each kind of record; each takes less than two minutes
-// on two cores. What must run for longer to mean something is in the module
-// bench.
+// on two cores. With -full they take all combinations of engines and flags, and longer
+// runs, as CI does. What must run for hours to mean something is in the module bench.
 //
 // Each directory in testdata/programs is a program. It says in comments what
 // its profile must contain, and may print further expectations when it runs,
@@ -59,6 +59,14 @@ var full = flag.Bool("full", false, "take the minutes that a test needs to find 
 
 // Full tells whether tests may take minutes.
 func Full() bool { return *full }
+
+// NeedFull skips tests for which the standard library is built once more, or that run long.
+func NeedFull(t *testing.T) {
+	t.Helper()
+	if !Full() {
+		t.Skip("takes minutes; run with -full: go test ./internal/e2e/... -full")
+	}
+}
 
 // Run runs an instrumented program with its record below a new directory.
 func Run(t *testing.T, exe string, env ...string) Result {
