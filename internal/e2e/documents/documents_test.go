@@ -48,8 +48,8 @@ tail() { command tail "${@/#-f/-n+1}"; }
 trap 'wait' EXIT
 `
 
-// TestCommands runs each marked block (of README alone without -full), in the order of its document, in a copy of the module srv with
-// what a reader of that page has: an executable, a record of it, and profiles of two builds.
+// TestCommands runs each marked block, of README alone without -full, in the order of its document, in a copy of the
+// module srv with what a reader of that page has: an executable, a record of it, and profiles of two builds.
 func TestCommands(t *testing.T) {
 	tool := e2e.Tool(t)
 	shell, err := exec.LookPath("bash")
