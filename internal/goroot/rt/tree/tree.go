@@ -261,23 +261,25 @@ func (t *Tree) room(size uint32, spare bool) bool {
 func (t *Tree) sink() uint32              { return uint32(t.size - SinkSize) }
 func (t *Tree) inSink(offset uint32) bool { return offset >= t.sink() }
 
-// alloc returns the offset of size zero bytes. The caller has asked room.
+// alloc returns the offset of size zero bytes. The caller has asked room, and publishes the object when it is complete.
 func (t *Tree) alloc(size uint32) uint32 {
 	off := uint32(t.used)
 	*(*uint8)(t.starts.At(uint64(off) / 64)) |= 1 << (off / 8 % 8)
 	t.used += uint64(size)
-	t.rec.Header().Used = t.used
 	return off
 }
 
-// newNode appends a node. The first word goes first, so that a reader knows
-// the size even if the program dies right here.
+// publish makes the header count what there is: whoever reads it finds complete objects only.
+func (t *Tree) publish() { memory.StoreRel64(&t.rec.Header().Used, t.used) }
+
+// newNode appends a node.
 func (t *Tree) newNode(id uint64, parent, cell, size uint32) uint32 {
 	n := t.alloc(size)
 	node := t.node(n)
 	node.Func = id
 	node.Cell = cell
 	memory.StoreRel32(&node.Parent, parent)
+	t.publish()
 	return n
 }
 
@@ -349,6 +351,7 @@ func (t *Tree) newTable(n uint32) uint32 {
 	t.table(table).Size = size
 	t.table(table).Mask = n - 1
 	memory.StoreRel32(&t.table(table).Tag, rt.TagTable)
+	t.publish()
 	return table
 }
 
