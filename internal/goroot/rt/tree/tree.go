@@ -26,6 +26,7 @@ type Tree struct {
 	starts     memory.Span    // a bitmap: does an object begin at this multiple of 8?
 	full       bool           // do not fold recursion
 	nodes      uint64         // nodes that may still be made
+	made       uint64         // nodes that were made, but for overflow nodes
 	low, high  uint64         // between them are the IDs that compiled code knows by their lower halves
 }
 
@@ -106,6 +107,19 @@ func (t *Tree) entry(table, i uint32) *uint32 {
 	return t.cell(table + layout.TableSize + layout.CellSize*i)
 }
 
+// How many nodes a tree has at most if nobody says how many, and how many are so many that the program says so. A
+// reader takes some hundred bytes of memory for each.
+const (
+	DefaultNodes = 1 << 22
+	ManyNodes    = 1 << 21
+)
+
+// Made returns how many nodes were made, but for overflow nodes.
+func (t *Tree) Made() uint64 { return t.made }
+
+// Bounded tells whether there is a bound of nodes.
+func (t *Tree) Bounded() bool { return t.nodes < 1<<32 }
+
 // Used returns the bytes of the region that are in use.
 func (t *Tree) Used() uint64 { return t.used }
 
@@ -181,13 +195,14 @@ func (t *Tree) Lookup(cell uint32, id uint64) uint32 {
 	if t.table(v).Tag != rt.TagTable {
 		return 0
 	}
-	mask := t.table(v).Mask
-	for h := rt.Hash(id) & mask; ; h = (h + 1) & mask {
-		n := *t.entry(v, h)
+	mask := t.table(v).Mask // 0 if its page has just been lost
+	for h := range mask + 1 {
+		n := *t.entry(v, (rt.Hash(id)+h)&mask)
 		if n == 0 || t.node(n).Func == id {
 			return n
 		}
 	}
+	return 0
 }
 
 // child makes the node that a call from parent through cell enters. When
@@ -209,6 +224,7 @@ func (t *Tree) child(parent, cell uint32, to target) uint32 {
 	switch {
 	case !truncated && t.nodes > 0 && t.room(size, true):
 		t.nodes--
+		t.made++
 		return t.newNode(id, parent, CellIndex(parent, cell), size)
 	case home != 0:
 		if !truncated {
@@ -325,7 +341,7 @@ func (t *Tree) link(cell, n uint32) {
 		t.insert(v, n)
 		return
 	}
-	table := t.newTable(2 * (old.Mask + 1))
+	table := t.newTable(max(2*(old.Mask+1), 4))
 	if table == 0 {
 		t.rec.Lost(rt.LostTables)
 		return
@@ -358,12 +374,14 @@ func (t *Tree) newTable(n uint32) uint32 {
 // insert adds node n to a table that has room for it. Readers may be probing.
 func (t *Tree) insert(table, n uint32) {
 	mask := t.table(table).Mask
-	h := rt.Hash(t.node(n).Func) & mask
-	for *t.entry(table, h) != 0 {
-		h = (h + 1) & mask
+	hash := rt.Hash(t.node(n).Func)
+	for h := range mask + 1 {
+		if e := t.entry(table, (hash+h)&mask); *e == 0 {
+			t.table(table).Count++
+			memory.StoreRel32(e, n)
+			return
+		}
 	}
-	t.table(table).Count++
-	memory.StoreRel32(t.entry(table, h), n)
 }
 
 // ByEntry returns the node in cell whose function begins at the given address,
