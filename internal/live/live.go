@@ -155,6 +155,9 @@ func (h *Header) read(tree *File) error {
 // Parse reads the header page b.
 func (h *Header) Parse(tree *File, b []byte) error {
 	r := raw.Load[layout.Header](b)
+	if r.Magic == [len(r.Magic)]byte{} {
+		return tree.Fail(0, "the header is empty: the program is about to begin, or the file was cut")
+	}
 	if magic := string(r.Magic[:]); magic != rt.Magic {
 		return tree.Fail(int64(unsafe.Offsetof(r.Magic)), "not the header of a live directory (have %q, want %q)",
 			magic, rt.Magic)
