@@ -27,8 +27,8 @@ var cutBuilds = map[string][]string{
 	"acct":    {"-engine=acct"},
 }
 
-// TestCut cuts each file of a program that is busy, to nothing or to a part, all the time, as who rotates logs does: the
-// program does what it would do, and says once that something is missing.
+// TestCut cuts each file of a program that is busy, to nothing or to a part, all the time, as who rotates logs does:
+// the program does what it would do, and says once that something is missing.
 func TestCut(t *testing.T) {
 	e2e.NeedBuilds(t)
 	for name, flags := range cutBuilds {

@@ -85,7 +85,8 @@ func (f *File) Records(begin int64, n uint64, size int64) (uint64, error) {
 // Limit keeps what is read at once from going beyond end: there may be a large hole.
 func (f *File) Limit(end int64) { f.limit = end }
 
-// Head reads the first n bytes of the file anew, and nothing behind them: what they count is complete when that is read.
+// Head reads the first n bytes of the file anew, and nothing behind them: what they count is complete when that is
+// read.
 func (f *File) Head(n int) ([]byte, error) {
 	f.Forget()
 	limit := f.limit

@@ -163,8 +163,8 @@ func (d *Dir) Counted(node int, objects, bytes uint64) {
 	raw.Store(d.Live[node:], layout.LiveCounts{Objects: objects, Bytes: bytes})
 }
 
-// Wait records the waits for a reason, which the header then says are counted, and returns its ID. Held records those of
-// others for locks, and Run the time that goroutines ran.
+// Wait records the waits for a reason, which the header then says are counted, and returns its ID. Held records those
+// of others for locks, and Run the time that goroutines ran.
 func (d *Dir) Wait(reason string) uint64 { return d.waited(rt.RecWait, rt.WaitID(d.nextID), reason) }
 func (d *Dir) Held(reason string) uint64 { return d.waited(rt.RecHeld, rt.HeldID(d.nextID<<9), reason) }
 func (d *Dir) Run() uint64               { return d.waited(rt.RecRun, rt.RunID, "") }

@@ -25,8 +25,8 @@ func stemmaMend(sig uint32, addr uintptr) bool {
 }
 
 // stemmaBus makes up for a page of a file that the disk did not take, or that was cut off:
-// anonymous memory takes its place, and the loss is counted. The header that counts it may lie on such a page, too: then
-// this is called again, while it runs (stemmaFaultsPass).
+// anonymous memory takes its place, and the loss is counted. The header that counts it may lie on such a page, too:
+// then this is called again, while it runs (stemmaFaultsPass).
 //
 //go:nowritebarrierrec
 func stemmaBus(f *stemmaFile, addr uintptr) bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory/memorytest"
 )
 
-// TestMakers finds the functions below which the newest contexts are, through wrappers, among many others that make few,
-// and not those that made many before.
+// TestMakers finds the functions below which the newest contexts are, through wrappers, among many others that make
+// few, and not those that made many before.
 func TestMakers(t *testing.T) {
 	m := newMachine(t, 1<<27, true)
 	var few []*meta
