@@ -241,3 +241,24 @@ func (t *Tree) ranked(calls map[Neighbour]uint64) []Neighbour {
 	})
 	return list
 }
+
+// Overflowed returns how many calls of p are counted by function only, since their contexts had no room, and how many
+// calls there are in all. Natives and inlined calls are among them.
+func Overflowed(p *profile.Profile) (lost, all uint64) {
+	below := make([]bool, len(p.Nodes))
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		below[i] = p.Funcs[n.Func].Kind == profile.FuncOverflow || i > 0 && below[n.Parent]
+		switch p.Funcs[n.Func].Kind {
+		case profile.FuncOrdinary, profile.FuncFault:
+		default:
+			continue
+		}
+		for _, count := range p.NodeCounts(i) {
+			if all += count; below[i] {
+				lost += count
+			}
+		}
+	}
+	return lost, all
+}

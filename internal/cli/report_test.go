@@ -211,6 +211,27 @@ func TestReportWarnings(t *testing.T) {
 	}
 }
 
+// A report says how many of the calls are in no context of their own, and what to do.
+func TestReportOverflow(t *testing.T) {
+	d := livetest.New(1, "prog")
+	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"main.go"}})
+	d.Count(0, d.Node(livetest.Root, rt.RootMain, f), 0, 300)
+	d.Count(0, d.Node(livetest.Overflow, 0, f), 0, 100)
+	d.Header(func(h *layout.Header) { h.Lost[rt.LostNodes] = 7 })
+	dir := filepath.Join(t.TempDir(), "live")
+	d.WriteTo(t, dir)
+	_, stdout, _ := runMain("report", dir)
+	for _, want := range []string{
+		"400 calls · 1 context · 1 function · 100 calls truncated\n",
+		"warning: 7 times a new context had no room; their calls are counted by function, under [overflow]: 25.0% " +
+			"of all calls; build with a larger -nodes=N if the disk has room\n",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("have\n%s\nwant %q", stdout, want)
+		}
+	}
+}
+
 func TestExportFile(t *testing.T) {
 	inTemp(t)
 	if code, _, stderr := runMain("export", "-format", "folded", "-o", "out.folded", "-min=10"); code != exit.OK {

@@ -55,8 +55,12 @@ func (r *FuncsReader) Read() error {
 		return err
 	}
 	defer f.Close()
-	end := min(r.live.Header.FuncsUsed, f.Size)
-	r.Used, f.Used = end, end
+	end, err := f.Has(r.live.Header.FuncsUsed)
+	if err != nil {
+		return err
+	}
+	r.Used = end
+	f.Limit(end)
 	for r.next+layout.FuncRecordSize <= end {
 		size, err := r.record(f, r.next, end)
 		if r.live.PagesLost() && size == 0 {

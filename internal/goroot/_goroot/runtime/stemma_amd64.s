@@ -26,11 +26,19 @@ TEXT runtime·stemmaEnter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 probe:
 	MOVQ	g_stemmaCtx(R14), R13
 	MOVL	const_stemmaBase(R13), R13	// a table for good, but perhaps a larger one by now
+	// Any page may become zeros meanwhile. So it is asked again whether there is a table, and its mask is read once:
+	// with another one for each entry the probe might not end.
+	CMPL	const_stemmaTableTag(R13), $const_stemmaTagTable
+	JNE	slow
 	PUSHQ	AX
+	PUSHQ	BX
 	IMUL3L	$const_stemmaHashMul, R12, R11
 	SHRL	$const_stemmaHashBits, R11
+	MOVL	const_stemmaTableMask(R13), BX
+	TESTL	BX, BX
+	JZ	none
 again:
-	ANDL	const_stemmaTableMask(R13), R11
+	ANDL	BX, R11
 	MOVL	const_stemmaTableEntries(R13)(R11*4), AX
 	TESTL	AX, AX
 	JZ	none
@@ -38,9 +46,11 @@ again:
 	CMPQ	const_stemmaNodeFunc(AX), R12
 	JNE	again
 	MOVL	AX, R13
+	POPQ	BX
 	POPQ	AX
 	RET
 none:
+	POPQ	BX
 	POPQ	AX
 slow:
 	JMP	stemmaEnterSlow<>(SB)

@@ -382,6 +382,7 @@ var stemmaErrors = [...]struct {
 	{stemmaNotOwn, "not a directory that only this user can enter"},
 	{stemmaMoved, "another file has taken its name"},
 	{stemmaPageLost, "no space left on device, or the file was cut"},
+	{stemmaCut, "the file was cut"},
 	{stemmaNoSegment, "arch_prctl is not allowed, so that all threads count in one place"},
 	{stemmaNotTrusted, "in the working directory, of a program with the rights of another user"},
 }
@@ -393,6 +394,7 @@ const (
 	stemmaNotTrusted
 	stemmaPageLost
 	stemmaNoSegment
+	stemmaCut
 )
 
 // stemmaCall makes a system call of at most three arguments. It returns the result, or the

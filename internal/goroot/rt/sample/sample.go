@@ -289,9 +289,16 @@ func (s *Samples) alloc() uint32 {
 			return 0
 		}
 		if memory.Cas64(&s.used, n, n+1) {
-			memory.Add64(&s.header().Used, 1)
+			s.publish(n + 1)
 			return uint32(n)
 		}
+	}
+}
+
+// publish makes the header count n nodes at least. Threads may come here in another order than that of their nodes.
+func (s *Samples) publish(n uint64) {
+	used := &s.header().Used
+	for have := memory.Load64(used); have < n && !memory.Cas64(used, have, n); have = memory.Load64(used) {
 	}
 }
 

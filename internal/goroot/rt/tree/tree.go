@@ -26,6 +26,7 @@ type Tree struct {
 	starts     memory.Span    // a bitmap: does an object begin at this multiple of 8?
 	full       bool           // do not fold recursion
 	nodes      uint64         // nodes that may still be made
+	made       uint64         // nodes that were made, but for overflow nodes
 	low, high  uint64         // between them are the IDs that compiled code knows by their lower halves
 }
 
@@ -106,6 +107,19 @@ func (t *Tree) entry(table, i uint32) *uint32 {
 	return t.cell(table + layout.TableSize + layout.CellSize*i)
 }
 
+// How many nodes a tree has at most if nobody says how many, and how many are so many that the program says so. A
+// reader takes some hundred bytes of memory for each.
+const (
+	DefaultNodes = 1 << 22
+	ManyNodes    = 1 << 21
+)
+
+// Made returns how many nodes were made, but for overflow nodes.
+func (t *Tree) Made() uint64 { return t.made }
+
+// Bounded tells whether there is a bound of nodes.
+func (t *Tree) Bounded() bool { return t.nodes < 1<<32 }
+
 // Used returns the bytes of the region that are in use.
 func (t *Tree) Used() uint64 { return t.used }
 
@@ -181,13 +195,14 @@ func (t *Tree) Lookup(cell uint32, id uint64) uint32 {
 	if t.table(v).Tag != rt.TagTable {
 		return 0
 	}
-	mask := t.table(v).Mask
-	for h := rt.Hash(id) & mask; ; h = (h + 1) & mask {
-		n := *t.entry(v, h)
+	mask := t.table(v).Mask // 0 if its page has just been lost
+	for h := range mask + 1 {
+		n := *t.entry(v, (rt.Hash(id)+h)&mask)
 		if n == 0 || t.node(n).Func == id {
 			return n
 		}
 	}
+	return 0
 }
 
 // child makes the node that a call from parent through cell enters. When
@@ -209,6 +224,7 @@ func (t *Tree) child(parent, cell uint32, to target) uint32 {
 	switch {
 	case !truncated && t.nodes > 0 && t.room(size, true):
 		t.nodes--
+		t.made++
 		return t.newNode(id, parent, CellIndex(parent, cell), size)
 	case home != 0:
 		if !truncated {
@@ -261,23 +277,25 @@ func (t *Tree) room(size uint32, spare bool) bool {
 func (t *Tree) sink() uint32              { return uint32(t.size - SinkSize) }
 func (t *Tree) inSink(offset uint32) bool { return offset >= t.sink() }
 
-// alloc returns the offset of size zero bytes. The caller has asked room.
+// alloc returns the offset of size zero bytes. The caller has asked room, and publishes the object when it is complete.
 func (t *Tree) alloc(size uint32) uint32 {
 	off := uint32(t.used)
 	*(*uint8)(t.starts.At(uint64(off) / 64)) |= 1 << (off / 8 % 8)
 	t.used += uint64(size)
-	t.rec.Header().Used = t.used
 	return off
 }
 
-// newNode appends a node. The first word goes first, so that a reader knows
-// the size even if the program dies right here.
+// publish makes the header count what there is: whoever reads it finds complete objects only.
+func (t *Tree) publish() { memory.StoreRel64(&t.rec.Header().Used, t.used) }
+
+// newNode appends a node.
 func (t *Tree) newNode(id uint64, parent, cell, size uint32) uint32 {
 	n := t.alloc(size)
 	node := t.node(n)
 	node.Func = id
 	node.Cell = cell
 	memory.StoreRel32(&node.Parent, parent)
+	t.publish()
 	return n
 }
 
@@ -323,7 +341,7 @@ func (t *Tree) link(cell, n uint32) {
 		t.insert(v, n)
 		return
 	}
-	table := t.newTable(2 * (old.Mask + 1))
+	table := t.newTable(max(2*(old.Mask+1), 4))
 	if table == 0 {
 		t.rec.Lost(rt.LostTables)
 		return
@@ -349,18 +367,21 @@ func (t *Tree) newTable(n uint32) uint32 {
 	t.table(table).Size = size
 	t.table(table).Mask = n - 1
 	memory.StoreRel32(&t.table(table).Tag, rt.TagTable)
+	t.publish()
 	return table
 }
 
 // insert adds node n to a table that has room for it. Readers may be probing.
 func (t *Tree) insert(table, n uint32) {
 	mask := t.table(table).Mask
-	h := rt.Hash(t.node(n).Func) & mask
-	for *t.entry(table, h) != 0 {
-		h = (h + 1) & mask
+	hash := rt.Hash(t.node(n).Func)
+	for h := range mask + 1 {
+		if e := t.entry(table, (hash+h)&mask); *e == 0 {
+			t.table(table).Count++
+			memory.StoreRel32(e, n)
+			return
+		}
 	}
-	t.table(table).Count++
-	memory.StoreRel32(t.entry(table, h), n)
 }
 
 // ByEntry returns the node in cell whose function begins at the given address,
