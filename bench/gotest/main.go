@@ -155,9 +155,8 @@ func (o options) files(l *lab.Lab, known suite.Exceptions) (ok bool, err error) 
 		done.Go(func() {
 			for i := range next {
 				results[i] = t.try(chosen[i], filepath.Join(l.Work, fmt.Sprint("worker", w)))
-				if (i+1)%50 == 0 {
-					fmt.Fprintf(os.Stderr, "%s %d/%d\n", time.Now().Format("15:04:05"), i+1, len(chosen))
-				}
+				fmt.Fprintf(os.Stderr, "%s %d/%d %s: %s\n", time.Now().Format("15:04:05"), i+1, len(chosen),
+					chosen[i].name, results[i].outcome())
 			}
 		})
 	}

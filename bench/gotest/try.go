@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,17 @@ type result struct {
 	name      string
 	unusable  string            // why it cannot be compared: plain Go does not build it, or it does not end
 	different map[string]string // how, by builds
+}
+
+// outcome returns a few words on r.
+func (r *result) outcome() string {
+	switch {
+	case r.unusable != "":
+		return "left out"
+	case len(r.different) > 0:
+		return "different with " + strings.Join(slices.Sorted(maps.Keys(r.different)), ", ")
+	}
+	return "the same"
 }
 
 // An outcome is what can be seen of a run.
