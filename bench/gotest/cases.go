@@ -27,6 +27,9 @@ type testCase struct {
 // actions are those of tests that run a program.
 var actions = []string{"run", "buildrun", "rundir", "buildrundir", "runindir", "errorcheckandrundir", "runoutput"}
 
+// withValues are words of a test's first line whose value is the next word.
+var withValues = []string{"-t", "-goexperiment", "-godebug", "-gcflags", "-gomodversion"}
+
 // findCases returns the tests in dir that run programs, by name.
 func findCases(dir string) (cases []*testCase, err error) {
 	err = filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
@@ -87,7 +90,7 @@ func parseCase(name, dir string, src []byte) *testCase {
 		case w == "-s":
 			c.single = true
 		case w == "-0" || w == "-1":
-		case (w == "-t" || w == "-goexperiment" || w == "-godebug" || w == "-gcflags" || w == "-gomodversion") && len(words) > 1:
+		case slices.Contains(withValues, w) && len(words) > 1:
 			words = words[1:]
 			switch w {
 			case "-goexperiment":

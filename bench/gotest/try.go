@@ -74,7 +74,8 @@ func (t *tester) try(c *testCase, work string) *result {
 	}
 	for _, b := range t.builds {
 		instrumented := filepath.Join(work, "instrumented.exe")
-		if out, err := t.build(c, dir, pkg, instrumented, slices.Concat([]string{t.stemma, "build"}, b.flags)...); err != nil {
+		words := slices.Concat([]string{t.stemma, "build"}, b.flags)
+		if out, err := t.build(c, dir, pkg, instrumented, words...); err != nil {
 			r.different[b.name] = "it is not built: " + out
 			continue
 		}

@@ -28,10 +28,11 @@ type options struct {
 
 func main() {
 	var o options
-	flag.Func("build", "try a `BUILD` only, as in -build='-engine=dacce -events=all'; may be repeated", func(s string) error {
-		o.builds = append(o.builds, s)
-		return nil
-	})
+	flag.Func("build", "try a `BUILD` only, as in -build='-engine=dacce -events=alloc'; may be repeated",
+		func(s string) error {
+			o.builds = append(o.builds, s)
+			return nil
+		})
 	flag.IntVar(&o.workers, "p", runtime.GOMAXPROCS(0), "`runs` at once")
 	flag.BoolVar(&o.short, "short", false, "only runs that end well, without execution traces")
 	flag.Parse()
@@ -56,7 +57,8 @@ func allBuilds() (list []string) {
 	for _, name := range names[1:] {
 		list = append(list, "-metrics=calls,"+name)
 	}
-	return append(list, "-metrics="+strings.Join(names, ","), "-engine=dacce -events=all", "-engine=lucce -events=all",
+	const events = " -events=alloc,block,go,panic,error"
+	return append(list, "-metrics="+strings.Join(names, ","), "-engine=dacce"+events, "-engine=lucce"+events,
 		"-engine=sample -every=100us", "-verify")
 }
 

@@ -24,7 +24,8 @@ func TestFind(t *testing.T) {
 }
 
 func TestKinds(t *testing.T) {
-	have := kindsOf("gc 1 @0.1s 0%: 1\ninit main @0.5 ms\nSCHED 5ms: gomaxprocs=2\npanic: x\n\ngoroutine 1 [running]:\nmain.main()\n\tmain.go:3\n")
+	have := kindsOf("gc 1 @0.1s 0%: 1\ninit main @0.5 ms\nSCHED 5ms: gomaxprocs=2\npanic: x\n\n" +
+		"goroutine 1 [running]:\nmain.main()\n\tmain.go:3\n")
 	if len(have) != 3 || !have["gc"] || !have["init"] || !have["panic:"] {
 		t.Errorf("kinds %v", have)
 	}

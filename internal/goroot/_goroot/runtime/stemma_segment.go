@@ -125,7 +125,8 @@ func stemmaToC(mp *m) {
 }
 
 // stemmaFromC notes the segment base with which C calls Go on mp's thread, which is this one. A thread that C made
-// has another M at each call, perhaps: what the M had for its last thread is forgotten. It runs before C has given a P back.
+// has another M at each call, perhaps: what the M had for its last thread is forgotten. It runs before C has given a
+// P back.
 //
 //go:nosplit
 //go:nowritebarrierrec
