@@ -97,8 +97,8 @@ var pure = []string{
 var impure = []string{"os", "net", "os/exec", "syscall"}
 
 // testOnly lists packages that no code but tests may import.
-var testOnly = []string{"internal/livetest", "internal/e2e", "internal/e2e/settings", "internal/pty", "internal/browser",
-	"internal/goroot/rt/memory/memorytest"}
+var testOnly = []string{"internal/livetest", "internal/e2e", "internal/e2e/settings", "internal/pty",
+	"internal/browser", "internal/goroot/rt/memory/memorytest"}
 
 // closure returns, for each package of the rule, all that it may import, and what the
 // rule names.

@@ -28,12 +28,11 @@ type code struct {
 // passing are functions of the runtime that compiled code calls for what the program does without a call, or for a
 // statement that is no call of theirs: by the beginnings of their names.
 var passing = []string{
-	"runtime.stemma",                                                                  // stemma's own
-	"runtime.morestack", "runtime.gcWriteBarrier", "runtime.wbMove", "runtime.wbZero", // how code is compiled
-	"runtime.duff", "runtime.mapinitnoop", "type:.eq.", "type:.hash.",
+	"runtime.stemma", // stemma's own
+	"runtime.morestack", "runtime.gcWriteBarrier", "runtime.wbMove", "runtime.wbZero", "runtime.duff",
+	"runtime.mapinitnoop", "runtime.race", "runtime.checkptr", "type:.eq.", "type:.hash.", // how code is compiled
 	"runtime.deferproc", "runtime.deferreturn", "runtime.deferrangefunc", "runtime.newproc", // statements
-	"runtime.panicBounds", "runtime.panicdivide", "runtime.panicshift", "runtime.panicdottype", // faults
-	"runtime.panicnil", "runtime.panicwrap", "runtime.panicmem", "runtime.panicSlice", "runtime.panicunsafe",
+	"runtime.panic", "runtime.throw", "runtime.fatal", // faults
 }
 
 // nativeName returns the name by which a record has calls of a function, and whether it has any.
@@ -43,7 +42,7 @@ func nativeName(name string) (string, bool) {
 			return "", false
 		}
 	}
-	if strings.HasPrefix(name, "runtime.mallocgc") {
+	if strings.HasPrefix(name, "runtime.mallocgc") || strings.HasPrefix(name, "runtime.mallocTiny") {
 		return "runtime.newobject", true // for the size that the compiler knows
 	}
 	return name, true
@@ -91,8 +90,8 @@ func readCode(exe string) (*code, error) {
 
 // hasIncrement looks for INCQ GS:disp32(register).
 func hasIncrement(code []byte) bool {
-	for i := range code {
-		if i+8 <= len(code) && code[i] == 0x65 && code[i+1]&0xf8 == 0x48 && code[i+2] == 0xff && code[i+3]&0xf8 == 0x80 {
+	for ; len(code) >= 8; code = code[1:] {
+		if code[0] == 0x65 && code[1]&0xf8 == 0x48 && code[2] == 0xff && code[3]&0xf8 == 0x80 {
 			return true
 		}
 	}

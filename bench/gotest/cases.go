@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	gobuild "go/build"
+	"go/version"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -128,7 +130,7 @@ func (c *testCase) setUp(work string) (dir, pkg string, err error) {
 		return work, file, nil
 	case "runoutput":
 		cmd := exec.Command("go", append([]string{"run", file}, c.args...)...)
-		cmd.Dir = work
+		cmd.Dir = filepath.Dir(file) // arguments are files beside it
 		out, err := cmd.Output()
 		if err != nil {
 			return "", "", fmt.Errorf("go run: %w", err)
@@ -141,8 +143,7 @@ func (c *testCase) setUp(work string) (dir, pkg string, err error) {
 		if err := os.CopyFS(work, os.DirFS(from)); err != nil {
 			return "", "", err
 		}
-		mod := fmt.Sprintf("module %s\ngo 1.24\n", filepath.Base(from))
-		return work, ".", os.WriteFile(filepath.Join(work, "go.mod"), []byte(mod), 0o666)
+		return work, ".", writeModule(work, filepath.Base(from))
 	}
 	return work, ".", c.makeModule(from, work)
 }
@@ -152,10 +153,16 @@ var (
 	relativePattern = regexp.MustCompile(`(?m)^(\s*(?:import\s*)?(?:[\w.]+\s+)?)"\.\.?/([\w./]+)"`)
 )
 
+// writeModule makes dir a module of this release's language.
+func writeModule(dir, name string) error {
+	language := strings.TrimPrefix(version.Lang(runtime.Version()), "go")
+	return os.WriteFile(filepath.Join(dir, "go.mod"), fmt.Appendf(nil, "module %s\ngo %s\n", name, language), 0o666)
+}
+
 // makeModule makes a module of the files in from, whose packages import each other by "./name": main in dir, each other
 // in a directory of its own. A package has the name of its first file, as the tests import it.
 func (c *testCase) makeModule(from, dir string) error {
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module test\n"), 0o666); err != nil {
+	if err := writeModule(dir, "test"); err != nil {
 		return err
 	}
 	files, err := filepath.Glob(filepath.Join(from, "*.go"))

@@ -1,14 +1,19 @@
 package settings
 
 import (
-	"runtime"
+	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 )
 
 // TestFind looks for settings of each table, and for values that are no numbers.
 func TestFind(t *testing.T) {
-	list, err := Find(runtime.GOROOT())
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := Find(strings.TrimSpace(string(goroot)))
 	if err != nil {
 		t.Fatal(err)
 	}
