@@ -79,6 +79,7 @@ const rule = `
 	stemmahttp: ., internal/export;
 	stemmatest: ., internal/diff;
 	internal/e2e: internal/toolchain, internal/cct;
+	internal/e2e/settings: internal/record;
 	internal/livetest: internal/ctxid, internal/goroot/rt/contexts, internal/goroot/rt/events, internal/raw;
 	internal/pty: ;
 	internal/browser: ;
@@ -96,8 +97,8 @@ var pure = []string{
 var impure = []string{"os", "net", "os/exec", "syscall"}
 
 // testOnly lists packages that no code but tests may import.
-var testOnly = []string{"internal/livetest", "internal/e2e", "internal/pty", "internal/browser",
-	"internal/goroot/rt/memory/memorytest"}
+var testOnly = []string{"internal/livetest", "internal/e2e", "internal/e2e/settings", "internal/pty",
+	"internal/browser", "internal/goroot/rt/memory/memorytest"}
 
 // closure returns, for each package of the rule, all that it may import, and what the
 // rule names.

@@ -143,8 +143,8 @@ func runtimeHooks() []Hook {
 			Lines: []string{"stemmaShard, stemmaEvents uintptr"},
 			Why:   "The address of this P's counters, less rt.Base; its log of events."},
 		{File: runtime2, Decl: "type m", Anchor: "self mWeakPointer", Where: After,
-			Lines: []string{"stemmaThread uintptr", "stemmaInside bool"},
-			Why:   "The thread's entry among those that are sampled; the state of the single-step harness."},
+			Lines: []string{"stemmaThread uintptr", "stemmaInside bool", "stemmaWired, stemmaOwn uintptr"},
+			Why:   "The thread's entry among those that are sampled; the state of the single-step harness; the segment base that counts, and that of C."},
 		{File: "runtime/mheap.go", Decl: "type mspan", Anchor: "largeType *_type", Where: After,
 			Lines: []string{"stemmaOwners stemmaOwners"},
 			Why:   "The contexts in which the objects of the span were allocated."},
@@ -165,7 +165,7 @@ func runtimeHooks() []Hook {
 
 // contextHooks returns the hooks that put the right context into g.
 func contextHooks() []Hook {
-	return slices.Concat(schedulingHooks(), mainHooks(), panicHooks(), callbackHooks())
+	return slices.Concat(schedulingHooks(), mainHooks(), panicHooks(), callbackHooks(), segmentHooks())
 }
 
 // schedulingHooks returns those where Ps and goroutines begin, stop, go on and end, and
@@ -350,5 +350,33 @@ func callbackHooks() []Hook {
 		{File: cgo, Decl: "func cgocallbackg", Anchor: "gp.m.winsyscall = winsyscall", Where: Before,
 			Lines: []string{"stemmaPut(gp, stemmaCtx)"},
 			Why:   "C may call back many times from one call.", Part: Contexts},
+	}
+}
+
+// segmentHooks returns those where C runs, which may have a segment base of its own.
+func segmentHooks() []Hook {
+	const (
+		proc = "runtime/proc.go"
+		cgo  = "runtime/cgocall.go"
+	)
+	return []Hook{
+		{File: cgo, Decl: "func cgocall", Anchor: "errno := asmcgocall(fn, arg)", Where: Before,
+			Lines: []string{"stemmaToC(mp)"},
+			Why:   "C is called.", Part: Contexts},
+		{File: cgo, Decl: "func cgocallbackg", Anchor: "savedsp := unsafe.Pointer(gp.syscallsp)", Where: Before,
+			Lines: []string{"stemmaFromC(gp.m)"},
+			Why:   "C calls, perhaps on a thread of its own.", Part: Contexts},
+		{File: cgo, Decl: "func cgocallbackg", Anchor: "gp.m.winsyscall = winsyscall", Where: After,
+			Lines: []string{"stemmaToC(gp.m)"},
+			Why:   "A callback returns to C.", Part: Contexts},
+		{File: proc, Decl: "func newm1", Anchor: "asmcgocall(_cgo_thread_start, unsafe.Pointer(&ts))", Where: Before,
+			Lines: []string{"stemmaToC(getg().m)"},
+			Why:   "C makes a thread, which begins with the base of this one.", Part: Contexts},
+		{File: proc, Decl: "func newm1", Anchor: "asmcgocall(_cgo_thread_start, unsafe.Pointer(&ts))", Where: After,
+			Lines: []string{"stemmaRewire(getg().m)"},
+			Why:   "The same: it is back.", Part: Contexts},
+		{File: proc, Decl: "func mexit", Anchor: "mdestroy(mp)", Where: Before,
+			Lines: []string{"stemmaToC(mp)"},
+			Why:   "A thread ends, in C.", Part: Contexts},
 	}
 }

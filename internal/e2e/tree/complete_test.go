@@ -18,6 +18,13 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// TestSegmentBase runs C that uses the segment base GS for itself, whichever way the runtime sets it.
+func TestSegmentBase(t *testing.T) {
+	for _, how := range []string{"", "call"} {
+		e2e.Prove(t, "segment", []int{1, 2, 8}, "STEMMA_SEGMENT="+how)
+	}
+}
+
 // TestVerify compares folded trees with real stacks: back edges, faults and wrappers
 // below them, goroutines.
 func TestVerify(t *testing.T) {
