@@ -12,7 +12,7 @@ import (
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/report"
-	"github.com/stemma-go/stemma/internal/toolchain"
+	"github.com/stemma-go/stemma/internal/terminal"
 	"github.com/stemma-go/stemma/internal/top"
 	"github.com/stemma-go/stemma/internal/words"
 )
@@ -87,7 +87,7 @@ func runTop(e *process.Env, args []string) error {
 	if o.once {
 		return top.Once(e.Stdout, r, o.interval, o.Options)
 	}
-	if f, ok := e.Stdout.(*os.File); !ok || !toolchain.IsTerminal(f) {
+	if f, ok := e.Stdout.(*os.File); !ok || !terminal.Is(f) {
 		return exit.Usagef("top: standard output is no terminal; print a page with -once")
 	}
 	s, err := tcell.NewScreen()

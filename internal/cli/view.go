@@ -6,6 +6,7 @@ import (
 	"github.com/stemma-go/stemma/internal/display"
 	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/store"
 )
 
@@ -66,13 +67,16 @@ func runView(e *process.Env, args []string) error {
 			return err
 		}
 	}
+	work := progress.Begin(e.Stderr, "view")
+	defer work.End()
 	v, sources, err := display.Open(paths, o.base)
 	if err != nil {
 		return err
 	}
-	store.PrintSources(e.Stderr, "stemma: ", sources)
+	store.PrintSources(work.Output(e.Stderr), "stemma: ", sources)
 	if o.out != "" {
 		return store.WriteFile(o.out, v.Write)
 	}
+	work.End()
 	return display.Serve(v, o.addr, !o.noBrowser, e.Stderr)
 }
