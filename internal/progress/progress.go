@@ -135,10 +135,10 @@ func (w *Work) follow(done chan bool) {
 	}
 }
 
-// Now tells without a terminal at once what is being done: it is known to take long.
-func (w *Work) Now() *Work {
+// Now tells without a terminal at once what is being done, with a remark: it is known to take long.
+func (w *Work) Now(remark string) *Work {
 	if !w.update {
-		fmt.Fprintf(w.w, "stemma: %s\n", w.what)
+		fmt.Fprintf(w.w, "stemma: %s%s\n", w.what, remark)
 	}
 	return w
 }

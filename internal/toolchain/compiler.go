@@ -36,7 +36,7 @@ func Prepare(g *Go, stderr io.Writer) (*Entry, *Go, error) {
 	over := func() {}
 	waiting := func() {
 		over = progress.Begin(stderr, "waiting for another stemma, which is building the compiler for %s",
-			g.Version).Now().End
+			g.Version).Now("").End
 	}
 	defer func() { over() }()
 	if err := checkOwned(filepath.Dir(e.Dir)); err != nil {
@@ -45,7 +45,7 @@ func Prepare(g *Go, stderr io.Writer) (*Entry, *Go, error) {
 	for used := false; !used; used = e.use() { // false if it was removed just now
 		err = e.make(waiting, func(ctx context.Context, tmp string) error {
 			over()
-			defer progress.Begin(stderr, "building the compiler for %s (once, about a minute)", g.Version).Now().End()
+			defer progress.Begin(stderr, "building the compiler for %s", g.Version).Now(" (once, about a minute)").End()
 			return fillEntry(ctx, e, g, m, tmp)
 		})
 		if err != nil {
