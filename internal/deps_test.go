@@ -67,7 +67,7 @@ const rule = `
 	internal/calls: internal/replay;
 	internal/events: internal/lookup;
 	internal/gate: internal/report, internal/diff;
-	internal/view: internal/diff, internal/decode;
+	internal/view: internal/diff, internal/decode, internal/words;
 	internal/display: internal/gate, internal/lookup, internal/view;
 	internal/top: internal/store, internal/decode;
 	internal/verify: internal/report, internal/decode;
