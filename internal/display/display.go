@@ -30,7 +30,9 @@ import (
 func Open(paths []string, basePath string) (v *view.View, sources []store.Source, err error) {
 	var base *diff.Side
 	if basePath != "" {
-		if base, _, err = gate.LoadSide(basePath); err != nil {
+		over := progress.Step("reading "+basePath, "", nil)
+		base, _, err = gate.LoadSide(basePath)
+		if over(); err != nil {
 			return nil, nil, err
 		}
 	}

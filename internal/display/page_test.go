@@ -495,7 +495,14 @@ func TestRefresh(t *testing.T) {
 	again := func() {
 		t.Helper()
 		gen := eval[int](t, p, "page.info.gen")
-		must(t, p.Wait(fmt.Sprintf("page.info.gen > %d && page.again", gen)), p.Eval("page.drawn", nil))
+		for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+			if eval[bool](t, p, fmt.Sprintf("look().then(() => page.info.gen > %d && page.again)", gen)) {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatal("the program is not read again")
+			}
+		}
 	}
 	const where = `[document.activeElement.textContent || document.activeElement.ariaLabel,
 		Math.round(document.querySelector('.scroll, .plot').scrollTop),
@@ -509,6 +516,7 @@ func TestRefresh(t *testing.T) {
 		}
 	}
 	follow(t, p, s.URL+"#view=functions&sort=name", nil)
+	must(t, p.Wait("following()")) // by itself; here it looks more often
 	must(t, p.Eval("document.querySelector('[data-key=more]').click()", nil),
 		p.Wait("document.querySelectorAll('tbody tr').length > 200"),
 		p.Eval("document.querySelectorAll('tbody button')[150].focus()", nil))

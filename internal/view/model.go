@@ -122,7 +122,7 @@ func (m *model) set(name string, k selectionKey) (*dataset, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("no value %q", name)
 	}
-	m.doing("expanding", 0)
+	m.doing("expanding", len(m.data.Record.Profile.Nodes))
 	t, counts := m.values[i].expand()
 	m.doing("expanding", len(t.Nodes))
 	s := &dataset{typ: m.values[i].ValueType}
