@@ -28,6 +28,8 @@ func (p *GoArgs) Packages() []string {
 
 // Warm makes the warm files of executables that were built of the packages.
 func (p *GoArgs) Warm(e *process.Env, b *toolchain.Build, pkgs []string, exes ...string) error {
+	work := progress.Begin(e.Stderr, "making the call graph")
+	defer work.End()
 	w, err := b.NewWarmer(p.Opts, p.Args, pkgs)
 	if err != nil {
 		return err
@@ -37,7 +39,7 @@ func (p *GoArgs) Warm(e *process.Env, b *toolchain.Build, pkgs []string, exes ..
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(e.Stderr, "stemma: %s: %s · %s · %s of %s encoded\n", filepath.Base(exe)+toolchain.WarmSuffix,
+		fmt.Fprintf(work.Output(e.Stderr), "stemma: %s: %s · %s · %s of %s encoded\n", filepath.Base(exe)+toolchain.WarmSuffix,
 			words.Plural(s.Functions, "function"), words.Plural(s.Edges, "edge"), words.Commas(uint64(s.Encoded)),
 			words.Plural(s.Calls, "call site"))
 	}
