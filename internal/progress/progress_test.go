@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -166,11 +167,11 @@ func TestComplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b stamped
 		w := BeginLines(&b, "building the tests")
-		done := int64(0)
-		over := Step("", "packages", func() (int64, int64) { return done, 5 })
+		var done atomic.Int64
+		over := Step("", "packages", func() (int64, int64) { return done.Load(), 5 })
 		time.Sleep(time.Minute + time.Second)
 		synctest.Wait()
-		done = 5
+		done.Store(5)
 		n := len(b.times)
 		time.Sleep(time.Hour)
 		over()
