@@ -39,9 +39,9 @@ func (p *GoArgs) Warm(e *process.Env, b *toolchain.Build, pkgs []string, exes ..
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(work.Output(e.Stderr), "stemma: %s: %s · %s · %s of %s encoded\n", filepath.Base(exe)+toolchain.WarmSuffix,
-			words.Plural(s.Functions, "function"), words.Plural(s.Edges, "edge"), words.Commas(uint64(s.Encoded)),
-			words.Plural(s.Calls, "call site"))
+		fmt.Fprintf(work.Output(e.Stderr), "stemma: %s: %s · %s · %s of %s encoded\n",
+			filepath.Base(exe)+toolchain.WarmSuffix, words.Plural(s.Functions, "function"),
+			words.Plural(s.Edges, "edge"), words.Commas(uint64(s.Encoded)), words.Plural(s.Calls, "call site"))
 	}
 	return nil
 }

@@ -212,7 +212,10 @@ func (w *Work) line(columns int) string {
 
 // amount returns how much is done, as a bar and in words behind a comma.
 func amount(done, total int64, unit string) (bar, of string) {
-	if total <= 0 {
+	switch {
+	case total <= 0 && done == 0:
+		return "", "" // nothing has been counted yet
+	case total <= 0:
 		return "", fmt.Sprintf(", %d %s", done, unit)
 	}
 	done = min(done, total)
