@@ -51,13 +51,15 @@ const rule = `
 	internal/export: internal/cct;
 	internal/replay: internal/cct, internal/cce, internal/record;
 	internal/goroot: ;
-	internal/toolchain: internal/goroot, internal/callgraph;
+	internal/terminal: ;
+	internal/progress: internal/terminal;
+	internal/toolchain: internal/goroot, internal/callgraph, internal/progress;
 	internal/exit: ;
 	internal/words: profile;
 	internal/manual: ;
 	internal/flags: internal/exit, internal/manual, internal/words;
 	internal/process: internal/toolchain;
-	internal/store: internal/record, internal/words, internal/exit;
+	internal/store: internal/record, internal/words, internal/exit, internal/progress;
 	internal/cost: internal/goroot/layout;
 	internal/report: internal/store, internal/cct, internal/cost;
 	internal/lookup: internal/store, internal/decode;
@@ -65,7 +67,7 @@ const rule = `
 	internal/calls: internal/replay;
 	internal/events: internal/lookup;
 	internal/gate: internal/report, internal/diff;
-	internal/view: internal/diff, internal/decode;
+	internal/view: internal/diff, internal/decode, internal/words;
 	internal/display: internal/gate, internal/lookup, internal/view;
 	internal/top: internal/store, internal/decode;
 	internal/verify: internal/report, internal/decode;

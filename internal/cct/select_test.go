@@ -260,3 +260,39 @@ func TestMatchMerges(t *testing.T) {
 		t.Errorf("have callees %v, want two", m.Callees)
 	}
 }
+
+// stacks returns the counts of a tree by its contexts.
+func stacks(t *cct.Tree) map[string]uint64 {
+	list := map[string]uint64{}
+	for i, n := range t.Nodes {
+		if n.Count > 0 {
+			list[fmt.Sprint(t.Stack(uint32(i)))] += n.Count
+		}
+	}
+	return list
+}
+
+// Of trees that differ in their counts each has what is selected of it alone, and their nodes are the same.
+func TestSelectSides(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 5))
+	for _, s := range []cct.Selection{{}, {Focus: regexp.MustCompile("b")}, {Ignore: regexp.MustCompile("[cd]$")},
+		{Hide: regexp.MustCompile("[a-c]$")}, {Focus: regexp.MustCompile("e"), Hide: regexp.MustCompile("f|a")}} {
+		a := randomTree(r, 400)
+		b := *a
+		b.Nodes = slices.Clone(a.Nodes)
+		for i := range b.Nodes[1:] {
+			b.Nodes[i+1].Count = r.Uint64N(4)
+		}
+		sides := cct.SelectSides(s, a, &b)
+		for k, alone := range []*cct.Tree{a.Select(s), b.Select(s)} {
+			if have, want := stacks(sides[k]), stacks(alone); !maps.Equal(have, want) {
+				t.Errorf("%+v: side %d: %v, want %v", s, k, have, want)
+			}
+		}
+		for i, n := range sides[0].Nodes {
+			if m := sides[1].Nodes[i]; n.Parent != m.Parent || n.Func != m.Func || n.Site != m.Site {
+				t.Fatalf("%+v: node %d differs", s, i)
+			}
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/gate"
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/profile"
@@ -149,7 +150,9 @@ func runDiff(e *process.Env, args []string) error {
 	if o.Repeats && !strings.Contains(paths[0]+paths[1], ",") {
 		return exit.Usagef("diff: -repeats does nothing: give several runs on a side, with commas between")
 	}
+	work := progress.Begin(e.Stderr, "diff")
 	c, err := gate.Compare(paths, &o.Options)
+	work.End()
 	if err != nil {
 		return err
 	}
@@ -215,7 +218,9 @@ func runBaseline(e *process.Env, args []string) error {
 	if o.repeats {
 		load = store.LoadRepeats
 	}
+	work := progress.Begin(e.Stderr, "baseline")
 	_, p, err := load(paths)
+	work.End()
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,11 @@ import (
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/progress"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/internal/store"
+	"github.com/stemma-go/stemma/internal/words"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -224,6 +227,11 @@ func checkReport(fs *flag.FlagSet, o *report.Options) error {
 	return flags.Only(fs, reportForm(o), reportFlags(o)...)
 }
 
+// adding says that the contexts of a record are being added up.
+func adding(p *record.Record) string {
+	return "adding up " + words.Plural(uint64(len(p.Nodes)), "context")
+}
+
 // runReport checks the flags before it reads anything: profiles can be large.
 func runReport(e *process.Env, args []string) error {
 	var o report.Options
@@ -252,6 +260,7 @@ func runReport(e *process.Env, args []string) error {
 			return err
 		}
 	}
+	defer progress.Step(adding(p), "", nil)()
 	w := bufio.NewWriter(e.Stdout)
 	if err := report.Write(w, p, &o); err != nil {
 		return err

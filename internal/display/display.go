@@ -19,6 +19,7 @@ import (
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/gate"
 	"github.com/stemma-go/stemma/internal/lookup"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/view"
@@ -29,7 +30,9 @@ import (
 func Open(paths []string, basePath string) (v *view.View, sources []store.Source, err error) {
 	var base *diff.Side
 	if basePath != "" {
-		if base, _, err = gate.LoadSide(basePath); err != nil {
+		over := progress.Step("reading "+basePath, "", nil)
+		base, _, err = gate.LoadSide(basePath)
+		if over(); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -46,6 +49,7 @@ func Open(paths []string, basePath string) (v *view.View, sources []store.Source
 		}
 		return data(rec, base)
 	}
+	defer progress.Step("making the trees", "", nil)()
 	v, err = view.New(view.Options{Load: load, Decode: decoder(paths), Open: openSource})
 	return v, sources, err
 }

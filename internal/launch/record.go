@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/words"
@@ -109,7 +110,9 @@ func (r *Record) liveDirs() (own string, others []string, err error) {
 // prints a summary to standard error.
 // Losses are part of the summary: who reads only that must not miss them.
 func SealAndSummarize(e *process.Env, liveDir, outFile string, elapsed time.Duration) error {
+	work := progress.Begin(e.Stderr, "sealing the record")
 	p, err := store.Seal([]string{liveDir}, outFile, elapsed)
+	work.End()
 	if err != nil {
 		return err
 	}

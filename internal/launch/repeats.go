@@ -8,6 +8,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/words"
@@ -130,7 +131,9 @@ func SealRuns(e *process.Env, paths []string, outFile string, elapsed time.Durat
 	if len(paths) == 1 {
 		return SealAndSummarize(e, paths[0], outFile, elapsed)
 	}
+	work := progress.Begin(e.Stderr, "sealing the records")
 	p, err := store.SealRepeats(paths, outFile)
+	work.End()
 	if err != nil {
 		return fmt.Errorf("%s: %w", words.Plural(len(paths), "run"), err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record"
 )
 
@@ -43,6 +44,7 @@ func SealRepeats(paths []string, out string) (*record.Record, error) {
 // of the new contents, but never a part. What is no file, as /dev/null or a pipe, is written
 // to as it is. The error names path.
 func WriteFile(path string, write func(io.Writer) error) error {
+	defer progress.Step("writing "+path, "", nil)()
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return writeTo(path, path, os.O_WRONLY, write)
 	}

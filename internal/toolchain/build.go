@@ -2,6 +2,7 @@ package toolchain
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,8 +25,8 @@ type Build struct {
 // Build. The caller must Close the Build after its last command.
 // The order of the checks is that of their cost: options and flags, then the
 // version of Go, then the compiler, which may take a minute to build. A warning
-// goes to p, once.
-func NewBuild(a *Args, o Options, p *Progress) (*Build, error) {
+// goes to stderr, once.
+func NewBuild(a *Args, o Options, stderr io.Writer) (*Build, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
@@ -48,9 +49,9 @@ func NewBuild(a *Args, o Options, p *Progress) (*Build, error) {
 		return nil, err
 	}
 	if g.Warning != "" {
-		p.line("warning: %s", g.Warning)
+		fmt.Fprintf(stderr, "stemma: warning: %s\n", g.Warning)
 	}
-	e, g, err := Prepare(g, p)
+	e, g, err := Prepare(g, stderr)
 	if err != nil {
 		return nil, err
 	}
