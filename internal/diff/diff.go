@@ -112,8 +112,20 @@ func Compare(base, new *Side, o Options) (*Diff, error) {
 	if err := d.checkSides(o.Force); err != nil {
 		return nil, err
 	}
-	d.addGroup(base.Exact, new.Exact, base.Calls, new.Calls, o)
-	d.addGroup(base.Sampled, new.Sampled, nil, nil, o)
+	// What has another name is found by exact values only: which functions a sampler met is chance.
+	how := similarity.How{Loose: base.Baseline || new.Baseline}
+	trees := [2]similarity.Tree{base.tree(base.Exact, base.Calls), new.tree(new.Exact, new.Calls)}
+	if known := len(trees[0].Nodes) > 1 && len(trees[1].Nodes) > 1; known && !how.Loose {
+		if how.Alike = similarity.Alike(trees[0], trees[1]); !how.Alike && o.Renames {
+			how.Renamed = similarity.Renames(trees[0], trees[1])
+		}
+	}
+	d.addGroup(base.Exact, new.Exact, trees, how, o)
+	sampled := [2]similarity.Tree{base.tree(base.Sampled, nil), new.tree(new.Sampled, nil)}
+	if len(trees[0].Nodes) <= 1 || len(trees[1].Nodes) <= 1 {
+		how.Alike = similarity.Alike(sampled[0], sampled[1])
+	}
+	d.addGroup(base.Sampled, new.Sampled, sampled, how, o)
 	if len(d.Values) == 0 {
 		return nil, fmt.Errorf("%s has %s and %s has %s: no value in common; record both with the same engine",
 			base.Name, base.has(), new.Name, new.has())
@@ -126,6 +138,14 @@ func Compare(base, new *Side, o Options) (*Diff, error) {
 		}
 	}
 	return d, nil
+}
+
+// tree returns the tree of some values; of none, that of a root.
+func (s *Side) tree(v *cct.Values, calls []cct.Call) similarity.Tree {
+	if v == nil || len(v.Types) == 0 {
+		return similarity.Tree{Tree: &cct.Tree{Nodes: make([]cct.Node, 1)}}
+	}
+	return similarity.Tree{Tree: v.Tree, Calls: calls}
 }
 
 // types returns the values that a side has.
@@ -152,15 +172,13 @@ func (s *Side) has() string {
 }
 
 // addGroup compares two trees with the values that both have.
-func (d *Diff) addGroup(a, b *cct.Values, callsA, callsB []cct.Call, o Options) {
+func (d *Diff) addGroup(a, b *cct.Values, trees [2]similarity.Tree, how similarity.How, o Options) {
 	if a == nil || b == nil || len(a.Types) == 0 || len(b.Types) == 0 {
 		return
 	}
 	// A baseline knows no call sites: then contexts are paths of functions.
-	loose := d.Sides[0].Baseline || d.Sides[1].Baseline
-	g := &group{trees: [2]*cct.Tree{a.Tree, b.Tree}, loose: loose}
-	g.match = similarity.NewMatch(similarity.Tree{Tree: a.Tree, Calls: callsA},
-		similarity.Tree{Tree: b.Tree, Calls: callsB}, o.Renames && !loose, loose)
+	g := &group{trees: [2]*cct.Tree{a.Tree, b.Tree}, loose: how.Loose,
+		match: similarity.NewMatch(trees[0], trees[1], how)}
 	kept := [2][]bool{g.kept(0, o.Ignore), g.kept(1, o.Ignore)}
 	for i, t := range a.Types {
 		k := slices.IndexFunc(b.Types, func(u profile.ValueType) bool { return u.Name == t.Name && u.Unit == t.Unit })
@@ -363,13 +381,13 @@ func (d *Diff) Row(v Value, s Scope, i int) Row {
 		side = 0
 	}
 	tree := v.group.trees[side]
-	r.Name, r.File, r.Line = describe(tree, s, at[side])
+	r.Name, r.File, r.Line = v.group.describe(side, s, at[side])
 	if s == Context {
 		r.Stack = tree.Stack(at[side])
 	}
 	if r.InBase && r.InNew {
 		was := ""
-		was, r.WasFile, r.WasLine = describe(v.group.trees[0], s, at[0])
+		was, r.WasFile, r.WasLine = v.group.describe(0, s, at[0])
 		if r.How = how(r, was); r.Name != was {
 			r.Was = was
 		}
@@ -377,8 +395,9 @@ func (d *Diff) Row(v Value, s Scope, i int) Row {
 	return r
 }
 
-// describe returns the name of a row that has node n, and where it is.
-func describe(t *cct.Tree, s Scope, n uint32) (name, file string, line int) {
+// describe returns the name of a row that has node n of one side, and where it is.
+func (g *group) describe(side int, s Scope, n uint32) (name, file string, line int) {
+	t := g.trees[side]
 	node := t.Nodes[n]
 	f, site := t.Funcs[node.Func], t.Sites[node.Site]
 	switch s {
@@ -390,11 +409,19 @@ func describe(t *cct.Tree, s Scope, n uint32) (name, file string, line int) {
 			if i > 0 {
 				b.WriteString(" ← ")
 			}
-			b.WriteString(fr.Func)
+			b.WriteString(g.name(fr.Func))
 		}
 		return b.String(), f.File, f.Line
 	}
-	return f.Name, f.File, f.Line
+	return g.name(f.Name), f.File, f.Line
+}
+
+// name returns the name of the row of a function, which may be of several closures.
+func (g *group) name(of string) string {
+	if g.loose {
+		return similarity.Unnumbered(of)
+	}
+	return of
 }
 
 // how says in what a row differs whose name was was, apart from its values. A checkout may
