@@ -45,6 +45,11 @@ func WriteBaseline(w io.Writer, s *Side, contexts bool) error {
 		return fmt.Errorf("%s has %s, and no exact counts; samples differ from run to run, so that a baseline of "+
 			"them would alarm by chance", s.Name, s.has())
 	}
+	for _, t := range v.Types {
+		if err := s.complete(t); err != nil {
+			return err
+		}
+	}
 	if contexts && !s.Contexts {
 		return fmt.Errorf("%s is a baseline without contexts", s.Name)
 	}

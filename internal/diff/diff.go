@@ -57,6 +57,7 @@ type Side struct {
 	Baseline       bool
 	Contexts       bool // contexts are known, and not only functions
 
+	Losses  []profile.Loss      // what is missing
 	Varying map[string][]uint64 // by exact value and node, by how much it varies from run to run; nil if not known
 }
 

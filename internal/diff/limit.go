@@ -173,6 +173,11 @@ func (d *Diff) check(l Limit) (Result, error) {
 		return Result{}, err
 	}
 	r := Result{Limit: l, Of: of}
+	for _, side := range d.Sides {
+		if err := side.complete(of.ValueType); err != nil {
+			return r, err
+		}
+	}
 	if l.Unit != "" && l.Unit != r.Of.Unit {
 		return r, fmt.Errorf("%s has the unit %s, and the limit is in %s", l.Value, r.Of.Unit, l.Unit)
 	}
