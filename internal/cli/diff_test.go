@@ -60,7 +60,7 @@ func TestDiff(t *testing.T) {
 	if out, errs, code := mainOf(t, "", "baseline", "-o", "baseline.txt", "base.stemma"); code != 0 || out != "" {
 		t.Fatalf("baseline: exit code %d, %s%s", code, out, errs)
 	}
-	if err := os.WriteFile("bad.txt", []byte("stemma baseline 1\n<<<<<<<\n"), 0o666); err != nil {
+	if err := os.WriteFile("bad.txt", []byte("stemma baseline 2\n<<<<<<<\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {

@@ -281,8 +281,8 @@ func TestLimits(t *testing.T) {
 		"calls>1%%":                         "behind the %",
 		"calls>1%5":                         "behind the %",
 		"calls>k":                           "no amount",
-		"calls/file>1":                      `unknown scope "file" (want function, context, line)`,
-		"calls/total>1":                     `unknown scope "total" (want function, context, line)`,
+		"calls/file>1":                      `unknown scope "file" (want function, context, line, cost)`,
+		"calls/total>1":                     `unknown scope "total" (want function, context, line, cost)`,
 		"calls@>1":                          "an empty pattern",
 		"calls>1,":                          "no >",
 		"calls/function/x>1":                "unknown scope",
@@ -343,7 +343,7 @@ func baseline(t *testing.T, s *Side, contexts bool) (*Side, string) {
 }
 
 func TestBaseline(t *testing.T) {
-	want := `stemma baseline 1
+	want := `stemma baseline 2
 go go1.26.8
 flags engine=cct inlined=on recursion=folded
 program prog
@@ -417,7 +417,7 @@ func TestBadBaseline(t *testing.T) {
 	_, good := baseline(t, side(t, "base"), false)
 	_, deep := baseline(t, side(t, "base"), true)
 	for _, test := range []struct{ text, old, new, want string }{
-		{good, "baseline 1", "baseline 2", "line 1: "},
+		{good, "baseline 2", "baseline 9", "line 1: "},
 		{good, "end\n", "", "it is cut off"},
 		{good, "20 0 main.deep", "<<<<<<< HEAD", "line 8: "},
 		{good, "20 0 main.deep", "20 main.deep", "line 8: "},

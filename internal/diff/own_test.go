@@ -15,7 +15,8 @@ func randomNames(r *rand.Rand) []string {
 	var names []string
 	for i := range 6 {
 		for _, form := range []string{"main.f%d", "main.(*T%d).M", "example.com/m/lib.Map%d[go.shape.int]",
-			"example.com/m/lib.(*List%d[go.shape.string]).Each", "main.init.%d", "main.glob..func%d", "main.T%d.String-fm"} {
+			"example.com/m/lib.(*List%d[go.shape.string]).Each", "main.init.%d", "main.glob..func%d",
+			"main.T%d.String-fm"} {
 			names = append(names, fmt.Sprintf(form, i))
 		}
 	}
@@ -27,9 +28,10 @@ func randomNames(r *rand.Rand) []string {
 	return names
 }
 
-// randomProfile returns a profile of a random program. Two of one build differ in what was met.
-func randomProfile(build, run uint64) *profile.Profile {
-	r := rand.New(rand.NewPCG(build, 1))
+// randomProfile returns a profile of a run of a random program. Two of one code and one work differ in
+// some values, and those of one code in what was met.
+func randomProfile(code, work, run uint64) *profile.Profile {
+	r := rand.New(rand.NewPCG(code, 1))
 	p := profile.New(profile.Calls)
 	p.Processes = []profile.Process{{Args: []string{"random"}, GoVersion: "go1.26.8", Engine: "cct", Run: 1 + run}}
 	str := func(s string) uint32 {
@@ -54,21 +56,24 @@ func randomProfile(build, run uint64) *profile.Profile {
 		}
 		known[name] = true
 	}
-	r = rand.New(rand.NewPCG(build, run))
+	r = rand.New(rand.NewPCG(code, work))
 	type key struct{ parent, cell uint32 }
 	taken := make(map[key]bool)
 	for len(p.Nodes) < 150 {
 		k := key{uint32(r.IntN(len(p.Nodes))), uint32(r.IntN(4))}
 		if !taken[k] {
 			taken[k] = true
-			p.Nodes = append(p.Nodes, profile.Node{Func: uint32(1 + r.IntN(len(p.Funcs)-1)), Parent: k.parent, Cell: k.cell,
-				First: uint32(len(p.Nodes))})
+			p.Nodes = append(p.Nodes, profile.Node{Func: uint32(1 + r.IntN(len(p.Funcs)-1)), Parent: k.parent,
+				Cell: k.cell, First: uint32(len(p.Nodes))})
 		}
 	}
+	r = rand.New(rand.NewPCG(work, run))
 	c := p.Column(profile.Calls.Name)
 	c.Values = make([]uint64, len(p.Nodes))
 	for i := 1; i < len(p.Nodes); i++ {
-		c.Values[i] = uint64(r.IntN(20))
+		if c.Values[i] = uint64(i % 20); r.IntN(40) == 0 {
+			c.Values[i]++
+		}
 	}
 	return p
 }
@@ -76,9 +81,17 @@ func randomProfile(build, run uint64) *profile.Profile {
 // TestOwnBaseline compares random records with what was written of them.
 func TestOwnBaseline(t *testing.T) {
 	for seed := range uint64(200) {
-		p := randomProfile(seed, 7)
+		p := randomProfile(seed, 1, 7)
 		if err := p.CheckValid(); err != nil {
 			t.Fatal(err)
+		}
+		if seed%2 == 1 { // two runs, in which something varies
+			var err error
+			if p, err = profile.Repeats(func(yield func(*profile.Profile, error) bool) {
+				_ = yield(p, nil) && yield(randomProfile(seed, 1, 6), nil)
+			}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		record := FromProfile("record", p)
 		for _, contexts := range []bool{false, true} {
@@ -100,7 +113,7 @@ func TestOwnBaseline(t *testing.T) {
 // TestOneBuild compares random runs of one build: each function, context and place of a call is itself.
 func TestOneBuild(t *testing.T) {
 	for seed := range uint64(200) {
-		a, b := FromProfile("a", randomProfile(seed, 8)), FromProfile("b", randomProfile(seed, 9))
+		a, b := FromProfile("a", randomProfile(seed, 1, 8)), FromProfile("b", randomProfile(seed, 2, 9))
 		d := compare(t, a, b, Options{Renames: true})
 		for _, r := range d.Matched() {
 			t.Errorf("seed %d: %s is said to be %s, was %s", seed, r.Name, r.How, r.Was)
@@ -117,13 +130,15 @@ func TestOneBuild(t *testing.T) {
 
 // sampledSide returns what a sampler met: main.main calls functions that call main.leaf, all of one build.
 func sampledSide(name string, met ...string) *Side {
-	t := &cct.Tree{Sites: make([]cct.Site, 1), Nodes: make([]cct.Node, 1), Funcs: []cct.Func{{Name: "[root]", Pseudo: true},
-		{Name: "main.main", File: "/src/main.go", Line: 10}, {Name: "main.leaf", File: "/src/main.go", Line: 20}}}
+	t := &cct.Tree{Sites: make([]cct.Site, 1), Nodes: make([]cct.Node, 1), Funcs: []cct.Func{
+		{Name: "[root]", Pseudo: true}, {Name: "main.main", File: "/src/main.go", Line: 10},
+		{Name: "main.leaf", File: "/src/main.go", Line: 20}}}
 	t.Nodes = append(t.Nodes, cct.Node{Func: 1})
 	for _, f := range met {
 		line := 100 + 10*len(f) // the same in each run
 		t.Funcs = append(t.Funcs, cct.Func{Name: "main." + f, File: "/src/main.go", Line: line})
-		t.Sites = append(t.Sites, cct.Site{File: "/src/main.go", Line: 10 + len(f)}, cct.Site{File: "/src/main.go", Line: line + 1})
+		t.Sites = append(t.Sites, cct.Site{File: "/src/main.go", Line: 10 + len(f)},
+			cct.Site{File: "/src/main.go", Line: line + 1})
 		up, fn, site := uint32(len(t.Nodes)), uint32(len(t.Funcs)-1), uint32(len(t.Sites)-2)
 		t.Nodes = append(t.Nodes, cct.Node{Func: fn, Parent: 1, Site: site, Count: 1},
 			cct.Node{Func: 2, Parent: up, Site: site + 1, Count: 5})

@@ -58,8 +58,8 @@ func inlining(p *profile.Profile) string {
 func (s *Side) complete(t profile.ValueType) error {
 	for _, l := range s.Losses {
 		if l.Spoils(t) {
-			return fmt.Errorf("%s is not complete, so that %s may be too low there: it lacks %s (%d); record it again, "+
-				"'stemma info' says more", s.Name, t.Name, profile.Printable(l.Kind), l.Count)
+			return fmt.Errorf("%s is not complete, so that %s may be too low there: it lacks %s (%d); record it "+
+				"again, 'stemma info' says more", s.Name, t.Name, profile.Printable(l.Kind), l.Count)
 		}
 	}
 	return nil
