@@ -28,6 +28,9 @@ import (
 //   - An entry point is a function of the program's own that others call: main, the handler of a request, a test, a
 //     callback. One that costs less than before may do so as it likes.
 //
+// Package testing, with what it calls of Go, does not count, nor is it a part of a path: tests stand side by side. One
+// that only one side has is left out.
+//
 // What is left of a function's calls, in all contexts, is held against the limit. It may be as much more as 1/20,000 of
 // what the base costs in all: nobody would notice.
 
@@ -94,13 +97,15 @@ func (g *group) newCosts(v Value, roots []bool) *costs {
 func (c *costs) addSide(g *group, side int, roots []bool) {
 	t, rows, counts := g.trees[side], g.match.Functions(side), g.counts[c.v.index][side]
 	calls, isCalls := g.callsOf(side), c.v.Name == profile.Calls.Name
-	at, inside, inGo := make([]int, len(t.Nodes)), make([]bool, len(t.Nodes)), make([]bool, len(t.Nodes))
+	n := len(t.Nodes)
+	at, inside, inGo, in := make([]int, n), make([]bool, n), make([]bool, n), make([]region, n)
 	inside[0] = roots == nil
 	for i, n := range t.Nodes[1:] {
 		i, row, upRow := i+1, rows[n.Func], rows[t.Nodes[n.Parent].Func]
 		k, up := c.kinds[row], at[n.Parent]
 		at[i], inside[i] = up, inside[n.Parent] || roots != nil && roots[row]
-		if inGo[i] = inGo[n.Parent] && k.runtime || k.standard && !k.runtime; !inside[i] {
+		in[i] = in[n.Parent].enter(k)
+		if inGo[i] = inGo[n.Parent] && k.runtime || k.standard && !k.runtime; !inside[i] || in[i] != ordinary {
 			continue
 		}
 		if isCalls && !g.loose && t.Sites[n.Site].Via == cct.ViaGo {
@@ -286,9 +291,32 @@ type kind struct {
 	own      bool // of the program itself
 	standard bool // of the standard library
 	runtime  bool // of the runtime, which is a part of it
+	testing  bool // of package testing
 	isType   bool
 	pseudo   bool
 	in       [2]bool
+}
+
+// A region is whose code a node is.
+type region uint8
+
+const (
+	ordinary region = iota // all other
+	tests                  // package testing, and what it calls of Go
+	newTest                // a test that only one side has
+)
+
+// enter returns the region of a function that is called in one.
+func (r region) enter(k kind) region {
+	switch {
+	case r == newTest:
+		return newTest
+	case k.testing || r == tests && (k.standard || k.isType):
+		return tests
+	case r == tests && !k.counts:
+		return newTest
+	}
+	return ordinary
 }
 
 // kinds returns the kind of each row of functions.
@@ -312,6 +340,7 @@ func (g *group) kinds() []kind {
 		for i, f := range t.Funcs {
 			list[rows[i]].runtime = strings.HasPrefix(f.Name, "runtime.") ||
 				strings.HasPrefix(f.Name, "internal/runtime/")
+			list[rows[i]].testing = strings.HasPrefix(f.Name, "testing.")
 		}
 	}
 	for row := range list {

@@ -134,6 +134,47 @@ func TestCosts(t *testing.T) {
 	}
 }
 
+// TestNewTests compares tests: one more costs nothing, and does not hide that another one costs more.
+func TestNewTests(t *testing.T) {
+	tests := func(run, a string) program {
+		return program{"main.main": calls("testing.run"), "testing.run": calls(run), "testing.tRunner": nil,
+			"main.TestA": calls(a), "main.TestB": calls("main.query 3"), "main.TestC": calls("main.query 50, os.Read"),
+			"main.query": calls("os.Read 9")}
+	}
+	base := tests("main.TestA, main.TestB, sync.Lock 20", "main.query 4")
+	for _, test := range []struct{ run, a, want string }{
+		{"main.TestA, main.TestB, main.TestC, sync.Lock 300", "main.query 4", ""},
+		{"main.TestB", "main.query 4", ""},
+		{"main.TestB, main.TestC, main.TestA, sync.Lock 300", "main.query 14", "main.TestA → main.query 40→140"},
+	} {
+		if have := costly(t, base, tests(test.run, test.a)); have != test.want {
+			t.Errorf("%s: have %q, want %q", test.run, have, test.want)
+		}
+	}
+}
+
+// TestChance compares programs that differ in what Go does by chance.
+func TestChance(t *testing.T) {
+	base := program{"main.main": calls("runtime.typeAssert 5, sync.(*Pool).Get 3"),
+		"sync.(*Pool).Get": calls("main.new")}
+	new := program{"main.main": calls("runtime.typeAssert 9, sync.(*Pool).Get 3"),
+		"sync.(*Pool).Get": calls("main.new 2")}
+	a, b := base.side("base"), new.side("new")
+	d := compare(t, a, b, Options{})
+	if have := changes(d, "calls", Function); have != "" || d.Values[0].Chance != [2]uint64{8, 15} {
+		t.Errorf("have %q, and %d calls by chance", have, d.Values[0].Chance)
+	}
+	d = compare(t, a, b, Options{Chance: true})
+	want := "runtime.typeAssert changed 5→9; main.new changed 3→6"
+	if have := changes(d, "calls", Function); have != want {
+		t.Errorf("with chance: have %q, want %q", have, want)
+	}
+	_, text := baseline(t, a, false)
+	if strings.Contains(text, "typeAssert") || strings.Contains(text, "main.new") {
+		t.Errorf("a baseline has what Go does by chance:\n%s", text)
+	}
+}
+
 // randomProgram returns a program without cycles in which each function calls something.
 func randomProgram(r *rand.Rand) (p program, names []string) {
 	p = make(program)
