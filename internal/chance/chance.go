@@ -1,8 +1,8 @@
 // Package chance knows what the runtime and the standard library do by chance.
 //
 // Whether compiled code finds a type in a cache, whether a pool has something, how deep a value lies in a hash trie,
-// who waits for a lock: these are affairs of the implementation, and others in each run. The call by which a program asks
-// for something, such as Pool.Get, counts as always. What it leads to says nothing about a change.
+// who waits for a lock: these are affairs of the implementation, and others in each run. The call by which a program
+// asks for something, such as Pool.Get, counts as always. What it leads to says nothing about a change.
 package chance
 
 import (

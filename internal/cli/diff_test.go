@@ -101,7 +101,6 @@ func TestDiff(t *testing.T) {
 		{"-fail-over calls/cost>0 base.stemma new.stemma", 3,
 			`stemma: diff: calls of main\.main → main\.area: \d+ → \d+ \(.*\), limit calls/cost>0\n`},
 		{"-gate baseline.txt new.stemma", 1, `limit "calls/cost>1%\+10": .*make it with 'stemma baseline -contexts'`},
-		{"-gate samples.stemma samples.stemma", 1, `-gate: .*record both with -engine=cct`},
 		{"-chance baseline.txt new.stemma", 1, `a baseline, which has nothing of what Go does by chance`},
 		{"-fail-over calls@runtime.typeAssert>0 base.stemma new.stemma", 1, `by chance \(.*\), and not compared; use -chance`},
 		{"bad.txt new.stemma", 1, `bad\.txt: line 2: `},
