@@ -47,7 +47,8 @@ const rule = `
 	internal/cct: profile;
 	internal/decode: internal/cct, internal/record;
 	internal/similarity: internal/cct;
-	internal/diff: internal/similarity;
+	internal/chance: internal/cct;
+	internal/diff: internal/similarity, internal/chance;
 	internal/export: internal/cct;
 	internal/replay: internal/cct, internal/cce, internal/record;
 	internal/goroot: ;
@@ -92,7 +93,7 @@ var pure = []string{
 	"internal/wire", "internal/sealed", "internal/tables", "internal/engine", "internal/acyclic", "profile",
 	"internal/funcblob", "internal/live", "internal/ids", "internal/record", "internal/callgraph",
 	"internal/cce", "internal/cct", "internal/ctxid", "internal/decode", "internal/replay",
-	"internal/similarity", "internal/diff",
+	"internal/similarity", "internal/chance", "internal/diff",
 }
 
 // impure lists what they must not import.

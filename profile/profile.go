@@ -72,7 +72,7 @@ const (
 	LossNodes       = "nodes"       // node creations past the node budget
 	LossFuncs       = "funcs"       // functions without a record
 	LossPages       = "pages"       // pages that the disk could not hold
-	LossShards      = "shards"      // Ps whose counts have no file of their own
+	LossShards      = "shards"      // Ps whose counts have no file of their own, or have lost it
 	LossTables      = "tables"      // call sites with more targets than fit
 	LossChecks      = "checks"      // records of the checker that were not written
 	LossPaths       = "paths"       // searches for recursion that a lost page has cut short
@@ -89,6 +89,20 @@ const (
 	LossUnreadable  = "unreadable"  // nodes whose function or parent was on a lost page
 	LossRequests    = "requests"    // samples that the program asked for, and that have given way to newer ones
 )
+
+// Spoils tells whether the loss makes a value less than it should be, or puts some of it elsewhere. One of a kind that
+// is not known here does.
+func (l Loss) Spoils(t ValueType) bool {
+	switch l.Kind {
+	case LossChecks, LossDeep, LossIncomplete, LossPlaces, LossRequests:
+		return false
+	case LossSampleNodes, LossTraces, LossMismatches:
+		return t.Sampled
+	case LossTruncated, LossPending: // each sample is in the function that it belongs to, or was lost otherwise
+		return false
+	}
+	return true
+}
 
 // A FuncKind tells what a Func stands for.
 type FuncKind uint8

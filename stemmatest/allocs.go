@@ -43,11 +43,9 @@ func Allocs(t testing.TB, f func()) *Allocated {
 			t.Fatalf("stemmatest: %v", err)
 		}
 	}
-	a.Count = newCount(t, a.number, "allocations", anything)
+	a.Count = newCount(t, a.number, "allocations", everything)
 	return a
 }
-
-func anything(string) bool { return true }
 
 // Of returns the number of allocations of types whose names match the pattern, as stemma report -by=type shows
 // them, without new(): []int, idx.node. The package may be left out. Memory without a type, of strings for
@@ -62,19 +60,19 @@ func (a *Allocated) Of(pattern string) Count {
 func (a *Allocated) Bytes(pattern ...string) Count {
 	a.t.Helper()
 	if len(pattern) == 0 {
-		return newCount(a.t, a.bytes, "bytes", anything)
+		return newCount(a.t, a.bytes, "bytes", everything)
 	}
 	return newCount(a.t, a.bytes, "bytes of "+pattern[0], ofType(a.t, pattern[0]))
 }
 
-// ofType returns a function that tells whether a node's function stands for a type that matches a pattern.
-func ofType(t testing.TB, pattern string) func(name string) bool {
+// ofType returns the nodes whose functions stand for a type that matches a pattern.
+func ofType(t testing.TB, pattern string) filter {
 	t.Helper()
 	p, err := diff.NewPattern(pattern)
 	if err != nil {
 		t.Fatalf("stemmatest: Of(%q): %v", pattern, err)
 	}
-	return func(name string) bool {
+	match := func(name string) bool {
 		name, ok := strings.CutPrefix(name, "new(")
 		name = strings.TrimSuffix(name, ")")
 		if !ok {
@@ -85,6 +83,7 @@ func ofType(t testing.TB, pattern string) func(name string) bool {
 		_, own, ok := strings.Cut(untyped(name[begin:]), ".")
 		return p.Match(name) || ok && p.Match(name[:begin]+own+name[begin+len(untyped(name[begin:])):])
 	}
+	return filter{match, !strings.Contains(pattern, "*")}
 }
 
 // command returns the command that runs this test.

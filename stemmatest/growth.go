@@ -18,7 +18,7 @@ type Growing struct {
 	what  string
 	sizes []int
 	trees []*cct.Tree // by size
-	match func(name string) bool
+	of    filter
 }
 
 // Growth calls f with each of the sizes and counts the calls. Before that it calls f with the first size, so that
@@ -33,7 +33,7 @@ func Growth(t testing.TB, sizes []int, f func(n int)) *Growing {
 	needCounts(t)
 	l := take(t)
 	defer l.release()
-	g := &Growing{t: t, what: "calls", sizes: sizes, match: func(string) bool { return true }}
+	g := &Growing{t: t, what: "calls", sizes: sizes, of: everything}
 	f(sizes[0])
 	for _, n := range sizes {
 		tree, err := l.count(func() { f(n) }, profile.Calls.Name)
@@ -66,19 +66,15 @@ func (g *Growing) Of(pattern string) *Growing {
 	g.t.Helper()
 	of := *g
 	of.what = "calls of " + pattern
-	of.match = matching(g.t, g.trees[len(g.trees)-1], pattern)
+	of.of = matching(g.t, g.trees[len(g.trees)-1], pattern)
 	return &of
 }
 
 // counts returns the calls at each size.
-func (g *Growing) counts(match func(name string) bool) []uint64 {
+func (g *Growing) counts(f filter) []uint64 {
 	list := make([]uint64, len(g.sizes))
 	for k, tree := range g.trees {
-		for _, n := range tree.Nodes {
-			if n.Count > 0 && match(tree.Funcs[n.Func].Name) {
-				list[k] += n.Count
-			}
-		}
+		list[k], _ = f.calls(tree)
 	}
 	return list
 }
@@ -86,7 +82,7 @@ func (g *Growing) counts(match func(name string) bool) []uint64 {
 // Exponent returns k so that the calls grow as n^k: 0 if their number is always the same, 1
 // if it is proportional to n, a little more if to n log n, 2 if to n². It is the slope of the straight line
 // that fits the logarithms of calls and sizes best.
-func (g *Growing) Exponent() float64 { return slope(g.sizes, g.counts(g.match)) }
+func (g *Growing) Exponent() float64 { return slope(g.sizes, g.counts(g.of)) }
 
 // slope fits log(counts) to log(sizes) by least squares. No call counts as one.
 func slope(sizes []int, counts []uint64) float64 {
@@ -121,15 +117,15 @@ func (g *Growing) AtLeast(k float64) *Growing {
 func (g *Growing) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%12s %14s\n", "n", "calls")
-	for k, n := range g.counts(g.match) {
+	for k, n := range g.counts(g.of) {
 		fmt.Fprintf(&b, "%12d %14d\n", g.sizes[k], n)
 	}
 	calls := make(map[string]uint64)
 	largest := g.trees[len(g.trees)-1]
-	for _, n := range largest.Nodes {
-		if name := largest.Funcs[n.Func].Name; n.Count > 0 && g.match(name) {
-			calls[name] += n.Count
-		}
+	_, nodes := g.of.calls(largest)
+	for _, i := range nodes {
+		n := largest.Nodes[i]
+		calls[largest.Funcs[n.Func].Name] += n.Count
 	}
 	names := make([]string, 0, len(calls))
 	for name := range calls {
@@ -139,7 +135,7 @@ func (g *Growing) table() string {
 		return cmp.Or(cmp.Compare(calls[b], calls[a]), cmp.Compare(a, b))
 	})
 	for _, name := range names[:min(len(names), maxShown)] {
-		k := slope(g.sizes, g.counts(func(other string) bool { return other == name }))
+		k := slope(g.sizes, g.counts(filter{func(other string) bool { return other == name }, g.of.chance}))
 		fmt.Fprintf(&b, "%12s %14d  %s\n", fmt.Sprintf("n^%.2f", k), calls[name], name)
 	}
 	return strings.TrimSuffix(b.String(), "\n")

@@ -61,8 +61,7 @@ func (l *lane) read() (*reading, error) {
 // exact returns an error if calls are missing.
 func exact(p *profile.Profile) error {
 	for _, loss := range p.Lost() {
-		switch loss.Kind {
-		case profile.LossIncomplete, profile.LossChecks, profile.LossDeep:
+		if !loss.Spoils(profile.Calls) {
 			continue
 		}
 		return fmt.Errorf("counts are not exact: the record of this process lacks %s (%d); give it more room, see "+

@@ -27,6 +27,11 @@
 // anything. The package, or the directories of its import path, may be left out:
 // (*Index).compare, idx.(*Index).compare and example.com/idx.(*Index).compare are the same
 // method. A pattern that no function of the program has is an error, and not a count of 0.
+//
+// # Chance
+//
+// What Go does by chance does not count: calls of the runtime if a cache has no entry, what a sync.Pool calls, who
+// waits for a lock. A pattern without * that names such a function counts it all the same. See docs/by-chance.md.
 package stemmatest
 
 import (
@@ -37,6 +42,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/chance"
 	"github.com/stemma-go/stemma/internal/diff"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -71,7 +77,7 @@ func Calls(t testing.TB, f func()) *Counted {
 }
 
 func counted(t testing.TB, tree *cct.Tree) *Counted {
-	return &Counted{newCount(t, tree, "calls", func(string) bool { return true }), tree}
+	return &Counted{newCount(t, tree, "calls", everything), tree}
 }
 
 // Of returns how often functions whose names match the pattern were called.
@@ -80,16 +86,34 @@ func (c *Counted) Of(pattern string) Count {
 	return newCount(c.t, c.tree, "calls of "+pattern, matching(c.t, c.tree, pattern))
 }
 
-// newCount adds up the calls of the functions with these names.
-func newCount(t testing.TB, tree *cct.Tree, what string, match func(name string) bool) Count {
-	c := Count{t: t, what: what}
-	var contexts []uint32
+// A filter says which functions count.
+type filter struct {
+	match  func(name string) bool
+	chance bool // those that Go calls by chance, too
+}
+
+// everything is all functions, but for what is chance.
+var everything = filter{match: func(string) bool { return true }}
+
+// calls adds up the calls of the functions that count, and lists their nodes.
+func (f filter) calls(tree *cct.Tree) (sum uint64, nodes []uint32) {
+	drop := make([]bool, len(tree.Nodes))
+	if !f.chance {
+		drop = chance.Nodes(tree, false)
+	}
 	for i, n := range tree.Nodes {
-		if n.Count > 0 && match(tree.Funcs[n.Func].Name) {
-			c.calls += n.Count
-			contexts = append(contexts, uint32(i))
+		if n.Count > 0 && !drop[i] && f.match(tree.Funcs[n.Func].Name) {
+			sum, nodes = sum+n.Count, append(nodes, uint32(i))
 		}
 	}
+	return sum, nodes
+}
+
+// newCount adds up the calls of the functions that count.
+func newCount(t testing.TB, tree *cct.Tree, what string, f filter) Count {
+	c := Count{t: t, what: what}
+	var contexts []uint32
+	c.calls, contexts = f.calls(tree)
 	slices.SortStableFunc(contexts,
 		func(a, b uint32) int { return cmp.Compare(tree.Nodes[b].Count, tree.Nodes[a].Count) })
 	for _, n := range contexts[:min(len(contexts), maxShown)] {
@@ -158,31 +182,32 @@ func (c Count) check(ok bool, how string, want int) Count {
 	return c
 }
 
-// matching returns a function that tells whether names match a pattern. A pattern that neither
+// matching returns what matches a pattern. One that neither
 // a function that was called nor any of the program matches ends the test.
-func matching(t testing.TB, tree *cct.Tree, pattern string) func(name string) bool {
+func matching(t testing.TB, tree *cct.Tree, pattern string) filter {
 	t.Helper()
 	p, err := diff.NewPattern(pattern)
 	if err != nil {
 		t.Fatalf("stemmatest: Of(%q): %v", pattern, err)
 	}
-	match := func(name string) bool {
+	f := filter{chance: !strings.Contains(pattern, "*")}
+	f.match = func(name string) bool {
 		short := name[strings.LastIndexByte(untyped(name), '/')+1:]
 		return p.Match(name) || p.Match(short) || p.Match(short[strings.IndexByte(short, '.')+1:])
 	}
-	if slices.ContainsFunc(tree.Funcs, func(f cct.Func) bool { return !f.Pseudo && match(f.Name) }) {
-		return match
+	if slices.ContainsFunc(tree.Funcs, func(fn cct.Func) bool { return !fn.Pseudo && f.match(fn.Name) }) {
+		return f
 	}
 	names, err := programFuncs()
 	if err != nil {
 		t.Fatalf("stemmatest: Of(%q): no function with that name was called, and whether there is one cannot "+
 			"be told: %v", pattern, err)
 	}
-	if !slices.ContainsFunc(names, func(name string) bool { return match(cct.DisplayName(name)) }) {
+	if !slices.ContainsFunc(names, func(name string) bool { return f.match(cct.DisplayName(name)) }) {
 		t.Fatalf("stemmatest: Of(%q): no function of this program has that name; stemma report shows names as they "+
 			"are to be written", pattern)
 	}
-	return match
+	return f
 }
 
 // untyped returns the part of a name in front of type arguments, which may have slashes.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stemma-go/stemma/internal/cct"
 )
 
 // TestSlope fits growth that is known. Of n log n the exponent depends on the sizes.
@@ -84,4 +86,18 @@ func TestLanes(t *testing.T) {
 	if len(lanes.of) != 1 {
 		t.Errorf("have %d lanes, want 1: that of a test that has ended is given back", len(lanes.of))
 	}
+}
+
+// TestChance counts a tree in which some calls are chance: only a pattern that names them counts them.
+func TestChance(t *testing.T) {
+	tree := &cct.Tree{Sites: make([]cct.Site, 1), Nodes: []cct.Node{{}, {Func: 1, Count: 1},
+		{Func: 2, Parent: 1, Count: 70}, {Func: 3, Parent: 1, Count: 5}, {Func: 4, Parent: 3, Count: 3}},
+		Funcs: []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "main.f"}, {Name: "runtime.typeAssert"},
+			{Name: "sync.(*Pool).Get"}, {Name: "main.init.func1"}}}
+	c := counted(t, tree)
+	c.Exactly(6)
+	c.Of("sync.(*Pool).Get").Exactly(5)
+	c.Of("runtime.typeAssert").Exactly(70)
+	c.Of("runtime.*").Exactly(0)
+	c.Of("main.*").Exactly(1)
 }

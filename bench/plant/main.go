@@ -1,5 +1,8 @@
 // Plant changes a program in one place at a time, and looks whether stemma diff finds the change, with function and
 // line: a call more in 1,000, a loop that is n log n and was n, an allocation that escapes.
+//
+// Then it makes twenty changes to a service, ten that make it slower and ten that do not, and looks whether the gate
+// that docs recommend finds the first, with a line, and passes the others.
 package main
 
 import (
@@ -44,19 +47,46 @@ func plantings(n int) (list []planting) {
 func main() {
 	n := flag.Int("functions", 10, "how many functions are changed, in three ways each")
 	verbose := flag.Bool("v", false, "print what diff says of each")
+	release := flag.String("toolchain", "", "also record the service with this other release of Go, as go1.26.9")
+	repeats := flag.Int("repeats", 20, "how often the service is recorded as it is, which must raise no alarm")
 	flag.Parse()
-	if err := run(*n, *verbose); err != nil {
+	if err := run(*n, *repeats, *release, *verbose); err != nil {
 		fmt.Fprintln(os.Stderr, "plant:", err)
 		os.Exit(1)
 	}
 }
 
-func run(n int, verbose bool) error {
+func run(n, repeats int, release string, verbose bool) error {
 	l, err := lab.Open("plant")
 	if err != nil {
 		return err
 	}
 	defer l.Close()
+	if n > 0 {
+		if err := plant(l, n, verbose); err != nil {
+			return err
+		}
+	}
+	s := &shop{dir: filepath.Join(l.Work, "service"), stemma: l.Stemma}
+	wrong, err := s.try(verbose)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d changes of a service, %d judged wrongly\n", len(regressions)+len(innocent), wrong)
+	if wrong > 0 {
+		return errors.New("the gate is wrong")
+	}
+	if err := s.repeat(repeats); err != nil {
+		return err
+	}
+	if release != "" {
+		return s.innocentRelease(release)
+	}
+	return nil
+}
+
+// plant makes three changes to each of n functions.
+func plant(l *lab.Lab, n int, verbose bool) error {
 	b := &bed{dir: filepath.Join(l.Work, "app"), stemma: l.Stemma}
 	if err := b.record(text(n), "base.stemma"); err != nil {
 		return err

@@ -9,6 +9,7 @@ type Call struct {
 	Callee string // display name; "" if it is not known before the call is made
 	File   string
 	Line   int
+	Copied bool // the caller is inlined where it was met; calls that cannot be made there may be missing
 }
 
 // Calls returns all calls of the functions that p has a record of, in no order; more
@@ -28,10 +29,12 @@ func Calls(p *profile.Profile) []Call {
 		}
 		for _, in := range f.Inlined {
 			list = append(list,
-				Call{caller(in.Parent), DisplayName(p.String(in.Callee)), p.String(in.File), int(in.Line)})
+				Call{caller(in.Parent), DisplayName(p.String(in.Callee)), p.String(in.File), int(in.Line),
+					in.Parent != profile.None})
 		}
 		for _, s := range f.Sites {
-			list = append(list, Call{caller(s.Inlined), DisplayName(p.String(s.Callee)), p.String(s.File), int(s.Line)})
+			list = append(list, Call{caller(s.Inlined), DisplayName(p.String(s.Callee)), p.String(s.File), int(s.Line),
+				s.Inlined != profile.None})
 		}
 	}
 	return list

@@ -94,6 +94,20 @@ func (t *Tree) Application() func(fn uint32) bool {
 	}
 }
 
+// Standard returns a function that tells whether functions of the tree belong to Go: the standard library or the
+// runtime.
+func (t *Tree) Standard() func(fn uint32) bool {
+	goroot, own := t.goroot(), t.mainElement()
+	return func(fn uint32) bool {
+		f := t.Funcs[fn]
+		pkg := Package(f.Name)
+		if f.File != "" && goroot != "" && !isMain(pkg) {
+			return strings.HasPrefix(f.File, goroot+"/")
+		}
+		return !isMain(pkg) && !f.Pseudo && !f.Type && isGo(pkg, own)
+	}
+}
+
 // isLibrary tells whether the package with a file is none of the main module.
 func isLibrary(pkg, file, goroot, own string) bool {
 	dir := path.Dir(file)

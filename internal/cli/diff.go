@@ -23,7 +23,7 @@ import (
 func diffCommand() *command {
 	return &command{
 		name:  "diff",
-		args:  "[-by SCOPE] [-fail-over LIMITS] [-warn-over LIMITS] [-ignore PATTERN] BASE NEW",
+		args:  "[-gate] [-by SCOPE] [-fail-over LIMITS] [-warn-over LIMITS] [-ignore PATTERN] BASE NEW",
 		short: "compare two records, and fail if values grew",
 		long: `Diff prints what has changed from BASE to NEW, for each value that both have. Each
 of the two is a sealed file, a live directory, a directory of these, several of
@@ -32,6 +32,15 @@ them with commas between, which are added up, or a text of 'stemma baseline'.
 The records may be of different builds. Functions that have moved, and functions
 and call sites that only have other lines or numbers, are the same. So is a function
 with a new name that calls what the old one called, and is called by the same.
+
+-gate fails if the program costs more. It compares what functions cost with all
+that they call. Code may become a function of its own, be put back, move or have
+another name, and calls may be exchanged for others that cost less. It is these
+limits, for the values that both records have:
+
+	calls/cost>1%+10          what a function's calls cost, by 1 % and 10 more; allocs too
+	alloc/cost>10%+4kB        bytes
+	ops/cost>10%+1k           operations
 
 A limit says by how much a value may grow:
 
@@ -44,11 +53,14 @@ A limit says by how much a value may grow:
 Pattern and scope may be left out. In a pattern * stands for anything. A number may
 end with k, M or G, of bytes with B, kB, MB or GB, of times with ns, us, ms or s.
 Several limits have commas between. What the base does not have counts as 0
-there: a new function exceeds any percentage.
+there: a new function exceeds any percentage, but of a limit with the scope cost.
 
-Diff exits with code 3 if a limit of -fail-over is exceeded, with 1 if it cannot
-compare, and with 2 if it was called in a wrong way. A limit that cannot be
-checked is an error.
+What Go does by chance is not compared, unless -chance is given: calls of the
+runtime if a cache has no entry, what a sync.Pool calls, waits for locks.
+
+Diff exits with code 3 if a limit of -gate or -fail-over is exceeded, with 1 if it
+cannot compare, and with 2 if it was called in a wrong way. A limit that cannot be
+checked is an error, because a record lacks something for instance.
 `,
 		flags: func(fs *flag.FlagSet) { declareDiff(fs, new(diffFlags)) },
 		run:   runDiff,
@@ -74,6 +86,10 @@ func declareDiff(fs *flag.FlagSet, o *diffFlags) {
 	fs.StringVar(&o.Format, "format", "text", "print `FORMAT`: "+strings.Join(gate.Formats, ", "))
 	fs.BoolVar(&o.json, "json", false, "print JSON, the same as -format=json")
 	fs.BoolVar(&o.markdown, "markdown", false, "print Markdown, the same as -format=markdown")
+	fs.BoolVar(&o.Gate, "gate", false,
+		"exit with code 3 if a function costs more, with all that it calls: the limits to begin with, see above")
+	fs.BoolVar(&o.Chance, "chance", false,
+		"also compare what Go does by chance: misses of caches, pools, waits for locks")
 	fs.BoolVar(&o.annotate, "annotate", false,
 		"also print what exceeds a limit to standard error, as annotations of GitHub")
 	fs.BoolVar(&o.Renames, "renames", true, "look for functions that have another name")
@@ -127,8 +143,8 @@ func checkDiff(fs *flag.FlagSet, o *diffFlags) (err error) {
 		}
 		o.Ignored = append(o.Ignored, p)
 	}
-	if o.annotate && len(o.Hard)+len(o.Soft) == 0 {
-		return exit.Usagef("diff: -annotate does nothing without -fail-over or -warn-over")
+	if o.annotate && len(o.Hard)+len(o.Soft) == 0 && !o.Gate {
+		return exit.Usagef("diff: -annotate does nothing without -gate, -fail-over or -warn-over")
 	}
 	return nil
 }
@@ -177,8 +193,10 @@ func baselineCommand() *command {
 		short: "write the counts of a record as text, for diff",
 		long: `Baseline writes a text with the exact counts of records, which are added up: a
 line for each function, sorted by name. It is made to be committed, and to be the
-base of 'stemma diff'. It has no lines of the source, so that it changes only if
-counts do. The same command updates it.
+base of 'stemma diff'. It has no lines of the source, and nothing that Go does by
+chance, so that it changes only if counts do. The same command updates it. With
+-contexts it has a line for each context, which 'stemma diff -gate' needs. A record
+that lacks something is an error.
 
 With -repeats the records are runs of the same work, which are not added up. Contexts
 that vary in them, or in a record of run or test -stable, are listed as such, and
@@ -199,7 +217,8 @@ type baselineOptions struct {
 
 func (o *baselineOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output")
-	fs.BoolVar(&o.contexts, "contexts", false, "write a line for each context, for limits with the scope context")
+	fs.BoolVar(&o.contexts, "contexts", false,
+		"write a line for each context, for -gate and limits with the scopes context and cost")
 	declareRepeats(fs, &o.repeats)
 }
 

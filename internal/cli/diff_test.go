@@ -60,7 +60,7 @@ func TestDiff(t *testing.T) {
 	if out, errs, code := mainOf(t, "", "baseline", "-o", "baseline.txt", "base.stemma"); code != 0 || out != "" {
 		t.Fatalf("baseline: exit code %d, %s%s", code, out, errs)
 	}
-	if err := os.WriteFile("bad.txt", []byte("stemma baseline 1\n<<<<<<<\n"), 0o666); err != nil {
+	if err := os.WriteFile("bad.txt", []byte("stemma baseline 2\n<<<<<<<\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -97,6 +97,12 @@ func TestDiff(t *testing.T) {
 			`baseline\.txt is of go1\.26\.8, old\.stemma of go1\.26\.7: .*make the baseline again`},
 		{"-force baseline.txt old.stemma", 0, `note: baseline\.txt is of go1\.26\.8`},
 		{"-by context baseline.txt new.stemma", 1, `make it with 'stemma baseline -contexts'`},
+		{"-gate base.stemma new.stemma", 0, `limit calls/cost>1%\+10 +kept`},
+		{"-fail-over calls/cost>0 base.stemma new.stemma", 3,
+			`stemma: diff: calls of main\.main → main\.area: \d+ → \d+ \(.*\), limit calls/cost>0\n`},
+		{"-gate baseline.txt new.stemma", 1, `limit "calls/cost>1%\+10": .*make it with 'stemma baseline -contexts'`},
+		{"-chance baseline.txt new.stemma", 1, `a baseline, which has nothing of what Go does by chance`},
+		{"-fail-over calls@runtime.typeAssert>0 base.stemma new.stemma", 1, `by chance \(.*\), and not compared; use -chance`},
 		{"bad.txt new.stemma", 1, `bad\.txt: line 2: `},
 		{"missing.txt new.stemma", 1, `missing\.txt`},
 		{"base.stemma", 2, `want two records`},

@@ -143,7 +143,7 @@ func TestReportErrors(t *testing.T) {
 		os.Mkdir("empty", 0o777),
 		os.WriteFile("broken.stemma", []byte("stemma\x00\x02\x01"), 0o666),
 		os.WriteFile("text", []byte("what is this? certainly no profile"), 0o666),
-		os.WriteFile("base.txt", []byte("stemma baseline 1\n"), 0o666),
+		os.WriteFile("base.txt", []byte("stemma baseline 2\n"), 0o666),
 	} {
 		if err != nil {
 			t.Fatal(err)

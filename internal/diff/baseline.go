@@ -11,13 +11,15 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/chance"
+	"github.com/stemma-go/stemma/internal/similarity"
 	"github.com/stemma-go/stemma/profile"
 )
 
 // A baseline is text, to be committed, with what limits are checked against. It has no lines,
 // so that a new comment in the program does not change it:
 //
-//	stemma baseline 1
+//	stemma baseline 2
 //	go go1.26.8
 //	flags engine=cct recursion=folded
 //	program gofmt
@@ -34,16 +36,22 @@ import (
 //
 // Behind the rows are the contexts in which a value varies from run to run, the outermost of each
 // path: the depth, 1 if it varies or 0 if it only leads there, and the name. What varies, and
-// what that calls, is in no row.
+// what that calls, is in no row. Nor is what Go does by chance, see package chance: of a row of a function nobody
+// could tell it any more.
 
-const baselineHead = "stemma baseline 1"
+const baselineHead = "stemma baseline 2"
 
-// WriteBaseline writes the exact values of s by function, or by context.
+// WriteBaseline writes the exact values of s by function, or by context, but what is chance.
 func WriteBaseline(w io.Writer, s *Side, contexts bool) error {
 	v := s.Exact
 	if v == nil || len(v.Types) == 0 {
 		return fmt.Errorf("%s has %s, and no exact counts; samples differ from run to run, so that a baseline of "+
 			"them would alarm by chance", s.Name, s.has())
+	}
+	for _, t := range v.Types {
+		if err := s.complete(t); err != nil {
+			return err
+		}
 	}
 	if contexts && !s.Contexts {
 		return fmt.Errorf("%s is a baseline without contexts", s.Name)
@@ -166,9 +174,13 @@ func pathsOf(s *Side) *paths {
 	v := s.Exact
 	none := make([]uint64, len(v.Counts))
 	p := &paths{names: []string{""}, parents: []int{0}, kids: [][]int{nil}, values: [][]uint64{none},
-		varies: [][]uint64{none}}
+		varies: [][]uint64{slices.Clone(none)}}
 	known := make(map[key]int)
 	of := make([]int, len(v.Nodes))
+	luck := make([][]bool, len(v.Types))
+	for c, t := range v.Types {
+		luck[c] = chance.Nodes(v.Tree, t.Name == profile.Ops.Name)
+	}
 	for i, n := range v.Nodes {
 		if i == 0 {
 			continue
@@ -186,14 +198,50 @@ func pathsOf(s *Side) *paths {
 		}
 		of[i] = at
 		for c, counts := range v.Counts {
+			if luck[c][i] {
+				continue
+			}
 			p.values[at][c] += counts[i]
 			if by := s.Varying[v.Types[c].Name]; by != nil {
 				p.varies[at][c] += by[i]
 			}
 		}
 	}
+	p.spreadVarying()
 	p.dropVarying()
 	return p
+}
+
+// spreadVarying lets paths vary that differ from one that does in numbers of closures only: compared with a baseline
+// they are one.
+func (p *paths) spreadVarying() {
+	type key struct {
+		parent int
+		name   string
+	}
+	known := make(map[key]int)
+	of, names := make([]int, len(p.names)), make(map[string]string)
+	for i := range p.names {
+		if i == 0 {
+			continue
+		}
+		name, ok := names[p.names[i]]
+		if !ok {
+			name = similarity.Unnumbered(p.names[i])
+			names[p.names[i]] = name
+		}
+		k := key{of[p.parents[i]], name}
+		if _, ok := known[k]; !ok {
+			known[k] = i
+		}
+		of[i] = known[k]
+		for c, by := range p.varies[i] {
+			p.varies[of[i]][c] = max(p.varies[of[i]][c], by)
+		}
+	}
+	for i := range p.names {
+		copy(p.varies[i], p.varies[of[i]])
+	}
 }
 
 // dropVarying sets to 0 what lies in paths that vary.

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/chance"
 	"github.com/stemma-go/stemma/internal/similarity"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -31,18 +32,22 @@ const (
 	Function
 	Context
 	Line // the place of a call: what the callee has is counted there
+	Cost // of limits only: what a function costs with all that it calls, see Costs
 )
 
-var scopeNames = [...]string{"total", "function", "context", "line"}
+var scopeNames = [...]string{"total", "function", "context", "line", "cost"}
 
 func (s Scope) String() string { return scopeNames[s] }
 
-// ParseScope returns the scope of that name; Total has none.
-func ParseScope(name string) (Scope, error) {
-	if i := slices.Index(scopeNames[1:], name); i >= 0 {
+// ParseScope returns the scope of rows of that name; Total has none.
+func ParseScope(name string) (Scope, error) { return parseScope(name, Line) }
+
+// parseScope returns the scope of that name, of those up to last.
+func parseScope(name string, last Scope) (Scope, error) {
+	if i := slices.Index(scopeNames[1:last+1], name); i >= 0 {
 		return Scope(i + 1), nil
 	}
-	return 0, fmt.Errorf("unknown scope %q (want %s)", name, strings.Join(scopeNames[1:], ", "))
+	return 0, fmt.Errorf("unknown scope %q (want %s)", name, strings.Join(scopeNames[1:last+1], ", "))
 }
 
 // A Side is one of the two things that are compared.
@@ -57,6 +62,7 @@ type Side struct {
 	Baseline       bool
 	Contexts       bool // contexts are known, and not only functions
 
+	Losses  []profile.Loss      // what is missing
 	Varying map[string][]uint64 // by exact value and node, by how much it varies from run to run; nil if not known
 }
 
@@ -64,6 +70,7 @@ type Side struct {
 type Options struct {
 	Ignore  []Pattern // functions that do not count, nor does what they have in any context
 	Renames bool      // look for functions that have another name
+	Chance  bool      // compare what Go does by chance, too, see package chance
 	Force   bool      // compare what does not belong together, too
 }
 
@@ -84,6 +91,8 @@ type Value struct {
 	// Varying is what lies in contexts that vary from run to run on either side. It is in neither of the
 	// others, and in no row.
 	Varying [2]uint64
+	// Chance is likewise what Go does by chance, if that is not compared.
+	Chance [2]uint64
 
 	group *group
 	index int // in group.counts
@@ -91,13 +100,15 @@ type Value struct {
 
 // A group is what hangs on one pair of trees.
 type group struct {
-	trees  [2]*cct.Tree
-	match  *similarity.Match
-	loose  bool
-	types  []profile.ValueType
-	counts [][2][]uint64 // by value, side and node; 0 of what is ignored, or varies
-	varies [][]varying   // by value, the outermost contexts that vary
-	tables [len(scopeNames)]*table
+	trees [2]*cct.Tree
+	match *similarity.Match
+	loose bool
+	// the sides are of different releases of Go
+	otherGo bool
+	types   []profile.ValueType
+	counts  [][2][]uint64 // by value, side and node; 0 of what is ignored, or varies
+	varies  [][]varying   // by value, the outermost contexts that vary
+	tables  [len(scopeNames)]*table
 }
 
 // A table has the rows of one scope. Row 0 is none, but of Total.
@@ -112,8 +123,26 @@ func Compare(base, new *Side, o Options) (*Diff, error) {
 	if err := d.checkSides(o.Force); err != nil {
 		return nil, err
 	}
-	d.addGroup(base.Exact, new.Exact, base.Calls, new.Calls, o)
-	d.addGroup(base.Sampled, new.Sampled, nil, nil, o)
+	for _, s := range d.Sides {
+		if s.Baseline && o.Chance {
+			return nil, fmt.Errorf("%s is a baseline, which has nothing of what Go does by chance; compare two "+
+				"records, or leave out -chance", s.Name)
+		}
+	}
+	// What has another name is found by exact values only: which functions a sampler met is chance.
+	how := similarity.How{Loose: base.Baseline || new.Baseline}
+	trees := [2]similarity.Tree{base.tree(base.Exact, base.Calls), new.tree(new.Exact, new.Calls)}
+	if known := len(trees[0].Nodes) > 1 && len(trees[1].Nodes) > 1; known && !how.Loose {
+		if how.Alike = similarity.Alike(trees[0], trees[1]); !how.Alike && o.Renames {
+			how.Renamed = similarity.Renames(trees[0], trees[1])
+		}
+	}
+	d.addGroup(base.Exact, new.Exact, trees, how, o)
+	sampled := [2]similarity.Tree{base.tree(base.Sampled, nil), new.tree(new.Sampled, nil)}
+	if len(trees[0].Nodes) <= 1 || len(trees[1].Nodes) <= 1 {
+		how.Alike = similarity.Alike(sampled[0], sampled[1])
+	}
+	d.addGroup(base.Sampled, new.Sampled, sampled, how, o)
 	if len(d.Values) == 0 {
 		return nil, fmt.Errorf("%s has %s and %s has %s: no value in common; record both with the same engine",
 			base.Name, base.has(), new.Name, new.has())
@@ -126,6 +155,14 @@ func Compare(base, new *Side, o Options) (*Diff, error) {
 		}
 	}
 	return d, nil
+}
+
+// tree returns the tree of some values; of none, that of a root.
+func (s *Side) tree(v *cct.Values, calls []cct.Call) similarity.Tree {
+	if v == nil || len(v.Types) == 0 {
+		return similarity.Tree{Tree: &cct.Tree{Nodes: make([]cct.Node, 1)}}
+	}
+	return similarity.Tree{Tree: v.Tree, Calls: calls}
 }
 
 // types returns the values that a side has.
@@ -152,25 +189,33 @@ func (s *Side) has() string {
 }
 
 // addGroup compares two trees with the values that both have.
-func (d *Diff) addGroup(a, b *cct.Values, callsA, callsB []cct.Call, o Options) {
+func (d *Diff) addGroup(a, b *cct.Values, trees [2]similarity.Tree, how similarity.How, o Options) {
 	if a == nil || b == nil || len(a.Types) == 0 || len(b.Types) == 0 {
 		return
 	}
 	// A baseline knows no call sites: then contexts are paths of functions.
-	loose := d.Sides[0].Baseline || d.Sides[1].Baseline
-	g := &group{trees: [2]*cct.Tree{a.Tree, b.Tree}, loose: loose}
-	g.match = similarity.NewMatch(similarity.Tree{Tree: a.Tree, Calls: callsA},
-		similarity.Tree{Tree: b.Tree, Calls: callsB}, o.Renames && !loose, loose)
+	g := &group{trees: [2]*cct.Tree{a.Tree, b.Tree}, loose: how.Loose,
+		otherGo: !slices.Equal(d.Sides[0].Go, d.Sides[1].Go), match: similarity.NewMatch(trees[0], trees[1], how)}
 	kept := [2][]bool{g.kept(0, o.Ignore), g.kept(1, o.Ignore)}
+	luck := func(side int, t profile.ValueType) []bool {
+		if o.Chance {
+			return nil
+		}
+		return chance.Nodes(g.trees[side], t.Name == profile.Ops.Name)
+	}
 	for i, t := range a.Types {
 		k := slices.IndexFunc(b.Types, func(u profile.ValueType) bool { return u.Name == t.Name && u.Unit == t.Unit })
 		if k < 0 {
 			continue
 		}
 		counts := [2][]uint64{g.without(0, a.Counts[i], kept[0]), g.without(1, b.Counts[k], kept[1])}
+		v := Value{ValueType: t, group: g, index: len(g.counts)}
+		for side := range counts {
+			counts[side], v.Chance[side] = dropped(counts[side], luck(side, t))
+		}
 		all := [2]uint64{sum(counts[0]), sum(counts[1])}
 		list := d.withoutVarying(g, t, &counts)
-		v := Value{ValueType: t, Base: sum(counts[0]), New: sum(counts[1]), group: g, index: len(g.counts)}
+		v.Base, v.New = sum(counts[0]), sum(counts[1])
 		v.Varying = [2]uint64{all[0] - v.Base, all[1] - v.New}
 		d.Values = append(d.Values, v)
 		g.types, g.counts, g.varies = append(g.types, t), append(g.counts, counts), append(g.varies, list)
@@ -201,6 +246,20 @@ func (g *group) without(side int, counts []uint64, kept []bool) []uint64 {
 		}
 	}
 	return list
+}
+
+// dropped returns counts with zeros where drop is set, and how much that was.
+func dropped(counts []uint64, drop []bool) (left []uint64, n uint64) {
+	if !slices.Contains(drop, true) {
+		return counts, 0
+	}
+	left = slices.Clone(counts)
+	for i, d := range drop {
+		if d {
+			n, left[i] = n+left[i], 0
+		}
+	}
+	return left, n
 }
 
 func sum(counts []uint64) (n uint64) {
@@ -363,13 +422,13 @@ func (d *Diff) Row(v Value, s Scope, i int) Row {
 		side = 0
 	}
 	tree := v.group.trees[side]
-	r.Name, r.File, r.Line = describe(tree, s, at[side])
+	r.Name, r.File, r.Line = v.group.describe(side, s, at[side])
 	if s == Context {
 		r.Stack = tree.Stack(at[side])
 	}
 	if r.InBase && r.InNew {
 		was := ""
-		was, r.WasFile, r.WasLine = describe(v.group.trees[0], s, at[0])
+		was, r.WasFile, r.WasLine = v.group.describe(0, s, at[0])
 		if r.How = how(r, was); r.Name != was {
 			r.Was = was
 		}
@@ -377,8 +436,9 @@ func (d *Diff) Row(v Value, s Scope, i int) Row {
 	return r
 }
 
-// describe returns the name of a row that has node n, and where it is.
-func describe(t *cct.Tree, s Scope, n uint32) (name, file string, line int) {
+// describe returns the name of a row that has node n of one side, and where it is.
+func (g *group) describe(side int, s Scope, n uint32) (name, file string, line int) {
+	t := g.trees[side]
 	node := t.Nodes[n]
 	f, site := t.Funcs[node.Func], t.Sites[node.Site]
 	switch s {
@@ -390,11 +450,19 @@ func describe(t *cct.Tree, s Scope, n uint32) (name, file string, line int) {
 			if i > 0 {
 				b.WriteString(" ← ")
 			}
-			b.WriteString(fr.Func)
+			b.WriteString(g.name(fr.Func))
 		}
 		return b.String(), f.File, f.Line
 	}
-	return f.Name, f.File, f.Line
+	return g.name(f.Name), f.File, f.Line
+}
+
+// name returns the name of the row of a function, which may be of several closures.
+func (g *group) name(of string) string {
+	if g.loose {
+		return similarity.Unnumbered(of)
+	}
+	return of
 }
 
 // how says in what a row differs whose name was was, apart from its values. A checkout may
@@ -465,55 +533,52 @@ func (d *Diff) otherLines(v Value) map[string]bool {
 	return names
 }
 
-// Source returns the place of the call from which a row of functions has got most of
-// its growth, to show where to look. ok is false if no place is known.
-func (d *Diff) Source(v Value, r Row) (place Row, ok bool) {
-	g := v.group
-	if g.loose {
-		return Row{}, false
+// Place returns the place to look at for a row that has grown: of the calls that lead there, the innermost ones in
+// files for which in is true, and of these the one below which most of the growth is. ok is false if there is none.
+func (d *Diff) Place(v Value, s Scope, row int, in func(file string) bool) (file string, line int, ok bool) {
+	type place struct {
+		file string
+		line int
 	}
-	t := g.table(Line)
-	base, new := t.values[v.index][0], t.values[v.index][1]
-	best := 0
-	for i, n := range t.at[1] {
-		if n == 0 || new[i] <= base[i] || g.trees[1].Funcs[g.trees[1].Nodes[n].Func].Name != r.Name {
-			continue
-		}
-		if best == 0 || new[i]-base[i] > new[best]-base[best] {
-			best = i
-		}
-	}
-	if best == 0 {
-		return Row{}, false
-	}
-	if place = d.Row(v, Line, best); place.Line > 0 {
-		return place, true
-	}
-	return d.sourceAbove(v, r)
-}
-
-// sourceAbove is Source for what natives do, which have no lines, such as allocations: the place is that
-// of the innermost call with a line.
-func (d *Diff) sourceAbove(v Value, r Row) (place Row, ok bool) {
 	g := v.group
 	tree, t := g.trees[1], g.table(Context)
+	rows := g.rows(1, s)
 	base, new := t.values[v.index][0], t.values[v.index][1]
-	grown := make(map[uint32]uint64) // by site
+	grown, most := make(map[place]uint64), uint64(0)
+	known := make(map[string]bool)
 	for i, n := range t.at[1] {
-		if n == 0 || new[i] <= base[i] || tree.Funcs[tree.Nodes[n].Func].Name != r.Name {
+		if n == 0 || new[i] <= base[i] || rows[n] != uint32(row) {
 			continue
 		}
-		for n != 0 && tree.Sites[tree.Nodes[n].Site].Line == 0 {
-			n = tree.Nodes[n].Parent
+		file, line, found := g.placeAbove(tree, n, func(file string) bool {
+			is, ok := known[file]
+			if !ok {
+				is = in(file)
+				known[file] = is
+			}
+			return is
+		})
+		if !found {
+			continue
 		}
-		grown[tree.Nodes[n].Site] += new[i] - base[i]
+		at := place{file, line}
+		grown[at] += new[i] - base[i]
 	}
-	var most uint64
-	for site, by := range grown {
-		at := tree.Sites[site]
-		if at.Line > 0 && (by > most || by == most && at.Line < place.Line) {
-			most, place, ok = by, Row{Name: r.Name, File: at.File, Line: at.Line}, true
+	var best place
+	for at, by := range grown {
+		if by > most || by == most && (at.file < best.file || at.file == best.file && at.line < best.line) {
+			best, most, ok = at, by, true
 		}
 	}
-	return place, ok
+	return best.file, best.line, ok
+}
+
+// placeAbove returns the innermost call on the way to a node that is in a file for which in is true.
+func (g *group) placeAbove(t *cct.Tree, n uint32, in func(file string) bool) (file string, line int, ok bool) {
+	for ; n != 0; n = t.Nodes[n].Parent {
+		if s := t.Sites[t.Nodes[n].Site]; s.Line > 0 && in(s.File) {
+			return s.File, s.Line, true
+		}
+	}
+	return "", 0, false
 }

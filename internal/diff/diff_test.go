@@ -3,9 +3,11 @@ package diff
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -279,8 +281,8 @@ func TestLimits(t *testing.T) {
 		"calls>1%%":                         "behind the %",
 		"calls>1%5":                         "behind the %",
 		"calls>k":                           "no amount",
-		"calls/file>1":                      `unknown scope "file" (want function, context, line)`,
-		"calls/total>1":                     `unknown scope "total" (want function, context, line)`,
+		"calls/file>1":                      `unknown scope "file" (want function, context, line, cost)`,
+		"calls/total>1":                     `unknown scope "total" (want function, context, line, cost)`,
 		"calls@>1":                          "an empty pattern",
 		"calls>1,":                          "no >",
 		"calls/function/x>1":                "unknown scope",
@@ -341,7 +343,7 @@ func baseline(t *testing.T, s *Side, contexts bool) (*Side, string) {
 }
 
 func TestBaseline(t *testing.T) {
-	want := `stemma baseline 1
+	want := `stemma baseline 2
 go go1.26.8
 flags engine=cct inlined=on recursion=folded
 program prog
@@ -415,7 +417,7 @@ func TestBadBaseline(t *testing.T) {
 	_, good := baseline(t, side(t, "base"), false)
 	_, deep := baseline(t, side(t, "base"), true)
 	for _, test := range []struct{ text, old, new, want string }{
-		{good, "baseline 1", "baseline 2", "line 1: "},
+		{good, "baseline 2", "baseline 9", "line 1: "},
 		{good, "end\n", "", "it is cut off"},
 		{good, "20 0 main.deep", "<<<<<<< HEAD", "line 8: "},
 		{good, "20 0 main.deep", "20 main.deep", "line 8: "},
@@ -537,5 +539,47 @@ func TestVarying(t *testing.T) {
 	d := compare(t, side(t, "base"), base, Options{})
 	if list := d.VaryingContexts(d.Values[0]); len(list) != 1 || changes(d, "calls", Context) != "" {
 		t.Errorf("what varies on the new side: %+v; %s", list, changes(d, "calls", Context))
+	}
+}
+
+// TestIncomplete checks limits on records that lack something, on either side: what is about counts is an error, and
+// so is a baseline of such a record.
+func TestIncomplete(t *testing.T) {
+	limits, err := ParseLimits("calls>0,calls/function>0,alloc>1%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("testdata/base.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	harmless := []string{profile.LossChecks, profile.LossDeep, profile.LossIncomplete, profile.LossPlaces,
+		profile.LossRequests, profile.LossSampleNodes, profile.LossTruncated, profile.LossTraces, profile.LossPending,
+		profile.LossMismatches}
+	for _, kind := range append([]string{profile.LossNodes, profile.LossFuncs, profile.LossPages, profile.LossShards,
+		profile.LossTables, profile.LossPaths, profile.LossEdges, profile.LossUnread, profile.LossUnreadable,
+		"of a later version"}, harmless...) {
+		p := parse(t, string(text))
+		p.Processes[0].Losses = []profile.Loss{{Kind: kind, Count: 2}}
+		whole, lossy := side(t, "whole"), FromProfile("lossy", p)
+		want := "lossy is not complete, so that %s may be too low there: it lacks " + kind + " (2)"
+		for _, pair := range [][2]*Side{{whole, lossy}, {lossy, whole}, {lossy, lossy}} {
+			d := compare(t, pair[0], pair[1], Options{})
+			for _, l := range limits {
+				for _, soft := range []bool{false, true} {
+					results, err := d.Check([]Limit{l}, soft)
+					if slices.Contains(harmless, kind) {
+						if err != nil || Exceeded(results) {
+							t.Errorf("%s, limit %s: %v", kind, l.Text, err)
+						}
+					} else if err == nil || !strings.Contains(err.Error(), fmt.Sprintf(want, l.Value)) {
+						t.Errorf("%s, limit %s: have error %v, want %q", kind, l.Text, err, want)
+					}
+				}
+			}
+		}
+		if err := WriteBaseline(io.Discard, lossy, false); (err == nil) != slices.Contains(harmless, kind) {
+			t.Errorf("%s: baseline: %v", kind, err)
+		}
 	}
 }

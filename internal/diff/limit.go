@@ -7,17 +7,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/stemma-go/stemma/internal/chance"
 )
 
 // Limits as they are written.
 //
 //	limits  = limit {"," limit}
 //	limit   = value ["/" scope] ["@" pattern] ">" amount
-//	scope   = "function" | "context" | "line"
+//	scope   = "function" | "context" | "line" | "cost"
 //	amount  = number "%" ["+" number] | number
 //
 // Without a scope a limit holds for all functions together, or for all that match the
-// pattern; with one, for each of them. A number may have a unit: k, M, G; of bytes
+// pattern; with one, for each of them. With the scope cost it holds for what each function costs, or each
+// below those that match, see Costs. A number may have a unit: k, M, G; of bytes
 // B, kB, MB, GB; of times ns, us, ms, s.
 
 // A Pattern matches names of functions: * stands for anything, ? for one character.
@@ -82,7 +85,7 @@ func parseLimit(text string) (Limit, error) {
 	}
 	if hasScope {
 		var err error
-		if l.Scope, err = ParseScope(scope); err != nil {
+		if l.Scope, err = parseScope(scope, Cost); err != nil {
 			return l, err
 		}
 	}
@@ -150,6 +153,23 @@ type Result struct {
 	Of        Value
 	Base, New uint64 // of all rows that the limit is about
 	Over      []int  // rows that have grown too much, the largest growth first; of Total, one
+	costs     []cost // of Cost, what the numbers in Over mean
+}
+
+// Gate returns limits that find what a change makes more expensive, and let a program be rewritten: for each value
+// that both sides have and that does not depend on time. They are those that docs recommend.
+func (d *Diff) Gate() []Limit {
+	var list []Limit
+	for _, text := range []string{"calls/cost>1%+10", "allocs/cost>1%+10", "alloc/cost>10%+4kB", "ops/cost>10%+1k"} {
+		limits, err := ParseLimits(text)
+		if err != nil {
+			panic(err) // they are constants
+		}
+		if _, err := d.Value(limits[0].Value); err == nil {
+			list = append(list, limits...)
+		}
+	}
+	return list
 }
 
 // Check holds the difference against limits. An error says that one cannot be checked: a
@@ -173,6 +193,11 @@ func (d *Diff) check(l Limit) (Result, error) {
 		return Result{}, err
 	}
 	r := Result{Limit: l, Of: of}
+	for _, side := range d.Sides {
+		if err := side.complete(of.ValueType); err != nil {
+			return r, err
+		}
+	}
 	if l.Unit != "" && l.Unit != r.Of.Unit {
 		return r, fmt.Errorf("%s has the unit %s, and the limit is in %s", l.Value, r.Of.Unit, l.Unit)
 	}
@@ -180,13 +205,20 @@ func (d *Diff) check(l Limit) (Result, error) {
 		return r, err
 	}
 	scope := l.Scope
-	if scope == Total {
+	if scope == Total || scope == Cost {
 		scope = Function
 	}
 	rows := d.matching(r.Of, scope, l.Pattern)
 	if l.Pattern != nil && len(rows) == 0 {
+		if why := chance.Why(l.Pattern.text); why != "" {
+			return r, fmt.Errorf("%s is what Go does by chance (%s), and not compared; use -chance",
+				l.Pattern.text, why)
+		}
 		return r, fmt.Errorf("no function with %s matches %s in either record; a limit that guards nothing "+
 			"is a mistake", l.Value, l.Pattern.text)
+	}
+	if l.Scope == Cost {
+		return r, r.checkCost(rows)
 	}
 	values := r.Of.group.table(scope).values[r.Of.index]
 	for _, i := range rows {
@@ -204,13 +236,33 @@ func (d *Diff) check(l Limit) (Result, error) {
 	return r, nil
 }
 
+// checkCost holds what functions cost against the limit; if it has a pattern, below these functions.
+func (r *Result) checkCost(rows []int) error {
+	g := r.Of.group
+	var roots []bool
+	if r.Pattern != nil {
+		roots = make([]bool, g.numRows())
+		for _, i := range rows {
+			roots[i] = true
+		}
+	}
+	c := g.newCosts(r.Of, roots)
+	c.walk()
+	r.costs = c.over(&r.Limit)
+	for i := range r.costs {
+		r.Over = append(r.Over, i)
+	}
+	r.Base, r.New = c.steps[0].all[0], c.steps[0].all[1]
+	return nil
+}
+
 // Knows returns an error if one side does not know what a scope is about.
 func (d *Diff) Knows(s Scope) error {
 	for _, side := range d.Sides {
 		switch {
 		case s == Line && side.Baseline:
 			return fmt.Errorf("%s is a baseline, which has no lines; compare two records, or by function", side.Name)
-		case s == Context && !side.Contexts:
+		case (s == Context || s == Cost) && !side.Contexts:
 			return fmt.Errorf("%s is a baseline without contexts; make it with 'stemma baseline -contexts', or "+
 				"compare by function", side.Name)
 		}
@@ -265,12 +317,60 @@ func Exceeded(results []Result) bool {
 
 // Over describes a row of r.Over.
 func (d *Diff) Over(r Result, i int) Row {
-	if r.Scope != Total {
-		return d.Row(r.Of, r.Scope, i)
+	switch r.Scope {
+	case Total:
+		name := "all functions"
+		if r.Pattern != nil {
+			name = r.Pattern.text
+		}
+		return Row{Name: name, InBase: true, InNew: true, Base: r.Base, New: r.New}
+	case Cost:
+		return d.costRow(r, r.costs[i])
 	}
-	name := "all functions"
-	if r.Pattern != nil {
-		name = r.Pattern.text
+	return d.Row(r.Of, r.Scope, i)
+}
+
+// costRow describes the calls of a function that cost more.
+func (d *Diff) costRow(r Result, x cost) Row {
+	g := r.Of.group
+	names := func(row uint32) string {
+		for side := 1; side >= 0; side-- {
+			for i, other := range g.match.Functions(side) {
+				if other == row {
+					return g.name(g.trees[side].Funcs[i].Name)
+				}
+			}
+		}
+		return ""
 	}
-	return Row{Name: name, InBase: true, InNew: true, Base: r.Base, New: r.New}
+	row := Row{Name: names(x.caller), InBase: true, InNew: true, Base: x.base, New: x.new}
+	switch {
+	case x.callee == goRow:
+		row.Name += " → go"
+	case x.callee != x.caller:
+		row.Name += " → " + names(x.callee)
+	}
+	if site := g.trees[1].Sites[g.trees[1].Nodes[x.node].Site]; x.node != 0 {
+		row.File, row.Line = site.File, site.Line
+	}
+	return row
+}
+
+// Where returns the place to look at for a row of r.Over, in a file for which in is true.
+func (d *Diff) Where(r Result, i int, in func(file string) bool) (file string, line int, ok bool) {
+	switch r.Scope {
+	case Cost:
+		g := r.Of.group
+		return g.placeAbove(g.trees[1], r.costs[i].node, in)
+	case Total:
+		if i, ok = d.Largest(r); !ok {
+			return "", 0, false
+		}
+		r.Scope = Function
+	}
+	if file, line, ok = d.Place(r.Of, r.Scope, i, in); ok {
+		return file, line, true
+	}
+	row := d.Row(r.Of, r.Scope, i)
+	return row.File, row.Line, row.Line > 0 && in(row.File)
 }

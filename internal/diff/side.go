@@ -13,7 +13,7 @@ import (
 // FromProfile returns the side that a profile is.
 func FromProfile(name string, p *profile.Profile) *Side {
 	s := &Side{Name: name, Exact: cct.ValuesOf(p, false), Sampled: cct.ValuesOf(p, true), Calls: cct.Calls(p),
-		Contexts: true}
+		Contexts: true, Losses: p.Lost()}
 	s.takeVarying()
 	for _, proc := range p.Processes {
 		s.Go = append(s.Go, profile.Printable(proc.GoVersion))
@@ -52,6 +52,17 @@ func inlining(p *profile.Profile) string {
 		return "inlined=off"
 	}
 	return ""
+}
+
+// complete returns an error if something of a value is missing.
+func (s *Side) complete(t profile.ValueType) error {
+	for _, l := range s.Losses {
+		if l.Spoils(t) {
+			return fmt.Errorf("%s is not complete, so that %s may be too low there: it lacks %s (%d); record it "+
+				"again, 'stemma info' says more", s.Name, t.Name, profile.Printable(l.Kind), l.Count)
+		}
+	}
+	return nil
 }
 
 // checkSides returns an error if the sides do not belong together. Two records may

@@ -26,6 +26,8 @@ type Options struct {
 	Hard, Soft     []diff.Limit
 	Ignored        []diff.Pattern
 	Renames, Force bool
+	Chance         bool // what Go does by chance is compared, too
+	Gate           bool // the limits of diff.Gate hold, too
 	Repeats        bool // of records with commas between, each is a run of the same work
 	Top            int
 	TopGiven       bool
@@ -133,7 +135,8 @@ func readBaseline(path string) (*diff.Side, error) {
 // compare compares the sides and checks the limits.
 func (c *Result) compare() (err error) {
 	o := c.o
-	c.d, err = diff.Compare(c.sides[0], c.sides[1], diff.Options{Ignore: o.Ignored, Renames: o.Renames, Force: o.Force})
+	c.d, err = diff.Compare(c.sides[0], c.sides[1],
+		diff.Options{Ignore: o.Ignored, Renames: o.Renames, Chance: o.Chance, Force: o.Force})
 	if err != nil {
 		return err
 	}
@@ -141,10 +144,19 @@ func (c *Result) compare() (err error) {
 	if err := c.d.Knows(o.Scope); err != nil {
 		return err
 	}
+	hard := o.Hard
+	if o.Gate {
+		limits := c.d.Gate()
+		if len(limits) == 0 {
+			return fmt.Errorf("-gate: %s and %s have neither calls nor operations in common; record both with "+
+				"-engine=cct", c.sides[0].Name, c.sides[1].Name)
+		}
+		hard = append(limits, hard...)
+	}
 	for _, g := range []struct {
 		limits []diff.Limit
 		soft   bool
-	}{{o.Hard, false}, {o.Soft, true}} {
+	}{{hard, false}, {o.Soft, true}} {
 		r, err := c.d.Check(g.limits, g.soft)
 		if err != nil {
 			return err
@@ -190,7 +202,7 @@ func (c *Result) exceeded(r diff.Result, row int) string {
 	text := fmt.Sprintf("%s of %s: %s → %s (%s), limit %s", r.Value, rowName(x), amountOf(r.Of, x.Base),
 		amountOf(r.Of, x.New), growth(x.Base, x.New), r.Text)
 	if more := len(r.Over) - 1; more > 0 && row == r.Over[0] {
-		text += fmt.Sprintf(", and %s more", words.Plural(more, r.Scope.String()))
+		text += fmt.Sprintf(", and %s more", words.Plural(more, rowOf(r.Scope)))
 	}
 	return text
 }

@@ -29,6 +29,8 @@ type (
 		Varying     []jsonVarying `json:"varying"`
 		BaseVarying uint64        `json:"baseVarying"`
 		NewVarying  uint64        `json:"newVarying"`
+		BaseChance  uint64        `json:"baseChance"` // what Go does by chance, which is in none of these, either
+		NewChance   uint64        `json:"newChance"`
 	}
 	jsonVarying struct {
 		Name  string             `json:"name"`
@@ -73,7 +75,8 @@ func (c *Result) writeJSON(w io.Writer) error {
 		Notes: append([]string{}, c.notes...), By: c.o.Scope.String(),
 		Values: []jsonValue{}, Matched: []jsonMatched{}, Limits: []jsonLimit{}}
 	for _, v := range c.d.Values {
-		jv := jsonValue{v.Name, v.Unit, v.Base, v.New, []JsonRow{}, []jsonVarying{}, v.Varying[0], v.Varying[1]}
+		jv := jsonValue{v.Name, v.Unit, v.Base, v.New, []JsonRow{}, []jsonVarying{}, v.Varying[0], v.Varying[1],
+			v.Chance[0], v.Chance[1]}
 		for _, x := range c.d.VaryingContexts(v) {
 			jv.Varying = append(jv.Varying, jsonVarying{x.Func, x.By, report.JsonStack(x.Stack)})
 		}

@@ -113,6 +113,7 @@ func (c *Result) text(w io.Writer) {
 		fmt.Fprintf(w, "\n%s: %s → %s (%s)", v.Name, amountOf(v, v.Base), amountOf(v, v.New), growth(v.Base, v.New))
 		if len(rows)+more == 0 {
 			fmt.Fprintf(w, ", the same in each %s\n", c.o.Scope)
+			c.chance(w, v)
 			c.varying(w, v)
 			continue
 		}
@@ -125,6 +126,7 @@ func (c *Result) text(w io.Writer) {
 		if more > 0 {
 			fmt.Fprintf(w, "%15s and %s more; -top=-1 lists all\n", "", words.Plural(more, c.o.Scope.String()))
 		}
+		c.chance(w, v)
 		c.varying(w, v)
 	}
 	if len(c.results) > 0 {
@@ -132,6 +134,14 @@ func (c *Result) text(w io.Writer) {
 	}
 	for _, r := range c.results {
 		fmt.Fprintf(w, "limit %-24s %s\n", r.Text, c.kept(r))
+	}
+}
+
+// chance says how much is not compared because Go does it by chance.
+func (c *Result) chance(w io.Writer, v diff.Value) {
+	if v.Chance[0] != v.Chance[1] && !c.sides[0].Baseline && !c.sides[1].Baseline {
+		fmt.Fprintf(w, "\n%s by chance, not compared: %s of base, %s of new; -chance compares them\n", v.Name,
+			amountOf(v, v.Chance[0]), amountOf(v, v.Chance[1]))
 	}
 }
 
@@ -172,7 +182,15 @@ func (c *Result) kept(r diff.Result) string {
 		return fmt.Sprintf("exceeded: %s → %s (%s)", amountOf(r.Of, r.Base), amountOf(r.Of, r.New),
 			growth(r.Base, r.New))
 	}
-	return "exceeded by " + words.Plural(len(r.Over), r.Scope.String())
+	return "exceeded by " + words.Plural(len(r.Over), rowOf(r.Scope))
+}
+
+// rowOf says what exceeds a limit of a scope.
+func rowOf(s diff.Scope) string {
+	if s == diff.Cost {
+		return diff.Function.String()
+	}
+	return s.String()
 }
 
 // title returns the name of a row with what else has changed about it.
@@ -350,23 +368,16 @@ func (c *Result) Annotate(w io.Writer) {
 	}
 }
 
-// whereGrown returns the line to annotate for a row that exceeds a limit: that of the call from which
-// most of the growth comes, or where the function begins.
-func (c *Result) whereGrown(r diff.Result, i int) (file string, line int, ok bool) {
-	if r.Scope == diff.Total {
-		if i, ok = c.d.Largest(r); !ok {
-			return "", 0, false
-		}
-		r.Scope = diff.Function
+// whereGrown returns the line to annotate for a row that exceeds a limit: that of the nearest call in the working
+// directory that leads to most of the growth, or where the function begins.
+func (c *Result) whereGrown(r diff.Result, i int) (rel string, line int, ok bool) {
+	in := func(file string) bool {
+		_, ok := inWorkspace(file)
+		return ok
 	}
-	row := c.d.Row(r.Of, r.Scope, i)
-	if r.Scope == diff.Function {
-		if place, found := c.d.Source(r.Of, row); found {
-			if file, ok := inWorkspace(place.File); ok {
-				return file, place.Line, true
-			}
-		}
+	file, line, ok := c.d.Where(r, i, in)
+	if ok {
+		rel, ok = inWorkspace(file)
 	}
-	file, ok = inWorkspace(row.File)
-	return file, row.Line, ok && row.Line > 0
+	return rel, line, ok
 }

@@ -87,7 +87,7 @@ func repeatHooks() []Hook {
 			Why:   "As typeAssert."},
 		{File: proc, Decl: "func newproc1", Anchor: "newg.trackingSeq = uint8(cheaprand())", Where: After,
 			Part:  Contexts,
-			Lines: []string{"if stemmaDeterministic {", "stemmaSow(newg, callergp)", "}"},
+			Lines: []string{"if stemmaDeterministic {", "stemmaSow(newg)", "}"},
 			Why:   "A goroutine draws what it always draws, whatever ran before it."},
 		{File: proc, Decl: "func schedinit", Anchor: "if procresize(procs) != nil {", Where: Before,
 			Part:  Contexts,

@@ -411,13 +411,14 @@ func (l *Dir) amountsOf(kind profile.FuncKind) (columns [rt.AmountCounters]*prof
 
 // readShards adds up the counters of all shards.
 // A shard is a file for each P that there has ever been. One that is missing makes
-// counts too low, which a note says.
+// counts too low: a loss, and a note that says which.
 func (l *Dir) readShards() error {
 	for s := range int(l.Header.Shards) {
 		name := fmt.Sprint(fileShard, s)
 		f, err := OpenFile(l.FS, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			l.Note("%s: missing; what its P counted is not included", name)
+			l.Lose(profile.LossShards, 1)
 			continue
 		}
 		if err != nil {
@@ -451,6 +452,7 @@ func (l *Dir) addShard(f *File) error {
 		size := int64(layout.CounterSize * counters)
 		if int64(off)+size > end {
 			l.Note("%s: ends at offset %d; the counters behind it are not included", f.Name, end)
+			l.Lose(profile.LossShards, 1)
 			return nil
 		}
 		b, err := f.At(int64(off), int(size))

@@ -84,9 +84,9 @@ func TestLiveDamage(t *testing.T) {
 			d.Header(func(h *layout.Header) { h.Lost[rt.LostNodes] = 7 })
 		}, "", profile.LossNodes, ""},
 		{"no shard", func(d *livetest.Dir, _ int, _ uint64) { d.Header(func(h *layout.Header) { h.Shards = 2 }) },
-			"", "", "shard.1: missing"},
-		{"short shard", func(d *livetest.Dir, n int, _ uint64) { d.Shards[0] = d.Shards[0][:n] }, "", "",
-			"shard.0: ends at offset"},
+			"", profile.LossShards, "shard.1: missing"},
+		{"short shard", func(d *livetest.Dir, n int, _ uint64) { d.Shards[0] = d.Shards[0][:n] }, "",
+			profile.LossShards, "shard.0: ends at offset"},
 		{"function record", func(d *livetest.Dir, _ int, _ uint64) { d.Funcs[0] = 4 }, "funcs: offset 0: record of",
 			"", ""},
 		{"half a record", func(d *livetest.Dir, _ int, _ uint64) { d.Funcs = append(d.Funcs, make([]byte, 64)...) },

@@ -45,14 +45,16 @@ func Align(trees ...Tree) []Weights {
 //     among all such sites counts.
 //   - Whether a call is inlined, or of a native, does not count, as that depends on
 //     the compiler; whether it is a go statement, a deferred call or a fault, does.
+//
+// In trees of one build names and lines are what they say. Where a tree knows functions only, neither the order
+// of closures is known nor whether there are others that never ran: all closures in a function are one.
 type naming struct {
-	trees   []Tree
-	renamed map[string]string   // names in the last tree, by which the others have other names
-	loose   bool                // only functions count, as a tree does not know its call sites
-	names   []map[string]string // for each tree, of each function
-	begins  []map[string]int    // for each tree, the lines where functions begin
-	met     []met
-	sites   []map[site]int // for each tree, ids of call sites
+	trees  []Tree
+	how    How
+	names  []map[string]string // for each tree, of each function
+	begins []map[string]int    // for each tree, the lines where functions begin
+	met    []met
+	sites  []map[site]int // for each tree, ids of call sites
 
 	pathCalls map[pathCall]uint32 // index of each call of any tree, from 1 on
 	paths     map[uint64]uint32   // index of each context of any tree, from 1 on: by its caller and the call
@@ -79,11 +81,10 @@ type met struct {
 	ids   []uint32 // what naming.calls returns, once it was asked
 }
 
-func newNaming(trees []Tree) *naming { return nameTrees(trees, nil, false) }
+func newNaming(trees []Tree) *naming { return nameTrees(trees, How{}) }
 
-func nameTrees(trees []Tree, renamed map[string]string, loose bool) *naming {
-	n := &naming{trees: trees, renamed: renamed, loose: loose, pathCalls: make(map[pathCall]uint32),
-		paths: make(map[uint64]uint32)}
+func nameTrees(trees []Tree, how How) *naming {
+	n := &naming{trees: trees, how: how, pathCalls: make(map[pathCall]uint32), paths: make(map[uint64]uint32)}
 	for range trees {
 		n.names = append(n.names, make(map[string]string))
 		n.sites = append(n.sites, make(map[site]int))
@@ -97,7 +98,11 @@ func nameTrees(trees []Tree, renamed map[string]string, loose bool) *naming {
 		n.begins = append(n.begins, begins)
 		n.met = append(n.met, n.callsMet(i))
 	}
-	if !loose {
+	switch {
+	case how.Loose:
+	case how.Alike:
+		n.keepSites()
+	default:
 		n.orderSites()
 	}
 	return n
@@ -132,6 +137,14 @@ func (n *naming) callsMet(i int) met {
 // closure is what the compiler appends to the name of a function for one that is made in it.
 var closure = regexp.MustCompile(`^(.+)([.-](?:func|gowrap|deferwrap|range)?)([0-9]+)$`)
 
+// Unnumbered returns the name of a function with * for the numbers of closures in it.
+func Unnumbered(name string) string {
+	if m := closure.FindStringSubmatch(name); m != nil {
+		return Unnumbered(m[1]) + m[2] + "*"
+	}
+	return name
+}
+
 // unnamed is the package of a plugin that was built from files, not by import path.
 var unnamed = regexp.MustCompile(`^plugin/unnamed-[0-9a-f]+\.`)
 
@@ -143,9 +156,19 @@ func (n *naming) nameFunctions() {
 	for i := range n.trees {
 		levels[i] = n.functions(i)
 		deepest = max(deepest, len(levels[i]))
-		for _, name := range levels[i][0] {
-			n.names[i][name] = n.plain(i, name)
+		for depth, names := range levels[i] {
+			for _, name := range names {
+				switch {
+				case depth == 0 || n.how.Alike:
+					n.names[i][name] = n.plain(i, name)
+				case n.how.Loose:
+					n.names[i][name] = n.plain(i, Unnumbered(name))
+				}
+			}
 		}
+	}
+	if n.how.Alike || n.how.Loose {
+		return
 	}
 	orders := make(map[string]*order)
 	for depth := 1; depth < deepest; depth++ {
@@ -159,7 +182,7 @@ func (n *naming) nameFunctions() {
 
 // plain returns what stands for the name of a function of tree i that is in no other one.
 func (n *naming) plain(i int, name string) string {
-	if was, ok := n.renamed[name]; ok && i == len(n.trees)-1 {
+	if was, ok := n.how.Renamed[name]; ok && i == len(n.trees)-1 {
 		name = was
 	}
 	return unnamed.ReplaceAllString(name, "plugin/unnamed.")
@@ -265,6 +288,17 @@ func (n *naming) orderSites() {
 	}
 }
 
+// keepSites fills n.sites with lines.
+func (n *naming) keepSites() {
+	for i := range n.trees {
+		for _, list := range n.sitesOf(i) {
+			for _, s := range list {
+				n.sites[i][s] = s.line
+			}
+		}
+	}
+}
+
 // sitesOf returns all call sites of tree i, by caller, each once.
 func (n *naming) sitesOf(i int) map[string][]site {
 	known := make(map[site]bool)
@@ -304,7 +338,7 @@ func (n *naming) calls(i int) []uint32 {
 	ids := make([]uint32, len(m.sites))
 	for c, s := range m.sites {
 		e := pathCall{caller: s.caller, callee: s.callee}
-		if !n.loose {
+		if !n.how.Loose {
 			e.site, e.via = n.siteID(i, s), m.vias[c]
 		}
 		if e.via == cct.ViaInlined || e.via == cct.ViaNative {

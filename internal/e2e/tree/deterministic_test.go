@@ -112,3 +112,17 @@ func TestDeterministicWaits(t *testing.T) {
 		t.Errorf("have %v and %q, want both waits to end", err, out)
 	}
 }
+
+// TestDeterministicSeries runs a program that starts more goroutines if it is told to: what the others draw stays.
+func TestDeterministicSeries(t *testing.T) {
+	exe := e2e.Build(t, "series")
+	var outputs []string
+	for _, env := range []string{"LESS=1", "MORE=1"} {
+		r := e2e.Run(t, exe, "STEMMA_DETERMINISTIC=1", env)
+		r.OK(t)
+		outputs = append(outputs, r.Stdout)
+	}
+	if outputs[0] != outputs[1] {
+		t.Errorf("have\n%swith more goroutines, want\n%s", outputs[1], outputs[0])
+	}
+}

@@ -179,9 +179,9 @@ func stemmaSetting(name string) string {
 
 // Each goroutine has two series of random numbers, which it draws from in the order of its own
 // program: one for the program (rand), one for the runtime (cheaprand), whose draws depend on
-// time here and there. A new goroutine's come from its creator's, so that they do not depend on
-// when which goroutine runs. Neither splits the stack, since rand must not; a signal handler has a
-// g of its own.
+// time here and there. A new goroutine's come from the function that it begins with, so that they do not depend on
+// when which goroutine runs, nor on what others do. Neither splits the stack, since rand must not; a signal handler has
+// a g of its own.
 
 //go:nosplit
 func stemmaDraw() uint64 {
@@ -206,11 +206,26 @@ func stemmaMix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// stemmaSow gives a new goroutine its series. It runs on the creator's system stack, with the
-// creator stopped behind it.
-func stemmaSow(newg, creator *g) {
-	creator.stemmaSeed += 0x9e3779b97f4a7c15
-	newg.stemmaSeed = stemmaMix(creator.stemmaSeed)
+// stemmaSown counts the goroutines that were started, by a hash of the function that they begin with.
+var stemmaSown [1 << 12]atomic.Uint64
+
+// stemmaSow gives a new goroutine its series: by the function that it begins with, and how many have begun with it. So
+// one goroutine more moves neither its creator's series nor that of others, but for those of the same
+// function. Closures have the name of the function that they are in, as their numbers change when one is added. It
+// runs on the creator's system stack, with the creator stopped behind it; the counters are atomic, since a
+// program may have set GOMAXPROCS.
+func stemmaSow(newg *g) {
+	name := funcname(findfunc(newg.startpc))
+	for len(name) > 0 && '0' <= name[len(name)-1] && name[len(name)-1] <= '9' {
+		name = name[:len(name)-1]
+	}
+	h := uint64(0xcbf29ce484222325) // FNV-1a
+	for i := 0; i < len(name); i++ {
+		h = (h ^ uint64(name[i])) * 0x100000001b3
+	}
+	h = stemmaMix(h)
+	n := stemmaSown[h%uint64(len(stemmaSown))].Add(1)
+	newg.stemmaSeed = stemmaMix(h + n*0x9e3779b97f4a7c15)
 	newg.stemmaCheap = ^newg.stemmaSeed
 }
 
