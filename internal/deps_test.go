@@ -51,13 +51,14 @@ const rule = `
 	internal/export: internal/cct;
 	internal/replay: internal/cct, internal/cce, internal/record;
 	internal/goroot: ;
-	internal/toolchain: internal/goroot, internal/callgraph;
+	internal/safefile: ;
+	internal/toolchain: internal/goroot, internal/callgraph, internal/safefile;
 	internal/exit: ;
 	internal/words: profile;
 	internal/manual: ;
 	internal/flags: internal/exit, internal/manual, internal/words;
 	internal/process: internal/toolchain;
-	internal/store: internal/record, internal/words, internal/exit;
+	internal/store: internal/record, internal/words, internal/exit, internal/safefile;
 	internal/cost: internal/goroot/layout;
 	internal/report: internal/store, internal/cct, internal/cost;
 	internal/lookup: internal/store, internal/decode;

@@ -11,6 +11,7 @@ import (
 	"github.com/stemma-go/stemma/internal/export"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/report"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/words"
 )
@@ -110,5 +111,5 @@ func runExport(e *process.Env, args []string) error {
 	if o.out == "" {
 		return write(e.Stdout)
 	}
-	return store.WriteFile(o.out, write)
+	return safefile.Write(o.out, safefile.Usual, write)
 }

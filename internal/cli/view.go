@@ -6,6 +6,7 @@ import (
 	"github.com/stemma-go/stemma/internal/display"
 	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/store"
 )
 
@@ -72,7 +73,7 @@ func runView(e *process.Env, args []string) error {
 	}
 	store.PrintSources(e.Stderr, "stemma: ", sources)
 	if o.out != "" {
-		return store.WriteFile(o.out, v.Write)
+		return safefile.Write(o.out, safefile.Private, v.Write)
 	}
 	return display.Serve(v, o.addr, !o.noBrowser, e.Stderr)
 }
