@@ -83,6 +83,19 @@ func (d *Dir) IsOwn() bool {
 // Names returns the entries.
 func (d *Dir) Names() ([]fs.DirEntry, error) { return fs.ReadDir(d.FS(), ".") }
 
+// OpenRegular opens a regular file in the directory or below it, for reading. Links that lead out of it are errors.
+func (d *Dir) OpenRegular(name string) (*os.File, error) {
+	f, err := d.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, fmt.Errorf("%s: no regular file", filepath.Join(d.Path, name))
+	}
+	return f, nil
+}
+
 // Open opens a regular file in the directory, for reading, and no link.
 func (d *Dir) Open(name string) (*os.File, error) {
 	info, err := d.Lstat(name)

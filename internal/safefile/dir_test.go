@@ -39,11 +39,12 @@ func TestRemoveExchanged(t *testing.T) {
 			gone, _ := filepath.Glob(top + "/shared/dir")
 			have := count(t, top)
 			if n > step && have < 4 || n <= step && (err != nil || have != 4 || gone != nil) {
-				t.Errorf("link %v, exchanged at step %d of %d: %d things are left, %v", link, step, n, have, err)
+				t.Errorf("link %v, exchanged at step %d of %d: %d things are left, %v", link, step, n, have,
+					err)
 			}
 			if kept := victimFiles(top); kept != 2 {
-				t.Errorf("link %v, exchanged at step %d of %d: %d files of somebody else's are left, want 2", link, step, n,
-					kept)
+				t.Errorf("link %v, exchanged at step %d of %d: %d files of somebody else's are left, want 2", link,
+					step, n, kept)
 			}
 		}
 	}
