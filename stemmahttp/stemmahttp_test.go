@@ -52,8 +52,8 @@ func TestBodies(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
 		http.MethodDelete, "ODD"} {
 		for _, kind := range []string{"multipart/form-data; boundary=x", "application/x-www-form-urlencoded"} {
-			b := &body{Reader: io.MultiReader(strings.NewReader(head), strings.NewReader(strings.Repeat("seconds=0&", 1<<20)),
-				strings.NewReader("\r\n--x--\r\n"))}
+			b := &body{Reader: io.MultiReader(strings.NewReader(head),
+				strings.NewReader(strings.Repeat("seconds=0&", 1<<20)), strings.NewReader("\r\n--x--\r\n"))}
 			r := httptest.NewRequest(method, "/?seconds=0", b)
 			r.Header.Set("Content-Type", kind)
 			w := httptest.NewRecorder()

@@ -111,5 +111,9 @@ func runExport(e *process.Env, args []string) error {
 	if o.out == "" {
 		return write(e.Stdout)
 	}
-	return safefile.Write(o.out, safefile.Usual, write)
+	mode := safefile.Private // for the command line
+	if o.format == "pgo" || o.format == "folded" {
+		mode = safefile.Usual // it has none
+	}
+	return safefile.Write(o.out, mode, write)
 }

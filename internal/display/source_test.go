@@ -17,8 +17,9 @@ func TestSource(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"here/go.mod": "module here\n", "here/a.go": "", "here/sub/a.go": "", "other/go.mod": "module other\n",
-		"other/a.go": "", "secret.go": "", "none/a.go": "", "space/go.work": "go 1.26\n", "space/x/go.mod": "module x\n",
-		"space/x/a.go": "", "space/y/go.mod": "module y\n", "space/y/a.go": "", "mod/m@v1.0.0/a.go": "",
+		"other/a.go": "", "secret.go": "", "none/a.go": "", "space/go.work": "go 1.26\n",
+		"space/x/go.mod": "module x\n",
+		"space/x/a.go":   "", "space/y/go.mod": "module y\n", "space/y/a.go": "", "mod/m@v1.0.0/a.go": "",
 		"mod/n@v1.0.0/sub/a.go": "", "mod/n@v1.0.0/go.mod": "module n\n", "mod/secret.go": "",
 		"goroot/src/go.mod": "module std\n", "goroot/src/fmt/a.go": "", "forged@v1/a.go": "",
 	} {
@@ -52,7 +53,8 @@ func TestSource(t *testing.T) {
 		{"here", "here/dir/secret.go", nowhere}, {"here", "here/other/a.go", served}, {"here", "here/pipe.go", nowhere},
 		{"here", "here", nowhere}, {"here", "here/none.go", nowhere}, {"here", "other/a.go", served},
 		{"here", "secret.go", served}, {"here", "none/a.go", served}, {"none", "none/a.go", public},
-		{"space/x", "space/y/a.go", public}, {"space/x", "here/a.go", served}, {"space/x", "space/other/a.go", served}, {"here", "mod/m@v1.0.0/a.go", public},
+		{"space/x", "space/y/a.go", public}, {"space/x", "here/a.go", served}, {"space/x", "space/other/a.go", served},
+		{"here", "mod/m@v1.0.0/a.go", public},
 		{"here", "mod/n@v1.0.0/sub/a.go", public}, {"here", "mod/m@v1.0.0/out.go", nowhere},
 		{"here", "mod/secret.go", served}, {"here", "goroot/src/fmt/a.go", public}, {"here", "forged@v1/a.go", served},
 		{"here", "here/../secret.go", served},
