@@ -110,6 +110,9 @@ func Select(modules []*Module, suites []Suite, list []Change) (affected []Affect
 	for i := range suites {
 		of[suites[i].Package] = &suites[i]
 	}
+	if len(list) == 0 {
+		return nil, nil // not even of modules whose packages are not known
+	}
 	known := make([]bool, len(list))
 	for _, m := range modules {
 		if m.Failed != nil {

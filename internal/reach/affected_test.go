@@ -123,7 +123,10 @@ func TestSelectModules(t *testing.T) {
 		}
 	}
 	broken := &Module{Dir: "/broken", At: "../broken", Off: true, Failed: errors.New("no network")}
-	affected, _ := Select([]*Module{broken}, nil, nil)
+	if affected, _ := Select([]*Module{broken}, nil, nil); len(affected) > 0 {
+		t.Errorf("nothing has changed, and %+v is affected", affected)
+	}
+	affected, _ := Select([]*Module{broken}, nil, []Change{{File: "a.go", dir: "/a"}})
 	if len(affected) != 1 || affected[0].line() != "GOWORK=off stemma test -C ../broken ./...  "+
 		"# all: its packages are not known: no network" {
 		t.Errorf("have %+v", affected)
