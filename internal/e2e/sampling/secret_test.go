@@ -9,6 +9,9 @@ import (
 // TestSecret looks for what was computed within secret.Do in the memory of a program that is sampled: where the
 // trampoline saves registers nothing of it may be left.
 func TestSecret(t *testing.T) {
+	if !e2e.Full() {
+		t.Skip("it builds Go's library with an experiment; run it with -full")
+	}
 	t.Setenv("GOEXPERIMENT", "runtimesecret")
 	exe := e2e.Build(t, "secret", "-engine=sample")
 	for _, every := range []string{"", "slow", "fast"} {
