@@ -54,13 +54,14 @@ const rule = `
 	internal/goroot: ;
 	internal/terminal: ;
 	internal/progress: internal/terminal;
-	internal/toolchain: internal/goroot, internal/callgraph, internal/progress;
+	internal/safefile: internal/progress;
+	internal/toolchain: internal/goroot, internal/callgraph, internal/safefile;
 	internal/exit: ;
 	internal/words: profile;
 	internal/manual: ;
 	internal/flags: internal/exit, internal/manual, internal/words;
 	internal/process: internal/toolchain;
-	internal/store: internal/record, internal/words, internal/exit, internal/progress;
+	internal/store: internal/record, internal/words, internal/exit, internal/safefile;
 	internal/cost: internal/goroot/layout;
 	internal/report: internal/store, internal/cct, internal/cost;
 	internal/lookup: internal/store, internal/decode;

@@ -15,6 +15,7 @@ import (
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/report"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -251,5 +252,5 @@ func runBaseline(e *process.Env, args []string) error {
 	if o.out == "" {
 		return write(e.Stdout)
 	}
-	return store.WriteFile(o.out, write)
+	return safefile.Write(o.out, safefile.Usual, write)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/report"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/words"
 )
@@ -115,5 +116,9 @@ func runExport(e *process.Env, args []string) error {
 		work.End()
 		return write(e.Stdout)
 	}
-	return store.WriteFile(o.out, write)
+	mode := safefile.Private // for the command line
+	if o.format == "pgo" || o.format == "folded" {
+		mode = safefile.Usual // it has none
+	}
+	return safefile.Write(o.out, mode, write)
 }

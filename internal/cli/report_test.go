@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/exit"
@@ -96,11 +97,35 @@ func TestReportGolden(t *testing.T) {
 }
 
 // TestSealed checks that a sealed file reports what the live directory does.
+// checkModes looks at who can read what is written: the command line is its user's alone.
+func checkModes(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o022))
+	for _, c := range []struct {
+		args []string
+		want os.FileMode
+	}{
+		{[]string{"seal"}, 0o600}, {[]string{"view"}, 0o600}, {[]string{"export", "-format=pprof"}, 0o600},
+		{[]string{"export", "-format=pgo"}, 0o644}, {[]string{"baseline"}, 0o644},
+	} {
+		if code, _, stderr := runMain(append(c.args, "-o", "written", "stemma.out/shapes.4242")...); code != exit.OK {
+			t.Error(stderr)
+		}
+		info, err := os.Stat("written")
+		if err != nil || info.Mode().Perm() != c.want {
+			t.Errorf("%v: mode %v, %v, want %v", c.args, info.Mode(), err, c.want)
+		}
+		if err := os.Remove("written"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestSealed(t *testing.T) {
 	inTemp(t)
 	if code, _, stderr := runMain("seal", "-o", "shapes.stemma", "stemma.out/shapes.4242"); code != exit.OK {
 		t.Fatal(stderr)
 	}
+	checkModes(t)
 	for _, flags := range [][]string{{"-json", "-contexts"}, {"-tree", "-min=0"}} {
 		_, live, _ := runMain(append([]string{"report", "stemma.out/shapes.4242"}, flags...)...)
 		_, sealed, _ := runMain(append([]string{"report", "shapes.stemma"}, flags...)...)

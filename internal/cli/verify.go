@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/launch"
@@ -109,7 +108,7 @@ func verifyProgram(e *process.Env, w io.Writer, p *launch.GoArgs, o *verify.Opti
 		fmt.Fprintf(e.Stderr, "stemma: the records stay in %s\n", rec.Base)
 		return err
 	}
-	if err := os.RemoveAll(rec.Base); err != nil {
+	if err := rec.Remove(); err != nil {
 		return err
 	}
 	return exit.With(rec.Code)

@@ -7,6 +7,7 @@ import (
 	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/progress"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/store"
 )
 
@@ -79,7 +80,7 @@ func runView(e *process.Env, args []string) error {
 	}
 	store.PrintSources(work.Output(e.Stderr), "stemma: ", sources)
 	if o.out != "" {
-		return store.WriteFile(o.out, v.Write)
+		return safefile.Write(o.out, safefile.Private, v.Write)
 	}
 	work.End()
 	return display.Serve(v, o.addr, !o.noBrowser, e.Stderr)

@@ -50,7 +50,7 @@ func Open(paths []string, basePath string) (v *view.View, sources []store.Source
 		return data(rec, base)
 	}
 	defer progress.Step("making the trees", "", nil)()
-	v, err = view.New(view.Options{Load: load, Decode: decoder(paths), Open: openSource})
+	v, err = view.New(view.Options{Load: load, Decode: decoder(paths), Open: openSource, OpenPublic: openPublic})
 	return v, sources, err
 }
 
@@ -81,20 +81,6 @@ func data(rec *store.Records, base *diff.Side) (*view.Data, error) {
 		d.Live = d.Live || s.Running
 	}
 	return d, nil
-}
-
-// openSource opens a regular file. A record may name a pipe or a device, which must not be
-// waited for.
-func openSource(name string) (io.ReadCloser, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		f.Close()
-		return nil, fmt.Errorf("%s: no regular file", name)
-	}
-	return f, nil
 }
 
 // Serve serves a page at addr until it is interrupted. It says where on stderr, and opens

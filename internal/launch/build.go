@@ -10,6 +10,7 @@ import (
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/progress"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/toolchain"
 	"github.com/stemma-go/stemma/internal/words"
 )
@@ -109,7 +110,7 @@ func Build(e *process.Env, p *GoArgs) (*Program, error) {
 		return nil, err
 	}
 	defer b.Close()
-	tmp, err := os.MkdirTemp("", "stemma-run")
+	tmp, err := safefile.MakeDir("", "stemma-run")
 	if err != nil {
 		return nil, err
 	}
@@ -154,10 +155,10 @@ func (p *Program) build(e *process.Env, b *toolchain.Build, a *GoArgs, pkg []str
 	if _, ok := a.Args.Flag("buildvcs"); !ok {
 		flags = append(flags, "-buildvcs=false") // as go run does
 	}
-	cmd := b.Command("build", append(append(flags, "-o", p.tmp+"/", "--"), pkg...)...)
+	cmd := b.Command("build", append(append(flags, "-o", p.tmp.Path+"/", "--"), pkg...)...)
 	if strings.Contains(pkg[0], "@") {
 		cmd = b.Command("install", append(append(flags, "--"), pkg...)...)
-		cmd.Env = append(cmd.Env, "GOBIN="+p.tmp)
+		cmd.Env = append(cmd.Env, "GOBIN="+p.tmp.Path)
 	}
 	code, err := compile(e, cmd)
 	if err != nil {
@@ -166,7 +167,7 @@ func (p *Program) build(e *process.Env, b *toolchain.Build, a *GoArgs, pkg []str
 	if code != exit.OK {
 		return exit.With(code)
 	}
-	files, err := os.ReadDir(p.tmp)
+	files, err := os.ReadDir(p.tmp.Path)
 	if err != nil {
 		return err
 	}
@@ -175,6 +176,6 @@ func (p *Program) build(e *process.Env, b *toolchain.Build, a *GoArgs, pkg []str
 			strings.Join(pkg, " "), words.Plural(len(files), "program"))
 	}
 	p.Name = files[0].Name()
-	p.exe = filepath.Join(p.tmp, p.Name)
+	p.exe = filepath.Join(p.tmp.Path, p.Name)
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+
+	"github.com/stemma-go/stemma/internal/safefile"
 )
 
 // A Build is one run of the go command with stemma's compiler and runtime.
@@ -15,9 +17,9 @@ type Build struct {
 	Entry *Entry
 	Dir   string // where the go command runs; empty for the current directory
 
-	flags     []string // -overlay and -toolexec
-	listFlags []string // the user's own -overlay
-	tmp       string   // holds the merged overlay; may be empty
+	flags     []string      // -overlay and -toolexec
+	listFlags []string      // the user's own -overlay
+	tmp       *safefile.Dir // holds the merged overlay; may be nil
 }
 
 // NewBuild checks the user's Go and flags and makes the compiler ready. It
@@ -127,10 +129,10 @@ func (b *Build) mergeOverlay(oursFile, userFile string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if b.tmp, err = os.MkdirTemp("", "stemma"); err != nil {
+	if b.tmp, err = safefile.MakeDir("", "stemma"); err != nil {
 		return "", err
 	}
-	file := filepath.Join(b.tmp, "overlay.json")
+	file := filepath.Join(b.tmp.Path, "overlay.json")
 	return file, merged.write(file)
 }
 
@@ -148,8 +150,9 @@ func (b *Build) Command(verb string, args ...string) *exec.Cmd {
 // Close removes what the Build needed while it ran.
 // A second call does nothing. Programs that were built do not need it.
 func (b *Build) Close() error {
-	if b.tmp == "" {
+	tmp := b.tmp
+	if b.tmp = nil; tmp == nil {
 		return nil
 	}
-	return os.RemoveAll(b.tmp)
+	return tmp.RemoveAll()
 }

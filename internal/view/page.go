@@ -21,8 +21,12 @@ const (
 	fileRows      = 4000  // of the table
 )
 
-// Write writes a page that needs nothing else: the answers are in it.
+// Write writes a page that needs nothing else: the answers are in it. From then on the view has no other source than
+// the page.
 func (v *View) Write(w io.Writer) error {
+	v.mu.Lock()
+	v.o.Open = v.o.OpenPublic
+	v.mu.Unlock()
 	answers, err := v.answers()
 	if err != nil {
 		return err

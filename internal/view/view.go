@@ -46,6 +46,8 @@ type Options struct {
 	Load   func() (*Data, error)                    // reads it, again while it is live
 	Decode Decode                                   // nil if there is no record of IDs
 	Open   func(name string) (io.ReadCloser, error) // a file of source; nil: there is none
+	// OpenPublic is Open for a page that somebody else is going to have.
+	OpenPublic func(name string) (io.ReadCloser, error)
 }
 
 // A View answers questions about a record. It may be used by several goroutines.

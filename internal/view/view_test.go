@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -284,6 +285,30 @@ func TestSourceAddsUp(t *testing.T) {
 		}
 		if !lines[f.Line] || !lines[f.Line+20] {
 			t.Errorf("%s: lines %v", f.Name, lines)
+		}
+	}
+}
+
+// A page in a file has the source that somebody else may see, and no other.
+func TestSourceOfPage(t *testing.T) {
+	d := &Data{Record: &record.Record{Profile: random(t, 2000, 7)}}
+	open := func(line string) func(string) (io.ReadCloser, error) {
+		return func(string) (io.ReadCloser, error) {
+			return readCloser{strings.NewReader(strings.Repeat(line+"\n", 900))}, nil
+		}
+	}
+	none := func(string) (io.ReadCloser, error) { return nil, errors.New("not to be seen") }
+	for _, public := range []func(string) (io.ReadCloser, error){open("public"), none, nil} {
+		v, err := New(Options{Load: func() (*Data, error) { return d, nil }, Open: open("private"), OpenPublic: public})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if err := v.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if page := b.String(); strings.Contains(page, `"private"`) {
+			t.Error("the page has what is only for who makes it")
 		}
 	}
 }

@@ -346,13 +346,7 @@ func stemmaOpenDir() (fd int32, errno uintptr) {
 		return -1, errno
 	}
 	var st stemmaStat
-	if errno = st.read(int32(r)); errno == 0 && stemma.ino == 0 {
-		stemma.dev, stemma.ino = st.dev, st.ino
-		if !st.own() {
-			errno = stemmaNotOwn
-		}
-	}
-	if errno == 0 && (st.dev != stemma.dev || st.ino != stemma.ino) {
+	if errno = st.read(int32(r)); errno == 0 && (st.dev != stemma.dev || st.ino != stemma.ino) {
 		errno = stemmaMoved
 	}
 	if errno != 0 {
