@@ -26,7 +26,8 @@ type Group struct {
 	Name string
 	File string
 	Line int
-	Via  Via // how a goroutine began
+	Via  Via    // how a goroutine began
+	Why  string // of functions: the reasons for which sampled goroutines wait, as far as they are known
 
 	Self     uint64 // the values of the group's own contexts
 	Total    uint64 // with those of all contexts below them, each once
@@ -36,7 +37,8 @@ type Group struct {
 // By adds up the contexts of t in one of the Groupings. A context is
 //
 //   - in the group of its function, or of that function's package or file; allocations and waits
-//     are in that of the function that asked for them,
+//     are in that of the function that asked for them, samples of waiting goroutines in that of the
+//     innermost function outside of the runtime,
 //   - by type, in that of the type that was allocated; by reason, in that of the reason to wait,
 //   - by line: in that of the line that makes the call; in a tree of [OfLines], in that of the
 //     line itself,
@@ -67,6 +69,9 @@ func (t *Tree) By(grouping string) ([]Group, error) {
 	}
 	for i, total := range t.totals(of, len(groups)) {
 		groups[i].Total = total
+	}
+	if grouping == "function" {
+		t.addReasons(groups, of)
 	}
 	groups = slices.DeleteFunc(groups[1:],
 		func(g Group) bool { return g.Self == 0 && (g.Total == 0 || strings.HasPrefix(g.Name, "[")) })
@@ -100,10 +105,11 @@ func (t *Tree) typeKey(n uint32) (groupKey, bool) {
 }
 
 // allocator returns, for the node of allocations, the call that asked for memory, which is a native
-// or the node itself, and the node of the function that made it; for any other node itself.
+// or the node itself, and the node of the function that made it; for any other node itself, and its
+// [Tree.Waiter].
 func (t *Tree) allocator(n uint32) (call, function uint32) {
 	if !t.Funcs[t.Nodes[n].Func].Type {
-		return n, n
+		return n, t.Waiter(n)
 	}
 	up := t.Nodes[n].Parent
 	if t.Sites[t.Nodes[up].Site].Via == ViaNative {

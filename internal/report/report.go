@@ -260,6 +260,9 @@ func (r *reporter) groupName(g cct.Group) string {
 	case g.Name == "":
 		return g.File
 	case r.o == nil || r.o.By == "" || r.o.By == "function":
+		if g.Why != "" {
+			return g.Name + " (" + g.Why + ")"
+		}
 		return g.Name
 	}
 	return g.Name + position(g.File, g.Line) + mark(g.Via)
