@@ -205,8 +205,8 @@ type Node struct {
 
 // Homes returns for each node the one under which its callees hang. It is the node
 // itself, but for a back edge when recursion is folded: its function is on the path
-// already, and this node is the first one there. That of an adapter is one only if
-// nothing but adapters lies between.
+// already, and this node is the first one there. That of an adapter or a wrapper is one
+// only if nothing but adapters and wrappers lies between.
 func (p *Profile) Homes() []uint32 {
 	homes := make([]uint32, len(p.Nodes))
 	kids, next := make([]uint32, len(p.Nodes)), make([]uint32, len(p.Nodes)) // 0 for none
@@ -221,7 +221,7 @@ func (p *Profile) Homes() []uint32 {
 	path := make([]uint32, len(p.Funcs)) // the node of each function on the way to n, or 0
 	for n := kids[0]; n != 0; {
 		switch f := p.Nodes[n].Func; {
-		case !p.folds(f):
+		case p.Funcs[f].Kind != FuncOrdinary:
 		case p.adapts(f):
 			homes[n] = p.adapterHome(n)
 		default:
@@ -247,23 +247,17 @@ func (p *Profile) Homes() []uint32 {
 	return homes
 }
 
-// folds tells whether recursion of function f is folded.
-func (p *Profile) folds(f uint32) bool {
-	fn := &p.Funcs[f]
-	return fn.Kind == FuncOrdinary && fn.Flags&FuncWrapper == 0
-}
+// adapts tells whether function f is an adapter or a wrapper.
+func (p *Profile) adapts(f uint32) bool { return p.Funcs[f].Flags&(FuncAdapter|FuncWrapper) != 0 }
 
-// adapts tells whether function f is an adapter.
-func (p *Profile) adapts(f uint32) bool { return p.Funcs[f].Flags&FuncAdapter != 0 }
-
-// adapterHome returns the home of node n, which is of an adapter.
+// adapterHome returns the home of node n, which is of such a function.
 func (p *Profile) adapterHome(n uint32) uint32 {
 	f := p.Nodes[n].Func
 	for up := p.Nodes[n].Parent; up != 0; up = p.Nodes[up].Parent {
 		switch above := p.Nodes[up].Func; {
 		case above == f:
 			return up
-		case p.folds(above) && !p.adapts(above):
+		case p.Funcs[above].Kind == FuncOrdinary && !p.adapts(above):
 			return n
 		}
 	}

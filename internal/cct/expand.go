@@ -222,6 +222,9 @@ func (x *expander) node(i int) {
 		x.place[i] = place{at.node, at.site, true}
 	default:
 		x.place[i] = place{node: x.call(x.entry(i), 0, x.funcOf(f.Name))}
+		if home := x.homes[i]; home != uint32(i) {
+			x.folded(x.place[i], x.place[home])
+		}
 	}
 	values := x.values(i)
 	if !x.column.PerCounter && !x.column.Weighted {
@@ -244,6 +247,12 @@ func (x *expander) node(i int) {
 		x.place[i] = x.place[x.homes[i]]
 	}
 	x.counted(i, values)
+}
+
+// folded marks the call of a function that is on the path already, and that function's place there.
+func (x *expander) folded(call, home place) {
+	x.t.Nodes[call.node].Fold |= FoldAway
+	x.t.Nodes[home.node].Fold |= FoldHere
 }
 
 // values returns the values of node i: of a weighted column, its counters, or by how much they vary.
@@ -402,7 +411,13 @@ func (x *expander) inlined(i int, k int32) uint32 {
 	in := &x.p.Funcs[f].Inlined[k]
 	up := x.within(i, in.Parent)
 	x.begins(in.Callee, in.CalleeFile, in.CalleeLine)
-	return x.call(up, x.siteOf(f, int(k)), x.funcOf(in.Callee))
+	n := x.call(up, x.siteOf(f, int(k)), x.funcOf(in.Callee))
+	if x.originals[f] != nil {
+		if outer, ok := x.recurs(&x.p.Funcs[f], k); ok {
+			x.folded(place{node: n}, x.within(i, outer))
+		}
+	}
+	return n
 }
 
 // counted adds the inlined calls and natives of node i that were executed.

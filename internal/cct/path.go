@@ -220,7 +220,7 @@ func (w *Walker) FoldCallers(path []PathFrame) []PathFrame {
 // path, the path is cut back to it; of an adapter, if nothing but adapters lies between.
 func (w *Walker) FoldPath(path []PathFrame) []PathFrame {
 	var kept [][]PathFrame // outermost first
-	for _, g := range slices.Backward(groups(path)) {
+	for _, g := range slices.Backward(groups(w.foldAdapters(path))) {
 		if i := w.home(kept, g[len(g)-1].Func); i >= 0 {
 			kept = kept[:i]
 		}
@@ -228,6 +228,23 @@ func (w *Walker) FoldPath(path []PathFrame) []PathFrame {
 	}
 	slices.Reverse(kept)
 	return slices.Concat(kept...)
+}
+
+// foldAdapters leaves one frame of an adapter where nothing but adapters lies between several.
+// They may be inlined into wrappers, which a path does not show.
+func (w *Walker) foldAdapters(path []PathFrame) []PathFrame {
+	var kept []PathFrame // outermost first
+	run := 0             // where adapters begin that follow on each other
+	for _, f := range slices.Backward(path) {
+		if !w.adapters[f.Func] {
+			run = len(kept) + 1
+		} else if i := slices.IndexFunc(kept[run:], func(k PathFrame) bool { return k.Func == f.Func }); i >= 0 {
+			kept = kept[:run+i]
+		}
+		kept = append(kept, f)
+	}
+	slices.Reverse(kept)
+	return kept
 }
 
 // home returns where in a path, outermost first, the named function is that a call of

@@ -84,6 +84,7 @@ func (x *selector) build() {
 			to[i], via[i] = parent, site
 		} else {
 			to[i] = b.node(parent, site, n.Func)
+			x.out.Nodes[to[i]].Fold |= n.Fold
 		}
 		x.out.Nodes[to[i]].Count += x.counts[i]
 	}

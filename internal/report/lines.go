@@ -135,10 +135,15 @@ func position(file string, line int) string {
 	return fmt.Sprintf(" %s:%d", filepath.Base(file), line)
 }
 
-// mark returns a note about how a function was entered, unless by a plain call.
-func mark(v cct.Via) string {
-	if v == cct.ViaCall {
-		return ""
+// mark returns a note about how a function was entered, unless by a plain call, and of what was folded there.
+func mark(v cct.Via, folds ...cct.Fold) (note string) {
+	if v != cct.ViaCall {
+		note = " (" + v.String() + ")"
 	}
-	return " (" + v.String() + ")"
+	for _, f := range folds {
+		if f != 0 {
+			note += " (" + f.String() + ")"
+		}
+	}
+	return note
 }

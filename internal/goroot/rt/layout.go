@@ -35,7 +35,7 @@
 // An adapter is a function that only passes a call on: all that its body does is one
 // call of its receiver, of an argument, or of a variable that it captures. Whatever goes
 // through adapters would be one recursion of theirs, so an adapter is the home of a back
-// edge only where nothing but adapters lies between. Recursion through adapters is
+// edge only where nothing but adapters lies between; so is a wrapper. Recursion through adapters is
 // folded at the functions that they call.
 //
 // A counter of a node lies at the same offset as the node, but in a shard: a

@@ -298,7 +298,7 @@ class Plot {
   text(item) {
     const a = this.answer, b = item.box, fn = a.funcs[b.fn], whole = a.whole;
     if (item.fold) return `folded below ${fn.name}: ${this.foldText(item.fold)} · ${share(item.fold.total, whole)} · open with Enter${a.scaled ? '' : ' · not drawn to scale'}`;
-    const site = a.sites[b.site], via = site.via ? ` (${site.via})` : '';
+    const site = a.sites[b.site], via = (site.via ? ` (${site.via})` : '') + (b.mark ? ` (${b.mark})` : '');
     let text = `${fn.name}${via} · ${amount(b.total)}${noun()} ${share(b.total, whole)} · own ${amount(b.self)} · ${plural(b.contexts, 'context')}`;
     if (info.base) text += ` · ${change(b.total, b.baseTotal || 0)}`;
     if (site.file) text += ` · called at${place(site)}`;

@@ -161,21 +161,17 @@ func (t *Tree) Home(n uint32) uint32 {
 // homeAbove returns the home of a node below parent, of the function with the given ID
 // and metadata, if it is that of a back edge, else 0.
 func (t *Tree) homeAbove(parent uint32, id uint64, meta *layout.Meta) uint32 {
-	if t.full || meta == nil || isWrapper(meta) {
+	if t.full || meta == nil {
 		return 0
 	}
 	return t.ancestor(parent, id, isAdapter(meta))
 }
 
-// isWrapper reports whether metadata is that of a wrapper. Wrappers are not
-// folded: contexts do not show them, so that a cut back to one would not be
-// seen. What they call is.
-func isWrapper(meta *layout.Meta) bool {
-	return meta.Flags&rt.MetaFlagWrapper != 0
+// isAdapter reports whether metadata is that of an adapter, or of a wrapper. Contexts do not
+// show wrappers, so that a cut back to one from what other functions call would not be seen.
+func isAdapter(meta *layout.Meta) bool {
+	return meta.Flags&(rt.MetaFlagAdapter|rt.MetaFlagWrapper) != 0
 }
-
-// isAdapter reports whether metadata is that of an adapter.
-func isAdapter(meta *layout.Meta) bool { return meta.Flags&rt.MetaFlagAdapter != 0 }
 
 // Lookup returns the node of function id in cell, or 0.
 func (t *Tree) Lookup(cell uint32, id uint64) uint32 {
@@ -261,7 +257,7 @@ func (t *Tree) ancestor(n uint32, id uint64, adapter bool) uint32 {
 // ends reports whether node n is of a function that recursion through adapters is folded at.
 func (t *Tree) ends(n uint32) bool {
 	m := t.meta(n)
-	return m != nil && !isWrapper(m) && !isAdapter(m)
+	return m != nil && !isAdapter(m)
 }
 
 // room reports whether size more bytes can be used; with spare, only if overflow nodes have
