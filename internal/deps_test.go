@@ -46,6 +46,7 @@ const rule = `
 	internal/cce: internal/goroot/rt, internal/acyclic;
 	internal/cct: profile;
 	internal/decode: internal/cct, internal/record;
+	internal/classes: internal/cct;
 	internal/similarity: internal/cct;
 	internal/diff: internal/similarity;
 	internal/export: internal/cct;
@@ -59,7 +60,7 @@ const rule = `
 	internal/process: internal/toolchain;
 	internal/store: internal/record, internal/words, internal/exit;
 	internal/cost: internal/goroot/layout;
-	internal/report: internal/store, internal/cct, internal/cost;
+	internal/report: internal/store, internal/classes, internal/cost;
 	internal/lookup: internal/store, internal/decode;
 	internal/overlap: internal/report, internal/similarity;
 	internal/calls: internal/replay;

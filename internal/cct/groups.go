@@ -89,7 +89,7 @@ type groupKey struct{ fn, site uint32 }
 // functionKey, lineKey and goroutineKey return the key of a node's group, or that it is in
 // that of its parent.
 func (t *Tree) functionKey(n uint32) (groupKey, bool) {
-	_, n = t.allocator(n)
+	_, n = t.Allocator(n)
 	return groupKey{fn: t.Nodes[n].Func}, true
 }
 
@@ -104,10 +104,10 @@ func (t *Tree) typeKey(n uint32) (groupKey, bool) {
 	return groupKey{fn: fn}, t.Funcs[fn].Type
 }
 
-// allocator returns, for the node of allocations, the call that asked for memory, which is a native
+// Allocator returns, for the node of allocations, the call that asked for memory, which is a native
 // or the node itself, and the node of the function that made it; for any other node itself, and its
 // [Tree.Waiter].
-func (t *Tree) allocator(n uint32) (call, function uint32) {
+func (t *Tree) Allocator(n uint32) (call, function uint32) {
 	if !t.Funcs[t.Nodes[n].Func].Type {
 		return n, t.Waiter(n)
 	}
@@ -122,7 +122,7 @@ func (t *Tree) lineKey(n uint32) (groupKey, bool) {
 	if t.lines {
 		return t.functionKey(n)
 	}
-	call, _ := t.allocator(n)
+	call, _ := t.Allocator(n)
 	node := t.Nodes[call]
 	return groupKey{t.Nodes[node.Parent].Func, node.Site}, true
 }

@@ -43,7 +43,7 @@ func (t *Tree) Totals() Totals {
 	for i, n := range t.Nodes {
 		sum.Calls += n.Count
 		if n.Count > 0 {
-			_, f := t.allocator(uint32(i))
+			_, f := t.Allocator(uint32(i))
 			entered[t.Nodes[f].Func] = true
 		}
 		switch {

@@ -24,8 +24,10 @@ func TestWaiter(t *testing.T) {
 			{Name: "sync.runtime_SemacquireMutex", File: dir + "sema.go"}, {Name: "runtime.semacquire1"},
 			{Name: "runtime.gopark"}}, "sync.(*Mutex).lockSlow", "sync.Mutex.Lock"},
 		{[]cct.Func{{Name: "runtime.bgsweep"}, {Name: "runtime.gopark"}}, "runtime.bgsweep", ""},
-		{[]cct.Func{{Name: "example.com/runtime.Run", File: "/home/u/src/runtime/run.go"}}, "example.com/runtime.Run", ""},
-		{[]cct.Func{{Name: "runtime/pprof.f", File: dir + "pprof/f.go"}, {Name: "runtime.gopark"}}, "runtime/pprof.f", ""},
+		{[]cct.Func{{Name: "example.com/runtime.Run", File: "/home/u/src/runtime/run.go"}},
+			"example.com/runtime.Run", ""},
+		{[]cct.Func{{Name: "runtime/pprof.f", File: dir + "pprof/f.go"}, {Name: "runtime.gopark"}},
+			"runtime/pprof.f", ""},
 	} {
 		for _, typ := range []profile.ValueType{profile.SampledWait, profile.CPU} {
 			tree := &cct.Tree{Type: typ, Sites: make([]cct.Site, 1), Funcs: []cct.Func{{Name: "[root]", Pseudo: true}},

@@ -105,18 +105,19 @@ func compilerHooks() []Hook {
 			Lines: []string{"pkgPath = stemmaSpecial(pkgPath)"},
 			Why:   "The race detector must not look into rt and the packages below, which are part of the runtime."},
 		{File: gcObj, Decl: "import", Lines: []string{`"cmd/compile/internal/ssagen"`}, Why: "For StemmaEmit."},
-		{File: "cmd/compile/internal/noder/reader.go", Decl: "func (r *reader) funcBody", Anchor: "fn.Body = body", Where: After,
-			Lines: []string{"stemmaHasRead(fn)"},
-			Why:   "A function that only passes a call on is known by its body, before anything is inlined into it."},
 		{File: writerSrc, Decl: "func (w *writer) funcExt", Anchor: "if decl.Body != nil {", Where: Before,
 			Lines: []string{"pragma |= stemmaPragma(decl)"},
 			Why:   "Importers must know which functions have no Go body, or another one."},
 	}
 }
 
-// nativeHooks returns those in the compiler for natives that nobody calls by name, and for what they call.
+// nativeHooks returns those in the compiler for natives that nobody calls by name, and for what they call, and for
+// functions that only pass calls on.
 func nativeHooks() []Hook {
 	return []Hook{
+		{File: "cmd/compile/internal/noder/reader.go", Decl: "func (r *reader) funcBody", Anchor: "fn.Body = body", Where: After,
+			Lines: []string{"stemmaHasRead(fn)"},
+			Why:   "A function that only passes a call on is known by its body, before anything is inlined into it."},
 		{File: "cmd/compile/internal/ssagen/abi.go", Decl: "func makeABIWrapper", Anchor: "var tail ir.Node", Where: Before,
 			Lines: []string{"tailcall = !stemmaKeepsContext(f, wrapperABI) && tailcall"},
 			Why:   "What assembly calls by name returns to a wrapper that puts the context back."},

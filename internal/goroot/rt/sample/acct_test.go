@@ -93,7 +93,9 @@ func TestAcctGroups(t *testing.T) {
 		set   func(s *Samples)
 		known bool
 	}{
-		{"folded", func(s *Samples) { s.FuncOf = func(pc uintptr) (uintptr, bool) { return pc / 20, pc/20%3 == 0 } }, true},
+		{"folded", func(s *Samples) {
+			s.FuncOf = func(pc uintptr) (uintptr, bool) { return pc / 20, pc/20%3 == 0 }
+		}, true},
 		{"full", func(s *Samples) {}, true},
 		{"lost", func(s *Samples) { s.LostPage() }, false},
 	} {
