@@ -100,7 +100,7 @@ func TestCountsPreserved(t *testing.T) {
 			}
 			seen := make(map[cct.Node]bool)
 			for i, n := range tr.Nodes {
-				n.Count = 0
+				n.Count, n.Fold = 0, 0
 				if i > 0 && (seen[n] || n.Parent >= uint32(i)) {
 					t.Fatalf("seed %d, %s: node %d exists twice or comes before its parent", seed, name, i)
 				}
