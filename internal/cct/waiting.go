@@ -78,12 +78,17 @@ var waitReasons = map[string]string{
 // reason returns why the goroutines of node n wait, "" if its frames do not tell. Of several functions that
 // tell the outermost one knows best.
 func (t *Tree) reason(n uint32) (why string) {
-	for end := t.Waiter(n); ; n = t.Nodes[n].Parent {
+	end := t.Waiter(n)
+	for ; ; n = t.Nodes[n].Parent {
 		why = cmp.Or(waitReasons[t.Funcs[t.Nodes[n].Func].Name], why)
 		if n == end {
-			return why
+			break
 		}
 	}
+	if why == "" && Package(t.Funcs[t.Nodes[end].Func].Name) == "syscall" {
+		return "system call"
+	}
+	return why
 }
 
 // shownReasons is how many reasons a group shows.

@@ -26,6 +26,8 @@ func TestWaiter(t *testing.T) {
 		{[]cct.Func{{Name: "runtime.bgsweep"}, {Name: "runtime.gopark"}}, "runtime.bgsweep", ""},
 		{[]cct.Func{{Name: "example.com/runtime.Run", File: "/home/u/src/runtime/run.go"}},
 			"example.com/runtime.Run", ""},
+		{[]cct.Func{{Name: "os.(*File).Read"}, {Name: "syscall.read"}, {Name: "syscall.Syscall"}}, "syscall.Syscall",
+			"system call"},
 		{[]cct.Func{{Name: "runtime/pprof.f", File: dir + "pprof/f.go"}, {Name: "runtime.gopark"}},
 			"runtime/pprof.f", ""},
 	} {
