@@ -46,9 +46,10 @@ const rule = `
 	internal/cce: internal/goroot/rt, internal/acyclic;
 	internal/cct: profile;
 	internal/decode: internal/cct, internal/record;
+	internal/classes: internal/cct;
 	internal/similarity: internal/cct;
 	internal/chance: internal/cct;
-	internal/diff: internal/similarity, internal/chance;
+	internal/diff: internal/similarity, internal/chance, internal/classes;
 	internal/export: internal/cct;
 	internal/replay: internal/cct, internal/cce, internal/record;
 	internal/goroot: ;
@@ -63,7 +64,7 @@ const rule = `
 	internal/process: internal/toolchain;
 	internal/store: internal/record, internal/words, internal/exit, internal/safefile;
 	internal/cost: internal/goroot/layout;
-	internal/report: internal/store, internal/cct, internal/cost;
+	internal/report: internal/store, internal/classes, internal/cost;
 	internal/lookup: internal/store, internal/decode;
 	internal/overlap: internal/report, internal/similarity;
 	internal/calls: internal/replay;

@@ -92,6 +92,7 @@ func (x *selector) build() []*Tree {
 			to[i], via[i] = parent, site
 		} else {
 			to[i] = b.node(parent, site, n.Func)
+			x.out.Nodes[to[i]].Fold |= n.Fold
 		}
 	}
 	list := make([]*Tree, len(x.sides))

@@ -87,7 +87,8 @@ func TestHiddenSites(t *testing.T) {
 		Type:  profile.Calls,
 		Funcs: []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "a"}, {Name: "h"}, {Name: "b"}},
 		Sites: []cct.Site{{}, {"a.go", 1, cct.ViaCall}, {"h.go", 2, cct.ViaGo}, {"h.go", 3, cct.ViaInlined}},
-		Nodes: []cct.Node{{}, {0, 1, 0, 1}, {1, 2, 1, 1}, {2, 3, 2, 1}, {2, 3, 3, 1}, {2, 2, 2, 1}, {5, 3, 3, 1}},
+		Nodes: []cct.Node{{}, {0, 1, 0, 0, 1}, {1, 2, 1, 0, 1}, {2, 3, 2, 0, 1}, {2, 3, 3, 0, 1}, {2, 2, 2, 0, 1},
+			{5, 3, 3, 0, 1}},
 	}
 	out := tree.Select(cct.Selection{Hide: regexp.MustCompile("^h$")})
 	var have []string
@@ -250,7 +251,7 @@ func TestMatchMerges(t *testing.T) {
 		Type:  profile.Calls,
 		Funcs: []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "a"}, {Name: "b"}},
 		Sites: []cct.Site{{}, {"a.go", 1, cct.ViaCall}, {"a.go", 1, cct.ViaCall}, {"a.go", 1, cct.ViaGo}},
-		Nodes: []cct.Node{{}, {0, 1, 0, 1}, {1, 2, 1, 5}, {1, 2, 2, 7}, {1, 2, 3, 2}},
+		Nodes: []cct.Node{{}, {0, 1, 0, 0, 1}, {1, 2, 1, 0, 5}, {1, 2, 2, 0, 7}, {1, 2, 3, 0, 2}},
 	}
 	m := tree.Match(regexp.MustCompile("b"))[0]
 	if want := []cct.Neighbour{{1, tree.Sites[1], 12}, {1, tree.Sites[3], 2}}; !slices.Equal(m.Callers, want) {

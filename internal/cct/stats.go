@@ -43,7 +43,7 @@ func (t *Tree) Totals() Totals {
 	for i, n := range t.Nodes {
 		sum.Calls += n.Count
 		if n.Count > 0 {
-			_, f := t.allocator(uint32(i))
+			_, f := t.Allocator(uint32(i))
 			entered[t.Nodes[f].Func] = true
 		}
 		switch {
@@ -65,12 +65,12 @@ func (t *Tree) Totals() Totals {
 
 // ByFunction returns the functions that are in a context with a count, most calls first. A
 // function that only leads to such contexts has a total and no calls; of pseudo-functions
-// only those with calls of their own are listed.
+// only those with calls of their own are listed. Samples of waiting goroutines are those of their [Tree.Waiter].
 func (t *Tree) ByFunction() []FuncStat {
 	all := make([]FuncStat, len(t.Funcs))
 	lost := t.Truncated()
 	for i, n := range t.Nodes {
-		s := &all[n.Func]
+		s := &all[t.Nodes[t.Waiter(uint32(i))].Func]
 		s.Calls += n.Count
 		if n.Count > 0 && !lost[i] {
 			s.Contexts++

@@ -70,7 +70,8 @@ A profile is a sealed file or a live directory; its program may still be running
 Several are added up. Without one, report takes the newest
 *.stemma or stemma.out/* in the working directory.
 
-Samples are shown as time on CPU, or as what -metric names. With -json, report
+Samples are shown as time on CPU, or as what -metric names. Those of goroutines that
+wait count for the innermost function outside of the runtime, with the reason. With -json, report
 prints one JSON object, in which "calls" stands for whatever is counted:
 
 	records    [{path, state, changed}]; state is sealed, running or ended
@@ -86,12 +87,14 @@ prints one JSON object, in which "calls" stands for whatever is counted:
 	           first, and no totals and lists of functions; time is in nanoseconds since the
 	           record began, and the frames of a stack tell where each was
 	groups     with -by: [{name, file, line, via, calls, total, contexts}]
-	contexts   with -contexts: [{calls, stack: [{func, file, line, via}]}], frames
+	contexts   with -contexts: [{calls, stack: [{func, file, line, via, fold}]}], frames
 	           innermost first; file and line of a frame tell where it calls the
 	           one before it, those of the first where its function begins
 
 Via tells how a function was entered, if not by a plain call: inlined, go,
-defer, native or fault. Lists are complete unless -top is given. Names in
+defer, native or fault. Where recursion was folded, fold is recursive for a frame
+below which calls are shown that the function made further in, too, and folded for
+such a call further in: what it calls is shown there. Lists are complete unless -top is given. Names in
 brackets, such as [main] or [timer], stand for what calls a program from
 outside. Truncated is the number of calls whose context had no room.
 `,

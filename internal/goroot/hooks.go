@@ -111,9 +111,13 @@ func compilerHooks() []Hook {
 	}
 }
 
-// nativeHooks returns those in the compiler for natives that nobody calls by name, and for what they call.
+// nativeHooks returns those in the compiler for natives that nobody calls by name, and for what they call, and for
+// functions that only pass calls on.
 func nativeHooks() []Hook {
 	return []Hook{
+		{File: "cmd/compile/internal/noder/reader.go", Decl: "func (r *reader) funcBody", Anchor: "fn.Body = body", Where: After,
+			Lines: []string{"stemmaHasRead(fn)"},
+			Why:   "A function that only passes a call on is known by its body, before anything is inlined into it."},
 		{File: "cmd/compile/internal/ssagen/abi.go", Decl: "func makeABIWrapper", Anchor: "var tail ir.Node", Where: Before,
 			Lines: []string{"tailcall = !stemmaKeepsContext(f, wrapperABI) && tailcall"},
 			Why:   "What assembly calls by name returns to a wrapper that puts the context back."},

@@ -253,6 +253,9 @@ func (r *FuncsReader) decode(h funcHeader, b *funcblob.Reader) (profile.Func, er
 	if h.Flags&rt.MetaFlagAsm != 0 {
 		fn.Flags |= profile.FuncAsm
 	}
+	if h.Flags&rt.MetaFlagAdapter != 0 {
+		fn.Flags |= profile.FuncAdapter
+	}
 	return fn, b.End()
 }
 

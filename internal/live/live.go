@@ -162,7 +162,7 @@ func (h *Header) Parse(tree *File, b []byte) error {
 		return tree.Fail(int64(unsafe.Offsetof(r.Magic)), "not the header of a live directory (have %q, want %q)",
 			magic, rt.Magic)
 	}
-	if r.Version != rt.Version {
+	if r.Version < rt.OldestVersion || r.Version > rt.Version {
 		return tree.Fail(int64(unsafe.Offsetof(r.Version)),
 			"layout version %d (want %d); use the stemma that built the program", r.Version, rt.Version)
 	}

@@ -79,8 +79,8 @@ var lossTexts = map[string][2]string{
 		"addresses could not be described; they are shown as numbers"},
 	profile.LossTruncated: {"sample could not be walked to its outermost frame; it is under [truncated]",
 		"samples could not be walked to their outermost frame; they are under [truncated]"},
-	profile.LossTraces: {"sample was lost, because memory for its trace ran out",
-		"samples were lost, because memory for their traces ran out"},
+	profile.LossTraces: {"sample was lost, because memory for its trace, or a place or timer for its thread, ran out",
+		"samples were lost, because memory for their traces, or a place or timer for a thread, ran out"},
 	profile.LossPending: {"sample is missing its outer frames; it is under [pending]",
 		"samples are missing their outer frames; they are under [pending]"},
 	profile.LossMismatches: {"incremental trace differed from a full walk: this is an error in stemma; " +
@@ -148,10 +148,15 @@ func position(file string, line int) string {
 	return fmt.Sprintf(" %s:%d", filepath.Base(file), line)
 }
 
-// mark returns a note about how a function was entered, unless by a plain call.
-func mark(v cct.Via) string {
-	if v == cct.ViaCall {
-		return ""
+// mark returns a note about how a function was entered, unless by a plain call, and of what was folded there.
+func mark(v cct.Via, folds ...cct.Fold) (note string) {
+	if v != cct.ViaCall {
+		note = " (" + v.String() + ")"
 	}
-	return " (" + v.String() + ")"
+	for _, f := range folds {
+		if f != 0 {
+			note += " (" + f.String() + ")"
+		}
+	}
+	return note
 }

@@ -55,7 +55,7 @@ func (r *reporter) treeLine(n uint32, depth int, below uint64) {
 		at = "  at" + position(s.File, s.Line)
 	}
 	r.printf("%15s %s  %s%s%s%s\n", r.amount(node.Count), r.percent(below), strings.Repeat("  ", depth),
-		r.t.Funcs[node.Func].Name, at, mark(s.Via))
+		r.t.Funcs[node.Func].Name, at, mark(s.Via, node.Fold))
 }
 
 // matches prints each matching function between its callers and callees.

@@ -18,6 +18,7 @@ type box struct {
 	Up      int    `json:"up"` // index of the box that it is in
 	Func    int    `json:"fn"`
 	Site    int    `json:"site"`
+	Mark    string `json:"mark,omitempty"` // of recursion that was folded while the program ran
 	Width   uint64 `json:"w"`
 	Started uint64 `json:"started,omitempty"` // goroutines, in a plot of them
 	Fold    *fold  `json:"fold,omitempty"`
@@ -189,7 +190,7 @@ func (w *flameWriter) others(b box, d drawn) box {
 // box returns a node with its numbers.
 func (w *flameWriter) box(d drawn) box {
 	p, node := w.p, w.p.nodes[d.node]
-	b := box{ID: hex(p.prints[d.node]), Up: d.up, Width: p.width[d.node]}
+	b := box{ID: hex(p.prints[d.node]), Up: d.up, Width: p.width[d.node], Mark: node.Fold.String()}
 	b.Func, b.Site = w.function(node.Func), w.site(node.Site)
 	if d.node == 0 {
 		b.ID = ""

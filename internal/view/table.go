@@ -56,12 +56,12 @@ func (s *dataset) functionRows() []funcRow {
 		all[i].fn = uint32(i)
 	}
 	for i, n := range s.contexts() {
-		all[s.tree().Nodes[i].Func].Contexts += n
+		all[s.tree().Nodes[s.tree().Waiter(uint32(i))].Func].Contexts += n
 	}
 	for side, t := range s.sides {
 		self := make([]uint64, len(all))
-		for _, n := range t.Nodes {
-			self[n.Func] += n.Count
+		for i, n := range t.Nodes {
+			self[t.Nodes[t.Waiter(uint32(i))].Func] += n.Count
 		}
 		for i, total := range t.InclusiveByFunction() {
 			if r := &all[i]; side == sideNew {

@@ -13,7 +13,7 @@ import (
 
 // TestComplete runs programs that make every kind of invocation.
 func TestComplete(t *testing.T) {
-	for _, name := range []string{"calls", "defers", "goroutines", "initorder", "asm", "cgo"} {
+	for _, name := range []string{"calls", "defers", "goroutines", "initorder", "asm", "cgo", "middleware"} {
 		t.Run(name, func(t *testing.T) { e2e.Prove(t, name, []int{1, 2, 8}) })
 	}
 }
@@ -28,7 +28,7 @@ func TestSegmentBase(t *testing.T) {
 // TestVerify compares folded trees with real stacks: back edges, faults and wrappers
 // below them, goroutines.
 func TestVerify(t *testing.T) {
-	for _, name := range []string{"calls", "goroutines", "defers"} {
+	for _, name := range []string{"calls", "goroutines", "defers", "middleware"} {
 		n, _ := e2e.Run(t, e2e.Build(t, name, "-verify")).Verify(t)
 		t.Logf("%s: %d contexts", name, n)
 	}

@@ -182,7 +182,7 @@ export class Plot {
       const part = share(item.fold.total, whole);
       return `folded below ${fn.name}: ${this.foldText(item.fold)} · ${part} · open with Enter${scale}`;
     }
-    const site = a.sites[b.site], via = site.via ? ` (${site.via})` : '';
+    const site = a.sites[b.site], via = (site.via ? ` (${site.via})` : '') + (b.mark ? ` (${b.mark})` : '');
     let text = `${fn.name}${via} · total ${counted(b.total)} ${share(b.total, whole)} · own ${counted(b.self)}`;
     if (b.started) text += ` · ${plural(b.started, 'goroutine')} started`;
     text += ` · ${plural(b.contexts, 'context')}`;

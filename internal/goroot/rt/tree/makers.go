@@ -57,7 +57,7 @@ func (t *Tree) caller(n uint32) uint64 {
 		if m == nil {
 			return 0
 		}
-		if !isWrapper(m) {
+		if m.Flags&rt.MetaFlagWrapper == 0 {
 			return recorder.FuncID(m)
 		}
 		n = up

@@ -166,21 +166,25 @@ func (t *Tree) enter(cell uint32, to target) uint32 {
 // Home returns the node under which the callees of node n hang: for the node
 // of a back edge the one that it is folded into, else n itself.
 func (t *Tree) Home(n uint32) uint32 {
-	m := t.meta(n)
-	if t.full || m == nil || isWrapper(m) {
-		return n
-	}
-	if home := t.ancestor(t.node(n).Parent, t.node(n).Func); home != 0 {
+	if home := t.homeAbove(t.node(n).Parent, t.node(n).Func, t.meta(n)); home != 0 {
 		return home
 	}
 	return n
 }
 
-// isWrapper reports whether metadata is that of a wrapper. Wrappers are not
-// folded: contexts do not show them, so that a cut back to one would not be
-// seen. What they call is.
-func isWrapper(meta *layout.Meta) bool {
-	return meta.Flags&rt.MetaFlagWrapper != 0
+// homeAbove returns the home of a node below parent, of the function with the given ID
+// and metadata, if it is that of a back edge, else 0.
+func (t *Tree) homeAbove(parent uint32, id uint64, meta *layout.Meta) uint32 {
+	if t.full || meta == nil {
+		return 0
+	}
+	return t.ancestor(parent, id, isAdapter(meta))
+}
+
+// isAdapter reports whether metadata is that of an adapter, or of a wrapper. Contexts do not
+// show wrappers, so that a cut back to one from what other functions call would not be seen.
+func isAdapter(meta *layout.Meta) bool {
+	return meta.Flags&(rt.MetaFlagAdapter|rt.MetaFlagWrapper) != 0
 }
 
 // Lookup returns the node of function id in cell, or 0.
@@ -213,10 +217,7 @@ func (t *Tree) Lookup(cell uint32, id uint64) uint32 {
 // which edge was taken how often is known all the same.
 func (t *Tree) child(parent, cell uint32, to target) uint32 {
 	id, size := to.id, to.size
-	home := uint32(0)
-	if !t.full && to.meta != nil && !isWrapper(to.meta) {
-		home = t.ancestor(parent, id)
-	}
+	home := t.homeAbove(parent, id, to.meta)
 	if !t.recordTarget(to) {
 		return t.sink()
 	}
@@ -246,13 +247,18 @@ func (t *Tree) child(parent, cell uint32, to target) uint32 {
 	return n
 }
 
-// ancestor returns the nearest node of function id from node n outwards, or 0.
+// ancestor returns the nearest node of function id from node n outwards, or 0. That of an
+// adapter is looked for among those that it goes through with nothing but adapters in
+// between: so their recursion ends, too.
 // A parent lies before its children. One that does not is on a page that was lost:
 // what is further out is not known, and the search ends there.
-func (t *Tree) ancestor(n uint32, id uint64) uint32 {
+func (t *Tree) ancestor(n uint32, id uint64, adapter bool) uint32 {
 	for n != RootNode {
 		if t.node(n).Func == id {
 			return n
+		}
+		if adapter && t.ends(n) {
+			return 0
 		}
 		up := t.node(n).Parent
 		if up < RootNode || up >= n {
@@ -262,6 +268,12 @@ func (t *Tree) ancestor(n uint32, id uint64) uint32 {
 		n = up
 	}
 	return 0
+}
+
+// ends reports whether node n is of a function that recursion through adapters is folded at.
+func (t *Tree) ends(n uint32) bool {
+	m := t.meta(n)
+	return m != nil && !isAdapter(m)
 }
 
 // room reports whether size more bytes can be used; with spare, only if overflow nodes have

@@ -1,4 +1,4 @@
-package cct_test
+package classes_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/classes"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -64,12 +65,12 @@ func TestClasses(t *testing.T) {
 			t.Fatal(err)
 		}
 		tree := cct.New(p)
-		app := tree.Application()
+		app := classes.Application(tree)
 		if test.app != "" {
 			app = func(fn uint32) bool { return strings.HasPrefix(tree.Funcs[fn].Name, test.app) }
 		}
 		have, sum := "", uint64(0)
-		for _, c := range tree.Classes(app) {
+		for _, c := range classes.Of(tree, app) {
 			have += fmt.Sprintf("%s→%s %d %d; ", c.Caller, c.Callee, c.Calls, c.Contexts)
 			sum += c.Calls
 		}
