@@ -64,6 +64,9 @@ func exact(p *profile.Profile) error {
 		switch loss.Kind {
 		case profile.LossIncomplete, profile.LossChecks, profile.LossDeep:
 			continue
+		case profile.LossFaults:
+			return fmt.Errorf("counts are not exact: inlined calls behind faults at addresses that are not nil, of "+
+				"which there were %d, may be counted; see debug.SetPanicOnFault", loss.Count)
 		}
 		return fmt.Errorf("counts are not exact: the record of this process lacks %s (%d); give it more room, see "+
 			"stemma help test", loss.Kind, loss.Count)

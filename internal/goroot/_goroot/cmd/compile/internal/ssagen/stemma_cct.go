@@ -165,6 +165,24 @@ func (s *state) stemmaInlined(index int64) {
 	}
 	s.stemma.markBlock, s.stemma.markScanned = s.curBlock, len(s.curBlock.Values)
 	s.stemma.meta.inlined[int(index)] = s.stemma.markCounter + 1
+	if stemmaOptions.check && !stemmaOptions.ops {
+		s.stemmaCheckMark(int(index))
+	}
+}
+
+// stemmaCheckMark counts an inlined call once more, for the checker, in a counter that it shares with nothing. As an
+// operation would, it says what the counter stands for.
+func (s *state) stemmaCheckMark(index int) {
+	c := s.stemma.meta.counters
+	s.stemma.meta.counters++
+	s.stemmaCount(c)
+	f := &s.f.Stemma
+	if f.Alone == nil {
+		f.Alone = map[int]bool{}
+	}
+	f.Alone[c] = true
+	begins := ssa.StemmaOps{Inlined: index, Class: layout.OpMark}
+	f.Weights = append(f.Weights, ssa.StemmaWeight{Counter: c, StemmaOps: begins, N: 1})
 }
 
 // stemmaUnmarked counts the inlined calls around a call site that have no mark, outermost
@@ -183,13 +201,13 @@ func (s *state) stemmaUnmarked() {
 }
 
 // stemmaMarkJoins reports whether execution that passed the last mark is sure
-// to arrive here: same block, and no value that can panic or call.
+// to arrive here: same block, and nothing in between that may leave the function.
 func (s *state) stemmaMarkJoins() bool {
 	if s.stemma.markBlock != s.curBlock {
 		return false
 	}
 	for _, v := range s.curBlock.Values[s.stemma.markScanned:] {
-		if v.Op.IsCall() || v.Op == ssa.OpNilCheck {
+		if ssa.StemmaMayLeave(v) {
 			return false
 		}
 	}

@@ -24,10 +24,11 @@ import (
 )
 
 // stemmaOptions are what the tool asks of this compilation, in the environment
-// variable STEMMA_COMPILE: engine=cct,inlined=on,verify=off,natives=off,alloc=off,wait=off,ops=off.
+// variable STEMMA_COMPILE: engine=cct,inlined=on,verify=off,check=off,natives=off,alloc=off,wait=off,ops=off.
+// In all builds with verify each entry takes the slow path; check counts inlined calls twice, for the checker.
 var stemmaOptions = func() (o struct {
-	engine                                     string
-	inlined, verify, natives, alloc, wait, ops bool
+	engine                                            string
+	inlined, verify, check, natives, alloc, wait, ops bool
 }) {
 	for _, kv := range strings.Split(os.Getenv("STEMMA_COMPILE"), ",") {
 		switch k, v, _ := strings.Cut(kv, "="); k {
@@ -37,6 +38,8 @@ var stemmaOptions = func() (o struct {
 			o.inlined = v == "on"
 		case "verify":
 			o.verify = v == "on"
+		case "check":
+			o.check = v == "on"
 		case "natives":
 			o.natives = v == "on"
 		case "alloc":
