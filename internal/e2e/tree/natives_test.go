@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bufio"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/e2e"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // A function of a listing has its instructions.
@@ -54,6 +56,7 @@ func TestNatives(t *testing.T) {
 	}
 	functions := list(t, exe)
 	t.Run("context", func(t *testing.T) { checkContexts(t, functions) })
+	t.Run("counts", func(t *testing.T) { checkNatives(t, exe, functions) })
 }
 
 // algorithms are natives whose only function values are those that hash or compare for the runtime.
@@ -144,4 +147,67 @@ func TestTwice(t *testing.T) {
 		contexts, _ := r.Verify(t)
 		t.Logf("%s: %d contexts", engine, contexts)
 	}
+}
+
+// checkNatives compares the natives that functions count with the calls in their machine code: what the compiler has
+// made something else of is not counted.
+func checkNatives(t *testing.T, exe string, functions []listed) {
+	calls := map[string]map[string]int{}
+	for _, f := range functions {
+		called := map[string]int{}
+		for _, code := range f.code {
+			if callee, ok := strings.CutPrefix(code, "CALL "); ok {
+				called[nativeName(strings.TrimSuffix(callee, "(SB)"))]++
+			}
+		}
+		if _, ok := calls[f.name]; ok {
+			called = nil // several functions of one name
+		}
+		calls[f.name] = called
+	}
+	out := t.TempDir()
+	cmd := e2e.Command(t, out, exe)
+	cmd.Args = append(cmd.Args, "-d", "-s", ".")
+	cmd.Dir = e2e.Program("calls")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	p := e2e.Result{Dir: e2e.LiveDir(out, cmd)}.Read(t)
+	compared, natives := 0, 0
+	for i := range p.Funcs {
+		f := &p.Funcs[i]
+		called := calls[p.String(f.Name)]
+		if f.Kind != profile.FuncOrdinary || called == nil {
+			continue
+		}
+		compared++
+		counted := map[string]int{}
+		for _, s := range f.Sites {
+			if s.Counter != profile.None && (s.Kind == profile.SiteNative || s.Kind == profile.SitePanic) {
+				counted[nativeName(p.String(s.Callee))]++
+				natives++
+			}
+		}
+		for _, callee := range slices.Sorted(maps.Keys(counted)) {
+			if counted[callee] != called[callee] {
+				t.Errorf("%s counts %d calls of %s, and makes %d",
+					p.String(f.Name), counted[callee], callee, called[callee])
+			}
+		}
+	}
+	t.Logf("%d natives in %d functions", natives, compared)
+	if compared < 300 || natives < 700 {
+		t.Errorf("%d natives in %d functions: the listing is not understood", natives, compared)
+	}
+}
+
+// nativeName returns the name that a native is counted by.
+func nativeName(symbol string) string {
+	symbol = strings.TrimSuffix(symbol, ".abi0")
+	for _, special := range []string{"runtime.mallocgcSmall", "runtime.mallocgcTiny", "runtime.mallocTiny"} {
+		if strings.HasPrefix(symbol, special) {
+			return "runtime.newobject"
+		}
+	}
+	return symbol
 }

@@ -17,7 +17,8 @@ type StemmaCounters struct {
 	Sites  map[ID]int  // cce: for each call value the index + 1 of its site
 	Moves  bool        // cce: words in frames may change while the goroutine is stopped
 
-	Alone map[int]bool // the counters that stay by themselves, to check others with
+	Calls map[int]StemmaCall // the calls that counters count, by the counter before it went anywhere
+	Alone map[int]bool       // the counters that stay by themselves, to check others with
 
 	Ops     bool // operations are counted
 	Each    bool // in each block by itself, to check what is derived without
@@ -222,6 +223,7 @@ func stemmaMerge(f *Func) {
 	if f.Stemma.Number == 0 {
 		return
 	}
+	stemmaDropCounts(f)
 	stemmaCountOps(f)
 	stores := map[int][]*Value{}
 	for _, b := range f.Blocks {
@@ -240,11 +242,46 @@ func stemmaMerge(f *Func) {
 	deadcode(f) // of what is left of increments, the next pass would believe that it changes memory
 }
 
+// stemmaDropCounts removes the increments for calls that the compiler has replaced by something else.
+func stemmaDropCounts(f *Func) {
+	dropped := false
+	for _, b := range f.Blocks {
+		for _, v := range b.Values {
+			if v.Op != OpStemmaCount {
+				continue
+			}
+			if call, ok := f.Stemma.Calls[stemmaCounterOf(v)]; ok && !call.IsMade() {
+				stemmaForget(v)
+				dropped = true
+			}
+		}
+	}
+	if dropped {
+		copyelim(f)
+	}
+}
+
 // stemmaForget makes an increment nothing.
 func stemmaForget(v *Value) {
 	mem := v.MemoryArg()
 	v.Op, v.Aux, v.AuxInt = OpCopy, nil, 0
 	v.SetArgs1(mem)
+}
+
+// A StemmaCall is a call that a counter counts.
+type StemmaCall struct {
+	Value *Value
+	Fn    *obj.LSym
+}
+
+// IsMade reports whether the call is still there. The compiler may have made something else of it, or use its value
+// for something else.
+func (c StemmaCall) IsMade() bool {
+	if !c.Value.Op.IsCall() {
+		return false
+	}
+	aux, ok := c.Value.Aux.(*AuxCall)
+	return ok && aux.Fn == c.Fn
 }
 
 // stemmaCounterOf returns the counter that v increments, or -1.

@@ -374,6 +374,7 @@ func (s *state) stemmaFinish() {
 	if s.stemma.mode != stemmaFull || stemmaEngine().data != nil && !s.stemma.called {
 		return // without a context of its own a function has nothing to be described for
 	}
+	s.stemmaDropSites()
 	if s.f.Stemma.Number != 0 {
 		s.stemma.meta.renumber(&s.f.Stemma)
 	}

@@ -123,6 +123,7 @@ func (s *state) stemmaTreeSite(name string, kind int) {
 	site := stemmaSite{kind: kind, pos: s.peekPos(), callee: name}
 	switch kind {
 	case 0:
+		s.stemmaMark(noSite)
 		s.stemmaAllocSite(name)
 		return
 	case rt.SiteNative, rt.SitePanic, rt.SiteUnknown:
@@ -134,6 +135,7 @@ func (s *state) stemmaTreeSite(name string, kind int) {
 		site.cell = s.stemma.meta.newCell()
 		s.stemmaLeaveCell(site.cell - 1)
 	}
+	s.stemmaMark(len(s.stemma.meta.sites))
 	s.stemma.meta.sites = append(s.stemma.meta.sites, site)
 }
 
@@ -224,6 +226,7 @@ func (s *state) stemmaSavedCell() *ssa.Value {
 func (s *state) stemmaSealTree() {
 	s.f.Stemma.Number = s.stemma.meta.counters
 	s.f.Stemma.Ops, s.f.Stemma.Each = stemmaOptions.ops, stemmaOptions.verify
+	s.f.Stemma.Calls = s.stemmaCountedCalls()
 	if s.stemma.called && s.hasdefer {
 		s.stemma.meta.recover = s.stemmaRecoverSite()
 	}
@@ -237,4 +240,37 @@ func (s *state) stemmaRecoverSite() int {
 		kind: rt.SiteDeferReturn, pos: s.curfn.Endlineno, callee: "runtime.deferreturn", cell: cell,
 	})
 	return cell
+}
+
+// stemmaCountedCalls returns, by counter, the calls that are counted where they are made.
+func (s *state) stemmaCountedCalls() map[int]ssa.StemmaCall {
+	sites := s.stemma.meta.sites
+	order := make([]int, len(sites))
+	for i := range order {
+		order[i] = i
+	}
+	at := s.stemmaCallSites(order)
+	calls := map[int]ssa.StemmaCall{}
+	for _, b := range s.f.Blocks {
+		for _, v := range b.Values {
+			i := at[v.ID] - 1
+			if i < 0 || sites[i].counter == 0 {
+				continue
+			}
+			if aux, ok := v.Aux.(*ssa.AuxCall); ok && aux.Fn != nil {
+				calls[sites[i].counter-1] = ssa.StemmaCall{Value: v, Fn: aux.Fn}
+			}
+		}
+	}
+	return calls
+}
+
+// stemmaDropSites makes the sites of calls that the compiler has replaced by something else count nothing.
+func (s *state) stemmaDropSites() {
+	sites := s.stemma.meta.sites
+	for i := range sites {
+		if call, ok := s.f.Stemma.Calls[sites[i].counter-1]; ok && !call.IsMade() {
+			sites[i].counter = 0
+		}
+	}
 }
