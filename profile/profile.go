@@ -78,6 +78,7 @@ const (
 	LossPaths       = "paths"       // searches for recursion that a lost page has cut short
 	LossEdges       = "edges"       // back edges without a node: their calls count at the function's first node
 	LossDeep        = "deep"        // checks that were left out because the stack was deep
+	LossFaults      = "faults"      // faults, of debug.SetPanicOnFault, behind which inlined calls may be counted
 	LossIncomplete  = "incomplete"  // nodes that were being created
 	LossUnread      = "unread"      // bytes of the tree behind an unknown function
 	LossSampleNodes = "sampleNodes" // samples whose context had no room in the tree
@@ -98,6 +99,8 @@ func (l Loss) Spoils(t ValueType) bool {
 		return false
 	case LossSampleNodes, LossTraces, LossMismatches:
 		return t.Sampled
+	case LossFaults:
+		return t.PerCounter || t.Weighted // inlined calls, and what is computed from them
 	case LossTruncated, LossPending: // each sample is in the function that it belongs to, or was lost otherwise
 		return false
 	}

@@ -47,8 +47,9 @@ type expander struct {
 	// native is, for each unknown site of t.Sites, the same place as it enters
 	// a native. The two differ in Via: some calls of one site may reach a
 	// function that counts itself, and others a native. So it is for a plain call
-	// that a wrapper passes on to a native.
-	native map[uint32]uint32
+	// that a wrapper passes on to a native. inlinedBy is the same for one of a
+	// wrapper that has inlined what it calls.
+	native, inlinedBy map[uint32]uint32
 	// unknown has an entry for each unknown site of each home.
 	unknown map[siteOfNode]unknownSite
 
@@ -91,6 +92,7 @@ func newExpander(t *Tree, p *profile.Profile) *expander {
 		originals: make(map[uint32][]int32),
 		adapters:  make(map[uint32]bool),
 		native:    make(map[uint32]uint32),
+		inlinedBy: make(map[uint32]uint32),
 		sums:      make(map[int32]float64),
 		unknown:   make(map[siteOfNode]unknownSite),
 
@@ -411,6 +413,9 @@ func (x *expander) inlined(i int, k int32) uint32 {
 	in := &x.p.Funcs[f].Inlined[k]
 	up := x.within(i, in.Parent)
 	x.begins(in.Callee, in.CalleeFile, in.CalleeLine)
+	if up.elided {
+		up.site = x.plainVia(up.site, x.inlinedBy, ViaInlined)
+	}
 	n := x.call(up, x.siteOf(f, int(k)), x.funcOf(in.Callee))
 	if x.originals[f] != nil {
 		if outer, ok := x.recurs(&x.p.Funcs[f], k); ok {
@@ -484,15 +489,24 @@ func (x *expander) nativeNode(i, k int, site uint32) uint32 {
 // nativeCall returns the node of a call of the native with the symbol name that is string callee of p, at a
 // place, at the given site.
 func (x *expander) nativeCall(at place, site, callee uint32) uint32 {
-	if s := at.site; at.elided && x.t.Sites[s].Via == ViaCall {
-		if x.native[s] == 0 {
-			x.native[s] = uint32(len(x.t.Sites))
-			x.t.Sites = append(x.t.Sites, x.t.Sites[s])
-			x.t.Sites[x.native[s]].Via = ViaNative
-		}
-		at.site = x.native[s]
+	if at.elided {
+		at.site = x.plainVia(at.site, x.native, ViaNative)
 	}
 	return x.call(at, site, x.funcOf(callee))
+}
+
+// plainVia returns the site at the same place as a plain call that enters its callee in another way. Known has those
+// that there are. What is no plain call stays what it is.
+func (x *expander) plainVia(site uint32, known map[uint32]uint32, via Via) uint32 {
+	if x.t.Sites[site].Via != ViaCall {
+		return site
+	}
+	if known[site] == 0 {
+		known[site] = uint32(len(x.t.Sites))
+		x.t.Sites = append(x.t.Sites, x.t.Sites[site])
+		x.t.Sites[known[site]].Via = via
+	}
+	return known[site]
 }
 
 // unknownCalls counts as native what unknown sites called and no callee

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
 )
@@ -124,5 +126,43 @@ func TestVerifyNothing(t *testing.T) {
 	if code, _, stderr := verifyLive(t, d); code != exit.Failure ||
 		!strings.Contains(stderr, "nothing was checked; build the program with") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+}
+
+// TestVerifyCounts compares how often inlined calls are counted with how often they began. Of a program that has ended,
+// and has stopped no goroutine midway, the two are equal.
+func TestVerifyCounts(t *testing.T) {
+	mark := slices.Index(layout.OpClassNames[:], "mark")
+	for _, test := range []struct {
+		counted, began, stopped uint64
+		ended                   bool
+		want                    string
+	}{
+		{7, 7, 0, true, "0 mismatches"},
+		{7, 6, 0, true, "1 mismatch\n"},
+		{7, 6, 1, true, "0 mismatches"},
+		{7, 5, 1, true, "1 mismatch\n"},
+		{7, 8, 1, true, "1 mismatch\n"},
+		{7, 3, 0, false, "0 mismatches"}, // it was killed
+	} {
+		d := livetest.New(1, "prog")
+		f := d.Func(livetest.Func{Name: "main.main", Files: []string{src},
+			Inlined: []livetest.Inlined{{Callee: "main.in", Line: 21, Counter: 2}},
+			Weights: []livetest.Weight{{Counter: 2, In: 1, Class: mark, N: 1}}})
+		n := d.Node(livetest.Root, rt.RootMain, f)
+		for counter, calls := range []uint64{7, test.counted, test.began} {
+			d.Count(0, n, counter, calls)
+		}
+		d.AddCheck(fromMain(n), at("main.main", 10))
+		if test.ended {
+			d.AddCheck(livetest.Check{Cell: rt.CheckEnd, Events: test.stopped})
+		}
+		code, stdout, _ := verifyLive(t, d)
+		failed := test.want != "0 mismatches"
+		if !strings.Contains(stdout, "checked 1 context, "+test.want) || (code != exit.OK) != failed ||
+			!strings.Contains(stdout, "compared the counts of 1 inlined call\n") ||
+			failed != strings.Contains(stdout, "main.in, inlined at "+src+":21 into main.main, began") {
+			t.Errorf("%+v: exit code %d, %q", test, code, stdout)
+		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 // stack reaches down to where the goroutine began, which is a cell of another
 // node. Nodes are indexes into Profile.Nodes, None if the profile lacks them.
 type Check struct {
+	Ended  bool // the program has ended, while Events goroutines were running or ready to; nothing else is set
 	Node   int
 	Cell   int // None at the entry
 	Offset uint32
@@ -116,6 +117,10 @@ func (r *checkReader) record(off int64) (int64, error) {
 		c.Node, c.Start = profile.None, profile.None
 		c.ID, c.StartID = r.live.contextID(of.Hi, of.Lo), r.live.contextID(of.StartHi, of.StartLo)
 		return size, r.frames(b[head:])
+	}
+	if h.Cell == rt.CheckEnd {
+		c.Ended = true
+		return size, nil
 	}
 	c.Offset, c.Cell, c.StartCell = h.Node, int(h.Cell)-1, int(h.StartCell)
 	c.Node, c.Start = r.live.nodeOrNone(h.Node), r.live.nodeOrNone(h.StartNode)

@@ -124,7 +124,7 @@ func (l *Dir) openTree() error {
 	if err := l.amountColumns(); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(l.Profile.Funcs, func(f profile.Func) bool { return len(f.Weights) > 0 }) {
+	if slices.ContainsFunc(l.Profile.Funcs, countsOps) {
 		if _, err := l.Profile.AddColumn(profile.Ops); err != nil {
 			return err
 		}
@@ -192,7 +192,8 @@ func (h *Header) Parse(tree *File, b []byte) error {
 
 // lossKinds are the kinds that the program counts, in the order of rt.
 var lossKinds = [rt.NumLost]string{profile.LossNodes, profile.LossFuncs, profile.LossPages, profile.LossShards,
-	profile.LossTables, profile.LossChecks, profile.LossPaths, profile.LossEdges, profile.LossDeep}
+	profile.LossTables, profile.LossChecks, profile.LossPaths, profile.LossEdges, profile.LossDeep,
+	profile.LossFaults}
 
 // Process returns what the header says about the program.
 func (h *Header) Process(engine string) profile.Process {
@@ -209,6 +210,12 @@ func (h *Header) Process(engine string) profile.Process {
 		p.Losses = profile.AddLoss(p.Losses, profile.Loss{Kind: lossKinds[i], Count: n})
 	}
 	return p
+}
+
+// countsOps tells whether f says how many operations its counters stand for. Those of a build for the checker stand
+// for the beginnings of inlined calls, too, which are none.
+func countsOps(f profile.Func) bool {
+	return slices.ContainsFunc(f.Weights, func(w profile.Weight) bool { return profile.IsOperation(w.Class) })
 }
 
 // Process returns the one process of the profile.

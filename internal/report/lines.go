@@ -67,6 +67,8 @@ var lossTexts = map[string][2]string{
 		"checks were not written, because the file was full"},
 	profile.LossDeep: {"check was left out, because the stack was deep",
 		"checks were left out, because the stack was deep"},
+	profile.LossFaults: {"fault at an address that is not nil was a panic; inlined calls behind it may be counted",
+		"faults at addresses that are not nil were panics; inlined calls behind them may be counted"},
 	profile.LossPaths: {"time a context below a lost page was entered; there recursion may be in full, or missing",
 		"times a context below a lost page was entered; there recursion may be in full, or missing"},
 	profile.LossIncomplete: {"context was just being created and is not included",

@@ -167,6 +167,11 @@ func TestOptions(t *testing.T) {
 	if have, want := o.ForRuntime(), "file=tree,recursion=full,verify=off,record=calls"; have != want {
 		t.Errorf("runtime, to record: have %s, want %s", have, want)
 	}
+	o = DefaultOptions
+	o.Verify = true
+	if have, want := o.ForCompiler(), "engine=cct,inlined=on,verify=on,check=on"; have != want {
+		t.Errorf("compiler, for the checker: have %s, want %s", have, want)
+	}
 	for _, tt := range []struct {
 		o    Options
 		want string

@@ -258,6 +258,9 @@ func (o Options) ForCompiler() string {
 	if code.Entry != engine.HookNever {
 		s += ",verify=" + onOff(code.Entry == engine.HookAlways || o.Verify || o.Record != "")
 	}
+	if code.Inlined && o.Inlined && o.Verify {
+		s += ",check=on"
+	}
 	for _, m := range engine.AskedMetrics(o.Metrics) {
 		if code.Metrics && m.Code {
 			s += "," + m.Name + "=on"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"slices"
 
@@ -72,6 +73,7 @@ type verifier struct {
 	decoder  *decode.Decoder // nil for a tree
 	fold     func(node int) func([]cct.PathFrame) []cct.PathFrame
 	checked  uint64
+	inlined  uint64 // inlined calls that were compared by their counts
 	events   uint64
 	unknown  uint64 // records of truncated contexts
 	failed   uint64
@@ -81,7 +83,7 @@ type verifier struct {
 }
 
 // mismatchKinds are the kinds in the order in which they are printed.
-var mismatchKinds = []string{"function", "inlined", "file", "line", "depth", "missing"}
+var mismatchKinds = []string{"function", "inlined", "file", "line", "depth", "missing", "count"}
 
 // dir compares all records of one live directory.
 // A record that cannot be read ends it with an error, and the others are not
@@ -98,10 +100,17 @@ func (v *verifier) dir(dir string) error {
 	}
 	v.fold = foldOf(rec.Profile, v.walker)
 	v.warnings = append(v.warnings, report.Warnings(rec.Profile)...)
-	return rec.Checks(func(c *live.Check) error {
-		v.check(c)
+	stopped := uint64(math.MaxUint64)
+	err = rec.Checks(func(c *live.Check) error {
+		if c.Ended {
+			stopped = c.Events
+		} else {
+			v.check(c)
+		}
 		return nil
 	})
+	v.counts(rec.Profile, stopped)
+	return err
 }
 
 // foldOf returns how the program folded the path to a node. Only the node's own function
@@ -292,6 +301,9 @@ func (v *verifier) result() error {
 	}
 	fmt.Fprintf(v.w, "checked %d %s, %d %s\n", v.checked, words.Noun(v.checked, "context"), v.failed,
 		words.Noun(v.failed, "mismatch", "mismatches"))
+	if v.inlined > 0 {
+		fmt.Fprintf(v.w, "\tcompared the counts of %s\n", words.Plural(v.inlined, "inlined call"))
+	}
 	for _, kind := range mismatchKinds {
 		if n := v.kinds[kind]; n > 0 {
 			fmt.Fprintf(v.w, "\t%-10s %d\n", kind, n)

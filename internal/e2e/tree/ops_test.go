@@ -69,6 +69,12 @@ func TestOps(t *testing.T) {
 			t.Errorf("%s: %d operations, %d in a second run", stack, n, again[stack])
 		}
 	}
+	// A multiplication and an addition; the return is the wrapper's.
+	tree := cct.New(p)
+	calls, ops := e2e.Calls(tree, "main.word.double"), sumOf(have, "main.word.double")
+	if calls != 2 || ops != 2*calls {
+		t.Errorf("main.word.double: %d operations in %d calls, want 2 in each of 2", ops, calls)
+	}
 	// A multiplication, an addition and the return.
 	if calls, ops := e2e.Calls(cct.New(p), "main.straight"), sumOf(have, "main.straight"); ops != 3*calls || ops == 0 {
 		t.Errorf("main.straight: %d operations in %d calls, want 3 in each", ops, calls)

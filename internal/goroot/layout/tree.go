@@ -250,13 +250,14 @@ var OpClassNames = [NumOpClasses]string{"int", "bits", "mul", "wide", "div", "fl
 // CheckFrames follow, innermost first. It says that so many times, when the node was
 // entered (Cell is 0), or when it was about to be left through a cell, a walk of the stack
 // found these frames. They reach down to where the goroutine, or the runtime for it,
-// began. Length is written last.
+// began. Length is written last. The last record, of a program that ended of its own will, says how many
+// goroutines were running or ready to run, and may have been stopped anywhere.
 type Check struct {
 	Length    uint32 // bytes of the record
 	Node      uint32 // offset of the node
 	Events    uint64 // how many times
 	Frames    uint32 // number of frames
-	Cell      uint32 // index of the cell + 1, 0 on entry; rt.CheckID in a CheckOfID
+	Cell      uint32 // index of the cell + 1, 0 on entry; rt.CheckID in a CheckOfID, rt.CheckEnd in the last one
 	StartNode uint32 // offset of the node that the goroutine began in
 	StartCell uint32 // and the cell of it
 }

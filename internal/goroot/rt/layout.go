@@ -103,6 +103,7 @@ const (
 	LostPaths         // searches for recursion that a lost page has cut short
 	LostEdges         // back edges that had no room for a node: their calls count at the function's first node
 	LostDeep          // checks left out, see Checker.Due
+	LostFaults        // faults at addresses that are not nil, recovered from: inlined calls behind them may be counted
 	NumLost
 )
 
@@ -200,9 +201,10 @@ const (
 
 // What records of check say, see layout.Check and layout.CheckOfID.
 const (
-	CheckID      = 1 << 31 // the mark of a layout.CheckOfID
-	CheckInlined = 1 << 0  // flag of a frame that is inlined into the next one
-	CheckWrapper = 1 << 1  // flag of a wrapper, which contexts do not show
+	CheckID      = 1 << 31   // the mark of a layout.CheckOfID
+	CheckEnd     = 1<<31 + 1 // the mark of the last record: Events is how many goroutines the end has stopped midway
+	CheckInlined = 1 << 0    // flag of a frame that is inlined into the next one
+	CheckWrapper = 1 << 1    // flag of a wrapper, which contexts do not show
 )
 
 // Why a log ended before the program.

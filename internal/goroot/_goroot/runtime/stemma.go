@@ -242,6 +242,9 @@ func stemmaPanicking(pc, sp uintptr) stemmaContext {
 		handler := "runtime.gopanic"
 		for ; u.valid(); u.next() {
 			if node := stemmaFrameNode(gp, &u.frame); node != 0 {
+				if handler == "runtime.sigpanic" && gp.paniconfault && gp.sigcode1 >= 0x1000 {
+					stemmaLostFault()
+				}
 				ctx = stemmaFaultAt(gp, node, u.frame.fn, u.symPC(), handler)
 				return
 			}
@@ -249,6 +252,14 @@ func stemmaPanicking(pc, sp uintptr) stemmaContext {
 		}
 	})
 	return stemmaContext{ctx: ctx, epoch: gp.stemmaEpoch}
+}
+
+// stemmaLostFault counts a fault at an address that is not nil, from which a program may recover: calls that are
+// inlined behind it in its block may share a counter with one before it.
+func stemmaLostFault() {
+	lock(&stemma.lock)
+	stemma.record.Lost(rt.LostFaults)
+	unlock(&stemma.lock)
 }
 
 // stemmaFrameNode returns the node of a frame, or 0 if its function is not

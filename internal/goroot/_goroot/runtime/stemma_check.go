@@ -122,6 +122,23 @@ func stemmaCheckGo(creator *g, pc uintptr) {
 	})
 }
 
+// stemmaCheckEnded notes that the program ends, and how many goroutines of its that may leave in the midst of what
+// they do. It runs on the system stack, under the lock.
+func stemmaCheckEnded() {
+	n := uint64(0)
+	list, length := atomicAllG()
+	for i := range length {
+		gp := atomicAllGIndex(list, i)
+		switch readgstatus(gp) &^ _Gscan {
+		case _Grunnable, _Grunning, _Gpreempted, _Gcopystack:
+			if gp != getg().m.curg && !isSystemGoroutine(gp, false) {
+				n++
+			}
+		}
+	}
+	stemmaCheck.Ended(n)
+}
+
 // stemmaCheckWalk adds the frames of gp's stack from the innermost instrumented
 // one on. A frame has no file if the program's tables do not say where it made the
 // inlined call that the next frame in is: the call has no mark. Tracebacks take the first

@@ -473,6 +473,9 @@ func stemmaExit() {
 		}
 		stemmaWaitEnd()
 		lock(&stemma.lock)
+		if stemmaCheckOn {
+			stemmaCheckEnded()
+		}
 		samples, places, requests := stemmaSmp.Close()
 		for i := range stemmaFiles.n.Load() {
 			f := &stemmaFiles.list[i]

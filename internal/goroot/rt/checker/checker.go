@@ -107,6 +107,21 @@ func (c *Checker) BeginID(hi, lo, startHi, startLo uint64) {
 	c.head = unsafe.Sizeof(head)
 }
 
+// Ended writes the last record: the program ends, while so many goroutines are not waiting.
+func (c *Checker) Ended(goroutines uint64) {
+	c.start()
+	head := layout.Check{Cell: rt.CheckEnd}
+	c.putAll(unsafe.Pointer(&head), unsafe.Sizeof(head))
+	if c.full {
+		c.used = c.begin
+		c.rec.Lost(rt.LostChecks)
+		return
+	}
+	rec := c.at(c.begin)
+	rec.Events = goroutines
+	memory.StoreRel32(&rec.Length, uint32(unsafe.Sizeof(head)))
+}
+
 // Frame adds a frame, innermost first. The file is empty if no one knows the place.
 func (c *Checker) Frame(function, file string, line uint32, inlined, wrapper bool) {
 	c.frames++

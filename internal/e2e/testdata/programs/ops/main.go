@@ -30,8 +30,22 @@ func main() {
 	fmt.Println(sum, len(words), recovered(30), exits(10))
 	fmt.Println(kept(3, 4), mixed(5, []byte("12345678")), compared(1, 1, 1), widened(2, new(int16)), again(9, 4))
 	fmt.Println(distant(new(apart)), roomy(3), pieces(make([]byte, 4)))
+	for _, n := range []number{new(word), new(word), new(text)} {
+		n.double()
+	}
 	forever()
 }
+
+// The methods of word and text are inlined into wrappers, through which an interface calls them.
+type number interface{ double() int }
+
+type word int
+
+func (w word) double() int { return int(w)*int(w) + 1 }
+
+type text string
+
+func (s text) double() int { return 2 * len(s) }
 
 //go:noinline
 func straight(n int) int { return n*n + n }

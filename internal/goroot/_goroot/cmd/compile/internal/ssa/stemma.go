@@ -17,6 +17,9 @@ type StemmaCounters struct {
 	Sites  map[ID]int  // cce: for each call value the index + 1 of its site
 	Moves  bool        // cce: words in frames may change while the goroutine is stopped
 
+	Calls map[int]StemmaCall // the calls that counters count, by the counter before it went anywhere
+	Alone map[int]bool       // the counters that stay by themselves, to check others with
+
 	Ops     bool // operations are counted
 	Each    bool // in each block by itself, to check what is derived without
 	Weights []StemmaWeight
@@ -220,6 +223,7 @@ func stemmaMerge(f *Func) {
 	if f.Stemma.Number == 0 {
 		return
 	}
+	stemmaDropCounts(f)
 	stemmaCountOps(f)
 	stores := map[int][]*Value{}
 	for _, b := range f.Blocks {
@@ -238,6 +242,48 @@ func stemmaMerge(f *Func) {
 	deadcode(f) // of what is left of increments, the next pass would believe that it changes memory
 }
 
+// stemmaDropCounts removes the increments for calls that the compiler has replaced by something else.
+func stemmaDropCounts(f *Func) {
+	dropped := false
+	for _, b := range f.Blocks {
+		for _, v := range b.Values {
+			if v.Op != OpStemmaCount {
+				continue
+			}
+			if call, ok := f.Stemma.Calls[stemmaCounterOf(v)]; ok && !call.IsMade() {
+				stemmaForget(v)
+				dropped = true
+			}
+		}
+	}
+	if dropped {
+		copyelim(f)
+	}
+}
+
+// stemmaForget makes an increment nothing.
+func stemmaForget(v *Value) {
+	mem := v.MemoryArg()
+	v.Op, v.Aux, v.AuxInt = OpCopy, nil, 0
+	v.SetArgs1(mem)
+}
+
+// A StemmaCall is a call that a counter counts.
+type StemmaCall struct {
+	Value *Value
+	Fn    *obj.LSym
+}
+
+// IsMade reports whether the call is still there. The compiler may have made something else of it, or use its value
+// for something else.
+func (c StemmaCall) IsMade() bool {
+	if !c.Value.Op.IsCall() {
+		return false
+	}
+	aux, ok := c.Value.Aux.(*AuxCall)
+	return ok && aux.Fn == c.Fn
+}
+
 // stemmaCounterOf returns the counter that v increments, or -1.
 func stemmaCounterOf(v *Value) int {
 	if v.Op != OpStemmaCount {
@@ -249,50 +295,30 @@ func stemmaCounterOf(v *Value) int {
 // stemmaMergeBlock removes from b each increment that another one in b, of a
 // counter that is incremented nowhere else, makes superfluous.
 func stemmaMergeBlock(b *Block, stores map[int][]*Value, into map[int]int) {
-	checked := map[*Value]bool{} // the memory that nil checks see
+	merges := func(c int) bool { return c >= 0 && len(stores[c]) == 1 && !b.Func.Stemma.Alone[c] }
+	left := map[*Value]bool{} // the memory that something sees which may leave the function
 	var counts []*Value
 	for _, v := range b.Values {
-		if v.Op == OpNilCheck {
-			checked[v.Args[1]] = true
+		if v.Op != OpPhi && !v.Type.IsMemory() && StemmaMayLeave(v) {
+			left[v.MemoryArg()] = true
 		}
-		if c := stemmaCounterOf(v); c >= 0 && len(stores[c]) == 1 {
+		if merges(stemmaCounterOf(v)) {
 			counts = append(counts, v)
 		}
 	}
 	for _, v := range counts {
-		for m := v.MemoryArg(); m != nil && m.Block == b && !checked[m]; m = stemmaBefore(m) {
-			c := stemmaCounterOf(m)
-			if c < 0 || len(stores[c]) != 1 {
-				continue
+		for m := v.MemoryArg(); m != nil && m.Block == b && !left[m]; m = stemmaBefore(m) {
+			if c := stemmaCounterOf(m); merges(c) {
+				into[stemmaCounterOf(v)] = c
+				break
 			}
-			into[stemmaCounterOf(v)] = c
-			break
 		}
 	}
 	for _, v := range counts {
 		if _, ok := into[stemmaCounterOf(v)]; ok {
-			mem := v.MemoryArg()
-			v.Op, v.Aux, v.AuxInt = OpCopy, nil, 0
-			v.SetArgs1(mem)
+			stemmaForget(v)
 		}
 	}
-}
-
-// stemmaBefore returns the memory before m, if making m cannot leave the
-// function; else nil.
-func stemmaBefore(m *Value) *Value {
-	switch m.Op {
-	case OpStemmaCount, OpStore, OpZero, OpMove, OpVarDef, OpVarLive, OpCopy:
-		return m.MemoryArg()
-	case OpSelect1:
-		if strings.HasPrefix(m.Args[0].Op.String(), "Atomic") {
-			return m.Args[0].MemoryArg()
-		}
-	}
-	if strings.HasPrefix(m.Op.String(), "Atomic") {
-		return m.MemoryArg()
-	}
-	return nil
 }
 
 // stemmaRenumber closes the gaps that merged counters left.

@@ -73,6 +73,7 @@ const (
 	stemmaFull                       // a node, cells and counters
 	stemmaRestore                    // a native that calls several times: g's context is put back before each call
 	stemmaCallback                   // a wrapper through which assembly calls: g's context is put back behind the call
+	stemmaKeep                       // a native that calls function values: it is put back behind each such call
 )
 
 // stemmaFunc is the instrumentation of one function while its SSA is built.
@@ -88,7 +89,7 @@ type stemmaFunc struct {
 	fresh  *ssa.Block   // where nothing was called yet, and node is in a register; nil if engines do not care
 
 	// stemmaRestore: the place of the context, the memory when it is known, and what
-	// was there on entry, which stemmaCallback has too.
+	// was there on entry, which stemmaCallback and stemmaKeep have too.
 	place, found, saved *ssa.Value
 
 	entry *ssa.Block   // encoded: ends in the check of the word
@@ -117,6 +118,12 @@ func (s *state) stemmaEnter() {
 		s.stemmaFindPlace()
 	case stemmaCallback:
 		s.stemmaTakeContext()
+	case stemmaKeep:
+		if stemmaMustNotSplit(s.curfn) {
+			s.stemmaFindPlace()
+		} else {
+			s.stemmaTakeContext()
+		}
 	}
 }
 
@@ -226,7 +233,7 @@ func (s *state) stemmaAddr(t *types.Type, word *ssa.Value, offset int64) *ssa.Va
 // and its call, which expects both to see the same memory (golang.org/issue/49282).
 // It returns what to call in the place of callee, which is nil if it is not known.
 func (s *state) stemmaCall(n *ir.CallExpr, k callKind, callee *obj.LSym) *obj.LSym {
-	if s.stemma.mode == stemmaOff || s.stemma.mode == stemmaCallback {
+	if s.stemmaPasses() {
 		return callee
 	}
 	if k == callDefer || k == callDeferStack {
@@ -254,6 +261,10 @@ func (s *state) stemmaCall(n *ir.CallExpr, k callKind, callee *obj.LSym) *obj.LS
 
 // stemmaDeferCall emits what precedes an open-coded deferred call on exit.
 func (s *state) stemmaDeferCall(n *ir.CallExpr) {
+	if s.stemma.mode == stemmaKeep {
+		s.stemmaPutKept()
+		return
+	}
 	name, kind := stemmaCallee(n)
 	if kind == rt.SiteCall {
 		kind = rt.SiteDefer
@@ -273,7 +284,7 @@ func (s *state) stemmaRuntimeCall(fn *obj.LSym) {
 // stemmaSite emits a call site of the given kind: a count, a cell, or both.
 func (s *state) stemmaSite(name string, kind int) {
 	switch {
-	case s.stemma.mode == stemmaOff, s.stemma.mode == stemmaCallback:
+	case s.stemmaPasses():
 		return
 	case s.stemma.mode == stemmaRestore:
 		if stemmaOptions.alloc || kind != 0 && stemmaLeavesCell(name, kind) {
@@ -282,6 +293,15 @@ func (s *state) stemmaSite(name string, kind int) {
 		return
 	}
 	stemmaEngine().site(s, name, kind)
+}
+
+// stemmaPasses reports whether the function leaves the context in g as it is before a call.
+func (s *state) stemmaPasses() bool {
+	switch s.stemma.mode {
+	case stemmaOff, stemmaCallback, stemmaKeep:
+		return true
+	}
+	return false
 }
 
 // stemmaFindPlace emits what a native that calls several times does on entry. It may run
@@ -318,8 +338,8 @@ func (s *state) stemmaSeal() {
 	switch s.stemma.mode {
 	case stemmaOff, stemmaCallback:
 		return
-	case stemmaRestore:
-		if !s.stemma.called {
+	case stemmaRestore, stemmaKeep:
+		if !s.stemma.called && s.stemma.found != nil {
 			stemmaReplace(s.stemma.found, s.stemma.found.Args[0].MemoryArg())
 		}
 		return
@@ -355,6 +375,7 @@ func (s *state) stemmaFinish() {
 	if s.stemma.mode != stemmaFull || stemmaEngine().data != nil && !s.stemma.called {
 		return // without a context of its own a function has nothing to be described for
 	}
+	s.stemmaDropSites()
 	if s.f.Stemma.Number != 0 {
 		s.stemma.meta.renumber(&s.f.Stemma)
 	}

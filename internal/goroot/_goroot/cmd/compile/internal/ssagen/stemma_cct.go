@@ -123,6 +123,7 @@ func (s *state) stemmaTreeSite(name string, kind int) {
 	site := stemmaSite{kind: kind, pos: s.peekPos(), callee: name}
 	switch kind {
 	case 0:
+		s.stemmaMark(noSite)
 		s.stemmaAllocSite(name)
 		return
 	case rt.SiteNative, rt.SitePanic, rt.SiteUnknown:
@@ -134,6 +135,7 @@ func (s *state) stemmaTreeSite(name string, kind int) {
 		site.cell = s.stemma.meta.newCell()
 		s.stemmaLeaveCell(site.cell - 1)
 	}
+	s.stemmaMark(len(s.stemma.meta.sites))
 	s.stemma.meta.sites = append(s.stemma.meta.sites, site)
 }
 
@@ -165,6 +167,24 @@ func (s *state) stemmaInlined(index int64) {
 	}
 	s.stemma.markBlock, s.stemma.markScanned = s.curBlock, len(s.curBlock.Values)
 	s.stemma.meta.inlined[int(index)] = s.stemma.markCounter + 1
+	if stemmaOptions.check && !stemmaOptions.ops {
+		s.stemmaCheckMark(int(index))
+	}
+}
+
+// stemmaCheckMark counts an inlined call once more, for the checker, in a counter that it shares with nothing. As an
+// operation would, it says what the counter stands for.
+func (s *state) stemmaCheckMark(index int) {
+	c := s.stemma.meta.counters
+	s.stemma.meta.counters++
+	s.stemmaCount(c)
+	f := &s.f.Stemma
+	if f.Alone == nil {
+		f.Alone = map[int]bool{}
+	}
+	f.Alone[c] = true
+	begins := ssa.StemmaOps{Inlined: index, Class: layout.OpMark}
+	f.Weights = append(f.Weights, ssa.StemmaWeight{Counter: c, StemmaOps: begins, N: 1})
 }
 
 // stemmaUnmarked counts the inlined calls around a call site that have no mark, outermost
@@ -183,13 +203,13 @@ func (s *state) stemmaUnmarked() {
 }
 
 // stemmaMarkJoins reports whether execution that passed the last mark is sure
-// to arrive here: same block, and no value that can panic or call.
+// to arrive here: same block, and nothing in between that may leave the function.
 func (s *state) stemmaMarkJoins() bool {
 	if s.stemma.markBlock != s.curBlock {
 		return false
 	}
 	for _, v := range s.curBlock.Values[s.stemma.markScanned:] {
-		if v.Op.IsCall() || v.Op == ssa.OpNilCheck {
+		if ssa.StemmaMayLeave(v) {
 			return false
 		}
 	}
@@ -206,6 +226,7 @@ func (s *state) stemmaSavedCell() *ssa.Value {
 func (s *state) stemmaSealTree() {
 	s.f.Stemma.Number = s.stemma.meta.counters
 	s.f.Stemma.Ops, s.f.Stemma.Each = stemmaOptions.ops, stemmaOptions.verify
+	s.f.Stemma.Calls = s.stemmaCountedCalls()
 	if s.stemma.called && s.hasdefer {
 		s.stemma.meta.recover = s.stemmaRecoverSite()
 	}
@@ -219,4 +240,37 @@ func (s *state) stemmaRecoverSite() int {
 		kind: rt.SiteDeferReturn, pos: s.curfn.Endlineno, callee: "runtime.deferreturn", cell: cell,
 	})
 	return cell
+}
+
+// stemmaCountedCalls returns, by counter, the calls that are counted where they are made.
+func (s *state) stemmaCountedCalls() map[int]ssa.StemmaCall {
+	sites := s.stemma.meta.sites
+	order := make([]int, len(sites))
+	for i := range order {
+		order[i] = i
+	}
+	at := s.stemmaCallSites(order)
+	calls := map[int]ssa.StemmaCall{}
+	for _, b := range s.f.Blocks {
+		for _, v := range b.Values {
+			i := at[v.ID] - 1
+			if i < 0 || sites[i].counter == 0 {
+				continue
+			}
+			if aux, ok := v.Aux.(*ssa.AuxCall); ok && aux.Fn != nil {
+				calls[sites[i].counter-1] = ssa.StemmaCall{Value: v, Fn: aux.Fn}
+			}
+		}
+	}
+	return calls
+}
+
+// stemmaDropSites makes the sites of calls that the compiler has replaced by something else count nothing.
+func (s *state) stemmaDropSites() {
+	sites := s.stemma.meta.sites
+	for i := range sites {
+		if call, ok := s.f.Stemma.Calls[sites[i].counter-1]; ok && !call.IsMade() {
+			sites[i].counter = 0
+		}
+	}
 }

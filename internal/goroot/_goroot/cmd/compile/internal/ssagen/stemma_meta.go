@@ -24,10 +24,11 @@ import (
 )
 
 // stemmaOptions are what the tool asks of this compilation, in the environment
-// variable STEMMA_COMPILE: engine=cct,inlined=on,verify=off,natives=off,alloc=off,wait=off,ops=off.
+// variable STEMMA_COMPILE: engine=cct,inlined=on,verify=off,check=off,natives=off,alloc=off,wait=off,ops=off.
+// In all builds with verify each entry takes the slow path; check counts inlined calls twice, for the checker.
 var stemmaOptions = func() (o struct {
-	engine                                     string
-	inlined, verify, natives, alloc, wait, ops bool
+	engine                                            string
+	inlined, verify, check, natives, alloc, wait, ops bool
 }) {
 	for _, kv := range strings.Split(os.Getenv("STEMMA_COMPILE"), ",") {
 		switch k, v, _ := strings.Cut(kv, "="); k {
@@ -37,6 +38,8 @@ var stemmaOptions = func() (o struct {
 			o.inlined = v == "on"
 		case "verify":
 			o.verify = v == "on"
+		case "check":
+			o.check = v == "on"
 		case "natives":
 			o.natives = v == "on"
 		case "alloc":
@@ -51,16 +54,21 @@ var stemmaOptions = func() (o struct {
 }()
 
 // stemmaModeOf decides what fn gets. Native, and so left alone: the runtime
-// and what it imports; functions that must not split the stack; generated
+// and what it imports, but that it puts the context back where it calls function
+// values; functions that must not split the stack; generated
 // hash and equality functions, which the runtime calls in the middle of its
 // work; wrappers that only pass a call on, so that they vanish from contexts
 // as they vanish from tracebacks. One that calls a native counts that, and vanishes
 // when it is read.
 func stemmaModeOf(fn *ir.Func) stemmaMode {
 	switch {
-	case stemmaEngine() == nil || base.Flag.CompilingRuntime || stemmaNative[base.Ctxt.Pkgpath]:
+	case stemmaEngine() == nil:
 		return stemmaOff
-	case stemmaNative[fn.Sym().Pkg.Path] || fn.Sym().Pkg == ir.Pkgs.Runtime:
+	case base.Flag.CompilingRuntime || stemmaNative[base.Ctxt.Pkgpath] || stemmaNative[fn.Sym().Pkg.Path] ||
+		fn.Sym().Pkg == ir.Pkgs.Runtime:
+		if stemmaKeepsAcross(fn) {
+			return stemmaKeep
+		}
 		return stemmaOff
 	case strings.HasPrefix(fn.LSym.Name, "type:."):
 		return stemmaOff

@@ -128,7 +128,79 @@ func (s *state) stemmaTakeContext() {
 
 // stemmaExit emits what a function does before it returns.
 func (s *state) stemmaExit() {
-	if s.stemma.mode != stemmaCallback {
+	if s.stemma.mode == stemmaCallback || s.stemma.mode == stemmaKeep && s.hasOpenDefers {
+		s.stemmaPutKept()
+	}
+}
+
+// A native leaves the context in g alone, so that what it calls is called from where the native was called. A function
+// value that it calls may be one of the program's, which leaves a context of its own: so that is put back behind the
+// call, for what the native calls next, or another native behind it.
+
+// stemmaKeepsAcross reports whether fn, a native, calls a function value that may be instrumented. What is there to
+// record calls nothing but its own.
+func stemmaKeepsAcross(fn *ir.Func) bool {
+	if stemmaEngine().unknown == nil || strings.HasPrefix(base.Ctxt.Pkgpath, stemmaOwnPackages) ||
+		base.Ctxt.Pkgpath == "runtime" && strings.Contains(fn.LSym.Name, ".stemma") {
+		return false
+	}
+	return ir.Any(fn, func(n ir.Node) bool {
+		call, ok := n.(*ir.CallExpr)
+		return ok && stemmaCallsAny(call)
+	})
+}
+
+// stemmaOwnPackages begins the paths of packages that are added to GOROOT.
+const stemmaOwnPackages = "internal/runtime/stemma"
+
+// stemmaCallsAny reports whether a call may be one of any function: its target is not known, and it has not the type of
+// those that hash and compare for the runtime, which are natives.
+func stemmaCallsAny(n *ir.CallExpr) bool {
+	switch n.Op() {
+	case ir.OCALLINTER:
+		return true
+	case ir.OCALLFUNC:
+		if fn := n.Fun; fn.Op() == ir.ONAME && fn.(*ir.Name).Class == ir.PFUNC {
+			return stemmaIsForeign(fn.(*ir.Name))
+		}
+		return !stemmaIsAlgorithm(n.Fun.Type())
+	}
+	return false
+}
+
+// stemmaIsForeign reports whether fn, which a native calls, is linked from a package that is instrumented.
+func stemmaIsForeign(fn *ir.Name) bool {
+	if fn.Func == nil || fn.Func.Pragma&StemmaBodyless == 0 {
+		return false
+	}
+	name := fn.Linksym().Name
+	begin := strings.LastIndexByte(name, '/') + 1
+	end := strings.IndexByte(name[begin:], '.')
+	return end >= 0 && !stemmaIsNative(name[:begin+end])
+}
+
+// stemmaIsAlgorithm reports whether t is the type of a function that hashes or compares a value in memory.
+func stemmaIsAlgorithm(t *types.Type) bool {
+	pointer := func(i int) bool { return t.Param(i).Type == types.Types[types.TUNSAFEPTR] }
+	if t.NumParams() != 2 || t.NumResults() != 1 || !pointer(0) {
+		return false
+	}
+	result := t.Result(0).Type
+	return pointer(1) && result == types.Types[types.TBOOL] ||
+		t.Param(1).Type == types.Types[types.TUINTPTR] && result == types.Types[types.TUINTPTR]
+}
+
+// stemmaCalled emits what follows a call.
+func (s *state) stemmaCalled(n *ir.CallExpr, k callKind) {
+	if s.stemma.mode == stemmaKeep && k == callNormal && stemmaCallsAny(n) {
+		s.stemmaPutKept()
+	}
+}
+
+// stemmaPutKept puts the context back that the function was entered in.
+func (s *state) stemmaPutKept() {
+	if s.stemma.place != nil {
+		s.stemmaPutBack()
 		return
 	}
 	s.store(types.Types[types.TUINTPTR], s.stemmaG(layout.GCtx), stemmaEngine().unknown(s))
