@@ -39,7 +39,7 @@ func TestMiddlewares(t *testing.T) {
 			for _, s := range stacks(t, p) {
 				s = slices.DeleteFunc(s, func(f string) bool {
 					return strings.HasPrefix(f, "net/http.HandlerFunc.ServeHTTP") ||
-						slices.Contains([]string{"main.main", "[main]", "all"}, f)
+						slices.Contains([]string{"main.main", "[main]", "[root]", "all"}, f)
 				})
 				have = append(have, strings.Join(s, " "))
 			}
