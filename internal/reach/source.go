@@ -24,12 +24,11 @@ type function struct {
 
 // A source is one version of a Go file. That of a file which is not there has nothing.
 type source struct {
-	name    string // relative to the top
-	pkg     string // of the package clause
-	funcs   map[string][]function
-	decls   map[string]string // all else, by kind: the tokens
-	imports string
-	broken  bool // it cannot be parsed
+	name   string // relative to the top
+	pkg    string // of the package clause
+	funcs  map[string][]function
+	decls  map[string]string // all else, by kind: the tokens
+	broken bool              // it cannot be parsed
 }
 
 // parse reads a version of a file, nil for one that is not there.
