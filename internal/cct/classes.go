@@ -101,7 +101,7 @@ func (t *Tree) Standard() func(fn uint32) bool {
 	return func(fn uint32) bool {
 		f := t.Funcs[fn]
 		pkg := Package(f.Name)
-		if f.File != "" && goroot != "" && !isMain(pkg) {
+		if path.IsAbs(f.File) && goroot != "" && !isMain(pkg) { // not what the compiler made
 			return strings.HasPrefix(f.File, goroot+"/")
 		}
 		return !isMain(pkg) && !f.Pseudo && !f.Type && isGo(pkg, own)
