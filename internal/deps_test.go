@@ -46,27 +46,31 @@ const rule = `
 	internal/cce: internal/goroot/rt, internal/acyclic;
 	internal/cct: profile;
 	internal/decode: internal/cct, internal/record;
+	internal/classes: internal/cct;
 	internal/similarity: internal/cct;
 	internal/chance: internal/cct;
-	internal/diff: internal/similarity, internal/chance;
+	internal/diff: internal/similarity, internal/chance, internal/classes;
 	internal/export: internal/cct;
 	internal/replay: internal/cct, internal/cce, internal/record;
 	internal/goroot: ;
-	internal/toolchain: internal/goroot, internal/callgraph;
+	internal/terminal: ;
+	internal/progress: internal/terminal;
+	internal/safefile: internal/progress;
+	internal/toolchain: internal/goroot, internal/callgraph, internal/safefile;
 	internal/exit: ;
 	internal/words: profile;
 	internal/manual: ;
 	internal/flags: internal/exit, internal/manual, internal/words;
 	internal/process: internal/toolchain;
-	internal/store: internal/record, internal/words, internal/exit;
+	internal/store: internal/record, internal/words, internal/exit, internal/safefile;
 	internal/cost: internal/goroot/layout;
-	internal/report: internal/store, internal/cct, internal/cost;
+	internal/report: internal/store, internal/classes, internal/cost;
 	internal/lookup: internal/store, internal/decode;
 	internal/overlap: internal/report, internal/similarity;
 	internal/calls: internal/replay;
 	internal/events: internal/lookup;
 	internal/gate: internal/report, internal/diff;
-	internal/view: internal/diff, internal/decode;
+	internal/view: internal/diff, internal/decode, internal/words;
 	internal/display: internal/gate, internal/lookup, internal/view;
 	internal/top: internal/store, internal/decode;
 	internal/verify: internal/report, internal/decode;
@@ -80,6 +84,7 @@ const rule = `
 	stemmahttp: ., internal/export;
 	stemmatest: ., internal/diff;
 	internal/e2e: internal/toolchain, internal/cct;
+	internal/e2e/settings: internal/record;
 	internal/livetest: internal/ctxid, internal/goroot/rt/contexts, internal/goroot/rt/events, internal/raw;
 	internal/pty: ;
 	internal/browser: ;
@@ -97,8 +102,8 @@ var pure = []string{
 var impure = []string{"os", "net", "os/exec", "syscall"}
 
 // testOnly lists packages that no code but tests may import.
-var testOnly = []string{"internal/livetest", "internal/e2e", "internal/pty", "internal/browser",
-	"internal/goroot/rt/memory/memorytest"}
+var testOnly = []string{"internal/livetest", "internal/e2e", "internal/e2e/settings", "internal/pty",
+	"internal/browser", "internal/goroot/rt/memory/memorytest"}
 
 // closure returns, for each package of the rule, all that it may import, and what the
 // rule names.

@@ -6,39 +6,35 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// maxPackage is how many lines a package may have, its tests left out: what one reads in a sitting.
-const maxPackage = 2500
-
-// largePackages may have more, each with its reason.
-var largePackages = map[string]string{
-	"internal/goroot/_goroot/runtime": "a part of Go's package runtime: what needs g, m and p can be nowhere else",
-}
-
-// TestPackageSizes counts the lines of each package.
-func TestPackageSizes(t *testing.T) {
-	lines := map[string]int{}
-	for name, file := range ownSources(t) {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines[path.Dir(name)] += bytes.Count(src, []byte("\n"))
+// TestFolders: each folder below internal has its place in ARCHITECTURE.md. How large one may be nobody says: it has
+// one idea.
+func TestFolders(t *testing.T) {
+	text, err := os.ReadFile("../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for pkg, n := range lines {
-		if large := largePackages[pkg] != ""; n > maxPackage && !large {
-			t.Errorf("%s: %d lines, want at most %d; divide it by what it is about", pkg, n, maxPackage)
-		} else if n <= maxPackage && large {
-			t.Errorf("%s: may have more than %d lines, and has %d", pkg, maxPackage, n)
+	folders, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked := 0
+	for _, f := range folders {
+		if !f.IsDir() {
+			continue
+		}
+		looked++
+		name := []byte("`" + f.Name() + "`")
+		if !bytes.Contains(text, name) && !bytes.Contains(text, []byte("internal/"+f.Name())) {
+			t.Errorf("internal/%s is not in ARCHITECTURE.md", f.Name())
 		}
 	}
-	if len(lines) < 60 {
-		t.Errorf("%d packages were looked at, want all", len(lines))
+	if looked < 40 {
+		t.Errorf("%d folders were looked at, want all", looked)
 	}
 }
 

@@ -128,7 +128,8 @@ func (k FuncKind) Amount() bool { return FuncAlloc <= k && k <= FuncRun }
 const (
 	FuncWrapper = 1 << 0 // compiler-generated; not part of contexts
 	FuncAsm     = 1 << 1 // stands for a function in assembly
-	funcFlags   = FuncWrapper | FuncAsm
+	FuncAdapter = 1 << 2 // only passes a call on, to its receiver, an argument or a variable that it captures
+	funcFlags   = FuncWrapper | FuncAsm | FuncAdapter
 )
 
 // A Func describes a compiled function. Names and files are indexes into
@@ -218,7 +219,8 @@ type Node struct {
 
 // Homes returns for each node the one under which its callees hang. It is the node
 // itself, but for a back edge when recursion is folded: its function is on the path
-// already, and this node is the first one there.
+// already, and this node is the first one there. That of an adapter or a wrapper is one
+// only if nothing but adapters and wrappers lies between.
 func (p *Profile) Homes() []uint32 {
 	homes := make([]uint32, len(p.Nodes))
 	kids, next := make([]uint32, len(p.Nodes)), make([]uint32, len(p.Nodes)) // 0 for none
@@ -232,7 +234,11 @@ func (p *Profile) Homes() []uint32 {
 	}
 	path := make([]uint32, len(p.Funcs)) // the node of each function on the way to n, or 0
 	for n := kids[0]; n != 0; {
-		if f := p.Nodes[n].Func; p.folds(f) {
+		switch f := p.Nodes[n].Func; {
+		case p.Funcs[f].Kind != FuncOrdinary:
+		case p.adapts(f):
+			homes[n] = p.adapterHome(n)
+		default:
 			if path[f] == 0 {
 				path[f] = n
 			}
@@ -255,10 +261,21 @@ func (p *Profile) Homes() []uint32 {
 	return homes
 }
 
-// folds tells whether recursion of function f is folded.
-func (p *Profile) folds(f uint32) bool {
-	fn := &p.Funcs[f]
-	return fn.Kind == FuncOrdinary && fn.Flags&FuncWrapper == 0
+// adapts tells whether function f is an adapter or a wrapper.
+func (p *Profile) adapts(f uint32) bool { return p.Funcs[f].Flags&(FuncAdapter|FuncWrapper) != 0 }
+
+// adapterHome returns the home of node n, which is of such a function.
+func (p *Profile) adapterHome(n uint32) uint32 {
+	f := p.Nodes[n].Func
+	for up := p.Nodes[n].Parent; up != 0; up = p.Nodes[up].Parent {
+		switch above := p.Nodes[up].Func; {
+		case above == f:
+			return up
+		case p.Funcs[above].Kind == FuncOrdinary && !p.adapts(above):
+			return n
+		}
+	}
+	return n
 }
 
 // String returns string i of the table as people are to see it, see [Printable], and ""

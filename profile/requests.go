@@ -21,18 +21,20 @@ type Request struct {
 
 const tableRequest = "request"
 
-var requestSchema = sealed.Schema[Request]{
-	{Name: "id", Get: func(r *Request) uint64 { return r.ID }, Set: func(r *Request, v uint64) { r.ID = v }},
-	{Name: "run", Kind: sealed.Hex, Get: func(r *Request) uint64 { return r.Run },
-		Set: func(r *Request, v uint64) { r.Run = v }},
-	{Name: "time", Max: math.MaxInt64, Get: func(r *Request) uint64 { return uint64(r.Time) },
-		Set: func(r *Request, v uint64) { r.Time = time.Duration(v) }},
-	{Name: "goroutine", Get: func(r *Request) uint64 { return r.Goroutine },
-		Set: func(r *Request, v uint64) { r.Goroutine = v }},
-	num("node", sealed.Number, func(r *Request) *uint32 { return &r.Node }),
-	{Name: "flags", Kind: sealed.Flags, Words: []string{"pending"},
-		Get: func(r *Request) uint64 { return bits(r.Pending) },
-		Set: func(r *Request, v uint64) { r.Pending = v&1 != 0 }},
+func requestSchema() sealed.Schema[Request] {
+	return sealed.Schema[Request]{
+		{Name: "id", Get: func(r *Request) uint64 { return r.ID }, Set: func(r *Request, v uint64) { r.ID = v }},
+		{Name: "run", Kind: sealed.Hex, Get: func(r *Request) uint64 { return r.Run },
+			Set: func(r *Request, v uint64) { r.Run = v }},
+		{Name: "time", Max: math.MaxInt64, Get: func(r *Request) uint64 { return uint64(r.Time) },
+			Set: func(r *Request, v uint64) { r.Time = time.Duration(v) }},
+		{Name: "goroutine", Get: func(r *Request) uint64 { return r.Goroutine },
+			Set: func(r *Request, v uint64) { r.Goroutine = v }},
+		num("node", sealed.Number, func(r *Request) *uint32 { return &r.Node }),
+		{Name: "flags", Kind: sealed.Flags, Words: []string{"pending"},
+			Get: func(r *Request) uint64 { return bits(r.Pending) },
+			Set: func(r *Request, v uint64) { r.Pending = v&1 != 0 }},
+	}
 }
 
 // RequestsOf returns the requests with an identifier.

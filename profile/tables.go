@@ -75,11 +75,15 @@ func ParseText(r io.Reader) (*Profile, error) {
 	return fromTables(f)
 }
 
-// The codec is reached by other parts of stemma, and is not public.
-func init() {
-	tables.Of = func(p any, kind tables.Kind) (*sealed.File, error) { return p.(*Profile).tables(kind) }
-	tables.Tree = func(f *sealed.File) (any, error) { return treeFromTables(f) }
-	tables.Descriptions, tables.TextRow = descriptions, textRow
+// Codec is for stemma's own packages, which put the tables of a profile beside others in one file: what it
+// returns has a type that no other module can name. Use [Read], [Profile.Write] and their like instead.
+func Codec() any {
+	return &tables.Codec{
+		Of:           func(p any, kind tables.Kind) (*sealed.File, error) { return p.(*Profile).tables(kind) },
+		Tree:         func(f *sealed.File) (any, error) { return treeFromTables(f) },
+		Descriptions: descriptions,
+		TextRow:      textRow,
+	}
 }
 
 // descriptions returns the tables of a profile, without rows.
@@ -88,10 +92,10 @@ func descriptions() []*sealed.Table {
 	return []*sealed.Table{
 		tables.DescribeFirst(), processSchema(x).Describe(tableProcess), lossSchema(x).Describe(tableLost),
 		noteSchema(x).Describe(tableNote), samplerSchema(x).Describe(tableSampler), lossSchema(x).Describe(tableStat),
-		bucketSchema.Describe(tableLatency), funcSchema.Describe(tableFunc), inlinedSchema.Describe(tableInlined),
-		siteSchema.Describe(tableSite), weightSchema.Describe(tableWeight), frameSchema.Describe(tableFrame),
+		bucketSchema().Describe(tableLatency), funcSchema().Describe(tableFunc), inlinedSchema().Describe(tableInlined),
+		siteSchema().Describe(tableSite), weightSchema().Describe(tableWeight), frameSchema().Describe(tableFrame),
 		valueSchema(x).Describe(tableValue),
-		nodeSchema.Describe(tableNode), requestSchema.Describe(tableRequest),
+		nodeSchema().Describe(tableNode), requestSchema().Describe(tableRequest),
 	}
 }
 
@@ -146,7 +150,7 @@ func (p *Profile) tables(kind tables.Kind) (*sealed.File, error) {
 	valueSchema(f.Interner()).Add(f, tableValue, types)
 	p.addNodes(f)
 	if len(p.Requests) > 0 {
-		requestSchema.Add(f, tableRequest, p.Requests)
+		requestSchema().Add(f, tableRequest, p.Requests)
 	}
 	return f, nil
 }
@@ -176,7 +180,7 @@ func treeFromTables(f *sealed.File) (*Profile, error) {
 	if err = p.readNodes(f); err != nil {
 		return nil, err
 	}
-	if p.Requests, err = requestSchema.Rows(f, tableRequest); err != nil {
+	if p.Requests, err = requestSchema().Rows(f, tableRequest); err != nil {
 		return nil, err
 	}
 	return p, p.CheckValid()
@@ -285,10 +289,12 @@ func samplerSchema(x *sealed.Interner) sealed.Schema[samplerRow] {
 	}
 }
 
-var bucketSchema = sealed.Schema[Bucket]{
-	{Name: "floor", Max: math.MaxInt64, Get: func(b *Bucket) uint64 { return uint64(b.Floor) },
-		Set: func(b *Bucket, v uint64) { b.Floor = time.Duration(v) }},
-	{Name: "count", Get: func(b *Bucket) uint64 { return b.Count }, Set: func(b *Bucket, v uint64) { b.Count = v }},
+func bucketSchema() sealed.Schema[Bucket] {
+	return sealed.Schema[Bucket]{
+		{Name: "floor", Max: math.MaxInt64, Get: func(b *Bucket) uint64 { return uint64(b.Floor) },
+			Set: func(b *Bucket, v uint64) { b.Floor = time.Duration(v) }},
+		{Name: "count", Get: func(b *Bucket) uint64 { return b.Count }, Set: func(b *Bucket, v uint64) { b.Count = v }},
+	}
 }
 
 // addProcesses adds the tables of processes.
@@ -316,7 +322,7 @@ func (p *Profile) addProcesses(f *sealed.File) {
 	noteSchema(x).Add(f, tableNote, notes)
 	samplerSchema(x).Add(f, tableSampler, samplers)
 	lossSchema(x).Add(f, tableStat, stats)
-	bucketSchema.Add(f, tableLatency, latency)
+	bucketSchema().Add(f, tableLatency, latency)
 }
 
 // children reads a table of which each row of a parent has some.
@@ -377,7 +383,7 @@ func readSamplings(f *sealed.File, x *sealed.Interner, procs []processRow) ([]*S
 	if err != nil {
 		return nil, err
 	}
-	latency, err := children(f, tableLatency, bucketSchema, rows, func(r *samplerRow) int { return r.latencies })
+	latency, err := children(f, tableLatency, bucketSchema(), rows, func(r *samplerRow) int { return r.latencies })
 	if err != nil {
 		return nil, err
 	}
@@ -406,60 +412,70 @@ type funcRow struct {
 	inlined, sites, weights, frames int
 }
 
-var funcSchema = sealed.Schema[funcRow]{
-	{Name: "kind", Kind: sealed.Word, Words: funcKindNames, Get: func(r *funcRow) uint64 { return uint64(r.Kind) },
-		Set: func(r *funcRow, v uint64) { r.Kind = FuncKind(v) }},
-	num("name", sealed.String, func(r *funcRow) *uint32 { return &r.Name }),
-	num("file", sealed.String, func(r *funcRow) *uint32 { return &r.File }),
-	num("line", sealed.Number, func(r *funcRow) *uint32 { return &r.Line }),
-	num("cells", sealed.Number, func(r *funcRow) *uint32 { return &r.Cells }),
-	num("counters", sealed.Number, func(r *funcRow) *uint32 { return &r.Counters }),
-	{Name: "flags", Kind: sealed.Flags, Words: []string{"wrapper", "asm"},
-		Get: func(r *funcRow) uint64 { return uint64(r.Flags) },
-		Set: func(r *funcRow, v uint64) { r.Flags = uint8(v) }},
-	child(tableInlined, func(r *funcRow) *int { return &r.inlined }),
-	child(tableSite, func(r *funcRow) *int { return &r.sites }),
-	child(tableWeight, func(r *funcRow) *int { return &r.weights }),
-	child(tableFrame, func(r *funcRow) *int { return &r.frames }),
+func funcSchema() sealed.Schema[funcRow] {
+	return sealed.Schema[funcRow]{
+		{Name: "kind", Kind: sealed.Word, Words: funcKindNames, Get: func(r *funcRow) uint64 { return uint64(r.Kind) },
+			Set: func(r *funcRow, v uint64) { r.Kind = FuncKind(v) }},
+		num("name", sealed.String, func(r *funcRow) *uint32 { return &r.Name }),
+		num("file", sealed.String, func(r *funcRow) *uint32 { return &r.File }),
+		num("line", sealed.Number, func(r *funcRow) *uint32 { return &r.Line }),
+		num("cells", sealed.Number, func(r *funcRow) *uint32 { return &r.Cells }),
+		num("counters", sealed.Number, func(r *funcRow) *uint32 { return &r.Counters }),
+		{Name: "flags", Kind: sealed.Flags, Words: []string{"wrapper", "asm", "adapter"},
+			Get: func(r *funcRow) uint64 { return uint64(r.Flags) },
+			Set: func(r *funcRow, v uint64) { r.Flags = uint8(v) }},
+		child(tableInlined, func(r *funcRow) *int { return &r.inlined }),
+		child(tableSite, func(r *funcRow) *int { return &r.sites }),
+		child(tableWeight, func(r *funcRow) *int { return &r.weights }),
+		child(tableFrame, func(r *funcRow) *int { return &r.frames }),
+	}
 }
 
-var inlinedSchema = sealed.Schema[Inlined]{
-	optional("in", func(r *Inlined) *int32 { return &r.Parent }),
-	num("callee", sealed.String, func(r *Inlined) *uint32 { return &r.Callee }),
-	num("file", sealed.String, func(r *Inlined) *uint32 { return &r.File }),
-	num("line", sealed.Number, func(r *Inlined) *uint32 { return &r.Line }),
-	optional("counter", func(r *Inlined) *int32 { return &r.Counter }),
-	num("beginsFile", sealed.String, func(r *Inlined) *uint32 { return &r.CalleeFile }),
-	num("beginsLine", sealed.Number, func(r *Inlined) *uint32 { return &r.CalleeLine }),
+func inlinedSchema() sealed.Schema[Inlined] {
+	return sealed.Schema[Inlined]{
+		optional("in", func(r *Inlined) *int32 { return &r.Parent }),
+		num("callee", sealed.String, func(r *Inlined) *uint32 { return &r.Callee }),
+		num("file", sealed.String, func(r *Inlined) *uint32 { return &r.File }),
+		num("line", sealed.Number, func(r *Inlined) *uint32 { return &r.Line }),
+		optional("counter", func(r *Inlined) *int32 { return &r.Counter }),
+		num("beginsFile", sealed.String, func(r *Inlined) *uint32 { return &r.CalleeFile }),
+		num("beginsLine", sealed.Number, func(r *Inlined) *uint32 { return &r.CalleeLine }),
+	}
 }
 
-var siteSchema = sealed.Schema[Site]{
-	{Name: "kind", Kind: sealed.Word, Words: siteKindNames, Get: func(r *Site) uint64 { return uint64(r.Kind) },
-		Set: func(r *Site, v uint64) { r.Kind = SiteKind(v) }},
-	optional("in", func(r *Site) *int32 { return &r.Inlined }),
-	num("callee", sealed.String, func(r *Site) *uint32 { return &r.Callee }),
-	num("file", sealed.String, func(r *Site) *uint32 { return &r.File }),
-	num("line", sealed.Number, func(r *Site) *uint32 { return &r.Line }),
-	optional("cell", func(r *Site) *int32 { return &r.Cell }),
-	optional("counter", func(r *Site) *int32 { return &r.Counter }),
+func siteSchema() sealed.Schema[Site] {
+	return sealed.Schema[Site]{
+		{Name: "kind", Kind: sealed.Word, Words: siteKindNames, Get: func(r *Site) uint64 { return uint64(r.Kind) },
+			Set: func(r *Site, v uint64) { r.Kind = SiteKind(v) }},
+		optional("in", func(r *Site) *int32 { return &r.Inlined }),
+		num("callee", sealed.String, func(r *Site) *uint32 { return &r.Callee }),
+		num("file", sealed.String, func(r *Site) *uint32 { return &r.File }),
+		num("line", sealed.Number, func(r *Site) *uint32 { return &r.Line }),
+		optional("cell", func(r *Site) *int32 { return &r.Cell }),
+		optional("counter", func(r *Site) *int32 { return &r.Counter }),
+	}
 }
 
-var weightSchema = sealed.Schema[Weight]{
-	num("counter", sealed.Number, func(r *Weight) *uint32 { return &r.Counter }),
-	optional("in", func(r *Weight) *int32 { return &r.Inlined }),
-	{Name: "class", Kind: sealed.Word, Words: OpClasses(), Get: func(r *Weight) uint64 { return uint64(r.Class) },
-		Set: func(r *Weight, v uint64) { r.Class = uint32(v) }},
-	{Name: "more", Max: math.MaxInt32, Get: func(r *Weight) uint64 { return uint64(max(r.N, 0)) },
-		Set: func(r *Weight, v uint64) { r.N += int32(v) }},
-	{Name: "less", Max: math.MaxInt32, Get: func(r *Weight) uint64 { return uint64(-min(r.N, 0)) },
-		Set: func(r *Weight, v uint64) { r.N -= int32(v) }},
+func weightSchema() sealed.Schema[Weight] {
+	return sealed.Schema[Weight]{
+		num("counter", sealed.Number, func(r *Weight) *uint32 { return &r.Counter }),
+		optional("in", func(r *Weight) *int32 { return &r.Inlined }),
+		{Name: "class", Kind: sealed.Word, Words: OpClasses(), Get: func(r *Weight) uint64 { return uint64(r.Class) },
+			Set: func(r *Weight, v uint64) { r.Class = uint32(v) }},
+		{Name: "more", Max: math.MaxInt32, Get: func(r *Weight) uint64 { return uint64(max(r.N, 0)) },
+			Set: func(r *Weight, v uint64) { r.N += int32(v) }},
+		{Name: "less", Max: math.MaxInt32, Get: func(r *Weight) uint64 { return uint64(-min(r.N, 0)) },
+			Set: func(r *Weight, v uint64) { r.N -= int32(v) }},
+	}
 }
 
-var frameSchema = sealed.Schema[Frame]{
-	num("func", sealed.String, func(r *Frame) *uint32 { return &r.Func }),
-	num("file", sealed.String, func(r *Frame) *uint32 { return &r.File }),
-	num("line", sealed.Number, func(r *Frame) *uint32 { return &r.Line }),
-	num("start", sealed.Number, func(r *Frame) *uint32 { return &r.Start }),
+func frameSchema() sealed.Schema[Frame] {
+	return sealed.Schema[Frame]{
+		num("func", sealed.String, func(r *Frame) *uint32 { return &r.Func }),
+		num("file", sealed.String, func(r *Frame) *uint32 { return &r.File }),
+		num("line", sealed.Number, func(r *Frame) *uint32 { return &r.Line }),
+		num("start", sealed.Number, func(r *Frame) *uint32 { return &r.Start }),
+	}
 }
 
 // addFuncs adds the tables of functions.
@@ -474,34 +490,34 @@ func (p *Profile) addFuncs(f *sealed.File) {
 		inlined, sites = append(inlined, fn.Inlined...), append(sites, fn.Sites...)
 		weights, frames = append(weights, fn.Weights...), append(frames, fn.Frames...)
 	}
-	funcSchema.Add(f, tableFunc, rows)
-	inlinedSchema.Add(f, tableInlined, inlined)
-	siteSchema.Add(f, tableSite, sites)
+	funcSchema().Add(f, tableFunc, rows)
+	inlinedSchema().Add(f, tableInlined, inlined)
+	siteSchema().Add(f, tableSite, sites)
 	if len(weights) > 0 {
-		weightSchema.Add(f, tableWeight, weights)
+		weightSchema().Add(f, tableWeight, weights)
 	}
-	frameSchema.Add(f, tableFrame, frames)
+	frameSchema().Add(f, tableFrame, frames)
 }
 
 // readFuncs is the inverse of addFuncs.
 func (p *Profile) readFuncs(f *sealed.File) error {
-	rows, err := funcSchema.Rows(f, tableFunc)
+	rows, err := funcSchema().Rows(f, tableFunc)
 	if err != nil {
 		return err
 	}
-	inlined, err := children(f, tableInlined, inlinedSchema, rows, func(r *funcRow) int { return r.inlined })
+	inlined, err := children(f, tableInlined, inlinedSchema(), rows, func(r *funcRow) int { return r.inlined })
 	if err != nil {
 		return err
 	}
-	sites, err := children(f, tableSite, siteSchema, rows, func(r *funcRow) int { return r.sites })
+	sites, err := children(f, tableSite, siteSchema(), rows, func(r *funcRow) int { return r.sites })
 	if err != nil {
 		return err
 	}
-	weights, err := children(f, tableWeight, weightSchema, rows, func(r *funcRow) int { return r.weights })
+	weights, err := children(f, tableWeight, weightSchema(), rows, func(r *funcRow) int { return r.weights })
 	if err != nil {
 		return err
 	}
-	frames, err := children(f, tableFrame, frameSchema, rows, func(r *funcRow) int { return r.frames })
+	frames, err := children(f, tableFrame, frameSchema(), rows, func(r *funcRow) int { return r.frames })
 	if err != nil {
 		return err
 	}
@@ -529,15 +545,17 @@ func valueSchema(x *sealed.Interner) sealed.Schema[ValueType] {
 // nodeColumns are the columns of nodes that are no values.
 var nodeColumns = []string{"func", "parent", "cell"}
 
-var nodeSchema = sealed.Schema[Node]{
-	num("func", sealed.Number, func(n *Node) *uint32 { return &n.Func }),
-	num("parent", sealed.Up, func(n *Node) *uint32 { return &n.Parent }),
-	num("cell", sealed.Number, func(n *Node) *uint32 { return &n.Cell }),
+func nodeSchema() sealed.Schema[Node] {
+	return sealed.Schema[Node]{
+		num("func", sealed.Number, func(n *Node) *uint32 { return &n.Func }),
+		num("parent", sealed.Up, func(n *Node) *uint32 { return &n.Parent }),
+		num("cell", sealed.Number, func(n *Node) *uint32 { return &n.Cell }),
+	}
 }
 
 // addNodes adds the table of nodes, which has a column for each value.
 func (p *Profile) addNodes(f *sealed.File) {
-	nodeSchema.Add(f, tableNode, p.Nodes)
+	nodeSchema().Add(f, tableNode, p.Nodes)
 	t := f.Table(tableNode)
 	for k := range p.Columns {
 		switch c := &p.Columns[k]; {
@@ -556,7 +574,7 @@ func (p *Profile) readNodes(f *sealed.File) error {
 	if err != nil {
 		return err
 	}
-	if p.Nodes, err = nodeSchema.Rows(f, tableNode); err != nil {
+	if p.Nodes, err = nodeSchema().Rows(f, tableNode); err != nil {
 		return err
 	}
 	var counters uint64

@@ -32,6 +32,7 @@ const (
 	maxSeconds  = 600              // of sampling
 	minEvery    = time.Millisecond // interval
 	maxRequests = 4                // at a time: each holds a profile
+	maxQuery    = 4096             // bytes of parameters
 )
 
 // Samples returns a handler that answers with the samples of some seconds. Its
@@ -45,7 +46,8 @@ const (
 //	         asked for by stemma.Sample under this identifier
 //
 // If the program does not sample already it does so for as long as the request takes.
-// Four requests are answered at a time; others get status 503, Service Unavailable.
+// Four requests are answered at a time; others get status 503, Service Unavailable. Parameters come in the query of a
+// GET request; bodies are not read.
 //
 // The answer names functions and files, and the command line. As with net/http/pprof, do
 // not serve it to everybody.
@@ -59,6 +61,11 @@ type handler struct {
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, fmt.Sprintf("method: have %.20q, want GET", r.Method), http.StatusMethodNotAllowed)
+		return
+	}
 	q := request{seconds: 30, format: "pprof", metric: "cpu"}
 	if err := q.parse(r); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -103,24 +110,30 @@ type request struct {
 	id             *uint64 // of samples that the program asked for
 }
 
+// parse reads the query. The body of a request is not looked at: parameters there would be parsed at any size, into
+// files.
 func (q *request) parse(r *http.Request) (err error) {
-	if s := r.FormValue("seconds"); s != "" {
+	if len(r.URL.RawQuery) > maxQuery {
+		return fmt.Errorf("query: have %d bytes, want at most %d", len(r.URL.RawQuery), maxQuery)
+	}
+	values := r.URL.Query()
+	if s := values.Get("seconds"); s != "" {
 		if q.seconds, err = strconv.ParseFloat(s, 64); err != nil || !(q.seconds >= 0 && q.seconds <= maxSeconds) {
 			return fmt.Errorf("seconds: have %q, want a number from 0 to %d", s, maxSeconds)
 		}
 	}
-	if s := r.FormValue("every"); s != "" {
+	if s := values.Get("every"); s != "" {
 		if q.every, err = time.ParseDuration(s); err != nil || q.every < minEvery {
 			return fmt.Errorf("every: have %q, want a duration of at least %v", s, minEvery)
 		}
 	}
-	if s := r.FormValue("format"); s != "" {
+	if s := values.Get("format"); s != "" {
 		q.format = s
 	}
-	if s := r.FormValue("metric"); s != "" {
+	if s := values.Get("metric"); s != "" {
 		q.metric = s
 	}
-	if s := r.FormValue("request"); s != "" {
+	if s := values.Get("request"); s != "" {
 		id, err := strconv.ParseUint(s, 0, 64)
 		if err != nil {
 			return fmt.Errorf("request: have %q, want a number", s)

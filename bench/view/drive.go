@@ -92,7 +92,7 @@ window.during = 'load'; window.paintedAt = 0; window.gaps = []; window.slow = []
 }`
 
 // settled waits until all keys have been followed and what they ask for is on screen.
-const settled = "typed.then(() => drawn).then(() => new Promise(requestAnimationFrame)).then(() => 0)"
+const settled = "page.typed.then(() => page.drawn).then(() => new Promise(requestAnimationFrame)).then(() => 0)"
 
 // measure opens a record and goes through the views.
 func (o *options) measure(b *browser.Browser, stemma, record string) (*measured, error) {
@@ -315,7 +315,8 @@ func (d *driven) walk() error {
 		})
 		d.do(view.name+", scroll", func() { d.scroll(30, 120); d.scroll(30, -120) })
 		d.do(view.name+", fold opened", func() {
-			d.script("plots.at(-1).items.some(i => i.fold) && plots.at(-1).open(plots.at(-1).items.find(i => i.fold))")
+			const plot = "page.plots.at(-1)"
+			d.script(plot + ".items.some(i => i.fold) && " + plot + ".open(" + plot + ".items.find(i => i.fold))")
 		})
 		d.do(view.name+", zoom out", func() {
 			for range 20 {

@@ -63,7 +63,8 @@ func TestAllocations(t *testing.T) {
 		t.Errorf("calls: have %+v, want %+v", have, want)
 	}
 	if _, err := cct.Of(p, "cpu"); err == nil ||
-		!strings.Contains(err.Error(), "no cpu in this profile (have calls, alloc, allocs)") {
+		!strings.Contains(err.Error(),
+			"no cpu in this profile (have calls, alloc, allocs); build with -metrics=calls,cpu") {
 		t.Errorf("a value that is not there: %v", err)
 	}
 }

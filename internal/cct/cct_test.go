@@ -100,7 +100,7 @@ func TestCountsPreserved(t *testing.T) {
 			}
 			seen := make(map[cct.Node]bool)
 			for i, n := range tr.Nodes {
-				n.Count = 0
+				n.Count, n.Fold = 0, 0
 				if i > 0 && (seen[n] || n.Parent >= uint32(i)) {
 					t.Fatalf("seed %d, %s: node %d exists twice or comes before its parent", seed, name, i)
 				}
@@ -373,6 +373,8 @@ func TestFoldPath(t *testing.T) {
 	frame := func(name string) cct.PathFrame {
 		return cct.PathFrame{Func: name[:1], Inlined: len(name) > 1}
 	}
+	w := cct.NewWalker(&profile.Profile{Strings: []string{"", "x", "y"}, Funcs: []profile.Func{
+		{Name: 1, Flags: profile.FuncAdapter}, {Name: 2, Flags: profile.FuncAdapter}}})
 	for _, test := range []struct{ path, want []string }{
 		{nil, nil},
 		{[]string{"a"}, []string{"a"}},
@@ -381,6 +383,9 @@ func TestFoldPath(t *testing.T) {
 		{[]string{"d", "b", "c", "b", "a"}, []string{"d", "b", "a"}},
 		{[]string{"a", "i+", "b", "a"}, []string{"a"}},
 		{[]string{"c", "i+", "b", "j+", "b", "a"}, []string{"c", "i+", "b", "a"}},
+		{[]string{"c", "x", "b", "x", "a"}, []string{"c", "x", "b", "x", "a"}},
+		{[]string{"d", "x", "b", "x", "c", "x", "b", "x", "a"}, []string{"d", "x", "b", "x", "a"}},
+		{[]string{"b", "x", "y", "i+", "x", "a"}, []string{"b", "x", "a"}},
 	} {
 		var path, want []cct.PathFrame
 		for _, n := range test.path {
@@ -389,13 +394,13 @@ func TestFoldPath(t *testing.T) {
 		for _, n := range test.want {
 			want = append(want, frame(n))
 		}
-		if have := cct.FoldPath(path); !slices.Equal(have, want) {
+		if have := w.FoldPath(path); !slices.Equal(have, want) {
 			t.Errorf("%v: have %v, want %v", test.path, have, want)
 		}
 	}
 	recursion := []cct.PathFrame{frame("i+"), frame("b"), frame("c"), frame("b"), frame("c"), frame("b"), frame("a")}
 	want := []cct.PathFrame{frame("i+"), frame("b"), frame("c"), frame("b"), frame("a")}
-	if have := cct.FoldCallers(recursion); !slices.Equal(have, want) {
+	if have := w.FoldCallers(recursion); !slices.Equal(have, want) {
 		t.Errorf("callers of %v: have %v, want %v", recursion, have, want)
 	}
 }
@@ -426,7 +431,7 @@ func FuzzExpand(f *testing.F) {
 		w := cct.NewWalker(p)
 		for i := range p.Nodes {
 			if path, ok := w.Path(i, i%3-1); ok {
-				cct.FoldPath(w.Known(path))
+				w.FoldPath(w.Known(path))
 			}
 		}
 	})

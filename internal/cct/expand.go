@@ -42,6 +42,8 @@ type expander struct {
 	// originals has, for functions that calls of their own are inlined into, what
 	// originalCalls returns.
 	originals map[uint32][]int32
+	// adapters has the names of the functions that only pass calls on.
+	adapters map[uint32]bool
 	// native is, for each unknown site of t.Sites, the same place as it enters
 	// a native. The two differ in Via: some calls of one site may reach a
 	// function that counts itself, and others a native. So it is for a plain call
@@ -87,6 +89,7 @@ func newExpander(t *Tree, p *profile.Profile) *expander {
 		place:     make([]place, len(p.Nodes)),
 		homes:     p.Homes(),
 		originals: make(map[uint32][]int32),
+		adapters:  make(map[uint32]bool),
 		native:    make(map[uint32]uint32),
 		sums:      make(map[int32]float64),
 		unknown:   make(map[siteOfNode]unknownSite),
@@ -95,6 +98,11 @@ func newExpander(t *Tree, p *profile.Profile) *expander {
 		sampledIn:  make(map[uint32]int32),
 	}
 	x.pseudo("root")
+	for i := range p.Funcs {
+		if p.Funcs[i].Flags&profile.FuncAdapter != 0 {
+			x.adapters[p.Funcs[i].Name] = true
+		}
+	}
 	for i := range p.Funcs {
 		if p.Funcs[i].Kind != profile.FuncPlace {
 			x.function(i)
@@ -111,8 +119,8 @@ func (x *expander) function(i int) {
 	x.sites[i] = uint32(len(x.t.Sites))
 	x.cells[i] = f.CellSites()
 	s := x.p.String
-	if !x.p.Full() && hasRecursion(f) {
-		x.originals[uint32(i)] = originalCalls(f)
+	if !x.p.Full() && x.hasRecursion(f) {
+		x.originals[uint32(i)] = x.originalCalls(f)
 	}
 	for k, in := range f.Inlined {
 		x.t.Sites = append(x.t.Sites, Site{s(in.File), int(in.Line), x.viaInlined(uint32(i), int32(k))})
@@ -214,6 +222,9 @@ func (x *expander) node(i int) {
 		x.place[i] = place{at.node, at.site, true}
 	default:
 		x.place[i] = place{node: x.call(x.entry(i), 0, x.funcOf(f.Name))}
+		if home := x.homes[i]; home != uint32(i) {
+			x.folded(x.place[i], x.place[home])
+		}
 	}
 	values := x.values(i)
 	if !x.column.PerCounter && !x.column.Weighted {
@@ -236,6 +247,12 @@ func (x *expander) node(i int) {
 		x.place[i] = x.place[x.homes[i]]
 	}
 	x.counted(i, values)
+}
+
+// folded marks the call of a function that is on the path already, and that function's place there.
+func (x *expander) folded(call, home place) {
+	x.t.Nodes[call.node].Fold |= FoldAway
+	x.t.Nodes[home.node].Fold |= FoldHere
 }
 
 // values returns the values of node i: of a weighted column, its counters, or by how much they vary.
@@ -381,7 +398,7 @@ func (x *expander) within(i int, k int32) place {
 		return x.place[i]
 	}
 	if fn := x.p.Nodes[i].Func; x.originals[fn] != nil {
-		if outer, ok := recurs(&x.p.Funcs[fn], k); ok {
+		if outer, ok := x.recurs(&x.p.Funcs[fn], k); ok {
 			return x.within(i, outer)
 		}
 	}
@@ -394,7 +411,13 @@ func (x *expander) inlined(i int, k int32) uint32 {
 	in := &x.p.Funcs[f].Inlined[k]
 	up := x.within(i, in.Parent)
 	x.begins(in.Callee, in.CalleeFile, in.CalleeLine)
-	return x.call(up, x.siteOf(f, int(k)), x.funcOf(in.Callee))
+	n := x.call(up, x.siteOf(f, int(k)), x.funcOf(in.Callee))
+	if x.originals[f] != nil {
+		if outer, ok := x.recurs(&x.p.Funcs[f], k); ok {
+			x.folded(place{node: n}, x.within(i, outer))
+		}
+	}
+	return n
 }
 
 // counted adds the inlined calls and natives of node i that were executed.

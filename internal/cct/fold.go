@@ -53,7 +53,11 @@ func (t *Tree) rebuild(place func(b *builder, parent uint32, n Node) uint32) *Tr
 			continue
 		}
 		to[i] = place(b, to[n.Parent], n)
-		out.Nodes[to[i]].Count += n.Count
+		at := &out.Nodes[to[i]]
+		at.Count += n.Count
+		if at.Func == n.Func {
+			at.Fold |= n.Fold
+		}
 	}
 	return out
 }

@@ -3,7 +3,6 @@ package cct
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -11,12 +10,18 @@ import (
 )
 
 // Groupings are the ways to add up contexts, see [Tree.By].
-var Groupings = append([]string{"function", "package", "file", "line", "goroutine"}, slices.Sorted(maps.Keys(Kinds))...)
+var Groupings = []string{"function", "package", "file", "line", "goroutine", "reason", "type"}
 
-// Kinds are the groupings by what the runtime did for a function, with the values that have it, the usual one first.
-var Kinds = map[string][]profile.ValueType{
-	"type":   {profile.Alloc, profile.Allocs, profile.Live, profile.Objects},
-	"reason": {profile.Wait, profile.Waits, profile.Held, profile.Holds},
+// Kind returns, for a grouping by what the runtime did for a function, the values that have it, the usual one first;
+// nil for another grouping.
+func Kind(grouping string) []profile.ValueType {
+	switch grouping {
+	case "type":
+		return []profile.ValueType{profile.Alloc, profile.Allocs, profile.Live, profile.Objects}
+	case "reason":
+		return []profile.ValueType{profile.Wait, profile.Waits, profile.Held, profile.Holds}
+	}
+	return nil
 }
 
 // A Group sums up the contexts that belong to one function, package, file, line or kind of
@@ -26,7 +31,8 @@ type Group struct {
 	Name string
 	File string
 	Line int
-	Via  Via // how a goroutine began
+	Via  Via    // how a goroutine began
+	Why  string // of functions: the reasons for which sampled goroutines wait, as far as they are known
 
 	Self     uint64 // the values of the group's own contexts
 	Total    uint64 // with those of all contexts below them, each once
@@ -36,7 +42,8 @@ type Group struct {
 // By adds up the contexts of t in one of the Groupings. A context is
 //
 //   - in the group of its function, or of that function's package or file; allocations and waits
-//     are in that of the function that asked for them,
+//     are in that of the function that asked for them, samples of waiting goroutines in that of the
+//     innermost function outside of the runtime,
 //   - by type, in that of the type that was allocated; by reason, in that of the reason to wait,
 //   - by line: in that of the line that makes the call; in a tree of [OfLines], in that of the
 //     line itself,
@@ -50,7 +57,7 @@ func (t *Tree) By(grouping string) ([]Group, error) {
 		"function": t.functionKey, "package": t.functionKey, "file": t.functionKey, "line": t.lineKey,
 		"goroutine": t.goroutineKey,
 	}[grouping]
-	if Kinds[grouping] != nil {
+	if Kind(grouping) != nil {
 		key = t.typeKey
 	}
 	if key == nil {
@@ -68,6 +75,9 @@ func (t *Tree) By(grouping string) ([]Group, error) {
 	for i, total := range t.totals(of, len(groups)) {
 		groups[i].Total = total
 	}
+	if grouping == "function" {
+		t.addReasons(groups, of)
+	}
 	groups = slices.DeleteFunc(groups[1:],
 		func(g Group) bool { return g.Self == 0 && (g.Total == 0 || strings.HasPrefix(g.Name, "[")) })
 	slices.SortFunc(groups, func(a, b Group) int {
@@ -84,7 +94,7 @@ type groupKey struct{ fn, site uint32 }
 // functionKey, lineKey and goroutineKey return the key of a node's group, or that it is in
 // that of its parent.
 func (t *Tree) functionKey(n uint32) (groupKey, bool) {
-	_, n = t.allocator(n)
+	_, n = t.Allocator(n)
 	return groupKey{fn: t.Nodes[n].Func}, true
 }
 
@@ -99,11 +109,12 @@ func (t *Tree) typeKey(n uint32) (groupKey, bool) {
 	return groupKey{fn: fn}, t.Funcs[fn].Type
 }
 
-// allocator returns, for the node of allocations, the call that asked for memory, which is a native
-// or the node itself, and the node of the function that made it; for any other node itself.
-func (t *Tree) allocator(n uint32) (call, function uint32) {
+// Allocator returns, for the node of allocations, the call that asked for memory, which is a native
+// or the node itself, and the node of the function that made it; for any other node itself, and its
+// [Tree.Waiter].
+func (t *Tree) Allocator(n uint32) (call, function uint32) {
 	if !t.Funcs[t.Nodes[n].Func].Type {
-		return n, n
+		return n, t.Waiter(n)
 	}
 	up := t.Nodes[n].Parent
 	if t.Sites[t.Nodes[up].Site].Via == ViaNative {
@@ -116,7 +127,7 @@ func (t *Tree) lineKey(n uint32) (groupKey, bool) {
 	if t.lines {
 		return t.functionKey(n)
 	}
-	call, _ := t.allocator(n)
+	call, _ := t.Allocator(n)
 	node := t.Nodes[call]
 	return groupKey{t.Nodes[node.Parent].Func, node.Site}, true
 }

@@ -7,21 +7,25 @@ import "github.com/stemma-go/stemma/profile"
 // from its line, and what is called inside it is what the function itself calls there.
 
 // recurs tells whether inlined call k of f is inside a call of the same function:
-// inlined call outer, or f itself for None.
-func recurs(f *profile.Func, k int32) (outer int32, ok bool) {
+// inlined call outer, or f itself for None. For an adapter nothing but adapters may lie
+// between; they are known by their names, if the program has called them.
+func (x *expander) recurs(f *profile.Func, k int32) (outer int32, ok bool) {
 	in := f.Inlined[k]
 	for up := in.Parent; up != profile.None; up = f.Inlined[up].Parent {
 		if f.Inlined[up].Callee == in.Callee {
 			return up, true
+		}
+		if x.adapters[in.Callee] && !x.adapters[f.Inlined[up].Callee] {
+			return profile.None, false
 		}
 	}
 	return profile.None, f.Name == in.Callee && f.Flags&profile.FuncWrapper == 0
 }
 
 // hasRecursion tells whether f has an inlined call for which recurs holds.
-func hasRecursion(f *profile.Func) bool {
+func (x *expander) hasRecursion(f *profile.Func) bool {
 	for k := range f.Inlined {
-		if _, ok := recurs(f, int32(k)); ok {
+		if _, ok := x.recurs(f, int32(k)); ok {
 			return true
 		}
 	}
@@ -31,7 +35,7 @@ func hasRecursion(f *profile.Func) bool {
 // viaInlined tells how inlined call k of function f enters its callee.
 func (x *expander) viaInlined(f uint32, k int32) Via {
 	if x.originals[f] != nil {
-		if _, ok := recurs(&x.p.Funcs[f], k); ok {
+		if _, ok := x.recurs(&x.p.Funcs[f], k); ok {
 			return ViaCall
 		}
 	}
@@ -50,14 +54,14 @@ type callInBody struct {
 
 // originalCalls returns for each inlined call of f, and behind them for each call site,
 // the one that stands for all copies of it.
-func originalCalls(f *profile.Func) []int32 {
+func (x *expander) originalCalls(f *profile.Func) []int32 {
 	var originals []int32
 	first, count := make(map[callInBody]int32), make(map[callInBody]int)
 	add := func(c callInBody) {
 		c.nth = count[c]
 		count[c]++
 		if c.body != profile.None {
-			c.body = bodyOf(f, originals, c.body)
+			c.body = x.bodyOf(f, originals, c.body)
 		}
 		k := int32(len(originals))
 		if o, ok := first[c]; ok {
@@ -69,7 +73,7 @@ func originalCalls(f *profile.Func) []int32 {
 	}
 	for k, in := range f.Inlined {
 		c := callInBody{body: in.Parent, file: in.File, line: in.Line, callee: in.Callee}
-		if _, ok := recurs(f, int32(k)); ok {
+		if _, ok := x.recurs(f, int32(k)); ok {
 			c.kind = profile.SiteCall
 		}
 		add(c)
@@ -82,9 +86,9 @@ func originalCalls(f *profile.Func) []int32 {
 
 // bodyOf returns the inlined call that stands for inlined call k as the place of calls,
 // or None for f itself.
-func bodyOf(f *profile.Func, originals []int32, k int32) int32 {
+func (x *expander) bodyOf(f *profile.Func, originals []int32, k int32) int32 {
 	for k != profile.None {
-		outer, ok := recurs(f, k)
+		outer, ok := x.recurs(f, k)
 		if !ok {
 			return originals[k]
 		}

@@ -15,6 +15,7 @@ type Walker struct {
 	ids      bool                      // the profile is that of context IDs, and may grow
 	named    map[string]bool           // functions that walks and profiles both know
 	wrappers map[string]bool
+	adapters map[string]bool
 	funcs    int // of the profile, that the maps are about
 }
 
@@ -34,7 +35,7 @@ func NewIDWalker(p *profile.Profile) *Walker { return newWalker(p, true) }
 
 func newWalker(p *profile.Profile, ids bool) *Walker {
 	w := &Walker{p: p, ids: ids, cells: make(map[*profile.Func][]int32), named: make(map[string]bool),
-		wrappers: make(map[string]bool)}
+		wrappers: make(map[string]bool), adapters: make(map[string]bool)}
 	w.Grown()
 	return w
 }
@@ -54,6 +55,7 @@ func (w *Walker) Grown() {
 			w.named[name] = true
 		}
 		w.wrappers[name] = w.wrappers[name] || f.Flags&profile.FuncWrapper != 0
+		w.adapters[name] = w.adapters[name] || f.Flags&profile.FuncAdapter != 0
 	}
 	if w.ids {
 		w.nameFaults(first)
@@ -76,7 +78,7 @@ func (w *Walker) nameFaults(first int) {
 // Shown tells whether a function appears in both kinds of stack. An assembly
 // function has no call sites that could be compared.
 func Shown(f *profile.Func) bool {
-	return f.Kind == profile.FuncOrdinary && f.Flags == 0
+	return f.Kind == profile.FuncOrdinary && f.Flags&^profile.FuncAdapter == 0
 }
 
 // Path returns the frames of node n when it leaves through a cell, innermost
@@ -206,25 +208,56 @@ func groups(path []PathFrame) [][]PathFrame {
 
 // FoldCallers folds recursion as the program does while it records: what calls
 // the innermost function is folded, the call itself is told apart.
-func FoldCallers(path []PathFrame) []PathFrame {
+func (w *Walker) FoldCallers(path []PathFrame) []PathFrame {
 	if len(path) == 0 {
 		return nil
 	}
 	n := len(groups(path)[0])
-	return append(slices.Clone(path[:n]), FoldPath(path[n:])...)
+	return append(slices.Clone(path[:n]), w.FoldPath(path[n:])...)
 }
 
 // FoldPath folds recursion: where a function is entered that is already on the
-// path, the path is cut back to it.
-func FoldPath(path []PathFrame) []PathFrame {
+// path, the path is cut back to it; of an adapter, if nothing but adapters lies between.
+func (w *Walker) FoldPath(path []PathFrame) []PathFrame {
 	var kept [][]PathFrame // outermost first
-	for _, g := range slices.Backward(groups(path)) {
-		name := g[len(g)-1].Func
-		if i := slices.IndexFunc(kept, func(k []PathFrame) bool { return k[len(k)-1].Func == name }); i >= 0 {
+	for _, g := range slices.Backward(groups(w.foldAdapters(path))) {
+		if i := w.home(kept, g[len(g)-1].Func); i >= 0 {
 			kept = kept[:i]
 		}
 		kept = append(kept, g)
 	}
 	slices.Reverse(kept)
 	return slices.Concat(kept...)
+}
+
+// foldAdapters leaves one frame of an adapter where nothing but adapters lies between several.
+// They may be inlined into wrappers, which a path does not show.
+func (w *Walker) foldAdapters(path []PathFrame) []PathFrame {
+	var kept []PathFrame // outermost first
+	run := 0             // where adapters begin that follow on each other
+	for _, f := range slices.Backward(path) {
+		if !w.adapters[f.Func] {
+			run = len(kept) + 1
+		} else if i := slices.IndexFunc(kept[run:], func(k PathFrame) bool { return k.Func == f.Func }); i >= 0 {
+			kept = kept[:run+i]
+		}
+		kept = append(kept, f)
+	}
+	slices.Reverse(kept)
+	return kept
+}
+
+// home returns where in a path, outermost first, the named function is that a call of
+// it is folded into, or -1.
+func (w *Walker) home(path [][]PathFrame, name string) int {
+	for i, g := range slices.Backward(path) {
+		above := g[len(g)-1].Func
+		if above == name {
+			return i
+		}
+		if w.adapters[name] && !w.adapters[above] {
+			break
+		}
+	}
+	return -1
 }

@@ -26,13 +26,35 @@ func Of(p *profile.Profile, name string) (*Tree, error) {
 	}
 	for _, t := range profile.ValueTypes {
 		if t.Name == name {
-			return nil, fmt.Errorf("no %s in this profile (have %s)", name, strings.Join(have, ", "))
+			return nil, fmt.Errorf("no %s in this profile (have %s); build with %s", name, strings.Join(have, ", "),
+				buildFor(name))
 		}
 		if !slices.Contains(names, t.Name) {
 			names = append(names, t.Name)
 		}
 	}
 	return nil, fmt.Errorf("unknown metric %q (want %s)", name, strings.Join(names, ", "))
+}
+
+// buildFor returns the flags of a build that gives a value.
+func buildFor(name string) string {
+	switch name {
+	case profile.Alloc.Name, profile.Allocs.Name:
+		return "-metrics=calls,alloc"
+	case profile.Live.Name, profile.Objects.Name:
+		return "-metrics=calls,alloc,live"
+	case profile.Wait.Name, profile.Waits.Name:
+		return "-metrics=calls,wait or -engine=sample"
+	case profile.Held.Name, profile.Holds.Name, profile.Run.Name, profile.Goroutines.Name:
+		return "-metrics=calls,wait"
+	case profile.CPU.Name:
+		return "-metrics=calls,cpu or -engine=sample"
+	case profile.Samples.Name:
+		return "-engine=sample"
+	case profile.Ops.Name:
+		return "-metrics=calls,ops"
+	}
+	return "-engine=cct"
 }
 
 // OfCosts expands the nodes of p with its operations, each of which counts for what those of its class cost. The

@@ -1,13 +1,16 @@
 package cct
 
-import "regexp"
+import "slices"
 
-// A Selection says which contexts a report is about, in the words of pprof. Regular
-// expressions are matched with the names of functions; nil ones say nothing.
+// A Pattern matches names of functions, as a *regexp.Regexp does. Programs that import package stemma link this
+// package, and need no regular expressions for it.
+type Pattern interface{ MatchString(name string) bool }
+
+// A Selection says which contexts a report is about, in the words of pprof. Patterns that are nil say nothing.
 type Selection struct {
-	Focus  *regexp.Regexp // only contexts that have a function that matches
-	Ignore *regexp.Regexp // no contexts that have a function that matches
-	Hide   *regexp.Regexp // functions to leave out of contexts; what they have counts at their callers
+	Focus  Pattern // only contexts that have a function that matches
+	Ignore Pattern // no contexts that have a function that matches
+	Hide   Pattern // functions to leave out of contexts; what they have counts at their callers
 }
 
 // All tells whether s leaves everything as it is.
@@ -15,49 +18,54 @@ func (s Selection) All() bool { return s.Focus == nil && s.Ignore == nil && s.Hi
 
 // Select returns the part of t that s is about. It has no node that neither has a value
 // nor leads to one. Pseudo-functions are not hidden: a context keeps its root.
-func (t *Tree) Select(s Selection) *Tree {
+func (t *Tree) Select(s Selection) *Tree { return SelectSides(s, t)[0] }
+
+// SelectSides selects from trees that differ in nothing but their counts; so do those that it returns.
+// They have the nodes that one of them has a value for.
+func SelectSides(s Selection, sides ...*Tree) []*Tree {
 	if s.All() {
-		return t
+		return sides
 	}
-	x := &selector{t: t,
+	t := sides[0]
+	x := &selector{t: t, sides: sides,
 		out:   &Tree{Funcs: t.Funcs, Sites: t.Sites[:len(t.Sites):len(t.Sites)], Type: t.Type, lines: t.lines},
 		sites: make(map[Site]uint32)}
 	x.classify(s)
-	x.build()
-	return x.out
+	return x.build()
 }
 
 // A selector is the state of Select.
 type selector struct {
 	t, out *Tree
+	sides  []*Tree
 	hide   []bool // by function
-	counts []uint64
-	needed []bool // by node of t: it, or what is below it, has a value that was selected
+	chosen []bool // by node of t: its value was selected
+	needed []bool // it, or what is below it, has a value that was selected
 	sites  map[Site]uint32
 }
 
-// classify finds out what each node keeps of its value.
+// classify finds out which nodes keep their values.
 func (x *selector) classify(s Selection) {
 	t := x.t
 	focus, ignore := t.matching(s.Focus), t.matching(s.Ignore)
 	x.hide = t.matching(s.Hide)
 	in, out := make([]bool, len(t.Nodes)), make([]bool, len(t.Nodes))
-	x.counts, x.needed = make([]uint64, len(t.Nodes)), make([]bool, len(t.Nodes))
+	x.chosen, x.needed = make([]bool, len(t.Nodes)), make([]bool, len(t.Nodes))
 	for i, n := range t.Nodes {
 		in[i] = s.Focus == nil || in[n.Parent] || focus[n.Func]
 		out[i] = out[n.Parent] || ignore[n.Func]
-		if in[i] && !out[i] {
-			x.counts[i] = n.Count
-		}
+		x.chosen[i] = in[i] && !out[i]
 	}
 	for i := len(t.Nodes) - 1; i > 0; i-- {
-		x.needed[i] = x.needed[i] || x.counts[i] > 0
+		for _, side := range x.sides {
+			x.needed[i] = x.needed[i] || x.chosen[i] && side.Nodes[i].Count > 0
+		}
 		x.needed[t.Nodes[i].Parent] = x.needed[t.Nodes[i].Parent] || x.needed[i]
 	}
 }
 
 // matching tells for each function whether it matches; the root does not.
-func (t *Tree) matching(re *regexp.Regexp) []bool {
+func (t *Tree) matching(re Pattern) []bool {
 	list := make([]bool, len(t.Funcs))
 	for i, f := range t.Funcs {
 		list[i] = re != nil && i > 0 && re.MatchString(f.Name)
@@ -65,9 +73,9 @@ func (t *Tree) matching(re *regexp.Regexp) []bool {
 	return list
 }
 
-// build makes the new tree. A hidden node is its parent's, and what it calls is called at
+// build makes the new trees. A hidden node is its parent's, and what it calls is called at
 // the site where it was called itself.
-func (x *selector) build() {
+func (x *selector) build() []*Tree {
 	t := x.t
 	b := newBuilder(x.out, 0)
 	to := make([]uint32, len(t.Nodes))
@@ -84,9 +92,21 @@ func (x *selector) build() {
 			to[i], via[i] = parent, site
 		} else {
 			to[i] = b.node(parent, site, n.Func)
+			x.out.Nodes[to[i]].Fold |= n.Fold
 		}
-		x.out.Nodes[to[i]].Count += x.counts[i]
 	}
+	list := make([]*Tree, len(x.sides))
+	for k, side := range x.sides {
+		out := *x.out
+		out.Nodes, out.Type = slices.Clone(x.out.Nodes), side.Type
+		for i, n := range side.Nodes {
+			if i > 0 && x.chosen[i] && x.needed[i] {
+				out.Nodes[to[i]].Count += n.Count
+			}
+		}
+		list[k] = &out
+	}
+	return list
 }
 
 // through returns the site of a call that hidden functions lie on: at the place of the

@@ -50,12 +50,12 @@ func TestSelect(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		tree := randomTree(r, 60)
-		pick := func() *regexp.Regexp {
-			return []*regexp.Regexp{nil, regexp.MustCompile("a$|d"), regexp.MustCompile("q/"),
+		pick := func() cct.Pattern {
+			return []cct.Pattern{nil, regexp.MustCompile("a$|d"), regexp.MustCompile("q/"),
 				regexp.MustCompile("b|e$")}[r.IntN(4)]
 		}
 		s := cct.Selection{Focus: pick(), Ignore: pick(), Hide: pick()}
-		matches := func(re *regexp.Regexp, list []string) bool { return slices.ContainsFunc(list, re.MatchString) }
+		matches := func(re cct.Pattern, list []string) bool { return slices.ContainsFunc(list, re.MatchString) }
 		want := make(map[string]uint64)
 		for i, n := range tree.Nodes {
 			list := names(tree.Stack(uint32(i)))
@@ -87,7 +87,8 @@ func TestHiddenSites(t *testing.T) {
 		Type:  profile.Calls,
 		Funcs: []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "a"}, {Name: "h"}, {Name: "b"}},
 		Sites: []cct.Site{{}, {"a.go", 1, cct.ViaCall}, {"h.go", 2, cct.ViaGo}, {"h.go", 3, cct.ViaInlined}},
-		Nodes: []cct.Node{{}, {0, 1, 0, 1}, {1, 2, 1, 1}, {2, 3, 2, 1}, {2, 3, 3, 1}, {2, 2, 2, 1}, {5, 3, 3, 1}},
+		Nodes: []cct.Node{{}, {0, 1, 0, 0, 1}, {1, 2, 1, 0, 1}, {2, 3, 2, 0, 1}, {2, 3, 3, 0, 1}, {2, 2, 2, 0, 1},
+			{5, 3, 3, 0, 1}},
 	}
 	out := tree.Select(cct.Selection{Hide: regexp.MustCompile("^h$")})
 	var have []string
@@ -98,6 +99,30 @@ func TestHiddenSites(t *testing.T) {
 	want := []string{"a 3 :0 call", "b 2 a.go:1 go", "b 1 a.go:1 inlined"}
 	if !slices.Equal(have, want) {
 		t.Errorf("have %q, want %q", have, want)
+	}
+}
+
+// TestNeighbours adds up what the callers of a function give: of calls its calls, of another value its total.
+func TestNeighbours(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 200 {
+		tree := randomTree(r, 60)
+		for _, of := range []profile.ValueType{profile.Calls, profile.Alloc} {
+			tree.Type = of
+			for _, m := range tree.Match(regexp.MustCompile("")) {
+				want := m.Total
+				if of.Name == profile.Calls.Name {
+					want = m.Calls
+				}
+				sum := uint64(0)
+				for _, n := range m.Callers {
+					sum += n.Calls
+				}
+				if sum != want {
+					t.Fatalf("%s of %s: callers have %d, want %d", of.Name, tree.Funcs[m.Func].Name, sum, want)
+				}
+			}
+		}
 	}
 }
 
@@ -226,7 +251,7 @@ func TestMatchMerges(t *testing.T) {
 		Type:  profile.Calls,
 		Funcs: []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "a"}, {Name: "b"}},
 		Sites: []cct.Site{{}, {"a.go", 1, cct.ViaCall}, {"a.go", 1, cct.ViaCall}, {"a.go", 1, cct.ViaGo}},
-		Nodes: []cct.Node{{}, {0, 1, 0, 1}, {1, 2, 1, 5}, {1, 2, 2, 7}, {1, 2, 3, 2}},
+		Nodes: []cct.Node{{}, {0, 1, 0, 0, 1}, {1, 2, 1, 0, 5}, {1, 2, 2, 0, 7}, {1, 2, 3, 0, 2}},
 	}
 	m := tree.Match(regexp.MustCompile("b"))[0]
 	if want := []cct.Neighbour{{1, tree.Sites[1], 12}, {1, tree.Sites[3], 2}}; !slices.Equal(m.Callers, want) {
@@ -234,5 +259,41 @@ func TestMatchMerges(t *testing.T) {
 	}
 	if m = tree.Match(regexp.MustCompile("a"))[0]; len(m.Callees) != 2 {
 		t.Errorf("have callees %v, want two", m.Callees)
+	}
+}
+
+// stacks returns the counts of a tree by its contexts.
+func stacks(t *cct.Tree) map[string]uint64 {
+	list := map[string]uint64{}
+	for i, n := range t.Nodes {
+		if n.Count > 0 {
+			list[fmt.Sprint(t.Stack(uint32(i)))] += n.Count
+		}
+	}
+	return list
+}
+
+// Of trees that differ in their counts each has what is selected of it alone, and their nodes are the same.
+func TestSelectSides(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 5))
+	for _, s := range []cct.Selection{{}, {Focus: regexp.MustCompile("b")}, {Ignore: regexp.MustCompile("[cd]$")},
+		{Hide: regexp.MustCompile("[a-c]$")}, {Focus: regexp.MustCompile("e"), Hide: regexp.MustCompile("f|a")}} {
+		a := randomTree(r, 400)
+		b := *a
+		b.Nodes = slices.Clone(a.Nodes)
+		for i := range b.Nodes[1:] {
+			b.Nodes[i+1].Count = r.Uint64N(4)
+		}
+		sides := cct.SelectSides(s, a, &b)
+		for k, alone := range []*cct.Tree{a.Select(s), b.Select(s)} {
+			if have, want := stacks(sides[k]), stacks(alone); !maps.Equal(have, want) {
+				t.Errorf("%+v: side %d: %v, want %v", s, k, have, want)
+			}
+		}
+		for i, n := range sides[0].Nodes {
+			if m := sides[1].Nodes[i]; n.Parent != m.Parent || n.Func != m.Func || n.Site != m.Site {
+				t.Fatalf("%+v: node %d differs", s, i)
+			}
+		}
 	}
 }

@@ -2,10 +2,10 @@ package cct
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // Totals sum up a tree.
@@ -43,7 +43,7 @@ func (t *Tree) Totals() Totals {
 	for i, n := range t.Nodes {
 		sum.Calls += n.Count
 		if n.Count > 0 {
-			_, f := t.allocator(uint32(i))
+			_, f := t.Allocator(uint32(i))
 			entered[t.Nodes[f].Func] = true
 		}
 		switch {
@@ -65,12 +65,12 @@ func (t *Tree) Totals() Totals {
 
 // ByFunction returns the functions that are in a context with a count, most calls first. A
 // function that only leads to such contexts has a total and no calls; of pseudo-functions
-// only those with calls of their own are listed.
+// only those with calls of their own are listed. Samples of waiting goroutines are those of their [Tree.Waiter].
 func (t *Tree) ByFunction() []FuncStat {
 	all := make([]FuncStat, len(t.Funcs))
 	lost := t.Truncated()
 	for i, n := range t.Nodes {
-		s := &all[n.Func]
+		s := &all[t.Nodes[t.Waiter(uint32(i))].Func]
 		s.Calls += n.Count
 		if n.Count > 0 && !lost[i] {
 			s.Contexts++
@@ -145,7 +145,8 @@ func (t *Tree) Children() *Children {
 func (c *Children) Of(n uint32) []uint32 { return c.list[c.first[n]:c.first[n+1]] }
 
 // A Neighbour is a caller or a callee of a function, at one place: the call sites of one line
-// that enter it in the same way are one.
+// that enter it in the same way are one. Calls are the calls from there. Of another value it is what the callee, and
+// all that it calls, has from there, where it was not counted further out on the same path.
 type Neighbour struct {
 	Func  uint32
 	Site  Site
@@ -161,7 +162,7 @@ type Neighbours struct {
 
 // Match returns those of [Tree.ByFunction] whose name matches re with their
 // callers and callees, most calls first.
-func (t *Tree) Match(re *regexp.Regexp) []Neighbours {
+func (t *Tree) Match(re Pattern) []Neighbours {
 	var list []Neighbours
 	place := make(map[uint32]int)
 	for _, s := range t.ByFunction() {
@@ -174,19 +175,55 @@ func (t *Tree) Match(re *regexp.Regexp) []Neighbours {
 	for i := range list {
 		callers[i], callees[i] = make(map[Neighbour]uint64), make(map[Neighbour]uint64)
 	}
-	for _, n := range t.Nodes[1:] {
-		caller := t.Nodes[n.Parent].Func
-		if i, ok := place[n.Func]; ok && n.Count > 0 {
-			callers[i][Neighbour{Func: caller, Site: t.Sites[n.Site]}] += n.Count
+	counts, calls := t.ownCounts(), t.Type.Name == profile.Calls.Name
+	for i, n := range t.Nodes[1:] {
+		caller, count := t.Nodes[n.Parent].Func, counts[i+1]
+		if count == 0 {
+			continue
 		}
-		if i, ok := place[caller]; ok && n.Count > 0 {
-			callees[i][Neighbour{Func: n.Func, Site: t.Sites[n.Site]}] += n.Count
+		if i, ok := place[n.Func]; ok && (calls || !t.isBelow(n.Parent, n.Func)) {
+			callers[i][Neighbour{Func: caller, Site: t.Sites[n.Site]}] += count
+		}
+		if i, ok := place[caller]; ok && (calls || !t.isCalledAbove(n.Parent, caller, n.Func)) {
+			callees[i][Neighbour{Func: n.Func, Site: t.Sites[n.Site]}] += count
 		}
 	}
 	for i := range list {
 		list[i].Callers, list[i].Callees = t.ranked(callers[i]), t.ranked(callees[i])
 	}
 	return list
+}
+
+// ownCounts returns what each node brings to those that call it: its calls, or of another value its whole subtree.
+func (t *Tree) ownCounts() []uint64 {
+	if t.Type.Name != profile.Calls.Name {
+		return t.Inclusive()
+	}
+	counts := make([]uint64, len(t.Nodes))
+	for i, n := range t.Nodes {
+		counts[i] = n.Count
+	}
+	return counts
+}
+
+// isBelow tells whether node n is of function f, or below a node that is.
+func (t *Tree) isBelow(n, f uint32) bool {
+	for ; n != 0; n = t.Nodes[n].Parent {
+		if t.Nodes[n].Func == f {
+			return true
+		}
+	}
+	return false
+}
+
+// isCalledAbove tells whether on the path to node n there is a call of callee by caller.
+func (t *Tree) isCalledAbove(n, caller, callee uint32) bool {
+	for ; n != 0; n = t.Nodes[n].Parent {
+		if t.Nodes[n].Func == callee && t.Nodes[t.Nodes[n].Parent].Func == caller {
+			return true
+		}
+	}
+	return false
 }
 
 // ranked returns the sums as a list. Ties are broken by name and site, so that
@@ -203,4 +240,25 @@ func (t *Tree) ranked(calls map[Neighbour]uint64) []Neighbour {
 			cmp.Compare(a.Site.Via, b.Site.Via))
 	})
 	return list
+}
+
+// Overflowed returns how many calls of p are counted by function only, since their contexts had no room, and how many
+// calls there are in all. Natives and inlined calls are among them.
+func Overflowed(p *profile.Profile) (lost, all uint64) {
+	below := make([]bool, len(p.Nodes))
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		below[i] = p.Funcs[n.Func].Kind == profile.FuncOverflow || i > 0 && below[n.Parent]
+		switch p.Funcs[n.Func].Kind {
+		case profile.FuncOrdinary, profile.FuncFault:
+		default:
+			continue
+		}
+		for _, count := range p.NodeCounts(i) {
+			if all += count; below[i] {
+				lost += count
+			}
+		}
+	}
+	return lost, all
 }

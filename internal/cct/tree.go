@@ -42,7 +42,30 @@ type Node struct {
 	Parent uint32 // index into Nodes
 	Func   uint32 // index into Funcs
 	Site   uint32 // index into Sites: where in the parent's function the call is
+	Fold   Fold
 	Count  uint64 // invocations, or what Tree.Type says
+}
+
+// A Fold tells where recursion was folded while the program ran: bits.
+type Fold uint8
+
+// What was folded at a node.
+const (
+	FoldHere Fold = 1 << iota // what calls further in call is shown here: between the frames there may have been others
+	FoldAway                  // a call of a function further out; what it calls is shown there
+)
+
+// String returns the words that reports have for f, "" if nothing was folded.
+func (f Fold) String() string {
+	switch f {
+	case FoldHere:
+		return "recursive"
+	case FoldAway:
+		return "folded"
+	case FoldHere | FoldAway:
+		return "recursive, folded"
+	}
+	return ""
 }
 
 // A Func is a function by the name under which package runtime shows it. All
@@ -87,6 +110,7 @@ type Frame struct {
 	File string
 	Line int
 	Via  Via // how the function was entered
+	Fold Fold
 }
 
 // DisplayName returns the name that package runtime shows for a symbol since go1.27:
@@ -128,7 +152,7 @@ func (t *Tree) Stack(n uint32) []Frame {
 	for n != 0 {
 		node := t.Nodes[n]
 		s := t.Sites[node.Site]
-		stack = append(stack, Frame{t.Funcs[node.Func].Name, file, line, s.Via})
+		stack = append(stack, Frame{t.Funcs[node.Func].Name, file, line, s.Via, node.Fold})
 		file, line, n = s.File, s.Line, node.Parent
 	}
 	return stack

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/toolchain"
 	"github.com/stemma-go/stemma/internal/words"
@@ -18,12 +20,18 @@ import (
 // Options say what clean does: dry removes nothing, cache removes compilers, too.
 type Options struct{ Dry, Cache bool }
 
-// Run removes records in dirs, and the compilers if the options say so, and prints to w what
-// it removes.
+// Run removes records in dirs, or where programs that were started here record if there are none, and the compilers
+// if the options say so. It prints to w what it removes. What is removed is what was looked at, whatever takes its
+// name meanwhile: all happens in directories that are open.
 func Run(w io.Writer, dirs []string, o Options) error {
-	c := &cleaner{w: w, dry: o.Dry, seen: make(map[string]bool)}
-	for _, dir := range dirs {
-		c.in(dir)
+	c := &cleaner{w: w, dry: o.Dry}
+	for _, path := range dirs {
+		d, err := safefile.OpenDir(path)
+		c.fail(err)
+		c.in(d)
+	}
+	if len(dirs) == 0 && !o.Cache {
+		c.here()
 	}
 	if o.Cache {
 		c.fail(toolchain.CleanCache(o.Dry,
@@ -34,26 +42,56 @@ func Run(w io.Writer, dirs []string, o Options) error {
 	return errors.Join(c.errs...)
 }
 
-// Dirs returns where programs that were started here record.
-func Dirs() []string {
-	out := os.Getenv("STEMMA_OUT")
-	if out == "" {
-		out = store.OutDir
+// here removes records where programs that were started here record: in $STEMMA_OUT or stemma.out, in what runs of
+// stemma have left, and in the user's directory below the temporary one. The names of the latter three are known to
+// all: what others have put there is left alone.
+func (c *cleaner) here() {
+	if out := os.Getenv("STEMMA_OUT"); out != "" {
+		d, err := safefile.OpenDir(out)
+		if !os.IsNotExist(err) {
+			c.fail(err)
+		}
+		c.in(d)
+	} else {
+		c.own(store.OutDir, false)
 	}
+	c.own(filepath.Join(os.TempDir(), fmt.Sprint("stemma-", os.Geteuid())), true)
 	left, _ := filepath.Glob("*.live-*")
-	return slices.DeleteFunc(append([]string{out, filepath.Join(os.TempDir(), fmt.Sprint("stemma-", os.Geteuid()))},
-		left...),
-		func(dir string) bool {
-			info, err := os.Lstat(dir)
-			return err != nil || !info.IsDir()
-		})
+	for _, path := range left {
+		c.own(path, false)
+	}
+}
+
+// own removes records in a directory that must be this user's, and, as programs want that of the temporary one, such
+// that no other may enter.
+func (c *cleaner) own(path string, private bool) {
+	info, err := os.Lstat(path)
+	if os.IsNotExist(err) || err == nil && info.Mode().IsRegular() {
+		return
+	}
+	d, err := safefile.OpenItself(path)
+	if err != nil {
+		fmt.Fprintf(c.w, "left alone: %v\n", err)
+		return
+	}
+	uid, alone := d.Owner()
+	switch {
+	case !d.IsOwn():
+		fmt.Fprintf(c.w, "left alone, since it belongs to user %d: %s\n", uid, path)
+	case private && !alone:
+		fmt.Fprintf(c.w, "left alone, since other users may enter it: %s\n", path)
+	default:
+		c.in(d)
+		return
+	}
+	d.Close()
 }
 
 // A cleaner removes records, and keeps account of it.
 type cleaner struct {
 	w    io.Writer
 	dry  bool
-	seen map[string]bool // directories that were looked at, by absolute name
+	seen []os.FileInfo // directories that were looked at
 	errs []error
 
 	count, running int
@@ -69,81 +107,106 @@ func (c *cleaner) fail(err error) {
 // recordName is what a live directory is called: by program, process ID and run.
 var recordName = regexp.MustCompile(`.\.[0-9]+-[0-9a-z]{6}$`)
 
-// in removes the live directory dir, or the live directories in dir, and then dir if it is
-// empty.
-func (c *cleaner) in(dir string) {
-	if abs, err := filepath.Abs(dir); err == nil {
-		if c.seen[abs] {
-			return
-		}
-		c.seen[abs] = true
-	}
-	if isRecord(dir) {
-		c.record(dir)
+// in removes the live directory d, or the live directories in d, and then d if it is
+// empty. It closes d, which may be nil.
+func (c *cleaner) in(d *safefile.Dir) {
+	if d == nil || c.known(d) {
 		return
 	}
-	entries, err := os.ReadDir(dir)
+	defer d.Close()
+	if c.record(d) {
+		return
+	}
+	entries, err := d.Names()
 	c.fail(err)
-	for _, d := range entries {
-		if path := filepath.Join(dir, d.Name()); isRecord(path) {
-			c.record(path)
+	for _, entry := range entries {
+		if !entry.IsDir() || !recordName.MatchString(entry.Name()) {
+			continue
+		}
+		if sub, err := d.Sub(entry.Name()); err == nil { // else it is none any more
+			c.record(sub)
+			sub.Close()
 		}
 	}
-	if !c.dry && !isHere(dir) {
-		_ = os.Remove(dir) // it stays if anything is in it
+	if !c.dry && !isHere(d) {
+		_ = d.RemoveEmpty() // it stays if anything is in it
 	}
 }
 
-// isHere tells whether dir is the working directory, which is not to be removed.
-func isHere(dir string) bool {
-	a, err := os.Stat(dir)
+// known tells whether a directory was looked at already, under whatever name.
+func (c *cleaner) known(d *safefile.Dir) bool {
+	info, err := d.Stat(".")
+	if err != nil || slices.ContainsFunc(c.seen, func(other os.FileInfo) bool { return os.SameFile(info, other) }) {
+		d.Close()
+		return true
+	}
+	c.seen = append(c.seen, info)
+	return false
+}
+
+// isHere tells whether d is the working directory, which is not to be removed.
+func isHere(d *safefile.Dir) bool {
+	a, err := d.Stat(".")
 	b, err2 := os.Stat(".")
 	return err != nil || err2 != nil || os.SameFile(a, b)
 }
 
-// isRecord tells whether a program has recorded into dir: by its name, and by the file that
-// makes it a record. What somebody else has called so, or a link, is none.
-func isRecord(dir string) bool {
-	info, err := os.Lstat(dir)
-	if err != nil || !info.IsDir() || !recordName.MatchString(filepath.Base(dir)) {
-		return false
+// mainOf opens the file that makes d a record, nil if it is none. A program has recorded into d if it has such a name
+// and such a file. What somebody else has called so, or a link, is none.
+func mainOf(d *safefile.Dir) *os.File {
+	if !recordName.MatchString(filepath.Base(d.Path)) {
+		return nil
 	}
-	f, err := os.Open(store.MainFile(dir))
-	if err != nil {
-		return false
+	for _, name := range engine.Files() {
+		f, err := d.Open(name)
+		if err != nil {
+			continue
+		}
+		magic := make([]byte, len("stemma\x00"))
+		if _, err := io.ReadFull(f, magic); err == nil && string(magic) == "stemma\x00" {
+			return f
+		}
+		f.Close()
 	}
-	defer f.Close()
-	magic := make([]byte, len("stemma\x00"))
-	_, err = io.ReadFull(f, magic)
-	return err == nil && string(magic) == "stemma\x00"
+	return nil
 }
 
-// record removes one live directory, unless its program runs. The main file goes last: if
-// the removal is interrupted, what is left is still known for a record.
-func (c *cleaner) record(dir string) {
-	main := store.MainFile(dir)
-	if store.IsHeld(main) {
-		c.running++
-		return
+// record removes one live directory, unless its program runs, and reports whether it is one. The main file goes last:
+// if the removal is interrupted, what is left is still known for a record.
+func (c *cleaner) record(d *safefile.Dir) bool {
+	main := mainOf(d)
+	if main == nil {
+		return false
 	}
-	files, err := os.ReadDir(dir)
+	defer main.Close()
+	if store.Holds(main) {
+		c.running++
+		return true
+	}
+	files, err := d.Names()
 	if err != nil {
 		c.fail(err)
-		return
+		return true
 	}
-	bytes := toolchain.DiskUsage(dir)
-	for _, f := range files {
-		if path := filepath.Join(dir, f.Name()); !c.dry && path != main && f.Type().IsRegular() {
-			c.fail(os.Remove(path))
-		}
-	}
+	bytes := toolchain.DiskUsage(d.FS())
 	if !c.dry {
-		if err := errors.Join(os.Remove(main), os.Remove(dir)); err != nil {
+		if err := c.remove(d, files, filepath.Base(main.Name())); err != nil {
 			c.fail(err)
-			return
+			return true
 		}
 	}
-	c.removed(dir, "record", bytes)
+	c.removed(d.Path, "record", bytes)
+	return true
+}
+
+// remove removes the files of a record, the main one last, and the record.
+func (c *cleaner) remove(d *safefile.Dir, files []os.DirEntry, main string) error {
+	for _, f := range files {
+		if f.Name() != main && f.Type().IsRegular() {
+			c.fail(d.Remove(f.Name()))
+		}
+	}
+	return errors.Join(d.Remove(main), d.RemoveEmpty())
 }
 
 func (c *cleaner) removed(path, what string, bytes uint64) {
@@ -182,7 +245,7 @@ func Warn(w io.Writer, dir string, much uint64) {
 	looked := dirs[:min(len(dirs), maxLooked)]
 	var bytes uint64
 	for _, d := range looked {
-		bytes += toolchain.DiskUsage(d)
+		bytes += toolchain.DiskUsage(os.DirFS(d))
 	}
 	if bytes < much {
 		return

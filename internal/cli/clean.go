@@ -20,7 +20,8 @@ Clean removes the live directories of programs that have ended: those in the
 directories that are named, or else in $STEMMA_OUT or stemma.out here, in the
 NAME.live-* that an interrupted stemma run has left here, and in stemma-UID in
 $TMPDIR or /tmp. It prints what it removes and how much room that took. Programs
-that still run keep their records. Sealed files (*.stemma) stay.
+that still run keep their records. Sealed files (*.stemma) stay. Directories that
+no argument names are left alone if they are links, or belong to another user.
 
 IDs in logs cannot be decoded any more when their record is gone: seal it before.`,
 		flags: func(fs *flag.FlagSet) { declareClean(fs, new(clean.Options)) },
@@ -50,9 +51,6 @@ func runClean(e *process.Env, args []string) error {
 			return exit.Usagef("clean: %s: a file; want a live directory, or a directory of them; remove sealed "+
 				"files with rm", dir)
 		}
-	}
-	if len(dirs) == 0 && !o.Cache {
-		dirs = clean.Dirs()
 	}
 	return clean.Run(e.Stdout, dirs, o)
 }

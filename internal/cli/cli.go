@@ -33,6 +33,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/terminal"
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
@@ -115,6 +116,9 @@ func dispatch(e *process.Env, args []string) error {
 		usage(e.Stdout)
 		return nil
 	}
+	if args[0] == "--version" || args[0] == "-version" { // as of most programs
+		args = append([]string{versionCommand().name}, args[1:]...)
+	}
 	c := findCommand(args[0])
 	if c == nil {
 		return exit.Usagef("%w", unknownCommand(args[0]))
@@ -150,7 +154,7 @@ func findCommand(name string) *command {
 
 // refuseTerminal returns an error if w is a terminal, which binary data would spoil.
 func refuseTerminal(w io.Writer, what string) error {
-	if f, ok := w.(*os.File); ok && toolchain.IsTerminal(f) {
+	if f, ok := w.(*os.File); ok && terminal.Is(f) {
 		return exit.Usagef("%s is binary, and standard output is a terminal; name a file with -o, or redirect "+
 			"standard output", what)
 	}

@@ -13,18 +13,18 @@ import (
 func decodeCommand() *command {
 	return &command{
 		name:  "decode",
-		args:  "[-format F] [FILE|LIVEDIR] [ID...]",
+		args:  "[-format F] [FILE|LIVEDIR...] [ID...]",
 		short: "replace context IDs by the stacks that they stand for",
 		long: `Decode prints the stacks of the context IDs that are its arguments. Without
 any, it copies standard input to standard output and replaces the IDs that it
 finds in it by their stacks. The rest of the text stays as it is. So do IDs that are
 damaged, or whose run has no record; their number is printed on standard error.
 
-FILE is the record of the run: a sealed file or a live directory. The program may
-still be running. FILE may also be a directory of any number of records: each ID
-names its run, and is decoded with the record of that run. Without FILE, decode
-uses all *.stemma and stemma.out/* in the working directory. It can be started
-before the program:
+FILE is the record of a run: a sealed file or a live directory. The program may
+still be running. FILE may also be a directory of any number of records, and there
+may be several FILEs: each ID names its run, and is decoded with the record of that
+run. Without FILE, decode uses all *.stemma and stemma.out/* in the working
+directory. It can be started before the program:
 
 	./srv 2>&1 | stemma decode stemma.out
 	tail -f srv.log | stemma decode stemma.out
@@ -53,7 +53,7 @@ func decodeFlags(fs *flag.FlagSet) *string {
 	return fs.String("format", "", "print stacks as `F`: line, short or stack")
 }
 
-// runDecode takes the first argument for the record unless it looks like an ID.
+// runDecode takes the first arguments for records, up to one that looks like an ID.
 func runDecode(e *process.Env, args []string) error {
 	fs := flag.NewFlagSet("decode", flag.ContinueOnError)
 	flagFormat := decodeFlags(fs)
@@ -61,9 +61,9 @@ func runDecode(e *process.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	path := ""
-	if len(ids) > 0 && !strings.HasPrefix(ids[0], ctxid.Prefix) && !ctxid.IsOld(ids[0]) {
-		path, ids = ids[0], ids[1:]
+	var paths []string
+	for len(ids) > 0 && !strings.HasPrefix(ids[0], ctxid.Prefix) && !ctxid.IsOld(ids[0]) {
+		paths, ids = append(paths, ids[0]), ids[1:]
 	}
 	format := lookup.Format(*flagFormat)
 	if format == "" {
@@ -75,7 +75,7 @@ func runDecode(e *process.Env, args []string) error {
 	if err := format.Check(); err != nil {
 		return err
 	}
-	set, err := lookup.Open(path)
+	set, err := lookup.Open(paths...)
 	if err != nil {
 		return err
 	}

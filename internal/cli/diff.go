@@ -13,7 +13,9 @@ import (
 	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/gate"
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/report"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -165,7 +167,9 @@ func runDiff(e *process.Env, args []string) error {
 	if o.Repeats && !strings.Contains(paths[0]+paths[1], ",") {
 		return exit.Usagef("diff: -repeats does nothing: give several runs on a side, with commas between")
 	}
+	work := progress.Begin(e.Stderr, "diff")
 	c, err := gate.Compare(paths, &o.Options)
+	work.End()
 	if err != nil {
 		return err
 	}
@@ -234,7 +238,9 @@ func runBaseline(e *process.Env, args []string) error {
 	if o.repeats {
 		load = store.LoadRepeats
 	}
+	work := progress.Begin(e.Stderr, "baseline")
 	_, p, err := load(paths)
+	work.End()
 	if err != nil {
 		return err
 	}
@@ -246,5 +252,5 @@ func runBaseline(e *process.Env, args []string) error {
 	if o.out == "" {
 		return write(e.Stdout)
 	}
-	return store.WriteFile(o.out, write)
+	return safefile.Write(o.out, safefile.Usual, write)
 }

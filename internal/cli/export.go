@@ -10,7 +10,9 @@ import (
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/export"
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/report"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/words"
 )
@@ -80,6 +82,8 @@ func runExport(e *process.Env, args []string) error {
 			return err
 		}
 	}
+	work := progress.Begin(e.Stderr, "export")
+	defer work.End()
 	rec, err := store.Load(paths)
 	if err != nil {
 		return err
@@ -88,7 +92,7 @@ func runExport(e *process.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	store.PrintSources(e.Stderr, "stemma: ", rec.Sources)
+	store.PrintSources(work.Output(e.Stderr), "stemma: ", rec.Sources)
 	if p.IDs != nil {
 		return fmt.Errorf("a record of context IDs has no counts to export; see stemma decode and stemma events")
 	}
@@ -99,6 +103,7 @@ func runExport(e *process.Env, args []string) error {
 		}
 		p.Profile = p.OfRequests(list)
 	}
+	defer progress.Step(adding(p), "", nil)()
 	t, err := cct.Of(p.Profile, o.metric)
 	if err != nil {
 		return exit.Usagef("export: %w%s", err, words.DidYouMean("", o.metric, report.Metrics()))
@@ -108,7 +113,12 @@ func runExport(e *process.Env, args []string) error {
 	}
 	write := func(w io.Writer) error { return export.Write(w, o.format, p.Profile, t) }
 	if o.out == "" {
+		work.End()
 		return write(e.Stdout)
 	}
-	return store.WriteFile(o.out, write)
+	mode := safefile.Private // for the command line
+	if o.format == "pgo" || o.format == "folded" {
+		mode = safefile.Usual // it has none
+	}
+	return safefile.Write(o.out, mode, write)
 }

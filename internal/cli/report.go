@@ -13,8 +13,11 @@ import (
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/progress"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/internal/store"
+	"github.com/stemma-go/stemma/internal/words"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -67,7 +70,8 @@ A profile is a sealed file or a live directory; its program may still be running
 Several are added up. Without one, report takes the newest
 *.stemma or stemma.out/* in the working directory.
 
-Samples are shown as time on CPU, or as what -metric names. With -json, report
+Samples are shown as time on CPU, or as what -metric names. Those of goroutines that
+wait count for the innermost function outside of the runtime, with the reason. With -json, report
 prints one JSON object, in which "calls" stands for whatever is counted:
 
 	records    [{path, state, changed}]; state is sealed, running or ended
@@ -83,12 +87,14 @@ prints one JSON object, in which "calls" stands for whatever is counted:
 	           first, and no totals and lists of functions; time is in nanoseconds since the
 	           record began, and the frames of a stack tell where each was
 	groups     with -by: [{name, file, line, via, calls, total, contexts}]
-	contexts   with -contexts: [{calls, stack: [{func, file, line, via}]}], frames
+	contexts   with -contexts: [{calls, stack: [{func, file, line, via, fold}]}], frames
 	           innermost first; file and line of a frame tell where it calls the
 	           one before it, those of the first where its function begins
 
 Via tells how a function was entered, if not by a plain call: inlined, go,
-defer, native or fault. Lists are complete unless -top is given. Names in
+defer, native or fault. Where recursion was folded, fold is recursive for a frame
+below which calls are shown that the function made further in, too, and folded for
+such a call further in: what it calls is shown there. Lists are complete unless -top is given. Names in
 brackets, such as [main] or [timer], stand for what calls a program from
 outside. Truncated is the number of calls whose context had no room.
 `,
@@ -182,18 +188,23 @@ func checkReport(fs *flag.FlagSet, o *report.Options) error {
 	fs.Visit(func(f *flag.Flag) { o.TopGiven = o.TopGiven || f.Name == "top" })
 	for _, f := range []struct {
 		name, text string
-		re         **regexp.Regexp
-	}{{"func", o.Function, &o.Matching}, {"focus", o.Focus, &o.Selection.Focus},
-		{"ignore", o.Ignore, &o.Selection.Ignore}, {"hide", o.Hide, &o.Selection.Hide}} {
+		set        func(re *regexp.Regexp)
+	}{
+		{"func", o.Function, func(re *regexp.Regexp) { o.Matching = re }},
+		{"focus", o.Focus, func(re *regexp.Regexp) { o.Selection.Focus = re }},
+		{"ignore", o.Ignore, func(re *regexp.Regexp) { o.Selection.Ignore = re }},
+		{"hide", o.Hide, func(re *regexp.Regexp) { o.Selection.Hide = re }},
+	} {
 		if f.text == "" {
 			continue
 		}
-		var err error
-		if *f.re, err = regexp.Compile(f.text); err != nil {
+		re, err := regexp.Compile(f.text)
+		if err != nil {
 			return exit.Usagef("report: -%s: %w", f.name, err)
 		}
+		f.set(re)
 	}
-	switch kinds := cct.Kinds[o.By]; {
+	switch kinds := cct.Kind(o.By); {
 	case o.By == "site": // what else people say
 		o.By = "line"
 	case o.By == byContext:
@@ -217,6 +228,11 @@ func checkReport(fs *flag.FlagSet, o *report.Options) error {
 		return exit.Usagef("report: -sort=%s: no such order (have self, total)", o.Sort)
 	}
 	return flags.Only(fs, reportForm(o), reportFlags(o)...)
+}
+
+// adding says that the contexts of a record are being added up.
+func adding(p *record.Record) string {
+	return "adding up " + words.Plural(uint64(len(p.Nodes)), "context")
 }
 
 // runReport checks the flags before it reads anything: profiles can be large.
@@ -247,6 +263,7 @@ func runReport(e *process.Env, args []string) error {
 			return err
 		}
 	}
+	defer progress.Step(adding(p), "", nil)()
 	w := bufio.NewWriter(e.Stdout)
 	if err := report.Write(w, p, &o); err != nil {
 		return err

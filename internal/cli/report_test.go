@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/exit"
@@ -96,11 +97,35 @@ func TestReportGolden(t *testing.T) {
 }
 
 // TestSealed checks that a sealed file reports what the live directory does.
+// checkModes looks at who can read what is written: the command line is its user's alone.
+func checkModes(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o022))
+	for _, c := range []struct {
+		args []string
+		want os.FileMode
+	}{
+		{[]string{"seal"}, 0o600}, {[]string{"view"}, 0o600}, {[]string{"export", "-format=pprof"}, 0o600},
+		{[]string{"export", "-format=pgo"}, 0o644}, {[]string{"baseline"}, 0o644},
+	} {
+		if code, _, stderr := runMain(append(c.args, "-o", "written", "stemma.out/shapes.4242")...); code != exit.OK {
+			t.Error(stderr)
+		}
+		info, err := os.Stat("written")
+		if err != nil || info.Mode().Perm() != c.want {
+			t.Errorf("%v: mode %v, %v, want %v", c.args, info.Mode(), err, c.want)
+		}
+		if err := os.Remove("written"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestSealed(t *testing.T) {
 	inTemp(t)
 	if code, _, stderr := runMain("seal", "-o", "shapes.stemma", "stemma.out/shapes.4242"); code != exit.OK {
 		t.Fatal(stderr)
 	}
+	checkModes(t)
 	for _, flags := range [][]string{{"-json", "-contexts"}, {"-tree", "-min=0"}} {
 		_, live, _ := runMain(append([]string{"report", "stemma.out/shapes.4242"}, flags...)...)
 		_, sealed, _ := runMain(append([]string{"report", "shapes.stemma"}, flags...)...)
@@ -171,7 +196,8 @@ func TestReportErrors(t *testing.T) {
 		{exit.Usage, "-classes excludes -tree, -contexts, -func and -by", []string{"report", "-classes", "-by=line"}},
 		{exit.Usage, "-app does nothing for a report by function", []string{"report", "-app=x"}},
 		{exit.Usage, "-by=type: calls has no types", []string{"report", "-by=type", "-metric=calls", "stemma.out"}},
-		{exit.Usage, "no alloc in this profile (have calls)", []string{"report", "-by=type", "stemma.out"}},
+		{exit.Usage, "no alloc in this profile (have calls); build with -metrics=calls,alloc",
+			[]string{"report", "-by=type", "stemma.out"}},
 		{exit.Usage, "-by does nothing for report -func", []string{"report", "-by=line", "-func=x"}},
 		{exit.Usage, "report: flag provided but not defined: -x", []string{"report", "-x"}},
 		{exit.Usage, "seal: no live directory given", []string{"seal"}},
@@ -207,6 +233,27 @@ func TestReportWarnings(t *testing.T) {
 	_, stdout, _ = runMain("report", "-json", dir)
 	if err := json.Unmarshal([]byte(stdout), &out); err != nil || out.Processes[0].Lost["pages"] != 1234 {
 		t.Errorf("have losses %+v, error %v", out, err)
+	}
+}
+
+// A report says how many of the calls are in no context of their own, and what to do.
+func TestReportOverflow(t *testing.T) {
+	d := livetest.New(1, "prog")
+	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"main.go"}})
+	d.Count(0, d.Node(livetest.Root, rt.RootMain, f), 0, 300)
+	d.Count(0, d.Node(livetest.Overflow, 0, f), 0, 100)
+	d.Header(func(h *layout.Header) { h.Lost[rt.LostNodes] = 7 })
+	dir := filepath.Join(t.TempDir(), "live")
+	d.WriteTo(t, dir)
+	_, stdout, _ := runMain("report", dir)
+	for _, want := range []string{
+		"400 calls · 1 context · 1 function · 100 calls truncated\n",
+		"warning: 7 times a new context had no room; their calls are counted by function, under [overflow]: 25.0% " +
+			"of all calls; build with a larger -nodes=N if the disk has room\n",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("have\n%s\nwant %q", stdout, want)
+		}
 	}
 }
 

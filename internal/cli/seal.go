@@ -7,6 +7,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/internal/store"
 )
@@ -56,11 +57,14 @@ func runSeal(e *process.Env, args []string) error {
 	if *out == "" {
 		*out = strings.TrimSuffix(filepath.Clean(paths[0]), store.SealedSuffix) + store.SealedSuffix
 	}
+	work := progress.Begin(e.Stderr, "seal")
+	defer work.End()
 	if *repeats {
 		p, err := store.SealRepeats(paths, *out)
 		if err != nil {
 			return err
 		}
+		work.End()
 		report.Stability(e.Stderr, p.Profile, len(paths), *out)
 		return nil
 	}

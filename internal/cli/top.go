@@ -2,6 +2,7 @@ package cli
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -12,7 +13,7 @@ import (
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/report"
-	"github.com/stemma-go/stemma/internal/toolchain"
+	"github.com/stemma-go/stemma/internal/terminal"
 	"github.com/stemma-go/stemma/internal/top"
 	"github.com/stemma-go/stemma/internal/words"
 )
@@ -33,7 +34,9 @@ Of samples it shows the time on CPU, as a share of a second. A record of context
 has no counts of calls, and captured contexts are not counted: of it top shows events,
 if the program was built with -events, and with -metric=encoding what the encoder does.
 
-Keys: f functions, c contexts, s sort, / search, p pause, v next value, q quit.
+Keys: f functions, c contexts, s sort, / search, p pause, v next value, ? all keys, q
+quit. The full name of the row that is chosen, by the arrow keys, is below the rows; left
+and right scroll all names.
 With -once it prints one page, of what happens in one interval.
 
 A program with many contexts that still meets new ones is read less often, so that top
@@ -87,12 +90,16 @@ func runTop(e *process.Env, args []string) error {
 	if o.once {
 		return top.Once(e.Stdout, r, o.interval, o.Options)
 	}
-	if f, ok := e.Stdout.(*os.File); !ok || !toolchain.IsTerminal(f) {
+	if f, ok := e.Stdout.(*os.File); !ok || !terminal.Is(f) {
 		return exit.Usagef("top: standard output is no terminal; print a page with -once")
+	}
+	const once = "print one with -once"
+	if terminal.IsDumb() || os.Getenv("TERM") == "" {
+		return exit.Usagef("top: TERM=%s: this terminal cannot show a page that changes; %s", os.Getenv("TERM"), once)
 	}
 	s, err := tcell.NewScreen()
 	if err != nil {
-		return err
+		return fmt.Errorf("top: TERM=%s: %w; %s", os.Getenv("TERM"), err, once)
 	}
 	return top.Show(s, r, o.interval, o.Options)
 }

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/launch"
@@ -91,7 +90,7 @@ func runVerify(e *process.Env, args []string) error {
 // A mismatch wins over the exit code of the program. The records stay for -live
 // after it, and are removed otherwise.
 func verifyProgram(e *process.Env, w io.Writer, p *launch.GoArgs, o *verify.Options) error {
-	p.Opts.Verify = true
+	p.Opts.Verify, o.Built = true, true
 	p.Opts.Given = append(p.Opts.Given, "verify")
 	if err := p.Opts.Check(); err != nil {
 		return exit.Usagef("verify: %w", err)
@@ -109,7 +108,7 @@ func verifyProgram(e *process.Env, w io.Writer, p *launch.GoArgs, o *verify.Opti
 		fmt.Fprintf(e.Stderr, "stemma: the records stay in %s\n", rec.Base)
 		return err
 	}
-	if err := os.RemoveAll(rec.Base); err != nil {
+	if err := rec.Remove(); err != nil {
 		return err
 	}
 	return exit.With(rec.Code)

@@ -6,6 +6,8 @@ import (
 	"github.com/stemma-go/stemma/internal/display"
 	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/progress"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/store"
 )
 
@@ -23,10 +25,14 @@ func viewCommand() *command {
 	source         the lines of a function with the calls that they make
 	goroutines     what started which goroutines, and what each kind did
 	timeline       the epochs of an encoding of contexts
+	peek           the direct callers and callees of a function, as a table
 
 Press ? on the page for its keys. What is too small to be drawn is a hatched box that
 says how many contexts and calls it stands for; Enter opens it. The link in
 the browser's address line restores what is on screen.
+
+A search takes a part of a function's name, or a regular expression between slashes.
+Focus, ignore and hide leave contexts out, as those of report do.
 
 With -base it shows one tree with what has changed: red has grown, blue has shrunk,
 violet is new. BASE is a record or a baseline.
@@ -66,13 +72,16 @@ func runView(e *process.Env, args []string) error {
 			return err
 		}
 	}
+	work := progress.Begin(e.Stderr, "view")
+	defer work.End()
 	v, sources, err := display.Open(paths, o.base)
 	if err != nil {
 		return err
 	}
-	store.PrintSources(e.Stderr, "stemma: ", sources)
+	store.PrintSources(work.Output(e.Stderr), "stemma: ", sources)
 	if o.out != "" {
-		return store.WriteFile(o.out, v.Write)
+		return safefile.Write(o.out, safefile.Private, v.Write)
 	}
+	work.End()
 	return display.Serve(v, o.addr, !o.noBrowser, e.Stderr)
 }

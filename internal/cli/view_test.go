@@ -141,7 +141,8 @@ func TestReportHasFunctionsWithTotalsOnly(t *testing.T) {
 			"-top=-1 lists all"},
 		{"report -metric=calls -by=line " + allocs, "  line of the call\n"},
 		{"report -metric=alloc -by=line " + allocs, "  line\n"},
-		{"report -metric=wait -func=main.main " + samples, "main.main  (0 contexts)"},
+		{"report -metric=wait -func=main.main " + samples, "main.main  (0.000 ms of its own, 0 contexts)\n" +
+			"       0.000 ms            calls       main.in main.go:4 (inlined)"},
 		{"report -metric=wait -json -func=main.main " + samples, `"calls":0,"total":500,"contexts":0`},
 		{"report -metric=alloc -json " + allocs, `{"name":"main.main","file":"main.go","line":3,"calls":0,"total":240,` +
 			`"contexts":0}`},

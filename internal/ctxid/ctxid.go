@@ -150,7 +150,7 @@ func IsOld[T string | []byte](s T) bool {
 // DigitsIn returns how many digits s begins with.
 func DigitsIn[T string | []byte](s T) int {
 	for i := range len(s) {
-		if values[s[i]] < 0 {
+		if values[s[i]] == notDigit {
 			return i
 		}
 	}
@@ -165,13 +165,19 @@ func get[T string | []byte](s T) (v uint64) {
 	return v
 }
 
-// values are the values of the digits by character, -1 for other characters.
-var values = func() (v [256]int8) {
-	for c := range v {
-		v[c] = -1
-	}
-	for i := range Digits {
-		v[Digits[i]] = int8(i)
-	}
-	return v
-}()
+// values has the value of each character, notDigit for those that are no digit. It is a constant: a table that is
+// filled when the package is initialized would be in every program that imports package stemma.
+const (
+	values = none32 + // up to 0x1f
+		none8 + none4 + "\xff\x3e\xff\xff" + // -
+		"\x34\x35\x36\x37\x38\x39\x3a\x3b\x3c\x3d\xff\xff" + none4 + // 0 to 9
+		"\xff\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e" + // A to O
+		"\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\xff\xff\xff\xff\x3f" + // P to Z, _
+		"\xff\x1a\x1b\x1c\x1d\x1e\x1f\x20\x21\x22\x23\x24\x25\x26\x27\x28" + // a to o
+		"\x29\x2a\x2b\x2c\x2d\x2e\x2f\x30\x31\x32\x33\xff" + none4 + // p to z
+		none32 + none32 + none32 + none32
+	none32   = none8 + none8 + none8 + none8
+	none8    = none4 + none4
+	none4    = "\xff\xff\xff\xff"
+	notDigit = 0xff
+)

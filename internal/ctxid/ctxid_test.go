@@ -193,3 +193,16 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+// TestValues compares the table of values with the digits.
+func TestValues(t *testing.T) {
+	if len(values) != 256 {
+		t.Fatalf("%d values, want 256", len(values))
+	}
+	for c := range 256 {
+		want := strings.IndexByte(Digits, byte(c))
+		if have := int(int8(values[c])); have != want {
+			t.Errorf("character %q: have %d, want %d", rune(c), have, want)
+		}
+	}
+}

@@ -2,60 +2,16 @@ package decode_test
 
 import (
 	"bytes"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"reflect"
 	"testing"
-	"testing/fstest"
-	"time"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/record"
 )
-
-// A running program is one that does something before each read of its directory.
-type running struct {
-	files func() map[string][]byte
-	act   func()
-	read  map[string]int // bytes that were read, by file
-}
-
-// Open implements fs.FS. Files are as large as those of a program, which are sparse.
-func (r *running) Open(name string) (fs.File, error) {
-	if _, ok := r.files()[name]; !ok {
-		return fstest.MapFS{}.Open(name)
-	}
-	return &runningFile{r, name}, nil
-}
-
-type runningFile struct {
-	r    *running
-	name string
-}
-
-func (f *runningFile) Stat() (fs.FileInfo, error) { return f, nil }
-func (f *runningFile) Close() error               { return nil }
-func (f *runningFile) Read([]byte) (int, error)   { return 0, fs.ErrInvalid }
-func (f *runningFile) Name() string               { return f.name }
-func (f *runningFile) Size() int64                { return 1 << 30 }
-func (f *runningFile) Mode() fs.FileMode          { return 0 }
-func (f *runningFile) ModTime() time.Time         { return time.Time{} }
-func (f *runningFile) IsDir() bool                { return false }
-func (f *runningFile) Sys() any                   { return nil }
-
-// ReadAt implements io.ReaderAt.
-func (f *runningFile) ReadAt(b []byte, off int64) (int, error) {
-	f.r.act()
-	clear(b)
-	if data := f.r.files()[f.name]; off < int64(len(data)) {
-		copy(b, data[off:])
-	}
-	f.r.read[f.name] += len(b)
-	return len(b), nil
-}
 
 // TestRecordRunning decodes the IDs of programs that go on between any two reads of
 // their directories: functions, epochs and entries are added. Each ID decodes at once,
@@ -64,7 +20,7 @@ func TestRecordRunning(t *testing.T) {
 	for seed := range uint64(20) {
 		p := livetest.NewProgram(seed, 5)
 		steps := 0
-		dir := &running{files: p.D.Files, read: make(map[string]int), act: func() {
+		act := func(int) {
 			for range 3 {
 				if steps++; steps%50 == 0 {
 					p.Grow()
@@ -72,14 +28,15 @@ func TestRecordRunning(t *testing.T) {
 				p.Act()
 				p.Capture()
 			}
-		}}
+		}
+		dir := &livetest.Moving{Files: p.D.Files, Act: act}
 		p.Capture()
 		record, err := decode.OpenRecord(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 300 {
-			dir.act()
+			act(0)
 			c := p.Capture()
 			s, err := record.Decode(id(c))
 			if err != nil {
@@ -90,7 +47,7 @@ func TestRecordRunning(t *testing.T) {
 			}
 		}
 		for _, name := range []string{"funcs", "epochs", "nodes"} {
-			if have, most := dir.read[name], len(p.D.Files()[name]); have > most {
+			if have, most := dir.Read[name], len(p.D.Files()[name]); have > most {
 				t.Errorf("seed %d: %d bytes of %s were read, which has %d", seed, have, name, most)
 			}
 		}
@@ -104,7 +61,7 @@ func TestUpdate(t *testing.T) {
 		p.Capture()
 		now := p.D.Files()
 		now["cce"] = bytes.Clone(now["cce"])
-		dir := &running{files: func() map[string][]byte { return now }, act: func() {}, read: make(map[string]int)}
+		dir := &livetest.Moving{Files: func() map[string][]byte { return now }}
 		live, err := record.Open(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -145,8 +102,7 @@ func TestUpdateDamaged(t *testing.T) {
 		p.Capture()
 		now := maps.Clone(p.D.Files())
 		now["cce"] = bytes.Clone(now["cce"])
-		record, err := decode.OpenRecord(&running{files: func() map[string][]byte { return now }, act: func() {},
-			read: make(map[string]int)})
+		record, err := decode.OpenRecord(&livetest.Moving{Files: func() map[string][]byte { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}

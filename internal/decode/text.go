@@ -1,7 +1,7 @@
 package decode
 
 import (
-	"path/filepath"
+	"path"
 	"strconv"
 	"strings"
 
@@ -38,7 +38,7 @@ func newGroup(frames []cct.PathFrame) *Group {
 			b = append(b, Arrow...)
 		}
 		b = append(append(b, f.Func...), ' ')
-		b = append(b, filepath.Base(f.File)...)
+		b = append(b, path.Base(f.File)...)
 		if f.Line > 0 {
 			b = strconv.AppendInt(append(b, ':'), int64(f.Line), 10)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/classes"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -324,7 +325,7 @@ func (r region) enter(k kind) region {
 func (g *group) kinds() []kind {
 	list := make([]kind, g.numRows())
 	for side, t := range g.trees {
-		rows, own, standard := g.match.Functions(side), t.Application(), t.Standard()
+		rows, own, standard := g.match.Functions(side), classes.Application(t), classes.Standard(t)
 		for _, n := range t.Nodes[1:] {
 			list[rows[n.Func]].in[side] = true
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/gate"
 	"github.com/stemma-go/stemma/internal/lookup"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/view"
@@ -29,7 +30,9 @@ import (
 func Open(paths []string, basePath string) (v *view.View, sources []store.Source, err error) {
 	var base *diff.Side
 	if basePath != "" {
-		if base, _, err = gate.LoadSide(basePath); err != nil {
+		over := progress.Step("reading "+basePath, "", nil)
+		base, _, err = gate.LoadSide(basePath)
+		if over(); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -46,17 +49,14 @@ func Open(paths []string, basePath string) (v *view.View, sources []store.Source
 		}
 		return data(rec, base)
 	}
-	v, err = view.New(view.Options{Load: load, Decode: decoder(paths), Open: openSource})
+	defer progress.Step("making the trees", "", nil)()
+	v, err = view.New(view.Options{Load: load, Decode: decoder(paths), Open: openSource, OpenPublic: openPublic})
 	return v, sources, err
 }
 
-// decoder returns what decodes IDs with the records at paths: those of the first.
+// decoder returns what decodes IDs with the records at paths.
 func decoder(paths []string) view.Decode {
-	path := ""
-	if len(paths) > 0 {
-		path = paths[0]
-	}
-	set, err := lookup.Open(path)
+	set, err := lookup.Open(paths...)
 	if err != nil || set.Empty() != nil {
 		return nil // a record of calls: it has no IDs
 	}
@@ -81,20 +81,6 @@ func data(rec *store.Records, base *diff.Side) (*view.Data, error) {
 		d.Live = d.Live || s.Running
 	}
 	return d, nil
-}
-
-// openSource opens a regular file. A record may name a pipe or a device, which must not be
-// waited for.
-func openSource(name string) (io.ReadCloser, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		f.Close()
-		return nil, fmt.Errorf("%s: no regular file", name)
-	}
-	return f, nil
 }
 
 // Serve serves a page at addr until it is interrupted. It says where on stderr, and opens

@@ -38,7 +38,7 @@ func rowsOf(t *testing.T, v *view.View, value, unit string) (rows [][]string) {
 		text := words.Commas(n)
 		switch unit {
 		case "nanoseconds":
-			text = fmt.Sprintf("%.3f ms", float64(n)/1e6)
+			text = words.Milliseconds(n)
 		case "bytes":
 			text += " B"
 		}

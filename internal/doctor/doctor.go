@@ -2,6 +2,7 @@
 package doctor
 
 import (
+	"crypto/rand"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/toolchain"
 	"github.com/stemma-go/stemma/internal/words"
@@ -95,7 +97,7 @@ func (d *doctor) cache() {
 		d.found(findingFail, "cache", "build, run and test: %v", err)
 		return
 	}
-	size := words.Bytes(toolchain.DiskUsage(dir))
+	size := words.Bytes(toolchain.DiskUsage(os.DirFS(dir)))
 	if err := tryFile(dir, func(*os.File) error { return nil }); err != nil {
 		d.found(findingNote, "cache",
 			"%s · %s; it cannot be written: %v; set STEMMA_CACHE, unless the compiler is built", dir, size, err)
@@ -225,11 +227,17 @@ func existing(dir string) string {
 
 // tryFile makes a file in dir, or in the directory where dir would be made, gives it to try, and removes it.
 func tryFile(dir string, try func(*os.File) error) error {
-	f, err := os.CreateTemp(existing(dir), ".stemma-doctor-")
+	in, err := safefile.OpenDir(existing(dir))
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
+	defer in.Close()
+	name := ".stemma-doctor-" + rand.Text()
+	f, err := in.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, safefile.Private)
+	if err != nil {
+		return err
+	}
+	defer in.Remove(name)
 	defer f.Close()
 	return try(f)
 }

@@ -1,8 +1,8 @@
 // Package e2e builds and runs real programs, so that tests can prove that what
 // stemma records is complete, exact and safe. Its subdirectories are those
 // tests, a package for each kind of record; each takes less than two minutes
-// on two cores. What must run for longer to mean something is in the module
-// bench.
+// on two cores. With -full they take all combinations of engines and flags, and longer
+// runs, as CI does. What must run for hours to mean something is in the module bench.
 //
 // Each directory in testdata/programs is a program. It says in comments what
 // its profile must contain, and may print further expectations when it runs,
@@ -27,6 +27,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -50,7 +51,21 @@ type Result struct {
 	Dir            string // the live directory; empty if there is none
 	Err            error
 	CPU            time.Duration // that the kernel counted, user and system
+	Memory         int64         // the most that was resident, in bytes
 	late           bool          // it was ended, since it took too long
+}
+
+var full = flag.Bool("full", false, "take the minutes that a test needs to find what happens seldom")
+
+// Full tells whether tests may take minutes.
+func Full() bool { return *full }
+
+// NeedFull skips tests for which the standard library is built once more, or that run long.
+func NeedFull(t *testing.T) {
+	t.Helper()
+	if !Full() {
+		t.Skip("takes minutes; run with -full: go test ./internal/e2e/... -full")
+	}
 }
 
 // Run runs an instrumented program with its record below a new directory.
@@ -60,10 +75,15 @@ func Run(t *testing.T, exe string, env ...string) Result {
 }
 
 // RunIn runs an instrumented program with its record below out. It is ended
-// when the machine would have had to be a hundred times slower than usual: then it hangs, and the log says where.
+// when the machine would have had to be a hundred times slower than usual, or when the time of the test is nearly over:
+// then it hangs, and the log says where.
 func RunIn(t *testing.T, out, exe string, env ...string) Result {
 	t.Helper()
-	r := runWithin(t, 5*time.Minute, out, exe, env)
+	limit := 5 * time.Minute
+	if end, ok := t.Deadline(); ok {
+		limit = time.Until(end) - 30*time.Second
+	}
+	r := runWithin(t, max(limit, time.Second), out, exe, env)
 	if r.late {
 		t.Logf("it did not end:\n%.100000s", r.Stderr)
 	}
@@ -92,6 +112,7 @@ func runWithin(t *testing.T, limit time.Duration, out, exe string, env []string)
 	}
 	if s := cmd.ProcessState; s != nil {
 		r.CPU = s.UserTime() + s.SystemTime()
+		r.Memory = s.SysUsage().(*syscall.Rusage).Maxrss << 10
 	}
 	return r
 }

@@ -1,10 +1,12 @@
 package e2e
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -23,7 +25,23 @@ func Scripts(t *testing.T, below string) {
 		Dir:                 filepath.Join(here(), "..", "..", "testdata", "script", below),
 		Setup:               func(env *testscript.Env) error { return setup(env, filepath.Dir(exe)) },
 		RequireExplicitExec: true,
+		Deadline:            deadline(t),
+		Condition: func(cond string) (bool, error) {
+			if cond == "full" {
+				return Full(), nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
 	})
+}
+
+// deadline returns when scripts are to end, so that what they wait for is said; the zero time stands for never.
+func deadline(t *testing.T) time.Time {
+	end, ok := t.Deadline()
+	if !ok {
+		return time.Time{}
+	}
+	return end.Add(-15 * time.Second)
 }
 
 // setup gives scripts the caches of the user, so that they build only once, and stemma

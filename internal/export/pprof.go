@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 
 	pprof "github.com/google/pprof/profile"
 
@@ -109,6 +110,9 @@ func (x *pprofExporter) sample(s *pprof.Sample, n uint32) {
 	for n != 0 {
 		node := x.t.Nodes[n]
 		site := x.t.Sites[node.Site]
+		if node.Fold != 0 {
+			mark(s, node.Fold, x.t.Funcs[node.Func].Name)
+		}
 		lines = append(lines, pprof.Line{Function: x.function(node.Func), Line: line})
 		if site.Via != cct.ViaInlined {
 			s.Location = append(s.Location, x.location(lines))
@@ -120,6 +124,19 @@ func (x *pprofExporter) sample(s *pprof.Sample, n uint32) {
 		line, n = int64(site.Line), node.Parent
 	}
 	x.out.Sample = append(x.out.Sample, s)
+}
+
+// mark labels a sample with a function on its stack at which recursion was folded: under "recursive", levels further
+// in are not on the stack; under "folded", what this call calls is in other samples.
+func mark(s *pprof.Sample, fold cct.Fold, name string) {
+	if s.Label == nil {
+		s.Label = make(map[string][]string)
+	}
+	for _, f := range []cct.Fold{cct.FoldHere, cct.FoldAway} {
+		if fold&f != 0 && !slices.Contains(s.Label[f.String()], name) {
+			s.Label[f.String()] = append(s.Label[f.String()], name)
+		}
+	}
 }
 
 // goStart returns the location that marks the start of a goroutine.

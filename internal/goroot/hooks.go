@@ -111,9 +111,13 @@ func compilerHooks() []Hook {
 	}
 }
 
-// nativeHooks returns those in the compiler for natives that nobody calls by name, and for what they call.
+// nativeHooks returns those in the compiler for natives that nobody calls by name, and for what they call, and for
+// functions that only pass calls on.
 func nativeHooks() []Hook {
 	return []Hook{
+		{File: "cmd/compile/internal/noder/reader.go", Decl: "func (r *reader) funcBody", Anchor: "fn.Body = body", Where: After,
+			Lines: []string{"stemmaHasRead(fn)"},
+			Why:   "A function that only passes a call on is known by its body, before anything is inlined into it."},
 		{File: "cmd/compile/internal/ssagen/abi.go", Decl: "func makeABIWrapper", Anchor: "var tail ir.Node", Where: Before,
 			Lines: []string{"tailcall = !stemmaKeepsContext(f, wrapperABI) && tailcall"},
 			Why:   "What assembly calls by name returns to a wrapper that puts the context back."},
@@ -143,14 +147,17 @@ func runtimeHooks() []Hook {
 			Lines: []string{"stemmaShard, stemmaEvents uintptr"},
 			Why:   "The address of this P's counters, less rt.Base; its log of events."},
 		{File: runtime2, Decl: "type m", Anchor: "self mWeakPointer", Where: After,
-			Lines: []string{"stemmaThread uintptr", "stemmaInside bool"},
-			Why:   "The thread's entry among those that are sampled; the state of the single-step harness."},
+			Lines: []string{"stemmaThread uintptr", "stemmaInside bool", "stemmaWired, stemmaOwn uintptr"},
+			Why:   "The thread's entry among those that are sampled; the state of the single-step harness; the segment base that counts, and that of C."},
 		{File: "runtime/mheap.go", Decl: "type mspan", Anchor: "largeType *_type", Where: After,
 			Lines: []string{"stemmaOwners stemmaOwners"},
 			Why:   "The contexts in which the objects of the span were allocated."},
 		{File: "runtime/signal_unix.go", Decl: "func sighandler", Anchor: "if sig == _SIGPROF {", Where: Before,
 			Lines: []string{"if (sig == _SIGBUS || sig == _SIGSEGV) && stemmaMend(sig, uintptr(c.sigaddr())) {", "return", "}"},
 			Why:   "A disk is full, a file of the record was cut, or the process was forked."},
+		{File: "runtime/os_linux.go", Decl: "func setsig", Anchor: "sigfillset(&sa.sa_mask)", Where: After,
+			Lines: []string{"stemmaFaultsPass(i, &sa)"},
+			Why:   "A page of the record may be lost while a signal is handled."},
 		{File: "runtime/runtime.go", Decl: "func syscall_Exit", Anchor: "exit(int32(code))", Where: Before,
 			Lines: []string{"stemmaExit()"},
 			Why:   "The program ends: files are cut to what is in them."},
@@ -162,7 +169,7 @@ func runtimeHooks() []Hook {
 
 // contextHooks returns the hooks that put the right context into g.
 func contextHooks() []Hook {
-	return slices.Concat(schedulingHooks(), mainHooks(), panicHooks(), callbackHooks())
+	return slices.Concat(schedulingHooks(), mainHooks(), panicHooks(), callbackHooks(), segmentHooks())
 }
 
 // schedulingHooks returns those where Ps and goroutines begin, stop, go on and end, and
@@ -347,5 +354,33 @@ func callbackHooks() []Hook {
 		{File: cgo, Decl: "func cgocallbackg", Anchor: "gp.m.winsyscall = winsyscall", Where: Before,
 			Lines: []string{"stemmaPut(gp, stemmaCtx)"},
 			Why:   "C may call back many times from one call.", Part: Contexts},
+	}
+}
+
+// segmentHooks returns those where C runs, which may have a segment base of its own.
+func segmentHooks() []Hook {
+	const (
+		proc = "runtime/proc.go"
+		cgo  = "runtime/cgocall.go"
+	)
+	return []Hook{
+		{File: cgo, Decl: "func cgocall", Anchor: "errno := asmcgocall(fn, arg)", Where: Before,
+			Lines: []string{"stemmaToC(mp)"},
+			Why:   "C is called.", Part: Contexts},
+		{File: cgo, Decl: "func cgocallbackg", Anchor: "savedsp := unsafe.Pointer(gp.syscallsp)", Where: Before,
+			Lines: []string{"stemmaFromC(gp.m)"},
+			Why:   "C calls, perhaps on a thread of its own.", Part: Contexts},
+		{File: cgo, Decl: "func cgocallbackg", Anchor: "gp.m.winsyscall = winsyscall", Where: After,
+			Lines: []string{"stemmaToC(gp.m)"},
+			Why:   "A callback returns to C.", Part: Contexts},
+		{File: proc, Decl: "func newm1", Anchor: "asmcgocall(_cgo_thread_start, unsafe.Pointer(&ts))", Where: Before,
+			Lines: []string{"stemmaToC(getg().m)"},
+			Why:   "C makes a thread, which begins with the base of this one.", Part: Contexts},
+		{File: proc, Decl: "func newm1", Anchor: "asmcgocall(_cgo_thread_start, unsafe.Pointer(&ts))", Where: After,
+			Lines: []string{"stemmaRewire(getg().m)"},
+			Why:   "The same: it is back.", Part: Contexts},
+		{File: proc, Decl: "func mexit", Anchor: "mdestroy(mp)", Where: Before,
+			Lines: []string{"stemmaToC(mp)"},
+			Why:   "A thread ends, in C.", Part: Contexts},
 	}
 }

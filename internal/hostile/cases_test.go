@@ -34,6 +34,10 @@ var cases = []hard{
 	{name: "little work", action: "end", place: memory, check: little},
 	{name: "killed after little work", action: "endless", place: killed, check: little},
 
+	{name: "ever new contexts", action: "ever", place: here, maybe: true, lost: true, check: manyContexts,
+		says: `^stemma: 2097152 contexts are on record .*; the newest are calls in main\.recur \(\d+ %\)` +
+			`.*; beyond 4194304, calls are counted by function only; build with -nodes=N`},
+
 	{name: "working directory", action: "work",
 		place: func(p *place) { p.out = ""; p.env = []string{"STEMMA_OUT="} }, check: ignored},
 	{name: "replace itself", action: "replace", place: here, runs: 2},
@@ -135,6 +139,13 @@ func childRecords(t *testing.T, p *place, _ outcome) {
 	dirs, _ := filepath.Glob(filepath.Join(p.dir, "stemma.out", "hostile.*"))
 	if len(dirs) != 1 {
 		t.Errorf("records of the child: %v, want one", dirs)
+	}
+}
+
+// manyContexts checks that who records each context says that there are many. Others have few, or a bound of their own.
+func manyContexts(t *testing.T, _ *place, o outcome) {
+	if strings.HasSuffix(t.Name(), "/cct") == (o.stderr == "") {
+		t.Errorf("standard error: %q", o.stderr)
 	}
 }
 

@@ -93,10 +93,10 @@ func (r *Reader) eventFiles(prefix string, used func(*live.File) (int64, uint64,
 
 // eventHeader returns the bytes of a file's header, nil if the file is being made.
 func eventHeader(f *live.File, magic string, size int64) ([]byte, error) {
-	if f.Size < size {
-		return nil, nil
+	if has, err := f.Has(size); err != nil || has < size {
+		return nil, err
 	}
-	b, err := f.At(0, int(size))
+	b, err := f.Head(int(size))
 	if err != nil || string(b[:len(magic)]) == strings.Repeat("\x00", len(magic)) {
 		return nil, err
 	}
@@ -113,12 +113,15 @@ func (r *Reader) countsUsed(f *live.File) (int64, uint64, error) {
 		return 0, 0, err
 	}
 	h := raw.Load[layout.CountsHeader](b)
-	if h.Used > uint64(f.Size-layout.CountsHeaderSize)/layout.CountSize {
-		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.Used)), "%d entries are in use, but the file has %d bytes",
-			h.Used, f.Size)
+	n, err := f.Records(layout.CountsHeaderSize, h.Used, layout.CountSize)
+	if err != nil {
+		return 0, 0, err
+	}
+	if n < h.Used {
+		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.Used)), "%d entries are in use, but the file has %d", h.Used, n)
 	}
 	r.Record.EventsSpilt += h.Spilt
-	return layout.CountsHeaderSize + int64(h.Used)*layout.CountSize, h.Used, nil
+	return layout.CountsHeaderSize + int64(n)*layout.CountSize, n, nil
 }
 
 // logUsed returns the bytes of a log that are in use, and how many events were ever
@@ -130,9 +133,13 @@ func (r *Reader) logUsed(f *live.File) (int64, uint64, error) {
 	}
 	h := raw.Load[layout.EventsHeader](b)
 	n := min(h.Capacity, h.Written)
-	if n > uint64(f.Size-layout.EventsHeaderSize)/layout.EventSize {
-		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.Written)),
-			"%d events of %d are in use, but the file has %d bytes", n, h.Capacity, f.Size)
+	has, err := f.Records(layout.EventsHeaderSize, n, layout.EventSize)
+	if err != nil {
+		return 0, 0, err
+	}
+	if has < n {
+		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.Written)), "%d events of %d are in use, but the file has %d", n,
+			h.Capacity, has)
 	}
 	r.Record.EventsOverwritten += h.Written - n
 	return layout.EventsHeaderSize + int64(n)*layout.EventSize, h.Written, nil
@@ -231,6 +238,7 @@ func (c *Record) eachEntry(name string, off, end, size int64, visit func(place u
 		return err
 	}
 	defer f.Close()
+	f.Limit(end)
 	for ; off+size <= end; off += size {
 		b, err := f.At(off, int(size))
 		if err != nil {

@@ -12,6 +12,7 @@ package ids
 import (
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"time"
 	"unsafe"
@@ -168,8 +169,7 @@ func LiveRun(fsys fs.FS) (run uint64, err error) {
 		return 0, err
 	}
 	defer f.Close()
-	f.Used = 0
-	b, err := f.At(0, layout.HeaderSize)
+	b, err := f.Head(layout.HeaderSize)
 	if err != nil {
 		return 0, err
 	}
@@ -198,6 +198,10 @@ func (r *Reader) engine() *engine.Engine { return engine.Recorded(fileMain, r.He
 func Open(fsys fs.FS) (*Reader, error) {
 	r := &Reader{Dir: &live.Dir{FS: fsys, Profile: profile.New()},
 		Record: &Record{fsys: fsys, Interned: make([]Interned, 1)}}
+	// Events have the IDs of contexts that are on record, so that they come first.
+	if err := r.events(); err != nil {
+		return nil, err
+	}
 	if err := r.readHeader(); err != nil {
 		return nil, err
 	}
@@ -205,9 +209,6 @@ func Open(fsys fs.FS) (*Reader, error) {
 	r.funcs = r.NewFuncsReader(r.Record.addCode)
 	r.Record.byID = r.funcs.ByID
 	if err := r.read(); err != nil {
-		return nil, err
-	}
-	if err := r.events(); err != nil {
 		return nil, err
 	}
 	r.NoteDamages()
@@ -284,10 +285,7 @@ func (r *Reader) readHeader() error {
 		return err
 	}
 	defer f.Close()
-	if f.Size < rt.ContextsSize {
-		return f.Fail(0, "file ends at %d, want %d bytes", f.Size, rt.ContextsSize)
-	}
-	f.Used = 0 // no windows: two reads
+	f.Limit(0) // no windows: two reads
 	b := make([]byte, rt.ContextsSize)
 	for _, page := range []int64{layout.HeaderSize, 0} {
 		part, err := f.At(page, layout.HeaderSize)
@@ -352,14 +350,15 @@ func (r *Reader) open(name string, used uint64) (f *live.File, end int64, err er
 	if f, err = live.OpenFile(r.FS, name); err != nil {
 		return nil, 0, err
 	}
-	end = f.Size
-	if used <= uint64(f.Size) {
-		end = int64(used)
-	} else {
-		r.Note("%s: %d bytes are in use, but the file has %d", name, used, f.Size)
-		r.Lose(profile.LossUnread, used-uint64(f.Size))
+	if end, err = f.Has(int64(min(used, math.MaxInt64))); err != nil {
+		f.Close()
+		return nil, 0, err
 	}
-	f.Used = end
+	if uint64(end) < used {
+		r.Note("%s: %d bytes are in use, but the file has %d", name, used, end)
+		r.Lose(profile.LossUnread, used-uint64(end))
+	}
+	f.Limit(end)
 	r.Record.use(name, end)
 	return f, end, nil
 }

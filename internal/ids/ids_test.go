@@ -228,7 +228,7 @@ func TestContextsDamage(t *testing.T) {
 			"cce: offset 12: flags 0x0 without"},
 		{"run", func(d *livetest.Contexts) { d.Header(func(h *layout.Header) { h.Run = 0 }) },
 			"cce: offset 184: run number 0"},
-		{"header cut", func(d *livetest.Contexts) { d.Tree = d.Tree[:5000] }, "cce: offset 0: file ends at 5000"},
+		{"header cut", func(d *livetest.Contexts) { d.Tree = d.Tree[:5000] }, "cce: offset 4096: file ends at 5000"},
 		{"epoch length", epoch(func(e *layout.Epoch) { e.Length++ }), "epochs: offset 0: epoch of"},
 		{"epoch functions", epoch(func(e *layout.Epoch) { e.Funcs = 0xff }), "epochs: offset 0: epoch of"},
 		{"epoch order", epoch(func(e *layout.Epoch) { e.Epoch = 2 }),

@@ -42,7 +42,7 @@ const (
 
 // Tables returns the tables of a record and its profile.
 func (c *Record) Tables(p *profile.Profile) (*sealed.File, error) {
-	f, err := tables.Of(p, tables.IDs)
+	f, err := codec().Of(p, tables.IDs)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (c *Record) Tables(p *profile.Profile) (*sealed.File, error) {
 		[]engineRow{{Stats: c.Stats, Text: c.Text, Run: c.Run, spilt: c.EventsSpilt, overwritten: c.EventsOverwritten,
 			logged: c.HasEventLog(), graph: c.Log != nil, entries: c.entries()}})
 	c.addCodeTables(f)
-	internedSchema.Add(f, tableInterned, c.Interned[1:])
+	internedSchema().Add(f, tableInterned, c.Interned[1:])
 	c.Dict.addTables(f)
 	c.Log.addTables(f)
 	return f, c.addEvents(f)
@@ -66,7 +66,7 @@ func (c *Record) entries() uint64 {
 
 // FromTables is the inverse of Tables.
 func FromTables(f *sealed.File) (*profile.Profile, *Record, error) {
-	tree, err := tables.Tree(f)
+	tree, err := codec().Tree(f)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,13 +103,19 @@ func FromTables(f *sealed.File) (*profile.Profile, *Record, error) {
 	return p, c, nil
 }
 
+// codec makes tables of profiles.
+func codec() *tables.Codec { return profile.Codec().(*tables.Codec) }
+
 // Descriptions returns the tables of a record of context IDs, without rows.
 func Descriptions() []*sealed.Table {
-	return append(tables.Descriptions(), engineSchema().Describe(tableEngine), addressSchema.Describe(tableAddress),
-		codeSchema.Describe(tableCode), internedSchema.Describe(tableInterned), epochSchema.Describe(tableEpoch),
-		numberingSchema.Describe(tableNumbering), edgeSchema.Describe(tableEdge), sitesSchema.Describe(tableSites),
-		intervalSchema.Describe(tableInterval), beginSchema.Describe(tableBegin), groupSchema.Describe(tableGroup),
-		remainderSchema.Describe(tableRemainder), countSchema.Describe(tableCount), eventSchema.Describe(tableEvent))
+	return append(codec().Descriptions(), engineSchema().Describe(tableEngine),
+		addressSchema().Describe(tableAddress), codeSchema().Describe(tableCode),
+		internedSchema().Describe(tableInterned), epochSchema().Describe(tableEpoch),
+		numberingSchema().Describe(tableNumbering), edgeSchema().Describe(tableEdge),
+		sitesSchema().Describe(tableSites), intervalSchema().Describe(tableInterval),
+		beginSchema().Describe(tableBegin), groupSchema().Describe(tableGroup),
+		remainderSchema().Describe(tableRemainder), countSchema().Describe(tableCount),
+		eventSchema().Describe(tableEvent))
 }
 
 // SealedRun returns the run number of a sealed file of context IDs, and reads no more
@@ -208,25 +214,29 @@ type addressRow struct {
 	fn uint32
 }
 
-var addressSchema = sealed.Schema[addressRow]{
-	hex("at", func(r *addressRow) *uint64 { return &r.id }),
-	num("func", func(r *addressRow) *uint32 { return &r.fn }),
+func addressSchema() sealed.Schema[addressRow] {
+	return sealed.Schema[addressRow]{
+		hex("at", func(r *addressRow) *uint64 { return &r.id }),
+		num("func", func(r *addressRow) *uint32 { return &r.fn }),
+	}
 }
 
-var codeSchema = sealed.Schema[Code]{
-	hex("entry", func(r *Code) *uint64 { return &r.Entry }),
-	num("size", func(r *Code) *uint32 { return &r.Size }),
-	num("func", func(r *Code) *uint32 { return &r.Func }),
-	{Name: "calls", Kind: sealed.List, Max: math.MaxUint32, Numbers: func(r *Code) (list []uint64) {
-		for _, c := range r.calls {
-			list = append(list, uint64(c.ret), uint64(c.site))
-		}
-		return list
-	}, SetNumbers: func(r *Code, list []uint64) {
-		for ; len(list) > 1; list = list[2:] {
-			r.calls = append(r.calls, codeCall{uint32(list[0]), uint32(list[1])})
-		}
-	}},
+func codeSchema() sealed.Schema[Code] {
+	return sealed.Schema[Code]{
+		hex("entry", func(r *Code) *uint64 { return &r.Entry }),
+		num("size", func(r *Code) *uint32 { return &r.Size }),
+		num("func", func(r *Code) *uint32 { return &r.Func }),
+		{Name: "calls", Kind: sealed.List, Max: math.MaxUint32, Numbers: func(r *Code) (list []uint64) {
+			for _, c := range r.calls {
+				list = append(list, uint64(c.ret), uint64(c.site))
+			}
+			return list
+		}, SetNumbers: func(r *Code, list []uint64) {
+			for ; len(list) > 1; list = list[2:] {
+				r.calls = append(r.calls, codeCall{uint32(list[0]), uint32(list[1])})
+			}
+		}},
+	}
 }
 
 // addCodeTables adds where the code of functions lies.
@@ -235,8 +245,8 @@ func (c *Record) addCodeTables(f *sealed.File) {
 	for _, id := range slices.Sorted(maps.Keys(c.byID)) {
 		addresses = append(addresses, addressRow{id, c.byID[id]})
 	}
-	addressSchema.Add(f, tableAddress, addresses)
-	codeSchema.Add(f, tableCode, c.Code)
+	addressSchema().Add(f, tableAddress, addresses)
+	codeSchema().Add(f, tableCode, c.Code)
 }
 
 // A tablesReader reads tables into a record. What is read must satisfy what the readers
@@ -271,14 +281,14 @@ func each[T any](f *sealed.File, name string, s sealed.Schema[T], visit func(*T)
 
 func (r *tablesReader) code() error {
 	r.c.byID = make(map[uint64]uint32)
-	err := each(r.f, tableAddress, addressSchema, func(a *addressRow) error {
+	err := each(r.f, tableAddress, addressSchema(), func(a *addressRow) error {
 		r.c.byID[a.id] = a.fn
 		return r.function(a.fn)
 	})
 	if err != nil {
 		return err
 	}
-	err = each(r.f, tableCode, codeSchema, func(c *Code) error {
+	err = each(r.f, tableCode, codeSchema(), func(c *Code) error {
 		if err := r.function(c.Func); err != nil {
 			return err
 		}
@@ -305,19 +315,21 @@ func (r *tablesReader) code() error {
 var internKinds = []string{rt.InternCall: "call", rt.InternGo: "go", rt.InternRoot: "root", rt.InternFault: "fault",
 	rt.InternCut: "cut", rt.InternAt: "at", rt.InternSite: "site"}
 
-var internedSchema = sealed.Schema[Interned]{
-	{Name: "kind", Kind: sealed.Word, Words: internKinds, Get: func(n *Interned) uint64 { return uint64(n.Kind) },
-		Set: func(n *Interned, v uint64) { n.Kind = uint8(v) }},
-	num("parent", func(n *Interned) *uint32 { return &n.Parent }),
-	num("epoch", func(n *Interned) *uint32 { return &n.Epoch }),
-	num("id", func(n *Interned) *uint32 { return &n.ID }),
-	hex("place", func(n *Interned) *uint64 { return &n.Place }),
-	none("target", func(n *Interned) *uint32 { return &n.Target }),
+func internedSchema() sealed.Schema[Interned] {
+	return sealed.Schema[Interned]{
+		{Name: "kind", Kind: sealed.Word, Words: internKinds, Get: func(n *Interned) uint64 { return uint64(n.Kind) },
+			Set: func(n *Interned, v uint64) { n.Kind = uint8(v) }},
+		num("parent", func(n *Interned) *uint32 { return &n.Parent }),
+		num("epoch", func(n *Interned) *uint32 { return &n.Epoch }),
+		num("id", func(n *Interned) *uint32 { return &n.ID }),
+		hex("place", func(n *Interned) *uint64 { return &n.Place }),
+		none("target", func(n *Interned) *uint32 { return &n.Target }),
+	}
 }
 
 func (r *tablesReader) interned() error {
 	r.c.Interned = make([]Interned, 1, 1+r.f.Table(tableInterned).Rows)
-	return each(r.f, tableInterned, internedSchema, func(n *Interned) error {
+	return each(r.f, tableInterned, internedSchema(), func(n *Interned) error {
 		if n.Target != NoFunc {
 			if err := r.function(n.Target); err != nil {
 				return err
@@ -331,17 +343,19 @@ func (r *tablesReader) interned() error {
 	})
 }
 
-var epochSchema = sealed.Schema[EpochInfo]{
-	{Name: "time", Kind: sealed.Time, Get: func(e *EpochInfo) uint64 { return timeOf(e.Time) },
-		Set: func(e *EpochInfo, v uint64) {
-			if v != 0 {
-				e.Time = time.Unix(0, int64(v)).UTC()
-			}
-		}},
-	num("maxID", func(e *EpochInfo) *uint32 { return &e.MaxID }),
-	{Name: "flags", Kind: sealed.Flags, Words: []string{"known"},
-		Get: func(e *EpochInfo) uint64 { return flag(e.Known, 1) },
-		Set: func(e *EpochInfo, v uint64) { e.Known = v == 1 }},
+func epochSchema() sealed.Schema[EpochInfo] {
+	return sealed.Schema[EpochInfo]{
+		{Name: "time", Kind: sealed.Time, Get: func(e *EpochInfo) uint64 { return timeOf(e.Time) },
+			Set: func(e *EpochInfo, v uint64) {
+				if v != 0 {
+					e.Time = time.Unix(0, int64(v)).UTC()
+				}
+			}},
+		num("maxID", func(e *EpochInfo) *uint32 { return &e.MaxID }),
+		{Name: "flags", Kind: sealed.Flags, Words: []string{"known"},
+			Get: func(e *EpochInfo) uint64 { return flag(e.Known, 1) },
+			Set: func(e *EpochInfo, v uint64) { e.Known = v == 1 }},
+	}
 }
 
 // timeOf returns nanoseconds since 1970, 0 for a time that is not known.
@@ -358,11 +372,13 @@ type numberingRow struct {
 	funcVersion
 }
 
-var numberingSchema = sealed.Schema[numberingRow]{
-	num("epoch", func(r *numberingRow) *uint32 { return &r.epoch }),
-	num("func", func(r *numberingRow) *uint32 { return &r.fn }),
-	num("key", func(r *numberingRow) *uint32 { return &r.key }),
-	num("numCC", func(r *numberingRow) *uint32 { return &r.numCC }),
+func numberingSchema() sealed.Schema[numberingRow] {
+	return sealed.Schema[numberingRow]{
+		num("epoch", func(r *numberingRow) *uint32 { return &r.epoch }),
+		num("func", func(r *numberingRow) *uint32 { return &r.fn }),
+		num("key", func(r *numberingRow) *uint32 { return &r.key }),
+		num("numCC", func(r *numberingRow) *uint32 { return &r.numCC }),
+	}
 }
 
 // An edgeRow says what holds for a site from an epoch on.
@@ -371,13 +387,15 @@ type edgeRow struct {
 	target, key               uint32 // a function or NoFunc; 0 for no key
 }
 
-var edgeSchema = sealed.Schema[edgeRow]{
-	num("epoch", func(r *edgeRow) *uint32 { return &r.epoch }),
-	num("func", func(r *edgeRow) *uint32 { return &r.fn }),
-	num("cell", func(r *edgeRow) *uint32 { return &r.cell }),
-	none("addition", func(r *edgeRow) *uint32 { return &r.addition }),
-	none("target", func(r *edgeRow) *uint32 { return &r.target }),
-	num("key", func(r *edgeRow) *uint32 { return &r.key }),
+func edgeSchema() sealed.Schema[edgeRow] {
+	return sealed.Schema[edgeRow]{
+		num("epoch", func(r *edgeRow) *uint32 { return &r.epoch }),
+		num("func", func(r *edgeRow) *uint32 { return &r.fn }),
+		num("cell", func(r *edgeRow) *uint32 { return &r.cell }),
+		none("addition", func(r *edgeRow) *uint32 { return &r.addition }),
+		none("target", func(r *edgeRow) *uint32 { return &r.target }),
+		num("key", func(r *edgeRow) *uint32 { return &r.key }),
+	}
 }
 
 // rowOf returns the row of what holds for a site.
@@ -405,7 +423,7 @@ func (r *edgeRow) version(funcs int) (siteVersion, error) {
 
 // addTables adds the epochs but the first, which encodes nothing, and what they changed.
 func (d *Dictionary) addTables(f *sealed.File) {
-	epochSchema.Add(f, tableEpoch, d.Epochs[min(1, len(d.Epochs)):])
+	epochSchema().Add(f, tableEpoch, d.Epochs[min(1, len(d.Epochs)):])
 	var numbering []numberingRow
 	for _, fn := range slices.Sorted(maps.Keys(d.funcs)) {
 		for _, v := range d.funcs[fn] {
@@ -413,7 +431,7 @@ func (d *Dictionary) addTables(f *sealed.File) {
 		}
 	}
 	slices.SortStableFunc(numbering, func(a, b numberingRow) int { return cmp.Compare(a.epoch, b.epoch) })
-	numberingSchema.Add(f, tableNumbering, numbering)
+	numberingSchema().Add(f, tableNumbering, numbering)
 	var edges []edgeRow
 	for _, s := range d.sites {
 		for _, v := range s.versions {
@@ -421,7 +439,7 @@ func (d *Dictionary) addTables(f *sealed.File) {
 		}
 	}
 	slices.SortStableFunc(edges, func(a, b edgeRow) int { return cmp.Compare(a.epoch, b.epoch) })
-	edgeSchema.Add(f, tableEdge, edges)
+	edgeSchema().Add(f, tableEdge, edges)
 }
 
 func (r *tablesReader) dictionary() error {
@@ -429,7 +447,7 @@ func (r *tablesReader) dictionary() error {
 		return nil
 	}
 	r.c.Dict = newDictionary()
-	err := each(r.f, tableEpoch, epochSchema, func(e *EpochInfo) error {
+	err := each(r.f, tableEpoch, epochSchema(), func(e *EpochInfo) error {
 		r.c.Dict.Epochs = append(r.c.Dict.Epochs, *e)
 		return nil
 	})
@@ -444,14 +462,14 @@ func (r *tablesReader) dictionary() error {
 		last = epoch
 		return nil
 	}
-	err = each(r.f, tableNumbering, numberingSchema, func(n *numberingRow) error {
+	err = each(r.f, tableNumbering, numberingSchema(), func(n *numberingRow) error {
 		return cmp.Or(r.function(n.fn), inOrder(n.epoch), r.c.Dict.addFunc(n.fn, n.funcVersion))
 	})
 	if err != nil {
 		return err
 	}
 	last = 0
-	err = each(r.f, tableEdge, edgeSchema, func(e *edgeRow) error {
+	err = each(r.f, tableEdge, edgeSchema(), func(e *edgeRow) error {
 		v, err := e.version(len(r.p.Funcs))
 		if err := cmp.Or(err, r.function(e.fn), inOrder(e.epoch)); err != nil {
 			return err
@@ -464,10 +482,12 @@ func (r *tablesReader) dictionary() error {
 
 // The graph log is sealed as what it has led to: its entries only ever add ids.
 
-var sitesSchema = sealed.Schema[logFunc]{
-	num("func", func(r *logFunc) *uint32 { return &r.fn }),
-	num("first", func(r *logFunc) *uint32 { return &r.first }),
-	num("cells", func(r *logFunc) *uint32 { return &r.cells }),
+func sitesSchema() sealed.Schema[logFunc] {
+	return sealed.Schema[logFunc]{
+		num("func", func(r *logFunc) *uint32 { return &r.fn }),
+		num("first", func(r *logFunc) *uint32 { return &r.first }),
+		num("cells", func(r *logFunc) *uint32 { return &r.cells }),
+	}
 }
 
 type intervalRow struct {
@@ -475,11 +495,13 @@ type intervalRow struct {
 	logInterval
 }
 
-var intervalSchema = sealed.Schema[intervalRow]{
-	num("func", func(r *intervalRow) *uint32 { return &r.fn }),
-	number("add", func(r *intervalRow) *uint64 { return &r.add }),
-	number("size", func(r *intervalRow) *uint64 { return &r.size }),
-	num("site", func(r *intervalRow) *uint32 { return &r.site }),
+func intervalSchema() sealed.Schema[intervalRow] {
+	return sealed.Schema[intervalRow]{
+		num("func", func(r *intervalRow) *uint32 { return &r.fn }),
+		number("add", func(r *intervalRow) *uint64 { return &r.add }),
+		number("size", func(r *intervalRow) *uint64 { return &r.size }),
+		num("site", func(r *intervalRow) *uint32 { return &r.site }),
+	}
 }
 
 // A beginRow is a function, and the ids of paths that begin there and of its first group.
@@ -488,10 +510,12 @@ type beginRow struct {
 	begin, base uint64 // begin is the id plus 1, 0 for none
 }
 
-var beginSchema = sealed.Schema[beginRow]{
-	num("func", func(r *beginRow) *uint32 { return &r.fn }),
-	number("begin", func(r *beginRow) *uint64 { return &r.begin }),
-	number("base", func(r *beginRow) *uint64 { return &r.base }),
+func beginSchema() sealed.Schema[beginRow] {
+	return sealed.Schema[beginRow]{
+		num("func", func(r *beginRow) *uint32 { return &r.fn }),
+		number("begin", func(r *beginRow) *uint64 { return &r.begin }),
+		number("base", func(r *beginRow) *uint64 { return &r.base }),
+	}
 }
 
 type groupRow struct {
@@ -500,12 +524,14 @@ type groupRow struct {
 	shared bool
 }
 
-var groupSchema = sealed.Schema[groupRow]{
-	num("func", func(r *groupRow) *uint32 { return &r.fn }),
-	number("mod", func(r *groupRow) *uint64 { return &r.mod }),
-	{Name: "flags", Kind: sealed.Flags, Words: []string{"shared"},
-		Get: func(r *groupRow) uint64 { return flag(r.shared, 1) },
-		Set: func(r *groupRow, v uint64) { r.shared = v == 1 }},
+func groupSchema() sealed.Schema[groupRow] {
+	return sealed.Schema[groupRow]{
+		num("func", func(r *groupRow) *uint32 { return &r.fn }),
+		number("mod", func(r *groupRow) *uint64 { return &r.mod }),
+		{Name: "flags", Kind: sealed.Flags, Words: []string{"shared"},
+			Get: func(r *groupRow) uint64 { return flag(r.shared, 1) },
+			Set: func(r *groupRow, v uint64) { r.shared = v == 1 }},
+	}
 }
 
 type remainderRow struct {
@@ -514,10 +540,12 @@ type remainderRow struct {
 	site  uint32
 }
 
-var remainderSchema = sealed.Schema[remainderRow]{
-	num("group", func(r *remainderRow) *uint32 { return &r.group }),
-	number("n", func(r *remainderRow) *uint64 { return &r.n }),
-	num("site", func(r *remainderRow) *uint32 { return &r.site }),
+func remainderSchema() sealed.Schema[remainderRow] {
+	return sealed.Schema[remainderRow]{
+		num("group", func(r *remainderRow) *uint32 { return &r.group }),
+		number("n", func(r *remainderRow) *uint64 { return &r.n }),
+		num("site", func(r *remainderRow) *uint32 { return &r.site }),
+	}
 }
 
 // addTables adds the ids of all functions.
@@ -542,11 +570,11 @@ func (l *GraphLog) addTables(f *sealed.File) {
 			groups = append(groups, groupRow{fn, g.mod, g.shared})
 		}
 	}
-	sitesSchema.Add(f, tableSites, l.funcs)
-	beginSchema.Add(f, tableBegin, begins)
-	intervalSchema.Add(f, tableInterval, intervals)
-	groupSchema.Add(f, tableGroup, groups)
-	remainderSchema.Add(f, tableRemainder, remainders)
+	sitesSchema().Add(f, tableSites, l.funcs)
+	beginSchema().Add(f, tableBegin, begins)
+	intervalSchema().Add(f, tableInterval, intervals)
+	groupSchema().Add(f, tableGroup, groups)
+	remainderSchema().Add(f, tableRemainder, remainders)
 }
 
 // row returns what is known of the ids of a function. One without a record is known, too, so
@@ -564,7 +592,7 @@ func (r *tablesReader) graphLog() error {
 		return nil
 	}
 	next := uint32(0)
-	err := each(r.f, tableSites, sitesSchema, func(s *logFunc) error {
+	err := each(r.f, tableSites, sitesSchema(), func(s *logFunc) error {
 		if err := r.function(s.fn); err != nil {
 			return err
 		}
@@ -578,14 +606,14 @@ func (r *tablesReader) graphLog() error {
 	if err != nil {
 		return err
 	}
-	err = each(r.f, tableBegin, beginSchema, func(b *beginRow) error {
+	err = each(r.f, tableBegin, beginSchema(), func(b *beginRow) error {
 		l.row(b.fn).begin, l.row(b.fn).base = b.begin, b.base
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	err = each(r.f, tableInterval, intervalSchema, func(i *intervalRow) error {
+	err = each(r.f, tableInterval, intervalSchema(), func(i *intervalRow) error {
 		return l.row(i.fn).change(rt.LogInterval, i.site, 0, i.add, i.size)
 	})
 	if err != nil {
@@ -597,7 +625,7 @@ func (r *tablesReader) graphLog() error {
 // groups reads the groups of remainders.
 func (r *tablesReader) groups(l *GraphLog) error {
 	var groups []map[uint64]uint32
-	err := each(r.f, tableGroup, groupSchema, func(g *groupRow) error {
+	err := each(r.f, tableGroup, groupSchema(), func(g *groupRow) error {
 		if g.mod < 2 {
 			return fmt.Errorf("a group of %d remainders", g.mod)
 		}
@@ -609,7 +637,7 @@ func (r *tablesReader) groups(l *GraphLog) error {
 	if err != nil {
 		return err
 	}
-	return each(r.f, tableRemainder, remainderSchema, func(m *remainderRow) error {
+	return each(r.f, tableRemainder, remainderSchema(), func(m *remainderRow) error {
 		if uint64(m.group) >= uint64(len(groups)) {
 			return fmt.Errorf("remainder %d of no group", m.n)
 		}
@@ -618,24 +646,28 @@ func (r *tablesReader) groups(l *GraphLog) error {
 	})
 }
 
-var countSchema = sealed.Schema[EventCount]{
-	num("kind", func(e *EventCount) *uint32 { return &e.Kind }),
-	{Name: "bits", Max: 64, Get: func(e *EventCount) uint64 { return uint64(e.Bits) },
-		Set: func(e *EventCount, v uint64) { e.Bits = int(v) }},
-	hex("hi", func(e *EventCount) *uint64 { return &e.ID.Hi }),
-	hex("lo", func(e *EventCount) *uint64 { return &e.ID.Lo }),
-	number("events", func(e *EventCount) *uint64 { return &e.Count }),
-	number("sum", func(e *EventCount) *uint64 { return &e.Sum }),
-	number("max", func(e *EventCount) *uint64 { return &e.Max }),
+func countSchema() sealed.Schema[EventCount] {
+	return sealed.Schema[EventCount]{
+		num("kind", func(e *EventCount) *uint32 { return &e.Kind }),
+		{Name: "bits", Max: 64, Get: func(e *EventCount) uint64 { return uint64(e.Bits) },
+			Set: func(e *EventCount, v uint64) { e.Bits = int(v) }},
+		hex("hi", func(e *EventCount) *uint64 { return &e.ID.Hi }),
+		hex("lo", func(e *EventCount) *uint64 { return &e.ID.Lo }),
+		number("events", func(e *EventCount) *uint64 { return &e.Count }),
+		number("sum", func(e *EventCount) *uint64 { return &e.Sum }),
+		number("max", func(e *EventCount) *uint64 { return &e.Max }),
+	}
 }
 
-var eventSchema = sealed.Schema[Event]{
-	num("kind", func(e *Event) *uint32 { return &e.Kind }),
-	number("value", func(e *Event) *uint64 { return &e.Value }),
-	{Name: "time", Max: math.MaxInt64, Get: func(e *Event) uint64 { return uint64(e.Time) },
-		Set: func(e *Event, v uint64) { e.Time = time.Duration(v) }},
-	hex("hi", func(e *Event) *uint64 { return &e.ID.Hi }),
-	hex("lo", func(e *Event) *uint64 { return &e.ID.Lo }),
+func eventSchema() sealed.Schema[Event] {
+	return sealed.Schema[Event]{
+		num("kind", func(e *Event) *uint32 { return &e.Kind }),
+		number("value", func(e *Event) *uint64 { return &e.Value }),
+		{Name: "time", Max: math.MaxInt64, Get: func(e *Event) uint64 { return uint64(e.Time) },
+			Set: func(e *Event, v uint64) { e.Time = time.Duration(v) }},
+		hex("hi", func(e *Event) *uint64 { return &e.ID.Hi }),
+		hex("lo", func(e *Event) *uint64 { return &e.ID.Lo }),
+	}
 }
 
 // addEvents adds the events that were recorded up to now.
@@ -648,19 +680,19 @@ func (c *Record) addEvents(f *sealed.File) error {
 	if err := c.EventLog(func(e *Event) error { events = append(events, *e); return nil }); err != nil {
 		return err
 	}
-	countSchema.Add(f, tableCount, counts)
-	eventSchema.Add(f, tableEvent, events)
+	countSchema().Add(f, tableCount, counts)
+	eventSchema().Add(f, tableEvent, events)
 	return nil
 }
 
 func (r *tablesReader) events() (err error) {
-	if r.c.sealedCounts, err = countSchema.Rows(r.f, tableCount); err != nil {
+	if r.c.sealedCounts, err = countSchema().Rows(r.f, tableCount); err != nil {
 		return err
 	}
 	for i := range r.c.sealedCounts {
 		r.c.own(&r.c.sealedCounts[i].ID)
 	}
-	r.c.sealedLog, err = eventSchema.Rows(r.f, tableEvent)
+	r.c.sealedLog, err = eventSchema().Rows(r.f, tableEvent)
 	for i := range r.c.sealedLog {
 		r.c.own(&r.c.sealedLog[i].ID)
 	}

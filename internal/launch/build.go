@@ -3,11 +3,14 @@ package launch
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/progress"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/toolchain"
 	"github.com/stemma-go/stemma/internal/words"
 )
@@ -26,6 +29,8 @@ func (p *GoArgs) Packages() []string {
 
 // Warm makes the warm files of executables that were built of the packages.
 func (p *GoArgs) Warm(e *process.Env, b *toolchain.Build, pkgs []string, exes ...string) error {
+	work := progress.Begin(e.Stderr, "making the call graph")
+	defer work.End()
 	w, err := b.NewWarmer(p.Opts, p.Args, pkgs)
 	if err != nil {
 		return err
@@ -35,9 +40,9 @@ func (p *GoArgs) Warm(e *process.Env, b *toolchain.Build, pkgs []string, exes ..
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(e.Stderr, "stemma: %s: %s · %s · %s of %s encoded\n", filepath.Base(exe)+toolchain.WarmSuffix,
-			words.Plural(s.Functions, "function"), words.Plural(s.Edges, "edge"), words.Commas(uint64(s.Encoded)),
-			words.Plural(s.Calls, "call site"))
+		fmt.Fprintf(work.Output(e.Stderr), "stemma: %s: %s · %s · %s of %s encoded\n",
+			filepath.Base(exe)+toolchain.WarmSuffix, words.Plural(s.Functions, "function"),
+			words.Plural(s.Edges, "edge"), words.Commas(uint64(s.Encoded)), words.Plural(s.Calls, "call site"))
 	}
 	return nil
 }
@@ -54,7 +59,7 @@ type GoArgs struct {
 // It takes the flags that become part of the Build out of p.args. The caller must
 // Close the Build.
 func (p *GoArgs) NewBuild(e *process.Env) (*toolchain.Build, error) {
-	return toolchain.NewBuild(p.Args, p.Opts, toolchain.NewProgress(e.Stderr))
+	return toolchain.NewBuild(p.Args, p.Opts, e.Stderr)
 }
 
 // Go runs the go command; its exit code becomes stemma's.
@@ -65,11 +70,21 @@ func Go(e *process.Env, b *toolchain.Build, verb string, args ...[]string) error
 	for _, a := range args {
 		words = append(words, a...)
 	}
-	code, err := process.Run(e, b.Command(verb, words...))
+	code, err := compile(e, b.Command(verb, words...))
 	if err != nil {
 		return fmt.Errorf("go %s: %w", verb, err)
 	}
 	return exit.With(code)
+}
+
+// compile runs a command that builds, and tells how far it is.
+func compile(e *process.Env, cmd *exec.Cmd) (int, error) {
+	work := progress.Begin(e.Stderr, "building")
+	defer work.End()
+	defer toolchain.Follow(cmd)()
+	inner := *e
+	inner.Stderr = work.Output(e.Stderr)
+	return process.Run(&inner, cmd)
 }
 
 // Build builds the one program that the arguments name.
@@ -80,8 +95,8 @@ func Build(e *process.Env, p *GoArgs) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	exec, _ := p.Args.Flag("exec")
-	wrapper, err := toolchain.SplitQuoted(exec)
+	with, _ := p.Args.Flag("exec")
+	wrapper, err := toolchain.SplitQuoted(with)
 	if err != nil {
 		return nil, exit.Usagef("%s: -exec: %w", p.Verb, err)
 	}
@@ -95,7 +110,7 @@ func Build(e *process.Env, p *GoArgs) (*Program, error) {
 		return nil, err
 	}
 	defer b.Close()
-	tmp, err := os.MkdirTemp("", "stemma-run")
+	tmp, err := safefile.MakeDir("", "stemma-run")
 	if err != nil {
 		return nil, err
 	}
@@ -140,19 +155,19 @@ func (p *Program) build(e *process.Env, b *toolchain.Build, a *GoArgs, pkg []str
 	if _, ok := a.Args.Flag("buildvcs"); !ok {
 		flags = append(flags, "-buildvcs=false") // as go run does
 	}
-	cmd := b.Command("build", append(append(flags, "-o", p.tmp+"/", "--"), pkg...)...)
+	cmd := b.Command("build", append(append(flags, "-o", p.tmp.Path+"/", "--"), pkg...)...)
 	if strings.Contains(pkg[0], "@") {
 		cmd = b.Command("install", append(append(flags, "--"), pkg...)...)
-		cmd.Env = append(cmd.Env, "GOBIN="+p.tmp)
+		cmd.Env = append(cmd.Env, "GOBIN="+p.tmp.Path)
 	}
-	code, err := process.Run(e, cmd)
+	code, err := compile(e, cmd)
 	if err != nil {
 		return fmt.Errorf("go build: %w", err)
 	}
 	if code != exit.OK {
 		return exit.With(code)
 	}
-	files, err := os.ReadDir(p.tmp)
+	files, err := os.ReadDir(p.tmp.Path)
 	if err != nil {
 		return err
 	}
@@ -161,6 +176,6 @@ func (p *Program) build(e *process.Env, b *toolchain.Build, a *GoArgs, pkg []str
 			strings.Join(pkg, " "), words.Plural(len(files), "program"))
 	}
 	p.Name = files[0].Name()
-	p.exe = filepath.Join(p.tmp, p.Name)
+	p.exe = filepath.Join(p.tmp.Path, p.Name)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/safefile"
 )
 
 // A Program is an instrumented executable in a temporary directory.
@@ -17,11 +18,11 @@ type Program struct {
 	Env  []string // what it gets beside the environment of stemma
 	argv []string // what to start: exe and its arguments, behind the words of -exec
 	dir  string   // where to run it; empty for the current directory
-	tmp  string
+	tmp  *safefile.Dir
 }
 
 // Close removes the executable.
-func (p *Program) Close() error { return os.RemoveAll(p.tmp) }
+func (p *Program) Close() error { return p.tmp.RemoveAll() }
 
 // Run runs the program to its end.
 // The program's own exit code is no error. STEMMA_OUT goes to its children, so that
@@ -33,15 +34,15 @@ func (p *Program) Run(e *process.Env) (*Record, error) {
 	}
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
 	cmd.Dir = p.dir
-	cmd.Env = append(append(os.Environ(), "STEMMA_OUT="+base), p.Env...)
+	cmd.Env = append(append(os.Environ(), "STEMMA_OUT="+base.Path), p.Env...)
 	if p.dir != "" {
 		cmd.Env = append(cmd.Env, "PWD="+cmd.Dir)
 	}
 	begin := time.Now()
 	code, err := process.Run(e, cmd)
 	if err != nil {
-		_ = os.Remove(base) // it is empty: nothing ran
+		_ = base.RemoveAll() // it is empty: nothing ran
 		return nil, err
 	}
-	return &Record{Base: base, pid: cmd.Process.Pid, Code: code, elapsed: time.Since(begin)}, nil
+	return &Record{Base: base.Path, base: base, pid: cmd.Process.Pid, Code: code, elapsed: time.Since(begin)}, nil
 }

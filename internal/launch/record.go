@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/report"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/words"
 )
@@ -28,6 +30,7 @@ import (
 // Who has sealed or compared it removes it.
 type Record struct {
 	Base string // holds the live directories of the program and its children
+	base *safefile.Dir
 	pid  int
 	Code int // exit code
 
@@ -38,16 +41,19 @@ type Record struct {
 // liveBase makes the directory for live directories: here, on the disk where the
 // profile is going to be, or if that cannot be in the system's temporary one.
 // The path is absolute: the program may run elsewhere, or change its directory.
-func liveBase(name string) (string, error) {
+func liveBase(name string) (*safefile.Dir, error) {
 	wd, err := os.Getwd()
 	if err == nil {
-		var base string
-		if base, err = os.MkdirTemp(wd, name+".live-"); err == nil {
+		var base *safefile.Dir
+		if base, err = safefile.MakeDir(wd, name+".live-"); err == nil {
 			return base, nil
 		}
 	}
-	return os.MkdirTemp("", name+".live-")
+	return safefile.MakeDir("", name+".live-")
 }
+
+// Remove removes the record, with all that is in its directory.
+func (r *Record) Remove() error { return r.base.RemoveAll() }
 
 // Seal turns the program's live directory into the profile outFile and removes
 // it. Live directories of other instrumented processes stay.
@@ -60,7 +66,7 @@ func (r *Record) Seal(e *process.Env, outFile string) error {
 	}
 	if own == "" {
 		if len(others) == 0 {
-			_ = os.Remove(r.Base)
+			_ = r.base.RemoveEmpty()
 		}
 		err = errors.New("the program left no record: it did not start, could not write, or was not instrumented")
 	} else if err = SealAndSummarize(e, own, outFile, r.elapsed); err != nil {
@@ -69,9 +75,9 @@ func (r *Record) Seal(e *process.Env, outFile string) error {
 		fmt.Fprintf(e.Stderr, "stemma: the recorded calls are in the live directory; see 'stemma replay %s'\n",
 			store.Relative(own))
 	} else if len(others) == 0 {
-		err = os.RemoveAll(r.Base)
+		err = r.Remove()
 	} else {
-		err = os.RemoveAll(own)
+		err = r.base.Root.RemoveAll(filepath.Base(own))
 	}
 	if len(others) > 0 {
 		fmt.Fprintf(e.Stderr, "stemma: %s, of children or of what the program was before it replaced itself:\n",
@@ -86,7 +92,7 @@ func (r *Record) Seal(e *process.Env, outFile string) error {
 // wrapper that -exec names must replace itself by the program, unless there is one record
 // only. A program that has replaced itself has left several; the last one is its own.
 func (r *Record) liveDirs() (own string, others []string, err error) {
-	dirs, err := os.ReadDir(r.Base)
+	dirs, err := r.base.Names()
 	if err != nil {
 		return "", nil, err
 	}
@@ -109,7 +115,9 @@ func (r *Record) liveDirs() (own string, others []string, err error) {
 // prints a summary to standard error.
 // Losses are part of the summary: who reads only that must not miss them.
 func SealAndSummarize(e *process.Env, liveDir, outFile string, elapsed time.Duration) error {
+	work := progress.Begin(e.Stderr, "sealing the record")
 	p, err := store.Seal([]string{liveDir}, outFile, elapsed)
+	work.End()
 	if err != nil {
 		return err
 	}

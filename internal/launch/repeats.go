@@ -8,7 +8,9 @@ import (
 
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/report"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/words"
 )
@@ -25,7 +27,7 @@ func (p *Program) Repeat(e *process.Env, runs int, outFile string) (code int, er
 		if err != nil {
 			return 0, err
 		}
-		defer os.RemoveAll(rec.Base)
+		defer rec.Remove()
 		dir, _, err := rec.liveDirs()
 		if err != nil {
 			return rec.Code, err
@@ -61,6 +63,7 @@ func input(e *process.Env) func() {
 // Tests are runs of go test whose records go into one profile.
 type Tests struct {
 	Base string // where test binaries record
+	base *safefile.Dir
 	Runs int
 	Out  string // the profile
 	Keep bool   // live directories hold what is not sealed
@@ -69,7 +72,10 @@ type Tests struct {
 // NewTests makes the directory to record into. It must be closed.
 func NewTests(runs int, out string) (*Tests, error) {
 	base, err := liveBase("tests")
-	return &Tests{Base: base, Runs: max(runs, 1), Out: out}, err
+	if err != nil {
+		return nil, err
+	}
+	return &Tests{Base: base.Path, base: base, Runs: max(runs, 1), Out: out}, nil
 }
 
 // Close removes what was recorded.
@@ -77,7 +83,7 @@ func (t *Tests) Close() error {
 	if t.Keep {
 		return nil
 	}
-	return os.RemoveAll(t.Base)
+	return t.base.RemoveAll()
 }
 
 // Run calls test as often as there are runs, and seals what it recorded: the sum of all test binaries,
@@ -113,11 +119,12 @@ func (t *Tests) take(run int) (dir string, err error) {
 		return "", nil
 	}
 	dir = filepath.Join(t.Base, fmt.Sprint("run", run+1))
-	if err := os.Mkdir(dir, 0o777); err != nil {
+	if err := t.base.Mkdir(filepath.Base(dir), 0o777); err != nil {
 		return "", err
 	}
 	for _, r := range records {
-		if err := os.Rename(r, filepath.Join(dir, filepath.Base(r))); err != nil {
+		name := filepath.Base(r)
+		if err := t.base.Rename(name, filepath.Join(filepath.Base(dir), name)); err != nil {
 			return "", err
 		}
 	}
@@ -130,7 +137,9 @@ func SealRuns(e *process.Env, paths []string, outFile string, elapsed time.Durat
 	if len(paths) == 1 {
 		return SealAndSummarize(e, paths[0], outFile, elapsed)
 	}
+	work := progress.Begin(e.Stderr, "sealing the records")
 	p, err := store.SealRepeats(paths, outFile)
+	work.End()
 	if err != nil {
 		return fmt.Errorf("%s: %w", words.Plural(len(paths), "run"), err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
@@ -63,6 +64,9 @@ func Test(e *process.Env, p *GoArgs, o TestOptions) error {
 	run := func() (int, error) {
 		cmd := b.Command("test", append(append(flags, p.Args.Words()...), p.Args.Rest()...)...)
 		cmd.Env = append(append(cmd.Env, "STEMMA_OUT="+out), env...)
+		work := progress.BeginLines(e.Stderr, "building the tests")
+		defer work.End()
+		defer toolchain.Follow(cmd)()
 		code, err := process.Run(e, cmd)
 		if err != nil {
 			return code, fmt.Errorf("go test: %w", err)

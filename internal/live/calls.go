@@ -59,7 +59,7 @@ func callsEnd(fsys fs.FS) (end int64, why uint32, err error) {
 		return 0, 0, err
 	}
 	defer f.Close()
-	b, err := f.At(0, layout.CallsHeaderSize)
+	b, err := f.Head(layout.CallsHeaderSize)
 	if err != nil {
 		return 0, 0, err
 	}

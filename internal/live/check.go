@@ -3,6 +3,7 @@ package live
 import (
 	"errors"
 	"io/fs"
+	"strings"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
@@ -59,7 +60,10 @@ func (l *Dir) Checks(visit func(*Check) error) error {
 	}
 	defer str.Close()
 	r := &checkReader{live: l, f: f, table: stringFile{f: str, known: make(map[uint32]string)}}
-	for off := int64(0); off+layout.CheckSize <= f.Size; {
+	for off := int64(0); ; {
+		if more, err := f.reaches(off + layout.CheckSize); err != nil || !more {
+			return err
+		}
 		size, err := r.record(off)
 		if err != nil {
 			return err
@@ -72,7 +76,6 @@ func (l *Dir) Checks(visit func(*Check) error) error {
 		}
 		off += size
 	}
-	return nil
 }
 
 // A checkReader is the state of Checks. The one check is used again for each
@@ -100,8 +103,8 @@ func (r *checkReader) record(off int64) (int64, error) {
 	if h.Cell == rt.CheckID {
 		head = layout.CheckOfIDSize
 	}
-	if size != head+layout.CheckFrameSize*frames || size > r.f.Size-off {
-		return 0, r.f.Fail(off, "record of %d bytes with %d frames, but %d bytes follow", size, frames, r.f.Size-off)
+	if size != head+layout.CheckFrameSize*frames {
+		return 0, r.f.Fail(off, "record of %d bytes with %d frames", size, frames)
 	}
 	if b, err = r.f.At(off, int(size)); err != nil {
 		return 0, err
@@ -155,6 +158,7 @@ func (l *Dir) nodeOrNone(offset uint32) int {
 
 // A stringFile holds strings by offset.
 // Each is decoded once: the same few names occur in all stacks.
+// A string is complete before a record refers to it, but what was read of its file may be older than the record.
 type stringFile struct {
 	f     *File
 	known map[uint32]string
@@ -166,18 +170,27 @@ func (t *stringFile) at(off uint32) (string, error) {
 	if s, ok := t.known[off]; ok {
 		return s, nil
 	}
+	s, err := t.read(off)
+	if err == nil && (s == "" || strings.ContainsRune(s, 0)) {
+		t.f.Forget()
+		s, err = t.read(off)
+	}
+	if err == nil {
+		t.known[off] = s
+	}
+	return s, err
+}
+
+// read reads the string at off.
+func (t *stringFile) read(off uint32) (string, error) {
 	b, err := t.f.At(int64(off), layout.CheckStringSize)
 	if err != nil {
 		return "", err
 	}
 	n := int64(raw.Load[layout.CheckString](b).Len)
-	if n > t.f.Size-int64(off)-layout.CheckStringSize || n > windowSize {
-		return "", t.f.Fail(int64(off), "string of %d bytes, but the file ends at %d", n, t.f.Size)
+	if n > windowSize {
+		return "", t.f.Fail(int64(off), "string of %d bytes, want at most %d", n, windowSize)
 	}
-	if b, err = t.f.At(int64(off)+layout.CheckStringSize, int(n)); err != nil {
-		return "", err
-	}
-	s := string(b)
-	t.known[off] = s
-	return s, nil
+	b, err = t.f.At(int64(off)+layout.CheckStringSize, int(n))
+	return string(b), err
 }

@@ -55,8 +55,12 @@ func (r *FuncsReader) Read() error {
 		return err
 	}
 	defer f.Close()
-	end := min(r.live.Header.FuncsUsed, f.Size)
-	r.Used, f.Used = end, end
+	end, err := f.Has(r.live.Header.FuncsUsed)
+	if err != nil {
+		return err
+	}
+	r.Used = end
+	f.Limit(end)
 	for r.next+layout.FuncRecordSize <= end {
 		size, err := r.record(f, r.next, end)
 		if r.live.PagesLost() && size == 0 {
@@ -248,6 +252,9 @@ func (r *FuncsReader) decode(h funcHeader, b *funcblob.Reader) (profile.Func, er
 	}
 	if h.Flags&rt.MetaFlagAsm != 0 {
 		fn.Flags |= profile.FuncAsm
+	}
+	if h.Flags&rt.MetaFlagAdapter != 0 {
+		fn.Flags |= profile.FuncAdapter
 	}
 	return fn, b.End()
 }

@@ -35,9 +35,10 @@ func FuzzReadLive(f *testing.F) {
 			if err := l.Profile.CheckValid(); err != nil {
 				t.Fatalf("a reader accepted an invalid profile: %v", err)
 			}
-			if f, err := tables.Of(l.Profile, tables.Calls); err != nil {
+			codec := profile.Codec().(*tables.Codec)
+			if f, err := codec.Of(l.Profile, tables.Calls); err != nil {
 				t.Fatal(err)
-			} else if _, err := tables.Tree(f); err != nil {
+			} else if _, err := codec.Tree(f); err != nil {
 				t.Fatalf("reading the tables of a profile: %v", err)
 			}
 			_ = l.Checks(func(c *live.Check) error {

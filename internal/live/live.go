@@ -6,7 +6,6 @@ package live
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -75,19 +74,27 @@ func HasFile(fsys fs.FS, name string) bool {
 // records a tree, samples or both. What the program was about to write is left out and
 // counted among the losses, and so is what it could not write because the disk was full.
 // An error names the file and the offset in it.
-// The program may be running: it writes while this reads. The header is read once
-// and first, and objects are complete before the header counts them, so that what
-// is read is the tree of that moment; counters may be some calls younger.
+// The program may be running: it writes while this reads. A header is read before what it counts,
+// which is complete by then and stays, see [File]. What refers to something else is read before that: samples and
+// calls before the tree, nodes before functions. So what is read is the tree of one moment, with all that anything
+// refers to; counters may be some calls younger.
 func Open(fsys fs.FS) (*Dir, error) {
 	l := &Dir{FS: fsys, bypassed: make(map[uint32]bool)}
-	sampled := HasFile(fsys, fileSamples)
-	if sampled && !HasFile(fsys, fileTree) {
+	var samples *samplesReader
+	if HasFile(fsys, fileSamples) {
+		var err error
+		if samples, err = l.openSamples(); err != nil {
+			return nil, err
+		}
+		defer samples.f.Close()
+	}
+	if samples != nil && !HasFile(fsys, fileTree) {
 		l.Profile = profile.New()
 	} else if err := l.openTree(); err != nil {
 		return nil, err
 	}
-	if sampled {
-		if err := l.readSamples(); err != nil {
+	if samples != nil {
+		if err := samples.read(); err != nil {
 			return nil, err
 		}
 	}
@@ -138,7 +145,7 @@ func (l *Dir) openTree() error {
 // together even while the program goes on: what it adds later is beyond used.
 // Numbers that no program writes are errors, before anything depends on them.
 func (h *Header) read(tree *File) error {
-	b, err := tree.At(0, layout.HeaderSize)
+	b, err := tree.Head(layout.HeaderSize)
 	if err != nil {
 		return err
 	}
@@ -148,11 +155,14 @@ func (h *Header) read(tree *File) error {
 // Parse reads the header page b.
 func (h *Header) Parse(tree *File, b []byte) error {
 	r := raw.Load[layout.Header](b)
+	if r.Magic == [len(r.Magic)]byte{} {
+		return tree.Fail(0, "the header is empty: the program is about to begin, or the file was cut")
+	}
 	if magic := string(r.Magic[:]); magic != rt.Magic {
 		return tree.Fail(int64(unsafe.Offsetof(r.Magic)), "not the header of a live directory (have %q, want %q)",
 			magic, rt.Magic)
 	}
-	if r.Version != rt.Version {
+	if r.Version < rt.OldestVersion || r.Version > rt.Version {
 		return tree.Fail(int64(unsafe.Offsetof(r.Version)),
 			"layout version %d (want %d); use the stemma that built the program", r.Version, rt.Version)
 	}
@@ -219,12 +229,15 @@ func (l *Dir) Lose(kind string, n uint64) {
 func (l *Dir) readTree(tree *File, lf *FuncsReader) error {
 	p := l.Profile
 	w := &treeWalk{live: l, tree: tree, funcs: lf, index: profile.NewNodeIndex(p, 0), entered: p.EnteredCells()}
-	w.end = l.Header.Used
-	if w.end > tree.Size {
-		l.Note("tree: %d bytes are in use, but the file has %d", w.end, tree.Size)
-		l.Lose(profile.LossUnread, uint64(w.end-tree.Size))
-		w.end = tree.Size
+	var err error
+	if w.end, err = tree.Has(l.Header.Used); err != nil {
+		return err
 	}
+	if w.end < l.Header.Used {
+		l.Note("tree: %d bytes are in use, but the file has %d", l.Header.Used, w.end)
+		l.Lose(profile.LossUnread, uint64(l.Header.Used-w.end))
+	}
+	tree.Limit(w.end)
 	if l.PagesLost() {
 		return w.salvage()
 	}
@@ -349,22 +362,27 @@ func (l *Dir) Node(offset uint32) (int, bool) {
 	return int(l.nodes[i]), true
 }
 
-// amounts are the kinds of functions that stand for what the runtime does: a flag of the header says that it is
+// An amount is a kind of functions that stand for what the runtime does: a flag of the header says that it is
 // counted, and what counter 0 and counter 1 of a node are.
-var amounts = []struct {
+type amount struct {
 	kind   profile.FuncKind
 	flag   uint32
 	values [rt.AmountCounters]profile.ValueType
-}{
-	{profile.FuncAlloc, rt.HdrFlagAlloc, [...]profile.ValueType{profile.Allocs, profile.Alloc}},
-	{profile.FuncWait, rt.HdrFlagWait, [...]profile.ValueType{profile.Waits, profile.Wait}},
-	{profile.FuncHeld, rt.HdrFlagWait, [...]profile.ValueType{profile.Holds, profile.Held}},
-	{profile.FuncRun, rt.HdrFlagWait, [...]profile.ValueType{profile.Goroutines, profile.Run}},
+}
+
+// amounts returns all of them.
+func amounts() []amount {
+	return []amount{
+		{profile.FuncAlloc, rt.HdrFlagAlloc, [...]profile.ValueType{profile.Allocs, profile.Alloc}},
+		{profile.FuncWait, rt.HdrFlagWait, [...]profile.ValueType{profile.Waits, profile.Wait}},
+		{profile.FuncHeld, rt.HdrFlagWait, [...]profile.ValueType{profile.Holds, profile.Held}},
+		{profile.FuncRun, rt.HdrFlagWait, [...]profile.ValueType{profile.Goroutines, profile.Run}},
+	}
 }
 
 // amountColumns adds the columns of what the program counted.
 func (l *Dir) amountColumns() error {
-	for _, a := range amounts {
+	for _, a := range amounts() {
 		if uint32(l.Header.Flags)&a.flag == 0 {
 			continue
 		}
@@ -380,7 +398,7 @@ func (l *Dir) amountColumns() error {
 // amountsOf returns the columns that the counters of a node belong to which is of a function of the given
 // kind; false for kinds whose counters are calls. A column may be nil.
 func (l *Dir) amountsOf(kind profile.FuncKind) (columns [rt.AmountCounters]*profile.Column, ok bool) {
-	for _, a := range amounts {
+	for _, a := range amounts() {
 		if a.kind == kind {
 			for i, t := range a.values {
 				columns[i] = l.Profile.Column(t.Name)
@@ -418,6 +436,11 @@ func (l *Dir) readShards() error {
 // addShard adds the counters of one shard. It reads forwards, as the offsets
 // ascend, and so touches each page once, holes included.
 func (l *Dir) addShard(f *File) error {
+	end, err := f.Has(l.Header.Used)
+	if err != nil {
+		return err
+	}
+	f.Limit(end)
 	for i, off := range l.offsets {
 		n := l.nodes[i]
 		counts := l.Profile.NodeCounts(int(n))
@@ -427,8 +450,8 @@ func (l *Dir) addShard(f *File) error {
 			counters = len(columns)
 		}
 		size := int64(layout.CounterSize * counters)
-		if int64(off)+size > f.Size {
-			l.Note("%s: ends at offset %d; the counters behind it are not included", f.Name, f.Size)
+		if int64(off)+size > end {
+			l.Note("%s: ends at offset %d; the counters behind it are not included", f.Name, end)
 			l.Lose(profile.LossShards, 1)
 			return nil
 		}
@@ -449,80 +472,4 @@ func (l *Dir) addShard(f *File) error {
 		}
 	}
 	return nil
-}
-
-// A File reads one file of a live directory, mostly forwards.
-// It holds one window of the file in memory; it is not for several
-// goroutines. The size is that when the file was opened: it may grow.
-type File struct {
-	Name string
-	Size int64
-	Used int64 // windows do not go beyond, unless asked to: the rest may be a large hole
-
-	f   fs.File
-	r   io.ReaderAt
-	off int64 // of window
-	win []byte
-}
-
-// windowSize is how many bytes are read at once, at least, and longest the size of the longest record that
-// can be: lengths that are larger come from damaged files, which may be sparse and seem to have it all.
-const (
-	windowSize = 1 << 20
-	longest    = 64 << 20
-)
-
-// OpenFile opens a file of the directory. It must be a regular one: a device
-// or a pipe under its name would make the reader wait.
-func OpenFile(fsys fs.FS, name string) (*File, error) {
-	f, err := fsys.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: not a regular file", name)
-	}
-	r, ok := f.(io.ReaderAt)
-	if err == nil && !ok {
-		err = fmt.Errorf("%s: the file system cannot read at an offset", name)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return &File{Name: name, f: f, r: r, Size: info.Size(), Used: info.Size()}, nil
-}
-
-// Close closes the file.
-func (f *File) Close() { f.f.Close() }
-
-// forget makes At read the file anew.
-func (f *File) forget() { f.win = f.win[:0] }
-
-// Fail returns an error about offset off of the file.
-func (f *File) Fail(off int64, format string, args ...any) error {
-	return fmt.Errorf("%s: offset %d: %w", f.Name, off, fmt.Errorf(format, args...))
-}
-
-// At returns n bytes at off. They are valid until the next call.
-// Bytes behind the end of the file are an error, also if the file was cut after it
-// was opened.
-func (f *File) At(off int64, n int) ([]byte, error) {
-	if off < 0 || n < 0 || int64(n) > f.Size-off {
-		return nil, f.Fail(off, "file ends at %d, want %d more bytes", f.Size, n)
-	}
-	if n > longest {
-		return nil, f.Fail(off, "record of %d bytes, want at most %d", n, longest)
-	}
-	if off < f.off || off+int64(n) > f.off+int64(len(f.win)) {
-		size := max(int64(n), min(windowSize, f.Used-off))
-		f.win = slices.Grow(f.win[:0], int(size))[:size]
-		f.off = off
-		if got, err := f.r.ReadAt(f.win, off); got < len(f.win) {
-			f.win = f.win[:0]
-			return nil, f.Fail(off+int64(got), "%w", err)
-		}
-	}
-	return f.win[off-f.off:][:n:n], nil
 }

@@ -41,8 +41,10 @@ func TestLiveDamage(t *testing.T) {
 		note   string
 	}{
 		{"magic", func(d *livetest.Dir, _ int, _ uint64) { d.Tree[0] = 'x' }, "tree: offset 0: not the header", "", ""},
+		{"no header", func(d *livetest.Dir, _ int, _ uint64) { clear(d.Tree[:layout.HeaderSize]) },
+			"tree: offset 0: the header is empty", "", ""},
 		{"version", func(d *livetest.Dir, _ int, _ uint64) { d.Header(func(h *layout.Header) { h.Version = 9 }) },
-			"tree: offset 8: layout version 9 (want 5)", "", ""},
+			"tree: offset 8: layout version 9 (want 6)", "", ""},
 		{"cut header", func(d *livetest.Dir, _ int, _ uint64) { d.Tree = d.Tree[:100] },
 			"tree: offset 0: file ends at 100", "", ""},
 		{"cut tree", func(d *livetest.Dir, n int, _ uint64) { d.Tree = d.Tree[:n+8] }, "tree: offset", "", ""},

@@ -2,7 +2,6 @@ package live
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
@@ -24,7 +23,9 @@ func (l *Dir) readLive() error {
 	defer f.Close()
 	const tries = 3
 	for range tries {
-		if f.Size < layout.LiveHeaderSize {
+		if has, err := f.Has(layout.LiveHeaderSize); err != nil {
+			return err
+		} else if has < layout.LiveHeaderSize {
 			break // the program has just made it
 		}
 		before, err := liveHeader(f)
@@ -62,10 +63,9 @@ func (l *Dir) readLive() error {
 
 // liveHeader reads the beginning of the file anew, which the program may change.
 func liveHeader(f *File) (h layout.LiveHeader, err error) {
-	f.forget()
-	b, err := f.At(0, layout.LiveHeaderSize)
+	b, err := f.Head(layout.LiveHeaderSize)
 	if err != nil {
-		return h, fmt.Errorf("%s: %w", fileLive, err)
+		return h, err
 	}
 	return raw.Load[layout.LiveHeader](b), nil
 }
@@ -73,12 +73,17 @@ func liveHeader(f *File) (h layout.LiveHeader, err error) {
 // liveCounts reads the numbers of all nodes of allocations. Nodes behind the end of the file were made since.
 func (l *Dir) liveCounts(f *File) (objects, bytes []uint64, err error) {
 	objects, bytes = make([]uint64, len(l.Profile.Nodes)), make([]uint64, len(l.Profile.Nodes))
+	end, err := f.Has(l.Header.Used)
+	if err != nil {
+		return nil, nil, err
+	}
+	f.Limit(end)
 	for i, off := range l.offsets {
 		n := l.nodes[i]
 		if l.Profile.Funcs[l.Profile.Nodes[n].Func].Kind != profile.FuncAlloc {
 			continue
 		}
-		if int64(off)+layout.LiveCountsSize > f.Size {
+		if int64(off)+layout.LiveCountsSize > end {
 			break
 		}
 		b, err := f.At(int64(off), layout.LiveCountsSize)

@@ -3,12 +3,13 @@ package live
 import (
 	"fmt"
 
+	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/profile"
 )
 
-// Recount reads the counters of the tree's nodes again, into the profile. grew tells that the
-// program has recorded something else since, such as more nodes: then nothing has changed here,
-// and the directory must be opened again.
+// Recount reads the counters of the tree's nodes again, of all values, and how many objects are reachable, into the
+// profile. grew tells that the program has recorded something else since, such as more nodes: then the directory must
+// be opened again.
 func (l *Dir) Recount() (grew bool, err error) {
 	if HasFile(l.FS, fileSamples) || !HasFile(l.FS, fileTree) {
 		return true, nil
@@ -34,9 +35,24 @@ func (l *Dir) Recount() (grew bool, err error) {
 			return true, nil // what was being made then may be complete
 		}
 	}
-	clear(l.Profile.Column(profile.Calls.Name).Values)
+	l.clearCounts()
 	notes := p.Notes[:len(p.Notes):len(p.Notes)]
-	err = l.readShards()
+	had := l.Profile.Has(profile.Live)
+	if err = l.readShards(); err == nil && l.Header.Flags&rt.HdrFlagLive != 0 {
+		err = l.readLive()
+	}
 	p.Notes = notes // they would say the same again
-	return false, err
+	return had != l.Profile.Has(profile.Live), err
+}
+
+// clearCounts sets what the shards count to 0, in all columns.
+func (l *Dir) clearCounts() {
+	clear(l.Profile.Column(profile.Calls.Name).Values)
+	for _, a := range amounts() {
+		for _, t := range a.values {
+			if c := l.Profile.Column(t.Name); c != nil {
+				clear(c.Values)
+			}
+		}
+	}
 }

@@ -38,7 +38,7 @@ func (r *requestsReader) readRequests(dir fs.FS) error {
 		return err
 	}
 	defer f.Close()
-	b, err := f.At(0, layout.RequestsHeaderSize)
+	b, err := f.Head(layout.RequestsHeaderSize)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,10 @@ func (r *requestsReader) readRequests(dir fs.FS) error {
 		return f.Fail(int64(unsafe.Offsetof(head.Max)), "no room for a request")
 	}
 	r.made, r.partial = head.Made, make(map[uint32]bool)
-	slots := min(head.Made, head.Max, uint64(f.Size-layout.RequestsHeaderSize)/layout.RequestSize)
+	slots, err := f.Records(layout.RequestsHeaderSize, min(head.Made, head.Max), layout.RequestSize)
+	if err != nil {
+		return err
+	}
 	for i := range slots {
 		b, err := f.At(layout.RequestsHeaderSize+int64(i)*layout.RequestSize, layout.RequestSize)
 		if err != nil {

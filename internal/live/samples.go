@@ -23,67 +23,90 @@ const (
 	filePlaces  = "places"
 )
 
-// readSamples reads what the sampling engine has recorded into l.Profile.
-// Nodes are complete when their parent is set; addresses have a place as soon as
-// the sampler has described them, at the latest one interval later.
-func (l *Dir) readSamples() error {
-	var requests requestsReader
-	if err := requests.readRequests(l.FS); err != nil {
-		return err
+// openSamples reads the samples of the sampling engine, with the nodes that they are of, before the tree that these
+// may refer to. The file must be closed.
+func (l *Dir) openSamples() (*samplesReader, error) {
+	r := &samplesReader{live: l, strings: make(map[string]uint32), places: make(map[uint64]place),
+		funcs: make(map[uint64]uint32), same: make(map[string]uint32)}
+	err := r.readRequests(l.FS)
+	if err != nil {
+		return nil, err
 	}
-	f, err := OpenFile(l.FS, fileSamples)
+	if r.f, err = OpenFile(l.FS, fileSamples); err != nil {
+		return nil, err
+	}
+	if err = r.readHeader(); err == nil {
+		err = r.readNodes()
+	}
+	if err != nil {
+		r.f.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// readHeader reads the header of the samples.
+func (r *samplesReader) readHeader() error {
+	b, err := r.f.Head(layout.SampleHeaderSize)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	b, err := f.At(0, layout.SampleHeaderSize)
-	if err != nil {
-		return err
-	}
-	head := raw.Load[layout.SampleHeader](b)
-	if magic := string(head.Magic[:]); magic != layout.SampleMagic {
-		return f.Fail(int64(unsafe.Offsetof(head.Magic)), "not the samples of a live directory (have %q, want %q)",
+	r.head = raw.Load[layout.SampleHeader](b)
+	if magic := string(r.head.Magic[:]); magic != layout.SampleMagic {
+		return r.f.Fail(int64(unsafe.Offsetof(r.head.Magic)), "not the samples of a live directory (have %q, want %q)",
 			magic, layout.SampleMagic)
 	}
-	if head.Version != layout.SampleVersion {
-		return f.Fail(int64(unsafe.Offsetof(head.Version)),
-			"layout version %d (want %d); use the stemma that built the program", head.Version, layout.SampleVersion)
+	if r.head.Version != layout.SampleVersion {
+		return r.f.Fail(int64(unsafe.Offsetof(r.head.Version)),
+			"layout version %d (want %d); use the stemma that built the program", r.head.Version, layout.SampleVersion)
 	}
-	if err := l.sampleProcess(f, &head); err != nil {
+	return nil
+}
+
+// read adds the samples to the profile, which has the tree by now if there is one. An address has a place as soon
+// as the sampler has described it, at the latest one interval after the first sample of it: so places are counted last.
+func (r *samplesReader) read() error {
+	if err := r.readHeader(); err != nil {
 		return err
 	}
-	used := min(head.Used, head.Max, math.MaxUint32, uint64(f.Size-layout.SampleHeaderSize)/layout.SampleNodeSize)
-	values := sampleValues[:]
-	if head.Walk == rt.WalkContext {
-		values = []profile.ValueType{profile.ContextCPU}
+	if err := r.live.sampleProcess(r.f, &r.head); err != nil {
+		return err
 	}
-	for _, t := range values {
-		if head.Sampler == rt.SamplerACCT && t.Name != profile.Samples.Name {
+	r.types = sampleValues()
+	if r.head.Walk == rt.WalkContext {
+		r.types = []profile.ValueType{profile.ContextCPU}
+	}
+	for _, t := range r.types {
+		if r.head.Sampler == rt.SamplerACCT && t.Name != profile.Samples.Name {
 			continue // the accumulator samples calls, which take no time
 		}
-		if _, err := l.Profile.AddColumn(t); err != nil {
+		if _, err := r.live.Profile.AddColumn(t); err != nil {
 			return err
 		}
 	}
-	r := &samplesReader{types: values, live: l, f: f, strings: make(map[string]uint32), places: make(map[uint64]place),
-		funcs: make(map[uint64]uint32), same: make(map[string]uint32), requestsReader: requests}
-	for i, s := range l.Profile.Strings {
+	for i, s := range r.live.Profile.Strings {
 		r.strings[s] = uint32(i)
 	}
-	if err := r.readPlaces(int64(head.Places)); err != nil {
+	if err := r.readPlaces(int64(min(r.head.Places, math.MaxInt64))); err != nil {
 		return err
 	}
-	return r.readNodes(used)
+	return r.addNodes(r.nodes)
 }
 
-// sampleValues are the values that a sampler records, in the order of its nodes.
-var sampleValues = [...]profile.ValueType{profile.CPU, profile.Samples, profile.SampledWait, profile.SampledWaits}
+// sampleValues returns the values that a sampler records, in the order of its nodes.
+func sampleValues() []profile.ValueType {
+	return []profile.ValueType{profile.CPU, profile.Samples, profile.SampledWait, profile.SampledWaits}
+}
+
+const numSampleValues = 4
 
 // A samplesReader reads places and nodes of samples.
 type samplesReader struct {
 	types   []profile.ValueType
 	live    *Dir
 	f       *File
+	head    layout.SampleHeader
+	nodes   []sampleNode // only complete ones: a damaged file may be large and have few
 	strings map[string]uint32
 	places  map[uint64]place
 	funcs   map[uint64]uint32 // the function of each address that nodes have
@@ -122,7 +145,7 @@ func (l *Dir) sampleProcess(f *File, head *layout.SampleHeader) error {
 	for i, name := range rt.StatNames {
 		n := head.Stats[i]
 		s.Stats = profile.AddLoss(s.Stats, profile.Loss{Kind: name, Count: n})
-		if kind := statLosses[i]; kind != "" {
+		if kind := statLoss(i); kind != "" {
 			proc.Losses = profile.AddLoss(proc.Losses, profile.Loss{Kind: kind, Count: n})
 		}
 	}
@@ -163,7 +186,11 @@ func (r *samplesReader) readPlaces(used int64) error {
 		return err
 	}
 	defer f.Close()
-	for off := int64(0); off+layout.PlaceSize <= min(used, f.Size); {
+	if used, err = f.Has(used); err != nil {
+		return err
+	}
+	f.Limit(used)
+	for off := int64(0); off+layout.PlaceSize <= used; {
 		b, err := f.At(off, layout.PlaceSize)
 		if err != nil {
 			return err
@@ -260,13 +287,16 @@ type sampleNode struct {
 	id     uint32 // its index in the file
 	parent uint32 // + 1
 	pc     uint64
-	values [len(sampleValues)]uint64
+	values [numSampleValues]uint64
 }
 
-// readNodes reads the nodes. A parent may stand behind its child, when two
-// threads created them at the same time; so places are found first, then parents.
-func (r *samplesReader) readNodes(used uint64) error {
-	var nodes []sampleNode // only complete ones: a damaged file may be large and have few
+// readNodes reads the nodes that the header counts.
+func (r *samplesReader) readNodes() error {
+	used, err := r.f.Records(layout.SampleHeaderSize, min(r.head.Used, r.head.Max, math.MaxUint32),
+		layout.SampleNodeSize)
+	if err != nil {
+		return err
+	}
 	for i := range used {
 		b, err := r.f.At(nodeOffset(i), layout.SampleNodeSize)
 		if err != nil {
@@ -278,10 +308,16 @@ func (r *samplesReader) readNodes(used uint64) error {
 		}
 		if n.Parent != 0 || i == 0 {
 			cpu, wait := n.Weights[rt.WeightCPU], n.Weights[rt.WeightWait]
-			nodes = append(nodes,
+			r.nodes = append(r.nodes,
 				sampleNode{uint32(i), n.Parent, n.PC, [...]uint64{cpu.Time, cpu.Samples, wait.Time, wait.Samples}})
 		}
 	}
+	return nil
+}
+
+// addNodes adds the nodes to the profile. A parent may stand behind its child, when two
+// threads created them at the same time; so places are found first, then parents.
+func (r *samplesReader) addNodes(nodes []sampleNode) error {
 	x := profile.NewNodeIndex(r.live.Profile, len(r.live.Profile.Nodes)+len(nodes))
 	at, err := r.attach(x, nodes)
 	if err != nil {
@@ -291,7 +327,7 @@ func (r *samplesReader) readNodes(used uint64) error {
 	for v, t := range r.types {
 		c := r.live.Profile.Column(t.Name)
 		if c == nil {
-			continue // see readSamples
+			continue // see read
 		}
 		for i := range nodes {
 			c.Values[at[i]-1] += nodes[i].values[v]
@@ -341,7 +377,7 @@ func (r *samplesReader) attach(x *profile.NodeIndex, nodes []sampleNode) ([]uint
 			pc := nodes[path[j]].pc
 			if bypassed[k] || pc&rt.PCNode != 0 && r.live.bypassed[uint32(pc)] {
 				bypassed[path[j]] = true
-				nodes[path[j]].values = [len(sampleValues)]uint64{}
+				nodes[path[j]].values = [numSampleValues]uint64{}
 				k = path[j]
 				continue
 			}
@@ -356,20 +392,28 @@ func (r *samplesReader) attach(x *profile.NodeIndex, nodes []sampleNode) ([]uint
 		}
 	}
 	for i := range nodes { // wrappers that nothing calls, as of go statements, have what was spent in themselves
-		if i > 0 && at[i] == 1 && nodes[i].values != [len(sampleValues)]uint64{} {
+		if i > 0 && at[i] == 1 && nodes[i].values != [numSampleValues]uint64{} {
 			at[i] = x.Node(0, 0, r.function(nodes[i].pc)) + 1
 		}
 	}
 	return at, nil
 }
 
-// statLosses are the counters of the sampler that mean that something is missing, and the kinds
-// of loss that they are.
-var statLosses = map[int]string{
-	rt.StatNodes:      profile.LossSampleNodes,
-	rt.StatPlaces:     profile.LossPlaces,
-	rt.StatFailed:     profile.LossTruncated,
-	rt.StatLostStacks: profile.LossTraces,
-	rt.StatPending:    profile.LossPending,
-	rt.StatMismatches: profile.LossMismatches,
+// statLoss returns the kind of loss that a counter of the sampler means, "" for one that means none.
+func statLoss(stat int) string {
+	switch stat {
+	case rt.StatNodes:
+		return profile.LossSampleNodes
+	case rt.StatPlaces:
+		return profile.LossPlaces
+	case rt.StatFailed:
+		return profile.LossTruncated
+	case rt.StatLostStacks:
+		return profile.LossTraces
+	case rt.StatPending:
+		return profile.LossPending
+	case rt.StatMismatches:
+		return profile.LossMismatches
+	}
+	return ""
 }

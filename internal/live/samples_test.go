@@ -24,13 +24,15 @@ import (
 )
 
 // newSampledDir begins a record of samples, and returns its live directory.
-func newSampledDir(s *sample.Samples) fstest.MapFS {
-	const nodes, placesSize = 64, 1 << 14
+func newSampledDir(s *sample.Samples) fstest.MapFS { return newSampledDirOf(s, 64, 1<<14) }
+
+// newSampledDirOf is newSampledDir with room for more.
+func newSampledDirOf(s *sample.Samples, nodes uint32, placesSize uintptr) fstest.MapFS {
 	mem := func(n int) []byte {
 		words := make([]uint64, n/8)
 		return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), n)
 	}
-	samples, places := mem(layout.SampleHeaderSize+nodes*layout.SampleNodeSize), mem(placesSize)
+	samples, places := mem(layout.SampleHeaderSize+int(nodes)*layout.SampleNodeSize), mem(int(placesSize))
 	s.Init(unsafe.Pointer(&samples[0]), unsafe.Pointer(&mem(sample.BucketsSize)[0]), unsafe.Pointer(&places[0]),
 		unsafe.Pointer(&mem(sample.KnownSize)[0]), nodes, placesSize)
 	s.Describe(7, 42, 1e18, "go1.26.8", []string{"prog", "arg"})

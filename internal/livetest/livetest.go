@@ -159,18 +159,22 @@ func (d *Dir) Alloc(typ string) uint64 {
 func (d *Dir) Counted(node int, objects, bytes uint64) {
 	d.Header(func(h *layout.Header) { h.Flags |= rt.HdrFlagLive })
 	d.Live = append(d.Live, make([]byte, len(d.Tree)-len(d.Live))...)
-	raw.Store(d.Live, layout.LiveHeader{Changes: 2, Counted: 1})
+	raw.Update(d.Live, func(h *layout.LiveHeader) { h.Changes, h.Counted = h.Changes+2, h.Counted+1 })
 	raw.Store(d.Live[node:], layout.LiveCounts{Objects: objects, Bytes: bytes})
 }
 
-// Wait records the waits for a reason, which the header then says are counted, and returns its ID.
-func (d *Dir) Wait(reason string) uint64 {
+// Wait records the waits for a reason, which the header then says are counted, and returns its ID. Held records those
+// of others for locks, and Run the time that goroutines ran.
+func (d *Dir) Wait(reason string) uint64 { return d.waited(rt.RecWait, rt.WaitID(d.nextID), reason) }
+func (d *Dir) Held(reason string) uint64 { return d.waited(rt.RecHeld, rt.HeldID(d.nextID<<9), reason) }
+func (d *Dir) Run() uint64               { return d.waited(rt.RecRun, rt.RunID, "") }
+
+func (d *Dir) waited(kind uint32, id uint64, reason string) uint64 {
 	d.Header(func(h *layout.Header) { h.Flags |= rt.HdrFlagWait })
 	b := &blob{}
 	b.uint(b.str(reason))
-	id := rt.WaitID(d.nextID)
 	d.nextID += 64
-	d.write(rt.RecWait, id, uint32(layout.NodeBytes(0, rt.AmountCounters)), 0, b)
+	d.write(kind, id, uint32(layout.NodeBytes(0, rt.AmountCounters)), 0, b)
 	return id
 }
 
@@ -338,7 +342,7 @@ func (d *Dir) call(goroutine, what uint32) {
 	if d.Calls == nil {
 		d.Calls = make([]byte, layout.CallsHeaderSize)
 		copy(d.Calls, layout.CallsMagic)
-		d.Header(func(h *layout.Header) { h.Flags = rt.HdrFlagFull })
+		d.Header(func(h *layout.Header) { h.Flags |= rt.HdrFlagFull })
 	}
 	d.Calls = raw.Append(d.Calls, layout.Call{Goroutine: goroutine, What: what})
 	raw.Update(d.Calls, func(h *layout.CallsHeader) { h.Used = uint64(len(d.Calls)) })

@@ -55,6 +55,8 @@ func (g *generator) function() {
 		Files: []string{fmt.Sprintf("/src/f%d.go", k), "/src/shared.go"}}
 	if g.r.IntN(5) == 0 {
 		f.Flags = rt.MetaFlagWrapper
+	} else if k%4 == 3 {
+		f.Flags = rt.MetaFlagAdapter
 	}
 	if g.r.IntN(5) == 0 {
 		f.Name += "[go.shape.int]"

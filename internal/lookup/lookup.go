@@ -38,6 +38,7 @@ type Set struct {
 	limit int64                       // of open
 	clock uint64                      // counts uses of records
 	other string                      // a record that is none of context IDs
+	here  bool                        // no path was given
 }
 
 // maxOpen is how many bytes of records are kept open. A record that is open takes two
@@ -68,34 +69,44 @@ type contextRoot struct {
 	pending map[string]bool // entries that may become records
 }
 
-// Open returns a set of the records at path: a sealed file, a live directory,
-// or a directory of either; with an empty path those in the working directory. There
-// need not be any yet, unless it is clear that there will be none.
-func Open(path string) (*Set, error) {
+// Open returns a set of the records at some paths: sealed files, live directories,
+// or directories of either; without a path those in the working directory. There
+// need not be any yet, unless it is clear that there will be none at one of the paths.
+func Open(paths ...string) (*Set, error) {
 	s := &Set{byRun: make(map[uint64][]*contextRecord), limit: maxOpen}
-	if path == "" {
+	for _, path := range paths {
+		s.roots = append(s.roots, &contextRoot{path: path})
+	}
+	if len(paths) == 0 {
+		s.here = true
 		s.roots = []*contextRoot{{path: ".", files: true}, {path: store.OutDir}}
-	} else {
-		s.roots = []*contextRoot{{path: path}}
 	}
 	for _, r := range s.roots {
 		r.known, r.pending = make(map[string]bool), make(map[string]bool)
 	}
 	s.scan()
-	if path == "" || len(s.byRun) > 0 {
-		return s, nil
+	for _, path := range paths {
+		if err := never(path); err != nil {
+			return nil, err
+		}
 	}
+	return s, nil
+}
+
+// never returns an error if path has no context IDs, and will have none.
+func never(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return s, nil
+		return nil // it may be made yet
 	case !info.IsDir():
-		_, _, err := runOf(path)
-		return nil, store.In(path, cmp.Or(err, ErrNoContexts))
+		if _, _, err := runOf(path); err != nil {
+			return store.In(path, err)
+		}
 	case recordsOther(path):
-		return nil, store.In(path, ErrNoContexts)
+		return store.In(path, ErrNoContexts)
 	}
-	return s, nil
+	return nil
 }
 
 var ErrNoContexts = errors.New("no record of context IDs; build the program with " + engine.Giving(engine.IDs))
@@ -106,7 +117,7 @@ func (s *Set) Empty() error {
 		return nil
 	}
 	path := s.roots[0].path
-	if len(s.roots) > 1 {
+	if s.here {
 		if s.other == "" {
 			return exit.Usagef("no record given, and neither *%s nor %s/* here", store.SealedSuffix, store.OutDir)
 		}

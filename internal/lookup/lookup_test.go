@@ -134,6 +134,30 @@ func TestManyRuns(t *testing.T) {
 	}
 }
 
+// TestSeveralPaths decodes with records that are named one by one, and in two directories.
+func TestSeveralPaths(t *testing.T) {
+	one, other := t.TempDir(), t.TempDir()
+	processes := simulate(t, one, 5)
+	for i := range processes[3:] {
+		p := &processes[3+i]
+		to := filepath.Join(other, filepath.Base(p.path))
+		if err := os.Rename(p.path, to); err != nil {
+			t.Fatal(err)
+		}
+		p.path = to
+	}
+	for _, paths := range [][]string{{one, other}, {processes[0].path, processes[1].path, processes[2].path, other}} {
+		set, err := Open(paths...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decodeAll(t, set, processes)
+	}
+	if _, err := Open(one, "lookup_test.go"); err == nil || !strings.Contains(err.Error(), "lookup_test.go") {
+		t.Errorf("a path that is no record: %v", err)
+	}
+}
+
 // TestRunsWithout removes the record of each process in turn.
 func TestRunsWithout(t *testing.T) {
 	dir := t.TempDir()

@@ -7,7 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/stemma-go/stemma/internal/toolchain"
+	"github.com/stemma-go/stemma/internal/terminal"
 )
 
 // forwarded are the signals that a child gets when stemma gets them. Those of
@@ -71,7 +71,7 @@ func fromTerminal(s os.Signal) bool {
 			return false
 		}
 		defer tty.Close()
-		return toolchain.Foreground(tty)
+		return terminal.Foreground(tty)
 	}
 	return false
 }

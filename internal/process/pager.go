@@ -9,6 +9,8 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/stemma-go/stemma/internal/progress"
+	"github.com/stemma-go/stemma/internal/terminal"
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
@@ -16,7 +18,7 @@ import (
 // see https://no-color.org.
 func Coloured(w io.Writer) bool {
 	f, ok := w.(*firstWrite)
-	return ok && f.terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return ok && f.terminal && os.Getenv("NO_COLOR") == "" && !terminal.IsDumb()
 }
 
 // NoPager is a flag of all commands that page. It may stand anywhere before a "--".
@@ -34,24 +36,23 @@ func cutNoPager(args []string) (rest []string, found bool) {
 }
 
 // Paged runs a command whose output is long, or late. Standard output goes through a pager if
-// it is a terminal; on standard error, if that is one, it says that it goes on, from two
-// seconds on to the first output.
+// it is a terminal; standard error tells how far it is, up to the first output.
 func Paged(e *Env, name string, args []string, run func(*Env, []string) error) error {
 	args, off := cutNoPager(args)
 	var out io.Writer = e.Stdout
 	var p *pager
 	f, ok := e.Stdout.(*os.File)
-	terminal := ok && toolchain.IsTerminal(f)
-	if terminal && !off {
+	isTerminal := ok && terminal.Is(f)
+	if isTerminal && !off {
 		if words := pagerCommand(); len(words) > 0 {
 			p = &pager{words: words, env: e, out: f}
 			out = p
 		}
 	}
-	stop := toolchain.NewProgress(e.Stderr).Wait(name)
+	stop := progress.Begin(e.Stderr, "%s", name).End
 	defer stop()
 	inner := *e
-	inner.Stdout, inner.Stderr = &firstWrite{out, stop, terminal}, &firstWrite{e.Stderr, stop, false}
+	inner.Stdout, inner.Stderr = &firstWrite{out, stop, isTerminal}, &firstWrite{e.Stderr, stop, false}
 	err := run(&inner, args)
 	stop()
 	if p == nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/engine"
@@ -68,37 +69,61 @@ type jsonAffected struct {
 	Unknown  []string   `json:"unknown"` // files of which it is not known what reads them
 }
 
-// PrintAffected lists the tests that the changes of a range of git's can affect, and how to run them.
+// PrintAffected lists the tests that the changes of a range of git's can affect, and how to run them: what it prints
+// is for a shell, whatever files and packages are called.
 func PrintAffected(w io.Writer, suites []Suite, versions string, asJSON bool) error {
-	changes, err := Changes(versions)
+	r, err := Open(versions)
 	if err != nil {
 		return err
 	}
-	packages, err := Packages()
+	modules, err := Modules(r)
 	if err != nil {
 		return err
 	}
-	affected, unknown := Select(packages, suites, changes)
+	changes, err := Changes(r, modules)
+	if err != nil {
+		return err
+	}
+	affected, unknown := Select(modules, suites, changes)
 	if asJSON {
 		return printJSON(w, jsonAffected{append([]Change{}, changes...), append([]Affected{}, affected...),
 			append([]string{}, unknown...)})
 	}
 	if len(affected) == 0 {
-		fmt.Fprintf(w, "%s: no test that was recorded can be affected\n", words.Plural(len(changes), "change"))
+		fmt.Fprintf(w, "# %s: no test that was recorded can be affected\n", words.Plural(len(changes), "change"))
 	}
 	for _, a := range affected {
-		if a.All {
-			fmt.Fprintf(w, "go test %s  # all: %s\n", a.Package, a.Why)
-			continue
-		}
-		fmt.Fprintf(w, "go test -run '%s'", a.Run)
-		if a.Bench != "" {
-			fmt.Fprintf(w, " -bench '%s'", a.Bench)
-		}
-		fmt.Fprintf(w, " %s\n", a.Package)
+		fmt.Fprintln(w, a.line())
 	}
-	if len(unknown) > 0 {
-		fmt.Fprintf(w, "not known who reads %s\n", strings.Join(unknown, ", "))
+	for _, file := range unknown {
+		fmt.Fprintf(w, "# not known who reads %s\n", profile.Printable(file))
 	}
 	return nil
+}
+
+// line returns a command for a shell, with a comment if there is something to explain.
+func (a *Affected) line() string {
+	var b strings.Builder
+	for _, word := range append(slices.Clone(a.Env), a.Command...) {
+		b.WriteString(quote(word))
+		b.WriteByte(' ')
+	}
+	switch {
+	case a.All:
+		return b.String() + " # all: " + profile.Printable(a.Why)
+	case len(a.Tests) == 0:
+		return b.String() + " # builds it: none of its tests is affected"
+	}
+	return strings.TrimSuffix(b.String(), " ")
+}
+
+// plain are the characters that no shell takes for anything else.
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@+,-"
+
+// quote returns a word as a shell reads it.
+func quote(word string) string {
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

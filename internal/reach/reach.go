@@ -14,6 +14,7 @@
 package reach
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -31,6 +32,9 @@ type Suite struct {
 	Package string   `json:"package"` // import path
 	Shared  []string `json:"shared"`  // functions that all of its tests reach
 	Tests   []Test   `json:"tests"`
+
+	Incomplete string   `json:"incomplete,omitempty"` // why the tests may have reached more
+	Flags      []string `json:"flags,omitempty"`      // of stemma test, with which they were recorded
 }
 
 // A Test is a test, benchmark, fuzz test or example.
@@ -255,9 +259,36 @@ func (w *walk) suites() []Suite {
 	for _, pkg := range slices.Sorted(maps.Keys(packages)) {
 		tests := packages[pkg]
 		slices.SortFunc(tests, func(a, b Test) int { return strings.Compare(a.Name, b.Name) })
-		list = append(list, Suite{pkg, w.shared.reached.sorted(), tests})
+		list = append(list, Suite{Package: pkg, Shared: w.shared.reached.sorted(), Tests: tests,
+			Incomplete: incomplete(w.p), Flags: flagsOf(w.p)})
 	}
 	return list
+}
+
+// incomplete tells why tests may have reached functions that are not in their record, "" if they have not.
+func incomplete(p *profile.Profile) string {
+	kinds := []string{profile.LossFuncs, profile.LossPages, profile.LossShards, profile.LossUnread,
+		profile.LossUnreadable}
+	for _, l := range p.Lost() {
+		if slices.Contains(kinds, l.Kind) {
+			return "the record of its tests is not complete"
+		}
+	}
+	if !slices.ContainsFunc(p.Funcs, func(f profile.Func) bool { return len(f.Inlined) > 0 }) {
+		return "its tests were recorded without inlined calls"
+	}
+	return ""
+}
+
+// flagsOf returns the flags of stemma test without which assertions on what is in the record would not be made.
+func flagsOf(p *profile.Profile) (flags []string) {
+	if p.Has(profile.Allocs) {
+		flags = append(flags, "-metrics="+profile.Calls.Name+","+profile.Alloc.Name)
+	}
+	if slices.ContainsFunc(p.Processes, func(proc profile.Process) bool { return proc.Full }) {
+		flags = append(flags, "-recursion=full")
+	}
+	return flags
 }
 
 // without returns what s has and t does not, sorted.
@@ -322,17 +353,21 @@ func IsTestName(name string) bool {
 // Union returns the suites of several records; those of one package are one.
 func Union(lists ...[]Suite) []Suite {
 	type sets struct {
-		shared set
-		tests  map[string]*owner
+		shared     set
+		tests      map[string]*owner
+		incomplete string
+		flags      []string
 	}
 	all := make(map[string]*sets)
 	for _, list := range lists {
 		for _, s := range list {
 			if all[s.Package] == nil {
-				all[s.Package] = &sets{make(set), make(map[string]*owner)}
+				all[s.Package] = &sets{shared: make(set), tests: make(map[string]*owner)}
 			}
 			to := all[s.Package]
 			to.shared.add(s.Shared)
+			to.incomplete = cmp.Or(to.incomplete, s.Incomplete)
+			to.flags = append(to.flags, s.Flags...)
 			for _, t := range s.Tests {
 				if to.tests[t.Name] == nil {
 					to.tests[t.Name] = newOwner(t.Name)
@@ -346,7 +381,9 @@ func Union(lists ...[]Suite) []Suite {
 	}
 	var union []Suite
 	for _, pkg := range slices.Sorted(maps.Keys(all)) {
-		s := Suite{Package: pkg, Shared: all[pkg].shared.sorted()}
+		flags := slices.Sorted(slices.Values(all[pkg].flags))
+		s := Suite{Package: pkg, Shared: all[pkg].shared.sorted(), Incomplete: all[pkg].incomplete,
+			Flags: slices.Compact(flags)}
 		for _, name := range slices.Sorted(maps.Keys(all[pkg].tests)) {
 			o := all[pkg].tests[name]
 			t := Test{Name: name, Functions: without(o.reached, all[pkg].shared)}

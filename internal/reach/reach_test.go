@@ -2,8 +2,6 @@ package reach
 
 import (
 	"fmt"
-	"go/parser"
-	"go/token"
 	"slices"
 	"strings"
 	"testing"
@@ -85,107 +83,6 @@ func TestOf(t *testing.T) {
 	if subs := s.Tests[1].Subtests; len(subs) != 1 || subs[0].Function != "x.y/m.table.func1" {
 		t.Errorf("subtests of TestB: %+v, want m.table.func1", subs)
 	}
-}
-
-// TestSelect changes functions and other things of two packages, one of which depends on the other.
-func TestSelect(t *testing.T) {
-	p, err := profile.ParseText(strings.NewReader(record))
-	if err != nil {
-		t.Fatal(err)
-	}
-	packages := []*Package{
-		{ImportPath: "x.y/m", Dir: "/r/m", GoFiles: []string{"m.go"}, TestGoFiles: []string{"m_test.go"}},
-		{ImportPath: "x.y/n", Dir: "/r/n", GoFiles: []string{"n.go"}, TestGoFiles: []string{"n_test.go"},
-			Deps: []string{"x.y/m"}},
-		{ImportPath: "x.y/o", Dir: "/r/o", GoFiles: []string{"o.go"}, XTestGoFiles: []string{"o_test.go"}},
-	}
-	of := Test{Name: "TestN", Functions: []string{"x.y/m.(*T[...]).M.func1"}}
-	suites := append(Of(p), Suite{Package: "x.y/n", Tests: []Test{of}})
-	for _, c := range []struct {
-		change Change
-		want   string
-	}{
-		{Change{File: "m/m.go", dir: "/r/m", Function: "inlined"}, "m: TestA"},
-		{Change{File: "m/m.go", dir: "/r/m", Function: "inTable"}, "m: TestB"},
-		{Change{File: "m/m.go", dir: "/r/m", Function: "table"}, "m: TestB"},
-		{Change{File: "m/m.go", dir: "/r/m", Function: "tab"}, ""},
-		{Change{File: "m/m.go", dir: "/r/m", Function: "never"}, ""},
-		{Change{File: "m/m.go", dir: "/r/m", Function: "(*T).M"}, "n: TestN"},
-		// Once has called a closure of it.
-		{Change{File: "m/m_test.go", dir: "/r/m", Function: "TestA", test: true}, "m: TestA TestB"},
-		{Change{File: "m/m.go", dir: "/r/m", What: "var"}, "m: all; n: all"},
-		{Change{File: "m/m_test.go", dir: "/r/m", What: "var", test: true}, "m: all"},
-		{Change{File: "m/testdata/a", dir: "/r/m/testdata", What: "file"}, "m: all; n: all"},
-		{Change{File: "o/o.go", dir: "/r/o", Function: "f"}, "o: all"}, // not recorded
-		{Change{File: "go.mod", dir: "/r", What: "file"}, "m: all; n: all; o: all"},
-		{Change{File: "README", dir: "/r", What: "file"}, "unknown README"},
-		{Change{File: "m/m_plan9.go", dir: "/r/q", Function: "f"}, ""},
-	} {
-		affected, unknown := Select(packages, suites, []Change{c.change})
-		var have []string
-		for _, a := range affected {
-			what := strings.Join(a.Tests, " ")
-			if a.All {
-				what = "all"
-			}
-			have = append(have, strings.TrimPrefix(a.Package, "x.y/")+": "+what)
-		}
-		for _, file := range unknown {
-			have = append(have, "unknown "+file)
-		}
-		if have := strings.Join(have, "; "); have != c.want {
-			t.Errorf("%+v: have %q, want %q", c.change, have, c.want)
-		}
-	}
-}
-
-func TestParseHunk(t *testing.T) {
-	for text, want := range map[string]string{
-		"@@ -3 +4 @@ func f() {": "{{3 4} {4 5}}",
-		"@@ -3,2 +4,0 @@":        "{{3 5} {4 4}}",
-	} {
-		if h, err := parseHunk(text); err != nil || fmt.Sprint(h) != want {
-			t.Errorf("%s: have %v, %v, want %s", text, h, err, want)
-		}
-	}
-	for _, text := range []string{"@@ -3 @@", "@@ -x +y @@", "@@ -1,z +1 @@"} {
-		if _, err := parseHunk(text); err == nil {
-			t.Errorf("%q: no error", text)
-		}
-	}
-}
-
-// TestTouch asks for the declarations that lines lie in.
-func TestTouch(t *testing.T) {
-	const text = `package m
-
-//go:build linux
-import "fmt"
-
-// F is documented.
-func F() {
-	fmt.Println()
-}
-
-func (t *T[K]) M() {}
-
-type T[K any] struct {
-	a K
-}
-`
-	s := &source{fset: token.NewFileSet()}
-	var err error
-	if s.file, err = parser.ParseFile(s.fset, "m.go", text, parser.ParseComments); err != nil {
-		t.Fatal(err)
-	}
-	for line, want := range []string{"", " package", "", " directive", " import", "", "", "F", "F", "F", "",
-		"(*T).M", "", " type", " type", " type"} {
-		touched := make(map[string]bool)
-		if s.touch(lines{line, line + 1}, touched); strings.Join(sortedKeys(touched), ",") != want {
-			t.Errorf("line %d: have %v, want %q", line, touched, want)
-		}
-	}
-	s.touch(lines{8, 8}, nil) // no lines, of which it takes note nowhere
 }
 
 func TestTestNames(t *testing.T) {

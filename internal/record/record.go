@@ -53,12 +53,15 @@ func Read(r io.Reader) (*Record, error) {
 
 // ParseText reads the text form of a record.
 func ParseText(r io.Reader) (*Record, error) {
-	f, err := sealed.ParseText(r, ids.Descriptions(), tables.TextRow)
+	f, err := sealed.ParseText(r, ids.Descriptions(), codec().TextRow)
 	if err != nil {
 		return nil, err
 	}
 	return fromTables(f)
 }
+
+// codec makes tables of profiles.
+func codec() *tables.Codec { return profile.Codec().(*tables.Codec) }
 
 func fromTables(f *sealed.File) (*Record, error) {
 	kind, _, err := tables.KindOf(f)
@@ -72,7 +75,7 @@ func fromTables(f *sealed.File) (*Record, error) {
 		}
 		return &Record{Profile: p, IDs: c}, nil
 	}
-	p, err := tables.Tree(f)
+	p, err := codec().Tree(f)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +87,7 @@ func (r *Record) tables() (*sealed.File, error) {
 	if r.IDs != nil {
 		return r.IDs.Tables(r.Profile)
 	}
-	return tables.Of(r.Profile, tables.Calls)
+	return codec().Of(r.Profile, tables.Calls)
 }
 
 // Write writes a sealed file.

@@ -1,24 +1,24 @@
 package report
 
 import (
-	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/classes"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/words"
 )
 
 // classList returns the calls by class. Samples know no calls.
-func (r *reporter) classList() ([]cct.Class, error) {
+func (r *reporter) classList() ([]classes.Class, error) {
 	if r.t.Type.Sampled {
 		return nil, exit.Usagef(
 			"report: -classes: %s is sampled, and samples know no calls; name a record of a program built with %s",
 			r.t.Type.Name, engine.Giving(engine.Counts))
 	}
-	app := r.t.Application()
+	app := classes.Application(r.t)
 	if re := r.o.Application; re != nil {
 		app = func(fn uint32) bool { return re.MatchString(r.t.Funcs[fn].Name) }
 	}
-	return r.t.Classes(app), nil
+	return classes.Of(r.t, app), nil
 }
 
 // classes prints how many calls lead from where to where. Percentages are of all calls, and

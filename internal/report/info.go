@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/ids"
 	"github.com/stemma-go/stemma/internal/record"
@@ -68,6 +69,12 @@ func Info(w io.Writer, p *record.Record) {
 	fmt.Fprintf(w, "nodes       %d\ncounters    %d\nfunctions   %d, with %d %s and %d %s\n",
 		len(p.Nodes), counters(p), len(p.Funcs), sites, words.Noun(sites, "call site"), inlined,
 		words.Noun(inlined, "inlined call"))
+	if tree, err := cct.Of(p.Profile, ""); err == nil {
+		// What nodes and functions become in reports, with inlined calls and natives.
+		sum := tree.Totals()
+		fmt.Fprintf(w, "expanded    %s of %s\n", words.Plural(sum.Contexts, "context"),
+			words.Plural(sum.Functions, "function"))
+	}
 	for _, line := range Warnings(p.Profile) {
 		fmt.Fprintf(w, "warning: %s\n", line)
 	}

@@ -19,7 +19,7 @@ import (
 func JsonStack(stack []cct.Frame) []JsonFrame {
 	var list []JsonFrame
 	for _, f := range stack {
-		list = append(list, JsonFrame{f.Func, f.File, f.Line, viaName(f.Via)})
+		list = append(list, JsonFrame{f.Func, f.File, f.Line, viaName(f.Via), f.Fold.String()})
 	}
 	return list
 }
@@ -117,6 +117,7 @@ type (
 		File string `json:"file,omitempty"`
 		Line int    `json:"line,omitempty"`
 		Via  string `json:"via,omitempty"`
+		Fold string `json:"fold,omitempty"`
 	}
 )
 
@@ -182,7 +183,7 @@ func (r *reporter) jsonContexts() error {
 	for i, n := range hot[:r.cut(len(hot))] {
 		c := jsonContext{Calls: r.t.Nodes[n].Count}
 		for _, f := range r.t.Stack(n) {
-			c.Stack = append(c.Stack, JsonFrame{f.Func, f.File, f.Line, viaName(f.Via)})
+			c.Stack = append(c.Stack, JsonFrame{f.Func, f.File, f.Line, viaName(f.Via), f.Fold.String()})
 		}
 		b, err := json.Marshal(c)
 		if err != nil {

@@ -53,8 +53,8 @@ func SummaryLine(tree *cct.Tree, t cct.Totals) string {
 // and of several. Each follows a number. A kind without a text, of a later version, is
 // shown by its name.
 var lossTexts = map[string][2]string{
-	profile.LossNodes: {"time a context had no room in the node budget; its calls are counted under [overflow]",
-		"times a context had no room in the node budget; their calls are counted under [overflow]"},
+	profile.LossNodes: {"time a new context had no room; its calls are counted by function, under [overflow]",
+		"times a new context had no room; their calls are counted by function, under [overflow]"},
 	profile.LossFuncs: {"function could not be described; what it recorded is missing",
 		"functions could not be described; what they recorded is missing"},
 	profile.LossPages: {"page could not be written to the disk; its counts are missing",
@@ -79,8 +79,8 @@ var lossTexts = map[string][2]string{
 		"addresses could not be described; they are shown as numbers"},
 	profile.LossTruncated: {"sample could not be walked to its outermost frame; it is under [truncated]",
 		"samples could not be walked to their outermost frame; they are under [truncated]"},
-	profile.LossTraces: {"sample was lost, because memory for its trace ran out",
-		"samples were lost, because memory for their traces ran out"},
+	profile.LossTraces: {"sample was lost, because memory for its trace, or a place or timer for its thread, ran out",
+		"samples were lost, because memory for their traces, or a place or timer for a thread, ran out"},
 	profile.LossPending: {"sample is missing its outer frames; it is under [pending]",
 		"samples are missing their outer frames; they are under [pending]"},
 	profile.LossMismatches: {"incremental trace differed from a full walk: this is an error in stemma; " +
@@ -110,7 +110,11 @@ func Warnings(p *profile.Profile) []string {
 		if !ok {
 			text = [2]string{"loss of kind " + l.Kind, "losses of kind " + l.Kind}
 		}
-		lines = append(lines, profile.Printable(words.Plural(l.Count, text[0], text[1])))
+		line := words.Plural(l.Count, text[0], text[1])
+		if l.Kind == profile.LossNodes {
+			line += overflowed(p)
+		}
+		lines = append(lines, profile.Printable(line))
 	}
 	if n := cct.Misplaced(p); n > 0 {
 		lines = append(lines, words.Plural(n, misplaced[0], misplaced[1]))
@@ -121,6 +125,15 @@ func Warnings(p *profile.Profile) []string {
 		}
 	}
 	return lines
+}
+
+// overflowed says how much of p is counted by function only, and what to do about it.
+func overflowed(p *profile.Profile) string {
+	share := ""
+	if lost, all := cct.Overflowed(p); all > 0 {
+		share = fmt.Sprintf(": %.1f%% of all calls", 100*float64(lost)/float64(all))
+	}
+	return share + "; build with a larger -nodes=N if the disk has room"
 }
 
 // position returns " file:line", or "" if the place is not known.
@@ -135,10 +148,15 @@ func position(file string, line int) string {
 	return fmt.Sprintf(" %s:%d", filepath.Base(file), line)
 }
 
-// mark returns a note about how a function was entered, unless by a plain call.
-func mark(v cct.Via) string {
-	if v == cct.ViaCall {
-		return ""
+// mark returns a note about how a function was entered, unless by a plain call, and of what was folded there.
+func mark(v cct.Via, folds ...cct.Fold) (note string) {
+	if v != cct.ViaCall {
+		note = " (" + v.String() + ")"
 	}
-	return " (" + v.String() + ")"
+	for _, f := range folds {
+		if f != 0 {
+			note += " (" + f.String() + ")"
+		}
+	}
+	return note
 }

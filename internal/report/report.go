@@ -86,7 +86,7 @@ func newReporter(w io.Writer, p *record.Record, o *Options) (*reporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if of := cct.Kinds[o.By]; of != nil && (!all.HasTypes() || !slices.Contains(of, all.Type)) {
+	if of := cct.Kind(o.By); of != nil && (!all.HasTypes() || !slices.Contains(of, all.Type)) {
 		var names []string
 		for _, t := range of {
 			names = append(names, "-metric="+t.Name)
@@ -260,6 +260,9 @@ func (r *reporter) groupName(g cct.Group) string {
 	case g.Name == "":
 		return g.File
 	case r.o == nil || r.o.By == "" || r.o.By == "function":
+		if g.Why != "" {
+			return g.Name + " (" + g.Why + ")"
+		}
 		return g.Name
 	}
 	return g.Name + position(g.File, g.Line) + mark(g.Via)
@@ -274,9 +277,10 @@ func (r *reporter) contexts() {
 	for _, n := range hot[:r.cut(len(hot))] {
 		calls := r.t.Nodes[n].Count
 		stack := r.t.Stack(n)
-		r.printf("%15s %s  %s%s\n", r.amount(calls), r.percent(calls), stack[0].Func, mark(stack[0].Via))
+		r.printf("%15s %s  %s%s\n", r.amount(calls), r.percent(calls), stack[0].Func,
+			mark(stack[0].Via, stack[0].Fold))
 		for _, f := range stack[1:] {
-			r.printf("%15s %7s    %s%s%s\n", "", "", f.Func, position(f.File, f.Line), mark(f.Via))
+			r.printf("%15s %7s    %s%s%s\n", "", "", f.Func, position(f.File, f.Line), mark(f.Via, f.Fold))
 		}
 	}
 	r.more(len(hot), "context")

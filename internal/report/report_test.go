@@ -2,10 +2,13 @@ package report
 
 import (
 	"bytes"
+	"io"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -26,6 +29,52 @@ func TestHeadings(t *testing.T) {
 	}
 	if s := out.String(); strings.Contains(s, "calls") || strings.Count(s, " cpu ") != 3 ||
 		!strings.Contains(s, "less than 1% of the time on CPU are left out") {
+		t.Error(s)
+	}
+}
+
+// TestOneWarning reports a profile with losses of samples: each is said once, in the header and in the summary.
+func TestOneWarning(t *testing.T) {
+	p := profile.New(profile.CPU)
+	losses := []profile.Loss{{Kind: profile.LossTruncated, Count: 1001}, {Kind: profile.LossSampleNodes, Count: 1002},
+		{Kind: profile.LossTraces, Count: 1003}, {Kind: profile.LossMismatches, Count: 1004}}
+	p.Processes = []profile.Process{{Engine: "sample", Losses: losses, Sampling: &profile.Sampling{Sampler: "isps",
+		Stats: []profile.Loss{{Kind: "failed", Count: 1001}, {Kind: "overflow", Count: 1002},
+			{Kind: "lost", Count: 1003}, {Kind: "mismatches", Count: 1004}}}}}
+	for name, write := range map[string]func(w io.Writer) error{
+		"report":  func(w io.Writer) error { return Write(w, &record.Record{Profile: p}, &Options{Top: -1}) },
+		"summary": func(w io.Writer) error { return Summarize(w, &record.Record{Profile: p}, "out") },
+	} {
+		var out bytes.Buffer
+		if err := write(&out); err != nil {
+			t.Fatal(err)
+		}
+		for _, number := range []string{"1,001", "1,002", "1,003", "1,004"} {
+			if n := strings.Count(out.String(), number); n != 1 {
+				t.Errorf("%s: %s stands there %d times, want once:\n%s", name, number, n, &out)
+			}
+		}
+	}
+}
+
+// TestFolded prints a call that was folded, and the function that it was folded into, in both forms.
+func TestFolded(t *testing.T) {
+	tree := &cct.Tree{
+		Type:  profile.Calls,
+		Funcs: []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "main.f"}, {Name: "main.g"}},
+		Sites: make([]cct.Site, 1),
+		Nodes: []cct.Node{{}, {Func: 1, Count: 1, Fold: cct.FoldHere}, {Parent: 1, Func: 2, Count: 5},
+			{Parent: 2, Func: 1, Count: 4, Fold: cct.FoldAway}},
+	}
+	var out bytes.Buffer
+	r := &reporter{w: &out, t: tree.Trim(0).Select(cct.Selection{Hide: regexp.MustCompile("^x$")}),
+		o: &Options{Top: -1, Depth: -1, Min: 1}, totals: tree.Totals()}
+	r.tree()
+	if s := out.String(); strings.Count(s, "main.f (recursive)") != 1 || strings.Count(s, "main.f (folded)") != 1 {
+		t.Error(s)
+	}
+	r.contexts()
+	if s := out.String(); strings.Count(s, "main.f (recursive)") != 4 || strings.Count(s, "main.f (folded)") != 2 {
 		t.Error(s)
 	}
 }

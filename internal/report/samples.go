@@ -13,8 +13,8 @@ import (
 // amount writes a value of the tree in its unit.
 func (r *reporter) amount(n uint64) string { return words.Amount(r.t.Type, n) }
 
-// SamplingLines tells what was sampled and how, for each process that was, what is wrong
-// with it, and what it cost.
+// SamplingLines tells what was sampled and how, for each process that was, and what it cost. What is
+// missing is among the [Warnings].
 func SamplingLines(p *profile.Profile) []string {
 	if !p.Sampled() {
 		return nil
@@ -28,7 +28,6 @@ func SamplingLines(p *profile.Profile) []string {
 	for _, proc := range p.Processes {
 		if sm := proc.Sampling; sm != nil {
 			lines = append(lines, samplingLine(sm))
-			lines = append(lines, samplingFaults(sm)...)
 		}
 	}
 	return lines
@@ -57,24 +56,6 @@ func samplingLine(s *profile.Sampling) string {
 		line += fmt.Sprintf(" · taken %v after they were due (median; 99 %%: %v)", s.Quantile(0.5), s.Quantile(0.99))
 	}
 	return line
-}
-
-// samplingFaults are the reasons not to believe all of the samples.
-func samplingFaults(s *profile.Sampling) (lines []string) {
-	for _, f := range []struct{ stat, one, many string }{
-		{"failed", "sample could not be walked to the outermost frame; it is below [truncated]",
-			"samples could not be walked to the outermost frame; they are below [truncated]"},
-		{"overflow", "sample had no room in the record; it is in [overflow]",
-			"samples had no room in the record; they are in [overflow]"},
-		{"lost", "sample is missing, because memory for a trace, or a place or timer for a thread, ran out",
-			"samples are missing, because memory for a trace, or a place or timer for a thread, ran out"},
-		{"mismatches", "sample differs from a full walk of the stack", "samples differ from a full walk of the stack"},
-	} {
-		if n := s.Stat(f.stat); n > 0 {
-			lines = append(lines, "warning: "+words.Plural(n, f.one, f.many))
-		}
-	}
-	return lines
 }
 
 // samplingCounters are all that the sampler counted, for those who look for a fault in it.

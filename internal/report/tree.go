@@ -7,6 +7,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/words"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // tree prints the subtrees with the most calls, those with more calls first.
@@ -54,7 +55,7 @@ func (r *reporter) treeLine(n uint32, depth int, below uint64) {
 		at = "  at" + position(s.File, s.Line)
 	}
 	r.printf("%15s %s  %s%s%s%s\n", r.amount(node.Count), r.percent(below), strings.Repeat("  ", depth),
-		r.t.Funcs[node.Func].Name, at, mark(s.Via))
+		r.t.Funcs[node.Func].Name, at, mark(s.Via, node.Fold))
 }
 
 // matches prints each matching function between its callers and callees.
@@ -63,7 +64,11 @@ func (r *reporter) matches() {
 	list := r.t.Match(r.o.Matching)
 	for _, m := range list[:r.cut(len(list))] {
 		r.neighbours("called from", m.Callers)
-		r.head("%15s %s  %s  (%s)", r.amount(m.Calls), r.percent(m.Calls), r.t.Funcs[m.Func].Name,
+		count, own := m.Calls, ""
+		if r.t.Type.Name != profile.Calls.Name {
+			count, own = m.Total, r.amount(m.Calls)+" of its own, "
+		}
+		r.head("%15s %s  %s  (%s%s)", r.amount(count), r.percent(count), r.t.Funcs[m.Func].Name, own,
 			words.Plural(m.Contexts, "context"))
 		r.neighbours("calls", m.Callees)
 		r.printf("\n")

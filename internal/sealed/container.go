@@ -42,9 +42,6 @@ const (
 // stringsTable is the table of the strings, which comes before any that refers to them.
 const stringsTable = "strings"
 
-// castagnoli is the polynomial of CRC-32C, for which processors have an instruction.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // Is tells whether a file that begins with head, at least 8 bytes of it, is a sealed one.
 func Is(head []byte) bool { return bytes.HasPrefix(head, []byte(fileMagic)) }
 
@@ -58,7 +55,7 @@ func (f *File) Write(w io.Writer) error {
 	}
 	for i, t := range f.Tables {
 		if i == 1 {
-			if err := writeSection(w, secTable, stringSchema.table(stringsTable, f.Strings).encode()); err != nil {
+			if err := writeSection(w, secTable, stringSchema().table(stringsTable, f.Strings).encode()); err != nil {
 				return err
 			}
 		}
@@ -70,8 +67,10 @@ func (f *File) Write(w io.Writer) error {
 }
 
 // stringSchema is that of the strings.
-var stringSchema = Schema[string]{{Name: "text", Kind: Bytes, Bytes: func(s *string) []byte { return []byte(*s) },
-	SetBytes: func(s *string, b []byte) { *s = string(b) }}}
+func stringSchema() Schema[string] {
+	return Schema[string]{{Name: "text", Kind: Bytes, Bytes: func(s *string) []byte { return []byte(*s) },
+		SetBytes: func(s *string, b []byte) { *s = string(b) }}}
+}
 
 // table returns a table of rows.
 func (s Schema[T]) table(name string, rows []T) *Table {
@@ -144,6 +143,7 @@ func writeSection(w io.Writer, kind int, raw []byte) error {
 
 // sectionCRC covers the header up to the CRC itself, and the stored bytes.
 func sectionCRC(head, stored []byte) uint32 {
+	castagnoli := crc32.MakeTable(crc32.Castagnoli) // CRC-32C, for which processors have an instruction; made once
 	return crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, stored)
 }
 
@@ -166,13 +166,16 @@ func compress(raw []byte) (stored []byte, method uint32, err error) {
 	return stored, methodDeflate, nil
 }
 
-// writers are compressors that are not in use, by level: making one takes longer than
-// most tables do.
-var writers = map[int]*sync.Pool{flate.BestSpeed: new(sync.Pool), flate.HuffmanOnly: new(sync.Pool)}
+// Compressors that are not in use: making one takes longer than most tables do.
+var speedWriters, huffmanWriters sync.Pool
 
 func deflate(raw []byte, level int) ([]byte, error) {
 	var buf bytes.Buffer
-	zw, ok := writers[level].Get().(*flate.Writer)
+	writers := &speedWriters
+	if level == flate.HuffmanOnly {
+		writers = &huffmanWriters
+	}
+	zw, ok := writers.Get().(*flate.Writer)
 	if ok {
 		zw.Reset(&buf)
 	} else {
@@ -181,7 +184,7 @@ func deflate(raw []byte, level int) ([]byte, error) {
 			return nil, err
 		}
 	}
-	defer writers[level].Put(zw)
+	defer writers.Put(zw)
 	if _, err := zw.Write(raw); err != nil {
 		return nil, err
 	}
@@ -212,7 +215,7 @@ func Read(r io.Reader) (*File, error) {
 			f.Tables = append(f.Tables, t)
 			continue
 		}
-		if f.Strings, err = stringSchema.Rows(&File{Tables: []*Table{t}}, stringsTable); err != nil {
+		if f.Strings, err = stringSchema().Rows(&File{Tables: []*Table{t}}, stringsTable); err != nil {
 			return nil, err
 		}
 	}

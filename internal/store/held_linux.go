@@ -13,6 +13,11 @@ func IsHeld(file string) bool {
 		return false
 	}
 	defer f.Close()
+	return Holds(f)
+}
+
+// Holds is IsHeld, of a file that is open.
+func Holds(f *os.File) bool {
 	// A lock that is got is given back when the file is closed. Several readers do not
 	// get into each other's way, and the program took its own before there were any.
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"sync/atomic"
 
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -52,8 +55,14 @@ func (r *Records) read(path string) error {
 				path, SealedSuffix)
 		}
 	}
+	var done atomic.Int64
+	if len(dirs) > 1 {
+		count := func() (int64, int64) { return done.Load(), int64(len(dirs)) }
+		defer progress.Step("reading "+path, "records", count)()
+	}
 	for _, dir := range dirs {
 		p, err := readOne(dir)
+		done.Add(1)
 		if err != nil {
 			return err
 		}
@@ -71,6 +80,7 @@ func (r *Records) Merged() (*record.Record, error) {
 	if len(r.Profiles) == 1 {
 		return r.Profiles[0], nil
 	}
+	defer progress.Step("adding up "+strconv.Itoa(len(r.Profiles))+" records", "", nil)()
 	return record.Merge(r.Profiles...)
 }
 
@@ -83,6 +93,7 @@ func readOne(path string) (*record.Record, error) {
 	if !info.IsDir() {
 		return ReadSealed(path)
 	}
+	defer progress.Step("reading "+path, "", nil)()
 	p, err := record.Open(os.DirFS(path))
 	if err != nil {
 		return nil, In(path, err)

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record"
 )
 
@@ -30,7 +31,12 @@ func ReadSealed(path string) (*record.Record, error) {
 		return nil, err
 	}
 	defer f.Close()
-	r := bufio.NewReaderSize(f, 1<<20)
+	from, size := progress.NewReader(f), int64(0)
+	if info, err := f.Stat(); err == nil {
+		size = info.Size()
+	}
+	defer progress.Step("reading "+path, "bytes", from.Of(size))()
+	r := bufio.NewReaderSize(from, 1<<20)
 	if head, _ := r.Peek(64); IsBaseline(head) {
 		return nil, fmt.Errorf("%s: a baseline, which is text to compare with; only 'stemma diff' reads it, as BASE",
 			path)

@@ -2,10 +2,13 @@ package toolchain
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+
+	"github.com/stemma-go/stemma/internal/safefile"
 )
 
 // A Build is one run of the go command with stemma's compiler and runtime.
@@ -14,9 +17,9 @@ type Build struct {
 	Entry *Entry
 	Dir   string // where the go command runs; empty for the current directory
 
-	flags     []string // -overlay and -toolexec
-	listFlags []string // the user's own -overlay
-	tmp       string   // holds the merged overlay; may be empty
+	flags     []string      // -overlay and -toolexec
+	listFlags []string      // the user's own -overlay
+	tmp       *safefile.Dir // holds the merged overlay; may be nil
 }
 
 // NewBuild checks the user's Go and flags and makes the compiler ready. It
@@ -24,8 +27,8 @@ type Build struct {
 // Build. The caller must Close the Build after its last command.
 // The order of the checks is that of their cost: options and flags, then the
 // version of Go, then the compiler, which may take a minute to build. A warning
-// goes to p, once.
-func NewBuild(a *Args, o Options, p *Progress) (*Build, error) {
+// goes to stderr, once.
+func NewBuild(a *Args, o Options, stderr io.Writer) (*Build, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
@@ -48,9 +51,9 @@ func NewBuild(a *Args, o Options, p *Progress) (*Build, error) {
 		return nil, err
 	}
 	if g.Warning != "" {
-		p.line("warning: %s", g.Warning)
+		fmt.Fprintf(stderr, "stemma: warning: %s\n", g.Warning)
 	}
-	e, g, err := Prepare(g, p)
+	e, g, err := Prepare(g, stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -126,10 +129,10 @@ func (b *Build) mergeOverlay(oursFile, userFile string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if b.tmp, err = os.MkdirTemp("", "stemma"); err != nil {
+	if b.tmp, err = safefile.MakeDir("", "stemma"); err != nil {
 		return "", err
 	}
-	file := filepath.Join(b.tmp, "overlay.json")
+	file := filepath.Join(b.tmp.Path, "overlay.json")
 	return file, merged.write(file)
 }
 
@@ -147,8 +150,9 @@ func (b *Build) Command(verb string, args ...string) *exec.Cmd {
 // Close removes what the Build needed while it ran.
 // A second call does nothing. Programs that were built do not need it.
 func (b *Build) Close() error {
-	if b.tmp == "" {
+	tmp := b.tmp
+	if b.tmp = nil; tmp == nil {
 		return nil
 	}
-	return os.RemoveAll(b.tmp)
+	return tmp.RemoveAll()
 }

@@ -40,7 +40,7 @@ func CleanCache(dry bool, removed func(path string, bytes uint64), kept func(pat
 			}
 			continue
 		}
-		bytes := DiskUsage(path)
+		bytes := DiskUsage(os.DirFS(path))
 		var failed error
 		switch {
 		case dry:
@@ -59,8 +59,8 @@ func CleanCache(dry bool, removed func(path string, bytes uint64), kept func(pat
 
 // DiskUsage returns how many bytes of a disk a directory takes, which of sparse files is less
 // than their size. What cannot be looked at takes none.
-func DiskUsage(dir string) (bytes uint64) {
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+func DiskUsage(dir fs.FS) (bytes uint64) {
+	_ = fs.WalkDir(dir, ".", func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"go/format"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/goroot"
+	"github.com/stemma-go/stemma/internal/progress"
 )
 
 // nativeFile is the file of the patched compiler that lists the native
@@ -23,21 +25,27 @@ const nativeFile = "cmd/compile/internal/ssagen/stemma_native.go"
 var alsoNative = []string{"runtime/cgo", "runtime/race", "runtime/msan", "runtime/asan"}
 
 // Prepare returns the cache entry for g, and builds it first if it is not
-// there. What takes time is told to p. The Go that comes with it is g as the
+// there. What takes time is told on stderr. The Go that comes with it is g as the
 // build must see it.
 // It may be called by several processes at once; one builds, and the others wait.
-func Prepare(g *Go, p *Progress) (*Entry, *Go, error) {
+func Prepare(g *Go, stderr io.Writer) (*Entry, *Go, error) {
 	e, g, m, err := locate(g)
 	if err != nil {
 		return nil, nil, err
 	}
-	waiting := func() { p.line("waiting for another stemma, which is building the compiler for %s", g.Version) }
+	over := func() {}
+	waiting := func() {
+		over = progress.Begin(stderr, "waiting for another stemma, which is building the compiler for %s",
+			g.Version).Now("").End
+	}
+	defer func() { over() }()
 	if err := checkOwned(filepath.Dir(e.Dir)); err != nil {
 		return nil, nil, err
 	}
 	for used := false; !used; used = e.use() { // false if it was removed just now
 		err = e.make(waiting, func(ctx context.Context, tmp string) error {
-			defer p.start("building the compiler for %s (once, about a minute)", g.Version)()
+			over()
+			defer progress.Begin(stderr, "building the compiler for %s", g.Version).Now(" (once, about a minute)").End()
 			return fillEntry(ctx, e, g, m, tmp)
 		})
 		if err != nil {
@@ -201,8 +209,17 @@ func nativeList(ctx context.Context, g *Go, overlayFile string) ([]byte, error) 
 // The go command's own cache makes a second build, after a change of the manifest,
 // a matter of seconds.
 func buildCompiler(ctx context.Context, g *Go, overlayFile, exe string) error {
-	_, err := output(ctx, g.hermetic("build", "-trimpath", "-overlay="+overlayFile, "-o", exe, "cmd/compile"))
+	self, err := os.Executable()
 	if err != nil {
+		return err
+	}
+	counted, err := joinQuoted([]string{self, "toolexec", "-plain"})
+	if err != nil {
+		return err
+	}
+	cmd := g.hermetic("build", "-toolexec="+counted, "-trimpath", "-overlay="+overlayFile, "-o", exe, "cmd/compile")
+	defer Follow(cmd)()
+	if _, err := output(ctx, cmd); err != nil {
 		return fmt.Errorf("patched compiler for %s: %w", g.Version, err)
 	}
 	return nil

@@ -24,6 +24,7 @@ type tool struct {
 	forCompile string   // Options.ForCompiler
 	forLink    string   // Options.ForRuntime
 	symbols    bool     // Options.Symbols
+	plain      bool     // tools run as they are, and are counted
 	chain      []string // the user's own -toolexec, which runs inside ours
 	args       []string // the tool and its arguments
 }
@@ -46,6 +47,7 @@ func newTool(args []string) (*tool, error) {
 	fs.StringVar(&t.forCompile, "compile", "", "")
 	fs.StringVar(&t.forLink, "link", "", "")
 	fs.BoolVar(&t.symbols, "symbols", false, "")
+	fs.BoolVar(&t.plain, "plain", false, "")
 	n := fs.Int("chain", 0, "")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
@@ -71,7 +73,14 @@ func Toolexec(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	suffix, env := "", os.Environ()
-	switch filepath.Base(t.args[0]) {
+	name := filepath.Base(t.args[0])
+	if name == "compile" && !isVersionQuery(t.args) {
+		countCompiled()
+	}
+	if t.plain {
+		name = "" // as other tools
+	}
+	switch name {
 	case "compile":
 		// The go command takes the whole line of a released compiler's
 		// version into the build ID of each package, so that plain and

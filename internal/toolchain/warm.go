@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"go/version"
+	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -19,6 +20,7 @@ import (
 	"github.com/stemma-go/stemma/internal/callgraph"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -133,7 +135,10 @@ func (w *Warmer) Write(exe string) (s WarmStats, err error) {
 	}
 	file, encoded := g.AppendWarm(nil)
 	s = WarmStats{len(bin.Funcs), g.Edges(), len(g.Calls), encoded}
-	return s, os.WriteFile(exe+WarmSuffix, file, 0o666)
+	return s, safefile.Write(exe+WarmSuffix, safefile.Usual, func(w io.Writer) error {
+		_, err := w.Write(file)
+		return err
+	})
 }
 
 // Executables returns where go build has put the programs of the packages: at -o,

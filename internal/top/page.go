@@ -47,11 +47,14 @@ type Row struct {
 func Between(before, now *Reading, o Options) *Page {
 	p := &Page{Type: now.Tree.Type, Note: now.Note}
 	deltas := now.Counts
-	if before != nil && before.extends(now) {
+	if before != nil && before.Tree.Type.Name == now.Tree.Type.Name {
 		p.Took = now.Time.Sub(before.Time)
 		deltas = slices.Clone(now.Counts)
+		at := before.nodesOf(now)
 		for i, n := range before.Counts {
-			deltas[i] -= min(n, deltas[i]) // a counter that is being written may be a moment older
+			if k := at(i); k >= 0 {
+				deltas[k] -= min(n, deltas[k]) // a counter that is being written may be a moment older
+			}
 		}
 	}
 	for i, n := range now.Counts {
@@ -100,7 +103,7 @@ func (r *Reading) extends(later *Reading) bool {
 	if a == b {
 		return true
 	}
-	if a.Type.Name != b.Type.Name || len(r.Counts) > len(later.Counts) {
+	if len(r.Counts) > len(later.Counts) {
 		return false
 	}
 	for i, n := range a.Nodes[:len(r.Counts)] {
@@ -110,6 +113,38 @@ func (r *Reading) extends(later *Reading) bool {
 		}
 	}
 	return true
+}
+
+// nodesOf returns, for each node of r, the same context among the nodes of a later reading, or -1. Those of calls
+// keep their numbers; one of another value gets a node when it has some, and that may come before others.
+func (r *Reading) nodesOf(later *Reading) func(i int) int {
+	if r.extends(later) {
+		return func(i int) int { return i }
+	}
+	a, b := r.Tree, later.Tree
+	type context struct {
+		parent int
+		site   cct.Site
+		fn     cct.Func
+	}
+	of := func(t *cct.Tree, i, parent int) context {
+		n := t.Nodes[i]
+		return context{parent, t.Sites[n.Site], t.Funcs[n.Func]}
+	}
+	list := make([]int, len(r.Counts))
+	numbers := make(map[context]int)
+	for i := 1; i < len(later.Counts); i++ {
+		numbers[of(b, i, int(b.Nodes[i].Parent))] = i
+	}
+	for i := 1; i < len(list); i++ {
+		list[i] = -1
+		if up := list[a.Nodes[i].Parent]; up >= 0 {
+			if k, ok := numbers[of(a, i, up)]; ok {
+				list[i] = k
+			}
+		}
+	}
+	return func(i int) int { return list[i] }
 }
 
 func byFunction(now *Reading, deltas []uint64, o Options) (rows []rankedRow) {

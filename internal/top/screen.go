@@ -1,8 +1,10 @@
 package top
 
 import (
+	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gdamore/tcell/v2"
 )
@@ -16,13 +18,29 @@ type screen struct {
 
 	before, now *Reading
 	above       int // rows that are scrolled away
+	at          int // the row that is chosen, of all
+	left        int // characters of names that are scrolled away
 	paused      bool
 	typing      bool // the search is being typed
+	help        bool // the keys are listed
 	failed      error
 }
 
-// keys are what the last line says.
-const keys = "q quit · f functions · c contexts · s sort · / search · p pause · v value · ↑↓ scroll"
+// keys are all keys, with what they do.
+var keys = []struct{ key, does string }{
+	{"q", "quit"}, {"f", "functions"}, {"c", "contexts"}, {"s", "sort"}, {"/", "search"}, {"p", "pause"},
+	{"v", "value"}, {"↑↓", "choose a row, whose full name is below the rows"}, {"←→", "scroll names"},
+	{"PgUp PgDn Home", "scroll"}, {"Esc", "end the search, leave this list"}, {"?", "these keys"},
+}
+
+// shortKeys is what the last line says, from the longest to what has room everywhere.
+var shortKeys = []string{
+	"q quit · f functions · c contexts · s sort · / search · p pause · v value · ↑↓ choose · ←→ names · ? keys",
+	"q quit · f c what · s sort · / search · p pause · v value · ←→ names · ? keys",
+	"q quit · s sort · / search · ? keys",
+	"q quit · ? keys",
+	"? keys",
+}
 
 // Show shows pages on a terminal until it is told to end.
 func Show(s tcell.Screen, r *Reader, interval time.Duration, o Options) error {
@@ -100,31 +118,40 @@ func (x *screen) typed(e *tcell.EventKey) {
 	case tcell.KeyRune:
 		x.o.Search += string(e.Rune())
 	}
-	x.above = 0
+	x.at = 0
 }
 
 // pressed does what a key stands for.
 func (x *screen) pressed(e *tcell.EventKey) (end bool) {
+	if e.Key() == tcell.KeyCtrlC || e.Rune() == 'q' {
+		return true
+	}
+	if x.help {
+		x.help = false
+		return false
+	}
 	_, high := x.s.Size()
 	switch e.Key() {
-	case tcell.KeyCtrlC, tcell.KeyEscape:
-		return true
+	case tcell.KeyEscape: // it ends what can be ended, but never the program: who ends a search may press it twice
+		x.o.Search, x.left = "", 0
 	case tcell.KeyUp:
-		x.above--
+		x.at--
 	case tcell.KeyDown:
-		x.above++
+		x.at++
 	case tcell.KeyPgUp:
-		x.above -= high - 5
+		x.at -= high - 5
 	case tcell.KeyPgDn:
-		x.above += high - 5
+		x.at += high - 5
 	case tcell.KeyHome:
-		x.above = 0
+		x.at, x.left = 0, 0
+	case tcell.KeyLeft:
+		x.left = max(0, x.left-panBy)
+	case tcell.KeyRight:
+		x.left += panBy
 	}
 	switch e.Rune() {
-	case 'q':
-		return true
 	case 'f', 'c':
-		x.o.Contexts, x.above = e.Rune() == 'c', 0
+		x.o.Contexts, x.at, x.left = e.Rune() == 'c', 0, 0
 	case 's':
 		x.o.Sort = Orders[(slices.Index(Orders, x.o.Sort)+1)%len(Orders)]
 	case '/':
@@ -133,9 +160,14 @@ func (x *screen) pressed(e *tcell.EventKey) (end bool) {
 		x.paused = !x.paused
 	case 'v':
 		x.nextValue()
+	case '?':
+		x.help = true
 	}
 	return false
 }
+
+// panBy is how many characters names are scrolled by at once.
+const panBy = 20
 
 // nextValue shows the next of the values that there are.
 func (x *screen) nextValue() {
@@ -153,46 +185,98 @@ func (x *screen) nextValue() {
 // draw draws the page. All that is written has been made printable, by the reader of the record.
 func (x *screen) draw() {
 	x.s.Clear()
-	_, high := x.s.Size()
-	room := max(1, high-5)
-	x.above = max(0, x.above)
-	o := x.o
-	o.Rows = x.above + room
-	if x.now == nil {
+	defer x.s.Show()
+	wide, high := x.s.Size()
+	switch {
+	case x.now == nil:
 		x.line(0, "reading failed: "+x.failed.Error(), tcell.StyleDefault)
-		x.s.Show()
+		return
+	case x.help:
+		for y, k := range keys {
+			x.line(y, fmt.Sprintf("%15s  %s", k.key, k.does), tcell.StyleDefault)
+		}
 		return
 	}
+	room := max(1, high-5-detailLines)
+	x.at = max(0, x.at)
+	x.above = min(max(x.above, x.at-room+1), x.at)
+	o := x.o
+	o.Rows = x.above + room
 	page := Between(x.before, x.now, o)
-	x.above = min(x.above, max(0, len(page.Rows)-1))
+	x.at = min(x.at, max(0, len(page.Rows)-1))
+	x.above = min(x.above, x.at)
 	page.Rows = page.Rows[x.above:]
-	plain, bold := tcell.StyleDefault, tcell.StyleDefault.Bold(true)
+	name := ""
+	if i := x.at - x.above; i < len(page.Rows) {
+		name = page.Rows[i].Name
+	}
+	x.pan(page.Rows)
 	for y, text := range lines(page, x.now, o) {
-		style := plain
-		if y == 0 || y == 2 {
-			style = bold
+		style := tcell.StyleDefault.Bold(y == 0 || y == 2)
+		if y == headLines+x.at-x.above && name != "" {
+			style = style.Underline(true)
 		}
 		x.line(y, text, style)
 	}
-	x.line(high-1, x.status(), tcell.StyleDefault.Reverse(true))
-	x.s.Show()
+	for i, part := range wrapped(name, wide, detailLines) {
+		x.line(high-1-detailLines+i, part, tcell.StyleDefault)
+	}
+	x.line(high-1, x.status(wide), tcell.StyleDefault.Reverse(true))
 }
 
-// status is what the last line says.
-func (x *screen) status() string {
-	text := keys
+const (
+	headLines   = 3 // above the rows
+	detailLines = 2 // for the name of the row that is chosen
+)
+
+// pan scrolls the names of rows, as far as one of them has more to show.
+func (x *screen) pan(rows []Row) {
+	longest := 0
+	for _, r := range rows {
+		longest = max(longest, utf8.RuneCountInString(r.Name))
+	}
+	if x.left = min(x.left, max(0, longest-panBy)); x.left == 0 {
+		return
+	}
+	for i := range rows {
+		r := []rune(rows[i].Name)
+		rows[i].Name = "…" + string(r[min(x.left+1, len(r)):])
+	}
+}
+
+// wrapped breaks text into lines; the last one ends in an ellipsis if there is more.
+func wrapped(text string, wide, most int) (list []string) {
+	for r := []rune(text); len(r) > 0 && wide > 0; {
+		n := min(wide, len(r))
+		if len(list) == most-1 && n < len(r) {
+			return append(list, string(r[:wide-1])+"…")
+		}
+		list, r = append(list, string(r[:n])), r[n:]
+	}
+	return list
+}
+
+// status is what the last line says, in as many columns.
+func (x *screen) status(wide int) string {
+	before := "by " + x.o.Sort + " · "
 	switch {
 	case x.typing:
 		return "search: " + x.o.Search + "▏"
 	case x.failed != nil:
 		return "reading failed: " + x.failed.Error()
-	case x.paused:
-		text = "PAUSED · " + text
 	}
 	if x.o.Search != "" {
-		text = "only " + x.o.Search + " · " + text
+		before += "only " + x.o.Search + " · "
 	}
-	return "by " + x.o.Sort + " · " + text
+	if x.paused {
+		before += "PAUSED · "
+	}
+	for _, text := range shortKeys {
+		if utf8.RuneCountInString(before+text) <= wide {
+			return before + text
+		}
+	}
+	return shortKeys[len(shortKeys)-1]
 }
 
 // line writes a line of the screen.

@@ -25,6 +25,7 @@ import (
 type Options struct {
 	Verbose bool
 	Show    int
+	Built   bool // the program was built for it just now
 }
 
 // Dirs compares what the live directories hold and prints the result.
@@ -95,7 +96,7 @@ func (v *verifier) dir(dir string) error {
 		v.decoder = decode.New(rec)
 		v.walker = v.decoder.Walker()
 	}
-	v.fold = foldOf(rec.Profile)
+	v.fold = foldOf(rec.Profile, v.walker)
 	v.warnings = append(v.warnings, report.Warnings(rec.Profile)...)
 	return rec.Checks(func(c *live.Check) error {
 		v.check(c)
@@ -107,16 +108,16 @@ func (v *verifier) dir(dir string) error {
 // can be that of a back edge: faults, and wrappers, which paths do not show, hang below
 // the home of the innermost function that is shown. Where a back edge had no node, calls
 // through it cannot be told from the function's first one.
-func foldOf(p *profile.Profile) func(node int) func([]cct.PathFrame) []cct.PathFrame {
+func foldOf(p *profile.Profile, w *cct.Walker) func(node int) func([]cct.PathFrame) []cct.PathFrame {
 	lostEdges := slices.ContainsFunc(p.Lost(), func(l profile.Loss) bool { return l.Kind == profile.LossEdges })
 	return func(node int) func([]cct.PathFrame) []cct.PathFrame {
 		switch {
 		case p.Full():
 			return func(path []cct.PathFrame) []cct.PathFrame { return path }
 		case lostEdges || !cct.Shown(&p.Funcs[p.Nodes[node].Func]):
-			return cct.FoldPath
+			return w.FoldPath
 		}
-		return cct.FoldCallers
+		return w.FoldCallers
 	}
 }
 
@@ -307,6 +308,9 @@ func (v *verifier) result() error {
 	switch {
 	case v.failed > 0:
 		return &exit.Error{Code: exit.Failure}
+	case v.checked == 0 && v.o.Built:
+		return fmt.Errorf("verify: nothing was checked: the program ended before the first check; set " +
+			"STEMMA_CHECK_EVERY=1 to check each function entry")
 	case v.checked == 0:
 		return fmt.Errorf("verify: nothing was checked; build the program with 'stemma build -verify', run it, and " +
 			"name its live directory")

@@ -14,12 +14,14 @@ type numbers struct {
 // A box is a node as a page gets it. Fold stands for what is below it and has no box.
 type box struct {
 	numbers
-	ID    string `json:"id"`
-	Up    int    `json:"up"` // index of the box that it is in
-	Func  int    `json:"fn"`
-	Site  int    `json:"site"`
-	Width uint64 `json:"w"`
-	Fold  *fold  `json:"fold,omitempty"`
+	ID      string `json:"id"`
+	Up      int    `json:"up"` // index of the box that it is in
+	Func    int    `json:"fn"`
+	Site    int    `json:"site"`
+	Mark    string `json:"mark,omitempty"` // of recursion that was folded while the program ran
+	Width   uint64 `json:"w"`
+	Started uint64 `json:"started,omitempty"` // goroutines, in a plot of them
+	Fold    *fold  `json:"fold,omitempty"`
 }
 
 // A fold is what has no room. Skip says how to ask for it: all children but the first skip.
@@ -28,6 +30,7 @@ type fold struct {
 	Skip     int    `json:"skip"`
 	Children int    `json:"children"` // of the box itself
 	Width    uint64 `json:"w"`
+	Hits     int    `json:"hits,omitempty"` // boxes in it that the search finds
 }
 
 // A funcInfo and a siteInfo are what is known of a function and of a place.
@@ -38,6 +41,7 @@ type (
 		File   string `json:"file,omitempty"`
 		Line   int    `json:"line,omitempty"`
 		Pseudo bool   `json:"pseudo,omitempty"`
+		Hit    bool   `json:"hit,omitempty"` // the search finds it
 	}
 	siteInfo struct {
 		File string `json:"file,omitempty"`
@@ -60,16 +64,21 @@ type flameAnswer struct {
 	Boxes      []box      `json:"boxes"`
 	Funcs      []funcInfo `json:"funcs"`
 	Sites      []siteInfo `json:"sites"`
+	Hits       *hitsInfo  `json:"hits,omitempty"` // of the search, if there is one
 }
 
-// flame answers what to draw. Arguments: value, kind, func, gone; root and skip, the node and
-// the children to leave out; px, the width of the page, and least, that of the narrowest box; limit.
+// flame answers what to draw. Arguments: value, kind, func, gone, and a selection; root and skip, the node and
+// the children to leave out; px, the width of the page, and least, that of the narrowest box; limit; q, a search.
 func (m *model) flame(a Args) (*flameAnswer, error) {
-	p, err := m.plot(plotKey{a.get("value"), a.get("kind"), a.get("func"), a.get("gone") != ""})
+	re, err := pattern(a.get("q"))
 	if err != nil {
 		return nil, err
 	}
-	s, err := m.set(p.key.value)
+	p, err := m.plot(plotKey{a.get("value"), a.get("kind"), a.get("func"), a.get("gone") != "", a.selection()})
+	if err != nil {
+		return nil, err
+	}
+	s, err := m.set(p.key.value, p.key.selection)
 	if err != nil {
 		return nil, err
 	}
@@ -87,6 +96,9 @@ func (m *model) flame(a Args) (*flameAnswer, error) {
 		Span:      span, Scaled: scaled, Missing: !ok, Path: []box{}}
 	w.path(root)
 	w.boxes(list)
+	if re != nil {
+		w.hits(re, list)
+	}
 	return w.a, nil
 }
 
@@ -178,10 +190,13 @@ func (w *flameWriter) others(b box, d drawn) box {
 // box returns a node with its numbers.
 func (w *flameWriter) box(d drawn) box {
 	p, node := w.p, w.p.nodes[d.node]
-	b := box{ID: hex(p.prints[d.node]), Up: d.up, Width: p.width[d.node]}
+	b := box{ID: hex(p.prints[d.node]), Up: d.up, Width: p.width[d.node], Mark: node.Fold.String()}
 	b.Func, b.Site = w.function(node.Func), w.site(node.Site)
 	if d.node == 0 {
 		b.ID = ""
+	}
+	if p.started != nil {
+		b.Started = p.started[d.node]
 	}
 	b.Self, b.Total, b.Contexts = p.self[sideNew][d.node], p.below[sideNew][d.node], p.contexts[d.node]
 	if p.self[sideBase] != nil {
@@ -220,5 +235,5 @@ func describe(f cct.Func) funcInfo {
 	if name == "" {
 		name = "all"
 	}
-	return funcInfo{functionKey(f), name, cut(f.File), f.Line, f.Pseudo}
+	return funcInfo{Key: functionKey(f), Name: name, File: cut(f.File), Line: f.Line, Pseudo: f.Pseudo}
 }

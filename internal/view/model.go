@@ -19,10 +19,17 @@ type model struct {
 	data       *Data
 	o          *Options
 	values     []value
-	sets       map[string]*dataset
-	plots      []*plot // those used last, the newest first
+	sets       map[setKey]*dataset // those used last
+	plots      []*plot             // those used last, the newest first
 
 	diff *diff.Diff // nil without a base
+	work *work      // tells what takes long
+}
+
+// A setKey is the name of a value, and what of it was selected.
+type setKey struct {
+	name      string
+	selection selectionKey
 }
 
 // A value can be chosen.
@@ -41,14 +48,16 @@ const (
 type dataset struct {
 	typ   profile.ValueType
 	sides []*cct.Tree // by side; they differ in their counts only
-	whole [2]uint64   // the sum of the counts
+	whole [2]uint64   // the sum of the counts, of what was not selected, too
+
+	selection cct.Selection
 
 	rows  []funcRow                  // by function, once asked for
 	lines map[linePlace]*lineNumbers // once asked for
 }
 
-func newModel(data *Data, o *Options) (*model, error) {
-	m := &model{data: data, o: o, sets: make(map[string]*dataset)}
+func newModel(data *Data, o *Options, w *work) (*model, error) {
+	m := &model{data: data, o: o, sets: make(map[setKey]*dataset), work: w}
 	switch {
 	case data.Record.IDs != nil:
 		values, err := decode.NewEventTree().Read(data.Record, decode.New(data.Record))
@@ -90,21 +99,32 @@ func (m *model) addValues(list *cct.Values) {
 	}
 }
 
-// set returns the dataset of a value; that of the first for "".
-func (m *model) set(name string) (*dataset, error) {
+// set returns the dataset of a value, that of the first for "", or what is selected of it. Shares stay those of the
+// whole value.
+func (m *model) set(name string, k selectionKey) (*dataset, error) {
 	if len(m.values) == 0 {
 		return nil, fmt.Errorf("no values: a record of context IDs has some only if the program was built with " +
 			"-events=alloc or another kind")
 	}
 	name = cmp.Or(name, m.values[0].Name)
-	if s := m.sets[name]; s != nil {
+	key := setKey{name, k}
+	if s := m.sets[key]; s != nil {
 		return s, nil
+	}
+	if k != (selectionKey{}) {
+		s, err := m.selected(name, k)
+		if err == nil {
+			m.keep(key, s)
+		}
+		return s, err
 	}
 	i := slices.IndexFunc(m.values, func(v value) bool { return v.Name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("no value %q", name)
 	}
+	m.doing("expanding", len(m.data.Record.Profile.Nodes))
 	t, counts := m.values[i].expand()
+	m.doing("expanding", len(t.Nodes))
 	s := &dataset{typ: m.values[i].ValueType}
 	for side, c := range counts {
 		if side == sideBase && m.diff == nil {
@@ -113,8 +133,34 @@ func (m *model) set(name string) (*dataset, error) {
 		s.sides = append(s.sides, withCounts(t, c, s.typ))
 		s.whole[side] = sum(c)
 	}
-	m.sets[name] = s
+	m.keep(key, s)
 	return s, nil
+}
+
+// keep remembers a dataset. Of those that are selections of one value only the last one stays: each may be as large
+// as the whole.
+func (m *model) keep(key setKey, s *dataset) {
+	for old := range m.sets {
+		if old.name == key.name && old.selection != (selectionKey{}) {
+			delete(m.sets, old)
+		}
+	}
+	m.sets[key] = s
+}
+
+// selected returns a part of a value.
+func (m *model) selected(name string, k selectionKey) (*dataset, error) {
+	sel, err := k.selection()
+	if err != nil {
+		return nil, err
+	}
+	whole, err := m.set(name, selectionKey{})
+	if err != nil {
+		return nil, err
+	}
+	m.doing("selecting", len(whole.tree().Nodes))
+	sides := cct.SelectSides(sel, whole.sides...)
+	return &dataset{typ: whole.typ, sides: sides, whole: whole.whole, selection: sel}, nil
 }
 
 // withCounts returns t with other counts.

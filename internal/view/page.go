@@ -21,8 +21,12 @@ const (
 	fileRows      = 4000  // of the table
 )
 
-// Write writes a page that needs nothing else: the answers are in it.
+// Write writes a page that needs nothing else: the answers are in it. From then on the view has no other source than
+// the page.
 func (v *View) Write(w io.Writer) error {
+	v.mu.Lock()
+	v.o.Open = v.o.OpenPublic
+	v.mu.Unlock()
 	answers, err := v.answers()
 	if err != nil {
 		return err
@@ -32,7 +36,7 @@ func (v *View) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	script, style := asset("view.js"), asset("view.css")
+	script, style := script(), asset("view.css")
 	csp := "default-src 'none'; script-src '" + digest(script) + "'; style-src '" + digest(style) + "'; " +
 		"img-src data:; base-uri 'none'; form-action 'none'"
 	const head = `<meta charset="utf-8">`
@@ -104,7 +108,11 @@ func (v *View) answers() (map[string]json.RawMessage, error) {
 				a.ask("flame", Args{"value": {name}, "kind": {kind}, "gone": {"1"}}, bounds(fileBoxes))
 			}
 		}
-		a.ask("functions", one("value", name), one("n", fmt.Sprint(fileRows)))
+		rows := one("n", fmt.Sprint(fileRows))
+		if info.Base != "" {
+			rows["sort"] = []string{"change"}
+		}
+		a.ask("functions", one("value", name), rows)
 		for _, key := range v.first(name) {
 			for _, kind := range []string{kindCallers, kindCallees} {
 				a.ask("flame", Args{"value": {name}, "kind": {kind}, "func": {key}}, bounds(fileSides))

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // A plot is a tree that can be drawn. Its nodes have numbers of their own, by side.
@@ -26,6 +27,7 @@ type plot struct {
 	width    []uint64    // what its box is as wide as: below of the new side, or of both
 	kids     *cct.Children
 	sorted   map[uint32][]uint32 // of nodes with many children
+	started  []uint64            // goroutines, by node; nil in other plots, and of other values than calls
 	prints   []uint64            // a number for each node that other plots of the record have, too
 }
 
@@ -33,6 +35,7 @@ type plot struct {
 type plotKey struct {
 	value, kind, function string
 	gone                  bool // what only the base has is as wide as it was there
+	selection             selectionKey
 }
 
 // Kinds of plots.
@@ -51,7 +54,7 @@ func (m *model) plot(k plotKey) (*plot, error) {
 			return p, nil
 		}
 	}
-	s, err := m.set(k.value)
+	s, err := m.set(k.value, k.selection)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +77,7 @@ func (m *model) plot(k plotKey) (*plot, error) {
 	default:
 		return nil, fmt.Errorf("no plot %q", k.kind)
 	}
+	m.doing("adding up", len(p.nodes))
 	p.finish()
 	const keep = 6
 	m.plots = append([]*plot{p}, m.plots[:min(len(m.plots), keep-1)]...)
@@ -134,16 +138,25 @@ func (x *merger) done(root uint32) {
 func (p *plot) goroutines(s *dataset) {
 	x, t, ends := p.merge(s), s.tree(), s.contexts()
 	at := make([]uint32, len(t.Nodes))
+	var started []uint64
 	for i, n := range t.Nodes {
+		starts := false
 		if i > 0 {
 			at[i] = at[n.Parent]
-			if n.Parent == 0 || t.Sites[n.Site].Via == cct.ViaGo {
+			starts = t.Sites[n.Site].Via == cct.ViaGo
+			if n.Parent == 0 || starts {
 				at[i] = x.enter(at[i], n.Site, n.Func)
 			}
 		}
 		x.add(at[i], func(side int) uint64 { return s.sides[side].Nodes[i].Count }, ends[i])
+		if started = append(started, make([]uint64, len(p.ends)-len(started))...); starts {
+			started[at[i]] += n.Count
+		}
 	}
 	x.done(0)
+	if s.typ.Name == profile.Calls.Name {
+		p.started = started
+	}
 }
 
 // callees makes the plot of what a function leads to. Where it is on a path several

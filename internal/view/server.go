@@ -36,14 +36,17 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 // addresses and localhost, or "".
 func (v *View) Handler(host string) http.Handler {
 	mux := http.NewServeMux()
-	for path, a := range map[string]struct{ file, kind string }{
-		"/{$}":      {"view.html", "text/html; charset=utf-8"},
-		"/view.js":  {"view.js", "text/javascript; charset=utf-8"},
-		"/view.css": {"view.css", "text/css; charset=utf-8"},
+	for path, a := range map[string]struct {
+		text []byte
+		kind string
+	}{
+		"/{$}":      {asset("view.html"), "text/html; charset=utf-8"},
+		"/view.js":  {script(), "text/javascript; charset=utf-8"},
+		"/view.css": {asset("view.css"), "text/css; charset=utf-8"},
 	} {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", a.kind)
-			_, _ = w.Write(asset(a.file)) // whoever does not listen any more gets nothing
+			_, _ = w.Write(a.text) // whoever does not listen any more gets nothing
 		})
 	}
 	mux.HandleFunc("GET /ask/{question}", func(w http.ResponseWriter, r *http.Request) {

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"bufio"
 	"bytes"
 	"io"
 	"path"
@@ -67,7 +66,7 @@ func (m *model) lineTable(s *dataset) (map[linePlace]*lineNumbers, error) {
 		if err != nil {
 			return nil, err
 		}
-		trees[sideNew] = t
+		trees[sideNew] = t.Select(s.selection)
 	}
 	table := make(map[linePlace]*lineNumbers)
 	for side, t := range trees {
@@ -98,11 +97,13 @@ func (m *model) lineTable(s *dataset) (map[linePlace]*lineNumbers, error) {
 const (
 	maxSource = 8 << 20
 	maxLines  = 3000
+
+	longestLine = 8 * maxName // bytes of a line that are looked at
 )
 
-// source answers with a function's source. Arguments: value, func.
+// source answers with a function's source. Arguments: value, func, and a selection.
 func (m *model) source(a Args) (*sourceAnswer, error) {
-	s, err := m.set(a.get("value"))
+	s, err := m.set(a.get("value"), a.selection())
 	if err != nil {
 		return nil, err
 	}
@@ -209,8 +210,9 @@ func (o *Options) text(file string) (lines []string, why string) {
 		return nil, cut(file) + " is no file of source"
 	}
 	lines = []string{}
-	for scan := bufio.NewScanner(bytes.NewReader(b)); scan.Scan(); {
-		lines = append(lines, cut(strings.ReplaceAll(scan.Text(), "\t", "    ")))
+	for line := range strings.Lines(string(b)) { // of any length: generated code has long ones
+		line = strings.TrimRight(line[:min(len(line), longestLine)], "\r\n")
+		lines = append(lines, cut(strings.ReplaceAll(line, "\t", "    ")))
 	}
 	return lines, ""
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // A funcRow is a function with what it has.
@@ -22,7 +21,9 @@ type functionsAnswer struct {
 	From       int            `json:"from"`    // index of the first row among those that match
 	Matched    rowSum         `json:"matched"` // all that match
 	Folded     rowSum         `json:"folded"`  // those of them that are no rows here
-	All        rowSum         `json:"all"`
+	All        rowSum         `json:"all"`     // that are selected
+	Whole      uint64         `json:"whole"`   // of the value, to make shares of
+	WholeBase  uint64         `json:"wholeBase,omitempty"`
 }
 
 type functionInfo struct {
@@ -55,12 +56,12 @@ func (s *dataset) functionRows() []funcRow {
 		all[i].fn = uint32(i)
 	}
 	for i, n := range s.contexts() {
-		all[s.tree().Nodes[i].Func].Contexts += n
+		all[s.tree().Nodes[s.tree().Waiter(uint32(i))].Func].Contexts += n
 	}
 	for side, t := range s.sides {
 		self := make([]uint64, len(all))
-		for _, n := range t.Nodes {
-			self[n.Func] += n.Count
+		for i, n := range t.Nodes {
+			self[t.Nodes[t.Waiter(uint32(i))].Func] += n.Count
 		}
 		for i, total := range t.InclusiveByFunction() {
 			if r := &all[i]; side == sideNew {
@@ -89,10 +90,10 @@ var orders = map[string]func(a, b numbers) int{
 
 func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
-// functions answers with rows of the table. Arguments: value; q, text that names have in
-// them; sort, one of the orders, self if it is not given; from and n, which rows.
+// functions answers with rows of the table. Arguments: value and a selection; q, a search; sort, one of the orders,
+// self if it is not given; from and n, which rows.
 func (m *model) functions(a Args) (*functionsAnswer, error) {
-	s, err := m.set(a.get("value"))
+	s, err := m.set(a.get("value"), a.selection())
 	if err != nil {
 		return nil, err
 	}
@@ -101,11 +102,15 @@ func (m *model) functions(a Args) (*functionsAnswer, error) {
 		return nil, fmt.Errorf("no order %q", a.get("sort"))
 	}
 	ans := &functionsAnswer{Generation: m.generation, Unit: s.typ.Unit, Rows: []functionInfo{}}
+	re, err := pattern(a.get("q"))
+	if err != nil {
+		return nil, err
+	}
+	ans.Whole, ans.WholeBase = s.whole[sideNew], s.whole[sideBase]
 	var rows []funcRow
-	q := strings.ToLower(a.get("q"))
 	for _, r := range s.functionRows() {
 		ans.All.add(r)
-		if q == "" || strings.Contains(strings.ToLower(s.tree().Funcs[r.fn].Name), q) {
+		if re == nil || re.MatchString(s.tree().Funcs[r.fn].Name) {
 			rows = append(rows, r)
 			ans.Matched.add(r)
 		}

@@ -46,6 +46,8 @@ type Options struct {
 	Load   func() (*Data, error)                    // reads it, again while it is live
 	Decode Decode                                   // nil if there is no record of IDs
 	Open   func(name string) (io.ReadCloser, error) // a file of source; nil: there is none
+	// OpenPublic is Open for a page that somebody else is going to have.
+	OpenPublic func(name string) (io.ReadCloser, error)
 }
 
 // A View answers questions about a record. It may be used by several goroutines.
@@ -54,6 +56,7 @@ type View struct {
 
 	mu      sync.Mutex // held while a question is answered: datasets are made when asked for
 	m       *model
+	work    *work
 	loading bool
 	loaded  time.Time     // when the last reading had ended
 	took    time.Duration // how long it took
@@ -62,13 +65,13 @@ type View struct {
 
 // New reads the data for the first time.
 func New(o Options) (*View, error) {
-	v := &View{o: o}
+	v := &View{o: o, work: new(work)}
 	begin := time.Now()
 	data, err := o.Load()
 	if err != nil {
 		return nil, err
 	}
-	if v.m, err = newModel(data, &v.o); err != nil {
+	if v.m, err = newModel(data, &v.o, v.work); err != nil {
 		return nil, err
 	}
 	v.m.generation = 1
@@ -98,7 +101,7 @@ func (v *View) reload() {
 	data, err := v.o.Load()
 	var m *model
 	if err == nil {
-		m, err = newModel(data, &v.o)
+		m, err = newModel(data, &v.o, v.work)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -111,8 +114,12 @@ func (v *View) reload() {
 
 // Answer returns the answer to a question of the page: a name, and arguments.
 func (v *View) Answer(question string, args Args) (any, error) {
+	if question == "work" { // while others are being answered
+		return v.work.say(), nil
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	defer v.work.end()
 	if question == "info" {
 		v.refresh()
 		return v.m.info(v.failed), nil

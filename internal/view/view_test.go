@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -102,7 +103,8 @@ func answer[A any](t *testing.T, v *View, question string, args ...string) A {
 // it looks at each node of the plot and finds the box that must account for it.
 func checkFlame(t *testing.T, m *model, a *flameAnswer, args Args) {
 	t.Helper()
-	p, err := m.plot(plotKey{args.get("value"), args.get("kind"), args.get("func"), args.get("gone") != ""})
+	p, err := m.plot(plotKey{args.get("value"), args.get("kind"), args.get("func"), args.get("gone") != "",
+		args.selection()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +183,7 @@ func TestPlotsAddUp(t *testing.T) {
 	for name, base := range map[string]*profile.Profile{"alone": nil, "compared": random(t, 3000, 8)} {
 		t.Run(name, func(t *testing.T) {
 			v := viewOf(t, random(t, 3000, 7), base)
-			s, err := v.m.set("calls")
+			s, err := v.m.set("calls", selectionKey{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -241,7 +243,7 @@ func TestTableAddsUp(t *testing.T) {
 			for _, r := range all.Rows {
 				matched.add(funcRow{numbers: r.numbers})
 			}
-			s, _ := v.m.set("")
+			s, _ := v.m.set("", selectionKey{})
 			if sum != matched || a.Matched != matched || all.Folded != (rowSum{}) ||
 				a.All.Self != s.tree().Totals().Calls {
 				t.Errorf("%q by %s: rows and folded %+v, all that match %+v", q, sort, sum, matched)
@@ -260,7 +262,7 @@ func TestSourceAddsUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, _ := v.m.set("")
+	s, _ := v.m.set("", selectionKey{})
 	for i, f := range s.tree().Funcs {
 		if f.Pseudo {
 			continue
@@ -283,6 +285,30 @@ func TestSourceAddsUp(t *testing.T) {
 		}
 		if !lines[f.Line] || !lines[f.Line+20] {
 			t.Errorf("%s: lines %v", f.Name, lines)
+		}
+	}
+}
+
+// A page in a file has the source that somebody else may see, and no other.
+func TestSourceOfPage(t *testing.T) {
+	d := &Data{Record: &record.Record{Profile: random(t, 2000, 7)}}
+	open := func(line string) func(string) (io.ReadCloser, error) {
+		return func(string) (io.ReadCloser, error) {
+			return readCloser{strings.NewReader(strings.Repeat(line+"\n", 900))}, nil
+		}
+	}
+	none := func(string) (io.ReadCloser, error) { return nil, errors.New("not to be seen") }
+	for _, public := range []func(string) (io.ReadCloser, error){open("public"), none, nil} {
+		v, err := New(Options{Load: func() (*Data, error) { return d, nil }, Open: open("private"), OpenPublic: public})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if err := v.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if page := b.String(); strings.Contains(page, `"private"`) {
+			t.Error("the page has what is only for who makes it")
 		}
 	}
 }
@@ -332,7 +358,7 @@ func TestComparedSides(t *testing.T) {
 	if have, want := byName(both, true), byName(viewOf(t, was, nil), false); !maps.Equal(have, want) {
 		t.Errorf("base: %v, want %v", have, want)
 	}
-	s, _ := both.m.set("")
+	s, _ := both.m.set("", selectionKey{})
 	if a, b := len(s.tree().Nodes), len(cct.New(now).Nodes); a <= b {
 		t.Errorf("one tree of both has %d nodes, the new side alone %d", a, b)
 	}

@@ -15,6 +15,7 @@ import (
 // recursion. Walks must not add up to a square of its depth: without a bound they have
 // 10 million frames (entries) and another 12 million (go statements).
 func TestDeepChecks(t *testing.T) {
+	e2e.NeedFull(t)
 	const most = 1_000_000
 	for _, flags := range [][]string{{"-engine=cct", "-recursion=full"}, {"-engine=dacce"}, {"-engine=lucce"}} {
 		t.Run(flags[0][len("-engine="):], func(t *testing.T) {

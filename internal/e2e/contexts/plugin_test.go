@@ -12,6 +12,7 @@ import (
 // TestPlugin loads a package at run time, which calls back. All contexts are compared with walks of
 // the stack, and one that leads through the plugin is decoded.
 func TestPlugin(t *testing.T) {
+	e2e.NeedFull(t)
 	for _, engine := range []string{"dacce", "pcce", "lucce"} {
 		t.Run(engine, func(t *testing.T) {
 			lib := e2e.BuildDir(t, "testdata/plugin/lib", "-engine="+engine, "-verify", "-buildmode=plugin")

@@ -1,6 +1,7 @@
 package safety
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/e2e"
 	"github.com/stemma-go/stemma/internal/record"
@@ -46,7 +48,8 @@ func oneLine(t *testing.T, text string, parts ...string) {
 func TestRecording(t *testing.T) {
 	for _, engine := range recordingEngines {
 		t.Run(engine, func(t *testing.T) {
-			r := e2e.Run(t, e2e.Build(t, "recording", "-engine="+engine))
+			out := t.TempDir()
+			r := e2e.RunIn(t, out, e2e.Build(t, "recording", "-engine="+engine), "STEMMA_OUT="+out+"/")
 			r.OK(t)
 			if dir := said(t, r.Stdout, "dir"); dir != r.Dir || said(t, r.Stdout, "problem") != "" {
 				t.Errorf("the program says it records in %q, its record is %q", dir, r.Dir)
@@ -208,4 +211,67 @@ func TestBadSettings(t *testing.T) {
 	r = e2e.Run(t, e2e.Build(t, "recording"), "STEMMA_TREE_SIZE=1G")
 	oneLine(t, r.Stderr, "STEMMA_TREE_SIZE=1G is ignored: want a number, without a unit")
 	r.Read(t)
+}
+
+// TestExchanged starts programs while the directory of the user's own takes turns with a link to another one that is
+// the user's, too. No record goes there, by whatever instruction the exchange is met.
+func TestExchanged(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	tmp, victim := t.TempDir(), t.TempDir()
+	own := filepath.Join(tmp, fmt.Sprint("stemma-", os.Geteuid()))
+	if err := os.Chmod(victim, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(victim, own+".link"); err != nil {
+		t.Fatal(err)
+	}
+	exe := e2e.Build(t, "recording", "-engine=cct")
+	stop, stopped := make(chan bool), make(chan bool)
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if err := exchange(own, own+".link"); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	for range 150 {
+		r := e2e.RunIn(t, file, exe, "TMPDIR="+tmp)
+		if r.Err != nil {
+			t.Error(r.Err)
+		}
+	}
+	close(stop)
+	<-stopped
+	if list, err := os.ReadDir(victim); err != nil || len(list) > 0 {
+		t.Errorf("%d records are where a link leads, %v", len(list), err)
+	}
+}
+
+// exchange lets two files have each other's names, at once.
+func exchange(a, b string) error {
+	one, err := syscall.BytePtrFromString(a)
+	two, err2 := syscall.BytePtrFromString(b)
+	if err = errors.Join(err, err2); err != nil {
+		return err
+	}
+	const renameat2, here, exchange = 316, ^uintptr(99), 2
+	_, _, errno := syscall.Syscall6(renameat2, here, uintptr(unsafe.Pointer(one)), here, uintptr(unsafe.Pointer(two)),
+		exchange, 0)
+	if errno != 0 {
+		return fmt.Errorf("renameat2: %w", errno)
+	}
+	return nil
 }

@@ -63,6 +63,7 @@ var recursions = []string{"fold", "full"}
 // TestAccumulatorAlone compares the approximate tree of a program without an exact one with the exact tree of a
 // run of its own: the program makes the same calls each time.
 func TestAccumulatorAlone(t *testing.T) {
+	e2e.NeedFull(t)
 	short, long := "ACCUMULATE=3000", "ACCUMULATE=60000"
 	trees := map[string]similarity.Weights{}
 	for _, recursion := range recursions {

@@ -12,6 +12,7 @@ import (
 // TestPlugin samples a program that works in a package it has loaded at run time: its functions are
 // named, below the call that led there, and incremental traces agree with walks.
 func TestPlugin(t *testing.T) {
+	e2e.NeedFull(t)
 	const dir = "../contexts/testdata/plugin"
 	lib := e2e.BuildDir(t, dir+"/lib", "-engine=sample", "-every=100us", "-buildmode=plugin")
 	exe := e2e.BuildDir(t, dir, "-engine=sample", "-every=100us")

@@ -65,6 +65,9 @@ func TestIncremental(t *testing.T) {
 						r := e2e.Run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw",
 							"STEMMA_TRACE_EVERY="+every, fmt.Sprint("GOMAXPROCS=", procs), "GOTRACEBACK=crash")
 						r.OK(t)
+						if most := int64(512 << 20); r.Memory > most {
+							t.Errorf("%d MB of memory, want at most %d", r.Memory>>20, most>>20)
+						}
 						s = sampling(t, r.Read(t))
 						checked += s.Stat("checked")
 					}
@@ -311,6 +314,26 @@ func TestSampleOff(t *testing.T) {
 	}
 	if !strings.Contains(r.Stdout, "ok") {
 		t.Error("the program did not run")
+	}
+}
+
+// TestOnOff switches sampling on and off beside all that makes the runtime send its own signals: none of those may be
+// lost with one of a timer that is stopped, or a goroutine is never stopped again, and the program stands still.
+func TestOnOff(t *testing.T) {
+	exe := e2e.BuildDir(t, "testdata/onoff", "-engine=sample", "-start=off")
+	rounds := 60
+	if e2e.Full() {
+		rounds = 1000
+	}
+	for _, how := range []string{"", "sampler=sps", "sampler=stw", "ask=guard"} {
+		t.Run(how, func(t *testing.T) {
+			r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, fmt.Sprint("ONOFF_ROUNDS=", rounds))
+			r.OK(t)
+			s := sampling(t, r.Read(t))
+			if s.Stat("samples") == 0 {
+				t.Errorf("no sample: %v", s.Stats)
+			}
+		})
 	}
 }
 

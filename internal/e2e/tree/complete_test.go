@@ -13,15 +13,22 @@ import (
 
 // TestComplete runs programs that make every kind of invocation.
 func TestComplete(t *testing.T) {
-	for _, name := range []string{"calls", "defers", "goroutines", "initorder", "asm", "cgo"} {
+	for _, name := range []string{"calls", "defers", "goroutines", "initorder", "asm", "cgo", "middleware"} {
 		t.Run(name, func(t *testing.T) { e2e.Prove(t, name, []int{1, 2, 8}) })
+	}
+}
+
+// TestSegmentBase runs C that uses the segment base GS for itself, whichever way the runtime sets it.
+func TestSegmentBase(t *testing.T) {
+	for _, how := range []string{"", "call"} {
+		e2e.Prove(t, "segment", []int{1, 2, 8}, "STEMMA_SEGMENT="+how)
 	}
 }
 
 // TestVerify compares folded trees with real stacks: back edges, faults and wrappers
 // below them, goroutines.
 func TestVerify(t *testing.T) {
-	for _, name := range []string{"calls", "goroutines", "defers"} {
+	for _, name := range []string{"calls", "goroutines", "defers", "middleware"} {
 		n, _ := e2e.Run(t, e2e.Build(t, name, "-verify")).Verify(t)
 		t.Logf("%s: %d contexts", name, n)
 	}

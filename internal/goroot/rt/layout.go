@@ -32,6 +32,12 @@
 // function calls hangs below its home, the node that it has on the path, and
 // the cells of both lead to the same nodes.
 //
+// An adapter is a function that only passes a call on: all that its body does is one
+// call of its receiver, of an argument, or of a variable that it captures. Whatever goes
+// through adapters would be one recursion of theirs, so an adapter is the home of a back
+// edge only where nothing but adapters lies between; so is a wrapper. Recursion through adapters is
+// folded at the functions that they call.
+//
 // A counter of a node lies at the same offset as the node, but in a shard: a
 // region of the same shape as the tree, one for each P. The address of counter
 // c of node n for the P with shard offset s is Base + n + 8*c + s. Only the P's
@@ -56,8 +62,12 @@
 // are little-endian.
 package rt
 
-// Version is the version of everything below. A reader refuses any other.
-const Version = 5
+// Version is the version of everything below. A reader refuses any other, but for OldestVersion and those behind it,
+// which lack [MetaFlagAdapter].
+const (
+	Version       = 6
+	OldestVersion = 5
+)
 
 // Base is the address of the tree region. It is below 1<<31, so that it fits
 // the displacement of an x86 address, and above where a non-PIE executable
@@ -109,6 +119,9 @@ const (
 	// node at varp-8, and one that calls nothing and holds no node.
 	FuncFlagSlot = 1 << 7
 	FuncFlagLeaf = 1 << 6
+
+	// FuncFlagAdapter is the bit of abi.FuncFlag of an adapter, instrumented or not.
+	FuncFlagAdapter = 1 << 5
 )
 
 // An object in the tree region is a layout.Node or a layout.Table. The low three bits of
@@ -158,6 +171,7 @@ const (
 	MetaFlagSlot    = 1 << 1 // the frame holds the node at varp-8
 	MetaFlagAsm     = 1 << 2 // an ABI wrapper that stands for a function in assembly
 	MetaFlagNear    = 1 << 3 // in metadata alone: its strings are MetaAddrs, not MetaStrings
+	MetaFlagAdapter = 1 << 4 // only passes a call on; see back edges
 )
 
 // Kinds of records of funcs, see layout.FuncRecord.

@@ -174,8 +174,47 @@ func stemmaEnterGo() {
 		} else if stemmaAcct.on {
 			stemmaAcctEntry(gp, pc, sp)
 		}
+		if stemma.tree.Made() >= tree.ManyNodes && !stemmaMany.said {
+			stemmaTellMany()
+		}
 		unlock(&stemma.lock)
 	})
+}
+
+// stemmaMany is the line about a tree with many nodes. It is under the lock, and written once.
+var stemmaMany struct {
+	said bool
+	text stemmaLineText
+}
+
+// stemmaTellMany says that there are many contexts, and which functions make the newest of them. It runs on the system
+// stack, under the lock.
+func stemmaTellMany() {
+	stemmaMany.said = true
+	var makers [3]tree.Maker
+	looked := stemma.tree.Makers(makers[:])
+	t := &stemmaMany.text
+	t.add("stemma: ")
+	t.number(stemma.tree.Made())
+	t.add(" contexts are on record and new ones keep coming, which takes time and memory")
+	for i, m := range makers {
+		if m.Made == 0 {
+			break
+		}
+		t.add([...]string{"; the newest are calls in ", ", ", ", "}[i])
+		name := funcname(findfunc(uintptr((*layout.Meta)(unsafe.Pointer(uintptr(m.Func))).Entry)))
+		t.add(name[:min(len(name), 200)])
+		t.add(" (")
+		t.number(uint64(100 * m.Made / looked))
+		t.add(" %)")
+	}
+	if stemma.tree.Bounded() {
+		t.add("; beyond ")
+		t.number(tree.DefaultNodes)
+		t.add(", calls are counted by function only; build with -nodes=N for another bound")
+	}
+	t.add("; STEMMA_QUIET=1 leaves this line out")
+	t.say()
 }
 
 // stemmaPanicking returns the context under which gopanic, called from pc

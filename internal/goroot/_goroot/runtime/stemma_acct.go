@@ -79,10 +79,17 @@ func stemmaAcctInit() {
 	}
 }
 
-// stemmaFuncOf returns the address of the description of the function that pc is in, 0 if it is in none.
+// stemmaFuncOf returns the address of the description of the function that pc is in, 0 if it is in none, and whether
+// the function only passes a call on, as wrappers do.
 //
 //go:nowritebarrierrec
-func stemmaFuncOf(pc uintptr) uintptr { return uintptr(unsafe.Pointer(findfunc(pc)._func)) }
+func stemmaFuncOf(pc uintptr) (fn uintptr, adapter bool) {
+	f := findfunc(pc)
+	if !f.valid() {
+		return 0, false
+	}
+	return uintptr(unsafe.Pointer(f._func)), f.flag&rt.FuncFlagAdapter != 0 || f.funcID == abi.FuncIDWrapper
+}
 
 // stemmaAcctBeside sets what stemmaEnterChecked counts down.
 func stemmaAcctBeside() {

@@ -7,9 +7,12 @@ import (
 	"unsafe"
 )
 
-// stemmaAllocOn tells whether allocations are counted. It is set before there is a P and
+// stemmaAllocOn tells whether allocations are to be counted. It is set before there is a P and
 // does not change.
 var stemmaAllocOn bool
+
+// stemmaAllocBegun tells whether they are. It is set when runtime.main begins, where there is one thread.
+var stemmaAllocBegun bool
 
 // stemmaAllocInit makes the tree count allocations, if that is asked for.
 func stemmaAllocInit() {
@@ -23,15 +26,15 @@ func stemmaAllocInit() {
 	}
 }
 
-// stemmaAllocStart lets every allocation pass postMallocgcDebug. It runs when runtime.main begins: before,
-// while the first Ps are made, there may be no shard to count in, and reading GODEBUG sets
-// the variable anew.
+// stemmaAllocStart begins to count, and lets every allocation pass postMallocgcDebug. It runs when runtime.main begins.
+// Before, while the first Ps are made, there may be no P, or no shard to count in, and reading GODEBUG sets the
+// variable anew: with some settings, such as inittrace=1, allocations pass postMallocgcDebug from the first one on.
 func stemmaAllocStart() {
 	if stemmaLiveOn {
 		stemmaLiveStart()
 	}
 	if stemmaAllocOn {
-		debug.malloc = true
+		stemmaAllocBegun, debug.malloc = true, true
 	}
 }
 
@@ -40,7 +43,7 @@ func stemmaAllocStart() {
 // a P, when the allocation is done, and may grow the stack. Functions of the runtime are preempted at
 // calls only: there is none between the load of the shard and the last increment.
 func stemmaAllocated(x unsafe.Pointer, size uintptr, typ *_type) {
-	if !stemmaAllocOn {
+	if !stemmaAllocBegun {
 		return
 	}
 	gp := getg()

@@ -44,6 +44,13 @@ func (t *stemmaLineText) number(n uint64) {
 	t.add("0123456789"[n%10:][:1])
 }
 
+// slash adds a slash, unless there is one at the end.
+func (t *stemmaLineText) slash() {
+	if t.n == 0 || t.buf[t.n-1] != '/' {
+		t.add("/")
+	}
+}
+
 func (t *stemmaLineText) reset() { *t = stemmaLineText{} }
 
 func (t *stemmaLineText) string() string { return unsafe.String(&t.buf[0], t.n) }
@@ -145,7 +152,7 @@ func stemmaMakeDir(main string) {
 	if isSecureMode() && out[0] != '/' {
 		// Who starts the program has chosen its working directory.
 		stemmaFailed(out, stemmaNotTrusted)
-	} else if stemmaTryDir(out) {
+	} else if stemmaTryDir(out, false) {
 		return
 	}
 	tmp := stemmaEnv("TMPDIR")
@@ -156,7 +163,7 @@ func stemmaMakeDir(main string) {
 	own.add(tmp)
 	own.add("/stemma-")
 	own.number(uint64(stemmaCall(sysGeteuid, 0, 0, 0)))
-	if stemmaOwnDir(&own) && stemmaTryDir(own.string()) {
+	if stemmaTryDir(own.string(), true) {
 		stemmaSayWhere()
 		return
 	}
@@ -182,32 +189,10 @@ func stemmaUnrecorded() {
 	stemmaSay()
 }
 
-// stemmaOwnDir makes a directory that is the user's alone, in one that others may
-// write to. What is there already must be a directory, not a link to one, of this user,
-// that no other may enter: else whoever made it could read and change the record.
-func stemmaOwnDir(path *stemmaLineText) bool {
-	if path.cut {
-		return stemmaFailed(path.string(), linuxENAMETOOLONG)
-	}
-	errno := stemmaCall(sysMkdirat, atFDCWD, path.path(), 0o700)
-	if errno != 0 && errno != -linuxEEXIST {
-		return stemmaFailed(path.string(), uintptr(-errno))
-	}
-	var st stemmaStat
-	const noFollow = 0x100
-	if _, _, errno := linux.Syscall6(sysNewfstatat, atFDCWD, path.path(), uintptr(unsafe.Pointer(&st)), noFollow, 0,
-		0); errno != 0 {
-		return stemmaFailed(path.string(), errno)
-	}
-	if !st.own() {
-		return stemmaFailed(path.string(), stemmaNotOwn)
-	}
-	return true
-}
-
 // stemmaTryDir makes the live directory below base, and tries whether a file can be
 // made in it. If not it adds the reason to stemmaProblem and leaves nothing behind.
-func stemmaTryDir(base string) bool {
+// All happens relative to base, which is open: what takes its name meanwhile is not touched.
+func stemmaTryDir(base string, own bool) bool {
 	var dir stemmaLineText
 	if base[0] != '/' {
 		// Shards are made later too, and the program may change its directory.
@@ -216,43 +201,101 @@ func stemmaTryDir(base string) bool {
 			return stemmaFailed(base, uintptr(-n))
 		}
 		dir.n = n - 1 // without the final NUL
-		dir.add("/")
+		dir.slash()
 	}
 	dir.add(base)
 	if len(base) > 512 || dir.n > len(dir.buf)-256 {
 		return stemmaFailed("the name of the directory", linuxENAMETOOLONG)
 	}
-	made := stemmaCall(sysMkdirat, atFDCWD, dir.path(), 0o777)
-	if made == 0 && stemmaEndsWith(base, stemmaDefaultOut) {
-		stemmaIgnore(&dir)
+	at, errno := stemmaOpenBase(&dir, stemmaEndsWith(base, stemmaDefaultOut), own)
+	if errno != 0 {
+		return stemmaFailed(base, errno)
 	}
-	dir.add("/")
+	errno = stemmaMakeLive(&dir, at)
+	closefd(at)
+	if errno != 0 {
+		return stemmaFailed(base, errno)
+	}
+	return true
+}
+
+// stemmaOpenBase makes a directory, unless there is one, and opens it. One that is to be the user's own lies in one
+// that others may write to. What is there already must be a directory, not a link to one, of this user,
+// that no other may enter: else whoever made it could read and change the record.
+func stemmaOpenBase(dir *stemmaLineText, ignore, own bool) (fd int32, errno uintptr) {
+	const notDir, loop = 20, 40 // see stemmaErrors
+	mode, flags := uintptr(0o777), uintptr(linuxOPath|linuxODirectory|_O_CLOEXEC)
+	if own {
+		mode, flags = 0o700, flags|oNoFollow
+	}
+	made := stemmaCall(sysMkdirat, atFDCWD, dir.path(), mode)
+	r, _, errno := linux.Syscall6(sysOpenat, atFDCWD, dir.path(), flags, 0, 0, 0)
+	switch {
+	case errno != 0 && made != 0 && made != -linuxEEXIST:
+		return -1, uintptr(-made)
+	case errno != 0 && own && (errno == notDir || errno == loop):
+		return -1, stemmaNotOwn
+	case errno != 0:
+		return -1, errno
+	}
+	fd = int32(r)
+	var st stemmaStat
+	if errno = st.read(fd); errno == 0 && own && !st.own() {
+		errno = stemmaNotOwn
+	}
+	if errno != 0 {
+		closefd(fd)
+		return -1, errno
+	}
+	if made == 0 && ignore {
+		stemmaIgnore(fd)
+	}
+	return fd, 0
+}
+
+// stemmaMakeLive makes the live directory in base, which is dir. It leaves its name in stemma.dir, and notes which
+// directory that is.
+func stemmaMakeLive(dir *stemmaLineText, base int32) (errno uintptr) {
+	dir.slash()
+	from := dir.n
 	dir.add(stemmaName())
 	dir.add(".")
 	dir.number(uint64(stemmaGetpid()))
 	dir.add("-")
 	begin := dir.n
-	errno := -linuxEEXIST
-	for try := uintptr(0); try < 8 && errno == -linuxEEXIST; try++ {
+	name := uintptr(unsafe.Pointer(&dir.buf[from]))
+	made := -linuxEEXIST
+	for try := uintptr(0); try < 8 && made == -linuxEEXIST; try++ {
 		dir.n = begin
-		stemmaAddSuffix(&dir, stemmaRun>>(4*try))
-		errno = stemmaCall(sysMkdirat, atFDCWD, dir.path(), 0o700)
+		stemmaAddSuffix(dir, stemmaRun>>(4*try))
+		dir.buf[dir.n] = 0
+		made = stemmaCall(sysMkdirat, uintptr(base), name, 0o700)
 	}
-	if errno != 0 {
-		if made != 0 && made != -linuxEEXIST {
-			errno = made
-		}
-		return stemmaFailed(base, uintptr(-errno))
+	if made != 0 {
+		return uintptr(-made)
 	}
-	stemma.ino = 0 // of the directory that was made before
 	stemma.dirlen = copy(stemma.dir[:], dir.string())
 	stemma.dir[stemma.dirlen] = 0
-	if errno := stemmaProbe(); errno != 0 {
-		stemma.dirlen = 0
-		stemmaCall(sysUnlinkat, atFDCWD, dir.path(), atRemoveDir)
-		return stemmaFailed(base, errno)
+	if errno = stemmaPin(base, name); errno == 0 {
+		errno = stemmaProbe()
 	}
-	return true
+	if errno != 0 {
+		stemma.dirlen = 0
+		stemmaCall(sysUnlinkat, uintptr(base), name, atRemoveDir)
+	}
+	return errno
+}
+
+// stemmaPin notes which directory the live one is: files are made in no other.
+func stemmaPin(base int32, name uintptr) uintptr {
+	var st stemmaStat
+	const noFollow = 0x100
+	_, _, errno := linux.Syscall6(sysNewfstatat, uintptr(base), name, uintptr(unsafe.Pointer(&st)), noFollow, 0, 0)
+	if errno == 0 && !st.own() {
+		errno = stemmaNotOwn
+	}
+	stemma.dev, stemma.ino = st.dev, st.ino
+	return errno
 }
 
 // stemmaDefaultOut is where records are if nothing is said.
@@ -261,11 +304,10 @@ const stemmaDefaultOut = "stemma.out"
 func stemmaEndsWith(s, end string) bool { return len(s) >= len(end) && s[len(s)-len(end):] == end }
 
 // stemmaIgnore makes git leave a new directory of records alone.
-func stemmaIgnore(dir *stemmaLineText) {
-	n := dir.n
-	dir.add("/.gitignore")
+func stemmaIgnore(dir int32) {
+	name := [...]byte{'.', 'g', 'i', 't', 'i', 'g', 'n', 'o', 'r', 'e', 0}
 	const writeOnly = 1
-	fd, _, errno := linux.Syscall6(sysOpenat, atFDCWD, dir.path(),
+	fd, _, errno := linux.Syscall6(sysOpenat, uintptr(dir), uintptr(unsafe.Pointer(&name)),
 		linuxOCreat|linuxOExcl|writeOnly|_O_CLOEXEC|oNoFollow, 0o666, 0, 0)
 	if errno == 0 {
 		if stemmaLimit(linuxRlimitFsize) >= 2 {
@@ -273,7 +315,6 @@ func stemmaIgnore(dir *stemmaLineText) {
 		}
 		closefd(int32(fd))
 	}
-	dir.n = n
 }
 
 // stemmaName returns the name of the program, for the directory.
@@ -375,6 +416,7 @@ var stemmaErrors = [...]struct {
 	{stemmaNotOwn, "not a directory that only this user can enter"},
 	{stemmaMoved, "another file has taken its name"},
 	{stemmaPageLost, "no space left on device, or the file was cut"},
+	{stemmaCut, "the file was cut"},
 	{stemmaNoSegment, "arch_prctl is not allowed, so that all threads count in one place"},
 	{stemmaNotTrusted, "in the working directory, of a program with the rights of another user"},
 }
@@ -386,6 +428,7 @@ const (
 	stemmaNotTrusted
 	stemmaPageLost
 	stemmaNoSegment
+	stemmaCut
 )
 
 // stemmaCall makes a system call of at most three arguments. It returns the result, or the

@@ -328,6 +328,9 @@ func (f *stemmaFile) open(flags uintptr) (fd int32, errno uintptr) {
 	if errno == 0 && (st.ino != f.ino || st.dev != stemma.dev) {
 		errno = stemmaMoved
 	}
+	if errno == 0 && st.size < f.have.Load() {
+		errno = stemmaCut // to make it longer would put zeros where nobody expects them
+	}
 	if errno != 0 {
 		closefd(fd)
 		return -1, errno
@@ -343,13 +346,7 @@ func stemmaOpenDir() (fd int32, errno uintptr) {
 		return -1, errno
 	}
 	var st stemmaStat
-	if errno = st.read(int32(r)); errno == 0 && stemma.ino == 0 {
-		stemma.dev, stemma.ino = st.dev, st.ino
-		if !st.own() {
-			errno = stemmaNotOwn
-		}
-	}
-	if errno == 0 && (st.dev != stemma.dev || st.ino != stemma.ino) {
+	if errno = st.read(int32(r)); errno == 0 && (st.dev != stemma.dev || st.ino != stemma.ino) {
 		errno = stemmaMoved
 	}
 	if errno != 0 {
@@ -363,7 +360,9 @@ func stemmaOpenDir() (fd int32, errno uintptr) {
 type stemmaStat struct {
 	dev, ino, nlink uint64
 	mode, uid       uint32
-	_               [112]byte
+	_               [16]byte
+	size            uintptr
+	_               [88]byte
 }
 
 func (st *stemmaStat) read(fd int32) uintptr {

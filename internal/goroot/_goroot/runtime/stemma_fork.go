@@ -5,7 +5,6 @@ package runtime
 
 import (
 	"internal/runtime/atomic"
-	rt "internal/runtime/stemma"
 	"internal/runtime/syscall/linux"
 	"unsafe"
 )
@@ -26,18 +25,33 @@ func stemmaMend(sig uint32, addr uintptr) bool {
 }
 
 // stemmaBus makes up for a page of a file that the disk did not take, or that was cut off:
-// anonymous memory takes its place, and the loss is counted.
+// anonymous memory takes its place, and the loss is counted. The header that counts it may lie on such a page, too:
+// then this is called again, while it runs (stemmaFaultsPass).
 //
 //go:nowritebarrierrec
 func stemmaBus(f *stemmaFile, addr uintptr) bool {
 	page := addr &^ (physPageSize - 1)
 	errno := stemmaMapOver(unsafe.Pointer(page), physPageSize, _PROT_READ|_PROT_WRITE, _MAP_ANON|_MAP_PRIVATE, -1)
-	if errno == 0 && page != rt.Base {
-		stemma.record.LostPage()
+	if errno == 0 {
 		stemmaSmp.LostPage()
+		stemma.record.LostPage()
 		stemmaNotGrown(f.name[:], stemmaPageLost)
 	}
 	return errno == 0
+}
+
+// stemmaFaultsPass lets the signal of a lost page through while any signal is handled. A handler takes samples and
+// writes them to files, and the handler of that signal itself counts the page in another one; a fault whose signal is
+// blocked ends the program. One that is no fault, but was sent, may come then, too.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaFaultsPass(sig uint32, sa *sigactiont) {
+	const noDefer = 0x40000000
+	sa.sa_mask &^= 1 << (_SIGBUS - 1)
+	if sig == _SIGBUS {
+		sa.sa_flags |= noDefer
+	}
 }
 
 // stemmaForked reports whether this process is the child of one that was recorded. Mappings

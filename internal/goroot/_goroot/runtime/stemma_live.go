@@ -30,9 +30,13 @@ func stemmaInit() {
 func stemmaTreeInit() {
 	full := stemmaOption("recursion") == "full"
 	stemma.size = 1 << 30
-	nodes := uintptr(1 << 40) // as many as fit
+	nodes := uintptr(tree.DefaultNodes)
+	if stemmaOption("record") == "calls" {
+		nodes = 1 << 40 // as many as fit: the log ends where they do
+	}
 	if n, ok := stemmaParse(stemmaOption("nodes")); ok && n > 0 {
 		nodes = n
+		stemmaMany.said = true // it is wanted
 		// Room for large nodes and for the overflow nodes of all functions.
 		stemma.size = min(alignUp(n*512+1<<26, 1<<16), 1<<32-1<<16)
 	}

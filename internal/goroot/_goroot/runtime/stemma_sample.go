@@ -31,6 +31,7 @@ var stemmaSmp struct {
 	walk      uint8         // an rt.Walk constant
 	waiting   bool          // sample waiting goroutines too
 	guard     bool          // ask at stack guards, as the paper does
+	foreign   bool          // SIGPROF is handled by something else: threads are not sampled
 	note      note          // the sampler sleeps here while it is not active
 	asleep    atomic.Uint32 // how, a stemmaAsleep constant
 	requests  uint64        // how many there were when it last went to complete them; the sampler's own
@@ -176,6 +177,12 @@ func stemmaSampleMain() {
 func stemmaStartSampling(interval int64) {
 	stemmaSmp.interval.Store(interval)
 	first := stemmaSmp.active.Load() == 0
+	if foreign := !stemmaHandles(); foreign != stemmaSmp.foreign {
+		if stemmaSmp.foreign = foreign; foreign {
+			stemmaLine.add("stemma: C code of this program handles SIGPROF: only waiting goroutines are sampled")
+			stemmaSay()
+		}
+	}
 	stemmaPrepare()
 	stemmaStartThreads(first)
 	if first {

@@ -1,5 +1,15 @@
 // The segment base of a thread, GS: compiled code counts relative to it, and so in the shard of the P that the thread
-// has. Neither Go nor C libraries use GS on linux/amd64.
+// has. Go and the C library do not use GS on linux/amd64, but other C may set it, for a thread at a time, as with FS.
+//
+// So while Go code runs GS has an address of a shard, and what C has left there is kept in the M. It is put back before
+// C runs as soon as C has been seen to set a base, on whatever thread: to set it takes ten times as long as to read it,
+// and most programs never need it. What is no address of a shard, C has left there. That is noticed where a thread gets
+// a P, and where C calls Go.
+//
+// C runs where cgocall calls it, where a callback returns to it, when a thread is made (it begins with the base of the
+// thread that makes it), and when one ends, in destructors. It also runs in handlers of signals that it has set itself:
+// one that interrupts Go code finds an address of a shard, since nobody but the kernel knows that it is called. Go's
+// handler passes signals on only where it has interrupted C.
 
 package runtime
 
@@ -35,10 +45,15 @@ func stemmaSegmentInit() {
 			return
 		}
 	}
-	if stemmaSetBase(stemmaSegmentCall, 0) == 0 {
+	if stemmaSetBase(stemmaSegmentCall, stemmaGetBase(stemmaSegmentCall)) == 0 {
 		stemmaSegment = stemmaSegmentCall
 	}
 }
+
+// stemmaGetBase returns the segment base of this thread. It is assembly, and runs anywhere.
+//
+//go:noescape
+func stemmaGetBase(how uintptr) uintptr
 
 // stemmaSetBase sets the segment base of this thread and returns the number of the error. It is assembly, and
 // runs anywhere.
@@ -46,13 +61,94 @@ func stemmaSegmentInit() {
 //go:noescape
 func stemmaSetBase(how, base uintptr) (errno uintptr)
 
+// stemmaBases tells whether C has set a segment base on some thread. It is set once, by any thread.
+var stemmaBases bool
+
 // stemmaWire makes this thread count in the shard of pp. It runs whenever a thread gets a P, without write barriers.
 //
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaWire(pp *p) {
-	if pp.stemmaShard != 0 && stemmaSegment != stemmaSegmentShared {
-		stemmaSetBase(stemmaSegment, pp.stemmaShard+(rt.Base-rt.CounterBase))
+	if pp.stemmaShard == 0 || stemmaSegment == stemmaSegmentShared {
+		return
+	}
+	base := pp.stemmaShard + (rt.Base - rt.CounterBase)
+	have := stemmaGetBase(stemmaSegment)
+	if have == base {
+		return
+	}
+	mp := getg().m
+	if iscgo && have != mp.stemmaWired {
+		stemmaFound(mp, have)
+	}
+	mp.stemmaWired = base
+	stemmaSetBase(stemmaSegment, base)
+}
+
+// stemmaFound keeps the segment base that mp, whose thread this is, has come back from C with, unless that is one of
+// a shard.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaFound(mp *m, base uintptr) {
+	if stemmaIsShard(base) {
+		return
+	}
+	mp.stemmaOwn = base
+	if base != 0 {
+		stemmaBases = true
+	}
+}
+
+// stemmaIsShard tells whether base leads to a shard. Shards stay for ever, so it needs no lock.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaIsShard(base uintptr) bool {
+	for _, lo := range stemmaShards.list[:stemmaShards.n] {
+		if base == lo-rt.CounterBase {
+			return true
+		}
+	}
+	return false
+}
+
+// stemmaToC puts the segment base of C back on mp's thread, which is this one. Nothing is counted from here on until
+// the thread is wired again.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaToC(mp *m) {
+	if stemmaBases {
+		stemmaSetBase(stemmaSegment, mp.stemmaOwn)
+	}
+}
+
+// stemmaFromC notes the segment base with which C calls Go on mp's thread, which is this one. A thread that C made
+// has another M at each call, perhaps: what the M had for its last thread is forgotten. It runs before C has given a
+// P back.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaFromC(mp *m) {
+	if stemmaSegment == stemmaSegmentShared {
+		return
+	}
+	have := stemmaGetBase(stemmaSegment)
+	if have == mp.stemmaWired && !stemmaBases {
+		return
+	}
+	mp.stemmaOwn = 0
+	stemmaFound(mp, have)
+}
+
+// stemmaRewire makes this thread count again after stemmaToC, if it has a P.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaRewire(mp *m) {
+	if stemmaBases && mp.p != 0 {
+		stemmaWire(mp.p.ptr())
 	}
 }
 

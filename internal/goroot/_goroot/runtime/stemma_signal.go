@@ -9,44 +9,80 @@ import (
 	"internal/goarch"
 	rt "internal/runtime/stemma"
 	"internal/runtime/sys"
+	"internal/runtime/syscall/linux"
 	"unsafe"
 )
 
 // stemmaSignaled is called by sighandler, on the signal stack, with all signals
 // blocked. It takes the sample that this thread was asked for, and
-// reports whether the signal was for nothing else. The runtime uses the signal for
-// preemption; then signalPending is set, and the two may have become one.
+// reports whether the signal was ours: no other is ever taken for one, nor the other way round.
 //
 //go:nowritebarrierrec
 func stemmaSignaled(sig uint32, c *sigctxt, gp *g) bool {
 	if sig == _SIGTRAP {
 		return stemmaStepped(c, gp)
 	}
+	if sig != _SIGPROF || c.sigcode() != stemmaSITimer {
+		return false
+	}
+	whose := stemmaSigValue(c.info)
+	if list := uintptr(unsafe.Pointer(&stemmaThreads.list)); whose-list >= unsafe.Sizeof(stemmaThreads.list) {
+		return false // a timer of the CPU profile
+	}
 	mp := getg().m
-	if sig != sigPreempt || mp == nil || *cgo_yield != nil {
-		return false // under C's thread sanitizer the signal comes too late
+	if mp == nil || *cgo_yield != nil {
+		return true // under C's thread sanitizer the signal comes too late
 	}
 	th := stemmaThreadOf(mp)
 	switch {
-	case th == nil:
-		return false
+	case th == nil || uintptr(unsafe.Pointer(th)) != whose:
+		// The thread's entry has been taken back since the signal was sent.
 	case stemmaTimed():
-		if c.sigcode() != stemmaSITimer {
-			return false // the runtime's
-		}
 		th.timer(c, gp, mp)
-	case !th.state.CompareAndSwap(stemmaTicketSignal, stemmaTicketTaken):
-		return false
-	default:
+	case th.state.CompareAndSwap(stemmaTicketSignal, stemmaTicketTaken):
 		stemmaSampleHere(th, c, gp, mp, stemmaThreadCPU())
 		stemmaSmp.Latency(uint64(nanotime() - th.asked))
 		th.state.Store(stemmaTicketFree)
 	}
-	return mp.signalPending.Load() == 0 // else the program would be told of each sample
+	return true
 }
 
 // stemmaSITimer is the code of signals that a timer has sent, as sigctxt returns it.
 const stemmaSITimer = 1<<64 + _SI_TIMER
+
+// stemmaQueued is what the kernel has in a siginfo for signals that have a value.
+type stemmaQueued struct {
+	signo, errno, code int32
+	_                  int32
+	pid, uid           int32 // in one of a timer: its number, and how often it went off
+	value              uintptr
+}
+
+//go:nowritebarrierrec
+func stemmaSigValue(info *siginfo) uintptr { return (*stemmaQueued)(unsafe.Pointer(info)).value }
+
+// signal sends this thread the signal that its timer would send. The kernel sends one that is still pending
+// only once; then who asks asks again. It may run without a P.
+//
+//go:nowritebarrierrec
+func (th *stemmaThread) signal() {
+	var info siginfo
+	q := (*stemmaQueued)(unsafe.Pointer(&info))
+	q.signo, q.code, q.value = _SIGPROF, _SI_TIMER, uintptr(unsafe.Pointer(th))
+	const sysRtTgsigqueueinfo = 297
+	linux.Syscall6(sysRtTgsigqueueinfo, uintptr(getpid()), uintptr(th.tid), _SIGPROF, uintptr(unsafe.Pointer(&info)),
+		0, 0)
+}
+
+// stemmaHandles tells whether the runtime handles SIGPROF, where samples need it: C can have taken it. Its thread
+// sanitizer handles all signals.
+func stemmaHandles() bool {
+	if !stemmaTimed() || *cgo_yield != nil {
+		return true
+	}
+	h := getsig(_SIGPROF)
+	return h == abi.FuncPCABI0(sigtramp) || h == abi.FuncPCABI0(cgoSigtramp)
+}
 
 // stemmaSampleHere takes the sample of a thread that was interrupted on the stack
 // of gp, when its clock shows cpu. It runs in a signal handler: it takes no lock that the

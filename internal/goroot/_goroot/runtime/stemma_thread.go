@@ -246,7 +246,7 @@ func stemmaAskLate(th *stemmaThread) {
 	}
 	th.state.CompareAndSwap(stemmaTicketGuard, stemmaTicketSignal)
 	if th.state.Load() == stemmaTicketSignal {
-		tgkill(getpid(), int(th.tid), sigPreempt)
+		th.signal()
 	}
 }
 

@@ -10,6 +10,14 @@
 // others, but not often. Where samples are due more often each one sets the thread's second timer,
 // which is exact, for the next one, as long as the thread keeps running; if it sleeps when that
 // goes off, the sample is dropped and the first timer begins anew.
+//
+// The signal is SIGPROF, with a value that says whose it is, and not the one that the runtime uses for preemption.
+// The kernel takes two signals of one number for one if the second comes from a thread (tgkill) while
+// the first is pending, and it drops that of a timer which has been stopped or set anew meanwhile (Linux 6.13 and
+// later): a request for preemption that was merged into it would be lost with it, and never be made again, since
+// signalPending says that it is on its way. Nobody sends SIGPROF to a thread. It comes from timers, of the CPU profile
+// among others, and each timer's is queued for itself. Package os/signal leaves it alone, and where a thread has no
+// M the runtime ignores one of a timer.
 
 package runtime
 
@@ -25,16 +33,17 @@ const stemmaKernelTick = 4e6
 // A stemmaTimer is a timer of the kernel: its number plus one, 0 before it is made.
 type stemmaTimer int32
 
-// set makes the timer send sigPreempt to a thread in after nanoseconds, then at each interval
+// set makes the timer send SIGPROF to th in after nanoseconds, then at each interval
 // if that is not 0. It makes the timer first if need be, and reports whether there is one.
 // It may run in a signal handler: timers are system calls and nothing else here.
 //
 //go:nowritebarrierrec
-func (t *stemmaTimer) set(clock int32, tid uint64, after, interval int64) bool {
+func (t *stemmaTimer) set(clock int32, th *stemmaThread, after, interval int64) bool {
 	if *t == 0 {
 		var id int32
 		ev := sigevent{}
-		ev.notify, ev.signo, ev.sigev_notify_thread_id = _SIGEV_THREAD_ID, sigPreempt, int32(tid)
+		ev.value = uintptr(unsafe.Pointer(th))
+		ev.notify, ev.signo, ev.sigev_notify_thread_id = _SIGEV_THREAD_ID, _SIGPROF, int32(th.tid)
 		if timer_create(clock, &ev, &id) != 0 {
 			return false
 		}
@@ -70,12 +79,12 @@ func stemmaTimed() bool {
 //
 //go:nowritebarrierrec
 func (th *stemmaThread) begin() {
-	if !stemmaTimed() || *cgo_yield != nil {
-		return // see stemmaSignaled
+	if !stemmaTimed() || *cgo_yield != nil || stemmaSmp.foreign {
+		return // see stemmaSignaled and stemmaHandles
 	}
 	every := max(stemmaSmp.interval.Load(), stemmaKernelTick)
 	th.due = 0
-	if !th.anchor.set(stemmaThreadClock(th.tid), th.tid, 1+int64(cheaprandn(uint32(min(every, 1e9)))), every) {
+	if !th.anchor.set(stemmaThreadClock(th.tid), th, 1+int64(cheaprandn(uint32(min(every, 1e9)))), every) {
 		stemmaSmp.Count(rt.StatLostStacks, 1)
 	}
 }
@@ -86,7 +95,7 @@ func (th *stemmaThread) begin() {
 func (th *stemmaThread) rest() {
 	for _, t := range [...]*stemmaTimer{&th.anchor, &th.chain} {
 		if *t != 0 {
-			t.set(0, 0, 0, 0)
+			t.set(0, th, 0, 0)
 		}
 	}
 }
@@ -174,7 +183,7 @@ func (th *stemmaThread) away(now, due int64, cpu uint64) bool {
 //go:nowritebarrierrec
 func (th *stemmaThread) setChain(now int64, cpu uint64, after int64) {
 	const clockMonotonic = 1
-	if th.chain.set(clockMonotonic, th.tid, after, 0) {
+	if th.chain.set(clockMonotonic, th, after, 0) {
 		th.due, th.set, th.setCPU = now+after, now, cpu
 	}
 }

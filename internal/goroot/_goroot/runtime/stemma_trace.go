@@ -745,8 +745,11 @@ func stemmaEveryGuard(gp *g, preempt bool) bool {
 		frame = uintptr(max(funcMaxSPDelta(f)-abi.StackSmall, 0))
 	}
 	gp.stackguard0 = gp.stack.lo + stackGuard
+	wanted := gp.preempt || gp.preemptStop || gp.preemptShrink
 	if gp.sched.sp-frame <= gp.stackguard0 {
-		return false // it needs a larger stack, too
+		// It needs a larger stack, too. If nobody has asked for preemption the check is made again, and then fails for
+		// that alone: newstack takes the guard for a request, and would preempt the goroutine whenever it is scheduled.
+		return preempt && !wanted
 	}
 	if th := stemmaThreadOf(getg().m); th != nil && canPreemptM(getg().m) && stemmaSmp.active.Load() != 0 {
 		// A signal handler of this thread uses its buffer, too.

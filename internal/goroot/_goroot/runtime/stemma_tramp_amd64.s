@@ -144,8 +144,96 @@ marker:
 slow:
 	JMP	runtime·stemmaTrampolineSlow(SB)
 
+#ifdef GOEXPERIMENT_runtimesecret
+// stemmaErase clears the registers that may hold what code within secret.Do has computed, but for those that the
+// trampoline uses, BP and SP. On g0 a signal would leave them where nobody clears them. No call, no stack: the
+// thread still has the goroutine's g, so that what a signal leaves until here is cleared by the runtime.
+#define stemmaErase \
+	XORL	AX, AX; \
+	XORL	BX, BX; \
+	XORL	CX, CX; \
+	XORL	DX, DX; \
+	XORL	DI, DI; \
+	XORL	SI, SI; \
+	XORL	R8, R8; \
+	XORL	R9, R9; \
+	XORL	R10, R10; \
+	XORL	R11, R11; \
+	XORL	R14, R14; \
+	XORL	R15, R15
+
+// stemmaEraseSSE does the same for the vector registers of a processor without AVX.
+#define stemmaEraseSSE \
+	PXOR	X0, X0; \
+	PXOR	X1, X1; \
+	PXOR	X2, X2; \
+	PXOR	X3, X3; \
+	PXOR	X4, X4; \
+	PXOR	X5, X5; \
+	PXOR	X6, X6; \
+	PXOR	X7, X7; \
+	PXOR	X8, X8; \
+	PXOR	X9, X9; \
+	PXOR	X10, X10; \
+	PXOR	X11, X11; \
+	PXOR	X12, X12; \
+	PXOR	X13, X13; \
+	PXOR	X14, X14
+
+// stemmaEraseAVX clears what VZEROALL leaves of AVX-512. Z0 is zero.
+#define stemmaEraseAVX \
+	VMOVAPD	Z0, Z16; \
+	VMOVAPD	Z0, Z17; \
+	VMOVAPD	Z0, Z18; \
+	VMOVAPD	Z0, Z19; \
+	VMOVAPD	Z0, Z20; \
+	VMOVAPD	Z0, Z21; \
+	VMOVAPD	Z0, Z22; \
+	VMOVAPD	Z0, Z23; \
+	VMOVAPD	Z0, Z24; \
+	VMOVAPD	Z0, Z25; \
+	VMOVAPD	Z0, Z26; \
+	VMOVAPD	Z0, Z27; \
+	VMOVAPD	Z0, Z28; \
+	VMOVAPD	Z0, Z29; \
+	VMOVAPD	Z0, Z30; \
+	VMOVAPD	Z0, Z31; \
+	KXORQ	K0, K0, K0; \
+	KXORQ	K0, K0, K1; \
+	KXORQ	K0, K0, K2; \
+	KXORQ	K0, K0, K3; \
+	KXORQ	K0, K0, K4; \
+	KXORQ	K0, K0, K5; \
+	KXORQ	K0, K0, K6; \
+	KXORQ	K0, K0, K7
+
+// stemmaEraseSaved clears what was saved of the registers. X15 is zero.
+#define stemmaEraseSaved \
+	MOVUPS	X15, (const_stemmaTraceSave+0)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+16)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+32)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+48)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+64)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+80)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+96)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+112)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+128)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+144)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+160)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+176)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+192)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+208)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+224)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+240)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+256)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+272)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+288)(R13); \
+	MOVUPS	X15, (const_stemmaTraceSave+304)(R13)
+#endif
+
 // stemmaTrampolineSlow does in Go, on g0, what the fast path cannot. All registers that
-// may hold results are saved outside the stack, of which little may be left.
+// may hold results are saved outside the stack, of which little may be left. Within secret.Do they are cleared
+// before the thread leaves the goroutine, and what was saved when they have it again.
 TEXT runtime·stemmaTrampolineSlow(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
 	get_tls(R13)
 	MOVQ	g(R13), R12
@@ -176,6 +264,21 @@ TEXT runtime·stemmaTrampolineSlow(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
 	MOVUPS	X14, (const_stemmaTraceSave+304)(R13)
 	MOVQ	SP, const_stemmaTraceSP(R13)
 	MOVQ	BP, const_stemmaTraceBP(R13)
+#ifdef GOEXPERIMENT_runtimesecret
+	CMPL	g_secret(R12), $0
+	JEQ	erased
+	stemmaErase
+	CMPB	internal∕cpu·X86+const_offsetX86HasAVX(SB), $1
+	JEQ	avx
+	stemmaEraseSSE
+	JMP	erased
+avx:
+	VZEROALL
+	CMPB	internal∕cpu·X86+const_offsetX86HasAVX512(SB), $1
+	JNE	erased
+	stemmaEraseAVX
+erased:
+#endif
 	MOVQ	g_m(R12), DX
 	MOVQ	m_g0(DX), R14
 	get_tls(R15)
@@ -218,6 +321,12 @@ TEXT runtime·stemmaTrampolineSlow(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
 	MOVUPS	(const_stemmaTraceSave+288)(R13), X13
 	MOVUPS	(const_stemmaTraceSave+304)(R13), X14
 	XORPS	X15, X15
+#ifdef GOEXPERIMENT_runtimesecret
+	CMPL	g_secret(R14), $0
+	JEQ	forgotten
+	stemmaEraseSaved
+forgotten:
+#endif
 	MOVQ	const_stemmaTraceTarget(R13), R12
 	JMP	R12
 

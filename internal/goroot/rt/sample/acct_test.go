@@ -93,7 +93,9 @@ func TestAcctGroups(t *testing.T) {
 		set   func(s *Samples)
 		known bool
 	}{
-		{"folded", func(s *Samples) { s.FuncOf = func(pc uintptr) uintptr { return pc / 20 } }, true},
+		{"folded", func(s *Samples) {
+			s.FuncOf = func(pc uintptr) (uintptr, bool) { return pc / 20, pc/20%3 == 0 }
+		}, true},
 		{"full", func(s *Samples) {}, true},
 		{"lost", func(s *Samples) { s.LostPage() }, false},
 	} {
@@ -206,7 +208,7 @@ func TestAcctSplice(t *testing.T) {
 	t.Run("full", func(t *testing.T) { testAcctSplice(t, newAcctMachine(1, false)) })
 	t.Run("folded", func(t *testing.T) {
 		m := newAcctMachine(1, false)
-		m.s.FuncOf = func(pc uintptr) uintptr { return pc / 20 }
+		m.s.FuncOf = func(pc uintptr) (uintptr, bool) { return pc / 20, pc/20%3 == 0 }
 		testAcctSplice(t, m)
 	})
 }

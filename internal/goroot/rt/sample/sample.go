@@ -62,9 +62,9 @@ type Samples struct {
 	lost       bool              // pages of the file were
 	max        uint32
 
-	// FuncOf returns a number for the function that an address is in, 0 if it is in none. If it is not nil,
-	// recursion is folded. It is set before there are samples.
-	FuncOf func(pc uintptr) uintptr
+	// FuncOf returns a number for the function that an address is in, 0 if it is in none, and whether it only passes
+	// a call on. If it is not nil, recursion is folded. It is set before there are samples.
+	FuncOf func(pc uintptr) (fn uintptr, adapter bool)
 
 	// The sampler's own: the places.
 	places  memory.Span
@@ -243,7 +243,8 @@ func (s *Samples) among(head *uint32, kind int, parent uint32, pc uintptr, mine 
 // Home returns the node that has the callees of node n's frame: n itself, unless recursion is folded and the frame's
 // function is on the path to n already. Then n has no children, and its home lies beside the node that the path has for
 // the function: it is the same frame, called from where that one is. So the tree stays finite, and each context of
-// functions is where a reader who folds (Ammons, Ball and Larus, PLDI 1997, section 4.1) would put it.
+// functions is where a reader who folds (Ammons, Ball and Larus, PLDI 1997, section 4.1) would put it. A function that
+// only passes a call on is folded if nothing but others like it lies between, as in the exact tree.
 func (s *Samples) Home(n uint32) uint32 {
 	if s.FuncOf == nil {
 		return n
@@ -261,13 +262,17 @@ func (s *Samples) Home(n uint32) uint32 {
 // home finds the home of n. Whoever looks for it at the same time finds the same one.
 func (s *Samples) home(n uint32) uint32 {
 	p := s.node(n)
-	f := s.FuncOf(uintptr(p.PC))
+	f, adapter := s.FuncOf(uintptr(p.PC))
 	if f == 0 {
 		return n
 	}
 	for up := p.Key; up != 0; up = s.node(up).Key {
-		if s.FuncOf(uintptr(s.node(up).PC)) == f {
+		above, alike := s.FuncOf(uintptr(s.node(up).PC))
+		if above == f {
 			return s.Child(s.node(up).Key, uintptr(p.PC))
+		}
+		if adapter && !alike {
+			return n
 		}
 	}
 	return n
@@ -289,9 +294,16 @@ func (s *Samples) alloc() uint32 {
 			return 0
 		}
 		if memory.Cas64(&s.used, n, n+1) {
-			memory.Add64(&s.header().Used, 1)
+			s.publish(n + 1)
 			return uint32(n)
 		}
+	}
+}
+
+// publish makes the header count n nodes at least. Threads may come here in another order than that of their nodes.
+func (s *Samples) publish(n uint64) {
+	used := &s.header().Used
+	for have := memory.Load64(used); have < n && !memory.Cas64(used, have, n); have = memory.Load64(used) {
 	}
 }
 

@@ -55,17 +55,23 @@ func TestSamplesReference(t *testing.T) {
 	})
 }
 
-// testFuncOf gives each three addresses to a function.
-func testFuncOf(pc uintptr) uintptr { return pc / 3 }
+// testFuncOf gives each three addresses to a function. Every second one only passes calls on.
+func testFuncOf(pc uintptr) (fn uintptr, adapter bool) { return pc / 3, pc/3%2 == 0 }
 
 // foldedStack returns pcs, outermost first, as they are once recursion is folded: when a function calls that
 // is on the path already, the path from there on is forgotten. What the innermost one calls nobody knows.
-func foldedStack(pcs []uintptr, funcOf func(uintptr) uintptr) (path []uintptr) {
+func foldedStack(pcs []uintptr, funcOf func(uintptr) (uintptr, bool)) (path []uintptr) {
 	for i, pc := range pcs {
 		if funcOf != nil && i < len(pcs)-1 {
-			on := slices.IndexFunc(path, func(up uintptr) bool { return funcOf(up) == funcOf(pc) })
-			if on >= 0 {
-				path = path[:on]
+			fn, adapter := funcOf(pc)
+			for on, up := range slices.Backward(path) {
+				above, alike := funcOf(up)
+				if above == fn {
+					path = path[:on]
+				}
+				if above == fn || adapter && !alike {
+					break
+				}
 			}
 		}
 		path = append(path, pc)

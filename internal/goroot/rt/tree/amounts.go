@@ -42,10 +42,14 @@ func (t *Tree) EnterAside(cell uint32, kind uint32, id uint64, name string) uint
 // cell, if it is one of n's, or leads to n, which then has not called yet; else n's first one. It returns 0 if n
 // has none, or is not a node of the function.
 func (t *Tree) CellNear(n, cell uint32, entry uint64) uint32 {
-	if !t.isNode(n) || t.ifEntry(n, entry) == 0 {
+	if !t.isNode(n) {
 		return 0
 	}
-	first, end := CellOf(n, 0), n+t.meta(n).NodeSize
+	m := t.meta(n)
+	if m == nil || m.Entry != entry {
+		return 0
+	}
+	first, end := CellOf(n, 0), n+m.NodeSize
 	switch {
 	case first <= cell && cell < end || t.Lookup(cell, t.node(n).Func) == n:
 		return cell

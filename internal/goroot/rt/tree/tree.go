@@ -26,6 +26,7 @@ type Tree struct {
 	starts     memory.Span    // a bitmap: does an object begin at this multiple of 8?
 	full       bool           // do not fold recursion
 	nodes      uint64         // nodes that may still be made
+	made       uint64         // nodes that were made, but for overflow nodes
 	low, high  uint64         // between them are the IDs that compiled code knows by their lower halves
 }
 
@@ -106,6 +107,19 @@ func (t *Tree) entry(table, i uint32) *uint32 {
 	return t.cell(table + layout.TableSize + layout.CellSize*i)
 }
 
+// How many nodes a tree has at most if nobody says how many, and how many are so many that the program says so. A
+// reader takes some hundred bytes of memory for each.
+const (
+	DefaultNodes = 1 << 22
+	ManyNodes    = 1 << 21
+)
+
+// Made returns how many nodes were made, but for overflow nodes.
+func (t *Tree) Made() uint64 { return t.made }
+
+// Bounded tells whether there is a bound of nodes.
+func (t *Tree) Bounded() bool { return t.nodes < 1<<32 }
+
 // Used returns the bytes of the region that are in use.
 func (t *Tree) Used() uint64 { return t.used }
 
@@ -152,21 +166,25 @@ func (t *Tree) enter(cell uint32, to target) uint32 {
 // Home returns the node under which the callees of node n hang: for the node
 // of a back edge the one that it is folded into, else n itself.
 func (t *Tree) Home(n uint32) uint32 {
-	m := t.meta(n)
-	if t.full || m == nil || isWrapper(m) {
-		return n
-	}
-	if home := t.ancestor(t.node(n).Parent, t.node(n).Func); home != 0 {
+	if home := t.homeAbove(t.node(n).Parent, t.node(n).Func, t.meta(n)); home != 0 {
 		return home
 	}
 	return n
 }
 
-// isWrapper reports whether metadata is that of a wrapper. Wrappers are not
-// folded: contexts do not show them, so that a cut back to one would not be
-// seen. What they call is.
-func isWrapper(meta *layout.Meta) bool {
-	return meta.Flags&rt.MetaFlagWrapper != 0
+// homeAbove returns the home of a node below parent, of the function with the given ID
+// and metadata, if it is that of a back edge, else 0.
+func (t *Tree) homeAbove(parent uint32, id uint64, meta *layout.Meta) uint32 {
+	if t.full || meta == nil {
+		return 0
+	}
+	return t.ancestor(parent, id, isAdapter(meta))
+}
+
+// isAdapter reports whether metadata is that of an adapter, or of a wrapper. Contexts do not
+// show wrappers, so that a cut back to one from what other functions call would not be seen.
+func isAdapter(meta *layout.Meta) bool {
+	return meta.Flags&(rt.MetaFlagAdapter|rt.MetaFlagWrapper) != 0
 }
 
 // Lookup returns the node of function id in cell, or 0.
@@ -181,13 +199,14 @@ func (t *Tree) Lookup(cell uint32, id uint64) uint32 {
 	if t.table(v).Tag != rt.TagTable {
 		return 0
 	}
-	mask := t.table(v).Mask
-	for h := rt.Hash(id) & mask; ; h = (h + 1) & mask {
-		n := *t.entry(v, h)
+	mask := t.table(v).Mask // 0 if its page has just been lost
+	for h := range mask + 1 {
+		n := *t.entry(v, (rt.Hash(id)+h)&mask)
 		if n == 0 || t.node(n).Func == id {
 			return n
 		}
 	}
+	return 0
 }
 
 // child makes the node that a call from parent through cell enters. When
@@ -198,10 +217,7 @@ func (t *Tree) Lookup(cell uint32, id uint64) uint32 {
 // which edge was taken how often is known all the same.
 func (t *Tree) child(parent, cell uint32, to target) uint32 {
 	id, size := to.id, to.size
-	home := uint32(0)
-	if !t.full && to.meta != nil && !isWrapper(to.meta) {
-		home = t.ancestor(parent, id)
-	}
+	home := t.homeAbove(parent, id, to.meta)
 	if !t.recordTarget(to) {
 		return t.sink()
 	}
@@ -209,6 +225,7 @@ func (t *Tree) child(parent, cell uint32, to target) uint32 {
 	switch {
 	case !truncated && t.nodes > 0 && t.room(size, true):
 		t.nodes--
+		t.made++
 		return t.newNode(id, parent, CellIndex(parent, cell), size)
 	case home != 0:
 		if !truncated {
@@ -230,13 +247,18 @@ func (t *Tree) child(parent, cell uint32, to target) uint32 {
 	return n
 }
 
-// ancestor returns the nearest node of function id from node n outwards, or 0.
+// ancestor returns the nearest node of function id from node n outwards, or 0. That of an
+// adapter is looked for among those that it goes through with nothing but adapters in
+// between: so their recursion ends, too.
 // A parent lies before its children. One that does not is on a page that was lost:
 // what is further out is not known, and the search ends there.
-func (t *Tree) ancestor(n uint32, id uint64) uint32 {
+func (t *Tree) ancestor(n uint32, id uint64, adapter bool) uint32 {
 	for n != RootNode {
 		if t.node(n).Func == id {
 			return n
+		}
+		if adapter && t.ends(n) {
+			return 0
 		}
 		up := t.node(n).Parent
 		if up < RootNode || up >= n {
@@ -246,6 +268,12 @@ func (t *Tree) ancestor(n uint32, id uint64) uint32 {
 		n = up
 	}
 	return 0
+}
+
+// ends reports whether node n is of a function that recursion through adapters is folded at.
+func (t *Tree) ends(n uint32) bool {
+	m := t.meta(n)
+	return m != nil && !isAdapter(m)
 }
 
 // room reports whether size more bytes can be used; with spare, only if overflow nodes have
@@ -261,23 +289,25 @@ func (t *Tree) room(size uint32, spare bool) bool {
 func (t *Tree) sink() uint32              { return uint32(t.size - SinkSize) }
 func (t *Tree) inSink(offset uint32) bool { return offset >= t.sink() }
 
-// alloc returns the offset of size zero bytes. The caller has asked room.
+// alloc returns the offset of size zero bytes. The caller has asked room, and publishes the object when it is complete.
 func (t *Tree) alloc(size uint32) uint32 {
 	off := uint32(t.used)
 	*(*uint8)(t.starts.At(uint64(off) / 64)) |= 1 << (off / 8 % 8)
 	t.used += uint64(size)
-	t.rec.Header().Used = t.used
 	return off
 }
 
-// newNode appends a node. The first word goes first, so that a reader knows
-// the size even if the program dies right here.
+// publish makes the header count what there is: whoever reads it finds complete objects only.
+func (t *Tree) publish() { memory.StoreRel64(&t.rec.Header().Used, t.used) }
+
+// newNode appends a node.
 func (t *Tree) newNode(id uint64, parent, cell, size uint32) uint32 {
 	n := t.alloc(size)
 	node := t.node(n)
 	node.Func = id
 	node.Cell = cell
 	memory.StoreRel32(&node.Parent, parent)
+	t.publish()
 	return n
 }
 
@@ -323,7 +353,7 @@ func (t *Tree) link(cell, n uint32) {
 		t.insert(v, n)
 		return
 	}
-	table := t.newTable(2 * (old.Mask + 1))
+	table := t.newTable(max(2*(old.Mask+1), 4))
 	if table == 0 {
 		t.rec.Lost(rt.LostTables)
 		return
@@ -349,18 +379,21 @@ func (t *Tree) newTable(n uint32) uint32 {
 	t.table(table).Size = size
 	t.table(table).Mask = n - 1
 	memory.StoreRel32(&t.table(table).Tag, rt.TagTable)
+	t.publish()
 	return table
 }
 
 // insert adds node n to a table that has room for it. Readers may be probing.
 func (t *Tree) insert(table, n uint32) {
 	mask := t.table(table).Mask
-	h := rt.Hash(t.node(n).Func) & mask
-	for *t.entry(table, h) != 0 {
-		h = (h + 1) & mask
+	hash := rt.Hash(t.node(n).Func)
+	for h := range mask + 1 {
+		if e := t.entry(table, (hash+h)&mask); *e == 0 {
+			t.table(table).Count++
+			memory.StoreRel32(e, n)
+			return
+		}
 	}
-	t.table(table).Count++
-	memory.StoreRel32(t.entry(table, h), n)
 }
 
 // ByEntry returns the node in cell whose function begins at the given address,

@@ -3,6 +3,7 @@ package tree
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -334,6 +335,65 @@ func TestWrappersAreNotFolded(t *testing.T) {
 	}
 }
 
+// TestAdapters goes through an adapter to three functions, one below the other, and back: each is in its place below
+// the others, and the recursion ends at the first of them.
+func TestAdapters(t *testing.T) {
+	m := newMachine(t, minTree, false)
+	a, outer, middle, inner := m.function(1), m.function(1), m.function(1), m.function(1)
+	a.Flags |= rt.MetaFlagAdapter
+	var first, last []uint32
+	for round := range 4 {
+		last = nil
+		for _, f := range []*meta{a, outer, a, middle, a, inner} {
+			n := m.enter(f)
+			if len(last) > 0 && round == 0 {
+				if up := m.tree.node(n).Parent; up != last[len(last)-1] {
+					t.Errorf("%s is called by node %d, want %d", f.name, up, last[len(last)-1])
+				}
+			}
+			last = append(last, n)
+			m.call(n, 0)
+		}
+		if round == 0 {
+			first = last
+		}
+	}
+	if back := last[1]; m.tree.Home(back) != first[1] || m.tree.Home(last[0]) != last[0] {
+		t.Errorf("the recursion is folded at %d, want %d; the adapter below it at %d", m.tree.Home(back), first[1],
+			m.tree.Home(last[0]))
+	}
+	if have, want := m.validate(), 6+2; have != want { // and the adapter as inner calls it, and outer as that one does
+		t.Errorf("%d nodes, want %d", have, want)
+	}
+}
+
+// TestAdaptersAlone has recursion that consists of adapters, wrappers and places of faults: it is folded, too.
+func TestAdaptersAlone(t *testing.T) {
+	m := newMachine(t, minTree, false)
+	f, a, b, w := m.function(1), m.function(1), m.function(1), m.function(1)
+	a.Flags |= rt.MetaFlagAdapter
+	b.Flags |= rt.MetaFlagAdapter
+	w.Flags |= rt.MetaFlagWrapper
+	m.call(m.enter(f), 0)
+	faults := map[uint32]uint32{}
+	for round := range 100 {
+		n := m.tree.Home(m.enter(a))
+		if round%2 == 0 { // the runtime knows the places of faults
+			if faults[n] == 0 {
+				faults[n] = m.tree.EnterFault(n, 0x401234)
+			}
+			m.call(faults[n], 0)
+		} else {
+			m.call(n, 0)
+		}
+		m.call(m.enter(w), 0)
+		m.call(m.enter(b), 0)
+	}
+	if have, most := m.validate(), 20; have > most {
+		t.Errorf("%d nodes, want at most %d", have, most)
+	}
+}
+
 // TestBudget uses up the region: counts go on, at overflow nodes, one for each
 // function, and in the end in the sink; nothing is written outside.
 func TestBudget(t *testing.T) {
@@ -395,7 +455,10 @@ func randomCalls(t testing.TB, seed uint64, steps int) {
 	full := seed%2 == 0
 	m := newMachine(t, 1<<26, full)
 	for range 3 + r.IntN(30) {
-		m.function(1 + r.IntN(6))
+		f := m.function(1 + r.IntN(6))
+		if seed%3 == 0 && r.IntN(3) == 0 {
+			f.Flags |= rt.MetaFlagAdapter
+		}
 	}
 	paths := map[string]uint32{} // reference: path of sites → node
 	counts := map[uint32]uint64{}
@@ -421,8 +484,8 @@ func randomCalls(t testing.TB, seed uint64, steps int) {
 			t.Fatalf("seed %d: path %s has nodes %d and %d", seed, path, have, node)
 		}
 		paths[path] = node
-		if i := strings.Index(up.path, ":"+f.name+"/"); !full && i >= 0 {
-			path = up.path[:i+len(f.name)+2] // what it calls hangs below the first entry of f
+		if i := strings.LastIndex(up.path, ":"+f.name+"/"); !full && i >= 0 && m.folds(f, up.path[i:]) {
+			path = up.path[:i+len(f.name)+2] // what it calls hangs below that entry of f
 		}
 		*s = append(*s, frame{f, node, path})
 	}
@@ -441,6 +504,16 @@ func randomCalls(t testing.TB, seed uint64, steps int) {
 			t.Fatalf("seed %d: node %d counted %d times, want %d", seed, node, m.counted[node], n)
 		}
 	}
+}
+
+// folds tells whether a call of f is folded into one of its own further out, from where on path is what was called.
+func (m *machine) folds(f *meta, path string) bool {
+	if f.Flags&rt.MetaFlagAdapter == 0 {
+		return true
+	}
+	return !slices.ContainsFunc(m.metas, func(g *meta) bool {
+		return g.Flags&rt.MetaFlagAdapter == 0 && strings.Contains(path, ":"+g.name+"/")
+	})
 }
 
 func TestByEntry(t *testing.T) {

@@ -92,6 +92,8 @@ func check(err error) {
 
 var actions = map[string]func(){
 	"work": func() {},
+	"busy": busy,
+	"ever": func() { fmt.Println("ever", recur(20)) }, // three million contexts, if recursion is not folded
 	"end":  func() { end() },
 	"endless": func() {
 		fmt.Println("ready")

@@ -129,6 +129,24 @@ func goexit(n int) {
 	<-done
 }
 
+//go:noinline
+func large(n int) int {
+	var room [1 << 13]int
+	room[n] = leaf(n)
+	return room[n/2]
+}
+
+// grow needs a larger stack in the first function that a goroutine enters after it was scheduled.
+func grow(n int) {
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		runtime.Gosched()
+		large(n)
+	}()
+	<-done
+}
+
 func pull(n int) int {
 	next, stop := iter.Pull(func(yield func(int) bool) {
 		for i := range n {
@@ -211,7 +229,7 @@ func worker(seed int, until time.Time, depth int) {
 	r := rand.New(rand.NewPCG(uint64(seed), 1))
 	for time.Now().Before(until) {
 		n := r.IntN(depth)
-		switch r.IntN(11) {
+		switch r.IntN(12) {
 		case 0:
 			random(r, min(12, depth/4))
 		case 1:
@@ -246,6 +264,8 @@ func worker(seed int, until time.Time, depth int) {
 				wg.Go(func() { mu.Lock(); leaf(n); runtime.Gosched(); mu.Unlock() })
 			}
 			wg.Wait()
+		case 11:
+			grow(n)
 		}
 	}
 }

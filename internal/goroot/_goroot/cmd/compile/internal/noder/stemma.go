@@ -20,3 +20,6 @@ func stemmaPragma(decl *syntax.FuncDecl) ir.PragmaFlag {
 	}
 	return 0
 }
+
+// stemmaHasRead is told of each function whose body has been read.
+func stemmaHasRead(fn *ir.Func) { ssagen.StemmaFindAdapter(fn) }

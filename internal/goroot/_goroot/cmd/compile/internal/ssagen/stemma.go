@@ -107,6 +107,7 @@ type stemmaFunc struct {
 // garbage collector must know of is live but the arguments, and the slow path
 // is not a safe point.
 func (s *state) stemmaEnter() {
+	stemmaMarkAdapter(s.curfn)
 	s.stemma.mode = stemmaModeOf(s.curfn)
 	switch s.stemma.mode {
 	case stemmaFull:
@@ -361,6 +362,7 @@ func (s *state) stemmaFinish() {
 }
 
 var _ [rt.FuncFlagSlot & (abi.FuncFlagTopFrame | abi.FuncFlagSPWrite | abi.FuncFlagAsm)]struct{} = [0]struct{}{}
+var _ [rt.FuncFlagAdapter & (abi.FuncFlagTopFrame | abi.FuncFlagSPWrite | abi.FuncFlagAsm)]struct{} = [0]struct{}{}
 
 // StemmaEnterAux marks an SSA value WB that calls [StemmaSlowSym]; those of more do so too.
 const StemmaEnterAux = rt.EnterAux

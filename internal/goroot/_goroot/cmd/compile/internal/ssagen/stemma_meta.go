@@ -418,6 +418,9 @@ func (m *stemmaMeta) flags() (f uint32) {
 	if m.slot {
 		f |= rt.MetaFlagSlot
 	}
+	if stemmaIsAdapter(m.fn) {
+		f |= rt.MetaFlagAdapter
+	}
 	return f
 }
 

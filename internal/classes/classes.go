@@ -1,9 +1,12 @@
-package cct
+// Package classes adds up calls by what kind of function makes them, and what kind they are of.
+package classes
 
 import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/stemma-go/stemma/internal/cct"
 )
 
 // A Class sums up the calls from one kind of function to another (CCCP, tables 1 and 2).
@@ -21,12 +24,12 @@ const (
 	kindNative      = "native"
 )
 
-// Classes adds up the contexts of t by what their function is and what called it. application
-// tells what is the application among functions that are instrumented: see [Tree.Application]. A
+// Of adds up the contexts of t by what their function is and what called it. application
+// tells what is the application among functions that are instrumented: see [Application]. A
 // callee is a native if it is entered as one. The memory that a native allocates is the native's.
 // What calls a program from outside is no function; inlined functions are functions
 // like others. Classes are in the order of CCCP's table 2, natives and the outside behind.
-func (t *Tree) Classes(application func(fn uint32) bool) []Class {
+func Of(t *cct.Tree, application func(fn uint32) bool) []Class {
 	app := make([]bool, len(t.Funcs))
 	for i := range t.Funcs {
 		app[i] = application(uint32(i))
@@ -35,7 +38,7 @@ func (t *Tree) Classes(application func(fn uint32) bool) []Class {
 		switch node := t.Nodes[n]; {
 		case t.Funcs[node.Func].Pseudo:
 			return kindOutside
-		case t.Sites[node.Site].Via == ViaNative:
+		case t.Sites[node.Site].Via == cct.ViaNative:
 			return kindNative
 		case app[node.Func]:
 			return kindApplication
@@ -47,7 +50,7 @@ func (t *Tree) Classes(application func(fn uint32) bool) []Class {
 		if n.Count == 0 {
 			continue
 		}
-		call, caller := t.allocator(uint32(i))
+		call, caller := t.Allocator(uint32(i))
 		callee := kindNative
 		if call == caller { // not an allocation
 			caller, callee = n.Parent, kind(uint32(i))
@@ -76,17 +79,17 @@ func (t *Tree) Classes(application func(fn uint32) bool) []Class {
 // the application. Where a function's file is not known, that of another one of its
 // package decides, and else its name: Go's own packages have no dot in the first element of their
 // path, which is not that of the main module.
-func (t *Tree) Application() func(fn uint32) bool {
+func Application(t *cct.Tree) func(fn uint32) bool {
 	library := make(map[string]bool)
-	goroot, own := t.goroot(), t.mainElement()
+	root, own := goroot(t), mainElement(t)
 	for _, f := range t.Funcs {
 		if f.File != "" && !f.Pseudo && !f.Type {
-			p := Package(f.Name)
-			library[p] = library[p] || isLibrary(p, f.File, goroot, own)
+			p := cct.Package(f.Name)
+			library[p] = library[p] || isLibrary(p, f.File, root, own)
 		}
 	}
 	return func(fn uint32) bool {
-		p := Package(t.Funcs[fn].Name)
+		p := cct.Package(t.Funcs[fn].Name)
 		if lib, ok := library[p]; ok {
 			return !lib
 		}
@@ -96,13 +99,13 @@ func (t *Tree) Application() func(fn uint32) bool {
 
 // Standard returns a function that tells whether functions of the tree belong to Go: the standard library or the
 // runtime.
-func (t *Tree) Standard() func(fn uint32) bool {
-	goroot, own := t.goroot(), t.mainElement()
+func Standard(t *cct.Tree) func(fn uint32) bool {
+	root, own := goroot(t), mainElement(t)
 	return func(fn uint32) bool {
 		f := t.Funcs[fn]
-		pkg := Package(f.Name)
-		if path.IsAbs(f.File) && goroot != "" && !isMain(pkg) { // not what the compiler made
-			return strings.HasPrefix(f.File, goroot+"/")
+		pkg := cct.Package(f.Name)
+		if path.IsAbs(f.File) && root != "" && !isMain(pkg) { // not what the compiler made
+			return strings.HasPrefix(f.File, root+"/")
 		}
 		return !isMain(pkg) && !f.Pseudo && !f.Type && isGo(pkg, own)
 	}
@@ -132,9 +135,9 @@ func isGo(pkg, own string) bool {
 
 // mainElement returns the first element of the path of package main, if it was built with
 // -trimpath, so that its files tell, and else "".
-func (t *Tree) mainElement() string {
+func mainElement(t *cct.Tree) string {
 	for _, f := range t.Funcs {
-		if first := firstElement(f.File); f.File != "" && isMain(Package(f.Name)) {
+		if first := firstElement(f.File); f.File != "" && isMain(cct.Package(f.Name)) {
 			return first
 		}
 	}
@@ -151,9 +154,9 @@ func firstElement(pkg string) string {
 
 // goroot returns where Go's own packages are, or "" where files do not tell. No other module has a
 // package with a path that begins with internal/, nor one with the path os or sync.
-func (t *Tree) goroot() string {
+func goroot(t *cct.Tree) string {
 	for _, f := range t.Funcs {
-		p := Package(f.Name)
+		p := cct.Package(f.Name)
 		if firstElement(p) != "internal" && !slices.Contains([]string{"os", "sync", "errors", "unicode/utf8"}, p) {
 			continue
 		}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A tester builds and runs tests.
+type tester struct {
+	stemma  string
+	builds  []build
+	timeout time.Duration
+}
+
+// A result is what came out of one test.
+type result struct {
+	name      string
+	unusable  string            // why it cannot be compared: plain Go does not build it, or it does not end
+	different map[string]string // how, by builds
+}
+
+// outcome returns a few words on r.
+func (r *result) outcome() string {
+	switch {
+	case r.unusable != "":
+		return "left out"
+	case len(r.different) > 0:
+		return "different with " + strings.Join(slices.Sorted(maps.Keys(r.different)), ", ")
+	}
+	return "the same"
+}
+
+// An outcome is what can be seen of a run.
+type outcome struct {
+	code int // -2 if it did not end in time
+	text string
+}
+
+// tries is how often builds are compared before they are said to differ: some tests print what depends on time.
+const tries = 3
+
+// try compares all builds of a test in a directory that is made, and removed.
+func (t *tester) try(c *testCase, work string) *result {
+	r := &result{name: c.name, different: map[string]string{}}
+	defer os.RemoveAll(work)
+	src := filepath.Join(work, "src")
+	if err := os.MkdirAll(src, 0o777); err != nil {
+		r.unusable = err.Error()
+		return r
+	}
+	dir, pkg, err := c.setUp(src)
+	if err != nil {
+		r.unusable = err.Error()
+		return r
+	}
+	exe := filepath.Join(work, "a.exe")
+	if out, err := t.build(c, dir, pkg, exe, "go", "build"); err != nil {
+		r.unusable = "plain Go does not build it: " + firstLine(out)
+		return r
+	}
+	plain := []outcome{t.run(c, exe, dir, nil)}
+	if plain[0].code == -2 {
+		r.unusable = "it does not end in plain Go"
+		return r
+	}
+	for _, b := range t.builds {
+		instrumented := filepath.Join(work, "instrumented.exe")
+		words := slices.Concat([]string{t.stemma, "build"}, b.flags)
+		if out, err := t.build(c, dir, pkg, instrumented, words...); err != nil {
+			r.different[b.name] = "it is not built: " + out
+			continue
+		}
+		how := ""
+		for try := range tries {
+			if try > 0 {
+				plain = append(plain, t.run(c, exe, dir, nil))
+			}
+			have := t.run(c, instrumented, dir, append(b.env, "STEMMA_OUT="+filepath.Join(work, "out")))
+			if how = have.differs(plain); how == "" {
+				break
+			}
+		}
+		if how != "" {
+			r.different[b.name] = how
+		}
+	}
+	return r
+}
+
+// differs tells how o is another outcome than all of plain, or returns "".
+func (o outcome) differs(plain []outcome) string {
+	if slices.Contains(plain, o) {
+		return ""
+	}
+	first := plain[0]
+	if o.code != first.code {
+		return fmt.Sprintf("exit code %d, want %d\n%.1000s", o.code, first.code, o.text)
+	}
+	return fmt.Sprintf("it prints\n%.1000s\nwant\n%.1000s", o.text, first.text)
+}
+
+// build builds pkg.
+func (t *tester) build(c *testCase, dir, pkg, exe string, words ...string) (out string, err error) {
+	cmd := exec.Command(words[0], slices.Concat(words[1:], c.flags, []string{"-o", exe, pkg})...)
+	cmd.Dir = dir
+	cmd.Env = append(append(os.Environ(), "GOWORK=off", "GOFLAGS="), c.env...)
+	text, err := cmd.CombinedOutput()
+	return string(text), err
+}
+
+// numbers are what differs in stacks: addresses, goroutines, process IDs.
+var numbers = regexp.MustCompile(`\b(0x[0-9a-f]+|[0-9]+)\b`)
+
+// run runs a program of the test.
+func (t *tester) run(c *testCase, exe, dir string, env []string) outcome {
+	ctx, cancel := context.WithTimeout(context.Background(), t.timeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, exe, c.args...)
+	cmd.Dir, cmd.WaitDelay = dir, 5*time.Second
+	if c.action == "run" {
+		cmd.Dir = filepath.Join(c.dir, filepath.Dir(c.name)) // some read what lies beside them
+	}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
+	cmd.Env = slices.Concat(os.Environ(), []string{"GOFLAGS="}, c.env, env)
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return outcome{-2, string(out)}
+	}
+	if err != nil && cmd.ProcessState == nil {
+		return outcome{-3, err.Error()}
+	}
+	return outcome{cmd.ProcessState.ExitCode(), numbers.ReplaceAllString(string(out), "N")}
+}
+
+// firstLine returns what a build has to say.
+func firstLine(out string) string {
+	for line := range strings.Lines(out) {
+		if !strings.HasPrefix(line, "#") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,124 @@
+package cct
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/stemma-go/stemma/profile"
+)
+
+// Goroutines wait in functions of the runtime, nearly all of them in gopark. What was sampled
+// there is the time of the function that waits: the innermost one outside of the runtime. The
+// frames below it tell why it waits.
+
+// waits tells whether t has samples of goroutines that wait.
+func (t *Tree) waits() bool {
+	return t.Type == profile.SampledWait || t.Type == profile.SampledWaits
+}
+
+// Waiter returns the node of the function that a value of node n belongs to: n itself, but for
+// samples of goroutines that wait. If all of a goroutine is the runtime's it is that of the
+// function that the goroutine began with.
+func (t *Tree) Waiter(n uint32) uint32 {
+	if !t.waits() {
+		return n
+	}
+	for t.Funcs[t.Nodes[n].Func].inRuntime() {
+		up := t.Nodes[n].Parent
+		if up == 0 || t.Funcs[t.Nodes[up].Func].Pseudo {
+			break
+		}
+		n = up
+	}
+	return n
+}
+
+// inRuntime tells whether f is a function of the runtime, under whichever package's name: with
+// time.Sleep and sync.runtime_Semacquire other packages declare functions that the runtime defines.
+func (f *Func) inRuntime() bool {
+	pkg := Package(f.Name)
+	if pkg == "runtime" || strings.HasPrefix(pkg, "internal/runtime/") || strings.HasPrefix(pkg, "runtime/internal/") {
+		return true
+	}
+	first, _, _ := strings.Cut(pkg, "/")
+	if f.Pseudo || pkg == "main" || strings.Contains(first, ".") {
+		return false
+	}
+	dir := path.Dir(f.File)
+	return dir == "runtime" || strings.HasSuffix(dir, "/src/runtime") ||
+		strings.HasPrefix(strings.TrimPrefix(f.Name, pkg+"."), "runtime_")
+}
+
+// waitReasons are the reasons to wait, in the words of package runtime, by the functions in which goroutines wait.
+var waitReasons = map[string]string{
+	"runtime.chanrecv":                       "chan receive",
+	"runtime.chansend":                       "chan send",
+	"runtime.selectgo":                       "select",
+	"runtime.block":                          "select (no cases)",
+	"runtime.semacquire1":                    "semacquire",
+	"runtime.coroswitch":                     "coroutine",
+	"runtime.gcParkAssist":                   "GC assist wait",
+	"runtime.cgocall":                        "system call",
+	"time.Sleep":                             "sleep",
+	"runtime.timeSleep":                      "sleep",
+	"sync.runtime_notifyListWait":            "sync.Cond.Wait",
+	"sync.runtime_SemacquireWaitGroup":       "sync.WaitGroup.Wait",
+	"sync.runtime_SemacquireMutex":           "sync.Mutex.Lock",
+	"internal/sync.runtime_SemacquireMutex":  "sync.Mutex.Lock",
+	"sync.runtime_SemacquireRWMutex":         "sync.RWMutex.Lock",
+	"sync.runtime_SemacquireRWMutexR":        "sync.RWMutex.RLock",
+	"internal/poll.runtime_pollWait":         "IO wait",
+	"internal/poll.runtime_pollWaitCanceled": "IO wait",
+	"os/signal.signal_recv":                  "signal",
+}
+
+// reason returns why the goroutines of node n wait, "" if its frames do not tell. Of several functions that
+// tell the outermost one knows best.
+func (t *Tree) reason(n uint32) (why string) {
+	end := t.Waiter(n)
+	for ; ; n = t.Nodes[n].Parent {
+		why = cmp.Or(waitReasons[t.Funcs[t.Nodes[n].Func].Name], why)
+		if n == end {
+			break
+		}
+	}
+	if why == "" && Package(t.Funcs[t.Nodes[end].Func].Name) == "syscall" {
+		return "system call"
+	}
+	return why
+}
+
+// shownReasons is how many reasons a group shows.
+const shownReasons = 2
+
+// addReasons gives groups of functions that wait their reasons, those with most of the time first. of is the group of
+// each node.
+func (t *Tree) addReasons(groups []Group, of []uint32) {
+	if !t.waits() {
+		return
+	}
+	sums := make([]map[string]uint64, len(groups))
+	for i, n := range t.Nodes {
+		if n.Count == 0 {
+			continue
+		}
+		if why := t.reason(uint32(i)); why != "" {
+			if sums[of[i]] == nil {
+				sums[of[i]] = make(map[string]uint64)
+			}
+			sums[of[i]][why] += n.Count
+		}
+	}
+	for i, sum := range sums {
+		list := slices.SortedFunc(maps.Keys(sum), func(a, b string) int {
+			return cmp.Or(cmp.Compare(sum[b], sum[a]), cmp.Compare(a, b))
+		})
+		if len(list) > shownReasons {
+			list = append(list[:shownReasons:shownReasons], "…")
+		}
+		groups[i].Why = strings.Join(list, ", ")
+	}
+}

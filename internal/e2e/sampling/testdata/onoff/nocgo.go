@@ -1,0 +1,7 @@
+//go:build !cgo
+
+package main
+
+import "sync"
+
+func startC(*sync.WaitGroup) {}

@@ -1,0 +1,47 @@
+// A function's source with what its lines have.
+import { $, make, place } from './dom.js';
+import { ask } from './ask.js';
+import { page, selected, toFunction, unitOf, valueName } from './state.js';
+import { amount, counted, plural } from './words.js';
+import { choose } from './copy.js';
+import { firstFunction } from './flame.js';
+import { changeCell } from './table.js';
+import { showFound } from './search.js';
+
+const ifAny = n => make('td', {}, n ? amount(n) : '');
+
+function lineRow(l, most) {
+  const { base } = page.info, hot = l.self || l.total;
+  const row = make('tr', { class: hot ? 'hot' : '' }, ifAny(l.self), ifAny(l.total),
+    ...(base ? [l.base || l.self ? changeCell(l.self || 0, l.base || 0) : make('td')] : []),
+    make('td', {}, String(l.line)), make('td', { class: 'code' }, l.text));
+  row.style.setProperty('--part', `${100 * (l.total || l.self || 0) / most}%`);
+  return row;
+}
+
+export async function showSource(mine) {
+  const { state, info, again } = page, func = state.func ||= await firstFunction();
+  const a = await ask('source', { value: valueName(), func, ...selected() }, {}, again);
+  if (mine !== page.shown) return undefined;
+  const most = Math.max(1, ...a.lines.map(l => l.total || l.self || 0));
+  const rows = a.lines.map(l => lineRow(l, most));
+  if (a.folded.lines) {
+    rows.push(make('tr', { class: 'fold' }, make('td', {}, amount(a.folded.self)), make('td'),
+      ...(info.base ? [make('td')] : []), make('td'),
+      make('td', { class: 'code' }, `on ${plural(a.folded.lines, 'other line')}, in other files or of unknown place`)));
+  }
+  const f = a.function, sampled = unitOf().unit === 'nanoseconds';
+  const at = `${f.file || ''}${f.line ? ':' + f.line : ''}`;
+  const head = make('tr', {}, make('th', {}, sampled ? 'in the line' : 'of callees'),
+    make('th', {}, 'with those below'),
+    ...(info.base ? [make('th', {}, 'change')] : []), make('th', {}, 'line'), make('th', { class: 'name' }, ''));
+  const note = make('p', { class: 'note' }, `${f.name} ${at} · own ${counted(f.self)}, total ${counted(f.total)}`,
+    a.why ? ` · no text: ${a.why}` : '');
+  const table = make('table', { class: 'source' }, make('thead', {}, head), make('tbody', {}, ...rows));
+  const box = make('div', { class: 'scroll', tabindex: 0 }, note, table);
+  place('source ' + func, box);
+  $('crumbs').replaceChildren(make('button', { onclick: () => toFunction('sandwich', f.key) }, f.name));
+  showFound([]);
+  choose(f.name);
+  return box;
+}
