@@ -104,7 +104,7 @@ func Standard(t *cct.Tree) func(fn uint32) bool {
 	return func(fn uint32) bool {
 		f := t.Funcs[fn]
 		pkg := cct.Package(f.Name)
-		if f.File != "" && root != "" && !isMain(pkg) {
+		if path.IsAbs(f.File) && root != "" && !isMain(pkg) { // not what the compiler made
 			return strings.HasPrefix(f.File, root+"/")
 		}
 		return !isMain(pkg) && !f.Pseudo && !f.Type && isGo(pkg, own)

@@ -113,7 +113,8 @@ func (c *costs) addSide(g *group, side int, roots []bool) {
 			c.steps[up].addGo(side, uint32(i), counts[i])
 		}
 		// Of another release of Go only what others call counts.
-		hidden := g.otherGo && (k.standard && c.kinds[upRow].standard || k.runtime || k.isType && inGo[n.Parent])
+		byGo := c.kinds[upRow].standard || c.kinds[upRow].pseudo
+		hidden := g.otherGo && (k.standard && byGo || k.runtime || k.isType && inGo[n.Parent])
 		if k.counts && !hidden {
 			at[i] = c.step(up, row)
 		} else if isCalls || hidden {

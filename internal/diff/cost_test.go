@@ -153,6 +153,36 @@ func TestNewTests(t *testing.T) {
 	}
 }
 
+// TestOtherGo compares builds by two releases of Go: what is inside of the library, or begins there, has no cost.
+func TestOtherGo(t *testing.T) {
+	base := program{"main.main": calls("fmt.Print 50, sync.init"), "fmt.Print": calls("os.Write 2, main.String")}
+	for edit, want := range map[string]string{
+		"os.Write 2, main.String":                 "",
+		"os.Write 3, os.Sync, main.String":        "",
+		"os.Write 2, main.String 2":               "fmt.Print → main.String 50→100",
+		"fmt.inner":                               "",
+		"fmt.inner, os.Write 80, runtime.memmove": "",
+	} {
+		new := program{"main.main": base["main.main"], "fmt.Print": calls(edit),
+			"fmt.inner": calls("os.Read 7, main.String")}
+		a, b := base.side("base"), new.side("new")
+		b.Go = []string{"go1.26.9"}
+		d := compare(t, a, b, Options{})
+		results, err := d.Check(d.Gate(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have := ""
+		for _, i := range results[0].Over {
+			x := d.Over(results[0], i)
+			have += fmt.Sprintf("%s %d→%d", x.Name, x.Base, x.New)
+		}
+		if have != want {
+			t.Errorf("fmt.Print calls %s: have %q, want %q", edit, have, want)
+		}
+	}
+}
+
 // TestChance compares programs that differ in what Go does by chance.
 func TestChance(t *testing.T) {
 	base := program{"main.main": calls("runtime.typeAssert 5, sync.(*Pool).Get 3"),
