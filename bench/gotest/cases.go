@@ -21,6 +21,7 @@ type testCase struct {
 	dir    string
 	action string
 	flags  []string // of the go command
+	more   []string // files beside it that belong to it
 	args   []string // of the program
 	env    []string // of both
 	single bool     // each file is a package
@@ -107,6 +108,8 @@ func parseCase(name, dir string, src []byte) *testCase {
 				w = "-gcflags=all=" + w
 			}
 			c.flags = append(c.flags, w)
+		case strings.HasSuffix(w, ".go") && len(c.args) == 0: // as go run has it
+			c.more = append(c.more, filepath.Base(w))
 		default:
 			c.args = append(c.args, w)
 		}
@@ -123,29 +126,33 @@ func split(line string) (words []string) {
 }
 
 // setUp makes what is built in the empty directory work, and returns where the go command runs and what it builds.
-func (c *testCase) setUp(work string) (dir, pkg string, err error) {
+func (c *testCase) setUp(work string) (dir string, pkg []string, err error) {
 	file := filepath.Join(c.dir, c.name)
 	switch c.action {
 	case "run", "buildrun":
-		return work, file, nil
+		files := []string{file}
+		for _, name := range c.more {
+			files = append(files, filepath.Join(filepath.Dir(file), name))
+		}
+		return work, files, nil
 	case "runoutput":
-		cmd := exec.Command("go", append([]string{"run", file}, c.args...)...)
-		cmd.Dir = filepath.Dir(file) // arguments are files beside it
+		cmd := exec.Command("go", append([]string{"run", filepath.Base(file)}, c.more...)...)
+		cmd.Dir = filepath.Dir(file)
 		out, err := cmd.Output()
 		if err != nil {
-			return "", "", fmt.Errorf("go run: %w", err)
+			return "", nil, fmt.Errorf("go run: %w", err)
 		}
 		generated := filepath.Join(work, "generated.go")
-		return work, generated, os.WriteFile(generated, out, 0o666)
+		return work, []string{generated}, os.WriteFile(generated, out, 0o666)
 	}
 	from := strings.TrimSuffix(file, ".go") + ".dir"
 	if c.action == "runindir" {
 		if err := os.CopyFS(work, os.DirFS(from)); err != nil {
-			return "", "", err
+			return "", nil, err
 		}
-		return work, ".", writeModule(work, filepath.Base(from))
+		return work, []string{"."}, writeModule(work, filepath.Base(from))
 	}
-	return work, ".", c.makeModule(from, work)
+	return work, []string{"."}, c.makeModule(from, work)
 }
 
 var (

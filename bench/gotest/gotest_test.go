@@ -19,6 +19,7 @@ func TestParseCase(t *testing.T) {
 		"//go:build cgo\n\n// run -gcflags='all=-N -l' -goexperiment x a b\n": {action: "run",
 			flags: []string{"-gcflags=all=-N -l"}, env: []string{"GOEXPERIMENT=x"}, args: []string{"a", "b"}},
 		"// rundir -s\n":       {action: "rundir", single: true},
+		"// run cmplx1.go a":   {action: "run", more: []string{"cmplx1.go"}, args: []string{"a"}},
 		"// errorcheck\n":      nil,
 		"package p\n// run\n":  nil,
 		"// Copyright\n// run": nil,

@@ -109,8 +109,8 @@ func (o outcome) differs(plain []outcome) string {
 }
 
 // build builds pkg.
-func (t *tester) build(c *testCase, dir, pkg, exe string, words ...string) (out string, err error) {
-	cmd := exec.Command(words[0], slices.Concat(words[1:], c.flags, []string{"-o", exe, pkg})...)
+func (t *tester) build(c *testCase, dir string, pkg []string, exe string, words ...string) (out string, err error) {
+	cmd := exec.Command(words[0], slices.Concat(words[1:], c.flags, []string{"-o", exe}, pkg)...)
 	cmd.Dir = dir
 	cmd.Env = append(append(os.Environ(), "GOWORK=off", "GOFLAGS="), c.env...)
 	text, err := cmd.CombinedOutput()
