@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/browser"
@@ -49,7 +50,38 @@ func hostileRecord(t *testing.T) string {
 	})
 }
 
-// tab starts a browser and returns an empty tab of it.
+// chromium is the browser of all tests, which is started for the first, and where it writes.
+var chromium struct {
+	sync.Mutex
+	b   *browser.Browser
+	dir string
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if chromium.b != nil {
+		_ = chromium.b.Close()
+		_ = os.RemoveAll(chromium.dir)
+	}
+	os.Exit(code)
+}
+
+// started returns the browser.
+func started(path string) (*browser.Browser, error) {
+	chromium.Lock()
+	defer chromium.Unlock()
+	if chromium.b != nil {
+		return chromium.b, nil
+	}
+	var err error
+	if chromium.dir, err = os.MkdirTemp("", "stemma-display"); err != nil {
+		return nil, err
+	}
+	chromium.b, err = browser.Start(path, chromium.dir)
+	return chromium.b, err
+}
+
+// tab returns an empty tab of the browser, which is closed when the test ends.
 func tab(t *testing.T) *browser.Page {
 	t.Helper()
 	path, err := browser.Find()
@@ -59,15 +91,15 @@ func tab(t *testing.T) *browser.Page {
 	if testing.Short() {
 		t.Skip("starts a browser; run without -short")
 	}
-	b, err := browser.Start(path, t.TempDir())
+	b, err := started(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = b.Close() })
 	p, err := b.Open(1280, 800)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = p.Call("Page.close", nil, nil) })
 	return p
 }
 
