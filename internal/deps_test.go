@@ -44,7 +44,7 @@ const rule = `
 	internal/acyclic: ;
 	internal/callgraph: internal/record, internal/acyclic;
 	internal/cce: internal/goroot/rt, internal/acyclic;
-	internal/cct: profile;
+	internal/cct: profile, internal/engine;
 	internal/decode: internal/cct, internal/record;
 	internal/classes: internal/cct;
 	internal/similarity: internal/cct;

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -44,17 +45,17 @@ func buildFor(name string) string {
 	case profile.Live.Name, profile.Objects.Name:
 		return "-metrics=calls,alloc,live"
 	case profile.Wait.Name, profile.Waits.Name:
-		return "-metrics=calls,wait or -engine=sample"
+		return "-metrics=calls,wait or " + engine.Giving(engine.Samples)
 	case profile.Held.Name, profile.Holds.Name, profile.Run.Name, profile.Goroutines.Name:
 		return "-metrics=calls,wait"
 	case profile.CPU.Name:
-		return "-metrics=calls,cpu or -engine=sample"
+		return "-metrics=calls,cpu or " + engine.Giving(engine.Samples)
 	case profile.Samples.Name:
-		return "-engine=sample"
+		return engine.Giving(engine.Samples)
 	case profile.Ops.Name:
 		return "-metrics=calls,ops"
 	}
-	return "-engine=cct"
+	return engine.Giving(engine.Counts)
 }
 
 // OfCosts expands the nodes of p with its operations, each of which counts for what those of its class cost. The

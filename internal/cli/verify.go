@@ -22,8 +22,8 @@ func verifyCommand() *command {
 		long: `Verify builds a program with the checker, runs it as stemma run does, and
 compares the contexts that it recorded with stack walks made at the same
 moments: function, file, line and inlining of every frame, and the
-context in which the goroutine was started. With -engine=cct each inlined call is
-also counted by itself, and the counts compared. With -live it compares what such
+context in which the goroutine was started. Where calls are counted, each inlined
+call is also counted by itself, and the counts compared. With -live it compares what such
 a program has left in live directories, without running anything.
 
 It prints "checked N contexts, M mismatches", and the number of each kind. If M

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/diff"
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/internal/store"
@@ -149,7 +150,7 @@ func (c *Result) compare() (err error) {
 		limits := c.d.Gate()
 		if len(limits) == 0 {
 			return fmt.Errorf("-gate: %s and %s have neither calls nor operations in common; record both with "+
-				"-engine=cct", c.sides[0].Name, c.sides[1].Name)
+				engine.Giving(engine.Counts), c.sides[0].Name, c.sides[1].Name)
 		}
 		hard = append(limits, hard...)
 	}

@@ -141,8 +141,7 @@ func (l *Dir) openTree() error {
 	return nil
 }
 
-// read reads the header page. It is one read of one page, so the numbers fit
-// together even while the program goes on: what it adds later is beyond used.
+// read reads the header page. What the program adds later is beyond used.
 // Numbers that no program writes are errors, before anything depends on them.
 func (h *Header) read(tree *File) error {
 	b, err := tree.Head(layout.HeaderSize)
@@ -271,6 +270,16 @@ type treeWalk struct {
 	end     int64 // of what may be read
 }
 
+// readLater reads the records of functions that the program has written since they were read.
+func (w *treeWalk) readLater() error {
+	var later Header
+	if err := later.read(w.tree); err != nil {
+		return err
+	}
+	w.live.Header.FuncsUsed = later.FuncsUsed
+	return w.funcs.Read()
+}
+
 // object reads the object at off and returns its size, 0 to end the walk.
 // A zero word is skipped: the program counts the bytes of an object as used before
 // it writes the first word, and may have been killed in between.
@@ -291,6 +300,12 @@ func (w *treeWalk) object(off int64) (int64, error) {
 	fn, ok := w.funcs.ByID[word]
 	if !ok && uint32(word) == 0 {
 		return w.table(off, tableBytes(b)) // its tag is written last
+	}
+	if !ok {
+		if err := w.readLater(); err != nil {
+			return 0, err
+		}
+		fn, ok = w.funcs.ByID[word]
 	}
 	if !ok {
 		w.live.Note("tree: offset %d: node of a function %#x without a record; what follows was not read", off, word)

@@ -14,10 +14,14 @@ import (
 //
 // Nothing is written when a function returns: a node names its whole path, so
 // that the next entry tells which frames have gone.
+//
+// What it relies on is here, and the header has copies: pages of the file may become zeros at any time.
 type Calls struct {
 	file       memory.Span
 	tree       *Tree
 	goroutines uint32
+	end        uint32 // why the log has ended, an rt.CallsEnd constant
+	used       uint64 // bytes in use, with the header
 }
 
 // Init makes c write to size zeroed bytes at mem.
@@ -25,13 +29,13 @@ func (c *Calls) Init(t *Tree, mem unsafe.Pointer, size uint64) {
 	*c = Calls{file: memory.NewSpan(mem, size), tree: t}
 	c.file.Need(layout.CallsHeaderSize)
 	copy(c.header().Magic[:], layout.CallsMagic)
-	c.header().Used = layout.CallsHeaderSize
+	c.use(layout.CallsHeaderSize)
 }
 
 func (c *Calls) header() *layout.CallsHeader { return (*layout.CallsHeader)(c.file.At(0)) }
 
 // Used returns the bytes of the log that are in use.
-func (c *Calls) Used() uint64 { return c.header().Used }
+func (c *Calls) Used() uint64 { return c.used }
 
 // Goroutine returns the number of a new goroutine.
 func (c *Calls) Goroutine() uint32 {
@@ -43,8 +47,8 @@ func (c *Calls) Goroutine() uint32 {
 // has ended: then nothing more will be in it, so that it has no gaps. A node past
 // the budget has lost its path, and ends the log.
 func (c *Calls) Enter(goroutine, node uint32) bool {
-	if c.header().End == rt.CallsEndNone && (c.tree.inSink(node) || c.tree.node(node).Parent == overflowNode) {
-		c.header().End = rt.CallsEndNodes
+	if c.end == rt.CallsEndNone && (c.tree.inSink(node) || c.tree.node(node).Parent == overflowNode) {
+		c.ends(rt.CallsEndNodes)
 	}
 	return c.put(goroutine, node|rt.CallEnter)
 }
@@ -57,7 +61,7 @@ func (c *Calls) Go(goroutine, node, child uint32) {
 	if c.room(2 * layout.CallSize) {
 		c.write(0, goroutine, node|rt.CallGo)
 		c.write(layout.CallSize, child, rt.CallChild)
-		memory.StoreRel64(&c.header().Used, c.header().Used+2*layout.CallSize)
+		c.use(2 * layout.CallSize)
 	}
 }
 
@@ -67,19 +71,28 @@ func (c *Calls) put(goroutine, what uint32) bool {
 		return false
 	}
 	c.write(0, goroutine, what)
-	memory.StoreRel64(&c.header().Used, c.header().Used+layout.CallSize)
+	c.use(layout.CallSize)
 	return true
 }
 
 // room reports whether n more bytes can be written, and ends the log if not.
 func (c *Calls) room(n uint64) bool {
-	if c.header().End == rt.CallsEndNone && !c.file.Need(c.header().Used+n) {
-		c.header().End = rt.CallsEndFull
+	if c.end == rt.CallsEndNone && !c.file.Need(c.used+n) {
+		c.ends(rt.CallsEndFull)
 	}
-	return c.header().End == rt.CallsEndNone
+	return c.end == rt.CallsEndNone
 }
+
+// use counts n more bytes, which have been written.
+func (c *Calls) use(n uint64) {
+	c.used += n
+	memory.StoreRel64(&c.header().Used, c.used)
+}
+
+// ends ends the log.
+func (c *Calls) ends(why uint32) { c.end, c.header().End = why, why }
 
 // write writes an entry n bytes behind what is in use.
 func (c *Calls) write(n uint64, goroutine, what uint32) {
-	*(*layout.Call)(c.file.At(c.header().Used + n)) = layout.Call{Goroutine: goroutine, What: what}
+	*(*layout.Call)(c.file.At(c.used + n)) = layout.Call{Goroutine: goroutine, What: what}
 }

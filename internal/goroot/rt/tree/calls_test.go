@@ -70,3 +70,25 @@ func TestCallsNodes(t *testing.T) {
 		t.Errorf("have %v, end %d", have, callsHeader(mem).End)
 	}
 }
+
+// Pages of the log become zeros, or whatever another process writes: entries go on where they were.
+func TestCallsLost(t *testing.T) {
+	tree := &newMachine(t, minTree, true).tree
+	mem := make([]byte, layout.CallsHeaderSize+100*layout.CallSize)
+	var c Calls
+	c.Init(tree, unsafe.Pointer(&mem[0]), uint64(len(mem)))
+	for i := range 100 {
+		for k := range mem[:layout.CallsHeaderSize] {
+			mem[k] = byte(-i % 2) // zeros, or ones
+		}
+		if !c.Enter(1, RootNode) {
+			t.Fatalf("the log ended at entry %d", i)
+		}
+		if have, want := callsHeader(mem).Used, c.Used(); have != want || len(words(mem)) != i+1 {
+			t.Fatalf("entry %d: the header has %d bytes, want %d", i, have, want)
+		}
+	}
+	if c.Enter(1, RootNode) || callsHeader(mem).End != rt.CallsEndFull {
+		t.Error("a full log goes on")
+	}
+}
