@@ -3,9 +3,12 @@ package top
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/store"
 )
@@ -29,6 +32,9 @@ func Find(name string) (string, error) {
 	if isPID && store.IsLive(name) {
 		return name, nil
 	}
+	if dir := mapped(pid); dir != "" {
+		return dir, nil
+	}
 	found := ""
 	var last store.Source
 	for _, dir := range liveDirs(pid) {
@@ -45,6 +51,28 @@ func Find(name string) (string, error) {
 	}
 	return "", exit.Usagef("top: no program runs that records into %s here; name a process ID or a live directory",
 		store.OutDir)
+}
+
+// mapped returns the live directory whose main file a running process has mapped, "" if that cannot be seen: it may
+// record anywhere. A process in a container has another root.
+func mapped(pid int) string {
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(maps)) {
+		fields := strings.SplitN(strings.TrimSpace(line), "/", 2)
+		if len(fields) < 2 || !slices.Contains(engine.Files(), filepath.Base(fields[1])) {
+			continue
+		}
+		dir := "/" + filepath.Dir(fields[1])
+		for _, dir := range []string{dir, fmt.Sprintf("/proc/%d/root%s", pid, dir)} {
+			if store.IsLive(dir) {
+				return dir
+			}
+		}
+	}
+	return ""
 }
 
 // liveDirs returns the live directories in the working directory's stemma.out, and in that of the

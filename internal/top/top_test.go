@@ -3,10 +3,13 @@ package top
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -227,6 +230,25 @@ func TestFind(t *testing.T) {
 		if have, err := Find(bad); err == nil {
 			t.Errorf("%s: found %s", bad, have)
 		}
+	}
+}
+
+// A process is found that records anywhere: by the file that it has mapped.
+func TestFindMapped(t *testing.T) {
+	p := newProgram(t)
+	p.d.WriteTo(t, p.path)
+	f, err := os.Open(filepath.Join(p.path, "tree"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	mem, err := syscall.Mmap(int(f.Fd()), 0, 4096, syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Munmap(mem)
+	if have, err := Find(strconv.Itoa(os.Getpid())); have != p.path || err != nil {
+		t.Errorf("have %s (%v), want %s", have, err, p.path)
 	}
 }
 
