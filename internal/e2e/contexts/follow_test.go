@@ -139,6 +139,9 @@ func TestFollowPipe(t *testing.T) {
 		{"own", "dacce", paces[0].env}, {"forced", "dacce", paces[1].env}, {"lucce", "lucce", "LUCCE="},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name != "own" {
+				e2e.NeedFull(t)
+			}
 			const lines = 3000
 			out := filepath.Join(t.TempDir(), "later")
 			cmd := e2e.Command(t, out, buildTalk(t, c.engine), c.env, "STEMMA_CHECK_EVERY=1000000000")

@@ -37,6 +37,7 @@ func TestLucceVerify(t *testing.T) {
 
 // TestLucceParallel lets 64 goroutines build new edges at once.
 func TestLucceParallel(t *testing.T) {
+	e2e.NeedFull(t)
 	for range 3 {
 		verifyLucce(t, "edges", 7, "GOMAXPROCS=8")
 	}
