@@ -433,14 +433,20 @@ func (l *Dir) amountsOf(kind profile.FuncKind) (columns [rt.AmountCounters]*prof
 
 // readShards adds up the counters of all shards.
 // A shard is a file for each P that there has ever been. One that is missing makes
-// counts too low: a loss, and a note that says which.
+// counts too low: a loss, unless the program has counted it, and a note that says which.
 func (l *Dir) readShards() error {
+	missing := uint64(0)
+	defer func() {
+		if known := l.Header.Lost[rt.LostShards]; missing > known {
+			l.Lose(profile.LossShards, missing-known)
+		}
+	}()
 	for s := range int(l.Header.Shards) {
 		name := fmt.Sprint(fileShard, s)
 		f, err := OpenFile(l.FS, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			l.Note("%s: missing; what its P counted is not included", name)
-			l.Lose(profile.LossShards, 1)
+			missing++
 			continue
 		}
 		if err != nil {
