@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	_ "github.com/stemma-go/stemma/internal/e2e" // its flags
 )
 
 // TestFind looks for settings of each table, and for values that are no numbers.
