@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // Errorf is fmt.Errorf for an error that remembers the context of this call, in
@@ -38,7 +38,7 @@ func remember(err error, id ID) error {
 	if id.IsZero() || errors.As(err, &known) {
 		return err
 	}
-	runtimeAPI.Event(rt.EventError, 0)
+	runtimeAPI.Event(layout.EventError, 0)
 	return &contextError{err, id}
 }
 

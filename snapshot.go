@@ -11,7 +11,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/engine"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -138,7 +138,7 @@ func stackOfFrames(frames []cct.Frame) Stack {
 			s.Sections = append(s.Sections, nil)
 		}
 	}
-	if s.Root == rt.RootNames[rt.RootOverflow] {
+	if s.Root == layout.RootNames[layout.RootOverflow] {
 		s.Root, s.Truncated = "", "there was no room for more contexts"
 	}
 	return s

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // A fake plays the extended runtime.
@@ -310,8 +310,8 @@ func TestErrors(t *testing.T) {
 	if id, ok := ContextOf(Errorf("n=%d", 3)); !ok || id != f.here {
 		t.Errorf("Errorf: have %v", id)
 	}
-	if len(f.events) != 2 || f.events[0] != rt.EventError {
-		t.Errorf("events: have %v, want two of kind %d", f.events, rt.EventError)
+	if len(f.events) != 2 || f.events[0] != layout.EventError {
+		t.Errorf("events: have %v, want two of kind %d", f.events, layout.EventError)
 	}
 	if WrapError(nil) != nil {
 		t.Error("WrapError makes an error of nil")

@@ -22,28 +22,27 @@ const module = "github.com/stemma-go/stemma"
 const rule = `
 	internal/goroot/layout: ;
 	internal/raw: ;
-	internal/goroot/rt: internal/goroot/layout;
 	internal/goroot/rt/memory: ;
 	internal/goroot/rt/memory/memorytest: internal/goroot/rt/memory;
-	internal/goroot/rt/recorder: internal/goroot/rt, internal/goroot/rt/memory;
+	internal/goroot/rt/recorder: internal/goroot/layout, internal/goroot/rt/memory;
 	internal/goroot/rt/tree: internal/goroot/rt/recorder;
 	internal/goroot/rt/checker: internal/goroot/rt/tree;
-	internal/goroot/rt/contexts: internal/goroot/rt/recorder;
+	internal/goroot/rt/ids: internal/goroot/rt/recorder;
 	internal/goroot/rt/events: internal/goroot/layout, internal/goroot/rt/memory;
-	internal/goroot/rt/sample: internal/goroot/rt, internal/goroot/rt/memory;
+	internal/goroot/rt/sample: internal/goroot/layout, internal/goroot/rt/memory;
 	internal/wire: ;
 	internal/sealed: internal/wire;
-	internal/ctxid: internal/goroot/rt;
-	internal/engine: internal/goroot/rt;
+	internal/ctxid: internal/goroot/layout;
+	internal/engine: internal/goroot/layout;
 	internal/tables: internal/sealed;
-	profile: internal/goroot/rt, internal/tables;
+	profile: internal/goroot/layout, internal/tables;
 	internal/funcblob: profile;
 	internal/live: internal/funcblob, internal/ctxid, internal/engine, internal/raw;
 	internal/ids: internal/live;
 	internal/record: internal/ids;
 	internal/acyclic: ;
 	internal/callgraph: internal/record, internal/acyclic;
-	internal/cce: internal/goroot/rt, internal/acyclic;
+	internal/cce: internal/goroot/layout, internal/acyclic;
 	internal/cct: profile, internal/engine;
 	internal/decode: internal/cct, internal/record;
 	internal/classes: internal/cct;
@@ -85,7 +84,7 @@ const rule = `
 	stemmatest: ., internal/diff;
 	internal/e2e: internal/toolchain, internal/cct;
 	internal/e2e/settings: internal/record;
-	internal/livetest: internal/ctxid, internal/goroot/rt/contexts, internal/goroot/rt/events, internal/raw;
+	internal/livetest: internal/ctxid, internal/goroot/rt/ids, internal/goroot/rt/events, internal/raw;
 	internal/pty: ;
 	internal/browser: ;
 `
@@ -175,8 +174,7 @@ func TestImportRule(t *testing.T) {
 
 // inGOROOT reports whether a package enters GOROOT.
 func inGOROOT(pkg string) bool {
-	return pkg == "internal/goroot/layout" || pkg == "internal/goroot/rt" ||
-		path.Dir(pkg) == "internal/goroot/rt"
+	return pkg == "internal/goroot/layout" || path.Dir(pkg) == "internal/goroot/rt"
 }
 
 // packages returns the imports of each package of the module but its tests.

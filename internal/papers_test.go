@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// What bench/PAPERS.md names: `rt/contexts/dacce.go:Dacce.saw`, a file by the end of its path, or with
+// What bench/PAPERS.md names: `rt/ids/dacce.go:Dacce.saw`, a file by the end of its path, or with
 // "./" at the top of the module, and a declaration in it; `-only=trees`; table `trees`; and the state of an entry.
 var (
 	namedDecl  = regexp.MustCompile("`([a-zA-Z0-9_./-]+\\.(?:go|s|txtar))(?::([A-Za-z0-9_.]+))?`")

@@ -67,7 +67,7 @@ type Loss struct {
 }
 
 // Kinds of loss. The first nine are counted by the program, in the order of
-// the Lost constants of package rt, the others by the reader of the live directory.
+// the Lost constants of package layout, the others by the reader of the live directory.
 const (
 	LossNodes       = "nodes"       // node creations past the node budget
 	LossFuncs       = "funcs"       // functions without a record
@@ -181,7 +181,7 @@ type Inlined struct {
 // A SiteKind tells how a call site calls.
 type SiteKind uint8
 
-// Kinds of call sites; the numbers are those of package rt.
+// Kinds of call sites; the numbers are those of package layout.
 const (
 	SiteCall        SiteKind = iota + 1 // a call of a function that counts itself
 	SiteGo                              // a go statement

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // Limits of what a function may have. They are far above what the compiler
@@ -15,7 +15,7 @@ const (
 	cellsPerSite = 16 // a compiler that drops dead sites leaves gaps
 	maxCounters  = 1 << 24
 
-	rootCells = rt.NumRoots
+	rootCells = layout.NumRoots
 )
 
 // CheckValid returns an error that names the first place where p breaks a rule

@@ -12,7 +12,6 @@ import (
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/funcblob"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/internal/wire"
 )
@@ -43,7 +42,7 @@ type Site struct {
 
 // dynamic tells what the compiler has told in the site's addition value.
 func (s *Site) dynamic() bool {
-	return s.Callee == "" || s.Kind != rt.SiteCall && s.Kind != rt.SiteDefer
+	return s.Callee == "" || s.Kind != layout.SiteCall && s.Kind != layout.SiteDefer
 }
 
 // callsC reports whether the callee is what the cgo command makes of a C function.
@@ -171,7 +170,7 @@ func (m *image) function(data uint64) (f Func, err error) {
 	table := make([]string, 0, min(head.Strings, 1<<16))
 	at := f.Meta + layout.MetaSize
 	str, size := m.str, uint64(layout.MetaStringSize)
-	if head.Flags&rt.MetaFlagNear != 0 {
+	if head.Flags&layout.MetaFlagNear != 0 {
 		str, size = m.near, layout.MetaAddrSize
 	}
 	for range head.Strings {
@@ -189,7 +188,7 @@ func (m *image) function(data uint64) (f Func, err error) {
 	return f, f.describe(blob, table)
 }
 
-// describe reads the description of the function, see package rt; strings are those of
+// describe reads the description of the function, see package layout; strings are those of
 // the table.
 func (f *Func) describe(blob []byte, table []string) error {
 	r := funcblob.Reader{Decoder: &wire.Decoder{Data: blob, Where: "damaged metadata"},

@@ -19,7 +19,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // A Place is a line of source.
@@ -42,7 +42,7 @@ type Call struct {
 type Graph struct {
 	Binary *Binary
 	Calls  []Call
-	Source uint32 // rt.WarmStatic or rt.WarmRun
+	Source uint32 // layout.WarmStatic or layout.WarmRun
 }
 
 // Edges returns the number of pairs of a site and a function that it may call.
@@ -57,7 +57,7 @@ func (g *Graph) Edges() (n int) {
 // A site that nothing is known about is left out. C may call everything that is
 // exported to it.
 func Match(b *Binary, s *Source) *Graph {
-	g := &Graph{Binary: b, Source: rt.WarmStatic}
+	g := &Graph{Binary: b, Source: layout.WarmStatic}
 	byPlace := make(map[Place][]int)
 	byName := make(map[string]int)
 	var exported []int // to C
@@ -94,9 +94,9 @@ func Match(b *Binary, s *Source) *Graph {
 func (s *Source) targets(f *Func, site *Site, byPlace map[Place][]int) (list []int) {
 	var places map[Place]bool
 	switch site.Kind {
-	case rt.SiteCall:
+	case layout.SiteCall:
 		places = s.calls[site.Place]
-	case rt.SiteDefer, rt.SiteDeferReturn:
+	case layout.SiteDefer, layout.SiteDeferReturn:
 		places = s.deferred[f.Place]
 	}
 	for p := range places {

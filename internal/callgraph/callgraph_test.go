@@ -7,16 +7,16 @@ import (
 	"golang.org/x/tools/go/callgraph"
 	"golang.org/x/tools/go/ssa"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // TestMatchC tests that a call of C may call all that is exported to C.
 func TestMatchC(t *testing.T) {
 	b := &Binary{Funcs: []Func{
 		{Name: "main.main", Cells: 3, Sites: []Site{
-			{Kind: rt.SitePanic, Callee: "example.com/db._Cfunc_step", Cell: 1},
-			{Kind: rt.SitePanic, Callee: "main._C2func_open", Cell: 2},
-			{Kind: rt.SitePanic, Callee: "runtime.gopanic", Cell: 3},
+			{Kind: layout.SitePanic, Callee: "example.com/db._Cfunc_step", Cell: 1},
+			{Kind: layout.SitePanic, Callee: "main._C2func_open", Cell: 2},
+			{Kind: layout.SitePanic, Callee: "runtime.gopanic", Cell: 3},
 		}},
 		{Name: "_cgoexp_0123_compare", Place: Place{"_cgo_gotypes.go", 10}},
 		{Name: "main._Cfunc_step", Place: Place{"_cgo_gotypes.go", 20}},

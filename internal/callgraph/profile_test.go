@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -13,9 +13,9 @@ import (
 func TestFromProfile(t *testing.T) {
 	b := &Binary{Funcs: []Func{
 		{Name: "main.main", Cells: 3, Sites: []Site{
-			{Kind: rt.SiteCall, Place: Place{"/there/main.go", 5}, Callee: "main.f", Cell: 1},
-			{Kind: rt.SiteCall, Place: Place{"/there/main.go", 5}, Callee: "main.f", Cell: 2},
-			{Kind: rt.SiteCall, Place: Place{"/there/main.go", 7}, Cell: 3},
+			{Kind: layout.SiteCall, Place: Place{"/there/main.go", 5}, Callee: "main.f", Cell: 1},
+			{Kind: layout.SiteCall, Place: Place{"/there/main.go", 5}, Callee: "main.f", Cell: 2},
+			{Kind: layout.SiteCall, Place: Place{"/there/main.go", 7}, Cell: 3},
 		}},
 		{Name: "main.f"}, {Name: "main.g"},
 	}}

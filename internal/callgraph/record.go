@@ -1,7 +1,7 @@
 package callgraph
 
 import (
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record"
 )
 
@@ -9,7 +9,7 @@ import (
 // as far as the binary has their sites. Functions are the same if they have the same
 // name and number of cells.
 func FromRecord(b *Binary, p *record.Record) *Graph {
-	g := &Graph{Binary: b, Source: rt.WarmRun}
+	g := &Graph{Binary: b, Source: layout.WarmRun}
 	byName := make(map[string]int)
 	for i := range b.Funcs {
 		byName[b.Funcs[i].Name] = i

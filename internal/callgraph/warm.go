@@ -5,11 +5,10 @@ import (
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/raw"
 )
 
-// AppendWarm appends the warm file of the graph, as package rt describes it, and
+// AppendWarm appends the warm file of the graph, as package layout describes it, and
 // returns how many of the calls are in it.
 func (g *Graph) AppendWarm(b []byte) (file []byte, encoded int) {
 	calls, _, order := g.Acyclic()
@@ -19,7 +18,7 @@ func (g *Graph) AppendWarm(b []byte) (file []byte, encoded int) {
 	}
 	edges := g.edges(calls, index)
 	b = raw.Append(b, layout.WarmHeader{
-		Magic: rt.WarmMagic, Version: rt.WarmVersion, Funcs: uint32(len(order)), Edges: uint32(len(edges)),
+		Magic: layout.WarmMagic, Version: layout.WarmVersion, Funcs: uint32(len(order)), Edges: uint32(len(edges)),
 		Source: g.Source, Nodes: uint64(len(order)), Graph: uint64(g.Edges()),
 	})
 	for _, i := range order {

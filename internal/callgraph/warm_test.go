@@ -7,8 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
-	"github.com/stemma-go/stemma/internal/goroot/rt/contexts"
+	"github.com/stemma-go/stemma/internal/goroot/rt/ids"
 	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
 	"github.com/stemma-go/stemma/internal/raw"
 )
@@ -53,9 +52,9 @@ func program(t *testing.T, g *Graph) *memory {
 		(*layout.FuncData)(data).Func = f.Meta
 	}
 	for _, c := range g.Calls {
-		av := uint64(rt.KeyUnknown << rt.WordKey)
+		av := uint64(layout.KeyUnknown << layout.WordKey)
 		if c.Dynamic {
-			av |= rt.Dynamic
+			av |= layout.Dynamic
 		}
 		*g.av(&c) = av
 	}
@@ -69,23 +68,23 @@ func (g *Graph) av(c *Call) *uint64 {
 }
 
 // open opens the file as the program does.
-func open(file []byte, m *memory) (contexts.Warm, bool) {
+func open(file []byte, m *memory) (ids.Warm, bool) {
 	copied := make([]uint64, len(file)/8+1) // aligned
 	p := unsafe.Pointer(&copied[0])
 	copy(unsafe.Slice((*byte)(p), len(file)), file)
-	return contexts.OpenWarm(p, uint64(len(file)), uintptr(m.base), uintptr(m.base), m.end())
+	return ids.OpenWarm(p, uint64(len(file)), uintptr(m.base), uintptr(m.base), m.end())
 }
 
 // start encodes the graph in a file as the program does.
-func start(t *testing.T, w *contexts.Warm, m *memory) *contexts.Dacce {
+func start(t *testing.T, w *ids.Warm, m *memory) *ids.Dacce {
 	t.Helper()
-	c, table, rec := new(contexts.Dacce), new(contexts.Contexts), new(recorder.Recorder)
-	mem := newMemory(t, contexts.ArenaSize+contexts.EpochsSize+rt.InternedBytes+1<<28)
-	head := mem.alloc(rt.ContextsSize)
-	rec.Init(head, mem.alloc(recorder.KnownSize), mem.alloc(1<<26), rt.ContextsSize, 1<<26)
-	table.Init(rec, head, mem.alloc(rt.InternedBytes), mem.alloc(contexts.PCSize), mem.alloc(contexts.ArenaSize),
+	c, table, rec := new(ids.Dacce), new(ids.Contexts), new(recorder.Recorder)
+	mem := newMemory(t, ids.ArenaSize+ids.EpochsSize+layout.InternedBytes+1<<28)
+	head := mem.alloc(layout.ContextsSize)
+	rec.Init(head, mem.alloc(recorder.KnownSize), mem.alloc(1<<26), layout.ContextsSize, 1<<26)
+	table.Init(rec, head, mem.alloc(layout.InternedBytes), mem.alloc(ids.PCSize), mem.alloc(ids.ArenaSize),
 		uint64(uintptr(m.base)), 0)
-	c.Init(table, mem.alloc(contexts.EpochsSize), 0)
+	c.Init(table, mem.alloc(ids.EpochsSize), 0)
 	for i := range w.NumFuncs() {
 		if f, isNew := c.EnterWarm(w, i); !isNew || f != uint32(i+1) {
 			t.Fatalf("function %d: number %d, new %t", i, f, isNew)
@@ -122,7 +121,7 @@ func TestAppendWarm(t *testing.T) {
 		}
 		kept, back, _ := g.Acyclic()
 		for _, call := range back {
-			if av := *g.av(&call); av != rt.KeyPush<<rt.WordKey {
+			if av := *g.av(&call); av != layout.KeyPush<<layout.WordKey {
 				t.Errorf("seed %d: back edge with the addition value %#x", seed, av)
 			}
 		}

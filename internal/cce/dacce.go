@@ -215,7 +215,7 @@ func (s *dacceStack) push(e ccEntry, depth, maxDepth uint32) {
 }
 
 // count keeps the figures, and the weights that a re-encoding goes by: it sees every call. The injected code counts
-// calls on the slow path and pushes only, see contexts.Dacce.Snapshot.
+// calls on the slow path and pushes only, see ids.Dacce.Snapshot.
 func (d *Dacce) count(s *dacceStack, c Call) {
 	from, to := s.frames[len(s.frames)-2], s.top()
 	caller, callee := from.depth, to.depth

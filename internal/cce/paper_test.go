@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // A named is a program whose functions have names of one letter, or of one letter
@@ -344,7 +344,7 @@ func TestSiteGroups(t *testing.T) {
 func TestTooManyGroups(t *testing.T) {
 	p := NewProgram()
 	g := NewGraph(p)
-	for i := range rt.NumKeys + 10 {
+	for i := range layout.NumKeys + 10 {
 		c := Call{p.AddSite(Root, Dynamic), p.AddFunc()}
 		j, _ := g.Add(c)
 		g.Edges[j].Weight = uint64(i)
@@ -363,7 +363,7 @@ func TestTooManyGroups(t *testing.T) {
 			t.Fatalf("edge %d: the next function accepts %#x", i, state)
 		}
 	}
-	if cold != 11 || int(slices.Max(tables.Key)) != rt.NumKeys-1 {
+	if cold != 11 || int(slices.Max(tables.Key)) != layout.NumKeys-1 {
 		t.Errorf("%d groups without a key, and the last key is %d", cold, slices.Max(tables.Key))
 	}
 }

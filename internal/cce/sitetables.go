@@ -5,33 +5,33 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
-// A Word is the state of a frame as the injected code keeps it; package rt has the
+// A Word is the state of a frame as the injected code keeps it; package layout has the
 // layout. The key of a group is in it only on the way from a caller to a callee.
 type Word uint64
 
 const (
 	// MaxDepth is the depth at which a ccStack is full.
-	MaxDepth = rt.MaxDeep
+	MaxDepth = layout.MaxDeep
 	// MaxNumCC bounds numCC, so that an addition does not reach the key.
-	MaxNumCC = rt.MaxNum - 1
+	MaxNumCC = layout.MaxNum - 1
 )
 
 // MakeWord puts a word together.
 func MakeWord(depth uint32, id uint64, key uint16) Word {
-	return Word(depth) | Word(id)<<rt.WordID | Word(key)<<rt.WordKey
+	return Word(depth) | Word(id)<<layout.WordID | Word(key)<<layout.WordKey
 }
 
 // Depth returns the depth of the ccStack.
 func (w Word) Depth() uint32 { return uint32(w & MaxDepth) }
 
 // ID returns the id.
-func (w Word) ID() uint64 { return uint64(w>>rt.WordID) % rt.MaxNum }
+func (w Word) ID() uint64 { return uint64(w>>layout.WordID) % layout.MaxNum }
 
 // Key returns the key.
-func (w Word) Key() uint16 { return uint16(w >> rt.WordKey) }
+func (w Word) Key() uint16 { return uint16(w >> layout.WordKey) }
 
 // SiteTables hold one addition value for each site, whatever the target, so that
 // a caller has nothing to compare.
@@ -101,7 +101,7 @@ func groupKeys(g *Graph) ([]uint16, int) {
 		weight[set] += e.Weight
 	})
 	slices.SortStableFunc(roots, func(a, b int) int { return cmp.Compare(weight[b], weight[a]) })
-	roots = roots[:min(len(roots), rt.NumKeys-1)]
+	roots = roots[:min(len(roots), layout.NumKeys-1)]
 	key := make(map[int]uint16)
 	for i, set := range roots {
 		key[set] = uint16(i + 1)
@@ -189,7 +189,7 @@ func makeSiteTables(p *Program, key []uint16, numCC []uint32, values []SiteValue
 		static: make([][]interval, len(key)), grouped: make([][]interval, groups), values: values,
 	}
 	for s := range t.Add {
-		t.Add[s] = uint64(MakeWord(0, 0, rt.KeyPush))
+		t.Add[s] = uint64(MakeWord(0, 0, layout.KeyPush))
 	}
 	for _, v := range values {
 		k, site := key[v.Call.Func], p.Sites[v.Call.Site]

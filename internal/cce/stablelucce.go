@@ -5,10 +5,9 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
-// A StableLucce is Lucce as engine lucce has it: the numbering of contexts.Lucce in plain Go. An edge keeps its ids, so
+// A StableLucce is Lucce as engine lucce has it: the numbering of ids.Lucce in plain Go. An edge keeps its ids, so
 // that the newest graph decodes all contexts. Their version is that of an entry, which says where the path began.
 type StableLucce struct {
 	p       *Program
@@ -65,7 +64,7 @@ const (
 
 // NewStableLucce returns the encoder. Ids stay below limit, and paths begin at no more than budget entries.
 func NewStableLucce(p *Program, limit uint64, budget int) *StableLucce {
-	l := &StableLucce{p: p, limit: min(limit, rt.IDLimit), budget: budget, steps: make(map[Call]*stableStep),
+	l := &StableLucce{p: p, limit: min(limit, layout.IDLimit), budget: budget, steps: make(map[Call]*stableStep),
 		entries: make([]beginning, 1), known: make(map[beginning]uint32), roots: make(map[Call]bool),
 		lucceStacks: make(lucceStacks)}
 	l.Start(Main)

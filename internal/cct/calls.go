@@ -1,6 +1,8 @@
 package cct
 
-import "github.com/stemma-go/stemma/profile"
+import (
+	"github.com/stemma-go/stemma/profile"
+)
 
 // A Call is a call in the code of a program, whether it was ever made or not. Its
 // place is the one that a Site of the tree has.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/profile"
@@ -46,10 +46,10 @@ func TestContextCPU(t *testing.T) {
 	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"main.go"},
 		Inlined: []livetest.Inlined{{Callee: "main.in", Line: 5, Counter: 2}},
 		Sites: []livetest.Site{
-			{Kind: rt.SiteNative, Callee: "runtime.mapassign", Line: 7, Cell: 1, Counter: 3},
-			{Kind: rt.SiteCall, Line: 9, Cell: 2}}})
+			{Kind: layout.SiteNative, Callee: "runtime.mapassign", Line: 7, Cell: 1, Counter: 3},
+			{Kind: layout.SiteCall, Line: 9, Cell: 2}}})
 	g := d.Func(livetest.Func{Name: "main.g", Files: []string{"main.go"}})
-	inF := d.Node(livetest.Root, rt.RootMain, f)
+	inF := d.Node(livetest.Root, layout.RootMain, f)
 	inG := d.Node(inF, 1, g)
 	d.Count(0, inF, 0, 1)
 	d.Count(0, inF, 1, 6)

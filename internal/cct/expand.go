@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -316,7 +316,7 @@ func (x *expander) entry(i int) place {
 	parent := &x.p.Funcs[x.p.Nodes[n.Parent].Func]
 	switch parent.Kind {
 	case profile.FuncRoot:
-		return place{x.builder.node(0, 0, x.pseudo(rt.RootNames[n.Cell])), 0, true}
+		return place{x.builder.node(0, 0, x.pseudo(layout.RootNames[n.Cell])), 0, true}
 	case profile.FuncOverflow, profile.FuncFault:
 		return place{x.place[n.Parent].node, 0, true}
 	}
@@ -350,7 +350,7 @@ func (x *expander) entry(i int) place {
 func (x *expander) creators(i int) bool {
 	f := &x.p.Funcs[x.p.Nodes[i].Func]
 	return f.Kind.Amount() && f.Kind != profile.FuncRun &&
-		!(f.Kind == profile.FuncWait && x.p.String(f.Name) == rt.WhyStart)
+		!(f.Kind == profile.FuncWait && x.p.String(f.Name) == layout.WhyStart)
 }
 
 // invocations returns how often node i was entered, if the column tells.

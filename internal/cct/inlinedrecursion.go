@@ -1,6 +1,8 @@
 package cct
 
-import "github.com/stemma-go/stemma/profile"
+import (
+	"github.com/stemma-go/stemma/profile"
+)
 
 // Profile-guided inlining inlines calls of a function into the function itself. Where
 // recursion is folded such a call is a back edge like any other: it is counted as a call

@@ -1,6 +1,8 @@
 package cct
 
-import "github.com/stemma-go/stemma/profile"
+import (
+	"github.com/stemma-go/stemma/profile"
+)
 
 // Misplaced returns how many calls of p hang below a call of another function, by its name, which counts its own
 // calls: that one cannot have made them. Assembly did, that called back into Go before, and

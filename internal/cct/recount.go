@@ -1,6 +1,8 @@
 package cct
 
-import "github.com/stemma-go/stemma/profile"
+import (
+	"github.com/stemma-go/stemma/profile"
+)
 
 // A Recounter expands the calls of a profile whose counts change, and nothing else: it knows
 // where in the tree each counter counts. Its tree has a node for whatever may be counted, and

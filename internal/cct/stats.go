@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -28,7 +28,7 @@ type FuncStat struct {
 // not known.
 func (t *Tree) Truncated() []bool {
 	lost := make([]bool, len(t.Nodes))
-	overflow := pseudo(rt.RootNames[rt.RootOverflow])
+	overflow := pseudo(layout.RootNames[layout.RootOverflow])
 	for i, n := range t.Nodes[1:] {
 		f := t.Funcs[n.Func]
 		lost[i+1] = lost[n.Parent] || f.Pseudo && f.Name == overflow

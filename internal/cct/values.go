@@ -1,6 +1,8 @@
 package cct
 
-import "github.com/stemma-go/stemma/profile"
+import (
+	"github.com/stemma-go/stemma/profile"
+)
 
 // Values are all exact values of a profile, or all sampled ones, on one tree.
 type Values struct {

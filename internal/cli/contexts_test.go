@@ -10,7 +10,6 @@ import (
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/launch"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/process"
@@ -186,7 +185,7 @@ func TestVerifyContexts(t *testing.T) {
 	d.Second(func(h *layout.ContextsHeader) { h.Truncated = 1 })
 	d.Check = good
 	copy(d.Nodes[3*layout.InternedSize:], make([]byte, layout.InternedSize))
-	raw.Update(d.Nodes[3*layout.InternedSize:], func(n *layout.Interned) { n.Kind = rt.InternCut })
+	raw.Update(d.Nodes[3*layout.InternedSize:], func(n *layout.Interned) { n.Kind = layout.InternCut })
 	d.WriteTo(t, path)
 	if out, errs, _ := mainOf(t, "", "verify", "-live", path); !strings.Contains(out,
 		"checked 1 context, 0 mismatches\n\t1 truncated") {
@@ -218,7 +217,7 @@ func TestReportContexts(t *testing.T) {
 	d, path, _, _ := livetest.Shop(t)
 	d.Second(func(h *layout.ContextsHeader) {
 		h.Functions, h.Edges, h.MaxID = 1500, 4000, 70000
-		h.Dacce.Encoded, h.Dacce.Pushes, h.Dacce.Depths = 3000, 10*rt.PushStep, 25
+		h.Dacce.Encoded, h.Dacce.Pushes, h.Dacce.Depths = 3000, 10*layout.PushStep, 25
 		h.Dacce.Encodes, h.Dacce.EncodeTime, h.Dacce.MaxPause = 12, 3_475_000, 90_000
 	})
 	d.WriteTo(t, path)

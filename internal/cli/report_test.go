@@ -13,7 +13,6 @@ import (
 
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/launch"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/process"
@@ -217,7 +216,7 @@ func TestReportErrors(t *testing.T) {
 
 func TestReportWarnings(t *testing.T) {
 	d := livetest.Shapes()
-	d.Header(func(h *layout.Header) { h.Lost[rt.LostPages] = 1234 })
+	d.Header(func(h *layout.Header) { h.Lost[layout.LostPages] = 1234 })
 	d.Header(func(h *layout.Header) { h.Shards = 3 })
 	dir := filepath.Join(t.TempDir(), "live")
 	d.WriteTo(t, dir)
@@ -240,9 +239,9 @@ func TestReportWarnings(t *testing.T) {
 func TestReportOverflow(t *testing.T) {
 	d := livetest.New(1, "prog")
 	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"main.go"}})
-	d.Count(0, d.Node(livetest.Root, rt.RootMain, f), 0, 300)
+	d.Count(0, d.Node(livetest.Root, layout.RootMain, f), 0, 300)
 	d.Count(0, d.Node(livetest.Overflow, 0, f), 0, 100)
-	d.Header(func(h *layout.Header) { h.Lost[rt.LostNodes] = 7 })
+	d.Header(func(h *layout.Header) { h.Lost[layout.LostNodes] = 7 })
 	dir := filepath.Join(t.TempDir(), "live")
 	d.WriteTo(t, dir)
 	_, stdout, _ := runMain("report", dir)

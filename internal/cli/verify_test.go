@@ -8,7 +8,6 @@ import (
 
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
 )
 
@@ -30,25 +29,25 @@ func inlined(f livetest.Frame) livetest.Frame {
 func checkedProgram() (*livetest.Dir, map[string]int) {
 	d := livetest.New(1, "prog")
 	site := func(line, in, cell int) livetest.Site {
-		return livetest.Site{Kind: rt.SiteCall, Line: line, In: in, Cell: cell}
+		return livetest.Site{Kind: layout.SiteCall, Line: line, In: in, Cell: cell}
 	}
 	mainF := d.Func(livetest.Func{Name: "main.main", Files: []string{src},
-		Sites: []livetest.Site{site(11, 0, 1), {Kind: rt.SiteGo, Line: 12, Cell: 2}}})
+		Sites: []livetest.Site{site(11, 0, 1), {Kind: layout.SiteGo, Line: 12, Cell: 2}}})
 	a := d.Func(livetest.Func{Name: "main.a", Files: []string{src}, Sites: []livetest.Site{site(25, 1, 1)},
 		Inlined: []livetest.Inlined{{Callee: "main.in[go.shape.int]", Line: 21}}})
-	wrapper := d.Func(livetest.Func{Name: "main.(*T).b", Flags: rt.MetaFlagWrapper, Files: []string{src},
+	wrapper := d.Func(livetest.Func{Name: "main.(*T).b", Flags: layout.MetaFlagWrapper, Files: []string{src},
 		Sites: []livetest.Site{site(1, 0, 1)}})
 	b := d.Func(livetest.Func{Name: "main.b", Files: []string{src},
-		Sites: []livetest.Site{{Kind: rt.SitePanic, Line: 31, Callee: "runtime.gopanic", Cell: 1, Counter: 2},
+		Sites: []livetest.Site{{Kind: layout.SitePanic, Line: 31, Callee: "runtime.gopanic", Cell: 1, Counter: 2},
 			site(33, 0, 2)}})
 	dF := d.Func(livetest.Func{Name: "main.d", Files: []string{src}})
 	fault := d.Fault("runtime.sigpanic", at("main.in[go.shape.int]", 25), at("main.a", 21))
-	n := map[string]int{"main": d.Node(livetest.Root, rt.RootMain, mainF)}
+	n := map[string]int{"main": d.Node(livetest.Root, layout.RootMain, mainF)}
 	n["a"] = d.Node(n["main"], 0, a)
 	n["wrapper"] = d.Node(n["a"], 0, wrapper)
 	n["b"] = d.Node(n["wrapper"], 0, b)
 	n["d"] = d.Node(n["b"], 0, dF)
-	n["fault"] = d.Node(n["a"], rt.NoCell, fault)
+	n["fault"] = d.Node(n["a"], layout.NoCell, fault)
 	n["d2"] = d.Node(n["fault"], 0, dF)
 	n["go"] = d.Node(n["main"], 1, dF)
 	n["lost"] = d.Node(livetest.Overflow, 0, dF)
@@ -57,7 +56,7 @@ func checkedProgram() (*livetest.Dir, map[string]int) {
 
 // fromMain returns a record of a node on the main goroutine.
 func fromMain(node int) livetest.Check {
-	return livetest.Check{Node: node, Events: 1, Start: livetest.Root, StartCell: rt.RootMain}
+	return livetest.Check{Node: node, Events: 1, Start: livetest.Root, StartCell: layout.RootMain}
 }
 
 // outermost returns the frames of main.a, called by main.main, by the runtime.
@@ -149,13 +148,13 @@ func TestVerifyCounts(t *testing.T) {
 		f := d.Func(livetest.Func{Name: "main.main", Files: []string{src},
 			Inlined: []livetest.Inlined{{Callee: "main.in", Line: 21, Counter: 2}},
 			Weights: []livetest.Weight{{Counter: 2, In: 1, Class: mark, N: 1}}})
-		n := d.Node(livetest.Root, rt.RootMain, f)
+		n := d.Node(livetest.Root, layout.RootMain, f)
 		for counter, calls := range []uint64{7, test.counted, test.began} {
 			d.Count(0, n, counter, calls)
 		}
 		d.AddCheck(fromMain(n), at("main.main", 10))
 		if test.ended {
-			d.AddCheck(livetest.Check{Cell: rt.CheckEnd, Events: test.stopped})
+			d.AddCheck(livetest.Check{Cell: layout.CheckEnd, Events: test.stopped})
 		}
 		code, stdout, _ := verifyLive(t, d)
 		failed := test.want != "0 mismatches"

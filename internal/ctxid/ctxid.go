@@ -4,7 +4,7 @@
 //
 // A context ID carries 182 bits: the run number of its process (64 bits), the node
 // (28), the id (30), the epoch (32) and the address of the capturing call (28), in
-// this order, the last four as package rt lays them out in two words. A CRC of 16
+// this order, the last four as package layout lays them out in two words. A CRC of 16
 // bits follows them, and the 198 bits are written as [Prefix] and 33 digits of
 // base64url, the most significant first:
 //
@@ -20,7 +20,7 @@ package ctxid
 import (
 	"fmt"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // Prefix begins the text of every ID, and Len is the length of the text. The last
@@ -41,7 +41,7 @@ const (
 // Digits are those of base64url (RFC 4648, section 5).
 const Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// An ID is a context ID: the two words that package rt defines, and the run number of
+// An ID is a context ID: the two words that package layout defines, and the run number of
 // the process. The zero ID is none.
 type ID struct{ Hi, Lo, Run uint64 }
 
@@ -53,19 +53,19 @@ type Fields struct {
 	PC    uint32 // the return address of the capturing call, less the text's; 0 if the node tells it
 }
 
-// Split returns the parts of the ID in two words, as package rt defines them.
+// Split returns the parts of the ID in two words, as package layout defines them.
 func Split(hi, lo uint64) Fields {
 	return Fields{
-		Node:  uint32(hi>>32) & (1<<rt.IDInternedBits - 1),
-		ID:    uint32(hi) & (1<<rt.IDIdBits - 1),
-		Epoch: uint32(lo >> rt.IDEpoch),
-		PC:    uint32(lo) & (1<<rt.IDPCBits - 1),
+		Node:  uint32(hi>>32) & (1<<layout.IDInternedBits - 1),
+		ID:    uint32(hi) & (1<<layout.IDIdBits - 1),
+		Epoch: uint32(lo >> layout.IDEpoch),
+		PC:    uint32(lo) & (1<<layout.IDPCBits - 1),
 	}
 }
 
 // Join is the inverse of [Split].
 func Join(f Fields) (hi, lo uint64) {
-	return uint64(f.Node)<<32 | uint64(f.ID), uint64(f.Epoch)<<rt.IDEpoch | rt.IDMark | uint64(f.PC)
+	return uint64(f.Node)<<32 | uint64(f.ID), uint64(f.Epoch)<<layout.IDEpoch | layout.IDMark | uint64(f.PC)
 }
 
 // Append appends the text of an ID to b.
@@ -125,10 +125,10 @@ func Parse[T string | []byte](s T) (hi, lo, run uint64, err error) {
 	first, second, third, last := get(s[4:14]), get(s[14:24]), get(s[24:34]), get(s[34:])
 	run = first<<4 | second>>56
 	f := Fields{
-		Node:  uint32(second>>28) & (1<<rt.IDInternedBits - 1),
-		ID:    uint32(second<<2)&(1<<rt.IDIdBits-1) | uint32(third>>58),
+		Node:  uint32(second>>28) & (1<<layout.IDInternedBits - 1),
+		ID:    uint32(second<<2)&(1<<layout.IDIdBits-1) | uint32(third>>58),
 		Epoch: uint32(third >> 26),
-		PC:    uint32(third<<2)&(1<<rt.IDPCBits-1) | uint32(last>>16),
+		PC:    uint32(third<<2)&(1<<layout.IDPCBits-1) | uint32(last>>16),
 	}
 	if have, want := uint16(last), check(run, f); have != want {
 		return 0, 0, 0, fmt.Errorf("context ID with check value %#04x, want %#04x: it was changed on its way", have,

@@ -5,16 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // random returns an ID with a run number, as every ID of a program has one.
 func random(r *rand.Rand) (hi, lo, run uint64) {
 	hi, lo = Join(Fields{
-		Node:  r.Uint32N(1 << rt.IDInternedBits),
-		ID:    r.Uint32N(1 << rt.IDIdBits),
+		Node:  r.Uint32N(1 << layout.IDInternedBits),
+		ID:    r.Uint32N(1 << layout.IDIdBits),
 		Epoch: r.Uint32(),
-		PC:    r.Uint32N(1 << rt.IDPCBits),
+		PC:    r.Uint32N(1 << layout.IDPCBits),
 	})
 	return hi, lo, r.Uint64() | 1
 }
@@ -40,9 +40,9 @@ func TestFields(t *testing.T) {
 		Fields
 		run uint64
 	}{
-		{Fields{Node: 1<<rt.IDInternedBits - 1}, 1}, {Fields{ID: 1<<rt.IDIdBits - 1}, 1},
-		{Fields{Epoch: 1<<rt.IDEpochBits - 1}, 1},
-		{Fields{PC: 1<<rt.IDPCBits - 1}, 1}, {Fields{}, 1<<64 - 1}, {Fields{}, 1 << 63},
+		{Fields{Node: 1<<layout.IDInternedBits - 1}, 1}, {Fields{ID: 1<<layout.IDIdBits - 1}, 1},
+		{Fields{Epoch: 1<<layout.IDEpochBits - 1}, 1},
+		{Fields{PC: 1<<layout.IDPCBits - 1}, 1}, {Fields{}, 1<<64 - 1}, {Fields{}, 1 << 63},
 	} {
 		hi, lo := Join(c.Fields)
 		if have := Split(hi, lo); have != c.Fields || lo == 0 {
@@ -161,10 +161,10 @@ func TestCheck(t *testing.T) {
 		}
 		add(0, 10)
 		add(run, 64)
-		add(uint64(f.Node), rt.IDInternedBits)
-		add(uint64(f.ID), rt.IDIdBits)
-		add(uint64(f.Epoch), rt.IDEpochBits)
-		add(uint64(f.PC), rt.IDPCBits)
+		add(uint64(f.Node), layout.IDInternedBits)
+		add(uint64(f.ID), layout.IDIdBits)
+		add(uint64(f.Epoch), layout.IDEpochBits)
+		add(uint64(f.PC), layout.IDPCBits)
 		crc := uint16(0xffff)
 		for _, bit := range bits {
 			top := crc>>15 ^ uint16(bit)

@@ -31,7 +31,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/ctxid"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/ids"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
@@ -163,14 +163,14 @@ func (d *Decoder) Decode(id ctxid.ID) (Stack, error) {
 	f := ctxid.Split(id.Hi, id.Lo)
 	pc, s := d.c.Text+uint64(f.PC), state{f.Epoch, 0, f.ID, f.Node}
 	if d.c.Log != nil {
-		s.setID(uint64(f.Epoch)<<rt.IDIdBits | uint64(f.ID))
+		s.setID(uint64(f.Epoch)<<layout.IDIdBits | uint64(f.ID))
 	}
 	if f.PC == 0 {
 		n, ok := d.c.Node(f.Node)
 		switch {
-		case ok && n.Kind == rt.InternCut:
+		case ok && n.Kind == layout.InternCut:
 			return Stack{&Group{}, &Link{Via: ViaCut, End: cutReason(n)}}, nil
-		case !ok || n.Kind != rt.InternAt:
+		case !ok || n.Kind != layout.InternAt:
 			return Stack{}, fmt.Errorf("ID without an address, and node %d has none", f.Node)
 		}
 		pc, s = n.Place, state{n.Epoch, 0, n.ID, n.Parent}
@@ -189,7 +189,7 @@ func (d *Decoder) Decode(id ctxid.ID) (Stack, error) {
 func (d *Decoder) AtEntry(id ctxid.ID) bool {
 	f := ctxid.Split(id.Hi, id.Lo)
 	pc := d.c.Text + uint64(f.PC)
-	if n, ok := d.c.Node(f.Node); ok && f.PC == 0 && n.Kind == rt.InternAt {
+	if n, ok := d.c.Node(f.Node); ok && f.PC == 0 && n.Kind == layout.InternAt {
 		pc = n.Place
 	}
 	code := d.c.CodeAt(pc)
@@ -281,9 +281,9 @@ func (d *Decoder) entered(s state) (l *Link, next state, err error) {
 		switch {
 		case !ok:
 			return nil, s, fmt.Errorf("node %d is not one of %d", s.node, len(d.c.Interned))
-		case n.Kind == rt.InternCut:
+		case n.Kind == layout.InternCut:
 			return &Link{Via: ViaCut, End: cutReason(n)}, s, nil
-		case n.Kind != rt.InternAt && n.Target == s.fn:
+		case n.Kind != layout.InternAt && n.Target == s.fn:
 			return d.pop(n)
 		}
 	}
@@ -307,12 +307,12 @@ func (d *Decoder) entered(s state) (l *Link, next state, err error) {
 func (d *Decoder) pop(n ids.Interned) (*Link, state, error) {
 	next := state{n.Epoch, 0, n.ID, n.Parent}
 	switch n.Kind {
-	case rt.InternRoot:
-		return &Link{Via: ViaRoot, End: rt.RootNames[n.Place]}, next, nil
-	case rt.InternFault:
+	case layout.InternRoot:
+		return &Link{Via: ViaRoot, End: layout.RootNames[n.Place]}, next, nil
+	case layout.InternFault:
 		return d.fault(n, next)
 	}
-	if n.Kind == rt.InternSite {
+	if n.Kind == layout.InternSite {
 		fn, site, ok := d.c.Log.Site(d.p, uint32(n.Place))
 		if !ok {
 			return nil, next, fmt.Errorf("there is no site %d", n.Place)
@@ -321,10 +321,10 @@ func (d *Decoder) pop(n ids.Interned) (*Link, state, error) {
 		return &Link{Via: ViaCall, Group: d.group(fn, site)}, next, nil
 	}
 	via, place := ViaCall, n.Place
-	if n.Kind == rt.InternGo {
+	if n.Kind == layout.InternGo {
 		via = ViaGo
 		// A go statement whose ID did not hold its address.
-		if at, ok := d.c.Node(n.Parent); ok && at.Kind == rt.InternAt {
+		if at, ok := d.c.Node(n.Parent); ok && at.Kind == layout.InternAt {
 			place, next = at.Place, state{at.Epoch, 0, at.ID, at.Parent}
 		}
 	}
@@ -376,11 +376,11 @@ func (d *Decoder) inEdges(epoch, fn uint32) []ids.InEdge {
 // cutReason tells why what is further out is not known.
 func cutReason(n ids.Interned) string {
 	switch n.Place {
-	case rt.CutDepth:
+	case layout.CutDepth:
 		return "the ccStack was full"
-	case rt.CutInterned:
+	case layout.CutInterned:
 		return "there was no room for more contexts"
-	case rt.CutLog:
+	case layout.CutLog:
 		return "the log was full"
 	}
 	return fmt.Sprintf("reason %d", n.Place)

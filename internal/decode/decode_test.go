@@ -11,7 +11,6 @@ import (
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/record"
 )
@@ -90,7 +89,9 @@ func generations(c livetest.Captured) int {
 // and the function IDs.
 func small() (d *livetest.Contexts, mainF, a, b uint64, root uint32) {
 	d = livetest.NewContexts("small")
-	site := func(line, cell int) livetest.Site { return livetest.Site{Kind: rt.SiteCall, Line: line, Cell: cell} }
+	site := func(line, cell int) livetest.Site {
+		return livetest.Site{Kind: layout.SiteCall, Line: line, Cell: cell}
+	}
 	mainF = d.Func(livetest.Func{Name: "main.main", Line: 1, Files: []string{"/src/m.go"},
 		Sites: []livetest.Site{site(2, 1), site(3, 2)}})
 	a = d.Func(livetest.Func{Name: "main.a", Line: 10, Files: []string{"/src/m.go"},
@@ -100,7 +101,7 @@ func small() (d *livetest.Contexts, mainF, a, b uint64, root uint32) {
 	d.Epoch(1, []livetest.EpochFunc{{Func: mainF, NumCC: 1}, {Func: a, NumCC: 2}, {Func: b, NumCC: 2}},
 		[]livetest.EpochSite{{Func: mainF, Cell: 0, Target: a}, {Func: mainF, Cell: 1, Addition: 1, Target: a},
 			{Func: a, Target: b}})
-	root = d.Intern(livetest.Interned{Kind: rt.InternRoot, Place: rt.RootMain, Target: mainF})
+	root = d.Intern(livetest.Interned{Kind: layout.InternRoot, Place: layout.RootMain, Target: mainF})
 	return d, mainF, a, b, root
 }
 
@@ -120,12 +121,14 @@ func TestSmall(t *testing.T) {
 	faultPC := d.Return(a, 0) + 2
 	d.FaultAt(faultPC, "runtime.sigpanic", livetest.Frame{Func: "main.a", File: "/src/m.go", Line: 15})
 	intern := func(n livetest.Interned) uint32 { return d.Intern(n) }
-	cut := intern(livetest.Interned{Kind: rt.InternCut, Place: rt.CutDepth})
-	at := intern(livetest.Interned{Parent: root, Epoch: 1, ID: 1, Kind: rt.InternAt, Place: pc})
-	goB := intern(livetest.Interned{Parent: root, Epoch: 1, ID: 1, Kind: rt.InternGo, Place: d.Return(a, 0), Target: b})
-	goAt := intern(livetest.Interned{Parent: at, Kind: rt.InternGo, Place: livetest.Text, Target: a})
-	fault := intern(livetest.Interned{Parent: root, Epoch: 1, ID: 0, Kind: rt.InternFault, Place: faultPC, Target: b})
-	again := intern(livetest.Interned{Parent: root, Epoch: 1, ID: 1, Kind: rt.InternCall, Place: pc, Target: mainF})
+	cut := intern(livetest.Interned{Kind: layout.InternCut, Place: layout.CutDepth})
+	at := intern(livetest.Interned{Parent: root, Epoch: 1, ID: 1, Kind: layout.InternAt, Place: pc})
+	goB := intern(livetest.Interned{Parent: root, Epoch: 1, ID: 1, Kind: layout.InternGo, Place: d.Return(a, 0),
+		Target: b})
+	goAt := intern(livetest.Interned{Parent: at, Kind: layout.InternGo, Place: livetest.Text, Target: a})
+	fault := intern(livetest.Interned{Parent: root, Epoch: 1, ID: 0, Kind: layout.InternFault, Place: faultPC,
+		Target: b})
+	again := intern(livetest.Interned{Parent: root, Epoch: 1, ID: 1, Kind: layout.InternCall, Place: pc, Target: mainF})
 	for _, c := range []struct {
 		id   [2]uint64
 		want string
@@ -173,7 +176,7 @@ func TestOtherRun(t *testing.T) {
 // TestNoRoom decodes an ID whose node stands for all that had no room.
 func TestNoRoom(t *testing.T) {
 	d, _, _, b, _ := small()
-	hi, lo := d.ID(rt.InternedBytes/layout.InternedSize-1, 0, 1, d.Return(b, 0))
+	hi, lo := d.ID(layout.InternedBytes/layout.InternedSize-1, 0, 1, d.Return(b, 0))
 	if have := line(t, d, hi, lo); !strings.HasPrefix(have, "error") {
 		t.Errorf("nothing was truncated, but have %s", have)
 	}
@@ -189,7 +192,7 @@ func TestNoRoom(t *testing.T) {
 func TestCycle(t *testing.T) {
 	d, mainF, a, b, root := small()
 	d.Epoch(0, nil, []livetest.EpochSite{{Func: b, Target: a},
-		{Func: mainF, Cell: 0, Addition: rt.NoAddition}, {Func: mainF, Cell: 1, Addition: rt.NoAddition}})
+		{Func: mainF, Cell: 0, Addition: layout.NoAddition}, {Func: mainF, Cell: 1, Addition: layout.NoAddition}})
 	hi, lo := d.ID(root, 0, 2, d.Return(a, 0))
 	if have := line(t, d, hi, lo); !strings.Contains(have, "cycle") {
 		t.Errorf("have %s", have)
@@ -201,27 +204,28 @@ func TestTrim(t *testing.T) {
 	const pkg = "github.com/stemma-go/stemma."
 	f := d.Func(livetest.Func{Name: "main.f", Line: 1, Files: []string{"/src/m.go"},
 		Inlined: []livetest.Inlined{{Callee: pkg + "Here", Line: 2}},
-		Sites:   []livetest.Site{{Kind: rt.SiteCall, In: 1, Line: 66, Cell: 1}, {Kind: rt.SiteCall, Line: 3, Cell: 2}}})
+		Sites: []livetest.Site{{Kind: layout.SiteCall, In: 1, Line: 66, Cell: 1}, {Kind: layout.SiteCall, Line: 3,
+			Cell: 2}}})
 	wrap := d.Func(livetest.Func{Name: pkg + "WrapError", Line: 1, Files: []string{"/src/errors.go"},
 		Inlined: []livetest.Inlined{{Callee: pkg + "Here", Line: 32}},
-		Sites:   []livetest.Site{{Kind: rt.SiteCall, In: 1, Line: 66, Cell: 1}}})
+		Sites:   []livetest.Site{{Kind: layout.SiteCall, In: 1, Line: 66, Cell: 1}}})
 	handle := d.Func(livetest.Func{Name: pkg + "(*slogHandler).Handle", Files: []string{"/src/slog.go"},
-		Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 70, Cell: 1}}})
+		Sites: []livetest.Site{{Kind: layout.SiteCall, Line: 70, Cell: 1}}})
 	other := d.Func(livetest.Func{Name: "example.com/fan.(*Out).Handle", Files: []string{"/src/fan.go"},
-		Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 71, Cell: 1}}})
+		Sites: []livetest.Site{{Kind: layout.SiteCall, Line: 71, Cell: 1}}})
 	log := d.Func(livetest.Func{Name: "log/slog.(*Logger).log", Files: []string{"/src/logger.go"},
-		Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 256, Cell: 1}}})
+		Sites: []livetest.Site{{Kind: layout.SiteCall, Line: 256, Cell: 1}}})
 	pays := d.Func(livetest.Func{Name: "main.pay", Files: []string{"/src/pay.go"},
 		Inlined: []livetest.Inlined{{Callee: "log/slog.Info", Line: 12}},
-		Sites: []livetest.Site{{Kind: rt.SiteCall, In: 1, Line: 291, Cell: 1},
-			{Kind: rt.SiteCall, Line: 13, Cell: 2}}})
-	root := d.Intern(livetest.Interned{Kind: rt.InternRoot, Target: f})
+		Sites: []livetest.Site{{Kind: layout.SiteCall, In: 1, Line: 291, Cell: 1},
+			{Kind: layout.SiteCall, Line: 13, Cell: 2}}})
+	root := d.Intern(livetest.Interned{Kind: layout.InternRoot, Target: f})
 	payN := d.Intern(livetest.Interned{Parent: root, Place: d.Return(f, 1), Target: pays})
 	logN := d.Intern(livetest.Interned{Parent: payN, Place: d.Return(pays, 0), Target: log})
 	otherN := d.Intern(livetest.Interned{Parent: logN, Place: d.Return(log, 0), Target: other})
 	handleN := d.Intern(livetest.Interned{Parent: otherN, Place: d.Return(other, 0), Target: handle})
 	direct := d.Intern(livetest.Interned{Parent: payN, Place: d.Return(pays, 1), Target: handle})
-	worker := d.Intern(livetest.Interned{Parent: logN, Place: d.Return(log, 0), Kind: rt.InternGo, Target: handle})
+	worker := d.Intern(livetest.Interned{Parent: logN, Place: d.Return(log, 0), Kind: layout.InternGo, Target: handle})
 	call := d.Intern(livetest.Interned{Parent: root, Place: d.Return(f, 1), Target: wrap})
 	dec := decode.New(open(t, d))
 	trim := func(hi, lo uint64) string {

@@ -3,7 +3,7 @@ package decode
 import (
 	"fmt"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/ids"
 )
 
@@ -25,7 +25,7 @@ func (d *Decoder) enteredLogged(s state) (l *Link, next state, err error) {
 	}
 	c, ok := d.c.Log.Entered(d.p, s.fn, s.longID())
 	switch {
-	case n.Kind == rt.InternCut && (!ok || c.Begins):
+	case n.Kind == layout.InternCut && (!ok || c.Begins):
 		return &Link{Via: ViaCut, End: cutReason(n)}, s, nil
 	case !ok:
 		return nil, s, fmt.Errorf("version %d: no edge into %s has id %d", s.node, d.name(s.fn), s.longID())
@@ -33,7 +33,7 @@ func (d *Decoder) enteredLogged(s state) (l *Link, next state, err error) {
 		next = state{fn: c.Caller, node: s.node}
 		next.setID(c.ID)
 		return &Link{Via: ViaCall, Group: d.group(c.Caller, c.Site)}, next, nil
-	case n.Kind == rt.InternAt || n.Target != s.fn && n.Target != ids.NoFunc:
+	case n.Kind == layout.InternAt || n.Target != s.fn && n.Target != ids.NoFunc:
 		return nil, s, fmt.Errorf("version %d does not begin in %s", s.node, d.name(s.fn))
 	}
 	return d.pop(n)

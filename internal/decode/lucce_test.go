@@ -12,13 +12,12 @@ import (
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/internal/record"
 )
 
-// A lucceProgram runs at random, encoded by package rt, beside a plain slice of calls and
+// A lucceProgram runs at random, encoded by package layout, beside a plain slice of calls and
 // the reference encoder.
 type lucceProgram struct {
 	t       testing.TB
@@ -55,7 +54,7 @@ func newLucceProgram(t testing.TB, next func(n int) int, n int, budget uint64) *
 	for i := range n {
 		sites := 1 + next(4)
 		p.funcs = append(p.funcs, p.l.Func(fmt.Sprint("main.f", i), sites))
-		p.l.Root(p.l.Func(fmt.Sprint("main.none", i), 0), rt.RootInit) // it shares its first site with the next one
+		p.l.Root(p.l.Func(fmt.Sprint("main.none", i), 0), layout.RootInit) // it shares its first site with the next one
 		f := p.prog.AddFunc()
 		p.first = append(p.first, cce.Site(len(p.prog.Sites)))
 		var targets [][]int
@@ -76,7 +75,7 @@ func newLucceProgram(t testing.TB, next func(n int) int, n int, budget uint64) *
 }
 
 func (p *lucceProgram) enterRoot(fn int) {
-	p.stack = []lucceFrame{{p.l.Root(p.funcs[fn], rt.RootMain), fn, 0, "[main]"}}
+	p.stack = []lucceFrame{{p.l.Root(p.funcs[fn], layout.RootMain), fn, 0, "[main]"}}
 	p.ref.Unwind(cce.Main, 0)
 	p.ref.Call(cce.Main, p.root, cce.Func(fn+1))
 }
@@ -109,7 +108,7 @@ func (p *lucceProgram) step(next func(n int) int) {
 		p.stack, p.ref = append(p.stack, lucceFrame{f, target, 0, ""}), nil
 	case op < 99:
 		p.ref = nil
-		p.stack = []lucceFrame{{p.l.Root(p.funcs[target], rt.RootTimer), target, 0, "[timer]"}}
+		p.stack = []lucceFrame{{p.l.Root(p.funcs[target], layout.RootTimer), target, 0, "[timer]"}}
 	}
 }
 
@@ -209,7 +208,7 @@ func TestLucceTheorem1(t *testing.T) {
 func (p *lucceProgram) beyond() (n int) {
 	nodes := p.l.FS()["nodes"].Data
 	for ; len(nodes) > 0; nodes = nodes[layout.InternedSize:] {
-		if raw.Load[layout.Interned](nodes).Kind == rt.InternSite {
+		if raw.Load[layout.Interned](nodes).Kind == layout.InternSite {
 			n++
 		}
 	}
@@ -294,9 +293,9 @@ func TestLucceExamples(t *testing.T) {
 		return ids
 	}
 	for i, c := range []struct{ have, want []uint64 }{
-		{ids(l.Root(a, rt.RootMain), 0, b, 0, c, 0, e), []uint64{0, 0, 0, 0}},
-		{ids(l.Root(a, rt.RootMain), 0, b, 1, d, 0, e), []uint64{0, 0, 0, 1}},
-		{ids(l.Root(x, rt.RootMain), 0, b, 1, d, 0, e), []uint64{0, 1, 1, 2}},
+		{ids(l.Root(a, layout.RootMain), 0, b, 0, c, 0, e), []uint64{0, 0, 0, 0}},
+		{ids(l.Root(a, layout.RootMain), 0, b, 1, d, 0, e), []uint64{0, 0, 0, 1}},
+		{ids(l.Root(x, layout.RootMain), 0, b, 1, d, 0, e), []uint64{0, 1, 1, 2}},
 	} {
 		if !slices.Equal(c.have, c.want) {
 			t.Errorf("figure 3, graph %d: have %v, want %v", i+1, c.have, c.want)
@@ -304,13 +303,13 @@ func TestLucceExamples(t *testing.T) {
 	}
 	l = livetest.NewLucce(t, 0)
 	a, x, b, c, d = fn("A"), fn("A'"), fn("B"), fn("C"), fn("D")
-	ids(l.Root(a, rt.RootMain), 0, b, 0, c, 0, d)
-	if have, want := ids(l.Root(x, rt.RootMain), 0, b, 0, c, 0, d, 0, b, 0, c),
+	ids(l.Root(a, layout.RootMain), 0, b, 0, c, 0, d)
+	if have, want := ids(l.Root(x, layout.RootMain), 0, b, 0, c, 0, d, 0, b, 0, c),
 		[]uint64{0, 1, 1, 1, 3, 3}; !slices.Equal(have, want) {
 		t.Errorf("example 4: have %v, want %v", have, want)
 	}
 	before := l.Stats().LogUsed
-	f := l.Root(a, rt.RootMain)
+	f := l.Root(a, layout.RootMain)
 	for range 40 {
 		f = l.Call(l.Call(l.Call(f, 0, b), 0, c), 0, d)
 		before = max(before, l.Stats().LogUsed)

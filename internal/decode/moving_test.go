@@ -7,7 +7,6 @@ import (
 
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/ids"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/raw"
@@ -26,7 +25,7 @@ func (p *eventProgram) act(times int) {
 			p.Grow()
 		}
 		c := p.Capture()
-		p.D.AddEvent(livetest.Event{P: p.events % 5 * p.events / 100 % 7, Kind: rt.EventAlloc, Value: 16, Time: 1,
+		p.D.AddEvent(livetest.Event{P: p.events % 5 * p.events / 100 % 7, Kind: layout.EventAlloc, Value: 16, Time: 1,
 			Hi: c.Hi, Lo: c.Lo})
 		p.events++
 	}

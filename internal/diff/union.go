@@ -1,6 +1,8 @@
 package diff
 
-import "github.com/stemma-go/stemma/internal/cct"
+import (
+	"github.com/stemma-go/stemma/internal/cct"
+)
 
 // Union returns one tree with the contexts of both sides, and what v has in each of its
 // nodes in the base and in the new one. What both have is named as in the new one. The

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // What an engine gives.
@@ -97,7 +97,7 @@ type Engine struct {
 	Warm     bool     // the program always needs a warm file beside it
 
 	File    string // main file of its records; "" if it leaves none
-	Flag    uint32 // of the header of such a file, as package rt has them
+	Flag    uint32 // of the header of such a file, as package layout has them
 	Decoder Decoder
 }
 
@@ -127,7 +127,7 @@ var List = []*Engine{
 		Use:   "if pauses matter more than throughput",
 		Flags: []string{"events", "event-log", "nodes", "verify"},
 		Code:  Code{Strategy: "lucce", Natives: true, Entry: HookAsked}, Parts: Contexts, File: FileIDs,
-		Flag: rt.HdrFlagLucce, Decoder: ByLog,
+		Flag: layout.HdrFlagLucce, Decoder: ByLog,
 	},
 	{
 		Name: "pcce", Paper: "PCCE, ICSE 2010", Help: "gives context IDs from a static call graph", Gives: IDs,
@@ -136,7 +136,7 @@ var List = []*Engine{
 		Use:     "to compare with the literature",
 		Flags:   []string{"events", "event-log", "warm", "verify"},
 		Code:    Code{Strategy: "dacce", Natives: true, Entry: HookAsked}, Parts: Contexts, Warm: true,
-		File: FileIDs, Flag: rt.HdrFlagStatic, Decoder: ByDictionary,
+		File: FileIDs, Flag: layout.HdrFlagStatic, Decoder: ByDictionary,
 	},
 	{
 		Name: "sample", Paper: "ICPE 2015", Help: "takes samples", Gives: Samples,
@@ -151,7 +151,7 @@ var List = []*Engine{
 		Use:   "where an exact tree is too large",
 		Flags: []string{"recursion", "nodes", "trigger", "weights"},
 		Code:  Code{Strategy: "acct", Triggered: true}, Parts: Sampling, Settings: AccumulatorSettings,
-		File: FileSamples, Flag: rt.SmpFlagAccumulator,
+		File: FileSamples, Flag: layout.SmpFlagAccumulator,
 	},
 	{
 		Name: "cct,acct", Paper: "Arnold and Sweeney, 2000", Gives: Counts | Samples,

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/export"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
@@ -121,7 +121,7 @@ func TestPprofTool(t *testing.T) {
 	d := livetest.New(1, exe)
 	f := d.Func(livetest.Func{Name: "main.outer", Line: 20, Files: []string{source},
 		Inlined: []livetest.Inlined{{Callee: "main.inlined", Line: 22, Counter: 2, CalleeFile: 1, CalleeLine: 30}}})
-	n := d.Node(livetest.Root, rt.RootMain, f)
+	n := d.Node(livetest.Root, layout.RootMain, f)
 	d.Count(0, n, 0, 5)
 	d.Count(0, n, 1, 7)
 	p, err := record.Open(d.FS())

@@ -26,13 +26,12 @@ import (
 	"strings"
 )
 
-//go:embed all:_goroot rt/*.go rt/*/*.go layout/*.go
+//go:embed all:_goroot rt/*/*.go layout/*.go
 var embedded embed.FS
 
 const tree = "_goroot"
 
-// RuntimePkg is the import path of package rt in GOROOT. The packages below rt, and layout, are
-// below it.
+// RuntimePkg is what the import paths of package layout, and of those below rt, begin with in GOROOT.
 const RuntimePkg = "internal/runtime/stemma"
 
 // here is what the import paths of these packages begin with outside of GOROOT.
@@ -95,7 +94,7 @@ func addedFiles(fsys fs.FS, tree string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, pattern := range []string{"rt/*.go", "rt/*/*.go", "layout/*.go"} {
+	for _, pattern := range []string{"rt/*/*.go", "layout/*.go"} {
 		names, err := fs.Glob(fsys, pattern)
 		if err != nil {
 			return nil, err
@@ -126,7 +125,7 @@ func importInGOROOT(data []byte) []byte {
 func (m *Manifest) AddedPackages() []string {
 	var list []string
 	for name := range m.Added {
-		if dir := path.Dir(name); dir == RuntimePkg || strings.HasPrefix(dir, RuntimePkg+"/") {
+		if dir := path.Dir(name); strings.HasPrefix(dir, RuntimePkg+"/") {
 			list = append(list, dir)
 		}
 	}

@@ -2,8 +2,8 @@ package goroot
 
 import "slices"
 
-// rtImport is how the runtime's files see package rt.
-const rtImport = `rt "internal/runtime/stemma"`
+// layoutImport is how the runtime's files see package layout.
+const layoutImport = `"internal/runtime/stemma/layout"`
 
 // allHooks returns the changes in existing files of GOROOT: calls into the files of
 // the tree.
@@ -148,7 +148,7 @@ func runtimeHooks() []Hook {
 			Why:   "The hidden arguments of every call; the state of incremental tracing, outside the heap; the goroutine was asked for a sample; its series of random numbers; what it does, and since when."},
 		{File: runtime2, Decl: "type p", Anchor: "xRegs xRegPerP", Where: After,
 			Lines: []string{"stemmaShard, stemmaEvents uintptr"},
-			Why:   "The address of this P's counters, less rt.Base; its log of events."},
+			Why:   "The address of this P's counters, less layout.Base; its log of events."},
 		{File: runtime2, Decl: "type m", Anchor: "self mWeakPointer", Where: After,
 			Lines: []string{"stemmaThread uintptr", "stemmaInside bool", "stemmaWired, stemmaOwn uintptr"},
 			Why:   "The thread's entry among those that are sampled; the state of the single-step harness; the segment base that counts, and that of C."},
@@ -180,7 +180,7 @@ func contextHooks() []Hook {
 func schedulingHooks() []Hook {
 	const proc = "runtime/proc.go"
 	return []Hook{
-		{File: proc, Decl: "import", Lines: []string{rtImport}, Why: "For the names of the roots.", Part: Contexts},
+		{File: proc, Decl: "import", Lines: []string{layoutImport}, Why: "For the names of the roots.", Part: Contexts},
 		{File: proc, Decl: "func schedinit", Anchor: "goenvs()", Where: After,
 			Lines: []string{"stemmaInit()"},
 			Why:   "The environment is known, there is no P yet.", Part: Contexts},
@@ -224,10 +224,10 @@ func schedulingHooks() []Hook {
 			Lines: []string{"stemmaResume(gnext)"},
 			Why:   "A coroutine is switched to without execute.", Part: Contexts},
 		{File: proc, Decl: "func malg", Anchor: "newg := new(g)", Where: After,
-			Lines: []string{"stemmaRoot(newg, rt.RootOther)"},
+			Lines: []string{"stemmaRoot(newg, layout.RootOther)"},
 			Why:   "Every g has a context from the start, g0 too.", Part: Contexts},
 		{File: proc, Decl: "func oneNewExtraM", Anchor: "gp := malg(4096)", Where: After,
-			Lines: []string{"stemmaRoot(gp, rt.RootCgo)"},
+			Lines: []string{"stemmaRoot(gp, layout.RootCgo)"},
 			Why:   "Threads that C created call from a root of their own.", Part: Contexts},
 		{File: proc, Decl: "func newproc1", Anchor: "newg.gopc = callerpc", Where: After,
 			Lines: []string{"stemmaNewG(newg, callergp, callerpc)"},
@@ -252,7 +252,7 @@ func mainHooks() []Hook {
 	)
 	return []Hook{
 		{File: proc, Decl: "func main", Anchor: "doInit(m.inittasks)", Where: Before,
-			Lines: []string{"stemmaRoot(getg(), rt.RootInit)", "stemmaStartEncoder()", "stemmaAllocStart()"},
+			Lines: []string{"stemmaRoot(getg(), layout.RootInit)", "stemmaStartEncoder()", "stemmaAllocStart()"},
 			Why:   "Package initialisation begins.", Part: Contexts},
 		{File: proc, Decl: "func doInit", Anchor: "for _, t := range ts {", Where: Before,
 			Lines: []string{"stemmaCtx := stemmaSave(getg())"},
@@ -261,10 +261,10 @@ func mainHooks() []Hook {
 			Lines: []string{"stemmaPut(getg(), stemmaCtx)"},
 			Why:   "Several packages are initialised from one context.", Part: Contexts},
 		{File: proc, Decl: "func main", Anchor: "fn()", Where: Before,
-			Lines: []string{"stemmaRoot(getg(), rt.RootMain)"},
+			Lines: []string{"stemmaRoot(getg(), layout.RootMain)"},
 			Why:   "main.main begins.", Part: Contexts},
 		{File: proc, Decl: "func main", Anchor: "exitHooksRun := false", Where: Before,
-			Lines: []string{"stemmaRoot(getg(), rt.RootMain)"},
+			Lines: []string{"stemmaRoot(getg(), layout.RootMain)"},
 			Why:   "main.main has returned; exit hooks are called in its place.", Part: Contexts},
 		{File: proc, Decl: "func main", Anchor: "exit(0)", Where: Before,
 			Lines: []string{"stemmaLiveExit()"},
@@ -326,24 +326,24 @@ func callbackHooks() []Hook {
 		cgo    = "runtime/cgocall.go"
 	)
 	return []Hook{
-		{File: timers, Decl: "import", Lines: []string{rtImport}, Why: "For the names of the roots.", Part: Contexts},
+		{File: timers, Decl: "import", Lines: []string{layoutImport}, Why: "For the names of the roots.", Part: Contexts},
 		{File: timers, Decl: "func (t *timer) unlockAndRun", Anchor: "f(arg, seq, delay)", Where: Before,
-			Lines: []string{"stemmaOld := stemmaRoot(getg(), rt.RootTimer)"},
+			Lines: []string{"stemmaOld := stemmaRoot(getg(), layout.RootTimer)"},
 			Why:   "Timers run on g0, one after another.", Part: Contexts},
 		{File: timers, Decl: "func (t *timer) unlockAndRun", Anchor: "f(arg, seq, delay)", Where: After,
 			Lines: []string{"stemmaRestore(getg(), stemmaOld)"},
 			Why:   "Timers run on g0, one after another.", Part: Contexts},
-		{File: "runtime/mfinal.go", Decl: "import", Lines: []string{rtImport}, Why: "For the names of the roots.", Part: Contexts},
+		{File: "runtime/mfinal.go", Decl: "import", Lines: []string{layoutImport}, Why: "For the names of the roots.", Part: Contexts},
 		{File: "runtime/mfinal.go", Decl: "func runFinalizers", Anchor: "reflectcall(nil, unsafe.Pointer(f.fn), frame, uint32(framesz), uint32(framesz), uint32(framesz), &regs)", Where: Before,
-			Lines: []string{"stemmaRoot(getg(), rt.RootFinalizer)"},
+			Lines: []string{"stemmaRoot(getg(), layout.RootFinalizer)"},
 			Why:   "Finalizers run one after another.", Part: Contexts},
-		{File: "runtime/mcleanup.go", Decl: "import", Lines: []string{rtImport}, Why: "For the names of the roots.", Part: Contexts},
+		{File: "runtime/mcleanup.go", Decl: "import", Lines: []string{layoutImport}, Why: "For the names of the roots.", Part: Contexts},
 		{File: "runtime/mcleanup.go", Decl: "func runCleanups", Anchor: "c.call(c.fn, c.arg)", Where: Before,
-			Lines: []string{"stemmaRoot(getg(), rt.RootCleanup)"},
+			Lines: []string{"stemmaRoot(getg(), layout.RootCleanup)"},
 			Why:   "Cleanups run one after another.", Part: Contexts},
-		{File: gc, Decl: "import", Lines: []string{rtImport}, Why: "For the names of the roots.", Part: Contexts},
+		{File: gc, Decl: "import", Lines: []string{layoutImport}, Why: "For the names of the roots.", Part: Contexts},
 		{File: gc, Decl: "func clearpools", Anchor: "poolcleanup()", Where: Before,
-			Lines: []string{"stemmaOld := stemmaRoot(getg(), rt.RootGC)"},
+			Lines: []string{"stemmaOld := stemmaRoot(getg(), layout.RootGC)"},
 			Why:   "The collector calls into package sync on the goroutine that started it.", Part: Contexts},
 		{File: gc, Decl: "func clearpools", Anchor: "poolcleanup()", Where: After,
 			Lines: []string{"stemmaRestore(getg(), stemmaOld)"},

@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/profile"
@@ -103,7 +102,7 @@ func (d *Dictionary) inEdges(edges []InEdge, epoch, target uint32) []InEdge {
 	for _, i := range d.callers[target] {
 		s := &d.sites[i]
 		v, ok := at(s.versions, epoch, func(v *siteVersion) uint32 { return v.epoch })
-		if !ok || v.target != target || v.addition == rt.NoAddition {
+		if !ok || v.target != target || v.addition == layout.NoAddition {
 			continue
 		}
 		edges = append(edges, InEdge{s.fn, s.site, v.addition, d.function(epoch, s.fn).numCC})
@@ -214,8 +213,9 @@ func (r *Reader) epochFunc(epoch uint32, f layout.EpochFunc) error {
 
 // check checks the ranges of numbers.
 func (v *funcVersion) check() error {
-	if v.key >= rt.NumKeys || v.numCC > rt.MaxNum {
-		return fmt.Errorf("key %d, numCC %d, want less than %d and at most %d", v.key, v.numCC, rt.NumKeys, rt.MaxNum)
+	if v.key >= layout.NumKeys || v.numCC > layout.MaxNum {
+		return fmt.Errorf("key %d, numCC %d, want less than %d and at most %d", v.key, v.numCC, layout.NumKeys,
+			layout.MaxNum)
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (r *Reader) epochSite(epoch uint32, e layout.EpochSite) error {
 	if err != nil || fn == NoFunc {
 		return err
 	}
-	if e.Target < rt.NumKeys {
+	if e.Target < layout.NumKeys {
 		v.target = uint32(e.Target) | keyTarget
 	} else if v.target, err = r.function(e.Target); err != nil {
 		return err
@@ -248,8 +248,8 @@ func (r *Reader) epochSite(epoch uint32, e layout.EpochSite) error {
 
 // check checks the range of the addition.
 func (v *siteVersion) check() error {
-	if v.addition != rt.NoAddition && v.addition >= rt.MaxNum {
-		return fmt.Errorf("addition %d, want less than %d", v.addition, rt.MaxNum)
+	if v.addition != layout.NoAddition && v.addition >= layout.MaxNum {
+		return fmt.Errorf("addition %d, want less than %d", v.addition, layout.MaxNum)
 	}
 	return nil
 }
@@ -262,7 +262,7 @@ func (d *Dictionary) addSite(f *profile.Func, fn, cell uint32, v siteVersion) er
 		return err
 	}
 	d.sites[s].versions = append(d.sites[s].versions, v)
-	if v.addition != rt.NoAddition && v.target != NoFunc {
+	if v.addition != layout.NoAddition && v.target != NoFunc {
 		d.addCaller(v.target, s)
 	}
 	return v.check()

@@ -12,7 +12,6 @@ import (
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/raw"
 )
@@ -21,7 +20,7 @@ import (
 // size: it is a bucket of a histogram. Several may have the same kind, ID and size, as
 // each P counts for itself.
 type EventCount struct {
-	Kind uint32   // one of the Event constants of package rt
+	Kind uint32   // one of the Event constants of package layout
 	Bits int      // of the values: they are less than 1<<Bits, and at least half of that
 	ID   ctxid.ID // zero for events without a context, see [Record.EventsSpilt]
 
@@ -30,19 +29,20 @@ type EventCount struct {
 
 // An Event is something that the program did, with the context that it did it in.
 type Event struct {
-	Kind  uint32        // one of the Event constants of package rt
+	Kind  uint32        // one of the Event constants of package layout
 	Value uint64        // what it means depends on the kind
 	Time  time.Duration // since the program began
 	ID    ctxid.ID
 }
 
 // EventKinds are the names of the kinds, by number.
-var EventKinds = []string{rt.EventAlloc: "alloc", rt.EventBlock: "block", rt.EventGo: "go", rt.EventPanic: "panic",
-	rt.EventError: "error"}
+var EventKinds = []string{layout.EventAlloc: "alloc", layout.EventBlock: "block", layout.EventGo: "go",
+	layout.EventPanic: "panic",
+	layout.EventError: "error"}
 
 // EventUnits are the units of the values that are added up, by number of the kind; ""
 // if a kind has no values.
-var EventUnits = []string{rt.EventAlloc: "bytes", rt.EventBlock: "nanoseconds", rt.EventError: ""}
+var EventUnits = []string{layout.EventAlloc: "bytes", layout.EventBlock: "nanoseconds", layout.EventError: ""}
 
 // An eventFile is a file of events, of one P.
 type eventFile struct {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -153,7 +152,7 @@ func (r *Reader) graphLog() error {
 // logEntry reads one entry. One of zeros was on a page that was lost.
 func (r *Reader) logEntry(l *GraphLog, e layout.LogEntry) error {
 	index := e.Func
-	if e.Kind == rt.LogFunc {
+	if e.Kind == layout.LogFunc {
 		return r.logFunc(l, index, e.Site, e.N, e.A)
 	}
 	if e.Kind == 0 && r.PagesLost() {
@@ -203,7 +202,7 @@ func (r *Reader) logFunc(l *GraphLog, index, first, cells uint32, id uint64) err
 // change brings a row up to date.
 func (row *logRow) change(kind, site, n uint32, a, size uint64) error {
 	switch kind {
-	case rt.LogInterval:
+	case layout.LogInterval:
 		k := len(row.intervals)
 		switch {
 		case k > 0 && row.intervals[k-1].add == a && row.intervals[k-1].site == site && row.intervals[k-1].size < size:
@@ -213,11 +212,11 @@ func (row *logRow) change(kind, site, n uint32, a, size uint64) error {
 		default:
 			row.intervals = append(row.intervals, logInterval{a, size, site})
 		}
-	case rt.LogBegin:
+	case layout.LogBegin:
 		row.begin = a + 1
-	case rt.LogGroup:
+	case layout.LogGroup:
 		g := logGroup{mod: uint64(n), sites: make(map[uint64]uint32)}
-		if n == rt.LogShared {
+		if n == layout.LogShared {
 			g.mod, g.shared = 1<<layout.StepShift+1, true
 		}
 		if n < 2 {
@@ -225,7 +224,7 @@ func (row *logRow) change(kind, site, n uint32, a, size uint64) error {
 		}
 		row.base = a
 		row.groups = append(row.groups, g)
-	case rt.LogRemainder:
+	case layout.LogRemainder:
 		if len(row.groups) == 0 {
 			return fmt.Errorf("remainder %d of no group", n)
 		}

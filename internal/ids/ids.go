@@ -19,7 +19,6 @@ import (
 
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/profile"
@@ -78,7 +77,7 @@ type Stats struct {
 	LeftOut   uint64 // edges not encoded because ids would have grown too large
 	MaxID     uint64 // the largest id of the last epoch
 
-	Pushes    uint64  // onto ccStacks, in steps of rt.PushStep
+	Pushes    uint64  // onto ccStacks, in steps of layout.PushStep
 	MeanDepth float64 // of ccStacks at the counted pushes
 	MaxDepth  uint64
 	Slow      uint64 // entries through the slow path in Go
@@ -105,11 +104,11 @@ type StartKind uint8
 
 // The kinds, as the header has them.
 const (
-	StartNothing StartKind = rt.WarmNone
-	StartStatic  StartKind = rt.WarmStatic  // the static call graph
-	StartRun     StartKind = rt.WarmRun     // the record of a run
-	StartMissing StartKind = rt.WarmMissing // nothing: the warm file was not there
-	StartWrong   StartKind = rt.WarmWrong   // nothing: the warm file was that of another program
+	StartNothing StartKind = layout.WarmNone
+	StartStatic  StartKind = layout.WarmStatic  // the static call graph
+	StartRun     StartKind = layout.WarmRun     // the record of a run
+	StartMissing StartKind = layout.WarmMissing // nothing: the warm file was not there
+	StartWrong   StartKind = layout.WarmWrong   // nothing: the warm file was that of another program
 )
 
 // String tells what the program started from.
@@ -122,7 +121,7 @@ func (k StartKind) String() string {
 const NoFunc = 1<<32 - 1
 
 // An Interned is an interned entry of a ccStack, see layout.Interned. An entry of
-// which a lost page has taken the contents is of kind rt.InternCall with Place 0.
+// which a lost page has taken the contents is of kind layout.InternCall with Place 0.
 type Interned struct {
 	Parent, Epoch, ID uint32
 	Target            uint32 // index into Funcs, or NoFunc
@@ -141,7 +140,7 @@ type usedFile struct {
 }
 
 // cutNode is the number of the entry that stands for all that had no room.
-const cutNode = rt.InternedBytes/layout.InternedSize - 1
+const cutNode = layout.InternedBytes/layout.InternedSize - 1
 
 // Node returns entry number n, false if there is none.
 func (c *Record) Node(n uint32) (Interned, bool) {
@@ -149,7 +148,7 @@ func (c *Record) Node(n uint32) (Interned, bool) {
 	case n > 0 && uint64(n) < uint64(len(c.Interned)):
 		return c.Interned[n], true
 	case n == cutNode && c.Stats.Truncated > 0:
-		return Interned{Kind: rt.InternCut, Place: rt.CutInterned, Target: NoFunc}, true
+		return Interned{Kind: layout.InternCut, Place: layout.CutInterned, Target: NoFunc}, true
 	}
 	return Interned{}, false
 }
@@ -183,7 +182,7 @@ func LiveRun(fsys fs.FS) (run uint64, err error) {
 // check checks what the header of a record of context IDs must say.
 func check(h *live.Header, f *live.File) error {
 	switch {
-	case h.Flags&rt.HdrFlagCce == 0:
+	case h.Flags&layout.HdrFlagCce == 0:
 		return f.Fail(int64(unsafe.Offsetof(layout.Header{}.Flags)), "flags %#x without that of context IDs", h.Flags)
 	case h.Run == 0:
 		return f.Fail(int64(unsafe.Offsetof(layout.Header{}.Run)), "run number 0, which no run has")
@@ -248,7 +247,7 @@ func (c *Record) readStats(lucce bool) {
 
 // meanDepth fills in what follows from other numbers.
 func (s *Stats) meanDepth() {
-	if counted := s.Pushes / rt.PushStep; counted > 0 {
+	if counted := s.Pushes / layout.PushStep; counted > 0 {
 		s.MeanDepth = float64(s.depths) / float64(counted)
 	}
 }
@@ -286,7 +285,7 @@ func (r *Reader) readHeader() error {
 	}
 	defer f.Close()
 	f.Limit(0) // no windows: two reads
-	b := make([]byte, rt.ContextsSize)
+	b := make([]byte, layout.ContextsSize)
 	for _, page := range []int64{layout.HeaderSize, 0} {
 		part, err := f.At(page, layout.HeaderSize)
 		if err != nil {
@@ -307,7 +306,7 @@ func (r *Reader) readHeader() error {
 	}
 	r.Header, r.Record.Run = h, h.Run
 	r.Record.header = raw.Load[layout.ContextsHeader](b[layout.HeaderSize:])
-	r.Record.readStats(h.Flags&rt.HdrFlagLucce != 0)
+	r.Record.readStats(h.Flags&layout.HdrFlagLucce != 0)
 	return nil
 }
 
@@ -393,7 +392,7 @@ func (r *Reader) function(id uint64) (uint32, error) {
 	if fn, ok := r.funcs.ByID[id]; ok {
 		return fn, nil
 	}
-	if r.Header.Lost[rt.LostFuncs] == 0 && !r.PagesLost() {
+	if r.Header.Lost[layout.LostFuncs] == 0 && !r.PagesLost() {
 		return NoFunc, fmt.Errorf("function %#x has no record", id)
 	}
 	return NoFunc, nil
@@ -402,9 +401,9 @@ func (r *Reader) function(id uint64) (uint32, error) {
 // nodes reads the interned entries that were not read before.
 func (r *Reader) nodes() error {
 	used := r.Record.header.NodesUsed
-	if used > 1<<rt.IDInternedBits {
+	if used > 1<<layout.IDInternedBits {
 		return fmt.Errorf("%s: offset %d: %d nodes, want at most %d", fileMain,
-			layout.HeaderSize+unsafe.Offsetof(r.Record.header.NodesUsed), used, 1<<rt.IDInternedBits)
+			layout.HeaderSize+unsafe.Offsetof(r.Record.header.NodesUsed), used, 1<<layout.IDInternedBits)
 	}
 	f, end, err := r.open(fileNodes, used*layout.InternedSize)
 	if err != nil {
@@ -432,13 +431,13 @@ func (r *Reader) nodes() error {
 // node reads one interned entry; those before it are in Interned.
 func (r *Reader) node(e layout.Interned) (n Interned, err error) {
 	n = Interned{Parent: e.Parent, Epoch: e.Epoch, ID: e.ID, Place: e.Place, Kind: uint8(e.Kind), Target: NoFunc}
-	if e.Kind > rt.InternSite {
+	if e.Kind > layout.InternSite {
 		return n, fmt.Errorf("node of unknown kind %d", e.Kind)
 	}
 	if err := r.Record.check(&n); err != nil {
 		return n, err
 	}
-	if e.Target == 0 && (n.Kind == rt.InternCut || n.Kind == rt.InternAt || r.PagesLost()) {
+	if e.Target == 0 && (n.Kind == layout.InternCut || n.Kind == layout.InternAt || r.PagesLost()) {
 		return n, nil
 	}
 	n.Target, err = r.function(e.Target)
@@ -448,22 +447,22 @@ func (r *Reader) node(e layout.Interned) (n Interned, err error) {
 // check checks the next interned entry, but for its target.
 func (c *Record) check(n *Interned) error {
 	switch {
-	case n.Kind == rt.InternSite && c.Log == nil:
+	case n.Kind == layout.InternSite && c.Log == nil:
 		return fmt.Errorf("node of unknown kind %d", n.Kind)
 	case n.Parent >= uint32(len(c.Interned)) && n.Parent != cutNode:
 		return fmt.Errorf("parent %d is no node before this one", n.Parent)
-	case c.Log != nil && n.Epoch > rt.IDLimit>>32:
-		return fmt.Errorf("id %d, want at most %d", n.LongID(), uint64(rt.IDLimit))
-	case c.Log == nil && n.ID >= rt.MaxNum:
-		return fmt.Errorf("id %d, want less than %d", n.ID, rt.MaxNum)
-	case n.Kind == rt.InternRoot && n.Place >= rt.NumRoots:
-		return fmt.Errorf("root %d, want less than %d", n.Place, rt.NumRoots)
+	case c.Log != nil && n.Epoch > layout.IDLimit>>32:
+		return fmt.Errorf("id %d, want at most %d", n.LongID(), uint64(layout.IDLimit))
+	case c.Log == nil && n.ID >= layout.MaxNum:
+		return fmt.Errorf("id %d, want less than %d", n.ID, layout.MaxNum)
+	case n.Kind == layout.InternRoot && n.Place >= layout.NumRoots:
+		return fmt.Errorf("root %d, want less than %d", n.Place, layout.NumRoots)
 	}
 	return nil
 }
 
 // Fault returns the function that describes a fault at the address pc.
 func (c *Record) Fault(pc uint64) (fn uint32, ok bool) {
-	fn, ok = c.byID[rt.FaultID(pc)]
+	fn, ok = c.byID[layout.FaultID(pc)]
 	return fn, ok
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/ids"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
@@ -25,22 +24,23 @@ import (
 func contextsDir() *livetest.Contexts {
 	d := livetest.NewContexts("prog", "-x")
 	mainF := d.Func(livetest.Func{Name: "main.main", Files: []string{"/src/m.go"}, Sites: []livetest.Site{
-		{Kind: rt.SiteCall, Line: 2, Cell: 1},
-		{Kind: rt.SiteNative, Line: 3, Callee: "runtime.newobject", Counter: 2}, {Kind: rt.SiteGo, Line: 4, Cell: 2}}})
+		{Kind: layout.SiteCall, Line: 2, Cell: 1},
+		{Kind: layout.SiteNative, Line: 3, Callee: "runtime.newobject", Counter: 2}, {Kind: layout.SiteGo, Line: 4,
+			Cell: 2}}})
 	a := d.Func(livetest.Func{Name: "main.a", Files: []string{"/src/m.go"},
-		Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 12, Cell: 1}}})
+		Sites: []livetest.Site{{Kind: layout.SiteCall, Line: 12, Cell: 1}}})
 	d.FaultAt(d.Return(a, 0)+1, "runtime.sigpanic", livetest.Frame{Func: "main.a", File: "/src/m.go", Line: 14})
 	d.Epoch(3, []livetest.EpochFunc{{Func: mainF, NumCC: 1}, {Func: a, Key: 9, NumCC: 4}},
 		[]livetest.EpochSite{{Func: mainF, Cell: 0, Addition: 3, Target: a},
 			{Func: a, Cell: 0, Addition: 2, Target: 9}})
 	d.Epoch(1, []livetest.EpochFunc{{Func: a, NumCC: 2}},
-		[]livetest.EpochSite{{Func: mainF, Cell: 0, Addition: rt.NoAddition},
+		[]livetest.EpochSite{{Func: mainF, Cell: 0, Addition: layout.NoAddition},
 			{Func: mainF, Cell: 1, Addition: 1, Target: a}})
-	root := d.Intern(livetest.Interned{Kind: rt.InternRoot, Place: rt.RootMain, Target: mainF})
-	d.Intern(livetest.Interned{Parent: root, Epoch: 1, Kind: rt.InternGo, Place: d.Return(mainF, 2), Target: a})
+	root := d.Intern(livetest.Interned{Kind: layout.InternRoot, Place: layout.RootMain, Target: mainF})
+	d.Intern(livetest.Interned{Parent: root, Epoch: 1, Kind: layout.InternGo, Place: d.Return(mainF, 2), Target: a})
 	hi, lo := d.ID(root, 0, 1, d.Return(mainF, 1))
-	d.AddEvent(livetest.Event{Kind: rt.EventAlloc, Value: 48, Time: 5000, Hi: hi, Lo: lo})
-	d.AddEvent(livetest.Event{P: 2, Kind: rt.EventGo, Value: 7, Time: 6000, Hi: hi, Lo: lo})
+	d.AddEvent(livetest.Event{Kind: layout.EventAlloc, Value: 48, Time: 5000, Hi: hi, Lo: lo})
+	d.AddEvent(livetest.Event{P: 2, Kind: layout.EventGo, Value: 7, Time: 6000, Hi: hi, Lo: lo})
 	d.AddContextCheck(hi, lo, 0, 0, 3, livetest.Frame{Func: "main.main", File: "/src/m.go", Line: 3})
 	return d
 }
@@ -106,8 +106,8 @@ func TestContexts(t *testing.T) {
 		c.CodeAt(code.Entry+uint64(code.Size)) == nil || c.CodeAt(code.Entry+uint64(code.Size)+1) != nil {
 		t.Error("the code of a function reaches from its entry up to its end")
 	}
-	want := []ids.Event{{Kind: rt.EventAlloc, Value: 48, Time: 5 * time.Microsecond},
-		{Kind: rt.EventGo, Value: 7, Time: 6 * time.Microsecond}}
+	want := []ids.Event{{Kind: layout.EventAlloc, Value: 48, Time: 5 * time.Microsecond},
+		{Kind: layout.EventGo, Value: 7, Time: 6 * time.Microsecond}}
 	for i, e := range events(t, c) {
 		e.ID = ctxid.ID{}
 		if i >= len(want) || e != want[i] {
@@ -118,8 +118,8 @@ func TestContexts(t *testing.T) {
 	if err := c.EventLog(func(*ids.Event) error { return stop }); err != stop {
 		t.Errorf("visit's error: have %v", err)
 	}
-	for i, want := range []ids.EventCount{{Kind: rt.EventAlloc, Bits: 6, Count: 1, Sum: 48, Max: 48},
-		{Kind: rt.EventGo, Count: 1}} {
+	for i, want := range []ids.EventCount{{Kind: layout.EventAlloc, Bits: 6, Count: 1, Sum: 48, Max: 48},
+		{Kind: layout.EventGo, Count: 1}} {
 		have := counts(t, c)[i]
 		if have.ID == (ctxid.ID{}) {
 			t.Errorf("count %d has no ID", i)
@@ -176,9 +176,10 @@ func TestContextsSealed(t *testing.T) {
 	}
 	before := mustWrite(t, p)
 	again := contextsDir() // as much again in the same files
-	d.Intern(livetest.Interned{Parent: 1, Epoch: 1, Kind: rt.InternGo, Place: d.Return(0x400000, 2), Target: 0x400040})
+	d.Intern(livetest.Interned{Parent: 1, Epoch: 1, Kind: layout.InternGo, Place: d.Return(0x400000, 2),
+		Target: 0x400040})
 	d.Epoch(9, nil, nil)
-	d.AddEvent(livetest.Event{Kind: rt.EventGo, Value: 8})
+	d.AddEvent(livetest.Event{Kind: layout.EventGo, Value: 8})
 	for name, data := range d.Files() {
 		fsys[name] = &fstest.MapFile{Data: data}
 	}
@@ -237,18 +238,20 @@ func TestContextsDamage(t *testing.T) {
 			"epochs: offset 4: epoch 2147483648 behind"},
 		{"unknown function", epochFunc(func(f *layout.EpochFunc) { f.Func++ }),
 			"epochs: offset 32: function 0x400001 has no record"},
-		{"key", epochFunc(func(f *layout.EpochFunc) { f.Key = rt.NumKeys }), "epochs: offset 32: key 16376"},
-		{"numCC", epochFunc(func(f *layout.EpochFunc) { f.NumCC = rt.MaxNum + 1 }), "epochs: offset 32: key 0, numCC"},
+		{"key", epochFunc(func(f *layout.EpochFunc) { f.Key = layout.NumKeys }), "epochs: offset 32: key 16376"},
+		{"numCC", epochFunc(func(f *layout.EpochFunc) { f.NumCC = layout.MaxNum + 1 }),
+			"epochs: offset 32: key 0, numCC"},
 		{"cell", epochSite(func(s *layout.EpochSite) { s.Cell = 77 }),
 			"epochs: offset 64: cell 77 of a function with 2"},
-		{"addition", epochSite(func(s *layout.EpochSite) { s.Addition = rt.MaxNum }), "epochs: offset 64: addition"},
+		{"addition", epochSite(func(s *layout.EpochSite) { s.Addition = layout.MaxNum }),
+			"epochs: offset 64: addition"},
 		{"target", epochSite(func(s *layout.EpochSite) { s.Target = 1 << 40 }),
 			"epochs: offset 64: function 0x10000000000"},
 		{"node kind", node(1, func(n *layout.Interned) { n.Kind = 6 }), "nodes: offset 32: node of unknown kind 6"},
 		{"node parent", node(2, func(n *layout.Interned) { n.Parent = 2 }),
 			"nodes: offset 64: parent 2 is no node before"},
-		{"node id", node(2, func(n *layout.Interned) { n.ID = rt.MaxNum }), "nodes: offset 64: id"},
-		{"node root", node(1, func(n *layout.Interned) { n.Place = rt.NumRoots }), "nodes: offset 32: root 10"},
+		{"node id", node(2, func(n *layout.Interned) { n.ID = layout.MaxNum }), "nodes: offset 64: id"},
+		{"node root", node(1, func(n *layout.Interned) { n.Place = layout.NumRoots }), "nodes: offset 32: root 10"},
 		{"node target", node(2, func(n *layout.Interned) { n.Target++ }),
 			"nodes: offset 64: function 0x400041 has no record"},
 		{"node count",
@@ -281,7 +284,7 @@ func TestContextsDamage(t *testing.T) {
 func codeOf(d *livetest.Contexts) []byte {
 	for b := d.Funcs; ; {
 		h := raw.Load[layout.FuncRecord](b)
-		if h.Kind == rt.RecPCs {
+		if h.Kind == layout.RecPCs {
 			return b
 		}
 		b = b[h.Length:]
@@ -315,13 +318,13 @@ func TestContextsKilled(t *testing.T) {
 		t.Errorf("%d nodes, %v %v", len(p.IDs.Interned), p.Lost(), p.Processes[0].Notes)
 	}
 	d = contextsDir()
-	d.Header(func(h *layout.Header) { h.Lost[rt.LostPages] = 1 })
+	d.Header(func(h *layout.Header) { h.Lost[layout.LostPages] = 1 })
 	clear(d.Nodes[64:96])
 	if p := openContexts(t, d); len(p.IDs.Interned) != 3 {
 		t.Errorf("%d nodes with a lost page", len(p.IDs.Interned))
 	}
 	d = contextsDir()
-	d.Header(func(h *layout.Header) { h.Lost[rt.LostFuncs] = 1 })
+	d.Header(func(h *layout.Header) { h.Lost[layout.LostFuncs] = 1 })
 	d.Epochs[layout.EpochSize] = 1
 	openContexts(t, d)
 }
@@ -334,7 +337,7 @@ func TestEventLog(t *testing.T) {
 		d.Events, d.Counts = nil, nil
 		d = func() *livetest.Contexts { e := livetest.NewContexts("prog"); e.Funcs = d.Funcs; return e }()
 		for i := range n {
-			d.AddEvent(livetest.Event{Kind: rt.EventAlloc, Value: 100 + i, Time: i})
+			d.AddEvent(livetest.Event{Kind: layout.EventAlloc, Value: 100 + i, Time: i})
 		}
 		p := openContexts(t, d)
 		sealed, err := record.Read(bytes.NewReader(mustWrite(t, p)))
@@ -354,7 +357,7 @@ func TestEventLog(t *testing.T) {
 			}
 		}
 		for range 3 { // the program goes on: what is left of what was read is right
-			d.AddEvent(livetest.Event{Kind: rt.EventAlloc, Value: 1})
+			d.AddEvent(livetest.Event{Kind: layout.EventAlloc, Value: 1})
 		}
 		for _, e := range events(t, p.IDs) {
 			if e.Value < 100 {
@@ -410,7 +413,7 @@ func FuzzReadContexts(f *testing.F) {
 	d := contextsDir()
 	f.Add(d.Tree, d.Funcs, d.Epochs, d.Nodes, d.Counts[0], d.Events[0], d.Check, d.Strings)
 	d = contextsDir()
-	d.Header(func(h *layout.Header) { h.Lost[rt.LostPages] = 1 })
+	d.Header(func(h *layout.Header) { h.Lost[layout.LostPages] = 1 })
 	clear(d.Funcs[200:300])
 	f.Add(d.Tree, d.Funcs, d.Epochs, d.Nodes, d.Counts[0], d.Events[0], d.Check, d.Strings)
 	f.Fuzz(func(t *testing.T, cce, funcs, epochs, nodes, counts, events, check, strings []byte) {

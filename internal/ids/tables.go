@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/sealed"
 	"github.com/stemma-go/stemma/internal/tables"
 	"github.com/stemma-go/stemma/profile"
@@ -312,8 +312,9 @@ func (r *tablesReader) code() error {
 }
 
 // internKinds are the words for the kinds of entries.
-var internKinds = []string{rt.InternCall: "call", rt.InternGo: "go", rt.InternRoot: "root", rt.InternFault: "fault",
-	rt.InternCut: "cut", rt.InternAt: "at", rt.InternSite: "site"}
+var internKinds = []string{layout.InternCall: "call", layout.InternGo: "go", layout.InternRoot: "root",
+	layout.InternFault: "fault",
+	layout.InternCut:   "cut", layout.InternAt: "at", layout.InternSite: "site"}
 
 func internedSchema() sealed.Schema[Interned] {
 	return sealed.Schema[Interned]{
@@ -413,8 +414,8 @@ func (r *edgeRow) version(funcs int) (siteVersion, error) {
 	switch {
 	case r.target != NoFunc && (r.key != 0 || uint64(r.target) >= uint64(funcs)):
 		return v, fmt.Errorf("target %d of %d functions, with key %d", r.target, funcs, r.key)
-	case r.key >= rt.NumKeys:
-		return v, fmt.Errorf("key %d, want less than %d", r.key, rt.NumKeys)
+	case r.key >= layout.NumKeys:
+		return v, fmt.Errorf("key %d, want less than %d", r.key, layout.NumKeys)
 	case r.key != 0:
 		v.target = r.key | keyTarget
 	}
@@ -614,7 +615,7 @@ func (r *tablesReader) graphLog() error {
 		return err
 	}
 	err = each(r.f, tableInterval, intervalSchema(), func(i *intervalRow) error {
-		return l.row(i.fn).change(rt.LogInterval, i.site, 0, i.add, i.size)
+		return l.row(i.fn).change(layout.LogInterval, i.site, 0, i.add, i.size)
 	})
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/raw"
@@ -16,10 +15,10 @@ import (
 func TestAmounts(t *testing.T) {
 	d := livetest.New(2, "prog")
 	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"main.go"}, Sites: []livetest.Site{
-		{Kind: rt.SiteNative, Callee: "runtime.newobject", Line: 3, Cell: 1, Counter: 2},
-		{Kind: rt.SiteNative, Callee: "time.Sleep", Line: 4, Cell: 2, Counter: 3}}})
+		{Kind: layout.SiteNative, Callee: "runtime.newobject", Line: 3, Cell: 1, Counter: 2},
+		{Kind: layout.SiteNative, Callee: "time.Sleep", Line: 4, Cell: 2, Counter: 3}}})
 	typ := d.Alloc("main.T")
-	n := d.Node(livetest.Root, rt.RootMain, f)
+	n := d.Node(livetest.Root, layout.RootMain, f)
 	a := d.Node(n, 0, typ)
 	d.Count(0, n, 0, 1)
 	d.Count(0, a, 0, 2)
@@ -57,15 +56,15 @@ func TestAmounts(t *testing.T) {
 func TestReachable(t *testing.T) {
 	d := livetest.New(1, "prog")
 	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"main.go"}, Sites: []livetest.Site{
-		{Kind: rt.SiteNative, Callee: "runtime.newobject", Line: 3, Cell: 1, Counter: 2}}})
+		{Kind: layout.SiteNative, Callee: "runtime.newobject", Line: 3, Cell: 1, Counter: 2}}})
 	typ := d.Alloc("main.T")
-	n := d.Node(livetest.Root, rt.RootMain, f)
+	n := d.Node(livetest.Root, layout.RootMain, f)
 	a := d.Node(n, 0, typ)
 	again := d.Node(n, 0, typ) // made twice
 	d.Count(0, a, 0, 9)
 	d.Counted(a, 2, 32)
 	d.Counted(again, 1, 16)
-	late := d.Node(livetest.Root, rt.RootOther, typ) // made since
+	late := d.Node(livetest.Root, layout.RootOther, typ) // made since
 	d.Count(0, late, 0, 1)
 	read := func() *profile.Profile {
 		t.Helper()

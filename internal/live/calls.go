@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -71,7 +70,7 @@ func callsEnd(fsys fs.FS) (end int64, why uint32, err error) {
 		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.Used)), "%d bytes in use, want a multiple of %d from %d on",
 			h.Used, layout.CallSize, layout.CallsHeaderSize)
 	}
-	if h.End >= rt.NumCallsEnds {
+	if h.End >= layout.NumCallsEnds {
 		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.End)), "unknown end %d of the log", h.End)
 	}
 	return int64(h.Used), h.End, nil
@@ -101,9 +100,9 @@ func (c *Calls) Close() error { return c.f.f.Close() }
 // Cut tells why the log ends before the program did, "" if it does not.
 func (c *Calls) Cut() string {
 	switch c.why {
-	case rt.CallsEndFull:
+	case layout.CallsEndFull:
 		return "the log of calls was full; a larger $STEMMA_CALLS_SIZE has room for more"
-	case rt.CallsEndNodes:
+	case layout.CallsEndNodes:
 		return "the tree had no room for more contexts; a larger -nodes or $STEMMA_TREE_SIZE has"
 	}
 	return ""
@@ -121,18 +120,18 @@ func (c *Calls) Next() (CallEntry, error) {
 		return CallEntry{}, err
 	}
 	e.Goroutine = g
-	switch what & rt.CallsKinds {
-	case rt.CallEnter:
+	switch what & layout.CallsKinds {
+	case layout.CallEnter:
 		e.Node, err = c.node(what)
-	case rt.CallExit:
+	case layout.CallExit:
 		e.Kind = CallExit
-	case rt.CallGo:
+	case layout.CallGo:
 		e.Kind = CallGo
-		if e.Node, err = c.node(what &^ rt.CallsKinds); err == nil {
+		if e.Node, err = c.node(what &^ layout.CallsKinds); err == nil {
 			e.Child, err = c.child()
 		}
 	default:
-		err = c.fail("entry of unknown kind %d", what&rt.CallsKinds)
+		err = c.fail("entry of unknown kind %d", what&layout.CallsKinds)
 	}
 	return e, err
 }
@@ -177,8 +176,8 @@ func (c *Calls) child() (uint32, error) {
 		return 0, fmt.Errorf("%s: offset %d: the log ends within a go statement", c.f.Name, c.off)
 	}
 	g, what, err := c.words()
-	if err == nil && what != rt.CallChild {
-		err = c.fail("entry of kind %d behind a go statement, want %d", what&rt.CallsKinds, rt.CallChild)
+	if err == nil && what != layout.CallChild {
+		err = c.fail("entry of kind %d behind a go statement, want %d", what&layout.CallsKinds, layout.CallChild)
 	}
 	return g, err
 }

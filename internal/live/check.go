@@ -7,7 +7,6 @@ import (
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -101,7 +100,7 @@ func (r *checkReader) record(off int64) (int64, error) {
 		return 0, nil
 	}
 	head := int64(layout.CheckSize)
-	if h.Cell == rt.CheckID {
+	if h.Cell == layout.CheckID {
 		head = layout.CheckOfIDSize
 	}
 	if size != head+layout.CheckFrameSize*frames {
@@ -112,13 +111,13 @@ func (r *checkReader) record(off int64) (int64, error) {
 	}
 	c := &r.check
 	*c = Check{Events: h.Events, Frames: c.Frames[:0]}
-	if h.Cell == rt.CheckID {
+	if h.Cell == layout.CheckID {
 		of := raw.Load[layout.CheckOfID](b)
 		c.Node, c.Start = profile.None, profile.None
 		c.ID, c.StartID = r.live.contextID(of.Hi, of.Lo), r.live.contextID(of.StartHi, of.StartLo)
 		return size, r.frames(b[head:])
 	}
-	if h.Cell == rt.CheckEnd {
+	if h.Cell == layout.CheckEnd {
 		c.Ended = true
 		return size, nil
 	}
@@ -131,8 +130,8 @@ func (r *checkReader) record(off int64) (int64, error) {
 func (r *checkReader) frames(b []byte) (err error) {
 	for ; len(b) > 0; b = b[layout.CheckFrameSize:] {
 		v := raw.Load[layout.CheckFrame](b)
-		fr := CheckFrame{Line: int(v.Line), Inlined: v.Flags&rt.CheckInlined != 0,
-			Wrapper: v.Flags&rt.CheckWrapper != 0}
+		fr := CheckFrame{Line: int(v.Line), Inlined: v.Flags&layout.CheckInlined != 0,
+			Wrapper: v.Flags&layout.CheckWrapper != 0}
 		if fr.Func, err = r.table.at(v.Func); err == nil {
 			fr.File, err = r.table.at(v.File)
 		}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/stemma-go/stemma/internal/funcblob"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/internal/wire"
 	"github.com/stemma-go/stemma/profile"
@@ -80,8 +79,8 @@ func (r *FuncsReader) Read() error {
 // addRoot knows the root, function 0 of a new profile, even if the program did not get as
 // far as writing its record. Its record, when it comes, replaces the function.
 func (r *FuncsReader) addRoot() {
-	r.sizes = append(r.sizes, uint32(layout.NodeBytes(rt.NumRoots, 1)))
-	r.ByID[rt.RootFunc] = 0
+	r.sizes = append(r.sizes, uint32(layout.NodeBytes(layout.NumRoots, 1)))
+	r.ByID[layout.RootFunc] = 0
 }
 
 // A funcHeader is the fixed part of a record of funcs.
@@ -134,7 +133,7 @@ func (r *FuncsReader) record(f *File, off, end int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if h.Kind == rt.RecPCs && r.code != nil {
+	if h.Kind == layout.RecPCs && r.code != nil {
 		if err := r.returns(b); err != nil {
 			return 0, f.Fail(off, "function %#x: %w", h.ID, err)
 		}
@@ -193,13 +192,13 @@ func (r *FuncsReader) add(h funcHeader, table []string, d *wire.Decoder) error {
 		(have < layout.NodeSize+layout.CellSize*uint64(fn.Cells) || have < layout.CounterSize*uint64(fn.Counters)) {
 		return fmt.Errorf("node of %d bytes for %d cells and %d counters", have, fn.Cells, fn.Counters)
 	}
-	if old, ok := r.ByID[h.ID]; ok && h.ID != rt.RootFunc {
+	if old, ok := r.ByID[h.ID]; ok && h.ID != layout.RootFunc {
 		if r.sizes[old] != h.NodeSize {
 			return fmt.Errorf("recorded twice, with nodes of %d and %d bytes", r.sizes[old], h.NodeSize)
 		}
 		return nil
 	}
-	if h.ID == rt.RootFunc {
+	if h.ID == layout.RootFunc {
 		r.p.Funcs[0], r.sizes[0] = fn, h.NodeSize
 		return nil
 	}
@@ -229,37 +228,37 @@ func (r *FuncsReader) intern(table []string) []uint32 {
 // list their cells as call sites, which only the runtime needs.
 func (r *FuncsReader) decode(h funcHeader, b *funcblob.Reader) (profile.Func, error) {
 	switch {
-	case h.ID == rt.RootFunc:
-		return profile.Func{Kind: profile.FuncRoot, Name: b.Name("name"), Cells: rt.NumRoots, Counters: 1}, b.Err
-	case h.ID == rt.OverflowFunc, h.ID == rt.BypassFunc:
+	case h.ID == layout.RootFunc:
+		return profile.Func{Kind: profile.FuncRoot, Name: b.Name("name"), Cells: layout.NumRoots, Counters: 1}, b.Err
+	case h.ID == layout.OverflowFunc, h.ID == layout.BypassFunc:
 		return profile.Func{Kind: profile.FuncOverflow, Name: b.Name("name"), Counters: 1}, b.Err
-	case h.Kind == rt.RecFault:
+	case h.Kind == layout.RecFault:
 		return b.Fault(), b.End()
-	case h.Kind == rt.RecAlloc:
+	case h.Kind == layout.RecAlloc:
 		return b.Alloc(), b.End()
-	case h.Kind == rt.RecWait:
+	case h.Kind == layout.RecWait:
 		return b.Wait(), b.End()
-	case h.Kind == rt.RecHeld:
+	case h.Kind == layout.RecHeld:
 		return b.Held(), b.End()
-	case h.Kind == rt.RecRun:
+	case h.Kind == layout.RecRun:
 		return b.Run(), b.End()
-	case h.Kind != rt.RecFunc:
+	case h.Kind != layout.RecFunc:
 		return profile.Func{}, fmt.Errorf("unknown kind of record %d", h.Kind)
 	}
 	fn := b.Function()
-	if h.Flags&rt.MetaFlagWrapper != 0 {
+	if h.Flags&layout.MetaFlagWrapper != 0 {
 		fn.Flags |= profile.FuncWrapper
 	}
-	if h.Flags&rt.MetaFlagAsm != 0 {
+	if h.Flags&layout.MetaFlagAsm != 0 {
 		fn.Flags |= profile.FuncAsm
 	}
-	if h.Flags&rt.MetaFlagAdapter != 0 {
+	if h.Flags&layout.MetaFlagAdapter != 0 {
 		fn.Flags |= profile.FuncAdapter
 	}
 	return fn, b.End()
 }
 
-// returns reads a record of kind rt.RecPCs, which b is the whole of.
+// returns reads a record of kind layout.RecPCs, which b is the whole of.
 func (r *FuncsReader) returns(b []byte) error {
 	h := raw.Load[layout.PCsRecord](b)
 	code := &Code{Entry: h.Entry, Size: h.Size}

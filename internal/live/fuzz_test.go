@@ -5,7 +5,6 @@ import (
 	"testing/fstest"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/tables"
@@ -17,7 +16,7 @@ func FuzzReadLive(f *testing.F) {
 	d.AddCheck(livetest.Check{Node: livetest.Root}, livetest.Frame{Func: "main.main", File: "m.go", Line: 7})
 	f.Add(d.Tree, d.Funcs, d.Shards[0], d.Check, d.Strings)
 	full := livetest.Shapes() // on a disk that was full for a while
-	full.Header(func(h *layout.Header) { h.Lost[rt.LostPages] = 1 })
+	full.Header(func(h *layout.Header) { h.Lost[layout.LostPages] = 1 })
 	clear(full.Funcs[200:600])
 	clear(full.Tree[layout.HeaderSize+200 : layout.HeaderSize+300])
 	f.Add(full.Tree, full.Funcs, full.Shards[0], full.Check, full.Strings)

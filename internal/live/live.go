@@ -14,7 +14,6 @@ import (
 
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -60,7 +59,7 @@ type Header struct {
 	Used, Size          int64
 	FuncsUsed           int64
 	Start, Run          uint64
-	Lost                [rt.NumLost]uint64
+	Lost                [layout.NumLost]uint64
 	goVersion, argsList string
 }
 
@@ -132,7 +131,7 @@ func (l *Dir) openTree() error {
 	if err := l.readShards(); err != nil {
 		return err
 	}
-	if l.Header.Flags&rt.HdrFlagLive != 0 {
+	if l.Header.Flags&layout.HdrFlagLive != 0 {
 		if err := l.readLive(); err != nil {
 			return err
 		}
@@ -157,13 +156,13 @@ func (h *Header) Parse(tree *File, b []byte) error {
 	if r.Magic == [len(r.Magic)]byte{} {
 		return tree.Fail(0, "the header is empty: the program is about to begin, or the file was cut")
 	}
-	if magic := string(r.Magic[:]); magic != rt.Magic {
+	if magic := string(r.Magic[:]); magic != layout.Magic {
 		return tree.Fail(int64(unsafe.Offsetof(r.Magic)), "not the header of a live directory (have %q, want %q)",
-			magic, rt.Magic)
+			magic, layout.Magic)
 	}
-	if r.Version < rt.OldestVersion || r.Version > rt.Version {
+	if r.Version < layout.OldestVersion || r.Version > layout.Version {
 		return tree.Fail(int64(unsafe.Offsetof(r.Version)),
-			"layout version %d (want %d); use the stemma that built the program", r.Version, rt.Version)
+			"layout version %d (want %d); use the stemma that built the program", r.Version, layout.Version)
 	}
 	switch {
 	case uint64(r.GoVerLen) > uint64(len(r.GoVer)):
@@ -190,7 +189,7 @@ func (h *Header) Parse(tree *File, b []byte) error {
 }
 
 // lossKinds are the kinds that the program counts, in the order of rt.
-var lossKinds = [rt.NumLost]string{profile.LossNodes, profile.LossFuncs, profile.LossPages, profile.LossShards,
+var lossKinds = [layout.NumLost]string{profile.LossNodes, profile.LossFuncs, profile.LossPages, profile.LossShards,
 	profile.LossTables, profile.LossChecks, profile.LossPaths, profile.LossEdges, profile.LossDeep,
 	profile.LossFaults}
 
@@ -203,8 +202,8 @@ func (h *Header) Process(engine string) profile.Process {
 	if start := int64(h.Start); start > 0 {
 		p.Start = time.Unix(0, start).UTC()
 	}
-	p.Full = h.Flags&rt.HdrFlagFull != 0
-	p.Checked = h.Flags&rt.HdrFlagCheck != 0
+	p.Full = h.Flags&layout.HdrFlagFull != 0
+	p.Checked = h.Flags&layout.HdrFlagCheck != 0
 	for i, n := range h.Lost {
 		p.Losses = profile.AddLoss(p.Losses, profile.Loss{Kind: lossKinds[i], Count: n})
 	}
@@ -292,7 +291,7 @@ func (w *treeWalk) object(off int64) (int64, error) {
 	switch {
 	case word == 0:
 		return 8, nil
-	case word&7 == rt.TagTable:
+	case word&7 == layout.TagTable:
 		return w.table(off, tableBytes(b))
 	case word&7 != 0:
 		return 0, w.tree.Fail(off, "object with tag %d, want a node or a table", word&7)
@@ -351,7 +350,7 @@ func (w *treeWalk) node(off int64, fn uint32) error {
 	case n.Parent == 0:
 		w.live.Lose(profile.LossIncomplete, 1)
 		return nil
-	case n.Func == rt.BypassFunc, w.live.bypassed[n.Parent]:
+	case n.Func == layout.BypassFunc, w.live.bypassed[n.Parent]:
 		w.live.bypassed[uint32(off)] = true
 		return nil
 	}
@@ -389,16 +388,16 @@ func (l *Dir) Node(offset uint32) (int, bool) {
 type amount struct {
 	kind   profile.FuncKind
 	flag   uint32
-	values [rt.AmountCounters]profile.ValueType
+	values [layout.AmountCounters]profile.ValueType
 }
 
 // amounts returns all of them.
 func amounts() []amount {
 	return []amount{
-		{profile.FuncAlloc, rt.HdrFlagAlloc, [...]profile.ValueType{profile.Allocs, profile.Alloc}},
-		{profile.FuncWait, rt.HdrFlagWait, [...]profile.ValueType{profile.Waits, profile.Wait}},
-		{profile.FuncHeld, rt.HdrFlagWait, [...]profile.ValueType{profile.Holds, profile.Held}},
-		{profile.FuncRun, rt.HdrFlagWait, [...]profile.ValueType{profile.Goroutines, profile.Run}},
+		{profile.FuncAlloc, layout.HdrFlagAlloc, [...]profile.ValueType{profile.Allocs, profile.Alloc}},
+		{profile.FuncWait, layout.HdrFlagWait, [...]profile.ValueType{profile.Waits, profile.Wait}},
+		{profile.FuncHeld, layout.HdrFlagWait, [...]profile.ValueType{profile.Holds, profile.Held}},
+		{profile.FuncRun, layout.HdrFlagWait, [...]profile.ValueType{profile.Goroutines, profile.Run}},
 	}
 }
 
@@ -419,7 +418,7 @@ func (l *Dir) amountColumns() error {
 
 // amountsOf returns the columns that the counters of a node belong to which is of a function of the given
 // kind; false for kinds whose counters are calls. A column may be nil.
-func (l *Dir) amountsOf(kind profile.FuncKind) (columns [rt.AmountCounters]*profile.Column, ok bool) {
+func (l *Dir) amountsOf(kind profile.FuncKind) (columns [layout.AmountCounters]*profile.Column, ok bool) {
 	for _, a := range amounts() {
 		if a.kind == kind {
 			for i, t := range a.values {
@@ -437,7 +436,7 @@ func (l *Dir) amountsOf(kind profile.FuncKind) (columns [rt.AmountCounters]*prof
 func (l *Dir) readShards() error {
 	missing := uint64(0)
 	defer func() {
-		if known := l.Header.Lost[rt.LostShards]; missing > known {
+		if known := l.Header.Lost[layout.LostShards]; missing > known {
 			l.Lose(profile.LossShards, missing-known)
 		}
 	}()

@@ -8,7 +8,6 @@ import (
 	"testing/fstest"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/profile"
@@ -18,9 +17,9 @@ import (
 func small() (d *livetest.Dir, mainNode int, f uint64) {
 	d = livetest.New(1, "prog")
 	mainF := d.Func(livetest.Func{Name: "main.main", Files: []string{"m.go"},
-		Sites: []livetest.Site{{Kind: rt.SiteCall, Cell: 1}}})
+		Sites: []livetest.Site{{Kind: layout.SiteCall, Cell: 1}}})
 	f = d.Func(livetest.Func{Name: "main.f", Files: []string{"m.go"}})
-	return d, d.Node(livetest.Root, rt.RootMain, mainF), f
+	return d, d.Node(livetest.Root, layout.RootMain, mainF), f
 }
 
 // readLive reads the profile of a directory.
@@ -69,7 +68,7 @@ func TestLiveDamage(t *testing.T) {
 		{"parent", func(d *livetest.Dir, n int, f uint64) { d.Node(n+8, 0, f) }, "is no node before this one", "", ""},
 		{"cell", func(d *livetest.Dir, n int, f uint64) { d.Node(n, 1, f) },
 			"cell 1 of function 2 belongs to no site (main.main)", "", ""},
-		{"second root", func(d *livetest.Dir, n int, _ uint64) { d.Node(n, 0, rt.RootFunc) },
+		{"second root", func(d *livetest.Dir, n int, _ uint64) { d.Node(n, 0, layout.RootFunc) },
 			"the root must be the first node", "", ""},
 		{"table", func(d *livetest.Dir, _ int,
 			_ uint64) {
@@ -81,7 +80,7 @@ func TestLiveDamage(t *testing.T) {
 		}, "", "", ""},
 		{"loss", func(d *livetest.Dir, _ int,
 			_ uint64) {
-			d.Header(func(h *layout.Header) { h.Lost[rt.LostNodes] = 7 })
+			d.Header(func(h *layout.Header) { h.Lost[layout.LostNodes] = 7 })
 		}, "", profile.LossNodes, ""},
 		{"no shard", func(d *livetest.Dir, _ int, _ uint64) { d.Header(func(h *layout.Header) { h.Shards = 2 }) },
 			"", profile.LossShards, "shard.1: missing"},
@@ -151,7 +150,7 @@ func TestLiveEmpty(t *testing.T) {
 
 func TestChecks(t *testing.T) {
 	d, mainNode, _ := small()
-	d.AddCheck(livetest.Check{Node: mainNode, Events: 5, Cell: 1, Start: livetest.Root, StartCell: rt.RootMain},
+	d.AddCheck(livetest.Check{Node: mainNode, Events: 5, Cell: 1, Start: livetest.Root, StartCell: layout.RootMain},
 		livetest.Frame{Func: "main.in", File: "m.go", Line: 3, Inlined: true},
 		livetest.Frame{Func: "main.main", File: "m.go", Line: 7})
 	d.AddCheck(livetest.Check{Node: mainNode + 8})
@@ -165,7 +164,7 @@ func TestChecks(t *testing.T) {
 		nodes = append(nodes, c.Node)
 		if len(c.Frames) == 2 &&
 			(c.Frames[0] != live.CheckFrame{Func: "main.in", File: "m.go", Line: 3, Inlined: true} ||
-				c.Events != 5 || c.Cell != 0 || c.Start != 0 || c.StartCell != rt.RootMain) {
+				c.Events != 5 || c.Cell != 0 || c.Start != 0 || c.StartCell != layout.RootMain) {
 			t.Errorf("have %+v", c)
 		}
 		return nil

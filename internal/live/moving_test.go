@@ -11,7 +11,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/goroot/rt/sample"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
@@ -42,7 +41,7 @@ func newMover(seed uint64, tree, samples bool) *mover {
 	if tree {
 		m.tree = livetest.New(2, "prog")
 		m.alloc, m.wait = m.tree.Alloc("main.T"), m.tree.Wait("sleep")
-		m.tree.Header(func(h *layout.Header) { h.Flags |= rt.HdrFlagLive })
+		m.tree.Header(func(h *layout.Header) { h.Flags |= layout.HdrFlagLive })
 		m.tree.Live = make([]byte, layout.LiveHeaderSize)
 		m.nodes = []int{livetest.Root}
 		m.function()
@@ -51,7 +50,7 @@ func newMover(seed uint64, tree, samples bool) *mover {
 		m.samples = new(sample.Samples)
 		m.memory = newSampledDirOf(m.samples, 1<<12, 1<<18)
 		if tree {
-			m.samples.Configure(rt.SamplerSPS, rt.WalkContext, 1e6, 0)
+			m.samples.Configure(layout.SamplerSPS, layout.WalkContext, 1e6, 0)
 		}
 		mem := make([]uint64, (layout.RequestsHeaderSize+32*layout.RequestSize)/8)
 		m.requests = unsafe.Slice((*byte)(unsafe.Pointer(&mem[0])), 8*len(mem))
@@ -91,7 +90,7 @@ func (m *mover) act(times int) {
 func (m *mover) function() {
 	f := livetest.Func{Name: fmt.Sprintf("main.f%d", len(m.funcs)), Files: []string{"main.go"}}
 	for k := range 3 {
-		f.Sites = append(f.Sites, livetest.Site{Kind: rt.SiteCall, Line: k + 1, Cell: k + 1})
+		f.Sites = append(f.Sites, livetest.Site{Kind: layout.SiteCall, Line: k + 1, Cell: k + 1})
 	}
 	f.Inlined = []livetest.Inlined{{Callee: "main.inlined", Line: 9, Counter: 2}}
 	m.funcs = append(m.funcs, m.tree.Func(f))
@@ -135,7 +134,7 @@ func (m *mover) call() {
 func (m *mover) sample() {
 	s, base := m.samples, uint32(0)
 	if m.tree != nil {
-		base = s.Child(0, rt.PCNode|uintptr(m.nodes[m.r.IntN(len(m.nodes))]))
+		base = s.Child(0, layout.PCNode|uintptr(m.nodes[m.r.IntN(len(m.nodes))]))
 	}
 	pcs := make([]uintptr, 1+m.r.IntN(4))
 	for i := range pcs {
@@ -147,7 +146,7 @@ func (m *mover) sample() {
 	case 0:
 		s.Request(uint64(m.r.IntN(100)), 5, 1, n, true)
 	case 1:
-		m.pending = append(m.pending, s.Request(7, 5, 1, s.Child(s.Child(0, rt.PCPending), pcs[0]), false))
+		m.pending = append(m.pending, s.Request(7, 5, 1, s.Child(s.Child(0, layout.PCPending), pcs[0]), false))
 	case 2:
 		for _, q := range m.pending {
 			s.Answer(q, n)

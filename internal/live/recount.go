@@ -3,7 +3,7 @@ package live
 import (
 	"fmt"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -38,7 +38,7 @@ func (l *Dir) Recount() (grew bool, err error) {
 	l.clearCounts()
 	notes := p.Notes[:len(p.Notes):len(p.Notes)]
 	had := l.Profile.Has(profile.Live)
-	if err = l.readShards(); err == nil && l.Header.Flags&rt.HdrFlagLive != 0 {
+	if err = l.readShards(); err == nil && l.Header.Flags&layout.HdrFlagLive != 0 {
 		err = l.readLive()
 	}
 	p.Notes = notes // they would say the same again

@@ -7,7 +7,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -76,7 +75,7 @@ func (r *requestsReader) readRequests(dir fs.FS) error {
 // forgotten tells whether a node was made for what was known of a request, and the request has
 // been answered since.
 func (r *requestsReader) forgotten(id uint32, n layout.SampleNode) bool {
-	if n.PC == rt.PCPending && n.Parent == 1 {
+	if n.PC == layout.PCPending && n.Parent == 1 {
 		r.pending = id + 1
 		return len(r.partial) == 0
 	}

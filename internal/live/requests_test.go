@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/goroot/rt/sample"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -26,7 +25,7 @@ func requestedDir(slots int) fstest.MapFS {
 	mem := make([]uint64, size/8)
 	data := unsafe.Slice((*byte)(unsafe.Pointer(&mem[0])), size)
 	s.InitRequests(unsafe.Pointer(&mem[0]), uintptr(size))
-	partial := func(pc uintptr) uint32 { return s.Child(s.Child(0, rt.PCPending), pc) }
+	partial := func(pc uintptr) uint32 { return s.Child(s.Child(0, layout.PCPending), pc) }
 	s.Request(1, 10, 5, s.Stack(0, []uintptr{inlinedAsk, 300}), true)
 	s.Request(2, 20, 6, s.Stack(0, []uintptr{calledAsk, 200, 300}), true)
 	n := s.Request(3, 30, 7, partial(inlinedAsk), false)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -34,7 +33,7 @@ const maxDamages = 10
 // PagesLost tells whether the program counted pages that the disk did not take, or
 // met one that has become zeros without a signal.
 func (l *Dir) PagesLost() bool {
-	return l.Header.Lost[rt.LostPages] > 0 || l.Header.Lost[rt.LostPaths] > 0
+	return l.Header.Lost[layout.LostPages] > 0 || l.Header.Lost[layout.LostPaths] > 0
 }
 
 // damage notes that the bytes from off up to end of a file cannot be read.
@@ -122,7 +121,7 @@ func (r *FuncsReader) salvage(f *File, off, end int64, cause error) (int64, erro
 func (h *funcHeader) plausible(room int64) bool {
 	parts := layout.FuncRecordSize + lengthSize*uint64(h.Strings) + uint64(h.BlobLen)
 	return h.checkLength(room) == nil && h.checkNode() == nil && h.Length <= maxSalvaged &&
-		rt.RecFunc <= h.Kind && h.Kind <= rt.RecRun && parts <= uint64(h.Length)
+		layout.RecFunc <= h.Kind && h.Kind <= layout.RecRun && parts <= uint64(h.Length)
 }
 
 // salvage walks the objects of the tree like readTree, where pages were lost.
@@ -169,7 +168,7 @@ func (w *treeWalk) noteGap(off, end int64, garbage bool) {
 // happens to be a function's ID does not make a node.
 func (w *treeWalk) known(off int64, b []byte, loose bool) int64 {
 	word := raw.Load[uint64](b)
-	if t := raw.Load[tableHead](b); t.Tag == rt.TagTable {
+	if t := raw.Load[tableHead](b); t.Tag == layout.TagTable {
 		n := int64(t.Size) - layout.TableSize
 		if n < 16 || n&(n-1) != 0 || n > w.end-off-layout.TableSize {
 			return 0
@@ -181,7 +180,7 @@ func (w *treeWalk) known(off int64, b []byte, loose bool) int64 {
 	if ok {
 		size = int64(w.funcs.sizes[fn])
 	}
-	if size == 0 || size > w.end-off || word == rt.RootFunc {
+	if size == 0 || size > w.end-off || word == layout.RootFunc {
 		return 0
 	}
 	node := raw.Load[layout.Node](b)

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/profile"
@@ -35,7 +34,7 @@ func newLossyDir(seed uint64) *lossyDir {
 	for i := range 150 {
 		f := livetest.Func{Name: fmt.Sprint("main.", strings.Repeat("f", r.IntN(50)), i), Files: []string{"m.go"}}
 		for k := range r.IntN(12) {
-			f.Sites = append(f.Sites, livetest.Site{Kind: rt.SiteCall, Line: k, Cell: k + 1})
+			f.Sites = append(f.Sites, livetest.Site{Kind: layout.SiteCall, Line: k, Cell: k + 1})
 		}
 		begin := len(d.Funcs)
 		ids, cells = append(ids, d.Func(f)), append(cells, len(f.Sites))
@@ -46,7 +45,7 @@ func newLossyDir(seed uint64) *lossyDir {
 		off, cell := 0, 0
 		switch {
 		case parent < 0:
-			off = d.Node(livetest.Root, rt.RootMain, ids[fn])
+			off = d.Node(livetest.Root, layout.RootMain, ids[fn])
 		case cells[d.nodes[parent].fn] == 0:
 			continue
 		default:
@@ -75,7 +74,7 @@ func (d *lossyDir) context(i int) string {
 // lose zeroes a page of a file and counts it as lost.
 func (d *lossyDir) lose(file []byte, at int) {
 	clear(file[at:min(at+page, len(file))])
-	d.Header(func(h *layout.Header) { h.Lost[rt.LostPages] = 1 })
+	d.Header(func(h *layout.Header) { h.Lost[layout.LostPages] = 1 })
 }
 
 // readable returns the nodes that a reader must find when the bytes of funcs
@@ -161,10 +160,10 @@ func TestLostRun(t *testing.T) {
 // were lost. Then its nodes, whose size it tells, are left out and counted.
 func TestLostRecord(t *testing.T) {
 	const none = -1
-	for _, kind := range []int{none, rt.LostPages, rt.LostPaths} {
+	for _, kind := range []int{none, layout.LostPages, layout.LostPaths} {
 		d, mainNode, f := small()
 		g := d.Func(livetest.Func{Name: "main.g", Files: []string{"m.go"},
-			Sites: []livetest.Site{{Kind: rt.SiteCall, Cell: 1}}})
+			Sites: []livetest.Site{{Kind: layout.SiteCall, Cell: 1}}})
 		begin := len(d.Funcs)
 		d.Func(livetest.Func{Name: "main.h", Files: []string{"m.go"}})
 		d.Funcs[begin-9] = 0xff // in the blob of main.g
@@ -187,7 +186,7 @@ func TestLostRecord(t *testing.T) {
 		if _, ok := l.Node(uint32(kept)); !ok {
 			t.Error("a node behind two unreadable ones is missing")
 		}
-		name := map[int]string{rt.LostPages: profile.LossPages, rt.LostPaths: profile.LossPaths}[kind]
+		name := map[int]string{layout.LostPages: profile.LossPages, layout.LostPaths: profile.LossPaths}[kind]
 		want := []profile.Loss{{Kind: name, Count: 1}, {Kind: profile.LossUnreadable, Count: 2}}
 		if have := l.Profile.Lost(); !slices.Equal(have, want) {
 			t.Errorf("have losses %v, want %v", have, want)

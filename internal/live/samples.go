@@ -11,7 +11,6 @@ import (
 
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/internal/wire"
 	"github.com/stemma-go/stemma/profile"
@@ -73,11 +72,11 @@ func (r *samplesReader) read() error {
 		return err
 	}
 	r.types = sampleValues()
-	if r.head.Walk == rt.WalkContext {
+	if r.head.Walk == layout.WalkContext {
 		r.types = []profile.ValueType{profile.ContextCPU}
 	}
 	for _, t := range r.types {
-		if r.head.Sampler == rt.SamplerACCT && t.Name != profile.Samples.Name {
+		if r.head.Sampler == layout.SamplerACCT && t.Name != profile.Samples.Name {
 			continue // the accumulator samples calls, which take no time
 		}
 		if _, err := r.live.Profile.AddColumn(t); err != nil {
@@ -122,7 +121,7 @@ func (l *Dir) sampleProcess(f *File, head *layout.SampleHeader) error {
 			return f.Fail(int64(unsafe.Offsetof(head.ArgsLen)), "command line of %d bytes, Go version of %d",
 				head.ArgsLen, head.GoVerLen)
 		}
-		proc := profile.Process{Run: head.Run, PID: int(head.PID), Full: head.Flags&rt.SmpFlagFull != 0,
+		proc := profile.Process{Run: head.Run, PID: int(head.PID), Full: head.Flags&layout.SmpFlagFull != 0,
 			Engine: engine.Recorded(fileSamples, head.Flags).Name, GoVersion: string(head.GoVer[:head.GoVerLen])}
 		if list := string(head.Args[:head.ArgsLen]); list != "" {
 			proc.Args = strings.Split(strings.TrimSuffix(list, "\x00"), "\x00")
@@ -132,17 +131,18 @@ func (l *Dir) sampleProcess(f *File, head *layout.SampleHeader) error {
 		}
 		l.Profile.Processes = []profile.Process{proc}
 	}
-	s := &profile.Sampling{Sampler: nameOf(rt.SamplerNames[:], head.Sampler), Walk: nameOf(rt.WalkNames[:], head.Walk)}
+	s := &profile.Sampling{Sampler: nameOf(layout.SamplerNames[:], head.Sampler), Walk: nameOf(layout.WalkNames[:],
+		head.Walk)}
 	s.Interval = time.Duration(head.Interval & (1<<63 - 1))
 	s.Ask = profile.AskSignal
-	if head.Flags&rt.SmpFlagGuard != 0 {
+	if head.Flags&layout.SmpFlagGuard != 0 {
 		s.Ask = profile.AskGuard
 	}
 	proc := l.Process()
 	if s.Ask == profile.AskGuard {
 		proc.Notes = append(proc.Notes, profile.GuardBias)
 	}
-	for i, name := range rt.StatNames {
+	for i, name := range layout.StatNames {
 		n := head.Stats[i]
 		s.Stats = profile.AddLoss(s.Stats, profile.Loss{Kind: name, Count: n})
 		if kind := statLoss(i); kind != "" {
@@ -151,10 +151,10 @@ func (l *Dir) sampleProcess(f *File, head *layout.SampleHeader) error {
 	}
 	for i, n := range head.Latency {
 		if n > 0 {
-			s.Latency = append(s.Latency, profile.Bucket{Floor: time.Duration(rt.LatencyFloor(i)), Count: n})
+			s.Latency = append(s.Latency, profile.Bucket{Floor: time.Duration(layout.LatencyFloor(i)), Count: n})
 		}
 	}
-	proc.Checked = proc.Checked || head.Flags&rt.SmpFlagCheck != 0
+	proc.Checked = proc.Checked || head.Flags&layout.SmpFlagCheck != 0
 	proc.Sampling = s
 	return nil
 }
@@ -273,8 +273,8 @@ func (r *samplesReader) function(pc uint64) uint32 {
 		return r.funcs[pc]
 	}
 	name := fmt.Sprintf("(unknown %#x)", pc)
-	if pc < rt.NumPseudo {
-		name = "[" + rt.PseudoNames[pc] + "]"
+	if pc < layout.NumPseudo {
+		name = "[" + layout.PseudoNames[pc] + "]"
 	} else {
 		r.unknown++
 	}
@@ -307,7 +307,7 @@ func (r *samplesReader) readNodes() error {
 			continue
 		}
 		if n.Parent != 0 || i == 0 {
-			cpu, wait := n.Weights[rt.WeightCPU], n.Weights[rt.WeightWait]
+			cpu, wait := n.Weights[layout.WeightCPU], n.Weights[layout.WeightWait]
 			r.nodes = append(r.nodes,
 				sampleNode{uint32(i), n.Parent, n.PC, [...]uint64{cpu.Time, cpu.Samples, wait.Time, wait.Samples}})
 		}
@@ -375,16 +375,16 @@ func (r *samplesReader) attach(x *profile.NodeIndex, nodes []sampleNode) ([]uint
 		for j := len(path) - 1; j >= 0; j-- {
 			at[path[j]] = at[k]
 			pc := nodes[path[j]].pc
-			if bypassed[k] || pc&rt.PCNode != 0 && r.live.bypassed[uint32(pc)] {
+			if bypassed[k] || pc&layout.PCNode != 0 && r.live.bypassed[uint32(pc)] {
 				bypassed[path[j]] = true
 				nodes[path[j]].values = [numSampleValues]uint64{}
 				k = path[j]
 				continue
 			}
 			switch node, ok := r.live.Node(uint32(pc)); {
-			case pc&rt.PCNode != 0 && ok:
+			case pc&layout.PCNode != 0 && ok:
 				at[path[j]] = uint32(node) + 1
-			case pc&rt.PCNode != 0: // it is not complete, and what ran in it has no context
+			case pc&layout.PCNode != 0: // it is not complete, and what ran in it has no context
 			case !r.places[pc].wrapper:
 				at[path[j]] = x.Node(at[k]-1, 0, r.function(pc)) + 1
 			}
@@ -402,17 +402,17 @@ func (r *samplesReader) attach(x *profile.NodeIndex, nodes []sampleNode) ([]uint
 // statLoss returns the kind of loss that a counter of the sampler means, "" for one that means none.
 func statLoss(stat int) string {
 	switch stat {
-	case rt.StatNodes:
+	case layout.StatNodes:
 		return profile.LossSampleNodes
-	case rt.StatPlaces:
+	case layout.StatPlaces:
 		return profile.LossPlaces
-	case rt.StatFailed:
+	case layout.StatFailed:
 		return profile.LossTruncated
-	case rt.StatLostStacks:
+	case layout.StatLostStacks:
 		return profile.LossTraces
-	case rt.StatPending:
+	case layout.StatPending:
 		return profile.LossPending
-	case rt.StatMismatches:
+	case layout.StatMismatches:
 		return profile.LossMismatches
 	}
 	return ""

@@ -17,7 +17,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/goroot/rt/sample"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/profile"
@@ -36,7 +35,7 @@ func newSampledDirOf(s *sample.Samples, nodes uint32, placesSize uintptr) fstest
 	s.Init(unsafe.Pointer(&samples[0]), unsafe.Pointer(&mem(sample.BucketsSize)[0]), unsafe.Pointer(&places[0]),
 		unsafe.Pointer(&mem(sample.KnownSize)[0]), nodes, placesSize)
 	s.Describe(7, 42, 1e18, "go1.26.8", []string{"prog", "arg"})
-	s.Configure(rt.SamplerISPS, rt.WalkIncremental, 1e6, rt.SmpFlagCheck)
+	s.Configure(layout.SamplerISPS, layout.WalkIncremental, 1e6, layout.SmpFlagCheck)
 	return fstest.MapFS{"samples": {Data: samples}, "places": {Data: places}}
 }
 
@@ -76,8 +75,8 @@ func sampledDir(stacks ...[]uintptr) fstest.MapFS {
 	var s sample.Samples
 	dir := newSampledDir(&s)
 	for _, pcs := range stacks {
-		s.Add(s.Stack(0, pcs), rt.WeightCPU, 10, 1)
-		s.Count(rt.StatSamples, 1)
+		s.Add(s.Stack(0, pcs), layout.WeightCPU, 10, 1)
+		s.Count(layout.StatSamples, 1)
 		s.Latency(5000)
 	}
 	describe(&s)
@@ -105,7 +104,8 @@ func canonical(t *testing.T, list ...*profile.Profile) *profile.Profile {
 
 func TestSamplesSealed(t *testing.T) {
 	p := readSampled(t,
-		sampledDir([]uintptr{101, 200, 300}, []uintptr{101, 200, 300}, []uintptr{200, 300}, []uintptr{rt.PCTruncated}))
+		sampledDir([]uintptr{101, 200, 300}, []uintptr{101, 200, 300}, []uintptr{200, 300},
+			[]uintptr{layout.PCTruncated}))
 	if n := p.Total(profile.Samples); n != 4 || p.Total(profile.CPU) != 40 {
 		t.Errorf("%d samples, want 4", n)
 	}
@@ -257,17 +257,17 @@ func TestSampledWrappers(t *testing.T) {
 func TestSamplesOfContexts(t *testing.T) {
 	d := livetest.New(1, "prog")
 	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"main.go"}})
-	n := d.Node(livetest.Root, rt.RootMain, f)
+	n := d.Node(livetest.Root, layout.RootMain, f)
 	var s sample.Samples
 	dir := newSampledDir(&s)
-	s.Configure(rt.SamplerSPS, rt.WalkContext, 1e6, 0)
+	s.Configure(layout.SamplerSPS, layout.WalkContext, 1e6, 0)
 	at := func(base uintptr, ns uint64, pcs ...uintptr) {
-		s.Add(s.Stack(s.Child(0, base), pcs), rt.WeightCPU, ns, 1)
+		s.Add(s.Stack(s.Child(0, base), pcs), layout.WeightCPU, ns, 1)
 	}
-	at(rt.PCNode|uintptr(n), 10, 200)
-	at(rt.PCNode|uintptr(n), 20, 300, 200)
-	at(rt.PCNode|0x123450, 3, 400)
-	at(rt.PCCollector, 5, 500)
+	at(layout.PCNode|uintptr(n), 10, 200)
+	at(layout.PCNode|uintptr(n), 20, 300, 200)
+	at(layout.PCNode|0x123450, 3, 400)
+	at(layout.PCCollector, 5, 500)
 	describe(&s)
 	for name, data := range d.Files() {
 		dir[name] = &fstest.MapFile{Data: data}

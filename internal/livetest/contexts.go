@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/goroot/rt/events"
 	"github.com/stemma-go/stemma/internal/raw"
 )
@@ -34,7 +33,7 @@ const Text = 0x401000
 func NewContexts(args ...string) *Contexts {
 	d := &Contexts{Dir: *New(0, args...), entries: make(map[uint64]uint64), next: Text + 64}
 	d.Tree = append(d.Tree[:layout.HeaderSize:layout.HeaderSize], make([]byte, layout.ContextsHeaderSize)...)
-	d.Header(func(h *layout.Header) { h.Flags = rt.HdrFlagCce })
+	d.Header(func(h *layout.Header) { h.Flags = layout.HdrFlagCce })
 	d.Nodes = make([]byte, layout.InternedSize)
 	d.Second(func(h *layout.ContextsHeader) { h.Text, h.NodesUsed = Text, 1 })
 	return d
@@ -51,7 +50,7 @@ func (d *Contexts) Func(f Func) uint64 {
 	d.entries[id] = d.next
 	size := uint32(16 * (len(f.Sites) + 2))
 	r := raw.Append(d.Funcs, layout.PCsRecord{
-		Length: uint32(layout.PCsRecordSize + layout.PCPairSize*len(f.Sites)), Kind: rt.RecPCs,
+		Length: uint32(layout.PCsRecordSize + layout.PCPairSize*len(f.Sites)), Kind: layout.RecPCs,
 		ID: id, Entry: d.next, Size: size, Pairs: uint32(len(f.Sites)),
 	})
 	for i := range f.Sites {
@@ -70,7 +69,7 @@ func (d *Contexts) FaultAt(pc uint64, handler string, frames ...Frame) {
 	for _, fr := range frames {
 		b.uint(b.str(fr.Func), b.str(fr.File), fr.Line)
 	}
-	d.write(rt.RecFault, rt.FaultID(pc), faultSize, 0, b)
+	d.write(layout.RecFault, layout.FaultID(pc), faultSize, 0, b)
 }
 
 // Return returns the address that the call at site i of a function returns to.
@@ -126,7 +125,7 @@ func (d *Contexts) Intern(n Interned) uint32 {
 
 // ID returns the ID of a context that was captured by the call that returns to pc.
 func (d *Contexts) ID(node, id, epoch uint32, pc uint64) (hi, lo uint64) {
-	return uint64(node)<<32 | uint64(id), uint64(epoch)<<rt.IDEpoch | rt.IDMark | (pc - Text)
+	return uint64(node)<<32 | uint64(id), uint64(epoch)<<layout.IDEpoch | layout.IDMark | (pc - Text)
 }
 
 // An Event is an event of P number P.
@@ -158,7 +157,7 @@ func (d *Contexts) AddEvent(e Event) {
 		d.Events, d.logs = append(d.Events, log), append(d.logs, l)
 	}
 	d.logs[e.P].Add(e.Kind, e.Value, e.Time, e.Hi, e.Lo)
-	if e.Kind == rt.EventGo {
+	if e.Kind == layout.EventGo {
 		e.Value = 0
 	}
 	d.counts[e.P].Add(e.Kind, e.Value, e.Hi, e.Lo)
@@ -170,7 +169,7 @@ func (d *Contexts) AddEvent(e Event) {
 func (d *Contexts) AddContextCheck(hi, lo, startHi, startLo, events uint64, frames ...Frame) {
 	d.Check = raw.Append(d.Check, layout.CheckOfID{
 		Length: uint32(layout.CheckOfIDSize + layout.CheckFrameSize*len(frames)), Events: events,
-		Frames: uint32(len(frames)), Mark: rt.CheckID, Hi: hi, Lo: lo, StartHi: startHi, StartLo: startLo,
+		Frames: uint32(len(frames)), Mark: layout.CheckID, Hi: hi, Lo: lo, StartHi: startHi, StartLo: startLo,
 	})
 	d.checkFrames(frames)
 }

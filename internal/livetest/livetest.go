@@ -1,5 +1,5 @@
 // Package livetest builds live directories by hand, for tests: it plays the
-// instrumented program, byte for byte as package rt lays it out.
+// instrumented program, byte for byte as package layout lays it out.
 package livetest
 
 import (
@@ -9,7 +9,6 @@ import (
 	"testing/fstest"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/raw"
 )
 
@@ -84,29 +83,29 @@ func New(shards int, args ...string) *Dir {
 	d := &Dir{Tree: make([]byte, layout.HeaderSize), Shards: make([][]byte, shards), nextID: 0x400000,
 		sizes: make(map[uint64]uint32)}
 	d.Header(func(h *layout.Header) {
-		copy(h.Magic[:], rt.Magic)
-		h.Version, h.Shards, h.Run, h.PID = rt.Version, uint32(shards), Run, 4242
+		copy(h.Magic[:], layout.Magic)
+		h.Version, h.Shards, h.Run, h.PID = layout.Version, uint32(shards), Run, 4242
 		h.Start, h.Size = 1767323045000000006, 1<<32
 		h.GoVerLen = uint32(copy(h.GoVer[:], "go1.26.8"))
 		h.ArgsLen = uint32(copy(h.Args[:], strings.Join(args, "\x00")))
 	})
-	d.record(rt.RecFunc, rt.RootFunc, pseudo("stemma.root", rt.RootNames[:]))
-	d.record(rt.RecFunc, rt.OverflowFunc, pseudo("stemma.overflow", []string{"overflow"}))
-	d.Node(Root, 0, rt.RootFunc)
-	d.Node(Root, rt.RootOverflow, rt.OverflowFunc)
+	d.record(layout.RecFunc, layout.RootFunc, pseudo("stemma.root", layout.RootNames[:]))
+	d.record(layout.RecFunc, layout.OverflowFunc, pseudo("stemma.overflow", []string{"overflow"}))
+	d.Node(Root, 0, layout.RootFunc)
+	d.Node(Root, layout.RootOverflow, layout.OverflowFunc)
 	return d
 }
 
 // Root is the offset of the root node, Overflow that of the overflow node.
 const (
 	Root     = layout.HeaderSize
-	Overflow = Root + (layout.NodeSize+layout.CellSize*rt.NumRoots+7)&^7
+	Overflow = Root + (layout.NodeSize+layout.CellSize*layout.NumRoots+7)&^7
 )
 
 func pseudo(name string, cells []string) Func {
 	f := Func{Name: name, Files: []string{""}}
 	for i, c := range cells {
-		f.Sites = append(f.Sites, Site{Kind: rt.SiteCall, Callee: c, Cell: i + 1})
+		f.Sites = append(f.Sites, Site{Kind: layout.SiteCall, Callee: c, Cell: i + 1})
 	}
 	return f
 }
@@ -125,7 +124,7 @@ func (d *Dir) SetCell(node, k, off int) {
 func (d *Dir) Func(f Func) uint64 {
 	id := d.nextID
 	d.nextID += 64
-	d.record(rt.RecFunc, id, f)
+	d.record(layout.RecFunc, id, f)
 	return id
 }
 
@@ -139,25 +138,25 @@ func (d *Dir) Fault(handler string, frames ...Frame) uint64 {
 	}
 	id := 1<<62 | d.nextID
 	d.nextID += 64
-	d.write(rt.RecFault, id, faultSize, 0, b)
+	d.write(layout.RecFault, id, faultSize, 0, b)
 	return id
 }
 
 // Alloc records the allocations of a type, which the header then says are counted, and
 // returns its ID.
 func (d *Dir) Alloc(typ string) uint64 {
-	d.Header(func(h *layout.Header) { h.Flags |= rt.HdrFlagAlloc })
+	d.Header(func(h *layout.Header) { h.Flags |= layout.HdrFlagAlloc })
 	b := &blob{}
 	b.uint(b.str(typ))
-	id := rt.AllocID(d.nextID)
+	id := layout.AllocID(d.nextID)
 	d.nextID += 64
-	d.write(rt.RecAlloc, id, uint32(layout.NodeBytes(0, rt.AmountCounters)), 0, b)
+	d.write(layout.RecAlloc, id, uint32(layout.NodeBytes(0, layout.AmountCounters)), 0, b)
 	return id
 }
 
 // Counted makes the program count the reachable objects of a node of allocations.
 func (d *Dir) Counted(node int, objects, bytes uint64) {
-	d.Header(func(h *layout.Header) { h.Flags |= rt.HdrFlagLive })
+	d.Header(func(h *layout.Header) { h.Flags |= layout.HdrFlagLive })
 	d.Live = append(d.Live, make([]byte, len(d.Tree)-len(d.Live))...)
 	raw.Update(d.Live, func(h *layout.LiveHeader) { h.Changes, h.Counted = h.Changes+2, h.Counted+1 })
 	raw.Store(d.Live[node:], layout.LiveCounts{Objects: objects, Bytes: bytes})
@@ -165,16 +164,20 @@ func (d *Dir) Counted(node int, objects, bytes uint64) {
 
 // Wait records the waits for a reason, which the header then says are counted, and returns its ID. Held records those
 // of others for locks, and Run the time that goroutines ran.
-func (d *Dir) Wait(reason string) uint64 { return d.waited(rt.RecWait, rt.WaitID(d.nextID), reason) }
-func (d *Dir) Held(reason string) uint64 { return d.waited(rt.RecHeld, rt.HeldID(d.nextID<<9), reason) }
-func (d *Dir) Run() uint64               { return d.waited(rt.RecRun, rt.RunID, "") }
+func (d *Dir) Wait(reason string) uint64 {
+	return d.waited(layout.RecWait, layout.WaitID(d.nextID), reason)
+}
+func (d *Dir) Held(reason string) uint64 {
+	return d.waited(layout.RecHeld, layout.HeldID(d.nextID<<9), reason)
+}
+func (d *Dir) Run() uint64 { return d.waited(layout.RecRun, layout.RunID, "") }
 
 func (d *Dir) waited(kind uint32, id uint64, reason string) uint64 {
-	d.Header(func(h *layout.Header) { h.Flags |= rt.HdrFlagWait })
+	d.Header(func(h *layout.Header) { h.Flags |= layout.HdrFlagWait })
 	b := &blob{}
 	b.uint(b.str(reason))
 	d.nextID += 64
-	d.write(kind, id, uint32(layout.NodeBytes(0, rt.AmountCounters)), 0, b)
+	d.write(kind, id, uint32(layout.NodeBytes(0, layout.AmountCounters)), 0, b)
 	return id
 }
 
@@ -289,7 +292,7 @@ func (d *Dir) Node(parent, cell int, fn uint64) int {
 func (d *Dir) Table(n int) int {
 	size := layout.TableSize + layout.CellSize*n
 	off := d.alloc(size)
-	raw.Store(d.Tree[off:], layout.Table{Tag: rt.TagTable, Size: uint32(size), Mask: uint32(n - 1)})
+	raw.Store(d.Tree[off:], layout.Table{Tag: layout.TagTable, Size: uint32(size), Mask: uint32(n - 1)})
 	return off
 }
 
@@ -319,10 +322,10 @@ func (d *Dir) checkFrames(frames []Frame) {
 	for _, f := range frames {
 		flags := uint32(0)
 		if f.Inlined {
-			flags |= rt.CheckInlined
+			flags |= layout.CheckInlined
 		}
 		if f.Wrapper {
-			flags |= rt.CheckWrapper
+			flags |= layout.CheckWrapper
 		}
 		d.Check = raw.Append(d.Check,
 			layout.CheckFrame{Func: d.str(f.Func), File: d.str(f.File), Line: uint32(f.Line), Flags: flags})
@@ -330,11 +333,11 @@ func (d *Dir) checkFrames(frames []Frame) {
 }
 
 // Enter, Go and Exit append to the recorded calls.
-func (d *Dir) Enter(goroutine uint32, node int) { d.call(goroutine, uint32(node)|rt.CallEnter) }
-func (d *Dir) Exit(goroutine uint32)            { d.call(goroutine, rt.CallExit) }
+func (d *Dir) Enter(goroutine uint32, node int) { d.call(goroutine, uint32(node)|layout.CallEnter) }
+func (d *Dir) Exit(goroutine uint32)            { d.call(goroutine, layout.CallExit) }
 func (d *Dir) Go(goroutine uint32, node int, child uint32) {
-	d.call(goroutine, uint32(node)|rt.CallGo)
-	d.call(child, rt.CallChild)
+	d.call(goroutine, uint32(node)|layout.CallGo)
+	d.call(child, layout.CallChild)
 }
 
 // call appends an entry of calls, behind the header if it is the first.
@@ -342,7 +345,7 @@ func (d *Dir) call(goroutine, what uint32) {
 	if d.Calls == nil {
 		d.Calls = make([]byte, layout.CallsHeaderSize)
 		copy(d.Calls, layout.CallsMagic)
-		d.Header(func(h *layout.Header) { h.Flags |= rt.HdrFlagFull })
+		d.Header(func(h *layout.Header) { h.Flags |= layout.HdrFlagFull })
 	}
 	d.Calls = raw.Append(d.Calls, layout.Call{Goroutine: goroutine, What: what})
 	raw.Update(d.Calls, func(h *layout.CallsHeader) { h.Used = uint64(len(d.Calls)) })

@@ -9,8 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
-	"github.com/stemma-go/stemma/internal/goroot/rt/contexts"
+	"github.com/stemma-go/stemma/internal/goroot/rt/ids"
 	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
 	"github.com/stemma-go/stemma/internal/raw"
 )
@@ -18,11 +17,11 @@ import (
 // A Lucce plays the part of compiled code and of the runtime with engine lucce: functions with
 // metadata and data as the compiler lays them out, and the sequences that it emits.
 type Lucce struct {
-	contexts.Lucce
+	ids.Lucce
 	Slow int // how often the sequence left the fast path
 
 	rec                    recorder.Recorder
-	contexts               contexts.Contexts
+	contexts               ids.Contexts
 	head, funcs, log, node []byte
 	image                  []byte // metadata and data
 	used                   int
@@ -51,7 +50,7 @@ const (
 )
 
 // NewLucce returns an encoder that makes fewer than budget entries in nodes; 0 is the default
-// of package rt. Its memory is given back when the test ends.
+// of package layout. Its memory is given back when the test ends.
 func NewLucce(t testing.TB, budget uint64) *Lucce {
 	l := &Lucce{}
 	t.Cleanup(func() {
@@ -69,10 +68,10 @@ func NewLucce(t testing.TB, budget uint64) *Lucce {
 		return m
 	}
 	ptr := func(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
-	l.head, l.funcs, l.log, l.node, l.image = mem(rt.ContextsSize), mem(lucceFuncs), mem(contexts.LogSize),
-		mem(rt.InternedBytes), mem(lucceImage)
-	known, pcs, arena := mem(recorder.KnownSize), mem(contexts.PCSize), mem(contexts.ArenaSize)
-	l.rec.Init(ptr(l.head), ptr(known), ptr(l.funcs), rt.ContextsSize, lucceFuncs)
+	l.head, l.funcs, l.log, l.node, l.image = mem(layout.ContextsSize), mem(lucceFuncs), mem(ids.LogSize),
+		mem(layout.InternedBytes), mem(lucceImage)
+	known, pcs, arena := mem(recorder.KnownSize), mem(ids.PCSize), mem(ids.ArenaSize)
+	l.rec.Init(ptr(l.head), ptr(known), ptr(l.funcs), layout.ContextsSize, lucceFuncs)
 	l.rec.Describe(Run, 1, 1, "go1.26.0", "/go", nil)
 	l.contexts.Init(&l.rec, ptr(l.head), ptr(l.node), ptr(pcs), ptr(arena), Text, 0)
 	l.Init(&l.contexts, ptr(l.log), budget, 0)
@@ -107,7 +106,7 @@ func (l *Lucce) Func(name string, sites int) *LucceFunc {
 	const file = "/src/m.go"
 	var sitesOf []Site
 	for k := range sites {
-		sitesOf = append(sitesOf, Site{Kind: rt.SiteCall, Line: k + 1, Cell: k + 1})
+		sitesOf = append(sitesOf, Site{Kind: layout.SiteCall, Line: k + 1, Cell: k + 1})
 	}
 	blob := describe(Func{Name: name, Line: 1, Files: []string{file}, Sites: sitesOf}).data
 	f := &LucceFunc{Name: name, Sites: sites, entry: Text + 64 + uint64(l.used)}
@@ -179,7 +178,7 @@ func (l *Lucce) Call(from LucceFrame, site int, f *LucceFunc) LucceFrame {
 	}
 	l.Slow++
 	caller, _ := l.Learn(from.Func.data)
-	frame := contexts.Frame{Func: caller, PC: uintptr(from.Func.Return(site)), Site: int32(site)}
+	frame := ids.Frame{Func: caller, PC: uintptr(from.Func.Return(site)), Site: int32(site)}
 	index, _ := l.SiteOf(&frame)
 	if c, v, ok := l.TryCall(index, f.data, from.C, from.V); ok {
 		return LucceFrame{f, c, v}
@@ -198,7 +197,7 @@ func (l *Lucce) Fault(from LucceFrame, site int, f *LucceFunc) LucceFrame {
 		w.Frame(from.Func.Name, "/src/m.go", int32(1000+site))
 		w.End("runtime.sigpanic")
 	}
-	c, v := l.Called(&contexts.Frame{Func: caller, PC: uintptr(pc), Site: -1}, f.data, from.C, from.V)
+	c, v := l.Called(&ids.Frame{Func: caller, PC: uintptr(pc), Site: -1}, f.data, from.C, from.V)
 	return LucceFrame{f, c, v}
 }
 
@@ -211,7 +210,7 @@ func (l *Lucce) Capture(f LucceFrame, site int) (hi, lo uint64) {
 func (l *Lucce) Lose(r *rand.Rand) {
 	switch r.IntN(4) {
 	case 0:
-		l.lost.Page(r, l.head, rt.ContextsSize-1)
+		l.lost.Page(r, l.head, layout.ContextsSize-1)
 	case 1:
 		l.lost.Page(r, l.funcs, l.funcsUsed())
 	case 2:
@@ -230,7 +229,7 @@ func (l *Lucce) FS() fstest.MapFS {
 		return &fstest.MapFile{Data: append([]byte(nil), b[:used]...)}
 	}
 	return fstest.MapFS{
-		"cce":   file(l.head, rt.ContextsSize),
+		"cce":   file(l.head, layout.ContextsSize),
 		"funcs": file(l.funcs, l.funcsUsed()+64),
 		"log":   file(l.log, l.Stats().LogUsed),
 		"nodes": file(l.node, l.Lucce.Header().NodesUsed*layout.InternedSize),

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // A Program calls, returns, starts goroutines, panics and re-encodes at random, and
@@ -65,7 +65,7 @@ func NewProgram(seed uint64, n int) *Program {
 	}
 	p.key, p.numCC = make([]uint32, n), make([]uint32, n)
 	p.sites = make(map[progSite]EpochSite)
-	p.root(rt.RootMain)
+	p.root(layout.RootMain)
 	return p
 }
 
@@ -76,7 +76,7 @@ func (p *Program) Grow() {
 	p.function(n, n+1)
 	p.funcs[n].id = p.D.Func(p.funcs[n].Func)
 	p.key, p.numCC = append(p.key, 0), append(p.numCC, 0)
-	p.root(rt.RootMain)
+	p.root(layout.RootMain)
 	p.stack[0].fn, p.stack[0].entry.Target = n, p.funcs[n].id
 }
 
@@ -85,14 +85,14 @@ func (p *Program) function(i, n int) {
 	f := progFunc{Func: Func{Name: fmt.Sprintf("main.f%d", i), Line: 10 * i,
 		Files: []string{fmt.Sprintf("/src/f%d.go", i)}}}
 	if p.r.IntN(8) == 0 {
-		f.Flags = rt.MetaFlagWrapper
+		f.Flags = layout.MetaFlagWrapper
 	}
 	for k := range p.r.IntN(3) {
 		f.Inlined = append(f.Inlined, Inlined{In: p.r.IntN(k + 1), Callee: fmt.Sprint("main.in", k), Line: 7 + k})
 	}
 	for k := range 1 + p.r.IntN(5) {
 		f.Sites = append(f.Sites,
-			Site{Kind: rt.SiteCall, In: p.r.IntN(len(f.Inlined) + 1), Line: 10*i + k, Cell: k + 1})
+			Site{Kind: layout.SiteCall, In: p.r.IntN(len(f.Inlined) + 1), Line: 10*i + k, Cell: k + 1})
 		targets := []int{p.r.IntN(n)}
 		if p.r.IntN(3) == 0 {
 			targets = append(targets, p.r.IntN(n), p.r.IntN(n))
@@ -104,9 +104,9 @@ func (p *Program) function(i, n int) {
 
 // root begins a stack at a root.
 func (p *Program) root(root uint64) {
-	p.start = Captured{Root: rt.RootNames[root]}
+	p.start = Captured{Root: layout.RootNames[root]}
 	fn := p.r.IntN(len(p.funcs))
-	p.stack = []progFrame{{fn: fn, entry: &Interned{Kind: rt.InternRoot, Place: root, Target: p.funcs[fn].id}}}
+	p.stack = []progFrame{{fn: fn, entry: &Interned{Kind: layout.InternRoot, Place: root, Target: p.funcs[fn].id}}}
 }
 
 // top returns the innermost frame.
@@ -126,7 +126,7 @@ func (p *Program) Act() {
 	case k < 96:
 		p.goStmt(fn)
 	case k < 97:
-		p.root(uint64(p.r.IntN(rt.RootOverflow)))
+		p.root(uint64(p.r.IntN(layout.RootOverflow)))
 	case k < 98:
 		p.fault(fn)
 	case k < 99:
@@ -144,12 +144,12 @@ func (p *Program) call(fn int) {
 // enter gives f its id, or the entry that the call pushes.
 func (p *Program) enter(f *progFrame, caller *progFrame) {
 	s, ok := p.sites[progSite{caller.fn, caller.site}]
-	if ok && (s.Target == p.funcs[f.fn].id || s.Target < rt.NumKeys && s.Target == uint64(p.key[f.fn])) {
+	if ok && (s.Target == p.funcs[f.fn].id || s.Target < layout.NumKeys && s.Target == uint64(p.key[f.fn])) {
 		f.id, f.entry, f.node = caller.id+s.Addition, nil, 0
 		return
 	}
 	f.id, f.node = 0, 0
-	f.entry = &Interned{Kind: rt.InternCall, Place: p.D.Return(p.funcs[caller.fn].id, caller.site),
+	f.entry = &Interned{Kind: layout.InternCall, Place: p.D.Return(p.funcs[caller.fn].id, caller.site),
 		Target: p.funcs[f.fn].id}
 }
 
@@ -157,7 +157,8 @@ func (p *Program) enter(f *progFrame, caller *progFrame) {
 func (p *Program) goStmt(fn int) {
 	c := p.Capture()
 	node := uint32(c.Hi >> 32)
-	entry := &Interned{Parent: node, Epoch: p.epoch, ID: p.top().id, Kind: rt.InternGo, Place: Text + c.Lo&(1<<28-1),
+	entry := &Interned{Parent: node, Epoch: p.epoch, ID: p.top().id, Kind: layout.InternGo, Place: Text +
+		c.Lo&(1<<28-1),
 		Target: p.funcs[fn].id}
 	p.start = c
 	p.stack = []progFrame{{fn: fn, entry: entry}}
@@ -174,7 +175,7 @@ func (p *Program) fault(fn int) {
 	}
 	top.site = -1
 	p.stack = append(p.stack,
-		progFrame{fn: fn, entry: &Interned{Kind: rt.InternFault, Place: pc, Target: p.funcs[fn].id}})
+		progFrame{fn: fn, entry: &Interned{Kind: layout.InternFault, Place: pc, Target: p.funcs[fn].id}})
 }
 
 func (p *Program) faultFrames(f *progFunc) []Frame {
@@ -252,7 +253,7 @@ func (p *Program) publish(maxID uint32, key, numCC []uint32, sites map[progSite]
 			case ok && (!had || s != old):
 				changed = append(changed, s)
 			case had && !ok:
-				changed = append(changed, EpochSite{old.Func, old.Cell, rt.NoAddition, 0})
+				changed = append(changed, EpochSite{old.Func, old.Cell, layout.NoAddition, 0})
 			}
 		}
 	}
@@ -260,7 +261,7 @@ func (p *Program) publish(maxID uint32, key, numCC []uint32, sites map[progSite]
 	p.epoch = p.D.Epoch(maxID, funcs, changed)
 	for i := 1; i < len(p.stack); i++ {
 		f := &p.stack[i]
-		if f.node == 0 && (f.entry == nil || f.entry.Kind == rt.InternCall) {
+		if f.node == 0 && (f.entry == nil || f.entry.Kind == layout.InternCall) {
 			p.enter(f, &p.stack[i-1])
 		} else if f.entry == nil {
 			panic("an interned frame without an entry")
@@ -312,7 +313,7 @@ func (p *Program) frames() []Frame {
 	var frames []Frame
 	for i, f := range slices.Backward(p.stack) {
 		fn := &p.funcs[f.fn]
-		if i+1 < len(p.stack) && p.stack[i+1].entry != nil && p.stack[i+1].entry.Kind == rt.InternFault {
+		if i+1 < len(p.stack) && p.stack[i+1].entry != nil && p.stack[i+1].entry.Kind == layout.InternFault {
 			fault := p.faultFrames(fn)
 			fault[1].Wrapper = fn.Flags != 0
 			frames = append(frames, fault...)

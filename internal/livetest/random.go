@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // Random returns a live directory with random functions and about nodes nodes.
@@ -24,9 +24,9 @@ func Random(seed uint64, nodes int, counts *rand.Rand) *Dir {
 		fn := counts.IntN(len(g.funcs))
 		switch {
 		case up.fn < 0:
-			all = append(all, node{d.Node(Root, counts.IntN(rt.RootOverflow), g.ids[fn]), fn})
+			all = append(all, node{d.Node(Root, counts.IntN(layout.RootOverflow), g.ids[fn]), fn})
 		case counts.IntN(20) == 0:
-			d.Count(0, d.Node(up.off, rt.NoCell, fault), 0, 1)
+			d.Count(0, d.Node(up.off, layout.NoCell, fault), 0, 1)
 		case g.cells[up.fn] > 0:
 			all = append(all, node{d.Node(up.off, counts.IntN(g.cells[up.fn]), g.ids[fn]), fn})
 		}
@@ -54,9 +54,9 @@ func (g *generator) function() {
 	f := Func{Name: fmt.Sprintf("main.f%d", k), Line: 10 * k,
 		Files: []string{fmt.Sprintf("/src/f%d.go", k), "/src/shared.go"}}
 	if g.r.IntN(5) == 0 {
-		f.Flags = rt.MetaFlagWrapper
+		f.Flags = layout.MetaFlagWrapper
 	} else if k%4 == 3 {
-		f.Flags = rt.MetaFlagAdapter
+		f.Flags = layout.MetaFlagAdapter
 	}
 	if g.r.IntN(5) == 0 {
 		f.Name += "[go.shape.int]"
@@ -77,11 +77,11 @@ func (g *generator) function() {
 		if g.r.IntN(2) == 0 {
 			s.Callee = fmt.Sprint("runtime.n", g.r.IntN(3))
 		}
-		if s.Kind != rt.SiteNative {
+		if s.Kind != layout.SiteNative {
 			cells++
 			s.Cell = cells
 		}
-		if s.Kind == rt.SiteNative || s.Kind == rt.SitePanic || s.Kind == rt.SiteUnknown {
+		if s.Kind == layout.SiteNative || s.Kind == layout.SitePanic || s.Kind == layout.SiteUnknown {
 			counters++
 			s.Counter = counters
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // What the first ID of Shop is decoded to, in one line and in two for each frame.
@@ -25,20 +25,21 @@ func Shop(t testing.TB) (d *Contexts, path string, before, after string) {
 func ShopOf(t testing.TB, name, file string) (d *Contexts, path string, before, after string) {
 	d = NewContexts("shop", "-v")
 	site := func(line int, kind byte) Site { return Site{Kind: kind, Line: line, Cell: 1} }
-	mainF := d.Func(Func{Name: "main.main", Files: []string{"/src/main.go"}, Sites: []Site{site(9, rt.SiteGo)}})
-	serve := d.Func(Func{Name: "main.serve", Files: []string{"/src/serve.go"}, Sites: []Site{site(40, rt.SiteCall)}})
-	pay := d.Func(Func{Name: name, Files: []string{file}, Sites: []Site{site(12, rt.SiteCall)}})
-	root := d.Intern(Interned{Kind: rt.InternRoot, Place: rt.RootMain, Target: mainF})
-	start := d.Intern(Interned{Parent: root, Kind: rt.InternGo, Place: d.Return(mainF, 0), Target: serve})
+	mainF := d.Func(Func{Name: "main.main", Files: []string{"/src/main.go"}, Sites: []Site{site(9, layout.SiteGo)}})
+	serve := d.Func(Func{Name: "main.serve", Files: []string{"/src/serve.go"}, Sites: []Site{site(40,
+		layout.SiteCall)}})
+	pay := d.Func(Func{Name: name, Files: []string{file}, Sites: []Site{site(12, layout.SiteCall)}})
+	root := d.Intern(Interned{Kind: layout.InternRoot, Place: layout.RootMain, Target: mainF})
+	start := d.Intern(Interned{Parent: root, Kind: layout.InternGo, Place: d.Return(mainF, 0), Target: serve})
 	call := d.Intern(Interned{Parent: start, Place: d.Return(serve, 0), Target: pay})
 	d.Epoch(1, []EpochFunc{{Func: serve, NumCC: 1}, {Func: pay, NumCC: 1}}, []EpochSite{{Func: serve, Target: pay}})
 	hi, lo := d.ID(call, 0, 0, d.Return(pay, 0))
 	hi2, lo2 := d.ID(start, 0, 1, d.Return(pay, 0))
-	d.AddEvent(Event{Kind: rt.EventAlloc, Value: 100, Time: 1, Hi: hi, Lo: lo})
-	d.AddEvent(Event{P: 1, Kind: rt.EventAlloc, Value: 20, Time: 2, Hi: hi2, Lo: lo2})
-	d.AddEvent(Event{P: 1, Kind: rt.EventGo, Value: 7, Time: 3, Hi: hi2, Lo: lo2})
+	d.AddEvent(Event{Kind: layout.EventAlloc, Value: 100, Time: 1, Hi: hi, Lo: lo})
+	d.AddEvent(Event{P: 1, Kind: layout.EventAlloc, Value: 20, Time: 2, Hi: hi2, Lo: lo2})
+	d.AddEvent(Event{P: 1, Kind: layout.EventGo, Value: 7, Time: 3, Hi: hi2, Lo: lo2})
 	hi3, lo3 := d.ID(root, 0, 0, d.Return(mainF, 0))
-	d.AddEvent(Event{P: 1, Kind: rt.EventBlock, Value: 4000, Time: 4, Hi: hi3, Lo: lo3})
+	d.AddEvent(Event{P: 1, Kind: layout.EventBlock, Value: 4000, Time: 4, Hi: hi3, Lo: lo3})
 	d.AddContextCheck(hi, lo, hi3, lo3, 3, Frame{Func: "main.pay", File: "/src/pay.go", Line: 12},
 		Frame{Func: "main.serve", File: "/src/serve.go", Line: 40},
 		Frame{Func: "runtime.goexit", File: "asm.s", Line: 1})

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/cce"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
@@ -248,7 +248,7 @@ func (r *recorded) fromRoot(l *lane, cell uint32) {
 		return
 	}
 	g := cce.Main
-	if r.main || cell > rt.RootInit {
+	if r.main || cell > layout.RootInit {
 		r.last++
 		g = r.last
 		r.emit(Event{Kind: Start, G: g})
@@ -264,7 +264,7 @@ func (t *run) interrupted(cell uint32) bool {
 	switch cell {
 	case t.root:
 		return t.goes
-	case rt.RootGC, rt.RootInit:
+	case layout.RootGC, layout.RootInit:
 		return t.goes || len(t.nodes) > 0
 	}
 	return t.goes

@@ -7,7 +7,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/internal/record"
@@ -21,16 +20,16 @@ func recordedDir() *livetest.Dir {
 		return livetest.Site{Kind: kind, Line: line, Cell: cell, Callee: callee}
 	}
 	mainF := d.Func(livetest.Func{Name: "main.main", Files: []string{"m.go"},
-		Sites: []livetest.Site{site(rt.SiteCall, 3, 1, "main.f"), site(rt.SiteGo, 4, 2, "main.f")}})
+		Sites: []livetest.Site{site(layout.SiteCall, 3, 1, "main.f"), site(layout.SiteGo, 4, 2, "main.f")}})
 	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"m.go"},
-		Sites: []livetest.Site{site(rt.SiteCall, 7, 1, "")}})
+		Sites: []livetest.Site{site(layout.SiteCall, 7, 1, "")}})
 	g := d.Func(livetest.Func{Name: "sync.g", Files: []string{"s.go"}})
-	m := d.Node(livetest.Root, rt.RootMain, mainF)
+	m := d.Node(livetest.Root, layout.RootMain, mainF)
 	f1 := d.Node(m, 0, f)
 	f2 := d.Node(f1, 0, f)
 	w := d.Node(m, 1, f)
 	w2 := d.Node(w, 0, f)
-	gc := d.Node(livetest.Root, rt.RootGC, g)
+	gc := d.Node(livetest.Root, layout.RootGC, g)
 
 	d.Enter(2, m)
 	d.Enter(2, f1)
@@ -182,7 +181,7 @@ func TestRecordedDamage(t *testing.T) {
 		{"truncated", func(d *livetest.Dir) { d.Calls = d.Calls[:entries+20] },
 			"x: calls: offset 80: file ends at 84, want 8 more bytes"},
 		{"goroutine", set(entries+8, 0), "calls: offset 72: entry of goroutine 0"},
-		{"kind", set(entries+4, rt.CallsKinds), "calls: offset 64: entry of unknown kind 7"},
+		{"kind", set(entries+4, layout.CallsKinds), "calls: offset 64: entry of unknown kind 7"},
 		{"node", set(entries+4, 8), "calls: offset 64: there is no node at offset 8"},
 		{"overflow", set(entries+4, livetest.Overflow), "calls: offset 64: node 4152 has no path"},
 		{"go alone", set(int(unsafe.Offsetof(layout.CallsHeader{}.Used)), entries+64),
@@ -208,7 +207,7 @@ func TestRecordedDamage(t *testing.T) {
 
 // A log that ended before the program says so.
 func TestRecordedCut(t *testing.T) {
-	for why, want := range map[uint32]string{rt.CallsEndFull: "STEMMA_CALLS_SIZE", rt.CallsEndNodes: "-nodes"} {
+	for why, want := range map[uint32]string{layout.CallsEndFull: "STEMMA_CALLS_SIZE", layout.CallsEndNodes: "-nodes"} {
 		d := recordedDir()
 		raw.Update(d.Calls, func(h *layout.CallsHeader) { h.End = why })
 		have, err := text(d)

@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/ids"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/words"
@@ -82,10 +82,11 @@ func reportLucce(w io.Writer, c *ids.Record) {
 	}
 	row("versions", "%s: %s at roots, %s at go statements, %s where ids began again, %s at faults, %s of "+
 		"captured contexts",
-		words.Commas(uint64(len(c.Interned)-1)), words.Commas(uint64(kinds[rt.InternRoot])),
-		words.Commas(uint64(kinds[rt.InternGo])),
-		words.Commas(uint64(kinds[rt.InternSite])), words.Commas(uint64(kinds[rt.InternFault]+kinds[rt.InternCall])),
-		words.Commas(uint64(kinds[rt.InternAt])))
+		words.Commas(uint64(len(c.Interned)-1)), words.Commas(uint64(kinds[layout.InternRoot])),
+		words.Commas(uint64(kinds[layout.InternGo])),
+		words.Commas(uint64(kinds[layout.InternSite])),
+		words.Commas(uint64(kinds[layout.InternFault]+kinds[layout.InternCall])),
+		words.Commas(uint64(kinds[layout.InternAt])))
 	row("slow entries", "%s", words.Commas(s.Slow))
 	row("truncated", "%s", words.Plural(s.Truncated, "context"))
 	if s.Elapsed > 0 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/sealed"
@@ -43,7 +43,7 @@ func records(t testing.TB) []*record.Record {
 	}
 	lucce := livetest.NewLucce(t, 1<<20)
 	caller, callee := lucce.Func("main.f", 3), lucce.Func("main.g", 2)
-	frame := lucce.Root(caller, rt.RootMain)
+	frame := lucce.Root(caller, layout.RootMain)
 	for site := range 3 {
 		inner := lucce.Call(lucce.Call(frame, site, callee), site%2, caller)
 		lucce.Capture(lucce.Call(inner, 1, callee), 1)

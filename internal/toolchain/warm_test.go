@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 func TestProgramName(t *testing.T) {
@@ -29,7 +29,7 @@ func TestWarmOptions(t *testing.T) {
 	if have, want := static.ForCompiler(), dacce.ForCompiler(); have != want {
 		t.Errorf("compiler: have %s, want %s", have, want)
 	}
-	if have := static.ForRuntime(); !strings.Contains(have, fmt.Sprint(",flags=", rt.HdrFlagStatic)) ||
+	if have := static.ForRuntime(); !strings.Contains(have, fmt.Sprint(",flags=", layout.HdrFlagStatic)) ||
 		!strings.Contains(have, ",warm=on") {
 		t.Errorf("runtime: have %s", have)
 	}

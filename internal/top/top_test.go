@@ -17,7 +17,6 @@ import (
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/livetest"
 )
 
@@ -32,10 +31,10 @@ type program struct {
 func newProgram(t *testing.T) *program {
 	p := &program{d: livetest.New(2, "prog"), path: filepath.Join(t.TempDir(), "prog.7-abcdef")}
 	p.main = p.d.Func(livetest.Func{Name: "main.main", Files: []string{"m.go"}, Sites: []livetest.Site{
-		{Kind: rt.SiteCall, Cell: 1}, {Kind: rt.SiteCall, Cell: 2}}})
+		{Kind: layout.SiteCall, Cell: 1}, {Kind: layout.SiteCall, Cell: 2}}})
 	p.f = p.d.Func(livetest.Func{Name: "main.f", Files: []string{"m.go"}})
 	p.g = p.d.Func(livetest.Func{Name: "main.g", Files: []string{"m.go"}})
-	p.mainNode = p.d.Node(livetest.Root, rt.RootMain, p.main)
+	p.mainNode = p.d.Node(livetest.Root, layout.RootMain, p.main)
 	p.fAt = p.d.Node(p.mainNode, 0, p.f)
 	return p
 }
@@ -297,8 +296,8 @@ func TestEncoded(t *testing.T) {
 	if text(page) != "main.pay 0 2" || page.Type.Name != "alloc" || page.Note != "" {
 		t.Errorf("first page, of %s: %s", page.Type.Name, text(page))
 	}
-	d.AddEvent(livetest.Event{Kind: rt.EventAlloc, Value: 5, Time: 9, Hi: hi, Lo: lo})
-	d.Intern(livetest.Interned{Kind: rt.InternRoot, Place: rt.RootTimer, Target: d.Func(livetest.Func{
+	d.AddEvent(livetest.Event{Kind: layout.EventAlloc, Value: 5, Time: 9, Hi: hi, Lo: lo})
+	d.Intern(livetest.Interned{Kind: layout.InternRoot, Place: layout.RootTimer, Target: d.Func(livetest.Func{
 		Name: "main.tick", Files: []string{"/src/tick.go"}})})
 	d.Second(func(h *layout.ContextsHeader) { h.Slow += 1000 })
 	second := read(r)

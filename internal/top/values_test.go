@@ -8,7 +8,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/goroot/rt/sample"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/profile"
@@ -29,13 +28,13 @@ func newEverything(t *testing.T, tree, samples bool) *everything {
 	e := &everything{path: filepath.Join(t.TempDir(), "prog.7-abcdef"), files: make(map[string][]byte)}
 	if tree {
 		e.d = livetest.New(2, "prog")
-		e.d.Header(func(h *layout.Header) { h.Flags |= rt.HdrFlagLive })
+		e.d.Header(func(h *layout.Header) { h.Flags |= layout.HdrFlagLive })
 		ids := []uint64{e.d.Alloc("main.T"), e.d.Wait("sleep"), e.d.Held("mutex"), e.d.Run()}
 		for k, name := range []string{"main.g", "main.f"} {
 			fn := e.d.Func(livetest.Func{Name: name, Files: []string{"m.go"},
-				Sites:   []livetest.Site{{Kind: rt.SiteNative, Callee: "runtime.newobject", Cell: 1, Counter: 2}},
+				Sites:   []livetest.Site{{Kind: layout.SiteNative, Callee: "runtime.newobject", Cell: 1, Counter: 2}},
 				Weights: []livetest.Weight{{Counter: 0, Class: 1, N: 5}}})
-			e.at[k] = e.d.Node(livetest.Root, rt.RootMain+k, fn)
+			e.at[k] = e.d.Node(livetest.Root, layout.RootMain+k, fn)
 			for _, id := range ids {
 				e.amounts[k] = append(e.amounts[k], e.d.Node(e.at[k], 0, id))
 			}
@@ -60,11 +59,11 @@ func (e *everything) sample(ofTree bool) {
 	_, buckets := mem(sample.BucketsSize)
 	_, known := mem(sample.KnownSize)
 	e.samples.Init(base, buckets, at, known, most, size)
-	walk := uint8(rt.WalkIncremental)
+	walk := uint8(layout.WalkIncremental)
 	if ofTree {
-		walk = rt.WalkContext
+		walk = layout.WalkContext
 	}
-	e.samples.Configure(rt.SamplerISPS, walk, 1e6, 0)
+	e.samples.Configure(layout.SamplerISPS, walk, 1e6, 0)
 	e.files["samples"], e.files["places"] = samples, places
 }
 
@@ -84,10 +83,10 @@ func (e *everything) count(k int, n uint64) {
 	}
 	base := uint32(0)
 	if e.d != nil {
-		base = e.samples.Child(0, rt.PCNode|uintptr(e.at[k]))
+		base = e.samples.Child(0, layout.PCNode|uintptr(e.at[k]))
 	}
-	e.samples.Add(e.samples.Child(base, uintptr(1000+k)), rt.WeightCPU, 10*n, n)
-	e.samples.Add(e.samples.Child(base, uintptr(1000+k)), rt.WeightWait, 10*n, n)
+	e.samples.Add(e.samples.Child(base, uintptr(1000+k)), layout.WeightCPU, 10*n, n)
+	e.samples.Add(e.samples.Child(base, uintptr(1000+k)), layout.WeightWait, 10*n, n)
 	for pc, ok := e.samples.NextPlace(); ok; pc, ok = e.samples.NextPlace() {
 		w := e.samples.BeginPlace(pc)
 		w.Frame([]string{"main.g", "main.f"}[pc-1000], "m.go", 1, 1, false)

@@ -1,6 +1,8 @@
 package view
 
-import "github.com/stemma-go/stemma/internal/cct"
+import (
+	"github.com/stemma-go/stemma/internal/cct"
+)
 
 // Numbers are what a page shows of something: the value, in all, and on the base's side.
 type numbers struct {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stemma-go/stemma/bench/internal/program"
 	"github.com/stemma-go/stemma/bench/internal/session"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/similarity"
@@ -96,9 +96,9 @@ func TestFlatOf(t *testing.T) {
 func TestFlatOfContexts(t *testing.T) {
 	d := livetest.New(1, "prog")
 	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"main.go"},
-		Sites: []livetest.Site{{Kind: rt.SiteCall, Line: 9, Cell: 1}}})
-	w := d.Func(livetest.Func{Name: "main.(*T).wrapper", Files: []string{"main.go"}, Flags: rt.MetaFlagWrapper})
-	inF := d.Node(livetest.Root, rt.RootMain, f)
+		Sites: []livetest.Site{{Kind: layout.SiteCall, Line: 9, Cell: 1}}})
+	w := d.Func(livetest.Func{Name: "main.(*T).wrapper", Files: []string{"main.go"}, Flags: layout.MetaFlagWrapper})
+	inF := d.Node(livetest.Root, layout.RootMain, f)
 	inW := d.Node(inF, 0, w)
 	l, err := live.Open(d.FS())
 	if err != nil {

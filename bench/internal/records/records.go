@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/ids"
 	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/record"
@@ -104,10 +104,10 @@ func ccStackDepth(c *ids.Record, n uint32) int {
 	depth := 0
 	for n != 0 {
 		node, ok := c.Node(n)
-		if !ok || node.Kind == rt.InternGo || node.Kind == rt.InternRoot || node.Kind == rt.InternCut {
+		if !ok || node.Kind == layout.InternGo || node.Kind == layout.InternRoot || node.Kind == layout.InternCut {
 			return depth
 		}
-		if node.Kind != rt.InternAt {
+		if node.Kind != layout.InternAt {
 			depth++
 		}
 		n = node.Parent

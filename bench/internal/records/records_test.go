@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/ids"
 )
 
@@ -32,12 +32,12 @@ func TestHistogram(t *testing.T) {
 func TestCCStackDepth(t *testing.T) {
 	c := &ids.Record{Interned: []ids.Interned{
 		{},
-		{Kind: rt.InternRoot},
-		{Kind: rt.InternCall, Parent: 1},
-		{Kind: rt.InternGo, Parent: 2},
-		{Kind: rt.InternCall, Parent: 3},
-		{Kind: rt.InternFault, Parent: 4},
-		{Kind: rt.InternAt, Parent: 5},
+		{Kind: layout.InternRoot},
+		{Kind: layout.InternCall, Parent: 1},
+		{Kind: layout.InternGo, Parent: 2},
+		{Kind: layout.InternCall, Parent: 3},
+		{Kind: layout.InternFault, Parent: 4},
+		{Kind: layout.InternAt, Parent: 5},
 	}}
 	for n, want := range []int{0, 0, 1, 0, 1, 2, 2} {
 		if got := ccStackDepth(c, uint32(n)); got != want {

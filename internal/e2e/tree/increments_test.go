@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/e2e"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // TestIncrements looks at the machine code of gofmt: each increment of a counter must be one instruction, relative
@@ -29,7 +29,7 @@ func TestIncrements(t *testing.T) {
 		t.Fatal(err)
 	}
 	increments, functions, function := 0, 0, ""
-	counter := fmt.Sprintf("%#x", rt.CounterBase)[:3] // what displacements of counters begin with
+	counter := fmt.Sprintf("%#x", layout.CounterBase)[:3] // what displacements of counters begin with
 	increment := regexp.MustCompile(`INCQ (GS:)?` + counter + `[0-9a-f]{7}\(\w+\)`)
 	for lines := bufio.NewScanner(listing); lines.Scan(); {
 		line := lines.Text()

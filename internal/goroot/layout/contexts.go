@@ -22,15 +22,15 @@ type DacceHeader struct {
 	Encoded    uint64    // edges that the current epoch encodes
 	Groups     uint64    // groups of dynamic sites
 	Back       uint64    // back edges
-	LeftOut    uint64    // edges left out to keep ids below rt.MaxNum
-	Pushes     uint64    // ccStack pushes in all, counted in steps of rt.PushStep
+	LeftOut    uint64    // edges left out to keep ids below layout.MaxNum
+	Pushes     uint64    // ccStack pushes in all, counted in steps of layout.PushStep
 	Depths     uint64    // sum of the depths at counted pushes
 	MaxDepth   uint64    // deepest ccStack seen at a counted push
 	Encodes    uint64    // re-encodings
 	EncodeTime uint64    // nanoseconds spent in them
 	MaxPause   uint64    // longest stop, nanoseconds
 	Rewrites   uint64    // goroutines whose frames were rewritten
-	Warm       uint64    // what the program started from, an rt.Warm constant
+	Warm       uint64    // what the program started from, an layout.Warm constant
 	WarmNodes  uint64    // functions in the graph that it started from
 	WarmEdges  uint64    // edges of that graph
 	WarmKnown  uint64    // those of Edges that came from it
@@ -51,8 +51,8 @@ type LucceHeader struct {
 // Steps. With lucce, the data is the step of a cell that has led nowhere yet: its first
 // words are those of a Step that no callee takes, and stay 0.
 type FuncData struct {
-	Key   uint64 // of its group, << rt.WordKey
-	Limit uint64 // numCC << rt.WordID
+	Key   uint64 // of its group, << layout.WordKey
+	Limit uint64 // numCC << layout.WordID
 	Func  uint64 // function ID
 	Index uint64 // of the function, from 1 on; 0 until it is entered
 }
@@ -87,11 +87,11 @@ type EpochFunc struct {
 
 // An EpochSite is what an epoch changes about a site. The target is a function ID for a
 // site that calls one function; for any other site it is the key of the functions that
-// it may call, which is below rt.NumKeys, and so no function ID.
+// it may call, which is below layout.NumKeys, and so no function ID.
 type EpochSite struct {
 	Func     uint64 // function ID of the caller
 	Cell     uint32 // cell of the site
-	Addition uint32 // rt.NoAddition for a site that is not encoded any more
+	Addition uint32 // layout.NoAddition for a site that is not encoded any more
 	Target   uint64 // function ID or key
 }
 
@@ -105,7 +105,7 @@ type Interned struct {
 	Parent uint32 // number of the entry further out, 0 at a root
 	Epoch  uint32 // in which the id was valid
 	ID     uint32 // id of the caller
-	Kind   uint32 // an rt.Intern constant
+	Kind   uint32 // an layout.Intern constant
 	Place  uint64 // the return address of the call in the caller, or what the kind says
 	Target uint64 // function ID of what was entered
 }
@@ -116,11 +116,11 @@ type StackEntry struct {
 	Place    uint64 // as in an Interned
 	Target   uint64 // as in an Interned
 	Interned uint32 // number of the interned entry, 0 if it is not interned yet
-	Kind     uint32 // an rt.Intern constant
+	Kind     uint32 // an layout.Intern constant
 }
 
 // A PCEntry is an entry of the table that tells the assembly about return addresses, in
-// memory: open addressing by contexts.PCHash. Return is written last.
+// memory: open addressing by ids.PCHash. Return is written last.
 type PCEntry struct {
 	Return uint64 // return address
 	AV     uint64 // address of the site's addition value, 0 for a function that passes contexts through
@@ -133,7 +133,7 @@ type PCEntry struct {
 // run-time checks say, are not in it.
 type PCsRecord struct {
 	Length uint32 // bytes of the record
-	Kind   uint32 // rt.RecPCs
+	Kind   uint32 // layout.RecPCs
 	ID     uint64 // function ID
 	Entry  uint64 // address of the function
 	Size   uint32 // bytes of its code
@@ -167,7 +167,7 @@ const StepShift = 4
 // A LogEntry is an entry of log, which tells one change of the call graph. Function and
 // site are indexes; those of sites count on through all functions.
 type LogEntry struct {
-	Kind uint32 // an rt.Log constant
+	Kind uint32 // an layout.Log constant
 	Func uint32 // index of the function
 	Site uint32 // index of the site
 	N    uint32 // a number, see the kind
@@ -181,11 +181,11 @@ type LogEntry struct {
 // the plan need not look for cycles. Of a site that may call several functions there
 // are only as many edges as it takes to make its group.
 type WarmHeader struct {
-	Magic   uint64 // rt.WarmMagic
-	Version uint32 // rt.WarmVersion
+	Magic   uint64 // layout.WarmMagic
+	Version uint32 // layout.WarmVersion
 	Funcs   uint32 // number of functions
 	Edges   uint32 // number of edges
-	Source  uint32 // an rt.Warm constant
+	Source  uint32 // an layout.Warm constant
 	Nodes   uint64 // nodes of the graph
 	Graph   uint64 // edges of the graph
 }

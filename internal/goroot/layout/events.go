@@ -15,7 +15,7 @@ const CountsMagic = "stemcnt\x01"
 // count without a kind was being made. One with Hi and Lo 0 counts what has no context,
 // or had no room for it.
 type Count struct {
-	Kind  uint32 // an rt.Event constant
+	Kind  uint32 // an layout.Event constant
 	Size  uint32 // number of bits of the values
 	Hi    uint64 // the ID of the context, upper word
 	Lo    uint64 // the ID of the context, lower word
@@ -38,7 +38,7 @@ const EventsMagic = "stemevt\x01"
 // capacity. One with another number than its place asks for was being written, or is
 // older than the log is long. Kind and number are written last, in one store.
 type Event struct {
-	Kind   uint32 // an rt.Event constant
+	Kind   uint32 // an layout.Event constant
 	Number uint32 // of the event, modulo 1<<32
 	Value  uint64 // what was counted: bytes, nanoseconds
 	Time   uint64 // nanoseconds since the program began
@@ -50,7 +50,7 @@ type Event struct {
 type CallsHeader struct {
 	Magic [8]byte  // CallsMagic
 	Used  uint64   // bytes in use, with the header
-	End   uint32   // why the log ended before the program, an rt.CallsEnd constant
+	End   uint32   // why the log ended before the program, an layout.CallsEnd constant
 	_     [44]byte //
 }
 
@@ -59,5 +59,5 @@ const CallsMagic = "stemcal\x01"
 // A Call is an entry of the log of function entries.
 type Call struct {
 	Goroutine uint32 // numbered from 1 on by the recorder
-	What      uint32 // an rt.Call constant in the low three bits, in the others the offset of a node
+	What      uint32 // an layout.Call constant in the low three bits, in the others the offset of a node
 }

@@ -4,17 +4,17 @@ package layout
 type SampleHeader struct {
 	Magic    [8]byte                // SampleMagic
 	Version  uint32                 // SampleVersion
-	Flags    uint32                 // rt.SmpFlag bits
+	Flags    uint32                 // layout.SmpFlag bits
 	Max      uint64                 // nodes that fit
 	Used     uint64                 // nodes in use
 	Places   uint64                 // bytes of places in use
 	Start    uint64                 // start of the program, nanoseconds since 1970
 	Interval uint64                 // nanoseconds between samples that were asked for
 	PID      uint32                 // process ID
-	Sampler  uint8                  // an rt.Sampler constant
-	Walk     uint8                  // an rt.Walk constant
+	Sampler  uint8                  // an layout.Sampler constant
+	Walk     uint8                  // an layout.Walk constant
 	_        [2]byte                //
-	Stats    [55]uint64             // what the sampler counted, by rt.Stat constant
+	Stats    [55]uint64             // what the sampler counted, by layout.Stat constant
 	Run      uint64                 // the run number
 	ArgsLen  uint32                 // bytes of Args
 	GoVerLen uint32                 // bytes of GoVer
@@ -42,7 +42,7 @@ type SampleNode struct {
 	Parent  uint32    // the parent + 1
 	Next    uint32    // the next node of the same hash bucket
 	Child   uint32    // the first of the list of children, for whoever looks for them
-	Weights [2]Weight // on CPU and waiting, by rt.Weight constant
+	Weights [2]Weight // on CPU and waiting, by layout.Weight constant
 	Sibling uint32    // the next node of the list that the node is in, if it is in one
 	Home    uint32    // the node that has the children in its place, where recursion is folded
 }
@@ -99,6 +99,6 @@ type Request struct {
 	ID        uint64 // the program's identifier
 	Time      uint64 // nanoseconds since the program began
 	Goroutine uint64 // number of the goroutine
-	Node      uint32 // a node of samples: the stack, or what is known of it below rt.PCPending
+	Node      uint32 // a node of samples: the stack, or what is known of it below layout.PCPending
 	Known     uint32 // 1 if Node is the whole stack
 }

@@ -2,9 +2,9 @@ package layout
 
 // A Header is the first page of the files tree and cce.
 type Header struct {
-	Magic     [8]byte    // rt.Magic
-	Version   uint32     // rt.Version
-	Flags     uint32     // rt.HdrFlag bits
+	Magic     [8]byte    // layout.Magic
+	Version   uint32     // layout.Version
+	Flags     uint32     // layout.HdrFlag bits
 	Size      uint64     // bytes of the tree region that may be used
 	Used      uint64     // bytes of the tree in use, from its header on
 	FuncsSize uint64     // bytes of funcs that may be used
@@ -12,7 +12,7 @@ type Header struct {
 	Shards    uint32     // number of shards that exist
 	PID       uint32     // process ID
 	Start     uint64     // start of the program, nanoseconds since 1970
-	Lost      [15]uint64 // what was lost, by rt.Lost constant
+	Lost      [15]uint64 // what was lost, by layout.Lost constant
 	Run       uint64     // the run number, never 0
 	ArgsLen   uint32     // bytes of Args
 	GoVerLen  uint32     // bytes of GoVer
@@ -26,13 +26,13 @@ type Header struct {
 type Node struct {
 	Func   uint64 // function ID, a multiple of 8
 	Parent uint32 // offset of the parent node
-	Cell   uint32 // index of the cell of the parent through which this node was first entered, or rt.NoCell
+	Cell   uint32 // index of the cell of the parent through which this node was first entered, or layout.NoCell
 }
 
 // A Table is the beginning of a table of the tree: the nodes that one cell leads to. The
-// offsets of nodes follow, 4 bytes each, open addressing by rt.Hash. Tag is written last.
+// offsets of nodes follow, 4 bytes each, open addressing by layout.Hash. Tag is written last.
 type Table struct {
-	Tag   uint32 // rt.TagTable
+	Tag   uint32 // layout.TagTable
 	Size  uint32 // bytes of the table
 	Mask  uint32 // places for offsets, less one
 	Count uint32 // offsets that are there
@@ -68,7 +68,7 @@ func NodeBytes(cells, counters int) uint64 {
 type Meta struct {
 	Entry    uint64 // address of the function
 	NodeSize uint32 // bytes of a node with its cells and counters, see NodeBytes
-	Flags    uint32 // rt.MetaFlag bits
+	Flags    uint32 // layout.MetaFlag bits
 	Strings  uint32 // number of strings
 	BlobLen  uint32 // bytes of the blob
 	Recover  uint32 // the cell of the call of deferreturn that recovery jumps to, + 1, or 0
@@ -137,10 +137,10 @@ type MetaString struct {
 // for a reason, which is its blob; counter 0 counts them, counter 1 adds up their nanoseconds.
 type FuncRecord struct {
 	Length   uint32 // bytes of the record
-	Kind     uint32 // rt.RecFunc, rt.RecFault, rt.RecAlloc, rt.RecWait, rt.RecHeld or rt.RecRun
+	Kind     uint32 // layout.RecFunc, layout.RecFault, layout.RecAlloc, layout.RecWait, layout.RecHeld or layout.RecRun
 	ID       uint64 // function ID
 	NodeSize uint32 // as in the metadata
-	Flags    uint32 // rt.MetaFlag bits
+	Flags    uint32 // layout.MetaFlag bits
 	Strings  uint32 // number of strings
 	BlobLen  uint32 // bytes of the blob
 }
@@ -253,11 +253,12 @@ var OpClassNames = [NumOpClasses]string{"int", "bits", "mul", "wide", "div", "fl
 // began. Length is written last. The last record, of a program that ended of its own will, says how many
 // goroutines were running or ready to run, and may have been stopped anywhere.
 type Check struct {
-	Length    uint32 // bytes of the record
-	Node      uint32 // offset of the node
-	Events    uint64 // how many times
-	Frames    uint32 // number of frames
-	Cell      uint32 // index of the cell + 1, 0 on entry; rt.CheckID in a CheckOfID, rt.CheckEnd in the last one
+	Length uint32 // bytes of the record
+	Node   uint32 // offset of the node
+	Events uint64 // how many times
+	Frames uint32 // number of frames
+	// index of the cell + 1, 0 on entry; layout.CheckID in a CheckOfID, layout.CheckEnd in the last one
+	Cell      uint32
 	StartNode uint32 // offset of the node that the goroutine began in
 	StartCell uint32 // and the cell of it
 }
@@ -271,7 +272,7 @@ type CheckOfID struct {
 	Zero    uint32 // 0
 	Events  uint64 // how many times
 	Frames  uint32 // number of frames
-	Mark    uint32 // rt.CheckID
+	Mark    uint32 // layout.CheckID
 	Hi      uint64 // the ID, upper word
 	Lo      uint64 // the ID, lower word
 	StartHi uint64 // the ID of the go statement, upper word
@@ -284,7 +285,7 @@ type CheckFrame struct {
 	Func  uint32 // offset in strings
 	File  uint32 // offset in strings
 	Line  uint32 // line
-	Flags uint32 // rt.CheckInlined, rt.CheckWrapper
+	Flags uint32 // layout.CheckInlined, layout.CheckWrapper
 }
 
 // A CheckString is the beginning of a string of the file strings. Its bytes follow, and zero

@@ -7,8 +7,7 @@ package runtime
 import (
 	"internal/goarch"
 	"internal/runtime/exithook"
-	rt "internal/runtime/stemma"
-	"internal/runtime/stemma/contexts"
+	"internal/runtime/stemma/ids"
 	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/recorder"
 	"internal/runtime/stemma/tree"
@@ -33,9 +32,9 @@ var stemma struct {
 	main     string     // the file that makes the directory a record; "" before it is made
 	making   bool       // files of it are still to be made
 	shards   int
-	contexts contexts.Contexts // of the engines with context IDs, below the next two
-	dacce    contexts.Dacce    // of dacce and pcce
-	lucce    contexts.Lucce
+	contexts ids.Contexts // of the engines with context IDs, below the next two
+	dacce    ids.Dacce    // of dacce and pcce
+	lucce    ids.Lucce
 	encode   stemmaContexts
 	dev, ino uint64 // of the live directory
 	quiet    bool   // nothing is printed
@@ -130,7 +129,7 @@ func init() {
 // stemmaNewG gives a new goroutine the context of the go statement that makes
 // it, or the root if the runtime makes it for itself.
 func stemmaNewG(newg, creator *g, callerpc uintptr) {
-	stemmaRoot(newg, rt.RootGo)
+	stemmaRoot(newg, layout.RootGo)
 	if stemma.encode.lucce {
 		stemmaLucceNewG(newg, creator, callerpc)
 		return
@@ -140,7 +139,7 @@ func stemmaNewG(newg, creator *g, callerpc uintptr) {
 		return
 	}
 	f := findfunc(callerpc)
-	cell := f.valid() && f.flag&rt.FuncFlagSlot != 0
+	cell := f.valid() && f.flag&layout.FuncFlagSlot != 0
 	if cell {
 		newg.stemmaCtx = creator.stemmaCtx
 		newg.stemmaStart = creator.stemmaCtx
@@ -223,13 +222,13 @@ func stemmaTellMany() {
 // the innermost instrumented frame.
 func stemmaPanicking(pc, sp uintptr) stemmaContext {
 	gp := getg()
-	if stemmaWants(rt.EventPanic) {
-		stemmaEventHere(rt.EventPanic, 0)
+	if stemmaWants(layout.EventPanic) {
+		stemmaEventHere(layout.EventPanic, 0)
 	}
 	if !stemma.on && !stemma.encode.on {
 		return stemmaSave(gp) // no frame has a context: the walk would find none
 	}
-	if f := findfunc(pc); f.valid() && f.flag&rt.FuncFlagSlot != 0 {
+	if f := findfunc(pc); f.valid() && f.flag&layout.FuncFlagSlot != 0 {
 		return stemmaSave(gp)
 	}
 	if stemma.encode.on {
@@ -258,7 +257,7 @@ func stemmaPanicking(pc, sp uintptr) stemmaContext {
 // inlined behind it in its block may share a counter with one before it.
 func stemmaLostFault() {
 	lock(&stemma.lock)
-	stemma.record.Lost(rt.LostFaults)
+	stemma.record.Lost(layout.LostFaults)
 	unlock(&stemma.lock)
 }
 
@@ -267,9 +266,9 @@ func stemmaLostFault() {
 // is the innermost, then g still holds the cell through which it was entered.
 func stemmaFrameNode(gp *g, frame *stkframe) uint32 {
 	switch {
-	case frame.fn.flag&rt.FuncFlagSlot != 0:
+	case frame.fn.flag&layout.FuncFlagSlot != 0:
 		return *(*uint32)(unsafe.Pointer(frame.varp - goarch.PtrSize))
-	case frame.fn.flag&rt.FuncFlagLeaf != 0:
+	case frame.fn.flag&layout.FuncFlagLeaf != 0:
 		return stemma.tree.ByEntry(uint32(gp.stemmaCtx), uint64(frame.fn.entry()))
 	}
 	return 0
@@ -282,7 +281,7 @@ func stemmaRecover(gp *g, f funcInfo, fp uintptr) {
 	if stemma.encode.on {
 		gp.stemmaCtx = stemmaVoid
 	}
-	if !stemma.on || f.flag&rt.FuncFlagSlot == 0 {
+	if !stemma.on || f.flag&layout.FuncFlagSlot == 0 {
 		return
 	}
 	node := *(*uint32)(unsafe.Pointer(fp - 3*goarch.PtrSize))
@@ -326,10 +325,10 @@ func stemmaFaultAt(gp *g, node uint32, f funcInfo, pc uintptr, handler string) u
 	}
 	unlock(&stemma.lock)
 	if here == 0 {
-		return stemmaRootCell(rt.RootOther)
+		return stemmaRootCell(layout.RootOther)
 	}
 	// On the system stack there is no preemption, and so no change of P.
-	*(*uint64)(unsafe.Pointer(rt.Base + uintptr(here) + getg().m.p.ptr().stemmaShard))++
+	*(*uint64)(unsafe.Pointer(layout.Base + uintptr(here) + getg().m.p.ptr().stemmaShard))++
 	return uintptr(tree.CellOf(here, 0))
 }
 

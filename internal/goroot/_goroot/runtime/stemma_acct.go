@@ -9,7 +9,7 @@ import (
 	"internal/abi"
 	"internal/goarch"
 	"internal/runtime/atomic"
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/sample"
 	"unsafe"
 )
@@ -67,7 +67,7 @@ func stemmaAcctInit() {
 		a.trigger = stemmaTriggerTime
 		stemmaSmp.interval.Store(a.n)
 	}
-	stemmaSmp.sampler, stemmaSmp.walk = rt.SamplerACCT, rt.WalkMarker
+	stemmaSmp.sampler, stemmaSmp.walk = layout.SamplerACCT, layout.WalkMarker
 	stemmaSmp.waiting = false
 	if stemmaOption("recursion") != "full" {
 		stemmaSmp.FuncOf = stemmaFuncOf
@@ -88,7 +88,7 @@ func stemmaFuncOf(pc uintptr) (fn uintptr, adapter bool) {
 	if !f.valid() {
 		return 0, false
 	}
-	return uintptr(unsafe.Pointer(f._func)), f.flag&rt.FuncFlagAdapter != 0 || f.funcID == abi.FuncIDWrapper
+	return uintptr(unsafe.Pointer(f._func)), f.flag&layout.FuncFlagAdapter != 0 || f.funcID == abi.FuncIDWrapper
 }
 
 // stemmaAcctBeside sets what stemmaEnterChecked counts down.
@@ -163,24 +163,24 @@ func stemmaAcctEntry(gp *g, pc, sp uintptr) {
 func stemmaAcctSample(gp *g, at stemmaPlace) {
 	s := &stemmaSmp.Samples
 	if gp != gp.m.curg || gp == gp.m.g0 || stemmaSmp.active.Load() == 0 || gp.m.p == 0 {
-		s.Count(rt.StatMissed, 1)
+		s.Count(layout.StatMissed, 1)
 		return
 	}
 	th := stemmaThreadOf(gp.m)
 	switch {
 	case th == nil:
-		s.Count(rt.StatLostStacks, 1)
+		s.Count(layout.StatLostStacks, 1)
 		return
-	case stemmaSmp.walk < rt.WalkIncremental: // see stemmaTraceInit
+	case stemmaSmp.walk < layout.WalkIncremental: // see stemmaTraceInit
 		node, ok := stemmaUnwindFrom(gp, th, at)
 		if !ok {
-			s.Count(rt.StatFailed, 1)
-			node = s.Child(0, rt.PCTruncated)
+			s.Count(layout.StatFailed, 1)
+			node = s.Child(0, layout.PCTruncated)
 		}
-		s.Add(node, rt.WeightCPU, 0, 1)
+		s.Add(node, layout.WeightCPU, 0, 1)
 	case !stemmaTrace(gp, th, at, 0):
-		s.Count(rt.StatLostStacks, 1)
+		s.Count(layout.StatLostStacks, 1)
 		return
 	}
-	s.Count(rt.StatSamples, 1)
+	s.Count(layout.StatSamples, 1)
 }

@@ -3,7 +3,7 @@
 package runtime
 
 import (
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"unsafe"
 )
 
@@ -17,11 +17,11 @@ var stemmaAllocBegun bool
 // stemmaAllocInit makes the tree count allocations, if that is asked for.
 func stemmaAllocInit() {
 	if stemmaOption("alloc") == "on" {
-		stemma.tree.Counts(rt.HdrFlagAlloc)
+		stemma.tree.Counts(layout.HdrFlagAlloc)
 		stemmaAllocOn = true
 	}
 	if stemmaAllocOn && stemmaOption("live") == "on" {
-		stemma.tree.Counts(rt.HdrFlagLive)
+		stemma.tree.Counts(layout.HdrFlagLive)
 		stemmaLiveOn = true
 	}
 }
@@ -48,12 +48,12 @@ func stemmaAllocated(x unsafe.Pointer, size uintptr, typ *_type) {
 	}
 	gp := getg()
 	cell := stemmaAllocCell(gp)
-	id := rt.AllocID(uint64(uintptr(unsafe.Pointer(typ))))
-	node := uintptr(*(*uint32)(unsafe.Pointer(rt.Base + cell)))
-	if *(*uint64)(unsafe.Pointer(rt.Base + node)) != id {
+	id := layout.AllocID(uint64(uintptr(unsafe.Pointer(typ))))
+	node := uintptr(*(*uint32)(unsafe.Pointer(layout.Base + cell)))
+	if *(*uint64)(unsafe.Pointer(layout.Base + node)) != id {
 		node = stemmaAllocNode(cell, id, typ)
 	}
-	counters := (*[rt.AmountCounters]uint64)(unsafe.Pointer(rt.Base + node + gp.m.p.ptr().stemmaShard))
+	counters := (*[layout.AmountCounters]uint64)(unsafe.Pointer(layout.Base + node + gp.m.p.ptr().stemmaShard))
 	counters[0]++
 	counters[1] += uint64(size)
 	if stemmaLiveOn {
@@ -66,7 +66,7 @@ func stemmaAllocated(x unsafe.Pointer, size uintptr, typ *_type) {
 // unless a timer runs there, which has a root of its own.
 func stemmaAllocCell(gp *g) uintptr {
 	mp := gp.m
-	if gp == mp.g0 && mp.curg != nil && gp.stemmaCtx == stemmaRootCell(rt.RootOther) {
+	if gp == mp.g0 && mp.curg != nil && gp.stemmaCtx == stemmaRootCell(layout.RootOther) {
 		return mp.curg.stemmaCtx
 	}
 	return gp.stemmaCtx

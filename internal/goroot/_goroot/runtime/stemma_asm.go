@@ -1,25 +1,24 @@
-// What the assembly has of package layout and of package rt. The compiler writes these into
+// What the assembly has of package layout. The compiler writes these into
 // go_asm.h, as const_stemmaBase and so on.
 
 package runtime
 
 import (
-	rt "internal/runtime/stemma"
-	"internal/runtime/stemma/contexts"
+	"internal/runtime/stemma/ids"
 	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/sample"
 	"unsafe"
 )
 
 const (
-	stemmaBase         = rt.Base
-	stemmaTagTable     = rt.TagTable
-	stemmaNodeFunc     = rt.Base + unsafe.Offsetof(layout.Node{}.Func)
-	stemmaTableTag     = rt.Base + unsafe.Offsetof(layout.Table{}.Tag)
-	stemmaTableMask    = rt.Base + unsafe.Offsetof(layout.Table{}.Mask)
-	stemmaTableEntries = rt.Base + layout.TableSize
-	stemmaHashMul      = rt.HashMul - 1<<32 // as the assembler wants it: a signed number of 32 bits
-	stemmaHashBits     = rt.HashBits
+	stemmaBase         = layout.Base
+	stemmaTagTable     = layout.TagTable
+	stemmaNodeFunc     = layout.Base + unsafe.Offsetof(layout.Node{}.Func)
+	stemmaTableTag     = layout.Base + unsafe.Offsetof(layout.Table{}.Tag)
+	stemmaTableMask    = layout.Base + unsafe.Offsetof(layout.Table{}.Mask)
+	stemmaTableEntries = layout.Base + layout.TableSize
+	stemmaHashMul      = layout.HashMul - 1<<32 // as the assembler wants it: a signed number of 32 bits
+	stemmaHashBits     = layout.HashBits
 
 	stemmaTriggerShift = 4 // functions lie at multiples of 16
 	stemmaTriggerMask  = sample.FuncTriggerSize - 1
@@ -30,28 +29,28 @@ const (
 	stemmaDataLimit  = unsafe.Offsetof(layout.FuncData{}.Limit)
 	stemmaDataFunc   = unsafe.Offsetof(layout.FuncData{}.Func)
 	stemmaDataIndex  = unsafe.Offsetof(layout.FuncData{}.Index)
-	stemmaWordID     = rt.WordID
-	stemmaWordKey    = rt.WordKey
-	stemmaMaxDeep    = rt.MaxDeep
-	stemmaKeyPush    = rt.KeyPush
-	stemmaAnyDynamic = rt.KeyUnknown<<rt.WordKey | rt.Dynamic
-	stemmaPushStep   = rt.PushStep
-	stemmaIDPCBits   = rt.IDPCBits
+	stemmaWordID     = layout.WordID
+	stemmaWordKey    = layout.WordKey
+	stemmaMaxDeep    = layout.MaxDeep
+	stemmaKeyPush    = layout.KeyPush
+	stemmaAnyDynamic = layout.KeyUnknown<<layout.WordKey | layout.Dynamic
+	stemmaPushStep   = layout.PushStep
+	stemmaIDPCBits   = layout.IDPCBits
 
-	stemmaPCLog    = rt.PCEntryLog
+	stemmaPCLog    = layout.PCEntryLog
 	stemmaPCReturn = unsafe.Offsetof(layout.PCEntry{}.Return)
 	stemmaPCAV     = unsafe.Offsetof(layout.PCEntry{}.AV)
-	stemmaPCShift  = 64 - rt.PCBits
-	stemmaPCMask   = 1<<rt.PCBits - 1
-	stemmaPCMul    = rt.PCMul
+	stemmaPCShift  = 64 - layout.PCBits
+	stemmaPCMask   = 1<<layout.PCBits - 1
+	stemmaPCMul    = layout.PCMul
 
-	stemmaEntryLog    = rt.StackEntryLog
+	stemmaEntryLog    = layout.StackEntryLog
 	stemmaEntryWord   = unsafe.Offsetof(layout.StackEntry{}.Word)
 	stemmaEntryPlace  = unsafe.Offsetof(layout.StackEntry{}.Place)
 	stemmaEntryTarget = unsafe.Offsetof(layout.StackEntry{}.Target)
 	stemmaEntryNode   = unsafe.Offsetof(layout.StackEntry{}.Interned) // and kind, behind it
 
-	stemmaStepLog    = contexts.StepLog
+	stemmaStepLog    = ids.StepLog
 	stemmaStepCallee = unsafe.Offsetof(layout.Step{}.Callee)
 	stemmaStepBound  = unsafe.Offsetof(layout.Step{}.Bound)
 	stemmaStepMask   = unsafe.Offsetof(layout.Step{}.Mask)
@@ -61,11 +60,11 @@ const (
 	stemmaStepShift  = layout.StepShift
 	stemmaEdgeMask   = unsafe.Offsetof(layout.EdgeTable{}.Mask)
 	stemmaEdgeSteps  = layout.EdgeTableSize
-	stemmaEdgeMul    = contexts.EdgeMul
-	stemmaIDBits     = rt.IDIdBits
-	stemmaIDMask     = 1<<rt.IDIdBits - 1
-	stemmaIDEpoch    = rt.IDEpoch
-	stemmaIDLimit    = rt.IDIdBits + rt.IDEpochBits
+	stemmaEdgeMul    = ids.EdgeMul
+	stemmaIDBits     = layout.IDIdBits
+	stemmaIDMask     = 1<<layout.IDIdBits - 1
+	stemmaIDEpoch    = layout.IDEpoch
+	stemmaIDLimit    = layout.IDIdBits + layout.IDEpochBits
 )
 
 const (

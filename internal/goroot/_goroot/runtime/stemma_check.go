@@ -7,9 +7,9 @@ package runtime
 
 import (
 	"internal/abi"
-	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/checker"
-	"internal/runtime/stemma/contexts"
+	"internal/runtime/stemma/ids"
+	"internal/runtime/stemma/layout"
 	"internal/runtime/sys"
 )
 
@@ -64,7 +64,7 @@ func stemmaCheckEntry(gp *g, pc, sp uintptr, node uint32, first bool) {
 }
 
 // stemmaCheckEncoded is stemmaCheckEntry for calling context encoding.
-func stemmaCheckEncoded(gp *g, st *contexts.Stack, pc, sp uintptr, word uint64, data uintptr) {
+func stemmaCheckEncoded(gp *g, st *ids.Stack, pc, sp uintptr, word uint64, data uintptr) {
 	if !stemmaCheckDue(gp, sp, false) {
 		return
 	}
@@ -152,7 +152,7 @@ func stemmaCheckWalk(gp *g, pc, sp uintptr) {
 		if funcname(f) == "runtime.clearpools" {
 			return // what is further out has a context of its own: the root gc
 		}
-		begun = begun || f.flag&(rt.FuncFlagSlot|rt.FuncFlagLeaf) != 0
+		begun = begun || f.flag&(layout.FuncFlagSlot|layout.FuncFlagLeaf) != 0
 		if !begun {
 			continue
 		}

@@ -6,8 +6,7 @@ package runtime
 import (
 	"internal/abi"
 	"internal/runtime/atomic"
-	rt "internal/runtime/stemma"
-	"internal/runtime/stemma/contexts"
+	"internal/runtime/stemma/ids"
 	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/memory"
 	"internal/runtime/stemma/recorder"
@@ -20,24 +19,24 @@ var stemmaVoid = stemmaNoWord
 // stemmaContexts is the state that the encoder has beside its tables.
 type stemmaContexts struct {
 	on        bool
-	lucce     bool              // the context is a pair, see stemma_lucce.go
-	mute      bool              // nothing is recorded: all IDs are zero, and no entry of a ccStack is interned
-	epoch     uintptr           // changes only while the world is stopped
-	frames    []contexts.Walked // scratch memory of walks, under the lock
-	framesMem memory.Span       // of frames
-	below     uint64            // after a walk: the word of the frame that lies below the root that it ended at, or 0
-	first     bool              // after a walk: it found nothing up to where the goroutine began
+	lucce     bool         // the context is a pair, see stemma_lucce.go
+	mute      bool         // nothing is recorded: all IDs are zero, and no entry of a ccStack is interned
+	epoch     uintptr      // changes only while the world is stopped
+	frames    []ids.Walked // scratch memory of walks, under the lock
+	framesMem memory.Span  // of frames
+	below     uint64       // after a walk: the word of the frame that lies below the root that it ended at, or 0
+	first     bool         // after a walk: it found nothing up to where the goroutine began
 	encoder   *g
 	lock      mutex       // guards the parking of encoder
 	idle      atomic.Bool // encoder is parked
-	pace      contexts.Pace
+	pace      ids.Pace
 }
 
 // The assembly reads these.
 var (
 	stemmaPCs   uintptr // the table of return addresses
 	stemmaText  uintptr // what the pc of an ID is relative to
-	stemmaStamp uint64  // what the lower half of an ID has beside the address: contexts.Dacce.Stamp
+	stemmaStamp uint64  // what the lower half of an ID has beside the address: ids.Dacce.Stamp
 	stemmaFixed bool    // there are no further epochs: engine pcce
 )
 
@@ -47,9 +46,9 @@ const stemmaFramesSize = 1 << 29
 // stemmaContextsShift returns by how much the encoder must be smaller than it is where
 // addresses are not limited: by 1 << shift.
 func stemmaContextsShift() (shift uint) {
-	const size = 1<<28 + contexts.EpochsSize + contexts.LogSize + rt.InternedBytes + contexts.ArenaSize +
+	const size = 1<<28 + ids.EpochsSize + ids.LogSize + layout.InternedBytes + ids.ArenaSize +
 		stemmaFramesSize
-	for room := stemmaAddresses(); shift < contexts.MaxShift && room < size>>shift; shift++ {
+	for room := stemmaAddresses(); shift < ids.MaxShift && room < size>>shift; shift++ {
 	}
 	return shift
 }
@@ -59,24 +58,24 @@ func stemmaContextsInit() {
 	shift := stemmaContextsShift()
 	funcsSize := uintptr(1<<28) >> shift
 	stemmaMakeDir("cce")
-	head := stemmaFileSpan("cce", rt.ContextsSize)
+	head := stemmaFileSpan("cce", layout.ContextsSize)
 	funcs := stemmaFileSpan("funcs", funcsSize)
-	stemma.encode.lucce = stemmaFlagged(rt.HdrFlagLucce)
-	nodes := stemmaFileSpan("nodes", rt.InternedBytes>>shift)
+	stemma.encode.lucce = stemmaFlagged(layout.HdrFlagLucce)
+	nodes := stemmaFileSpan("nodes", layout.InternedBytes>>shift)
 	known := stemmaTables(recorder.KnownSize)
-	pcs := stemmaTables(contexts.PCSize)
-	mem := stemmaRoom(contexts.ArenaSize >> shift)
+	pcs := stemmaTables(ids.PCSize)
+	mem := stemmaRoom(ids.ArenaSize >> shift)
 	frames := stemmaRoom(stemmaFramesSize >> shift)
-	stemma.encode.frames = unsafe.Slice((*contexts.Walked)(frames),
-		(stemmaFramesSize>>shift)/unsafe.Sizeof(contexts.Walked{}))
+	stemma.encode.frames = unsafe.Slice((*ids.Walked)(frames),
+		(stemmaFramesSize>>shift)/unsafe.Sizeof(ids.Walked{}))
 	stemma.encode.framesMem = memory.NewSpan(frames, stemmaFramesSize>>shift)
 	sec, nsec, _ := time_now()
 	start := uint64(sec)*1e9 + uint64(nsec)
 	stemmaPCs, stemmaText = uintptr(pcs), firstmoduledata.text
-	stemma.record.Init(head, known, funcs, rt.ContextsSize, uint64(funcsSize))
+	stemma.record.Init(head, known, funcs, layout.ContextsSize, uint64(funcsSize))
 	stemma.record.Describe(stemmaRun, uint32(stemmaGetpid()), start, buildVersion, defaultGOROOT, argslice)
 	stemma.contexts.Init(&stemma.record, head, nodes, pcs, mem, uint64(stemmaText), shift)
-	stemmaStamp = rt.IDMark // and epoch 0
+	stemmaStamp = layout.IDMark // and epoch 0
 	stemmaAPI2 = &stemmaAPIs
 	if stemma.encode.lucce {
 		stemmaLucceInit(shift)
@@ -86,8 +85,8 @@ func stemmaContextsInit() {
 	stemmaGoexit = abi.FuncPCABI0(goexit) + 1 // see newproc1
 	stemmaClearpoolsEntry = abi.FuncPCABIInternal(clearpools)
 	stemma.encode.on = true
-	stemmaRoot(getg(), rt.RootOther)
-	stemmaRoot(getg().m.gsignal, rt.RootOther)
+	stemmaRoot(getg(), layout.RootOther)
+	stemmaRoot(getg().m.gsignal, layout.RootOther)
 	stemmaEventsInit()
 	if stemmaOption("verify") == "on" {
 		stemmaCheckInit()
@@ -117,7 +116,7 @@ func stemmaEntryOf(data uintptr) uintptr {
 
 // stemmaLearnPCs learns the return addresses between the frame pointer bp and
 // the frame f, which the chain of frame pointers was seen to lead to.
-func stemmaLearnPCs(bp uintptr, f *contexts.Frame) {
+func stemmaLearnPCs(bp uintptr, f *ids.Frame) {
 	for {
 		pc := stemmaReturnOf(bp)
 		bp = *(*uintptr)(unsafe.Pointer(bp))
@@ -166,7 +165,7 @@ func stemmaLearnFirst(bp uintptr) {
 // the frame pointer bp, the callee's, is not among them. linked tells that the
 // frame pointers lead from bp to the last frame. It runs on the system stack,
 // under the lock; the result is good until the next walk.
-func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []contexts.Walked, linked bool) {
+func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []ids.Walked, linked bool) {
 	var u unwinder
 	u.initAt(pc, sp, 0, gp, unwindSilentErrors)
 	frames = stemma.encode.frames[:0]
@@ -216,14 +215,14 @@ var stemmaClearpoolsEntry uintptr
 
 // stemmaWalked returns the frame that u stands at, if its function is instrumented
 // and got as far as to hold its word.
-func stemmaWalked(u *unwinder) (w contexts.Walked, ok bool) {
+func stemmaWalked(u *unwinder) (w ids.Walked, ok bool) {
 	c := &stemma.contexts
 	f := u.frame.fn
-	if f.flag&(rt.FuncFlagSlot|rt.FuncFlagLeaf) == 0 {
+	if f.flag&(layout.FuncFlagSlot|layout.FuncFlagLeaf) == 0 {
 		return w, false
 	}
 	w.PC, w.Site = u.frame.pc, -1
-	if f.flag&rt.FuncFlagSlot == 0 {
+	if f.flag&layout.FuncFlagSlot == 0 {
 		if u.frame.pc == f.entry() || u.frame.varp <= u.frame.sp {
 			return w, false
 		}
@@ -239,7 +238,7 @@ func stemmaWalked(u *unwinder) (w contexts.Walked, ok bool) {
 	if w.Func == 0 {
 		return w, false // stopped before it held a word
 	}
-	w.Site = pcdatavalue1(f, rt.PCDataSite, u.symPC(), false)
+	w.Site = pcdatavalue1(f, layout.PCDataSite, u.symPC(), false)
 	if w.Site < 0 {
 		w.PC = u.symPC()
 		stemmaRecordFault(f, w.PC, "runtime.sigpanic")
@@ -257,8 +256,8 @@ func stemmaDescribePCs(i uint32) {
 	n, size := uint32(0), uint32(0)
 	stemmaEachRange(f, f.pcsp, func(end uintptr, _ int32) { size = uint32(end - f.entry()) })
 	sites := uint32(0) // none if all calls turned out to be dead code
-	if f.npcdata > rt.PCDataSite {
-		sites = pcdatastart(f, rt.PCDataSite)
+	if f.npcdata > layout.PCDataSite {
+		sites = pcdatastart(f, layout.PCDataSite)
 	}
 	stemmaEachRange(f, sites, func(_ uintptr, site int32) {
 		if site >= 0 {

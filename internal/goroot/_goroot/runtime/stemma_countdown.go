@@ -12,7 +12,6 @@ package runtime
 import (
 	"internal/goarch"
 	"internal/runtime/atomic"
-	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/sample"
 	"unsafe"
@@ -77,8 +76,8 @@ func stemmaAcctKnown(gp *g, bp uintptr) bool {
 	stemmaMarkTop(gp, t, false)
 	t.PushKnown(k, gp.stack.hi)
 	stemmaMarkTop(gp, t, true)
-	stemmaSmp.Add(node, rt.WeightCPU, 0, 1)
-	stemmaSmp.Count(rt.StatSamples, 1)
+	stemmaSmp.Add(node, layout.WeightCPU, 0, 1)
+	stemmaSmp.Count(layout.StatSamples, 1)
 	gp.stemmaCtx = uintptr(stemmaAcct.n - 1)
 	if stemmaTraceCheck {
 		stemmaAcctCheck(gp, bp, node)

@@ -6,7 +6,7 @@ package runtime
 import (
 	"internal/abi"
 	"internal/goarch"
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"unsafe"
 )
 
@@ -30,10 +30,10 @@ func stemmaSampleContext(th *stemmaThread, pc, sp uintptr, gp *g, mp *m, weight 
 		pcs[n] = u.symPC()
 		n++
 		if node := stemmaNodeOfFrame(&u, entered); node != 0 {
-			base = stemmaSmp.Child(0, rt.PCNode|uintptr(node))
+			base = stemmaSmp.Child(0, layout.PCNode|uintptr(node))
 		}
 		// The slow path of function entry is called before the node is known, and by assembly.
-		entered = fn.funcID == abi.FuncIDNormal && fn.flag&(abi.FuncFlagAsm|rt.FuncFlagSlot) == abi.FuncFlagAsm
+		entered = fn.funcID == abi.FuncIDNormal && fn.flag&(abi.FuncFlagAsm|layout.FuncFlagSlot) == abi.FuncFlagAsm
 	}
 	if base == 0 {
 		base = stemmaSmp.Child(0, stemmaOutside(gp, mp))
@@ -41,7 +41,7 @@ func stemmaSampleContext(th *stemmaThread, pc, sp uintptr, gp *g, mp *m, weight 
 	if n == 0 && len(pcs) > 0 {
 		pcs[0], n = stemmaForeign(pc), 1
 	}
-	stemmaSmp.Add(stemmaSmp.Stack(base, pcs[:n]), rt.WeightCPU, weight, 1)
+	stemmaSmp.Add(stemmaSmp.Stack(base, pcs[:n]), layout.WeightCPU, weight, 1)
 }
 
 // stemmaNodeOfFrame returns the node of the frame that u is at, 0 if its function is not instrumented, or not known to
@@ -52,9 +52,9 @@ func stemmaNodeOfFrame(u *unwinder, entered bool) uint32 {
 	f, gp := &u.frame, u.g.ptr()
 	slot := uint32(0)
 	switch {
-	case f.fn.flag&rt.FuncFlagSlot != 0:
+	case f.fn.flag&layout.FuncFlagSlot != 0:
 		slot = *(*uint32)(unsafe.Pointer(f.varp - goarch.PtrSize))
-	case f.fn.flag&rt.FuncFlagLeaf != 0:
+	case f.fn.flag&layout.FuncFlagLeaf != 0:
 		entered = true
 	default:
 		return 0
@@ -69,12 +69,12 @@ func stemmaOutside(gp *g, mp *m) uintptr {
 	curg := mp.curg
 	switch {
 	case gp == nil || curg == nil && mp.isextra:
-		return rt.PCForeign
+		return layout.PCForeign
 	case curg == nil:
-		return rt.PCScheduler
+		return layout.PCScheduler
 	case curg.startpc == abi.FuncPCABIInternal(gcBgMarkWorker) || curg.startpc == abi.FuncPCABIInternal(bgsweep) ||
 		curg.startpc == abi.FuncPCABIInternal(bgscavenge):
-		return rt.PCCollector
+		return layout.PCCollector
 	}
-	return rt.PCRuntime
+	return layout.PCRuntime
 }

@@ -4,19 +4,18 @@
 package runtime
 
 import (
-	rt "internal/runtime/stemma"
-	"internal/runtime/stemma/contexts"
+	"internal/runtime/stemma/ids"
 	"internal/runtime/stemma/layout"
 	"internal/runtime/sys"
 	"unsafe"
 )
 
 // stemmaNoWord in g leads every callee to the slow path.
-const stemmaNoWord = uintptr(rt.KeyUnknown << rt.WordKey)
+const stemmaNoWord = uintptr(layout.KeyUnknown << layout.WordKey)
 
 // stemmaDacceInit makes stemma.dacce an encoder on top of stemma.contexts.
 func stemmaDacceInit(shift uint) {
-	stemma.dacce.Init(&stemma.contexts, stemmaFileSpan("epochs", contexts.EpochsSize>>shift), shift)
+	stemma.dacce.Init(&stemma.contexts, stemmaFileSpan("epochs", ids.EpochsSize>>shift), shift)
 	if n, ok := stemmaNumber("STEMMA_CCSTACK_SIZE"); ok {
 		stemma.dacce.LimitStacks(n)
 	}
@@ -27,8 +26,8 @@ func stemmaDacceInit(shift uint) {
 // stemmaStackOf returns the ccStack of gp.
 //
 //go:nosplit
-func stemmaStackOf(gp *g) contexts.Stack {
-	return contexts.StackOf(&gp.stemmaStack, &gp.stemmaCap, uint64(gp.stemmaStart), uint64(gp.stemmaFrom))
+func stemmaStackOf(gp *g) ids.Stack {
+	return ids.StackOf(&gp.stemmaStack, &gp.stemmaCap, uint64(gp.stemmaStart), uint64(gp.stemmaFrom))
 }
 
 // stemmaDacceEnterGo finds the word of the function with the data g.stemmaFunc, whose
@@ -38,7 +37,7 @@ func stemmaStackOf(gp *g) contexts.Stack {
 //go:nosplit
 func stemmaDacceEnterGo(bp uintptr) {
 	gp := getg()
-	if !stemmaCheckOn && gp.stemmaPushes < rt.PushStep && stemmaIsFirst(bp) {
+	if !stemmaCheckOn && gp.stemmaPushes < layout.PushStep && stemmaIsFirst(bp) {
 		st := stemmaStackOf(gp)
 		if w, ok := stemma.dacce.TryFirst(&st, gp.stemmaFunc); ok {
 			gp.stemmaNode = uintptr(w)
@@ -63,11 +62,11 @@ func stemmaDacceEntry(gp *g, bp, pc, sp uintptr) uintptr {
 	c := &stemma.dacce
 	c.Header().Slow++
 	hits := uint64(1)
-	if gp.stemmaPushes >= rt.PushStep {
+	if gp.stemmaPushes >= layout.PushStep {
 		// The assembly lets every so many pushes through, to be counted.
 		gp.stemmaPushes = 0
-		hits = rt.PushStep
-		c.Stats().Pushes += rt.PushStep
+		hits = layout.PushStep
+		c.Stats().Pushes += layout.PushStep
 		c.Header().Slow--
 	}
 	data := gp.stemmaFunc
@@ -80,7 +79,7 @@ func stemmaDacceEntry(gp *g, bp, pc, sp uintptr) uintptr {
 		word = stemmaDacceFar(gp, &st, bp, pc, sp, data, hits)
 	}
 	if hits > 1 {
-		depth := word & rt.MaxDeep
+		depth := word & layout.MaxDeep
 		c.Stats().Depths += depth
 		c.Stats().MaxDepth = max(c.Stats().MaxDepth, depth)
 	}
@@ -92,7 +91,7 @@ func stemmaDacceEntry(gp *g, bp, pc, sp uintptr) uintptr {
 
 // stemmaDacceNear finds the caller by way of frame pointers and the return
 // addresses that are known. ok is false if one is not.
-func stemmaDacceNear(gp *g, st *contexts.Stack, bp, data uintptr, hits uint64) (word uint64, ok bool) {
+func stemmaDacceNear(gp *g, st *ids.Stack, bp, data uintptr, hits uint64) (word uint64, ok bool) {
 	c := &stemma.dacce
 	if stemmaIsFirst(bp) {
 		return c.PushRoot(st, 0, data), true
@@ -115,7 +114,7 @@ func stemmaDacceNear(gp *g, st *contexts.Stack, bp, data uintptr, hits uint64) (
 
 // stemmaDacceFar finds the caller by unwinding, and learns the return addresses
 // in between for the next time.
-func stemmaDacceFar(gp *g, st *contexts.Stack, bp, pc, sp, data uintptr, hits uint64) uint64 {
+func stemmaDacceFar(gp *g, st *ids.Stack, bp, pc, sp, data uintptr, hits uint64) uint64 {
 	c := &stemma.dacce
 	frames, bps := stemmaWalk(gp, pc, sp, bp, false)
 	if len(frames) == 0 {
@@ -219,11 +218,11 @@ func stemmaRenew(gp *g, saved stemmaContext) stemmaContext {
 func stemmaDacceNewG(newg, creator *g, callerpc uintptr) {
 	newg.stemmaEpoch = stemma.encode.epoch
 	f := findfunc(callerpc)
-	if stemma.encode.mute || !f.valid() || f.flag&rt.FuncFlagSlot == 0 {
+	if stemma.encode.mute || !f.valid() || f.flag&layout.FuncFlagSlot == 0 {
 		return
 	}
 	w, ok := creator.stemmaCtx, true
-	if w>>rt.WordKey != 0 {
+	if w>>layout.WordKey != 0 {
 		w, ok = stemmaWordAt(creator, callerpc)
 	}
 	if !ok {
@@ -231,8 +230,8 @@ func stemmaDacceNewG(newg, creator *g, callerpc uintptr) {
 	}
 	hi, lo := stemmaCapture(creator, uint64(w), callerpc)
 	newg.stemmaStart, newg.stemmaFrom = uintptr(hi), uintptr(lo)
-	if stemmaWants(rt.EventGo) && getg().m.p != 0 {
-		stemmaWriteEvent(rt.EventGo, newg.goid, hi, lo)
+	if stemmaWants(layout.EventGo) && getg().m.p != 0 {
+		stemmaWriteEvent(layout.EventGo, newg.goid, hi, lo)
 	}
 	if stemmaCheckOn {
 		stemmaCheckCapture(creator, hi, lo)
@@ -275,15 +274,15 @@ func stemmaCapture(gp *g, w uint64, pc uintptr) (hi, lo uint64) {
 	if stemma.encode.mute {
 		return 0, 0
 	}
-	depth := uintptr(w & rt.MaxDeep)
-	if depth != 0 && depth < gp.stemmaCap && depth != rt.MaxDeep {
+	depth := uintptr(w & layout.MaxDeep)
+	if depth != 0 && depth < gp.stemmaCap && depth != layout.MaxDeep {
 		node := (*layout.StackEntry)(unsafe.Pointer(gp.stemmaStack + depth*layout.StackEntrySize)).Interned
 		if node == 0 {
 			st := stemmaStackOf(gp)
 			node = stemma.dacce.Recall(&st, w)
 		}
-		if rel := uint64(pc - stemmaText); node != 0 && rel>>rt.IDPCBits == 0 {
-			return uint64(node)<<32 | w>>rt.WordID, stemmaStamp | rel
+		if rel := uint64(pc - stemmaText); node != 0 && rel>>layout.IDPCBits == 0 {
+			return uint64(node)<<32 | w>>layout.WordID, stemmaStamp | rel
 		}
 	}
 	systemstack(func() {
@@ -338,7 +337,7 @@ func stemmaHereSlow() (hi, lo, run uint64) {
 //go:nosplit
 func stemmaHereWord(gp *g, pc uintptr) (hi, lo uint64) {
 	w := uint64(gp.stemmaCtx)
-	if w>>rt.WordKey != 0 {
+	if w>>layout.WordKey != 0 {
 		return 0, 0
 	}
 	return stemmaCapture(gp, w, pc)

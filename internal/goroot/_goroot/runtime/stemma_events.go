@@ -5,8 +5,8 @@
 package runtime
 
 import (
-	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/events"
+	"internal/runtime/stemma/layout"
 	"unsafe"
 )
 
@@ -31,8 +31,9 @@ func stemmaEventsInit() {
 	}
 	e.size = min(e.size, max(alignDown(stemmaAddresses()/(4*stemmaSomePs()), 1<<16), alignUp(events.CountsMin, 1<<16)))
 	e.log = stemmaOption("eventlog") == "on"
-	names := [...]string{rt.EventAlloc: "alloc", rt.EventBlock: "block", rt.EventGo: "go", rt.EventPanic: "panic",
-		rt.EventError: "error"}
+	names := [...]string{layout.EventAlloc: "alloc", layout.EventBlock: "block", layout.EventGo: "go",
+		layout.EventPanic: "panic",
+		layout.EventError: "error"}
 	list := stemmaOption("events")
 	for begin, i := 0, 0; i <= len(list); i++ {
 		if i < len(list) && list[i] != '+' {
@@ -92,7 +93,7 @@ func stemmaWriteEvent(kind uint32, value, hi, lo uint64) {
 	if m.logs {
 		m.log.Add(kind, value, uint64(nanotime()-stemmaEvents.start), hi, lo)
 	}
-	if kind == rt.EventGo {
+	if kind == layout.EventGo {
 		value = 0 // the number of a goroutine is nothing to add up
 	}
 	m.counts.Add(kind, value, hi, lo)
@@ -127,7 +128,7 @@ func stemmaInnermost(gp *g, bp uintptr) (slot, pc uintptr) {
 				return 0, 0
 			}
 			entry = pc << 1
-			if f.flag&rt.FuncFlagSlot != 0 {
+			if f.flag&layout.FuncFlagSlot != 0 {
 				entry |= 1
 			}
 			*known = entry
@@ -143,8 +144,8 @@ func stemmaInnermost(gp *g, bp uintptr) (slot, pc uintptr) {
 // where Go has its hooks for debugging allocations, which all of them pass, also those
 // that fit a block of tiny ones.
 func stemmaAlloc(size uintptr) {
-	if stemmaWants(rt.EventAlloc) {
-		stemmaEventHere(rt.EventAlloc, uint64(size))
+	if stemmaWants(layout.EventAlloc) {
+		stemmaEventHere(layout.EventAlloc, uint64(size))
 	}
 }
 
@@ -153,7 +154,7 @@ func stemmaAlloc(size uintptr) {
 //
 //go:nosplit
 func stemmaPark() int64 {
-	if !stemmaWants(rt.EventBlock) || getg().waitreason == waitReasonGCWorkerIdle {
+	if !stemmaWants(layout.EventBlock) || getg().waitreason == waitReasonGCWorkerIdle {
 		return 0
 	}
 	return nanotime()
@@ -165,7 +166,7 @@ func stemmaPark() int64 {
 //go:nosplit
 func stemmaUnpark(parked int64) {
 	if parked != 0 {
-		stemmaEventHere(rt.EventBlock, uint64(nanotime()-parked))
+		stemmaEventHere(layout.EventBlock, uint64(nanotime()-parked))
 	}
 }
 

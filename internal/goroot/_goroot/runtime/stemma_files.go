@@ -13,8 +13,8 @@ package runtime
 
 import (
 	"internal/runtime/atomic"
-	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/events"
+	"internal/runtime/stemma/layout"
 	"internal/runtime/syscall/linux"
 	"unsafe"
 )
@@ -175,7 +175,7 @@ func stemmaUsable(lo, from, to uintptr) bool {
 // stemmaExtend is memory.Extend.
 func stemmaExtend(base unsafe.Pointer, have, least, want uint64) uint64 {
 	lo := uintptr(base)
-	if lo == rt.Base {
+	if lo == layout.Base {
 		// A node needs its counters in every shard before it is handed out.
 		if !stemmaExtendShards(uintptr(want)) {
 			if want = least; !stemmaExtendShards(uintptr(want)) {

@@ -3,7 +3,7 @@
 
 package runtime
 
-import rt "internal/runtime/stemma"
+import "internal/runtime/stemma/layout"
 
 // What g.stemmaAsk says: the goroutine was asked for a sample at a stack guard.
 const (
@@ -46,7 +46,7 @@ func stemmaRepeat(gp *g) {
 // makes it again.
 func stemmaAnswer(gp *g) {
 	if gp.stemmaAsk == stemmaAskAgain {
-		stemmaSmp.Count(rt.StatRepeated, 1)
+		stemmaSmp.Count(layout.StatRepeated, 1)
 		if !gp.m.p.ptr().preempt {
 			gp.preempt = false
 		}
@@ -69,10 +69,10 @@ func stemmaSelf(gp *g) {
 	if stemmaAcct.on {
 		weight = 0 // it approximates calls, and no time
 	}
-	if stemmaSmp.walk < rt.WalkIncremental || !stemmaTrace(gp, th, stemmaGuardOf(gp), weight) {
-		stemmaRecord(gp, th, rt.WeightCPU, weight)
+	if stemmaSmp.walk < layout.WalkIncremental || !stemmaTrace(gp, th, stemmaGuardOf(gp), weight) {
+		stemmaRecord(gp, th, layout.WeightCPU, weight)
 	}
-	stemmaSmp.Count(rt.StatSamples, 1)
+	stemmaSmp.Count(layout.StatSamples, 1)
 	stemmaSmp.Latency(uint64(nanotime() - th.asked))
 	th.state.Store(stemmaTicketFree)
 }
@@ -101,6 +101,6 @@ func stemmaScheduled(gp *g, mp *m) {
 		return
 	}
 	if th.state.Load() == stemmaTicketGuard && th.state.CompareAndSwap(stemmaTicketGuard, stemmaTicketFree) {
-		stemmaSmp.Count(rt.StatDropped, 1)
+		stemmaSmp.Count(layout.StatDropped, 1)
 	}
 }

@@ -8,7 +8,7 @@ package runtime
 import (
 	"internal/runtime/atomic"
 	"internal/runtime/gc"
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/tree"
 	"unsafe"
 )
@@ -170,8 +170,8 @@ func stemmaCountLive() bool {
 // allocated since it began. It runs on the system stack, while the world is stopped.
 func stemmaWalkHeap() {
 	lock(&stemma.lock)
-	cell := uint32(stemmaRootCell(rt.RootOther))
-	unknown := stemma.tree.EnterAlloc(cell, rt.UnknownID, "objects from before package initialization")
+	cell := uint32(stemmaRootCell(layout.RootOther))
+	unknown := stemma.tree.EnterAlloc(cell, layout.UnknownID, "objects from before package initialization")
 	stemmaLive.Begin(stemma.tree.Used())
 	for _, s := range mheap_.allspans {
 		if s.state.get() == mSpanInUse && !s.isUserArenaChunk {

@@ -3,7 +3,7 @@
 package runtime
 
 import (
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/memory"
 	"internal/runtime/stemma/recorder"
 	"internal/runtime/stemma/tree"
@@ -50,14 +50,14 @@ func stemmaTreeInit() {
 	}
 	stemmaSegmentInit()
 	if stemmaSegment == stemmaSegmentShared {
-		stemma.size = min(stemma.size, rt.Base-rt.CounterBase)
+		stemma.size = min(stemma.size, layout.Base-layout.CounterBase)
 	}
 	stemmaMakeDir("tree")
-	region := stemmaReserve(rt.Base, stemma.size)
+	region := stemmaReserve(layout.Base, stemma.size)
 	if region == nil {
 		stemmaNoBase(stemma.size)
 	}
-	stemmaUsable(rt.Base, stemma.size-tree.SinkSize, stemma.size)
+	stemmaUsable(layout.Base, stemma.size-tree.SinkSize, stemma.size)
 	stemmaMap("tree", region, stemma.size-tree.SinkSize)
 	funcs := stemmaFileSpan("funcs", funcsSize)
 	starts := stemmaRoom(uintptr(tree.StartsSize(uint64(stemma.size))))
@@ -72,7 +72,7 @@ func stemmaTreeInit() {
 	stemma.record.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion,
 		defaultGOROOT, argslice)
 	stemma.on = true
-	stemmaRoot(getg(), rt.RootOther)
+	stemmaRoot(getg(), layout.RootOther)
 	stemmaAllocInit()
 	stemmaWaitInit()
 	if stemmaOption("verify") == "on" {
@@ -88,8 +88,8 @@ func stemmaTreeInit() {
 func stemmaNoBase(size uintptr) {
 	const exists = 17 // EEXIST
 	flags := int32(_MAP_ANON | _MAP_PRIVATE | mapNoReserve | mapFixedNoReplace)
-	_, errno := mmap(unsafe.Pointer(uintptr(rt.Base)), size, _PROT_NONE, flags, -1, 0)
-	print("stemma: no room for ", size, " bytes at ", hex(rt.Base), ": error ", errno,
+	_, errno := mmap(unsafe.Pointer(uintptr(layout.Base)), size, _PROT_NONE, flags, -1, 0)
+	print("stemma: no room for ", size, " bytes at ", hex(layout.Base), ": error ", errno,
 		" of the kernel (", exists, ": they are in use)\n")
 	throw("stemma: the addresses of the record cannot be had")
 }
@@ -141,7 +141,7 @@ func stemmaNewP(pp *p) {
 		return
 	}
 	lock(&stemma.lock) // a thread without a P may make the tree grow
-	pp.stemmaShard = stemmaNewShard(pp) - rt.Base
+	pp.stemmaShard = stemmaNewShard(pp) - layout.Base
 	stemma.shards = max(stemma.shards, int(pp.id)+1)
 	stemma.record.SetShards(uint32(stemma.shards))
 	unlock(&stemma.lock)
@@ -165,7 +165,7 @@ func stemmaNewShard(pp *p) uintptr {
 	if lo != 0 && stemmaFileAt(lo) == nil {
 		munmap(unsafe.Pointer(lo), stemma.size)
 	}
-	stemma.record.Lost(rt.LostShards)
+	stemma.record.Lost(layout.LostShards)
 	name := [...]byte{'s', 'h', 'a', 'r', 'd'}
 	errno := uintptr(linuxENOMEM)
 	if stemmaSegment == stemmaSegmentShared {
@@ -217,7 +217,7 @@ func stemmaMapRoom(name string, addr, room, size uintptr, sparse bool) unsafe.Po
 		return p // all is lost, and was said to be
 	}
 	if errno := stemmaMapFile(name, p, size, sparse); errno != 0 {
-		stemma.record.Lost(rt.LostShards) // what is counted here is not on record
+		stemma.record.Lost(layout.LostShards) // what is counted here is not on record
 		stemmaNotGrown(unsafe.Slice(unsafe.StringData(name), len(name)), errno)
 	}
 	return p

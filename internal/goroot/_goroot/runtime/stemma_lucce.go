@@ -1,13 +1,12 @@
 // Engine lucce in the running program: the slow path of function entry, and
 // captures. The context of an invocation is a pair, an id and a version; see
-// package rt, Lucce. There are no epochs: nothing stops the world, and no frame is
+// package layout, Lucce. There are no epochs: nothing stops the world, and no frame is
 // ever rewritten.
 
 package runtime
 
 import (
-	rt "internal/runtime/stemma"
-	"internal/runtime/stemma/contexts"
+	"internal/runtime/stemma/ids"
 	"internal/runtime/stemma/layout"
 	"internal/runtime/sys"
 	"unsafe"
@@ -29,7 +28,7 @@ var (
 // stemmaLucceInit makes stemma.lucce an encoder on top of stemma.contexts.
 func stemmaLucceInit(shift uint) {
 	nodes, _ := stemmaParse(stemmaOption("nodes"))
-	stemma.lucce.Init(&stemma.contexts, stemmaFileSpan("log", contexts.LogSize>>shift), uint64(nodes), shift)
+	stemma.lucce.Init(&stemma.contexts, stemmaFileSpan("log", ids.LogSize>>shift), uint64(nodes), shift)
 	stemmaEdges, stemmaSteps = stemma.lucce.Tables()
 	stemmaVoid = uintptr(unsafe.Pointer(&stemmaNoCell))
 	stemmaAPIs.here = stemmaLucceHere
@@ -144,7 +143,7 @@ func stemmaLucceFar(gp *g, bp, pc, sp, data uintptr) (id, version uint64) {
 
 // stemmaPairOf returns the pair of the first of the frames that stemmaWalk has
 // found, of which there is at least one. It runs on the system stack, under the lock.
-func stemmaPairOf(gp *g, frames []contexts.Walked) (c, v uint64) {
+func stemmaPairOf(gp *g, frames []ids.Walked) (c, v uint64) {
 	last := len(frames) - 1
 	if slot := frames[last].Slot; slot != 0 {
 		c, v = stemmaPairAt(slot)
@@ -166,7 +165,7 @@ func stemmaFromOf(gp *g) [2]uint64 { return [2]uint64{uint64(gp.stemmaStart), ui
 // It runs on the system stack, with a P.
 func stemmaLucceNewG(newg, creator *g, callerpc uintptr) {
 	f := findfunc(callerpc)
-	if stemma.encode.mute || !f.valid() || f.flag&rt.FuncFlagSlot == 0 {
+	if stemma.encode.mute || !f.valid() || f.flag&layout.FuncFlagSlot == 0 {
 		return
 	}
 	var hi, lo uint64
@@ -176,8 +175,8 @@ func stemmaLucceNewG(newg, creator *g, callerpc uintptr) {
 		return
 	}
 	newg.stemmaStart, newg.stemmaFrom = uintptr(hi), uintptr(lo)
-	if stemmaWants(rt.EventGo) && getg().m.p != 0 {
-		stemmaWriteEvent(rt.EventGo, newg.goid, hi, lo)
+	if stemmaWants(layout.EventGo) && getg().m.p != 0 {
+		stemmaWriteEvent(layout.EventGo, newg.goid, hi, lo)
 	}
 	if stemmaCheckOn {
 		stemmaCheckCapture(creator, hi, lo)

@@ -8,7 +8,7 @@ package runtime
 
 import (
 	"internal/goarch"
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/sample"
 	"unsafe"
 )
@@ -93,8 +93,8 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 			fr, ok = stemmaStepBP(gp, pc, sp, &bp, interrupted)
 		}
 		if !ok {
-			s.Count(rt.StatFailed, 1)
-			ref = s.Child(0, rt.PCTruncated)
+			s.Count(layout.StatFailed, 1)
+			ref = s.Child(0, layout.PCTruncated)
 			break
 		}
 		if fr.top {

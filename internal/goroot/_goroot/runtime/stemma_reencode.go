@@ -2,14 +2,14 @@
 
 package runtime
 
-import rt "internal/runtime/stemma"
+import "internal/runtime/stemma/layout"
 
 // stemmaStartEncoder starts the goroutine that re-encodes.
 func stemmaStartEncoder() {
 	if !stemma.encode.on {
 		return
 	}
-	if stemmaWants(rt.EventAlloc) {
+	if stemmaWants(layout.EventAlloc) {
 		debug.malloc = true // every allocation is shown to preMallocgcDebug
 	}
 	if stemma.encode.lucce {

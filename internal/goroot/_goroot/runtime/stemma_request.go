@@ -4,7 +4,7 @@
 package runtime
 
 import (
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/sample"
 	"internal/runtime/sys"
 )
@@ -43,7 +43,7 @@ func stemmaRequest(gp *g, at stemmaPlace, id uint64) {
 		}
 		s.Request(id, now, gp.goid, ref, true)
 	} else {
-		n := s.Request(id, now, gp.goid, s.Child(s.Child(0, rt.PCPending), at.sym), false)
+		n := s.Request(id, now, gp.goid, s.Child(s.Child(0, layout.PCPending), at.sym), false)
 		stemmaTraceIn(gp).Request(n, ref, expect)
 	}
 	stemmaWakeSampler()
@@ -64,9 +64,9 @@ func stemmaWakeSampler() {
 //go:nowritebarrierrec
 func stemmaRequestRef(gp *g, at stemmaPlace) (ref, expect uint32, ok bool) {
 	switch {
-	case stemmaSmp.walk < rt.WalkIncremental || stemmaSmp.sampler == rt.SamplerACCT:
+	case stemmaSmp.walk < layout.WalkIncremental || stemmaSmp.sampler == layout.SamplerACCT:
 		return 0, 0, false
-	case stemmaSmp.walk == rt.WalkIncremental && !stemmaTraceCheck:
+	case stemmaSmp.walk == layout.WalkIncremental && !stemmaTraceCheck:
 		return stemmaLocate(gp, nil, at) // needs no buffer
 	}
 	th := stemmaThreadOf(getg().m)
@@ -85,8 +85,8 @@ func stemmaRequestRef(gp *g, at stemmaPlace) (ref, expect uint32, ok bool) {
 func stemmaRequestWalk(gp *g, at stemmaPlace) uint32 {
 	th := stemmaThreadOf(getg().m)
 	if th == nil { // one that has no buffer
-		stemmaSmp.Count(rt.StatFailed, 1)
-		return stemmaSmp.Child(stemmaSmp.Child(0, rt.PCTruncated), at.sym)
+		stemmaSmp.Count(layout.StatFailed, 1)
+		return stemmaSmp.Child(stemmaSmp.Child(0, layout.PCTruncated), at.sym)
 	}
 	ticket := th.keep()
 	var u unwinder
@@ -95,8 +95,8 @@ func stemmaRequestWalk(gp *g, at stemmaPlace) uint32 {
 	n, whole := stemmaUnwind(&u, pcs)
 	base := uint32(0)
 	if !whole {
-		stemmaSmp.Count(rt.StatFailed, 1)
-		base = stemmaSmp.Child(0, rt.PCTruncated)
+		stemmaSmp.Count(layout.StatFailed, 1)
+		base = stemmaSmp.Child(0, layout.PCTruncated)
 	}
 	node := stemmaSmp.Stack(base, pcs[:n])
 	th.state.Store(ticket)

@@ -6,7 +6,7 @@ package runtime
 import (
 	"internal/runtime/atomic"
 	"internal/runtime/pprof/label"
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"unsafe"
 )
 
@@ -57,7 +57,7 @@ func stemmaRequestOther(other *g, id uint64) bool {
 		Gosched()
 		systemstack(func() { usleep(20) }) // the kernel may have another thread run in its place
 	}
-	stemmaSmp.Count(rt.StatBusy, 1)
+	stemmaSmp.Count(layout.StatBusy, 1)
 	return false
 }
 
@@ -92,8 +92,8 @@ func stemmaRequestStopped(gp *g, id uint64) bool {
 	pcs, whole := stemmaFullWalk(gp, th)
 	base := uint32(0)
 	if !whole {
-		stemmaSmp.Count(rt.StatFailed, 1)
-		base = stemmaSmp.Child(0, rt.PCTruncated)
+		stemmaSmp.Count(layout.StatFailed, 1)
+		base = stemmaSmp.Child(0, layout.PCTruncated)
 	}
 	node := stemmaSmp.Stack(base, pcs)
 	th.state.Store(ticket)

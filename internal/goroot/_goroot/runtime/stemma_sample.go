@@ -13,7 +13,7 @@ package runtime
 
 import (
 	"internal/runtime/atomic"
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/memory"
 	"internal/runtime/stemma/sample"
 	"internal/runtime/syscall/linux"
@@ -27,8 +27,8 @@ var stemmaSmp struct {
 	active    atomic.Uint32 // samples are being taken
 	started   atomic.Uint32 // whether the sampler thread exists, see stemmaPrepare
 	interval  atomic.Int64  // nanoseconds
-	sampler   uint8         // an rt.Sampler constant
-	walk      uint8         // an rt.Walk constant
+	sampler   uint8         // an layout.Sampler constant
+	walk      uint8         // an layout.Walk constant
 	waiting   bool          // sample waiting goroutines too
 	guard     bool          // ask at stack guards, as the paper does
 	foreign   bool          // SIGPROF is handled by something else: threads are not sampled
@@ -82,19 +82,19 @@ func stemmaSampleInit() {
 	sec, nsec, _ := time_now()
 	stemmaSmp.epoch = nanotime()
 	stemmaSmp.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, argslice)
-	stemmaSmp.sampler = stemmaIndex(rt.SamplerNames[:], stemmaSampleOption("sampler"), rt.SamplerISPS)
-	walk := uint8(rt.WalkFP)
-	if stemmaSmp.sampler == rt.SamplerISPS {
-		walk = rt.WalkIncremental
+	stemmaSmp.sampler = stemmaIndex(layout.SamplerNames[:], stemmaSampleOption("sampler"), layout.SamplerISPS)
+	walk := uint8(layout.WalkFP)
+	if stemmaSmp.sampler == layout.SamplerISPS {
+		walk = layout.WalkIncremental
 	}
-	stemmaSmp.walk = stemmaIndex(rt.WalkNames[:], stemmaSampleOption("walk"), walk)
-	if stemmaSmp.sampler != rt.SamplerISPS && stemmaSmp.walk >= rt.WalkIncremental {
-		stemmaSmp.walk = rt.WalkFP // the sampler was changed in the environment
+	stemmaSmp.walk = stemmaIndex(layout.WalkNames[:], stemmaSampleOption("walk"), walk)
+	if stemmaSmp.sampler != layout.SamplerISPS && stemmaSmp.walk >= layout.WalkIncremental {
+		stemmaSmp.walk = layout.WalkFP // the sampler was changed in the environment
 	}
 	stemmaSmp.waiting = stemmaSampleOption("waiting") != "off" && !contexts
 	stemmaSmp.guard = stemmaSampleOption("ask") == "guard"
 	if contexts {
-		stemmaSmp.sampler, stemmaSmp.walk, stemmaSmp.guard = rt.SamplerSPS, rt.WalkContext, false
+		stemmaSmp.sampler, stemmaSmp.walk, stemmaSmp.guard = layout.SamplerSPS, layout.WalkContext, false
 	}
 	every := stemmaDuration(stemmaSampleOption("every"))
 	if every < 10e3 {
@@ -114,16 +114,16 @@ func stemmaSampleInit() {
 func stemmaConfigure() {
 	flags := uint32(0)
 	if stemmaTraceCheck {
-		flags |= rt.SmpFlagCheck
+		flags |= layout.SmpFlagCheck
 	}
-	if stemmaSmp.guard && stemmaSmp.sampler != rt.SamplerACCT {
-		flags |= rt.SmpFlagGuard
+	if stemmaSmp.guard && stemmaSmp.sampler != layout.SamplerACCT {
+		flags |= layout.SmpFlagGuard
 	}
 	if stemmaAcct.alone {
-		flags |= rt.SmpFlagAccumulator
+		flags |= layout.SmpFlagAccumulator
 	}
 	if stemmaAcct.alone && stemmaSmp.FuncOf == nil {
-		flags |= rt.SmpFlagFull
+		flags |= layout.SmpFlagFull
 	}
 	stemmaSmp.Configure(stemmaSmp.sampler, stemmaSmp.walk, uint64(stemmaSmp.interval.Load()), flags)
 }
@@ -186,7 +186,7 @@ func stemmaStartSampling(interval int64) {
 	stemmaPrepare()
 	stemmaStartThreads(first)
 	if first {
-		stemmaSmp.began = stemmaProcessCPU() - stemmaSmp.Stat(rt.StatProcessCPU)
+		stemmaSmp.began = stemmaProcessCPU() - stemmaSmp.Stat(layout.StatProcessCPU)
 	}
 	if stemmaSmp.active.Swap(1) == 0 && stemmaSmp.asleep.Swap(stemmaAwake) != stemmaAwake {
 		notewakeup(&stemmaSmp.note)
@@ -211,7 +211,7 @@ func stemmaPrepare() {
 		stemmaFPInit()
 		stemmaTraceInit()
 		stemmaConfigure()
-		if stemmaSmp.sampler == rt.SamplerSTW {
+		if stemmaSmp.sampler == layout.SamplerSTW {
 			go stemmaStopWorldLoop()
 		}
 		systemstack(func() { newm(stemmaSampler, nil, -1) })
@@ -222,7 +222,7 @@ func stemmaPrepare() {
 // stemmaStopSampling ends it. Requests that are out are still met.
 func stemmaStopSampling() {
 	if stemmaSmp.active.Swap(0) != 0 {
-		stemmaSmp.Set(rt.StatProcessCPU, stemmaProcessCPU()-stemmaSmp.began)
+		stemmaSmp.Set(layout.StatProcessCPU, stemmaProcessCPU()-stemmaSmp.began)
 		stemmaStopThreads()
 	}
 	stemmaRetrieveAll()
@@ -272,7 +272,7 @@ func stemmaSampler() {
 //go:nowritebarrierrec
 func stemmaTickEvery() (interval, rarest int64) {
 	interval = stemmaSmp.interval.Load()
-	if stemmaTimed() && stemmaSmp.sampler != rt.SamplerSTW {
+	if stemmaTimed() && stemmaSmp.sampler != layout.SamplerSTW {
 		return max(interval, 10e6), 10e6
 	}
 	return interval, 10e6
@@ -320,16 +320,16 @@ func stemmaSamplerRest(how uint32, ns int64) (started bool) {
 //
 //go:nowritebarrierrec
 func stemmaSampleTick(now, dt int64) (running int) {
-	stemmaSmp.Count(rt.StatTicks, 1)
+	stemmaSmp.Count(layout.StatTicks, 1)
 	if stemmaAcct.on && !stemmaSmp.guard {
 		stemmaAcctTick()
 		running = 1
 	} else {
 		running = stemmaAsk(now, dt) // first: what is asked late is somewhere else
 	}
-	if dt >= 10e6 || stemmaSmp.Stat(rt.StatTicks)%64 == 0 {
-		stemmaSmp.Set(rt.StatSamplerCPU, stemmaThreadCPU())
-		stemmaSmp.Set(rt.StatProcessCPU, stemmaProcessCPU()-stemmaSmp.began)
+	if dt >= 10e6 || stemmaSmp.Stat(layout.StatTicks)%64 == 0 {
+		stemmaSmp.Set(layout.StatSamplerCPU, stemmaThreadCPU())
+		stemmaSmp.Set(layout.StatProcessCPU, stemmaProcessCPU()-stemmaSmp.began)
 	}
 	stemmaDrain()
 	if now-stemmaSmp.retrieved > stemmaRetrieve {
@@ -373,7 +373,7 @@ func stemmaAsk(now, dt int64) int {
 	}
 	unlock(&allpLock)
 	switch {
-	case stemmaSmp.sampler == rt.SamplerSTW:
+	case stemmaSmp.sampler == layout.SamplerSTW:
 		stemmaAskStopWorld(dt)
 	case k > 0:
 		stemmaSampleWaiting(dt, k)
@@ -408,7 +408,7 @@ func stemmaShare(running, waiting, intervals int) (ask, k int) {
 //go:nowritebarrierrec
 func stemmaProcessCPU() uint64 {
 	t, _ := stemmaReadClock(stemmaClockProcess)
-	return t - stemmaSmp.Stat(rt.StatSamplerCPU)
+	return t - stemmaSmp.Stat(layout.StatSamplerCPU)
 }
 
 // stemmaSampleExit completes the record when the program ends in an orderly way.

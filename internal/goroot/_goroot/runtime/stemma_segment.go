@@ -13,7 +13,7 @@
 
 package runtime
 
-import rt "internal/runtime/stemma"
+import "internal/runtime/stemma/layout"
 
 // How the segment base is set.
 const (
@@ -72,7 +72,7 @@ func stemmaWire(pp *p) {
 	if pp.stemmaShard == 0 || stemmaSegment == stemmaSegmentShared {
 		return
 	}
-	base := pp.stemmaShard + (rt.Base - rt.CounterBase)
+	base := pp.stemmaShard + (layout.Base - layout.CounterBase)
 	have := stemmaGetBase(stemmaSegment)
 	if have == base {
 		return
@@ -106,7 +106,7 @@ func stemmaFound(mp *m, base uintptr) {
 //go:nowritebarrierrec
 func stemmaIsShard(base uintptr) bool {
 	for _, lo := range stemmaShards.list[:stemmaShards.n] {
-		if base == lo-rt.CounterBase {
+		if base == lo-layout.CounterBase {
 			return true
 		}
 	}
@@ -156,7 +156,7 @@ func stemmaRewire(mp *m) {
 // base can be set.
 func stemmaShardAt() uintptr {
 	if stemmaSegment == stemmaSegmentShared {
-		return rt.CounterBase
+		return layout.CounterBase
 	}
 	return 0
 }

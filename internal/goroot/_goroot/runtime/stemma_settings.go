@@ -4,7 +4,7 @@
 
 package runtime
 
-import rt "internal/runtime/stemma"
+import "internal/runtime/stemma/layout"
 
 // stemmaSettings are the settings that there are, and what they take.
 var stemmaSettings = [...]struct {
@@ -13,11 +13,11 @@ var stemmaSettings = [...]struct {
 }{
 	{"every", "a time from 10us on, as 10ms", func(v string) bool { return stemmaDuration(v) >= 10e3 }},
 	{"sampler", "stw, sps or isps", func(v string) bool {
-		i := stemmaIndex(rt.SamplerNames[:], v, 0)
-		return i != 0 && i != rt.SamplerACCT
+		i := stemmaIndex(layout.SamplerNames[:], v, 0)
+		return i != 0 && i != layout.SamplerACCT
 	}},
 	{"walk", "unwinder, fp, incremental or marker",
-		func(v string) bool { return stemmaIndex(rt.WalkNames[:], v, 0) != 0 }},
+		func(v string) bool { return stemmaIndex(layout.WalkNames[:], v, 0) != 0 }},
 	{"waiting", "on or off", stemmaOnOff},
 	{"ask", "guard or signal", func(v string) bool { return v == "guard" || v == "signal" }},
 	{"start", "on or off", stemmaOnOff},
@@ -59,8 +59,8 @@ func stemmaSettingWants(key, value string) string {
 
 // stemmaFits tells whether the sampler that is asked for can walk like this.
 func stemmaFits(walk string) bool {
-	isps := stemmaIndex(rt.SamplerNames[:], stemmaSampleOption("sampler"), rt.SamplerISPS) == rt.SamplerISPS
-	return isps == (stemmaIndex(rt.WalkNames[:], walk, 0) >= rt.WalkIncremental)
+	isps := stemmaIndex(layout.SamplerNames[:], stemmaSampleOption("sampler"), layout.SamplerISPS) == layout.SamplerISPS
+	return isps == (stemmaIndex(layout.WalkNames[:], walk, 0) >= layout.WalkIncremental)
 }
 
 // stemmaCheckSettings says which settings in the environment are ignored.

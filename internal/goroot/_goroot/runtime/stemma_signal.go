@@ -7,7 +7,7 @@ package runtime
 import (
 	"internal/abi"
 	"internal/goarch"
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"internal/runtime/sys"
 	"internal/runtime/syscall/linux"
 	"unsafe"
@@ -99,12 +99,12 @@ func stemmaSampleHere(th *stemmaThread, c *sigctxt, gp *g, mp *m, cpu uint64) {
 	}
 	weight := th.stemmaUsed(cpu)
 	here := stemmaPlace{pc: pc, sp: sp, bp: uintptr(c.rbp()), sym: pc, how: stemmaInterrupted}
-	if stemmaSmp.walk == rt.WalkContext {
+	if stemmaSmp.walk == layout.WalkContext {
 		stemmaSampleContext(th, pc, sp, gp, mp, weight)
 	} else if !stemmaOwnStack(here, gp, mp) || !stemmaSampleOwn(th, here, gp, weight) {
 		stemmaSampleAny(th, pc, sp, gp, mp, weight)
 	}
-	stemmaSmp.Count(rt.StatSamples, 1)
+	stemmaSmp.Count(layout.StatSamples, 1)
 }
 
 // stemmaOwnStack tells whether a goroutine was interrupted in its own code: it
@@ -133,16 +133,16 @@ func stemmaOwnStack(here stemmaPlace, gp *g, mp *m) bool {
 //
 //go:nowritebarrierrec
 func stemmaSampleOwn(th *stemmaThread, here stemmaPlace, gp *g, weight uint64) bool {
-	if stemmaSmp.walk >= rt.WalkIncremental {
+	if stemmaSmp.walk >= layout.WalkIncremental {
 		return stemmaTrace(gp, th, here, weight)
 	}
-	if stemmaSmp.walk != rt.WalkFP {
+	if stemmaSmp.walk != layout.WalkFP {
 		return false
 	}
 	pcs := th.stemmaBuffer()
 	n, ok := stemmaWalkFP(gp, here, pcs)
 	if ok {
-		stemmaSmp.Add(stemmaSmp.Stack(0, pcs[:n]), rt.WeightCPU, weight, 1)
+		stemmaSmp.Add(stemmaSmp.Stack(0, pcs[:n]), layout.WeightCPU, weight, 1)
 	}
 	return ok
 }
@@ -161,10 +161,10 @@ func stemmaSampleAny(th *stemmaThread, pc, sp uintptr, gp *g, mp *m, weight uint
 		pcs[0], n = stemmaForeign(pc), 2
 		pcs[1] = abi.FuncPCABIInternal(_System) + sys.PCQuantum
 	case !whole && gp == mp.curg:
-		stemmaSmp.Count(rt.StatFailed, 1)
-		base = stemmaSmp.Child(0, rt.PCTruncated)
+		stemmaSmp.Count(layout.StatFailed, 1)
+		base = stemmaSmp.Child(0, layout.PCTruncated)
 	}
-	stemmaSmp.Add(stemmaSmp.Stack(base, pcs[:n]), rt.WeightCPU, weight, 1)
+	stemmaSmp.Add(stemmaSmp.Stack(base, pcs[:n]), layout.WeightCPU, weight, 1)
 }
 
 // stemmaForeign returns an address for code that is not Go's: that of the runtime's function with

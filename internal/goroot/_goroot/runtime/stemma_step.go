@@ -10,7 +10,7 @@ package runtime
 import (
 	"internal/abi"
 	"internal/runtime/atomic"
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 )
 
 func stemmaTrampolineStep()
@@ -49,10 +49,10 @@ func stemmaStepped(c *sigctxt, gp *g) bool {
 	pc, r := c.sigpc(), &stemmaStepRange
 	inside := pc > r.lo && pc < r.hi
 	if inside && gp == mp.curg {
-		stemmaSmp.Count(rt.StatStepped, 1)
+		stemmaSmp.Count(layout.StatStepped, 1)
 		stemmaStepsLeft.Add(-1)
 		if !stemmaStepUnwind(pc, c.sigsp(), gp) {
-			stemmaSmp.Count(rt.StatMismatches, 1)
+			stemmaSmp.Count(layout.StatMismatches, 1)
 			if stemmaTraceFail {
 				throw("stemma: the stack cannot be walked from inside the trampoline")
 			}

@@ -2,7 +2,7 @@
 
 package runtime
 
-import rt "internal/runtime/stemma"
+import "internal/runtime/stemma/layout"
 
 // stemmaAskStopWorld wakes the goroutine of the sampler stw, as sysmon wakes the
 // collector's.
@@ -11,7 +11,7 @@ import rt "internal/runtime/stemma"
 func stemmaAskStopWorld(dt int64) {
 	if !stemmaSmp.stwIdle.Load() {
 		stemmaSmp.stwDt += dt
-		stemmaSmp.Count(rt.StatLate, 1)
+		stemmaSmp.Count(layout.StatLate, 1)
 		return
 	}
 	lock(&stemmaSmp.stwLock)

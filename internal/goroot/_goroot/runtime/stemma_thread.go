@@ -7,7 +7,7 @@ package runtime
 import (
 	"internal/goarch"
 	"internal/runtime/atomic"
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"internal/runtime/syscall/linux"
 	"unsafe"
 )
@@ -90,7 +90,7 @@ func stemmaAddThread(mp *m) {
 	}
 	unlock(&ts.lock)
 	if i == 0 {
-		stemmaSmp.Count(rt.StatLostStacks, 1)
+		stemmaSmp.Count(layout.StatLostStacks, 1)
 	}
 }
 
@@ -227,7 +227,7 @@ func stemmaAskThread(th *stemmaThread, mp *m) {
 	if !th.state.CompareAndSwap(stemmaTicketFree, stemmaTicketGuard) {
 		return // in tests prologues take it, too
 	}
-	stemmaSmp.Count(rt.StatRequests, 1)
+	stemmaSmp.Count(layout.StatRequests, 1)
 	gp.stemmaAsk = stemmaAskGuard
 	atomic.Storeuintptr(&gp.stackguard0, stackPreempt)
 }
@@ -239,7 +239,7 @@ func stemmaAskThread(th *stemmaThread, mp *m) {
 func stemmaAskLate(th *stemmaThread) {
 	if !th.late {
 		th.late = true
-		stemmaSmp.Count(rt.StatLate, 1)
+		stemmaSmp.Count(layout.StatLate, 1)
 	}
 	if stemmaAcct.on {
 		return // its samples are of calls: the next one will do

@@ -22,7 +22,7 @@
 package runtime
 
 import (
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"unsafe"
 )
 
@@ -70,7 +70,7 @@ func (t *stemmaTimer) end() {
 //
 //go:nowritebarrierrec
 func stemmaTimed() bool {
-	return !stemmaSmp.guard && stemmaSmp.sampler != rt.SamplerACCT
+	return !stemmaSmp.guard && stemmaSmp.sampler != layout.SamplerACCT
 }
 
 // begin sets the timer of the thread's CPU time, to a first moment at random, so that threads that
@@ -85,7 +85,7 @@ func (th *stemmaThread) begin() {
 	every := max(stemmaSmp.interval.Load(), stemmaKernelTick)
 	th.due = 0
 	if !th.anchor.set(stemmaThreadClock(th.tid), th, 1+int64(cheaprandn(uint32(min(every, 1e9)))), every) {
-		stemmaSmp.Count(rt.StatLostStacks, 1)
+		stemmaSmp.Count(layout.StatLostStacks, 1)
 	}
 }
 
@@ -125,7 +125,7 @@ func (th *stemmaThread) timer(c *sigctxt, gp *g, mp *m) {
 	if !th.state.CompareAndSwap(stemmaTicketFree, stemmaTicketTaken) {
 		return // in tests the thread may be at a sample in a prologue
 	}
-	stemmaSmp.Count(rt.StatRequests, 1)
+	stemmaSmp.Count(layout.StatRequests, 1)
 	stemmaSampleHere(th, c, gp, mp, cpu)
 	end := nanotime()
 	if due != 0 {
@@ -156,8 +156,8 @@ func (th *stemmaThread) timer(c *sigctxt, gp *g, mp *m) {
 //go:nowritebarrierrec
 func (th *stemmaThread) slept() {
 	const most = 32
-	stemmaSmp.Count(rt.StatRequests, 1)
-	stemmaSmp.Count(rt.StatDropped, 1)
+	stemmaSmp.Count(layout.StatRequests, 1)
+	stemmaSmp.Count(layout.StatDropped, 1)
 	th.sleepy = min(2*th.sleepy+1, most)
 	th.skip = th.sleepy
 }

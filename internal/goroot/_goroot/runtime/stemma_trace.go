@@ -12,7 +12,7 @@ import (
 	"internal/abi"
 	"internal/goarch"
 	"internal/runtime/atomic"
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/sample"
 	"internal/stringslite"
 	"unsafe"
@@ -96,11 +96,11 @@ func (l *stemmaSpin) unlock() { l.held.Store(0) }
 
 // stemmaTraceInit prepares incremental tracing, before the sampler starts.
 func stemmaTraceInit() {
-	if stemmaSmp.walk < rt.WalkIncremental {
+	if stemmaSmp.walk < layout.WalkIncremental {
 		return
 	}
 	if raceenabled || goarch.IsAmd64 == 0 {
-		stemmaSmp.walk = rt.WalkFP // the race detector reads return addresses itself
+		stemmaSmp.walk = layout.WalkFP // the race detector reads return addresses itself
 		return
 	}
 	stemmaAcctMarks()
@@ -152,12 +152,12 @@ func stemmaTraceOf(gp *g) *sample.Trace {
 			entries := add(mem, sample.TraceSize)
 			objs := add(entries, sample.EntryPad+stemmaEntries*sample.EntrySize)
 			plain := &stemmaPlain
-			if stemmaSmp.walk == rt.WalkMarker || stemmaEvery == stemmaEverySlow {
+			if stemmaSmp.walk == layout.WalkMarker || stemmaEvery == stemmaEverySlow {
 				plain = &stemmaNotPlain
 			}
 			t.Init(&stemmaSmp.Samples, 0, unsafe.Pointer(plain), stemmaTrampPC, stemmaFPFuncs.goexit,
 				entries, stemmaEntries, objs, stemmaObjects)
-			if stemmaSmp.walk == rt.WalkMarker && stemmaEvery == 0 {
+			if stemmaSmp.walk == layout.WalkMarker && stemmaEvery == 0 {
 				t.Stride = uintptr(stemmaStride)
 			}
 			m.list[m.n] = uintptr(mem)
@@ -373,7 +373,7 @@ func stemmaLocate(gp *g, th *stemmaThread, at stemmaPlace) (ref, expect uint32, 
 		expect = stemmaExpect(gp, th, at)
 	}
 	ok = true
-	if stemmaSmp.walk == rt.WalkMarker {
+	if stemmaSmp.walk == layout.WalkMarker {
 		ref, ok = stemmaMark(gp, t, th, at)
 	} else {
 		ref = t.Child(s, stemmaCaller(gp, t, at, sample.NoRef), at.sym)
@@ -390,7 +390,7 @@ func stemmaExpect(gp *g, th *stemmaThread, at stemmaPlace) uint32 {
 	if !ok {
 		return 0
 	}
-	stemmaSmp.Count(rt.StatChecked, 1)
+	stemmaSmp.Count(layout.StatChecked, 1)
 	return node + 1
 }
 
@@ -415,7 +415,7 @@ func stemmaUnwindFrom(gp *g, th *stemmaThread, at stemmaPlace) (node uint32, ok 
 //
 //go:nowritebarrierrec
 func stemmaMismatch(gp *g, have, want uint32) {
-	stemmaSmp.Count(rt.StatMismatches, 1)
+	stemmaSmp.Count(layout.StatMismatches, 1)
 	if stemmaTraceFail {
 		throw("stemma: an incremental trace differs from a full walk")
 	}
@@ -439,11 +439,11 @@ func stemmaMismatch(gp *g, have, want uint32) {
 func stemmaDropDead(gp *g, t *sample.Trace, sp uintptr) {
 	dead := false
 	for t.Len() > 0 && gp.stack.hi-t.Top().Off < sp {
-		stemmaSmp.Count(rt.StatDead, 1)
+		stemmaSmp.Count(layout.StatDead, 1)
 		t.Drop()
 		dead = true
 	}
-	if dead && stemmaSmp.walk == rt.WalkMarker {
+	if dead && stemmaSmp.walk == layout.WalkMarker {
 		stemmaMarkTop(gp, t, true)
 	}
 }
@@ -478,8 +478,8 @@ func stemmaCaller(gp *g, t *sample.Trace, at stemmaPlace, known uint32) uint32 {
 	for {
 		fr, ok := stemmaStep(gp, pc, sp, interrupted)
 		if !ok || n == len(pcs) {
-			s.Count(rt.StatFailed, 1)
-			ref = s.Child(0, rt.PCTruncated)
+			s.Count(layout.StatFailed, 1)
+			ref = s.Child(0, layout.PCTruncated)
 			break
 		}
 		if fr.top {
@@ -532,7 +532,7 @@ func stemmaReturned(gp *g) {
 	s := &stemmaSmp.Samples
 	slot := t.SP - goarch.PtrSize
 	for t.Len() > 0 && gp.stack.hi-t.Top().Off < slot {
-		s.Count(rt.StatDead, 1)
+		s.Count(layout.StatDead, 1)
 		t.Drop()
 	}
 	if t.Len() == 0 || gp.stack.hi-t.Top().Off != slot {
@@ -545,12 +545,12 @@ func stemmaReturned(gp *g) {
 	*(*uintptr)(unsafe.Pointer(slot)) = e.PC
 	t.Drop()
 	t.Target = e.PC
-	s.Count(rt.StatSlow, 1)
-	s.Count(rt.StatReturns, 1)
+	s.Count(layout.StatSlow, 1)
+	s.Count(layout.StatReturns, 1)
 	if stemmaEvery != 0 {
 		stemmaRearm(gp, t.SP-goarch.PtrSize)
 	}
-	if stemmaSmp.walk == rt.WalkMarker {
+	if stemmaSmp.walk == layout.WalkMarker {
 		stemmaMarkOut(gp, t)
 		return
 	}
@@ -569,8 +569,8 @@ func stemmaReturned(gp *g) {
 //go:nowritebarrierrec
 func stemmaFlush(gp *g, t *sample.Trace) {
 	done, wrong := t.Flush(&stemmaSmp.Samples)
-	stemmaSmp.Count(rt.StatRetrieved, done)
-	stemmaSmp.Count(rt.StatMismatches, wrong)
+	stemmaSmp.Count(layout.StatRetrieved, done)
+	stemmaSmp.Count(layout.StatMismatches, wrong)
 	if wrong > 0 && stemmaTraceFail {
 		throw("stemma: an incremental trace differs from a full walk")
 	}
@@ -595,8 +595,8 @@ func stemmaComplete(gp *g, t *sample.Trace) bool {
 		if t.Skeleton(e.Ref) {
 			pcs, ok := stemmaOutward(gp, e.PC, slot+goarch.PtrSize, stop)
 			if !ok {
-				s.Count(rt.StatFailed, 1)
-				base = s.Child(0, rt.PCTruncated)
+				s.Count(layout.StatFailed, 1)
+				base = s.Child(0, layout.PCTruncated)
 			}
 			t.Link(e.Ref, s.Stack(base, pcs))
 		}
@@ -661,7 +661,7 @@ func stemmaLeft(gp *g, sp uintptr) {
 		*(*uintptr)(unsafe.Pointer(gp.stack.hi - e.Off)) = e.PC
 		t.Drop()
 	}
-	if stemmaSmp.walk == rt.WalkMarker {
+	if stemmaSmp.walk == layout.WalkMarker {
 		stemmaMarkTop(gp, t, true)
 	}
 }
@@ -755,7 +755,7 @@ func stemmaEveryGuard(gp *g, preempt bool) bool {
 		// A signal handler of this thread uses its buffer, too.
 		if th.state.CompareAndSwap(stemmaTicketFree, stemmaTicketTaken) {
 			stemmaTrace(gp, th, stemmaGuardOf(gp), 1)
-			stemmaSmp.Count(rt.StatSamples, 1)
+			stemmaSmp.Count(layout.StatSamples, 1)
 			th.state.Store(stemmaTicketFree)
 		}
 	}

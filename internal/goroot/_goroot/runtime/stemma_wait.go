@@ -8,7 +8,7 @@ package runtime
 
 import (
 	"internal/runtime/atomic"
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"unsafe"
 )
 
@@ -48,7 +48,7 @@ type stemmaClockOf struct {
 // stemmaWaitInit makes the tree count waits, if that is asked for.
 func stemmaWaitInit() {
 	if stemmaOption("wait") == "on" {
-		stemma.tree.Counts(rt.HdrFlagWait)
+		stemma.tree.Counts(layout.HdrFlagWait)
 		stemmaAside = (*[1 << 14]stemmaWaitEntry)(stemmaTables(unsafe.Sizeof(*stemmaAside)))
 		stemmaLives.check = stemmaEnv("STEMMA_WAIT_CHECK")
 		stemmaWaitOn = true
@@ -159,11 +159,11 @@ func stemmaCountWait(gp *g) {
 		return
 	}
 	cell := gp.stemmaCtx
-	if cell == stemmaRootCell(rt.RootGo) {
+	if cell == stemmaRootCell(layout.RootGo) {
 		c.tell() // the runtime's own: they wait all the time; and the first one, until it begins the program
 		return
 	}
-	if cell == gp.stemmaStart && cell != stemmaRootCell(rt.RootMain) {
+	if cell == gp.stemmaStart && cell != stemmaRootCell(layout.RootMain) {
 		// It has not called anything. Its creator's waits are counted below that cell, too, for other reasons.
 		stemmaWaitedIn(cell, stemmaWhyStart, false, uint64(c.waited+c.ready), pp.stemmaShard)
 		c.tell()
@@ -202,9 +202,9 @@ func stemmaLeavesCell(why waitReason) bool {
 
 // stemmaWaitedIn counts one wait below a cell, which is the call's own that waits, or that of any call.
 func stemmaWaitedIn(cell uintptr, why waitReason, own bool, ns uint64, shard uintptr) {
-	at, id := uint32(cell), rt.WaitID(uint64(why))
+	at, id := uint32(cell), layout.WaitID(uint64(why))
 	if !own {
-		stemmaCountAmount(stemmaAsideNode(at, rt.RecWait, id, stemmaWhyName(why)), ns, shard)
+		stemmaCountAmount(stemmaAsideNode(at, layout.RecWait, id, stemmaWhyName(why)), ns, shard)
 		return
 	}
 	node := stemma.tree.Lookup(at, id)
@@ -218,7 +218,7 @@ func stemmaWaitedIn(cell uintptr, why waitReason, own bool, ns uint64, shard uin
 
 // stemmaCountAmount counts one thing of an amount at a node.
 func stemmaCountAmount(node uint32, amount uint64, shard uintptr) {
-	counters := (*[rt.AmountCounters]uint64)(unsafe.Pointer(rt.Base + uintptr(node) + shard))
+	counters := (*[layout.AmountCounters]uint64)(unsafe.Pointer(layout.Base + uintptr(node) + shard))
 	counters[0]++
 	counters[1] += amount
 }
@@ -247,7 +247,7 @@ func stemmaReleased(waiter *g) {
 		if pp == nil || pp.stemmaShard == 0 {
 			return
 		}
-		node := stemmaAsideNode(uint32(cell), rt.RecHeld, rt.HeldID(uint64(why)), stemmaWhyName(why))
+		node := stemmaAsideNode(uint32(cell), layout.RecHeld, layout.HeldID(uint64(why)), stemmaWhyName(why))
 		stemmaCountAmount(node, uint64(ns), pp.stemmaShard)
 	})
 }
@@ -258,12 +258,12 @@ func stemmaReleased(waiter *g) {
 func stemmaCountRun(gp *g) {
 	c := &gp.stemmaClock
 	pp := getg().m.p.ptr()
-	if pp == nil || pp.stemmaShard == 0 || gp.stemmaStart == stemmaRootCell(rt.RootGo) ||
-		gp.stemmaStart == stemmaRootCell(rt.RootCgo) {
+	if pp == nil || pp.stemmaShard == 0 || gp.stemmaStart == stemmaRootCell(layout.RootGo) ||
+		gp.stemmaStart == stemmaRootCell(layout.RootCgo) {
 		return
 	}
-	node := stemmaAsideNode(uint32(gp.stemmaStart), rt.RecRun, rt.RunID, "goroutine")
-	counters := (*[rt.AmountCounters]uint64)(unsafe.Pointer(rt.Base + uintptr(node) + pp.stemmaShard))
+	node := stemmaAsideNode(uint32(gp.stemmaStart), layout.RecRun, layout.RunID, "goroutine")
+	counters := (*[layout.AmountCounters]uint64)(unsafe.Pointer(layout.Base + uintptr(node) + pp.stemmaShard))
 	if !c.known {
 		counters[0]++
 	}
@@ -330,7 +330,7 @@ const stemmaAsideProbes = 64
 
 // stemmaAsideEntry returns entry i of those that a node may have.
 func stemmaAsideEntry(cell uint32, id uint64, i uint32) *stemmaWaitEntry {
-	return &stemmaAside[(cell>>3^rt.Hash(id)+i)%uint32(len(stemmaAside))]
+	return &stemmaAside[(cell>>3^layout.Hash(id)+i)%uint32(len(stemmaAside))]
 }
 
 // stemmaMakeAside makes that node, unless it was made meanwhile. The lock is held. An entry's node is written last: who
@@ -346,7 +346,7 @@ func stemmaMakeAside(cell, kind uint32, id uint64, name string) uint32 {
 			return e.node
 		}
 	}
-	if kind == rt.RecWait {
+	if kind == layout.RecWait {
 		return stemma.tree.EnterWait(cell, id, name)
 	}
 	return stemma.tree.EnterAside(cell, kind, id, name)
@@ -360,7 +360,7 @@ func stemmaWhyName(why waitReason) string {
 	case stemmaWhySyscall:
 		return "system call"
 	case stemmaWhyStart:
-		return rt.WhyStart
+		return layout.WhyStart
 	}
 	return why.String()
 }
@@ -374,7 +374,7 @@ func stemmaInterruptedCell(gp *g, cell uintptr) uintptr {
 	var u unwinder
 	u.initAt(gp.sched.pc, gp.sched.sp, 0, gp, unwindSilentErrors)
 	for ; u.valid(); u.next() {
-		if fn := u.frame.fn; fn.flag&(rt.FuncFlagSlot|rt.FuncFlagLeaf) != 0 {
+		if fn := u.frame.fn; fn.flag&(layout.FuncFlagSlot|layout.FuncFlagLeaf) != 0 {
 			node := stemmaFrameNode(gp, &u.frame)
 			if near := stemma.tree.CellNear(node, uint32(cell), uint64(fn.entry())); near != 0 {
 				cell = uintptr(near)

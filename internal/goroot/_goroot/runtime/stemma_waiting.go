@@ -4,7 +4,7 @@ package runtime
 
 import (
 	"internal/runtime/atomic"
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 )
 
 // stemmaSampleWaiting walks as many as k random goroutines that do not run.
@@ -23,11 +23,11 @@ func stemmaSampleWaiting(dt int64, k int) {
 		unlock(&allglock)
 		s := readgstatus(gp)
 		if s != _Gwaiting && s != _Gsyscall && s != _Grunnable || isSystemGoroutine(gp, false) {
-			stemmaSmp.Count(rt.StatMissed, 1)
+			stemmaSmp.Count(layout.StatMissed, 1)
 			continue
 		}
 		if !stemmaHold(gp, s) {
-			stemmaSmp.Count(rt.StatBusy, 1)
+			stemmaSmp.Count(layout.StatBusy, 1)
 			continue
 		}
 		stemmaRecordWaiting(gp, s, uint64(dt)*uint64(length)/uint64(k))
@@ -45,10 +45,10 @@ func stemmaRecordWaiting(gp *g, s uint32, weight uint64) {
 		return
 	}
 	if stemmaTraceCheck && s == _Gwaiting && gp.m != nil {
-		stemmaSmp.Count(rt.StatMismatches, 1)
+		stemmaSmp.Count(layout.StatMismatches, 1)
 	}
-	stemmaRecord(gp, &stemmaSmp.own, rt.WeightWait, weight)
-	stemmaSmp.Count(rt.StatWaiting, 1)
+	stemmaRecord(gp, &stemmaSmp.own, layout.WeightWait, weight)
+	stemmaSmp.Count(layout.StatWaiting, 1)
 }
 
 // stemmaUsesCPU tells whether a goroutine that is held in a system call, or in C, runs there

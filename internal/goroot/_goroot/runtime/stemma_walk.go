@@ -4,7 +4,7 @@ package runtime
 
 import (
 	"internal/abi"
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 	"internal/runtime/sys"
 )
 
@@ -20,8 +20,8 @@ func stemmaRecord(gp *g, th *stemmaThread, kind int, weight uint64) {
 	pcs, ok := stemmaFullWalk(gp, th)
 	base := uint32(0)
 	if !ok {
-		stemmaSmp.Count(rt.StatFailed, 1)
-		base = stemmaSmp.Child(0, rt.PCTruncated)
+		stemmaSmp.Count(layout.StatFailed, 1)
+		base = stemmaSmp.Child(0, layout.PCTruncated)
 	}
 	stemmaSmp.Add(stemmaSmp.Stack(base, pcs), kind, weight, 1)
 }
@@ -43,7 +43,7 @@ func stemmaFullWalk(gp *g, th *stemmaThread) (pcs []uintptr, ok bool) {
 		at.how = stemmaAtGuard
 	}
 	at.sym = at.pc - 1
-	if stemmaSmp.walk != rt.WalkUnwinder {
+	if stemmaSmp.walk != layout.WalkUnwinder {
 		if n, ok := stemmaWalkFP(gp, at, pcs); ok {
 			return pcs[:n], true
 		}

@@ -4,8 +4,8 @@
 package runtime
 
 import (
-	rt "internal/runtime/stemma"
-	"internal/runtime/stemma/contexts"
+	"internal/runtime/stemma/ids"
+	"internal/runtime/stemma/layout"
 	"internal/runtime/syscall/linux"
 	"unsafe"
 )
@@ -18,9 +18,9 @@ func stemmaWarm() {
 		return
 	}
 	c := &stemma.dacce
-	static := stemmaFlagged(rt.HdrFlagStatic)
+	static := stemmaFlagged(layout.HdrFlagStatic)
 	w, state := stemmaOpenWarm()
-	if state != rt.WarmNone {
+	if state != layout.WarmNone {
 		c.Stats().Warm = uint64(state)
 		if static { // no edge is encoded: all are pushed
 			stemmaSayWarm(state)
@@ -59,7 +59,7 @@ func stemmaSayWarm(state uint32) {
 	}
 	stemmaLine.add("stemma: ")
 	stemmaLine.add(gostringnocopy(&stemmaWarmName[0]))
-	if state == rt.WarmMissing {
+	if state == layout.WarmMissing {
 		stemmaLine.add(": no such file")
 	} else {
 		stemmaLine.add(": not the call graph of this program")
@@ -76,7 +76,7 @@ const stemmaWarmSuffix = ".warm"
 
 // stemmaOpenWarm maps the warm file, NAME.warm beside the executable NAME. The
 // mapping stays: nothing of it is touched later. state is WarmNone if all is well.
-func stemmaOpenWarm() (w contexts.Warm, state uint32) {
+func stemmaOpenWarm() (w ids.Warm, state uint32) {
 	exe := []byte("/proc/self/exe\x00")
 	n, _, errno := linux.Syscall6(sysReadlinkat, atFDCWD, uintptr(unsafe.Pointer(&exe[0])),
 		uintptr(unsafe.Pointer(&stemmaWarmName)), 4096, 0, 0)
@@ -86,24 +86,24 @@ func stemmaOpenWarm() (w contexts.Warm, state uint32) {
 	copy(stemmaWarmName[n:], stemmaWarmSuffix)
 	fd := open(&stemmaWarmName[0], _O_RDONLY|_O_CLOEXEC, 0)
 	if fd < 0 {
-		return w, rt.WarmMissing
+		return w, layout.WarmMissing
 	}
 	defer closefd(fd)
 	const seekEnd = 2
 	size, _, errno := linux.Syscall6(sysLseek, uintptr(fd), 0, seekEnd, 0, 0, 0)
 	if errno != 0 || size == 0 {
-		return w, rt.WarmWrong
+		return w, layout.WarmWrong
 	}
 	p, err := mmap(nil, size, _PROT_READ, _MAP_PRIVATE, fd, 0)
 	if err != 0 {
-		return w, rt.WarmWrong
+		return w, layout.WarmWrong
 	}
 	md := &firstmoduledata
-	w, ok := contexts.OpenWarm(p, uint64(size), md.text, md.noptrdata, md.end)
+	w, ok := ids.OpenWarm(p, uint64(size), md.text, md.noptrdata, md.end)
 	if !ok {
-		return w, rt.WarmWrong
+		return w, layout.WarmWrong
 	}
-	return w, rt.WarmNone
+	return w, layout.WarmNone
 }
 
 // stemmaExecName returns the name by which the kernel was asked to execute the program. It is good as long as

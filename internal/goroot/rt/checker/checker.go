@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
 	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
 	"github.com/stemma-go/stemma/internal/goroot/rt/tree"
@@ -49,7 +48,7 @@ const (
 func (c *Checker) Init(rec *recorder.Recorder, check, strings, seen, names unsafe.Pointer) {
 	*c = Checker{rec: rec, check: memory.NewSpan(check, RecordsSize-8), strings: memory.NewSpan(strings, StringsSize),
 		seen: seen, names: names, usedString: layout.CheckStringSize}
-	rec.Header().Flags |= rt.HdrFlagCheck
+	rec.Header().Flags |= layout.HdrFlagCheck
 }
 
 // Due reports whether a stack of the given size is to be walked, entered function
@@ -61,7 +60,7 @@ func (c *Checker) Due(entered int64, stack uintptr) bool {
 	c.debt = max(c.debt-entered, 0)
 	c.deep = stack > walkFree
 	if c.deep && c.debt > 0 {
-		c.rec.Lost(rt.LostDeep)
+		c.rec.Lost(layout.LostDeep)
 		return false
 	}
 	return true
@@ -101,7 +100,7 @@ func (c *Checker) start() {
 // BeginID begins the record of a stack that was found where the context with the
 // given ID was captured. start is the ID of the go statement, 0 for a root.
 func (c *Checker) BeginID(hi, lo, startHi, startLo uint64) {
-	head := layout.CheckOfID{Mark: rt.CheckID, Hi: hi, Lo: lo, StartHi: startHi, StartLo: startLo}
+	head := layout.CheckOfID{Mark: layout.CheckID, Hi: hi, Lo: lo, StartHi: startHi, StartLo: startLo}
 	c.start()
 	c.putAll(unsafe.Pointer(&head), unsafe.Sizeof(head))
 	c.head = unsafe.Sizeof(head)
@@ -110,11 +109,11 @@ func (c *Checker) BeginID(hi, lo, startHi, startLo uint64) {
 // Ended writes the last record: the program ends, while so many goroutines are not waiting.
 func (c *Checker) Ended(goroutines uint64) {
 	c.start()
-	head := layout.Check{Cell: rt.CheckEnd}
+	head := layout.Check{Cell: layout.CheckEnd}
 	c.putAll(unsafe.Pointer(&head), unsafe.Sizeof(head))
 	if c.full {
 		c.used = c.begin
-		c.rec.Lost(rt.LostChecks)
+		c.rec.Lost(layout.LostChecks)
 		return
 	}
 	rec := c.at(c.begin)
@@ -127,10 +126,10 @@ func (c *Checker) Frame(function, file string, line uint32, inlined, wrapper boo
 	c.frames++
 	f := layout.CheckFrame{Func: c.str(function), File: c.str(file), Line: line}
 	if inlined {
-		f.Flags |= rt.CheckInlined
+		f.Flags |= layout.CheckInlined
 	}
 	if wrapper {
-		f.Flags |= rt.CheckWrapper
+		f.Flags |= layout.CheckWrapper
 	}
 	c.putAll(unsafe.Pointer(&f), unsafe.Sizeof(f))
 }
@@ -194,7 +193,7 @@ func (c *Checker) End() {
 	rec := c.at(c.begin)
 	if c.full || size < c.head {
 		c.used = c.begin
-		c.rec.Lost(rt.LostChecks)
+		c.rec.Lost(layout.LostChecks)
 		return
 	}
 	rec.Frames = uint32(size-c.head) / layout.CheckFrameSize

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
 )
 
@@ -78,7 +78,7 @@ func TestCheckDeep(t *testing.T) {
 				}
 			}
 			t.Logf("%d entries, %d walks, %d frames, %d left out", w.entries, w.walks, w.frames,
-				w.c.rec.Header().Lost[rt.LostDeep])
+				w.c.rec.Header().Lost[layout.LostDeep])
 			// What entries pay for, the last walk, and what is free where the stack is shallow.
 			if limit := entryPays*w.entries + levels + 2*free*free; w.frames > limit {
 				t.Errorf("%d frames walked at %d entries, want at most %d", w.frames, w.entries, limit)
@@ -87,7 +87,7 @@ func TestCheckDeep(t *testing.T) {
 				t.Errorf("%d walks of a deep stack, in %d parts of the recursion: it is hardly checked", w.deepWalks,
 					len(seen))
 			}
-			if w.c.rec.Header().Lost[rt.LostDeep] == 0 {
+			if w.c.rec.Header().Lost[layout.LostDeep] == 0 {
 				t.Error("checks were left out, but not counted")
 			}
 			// What is not deep is checked at once, whatever is still to be paid.
@@ -108,7 +108,7 @@ func TestCheckShallow(t *testing.T) {
 	for i := range int64(70_000) {
 		w.enter(i%50+1, false)
 	}
-	if lost := w.c.rec.Header().Lost[rt.LostDeep]; w.walks != 10_000 || lost != 0 {
+	if lost := w.c.rec.Header().Lost[layout.LostDeep]; w.walks != 10_000 || lost != 0 {
 		t.Errorf("%d walks of 10,000, %d left out", w.walks, lost)
 	}
 }

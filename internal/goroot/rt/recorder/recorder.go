@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
 )
 
@@ -38,8 +37,8 @@ const (
 func (r *Recorder) Init(mem, known, funcs unsafe.Pointer, size, funcsSize uint64) {
 	*r = Recorder{mem: mem, known: known, funcs: memory.NewSpan(funcs, funcsSize)}
 	h := r.Header()
-	copy(h.Magic[:], rt.Magic)
-	h.Version = rt.Version
+	copy(h.Magic[:], layout.Magic)
+	h.Version = layout.Version
 	h.Size, h.Used, h.FuncsSize = size, layout.HeaderSize, funcsSize
 }
 
@@ -84,7 +83,7 @@ func (r *Recorder) SetShards(n uint32) { r.Header().Shards = n }
 
 // LostPage counts a page that the disk did not take. It is not under the
 // lock: two at once may count as one.
-func (r *Recorder) LostPage() { r.Lost(rt.LostPages) }
+func (r *Recorder) LostPage() { r.Lost(layout.LostPages) }
 
 // FuncID returns the ID of a function: the address of its metadata.
 func FuncID(meta *layout.Meta) uint64 { return uint64(uintptr(unsafe.Pointer(meta))) }
@@ -96,8 +95,8 @@ func (r *Recorder) Record(meta *layout.Meta) bool {
 	if !r.learn(id) {
 		return true
 	}
-	w := r.beginRecord(layout.FuncRecord{Kind: rt.RecFunc, ID: id, NodeSize: meta.NodeSize,
-		Flags: meta.Flags &^ rt.MetaFlagNear, Strings: meta.Strings, BlobLen: meta.BlobLen})
+	w := r.beginRecord(layout.FuncRecord{Kind: layout.RecFunc, ID: id, NodeSize: meta.NodeSize,
+		Flags: meta.Flags &^ layout.MetaFlagNear, Strings: meta.Strings, BlobLen: meta.BlobLen})
 	for i := range meta.Strings {
 		s, goroot := r.expand(metaString(meta, i))
 		w.u32(uint32(len(goroot) + len(s)))
@@ -114,7 +113,7 @@ func (r *Recorder) Record(meta *layout.Meta) bool {
 // metaPart returns where string i of the metadata stands; behind the last one stands the blob.
 func metaPart(meta *layout.Meta, i uint32) unsafe.Pointer {
 	size := uintptr(layout.MetaStringSize)
-	if meta.Flags&rt.MetaFlagNear != 0 {
+	if meta.Flags&layout.MetaFlagNear != 0 {
 		size = layout.MetaAddrSize
 	}
 	return unsafe.Add(unsafe.Pointer(meta), layout.MetaSize+size*uintptr(i))
@@ -123,7 +122,7 @@ func metaPart(meta *layout.Meta, i uint32) unsafe.Pointer {
 // metaString returns string i of the metadata.
 func metaString(meta *layout.Meta, i uint32) string {
 	part := metaPart(meta, i)
-	if meta.Flags&rt.MetaFlagNear == 0 {
+	if meta.Flags&layout.MetaFlagNear == 0 {
 		return *(*string)(part) // as the compiler makes strings
 	}
 	text := (*[1 << 30]byte)(unsafe.Add(unsafe.Pointer(nil), uintptr((*layout.MetaAddr)(part).Addr)))
@@ -152,7 +151,7 @@ func (r *Recorder) expand(s string) (rest, goroot string) {
 // call site in each of its cells.
 func (r *Recorder) RecordRoot(id uint64, name string, cells []string) {
 	w := r.beginRecord(layout.FuncRecord{
-		Kind: rt.RecFunc, ID: id, NodeSize: uint32(layout.NodeBytes(len(cells), 1)),
+		Kind: layout.RecFunc, ID: id, NodeSize: uint32(layout.NodeBytes(len(cells), 1)),
 		Strings: uint32(2 + len(cells)), BlobLen: uint32(4 + 2 + layout.SiteNumbers*len(cells) + 1),
 	})
 	w.u32(uint32(len(name)))
@@ -167,7 +166,7 @@ func (r *Recorder) RecordRoot(id uint64, name string, cells []string) {
 	// name 0, start line 0, one file: string 1; no inlined calls; the sites.
 	w.bytes(0, 0, 1, 1, 0, byte(len(cells)))
 	for k := range cells {
-		w.bytes(rt.SiteCall, 0, 0, 0, byte(k+3), byte(k+1), 0)
+		w.bytes(layout.SiteCall, 0, 0, 0, byte(k+3), byte(k+1), 0)
 	}
 	w.bytes(0) // no weights
 	r.learn(id)
@@ -184,7 +183,7 @@ func (r *Recorder) RecordNamed(kind uint32, id uint64, name string) bool {
 		return true
 	}
 	name = name[:min(len(name), maxTypeName)]
-	w := r.beginRecord(layout.FuncRecord{Kind: kind, ID: id, NodeSize: rt.AmountSize, Strings: 1, BlobLen: 1})
+	w := r.beginRecord(layout.FuncRecord{Kind: kind, ID: id, NodeSize: layout.AmountSize, Strings: 1, BlobLen: 1})
 	w.u32(uint32(len(name)))
 	w.str(name)
 	w.bytes(0)
@@ -261,7 +260,7 @@ func (w *Writer) bytes(bs ...byte) {
 // End publishes the record, and reports whether it did fit.
 func (w *Writer) End() bool {
 	if w.full {
-		w.r.Lost(rt.LostFuncs)
+		w.r.Lost(layout.LostFuncs)
 		return false
 	}
 	w.off = (w.off + 7) &^ 7
@@ -286,7 +285,7 @@ const faultFrames = 16
 
 // BeginFault begins the record of a fault at pc. ok is false if there is one.
 func (r *Recorder) BeginFault(pc uint64) (w FaultWriter, ok bool) {
-	id := rt.FaultID(pc)
+	id := layout.FaultID(pc)
 	if !r.learn(id) {
 		return w, false
 	}
@@ -311,7 +310,7 @@ func (w *FaultWriter) End(handler string) {
 	w.strings[n-1] = handler
 	const frameBytes = 7 // all numbers below have a fixed length
 	w.w = w.w.r.beginRecord(layout.FuncRecord{
-		Kind: rt.RecFault, ID: w.id, NodeSize: rt.FaultSize, Strings: uint32(n),
+		Kind: layout.RecFault, ID: w.id, NodeSize: layout.FaultSize, Strings: uint32(n),
 		BlobLen: uint32(2 + frameBytes*w.frames),
 	})
 	for _, s := range w.strings[:n] {

@@ -1,7 +1,7 @@
 package sample
 
 import (
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // This file splices new frames into a tree of samples, as "Approximating the
@@ -31,7 +31,7 @@ func (t *Trace) Splice(s *Samples, base uint32, frames []NewFrame, hi uintptr, a
 	for i := len(frames) - 1; i >= 0; i-- {
 		if all {
 			n := s.Child(base, frames[i].Sym)
-			s.Add(n, rt.WeightCPU, 0, 1)
+			s.Add(n, layout.WeightCPU, 0, 1)
 			base = s.Home(n)
 		} else {
 			base = s.Call(base, frames[i].Sym)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // A machine plays a program and its stack for the accumulator: it calls and
@@ -71,7 +71,7 @@ func (m *acctMachine) sample(fn uintptr) {
 		frames = append(frames, NewFrame{m.slot(i), m.stack[i], m.stack[i] - 1})
 	}
 	node := m.s.Child(m.t.Splice(m.s, base, frames, acctHi, m.all), fn)
-	m.s.Add(node, rt.WeightCPU, 0, 1)
+	m.s.Add(node, layout.WeightCPU, 0, 1)
 }
 
 // edges returns the weight below the root by depth and innermost address.
@@ -79,7 +79,7 @@ func (m *acctMachine) edges() map[uintptr]uint64 {
 	sum := make(map[uintptr]uint64)
 	for n := uint32(2); uint64(n) < m.s.header().Used; n++ {
 		_, pc := m.s.Frame(n)
-		_, samples := m.s.weight(n, rt.WeightCPU)
+		_, samples := m.s.weight(n, layout.WeightCPU)
 		sum[pc] += samples
 	}
 	return sum

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory/memorytest"
 )
 
@@ -29,7 +29,7 @@ func loseSamples(t *testing.T, seed uint64) {
 		}
 		pcs := make([]uintptr, 1+r.IntN(8))
 		for i := range pcs {
-			pcs[i] = uintptr(rt.NumPseudo + r.IntN(40))
+			pcs[i] = uintptr(layout.NumPseudo + r.IntN(40))
 		}
 		used := s.used
 		n := s.Stack(0, pcs)

@@ -7,7 +7,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
 // newRequests returns a recorder with room for so many requests.
@@ -103,7 +102,7 @@ func TestTraceRequest(t *testing.T) {
 	tr.Init(s, 0, mem(PlainSize*8), 1, 2, mem(EntryPad+4*EntrySize), 4, mem(8*ObjSize), 8)
 	skeleton := tr.Push(64, 1001, NoRef)
 	asked := tr.Child(s, skeleton, 2000)
-	n := s.Request(9, 0, 1, s.Child(s.Child(0, rt.PCPending), 2000), false)
+	n := s.Request(9, 0, 1, s.Child(s.Child(0, layout.PCPending), 2000), false)
 	tr.Request(n, asked, 0)
 	tr.Sample(s, tr.Child(s, skeleton, 2000), 10, 0)
 	if done, _ := tr.Flush(s); done != 0 {
@@ -120,7 +119,7 @@ func TestTraceRequest(t *testing.T) {
 	if q, _ := s.request(n); q.Known != 1 || q.Node != node {
 		t.Errorf("request %+v, want node %d", q, node)
 	}
-	if ns, samples := s.weight(node, rt.WeightCPU); ns != 10 || samples != 1 {
+	if ns, samples := s.weight(node, layout.WeightCPU); ns != 10 || samples != 1 {
 		t.Errorf("%d ns of %d samples, want those of the sample alone", ns, samples)
 	}
 }

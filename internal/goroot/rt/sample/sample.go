@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
 )
 
@@ -89,7 +88,7 @@ func (s *Samples) Init(base, buckets, places, known unsafe.Pointer, max uint32, 
 	s.node(0).Parent = 1
 	s.used, s.placesUsed = 1, 0
 	memory.Store64(&h.Used, 1)
-	s.Child(0, rt.PCOverflow) // node 1: there is always room for it
+	s.Child(0, layout.PCOverflow) // node 1: there is always room for it
 }
 
 const sampleOverflow = 1
@@ -140,7 +139,7 @@ func (s *Samples) Stat(stat int) uint64 { return memory.Load64(&s.header().Stats
 func (s *Samples) Set(stat int, v uint64) { memory.Store64(&s.header().Stats[stat], v) }
 
 // Latency counts one sample that took ns nanoseconds from request to end.
-func (s *Samples) Latency(ns uint64) { memory.Add64(&s.header().Latency[rt.LatencyBucket(ns)], 1) }
+func (s *Samples) Latency(ns uint64) { memory.Add64(&s.header().Latency[layout.LatencyBucket(ns)], 1) }
 
 // fewChildren is how many children of a node are in its list. Others are found by the hash table: who has as many is
 // rare, and to look at each of them would take longer.
@@ -290,7 +289,7 @@ func (s *Samples) alloc() uint32 {
 	for {
 		n := memory.Load64(&s.used)
 		if n >= uint64(s.max) || !s.room(n+1) {
-			s.Count(rt.StatNodes, 1)
+			s.Count(layout.StatNodes, 1)
 			return 0
 		}
 		if memory.Cas64(&s.used, n, n+1) {
@@ -365,7 +364,7 @@ func (s *Samples) NextPlace() (pc uintptr, ok bool) {
 		if pc == 0 && s.scanned+64 > used {
 			return 0, false // being created; older ones never will be, see Child for nodes without a parent
 		}
-		if pc >= rt.NumPseudo && pc&rt.PCNode == 0 && s.learn(pc) {
+		if pc >= layout.NumPseudo && pc&layout.PCNode == 0 && s.learn(pc) {
 			return uintptr(pc), true
 		}
 	}
@@ -375,7 +374,7 @@ func (s *Samples) NextPlace() (pc uintptr, ok bool) {
 // learn adds pc to the known addresses and reports whether it is new.
 func (s *Samples) learn(pc uint64) bool {
 	if 2*s.nknown > placesKnown {
-		s.Count(rt.StatPlaces, 1)
+		s.Count(layout.StatPlaces, 1)
 		return false
 	}
 	for h := pc * 0x9e3779b97f4a7c15 >> 40; ; h++ {
@@ -441,7 +440,7 @@ func (w *PlaceWriter) Frame(name, file string, line, start uint32, wrapper bool)
 // End completes the record.
 func (w *PlaceWriter) End() {
 	if w.full {
-		w.s.Count(rt.StatPlaces, 1)
+		w.s.Count(layout.StatPlaces, 1)
 		return
 	}
 	end := (w.off + 7) &^ 7

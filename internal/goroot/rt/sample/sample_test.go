@@ -11,7 +11,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
 // newSamples returns a recorder with room for max nodes, in ordinary memory.
@@ -93,7 +92,7 @@ func testSamplesReference(t *testing.T, s *Samples, children int) {
 			for range 5000 {
 				pcs := make([]uintptr, 1+r.IntN(depth))
 				for k := range pcs {
-					pcs[k] = uintptr(rt.NumPseudo + 1 + r.IntN(children))
+					pcs[k] = uintptr(layout.NumPseudo + 1 + r.IntN(children))
 				}
 				outward := slices.Clone(pcs)
 				slices.Reverse(outward)
@@ -101,8 +100,8 @@ func testSamplesReference(t *testing.T, s *Samples, children int) {
 				for _, pc := range foldedStack(outward, s.FuncOf) {
 					key = string(rune(pc)) + key
 				}
-				s.Add(s.Stack(0, pcs), rt.WeightCPU, 10, 1)
-				s.Count(rt.StatSamples, 1)
+				s.Add(s.Stack(0, pcs), layout.WeightCPU, 10, 1)
+				s.Count(layout.StatSamples, 1)
 				want[i][key]++
 			}
 		})
@@ -114,12 +113,12 @@ func testSamplesReference(t *testing.T, s *Samples, children int) {
 			sum[k] += n
 		}
 	}
-	if have, ticks := s.Stat(rt.StatSamples), s.Stat(rt.StatTicks); have != 8*5000 || ticks != 0 {
+	if have, ticks := s.Stat(layout.StatSamples), s.Stat(layout.StatTicks); have != 8*5000 || ticks != 0 {
 		t.Errorf("%d samples and %d ticks are counted, want %d and none", have, ticks, 8*5000)
 	}
 	have := make(map[string]uint64)
 	for n := uint32(1); uint64(n) < s.header().Used; n++ {
-		ns, count := s.weight(n, rt.WeightCPU)
+		ns, count := s.weight(n, layout.WeightCPU)
 		if ns != 10*count {
 			t.Errorf("node %d: %d ns in %d samples", n, ns, count)
 		}
@@ -157,13 +156,13 @@ func TestSamplesAtOnce(t *testing.T) {
 	for i := range threads {
 		wg.Go(func() {
 			for round := range rounds {
-				parent := s.Child(0, uintptr(rt.NumPseudo+round))
+				parent := s.Child(0, uintptr(layout.NumPseudo+round))
 				for arrived[round].Add(1); arrived[round].Load() < threads; {
 					runtime.Gosched()
 				}
 				for k := range children {
 					k := (k + i/2) % children
-					have[round][i][k] = s.Child(parent, uintptr(rt.NumPseudo+k))
+					have[round][i][k] = s.Child(parent, uintptr(layout.NumPseudo+k))
 				}
 			}
 		})
@@ -182,15 +181,16 @@ func TestSamplesAtOnce(t *testing.T) {
 func TestSamplesOverflow(t *testing.T) {
 	s := newSamples(16)
 	for i := range 100 {
-		s.Add(s.Stack(0, []uintptr{uintptr(100 + i)}), rt.WeightWait, 1, 1)
+		s.Add(s.Stack(0, []uintptr{uintptr(100 + i)}), layout.WeightWait, 1, 1)
 	}
 	var sum uint64
 	for n := range uint32(16) {
-		_, count := s.weight(n, rt.WeightWait)
+		_, count := s.weight(n, layout.WeightWait)
 		sum += count
 	}
-	if _, over := s.weight(sampleOverflow, rt.WeightWait); sum != 100 || over != 86 || s.Stat(rt.StatNodes) != 86 {
-		t.Errorf("%d samples, %d in overflow, %d counted; want 100, 86, 86", sum, over, s.Stat(rt.StatNodes))
+	if _, over := s.weight(sampleOverflow, layout.WeightWait); sum != 100 || over != 86 ||
+		s.Stat(layout.StatNodes) != 86 {
+		t.Errorf("%d samples, %d in overflow, %d counted; want 100, 86, 86", sum, over, s.Stat(layout.StatNodes))
 	}
 }
 
@@ -221,7 +221,7 @@ func TestPlaces(t *testing.T) {
 	for off := uintptr(0); uint64(off) < s.header().Places; written++ {
 		off += uintptr((*layout.Place)(s.places.At(uint64(off))).Length)
 	}
-	if lost := s.Stat(rt.StatPlaces); lost == 0 || written+lost != 1000 {
+	if lost := s.Stat(layout.StatPlaces); lost == 0 || written+lost != 1000 {
 		t.Errorf("%d places written and %d lost, want 1000 together, and some lost", written, lost)
 	}
 }
@@ -249,9 +249,9 @@ func TestPlacesBehindUnused(t *testing.T) {
 
 func TestLatencyBucket(t *testing.T) {
 	for _, ns := range []uint64{0, 1, 3, 4, 5, 7, 8, 9, 1000, 1 << 20, 3 << 30} {
-		b := rt.LatencyBucket(ns)
-		if lo := rt.LatencyFloor(b); lo > ns ||
-			b < layout.LatencyBuckets-1 && rt.LatencyFloor(b+1) <= ns && rt.LatencyFloor(b+1) != lo {
+		b := layout.LatencyBucket(ns)
+		if lo := layout.LatencyFloor(b); lo > ns ||
+			b < layout.LatencyBuckets-1 && layout.LatencyFloor(b+1) <= ns && layout.LatencyFloor(b+1) != lo {
 			t.Errorf("%d ns: bucket %d from %d", ns, b, lo)
 		}
 	}

@@ -3,7 +3,7 @@ package sample
 import (
 	"unsafe"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // This file is the bookkeeping of incremental stack tracing, after section 5 of
@@ -252,7 +252,7 @@ func (t *Trace) Skeleton(ref uint32) bool {
 // It returns false if a check differs.
 func (t *Trace) Sample(s *Samples, ref uint32, ns uint64, expect uint32) bool {
 	if ref&refObj == 0 {
-		s.Add(ref, rt.WeightCPU, ns, 1)
+		s.Add(ref, layout.WeightCPU, ns, 1)
 		return expect == 0 || expect == ref+1
 	}
 	o := t.obj(ref &^ refObj)
@@ -328,7 +328,7 @@ func (t *Trace) Flush(s *Samples) (done, wrong uint64) {
 		if o.count == requested {
 			s.Answer(o.ns, node)
 		} else {
-			s.Add(node, rt.WeightCPU, o.ns, uint64(o.count))
+			s.Add(node, layout.WeightCPU, o.ns, uint64(o.count))
 			done += uint64(o.count)
 		}
 		o.count = 0
@@ -345,7 +345,7 @@ func (t *Trace) Flush(s *Samples) (done, wrong uint64) {
 		t.nobjs = 0
 	}
 	if t.Returns > 0 {
-		s.Count(rt.StatReturns, t.Returns)
+		s.Count(layout.StatReturns, t.Returns)
 		t.Returns = 0
 	}
 	return done, wrong

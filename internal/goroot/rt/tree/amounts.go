@@ -1,7 +1,7 @@
 package tree
 
 import (
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // What the runtime does for a call site is counted in nodes, too: allocations of one type, or waits for one reason,
@@ -10,19 +10,19 @@ import (
 // adds up their amounts: the bytes of the heap that allocations took, nanoseconds of the others. Such a node has no
 // cells.
 
-// Counts says in the header what is counted beside calls: one of the flags of package rt.
+// Counts says in the header what is counted beside calls: one of the flags of package layout.
 func (t *Tree) Counts(flag uint32) { t.rec.Header().Flags |= flag }
 
 // EnterAlloc returns the node of the allocations with the given function ID that were
 // asked for through the cell at offset cell, as Enter does; name is the type's.
 func (t *Tree) EnterAlloc(cell uint32, id uint64, name string) uint32 {
-	return t.enter(cell, target{id: id, size: rt.AmountSize, kind: rt.RecAlloc, name: name})
+	return t.enter(cell, target{id: id, size: layout.AmountSize, kind: layout.RecAlloc, name: name})
 }
 
 // EnterWait returns the node of the waits with the given function ID that began in the call through the cell
 // at offset cell, as Enter does; name is the reason.
 func (t *Tree) EnterWait(cell uint32, id uint64, name string) uint32 {
-	return t.enter(cell, target{id: id, size: rt.AmountSize, kind: rt.RecWait, name: name})
+	return t.enter(cell, target{id: id, size: layout.AmountSize, kind: layout.RecWait, name: name})
 }
 
 // EnterAside returns the node of what is counted near a cell under a function ID of the given kind: waits, those of
@@ -35,7 +35,7 @@ func (t *Tree) EnterAside(cell uint32, kind uint32, id uint64, name string) uint
 	}
 	owner := t.Owner(cell)
 	parent := t.Home(owner)
-	return t.child(parent, parent+cell-owner, target{id: id, size: rt.AmountSize, kind: kind, name: name})
+	return t.child(parent, parent+cell-owner, target{id: id, size: layout.AmountSize, kind: kind, name: name})
 }
 
 // CellNear returns the offset of a cell for code of the function that begins at entry, which runs in node n:
@@ -63,7 +63,7 @@ func (t *Tree) CellNear(n, cell uint32, entry uint64) uint32 {
 func (t *Tree) isNode(off uint32) bool {
 	return off >= RootNode && off%8 == 0 && uint64(off) < t.used &&
 		*(*uint8)(t.starts.At(uint64(off) / 64))&(1<<(off/8%8)) != 0 &&
-		t.table(off).Tag != rt.TagTable && t.table(off).Tag != 0
+		t.table(off).Tag != layout.TagTable && t.table(off).Tag != 0
 }
 
 // recordTarget writes the target's record, as Recorder.record does.

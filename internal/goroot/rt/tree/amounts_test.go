@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // allocate is what the runtime does for an allocation; it returns the node.
 func (m *machine) allocate(typ uint64) uint32 {
-	id := rt.AllocID(typ)
+	id := layout.AllocID(typ)
 	if n := m.tree.Lookup(m.ctx, id); n != 0 {
 		return n
 	}
@@ -18,10 +18,10 @@ func (m *machine) allocate(typ uint64) uint32 {
 
 // wait is what the runtime does for a wait; it returns the node.
 func (m *machine) wait(reason uint64) uint32 {
-	if n := m.tree.Lookup(m.ctx, rt.WaitID(reason)); n != 0 {
+	if n := m.tree.Lookup(m.ctx, layout.WaitID(reason)); n != 0 {
 		return n
 	}
-	return m.tree.EnterWait(m.ctx, rt.WaitID(reason), fmt.Sprint("R", reason))
+	return m.tree.EnterWait(m.ctx, layout.WaitID(reason), fmt.Sprint("R", reason))
 }
 
 // TestWait enters nodes of waits beside one of allocations and a callee, and finds the cell for a goroutine that
@@ -43,9 +43,9 @@ func TestWait(t *testing.T) {
 		t.Errorf("waits for two reasons have nodes %d and %d, and later %d and %d", first, second, m.wait(0), m.wait(1))
 	}
 	cell := *m.tree.cell(m.ctx)
-	aside := m.tree.EnterAside(m.ctx, rt.RecWait, rt.WaitID(2), "R2")
+	aside := m.tree.EnterAside(m.ctx, layout.RecWait, layout.WaitID(2), "R2")
 	if seen[aside] || *m.tree.cell(m.ctx) != cell || m.tree.node(aside).Parent != n ||
-		m.tree.node(aside).Func != rt.WaitID(2) || m.tree.Lookup(m.ctx, rt.WaitID(2)) != 0 {
+		m.tree.node(aside).Func != layout.WaitID(2) || m.tree.Lookup(m.ctx, layout.WaitID(2)) != 0 {
 		t.Errorf("node %d aside changes the cell, or is not below node %d", aside, n)
 	}
 

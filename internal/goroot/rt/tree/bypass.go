@@ -2,7 +2,6 @@ package tree
 
 import (
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
 // EnterBypass makes a node for what is not to be recorded, and returns the offset of its cell. Below it everything is
@@ -11,6 +10,6 @@ func (t *Tree) EnterBypass() (cell uint32) {
 	if !t.room(overflowSize, true) {
 		return overflowCell
 	}
-	t.rec.RecordRoot(rt.BypassFunc, "stemma.bypass", []string{"bypass"})
-	return t.newNode(rt.BypassFunc, RootNode, rt.NoCell, overflowSize) + layout.NodeSize
+	t.rec.RecordRoot(layout.BypassFunc, "stemma.bypass", []string{"bypass"})
+	return t.newNode(layout.BypassFunc, RootNode, layout.NoCell, overflowSize) + layout.NodeSize
 }

@@ -4,7 +4,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
 )
 
@@ -20,7 +19,7 @@ type Calls struct {
 	file       memory.Span
 	tree       *Tree
 	goroutines uint32
-	end        uint32 // why the log has ended, an rt.CallsEnd constant
+	end        uint32 // why the log has ended, an layout.CallsEnd constant
 	used       uint64 // bytes in use, with the header
 }
 
@@ -47,20 +46,20 @@ func (c *Calls) Goroutine() uint32 {
 // has ended: then nothing more will be in it, so that it has no gaps. A node past
 // the budget has lost its path, and ends the log.
 func (c *Calls) Enter(goroutine, node uint32) bool {
-	if c.end == rt.CallsEndNone && (c.tree.inSink(node) || c.tree.node(node).Parent == overflowNode) {
-		c.ends(rt.CallsEndNodes)
+	if c.end == layout.CallsEndNone && (c.tree.inSink(node) || c.tree.node(node).Parent == overflowNode) {
+		c.ends(layout.CallsEndNodes)
 	}
-	return c.put(goroutine, node|rt.CallEnter)
+	return c.put(goroutine, node|layout.CallEnter)
 }
 
 // Exit logs that a goroutine has ended.
-func (c *Calls) Exit(goroutine uint32) { c.put(goroutine, rt.CallExit) }
+func (c *Calls) Exit(goroutine uint32) { c.put(goroutine, layout.CallExit) }
 
 // Go logs a go statement in a node. A reader meets both of its entries or none.
 func (c *Calls) Go(goroutine, node, child uint32) {
 	if c.room(2 * layout.CallSize) {
-		c.write(0, goroutine, node|rt.CallGo)
-		c.write(layout.CallSize, child, rt.CallChild)
+		c.write(0, goroutine, node|layout.CallGo)
+		c.write(layout.CallSize, child, layout.CallChild)
 		c.use(2 * layout.CallSize)
 	}
 }
@@ -77,10 +76,10 @@ func (c *Calls) put(goroutine, what uint32) bool {
 
 // room reports whether n more bytes can be written, and ends the log if not.
 func (c *Calls) room(n uint64) bool {
-	if c.end == rt.CallsEndNone && !c.file.Need(c.used+n) {
-		c.ends(rt.CallsEndFull)
+	if c.end == layout.CallsEndNone && !c.file.Need(c.used+n) {
+		c.ends(layout.CallsEndFull)
 	}
-	return c.end == rt.CallsEndNone
+	return c.end == layout.CallsEndNone
 }
 
 // use counts n more bytes, which have been written.

@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
 func callsHeader(mem []byte) *layout.CallsHeader {
@@ -28,7 +27,8 @@ func TestCallsFull(t *testing.T) {
 		mem := make([]byte, layout.CallsHeaderSize+entries*layout.CallSize)
 		var c Calls
 		c.Init(tree, unsafe.Pointer(&mem[0]), uint64(len(mem)))
-		all := [][2]uint32{{1, RootNode}, {1, RootNode | rt.CallGo}, {2, rt.CallChild}, {2, RootNode}, {2, rt.CallExit}}
+		all := [][2]uint32{{1, RootNode}, {1, RootNode | layout.CallGo}, {2, layout.CallChild}, {2, RootNode}, {2,
+			layout.CallExit}}
 		c.Enter(c.Goroutine(), RootNode)
 		c.Go(1, RootNode, c.Goroutine())
 		c.Enter(2, RootNode)
@@ -39,7 +39,7 @@ func TestCallsFull(t *testing.T) {
 		}
 		have := words(mem)
 		end := callsHeader(mem).End
-		if len(have) != len(want) || (end == rt.CallsEndFull) != (entries < len(all)) {
+		if len(have) != len(want) || (end == layout.CallsEndFull) != (entries < len(all)) {
 			t.Errorf("room for %d entries: have %v, want %v; end %d", entries, have, want, end)
 		}
 		for i := range want {
@@ -66,7 +66,7 @@ func TestCallsNodes(t *testing.T) {
 	if over := m.enter(f); c.Enter(1, over) || c.Enter(1, n) {
 		t.Error("the log goes on behind a node past the budget")
 	}
-	if have := words(mem); len(have) != 1 || callsHeader(mem).End != rt.CallsEndNodes {
+	if have := words(mem); len(have) != 1 || callsHeader(mem).End != layout.CallsEndNodes {
 		t.Errorf("have %v, end %d", have, callsHeader(mem).End)
 	}
 }
@@ -88,7 +88,7 @@ func TestCallsLost(t *testing.T) {
 			t.Fatalf("entry %d: the header has %d bytes, want %d", i, have, want)
 		}
 	}
-	if c.Enter(1, RootNode) || callsHeader(mem).End != rt.CallsEndFull {
+	if c.Enter(1, RootNode) || callsHeader(mem).End != layout.CallsEndFull {
 		t.Error("a full log goes on")
 	}
 }

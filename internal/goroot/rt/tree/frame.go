@@ -1,6 +1,8 @@
 package tree
 
-import "github.com/stemma-go/stemma/internal/goroot/layout"
+import (
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+)
 
 // NodeOfFrame returns the node of a frame of the function that begins at entry, 0 if it is not known. slot is what lies
 // where the frame keeps its node, cell what g has. In a function's first instructions another frame's node is still in

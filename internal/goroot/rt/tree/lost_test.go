@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory/memorytest"
 )
 
@@ -57,7 +57,7 @@ func (m *machine) lostStep(r *rand.Rand, stack []lostFrame) []lostFrame {
 	if len(stack) > 0 && (r.IntN(3) == 0 || len(stack) > 40) {
 		return stack[:r.IntN(len(stack))]
 	}
-	cell := CellOf(RootNode, rt.RootMain)
+	cell := CellOf(RootNode, layout.RootMain)
 	if len(stack) > 0 {
 		up := stack[len(stack)-1]
 		cell = CellOf(up.node, r.IntN(up.f.cells))
@@ -81,10 +81,10 @@ func (m *machine) lostStep(r *rand.Rand, stack []lostFrame) []lostFrame {
 		m.t.Fatalf("node %d is of function %#x, want %#x", n, id, f.id())
 	}
 	m.ctx = cell
-	if again := m.enter(f); again != n && !m.tree.inSink(n) && m.tree.rec.Header().Lost[rt.LostTables] == 0 {
+	if again := m.enter(f); again != n && !m.tree.inSink(n) && m.tree.rec.Header().Lost[layout.LostTables] == 0 {
 		m.t.Fatalf("node %d on the third visit, %d on the second", again, n)
 	}
-	if m.tree.ByEntry(cell, f.Entry) == 0 && !m.tree.inSink(n) && m.tree.rec.Header().Lost[rt.LostTables] == 0 {
+	if m.tree.ByEntry(cell, f.Entry) == 0 && !m.tree.inSink(n) && m.tree.rec.Header().Lost[layout.LostTables] == 0 {
 		m.t.Fatalf("node %d is not found by its entry", n)
 	}
 	return append(stack, lostFrame{f, n})
@@ -107,7 +107,7 @@ func TestLostAncestor(t *testing.T) {
 		if m.tree.node(below).Parent != n {
 			t.Errorf("recursion was found through a lost page: parent %d, want %d", m.tree.node(below).Parent, n)
 		}
-		if m.tree.rec.Header().Lost[rt.LostPaths] == 0 {
+		if m.tree.rec.Header().Lost[layout.LostPaths] == 0 {
 			t.Error("no loss is counted")
 		}
 		m.call(below, 0)
@@ -156,7 +156,7 @@ func TestFaultInSink(t *testing.T) {
 	if n := m.tree.EnterFault(m.tree.sink(), 0x400000); n != 0 || m.tree.Used() != used {
 		t.Errorf("a fault without a parent has node %d", n)
 	}
-	if m.tree.rec.Header().Lost[rt.LostNodes] == 0 {
+	if m.tree.rec.Header().Lost[layout.LostNodes] == 0 {
 		t.Error("no loss is counted")
 	}
 }

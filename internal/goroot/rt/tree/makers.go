@@ -1,7 +1,7 @@
 package tree
 
 import (
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
 )
 
@@ -23,7 +23,7 @@ const (
 func (t *Tree) Makers(list []Maker) (looked uint32) {
 	var counts [candidates]Maker
 	for n := uint32(t.used); n > RootNode && looked < newest; {
-		if n = t.Owner(n - 8); t.table(n).Tag == rt.TagTable {
+		if n = t.Owner(n - 8); t.table(n).Tag == layout.TagTable {
 			continue
 		}
 		looked++
@@ -57,7 +57,7 @@ func (t *Tree) caller(n uint32) uint64 {
 		if m == nil {
 			return 0
 		}
-		if m.Flags&rt.MetaFlagWrapper == 0 {
+		if m.Flags&layout.MetaFlagWrapper == 0 {
 			return recorder.FuncID(m)
 		}
 		n = up

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory/memorytest"
 )
 
@@ -18,7 +18,7 @@ func TestMakers(t *testing.T) {
 		few = append(few, m.function(1))
 	}
 	old, most, some, wrapper, leaf := m.function(1), m.function(1), m.function(1), m.function(1), m.function(1)
-	wrapper.Flags = rt.MetaFlagWrapper
+	wrapper.Flags = layout.MetaFlagWrapper
 	// Each of a chain of nodes of a function leads to the next one through the callee that is asked for.
 	chain := func(from uint32, f, through *meta) (n uint32) {
 		m.call(from, 0)
@@ -27,14 +27,14 @@ func TestMakers(t *testing.T) {
 		}
 		return m.enter(f)
 	}
-	m.ctx = CellOf(RootNode, rt.RootMain)
+	m.ctx = CellOf(RootNode, layout.RootMain)
 	a, b := m.enter(old), uint32(0)
 	for range 2 * newest {
 		a = chain(a, old, nil)
 	}
-	m.ctx = CellOf(RootNode, rt.RootInit)
+	m.ctx = CellOf(RootNode, layout.RootInit)
 	a = m.enter(most)
-	m.ctx = CellOf(RootNode, rt.RootTimer)
+	m.ctx = CellOf(RootNode, layout.RootTimer)
 	b = m.enter(some)
 	for i := range newest {
 		switch {
@@ -93,12 +93,12 @@ func TestLostWhileWalking(t *testing.T) {
 					}
 				}
 			}()
-			m.ctx = CellOf(RootNode, rt.RootMain)
+			m.ctx = CellOf(RootNode, layout.RootMain)
 			for range 30_000 {
 				f := m.metas[r.IntN(len(m.metas))]
 				n := m.enter(f)
 				if m.call(n, r.IntN(f.cells)); r.IntN(8) == 0 {
-					m.ctx = CellOf(RootNode, rt.RootMain)
+					m.ctx = CellOf(RootNode, layout.RootMain)
 				}
 			}
 			stop.Store(true)

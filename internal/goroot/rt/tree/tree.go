@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
 	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
 )
@@ -61,13 +60,13 @@ func (t *Tree) Init(rec *recorder.Recorder, mem, starts unsafe.Pointer, size, no
 		region: memory.NewSpan(mem, size-SinkSize), starts: memory.NewSpan(starts, StartsSize(size))}
 	t.room(layout.HeaderSize, false)
 	if full {
-		rec.Header().Flags |= rt.HdrFlagFull
+		rec.Header().Flags |= layout.HdrFlagFull
 	}
-	rec.RecordRoot(rt.RootFunc, "stemma.root", rt.RootNames[:])
-	rec.RecordRoot(rt.OverflowFunc, "stemma.overflow", []string{"overflow"})
-	t.newNode(rt.RootFunc, RootNode, 0, rootSize)
-	t.newNode(rt.OverflowFunc, RootNode, rt.RootOverflow, overflowSize)
-	*t.cell(CellOf(RootNode, rt.RootOverflow)) = overflowNode
+	rec.RecordRoot(layout.RootFunc, "stemma.root", layout.RootNames[:])
+	rec.RecordRoot(layout.OverflowFunc, "stemma.overflow", []string{"overflow"})
+	t.newNode(layout.RootFunc, RootNode, 0, rootSize)
+	t.newNode(layout.OverflowFunc, RootNode, layout.RootOverflow, overflowSize)
+	*t.cell(CellOf(RootNode, layout.RootOverflow)) = overflowNode
 }
 
 // Halves says that compiled code compares the lower halves of the IDs of functions between low and high, which are
@@ -76,14 +75,15 @@ func (t *Tree) Halves(low, high uint64) { t.low, t.high = low, high }
 
 // alike reports whether compiled code may take a function for another one, whose ID has the same lower half.
 func (t *Tree) alike(id uint64) bool {
-	return id != uint64(uint32(id)) && !rt.IsMarked(id) && t.low <= uint64(uint32(id)) && uint64(uint32(id)) < t.high
+	return id != uint64(uint32(id)) && !layout.IsMarked(id) && t.low <= uint64(uint32(id)) &&
+		uint64(uint32(id)) < t.high
 }
 
 // RootNode is the offset of the root node; it is its own parent.
 const RootNode = layout.HeaderSize
 
 const (
-	rootSize     = (layout.NodeSize + layout.CellSize*rt.NumRoots + 7) &^ 7
+	rootSize     = (layout.NodeSize + layout.CellSize*layout.NumRoots + 7) &^ 7
 	overflowNode = RootNode + rootSize
 	overflowSize = (layout.NodeSize + layout.CellSize + 7) &^ 7
 	overflowCell = overflowNode + layout.NodeSize
@@ -184,7 +184,7 @@ func (t *Tree) homeAbove(parent uint32, id uint64, meta *layout.Meta) uint32 {
 // isAdapter reports whether metadata is that of an adapter, or of a wrapper. Contexts do not
 // show wrappers, so that a cut back to one from what other functions call would not be seen.
 func isAdapter(meta *layout.Meta) bool {
-	return meta.Flags&(rt.MetaFlagAdapter|rt.MetaFlagWrapper) != 0
+	return meta.Flags&(layout.MetaFlagAdapter|layout.MetaFlagWrapper) != 0
 }
 
 // Lookup returns the node of function id in cell, or 0.
@@ -196,12 +196,12 @@ func (t *Tree) Lookup(cell uint32, id uint64) uint32 {
 	if t.node(v).Func == id {
 		return v
 	}
-	if t.table(v).Tag != rt.TagTable {
+	if t.table(v).Tag != layout.TagTable {
 		return 0
 	}
 	mask := t.table(v).Mask // 0 if its page has just been lost
 	for h := range mask + 1 {
-		n := *t.entry(v, (rt.Hash(id)+h)&mask)
+		n := *t.entry(v, (layout.Hash(id)+h)&mask)
 		if n == 0 || t.node(n).Func == id {
 			return n
 		}
@@ -229,11 +229,11 @@ func (t *Tree) child(parent, cell uint32, to target) uint32 {
 		return t.newNode(id, parent, CellIndex(parent, cell), size)
 	case home != 0:
 		if !truncated {
-			t.rec.Lost(rt.LostEdges)
+			t.rec.Lost(layout.LostEdges)
 		}
 		return home
 	case !truncated:
-		t.rec.Lost(rt.LostNodes)
+		t.rec.Lost(layout.LostNodes)
 	}
 	// The node budget is used up, here or further out: one node for each function.
 	if n := t.Lookup(overflowCell, id); n != 0 {
@@ -262,7 +262,7 @@ func (t *Tree) ancestor(n uint32, id uint64, adapter bool) uint32 {
 		}
 		up := t.node(n).Parent
 		if up < RootNode || up >= n {
-			t.rec.Lost(rt.LostPaths)
+			t.rec.Lost(layout.LostPaths)
 			return 0
 		}
 		n = up
@@ -336,10 +336,10 @@ func (t *Tree) link(cell, n uint32) {
 		return
 	}
 	old := t.table(v)
-	if v == 0 || old.Tag != rt.TagTable {
+	if v == 0 || old.Tag != layout.TagTable {
 		table := t.newTable(4)
 		if table == 0 {
-			t.rec.Lost(rt.LostTables)
+			t.rec.Lost(layout.LostTables)
 			return
 		}
 		if v != 0 {
@@ -355,7 +355,7 @@ func (t *Tree) link(cell, n uint32) {
 	}
 	table := t.newTable(max(2*(old.Mask+1), 4))
 	if table == 0 {
-		t.rec.Lost(rt.LostTables)
+		t.rec.Lost(layout.LostTables)
 		return
 	}
 	for i := uint32(0); i <= old.Mask; i++ {
@@ -378,7 +378,7 @@ func (t *Tree) newTable(n uint32) uint32 {
 	table := t.alloc(size)
 	t.table(table).Size = size
 	t.table(table).Mask = n - 1
-	memory.StoreRel32(&t.table(table).Tag, rt.TagTable)
+	memory.StoreRel32(&t.table(table).Tag, layout.TagTable)
 	t.publish()
 	return table
 }
@@ -386,7 +386,7 @@ func (t *Tree) newTable(n uint32) uint32 {
 // insert adds node n to a table that has room for it. Readers may be probing.
 func (t *Tree) insert(table, n uint32) {
 	mask := t.table(table).Mask
-	hash := rt.Hash(t.node(n).Func)
+	hash := layout.Hash(t.node(n).Func)
 	for h := range mask + 1 {
 		if e := t.entry(table, (hash+h)&mask); *e == 0 {
 			t.table(table).Count++
@@ -403,7 +403,7 @@ func (t *Tree) ByEntry(cell uint32, entry uint64) uint32 {
 	if v == 0 {
 		return 0
 	}
-	if t.table(v).Tag != rt.TagTable {
+	if t.table(v).Tag != layout.TagTable {
 		return t.ifEntry(v, entry)
 	}
 	for i := uint32(0); i <= t.table(v).Mask; i++ {
@@ -417,7 +417,7 @@ func (t *Tree) ByEntry(cell uint32, entry uint64) uint32 {
 // meta returns the metadata of a node's function, or nil for one that has none.
 func (t *Tree) meta(n uint32) *layout.Meta {
 	id := &t.node(n).Func
-	if *id <= rt.BypassFunc || rt.IsMarked(*id) {
+	if *id <= layout.BypassFunc || layout.IsMarked(*id) {
 		return nil
 	}
 	return *(**layout.Meta)(unsafe.Pointer(id))
@@ -446,9 +446,9 @@ func (t *Tree) RecoverCell(n uint32) uint32 {
 // EnterFault creates a node for faults at pc in node parent. It returns 0 if
 // there is no room, or was none for the parent.
 func (t *Tree) EnterFault(parent uint32, pc uint64) uint32 {
-	if t.inSink(parent) || !t.room(rt.FaultSize, false) {
-		t.rec.Lost(rt.LostNodes)
+	if t.inSink(parent) || !t.room(layout.FaultSize, false) {
+		t.rec.Lost(layout.LostNodes)
 		return 0
 	}
-	return t.newNode(rt.FaultID(pc), parent, rt.NoCell, rt.FaultSize)
+	return t.newNode(layout.FaultID(pc), parent, layout.NoCell, layout.FaultSize)
 }

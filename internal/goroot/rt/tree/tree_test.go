@@ -10,7 +10,6 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory/memorytest"
 	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
 )
@@ -55,7 +54,7 @@ func newMachine(t testing.TB, size uint64, full bool) *machine {
 	rec.Init(unsafe.Pointer(&m.mem[0]), unsafe.Pointer(&known[0]), unsafe.Pointer(&m.funcs[0]), size,
 		8*uint64(len(m.funcs)))
 	m.tree.Init(rec, unsafe.Pointer(&m.mem[0]), unsafe.Pointer(&starts[0]), size, 1<<40, full)
-	m.ctx = CellOf(RootNode, rt.RootMain)
+	m.ctx = CellOf(RootNode, layout.RootMain)
 	return m
 }
 
@@ -98,18 +97,18 @@ func (m *machine) validate() (nodes int) {
 	for off := uint32(layout.HeaderSize); off < uint32(m.tree.Used()); {
 		size := uint32(0)
 		switch id := m.tree.node(off).Func; {
-		case id == rt.RootFunc:
+		case id == layout.RootFunc:
 			size = rootSize
-		case id == rt.OverflowFunc:
+		case id == layout.OverflowFunc:
 			size = overflowSize
-		case rt.IsMarked(id) && id < rt.FaultID(0):
-			size = rt.AmountSize
-		case rt.IsMarked(id):
-			size = rt.FaultSize
+		case layout.IsMarked(id) && id < layout.FaultID(0):
+			size = layout.AmountSize
+		case layout.IsMarked(id):
+			size = layout.FaultSize
 		case id&7 == 0 && byID[id] != nil:
 			size = byID[id].NodeSize
 			nodes++
-		case uint32(id) == rt.TagTable:
+		case uint32(id) == layout.TagTable:
 			size = m.tree.table(off).Size
 			m.validateTable(off)
 		default:
@@ -213,7 +212,7 @@ func TestHalves(t *testing.T) {
 			t.Errorf("cell %d leads to node %d, then to %d", k, first, again)
 		}
 		v := *m.tree.cell(CellOf(n, k))
-		if isTable := m.tree.table(v).Tag == rt.TagTable; isTable != (f == alike) {
+		if isTable := m.tree.table(v).Tag == layout.TagTable; isTable != (f == alike) {
 			t.Errorf("cell %d leads to a table: %t", k, isTable)
 		}
 	}
@@ -235,7 +234,7 @@ func TestTooPolymorphic(t *testing.T) {
 			t.Fatalf("%s: node %d of function %#x", f.name, node, m.tree.node(node).Func)
 		}
 	}
-	if lost := m.tree.rec.Header().Lost[rt.LostTables]; lost == 0 {
+	if lost := m.tree.rec.Header().Lost[layout.LostTables]; lost == 0 {
 		t.Error("no loss is counted")
 	}
 	m.validate()
@@ -295,7 +294,7 @@ func TestEdgeBudget(t *testing.T) {
 	if have := m.enter(f); have != n {
 		t.Errorf("node %d, want %d", have, n)
 	}
-	if lost := m.tree.rec.Header().Lost[rt.LostEdges]; lost != 1 {
+	if lost := m.tree.rec.Header().Lost[layout.LostEdges]; lost != 1 {
 		t.Errorf("%d edges are lost, want 1", lost)
 	}
 	m.validate()
@@ -323,7 +322,7 @@ func TestFoldedCellOfOther(t *testing.T) {
 func TestWrappersAreNotFolded(t *testing.T) {
 	m := newMachine(t, minTree, false)
 	w, f := m.function(1), m.function(1)
-	w.Flags |= rt.MetaFlagWrapper
+	w.Flags |= layout.MetaFlagWrapper
 	w1 := m.enter(w)
 	m.call(w1, 0)
 	nf := m.enter(f)
@@ -340,7 +339,7 @@ func TestWrappersAreNotFolded(t *testing.T) {
 func TestAdapters(t *testing.T) {
 	m := newMachine(t, minTree, false)
 	a, outer, middle, inner := m.function(1), m.function(1), m.function(1), m.function(1)
-	a.Flags |= rt.MetaFlagAdapter
+	a.Flags |= layout.MetaFlagAdapter
 	var first, last []uint32
 	for round := range 4 {
 		last = nil
@@ -371,9 +370,9 @@ func TestAdapters(t *testing.T) {
 func TestAdaptersAlone(t *testing.T) {
 	m := newMachine(t, minTree, false)
 	f, a, b, w := m.function(1), m.function(1), m.function(1), m.function(1)
-	a.Flags |= rt.MetaFlagAdapter
-	b.Flags |= rt.MetaFlagAdapter
-	w.Flags |= rt.MetaFlagWrapper
+	a.Flags |= layout.MetaFlagAdapter
+	b.Flags |= layout.MetaFlagAdapter
+	w.Flags |= layout.MetaFlagWrapper
 	m.call(m.enter(f), 0)
 	faults := map[uint32]uint32{}
 	for round := range 100 {
@@ -414,7 +413,7 @@ func TestBudget(t *testing.T) {
 	if m.enter(g) != o {
 		t.Error("an overflow node's callee of the same function is another node")
 	}
-	if m.tree.rec.Header().Lost[rt.LostNodes] == 0 {
+	if m.tree.rec.Header().Lost[layout.LostNodes] == 0 {
 		t.Error("no loss is counted")
 	}
 	m.validate()
@@ -457,7 +456,7 @@ func randomCalls(t testing.TB, seed uint64, steps int) {
 	for range 3 + r.IntN(30) {
 		f := m.function(1 + r.IntN(6))
 		if seed%3 == 0 && r.IntN(3) == 0 {
-			f.Flags |= rt.MetaFlagAdapter
+			f.Flags |= layout.MetaFlagAdapter
 		}
 	}
 	paths := map[string]uint32{} // reference: path of sites → node
@@ -470,7 +469,7 @@ func randomCalls(t testing.TB, seed uint64, steps int) {
 			continue
 		}
 		up := frame{node: RootNode, path: "/"}
-		k := rt.RootMain
+		k := layout.RootMain
 		if len(*s) > 0 {
 			up = (*s)[len(*s)-1]
 			k = r.IntN(up.f.cells)
@@ -508,11 +507,11 @@ func randomCalls(t testing.TB, seed uint64, steps int) {
 
 // folds tells whether a call of f is folded into one of its own further out, from where on path is what was called.
 func (m *machine) folds(f *meta, path string) bool {
-	if f.Flags&rt.MetaFlagAdapter == 0 {
+	if f.Flags&layout.MetaFlagAdapter == 0 {
 		return true
 	}
 	return !slices.ContainsFunc(m.metas, func(g *meta) bool {
-		return g.Flags&rt.MetaFlagAdapter == 0 && strings.Contains(path, ":"+g.name+"/")
+		return g.Flags&layout.MetaFlagAdapter == 0 && strings.Contains(path, ":"+g.name+"/")
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"cmd/compile/internal/ssagen"
 	"cmd/internal/obj"
 	"cmd/internal/obj/x86"
-	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
 	"unsafe"
 )
@@ -16,10 +15,10 @@ func stemmaGenValue(s *ssagen.State, v *ssa.Value) bool {
 	case ssa.OpStemmaCount:
 		p := s.Prog(x86.AINCQ)
 		p.To = obj.Addr{Type: obj.TYPE_MEM, Reg: v.Args[0].Reg(), Index: x86.REG_GS, Scale: 1,
-			Offset: rt.CounterBase + layout.CounterSize*v.AuxInt}
+			Offset: layout.CounterBase + layout.CounterSize*v.AuxInt}
 	case ssa.OpStemmaDiffers:
 		id := obj.Addr{Type: obj.TYPE_MEM, Reg: v.Args[0].Reg(),
-			Offset: rt.Base + int64(unsafe.Offsetof(layout.Node{}.Func))}
+			Offset: layout.Base + int64(unsafe.Offsetof(layout.Node{}.Func))}
 		x86.StemmaCompare(s.Prog(x86.ACMPL), id, v.Aux.(*obj.LSym))
 	case ssa.OpStemmaDue:
 		p := s.Prog(x86.ADECQ)
@@ -29,7 +28,7 @@ func stemmaGenValue(s *ssagen.State, v *ssa.Value) bool {
 		p.From = obj.Addr{Type: obj.TYPE_MEM, Name: obj.NAME_EXTERN, Sym: v.Aux.(*obj.LSym)}
 		p.To = obj.Addr{Type: obj.TYPE_REG, Reg: x86.REG_R12}
 		p = s.Prog(obj.ACALL)
-		p.To = obj.Addr{Type: obj.TYPE_MEM, Name: obj.NAME_EXTERN, Sym: ssagen.StemmaSlowSym(rt.EnterAux)}
+		p.To = obj.Addr{Type: obj.TYPE_MEM, Name: obj.NAME_EXTERN, Sym: ssagen.StemmaSlowSym(layout.EnterAux)}
 	default:
 		return false
 	}

@@ -3,7 +3,6 @@ package liveness
 import (
 	"cmd/compile/internal/ir"
 	"cmd/compile/internal/ssa"
-	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
 	"slices"
 )
@@ -140,7 +139,7 @@ func stemmaEntering(f *ssa.Func) map[*ssa.Block]bool {
 // path returns it. With the checker there is the slow path alone.
 func stemmaTakesWord(v *ssa.Value) bool {
 	return v.Op == ssa.OpAMD64MOVQload && stemmaIsContext(v) ||
-		v.Op == ssa.OpAMD64LoweredWB && v.AuxInt == rt.EnterAux
+		v.Op == ssa.OpAMD64LoweredWB && v.AuxInt == layout.EnterAux
 }
 
 // stemmaIsSlot reports whether v loads or stores the slot of the frame.

@@ -3,7 +3,7 @@ package ssa
 import (
 	"cmd/compile/internal/types"
 	"cmd/internal/obj"
-	rt "internal/runtime/stemma"
+	rec "internal/runtime/stemma/layout"
 	"strings"
 	"unsafe"
 )
@@ -146,7 +146,7 @@ func stemmaIsAddition(v *Value) bool {
 // instrumented function, which is laid out last, out of the way.
 func stemmaIsSlow(b *Block) bool {
 	for _, v := range b.Values {
-		if v.Op == OpStemmaEnter || v.Op == OpAMD64LoweredWB && v.AuxInt == rt.EnterAux {
+		if v.Op == OpStemmaEnter || v.Op == OpAMD64LoweredWB && v.AuxInt == rec.EnterAux {
 			return true
 		}
 	}

@@ -6,7 +6,8 @@ package ssa
 // instruction of in the place of a call: an atomic operation, or a vector that is loaded or stored, faults by itself.
 //
 // A program that has called debug.SetPanicOnFault may recover from a fault at any address. To share no counter across
-// any load would take 2 % more instructions for a call; so the runtime counts these faults as a loss (rt.LostFaults).
+// any load would take 2 % more instructions for a call; so the runtime counts these faults as a loss
+// (layout.LostFaults).
 
 // StemmaMayLeave reports whether execution may leave the function at v. What is not known to stay may leave.
 func StemmaMayLeave(v *Value) bool {

@@ -6,7 +6,6 @@ import (
 	"cmd/compile/internal/types"
 	"cmd/internal/src"
 	"container/heap"
-	rt "internal/runtime/stemma"
 	rec "internal/runtime/stemma/layout"
 	"strings"
 )
@@ -120,7 +119,7 @@ func stemmaIsSlowGeneric(b *Block) bool {
 
 // stemmaCallsSlow reports whether v calls the slow path, or finds the place of the context, before the back end.
 func stemmaCallsSlow(v *Value) bool {
-	return v.Op == OpStemmaEnter || v.Op == OpWB && v.AuxInt >= rt.EnterAux
+	return v.Op == OpStemmaEnter || v.Op == OpWB && v.AuxInt >= rec.EnterAux
 }
 
 // A stemmaEdge is an edge that the tree may get: from a block that is not in it to one that is.

@@ -14,7 +14,6 @@ import (
 	"cmd/internal/obj"
 	"cmd/internal/src"
 	"internal/abi"
-	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
 	"sync"
 )
@@ -175,7 +174,7 @@ func (s *state) stemmaCallSlow(sym *obj.LSym) *ssa.Value {
 		return s.newValue2A(ssa.OpStemmaEnter, tuple, sym, s.variable(stemmaNodeVar, word), s.mem())
 	}
 	s.store(word, s.stemmaG(layout.GFunc), s.newValue1A(ssa.OpAddr, word, sym, s.sb))
-	return s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), rt.EnterAux, s.mem())
+	return s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), layout.EnterAux, s.mem())
 }
 
 // stemmaSaveNode stores the node in the frame, as deferBits are stored: in a
@@ -244,10 +243,10 @@ func (s *state) stemmaCall(n *ir.CallExpr, k callKind, callee *obj.LSym) *obj.LS
 		}
 		return callee
 	}
-	name, kind := "", rt.SiteCall
+	name, kind := "", layout.SiteCall
 	switch {
 	case k == callGo:
-		kind = rt.SiteGo
+		kind = layout.SiteGo
 	default:
 		name, kind = stemmaCallee(n)
 	}
@@ -266,8 +265,8 @@ func (s *state) stemmaDeferCall(n *ir.CallExpr) {
 		return
 	}
 	name, kind := stemmaCallee(n)
-	if kind == rt.SiteCall {
-		kind = rt.SiteDefer
+	if kind == layout.SiteCall {
+		kind = layout.SiteDefer
 	}
 	call := s.f.NumValues() - 1 // the call was made just now; only its arguments are missing
 	s.stemmaSite(name, kind)
@@ -309,7 +308,7 @@ func (s *state) stemmaPasses() bool {
 // up. There it must not touch what R14 points to, so it asks the runtime for the place.
 func (s *state) stemmaFindPlace() {
 	word := types.Types[types.TUINTPTR]
-	find := s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), rt.PlaceAux, s.mem())
+	find := s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), layout.PlaceAux, s.mem())
 	s.stemma.place = s.newValue1(ssa.OpSelect0, word, find)
 	s.stemma.found = s.newValue1(ssa.OpSelect1, types.TypeMem, find)
 	s.vars[memVar] = s.stemma.found
@@ -347,10 +346,10 @@ func (s *state) stemmaSeal() {
 	stemmaEngine().seal(s)
 	if s.stemma.called {
 		s.stemma.meta.slot = true
-		s.curfn.LSym.Func().FuncFlag |= rt.FuncFlagSlot
+		s.curfn.LSym.Func().FuncFlag |= layout.FuncFlagSlot
 		return
 	}
-	s.curfn.LSym.Func().FuncFlag |= rt.FuncFlagLeaf
+	s.curfn.LSym.Func().FuncFlag |= layout.FuncFlagLeaf
 	for _, b := range []*ssa.Block{s.stemma.entry, s.stemma.bound} {
 		if b != nil {
 			b.SetControl(s.f.ConstBool(types.Types[types.TBOOL], false)) // never take the slow path
@@ -382,16 +381,16 @@ func (s *state) stemmaFinish() {
 	s.stemma.meta.publish()
 }
 
-var _ [rt.FuncFlagSlot & (abi.FuncFlagTopFrame | abi.FuncFlagSPWrite | abi.FuncFlagAsm)]struct{} = [0]struct{}{}
-var _ [rt.FuncFlagAdapter & (abi.FuncFlagTopFrame | abi.FuncFlagSPWrite | abi.FuncFlagAsm)]struct{} = [0]struct{}{}
+var _ [layout.FuncFlagSlot & (abi.FuncFlagTopFrame | abi.FuncFlagSPWrite | abi.FuncFlagAsm)]struct{} = [0]struct{}{}
+var _ [layout.FuncFlagAdapter & (abi.FuncFlagTopFrame | abi.FuncFlagSPWrite | abi.FuncFlagAsm)]struct{} = [0]struct{}{}
 
 // StemmaEnterAux marks an SSA value WB that calls [StemmaSlowSym]; those of more do so too.
-const StemmaEnterAux = rt.EnterAux
+const StemmaEnterAux = layout.EnterAux
 
 // StemmaSlowSym is what a value WB with this auxiliary number calls: the slow path of
 // function entry, or what finds the place of the context.
 func StemmaSlowSym(aux int64) *obj.LSym {
-	if aux == rt.PlaceAux {
+	if aux == layout.PlaceAux {
 		return base.Ctxt.LookupABI("runtime.stemmaPlace", obj.ABIInternal)
 	}
 	name := stemmaEngine().slow

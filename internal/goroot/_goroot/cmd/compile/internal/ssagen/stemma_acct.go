@@ -20,7 +20,6 @@ import (
 	"cmd/compile/internal/types"
 	"cmd/internal/obj"
 
-	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
 )
 
@@ -76,7 +75,7 @@ func (s *state) stemmaCallSampler() {
 	if stemmaOptions.engine == stemmaAcctFunc {
 		s.store(word, s.stemmaG(layout.GFunc), s.newValue1A(ssa.OpAddr, word, s.stemma.meta.data, s.sb))
 	}
-	call := s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), rt.EnterAux, s.mem())
+	call := s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), layout.EnterAux, s.mem())
 	s.vars[memVar] = s.newValue1(ssa.OpSelect1, types.TypeMem, call)
 }
 

@@ -2,11 +2,11 @@ package ssagen
 
 import (
 	"cmd/compile/internal/ir"
-	rt "internal/runtime/stemma"
+	"internal/runtime/stemma/layout"
 )
 
 // stemmaAdapters has the functions whose body is one call, of what their caller has given them: http.HandlerFunc's
-// ServeHTTP, say. Recursion is not folded at them, see package rt. For each it has the variable that it calls, or a
+// ServeHTTP, say. Recursion is not folded at them, see package layout. For each it has the variable that it calls, or a
 // part of which.
 //
 // They are found when their bodies are read, before anything is inlined, so that a profile makes no difference. That
@@ -71,6 +71,6 @@ func stemmaIsAdapter(fn *ir.Func) bool {
 // stemmaMarkAdapter tells the runtime of an adapter, whatever is compiled into it.
 func stemmaMarkAdapter(fn *ir.Func) {
 	if stemmaIsAdapter(fn) {
-		fn.LSym.Func().FuncFlag |= rt.FuncFlagAdapter
+		fn.LSym.Func().FuncFlag |= layout.FuncFlagAdapter
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"cmd/internal/obj"
 	"sort"
 
-	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
 	"unsafe"
 )
@@ -36,17 +35,17 @@ func (s *state) stemmaEncodedSite(name string, kind int) {
 		return
 	}
 	m := s.stemma.meta
-	if kind != rt.SiteNative || stemmaOptions.natives {
+	if kind != layout.SiteNative || stemmaOptions.natives {
 		s.stemma.called = true
 	}
 	site := stemmaSite{kind: kind, pos: s.peekPos(), callee: name}
 	switch kind {
-	case rt.SiteNative:
-	case rt.SiteGo:
+	case layout.SiteNative:
+	case layout.SiteGo:
 		stemmaEngine().leave(s, noCell) // the context itself
 	default:
 		site.cell = m.newCell()
-		m.dynamic = append(m.dynamic, name == "" || kind != rt.SiteCall && kind != rt.SiteDefer)
+		m.dynamic = append(m.dynamic, name == "" || kind != layout.SiteCall && kind != layout.SiteDefer)
 		stemmaEngine().leave(s, site.cell-1)
 	}
 	s.stemmaMark(len(m.sites))
@@ -72,7 +71,7 @@ func (s *state) stemmaHereSite(name string) {
 	s.stemmaLeaveWord(noCell)
 	s.stemma.fresh = nil
 	s.stemmaMark(len(m.sites))
-	m.sites = append(m.sites, stemmaSite{kind: rt.SiteNative, pos: s.peekPos(), callee: name})
+	m.sites = append(m.sites, stemmaSite{kind: layout.SiteNative, pos: s.peekPos(), callee: name})
 }
 
 // noCell stands for an addition of nothing.
@@ -156,7 +155,7 @@ func stemmaNoteSite(s *State, v *ssa.Value, site int) {
 		return
 	}
 	p := s.Prog(obj.APCDATA)
-	p.From.SetConst(rt.PCDataSite)
+	p.From.SetConst(layout.PCDataSite)
 	p.To.SetConst(int64(site))
 }
 

@@ -34,7 +34,6 @@ import (
 	"cmd/compile/internal/types"
 	"slices"
 
-	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
 	"unsafe"
 )
@@ -70,11 +69,11 @@ func (s *state) stemmaFindNode() {
 	release := s.stemmaHoldContext()
 	cell := s.rawLoad(word, s.stemmaG(layout.GCtx))
 	child := s.newValue1(ssa.OpZeroExt32to64, word,
-		s.rawLoad(types.Types[types.TUINT32], s.stemmaAddr(types.Types[types.TUINT32], cell, rt.Base)))
+		s.rawLoad(types.Types[types.TUINT32], s.stemmaAddr(types.Types[types.TUINT32], cell, layout.Base)))
 	s.vars[stemmaNodeVar] = child
 	if base.Ctxt.Flag_shared || base.Ctxt.IsFIPS() {
 		meta := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.sym, s.sb)
-		have := s.rawLoad(word, s.stemmaAddr(word, child, rt.Base+int64(unsafe.Offsetof(layout.Node{}.Func))))
+		have := s.rawLoad(word, s.stemmaAddr(word, child, layout.Base+int64(unsafe.Offsetof(layout.Node{}.Func))))
 		release()
 		s.stemmaSlowIf(s.newValue2(ssa.OpNeq64, types.Types[types.TBOOL], have, meta), s.stemma.meta.sym)
 		return
@@ -126,7 +125,7 @@ func (s *state) stemmaTreeSite(name string, kind int) {
 		s.stemmaMark(noSite)
 		s.stemmaAllocSite(name)
 		return
-	case rt.SiteNative, rt.SitePanic, rt.SiteUnknown:
+	case layout.SiteNative, layout.SitePanic, layout.SiteUnknown:
 		s.stemma.meta.counters++
 		site.counter = s.stemma.meta.counters
 		s.stemmaCount(site.counter - 1)
@@ -154,7 +153,7 @@ func (s *state) stemmaAllocSite(name string) {
 	cell := s.stemma.meta.newCell()
 	s.stemmaLeaveCell(cell - 1)
 	s.stemma.meta.sites = append(s.stemma.meta.sites,
-		stemmaSite{kind: rt.SiteCall, pos: s.peekPos(), callee: name, cell: cell})
+		stemmaSite{kind: layout.SiteCall, pos: s.peekPos(), callee: name, cell: cell})
 }
 
 // stemmaInlined counts an inlined call. Marks that nothing can separate share a counter; marks at the very
@@ -237,7 +236,7 @@ func (s *state) stemmaSealTree() {
 func (s *state) stemmaRecoverSite() int {
 	cell := s.stemma.meta.newCell()
 	s.stemma.meta.sites = append(s.stemma.meta.sites, stemmaSite{
-		kind: rt.SiteDeferReturn, pos: s.curfn.Endlineno, callee: "runtime.deferreturn", cell: cell,
+		kind: layout.SiteDeferReturn, pos: s.curfn.Endlineno, callee: "runtime.deferreturn", cell: cell,
 	})
 	return cell
 }

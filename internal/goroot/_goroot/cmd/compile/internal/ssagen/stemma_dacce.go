@@ -36,7 +36,6 @@ import (
 	"cmd/compile/internal/types"
 	"cmd/internal/obj"
 
-	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
 	"unsafe"
 )
@@ -95,7 +94,9 @@ func (s *state) stemmaLoadWord() *ssa.Value {
 }
 
 // stemmaUnknownWord returns the word of which nothing is known.
-func (s *state) stemmaUnknownWord() *ssa.Value { return s.stemmaWord(rt.KeyUnknown << rt.WordKey) }
+func (s *state) stemmaUnknownWord() *ssa.Value {
+	return s.stemmaWord(layout.KeyUnknown << layout.WordKey)
+}
 
 // emitData emits the function's addition values: as long as it was not entered,
 // everything leads to the slow path.
@@ -103,9 +104,9 @@ func (m *stemmaMeta) emitData() {
 	x := m.data
 	m.emitHead()
 	for i, dynamic := range m.dynamic {
-		av := uint64(rt.KeyUnknown << rt.WordKey)
+		av := uint64(layout.KeyUnknown << layout.WordKey)
 		if dynamic {
-			av |= rt.Dynamic
+			av |= layout.Dynamic
 		}
 		objw.Uintptr(x, layout.FuncDataSize+layout.AVSize*i, av)
 	}

@@ -46,7 +46,6 @@ import (
 	"cmd/compile/internal/types"
 	"cmd/internal/obj"
 
-	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
 	"unsafe"
 )
@@ -94,7 +93,7 @@ func (s *state) stemmaFindPair() {
 	s.startBlock(slow)
 	s.vars[memVar] = s.newValue1Apos(ssa.OpVarLive, types.TypeMem, s.stemma.slot, s.mem(), false)
 	s.store(word, s.stemmaG(layout.GFunc), data)
-	call := s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), rt.EnterAux, s.mem())
+	call := s.newValue1I(ssa.OpWB, types.NewTuple(word, types.TypeMem), layout.EnterAux, s.mem())
 	s.vars[stemmaNodeVar] = s.newValue1(ssa.OpSelect0, u64, call)
 	s.vars[memVar] = s.newValue1(ssa.OpSelect1, types.TypeMem, call)
 	s.endBlock().AddEdgeTo(done)

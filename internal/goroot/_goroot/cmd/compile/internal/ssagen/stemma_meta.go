@@ -18,7 +18,6 @@ import (
 	"cmd/internal/obj"
 	"cmd/internal/objabi"
 	"cmd/internal/src"
-	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
 	"unsafe"
 )
@@ -156,7 +155,7 @@ func stemmaCallsOften(fn *ir.Func) bool {
 	ir.VisitList(fn.Body, func(n ir.Node) {
 		switch n.Op() {
 		case ir.OCALLFUNC, ir.OCALLINTER:
-			if _, kind := stemmaCallee(n.(*ir.CallExpr)); kind != 0 && kind != rt.SiteNative {
+			if _, kind := stemmaCallee(n.(*ir.CallExpr)); kind != 0 && kind != layout.SiteNative {
 				calls++
 			}
 		case ir.OFOR, ir.OINLMARK, ir.OINLCALL, ir.ODEFER, ir.OGO:
@@ -170,7 +169,7 @@ func stemmaCallsOften(fn *ir.Func) bool {
 // the kind of site that such a call is.
 func stemmaCallee(n *ir.CallExpr) (name string, kind int) {
 	if n.Op() != ir.OCALLFUNC || n.Fun.Op() != ir.ONAME || n.Fun.(*ir.Name).Class != ir.PFUNC {
-		return "", rt.SiteCall
+		return "", layout.SiteCall
 	}
 	fn := n.Fun.(*ir.Name)
 	name = fn.Linksym().Name
@@ -178,15 +177,15 @@ func stemmaCallee(n *ir.CallExpr) (name string, kind int) {
 	case fn.Sym().Pkg == ir.Pkgs.Runtime || fn.Sym().Pkg.Path == "runtime":
 		return stemmaRuntimeCallee(name)
 	case stemmaNative[fn.Sym().Pkg.Path]:
-		return name, rt.SiteNative
+		return name, layout.SiteNative
 	case fn.Func != nil && fn.Func.Pragma&StemmaBodyless != 0:
-		return name, rt.SiteUnknown
+		return name, layout.SiteUnknown
 	case fn.Func != nil && fn.Func.Pragma&ir.CgoUnsafeArgs != 0:
-		return name, rt.SitePanic // a call of C: its Go side has ABI0, and is left alone
+		return name, layout.SitePanic // a call of C: its Go side has ABI0, and is left alone
 	case fn.Func != nil && stemmaMustNotSplit(fn.Func):
-		return name, rt.SitePanic
+		return name, layout.SitePanic
 	}
-	return name, rt.SiteCall
+	return name, layout.SiteCall
 }
 
 // StemmaBodyless marks, in export data, a function that is declared without a
@@ -198,13 +197,13 @@ const StemmaBodyless ir.PragmaFlag = 1 << 15
 func stemmaRuntimeCallee(name string) (string, int) {
 	short, ok := strings.CutPrefix(name, "runtime.")
 	if !ok {
-		return name, rt.SiteNative
+		return name, layout.SiteNative
 	}
 	switch short {
 	case "gopanic", "Goexit":
-		return name, rt.SitePanic
+		return name, layout.SitePanic
 	case "deferreturn":
-		return name, rt.SiteDeferReturn
+		return name, layout.SiteDeferReturn
 	case "newproc":
 		return name, 0 // stemmaCall has made the site
 	case "deferproc", "deferprocStack", "deferprocat", "deferrangefunc", "throw", "fatal",
@@ -217,14 +216,14 @@ func stemmaRuntimeCallee(name string) (string, int) {
 		return name, 0
 	case strings.HasPrefix(short, "mallocgcSmall"), strings.HasPrefix(short, "mallocgcTiny"),
 		strings.HasPrefix(short, "mallocTiny"):
-		return "runtime.newobject", rt.SiteNative // newobject, specialised by size class
+		return "runtime.newobject", layout.SiteNative // newobject, specialised by size class
 	}
-	return name, rt.SiteNative
+	return name, layout.SiteNative
 }
 
 // stemmaLeavesCell reports whether a call leaves a cell: of natives where the runtime must know it.
 func stemmaLeavesCell(name string, kind int) bool {
-	return kind != rt.SiteNative || stemmaOptions.alloc || stemmaOptions.wait && stemmaMayWait(name)
+	return kind != layout.SiteNative || stemmaOptions.alloc || stemmaOptions.wait && stemmaMayWait(name)
 }
 
 // stemmaMayWait reports whether a native of the runtime parks its goroutine on behalf of the program: those that the
@@ -248,7 +247,7 @@ type stemmaSite struct {
 	cell, counter int
 }
 
-// A stemmaMeta is the metadata of one function, see package rt.
+// A stemmaMeta is the metadata of one function, see package layout.
 type stemmaMeta struct {
 	fn       *ir.Func
 	sym      *obj.LSym
@@ -416,18 +415,18 @@ func stemmaAlign(sym *obj.LSym, n int64) {
 
 func (m *stemmaMeta) flags() (f uint32) {
 	if !base.Ctxt.Flag_shared {
-		f |= rt.MetaFlagNear
+		f |= layout.MetaFlagNear
 	}
 	if m.fn.ABIWrapper() {
-		f |= rt.MetaFlagAsm
+		f |= layout.MetaFlagAsm
 	} else if m.fn.LSym.Wrapper() { // also reflect.callReflect
-		f |= rt.MetaFlagWrapper
+		f |= layout.MetaFlagWrapper
 	}
 	if m.slot {
-		f |= rt.MetaFlagSlot
+		f |= layout.MetaFlagSlot
 	}
 	if stemmaIsAdapter(m.fn) {
-		f |= rt.MetaFlagAdapter
+		f |= layout.MetaFlagAdapter
 	}
 	return f
 }
@@ -458,7 +457,7 @@ func stemmaPlaceOf(pos src.XPos) stemmaPlace {
 	return stemmaPlace{p.Base().InliningIndex(), p.AbsFilename(), int(p.RelLine())}
 }
 
-// blob describes the function, as package rt says.
+// blob describes the function, as package layout says.
 func (m *stemmaMeta) blob() []byte {
 	files, fileIdx := []int{}, map[string]int{}
 	file := func(name string) int {

@@ -15,7 +15,6 @@ import (
 	"cmd/compile/internal/typecheck"
 	"cmd/compile/internal/types"
 	"cmd/internal/obj"
-	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
 	"strings"
 )
@@ -99,7 +98,7 @@ func stemmaCallsNative(fn *ir.Func) bool {
 			return false
 		}
 		_, kind := stemmaCallee(n.(*ir.CallExpr))
-		return kind == rt.SiteNative || kind == rt.SiteUnknown || kind == rt.SitePanic
+		return kind == layout.SiteNative || kind == layout.SiteUnknown || kind == layout.SitePanic
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"cmd/compile/internal/types"
 	"cmd/internal/hash"
 	"encoding/binary"
-	rt "internal/runtime/stemma"
 	"internal/runtime/stemma/layout"
 )
 
@@ -32,7 +31,7 @@ func (s *state) stemmaFindHash() {
 
 // stemmaHashedSite emits a call site. Natives have none.
 func (s *state) stemmaHashedSite(name string, kind int) {
-	if kind == rt.SiteNative {
+	if kind == layout.SiteNative {
 		kind = 0
 	}
 	s.stemmaEncodedSite(name, kind)

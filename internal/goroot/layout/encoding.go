@@ -1,6 +1,4 @@
-package rt
-
-import "github.com/stemma-go/stemma/internal/goroot/layout"
+package layout
 
 // The layout of calling context encoding (engines dacce and pcce).
 //
@@ -58,7 +56,7 @@ const (
 )
 
 // ContextsSize is the size of the two pages of cce.
-const ContextsSize = layout.HeaderSize + layout.ContextsHeaderSize
+const ContextsSize = HeaderSize + ContextsHeaderSize
 
 // PushStep is the unit in which pushes are counted.
 const PushStep = 1024
@@ -107,8 +105,8 @@ const (
 )
 
 const (
-	_ = -(1<<PCEntryLog ^ layout.PCEntrySize)
-	_ = -(1<<StackEntryLog ^ layout.StackEntrySize)
+	_ = -(1<<PCEntryLog ^ PCEntrySize)
+	_ = -(1<<StackEntryLog ^ StackEntrySize)
 )
 
 // InternedBytes is how many bytes the file nodes may have.

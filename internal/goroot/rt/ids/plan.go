@@ -1,10 +1,9 @@
-package contexts
+package ids
 
 import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
 )
 
@@ -112,12 +111,12 @@ type planEdge struct {
 	loop            bool // closes a loop
 }
 
-const maxGroups = rt.NumKeys
+const maxGroups = layout.NumKeys
 
 const halfLife = 8e9 // nanoseconds, see Snapshot
 
 func (p *plan) init(c *Dacce) {
-	p.c, p.maxNum, p.softNum, p.numKeys = c, rt.MaxNum, 1<<22, rt.NumKeys
+	p.c, p.maxNum, p.softNum, p.numKeys = c, layout.MaxNum, 1<<22, layout.NumKeys
 	p.numFuncs, p.level = 1, -1
 	planSlice(p, &p.class, byClass)
 	for _, s := range [...]*[]uint32{&p.next, &p.group, &p.key} {
@@ -163,7 +162,7 @@ func (p *plan) entries(by planBy, funcs, sites uint32) uint32 {
 	case byVertex:
 		return funcs + min(funcs, maxGroups)
 	}
-	return rt.NumKeys
+	return layout.NumKeys
 }
 
 // room makes room for a plan for so many functions and sites.
@@ -205,7 +204,7 @@ func (c *Dacce) Snapshot(now uint64) {
 		if e.hits != 0 {
 			// A product of more than 64 bits is as good as infinite.
 			rate := min(e.hits, 1<<33) * 1e9 / passed
-			if c.calls[e.site].add == rt.NoAddition {
+			if c.calls[e.site].add == layout.NoAddition {
 				weight /= 2 // of an edge that is encoded, a loop, only what goes beyond its ids was counted
 			}
 			weight = max(rate, weight, 1)
@@ -377,7 +376,7 @@ func (p *plan) collectEdges() {
 	p.numEdges = 0
 	var count [66]uint32
 	for s := range p.numSites {
-		p.add[s] = rt.NoAddition
+		p.add[s] = layout.NoAddition
 		st := &p.c.calls[s]
 		if st.first == 0 || st.first >= p.numFuncs {
 			continue
@@ -646,10 +645,10 @@ func (p *plan) numberEdges(most uint64) {
 	for i := range p.numEdges {
 		e := &p.edges[i]
 		if e.loop && uint64(p.add[e.site])+uint64(p.num[e.from]) >= p.maxNum {
-			p.add[e.site] = rt.NoAddition
+			p.add[e.site] = layout.NoAddition
 		}
 		switch {
-		case p.add[e.site] == rt.NoAddition:
+		case p.add[e.site] == layout.NoAddition:
 			p.back++
 			p.Cost += p.weight[e.site]
 		case e.loop:
@@ -666,7 +665,7 @@ func (p *plan) numberVertex(n uint32, sum uint64) uint64 {
 	for i := p.in[n]; i != 0; i = p.edges[i-1].inNext {
 		e := &p.edges[i-1]
 		need := uint64(p.num[e.from])
-		p.add[e.site] = rt.NoAddition
+		p.add[e.site] = layout.NoAddition
 		if sum > p.softNum && most == unknown {
 			total := seen
 			for i := i; i != 0; i = p.edges[i-1].inNext {
@@ -693,7 +692,7 @@ func (p *plan) numberLoop(n uint32, sum, most uint64) uint64 {
 		return sum
 	}
 	e := &p.edges[p.loop[n]-1]
-	p.add[e.site] = rt.NoAddition
+	p.add[e.site] = layout.NoAddition
 	begin := max(sum, 1)
 	end := min(begin*p.levels(e, most), p.maxNum-1)
 	if end <= begin {
@@ -731,7 +730,7 @@ func (c *Dacce) Write(now uint64) bool {
 	for i := range p.numEdges {
 		e := &p.edges[i]
 		old := &c.calls[e.site]
-		if old.add == p.add[e.site] && (old.add == rt.NoAddition || old.target == p.target(e)) {
+		if old.add == p.add[e.site] && (old.add == layout.NoAddition || old.target == p.target(e)) {
 			continue
 		}
 		target := uint64(p.target(e))
@@ -755,21 +754,21 @@ func (c *Dacce) Publish() {
 	for f := uint32(1); f < p.numFuncs; f++ {
 		c.codes[f] = code{p.key[f], p.num[f]}
 		d := dataAt(c.funcs[f].data)
-		d.Key, d.Limit = uint64(p.key[f])<<rt.WordKey, uint64(p.num[f])<<rt.WordID
+		d.Key, d.Limit = uint64(p.key[f])<<layout.WordKey, uint64(p.num[f])<<layout.WordID
 	}
 	encoded := uint64(0)
 	for i := range p.numEdges {
 		e := &p.edges[i]
 		s := &c.calls[e.site]
 		s.add, s.target = p.add[e.site], p.target(e)
-		av := uint64(rt.KeyPush) << rt.WordKey
-		if s.add != rt.NoAddition {
+		av := uint64(layout.KeyPush) << layout.WordKey
+		if s.add != layout.NoAddition {
 			encoded++
 			key := s.target
 			if e.to < p.numFuncs {
 				key = p.key[e.to]
 			}
-			av = uint64(key)<<rt.WordKey | uint64(s.add)<<rt.WordID
+			av = uint64(key)<<layout.WordKey | uint64(s.add)<<layout.WordID
 		}
 		*word(c.av(e.site)) = av
 	}
@@ -814,7 +813,7 @@ func (w *epochWriter) at(n uint64) unsafe.Pointer {
 
 // end publishes the record.
 func (w *epochWriter) end(funcs, sites uint32) bool {
-	if w.full || w.c.Epoch()+1 >= 1<<rt.IDEpochBits {
+	if w.full || w.c.Epoch()+1 >= 1<<layout.IDEpochBits {
 		return false
 	}
 	rec := (*layout.Epoch)(w.c.epochs.At(w.begin))

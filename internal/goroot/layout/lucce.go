@@ -1,4 +1,4 @@
-package rt
+package layout
 
 // The layout of engine lucce.
 //

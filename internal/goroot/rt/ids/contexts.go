@@ -1,11 +1,10 @@
 // Package contexts encodes calling contexts as IDs, by dacce and by lucce.
-package contexts
+package ids
 
 import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
 	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
 )
@@ -65,22 +64,22 @@ const (
 // Sizes of the memory that Init needs, in bytes. PCSize stays, interned entries and mem are spans.
 const (
 	ArenaSize = 1 << 32
-	PCSize    = layout.PCEntrySize << rt.PCBits
+	PCSize    = layout.PCEntrySize << layout.PCBits
 )
 
 // Init makes c describe contexts in head, of ContextsSize bytes, of which rec writes the first
 // page, and in interned, the file nodes. All memory is zero; the sizes are divided by 1<<shift.
 func (c *Contexts) Init(rec *recorder.Recorder, head, interned, pcs, mem unsafe.Pointer, text uint64, shift uint) {
 	*c = Contexts{rec: rec, head: head, pcs: pcs, text: text, internedUsed: 1,
-		maxNum:      rt.InternedBytes / layout.InternedSize,
-		internedMem: memory.NewSpan(interned, rt.InternedBytes>>shift),
+		maxNum:      layout.InternedBytes / layout.InternedSize,
+		internedMem: memory.NewSpan(interned, layout.InternedBytes>>shift),
 		mem:         memory.Arena{Span: memory.NewSpan(mem, ArenaSize>>shift)}}
-	rec.Header().Flags |= rt.HdrFlagCce
+	rec.Header().Flags |= layout.HdrFlagCce
 	c.Header().Text, c.Header().NodesUsed = text, 1
 	c.max = limits{scaled(maxFuncs, shift), scaled(maxSites, shift)}
 	c.funcs = tableOf[fun](&c.mem, &c.funcMem, c.max.funcs)
 	c.sites = tableOf[site](&c.mem, &c.siteMem, c.max.sites)
-	c.recent = c.mem.Array(rt.InternedBytes/layout.InternedSize>>shift, unsafe.Sizeof(*c.recentOn(0)))
+	c.recent = c.mem.Array(layout.InternedBytes/layout.InternedSize>>shift, unsafe.Sizeof(*c.recentOn(0)))
 	needs(&c.funcMem, c.funcs, 1)
 	c.numFuncs = 1
 	c.internedRoom(0)
@@ -238,7 +237,7 @@ func (c *Contexts) ID(f uint32) uint64 { return dataAt(c.funcs[f].data).Func }
 func (c *Contexts) BeginPCs(f, size, n uint32) (w PCsWriter) {
 	w.w = c.rec.NewRecord()
 	if p := w.w.At(layout.PCsRecordSize); p != nil {
-		*(*layout.PCsRecord)(p) = layout.PCsRecord{Kind: rt.RecPCs, ID: c.ID(f), Entry: uint64(c.funcs[f].entry),
+		*(*layout.PCsRecord)(p) = layout.PCsRecord{Kind: layout.RecPCs, ID: c.ID(f), Entry: uint64(c.funcs[f].entry),
 			Size: size, Pairs: n}
 	}
 	return w
@@ -284,7 +283,7 @@ func (c *Contexts) av(s uint32) uintptr {
 // LearnPC tells the assembly about a return address: the site of f, or, if f is
 // nil, that the function passes contexts through.
 func (c *Contexts) LearnPC(pc uintptr, f *Frame) {
-	if c.numPC >= 1<<rt.PCBits/2 {
+	if c.numPC >= 1<<layout.PCBits/2 {
 		return
 	}
 	var av, s uint64
@@ -311,13 +310,13 @@ func (c *Contexts) LearnPC(pc uintptr, f *Frame) {
 
 //go:nosplit
 func (c *Contexts) pcEntry(h uint32) *layout.PCEntry {
-	return (*layout.PCEntry)(unsafe.Add(c.pcs, uintptr(h%(1<<rt.PCBits))*layout.PCEntrySize))
+	return (*layout.PCEntry)(unsafe.Add(c.pcs, uintptr(h%(1<<layout.PCBits))*layout.PCEntrySize))
 }
 
 // PCHash is where the probe for a return address begins.
 //
 //go:nosplit
-func PCHash(pc uintptr) uint32 { return uint32(uint64(pc) * rt.PCMul >> (64 - rt.PCBits)) }
+func PCHash(pc uintptr) uint32 { return uint32(uint64(pc) * layout.PCMul >> (64 - layout.PCBits)) }
 
 // LookupPC returns what LearnPC has told about pc: the index of the site, or
 // that pc is passed through. ok is false if nothing is known.

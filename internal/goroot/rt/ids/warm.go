@@ -1,10 +1,9 @@
-package contexts
+package ids
 
 import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 )
 
 // A Warm file is a call graph from which calling context encoding starts. It holds
@@ -29,7 +28,7 @@ func OpenWarm(p unsafe.Pointer, size uint64, text, low, high uintptr) (w Warm, o
 		return w, false
 	}
 	h := (*layout.WarmHeader)(p)
-	if h.Magic != rt.WarmMagic || h.Version != rt.WarmVersion ||
+	if h.Magic != layout.WarmMagic || h.Version != layout.WarmVersion ||
 		size != layout.WarmHeaderSize+uint64(h.Funcs)*layout.WarmFuncSize+uint64(h.Edges)*layout.WarmEdgeSize {
 		return w, false
 	}
@@ -93,11 +92,11 @@ func (c *Dacce) WarmUp(w *Warm) {
 // is pushed, without a way through the slow path.
 func (c *Dacce) Fix() {
 	c.fixed = true
-	c.rec.Header().Flags |= rt.HdrFlagStatic
+	c.rec.Header().Flags |= layout.HdrFlagStatic
 	for s := range c.numSites {
 		c.fixSite(s)
 	}
 }
 
 // fixSite makes site s push as long as no epoch encodes it.
-func (c *Dacce) fixSite(s uint32) { *word(c.av(s)) = rt.KeyPush << rt.WordKey }
+func (c *Dacce) fixSite(s uint32) { *word(c.av(s)) = layout.KeyPush << layout.WordKey }

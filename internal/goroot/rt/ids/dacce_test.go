@@ -1,4 +1,4 @@
-package contexts_test
+package ids_test
 
 import (
 	"fmt"
@@ -14,8 +14,7 @@ import (
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
-	"github.com/stemma-go/stemma/internal/goroot/rt/contexts"
+	"github.com/stemma-go/stemma/internal/goroot/rt/ids"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory/memorytest"
 	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
 	"github.com/stemma-go/stemma/internal/livetest"
@@ -44,7 +43,7 @@ const (
 	fault    = 8
 	natives  = text + 1<<24 // the code of natives, and of leaves behind it
 	leaves   = text + 1<<25
-	noWord   = rt.KeyUnknown << rt.WordKey
+	noWord   = layout.KeyUnknown << layout.WordKey
 	maxDepth = 48 // physical frames of a goroutine in a random program
 )
 
@@ -96,7 +95,7 @@ type captured struct {
 type computer struct {
 	t      testing.TB
 	r      *rand.Rand
-	c      *contexts.Dacce
+	c      *ids.Dacce
 	rec    *recorder.Recorder
 	mem    map[string][]byte
 	funcs  []*function
@@ -123,8 +122,8 @@ type computer struct {
 }
 
 var memSizes = map[string]int{
-	"cce": rt.ContextsSize, "known": recorder.KnownSize, "funcs": 1 << 24, "epochs": contexts.EpochsSize,
-	"nodes": rt.InternedBytes, "pcs": contexts.PCSize, "mem": contexts.ArenaSize,
+	"cce": layout.ContextsSize, "known": recorder.KnownSize, "funcs": 1 << 24, "epochs": ids.EpochsSize,
+	"nodes": layout.InternedBytes, "pcs": ids.PCSize, "mem": ids.ArenaSize,
 }
 
 // spans are those of which only the part can be used that was asked for.
@@ -148,7 +147,7 @@ func newComputer(t testing.TB, seed uint64) *computer {
 		m.mem[name] = b
 	}
 
-	m.c, m.rec = contexts.NewDacce(m.mem["cce"], m.mem["known"], m.mem["funcs"], m.mem["epochs"], m.mem["nodes"],
+	m.c, m.rec = ids.NewDacce(m.mem["cce"], m.mem["known"], m.mem["funcs"], m.mem["epochs"], m.mem["nodes"],
 		m.mem["pcs"], m.mem["mem"], text)
 	m.rec.Describe(testRun, 1, 1, "go1.26", "", []string{"test"})
 	m.stamp = m.c.Stamp()
@@ -191,16 +190,16 @@ func (f *function) emit() {
 	words := make([]uint64, layout.FuncDataSize/layout.AVSize+len(f.calls))
 	f.data, f.av = (*layout.FuncData)(unsafe.Pointer(&words[0])), words[layout.FuncDataSize/layout.AVSize:]
 	for i, c := range f.calls {
-		f.av[i] = rt.KeyUnknown << rt.WordKey
+		f.av[i] = layout.KeyUnknown << layout.WordKey
 		if c.dynamic {
-			f.av[i] |= rt.Dynamic
+			f.av[i] |= layout.Dynamic
 		}
 	}
 	blob := []byte{0, 0, 1, 1, 0, byte(len(f.calls) + f.goes)} // name, line, one file, no inlined calls
 	for i := range len(f.calls) + f.goes {
-		kind, cell := byte(rt.SiteCall), i+1
+		kind, cell := byte(layout.SiteCall), i+1
 		if i >= len(f.calls) {
-			kind, cell = rt.SiteGo, 0
+			kind, cell = layout.SiteGo, 0
 		}
 		blob = append(blob, kind, 0, 0, byte(i+1), 0, byte(cell), 0)
 	}
@@ -246,9 +245,9 @@ func (f *function) place(pc uint64) string {
 
 // goroutine adds a goroutine that begins at a root.
 func (m *computer) goroutine() *goroutine {
-	root := uint64(m.r.IntN(rt.NumRoots - 1))
+	root := uint64(m.r.IntN(layout.NumRoots - 1))
 	g := &goroutine{ctx: noWord, epoch: m.epoch, start: root, slots: make([]uint64, 1024)}
-	g.began = []string{"root " + rt.RootNames[root]}
+	g.began = []string{"root " + layout.RootNames[root]}
 	for i := range g.slots {
 		g.slots[i] = m.r.Uint64()
 	}
@@ -269,7 +268,7 @@ func (g *goroutine) entry(d uint64) *layout.StackEntry {
 	return (*layout.StackEntry)(unsafe.Add(unsafe.Pointer(nil), g.base+uintptr(d*layout.StackEntrySize)))
 }
 
-func (g *goroutine) stack() contexts.Stack { return contexts.StackOf(&g.base, &g.cap, g.start, g.from) }
+func (g *goroutine) stack() ids.Stack { return ids.StackOf(&g.base, &g.cap, g.start, g.from) }
 
 // truth returns the stack of which the innermost of n frames stands at pc.
 func (g *goroutine) truth(n int, pc uint64) []string {
@@ -294,7 +293,7 @@ func (g *goroutine) truth(n int, pc uint64) []string {
 
 // walk is stemmaWalk: the instrumented frames among the first n, of which the
 // innermost stands at pc. Frames of functions that were not entered yet hold no word.
-func (m *computer) walk(g *goroutine, n int, pc uint64, all bool) (frames []contexts.Walked, linked bool) {
+func (m *computer) walk(g *goroutine, n int, pc uint64, all bool) (frames []ids.Walked, linked bool) {
 	linked = true
 	through := false
 	for i := n - 1; i >= 0; i-- {
@@ -318,7 +317,7 @@ func (m *computer) walk(g *goroutine, n int, pc uint64, all bool) (frames []cont
 }
 
 // walked is stemmaWalked.
-func (m *computer) walked(fr *frame, pc uint64) (w contexts.Walked, ok bool) {
+func (m *computer) walked(fr *frame, pc uint64) (w ids.Walked, ok bool) {
 	if fr.f == nil {
 		return w, false
 	}
@@ -368,12 +367,12 @@ func (m *computer) encode(g *goroutine, f *function) uint64 {
 	}
 	pc, caller := g.frames[i].ret, &g.frames[i-1]
 	w, av := *caller.slot, caller.f.av[caller.f.site(pc)]
-	if av>>rt.WordKey != rt.KeyPush {
+	if av>>layout.WordKey != layout.KeyPush {
 		r := w + av - f.data.Key
 		if r < f.data.Limit {
 			return r
 		}
-		if r>>rt.WordKey != 0 || f.data.Limit == 0 {
+		if r>>layout.WordKey != 0 || f.data.Limit == 0 {
 			return m.encodeSlow(g, f)
 		}
 		m.over++
@@ -382,8 +381,8 @@ func (m *computer) encode(g *goroutine, f *function) uint64 {
 		return m.encodeSlow(g, f)
 	}
 	g.pushes++
-	d := w&rt.MaxDeep + 1
-	if g.pushes >= rt.PushStep || d >= rt.MaxDeep || d >= uint64(g.cap) {
+	d := w&layout.MaxDeep + 1
+	if g.pushes >= layout.PushStep || d >= layout.MaxDeep || d >= uint64(g.cap) {
 		return m.encodeSlow(g, f)
 	}
 	*g.entry(d) = layout.StackEntry{Word: w, Place: pc, Target: f.data.Func}
@@ -392,7 +391,7 @@ func (m *computer) encode(g *goroutine, f *function) uint64 {
 
 // encodeSlow is stemmaDacceEnterGo.
 func (m *computer) encodeSlow(g *goroutine, f *function) uint64 {
-	if len(g.frames) == 1 && g.pushes < rt.PushStep {
+	if len(g.frames) == 1 && g.pushes < layout.PushStep {
 		st := g.stack()
 		if w, ok := m.c.TryFirst(&st, f.ptr()); ok {
 			m.firsts++
@@ -401,8 +400,8 @@ func (m *computer) encodeSlow(g *goroutine, f *function) uint64 {
 	}
 	m.slow++
 	hits := uint64(1)
-	if g.pushes >= rt.PushStep {
-		g.pushes, hits = 0, rt.PushStep
+	if g.pushes >= layout.PushStep {
+		g.pushes, hits = 0, layout.PushStep
 	}
 	if i, isNew := m.c.Enter(f.ptr()); isNew {
 		w := m.c.BeginPCs(i, codeSize-64, uint32(len(f.calls)+f.goes))
@@ -419,7 +418,7 @@ func (m *computer) encodeSlow(g *goroutine, f *function) uint64 {
 }
 
 // near is stemmaDacceNear.
-func (m *computer) near(g *goroutine, st *contexts.Stack, f *function, hits uint64) (uint64, bool) {
+func (m *computer) near(g *goroutine, st *ids.Stack, f *function, hits uint64) (uint64, bool) {
 	through := false
 	for i := len(g.frames) - 1; ; i-- {
 		pc := uintptr(g.frames[i].ret)
@@ -437,7 +436,7 @@ func (m *computer) near(g *goroutine, st *contexts.Stack, f *function, hits uint
 }
 
 // far is stemmaDacceFar.
-func (m *computer) far(g *goroutine, st *contexts.Stack, f *function, hits uint64) uint64 {
+func (m *computer) far(g *goroutine, st *ids.Stack, f *function, hits uint64) uint64 {
 	n := len(g.frames) - 1
 	frames, linked := m.walk(g, n, g.top().ret, false)
 	if len(frames) == 0 {
@@ -457,7 +456,7 @@ func (m *computer) far(g *goroutine, st *contexts.Stack, f *function, hits uint6
 }
 
 // down returns the word of the first of the frames, of which the last may hold one.
-func (m *computer) down(st *contexts.Stack, frames []contexts.Walked) (w uint64) {
+func (m *computer) down(st *ids.Stack, frames []ids.Walked) (w uint64) {
 	last := len(frames) - 1
 	if slot := frames[last].Slot; slot != 0 {
 		w = *at(slot)
@@ -693,7 +692,7 @@ func (m *computer) spawn(g *goroutine) {
 	m.moment(g, n, pc)
 	// stemmaDacceNewG
 	w := g.ctx
-	if w>>rt.WordKey != 0 {
+	if w>>layout.WordKey != 0 {
 		w = *fr.slot
 	}
 	st := g.stack()
@@ -724,20 +723,20 @@ func (m *computer) capture(g *goroutine) {
 	pc := fr.f.ret(k)
 	g.ctx = *fr.slot + fr.f.av[k]
 	m.moment(g, n, pc)
-	const unknown = rt.KeyUnknown<<rt.WordKey | rt.Dynamic
+	const unknown = layout.KeyUnknown<<layout.WordKey | layout.Dynamic
 	w := g.ctx - unknown
-	d := w & rt.MaxDeep
-	if d != 0 && w>>rt.WordKey == 0 && d < uint64(g.cap) {
+	d := w & layout.MaxDeep
+	if d != 0 && w>>layout.WordKey == 0 && d < uint64(g.cap) {
 		if node := g.entry(d).Interned; node != 0 {
-			m.keep(uint64(node)<<32|w>>rt.WordID, m.stamp|(pc-text), g.truth(n, pc))
+			m.keep(uint64(node)<<32|w>>layout.WordID, m.stamp|(pc-text), g.truth(n, pc))
 			return
 		}
 	}
 	st := g.stack()
-	if w>>rt.WordKey == 0 {
+	if w>>layout.WordKey == 0 {
 		if node := m.c.Recall(&st, w); node != 0 {
 			m.recalled++
-			m.keep(uint64(node)<<32|w>>rt.WordID, m.stamp|(pc-text), g.truth(n, pc))
+			m.keep(uint64(node)<<32|w>>layout.WordID, m.stamp|(pc-text), g.truth(n, pc))
 			return
 		}
 	}
@@ -841,14 +840,14 @@ func (m *computer) files() fstest.MapFS {
 	for name, n := range used {
 		fsys[name] = &fstest.MapFile{Data: m.mem[name][:n], Mode: 0o644}
 	}
-	if m.c.Header().Truncated != 0 && m.c.MaxInterned() < rt.InternedBytes/layout.InternedSize {
+	if m.c.Header().Truncated != 0 && m.c.MaxInterned() < layout.InternedBytes/layout.InternedSize {
 		// With less room than readers know of, the last node is an ordinary one.
 		nodes := uint64(m.c.MaxInterned())
 		raw.Update(head[layout.HeaderSize:], func(h *layout.ContextsHeader) { h.NodesUsed = nodes })
 		all := make([]byte, nodes*layout.InternedSize)
 		copy(all, fsys["nodes"].Data)
 		raw.Update(all[len(all)-layout.InternedSize:],
-			func(n *layout.Interned) { n.Kind, n.Place = rt.InternCut, rt.CutInterned })
+			func(n *layout.Interned) { n.Kind, n.Place = layout.InternCut, layout.CutInterned })
 		fsys["nodes"].Data = all
 	}
 	fsys["cce"].Data = head
@@ -859,7 +858,7 @@ func (m *computer) files() fstest.MapFS {
 func (m *computer) used() map[string]uint64 {
 	h, c := raw.Load[layout.Header](m.mem["cce"]), m.c.Header()
 	return map[string]uint64{
-		"cce": rt.ContextsSize, "funcs": h.FuncsUsed, "epochs": c.Dacce.EpochsUsed,
+		"cce": layout.ContextsSize, "funcs": h.FuncsUsed, "epochs": c.Dacce.EpochsUsed,
 		"nodes": c.NodesUsed * layout.InternedSize,
 	}
 }
@@ -924,7 +923,7 @@ func (m *computer) checkEncoding() {
 	key, num := make([]uint16, len(funcs)), make([]uint32, len(funcs))
 	for i, f := range funcs {
 		key[i], num[i] = uint16(f.Key), f.NumCC
-		if f.Key >= rt.NumKeys || f.NumCC >= rt.MaxNum {
+		if f.Key >= layout.NumKeys || f.NumCC >= layout.MaxNum {
 			m.t.Fatalf("function %d: key %d, numCC %d", i, f.Key, f.NumCC)
 		}
 	}
@@ -935,7 +934,7 @@ func (m *computer) checkEncoding() {
 			kind = cce.Dynamic
 		}
 		p.Sites = append(p.Sites, cce.SiteInfo{Caller: cce.Func(s.Caller), Kind: kind})
-		if s.Add == rt.NoAddition {
+		if s.Add == layout.NoAddition {
 			continue
 		}
 		if s.Dynamic && s.Target != funcs[s.First].Key {
@@ -948,7 +947,7 @@ func (m *computer) checkEncoding() {
 		values = append(values, cce.SiteValue{Call: cce.Call{Site: cce.Site(i), Func: cce.Func(s.First)}, Value: s.Add})
 	}
 	for _, e := range edges[:seen] {
-		if s := sites[e.Site]; s.Dynamic && s.Add != rt.NoAddition && p.Sites[e.Site].Kind == cce.Dynamic {
+		if s := sites[e.Site]; s.Dynamic && s.Add != layout.NoAddition && p.Sites[e.Site].Kind == cce.Dynamic {
 			if k := funcs[e.Target].Key; k == 0 || k != s.Target {
 				m.t.Fatalf("site %d has key %d, and called function %d of key %d", e.Site, s.Target, e.Target, k)
 			}
@@ -1128,7 +1127,7 @@ func TestEncodeDeep(t *testing.T) {
 	f.calls[0].targets, f.calls[1].dynamic = []*function{f}, true
 	f.emit()
 	g := m.goroutine()
-	const levels = rt.MaxDeep + 1000
+	const levels = layout.MaxDeep + 1000
 	g.slots = make([]uint64, levels+10)
 	m.calm = 1 << 40
 	m.every = 1 << 40
@@ -1136,7 +1135,7 @@ func TestEncodeDeep(t *testing.T) {
 	m.enter(g, f)
 	depth := map[ctxid.ID]int{}
 	for n := 1; n <= levels; n++ {
-		if n == 3 || n == 3000 || n >= rt.MaxDeep-2 && n <= rt.MaxDeep || n == levels {
+		if n == 3 || n == 3000 || n >= layout.MaxDeep-2 && n <= layout.MaxDeep || n == levels {
 			st := g.stack()
 			hi, lo := m.c.Capture(&st, *g.top().slot, uintptr(f.ret(1)))
 			depth[ctxid.ID{Hi: hi, Lo: lo, Run: testRun}] = n
@@ -1159,7 +1158,7 @@ func TestEncodeDeep(t *testing.T) {
 		if err != nil {
 			t.Fatalf("depth %d: %v", n, err)
 		}
-		if cut := s.Cut() != ""; cut != (n >= rt.MaxDeep) || !cut && len(s.Path()) != n {
+		if cut := s.Cut() != ""; cut != (n >= layout.MaxDeep) || !cut && len(s.Path()) != n {
 			t.Errorf("depth %d: decoded to %d frames, cut: %q", n, len(s.Path()), s.Cut())
 		}
 	}
@@ -1194,7 +1193,7 @@ func TestEncodeLoop(t *testing.T) {
 		m.call(g)
 	}
 	m.decode(0)
-	if depth := *g.top().slot & rt.MaxDeep; depth > levels/100 {
+	if depth := *g.top().slot & layout.MaxDeep; depth > levels/100 {
 		t.Errorf("%d levels have %d entries", levels, depth)
 	}
 	if m.over == 0 || len(m.ids) < levels/97 {
@@ -1228,7 +1227,7 @@ func TestEncodeForgets(t *testing.T) {
 		site = -1
 		_, sites, _ := m.c.Encoding()
 		for i, s := range sites {
-			if s.Add != rt.NoAddition {
+			if s.Add != layout.NoAddition {
 				site = i
 			}
 		}

@@ -1,10 +1,9 @@
-package contexts
+package ids
 
 import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
 )
 
@@ -97,7 +96,7 @@ func (c *Dacce) Enter(data uintptr) (f uint32, isNew bool) {
 		return 0, false
 	}
 	for k := range cells {
-		c.calls[first+k] = call{add: rt.NoAddition, dynamic: *word(avOf(data, k))&rt.Dynamic != 0}
+		c.calls[first+k] = call{add: layout.NoAddition, dynamic: *word(avOf(data, k))&layout.Dynamic != 0}
 		if c.fixed {
 			c.fixSite(first + k)
 		}
@@ -116,7 +115,7 @@ func (c *Dacce) Called(st *Stack, w uint64, f *Frame, target uintptr, through bo
 		if r < dataAt(target).Limit {
 			return r
 		}
-		if r>>rt.WordKey == 0 && dataAt(target).Limit != 0 {
+		if r>>layout.WordKey == 0 && dataAt(target).Limit != 0 {
 			hits &^= 1 // a loop that has no more ids: no epoch would spare that
 		}
 		if t := uint32(dataAt(target).Index); hits != 0 && t != 0 {
@@ -124,9 +123,9 @@ func (c *Dacce) Called(st *Stack, w uint64, f *Frame, target uintptr, through bo
 			c.saw(s, t, hits)
 		}
 	}
-	kind := uint32(rt.InternCall)
+	kind := uint32(layout.InternCall)
 	if f.Site < 0 {
-		kind = rt.InternFault
+		kind = layout.InternFault
 	}
 	return c.Push(st, w, uint64(f.PC), dataAt(target).Func, kind)
 }

@@ -1,10 +1,9 @@
-package contexts
+package ids
 
 import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
 )
 
@@ -77,7 +76,7 @@ const (
 // Init makes l an encoder on top of c, which is initialised, with a log, of
 // LogSize>>shift zero bytes. At most budget entries are interned, or LucceInterned if it is 0.
 func (l *Lucce) Init(c *Contexts, log unsafe.Pointer, budget uint64, shift uint) {
-	c.rec.Header().Flags |= rt.HdrFlagLucce
+	c.rec.Header().Flags |= layout.HdrFlagLucce
 	if budget == 0 {
 		budget = LucceInterned
 	}
@@ -197,10 +196,10 @@ func (l *Lucce) TryCall(site uint32, data uintptr, c, v uint64) (id, version uin
 		return apply(s, c), v, true
 	}
 	t := uint32(dataAt(data).Index)
-	if t == 0 || c == rt.IDLost || l.rows[t].begin == 0 {
+	if t == 0 || c == layout.IDLost || l.rows[t].begin == 0 {
 		return 0, 0, false
 	}
-	n := paired(v, c, rt.InternSite, uint64(site), dataAt(data).Func)
+	n := paired(v, c, layout.InternSite, uint64(site), dataAt(data).Func)
 	if i := l.lookup(&n); i != 0 && s != nil {
 		return l.rows[t].begin - 1, uint64(i), true
 	}
@@ -211,7 +210,7 @@ func (l *Lucce) TryCall(site uint32, data uintptr, c, v uint64) (id, version uin
 // by an invocation with the pair c, v: the paper's Update.
 func (l *Lucce) Call(site uint32, data uintptr, c, v uint64) (id, version uint64) {
 	t := uint32(dataAt(data).Index)
-	if t == 0 || c >= rt.IDLost {
+	if t == 0 || c >= layout.IDLost {
 		return l.cut()
 	}
 	cell := l.av(site)
@@ -225,7 +224,7 @@ func (l *Lucce) Call(site uint32, data uintptr, c, v uint64) (id, version uint64
 	if s != nil && c < s.Bound {
 		return apply(s, c), v
 	}
-	return l.Begin(rt.InternSite, uint64(site), dataAt(data).Func, t, c, v)
+	return l.Begin(layout.InternSite, uint64(site), dataAt(data).Func, t, c, v)
 }
 
 // number gives an edge new ids: old is the step that it has, or nil. It returns nil
@@ -251,7 +250,7 @@ func (l *Lucce) number(old *layout.Step, site, t uint32, c uint64) *layout.Step 
 		if old != nil && old.Add+old.Bound == to.num {
 			s.Add = old.Add // nothing is behind it: it gets longer
 		}
-		l.Append(rt.LogInterval, t, site, 0, s.Add, s.Bound)
+		l.Append(layout.LogInterval, t, site, 0, s.Add, s.Bound)
 		to.num = s.Add + s.Bound
 		l.Header().MaxID = max(l.Header().MaxID, to.num-1)
 		return s
@@ -278,11 +277,11 @@ func (l *Lucce) remainder(s *layout.Step, r *row, t, site uint32) bool {
 	} else {
 		r.next++
 	}
-	s.Bound = (rt.IDLimit - s.Add) / s.Mul
+	s.Bound = (layout.IDLimit - s.Add) / s.Mul
 	if r.wide {
 		s.Bound = s.Bound / sharedMod << layout.StepShift
 	}
-	l.Append(rt.LogRemainder, t, site, n, 0, 0)
+	l.Append(layout.LogRemainder, t, site, n, 0, 0)
 	return true
 }
 
@@ -306,10 +305,10 @@ func (l *Lucce) group(r *row, t uint32) bool {
 	}
 	r.mod, r.next, r.wide = mod, 0, wide
 	if wide {
-		mod = rt.LogShared
+		mod = layout.LogShared
 	}
 	l.Stats().Groups++
-	l.Append(rt.LogGroup, t, 0, mod, r.num, 0)
+	l.Append(layout.LogGroup, t, 0, mod, r.num, 0)
 	return true
 }
 
@@ -367,7 +366,7 @@ func (l *Lucce) Learn(data uintptr) (f uint32, isNew bool) {
 		return 0, false
 	}
 	if f, isNew = l.enter(data); f != 0 {
-		l.Append(rt.LogFunc, f, l.funcs[f].sites, l.funcs[f].cells, l.ID(f), 0)
+		l.Append(layout.LogFunc, f, l.funcs[f].sites, l.funcs[f].cells, l.ID(f), 0)
 	}
 	return f, isNew
 }
@@ -375,7 +374,7 @@ func (l *Lucce) Learn(data uintptr) (f uint32, isNew bool) {
 // Begin returns the pair of a function at which a path begins: what is further out is in an
 // interned entry. t is the index of the function target, 0 for a fault.
 func (l *Lucce) Begin(kind uint32, place, target uint64, t uint32, c, v uint64) (id, version uint64) {
-	if c >= rt.IDLost {
+	if c >= layout.IDLost {
 		return l.cut()
 	}
 	i := l.intern(paired(v, c, kind, place, target))
@@ -391,7 +390,7 @@ func (l *Lucce) Begin(kind uint32, place, target uint64, t uint32, c, v uint64) 
 			r.begin = r.num + 1
 			r.num++
 		}
-		l.Append(rt.LogBegin, t, 0, 0, r.begin-1, 0)
+		l.Append(layout.LogBegin, t, 0, 0, r.begin-1, 0)
 	}
 	return r.begin - 1, uint64(i)
 }
@@ -408,7 +407,7 @@ func (l *Lucce) remainderBegin(r *row, t uint32) bool {
 
 // cut returns the pair of an invocation whose context is not known.
 func (l *Lucce) cut() (id, version uint64) {
-	return rt.IDLost, uint64(l.Cut())
+	return layout.IDLost, uint64(l.Cut())
 }
 
 // paired returns an entry on top of an invocation with the pair c, v.
@@ -482,10 +481,11 @@ func (l *Lucce) Root(from [2]uint64, target uint64, t uint32) (id, version uint6
 //go:nosplit
 func (l *Lucce) fromOf(from [2]uint64) (kind uint32, place, c, v uint64) {
 	if from[1] == 0 {
-		return rt.InternRoot, from[0], 0, 0
+		return layout.InternRoot, from[0], 0, 0
 	}
-	place = l.text + from[1]&(1<<rt.IDPCBits-1)
-	return rt.InternGo, place, from[0]&(1<<rt.IDIdBits-1) | from[1]>>rt.IDEpoch<<rt.IDIdBits, from[0] >> 32
+	place = l.text + from[1]&(1<<layout.IDPCBits-1)
+	return layout.InternGo, place, from[0]&(1<<layout.IDIdBits-1) | from[1]>>layout.IDEpoch<<layout.IDIdBits,
+		from[0] >> 32
 }
 
 // TryRoot is Root for a path that has begun there before. It needs no lock. ok is false if Root
@@ -495,7 +495,7 @@ func (l *Lucce) fromOf(from [2]uint64) (kind uint32, place, c, v uint64) {
 func (l *Lucce) TryRoot(from [2]uint64, data uintptr) (id, version uint64, ok bool) {
 	t := uint32(dataAt(data).Index)
 	kind, place, c, v := l.fromOf(from)
-	if t == 0 || c >= rt.IDLost || l.rows[t].begin == 0 {
+	if t == 0 || c >= layout.IDLost || l.rows[t].begin == 0 {
 		return 0, 0, false
 	}
 	n := paired(v, c, kind, place, dataAt(data).Func)
@@ -510,9 +510,9 @@ func (l *Lucce) Called(f *Frame, data uintptr, c, v uint64) (id, version uint64)
 	if s, ok := l.cell(f); ok {
 		return l.Call(s, data, c, v)
 	}
-	kind := uint32(rt.InternCall)
+	kind := uint32(layout.InternCall)
 	if f.Site < 0 {
-		kind = rt.InternFault
+		kind = layout.InternFault
 	}
 	return l.Begin(kind, uint64(f.PC), dataAt(data).Func, uint32(dataAt(data).Index), c, v)
 }
@@ -521,7 +521,7 @@ func (l *Lucce) Called(f *Frame, data uintptr, c, v uint64) (id, version uint64)
 // the second has the pair c, v. from is as for Root.
 func (l *Lucce) Down(from [2]uint64, frames []Walked, c, v uint64) (id, version uint64) {
 	f := &frames[0]
-	fault := rt.FaultID(uint64(f.PC))
+	fault := layout.FaultID(uint64(f.PC))
 	switch {
 	case len(frames) == 1 && f.Func != 0:
 		return l.Root(from, l.ID(f.Func), f.Func)
@@ -531,7 +531,7 @@ func (l *Lucce) Down(from [2]uint64, frames []Walked, c, v uint64) (id, version 
 		return l.Called(&frames[1].Frame, l.funcs[f.Func].data, c, v)
 	}
 	// A function that calls nothing has no data. A fault in it stands for it.
-	return l.Begin(rt.InternCall, uint64(frames[1].PC), fault, 0, c, v)
+	return l.Begin(layout.InternCall, uint64(frames[1].PC), fault, 0, c, v)
 }
 
 // TryCapture is CaptureID for what fits an ID. It needs no lock.
@@ -539,10 +539,10 @@ func (l *Lucce) Down(from [2]uint64, frames []Walked, c, v uint64) (id, version 
 //go:nosplit
 func (l *Lucce) TryCapture(c, v uint64, pc uintptr) (hi, lo uint64, ok bool) {
 	rel := uint64(pc) - l.text
-	if c>>(rt.IDIdBits+rt.IDEpochBits) != 0 || rel == 0 || rel>>rt.IDPCBits != 0 {
+	if c>>(layout.IDIdBits+layout.IDEpochBits) != 0 || rel == 0 || rel>>layout.IDPCBits != 0 {
 		return 0, 0, false
 	}
-	return v<<32 | c&(1<<rt.IDIdBits-1), rt.IDMark | c>>rt.IDIdBits<<rt.IDEpoch | rel, true
+	return v<<32 | c&(1<<layout.IDIdBits-1), layout.IDMark | c>>layout.IDIdBits<<layout.IDEpoch | rel, true
 }
 
 // CaptureID returns the ID of the context in which an invocation with the pair c, v calls
@@ -552,10 +552,10 @@ func (l *Lucce) CaptureID(c, v uint64, pc uintptr) (hi, lo uint64) {
 		return hi, lo
 	}
 	n := uint32(v)
-	if c < rt.IDLost {
-		n = l.intern(paired(v, c, rt.InternAt, uint64(pc), 0))
+	if c < layout.IDLost {
+		n = l.intern(paired(v, c, layout.InternAt, uint64(pc), 0))
 	}
-	return uint64(n) << 32, rt.IDMark
+	return uint64(n) << 32, layout.IDMark
 }
 
 // SiteOf returns the index of a frame's site among all sites; ok is false if it has no cell.

@@ -1,9 +1,9 @@
-package contexts
+package ids
 
 import (
 	"unsafe"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
 )
 
@@ -11,7 +11,7 @@ import (
 func NewDacce(head, known, funcs, epochs, nodes, pcs, mem []byte, text uint64) (*Dacce, *recorder.Recorder) {
 	d, c, r, p := new(Dacce), new(Contexts), new(recorder.Recorder),
 		func(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
-	r.Init(p(head), p(known), p(funcs), rt.ContextsSize, uint64(len(funcs)))
+	r.Init(p(head), p(known), p(funcs), layout.ContextsSize, uint64(len(funcs)))
 	c.Init(r, p(head), p(nodes), p(pcs), p(mem), text, 0)
 	d.Init(c, p(epochs), 0)
 	return d, r

@@ -1,6 +1,4 @@
-package rt
-
-import "github.com/stemma-go/stemma/internal/goroot/layout"
+package layout
 
 // What the records of the sampling engine say.
 
@@ -79,7 +77,7 @@ func LatencyBucket(ns uint64) int {
 	for v := ns; v > 1; v >>= 1 {
 		exp++
 	}
-	return min(4*exp+int(ns>>(exp-2)&3), layout.LatencyBuckets-1)
+	return min(4*exp+int(ns>>(exp-2)&3), LatencyBuckets-1)
 }
 
 // LatencyFloor returns the smallest latency of a bucket.

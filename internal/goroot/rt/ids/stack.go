@@ -1,10 +1,9 @@
-package contexts
+package ids
 
 import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/goroot/rt"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
 )
 
@@ -29,13 +28,13 @@ func (st *Stack) entry(d uint64) *layout.StackEntry {
 
 // Push adds an entry above that of the word w and returns the word of its target.
 func (c *Dacce) Push(st *Stack, w, place, target uint64, kind uint32) uint64 {
-	d := w&rt.MaxDeep + 1
-	if d > rt.MaxDeep {
-		d = rt.MaxDeep // what is there has no meaning, see Intern
+	d := w&layout.MaxDeep + 1
+	if d > layout.MaxDeep {
+		d = layout.MaxDeep // what is there has no meaning, see Intern
 	}
 	if d >= uint64(*st.cap) && !c.growStack(st, d) {
 		c.Header().Truncated++
-		return rt.MaxDeep // as if it were full
+		return layout.MaxDeep // as if it were full
 	}
 	*st.entry(d) = layout.StackEntry{Word: w, Place: place, Target: target, Kind: kind}
 	return d
@@ -50,7 +49,7 @@ func (c *Dacce) PushRoot(st *Stack, below uint64, target uintptr) uint64 {
 
 func (c *Dacce) pushRoot(st *Stack, below, id uint64) uint64 {
 	kind, place := st.root()
-	return c.Push(st, below&rt.MaxDeep, place, id, kind)
+	return c.Push(st, below&layout.MaxDeep, place, id, kind)
 }
 
 // root returns what an entry of a root says.
@@ -58,9 +57,9 @@ func (c *Dacce) pushRoot(st *Stack, below, id uint64) uint64 {
 //go:nosplit
 func (st *Stack) root() (kind uint32, place uint64) {
 	if st.from[1] != 0 {
-		return rt.InternGo, 0
+		return layout.InternGo, 0
 	}
-	return rt.InternRoot, st.from[0]
+	return layout.InternRoot, st.from[0]
 }
 
 // TryFirst is PushRoot for the first function of a goroutine. It needs no lock: nobody else looks at the
@@ -104,12 +103,12 @@ func (c *Dacce) Down(st *Stack, w uint64, frames []Walked) uint64 {
 	case len(frames) == 1 && f.Func != 0:
 		return c.PushRoot(st, 0, c.funcs[f.Func].data)
 	case len(frames) == 1:
-		return c.pushRoot(st, 0, rt.FaultID(uint64(f.PC)))
+		return c.pushRoot(st, 0, layout.FaultID(uint64(f.PC)))
 	case f.Func != 0:
 		return c.Called(st, w, &frames[1].Frame, c.funcs[f.Func].data, frames[1].Through, 0)
 	}
 	// A function that calls nothing has no data. A fault in it stands for it.
-	return c.Push(st, w, uint64(frames[1].PC), rt.FaultID(uint64(f.PC)), rt.InternCall)
+	return c.Push(st, w, uint64(frames[1].PC), layout.FaultID(uint64(f.PC)), layout.InternCall)
 }
 
 // growStack makes room for an entry at depth d. The old memory is kept for others.
@@ -155,9 +154,9 @@ func (c *Dacce) FreeStack(st *Stack) {
 // none. It fills the entries below that are not interned yet, so that the next
 // time it is one load.
 func (c *Dacce) Intern(st *Stack, w uint64) uint32 {
-	top := w & rt.MaxDeep
-	if top == rt.MaxDeep {
-		return c.intern(0, 0, rt.InternCut, rt.CutDepth, 0)
+	top := w & layout.MaxDeep
+	if top == layout.MaxDeep {
+		return c.intern(0, 0, layout.InternCut, layout.CutDepth, 0)
 	}
 	if top == 0 || *st.cap == 0 {
 		return 0
@@ -182,7 +181,7 @@ func (c *Dacce) Intern(st *Stack, w uint64) uint32 {
 //
 //go:nosplit
 func (c *Dacce) Recall(st *Stack, w uint64) uint32 {
-	top := w & rt.MaxDeep
+	top := w & layout.MaxDeep
 	if top == 0 || top >= uint64(*st.cap) {
 		return 0
 	}
@@ -216,14 +215,14 @@ func (st *Stack) interned(top uint64) (d uint64, n uint32) {
 //go:nosplit
 func (c *Dacce) recallEntry(st *Stack, d uint64, parent uint32) uint32 {
 	e := st.entry(d)
-	if e.Kind == rt.InternGo {
+	if e.Kind == layout.InternGo {
 		return 0
 	}
 	recent := c.recentOn(parent)
 	if recent == nil {
 		return 0
 	}
-	id, epoch := uint32(e.Word>>rt.WordID), uint32(c.Epoch())
+	id, epoch := uint32(e.Word>>layout.WordID), uint32(c.Epoch())
 	for k := memory.Load64(recent); k != 0; k >>= 32 {
 		if n := c.interned(uint32(k)); n.Place == e.Place && n.Target == e.Target && n.ID == id && n.Epoch == epoch &&
 			n.Kind == e.Kind {
@@ -236,12 +235,12 @@ func (c *Dacce) recallEntry(st *Stack, d uint64, parent uint32) uint32 {
 // internEntry returns the interned entry for that at depth d on top of the interned parent.
 func (c *Dacce) internEntry(st *Stack, d uint64, parent uint32) uint32 {
 	e := st.entry(d)
-	if e.Kind != rt.InternGo {
-		return c.intern(parent, uint32(e.Word>>rt.WordID), e.Kind, e.Place, e.Target)
+	if e.Kind != layout.InternGo {
+		return c.intern(parent, uint32(e.Word>>layout.WordID), e.Kind, e.Place, e.Target)
 	}
 	hi, lo := st.from[0], st.from[1]
-	place := c.text + lo&(1<<rt.IDPCBits-1)
-	return c.internAt(uint32(hi>>32), uint32(hi), uint32(lo>>rt.IDEpoch), rt.InternGo, place, e.Target)
+	place := c.text + lo&(1<<layout.IDPCBits-1)
+	return c.internAt(uint32(hi>>32), uint32(hi), uint32(lo>>layout.IDEpoch), layout.InternGo, place, e.Target)
 }
 
 func (c *Dacce) intern(parent, id, kind uint32, place, target uint64) uint32 {
@@ -278,10 +277,10 @@ func (c *Dacce) internAt(parent, id, epoch, kind uint32, place, target uint64) u
 // something that returns to pc.
 func (c *Dacce) Capture(st *Stack, w uint64, pc uintptr) (hi, lo uint64) {
 	n := c.Intern(st, w)
-	id := uint32(w >> rt.WordID)
+	id := uint32(w >> layout.WordID)
 	rel := uint64(pc) - c.text
-	if rel == 0 || rel>>rt.IDPCBits != 0 {
-		n, id, rel = c.intern(n, id, rt.InternAt, uint64(pc), 0), 0, 0
+	if rel == 0 || rel>>layout.IDPCBits != 0 {
+		n, id, rel = c.intern(n, id, layout.InternAt, uint64(pc), 0), 0, 0
 	}
 	return uint64(n)<<32 | uint64(id), c.Stamp() | rel
 }
@@ -290,4 +289,4 @@ func (c *Dacce) Capture(st *Stack, w uint64, pc uintptr) (hi, lo uint64) {
 // epoch and the mark.
 //
 //go:nosplit
-func (c *Dacce) Stamp() uint64 { return c.Epoch()<<rt.IDEpoch | rt.IDMark }
+func (c *Dacce) Stamp() uint64 { return c.Epoch()<<layout.IDEpoch | layout.IDMark }

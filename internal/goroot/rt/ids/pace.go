@@ -1,4 +1,4 @@
-package contexts
+package ids
 
 // A Pace decides when to re-encode (DACCE, section 4). All times are in nanoseconds. It needs no lock: what is
 // decided a moment too early or too late does no harm.

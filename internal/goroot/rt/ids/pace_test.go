@@ -1,9 +1,9 @@
-package contexts_test
+package ids_test
 
 import (
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/goroot/rt/contexts"
+	"github.com/stemma-go/stemma/internal/goroot/rt/ids"
 )
 
 const (
@@ -18,33 +18,33 @@ const paceSize = 1000
 func TestPaceDue(t *testing.T) {
 	type due struct {
 		after int64 // since the last re-encoding
-		work  contexts.Work
+		work  ids.Work
 		want  bool
 	}
 	const many = 1 << 20
 	for name, tests := range map[string][]due{
-		"nothing": {{10 * second, contexts.Work{}, false}},
+		"nothing": {{10 * second, ids.Work{}, false}},
 		"too early": {
-			{millisecond / 2, contexts.Work{Missed: 1e6}, false},
-			{2 * millisecond, contexts.Work{Missed: 1e6}, true},
+			{millisecond / 2, ids.Work{Missed: 1e6}, false},
+			{2 * millisecond, ids.Work{Missed: 1e6}, true},
 		},
 		"slow entries": {
-			{2 * millisecond, contexts.Work{Missed: 3249}, false},
-			{2 * millisecond, contexts.Work{Missed: 3250}, true},
+			{2 * millisecond, ids.Work{Missed: 3249}, false},
+			{2 * millisecond, ids.Work{Missed: 3250}, true},
 		},
 		"new edges": {
-			{second / 2, contexts.Work{Unplanned: 1}, false},
-			{2 * second, contexts.Work{Unplanned: 1}, true},
+			{second / 2, ids.Work{Unplanned: 1}, false},
+			{2 * second, ids.Work{Unplanned: 1}, true},
 		},
 		"pushes": {
-			{20 * second, contexts.Work{Pushes: many - 1}, false},
-			{20 * second, contexts.Work{Pushes: many}, true},
+			{20 * second, ids.Work{Pushes: many - 1}, false},
+			{20 * second, ids.Work{Pushes: many}, true},
 		},
 	} {
 		for i, d := range tests {
-			var p contexts.Pace
+			var p ids.Pace
 			p.Init(0)
-			p.Done(0, 1, paceSize, 0, contexts.Work{})
+			p.Done(0, 1, paceSize, 0, ids.Work{})
 			if have := p.Due(1+d.after, d.work); have != d.want {
 				t.Errorf("%s, %d: due: %v, want %v", name, i, have, d.want)
 			}
@@ -55,14 +55,14 @@ func TestPaceDue(t *testing.T) {
 // TestPaceHotPaths pushes at one rate for as long as the encoder loses patience, and then at others: it is only for
 // more than twice as many that a re-encoding is due before its time. That is DACCE's third trigger.
 func TestPaceHotPaths(t *testing.T) {
-	var p contexts.Pace
+	var p ids.Pace
 	p.Init(0)
 	now, pushes := int64(1), uint64(0)
-	reencode := func(edges uint32) { p.Done(now, now, paceSize, edges, contexts.Work{Pushes: pushes}) }
+	reencode := func(edges uint32) { p.Done(now, now, paceSize, edges, ids.Work{Pushes: pushes}) }
 	pass := func(d int64, rate uint64) bool { // pushes a millisecond
 		now += d
 		pushes += uint64(d/millisecond) * rate
-		return p.Due(now, contexts.Work{Pushes: pushes})
+		return p.Due(now, ids.Work{Pushes: pushes})
 	}
 	reencode(1)
 	const rate = 20_000
@@ -99,13 +99,13 @@ func TestPaceHotPaths(t *testing.T) {
 
 // TestPaceForced re-encodes at fixed times, whatever happens.
 func TestPaceForced(t *testing.T) {
-	var p contexts.Pace
+	var p ids.Pace
 	p.Init(5 * millisecond)
-	if !p.Due(1, contexts.Work{}) {
+	if !p.Due(1, ids.Work{}) {
 		t.Error("not due at the beginning")
 	}
-	p.Done(second, second+3*millisecond, paceSize, 0, contexts.Work{})
-	if p.Due(second+5*millisecond-1, contexts.Work{Missed: 1e9}) || !p.Due(second+5*millisecond, contexts.Work{}) {
+	p.Done(second, second+3*millisecond, paceSize, 0, ids.Work{})
+	if p.Due(second+5*millisecond-1, ids.Work{Missed: 1e9}) || !p.Due(second+5*millisecond, ids.Work{}) {
 		t.Error("not due 5 ms after the last one began")
 	}
 }

@@ -1,6 +1,4 @@
-package rt
-
-import "github.com/stemma-go/stemma/internal/goroot/layout"
+package layout
 
 // What is no function, and has a node all the same, has a function ID by which it is known: the place of a fault,
 // the allocations of a type, the waits for a reason, the running of goroutines.
@@ -16,7 +14,7 @@ func FaultID(pc uint64) uint64 { return 1<<faultShift | pc<<3 }
 func IsMarked(id uint64) bool { return id>>amountShift != 0 }
 
 // FaultSize is the size of a fault's node.
-const FaultSize = (layout.NodeSize + layout.CellSize + 7) &^ 7
+const FaultSize = (NodeSize + CellSize + 7) &^ 7
 
 // amountShift is where the mark of the function ID of allocations and waits lies, waitShift that of those of waits. No
 // function, and no fault, has an ID with the first bit.
@@ -25,13 +23,13 @@ const (
 	waitShift   = 60
 
 	// AmountSize is the size of a node of allocations or waits, which has no cells.
-	AmountSize = layout.NodeSize
+	AmountSize = NodeSize
 	// AmountCounters is how many counters a node of allocations or waits has.
 	AmountCounters = 2
 )
 
 // Such a node has room for its counters.
-const _ = uint(AmountSize - layout.CounterSize*AmountCounters)
+const _ = uint(AmountSize - CounterSize*AmountCounters)
 
 // AllocID returns the function ID of allocations of the type at address typ, 0 for
 // memory without a type. No type lies at address 8: the lower half of an ID is never
