@@ -31,7 +31,8 @@
 // # Chance
 //
 // What Go does by chance does not count: calls of the runtime if a cache has no entry, what a sync.Pool calls, who
-// waits for a lock. A pattern without * that names such a function counts it all the same. See docs/by-chance.md.
+// waits for a lock. A pattern without * that names such a function counts it all the same. See
+// docs/reference/by-chance.md.
 package stemmatest
 
 import (

@@ -57,7 +57,7 @@ func TestCommands(t *testing.T) {
 		t.Skip("no bash here; install it")
 	}
 	module := prepare(t, tool)
-	files, err := filepath.Glob("../../../docs/*.md")
+	files, err := filepath.Glob("../../../docs/*/*.md")
 	if err != nil || len(files) < 8 {
 		t.Fatalf("%d documents, %v", len(files), err)
 	}

@@ -1,6 +1,6 @@
 // STEMMA_DETERMINISTIC=1 makes runs repeat, as far as the runtime decides: what it draws
 // at random, in which order goroutines run on one P, and when the garbage is collected.
-// docs/deterministic.md has the list. A program without it pays a load and a branch where
+// docs/guide/deterministic.md has the list. A program without it pays a load and a branch where
 // hooks ask for stemmaDeterministic, and none of these is on the path of a call.
 
 package runtime

@@ -77,7 +77,7 @@ func dynamic() {
 }
 
 // Assembly that calls back, several times from one call. What it calls by name hangs below it. From the
-// second callback through a function value on, contexts hang below the callback before (docs/limits.md); folded, what a
+// second callback through a function value on, contexts hang below the callback before (docs/reference/limits.md); folded, what a
 // function calls that is called back again hangs below its first call.
 //
 //want:context [main];main.main;main.callsBack;~main.asmTwice 6

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Makes docs/view.png, the picture of README, from a real record. It needs chromium; arguments
+# Makes docs/guide/view.png, the picture of README, from a real record. It needs chromium; arguments
 # are passed on to it (as root: --no-sandbox).
 set -eu
-cd "$(dirname "$0")/.."
-docs=$PWD/docs
+cd "$(dirname "$0")/../.."
+docs=$PWD/docs/guide
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 go build -o "$tmp/stemma" ./cmd/stemma
