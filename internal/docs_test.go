@@ -74,8 +74,8 @@ func documents(t *testing.T) map[string]string {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("docs: %d files, %v", len(files), err)
 	}
-	for _, name := range []string{"README.md", "ARCHITECTURE.md", "profile/FORMAT.md", "bench/RESULTS.md",
-		"bench/METHOD.md", "bench/PAPERS.md"} {
+	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
+		"profile/FORMAT.md", "bench/RESULTS.md", "bench/METHOD.md", "bench/PAPERS.md"} {
 		files = append(files, filepath.Join("..", name))
 	}
 	texts := make(map[string]string)
