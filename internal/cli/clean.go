@@ -6,6 +6,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/clean"
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/process"
 )
 
@@ -40,7 +41,7 @@ func runClean(e *process.Env, args []string) error {
 	var o clean.Options
 	fs := flag.NewFlagSet("clean", flag.ContinueOnError)
 	declareClean(fs, &o)
-	dirs, err := parse(e, fs, args)
+	dirs, err := flags.Parse(fs, args)
 	if err != nil {
 		return err
 	}

@@ -29,26 +29,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/process"
-	"github.com/stemma-go/stemma/internal/terminal"
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
-
-// A command is one verb of the tool.
-// run gets the arguments behind the name and parses them itself, because those of
-// build, run and test are mostly go's. An error has no "stemma: " in front.
-type command struct {
-	name  string
-	args  string              // usage line after the name
-	short string              // one line, lower case
-	long  string              // the rest of the help text
-	flags func(*flag.FlagSet) // declares the flags, for the help text; may be nil
-	pages bool                // its output goes through a pager, see process.Paged
-	run   func(e *process.Env, args []string) error
-}
 
 // commands returns the verbs in the order in which help lists them.
 // It is a function and not a variable, as help would refer to itself.
@@ -148,15 +133,6 @@ func findCommand(name string) *command {
 		if c.name == name {
 			return c
 		}
-	}
-	return nil
-}
-
-// refuseTerminal returns an error if w is a terminal, which binary data would spoil.
-func refuseTerminal(w io.Writer, what string) error {
-	if f, ok := w.(*os.File); ok && terminal.Is(f) {
-		return exit.Usagef("%s is binary, and standard output is a terminal; name a file with -o, or redirect "+
-			"standard output", what)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/export"
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/lookup"
 	"github.com/stemma-go/stemma/internal/manual"
 	"github.com/stemma-go/stemma/internal/process"
@@ -33,7 +34,7 @@ values. For this shell:
 
 // runCompletion prints the script for one shell.
 func runCompletion(e *process.Env, args []string) error {
-	args, err := parse(e, flag.NewFlagSet("completion", flag.ContinueOnError), args)
+	args, err := flags.Parse(flag.NewFlagSet("completion", flag.ContinueOnError), args)
 	if err != nil {
 		return err
 	}

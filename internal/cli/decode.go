@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/ctxid"
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/lookup"
 	"github.com/stemma-go/stemma/internal/process"
 )
@@ -57,7 +58,7 @@ func decodeFlags(fs *flag.FlagSet) *string {
 func runDecode(e *process.Env, args []string) error {
 	fs := flag.NewFlagSet("decode", flag.ContinueOnError)
 	flagFormat := decodeFlags(fs)
-	ids, err := parse(e, fs, args)
+	ids, err := flags.Parse(fs, args)
 	if err != nil {
 		return err
 	}

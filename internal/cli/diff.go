@@ -154,7 +154,7 @@ func runDiff(e *process.Env, args []string) error {
 	var o diffFlags
 	fs := flag.NewFlagSet("diff", flag.ContinueOnError)
 	declareDiff(fs, &o)
-	paths, err := parse(e, fs, args)
+	paths, err := flags.Parse(fs, args)
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func runBaseline(e *process.Env, args []string) error {
 	var o baselineOptions
 	fs := flag.NewFlagSet("baseline", flag.ContinueOnError)
 	o.declare(fs)
-	paths, err := parse(e, fs, args)
+	paths, err := flags.Parse(fs, args)
 	if err != nil {
 		return err
 	}

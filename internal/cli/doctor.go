@@ -6,6 +6,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/doctor"
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/words"
 )
@@ -27,7 +28,7 @@ It exits 1 if something will not work.`,
 
 // runDoctor goes on behind what fails: there may be more.
 func runDoctor(e *process.Env, args []string) error {
-	args, err := parse(e, flag.NewFlagSet("doctor", flag.ContinueOnError), args)
+	args, err := flags.Parse(flag.NewFlagSet("doctor", flag.ContinueOnError), args)
 	if err != nil {
 		return err
 	}

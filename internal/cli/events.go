@@ -95,7 +95,7 @@ func runEvents(e *process.Env, args []string) error {
 	var o events.Options
 	fs := flag.NewFlagSet("events", flag.ContinueOnError)
 	declareEvents(fs, &o)
-	paths, err := parse(e, fs, args)
+	paths, err := flags.Parse(fs, args)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/export"
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/report"
@@ -70,7 +71,7 @@ func runExport(e *process.Env, args []string) error {
 	var o exportOptions
 	fs := flag.NewFlagSet("export", flag.ContinueOnError)
 	o.declare(fs)
-	paths, err := parse(e, fs, args)
+	paths, err := flags.Parse(fs, args)
 	if err != nil {
 		return err
 	}

@@ -4,12 +4,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/manual"
 	"github.com/stemma-go/stemma/internal/process"
-	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/internal/words"
 )
 
@@ -34,7 +33,7 @@ func helpFlags(fs *flag.FlagSet) *bool {
 func runHelp(e *process.Env, args []string) error {
 	fs := flag.NewFlagSet("help", flag.ContinueOnError)
 	man := helpFlags(fs)
-	args, err := parse(e, fs, args)
+	args, err := flags.Parse(fs, args)
 	switch {
 	case err != nil:
 		return err
@@ -78,13 +77,6 @@ func usage(w io.Writer) {
 func commandHelp(w io.Writer, c *command) {
 	d := describe(c)
 	d.Help(w)
-}
-
-// metrics lists the values that there are, for help texts.
-func metrics() string {
-	names := report.Metrics()
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // commandNames returns the names of the commands.

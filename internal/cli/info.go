@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"flag"
 
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/internal/store"
@@ -35,7 +36,7 @@ func infoFlags(fs *flag.FlagSet) *bool {
 func runInfo(e *process.Env, args []string) error {
 	fs := flag.NewFlagSet("info", flag.ContinueOnError)
 	text := infoFlags(fs)
-	paths, err := parse(e, fs, args)
+	paths, err := flags.Parse(fs, args)
 	if err != nil {
 		return err
 	}

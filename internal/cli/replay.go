@@ -85,7 +85,7 @@ func runReplay(e *process.Env, args []string) error {
 	var o replayOptions
 	fs := flag.NewFlagSet("replay", flag.ContinueOnError)
 	o.declare(fs)
-	files, err := parse(e, fs, args)
+	files, err := flags.Parse(fs, args)
 	if err != nil {
 		return err
 	}

@@ -240,7 +240,7 @@ func runReport(e *process.Env, args []string) error {
 	var o report.Options
 	fs := flag.NewFlagSet("report", flag.ContinueOnError)
 	declareReport(fs, &o)
-	paths, err := parse(e, fs, args)
+	paths, err := flags.Parse(fs, args)
 	if err != nil {
 		return err
 	}
@@ -269,4 +269,11 @@ func runReport(e *process.Env, args []string) error {
 		return err
 	}
 	return w.Flush()
+}
+
+// metrics lists the values that there are, for help texts.
+func metrics() string {
+	names := report.Metrics()
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

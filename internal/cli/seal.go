@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/report"
@@ -47,7 +48,7 @@ func declareRepeats(fs *flag.FlagSet, repeats *bool) {
 func runSeal(e *process.Env, args []string) error {
 	fs := flag.NewFlagSet("seal", flag.ContinueOnError)
 	out, repeats := sealFlags(fs)
-	paths, err := parse(e, fs, args)
+	paths, err := flags.Parse(fs, args)
 	if err != nil {
 		return err
 	}

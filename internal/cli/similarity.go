@@ -7,6 +7,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/overlap"
 	"github.com/stemma-go/stemma/internal/process"
 )
@@ -60,7 +61,7 @@ func runSimilarity(e *process.Env, args []string) error {
 	var o similarityOptions
 	fs := flag.NewFlagSet("similarity", flag.ContinueOnError)
 	o.declare(fs)
-	paths, err := parse(e, fs, args)
+	paths, err := flags.Parse(fs, args)
 	if err != nil {
 		return err
 	}

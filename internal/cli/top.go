@@ -11,6 +11,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/report"
 	"github.com/stemma-go/stemma/internal/terminal"
@@ -68,7 +69,7 @@ func runTop(e *process.Env, args []string) error {
 	var o topOptions
 	fs := flag.NewFlagSet("top", flag.ContinueOnError)
 	o.declare(fs)
-	paths, err := parse(e, fs, args)
+	paths, err := flags.Parse(fs, args)
 	metrics := append(report.Metrics(), top.EncodedMetrics()...)
 	switch {
 	case err != nil:

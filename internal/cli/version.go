@@ -3,9 +3,9 @@ package cli
 import (
 	"flag"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/stemma-go/stemma/internal/exit"
+	"github.com/stemma-go/stemma/internal/flags"
 	"github.com/stemma-go/stemma/internal/goroot"
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/toolchain"
@@ -23,7 +23,7 @@ func versionCommand() *command {
 // runVersion prints what it knows before it returns an error: an unsupported Go is
 // the case where the versions matter. It builds nothing.
 func runVersion(e *process.Env, args []string) error {
-	paths, err := parse(e, flag.NewFlagSet("version", flag.ContinueOnError), args)
+	paths, err := flags.Parse(flag.NewFlagSet("version", flag.ContinueOnError), args)
 	if err != nil {
 		return err
 	}
@@ -49,15 +49,4 @@ func runVersion(e *process.Env, args []string) error {
 	}
 	fmt.Fprintf(e.Stdout, "compiler %s (%s)\n", entry.Dir, state)
 	return nil
-}
-
-// ownVersion returns the module version that this binary was built from.
-// That of a binary built in a working tree is (devel), or what go makes of the
-// commit.
-func ownVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
 }

@@ -63,7 +63,7 @@ func runView(e *process.Env, args []string) error {
 	var o viewOptions
 	fs := flag.NewFlagSet("view", flag.ContinueOnError)
 	o.declare(fs)
-	paths, err := parse(e, fs, args)
+	paths, err := flags.Parse(fs, args)
 	if err != nil {
 		return err
 	}

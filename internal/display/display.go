@@ -28,10 +28,10 @@ import (
 // Open reads the records at paths, the newest one if there are none, and what they are to be
 // compared with if basePath is not "". Sources are what was read.
 func Open(paths []string, basePath string) (v *view.View, sources []store.Source, err error) {
-	var base *diff.Side
+	var baseline *diff.Side
 	if basePath != "" {
 		over := progress.Step("reading "+basePath, "", nil)
-		base, _, err = gate.LoadSide(basePath)
+		baseline, _, err = gate.LoadSide(basePath)
 		if over(); err != nil {
 			return nil, nil, err
 		}
@@ -47,7 +47,7 @@ func Open(paths []string, basePath string) (v *view.View, sources []store.Source
 		if len(paths) == 0 {
 			paths = []string{rec.Sources[0].Path} // a reading later must be of the same
 		}
-		return data(rec, base)
+		return data(rec, baseline)
 	}
 	defer progress.Step("making the trees", "", nil)()
 	v, err = view.New(view.Options{Load: load, Decode: decoder(paths), Open: openSource, OpenPublic: openPublic})
@@ -64,15 +64,15 @@ func decoder(paths []string) view.Decode {
 }
 
 // data describes what was read.
-func data(rec *store.Records, base *diff.Side) (*view.Data, error) {
+func data(rec *store.Records, baseline *diff.Side) (*view.Data, error) {
 	p, err := rec.Merged()
 	if err != nil {
 		return nil, err
 	}
-	if base != nil && p.IDs != nil {
+	if baseline != nil && p.IDs != nil {
 		return nil, exit.Usagef("view: -base: a record of context IDs has no counts to compare")
 	}
-	d := &view.Data{Title: filepath.Base(rec.Sources[0].Path), Record: p, Base: base}
+	d := &view.Data{Title: filepath.Base(rec.Sources[0].Path), Record: p, Base: baseline}
 	d.Records, d.Warnings = store.SourceLines(rec.Sources), report.Warnings(p.Profile)
 	for _, proc := range p.Processes {
 		d.Programs = append(d.Programs, report.Describe(proc))

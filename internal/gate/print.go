@@ -197,7 +197,7 @@ func rowOf(s diff.Scope) string {
 func (c *Result) title(r diff.Row) string {
 	name := rowName(r)
 	if c.o.Scope == diff.Line && r.Line > 0 {
-		name += fmt.Sprintf(" %s:%d", base(r.File), r.Line)
+		name += fmt.Sprintf(" %s:%d", shortFile(r.File), r.Line)
 	}
 	switch {
 	case r.Change() == "added" || r.Change() == "removed":
@@ -211,8 +211,8 @@ func (c *Result) title(r diff.Row) string {
 	return name
 }
 
-// base returns the last part of a file's name.
-func base(file string) string { return file[strings.LastIndexAny(file, `/\`)+1:] }
+// shortFile returns the last part of a file's name.
+func shortFile(file string) string { return file[strings.LastIndexAny(file, `/\`)+1:] }
 
 // howLine says where a row was in the base, if it was elsewhere.
 func howLine(r diff.Row) string {
@@ -222,7 +222,7 @@ func howLine(r diff.Row) string {
 	case r.Was != "":
 		return r.How + ", was " + r.Was
 	case r.How != "":
-		return fmt.Sprintf("%s, was in %s", r.How, base(r.WasFile))
+		return fmt.Sprintf("%s, was in %s", r.How, shortFile(r.WasFile))
 	}
 	return ""
 }

@@ -28,21 +28,21 @@ func (p *Program) Close() error { return p.tmp.RemoveAll() }
 // The program's own exit code is no error. STEMMA_OUT goes to its children, so that
 // their records come to the same place.
 func (p *Program) Run(e *process.Env) (*Record, error) {
-	base, err := liveBase(p.Name)
+	dir, err := liveBase(p.Name)
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
 	cmd.Dir = p.dir
-	cmd.Env = append(append(os.Environ(), "STEMMA_OUT="+base.Path), p.Env...)
+	cmd.Env = append(append(os.Environ(), "STEMMA_OUT="+dir.Path), p.Env...)
 	if p.dir != "" {
 		cmd.Env = append(cmd.Env, "PWD="+cmd.Dir)
 	}
 	begin := time.Now()
 	code, err := process.Run(e, cmd)
 	if err != nil {
-		_ = base.RemoveAll() // it is empty: nothing ran
+		_ = dir.RemoveAll() // it is empty: nothing ran
 		return nil, err
 	}
-	return &Record{Base: base.Path, base: base, pid: cmd.Process.Pid, Code: code, elapsed: time.Since(begin)}, nil
+	return &Record{Base: dir.Path, base: dir, pid: cmd.Process.Pid, Code: code, elapsed: time.Since(begin)}, nil
 }
