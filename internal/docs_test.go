@@ -9,7 +9,7 @@ import (
 )
 
 // mentioned are tests as documents name them: `tree.TestRandom`, and with the command that runs
-// them, `go test -run TestRepeat ./internal/e2e/sampling`.
+// them, `go test -run TestRepeat ./internal/testing/e2e/sampling`.
 var (
 	mentioned = regexp.MustCompile("`([a-z][a-z0-9/]*)\\.((?:Test|Fuzz|Benchmark)[A-Za-z0-9]+)`")
 	commanded = regexp.MustCompile("-run ((?:Test|Fuzz)[A-Za-z0-9]+) (\\./[a-z0-9/]*|\\.)`")
