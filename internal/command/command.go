@@ -1,4 +1,4 @@
-// Package command has the list of the commands of the stemma tool, each in a folder of its own, and runs them.
+// Package command has the list of the commands, each in a folder of its own, and runs them.
 //
 // # Terminology
 //

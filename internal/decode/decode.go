@@ -1,5 +1,4 @@
-// Package decode turns context IDs into stacks, with what the program recorded
-// to that end.
+// Package decode turns context IDs into stacks, by what the program recorded for that.
 //
 // # Terminology
 //

@@ -1,4 +1,4 @@
-// Package progress tells on standard error how far long work is.
+// Package progress shows on standard error how far long work is.
 //
 // On a terminal that is one line, kept up to date, which goes away when the work is done. Elsewhere it
 // is a line of its own now and then. Work that is done soon leaves no trace.

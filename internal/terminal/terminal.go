@@ -1,5 +1,4 @@
-// Package terminal tells what is known of a terminal: whether a file is one, who has its keys, how wide
-// it is.
+// Package terminal knows whether a file is a terminal, who has its keys, and how wide it is.
 package terminal
 
 import (

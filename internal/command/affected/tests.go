@@ -1,4 +1,5 @@
-// Package affected finds out which functions each test of a record reached, and which tests a change can affect.
+// Package affected finds the functions that each test reached, and the tests that a change can
+// affect.
 //
 // # Who owns a context
 //

@@ -1,4 +1,4 @@
-// Package decode decodes context IDs of any number of runs, by themselves or in a text.
+// Package decode decodes context IDs of any number of runs, alone or in a text.
 package decode
 
 import (

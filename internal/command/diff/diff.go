@@ -1,4 +1,5 @@
-// Package diff prints the difference of two records, and says whether limits were kept.
+// Package diff prints the difference of two records, reports whether limits were kept, and writes
+// baselines.
 package diff
 
 import (

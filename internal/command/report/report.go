@@ -1,4 +1,4 @@
-// Package report prints what one profile has: by function, by context, as a tree, as JSON.
+// Package report prints one profile: by function, by context, as a tree, as JSON.
 package report
 
 import (

@@ -1,5 +1,5 @@
-// Package ids reads what a program with context IDs recorded, in a live directory or a
-// sealed file, and answers what decoding asks of it.
+// Package ids reads what a program with context IDs recorded, and answers what decoding asks of it.
+// It reads live directories and sealed files.
 //
 // # Terminology
 //
