@@ -10,7 +10,6 @@ import (
 	"github.com/stemma-go/stemma/internal/process"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/report"
-	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/words"
 )
@@ -20,7 +19,7 @@ import (
 // of the program. A run that fails ends it: that one is sealed, and compared with none.
 func (p *Program) Repeat(e *process.Env, runs int, outFile string) (code int, err error) {
 	begin := input(e)
-	var own []string
+	var all []string // of each run the sum of its processes
 	for i := range runs {
 		begin()
 		rec, err := p.Run(e)
@@ -28,17 +27,17 @@ func (p *Program) Repeat(e *process.Env, runs int, outFile string) (code int, er
 			return 0, err
 		}
 		defer rec.Remove()
-		dir, _, err := rec.liveDirs()
+		dirs, err := rec.liveDirs()
 		if err != nil {
 			return rec.Code, err
 		}
-		if dir == "" || rec.Code != exit.OK {
+		if len(dirs) == 0 || rec.Code != exit.OK {
 			endsRepeats(e, i, runs, rec.Code)
 			return rec.Code, rec.Seal(e, outFile)
 		}
-		own = append(own, dir)
+		all = append(all, rec.Base)
 	}
-	return exit.OK, SealRuns(e, own, outFile, 0)
+	return exit.OK, SealRuns(e, all, outFile, 0)
 }
 
 // endsRepeats says that there is nothing to compare.
@@ -63,7 +62,7 @@ func input(e *process.Env) func() {
 // Tests are runs of go test whose records go into one profile.
 type Tests struct {
 	Base string // where test binaries record
-	base *safefile.Dir
+	base *base
 	Runs int
 	Out  string // the profile
 	Keep bool   // live directories hold what is not sealed

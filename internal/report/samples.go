@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/store"
 	"github.com/stemma-go/stemma/internal/words"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -13,7 +14,7 @@ import (
 // amount writes a value of the tree in its unit.
 func (r *reporter) amount(n uint64) string { return words.Amount(r.t.Type, n) }
 
-// SamplingLines tells what was sampled and how, for each process that was, and what it cost. What is
+// SamplingLines tells what was sampled and how, for each process that was, of many for some, and what it cost. What is
 // missing is among the [Warnings].
 func SamplingLines(p *profile.Profile) []string {
 	if !p.Sampled() {
@@ -25,7 +26,7 @@ func SamplingLines(p *profile.Profile) []string {
 	lines := []string{fmt.Sprintf("%s on CPU for %s · %s of waiting goroutines for %s",
 		words.Plural(p.Total(profile.Samples), "sample"), words.Milliseconds(p.Total(profile.CPU)),
 		words.Plural(p.Total(profile.SampledWaits), "sample"), words.Milliseconds(p.Total(profile.SampledWait)))}
-	for _, proc := range p.Processes {
+	for _, proc := range p.Processes[:min(len(p.Processes), store.MaxListed)] {
 		if sm := proc.Sampling; sm != nil {
 			lines = append(lines, samplingLine(sm))
 		}
