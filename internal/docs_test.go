@@ -126,15 +126,23 @@ var (
 	noSlug  = regexp.MustCompile(`[^\pL\pN -]`)
 )
 
-// TestDocumentSizes holds the README to what is read in five minutes, and each page of docs
-// to one question.
+// maxInternals is how many bytes a page about a mechanism may have.
+const maxInternals = 11 << 10
+
+// TestDocumentSizes holds the README to what is read in five minutes, each page of docs to one question, and each page
+// of internals to one mechanism.
 func TestDocumentSizes(t *testing.T) {
 	for file, text := range documents(t) {
 		words, numbers := 700, -1
 		switch {
 		case file == "README.md":
 			words, numbers = 1000, 60
-		case !strings.HasPrefix(file, "docs/"), strings.HasPrefix(file, "docs/internals/"):
+		case strings.HasPrefix(file, "docs/internals/"):
+			if len(text) > maxInternals {
+				t.Errorf("%s: %d bytes, want at most %d; is it about two mechanisms?", file, len(text), maxInternals)
+			}
+			continue
+		case !strings.HasPrefix(file, "docs/"):
 			continue
 		}
 		text = fenced.ReplaceAllString(text, "")
