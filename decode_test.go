@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
 func TestDecode(t *testing.T) {
@@ -23,17 +23,17 @@ func TestDecode(t *testing.T) {
 	if _, err := Decode(testID(1)); err == nil || !strings.Contains(err.Error(), "nowhere to record") {
 		t.Errorf("without a directory: %v", err)
 	}
-	p := livetest.NewProgram(5, 20)
+	p := recordtest.NewProgram(5, 20)
 	f.dir = filepath.Join(t.TempDir(), "prog.1")
 	ancestors := 0
 	for range 40 {
-		var c livetest.Captured
+		var c recordtest.Captured
 		for range 100 {
 			p.Act()
 			c = p.Capture()
 		}
 		p.D.WriteTo(t, f.dir) // the program has recorded more since the last ID
-		stack, err := Decode(ID{c.Hi, c.Lo, livetest.Run})
+		stack, err := Decode(ID{c.Hi, c.Lo, recordtest.Run})
 		if err != nil {
 			t.Fatal(err)
 		}

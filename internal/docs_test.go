@@ -9,7 +9,7 @@ import (
 )
 
 // mentioned are tests as documents name them: `tree.TestRandom`, and with the command that runs
-// them, `go test -run TestRepeat ./internal/e2e/sampling`.
+// them, `go test -run TestRepeat ./internal/testing/e2e/sampling`.
 var (
 	mentioned = regexp.MustCompile("`([a-z][a-z0-9/]*)\\.((?:Test|Fuzz|Benchmark)[A-Za-z0-9]+)`")
 	commanded = regexp.MustCompile("-run ((?:Test|Fuzz)[A-Za-z0-9]+) (\\./[a-z0-9/]*|\\.)`")
@@ -74,8 +74,8 @@ func documents(t *testing.T) map[string]string {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("docs: %d files, %v", len(files), err)
 	}
-	for _, name := range []string{"README.md", "ARCHITECTURE.md", "profile/FORMAT.md", "bench/RESULTS.md",
-		"bench/METHOD.md", "bench/PAPERS.md"} {
+	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
+		"profile/FORMAT.md", "bench/RESULTS.md", "bench/METHOD.md", "bench/PAPERS.md"} {
 		files = append(files, filepath.Join("..", name))
 	}
 	texts := make(map[string]string)

@@ -15,11 +15,11 @@ import (
 // numbersAllowed are the files outside package layout that may have offsets as numbers, or
 // take numbers out of bytes by themselves, each with its reason.
 var numbersAllowed = map[string]string{
-	"internal/raw/raw.go":                                               "it is what loads and stores records",
+	"internal/record/raw/raw.go":                                        "it is what loads and stores records",
 	"internal/sealed/container.go":                                      "the sealed file, see FORMAT.md",
 	"internal/sealed/export_test.go":                                    "the sealed file, see FORMAT.md",
 	"internal/similarity/identity.go":                                   "the key of a map",
-	"internal/e2e/safety/safe_test.go":                                  "numbers that its own program prints",
+	"internal/testing/e2e/safety/safe_test.go":                          "numbers that its own program prints",
 	"internal/goroot/_goroot/cmd/compile/internal/ssagen/stemma_pcc.go": "a hash becomes a number",
 	"internal/goroot/_goroot/runtime/stemma.go": "the word that the Go compiler keeps above " +
 		"the slot, see stemmaRecover",

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -34,7 +34,7 @@ func exercise(t *testing.T, p *profile.Profile) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(mustWrite(f, mustLive(f, livetest.Shapes())))
+	f.Add(mustWrite(f, mustLive(f, recordtest.Shapes())))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if p, err := profile.Read(bytes.NewReader(data)); err == nil {
 			exercise(t, p)

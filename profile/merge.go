@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stemma-go/stemma/internal/wire"
+	"github.com/stemma-go/stemma/internal/sealed"
 )
 
 // Merge returns the sum of several valid profiles, in a canonical order of its
@@ -160,7 +160,7 @@ func (f *Func) eachString(visit func(*uint32)) {
 // profile, and sorts by name; places, by their outermost frames, come last. Several roots
 // or overflow functions are the same whatever they are called.
 func (p *Profile) funcKey(f *Func) string {
-	var e wire.Encoder
+	var e sealed.Encoder
 	switch f.Kind {
 	case FuncRoot, FuncOverflow:
 	case FuncPlace:
@@ -184,7 +184,7 @@ func (p *Profile) placeKey(f *Func) string {
 }
 
 // appendNumbers appends all of f but its strings. Different functions give different bytes.
-func (f *Func) appendNumbers(e *wire.Encoder) {
+func (f *Func) appendNumbers(e *sealed.Encoder) {
 	e.Uint(uint64(f.Kind))
 	e.Uint(uint64(f.Flags))
 	e.U32(f.Line, f.Cells, f.Counters)

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/live"
-	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/record/livedir"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -26,9 +26,9 @@ func mustText(t testing.TB, p *profile.Profile) string {
 	return b.String()
 }
 
-func mustLive(t testing.TB, d *livetest.Dir) *profile.Profile {
+func mustLive(t testing.TB, d *recordtest.Dir) *profile.Profile {
 	t.Helper()
-	l, err := live.Open(d.FS())
+	l, err := livedir.Open(d.FS())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func golden(t *testing.T, name, have string) {
 }
 
 func TestLiveToText(t *testing.T) {
-	golden(t, "shapes.txt", mustText(t, mustMerge(t, mustLive(t, livetest.Shapes()))))
+	golden(t, "shapes.txt", mustText(t, mustMerge(t, mustLive(t, recordtest.Shapes()))))
 }
 
 // TestTextIdentity checks text → binary → text for every profile in testdata.
@@ -141,7 +141,7 @@ func TestMerge(t *testing.T) {
 		var list []*profile.Profile
 		want := uint64(0)
 		for i := range uint64(3) {
-			p := mustLive(t, livetest.Random(seed, 60, rand.New(rand.NewPCG(seed, i))))
+			p := mustLive(t, recordtest.Random(seed, 60, rand.New(rand.NewPCG(seed, i))))
 			p.Processes[0].Run = i + 1
 			list = append(list, p)
 			want += sum(p)
@@ -174,7 +174,7 @@ func otherRun(p *profile.Profile) *profile.Profile {
 // with most in it, whatever the order, and that is said.
 func TestSnapshots(t *testing.T) {
 	shapes := func(run, more uint64) *profile.Profile {
-		p := mustLive(t, livetest.Shapes())
+		p := mustLive(t, recordtest.Shapes())
 		p.Processes[0].Run = run
 		p.NodeCounts(1)[0] += more
 		return p
@@ -227,7 +227,7 @@ func sum(p *profile.Profile) uint64 {
 }
 
 func TestMergeRefusesMixedRecursion(t *testing.T) {
-	a, b := mustLive(t, livetest.Shapes()), mustLive(t, livetest.Shapes())
+	a, b := mustLive(t, recordtest.Shapes()), mustLive(t, recordtest.Shapes())
 	b.Processes[0].Full = true
 	b.Processes[0].Run++
 	if _, err := profile.Merge(a, b); err == nil {
@@ -236,7 +236,7 @@ func TestMergeRefusesMixedRecursion(t *testing.T) {
 }
 
 func TestWriteRefusesInvalid(t *testing.T) {
-	p := mustLive(t, livetest.Shapes())
+	p := mustLive(t, recordtest.Shapes())
 	p.Nodes[3].Parent = 99
 	if err := p.Write(new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "node 3: parent 99") {
 		t.Errorf("have error %v, want one about node 3", err)
@@ -246,7 +246,7 @@ func TestWriteRefusesInvalid(t *testing.T) {
 // TestDamage flips every bit of a sealed file and cuts it at every place: each
 // must give an error that names an offset.
 func TestDamage(t *testing.T) {
-	good := mustWrite(t, mustMerge(t, mustLive(t, livetest.Shapes())))
+	good := mustWrite(t, mustMerge(t, mustLive(t, recordtest.Shapes())))
 	read := func(data []byte, what string, at int) {
 		_, err := profile.Read(bytes.NewReader(data))
 		if err == nil || !strings.Contains(err.Error(), "offset ") {
@@ -265,7 +265,7 @@ func TestDamage(t *testing.T) {
 }
 
 func BenchmarkMillion(b *testing.B) {
-	d := livetest.Random(3, 1_000_000, rand.New(rand.NewPCG(1, 1)))
+	d := recordtest.Random(3, 1_000_000, rand.New(rand.NewPCG(1, 1)))
 	for b.Loop() {
 		p := mustMerge(b, mustLive(b, d))
 		data := mustWrite(b, p)

@@ -22,7 +22,7 @@ import (
 	"github.com/stemma-go/stemma"
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/export"
-	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -237,7 +237,7 @@ func (h *handler) end() {
 // read returns all samples since the program began.
 func read() (*profile.Profile, error) {
 	stemma.RetrieveSamples()
-	dir, err := live.Open(os.DirFS(stemma.SamplingDir()))
+	dir, err := livedir.Open(os.DirFS(stemma.SamplingDir()))
 	if err != nil {
 		return nil, err
 	}

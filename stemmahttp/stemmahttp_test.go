@@ -11,7 +11,7 @@ import (
 )
 
 // TestRequests checks the answers of a program that is not built for sampling, and to
-// parameters that make no sense. The rest is tested in internal/e2e.
+// parameters that make no sense. The rest is tested in internal/testing/e2e.
 func TestRequests(t *testing.T) {
 	for query, want := range map[string]string{
 		"":                      "not built with -engine=sample",

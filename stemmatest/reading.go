@@ -14,7 +14,7 @@ import (
 
 	"github.com/stemma-go/stemma"
 	"github.com/stemma-go/stemma/internal/engine"
-	"github.com/stemma-go/stemma/internal/raw"
+	"github.com/stemma-go/stemma/internal/record/raw"
 	"github.com/stemma-go/stemma/profile"
 )
 

@@ -37,10 +37,10 @@ type program struct {
 var programs = []program{
 	{"gopherlua", ".", "programs/gopherlua", []string{"-n=1"}},
 	{"gofmt", "cmd/gofmt", ".", []string{"-l", "GOROOT/src/go/printer", "GOROOT/src/net/http/cookie.go"}},
-	{"defers", "./defers", "../internal/e2e/testdata/programs", nil},
-	{"goroutines", "./goroutines", "../internal/e2e/testdata/programs", nil},
-	{"calls", "./calls", "../internal/e2e/testdata/programs", nil},
-	{"asm", "./asm", "../internal/e2e/testdata/programs", nil},
+	{"defers", "./defers", "../internal/testing/e2e/testdata/programs", nil},
+	{"goroutines", "./goroutines", "../internal/testing/e2e/testdata/programs", nil},
+	{"calls", "./calls", "../internal/testing/e2e/testdata/programs", nil},
+	{"asm", "./asm", "../internal/testing/e2e/testdata/programs", nil},
 }
 
 func main() {

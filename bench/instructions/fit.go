@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/stemma-go/stemma/internal/cost"
+	"github.com/stemma-go/stemma/internal/costmodel"
 )
 
 // A costs has a weight for each class of operations: how many instructions it takes.
@@ -68,7 +68,7 @@ func writeCosts(all []counted, targets []string, dir string) error {
 	major, rest, _ := strings.Cut(runtime.Version(), ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	for _, arch := range targets {
-		t := &cost.Table{Release: fmt.Sprint(major, ".", minor)}
+		t := &costmodel.Table{Release: fmt.Sprint(major, ".", minor)}
 		copy(t.Costs[:], without(all, -1, arch))
 		f, err := os.Create(filepath.Join(dir, "linux-"+arch+".txt"))
 		if err != nil {

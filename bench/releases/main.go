@@ -38,7 +38,7 @@ func main() {
 type tester struct {
 	tree     machine.Tree
 	stemma   string // built with this Go, and then with the release that is tried
-	programs string // a copy of the programs of internal/e2e
+	programs string // a copy of the programs of internal/testing/e2e
 	out      io.Writer
 	short    bool
 	failed   []string
@@ -67,7 +67,8 @@ func run(args []string, out io.Writer) (ok bool, err error) {
 	}
 	defer l.Close()
 	t.tree, t.stemma, t.programs = l.Tree, l.Stemma, filepath.Join(l.Work, "programs")
-	if err := os.CopyFS(t.programs, os.DirFS(filepath.Join(t.repo(), "internal/e2e/testdata/programs"))); err != nil {
+	if err := os.CopyFS(t.programs, os.DirFS(filepath.Join(t.repo(),
+		"internal/testing/e2e/testdata/programs"))); err != nil {
 		return false, err
 	}
 	releases := fs.Args()
@@ -162,5 +163,5 @@ func (t *tester) steps() []step {
 			[]string{"go", "test", "-count=1",
 				"-run=TestComplete|TestExact|TestIncrements|TestExitHooks|TestInlinedPlaces|" +
 					"TestGenericMethods|TestAllocations",
-				"./internal/e2e/tree"}})
+				"./internal/testing/e2e/tree"}})
 }

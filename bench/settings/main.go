@@ -16,8 +16,8 @@ import (
 
 	"github.com/stemma-go/stemma/bench/internal/lab"
 	"github.com/stemma-go/stemma/bench/internal/machine"
-	"github.com/stemma-go/stemma/internal/e2e/settings"
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/testing/e2e/settings"
 )
 
 type options struct {
@@ -88,7 +88,7 @@ func (o options) run() (different int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	program := filepath.Join(filepath.Dir(l.Tree.Bench), "internal/e2e/testdata/programs/settings")
+	program := filepath.Join(filepath.Dir(l.Tree.Bench), "internal/testing/e2e/testdata/programs/settings")
 	build := func(exe string, words ...string) error {
 		cmd := exec.Command(words[0], append(words[1:], "-o", exe, ".")...)
 		cmd.Dir = program

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stemma-go/stemma/internal/browser"
+	"github.com/stemma-go/stemma/internal/testing/browser"
 )
 
 // A frame is the time from one frame to the next, and what was done meanwhile.

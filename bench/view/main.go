@@ -13,7 +13,7 @@ import (
 
 	"github.com/stemma-go/stemma/bench/internal/lab"
 	"github.com/stemma-go/stemma/bench/internal/table"
-	"github.com/stemma-go/stemma/internal/browser"
+	"github.com/stemma-go/stemma/internal/testing/browser"
 )
 
 // What a page may take at most.

@@ -5,9 +5,9 @@ package main
 import (
 	"os"
 
-	"github.com/stemma-go/stemma/internal/cli"
+	"github.com/stemma-go/stemma/internal/command"
 )
 
 func main() {
-	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(command.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

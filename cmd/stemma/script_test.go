@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/e2e"
+	"github.com/stemma-go/stemma/internal/testing/e2e"
 )
 
 func TestMain(m *testing.M) { e2e.Main(m) }

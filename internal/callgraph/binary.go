@@ -10,10 +10,10 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/engine"
-	"github.com/stemma-go/stemma/internal/funcblob"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/raw"
-	"github.com/stemma-go/stemma/internal/wire"
+	"github.com/stemma-go/stemma/internal/record/livedir"
+	"github.com/stemma-go/stemma/internal/record/raw"
+	"github.com/stemma-go/stemma/internal/sealed"
 )
 
 // A Binary is an instrumented executable.
@@ -191,7 +191,7 @@ func (m *image) function(data uint64) (f Func, err error) {
 // describe reads the description of the function, see package layout; strings are those of
 // the table.
 func (f *Func) describe(blob []byte, table []string) error {
-	r := funcblob.Reader{Decoder: &wire.Decoder{Data: blob, Where: "damaged metadata"},
+	r := livedir.FuncReader{Decoder: &sealed.Decoder{Data: blob, Where: "damaged metadata"},
 		Table: make([]uint32, len(table)+1)}
 	for i := range r.Table {
 		r.Table[i] = uint32(i) // plus 1; 0 is no string

@@ -3,13 +3,13 @@ package callgraph
 import (
 	"slices"
 
-	"github.com/stemma-go/stemma/internal/acyclic"
+	"github.com/stemma-go/stemma/internal/topo"
 )
 
 // A numbered is a call graph in the making that has no cycles: functions, and the
 // groups that dynamic sites make of their callees (see the plan of package layout).
 type numbered struct {
-	*acyclic.Order
+	*topo.Order
 	groups  []int   // by function: the node of its group, or -1
 	members [][]int // by node, less the number of functions: the functions of a group
 	callers [][]int // and those that call it
@@ -26,7 +26,7 @@ func (g *Graph) Acyclic() (kept, back []Call, funcs []int) {
 	for range num { // at most as many groups as functions
 		nodes = append(nodes, len(nodes))
 	}
-	a := &numbered{Order: acyclic.New(nodes), groups: make([]int, num), members: make([][]int, num),
+	a := &numbered{Order: topo.New(nodes), groups: make([]int, num), members: make([][]int, num),
 		callers: make([][]int, num)}
 	for f := range num {
 		a.groups[f] = -1

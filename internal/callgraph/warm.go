@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/raw"
+	"github.com/stemma-go/stemma/internal/record/raw"
 )
 
 // AppendWarm appends the warm file of the graph, as package layout describes it, and

@@ -9,7 +9,7 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt/ids"
 	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
-	"github.com/stemma-go/stemma/internal/raw"
+	"github.com/stemma-go/stemma/internal/record/raw"
 )
 
 // A memory hands out memory outside the Go heap, as a program has its data.

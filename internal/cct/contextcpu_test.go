@@ -8,8 +8,8 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/live"
-	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/record/livedir"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -42,20 +42,20 @@ func (p *sampledProfile) frame(fn, file string, line uint32) profile.Frame {
 // TestContextCPU expands samples of contexts: in a function, in a call that is inlined there, in natives that it calls
 // at a site that the record has and at others, and outside of all contexts.
 func TestContextCPU(t *testing.T) {
-	d := livetest.New(1, "prog")
-	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"main.go"},
-		Inlined: []livetest.Inlined{{Callee: "main.in", Line: 5, Counter: 2}},
-		Sites: []livetest.Site{
+	d := recordtest.New(1, "prog")
+	f := d.Func(recordtest.Func{Name: "main.f", Files: []string{"main.go"},
+		Inlined: []recordtest.Inlined{{Callee: "main.in", Line: 5, Counter: 2}},
+		Sites: []recordtest.Site{
 			{Kind: layout.SiteNative, Callee: "runtime.mapassign", Line: 7, Cell: 1, Counter: 3},
 			{Kind: layout.SiteCall, Line: 9, Cell: 2}}})
-	g := d.Func(livetest.Func{Name: "main.g", Files: []string{"main.go"}})
-	inF := d.Node(livetest.Root, layout.RootMain, f)
+	g := d.Func(recordtest.Func{Name: "main.g", Files: []string{"main.go"}})
+	inF := d.Node(recordtest.Root, layout.RootMain, f)
 	inG := d.Node(inF, 1, g)
 	d.Count(0, inF, 0, 1)
 	d.Count(0, inF, 1, 6)
 	d.Count(0, inF, 2, 2)
 	d.Count(0, inG, 0, 1)
-	l, err := live.Open(d.FS())
+	l, err := livedir.Open(d.FS())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
-func open(t testing.TB, d *livetest.Contexts) *record.Record {
+func open(t testing.TB, d *recordtest.Contexts) *record.Record {
 	t.Helper()
 	p, err := record.Open(d.FS())
 	if err != nil {
@@ -24,18 +24,18 @@ func open(t testing.TB, d *livetest.Contexts) *record.Record {
 	return p
 }
 
-func id(c livetest.Captured) ctxid.ID {
-	return ctxid.ID{Hi: c.Hi, Lo: c.Lo, Run: livetest.Run}
+func id(c recordtest.Captured) ctxid.ID {
+	return ctxid.ID{Hi: c.Hi, Lo: c.Lo, Run: recordtest.Run}
 }
 
 // path renders frames for comparison.
-func path[F cct.PathFrame | livetest.Frame](frames []F) string {
+func path[F cct.PathFrame | recordtest.Frame](frames []F) string {
 	var b strings.Builder
 	for _, f := range frames {
 		switch f := any(f).(type) {
 		case cct.PathFrame:
 			fmt.Fprintln(&b, f.Func, f.File, f.Line, f.Inlined)
-		case livetest.Frame:
+		case recordtest.Frame:
 			fmt.Fprintln(&b, f.Func, f.File, f.Line, f.Inlined)
 		}
 	}
@@ -46,8 +46,8 @@ func path[F cct.PathFrame | livetest.Frame](frames []F) string {
 func TestRandom(t *testing.T) {
 	decoded, epochs := 0, 0
 	for seed := range uint64(40) {
-		p := livetest.NewProgram(seed, 3+int(seed%20))
-		var list []livetest.Captured
+		p := recordtest.NewProgram(seed, 3+int(seed%20))
+		var list []recordtest.Captured
 		for range 2000 {
 			p.Act()
 			list = append(list, p.Capture())
@@ -76,7 +76,7 @@ func TestRandom(t *testing.T) {
 	t.Logf("%d contexts, %d epochs", decoded, epochs)
 }
 
-func generations(c livetest.Captured) int {
+func generations(c recordtest.Captured) int {
 	n := 0
 	for c.Start != nil {
 		c = *c.Start
@@ -87,27 +87,27 @@ func generations(c livetest.Captured) int {
 
 // small returns the directory of main → a → b, of which epoch 1 encodes both edges,
 // and the function IDs.
-func small() (d *livetest.Contexts, mainF, a, b uint64, root uint32) {
-	d = livetest.NewContexts("small")
-	site := func(line, cell int) livetest.Site {
-		return livetest.Site{Kind: layout.SiteCall, Line: line, Cell: cell}
+func small() (d *recordtest.Contexts, mainF, a, b uint64, root uint32) {
+	d = recordtest.NewContexts("small")
+	site := func(line, cell int) recordtest.Site {
+		return recordtest.Site{Kind: layout.SiteCall, Line: line, Cell: cell}
 	}
-	mainF = d.Func(livetest.Func{Name: "main.main", Line: 1, Files: []string{"/src/m.go"},
-		Sites: []livetest.Site{site(2, 1), site(3, 2)}})
-	a = d.Func(livetest.Func{Name: "main.a", Line: 10, Files: []string{"/src/m.go"},
-		Sites: []livetest.Site{site(11, 1)}})
-	b = d.Func(livetest.Func{Name: "main.b", Line: 20, Files: []string{"/src/m.go"},
-		Sites: []livetest.Site{site(21, 1)}})
-	d.Epoch(1, []livetest.EpochFunc{{Func: mainF, NumCC: 1}, {Func: a, NumCC: 2}, {Func: b, NumCC: 2}},
-		[]livetest.EpochSite{{Func: mainF, Cell: 0, Target: a}, {Func: mainF, Cell: 1, Addition: 1, Target: a},
+	mainF = d.Func(recordtest.Func{Name: "main.main", Line: 1, Files: []string{"/src/m.go"},
+		Sites: []recordtest.Site{site(2, 1), site(3, 2)}})
+	a = d.Func(recordtest.Func{Name: "main.a", Line: 10, Files: []string{"/src/m.go"},
+		Sites: []recordtest.Site{site(11, 1)}})
+	b = d.Func(recordtest.Func{Name: "main.b", Line: 20, Files: []string{"/src/m.go"},
+		Sites: []recordtest.Site{site(21, 1)}})
+	d.Epoch(1, []recordtest.EpochFunc{{Func: mainF, NumCC: 1}, {Func: a, NumCC: 2}, {Func: b, NumCC: 2}},
+		[]recordtest.EpochSite{{Func: mainF, Cell: 0, Target: a}, {Func: mainF, Cell: 1, Addition: 1, Target: a},
 			{Func: a, Target: b}})
-	root = d.Intern(livetest.Interned{Kind: layout.InternRoot, Place: layout.RootMain, Target: mainF})
+	root = d.Intern(recordtest.Interned{Kind: layout.InternRoot, Place: layout.RootMain, Target: mainF})
 	return d, mainF, a, b, root
 }
 
-func line(t *testing.T, d *livetest.Contexts, hi, lo uint64) string {
+func line(t *testing.T, d *recordtest.Contexts, hi, lo uint64) string {
 	t.Helper()
-	s, err := decode.New(open(t, d)).Decode(ctxid.ID{Hi: hi, Lo: lo, Run: livetest.Run})
+	s, err := decode.New(open(t, d)).Decode(ctxid.ID{Hi: hi, Lo: lo, Run: recordtest.Run})
 	if err != nil {
 		return "error: " + err.Error()
 	}
@@ -119,16 +119,17 @@ func TestSmall(t *testing.T) {
 	pc := d.Return(b, 0)
 	pair := func(hi, lo uint64) [2]uint64 { return [2]uint64{hi, lo} }
 	faultPC := d.Return(a, 0) + 2
-	d.FaultAt(faultPC, "runtime.sigpanic", livetest.Frame{Func: "main.a", File: "/src/m.go", Line: 15})
-	intern := func(n livetest.Interned) uint32 { return d.Intern(n) }
-	cut := intern(livetest.Interned{Kind: layout.InternCut, Place: layout.CutDepth})
-	at := intern(livetest.Interned{Parent: root, Epoch: 1, ID: 1, Kind: layout.InternAt, Place: pc})
-	goB := intern(livetest.Interned{Parent: root, Epoch: 1, ID: 1, Kind: layout.InternGo, Place: d.Return(a, 0),
+	d.FaultAt(faultPC, "runtime.sigpanic", recordtest.Frame{Func: "main.a", File: "/src/m.go", Line: 15})
+	intern := func(n recordtest.Interned) uint32 { return d.Intern(n) }
+	cut := intern(recordtest.Interned{Kind: layout.InternCut, Place: layout.CutDepth})
+	at := intern(recordtest.Interned{Parent: root, Epoch: 1, ID: 1, Kind: layout.InternAt, Place: pc})
+	goB := intern(recordtest.Interned{Parent: root, Epoch: 1, ID: 1, Kind: layout.InternGo, Place: d.Return(a, 0),
 		Target: b})
-	goAt := intern(livetest.Interned{Parent: at, Kind: layout.InternGo, Place: livetest.Text, Target: a})
-	fault := intern(livetest.Interned{Parent: root, Epoch: 1, ID: 0, Kind: layout.InternFault, Place: faultPC,
+	goAt := intern(recordtest.Interned{Parent: at, Kind: layout.InternGo, Place: recordtest.Text, Target: a})
+	fault := intern(recordtest.Interned{Parent: root, Epoch: 1, ID: 0, Kind: layout.InternFault, Place: faultPC,
 		Target: b})
-	again := intern(livetest.Interned{Parent: root, Epoch: 1, ID: 1, Kind: layout.InternCall, Place: pc, Target: mainF})
+	again := intern(recordtest.Interned{Parent: root, Epoch: 1, ID: 1, Kind: layout.InternCall, Place: pc,
+		Target: mainF})
 	for _, c := range []struct {
 		id   [2]uint64
 		want string
@@ -144,14 +145,14 @@ func TestSmall(t *testing.T) {
 		{pair(d.ID(goB, 0, 1, pc)), "main.b m.go:21 ←go main.a m.go:11 ← main.main m.go:3 ← [main]"},
 		{pair(d.ID(goAt, 0, 0, d.Return(a, 0))),
 			"main.a m.go:11 ←go main.b m.go:21 ← main.a m.go:11 ← main.main m.go:3 ← [main]"},
-		{pair(d.ID(at, 0, 0, livetest.Text)), "main.b m.go:21 ← main.a m.go:11 ← main.main m.go:3 ← [main]"},
+		{pair(d.ID(at, 0, 0, recordtest.Text)), "main.b m.go:21 ← main.a m.go:11 ← main.main m.go:3 ← [main]"},
 		{pair(d.ID(fault, 0, 1, pc)), "main.b m.go:21 ← main.a m.go:15 ← main.main m.go:2 ← [main]"},
 		{pair(d.ID(root, 2, 1, pc)), "error: epoch 1: no edge into main.b has id 2"},
 		{pair(d.ID(root, 0, 0, pc)), "error: epoch 0: no edge into main.b has id 0"},
 		{pair(d.ID(root, 0, 2, pc)), "error: epoch 2 has no dictionary"},
 		{pair(d.ID(99, 0, 1, d.Return(mainF, 0))), "error: node 99 is not one of 8"},
 		{pair(d.ID(0, 0, 1, pc)), "error: epoch 1: no edge into main.main has id 0"},
-		{pair(d.ID(root, 0, 1, livetest.Text)), "error: ID without an address, and node 1 has none"},
+		{pair(d.ID(root, 0, 1, recordtest.Text)), "error: ID without an address, and node 1 has none"},
 		{pair(d.ID(root, 0, 1, pc+1<<20)), "error: address 0x501"},
 	} {
 		if have := line(t, d, c.id[0], c.id[1]); have != c.want && !strings.HasPrefix(have, c.want) {
@@ -164,10 +165,10 @@ func TestSmall(t *testing.T) {
 func TestOtherRun(t *testing.T) {
 	d, _, _, b, root := small()
 	hi, lo := d.ID(root, 0, 1, d.Return(b, 0))
-	for _, run := range []uint64{0, 1, livetest.Run ^ 1, livetest.Run ^ 1<<63} {
+	for _, run := range []uint64{0, 1, recordtest.Run ^ 1, recordtest.Run ^ 1<<63} {
 		_, err := decode.New(open(t, d)).Decode(ctxid.ID{Hi: hi, Lo: lo, Run: run})
 		if want := fmt.Sprintf("ID of run %016x: this is the record of run %016x", run,
-			uint64(livetest.Run)); err == nil || err.Error() != want {
+			uint64(recordtest.Run)); err == nil || err.Error() != want {
 			t.Errorf("have %v, want %s", err, want)
 		}
 	}
@@ -191,7 +192,7 @@ func TestNoRoom(t *testing.T) {
 // in a circle.
 func TestCycle(t *testing.T) {
 	d, mainF, a, b, root := small()
-	d.Epoch(0, nil, []livetest.EpochSite{{Func: b, Target: a},
+	d.Epoch(0, nil, []recordtest.EpochSite{{Func: b, Target: a},
 		{Func: mainF, Cell: 0, Addition: layout.NoAddition}, {Func: mainF, Cell: 1, Addition: layout.NoAddition}})
 	hi, lo := d.ID(root, 0, 2, d.Return(a, 0))
 	if have := line(t, d, hi, lo); !strings.Contains(have, "cycle") {
@@ -200,36 +201,37 @@ func TestCycle(t *testing.T) {
 }
 
 func TestTrim(t *testing.T) {
-	d := livetest.NewContexts("trim")
+	d := recordtest.NewContexts("trim")
 	const pkg = "github.com/stemma-go/stemma."
-	f := d.Func(livetest.Func{Name: "main.f", Line: 1, Files: []string{"/src/m.go"},
-		Inlined: []livetest.Inlined{{Callee: pkg + "Here", Line: 2}},
-		Sites: []livetest.Site{{Kind: layout.SiteCall, In: 1, Line: 66, Cell: 1}, {Kind: layout.SiteCall, Line: 3,
+	f := d.Func(recordtest.Func{Name: "main.f", Line: 1, Files: []string{"/src/m.go"},
+		Inlined: []recordtest.Inlined{{Callee: pkg + "Here", Line: 2}},
+		Sites: []recordtest.Site{{Kind: layout.SiteCall, In: 1, Line: 66, Cell: 1}, {Kind: layout.SiteCall, Line: 3,
 			Cell: 2}}})
-	wrap := d.Func(livetest.Func{Name: pkg + "WrapError", Line: 1, Files: []string{"/src/errors.go"},
-		Inlined: []livetest.Inlined{{Callee: pkg + "Here", Line: 32}},
-		Sites:   []livetest.Site{{Kind: layout.SiteCall, In: 1, Line: 66, Cell: 1}}})
-	handle := d.Func(livetest.Func{Name: pkg + "(*slogHandler).Handle", Files: []string{"/src/slog.go"},
-		Sites: []livetest.Site{{Kind: layout.SiteCall, Line: 70, Cell: 1}}})
-	other := d.Func(livetest.Func{Name: "example.com/fan.(*Out).Handle", Files: []string{"/src/fan.go"},
-		Sites: []livetest.Site{{Kind: layout.SiteCall, Line: 71, Cell: 1}}})
-	log := d.Func(livetest.Func{Name: "log/slog.(*Logger).log", Files: []string{"/src/logger.go"},
-		Sites: []livetest.Site{{Kind: layout.SiteCall, Line: 256, Cell: 1}}})
-	pays := d.Func(livetest.Func{Name: "main.pay", Files: []string{"/src/pay.go"},
-		Inlined: []livetest.Inlined{{Callee: "log/slog.Info", Line: 12}},
-		Sites: []livetest.Site{{Kind: layout.SiteCall, In: 1, Line: 291, Cell: 1},
+	wrap := d.Func(recordtest.Func{Name: pkg + "WrapError", Line: 1, Files: []string{"/src/errors.go"},
+		Inlined: []recordtest.Inlined{{Callee: pkg + "Here", Line: 32}},
+		Sites:   []recordtest.Site{{Kind: layout.SiteCall, In: 1, Line: 66, Cell: 1}}})
+	handle := d.Func(recordtest.Func{Name: pkg + "(*slogHandler).Handle", Files: []string{"/src/slog.go"},
+		Sites: []recordtest.Site{{Kind: layout.SiteCall, Line: 70, Cell: 1}}})
+	other := d.Func(recordtest.Func{Name: "example.com/fan.(*Out).Handle", Files: []string{"/src/fan.go"},
+		Sites: []recordtest.Site{{Kind: layout.SiteCall, Line: 71, Cell: 1}}})
+	log := d.Func(recordtest.Func{Name: "log/slog.(*Logger).log", Files: []string{"/src/logger.go"},
+		Sites: []recordtest.Site{{Kind: layout.SiteCall, Line: 256, Cell: 1}}})
+	pays := d.Func(recordtest.Func{Name: "main.pay", Files: []string{"/src/pay.go"},
+		Inlined: []recordtest.Inlined{{Callee: "log/slog.Info", Line: 12}},
+		Sites: []recordtest.Site{{Kind: layout.SiteCall, In: 1, Line: 291, Cell: 1},
 			{Kind: layout.SiteCall, Line: 13, Cell: 2}}})
-	root := d.Intern(livetest.Interned{Kind: layout.InternRoot, Target: f})
-	payN := d.Intern(livetest.Interned{Parent: root, Place: d.Return(f, 1), Target: pays})
-	logN := d.Intern(livetest.Interned{Parent: payN, Place: d.Return(pays, 0), Target: log})
-	otherN := d.Intern(livetest.Interned{Parent: logN, Place: d.Return(log, 0), Target: other})
-	handleN := d.Intern(livetest.Interned{Parent: otherN, Place: d.Return(other, 0), Target: handle})
-	direct := d.Intern(livetest.Interned{Parent: payN, Place: d.Return(pays, 1), Target: handle})
-	worker := d.Intern(livetest.Interned{Parent: logN, Place: d.Return(log, 0), Kind: layout.InternGo, Target: handle})
-	call := d.Intern(livetest.Interned{Parent: root, Place: d.Return(f, 1), Target: wrap})
+	root := d.Intern(recordtest.Interned{Kind: layout.InternRoot, Target: f})
+	payN := d.Intern(recordtest.Interned{Parent: root, Place: d.Return(f, 1), Target: pays})
+	logN := d.Intern(recordtest.Interned{Parent: payN, Place: d.Return(pays, 0), Target: log})
+	otherN := d.Intern(recordtest.Interned{Parent: logN, Place: d.Return(log, 0), Target: other})
+	handleN := d.Intern(recordtest.Interned{Parent: otherN, Place: d.Return(other, 0), Target: handle})
+	direct := d.Intern(recordtest.Interned{Parent: payN, Place: d.Return(pays, 1), Target: handle})
+	worker := d.Intern(recordtest.Interned{Parent: logN, Place: d.Return(log, 0), Kind: layout.InternGo,
+		Target: handle})
+	call := d.Intern(recordtest.Interned{Parent: root, Place: d.Return(f, 1), Target: wrap})
 	dec := decode.New(open(t, d))
 	trim := func(hi, lo uint64) string {
-		s, err := dec.Decode(ctxid.ID{Hi: hi, Lo: lo, Run: livetest.Run})
+		s, err := dec.Decode(ctxid.ID{Hi: hi, Lo: lo, Run: recordtest.Run})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +256,7 @@ func TestTrim(t *testing.T) {
 }
 
 func TestShort(t *testing.T) {
-	p := livetest.NewProgram(3, 10)
+	p := recordtest.NewProgram(3, 10)
 	for range 5000 {
 		p.Act()
 	}
@@ -275,7 +277,7 @@ func TestShort(t *testing.T) {
 
 // contexts returns a decoder and IDs of a program with deep stacks.
 func contexts(b *testing.B, n int) (*record.Record, []ctxid.ID) {
-	p := livetest.NewProgram(1, 200)
+	p := recordtest.NewProgram(1, 200)
 	var ids []ctxid.ID
 	for range n {
 		p.Act()
@@ -322,8 +324,8 @@ func BenchmarkDecodeFirst(b *testing.B) {
 // FuzzDecode decodes any ID with damaged dictionaries and entries: it ends, with a
 // stack or an error.
 func FuzzDecode(f *testing.F) {
-	p := livetest.NewProgram(9, 8)
-	var c livetest.Captured
+	p := recordtest.NewProgram(9, 8)
+	var c recordtest.Captured
 	for range 300 {
 		p.Act()
 		c = p.Capture()
@@ -340,7 +342,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		d := decode.New(prof)
 		for range 2 { // with what the first time left behind, too
-			s, err := d.Decode(ctxid.ID{Hi: hi, Lo: lo, Run: livetest.Run})
+			s, err := d.Decode(ctxid.ID{Hi: hi, Lo: lo, Run: recordtest.Run})
 			if err == nil {
 				s.Path()
 				s.Trim().AppendStack(s.AppendLine(nil, 3), "\t")

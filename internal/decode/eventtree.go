@@ -6,8 +6,8 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/ctxid"
-	"github.com/stemma-go/stemma/internal/ids"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/profile"
 )
 

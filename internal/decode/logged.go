@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/ids"
+	"github.com/stemma-go/stemma/internal/record/ids"
 )
 
 // Engine lucce. A state is a function with its pair: the id takes the place of epoch and

@@ -8,33 +8,33 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/cce"
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/encoder"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/livetest"
-	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/record/raw"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
 // A lucceProgram runs at random, encoded by package layout, beside a plain slice of calls and
 // the reference encoder.
 type lucceProgram struct {
 	t       testing.TB
-	l       *livetest.Lucce
-	ref     *cce.Lucce
-	prog    *cce.Program
-	funcs   []*livetest.LucceFunc
+	l       *recordtest.Lucce
+	ref     *encoder.Lucce
+	prog    *encoder.Program
+	funcs   []*recordtest.LucceFunc
 	targets [][][]int // by function and site
-	first   []cce.Site
-	root    cce.Site
+	first   []encoder.Site
+	root    encoder.Site
 	stack   []lucceFrame
 	took    []lucceContext
 }
 
 // A lucceFrame is an invocation; outer is what is further out than the first frame of a goroutine.
 type lucceFrame struct {
-	livetest.LucceFrame
+	recordtest.LucceFrame
 	fn, site int // site is where it calls the next one
 	outer    string
 }
@@ -43,23 +43,23 @@ type lucceFrame struct {
 type lucceContext struct {
 	id   ctxid.ID
 	want string
-	ref  cce.Context
+	ref  encoder.Context
 	// calls is what the reference must decode to, nil if the program did what it does not know.
-	calls []cce.Call
+	calls []encoder.Call
 }
 
 // newLucceProgram makes a program of n functions. Each site may call any of a few functions.
 func newLucceProgram(t testing.TB, next func(n int) int, n int, budget uint64) *lucceProgram {
-	p := &lucceProgram{t: t, l: livetest.NewLucce(t, budget), prog: cce.NewProgram()}
+	p := &lucceProgram{t: t, l: recordtest.NewLucce(t, budget), prog: encoder.NewProgram()}
 	for i := range n {
 		sites := 1 + next(4)
 		p.funcs = append(p.funcs, p.l.Func(fmt.Sprint("main.f", i), sites))
 		p.l.Root(p.l.Func(fmt.Sprint("main.none", i), 0), layout.RootInit) // it shares its first site with the next one
 		f := p.prog.AddFunc()
-		p.first = append(p.first, cce.Site(len(p.prog.Sites)))
+		p.first = append(p.first, encoder.Site(len(p.prog.Sites)))
 		var targets [][]int
 		for range sites {
-			p.prog.AddSite(f, cce.Dynamic)
+			p.prog.AddSite(f, encoder.Dynamic)
 			var list []int
 			for range 1 + next(3) {
 				list = append(list, next(n))
@@ -68,16 +68,16 @@ func newLucceProgram(t testing.TB, next func(n int) int, n int, budget uint64) *
 		}
 		p.targets = append(p.targets, targets)
 	}
-	p.root = p.prog.AddSite(cce.Root, cce.Dynamic)
-	p.ref = cce.NewLucce(p.prog, cce.LucceLimit, cce.LucceBudget)
+	p.root = p.prog.AddSite(encoder.Root, encoder.Dynamic)
+	p.ref = encoder.NewLucce(p.prog, encoder.LucceLimit, encoder.LucceBudget)
 	p.enterRoot(0)
 	return p
 }
 
 func (p *lucceProgram) enterRoot(fn int) {
 	p.stack = []lucceFrame{{p.l.Root(p.funcs[fn], layout.RootMain), fn, 0, "[main]"}}
-	p.ref.Unwind(cce.Main, 0)
-	p.ref.Call(cce.Main, p.root, cce.Func(fn+1))
+	p.ref.Unwind(encoder.Main, 0)
+	p.ref.Call(encoder.Main, p.root, encoder.Func(fn+1))
 }
 
 // step lets the program do one thing.
@@ -91,13 +91,13 @@ func (p *lucceProgram) step(next func(n int) int) {
 		f := p.l.Call(top.LucceFrame, top.site, p.funcs[target])
 		p.stack = append(p.stack, lucceFrame{f, target, 0, ""})
 		if p.ref != nil {
-			p.ref.Call(cce.Main, p.first[top.fn]+cce.Site(top.site), cce.Func(target+1))
+			p.ref.Call(encoder.Main, p.first[top.fn]+encoder.Site(top.site), encoder.Func(target+1))
 		}
 	case op < 95:
 		keep := max(1, len(p.stack)-1-next(3)*next(4))
 		p.stack = p.stack[:keep]
 		if p.ref != nil {
-			p.ref.Unwind(cce.Main, keep)
+			p.ref.Unwind(encoder.Main, keep)
 		}
 	case op < 97: // the rest of the program is a goroutine
 		f := p.l.Go(top.LucceFrame, top.site, p.funcs[target])
@@ -127,20 +127,21 @@ func (p *lucceProgram) capture(next func(n int) int) {
 	top := &p.stack[len(p.stack)-1]
 	top.site = next(len(p.targets[top.fn]))
 	hi, lo := p.l.Capture(top.LucceFrame, top.site)
-	c := lucceContext{id: ctxid.ID{Hi: hi, Lo: lo, Run: livetest.Run}, want: p.want("")}
+	c := lucceContext{id: ctxid.ID{Hi: hi, Lo: lo, Run: recordtest.Run}, want: p.want("")}
 	if p.ref != nil {
-		c.ref = p.ref.Capture(cce.Main)
-		c.calls = []cce.Call{{Site: p.root, Func: cce.Func(p.stack[0].fn + 1)}}
+		c.ref = p.ref.Capture(encoder.Main)
+		c.calls = []encoder.Call{{Site: p.root, Func: encoder.Func(p.stack[0].fn + 1)}}
 		for i := range p.stack[1:] {
 			c.calls = append(c.calls,
-				cce.Call{Site: p.first[p.stack[i].fn] + cce.Site(p.stack[i].site), Func: cce.Func(p.stack[i+1].fn + 1)})
+				encoder.Call{Site: p.first[p.stack[i].fn] + encoder.Site(p.stack[i].site),
+					Func: encoder.Func(p.stack[i+1].fn + 1)})
 		}
 	}
 	p.took = append(p.took, c)
 }
 
 // check decodes all that was captured, and returns how many contexts were truncated.
-func (p *lucceProgram) check(ref *cce.Lucce) (truncated int) {
+func (p *lucceProgram) check(ref *encoder.Lucce) (truncated int) {
 	p.t.Helper()
 	prof, err := record.Open(p.l.FS())
 	if err != nil {
@@ -167,7 +168,7 @@ func (p *lucceProgram) check(ref *cce.Lucce) (truncated int) {
 			continue
 		}
 		calls, err := ref.Decode(c.ref)
-		if lost := (*cce.TruncatedError)(nil); err != nil && !errors.As(err, &lost) ||
+		if lost := (*encoder.TruncatedError)(nil); err != nil && !errors.As(err, &lost) ||
 			err == nil && !slices.Equal(calls, c.calls) {
 			p.t.Fatalf("context %d: the reference has %v, %v, want %v", i, calls, err, c.calls)
 		}
@@ -281,13 +282,13 @@ func FuzzLucce(f *testing.F) {
 
 // TestLucceExamples has the numbers of the paper: figure 3 (example 2), and example 4.
 func TestLucceExamples(t *testing.T) {
-	l := livetest.NewLucce(t, 0)
-	fn := func(name string) *livetest.LucceFunc { return l.Func(name, 3) }
+	l := recordtest.NewLucce(t, 0)
+	fn := func(name string) *recordtest.LucceFunc { return l.Func(name, 3) }
 	a, x, b, c, d, e := fn("A"), fn("X"), fn("B"), fn("C"), fn("D"), fn("E")
-	ids := func(f livetest.LucceFrame, path ...any) (ids []uint64) {
+	ids := func(f recordtest.LucceFrame, path ...any) (ids []uint64) {
 		ids = append(ids, f.C)
 		for i := 0; i < len(path); i += 2 {
-			f = l.Call(f, path[i].(int), path[i+1].(*livetest.LucceFunc))
+			f = l.Call(f, path[i].(int), path[i+1].(*recordtest.LucceFunc))
 			ids = append(ids, f.C)
 		}
 		return ids
@@ -301,7 +302,7 @@ func TestLucceExamples(t *testing.T) {
 			t.Errorf("figure 3, graph %d: have %v, want %v", i+1, c.have, c.want)
 		}
 	}
-	l = livetest.NewLucce(t, 0)
+	l = recordtest.NewLucce(t, 0)
 	a, x, b, c, d = fn("A"), fn("A'"), fn("B"), fn("C"), fn("D")
 	ids(l.Root(a, layout.RootMain), 0, b, 0, c, 0, d)
 	if have, want := ids(l.Root(x, layout.RootMain), 0, b, 0, c, 0, d, 0, b, 0, c),

@@ -7,15 +7,15 @@ import (
 
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/ids"
-	"github.com/stemma-go/stemma/internal/livetest"
-	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/record/ids"
+	"github.com/stemma-go/stemma/internal/record/raw"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
 // An eventProgram re-encodes, and records events in whatever contexts it is.
 type eventProgram struct {
-	*livetest.Program
+	*recordtest.Program
 	events int
 }
 
@@ -25,7 +25,7 @@ func (p *eventProgram) act(times int) {
 			p.Grow()
 		}
 		c := p.Capture()
-		p.D.AddEvent(livetest.Event{P: p.events % 5 * p.events / 100 % 7, Kind: layout.EventAlloc, Value: 16, Time: 1,
+		p.D.AddEvent(recordtest.Event{P: p.events % 5 * p.events / 100 % 7, Kind: layout.EventAlloc, Value: 16, Time: 1,
 			Hi: c.Hi, Lo: c.Lo})
 		p.events++
 	}
@@ -38,14 +38,14 @@ func (p *eventProgram) files() map[string][]byte {
 		counts, events := fmt.Sprint("counts.", i), fmt.Sprint("events.", i)
 		used := raw.Load[layout.CountsHeader](files[counts]).Used
 		files[counts] = files[counts][:layout.CountsHeaderSize+used*layout.CountSize]
-		written := min(raw.Load[layout.EventsHeader](files[events]).Written, livetest.LogEvents)
+		written := min(raw.Load[layout.EventsHeader](files[events]).Written, recordtest.LogEvents)
 		files[events] = files[events][:layout.EventsHeaderSize+written*layout.EventSize]
 	}
 	return files
 }
 
 // counted returns the sums of events by context, each of which must be known.
-func counted(t *testing.T, what string, dir *livetest.Moving) map[string]uint64 {
+func counted(t *testing.T, what string, dir *recordtest.Moving) map[string]uint64 {
 	t.Helper()
 	rec, err := record.Open(dir)
 	if err != nil {
@@ -77,17 +77,17 @@ func counted(t *testing.T, what string, dir *livetest.Moving) map[string]uint64 
 func TestMovingEvents(t *testing.T) {
 	for seed := range uint64(2) {
 		begin := func() *eventProgram {
-			p := &eventProgram{Program: livetest.NewProgram(seed, 5)}
+			p := &eventProgram{Program: recordtest.NewProgram(seed, 5)}
 			p.act(30)
 			return p
 		}
-		still := &livetest.Moving{Files: begin().files}
+		still := &recordtest.Moving{Files: begin().files}
 		counted(t, "nothing happens", still)
 		for at := range still.Steps {
 			for _, burst := range []int{3, 200, -200} {
 				p := begin()
-				before := counted(t, "before", &livetest.Moving{Files: p.files})
-				dir := &livetest.Moving{Files: p.files}
+				before := counted(t, "before", &recordtest.Moving{Files: p.files})
+				dir := &recordtest.Moving{Files: p.files}
 				dir.Act = func(step int) {
 					if step == at {
 						p.act(max(burst, -burst))
@@ -96,7 +96,7 @@ func TestMovingEvents(t *testing.T) {
 				}
 				what := fmt.Sprintf("seed %d, step %d of %d, %d actions", seed, at, still.Steps, burst)
 				have := counted(t, what, dir)
-				after := counted(t, "afterwards", &livetest.Moving{Files: p.files})
+				after := counted(t, "afterwards", &recordtest.Moving{Files: p.files})
 				for key, n := range before {
 					if have[key] < n {
 						t.Fatalf("%s: %s: %d, was %d", what, key, have[key], n)
@@ -121,7 +121,7 @@ func TestMovingLucce(t *testing.T) {
 			p.step(r.IntN)
 			p.capture(r.IntN)
 		}
-		dir := &livetest.Moving{Act: act, Files: func() map[string][]byte {
+		dir := &recordtest.Moving{Act: act, Files: func() map[string][]byte {
 			files := make(map[string][]byte)
 			for name, f := range p.l.FS() {
 				files[name] = f.Data

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
-	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
 // TestRecordRunning decodes the IDs of programs that go on between any two reads of
@@ -18,7 +18,7 @@ import (
 // to its stack, and nothing but headers is read twice.
 func TestRecordRunning(t *testing.T) {
 	for seed := range uint64(20) {
-		p := livetest.NewProgram(seed, 5)
+		p := recordtest.NewProgram(seed, 5)
 		steps := 0
 		act := func(int) {
 			for range 3 {
@@ -29,7 +29,7 @@ func TestRecordRunning(t *testing.T) {
 				p.Capture()
 			}
 		}
-		dir := &livetest.Moving{Files: p.D.Files, Act: act}
+		dir := &recordtest.Moving{Files: p.D.Files, Act: act}
 		p.Capture()
 		record, err := decode.OpenRecord(dir)
 		if err != nil {
@@ -57,11 +57,11 @@ func TestRecordRunning(t *testing.T) {
 // TestUpdate compares a record that was read in pieces with one that was read at once.
 func TestUpdate(t *testing.T) {
 	for seed := range uint64(10) {
-		p := livetest.NewProgram(seed, 5)
+		p := recordtest.NewProgram(seed, 5)
 		p.Capture()
 		now := p.D.Files()
 		now["cce"] = bytes.Clone(now["cce"])
-		dir := &livetest.Moving{Files: func() map[string][]byte { return now }}
+		dir := &recordtest.Moving{Files: func() map[string][]byte { return now }}
 		live, err := record.Open(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -98,11 +98,11 @@ func TestUpdateDamaged(t *testing.T) {
 	failed := 0
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 5))
-		p := livetest.NewProgram(seed, 5)
+		p := recordtest.NewProgram(seed, 5)
 		p.Capture()
 		now := maps.Clone(p.D.Files())
 		now["cce"] = bytes.Clone(now["cce"])
-		record, err := decode.OpenRecord(&livetest.Moving{Files: func() map[string][]byte { return now }})
+		record, err := decode.OpenRecord(&recordtest.Moving{Files: func() map[string][]byte { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/cct"
-	"github.com/stemma-go/stemma/internal/classes"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -325,7 +324,7 @@ func (r region) enter(k kind) region {
 func (g *group) kinds() []kind {
 	list := make([]kind, g.numRows())
 	for side, t := range g.trees {
-		rows, own, standard := g.match.Functions(side), classes.Application(t), classes.Standard(t)
+		rows, own, standard := g.match.Functions(side), cct.Application(t), cct.Standard(t)
 		for _, n := range t.Nodes[1:] {
 			list[rows[n.Func]].in[side] = true
 		}

@@ -30,12 +30,11 @@ var allowed = map[string]string{
 	compilerFiles + "pcc.go":   "the same",
 	compilerFiles + "lucce.go": "the same",
 
-	"internal/goroot/rt/sample.go": "the name of a sampler in records",
+	"internal/goroot/layout/sampling.go": "the name of a sampler in records",
 
-	"internal/cce/":          "encoders as published, by the names of their papers",
-	"internal/replay/":       "the same",
-	"internal/cli/replay.go": "the same, in the help text",
-	"bench/":                 "an experiment says which engines it measures",
+	"internal/encoder/":        "encoders as published, by the names of their papers",
+	"internal/command/replay/": "the same",
+	"bench/":                   "an experiment says which engines it measures",
 }
 
 // named matches the names that are no common words, and flags that choose any; common

@@ -16,8 +16,8 @@ import (
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/export"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func shapes(t *testing.T) *profile.Profile {
 	t.Helper()
-	r, err := record.Open(livetest.Shapes().FS())
+	r, err := record.Open(recordtest.Shapes().FS())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,10 +118,10 @@ func TestPprofTool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := livetest.New(1, exe)
-	f := d.Func(livetest.Func{Name: "main.outer", Line: 20, Files: []string{source},
-		Inlined: []livetest.Inlined{{Callee: "main.inlined", Line: 22, Counter: 2, CalleeFile: 1, CalleeLine: 30}}})
-	n := d.Node(livetest.Root, layout.RootMain, f)
+	d := recordtest.New(1, exe)
+	f := d.Func(recordtest.Func{Name: "main.outer", Line: 20, Files: []string{source},
+		Inlined: []recordtest.Inlined{{Callee: "main.inlined", Line: 22, Counter: 2, CalleeFile: 1, CalleeLine: 30}}})
+	n := d.Node(recordtest.Root, layout.RootMain, f)
 	d.Count(0, n, 0, 5)
 	d.Count(0, n, 1, 7)
 	p, err := record.Open(d.FS())

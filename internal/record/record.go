@@ -8,8 +8,8 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/stemma-go/stemma/internal/ids"
-	"github.com/stemma-go/stemma/internal/live"
+	"github.com/stemma-go/stemma/internal/record/ids"
+	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/sealed"
 	"github.com/stemma-go/stemma/internal/tables"
 	"github.com/stemma-go/stemma/profile"
@@ -21,8 +21,8 @@ type Record struct {
 	*profile.Profile
 	IDs *ids.Record // nil of a record without context IDs
 
-	dir    *live.Dir   // nil of a sealed file
-	reader *ids.Reader // of a live directory with context IDs
+	dir    *livedir.Dir // nil of a sealed file
+	reader *ids.Reader  // of a live directory with context IDs
 }
 
 // Open reads the live directory of a program that runs, has ended or was killed. It takes
@@ -35,7 +35,7 @@ func Open(fsys fs.FS) (*Record, error) {
 		}
 		return &Record{Profile: r.Profile, IDs: r.Record, dir: r.Dir, reader: r}, nil
 	}
-	dir, err := live.Open(fsys)
+	dir, err := livedir.Open(fsys)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (r *Record) Node(offset uint32) (int, bool) {
 }
 
 // Checks is [live.Dir.Checks].
-func (r *Record) Checks(visit func(*live.Check) error) error {
+func (r *Record) Checks(visit func(*livedir.Check) error) error {
 	if r.dir == nil {
 		return errSealed
 	}
@@ -191,9 +191,9 @@ func (r *Record) Checks(visit func(*live.Check) error) error {
 }
 
 // Calls is [live.Dir.Calls].
-func (r *Record) Calls() (*live.Calls, error) {
+func (r *Record) Calls() (*livedir.Calls, error) {
 	if r.dir == nil {
-		return nil, live.ErrNoCalls
+		return nil, livedir.ErrNoCalls
 	}
 	return r.dir.Calls()
 }

@@ -9,8 +9,6 @@ import (
 	"hash/crc32"
 	"io"
 	"sync"
-
-	"github.com/stemma-go/stemma/internal/wire"
 )
 
 // The binary form, see FORMAT.md: the magic, then sections, each with a header of
@@ -81,7 +79,7 @@ func (s Schema[T]) table(name string, rows []T) *Table {
 
 // encode returns the description of a table with the values of its columns.
 func (t *Table) encode() []byte {
-	var e wire.Encoder
+	var e Encoder
 	e.String(t.Name)
 	e.Uint(uint64(t.Rows))
 	e.Uint(uint64(len(t.Columns)))
@@ -98,7 +96,7 @@ func (t *Table) encode() []byte {
 }
 
 // decodeTable is the inverse of encode. The values are not looked at: they alias raw.
-func decodeTable(d *wire.Decoder) (*Table, error) {
+func decodeTable(d *Decoder) (*Table, error) {
 	t := &Table{Name: d.String("name")}
 	rows := d.UpTo(1<<40, "rows")
 	n := d.Count(4, "columns")
@@ -304,7 +302,7 @@ func (sr *sectionReader) table() (*Table, error) {
 
 // body returns the bytes of the section behind its header.
 // The checksum is compared before anything in the section is believed.
-func (sr *sectionReader) body(start int64, h []byte) (*wire.Decoder, error) {
+func (sr *sectionReader) body(start int64, h []byte) (*Decoder, error) {
 	stored, err := sr.read(binary.LittleEndian.Uint64(h[8:]), "a section")
 	if err != nil {
 		return nil, err
@@ -318,7 +316,7 @@ func (sr *sectionReader) body(start int64, h []byte) (*wire.Decoder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("offset %d: %w", start, err)
 	}
-	return &wire.Decoder{Data: raw, Where: fmt.Sprintf("section at offset %d", start)}, nil
+	return &Decoder{Data: raw, Where: fmt.Sprintf("section at offset %d", start)}, nil
 }
 
 // atEOF makes sure that nothing follows the last section: a file that was

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/livetest"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/sealed"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
 // sampledText is a record of samples.
@@ -36,12 +36,12 @@ node 2 func 2 parent 1 cpu 1000000 samples 1
 // of epochs, and by a log of the graph.
 func records(t testing.TB) []*record.Record {
 	t.Helper()
-	program := livetest.NewProgram(3, 20)
+	program := recordtest.NewProgram(3, 20)
 	for range 120 {
 		program.Act()
 		program.Capture()
 	}
-	lucce := livetest.NewLucce(t, 1<<20)
+	lucce := recordtest.NewLucce(t, 1<<20)
 	caller, callee := lucce.Func("main.f", 3), lucce.Func("main.g", 2)
 	frame := lucce.Root(caller, layout.RootMain)
 	for site := range 3 {
@@ -54,7 +54,7 @@ func records(t testing.TB) []*record.Record {
 	}
 	lucce.Go(frame, 2, callee)
 	list := make([]*record.Record, 0, 4)
-	for _, dir := range []fs.FS{livetest.Shapes().FS(), program.D.FS(), lucce.FS()} {
+	for _, dir := range []fs.FS{recordtest.Shapes().FS(), program.D.FS(), lucce.FS()} {
 		r, err := record.Open(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestBomb(t *testing.T) {
 	if len(huge) > 2<<20 {
 		t.Fatalf("the bomb has %d bytes", len(huge))
 	}
-	livetest.Bounded(t, 0, func() {
+	recordtest.Bounded(t, 0, func() {
 		if _, err := record.Read(bytes.NewReader(huge)); err == nil ||
 			!strings.Contains(err.Error(), "that expand to 1073741824, want at most") {
 			t.Errorf("have error %v", err)
@@ -144,7 +144,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(file(f, r))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		livetest.Bounded(t, len(data), func() {
+		recordtest.Bounded(t, len(data), func() {
 			if r, err := record.Read(bytes.NewReader(data)); err == nil {
 				identity(t, r)
 			}
@@ -199,7 +199,7 @@ func FuzzTables(f *testing.F) {
 		if err := tables.Write(&b); err != nil {
 			t.Fatal(err)
 		}
-		livetest.Bounded(t, b.Len(), func() {
+		recordtest.Bounded(t, b.Len(), func() {
 			if r, err := record.Read(&b); err == nil {
 				identity(t, r)
 			}

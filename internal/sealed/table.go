@@ -17,8 +17,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/stemma-go/stemma/internal/wire"
 )
 
 // A Kind tells what the values of a column are.
@@ -164,7 +162,7 @@ func (s Schema[T]) Add(f *File, name string, rows []T) {
 
 // encode returns the values of a column.
 func (f *Field[T]) encode(rows []T) []byte {
-	e := wire.Encoder(make([]byte, 0, len(rows)))
+	e := Encoder(make([]byte, 0, len(rows)))
 	for i := range rows {
 		switch r := &rows[i]; f.Kind {
 		case Up:
@@ -186,7 +184,7 @@ func (f *Field[T]) encode(rows []T) []byte {
 
 // AddNumbers adds a column with a number for each row.
 func (t *Table) AddNumbers(name string, values []uint64) {
-	e := wire.Encoder(make([]byte, 0, len(values)))
+	e := Encoder(make([]byte, 0, len(values)))
 	for _, v := range values {
 		e.Uint(v)
 	}
@@ -200,7 +198,7 @@ func (t *Table) AddColumn(name string, kind Kind, data []byte) {
 
 // AddLists adds a column with some numbers for each row.
 func (t *Table) AddLists(name string, list func(row int) []uint64) {
-	e := wire.Encoder(make([]byte, 0, 2*t.Rows))
+	e := Encoder(make([]byte, 0, 2*t.Rows))
 	for i := range t.Rows {
 		values := list(i)
 		e.Uint(uint64(len(values)))

@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"strings"
+
+	"github.com/stemma-go/stemma/internal/base"
 )
 
 // valueFlags are the flags of go build, run and test that take a value, which
@@ -189,7 +191,7 @@ func (a *Args) Words() []string {
 // It is not for Words: GOFLAGS stays in the go command's environment.
 // They come first, so that the command line overrides them as it does in go.
 func (a *Args) withGOFLAGS(goflags string) (*Args, error) {
-	words, err := SplitQuoted(goflags)
+	words, err := base.SplitQuoted(goflags)
 	if err != nil {
 		return nil, fmt.Errorf("GOFLAGS: %w", err)
 	}

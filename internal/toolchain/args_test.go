@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stemma-go/stemma/internal/base"
 )
 
 // ownFlags stands for the flags of a stemma command: -engine takes a value,
@@ -136,16 +138,16 @@ func TestQuoted(t *testing.T) {
 	for _, words := range [][]string{
 		{"a", "b"}, {"/a b/stemma", "toolexec"}, {"it's"}, {`say "x"`}, {""}, {"-x=1", "two words"},
 	} {
-		s, err := joinQuoted(words)
+		s, err := base.JoinQuoted(words)
 		if err != nil {
 			t.Errorf("%q: %v", words, err)
 			continue
 		}
-		if have, err := SplitQuoted(s); err != nil || !slices.Equal(have, words) {
+		if have, err := base.SplitQuoted(s); err != nil || !slices.Equal(have, words) {
 			t.Errorf("%q: became %s, and that %q (%v)", words, s, have, err)
 		}
 	}
-	if _, err := joinQuoted([]string{`it's "x"`}); err == nil {
+	if _, err := base.JoinQuoted([]string{`it's "x"`}); err == nil {
 		t.Error("a word with both quotes: no error")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/safefile"
 )
 
@@ -94,11 +95,11 @@ func (b *Build) setFlags(a *Args, o Options) error {
 		symbols:    o.Symbols,
 	}
 	if user, _ := a.Flag("toolexec"); user != "" {
-		if t.chain, err = SplitQuoted(user); err != nil {
+		if t.chain, err = base.SplitQuoted(user); err != nil {
 			return fmt.Errorf("-toolexec: %w", err)
 		}
 	}
-	toolexec, err := joinQuoted(append([]string{self, "toolexec"}, t.words()...))
+	toolexec, err := base.JoinQuoted(append([]string{self, "toolexec"}, t.words()...))
 	if err != nil {
 		return err
 	}

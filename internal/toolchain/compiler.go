@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/goroot"
 	"github.com/stemma-go/stemma/internal/progress"
 )
@@ -213,7 +214,7 @@ func buildCompiler(ctx context.Context, g *Go, overlayFile, exe string) error {
 	if err != nil {
 		return err
 	}
-	counted, err := joinQuoted([]string{self, "toolexec", "-plain"})
+	counted, err := base.JoinQuoted([]string{self, "toolexec", "-plain"})
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
+	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/callgraph"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/record"
@@ -244,7 +245,7 @@ func (o Options) checkReader(goVersion, own string) error {
 // WarmExec returns what -exec of go test must be, with the user's own -exec in a.
 func (b *Build) WarmExec(o Options, a *Args) (string, error) {
 	user, _ := a.Flag("exec")
-	chain, err := SplitQuoted(user)
+	chain, err := base.SplitQuoted(user)
 	if err != nil {
 		return "", fmt.Errorf("-exec: %w", err)
 	}
@@ -257,7 +258,7 @@ func (b *Build) WarmExec(o Options, a *Args) (string, error) {
 		w.warm = absolute(w.warm)
 	}
 	words := []string{self, "warmexec", w.warm, w.root, strconv.FormatBool(w.trimmed), strconv.Itoa(len(w.flags))}
-	return joinQuoted(slices.Concat(words, w.flags, chain))
+	return base.JoinQuoted(slices.Concat(words, w.flags, chain))
 }
 
 // RunWarm is the hidden command warmexec: it makes the warm file of a test binary and

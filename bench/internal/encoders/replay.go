@@ -7,8 +7,8 @@ import (
 	"github.com/stemma-go/stemma/bench/internal/measure"
 	"github.com/stemma-go/stemma/bench/internal/session"
 	"github.com/stemma-go/stemma/bench/internal/table"
+	"github.com/stemma-go/stemma/internal/command/replay"
 	"github.com/stemma-go/stemma/internal/record"
-	"github.com/stemma-go/stemma/internal/replay"
 )
 
 // How it works.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stemma-go/stemma/internal/replay"
+	"github.com/stemma-go/stemma/internal/command/replay"
 )
 
 func TestReplayCells(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 	"github.com/stemma-go/stemma/bench/internal/program"
 	"github.com/stemma-go/stemma/bench/internal/session"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/live"
-	"github.com/stemma-go/stemma/internal/livetest"
+	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/similarity"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -94,13 +94,13 @@ func TestFlatOf(t *testing.T) {
 
 // TestFlatOfContexts has a sample in a function and two in a wrapper that it calls.
 func TestFlatOfContexts(t *testing.T) {
-	d := livetest.New(1, "prog")
-	f := d.Func(livetest.Func{Name: "main.f", Files: []string{"main.go"},
-		Sites: []livetest.Site{{Kind: layout.SiteCall, Line: 9, Cell: 1}}})
-	w := d.Func(livetest.Func{Name: "main.(*T).wrapper", Files: []string{"main.go"}, Flags: layout.MetaFlagWrapper})
-	inF := d.Node(livetest.Root, layout.RootMain, f)
+	d := recordtest.New(1, "prog")
+	f := d.Func(recordtest.Func{Name: "main.f", Files: []string{"main.go"},
+		Sites: []recordtest.Site{{Kind: layout.SiteCall, Line: 9, Cell: 1}}})
+	w := d.Func(recordtest.Func{Name: "main.(*T).wrapper", Files: []string{"main.go"}, Flags: layout.MetaFlagWrapper})
+	inF := d.Node(recordtest.Root, layout.RootMain, f)
 	inW := d.Node(inF, 0, w)
-	l, err := live.Open(d.FS())
+	l, err := livedir.Open(d.FS())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/ids"
-	"github.com/stemma-go/stemma/internal/live"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/record/ids"
+	"github.com/stemma-go/stemma/internal/record/livedir"
 )
 
 // Open opens the one live directory in out. Programs that are measured start no
@@ -84,7 +84,7 @@ func DepthsOf(r *record.Record) (Depths, error) {
 	if c == nil {
 		return d, fmt.Errorf("no context IDs in the record")
 	}
-	err := r.Checks(func(k *live.Check) error {
+	err := r.Checks(func(k *livedir.Check) error {
 		frames := 0
 		for _, f := range k.Frames {
 			if !f.Inlined && !f.Wrapper {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
-	"github.com/stemma-go/stemma/internal/ids"
+	"github.com/stemma-go/stemma/internal/record/ids"
 )
 
 func TestHistogram(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package contexts encodes calling contexts as IDs, by dacce and by lucce.
+// Package ids encodes calling contexts as IDs, by dacce and by lucce.
 package ids
 
 import (

@@ -10,16 +10,16 @@ import (
 	"testing/fstest"
 	"unsafe"
 
-	"github.com/stemma-go/stemma/internal/cce"
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/encoder"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt/ids"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory/memorytest"
 	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
-	"github.com/stemma-go/stemma/internal/livetest"
-	"github.com/stemma-go/stemma/internal/raw"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/record/raw"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
 // # The computer
@@ -112,7 +112,7 @@ type computer struct {
 	cut    int  // contexts of which the outer part is missing
 	limits bool // contexts may be cut
 	ended  func()
-	lost   livetest.Lost
+	lost   recordtest.Lost
 	slow   int
 	fast   int
 	firsts int // first functions of goroutines that needed no lock
@@ -919,7 +919,7 @@ func (m *computer) checkEncoding() {
 	funcs, sites, edges := m.c.Encoding()
 	planned, seen := m.c.Planned()
 	funcs = funcs[:planned]
-	p := &cce.Program{Funcs: len(funcs)}
+	p := &encoder.Program{Funcs: len(funcs)}
 	key, num := make([]uint16, len(funcs)), make([]uint32, len(funcs))
 	for i, f := range funcs {
 		key[i], num[i] = uint16(f.Key), f.NumCC
@@ -927,13 +927,13 @@ func (m *computer) checkEncoding() {
 			m.t.Fatalf("function %d: key %d, numCC %d", i, f.Key, f.NumCC)
 		}
 	}
-	var values []cce.SiteValue
+	var values []encoder.SiteValue
 	for i, s := range sites {
-		kind := cce.Static
+		kind := encoder.Static
 		if s.Dynamic {
-			kind = cce.Dynamic
+			kind = encoder.Dynamic
 		}
-		p.Sites = append(p.Sites, cce.SiteInfo{Caller: cce.Func(s.Caller), Kind: kind})
+		p.Sites = append(p.Sites, encoder.SiteInfo{Caller: encoder.Func(s.Caller), Kind: kind})
 		if s.Add == layout.NoAddition {
 			continue
 		}
@@ -942,18 +942,19 @@ func (m *computer) checkEncoding() {
 			if s.Target != s.First {
 				m.t.Fatalf("site %d has key %d, its target %d", i, s.Target, funcs[s.First].Key)
 			}
-			p.Sites[i].Kind = cce.Static
+			p.Sites[i].Kind = encoder.Static
 		}
-		values = append(values, cce.SiteValue{Call: cce.Call{Site: cce.Site(i), Func: cce.Func(s.First)}, Value: s.Add})
+		values = append(values, encoder.SiteValue{Call: encoder.Call{Site: encoder.Site(i),
+			Func: encoder.Func(s.First)}, Value: s.Add})
 	}
 	for _, e := range edges[:seen] {
-		if s := sites[e.Site]; s.Dynamic && s.Add != layout.NoAddition && p.Sites[e.Site].Kind == cce.Dynamic {
+		if s := sites[e.Site]; s.Dynamic && s.Add != layout.NoAddition && p.Sites[e.Site].Kind == encoder.Dynamic {
 			if k := funcs[e.Target].Key; k == 0 || k != s.Target {
 				m.t.Fatalf("site %d has key %d, and called function %d of key %d", e.Site, s.Target, e.Target, k)
 			}
 		}
 	}
-	if _, err := cce.ReadSiteTables(p, key, num, values); err != nil {
+	if _, err := encoder.ReadSiteTables(p, key, num, values); err != nil {
 		m.t.Fatal(err)
 	}
 }

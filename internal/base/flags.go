@@ -1,0 +1,83 @@
+package base
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/humanize"
+)
+
+// OnlyFlags returns an error of usage if a flag was given that does nothing for what.
+func OnlyFlags(fs *flag.FlagSet, what string, useful ...string) (err error) {
+	fs.Visit(func(f *flag.Flag) {
+		if err == nil && !slices.Contains(useful, f.Name) {
+			err = Usagef("%s: -%s does nothing for %s; it has -%s", fs.Name(), f.Name, what,
+				strings.Join(useful, ", -"))
+		}
+	})
+	return err
+}
+
+// Parse parses flags that may stand before, between and after the other arguments, which it
+// returns. A "--" ends the flags. fs must be named after its command, for the messages; its
+// own output is discarded. Mistakes are errors of usage; the wish for help is flag.ErrHelp, as it is.
+func Parse(fs *flag.FlagSet, args []string) ([]string, error) {
+	fs.SetOutput(io.Discard)
+	var rest []string
+	for {
+		err := fs.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		}
+		if err != nil {
+			like := ""
+			if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+				like = humanize.DidYouMean("-", name, FlagNames(fs))
+			}
+			return nil, Usagef("%s: %w%s; run 'stemma help %s'", fs.Name(), err, like, fs.Name())
+		}
+		// Parse stops at the first argument that is no flag, or behind "--". It takes
+		// the "--" away, so what stands before the rest tells which it was.
+		done := len(args) - fs.NArg()
+		if done > 0 && args[done-1] == "--" {
+			return append(rest, fs.Args()...), nil
+		}
+		if fs.NArg() == 0 {
+			return rest, nil
+		}
+		rest = append(rest, fs.Arg(0))
+		args = fs.Args()[1:]
+	}
+}
+
+// FlagNames returns the flags that help shows.
+func FlagNames(fs *flag.FlagSet) (names []string) {
+	fs.VisitAll(func(f *flag.Flag) {
+		if f.Usage != "" {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
+
+// DescribeFlags lists the flags of fs for the texts about a command. A flag without a text is hidden. values returns
+// what a flag takes, nil if that is not a list.
+func DescribeFlags(fs *flag.FlagSet, values func(name, value string) []string) (list []FlagHelp) {
+	fs.VisitAll(func(f *flag.Flag) {
+		if f.Usage == "" {
+			return // hidden
+		}
+		value, text := flag.UnquoteUsage(f)
+		text = strings.TrimPrefix(text, value+": ") // the whole value stands before it
+		switch f.DefValue {
+		case "", "0", "false": // nothing, or as the text says
+		default:
+			text += " (default " + f.DefValue + ")"
+		}
+		list = append(list, FlagHelp{Name: f.Name, Value: value, Text: text, Values: values(f.Name, value)})
+	})
+	return list
+}

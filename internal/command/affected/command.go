@@ -1,0 +1,80 @@
+package affected
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+
+	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/record/store"
+)
+
+// Command tells which tests reach what.
+func Command() *base.Command {
+	return &base.Command{
+		Name:  "tests",
+		Args:  "[-changed RANGE] [-json] [FILE|LIVEDIR...]",
+		Short: "list what each test reached, and the tests that a change can affect",
+		Long: `Tests lists the tests of records that 'stemma test' made, with the number of functions
+that each reached; -json lists the functions. Without arguments it takes all records in
+stemma.out, of one process for each package.
+
+With -changed it lists the tests that a change can affect, as git knows it: main.. is all
+since main, HEAD what is not committed, with files that git does not know yet. Each line is a
+command or a comment, for sh -e; 'stemma test' stands where a plain build would skip
+assertions. A test can be affected if it reached a function that has changed. What is below
+package initializers, TestMain, sync.Once and timers is reached by all tests of the package.
+Signatures, declarations, new methods, C, embedded files and testdata affect all tests of all
+packages that depend on theirs, also in other modules of the repository; go.mod affects all
+of a module. What only one test reached because another one had filled a cache before is not
+known.
+`,
+		Flags: func(fs *flag.FlagSet) { new(testsOptions).declare(fs) },
+		Run:   runTests,
+	}
+}
+
+// testsOptions are the flags of tests.
+type testsOptions struct {
+	changed string
+	json    bool
+}
+
+func (o *testsOptions) declare(fs *flag.FlagSet) {
+	fs.StringVar(&o.changed, "changed", "", "list the tests that a change can affect: one of git's `RANGE`")
+	fs.BoolVar(&o.json, "json", false, "print JSON")
+}
+
+func runTests(e *base.Env, args []string) error {
+	var o testsOptions
+	fs := flag.NewFlagSet("tests", flag.ContinueOnError)
+	o.declare(fs)
+	paths, err := base.Parse(fs, args)
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		out, err := store.RecordDir()
+		if err != nil {
+			return err
+		}
+		if len(store.LiveDirs(out)) == 0 {
+			return base.Usagef("tests: no record given, and none in %s; run 'stemma test ./...' first",
+				store.Relative(out))
+		}
+		paths = []string{out}
+	}
+	suites, err := Load(paths)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(e.Stdout)
+	defer w.Flush()
+	if o.changed == "" {
+		return PrintSuites(w, suites, o.json)
+	}
+	if err := PrintAffected(w, suites, o.changed, o.json); err != nil {
+		return fmt.Errorf("-changed: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+// Package clean removes records that are not needed any more.
+package clean
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/internal/safefile"
+	"github.com/stemma-go/stemma/internal/toolchain"
+)
+
+// Options say what clean does: dry removes nothing, cache removes compilers, too.
+type Options struct{ Dry, Cache bool }
+
+// Run removes records in dirs, or where programs that were started here record if there are none, and the compilers
+// if the options say so. It prints to w what it removes. What is removed is what was looked at, whatever takes its
+// name meanwhile: all happens in directories that are open.
+func Run(w io.Writer, dirs []string, o Options) error {
+	c := &cleaner{w: w, dry: o.Dry}
+	for _, path := range dirs {
+		d, err := safefile.OpenDir(path)
+		c.fail(err)
+		c.in(d)
+	}
+	if len(dirs) == 0 && !o.Cache {
+		c.here()
+	}
+	if o.Cache {
+		c.fail(toolchain.CleanCache(o.Dry,
+			func(path string, bytes uint64) { c.removed(path, "compiler", bytes) },
+			func(path string) { fmt.Fprintf(c.w, "kept, since a build uses it: %s\n", path) }))
+	}
+	c.total()
+	return errors.Join(c.errs...)
+}
+
+// here removes records where programs that were started here record: in $STEMMA_OUT or stemma.out, in what runs of
+// stemma have left, and in the user's directory below the temporary one. The names of the latter three are known to
+// all: what others have put there is left alone.
+func (c *cleaner) here() {
+	if out := os.Getenv("STEMMA_OUT"); out != "" {
+		d, err := safefile.OpenDir(out)
+		if !os.IsNotExist(err) {
+			c.fail(err)
+		}
+		c.in(d)
+	} else {
+		c.own(store.OutDir, false)
+	}
+	c.own(filepath.Join(os.TempDir(), fmt.Sprint("stemma-", os.Geteuid())), true)
+	left, _ := filepath.Glob("*.live-*")
+	for _, path := range left {
+		c.own(path, false)
+	}
+}
+
+// own removes records in a directory that must be this user's, and, as programs want that of the temporary one, such
+// that no other may enter.
+func (c *cleaner) own(path string, private bool) {
+	info, err := os.Lstat(path)
+	if os.IsNotExist(err) || err == nil && info.Mode().IsRegular() {
+		return
+	}
+	d, err := safefile.OpenItself(path)
+	if err != nil {
+		fmt.Fprintf(c.w, "left alone: %v\n", err)
+		return
+	}
+	uid, alone := d.Owner()
+	switch {
+	case !d.IsOwn():
+		fmt.Fprintf(c.w, "left alone, since it belongs to user %d: %s\n", uid, path)
+	case private && !alone:
+		fmt.Fprintf(c.w, "left alone, since other users may enter it: %s\n", path)
+	default:
+		c.in(d)
+		return
+	}
+	d.Close()
+}
+
+// A cleaner removes records, and keeps account of it.
+type cleaner struct {
+	w    io.Writer
+	dry  bool
+	seen []os.FileInfo // directories that were looked at
+	errs []error
+
+	count, running int
+	bytes          uint64
+}
+
+func (c *cleaner) fail(err error) {
+	if err != nil {
+		c.errs = append(c.errs, err)
+	}
+}
+
+// recordName is what a live directory is called: by program, process ID and run.
+var recordName = regexp.MustCompile(`.\.[0-9]+-[0-9a-z]{6}$`)
+
+// in removes the live directory d, or the live directories in d, and then d if it is
+// empty. It closes d, which may be nil.
+func (c *cleaner) in(d *safefile.Dir) {
+	if d == nil || c.known(d) {
+		return
+	}
+	defer d.Close()
+	if c.record(d) {
+		return
+	}
+	entries, err := d.Names()
+	c.fail(err)
+	for _, entry := range entries {
+		if !entry.IsDir() || !recordName.MatchString(entry.Name()) {
+			continue
+		}
+		if sub, err := d.Sub(entry.Name()); err == nil { // else it is none any more
+			c.record(sub)
+			sub.Close()
+		}
+	}
+	if !c.dry && !isHere(d) {
+		_ = d.RemoveEmpty() // it stays if anything is in it
+	}
+}
+
+// known tells whether a directory was looked at already, under whatever name.
+func (c *cleaner) known(d *safefile.Dir) bool {
+	info, err := d.Stat(".")
+	if err != nil || slices.ContainsFunc(c.seen, func(other os.FileInfo) bool { return os.SameFile(info, other) }) {
+		d.Close()
+		return true
+	}
+	c.seen = append(c.seen, info)
+	return false
+}
+
+// isHere tells whether d is the working directory, which is not to be removed.
+func isHere(d *safefile.Dir) bool {
+	a, err := d.Stat(".")
+	b, err2 := os.Stat(".")
+	return err != nil || err2 != nil || os.SameFile(a, b)
+}
+
+// mainOf opens the file that makes d a record, nil if it is none. A program has recorded into d if it has such a name
+// and such a file. What somebody else has called so, or a link, is none.
+func mainOf(d *safefile.Dir) *os.File {
+	if !recordName.MatchString(filepath.Base(d.Path)) {
+		return nil
+	}
+	for _, name := range engine.Files() {
+		f, err := d.Open(name)
+		if err != nil {
+			continue
+		}
+		magic := make([]byte, len("stemma\x00"))
+		if _, err := io.ReadFull(f, magic); err == nil && string(magic) == "stemma\x00" {
+			return f
+		}
+		f.Close()
+	}
+	return nil
+}
+
+// record removes one live directory, unless its program runs, and reports whether it is one. The main file goes last:
+// if the removal is interrupted, what is left is still known for a record.
+func (c *cleaner) record(d *safefile.Dir) bool {
+	main := mainOf(d)
+	if main == nil {
+		return false
+	}
+	defer main.Close()
+	if store.Holds(main) {
+		c.running++
+		return true
+	}
+	files, err := d.Names()
+	if err != nil {
+		c.fail(err)
+		return true
+	}
+	bytes := toolchain.DiskUsage(d.FS())
+	if !c.dry {
+		if err := c.remove(d, files, filepath.Base(main.Name())); err != nil {
+			c.fail(err)
+			return true
+		}
+	}
+	c.removed(d.Path, "record", bytes)
+	return true
+}
+
+// remove removes the files of a record, the main one last, and the record.
+func (c *cleaner) remove(d *safefile.Dir, files []os.DirEntry, main string) error {
+	for _, f := range files {
+		if f.Name() != main && f.Type().IsRegular() {
+			c.fail(d.Remove(f.Name()))
+		}
+	}
+	return errors.Join(d.Remove(main), d.RemoveEmpty())
+}
+
+func (c *cleaner) removed(path, what string, bytes uint64) {
+	c.count++
+	c.bytes += bytes
+	fmt.Fprintf(c.w, "%10s  %s  %s\n", humanize.Bytes(bytes), what, path)
+}
+
+// total prints the sum, and why something that could be expected to go has not.
+func (c *cleaner) total() {
+	verb := "removed"
+	if c.dry {
+		verb = "to be removed"
+	}
+	line := fmt.Sprintf("%10s  %s", humanize.Bytes(c.bytes), verb)
+	if c.count == 0 {
+		line = "nothing to remove"
+	}
+	if c.running > 0 {
+		line += "; " + humanize.Plural(c.running, "record of a program that still runs stays",
+			"records of programs that still run stay")
+	}
+	fmt.Fprintln(c.w, line)
+}
+
+// What is told of before it fills a disk: that many bytes in the directory of records.
+// Nobody waits for it: beyond maxLooked records it is what those take.
+const (
+	Much      = 1 << 30
+	maxLooked = 1000
+)
+
+// Warn says how much lies in the directory of records, if it is much.
+func Warn(w io.Writer, dir string, much uint64) {
+	dirs := store.LiveDirs(dir)
+	looked := dirs[:min(len(dirs), maxLooked)]
+	var bytes uint64
+	for _, d := range looked {
+		bytes += toolchain.DiskUsage(os.DirFS(d))
+	}
+	if bytes < much {
+		return
+	}
+	more := ""
+	if len(dirs) > len(looked) {
+		more = " or more"
+	}
+	fmt.Fprintf(w, "stemma: %s%s of records in %s (%s); 'stemma clean' removes those of programs that have ended\n",
+		humanize.Bytes(bytes), more, store.Relative(dir), humanize.Plural(len(dirs), "directory", "directories"))
+}

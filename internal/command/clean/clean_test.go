@@ -1,0 +1,140 @@
+package clean
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
+)
+
+// A writer does something when the first line is written.
+type writer struct {
+	strings.Builder
+	then func()
+}
+
+func (w *writer) Write(b []byte) (int, error) {
+	if w.then != nil {
+		w.then()
+		w.then = nil
+	}
+	return w.Builder.Write(b)
+}
+
+// TestExchanged lets a directory of records become a link to another one when the first of them is gone.
+func TestExchanged(t *testing.T) {
+	for _, private := range []bool{false, true} {
+		t.Chdir(t.TempDir())
+		t.Setenv("TMPDIR", t.TempDir())
+		t.Setenv("STEMMA_OUT", "")
+		dir := "stemma.out"
+		if private {
+			dir = filepath.Join(os.TempDir(), fmt.Sprint("stemma-", os.Geteuid()))
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		victim := t.TempDir()
+		names := []string{"a.12-0a1b2c", "b.12-0a1b2d", "c.12-0a1b2e"}
+		for _, name := range names {
+			recordtest.Shapes().WriteTo(t, filepath.Join(dir, name))
+			recordtest.Shapes().WriteTo(t, filepath.Join(victim, name))
+		}
+		w := &writer{then: func() {
+			if err := os.Rename(dir, dir+".moved"); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(victim, dir); err != nil {
+				t.Fatal(err)
+			}
+		}}
+		if err := Run(w, nil, Options{}); err != nil {
+			t.Error(err)
+		}
+		for _, name := range names {
+			if _, err := os.Stat(filepath.Join(victim, name, "tree")); err != nil {
+				t.Errorf("private %v: %v, and nobody asked for its removal", private, err)
+			}
+			if _, err := os.Stat(filepath.Join(dir+".moved", name)); !os.IsNotExist(err) {
+				t.Errorf("private %v: %s is left: %v", private, name, err)
+			}
+		}
+	}
+}
+
+// TestForeign has directories where records are expected that others have made, or may enter.
+func TestForeign(t *testing.T) {
+	make := func(path string) func(t *testing.T) string {
+		return func(t *testing.T) string {
+			if path == "" {
+				path = filepath.Join(os.TempDir(), fmt.Sprint("stemma-", os.Geteuid()))
+			}
+			recordtest.Shapes().WriteTo(t, filepath.Join(path, "a.12-0a1b2c"))
+			if err := os.Chmod(path, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			return path
+		}
+	}
+	open := func(t *testing.T, path string) {
+		if err := os.Chmod(path, 0o711); err != nil {
+			t.Fatal(err)
+		}
+	}
+	give := func(t *testing.T, path string) {
+		if err := os.Chown(path, 1, -1); err != nil {
+			t.Skip("only root can give files away: ", err)
+		}
+	}
+	link := func(t *testing.T, path string) {
+		to := filepath.Join(t.TempDir(), "moved")
+		if err := os.Rename(path, to); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(to, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		make   func(t *testing.T) string
+		change func(t *testing.T, path string)
+		said   string // "" if it is removed
+	}{
+		"own":                    {make(""), func(*testing.T, string) {}, ""},
+		"own, for all to enter":  {make(""), open, "left alone, since other users may enter it: "},
+		"somebody else's":        {make(""), give, "left alone, since it belongs to user 1: "},
+		"a link":                 {make(""), link, "not a directory"},
+		"here":                   {make("stemma.out"), open, ""},
+		"here, somebody else's":  {make("stemma.out"), give, "left alone, since it belongs to user 1: stemma.out"},
+		"here, a link":           {make("stemma.out"), link, "not a directory"},
+		"left":                   {make("x.live-1"), open, ""},
+		"left by somebody else":  {make("x.live-1"), give, "left alone, since it belongs to user 1: x.live-1"},
+		"left, and a link to it": {make("x.live-1"), link, "not a directory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			t.Setenv("TMPDIR", t.TempDir())
+			t.Setenv("STEMMA_OUT", "")
+			path := c.make(t)
+			c.change(t, path)
+			var w strings.Builder
+			if err := Run(&w, nil, Options{}); err != nil {
+				t.Error(err)
+			}
+			_, err := os.Stat(filepath.Join(path, "a.12-0a1b2c", "tree"))
+			if os.IsNotExist(err) != (c.said == "") || !strings.Contains(w.String(), c.said) {
+				t.Errorf("have %v and\n%swant %q", err, w.String(), c.said)
+			}
+			// Named, it is what was asked for.
+			if err := Run(&w, []string{path}, Options{}); c.said != "" && err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(filepath.Join(path, "a.12-0a1b2c")); !os.IsNotExist(err) {
+				t.Errorf("named: %v", err)
+			}
+		})
+	}
+}

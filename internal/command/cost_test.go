@@ -1,0 +1,56 @@
+package command
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// opsText is a profile with operations, of a program built by the Go release GO.
+const opsText = `stemma profile 2
+record 0 run 00000000000000a1
+process 0 args "prog" run 00000000000000a1 pid 7 go "GO" engine "cct"
+func 0 kind root name "root" cells 10 counters 1
+func 1 name "main.main" file "main.go" line 3 counters 1
+	weight 0 class load more 3
+value 0 name "calls" unit "count" about "the calls" flags perCounter
+value 1 name "ops" unit "count" about "the operations" flags weighted
+node 0 calls 0
+node 1 func 1 parent 0 calls 1000
+`
+
+// TestCosts reports the cost of operations on another machine, and asks for what there is not.
+func TestCosts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, release := range map[string]string{"new.stemma": "go1.26.11", "other.stemma": "go1.27.4"} {
+		p, err := profile.ParseText(strings.NewReader(strings.Replace(opsText, "GO", release, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Write(f); err != nil || f.Close() != nil {
+			t.Fatal(err)
+		}
+	}
+	code, stdout, stderr := runMain("report", "-cost=linux-arm64", "new.stemma")
+	if code != 0 || !strings.Contains(stdout, " instructions · 1 context") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	for _, c := range []struct{ cost, file, want string }{
+		{"linux-arm64", "other.stemma", "report: -cost: no costs for linux-arm64 and go1.27.4 (have linux-amd64 " +
+			"go1.26, linux-arm64 go1.26, linux-riscv64 go1.26), since operations of another release are others; " +
+			"build the program with one of these"},
+		{"vax", "new.stemma", `report: -cost: no costs for "vax" (have linux-amd64, linux-arm64, linux-riscv64)`},
+	} {
+		code, _, stderr := runMain("report", "-cost="+c.cost, c.file)
+		if code != base.ExitUsage || !strings.Contains(stderr, c.want) {
+			t.Errorf("-cost=%s: exit code %d, %s; want %s", c.cost, code, stderr, c.want)
+		}
+	}
+}

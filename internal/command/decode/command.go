@@ -1,0 +1,88 @@
+package decode
+
+import (
+	"flag"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/ctxid"
+)
+
+// Command tells what context IDs stand for.
+func Command() *base.Command {
+	return &base.Command{
+		Name:  "decode",
+		Args:  "[-format F] [FILE|LIVEDIR...] [ID...]",
+		Short: "replace context IDs by the stacks that they stand for",
+		Long: `Decode prints the stacks of the context IDs that are its arguments. Without
+any, it copies standard input to standard output and replaces the IDs that it
+finds in it by their stacks. The rest of the text stays as it is. So do IDs that are
+damaged, or whose run has no record; their number is printed on standard error.
+
+FILE is the record of a run: a sealed file or a live directory. The program may
+still be running. FILE may also be a directory of any number of records, and there
+may be several FILEs: each ID names its run, and is decoded with the record of that
+run. Without FILE, decode uses all *.stemma and stemma.out/* in the working
+directory. It can be started before the program:
+
+	./srv 2>&1 | stemma decode stemma.out
+	tail -f srv.log | stemma decode stemma.out
+
+With -format=line, the default for standard input, a stack is one line, innermost
+frame first. It has no quotes or backslashes, so it fits into a JSON string. An ID
+without quotes, as slog's text handler writes it, becomes a stack in quotes:
+
+	main.pay pay.go:12 ← main.serve serve.go:40 ←go main.main serve.go:9 ← [main]
+
+File and line are those of the call of the function before it. "←go" is a go
+statement. The name in brackets is what called the program. -format=short leaves
+outer frames out of long stacks. With -format=stack, the default for
+arguments, each frame has two lines as in a panic's trace, with whole paths; in
+standard input the stacks follow the line with the IDs.
+
+It exits 1 if an argument is no ID of the program.
+`,
+		Flags: func(fs *flag.FlagSet) { decodeFlags(fs) },
+		Run:   runDecode,
+	}
+}
+
+// decodeFlags declares the flags, for parsing and for the help text.
+func decodeFlags(fs *flag.FlagSet) *string {
+	return fs.String("format", "", "print stacks as `F`: line, short or stack")
+}
+
+// runDecode takes the first arguments for records, up to one that looks like an ID.
+func runDecode(e *base.Env, args []string) error {
+	fs := flag.NewFlagSet("decode", flag.ContinueOnError)
+	flagFormat := decodeFlags(fs)
+	ids, err := base.Parse(fs, args)
+	if err != nil {
+		return err
+	}
+	var paths []string
+	for len(ids) > 0 && !strings.HasPrefix(ids[0], ctxid.Prefix) && !ctxid.IsOld(ids[0]) {
+		paths, ids = append(paths, ids[0]), ids[1:]
+	}
+	format := Format(*flagFormat)
+	if format == "" {
+		format = FormatLine
+		if len(ids) > 0 {
+			format = FormatStack
+		}
+	}
+	if err := format.Check(); err != nil {
+		return err
+	}
+	set, err := Open(paths...)
+	if err != nil {
+		return err
+	}
+	if len(ids) > 0 {
+		if err := set.Empty(); err != nil {
+			return err
+		}
+		return set.WriteStacks(e.Stdout, e.Stderr, format, ids)
+	}
+	return set.Translate(e.Stdout, e.Stderr, e.Stdin, format)
+}

@@ -1,0 +1,344 @@
+// Package decode decodes context IDs of any number of runs, by themselves or in a text.
+package decode
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/ctxid"
+	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/record/ids"
+	"github.com/stemma-go/stemma/internal/record/store"
+)
+
+// How the record of an ID is found.
+//
+// An ID carries the number of its run. A Set knows the runs of all records
+// below the path that it was given, from their headers, and opens a record when the
+// first ID of its run comes. An ID of a run without a record makes it look for records
+// that are new, so that it may be there before the program is. What it looks at again
+// and again is the time of a directory's last change, and directories that have no
+// record yet.
+
+// A Set decodes the IDs of any number of runs. It is not for several goroutines.
+type Set struct {
+	roots []*contextRoot
+	byRun map[uint64][]*contextRecord // the records of a run: a live directory and what was sealed of it
+	open  int64                       // bytes of the records that are open
+	limit int64                       // of open
+	clock uint64                      // counts uses of records
+	other string                      // a record that is none of context IDs
+	here  bool                        // no path was given
+}
+
+// maxOpen is how many bytes of records are kept open. A record that is open takes two
+// or three times its size in memory.
+const maxOpen = 512 << 20
+
+// A contextRecord is a live directory or a sealed file.
+type contextRecord struct {
+	path   string
+	sealed bool
+	open   *decode.Record // nil if it was not needed yet, or not for long
+	size   int64          // of open
+	used   uint64         // when it was used last, by the set's clock
+	failed error          // of the last time that it was opened
+	tried  time.Time      // when that was
+}
+
+// retryEvery is how often a record that cannot be read is tried again: each time takes
+// as long as reading it.
+const retryEvery = time.Second
+
+// A contextRoot is a path that is looked at for records: one, or a directory of some.
+type contextRoot struct {
+	path    string
+	files   bool // only sealed files in the directory count
+	listed  time.Time
+	known   map[string]bool
+	pending map[string]bool // entries that may become records
+}
+
+// Open returns a set of the records at some paths: sealed files, live directories,
+// or directories of either; without a path those in the working directory. There
+// need not be any yet, unless it is clear that there will be none at one of the paths.
+func Open(paths ...string) (*Set, error) {
+	s := &Set{byRun: make(map[uint64][]*contextRecord), limit: maxOpen}
+	for _, path := range paths {
+		s.roots = append(s.roots, &contextRoot{path: path})
+	}
+	if len(paths) == 0 {
+		s.here = true
+		s.roots = []*contextRoot{{path: ".", files: true}, {path: store.OutDir}}
+	}
+	for _, r := range s.roots {
+		r.known, r.pending = make(map[string]bool), make(map[string]bool)
+	}
+	s.scan()
+	for _, path := range paths {
+		if err := never(path); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// never returns an error if path has no context IDs, and will have none.
+func never(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil // it may be made yet
+	case !info.IsDir():
+		if _, _, err := runOf(path); err != nil {
+			return store.In(path, err)
+		}
+	case recordsOther(path):
+		return store.In(path, ErrNoContexts)
+	}
+	return nil
+}
+
+var ErrNoContexts = errors.New("no record of context IDs; build the program with " + engine.Giving(engine.IDs))
+
+// Empty returns an error if no record was found.
+func (s *Set) Empty() error {
+	if len(s.byRun) > 0 {
+		return nil
+	}
+	path := s.roots[0].path
+	if s.here {
+		if s.other == "" {
+			return base.Usagef("no record given, and neither *%s nor %s/* here", store.SealedSuffix, store.OutDir)
+		}
+		path = s.other
+	}
+	if _, err := os.Stat(path); err != nil {
+		return err
+	}
+	return store.In(path, ErrNoContexts)
+}
+
+// Decode returns the context of an ID, without the frames of package stemma.
+func (s *Set) Decode(id ctxid.ID) (_ decode.Stack, err error) {
+	for range 2 {
+		for _, r := range s.byRun[id.Run] {
+			stack, failed := s.decodeIn(r, id)
+			switch {
+			case failed == nil:
+				return stack.Trim(), nil
+			case failed != errGone:
+				err = cmp.Or(err, failed)
+			}
+		}
+		known := len(s.byRun[id.Run]) // without those that have gone
+		if s.scan(); len(s.byRun[id.Run]) <= known {
+			break
+		}
+	}
+	return decode.Stack{}, cmp.Or(err, s.missing(id.Run))
+}
+
+// missing returns the error for an ID of a run without a record.
+func (s *Set) missing(run uint64) error {
+	have := humanize.Plural(len(s.byRun), "run", "runs")
+	if len(s.byRun) == 1 {
+		for only := range s.byRun {
+			have = fmt.Sprintf("run %016x", only)
+		}
+	}
+	var paths []string
+	for _, r := range s.roots {
+		paths = append(paths, r.path)
+	}
+	return fmt.Errorf("ID of run %016x: no record of that run in %s (have %s); name the record of the run that "+
+		"wrote the log",
+		run, strings.Join(paths, " and "), have)
+}
+
+// decodeIn decodes an ID with one record, and opens the record if need be. One that has
+// gone is forgotten.
+func (s *Set) decodeIn(r *contextRecord, id ctxid.ID) (decode.Stack, error) {
+	s.clock++
+	r.used = s.clock
+	if r.open == nil {
+		if r.failed != nil && time.Since(r.tried) < retryEvery {
+			return decode.Stack{}, r.failed
+		}
+		if r.open, r.failed = openRecord(r.path, r.sealed); r.failed != nil {
+			r.tried = time.Now()
+			if _, err := os.Stat(r.path); err != nil {
+				s.forget(r, id.Run)
+				return decode.Stack{}, errGone
+			}
+			return decode.Stack{}, r.failed
+		}
+	}
+	stack, err := r.open.Decode(id)
+	size := r.open.Size()
+	s.open += size - r.size
+	if r.size = size; s.open > s.limit {
+		s.shrink(r)
+	}
+	return stack, err
+}
+
+// errGone says that a record has gone since it was found.
+var errGone = errors.New("the record has gone")
+
+// openRecord reads a live directory or a sealed file.
+func openRecord(path string, sealed bool) (*decode.Record, error) {
+	if !sealed {
+		r, err := decode.OpenRecord(os.DirFS(path))
+		if err != nil {
+			err = store.In(path, err)
+		}
+		return r, err
+	}
+	p, err := store.ReadSealed(path)
+	if err != nil {
+		return nil, err
+	}
+	return decode.NewRecord(p)
+}
+
+// forget takes a record out of the set, so that what is at its path is looked at anew.
+func (s *Set) forget(r *contextRecord, run uint64) {
+	rest := slices.DeleteFunc(slices.Clone(s.byRun[run]), func(other *contextRecord) bool { return other == r })
+	if s.byRun[run] = rest; len(rest) == 0 {
+		delete(s.byRun, run)
+	}
+	for _, root := range s.roots {
+		if root.known[r.path] {
+			delete(root.known, r.path)
+			root.listed = time.Time{}
+		}
+	}
+}
+
+// shrink closes the records that were used longest ago, but for one, until those that
+// are open are within the limit again by a margin: closing and opening one for each ID
+// would take longer than anything else.
+func (s *Set) shrink(but *contextRecord) {
+	var list []*contextRecord
+	for _, records := range s.byRun {
+		for _, r := range records {
+			if r.open != nil && r != but {
+				list = append(list, r)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *contextRecord) int { return cmp.Compare(a.used, b.used) })
+	for _, r := range list {
+		if s.open <= s.limit*3/4 {
+			return
+		}
+		s.open -= r.size
+		r.open, r.size = nil, 0
+	}
+}
+
+// scan looks for records that are new.
+func (s *Set) scan() {
+	for _, root := range s.roots {
+		info, err := os.Stat(root.path)
+		if err != nil {
+			continue
+		}
+		if !info.IsDir() || !root.files && store.IsLive(root.path) {
+			delete(root.known, root.path) // it may be the record of another run now
+			s.look(root, root.path)
+			continue
+		}
+		// A change shortly after the listing may have got the same time.
+		if changed := info.ModTime(); changed != root.listed || time.Since(changed) < 50*time.Millisecond {
+			s.list(root)
+			root.listed = changed
+		}
+		for path := range root.pending {
+			s.look(root, path)
+		}
+	}
+}
+
+// list notes which entries of a directory are new.
+func (s *Set) list(root *contextRoot) {
+	dir, err := os.Open(root.path)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1) // in part, if it fails
+	for _, name := range names {
+		path := filepath.Join(root.path, name)
+		if !root.known[path] && (!root.files || strings.HasSuffix(name, store.SealedSuffix)) {
+			root.pending[path] = true
+		}
+	}
+}
+
+// look looks at an entry of a root: it is a record, will never be one, or may still
+// become one.
+func (s *Set) look(root *contextRoot, path string) {
+	if root.known[path] {
+		return
+	}
+	run, sealed, err := runOf(path)
+	switch {
+	case err == nil:
+		if !slices.ContainsFunc(s.byRun[run], func(r *contextRecord) bool { return r.path == path }) {
+			s.byRun[run] = append(s.byRun[run], &contextRecord{path: path, sealed: sealed})
+		}
+	case errors.Is(err, ErrNoContexts):
+		s.other = path
+	case sealed && !strings.HasSuffix(path, store.SealedSuffix):
+		// Some other file in the directory.
+	default:
+		return // it is being made, or has gone
+	}
+	root.known[path] = true
+	delete(root.pending, path)
+}
+
+// recordsOther tells whether a directory is a live one with something else than context IDs. One that has become live
+// since it was looked at may have them.
+func recordsOther(dir string) bool {
+	file := store.MainFile(dir)
+	return file != "" && filepath.Base(file) != engine.FileIDs
+}
+
+// runOf returns the run number of a live directory or a sealed file with context IDs,
+// and which of them it is.
+func runOf(path string) (run uint64, sealed bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, false, err
+	}
+	if info.IsDir() {
+		run, err = ids.LiveRun(os.DirFS(path))
+		if errors.Is(err, fs.ErrNotExist) && recordsOther(path) {
+			err = ErrNoContexts
+		}
+		return run, false, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, true, err
+	}
+	defer f.Close()
+	run, ok, err := ids.SealedRun(f)
+	if err == nil && !ok {
+		err = ErrNoContexts
+	}
+	return run, true, err
+}

@@ -1,0 +1,39 @@
+package decode
+
+import (
+	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/decode"
+)
+
+// A Format is how a command prints contexts.
+type Format string
+
+// The formats of contexts.
+const (
+	FormatLine  Format = "line"  // one line, all frames
+	FormatShort Format = "short" // one line, the inner frames and the root
+	FormatStack Format = "stack" // two lines for each frame
+)
+
+// ShortFrames is how many frames FormatShort shows.
+const ShortFrames = 6
+
+// Check returns an error for a format that does not exist.
+func (f Format) Check() error {
+	switch f {
+	case FormatLine, FormatShort, FormatStack:
+		return nil
+	}
+	return base.Usagef("-format=%s: no such format (have line, short, stack)", f)
+}
+
+// Append appends a context. In FormatStack it is several lines with the prefix.
+func (f Format) Append(b []byte, s decode.Stack, prefix string) []byte {
+	switch f {
+	case FormatStack:
+		return s.AppendStack(b, prefix)
+	case FormatShort:
+		return s.AppendLine(b, ShortFrames)
+	}
+	return s.AppendLine(b, -1)
+}

@@ -1,0 +1,73 @@
+package decode
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/ctxid"
+)
+
+// Translate copies a text and replaces the IDs in it; what there is to say goes to notes. The program that writes the
+// text may begin after this one, so that it is no error before the end if there is no record.
+func (set *Set) Translate(w, notes io.Writer, text io.Reader, format Format) error {
+	before := set.Empty()
+	if before != nil {
+		fmt.Fprintf(notes, "stemma: no record yet: %v; waiting for IDs and their record\n", before)
+	}
+	r := NewReplacer(w, set, format)
+	if err := r.Copy(text); err != nil {
+		return err
+	}
+	r.Summarize(notes)
+	if err := set.Empty(); err != nil && before != nil {
+		return errors.New("the text has ended, and there is still no record")
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// WriteStacks prints the stack of each ID, all that can be decoded. The reason for each one that cannot goes to notes,
+// and the exit code is 1 then: who names an ID wants it decoded, where a log may have others in it.
+func (set *Set) WriteStacks(out, notes io.Writer, format Format, ids []string) error {
+	w := bufio.NewWriter(out)
+	refused := 0
+	for _, text := range ids {
+		var id ctxid.ID
+		var err error
+		if id.Hi, id.Lo, id.Run, err = ctxid.Parse(text); err == nil {
+			err = set.writeStack(w, format, text, id)
+		}
+		if err != nil {
+			refused++
+			fmt.Fprintf(notes, "stemma: %s: %v\n", text, err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if refused > 0 {
+		return &base.Error{Code: base.ExitFailure}
+	}
+	return nil
+}
+
+// writeStack prints one stack, in several lines below its ID.
+func (set *Set) writeStack(w io.Writer, format Format, text string, id ctxid.ID) error {
+	s, err := set.Decode(id)
+	if err != nil {
+		return err
+	}
+	b := []byte(text + "\n")
+	if format != FormatStack {
+		b = nil
+	}
+	if b = format.Append(b, s, "\t"); format != FormatStack {
+		b = append(b, '\n')
+	}
+	_, err = w.Write(b)
+	return err
+}

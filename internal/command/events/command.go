@@ -1,0 +1,122 @@
+package events
+
+import (
+	"bufio"
+	"flag"
+	"slices"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/command/decode"
+	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/record/ids"
+	"github.com/stemma-go/stemma/internal/record/store"
+)
+
+// Command shows what a program recorded with -events.
+func Command() *base.Command {
+	return &base.Command{
+		Name:  "events",
+		Args:  "[-kind K,...] [-by count|sum|max] [-histogram] [-log] [-top N] [-format F] [-json] [FILE|LIVEDIR]",
+		Short: "show a program's events by calling context",
+		Long: `Events prints the events that stemma build -events=... made the program record:
+for each kind and calling context their number, the sum and the largest of their
+values and, with -histogram, how the values are distributed by powers of two:
+
+	kind    value
+	alloc   bytes that were asked for
+	block   time for which the goroutine waited
+	go      -
+	panic   -
+	error   - (errors made with stemma.Errorf and stemma.WrapError)
+
+Contexts are added up after decoding, so one that had several IDs is one line.
+FILE is a sealed file or a live directory, and formats are those of stemma decode.
+
+With -log it prints the newest events one by one, the last one last: the time
+since the program began, the kind, the value (for go, the number of the goroutine)
+and the context. The program must be built with -event-log, too.
+
+With -json it prints one JSON object for each line: kind, count and stack, and
+where there are values sum, max and unit (bytes or nanoseconds) and histogram, a
+list of {from, to, count}; with -log time in nanoseconds, kind, value, unit and
+stack.
+`,
+		Flags: func(fs *flag.FlagSet) { declareEvents(fs, new(Options)) },
+		Pages: true,
+		Run:   runEvents,
+	}
+}
+
+func declareEvents(fs *flag.FlagSet, o *Options) {
+	fs.StringVar(&o.Kinds, "kind", "", "only events of these `KINDS`: alloc, block, go, panic, error")
+	fs.StringVar(&o.By, "by", "count", "sort by `WHAT`: count, sum or max")
+	fs.BoolVar(&o.Histogram, "histogram", false, "show how the values are distributed")
+	fs.BoolVar(&o.Log, "log", false, "print the newest events one by one")
+	fs.IntVar(&o.Top, "top", 20, "list at most `N` contexts or events; -1 for all")
+	fs.StringVar(&o.Format, "format", "", "print stacks as `F`: line, short or stack (default short; line with -json)")
+	fs.BoolVar(&o.JSON, "json", false, "print JSON, one object for each context or event")
+}
+
+// checkEvents returns an error of usage, and fills in the format.
+func checkEvents(fs *flag.FlagSet, o *Options) error {
+	if o.By != "count" && o.By != "sum" && o.By != "max" {
+		return base.Usagef("events: -by=%s: no such order (have count, sum, max)", o.By)
+	}
+	for kind := range strings.SplitSeq(o.Kinds, ",") {
+		if kind != "" && !slices.Contains(ids.EventKinds, kind) {
+			return base.Usagef("events: -kind=%s: no such kind (have %s)", kind, strings.Join(ids.EventKinds[1:], ", "))
+		}
+	}
+	if o.Format == "" {
+		o.Format = string(decode.FormatShort)
+		if o.JSON {
+			o.Format = string(decode.FormatLine)
+		}
+	}
+	if err := decode.Format(o.Format).Check(); err != nil {
+		return err
+	}
+	switch {
+	case o.Log:
+		return base.OnlyFlags(fs, "a log", "kind", "log", "top", "format", "json")
+	case o.JSON:
+		return base.OnlyFlags(fs, "JSON, which has histograms by itself", "kind", "by", "top", "format", "json")
+	}
+	return nil
+}
+
+// runEvents reads at most one record: a context is one of one program. A directory
+// of live directories counts as one; the processes in it are added up.
+func runEvents(e *base.Env, args []string) error {
+	var o Options
+	fs := flag.NewFlagSet("events", flag.ContinueOnError)
+	declareEvents(fs, &o)
+	paths, err := base.Parse(fs, args)
+	if err != nil {
+		return err
+	}
+	if err := checkEvents(fs, &o); err != nil {
+		return err
+	}
+	if len(paths) > 1 {
+		return base.Usagef("events: have %s, want one; a directory of records counts as one",
+			humanize.Plural(len(paths), "record"))
+	}
+	rec, err := Load(paths)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(e.Stdout)
+	if !o.JSON {
+		store.PrintSources(w, "", rec.Sources)
+	}
+	show := ShowSums
+	if o.Log {
+		show = ShowLog
+	}
+	if err := show(w, rec, &o); err != nil {
+		return store.In(rec.Sources[0].Path, err)
+	}
+	return w.Flush()
+}

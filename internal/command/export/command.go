@@ -1,0 +1,124 @@
+// Package export is the command that writes profiles for other tools.
+package export
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/command/report"
+	"github.com/stemma-go/stemma/internal/export"
+	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/progress"
+	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/internal/safefile"
+)
+
+// Command is for looking at a profile with tools that exist already.
+func Command() *base.Command {
+	return &base.Command{
+		Name:  "export",
+		Args:  "[-format FORMAT] [-min PERCENT] [-o FILE] [FILE|LIVEDIR...]",
+		Short: "write a profile in the format of another tool",
+		Long: `Export writes the calling context tree as
+	pprof       for go tool pprof: samples of type calls, with inlined frames
+	pgo         for go build -pgo: calls, by their places
+	folded      for flamegraph.pl and similar tools: one line for each context
+	speedscope  for speedscope.app
+	callgrind   for kcachegrind: callers and callees with true call counts
+
+With -request=ID it writes the stacks of the samples that the program asked for under
+that identifier by stemma.Sample.
+
+A frame [go] stands between the function with a go statement and the one it starts.
+`,
+		Flags: func(fs *flag.FlagSet) { new(exportOptions).declare(fs) },
+		Run:   runExport,
+	}
+}
+
+// exportOptions are the flags of export.
+// min is a percentage of all calls, out the empty string for standard output.
+type exportOptions struct {
+	format, out string
+	metric      string
+	min         float64
+	request     report.RequestID
+}
+
+// declare is called for parsing, and for the help text with options that are
+// thrown away; so the two cannot differ.
+func (o *exportOptions) declare(fs *flag.FlagSet) {
+	fs.StringVar(&o.format, "format", "pprof", "write `FORMAT`: "+strings.Join(export.Formats(), ", "))
+	fs.StringVar(&o.metric, "metric", "",
+		"write `METRIC`: "+report.MetricsHelp()+
+			"; by default the first of these that was recorded (pprof gets all that were counted, or all that "+
+			"were sampled)")
+	fs.Func("request", "write the samples that the program asked for under identifier `ID`", o.request.Set)
+	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output")
+	fs.Float64Var(&o.min, "min", 0, "combine subtrees with less than `PERCENT` of all calls as [trimmed]")
+}
+
+// runExport writes a file only when the whole of it could be made; standard
+// output gets it piece by piece.
+// The format is checked when it is written, behind the reading: its error lists
+// what there is. Trimming keeps the sum of all calls.
+func runExport(e *base.Env, args []string) error {
+	var o exportOptions
+	fs := flag.NewFlagSet("export", flag.ContinueOnError)
+	o.declare(fs)
+	paths, err := base.Parse(fs, args)
+	if err != nil {
+		return err
+	}
+	if o.min < 0 || o.min > 100 {
+		return base.Usagef("export: -min: have %g, want 0 to 100", o.min)
+	}
+	if o.format == "pprof" && o.out == "" {
+		if err := base.RefuseTerminal(e.Stdout, "export: the format pprof"); err != nil {
+			return err
+		}
+	}
+	work := progress.Begin(e.Stderr, "export")
+	defer work.End()
+	rec, err := store.Load(paths)
+	if err != nil {
+		return err
+	}
+	p, err := rec.Merged()
+	if err != nil {
+		return err
+	}
+	store.PrintSources(work.Output(e.Stderr), "stemma: ", rec.Sources)
+	if p.IDs != nil {
+		return fmt.Errorf("a record of context IDs has no counts to export; see stemma decode and stemma events")
+	}
+	if o.request.Given {
+		list, err := o.request.Of(p.Profile)
+		if err != nil {
+			return fmt.Errorf("export: %w", err)
+		}
+		p.Profile = p.OfRequests(list)
+	}
+	defer progress.Step(report.Adding(p), "", nil)()
+	t, err := cct.Of(p.Profile, o.metric)
+	if err != nil {
+		return base.Usagef("export: %w%s", err, humanize.DidYouMean("", o.metric, report.Metrics()))
+	}
+	if o.min > 0 {
+		t = t.Trim(uint64(o.min / 100 * float64(t.Totals().Calls)))
+	}
+	write := func(w io.Writer) error { return export.Write(w, o.format, p.Profile, t) }
+	if o.out == "" {
+		work.End()
+		return write(e.Stdout)
+	}
+	mode := safefile.Private // for the command line
+	if o.format == "pgo" || o.format == "folded" {
+		mode = safefile.Usual // it has none
+	}
+	return safefile.Write(o.out, mode, write)
+}

@@ -1,0 +1,276 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"flag"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/costmodel"
+	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/progress"
+	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// Command is the main way to look at a profile. Its JSON form is an
+// interface: fields are added, but do not change their meaning.
+func Command() *base.Command {
+	return &base.Command{
+		Name: "report",
+		Args: "[-contexts | -tree | -classes | -requests | -func REGEXP | -by GROUPING] [-top N] [-json] " +
+			"[FILE|LIVEDIR...]",
+		Short: "print what a profile recorded",
+		Long: `Report prints the functions with the most calls: their own, and the total with
+what is called below them. Recursion counts once in a total. With -contexts it
+prints the contexts with the most calls, with -tree the calling context tree, with
+-func the functions that match with their callers and callees. -func together with
+-contexts prints the full stacks that lead to these functions.
+
+With -by it adds up by package, by file, by the line that makes the calls (of
+samples: the line that was sampled), or by what the goroutine began with; memory
+also by type. By line, the operations of a function are at the lines that call it. Site is another word for line, and -by=context one for -contexts.
+
+Allocations are there if the program was built with -metrics=calls,alloc: their
+bytes as -metric=alloc, their number as -metric=allocs. In contexts they are shown
+as new(TYPE), where the type is that of an element if several were allocated at
+once; new(bytes) is memory without pointers or type, as that of strings.
+
+Objects that are still reachable are there if it was built with
+-metrics=calls,live: their bytes as -metric=live, their number as -metric=objects.
+Time on CPU is there with -metrics=calls,cpu: -metric=cpu lists it with the calls,
+and with the time that one call takes, on the average, with all that it calls.
+
+Waits are there if it was built with -metrics=calls,wait: the time that goroutines
+did not run as -metric=wait, how often as -metric=waits. In contexts they are shown
+as wait(REASON); wait(runnable) is time without a P. -by=reason adds them up.
+
+With -classes it counts the calls from one kind of function to another. The
+application is the main module, or the functions that match -app; libraries are
+all others that are instrumented: Go's own packages, and other modules. Natives
+are the runtime, assembly and C. Calls from outside are those that no function made.
+
+With -requests it lists the samples that the program asked for by stemma.Sample, the
+newest first; with -request=ID those with one identifier, and their stacks.
+
+-focus, -ignore and -hide select contexts as those of pprof do, by the names of
+functions: only contexts with a function that matches, no contexts with one,
+contexts without such functions, whose calls then count at their callers.
+Percentages remain shares of all calls.
+
+A profile is a sealed file or a live directory; its program may still be running.
+Several are added up. Without one, report takes the newest
+*.stemma or stemma.out/* in the working directory.
+
+Samples are shown as time on CPU, or as what -metric names. Those of goroutines that
+wait count for the innermost function outside of the runtime, with the reason. With -json, report
+prints one JSON object, in which "calls" stands for whatever is counted:
+
+	records    [{path, state, changed}]; state is sealed, running or ended
+	processes  [{args, pid, start, goVersion, engine, recursion, lost, notes}]
+	totals     {calls, contexts, functions, truncated}
+	selected   the same for what -focus, -ignore and -hide leave
+	functions  [{name, file, line, calls, total, contexts}], most calls first; those
+	           that only lead to others have a total and no calls; with
+	           -func also callers and callees: [{name, file, line, via, calls}],
+	           where file and line tell the call site
+	classes    with -classes: [{caller, callee, calls, contexts}]
+	requests   with -requests or -request: [{id, time, goroutine, pending, stack}], oldest
+	           first, and no totals and lists of functions; time is in nanoseconds since the
+	           record began, and the frames of a stack tell where each was
+	groups     with -by: [{name, file, line, via, calls, total, contexts}]
+	contexts   with -contexts: [{calls, stack: [{func, file, line, via, fold}]}], frames
+	           innermost first; file and line of a frame tell where it calls the
+	           one before it, those of the first where its function begins
+
+Via tells how a function was entered, if not by a plain call: inlined, go,
+defer, native or fault. Where recursion was folded, fold is recursive for a frame
+below which calls are shown that the function made further in, too, and folded for
+such a call further in: what it calls is shown there. Lists are complete unless -top is given. Names in
+brackets, such as [main] or [timer], stand for what calls a program from
+outside. Truncated is the number of calls whose context had no room.
+`,
+		Flags: func(fs *flag.FlagSet) { declareReport(fs, new(Options)) },
+		Pages: true,
+		Run:   runReport,
+	}
+}
+
+// reportForm names the form that is asked for.
+func reportForm(o *Options) string {
+	switch {
+	case o.Tree:
+		return "report -tree"
+	case o.Classes:
+		return "report -classes"
+	case o.Requests:
+		return "report -requests"
+	case o.Contexts:
+		return "report -contexts"
+	case o.Function != "":
+		return "report -func"
+	case o.By != "":
+		return "report -by"
+	}
+	return "a report by function"
+}
+
+// reportFlags lists the flags that change that form.
+func reportFlags(o *Options) []string {
+	list := []string{"by", "sort", "func", "top", "json"}
+	switch {
+	case o.Tree:
+		list = []string{"tree", "depth", "min"}
+	case o.Classes:
+		list = []string{"classes", "app", "json"}
+	case o.Requests:
+		return []string{"requests", "request", "top", "json"}
+	case o.Contexts:
+		list = []string{"contexts", "func", "top", "json"}
+		if o.By == byContext {
+			list = append(list, "by")
+		}
+	case o.Function != "":
+		list = []string{"func", "contexts", "top", "json"}
+	}
+	return append(list, "metric", "cost", "focus", "ignore", "hide")
+}
+
+// byContext is what -contexts is as a grouping.
+const byContext = "context"
+
+// groupings lists what -by takes.
+func groupings(separator string) string {
+	return strings.Join(append(slices.Clone(cct.Groupings), "site", byContext), separator)
+}
+
+// declareReport declares the flags with their defaults, which it sets.
+func declareReport(fs *flag.FlagSet, o *Options) {
+	fs.BoolVar(&o.Contexts, "contexts", false, "list contexts, not functions")
+	fs.BoolVar(&o.Tree, "tree", false, "print the calling context tree")
+	fs.BoolVar(&o.Classes, "classes", false, "count calls within and between application, libraries and natives")
+	fs.Func("app",
+		"with -classes, functions that match `REGEXP` are the application; by default those of the main module",
+		func(s string) (err error) {
+			o.Application, err = regexp.Compile(s)
+			return err
+		})
+	fs.BoolVar(&o.Requests, "requests", false, "list the samples that the program asked for")
+	fs.Func("request", "of these, list those with identifier `ID`, with their stacks", o.Request.Set)
+	fs.StringVar(&o.Function, "func", "",
+		"list the functions that match `REGEXP`, with callers and callees; with -contexts, the stacks that end in them")
+	fs.StringVar(&o.By, "by", "", "add up by `"+groupings("|")+"`")
+	fs.StringVar(&o.Sort, "sort", "self", "`self|total`: what comes first, by its own calls or with those below it")
+	fs.StringVar(&o.Focus, "focus", "", "only contexts with a function that matches `REGEXP`")
+	fs.StringVar(&o.Ignore, "ignore", "", "no contexts with a function that matches `REGEXP`")
+	fs.StringVar(&o.Hide, "hide", "",
+		"leave functions that match `REGEXP` out of contexts; their calls count at their callers")
+	fs.StringVar(&o.Metric, "metric", "",
+		"count `METRIC`: "+MetricsHelp()+"; by default the first of these that was recorded")
+	fs.StringVar(&o.Cost, "cost", "",
+		"with -metric=ops, the instructions that they would take on `MACHINE`: "+strings.Join(costmodel.Names(), ", "))
+	fs.IntVar(&o.Top, "top", 20, "list at most `N` entries; -1 for all")
+	fs.IntVar(&o.Depth, "depth", -1, "print at most `N` levels of the tree; -1 for all")
+	fs.Float64Var(&o.Min, "min", 1, "print only subtrees with at least `PERCENT` of all calls")
+	fs.BoolVar(&o.JSON, "json", false, "print JSON")
+}
+
+// checkReport refuses what cannot be, or would do nothing, and compiles the regular expressions.
+func checkReport(fs *flag.FlagSet, o *Options) error {
+	fs.Visit(func(f *flag.Flag) { o.TopGiven = o.TopGiven || f.Name == "top" })
+	for _, f := range []struct {
+		name, text string
+		set        func(re *regexp.Regexp)
+	}{
+		{"func", o.Function, func(re *regexp.Regexp) { o.Matching = re }},
+		{"focus", o.Focus, func(re *regexp.Regexp) { o.Selection.Focus = re }},
+		{"ignore", o.Ignore, func(re *regexp.Regexp) { o.Selection.Ignore = re }},
+		{"hide", o.Hide, func(re *regexp.Regexp) { o.Selection.Hide = re }},
+	} {
+		if f.text == "" {
+			continue
+		}
+		re, err := regexp.Compile(f.text)
+		if err != nil {
+			return base.Usagef("report: -%s: %w", f.name, err)
+		}
+		f.set(re)
+	}
+	switch kinds := cct.Kind(o.By); {
+	case o.By == "site": // what else people say
+		o.By = "line"
+	case o.By == byContext:
+		o.Contexts = true
+	case kinds != nil:
+		o.Metric = cmp.Or(o.Metric, kinds[0].Name)
+	}
+	o.Requests = o.Requests || o.Request.Given
+	switch {
+	case o.Cost != "" && o.Metric != "" && o.Metric != profile.Ops.Name:
+		return base.Usagef("report: -cost=%s: costs are those of operations; leave -metric=%s out", o.Cost, o.Metric)
+	case o.Requests && (o.Classes || o.Tree || o.Contexts || o.Function != "" || o.By != ""):
+		return base.Usagef("report: -requests excludes -classes, -tree, -contexts, -func and -by; give one of them")
+	case o.Classes && (o.Tree || o.Contexts || o.Function != "" || o.By != ""):
+		return base.Usagef("report: -classes excludes -tree, -contexts, -func and -by; give one of them")
+	case o.Tree && (o.JSON || o.Contexts || o.Function != ""):
+		return base.Usagef("report: -tree excludes -contexts, -func and -json; give one of them")
+	case o.By != "" && o.By != byContext && !slices.Contains(cct.Groupings, o.By):
+		return base.Usagef("report: -by=%s: no such grouping (have %s)", o.By, groupings(", "))
+	case o.Sort != "self" && o.Sort != "total":
+		return base.Usagef("report: -sort=%s: no such order (have self, total)", o.Sort)
+	}
+	return base.OnlyFlags(fs, reportForm(o), reportFlags(o)...)
+}
+
+// Adding says that the contexts of a record are being added up.
+func Adding(p *record.Record) string {
+	return "adding up " + humanize.Plural(uint64(len(p.Nodes)), "context")
+}
+
+// runReport checks the flags before it reads anything: profiles can be large.
+func runReport(e *base.Env, args []string) error {
+	var o Options
+	fs := flag.NewFlagSet("report", flag.ContinueOnError)
+	declareReport(fs, &o)
+	paths, err := base.Parse(fs, args)
+	if err != nil {
+		return err
+	}
+	if err := checkReport(fs, &o); err != nil {
+		return err
+	}
+	rec, err := store.Load(paths)
+	if err != nil {
+		return err
+	}
+	p, err := rec.Merged()
+	if err != nil {
+		return err
+	}
+	o.Sources, o.Colour = rec.Sources, base.Coloured(e.Stdout)
+	if p.IDs != nil {
+		if err := base.OnlyFlags(fs,
+			"a record of context IDs, which has no counts of calls (see stemma decode and stemma events)",
+			"json"); err != nil {
+			return err
+		}
+	}
+	defer progress.Step(Adding(p), "", nil)()
+	w := bufio.NewWriter(e.Stdout)
+	if err := Write(w, p, &o); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// MetricsHelp lists the values that there are, for help texts.
+func MetricsHelp() string {
+	names := Metrics()
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}

@@ -1,0 +1,164 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// Describe returns one line about a process.
+// Of the program only the base name is shown; arguments are cut at 60 characters.
+func Describe(proc profile.Process) string {
+	args := slices.Clone(proc.Args)
+	if len(args) > 0 {
+		args[0] = filepath.Base(args[0])
+	}
+	parts := []string{humanize.Shorten(strings.Join(args, " "), 60), fmt.Sprint("pid ", proc.PID), proc.GoVersion}
+	if !proc.Start.IsZero() {
+		parts = append(parts, proc.Start.Format("2006-01-02 15:04:05 UTC"))
+	}
+	if proc.Full {
+		parts = append(parts, "full recursion")
+	}
+	return profile.Printable(strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · "))
+}
+
+// SummaryLine returns the totals of a tree in one line.
+func SummaryLine(tree *cct.Tree, t cct.Totals) string {
+	s := humanize.Plural(t.Calls, "call")
+	switch {
+	case tree.Type.Name == profile.Calls.Name:
+	case tree.Type.Unit == profile.Calls.Unit:
+		s = humanize.Commas(t.Calls) + " " + tree.Type.Name
+	case tree.Type.Unit == profile.Alloc.Unit:
+		if s = humanize.Plural(t.Calls, "byte"); tree.Type.Name != tree.Type.Unit {
+			s += " of " + tree.Type.Name
+		}
+	default:
+		s = humanize.Amount(tree.Type, t.Calls) + " of " + tree.Type.Name
+	}
+	s += " · " + humanize.Plural(t.Contexts, "context") + " · " + humanize.Plural(t.Functions, "function")
+	if t.Truncated > 0 {
+		s += " · " + humanize.Plural(t.Truncated, "call") + " truncated"
+	}
+	return s
+}
+
+// lossTexts say what each kind of loss means for the numbers of a report: of one,
+// and of several. Each follows a number. A kind without a text, of a later version, is
+// shown by its name.
+var lossTexts = map[string][2]string{
+	profile.LossNodes: {"time a new context had no room; its calls are counted by function, under [overflow]",
+		"times a new context had no room; their calls are counted by function, under [overflow]"},
+	profile.LossFuncs: {"function could not be described; what it recorded is missing",
+		"functions could not be described; what they recorded is missing"},
+	profile.LossPages: {"page could not be written to the disk; its counts are missing",
+		"pages could not be written to the disk; their counts are missing"},
+	profile.LossShards: {"P had no counters of its own; its counts may be too low",
+		"Ps had no counters of their own; their counts may be too low"},
+	profile.LossTables: {"time a call site had more targets than its table can hold",
+		"times a call site had more targets than its table can hold"},
+	profile.LossChecks: {"check was not written, because the file was full",
+		"checks were not written, because the file was full"},
+	profile.LossDeep: {"check was left out, because the stack was deep",
+		"checks were left out, because the stack was deep"},
+	profile.LossFaults: {"fault at an address that is not nil was a panic; inlined calls behind it may be counted",
+		"faults at addresses that are not nil were panics; inlined calls behind them may be counted"},
+	profile.LossPaths: {"time a context below a lost page was entered; there recursion may be in full, or missing",
+		"times a context below a lost page was entered; there recursion may be in full, or missing"},
+	profile.LossIncomplete: {"context was just being created and is not included",
+		"contexts were just being created and are not included"},
+	profile.LossUnreadable: {"context could not be read, because a page that describes it was lost; there may be more",
+		"contexts could not be read, because pages that describe them were lost; there may be more"},
+	profile.LossSampleNodes: {"sample had no room in the tree; its time is under [overflow]",
+		"samples had no room in the tree; their time is under [overflow]"},
+	profile.LossPlaces: {"address could not be described; it is shown as a number",
+		"addresses could not be described; they are shown as numbers"},
+	profile.LossTruncated: {"sample could not be walked to its outermost frame; it is under [truncated]",
+		"samples could not be walked to their outermost frame; they are under [truncated]"},
+	profile.LossTraces: {"sample was lost, because memory for its trace, or a place or timer for its thread, ran out",
+		"samples were lost, because memory for their traces, or a place or timer for a thread, ran out"},
+	profile.LossPending: {"sample is missing its outer frames; it is under [pending]",
+		"samples are missing their outer frames; they are under [pending]"},
+	profile.LossMismatches: {"incremental trace differed from a full walk: this is an error in stemma; " +
+		"please report it",
+		"incremental traces differed from a full walk: this is an error in stemma; please report it"},
+	profile.LossRequests: {
+		"sample that the program asked for is not there: it has given way to a newer one, or had no room",
+		"samples that the program asked for are not there: they have given way to newer ones, or had no room"},
+	profile.LossUnread: {"byte of the tree could not be read; the contexts in it are missing",
+		"bytes of the tree could not be read; the contexts in them are missing"},
+}
+
+// misplaced is what is said of cct.Misplaced.
+var misplaced = [2]string{
+	"call hangs below a function that did not make it: assembly called back into Go several times; its count is right",
+	"calls hang below functions that did not make them: assembly called back into Go several times; " +
+		"their counts are right",
+}
+
+// Warnings tells what is missing from p, or not where it belongs, a line for each kind.
+// Losses are added up over all processes; notes name theirs. Nothing missing gives
+// no lines.
+func Warnings(p *profile.Profile) []string {
+	var lines []string
+	for _, l := range p.Lost() {
+		text, ok := lossTexts[l.Kind]
+		if !ok {
+			text = [2]string{"loss of kind " + l.Kind, "losses of kind " + l.Kind}
+		}
+		line := humanize.Plural(l.Count, text[0], text[1])
+		if l.Kind == profile.LossNodes {
+			line += overflowed(p)
+		}
+		lines = append(lines, profile.Printable(line))
+	}
+	if n := cct.Misplaced(p); n > 0 {
+		lines = append(lines, humanize.Plural(n, misplaced[0], misplaced[1]))
+	}
+	for _, proc := range p.Processes {
+		for _, n := range proc.Notes {
+			lines = append(lines, profile.Printable(fmt.Sprintf("pid %d: %s", proc.PID, n)))
+		}
+	}
+	return lines
+}
+
+// overflowed says how much of p is counted by function only, and what to do about it.
+func overflowed(p *profile.Profile) string {
+	share := ""
+	if lost, all := cct.Overflowed(p); all > 0 {
+		share = fmt.Sprintf(": %.1f%% of all calls", 100*float64(lost)/float64(all))
+	}
+	return share + "; build with a larger -nodes=N if the disk has room"
+}
+
+// position returns " file:line", or "" if the place is not known.
+// Only the base name of the file is shown: the function tells the package.
+func position(file string, line int) string {
+	switch {
+	case file == "":
+		return ""
+	case line == 0:
+		return " " + filepath.Base(file)
+	}
+	return fmt.Sprintf(" %s:%d", filepath.Base(file), line)
+}
+
+// mark returns a note about how a function was entered, unless by a plain call, and of what was folded there.
+func mark(v cct.Via, folds ...cct.Fold) (note string) {
+	if v != cct.ViaCall {
+		note = " (" + v.String() + ")"
+	}
+	for _, f := range folds {
+		if f != 0 {
+			note += " (" + f.String() + ")"
+		}
+	}
+	return note
+}

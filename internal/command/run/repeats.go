@@ -1,0 +1,150 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/command/report"
+	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/progress"
+	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/internal/safefile"
+)
+
+// Repeat runs the program several times, one run after the other, and seals the first with what
+// varies in them. Each run reads the same standard input, if that is a file. It returns the exit code
+// of the program. A run that fails ends it: that one is sealed, and compared with none.
+func (p *Program) Repeat(e *base.Env, runs int, outFile string) (code int, err error) {
+	begin := input(e)
+	var own []string
+	for i := range runs {
+		begin()
+		rec, err := p.Run(e)
+		if err != nil {
+			return 0, err
+		}
+		defer rec.Remove()
+		dir, _, err := rec.liveDirs()
+		if err != nil {
+			return rec.Code, err
+		}
+		if dir == "" || rec.Code != base.ExitOK {
+			endsRepeats(e, i, runs, rec.Code)
+			return rec.Code, rec.Seal(e, outFile)
+		}
+		own = append(own, dir)
+	}
+	return base.ExitOK, SealRuns(e, own, outFile, 0)
+}
+
+// endsRepeats says that there is nothing to compare.
+func endsRepeats(e *base.Env, i, runs, code int) {
+	fmt.Fprintf(e.Stderr, "stemma: run %d of %d ended with exit code %d: the runs are not compared\n", i+1, runs, code)
+}
+
+// input returns a function that sets standard input back to where it is now. What is no file stays
+// where it is.
+func input(e *base.Env) func() {
+	f, ok := e.Stdin.(*os.File)
+	if !ok {
+		return func() {}
+	}
+	at, err := f.Seek(0, 1)
+	if err != nil {
+		return func() {}
+	}
+	return func() { _, _ = f.Seek(at, 0) }
+}
+
+// Tests are runs of go test whose records go into one profile.
+type Tests struct {
+	Base string // where test binaries record
+	base *safefile.Dir
+	Runs int
+	Out  string // the profile
+	Keep bool   // live directories hold what is not sealed
+}
+
+// NewTests makes the directory to record into. It must be closed.
+func NewTests(runs int, out string) (*Tests, error) {
+	base, err := liveBase("tests")
+	if err != nil {
+		return nil, err
+	}
+	return &Tests{Base: base.Path, base: base, Runs: max(runs, 1), Out: out}, nil
+}
+
+// Close removes what was recorded.
+func (t *Tests) Close() error {
+	if t.Keep {
+		return nil
+	}
+	return t.base.RemoveAll()
+}
+
+// Run calls test as often as there are runs, and seals what it recorded: the sum of all test binaries,
+// of several runs with what varies. It returns the exit code of the tests; a run in which some
+// fail is the last, and compared with none.
+func (t *Tests) Run(e *base.Env, test func() (int, error)) (code int, err error) {
+	var runs []string
+	for i := range t.Runs {
+		if code, err = test(); err != nil {
+			return code, err
+		}
+		dir, err := t.take(i)
+		if err != nil {
+			return code, err
+		}
+		if dir == "" {
+			fmt.Fprintf(e.Stderr, "stemma: no record, and no %s: no test binary ran, or none could write\n", t.Out)
+			return code, nil
+		}
+		if runs = append(runs, dir); code != base.ExitOK && t.Runs > 1 {
+			endsRepeats(e, i, t.Runs, code)
+			runs = runs[i:]
+			break
+		}
+	}
+	return code, SealRuns(e, runs, t.Out, 0)
+}
+
+// take moves the records of a run, which has ended, to a directory of their own. It is "" if there are none.
+func (t *Tests) take(run int) (dir string, err error) {
+	records := store.LiveDirs(t.Base)
+	if len(records) == 0 {
+		return "", nil
+	}
+	dir = filepath.Join(t.Base, fmt.Sprint("run", run+1))
+	if err := t.base.Mkdir(filepath.Base(dir), 0o777); err != nil {
+		return "", err
+	}
+	for _, r := range records {
+		name := filepath.Base(r)
+		if err := t.base.Rename(name, filepath.Join(filepath.Base(dir), name)); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+// SealRuns seals one run, or several with what varies in them, each a live directory or a directory of
+// these, and prints a summary.
+func SealRuns(e *base.Env, paths []string, outFile string, elapsed time.Duration) error {
+	if len(paths) == 1 {
+		return SealAndSummarize(e, paths[0], outFile, elapsed)
+	}
+	work := progress.Begin(e.Stderr, "sealing the records")
+	p, err := store.SealRepeats(paths, outFile)
+	work.End()
+	if err != nil {
+		return fmt.Errorf("%s: %w", humanize.Plural(len(paths), "run"), err)
+	}
+	if err := report.Summarize(e.Stderr, p, outFile); err != nil {
+		return err
+	}
+	report.Stability(e.Stderr, p.Profile, len(paths), outFile)
+	return nil
+}

@@ -1,0 +1,48 @@
+// Package run has the commands that build: build, run and test. It runs programs, and seals what they record.
+package run
+
+import (
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/safefile"
+)
+
+// A Program is an instrumented executable in a temporary directory.
+// It must be closed. tmp holds nothing else.
+type Program struct {
+	Name string   // of the executable, without directory
+	exe  string   // its path
+	Env  []string // what it gets beside the environment of stemma
+	argv []string // what to start: exe and its arguments, behind the words of -exec
+	dir  string   // where to run it; empty for the current directory
+	tmp  *safefile.Dir
+}
+
+// Close removes the executable.
+func (p *Program) Close() error { return p.tmp.RemoveAll() }
+
+// Run runs the program to its end.
+// The program's own exit code is no error. STEMMA_OUT goes to its children, so that
+// their records come to the same place.
+func (p *Program) Run(e *base.Env) (*Record, error) {
+	dir, err := liveBase(p.Name)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(p.argv[0], p.argv[1:]...)
+	cmd.Dir = p.dir
+	cmd.Env = append(append(os.Environ(), "STEMMA_OUT="+dir.Path), p.Env...)
+	if p.dir != "" {
+		cmd.Env = append(cmd.Env, "PWD="+cmd.Dir)
+	}
+	begin := time.Now()
+	code, err := base.Run(e, cmd)
+	if err != nil {
+		_ = dir.RemoveAll() // it is empty: nothing ran
+		return nil, err
+	}
+	return &Record{Base: dir.Path, base: dir, pid: cmd.Process.Pid, Code: code, elapsed: time.Since(begin)}, nil
+}

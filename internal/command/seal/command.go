@@ -1,0 +1,73 @@
+// Package seal is the command that makes one profile file of live directories.
+package seal
+
+import (
+	"flag"
+	"path/filepath"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/command/report"
+	"github.com/stemma-go/stemma/internal/progress"
+	"github.com/stemma-go/stemma/internal/record/store"
+)
+
+// Command makes one file of what a program writes while it runs.
+func Command() *base.Command {
+	return &base.Command{
+		Name:  "seal",
+		Args:  "[-o FILE] [-repeats] LIVEDIR...",
+		Short: "make one profile file of live directories",
+		Long: `Seal adds up live directories and sealed files, and writes one sealed file, by
+default with the name of the first one and the suffix .stemma. The directories
+stay. The programs may still be running.
+
+With -repeats each of them is a run of the same work. The file gets the counts of
+the first, and how much they vary as values of their own: calls.varies for calls.
+`,
+		Flags: func(fs *flag.FlagSet) { sealFlags(fs) },
+		Run:   runSeal,
+	}
+}
+
+// sealFlags declares the flags, for parsing and for the help text.
+func sealFlags(fs *flag.FlagSet) (out *string, repeats *bool) {
+	repeats = new(bool)
+	DeclareRepeats(fs, repeats)
+	return fs.String("o", "", "write the profile to `FILE`"), repeats
+}
+
+// DeclareRepeats declares what seal and baseline have in common.
+func DeclareRepeats(fs *flag.FlagSet, repeats *bool) {
+	fs.BoolVar(repeats, "repeats", false, "the records are runs of the same work: find what varies in them")
+}
+
+// runSeal seals what the arguments name. There is no default: sealing the
+// wrong directory would go unnoticed.
+func runSeal(e *base.Env, args []string) error {
+	fs := flag.NewFlagSet("seal", flag.ContinueOnError)
+	out, repeats := sealFlags(fs)
+	paths, err := base.Parse(fs, args)
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		return base.Usagef("seal: no live directory given")
+	}
+	if *out == "" {
+		*out = strings.TrimSuffix(filepath.Clean(paths[0]), store.SealedSuffix) + store.SealedSuffix
+	}
+	work := progress.Begin(e.Stderr, "seal")
+	defer work.End()
+	if *repeats {
+		p, err := store.SealRepeats(paths, *out)
+		if err != nil {
+			return err
+		}
+		work.End()
+		report.Stability(e.Stderr, p.Profile, len(paths), *out)
+		return nil
+	}
+	_, err = store.Seal(paths, *out, 0)
+	return err
+}

@@ -1,0 +1,144 @@
+// Package similarity prints how similar the calling context trees of profiles are.
+package similarity
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/command/report"
+	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/internal/similarity"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// Options say how trees are compared.
+type Options struct {
+	Metric    string  // name of a value; "" for the first that was recorded
+	By        string  // when call sites are the same: site (or ""), line or function
+	Threshold float64 // a context is hot if it has as much of the weight of the hottest
+}
+
+// maxPairs is up to how many profiles all pairs are compared.
+const maxPairs = 6
+
+// Write compares the profiles with those paths with their average and with each other, or, if there is only one, its
+// samples with its counts.
+func Write(w io.Writer, paths []string, o *Options) error {
+	s := &comparison{w, o}
+	if len(paths) == 1 {
+		return s.one(paths[0])
+	}
+	return s.several(paths)
+}
+
+// A comparison prints how similar trees are.
+type comparison struct {
+	w io.Writer
+	o *Options
+}
+
+// load reads a profile, and prints what it is.
+func (s *comparison) load(path string) (*record.Record, error) {
+	r, err := store.Load([]string{path})
+	if err != nil {
+		return nil, err
+	}
+	store.PrintSources(s.w, "", r.Sources)
+	return r.Merged()
+}
+
+// line prints how similar two trees are.
+func (s *comparison) line(a, b similarity.Weights, what string) {
+	fmt.Fprintf(s.w, "%9.2f%% %9.2f%%  %s\n", 100*similarity.Overlap(a, b),
+		100*similarity.HotEdgeCoverage(a, b, s.o.Threshold), what)
+}
+
+func (s *comparison) head() { fmt.Fprintf(s.w, "%10s %10s\n", "overlap", "hot edges") }
+
+// one compares the samples of a profile with its exact counts.
+func (s *comparison) one(path string) error {
+	p, err := s.load(path)
+	if err != nil {
+		return err
+	}
+	if !p.Sampled() || !p.Has(profile.Calls) {
+		return base.Usagef("similarity: %s does not have both calls and samples of calls; name two or more profiles, "+
+			"or one of a program built with %s", path, engine.Giving(engine.Counts|engine.Samples))
+	}
+	samples, err := cct.Of(p.Profile, profile.Samples.Name)
+	if err != nil {
+		return err
+	}
+	exact, approximate := similarity.Entries(cct.New(p.Profile)), similarity.Entries(samples)
+	fmt.Fprintf(s.w, "exact: %s, %s; approximate: %s, %s\n", humanize.Plural(len(exact), "context"),
+		humanize.Plural(uint64(exact.Total()), "call"),
+		humanize.Plural(len(approximate), "context"), humanize.Plural(uint64(approximate.Total()), "sample"))
+	s.head()
+	s.line(exact, approximate, report.Describe(p.Processes[0]))
+	return nil
+}
+
+// several compares profiles with their average and with each other.
+func (s *comparison) several(paths []string) error {
+	trees, err := s.trees(paths)
+	if err != nil {
+		return err
+	}
+	s.head()
+	average := similarity.Average(trees...)
+	for i, t := range trees {
+		s.line(t, average, paths[i]+" with the average")
+	}
+	for i := 0; i < len(trees) && len(trees) <= maxPairs; i++ {
+		for k := i + 1; k < len(trees); k++ {
+			s.line(trees[i], trees[k], paths[i]+" with "+paths[k])
+		}
+	}
+	return nil
+}
+
+// trees returns the edges of profiles in the metric that was asked for.
+func (s *comparison) trees(paths []string) ([]similarity.Weights, error) {
+	var trees []similarity.Tree
+	for _, path := range paths {
+		p, err := s.load(path)
+		if err != nil {
+			return nil, err
+		}
+		if p.IDs != nil {
+			return nil, fmt.Errorf("similarity: %s: a record of context IDs has no counts to compare; see stemma "+
+				"decode and stemma events", path)
+		}
+		t, err := cct.Of(p.Profile, s.o.Metric)
+		if err != nil {
+			return nil, base.Usagef("similarity: %s: %w%s", path, err,
+				humanize.DidYouMean("", s.o.Metric, report.Metrics()))
+		}
+		if t.Totals().Calls == 0 {
+			return nil, fmt.Errorf("similarity: %s: %s is nothing to compare; want a profile with calls or samples",
+				path, report.SummaryLine(t, t.Totals()))
+		}
+		tree := similarity.Tree{Tree: t}
+		if !t.Type.Sampled { // exact counts, with a record of every function
+			tree.Calls = cct.Calls(p.Profile)
+		}
+		trees = append(trees, tree)
+	}
+	level := similarity.ByLine
+	switch s.o.By {
+	case "", "site":
+		return similarity.Align(trees...), nil
+	case "function":
+		level = similarity.ByFunction
+	}
+	var list []similarity.Weights
+	for _, t := range trees {
+		list = append(list, similarity.Of(t.Tree, level))
+	}
+	return list, nil
+}

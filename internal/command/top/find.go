@@ -1,0 +1,94 @@
+package top
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/record/store"
+)
+
+// Find returns the live directory that is meant: by itself, by a process ID, or, for "", that of
+// the program that began last and still runs.
+func Find(name string) (string, error) {
+	pid, err := strconv.Atoi(name)
+	isPID := err == nil && pid > 0
+	if name != "" && !isPID {
+		if info, err := os.Stat(name); err != nil {
+			return "", err
+		} else if !info.IsDir() {
+			return "", base.Usagef("%s: a sealed file does not change; see stemma report and stemma view", name)
+		}
+		if store.IsLive(name) {
+			return name, nil
+		}
+		return "", fmt.Errorf("%s: no live directory of a program", name)
+	}
+	if isPID && store.IsLive(name) {
+		return name, nil
+	}
+	if dir := mapped(pid); dir != "" {
+		return dir, nil
+	}
+	found := ""
+	var last store.Source
+	for _, dir := range liveDirs(pid) {
+		s := store.SourceOf(dir)
+		if (isPID || s.Running) && (found == "" || s.Newer(last)) {
+			found, last = dir, s
+		}
+	}
+	switch {
+	case found != "":
+		return found, nil
+	case isPID:
+		return "", fmt.Errorf("no live directory of process %d here; name the directory", pid)
+	}
+	return "", base.Usagef("top: no program runs that records into %s here; name a process ID or a live directory",
+		store.OutDir)
+}
+
+// mapped returns the live directory whose main file a running process has mapped, "" if that cannot be seen: it may
+// record anywhere. A process in a container has another root.
+func mapped(pid int) string {
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(maps)) {
+		fields := strings.SplitN(strings.TrimSpace(line), "/", 2)
+		if len(fields) < 2 || !slices.Contains(engine.Files(), filepath.Base(fields[1])) {
+			continue
+		}
+		dir := "/" + filepath.Dir(fields[1])
+		for _, dir := range []string{dir, fmt.Sprintf("/proc/%d/root%s", pid, dir)} {
+			if store.IsLive(dir) {
+				return dir
+			}
+		}
+	}
+	return ""
+}
+
+// liveDirs returns the live directories in the working directory's stemma.out, and in that of the
+// process's working directory.
+func liveDirs(pid int) []string {
+	dirs := store.LiveDirs(store.OutDir)
+	if pid > 0 {
+		dirs = append(dirs, store.LiveDirs(fmt.Sprintf("/proc/%d/cwd/%s", pid, store.OutDir))...)
+	} else {
+		return dirs
+	}
+	var of []string
+	for _, dir := range dirs {
+		if i := strings.LastIndexByte(dir, '-'); i > 0 && strings.HasSuffix(dir[:i], fmt.Sprintf(".%d", pid)) {
+			of = append(of, dir)
+		}
+	}
+	return of
+}

@@ -1,0 +1,128 @@
+package top
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gdamore/tcell/v2"
+
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
+)
+
+// A shown is a page on a terminal of 80 columns.
+type shown struct {
+	*seenScreen
+	t    *testing.T
+	done chan error
+}
+
+// show shows the page of a program.
+func show(t *testing.T, p *program) *shown {
+	t.Helper()
+	p.read(t, NewReader(p.path, ""))
+	s := &shown{&seenScreen{SimulationScreen: tcell.NewSimulationScreen("UTF-8")}, t, make(chan error, 1)}
+	go func() { s.done <- Show(s, NewReader(p.path, ""), time.Hour, Options{Sort: "count"}) }()
+	return s
+}
+
+// waits waits until the screen has a text, or with "!" in front has not.
+func (s *shown) waits(want string) {
+	s.t.Helper()
+	text, not := strings.CutPrefix(want, "!")
+	deadline := time.Now().Add(10 * time.Second)
+	for ; strings.Contains(s.seen(), text) == not; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("want %q on\n%s", want, s.seen())
+		}
+	}
+}
+
+// quit ends the page, which must not have ended before.
+func (s *shown) quit() {
+	s.t.Helper()
+	select {
+	case err := <-s.done:
+		s.t.Fatalf("ended by itself: %v", err)
+	default:
+	}
+	s.InjectKey(tcell.KeyRune, 'q', 0)
+	if err := <-s.done; err != nil {
+		s.t.Error(err)
+	}
+}
+
+// All of a long name can be seen: that of the row that is chosen below the rows, and by scrolling names.
+func TestLongNames(t *testing.T) {
+	p := newProgram(t)
+	name := "example.org/" + strings.Repeat("a/long/path/", 5) + "pkg.(*Type).Method.end"
+	long := p.d.Func(recordtest.Func{Name: name, Files: []string{"m.go"}})
+	p.d.Count(0, p.d.Node(p.mainNode, 1, long), 0, 1000)
+	p.d.Count(0, p.fAt, 0, 2000)
+	s := show(t, p)
+	s.waits("2,000  main.f")
+	joined := func() string { return strings.ReplaceAll(s.seen(), "\n", "") }
+	if strings.Contains(joined(), name) {
+		t.Error("the name of a row that is not chosen is below the rows")
+	}
+	s.InjectKey(tcell.KeyDown, 0, 0)
+	s.waits(".end")
+	if !strings.Contains(joined(), name) {
+		t.Errorf("the name is not there in full:\n%s", s.seen())
+	}
+	s.InjectKey(tcell.KeyUp, 0, 0)
+	s.waits("!.end")
+	for range 4 {
+		s.InjectKey(tcell.KeyRight, 0, 0)
+	}
+	s.waits("(*Type).Method.end")
+	for range 9 {
+		s.InjectKey(tcell.KeyLeft, 0, 0)
+	}
+	s.waits("1,000  example.org/")
+	s.quit()
+}
+
+// Escape ends a search, and the list of keys, and not the page.
+func TestEscape(t *testing.T) {
+	p := newProgram(t)
+	p.d.Count(0, p.fAt, 0, 2000)
+	p.d.Count(0, p.mainNode, 0, 1)
+	s := show(t, p)
+	for _, typing := range []bool{true, false} {
+		s.waits("main.main")
+		s.InjectKeyBytes([]byte("/main.f"))
+		s.waits("!1  main.main")
+		if !typing {
+			s.InjectKey(tcell.KeyEnter, 0, 0)
+			s.waits("only main.f")
+		}
+		s.InjectKey(tcell.KeyEscape, 0, 0)
+		s.waits("1  main.main")
+		s.InjectKey(tcell.KeyEscape, 0, 0)
+	}
+	s.InjectKey(tcell.KeyRune, '?', 0)
+	for _, k := range keys {
+		s.waits(k.key + "  " + k.does)
+	}
+	s.InjectKey(tcell.KeyEscape, 0, 0)
+	s.waits("2,000  main.f")
+	s.quit()
+}
+
+// The last line has room for what it says on each terminal, and leads to the keys.
+func TestStatusFits(t *testing.T) {
+	for wide := 6; wide < 200; wide++ {
+		for _, x := range []*screen{{}, {paused: true}, {o: Options{Search: "main.serve"}}} {
+			x.o.Sort = "rate"
+			text := x.status(wide)
+			if n := utf8.RuneCountInString(text); n > wide || !strings.HasSuffix(text, "? keys") {
+				t.Errorf("%d columns: %q", wide, text)
+			}
+			if wide >= 80 && !strings.Contains(text, "q quit") {
+				t.Errorf("%d columns: %q", wide, text)
+			}
+		}
+	}
+}

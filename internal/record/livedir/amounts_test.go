@@ -1,0 +1,96 @@
+package livedir_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/record/livedir"
+	"github.com/stemma-go/stemma/internal/record/raw"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// TestAmounts reads nodes of allocations and of waits, whose counters are two values and no calls.
+func TestAmounts(t *testing.T) {
+	d := recordtest.New(2, "prog")
+	f := d.Func(recordtest.Func{Name: "main.f", Files: []string{"main.go"}, Sites: []recordtest.Site{
+		{Kind: layout.SiteNative, Callee: "runtime.newobject", Line: 3, Cell: 1, Counter: 2},
+		{Kind: layout.SiteNative, Callee: "time.Sleep", Line: 4, Cell: 2, Counter: 3}}})
+	typ := d.Alloc("main.T")
+	n := d.Node(recordtest.Root, layout.RootMain, f)
+	a := d.Node(n, 0, typ)
+	d.Count(0, n, 0, 1)
+	d.Count(0, a, 0, 2)
+	d.Count(1, a, 0, 3)
+	d.Count(0, a, 1, 32)
+	d.Count(1, a, 1, 48)
+	w := d.Node(n, 1, d.Wait("sleep"))
+	d.Count(0, w, 0, 1)
+	d.Count(1, w, 1, 700)
+	l, err := livedir.Open(d.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := l.Profile
+	if allocs, alloc := p.Total(profile.Allocs), p.Total(profile.Alloc); allocs != 5 || alloc != 80 {
+		t.Errorf("%d allocations of %d bytes, want 5 of 80", allocs, alloc)
+	}
+	if calls := p.Total(profile.Calls); calls != 1 {
+		t.Errorf("%d calls, want 1", calls)
+	}
+	if waits, wait := p.Total(profile.Waits), p.Total(profile.Wait); waits != 1 || wait != 700 {
+		t.Errorf("%d waits of %d ns, want 1 of 700", waits, wait)
+	}
+	have := make(map[profile.FuncKind]string)
+	for _, node := range p.Nodes {
+		have[p.Funcs[node.Func].Kind] = p.String(p.Funcs[node.Func].Name)
+	}
+	if have[profile.FuncAlloc] != "main.T" || have[profile.FuncWait] != "sleep" {
+		t.Errorf("the nodes are of %v, want the allocations of main.T, and sleep", have)
+	}
+}
+
+// TestReachable reads how many objects were reachable when the program counted them, and says so if it has not, or was
+// counting just then.
+func TestReachable(t *testing.T) {
+	d := recordtest.New(1, "prog")
+	f := d.Func(recordtest.Func{Name: "main.f", Files: []string{"main.go"}, Sites: []recordtest.Site{
+		{Kind: layout.SiteNative, Callee: "runtime.newobject", Line: 3, Cell: 1, Counter: 2}}})
+	typ := d.Alloc("main.T")
+	n := d.Node(recordtest.Root, layout.RootMain, f)
+	a := d.Node(n, 0, typ)
+	again := d.Node(n, 0, typ) // made twice
+	d.Count(0, a, 0, 9)
+	d.Counted(a, 2, 32)
+	d.Counted(again, 1, 16)
+	late := d.Node(recordtest.Root, layout.RootOther, typ) // made since
+	d.Count(0, late, 0, 1)
+	read := func() *profile.Profile {
+		t.Helper()
+		l, err := livedir.Open(d.FS())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.Profile
+	}
+	p := read()
+	if objects, bytes := p.Total(profile.Objects), p.Total(profile.Live); objects != 3 || bytes != 48 {
+		t.Errorf("%d objects of %d bytes, want 3 of 48", objects, bytes)
+	}
+	for what, change := range map[string]func(*layout.LiveHeader){
+		"has not yet": func(h *layout.LiveHeader) { h.Counted = 0 },
+		"about to":    func(h *layout.LiveHeader) { h.Changes = 3 },
+	} {
+		raw.Update(d.Live, change)
+		p := read()
+		if p.Has(profile.Live) || len(p.Processes[0].Notes) != 1 || !strings.Contains(p.Processes[0].Notes[0], what) {
+			t.Errorf("live is there: %v, notes %q, want one with %q", p.Has(profile.Live), p.Processes[0].Notes, what)
+		}
+		raw.Store(d.Live, layout.LiveHeader{Changes: 2, Counted: 1})
+	}
+	d.Live = d.Live[:0]
+	if p := read(); p.Has(profile.Live) || len(p.Processes[0].Notes) != 1 {
+		t.Errorf("an empty file: %q", p.Processes[0].Notes)
+	}
+}

@@ -1,0 +1,168 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/progress"
+	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// Records are profiles, with what they were read from.
+type Records struct {
+	Profiles []*record.Record
+	Sources  []Source
+}
+
+// Load reads the profiles at paths, sealed files, live directories and directories
+// of them. Without paths it takes the newest one in the working directory. Of several
+// records of one run it keeps one.
+func Load(paths []string) (*Records, error) {
+	if len(paths) == 0 {
+		newest, err := newest(".")
+		if err != nil {
+			return nil, err
+		}
+		paths = []string{newest}
+	}
+	r := new(Records)
+	for _, path := range paths {
+		if err := r.read(path); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	r.Profiles, err = record.Snapshots(r.Profiles...)
+	return r, err
+}
+
+// read adds what is at path. Of a directory of directories, one that cannot be read is an
+// error and not left out: the sum would be too low, and nobody would know.
+func (r *Records) read(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	dirs := []string{path}
+	if info.IsDir() && !IsLive(path) {
+		if dirs = LiveDirs(path); len(dirs) == 0 {
+			return fmt.Errorf("%s: no record; want a live directory, a directory of live directories, or a *%s file",
+				path, SealedSuffix)
+		}
+	}
+	var done atomic.Int64
+	if len(dirs) > 1 {
+		count := func() (int64, int64) { return done.Load(), int64(len(dirs)) }
+		defer progress.Step("reading "+path, "records", count)()
+	}
+	for _, dir := range dirs {
+		p, err := readOne(dir)
+		done.Add(1)
+		if err != nil {
+			return err
+		}
+		s := SourceOf(dir)
+		if s.Running {
+			s.started = p.Processes[0].Start
+		}
+		r.Profiles, r.Sources = append(r.Profiles, p), append(r.Sources, s)
+	}
+	return nil
+}
+
+// Merged returns the sum of the profiles.
+func (r *Records) Merged() (*record.Record, error) {
+	if len(r.Profiles) == 1 {
+		return r.Profiles[0], nil
+	}
+	defer progress.Step("adding up "+strconv.Itoa(len(r.Profiles))+" records", "", nil)()
+	return record.Merge(r.Profiles...)
+}
+
+// readOne reads a sealed file or a live directory.
+func readOne(path string) (*record.Record, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return ReadSealed(path)
+	}
+	defer progress.Step("reading "+path, "", nil)()
+	p, err := record.Open(os.DirFS(path))
+	if err != nil {
+		return nil, In(path, err)
+	}
+	return p, nil
+}
+
+// newest returns the sealed file or live directory in dir that is to be taken where
+// none is named. The error is one of usage.
+func newest(dir string) (string, error) {
+	paths, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*"+SealedSuffix))
+	paths = append(paths, LiveDirs(filepath.Join(dir, OutDir))...)
+	var newest Source
+	for _, path := range paths {
+		if s := SourceOf(path); newest.Path == "" || s.Newer(newest) {
+			newest = s
+		}
+	}
+	if newest.Path == "" {
+		return "", base.Usagef("no profile given, and neither *%s nor %s/* here; name a profile, or go to the "+
+			"directory where the program ran", SealedSuffix, OutDir)
+	}
+	return newest.Path, nil
+}
+
+// LoadSum reads the records at paths and adds them up. Of records that are read, but do not add up, the
+// error says why and does not name them.
+func LoadSum(paths []string) (*Records, *record.Record, error) {
+	r, err := Load(paths)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := r.Merged()
+	return r, p, err
+}
+
+// LoadRepeats reads several runs of the same work, each at a path of its own, one after the other, and finds what
+// varies in them: see [profile.Repeats]. Its records are this one.
+func LoadRepeats(paths []string) (*Records, *record.Record, error) {
+	all := new(Records)
+	var unread error // it names its path
+	p, err := profile.Repeats(func(yield func(*profile.Profile, error) bool) {
+		for _, path := range paths {
+			var p *profile.Profile
+			if p, unread = all.readRun(path); !yield(p, unread) {
+				return
+			}
+		}
+	})
+	if unread != nil {
+		return nil, nil, unread
+	}
+	if err != nil {
+		return all, nil, err
+	}
+	rec := &record.Record{Profile: p}
+	all.Profiles = []*record.Record{rec}
+	return all, rec, nil
+}
+
+// readRun returns the sum of what is at path, and keeps where that is.
+func (r *Records) readRun(path string) (*profile.Profile, error) {
+	run, p, err := LoadSum([]string{path})
+	if err != nil {
+		return nil, In(path, err)
+	}
+	if p.IDs != nil {
+		return nil, fmt.Errorf("%s: a record of context IDs has no counts that could vary", path)
+	}
+	r.Sources = append(r.Sources, run.Sources...)
+	return p.Profile, nil
+}

@@ -1,0 +1,65 @@
+package contexts
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/testing/e2e"
+)
+
+// verifyLucce runs a program with a checker at every entry that is a multiple of every.
+// It fails unless all contexts are right, and none is truncated.
+func verifyLucce(t *testing.T, name string, every int, env ...string) {
+	t.Helper()
+	exe := e2e.Build(t, name, "-engine=lucce", "-verify")
+	n, truncated := e2e.Run(t, exe, append(env, "STEMMA_CHECK_EVERY="+strconv.Itoa(every))...).Verify(t)
+	if truncated != "" {
+		t.Error(truncated)
+	}
+	t.Logf("%s: %d contexts", name, n)
+}
+
+// TestLucceVerify compares contexts of programs that use all ways of calling with
+// real stacks.
+func TestLucceVerify(t *testing.T) {
+	for _, name := range []string{"calls", "defers", "goroutines", "cgo", "initorder", "targets", "asm", "here"} {
+		every := 1
+		if name == "targets" {
+			every = 997 // it makes 60 million calls, from one place
+		}
+		t.Run(name, func(t *testing.T) { verifyLucce(t, name, every) })
+	}
+}
+
+// TestLucceParallel lets 64 goroutines build new edges at once.
+func TestLucceParallel(t *testing.T) {
+	e2e.NeedFull(t)
+	for range 3 {
+		verifyLucce(t, "edges", 7, "GOMAXPROCS=8")
+	}
+}
+
+// TestLucceSettles runs a recursive program: once all edges are known, the log does not grow.
+func TestLucceSettles(t *testing.T) {
+	exe := e2e.Build(t, "edges", "-engine=lucce")
+	r := e2e.Run(t, exe, "GOMAXPROCS=8")
+	if r.Err != nil || r.Stdout != "1024000 true\n" {
+		t.Fatalf("%v: %s%s", r.Err, r.Stdout, r.Stderr)
+	}
+	out, err := exec.Command(e2e.Tool(t), "info", r.Dir).CombinedOutput()
+	entries := regexp.MustCompile(`(?m)^log +(\d+) entries$`).FindSubmatch(out)
+	if err != nil || entries == nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	// 768 edges, none of which can change more than five times, and what fmt and sync add.
+	if n, _ := strconv.Atoi(string(entries[1])); n < 768 || n > 6000 {
+		t.Errorf("%d entries in the log", n)
+	}
+	if _, err := os.Stat(filepath.Join(r.Dir, "log")); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,355 @@
+package sampling
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/testing/e2e"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// buildSampled builds a program that is sampled every 20 µs.
+func buildSampled(t *testing.T, name string) string {
+	t.Helper()
+	return e2e.Build(t, name, "-engine=sample", "-every=20us")
+}
+
+// sampling returns how the program was sampled.
+func sampling(t *testing.T, p *profile.Profile) *profile.Sampling {
+	t.Helper()
+	if len(p.Processes) != 1 || p.Processes[0].Sampling == nil || !p.Sampled() {
+		t.Fatal("the profile has no samples")
+	}
+	return p.Processes[0].Sampling
+}
+
+// mustFail runs a program without a part of the runtime until the check, or the
+// program, fails for want of it. What needs the part is often a moment, such as a preemption
+// in the prologue of a function while a trace is on: one run in four has none.
+func mustFail(t *testing.T, exe string, env ...string) {
+	t.Helper()
+	for try := range 40 {
+		r := e2e.RunBroken(t, exe, env...)
+		failed := r.Err != nil
+		if !failed {
+			s := sampling(t, r.Read(t))
+			failed = s.Stat("mismatches")+s.Stat("dead") > 0
+		}
+		if failed {
+			t.Logf("run %d failed", try+1)
+			return
+		}
+	}
+	t.Error("nothing failed with", env)
+}
+
+// TestIncremental compares each incremental trace with a walk of the unwinder, in a
+// program that does all that is hard for incremental tracing: with samples at
+// random moments, and in every prologue. A mismatch ends the program.
+func TestIncremental(t *testing.T) {
+	exe := buildSampled(t, "sampled")
+	for _, walk := range []string{"incremental", "marker"} {
+		for _, every := range []string{"", "fast", "slow"} {
+			for _, procs := range []int{1, 4} {
+				t.Run(fmt.Sprintf("%s/every=%s/procs=%d", walk, every, procs), func(t *testing.T) {
+					// On a machine that others use a program is seldom seen to run.
+					var s *profile.Sampling
+					checked := uint64(0)
+					for tries := 0; tries < 10 && (checked < 100 || every != "" && checked < 10000); tries++ {
+						r := e2e.Run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw",
+							"STEMMA_TRACE_EVERY="+every, fmt.Sprint("GOMAXPROCS=", procs), "GOTRACEBACK=crash")
+						r.OK(t)
+						if most := int64(512 << 20); r.Memory > most {
+							t.Errorf("%d MB of memory, want at most %d", r.Memory>>20, most>>20)
+						}
+						s = sampling(t, r.Read(t))
+						checked += s.Stat("checked")
+					}
+					if checked < 100 || every != "" && checked < 10000 {
+						t.Errorf("only %d traces were checked", checked)
+					}
+					for _, kind := range []string{"mismatches", "dead", "pending", "lost"} {
+						if n := s.Stat(kind); n != 0 {
+							t.Errorf("%d %s", n, kind)
+						}
+					}
+					checkFailed(t, s)
+					if walk == "incremental" && every != "slow" && s.Stat("returns") <= s.Stat("slow") {
+						t.Errorf("of %d returns %d took the slow path", s.Stat("returns"), s.Stat("slow"))
+					}
+					t.Logf("%d traces checked, %d returns intercepted, %d of them slowly", s.Stat("checked"),
+						s.Stat("returns"), s.Stat("slow"))
+				})
+			}
+		}
+	}
+}
+
+// checkFailed reports walks that did not reach the outermost frame: a signal that strikes in the
+// few instructions with which the runtime changes stacks finds none.
+func checkFailed(t *testing.T, s *profile.Sampling) {
+	t.Helper()
+	if n := s.Stat("failed"); n > 5+s.Stat("samples")/50 {
+		t.Errorf("of %d walks %d failed", s.Stat("samples"), n)
+	}
+}
+
+// TestSingleStep walks the stack from every instruction of the trampoline.
+func TestSingleStep(t *testing.T) {
+	exe := buildSampled(t, "sampled")
+	for _, walk := range []string{"incremental", "marker"} {
+		for _, every := range []string{"fast", "slow"} {
+			// A return costs a signal even where it is not stepped through: what the program has
+			// begun when its second is over must be short.
+			r := e2e.Run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw",
+				"STEMMA_TRACE_EVERY="+every, "STEMMA_TRACE_STEP=4000", "SAMPLED_DEPTH=20")
+			r.OK(t)
+			s := sampling(t, r.Read(t))
+			if s.Stat("stepped") < 1000 || s.Stat("mismatches")+s.Stat("dead") > 0 {
+				t.Errorf("%s, every=%s: %v", walk, every, s.Stats)
+			}
+			t.Logf("%s, every=%s: %d instructions, %d traces", walk, every, s.Stat("stepped"), s.Stat("checked"))
+		}
+	}
+	mustFail(t, exe, "STEMMA_TRACE_CHECK=throw", "STEMMA_TRACE_EVERY=fast", "STEMMA_TRACE_STEP=4000",
+		"STEMMA_TRACE_WITHOUT=unwind")
+}
+
+// TestIncrementalControls turns off one by one what makes the runtime
+// understand patched stacks: each time the check, or the program, must fail.
+func TestIncrementalControls(t *testing.T) {
+	exe := buildSampled(t, "sampled")
+	for _, without := range []string{"unwind", "trace", "block", "prologue", "recovery", "gdestroy"} {
+		t.Run(without, func(t *testing.T) {
+			mustFail(t, exe, "STEMMA_TRACE_CHECK=throw", "STEMMA_TRACE_EVERY=fast", "STEMMA_TRACE_WITHOUT="+without)
+		})
+	}
+}
+
+// TestWaitInName samples a goroutine that the runtime says is waiting while it runs:
+// it ends a phase of the garbage collector. Its registers are those of the last time that it
+// was stopped, or none at all: a walk from them seldom fails, so the runtime counts such walks.
+func TestWaitInName(t *testing.T) {
+	exe := buildSampled(t, "collector")
+	env := []string{"GOGC=1", "GOMAXPROCS=2", "STEMMA_TRACE_EVERY=waiting", "STEMMA_TRACE_CHECK=on"}
+	r := e2e.Run(t, exe, env...)
+	r.OK(t)
+	s := sampling(t, r.Read(t))
+	if s.Stat("waiting") < 1000 || s.Stat("mismatches") > 0 {
+		t.Errorf("goroutines that do not wait were walked, or none that does: %v", s.Stats)
+	}
+	mustFail(t, exe, append(env, "STEMMA_TRACE_WITHOUT=hold")...)
+}
+
+// TestRepeat samples a program that mostly holds locks where it is asked: the request is
+// met when they are given up, and not only when a signal makes it at the next tick.
+func TestRepeat(t *testing.T) {
+	exe := buildSampled(t, "locks")
+	repeated := func(without string) (n, requests uint64) {
+		r := e2e.Run(t, exe, "STEMMA_SAMPLING=ask=guard", "STEMMA_TRACE_WITHOUT="+without)
+		r.OK(t)
+		s := sampling(t, r.Read(t))
+		return s.Stat("repeated"), s.Stat("requests")
+	}
+	n, requests := repeated("")
+	if n < max(5, requests/50) {
+		t.Errorf("of %d requests %d were repeated", requests, n)
+	}
+	t.Logf("of %d requests %d were repeated", requests, n)
+	if n, _ := repeated("repeat"); n != 0 {
+		t.Errorf("%d requests were repeated by nobody", n)
+	}
+}
+
+// TestSamplers runs each sampler with each kind of walk and looks at what came
+// of it: all requests are accounted for, and the time adds up.
+func TestSamplers(t *testing.T) {
+	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
+	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps,walk=fp",
+		"sampler=sps,walk=unwinder", "sampler=stw", "sampler=isps,ask=guard"} {
+		t.Run(how, func(t *testing.T) {
+			e2e.Retry(t, func() error {
+				r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "GOMAXPROCS=2")
+				r.OK(t)
+				p := r.Read(t)
+				s := sampling(t, p)
+				checkFailed(t, s)
+				met := s.Stat("samples") + s.Stat("dropped")
+				if asked := s.Stat("requests"); met > asked || asked-met > 2 {
+					t.Errorf("%d requests, of which %d were met or dropped", asked, met)
+				}
+				return checkBusy(t, r, p)
+			})
+		})
+	}
+}
+
+// checkBusy checks where the time of the program busy went.
+func checkBusy(t *testing.T, r e2e.Result, p *profile.Profile) error {
+	cpu := time.Duration(p.Total(profile.CPU))
+	if cpu == 0 || cpu > r.CPU {
+		return fmt.Errorf("%v on CPU, of %v", cpu, r.CPU)
+	}
+	tree, err := cct.Of(p, "cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	share := make(map[string]float64)
+	for i, n := range tree.InclusiveByFunction() {
+		share[tree.Funcs[i].Name] = float64(n) / float64(max(1, tree.Totals().Calls))
+	}
+	if share["main.work"] < 0.8 {
+		return fmt.Errorf("main.work %.2f of the time, want 1", share["main.work"])
+	}
+	if waits, _ := cct.Of(p, "wait"); waits.Totals().Calls == 0 {
+		return errors.New("no waiting goroutine was sampled")
+	}
+	for name := range share {
+		if strings.Contains(name, "gowrap") || strings.Contains(name, "outer") {
+			return fmt.Errorf("%s is a wrapper, which tracebacks do not show", name)
+		}
+	}
+	return nil
+}
+
+// TestDeep records stacks of 10,000 frames whole.
+func TestDeep(t *testing.T) {
+	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
+	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps,walk=fp",
+		"sampler=sps,walk=unwinder", "sampler=stw"} {
+		t.Run(how, func(t *testing.T) {
+			e2e.Retry(t, func() error {
+				r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "BUSY_DEPTH=10000")
+				r.OK(t)
+				p := r.Read(t)
+				depth := make([]int, len(p.Nodes))
+				deepest := 0
+				for i, n := range p.Nodes {
+					if i > 0 {
+						depth[i] = depth[n.Parent] + 1
+					}
+					if p.Value(profile.Samples, i) > 0 {
+						deepest = max(deepest, depth[i])
+					}
+				}
+				checkFailed(t, sampling(t, p))
+				if deepest < 10000 {
+					return fmt.Errorf("the deepest sample has %d frames, want at least 10000", deepest)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// TestDeepProgress walks stacks for longer than it is until the next sample is due. The
+// program gets on all the same.
+func TestDeepProgress(t *testing.T) {
+	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
+	e2e.Retry(t, func() error {
+		r := e2e.Run(t, exe, "STEMMA_SAMPLING=sampler=sps,walk=unwinder", "BUSY_DEPTH=300000")
+		r.OK(t)
+		if n := sampling(t, r.Read(t)).Stat("samples"); n == 0 || n > 300 {
+			return fmt.Errorf("%d samples of half a second, each of which takes milliseconds; want some, "+
+				"at most 300", n)
+		}
+		return nil
+	})
+}
+
+// TestSampleKilled kills a program with SIGKILL: what was sampled is on record.
+func TestSampleKilled(t *testing.T) {
+	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
+	for _, how := range []string{"sampler=isps", "sampler=sps"} {
+		out := t.TempDir()
+		cmd := e2e.Command(t, out, exe, "STEMMA_SAMPLING="+how, "BUSY_TIME=1m")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// A machine that others use takes its time.
+		read := func() *profile.Profile {
+			dir := e2e.LiveDir(out, cmd)
+			p, err := record.Open(os.DirFS(dir))
+			if dir == "" || err != nil {
+				return nil
+			}
+			return p.Profile
+		}
+		for range 200 {
+			time.Sleep(100 * time.Millisecond)
+			if p := read(); p != nil && sampling(t, p).Stat("samples") >= 300 {
+				break
+			}
+		}
+		cmd.Process.Kill()
+		cmd.Wait()
+		p := read()
+		if p == nil {
+			t.Fatal("no record that can be read")
+		}
+		// isps has the samples since the last retrieve, a tenth of a second, in memory only.
+		if n := p.Total(profile.Samples); n < 100 {
+			t.Errorf("%s: %d samples survived, want at least 100", how, n)
+		}
+		for _, l := range p.Lost() {
+			t.Logf("%s: lost %s %d", how, l.Kind, l.Count)
+		}
+	}
+}
+
+// TestSampleOff builds for sampling and does not sample: there is a record, and nothing in it.
+func TestSampleOff(t *testing.T) {
+	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
+	r := e2e.Run(t, exe, "STEMMA_SAMPLING=start=off")
+	r.OK(t)
+	p := r.Read(t)
+	if n := len(p.Nodes); n > 2 {
+		t.Errorf("%d nodes", n)
+	}
+	if !strings.Contains(r.Stdout, "ok") {
+		t.Error("the program did not run")
+	}
+}
+
+// TestOnOff switches sampling on and off beside all that makes the runtime send its own signals: none of those may be
+// lost with one of a timer that is stopped, or a goroutine is never stopped again, and the program stands still.
+func TestOnOff(t *testing.T) {
+	exe := e2e.BuildDir(t, "testdata/onoff", "-engine=sample", "-start=off")
+	rounds := 60
+	if e2e.Full() {
+		rounds = 1000
+	}
+	for _, how := range []string{"", "sampler=sps", "sampler=stw", "ask=guard"} {
+		t.Run(how, func(t *testing.T) {
+			r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, fmt.Sprint("ONOFF_ROUNDS=", rounds))
+			r.OK(t)
+			s := sampling(t, r.Read(t))
+			if s.Stat("samples") == 0 {
+				t.Errorf("no sample: %v", s.Stats)
+			}
+		})
+	}
+}
+
+// TestStartStop starts and stops sampling again and again while goroutines run, with
+// the functions of package stemma, and asks the program's HTTP handler.
+func TestStartStop(t *testing.T) {
+	exe := e2e.BuildDir(t, "testdata/startstop", "-engine=sample", "-start=off")
+	for _, walk := range []string{"incremental", "marker"} {
+		r := e2e.Run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw")
+		r.OK(t)
+		if !strings.Contains(r.Stdout, "main.rec;main.rec") {
+			t.Errorf("%s: the handler did not show main.rec:\n%s", walk, e2e.Tail(r.Stdout))
+		}
+		s := sampling(t, r.Read(t))
+		if n := s.Stat("pending") + s.Stat("dead") + s.Stat("mismatches"); n != 0 || s.Stat("checked") == 0 {
+			t.Errorf("%s: %v", walk, s.Stats)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package tree
+
+import (
+	"go/version"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/testing/e2e"
+)
+
+// TestComplete runs programs that make every kind of invocation.
+func TestComplete(t *testing.T) {
+	for _, name := range []string{"calls", "defers", "goroutines", "initorder", "asm", "cgo", "middleware"} {
+		t.Run(name, func(t *testing.T) { e2e.Prove(t, name, []int{1, 2, 8}) })
+	}
+}
+
+// TestSegmentBase runs C that uses the segment base GS for itself, whichever way the runtime sets it.
+func TestSegmentBase(t *testing.T) {
+	for _, how := range []string{"", "call"} {
+		e2e.Prove(t, "segment", []int{1, 2, 8}, "STEMMA_SEGMENT="+how)
+	}
+}
+
+// TestVerify compares folded trees with real stacks: back edges, faults and wrappers
+// below them, goroutines.
+func TestVerify(t *testing.T) {
+	for _, name := range []string{"calls", "goroutines", "defers", "middleware"} {
+		n, _ := e2e.Run(t, e2e.Build(t, name, "-verify")).Verify(t)
+		t.Logf("%s: %d contexts", name, n)
+	}
+}
+
+// TestGenericMethods calls methods that have type parameters of their own.
+func TestGenericMethods(t *testing.T) {
+	out, err := exec.Command("go", "env", "GOVERSION").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := strings.TrimSpace(string(out)); version.Compare(v, "go1.27") < 0 {
+		t.Skipf("%s has none; run with GOTOOLCHAIN=go1.27.4", v)
+	}
+	e2e.Prove(t, "go1.27/generic", []int{1})
+}
+
+// TestExitHooks ends a program by returning and by os.Exit.
+func TestExitHooks(t *testing.T) {
+	e2e.Prove(t, "exithooks", []int{1})
+	e2e.Prove(t, "exithooks", []int{1}, "EXIT=1")
+}
+
+// TestPlugin loads a package at run time.
+func TestPlugin(t *testing.T) {
+	lib := e2e.Build(t, "plugin/lib", "-buildmode=plugin")
+	r := e2e.Run(t, e2e.Build(t, "plugin"), "PLUGIN="+lib, "GOMAXPROCS=2")
+	r.OK(t)
+	p := r.Read(t)
+	e2e.NoLoss(t, p)
+	e2e.Check(t, cct.New(p), e2e.SourceWants(t, "plugin"), "default")
+}
+
+// TestInlinedPlaces looks up in the sources where each inlined function begins.
+func TestInlinedPlaces(t *testing.T) {
+	r := e2e.Run(t, e2e.Build(t, "calls"))
+	tree := cct.New(r.Read(t))
+	seen := map[string]bool{}
+	for _, n := range tree.Nodes {
+		f := tree.Funcs[n.Func]
+		if tree.Sites[n.Site].Via != cct.ViaInlined || seen[f.Name] {
+			continue
+		}
+		seen[f.Name] = true
+		source, err := os.ReadFile(f.File)
+		if err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+			continue
+		}
+		lines := strings.Split(string(source), "\n")
+		if f.Line < 1 || f.Line > len(lines) || !strings.Contains(lines[f.Line-1], "func") {
+			t.Errorf("%s does not begin at %s:%d", f.Name, f.File, f.Line)
+		}
+	}
+	if len(seen) < 20 {
+		t.Errorf("%d inlined functions, want at least 20", len(seen))
+	}
+}

@@ -1,0 +1,57 @@
+package tree
+
+import (
+	"bufio"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/testing/e2e"
+)
+
+// TestIncrements looks at the machine code of gofmt: each increment of a counter must be one instruction, relative
+// to the segment base, so that a goroutine cannot be moved to another P in the middle of it.
+func TestIncrements(t *testing.T) {
+	exe := filepath.Join(t.TempDir(), "gofmt")
+	if out, err := exec.Command(e2e.Tool(t), "build", "-o", exe, "cmd/gofmt").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.Command("go", "tool", "objdump", exe)
+	listing, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	increments, functions, function := 0, 0, ""
+	counter := fmt.Sprintf("%#x", layout.CounterBase)[:3] // what displacements of counters begin with
+	increment := regexp.MustCompile(`INCQ (GS:)?` + counter + `[0-9a-f]{7}\(\w+\)`)
+	for lines := bufio.NewScanner(listing); lines.Scan(); {
+		line := lines.Text()
+		if name, ok := strings.CutPrefix(line, "TEXT "); ok {
+			function, _, _ = strings.Cut(name, "(SB)")
+			functions++
+			continue
+		}
+		is, relative := increment.MatchString(line), strings.Contains(line, "GS:")
+		if is != relative {
+			t.Errorf("%s: increments of counters, and nothing else, are relative to the segment base: %s",
+				function, line)
+		}
+		if is {
+			increments++
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d increments in %d functions", increments, functions)
+	if increments < 5_000 || functions < 1_000 {
+		t.Errorf("%d increments in %d functions: the listing is not understood", increments, functions)
+	}
+}

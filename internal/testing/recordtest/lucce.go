@@ -1,0 +1,240 @@
+package recordtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"testing/fstest"
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt/ids"
+	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
+	"github.com/stemma-go/stemma/internal/record/raw"
+)
+
+// A Lucce plays the part of compiled code and of the runtime with engine lucce: functions with
+// metadata and data as the compiler lays them out, and the sequences that it emits.
+type Lucce struct {
+	ids.Lucce
+	Slow int // how often the sequence left the fast path
+
+	rec                    recorder.Recorder
+	contexts               ids.Contexts
+	head, funcs, log, node []byte
+	image                  []byte // metadata and data
+	used                   int
+	maps                   [][]byte
+	lost                   Lost
+}
+
+// A LucceFunc is a function of a Lucce.
+type LucceFunc struct {
+	Name  string
+	Sites int
+	data  uintptr
+	entry uint64
+}
+
+// A LucceFrame is an invocation with its pair.
+type LucceFrame struct {
+	Func *LucceFunc
+	C, V uint64
+}
+
+// Sizes of memory, of which only what is used is touched.
+const (
+	lucceFuncs = 1 << 24
+	lucceImage = 1 << 24
+)
+
+// NewLucce returns an encoder that makes fewer than budget entries in nodes; 0 is the default
+// of package layout. Its memory is given back when the test ends.
+func NewLucce(t testing.TB, budget uint64) *Lucce {
+	l := &Lucce{}
+	t.Cleanup(func() {
+		for _, m := range l.maps {
+			_ = syscall.Munmap(m)
+		}
+	})
+	mem := func(size int) []byte {
+		m, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE,
+			syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.maps = append(l.maps, m)
+		return m
+	}
+	ptr := func(b []byte) unsafe.Pointer { return unsafe.Pointer(&b[0]) }
+	l.head, l.funcs, l.log, l.node, l.image = mem(layout.ContextsSize), mem(lucceFuncs), mem(ids.LogSize),
+		mem(layout.InternedBytes), mem(lucceImage)
+	known, pcs, arena := mem(recorder.KnownSize), mem(ids.PCSize), mem(ids.ArenaSize)
+	l.rec.Init(ptr(l.head), ptr(known), ptr(l.funcs), layout.ContextsSize, lucceFuncs)
+	l.rec.Describe(Run, 1, 1, "go1.26.0", "/go", nil)
+	l.contexts.Init(&l.rec, ptr(l.head), ptr(l.node), ptr(pcs), ptr(arena), Text, 0)
+	l.Init(&l.contexts, ptr(l.log), budget, 0)
+	return l
+}
+
+// alloc returns the address of n zero bytes of the image.
+func (l *Lucce) alloc(n int) uintptr {
+	p := uintptr(unsafe.Pointer(&l.image[l.used]))
+	l.used += (n + 63) &^ 63
+	return p
+}
+
+// at returns what is at address p, which is no part of the heap.
+func at[T any](p uintptr) *T { return (*T)(unsafe.Add(unsafe.Pointer(nil), p)) }
+
+// cell returns a cell of the function's data.
+func (f *LucceFunc) cell(k int) *uint64 {
+	return at[uint64](f.data + layout.FuncDataSize + layout.AVSize*uintptr(k))
+}
+
+// id returns the function ID.
+func (f *LucceFunc) id() uint64 { return at[layout.FuncData](f.data).Func }
+
+// copyTo copies s to the address p.
+func copyTo(p uintptr, s []byte) {
+	copy(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), p)), len(s)), s)
+}
+
+// Func adds a function with a number of call sites: site k is in line k+1 of /src/m.go.
+func (l *Lucce) Func(name string, sites int) *LucceFunc {
+	const file = "/src/m.go"
+	var sitesOf []Site
+	for k := range sites {
+		sitesOf = append(sitesOf, Site{Kind: layout.SiteCall, Line: k + 1, Cell: k + 1})
+	}
+	blob := describe(Func{Name: name, Line: 1, Files: []string{file}, Sites: sitesOf}).data
+	f := &LucceFunc{Name: name, Sites: sites, entry: Text + 64 + uint64(l.used)}
+	text := l.alloc(len(name) + len(file))
+	copyTo(text, []byte(name+file))
+	meta := l.alloc(layout.MetaSize + 2*layout.MetaStringSize + len(blob))
+	*at[layout.Meta](meta) = layout.Meta{
+		Entry: f.entry, NodeSize: uint32(layout.NodeBytes(sites, 1)), Strings: 2, BlobLen: uint32(len(blob)),
+		Cells: uint32(sites),
+	}
+	*at[[2]layout.MetaString](meta + layout.MetaSize) = [2]layout.MetaString{
+		{Addr: uint64(text), Len: uint64(len(name))},
+		{Addr: uint64(text) + uint64(len(name)), Len: uint64(len(file))},
+	}
+	copyTo(meta+layout.MetaSize+2*layout.MetaStringSize, blob)
+	f.data = l.alloc(layout.FuncDataSize + layout.AVSize*sites)
+	at[layout.FuncData](f.data).Func = uint64(meta)
+	for k := range sites {
+		*f.cell(k) = uint64(f.data)
+	}
+	l.alloc(16 * (sites + 2)) // its code has as many addresses
+	return f
+}
+
+// learn makes a function known, as the slow path does.
+func (l *Lucce) learn(f *LucceFunc) uint32 {
+	i, isNew := l.Learn(f.data)
+	if isNew {
+		w := l.BeginPCs(i, uint32(16*(f.Sites+2)), uint32(f.Sites))
+		for k := range f.Sites {
+			w.PC(uint32(16*(k+1)), uint32(k))
+		}
+		w.End()
+	}
+	return i
+}
+
+// Return returns the address that the call at a site returns to.
+func (f *LucceFunc) Return(site int) uint64 { return f.entry + 16*uint64(site+1) }
+
+// Root enters a function from a root.
+func (l *Lucce) Root(f *LucceFunc, root uint64) LucceFrame {
+	return l.begin([2]uint64{root, 0}, f)
+}
+
+// Go enters a function that a go statement at a site of another one starts.
+func (l *Lucce) Go(from LucceFrame, site int, f *LucceFunc) LucceFrame {
+	hi, lo := l.Capture(from, site)
+	return l.begin([2]uint64{hi, lo}, f)
+}
+
+// begin enters the first function of a goroutine.
+func (l *Lucce) begin(from [2]uint64, f *LucceFunc) LucceFrame {
+	c, v, ok := l.TryRoot(from, f.data)
+	if !ok {
+		l.Slow++
+		c, v = l.Lucce.Root(from, f.id(), l.learn(f))
+	}
+	return LucceFrame{f, c, v}
+}
+
+// Call enters a function from a site of another one, as compiled code does it and the
+// slow path behind it.
+func (l *Lucce) Call(from LucceFrame, site int, f *LucceFunc) LucceFrame {
+	step := at[layout.Step](uintptr(*from.Func.cell(site))) // MOVQ ctx(R14), S; MOVQ (S), S
+	if step.Callee == uint64(f.data) && from.C < step.Bound {
+		shared := from.C >> layout.StepShift & step.Mask
+		return LucceFrame{f, (from.C+shared)*step.Mul + step.Add, from.V}
+	}
+	l.Slow++
+	caller, _ := l.Learn(from.Func.data)
+	frame := ids.Frame{Func: caller, PC: uintptr(from.Func.Return(site)), Site: int32(site)}
+	index, _ := l.SiteOf(&frame)
+	if c, v, ok := l.TryCall(index, f.data, from.C, from.V); ok {
+		return LucceFrame{f, c, v}
+	}
+	l.learn(f)
+	c, v := l.Called(&frame, f.data, from.C, from.V)
+	return LucceFrame{f, c, v}
+}
+
+// Fault enters a deferred function because of a run-time error behind a call.
+func (l *Lucce) Fault(from LucceFrame, site int, f *LucceFunc) LucceFrame {
+	caller, _ := l.Learn(from.Func.data)
+	l.learn(f)
+	pc := from.Func.Return(site) + 1
+	if w, ok := l.rec.BeginFault(pc); ok {
+		w.Frame(from.Func.Name, "/src/m.go", int32(1000+site))
+		w.End("runtime.sigpanic")
+	}
+	c, v := l.Called(&ids.Frame{Func: caller, PC: uintptr(pc), Site: -1}, f.data, from.C, from.V)
+	return LucceFrame{f, c, v}
+}
+
+// Capture returns the ID of the context in which an invocation calls something at a site.
+func (l *Lucce) Capture(f LucceFrame, site int) (hi, lo uint64) {
+	return l.CaptureID(f.C, f.V, uintptr(f.Func.Return(site)))
+}
+
+// Lose zeros a random page of the files.
+func (l *Lucce) Lose(r *rand.Rand) {
+	switch r.IntN(4) {
+	case 0:
+		l.lost.Page(r, l.head, layout.ContextsSize-1)
+	case 1:
+		l.lost.Page(r, l.funcs, l.funcsUsed())
+	case 2:
+		l.lost.Page(r, l.log, l.Stats().LogUsed)
+	case 3:
+		l.lost.Page(r, l.node, l.Lucce.Header().NodesUsed*layout.InternedSize)
+	}
+}
+
+func (l *Lucce) funcsUsed() uint64 { return raw.Load[layout.Header](l.head).FuncsUsed }
+
+// FS returns the live directory as it is now, with what was on lost pages.
+func (l *Lucce) FS() fstest.MapFS {
+	l.lost.Restore()
+	file := func(b []byte, used uint64) *fstest.MapFile {
+		return &fstest.MapFile{Data: append([]byte(nil), b[:used]...)}
+	}
+	return fstest.MapFS{
+		"cce":   file(l.head, layout.ContextsSize),
+		"funcs": file(l.funcs, l.funcsUsed()+64),
+		"log":   file(l.log, l.Stats().LogUsed),
+		"nodes": file(l.node, l.Lucce.Header().NodesUsed*layout.InternedSize),
+	}
+}
+
+// String shows the pair.
+func (f LucceFrame) String() string { return fmt.Sprintf("%s<%d,%d>", f.Func.Name, f.C, f.V) }
