@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// A ValueType says what the numbers of a column are. Reports, exports and files take
-// all they say about a value from here, or, for a value of a later version, from the file.
+// A ValueType describes the numbers of a column. Reports, exports and files take everything
+// about a value from here, or, for a value of a later version, from the file.
 type ValueType struct {
 	Name  string // what -metric takes: "calls", "cpu"
 	Unit  string // "count", "nanoseconds" or "bytes"
-	About string // what a share of it is a share of: "the time on CPU"
+	About string // words for what 100 % of it is: "the time on CPU"
 
 	// PerCounter values are counted for each counter of a function: its invocations, the
 	// calls inlined into it, the natives that it calls. Others are one number for each node.
@@ -41,11 +41,11 @@ var (
 
 	Goroutines = ValueType{Name: "goroutines", Unit: "count", About: "the goroutines"}
 
-	// ContextCPU is an estimate, too, but samples add to the contexts that are there: to nodes of kind [FuncPlace]
+	// ContextCPU is also an estimate, but samples add to the contexts that are there: to nodes of kind [FuncPlace]
 	// below those of functions. No profile has CPU as well.
 	ContextCPU = ValueType{Name: "cpu", Unit: "nanoseconds", About: "the time on CPU"}
 
-	// SampledWait and SampledWaits are what a sampler knows of it; no profile has both.
+	// SampledWait and SampledWaits are a sampler's estimates of Wait and Waits; no profile has both.
 	SampledWait  = ValueType{Name: "wait", Unit: "nanoseconds", About: "the time spent waiting", Sampled: true}
 	SampledWaits = ValueType{Name: "waits", Unit: "count", About: "the samples", Sampled: true}
 
@@ -53,9 +53,9 @@ var (
 	Requested = ValueType{Name: "requests", Unit: "count", About: "the requests", Sampled: true}
 )
 
-// ValueTypes are the values that there are, in the order of their columns. Times that were
-// sampled are those for which a sample is the only witness; all values are those of
-// the innermost frame, and not of what it called.
+// ValueTypes are all values, in the order of their columns. A sampled time is an estimate:
+// its samples are the only evidence. All values are those of the innermost frame, and not
+// of what it called.
 var ValueTypes = []ValueType{Calls, Ops, Alloc, Allocs, Live, Objects, ContextCPU, CPU, Samples, Wait, Waits,
 	Held, Holds, Run, Goroutines, SampledWait, SampledWaits}
 
@@ -75,7 +75,7 @@ func (p *Profile) Column(name string) *Column {
 	return nil
 }
 
-// Has tells whether the profile has a value.
+// Has reports whether the profile has a value.
 func (p *Profile) Has(t ValueType) bool { return p.Column(t.Name) != nil }
 
 // Total returns the sum of a value over all nodes, 0 if the profile does not have it. The value must be one
@@ -97,7 +97,7 @@ func (p *Profile) Value(t ValueType, i int) uint64 {
 	return 0
 }
 
-// Sampled tells whether the profile has values that were sampled.
+// Sampled reports whether the profile has values that were sampled.
 func (p *Profile) Sampled() bool {
 	return slices.ContainsFunc(p.Columns, func(c Column) bool { return c.Sampled })
 }

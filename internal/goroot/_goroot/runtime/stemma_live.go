@@ -137,11 +137,11 @@ func stemmaParse(s string) (n uintptr, ok bool) {
 // stemmaNewP maps the shard of a new P. The world is stopped.
 func stemmaNewP(pp *p) {
 	stemmaNewEvents(pp)
-	if !stemma.on || pp.stemmaShard != 0 {
+	if !stemma.on || pp.stemma.shard != 0 {
 		return
 	}
 	lock(&stemma.lock) // a thread without a P may make the tree grow
-	pp.stemmaShard = stemmaNewShard(pp) - layout.Base
+	pp.stemma.shard = stemmaNewShard(pp) - layout.Base
 	stemma.shards = max(stemma.shards, int(pp.id)+1)
 	stemma.record.SetShards(uint32(stemma.shards))
 	unlock(&stemma.lock)
