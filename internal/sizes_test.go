@@ -31,6 +31,11 @@ func TestFolders(t *testing.T) {
 		t.Errorf("ARCHITECTURE.md has %d bytes, want at most %d; move what few need to docs/internals", len(text),
 			maxArchitecture)
 	}
+	for file := range documents(t) {
+		if strings.HasPrefix(file, "docs/internals/") && !strings.Contains(string(text), "]("+file+")") {
+			t.Errorf("ARCHITECTURE.md has no link to %s", file)
+		}
+	}
 	rows := make(map[string]string)
 	for _, m := range rowOfFolder.FindAllStringSubmatch(string(text), -1) {
 		dir := "../" + m[1]
