@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"go/format"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,6 +95,11 @@ func fillEntry(ctx context.Context, e *Entry, g *Go, m *goroot.Manifest, tmp str
 	if err != nil {
 		return err
 	}
+	shorter, err := goroot.OneArch(g.Root)
+	if err != nil {
+		return fmt.Errorf("patched compiler for %s: %w", g.Version, err)
+	}
+	maps.Copy(files, shorter)
 	if err := writeFiles(filepath.Join(tmp, "src"), files); err != nil {
 		return err
 	}
