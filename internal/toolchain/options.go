@@ -272,6 +272,15 @@ func (o Options) ForCompiler() string {
 	return s
 }
 
+// ForNatives returns what the compiler finds in STEMMA_COMPILE when it compiles a native. In builds without contexts
+// natives do nothing for them.
+func (o Options) ForNatives() string {
+	if o.parts()&goroot.Contexts == 0 {
+		return "engine=none"
+	}
+	return "engine=" + o.engine().Code.Strategy
+}
+
 // eventKinds are the kinds of events that a program can record by itself.
 var eventKinds = []string{"alloc", "block", "go", "panic", "error"}
 
