@@ -89,8 +89,8 @@ func newRepo(t *testing.T) *repo {
 			t.Fatalf("%s: %s before any change", name, result)
 		}
 	}
-	if len(p.base) < 28 {
-		t.Fatalf("%d tests, want 28", len(p.base))
+	if len(p.base) < 29 {
+		t.Fatalf("%d tests, want 29", len(p.base))
 	}
 	return p
 }
@@ -309,6 +309,7 @@ var kinds = []func(p *repo) string{
 	replace("tool/go.mod", "../lib", "../other"), replace("space/go.work", "\t./one\n", ""),
 	replace("app.go", "return n + 99", "return true"),    // nobody reaches what does not compile
 	replace("lib/lib.go", "return n + 77", "return n +"), // it cannot even be parsed
+	replace("lib/lib.go", "return n + 33", "return n + 44"), // which nobody calls when the program runs
 	replace("lib/lib.go", "unused(n int)", "deeper(n int)"),
 	replace("lib/lib.go", "func Sub(n int) int  { return n + 61 }", ""),
 	replace("lib/lib.go", "Once(n int) int", "Once(n int64) int64"),
