@@ -1,4 +1,4 @@
-package reach
+package affected
 
 import (
 	"go/ast"
