@@ -17,7 +17,7 @@ type Display interface {
 	Size() (wide, high int)
 	// Draw shows a page, from the first row on. What does not fit is cut.
 	Draw(page []Line)
-	// Events are the keys that are pressed, and that the size has changed. The channel is closed when there are no more.
+	// Events are the keys that are pressed, and changes of the size. The channel is closed when there are no more.
 	Events() <-chan Event
 }
 

@@ -56,7 +56,8 @@ func TestTerminal(t *testing.T) {
 	}
 	s.Draw([]Line{{"a heading that is " + strings.Repeat("long ", 100), Bold}, {}, {"last", Underlined | Reversed}})
 	out := readUntil(t, keyboard, "last")
-	for _, want := range []string{"\x1b[?1049h", "\x1b[1;1H\x1b[0m\x1b[1ma heading", "\x1b[3;1H\x1b[0m\x1b[4m\x1b[7mlast"} {
+	for _, want := range []string{"\x1b[?1049h", "\x1b[1;1H\x1b[0m\x1b[1ma heading",
+		"\x1b[3;1H\x1b[0m\x1b[4m\x1b[7mlast"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in %q", want, out)
 		}
@@ -93,7 +94,8 @@ func TestTerminal(t *testing.T) {
 func settings(t *testing.T, f *os.File) (set syscall.Termios) {
 	t.Helper()
 	// The system call is done with set when it returns.
-	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), syscall.TCGETS, uintptr(unsafe.Pointer(&set))); errno != 0 {
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), syscall.TCGETS, uintptr(unsafe.Pointer(&set)))
+	if errno != 0 {
 		t.Fatal(errno)
 	}
 	return set
