@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/callgraph"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/packages"

@@ -231,7 +231,8 @@ func TestStatic(t *testing.T) {
 		{ImportPath: "x.y/n", Dir: top + "/n", GoFiles: []string{"n.go"}, TestGoFiles: []string{"n_test.go"},
 			Deps: []string{"x.y/m", "x.y/o-go/v2"}},
 		{ImportPath: "x.y/o-go/v2", Dir: top + "/o", GoFiles: []string{"o.go"}},
-		{ImportPath: "x.y/p", Dir: top + "/p", XTestGoFiles: []string{"p_test.go"}, XTestImports: []string{"x.y/o-go/v2"}},
+		{ImportPath: "x.y/p", Dir: top + "/p", XTestGoFiles: []string{"p_test.go"},
+			XTestImports: []string{"x.y/o-go/v2"}},
 	})
 	var suites []Suite
 	for _, test := range []string{"TestM", "TestN", "TestP"} {

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stemma-go/stemma/internal/exit"
-	"github.com/stemma-go/stemma/internal/process"
-	"github.com/stemma-go/stemma/internal/report"
+	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/command/report"
+	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/terminal"
 )
 
@@ -97,10 +97,10 @@ func runTop(e *base.Env, args []string) error {
 	if err != nil {
 		return fmt.Errorf("top: %w; %s", err, once)
 	}
-	s, err := top.OpenTerminal(f)
+	s, err := OpenTerminal(f)
 	if err != nil {
 		return fmt.Errorf("top: %w; %s", err, once)
 	}
 	defer s.Close()
-	return top.Show(s, r, o.interval, o.Options)
+	return Show(s, r, o.interval, o.Options)
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/stemma-go/stemma/internal/pty"
+	"github.com/stemma-go/stemma/internal/testing/pty"
 )
 
 // TestKeys reads what terminals send for keys, in one piece and byte by byte.

@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/stemma-go/stemma/internal/pty"
+	"github.com/stemma-go/stemma/internal/testing/pty"
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
