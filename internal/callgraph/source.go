@@ -34,7 +34,7 @@ const LoadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledG
 	packages.NeedDeps |
 	packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedTypesSizes | packages.NeedModule
 
-// Names tells how files are called in a program.
+// Names are the names of files in a program.
 type Names struct {
 	From, To string // below From is what the compiler has found below To
 	Trimmed  bool   // by -trimpath

@@ -1,4 +1,4 @@
-// Package terminal tells what is known of a terminal: whether a file is one, who has its keys, how wide
+// Package terminal has what is known of a terminal: whether a file is one, who has its keys, how wide
 // it is.
 package terminal
 

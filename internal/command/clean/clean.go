@@ -17,12 +17,12 @@ import (
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
-// Options say what clean does: dry removes nothing, cache removes compilers, too.
+// Options say what clean does: dry removes nothing, cache removes compilers as well.
 type Options struct{ Dry, Cache bool }
 
 // Run removes records in dirs, or where programs that were started here record if there are none, and the compilers
-// if the options say so. It prints to w what it removes. What is removed is what was looked at, whatever takes its
-// name meanwhile: all happens in directories that are open.
+// if the options ask for them. It prints to w what it removes. What is removed is what was looked at, whatever takes
+// its name meanwhile: all happens in directories that are open.
 func Run(w io.Writer, dirs []string, o Options) error {
 	c := &cleaner{w: w, dry: o.Dry}
 	for _, path := range dirs {
@@ -133,7 +133,7 @@ func (c *cleaner) in(d *safefile.Dir) {
 	}
 }
 
-// known tells whether a directory was looked at already, under whatever name.
+// known reports whether a directory was looked at already, under whatever name.
 func (c *cleaner) known(d *safefile.Dir) bool {
 	info, err := d.Stat(".")
 	if err != nil || slices.ContainsFunc(c.seen, func(other os.FileInfo) bool { return os.SameFile(info, other) }) {
@@ -144,7 +144,7 @@ func (c *cleaner) known(d *safefile.Dir) bool {
 	return false
 }
 
-// isHere tells whether d is the working directory, which is not to be removed.
+// isHere reports whether d is the working directory, which is not to be removed.
 func isHere(d *safefile.Dir) bool {
 	a, err := d.Stat(".")
 	b, err2 := os.Stat(".")

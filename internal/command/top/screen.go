@@ -89,7 +89,7 @@ func (x *screen) read() {
 	}
 }
 
-// handle does what an event says, and tells whether it is the end.
+// handle does what an event says, and reports whether it is the end.
 func (x *screen) handle(e tcell.Event) (end bool) {
 	switch e := e.(type) {
 	case *tcell.EventResize:
