@@ -175,7 +175,7 @@ func TestDocumentLinks(t *testing.T) {
 	}
 }
 
-// hasHeading tells whether a heading has the anchor, as GitHub makes it.
+// hasHeading reports whether a heading has the anchor, as GitHub makes it.
 func hasHeading(text, anchor string) bool {
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {
 		slug := strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")

@@ -156,7 +156,7 @@ func newIndex(t *testing.T) *index {
 	return ix
 }
 
-// look looks for what is named, if it has one of the forms, and tells what is wrong with it.
+// look looks for what is named, if it has one of the forms, and returns what is wrong with it.
 func (ix *index) look(name string) (looked bool, problem string) {
 	switch {
 	case testForm.MatchString(name): // TestDocuments
@@ -324,7 +324,7 @@ func allNames(t *testing.T, file string) (names []string) {
 	return names
 }
 
-// fieldNames returns the fields of a struct, those of structs in it too, and the methods of an interface.
+// fieldNames returns the fields of a struct, those of structs in it as well, and the methods of an interface.
 func fieldNames(of string, typ ast.Expr) (names []string) {
 	var list *ast.FieldList
 	switch typ := typ.(type) {

@@ -77,7 +77,7 @@ func names(list []expectation, places map[Place]bool) string {
 	return strings.Join(found, " ")
 }
 
-// sorted sorts words, of which "-" stands for none.
+// sorted sorts words. "-" stands for none.
 func sorted(words string) string {
 	list := strings.Fields(strings.TrimPrefix(words, "-"))
 	slices.Sort(list)

@@ -104,7 +104,7 @@ var rules = []rule{
 	{"mime.FormatMediaType", "slices.Sort*", below, ordered},
 }
 
-// matches tells whether a rule speaks of a function.
+// matches reports whether a rule speaks of a function.
 func matches(pattern, name string) bool {
 	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
 		return strings.HasPrefix(name, prefix)

@@ -72,7 +72,7 @@ func open(name string) (*Table, error) {
 	return t, nil
 }
 
-// isFor tells whether t is for programs built by a version of Go.
+// isFor reports whether t is for programs built by a version of Go.
 func (t *Table) isFor(goVersion string) bool {
 	return goVersion == t.Release || strings.HasPrefix(goVersion, t.Release+".")
 }

@@ -37,7 +37,7 @@ func FromProfile(name string, p *profile.Profile) *Side {
 	return s
 }
 
-// inlining tells whether inlined calls were counted, if there are any.
+// inlining reports whether inlined calls were counted, if there are any.
 func inlining(p *profile.Profile) string {
 	any := false
 	for i := range p.Funcs {
@@ -118,7 +118,7 @@ func list(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// strangers tells whether the sides are of different programs: these have other names, and
+// strangers reports whether the sides are of different programs: these have other names, and
 // no function in common but those of the standard library, main.main and initializers.
 func (d *Diff) strangers() bool {
 	if slices.ContainsFunc(d.Sides[0].Programs,

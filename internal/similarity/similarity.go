@@ -16,7 +16,7 @@ import (
 // same path, with their weights. Edges of weight 0 are not there.
 type Weights map[string]float64
 
-// Level tells how much of a path must be the same.
+// Level is how much of a path must be the same.
 type Level int
 
 const (

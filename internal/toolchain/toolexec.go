@@ -63,7 +63,7 @@ func newTool(args []string) (*tool, error) {
 	return t, nil
 }
 
-// Toolexec runs one tool in the place of the go command's own, and replaces
+// Toolexec runs one tool instead of the go command's own, and replaces
 // this process by it where that is possible. It is called with the arguments
 // that follow "stemma toolexec".
 // Of the tools, only compile is another one; link gets one more flag, and cover
@@ -144,7 +144,7 @@ func (t *tool) resolveOverlay() error {
 	return nil
 }
 
-// isVersionQuery tells whether the go command asks a tool for its version, which
+// isVersionQuery reports whether the go command asks a tool for its version, which
 // it makes part of the build IDs.
 func isVersionQuery(args []string) bool { return len(args) == 2 && args[1] == "-V=full" }
 

@@ -195,7 +195,7 @@ func programName(importPath string) string {
 	return name
 }
 
-// MakesWarm tells whether a build makes warm files. That of a program has the program's own
+// MakesWarm reports whether a build makes warm files. That of a program has the program's own
 // functions: those of a plugin are unknown until they are called, whatever the engine.
 func (o Options) MakesWarm(a *Args) bool {
 	mode, _ := a.Flag("buildmode")

@@ -17,7 +17,7 @@ import (
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
-// Options say what clean does: dry removes nothing, cache removes compilers, too.
+// Options say what clean does: dry removes nothing, cache removes compilers as well.
 type Options struct{ Dry, Cache bool }
 
 // Run removes records in dirs, or those of programs that were started here if there are none, and the compilers
@@ -152,7 +152,7 @@ func (c *cleaner) in(d *safefile.Dir) {
 	}
 }
 
-// known tells whether a directory was looked at already, under whatever name.
+// known reports whether a directory was looked at already, under whatever name.
 func (c *cleaner) known(d *safefile.Dir) bool {
 	info, err := d.Stat(".")
 	if err != nil || slices.ContainsFunc(c.seen, func(other os.FileInfo) bool { return os.SameFile(info, other) }) {
@@ -163,7 +163,7 @@ func (c *cleaner) known(d *safefile.Dir) bool {
 	return false
 }
 
-// isHere tells whether d is the working directory, which is not to be removed.
+// isHere reports whether d is the working directory, which is not to be removed.
 func isHere(d *safefile.Dir) bool {
 	a, err := d.Stat(".")
 	b, err2 := os.Stat(".")

@@ -310,7 +310,7 @@ func (s *Set) look(root *contextRoot, path string) {
 	delete(root.pending, path)
 }
 
-// recordsOther tells whether a directory is a live one with something else than context IDs. One that has become live
+// recordsOther reports whether a directory is a live one with something else than context IDs. One that has become live
 // since it was looked at may have them.
 func recordsOther(dir string) bool {
 	file := store.MainFile(dir)

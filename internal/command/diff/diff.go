@@ -119,7 +119,7 @@ func loadSide(path string, repeats bool) (*diff.Side, *store.Records, error) {
 func readBaseline(path string) (*diff.Side, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil //nolint:nilerr // whoever reads it as a record says so
+		return nil, nil //nolint:nilerr // whoever reads it as a record reports it
 	}
 	defer f.Close()
 	head := make([]byte, 64)

@@ -109,7 +109,7 @@ func (e Event) apply(enc encoder.Encoder) {
 	}
 }
 
-// check makes e happen in the shadow, or tells why it cannot happen.
+// check makes e happen in the shadow, or returns why it cannot happen.
 func (e Event) check(s *encoder.Shadow) error {
 	switch e.Kind {
 	case Call:

@@ -34,7 +34,7 @@ func SamplingLines(p *profile.Profile) []string {
 	return lines
 }
 
-// accumulated tells whether the samples are of calls, and not of time.
+// accumulated reports whether the samples are of calls, and not of time.
 func accumulated(p *profile.Profile) bool {
 	for _, proc := range p.Processes {
 		if e := engine.Lookup(proc.Engine); e != nil && e.Settings&engine.AccumulatorSettings != 0 {

@@ -226,7 +226,7 @@ func (s *seenScreen) seen() string {
 	return s.text
 }
 
-// A directory is found by itself, and a sealed file is refused.
+// A directory is found on its own, and a sealed file is refused.
 func TestFind(t *testing.T) {
 	p := newProgram(t)
 	p.d.WriteTo(t, p.path)
@@ -282,7 +282,7 @@ func TestFirst(t *testing.T) {
 }
 
 // Of a record of context IDs the page shows its events, those whose ID has become known in between
-// too, and as another value what the encoder does; and says why there are no calls.
+// as well, and as another value what the encoder does; and says why there are no calls.
 func TestEncoded(t *testing.T) {
 	d, path, id, _ := recordtest.Shop(t)
 	hi, lo, _, err := ctxid.Parse(id)

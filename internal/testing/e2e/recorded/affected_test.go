@@ -170,7 +170,7 @@ func (p *repo) selected() (s selection) {
 	return s
 }
 
-// has tells whether a test is selected.
+// has reports whether a test is selected.
 func (s *selection) has(pkg, test string) bool {
 	for _, a := range s.Affected {
 		if a.Package == pkg && (a.All || slices.Contains(a.Tests, test)) {
@@ -284,7 +284,7 @@ func both(a, b func(p *repo) string) func(p *repo) string {
 	return func(p *repo) string { return a(p) + " and " + b(p) }
 }
 
-// kinds are the edits of which some are drawn.
+// kinds are the edits to draw from.
 var kinds = []func(p *repo) string{
 	number(".go"), number("app.go"), number("lib/lib.go"), number(".c", ".h", ".s", ".inc", "native.go"),
 	number(".txt"),
