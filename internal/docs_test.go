@@ -48,7 +48,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// hasCase tells whether a file of a test's folder has the name of a case in quotes, with blanks or without.
+// hasCase reports whether a file of a test's folder has the name of a case in quotes, with blanks or without.
 func hasCase(t *testing.T, dirs []string, dir, name string) bool {
 	for _, have := range dirs {
 		if have != dir && !strings.HasSuffix(have, "/"+dir) {

@@ -30,7 +30,7 @@ type Source struct {
 	starts map[token.Pos]token.Pos // by parenthesis of a call: where the call begins, if on another line
 }
 
-// Names tells how files are called in a program.
+// Names returns what files are called in a program.
 type Names struct {
 	From, To string // below From is what the compiler has found below To
 	Trimmed  bool   // by -trimpath

@@ -62,7 +62,7 @@ func (s *Side) complete(t profile.ValueType) error {
 		}
 		if l.Kind == profile.LossFaults {
 			return fmt.Errorf("%s is not exact, so that %s may be too high there: inlined calls behind faults at "+
-				"addresses that are not nil, of which there were %d, may be counted; let the run make none, see "+
+				"addresses that are not nil (%d of them) may be counted; let the run make none, see "+
 				"debug.SetPanicOnFault", s.Name, t.Name, l.Count)
 		}
 		return fmt.Errorf("%s is not complete, so that %s may be too low there: it lacks %s (%d); record it "+

@@ -33,7 +33,7 @@ const (
 	nativeName = "natives.txt" // of an entry: the import paths of natives, one a line
 )
 
-// maxNatives is how many packages are kept. A GOROOT has some fifty natives, and an engine needs each.
+// maxNatives is how many packages are kept. A GOROOT has about fifty natives, and an engine needs each.
 const maxNatives = 600
 
 // errNotKept reports that a compilation must be done as any other.

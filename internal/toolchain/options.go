@@ -281,7 +281,7 @@ func (o Options) ForNatives() string {
 	return "engine=" + o.engine().Code.Strategy
 }
 
-// eventKinds are the kinds of events that a program can record by itself.
+// eventKinds are the kinds of events that a program can record alone.
 var eventKinds = []string{"alloc", "block", "go", "panic", "error"}
 
 // hasEvent reports whether events of a kind are asked for.

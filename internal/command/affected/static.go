@@ -146,7 +146,7 @@ func (c *fileCalls) selected(x *ast.SelectorExpr) (list []string) {
 	return append(others, "."+x.Sel.Name)
 }
 
-// evaluates tells whether calls, or what they return, may have called a function.
+// evaluates reports whether calls, or what they return, may have called a function.
 func (s *selector) evaluates(calls []string, key string) bool {
 	known := make(map[string]bool)
 	for todo := slices.Clone(calls); len(todo) > 0; {

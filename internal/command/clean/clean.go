@@ -21,7 +21,7 @@ import (
 type Options struct{ Dry, Cache bool }
 
 // Run removes records in dirs, or those of programs that were started here if there are none, and the compilers
-// if the options say so. It prints to w what it removes. What is removed is what was looked at, whatever takes its
+// if the options ask for it. It prints to w what it removes. What is removed is what was looked at, whatever takes its
 // name meanwhile: all happens in directories that are open.
 func Run(w io.Writer, dirs []string, o Options) error {
 	c := &cleaner{w: w, dry: o.Dry}
@@ -95,7 +95,7 @@ func (c *cleaner) own(path string) {
 	c.in(d)
 }
 
-// inUse tells whether a stemma that runs a program has locked the directory: what has ended in it is still to be
+// inUse reports whether a stemma that runs a program has locked the directory: what has ended in it is still to be
 // sealed.
 func inUse(d *safefile.Dir) bool {
 	f, err := d.Root.Open(".")

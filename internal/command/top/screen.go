@@ -81,7 +81,7 @@ func (x *screen) read() {
 	}
 }
 
-// handle does what an event says, and tells whether it is the end.
+// handle does what an event says, and reports whether it is the end.
 func (x *screen) handle(e Event) (end bool) {
 	switch {
 	case e.Key == NewSize:

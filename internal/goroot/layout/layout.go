@@ -1,6 +1,6 @@
 // Package layout has what compiler, runtime and readers agree on: each record as a Go type, its
-// constants and flags. A field's place is that of the struct. What is no function has its name here,
-// too. The package keeps no state, and is imported by all three, so that each such thing is
+// constants and flags. A field's place is that of the struct. It also names what is
+// no function. The package keeps no state, and is imported by all three, so that each such thing is
 // defined once.
 //
 // All records are little-endian, have no padding of the compiler's own and no pointers, and begin at multiples of 8.

@@ -223,7 +223,7 @@ func (s *script) words(line string) (words []string, err error) {
 	return words, nil
 }
 
-// holds tells whether a condition is met.
+// holds reports whether a condition is met.
 func (s *script) holds(cond string) (bool, error) {
 	name, not := strings.CutPrefix(cond, "!")
 	prog, isExec := strings.CutPrefix(name, "exec:")
