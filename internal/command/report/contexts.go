@@ -15,8 +15,8 @@ import (
 // columns of table 1 of the DACCE paper first.
 func reportContexts(w io.Writer, p *record.Record) {
 	s := p.IDs.Stats
-	for _, proc := range p.Processes {
-		fmt.Fprintf(w, "%s\n", Describe(proc))
+	for _, line := range ProcessLines(p.Profile) {
+		fmt.Fprintf(w, "%s\n", line)
 	}
 	for _, line := range Warnings(p.Profile) {
 		fmt.Fprintf(w, "warning: %s\n", line)

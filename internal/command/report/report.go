@@ -149,8 +149,8 @@ func (r *reporter) printf(format string, args ...any) { fmt.Fprintf(r.w, format,
 // its totals, and a warning for each kind of loss. No number goes out without
 // what is missing from it.
 func (r *reporter) header(p *profile.Profile) {
-	for _, proc := range p.Processes {
-		r.printf("%s\n", Describe(proc))
+	for _, line := range ProcessLines(p) {
+		r.printf("%s\n", line)
 	}
 	for _, line := range SamplingLines(p) {
 		r.printf("%s\n", line)

@@ -44,5 +44,5 @@ func (p *Program) Run(e *base.Env) (*Record, error) {
 		_ = dir.RemoveAll() // it is empty: nothing ran
 		return nil, err
 	}
-	return &Record{Base: dir.Path, base: dir, pid: cmd.Process.Pid, Code: code, elapsed: time.Since(begin)}, nil
+	return &Record{Base: dir.Path, held: dir, pid: cmd.Process.Pid, Code: code, elapsed: time.Since(begin)}, nil
 }

@@ -20,7 +20,9 @@ command of the standard library (cmd/gofmt) or package@version. Standard input,
 output and error, signals and the exit code are the program's own.
 
 After that it writes the profile NAME.stemma and prints a summary to standard
-error. With -stable it runs the program several times, and says which contexts do not
+error. Processes that the program has started, as workers and test binaries that start
+themselves again, are part of the sum if they are instrumented and have ended. The
+records of others stay in NAME.live-NNN, and are named. With -stable it runs the program several times, and says which contexts do not
 have the same counts in all runs; 'stemma diff' does not compare these. Each run reads
 the same standard input if that is a file.`,
 		Flags: func(fs *flag.FlagSet) {

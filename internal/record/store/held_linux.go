@@ -22,3 +22,6 @@ func Holds(f *os.File) bool {
 	// get into each other's way, and the program took its own before there were any.
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK
 }
+
+// Hold locks a file, or a directory, that is open, until it is closed or this process ends: then it is held.
+func Hold(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

@@ -55,7 +55,7 @@ func stemmaAcctEnterGo(bp uintptr) {
 //go:nosplit
 func stemmaAcctKnown(gp *g, bp uintptr) bool {
 	mp, t := gp.m, stemmaTraceIn(gp)
-	if !stemmaAcctGroups || stemmaAcct.trigger != stemmaTriggerCalls || gp.stemmaStart == 0 || t == nil ||
+	if !stemmaAcctGroups || stemmaAcct.trigger != stemmaTriggerCalls || gp.stemma.Countdown().Begun == 0 || t == nil ||
 		gp != mp.curg || mp.p == 0 || stemmaSmp.active.Load() == 0 {
 		return false
 	}
@@ -78,7 +78,7 @@ func stemmaAcctKnown(gp *g, bp uintptr) bool {
 	stemmaMarkTop(gp, t, true)
 	stemmaSmp.Add(node, layout.WeightCPU, 0, 1)
 	stemmaSmp.Count(layout.StatSamples, 1)
-	gp.stemmaCtx = uintptr(stemmaAcct.n - 1)
+	gp.stemma.Countdown().Left = stemmaAcct.n - 1
 	if stemmaTraceCheck {
 		stemmaAcctCheck(gp, bp, node)
 	}
@@ -152,13 +152,14 @@ func stemmaEnteredAt(bp uintptr) stemmaPlace {
 // are called less than n times have their chance. It runs on the system stack.
 func stemmaAcctDue(gp *g) bool {
 	a := &stemmaAcct
-	left, first := (*int64)(unsafe.Pointer(&gp.stemmaCtx)), gp.stemmaStart == 0
+	own := gp.stemma.Countdown()
+	left, first := &own.Left, own.Begun == 0
 	if a.trigger == stemmaTriggerFunc {
-		c := (*layout.Countdown)(unsafe.Pointer(gp.stemmaFunc))
+		c := (*layout.Countdown)(unsafe.Pointer(gp.stemma.Func))
 		left, first = &c.Left, stemmaAcctList(c)
 		stemmaAcctDecay()
 	} else {
-		gp.stemmaStart = 1
+		own.Begun = 1
 	}
 	*left = a.n - 1
 	if !first {

@@ -59,7 +59,7 @@ func stemmaNodeOfFrame(u *unwinder, entered bool) uint32 {
 	default:
 		return 0
 	}
-	return stemma.tree.NodeOfFrame(slot, uint32(gp.stemmaCtx), uint64(f.fn.entry()), entered)
+	return stemma.tree.NodeOfFrame(slot, uint32(gp.stemma.Ctx), uint64(f.fn.entry()), entered)
 }
 
 // stemmaOutside returns what a thread does that runs in no context: the pseudo-address under which that is recorded.

@@ -186,15 +186,15 @@ func stemmaSetting(name string) string {
 //go:nosplit
 func stemmaDraw() uint64 {
 	gp := getg()
-	gp.stemmaSeed += 0x9e3779b97f4a7c15
-	return stemmaMix(gp.stemmaSeed)
+	gp.stemma.seed += 0x9e3779b97f4a7c15
+	return stemmaMix(gp.stemma.seed)
 }
 
 //go:nosplit
 func stemmaDrawCheap() uint32 {
 	gp := getg()
-	gp.stemmaCheap += 0x9e3779b97f4a7c15
-	return uint32(stemmaMix(gp.stemmaCheap) >> 32)
+	gp.stemma.cheap += 0x9e3779b97f4a7c15
+	return uint32(stemmaMix(gp.stemma.cheap) >> 32)
 }
 
 // stemmaMix is the output function of SplitMix64.
@@ -225,8 +225,8 @@ func stemmaSow(newg *g) {
 	}
 	h = stemmaMix(h)
 	n := stemmaSown[h%uint64(len(stemmaSown))].Add(1)
-	newg.stemmaSeed = stemmaMix(h + n*0x9e3779b97f4a7c15)
-	newg.stemmaCheap = ^newg.stemmaSeed
+	newg.stemma.seed = stemmaMix(h + n*0x9e3779b97f4a7c15)
+	newg.stemma.cheap = ^newg.stemma.seed
 }
 
 // stemmaMutexTime is the clock of sync.Mutex, which compares two times of one waiter, before it sleeps and when it is

@@ -229,9 +229,19 @@ func stemmaFileAt(addr uintptr) *stemmaFile {
 
 // extend makes the file want bytes long, or at least least bytes, and returns how long it is.
 func (f *stemmaFile) extend(least, want uintptr) uintptr {
+	errno := f.grow(least, want)
+	have := f.have.Load()
+	if errno != 0 && have < least {
+		stemmaNotGrown(f.name[:], errno)
+	}
+	return have
+}
+
+// grow is extend, and returns the number of the error.
+func (f *stemmaFile) grow(least, want uintptr) uintptr {
 	have := f.have.Load()
 	if have >= want || stemmaForked() {
-		return have
+		return 0
 	}
 	fd, errno := f.open(0)
 	if errno == 0 {
@@ -241,11 +251,7 @@ func (f *stemmaFile) extend(least, want uintptr) uintptr {
 		}
 		closefd(fd)
 	}
-	have = f.have.Load()
-	if have < least {
-		stemmaNotGrown(f.name[:], errno)
-	}
-	return have
+	return errno
 }
 
 // resize makes the file longer. The limit of file sizes is asked for first: to

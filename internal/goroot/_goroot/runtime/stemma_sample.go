@@ -81,7 +81,7 @@ func stemmaSampleInit() {
 	stemmaSmp.InitRequests(stemmaFileSpan("requests", requests), requests)
 	sec, nsec, _ := time_now()
 	stemmaSmp.epoch = nanotime()
-	stemmaSmp.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, argslice)
+	stemmaSmp.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, stemmaArguments())
 	stemmaSmp.sampler = stemmaIndex(layout.SamplerNames[:], stemmaSampleOption("sampler"), layout.SamplerISPS)
 	walk := uint8(layout.WalkFP)
 	if stemmaSmp.sampler == layout.SamplerISPS {

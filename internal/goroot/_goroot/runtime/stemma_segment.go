@@ -69,19 +69,19 @@ var stemmaBases bool
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaWire(pp *p) {
-	if pp.stemmaShard == 0 || stemmaSegment == stemmaSegmentShared {
+	if pp.stemma.shard == 0 || stemmaSegment == stemmaSegmentShared {
 		return
 	}
-	base := pp.stemmaShard + (layout.Base - layout.CounterBase)
+	base := pp.stemma.shard + (layout.Base - layout.CounterBase)
 	have := stemmaGetBase(stemmaSegment)
 	if have == base {
 		return
 	}
 	mp := getg().m
-	if iscgo && have != mp.stemmaWired {
+	if iscgo && have != mp.stemma.wired {
 		stemmaFound(mp, have)
 	}
-	mp.stemmaWired = base
+	mp.stemma.wired = base
 	stemmaSetBase(stemmaSegment, base)
 }
 
@@ -94,7 +94,7 @@ func stemmaFound(mp *m, base uintptr) {
 	if stemmaIsShard(base) {
 		return
 	}
-	mp.stemmaOwn = base
+	mp.stemma.own = base
 	if base != 0 {
 		stemmaBases = true
 	}
@@ -120,7 +120,7 @@ func stemmaIsShard(base uintptr) bool {
 //go:nowritebarrierrec
 func stemmaToC(mp *m) {
 	if stemmaBases {
-		stemmaSetBase(stemmaSegment, mp.stemmaOwn)
+		stemmaSetBase(stemmaSegment, mp.stemma.own)
 	}
 }
 
@@ -135,10 +135,10 @@ func stemmaFromC(mp *m) {
 		return
 	}
 	have := stemmaGetBase(stemmaSegment)
-	if have == mp.stemmaWired && !stemmaBases {
+	if have == mp.stemma.wired && !stemmaBases {
 		return
 	}
-	mp.stemmaOwn = 0
+	mp.stemma.own = 0
 	stemmaFound(mp, have)
 }
 

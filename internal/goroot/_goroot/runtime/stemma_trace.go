@@ -129,14 +129,14 @@ func stemmaTraceInit() {
 //
 //go:nosplit
 //go:nowritebarrierrec
-func stemmaTraceIn(gp *g) *sample.Trace { return (*sample.Trace)(unsafe.Pointer(gp.stemmaTrace)) }
+func stemmaTraceIn(gp *g) *sample.Trace { return (*sample.Trace)(unsafe.Pointer(gp.stemma.trace)) }
 
 // stemmaTraceOf returns the trace of gp, nil if there is no memory for one, or no time. It
 // runs on g0, or in a signal handler that has interrupted gp.
 //
 //go:nowritebarrierrec
 func stemmaTraceOf(gp *g) *sample.Trace {
-	if gp.stemmaTrace != 0 {
+	if gp.stemma.trace != 0 {
 		return stemmaTraceIn(gp)
 	}
 	m := &stemmaTraces
@@ -167,7 +167,7 @@ func stemmaTraceOf(gp *g) *sample.Trace {
 	if t != nil {
 		t.G = uintptr(unsafe.Pointer(gp))
 		t.Completed = nanotime()
-		gp.stemmaTrace = uintptr(unsafe.Pointer(t))
+		gp.stemma.trace = uintptr(unsafe.Pointer(t))
 	}
 	m.lock.unlock()
 	return t
@@ -209,7 +209,7 @@ func stemmaLR(gp *g, lr, fp uintptr) uintptr {
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaIntercepted(gp *g, lr, fp uintptr) uintptr {
-	if gp.stemmaTrace == 0 || stemmaWithout == "unwind" {
+	if gp.stemma.trace == 0 || stemmaWithout == "unwind" {
 		return lr
 	}
 	return stemmaTraceIn(gp).Find(gp.stack.hi - (fp - goarch.PtrSize))
@@ -686,7 +686,7 @@ func stemmaGoroutineEnd(gp *g) {
 		return
 	}
 	stemmaUnpatch(gp, t)
-	gp.stemmaTrace = 0
+	gp.stemma.trace = 0
 	stemmaTraces.lock.lock()
 	t.G = 0
 	t.Next = stemmaTraces.free
@@ -709,7 +709,7 @@ func stemmaRetrieveParked(now int64) {
 		if s != _Gwaiting && s != _Grunnable || !stemmaHold(gp, s) {
 			continue
 		}
-		if gp.stemmaTrace == uintptr(unsafe.Pointer(t)) {
+		if gp.stemma.trace == uintptr(unsafe.Pointer(t)) {
 			stemmaComplete(gp, t)
 		}
 		casfrom_Gscanstatus(gp, s|_Gscan, s)

@@ -140,6 +140,30 @@ func TestNowhere(t *testing.T) {
 	}
 }
 
+// TestFirstShard lets files grow as far as the tree needs at the start, but the counters of the first P, which are as
+// long as the tree, no further: nothing is recorded, that is said in one line, and the program runs to its end.
+func TestFirstShard(t *testing.T) {
+	exe := e2e.Build(t, "recording", "-engine=cct")
+	for _, blocks := range []int{40, 64, 100} { // of 512 bytes
+		out := t.TempDir()
+		cmd := exec.Command("/bin/sh", "-c", fmt.Sprintf("ulimit -f %d; exec %s", blocks, exe))
+		cmd.Env = append(os.Environ(), "STEMMA_OUT="+out)
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		stdout, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("ulimit -f %d: %v\n%s%s", blocks, err, stdout, stderr.String())
+		}
+		if said(t, string(stdout), "dir") != "" || !strings.Contains(said(t, string(stdout), "problem"), "ulimit -f") {
+			t.Errorf("ulimit -f %d: the program printed\n%s", blocks, stdout)
+		}
+		oneLine(t, stderr.String(), "nothing is recorded: "+out, "ulimit -f")
+		if left, err := os.ReadDir(out); err != nil || len(left) > 0 {
+			t.Errorf("ulimit -f %d: %v is left, %v", blocks, left, err)
+		}
+	}
+}
+
 // TestSameProcessID starts programs that have one process ID, as those in containers do,
 // beside each other, after each other, and one that replaces itself: each run has a record of its own.
 func TestSameProcessID(t *testing.T) {
