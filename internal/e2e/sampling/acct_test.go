@@ -132,9 +132,9 @@ func checkAlone(t *testing.T, p *profile.Profile, exact similarity.Weights, n, l
 // TestAccumulatorWalks compares what is found by frame pointers, from the innermost frame to the marker, with walks of
 // the unwinder, at every call of a program that does all that is hard for it.
 func TestAccumulatorWalks(t *testing.T) {
-	triggers := []string{"calls:7"}
+	triggers := []string{"calls:59"}
 	if e2e.Full() {
-		triggers = append(triggers, "calls:1", "func:3")
+		triggers = append(triggers, "calls:1", "calls:7", "func:3")
 	}
 	for _, trigger := range triggers {
 		exe := e2e.Build(t, "sampled", "-engine=acct", "-trigger="+trigger)
