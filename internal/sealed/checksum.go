@@ -1,9 +1,6 @@
 package sealed
 
-import (
-	"encoding/binary"
-	"sync"
-)
+import "sync"
 
 // CRC-32C (Castagnoli), as hash/crc32 has it. That package sets up tables and the processor's instruction in each
 // program that imports it, also in those that import package stemma and read no file: with what the linker needs for
@@ -34,9 +31,9 @@ func checksum(crc uint32, b []byte) uint32 {
 	t := checksumTables()
 	crc = ^crc
 	for ; len(b) >= 8; b = b[8:] {
-		lo, hi := binary.LittleEndian.Uint32(b)^crc, binary.LittleEndian.Uint32(b[4:])
-		crc = t[7][lo&0xff] ^ t[6][lo>>8&0xff] ^ t[5][lo>>16&0xff] ^ t[4][lo>>24] ^
-			t[3][hi&0xff] ^ t[2][hi>>8&0xff] ^ t[1][hi>>16&0xff] ^ t[0][hi>>24]
+		_ = b[7]
+		crc = t[7][byte(crc)^b[0]] ^ t[6][byte(crc>>8)^b[1]] ^ t[5][byte(crc>>16)^b[2]] ^ t[4][byte(crc>>24)^b[3]] ^
+			t[3][b[4]] ^ t[2][b[5]] ^ t[1][b[6]] ^ t[0][b[7]]
 	}
 	for _, c := range b {
 		crc = crc>>8 ^ t[0][byte(crc)^c]
