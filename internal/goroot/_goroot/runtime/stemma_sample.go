@@ -27,8 +27,8 @@ var stemmaSmp struct {
 	active    atomic.Uint32 // samples are being taken; changed under the lock of the threads, with their timers
 	started   atomic.Uint32 // whether the sampler thread exists, see stemmaPrepare
 	interval  atomic.Int64  // nanoseconds
-	sampler   uint8         // an layout.Sampler constant
-	walk      uint8         // an layout.Walk constant
+	sampler   uint8         // a layout.Sampler constant
+	walk      uint8         // a layout.Walk constant
 	waiting   bool          // sample waiting goroutines too
 	guard     bool          // ask at stack guards, as the paper does
 	foreign   bool          // SIGPROF is handled by something else: threads are not sampled

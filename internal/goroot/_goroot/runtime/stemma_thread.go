@@ -132,7 +132,7 @@ func stemmaStartThreads() (first bool) {
 		th.begin()
 	}
 	if first {
-		stemmaSmp.began = stemmaProcessCPU() - stemmaSmp.Stat(rt.StatProcessCPU)
+		stemmaSmp.began = stemmaProcessCPU() - stemmaSmp.Stat(layout.StatProcessCPU)
 	}
 	stemmaSmp.active.Store(1)
 	unlock(&ts.lock)
@@ -146,7 +146,7 @@ func stemmaStopThreads() {
 	lock(&ts.lock)
 	if stemmaSmp.active.Load() != 0 {
 		stemmaSmp.active.Store(0)
-		stemmaSmp.Set(rt.StatProcessCPU, stemmaProcessCPU()-stemmaSmp.began)
+		stemmaSmp.Set(layout.StatProcessCPU, stemmaProcessCPU()-stemmaSmp.began)
 		for i := range ts.n {
 			ts.list[i+1].rest()
 		}
