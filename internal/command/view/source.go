@@ -47,7 +47,7 @@ func openPublic(name string) (io.ReadCloser, error) {
 	return nil, fmt.Errorf("%s: %w", name, err)
 }
 
-// isHidden tells whether a file is hidden in the directory of its module.
+// isHidden reports whether a file is hidden in the directory of its module.
 func isHidden(root, name string) bool {
 	rel, err := filepath.Rel(root, filepath.Clean(name))
 	return err != nil || strings.HasPrefix(rel, ".") || strings.Contains(rel, string(filepath.Separator)+".")
