@@ -230,7 +230,7 @@ func stemmaSampler() {
 	sched.nmsys++
 	checkdead()
 	unlock(&sched.lock)
-	const prSetTimerslack, sysPrctl = 29, 157
+	const prSetTimerslack = 29
 	linux.Syscall6(sysPrctl, prSetTimerslack, 1, 0, 0, 0, 0) // or each sleep is 50 µs too long
 	last, idle := nanotime(), int64(1)
 	for {

@@ -310,7 +310,6 @@ func stemmaThreadCPU() uint64 {
 
 //go:nowritebarrierrec
 func stemmaReadClock(clock uintptr) (uint64, bool) {
-	const sysClockGettime = 228
 	var ts timespec
 	_, _, errno := linux.Syscall6(sysClockGettime, uintptr(uint32(clock)), uintptr(unsafe.Pointer(&ts)), 0, 0, 0, 0)
 	return uint64(ts.tv_sec)*1e9 + uint64(ts.tv_nsec), errno == 0
