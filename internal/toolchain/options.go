@@ -240,7 +240,7 @@ func (o Options) checkTarget(goos, goarch string) error {
 	return nil
 }
 
-// IsWarm tells whether a program needs a warm file beside it.
+// IsWarm reports whether a program needs a warm file beside it.
 func (o Options) IsWarm() bool { return o.engine().Warm || o.Warm != "" }
 
 // parts returns what the runtime must be able to do.
@@ -291,7 +291,7 @@ func (o Options) ForCompiler() string {
 // natives do nothing for them.
 func (o Options) ForNatives() string {
 	if o.parts()&goroot.Contexts == 0 {
-		return "engine=none"
+		return "engine=" + engine.NoStrategy
 	}
 	return "engine=" + o.engine().Code.Strategy
 }
