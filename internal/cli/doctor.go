@@ -7,6 +7,7 @@ import (
 	"github.com/stemma-go/stemma/internal/doctor"
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/words"
 )
 
@@ -34,7 +35,9 @@ func runDoctor(e *process.Env, args []string) error {
 	if len(args) > 0 {
 		return exit.Usagef("doctor: unexpected argument %q", args[0])
 	}
-	if failed := doctor.Examine(e.Stdout, ownVersion()); failed > 0 {
+	work := progress.Begin(e.Stderr, "doctor") // the go command may fetch another Go
+	failed := doctor.Examine(work.Output(e.Stdout), ownVersion())
+	if work.End(); failed > 0 {
 		return fmt.Errorf("doctor: %s",
 			words.Plural(failed, "thing will not work here; see the line with FAIL",
 				"things will not work here; see the lines with FAIL"))

@@ -9,6 +9,7 @@ import (
 	"github.com/stemma-go/stemma/internal/exit"
 	"github.com/stemma-go/stemma/internal/launch"
 	"github.com/stemma-go/stemma/internal/process"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/toolchain"
 	"github.com/stemma-go/stemma/internal/verify"
 )
@@ -83,7 +84,14 @@ func runVerify(e *process.Env, args []string) error {
 		return exit.Usagef("verify: -live: no live directory given; name those of a program built with 'stemma " +
 			"build -verify'")
 	}
-	return verify.Dirs(w, p.Args.Rest(), &o.Options)
+	return compare(e, w, p.Args.Rest(), &o.Options)
+}
+
+// compare compares what live directories hold, and tells how far it is.
+func compare(e *process.Env, w io.Writer, dirs []string, o *verify.Options) error {
+	work := progress.Begin(e.Stderr, "verify")
+	defer work.End()
+	return verify.Dirs(work.Output(w), dirs, o)
 }
 
 // verifyProgram builds and runs a program and compares what it and its
@@ -105,7 +113,7 @@ func verifyProgram(e *process.Env, w io.Writer, p *launch.GoArgs, o *verify.Opti
 	if err != nil {
 		return err
 	}
-	if err := verify.Dirs(w, []string{rec.Base}, o); err != nil {
+	if err := compare(e, w, []string{rec.Base}, o); err != nil {
 		fmt.Fprintf(e.Stderr, "stemma: the records stay in %s\n", rec.Base)
 		return err
 	}
