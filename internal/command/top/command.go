@@ -78,7 +78,7 @@ func runTop(e *base.Env, args []string) error {
 	case o.interval <= 0 || o.Rows < 1:
 		return base.Usagef("top: -interval and -top must be more than 0")
 	case o.metric != "" && !slices.Contains(metrics, o.metric):
-		return base.Usagef("top: no value %q%s", o.metric, humanize.DidYouMean("", o.metric, metrics))
+		return base.Usagef("top: no metric %q%s", o.metric, humanize.DidYouMean("", o.metric, metrics))
 	}
 	dir, err := Find(strings.Join(paths, ""))
 	if err != nil {
