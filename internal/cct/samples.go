@@ -19,7 +19,7 @@ func Of(p *profile.Profile, name string) (*Tree, error) {
 		return expand(p, c), nil
 	}
 	if len(p.Columns) == 0 {
-		return nil, fmt.Errorf("no values: a record of context IDs has no counts")
+		return nil, fmt.Errorf("no metrics: a record of context IDs has no counts")
 	}
 	var names, have []string
 	for _, c := range p.Columns {

@@ -71,7 +71,7 @@ type Options struct {
 	Ignore  []Pattern // functions that do not count, nor does what they have in any context
 	Renames bool      // look for functions that have another name
 	Chance  bool      // compare what Go does by chance as well, see package chance
-	Force   bool      // compare what does not belong together, too
+	Force   bool      // compare what does not belong together as well
 }
 
 // A Diff is two sides that were compared. It is not safe for concurrent use.
@@ -144,7 +144,7 @@ func Compare(base, new *Side, o Options) (*Diff, error) {
 	}
 	d.addGroup(base.Sampled, new.Sampled, sampled, how, o)
 	if len(d.Values) == 0 {
-		return nil, fmt.Errorf("%s has %s and %s has %s: no value in common; record both with the same engine",
+		return nil, fmt.Errorf("%s has %s and %s has %s: no metric in common; record both with the same engine",
 			base.Name, base.has(), new.Name, new.has())
 	}
 	for _, side := range d.Sides {
@@ -183,7 +183,7 @@ func (s *Side) has() string {
 		names = append(names, t.Name)
 	}
 	if names == nil {
-		return "no values"
+		return "no metrics"
 	}
 	return strings.Join(names, ", ")
 }

@@ -66,7 +66,7 @@ func ParseLimits(text string) ([]Limit, error) {
 }
 
 // limitForm is what messages say a limit is.
-const limitForm = "want VALUE[/SCOPE][@PATTERN]>AMOUNT, such as calls>1%, calls/function@main.*>0 or alloc>1%+4kB"
+const limitForm = "want METRIC[/SCOPE][@PATTERN]>AMOUNT, such as calls>1%, calls/function@main.*>0 or alloc>1%+4kB"
 
 // valueName is what can be the name of a value.
 var valueName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
@@ -81,7 +81,7 @@ func parseLimit(text string) (Limit, error) {
 	what, pattern, hasPattern := strings.Cut(what, "@")
 	value, scope, hasScope := strings.Cut(strings.TrimSpace(what), "/")
 	if l.Value = value; !valueName.MatchString(value) {
-		return l, fmt.Errorf("%q is no name of a value; %s", value, limitForm)
+		return l, fmt.Errorf("%q is no metric; %s", value, limitForm)
 	}
 	if hasScope {
 		var err error

@@ -48,7 +48,7 @@ const (
 type dataset struct {
 	typ   profile.ValueType
 	sides []*cct.Tree // by side; they differ in their counts only
-	whole [2]uint64   // the sum of the counts, of what was not selected, too
+	whole [2]uint64   // the sum of the counts, of what was not selected as well
 
 	selection cct.Selection
 
@@ -103,7 +103,7 @@ func (m *model) addValues(list *cct.Values) {
 // whole value.
 func (m *model) set(name string, k selectionKey) (*dataset, error) {
 	if len(m.values) == 0 {
-		return nil, fmt.Errorf("no values: a record of context IDs has some only if the program was built with " +
+		return nil, fmt.Errorf("no metrics: a record of context IDs has some only if the program was built with " +
 			"-events=alloc or another kind")
 	}
 	name = cmp.Or(name, m.values[0].Name)
@@ -120,7 +120,7 @@ func (m *model) set(name string, k selectionKey) (*dataset, error) {
 	}
 	i := slices.IndexFunc(m.values, func(v value) bool { return v.Name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("no value %q", name)
+		return nil, fmt.Errorf("no metric %q", name)
 	}
 	m.doing("expanding", len(m.data.Record.Profile.Nodes))
 	t, counts := m.values[i].expand()

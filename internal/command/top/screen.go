@@ -34,8 +34,8 @@ var keys = []struct{ key, does string }{
 
 // shortKeys is what the last line says, from the longest to what has room everywhere.
 var shortKeys = []string{
-	"q quit · f functions · c contexts · s sort · / search · p pause · v value · ↑↓ choose · ←→ names · ? keys",
-	"q quit · f c what · s sort · / search · p pause · v value · ←→ names · ? keys",
+	"q quit · f functions · c contexts · s sort · / search · p pause · v metric · ↑↓ choose · ←→ names · ? keys",
+	"q quit · f c what · s sort · / search · p pause · v metric · ←→ names · ? keys",
 	"q quit · s sort · / search · ? keys",
 	"q quit · ? keys",
 	"? keys",
