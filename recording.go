@@ -7,9 +7,9 @@ import (
 
 // A recordingAPI is what the runtime of a program provides that records anything.
 type recordingAPI struct {
-	State     func() (dir, problem string)
-	CountLive func() bool
-	Bypass    func(f func())
+	State      func() (dir, problem string)
+	CountInuse func() bool
+	Bypass     func(f func())
 }
 
 // recordingRuntime is nil in a normal build, for the reason that runtimeAPI gives.
@@ -36,19 +36,30 @@ func Recording() (dir string, err error) {
 	return dir, nil
 }
 
-// ErrNotLive is returned in a program whose reachable objects are not counted.
-var ErrNotLive = errors.New("stemma: the program is not built with -metrics=calls,alloc,live")
+// ErrInuseNotRecorded is returned in a program whose reachable objects are not counted.
+var ErrInuseNotRecorded = errors.New("stemma: the program is not built with -metrics=calls,alloc,inuse")
 
-// CountLive counts the objects that are reachable now, with the context in which each was allocated, and puts their
-// numbers in the place of those in the record. They are counted at the end of the program in any case.
+// CountInuse counts the objects that are reachable now, with the context in which each was allocated, and puts their
+// numbers in the place of those in the record, as inuse_space and inuse_objects. They are counted at the end of the
+// program in any case.
 //
 // It runs a collection, and then stops the world for as long as it takes to look at all objects.
-func CountLive() error {
-	if recordingRuntime == nil || !recordingRuntime.CountLive() {
-		return ErrNotLive
+func CountInuse() error {
+	if recordingRuntime == nil || !recordingRuntime.CountInuse() {
+		return ErrInuseNotRecorded
 	}
 	return nil
 }
+
+// CountLive is the former name of [CountInuse], for one release.
+//
+// Deprecated: use CountInuse.
+func CountLive() error { return CountInuse() }
+
+// ErrNotLive is the former name of [ErrInuseNotRecorded], for one release.
+//
+// Deprecated: use ErrInuseNotRecorded.
+var ErrNotLive = ErrInuseNotRecorded
 
 // Bypass calls f, of which nothing is recorded where calls are counted (engine cct): neither what it calls, allocates
 // or waits for, nor what the goroutines do that it starts, nor deferred functions that run because f panics. Bypass

@@ -93,7 +93,7 @@ const (
 
 // Spoils tells whether the loss makes a value less than it should be, or puts some of it elsewhere. One of a kind that
 // is not known here does.
-func (l Loss) Spoils(t ValueType) bool {
+func (l Loss) Spoils(t Metric) bool {
 	switch l.Kind {
 	case LossChecks, LossDeep, LossIncomplete, LossPlaces, LossRequests:
 		return false
@@ -119,7 +119,7 @@ const (
 	FuncPlace                    // an address at which a stack was sampled
 	FuncAlloc                    // the allocations of a type, which is its name; "" is memory without a type
 	FuncWait                     // the time that goroutines did not run for a reason, which is its name
-	FuncHeld                     // the time that others waited for a lock of the kind that is its name
+	FuncDelay                    // the time that others waited for a lock of the kind that is its name
 	FuncRun                      // the time that goroutines ran; its name is "goroutine"
 	numFuncKinds
 )
@@ -339,7 +339,7 @@ func (f *Func) CellSites() []int32 {
 
 // funcKindNames and siteKindNames are the words that files have for kinds.
 var (
-	funcKindNames = []string{"ordinary", "root", "overflow", "fault", "place", "alloc", "wait", "held", "run"}
+	funcKindNames = []string{"ordinary", "root", "overflow", "fault", "place", "alloc", "wait", "delay", "run"}
 	siteKindNames = []string{"none", "call", "go", "defer", "native", "panic", "deferreturn", "unknown"}
 )
 

@@ -118,6 +118,10 @@ func dispatch(e *base.Env, args []string) error {
 	if args[0] == "--version" || args[0] == "-version" { // as of most programs
 		args = append([]string{versionCommand().Name}, args[1:]...)
 	}
+	if now := formerCommands[args[0]]; now != "" {
+		base.Former(e.Stderr, "stemma "+args[0], "stemma "+now)
+		args = append([]string{now}, args[1:]...)
+	}
 	c := findCommand(args[0])
 	if c == nil {
 		return base.Usagef("%w", unknownCommand(args[0]))
@@ -140,6 +144,9 @@ func dispatch(e *base.Env, args []string) error {
 
 // isHelp tells whether an argument asks for help in one of the usual spellings.
 func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
+
+// formerCommands are names that commands had, for one release.
+var formerCommands = map[string]string{"tests": "affected"}
 
 // findCommand returns the command of that name, or nil.
 func findCommand(name string) *base.Command {

@@ -23,8 +23,8 @@ func Command() *base.Command {
 	return &base.Command{
 		Name:  "diff",
 		Args:  "[-gate] [-by SCOPE] [-fail-over LIMITS] [-warn-over LIMITS] [-ignore PATTERN] BASE NEW",
-		Short: "compare two records, and fail if values grew",
-		Long: `Diff prints what has changed from BASE to NEW, for each value that both have. Each
+		Short: "compare two records, and fail if metrics grew",
+		Long: `Diff prints what has changed from BASE to NEW, for each metric that both have. Each
 of the two is a sealed file, a live directory, a directory of these, several of
 them with commas between, which are added up, or a text of 'stemma baseline'.
 
@@ -35,13 +35,13 @@ with a new name that calls what the old one called, and is called by the same.
 -gate fails if the program costs more. It compares what functions cost with all
 that they call. Code may become a function of its own, be put back, move or have
 another name, and calls may be exchanged for others that cost less. It is these
-limits, for the values that both records have:
+limits, for the metrics that both records have:
 
-	calls/cost>1%+10          what a function's calls cost, by 1 % and 10 more; allocs too
-	alloc/cost>10%+4kB        bytes
+	calls/cost>1%+10          what a function's calls cost, by 1 % and 10 more; alloc_objects too
+	alloc_space/cost>10%+4kB  bytes
 	ops/cost>10%+1k           operations
 
-A limit says by how much a value may grow:
+A limit says by how much a metric may grow:
 
 	calls>1%                  all calls together, by at most 1 %
 	calls@main.*>1000         the calls of all functions of package main together
@@ -81,7 +81,7 @@ func declareDiff(fs *flag.FlagSet, o *diffFlags) {
 	fs.Var(&o.failOver, "fail-over", "exit with code 3 if one of `LIMITS` is exceeded")
 	fs.Var(&o.warnOver, "warn-over", "warn if one of `LIMITS` is exceeded")
 	fs.Var(&o.ignore, "ignore", "leave out functions that match `PATTERN`; may be given several times")
-	fs.IntVar(&o.Top, "top", 20, "list at most `N` rows of a value; -1 for all")
+	fs.IntVar(&o.Top, "top", 20, "list at most `N` rows of a metric; -1 for all")
 	fs.StringVar(&o.Format, "format", "text", "print `FORMAT`: "+strings.Join(Formats, ", "))
 	fs.BoolVar(&o.json, "json", false, "print JSON, the same as -format=json")
 	fs.BoolVar(&o.markdown, "markdown", false, "print Markdown, the same as -format=markdown")
@@ -159,8 +159,14 @@ func runDiff(e *base.Env, args []string) error {
 	if len(paths) != 2 {
 		return base.Usagef("diff: want two records, the base and the new one (have %d)", len(paths))
 	}
+	base.CurrentMetrics(e.Stderr, &o.metric)
 	if err := checkDiff(fs, &o); err != nil {
 		return err
+	}
+	for _, l := range slices.Concat(o.Hard, o.Soft) {
+		if l.Former != "" {
+			base.Former(e.Stderr, l.Former, l.Metric)
+		}
 	}
 	if o.Repeats && !strings.Contains(paths[0]+paths[1], ",") {
 		return base.Usagef("diff: -repeats does nothing: give several runs on a side, with commas between")

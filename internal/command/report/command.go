@@ -37,18 +37,21 @@ samples: the line that was sampled), or by what the goroutine began with; memory
 also by type. By line, the operations of a function are at the lines that call it. Site is another word for line, and -by=context one for -contexts.
 
 Allocations are there if the program was built with -metrics=calls,alloc: their
-bytes as -metric=alloc, their number as -metric=allocs. In contexts they are shown
-as new(TYPE), where the type is that of an element if several were allocated at
-once; new(bytes) is memory without pointers or type, as that of strings.
+bytes as -metric=alloc_space, their number as -metric=alloc_objects. In contexts they
+are shown as new(TYPE), where the type is that of an element if several were
+allocated at once; new(bytes) is memory without pointers or type, as that of strings.
 
 Objects that are still reachable are there if it was built with
--metrics=calls,live: their bytes as -metric=live, their number as -metric=objects.
+-metrics=calls,inuse: their bytes as -metric=inuse_space, their number as
+-metric=inuse_objects.
 Time on CPU is there with -metrics=calls,cpu: -metric=cpu lists it with the calls,
 and with the time that one call takes, on the average, with all that it calls.
 
 Waits are there if it was built with -metrics=calls,wait: the time that goroutines
 did not run as -metric=wait, how often as -metric=waits. In contexts they are shown
-as wait(REASON); wait(runnable) is time without a P. -by=reason adds them up.
+as wait(REASON); wait(runnable) is time without a P. -by=reason adds them up. What
+others waited for a lock is -metric=delay, in the context that released the lock,
+and how often is -metric=contentions.
 
 With -classes it counts the calls from one kind of function to another. The
 application is the main module, or the functions that match -app; libraries are
@@ -241,6 +244,7 @@ func runReport(e *base.Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	base.CurrentMetrics(e.Stderr, &o.Metric)
 	if err := checkReport(fs, &o); err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func DeclareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 		"also keep the newest events one by one, with their times, in $STEMMA_EVENTS_SIZE bytes for each P (64 MiB "+
 			"if it is not set)")
 	fs.StringVar(&o.Metrics, "metrics", "",
-		"record `VALUES` of each context, separated by commas: "+engine.MetricsHelp())
+		"record these `METRICS` of each context, separated by commas: "+engine.MetricsHelp())
 	fs.StringVar(&o.Warm, "warm", "",
 		"start from this call `GRAPH`: static, that of the source (the default where one is always needed), or "+
 			"NAME.stemma, that of an earlier run")

@@ -32,7 +32,7 @@ Of samples it shows the time on CPU, as a share of a second. A record of context
 has no counts of calls, and captured contexts are not counted: of it top shows events,
 if the program was built with -events, and with -metric=encoding what the encoder does.
 
-Keys: f functions, c contexts, s sort, / search, p pause, v next value, ? all keys, q
+Keys: f functions, c contexts, s sort, / search, p pause, v next metric, ? all keys, q
 quit. The full name of the row that is chosen, by the arrow keys, is below the rows; left
 and right scroll all names.
 With -once it prints one page, of what happens in one interval.
@@ -68,6 +68,9 @@ func runTop(e *base.Env, args []string) error {
 	o.declare(fs)
 	paths, err := base.Parse(fs, args)
 	metrics := append(report.Metrics(), EncodedMetrics()...)
+	if !slices.Contains(metrics, o.metric) { // alloc is a kind of events, too
+		base.CurrentMetrics(e.Stderr, &o.metric)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -78,7 +81,7 @@ func runTop(e *base.Env, args []string) error {
 	case o.interval <= 0 || o.Rows < 1:
 		return base.Usagef("top: -interval and -top must be more than 0")
 	case o.metric != "" && !slices.Contains(metrics, o.metric):
-		return base.Usagef("top: no value %q%s", o.metric, humanize.DidYouMean("", o.metric, metrics))
+		return base.Usagef("top: no metric %q%s", o.metric, humanize.DidYouMean("", o.metric, metrics))
 	}
 	dir, err := Find(strings.Join(paths, ""))
 	if err != nil {

@@ -27,7 +27,7 @@ async function draw(focus) {
   frame();
   try {
     if (!info.values.length && !['timeline', 'context'].includes(state.view)) {
-      throw new Error('This record has no values: build with -events=alloc,block,go to see events by context, ' +
+      throw new Error('This record has no metrics: build with -events=alloc,block,go to see events by context, ' +
         'or paste a context ID.');
     }
     const el = await (drawers[state.view] || showFlame)(mine);
