@@ -19,9 +19,9 @@ type Stack struct {
 	// Sections are the goroutine's own frames, then those of the goroutine that
 	// started it, at the go statement, and so on.
 	Sections []Section
-	// Root is what called the outermost function, main say, "" if it is not known.
+	// Root is what called the outermost function, for example main, "" if it is not known.
 	Root string
-	// Truncated tells why the outer part is not known, "" if it is.
+	// Truncated is the reason why the outer part is not known, "" if it is known.
 	Truncated string
 }
 
@@ -54,12 +54,12 @@ func (s Stack) String() string {
 
 // Decode returns the stack that the ID of a context of this process stands for,
 // without the functions of this package at its top. It reads what the program has
-// recorded, as the command stemma decode does: the first time that takes milliseconds
-// and memory, later what is new is added. A program
-// decodes IDs to show them at once, in a debug page say; for logs the command is
-// the better place.
+// recorded, as the command stemma decode does. The first call takes milliseconds
+// and memory; later calls read what is new. Use it to show a stack at once, for
+// example on a debug page. For logs use the command.
 //
-// Decode is an error for the zero ID, for one of another run, and in a normal build.
+// Decode returns an error for the zero ID, for an ID of another run, and in a normal
+// build.
 func Decode(id ID) (Stack, error) {
 	switch {
 	case id.IsZero():

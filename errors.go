@@ -17,12 +17,12 @@ func Errorf(format string, args ...any) error {
 	return remember(err, Here())
 }
 
-// WrapError returns an error that says what err says, wraps it, and remembers
+// WrapError returns an error that wraps err, has the same message, and remembers
 // the context of this call. [ContextOf] returns the context, and the verb %+v shows
-// its ID behind the message. If err remembers a context already, the place where
-// it arose, WrapError returns it as it is; for nil it returns nil.
+// its ID behind the message. If err already remembers the context where it arose,
+// WrapError returns err as it is. For nil it returns nil.
 //
-// With -events=error each new error is an event, too: see stemma events.
+// With -events=error each new error is also an event: see stemma events.
 //
 // In a normal build it returns err.
 func WrapError(err error) error {

@@ -6,29 +6,29 @@ import (
 	"github.com/stemma-go/stemma/internal/ctxid"
 )
 
-// An ID names a calling context of one run of a process. It is comparable, and may be
-// kept, stored and sent as long as the record of the run is there to decode
-// it. The zero ID means that the program, or the moment, is not instrumented.
+// An ID names a calling context of one run of a process. It is comparable. You may
+// keep, store and send it; to decode it, keep the record of the run. The zero ID
+// means that the program, or the moment, is not instrumented.
 type ID struct {
 	hi, lo uint64
 	run    uint64 // the run number: different for every start of a process
 }
 
-// Parse returns the ID that s is the text of, as [ID.String] returned it. The
-// text carries a check value: one that was changed or cut on its way is an error,
-// and never another ID (but for one in 65,536 of those that are damaged in more
-// than one place).
+// Parse returns the ID whose text, as [ID.String] returned it, is s. The text
+// carries a check value: a text that was changed or cut on its way is an error,
+// and never another ID, except for one in 65,536 of those that are damaged in
+// more than one place.
 func Parse(s string) (ID, error) {
 	hi, lo, run, err := ctxid.Parse(s)
 	return ID{hi, lo, run}, err
 }
 
-// IsZero tells whether id is the zero ID.
+// IsZero reports whether id is the zero ID.
 func (id ID) IsZero() bool { return id == ID{} }
 
-// String returns the text form: 37 characters, letters, digits, - and _, of which
-// the first four are "stm2" and the next ten tell the run. It is safe in log lines,
-// file names and URLs. That of the zero ID is empty.
+// String returns the text form: 37 characters, which are letters, digits, - and _.
+// The first four are "stm2", and the next ten are those of the run. The text is safe
+// in log lines, file names and URLs. That of the zero ID is empty.
 func (id ID) String() string {
 	if id.IsZero() {
 		return ""
@@ -52,8 +52,7 @@ func (id ID) MarshalText() ([]byte, error) {
 }
 
 // UnmarshalText implements encoding.TextUnmarshaler. It takes what MarshalText
-// returns, also the empty text of the zero ID, and leaves id as it is if there is
-// an error.
+// returns, also the empty text of the zero ID. After an error id is unchanged.
 func (id *ID) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*id = ID{}

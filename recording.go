@@ -17,14 +17,13 @@ type recordingAPI struct {
 //go:linkname recordingRuntime runtime.stemmaRecordingAPI2
 var recordingRuntime *recordingAPI
 
-// Recording returns the live directory that this process records into: its absolute name,
-// which stemma report, stemma decode and package profile take at any time. If nothing is
-// recorded, dir is "" and the error tells what became of the directories that were tried.
-// The same was said on standard error when the program started. In a normal build both
-// are zero.
+// Recording returns the absolute name of the live directory that this process records
+// into. stemma report, stemma decode and package profile read it at any time. If nothing
+// is recorded, dir is "" and the error gives the reason for each directory that was tried,
+// as the program did on standard error when it started. In a normal build both are zero.
 //
-// A directory belongs to one start of one process: it is made new each time, and its name
-// cannot be told beforehand.
+// A directory belongs to one start of one process. It is made new each time, and its name
+// cannot be known beforehand.
 func Recording() (dir string, err error) {
 	if recordingRuntime == nil {
 		return "", nil
@@ -39,11 +38,10 @@ func Recording() (dir string, err error) {
 // ErrInuseNotRecorded is returned in a program whose reachable objects are not counted.
 var ErrInuseNotRecorded = errors.New("stemma: the program is not built with -metrics=calls,alloc,inuse")
 
-// CountInuse counts the objects that are reachable now, with the context in which each was allocated, and puts their
-// numbers in the place of those in the record, as inuse_space and inuse_objects. They are counted at the end of the
-// program in any case.
+// CountInuse counts the objects that are reachable now, by the context that allocated each. The numbers, inuse_space and
+// inuse_objects, replace those in the record. The end of the program counts them in any case.
 //
-// It runs a collection, and then stops the world for as long as it takes to look at all objects.
+// CountInuse runs a collection, and then stops the world for as long as it takes to look at all objects.
 func CountInuse() error {
 	if recordingRuntime == nil || !recordingRuntime.CountInuse() {
 		return ErrInuseNotRecorded
@@ -61,9 +59,9 @@ func CountLive() error { return CountInuse() }
 // Deprecated: use ErrInuseNotRecorded.
 var ErrNotLive = ErrInuseNotRecorded
 
-// Bypass calls f, of which nothing is recorded where calls are counted (engine cct): neither what it calls, allocates
-// or waits for, nor what the goroutines do that it starts, nor deferred functions that run because f panics. Bypass
-// itself is recorded. With other engines, and in a normal build, it calls f.
+// Bypass calls f. Where calls are counted (engine cct) it records nothing of f: neither what f calls, allocates or
+// waits for, nor what the goroutines do that f starts, nor deferred functions that run because f panics. The call of
+// Bypass is recorded. With other engines, and in a normal build, Bypass only calls f.
 func Bypass(f func()) {
 	if recordingRuntime == nil {
 		f()

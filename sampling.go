@@ -12,17 +12,17 @@ import (
 //
 //	stemma build -engine=sample
 //
-// can take samples of its own goroutines: of those that run, and of those that
-// wait. It samples from the start, unless it is built with -start=off. The functions below
-// start and stop it at any time. In a program that is not built so they do nothing.
+// can take samples of its own goroutines, of those that run and of those that wait.
+// It samples from the start, unless it is built with -start=off. The functions below
+// start and stop sampling at any time. In other builds they do nothing.
 
 // ErrNotSampled is returned in a program that is not built for sampling.
 var ErrNotSampled = errors.New("stemma: the program is not built with -engine=sample")
 
 // SamplingOptions are the settings of [StartSampling].
 type SamplingOptions struct {
-	// Every is the time between samples, at least 10 µs; 0 stands for what
-	// the program was built with.
+	// Every is the time between samples, at least 10 µs. Zero stands for the
+	// interval that the program was built with.
 	Every time.Duration
 }
 
@@ -56,7 +56,7 @@ func sampling() *samplingAPI {
 }
 
 // StartSampling begins to take samples, or changes the interval between them.
-// What is sampled is added to the program's record.
+// Samples are added to the program's record.
 func StartSampling(o SamplingOptions) error {
 	s := sampling()
 	if s == nil {
@@ -66,22 +66,22 @@ func StartSampling(o SamplingOptions) error {
 	return nil
 }
 
-// StopSampling ends it. When it returns, all samples are on record, and the program
+// StopSampling ends sampling. When it returns, all samples are on record, and the program
 // runs as if it had never been sampled. It stops the world for as long as it takes to
-// complete what is pending.
+// complete pending samples.
 func StopSampling() {
 	if s := sampling(); s != nil {
 		s.Stop()
 	}
 }
 
-// Sample puts the calling goroutine's stack on record under an identifier of the program's own: that of
-// a request, say, that has turned out slow. It may be used any number of times. stemma report
-// -requests lists them, and stemma report -request=ID shows the stacks.
+// Sample puts the calling goroutine's stack on record under an identifier of the program's own, such as
+// that of a slow request. An identifier may be used any number of times. stemma report -requests lists
+// the identifiers, and stemma report -request=ID shows the stacks.
 //
-// It costs what a sample costs, a fraction of a microsecond however deep the stack is: each frame is
-// looked at once, when its function returns, or a tenth of a second later. It needs no
-// sampling to have started. A program keeps its newest 262,142.
+// Sample takes a fraction of a microsecond however deep the stack is: each frame is looked at once, when
+// its function returns, or a tenth of a second later. Sampling need not have started. A program keeps its
+// newest 262,142 such samples.
 func Sample(id uint64) {
 	if requestSample != nil {
 		requestSample(id)
@@ -99,8 +99,8 @@ func findSample() func(id uint64) {
 	return nil
 }
 
-// SampleLabeled does the same for all other goroutines that have a label, as [runtime/pprof.Do] sets them, and returns
-// how many it has sampled: so a watchdog sees what a request waits for that has not ended. Each goroutine is stopped
+// SampleLabeled does the same for all other goroutines that have a label, as [runtime/pprof.Do] sets it, and returns
+// the number of goroutines. So a watchdog sees what a request waits for that has not ended. Each goroutine is stopped
 // where the garbage collector would stop it, while its whole stack is walked.
 func SampleLabeled(id uint64, key, value string) int {
 	if s := sampling(); s != nil {
@@ -109,7 +109,7 @@ func SampleLabeled(id uint64, key, value string) int {
 	return 0
 }
 
-// Sampling tells whether samples are being taken, and how often.
+// Sampling reports whether samples are being taken, and how often.
 func Sampling() (every time.Duration, active bool) {
 	s := sampling()
 	if s == nil {
@@ -120,15 +120,15 @@ func Sampling() (every time.Duration, active bool) {
 }
 
 // RetrieveSamples makes the record complete while sampling goes on, for a
-// reader of [SamplingDir]. Else the record is up to a tenth of a second behind.
+// reader of [SamplingDir]. Otherwise the record is up to a tenth of a second behind.
 func RetrieveSamples() {
 	if s := sampling(); s != nil {
 		s.Retrieve()
 	}
 }
 
-// SamplingDir returns the live directory in which the samples are, which stemma
-// report and package profile read at any time; "" if there is none.
+// SamplingDir returns the live directory with the samples, "" if there is none.
+// stemma report and package profile read it at any time.
 func SamplingDir() string {
 	if s := sampling(); s != nil {
 		return s.Dir()

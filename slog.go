@@ -8,12 +8,12 @@ import (
 )
 
 // SlogHandler returns a handler that adds to each record the ID of the context
-// that logged it, and hands it to h: an attribute "ctx" before those of the record,
-// always at the top level, whatever groups the logger has opened.
+// that logged it, and passes the record to h. The ID is an attribute "ctx" before
+// those of the record, at the top level whatever groups the logger has opened.
 //
-// The context is that of the call of the logging function, such as slog.Info: what
-// lies between it and the handler is left out when the ID is decoded. For a record
-// that is handled in another goroutine it is that of the call of Handle.
+// The context is that of the call of the logging function, such as slog.Info.
+// Decoding leaves out what lies between it and the handler. For a record that is
+// handled in another goroutine the context is that of the call of Handle.
 //
 // In a normal build SlogHandler returns h itself.
 func SlogHandler(h slog.Handler, opts ...SlogOption) slog.Handler {
@@ -37,8 +37,8 @@ func SlogKey(key string) SlogOption {
 
 // A slogHandler adds the context to records.
 //
-// What is handed to h after h.WithGroup lies in the group, and the context would
-// too. So h never hears of groups: the handler keeps them, with the attributes that
+// What is handed to h after h.WithGroup lies in the group, and so would the
+// context. So h never hears of groups: the handler keeps them, with the attributes that
 // came after them, and makes each record one with group attributes, which
 // slog.Handler.WithGroup says is the same. Attributes within groups are therefore
 // formatted anew for each record; those before the first group are not.
@@ -117,7 +117,7 @@ type boundHandler struct {
 	h  slog.Handler
 }
 
-// Bounds of what a handler keeps: with maxBound contexts, some 2 MB.
+// Bounds of what a handler keeps: with maxBound contexts, about 2 MB.
 const (
 	boundAfter = 64
 	minBound   = 64

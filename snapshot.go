@@ -18,27 +18,29 @@ import (
 
 // # Reading one's own counts
 
-// ErrNotBuilt is what [Snapshot] returns in a normal build.
+// ErrNotBuilt is the error of [Snapshot] in a normal build.
 var ErrNotBuilt = errors.New("stemma: nothing is recorded, since the program is not built by stemma; " +
 	"build it with stemma build")
 
-// Snapshot returns a copy of what this process has recorded up to now: where calls are counted (engine cct), its tree
-// with all values that the build counts; where stacks are sampled, the samples. [Contexts] goes through it, and its
-// method Write makes a file that stemma report reads.
+// Snapshot returns a copy of what this process has recorded up to now. Where calls are counted (engine cct) that is the
+// tree with all metrics that the build counts; where stacks are sampled, the samples. [Contexts] iterates over it, and
+// its method Write makes a file that stemma report reads.
 //
-// The program goes on meanwhile, and the copy is consistent in this sense: each context that there was when Snapshot
-// was called is there, with those that led to it. Each count is at least what it was then and at most what it is
-// when Snapshot returns, whichever Ps have counted it. So no count is less than in an earlier snapshot. Two counts may
-// be of different moments in between: a function that runs at that time may have called more than it has been called.
-// What is sampled is of some moment before the end: time at an address that was sampled for the first time may be that
-// of a function (unknown) until the next snapshot. What is counted at the end of something, such as waits, is not there
-// before.
+// The program goes on meanwhile. The copy is consistent in this sense:
+//   - Each context that existed when Snapshot was called is there, with those that led to it.
+//   - Each count is at least what it was then, and at most what it is when Snapshot returns, whichever Ps have counted
+//     it. So no count is less than in an earlier snapshot.
+//   - Two counts may be of different moments in between: a function that runs at that time may have made more calls
+//     than its own count of calls explains.
+//   - Samples are of some moment before the end. Time at an address that was sampled for the first time may belong to a
+//     function (unknown) until the next snapshot.
+//   - What is counted at the end of something, such as a wait, is not there before.
 //
 // Snapshot reads the live directory of the process, whose files are the memory that the program counts in. It takes
 // time and memory in proportion to the number of contexts. Its own work is not recorded, see [Bypass].
 //
-// It is an error in a normal build, in one with context IDs, which has no counts, and if there is no live directory:
-// the program could not make one, or somebody has removed it.
+// Snapshot returns an error in a normal build, in a build with context IDs, which has no counts, and if there is no
+// live directory: the program could not make one, or somebody has removed it.
 func Snapshot() (*profile.Profile, error) {
 	if recordingRuntime == nil {
 		return nil, ErrNotBuilt
@@ -69,11 +71,11 @@ func readOwn(dir string) (*profile.Profile, error) {
 	return r.Profile, nil
 }
 
-// Every calls f with a [Snapshot] every d, which must be positive, on a goroutine of its own: one call at a time, with
-// snapshots left out while one takes longer. What f does is not recorded, see [Bypass]. Once f has got an error in
-// place of a snapshot it is not called again; in a normal build that is the first time.
+// Every calls f with a [Snapshot] every d, on a goroutine of its own. d must be positive. There is one call at a time:
+// while a call takes longer than d, snapshots are left out. What f does is not recorded, see [Bypass]. After an error
+// f is not called again; in a normal build the first call has an error.
 //
-// stop ends it. It may be called several times, and by f. A call of f that has begun, or is about to, goes on.
+// stop ends the calls. It may be called several times, and by f. A call of f that has begun, or is about to, goes on.
 func Every(d time.Duration, f func(p *profile.Profile, err error)) (stop func()) {
 	ticks, end := time.NewTicker(d), make(chan struct{})
 	Bypass(func() { go every(ticks, end, f) })
@@ -101,17 +103,17 @@ func every(ticks *time.Ticker, end <-chan struct{}, f func(*profile.Profile, err
 	}
 }
 
-// Contexts goes through the contexts of a profile that have a value, "calls" say: their stacks, innermost function
-// first, and how much of the value is their own, without what they call. The values that there are have names as in
-// stemma report -metric; for one that the profile does not have the error lists them. The innermost frame has the place
-// where its function begins.
+// Contexts iterates over the contexts of a profile that have an amount of a metric, such as "calls". It yields their
+// stacks, innermost function first, and the amount that is their own, without what they call. Metrics have the names of
+// stemma report -metric; if the profile lacks the metric, the error lists those that it has. The innermost frame has
+// the place where its function begins.
 //
-// What is computed from several counts may be a little off in a [Snapshot] of a program that goes on: ops, and calls of
-// functions of assembly through function values.
+// In a [Snapshot] of a running program, metrics that are computed from several counts may be a little off: ops, and
+// calls of functions of assembly through function values.
 //
-// It is recorded as any code of the program: call it from f of [Every], or in [Bypass].
-func Contexts(p *profile.Profile, value string) (iter.Seq2[Stack, uint64], error) {
-	t, err := cct.Of(p, value)
+// Contexts is recorded like any code of the program: call it from f of [Every], or in [Bypass].
+func Contexts(p *profile.Profile, metric string) (iter.Seq2[Stack, uint64], error) {
+	t, err := cct.Of(p, metric)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +126,7 @@ func Contexts(p *profile.Profile, value string) (iter.Seq2[Stack, uint64], error
 	}, nil
 }
 
-// stackOfFrames divides the frames of a context, of which the last one is what called it, into goroutines.
+// stackOfFrames divides the frames of a context into goroutines. The last frame is what called the context.
 func stackOfFrames(frames []cct.Frame) Stack {
 	s := Stack{Sections: []Section{{}}}
 	for _, f := range frames {

@@ -20,7 +20,8 @@ var update = flag.Bool("update", false, "write the tables of records into profil
 
 // inMemory are the records that are in no file.
 var inMemory = []string{
-	"G", "Pair", "FuncData", "Meta", "MetaString", "StackEntry", "PCEntry", "Step", "EdgeTable",
+	"G", "StackWords", "PairWords", "CountdownWords", "Pair", "FuncData", "Meta", "MetaString", "StackEntry",
+	"PCEntry", "Step", "EdgeTable",
 }
 
 const (

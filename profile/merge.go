@@ -13,11 +13,11 @@ import (
 // Merge returns the sum of several valid profiles, in a canonical order of its
 // functions and nodes that depends neither on the order of the profiles nor on
 // that in which the programs created their nodes. Functions are the same if
-// their records are: so processes of one binary merge node by node, and those
-// of different builds where the functions did not change. The counts of
-// profiles with folded and with full recursion do not add up to anything, so
-// mixing them is an error. Of several records of one run one is added, see [Snapshots].
-// The profiles are not changed; the result shares the lists of their processes,
+// their records are. So processes of one binary merge node by node, and processes
+// of different builds do where the functions did not change. Mixing profiles with
+// folded and with full recursion is an error, because their sums mean nothing. If
+// there are several records of one run, Merge adds one of them, see [Snapshots].
+// The profiles are not changed. The result shares the lists of their processes,
 // losses and notes, but no table. Counters add up modulo 2^64.
 func Merge(profiles ...*Profile) (*Profile, error) {
 	profiles, err := Snapshots(profiles...)

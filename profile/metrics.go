@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// A Metric is what the numbers of a column are. Reports, exports and files take
-// all they say about it from here, or, for a metric of a later version, from the file.
+// A Metric describes the numbers of a column. Reports, exports and files take everything
+// about a metric from here, or, for one of a later version, from the file.
 type Metric struct {
 	Name  string // what -metric takes: "calls", "cpu"
 	Unit  string // "count", "nanoseconds" or "bytes"
-	About string // what a share of it is a share of: "the time on CPU"
+	About string // words for what 100 % of it is: "the time on CPU"
 
 	// PerCounter metrics are counted for each counter of a function: its invocations, the
 	// calls inlined into it, the natives that it calls. Others are one number for each node.
@@ -42,11 +42,11 @@ var (
 
 	Goroutines = Metric{Name: "goroutines", Unit: "count", About: "the goroutines"}
 
-	// ContextCPU is an estimate, too, but samples add to the contexts that are there: to nodes of kind [FuncPlace]
+	// ContextCPU is also an estimate, but samples add to the contexts that are there: to nodes of kind [FuncPlace]
 	// below those of functions. No profile has CPU as well.
 	ContextCPU = Metric{Name: "cpu", Unit: "nanoseconds", About: "the time on CPU"}
 
-	// SampledWait and SampledWaits are what a sampler knows of it; no profile has both.
+	// SampledWait and SampledWaits are a sampler's estimates of Wait and Waits; no profile has both.
 	SampledWait  = Metric{Name: "wait", Unit: "nanoseconds", About: "the time spent waiting", Sampled: true}
 	SampledWaits = Metric{Name: "waits", Unit: "count", About: "the samples", Sampled: true}
 
@@ -54,9 +54,9 @@ var (
 	Requested = Metric{Name: "requests", Unit: "count", About: "the requests", Sampled: true}
 )
 
-// Metrics are the metrics that there are, in the order of their columns. Times that were
-// sampled are those for which a sample is the only witness; all numbers are those of
-// the innermost frame, and not of what it called.
+// Metrics are all metrics, in the order of their columns. A sampled time is an estimate:
+// its samples are the only evidence. All numbers are those of the innermost frame, and not
+// of what it called.
 var Metrics = []Metric{Calls, Ops, AllocSpace, AllocObjects, InuseSpace, InuseObjects, ContextCPU, CPU, Samples, Wait,
 	Waits, Delay, Contentions, Run, Goroutines, SampledWait, SampledWaits}
 

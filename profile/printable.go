@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Printable returns s with escapes, as Go source has them, in the place of all that is
-// neither printable nor a space. A profile may come from anywhere: what it calls a function
-// or a file must not move the cursor of a terminal, end a line of a log, or hide in it.
-// Names of real programs come back as they are.
+// Printable returns s with escapes, as in Go source, for everything that is neither
+// printable nor a space. A profile may come from anywhere: its names of functions and files
+// must not move the cursor of a terminal, end a line of a log, or hide in it. Names of real
+// programs are unchanged.
 func Printable(s string) string {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < ' ' || c >= utf8.RuneSelf-1 {

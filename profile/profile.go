@@ -5,10 +5,11 @@
 //
 // A [Profile] holds the tree as it was recorded: physical nodes, one for each
 // context of a compiled function. The calls that the compiler inlined and the
-// natives that a function called are no nodes; they are described by the
-// function's record and counted by counters of its node. The expansion into
-// logical contexts, as a stack trace shows them, is the business of package
-// internal/cct.
+// natives that a function called are no nodes: the function's record describes
+// them, and counters of its node count them. Package internal/cct expands nodes
+// into logical contexts, as a stack trace shows them.
+//
+// A metric is one number for each node or counter, and a column has those of all nodes.
 //
 // A cell is one place of a function through which control may enter another
 // node; a node is identified by its parent, its parent's cell and its function.
@@ -16,9 +17,9 @@
 // # Formats
 //
 // A profile comes from a sealed file ([Read], [Profile.Write]), from the text form
-// ([ParseText], [Profile.WriteText]), or from what a program records, which package
-// internal/record reads. FORMAT.md specifies all three. No reader panics on any input;
-// what it accepts satisfies [Profile.CheckValid].
+// ([ParseText], [Profile.WriteText]), or from a live directory, which package
+// internal/record reads. FORMAT.md specifies all three. No reader panics on any input.
+// What a reader accepts satisfies [Profile.CheckValid].
 package profile
 
 import (
@@ -33,7 +34,7 @@ const None = -1
 
 // A Profile is the calling context tree of one process, or the sum of several, with
 // any number of values for each node.
-// It may be read by several goroutines at once as long as none changes it.
+// Several goroutines may read it at once as long as none changes it.
 // Its tables refer to each other by index, never by pointer, so that reading,
 // merging and writing ten million nodes costs a few large allocations.
 type Profile struct {
@@ -45,7 +46,7 @@ type Profile struct {
 	Requests  []Request
 }
 
-// A Process tells where a profile comes from and what it lacks.
+// A Process is where a profile comes from, and what it lacks.
 type Process struct {
 	Args      []string  // command line; Args[0] is the program
 	Run       uint64    // run number: random, different for every start of a process; 0 if not known
@@ -91,8 +92,8 @@ const (
 	LossRequests    = "requests"    // samples that the program asked for, and that have given way to newer ones
 )
 
-// Spoils tells whether the loss makes a value less than it should be, or puts some of it elsewhere. One of a kind that
-// is not known here does.
+// Spoils reports whether the loss makes a value less than it should be, or puts some of it elsewhere. A loss of an
+// unknown kind does.
 func (l Loss) Spoils(t Metric) bool {
 	switch l.Kind {
 	case LossChecks, LossDeep, LossIncomplete, LossPlaces, LossRequests:
@@ -107,7 +108,7 @@ func (l Loss) Spoils(t Metric) bool {
 	return true
 }
 
-// A FuncKind tells what a Func stands for.
+// A FuncKind is what a Func stands for.
 type FuncKind uint8
 
 // Kinds of functions.
@@ -117,14 +118,14 @@ const (
 	FuncOverflow                 // the node under which contexts past the budget hang
 	FuncFault                    // a place where a run-time error rose
 	FuncPlace                    // an address at which a stack was sampled
-	FuncAlloc                    // the allocations of a type, which is its name; "" is memory without a type
-	FuncWait                     // the time that goroutines did not run for a reason, which is its name
-	FuncDelay                    // the time that others waited for a lock of the kind that is its name
+	FuncAlloc                    // the allocations of a type; its name is the type, "" for memory without a type
+	FuncWait                     // the time that goroutines did not run; its name is the reason
+	FuncDelay                    // the time that others waited for a lock; its name is the kind of lock
 	FuncRun                      // the time that goroutines ran; its name is "goroutine"
 	numFuncKinds
 )
 
-// Amount tells whether functions of the kind stand for what the runtime does for a call site, and call nothing.
+// Amount reports whether functions of the kind stand for what the runtime does for a call site, and call nothing.
 func (k FuncKind) Amount() bool { return FuncAlloc <= k && k <= FuncRun }
 
 // Flags of a Func.
@@ -151,8 +152,8 @@ type Func struct {
 	Frames   []Frame // of a FuncFault or FuncPlace only, innermost first
 }
 
-// A Weight says what a counter tells of operations: each time that it counts, N operations of a class were executed
-// in an inlined call. N may be negative: then so many less were executed than other weights say.
+// A Weight converts a counter to operations: each count stands for N operations of a class in an inlined call. A
+// negative N takes away from other weights.
 type Weight struct {
 	Counter uint32
 	Inlined int32  // an index into the function's Inlined, or None
@@ -163,12 +164,12 @@ type Weight struct {
 // OpClasses are the words for classes of operations.
 func OpClasses() []string { return layout.OpClassNames[:] }
 
-// IsOperation tells whether a class is one of operations, and not of what only tables of costs need.
+// IsOperation reports whether a class is one of operations. Only tables of costs need the others.
 func IsOperation(class uint32) bool { return layout.OpClass(class).IsOperation() }
 
 // An Inlined is a call that the compiler inlined into a function.
 type Inlined struct {
-	Parent  int32  // the inlined call that it is in, less than its own index; or None
+	Parent  int32  // the inlined call around it, less than its own index; or None
 	Callee  uint32 // symbol name
 	File    uint32 // where the call is
 	Line    uint32
@@ -178,7 +179,7 @@ type Inlined struct {
 	CalleeLine uint32 // of the callee's func keyword, 0 if not known
 }
 
-// A SiteKind tells how a call site calls.
+// A SiteKind is how a call site calls.
 type SiteKind uint8
 
 // Kinds of call sites; the numbers are those of package layout.
@@ -220,10 +221,11 @@ type Node struct {
 	First  uint32 // index of counter 0 in columns that have a value for each counter
 }
 
-// Homes returns for each node the one under which its callees hang. It is the node
-// itself, but for a back edge when recursion is folded: its function is on the path
-// already, and this node is the first one there. That of an adapter or a wrapper is one
-// only if nothing but adapters and wrappers lies between.
+// Homes returns for each node the node under which its callees hang. That is the node
+// itself, except for a back edge when recursion is folded: the function of a back edge is
+// on the path already, and its home is the first node of that function there. The node of
+// an adapter or a wrapper is a back edge only if nothing but adapters and wrappers lies
+// between.
 func (p *Profile) Homes() []uint32 {
 	homes := make([]uint32, len(p.Nodes))
 	kids, next := make([]uint32, len(p.Nodes)), make([]uint32, len(p.Nodes)) // 0 for none
@@ -264,7 +266,7 @@ func (p *Profile) Homes() []uint32 {
 	return homes
 }
 
-// adapts tells whether function f is an adapter or a wrapper.
+// adapts reports whether function f is an adapter or a wrapper.
 func (p *Profile) adapts(f uint32) bool { return p.Funcs[f].Flags&(FuncAdapter|FuncWrapper) != 0 }
 
 // adapterHome returns the home of node n, which is of such a function.
@@ -281,8 +283,8 @@ func (p *Profile) adapterHome(n uint32) uint32 {
 	return n
 }
 
-// String returns string i of the table as people are to see it, see [Printable], and ""
-// if there is none.
+// String returns string i of the table in a form that is safe to print, see [Printable],
+// or "" if there is none.
 func (p *Profile) String(i uint32) string {
 	if uint64(i) < uint64(len(p.Strings)) {
 		return Printable(p.Strings[i])
@@ -317,7 +319,7 @@ func AddLoss(losses []Loss, l Loss) []Loss {
 	return append(losses, l)
 }
 
-// Full tells whether recursion was recorded at every level.
+// Full reports whether recursion was recorded at every level.
 func (p *Profile) Full() bool {
 	return len(p.Processes) > 0 && p.Processes[0].Full
 }

@@ -7,33 +7,32 @@ import (
 	"strings"
 )
 
-// A program does not do the same work in each run. How much a value varies is a value of its
+// A program does not do the same work in each run. The variation of a value is a value of its
 // own, with the same unit: the largest difference between any two runs, of each node or
 // counter.
 
-// variesSuffix is what stands behind the name of a value.
+// variesSuffix ends the name of a variation.
 const variesSuffix = ".varies"
 
-// Varying returns the value that tells by how much t varies.
+// Varying returns the variation of t.
 func (t Metric) Varying() Metric {
 	t.Name += variesSuffix
 	t.About += " that vary from run to run"
 	return t
 }
 
-// Varies returns the name of the value that t tells the variation of.
+// Varies returns the name of the value whose variation t is.
 func (t Metric) Varies() (of string, ok bool) { return strings.CutSuffix(t.Name, variesSuffix) }
 
-// repeatable tells whether the value is one that could be the same in each run. A time never is.
+// repeatable reports whether the value could be the same in each run. A time never is.
 func (t Metric) repeatable() bool {
 	_, varies := t.Varies()
 	return !t.Sampled && !varies && t.Unit != "nanoseconds"
 }
 
-// Repeats returns the first of several runs of the same work, with what varies in all of
-// them. Each profile is one run, of one or several processes, and no more than one is kept: there may be
-// many. The result has the processes of all of them, and a node for whatever any of them called. What was
-// sampled is that of the first run. An error of runs ends it.
+// Repeats returns the first of several runs of the same work, with the variation over all of them. Each profile is one
+// run, of one or several processes. There may be many: Repeats keeps one at a time. The result has the processes of all
+// runs, and a node for whatever any of them called. Samples are those of the first run. An error of runs ends it.
 func Repeats(runs iter.Seq2[*Profile, error]) (*Profile, error) {
 	r := &repeats{m: newMerger(), seen: make(map[uint64]bool)}
 	for p, err := range runs {

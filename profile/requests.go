@@ -55,8 +55,8 @@ func (p *Profile) Stack(node uint32) (stack []Frame) {
 	return stack
 }
 
-// OfRequests returns a profile with the samples that some requests of p asked for, each of which
-// counts as one of value [Requested], and with nothing else. It shares the tables of p.
+// OfRequests returns a profile with the samples that some requests of p asked for, and nothing else.
+// Each sample counts as one of value [Requested]. The result shares the tables of p.
 func (p *Profile) OfRequests(list []Request) *Profile {
 	c := Column{Metric: Requested, Values: make([]uint64, len(p.Nodes))}
 	for _, r := range list {

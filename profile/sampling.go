@@ -2,7 +2,7 @@ package profile
 
 import "time"
 
-// Sampling tells how a process was sampled.
+// Sampling is how a process was sampled.
 type Sampling struct {
 	Sampler  string // "stw", "sps" or "isps"
 	Walk     string // "unwinder", "fp", "incremental" or "marker"
@@ -38,8 +38,8 @@ func (s *Sampling) Stat(name string) uint64 {
 	return 0
 }
 
-// Quantile returns the latency that a share q of the samples did not exceed,
-// as exactly as the buckets tell: the floor of the bucket.
+// Quantile returns the latency that a share q of the samples did not exceed, to the
+// precision of the buckets: the floor of the bucket.
 func (s *Sampling) Quantile(q float64) time.Duration {
 	var all, sum uint64
 	for _, b := range s.Latency {
@@ -53,9 +53,9 @@ func (s *Sampling) Quantile(q float64) time.Duration {
 	return 0
 }
 
-// Subtract takes what was sampled up to an earlier reading of the same live directory
-// away from p, so that what is left was sampled in between. Exact values and counters of
-// the sampler stay as they are, and so do requests.
+// Subtract takes away from p what was sampled up to an earlier reading of the same live
+// directory, so that the rest was sampled in between. Exact values, counters of the
+// sampler and requests stay as they are.
 func (p *Profile) Subtract(earlier *Profile) error {
 	minus := *earlier
 	minus.Columns, minus.Requests = nil, nil

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// Snapshots returns profiles without those that others hold already: two records of
-// one run, a live directory and a file that was sealed from it, say, do not add up.
-// Of those with the same runs, the one with the most recorded stays, and so does one with
-// further runs. Its process says in a note what was left out. Two that share some runs
-// and have others each cannot be told apart, which is an error. Runs without a number
-// are all different. The profiles are not changed.
+// Snapshots returns profiles without those that others contain already: two records of one
+// run, such as a live directory and a file that was sealed from it, do not add up. Among
+// records with the same runs, the one with the most recorded stays, and so does one with
+// further runs. A note of its process names what was left out. Two records that share some
+// runs, while each has others of its own, cannot be separated: that is an error. Runs
+// without a number are all different. The profiles are not changed.
 func Snapshots(profiles ...*Profile) ([]*Profile, error) {
 	var parts []Part
 	for _, p := range profiles {
@@ -46,7 +46,7 @@ func KeepSnapshots(parts ...Part) (kept []Part, err error) {
 	return kept, nil
 }
 
-// keepSnapshot adds p to those kept, in place of those that it holds, or leaves it out.
+// keepSnapshot adds p to those kept, instead of those that it contains, or leaves it out.
 func keepSnapshot(kept []Part, p Part) ([]Part, error) {
 	for i, k := range kept {
 		have, more := k.runs(), p.runs()
@@ -60,7 +60,7 @@ func keepSnapshot(kept []Part, p Part) ([]Part, error) {
 			kept[i] = k.without(p)
 			return kept, nil
 		}
-		// p has all that k has: others may be in it, too.
+		// p has all that k has, and may have more
 		rest := slices.Delete(slices.Clone(kept), i, i+1)
 		return keepSnapshot(rest, p.without(k))
 	}

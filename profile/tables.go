@@ -28,13 +28,13 @@ const (
 	tableNode    = "node"
 )
 
-// IsSealed tells whether a file that begins with head, at least 8 bytes of it,
+// IsSealed reports whether a file that begins with head, at least 8 bytes of it,
 // is a sealed profile.
 func IsSealed(head []byte) bool { return sealed.Is(head) }
 
 // Write writes p as a sealed file. It returns an error if p is not valid.
-// Equal profiles give equal bytes. What w has got when an error comes is no file
-// that Read accepts.
+// Equal profiles give equal bytes. After an error, Read does not accept what w has
+// got so far.
 func (p *Profile) Write(w io.Writer) error {
 	f, err := p.tables(tables.Calls)
 	if err != nil {
@@ -53,8 +53,8 @@ func (p *Profile) WriteText(w io.Writer) error {
 }
 
 // Read reads a sealed file. An error names the offset in the file, or the table and row.
-// It checks all that [Profile.CheckValid] does, and checksums, so that a profile
-// that is returned is the one that was written.
+// It checks all that [Profile.CheckValid] does, and checksums. So the profile that it
+// returns is the one that was written.
 func Read(r io.Reader) (*Profile, error) {
 	f, err := sealed.Read(r)
 	if err != nil {
@@ -64,9 +64,9 @@ func Read(r io.Reader) (*Profile, error) {
 }
 
 // ParseText reads the text form. An error names the line.
-// What it accepts, WriteText writes back but for comments, spacing and the order of words.
-// The form is for tests and for looking at a profile: it is several times as large as a
-// sealed file and slow to read.
+// WriteText writes back what ParseText accepts, except for comments, spacing and the order
+// of words. The form is for tests and for looking at a profile: it is several times as large
+// as a sealed file and slow to read.
 func ParseText(r io.Reader) (*Profile, error) {
 	f, err := sealed.ParseText(r, descriptions(), textRow)
 	if err != nil {
@@ -129,8 +129,8 @@ func textRow(f *sealed.File, t *sealed.Table) error {
 	return nil
 }
 
-// tables returns the tables of a profile. It is an error if p is not valid. A record of context IDs has tables of its
-// own, too.
+// tables returns the tables of a profile. It is an error if p is not valid. A record of context IDs also has
+// tables of its own.
 func (p *Profile) tables(kind tables.Kind) (*sealed.File, error) {
 	if err := p.CheckValid(); err != nil {
 		return nil, err
@@ -325,7 +325,7 @@ func (p *Profile) addProcesses(f *sealed.File) {
 	bucketSchema().Add(f, tableLatency, latency)
 }
 
-// children reads a table of which each row of a parent has some.
+// children reads a table with some rows for each row of a parent.
 func children[P, T any](f *sealed.File, name string, s sealed.Schema[T], parents []P, count func(*P) int) ([][]T,
 	error) {
 	rows, err := s.Rows(f, name)

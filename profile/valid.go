@@ -22,8 +22,8 @@ const (
 // of the package: an index out of range, a child before its parent, a missing
 // root. A profile that passes can be handed to every other function here
 // without a panic.
-// It takes one pass over each table and does not change p. Whether the counts make
-// sense is not its business: they are whatever was recorded.
+// It takes one pass over each table and does not change p. It does not check counts:
+// they are whatever was recorded.
 func (p *Profile) CheckValid() error {
 	if len(p.Strings) == 0 || p.Strings[0] != "" {
 		return fmt.Errorf(`strings: string 0 is not ""`)
@@ -65,7 +65,7 @@ func (p *Profile) checkRequests() error {
 func (p *Profile) checkColumns() error {
 	var counters uint64
 	for _, n := range p.Nodes {
-		if uint64(n.Func) < uint64(len(p.Funcs)) { // else checkNode says so
+		if uint64(n.Func) < uint64(len(p.Funcs)) { // otherwise checkNode reports it
 			counters += uint64(p.Funcs[n.Func].Counters)
 		}
 	}
@@ -171,7 +171,7 @@ func (f *Func) checkInlined(strings int) error {
 }
 
 // checkSites checks the call sites. A cell belongs to one site only: otherwise
-// nobody could tell from where a child was entered.
+// the site that a child was entered from would not be known.
 func (f *Func) checkSites(strings int) error {
 	seen := make(map[int32]int)
 	for i, s := range f.Sites {
@@ -258,7 +258,7 @@ func (p *Profile) CheckCell(n Node, entered Cells) error {
 	return nil
 }
 
-// Cells tells, for each function and cell, whether control may enter another node through
+// Cells has, for each function and cell, whether control may enter another node through
 // it. The zero Cells is that of no functions.
 type Cells [][]bool
 

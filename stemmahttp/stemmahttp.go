@@ -39,13 +39,13 @@ const (
 // parameters are
 //
 //	seconds  how long, 30 by default, at most 600; 0 for all samples since the program began
-//	every    the interval, at least 1ms, if it is this request that starts the sampling
+//	every    the interval, at least 1ms, if this request starts the sampling
 //	format   pprof (default), stemma for a sealed profile, folded or speedscope
 //	metric   cpu (default), wait, samples or waits: what folded and speedscope show
 //	request  instead of all this, at once: the stacks of the samples that the program has
 //	         asked for by stemma.Sample under this identifier
 //
-// If the program does not sample already it does so for as long as the request takes.
+// A program that does not sample already samples for as long as the request takes.
 // Four requests are answered at a time; others get status 503, Service Unavailable. Parameters come in the query of a
 // GET request; bodies are not read.
 //

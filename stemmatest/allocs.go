@@ -48,9 +48,9 @@ func Allocs(t testing.TB, f func()) *Allocated {
 }
 
 // Of returns the number of allocations of types whose names match the pattern, as stemma report -by=type shows
-// them, without new(): []int, idx.node. The package may be left out. Memory without a type, of strings for
-// instance, is bytes. A type that nothing was allocated of has 0 allocations, however its name is written: say with
-// AtLeast that some are there, or look at the report first.
+// them, without new(): []int, idx.node. The package may be left out. Memory without a type, such as that of strings,
+// is bytes. A type without allocations has 0, and so has a misspelled name: assert with AtLeast that there are
+// some, or look at the report first.
 func (a *Allocated) Of(pattern string) Count {
 	a.t.Helper()
 	return newCount(a.t, a.number, "allocations of "+pattern, ofType(a.t, pattern))

@@ -22,9 +22,9 @@ type Growing struct {
 }
 
 // Growth calls f with each of the sizes and counts the calls. Before that it calls f with the first size, so that
-// what is done only once does not count. There are at least two sizes, in ascending order, the
-// last at least twice the first; calls that do not depend on the size should be few at the
-// first already, since they make growth look slower.
+// what is done only once does not count. Give at least two sizes in ascending order, the last
+// at least twice the first. Calls that do not depend on the size make growth look slower: they
+// should be few already at the first size.
 func Growth(t testing.TB, sizes []int, f func(n int)) *Growing {
 	t.Helper()
 	if err := checkSizes(sizes); err != nil {

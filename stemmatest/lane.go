@@ -11,10 +11,10 @@ import (
 // Lanes.
 //
 // Subtests that run at the same time mostly have one calling context: the test function
-// starts each by the same call of t.Run. So that what is below it can be told apart, each test
+// starts each by the same call of t.Run. To distinguish what is below it, each test
 // has a lane: three functions that call each other, each from one of 16 places. A place is a
-// part of the context, so that contexts below different lanes differ, in all goroutines that
-// began there, too. A number of a lane comes again after 4,096 tests. A test before it whose
+// part of the context, so that contexts below different lanes differ, also in all goroutines
+// that began there. A number of a lane comes again after 4,096 tests. A test before it whose
 // goroutines still run, in the same context, would then count.
 
 const (
@@ -42,8 +42,8 @@ var lanes = struct {
 	next int
 }{of: make(map[testing.TB]*lane)}
 
-// take returns the lane of a test. It ends the test if the lane is in use: what is counted there
-// could not be told apart.
+// take returns the lane of a test. It ends the test if the lane is in use: two
+// measurements there would mix.
 func take(t testing.TB) *lane {
 	t.Helper()
 	lanes.Lock()

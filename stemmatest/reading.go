@@ -81,7 +81,7 @@ func exact(p *profile.Profile) error {
 	return errors.New("counts are not exact: inlined calls are not counted; leave out -inlined=off")
 }
 
-// nodes tells for each node of p whether it lies in the lane, below a node of last.
+// nodes returns for each node of p whether it lies in the lane, below a node of last.
 func (l *lane) nodes(p *profile.Profile) []bool {
 	x := &laneWalk{p: p, level: make([]int, len(p.Funcs)), digits: make([][]int, len(p.Funcs))}
 	for i := range p.Funcs {
@@ -208,7 +208,7 @@ type pcHeader struct {
 	Names, Units uint64
 }
 
-// programFuncs returns the symbols of all functions of the program, inlined ones too.
+// programFuncs returns the symbols of all functions of the program, also of inlined ones.
 var programFuncs = sync.OnceValues(func() ([]string, error) {
 	exe, err := os.Executable()
 	if err != nil {

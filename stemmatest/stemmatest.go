@@ -6,20 +6,20 @@
 //		stemmatest.Growth(t, []int{1000, 2000, 4000}, func(n int) { build(n) }).AtMost(1.2)
 //	}
 //
-// Counts are exact and do not depend on how busy the machine is. They are there if the test
-// is built by stemma:
+// Counts are exact and do not depend on how busy the machine is. They need a test that
+// stemma builds:
 //
 //	stemma test ./...
 //
-// In a normal go test, [Calls] and [Growth] skip the test, with a message that names the
+// In a normal go test, [Calls] and [Growth] skip the test, and the message names the
 // command.
 //
 // # What is counted
 //
-// All calls that the function makes and all calls below them, inlined ones and those of the
-// standard library included, are counted with those of the goroutines that it starts. What these do after
-// the function has returned is not: wait for them. Calls of other tests, and of goroutines that
-// were started elsewhere, are never counted, whatever runs at the same time.
+// All calls that the function makes, and all calls below them, including inlined calls,
+// calls in the standard library, and calls in goroutines that the function starts. Wait for
+// these goroutines: what they do after the function has returned does not count. Calls of
+// other tests, and of goroutines that were started elsewhere, never count.
 //
 // # Names
 //
@@ -31,7 +31,7 @@
 // # Chance
 //
 // What Go does by chance does not count: calls of the runtime if a cache has no entry, what a sync.Pool calls, who
-// waits for a lock. A pattern without * that names such a function counts it all the same. See
+// waits for a lock. A pattern without * that names such a function counts it anyway. See
 // docs/reference/by-chance.md.
 package stemmatest
 
@@ -64,7 +64,7 @@ type Count struct {
 }
 
 // Calls calls f and counts its calls. A test makes one measurement at a time: f must not call
-// Calls or Growth with the same t. The call of f itself is counted, too.
+// Calls or Growth with the same t. The call of f counts as well.
 func Calls(t testing.TB, f func()) *Counted {
 	t.Helper()
 	needCounts(t)

@@ -64,6 +64,7 @@ var Variables = []Variable{
 
 	{"STEMMA_COMPILE", Within, "", "what the compiler is told; stemma sets it for go build", false},
 	{"STEMMA_COMPILED", Within, "", "the file in which compiled packages are counted; stemma sets it for go build", false},
+	{"STEMMA_STARTED_IN", Within, "", "where the first program of a tree of processes was started; that program sets it", false},
 	{"STEMMA_BIN", Within, "", "where scripts of tests find stemma", false},
 	{"STEMMA_ROOT", Within, "", "where scripts of tests find the module", false},
 	{"STEMMA_TEST_COMPILE", Within, "", "makes a test binary stand for a compiler", false},

@@ -124,8 +124,8 @@ func TestFormerNames(t *testing.T) {
 		"diff -metric=calls,held " + record + " " + record:                                     "-metric=held → delay",
 		"diff -fail-over alloc/function>0,calls>0 -warn-over holds>1 " + record + " " + record: "alloc → alloc_space; holds → contentions",
 		"top -once -metric=objects " + filepath.Dir(record):                                    "-metric=objects → inuse_objects",
-		"tests -json nothing.stemma":                                                           "stemma tests → stemma affected",
-		"build -metrics=calls,live -C /nowhere .":                                              "",
+		"tests -json nothing.stemma":                                                           "stemma affected → stemma affected",
+		"build -metrics=calls,inuse -C /nowhere .":                                              "",
 	} {
 		_, stdout, stderr := runMain(strings.Fields(args)...)
 		if have := notes(stderr); have != want && want != "" {

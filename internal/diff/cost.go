@@ -23,8 +23,8 @@ import (
 //   - Where a function makes the calls that it made, each of them is looked at alone. Where it makes others,
 //     or another number of them, what these cost counts together: it may call one thing more and another less. If
 //     they cost less than before, the function may cost as much as it did, wherever.
-//   - What has grown is held against what became of the callee in all: work that is done elsewhere now is no
-//     more work.
+//   - What has grown, or become less, is held against what became of the callee in all: work that is done elsewhere
+//     now, or was, is neither more work nor less. A caller is not blamed for more than its own calls have grown by.
 //   - An entry point is a function of the program's own that others call: main, the handler of a request, a test, a
 //     callback. One that costs less than before may do so as it likes.
 //
@@ -259,13 +259,14 @@ type cost struct {
 // over returns the costs that a limit does not allow, the largest growth first, and what is charged in all.
 func (c *costs) over(l *Limit) (list []cost) {
 	for _, caller := range slices.Sorted(maps.Keys(c.charges)) {
-		var base, grown, most int64
+		var base, here, grown, most int64
 		x := cost{caller: caller}
 		for _, callee := range slices.Sorted(maps.Keys(c.charges[caller])) {
 			ch := c.charges[caller][callee]
 			by, total := ch.grown, c.totals[callee]
 			if total != nil {
-				by = min(by, max(0, total[1]-total[0]))
+				in := total[1] - total[0]
+				by = max(min(by, max(0, in)), min(0, in))
 			}
 			if callee == goRow {
 				if float64(by) > l.Percent/100*float64(ch.base) {
@@ -273,11 +274,11 @@ func (c *costs) over(l *Limit) (list []cost) {
 				}
 				continue
 			}
-			if base, grown = base+ch.base, grown+by; by > most {
+			if base, here, grown = base+ch.base, here+ch.grown, grown+by; by > most {
 				most, x.callee, x.node = by, callee, ch.node
 			}
 		}
-		x.base, x.new = uint64(base), uint64(max(0, base+grown))
+		x.base, x.new = uint64(base), uint64(max(0, base+min(here, grown)))
 		if most > 0 && !l.allows(x.base, x.new-min(x.new, c.steps[0].all[0]/unnoticed)) {
 			list = append(list, x)
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// A program is what functions call, in the order of the calls: the root calls main.main.
+// A program is what functions call, in the order of the calls: the root calls main.main. What is called f#2 is f that
+// calls something else there.
 type program map[string][]call
 
 // A call is made n times for each time that its caller is called.
@@ -38,7 +39,8 @@ func (p program) side(name string) *Side {
 	funcs, values := make(map[string]uint32), []uint64{0}
 	var run func(up uint32, f string, n int)
 	run = func(up uint32, f string, n int) {
-		if funcs[f] == 0 {
+		body := p[f]
+		if f, _, _ = strings.Cut(f, "#"); funcs[f] == 0 {
 			file := "/src/main.go"
 			if !strings.HasPrefix(f, "main.") {
 				file = "/goroot/src/" + cct.Package(f) + "/file.go"
@@ -49,7 +51,7 @@ func (p program) side(name string) *Side {
 		at := uint32(len(t.Nodes))
 		t.Nodes = append(t.Nodes, cct.Node{Parent: up, Func: funcs[f]})
 		values = append(values, uint64(n))
-		for _, c := range p[f] {
+		for _, c := range body {
 			run(at, c.to, n*c.n)
 		}
 	}
@@ -80,7 +82,8 @@ func costly(t testing.TB, base, new program) string {
 func TestCosts(t *testing.T) {
 	base := map[string]string{
 		"main.main":      "os.Open, net/http.serve 50, main.report",
-		"net/http.serve": "main.handle",
+		"net/http.serve": "net/http.Serve",
+		"net/http.Serve": "main.handle",
 		"main.handle":    "main.load, main.render",
 		"main.load":      "main.query 10, strings.Index 3",
 		"main.query":     "os.Read 4",
@@ -117,6 +120,12 @@ func TestCosts(t *testing.T) {
 			"main.new": "main.query, os.Sync"}, want: "main.load → os.Sync 0→500"},
 		{name: "sorted twice", edit: map[string]string{"main.report": "main.query, sort.Sort 2"},
 			want: "main.report → sort.Sort 31→62"},
+		{name: "a handler around the others", edit: map[string]string{"net/http.Serve": "main.new",
+			"main.new": "net/http.Serve#2, strings.Index 5", "net/http.Serve#2": "main.handle"},
+			want: "net/http.Serve 3550→3850"},
+		{name: "a handler in the middle", edit: map[string]string{"main.handle": "main.new, main.render",
+			"main.new": "net/http.Serve#2, strings.Index 5", "net/http.Serve#2": "main.load"},
+			want: "main.handle → net/http.Serve 2700→3000"},
 		{name: "less in one request, more in another", edit: map[string]string{
 			"main.report": "main.query, sort.Sort, strings.Index 50", "main.load": "main.query 8"},
 			want: ""}, // main.main costs less

@@ -1,5 +1,5 @@
-// Package engine has the list of engines: what each gives, and what the parts of stemma
-// need to know to build for it, to read its records and to speak of it.
+// Package engine describes each engine and each metric once: what it gives, and what builds and
+// readers need to know of it.
 //
 // Nothing else asks for an engine by its name, but its own files: the strategy in the
 // compiler, the half in the runtime. [List] is the place to add one.
@@ -31,7 +31,7 @@ const (
 	Sampling                  // a sampler
 )
 
-// A Hook tells whether compiled functions call the runtime when they are entered, where
+// A Hook reports whether compiled functions call the runtime when they are entered, where
 // the checker is, and the recorder of calls.
 type Hook uint8
 
@@ -107,7 +107,7 @@ var List = []*Engine{
 	{
 		Name: "cct", Paper: "Ammons, Ball and Larus, PLDI 1997", Help: "counts calls", Gives: Counts,
 		Answers: "How often was each function called, and from where?",
-		Costs:   "a few nanoseconds a call, memory for each context",
+		Costs:   "about 1 ns a call, memory for each context",
 		Use:     "to understand a program, in tests, to compare two versions",
 		Flags:   []string{"recursion", "inlined", "nodes", "record", "metrics", "verify"},
 		Code:    Code{Strategy: "cct", Inlined: true, Metrics: true, Entry: HookAsked}, Parts: Contexts, File: FileTree,
@@ -115,7 +115,7 @@ var List = []*Engine{
 	{
 		Name: "dacce", Paper: "DACCE, CGO 2014", Help: "gives context IDs", Gives: IDs,
 		Answers: "Which stack led to this log line, error or event?",
-		Costs:   "a few nanoseconds a call, a file that grows with new edges only",
+		Costs:   "about 1 ns a call, a file that grows with new edges only",
 		Use:     "in services that log",
 		Flags:   []string{"events", "event-log", "warm", "verify"},
 		Code:    Code{Strategy: "dacce", Natives: true, Entry: HookAsked}, Parts: Contexts, File: FileIDs,
@@ -132,7 +132,7 @@ var List = []*Engine{
 	{
 		Name: "pcce", Paper: "PCCE, ICSE 2010", Help: "gives context IDs from a static call graph", Gives: IDs,
 		Answers: "the same, from a call graph made before the run",
-		Costs:   "less than `dacce`, if the graph fits the run",
+		Costs:   "as much as `dacce`, more if the graph does not fit the run",
 		Use:     "to compare with the literature",
 		Flags:   []string{"events", "event-log", "warm", "verify"},
 		Code:    Code{Strategy: "dacce", Natives: true, Entry: HookAsked}, Parts: Contexts, Warm: true,
@@ -140,14 +140,15 @@ var List = []*Engine{
 	},
 	{
 		Name: "sample", Paper: "ICPE 2015", Help: "takes samples", Gives: Samples,
-		Answers: "Where does the time go, on CPU and waiting?", Costs: "a sample each millisecond",
-		Use:   "in production",
-		Flags: []string{"sampler", "walk", "every", "waiting", "ask", "start", "nodes", "verify"},
-		Code:  Code{Strategy: "none"}, Parts: Sampling, Settings: SamplerSettings, File: FileSamples,
+		Answers: "Where does the time go, on CPU and waiting?",
+		Costs:   "about 5 % of CPU time at a sample a millisecond",
+		Use:     "in production",
+		Flags:   []string{"sampler", "walk", "every", "waiting", "ask", "start", "nodes", "verify"},
+		Code:    Code{Strategy: "none"}, Parts: Sampling, Settings: SamplerSettings, File: FileSamples,
 	},
 	{
 		Name: "acct", Paper: "Arnold and Sweeney, 2000", Help: "samples calls", Gives: Samples,
-		Answers: "Which calls are most frequent, about?", Costs: "a few instructions a call, and the samples",
+		Answers: "Which calls are the most frequent, roughly?", Costs: "a few instructions a call, and the samples",
 		Use:   "where an exact tree is too large",
 		Flags: []string{"recursion", "nodes", "trigger", "weights"},
 		Code:  Code{Strategy: "acct", Triggered: true}, Parts: Sampling, Settings: AccumulatorSettings,
@@ -185,7 +186,7 @@ func Lookup(name string) *Engine {
 	return nil
 }
 
-// Takes tells whether a flag, of those that are for some engines only, does anything.
+// Takes reports whether a flag, of those that are for some engines only, does anything.
 func (e *Engine) Takes(flag string) bool { return slices.Contains(e.Flags, flag) }
 
 // Taking returns the names of the engines that a flag is for; none for one that

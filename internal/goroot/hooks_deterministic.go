@@ -10,9 +10,6 @@ func clockHooks() []Hook {
 	const time, proc, netpoll = "runtime/time.go", "runtime/proc.go", "runtime/netpoll.go"
 	now := []string{"if stemmaFixedClock {", "now = stemmaTime()", "}"}
 	return []Hook{
-		{File: "runtime/runtime2.go", Decl: "type p", Anchor: "xRegs xRegPerP", Where: After,
-			Lines: []string{"stemmaTimer stemmaTimerWait"},
-			Why:   "The timer that comes next. What is added to p comes last."},
 		{File: time, Decl: "func time_runtimeNow", Anchor: "return time_now()", Where: Before,
 			Part:  Contexts,
 			Lines: []string{"if stemmaFixedClock {", "return stemmaNow()", "}"},
@@ -37,7 +34,7 @@ func clockHooks() []Hook {
 			Anchor: "s.timer.reset(nanotime()+ns, 0)", Where: After,
 			Part:  Contexts,
 			Lines: []string{"if stemmaFixedClock {", "s.timer.reset(stemmaTime()+ns, 0)", "}"},
-			Why:   "The tracer's sleep is a timer, too."},
+			Why:   "The tracer's sleep is also a timer."},
 		{File: time, Decl: "func (ts *timers) check", Anchor: "ts.trace(\"check\")", Where: After,
 			Part:  Contexts,
 			Lines: []string{"if stemmaFixedClock && bubble == nil {", "return stemmaCheckTimers(ts, now)", "}"},

@@ -67,7 +67,7 @@ func sampleHooks() []Hook {
 			Lines: []string{"stemmaGoroutineEnd(gp)"},
 			Why:   "A goroutine ends; after Goexit with frames that have not returned.", Part: Sampling},
 		{File: proc, Decl: "func exitsyscall", Anchor: "if sched.disable.user && !schedEnabled(gp) {", Where: Before,
-			Lines: []string{"if gp.stemmaAsk != 0 {", "gp.stackguard0 = stackPreempt", "}"},
+			Lines: []string{"if gp.stemma.ask != 0 {", "gp.stackguard0 = stackPreempt", "}"},
 			Why:   "A request that came before a system call is repeated.", Part: Sampling},
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stemma-go/stemma/internal/record/store"
 )
 
-// Command lists the tests that a change can affect.
+// Command is the command that lists the tests that a change can affect.
 func Command() *base.Command {
 	return &base.Command{
 		Name:  "affected",

@@ -1,4 +1,4 @@
-// Package clean removes records that are not needed any more.
+// Package clean removes records that are not needed any more, and caches.
 package clean
 
 import (
@@ -17,11 +17,11 @@ import (
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
-// Options say what clean does: dry removes nothing, cache removes compilers, too.
+// Options say what clean does: dry removes nothing, cache removes compilers as well.
 type Options struct{ Dry, Cache bool }
 
-// Run removes records in dirs, or where programs that were started here record if there are none, and the compilers
-// if the options say so. It prints to w what it removes. What is removed is what was looked at, whatever takes its
+// Run removes records in dirs, or those of programs that were started here if there are none, and the compilers
+// if the options ask for it. It prints to w what it removes. What is removed is what was looked at, whatever takes its
 // name meanwhile: all happens in directories that are open.
 func Run(w io.Writer, dirs []string, o Options) error {
 	c := &cleaner{w: w, dry: o.Dry}
@@ -42,9 +42,8 @@ func Run(w io.Writer, dirs []string, o Options) error {
 	return errors.Join(c.errs...)
 }
 
-// here removes records where programs that were started here record: in $STEMMA_OUT or stemma.out, in what runs of
-// stemma have left, and in the user's directory below the temporary one. The names of the latter three are known to
-// all: what others have put there is left alone.
+// here removes records of programs that were started here: in $STEMMA_OUT or stemma.out, and in what runs of
+// stemma have left. The names of the latter two are known to all: what others have put there is left alone.
 func (c *cleaner) here() {
 	if out := os.Getenv("STEMMA_OUT"); out != "" {
 		d, err := safefile.OpenDir(out)
@@ -53,18 +52,27 @@ func (c *cleaner) here() {
 		}
 		c.in(d)
 	} else {
-		c.own(store.OutDir, false)
+		c.own(store.OutDir)
 	}
-	c.own(filepath.Join(os.TempDir(), fmt.Sprint("stemma-", os.Geteuid())), true)
 	left, _ := filepath.Glob("*.live-*")
 	for _, path := range left {
-		c.own(path, false)
+		c.own(path)
+	}
+	c.elsewhere()
+}
+
+// elsewhere says what is in the user's directory below the temporary one, where programs record that cannot do it where
+// they run: from wherever they were started.
+func (c *cleaner) elsewhere() {
+	path := filepath.Join(os.TempDir(), fmt.Sprint("stemma-", os.Geteuid()))
+	if n := len(store.LiveDirs(path)); n > 0 {
+		fmt.Fprintf(c.w, "left alone: %s in %s, of programs that were started anywhere; 'stemma clean %s' removes "+
+			"those of programs that have ended\n", humanize.Plural(n, "record"), path, path)
 	}
 }
 
-// own removes records in a directory that must be this user's, and, as programs want that of the temporary one, such
-// that no other may enter.
-func (c *cleaner) own(path string, private bool) {
+// own removes records in a directory that must be this user's.
+func (c *cleaner) own(path string) {
 	info, err := os.Lstat(path)
 	if os.IsNotExist(err) || err == nil && info.Mode().IsRegular() {
 		return
@@ -74,17 +82,28 @@ func (c *cleaner) own(path string, private bool) {
 		fmt.Fprintf(c.w, "left alone: %v\n", err)
 		return
 	}
-	uid, alone := d.Owner()
-	switch {
-	case !d.IsOwn():
+	if uid, _ := d.Owner(); !d.IsOwn() {
 		fmt.Fprintf(c.w, "left alone, since it belongs to user %d: %s\n", uid, path)
-	case private && !alone:
-		fmt.Fprintf(c.w, "left alone, since other users may enter it: %s\n", path)
-	default:
-		c.in(d)
+		d.Close()
 		return
 	}
-	d.Close()
+	if inUse(d) {
+		fmt.Fprintf(c.w, "left alone, since a stemma that runs uses it: %s\n", path)
+		d.Close()
+		return
+	}
+	c.in(d)
+}
+
+// inUse reports whether a stemma that runs a program has locked the directory: what has ended in it is still to be
+// sealed.
+func inUse(d *safefile.Dir) bool {
+	f, err := d.Root.Open(".")
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return store.Holds(f)
 }
 
 // A cleaner removes records, and keeps account of it.
@@ -133,7 +152,7 @@ func (c *cleaner) in(d *safefile.Dir) {
 	}
 }
 
-// known tells whether a directory was looked at already, under whatever name.
+// known reports whether a directory was looked at already, under whatever name.
 func (c *cleaner) known(d *safefile.Dir) bool {
 	info, err := d.Stat(".")
 	if err != nil || slices.ContainsFunc(c.seen, func(other os.FileInfo) bool { return os.SameFile(info, other) }) {
@@ -144,7 +163,7 @@ func (c *cleaner) known(d *safefile.Dir) bool {
 	return false
 }
 
-// isHere tells whether d is the working directory, which is not to be removed.
+// isHere reports whether d is the working directory, which is not to be removed.
 func isHere(d *safefile.Dir) bool {
 	a, err := d.Stat(".")
 	b, err2 := os.Stat(".")

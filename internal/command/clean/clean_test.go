@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
@@ -26,16 +27,18 @@ func (w *writer) Write(b []byte) (int, error) {
 
 // TestExchanged lets a directory of records become a link to another one when the first of them is gone.
 func TestExchanged(t *testing.T) {
-	for _, private := range []bool{false, true} {
+	for _, named := range []bool{false, true} {
 		t.Chdir(t.TempDir())
 		t.Setenv("TMPDIR", t.TempDir())
 		t.Setenv("STEMMA_OUT", "")
 		dir := "stemma.out"
-		if private {
+		var args []string
+		if named {
 			dir = filepath.Join(os.TempDir(), fmt.Sprint("stemma-", os.Geteuid()))
 			if err := os.Mkdir(dir, 0o700); err != nil {
 				t.Fatal(err)
 			}
+			args = append(args, dir)
 		}
 		victim := t.TempDir()
 		names := []string{"a.12-0a1b2c", "b.12-0a1b2d", "c.12-0a1b2e"}
@@ -51,21 +54,22 @@ func TestExchanged(t *testing.T) {
 				t.Fatal(err)
 			}
 		}}
-		if err := Run(w, nil, Options{}); err != nil {
+		if err := Run(w, args, Options{}); err != nil {
 			t.Error(err)
 		}
 		for _, name := range names {
 			if _, err := os.Stat(filepath.Join(victim, name, "tree")); err != nil {
-				t.Errorf("private %v: %v, and nobody asked for its removal", private, err)
+				t.Errorf("named %v: %v, and nobody asked for its removal", named, err)
 			}
 			if _, err := os.Stat(filepath.Join(dir+".moved", name)); !os.IsNotExist(err) {
-				t.Errorf("private %v: %s is left: %v", private, name, err)
+				t.Errorf("named %v: %s is left: %v", named, name, err)
 			}
 		}
 	}
 }
 
-// TestForeign has directories where records are expected that others have made, or may enter.
+// TestForeign has directories where records are expected that others have made, may enter, or still use, and one with
+// the records of programs that were started elsewhere.
 func TestForeign(t *testing.T) {
 	make := func(path string) func(t *testing.T) string {
 		return func(t *testing.T) string {
@@ -89,6 +93,16 @@ func TestForeign(t *testing.T) {
 			t.Skip("only root can give files away: ", err)
 		}
 	}
+	use := func(t *testing.T, path string) {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		if err := store.Hold(f); err != nil {
+			t.Fatal(err)
+		}
+	}
 	link := func(t *testing.T, path string) {
 		to := filepath.Join(t.TempDir(), "moved")
 		if err := os.Rename(path, to); err != nil {
@@ -103,16 +117,15 @@ func TestForeign(t *testing.T) {
 		change func(t *testing.T, path string)
 		said   string // "" if it is removed
 	}{
-		"own":                    {make(""), func(*testing.T, string) {}, ""},
-		"own, for all to enter":  {make(""), open, "left alone, since other users may enter it: "},
-		"somebody else's":        {make(""), give, "left alone, since it belongs to user 1: "},
-		"a link":                 {make(""), link, "not a directory"},
+		"elsewhere":              {make(""), func(*testing.T, string) {}, "left alone: 1 record in "},
+		"elsewhere, by a link":   {make(""), link, "left alone: 1 record in "},
 		"here":                   {make("stemma.out"), open, ""},
 		"here, somebody else's":  {make("stemma.out"), give, "left alone, since it belongs to user 1: stemma.out"},
 		"here, a link":           {make("stemma.out"), link, "not a directory"},
 		"left":                   {make("x.live-1"), open, ""},
 		"left by somebody else":  {make("x.live-1"), give, "left alone, since it belongs to user 1: x.live-1"},
 		"left, and a link to it": {make("x.live-1"), link, "not a directory"},
+		"in use":                 {make("x.live-1"), use, "left alone, since a stemma that runs uses it: x.live-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())

@@ -15,11 +15,15 @@ func Command() *base.Command {
 		Short: "remove records of programs that have ended, and the compiler's cache",
 		Long: `
 Clean removes the live directories of programs that have ended: those in the
-directories that are named, or else in $STEMMA_OUT or stemma.out here, in the
-NAME.live-* that an interrupted stemma run has left here, and in stemma-UID in
-$TMPDIR or /tmp. It prints what it removes and how much room that took. Programs
-that still run keep their records. Sealed files (*.stemma) stay. Directories that
-no argument names are left alone if they are links, or belong to another user.
+directories that are named, or else in $STEMMA_OUT or stemma.out here, and in the
+NAME.live-* that an interrupted stemma run has left here. It prints what it removes
+and how much room that took; with -n it only prints. Programs that still run keep
+their records. Sealed files (*.stemma) stay. Directories that no argument names are
+left alone if they are links, or belong to another user.
+
+Programs that could not record where they ran have done it in stemma-UID in $TMPDIR
+or /tmp. Their records can be of any directory's programs: clean says that they are
+there, and removes them if that directory is named.
 
 IDs in logs cannot be decoded any more when their record is gone: seal it before.`,
 		Flags: func(fs *flag.FlagSet) { declareClean(fs, new(Options)) },

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -26,6 +27,18 @@ func Describe(proc profile.Process) string {
 		parts = append(parts, "full recursion")
 	}
 	return profile.Printable(strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · "))
+}
+
+// ProcessLines returns a line for each process, of many only for some.
+func ProcessLines(p *profile.Profile) []string {
+	var lines []string
+	for i, proc := range p.Processes {
+		if i == store.MaxListed && len(p.Processes) > store.MaxListed+1 {
+			return append(lines, "and "+humanize.Plural(len(p.Processes)-i, "more process", "more processes"))
+		}
+		lines = append(lines, Describe(proc))
+	}
+	return lines
 }
 
 // SummaryLine returns the totals of a tree in one line.
@@ -102,7 +115,7 @@ var misplaced = [2]string{
 		"their counts are right",
 }
 
-// Warnings tells what is missing from p, or not where it belongs, a line for each kind.
+// Warnings returns what is missing from p, or not where it belongs, a line for each kind.
 // Losses are added up over all processes; notes name theirs. Nothing missing gives
 // no lines.
 func Warnings(p *profile.Profile) []string {

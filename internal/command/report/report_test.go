@@ -78,3 +78,17 @@ func TestFolded(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// TestManyProcesses has a sum of so many processes that a list of them would hide the report.
+func TestManyProcesses(t *testing.T) {
+	for n, want := range map[int]int{1: 1, 11: 11, 12: 11, 500: 11} {
+		p := &profile.Profile{Processes: make([]profile.Process, n)}
+		lines := ProcessLines(p)
+		if len(lines) != want {
+			t.Errorf("%d processes have %d lines, want %d", n, len(lines), want)
+		}
+		if more := "and 490 more processes"; n == 500 && lines[want-1] != more {
+			t.Errorf("the last line is %q, want %q", lines[want-1], more)
+		}
+	}
+}

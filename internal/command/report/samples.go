@@ -7,14 +7,15 @@ import (
 
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/profile"
 )
 
 // amount writes a value of the tree in its unit.
 func (r *reporter) amount(n uint64) string { return humanize.Amount(r.t.Type, n) }
 
-// SamplingLines tells what was sampled and how, for each process that was, and what it cost. What is
-// missing is among the [Warnings].
+// SamplingLines returns lines about what was sampled and how, for each process that was, of many for some, and what it
+// cost. What is missing is among the [Warnings].
 func SamplingLines(p *profile.Profile) []string {
 	if !p.Sampled() {
 		return nil
@@ -25,7 +26,7 @@ func SamplingLines(p *profile.Profile) []string {
 	lines := []string{fmt.Sprintf("%s on CPU for %s · %s of waiting goroutines for %s",
 		humanize.Plural(p.Total(profile.Samples), "sample"), humanize.Milliseconds(p.Total(profile.CPU)),
 		humanize.Plural(p.Total(profile.SampledWaits), "sample"), humanize.Milliseconds(p.Total(profile.SampledWait)))}
-	for _, proc := range p.Processes {
+	for _, proc := range p.Processes[:min(len(p.Processes), store.MaxListed)] {
 		if sm := proc.Sampling; sm != nil {
 			lines = append(lines, samplingLine(sm))
 		}
@@ -33,7 +34,7 @@ func SamplingLines(p *profile.Profile) []string {
 	return lines
 }
 
-// accumulated tells whether the samples are of calls, and not of time.
+// accumulated reports whether the samples are of calls, and not of time.
 func accumulated(p *profile.Profile) bool {
 	for _, proc := range p.Processes {
 		if e := engine.Lookup(proc.Engine); e != nil && e.Settings&engine.AccumulatorSettings != 0 {

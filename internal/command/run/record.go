@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,15 +23,16 @@ import (
 // run makes a directory, here rather than in the system's temporary one, which
 // may be small and in memory, and names it to the program in STEMMA_OUT. The
 // program and its instrumented children each make a live directory in it. When
-// the program has ended its own is sealed into the profile and removed, with the
-// outer one if nothing else is in it. If stemma is killed in between, what was
-// recorded is in NAME.live-* and can be sealed by hand.
+// the program has ended the sum of all that have ended is sealed into the profile, and
+// the directory is removed. What does not add up, or still runs, stays there and is
+// listed. If stemma is killed in between, what was recorded is in NAME.live-* and can be
+// sealed by hand. A lock on that directory keeps stemma clean from it meanwhile.
 
 // A Record is what a run of a program has left.
 // Who has sealed or compared it removes it.
 type Record struct {
 	Base string // holds the live directories of the program and its children
-	base *safefile.Dir
+	held *heldDir
 	pid  int
 	Code int // exit code
 
@@ -38,77 +40,150 @@ type Record struct {
 	Keep    bool          // the live directory holds what is not sealed
 }
 
+// A heldDir is a directory that holds live directories. It is locked while it is in use, where the file system knows
+// locks, so that stemma clean leaves it alone.
+type heldDir struct {
+	*safefile.Dir
+	lock *os.File
+}
+
 // liveBase makes the directory for live directories: here, on the disk where the
 // profile is going to be, or if that cannot be in the system's temporary one.
 // The path is absolute: the program may run elsewhere, or change its directory.
-func liveBase(name string) (*safefile.Dir, error) {
+func liveBase(name string) (*heldDir, error) {
+	b := new(heldDir)
 	wd, err := os.Getwd()
 	if err == nil {
-		var base *safefile.Dir
-		if base, err = safefile.MakeDir(wd, name+".live-"); err == nil {
-			return base, nil
+		b.Dir, err = safefile.MakeDir(wd, name+".live-")
+	}
+	if err != nil {
+		if b.Dir, err = safefile.MakeDir("", name+".live-"); err != nil {
+			return nil, err
 		}
 	}
-	return safefile.MakeDir("", name+".live-")
+	if b.lock, err = b.Root.Open("."); err != nil {
+		return nil, err
+	}
+	_ = store.Hold(b.lock)
+	return b, nil
 }
 
 // Remove removes the record, with all that is in its directory.
-func (r *Record) Remove() error { return r.base.RemoveAll() }
+func (r *Record) Remove() error { return r.held.RemoveAll() }
 
-// Seal turns the program's live directory into the profile outFile and removes
-// it. Live directories of other instrumented processes stay.
-// The directory is removed only when the profile is complete. Children may still
-// be running; their records are listed, and not touched.
+// Seal turns the live directories of the program and of the processes that it started into the
+// profile outFile, and removes them. Those that do not add up with the program's own, and those of
+// processes that still run, stay and are listed. Directories are removed only when the profile is complete.
 func (r *Record) Seal(e *base.Env, outFile string) error {
-	own, others, err := r.liveDirs()
+	dirs, err := r.liveDirs()
 	if err != nil {
 		return err
 	}
-	if own == "" {
-		if len(others) == 0 {
-			_ = r.base.RemoveEmpty()
+	if len(dirs) == 0 {
+		_ = r.held.RemoveEmpty()
+		return errors.New("the program left no record: it did not start, could not write, or was not instrumented")
+	}
+	var ended, running []string
+	for _, dir := range dirs {
+		if store.IsHeld(store.MainFile(dir)) {
+			running = append(running, dir)
+		} else {
+			ended = append(ended, dir)
 		}
-		err = errors.New("the program left no record: it did not start, could not write, or was not instrumented")
-	} else if err = SealAndSummarize(e, own, outFile, r.elapsed); err != nil {
-		return fmt.Errorf("%w; the record stays in %s", err, own)
-	} else if r.Keep {
+	}
+	if len(ended) == 0 {
+		ended = running[:1] // as far as it is
+	}
+	sealed, apart, why, err := r.seal(e, ended, outFile)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w; the record stays in %s", err, r.Base)
+	case r.Keep:
 		fmt.Fprintf(e.Stderr, "stemma: the recorded calls are in the live directory; see 'stemma replay %s'\n",
-			store.Relative(own))
-	} else if len(others) == 0 {
-		err = r.Remove()
-	} else {
-		err = r.base.Root.RemoveAll(filepath.Base(own))
+			store.Relative(sealed[0]))
+		apart = append(apart, sealed[1:]...)
+	case len(apart) == 0 && len(running) == 0:
+		return r.Remove()
+	default:
+		for _, dir := range sealed {
+			if !slices.Contains(running, dir) {
+				err = errors.Join(err, r.held.Root.RemoveAll(filepath.Base(dir)))
+			}
+		}
 	}
-	if len(others) > 0 {
-		fmt.Fprintf(e.Stderr, "stemma: %s, of children or of what the program was before it replaced itself:\n",
-			humanize.Plural(len(others), "more record"))
-		store.ListDirs(e.Stderr, others)
-	}
+	r.tellLeft(e.Stderr, apart, why, running, outFile)
 	return err
 }
 
-// liveDirs returns the live directory of the program, and those of others.
-// own is empty if the program left none. It is told by the process ID in its name: a
-// wrapper that -exec names must replace itself by the program, unless there is one record
-// only. A program that has replaced itself has left several; the last one is its own.
-func (r *Record) liveDirs() (own string, others []string, err error) {
-	dirs, err := r.base.Names()
+// seal seals the sum of live directories, the program's own first, or that one alone if they do not add up. It returns
+// which ones it took, and which it left and why.
+func (r *Record) seal(e *base.Env, dirs []string, outFile string) (sealed, left []string, why, err error) {
+	if len(dirs) > 1 {
+		if why = r.sealSum(e, dirs, outFile); why == nil {
+			return dirs, nil, nil, nil
+		}
+	}
+	return dirs[:1], dirs[1:], why, SealAndSummarize(e, dirs[0], outFile, r.elapsed)
+}
+
+// sealSum seals the sum of several live directories.
+func (r *Record) sealSum(e *base.Env, dirs []string, outFile string) error {
+	work := progress.Begin(e.Stderr, "sealing the records")
+	p, err := store.Seal(dirs, outFile, r.elapsed)
+	work.End()
 	if err != nil {
-		return "", nil, err
+		return err
+	}
+	fmt.Fprintf(e.Stderr, "stemma: the sum of %s; 'stemma info %s' lists them\n",
+		humanize.Plural(len(p.Processes), "program that ran", "programs that ran"), outFile)
+	return report.Summarize(e.Stderr, p, outFile)
+}
+
+// tellLeft says which records stay and why, and how all are read together.
+func (r *Record) tellLeft(notes io.Writer, apart []string, why error, running []string, outFile string) {
+	at := store.Relative(r.Base)
+	if len(apart) > 0 {
+		reason := ""
+		if why != nil {
+			reason = ": " + why.Error()
+		}
+		fmt.Fprintf(notes, "stemma: %s, of processes that it started, %s in %s%s; name %s and %s to read all of them\n",
+			humanize.Plural(len(apart), "more record"), humanize.Noun(len(apart), "stays", "stay"), at, reason, outFile,
+			at)
+		store.ListDirs(notes, apart)
+	}
+	if len(running) > 0 {
+		fmt.Fprintf(notes, "stemma: %s that it started still %s into %s; name %s and %s to read all of them\n",
+			humanize.Plural(len(running), "process", "processes"), humanize.Noun(len(running), "records", "record"), at,
+			outFile, at)
+		store.ListDirs(notes, running)
+	}
+}
+
+// liveDirs returns the live directories of the program and of the processes that it started, its own first.
+// That is told by the process ID in its name: a wrapper that -exec names must replace itself by the program, unless
+// there is one record only. A program that has replaced itself has left several; the last one is its own.
+func (r *Record) liveDirs() (dirs []string, err error) {
+	entries, err := r.held.Names()
+	if err != nil {
+		return nil, err
 	}
 	mine := regexp.MustCompile(fmt.Sprintf(`\.%d-[0-9a-z]+$`, r.pid))
-	last := time.Time{}
-	for _, d := range dirs {
+	own, last := "", time.Time{}
+	for _, d := range entries {
 		dir := filepath.Join(r.Base, d.Name())
-		others = append(others, dir)
+		if !store.IsLive(dir) {
+			continue
+		}
+		dirs = append(dirs, dir)
 		if info, err := d.Info(); err == nil && mine.MatchString(d.Name()) && info.ModTime().After(last) {
 			own, last = dir, info.ModTime()
 		}
 	}
-	if own == "" && len(others) == 1 {
-		own = others[0]
+	if i := slices.Index(dirs, own); i > 0 {
+		dirs = slices.Insert(slices.Delete(dirs, i, i+1), 0, own)
 	}
-	return own, slices.DeleteFunc(others, func(dir string) bool { return dir == own }), nil
+	return dirs, nil
 }
 
 // SealAndSummarize seals a live directory, which stays, into outFile and

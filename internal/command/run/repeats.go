@@ -11,7 +11,6 @@ import (
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record/store"
-	"github.com/stemma-go/stemma/internal/safefile"
 )
 
 // Repeat runs the program several times, one run after the other, and seals the first with what
@@ -19,7 +18,7 @@ import (
 // of the program. A run that fails ends it: that one is sealed, and compared with none.
 func (p *Program) Repeat(e *base.Env, runs int, outFile string) (code int, err error) {
 	begin := input(e)
-	var own []string
+	var all []string // of each run the sum of its processes
 	for i := range runs {
 		begin()
 		rec, err := p.Run(e)
@@ -27,17 +26,17 @@ func (p *Program) Repeat(e *base.Env, runs int, outFile string) (code int, err e
 			return 0, err
 		}
 		defer rec.Remove()
-		dir, _, err := rec.liveDirs()
+		dirs, err := rec.liveDirs()
 		if err != nil {
 			return rec.Code, err
 		}
-		if dir == "" || rec.Code != base.ExitOK {
+		if len(dirs) == 0 || rec.Code != base.ExitOK {
 			endsRepeats(e, i, runs, rec.Code)
 			return rec.Code, rec.Seal(e, outFile)
 		}
-		own = append(own, dir)
+		all = append(all, rec.Base)
 	}
-	return base.ExitOK, SealRuns(e, own, outFile, 0)
+	return base.ExitOK, SealRuns(e, all, outFile, 0)
 }
 
 // endsRepeats says that there is nothing to compare.
@@ -62,7 +61,7 @@ func input(e *base.Env) func() {
 // Tests are runs of go test whose records go into one profile.
 type Tests struct {
 	Base string // where test binaries record
-	base *safefile.Dir
+	held *heldDir
 	Runs int
 	Out  string // the profile
 	Keep bool   // live directories hold what is not sealed
@@ -70,11 +69,11 @@ type Tests struct {
 
 // NewTests makes the directory to record into. It must be closed.
 func NewTests(runs int, out string) (*Tests, error) {
-	base, err := liveBase("tests")
+	dir, err := liveBase("tests")
 	if err != nil {
 		return nil, err
 	}
-	return &Tests{Base: base.Path, base: base, Runs: max(runs, 1), Out: out}, nil
+	return &Tests{Base: dir.Path, held: dir, Runs: max(runs, 1), Out: out}, nil
 }
 
 // Close removes what was recorded.
@@ -82,7 +81,7 @@ func (t *Tests) Close() error {
 	if t.Keep {
 		return nil
 	}
-	return t.base.RemoveAll()
+	return t.held.RemoveAll()
 }
 
 // Run calls test as often as there are runs, and seals what it recorded: the sum of all test binaries,
@@ -118,12 +117,12 @@ func (t *Tests) take(run int) (dir string, err error) {
 		return "", nil
 	}
 	dir = filepath.Join(t.Base, fmt.Sprint("run", run+1))
-	if err := t.base.Mkdir(filepath.Base(dir), 0o777); err != nil {
+	if err := t.held.Mkdir(filepath.Base(dir), 0o777); err != nil {
 		return "", err
 	}
 	for _, r := range records {
 		name := filepath.Base(r)
-		if err := t.base.Rename(name, filepath.Join(filepath.Base(dir), name)); err != nil {
+		if err := t.held.Rename(name, filepath.Join(filepath.Base(dir), name)); err != nil {
 			return "", err
 		}
 	}

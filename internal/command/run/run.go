@@ -1,4 +1,4 @@
-// Package run has the commands that build: build, run and test. It runs programs, and seals what they record.
+// Package run builds, runs and tests programs, and seals what they record.
 package run
 
 import (
@@ -44,5 +44,5 @@ func (p *Program) Run(e *base.Env) (*Record, error) {
 		_ = dir.RemoveAll() // it is empty: nothing ran
 		return nil, err
 	}
-	return &Record{Base: dir.Path, base: dir, pid: cmd.Process.Pid, Code: code, elapsed: time.Since(begin)}, nil
+	return &Record{Base: dir.Path, held: dir, pid: cmd.Process.Pid, Code: code, elapsed: time.Since(begin)}, nil
 }

@@ -20,7 +20,9 @@ command of the standard library (cmd/gofmt) or package@version. Standard input,
 output and error, signals and the exit code are the program's own.
 
 After that it writes the profile NAME.stemma and prints a summary to standard
-error. With -stable it runs the program several times, and says which contexts do not
+error. Processes that the program has started, as workers and test binaries that start
+themselves again, are part of the sum if they are instrumented and have ended. The
+records of others stay in NAME.live-NNN, and are named. With -stable it runs the program several times, and says which contexts do not
 have the same counts in all runs; 'stemma diff' does not compare these. Each run reads
 the same standard input if that is a file.`,
 		Flags: func(fs *flag.FlagSet) {
@@ -48,7 +50,7 @@ func (o *runOptions) declare(fs *flag.FlagSet) {
 func (o *runOptions) declareRepeats(fs *flag.FlagSet) {
 	fs.Var(&o.deterministic, "deterministic",
 		"make runs repeat: fixed seeds, one P, collections at fixed points; with `MODE` clock the program's clock "+
-			"goes by what it does, too; STEMMA_DETERMINISTIC=1 or =clock does the same for a program that stemma built")
+			"also goes by what it does; STEMMA_DETERMINISTIC=1 or =clock does the same for a program that stemma built")
 	fs.Var(&o.runs, "stable",
 		"run twice, or with -stable=`N` as often, and find the contexts that vary from run to run")
 }

@@ -74,9 +74,7 @@ func data(rec *store.Records, baseline *diff.Side) (*page.Data, error) {
 	}
 	d := &page.Data{Title: filepath.Base(rec.Sources[0].Path), Record: p, Base: baseline}
 	d.Records, d.Warnings = store.SourceLines(rec.Sources), report.Warnings(p.Profile)
-	for _, proc := range p.Processes {
-		d.Programs = append(d.Programs, report.Describe(proc))
-	}
+	d.Programs = report.ProcessLines(p.Profile)
 	for _, s := range rec.Sources {
 		d.Live = d.Live || s.Running
 	}

@@ -2,45 +2,69 @@ package layout
 
 import "unsafe"
 
-// G is what the runtime's g has behind all that it has in plain Go, so that libraries that
-// read a g, and profilers, find what they look for.
+// G is the part of the runtime's g that compiled code and the assembly use. It lies behind all that g has in plain Go,
+// so that libraries that read a g, and profilers, find what they look for.
+//
+// Some words mean other things to some engines. Those have a view of their own: [G.Pair], [G.Countdown], [G.Logged].
 type G struct {
-	// offset of the cell that the caller left; with the engines that encode contexts the word that it left
-	Ctx   uint64
-	Func  uint64 // argument of the slow path: the function ID, or the address of its data
-	Node  uint64 // its result: the offset of the node, the word or the id
-	Start uint64 // offset of the cell that the goroutine began with, or the upper half of the ID of the go statement
+	// offset of the cell that the caller left; with dacce and pcce its word; with lucce the cell's address
+	Ctx   uintptr
+	Func  uintptr // argument of the slow path: the function ID, or the address of its data
+	Node  uintptr // its result: the offset of the node, the word or the id
+	Start uintptr // offset of the cell that the goroutine began with, or the upper half of the ID of the go statement
 
-	Stack  uint64 // the ccStack, of StackEntries; entry 0 is not used. With engine lucce the caller's id
-	Cap    uint64 // entries in it. With engine lucce the caller's version
-	Pushes uint64 // pushes of the goroutine
-	Epoch  uint64 // the epoch of the words in its frames
-	From   uint64 // the lower half of the ID of the go statement; Start is the upper
+	Stack  StackWords
+	Pushes uintptr // pushes of the goroutine
+	Epoch  uintptr // the epoch of the words in its frames
+	From   uintptr // the lower half of the ID of the go statement; Start is the upper
 }
+
+// StackWords are where the ccStack of a goroutine is, with dacce.
+type StackWords struct {
+	Base uintptr // its address, of StackEntries; entry 0 is not used
+	Cap  uintptr // entries in it
+}
+
+// PairWords are what a caller leaves with engine lucce, instead of the StackWords.
+type PairWords struct {
+	ID      uintptr // the caller's id
+	Version uintptr // and its version
+}
+
+// Pair is the view of engine lucce.
+//
+//go:nosplit
+func (w *G) Pair() *PairWords { return (*PairWords)(unsafe.Pointer(&w.Stack)) }
+
+// CountdownWords are what the accumulator has, with the trigger calls, instead of Ctx and what follows it.
+type CountdownWords struct {
+	Left  int64      // calls that are not sampled
+	_     [2]uintptr // as in G
+	Begun uintptr    // not 0 when the goroutine has had a countdown
+}
+
+// Countdown is the view of the accumulator.
+//
+//go:nosplit
+func (w *G) Countdown() *CountdownWords { return (*CountdownWords)(unsafe.Pointer(w)) }
+
+// Logged is the view of the log of calls, instead of From: the goroutine's number in it, 0 for none.
+//
+//go:nosplit
+func (w *G) Logged() *uintptr { return &w.From }
 
 // GWords is where a G lies in g. Go 1.26 and 1.27 have a g of as many bytes; the first four
 // words share a cache line. The runtime does not compile if its g is another one.
 const GWords = 456
 
-// Where its fields lie in g, without a type, as the compiler needs them.
+// Where its fields lie in g, as the compiler and the assembly need them.
 const (
-	GCtx     = GWords
-	GFunc    = GWords + 8
-	GNode    = GWords + 16
-	GStart   = GWords + 24
-	GStack   = GWords + 32
-	GCap     = GWords + 40
-	GFrom    = GWords + 64
-	GID      = GStack // the caller's id, with engine lucce
-	GVersion = GCap   // and its version
-)
-
-const (
-	_ = -(GCtx ^ (GWords + unsafe.Offsetof(G{}.Ctx)))
-	_ = -(GFunc ^ (GWords + unsafe.Offsetof(G{}.Func)))
-	_ = -(GNode ^ (GWords + unsafe.Offsetof(G{}.Node)))
-	_ = -(GStart ^ (GWords + unsafe.Offsetof(G{}.Start)))
-	_ = -(GStack ^ (GWords + unsafe.Offsetof(G{}.Stack)))
-	_ = -(GCap ^ (GWords + unsafe.Offsetof(G{}.Cap)))
-	_ = -(GFrom ^ (GWords + unsafe.Offsetof(G{}.From)))
+	GCtx     = GWords + int64(unsafe.Offsetof(G{}.Ctx))
+	GFunc    = GWords + int64(unsafe.Offsetof(G{}.Func))
+	GNode    = GWords + int64(unsafe.Offsetof(G{}.Node))
+	GStack   = GWords + int64(unsafe.Offsetof(G{}.Stack)+unsafe.Offsetof(StackWords{}.Base))
+	GCap     = GWords + int64(unsafe.Offsetof(G{}.Stack)+unsafe.Offsetof(StackWords{}.Cap))
+	GPushes  = GWords + int64(unsafe.Offsetof(G{}.Pushes))
+	GID      = GWords + int64(unsafe.Offsetof(G{}.Stack)+unsafe.Offsetof(PairWords{}.ID))
+	GVersion = GWords + int64(unsafe.Offsetof(G{}.Stack)+unsafe.Offsetof(PairWords{}.Version))
 )

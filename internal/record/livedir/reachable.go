@@ -10,7 +10,7 @@ import (
 )
 
 // readInuse reads how many objects were reachable when the program counted them last. If it never has there are no
-// such metrics, and a note says so: it still runs, or was killed.
+// such metrics, and a note reports it: it still runs, or was killed.
 func (l *Dir) readInuse() error {
 	f, err := OpenFile(l.FS, fileInuse)
 	if errors.Is(err, fs.ErrNotExist) {

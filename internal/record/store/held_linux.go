@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// IsHeld tells whether a program holds the lock of the main file of its live directory,
+// IsHeld reports whether a program holds the lock of the main file of its live directory,
 // as it does until it ends. A file that cannot be opened is not held.
 func IsHeld(file string) bool {
 	f, err := os.Open(file)
@@ -22,3 +22,6 @@ func Holds(f *os.File) bool {
 	// get into each other's way, and the program took its own before there were any.
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK
 }
+
+// Hold locks a file, or a directory, that is open, until it is closed or this process ends: then it is held.
+func Hold(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

@@ -41,20 +41,6 @@ var stemma struct {
 	faults   *[stemmaFaults]stemmaFault
 }
 
-// The compiler addresses the fields of g by constants. Each of these overflows, and does
-// not compile, unless the field is where they say.
-const (
-	_ = -(unsafe.Offsetof(g{}.stemmaCtx) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Ctx)))
-	_ = -(unsafe.Offsetof(g{}.stemmaFunc) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Func)))
-	_ = -(unsafe.Offsetof(g{}.stemmaNode) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Node)))
-	_ = -(unsafe.Offsetof(g{}.stemmaStart) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Start)))
-	_ = -(unsafe.Offsetof(g{}.stemmaStack) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Stack)))
-	_ = -(unsafe.Offsetof(g{}.stemmaCap) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Cap)))
-	_ = -(unsafe.Offsetof(g{}.stemmaPushes) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Pushes)))
-	_ = -(unsafe.Offsetof(g{}.stemmaEpoch) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.Epoch)))
-	_ = -(unsafe.Offsetof(g{}.stemmaFrom) ^ (layout.GWords + unsafe.Offsetof(layout.G{}.From)))
-)
-
 // stemmaNowhere is where code that runs without a g puts its context: threads write to it
 // at will, and none reads what another has written.
 var stemmaNowhere uintptr
@@ -74,21 +60,21 @@ type stemmaSaved struct{ ctx, start, from uintptr }
 //
 //go:nosplit
 func stemmaRoot(gp *g, k uintptr) stemmaSaved {
-	old := stemmaSaved{gp.stemmaCtx, gp.stemmaStart, gp.stemmaFrom}
+	old := stemmaSaved{gp.stemma.Ctx, gp.stemma.Start, gp.stemma.From}
 	if stemma.encode.on {
-		gp.stemmaCtx, gp.stemmaStart, gp.stemmaFrom = stemmaVoid, k, 0
+		gp.stemma.Ctx, gp.stemma.Start, gp.stemma.From = stemmaVoid, k, 0
 		return old
 	}
-	gp.stemmaCtx = stemmaRootCell(k)
-	gp.stemmaStart = gp.stemmaCtx
+	gp.stemma.Ctx = stemmaRootCell(k)
+	gp.stemma.Start = gp.stemma.Ctx
 	return old
 }
 
 //go:nosplit
 func stemmaRestore(gp *g, old stemmaSaved) {
-	gp.stemmaCtx, gp.stemmaStart, gp.stemmaFrom = old.ctx, old.start, old.from
+	gp.stemma.Ctx, gp.stemma.Start, gp.stemma.From = old.ctx, old.start, old.from
 	if stemma.encode.on {
-		gp.stemmaCtx = stemmaVoid
+		gp.stemma.Ctx = stemmaVoid
 	}
 }
 
@@ -100,7 +86,8 @@ type stemmaContext struct{ ctx, epoch, id, version uintptr }
 //
 //go:nosplit
 func stemmaSave(gp *g) stemmaContext {
-	return stemmaContext{gp.stemmaCtx, gp.stemmaEpoch, gp.stemmaStack, gp.stemmaCap}
+	pair := gp.stemma.Pair()
+	return stemmaContext{gp.stemma.Ctx, gp.stemma.Epoch, pair.ID, pair.Version}
 }
 
 // stemmaPut puts a context back, unless a re-encoding has made it void: then
@@ -108,12 +95,12 @@ func stemmaSave(gp *g) stemmaContext {
 //
 //go:nosplit
 func stemmaPut(gp *g, saved stemmaContext) {
-	gp.stemmaCtx = saved.ctx
-	if gp.stemmaEpoch != saved.epoch {
-		gp.stemmaCtx = stemmaVoid
+	gp.stemma.Ctx = saved.ctx
+	if gp.stemma.Epoch != saved.epoch {
+		gp.stemma.Ctx = stemmaVoid
 	}
 	if stemma.encode.lucce {
-		gp.stemmaStack, gp.stemmaCap = saved.id, saved.version
+		*gp.stemma.Pair() = layout.PairWords{ID: saved.id, Version: saved.version}
 	}
 }
 
@@ -141,8 +128,8 @@ func stemmaNewG(newg, creator *g, callerpc uintptr) {
 	f := findfunc(callerpc)
 	cell := f.valid() && f.flag&layout.FuncFlagSlot != 0
 	if cell {
-		newg.stemmaCtx = creator.stemmaCtx
-		newg.stemmaStart = creator.stemmaCtx
+		newg.stemma.Ctx = creator.stemma.Ctx
+		newg.stemma.Start = creator.stemma.Ctx
 		if stemmaCheckOn {
 			stemmaCheckGo(creator, callerpc)
 		}
@@ -152,8 +139,8 @@ func stemmaNewG(newg, creator *g, callerpc uintptr) {
 	}
 }
 
-// stemmaEnterGo finds or creates the node of the function g.stemmaFunc, and
-// leaves it in g.stemmaNode. It may run on any stack but a signal's, with or
+// stemmaEnterGo finds or creates the node of the function g.stemma.Func, and
+// leaves it in g.stemma.Node. It may run on any stack but a signal's, with or
 // without a P, in a function that has no safe point here: it must not split
 // the stack, nor let the scheduler in.
 //
@@ -164,8 +151,8 @@ func stemmaEnterGo() {
 	systemstack(func() {
 		lock(&stemma.lock)
 		used := stemma.tree.Used()
-		node := stemma.tree.Enter(uint32(gp.stemmaCtx), (*layout.Meta)(unsafe.Pointer(gp.stemmaFunc)))
-		gp.stemmaNode = uintptr(node)
+		node := stemma.tree.Enter(uint32(gp.stemma.Ctx), (*layout.Meta)(unsafe.Pointer(gp.stemma.Func)))
+		gp.stemma.Node = uintptr(node)
 		if stemmaCheckOn {
 			stemmaCheckEntry(gp, pc, sp, node, stemma.tree.Used() != used)
 		} else if stemmaCallsOn {
@@ -232,9 +219,9 @@ func stemmaPanicking(pc, sp uintptr) stemmaContext {
 		return stemmaSave(gp)
 	}
 	if stemma.encode.on {
-		return stemmaContext{ctx: stemmaVoid, epoch: gp.stemmaEpoch}
+		return stemmaContext{ctx: stemmaVoid, epoch: gp.stemma.Epoch}
 	}
-	ctx := gp.stemmaCtx
+	ctx := gp.stemma.Ctx
 	systemstack(func() {
 		var u unwinder
 		u.initAt(pc, sp, 0, gp, unwindSilentErrors)
@@ -250,7 +237,7 @@ func stemmaPanicking(pc, sp uintptr) stemmaContext {
 			handler = funcname(u.frame.fn)
 		}
 	})
-	return stemmaContext{ctx: ctx, epoch: gp.stemmaEpoch}
+	return stemmaContext{ctx: ctx, epoch: gp.stemma.Epoch}
 }
 
 // stemmaLostFault counts a fault at an address that is not nil, from which a program may recover: calls that are
@@ -269,7 +256,7 @@ func stemmaFrameNode(gp *g, frame *stkframe) uint32 {
 	case frame.fn.flag&layout.FuncFlagSlot != 0:
 		return *(*uint32)(unsafe.Pointer(frame.varp - goarch.PtrSize))
 	case frame.fn.flag&layout.FuncFlagLeaf != 0:
-		return stemma.tree.ByEntry(uint32(gp.stemmaCtx), uint64(frame.fn.entry()))
+		return stemma.tree.ByEntry(uint32(gp.stemma.Ctx), uint64(frame.fn.entry()))
 	}
 	return 0
 }
@@ -279,14 +266,14 @@ func stemmaFrameNode(gp *g, frame *stkframe) uint32 {
 // the store of the cell.
 func stemmaRecover(gp *g, f funcInfo, fp uintptr) {
 	if stemma.encode.on {
-		gp.stemmaCtx = stemmaVoid
+		gp.stemma.Ctx = stemmaVoid
 	}
 	if !stemma.on || f.flag&layout.FuncFlagSlot == 0 {
 		return
 	}
 	node := *(*uint32)(unsafe.Pointer(fp - 3*goarch.PtrSize))
 	if cell := stemma.tree.RecoverCell(node); cell != 0 {
-		gp.stemmaCtx = uintptr(cell)
+		gp.stemma.Ctx = uintptr(cell)
 	}
 }
 
@@ -328,7 +315,7 @@ func stemmaFaultAt(gp *g, node uint32, f funcInfo, pc uintptr, handler string) u
 		return stemmaRootCell(layout.RootOther)
 	}
 	// On the system stack there is no preemption, and so no change of P.
-	*(*uint64)(unsafe.Pointer(layout.Base + uintptr(here) + getg().m.p.ptr().stemmaShard))++
+	*(*uint64)(unsafe.Pointer(layout.Base + uintptr(here) + getg().m.p.ptr().stemma.shard))++
 	return uintptr(tree.CellOf(here, 0))
 }
 

@@ -145,7 +145,7 @@ func stemmaAcctEntry(gp *g, pc, sp uintptr) {
 		}
 		stemmaTrigger = 0
 	case stemmaTriggerFunc:
-		c := &stemmaFuncCounters[gp.stemmaFunc>>stemmaTriggerShift%sample.FuncTriggerSize]
+		c := &stemmaFuncCounters[gp.stemma.Func>>stemmaTriggerShift%sample.FuncTriggerSize]
 		if *c > 0 {
 			return
 		}

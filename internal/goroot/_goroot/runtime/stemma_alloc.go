@@ -7,11 +7,11 @@ import (
 	"unsafe"
 )
 
-// stemmaAllocOn tells whether allocations are to be counted. It is set before there is a P and
+// stemmaAllocOn reports whether allocations are to be counted. It is set before there is a P and
 // does not change.
 var stemmaAllocOn bool
 
-// stemmaAllocBegun tells whether they are. It is set when runtime.main begins, where there is one thread.
+// stemmaAllocBegun reports whether they are. It is set when runtime.main begins, where there is one thread.
 var stemmaAllocBegun bool
 
 // stemmaAllocInit makes the tree count allocations, if that is asked for.
@@ -53,7 +53,7 @@ func stemmaAllocated(x unsafe.Pointer, size uintptr, typ *_type) {
 	if *(*uint64)(unsafe.Pointer(layout.Base + node)) != id {
 		node = stemmaAllocNode(cell, id, typ)
 	}
-	counters := (*[layout.AmountCounters]uint64)(unsafe.Pointer(layout.Base + node + gp.m.p.ptr().stemmaShard))
+	counters := (*[layout.AmountCounters]uint64)(unsafe.Pointer(layout.Base + node + gp.m.p.ptr().stemma.shard))
 	counters[0]++
 	counters[1] += uint64(size)
 	if stemmaInuseOn {
@@ -66,10 +66,10 @@ func stemmaAllocated(x unsafe.Pointer, size uintptr, typ *_type) {
 // unless a timer runs there, which has a root of its own.
 func stemmaAllocCell(gp *g) uintptr {
 	mp := gp.m
-	if gp == mp.g0 && mp.curg != nil && gp.stemmaCtx == stemmaRootCell(layout.RootOther) {
-		return mp.curg.stemmaCtx
+	if gp == mp.g0 && mp.curg != nil && gp.stemma.Ctx == stemmaRootCell(layout.RootOther) {
+		return mp.curg.stemma.Ctx
 	}
-	return gp.stemmaCtx
+	return gp.stemma.Ctx
 }
 
 // stemmaAllocNode finds or makes the node for allocations that the cell does not lead to

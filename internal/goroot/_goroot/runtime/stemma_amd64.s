@@ -24,7 +24,7 @@ TEXT runtime·stemmaEnter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	JNE	probe
 	RET
 probe:
-	MOVQ	g_stemmaCtx(R14), R13
+	MOVQ	const_stemmaGCtx(R14), R13
 	MOVL	const_stemmaBase(R13), R13	// a table for good, but perhaps a larger one by now
 	// Any page may become zeros meanwhile. So it is asked again whether there is a table, and its mask is read once:
 	// with another one for each entry the probe might not end.
@@ -53,7 +53,7 @@ none:
 	POPQ	BX
 	POPQ	AX
 slow:
-	JMP	stemmaEnterSlow<>(SB)
+	JMP	runtime·stemmaEnterSlow<ABIInternal>(SB)
 
 // stemmaPlace returns in R11 the address of the context in g, for a function that must not
 // split the stack and may therefore run without a g: then R14 is not what the thread has
@@ -66,7 +66,7 @@ TEXT runtime·stemmaPlace<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	JNE	none
 	TESTQ	R11, R11
 	JZ	none
-	LEAQ	g_stemmaCtx(R14), R11
+	LEAQ	const_stemmaGCtx(R14), R11
 	RET
 none:
 	LEAQ	runtime·stemmaNowhere(SB), R11
@@ -79,7 +79,7 @@ TEXT runtime·stemmaEnterChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	DECQ	runtime·stemmaCountdown(SB)
 	JLE	slow
 find:
-	MOVQ	g_stemmaCtx(R14), R13
+	MOVQ	const_stemmaGCtx(R14), R13
 	MOVL	const_stemmaBase(R13), R13
 	CMPQ	const_stemmaNodeFunc(R13), R12
 	JNE	table
@@ -97,37 +97,7 @@ trigger:
 	DECL	(R11)(R13*4)
 	JGT	find
 slow:
-	JMP	stemmaEnterSlow<>(SB)
-
-// stemmaEnterSlow saves the registers that stemmaEnter must preserve and
-// calls Go. It is jumped to, with the return address of stemmaEnter's caller.
-TEXT stemmaEnterSlow<>(SB), NOSPLIT, $88-0
-	MOVQ	AX, 0(SP)
-	MOVQ	BX, 8(SP)
-	MOVQ	CX, 16(SP)
-	MOVQ	DX, 24(SP)
-	MOVQ	SI, 32(SP)
-	MOVQ	DI, 40(SP)
-	MOVQ	R8, 48(SP)
-	MOVQ	R9, 56(SP)
-	MOVQ	R10, 64(SP)
-	MOVQ	R12, 72(SP)
-	MOVQ	R15, 80(SP)
-	MOVQ	R12, g_stemmaFunc(R14)
-	CALL	runtime·stemmaEnterGo(SB)
-	MOVQ	g_stemmaNode(R14), R13
-	MOVQ	0(SP), AX
-	MOVQ	8(SP), BX
-	MOVQ	16(SP), CX
-	MOVQ	24(SP), DX
-	MOVQ	32(SP), SI
-	MOVQ	40(SP), DI
-	MOVQ	48(SP), R8
-	MOVQ	56(SP), R9
-	MOVQ	64(SP), R10
-	MOVQ	72(SP), R12
-	MOVQ	80(SP), R15
-	RET
+	JMP	runtime·stemmaEnterSlow<ABIInternal>(SB)
 
 // func stemmaGetBase(how uintptr) uintptr
 // Returns the segment base GS of this thread, or 0 if the kernel does not tell. It needs no g, and no stack but its

@@ -11,6 +11,15 @@ import (
 )
 
 const (
+	stemmaGCtx     = layout.GCtx
+	stemmaGFunc    = layout.GFunc
+	stemmaGNode    = layout.GNode
+	stemmaGPushes  = layout.GPushes
+	stemmaGStack   = layout.GStack
+	stemmaGCap     = layout.GCap
+	stemmaGID      = layout.GID
+	stemmaGVersion = layout.GVersion
+
 	stemmaBase         = layout.Base
 	stemmaTagTable     = layout.TagTable
 	stemmaNodeFunc     = layout.Base + unsafe.Offsetof(layout.Node{}.Func)

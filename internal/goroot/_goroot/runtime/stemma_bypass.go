@@ -29,7 +29,7 @@ func stemmaBypass(f func()) {
 	}
 	gp := getg()
 	saved := stemmaSave(gp)
-	gp.stemmaCtx = stemmaBypassCell.Load()
+	gp.stemma.Ctx = stemmaBypassCell.Load()
 	f()
 	stemmaPut(gp, saved)
 }

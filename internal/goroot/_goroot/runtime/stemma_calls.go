@@ -34,10 +34,10 @@ func stemmaCallsInit() {
 // has made, as g0 and the threads of C, get one when they are first met. The
 // field belongs to engines that encode. It runs under the lock.
 func stemmaCallsNumber(gp *g) uint32 {
-	if gp.stemmaFrom == 0 {
-		gp.stemmaFrom = uintptr(stemmaCalls.Goroutine())
+	if *gp.stemma.Logged() == 0 {
+		*gp.stemma.Logged() = uintptr(stemmaCalls.Goroutine())
 	}
-	return uint32(gp.stemmaFrom)
+	return uint32(*gp.stemma.Logged())
 }
 
 // stemmaCallsEntry logs that gp has entered node. It runs on the system stack,
@@ -49,16 +49,15 @@ func stemmaCallsEntry(gp *g, node uint32) {
 	}
 }
 
-// stemmaCallsGo logs the go statement that makes newg, of which creator has left
-// the cell. Without a cell, newg is a goroutine that the runtime makes for itself,
-// and begins at the root.
+// stemmaCallsGo logs the go statement that makes newg; creator has left its cell. Without a cell, newg is a goroutine
+// that the runtime makes for itself, and begins at the root.
 func stemmaCallsGo(newg, creator *g, cell bool) {
 	systemstack(func() {
 		lock(&stemma.lock)
-		newg.stemmaFrom = uintptr(stemmaCalls.Goroutine())
+		*newg.stemma.Logged() = uintptr(stemmaCalls.Goroutine())
 		if cell {
-			owner := stemma.tree.Owner(uint32(newg.stemmaStart))
-			stemmaCalls.Go(stemmaCallsNumber(creator), owner, uint32(newg.stemmaFrom))
+			owner := stemma.tree.Owner(uint32(newg.stemma.Start))
+			stemmaCalls.Go(stemmaCallsNumber(creator), owner, uint32(*newg.stemma.Logged()))
 		}
 		unlock(&stemma.lock)
 	})
@@ -68,9 +67,9 @@ func stemmaCallsGo(newg, creator *g, cell bool) {
 // It runs on g0.
 func stemmaCallsExit(gp *g) {
 	lock(&stemma.lock)
-	if gp.stemmaFrom != 0 {
-		stemmaCalls.Exit(uint32(gp.stemmaFrom))
-		gp.stemmaFrom = 0
+	if *gp.stemma.Logged() != 0 {
+		stemmaCalls.Exit(uint32(*gp.stemma.Logged()))
+		*gp.stemma.Logged() = 0
 	}
 	unlock(&stemma.lock)
 }

@@ -58,7 +58,7 @@ func stemmaCheckEntry(gp *g, pc, sp uintptr, node uint32, first bool) {
 	if !stemmaCheckDue(gp, sp, first) {
 		return
 	}
-	stemmaCheck.Begin(&stemma.tree, node, 0, uint32(gp.stemmaStart))
+	stemmaCheck.Begin(&stemma.tree, node, 0, uint32(gp.stemma.Start))
 	stemmaCheckWalk(gp, pc, sp)
 	stemmaCheck.End()
 }
@@ -77,10 +77,10 @@ func stemmaCheckEncoded(gp *g, st *ids.Stack, pc, sp uintptr, word uint64, data 
 
 // stemmaStartOf returns the ID of the go statement that gp began with, or 0.
 func stemmaStartOf(gp *g) (hi, lo uint64) {
-	if gp.stemmaFrom == 0 {
+	if gp.stemma.From == 0 {
 		return 0, 0
 	}
-	return uint64(gp.stemmaStart), uint64(gp.stemmaFrom)
+	return uint64(gp.stemma.Start), uint64(gp.stemma.From)
 }
 
 // stemmaCheckCapture checks an ID that was captured in creator, which waits for
@@ -113,8 +113,8 @@ func stemmaCheckGo(creator *g, pc uintptr) {
 		}
 		lock(&stemma.lock)
 		if stemmaCheck.Due(0, creator.stack.hi-walksp) {
-			cell := uint32(creator.stemmaCtx)
-			stemmaCheck.Begin(&stemma.tree, stemma.tree.Owner(cell), cell, uint32(creator.stemmaStart))
+			cell := uint32(creator.stemma.Ctx)
+			stemmaCheck.Begin(&stemma.tree, stemma.tree.Owner(cell), cell, uint32(creator.stemma.Start))
 			stemmaCheckWalk(creator, walkpc, walksp)
 			stemmaCheck.End()
 		}

@@ -40,8 +40,8 @@ type stemmaTimerWait struct {
 // program's.
 func stemmaCheckTimers(ts *timers, now int64) (rnow, pollUntil int64, ran bool) {
 	pp := getg().m.p.ptr()
-	stemmaHands.Add(int64(pp.schedtick-pp.stemmaTimer.tick) * stemmaLook)
-	pp.stemmaTimer.tick = pp.schedtick
+	stemmaHands.Add(int64(pp.schedtick-pp.stemma.timer.tick) * stemmaLook)
+	pp.stemma.timer.tick = pp.schedtick
 	if ts.wakeTime() == 0 {
 		return now, 0, false
 	}
@@ -51,7 +51,7 @@ func stemmaCheckTimers(ts *timers, now int64) (rnow, pollUntil int64, ran bool) 
 	if !busy || int(ts.zombies.Load()) > int(ts.len.Load())/4 {
 		ts.adjust(0, true)
 	}
-	if next := ts.wakeTime(); next != 0 && owner.stemmaTimer.over(next, busy) {
+	if next := ts.wakeTime(); next != 0 && owner.stemma.timer.over(next, busy) {
 		clock := stemmaHands.Load()
 		ts.adjust(clock, false)
 		for len(ts.heap) > 0 && ts.run(clock, nil) == 0 {
@@ -62,7 +62,7 @@ func stemmaCheckTimers(ts *timers, now int64) (rnow, pollUntil int64, ran bool) 
 	return now, ts.wakeTime(), ran // another P may take what can run here
 }
 
-// over tells whether the timer that comes next may run, and sets the clock to it. If goroutines can run, timers wait
+// over reports whether the timer that comes next may run, and sets the clock to it. If goroutines can run, timers wait
 // for them: but not for long by the clock, which goes on if they only look whether it is time, and not for long
 // by the real one.
 func (w *stemmaTimerWait) over(next int64, busy bool) bool {

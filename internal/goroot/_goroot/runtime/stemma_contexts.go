@@ -73,7 +73,7 @@ func stemmaContextsInit() {
 	start := uint64(sec)*1e9 + uint64(nsec)
 	stemmaPCs, stemmaText = uintptr(pcs), firstmoduledata.text
 	stemma.record.Init(head, known, funcs, layout.ContextsSize, uint64(funcsSize))
-	stemma.record.Describe(stemmaRun, uint32(stemmaGetpid()), start, buildVersion, defaultGOROOT, argslice)
+	stemma.record.Describe(stemmaRun, uint32(stemmaGetpid()), start, buildVersion, defaultGOROOT, stemmaArguments())
 	stemma.contexts.Init(&stemma.record, head, nodes, pcs, mem, uint64(stemmaText), shift)
 	stemmaStamp = layout.IDMark // and epoch 0
 	stemmaAPI2 = &stemmaAPIs
@@ -132,7 +132,7 @@ func stemmaLearnPCs(bp uintptr, f *ids.Frame) {
 var stemmaGoexit uintptr
 
 // stemmaIsFirst reports whether the function with the frame pointer bp is the first instrumented one of its
-// goroutine: below it are only wrappers, of which the return addresses are known.
+// goroutine: below it are only wrappers, whose return addresses are known.
 //
 //go:nosplit
 func stemmaIsFirst(bp uintptr) bool {

@@ -55,7 +55,7 @@ func stemmaAcctEnterGo(bp uintptr) {
 //go:nosplit
 func stemmaAcctKnown(gp *g, bp uintptr) bool {
 	mp, t := gp.m, stemmaTraceIn(gp)
-	if !stemmaAcctGroups || stemmaAcct.trigger != stemmaTriggerCalls || gp.stemmaStart == 0 || t == nil ||
+	if !stemmaAcctGroups || stemmaAcct.trigger != stemmaTriggerCalls || gp.stemma.Countdown().Begun == 0 || t == nil ||
 		gp != mp.curg || mp.p == 0 || stemmaSmp.active.Load() == 0 {
 		return false
 	}
@@ -78,7 +78,7 @@ func stemmaAcctKnown(gp *g, bp uintptr) bool {
 	stemmaMarkTop(gp, t, true)
 	stemmaSmp.Add(node, layout.WeightCPU, 0, 1)
 	stemmaSmp.Count(layout.StatSamples, 1)
-	gp.stemmaCtx = uintptr(stemmaAcct.n - 1)
+	gp.stemma.Countdown().Left = stemmaAcct.n - 1
 	if stemmaTraceCheck {
 		stemmaAcctCheck(gp, bp, node)
 	}
@@ -86,8 +86,8 @@ func stemmaAcctKnown(gp *g, bp uintptr) bool {
 }
 
 // stemmaAcctNew finds the frames from the one at pc, which stemmaAcctEnter was called from, to the marker of t, or to
-// the end of the stack if t has none. base is the node that they are below. ok is false if there are frames of which
-// it is not known how large they are.
+// the end of the stack if t has none. base is the node that they are below. ok is false if there are frames whose
+// size is not known.
 //
 //go:nosplit
 func stemmaAcctNew(gp *g, t *sample.Trace, k *sample.Known, pc, bp uintptr) (base uint32, ok bool) {
@@ -147,18 +147,19 @@ func stemmaEnteredAt(bp uintptr) stemmaPlace {
 		sym: pc - 1, how: stemmaEntered}
 }
 
-// stemmaAcctDue begins a new countdown, and tells whether the call at which the old one ended is to be sampled. The
+// stemmaAcctDue begins a new countdown, and reports whether the call at which the old one ended is to be sampled. The
 // first countdown, of a goroutine or of a function, has a length at random, so that those which
 // are called less than n times have their chance. It runs on the system stack.
 func stemmaAcctDue(gp *g) bool {
 	a := &stemmaAcct
-	left, first := (*int64)(unsafe.Pointer(&gp.stemmaCtx)), gp.stemmaStart == 0
+	own := gp.stemma.Countdown()
+	left, first := &own.Left, own.Begun == 0
 	if a.trigger == stemmaTriggerFunc {
-		c := (*layout.Countdown)(unsafe.Pointer(gp.stemmaFunc))
+		c := (*layout.Countdown)(unsafe.Pointer(gp.stemma.Func))
 		left, first = &c.Left, stemmaAcctList(c)
 		stemmaAcctDecay()
 	} else {
-		gp.stemmaStart = 1
+		own.Begun = 1
 	}
 	*left = a.n - 1
 	if !first {

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// stemmaCPUOn tells whether the time on CPU of contexts is sampled.
+// stemmaCPUOn reports whether the time on CPU of contexts is sampled.
 func stemmaCPUOn() bool { return stemmaOption("cpu") == "on" }
 
 // stemmaSampleContext records the sample of a thread that was interrupted at pc, on the stack of gp. It runs in a
@@ -59,7 +59,7 @@ func stemmaNodeOfFrame(u *unwinder, entered bool) uint32 {
 	default:
 		return 0
 	}
-	return stemma.tree.NodeOfFrame(slot, uint32(gp.stemmaCtx), uint64(f.fn.entry()), entered)
+	return stemma.tree.NodeOfFrame(slot, uint32(gp.stemma.Ctx), uint64(f.fn.entry()), entered)
 }
 
 // stemmaOutside returns what a thread does that runs in no context: the pseudo-address under which that is recorded.

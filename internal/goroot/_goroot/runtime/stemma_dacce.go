@@ -27,27 +27,27 @@ func stemmaDacceInit(shift uint) {
 //
 //go:nosplit
 func stemmaStackOf(gp *g) ids.Stack {
-	return ids.StackOf(&gp.stemmaStack, &gp.stemmaCap, uint64(gp.stemmaStart), uint64(gp.stemmaFrom))
+	return ids.StackOf(&gp.stemma.Stack.Base, &gp.stemma.Stack.Cap, uint64(gp.stemma.Start), uint64(gp.stemma.From))
 }
 
-// stemmaDacceEnterGo finds the word of the function with the data g.stemmaFunc, whose
-// frame pointer is bp, and leaves it in g.stemmaNode. As stemmaEnterGo, it may run
+// stemmaDacceEnterGo finds the word of the function with the data g.stemma.Func, whose
+// frame pointer is bp, and leaves it in g.stemma.Node. As stemmaEnterGo, it may run
 // on any stack but a signal's, with or without a P, and must not split the stack.
 //
 //go:nosplit
 func stemmaDacceEnterGo(bp uintptr) {
 	gp := getg()
-	if !stemmaCheckOn && gp.stemmaPushes < layout.PushStep && stemmaIsFirst(bp) {
+	if !stemmaCheckOn && gp.stemma.Pushes < layout.PushStep && stemmaIsFirst(bp) {
 		st := stemmaStackOf(gp)
-		if w, ok := stemma.dacce.TryFirst(&st, gp.stemmaFunc); ok {
-			gp.stemmaNode = uintptr(w)
+		if w, ok := stemma.dacce.TryFirst(&st, gp.stemma.Func); ok {
+			gp.stemma.Node = uintptr(w)
 			return
 		}
 	}
 	pc, sp := sys.GetCallerPC(), sys.GetCallerSP()
 	systemstack(func() {
 		lock(&stemma.lock)
-		gp.stemmaNode = stemmaDacceEntry(gp, bp, pc, sp)
+		gp.stemma.Node = stemmaDacceEntry(gp, bp, pc, sp)
 		unlock(&stemma.lock)
 		e := &stemma.encode
 		if e.pace.Missed(stemma.dacce.Missed()) && e.idle.Load() && e.pace.Due(nanotime(), stemma.dacce.Work()) {
@@ -62,14 +62,14 @@ func stemmaDacceEntry(gp *g, bp, pc, sp uintptr) uintptr {
 	c := &stemma.dacce
 	c.Header().Slow++
 	hits := uint64(1)
-	if gp.stemmaPushes >= layout.PushStep {
+	if gp.stemma.Pushes >= layout.PushStep {
 		// The assembly lets every so many pushes through, to be counted.
-		gp.stemmaPushes = 0
+		gp.stemma.Pushes = 0
 		hits = layout.PushStep
 		c.Stats().Pushes += layout.PushStep
 		c.Header().Slow--
 	}
-	data := gp.stemmaFunc
+	data := gp.stemma.Func
 	if f, isNew := c.Enter(data); isNew {
 		stemmaDescribePCs(f)
 	}
@@ -154,7 +154,7 @@ func stemmaResume(gp *g) {
 	if stemmaWaitOn {
 		stemmaRunAgain(gp)
 	}
-	if gp.stemmaEpoch != stemma.encode.epoch {
+	if gp.stemma.Epoch != stemma.encode.epoch {
 		stemmaRewrite(gp, gp.sched.pc, gp.sched.sp)
 	}
 }
@@ -170,7 +170,7 @@ func stemmaExitSyscall(gp *g) {
 	if stemmaWaitOn {
 		systemstack(func() { stemmaRunAgain(gp) })
 	}
-	if gp.stemmaEpoch != stemma.encode.epoch {
+	if gp.stemma.Epoch != stemma.encode.epoch {
 		systemstack(func() { stemmaRewrite(gp, gp.syscallpc, gp.syscallsp) })
 	}
 }
@@ -183,8 +183,8 @@ func stemmaRewrite(gp *g, pc, sp uintptr) {
 	frames, _ := stemmaWalk(gp, pc, sp, 0, true)
 	st := stemmaStackOf(gp)
 	stemma.dacce.Rewrite(&st, frames)
-	gp.stemmaCtx = stemmaNoWord
-	gp.stemmaEpoch = stemma.encode.epoch
+	gp.stemma.Ctx = stemmaNoWord
+	gp.stemma.Epoch = stemma.encode.epoch
 	unlock(&stemma.lock)
 }
 
@@ -195,14 +195,14 @@ func stemmaRewrite(gp *g, pc, sp uintptr) {
 //
 //go:nosplit
 func stemmaRenew(gp *g, saved stemmaContext) stemmaContext {
-	if !stemma.encode.on || stemma.encode.lucce || saved.epoch == gp.stemmaEpoch && saved.ctx != stemmaVoid ||
+	if !stemma.encode.on || stemma.encode.lucce || saved.epoch == gp.stemma.Epoch && saved.ctx != stemmaVoid ||
 		gp.m.ncgo == 0 { // called from a thread of C
 		return saved
 	}
 	pc, sp := sys.GetCallerPC(), sys.GetCallerSP()
 	systemstack(func() {
 		lock(&stemma.lock)
-		saved.ctx, saved.epoch = stemmaVoid, gp.stemmaEpoch
+		saved.ctx, saved.epoch = stemmaVoid, gp.stemma.Epoch
 		if frames, _ := stemmaWalk(gp, pc, sp, 0, false); len(frames) > 0 {
 			if w, ok := stemma.dacce.Left(&frames[0].Frame); ok {
 				saved.ctx = uintptr(w)
@@ -216,12 +216,12 @@ func stemmaRenew(gp *g, saved stemmaContext) stemmaContext {
 // stemmaDacceNewG notes the context of the go statement at callerpc in creator.
 // It runs on the system stack, with a P.
 func stemmaDacceNewG(newg, creator *g, callerpc uintptr) {
-	newg.stemmaEpoch = stemma.encode.epoch
+	newg.stemma.Epoch = stemma.encode.epoch
 	f := findfunc(callerpc)
 	if stemma.encode.mute || !f.valid() || f.flag&layout.FuncFlagSlot == 0 {
 		return
 	}
-	w, ok := creator.stemmaCtx, true
+	w, ok := creator.stemma.Ctx, true
 	if w>>layout.WordKey != 0 {
 		w, ok = stemmaWordAt(creator, callerpc)
 	}
@@ -229,7 +229,7 @@ func stemmaDacceNewG(newg, creator *g, callerpc uintptr) {
 		return
 	}
 	hi, lo := stemmaCapture(creator, uint64(w), callerpc)
-	newg.stemmaStart, newg.stemmaFrom = uintptr(hi), uintptr(lo)
+	newg.stemma.Start, newg.stemma.From = uintptr(hi), uintptr(lo)
 	if stemmaWants(layout.EventGo) && getg().m.p != 0 {
 		stemmaWriteEvent(layout.EventGo, newg.goid, hi, lo)
 	}
@@ -256,7 +256,7 @@ func stemmaEndG(gp *g) {
 	if stemmaCallsOn {
 		stemmaCallsExit(gp)
 	}
-	if gp.stemmaCap <= 64 || stemma.encode.lucce {
+	if gp.stemma.Stack.Cap <= 64 || stemma.encode.lucce {
 		return
 	}
 	lock(&stemma.lock)
@@ -275,8 +275,8 @@ func stemmaCapture(gp *g, w uint64, pc uintptr) (hi, lo uint64) {
 		return 0, 0
 	}
 	depth := uintptr(w & layout.MaxDeep)
-	if depth != 0 && depth < gp.stemmaCap && depth != layout.MaxDeep {
-		node := (*layout.StackEntry)(unsafe.Pointer(gp.stemmaStack + depth*layout.StackEntrySize)).Interned
+	if depth != 0 && depth < gp.stemma.Stack.Cap && depth != layout.MaxDeep {
+		node := (*layout.StackEntry)(unsafe.Pointer(gp.stemma.Stack.Base + depth*layout.StackEntrySize)).Interned
 		if node == 0 {
 			st := stemmaStackOf(gp)
 			node = stemma.dacce.Recall(&st, w)
@@ -299,7 +299,7 @@ func stemmaCapture(gp *g, w uint64, pc uintptr) (hi, lo uint64) {
 func stemmaHere() (hi, lo, run uint64)
 func stemmaHereDynamic() (hi, lo, run uint64)
 
-// stemmaHereSlow is called in the place of stemmaHere when the assembly cannot
+// stemmaHereSlow is called instead of stemmaHere when the assembly cannot
 // tell: it interns, or it looks for the caller's frame.
 func stemmaHereSlow() (hi, lo, run uint64) {
 	gp, pc, sp := getg(), sys.GetCallerPC(), sys.GetCallerSP()
@@ -332,11 +332,11 @@ func stemmaHereSlow() (hi, lo, run uint64) {
 }
 
 // stemmaHereWord is stemmaCapture for the word that the call left in g, which is
-// void if the goroutine has been re-encoded since: it returns 0 then.
+// void if the goroutine has been re-encoded since: it then returns 0.
 //
 //go:nosplit
 func stemmaHereWord(gp *g, pc uintptr) (hi, lo uint64) {
-	w := uint64(gp.stemmaCtx)
+	w := uint64(gp.stemma.Ctx)
 	if w>>layout.WordKey != 0 {
 		return 0, 0
 	}

@@ -9,7 +9,7 @@
 // is not encoded or void. It finds the caller's frame by way of the frame
 // pointers and return addresses that are known, and does what needs no lock: the
 // addition, if the edge is encoded after all, and a push, if it is known not to
-// be. Argument: the function's data in g.stemmaFunc. Result: its word in R11. All
+// be. Argument: the function's data in g.stemma.Func. Result: its word in R11. All
 // other general registers are preserved, the other registers are not; it is no
 // safe point, and it must not split the stack.
 TEXT runtime·stemmaDacceEnter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
@@ -44,7 +44,7 @@ found:
 	MOVQ	(AX), AX
 	MOVQ	AX, R12
 	SHRQ	$const_stemmaWordKey, R12
-	MOVQ	g_stemmaFunc(R14), CX
+	MOVQ	const_stemmaGFunc(R14), CX
 	CMPL	R12, $const_stemmaKeyPush
 	JEQ	push
 	ADDQ	AX, R11
@@ -72,9 +72,9 @@ over:
 push:
 	CMPQ	const_stemmaDataIndex(CX), $0
 	JEQ	slow // its first execution
-	MOVQ	g_stemmaPushes(R14), AX
+	MOVQ	const_stemmaGPushes(R14), AX
 	INCQ	AX
-	MOVQ	AX, g_stemmaPushes(R14)
+	MOVQ	AX, const_stemmaGPushes(R14)
 	CMPQ	AX, $const_stemmaPushStep
 	JCC	slow // to be counted
 	MOVL	R11, R12
@@ -82,11 +82,11 @@ push:
 	INCL	R12
 	CMPL	R12, $const_stemmaMaxDeep
 	JCC	slow
-	CMPQ	R12, g_stemmaCap(R14)
+	CMPQ	R12, const_stemmaGCap(R14)
 	JCC	slow
 	MOVQ	R12, AX
 	SHLQ	$const_stemmaEntryLog, AX
-	ADDQ	g_stemmaStack(R14), AX
+	ADDQ	const_stemmaGStack(R14), AX
 	MOVQ	const_stemmaDataFunc(CX), CX
 	MOVQ	R11, const_stemmaEntryWord(AX)
 	MOVQ	R13, const_stemmaEntryPlace(AX)
@@ -99,15 +99,15 @@ slow:
 	POPQ	R12
 	POPQ	CX
 	POPQ	AX
-	JMP	stemmaDacceSlow<>(SB)
+	JMP	runtime·stemmaDacceSlow<ABIInternal>(SB)
 
 // stemmaDacceEnterChecked is called in a verify build on every function entry.
 TEXT runtime·stemmaDacceEnterChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	DECQ	runtime·stemmaCountdown(SB)
 	JLE	slow
 	PUSHQ	AX
-	MOVQ	g_stemmaFunc(R14), AX
-	MOVQ	g_stemmaCtx(R14), R11
+	MOVQ	const_stemmaGFunc(R14), AX
+	MOVQ	const_stemmaGCtx(R14), R11
 	SUBQ	const_stemmaDataKey(AX), R11
 	CMPQ	R11, const_stemmaDataLimit(AX)
 	POPQ	AX
@@ -116,52 +116,19 @@ TEXT runtime·stemmaDacceEnterChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 encode:
 	JMP	runtime·stemmaDacceEnter<ABIInternal>(SB)
 slow:
-	JMP	stemmaDacceSlow<>(SB)
-
-// stemmaDacceSlow saves the registers that stemmaDacceEnter must preserve and calls
-// Go. It is jumped to, with the return address of stemmaDacceEnter's caller.
-TEXT stemmaDacceSlow<>(SB), NOSPLIT, $104-0
-	MOVQ	AX, 8(SP)
-	MOVQ	BX, 16(SP)
-	MOVQ	CX, 24(SP)
-	MOVQ	DX, 32(SP)
-	MOVQ	SI, 40(SP)
-	MOVQ	DI, 48(SP)
-	MOVQ	R8, 56(SP)
-	MOVQ	R9, 64(SP)
-	MOVQ	R10, 72(SP)
-	MOVQ	R12, 80(SP)
-	MOVQ	R13, 88(SP)
-	MOVQ	R15, 96(SP)
-	MOVQ	(BP), AX // this frame's frame pointer leads to the function's
-	MOVQ	AX, 0(SP)
-	CALL	runtime·stemmaDacceEnterGo(SB)
-	MOVQ	g_stemmaNode(R14), R11
-	MOVQ	8(SP), AX
-	MOVQ	16(SP), BX
-	MOVQ	24(SP), CX
-	MOVQ	32(SP), DX
-	MOVQ	40(SP), SI
-	MOVQ	48(SP), DI
-	MOVQ	56(SP), R8
-	MOVQ	64(SP), R9
-	MOVQ	72(SP), R10
-	MOVQ	80(SP), R12
-	MOVQ	88(SP), R13
-	MOVQ	96(SP), R15
-	RET
+	JMP	runtime·stemmaDacceSlow<ABIInternal>(SB)
 
 // stemmaHereDynamic is stemmaHere for callers that have called it as they call any
 // function that they do not know, with an addition value that nobody changes.
 TEXT runtime·stemmaHereDynamic<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-24
 	MOVQ	$const_stemmaAnyDynamic, CX
-	SUBQ	CX, g_stemmaCtx(R14)
+	SUBQ	CX, const_stemmaGCtx(R14)
 	JMP	runtime·stemmaHere<ABIInternal>(SB)
 
 // stemmaHere returns the ID of the context of its caller's call: func() (hi, lo, run uint64).
 // The caller has left its word in g.
 TEXT runtime·stemmaHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-24
-	MOVQ	g_stemmaCtx(R14), AX
+	MOVQ	const_stemmaGCtx(R14), AX
 	MOVQ	0(SP), BX
 	MOVQ	AX, DX
 	SHRQ	$const_stemmaWordKey, DX
@@ -171,10 +138,10 @@ TEXT runtime·stemmaHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-24
 	JCC	slow // the ID has no room for the address
 	MOVL	AX, CX
 	ANDL	$const_stemmaMaxDeep, CX
-	CMPQ	CX, g_stemmaCap(R14)
+	CMPQ	CX, const_stemmaGCap(R14)
 	JCC	slow // the ccStack could not grow: there is no such entry
 	SHLQ	$const_stemmaEntryLog, CX
-	ADDQ	g_stemmaStack(R14), CX
+	ADDQ	const_stemmaGStack(R14), CX
 	MOVL	const_stemmaEntryNode(CX), CX // 0 at MAX_DEEP, too: nothing interns that
 	SHLQ	$32, CX
 	JZ	slow // not interned

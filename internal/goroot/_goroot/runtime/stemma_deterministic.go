@@ -93,7 +93,7 @@ const (
 		"glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0:glibc.malloc.mmap_max=0"
 )
 
-// stemmaHideTunables tells whether C got the settings, or there is no C, and takes them out of the environment: they
+// stemmaHideTunables reports whether C got the settings, or there is no C, and takes them out of the environment: they
 // are not for the program to see, nor for those it starts. C has read them. The strings are writable memory,
 // and nobody has copied them yet.
 func stemmaHideTunables() bool {
@@ -186,15 +186,15 @@ func stemmaSetting(name string) string {
 //go:nosplit
 func stemmaDraw() uint64 {
 	gp := getg()
-	gp.stemmaSeed += 0x9e3779b97f4a7c15
-	return stemmaMix(gp.stemmaSeed)
+	gp.stemma.seed += 0x9e3779b97f4a7c15
+	return stemmaMix(gp.stemma.seed)
 }
 
 //go:nosplit
 func stemmaDrawCheap() uint32 {
 	gp := getg()
-	gp.stemmaCheap += 0x9e3779b97f4a7c15
-	return uint32(stemmaMix(gp.stemmaCheap) >> 32)
+	gp.stemma.cheap += 0x9e3779b97f4a7c15
+	return uint32(stemmaMix(gp.stemma.cheap) >> 32)
 }
 
 // stemmaMix is the output function of SplitMix64.
@@ -225,8 +225,8 @@ func stemmaSow(newg *g) {
 	}
 	h = stemmaMix(h)
 	n := stemmaSown[h%uint64(len(stemmaSown))].Add(1)
-	newg.stemmaSeed = stemmaMix(h + n*0x9e3779b97f4a7c15)
-	newg.stemmaCheap = ^newg.stemmaSeed
+	newg.stemma.seed = stemmaMix(h + n*0x9e3779b97f4a7c15)
+	newg.stemma.cheap = ^newg.stemma.seed
 }
 
 // stemmaMutexTime is the clock of sync.Mutex, which compares two times of one waiter, before it sleeps and when it is
@@ -249,8 +249,8 @@ var stemmaDueTimer struct {
 	tick uint32 // of the P, when the timer was first seen to be due
 }
 
-// stemmaBusy tells whether timers are to wait, whether they are due or not: the scheduler would look at the clock once
-// more, when they may be. It runs there, on g0, with a P.
+// stemmaBusy reports whether timers are to wait, whether they are due or not: the scheduler would look at the clock
+// once more, when they may be. It runs there, on g0, with a P.
 func stemmaBusy(ts *timers) bool {
 	pp := getg().m.p.ptr()
 	if pp == nil || runqempty(pp) && sched.runq.empty() {
@@ -333,7 +333,7 @@ var stemmaWatched struct {
 	when           int64
 }
 
-// stemmaPatient tells whether sysmon is to leave pp alone, that has gone on with one thing for less than
+// stemmaPatient reports whether sysmon is to leave pp alone, that has gone on with one thing for less than
 // that. It runs without a P, with allpLock, and reads what may change meanwhile: at
 // worst it is patient, or impatient, for one more round.
 //

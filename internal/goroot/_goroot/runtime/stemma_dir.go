@@ -126,7 +126,7 @@ func stemmaNumber(name string) (n uintptr, ok bool) {
 	return 0, false
 }
 
-// stemmaProblem tells why nothing, or not where it should be, is recorded. It is empty if all is well.
+// stemmaProblem is the reason why nothing, or not where it should be, is recorded. It is empty if all is well.
 var stemmaProblem stemmaLineText
 
 // stemmaMakeDir makes the live directory and leaves its absolute name, with a
@@ -152,7 +152,7 @@ func stemmaMakeDir(main string) {
 	if isSecureMode() && out[0] != '/' {
 		// Who starts the program has chosen its working directory.
 		stemmaFailed(out, stemmaNotTrusted)
-	} else if stemmaTryDir(out, false) {
+	} else if stemmaTryStart(out) || stemmaTryDir("", out, false) {
 		return
 	}
 	tmp := stemmaEnv("TMPDIR")
@@ -163,7 +163,7 @@ func stemmaMakeDir(main string) {
 	own.add(tmp)
 	own.add("/stemma-")
 	own.number(uint64(stemmaCall(sysGeteuid, 0, 0, 0)))
-	if stemmaTryDir(own.string(), true) {
+	if stemmaTryDir("", own.string(), true) {
 		stemmaSayWhere()
 		return
 	}
@@ -189,22 +189,60 @@ func stemmaUnrecorded() {
 	stemmaSay()
 }
 
+// stemmaStartedIn is the variable by which a program tells those that it starts where it was started itself: what
+// changes its directory and then starts itself again, as daemons and workers do, records where the first one does.
+const stemmaStartedIn = "STEMMA_STARTED_IN"
+
+// stemmaTryStart is stemmaTryDir for a name that is not absolute, below the directory in which the first program of
+// this tree of processes was started. A program that is the first one tells the others. Where they cannot record
+// there, as in a root of their own, they do it in their working directory, and nothing is said.
+func stemmaTryStart(out string) bool {
+	if out[0] == '/' {
+		return false
+	}
+	if start := stemmaEnv(stemmaStartedIn); start != "" && start[0] == '/' {
+		if stemmaTryDir(start, out, false) {
+			return true
+		}
+		stemmaProblem.reset()
+		return false
+	}
+	var wd stemmaLineText
+	wd.add(stemmaStartedIn + "=")
+	if errno := wd.workingDir(); errno == 0 {
+		envs = append(envs, string(wd.buf[:wd.n])) // the heap is ready: goenvs has made envs in it
+	}
+	return false
+}
+
+// workingDir adds the working directory, and returns the number of the error.
+func (t *stemmaLineText) workingDir() uintptr {
+	n := stemmaCall(sysGetcwd, uintptr(unsafe.Pointer(&t.buf[t.n])), uintptr(len(t.buf)-t.n), 0)
+	if n <= 1 {
+		return uintptr(-n)
+	}
+	t.n += n - 1 // without the final NUL
+	return 0
+}
+
 // stemmaTryDir makes the live directory below base, and tries whether a file can be
-// made in it. If not it adds the reason to stemmaProblem and leaves nothing behind.
+// made in it. A base that is not absolute lies in the directory in, or in the working directory if that is "". If it
+// cannot be made the reason is added to stemmaProblem, and nothing is left behind.
 // All happens relative to base, which is open: what takes its name meanwhile is not touched.
-func stemmaTryDir(base string, own bool) bool {
+func stemmaTryDir(in, base string, own bool) bool {
 	var dir stemmaLineText
 	if base[0] != '/' {
-		// Shards are made later too, and the program may change its directory.
-		n := stemmaCall(sysGetcwd, uintptr(unsafe.Pointer(&dir.buf[0])), uintptr(len(dir.buf)), 0)
-		if n <= 1 {
-			return stemmaFailed(base, uintptr(-n))
+		// Shards are also made later, and the program may change its directory.
+		dir.add(in)
+		if in == "" {
+			if errno := dir.workingDir(); errno != 0 {
+				return stemmaFailed(base, errno)
+			}
 		}
-		dir.n = n - 1 // without the final NUL
 		dir.slash()
 	}
 	dir.add(base)
-	if len(base) > 512 || dir.n > len(dir.buf)-256 {
+	if len(base) > 512 || dir.cut || dir.n > len(dir.buf)-256 {
 		return stemmaFailed("the name of the directory", linuxENAMETOOLONG)
 	}
 	at, errno := stemmaOpenBase(&dir, stemmaEndsWith(base, stemmaDefaultOut), own)
@@ -317,11 +355,27 @@ func stemmaIgnore(dir int32) {
 	}
 }
 
+// stemmaArguments returns the arguments of the program. Where it was started by a link of the kernel, as
+// /proc/self/exe is, the first one is what that leads to.
+func stemmaArguments() []string {
+	if len(argslice) == 0 {
+		return nil
+	}
+	if name, proc := argslice[0], "/proc/"; len(name) <= len(proc) || name[:len(proc)] != proc {
+		return argslice
+	}
+	path := stemmaRealPath()
+	if path == "" {
+		return argslice
+	}
+	return append([]string{path}, argslice[1:]...) // the heap is ready: goargs has made argslice in it
+}
+
 // stemmaName returns the name of the program, for the directory.
 func stemmaName() string {
 	name := ""
-	if len(argslice) > 0 {
-		name = argslice[0]
+	if args := stemmaArguments(); len(args) > 0 {
+		name = args[0]
 	}
 	for i := len(name) - 1; i >= 0; i-- {
 		if name[i] == '/' {
@@ -334,6 +388,26 @@ func stemmaName() string {
 	}
 	return name[:min(len(name), 100)]
 }
+
+// stemmaRealPath returns the path of the executable, "" if it is not known.
+func stemmaRealPath() string {
+	t := &stemmaRealPathText
+	t.reset()
+	t.add("/proc/self/exe")
+	link := t.path()
+	buf := unsafe.Pointer(&t.buf[t.n+1])
+	n, _, errno := linux.Syscall6(sysReadlinkat, atFDCWD, link, uintptr(buf), uintptr(len(t.buf)-t.n-1), 0, 0)
+	if errno != 0 {
+		return ""
+	}
+	path, gone := unsafe.String((*byte)(buf), int(n)), " (deleted)"
+	if stemmaEndsWith(path, gone) {
+		path = path[:len(path)-len(gone)]
+	}
+	return path
+}
+
+var stemmaRealPathText stemmaLineText
 
 // stemmaAddSuffix adds six characters that stand for 30 bits.
 func stemmaAddSuffix(t *stemmaLineText, bits uint64) {
@@ -369,10 +443,8 @@ func stemmaProbe() uintptr {
 // could: half a record is none. What was made is removed. What is mapped already stays
 // mapped, and cannot grow.
 func stemmaGiveUp(errno uintptr) {
-	names := [...]string{"tree", "cce", "samples", "requests", "funcs", "epochs", "log", "nodes", "places", "calls",
-		"check", "strings"}
-	for _, name := range names {
-		stemmaRemove(name)
+	for i := range stemmaFiles.n.Load() {
+		stemmaRemove(gostringnocopy(&stemmaFiles.list[i].name[0]))
 	}
 	stemmaCall(sysUnlinkat, atFDCWD, uintptr(unsafe.Pointer(&stemma.dir[0])), atRemoveDir)
 	stemmaFailed(unsafe.String(&stemma.dir[0], stemma.dirlen), errno)
@@ -449,7 +521,7 @@ type stemmaRecordingProgram struct {
 	state func() (dir, problem string)
 	// countInuse counts the objects that are reachable, and reports whether the program was built for that.
 	countInuse func() bool
-	// bypass calls f, of which nothing is recorded.
+	// bypass calls f and records nothing of it.
 	bypass func(f func())
 }
 

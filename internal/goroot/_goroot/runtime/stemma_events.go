@@ -58,7 +58,7 @@ type stemmaEventMemory struct {
 // stemmaNewEvents maps the files for the events of a new P. The world is stopped.
 func stemmaNewEvents(pp *p) {
 	e := &stemmaEvents
-	if e.kinds == 0 || pp.stemmaEvents != 0 {
+	if e.kinds == 0 || pp.stemma.events != 0 {
 		return
 	}
 	m := (*stemmaEventMemory)(stemmaMemory(unsafe.Sizeof(stemmaEventMemory{})))
@@ -75,7 +75,7 @@ func stemmaNewEvents(pp *p) {
 			m.logs = true
 		}
 	}
-	pp.stemmaEvents = uintptr(unsafe.Pointer(m))
+	pp.stemma.events = uintptr(unsafe.Pointer(m))
 }
 
 // stemmaWants reports whether events of a kind are recorded.
@@ -86,7 +86,7 @@ func stemmaWants(kind uint32) bool { return stemmaEvents.kinds>>kind&1 != 0 }
 // stemmaWriteEvent records an event. The caller holds its M, so that no other writes
 // to the memory of the P.
 func stemmaWriteEvent(kind uint32, value, hi, lo uint64) {
-	m := (*stemmaEventMemory)(unsafe.Pointer(getg().m.p.ptr().stemmaEvents))
+	m := (*stemmaEventMemory)(unsafe.Pointer(getg().m.p.ptr().stemma.events))
 	if m == nil {
 		return
 	}
@@ -105,7 +105,7 @@ func stemmaWriteEvent(kind uint32, value, hi, lo uint64) {
 func stemmaEventHere(kind uint32, value uint64) {
 	mp := acquirem()
 	gp := getg()
-	if gp == mp.curg && mp.p != 0 && mp.p.ptr().stemmaEvents != 0 {
+	if gp == mp.curg && mp.p != 0 && mp.p.ptr().stemma.events != 0 {
 		if slot, pc := stemmaInnermost(gp, getfp()); slot != 0 {
 			hi, lo := stemmaCaptureAt(gp, slot, pc)
 			stemmaWriteEvent(kind, value, hi, lo)

@@ -5,7 +5,7 @@ package runtime
 
 import "internal/runtime/stemma/layout"
 
-// What g.stemmaAsk says: the goroutine was asked for a sample at a stack guard.
+// What g.stemma.ask says: the goroutine was asked for a sample at a stack guard.
 const (
 	stemmaAskGuard = 1
 	stemmaAskAgain = 2 // the request has become one for preemption, see stemmaRepeat
@@ -15,13 +15,13 @@ const (
 // with a preemption request, at a synchronous safe point. It takes the sample
 // that gp was asked for, and reports whether that was all that was asked.
 func stemmaGuard(gp *g, preempt bool) bool {
-	if stemmaEvery != 0 && (!preempt || gp.stemmaAsk == 0) {
+	if stemmaEvery != 0 && (!preempt || gp.stemma.ask == 0) {
 		return stemmaEveryGuard(gp, preempt)
 	}
 	if !preempt {
 		return false
 	}
-	if gp.stemmaAsk == 0 {
+	if gp.stemma.ask == 0 {
 		return false
 	}
 	stemmaAnswer(gp)
@@ -34,8 +34,8 @@ func stemmaGuard(gp *g, preempt bool) bool {
 // so the one for a sample becomes such: then nothing need look for it where locks are
 // given up. It runs on g0.
 func stemmaRepeat(gp *g) {
-	if gp.stemmaAsk != 0 && !gp.preempt && stemmaWithout != "repeat" {
-		gp.stemmaAsk = stemmaAskAgain
+	if gp.stemma.ask != 0 && !gp.preempt && stemmaWithout != "repeat" {
+		gp.stemma.ask = stemmaAskAgain
 		gp.preempt = true
 	}
 }
@@ -45,13 +45,13 @@ func stemmaRepeat(gp *g) {
 // and then the P's preempt, for which a signal comes, or looks whether it is met and
 // makes it again.
 func stemmaAnswer(gp *g) {
-	if gp.stemmaAsk == stemmaAskAgain {
+	if gp.stemma.ask == stemmaAskAgain {
 		stemmaSmp.Count(layout.StatRepeated, 1)
 		if !gp.m.p.ptr().preempt {
 			gp.preempt = false
 		}
 	}
-	gp.stemmaAsk = 0
+	gp.stemma.ask = 0
 	// The guard last: whoever asks for preemption sets preempt first, which the caller
 	// looks at after this.
 	gp.stackguard0 = gp.stack.lo + stackGuard
@@ -87,7 +87,7 @@ func stemmaGuardOf(gp *g) stemmaPlace {
 //
 //go:nowritebarrierrec
 func stemmaScheduled(gp *g, mp *m) {
-	gp.stemmaAsk = 0
+	gp.stemma.ask = 0
 	if stemmaEvery != 0 && gp.syscallsp == 0 {
 		gp.stackguard0 = stackPreempt
 	}

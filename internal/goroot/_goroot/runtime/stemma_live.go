@@ -70,7 +70,7 @@ func stemmaTreeInit() {
 	}
 	sec, nsec, _ := time_now()
 	stemma.record.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion,
-		defaultGOROOT, argslice)
+		defaultGOROOT, stemmaArguments())
 	stemma.on = true
 	stemmaRoot(getg(), layout.RootOther)
 	stemmaAllocInit()
@@ -118,7 +118,7 @@ func stemmaValue(s, key string) string {
 	return ""
 }
 
-// stemmaFlagged tells whether the records of the engine have a flag.
+// stemmaFlagged reports whether the records of the engine have a flag.
 func stemmaFlagged(flag uintptr) bool {
 	n, _ := stemmaParse(stemmaOption("flags"))
 	return n&flag != 0
@@ -137,11 +137,11 @@ func stemmaParse(s string) (n uintptr, ok bool) {
 // stemmaNewP maps the shard of a new P. The world is stopped.
 func stemmaNewP(pp *p) {
 	stemmaNewEvents(pp)
-	if !stemma.on || pp.stemmaShard != 0 {
+	if !stemma.on || pp.stemma.shard != 0 {
 		return
 	}
 	lock(&stemma.lock) // a thread without a P may make the tree grow
-	pp.stemmaShard = stemmaNewShard(pp) - layout.Base
+	pp.stemma.shard = stemmaNewShard(pp) - layout.Base
 	stemma.shards = max(stemma.shards, int(pp.id)+1)
 	stemma.record.SetShards(uint32(stemma.shards))
 	unlock(&stemma.lock)
@@ -149,12 +149,15 @@ func stemmaNewP(pp *p) {
 
 // stemmaNewShard returns the address of a new shard, as long as the others. Without
 // addresses or memory for it the P counts in the first one, which takes away from the counts of
-// both: the header says so. The program has never less than one.
+// both: the header reports it. The program has never less than one.
 func stemmaNewShard(pp *p) uintptr {
 	s := &stemmaShards
 	lo := uintptr(0)
 	if stemmaSegment != stemmaSegmentShared || s.n == 0 {
 		lo = uintptr(stemmaMapOfP("shard.", pp, stemmaShardAt(), stemma.size, stemma.size-tree.SinkSize, true))
+	}
+	if lo != 0 && s.n == 0 {
+		stemmaFirstShard(lo)
 	}
 	if lo != 0 && stemmaAddShard(lo) {
 		return lo
@@ -175,6 +178,22 @@ func stemmaNewShard(pp *p) uintptr {
 	return s.list[0]
 }
 
+// stemmaFirstShard makes the file of the first shard as long as the tree. Where that cannot be nothing is recorded: the
+// program counts in memory instead. There is one thread, so that no other looks for the file.
+func stemmaFirstShard(lo uintptr) {
+	f := stemmaFileAt(lo)
+	if f == nil {
+		return
+	}
+	errno := f.grow(stemmaShards.have, stemmaShards.have)
+	if errno == 0 {
+		return
+	}
+	stemmaGiveUp(errno)
+	stemmaFiles.n.Add(-1) // it is the last one
+	stemmaMapOver(unsafe.Pointer(lo), f.size, _PROT_NONE, _MAP_ANON|_MAP_PRIVATE|mapNoReserve, -1)
+}
+
 // stemmaAddShard makes what is mapped at lo one of what grows with the tree, and reports whether it can.
 func stemmaAddShard(lo uintptr) bool {
 	s := &stemmaShards
@@ -192,7 +211,7 @@ func stemmaMapShape(name string) unsafe.Pointer {
 	return stemmaMapRoom(name, 0, stemma.size, stemma.size-tree.SinkSize, true)
 }
 
-// stemmaMapOfP reserves room bytes, at addr unless it is 0, of which size bytes are a file that a P has for itself.
+// stemmaMapOfP reserves room bytes, at addr unless it is 0. Their first size bytes are a file that a P has for itself.
 // It returns nil if there are no addresses, or, but for the first P, no others left for the program. The world is
 // stopped.
 func stemmaMapOfP(prefix string, pp *p, addr, room, size uintptr, sparse bool) unsafe.Pointer {
@@ -206,7 +225,7 @@ func stemmaMapOfP(prefix string, pp *p, addr, room, size uintptr, sparse bool) u
 	return stemmaMapRoom(unsafe.String(&name[0], n), addr, room, size, sparse)
 }
 
-// stemmaMapRoom reserves room bytes, at addr unless it is 0, of which size bytes are the file of that name.
+// stemmaMapRoom reserves room bytes, at addr unless it is 0. Their first size bytes are the file of that name.
 // It returns nil if there are no addresses. The lock is held, or the world is stopped.
 func stemmaMapRoom(name string, addr, room, size uintptr, sparse bool) unsafe.Pointer {
 	p := stemmaReserve(addr, room)
@@ -216,7 +235,12 @@ func stemmaMapRoom(name string, addr, room, size uintptr, sparse bool) unsafe.Po
 	if stemma.dirlen == 0 {
 		return p // all is lost, and was said to be
 	}
-	if errno := stemmaMapFile(name, p, size, sparse); errno != 0 {
+	errno := stemmaMapFile(name, p, size, sparse)
+	switch {
+	case errno == 0:
+	case sparse && stemmaShards.n == 0:
+		stemmaGiveUp(errno) // no count would be on record
+	default:
 		stemma.record.Lost(layout.LostShards) // what is counted here is not on record
 		stemmaNotGrown(unsafe.Slice(unsafe.StringData(name), len(name)), errno)
 	}

@@ -34,9 +34,9 @@ func stemmaLucceInit(shift uint) {
 	stemmaAPIs.here = stemmaLucceHere
 }
 
-// stemmaLucceEnterGo finds the pair of the function with the data g.stemmaFunc, whose
-// frame pointer is bp, and leaves the id in g.stemmaNode and the version in
-// g.stemmaCap. As stemmaEnterGo, it may run on any stack but a signal's, with or
+// stemmaLucceEnterGo finds the pair of the function with the data g.stemma.Func, whose
+// frame pointer is bp, and leaves the id in g.stemma.Node and the version in
+// g. As stemmaEnterGo, it may run on any stack but a signal's, with or
 // without a P, and must not split the stack.
 //
 //go:nosplit
@@ -45,7 +45,7 @@ func stemmaLucceEnterGo(bp uintptr) {
 	if !stemmaCheckOn || stemmaCountdown > 0 {
 		id, version, ok := stemmaLucceTry(gp, bp)
 		if ok {
-			gp.stemmaNode, gp.stemmaCap = uintptr(id), uintptr(version)
+			gp.stemma.Node, gp.stemma.Pair().Version = uintptr(id), uintptr(version)
 			return
 		}
 	}
@@ -53,7 +53,7 @@ func stemmaLucceEnterGo(bp uintptr) {
 	systemstack(func() {
 		lock(&stemma.lock)
 		id, version := stemmaLucceEntry(gp, bp, pc, sp)
-		gp.stemmaNode, gp.stemmaCap = uintptr(id), uintptr(version)
+		gp.stemma.Node, gp.stemma.Pair().Version = uintptr(id), uintptr(version)
 		unlock(&stemma.lock)
 	})
 }
@@ -63,7 +63,7 @@ func stemmaLucceEnterGo(bp uintptr) {
 //go:nosplit
 func stemmaLucceTry(gp *g, bp uintptr) (id, version uint64, ok bool) {
 	if stemmaIsFirst(bp) {
-		return stemma.lucce.TryRoot(stemmaFromOf(gp), gp.stemmaFunc)
+		return stemma.lucce.TryRoot(stemmaFromOf(gp), gp.stemma.Func)
 	}
 	for {
 		pc := stemmaReturnOf(bp)
@@ -74,7 +74,7 @@ func stemmaLucceTry(gp *g, bp uintptr) (id, version uint64, ok bool) {
 		bp = *(*uintptr)(unsafe.Pointer(bp))
 		if !pass {
 			c, v := stemmaPairAt(bp - layout.SlotBelow)
-			return stemma.lucce.TryCall(s, gp.stemmaFunc, c, v)
+			return stemma.lucce.TryCall(s, gp.stemma.Func, c, v)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func stemmaLucceTry(gp *g, bp uintptr) (id, version uint64, ok bool) {
 func stemmaLucceEntry(gp *g, bp, pc, sp uintptr) (id, version uint64) {
 	l := &stemma.lucce
 	l.Header().Slow++
-	data := gp.stemmaFunc
+	data := gp.stemma.Func
 	if f, isNew := l.Learn(data); isNew {
 		stemmaDescribePCs(f)
 	}
@@ -116,7 +116,7 @@ func stemmaLucceNear(bp, data uintptr) (id, version uint64, ok bool) {
 	}
 }
 
-// stemmaPairAt returns the pair in a frame of which the slot is at the given address.
+// stemmaPairAt returns the pair in the frame whose slot is at the given address.
 //
 //go:nosplit
 func stemmaPairAt(slot uintptr) (c, v uint64) {
@@ -142,7 +142,7 @@ func stemmaLucceFar(gp *g, bp, pc, sp, data uintptr) (id, version uint64) {
 }
 
 // stemmaPairOf returns the pair of the first of the frames that stemmaWalk has
-// found, of which there is at least one. It runs on the system stack, under the lock.
+// found. There is at least one. It runs on the system stack, under the lock.
 func stemmaPairOf(gp *g, frames []ids.Walked) (c, v uint64) {
 	last := len(frames) - 1
 	if slot := frames[last].Slot; slot != 0 {
@@ -159,7 +159,7 @@ func stemmaPairOf(gp *g, frames []ids.Walked) (c, v uint64) {
 // stemmaFromOf returns what gp began with: the ID of a go statement, or a root and 0.
 //
 //go:nosplit
-func stemmaFromOf(gp *g) [2]uint64 { return [2]uint64{uint64(gp.stemmaStart), uint64(gp.stemmaFrom)} }
+func stemmaFromOf(gp *g) [2]uint64 { return [2]uint64{uint64(gp.stemma.Start), uint64(gp.stemma.From)} }
 
 // stemmaLucceNewG notes the context of the go statement at callerpc in creator.
 // It runs on the system stack, with a P.
@@ -169,12 +169,12 @@ func stemmaLucceNewG(newg, creator *g, callerpc uintptr) {
 		return
 	}
 	var hi, lo uint64
-	if creator.stemmaCtx == uintptr(unsafe.Pointer(&stemmaGoCell)) {
-		hi, lo = stemmaLucceCapture(uint64(creator.stemmaStack), uint64(creator.stemmaCap), callerpc)
+	if creator.stemma.Ctx == uintptr(unsafe.Pointer(&stemmaGoCell)) {
+		hi, lo = stemmaLucceCapture(uint64(creator.stemma.Pair().ID), uint64(creator.stemma.Pair().Version), callerpc)
 	} else if hi, lo = stemmaLucceCaptured(creator, creator.sched.pc, creator.sched.sp, callerpc); lo == 0 {
 		return
 	}
-	newg.stemmaStart, newg.stemmaFrom = uintptr(hi), uintptr(lo)
+	newg.stemma.Start, newg.stemma.From = uintptr(hi), uintptr(lo)
 	if stemmaWants(layout.EventGo) && getg().m.p != 0 {
 		stemmaWriteEvent(layout.EventGo, newg.goid, hi, lo)
 	}
@@ -218,7 +218,7 @@ func stemmaLucceCaptured(gp *g, pc, sp, ret uintptr) (hi, lo uint64) {
 // stemmaLucceHere returns the ID of the context in which it is called, as stemmaHere does.
 func stemmaLucceHere() (hi, lo, run uint64)
 
-// stemmaLucceHereSlow is called in the place of stemmaLucceHere when the assembly
+// stemmaLucceHereSlow is called instead of stemmaLucceHere when the assembly
 // cannot tell.
 func stemmaLucceHereSlow() (hi, lo, run uint64) {
 	gp, pc, sp := getg(), sys.GetCallerPC(), sys.GetCallerSP()

@@ -61,7 +61,7 @@ func stemmaGetBase(how uintptr) uintptr
 //go:noescape
 func stemmaSetBase(how, base uintptr) (errno uintptr)
 
-// stemmaBases tells whether C has set a segment base on some thread. It is set once, by any thread.
+// stemmaBases reports whether C has set a segment base on some thread. It is set once, by any thread.
 var stemmaBases bool
 
 // stemmaWire makes this thread count in the shard of pp. It runs whenever a thread gets a P, without write barriers.
@@ -69,19 +69,19 @@ var stemmaBases bool
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaWire(pp *p) {
-	if pp.stemmaShard == 0 || stemmaSegment == stemmaSegmentShared {
+	if pp.stemma.shard == 0 || stemmaSegment == stemmaSegmentShared {
 		return
 	}
-	base := pp.stemmaShard + (layout.Base - layout.CounterBase)
+	base := pp.stemma.shard + (layout.Base - layout.CounterBase)
 	have := stemmaGetBase(stemmaSegment)
 	if have == base {
 		return
 	}
 	mp := getg().m
-	if iscgo && have != mp.stemmaWired {
+	if iscgo && have != mp.stemma.wired {
 		stemmaFound(mp, have)
 	}
-	mp.stemmaWired = base
+	mp.stemma.wired = base
 	stemmaSetBase(stemmaSegment, base)
 }
 
@@ -94,13 +94,13 @@ func stemmaFound(mp *m, base uintptr) {
 	if stemmaIsShard(base) {
 		return
 	}
-	mp.stemmaOwn = base
+	mp.stemma.own = base
 	if base != 0 {
 		stemmaBases = true
 	}
 }
 
-// stemmaIsShard tells whether base leads to a shard. Shards stay for ever, so it needs no lock.
+// stemmaIsShard reports whether base leads to a shard. Shards stay for ever, so it needs no lock.
 //
 //go:nosplit
 //go:nowritebarrierrec
@@ -120,7 +120,7 @@ func stemmaIsShard(base uintptr) bool {
 //go:nowritebarrierrec
 func stemmaToC(mp *m) {
 	if stemmaBases {
-		stemmaSetBase(stemmaSegment, mp.stemmaOwn)
+		stemmaSetBase(stemmaSegment, mp.stemma.own)
 	}
 }
 
@@ -135,10 +135,10 @@ func stemmaFromC(mp *m) {
 		return
 	}
 	have := stemmaGetBase(stemmaSegment)
-	if have == mp.stemmaWired && !stemmaBases {
+	if have == mp.stemma.wired && !stemmaBases {
 		return
 	}
-	mp.stemmaOwn = 0
+	mp.stemma.own = 0
 	stemmaFound(mp, have)
 }
 

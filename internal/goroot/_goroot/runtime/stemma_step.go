@@ -42,7 +42,7 @@ func stemmaStepped(c *sigctxt, gp *g) bool {
 		return false
 	}
 	mp := getg().m
-	if !mp.stemmaInside && stemmaStepsLeft.Load() <= 0 {
+	if !mp.stemma.inside && stemmaStepsLeft.Load() <= 0 {
 		c.regs().eflags &^= 0x100
 		return true
 	}
@@ -57,12 +57,12 @@ func stemmaStepped(c *sigctxt, gp *g) bool {
 				throw("stemma: the stack cannot be walked from inside the trampoline")
 			}
 		}
-		mp.stemmaInside = true
+		mp.stemma.inside = true
 	}
 	inside = inside || pc >= r.hi && pc < r.slowEnd
-	if mp.stemmaInside && !inside && gp == mp.curg {
+	if mp.stemma.inside && !inside && gp == mp.curg {
 		c.regs().eflags &^= 0x100
-		mp.stemmaInside = false
+		mp.stemma.inside = false
 	}
 	return true
 }

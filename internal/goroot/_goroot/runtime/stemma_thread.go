@@ -61,7 +61,7 @@ var stemmaThreads struct {
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaThreadOf(mp *m) *stemmaThread {
-	return (*stemmaThread)(unsafe.Pointer(mp.stemmaThread))
+	return (*stemmaThread)(unsafe.Pointer(mp.stemma.thread))
 }
 
 // stemmaAddThread gives this M an entry, before it runs its first goroutine. It runs on g0,
@@ -83,7 +83,7 @@ func stemmaAddThread(mp *m) {
 		th.tid, th.cpu, th.late = mp.procid, stemmaThreadCPU(), false
 		th.state.Store(stemmaTicketFree)
 		th.mp = uintptr(unsafe.Pointer(mp))
-		mp.stemmaThread = uintptr(unsafe.Pointer(th))
+		mp.stemma.thread = uintptr(unsafe.Pointer(th))
 		if stemmaSmp.active.Load() != 0 {
 			th.begin()
 		}
@@ -107,7 +107,7 @@ func stemmaEndThread(mp *m) {
 	lock(&ts.lock)
 	th.anchor.end()
 	th.chain.end()
-	mp.stemmaThread = 0
+	mp.stemma.thread = 0
 	th.mp = 0
 	th.next = ts.free
 	ts.free = uint32((uintptr(unsafe.Pointer(th)) - uintptr(unsafe.Pointer(&ts.list))) / unsafe.Sizeof(*th))
@@ -228,7 +228,7 @@ func stemmaAskThread(th *stemmaThread, mp *m) {
 		return // in tests prologues take it, too
 	}
 	stemmaSmp.Count(layout.StatRequests, 1)
-	gp.stemmaAsk = stemmaAskGuard
+	gp.stemma.ask = stemmaAskGuard
 	atomic.Storeuintptr(&gp.stackguard0, stackPreempt)
 }
 
@@ -250,10 +250,10 @@ func stemmaAskLate(th *stemmaThread) {
 	}
 }
 
-// stemmaOnCPU tells whether a thread was on a CPU when the sampler woke up at the time now, since a
+// stemmaOnCPU reports whether a thread was on a CPU when the sampler woke up at the time now, since a
 // thread that has a P may sleep, or wait for a CPU. If its clock moves it runs now. If all
 // CPUs are busy the sampler has taken one of them from a thread, whose clock
-// stands still, too: that is one that ran all the time up to now. It runs on the sampler's thread, for threads
+// stands still as well: that is one that ran all the time up to now. It runs on the sampler's thread, for threads
 // that cannot end meanwhile.
 //
 //go:nowritebarrierrec

@@ -129,14 +129,14 @@ func stemmaTraceInit() {
 //
 //go:nosplit
 //go:nowritebarrierrec
-func stemmaTraceIn(gp *g) *sample.Trace { return (*sample.Trace)(unsafe.Pointer(gp.stemmaTrace)) }
+func stemmaTraceIn(gp *g) *sample.Trace { return (*sample.Trace)(unsafe.Pointer(gp.stemma.trace)) }
 
 // stemmaTraceOf returns the trace of gp, nil if there is no memory for one, or no time. It
 // runs on g0, or in a signal handler that has interrupted gp.
 //
 //go:nowritebarrierrec
 func stemmaTraceOf(gp *g) *sample.Trace {
-	if gp.stemmaTrace != 0 {
+	if gp.stemma.trace != 0 {
 		return stemmaTraceIn(gp)
 	}
 	m := &stemmaTraces
@@ -167,7 +167,7 @@ func stemmaTraceOf(gp *g) *sample.Trace {
 	if t != nil {
 		t.G = uintptr(unsafe.Pointer(gp))
 		t.Completed = nanotime()
-		gp.stemmaTrace = uintptr(unsafe.Pointer(t))
+		gp.stemma.trace = uintptr(unsafe.Pointer(t))
 	}
 	m.lock.unlock()
 	return t
@@ -209,7 +209,7 @@ func stemmaLR(gp *g, lr, fp uintptr) uintptr {
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaIntercepted(gp *g, lr, fp uintptr) uintptr {
-	if gp.stemmaTrace == 0 || stemmaWithout == "unwind" {
+	if gp.stemma.trace == 0 || stemmaWithout == "unwind" {
 		return lr
 	}
 	return stemmaTraceIn(gp).Find(gp.stack.hi - (fp - goarch.PtrSize))
@@ -308,7 +308,7 @@ func stemmaStep(gp *g, pc, sp uintptr, interrupted bool) (fr stemmaFrame, ok boo
 	return fr, true
 }
 
-// stemmaIsPlain tells whether return addresses of frames of f may be patched:
+// stemmaIsPlain reports whether return addresses of frames of f may be patched:
 // those of compiled functions that are not part of the runtime.
 //
 //go:nowritebarrierrec
@@ -686,7 +686,7 @@ func stemmaGoroutineEnd(gp *g) {
 		return
 	}
 	stemmaUnpatch(gp, t)
-	gp.stemmaTrace = 0
+	gp.stemma.trace = 0
 	stemmaTraces.lock.lock()
 	t.G = 0
 	t.Next = stemmaTraces.free
@@ -709,7 +709,7 @@ func stemmaRetrieveParked(now int64) {
 		if s != _Gwaiting && s != _Grunnable || !stemmaHold(gp, s) {
 			continue
 		}
-		if gp.stemmaTrace == uintptr(unsafe.Pointer(t)) {
+		if gp.stemma.trace == uintptr(unsafe.Pointer(t)) {
 			stemmaComplete(gp, t)
 		}
 		casfrom_Gscanstatus(gp, s|_Gscan, s)
@@ -747,12 +747,13 @@ func stemmaEveryGuard(gp *g, preempt bool) bool {
 	gp.stackguard0 = gp.stack.lo + stackGuard
 	wanted := gp.preempt || gp.preemptStop || gp.preemptShrink
 	if gp.sched.sp-frame <= gp.stackguard0 {
-		// It needs a larger stack, too. If nobody has asked for preemption the check is made again, and then fails for
-		// that alone: newstack takes the guard for a request, and would preempt the goroutine whenever it is scheduled.
+		// It needs a larger stack as well. If nobody has asked for preemption the check is made again, and then fails
+		// for that alone: newstack takes the guard for a request, and would preempt the goroutine whenever it is
+		// scheduled.
 		return preempt && !wanted
 	}
 	if th := stemmaThreadOf(getg().m); th != nil && canPreemptM(getg().m) && stemmaSmp.active.Load() != 0 {
-		// A signal handler of this thread uses its buffer, too.
+		// A signal handler of this thread uses its buffer as well.
 		if th.state.CompareAndSwap(stemmaTicketFree, stemmaTicketTaken) {
 			stemmaTrace(gp, th, stemmaGuardOf(gp), 1)
 			stemmaSmp.Count(layout.StatSamples, 1)

@@ -20,7 +20,7 @@ TEXT runtime·stemmaTrampoline(SB), NOSPLIT|NOFRAME, $0-0
 	POPQ	R12
 	get_tls(R13)
 	MOVQ	g(R13), R12
-	MOVQ	g_stemmaTrace(R12), R13
+	MOVQ	(g_stemma+stemmaG_trace)(R12), R13
 	MOVQ	const_stemmaTraceN(R13), DX
 	TESTQ	DX, DX
 	JZ	slow
@@ -237,7 +237,7 @@ slow:
 TEXT runtime·stemmaTrampolineSlow(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
 	get_tls(R13)
 	MOVQ	g(R13), R12
-	MOVQ	g_stemmaTrace(R12), R13
+	MOVQ	(g_stemma+stemmaG_trace)(R12), R13
 	MOVQ	AX, (const_stemmaTraceSave+0)(R13)
 	MOVQ	BX, (const_stemmaTraceSave+8)(R13)
 	MOVQ	CX, (const_stemmaTraceSave+16)(R13)
@@ -293,7 +293,7 @@ erased:
 	get_tls(R15)
 	MOVQ	R12, g(R15)
 	MOVQ	R12, R14
-	MOVQ	g_stemmaTrace(R12), R13
+	MOVQ	(g_stemma+stemmaG_trace)(R12), R13
 	MOVQ	const_stemmaTraceSP(R13), SP
 	MOVQ	const_stemmaTraceBP(R13), BP
 	MOVQ	(const_stemmaTraceSave+0)(R13), AX

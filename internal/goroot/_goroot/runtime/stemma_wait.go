@@ -12,7 +12,7 @@ import (
 	"unsafe"
 )
 
-// stemmaWaitOn tells whether waits are counted. It is set before there is a P and does not change.
+// stemmaWaitOn reports whether waits are counted. It is set before there is a P and does not change.
 var stemmaWaitOn bool
 
 // What a goroutine does, in g.stemmaDoes.
@@ -84,9 +84,9 @@ func stemmaStatus(gp *g, from, to uint32) {
 				stemmaCheckLife(gp)
 			})
 		}
-		gp.stemmaClock = stemmaClockOf{}
+		gp.stemma.clock = stemmaClockOf{}
 	case _Gdeadextra: // a thread of C leaves Go: what it does elsewhere is nobody's wait
-		gp.stemmaClock = stemmaClockOf{}
+		gp.stemma.clock = stemmaClockOf{}
 	}
 }
 
@@ -120,7 +120,7 @@ func stemmaEnterSyscall(gp *g) {
 //go:nowritebarrierrec
 func stemmaStop(gp *g, does uint8, why waitReason) {
 	stemmaTurn(gp, does)
-	gp.stemmaClock.why = why
+	gp.stemma.clock.why = why
 }
 
 // stemmaTurn notes that from here on gp does something else.
@@ -128,11 +128,11 @@ func stemmaStop(gp *g, does uint8, why waitReason) {
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaTurn(gp *g, does uint8) {
-	c, now := &gp.stemmaClock, nanotime()
+	c, now := &gp.stemma.clock, nanotime()
 	passed := now - c.since
 	switch c.does {
 	case stemmaDead:
-		gp.stemmaBorn = now
+		gp.stemma.born = now
 	case stemmaRuns:
 		c.ran += passed
 	case stemmaWaits, stemmaSyscall:
@@ -153,19 +153,19 @@ func stemmaRunAgain(gp *g) {
 // stemmaCountWait counts what is on the clock of gp, which stands still: in the context that it stopped in. It
 // runs on the system stack, where nothing preempts it between a load and a store of a counter.
 func stemmaCountWait(gp *g) {
-	c := &gp.stemmaClock
+	c := &gp.stemma.clock
 	pp := getg().m.p.ptr()
-	if c.waited|c.ready == 0 || pp == nil || pp.stemmaShard == 0 {
+	if c.waited|c.ready == 0 || pp == nil || pp.stemma.shard == 0 {
 		return
 	}
-	cell := gp.stemmaCtx
+	cell := gp.stemma.Ctx
 	if cell == stemmaRootCell(layout.RootGo) {
 		c.tell() // the runtime's own: they wait all the time; and the first one, until it begins the program
 		return
 	}
-	if cell == gp.stemmaStart && cell != stemmaRootCell(layout.RootMain) {
-		// It has not called anything. Its creator's waits are counted below that cell, too, for other reasons.
-		stemmaWaitedIn(cell, stemmaWhyStart, false, uint64(c.waited+c.ready), pp.stemmaShard)
+	if cell == gp.stemma.Start && cell != stemmaRootCell(layout.RootMain) {
+		// It has not called anything. Its creator's waits are also counted below that cell, for other reasons.
+		stemmaWaitedIn(cell, stemmaWhyStart, false, uint64(c.waited+c.ready), pp.stemma.shard)
 		c.tell()
 		return
 	}
@@ -174,10 +174,10 @@ func stemmaCountWait(gp *g) {
 		cell = stemmaInterruptedCell(gp, cell)
 	}
 	if c.waited != 0 {
-		stemmaWaitedIn(cell, c.why, own, uint64(c.waited), pp.stemmaShard)
+		stemmaWaitedIn(cell, c.why, own, uint64(c.waited), pp.stemma.shard)
 	}
 	if c.ready != 0 {
-		stemmaWaitedIn(cell, stemmaWhyReady, own, uint64(c.ready), pp.stemmaShard)
+		stemmaWaitedIn(cell, stemmaWhyReady, own, uint64(c.ready), pp.stemma.shard)
 	}
 	c.tell()
 }
@@ -188,8 +188,8 @@ func (c *stemmaClockOf) tell() {
 	c.waited, c.ready = 0, 0
 }
 
-// stemmaLeavesCell tells whether who waits for a reason has left the cell of the call that waits: all that the
-// program asks for. The collector may stop a goroutine in other functions of the runtime, too.
+// stemmaLeavesCell reports whether who waits for a reason has left the cell of the call that waits: all that the
+// program asks for. The collector may stop a goroutine in other functions of the runtime as well.
 func stemmaLeavesCell(why waitReason) bool {
 	switch why {
 	case waitReasonChanReceive, waitReasonChanSend, waitReasonSelect, waitReasonSleep, waitReasonIOWait,
@@ -224,8 +224,8 @@ func stemmaCountAmount(node uint32, amount uint64, shard uintptr) {
 }
 
 // stemmaReleased is called when the running goroutine has released a semaphore for which waiter waits, before that is
-// made ready: of a lock, the waiter's time counts in the context that held it, too. It runs with a P, and may grow the
-// stack.
+// made ready: of a lock, the waiter's time counts in the context that held it as well. It runs with a P, and may grow
+// the stack.
 func stemmaReleased(waiter *g) {
 	if !stemmaWaitOn {
 		return
@@ -236,19 +236,19 @@ func stemmaReleased(waiter *g) {
 	default:
 		return
 	}
-	clock := &waiter.stemmaClock
+	clock := &waiter.stemma.clock
 	ns := nanotime() - clock.since
 	if clock.does != stemmaWaits || ns < 0 {
 		return // it is about to wait
 	}
-	cell := getg().stemmaCtx
+	cell := getg().stemma.Ctx
 	systemstack(func() {
 		pp := getg().m.p.ptr()
-		if pp == nil || pp.stemmaShard == 0 {
+		if pp == nil || pp.stemma.shard == 0 {
 			return
 		}
 		node := stemmaAsideNode(uint32(cell), layout.RecHeld, layout.HeldID(uint64(why)), stemmaWhyName(why))
-		stemmaCountAmount(node, uint64(ns), pp.stemmaShard)
+		stemmaCountAmount(node, uint64(ns), pp.stemma.shard)
 	})
 }
 
@@ -256,14 +256,14 @@ func stemmaReleased(waiter *g) {
 // statement that it began with. It runs on the system stack. Goroutines of the runtime's own are not counted, and those
 // of C neither, which end without a P.
 func stemmaCountRun(gp *g) {
-	c := &gp.stemmaClock
+	c := &gp.stemma.clock
 	pp := getg().m.p.ptr()
-	if pp == nil || pp.stemmaShard == 0 || gp.stemmaStart == stemmaRootCell(layout.RootGo) ||
-		gp.stemmaStart == stemmaRootCell(layout.RootCgo) {
+	if pp == nil || pp.stemma.shard == 0 || gp.stemma.Start == stemmaRootCell(layout.RootGo) ||
+		gp.stemma.Start == stemmaRootCell(layout.RootCgo) {
 		return
 	}
-	node := stemmaAsideNode(uint32(gp.stemmaStart), layout.RecRun, layout.RunID, "goroutine")
-	counters := (*[layout.AmountCounters]uint64)(unsafe.Pointer(layout.Base + uintptr(node) + pp.stemmaShard))
+	node := stemmaAsideNode(uint32(gp.stemma.Start), layout.RecRun, layout.RunID, "goroutine")
+	counters := (*[layout.AmountCounters]uint64)(unsafe.Pointer(layout.Base + uintptr(node) + pp.stemma.shard))
 	if !c.known {
 		counters[0]++
 	}
@@ -282,12 +282,12 @@ var stemmaLives struct {
 // stemmaCheckLife compares the life of gp, whose clock stands still, and whose time has been counted. Who was not
 // counted, for want of a P or as one of the runtime's own, is left out. It runs on the system stack.
 func stemmaCheckLife(gp *g) {
-	c := &gp.stemmaClock
+	c := &gp.stemma.clock
 	if stemmaLives.check == "" || !c.known {
 		return
 	}
 	stemmaLives.ended.Add(1)
-	life := c.since - gp.stemmaBorn
+	life := c.since - gp.stemma.born
 	if off := life - c.told; off > life/1000 || off < -life/1000 {
 		stemmaLives.differ.Add(1)
 		print("stemma: goroutine ", gp.goid, " lived ", life, " ns, and ", c.told, " ns were counted\n")
@@ -401,7 +401,7 @@ func stemmaWaitEnd() {
 			continue
 		}
 		if gp.m == nil || s == _Gsyscall || s == _Grunning {
-			stemmaTurn(gp, gp.stemmaClock.does)
+			stemmaTurn(gp, gp.stemma.clock.does)
 			stemmaCountWait(gp)
 			stemmaCountRun(gp)
 			stemmaCheckLife(gp)

@@ -47,7 +47,7 @@ func stemmaWarm() {
 		c.Publish()
 		stemmaStamp = c.Stamp()
 		stemma.encode.epoch++
-		getg().stemmaEpoch = stemma.encode.epoch
+		getg().stemma.Epoch = stemma.encode.epoch
 	}
 	c.Stats().EncodeTime += uint64(nanotime() - began)
 }

@@ -75,7 +75,7 @@ func TestRecording(t *testing.T) {
 }
 
 // TestNowhere takes from programs the directory that they should record in: they record in
-// one of the user's own, and say so; then that one, in several ways: they say that nothing
+// one of the user's own, and report it; then that one, in several ways: they say that nothing
 // is recorded, hand out no ID that nobody could decode, and run on.
 func TestNowhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
@@ -137,6 +137,30 @@ func TestNowhere(t *testing.T) {
 			}
 			oneLine(t, stderr.String(), "nothing is recorded: ", "ulimit -f")
 		})
+	}
+}
+
+// TestFirstShard lets files grow as far as the tree needs at the start, but the counters of the first P, which are as
+// long as the tree, no further: nothing is recorded, that is said in one line, and the program runs to its end.
+func TestFirstShard(t *testing.T) {
+	exe := e2e.Build(t, "recording", "-engine=cct")
+	for _, blocks := range []int{40, 64, 100} { // of 512 bytes
+		out := t.TempDir()
+		cmd := exec.Command("/bin/sh", "-c", fmt.Sprintf("ulimit -f %d; exec %s", blocks, exe))
+		cmd.Env = append(os.Environ(), "STEMMA_OUT="+out)
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		stdout, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("ulimit -f %d: %v\n%s%s", blocks, err, stdout, stderr.String())
+		}
+		if said(t, string(stdout), "dir") != "" || !strings.Contains(said(t, string(stdout), "problem"), "ulimit -f") {
+			t.Errorf("ulimit -f %d: the program printed\n%s", blocks, stdout)
+		}
+		oneLine(t, stderr.String(), "nothing is recorded: "+out, "ulimit -f")
+		if left, err := os.ReadDir(out); err != nil || len(left) > 0 {
+			t.Errorf("ulimit -f %d: %v is left, %v", blocks, left, err)
+		}
 	}
 }
 
@@ -214,7 +238,7 @@ func TestBadSettings(t *testing.T) {
 }
 
 // TestExchanged starts programs while the directory of the user's own takes turns with a link to another one that is
-// the user's, too. No record goes there, by whatever instruction the exchange is met.
+// the user's as well. No record goes there, by whatever instruction the exchange is met.
 func TestExchanged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o666); err != nil {

@@ -1,15 +1,49 @@
 // Program middleware chains handlers as net/http, and as routers in the styles of chi and of
 // gorilla/mux do: each middleware is reached through http.HandlerFunc.ServeHTTP. It also has
-// recursion through that adapter.
+// recursion through that adapter. Where it gets context IDs it prints one at the end of each chain, with what
+// runtime.Callers says there. DEPTH is how deep the recursion is.
 package main
 
 //stemma:default
 //stemma:full -recursion=full
 //stemma:noinline -inlined=off
 
-import "net/http"
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	_ "unsafe"
+)
+
+// api is what an instrumented runtime provides if it has context IDs.
+//
+//go:linkname api runtime.stemmaAPI2
+var api *struct{ here func() (hi, lo, run uint64) }
+
+// said prints a context of its caller, and the stack as function|line|inlined.
+//
+//go:noinline
+func said(hi, lo, run uint64) {
+	pcs := make([]uintptr, 1<<17)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	var b strings.Builder
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		fmt.Fprintf(&b, "%s|%d|%v;", f.Function, f.Line, f.Func == nil)
+	}
+	fmt.Printf("%x %x %x %s\n", hi, lo, run, b.String())
+}
+
+var depth = 1000
 
 func main() {
+	if n, err := strconv.Atoi(os.Getenv("DEPTH")); err == nil {
+		depth = n
+	}
 	plain()
 	likeChi()
 	likeGorilla()
@@ -23,7 +57,12 @@ func main() {
 func leaf() {}
 
 //go:noinline
-func handler(http.ResponseWriter, *http.Request) { leaf() }
+func handler(http.ResponseWriter, *http.Request) {
+	leaf()
+	if api != nil {
+		said(api.here())
+	}
+}
 
 //go:noinline
 func logger(next http.Handler) http.Handler {
@@ -167,6 +206,8 @@ func countdown(w http.ResponseWriter, r *http.Request) {
 	leaf()
 	if left--; left > 0 {
 		again.ServeHTTP(w, r)
+	} else if api != nil {
+		said(api.here())
 	}
 }
 
@@ -178,7 +219,7 @@ func countdown(w http.ResponseWriter, r *http.Request) {
 //want:context@!full [main];main.main;main.deep;net/http.HandlerFunc.ServeHTTP;main.countdown;net/http.HandlerFunc.ServeHTTP;main.countdown 999
 //go:noinline
 func deep() {
-	left, again = 1000, http.HandlerFunc(countdown)
+	left, again = depth, http.HandlerFunc(countdown)
 	again.ServeHTTP(nil, nil)
 }
 
@@ -194,6 +235,8 @@ func pong(w http.ResponseWriter, r *http.Request) {
 	leaf()
 	if left--; left > 0 {
 		andBack.ServeHTTP(w, r)
+	} else if api != nil {
+		said(api.here())
 	}
 }
 
@@ -205,7 +248,7 @@ func pong(w http.ResponseWriter, r *http.Request) {
 //want:context@!full [main];main.main;main.mutual;net/http.HandlerFunc.ServeHTTP;main.ping;net/http.HandlerFunc.ServeHTTP;main.pong;net/http.HandlerFunc.ServeHTTP;main.ping 499
 //go:noinline
 func mutual() {
-	left, there, andBack = 1000, http.HandlerFunc(pong), http.HandlerFunc(ping)
+	left, there, andBack = depth, http.HandlerFunc(pong), http.HandlerFunc(ping)
 	andBack.ServeHTTP(nil, nil)
 }
 
@@ -240,7 +283,12 @@ func adaptersOnly() {
 }
 
 //go:noinline
-func number(int) { leaf() }
+func number(int) {
+	leaf()
+	if api != nil {
+		said(api.here())
+	}
+}
 
 // A function that captures what it calls.
 //
@@ -261,4 +309,9 @@ func through(f func(int)) func(int) { return func(n int) { f(n) } }
 func double(n int, f func(int)) { f(n + n) }
 
 //go:noinline
-func triple(int) { leaf() }
+func triple(int) {
+	leaf()
+	if api != nil {
+		said(api.here())
+	}
+}

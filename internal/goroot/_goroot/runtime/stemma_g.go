@@ -1,0 +1,38 @@
+// What stemma keeps in g, m and p: each has one field more, the last one, which is called stemma.
+
+package runtime
+
+import (
+	"internal/runtime/stemma/layout"
+	"unsafe"
+)
+
+// stemmaG is the part of a g.
+type stemmaG struct {
+	layout.G // the hidden arguments of every call
+
+	trace       uintptr // the state of incremental tracing, outside the heap
+	ask         uint8   // the goroutine was asked for a sample
+	seed, cheap uint64  // its series of random numbers
+	born        int64   // what it does, and since when
+	clock       stemmaClockOf
+}
+
+// stemmaM is the part of an m.
+type stemmaM struct {
+	thread uintptr // the thread's entry among those that are sampled
+	inside bool    // the state of the single-step harness
+	wired  uintptr // the segment base that counts
+	own    uintptr // and that of C
+}
+
+// stemmaP is the part of a p.
+type stemmaP struct {
+	shard  uintptr // the address of this P's counters, less layout.Base
+	events uintptr // its log of events
+	timer  stemmaTimerWait
+}
+
+// The compiler addresses the words of g by constants. This overflows, and does not compile, unless they are where those
+// say.
+const _ = -(unsafe.Offsetof(g{}.stemma) ^ layout.GWords)
