@@ -38,8 +38,8 @@ func Recording() (dir string, err error) {
 // ErrInuseNotRecorded is returned in a program whose reachable objects are not counted.
 var ErrInuseNotRecorded = errors.New("stemma: the program is not built with -metrics=calls,alloc,inuse")
 
-// CountInuse counts the objects that are reachable now, by the context that allocated each. The numbers, inuse_space and
-// inuse_objects, replace those in the record. The end of the program counts them in any case.
+// CountInuse counts the objects that are reachable now, by the context that allocated each. The numbers, inuse_space
+// and inuse_objects, replace those in the record. The end of the program counts them in any case.
 //
 // CountInuse runs a collection, and then stops the world for as long as it takes to look at all objects.
 func CountInuse() error {

@@ -23,8 +23,8 @@ type Metric struct {
 	Weighted bool
 }
 
-// The metrics that there are. What Go's own profiles have has the names that it has there: alloc_space and its like those
-// of the heap profile, contentions and delay those of the mutex profile.
+// The metrics that there are. What Go's own profiles have is called as it is there: alloc_space and its like as in the
+// heap profile, contentions and delay as in the mutex profile.
 var (
 	Calls        = Metric{Name: "calls", Unit: "count", About: "the calls", PerCounter: true}
 	AllocSpace   = Metric{Name: "alloc_space", Unit: "bytes", About: "the bytes allocated"}
@@ -66,7 +66,7 @@ type Column struct {
 	Values []uint64 // by node; if PerCounter, by counter, see Node.First; nil if Weighted
 }
 
-// Column returns the column of a metric, nil if the profile does not have it. It takes former names, too, see
+// Column returns the column of a metric, nil if the profile does not have it. It also takes former names, see
 // [CurrentName].
 func (p *Profile) Column(name string) *Column {
 	for _, name := range []string{name, CurrentName(name)} {

@@ -2,8 +2,8 @@ package profile
 
 import "strings"
 
-// formerNames are the names of metrics before they were those of Go's own profiles. Records, baselines and command lines
-// of before have them; nothing writes them.
+// formerNames are the names of metrics before they were those of Go's own profiles. Older records, baselines and
+// command lines have them. Nothing writes them.
 var formerNames = map[string]string{
 	"alloc":   AllocSpace.Name,
 	"allocs":  AllocObjects.Name,

@@ -13,8 +13,8 @@ func Former(stderr io.Writer, typed, now string) {
 	fmt.Fprintf(stderr, "stemma: %s is called %s now; the next release does not take the former name\n", typed, now)
 }
 
-// CurrentMetrics replaces former names in a list of metrics with commas between them, the value of -metric, and says
-// so.
+// CurrentMetrics replaces former names in a list of metrics with commas between them, the value of -metric, and
+// reports each.
 func CurrentMetrics(stderr io.Writer, list *string) {
 	names := strings.Split(*list, ",")
 	for i, name := range names {

@@ -27,20 +27,21 @@ type Variable struct {
 
 // Variables has all of them, by reader. A test of the module holds it against the code.
 var Variables = []Variable{
-	{"STEMMA_CACHE", ByTool, "DIRECTORY", "where compilers are kept, instead of stemma in the user's cache directory", true},
-	{"STEMMA_OUT", ByTool, "DIRECTORY",
-		"where records are looked for, instead of stemma.out in the working directory; programs record there, too", true},
-	{"STEMMA_PAGER", ByTool, "COMMAND", "the pager for reports on a terminal, instead of $PAGER or less; empty for none",
+	{"STEMMA_CACHE", ByTool, "DIRECTORY", "where compilers are kept, instead of stemma in the user's cache directory",
 		true},
+	{"STEMMA_OUT", ByTool, "DIRECTORY",
+		"where programs record, and stemma looks for records, instead of stemma.out in the working directory", true},
+	{"STEMMA_PAGER", ByTool, "COMMAND",
+		"the pager for reports on a terminal, instead of $PAGER or less; empty for none", true},
 	{"NO_COLOR", ByTool, "anything", "if it is not empty, reports on a terminal have no colours", true},
 	{"STEMMA_UNTESTED_GO", ByTool, "1", "try a later minor release of Go", true},
 
 	{"STEMMA_QUIET", ByProgram, "1", "programs do not say where they record if that is not where they should", true},
-	{"STEMMA_DETERMINISTIC", ByProgram, "1, clock", "make runs repeat; clock also gives the program a clock of its own",
-		true},
+	{"STEMMA_DETERMINISTIC", ByProgram, "1, clock",
+		"make runs repeat; clock also gives the program a clock of its own", true},
 	{"STEMMA_SAMPLING", ByProgram, "NAME=VALUE,...",
-		"settings of a program that samples, in front of those that it was built with: sampler, walk, every, waiting, " +
-			"ask, start, nodes", true},
+		"settings of a program that samples, in front of those that it was built with: sampler, walk, every, " +
+			"waiting, ask, start, nodes", true},
 	{"STEMMA_TREE_SIZE", ByProgram, "BYTES",
 		"bytes of address space for the tree of a program, and for the counters of each P", true},
 	{"STEMMA_EVENTS_SIZE", ByProgram, "BYTES", "bytes for the events of each P; 64 MiB if it is not set", true},
@@ -50,8 +51,9 @@ var Variables = []Variable{
 
 	{"STEMMA_CHECK_EVERY", ForDebug, "N",
 		"in a build for verify, compare the context of each Nth function entry; 1 is all", false},
-	{"STEMMA_REENCODE_US", ForDebug, "MICROSECONDS", "with -engine=dacce, re-encode that often, needed or not", false},
-	{"STEMMA_CCSTACK_SIZE", ForDebug, "BYTES", "limit of a ccStack with -engine=dacce", false},
+	{"STEMMA_REENCODE_US", ForDebug, "MICROSECONDS",
+		"with context IDs from a dictionary, re-encode that often, needed or not", false},
+	{"STEMMA_CCSTACK_SIZE", ForDebug, "BYTES", "how large a ccStack may become", false},
 	{"STEMMA_TRACE_CHECK", ForDebug, "count, print, throw",
 		"compare each sampled stack with a walk of Go's unwinder, and count, print or end with differences", false},
 	{"STEMMA_TRACE_EVERY", ForDebug, "fast, slow, waiting",
@@ -63,8 +65,9 @@ var Variables = []Variable{
 		"with -metrics=calls,wait, compare the life of each goroutine with the times that were counted", false},
 
 	{"STEMMA_COMPILE", Within, "", "what the compiler is told; stemma sets it for go build", false},
-	{"STEMMA_COMPILED", Within, "", "the file in which compiled packages are counted; stemma sets it for go build", false},
-	{"STEMMA_STARTED_IN", Within, "", "where the first program of a tree of processes was started; that program sets it", false},
+	{"STEMMA_COMPILED", Within, "", "the file in which compiled packages are counted; stemma sets it for go build",
+		false},
+	{"STEMMA_STARTED_IN", Within, "", "where the first program of a tree of processes was started; it sets it", false},
 	{"STEMMA_BIN", Within, "", "where scripts of tests find stemma", false},
 	{"STEMMA_ROOT", Within, "", "where scripts of tests find the module", false},
 	{"STEMMA_TEST_COMPILE", Within, "", "makes a test binary stand for a compiler", false},
@@ -77,18 +80,18 @@ var Variables = []Variable{
 // VariablesPage returns docs/reference/variables.md.
 func VariablesPage() string {
 	var b strings.Builder
-	b.WriteString("# Environment variables\n\n<!-- Written by go test ./internal/base -run Variables -update, from the " +
-		"table in variables.go there. -->\n")
+	b.WriteString("# Environment variables\n\n<!-- Written by go test ./internal/base -run Variables -update, from " +
+		"the table in variables.go there. -->\n")
 	for _, part := range []struct {
 		of         Reader
 		head, text string
 	}{
 		{ByTool, "Of stemma", "`stemma` reads these."},
-		{ByProgram, "Of a program that stemma built", "The program reads these when it starts. `stemma run` and `stemma " +
-			"test` pass them on. A value that means nothing is ignored, and one line on standard error reports it. A " +
-			"program in secure mode (setuid, capabilities) reads none."},
-		{ForDebug, "To look for a fault in stemma", "These are **debug** variables. They make programs slow, or end them. " +
-			"[How it is verified](verification.md) uses some."},
+		{ByProgram, "Of a program that stemma built", "The program reads these when it starts. `stemma run` and " +
+			"`stemma test` pass them on. A value that means nothing is ignored, and one line on standard error " +
+			"reports it. A program in secure mode (setuid, capabilities) reads none."},
+		{ForDebug, "To look for a fault in stemma", "These are **debug** variables. They make programs slow, or end " +
+			"them. [How it is verified](verification.md) uses some."},
 		{Within, "Set by stemma and its tests", "Do not set these."},
 	} {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", part.head, part.text)

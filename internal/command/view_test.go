@@ -137,8 +137,8 @@ func TestReportHasFunctionsWithTotalsOnly(t *testing.T) {
 		{"report -metric=cpu -top=0 " + samples, "and 2 more functions, and 1 function that only leads to others; " +
 			"-top=-1 lists all"},
 		{"report -metric=alloc_space -top=0 " + allocs, "248 bytes of alloc_space · 4 contexts · 3 functions\n"},
-		{"report -metric=alloc_space -top=1 " + allocs, "and 2 more functions, and 2 functions that only lead to others; " +
-			"-top=-1 lists all"},
+		{"report -metric=alloc_space -top=1 " + allocs, "and 2 more functions, and 2 functions that only lead " +
+			"to others; -top=-1 lists all"},
 		{"report -metric=calls -by=line " + allocs, "  line of the call\n"},
 		{"report -metric=alloc_space -by=line " + allocs, "  line\n"},
 		{"report -metric=wait -func=main.main " + samples, "main.main  (0.000 ms of its own, 0 contexts)\n" +

@@ -265,7 +265,7 @@ func TestLimits(t *testing.T) {
 		"alloc_space>0.999kB":               "1",
 		"calls>0.009k":                      "1",
 		"alloc_space>1ms":                   `limit "alloc_space>1ms": alloc_space has the unit bytes, and the limit is in nanoseconds`,
-		"cpu>0":                             `limit "cpu>0": base has no cpu, but calls, alloc; new has no cpu, but calls, alloc; record it on both sides, or leave the limit out`,
+		"cpu>0":                             `limit "cpu>0": base has no cpu, but calls, alloc_space; new has no cpu, but calls, alloc_space; record it on both sides, or leave the limit out`,
 		"calls@nothing.*>0":                 `limit "calls@nothing.*>0": no function with calls matches nothing.* in either record; a limit that guards nothing is a mistake`,
 		"calls":                             "no >",
 		"calls<1":                           "no >",

@@ -84,8 +84,9 @@ func TestReachable(t *testing.T) {
 	} {
 		raw.Update(d.Inuse, change)
 		p := read()
-		if p.Has(profile.InuseSpace) || len(p.Processes[0].Notes) != 1 || !strings.Contains(p.Processes[0].Notes[0], what) {
-			t.Errorf("live is there: %v, notes %q, want one with %q", p.Has(profile.InuseSpace), p.Processes[0].Notes, what)
+		notes := p.Processes[0].Notes
+		if p.Has(profile.InuseSpace) || len(notes) != 1 || !strings.Contains(notes[0], what) {
+			t.Errorf("inuse_space is there: %v, notes %q, want one with %q", p.Has(profile.InuseSpace), notes, what)
 		}
 		raw.Store(d.Inuse, layout.InuseHeader{Changes: 2, Counted: 1})
 	}

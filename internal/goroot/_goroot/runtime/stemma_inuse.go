@@ -45,7 +45,8 @@ var stemmaOwnersLists struct {
 	left uintptr
 }
 
-// stemmaInuseStart maps the file inuse. It runs when runtime.main begins: then there is a P, and its shard is the first.
+// stemmaInuseStart maps the file inuse. It runs when runtime.main begins: then there is a P, and its shard is the
+// first.
 func stemmaInuseStart() {
 	lockInit(&stemmaOwnersLists.lock, lockRankLeafRank)
 	systemstack(func() {

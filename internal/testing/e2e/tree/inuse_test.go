@@ -8,8 +8,8 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// TestInuse compares what is reachable at the end of a program, or when it asks, with what it keeps in each context, and
-// all of it with what runtime.MemStats and the heap profile say.
+// TestInuse compares what is reachable at the end of a program, or when it asks, with what it keeps in each context,
+// and all of it with what runtime.MemStats and the heap profile say.
 func TestInuse(t *testing.T) {
 	exe := e2e.Build(t, "leak", "-metrics=calls,inuse")
 	for _, env := range [][]string{{"GOGC=100"}, {"GOGC=1", "GOMAXPROCS=4"}, {"GOGC=off", "GOMAXPROCS=1"},
@@ -17,7 +17,7 @@ func TestInuse(t *testing.T) {
 		t.Run(fmt.Sprint(env), func(t *testing.T) {
 			r := e2e.Run(t, exe, env...)
 			r.OK(t)
-			if err := checkLive(t, r, env[0] == "COUNT=1"); err != nil {
+			if err := checkInuse(t, r, env[0] == "COUNT=1"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -27,8 +27,8 @@ func TestInuse(t *testing.T) {
 // nodeBytes is what a node of the program takes.
 const nodeBytes = 48
 
-// checkLive checks one run.
-func checkLive(t *testing.T, r e2e.Result, asked bool) error {
+// checkInuse checks one run.
+func checkInuse(t *testing.T, r e2e.Result, asked bool) error {
 	p := r.Read(t)
 	e2e.NoLoss(t, p)
 	var few, some, many, large, heapObjects, heapBytes, profObjects, profBytes uint64
@@ -50,7 +50,8 @@ func checkLive(t *testing.T, r e2e.Result, asked bool) error {
 			return fmt.Errorf("%s: %d objects of %d bytes are reachable, want %d", f, have, bytes, want)
 		}
 	}
-	if _, have := below(t, p, profile.InuseSpace, "main.work", "uint8"); have > large*106496+1<<20 || have < large*106496 {
+	_, have := below(t, p, profile.InuseSpace, "main.work", "uint8")
+	if have > large*106496+1<<20 || have < large*106496 {
 		return fmt.Errorf("%d bytes of large objects, want %d", have, large*106496)
 	}
 	if _, have := below(t, p, profile.InuseObjects, "main.work", "main.tiny"); have < 1000 || have > 1020 {

@@ -16,14 +16,14 @@ import (
 	"github.com/stemma-go/stemma/internal/base"
 )
 
-// variable is the name of an environment variable of stemma's, at the beginning of a string, as it is looked up or
+// settings matches the name of an environment variable of stemma's, at the beginning of a string, as it is looked up or
 // set, or within one that a shell gets.
-var variable = regexp.MustCompile(`\bSTEMMA_[A-Z_]*[A-Z]\b`)
+var settings = regexp.MustCompile(`\bSTEMMA_[A-Z_]*[A-Z]\b`)
 
-// TestVariables looks for the environment variables that the code names, in strings of the tool, the half in the
+// TestEnvironment looks for the environment variables that the code names, in strings of the tool, the half in the
 // runtime, the tests and the benchmarks: the table of package base, from which the page is written, has all of them,
 // and none that nothing looks up.
-func TestVariables(t *testing.T) {
+func TestEnvironment(t *testing.T) {
 	named, looked := make(map[string]string), make(map[string]bool)
 	err := filepath.WalkDir("..", func(file string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") ||
@@ -31,7 +31,7 @@ func TestVariables(t *testing.T) {
 			return err
 		}
 		return stringsOf(file, func(text string) {
-			for _, name := range variable.FindAllString(text, -1) {
+			for _, name := range settings.FindAllString(text, -1) {
 				named[name] = file
 			}
 			looked[strings.TrimSuffix(text, "=")] = true
