@@ -46,7 +46,7 @@ func Repeats(runs iter.Seq2[*Profile, error]) (*Profile, error) {
 	if r.n < 2 {
 		return nil, fmt.Errorf("have %d run, want at least 2 of the same work; name more records", r.n)
 	}
-	r.fold()
+	r.reduce()
 	r.m.p.sortProcesses()
 	r.m.sortFuncs()
 	r.m.p.sortNodes()
@@ -168,8 +168,8 @@ func (p *Profile) asRun() *Profile {
 	return &q
 }
 
-// fold leaves by how much values vary, and nothing else beside those of the first run.
-func (r *repeats) fold() {
+// reduce leaves by how much values vary, and nothing else beside those of the first run.
+func (r *repeats) reduce() {
 	p := r.m.p
 	for _, t := range r.types {
 		varying := r.values(t.Varying())

@@ -20,6 +20,9 @@ var formerNote = regexp.MustCompile(
 // formerWord matches former names in the text form.
 var formerWord = regexp.MustCompile(`name "(alloc|allocs|live|objects|held|holds)"|kind held`)
 
+// formerReport matches former names where reports have metrics.
+var formerReport = regexp.MustCompile(`(of |"metric": "|[0-9] )(alloc|allocs|live|objects|held|holds)( · |",)`)
+
 // notes returns which names standard error says are former ones, each with the present one.
 func notes(stderr string) string {
 	var list []string
@@ -140,7 +143,7 @@ func TestFormerNames(t *testing.T) {
 		if have := notes(stderr); have != want {
 			t.Errorf("%s: notes %q, want %q\n%s", args, have, want, stderr)
 		}
-		if m := regexp.MustCompile(`\b(alloc|allocs|objects|held|holds) `).FindString(stdout); m != "" {
+		if m := formerReport.FindString(stdout); m != "" {
 			t.Errorf("%s: the report has the former name %s\n%s", args, m, stdout)
 		}
 	}

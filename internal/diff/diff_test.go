@@ -571,7 +571,7 @@ func TestIncomplete(t *testing.T) {
 			for _, l := range limits {
 				for _, soft := range []bool{false, true} {
 					results, err := d.Check([]Limit{l}, soft)
-					if slices.Contains(harmless, kind) || kind == profile.LossFaults && l.Value == "alloc" {
+					if slices.Contains(harmless, kind) || kind == profile.LossFaults && l.Metric == profile.AllocSpace.Name {
 						if err != nil || Exceeded(results) {
 							t.Errorf("%s, limit %s: %v", kind, l.Text, err)
 						}

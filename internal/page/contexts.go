@@ -127,7 +127,7 @@ func (m *model) epochs() *epochsAnswer {
 }
 
 // encoderStats are what the encoder says about itself.
-func encoderStats(c *ids.Record) (list []statInfo) {
+func encoderStats(c *ids.Encoding) (list []statInfo) {
 	s := c.Stats
 	for _, n := range []struct {
 		name  string

@@ -316,7 +316,7 @@ func TestSourceOfPage(t *testing.T) {
 // A million epochs are some hundred points that stand for all of them.
 func TestTimelineAddsUp(t *testing.T) {
 	for _, n := range []int{0, 1, 599, 601, 100_000} {
-		c := &ids.Record{Dict: ids.Dictionary{Epochs: []ids.EpochInfo{{Known: true}}}}
+		c := &ids.Encoding{Dict: ids.Dictionary{Epochs: []ids.EpochInfo{{Known: true}}}}
 		for i := range n {
 			c.Dict.Epochs = append(c.Dict.Epochs,
 				ids.EpochInfo{Time: time.Unix(int64(i), 0), MaxID: uint32(i), Known: true})

@@ -19,7 +19,7 @@ import (
 // nodes but the root, and its functions are those that contexts consist of.
 type Record struct {
 	*profile.Profile
-	IDs *ids.Record // nil of a record without context IDs
+	IDs *ids.Encoding // nil of a record without context IDs
 
 	dir    *livedir.Dir // nil of a sealed file
 	reader *ids.Reader  // of a live directory with context IDs
@@ -33,7 +33,7 @@ func Open(fsys fs.FS) (*Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Record{Profile: r.Profile, IDs: r.Record, dir: r.Dir, reader: r}, nil
+		return &Record{Profile: r.Profile, IDs: r.Encoding, dir: r.Dir, reader: r}, nil
 	}
 	dir, err := livedir.Open(fsys)
 	if err != nil {

@@ -75,7 +75,7 @@ func encoderNote(events *cct.Values) string {
 }
 
 // encoderTree returns what the encoder has counted as a tree, with a node for each.
-func encoderTree(c *ids.Record) *cct.Tree {
+func encoderTree(c *ids.Encoding) *cct.Tree {
 	t := &cct.Tree{Nodes: make([]cct.Node, 1), Sites: make([]cct.Site, 1), Type: encoding,
 		Funcs: []cct.Func{{Name: "[root]", Pseudo: true}}}
 	s, interned := c.Stats, "ccStack entries interned"
