@@ -83,8 +83,6 @@ const rule = `
 	internal/command/view: internal/command/decode, internal/command/diff, internal/page;
 	internal/command: internal/command/affected, internal/command/doctor, internal/command/events, internal/command/export, internal/command/replay, internal/command/similarity, internal/command/top, internal/command/verify, internal/command/view;
 	cmd/stemma: internal/command;
-	examples/wordcount: ;
-	examples/orders: .;
 	examples/index: ;
 `
 

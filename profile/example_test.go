@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"strings"
 
 	"github.com/stemma-go/stemma/profile"
 )
@@ -60,7 +61,8 @@ func ExampleRead() {
 
 // Profiles of several runs add up: a context that both have is one node.
 func ExampleMerge() {
-	p, err := profile.Merge(parsed(calls), parsed(calls))
+	other := strings.ReplaceAll(calls, "run 00000000000000a1", "run 00000000000000a2") // records of one run count once
+	p, err := profile.Merge(parsed(calls), parsed(other))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/stemma-go/stemma/stemmahttp"
 )
 
-// The samples are served beside the pages of the program. In a program that stemma has not built the handler says so.
+// The samples are served beside the pages of the program. A program that stemma has not built answers with an error.
 func ExampleSamples() {
 	mux := http.NewServeMux()
 	mux.Handle("/debug/stemma/samples", stemmahttp.Samples())

@@ -182,7 +182,7 @@ func TestWithoutRenames(t *testing.T) {
 
 // A value that only some functions have is found like calls, and on its own.
 func TestOtherValues(t *testing.T) {
-	d := compare(t, side(t, "base"), side(t, "new", "alloc 64", "alloc 80"), Options{})
+	d := compare(t, side(t, "base"), side(t, "new", "alloc_space 64", "alloc_space 80"), Options{})
 	if have, want := changes(d, "alloc_space", Line), "[main] → main.main changed 64→80 :0"; have != want {
 		t.Errorf("have %q, want %q", have, want)
 	}
@@ -243,7 +243,7 @@ func TestPlanted(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	d := compare(t, side(t, "base"),
-		side(t, "new", "calls 1000", "calls 1010", "alloc 64", "alloc 1064", "main.deep", "main.deeper"), Options{})
+		side(t, "new", "calls 1000", "calls 1010", "alloc_space 64", "alloc_space 1064", "main.deep", "main.deeper"), Options{})
 	for limits, want := range map[string]string{ // how many rows exceed it, or the error
 		"calls>0":                           "1",
 		"calls>0.65%":                       "0", // 10 of 1,558
@@ -571,7 +571,8 @@ func TestIncomplete(t *testing.T) {
 			for _, l := range limits {
 				for _, soft := range []bool{false, true} {
 					results, err := d.Check([]Limit{l}, soft)
-					if slices.Contains(harmless, kind) || kind == profile.LossFaults && l.Metric == profile.AllocSpace.Name {
+					alloc := l.Metric == profile.AllocSpace.Name
+					if slices.Contains(harmless, kind) || kind == profile.LossFaults && alloc {
 						if err != nil || Exceeded(results) {
 							t.Errorf("%s, limit %s: %v", kind, l.Text, err)
 						}

@@ -49,7 +49,7 @@ func (m *model) context(a Args) (*contextAnswer, error) {
 		}
 		ans.Frames = append(ans.Frames, info)
 	}
-	if p, err := m.plot(plotKey{value: a.get("value"), kind: kindContexts}); err == nil {
+	if p, err := m.plot(plotKey{value: a.get("metric"), kind: kindContexts}); err == nil {
 		ans.Node, ans.Depth = p.follow(frames)
 	}
 	return ans, nil

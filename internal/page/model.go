@@ -212,7 +212,7 @@ type infoAnswer struct {
 	Programs   []string    `json:"programs"`
 	Warnings   []string    `json:"warnings"`
 	Base       string      `json:"base,omitempty"`
-	Live       bool        `json:"live,omitempty"`
+	Running    bool        `json:"running,omitempty"`
 	IDs        bool        `json:"ids,omitempty"`    // IDs can be decoded
 	Epochs     bool        `json:"epochs,omitempty"` // there is a timeline
 	Values     []valueInfo `json:"values"`
@@ -228,7 +228,7 @@ func (m *model) info(failed error) infoAnswer {
 	d := m.data
 	a := infoAnswer{Generation: m.generation, Title: cut(d.Title),
 		Records: cutAll(d.Records), Programs: cutAll(d.Programs), Warnings: cutAll(d.Warnings),
-		Live: d.Live, IDs: m.o.Decode != nil, Epochs: d.Record.IDs != nil, Values: []valueInfo{}}
+		Running: d.Running, IDs: m.o.Decode != nil, Epochs: d.Record.IDs != nil, Values: []valueInfo{}}
 	for _, v := range m.values {
 		a.Values = append(a.Values, valueInfo{profile.Printable(v.Name), v.Unit, profile.Printable(v.About)})
 	}

@@ -166,7 +166,7 @@ func (r *Record) Update() (grew bool, err error) {
 	return r.reader.Update()
 }
 
-// Recount is [live.Dir.Recount].
+// Recount is [livedir.Dir.Recount].
 func (r *Record) Recount() (grew bool, err error) {
 	if r.dir == nil {
 		return false, errSealed
@@ -174,7 +174,7 @@ func (r *Record) Recount() (grew bool, err error) {
 	return r.dir.Recount()
 }
 
-// Node is [live.Dir.Node].
+// Node is [livedir.Dir.Node].
 func (r *Record) Node(offset uint32) (int, bool) {
 	if r.dir == nil {
 		return 0, false
@@ -182,7 +182,7 @@ func (r *Record) Node(offset uint32) (int, bool) {
 	return r.dir.Node(offset)
 }
 
-// Checks is [live.Dir.Checks].
+// Checks is [livedir.Dir.Checks].
 func (r *Record) Checks(visit func(*livedir.Check) error) error {
 	if r.dir == nil {
 		return errSealed
@@ -190,7 +190,7 @@ func (r *Record) Checks(visit func(*livedir.Check) error) error {
 	return r.dir.Checks(visit)
 }
 
-// Calls is [live.Dir.Calls].
+// Calls is [livedir.Dir.Calls].
 func (r *Record) Calls() (*livedir.Calls, error) {
 	if r.dir == nil {
 		return nil, livedir.ErrNoCalls

@@ -237,7 +237,7 @@ func (s *shortener) shorten(text string) string {
 		if system.MatchString(name) || !strings.HasPrefix(name, "/") || strings.Count(name, "/") < 2 {
 			return m
 		}
-		return before + "…" + last(name)
+		return before + "…/" + filepath.Base(name)
 	})
 }
 

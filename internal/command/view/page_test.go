@@ -486,7 +486,7 @@ func TestRefresh(t *testing.T) {
 	load := func() (*page.Data, error) {
 		prof := forest(t, 300, profile.Calls, 1000, 1)
 		prof.Columns[0].Values[1] += grown.Add(1000)
-		return &page.Data{Title: "live", Live: true, Record: &record.Record{Profile: prof}}, nil
+		return &page.Data{Title: "running", Running: true, Record: &record.Record{Profile: prof}}, nil
 	}
 	v, err := page.New(page.Options{Load: load})
 	must(t, err)
@@ -532,7 +532,7 @@ func TestRefresh(t *testing.T) {
 		must(t, p.Eval("document.querySelector('.plot').scrollTop = 20", nil))
 		same(view)
 	}
-	must(t, p.Eval("$('value').focus()", nil))
+	must(t, p.Eval("$('metric').focus()", nil))
 	same("a list")
 }
 

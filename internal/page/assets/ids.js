@@ -54,7 +54,7 @@ function drawPoints(canvas, points, width) {
 }
 
 export async function showContext(mine) {
-  const { state } = page, a = await ask('context', { id: state.id, value: state.value });
+  const { state } = page, a = await ask('context', { id: state.id, metric: state.metric });
   if (mine !== page.shown) return undefined;
   const frames = a.frames.slice().reverse();
   const lines = frames.map((f, i) => make('tr', {}, make('td', {}, String(i)),
