@@ -225,7 +225,22 @@ func (o Options) Check() error {
 	return nil
 }
 
-// IsWarm reports whether a program needs a warm file beside it.
+// checkTarget reports the first option that is not there for an architecture yet.
+func (o Options) checkTarget(goos, goarch string) error {
+	if engine.Lacks(goarch, o.engine().Name) {
+		return fmt.Errorf("-engine=%s is not there for %s/%s yet; -engine=%s is", o.Engine, goos, goarch,
+			engine.Default().Name)
+	}
+	for _, m := range engine.AskedMetrics(o.Metrics) {
+		if engine.Lacks(goarch, m.Name) {
+			return fmt.Errorf("-metrics=%s: %s is not there for %s/%s yet; leave it out", o.Metrics, m.Name, goos,
+				goarch)
+		}
+	}
+	return nil
+}
+
+// IsWarm tells whether a program needs a warm file beside it.
 func (o Options) IsWarm() bool { return o.engine().Warm || o.Warm != "" }
 
 // parts returns what the runtime must be able to do.

@@ -90,7 +90,7 @@ func (t *stemmaLineText) say() {
 		fd              int32
 		events, revents int16
 	}{fd: 2, events: pollOut}
-	_, _, errno := linux.Syscall6(sysPoll, uintptr(unsafe.Pointer(&poll)), 1, 0, 0, 0, 0)
+	errno := stemmaPoll(unsafe.Pointer(&poll))
 	if errno != 0 || poll.revents == pollOut {
 		linux.Syscall6(sysWrite, 2, uintptr(unsafe.Pointer(&t.buf)), uintptr(t.n), 0, 0, 0)
 	}
@@ -232,7 +232,7 @@ func (t *stemmaLineText) workingDir() uintptr {
 func stemmaTryDir(in, base string, own bool) bool {
 	var dir stemmaLineText
 	if base[0] != '/' {
-		// Shards are also made later, and the program may change its directory.
+		// Shards are made later as well, and the program may change its directory.
 		dir.add(in)
 		if in == "" {
 			if errno := dir.workingDir(); errno != 0 {
