@@ -83,6 +83,7 @@ const rule = `
 	internal/command/view: internal/command/decode, internal/command/diff, internal/page;
 	internal/command: internal/command/affected, internal/command/doctor, internal/command/events, internal/command/export, internal/command/replay, internal/command/similarity, internal/command/top, internal/command/verify, internal/command/view;
 	cmd/stemma: internal/command;
+	examples/index: ;
 `
 
 // pure lists packages that know nothing of files, networks and processes.

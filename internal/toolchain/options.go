@@ -329,8 +329,8 @@ func (o Options) samplesMetric() bool {
 // checkMetrics reports a metric that does not exist, and what it cannot be recorded with.
 func (o Options) checkMetrics() error {
 	for name := range strings.SplitSeq(o.Metrics, ",") {
-		if names := engine.MetricNames(); name != "" && !slices.Contains(names, name) {
-			return fmt.Errorf("-metrics=%s: no such metric (have %s)", name, strings.Join(names, ", "))
+		if name != "" && engine.MetricFor(name) == nil {
+			return fmt.Errorf("-metrics=%s: no such metric (have %s)", name, strings.Join(engine.MetricNames(), ", "))
 		}
 	}
 	switch samples := o.samplesMetric(); {

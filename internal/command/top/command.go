@@ -66,6 +66,9 @@ func runTop(e *base.Env, args []string) error {
 	o.declare(fs)
 	paths, err := base.Parse(fs, args)
 	metrics := append(report.Metrics(), EncodedMetrics()...)
+	if !slices.Contains(metrics, o.metric) { // alloc is a kind of events, too
+		base.CurrentMetrics(e.Stderr, &o.metric)
+	}
 	switch {
 	case err != nil:
 		return err

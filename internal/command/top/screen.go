@@ -28,7 +28,7 @@ type screen struct {
 // keys are all keys, with what they do.
 var keys = []struct{ key, does string }{
 	{"q", "quit"}, {"f", "functions"}, {"c", "contexts"}, {"s", "sort"}, {"/", "search"}, {"p", "pause"},
-	{"v", "value"}, {"↑↓", "choose a row, whose full name is below the rows"}, {"←→", "scroll names"},
+	{"v", "metric"}, {"↑↓", "choose a row, whose full name is below the rows"}, {"←→", "scroll names"},
 	{"PgUp PgDn Home", "scroll"}, {"Esc", "end the search, leave this list"}, {"?", "these keys"},
 }
 
