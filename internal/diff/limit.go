@@ -68,12 +68,8 @@ func ParseLimits(text string) ([]Limit, error) {
 }
 
 // limitForm is what messages say a limit is.
-<<<<<<< HEAD
-const limitForm = "want METRIC[/SCOPE][@PATTERN]>AMOUNT, such as calls>1%, calls/function@main.*>0 or alloc>1%+4kB"
-=======
 const limitForm = "want METRIC[/SCOPE][@PATTERN]>AMOUNT, such as calls>1%, calls/function@main.*>0 or " +
 	"alloc_space>1%+4kB"
->>>>>>> names
 
 // metricName is what can be the name of a metric.
 var metricName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
@@ -86,18 +82,12 @@ func parseLimit(text string) (Limit, error) {
 	}
 	what, amount := text[:at], strings.TrimSpace(text[at+1:])
 	what, pattern, hasPattern := strings.Cut(what, "@")
-<<<<<<< HEAD
-	value, scope, hasScope := strings.Cut(strings.TrimSpace(what), "/")
-	if l.Value = value; !valueName.MatchString(value) {
-		return l, fmt.Errorf("%q is no metric; %s", value, limitForm)
-=======
 	metric, scope, hasScope := strings.Cut(strings.TrimSpace(what), "/")
 	if !metricName.MatchString(metric) {
 		return l, fmt.Errorf("%q is no name of a metric; %s", metric, limitForm)
 	}
 	if l.Metric = profile.CurrentName(metric); l.Metric != metric {
 		l.Former, l.Text = metric, l.Metric+strings.TrimPrefix(text, metric)
->>>>>>> names
 	}
 	if hasScope {
 		var err error

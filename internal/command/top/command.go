@@ -66,7 +66,7 @@ func runTop(e *base.Env, args []string) error {
 	o.declare(fs)
 	paths, err := base.Parse(fs, args)
 	metrics := append(report.Metrics(), EncodedMetrics()...)
-	if !slices.Contains(metrics, o.metric) { // alloc is a kind of events, too
+	if !slices.Contains(metrics, o.metric) { // alloc is also a kind of events
 		base.CurrentMetrics(e.Stderr, &o.metric)
 	}
 	switch {

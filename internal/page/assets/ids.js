@@ -64,11 +64,7 @@ export async function showContext(mine) {
   const zoom = { view: 'flame', ...outside, ...Object.fromEntries(selections.map(k => [k, ''])), root: a.node };
   const lead = a.depth === a.frames.length ? 'show in the flame graph' : 'show the part of it that has counts';
   const box = make('div', { class: 'scroll', tabindex: 0 }, make('p', { class: 'note' }, state.id + ' ',
-<<<<<<< HEAD
-    a.node ? make('button', { onclick: () => go(zoom) }, lead) : '· nothing was recorded in this context'),
-=======
     a.node ? make('button', { onclick: () => go(zoom) }, lead) : '· nothing was counted in this context'),
->>>>>>> names
   make('table', {}, make('tbody', {}, ...lines)));
   place('context', box);
   $('crumbs').replaceChildren('A context ID, innermost frame first');
