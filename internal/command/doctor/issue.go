@@ -86,7 +86,7 @@ func cacheState() string {
 const errorFile = "last-error"
 
 // NoteError keeps the error of a command for [Report]: the name of the command, and what it said. Nothing happens if
-// there is no cache, or it cannot be written.
+// there is no cache, or it cannot be written. Paths are shortened when it is shown.
 func NoteError(command string, err error, now time.Time) {
 	dir, cacheErr := toolchain.CacheDir()
 	if cacheErr != nil || toolchain.CheckCache(dir) != nil {
@@ -97,7 +97,7 @@ func NoteError(command string, err error, now time.Time) {
 	}
 	text := fmt.Sprintf("%s: stemma %s: %v\n", now.UTC().Format(time.DateTime), command, err)
 	_ = safefile.Write(filepath.Join(dir, errorFile), safefile.Private, func(w io.Writer) error {
-		_, err := io.WriteString(w, newShortener().shorten(text))
+		_, err := io.WriteString(w, text)
 		return err
 	})
 }
