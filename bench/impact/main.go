@@ -1,5 +1,5 @@
 // Impact changes functions of modules at random, one at a time, runs all tests, and holds those that fail against
-// the tests that stemma tests -changed lists: none that fails may be missing there.
+// the tests that stemma affected -changed lists: none that fails may be missing there.
 package main
 
 import (

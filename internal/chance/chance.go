@@ -1,4 +1,5 @@
-// Package chance knows what the runtime and the standard library do by chance.
+// Package chance knows what the runtime and the standard library do by chance, and what kind of
+// function each is.
 //
 // Whether compiled code finds a type in a cache, whether a pool has something, how deep a value lies in a hash trie,
 // who waits for a lock: these are affairs of the implementation, and others in each run. The call by which a program

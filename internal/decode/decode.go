@@ -1,5 +1,4 @@
-// Package decode turns context IDs into stacks, with what the program recorded
-// to that end.
+// Package decode turns context IDs into stacks, by what the program recorded for that.
 //
 // # Terminology
 //
@@ -103,7 +102,7 @@ const (
 // A Decoder decodes the IDs of one run. It is not for several goroutines.
 type Decoder struct {
 	p      *profile.Profile
-	c      *ids.Record
+	c      *ids.Encoding
 	walker *cct.Walker
 
 	groups map[groupKey]*Group

@@ -1,5 +1,5 @@
-// Package encoder holds the calling context encoders in plain Go, each with its
-// decoder: what the injected code is compared with, and what replay measures.
+// Package encoder has the calling context encoders in plain Go, each with its decoder, to compare
+// with and to replay.
 //
 // # Terminology
 //

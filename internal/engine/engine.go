@@ -1,5 +1,5 @@
-// Package engine has the list of engines: what each gives, and what the parts of stemma
-// need to know to build for it, to read its records and to speak of it.
+// Package engine describes each engine and each metric once: what it gives, and what builds and
+// readers need to know of it.
 //
 // Nothing else asks for an engine by its name, but its own files: the strategy in the
 // compiler, the half in the runtime. [List] is the place to add one.
@@ -43,6 +43,9 @@ const (
 )
 
 // Code says what the compiler makes.
+// NoStrategy is that of a compiler that adds nothing.
+const NoStrategy = "none"
+
 type Code struct {
 	Strategy string // of package ssagen; two engines may have one, and share compiled packages
 	Inlined  bool   // it may count inlined calls, or not
@@ -144,7 +147,7 @@ var List = []*Engine{
 		Costs:   "about 5 % of CPU time at a sample a millisecond",
 		Use:     "in production",
 		Flags:   []string{"sampler", "walk", "every", "waiting", "ask", "start", "nodes", "verify"},
-		Code:    Code{Strategy: "none"}, Parts: Sampling, Settings: SamplerSettings, File: FileSamples,
+		Code:    Code{Strategy: NoStrategy}, Parts: Sampling, Settings: SamplerSettings, File: FileSamples,
 	},
 	{
 		Name: "acct", Paper: "Arnold and Sweeney, 2000", Help: "samples calls", Gives: Samples,
@@ -169,7 +172,7 @@ var List = []*Engine{
 	{
 		// It has the hooks for contexts and nothing else, to measure what they cost.
 		Name: "none",
-		Code: Code{Strategy: "none", Natives: true, Entry: HookAsked}, Parts: Contexts,
+		Code: Code{Strategy: NoStrategy, Natives: true, Entry: HookAsked}, Parts: Contexts,
 	},
 }
 

@@ -1,4 +1,4 @@
-// Package progress tells on standard error how far long work is.
+// Package progress shows on standard error how far long work is.
 //
 // On a terminal that is one line, kept up to date, which goes away when the work is done. Elsewhere it
 // is a line of its own now and then. Work that is done soon leaves no trace.
@@ -30,6 +30,9 @@ const (
 // A Count is how much of a step is done, and of how much; a total of 0 is not known.
 // It is called by another goroutine than the one that does the work.
 type Count func() (done, total int64)
+
+// Unknown is the Count of a step that counts nothing, for work that is shown only while a step has a count.
+func Unknown() (done, total int64) { return 0, 0 }
 
 // A Work is something that may take long. Its methods may be called by several goroutines.
 type Work struct {
@@ -72,7 +75,7 @@ func Begin(w io.Writer, format string, args ...any) *Work {
 }
 
 // BeginLines is Begin for work whose output, by others, goes to the same terminal and must reach it
-// unchanged: there are lines there as well, and none any more when a count says that all is done.
+// unchanged: there are lines there as well, and only in steps with a count that does not say that all is done.
 func BeginLines(w io.Writer, format string, args ...any) *Work {
 	work := newWork(w, false, fmt.Sprintf(format, args...))
 	work.counts = true
@@ -106,6 +109,16 @@ func (w *Work) start() {
 		}
 		current.Unlock()
 	})
+}
+
+// Quiet returns for how long nothing is told of what the work under way does: what takes less time need not be counted.
+func Quiet() time.Duration {
+	current.Lock()
+	defer current.Unlock()
+	if current.work != nil && current.work.update {
+		return after
+	}
+	return every
 }
 
 // End ends the work. Nothing is told of it when End has returned, and of a line nothing is left.

@@ -1,4 +1,4 @@
-// Package similarity compares calling context trees.
+// Package similarity compares calling context trees, also of different builds.
 //
 // An edge of a tree is a context: the path of call sites from the root to a node. Its
 // weight is the count of the node. Two trees have an edge in common if the

@@ -225,6 +225,21 @@ func (o Options) Check() error {
 	return nil
 }
 
+// checkTarget reports the first option that is not there for an architecture yet.
+func (o Options) checkTarget(goos, goarch string) error {
+	if engine.Lacks(goarch, o.engine().Name) {
+		return fmt.Errorf("-engine=%s is not there for %s/%s yet; -engine=%s is", o.Engine, goos, goarch,
+			engine.Default().Name)
+	}
+	for _, m := range engine.AskedMetrics(o.Metrics) {
+		if engine.Lacks(goarch, m.Name) {
+			return fmt.Errorf("-metrics=%s: %s is not there for %s/%s yet; leave it out", o.Metrics, m.Name, goos,
+				goarch)
+		}
+	}
+	return nil
+}
+
 // IsWarm reports whether a program needs a warm file beside it.
 func (o Options) IsWarm() bool { return o.engine().Warm || o.Warm != "" }
 
@@ -272,7 +287,16 @@ func (o Options) ForCompiler() string {
 	return s
 }
 
-// eventKinds are the kinds of events that a program can record on its own.
+// ForNatives returns what the compiler finds in STEMMA_COMPILE when it compiles a native. In builds without contexts
+// natives do nothing for them.
+func (o Options) ForNatives() string {
+	if o.parts()&goroot.Contexts == 0 {
+		return "engine=" + engine.NoStrategy
+	}
+	return "engine=" + o.engine().Code.Strategy
+}
+
+// eventKinds are the kinds of events that a program can record alone.
 var eventKinds = []string{"alloc", "block", "go", "panic", "error"}
 
 // hasEvent reports whether events of a kind are asked for.
@@ -305,8 +329,8 @@ func (o Options) samplesMetric() bool {
 // checkMetrics reports a metric that does not exist, and what it cannot be recorded with.
 func (o Options) checkMetrics() error {
 	for name := range strings.SplitSeq(o.Metrics, ",") {
-		if names := engine.MetricNames(); name != "" && !slices.Contains(names, name) {
-			return fmt.Errorf("-metrics=%s: no such metric (have %s)", name, strings.Join(names, ", "))
+		if name != "" && engine.MetricFor(name) == nil {
+			return fmt.Errorf("-metrics=%s: no such metric (have %s)", name, strings.Join(engine.MetricNames(), ", "))
 		}
 	}
 	switch samples := o.samplesMetric(); {

@@ -306,6 +306,7 @@ func (s *selector) function(p *Package, c Change) {
 	if c.fresh {
 		return
 	}
+	s.static(p, c)
 	symbol := c.symbol(p)
 	is := func(name string) bool {
 		rest, ok := strings.CutPrefix(strings.ReplaceAll(name, "[...]", ""), symbol)

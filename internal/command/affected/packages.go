@@ -29,6 +29,8 @@ type Package struct {
 	EmbedPatterns, EmbedFiles, TestEmbedPatterns, TestEmbedFiles, XTestEmbedPatterns []string
 	XTestEmbedFiles                                                                  []string
 	Deps, TestImports, XTestImports                                                  []string
+
+	calls *statics // see static
 }
 
 // fields are those of a Package, as go list is asked for them.

@@ -1,4 +1,4 @@
-// Package clean removes records that are not needed any more.
+// Package clean removes records that are not needed any more, and caches.
 package clean
 
 import (

@@ -37,8 +37,8 @@ that they call. Code may become a function of its own, be put back, move or have
 another name, and calls may be exchanged for others that cost less. It is these
 limits, for the metrics that both records have:
 
-	calls/cost>1%+10          what a function's calls cost, by 1 % and 10 more; also allocs
-	alloc/cost>10%+4kB        bytes
+	calls/cost>1%+10          what a function's calls cost, by 1 % and 10 more; also alloc_objects
+	alloc_space/cost>10%+4kB  bytes
 	ops/cost>10%+1k           operations
 
 A limit is how much a metric may grow:
@@ -159,8 +159,14 @@ func runDiff(e *base.Env, args []string) error {
 	if len(paths) != 2 {
 		return base.Usagef("diff: want two records, the base and the new one (have %d)", len(paths))
 	}
+	base.CurrentMetrics(e.Stderr, &o.metric)
 	if err := checkDiff(fs, &o); err != nil {
 		return err
+	}
+	for _, l := range slices.Concat(o.Hard, o.Soft) {
+		if l.Former != "" {
+			base.Former(e.Stderr, l.Former, l.Metric)
+		}
 	}
 	if o.Repeats && !strings.Contains(paths[0]+paths[1], ",") {
 		return base.Usagef("diff: -repeats does nothing: give several runs on a side, with commas between")

@@ -1,4 +1,5 @@
-// Package diff prints the difference of two records, and says whether limits were kept.
+// Package diff prints the difference of two records, reports whether limits were kept, and writes
+// baselines.
 package diff
 
 import (
@@ -200,7 +201,7 @@ func (c *Result) Verdict(stderr io.Writer) error {
 // exceeded says by what row a limit was exceeded, and how many more there are if it is the first.
 func (c *Result) exceeded(r diff.Result, row int) string {
 	x := c.d.Over(r, row)
-	text := fmt.Sprintf("%s of %s: %s → %s (%s), limit %s", r.Value, rowName(x), amountOf(r.Of, x.Base),
+	text := fmt.Sprintf("%s of %s: %s → %s (%s), limit %s", r.Metric, rowName(x), amountOf(r.Of, x.Base),
 		amountOf(r.Of, x.New), growth(x.Base, x.New), r.Text)
 	if more := len(r.Over) - 1; more > 0 && row == r.Over[0] {
 		text += fmt.Sprintf(", and %s more", humanize.Plural(more, rowOf(r.Scope)))

@@ -1,5 +1,4 @@
-// Package replay reads streams of calls and returns, and drives every calling
-// context encoder with the same one, so that they can be compared.
+// Package replay drives every calling context encoder with the same stream of calls and returns.
 //
 // # Format
 //

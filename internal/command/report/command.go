@@ -38,18 +38,20 @@ also by type. By line, the operations of a function are at the lines that call
 it. Site is another word for line, and -by=context one for -contexts.
 
 A program built with -metrics=calls,alloc has allocations: their bytes as
--metric=alloc, their number as -metric=allocs. Contexts show them as new(TYPE). The
+-metric=alloc_space, their number as -metric=alloc_objects. Contexts show them as new(TYPE). The
 type is that of an element if several were allocated at once; new(bytes) is memory
 without pointers or type, such as that of strings.
 
-With -metrics=calls,live it has objects that are still reachable: their bytes as
--metric=live, their number as -metric=objects. With -metrics=calls,cpu it has time
+With -metrics=calls,inuse it has objects that are still reachable: their bytes as
+-metric=inuse_space, their number as -metric=inuse_objects. With -metrics=calls,cpu it has time
 on CPU: -metric=cpu lists it with the calls, and with the average time that one call
 takes with all that it calls.
 
 With -metrics=calls,wait it has waits: the time that goroutines did not run as
 -metric=wait, how often as -metric=waits. Contexts show them as wait(REASON);
-wait(runnable) is time without a P. -by=reason adds them up.
+wait(runnable) is time without a P. -by=reason adds them up. What others
+waited for a lock is -metric=delay, in the context that released the lock, and how
+often is -metric=contentions.
 
 With -classes it counts the calls from one kind of function to another. The
 application is the main module, or the functions that match -app; libraries are
@@ -242,6 +244,7 @@ func runReport(e *base.Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	base.CurrentMetrics(e.Stderr, &o.Metric)
 	if err := checkReport(fs, &o); err != nil {
 		return err
 	}

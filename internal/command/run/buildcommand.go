@@ -86,8 +86,9 @@ func DeclareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 		"`fold|full`: fold recursion, so that what a recursive function calls is shown below its first call, or keep "+
 			"every level")
 	fs.Var((*base.OnOff)(&o.Inlined), "inlined", "`on|off`: count inlined calls")
-	fs.Uint64Var(&o.Nodes, "nodes", 0, "record at most `N` contexts, by default about four million; calls in further "+
-		"ones are counted by function")
+	fs.Uint64Var(&o.Nodes, "nodes", 0,
+		"record at most `N` contexts, by default about four million; calls in further ones "+
+			"are counted by function")
 	fs.StringVar(&o.Sample.Sampler, "sampler", o.Sample.Sampler, "`stw|sps|isps`: the sampler")
 	fs.StringVar(&o.Sample.Walk, "walk", "", "walk stacks by `WALK`: unwinder, fp, incremental or marker")
 	fs.DurationVar(&o.Sample.Every, "every", o.Sample.Every, "`DURATION`: the time between samples")

@@ -63,6 +63,7 @@ func runSimilarity(e *base.Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	base.CurrentMetrics(e.Stderr, &o.Metric)
 	if err := o.check(paths); err != nil {
 		return err
 	}

@@ -1,5 +1,4 @@
-// Package browser drives a headless Chromium, for tests and measurements of the page of package
-// view.
+// Package browser drives a headless Chromium, for tests and measurements of the page.
 //
 // It speaks the browser's DevTools protocol over two pipes: JSON messages that end in a zero
 // byte. So nothing listens on a port, and no library is needed.

@@ -9,12 +9,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
@@ -93,22 +95,47 @@ func Build(t *testing.T, name string, flags ...string) string {
 func BuildDir(t *testing.T, dir string, flags ...string) string {
 	t.Helper()
 	stemma := Tool(t)
+	flags = shareable(flags, Full())
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+	needTarget(t, dir, flags)
 	// The name of the program is part of its record's.
 	name := filepath.Join(shortHash(dir, flags), filepath.Base(dir))
 	exe, err := shared(name, func(exe string) *exec.Cmd {
 		cmd := exec.Command(stemma, append(append([]string{"build", "-o", exe}, flags...), ".")...)
-		cmd.Dir = dir
+		cmd.Dir, cmd.Env = dir, TargetEnv()
 		return cmd
 	})
+	if err != nil && *arch != "" && strings.Contains(err.Error(), "is not there for") {
+		t.Skipf("-arch=%s: %v", *arch, err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	return exe
 }
+
+// shareable returns the flags of a build for which others have compiled the standard library already, unless all
+// combinations are to be tried: with one metric that changes compiled code it has all others.
+func shareable(flags []string, full bool) []string {
+	flags = slices.Clone(flags)
+	for i, f := range flags {
+		asked, ok := strings.CutPrefix(f, "-metrics=")
+		if !ok || full || !slices.ContainsFunc(engine.AskedMetrics(asked), changesCode) {
+			continue
+		}
+		for _, m := range engine.Metrics {
+			if changesCode(m) && !slices.Contains(strings.Split(asked, ","), m.Name) {
+				flags[i] += "," + m.Name
+			}
+		}
+	}
+	return flags
+}
+
+func changesCode(m engine.Metric) bool { return m.Code }
 
 // Plain builds a program of testdata/programs without stemma, and returns the executable.
 func Plain(t *testing.T, name string) string {
@@ -116,7 +143,7 @@ func Plain(t *testing.T, name string) string {
 	NeedBuilds(t)
 	exe, err := shared(filepath.Join(shortHash(Program(name), nil)+"-plain", name), func(exe string) *exec.Cmd {
 		cmd := exec.Command("go", "build", "-o", exe, ".")
-		cmd.Dir = Program(name)
+		cmd.Dir, cmd.Env = Program(name), TargetEnv()
 		return cmd
 	})
 	if err != nil {
@@ -152,6 +179,7 @@ func noteSources() error {
 func shortHash(dir string, flags []string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%q", dir, flags)
+	io.WriteString(h, *arch)
 	return fmt.Sprintf("%x", h.Sum(nil)[:6])
 }
 

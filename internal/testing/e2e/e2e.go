@@ -20,7 +20,10 @@
 //
 //	//stemma:full -recursion=full
 //
-// and is else built once, without flags, as "default".
+// and is else built once, without flags, as "default". Builds that say //stemma-full: are made with -full only.
+//
+// Each combination of options needs a standard library of its own. So without -full a test that asks for one metric
+// of those that change compiled code gets all of them, see shareable.
 package e2e
 
 import (
@@ -124,7 +127,7 @@ func Command(t *testing.T, out, exe string, env ...string) *exec.Cmd {
 }
 
 func command(ctx context.Context, t *testing.T, out, exe string, env []string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, exe)
+	cmd := targetCommand(ctx, exe)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(append(os.Environ(), "STEMMA_OUT="+out), env...)
 	return cmd
@@ -133,7 +136,7 @@ func command(ctx context.Context, t *testing.T, out, exe string, env []string) *
 // LiveDir returns the live directory below out of a program that was started, or
 // "" if it has none.
 func LiveDir(out string, cmd *exec.Cmd) string {
-	dirs, _ := filepath.Glob(filepath.Join(out, fmt.Sprintf("%s.%d-*", filepath.Base(cmd.Path), cmd.Process.Pid)))
+	dirs, _ := filepath.Glob(filepath.Join(out, fmt.Sprintf("%s.%d-*", filepath.Base(programOf(cmd)), cmd.Process.Pid)))
 	if len(dirs) == 0 {
 		return ""
 	}
@@ -242,10 +245,16 @@ func Builds(t *testing.T, name string) [][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	prefixes := []string{"//stemma:"}
+	if Full() {
+		prefixes = append(prefixes, "//stemma-full:")
+	}
 	var list [][]string
 	for line := range strings.Lines(string(src)) {
-		if rest, ok := strings.CutPrefix(line, "//stemma:"); ok {
-			list = append(list, strings.Fields(rest))
+		for _, prefix := range prefixes {
+			if rest, ok := strings.CutPrefix(line, prefix); ok {
+				list = append(list, strings.Fields(rest))
+			}
 		}
 	}
 	if list == nil {

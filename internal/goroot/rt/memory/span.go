@@ -1,5 +1,5 @@
-// Package memory is the memory of a record: addresses that are reserved as a whole and can be used as far as they were
-// asked for, and the seam to the runtime, with atomics and threads.
+// Package memory is the memory of a record: reserved addresses that become usable when they are
+// asked for. It also has the seam to the runtime, with atomics and threads.
 package memory
 
 import "unsafe"

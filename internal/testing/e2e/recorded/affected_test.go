@@ -89,8 +89,8 @@ func newRepo(t *testing.T) *repo {
 			t.Fatalf("%s: %s before any change", name, result)
 		}
 	}
-	if len(p.base) < 28 {
-		t.Fatalf("%d tests, want 28", len(p.base))
+	if len(p.base) < 29 {
+		t.Fatalf("%d tests, want 29", len(p.base))
 	}
 	return p
 }
@@ -151,7 +151,7 @@ func (p *repo) results() (results map[string]string, broken map[string]bool) {
 	return results, broken
 }
 
-// A selection is what stemma tests -changed lists.
+// A selection is what stemma affected -changed lists.
 type selection struct {
 	Affected []struct {
 		Package string
@@ -163,7 +163,7 @@ type selection struct {
 
 func (p *repo) selected() (s selection) {
 	p.Helper()
-	out := p.must("", p.tool, "tests", "-json", "-changed", "HEAD")
+	out := p.must("", p.tool, "affected", "-json", "-changed", "HEAD")
 	if err := json.Unmarshal(out, &s); err != nil {
 		p.Fatalf("%v: %s", err, out)
 	}
@@ -307,8 +307,9 @@ var kinds = []func(p *repo) string{
 	remove("files/files.go"), remove("space/go.work"),
 	replace("go.mod", "./lib", "./other"), replace("go.mod", "go 1.26.0\n", "go 1.26.0\n\ngodebug panicnil=1\n"),
 	replace("tool/go.mod", "../lib", "../other"), replace("space/go.work", "\t./one\n", ""),
-	replace("app.go", "return n + 99", "return true"),    // nobody reaches what does not compile
-	replace("lib/lib.go", "return n + 77", "return n +"), // it cannot even be parsed
+	replace("app.go", "return n + 99", "return true"),       // nobody reaches what does not compile
+	replace("lib/lib.go", "return n + 77", "return n +"),    // it cannot even be parsed
+	replace("lib/lib.go", "return n + 33", "return n + 44"), // which nobody calls when the program runs
 	replace("lib/lib.go", "unused(n int)", "deeper(n int)"),
 	replace("lib/lib.go", "func Sub(n int) int  { return n + 61 }", ""),
 	replace("lib/lib.go", "Once(n int) int", "Once(n int64) int64"),
@@ -324,7 +325,7 @@ var kinds = []func(p *repo) string{
 }
 
 // TestAffected edits a repository of several modules at random, runs all tests in plain builds, and holds what has
-// changed against what stemma tests -changed selects. The first edits are of all kinds, in turn.
+// changed against what stemma affected -changed selects. The first edits are of all kinds, in turn.
 func TestAffected(t *testing.T) {
 	p := newRepo(t)
 	order := p.r.Perm(len(kinds))
