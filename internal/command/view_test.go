@@ -49,7 +49,7 @@ type functionLine struct {
 // viewLines returns the table of functions of a page.
 func viewLines(t *testing.T, v *page.View, metric string) (list []functionLine) {
 	t.Helper()
-	got, err := v.Answer("functions", page.Args{"value": {metric}, "n": {"1000000"}})
+	got, err := v.Answer("functions", page.Args{"metric": {metric}, "n": {"1000000"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -269,7 +269,7 @@ func TestLimits(t *testing.T) {
 		"calls@nothing.*>0":                 `limit "calls@nothing.*>0": no function with calls matches nothing.* in either record; a limit that guards nothing is a mistake`,
 		"calls":                             "no >",
 		"calls<1":                           "no >",
-		">1":                                "no name of a value",
+		">1":                                "no name of a metric",
 		"":                                  "no >",
 		"calls>":                            "no amount",
 		"calls>-1":                          "no amount",
