@@ -13,7 +13,7 @@ import (
 // targetTables are the files, other than those that belong to an architecture, that may name one: a table on each side,
 // see docs/internals/PORTING.md.
 var targetTables = []string{
-	"internal/e2e/arch.go",             // emulators
+	"internal/testing/e2e/arch.go",     // emulators
 	"internal/engine/lacks.go",         // engines and metrics that are not there yet
 	"internal/goroot/gate.go",          // what is supported
 	"internal/goroot/hooks_targets.go", // files of Go's compiler

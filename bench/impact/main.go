@@ -118,7 +118,7 @@ func (m *module) prepare() error {
 	m.failing, m.tests = failed, ran
 	_, err = m.in(m.o.stemma, "test", "-recursion="+m.o.recursion, "./...")
 	if err != nil && len(failed) > 0 {
-		err = nil // they fail for stemma, too
+		err = nil // they fail for stemma as well
 	}
 	return err
 }

@@ -71,7 +71,7 @@ type Options struct {
 	Ignore  []Pattern // functions that do not count, nor does what they have in any context
 	Renames bool      // look for functions that have another name
 	Chance  bool      // compare what Go does by chance as well, see package chance
-	Force   bool      // compare what does not belong together, too
+	Force   bool      // compare what does not belong together as well
 }
 
 // A Diff is two sides that were compared. It is not safe for concurrent use.

@@ -243,33 +243,37 @@ func TestPlanted(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	d := compare(t, side(t, "base"),
-		side(t, "new", "calls 1000", "calls 1010", "alloc_space 64", "alloc_space 1064", "main.deep", "main.deeper"), Options{})
+		side(t, "new", "calls 1000", "calls 1010", "alloc_space 64", "alloc_space 1064", "main.deep", "main.deeper"),
+		Options{})
 	for limits, want := range map[string]string{ // how many rows exceed it, or the error
-		"calls>0":                           "1",
-		"calls>0.65%":                       "0", // 10 of 1,558
-		"calls>0.6%":                        "1",
-		"calls>9":                           "1",
-		"calls>10":                          "0",
-		"calls>0.5%+3":                      "0",
-		"calls@main.leaf>0.9%":              "1",
-		"calls@main.leaf>1%":                "0",
-		"calls@main.l*>0":                   "1",
-		"calls@*.square>0":                  "0",
-		"calls/function>0":                  "2", // main.leaf, and main.deeper is new
-		"calls/function>50%":                "1",
-		"calls/function>50%+20":             "0",
-		"calls/context@main.leaf>0":         "1",
-		"calls/line>0":                      "2",
-		" calls > 0 ":                       "1",
-		"alloc_space>1000B":                 "0",
-		"alloc_space>0.999kB":               "1",
-		"calls>0.009k":                      "1",
-		"alloc_space>1ms":                   `limit "alloc_space>1ms": alloc_space has the unit bytes, and the limit is in nanoseconds`,
-		"cpu>0":                             `limit "cpu>0": base has no cpu, but calls, alloc_space; new has no cpu, but calls, alloc_space; record it on both sides, or leave the limit out`,
-		"calls@nothing.*>0":                 `limit "calls@nothing.*>0": no function with calls matches nothing.* in either record; a limit that guards nothing is a mistake`,
+		"calls>0":                   "1",
+		"calls>0.65%":               "0", // 10 of 1,558
+		"calls>0.6%":                "1",
+		"calls>9":                   "1",
+		"calls>10":                  "0",
+		"calls>0.5%+3":              "0",
+		"calls@main.leaf>0.9%":      "1",
+		"calls@main.leaf>1%":        "0",
+		"calls@main.l*>0":           "1",
+		"calls@*.square>0":          "0",
+		"calls/function>0":          "2", // main.leaf, and main.deeper is new
+		"calls/function>50%":        "1",
+		"calls/function>50%+20":     "0",
+		"calls/context@main.leaf>0": "1",
+		"calls/line>0":              "2",
+		" calls > 0 ":               "1",
+		"alloc_space>1000B":         "0",
+		"alloc_space>0.999kB":       "1",
+		"calls>0.009k":              "1",
+		"alloc_space>1ms": `limit "alloc_space>1ms": alloc_space has the unit bytes,` +
+			` and the limit is in nanoseconds`,
+		"cpu>0": `limit "cpu>0": base has no cpu, but calls, alloc_space;` +
+			` new has no cpu, but calls, alloc_space; record it on both sides, or leave the limit out`,
+		"calls@nothing.*>0": `limit "calls@nothing.*>0": no function with calls matches ` +
+			`nothing.* in either record; a limit that guards nothing is a mistake`,
 		"calls":                             "no >",
 		"calls<1":                           "no >",
-		">1":                                "no name of a metric",
+		">1":                                "is no metric",
 		"":                                  "no >",
 		"calls>":                            "no amount",
 		"calls>-1":                          "no amount",

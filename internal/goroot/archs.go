@@ -16,18 +16,15 @@ import (
 
 // # Few architectures
 //
-// The compiler of a Go release compiles for all architectures. Ours compiles for those that stemma knows, so it is built
-// without the parts that belong to the others: their packages, and their rewrite rules, which are a third of package
-// ssa. Its build takes less time.
+// The compiler of a Go release compiles for all architectures. Ours compiles for those that stemma knows, so it is
+// built without the parts that belong to the others: their packages, and their rewrite rules, which are a third of
+// package ssa. Its build takes less time.
 
 const (
 	compilerMain = "cmd/compile/main.go"
 	compilerArch = "cmd/compile/internal/" // begins the import path of the package of an architecture
 	compilerSSA  = "cmd/compile/internal/ssa"
 )
-
-// compiled are the architectures that programs can be built for.
-var compiled = []string{"amd64", "arm64"}
 
 // foreignRules matches the names of files with rewrite rules of other architectures. A name that is not known
 // is left alone.
@@ -67,13 +64,13 @@ func OwnArchs(root string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// withoutArchs returns the compiler's main file with stemma's architectures in its table, and without the imports that the
-// others need.
+// withoutArchs returns the compiler's main file with stemma's architectures in its table, and without the imports that
+// the others need.
 func (p *source) withoutArchs() ([]byte, error) {
 	var cut []ast.Node
 	others := make(map[string]bool) // their packages
 	var quoted []string
-	for _, arch := range compiled {
+	for _, arch := range Architectures {
 		quoted = append(quoted, strconv.Quote(arch))
 	}
 	ast.Inspect(p.ast, func(n ast.Node) bool {
@@ -127,7 +124,7 @@ func (p *source) withoutRules() ([]byte, error) {
 			continue
 		}
 		head := p.text[p.tok.Offset(fn.Pos()):p.tok.Offset(fn.Body.Pos())]
-		fmt.Fprintf(&out, "\n%s{ panic(\"stemma compiles for %s\") }\n", head, strings.Join(compiled, " and "))
+		fmt.Fprintf(&out, "\n%s{ panic(\"stemma compiles for %s\") }\n", head, strings.Join(Architectures, " and "))
 	}
 	return out.Bytes(), nil
 }

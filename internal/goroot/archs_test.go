@@ -37,7 +37,8 @@ func TestOwnArchs(t *testing.T) {
 		if n := len(p.ast.Decls); n < 2 || n > 4 || len(p.ast.Imports) > 0 {
 			t.Errorf("%s: %d declarations and %d imports are left", name, n, len(p.ast.Imports))
 		}
-		if base := strings.ToUpper(filepath.Base(name)); strings.Contains(base, "AMD64") || strings.Contains(base, "ARM64") {
+		if base := strings.ToUpper(filepath.Base(name)); strings.Contains(base, "AMD64") || strings.Contains(base,
+			"ARM64") {
 			t.Errorf("%s is one of our own rules", name)
 		}
 	}

@@ -48,7 +48,7 @@ const (
 type dataset struct {
 	typ   profile.Metric
 	sides []*cct.Tree // by side; they differ in their counts only
-	whole [2]uint64   // the sum of the counts, of what was not selected, too
+	whole [2]uint64   // the sum of the counts, of what was not selected as well
 
 	selection cct.Selection
 

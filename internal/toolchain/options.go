@@ -22,7 +22,7 @@ type Options struct {
 	Verify    bool   // add the checker
 	Record    string // "calls": log every function entry, for replay; "" for nothing
 	Events    string // kinds of events to record, with commas between them
-	EventLog  bool   // keep a log of the newest events, too
+	EventLog  bool   // keep a log of the newest events as well
 	Metrics   string // what to record of each context, with commas between them
 	Warm      string // of dacce: "static", or a record of an earlier run, to start from; "" for nothing
 	Nodes     uint64 // node budget; 0 for the runtime's default
@@ -82,7 +82,7 @@ type Sample struct {
 	Sampler string        // "stw", "sps" or "isps"
 	Walk    string        // "unwinder", "fp", "incremental" or "marker"; "" for what fits the sampler
 	Every   time.Duration // between samples
-	Waiting bool          // sample waiting goroutines, too
+	Waiting bool          // sample waiting goroutines as well
 	Ask     string        // "signal", at any instruction, or "guard", in function prologues
 	Start   bool          // from the beginning
 }
@@ -240,7 +240,7 @@ func (o Options) checkTarget(goos, goarch string) error {
 	return nil
 }
 
-// IsWarm tells whether a program needs a warm file beside it.
+// IsWarm reports whether a program needs a warm file beside it.
 func (o Options) IsWarm() bool { return o.engine().Warm || o.Warm != "" }
 
 // parts returns what the runtime must be able to do.
@@ -291,7 +291,7 @@ func (o Options) ForCompiler() string {
 // natives do nothing for them.
 func (o Options) ForNatives() string {
 	if o.parts()&goroot.Contexts == 0 {
-		return "engine=none"
+		return "engine=" + engine.NoStrategy
 	}
 	return "engine=" + o.engine().Code.Strategy
 }

@@ -19,15 +19,16 @@ func Command() *base.Command {
 that each reached; -json lists the functions. Without arguments it takes all records in
 stemma.out, of one process for each package.
 
-With -changed it lists the tests that a change can affect, as git knows it: main.. is all
-since main, HEAD what is not committed, with files that git does not know yet. Each line is a
-command or a comment, for sh -e; 'stemma test' stands where a plain build would skip
-assertions. A test can be affected if it reached a function that has changed. What is below
-package initializers, TestMain, sync.Once and timers is reached by all tests of the package.
-Signatures, declarations, new methods, C, embedded files and testdata affect all tests of all
-packages that depend on theirs, also in other modules of the repository; go.mod affects all
-of a module. What only one test reached because another one had filled a cache before is not
-known.
+With -changed it lists the tests that a change can affect. The range is one of git's: main..
+is all since main, HEAD is what is not committed, with files that git does not know yet. Each
+line is a command or a comment, for sh -e; 'stemma test' stands where a plain build would skip
+assertions.
+
+A change of a function can affect the tests that reached it. What is below package
+initializers, TestMain, sync.Once and timers is reached by all tests of the package. Changes
+of signatures, declarations, new methods, C, embedded files and testdata affect all tests of
+all packages that depend on theirs, also in other modules of the repository; go.mod affects
+all of a module. Tests that use what another test has cached are not found.
 `,
 		Flags: func(fs *flag.FlagSet) { new(affectedOptions).declare(fs) },
 		Run:   runAffected,

@@ -17,6 +17,7 @@ import (
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/internal/record/store"
 )
@@ -199,6 +200,7 @@ var errGone = errors.New("the record has gone")
 // openRecord reads a live directory or a sealed file.
 func openRecord(path string, sealed bool) (*decode.Run, error) {
 	if !sealed {
+		defer progress.Step("reading "+path, "", progress.Unknown)()
 		r, err := decode.OpenRun(os.DirFS(path))
 		if err != nil {
 			err = store.In(path, err)

@@ -28,8 +28,8 @@ type Options struct {
 	Hard, Soft     []diff.Limit
 	Ignored        []diff.Pattern
 	Renames, Force bool
-	Chance         bool // what Go does by chance is compared, too
-	Gate           bool // the limits of diff.Gate hold, too
+	Chance         bool // what Go does by chance is compared as well
+	Gate           bool // the limits of diff.Gate hold as well
 	Repeats        bool // of records with commas between, each is a run of the same work
 	Top            int
 	TopGiven       bool

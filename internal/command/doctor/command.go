@@ -6,6 +6,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/progress"
 )
 
 // Command is for those for whom something does not work.
@@ -50,7 +51,9 @@ func runDoctor(e *base.Env, args []string) error {
 		Report(e.Stdout, base.Version())
 		return nil
 	}
-	if failed := Examine(e.Stdout, base.Version()); failed > 0 {
+	work := progress.Begin(e.Stderr, "doctor") // the go command may fetch another Go
+	failed := Examine(work.Output(e.Stdout), base.Version())
+	if work.End(); failed > 0 {
 		return fmt.Errorf("doctor: %s",
 			humanize.Plural(failed, "thing will not work here; see the line with FAIL",
 				"things will not work here; see the lines with FAIL"))

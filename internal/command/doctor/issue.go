@@ -154,7 +154,8 @@ func safeVariables() string {
 			add(v.Name, v.Values != "DIRECTORY" && v.Values != "COMMAND")
 		}
 	}
-	for _, name := range []string{"CGO_ENABLED", "GO111MODULE", "GOAMD64", "GODEBUG", "GOEXPERIMENT", "GOGC",
+	for _, name := range []string{"CGO_ENABLED", "GO111MODULE", "GO" + strings.ToUpper(runtime.GOARCH), "GODEBUG",
+		"GOEXPERIMENT", "GOGC",
 		"GOMAXPROCS", "GOMEMLIMIT"} {
 		add(name, true)
 	}

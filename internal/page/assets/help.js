@@ -11,7 +11,7 @@ const keys = [
   ['s, p, o', 'callers and callees as plots, as tables, or source, of what is selected'],
   ['f, i, h', 'focus on, ignore, or hide the function that is selected'], ['F', 'all contexts again'],
   ['y, Y', 'copy the name, or the stack, of what is selected'], ['v', 'next metric'],
-  ['g', 'what only the base has, too'],
+  ['g', 'also what only the base has'],
   ['l', 'go on or stop reading a running program'], ['t', 'dark or light'], ['?', 'these keys'],
 ];
 

@@ -21,7 +21,7 @@ import (
 // Names of the files of a live directory.
 const (
 	fileTree    = engine.FileTree
-	FileFuncs   = "funcs" // of records of context IDs, too
+	FileFuncs   = "funcs" // of records of context IDs as well
 	fileShard   = "shard."
 	fileInuse   = "inuse"
 	formerInuse = "live" // what fileInuse was called

@@ -29,7 +29,7 @@ var stemmaSmp struct {
 	interval  atomic.Int64  // nanoseconds
 	sampler   uint8         // a layout.Sampler constant
 	walk      uint8         // a layout.Walk constant
-	waiting   bool          // sample waiting goroutines too
+	waiting   bool          // sample waiting goroutines as well
 	guard     bool          // ask at stack guards, as the paper does
 	foreign   bool          // SIGPROF is handled by something else: threads are not sampled
 	note      note          // the sampler sleeps here while it is not active

@@ -236,7 +236,7 @@ func stemmaAskThread(th *stemmaThread, mp *m) {
 	}
 	th.asked, th.late = nanotime(), false
 	if !th.state.CompareAndSwap(stemmaTicketFree, stemmaTicketGuard) {
-		return // in tests prologues take it, too
+		return // in tests prologues take it as well
 	}
 	stemmaSmp.Count(layout.StatRequests, 1)
 	gp.stemma.ask = stemmaAskGuard

@@ -78,7 +78,7 @@ func stemmaLowerAMD64(f *Func) {
 
 // stemmaAddLoaded makes v load what it adds to a word, if v is such an addition. The compiler's own rules do not where
 // the word is loaded as if others could write it, since they do not look behind the memory which that gives; nor where
-// it is the one of the entry, since that is stored, too.
+// it is the one of the entry, since that is also stored.
 func stemmaAddLoaded(v *Value) bool {
 	if v.Op != OpAMD64ADDQ || !v.Block.Func.Stemma.Moves {
 		return false
