@@ -307,8 +307,8 @@ var kinds = []func(p *repo) string{
 	remove("files/files.go"), remove("space/go.work"),
 	replace("go.mod", "./lib", "./other"), replace("go.mod", "go 1.26.0\n", "go 1.26.0\n\ngodebug panicnil=1\n"),
 	replace("tool/go.mod", "../lib", "../other"), replace("space/go.work", "\t./one\n", ""),
-	replace("app.go", "return n + 99", "return true"),    // nobody reaches what does not compile
-	replace("lib/lib.go", "return n + 77", "return n +"), // it cannot even be parsed
+	replace("app.go", "return n + 99", "return true"),       // nobody reaches what does not compile
+	replace("lib/lib.go", "return n + 77", "return n +"),    // it cannot even be parsed
 	replace("lib/lib.go", "return n + 33", "return n + 44"), // which nobody calls when the program runs
 	replace("lib/lib.go", "unused(n int)", "deeper(n int)"),
 	replace("lib/lib.go", "func Sub(n int) int  { return n + 61 }", ""),
