@@ -207,10 +207,12 @@ func TestStatic(t *testing.T) {
 	top := real(t.TempDir())
 	for name, text := range map[string]string{
 		"m/m.go": "package m\nvar limit = most()\nfunc most() int { return half() }\nfunc half() int { return 2 }\n" +
-			"func F() int { return 1 }\ntype T int\nfunc (T) M() int { return 3 }\nfunc other() int { return most() }\n" +
-			"var late = func() int { return other() }\nfunc long() int { println(); return inLong() }\n" +
+			"func F() int { return 1 }\ntype T int\nfunc (T) M() int { return 3 }\n" +
+			"func other() int { return most() }\nvar late = func() int { return other() }\n" +
+			"func long() int { println(); return inLong() }\n" +
 			"var x = long()\nfunc inLong() int { return 1 }\nfunc G[E any]() int { return 4 }\n",
-		"m/m_test.go": "package m\nvar inTest = forTest()\nfunc forTest() int { return 1 }\nfunc TestM(*testing.T) {}\n",
+		"m/m_test.go": "package m\nvar inTest = forTest()\nfunc forTest() int { return 1 }\n" +
+			"func TestM(*testing.T) {}\n",
 		"n/n.go": "package n\nimport (\n\"x.y/m\"\nother \"x.y/o-go/v2\"\n)\nvar A = m.F()\nvar B = m.T(1).M()\n" +
 			"var C = m.G[int]()\nvar D = other.F()\n",
 		"n/n_test.go": "package n\nfunc TestN(*testing.T) {}\n",
@@ -231,7 +233,8 @@ func TestStatic(t *testing.T) {
 		{ImportPath: "x.y/n", Dir: top + "/n", GoFiles: []string{"n.go"}, TestGoFiles: []string{"n_test.go"},
 			Deps: []string{"x.y/m", "x.y/o-go/v2"}},
 		{ImportPath: "x.y/o-go/v2", Dir: top + "/o", GoFiles: []string{"o.go"}},
-		{ImportPath: "x.y/p", Dir: top + "/p", XTestGoFiles: []string{"p_test.go"}, XTestImports: []string{"x.y/o-go/v2"}},
+		{ImportPath: "x.y/p", Dir: top + "/p", XTestGoFiles: []string{"p_test.go"},
+			XTestImports: []string{"x.y/o-go/v2"}},
 	})
 	var suites []Suite
 	for _, test := range []string{"TestM", "TestN", "TestP"} {
