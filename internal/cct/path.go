@@ -180,7 +180,7 @@ func (w *Walker) fault(f *profile.Func) []PathFrame {
 }
 
 // Known returns the frames of a stack walk without those of natives, together
-// with what is inlined into them, and without wrappers. There are wrappers of natives, too.
+// with what is inlined into them, and without wrappers. There are wrappers of natives, as well.
 func (w *Walker) Known(path []PathFrame) []PathFrame {
 	var known []PathFrame
 	for _, g := range groups(path) {
