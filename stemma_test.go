@@ -91,7 +91,7 @@ func TestIDText(t *testing.T) {
 	if have := id.LogValue(); have.String() != text {
 		t.Errorf("LogValue is %v", have)
 	}
-	// A struct with IDs, a zero one too, is the same after JSON.
+	// A struct with IDs, a zero one as well, is the same after JSON.
 	type record struct{ A, B ID }
 	b, err := json.Marshal(record{A: id})
 	if want := `{"A":"` + text + `","B":""}`; err != nil || string(b) != want {

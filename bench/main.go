@@ -184,7 +184,7 @@ func chosen(o *session.Options) []experiment {
 	return list
 }
 
-// run tells whether there were no problems.
+// run reports whether there were no problems.
 func run(o *session.Options) (ok bool, err error) {
 	work, err := os.MkdirTemp("", "stemma-bench-")
 	if err != nil {
@@ -206,7 +206,7 @@ func run(o *session.Options) (ok bool, err error) {
 	return len(s.Problems) == 0, s.Write(os.Stdout)
 }
 
-// tellEstimate tells how long the experiments will take, more or less.
+// tellEstimate prints how long the experiments will take, more or less.
 func tellEstimate(s *session.Session) {
 	total := time.Duration(0)
 	for _, e := range chosen(s.Options) {

@@ -23,6 +23,7 @@ const rule = `
 	internal/goroot: ;
 	internal/goroot/layout: ;
 	internal/goroot/rt/memory: ;
+	internal/packages: ;
 	internal/record/raw: ;
 	internal/sealed: ;
 	internal/terminal: ;
@@ -56,9 +57,9 @@ const rule = `
 	internal/record/ids: internal/record/livedir;
 	internal/record: internal/record/ids;
 	internal/testing/e2e/settings: internal/record;
-	internal/callgraph: internal/record, internal/topo;
 	internal/decode: internal/cct, internal/record;
 	.: internal/decode;
+	internal/callgraph: internal/packages, internal/record, internal/topo;
 	stemmahttp: ., internal/export;
 	internal/record/store: internal/base, internal/record, internal/safefile;
 	internal/page: internal/decode, internal/diff, internal/humanize;
@@ -67,15 +68,15 @@ const rule = `
 	internal/command/replay: internal/base, internal/cct, internal/encoder, internal/record;
 	internal/command/decode: internal/decode, internal/record/store;
 	internal/command/report: internal/cct, internal/costmodel, internal/record/store;
-	internal/toolchain: internal/base, internal/callgraph, internal/goroot, internal/safefile;
 	internal/command/events: internal/command/decode;
 	internal/command/seal: internal/command/report;
-	internal/command/clean: internal/record/store, internal/toolchain;
-	internal/command/doctor: internal/record/store, internal/toolchain;
+	internal/toolchain: internal/base, internal/callgraph, internal/goroot, internal/safefile;
 	internal/command/export: internal/command/report, internal/export;
 	internal/command/similarity: internal/command/report, internal/similarity;
 	internal/command/top: internal/command/report, internal/decode;
-	internal/testing/e2e: internal/cct, internal/toolchain;
+	internal/command/clean: internal/record/store, internal/toolchain;
+	internal/command/doctor: internal/record/store, internal/toolchain;
+	internal/testing/e2e: internal/cct, internal/testing/pty, internal/toolchain;
 	internal/command/diff: internal/command/seal, internal/diff;
 	internal/command/run: internal/command/clean, internal/command/report;
 	internal/command/verify: internal/command/run, internal/decode;

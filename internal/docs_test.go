@@ -9,15 +9,15 @@ import (
 )
 
 // mentioned are tests as documents name them: `tree.TestRandom`, and with the command that runs
-// them, `go test -run TestRepeat ./internal/testing/e2e/sampling`.
+// them, `go test -run TestRepeat ./internal/testing/e2e/sampling`. Behind a slash is one of the test's cases.
 var (
-	mentioned = regexp.MustCompile("`([a-z][a-z0-9/]*)\\.((?:Test|Fuzz|Benchmark)[A-Za-z0-9]+)`")
+	mentioned = regexp.MustCompile("`([a-z][a-z0-9/]*)\\.((?:Test|Fuzz|Benchmark)[A-Za-z0-9]+)(?:/([^`]+))?`")
 	commanded = regexp.MustCompile("-run ((?:Test|Fuzz)[A-Za-z0-9]+) (\\./[a-z0-9/]*|\\.)`")
 )
 
 // TestDocuments looks for the tests that documents name, which stand for what they say.
 func TestDocuments(t *testing.T) {
-	tests := testFuncs(t)
+	tests, total := testFuncs(t), 0
 	for file, text := range documents(t) {
 		found := 0
 		check := func(dir, name string) {
@@ -34,14 +34,42 @@ func TestDocuments(t *testing.T) {
 				m[1] = "."
 			}
 			check(m[1], m[2])
+			if m[3] != "" && !hasCase(t, tests[m[2]], m[1], m[3]) {
+				t.Errorf("%s names %s: no source of the test has that case", file, m[0])
+			}
 		}
 		for _, m := range commanded.FindAllStringSubmatch(text, -1) {
 			check(filepath.Clean(m[2]), m[1])
 		}
-		if file == "ARCHITECTURE.md" && found < 20 {
-			t.Errorf("%s: only %d tests found", file, found)
+		total += found
+	}
+	if total < 250 {
+		t.Errorf("only %d tests found", total)
+	}
+}
+
+// hasCase reports whether a file of a test's folder has the name of a case in quotes, with blanks or without.
+func hasCase(t *testing.T, dirs []string, dir, name string) bool {
+	for _, have := range dirs {
+		if have != dir && !strings.HasSuffix(have, "/"+dir) {
+			continue
+		}
+		files, err := filepath.Glob("../" + have + "/*_test.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(src), `"`+name+`"`) ||
+				strings.Contains(string(src), `"`+strings.ReplaceAll(name, "_", " ")+`"`) {
+				return true
+			}
 		}
 	}
+	return false
 }
 
 // testFuncs returns the directories in which there are tests of each name.
@@ -98,15 +126,23 @@ var (
 	noSlug  = regexp.MustCompile(`[^\pL\pN -]`)
 )
 
-// TestDocumentSizes holds the README to what is read in five minutes, and each page of docs
-// to one question.
+// maxInternals is how many bytes a page about a mechanism may have.
+const maxInternals = 11 << 10
+
+// TestDocumentSizes holds the README to what is read in five minutes, each page of docs to one question, and each page
+// of internals to one mechanism.
 func TestDocumentSizes(t *testing.T) {
 	for file, text := range documents(t) {
 		words, numbers := 700, -1
 		switch {
 		case file == "README.md":
 			words, numbers = 900, 60
-		case !strings.HasPrefix(file, "docs/"), strings.HasPrefix(file, "docs/internals/"):
+		case strings.HasPrefix(file, "docs/internals/"):
+			if len(text) > maxInternals {
+				t.Errorf("%s: %d bytes, want at most %d; is it about two mechanisms?", file, len(text), maxInternals)
+			}
+			continue
+		case !strings.HasPrefix(file, "docs/"):
 			continue
 		}
 		text = fenced.ReplaceAllString(text, "")
@@ -139,7 +175,7 @@ func TestDocumentLinks(t *testing.T) {
 	}
 }
 
-// hasHeading tells whether a heading has the anchor, as GitHub makes it.
+// hasHeading reports whether a heading has the anchor, as GitHub makes it.
 func hasHeading(text, anchor string) bool {
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {
 		slug := strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")

@@ -13,7 +13,7 @@ import (
 )
 
 // numbersAllowed are the files outside package layout that may have offsets as numbers, or
-// take numbers out of bytes by themselves, each with its reason.
+// take numbers out of bytes on their own, each with its reason.
 var numbersAllowed = map[string]string{
 	"internal/record/raw/raw.go":                                        "it is what loads and stores records",
 	"internal/sealed/container.go":                                      "the sealed file, see FORMAT.md",
@@ -30,7 +30,7 @@ var numbersAllowed = map[string]string{
 }
 
 // A file outside package layout has no offset of a record as a number: it neither takes
-// numbers of a fixed width out of bytes by itself, nor adds a number to an address.
+// numbers of a fixed width out of bytes on its own, nor adds a number to an address.
 func TestNoOffsets(t *testing.T) {
 	files := 0
 	used := map[string]bool{}

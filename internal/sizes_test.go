@@ -2,39 +2,87 @@ package internal_test
 
 import (
 	"go/ast"
+	"go/doc"
 	"go/parser"
 	"go/token"
 	"os"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// TestFolders: each folder below internal has its place in ARCHITECTURE.md. How large one may be nobody says: it has
-// one idea.
+// rowOfFolder is a line of ARCHITECTURE.md about a folder, by its path from the top or from internal.
+var rowOfFolder = regexp.MustCompile("(?m)^\\| (?:`([a-z0-9_/]+)/`|the top folder) \\| (.*) \\|$")
+
+// maxArchitecture is how many bytes ARCHITECTURE.md may have: it is read by whoever arrives.
+const maxArchitecture = 18_000
+
+// TestFolders holds ARCHITECTURE.md and the first sentence of each package comment to each other. How large a folder
+// may be nobody says: it has one idea.
 func TestFolders(t *testing.T) {
 	text, err := os.ReadFile("../ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
+	if len(text) > maxArchitecture {
+		t.Errorf("ARCHITECTURE.md has %d bytes, want at most %d; move what few need to docs/internals", len(text),
+			maxArchitecture)
 	}
-	looked := 0
-	for _, f := range folders {
-		if !f.IsDir() {
+	for file := range documents(t) {
+		if strings.HasPrefix(file, "docs/internals/") && !strings.Contains(string(text), "]("+file+")") {
+			t.Errorf("ARCHITECTURE.md has no link to %s", file)
+		}
+	}
+	rows := make(map[string]string)
+	for _, m := range rowOfFolder.FindAllStringSubmatch(string(text), -1) {
+		dir := "../" + m[1]
+		if !isFolder(dir) {
+			dir = m[1]
+		}
+		rows[filepath.ToSlash(filepath.Join("internal", dir))] = m[2]
+	}
+	sentences := firstSentences(t)
+	for dir, sentence := range sentences {
+		if rows[dir] != sentence {
+			t.Errorf("ARCHITECTURE.md has %q about %s, and its package comment %q", rows[dir], dir, sentence)
+		}
+	}
+	if len(sentences) < 55 || len(rows) < len(sentences) {
+		t.Errorf("%d package comments, %d rows; want all", len(sentences), len(rows))
+	}
+}
+
+// firstSentences returns what the comment of each package says first, without its name and the period, by folder. The
+// tests of e2e have one sentence together.
+func firstSentences(t *testing.T) map[string]string {
+	t.Helper()
+	list := make(map[string]string)
+	for name, file := range sources(t, ".go") {
+		dir := path.Dir(name)
+		if strings.Contains(name, "_goroot/") || strings.HasPrefix(name, "bench/") ||
+			strings.HasPrefix(dir, "internal/testing/e2e/") || dir == "internal" {
 			continue
 		}
-		looked++
-		if !regexp.MustCompile("(?m)^[|] `" + f.Name() + "/").Match(text) {
-			t.Errorf("internal/%s is not in ARCHITECTURE.md", f.Name())
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := list[dir]; !ok {
+			list[dir] = ""
+		}
+		synopsis := new(doc.Package).Synopsis(f.Doc.Text())
+		words := strings.SplitN(strings.TrimSuffix(synopsis, "."), " ", 3)
+		switch {
+		case len(words) == 3 && (words[0] == "Package" || words[0] == "Command"):
+			list[dir] = words[2]
+		case len(words) == 3 && f.Name.Name == "main":
+			list[dir] = words[1] + " " + words[2]
 		}
 	}
-	if looked < 20 {
-		t.Errorf("%d folders were looked at, want all", looked)
-	}
+	return list
 }
 
 // How long functions may be, in lines from the first to the last.

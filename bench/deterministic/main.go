@@ -1,7 +1,7 @@
 // Deterministic runs programs of the benchmark many times beside busy loops, with
 // STEMMA_DETERMINISTIC=1, and says in how many runs the gate would have raised an alarm at
 // calls>0, which part of the calls lies in contexts that do not vary, and what the runs differed in;
-// with -metric=ops it compares operations instead, with -clock the time of day is fixed, too.
+// with -metric=ops it compares operations instead, with -clock the time of day is fixed as well.
 package main
 
 import (
@@ -41,7 +41,7 @@ func main() {
 
 type options struct {
 	runs, loops int
-	work        int // 0 is as much as each program does by itself
+	work        int // 0 is as much as each program does on its own
 	clock       bool
 	random      bool
 	metric      string

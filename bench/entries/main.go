@@ -27,7 +27,7 @@ var plugin []byte
 // emulator runs programs.
 const emulator = "qemu-x86_64"
 
-// A program is what is run. Arguments make it short: it takes some thirty times as long as on the processor.
+// A program is what is run. Arguments make it short: it takes about thirty times as long as on the processor.
 type program struct {
 	name, pkg string
 	dir       string // below bench

@@ -87,7 +87,7 @@ func main() {
 	}
 }
 
-// run tells whether nothing behaves differently but what exceptions.txt has.
+// run reports whether nothing behaves differently but what exceptions.txt has.
 func (o options) run() (ok bool, err error) {
 	known, err := suite.ParseExceptions(exceptionsText)
 	if err != nil {
@@ -168,7 +168,7 @@ func (o options) files(l *lab.Lab, known suite.Exceptions) (ok bool, err error) 
 	return report(results, t.builds, known), nil
 }
 
-// report prints the results, and tells whether no test behaves differently but those that are known.
+// report prints the results, and reports whether no test behaves differently but those that are known.
 func report(results []*result, builds []build, known suite.Exceptions) (ok bool) {
 	ok = true
 	unbuilt := 0
@@ -201,7 +201,7 @@ func report(results []*result, builds []build, known suite.Exceptions) (ok bool)
 	return ok
 }
 
-// cgo runs cgo's tests with each build, and tells whether all pass that pass in plain Go.
+// cgo runs cgo's tests with each build, and reports whether all pass that pass in plain Go.
 func (o options) cgo(l *lab.Lab, known suite.Exceptions) (ok bool) {
 	ok = true
 	for _, b := range builds {

@@ -96,7 +96,7 @@ func (t *tester) try(c *testCase, work string) *result {
 	return r
 }
 
-// differs tells how o is another outcome than all of plain, or returns "".
+// differs returns how o is another outcome than all of plain, or returns "".
 func (o outcome) differs(plain []outcome) string {
 	if slices.Contains(plain, o) {
 		return ""

@@ -89,7 +89,7 @@ func compare(l *lab.Lab, p *program.Program, rounds int) error {
 	return nil
 }
 
-// countsOf writes a file with the calls of a run, and tells whether another run makes the same.
+// countsOf writes a file with the calls of a run, and reports whether another run makes the same.
 func countsOf(b *measure.Bench, p *program.Program, dir string) (file string, same bool, err error) {
 	v := measure.Variant{Name: "cct", Flags: []string{"-engine=cct"}, Env: []string{"STEMMA_DETERMINISTIC=clock"}}
 	var texts [2][]byte

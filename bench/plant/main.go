@@ -161,7 +161,7 @@ func (b *bed) diff(profile string) (string, error) {
 // regression is the exit code of the gate.
 const regression = 3
 
-// plant makes a change, and tells whether it was found: the gate fails, and an annotation at the line that was
+// plant makes a change, and reports whether it was found: the gate fails, and an annotation at the line that was
 // changed names the function that is called more often, or what was allocated.
 func (b *bed) plant(text string, p planting) (found bool, out string, err error) {
 	at := strings.Index(text, p.mark+"\n")

@@ -80,7 +80,7 @@ func (s *shop) gate(base, profile string) (passed bool, out string, err error) {
 	return err == nil, string(text), err
 }
 
-// annotated tells whether an annotation is on a line with the text that a change names.
+// annotated reports whether an annotation is on a line with the text that a change names.
 func (c *change) annotated(out string, all map[string]string) bool {
 	for _, m := range regexp.MustCompile(`(?m)^::error file=(.*),line=(\d+),`).FindAllStringSubmatch(out, -1) {
 		var line int

@@ -47,7 +47,7 @@ type tester struct {
 // repo is the directory above bench.
 func (t *tester) repo() string { return filepath.Dir(t.tree.Bench) }
 
-// run tells whether all releases work.
+// run reports whether all releases work.
 func run(args []string, out io.Writer) (ok bool, err error) {
 	t := &tester{out: out}
 	fs := flag.NewFlagSet("releases", flag.ContinueOnError)

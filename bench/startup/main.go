@@ -48,7 +48,7 @@ type build struct {
 	size, disk     int64     // of the largest record, in bytes
 }
 
-// run tells whether no engine adds too much.
+// run reports whether no engine adds too much.
 func run(runs int) (ok bool, err error) {
 	work, err := os.MkdirTemp("", "startup-")
 	if err != nil {
@@ -161,7 +161,7 @@ func (b *build) weigh(out string) error {
 	return err
 }
 
-// show prints a table, and tells whether no engine adds too much.
+// show prints a table, and reports whether no engine adds too much.
 func show(builds []*build) (ok bool) {
 	ok = true
 	head := []string{"engine", "ms to the end", "interval", "added ms", "resident kB", "added kB", "record kB",

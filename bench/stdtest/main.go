@@ -79,7 +79,7 @@ func parseFlags(args []string) (*options, error) {
 	return o, nil
 }
 
-// run tells whether all failures are known.
+// run reports whether all failures are known.
 func run(o *options) (ok bool, err error) {
 	known, err := suite.ParseExceptions(exceptionsText)
 	if err != nil {

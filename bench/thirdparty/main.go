@@ -77,7 +77,7 @@ func parseFlags(args []string) (*options, error) {
 	return o, nil
 }
 
-// run tells whether all tests pass that pass in plain Go, but for known exceptions.
+// run reports whether all tests pass that pass in plain Go, but for known exceptions.
 func run(o *options) (ok bool, err error) {
 	known, err := suite.ParseExceptions(exceptionsText)
 	if err != nil {
@@ -124,7 +124,7 @@ func run(o *options) (ok bool, err error) {
 	return ok, nil
 }
 
-// wants tells whether a module was asked for.
+// wants reports whether a module was asked for.
 func (o *options) wants(m *module) bool {
 	return len(o.names) == 0 ||
 		slices.ContainsFunc(o.names, func(name string) bool { return strings.Contains(m.name(), name) })

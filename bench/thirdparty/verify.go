@@ -23,7 +23,7 @@ import (
 // A check is what was compared in the tests of one module.
 type check struct{ contexts, mismatches uint64 }
 
-// verify compares the contexts of the modules with stack walks, for each engine. It tells whether all are the
+// verify compares the contexts of the modules with stack walks, for each engine. It reports whether all are the
 // same, and there are some.
 func (o *options) verify(modules []*module, work string) (ok bool, err error) {
 	total := make(map[string]check)
@@ -112,7 +112,7 @@ func (o *options) compared(out string) (c check, err error) {
 }
 
 // comparedSamples adds up what the programs that have left records in out say of their own samples: an entry
-// whose frame had gone unnoticed counts as a trace that differs, too.
+// whose frame had gone unnoticed counts as a trace that differs as well.
 func comparedSamples(out string) (c check, err error) {
 	dirs, err := filepath.Glob(filepath.Join(out, "*.*-*"))
 	if err != nil {

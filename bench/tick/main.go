@@ -23,7 +23,7 @@ import (
 func main() {
 	every := flag.Duration("every", time.Millisecond, "how often the timer goes off")
 	rounds := flag.Int("slices", 600, "how many slices each way gets")
-	size := flag.Int("size", 1, "how many times some 15 ms a slice is; 20 for samples, of which the first comes late")
+	size := flag.Int("size", 1, "how many times about 15 ms a slice is; 20 for samples, because the first comes late")
 	flag.Parse()
 	if err := run(*every, *rounds, *size); err != nil {
 		fmt.Fprintln(os.Stderr, "tick:", err)
@@ -136,7 +136,7 @@ func threadCPU() time.Duration {
 
 var seen [1 << 20]byte
 
-// work takes some 15 ms, in memory that fits into the second cache.
+// work takes about 15 ms, in memory that fits into the second cache.
 func work() {
 	x := uint64(1)
 	for range 15_000_000 {

@@ -84,7 +84,7 @@ window.during = 'load'; window.paintedAt = 0; window.gaps = []; window.slow = []
   requestAnimationFrame(frame);
   new PerformanceObserver(list => {
     for (const e of list.getEntries())
-      slow.push(window.during + ': ' + e.duration.toFixed() + ' ms, of which styles, layout and paint ' +
+      slow.push(window.during + ': ' + e.duration.toFixed() + ' ms; styles, layout and paint ' +
         (e.startTime + e.duration - e.styleAndLayoutStart).toFixed() + ' ms; ' +
         e.scripts.map(s => (s.sourceFunctionName || s.invoker) + ' ' + s.duration.toFixed() + ' ms, forced layout ' +
           s.forcedStyleAndLayoutDuration.toFixed() + ' ms').join(', '));

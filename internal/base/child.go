@@ -61,7 +61,7 @@ func forward(p *os.Process, signals chan os.Signal, done chan struct{}) {
 }
 
 // fromTerminal reports whether a signal has most likely come from a key or a
-// change of the terminal, and so gone to the child, too: to send it on would be
+// change of the terminal, and so gone to the child as well: to send it on would be
 // to press the key twice, which ends programs that ask for patience.
 func fromTerminal(s os.Signal) bool {
 	switch s {

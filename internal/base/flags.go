@@ -40,7 +40,7 @@ func Parse(fs *flag.FlagSet, args []string) ([]string, error) {
 			return nil, Usagef("%s: %w%s; run 'stemma help %s'", fs.Name(), err, like, fs.Name())
 		}
 		// Parse stops at the first argument that is no flag, or behind "--". It takes
-		// the "--" away, so what stands before the rest tells which it was.
+		// the "--" away, so what stands before the rest shows which it was.
 		done := len(args) - fs.NArg()
 		if done > 0 && args[done-1] == "--" {
 			return append(rest, fs.Args()...), nil

@@ -13,7 +13,7 @@ import (
 	"github.com/stemma-go/stemma/internal/terminal"
 )
 
-// Coloured tells whether what is written to w reaches a terminal that may get colours:
+// Coloured reports whether what is written to w reaches a terminal that may get colours:
 // see https://no-color.org.
 func Coloured(w io.Writer) bool {
 	f, ok := w.(*firstWrite)
@@ -35,7 +35,7 @@ func cutNoPager(args []string) (rest []string, found bool) {
 }
 
 // Paged runs a command whose output is long, or late. Standard output goes through a pager if
-// it is a terminal; standard error tells how far it is, up to the first output.
+// it is a terminal; standard error shows how far it is, up to the first output.
 func Paged(e *Env, name string, args []string, run func(*Env, []string) error) error {
 	args, off := cutNoPager(args)
 	var out io.Writer = e.Stdout
@@ -113,7 +113,7 @@ func (p *pager) Write(b []byte) (int, error) {
 }
 
 // start starts the pager. An interrupt is the pager's business from now on: this process ends
-// when the pager has, as a write fails then.
+// when the pager has, because then a write fails.
 func (p *pager) start() (err error) {
 	cmd := exec.Command(p.words[0], p.words[1:]...)
 	cmd.Stdout, cmd.Stderr = p.out, p.env.Stderr

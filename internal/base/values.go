@@ -36,7 +36,7 @@ func (l *List) String() string { return strings.Join(*l, ",") }
 
 func (l *List) Set(s string) error { *l = append(*l, s); return nil }
 
-// Repeats is the value of a flag that tells how often to run, at least twice; 0 if it is not given.
+// Repeats is the value of a flag that sets how often to run, at least twice; 0 if it is not given.
 type Repeats int
 
 // maxRepeats is more runs than anybody waits for.

@@ -40,7 +40,7 @@ type Site struct {
 	Cell   uint64 // index + 1, 0 for none
 }
 
-// dynamic tells what the compiler has told in the site's addition value.
+// dynamic returns what the compiler has put into the site's addition value.
 func (s *Site) dynamic() bool {
 	return s.Callee == "" || s.Kind != layout.SiteCall && s.Kind != layout.SiteDefer
 }

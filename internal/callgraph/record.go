@@ -46,7 +46,7 @@ func FromRecord(b *Binary, p *record.Record) *Graph {
 	return g
 }
 
-// isDynamic tells what the metadata says about the site of a cell.
+// isDynamic returns what the metadata says about the site of a cell.
 func isDynamic(f *Func, cell int) bool {
 	for i := range f.Sites {
 		if f.Sites[i].Cell == uint64(cell)+1 {

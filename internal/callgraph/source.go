@@ -4,15 +4,16 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"go/types"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"golang.org/x/tools/go/callgraph"
 	"golang.org/x/tools/go/callgraph/vta"
-	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/go/ssa"
-	"golang.org/x/tools/go/ssa/ssautil"
+
+	"github.com/stemma-go/stemma/internal/packages"
 )
 
 // A Source is what the source says about calls that the compiler cannot resolve.
@@ -29,42 +30,33 @@ type Source struct {
 	starts map[token.Pos]token.Pos // by parenthesis of a call: where the call begins, if on another line
 }
 
-// LoadMode is what the packages of [Analyze] must be loaded with.
-const LoadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
-	packages.NeedDeps |
-	packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedTypesSizes | packages.NeedModule
-
-// Names tells how files are called in a program.
+// Names returns what files are called in a program.
 type Names struct {
 	From, To string // below From is what the compiler has found below To
 	Trimmed  bool   // by -trimpath
 }
 
-// Analyze finds the callees of all dynamic calls in packages and what they import,
-// by VTA.
+// Analyze finds the callees of all dynamic calls in packages, by VTA. What they import must be among them.
 func Analyze(pkgs []*packages.Package, names Names) (*Source, error) {
 	s := &Source{root: names, behind: make(map[*callgraph.Node][]Place), calls: make(map[Place]map[Place]bool),
 		deferred: make(map[Place]map[Place]bool), loops: make(map[Place]int),
 		names: make(map[string]string), starts: make(map[token.Pos]token.Pos)}
-	var err error
-	packages.Visit(pkgs, nil, func(p *packages.Package) {
-		if len(p.Errors) > 0 && err == nil {
-			err = fmt.Errorf("%s: %w", p.PkgPath, p.Errors[0])
+	prog := ssa.NewProgram(token.NewFileSet(), ssa.InstantiateGenerics)
+	for _, p := range pkgs {
+		if len(p.Errors) > 0 {
+			return nil, fmt.Errorf("%s: %w", p.Path(), p.Errors[0])
 		}
-		s.fset = p.Fset
+		s.fset, prog.Fset = p.Fset, p.Fset
 		if names.Trimmed {
 			s.trim(p)
 		}
 		for _, f := range p.Syntax {
 			s.scan(f)
 		}
-	})
-	if err != nil {
-		return nil, err
+		prog.CreatePackage(p.Types, p.Syntax, p.Info, true)
 	}
-	prog, _ := ssautil.AllPackages(pkgs, ssa.InstantiateGenerics)
 	prog.Build()
-	for _, n := range vta.CallGraph(ssautil.AllFunctions(prog), nil).Nodes {
+	for _, n := range vta.CallGraph(functions(prog), nil).Nodes {
 		for _, e := range n.Out {
 			s.add(n, e)
 		}
@@ -72,16 +64,70 @@ func Analyze(pkgs []*packages.Package, names Names) (*Source, error) {
 	return s, nil
 }
 
+// functions returns all functions of a program that may be called: those of packages, the methods of exported types
+// and of what reflection may reach, and what is used in one of them.
+func functions(prog *ssa.Program) map[*ssa.Function]bool {
+	found := make(map[*ssa.Function]bool)
+	var todo []*ssa.Function
+	add := func(f *ssa.Function) {
+		if !found[f] {
+			found[f] = true
+			todo = append(todo, f)
+		}
+	}
+	methods := func(t types.Type) {
+		if types.IsInterface(t) {
+			return
+		}
+		for m := range prog.MethodSets.MethodSet(t).Methods() {
+			if m.Obj().(*types.Func).Signature().TypeParams() == nil {
+				add(prog.MethodValue(m))
+			}
+		}
+	}
+	for _, p := range prog.AllPackages() {
+		for _, m := range p.Members {
+			switch m := m.(type) {
+			case *ssa.Function:
+				add(m)
+			case *ssa.Type:
+				if t, ok := m.Type().(*types.Named); ok && m.Object().Exported() && t.TypeParams() == nil {
+					methods(t)
+					methods(types.NewPointer(t))
+				}
+			}
+		}
+	}
+	for _, t := range prog.RuntimeTypes() {
+		methods(t)
+	}
+	var room [10]*ssa.Value
+	for len(todo) > 0 {
+		f := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, b := range f.Blocks {
+			for _, instr := range b.Instrs {
+				for _, op := range instr.Operands(room[:0]) {
+					if f, ok := (*op).(*ssa.Function); ok {
+						add(f)
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
 // trim gives the files of a package the names that -trimpath gives them.
 func (s *Source) trim(p *packages.Package) {
 	for _, file := range p.GoFiles {
-		name := path.Join(p.PkgPath, filepath.Base(file))
+		name := path.Join(p.Path(), filepath.Base(file))
 		if m := p.Module; m != nil {
 			root := m.Path
 			if m.Version != "" {
 				root += "@" + m.Version
 			}
-			if rest, ok := strings.CutPrefix(p.PkgPath, m.Path); ok {
+			if rest, ok := strings.CutPrefix(p.Path(), m.Path); ok {
 				name = path.Join(root, rest, filepath.Base(file))
 			}
 		}

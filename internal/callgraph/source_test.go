@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/go/packages"
+	"github.com/stemma-go/stemma/internal/packages"
 )
 
 // load analyzes the package in testdata/calls.
@@ -19,7 +19,7 @@ func load(t *testing.T, names Names) (s *Source, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pkgs, err := packages.Load(&packages.Config{Mode: LoadMode, Dir: dir}, ".")
+	pkgs, err := packages.Load(&packages.Config{Dir: dir}, ".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func names(list []expectation, places map[Place]bool) string {
 	return strings.Join(found, " ")
 }
 
-// sorted sorts words, of which "-" stands for none.
+// sorted sorts words. "-" stands for none.
 func sorted(words string) string {
 	list := strings.Fields(strings.TrimPrefix(words, "-"))
 	slices.Sort(list)
@@ -142,7 +142,7 @@ func TestAnalyzeNames(t *testing.T) {
 }
 
 func TestAnalyzeError(t *testing.T) {
-	pkgs, err := packages.Load(&packages.Config{Mode: LoadMode}, "./nothing")
+	pkgs, err := packages.Load(new(packages.Config), "./nothing")
 	if err == nil {
 		_, err = Analyze(pkgs, Names{})
 	}

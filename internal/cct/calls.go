@@ -14,8 +14,8 @@ type Call struct {
 	Copied bool // the caller is inlined where it was met; calls that cannot be made there may be missing
 }
 
-// Calls returns all calls of the functions that p has a record of, in no order; more
-// than once those in functions of which there are several copies.
+// Calls returns all calls of the functions that p has a record of, in no order; a
+// call in a function with several copies comes more than once.
 func Calls(p *profile.Profile) []Call {
 	var list []Call
 	for i := range p.Funcs {

@@ -240,7 +240,7 @@ func TestAssemblyWrapper(t *testing.T) {
 }
 
 // TestInlinedInWrapper calls methods through wrappers that have inlined them: nothing else is called. A goroutine that
-// begins in one has been started all the same.
+// begins in one has been started anyway.
 func TestInlinedInWrapper(t *testing.T) {
 	d := recordtest.New(1, "prog")
 	caller := d.Func(recordtest.Func{Name: "main.caller", Files: []string{"m.go"}, Sites: []recordtest.Site{

@@ -22,7 +22,7 @@ const (
 )
 
 // Classes adds up the contexts of t by what their function is and what called it. application
-// tells what is the application among functions that are instrumented: see [Application]. A
+// shows what is the application among functions that are instrumented: see [Application]. A
 // callee is a native if it is entered as one. The memory that a native allocates is the native's.
 // What calls a program from outside is no function; inlined functions are functions
 // like others. Classes are in the order of CCCP's table 2, natives and the outside behind.
@@ -94,7 +94,7 @@ func Application(t *Tree) func(fn uint32) bool {
 	}
 }
 
-// Standard returns a function that tells whether functions of the tree belong to Go: the standard library or the
+// Standard returns a function that reports whether functions of the tree belong to Go: the standard library or the
 // runtime.
 func Standard(t *Tree) func(fn uint32) bool {
 	root, own := goroot(t), mainElement(t)
@@ -108,7 +108,7 @@ func Standard(t *Tree) func(fn uint32) bool {
 	}
 }
 
-// isLibrary tells whether the package with a file is none of the main module.
+// isLibrary reports whether the package with a file is none of the main module.
 func isLibrary(pkg, file, goroot, own string) bool {
 	dir := path.Dir(file)
 	switch {
@@ -123,7 +123,7 @@ func isLibrary(pkg, file, goroot, own string) bool {
 	return isGo(pkg, own)
 }
 
-// isGo tells whether a package is one of Go's own by its path alone: that of own is the first
+// isGo reports whether a package is one of Go's own by its path alone: that of own is the first
 // element of the main module's path, if it is known.
 func isGo(pkg, own string) bool {
 	first := firstElement(pkg)
@@ -141,7 +141,7 @@ func mainElement(t *Tree) string {
 	return ""
 }
 
-// isMain tells whether a package is that of a program, under go test too.
+// isMain reports whether a package is that of a program, under go test as well.
 func isMain(pkg string) bool { return pkg == "main" }
 
 func firstElement(pkg string) string {

@@ -82,7 +82,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestStandard tells the functions of Go from others, those without a file of their own too.
+// TestStandard tells the functions of Go from others, those without a file of their own as well.
 func TestStandard(t *testing.T) {
 	tree := &cct.Tree{}
 	for _, f := range []struct {

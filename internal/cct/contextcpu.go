@@ -66,7 +66,7 @@ func (x *expander) siteAtFrame(f profile.Frame, via Via) uint32 {
 }
 
 // inside returns the place that frames, innermost first, lead to in physical node n: in the inlined calls of its
-// function, whose number it returns too. Calls that the function's record does not have are made below it, at the
+// function, whose number it returns as well. Calls that the function's record does not have are made below it, at the
 // given sites.
 func (x *expander) inside(n uint32, frames []profile.Frame, site func(k int) uint32) (at place, inlined int32) {
 	at, inlined = x.place[n], profile.None

@@ -47,5 +47,5 @@ func (t *Tree) Cover(n int) []uint32 {
 	return done[:min(n, len(done))]
 }
 
-// enough tells whether a part of a value may stand for it.
+// enough reports whether a part of a value may stand for it.
 func enough(part, value uint64) bool { return float64(part) >= coverKept*float64(value) }

@@ -346,7 +346,7 @@ func (x *expander) entry(i int) place {
 	return place{at.node, site, true}
 }
 
-// creators tells whether node i, at a go statement, is of what happened to the goroutine that executes it.
+// creators reports whether node i, at a go statement, is of what happened to the goroutine that executes it.
 func (x *expander) creators(i int) bool {
 	f := &x.p.Funcs[x.p.Nodes[i].Func]
 	return f.Kind.Amount() && f.Kind != profile.FuncRun &&
@@ -361,14 +361,14 @@ func (x *expander) invocations(i int) uint64 {
 	return x.column.Of(x.p, i)[0]
 }
 
-// standsFor tells whether s is the one call of the compiler's wrapper f for a
+// standsFor reports whether s is the one call of the compiler's wrapper f for a
 // function in assembly: calls of the wrapper are contexts of that function,
 // so that the wrapper's own call is none.
 func standsFor(f *profile.Func, s *profile.Site) bool {
 	return s.Kind == profile.SiteUnknown && f.Flags&profile.FuncAsm != 0 && s.Callee == f.Name
 }
 
-// isCallee tells whether function fn, entered through unknown site s, is the
+// isCallee reports whether function fn, entered through unknown site s, is the
 // function that s calls, rather than one that the callee called back. The
 // names to compare are the linker's: linkname gives declaration and definition
 // the same one. A site that does not name its callee may call anything.

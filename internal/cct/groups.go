@@ -98,7 +98,7 @@ func (t *Tree) functionKey(n uint32) (groupKey, bool) {
 	return groupKey{fn: t.Nodes[n].Func}, true
 }
 
-// HasTypes tells whether t counts allocations, which can be added up by type, or waits, by reason.
+// HasTypes reports whether t counts allocations, which can be added up by type, or waits, by reason.
 func (t *Tree) HasTypes() bool {
 	return slices.ContainsFunc(t.Funcs, func(f Func) bool { return f.Type })
 }

@@ -8,7 +8,7 @@ import (
 // recursion is folded such a call is a back edge like any other: it is counted as a call
 // from its line, and what is called inside it is what the function itself calls there.
 
-// recurs tells whether inlined call k of f is inside a call of the same function:
+// recurs reports whether inlined call k of f is inside a call of the same function:
 // inlined call outer, or f itself for None. For an adapter nothing but adapters may lie
 // between; they are known by their names, if the program has called them.
 func (x *expander) recurs(f *profile.Func, k int32) (outer int32, ok bool) {
@@ -24,7 +24,7 @@ func (x *expander) recurs(f *profile.Func, k int32) (outer int32, ok bool) {
 	return profile.None, f.Name == in.Callee && f.Flags&profile.FuncWrapper == 0
 }
 
-// hasRecursion tells whether f has an inlined call for which recurs holds.
+// hasRecursion reports whether f has an inlined call for which recurs holds.
 func (x *expander) hasRecursion(f *profile.Func) bool {
 	for k := range f.Inlined {
 		if _, ok := x.recurs(f, int32(k)); ok {
@@ -34,7 +34,7 @@ func (x *expander) hasRecursion(f *profile.Func) bool {
 	return false
 }
 
-// viaInlined tells how inlined call k of function f enters its callee.
+// viaInlined returns how inlined call k of function f enters its callee.
 func (x *expander) viaInlined(f uint32, k int32) Via {
 	if x.originals[f] != nil {
 		if _, ok := x.recurs(&x.p.Funcs[f], k); ok {

@@ -5,8 +5,8 @@ import (
 )
 
 // Misplaced returns how many calls of p hang below a call of another function, by its name, which counts its own
-// calls: that one cannot have made them. Assembly did, that called back into Go before, and
-// of which nobody knows to put its context back. Where the call before was dynamic it cannot be told.
+// calls: that one cannot have made them. Assembly made them, which called back into Go before and
+// did not put its context back. Where the call before was dynamic it cannot be told.
 func Misplaced(p *profile.Profile) (calls uint64) {
 	column := p.Column(profile.Calls.Name)
 	if column == nil {

@@ -75,7 +75,7 @@ func (w *Walker) nameFaults(first int) {
 	}
 }
 
-// Shown tells whether a function appears in both kinds of stack. An assembly
+// Shown reports whether a function appears in both kinds of stack. An assembly
 // function has no call sites that could be compared.
 func Shown(f *profile.Func) bool {
 	return f.Kind == profile.FuncOrdinary && f.Flags&^profile.FuncAdapter == 0

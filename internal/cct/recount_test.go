@@ -23,7 +23,7 @@ func stacks(t *Tree) map[string]uint64 {
 	return list
 }
 
-// However the counts of a profile change, to nothing, too, recounting gives what expanding gives.
+// However the counts of a profile change, to nothing as well, recounting gives what expanding gives.
 func TestRecount(t *testing.T) {
 	for _, name := range []string{"shapes", "losses", "values"} {
 		text, err := os.ReadFile("../../profile/testdata/" + name + ".txt")

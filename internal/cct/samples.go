@@ -82,7 +82,7 @@ func Usual(p *profile.Profile) profile.ValueType {
 	return profile.Calls
 }
 
-// called tells whether any node of p is one of a call.
+// called reports whether any node of p is one of a call.
 func called(p *profile.Profile) bool {
 	for _, n := range p.Nodes[1:] {
 		if p.Funcs[n.Func].Kind != profile.FuncPlace {

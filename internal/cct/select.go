@@ -13,7 +13,7 @@ type Selection struct {
 	Hide   Pattern // functions to leave out of contexts; what they have counts at their callers
 }
 
-// All tells whether s leaves everything as it is.
+// All reports whether s leaves everything as it is.
 func (s Selection) All() bool { return s.Focus == nil && s.Ignore == nil && s.Hide == nil }
 
 // Select returns the part of t that s is about. It has no node that neither has a value

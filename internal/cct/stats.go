@@ -206,7 +206,7 @@ func (t *Tree) ownCounts() []uint64 {
 	return counts
 }
 
-// isBelow tells whether node n is of function f, or below a node that is.
+// isBelow reports whether node n is of function f, or below a node that is.
 func (t *Tree) isBelow(n, f uint32) bool {
 	for ; n != 0; n = t.Nodes[n].Parent {
 		if t.Nodes[n].Func == f {
@@ -216,7 +216,7 @@ func (t *Tree) isBelow(n, f uint32) bool {
 	return false
 }
 
-// isCalledAbove tells whether on the path to node n there is a call of callee by caller.
+// isCalledAbove reports whether on the path to node n there is a call of callee by caller.
 func (t *Tree) isCalledAbove(n, caller, callee uint32) bool {
 	for ; n != 0; n = t.Nodes[n].Parent {
 		if t.Nodes[n].Func == callee && t.Nodes[t.Nodes[n].Parent].Func == caller {

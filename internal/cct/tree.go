@@ -46,7 +46,7 @@ type Node struct {
 	Count  uint64 // invocations, or what Tree.Type says
 }
 
-// A Fold tells where recursion was folded while the program ran: bits.
+// A Fold is where recursion was folded while the program ran: bits.
 type Fold uint8
 
 // What was folded at a node.
@@ -85,7 +85,7 @@ type Site struct {
 	Via  Via
 }
 
-// A Via tells how a site enters its callee.
+// A Via is how a site enters its callee.
 type Via uint8
 
 // The ways to enter a function.
@@ -227,7 +227,7 @@ func (b *builder) grow() {
 // of a real one.
 func pseudo(name string) string { return "[" + name + "]" }
 
-// viaOf tells how the callee of a recorded site is entered.
+// viaOf returns how the callee of a recorded site is entered.
 func viaOf(k profile.SiteKind) Via {
 	switch k {
 	case profile.SiteGo:

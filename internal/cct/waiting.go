@@ -14,7 +14,7 @@ import (
 // there is the time of the function that waits: the innermost one outside of the runtime. The
 // frames below it tell why it waits.
 
-// waits tells whether t has samples of goroutines that wait.
+// waits reports whether t has samples of goroutines that wait.
 func (t *Tree) waits() bool {
 	return t.Type == profile.SampledWait || t.Type == profile.SampledWaits
 }
@@ -36,7 +36,7 @@ func (t *Tree) Waiter(n uint32) uint32 {
 	return n
 }
 
-// inRuntime tells whether f is a function of the runtime, under whichever package's name: with
+// inRuntime reports whether f is a function of the runtime, under whichever package's name: with
 // time.Sleep and sync.runtime_Semacquire other packages declare functions that the runtime defines.
 func (f *Func) inRuntime() bool {
 	pkg := Package(f.Name)

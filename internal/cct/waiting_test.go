@@ -8,7 +8,7 @@ import (
 )
 
 // TestWaiter has stacks that end in the runtime: under its own name and under those of other packages, of a goroutine
-// of its own, and of a package that is called runtime, too.
+// of its own, and of a package that is called runtime as well.
 func TestWaiter(t *testing.T) {
 	const dir = "/usr/local/go/src/runtime/"
 	for _, test := range []struct {

@@ -1,4 +1,5 @@
-// Package chance knows what the runtime and the standard library do by chance.
+// Package chance knows what the runtime and the standard library do by chance, and what kind of
+// function each is.
 //
 // Whether compiled code finds a type in a cache, whether a pool has something, how deep a value lies in a hash trie,
 // who waits for a lock: these are affairs of the implementation, and others in each run. The call by which a program
@@ -103,7 +104,7 @@ var rules = []rule{
 	{"mime.FormatMediaType", "slices.Sort*", below, ordered},
 }
 
-// matches tells whether a rule speaks of a function.
+// matches reports whether a rule speaks of a function.
 func matches(pattern, name string) bool {
 	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
 		return strings.HasPrefix(name, prefix)

@@ -106,7 +106,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// Compilers go only when they are asked for, and nothing else goes then.
+// Compilers go only when they are asked for, and nothing else goes with them.
 func TestCleanCache(t *testing.T) {
 	cleanPlace(t)
 	t.Setenv("STEMMA_CACHE", filepath.Join(t.TempDir(), "cache"))

@@ -1,4 +1,4 @@
-// Package command has the list of the commands of the stemma tool, each in a folder of its own, and runs them.
+// Package command has the list of the commands, each in a folder of its own, and runs them.
 //
 // # Terminology
 //
@@ -138,7 +138,7 @@ func dispatch(e *base.Env, args []string) error {
 	return err
 }
 
-// isHelp tells whether an argument asks for help in one of the usual spellings.
+// isHelp reports whether an argument asks for help in one of the usual spellings.
 func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
 // findCommand returns the command of that name, or nil.

@@ -39,7 +39,7 @@ func hold(t *testing.T, dir string) func() {
 }
 
 // TestNewest lets report choose: the record of a program that runs, else what was changed
-// last. It names it, and tells how old it is.
+// last. It names it, and shows how old it is.
 func TestNewest(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, age := range map[string]time.Duration{"old.1-a": 50 * time.Hour, "new.2-b": 630 * time.Second,

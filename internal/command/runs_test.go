@@ -107,7 +107,7 @@ func (f *following) say(text, want string) {
 	}
 }
 
-// end ends the input and returns what decode says then.
+// end ends the input and returns what decode then prints.
 func (f *following) end() string {
 	f.in.Close()
 	return <-f.err

@@ -1,5 +1,5 @@
-// Package costmodel has tables that say how many instructions an operation takes on a machine, on the average
-// (CCCP, section 5.2: cross-profiling). The command instructions of bench makes them.
+// Package costmodel has tables of how many instructions an operation takes on a machine, on the
+// average. See CCCP, section 5.2: cross-profiling. The command instructions of bench makes them.
 package costmodel
 
 import (
@@ -72,7 +72,7 @@ func open(name string) (*Table, error) {
 	return t, nil
 }
 
-// isFor tells whether t is for programs built by a version of Go.
+// isFor reports whether t is for programs built by a version of Go.
 func (t *Table) isFor(goVersion string) bool {
 	return goVersion == t.Release || strings.HasPrefix(goVersion, t.Release+".")
 }

@@ -1,5 +1,4 @@
-// Package decode turns context IDs into stacks, with what the program recorded
-// to that end.
+// Package decode turns context IDs into stacks, by what the program recorded for that.
 //
 // # Terminology
 //
@@ -14,7 +13,7 @@
 //   - Otherwise the id lies in the interval of exactly one edge into f in the
 //     dictionary of the epoch; the edge tells the call site, and the caller's id is
 //     what the id is above the beginning of the interval (DACCE, section 3.1, with
-//     intervals in place of numbers).
+//     intervals instead of numbers).
 //
 // That ends at a root, or where the program could not record what is further out.
 // An id in no interval is an error: the ID is not one that the program made.
@@ -37,7 +36,7 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// A Via tells how a function was entered.
+// A Via is how a function was entered.
 type Via uint8
 
 // The ways to be entered. Root and Cut are the ends of a stack.
@@ -154,8 +153,8 @@ func (d *Decoder) grown() {
 func (d *Decoder) Walker() *cct.Walker { return d.walker }
 
 // Decode returns the context that the ID stands for. An ID of another run, or one
-// that this run cannot have made, is an error; a context of which the
-// program could record the inner part only is a stack that says so.
+// that this run cannot have made, is an error; if the
+// program could record only the inner part of a context, the stack shows it.
 func (d *Decoder) Decode(id ctxid.ID) (Stack, error) {
 	if id.Run != d.c.Run {
 		return Stack{}, fmt.Errorf("ID of run %016x: this is the record of run %016x", id.Run, d.c.Run)
@@ -373,7 +372,7 @@ func (d *Decoder) inEdges(epoch, fn uint32) []ids.InEdge {
 	return edges
 }
 
-// cutReason tells why what is further out is not known.
+// cutReason returns why what is further out is not known.
 func cutReason(n ids.Interned) string {
 	switch n.Place {
 	case layout.CutDepth:

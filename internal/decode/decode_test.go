@@ -85,8 +85,8 @@ func generations(c recordtest.Captured) int {
 	return n
 }
 
-// small returns the directory of main → a → b, of which epoch 1 encodes both edges,
-// and the function IDs.
+// small returns the directory of main → a → b, whose edges epoch 1 encodes, and the
+// function IDs.
 func small() (d *recordtest.Contexts, mainF, a, b uint64, root uint32) {
 	d = recordtest.NewContexts("small")
 	site := func(line, cell int) recordtest.Site {

@@ -8,7 +8,7 @@ import (
 )
 
 // Engine lucce. A state is a function with its pair: the id takes the place of epoch and
-// id, and node is the version. The log tells how the function was entered, or that the
+// id, and node is the version. The log shows how the function was entered, or that the
 // path began there; then the version's entry tells.
 
 // longID returns the id of a state of engine lucce. As long as the node is the same, it can also tell which of two

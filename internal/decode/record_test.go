@@ -93,7 +93,7 @@ func TestUpdate(t *testing.T) {
 }
 
 // TestUpdateDamaged damages a directory after a part of it was read: reading on ends,
-// and decoding does, too.
+// and decoding does as well.
 func TestUpdateDamaged(t *testing.T) {
 	failed := 0
 	for seed := range uint64(100) {

@@ -46,7 +46,7 @@ func newGroup(frames []cct.PathFrame) *Group {
 	return &Group{Frames: frames, line: string(b)}
 }
 
-// tail returns the group without its first n frames, of which it has more.
+// tail returns the group without its first n frames. It has more than n.
 func (g *Group) tail(n int) *Group {
 	if g.tails == nil {
 		g.tails = make([]*Group, len(g.Frames))
@@ -76,7 +76,7 @@ func (s Stack) Trim() Stack {
 	})
 }
 
-// loggedNear tells whether a function that logs is among the next frames.
+// loggedNear reports whether a function that logs is among the next frames.
 func (s Stack) loggedNear() bool {
 	group, up := s.Group, s.Up
 	for n := 0; n < maxHandlers; {

@@ -149,7 +149,7 @@ func (p *paths) write(w io.Writer, wanted func(path int) bool, values [][]uint64
 	}
 }
 
-// hasValue tells whether a path has a value that does not vary.
+// hasValue reports whether a path has a value that does not vary.
 func (p *paths) hasValue(path int) bool {
 	return slices.ContainsFunc(p.values[path], func(n uint64) bool { return n != 0 })
 }

@@ -70,7 +70,7 @@ type Side struct {
 type Options struct {
 	Ignore  []Pattern // functions that do not count, nor does what they have in any context
 	Renames bool      // look for functions that have another name
-	Chance  bool      // compare what Go does by chance, too, see package chance
+	Chance  bool      // compare what Go does by chance as well, see package chance
 	Force   bool      // compare what does not belong together, too
 }
 

@@ -180,7 +180,7 @@ func TestWithoutRenames(t *testing.T) {
 	}
 }
 
-// A value that only some functions have is found like calls, and by itself.
+// A value that only some functions have is found like calls, and on its own.
 func TestOtherValues(t *testing.T) {
 	d := compare(t, side(t, "base"), side(t, "new", "alloc 64", "alloc 80"), Options{})
 	if have, want := changes(d, "alloc", Line), "[main] → main.main changed 64→80 :0"; have != want {

@@ -38,7 +38,7 @@ func NewPattern(text string) (Pattern, error) {
 	return Pattern{text, regexp.MustCompile("^(?s:" + re + ")$")}, nil
 }
 
-// Match tells whether the whole name matches.
+// Match reports whether the whole name matches.
 func (p Pattern) Match(name string) bool { return p.re.MatchString(name) }
 
 // A Limit says by how much a value may grow.
@@ -141,12 +141,12 @@ func number(text string, withUnit bool) (n float64, unit string, err error) {
 	return n * factor, unit, nil
 }
 
-// allows tells whether a value may grow from base to new.
+// allows reports whether a value may grow from base to new.
 func (l *Limit) allows(base, new uint64) bool {
 	return new <= base || float64(new-base) <= l.Percent/100*float64(base)+l.Amount
 }
 
-// A Result tells how a limit was kept.
+// A Result is how a limit was kept.
 type Result struct {
 	Limit
 	Soft      bool
@@ -310,7 +310,7 @@ func (d *Diff) matching(v Value, s Scope, p *Pattern) []int {
 	return rows
 }
 
-// Exceeded tells whether a hard limit was not kept.
+// Exceeded reports whether a hard limit was not kept.
 func Exceeded(results []Result) bool {
 	return slices.ContainsFunc(results, func(r Result) bool { return !r.Soft && len(r.Over) > 0 })
 }

@@ -37,7 +37,7 @@ func FromProfile(name string, p *profile.Profile) *Side {
 	return s
 }
 
-// inlining tells whether inlined calls were counted, if there are any.
+// inlining reports whether inlined calls were counted, if there are any.
 func inlining(p *profile.Profile) string {
 	any := false
 	for i := range p.Funcs {
@@ -62,7 +62,7 @@ func (s *Side) complete(t profile.ValueType) error {
 		}
 		if l.Kind == profile.LossFaults {
 			return fmt.Errorf("%s is not exact, so that %s may be too high there: inlined calls behind faults at "+
-				"addresses that are not nil, of which there were %d, may be counted; let the run make none, see "+
+				"addresses that are not nil (%d of them) may be counted; let the run make none, see "+
 				"debug.SetPanicOnFault", s.Name, t.Name, l.Count)
 		}
 		return fmt.Errorf("%s is not complete, so that %s may be too low there: it lacks %s (%d); record it "+
@@ -118,7 +118,7 @@ func list(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// strangers tells whether the sides are of different programs: these have other names, and
+// strangers reports whether the sides are of different programs: these have other names, and
 // no function in common but those of the standard library, main.main and initializers.
 func (d *Diff) strangers() bool {
 	if slices.ContainsFunc(d.Sides[0].Programs,

@@ -11,7 +11,7 @@ import (
 // Contexts that vary.
 //
 // A side that was run several times knows which contexts vary (see profile.Repeats). What varies
-// by itself says nothing about a change, so it is not compared: a context that varies on
+// on its own says nothing about a change, so it is not compared: a context that varies on
 // either side is left out on both, with all that it calls, be that known on the other side or not.
 
 // takeVarying takes the values that tell the variation of others from the exact ones.

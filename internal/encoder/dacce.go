@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// A Policy tells when [Dacce] re-encodes by itself; section 4 of the paper names
+// A Policy is when [Dacce] re-encodes on its own; section 4 of the paper names
 // the three reasons. The zero value never does.
 type Policy struct {
 	// NewEdges is how many edges that have no addition value yet may be met. It grows
@@ -42,7 +42,7 @@ const (
 // which only [NewDacceCounts] has: a recursion that nobody captures costs one store a level, and one that is captured
 // shares its nodes. And ids above maxID, which mark that a path began on the stack, are not needed: a path has no
 // cycle, so its first function occurs in it once, and to meet the target of the top entry is to be at the beginning.
-// The injected code has ids for loops, too, see package contexts; here each level of a recursion is pushed.
+// The injected code has ids for loops as well, see package contexts; here each level of a recursion is pushed.
 //
 // A goroutine begins with an entry that is interned already: the context of the
 // go statement (section 5.3). It survives re-encodings as it is.
@@ -69,8 +69,8 @@ type Dacce struct {
 	encodeTime                                 time.Duration
 }
 
-// A dacceStack is one goroutine: its frames, of which the injected code keeps the
-// state and the depth in the machine stack, and its ccStack.
+// A dacceStack is one goroutine: its frames, whose state and depth the injected code
+// keeps in the machine stack, and its ccStack.
 type dacceStack struct {
 	frames  []dacceFrame
 	root    int // 1 if the first frame is that of Root
@@ -197,7 +197,7 @@ func (d *Dacce) enter(s *dacceStack, c Call) {
 	s.frames = append(s.frames, dacceFrame{c, 0, depth, 0})
 }
 
-// repeats tells whether the last of a frame's entries is that of this call.
+// repeats reports whether the last of a frame's entries is that of this call.
 func (s *dacceStack) repeats(c Call, id uint64, depth uint32) bool {
 	if depth == 0 || int(depth) > len(s.ccStack) {
 		return false
@@ -242,7 +242,7 @@ func (d *Dacce) count(s *dacceStack, c Call) {
 	d.recent[i]++
 }
 
-// due tells whether it is time to re-encode.
+// due reports whether it is time to re-encode.
 func (d *Dacce) due() bool {
 	if d.policy.NewEdges > 0 && d.unknown >= max(d.policy.NewEdges, len(d.graph.Edges)/8) {
 		return true
@@ -376,7 +376,7 @@ func (s *dacceStack) again(i int, f dacceFrame) uint32 {
 	return s.ccStack[i+1].below
 }
 
-// isInterned tells whether the node of entry i stands for it as the frame has it.
+// isInterned reports whether the node of entry i stands for it as the frame has it.
 func (s *dacceStack) isInterned(i int, f dacceFrame) bool {
 	e := s.ccStack[i]
 	return e.node != 0 && e.again == s.again(i, f)

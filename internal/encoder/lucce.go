@@ -39,7 +39,7 @@ import (
 // # Limits
 //
 // In recursion numCC can double with each level. An id that would reach the limit
-// begins again at 0, in a version of its own that tells where it came from. And
+// begins again at 0, in a version of its own that shows where it came from. And
 // a log that has reached its budget takes no more versions: frames that need
 // one are truncated, with all that they call.
 type Lucce struct {
@@ -211,13 +211,13 @@ func (l *Lucce) change(from lucceFrame, c Call) (step, bool) {
 	return step{av, end, l.graph.version()}, true
 }
 
-// fits tells whether the callee has an id in the caller's version.
+// fits reports whether the callee has an id in the caller's version.
 func (l *Lucce) fits(from lucceFrame, c Call) bool {
 	av, end, ok := l.graph.interval(c, from.v)
 	return ok && from.id < end-av
 }
 
-// addEdge adds an edge to the newest version, and tells whether it was there.
+// addEdge adds an edge to the newest version, and reports whether it was there.
 func (l *Lucce) addEdge(c Call) bool {
 	_, known := l.graph.edge(c)
 	if !known {
@@ -253,7 +253,7 @@ func (l *Lucce) renumber(f Func) {
 	l.numCC = addCapped(l.numCC, value-old)
 }
 
-// room tells whether the log takes the entries of one more update.
+// room reports whether the log takes the entries of one more update.
 func (l *Lucce) room() bool { return len(l.graph.log)+3 <= l.budget }
 
 // record appends to the log. That an entry is refused would be a mistake here.

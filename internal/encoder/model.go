@@ -1,5 +1,5 @@
-// Package encoder holds the calling context encoders in plain Go, each with its
-// decoder: what the injected code is compared with, and what replay measures.
+// Package encoder has the calling context encoders in plain Go, each with its decoder, to compare
+// with and to replay.
 //
 // # Terminology
 //
@@ -17,7 +17,7 @@
 //   - [NewPCCE] numbers a complete graph once, before the run, and [NewPCCEProfile] one with
 //     weights and the targets of indirect calls.
 //   - [NewDacceEdges] is DACCE with one addition value for each edge, as published, and
-//     [NewDacceCounts] has its counts of repetitions, too.
+//     [NewDacceCounts] has its counts of repetitions as well.
 //   - [NewDacce] is what stemma builds into programs: one addition value for
 //     each call site, whatever the target. See [SiteTables].
 //   - [Lucce] needs no stack; its graph has versions, as published. See there.
@@ -56,7 +56,7 @@ const Root Func = 0
 // there with [Encoder.Start], or at a go statement with [Encoder.Go].
 const Main Goroutine = 0
 
-// A SiteKind tells how the target of a call site is determined.
+// A SiteKind is how the target of a call site is determined.
 type SiteKind uint8
 
 // The kinds of call sites. A static site has one target, ever.

@@ -199,7 +199,7 @@ func TestDacceCounts(t *testing.T) {
 	}
 }
 
-// Section 6.1: PCCE's profile has the targets of indirect calls, which are encoded then, and tells which edge of a
+// Section 6.1: PCCE's profile has the targets of indirect calls, which are encoded then, and shows which edge of a
 // function is the most frequent.
 func TestPCCEProfile(t *testing.T) {
 	n := newNamed(t)

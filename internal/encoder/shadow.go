@@ -7,7 +7,7 @@ import (
 
 // A Shadow keeps what encoders avoid keeping: for each goroutine the slice of
 // all calls that lead to it. It is the truth that they are compared with, and
-// it tells which events are possible.
+// it shows which events are possible.
 type Shadow struct {
 	p      *Program
 	stacks map[Goroutine]*shadowStack
@@ -36,7 +36,7 @@ func (s *Shadow) Path(g Goroutine) []Call {
 	return nil
 }
 
-// Alive tells whether there is such a goroutine.
+// Alive reports whether there is such a goroutine.
 func (s *Shadow) Alive(g Goroutine) bool { return s.stacks[g] != nil }
 
 // Depth returns how many frames g has. Those of its ancestors are not its own.
@@ -67,7 +67,7 @@ func funcOf(calls []Call) Func {
 	return calls[len(calls)-1].Func
 }
 
-// Call enters callee, or tells why that cannot be.
+// Call enters callee, or returns why that cannot be.
 func (s *Shadow) Call(g Goroutine, site Site, callee Func) error {
 	if err := s.check(g, site, callee); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (s *Shadow) Call(g Goroutine, site Site, callee Func) error {
 	return nil
 }
 
-// check tells what is wrong with a call or a go statement.
+// check returns what is wrong with a call or a go statement.
 func (s *Shadow) check(g Goroutine, site Site, callee Func) error {
 	switch {
 	case !s.Alive(g):

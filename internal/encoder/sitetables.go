@@ -208,7 +208,7 @@ func makeSiteTables(p *Program, key []uint16, numCC []uint32, values []SiteValue
 	return t
 }
 
-// check tells what makes tables unfit for decoding. A site may have more ids than its targets have room for: its ids
+// check returns what makes tables unfit for decoding. A site may have more ids than its targets have room for: its ids
 // are the highest there, the callee does not take those from numCC on, and only such a site may close a cycle.
 func (t *SiteTables) check(p *Program) error {
 	order, loops := inOrder(len(t.GroupCC)+len(t.Key)), make(map[Site]bool)

@@ -17,7 +17,7 @@ type Tables interface {
 	// Caller returns the site from which f was entered so that it has this id, and
 	// the id that the caller has.
 	Caller(f Func, id uint64) (Site, uint64, error)
-	// Compares tells whether a call of this site has to look its target up.
+	// Compares reports whether a call of this site has to look its target up.
 	Compares(s Site) bool
 	Sizes() TableSizes
 }

@@ -45,8 +45,8 @@ func (e LogEntry) size() uint64 {
 // uvarint returns the length of x as encoding/binary writes it.
 func uvarint(x uint64) uint64 { return uint64(bits.Len64(x|1)+6) / 7 }
 
-// A versionedGraph answers for every version of Lucce's graph, of which it keeps
-// the log and, for each function, its history. A question costs a binary search.
+// A versionedGraph answers for every version of Lucce's graph. It keeps the graph's
+// log and, for each function, its history. A question costs a binary search.
 type versionedGraph struct {
 	p     *Program
 	limit uint64 // sums stop here
@@ -126,12 +126,12 @@ func (g *versionedGraph) grow() {
 	}
 }
 
-// isCall tells whether the program has the two ends of c.
+// isCall reports whether the program has the two ends of c.
 func (g *versionedGraph) isCall(c Call) bool {
 	return int(c.Site) < len(g.p.Sites) && int(c.Func) < len(g.funcs) && c.Func != Root
 }
 
-// known tells whether f can be reached in the newest version.
+// known reports whether f can be reached in the newest version.
 func (g *versionedGraph) known(f Func) bool { return f == Root || len(g.funcs[f].in) > 0 }
 
 // numCC returns numCC(f) in version v, 0 if f was not known.
@@ -291,7 +291,7 @@ func (g *versionedGraph) decode(n Func, c uint64, v uint32) ([]Call, error) {
 	return reversed(calls), nil
 }
 
-// begins tells whether n with id c is where version v was rebased.
+// begins reports whether n with id c is where version v was rebased.
 func (g *versionedGraph) begins(v uint32, n Func, c uint64) bool {
 	if v == 0 || c != 0 {
 		return false

@@ -1,5 +1,5 @@
-// Package engine has the list of engines: what each gives, and what the parts of stemma
-// need to know to build for it, to read its records and to speak of it.
+// Package engine describes each engine and each metric once: what it gives, and what builds and
+// readers need to know of it.
 //
 // Nothing else asks for an engine by its name, but its own files: the strategy in the
 // compiler, the half in the runtime. [List] is the place to add one.
@@ -31,7 +31,7 @@ const (
 	Sampling                  // a sampler
 )
 
-// A Hook tells whether compiled functions call the runtime when they are entered, where
+// A Hook reports whether compiled functions call the runtime when they are entered, where
 // the checker is, and the recorder of calls.
 type Hook uint8
 
@@ -186,7 +186,7 @@ func Lookup(name string) *Engine {
 	return nil
 }
 
-// Takes tells whether a flag, of those that are for some engines only, does anything.
+// Takes reports whether a flag, of those that are for some engines only, does anything.
 func (e *Engine) Takes(flag string) bool { return slices.Contains(e.Flags, flag) }
 
 // Taking returns the names of the engines that a flag is for; none for one that

@@ -39,8 +39,8 @@ func Formats() []string {
 
 // Write writes t, the expansion of p, in the format of that name.
 // t may be trimmed or folded: of p only the description of the program is used. An
-// error is one of w, or says which formats there are; part of the output may have
-// been written then.
+// error is one of w, or says which formats there are; after that part of
+// the output may have been written.
 func Write(w io.Writer, format string, p *profile.Profile, t *cct.Tree) error {
 	write := formats[format]
 	if write == nil {

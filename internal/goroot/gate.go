@@ -74,7 +74,7 @@ func CheckVersion(goVersion string) (warning string, err error) {
 		return "", fmt.Errorf("%s is too old; %s; set GOTOOLCHAIN=%s to use that", v, supportedRange(), last.newest)
 	case r == nil && os.Getenv(UntestedEnv) == "":
 		return "", fmt.Errorf("%s is too new for this version of stemma; %s; set GOTOOLCHAIN=%s to use that, or %s=1 "+
-			"to try %s all the same",
+			"to try %s anyway",
 			v, supportedRange(), last.newest, UntestedEnv, v)
 	case r == nil || version.Compare(v, r.oldest) < 0 || version.Compare(v, r.newest) > 0:
 		return fmt.Sprintf("%s is not among the releases that were tested (%s); going on, because each change "+

@@ -26,7 +26,7 @@ func TestCheckVersion(t *testing.T) {
 		{"go1.9", "", "go1.9 is too old"},
 		{"go1.28.0", "",
 			"go1.28.0 is too new for this version of stemma; stemma supports go1.26.0 to go1.26.11 and go1.27.0 to " +
-				"go1.27.4; set GOTOOLCHAIN=go1.27.4 to use that, or STEMMA_UNTESTED_GO=1 to try go1.28.0 all the same"},
+				"go1.27.4; set GOTOOLCHAIN=go1.27.4 to use that, or STEMMA_UNTESTED_GO=1 to try go1.28.0 anyway"},
 		{"go1.28rc1", "", "go1.28rc1 is too new"},
 		{"go2.0.0", "", "go2.0.0 is too new"},
 		{"devel go1.27-abcdef Thu", "", "is a development version of Go"},

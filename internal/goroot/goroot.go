@@ -3,7 +3,7 @@
 // # Terminology
 //
 // The tree is a directory that mirrors GOROOT/src; each of its files is added to
-// GOROOT, none replaces a file that is there. The packages below rt are added too, as
+// GOROOT, none replaces a file that is there. The packages below rt are added as well, as
 // [RuntimePkg] and what is below it, as is layout. A [Hook] is a change of at most three lines in
 // a file of GOROOT. A [Manifest] is the tree, the files of these packages, and the hooks.
 //

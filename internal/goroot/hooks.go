@@ -226,7 +226,7 @@ func schedulingHooks() []Hook {
 			Why:   "A coroutine is switched to without execute.", Part: Contexts},
 		{File: proc, Decl: "func malg", Anchor: "newg := new(g)", Where: After,
 			Lines: []string{"stemmaRoot(newg, layout.RootOther)"},
-			Why:   "Every g has a context from the start, g0 too.", Part: Contexts},
+			Why:   "Every g has a context from the start, also g0.", Part: Contexts},
 		{File: proc, Decl: "func oneNewExtraM", Anchor: "gp := malg(4096)", Where: After,
 			Lines: []string{"stemmaRoot(gp, layout.RootCgo)"},
 			Why:   "Threads that C created call from a root of their own.", Part: Contexts},

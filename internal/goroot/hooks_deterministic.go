@@ -34,7 +34,7 @@ func clockHooks() []Hook {
 			Anchor: "s.timer.reset(nanotime()+ns, 0)", Where: After,
 			Part:  Contexts,
 			Lines: []string{"if stemmaFixedClock {", "s.timer.reset(stemmaTime()+ns, 0)", "}"},
-			Why:   "The tracer's sleep is a timer, too."},
+			Why:   "The tracer's sleep is also a timer."},
 		{File: time, Decl: "func (ts *timers) check", Anchor: "ts.trace(\"check\")", Where: After,
 			Part:  Contexts,
 			Lines: []string{"if stemmaFixedClock && bubble == nil {", "return stemmaCheckTimers(ts, now)", "}"},

@@ -36,7 +36,7 @@ func Value(v uint64, unit string) string {
 	}
 }
 
-// Ago returns a duration in words, in the largest unit of which there are two.
+// Ago returns a duration in words, in the largest unit that it has two of.
 func Ago(d time.Duration) string {
 	for _, u := range []struct {
 		unit time.Duration

@@ -88,7 +88,7 @@ type epochPoint struct {
 	First   int     `json:"first"`
 	Seconds float64 `json:"seconds"`           // since the first epoch, of the last of them
 	MaxID   uint32  `json:"maxID"`             // the largest of them
-	Unknown int     `json:"unknown,omitempty"` // of which a page of the record was lost
+	Unknown int     `json:"unknown,omitempty"` // those whose page of the record was lost
 }
 
 type statInfo struct {

@@ -121,7 +121,7 @@ func TestHostilePage(t *testing.T) {
 	}
 }
 
-// A name of 1 MB reaches no page in full, and the function is found all the same.
+// A name of 1 MB reaches no page in full, and the function is found anyway.
 func TestLongName(t *testing.T) {
 	p := random(t, 300, 7)
 	rename(p, func(old string) string { return strings.Repeat("é", 1<<19) + old })

@@ -23,7 +23,7 @@ type model struct {
 	plots      []*plot             // those used last, the newest first
 
 	diff *diff.Diff // nil without a base
-	work *work      // tells what takes long
+	work *work      // shows what takes long
 }
 
 // A setKey is the name of a value, and what of it was selected.

@@ -100,7 +100,7 @@ func counts(t *cct.Tree) []uint64 {
 	return list
 }
 
-// A merger makes a plot from nodes of a dataset, of which several may become one.
+// A merger makes a plot from nodes of a dataset. Several nodes may become one.
 type merger struct {
 	p *plot
 	s *dataset
@@ -266,7 +266,7 @@ func (p *plot) fingerprint() {
 // is a power of 2, and at least half of it stays free.
 type printSet []uint64
 
-// add adds a number, which is not 0, and tells whether it is new.
+// add adds a number, which is not 0, and reports whether it is new.
 func (s printSet) add(h uint64) bool {
 	for at := h >> 7; ; at++ {
 		switch slot := &s[at&uint64(len(s)-1)]; *slot {
@@ -373,7 +373,7 @@ const (
 // prune returns what is drawn below root, of whose children the first skip are left out: the
 // widest boxes, at most limit, none less than least wide. All that is not drawn is folded
 // into the node that it is below. If no child of root is wide enough, the first are
-// drawn all the same, out of scale: else a million equal ones could not be looked at.
+// drawn anyway, out of scale: else a million equal ones could not be looked at.
 func (p *plot) prune(root uint32, skip int, least float64, limit int) (list []drawn, span uint64, scaled bool) {
 	span, scaled = p.spanOf(root, skip), true
 	kids := p.children(root)

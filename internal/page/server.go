@@ -82,7 +82,7 @@ func guard(host string, next http.Handler) http.Handler {
 	})
 }
 
-// ownHost tells whether a Host header is one that only this server can have.
+// ownHost reports whether a Host header is one that only this server can have.
 func ownHost(header, own string) bool {
 	name := header
 	if h, _, err := net.SplitHostPort(header); err == nil {

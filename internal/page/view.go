@@ -10,7 +10,7 @@
 //
 // # Where it is pruned
 //
-// A record may have millions of contexts, of which a screen shows some thousands. So the page
+// A record may have millions of contexts. A screen shows some thousands of them. So the page
 // gets only what is on screen, see plot.prune, and asks again for what it zooms to. A
 // file that is written once has answers to what it may ask, see Write.
 package page

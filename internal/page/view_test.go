@@ -364,7 +364,7 @@ func TestComparedSides(t *testing.T) {
 	}
 }
 
-// A link to a box finds it in a record that was read again, and says so if there is none.
+// A link to a box finds it in a record that was read again, and reports it if there is none.
 func TestLinks(t *testing.T) {
 	v, again := viewOf(t, random(t, 500, 7), nil), viewOf(t, random(t, 900, 7), nil)
 	a := answer[*flameAnswer](t, v, "flame", "least", "0")

@@ -1,4 +1,4 @@
-// Package progress tells on standard error how far long work is.
+// Package progress shows on standard error how far long work is.
 //
 // On a terminal that is one line, kept up to date, which goes away when the work is done. Elsewhere it
 // is a line of its own now and then. Work that is done soon leaves no trace.
@@ -27,7 +27,7 @@ const (
 	every = 20 * time.Second // between two lines where there is no terminal
 )
 
-// A Count tells how much of a step is done, and of how much; a total of 0 is not known.
+// A Count is how much of a step is done, and of how much; a total of 0 is not known.
 // It is called by another goroutine than the one that does the work.
 type Count func() (done, total int64)
 
@@ -72,7 +72,7 @@ func Begin(w io.Writer, format string, args ...any) *Work {
 }
 
 // BeginLines is Begin for work whose output, by others, goes to the same terminal and must reach it
-// unchanged: there are lines there, too, and none any more when a count says that all is done.
+// unchanged: there are lines there as well, and none any more when a count says that all is done.
 func BeginLines(w io.Writer, format string, args ...any) *Work {
 	work := newWork(w, false, fmt.Sprintf(format, args...))
 	work.counts = true
@@ -112,7 +112,7 @@ func (w *Work) start() {
 // Calls behind the first one do nothing.
 func (w *Work) End() { w.end() }
 
-// follow tells what goes on until done.
+// follow reports what goes on until done.
 func (w *Work) follow(done chan bool) {
 	wait := every
 	if w.update {

@@ -74,7 +74,7 @@ func (d *Dir) Owner() (uid int, private bool) {
 	return owner(info), info.Mode()&0o077 == 0
 }
 
-// IsOwn tells whether the directory is this user's.
+// IsOwn reports whether the directory is this user's.
 func (d *Dir) IsOwn() bool {
 	uid, _ := d.Owner()
 	return uid == euid()

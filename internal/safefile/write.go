@@ -18,7 +18,7 @@ import (
 	"github.com/stemma-go/stemma/internal/progress"
 )
 
-// Modes of new files, of which the umask is taken.
+// Modes of new files, less the umask.
 const (
 	Private = fs.FileMode(0o600) // it holds command lines, or source
 	Usual   = fs.FileMode(0o666)

@@ -12,7 +12,7 @@ import (
 func hello(w io.Writer) error { _, err := io.WriteString(w, "hello"); return err }
 
 // TestWrite writes to a file, which is replaced, and to a pipe, which must stay one: root
-// would have a plain file in the place of /dev/null.
+// would have a plain file instead of /dev/null.
 func TestWrite(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	for mode, want := range map[os.FileMode]os.FileMode{Private: 0o600, Usual: 0o644} {

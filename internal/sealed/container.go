@@ -40,7 +40,7 @@ const (
 // stringsTable is the table of the strings, which comes before any that refers to them.
 const stringsTable = "strings"
 
-// Is tells whether a file that begins with head, at least 8 bytes of it, is a sealed one.
+// Is reports whether a file that begins with head, at least 8 bytes of it, is a sealed one.
 func Is(head []byte) bool { return bytes.HasPrefix(head, []byte(fileMagic)) }
 
 // Write writes f: its first table, the strings, the other tables. The first table must
@@ -148,7 +148,7 @@ func sectionCRC(head, stored []byte) uint32 {
 // compress returns raw in the form in which a section stores it. The fastest
 // level is enough: the numbers are small already, and DEFLATE squeezes their
 // repetition at any level. What it squeezes by more than readers allow
-// is only given short codes, of which none stands for more than eight bytes.
+// is only given short codes. None stands for more than eight bytes.
 func compress(raw []byte) (stored []byte, method uint32, err error) {
 	for _, level := range []int{flate.BestSpeed, flate.HuffmanOnly} {
 		if stored, err = deflate(raw, level); err != nil {

@@ -19,10 +19,10 @@ import (
 	"slices"
 )
 
-// A Kind tells what the values of a column are.
+// A Kind is what the values of a column are.
 type Kind uint8
 
-// The kinds. FORMAT.md lists them, too; numbers are never used again.
+// The kinds. FORMAT.md lists them as well; numbers are never used again.
 const (
 	Number  Kind = iota // a number
 	Hex                 // a number that is shown in hexadecimal: an address, a run number
@@ -222,7 +222,7 @@ func (t *Table) Numbers(name string) ([]uint64, error) {
 }
 
 // Lists returns a column with some numbers for each row, one row's behind the other's. size
-// tells how many there must be.
+// returns how many there must be.
 func (t *Table) Lists(name string, size func(row int) int) ([]uint64, error) {
 	all := 0
 	for i := range t.Rows {

@@ -20,7 +20,7 @@ type mark struct {
 const farthest = 20
 
 // Up to how many pairs the longest common sequence is looked for: more are found
-// in generated code only, of which two builds are equal or have little in common.
+// only in generated code, whose two builds are equal or have little in common.
 const mostPairs = 4 << 20
 
 // align returns for each mark of b the index of the same one in a, or -1. Both are in

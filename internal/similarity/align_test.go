@@ -104,7 +104,7 @@ func oneCall(begin, line int, code ...int) Tree {
 	return tree
 }
 
-// TestAlignTrees compares calls at several lines: the code tells which is which.
+// TestAlignTrees compares calls at several lines: the code shows which is which.
 func TestAlignTrees(t *testing.T) {
 	for _, test := range []struct {
 		a, b Tree

@@ -36,7 +36,7 @@ func Align(trees ...Tree) []Weights {
 
 // A naming knows what is the same in some trees.
 //
-//   - A function is known by its name. The numbers in names of closures, of which one more
+//   - A function is known by its name. The numbers in names of closures, where one more
 //     renumbers all that follow it, are replaced by ids that follow the order
 //     of the closures in their function. Hashes that the go command puts into names
 //     of plugins are left out.

@@ -2,7 +2,7 @@ package similarity
 
 import "strings"
 
-// A Match tells what is the same in two trees, of two builds of one program.
+// A Match is what is the same in two trees, of two builds of one program.
 type Match struct {
 	n     *naming
 	funcs map[string]uint32
@@ -52,7 +52,7 @@ type place struct {
 	line int
 }
 
-// Alike tells whether two trees may be of one build: what both know is the same, that is where functions are
+// Alike reports whether two trees may be of one build: what both know is the same, that is where functions are
 // and what they call, and no place has another function. Trees of one build are always alike. Those of two builds are
 // if the change lies in what was not met.
 func Alike(a, b Tree) bool {
@@ -82,7 +82,7 @@ func Alike(a, b Tree) bool {
 	return sameCalls(a, b)
 }
 
-// sameCalls tells whether functions that both trees know have the same calls in their code. The instances of
+// sameCalls reports whether functions that both trees know have the same calls in their code. The instances of
 // a generic function, which share a name, may have others each.
 func sameCalls(a, b Tree) bool {
 	type call struct {

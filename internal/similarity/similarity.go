@@ -1,4 +1,4 @@
-// Package similarity compares calling context trees.
+// Package similarity compares calling context trees, also of different builds.
 //
 // An edge of a tree is a context: the path of call sites from the root to a node. Its
 // weight is the count of the node. Two trees have an edge in common if the
@@ -16,7 +16,7 @@ import (
 // same path, with their weights. Edges of weight 0 are not there.
 type Weights map[string]float64
 
-// Level tells how much of a path must be the same.
+// Level is how much of a path must be the same.
 type Level int
 
 const (

@@ -1,5 +1,5 @@
-// Package tables is how the other parts of stemma reach the tables that package profile makes of a profile. The public
-// API has files, and does not show what they are made of.
+// Package tables lets the other parts of stemma reach the tables that package profile makes of a
+// profile. The public API has files, and does not show what they are made of.
 package tables
 
 import (

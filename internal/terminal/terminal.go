@@ -1,5 +1,4 @@
-// Package terminal tells what is known of a terminal: whether a file is one, who has its keys, how wide
-// it is.
+// Package terminal knows whether a file is a terminal, who has its keys, and how wide it is.
 package terminal
 
 import (
@@ -32,11 +31,17 @@ func foreground(f *os.File) (int, error) {
 
 // Width returns how many columns a terminal has; 80 if it does not tell.
 func Width(f *os.File) int {
+	wide, _ := Size(f)
+	return wide
+}
+
+// Size returns how many columns and rows a terminal has; 80 and 24 if it does not tell.
+func Size(f *os.File) (wide, high int) {
 	var size struct{ rows, columns, x, y uint16 }
-	if err := ask(f, syscall.TIOCGWINSZ, unsafe.Pointer(&size)); err != nil || size.columns == 0 {
-		return 80
+	if err := ask(f, syscall.TIOCGWINSZ, unsafe.Pointer(&size)); err != nil || size.columns == 0 || size.rows == 0 {
+		return 80, 24
 	}
-	return int(size.columns)
+	return int(size.columns), int(size.rows)
 }
 
 // IsDumb reports whether the environment says that terminals cannot move their cursor.

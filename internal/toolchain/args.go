@@ -11,7 +11,7 @@ import (
 
 // valueFlags are the flags of go build, run and test that take a value, which
 // may follow as an argument of its own. All others are boolean, or unknown, and
-// then go build says so.
+// then go build reports it.
 var valueFlags = wordSet(`
 	C o p asmflags compiler buildmode gcflags gccgoflags mod modfile overlay
 	installsuffix ldflags pgo pkgdir tags toolexec exec debug-actiongraph
@@ -86,7 +86,7 @@ func ParseArgs(verb string, words []string, own OwnFlags) (*Args, error) {
 }
 
 // OwnFlags are the flags of a stemma command beside those of go.
-// Has tells whether there is a flag of that name, and whether it takes a value.
+// Has reports whether there is a flag of that name, and whether it takes a value.
 // Set gives it one, "true" if it takes none; an error is a mistake of usage.
 type OwnFlags interface {
 	Has(name string) (takesValue, ok bool)

@@ -91,6 +91,7 @@ func (b *Build) setFlags(a *Args, o Options) error {
 		entry:      b.Entry,
 		overlay:    ours,
 		forCompile: o.ForCompiler(),
+		forNative:  o.ForNatives(),
 		forLink:    o.ForRuntime(),
 		symbols:    o.Symbols,
 	}

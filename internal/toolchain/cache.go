@@ -29,8 +29,12 @@ const (
 	keepAlways  = time.Hour
 )
 
+// entryFormat changes with what an entry has in it.
+const entryFormat = 2
+
 // An Entry is a directory of the cache. It appears at once and complete, by a
-// rename, and does not change afterwards, but for the time of the file "used".
+// rename, and does not change afterwards, but for the time of the file "used" and
+// the directory of natives.
 type Entry struct {
 	Dir string
 	Key string // name of the directory: a hash over all that it is made from
@@ -62,7 +66,7 @@ func CacheDir() (string, error) {
 // The location of GOROOT is part of it, because overlays name files by their paths.
 func entryOf(cacheDir string, g *Go, m *goroot.Manifest) (*Entry, error) {
 	h := sha256.New()
-	fmt.Fprintf(h, "go %s\nroot %s\nmanifest %s\n", g.Version, g.Root, m.Hash)
+	fmt.Fprintf(h, "entry %d\ngo %s\nroot %s\nmanifest %s\n", entryFormat, g.Version, g.Root, m.Hash)
 	if err := hashSources(h, g.Root); err != nil {
 		return nil, err
 	}

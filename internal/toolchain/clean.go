@@ -10,7 +10,7 @@ import (
 )
 
 // CleanCache removes all entries of the cache and tells of each how large it was, but keeps those that another
-// process makes or uses, and tells of them, too. With dry it only tells.
+// process makes or uses, and tells of them as well. With dry it only tells.
 func CleanCache(dry bool, removed func(path string, bytes uint64), kept func(path string)) error {
 	dir, err := CacheDir()
 	if err != nil {

@@ -40,7 +40,7 @@ func Follow(cmd *exec.Cmd) (stop func()) {
 func counted(cmd *exec.Cmd) (count progress.Count, end func()) {
 	f, err := os.CreateTemp("", "stemma-compiled")
 	if err != nil {
-		return nil, func() {} // the build tells why nothing can be written here
+		return nil, func() {} // the build reports why nothing can be written here
 	}
 	var total atomic.Int64
 	ctx, cancel := context.WithCancel(context.Background())

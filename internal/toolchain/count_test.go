@@ -49,7 +49,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// The list is made while the build goes on, and what had been compiled by then counts, too.
+// The list is made while the build goes on, and what had been compiled by then counts as well.
 func TestCountedTotal(t *testing.T) {
 	fake := t.TempDir() + "/go"
 	script := "#!/bin/sh\nif [ \"$2\" = -n ]; then echo x/compile -o a; echo x/compile -o b >&2; exit; fi\n" +

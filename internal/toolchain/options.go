@@ -13,8 +13,8 @@ import (
 
 // Options are stemma's own settings of a build.
 // They reach the compiler in an environment variable and the program in a string
-// that the linker sets; other than flags of go they are in no build ID by
-// themselves, see [Toolexec].
+// that the linker sets; other than flags of go they are in no build ID of
+// their own, see [Toolexec].
 type Options struct {
 	Engine    string // the name of one of engine.List
 	Recursion string // "fold" or "full"
@@ -62,7 +62,7 @@ func (o Options) checkGiven(e *engine.Engine) error {
 	return nil
 }
 
-// flagsText tells which flags of those that are for some engines are for this one.
+// flagsText returns which flags of those that are for some engines are for this one.
 func flagsText(e *engine.Engine) string {
 	var list []string
 	for _, flag := range e.Flags {
@@ -225,7 +225,7 @@ func (o Options) Check() error {
 	return nil
 }
 
-// IsWarm tells whether a program needs a warm file beside it.
+// IsWarm reports whether a program needs a warm file beside it.
 func (o Options) IsWarm() bool { return o.engine().Warm || o.Warm != "" }
 
 // parts returns what the runtime must be able to do.
@@ -272,7 +272,16 @@ func (o Options) ForCompiler() string {
 	return s
 }
 
-// eventKinds are the kinds of events that a program can record by itself.
+// ForNatives returns what the compiler finds in STEMMA_COMPILE when it compiles a native. In builds without contexts
+// natives do nothing for them.
+func (o Options) ForNatives() string {
+	if o.parts()&goroot.Contexts == 0 {
+		return "engine=none"
+	}
+	return "engine=" + o.engine().Code.Strategy
+}
+
+// eventKinds are the kinds of events that a program can record alone.
 var eventKinds = []string{"alloc", "block", "go", "panic", "error"}
 
 // hasEvent reports whether events of a kind are asked for.

@@ -53,7 +53,7 @@ func (o overlay) merge(user overlay, dir string) (overlay, error) {
 	for from, to := range user.Replace {
 		from = filepath.Clean(abs(from))
 		if _, both := o.Replace[from]; both {
-			return merged, fmt.Errorf("-overlay: it replaces %s, which stemma changes too; take it out of "+
+			return merged, fmt.Errorf("-overlay: it replaces %s, which stemma also changes; take it out of "+
 				"the overlay", from)
 		}
 		merged.Replace[from] = abs(to)

@@ -32,7 +32,7 @@ func TestOverlayMerge(t *testing.T) {
 		t.Error("merge changed its receiver")
 	}
 	_, err = ours.merge(overlay{map[string]string{"/go/src/runtime//proc.go": "x"}}, "/")
-	if err == nil || !strings.Contains(err.Error(), "replaces /go/src/runtime/proc.go, which stemma changes too") {
+	if err == nil || !strings.Contains(err.Error(), "replaces /go/src/runtime/proc.go, which stemma also changes") {
 		t.Errorf("both replace proc.go: have error %v", err)
 	}
 }

@@ -51,7 +51,7 @@ func parent(path string) string {
 	return ""
 }
 
-// reachable tells who else can write to a file of the cache, or, unless it is the last
+// reachable returns who else can write to a file of the cache, or, unless it is the last
 // part of its path, to a directory on the way there; "" for nobody.
 // On the way, a sticky directory as /tmp lets nobody replace what is not theirs, and the
 // user's own group may write, since many systems give each user a group.
@@ -74,7 +74,7 @@ func reachable(info fs.FileInfo, last bool, uid, gid int) string {
 	return ""
 }
 
-// isUnmapped tells whether a user ID stands for all those that this user namespace does
+// isUnmapped reports whether a user ID stands for all those that this user namespace does
 // not have: in a container without root the system's own directories belong to it.
 func isUnmapped(uid uint32) bool {
 	overflow, err := os.ReadFile("/proc/sys/kernel/overflowuid")

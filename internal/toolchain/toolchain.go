@@ -6,8 +6,8 @@
 // An [Entry] is a directory of the cache: the patched compiler and the
 // overlay for one Go and one manifest. A [Build] is one run of the go command
 // with both of them in place: -overlay brings in the files of the runtime, and
-// -toolexec leads to [Toolexec], which puts the patched compiler in the place
-// of compile. The flags of the user are passed on, merged or refused: see
+// -toolexec leads to [Toolexec], which runs the patched compiler
+// instead of compile. The flags of the user are passed on, merged or refused: see
 // [Args].
 package toolchain
 

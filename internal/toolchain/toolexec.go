@@ -22,6 +22,7 @@ type tool struct {
 	entry      *Entry
 	overlay    string   // of the files that are ours
 	forCompile string   // Options.ForCompiler
+	forNative  string   // Options.ForNatives
 	forLink    string   // Options.ForRuntime
 	symbols    bool     // Options.Symbols
 	plain      bool     // tools run as they are, and are counted
@@ -31,8 +32,9 @@ type tool struct {
 
 // words returns the command line that newTool parses, without the tool.
 func (t *tool) words() []string {
-	w := []string{"-entry=" + t.entry.Dir, "-overlay=" + t.overlay, "-compile=" + t.forCompile, "-link=" + t.forLink,
-		fmt.Sprintf("-symbols=%t", t.symbols), fmt.Sprintf("-chain=%d", len(t.chain))}
+	w := []string{"-entry=" + t.entry.Dir, "-overlay=" + t.overlay, "-compile=" + t.forCompile,
+		"-native=" + t.forNative, "-link=" + t.forLink, fmt.Sprintf("-symbols=%t", t.symbols),
+		fmt.Sprintf("-chain=%d", len(t.chain))}
 	return append(w, t.chain...)
 }
 
@@ -45,6 +47,7 @@ func newTool(args []string) (*tool, error) {
 	dir := fs.String("entry", "", "")
 	fs.StringVar(&t.overlay, "overlay", "", "")
 	fs.StringVar(&t.forCompile, "compile", "", "")
+	fs.StringVar(&t.forNative, "native", "", "")
 	fs.StringVar(&t.forLink, "link", "", "")
 	fs.BoolVar(&t.symbols, "symbols", false, "")
 	fs.BoolVar(&t.plain, "plain", false, "")
@@ -60,7 +63,7 @@ func newTool(args []string) (*tool, error) {
 	return t, nil
 }
 
-// Toolexec runs one tool in the place of the go command's own, and replaces
+// Toolexec runs one tool instead of the go command's own, and replaces
 // this process by it where that is possible. It is called with the arguments
 // that follow "stemma toolexec".
 // Of the tools, only compile is another one; link gets one more flag, and cover
@@ -87,6 +90,9 @@ func Toolexec(args []string, stdout, stderr io.Writer) error {
 		// instrumented ones never mix in its cache.
 		suffix = " stemma=" + t.entry.Key + "," + t.forCompile
 		t.args[0] = t.entry.Compiler()
+		if t.compileNative(env) {
+			return nil
+		}
 		env = append(env, CompileEnv+"="+t.forCompile)
 	case "link":
 		suffix = " stemma=" + t.forLink
@@ -112,6 +118,17 @@ func Toolexec(args []string, stdout, stderr io.Writer) error {
 	return fmt.Errorf("%s: %w", path, syscall.Exec(path, argv, env))
 }
 
+// compileNative compiles a native, or takes what another build has made of it, and reports whether it did. It does
+// nothing if the user has a -toolexec, which is to see each compilation.
+func (t *tool) compileNative(env []string) bool {
+	if isVersionQuery(t.args) || len(t.chain) > 0 {
+		return false
+	}
+	env = append(slices.Clone(env), CompileEnv+"="+t.forNative)
+	n, err := newNative(t.entry, t.args[1:], env)
+	return err == nil && n.run(t.args, env) == nil
+}
+
 // resolveOverlay replaces the names of files of ours by those of the files that
 // the overlay has for them: the go command does not for cover.
 func (t *tool) resolveOverlay() error {
@@ -127,7 +144,7 @@ func (t *tool) resolveOverlay() error {
 	return nil
 }
 
-// isVersionQuery tells whether the go command asks a tool for its version, which
+// isVersionQuery reports whether the go command asks a tool for its version, which
 // it makes part of the build IDs.
 func isVersionQuery(args []string) bool { return len(args) == 2 && args[1] == "-V=full" }
 

@@ -15,11 +15,10 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/tools/go/packages"
-
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/callgraph"
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/packages"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/profile"
@@ -80,8 +79,7 @@ func (w *warmBuild) warmer(patterns []string, tests bool) (*Warmer, error) {
 		p, err := readRecord(w.warm)
 		return &Warmer{record: p}, err
 	}
-	cfg := &packages.Config{Mode: callgraph.LoadMode, Dir: w.dir, Tests: tests, BuildFlags: w.flags}
-	pkgs, err := packages.Load(cfg, patterns...)
+	pkgs, err := packages.Load(&packages.Config{Dir: w.dir, Tests: tests, Flags: w.flags}, patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("call graph: %w", err)
 	}
@@ -170,19 +168,17 @@ func (b *Build) Executables(a *Args, patterns []string) ([]string, error) {
 
 // mains returns the names that the programs of the packages have.
 func (b *Build) mains(a *Args, patterns []string) (names []string, err error) {
-	cfg := &packages.Config{Mode: packages.NeedName | packages.NeedFiles, Dir: b.Dir,
-		BuildFlags: b.warmBuild(Options{}, a).flags}
-	pkgs, err := packages.Load(cfg, patterns...)
+	pkgs, err := packages.List(&packages.Config{Dir: b.Dir, Flags: b.warmBuild(Options{}, a).flags}, patterns...)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range pkgs {
 		switch {
 		case p.Name != "main":
-		case p.PkgPath == "command-line-arguments" && len(p.GoFiles) > 0:
+		case p.Path() == "command-line-arguments" && len(p.GoFiles) > 0:
 			names = append(names, strings.TrimSuffix(filepath.Base(p.GoFiles[0]), ".go"))
 		default:
-			names = append(names, programName(p.PkgPath))
+			names = append(names, programName(p.Path()))
 		}
 	}
 	return names, nil
@@ -199,7 +195,7 @@ func programName(importPath string) string {
 	return name
 }
 
-// MakesWarm tells whether a build makes warm files. That of a program has the program's own
+// MakesWarm reports whether a build makes warm files. That of a program has the program's own
 // functions: those of a plugin are unknown until they are called, whatever the engine.
 func (o Options) MakesWarm(a *Args) bool {
 	mode, _ := a.Flag("buildmode")

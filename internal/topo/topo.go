@@ -1,7 +1,7 @@
-// Package topo keeps a graph acyclic, and its nodes in topological order, while edges
-// come one by one (Pearce and Kelly, "A dynamic topological sort algorithm for directed
-// acyclic graphs", JEA 2006). Package rt has the same for running programs, without maps
-// and with an upper bound on its time.
+// Package topo keeps a graph acyclic, and its nodes in topological order, while edges come. The
+// algorithm is that of Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic
+// graphs", JEA 2006. Package rt has the same for running programs, without maps and with an upper
+// bound on its time.
 package topo
 
 import "slices"

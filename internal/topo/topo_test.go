@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// reaches is the slow way to tell whether there is a path.
+// reaches is the slow way to report whether there is a path.
 func reaches(edges map[[2]int]bool, from, to int) bool {
 	seen := map[int]bool{from: true}
 	for list := []int{from}; len(list) > 0; list = list[1:] {

@@ -220,5 +220,5 @@ func (d *depthsReport) add(name string, h records.Depths) {
 	}
 }
 
-// Law fits how y grows with x and says so.
+// Law fits how y grows with x and reports it.
 func Law(x, y []float64) string { return stats.FitPower(x, y).String() }

@@ -37,7 +37,7 @@ type watch struct {
 	done  sync.WaitGroup
 }
 
-// watchEvery is the time between two looks: one takes some ten milliseconds.
+// watchEvery is the time between two looks: one takes about ten milliseconds.
 const watchEvery = 250 * time.Millisecond
 
 // newWatch begins to look whether there is a record in out. Until there is, for

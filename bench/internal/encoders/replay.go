@@ -50,7 +50,7 @@ func Replay(s *session.Session) error {
 			" contexts. pcce is given the graph that is called, " +
 			"not all that a static analysis finds, without weights; pcce-profile has these, and the targets of " +
 			"indirect calls, from the same run. left out: edges by which ids would overflow. dacce-edges is DACCE " +
-			"with one addition value for each edge, dacce-counts with the paper's counts of repetitions, too; " +
+			"with one addition value for each edge, dacce-counts with the paper's counts of repetitions as well; " +
 			"neither has its markers (PAPERS.md). dacce is what stemma builds in. lucce-versions is Lucce as " +
 			"published, lucce what stemma builds in. " +
 			"The papers never run two encoders on the same calls but for PCCE and DACCE, see the table above."},

@@ -23,8 +23,8 @@ import (
 // A program of bench's own, micro/events, times loops of single operations and is
 // built plainly and with each engine that has context IDs. The plain build shows what
 // the same source costs a user who does not instrument, and what the alternatives of
-// the standard library cost. That they appear in the instrumented columns too tells
-// what instrumentation does to them.
+// the standard library cost. They also appear in the instrumented columns,
+// which shows what instrumentation does to them.
 //
 // Decoding is measured from outside, on stemma's own command, because that is what a
 // user runs on a log: reading, finding IDs and writing are part of it.
@@ -90,7 +90,7 @@ type eventBuild struct {
 	times map[string][]float64
 }
 
-// eventTable makes the table of events, of which the first build has all. A build
+// eventTable makes the table of events. The first build has all of them. A build
 // that was not in every round has said why, and has no column.
 func eventTable(s *session.Session, builds []*eventBuild, rounds int) *table.Table {
 	t := &table.Table{

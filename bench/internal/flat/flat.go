@@ -53,7 +53,7 @@ var flatWays = []flatWay{
 }
 
 // contextWays are those of -variant 'cct -metrics=calls,cpu': samples of contexts are compared with runtime/pprof in a
-// program that counts its calls, too, since that takes time; and both with the plain program's. All are as many a
+// program that counts its calls as well, since that takes time; and both with the plain program's. All are as many a
 // second.
 var contextWays = []flatWay{
 	{"pprof, counted", countedWay, 2, 6000},
@@ -61,7 +61,7 @@ var contextWays = []flatWay{
 	{"pprof, plain", "", 1, 6000},
 }
 
-// ofContexts tells whether samples of contexts are asked for, and not samplers.
+// ofContexts reports whether samples of contexts are asked for, and not samplers.
 func ofContexts(s *session.Session) bool {
 	return slices.ContainsFunc(s.Options.Variants, func(v measure.Variant) bool {
 		return slices.Contains(v.Flags, "-metrics="+contextMetrics)
@@ -79,13 +79,13 @@ func flatWaysOf(s *session.Session) []flatWay {
 // contextMetrics is what a program counts whose contexts are sampled.
 const contextMetrics = "calls,cpu"
 
-// contextsWay marks the way that samples the contexts of engine cct, in a build that counts calls, too.
+// contextsWay marks the way that samples the contexts of engine cct, in a build that counts calls as well.
 const contextsWay = "start=on"
 
 // countedWay marks runtime/pprof in a build of engine cct.
 const countedWay = "pprof"
 
-// pprof tells whether runtime/pprof takes the samples.
+// pprof reports whether runtime/pprof takes the samples.
 func (w flatWay) pprof() bool { return w.sampling == "" || w.sampling == countedWay }
 
 // flatEvery is the interval of stemma's samplers. It is shorter than runtime/pprof's, so that fewer runs are needed.
@@ -175,8 +175,8 @@ func sum(halves []flatProfile) *flatProfile {
 	return all
 }
 
-// flatOf profiles p with each of flatWays and returns their halves. Nil says that it
-// could not be done, which is among the problems then.
+// flatOf profiles p with each of flatWays and returns their halves. If that
+// fails it returns nil, and the problems have the reason.
 func flatOf(s *session.Session, p *program.Program) [][]flatProfile {
 	wrapped := measure.Variant{Name: "pprof to a file", Wrap: "pprof-file"}
 	if !p.Module {
@@ -410,7 +410,7 @@ func newFlatReport(s *session.Session) *flatReport {
 					"right, from what each gives with itself. Beyond chance: what would be left of a difference " +
 					"with any number of samples, about (differences add up as standard deviations do).",
 				"all: all samples of stemma's samplers with all of pprof's. sps, stw and cct, cpu have no halves, " +
-					"so fewer samples. cct, cpu: samples of contexts, in a program that counts its calls, too, " +
+					"so fewer samples. cct, cpu: samples of contexts, in a program that also counts its calls, " +
 					"which takes time in small functions above all.",
 				"asyncPreempt: samples that runtime/pprof took there, which count for the function that was " +
 					"preempted. The runtime goes there by a signal of its own, after which the one for the profile " +

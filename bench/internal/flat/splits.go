@@ -117,8 +117,8 @@ type splitRun struct {
 	samples        uint64
 }
 
-// splitRow runs the program with all profilers. Nil says that some could not be run,
-// which is among the problems then.
+// splitRow runs the program with all profilers. If some could not be run
+// it returns nil, and the problems have the reason.
 func splitRow(s *session.Session, kind splitKind, bins map[bool]*measure.Binary) []string {
 	cells := []string{kind.name, ""}
 	for _, w := range splitWays {
@@ -240,7 +240,7 @@ func (r *splitRun) addPprof(data []byte) error {
 	return nil
 }
 
-// cell tells how far the sampled shares are off the true ones.
+// cell returns how far the sampled shares are off the true ones.
 func (r *splitRun) cell() string {
 	off, truth := shares(r.sampled), shares(r.truth)
 	for i := range off {

@@ -77,7 +77,7 @@ func modelName(s *bufio.Scanner) string {
 	return "unknown CPU"
 }
 
-// commit names the commit in dir and tells whether files differ from it.
+// commit names the commit in dir and reports whether files differ from it.
 func commit(dir string) string {
 	head, err := git(dir, "rev-parse", "--short=12", "HEAD")
 	if err != nil {

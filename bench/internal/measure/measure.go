@@ -79,7 +79,7 @@ func ParseVariant(s string) (Variant, error) {
 	return v, nil
 }
 
-// Instrumented tells whether stemma builds v.
+// Instrumented reports whether stemma builds v.
 func (v Variant) Instrumented() bool { return v.Flags != nil }
 
 // Engine returns the engine of an instrumented variant, "" for another one.
@@ -90,7 +90,7 @@ func (v Variant) Engine() string {
 	return strings.TrimPrefix(v.Flags[0], "-engine=")
 }
 
-// Records tells whether runs of v leave records.
+// Records reports whether runs of v leave records.
 func (v Variant) Records() bool {
 	e := engine.Lookup(v.Engine())
 	return e != nil && e.File != ""
@@ -144,7 +144,7 @@ func (b *Bench) Build(p *program.Program, v Variant) (*Binary, error) {
 	return bin, nil
 }
 
-// builtAs tells whether a build of v is one of w, too.
+// builtAs reports whether a build of v is one of w as well.
 func (v Variant) builtAs(w Variant) bool {
 	return slices.Equal(v.Flags, w.Flags) && slices.Equal(v.GoFlags, w.GoFlags) && v.Wrap == w.Wrap
 }

@@ -196,7 +196,7 @@ mkdir -p "$(dirname "$4")" && echo binary >"$4"
 	have := strings.Fields(string(log))
 	slices.Sort(have)
 	want := []string{"-engine=bad", "-engine=cct", "-engine=cct", "-engine=dacce", "-engine=lucce"}
-	if !slices.Equal(have, want) { // cct for another program, too; lucce although it has a name that was there
+	if !slices.Equal(have, want) { // cct for another program as well; lucce although it has a name that was there
 		t.Errorf("built %v, want %v", have, want)
 	}
 }

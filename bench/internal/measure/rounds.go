@@ -46,7 +46,7 @@ func Wall(r Run) float64 { return r.Wall.Seconds() }
 const together = 8
 
 // Rounds runs each binary once per round. Before the n rounds that count the first one
-// runs by itself, and what has no rounds. In the rounds up to
+// runs on its own, and what has no rounds. In the rounds up to
 // eight binaries run at once, in short turns, so that whatever changes on the machine meets
 // all of them; or one after another, if there is not the memory for that. The first binary
 // is among the eight each time, and runs once more for each further eight. The order rotates
@@ -92,7 +92,7 @@ func (b *Bench) Rounds(bins []*Binary, n int, tell func(string)) []*Series {
 }
 
 // groupsOf returns what runs at once in a round: the first of series with those that
-// have all rounds, with those that have fewer, and, by themselves, those that have one:
+// have all rounds, with those that have fewer, and, on their own, those that have one:
 // they are there for the order of magnitude, and take many times the time and the memory
 // of the others, as the race detector does.
 func groupsOf(series []*Series, round int) [][]*Series {
@@ -123,7 +123,7 @@ func groupsOf(series []*Series, round int) [][]*Series {
 	return append(groups, alone...)
 }
 
-// sizes tells how many builds run at once.
+// sizes returns how many builds run at once.
 func sizes(groups [][]*Series) string {
 	var list []string
 	for _, g := range groups {
@@ -138,14 +138,14 @@ func (s *Series) done(round int) bool {
 	return limit == WarmUpOnly || limit > 0 && round > limit
 }
 
-// warmsUp tells whether s runs before the rounds: the first run of the plain program
+// warmsUp reports whether s runs before the rounds: the first run of the plain program
 // has the checksum that others are compared with and reads the files into memory.
 func (s *Series) warmsUp() bool {
 	v := s.Binary.Variant
 	return v.Name == Plain.Name || v.Rounds == WarmUpOnly
 }
 
-// fits tells whether there is memory for one process of each at once, and as much again
+// fits reports whether there is memory for one process of each at once, and as much again
 // for what the machine has in its caches. One without a warm-up is taken to need as
 // much as the first.
 func fits(series []*Series) bool {
@@ -157,7 +157,7 @@ func fits(series []*Series) bool {
 	return free == 0 || 2*sum <= free
 }
 
-// warmUp is a run of s by itself.
+// warmUp is a run of s on its own.
 func (b *Bench) warmUp(s *Series) (err error) {
 	out := filepath.Join(b.Work, "out")
 	defer os.RemoveAll(out)
@@ -176,7 +176,7 @@ func (b *Bench) readRecord(s *Series, out string) (err error) {
 }
 
 // round adds one run to each of series, and to Plain of each the run of the first one
-// that it is compared with: in the same group or, for a build by itself, the last one.
+// that it is compared with: in the same group or, for a build on its own, the last one.
 func (b *Bench) round(series []*Series, first *Series, turn time.Duration) {
 	out := filepath.Join(b.Work, "out")
 	defer os.RemoveAll(out)
@@ -206,7 +206,7 @@ func (b *Bench) round(series []*Series, first *Series, turn time.Duration) {
 	}
 }
 
-// Problems tells what must be known before the figures of series are read:
+// Problems returns what must be known before the figures of series are read:
 // failures, losses, and checksums other than that of the first binary's
 // warm-up.
 func Problems(series []*Series) []string {

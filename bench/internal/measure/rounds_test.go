@@ -235,7 +235,7 @@ func TestRoundsOfAVariantAreLimited(t *testing.T) {
 		script(t, Plain, "echo checksum demo 1"),
 		script(t, Variant{Name: "landmark", Rounds: 2}, "echo checksum demo 1"),
 	}, 4, func(string) {})
-	// The plain program runs by itself four times, and twice beside the landmark.
+	// The plain program runs on its own four times, and twice beside the landmark.
 	if n, m := len(series[0].Runs), len(series[1].Runs); n != 6 || m != 2 {
 		t.Errorf("%d and %d runs, want 6 and 2", n, m)
 	}
@@ -254,7 +254,7 @@ func TestRunsHaveTheEnvironmentOfTheVariant(t *testing.T) {
 	}
 }
 
-// TestRecordOfTheFirstRound has a build that records, and a stemma that tells how often it
+// TestRecordOfTheFirstRound has a build that records, and a stemma that shows how often it
 // was asked.
 func TestRecordOfTheFirstRound(t *testing.T) {
 	dir := t.TempDir()

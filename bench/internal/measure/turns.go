@@ -54,7 +54,7 @@ func newProcess(bin *Binary, out string) *process {
 	return p
 }
 
-// turn lets p run for the given time, or until it ends. It tells whether it has.
+// turn lets p run for the given time, or until it ends. It reports whether it has.
 func (p *process) turn(d time.Duration) (ended bool) {
 	start := time.Now()
 	defer func() { p.wall += time.Since(start) }()
@@ -107,8 +107,8 @@ func (p *process) kill(limit time.Duration) {
 	p.failed = fmt.Errorf("stopped after %v", limit)
 }
 
-// result returns what was measured, of a process that has ended. What it has
-// written, but for its record, is gone then.
+// result returns what was measured, of a process that has ended. After that, what
+// it has written is gone, except for its record.
 func (p *process) result() (Run, error) {
 	defer os.RemoveAll(p.files)
 	if p.failed != nil {

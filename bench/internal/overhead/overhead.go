@@ -156,7 +156,7 @@ func overheadFigure(rows []*row, variants []measure.Variant) *chart.Figure {
 	return f
 }
 
-// overheadNote tells how to read the table, and what the papers measured.
+// overheadNote returns how to read the table, and what the papers measured.
 func overheadNote(s *session.Session) string {
 	c := stats.MedianInterval(make([]float64, s.Options.Rounds)).Coverage
 	return strings.Join([]string{

@@ -17,7 +17,7 @@ import (
 //go:embed *.csv
 var files embed.FS
 
-// A source tells where a table is from and how its setting differs from ours.
+// A source is where a table is from and how its setting differs from ours.
 type source struct{ title, differs string }
 
 var sources = map[string]source{

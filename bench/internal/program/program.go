@@ -1,4 +1,4 @@
-// Package program finds the programs that are measured and tells how each is
+// Package program finds the programs that are measured and knows how each is
 // built, run and checked.
 package program
 
@@ -27,7 +27,7 @@ type Program struct {
 	// setUp, if not nil, makes the files that runs need, and Args, in a
 	// directory of the program's own.
 	setUp func(p *Program, dir string) error
-	// checksum tells what a run has computed.
+	// checksum returns what a run has computed.
 	checksum func(Output) (string, error)
 }
 

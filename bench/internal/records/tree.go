@@ -78,7 +78,7 @@ func callbacks(t *cct.Tree) (sum uint64) {
 }
 
 // indirect counts the calls of compiled functions, and those of them that come from
-// sites of which the compiler does not know the target. Where recursion is folded, the
+// sites whose target the compiler does not know. Where recursion is folded, the
 // site that entered a context first stands for all.
 func indirect(p *profile.Profile) (calls, indirect uint64) {
 	cells := make([][]int32, len(p.Funcs))
@@ -147,7 +147,7 @@ func NewStandard(goroot string) (*Standard, error) {
 	return std, nil
 }
 
-// Has tells whether the function with this name, as package runtime shows it, is
+// Has reports whether the function with this name, as package runtime shows it, is
 // of the standard library. A program's own packages have a dot in the first
 // element of their paths, or are called main.
 func (s *Standard) Has(name string) bool {

@@ -59,7 +59,7 @@ const (
 const topEdges = 40
 
 // settings are those of the paper's figures 1 to 5, in its order, and the weighting that
-// it shows for one interval only at the others, and with the other triggers, too.
+// it shows for one interval only at the others, and with the other triggers as well.
 func settings(s *session.Session) []setting {
 	if s.Options.Quick {
 		return []setting{{"calls:59", allNewEdges}, {"calls:59", lastEdge}}

@@ -145,8 +145,8 @@ type sampledRun struct {
 	sampling *profile.Sampling
 }
 
-// sample runs p so many times with each sampler, in turn, and returns the runs by sampler. Nil says
-// that there is nothing to compare, which is among the problems then.
+// sample runs p so many times with each sampler, in turn, and returns the runs by sampler. If there
+// is nothing to compare it returns nil, and the problems have the reason.
 func sample(s *session.Session, p *program.Program, times int) [][]sampledRun {
 	v := session.EngineVariant("sample", "-every="+samplingEvery)
 	if !s.Available(v) {

@@ -205,7 +205,7 @@ func TestOffTable(t *testing.T) {
 	}
 }
 
-// TestRunOff runs scripts in place of test binaries: each benchmark prints its result,
+// TestRunOff runs scripts instead of test binaries: each benchmark prints its result,
 // one skips itself and one fails when sampling is off.
 func TestRunOff(t *testing.T) {
 	dir := t.TempDir()

@@ -20,7 +20,7 @@ import (
 // the next one's figures otherwise. Points are not repeated, as the law is fitted over
 // orders of magnitude, where a disturbed point shows in R² and not in the
 // exponent. A build without instrumentation is among the builds of each dimension: Go
-// programs grow by themselves, and only what is added is stemma's.
+// programs grow on their own, and only what is added is stemma's.
 
 // dimension is one direction in which programs grow.
 type dimension struct {
@@ -150,7 +150,7 @@ func scale(s *session.Session, d dimension, points, laws *table.Table) {
 	}
 }
 
-// law tells how the figure grows. Memory has a constant part, which would hide the
+// law returns how the figure grows. Memory has a constant part, which would hide the
 // rest; so it is what is added to that of the smallest n.
 func (c *curve) law() string {
 	if c.unit != "bytes" || len(c.x) == 0 {

@@ -19,7 +19,7 @@ func (s *Session) Failed(program string, v measure.Variant, err error) {
 	}
 }
 
-// isAvailable tells whether err, of building v, has another reason than that this
+// isAvailable reports whether err, of building v, has another reason than that this
 // stemma lacks the engine. The first time that is a problem.
 func (s *Session) isAvailable(v measure.Variant, err error) bool {
 	if !v.Instrumented() {
@@ -35,5 +35,5 @@ func (s *Session) isAvailable(v measure.Variant, err error) bool {
 	return true
 }
 
-// Available tells whether v has not been found missing yet.
+// Available reports whether v has not been found missing yet.
 func (s *Session) Available(v measure.Variant) bool { return !s.missing[v.Name] }

@@ -29,8 +29,8 @@ type Micro struct {
 	path    string
 }
 
-// BuildMicro builds a program in bench/micro. Nil says that it could not be, which
-// is among the problems then.
+// BuildMicro builds a program in bench/micro. If that fails it returns nil,
+// and the problems have the reason.
 func (s *Session) BuildMicro(name string, v measure.Variant) *Micro {
 	if !s.Available(v) {
 		return nil
@@ -98,7 +98,7 @@ type Usage struct {
 	Peak            int64
 }
 
-// Command runs a command to its end; an error tells what it said.
+// Command runs a command to its end; an error has what it printed.
 func (s *Session) Command(stdout io.Writer, stdin io.Reader, env []string, name string, args ...string) (Usage, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.Options.Timeout)
 	defer cancel()

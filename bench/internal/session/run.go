@@ -117,7 +117,7 @@ func (s *Session) Count(p *program.Program) {
 // CountOnly is the variant that counts the calls of a program if no other does.
 var CountOnly = measure.Variant{Name: "count of calls", Flags: []string{"-engine=cct"}, Rounds: measure.WarmUpOnly}
 
-// CountsCalls tells whether v counts all calls, inlined ones too.
+// CountsCalls reports whether v counts all calls, inlined ones as well.
 func CountsCalls(v measure.Variant) bool {
 	return v.Engine() == "cct" && !slices.Contains(v.Flags, "-inlined=off")
 }

@@ -100,7 +100,7 @@ func (s *Session) BuildsTime(list ...measure.Variant) (sum time.Duration) {
 	return sum
 }
 
-// fewPrograms are those of which -quick makes the slower tables.
+// fewPrograms are those that -quick has in the slower tables.
 var fewPrograms = []string{"gopherlua", "site"}
 
 // Fewer returns the programs for slower tables: all, but for -quick.
@@ -116,7 +116,7 @@ func (s *Session) Fewer() []*program.Program {
 	return few
 }
 
-// New builds stemma and finds the programs. Nothing has been measured then.
+// New builds stemma and finds the programs. It measures nothing.
 func New(o *Options, work string) (*Session, error) {
 	Tell("build stemma")
 	l, err := lab.In(work, o.Stemma)

@@ -14,7 +14,7 @@ type Power struct {
 
 // FitPower fits a power law by least squares on logarithms. Points with a
 // coordinate that is not positive have none and are left out. With fewer than
-// three points, or with one x only, there is no law to be found: N tells how
+// three points, or with one x only, there is no law to be found: N shows how
 // many there were, and the other fields are NaN.
 func FitPower(x, y []float64) Power {
 	var lx, ly []float64

@@ -1,5 +1,5 @@
 // Package suite runs the test suites of packages with stemma and sorts what fails: accidents, what
-// fails in plain Go too, listed exceptions, and what should not fail.
+// fails in plain Go as well, listed exceptions, and what should not fail.
 package suite
 
 import (

@@ -14,7 +14,7 @@ type Report struct {
 // NewReport returns the report of results.
 func NewReport(results []*Result) *Report { return &Report{results} }
 
-// OK tells whether no test has failed that should pass.
+// OK reports whether no test has failed that should pass.
 func (r *Report) OK() bool {
 	return !slices.ContainsFunc(r.results, func(x *Result) bool { return len(x.unknown) > 0 })
 }
@@ -27,7 +27,7 @@ func (x *Result) Outcome() string {
 	case len(x.unknown) > 0:
 		return "FAIL " + strings.Join(x.unknown, " ")
 	case len(x.plain) > 0:
-		return "fails in plain Go too: " + strings.Join(x.plain, " ")
+		return "also fails in plain Go: " + strings.Join(x.plain, " ")
 	case len(x.listed) > 0:
 		return "passes but for exceptions: " + strings.Join(x.listed, " ")
 	}
@@ -89,7 +89,7 @@ func (r *Report) Text(known Exceptions) string {
 	fmt.Fprintf(&b, "%6d pass all their tests when instrumented\n", r.count("passes")-r.count("passes but"))
 	fmt.Fprintf(&b, "%6d pass but for listed exceptions\n", r.count("passes but"))
 	fmt.Fprintf(&b, "%6d are listed as a whole and were not run\n", r.count("listed"))
-	fmt.Fprintf(&b, "%6d have a test that fails in plain Go too\n", r.count("fails in plain"))
+	fmt.Fprintf(&b, "%6d have a test that also fails in plain Go\n", r.count("fails in plain"))
 	fmt.Fprintf(&b, "%6d fail\n", r.count("FAIL"))
 	r.list(&b, "exceptions", func(x *Result) []string { return x.exceptions(known) })
 	r.list(&b, "fail in plain Go too", func(x *Result) []string { return x.names(x.plain) })

@@ -159,7 +159,7 @@ func (t *Tester) classify(r *Result, failed []string) {
 	}
 }
 
-// passesPlain tells whether a test, or all of the package, passes in plain Go.
+// passesPlain reports whether a test, or all of the package, passes in plain Go.
 func (t *Tester) passesPlain(pkg, test string) bool {
 	if test != "" {
 		return t.inPlainGo(pkg, "-run="+anyOf([]string{test})).passed
@@ -184,7 +184,7 @@ func (t *Tester) reason(pkg, test string) string {
 	return reason
 }
 
-// isLeftOut tells whether what is listed for a reason, if any, is not run: in builds with
+// isLeftOut reports whether what is listed for a reason, if any, is not run: in builds with
 // the flag that the reason begins with, or in all.
 func (t *Tester) isLeftOut(reason string) bool {
 	flag, _, ok := strings.Cut(reason, ": ")
@@ -194,7 +194,7 @@ func (t *Tester) isLeftOut(reason string) bool {
 	return reason != "" && !t.All && t.applies(reason)
 }
 
-// applies tells whether a reason is good for the Go that runs the tests. One that begins
+// applies reports whether a reason is good for the Go that runs the tests. One that begins
 // with a release is good for that one only.
 func (t *Tester) applies(reason string) bool {
 	release, _, ok := strings.Cut(reason, ": ")

@@ -72,7 +72,7 @@ func chosen(o *session.Options) ([]proof, error) {
 	return list, nil
 }
 
-// every has ten times as many function entries checked as stemma verify does by itself.
+// every has ten times as many function entries checked as stemma verify does on its own.
 const every = "STEMMA_CHECK_EVERY=101"
 
 // Time estimates verify. Walking stacks takes a program twice as long.
@@ -184,7 +184,7 @@ func comparedSamples(out string) (compared, error) {
 	return samplesOf(live.Profile.Processes[0].Sampling), nil
 }
 
-// samplesOf counts an entry whose frame had gone unnoticed as a trace that differs, too.
+// samplesOf counts an entry whose frame had gone unnoticed as a trace that differs as well.
 func samplesOf(s *profile.Sampling) compared {
 	return compared{s.Stat("checked"), s.Stat("mismatches") + s.Stat("dead")}
 }

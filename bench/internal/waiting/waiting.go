@@ -16,9 +16,9 @@ import (
 
 // How it works.
 //
-// bench/micro/waiting has two goroutines that work and many that wait. It tells how many units of work
+// bench/micro/waiting has two goroutines that work and many that wait. It shows how many units of work
 // were done and at what cost, and how long the units took that were held up most. To see what
-// waits cost that are counted, those that work wait after each unit, too. Profilers take turns,
+// waits cost that are counted, those that work wait after each unit as well. Profilers take turns,
 // whole runs as these are short: units are timed by the clock, so a run cannot be stopped within.
 
 // waitingEvery is the interval of stemma's samplers. fgprof takes 99 samples a second,
@@ -80,7 +80,7 @@ func waysOf(s *session.Session) []waitingWay {
 	return waitingWays
 }
 
-// A crowd is how many goroutines wait, and whether the two that work wait, too, after each unit.
+// A crowd is how many goroutines wait, and whether the two that work wait as well, after each unit.
 type crowd struct {
 	n    int
 	park bool
@@ -163,7 +163,7 @@ type waitingRun struct {
 	latency [2]string
 }
 
-// runWaiting runs the program once. Nil says that it failed, which is a problem then.
+// runWaiting runs the program once. If that fails it returns nil, and the problems have the reason.
 func runWaiting(m *session.Micro, w waitingWay, c crowd, length time.Duration) *waitingRun {
 	var env []string
 	if w.counted() == "" {

@@ -1,6 +1,6 @@
 // Waiting has two workers, and many goroutines that wait. It prints how much the
 // workers did, and how long they were held up, while a profiler runs: one that it starts
-// itself, or the sampler that stemma has built in. With -park the workers wait, too: after each unit of work for a
+// itself, or the sampler that stemma has built in. With -park the workers wait as well: after each unit of work for a
 // goroutine that waits for them.
 package main
 

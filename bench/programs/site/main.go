@@ -86,7 +86,7 @@ func limit(n int) (int, error) {
 	return n, nil
 }
 
-// build adds all pages to sum and tells how many had a template that failed.
+// build adds all pages to sum and returns how many had a template that failed.
 func (s *site) build(sum hash.Hash) (failed int, err error) {
 	for i, src := range s.sources {
 		doc := s.markdown.Parser().Parse(text.NewReader(src))

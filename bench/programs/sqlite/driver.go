@@ -11,7 +11,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// counts tells how often C has called Go.
+// counts is how often C has called Go.
 type counts struct {
 	labels, updates, commits, rollbacks, comparisons int
 }

@@ -67,17 +67,17 @@ func (a *Affected) patterns() {
 	}
 }
 
-// asserts tells whether the tests of a package have assertions that a plain build leaves out.
+// asserts reports whether the tests of a package have assertions that a plain build leaves out.
 func (m *Module) asserts(p *Package) bool {
 	return m.needs(p, func(path string) bool { return path == stemmaPath || path == stemmaPath+"/stemmatest" })
 }
 
-// dependsOn tells whether the tests of q are built from p.
+// dependsOn reports whether the tests of q are built from p.
 func (m *Module) dependsOn(q, p *Package) bool {
 	return q == p || m.needs(q, func(path string) bool { return path == p.ImportPath })
 }
 
-// needs tells whether the tests of p are built from a package whose path is one that is asked for.
+// needs reports whether the tests of p are built from a package whose path is one that is asked for.
 func (m *Module) needs(p *Package, is func(path string) bool) bool {
 	if slices.ContainsFunc(p.Deps, is) {
 		return true
@@ -102,8 +102,8 @@ type selector struct {
 	missing  map[string][]string // tests that the record of a package does not have
 }
 
-// Select returns the tests that changes can affect, by module and package, and the changed files of which it is not
-// known what reads them. A test that was recorded is affected by a change of a function that it reached. What else
+// Select returns the tests that changes can affect, by module and package, and the changed files whose
+// readers are not known. A test that was recorded is affected by a change of a function that it reached. What else
 // changes affects all tests of the packages that depend on the package. So do changes of packages without a record.
 func Select(modules []*Module, suites []Suite, list []Change) (affected []Affected, unknown []string) {
 	of := make(map[string]*Suite)
@@ -235,7 +235,7 @@ func (s *selector) where(is func(*Package) bool) (list []*Package) {
 	return list
 }
 
-// within tells whether a path is a directory or below it.
+// within reports whether a path is a directory or below it.
 func within(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
@@ -260,7 +260,7 @@ func (s *selector) gone(c Change) []*Package {
 	return []*Package{p}
 }
 
-// isHidden tells whether go leaves a directory out.
+// isHidden reports whether go leaves a directory out.
 func isHidden(rel string) bool {
 	return slices.ContainsFunc(strings.Split(filepath.ToSlash(rel), "/"), func(dir string) bool {
 		return dir == "testdata" || dir != "." && dir != "" && (dir[0] == '.' || dir[0] == '_')
@@ -282,7 +282,7 @@ func (s *selector) readersOf(c Change, name string) []*Package {
 	})
 }
 
-// isCached tells whether a package is of the module cache.
+// isCached reports whether a package is of the module cache.
 func isCached(p *Package) bool {
 	return p.Module != nil && strings.Contains(filepath.Base(p.Module.Dir), "@")
 }
@@ -306,6 +306,7 @@ func (s *selector) function(p *Package, c Change) {
 	if c.fresh {
 		return
 	}
+	s.static(p, c)
 	symbol := c.symbol(p)
 	is := func(name string) bool {
 		rest, ok := strings.CutPrefix(strings.ReplaceAll(name, "[...]", ""), symbol)
@@ -318,7 +319,7 @@ func (s *selector) function(p *Package, c Change) {
 	}
 }
 
-// reached adds the tests of a package that reached a function, and those of which that is not known.
+// reached adds the tests of a package that reached a function, or may have.
 func (s *selector) reached(q *Package, is func(name string) bool) {
 	suite := s.suites[q.ImportPath]
 	switch {

@@ -201,3 +201,64 @@ func TestShell(t *testing.T) {
 		}
 	}
 }
+
+// TestStatic changes functions that variables get their values from, which the compiler calls, and others.
+func TestStatic(t *testing.T) {
+	top := real(t.TempDir())
+	for name, text := range map[string]string{
+		"m/m.go": "package m\nvar limit = most()\nfunc most() int { return half() }\nfunc half() int { return 2 }\n" +
+			"func F() int { return 1 }\ntype T int\nfunc (T) M() int { return 3 }\n" +
+			"func other() int { return most() }\n" +
+			"var late = func() int { return other() }\nfunc long() int { println(); return inLong() }\n" +
+			"var x = long()\nfunc inLong() int { return 1 }\nfunc G[E any]() int { return 4 }\n",
+		"m/m_test.go": "package m\nvar inTest = forTest()\nfunc forTest() int { return 1 }\n" +
+			"func TestM(*testing.T) {}\n",
+		"n/n.go": "package n\nimport (\n\"x.y/m\"\nother \"x.y/o-go/v2\"\n)\nvar A = m.F()\nvar B = m.T(1).M()\n" +
+			"var C = m.G[int]()\nvar D = other.F()\n",
+		"n/n_test.go": "package n\nfunc TestN(*testing.T) {}\n",
+		"o/o.go":      "package o\nfunc F() int { return 1 }\nfunc M() int { return 1 }\n",
+		"p/p_test.go": "package p_test\nimport \"x.y/o-go/v2\"\nvar v = o.F()\nfunc TestP(*testing.T) {}\n",
+	} {
+		name = filepath.Join(top, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := &Module{Dir: top, Path: "x.y"}
+	m.take([]*Package{
+		{ImportPath: "x.y/m", Dir: top + "/m", GoFiles: []string{"m.go"}, TestGoFiles: []string{"m_test.go"}},
+		{ImportPath: "x.y/n", Dir: top + "/n", GoFiles: []string{"n.go"}, TestGoFiles: []string{"n_test.go"},
+			Deps: []string{"x.y/m", "x.y/o-go/v2"}},
+		{ImportPath: "x.y/o-go/v2", Dir: top + "/o", GoFiles: []string{"o.go"}},
+		{ImportPath: "x.y/p", Dir: top + "/p", XTestGoFiles: []string{"p_test.go"},
+			XTestImports: []string{"x.y/o-go/v2"}},
+	})
+	var suites []Suite
+	for _, test := range []string{"TestM", "TestN", "TestP"} {
+		suites = append(suites, Suite{Package: "x.y/" + strings.ToLower(test[4:]), Tests: []Test{{Name: test}}})
+	}
+	for change, want := range map[string]string{
+		"m/m.go most":         "m: all; n: all",
+		"m/m.go half":         "m: all; n: all",
+		"m/m.go long":         "m: all; n: all",
+		"m/m.go other":        "m: built",
+		"m/m.go inLong":       "m: built", // it was called, and is in the record
+		"m/m.go F":            "m: built; n: all",
+		"m/m.go T.M":          "m: built; n: all",
+		"m/m.go G":            "m: built; n: all",
+		"m/m_test.go forTest": "m: all",
+		"o/o.go F":            "n: all; o-go/v2: built; p: all",
+		"o/o.go M":            "o-go/v2: built",
+	} {
+		file, name, _ := strings.Cut(change, " ")
+		c := Change{File: file, Function: name, dir: filepath.Dir(filepath.Join(top, file)),
+			test: strings.HasSuffix(file, "_test.go")}
+		affected, unknown := Select([]*Module{m}, suites, []Change{c})
+		if have := describe(affected, unknown); have != want {
+			t.Errorf("%s: have %q, want %q", change, have, want)
+		}
+	}
+}

@@ -31,8 +31,8 @@ type Change struct {
 	fresh    bool   // the function, or file, is new or gone: nobody uses it but what has changed as well
 }
 
-// Changes returns what differs between the two versions of a repository. Modules are those that files may belong to
-// of which git does not know whether they have changed.
+// Changes returns what differs between the two versions of a repository. Modules are those of the files whose
+// changes git may not know.
 func Changes(r *Repository, modules []*Module) ([]Change, error) {
 	files, err := r.files()
 	if err != nil {
@@ -107,7 +107,7 @@ func (g *changes) file(f file) error {
 	return nil
 }
 
-// isPlain tells whether both versions of a file are plain ones: a link has the contents of another file, and the way
+// isPlain reports whether both versions of a file are plain ones: a link has the contents of another file, and the way
 // to it.
 func (g *changes) isPlain(f file) bool {
 	const link = "120000"
@@ -173,7 +173,7 @@ func (v *versions) compare(g *changes) {
 	differing(v.old, v.now, true)
 }
 
-// is tells whether f is the same function as another version.
+// is reports whether f is the same function as another version.
 func (f function) is(other function) bool {
 	same := f.file == other.file || f.place == other.place
 	return same && f.text == other.text && f.directive == other.directive
@@ -192,7 +192,7 @@ func (g *changes) function(key string, f function, others []function, gone bool)
 	case len(others) == 0 && f.method:
 		c.What = "methods" // what a type implements has changed
 	case len(others) == 0 && types.Universe.Lookup(key) != nil:
-		c.What = "function " + key + ", which Go has, too,"
+		c.What = "function " + key + ", which Go also has,"
 	case len(others) == 0 && gone && !isTest && token.IsExported(key):
 		c.What = "function " + key + ", which is gone," // others may not compile
 	case len(others) == 0:

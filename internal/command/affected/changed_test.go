@@ -27,8 +27,8 @@ func TestCompare(t *testing.T) {
 		{"m.go", "", "func F() {}", "F"},
 		{"m.go", "", "func f() {}\nfunc init() {}", " init,f"},
 		{"m.go", "", "func (T) F() {}", " methods"},
-		{"m.go", "", "func min() {}", " function min, which Go has, too,"},
-		{"m.go", "func min() {}", "", " function min, which Go has, too,"},
+		{"m.go", "", "func min() {}", " function min, which Go also has,"},
+		{"m.go", "func min() {}", "", " function min, which Go also has,"},
 		{"m.go", "func F() {}", "", " function F, which is gone,"},
 		{"m.go", "func f() {}", "", "f"},
 		{"m_test.go", "func TestX(t *testing.T) {}", "", "TestX"},
@@ -213,7 +213,7 @@ func TestChangesSettings(t *testing.T) {
 	}
 }
 
-// TestChangesUnseen changes files of which git does not tell, one at a time.
+// TestChangesUnseen changes files that git does not report, one at a time.
 func TestChangesUnseen(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(p *place)

@@ -9,7 +9,7 @@ import (
 	"github.com/stemma-go/stemma/internal/record/store"
 )
 
-// Command tells which tests reach what.
+// Command is the command that lists which tests reach what.
 func Command() *base.Command {
 	return &base.Command{
 		Name:  "tests",

@@ -29,6 +29,8 @@ type Package struct {
 	EmbedPatterns, EmbedFiles, TestEmbedPatterns, TestEmbedFiles, XTestEmbedPatterns []string
 	XTestEmbedFiles                                                                  []string
 	Deps, TestImports, XTestImports                                                  []string
+
+	calls *statics // see static
 }
 
 // fields are those of a Package, as go list is asked for them.
@@ -50,13 +52,13 @@ func (p *Package) embedded() []string {
 	return slices.Concat(p.EmbedFiles, p.TestEmbedFiles, p.XTestEmbedFiles)
 }
 
-// embeds tells whether a file, by its path in the package's directory, is embedded, or was before it was removed.
+// embeds reports whether a file, by its path in the package's directory, is embedded, or was before it was removed.
 func (p *Package) embeds(rel string) bool {
 	patterns := slices.Concat(p.EmbedPatterns, p.TestEmbedPatterns, p.XTestEmbedPatterns)
 	return slices.Contains(p.embedded(), rel) || matchesAny(patterns, rel)
 }
 
-// matchesAny tells whether one of the patterns of go:embed matches a file, or a directory above it.
+// matchesAny reports whether one of the patterns of go:embed matches a file, or a directory above it.
 func matchesAny(patterns []string, rel string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		pattern = strings.TrimPrefix(pattern, "all:")
@@ -69,12 +71,12 @@ func matchesAny(patterns []string, rel string) bool {
 	})
 }
 
-// callsC tells whether files of C and assembly may be part of the package, wherever they lie.
+// callsC reports whether files of C and assembly may be part of the package, wherever they lie.
 func (p *Package) callsC() bool {
 	return !p.Standard && len(p.CgoFiles)+len(p.SFiles)+len(p.SwigFiles)+len(p.SwigCXXFiles) > 0
 }
 
-// hasTests tells whether go test has something to run.
+// hasTests reports whether go test has something to run.
 func (p *Package) hasTests() bool { return len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 }
 
 // tests returns the tests that go test runs, of a package whose files can be parsed. Benchmarks are none of them.
@@ -216,7 +218,7 @@ func real(name string) string {
 	return name
 }
 
-// owns tells whether a package is one of the module, and not only imported.
+// owns reports whether a package is one of the module, and not only imported.
 func (m *Module) owns(p *Package) bool {
 	return !p.DepOnly && !p.Standard && (p.Module == nil || real(p.Module.Dir) == m.Dir)
 }
@@ -235,7 +237,7 @@ func modulePath(dir string) string {
 	return ""
 }
 
-// concerns tells whether another module's go.mod may matter to the module.
+// concerns reports whether another module's go.mod may matter to the module.
 func (m *Module) concerns(dir string) bool {
 	if dir == m.Dir {
 		return true

@@ -33,7 +33,7 @@ func Load(paths []string) ([]Suite, error) {
 	case len(suites) > 0:
 		return suites, nil
 	case uncounted > 0:
-		return nil, fmt.Errorf("no test in %s, of which %s of samples or context IDs and not of all calls; run the "+
+		return nil, fmt.Errorf("no test in %s; %s of samples or context IDs and not of all calls; run the "+
 			"tests with %s", humanize.Plural(len(r.Profiles), "record"), humanize.Plural(uncounted, "is", "are"),
 			engine.Giving(engine.Counts))
 	}
@@ -66,7 +66,7 @@ func PrintSuites(w io.Writer, suites []Suite, asJSON bool) error {
 type jsonAffected struct {
 	Changes  []Change   `json:"changes"`
 	Affected []Affected `json:"affected"`
-	Unknown  []string   `json:"unknown"` // files of which it is not known what reads them
+	Unknown  []string   `json:"unknown"` // files whose readers are not known
 }
 
 // PrintAffected lists the tests that the changes of a range of git's can affect, and how to run them: what it prints

@@ -21,7 +21,7 @@ type Repository struct {
 	base, next string // commits; next is "" for the files as they are
 	// of files as they are
 	known  map[string]bool // files that git knows, and new ones that it does not ignore
-	links  []string        // submodules and other repositories, of which git does not know the files
+	links  []string        // submodules and other repositories, whose files git does not know
 	goMod  []string        // files of that name
 	goWork []string
 }
@@ -260,7 +260,7 @@ func (r *Repository) ignored(modules []*Module) (list []file) {
 	return list
 }
 
-// knows tells whether git would tell of a change of a file.
+// knows reports whether git would tell of a change of a file.
 func (r *Repository) knows(name string) bool {
 	return r.known[name] || slices.ContainsFunc(r.links, func(link string) bool {
 		return strings.HasPrefix(name, link+"/")

@@ -79,7 +79,7 @@ func (s *source) place() {
 	}
 }
 
-// isExample tells whether the comments of a function may be what its output is compared with.
+// isExample reports whether the comments of a function may be what its output is compared with.
 func isExample(file, fn string) bool {
 	return strings.HasSuffix(file, "_test.go") && strings.HasPrefix(fn, "Example")
 }
@@ -134,7 +134,7 @@ func preamble(d *ast.GenDecl) (text string) {
 	return text
 }
 
-// isDirective tells whether a comment says something to the compiler or cgo.
+// isDirective reports whether a comment says something to the compiler or cgo.
 func isDirective(c *ast.Comment) bool {
 	for _, prefix := range []string{"//go:generate", "//go:fix"} {
 		if strings.HasPrefix(c.Text, prefix) {
@@ -241,7 +241,7 @@ func expression(x ast.Expr) string {
 	return b.String()
 }
 
-// native tells whether the function may not be instrumented, so that its calls are not seen.
+// native reports whether the function may not be instrumented, so that its calls are not seen.
 func native(f *ast.FuncDecl) bool {
 	if f.Body == nil {
 		return true

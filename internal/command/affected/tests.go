@@ -1,8 +1,9 @@
-// Package affected finds out which functions each test of a record reached, and which tests a change can affect.
+// Package affected finds the functions that each test reached, and the tests that a change can
+// affect.
 //
 // # Who owns a context
 //
-// A test owns the contexts below its function, in the goroutines that it starts, too. What is below nobody's is
+// A test owns the contexts below its function, in the goroutines that it starts as well. What is below nobody's is
 // shared: initializers, TestMain, timers, the package testing. So is what sync.Once does, since it does it for
 // whoever comes next as well. All tests of the record reach what is shared.
 //
@@ -40,7 +41,7 @@ type Suite struct {
 // A Test is a test, benchmark, fuzz test or example.
 type Test struct {
 	Name      string    `json:"name"`
-	Functions []string  `json:"functions"` // those of its subtests, too, without the shared ones
+	Functions []string  `json:"functions"` // those of its subtests as well, without the shared ones
 	Subtests  []Subtest `json:"subtests,omitempty"`
 }
 
@@ -141,13 +142,13 @@ func (w *walk) enter(i int) {
 	}
 }
 
-// executed tells whether a node counted anything.
+// executed reports whether a node counted anything.
 func (w *walk) executed(i int) bool {
 	counts := w.p.NodeCounts(i)
 	return counts == nil || slices.ContainsFunc(counts, func(n uint64) bool { return n > 0 })
 }
 
-// reach adds the functions of a node, inlined ones and natives too.
+// reach adds the functions of a node, inlined ones and natives as well.
 func (w *walk) reach(o *owner, i int) {
 	f := &w.p.Funcs[w.p.Nodes[i].Func]
 	if f.Kind != profile.FuncOrdinary {
@@ -222,7 +223,7 @@ func (w *walk) adopt() {
 	}
 }
 
-// mayRun tells whether a test that runs subtests may run s: if s is a closure, one that reached the function that
+// mayRun reports whether a test that runs subtests may run s: if s is a closure, one that reached the function that
 // makes it.
 func (w *walk) mayRun(test, s *owner) bool {
 	at := strings.LastIndex(s.name, ".func")
@@ -265,7 +266,7 @@ func (w *walk) suites() []Suite {
 	return list
 }
 
-// incomplete tells why tests may have reached functions that are not in their record, "" if they have not.
+// incomplete returns why tests may have reached functions that are not in their record, "" if they have not.
 func incomplete(p *profile.Profile) string {
 	kinds := []string{profile.LossFuncs, profile.LossPages, profile.LossShards, profile.LossUnread,
 		profile.LossUnreadable}
@@ -333,13 +334,13 @@ func importPath(symbol string) string {
 	return path
 }
 
-// isTest tells whether a function is one that go test runs.
+// isTest reports whether a function is one that go test runs.
 func isTest(symbol string) bool {
 	_, name := split(symbol)
 	return IsTestName(name)
 }
 
-// IsTestName tells whether go test would run a function of that name.
+// IsTestName reports whether go test would run a function of that name.
 func IsTestName(name string) bool {
 	for _, prefix := range []string{"Test", "Benchmark", "Fuzz", "Example"} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && !strings.Contains(rest, ".") {

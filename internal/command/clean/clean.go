@@ -1,4 +1,4 @@
-// Package clean removes records that are not needed any more.
+// Package clean removes records that are not needed any more, and caches.
 package clean
 
 import (
@@ -17,11 +17,11 @@ import (
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
-// Options say what clean does: dry removes nothing, cache removes compilers, too.
+// Options say what clean does: dry removes nothing, cache removes compilers as well.
 type Options struct{ Dry, Cache bool }
 
 // Run removes records in dirs, or those of programs that were started here if there are none, and the compilers
-// if the options say so. It prints to w what it removes. What is removed is what was looked at, whatever takes its
+// if the options ask for it. It prints to w what it removes. What is removed is what was looked at, whatever takes its
 // name meanwhile: all happens in directories that are open.
 func Run(w io.Writer, dirs []string, o Options) error {
 	c := &cleaner{w: w, dry: o.Dry}
@@ -95,7 +95,7 @@ func (c *cleaner) own(path string) {
 	c.in(d)
 }
 
-// inUse tells whether a stemma that runs a program has locked the directory: what has ended in it is still to be
+// inUse reports whether a stemma that runs a program has locked the directory: what has ended in it is still to be
 // sealed.
 func inUse(d *safefile.Dir) bool {
 	f, err := d.Root.Open(".")
@@ -152,7 +152,7 @@ func (c *cleaner) in(d *safefile.Dir) {
 	}
 }
 
-// known tells whether a directory was looked at already, under whatever name.
+// known reports whether a directory was looked at already, under whatever name.
 func (c *cleaner) known(d *safefile.Dir) bool {
 	info, err := d.Stat(".")
 	if err != nil || slices.ContainsFunc(c.seen, func(other os.FileInfo) bool { return os.SameFile(info, other) }) {
@@ -163,7 +163,7 @@ func (c *cleaner) known(d *safefile.Dir) bool {
 	return false
 }
 
-// isHere tells whether d is the working directory, which is not to be removed.
+// isHere reports whether d is the working directory, which is not to be removed.
 func isHere(d *safefile.Dir) bool {
 	a, err := d.Stat(".")
 	b, err2 := os.Stat(".")

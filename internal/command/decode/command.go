@@ -8,7 +8,7 @@ import (
 	"github.com/stemma-go/stemma/internal/ctxid"
 )
 
-// Command tells what context IDs stand for.
+// Command is the command that decodes context IDs.
 func Command() *base.Command {
 	return &base.Command{
 		Name:  "decode",

@@ -1,4 +1,4 @@
-// Package decode decodes context IDs of any number of runs, by themselves or in a text.
+// Package decode decodes context IDs of any number of runs, alone or in a text.
 package decode
 
 import (
@@ -310,7 +310,7 @@ func (s *Set) look(root *contextRoot, path string) {
 	delete(root.pending, path)
 }
 
-// recordsOther tells whether a directory is a live one with something else than context IDs. One that has become live
+// recordsOther reports whether a directory is a live one with something else than context IDs. One that has become live
 // since it was looked at may have them.
 func recordsOther(dir string) bool {
 	file := store.MainFile(dir)

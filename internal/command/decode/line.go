@@ -46,7 +46,7 @@ func (l *logLine) count(b []byte) {
 	l.backslashes += len(b) - len(rest)
 }
 
-// isValue tells whether what comes now, followed by next, is all of the value of a key,
+// isValue reports whether what comes now, followed by next, is all of the value of a key,
 // without quotes.
 func (l *logLine) isValue(next []byte) bool {
 	key := l.last[0] > ' ' && l.last[0] != '"' && l.last[0] != '='

@@ -181,8 +181,8 @@ func (r *replacer) id(b []byte) int {
 	return len(idFamily)
 }
 
-// inLine writes a stack in place of the ID that b begins with. Most IDs stand in quotes or
-// by themselves; only where there is a = before one the line matters, or where the stack has
+// inLine writes a stack instead of the ID that b begins with. Most IDs stand in quotes or
+// on their own; only where there is a = before one the line matters, or where the stack has
 // what must be escaped in quotes: names of files may.
 func (r *replacer) inLine(stack, b []byte) {
 	before := r.ahead[:len(r.ahead)-len(b)]

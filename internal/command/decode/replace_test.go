@@ -75,8 +75,8 @@ func TestDecodeGrowing(t *testing.T) {
 	}
 }
 
-// TestDecodeMemory decodes a log with many different IDs, of which it must not
-// remember all.
+// TestDecodeMemory decodes a log with many different IDs. It must not remember all
+// of them.
 func TestDecodeMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds; run without -short")

@@ -1,4 +1,5 @@
-// Package diff prints the difference of two records, and says whether limits were kept.
+// Package diff prints the difference of two records, reports whether limits were kept, and writes
+// baselines.
 package diff
 
 import (
@@ -118,7 +119,7 @@ func loadSide(path string, repeats bool) (*diff.Side, *store.Records, error) {
 func readBaseline(path string) (*diff.Side, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil //nolint:nilerr // whoever reads it as a record says so
+		return nil, nil //nolint:nilerr // whoever reads it as a record reports it
 	}
 	defer f.Close()
 	head := make([]byte, 64)

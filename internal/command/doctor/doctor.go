@@ -113,7 +113,7 @@ func (d *doctor) room(what, dir string) {
 	case err != nil:
 		d.found(findingNote, what, "%v", err)
 	case free < littleRoom:
-		d.found(findingNote, what, "%s left; a compiler takes some 100 MB, a build more", humanize.Bytes(free))
+		d.found(findingNote, what, "%s left; a compiler takes about 100 MB, a build more", humanize.Bytes(free))
 	default:
 		d.found(findingOK, what, "%s left", humanize.Bytes(free))
 	}

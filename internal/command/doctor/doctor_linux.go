@@ -32,7 +32,7 @@ func diskOf(dir string) (free uint64, noExec bool, err error) {
 	return s.Bavail * uint64(s.Bsize), s.Flags&stNoExec != 0, nil
 }
 
-// mappable tells why a file cannot be mapped as those of a record are: some file systems have no
+// mappable returns why a file cannot be mapped as those of a record are: some file systems have no
 // shared mappings, or no holes.
 func mappable(f *os.File) error {
 	const size = 1 << 20 // below any sensible ulimit -f, which has a check of its own

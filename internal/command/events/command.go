@@ -35,7 +35,7 @@ FILE is a sealed file or a live directory, and formats are those of stemma decod
 
 With -log it prints the newest events one by one, the last one last: the time
 since the program began, the kind, the value (for go, the number of the goroutine)
-and the context. The program must be built with -event-log, too.
+and the context. The program must also be built with -event-log.
 
 With -json it prints one JSON object for each line: kind, count and stack, and
 where there are values sum, max and unit (bytes or nanoseconds) and histogram, a
@@ -81,7 +81,7 @@ func checkEvents(fs *flag.FlagSet, o *Options) error {
 	case o.Log:
 		return base.OnlyFlags(fs, "a log", "kind", "log", "top", "format", "json")
 	case o.JSON:
-		return base.OnlyFlags(fs, "JSON, which has histograms by itself", "kind", "by", "top", "format", "json")
+		return base.OnlyFlags(fs, "JSON, which always has histograms", "kind", "by", "top", "format", "json")
 	}
 	return nil
 }

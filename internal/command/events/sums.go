@@ -17,7 +17,7 @@ import (
 	"github.com/stemma-go/stemma/internal/record/store"
 )
 
-// wants tells whether events of a kind are to be shown.
+// wants reports whether events of a kind are to be shown.
 func (o *Options) wants(kind string) bool {
 	return o.Kinds == "" || slices.Contains(strings.Split(o.Kinds, ","), kind)
 }

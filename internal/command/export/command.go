@@ -1,4 +1,4 @@
-// Package export is the command that writes profiles for other tools.
+// Package export writes profiles for other tools.
 package export
 
 import (

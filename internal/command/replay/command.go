@@ -21,7 +21,7 @@ func Command() *base.Command {
 		Long: `Replay reads the calls and returns of a program's run and drives the calling
 context encoders with them: the exact tree (cct), the hash (pcc), one static
 numbering without a profile (pcce) and with one of the same run (pcce-profile),
-DACCE with a value for each edge (dacce-edges) and with counts of repetitions, too,
+DACCE with a value for each edge (dacce-edges) and also with counts of repetitions,
 as published (dacce-counts), and with a value for each site, as stemma builds it in
 (dacce), and Lucce as published (lucce-versions) and as stemma builds it in, where
 the numbers of an edge do not change (lucce).
@@ -72,7 +72,7 @@ func (o *replayOptions) declare(fs *flag.FlagSet) {
 	fs.IntVar(&o.Check, "check", o.Check, "decode and compare the context of every `N`th call; 0 for none")
 	fs.Uint64Var(&o.MaxID, "maxid", o.MaxID,
 		"keep the ids of dacce and dacce-edges up to `N`; 0 for what they can hold")
-	fs.IntVar(&o.NewEdges, "newedges", o.NewEdges, "re-encode after `N` new edges; 0 only where the events say so")
+	fs.IntVar(&o.NewEdges, "newedges", o.NewEdges, "re-encode after `N` new edges; 0 only where the events ask for it")
 	fs.IntVar(&o.Budget, "budget", o.Budget, "give lucce-versions a log of at most `N` entries")
 }
 

@@ -1,5 +1,4 @@
-// Package replay reads streams of calls and returns, and drives every calling
-// context encoder with the same one, so that they can be compared.
+// Package replay drives every calling context encoder with the same stream of calls and returns.
 //
 // # Format
 //
@@ -110,7 +109,7 @@ func (e Event) apply(enc encoder.Encoder) {
 	}
 }
 
-// check makes e happen in the shadow, or tells why it cannot happen.
+// check makes e happen in the shadow, or returns why it cannot happen.
 func (e Event) check(s *encoder.Shadow) error {
 	switch e.Kind {
 	case Call:

@@ -20,8 +20,8 @@ import (
 // nodes, each the parent of the next one. They ascend, as parents come before
 // their children, and so are found by binary search.
 //
-// A go statement is an event when it is executed, of which the function that is
-// called is a part; but that shows only when the new goroutine enters it. So
+// A go statement is an event when it is executed. The called function is a part of
+// the event, but is known only when the new goroutine enters it. So
 // the log is read twice, the first time for what goroutines begin with.
 
 // A recorded is the state of reading recorded calls.
@@ -207,7 +207,7 @@ func (r *recorded) enter(l *lane, n uint32) {
 
 // goes makes a goroutine execute a go statement in node n, unless what it starts has
 // entered nothing yet. The runtime's call for iter.Pull, which makes a coroutine, is
-// one, too.
+// one as well.
 func (r *recorded) goes(l *lane, n, child uint32) {
 	begin := r.first[child]
 	if begin == 0 || r.p.Nodes[begin].Parent != n {
@@ -257,7 +257,7 @@ func (r *recorded) fromRoot(l *lane, cell uint32) {
 	l.runs = append(l.runs, run{g: g, root: cell})
 }
 
-// interrupted tells whether a run goes on when the runtime has called from a cell of
+// interrupted reports whether a run goes on when the runtime has called from a cell of
 // the root: the collector calls from whatever goroutine started it, plugins
 // are initialised while main runs, and what a go statement began is not the root's.
 func (t *run) interrupted(cell uint32) bool {
@@ -353,7 +353,7 @@ func (r *recorded) callOf(i uint32, goes bool) encoder.Call {
 	return encoder.Call{Site: s, Func: callee}
 }
 
-// siteKind tells what kind of site a node is entered through, and where that is.
+// siteKind returns what kind of site a node is entered through, and where that is.
 func (r *recorded) siteKind(n profile.Node) (encoder.SiteKind, string) {
 	kind, at := encoder.Static, ""
 	if r.targets[r.key(n)] == several {

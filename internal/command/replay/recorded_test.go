@@ -205,7 +205,7 @@ func TestRecordedDamage(t *testing.T) {
 	}
 }
 
-// A log that ended before the program says so.
+// A log that ended before the program reports it.
 func TestRecordedCut(t *testing.T) {
 	for why, want := range map[uint32]string{layout.CallsEndFull: "STEMMA_CALLS_SIZE", layout.CallsEndNodes: "-nodes"} {
 		d := recordedDir()

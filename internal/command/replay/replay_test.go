@@ -221,7 +221,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// Input that can be read only once leaves out pcce and says so.
+// Input that can be read only once leaves out pcce and reports it.
 func TestReadOnce(t *testing.T) {
 	open, used := opener(header+"call 0 1\n"), false
 	res, err := Run(func() (*Reader, error) {

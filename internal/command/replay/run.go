@@ -22,7 +22,7 @@ type Options struct {
 	Encoders []string
 	Check    int    // compare every Check-th context with the true stack; 0 for none
 	MaxID    uint64 // for dacce and dacce-edges; 0 for what the encoder can hold
-	NewEdges int    // re-encode after so many new edges; 0 for never by itself
+	NewEdges int    // re-encode after so many new edges; 0 for never on its own
 	Budget   int    // log entries of lucce-versions
 }
 
@@ -32,7 +32,7 @@ func DefaultOptions() Options {
 		Budget: encoder.LucceBudget}
 }
 
-// CheckValid tells what is wrong with o.
+// CheckValid returns what is wrong with o.
 func (o *Options) CheckValid() error {
 	for _, name := range o.Encoders {
 		if !slices.Contains(Encoders(), name) {
@@ -135,7 +135,7 @@ func Run(open func() (*Reader, error), o Options) (*Result, error) {
 	return d.result(o, note), nil
 }
 
-// needsGraph tells whether an encoder must know all calls before the first one.
+// needsGraph reports whether an encoder must know all calls before the first one.
 func needsGraph(encoder string) bool { return encoder == "pcce" || encoder == "pcce-profile" }
 
 // ErrReadOnce is what the open function of [Run] returns if it cannot open again.

@@ -24,7 +24,7 @@ func newDump() *dump {
 		make(map[encoder.Goroutine]bool)}
 }
 
-// isDump tells whether a first line is one of uftrace dump.
+// isDump reports whether a first line is one of uftrace dump.
 func isDump(line string) bool {
 	if strings.HasPrefix(line, "uftrace file header: ") || strings.HasPrefix(line, "reading ") {
 		return true

@@ -88,9 +88,9 @@ prints one JSON object, in which "calls" stands for whatever is counted:
 	           innermost first; file and line of a frame tell where it calls the
 	           one before it, those of the first where its function begins
 
-Via tells how a function was entered, if not by a plain call: inlined, go,
+Via is how a function was entered, if not by a plain call: inlined, go,
 defer, native or fault. Where recursion was folded, fold is recursive for a frame
-below which calls are shown that the function made further in, too, and folded for
+below which the calls of the function further in are also shown, and folded for
 such a call further in: what it calls is shown there. Lists are complete unless -top is given. Names in
 brackets, such as [main] or [timer], stand for what calls a program from
 outside. Truncated is the number of calls whose context had no room.

@@ -52,7 +52,7 @@ func reportContexts(w io.Writer, p *record.Record) {
 		s.MaxPause.Round(time.Microsecond), humanize.Plural(s.Rewrites, "goroutine"))
 	if s.Start != ids.StartNothing {
 		more := s.Edges - min(s.GraphTaken, s.Edges)
-		row("started from", "%v: %s, %s, of which %s %s given; %s more %s seen", s.Start,
+		row("started from", "%v: %s, %s; %s of them %s given; %s more %s seen", s.Start,
 			humanize.Plural(s.GraphNodes, "function"),
 			humanize.Plural(s.GraphEdges, "edge"), humanize.Commas(s.GraphTaken), humanize.Noun(s.GraphTaken, "was",
 				"were"),

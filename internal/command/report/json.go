@@ -61,8 +61,8 @@ type (
 		Notes     []string          `json:"notes"`
 		Sampling  *jsonSampling     `json:"sampling,omitempty"`
 	}
-	// jsonSampling tells how a process was sampled. The interval is in nanoseconds; of the
-	// counters those that end in CPU are, too.
+	// jsonSampling is how a process was sampled. The interval is in nanoseconds; of the
+	// counters those that end in CPU are as well.
 	jsonSampling struct {
 		Sampler  string            `json:"sampler"`
 		Walk     string            `json:"walk"`
@@ -123,7 +123,7 @@ type (
 
 // reportJSON writes the contexts one by one: there may be millions.
 // The head is encoded in one piece and its last brace held back, so that the
-// result is one object all the same. Lists are complete unless -top was given.
+// result is one object anyway. Lists are complete unless -top was given.
 func reportJSON(w io.Writer, p *record.Record, o *Options) error {
 	if p.IDs != nil {
 		enc := json.NewEncoder(w)

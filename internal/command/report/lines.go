@@ -115,7 +115,7 @@ var misplaced = [2]string{
 		"their counts are right",
 }
 
-// Warnings tells what is missing from p, or not where it belongs, a line for each kind.
+// Warnings returns what is missing from p, or not where it belongs, a line for each kind.
 // Losses are added up over all processes; notes name theirs. Nothing missing gives
 // no lines.
 func Warnings(p *profile.Profile) []string {

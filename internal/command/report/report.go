@@ -1,4 +1,4 @@
-// Package report prints what one profile has: by function, by context, as a tree, as JSON.
+// Package report prints one profile: by function, by context, as a tree, as JSON.
 package report
 
 import (
@@ -21,8 +21,8 @@ import (
 // Columns of the text forms.
 //
 // Calls are invocations, exact but for what the warnings say. A percentage is a
-// share of all calls in the profile, whatever was selected: of the function or context by
-// itself, or, behind or under "total", with all that is below it. A context counts as one
+// share of all calls in the profile, whatever was selected: of the function or context
+// alone, or, behind or under "total", with all that is below it. A context counts as one
 // however often it was entered. Numbers are aligned for the eye; programs take -json.
 
 // Options are the flags of report. top and json apply to all forms but
@@ -190,7 +190,7 @@ func (r *reporter) cut(n int) int {
 	return n
 }
 
-// more tells how many of n entries -top has left out.
+// more prints how many of n entries -top has left out.
 func (r *reporter) more(n int, one string, many ...string) {
 	if rest := n - r.cut(n); rest > 0 {
 		r.printf("%15s and %s more %s; -top=-1 lists all\n", "", humanize.Commas(uint64(rest)),

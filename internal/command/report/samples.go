@@ -14,8 +14,8 @@ import (
 // amount writes a value of the tree in its unit.
 func (r *reporter) amount(n uint64) string { return humanize.Amount(r.t.Type, n) }
 
-// SamplingLines tells what was sampled and how, for each process that was, of many for some, and what it cost. What is
-// missing is among the [Warnings].
+// SamplingLines returns lines about what was sampled and how, for each process that was, of many for some, and what it
+// cost. What is missing is among the [Warnings].
 func SamplingLines(p *profile.Profile) []string {
 	if !p.Sampled() {
 		return nil
@@ -34,7 +34,7 @@ func SamplingLines(p *profile.Profile) []string {
 	return lines
 }
 
-// accumulated tells whether the samples are of calls, and not of time.
+// accumulated reports whether the samples are of calls, and not of time.
 func accumulated(p *profile.Profile) bool {
 	for _, proc := range p.Processes {
 		if e := engine.Lookup(proc.Engine); e != nil && e.Settings&engine.AccumulatorSettings != 0 {

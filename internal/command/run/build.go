@@ -76,7 +76,7 @@ func Go(e *base.Env, b *toolchain.Build, verb string, args ...[]string) error {
 	return base.ExitWith(code)
 }
 
-// compile runs a command that builds, and tells how far it is.
+// compile runs a command that builds, and shows how far it is.
 func compile(e *base.Env, cmd *exec.Cmd) (int, error) {
 	work := progress.Begin(e.Stderr, "building")
 	defer work.End()
@@ -88,7 +88,7 @@ func compile(e *base.Env, cmd *exec.Cmd) (int, error) {
 
 // Build builds the one program that the arguments name.
 // -exec is taken out of the flags, because the program is not started by the go
-// command; -C holds for the program, too, as with go run.
+// command; -C holds for the program as well, as with go run.
 func Build(e *base.Env, p *GoArgs) (*Program, error) {
 	pkg, args, err := splitPackage(p.Verb, p.Args.Rest())
 	if err != nil {

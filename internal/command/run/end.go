@@ -46,7 +46,7 @@ func End(notes io.Writer) func(code int, err error) error {
 	}
 }
 
-// tellNew tells which live directories are there that were not before.
+// tellNew reports which live directories are there that were not before.
 func tellNew(notes io.Writer, before, after []string) {
 	old := make(map[string]bool)
 	for _, dir := range before {

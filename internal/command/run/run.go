@@ -1,4 +1,4 @@
-// Package run has the commands that build: build, run and test. It runs programs, and seals what they record.
+// Package run builds, runs and tests programs, and seals what they record.
 package run
 
 import (

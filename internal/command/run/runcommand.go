@@ -50,7 +50,7 @@ func (o *runOptions) declare(fs *flag.FlagSet) {
 func (o *runOptions) declareRepeats(fs *flag.FlagSet) {
 	fs.Var(&o.deterministic, "deterministic",
 		"make runs repeat: fixed seeds, one P, collections at fixed points; with `MODE` clock the program's clock "+
-			"goes by what it does, too; STEMMA_DETERMINISTIC=1 or =clock does the same for a program that stemma built")
+			"also goes by what it does; STEMMA_DETERMINISTIC=1 or =clock does the same for a program that stemma built")
 	fs.Var(&o.runs, "stable",
 		"run twice, or with -stable=`N` as often, and find the contexts that vary from run to run")
 }

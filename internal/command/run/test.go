@@ -17,8 +17,8 @@ type TestOptions struct {
 	Runs          int    // that are compared, if it is not 0
 }
 
-// Test runs go test, and tells what it has left. The go command does not say which binaries it ran: what is new in the
-// directory of records is theirs, and that of others that record into it meanwhile.
+// Test runs go test, and reports what it has left. The go command does not say which binaries it ran: what is new in
+// the directory of records is theirs, and that of others that record into it meanwhile.
 func Test(e *base.Env, p *GoArgs, o TestOptions) error {
 	env, err := DeterministicEnv(p, o.Deterministic)
 	if err != nil {
@@ -78,7 +78,7 @@ func Test(e *base.Env, p *GoArgs, o TestOptions) error {
 	return tellTests(e, out, compiled, run)
 }
 
-// tellTests runs the tests, and tells what is new in out, or which binaries were made.
+// tellTests runs the tests, and reports what is new in out, or which binaries were made.
 func tellTests(e *base.Env, out string, compiled *Compiled, run func() (int, error)) error {
 	before := store.LiveDirs(out)
 	code, err := run()
@@ -119,9 +119,9 @@ const fixedBenchtime = "100x"
 func (p *GoArgs) testFlags(deterministic bool) ([]string, error) {
 	if vet, ok := p.Args.Flag("vet"); ok && vet != "off" {
 		return nil, base.Usagef("test: -vet=%s: go vet cannot look at stemma's runtime, which is not on disk; run go "+
-			"vet by itself", vet)
+			"vet separately", vet)
 	}
-	// The go command runs vet for each package, imported ones too, in the
+	// The go command runs vet for each package, imported ones as well, in the
 	// package's directory, and that of the runtime's half is in the overlay only.
 	flags := []string{"-vet=off"}
 	if _, ok := p.Args.Flag("count"); !ok {

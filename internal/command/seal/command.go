@@ -1,4 +1,4 @@
-// Package seal is the command that makes one profile file of live directories.
+// Package seal makes one profile file of live directories.
 package seal
 
 import (

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gdamore/tcell/v2"
-
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/command/report"
 	"github.com/stemma-go/stemma/internal/humanize"
@@ -95,9 +93,14 @@ func runTop(e *base.Env, args []string) error {
 	if terminal.IsDumb() || os.Getenv("TERM") == "" {
 		return base.Usagef("top: TERM=%s: this terminal cannot show a page that changes; %s", os.Getenv("TERM"), once)
 	}
-	s, err := tcell.NewScreen()
+	f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
-		return fmt.Errorf("top: TERM=%s: %w; %s", os.Getenv("TERM"), err, once)
+		return fmt.Errorf("top: %w; %s", err, once)
 	}
+	s, err := OpenTerminal(f)
+	if err != nil {
+		return fmt.Errorf("top: %w; %s", err, once)
+	}
+	defer s.Close()
 	return Show(s, r, o.interval, o.Options)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stemma-go/stemma/internal/record/store"
 )
 
-// Find returns the live directory that is meant: by itself, by a process ID, or, for "", that of
+// Find returns the live directory that is meant: on its own, by a process ID, or, for "", that of
 // the program that began last and still runs.
 func Find(name string) (string, error) {
 	pid, err := strconv.Atoi(name)

@@ -97,7 +97,7 @@ type rankedRow struct {
 	node uint32
 }
 
-// extends tells whether the nodes of r are the first of later, in the same order.
+// extends reports whether the nodes of r are the first of later, in the same order.
 func (r *Reading) extends(later *Reading) bool {
 	a, b := r.Tree, later.Tree
 	if a == b {

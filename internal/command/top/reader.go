@@ -1,5 +1,5 @@
-// Package top shows what a running program does: rates by function and by calling context,
-// from its live directory, which it only reads.
+// Package top shows the rates of a running program, by function and by context, on a terminal. It
+// reads the live directory of the program, and writes nothing to it.
 //
 // # Terminology
 //

@@ -5,13 +5,11 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
-
-	"github.com/gdamore/tcell/v2"
 )
 
 // A screen is a page on a terminal, with the keys that change it.
 type screen struct {
-	s        tcell.Screen
+	s        Display
 	r        *Reader
 	o        Options
 	interval time.Duration
@@ -24,6 +22,7 @@ type screen struct {
 	typing      bool // the search is being typed
 	help        bool // the keys are listed
 	failed      error
+	page        []Line // that is being drawn
 }
 
 // keys are all keys, with what they do.
@@ -43,23 +42,16 @@ var shortKeys = []string{
 }
 
 // Show shows pages on a terminal until it is told to end.
-func Show(s tcell.Screen, r *Reader, interval time.Duration, o Options) error {
-	if err := s.Init(); err != nil {
-		return err
-	}
-	defer s.Fini()
+func Show(s Display, r *Reader, interval time.Duration, o Options) error {
 	x := &screen{s: s, r: r, o: o, interval: interval}
 	if x.read(); x.failed != nil {
 		return x.failed
 	}
-	events, quit := make(chan tcell.Event, 16), make(chan struct{})
-	go s.ChannelEvents(events, quit)
-	defer close(quit)
 	next := time.NewTimer(x.pause())
 	for {
 		x.draw()
 		select {
-		case e, ok := <-events:
+		case e, ok := <-s.Events():
 			if !ok || x.handle(e) {
 				return nil
 			}
@@ -89,41 +81,38 @@ func (x *screen) read() {
 	}
 }
 
-// handle does what an event says, and tells whether it is the end.
-func (x *screen) handle(e tcell.Event) (end bool) {
-	switch e := e.(type) {
-	case *tcell.EventResize:
-		x.s.Sync()
-	case *tcell.EventKey:
-		if x.typing {
-			x.typed(e)
-			return e.Key() == tcell.KeyCtrlC
-		}
-		return x.pressed(e)
+// handle does what an event says, and reports whether it is the end.
+func (x *screen) handle(e Event) (end bool) {
+	switch {
+	case e.Key == NewSize:
+		return false
+	case x.typing:
+		x.typed(e)
+		return e.Key == KeyEnd
 	}
-	return false
+	return x.pressed(e)
 }
 
 // typed changes the search.
-func (x *screen) typed(e *tcell.EventKey) {
-	switch e.Key() {
-	case tcell.KeyEnter:
+func (x *screen) typed(e Event) {
+	switch e.Key {
+	case KeyEnter:
 		x.typing = false
-	case tcell.KeyEscape:
+	case KeyEscape:
 		x.typing, x.o.Search = false, ""
-	case tcell.KeyBackspace, tcell.KeyBackspace2:
+	case KeyBackspace:
 		if r := []rune(x.o.Search); len(r) > 0 {
 			x.o.Search = string(r[:len(r)-1])
 		}
-	case tcell.KeyRune:
-		x.o.Search += string(e.Rune())
+	case KeyRune:
+		x.o.Search += string(e.Rune)
 	}
 	x.at = 0
 }
 
 // pressed does what a key stands for.
-func (x *screen) pressed(e *tcell.EventKey) (end bool) {
-	if e.Key() == tcell.KeyCtrlC || e.Rune() == 'q' {
+func (x *screen) pressed(e Event) (end bool) {
+	if e.Key == KeyEnd || e.Rune == 'q' {
 		return true
 	}
 	if x.help {
@@ -131,27 +120,27 @@ func (x *screen) pressed(e *tcell.EventKey) (end bool) {
 		return false
 	}
 	_, high := x.s.Size()
-	switch e.Key() {
-	case tcell.KeyEscape: // it ends what can be ended, but never the program: who ends a search may press it twice
+	switch e.Key {
+	case KeyEscape: // it ends what can be ended, but never the program: who ends a search may press it twice
 		x.o.Search, x.left = "", 0
-	case tcell.KeyUp:
+	case KeyUp:
 		x.at--
-	case tcell.KeyDown:
+	case KeyDown:
 		x.at++
-	case tcell.KeyPgUp:
+	case KeyPgUp:
 		x.at -= high - 5
-	case tcell.KeyPgDn:
+	case KeyPgDn:
 		x.at += high - 5
-	case tcell.KeyHome:
+	case KeyHome:
 		x.at, x.left = 0, 0
-	case tcell.KeyLeft:
+	case KeyLeft:
 		x.left = max(0, x.left-panBy)
-	case tcell.KeyRight:
+	case KeyRight:
 		x.left += panBy
 	}
-	switch e.Rune() {
+	switch e.Rune {
 	case 'f', 'c':
-		x.o.Contexts, x.at, x.left = e.Rune() == 'c', 0, 0
+		x.o.Contexts, x.at, x.left = e.Rune == 'c', 0, 0
 	case 's':
 		x.o.Sort = Orders[(slices.Index(Orders, x.o.Sort)+1)%len(Orders)]
 	case '/':
@@ -184,16 +173,16 @@ func (x *screen) nextValue() {
 
 // draw draws the page. All that is written has been made printable, by the reader of the record.
 func (x *screen) draw() {
-	x.s.Clear()
-	defer x.s.Show()
 	wide, high := x.s.Size()
+	x.page = make([]Line, high)
+	defer func() { x.s.Draw(x.page) }()
 	switch {
 	case x.now == nil:
-		x.line(0, "reading failed: "+x.failed.Error(), tcell.StyleDefault)
+		x.line(0, "reading failed: "+x.failed.Error(), 0)
 		return
 	case x.help:
 		for y, k := range keys {
-			x.line(y, fmt.Sprintf("%15s  %s", k.key, k.does), tcell.StyleDefault)
+			x.line(y, fmt.Sprintf("%15s  %s", k.key, k.does), 0)
 		}
 		return
 	}
@@ -212,16 +201,19 @@ func (x *screen) draw() {
 	}
 	x.pan(page.Rows)
 	for y, text := range lines(page, x.now, o) {
-		style := tcell.StyleDefault.Bold(y == 0 || y == 2)
+		style := Style(0)
+		if y == 0 || y == 2 {
+			style = Bold
+		}
 		if y == headLines+x.at-x.above && name != "" {
-			style = style.Underline(true)
+			style |= Underlined
 		}
 		x.line(y, text, style)
 	}
 	for i, part := range wrapped(name, wide, detailLines) {
-		x.line(high-1-detailLines+i, part, tcell.StyleDefault)
+		x.line(high-1-detailLines+i, part, 0)
 	}
-	x.line(high-1, x.status(wide), tcell.StyleDefault.Reverse(true))
+	x.line(high-1, x.status(wide), Reversed)
 }
 
 const (
@@ -279,18 +271,9 @@ func (x *screen) status(wide int) string {
 	return shortKeys[len(shortKeys)-1]
 }
 
-// line writes a line of the screen.
-func (x *screen) line(y int, text string, style tcell.Style) {
-	wide, high := x.s.Size()
-	if y >= high {
-		return
-	}
-	at := 0
-	for _, r := range text {
-		if at >= wide {
-			return
-		}
-		x.s.SetContent(at, y, r, nil, style)
-		at++
+// line writes a line of the page.
+func (x *screen) line(y int, text string, style Style) {
+	if y >= 0 && y < len(x.page) {
+		x.page[y] = Line{text, style}
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/gdamore/tcell/v2"
-
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
@@ -22,7 +20,7 @@ type shown struct {
 func show(t *testing.T, p *program) *shown {
 	t.Helper()
 	p.read(t, NewReader(p.path, ""))
-	s := &shown{&seenScreen{SimulationScreen: tcell.NewSimulationScreen("UTF-8")}, t, make(chan error, 1)}
+	s := &shown{newSeenScreen(), t, make(chan error, 1)}
 	go func() { s.done <- Show(s, NewReader(p.path, ""), time.Hour, Options{Sort: "count"}) }()
 	return s
 }
@@ -47,7 +45,7 @@ func (s *shown) quit() {
 		s.t.Fatalf("ended by itself: %v", err)
 	default:
 	}
-	s.InjectKey(tcell.KeyRune, 'q', 0)
+	s.press(Event{KeyRune, 'q'})
 	if err := <-s.done; err != nil {
 		s.t.Error(err)
 	}
@@ -66,19 +64,19 @@ func TestLongNames(t *testing.T) {
 	if strings.Contains(joined(), name) {
 		t.Error("the name of a row that is not chosen is below the rows")
 	}
-	s.InjectKey(tcell.KeyDown, 0, 0)
+	s.press(Event{Key: KeyDown})
 	s.waits(".end")
 	if !strings.Contains(joined(), name) {
 		t.Errorf("the name is not there in full:\n%s", s.seen())
 	}
-	s.InjectKey(tcell.KeyUp, 0, 0)
+	s.press(Event{Key: KeyUp})
 	s.waits("!.end")
 	for range 4 {
-		s.InjectKey(tcell.KeyRight, 0, 0)
+		s.press(Event{Key: KeyRight})
 	}
 	s.waits("(*Type).Method.end")
 	for range 9 {
-		s.InjectKey(tcell.KeyLeft, 0, 0)
+		s.press(Event{Key: KeyLeft})
 	}
 	s.waits("1,000  example.org/")
 	s.quit()
@@ -92,21 +90,21 @@ func TestEscape(t *testing.T) {
 	s := show(t, p)
 	for _, typing := range []bool{true, false} {
 		s.waits("main.main")
-		s.InjectKeyBytes([]byte("/main.f"))
+		s.types("/main.f")
 		s.waits("!1  main.main")
 		if !typing {
-			s.InjectKey(tcell.KeyEnter, 0, 0)
+			s.press(Event{Key: KeyEnter})
 			s.waits("only main.f")
 		}
-		s.InjectKey(tcell.KeyEscape, 0, 0)
+		s.press(Event{Key: KeyEscape})
 		s.waits("1  main.main")
-		s.InjectKey(tcell.KeyEscape, 0, 0)
+		s.press(Event{Key: KeyEscape})
 	}
-	s.InjectKey(tcell.KeyRune, '?', 0)
+	s.press(Event{KeyRune, '?'})
 	for _, k := range keys {
 		s.waits(k.key + "  " + k.does)
 	}
-	s.InjectKey(tcell.KeyEscape, 0, 0)
+	s.press(Event{Key: KeyEscape})
 	s.waits("2,000  main.f")
 	s.quit()
 }

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gdamore/tcell/v2"
-
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
@@ -158,7 +156,7 @@ func TestOnceAndScreen(t *testing.T) {
 	if !strings.Contains(out, "1,234,567  main.f\n") || strings.ContainsAny(out, "\x1b\a\u202e") || len(out) > 4000 {
 		t.Errorf("%d bytes: %.1000s", len(out), out)
 	}
-	s := &seenScreen{SimulationScreen: tcell.NewSimulationScreen("UTF-8")}
+	s := newSeenScreen()
 	done := make(chan error)
 	go func() { done <- Show(s, NewReader(p.path, ""), time.Hour, Options{Sort: "count"}) }()
 	shows := func(want string) {
@@ -174,17 +172,17 @@ func TestOnceAndScreen(t *testing.T) {
 		}
 	}
 	shows("1,234,567  main.f")
-	s.InjectKey(tcell.KeyRune, 'c', 0)
+	s.press(Event{KeyRune, 'c'})
 	shows("main.f ← main.main ← [main]")
-	s.InjectKeyBytes([]byte("/main.f"))
+	s.types("/main.f")
 	shows("search: main.f")
-	s.InjectKey(tcell.KeyEnter, 0, 0)
-	s.InjectKey(tcell.KeyRune, 'p', 0)
+	s.press(Event{Key: KeyEnter})
+	s.press(Event{KeyRune, 'p'})
 	shows("only main.f · PAUSED")
 	if have := s.seen(); strings.Contains(have, "1,000  main.") || strings.ContainsAny(have, "\x1b\a\u202e") {
 		t.Errorf("screen:\n%s", have)
 	}
-	s.InjectKey(tcell.KeyRune, 'q', 0)
+	s.press(Event{KeyRune, 'q'})
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -192,20 +190,30 @@ func TestOnceAndScreen(t *testing.T) {
 
 // A seenScreen remembers what was on it when it was last shown.
 type seenScreen struct {
-	tcell.SimulationScreen
-	mu   sync.Mutex
-	text string
+	events chan Event
+	mu     sync.Mutex
+	text   string
 }
 
-func (s *seenScreen) Show() {
-	s.SimulationScreen.Show()
-	cells, wide, _ := s.GetContents()
+func newSeenScreen() *seenScreen { return &seenScreen{events: make(chan Event, 100)} }
+
+func (s *seenScreen) Size() (wide, high int) { return 80, 25 }
+
+func (s *seenScreen) Events() <-chan Event { return s.events }
+
+func (s *seenScreen) press(e Event) { s.events <- e }
+
+func (s *seenScreen) types(text string) {
+	for _, r := range text {
+		s.press(Event{KeyRune, r})
+	}
+}
+
+func (s *seenScreen) Draw(page []Line) {
+	wide, _ := s.Size()
 	var b strings.Builder
-	for i, c := range cells {
-		if i%max(wide, 1) == 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(string(c.Runes))
+	for _, l := range page {
+		b.WriteString(firstRunes(l.Text, wide) + "\n")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,7 +226,7 @@ func (s *seenScreen) seen() string {
 	return s.text
 }
 
-// A directory is found by itself, and a sealed file is refused.
+// A directory is found on its own, and a sealed file is refused.
 func TestFind(t *testing.T) {
 	p := newProgram(t)
 	p.d.WriteTo(t, p.path)
@@ -274,7 +282,7 @@ func TestFirst(t *testing.T) {
 }
 
 // Of a record of context IDs the page shows its events, those whose ID has become known in between
-// too, and as another value what the encoder does; and says why there are no calls.
+// as well, and as another value what the encoder does; and says why there are no calls.
 func TestEncoded(t *testing.T) {
 	d, path, id, _ := recordtest.Shop(t)
 	hi, lo, _, err := ctxid.Parse(id)

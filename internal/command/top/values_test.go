@@ -13,7 +13,7 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// An everything is a program with two functions, main.g and main.f, of which it counts everything.
+// An everything is a program with two functions, main.g and main.f, which counts everything.
 type everything struct {
 	d       *recordtest.Dir // nil of a program that only samples
 	at      [2]int

@@ -21,7 +21,7 @@ func Command() *base.Command {
 compares the contexts that it recorded with stack walks made at the same
 moments: function, file, line and inlining of every frame, and the
 context in which the goroutine was started. Where calls are counted, each inlined
-call is also counted by itself, and the counts compared. With -live it compares what such
+call is also counted separately, and the counts compared. With -live it compares what such
 a program has left in live directories, without running anything.
 
 It prints "checked N contexts, M mismatches", and the number of each kind. If M

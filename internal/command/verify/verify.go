@@ -221,8 +221,8 @@ func (v *verifier) undecoded(c *livedir.Check, id ctxid.ID, err error, truth []c
 }
 
 // difference returns the kind and place of the first difference, or "". At the
-// entry of a node its innermost frame has no line to compare, and frames of which the
-// program's tables do not know the place have no file.
+// entry of a node its innermost frame has no line to compare, and frames whose
+// place the program's tables do not know have no file.
 // at is an index of frames, innermost 0. The order of the comparisons decides on
 // the kind if a frame differs in several ways.
 func difference(decoded, truth []cct.PathFrame, entry bool) (kind string, at int) {
@@ -293,7 +293,7 @@ func (v *verifier) stack(what string, path []cct.PathFrame, at int) {
 	}
 }
 
-// result prints the sums. Nothing to compare is an error, too: it would
+// result prints the sums. Nothing to compare is an error as well: it would
 // otherwise look like success.
 func (v *verifier) result() error {
 	for _, line := range v.warnings {

@@ -26,7 +26,7 @@ func link(part string) string {
 	return fmt.Sprintf("location.hash.includes(%q)", part)
 }
 
-// says is true if the last line begins with a text: it tells what is selected.
+// says is true if the last line begins with a text: it shows what is selected.
 func says(text string) string {
 	return fmt.Sprintf("document.getElementById('status').textContent.startsWith(%q)", text)
 }

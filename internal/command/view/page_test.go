@@ -516,7 +516,7 @@ func TestRefresh(t *testing.T) {
 		}
 	}
 	follow(t, p, s.URL+"#view=functions&sort=name", nil)
-	must(t, p.Wait("following()")) // by itself; here it looks more often
+	must(t, p.Wait("following()")) // on its own; here it looks more often
 	must(t, p.Eval("document.querySelector('[data-key=more]').click()", nil),
 		p.Wait("document.querySelectorAll('tbody tr').length > 200"),
 		p.Eval("document.querySelectorAll('tbody button')[150].focus()", nil))
@@ -536,7 +536,7 @@ func TestRefresh(t *testing.T) {
 	same("a list")
 }
 
-// While the page waits for an answer it says so, and what the server is at.
+// While the page waits for an answer it shows that, and what the server is at.
 func TestBusy(t *testing.T) {
 	p := tab(t)
 	v, _, err := Open([]string{sealed(t, "shapes", func(*profile.Profile) {})}, "")

@@ -74,7 +74,7 @@ func moduleOf(dir string) string {
 	return dir
 }
 
-// isPublic tells whether what is in a module may be in a page that is sent on. It is the place that counts, not the
+// isPublic reports whether what is in a module may be in a page that is sent on. It is the place that counts, not the
 // links that lead there.
 func isPublic(root string) bool {
 	here, err := os.Getwd()
@@ -96,14 +96,14 @@ func isPublic(root string) bool {
 	return isGo(root)
 }
 
-// isSame tells whether two paths are of one directory.
+// isSame reports whether two paths are of one directory.
 func isSame(a, b string) bool {
 	one, err := os.Stat(a)
 	two, err2 := os.Stat(b)
 	return err == nil && err2 == nil && os.SameFile(one, two)
 }
 
-// inWorkspace tells whether a module lies in the workspace of a directory.
+// inWorkspace reports whether a module lies in the workspace of a directory.
 func inWorkspace(root, here string) bool {
 	for at := here; filepath.Dir(at) != at; at = filepath.Dir(at) {
 		if _, err := os.Stat(filepath.Join(at, "go.work")); err == nil {
@@ -130,7 +130,7 @@ func moduleCaches() (list []string) {
 	return list
 }
 
-// isGo tells whether a directory is src or src/cmd of a Go tree, by what it says itself.
+// isGo reports whether a directory is src or src/cmd of a Go tree, by what it says itself.
 func isGo(root string) bool {
 	f, err := os.Open(filepath.Join(root, "go.mod"))
 	if err != nil {

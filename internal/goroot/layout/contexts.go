@@ -100,7 +100,7 @@ type EpochSite struct {
 // this epoch, on top of the entry parent (0 at a root). It is written before NodesUsed
 // covers it.
 //
-// With engine lucce an id has 64 bits, of which the upper half is in Epoch.
+// With engine lucce an id has 64 bits; the upper half is in Epoch.
 type Interned struct {
 	Parent uint32 // number of the entry further out, 0 at a root
 	Epoch  uint32 // in which the id was valid

@@ -3,7 +3,7 @@ package layout
 import "unsafe"
 
 // The slot of an instrumented frame lies right below what its frame pointer points to
-// (varp): the node, the word, or a Pair of which this is the id. The return address lies
+// (varp): the node, the word, or a Pair whose id this is. The return address lies
 // above.
 const (
 	SlotBelow   = 8

@@ -25,7 +25,7 @@ type StackWords struct {
 	Cap  uintptr // entries in it
 }
 
-// PairWords are what a caller leaves with engine lucce, in the place of the StackWords.
+// PairWords are what a caller leaves with engine lucce, instead of the StackWords.
 type PairWords struct {
 	ID      uintptr // the caller's id
 	Version uintptr // and its version
@@ -36,7 +36,7 @@ type PairWords struct {
 //go:nosplit
 func (w *G) Pair() *PairWords { return (*PairWords)(unsafe.Pointer(&w.Stack)) }
 
-// CountdownWords are what the accumulator has, with the trigger calls, in the place of Ctx and what follows it.
+// CountdownWords are what the accumulator has, with the trigger calls, instead of Ctx and what follows it.
 type CountdownWords struct {
 	Left  int64      // calls that are not sampled
 	_     [2]uintptr // as in G
@@ -48,7 +48,7 @@ type CountdownWords struct {
 //go:nosplit
 func (w *G) Countdown() *CountdownWords { return (*CountdownWords)(unsafe.Pointer(w)) }
 
-// Logged is the view of the log of calls, in the place of From: the goroutine's number in it, 0 for none.
+// Logged is the view of the log of calls, instead of From: the goroutine's number in it, 0 for none.
 //
 //go:nosplit
 func (w *G) Logged() *uintptr { return &w.From }

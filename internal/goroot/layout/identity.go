@@ -1,6 +1,6 @@
 package layout
 
-// What is no function, and has a node all the same, has a function ID by which it is known: the place of a fault,
+// What is no function, and has a node anyway, has a function ID by which it is known: the place of a fault,
 // the allocations of a type, the waits for a reason, the running of goroutines.
 
 // faultShift is where the mark of a fault's function ID lies: the ID is the

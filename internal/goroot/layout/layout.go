@@ -1,6 +1,7 @@
-// Package layout is what compiler, runtime and readers agree on: every record that a program leaves, as a Go type, in
-// which a field's place is that of the struct; what the fields may say, and how what is no function is named. It keeps
-// no state, and is imported by all three, so that each such thing is defined once.
+// Package layout has what compiler, runtime and readers agree on: each record as a Go type, its
+// constants and flags. A field's place is that of the struct. It also names what is
+// no function. The package keeps no state, and is imported by all three, so that each such thing is
+// defined once.
 //
 // All records are little-endian, have no padding of the compiler's own and no pointers, and begin at multiples of 8.
 // The runtime uses them in place, in mapped files; the assembly has their offsets from go_asm.h; readers and the fakes

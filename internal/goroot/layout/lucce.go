@@ -12,16 +12,16 @@ package layout
 //
 // # Live directory
 //
-// As for the other encoders, with the file log in place of epochs. A version is the
+// As for the other encoders, with the file log instead of epochs. A version is the
 // number of an entry in nodes: paths that begin there have it. The id of
-// an entry has 64 bits, of which the upper half is where others have the epoch. In a
-// captured ID it has 62 bits, of which the upper 32 are where others have the epoch.
+// an entry has 64 bits; the upper half is where others have the epoch. In a
+// captured ID it has 62 bits; the upper 32 are where others have the epoch.
 const (
 	IDLimit = 1<<63 - 1
 	// IDLost is the id of an invocation whose context is not known, which no step takes on.
 	IDLost = 1 << 63
 
-	// InternSite is the kind of an interned entry of which place is the index of a call site.
+	// InternSite is the kind of an interned entry whose place is the index of a call site.
 	InternSite = 6
 	// CutLog says that the log, or a table, was full.
 	CutLog = 3

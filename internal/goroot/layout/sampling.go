@@ -22,7 +22,7 @@ const (
 	WalkFP          = 2
 	WalkIncremental = 3
 	WalkMarker      = 4
-	WalkContext     = 5 // down to the innermost frame of which the tree has a node
+	WalkContext     = 5 // down to the innermost frame that has a node in the tree
 )
 
 // SamplerNames and WalkNames are the names by which the tool knows them.

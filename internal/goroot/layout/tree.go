@@ -216,7 +216,7 @@ const (
 	NumOpClasses
 )
 
-// IsOperation tells whether c is one of operations.
+// IsOperation reports whether c is one of operations.
 func (c OpClass) IsOperation() bool { return c < OpBytes || c >= OpWiden }
 
 // Family returns the class of operations that c is a finer part of. Families decide what is counted, so that finer

@@ -1,6 +1,6 @@
-// Overlay writes what stemma adds to and changes in GOROOT into a directory that is laid out
-// as GOROOT is: into a copy of it, so that plain Go's tools can look at the injected files
-// where they lie. The names of the added files go to standard output.
+// Overlay writes what stemma adds to and changes in GOROOT into a copy of it, for other tools to
+// look at. The directory is laid out as GOROOT is. The names of the added files go to standard
+// output.
 //
 //	go run ./internal/goroot/overlay DIR
 package main

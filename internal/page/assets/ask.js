@@ -39,7 +39,7 @@ async function reply(path) {
   }
 }
 
-// inFile answers from the file. It zooms, sorts and searches by itself.
+// inFile answers from the file. It zooms, sorts and searches without a server.
 function inFile(question, { q, sort, from, n, root, skip, ...rest }) {
   const found = embedded[`${question}?${new URLSearchParams(rest)}`];
   if (!found) throw new Error('not in this file; open the record with stemma view');

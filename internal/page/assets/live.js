@@ -7,7 +7,7 @@ let timer = 0, drawn = 0; // drawn is which reading is on screen
 
 export const following = () => timer !== 0;
 
-// selecting tells whether someone is selecting text, which drawing it anew would undo.
+// selecting reports whether someone is selecting text, which drawing it anew would undo.
 function selecting() {
   const s = getSelection();
   return s && !s.isCollapsed && $('main').contains(s.anchorNode);

@@ -59,7 +59,7 @@ function frame() {
   showLegend();
 }
 
-// free tells whether nobody uses what has the focus.
+// free reports whether nobody uses what has the focus.
 const free = () => !['INPUT', 'SELECT'].includes(document.activeElement.tagName) &&
   !$('main').contains(document.activeElement);
 

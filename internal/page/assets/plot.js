@@ -262,7 +262,7 @@ export class Plot {
     this.say();
   }
 
-  // key follows a key when what those before it ask for is on screen: it means what is there then.
+  // key follows a key when what those before it ask for is on screen: it means what is on screen at that moment.
   key(e) {
     hideTip();
     if (e.ctrlKey || e.metaKey || e.altKey || !this.act(e.key)) return;

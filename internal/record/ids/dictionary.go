@@ -13,7 +13,7 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// A Dictionary tells how the edges of the call graph were encoded in each epoch.
+// A Dictionary is how the edges of the call graph were encoded in each epoch.
 //
 // The program records what each epoch changes. The dictionary keeps the versions of
 // each function and of each site, so that a million epochs that change little take
@@ -30,7 +30,7 @@ type Dictionary struct {
 }
 
 // An EpochInfo is what an epoch's record says about itself. What holds in an epoch is
-// not known from the first one on of which a lost page took a part.
+// not known from the first epoch on that lost a part to a lost page.
 type EpochInfo struct {
 	Time  time.Time
 	MaxID uint32

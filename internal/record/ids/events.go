@@ -145,7 +145,7 @@ func (r *Reader) logUsed(f *livedir.File) (int64, uint64, error) {
 	return layout.EventsHeaderSize + int64(n)*layout.EventSize, h.Written, nil
 }
 
-// HasEventLog tells whether the program kept a log of its newest events.
+// HasEventLog reports whether the program kept a log of its newest events.
 func (c *Record) HasEventLog() bool { return c.logged || len(c.logs) > 0 }
 
 // EventCounts calls visit for the events of the program, added up, P after P, until visit

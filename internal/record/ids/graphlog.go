@@ -12,7 +12,7 @@ import (
 
 const fileLog = "log"
 
-// A GraphLog tells how the in-edges of each function are numbered by engine lucce: its
+// A GraphLog is how the in-edges of each function are numbered by engine lucce: its
 // log of graph changes, replayed. What an id means never changes, so the graph that all
 // entries lead to decodes every context.
 type GraphLog struct {
@@ -36,7 +36,7 @@ type logInterval struct {
 	site      uint32
 }
 
-// A logGroup is ids of which remainders belong to sites, see layout.LogEntry.
+// A logGroup is ids whose remainders belong to sites, see layout.LogEntry.
 type logGroup struct {
 	mod    uint64
 	shared bool

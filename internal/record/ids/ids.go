@@ -1,5 +1,5 @@
-// Package ids reads what a program with context IDs recorded, in a live directory or a
-// sealed file, and answers what decoding asks of it.
+// Package ids reads what a program with context IDs recorded, and answers what decoding asks of it.
+// It reads live directories and sealed files.
 //
 // # Terminology
 //
@@ -111,7 +111,7 @@ const (
 	StartWrong   StartKind = layout.WarmWrong   // nothing: the warm file was that of another program
 )
 
-// String tells what the program started from.
+// String returns what the program started from.
 func (k StartKind) String() string {
 	return [...]string{"nothing", "the static call graph", "an earlier run", "nothing: no warm file beside the program",
 		"nothing: the warm file was made for another program"}[k]
@@ -120,8 +120,8 @@ func (k StartKind) String() string {
 // NoFunc stands for a function without a record, as an index into Funcs.
 const NoFunc = 1<<32 - 1
 
-// An Interned is an interned entry of a ccStack, see layout.Interned. An entry of
-// which a lost page has taken the contents is of kind layout.InternCall with Place 0.
+// An Interned is an interned entry of a ccStack, see layout.Interned. An entry whose
+// contents a lost page has taken is of kind layout.InternCall with Place 0.
 type Interned struct {
 	Parent, Epoch, ID uint32
 	Target            uint32 // index into Funcs, or NoFunc
@@ -132,8 +132,7 @@ type Interned struct {
 // LongID returns the id of an entry of engine lucce.
 func (n *Interned) LongID() uint64 { return uint64(n.Epoch)<<32 | uint64(n.ID) }
 
-// A usedFile is a file of the directory, of which the first used bytes have a
-// meaning.
+// A usedFile is a file of the directory whose first used bytes have a meaning.
 type usedFile struct {
 	name string
 	used int64
@@ -153,7 +152,7 @@ func (c *Record) Node(n uint32) (Interned, bool) {
 	return Interned{}, false
 }
 
-// Is tells whether a directory is that of an engine with context IDs.
+// Is reports whether a directory is that of an engine with context IDs.
 func Is(fsys fs.FS) bool {
 	_, err := fs.Stat(fsys, fileMain)
 	return err == nil
@@ -217,7 +216,7 @@ func Open(fsys fs.FS) (*Reader, error) {
 // Update reads what the program has recorded to decode its context IDs since r was opened, or
 // since the last Update, and adds it to r's profile: functions, epochs and
 // interned entries, no events. It takes time in proportion to what is new. Nobody
-// may use the profile meanwhile. grew tells whether there was anything. With an error
+// may use the profile meanwhile. grew reports whether there was anything. With an error
 // the profile may have grown, and what it had before still holds; the next Update goes
 // on where this one ended.
 func (r *Reader) Update() (grew bool, err error) {
@@ -343,7 +342,7 @@ func (r *Reader) read() error {
 	return r.nodes()
 }
 
-// open opens a file of which the header counts used bytes, and makes it one of
+// open opens a file with as many used bytes as the header counts, and makes it one of
 // those that are sealed. A file that is shorter is read as far as it goes.
 func (r *Reader) open(name string, used uint64) (f *livedir.File, end int64, err error) {
 	if f, err = livedir.OpenFile(r.FS, name); err != nil {

@@ -202,7 +202,7 @@ func hex[T any](name string, at func(*T) *uint64) sealed.Field[T] {
 	return f
 }
 
-// none is a column of numbers of 32 bits, of which the largest stands for none.
+// none is a column of numbers of 32 bits. The largest number stands for none.
 func none[T any](name string, at func(*T) *uint32) sealed.Field[T] {
 	return sealed.Field[T]{Name: name, Kind: sealed.Index,
 		Get: func(r *T) uint64 { return uint64(*at(r) + 1) }, Set: func(r *T, v uint64) { *at(r) = uint32(v) - 1 }}
@@ -578,7 +578,7 @@ func (l *GraphLog) addTables(f *sealed.File) {
 	remainderSchema().Add(f, tableRemainder, remainders)
 }
 
-// row returns what is known of the ids of a function. One without a record is known, too, so
+// row returns what is known of the ids of a function. One without a record is known as well, so
 // that what it calls can be told.
 func (l *GraphLog) row(fn uint32) *logRow {
 	if l.rows[fn] == nil {

@@ -51,8 +51,8 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
-// TestReachable reads how many objects were reachable when the program counted them, and says so if it has not, or was
-// counting just then.
+// TestReachable reads how many objects were reachable when the program counted them, and reports it if it has not, or
+// was counting just then.
 func TestReachable(t *testing.T) {
 	d := recordtest.New(1, "prog")
 	f := d.Func(recordtest.Func{Name: "main.f", Files: []string{"main.go"}, Sites: []recordtest.Site{

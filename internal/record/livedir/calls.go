@@ -97,7 +97,7 @@ func (l *Dir) Calls() (*Calls, error) {
 // Close closes the file.
 func (c *Calls) Close() error { return c.f.f.Close() }
 
-// Cut tells why the log ends before the program did, "" if it does not.
+// Cut returns why the log ends before the program did, "" if it does not.
 func (c *Calls) Cut() string {
 	switch c.why {
 	case layout.CallsEndFull:

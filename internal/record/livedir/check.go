@@ -25,7 +25,7 @@ type Check struct {
 
 	Start, StartCell int // where the goroutine began
 
-	// Of a program with context IDs, the ID that it captured in the place of
+	// Of a program with context IDs, the ID that it captured instead of
 	// the node and cell, and that of the context in which the goroutine was
 	// started, zero at a root.
 	ID, StartID ctxid.ID

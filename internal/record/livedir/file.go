@@ -122,7 +122,7 @@ func (f *File) At(off int64, n int) ([]byte, error) {
 	return f.read(off, n)
 }
 
-// reaches tells whether the file has its first n bytes. It looks unless the window has been there.
+// reaches reports whether the file has its first n bytes. It looks unless the window has been there.
 func (f *File) reaches(n int64) (bool, error) {
 	if n <= f.off+int64(len(f.win)) {
 		return true, nil

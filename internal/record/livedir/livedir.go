@@ -52,7 +52,7 @@ type Dir struct {
 
 	callsEnd int64 // bytes of the recorded calls, 0 if there are none
 	callsWhy uint32
-	callsErr error // of reading their header; the tree can be read all the same
+	callsErr error // of reading their header; the tree can be read anyway
 }
 
 // A Header holds the fields of the header page of a tree, or of a record of context IDs.
@@ -65,7 +65,7 @@ type Header struct {
 	goVersion, argsList string
 }
 
-// HasFile tells whether a directory has a file.
+// HasFile reports whether a directory has a file.
 func HasFile(fsys fs.FS, name string) bool {
 	_, err := fs.Stat(fsys, name)
 	return !errors.Is(err, fs.ErrNotExist)
@@ -217,8 +217,8 @@ func (h *Header) Process(engine string) profile.Process {
 	return p
 }
 
-// countsOps tells whether f says how many operations its counters stand for. Those of a build for the checker stand
-// for the beginnings of inlined calls, too, which are none.
+// countsOps reports whether f says how many operations its counters stand for. Those of a build for the checker stand
+// for the beginnings of inlined calls as well, which are none.
 func countsOps(f profile.Func) bool {
 	return slices.ContainsFunc(f.Weights, func(w profile.Weight) bool { return profile.IsOperation(w.Class) })
 }
@@ -325,7 +325,7 @@ func (w *treeWalk) object(off int64) (int64, error) {
 	return size, w.node(off, fn)
 }
 
-// A tableHead is what a table begins with, of which 8 bytes are read.
+// A tableHead is the first 8 bytes of a table.
 type tableHead struct{ Tag, Size uint32 }
 
 func tableBytes(b []byte) int64 { return int64(raw.Load[tableHead](b).Size) }

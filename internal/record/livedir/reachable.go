@@ -10,7 +10,7 @@ import (
 )
 
 // readLive reads how many objects were reachable when the program counted them last. If it never has there are no
-// such values, and a note says so: it still runs, or was killed.
+// such values, and a note reports it: it still runs, or was killed.
 func (l *Dir) readLive() error {
 	f, err := OpenFile(l.FS, fileLive)
 	if errors.Is(err, fs.ErrNotExist) {

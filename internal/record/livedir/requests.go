@@ -72,7 +72,7 @@ func (r *requestsReader) readRequests(dir fs.FS) error {
 	return nil
 }
 
-// forgotten tells whether a node was made for what was known of a request, and the request has
+// forgotten reports whether a node was made for what was known of a request, and the request has
 // been answered since.
 func (r *requestsReader) forgotten(id uint32, n layout.SampleNode) bool {
 	if n.PC == layout.PCPending && n.Parent == 1 {

@@ -72,7 +72,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestRequestsLost reads requests of which some have given way to newer ones.
+// TestRequestsLost reads requests after some have given way to newer ones.
 func TestRequestsLost(t *testing.T) {
 	p := readSampled(t, requestedDir(3))
 	if have := stacks(p); len(have) != 3 || strings.HasPrefix(have[0], "1 ") {

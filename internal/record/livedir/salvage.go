@@ -30,7 +30,7 @@ const maxSalvaged = 1 << 16
 // places as pages.
 const maxDamages = 10
 
-// PagesLost tells whether the program counted pages that the disk did not take, or
+// PagesLost reports whether the program counted pages that the disk did not take, or
 // met one that has become zeros without a signal.
 func (l *Dir) PagesLost() bool {
 	return l.Header.Lost[layout.LostPages] > 0 || l.Header.Lost[layout.LostPaths] > 0
@@ -51,7 +51,7 @@ func (l *Dir) NoteDamages() {
 	}
 }
 
-// isLost tells whether the page that off lies in is all zeros up to end, the
+// isLost reports whether the page that off lies in is all zeros up to end, the
 // end of what is in use. Records are dense, so that such a page was lost.
 func (f *File) isLost(off, end int64) (bool, error) {
 	begin := off &^ (pageSize - 1)
@@ -116,7 +116,7 @@ func (r *FuncsReader) salvage(f *File, off, end int64, cause error) (int64, erro
 	return next - off, nil
 }
 
-// plausible tells whether a record may begin with h, where none is known to
+// plausible reports whether a record may begin with h, where none is known to
 // begin; room bytes are in use there.
 func (h *funcHeader) plausible(room int64) bool {
 	parts := layout.FuncRecordSize + lengthSize*uint64(h.Strings) + uint64(h.BlobLen)

@@ -263,7 +263,7 @@ type place struct {
 }
 
 // function returns the function of an address. One that the sampler has not described, or that
-// is none, has a name all the same.
+// is none, has a name anyway.
 func (r *samplesReader) function(pc uint64) uint32 {
 	if fn, ok := r.funcs[pc]; ok {
 		return fn

@@ -247,7 +247,7 @@ func TestSampledWrappers(t *testing.T) {
 			have[path] = v
 		}
 	}
-	want := map[string]uint64{"fb fw ": 1, "fw ": 1, "fb ": 1, "fk ": 1} // 106, 200, and 124 by itself
+	want := map[string]uint64{"fb fw ": 1, "fw ": 1, "fb ": 1, "fk ": 1} // 106, 200, and 124 on its own
 	if !reflect.DeepEqual(have, want) {
 		t.Errorf("have %v, want %v", have, want)
 	}

@@ -1,4 +1,4 @@
-// Package record/raw loads and stores the records of package layout, on any machine.
+// Package raw loads and stores the records of package layout, on any machine.
 package raw
 
 import (

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// IsHeld tells whether a program holds the lock of the main file of its live directory,
+// IsHeld reports whether a program holds the lock of the main file of its live directory,
 // as it does until it ends. A file that cannot be opened is not held.
 func IsHeld(file string) bool {
 	f, err := os.Open(file)

@@ -4,7 +4,7 @@ package store
 
 import "os"
 
-// IsHeld tells whether a program still records; elsewhere than on Linux none does.
+// IsHeld reports whether a program still records; elsewhere than on Linux none does.
 func IsHeld(string) bool { return false }
 
 // Holds is IsHeld, of a file that is open.

@@ -49,7 +49,7 @@ func SourceOf(path string) Source {
 	return s
 }
 
-// Newer tells whether a report should rather be of s than of t: of programs that run the
+// Newer reports whether a report should rather be of s than of t: of programs that run the
 // one that began last, else what was changed last.
 func (s Source) Newer(t Source) bool {
 	switch {

@@ -48,10 +48,10 @@ func ReadSealed(path string) (*record.Record, error) {
 	return p, nil
 }
 
-// IsBaseline tells whether a file that begins with head is meant to be a text of 'stemma baseline'.
+// IsBaseline reports whether a file that begins with head is meant to be a text of 'stemma baseline'.
 func IsBaseline(head []byte) bool { return bytes.HasPrefix(head, []byte("stemma baseline")) }
 
-// IsLive tells whether a program recorded, or records, into dir.
+// IsLive reports whether a program recorded, or records, into dir.
 // The record need not be complete.
 func IsLive(dir string) bool {
 	return MainFile(dir) != ""

@@ -1,5 +1,4 @@
-// Package browser drives a headless Chromium, for tests and measurements of the page of package
-// view.
+// Package browser drives a headless Chromium, for tests and measurements of the page.
 //
 // It speaks the browser's DevTools protocol over two pipes: JSON messages that end in a zero
 // byte. So nothing listens on a port, and no library is needed.
@@ -282,7 +281,7 @@ func (p *Page) Wait(expression string) error {
 }
 
 // keyCodes are the codes of keys without a character of their own, which the browser needs to
-// do what a key does by itself: move the focus, press a button.
+// do what a key does on its own: move the focus, press a button.
 var keyCodes = map[string]int{"Tab": 9, "Enter": 13, "Escape": 27, "Backspace": 8, "Home": 36, "End": 35,
 	"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "PageUp": 33, "PageDown": 34, " ": 32}
 

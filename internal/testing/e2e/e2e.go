@@ -57,7 +57,7 @@ type Result struct {
 
 var full = flag.Bool("full", false, "take the minutes that a test needs to find what happens seldom")
 
-// Full tells whether tests may take minutes.
+// Full reports whether tests may take minutes.
 func Full() bool { return *full }
 
 // NeedFull skips tests for which the standard library is built once more, or that run long.

@@ -48,7 +48,7 @@ func parsePattern(s string) []element {
 	return p
 }
 
-// matches tells whether the element stands for a function that was entered via a site.
+// matches reports whether the element stands for a function that was entered via a site.
 func (e element) matches(name string, via cct.Via) bool {
 	if e.via != "" && e.via != via.String() {
 		return false
@@ -181,7 +181,7 @@ func SourceWants(t *testing.T, name string) []Want {
 	return list
 }
 
-// applies tells whether w is for the build with that tag.
+// applies reports whether w is for the build with that tag.
 func (w Want) applies(tag string) bool {
 	if not, ok := strings.CutPrefix(w.tag, "!"); ok {
 		return not != tag

@@ -134,7 +134,7 @@ func ignored(t *testing.T, p *place, o outcome) {
 	}
 }
 
-// childRecords checks that the child, which did not know STEMMA_OUT, has recorded too.
+// childRecords checks that the child, which did not know STEMMA_OUT, has recorded as well.
 func childRecords(t *testing.T, p *place, _ outcome) {
 	dirs, _ := filepath.Glob(filepath.Join(p.dir, "stemma.out", "hostile.*"))
 	if len(dirs) != 1 {
@@ -296,7 +296,7 @@ func (p *place) resident() int {
 	return 0
 }
 
-// smallCgroup gives the program 24 MB of memory, of which dirty pages of files are a part.
+// smallCgroup gives the program 24 MB of memory, dirty pages of files included.
 func smallCgroup(p *place) {
 	dir, err := newCgroup("stemma-hostile-"+strconv.Itoa(os.Getpid()), 24<<20)
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package hostile tests that programs behave in hostile places as plain Go programs do, and
-// that what was not recorded there is said: few resources, system calls that are refused,
-// disks that are full, processes of unusual origin, users with other rights.
+// Package hostile runs a program in hostile places: full disks, dropped rights, limits, forks.
+// Programs must behave there as plain Go programs do, and what was not recorded must be reported.
+// There are few resources, refused system calls, processes of unusual origin and users with other
+// rights.
 //
 // A place is made by steps that the test binary takes in a process of its own, in
 // namespaces of its own, before it becomes the program. What a machine does not allow

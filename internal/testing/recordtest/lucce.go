@@ -43,7 +43,7 @@ type LucceFrame struct {
 	C, V uint64
 }
 
-// Sizes of memory, of which only what is used is touched.
+// Sizes of memory. Only what is used of it is touched.
 const (
 	lucceFuncs = 1 << 24
 	lucceImage = 1 << 24

@@ -30,7 +30,7 @@ func (m *Moving) step() {
 	m.Steps++
 }
 
-// size returns how long a file is of which used bytes are in use.
+// size returns how long a file with that many used bytes is.
 func (m *Moving) size(used int) int64 {
 	if m.Ended {
 		return int64(used)
@@ -72,7 +72,7 @@ type movingFile struct {
 	name string
 }
 
-// Stat tells how long the file is.
+// Stat returns how long the file is.
 func (f *movingFile) Stat() (fs.FileInfo, error) {
 	f.m.step()
 	return sized{f.name, f.m.size(len(f.m.Files()[f.name]))}, nil

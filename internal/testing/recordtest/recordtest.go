@@ -1,5 +1,5 @@
-// Package recordtest builds live directories by hand, for tests: it plays the
-// instrumented program, byte for byte as package layout lays it out.
+// Package recordtest builds live directories by hand, for tests: it plays the instrumented program.
+// It does so byte for byte, as package layout has them.
 package recordtest
 
 import (

@@ -7,11 +7,11 @@ import (
 	"unsafe"
 )
 
-// stemmaAllocOn tells whether allocations are to be counted. It is set before there is a P and
+// stemmaAllocOn reports whether allocations are to be counted. It is set before there is a P and
 // does not change.
 var stemmaAllocOn bool
 
-// stemmaAllocBegun tells whether they are. It is set when runtime.main begins, where there is one thread.
+// stemmaAllocBegun reports whether they are. It is set when runtime.main begins, where there is one thread.
 var stemmaAllocBegun bool
 
 // stemmaAllocInit makes the tree count allocations, if that is asked for.

@@ -49,9 +49,8 @@ func stemmaCallsEntry(gp *g, node uint32) {
 	}
 }
 
-// stemmaCallsGo logs the go statement that makes newg, of which creator has left
-// the cell. Without a cell, newg is a goroutine that the runtime makes for itself,
-// and begins at the root.
+// stemmaCallsGo logs the go statement that makes newg; creator has left its cell. Without a cell, newg is a goroutine
+// that the runtime makes for itself, and begins at the root.
 func stemmaCallsGo(newg, creator *g, cell bool) {
 	systemstack(func() {
 		lock(&stemma.lock)

@@ -62,7 +62,7 @@ func stemmaCheckTimers(ts *timers, now int64) (rnow, pollUntil int64, ran bool) 
 	return now, ts.wakeTime(), ran // another P may take what can run here
 }
 
-// over tells whether the timer that comes next may run, and sets the clock to it. If goroutines can run, timers wait
+// over reports whether the timer that comes next may run, and sets the clock to it. If goroutines can run, timers wait
 // for them: but not for long by the clock, which goes on if they only look whether it is time, and not for long
 // by the real one.
 func (w *stemmaTimerWait) over(next int64, busy bool) bool {

@@ -132,7 +132,7 @@ func stemmaLearnPCs(bp uintptr, f *ids.Frame) {
 var stemmaGoexit uintptr
 
 // stemmaIsFirst reports whether the function with the frame pointer bp is the first instrumented one of its
-// goroutine: below it are only wrappers, of which the return addresses are known.
+// goroutine: below it are only wrappers, whose return addresses are known.
 //
 //go:nosplit
 func stemmaIsFirst(bp uintptr) bool {

@@ -86,8 +86,8 @@ func stemmaAcctKnown(gp *g, bp uintptr) bool {
 }
 
 // stemmaAcctNew finds the frames from the one at pc, which stemmaAcctEnter was called from, to the marker of t, or to
-// the end of the stack if t has none. base is the node that they are below. ok is false if there are frames of which
-// it is not known how large they are.
+// the end of the stack if t has none. base is the node that they are below. ok is false if there are frames whose
+// size is not known.
 //
 //go:nosplit
 func stemmaAcctNew(gp *g, t *sample.Trace, k *sample.Known, pc, bp uintptr) (base uint32, ok bool) {
@@ -147,7 +147,7 @@ func stemmaEnteredAt(bp uintptr) stemmaPlace {
 		sym: pc - 1, how: stemmaEntered}
 }
 
-// stemmaAcctDue begins a new countdown, and tells whether the call at which the old one ended is to be sampled. The
+// stemmaAcctDue begins a new countdown, and reports whether the call at which the old one ended is to be sampled. The
 // first countdown, of a goroutine or of a function, has a length at random, so that those which
 // are called less than n times have their chance. It runs on the system stack.
 func stemmaAcctDue(gp *g) bool {

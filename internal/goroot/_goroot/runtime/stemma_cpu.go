@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// stemmaCPUOn tells whether the time on CPU of contexts is sampled.
+// stemmaCPUOn reports whether the time on CPU of contexts is sampled.
 func stemmaCPUOn() bool { return stemmaOption("cpu") == "on" }
 
 // stemmaSampleContext records the sample of a thread that was interrupted at pc, on the stack of gp. It runs in a

@@ -299,7 +299,7 @@ func stemmaCapture(gp *g, w uint64, pc uintptr) (hi, lo uint64) {
 func stemmaHere() (hi, lo, run uint64)
 func stemmaHereDynamic() (hi, lo, run uint64)
 
-// stemmaHereSlow is called in the place of stemmaHere when the assembly cannot
+// stemmaHereSlow is called instead of stemmaHere when the assembly cannot
 // tell: it interns, or it looks for the caller's frame.
 func stemmaHereSlow() (hi, lo, run uint64) {
 	gp, pc, sp := getg(), sys.GetCallerPC(), sys.GetCallerSP()
@@ -332,7 +332,7 @@ func stemmaHereSlow() (hi, lo, run uint64) {
 }
 
 // stemmaHereWord is stemmaCapture for the word that the call left in g, which is
-// void if the goroutine has been re-encoded since: it returns 0 then.
+// void if the goroutine has been re-encoded since: it then returns 0.
 //
 //go:nosplit
 func stemmaHereWord(gp *g, pc uintptr) (hi, lo uint64) {

@@ -93,7 +93,7 @@ const (
 		"glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0:glibc.malloc.mmap_max=0"
 )
 
-// stemmaHideTunables tells whether C got the settings, or there is no C, and takes them out of the environment: they
+// stemmaHideTunables reports whether C got the settings, or there is no C, and takes them out of the environment: they
 // are not for the program to see, nor for those it starts. C has read them. The strings are writable memory,
 // and nobody has copied them yet.
 func stemmaHideTunables() bool {
@@ -249,8 +249,8 @@ var stemmaDueTimer struct {
 	tick uint32 // of the P, when the timer was first seen to be due
 }
 
-// stemmaBusy tells whether timers are to wait, whether they are due or not: the scheduler would look at the clock once
-// more, when they may be. It runs there, on g0, with a P.
+// stemmaBusy reports whether timers are to wait, whether they are due or not: the scheduler would look at the clock
+// once more, when they may be. It runs there, on g0, with a P.
 func stemmaBusy(ts *timers) bool {
 	pp := getg().m.p.ptr()
 	if pp == nil || runqempty(pp) && sched.runq.empty() {
@@ -333,7 +333,7 @@ var stemmaWatched struct {
 	when           int64
 }
 
-// stemmaPatient tells whether sysmon is to leave pp alone, that has gone on with one thing for less than
+// stemmaPatient reports whether sysmon is to leave pp alone, that has gone on with one thing for less than
 // that. It runs without a P, with allpLock, and reads what may change meanwhile: at
 // worst it is patient, or impatient, for one more round.
 //

@@ -126,7 +126,7 @@ func stemmaNumber(name string) (n uintptr, ok bool) {
 	return 0, false
 }
 
-// stemmaProblem tells why nothing, or not where it should be, is recorded. It is empty if all is well.
+// stemmaProblem is the reason why nothing, or not where it should be, is recorded. It is empty if all is well.
 var stemmaProblem stemmaLineText
 
 // stemmaMakeDir makes the live directory and leaves its absolute name, with a
@@ -232,7 +232,7 @@ func (t *stemmaLineText) workingDir() uintptr {
 func stemmaTryDir(in, base string, own bool) bool {
 	var dir stemmaLineText
 	if base[0] != '/' {
-		// Shards are made later too, and the program may change its directory.
+		// Shards are also made later, and the program may change its directory.
 		dir.add(in)
 		if in == "" {
 			if errno := dir.workingDir(); errno != 0 {
@@ -521,7 +521,7 @@ type stemmaRecordingProgram struct {
 	state func() (dir, problem string)
 	// countLive counts the objects that are reachable, and reports whether the program was built for that.
 	countLive func() bool
-	// bypass calls f, of which nothing is recorded.
+	// bypass calls f and records nothing of it.
 	bypass func(f func())
 }
 

@@ -110,8 +110,8 @@ func stemmaMapFile(name string, p unsafe.Pointer, size uintptr, sparse bool) uin
 	return 0
 }
 
-// stemmaReserve reserves addresses, from addr on or anywhere if it is 0, of which nothing
-// can be used yet. It returns nil if it cannot.
+// stemmaReserve reserves addresses, from addr on or anywhere if it is 0. None can be used
+// yet. It returns nil if it cannot.
 func stemmaReserve(addr, size uintptr) unsafe.Pointer {
 	flags := int32(_MAP_ANON | _MAP_PRIVATE | mapNoReserve)
 	if addr != 0 {
@@ -397,7 +397,7 @@ func stemmaRemove(name string) {
 // stemmaHoldFile locks the main file, for readers to see that the program still runs.
 // The lock belongs to the open file, which the mapping keeps open: it is there until the
 // process ends, however that is, or becomes another program, and needs no
-// descriptor, of which a program might count its own.
+// descriptor: a program might count its own.
 func stemmaHoldFile(fd int32) {
 	const exclusive, nonblock = 2, 4
 	stemmaCall(sysFlock, uintptr(fd), exclusive|nonblock, 0)
@@ -413,7 +413,7 @@ func stemmaLimit(resource uintptr) uintptr {
 }
 
 // stemmaAddresses returns how many bytes of addresses the record may reserve: all that it likes,
-// or under a limit (ulimit -v) a quarter of what there is, for the program needs some too.
+// or under a limit (ulimit -v) a quarter of what there is, for the program needs some as well.
 func stemmaAddresses() uintptr {
 	limit := stemmaLimit(linuxRlimitAS)
 	if limit >= 1<<46 {

@@ -25,7 +25,7 @@ func stemmaMend(sig uint32, addr uintptr) bool {
 }
 
 // stemmaBus makes up for a page of a file that the disk did not take, or that was cut off:
-// anonymous memory takes its place, and the loss is counted. The header that counts it may lie on such a page, too:
+// anonymous memory takes its place, and the loss is counted. The header that counts it may lie on such a page as well:
 // then this is called again, while it runs (stemmaFaultsPass).
 //
 //go:nowritebarrierrec
@@ -42,7 +42,7 @@ func stemmaBus(f *stemmaFile, addr uintptr) bool {
 
 // stemmaFaultsPass lets the signal of a lost page through while any signal is handled. A handler takes samples and
 // writes them to files, and the handler of that signal itself counts the page in another one; a fault whose signal is
-// blocked ends the program. One that is no fault, but was sent, may come then, too.
+// blocked ends the program. One that is no fault, but was sent, may come then as well.
 //
 //go:nosplit
 //go:nowritebarrierrec
@@ -75,7 +75,7 @@ func stemmaForked() bool {
 
 var stemmaForkedOnce atomic.Uint32
 
-// stemmaOrphan gives a forked child memory of its own in the place of its parent's record:
+// stemmaOrphan gives a forked child memory of its own instead of its parent's record:
 // zeros, as if all pages were lost, which the recorders bear. A copy would be of a later
 // time than what the child knows of it. Nothing that comes is recorded. The child has one
 // thread, this one, in a signal handler.

@@ -13,7 +13,7 @@ import (
 	"unsafe"
 )
 
-// stemmaLiveOn tells whether reachable objects are counted. It is set before there is a P, and taken back, while
+// stemmaLiveOn reports whether reachable objects are counted. It is set before there is a P, and taken back, while
 // there is one goroutine, if there is no memory.
 var stemmaLiveOn bool
 
@@ -28,8 +28,8 @@ type stemmaOwners struct {
 	one  uint32  // the list of a span of one object
 }
 
-// Lists are handed out in steps of stemmaOwnersStep entries. One for tiny objects, each byte of which may begin one,
-// is the longest.
+// Lists are handed out in steps of stemmaOwnersStep entries. One for tiny objects is the
+// longest, since each byte may begin one.
 const (
 	stemmaOwnersStep  = 16
 	stemmaOwnersMost  = gc.PageSize

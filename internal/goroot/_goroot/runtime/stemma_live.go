@@ -118,7 +118,7 @@ func stemmaValue(s, key string) string {
 	return ""
 }
 
-// stemmaFlagged tells whether the records of the engine have a flag.
+// stemmaFlagged reports whether the records of the engine have a flag.
 func stemmaFlagged(flag uintptr) bool {
 	n, _ := stemmaParse(stemmaOption("flags"))
 	return n&flag != 0
@@ -149,7 +149,7 @@ func stemmaNewP(pp *p) {
 
 // stemmaNewShard returns the address of a new shard, as long as the others. Without
 // addresses or memory for it the P counts in the first one, which takes away from the counts of
-// both: the header says so. The program has never less than one.
+// both: the header reports it. The program has never less than one.
 func stemmaNewShard(pp *p) uintptr {
 	s := &stemmaShards
 	lo := uintptr(0)
@@ -211,7 +211,7 @@ func stemmaMapShape(name string) unsafe.Pointer {
 	return stemmaMapRoom(name, 0, stemma.size, stemma.size-tree.SinkSize, true)
 }
 
-// stemmaMapOfP reserves room bytes, at addr unless it is 0, of which size bytes are a file that a P has for itself.
+// stemmaMapOfP reserves room bytes, at addr unless it is 0. Their first size bytes are a file that a P has for itself.
 // It returns nil if there are no addresses, or, but for the first P, no others left for the program. The world is
 // stopped.
 func stemmaMapOfP(prefix string, pp *p, addr, room, size uintptr, sparse bool) unsafe.Pointer {
@@ -225,7 +225,7 @@ func stemmaMapOfP(prefix string, pp *p, addr, room, size uintptr, sparse bool) u
 	return stemmaMapRoom(unsafe.String(&name[0], n), addr, room, size, sparse)
 }
 
-// stemmaMapRoom reserves room bytes, at addr unless it is 0, of which size bytes are the file of that name.
+// stemmaMapRoom reserves room bytes, at addr unless it is 0. Their first size bytes are the file of that name.
 // It returns nil if there are no addresses. The lock is held, or the world is stopped.
 func stemmaMapRoom(name string, addr, room, size uintptr, sparse bool) unsafe.Pointer {
 	p := stemmaReserve(addr, room)

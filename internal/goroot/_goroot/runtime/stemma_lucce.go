@@ -116,7 +116,7 @@ func stemmaLucceNear(bp, data uintptr) (id, version uint64, ok bool) {
 	}
 }
 
-// stemmaPairAt returns the pair in a frame of which the slot is at the given address.
+// stemmaPairAt returns the pair in the frame whose slot is at the given address.
 //
 //go:nosplit
 func stemmaPairAt(slot uintptr) (c, v uint64) {
@@ -142,7 +142,7 @@ func stemmaLucceFar(gp *g, bp, pc, sp, data uintptr) (id, version uint64) {
 }
 
 // stemmaPairOf returns the pair of the first of the frames that stemmaWalk has
-// found, of which there is at least one. It runs on the system stack, under the lock.
+// found. There is at least one. It runs on the system stack, under the lock.
 func stemmaPairOf(gp *g, frames []ids.Walked) (c, v uint64) {
 	last := len(frames) - 1
 	if slot := frames[last].Slot; slot != 0 {
@@ -218,7 +218,7 @@ func stemmaLucceCaptured(gp *g, pc, sp, ret uintptr) (hi, lo uint64) {
 // stemmaLucceHere returns the ID of the context in which it is called, as stemmaHere does.
 func stemmaLucceHere() (hi, lo, run uint64)
 
-// stemmaLucceHereSlow is called in the place of stemmaLucceHere when the assembly
+// stemmaLucceHereSlow is called instead of stemmaLucceHere when the assembly
 // cannot tell.
 func stemmaLucceHereSlow() (hi, lo, run uint64) {
 	gp, pc, sp := getg(), sys.GetCallerPC(), sys.GetCallerSP()

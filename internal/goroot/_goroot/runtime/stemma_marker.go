@@ -134,7 +134,7 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 	return ref, true
 }
 
-// stemmaStepBP is stemmaStep for a frame at pc of which it is not known that bp is its frame pointer. bp is that of the
+// stemmaStepBP is stemmaStep for a frame at pc whose frame pointer may not be bp. bp is that of the
 // innermost frame from there outwards that has one, or 0, if it is not known; it becomes that of the frame's caller.
 //
 //go:nowritebarrierrec

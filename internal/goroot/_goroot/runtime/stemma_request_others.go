@@ -68,7 +68,7 @@ func stemmaRequestHeld(gp, other *g, id uint64) (dead, taken bool) {
 	casGToWaitingForSuspendG(gp, _Grunning, waitReasonGarbageCollectionScan)
 	state := suspendG(other)
 	if !state.dead {
-		// With an M, what waits runs on. Where it is its sched tells if it does so on g0, as here, or to scan stacks.
+		// With an M, what waits runs on. Its sched shows where it is if it waits on g0, as here, or to scan stacks.
 		if readgstatus(other)&^_Gscan != _Gwaiting || other.m == nil ||
 			other.waitreason == waitReasonGarbageCollectionScan {
 			taken = stemmaRequestStopped(other, id)

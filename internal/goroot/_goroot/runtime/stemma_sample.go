@@ -1,7 +1,7 @@
 // The sampling engine: the sampler thread, partial safepoints in which
 // running goroutines walk their own stacks, and samples of waiting ones.
 //
-// Threads that run are sampled when their timers say so (stemma_timer.go), in a signal handler, at
+// Threads that run are sampled when their timers fire (stemma_timer.go), in a signal handler, at
 // the instruction that they are at (stemma_signal.go). Nobody stops and nobody waits. The paper's way
 // is that the sampler sets the stack guard of running goroutines, which
 // then take their samples in their next function prologues (newstack); that is
@@ -128,7 +128,7 @@ func stemmaConfigure() {
 	stemmaSmp.Configure(stemmaSmp.sampler, stemmaSmp.walk, uint64(stemmaSmp.interval.Load()), flags)
 }
 
-// stemmaAccumulates tells whether the program was built with the accumulator, which has a trigger.
+// stemmaAccumulates reports whether the program was built with the accumulator, which has a trigger.
 func stemmaAccumulates() bool { return stemmaOption("trigger") != "" }
 
 // stemmaDuration returns the nanoseconds in a number with the unit ns, us, ms or s, or
@@ -386,8 +386,8 @@ func stemmaAsk(now, dt int64) int {
 const stemmaFewest = 8
 
 // stemmaShare divides samples between running threads and waiting goroutines by their numbers, but at
-// least one and stemmaFewest of each (section 3.1): there are as many as Ps in each interval, of which
-// some have passed. Who is not chosen is made up for: a thread's clock runs on until
+// least one and stemmaFewest of each (section 3.1): there are as many as Ps in each interval, and some
+// intervals have passed. Who is not chosen is made up for: a thread's clock runs on until
 // its next sample, and a waiting goroutine's sample stands for several.
 //
 //go:nowritebarrierrec

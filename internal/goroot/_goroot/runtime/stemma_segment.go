@@ -61,7 +61,7 @@ func stemmaGetBase(how uintptr) uintptr
 //go:noescape
 func stemmaSetBase(how, base uintptr) (errno uintptr)
 
-// stemmaBases tells whether C has set a segment base on some thread. It is set once, by any thread.
+// stemmaBases reports whether C has set a segment base on some thread. It is set once, by any thread.
 var stemmaBases bool
 
 // stemmaWire makes this thread count in the shard of pp. It runs whenever a thread gets a P, without write barriers.
@@ -100,7 +100,7 @@ func stemmaFound(mp *m, base uintptr) {
 	}
 }
 
-// stemmaIsShard tells whether base leads to a shard. Shards stay for ever, so it needs no lock.
+// stemmaIsShard reports whether base leads to a shard. Shards stay for ever, so it needs no lock.
 //
 //go:nosplit
 //go:nowritebarrierrec

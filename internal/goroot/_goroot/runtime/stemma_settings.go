@@ -57,7 +57,7 @@ func stemmaSettingWants(key, value string) string {
 	return "one of every, sampler, walk, waiting, ask and start"
 }
 
-// stemmaFits tells whether the sampler that is asked for can walk like this.
+// stemmaFits reports whether the sampler that is asked for can walk like this.
 func stemmaFits(walk string) bool {
 	isps := stemmaIndex(layout.SamplerNames[:], stemmaSampleOption("sampler"), layout.SamplerISPS) == layout.SamplerISPS
 	return isps == (stemmaIndex(layout.WalkNames[:], walk, 0) >= layout.WalkIncremental)

@@ -74,7 +74,7 @@ func (th *stemmaThread) signal() {
 		0, 0)
 }
 
-// stemmaHandles tells whether the runtime handles SIGPROF, where samples need it: C can have taken it. Its thread
+// stemmaHandles reports whether the runtime handles SIGPROF, where samples need it: C can have taken it. Its thread
 // sanitizer handles all signals.
 func stemmaHandles() bool {
 	if !stemmaTimed() || *cgo_yield != nil {
@@ -107,7 +107,7 @@ func stemmaSampleHere(th *stemmaThread, c *sigctxt, gp *g, mp *m, cpu uint64) {
 	stemmaSmp.Count(layout.StatSamples, 1)
 }
 
-// stemmaOwnStack tells whether a goroutine was interrupted in its own code: it
+// stemmaOwnStack reports whether a goroutine was interrupted in its own code: it
 // runs, on its own stack, outside of the trampoline, in a function whose frame can be found. Then no other
 // code of this thread is in the middle of changing its trace, since all that does runs on g0, and
 // no other thread looks at its stack, since it would have to stop it first.
@@ -168,7 +168,7 @@ func stemmaSampleAny(th *stemmaThread, pc, sp uintptr, gp *g, mp *m, weight uint
 }
 
 // stemmaForeign returns an address for code that is not Go's: that of the runtime's function with
-// a name for it, which CPU profiles show, too.
+// a name for it, which CPU profiles show as well.
 //
 //go:nowritebarrierrec
 func stemmaForeign(pc uintptr) uintptr {

@@ -250,10 +250,10 @@ func stemmaAskLate(th *stemmaThread) {
 	}
 }
 
-// stemmaOnCPU tells whether a thread was on a CPU when the sampler woke up at the time now, since a
+// stemmaOnCPU reports whether a thread was on a CPU when the sampler woke up at the time now, since a
 // thread that has a P may sleep, or wait for a CPU. If its clock moves it runs now. If all
 // CPUs are busy the sampler has taken one of them from a thread, whose clock
-// stands still, too: that is one that ran all the time up to now. It runs on the sampler's thread, for threads
+// stands still as well: that is one that ran all the time up to now. It runs on the sampler's thread, for threads
 // that cannot end meanwhile.
 //
 //go:nowritebarrierrec

@@ -1,5 +1,5 @@
 // Timers that say when a running thread is to be sampled. A sample is due at a moment that
-// has nothing to do with what the program does, and belongs to the instruction that runs then; so
+// has nothing to do with what the program does, and belongs to the instruction that then runs; so
 // it must be the interrupt of a timer, on the thread's own CPU, that brings the signal. A signal
 // from another thread is on its way for some microseconds, and in virtual machines for tens; whatever
 // enters the kernel meanwhile, a system call or a page fault, meets it on the way back, and gets
@@ -65,7 +65,7 @@ func (t *stemmaTimer) end() {
 	}
 }
 
-// stemmaTimed tells whether threads are sampled by timers: not in the paper's way, in which the
+// stemmaTimed reports whether threads are sampled by timers: not in the paper's way, in which the
 // sampler asks, nor where the accumulator's triggers take the samples.
 //
 //go:nowritebarrierrec
@@ -166,8 +166,8 @@ func (th *stemmaThread) slept() {
 // its sample was due, in nanoseconds.
 const stemmaSoon = 100e3
 
-// away tells whether this thread may have been without a CPU when its sample was due, of which it
-// hears now. Then it is at the instruction at which it gave the CPU up. It was not if the signal
+// away reports whether this thread may have been without a CPU when the sample was due that it now
+// hears of. Then it is at the instruction at which it gave the CPU up. It was not if the signal
 // comes at once, nor if the thread has been without a CPU for less than the signal is late: then
 // it was in the kernel.
 //
@@ -188,7 +188,7 @@ func (th *stemmaThread) setChain(now int64, cpu uint64, after int64) {
 	}
 }
 
-// stemmaWoken tells whether the signal has woken the thread from a system call in which it
+// stemmaWoken reports whether the signal has woken the thread from a system call in which it
 // slept: the call has ended with EINTR, or is about to be made again. What the thread used of the
 // CPU before is not known to be that call's, and stays on its clock.
 //

@@ -308,7 +308,7 @@ func stemmaStep(gp *g, pc, sp uintptr, interrupted bool) (fr stemmaFrame, ok boo
 	return fr, true
 }
 
-// stemmaIsPlain tells whether return addresses of frames of f may be patched:
+// stemmaIsPlain reports whether return addresses of frames of f may be patched:
 // those of compiled functions that are not part of the runtime.
 //
 //go:nowritebarrierrec
@@ -747,12 +747,13 @@ func stemmaEveryGuard(gp *g, preempt bool) bool {
 	gp.stackguard0 = gp.stack.lo + stackGuard
 	wanted := gp.preempt || gp.preemptStop || gp.preemptShrink
 	if gp.sched.sp-frame <= gp.stackguard0 {
-		// It needs a larger stack, too. If nobody has asked for preemption the check is made again, and then fails for
-		// that alone: newstack takes the guard for a request, and would preempt the goroutine whenever it is scheduled.
+		// It needs a larger stack as well. If nobody has asked for preemption the check is made again, and then fails
+		// for that alone: newstack takes the guard for a request, and would preempt the goroutine whenever it is
+		// scheduled.
 		return preempt && !wanted
 	}
 	if th := stemmaThreadOf(getg().m); th != nil && canPreemptM(getg().m) && stemmaSmp.active.Load() != 0 {
-		// A signal handler of this thread uses its buffer, too.
+		// A signal handler of this thread uses its buffer as well.
 		if th.state.CompareAndSwap(stemmaTicketFree, stemmaTicketTaken) {
 			stemmaTrace(gp, th, stemmaGuardOf(gp), 1)
 			stemmaSmp.Count(layout.StatSamples, 1)

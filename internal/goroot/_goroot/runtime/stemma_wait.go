@@ -12,7 +12,7 @@ import (
 	"unsafe"
 )
 
-// stemmaWaitOn tells whether waits are counted. It is set before there is a P and does not change.
+// stemmaWaitOn reports whether waits are counted. It is set before there is a P and does not change.
 var stemmaWaitOn bool
 
 // What a goroutine does, in g.stemmaDoes.
@@ -164,7 +164,7 @@ func stemmaCountWait(gp *g) {
 		return
 	}
 	if cell == gp.stemma.Start && cell != stemmaRootCell(layout.RootMain) {
-		// It has not called anything. Its creator's waits are counted below that cell, too, for other reasons.
+		// It has not called anything. Its creator's waits are also counted below that cell, for other reasons.
 		stemmaWaitedIn(cell, stemmaWhyStart, false, uint64(c.waited+c.ready), pp.stemma.shard)
 		c.tell()
 		return
@@ -188,8 +188,8 @@ func (c *stemmaClockOf) tell() {
 	c.waited, c.ready = 0, 0
 }
 
-// stemmaLeavesCell tells whether who waits for a reason has left the cell of the call that waits: all that the
-// program asks for. The collector may stop a goroutine in other functions of the runtime, too.
+// stemmaLeavesCell reports whether who waits for a reason has left the cell of the call that waits: all that the
+// program asks for. The collector may stop a goroutine in other functions of the runtime as well.
 func stemmaLeavesCell(why waitReason) bool {
 	switch why {
 	case waitReasonChanReceive, waitReasonChanSend, waitReasonSelect, waitReasonSleep, waitReasonIOWait,
@@ -224,8 +224,8 @@ func stemmaCountAmount(node uint32, amount uint64, shard uintptr) {
 }
 
 // stemmaReleased is called when the running goroutine has released a semaphore for which waiter waits, before that is
-// made ready: of a lock, the waiter's time counts in the context that held it, too. It runs with a P, and may grow the
-// stack.
+// made ready: of a lock, the waiter's time counts in the context that held it as well. It runs with a P, and may grow
+// the stack.
 func stemmaReleased(waiter *g) {
 	if !stemmaWaitOn {
 		return

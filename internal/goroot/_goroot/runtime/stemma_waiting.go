@@ -51,7 +51,7 @@ func stemmaRecordWaiting(gp *g, s uint32, weight uint64) {
 	stemmaSmp.Count(layout.StatWaiting, 1)
 }
 
-// stemmaUsesCPU tells whether a goroutine that is held in a system call, or in C, runs there
+// stemmaUsesCPU reports whether a goroutine that is held in a system call, or in C, runs there
 // rather than waits. Its M cannot end while the goroutine is held.
 //
 //go:nowritebarrierrec
@@ -69,7 +69,7 @@ func stemmaUsesCPU(gp *g) bool {
 // stemmaHold keeps a goroutine with the status s from running until its scan bit is
 // cleared. It reports false for one that is on its way, and for one that waits in name
 // only: it has an M, and runs on, while the garbage collector may scan it. The one
-// that ends a mark phase does so on its own stack, of which its sched knows nothing.
+// that ends a mark phase does so on its own stack, which its sched does not know.
 //
 //go:nowritebarrierrec
 func stemmaHold(gp *g, s uint32) bool {

@@ -8,8 +8,8 @@ import (
 	"internal/runtime/sys"
 )
 
-// stemmaBufSize is the size of a buffer for one stack trace, of which only what
-// is used is backed: a million frames.
+// stemmaBufSize is the size of a buffer for one stack trace, a million frames. Only
+// what is used of it is backed.
 const stemmaBufSize = 8 << 20
 
 // stemmaRecord walks the whole stack of gp, which does not run, and adds its

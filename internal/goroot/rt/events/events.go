@@ -35,8 +35,8 @@ const (
 	CountsMin = layout.CountsHeaderSize + 2*countsReserve*layout.CountSize
 )
 
-// CountsArena returns the bytes that the indexes for a file of the given size may take,
-// of which only what is used is touched.
+// CountsArena returns the bytes that the indexes for a file of the given size may take.
+// Only what is used of them is touched.
 func CountsArena(size uintptr) uintptr { return 2 * 4 * countsSlots(size) }
 
 // countsSlots returns the slots of an index in which all entries fit.
@@ -118,7 +118,7 @@ func (c *Counts) find(kind, size uint32, hi, lo uint64) *layout.Count {
 
 // grow makes the index four times as large. It takes a few nanoseconds for each entry,
 // in which the P does nothing else, and comes each time that there are four times as many.
-// Without memory the index stays as it is; it has room for all entries then.
+// Without memory the index stays as it is; then it has room for all entries.
 func (c *Counts) grow() bool {
 	slots := 4 * (c.mask + 1)
 	index := c.arena.Alloc(4 * uintptr(slots))

@@ -17,7 +17,7 @@ import (
 // memory lies outside the Go heap.
 type Contexts struct {
 	rec          *recorder.Recorder
-	head         unsafe.Pointer // the two pages of cce, of which rec writes the first
+	head         unsafe.Pointer // the two pages of cce; rec writes the first
 	internedMem  memory.Span    // interned entries
 	internedUsed uint64         // of them, as in the header
 	recent       memory.Span    // for each interned entry the last two on top of it, see recentOn
@@ -67,8 +67,8 @@ const (
 	PCSize    = layout.PCEntrySize << layout.PCBits
 )
 
-// Init makes c describe contexts in head, of ContextsSize bytes, of which rec writes the first
-// page, and in interned, the file nodes. All memory is zero; the sizes are divided by 1<<shift.
+// Init makes c describe contexts in head, of ContextsSize bytes, whose first page rec
+// writes, and in interned, the file nodes. All memory is zero; the sizes are divided by 1<<shift.
 func (c *Contexts) Init(rec *recorder.Recorder, head, interned, pcs, mem unsafe.Pointer, text uint64, shift uint) {
 	*c = Contexts{rec: rec, head: head, pcs: pcs, text: text, internedUsed: 1,
 		maxNum:      layout.InternedBytes / layout.InternedSize,
@@ -88,7 +88,7 @@ func (c *Contexts) Init(rec *recorder.Recorder, head, interned, pcs, mem unsafe.
 // scaled returns a limit where sizes are divided by 1<<shift.
 func scaled(limit uint32, shift uint) uint32 { return limit >> (max(shift, tableShift) - tableShift) }
 
-// tableOf returns n things, of which only those can be used that mem was asked for.
+// tableOf returns n things. Only those can be used that mem was asked for.
 func tableOf[T any](a *memory.Arena, mem *memory.Span, n uint32) []T {
 	var t T
 	*mem = a.Array(uintptr(n), unsafe.Sizeof(t))
@@ -232,8 +232,8 @@ func (c *Contexts) Data(f uint32) uintptr { return c.funcs[f].data }
 // ID returns the function ID of function f.
 func (c *Contexts) ID(f uint32) uint64 { return dataAt(c.funcs[f].data).Func }
 
-// BeginPCs begins the record of the return addresses in function f, of which
-// there are n, and whose code has size bytes.
+// BeginPCs begins the record of the n return addresses in function f, whose code
+// has size bytes.
 func (c *Contexts) BeginPCs(f, size, n uint32) (w PCsWriter) {
 	w.w = c.rec.NewRecord()
 	if p := w.w.At(layout.PCsRecordSize); p != nil {
@@ -391,7 +391,7 @@ func (c *Contexts) addInterned(n *layout.Interned) {
 	memory.StoreRel64(&c.Header().NodesUsed, c.internedUsed)
 }
 
-// Cut counts a context that is not known as a whole, and returns the last entry, which says so.
+// Cut counts a context that is not known as a whole, and returns the last entry, which reports it.
 func (c *Contexts) Cut() uint32 {
 	c.Header().Truncated++
 	return c.maxNum - 1

@@ -145,7 +145,7 @@ func (c *Dacce) addition(s uint32) uint64 { return *word(c.av(s)) }
 
 // saw counts the edge from site s to function target.
 func (c *Dacce) saw(s, target uint32, hits uint64) {
-	c.missed += hits & 1 // pushes are counted by themselves
+	c.missed += hits & 1 // pushes are counted on their own
 	hash := func(e uint32) uint32 { return mix(uint64(c.edges[e].site), uint64(c.edges[e].target)) }
 	if !c.targets.grow(&c.mem, hash) {
 		return

@@ -109,7 +109,7 @@ type computer struct {
 	stamp  uint64
 	ids    []captured
 	done   int  // ids that were decoded
-	cut    int  // contexts of which the outer part is missing
+	cut    int  // contexts whose outer part is missing
 	limits bool // contexts may be cut
 	ended  func()
 	lost   recordtest.Lost
@@ -126,7 +126,7 @@ var memSizes = map[string]int{
 	"nodes": layout.InternedBytes, "pcs": ids.PCSize, "mem": ids.ArenaSize,
 }
 
-// spans are those of which only the part can be used that was asked for.
+// spans are those that can be used only as far as was asked for.
 var spans = map[string]bool{"funcs": true, "epochs": true, "nodes": true, "mem": true}
 
 // testRun is the run number of all computers.
@@ -270,7 +270,7 @@ func (g *goroutine) entry(d uint64) *layout.StackEntry {
 
 func (g *goroutine) stack() ids.Stack { return ids.StackOf(&g.base, &g.cap, g.start, g.from) }
 
-// truth returns the stack of which the innermost of n frames stands at pc.
+// truth returns the stack of n frames whose innermost one stands at pc.
 func (g *goroutine) truth(n int, pc uint64) []string {
 	var list []string
 	via := ""
@@ -291,8 +291,8 @@ func (g *goroutine) truth(n int, pc uint64) []string {
 	return append(list, g.began...)
 }
 
-// walk is stemmaWalk: the instrumented frames among the first n, of which the
-// innermost stands at pc. Frames of functions that were not entered yet hold no word.
+// walk is stemmaWalk: the instrumented frames among the first n. The innermost of
+// these stands at pc. Frames of functions that were not entered yet hold no word.
 func (m *computer) walk(g *goroutine, n int, pc uint64, all bool) (frames []ids.Walked, linked bool) {
 	linked = true
 	through := false
@@ -455,7 +455,7 @@ func (m *computer) far(g *goroutine, st *ids.Stack, f *function, hits uint64) ui
 	return m.c.Called(st, w, &frames[0].Frame, f.ptr(), frames[0].Through, hits)
 }
 
-// down returns the word of the first of the frames, of which the last may hold one.
+// down returns the word of the first of the frames. The last may hold one.
 func (m *computer) down(st *ids.Stack, frames []ids.Walked) (w uint64) {
 	last := len(frames) - 1
 	if slot := frames[last].Slot; slot != 0 {
@@ -1013,8 +1013,8 @@ func (m *computer) program() {
 	}
 }
 
-// encodeRandom runs a random program. It returns the computer, of which all IDs
-// were decoded at the end.
+// encodeRandom runs a random program. It returns the computer, after all its IDs
+// were decoded.
 func encodeRandom(t testing.TB, seed uint64, steps int, prepare func(*computer)) *computer {
 	m := newComputer(t, seed)
 	defer m.close()
@@ -1202,8 +1202,8 @@ func TestEncodeLoop(t *testing.T) {
 	}
 }
 
-// TestEncodeForgets calls a function from itself by two sites, of which one can have ids. It is the one that is pushed
-// most: first the first, later the second, which is called less often than the first was before.
+// TestEncodeForgets calls a function from itself by two sites. One of them can have ids: the one that is pushed
+// most, first the first, later the second, which is called less often than the first was before.
 func TestEncodeForgets(t *testing.T) {
 	m := newComputer(t, 1)
 	defer m.close()

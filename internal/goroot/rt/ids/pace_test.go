@@ -11,7 +11,7 @@ const (
 	second      = 1000 * millisecond
 )
 
-// a plan of a size, of which the cost is 130 µs: 3,250 slow entries.
+// a plan of a size whose cost is 130 µs: 3,250 slow entries.
 const paceSize = 1000
 
 // TestPaceDue has one reason after the other for a re-encoding, each with what just does not suffice.

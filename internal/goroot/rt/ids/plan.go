@@ -24,7 +24,7 @@ import (
 //
 // # Loops
 //
-// The heaviest back edge into a vertex may have ids, too: those from numCC of the
+// The heaviest back edge into a vertex may have ids as well: those from numCC of the
 // others, n, on, up to a limit that is a multiple of n. A function that calls itself has
 // in context i the id i+n one level further in, i+2n in the next, and so on. At the
 // limit the callee finds out, as it finds out about any word that is not for it, and pushes.
@@ -84,7 +84,7 @@ type plan struct {
 	mem [numPlanMems]planMem // of all the slices above
 }
 
-// A planMem is the memory of a slice of a plan, of which each function, site or vertex takes size bytes.
+// A planMem is the memory of a slice of a plan. Each function, site or vertex takes size bytes of it.
 type planMem struct {
 	memory.Span
 	by   planBy
@@ -136,7 +136,7 @@ func (p *plan) init(c *Dacce) {
 	p.room(1, 0)
 }
 
-// planSlice gives a slice of a plan its memory, of which nothing can be used yet.
+// planSlice gives a slice of a plan its memory. None of it can be used yet.
 func planSlice[T any](p *plan, s *[]T, by planBy) {
 	n := p.entries(by, p.c.max.funcs, p.c.max.sites)
 	m := &p.mem[0]
@@ -306,7 +306,7 @@ func (p *plan) giveKeys() {
 }
 
 // placeVertices puts the vertices in an order: functions as the last plan has left them, since nearly all of its edges
-// are in this one, too; those that are new behind their callers. For the first plan they stand as they were entered,
+// are in this one as well; those that are new behind their callers. For the first plan they stand as they were entered,
 // which is nearly topological. Each group comes before its first member.
 func (p *plan) placeVertices() {
 	following, last := p.pool, uint32(0) // by function: the next one
@@ -347,7 +347,7 @@ func (p *plan) placeVertices() {
 }
 
 // insertNew puts each function that the last plan did not have behind that of its callers which is last, or behind the
-// first one, if that is new, too. What nobody is known to call comes first.
+// first one, if that is new as well. What nobody is known to call comes first.
 func (p *plan) insertNew(following []uint32) {
 	callers := p.ahead
 	clear(callers[p.ordered:p.numFuncs])

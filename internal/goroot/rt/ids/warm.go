@@ -67,7 +67,7 @@ func (w *Warm) NumFuncs() int { return len(w.funcs) }
 // EnterWarm enters function number i of the file, see Enter.
 func (c *Dacce) EnterWarm(w *Warm, i int) (f uint32, isNew bool) { return c.Enter(w.data(&w.funcs[i])) }
 
-// WarmUp makes the edges of the file known, of which all functions are entered.
+// WarmUp makes the edges of the file known. All functions of the file are entered.
 // The next plan has them.
 func (c *Dacce) WarmUp(w *Warm) {
 	for i := range w.edges {

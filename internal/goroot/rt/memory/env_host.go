@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// StoreRel32 stores v so that whoever sees it sees all earlier stores too.
+// StoreRel32 stores v so that whoever sees it sees all earlier stores as well.
 func StoreRel32(p *uint32, v uint32) { atomic.StoreUint32(p, v) }
 
 // StoreRel64 is StoreRel32 for 64 bits.

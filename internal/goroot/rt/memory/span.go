@@ -1,11 +1,11 @@
-// Package memory is the memory of a record: addresses that are reserved as a whole and can be used as far as they were
-// asked for, and the seam to the runtime, with atomics and threads.
+// Package memory is the memory of a record: reserved addresses that become usable when they are
+// asked for. It also has the seam to the runtime, with atomics and threads.
 package memory
 
 import "unsafe"
 
-// A Span is a range of reserved addresses, of which a part can be used: from its beginning
-// on, up to have. Whoever writes to it asks need first, so that no access meets what is
+// A Span is a range of reserved addresses. A part of it can be used, from its beginning up
+// to have. Whoever writes to it asks need first, so that no access meets what is
 // only reserved. A file is as large as its span can be used, and addresses that cannot be
 // used are not locked by mlockall and not charged to the process.
 //
@@ -17,8 +17,8 @@ type Span struct {
 	tries uint32 // times that growing failed since it last succeeded
 }
 
-// Extend makes the memory at base usable, of which have bytes are so far: want bytes, or at
-// least least bytes. It returns how many bytes can be used from now on, have if it can do
+// Extend makes more of the memory at base usable than its first have bytes: want bytes, or
+// at least least bytes. It returns how many bytes can be used from now on, have if it can do
 // nothing. It may be called with locks held, in a signal handler, without a P, on any stack
 // with room for a few system calls. Without it, all memory is there.
 var Extend func(base unsafe.Pointer, have, least, want uint64) uint64

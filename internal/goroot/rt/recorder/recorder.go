@@ -13,8 +13,8 @@ import (
 // under the lock of the engine, unless they say otherwise.
 //
 // Any page of the mapped files may become zeros at any time: a disk that is full, a file that
-// another process cuts. So what the recorder relies on is kept here, of which the header is a
-// copy. The engines do the same.
+// another process cuts. So what the recorder relies on is kept here; the header is a copy
+// of it. The engines do the same.
 //
 // Nothing here points into the Go heap. Of the zero Recorder only Lost may be called; it does nothing.
 type Recorder struct {
@@ -177,7 +177,7 @@ func (r *Recorder) RecordRoot(id uint64, name string, cells []string) {
 const maxTypeName = 1 << 10
 
 // RecordNamed writes the record of the allocations of a type, or of the waits for a reason, unless it has one; kind
-// tells which. It reports false if the record does not fit.
+// shows which. It reports false if the record does not fit.
 func (r *Recorder) RecordNamed(kind uint32, id uint64, name string) bool {
 	if !r.learn(id) {
 		return true
@@ -217,7 +217,7 @@ type Writer struct {
 // NewRecord begins a record of any kind.
 func (r *Recorder) NewRecord() Writer { return Writer{r: r, begin: r.funcsUsed} }
 
-// beginRecord begins a record with its head, of which the length comes last.
+// beginRecord begins a record with its head. The length comes last.
 func (r *Recorder) beginRecord(head layout.FuncRecord) Writer {
 	w := r.NewRecord()
 	if p := w.At(layout.FuncRecordSize); p != nil {

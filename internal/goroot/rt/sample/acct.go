@@ -43,7 +43,7 @@ func (t *Trace) Splice(s *Samples, base uint32, frames []NewFrame, hi uintptr, a
 	return base
 }
 
-// groupFrames is how many frames make a group, of which the innermost one has an entry.
+// groupFrames is how many frames make a group. The innermost one has an entry.
 const groupFrames = 4
 
 // SpliceGroups is Splice where the mark need not tell which frames are new: there is an entry for each group of
@@ -69,7 +69,7 @@ func (t *Trace) pushGroup(f *NewFrame, hi uintptr, ref uint32) {
 	}
 }
 
-// Known are the frames of a sample of which all nodes are in the cache, innermost first, and what else is found out
+// Known are the frames of a sample whose nodes are all in the cache, innermost first, and what else is found out
 // about them. It lies where there is room: who fills it in has little stack.
 type Known struct {
 	Frames [maxKnown]NewFrame

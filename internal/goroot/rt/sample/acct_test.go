@@ -22,7 +22,7 @@ type acctMachine struct {
 	all    bool
 
 	groups       func(node, want uint32) // not nil: samples are taken in groups of frames
-	known, found int                     // samples of which all nodes were in the cache, and others
+	known, found int                     // samples whose nodes were all in the cache, and others
 }
 
 const acctHi = 1 << 20

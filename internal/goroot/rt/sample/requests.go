@@ -11,7 +11,7 @@ import (
 // own, as section 5.3 of the paper that trace.go names has it.
 //
 // A request has a number, from 0 on, and a slot of the file: its number modulo how many there
-// are. So the newest ones are there, and the header tells how many there were. What a request
+// are. So the newest ones are there, and the header shows how many there were. What a request
 // wants to know is a node of the tree of samples. If that is not known yet, since the trace of
 // the goroutine is incremental, the slot has the node of what is known, below the
 // pseudo-frame PCPending, until Answer replaces it.
@@ -25,7 +25,7 @@ import (
 // RequestsMin is how many bytes the file of requests needs at least.
 const RequestsMin = layout.RequestsHeaderSize + layout.RequestSize
 
-// requests is the file, of which Samples has one. The zero value has no room.
+// requests is the file of the Samples. The zero value has no room.
 type requests struct {
 	file memory.SharedSpan
 	max  uint64 // slots

@@ -136,7 +136,7 @@ type Object struct {
 	expect uint32  // in a check: the node + 1 that it must become
 }
 
-// requested is in place of an object's count: it is of a sample that the program asked for, which
+// requested is instead of an object's count: it is of a sample that the program asked for, which
 // has no weight.
 const requested = 1 << 31
 
@@ -231,7 +231,7 @@ func (t *Trace) Child(s *Samples, parent uint32, pc uintptr) uint32 {
 	return t.Object(pc, parent)
 }
 
-// Resolved tells whether a ref is a node.
+// Resolved reports whether a ref is a node.
 func Resolved(ref uint32) bool { return ref&refObj == 0 }
 
 // Link makes parent the caller of the frame ref, which was a skeleton. A resolved
@@ -242,7 +242,7 @@ func (t *Trace) Link(ref, parent uint32) {
 	}
 }
 
-// Skeleton tells whether the caller of ref is not known.
+// Skeleton reports whether the caller of ref is not known.
 func (t *Trace) Skeleton(ref uint32) bool {
 	return ref&refObj != 0 && t.obj(ref&^refObj).Node == 0 && t.obj(ref&^refObj).Parent == NoRef
 }

@@ -4,7 +4,7 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
-// What the runtime does for a call site is counted in nodes, too: allocations of one type, or waits for one reason,
+// What the runtime does for a call site is counted in nodes as well: allocations of one type, or waits for one reason,
 // from one call site in one context are a node below the cell of the call, as if the runtime had a function for
 // each type and reason; so is what goroutines ran that one go statement began. Counter 0 counts them, counter 1
 // adds up their amounts: the bytes of the heap that allocations took, nanoseconds of the others. Such a node has no
@@ -59,7 +59,7 @@ func (t *Tree) CellNear(n, cell uint32, entry uint64) uint32 {
 	return 0
 }
 
-// isNode tells whether a node begins at an offset, which may be any number.
+// isNode reports whether a node begins at an offset, which may be any number.
 func (t *Tree) isNode(off uint32) bool {
 	return off >= RootNode && off%8 == 0 && uint64(off) < t.used &&
 		*(*uint8)(t.starts.At(uint64(off) / 64))&(1<<(off/8%8)) != 0 &&

@@ -12,7 +12,7 @@ import (
 // must be called under the lock of the Tree.
 //
 // Nothing is written when a function returns: a node names its whole path, so
-// that the next entry tells which frames have gone.
+// that the next entry shows which frames have gone.
 //
 // What it relies on is here, and the header has copies: pages of the file may become zeros at any time.
 type Calls struct {

@@ -6,7 +6,7 @@ import (
 )
 
 // TestNodeOfFrame asks for the nodes of frames as they are in a function's first instructions, when its slot has
-// something else, and later, when g has a cell of its own, or that of a call of the function by itself.
+// something else, and later, when g has a cell of its own, or that of a call of the function on its own.
 func TestNodeOfFrame(t *testing.T) {
 	for _, full := range []bool{false, true} {
 		m := newMachine(t, 1<<24, full)

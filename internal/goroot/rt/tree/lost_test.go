@@ -17,7 +17,7 @@ import (
 
 // TestLostPages zeros any page of random trees, with the header's and the root's
 // among them, folded and not, and goes on with calls, through sites with
-// many targets too, with faults and recoveries.
+// many targets as well, with faults and recoveries.
 func TestLostPages(t *testing.T) {
 	memorytest.MustEnd(t, func() {
 		for seed := range uint64(60) {

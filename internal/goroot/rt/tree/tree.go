@@ -50,10 +50,10 @@ const (
 // StartsSize returns the bytes of the bitmap for a region of the given size.
 func StartsSize(size uint64) uint64 { return size / 64 }
 
-// Init makes t the builder of the region at mem, of size bytes, all zero, of which rec
-// writes the header, with a budget of nodes; past it each function has one overflow node. It
+// Init makes t the builder of the region at mem, of size bytes, all zero, with a budget of
+// nodes; past it each function has one overflow node. rec writes the header of the region. Init
 // makes the root node and the overflow node. starts is zeroed memory of StartsSize(size) bytes.
-// Both are spans, of which the sink and the header can be used. Nothing here points into the Go
+// Both are spans; the sink and the header can be used. Nothing here points into the Go
 // heap.
 func (t *Tree) Init(rec *recorder.Recorder, mem, starts unsafe.Pointer, size, nodes uint64, full bool) {
 	*t = Tree{rec: rec, mem: mem, size: size, used: layout.HeaderSize, nodes: nodes, full: full,
@@ -107,7 +107,7 @@ func (t *Tree) entry(table, i uint32) *uint32 {
 	return t.cell(table + layout.TableSize + layout.CellSize*i)
 }
 
-// How many nodes a tree has at most if nobody says how many, and how many are so many that the program says so. A
+// How many nodes a tree has at most if nobody says how many, and how many are so many that the program reports it. A
 // reader takes some hundred bytes of memory for each.
 const (
 	DefaultNodes = 1 << 22
@@ -117,7 +117,7 @@ const (
 // Made returns how many nodes were made, but for overflow nodes.
 func (t *Tree) Made() uint64 { return t.made }
 
-// Bounded tells whether there is a bound of nodes.
+// Bounded reports whether there is a bound of nodes.
 func (t *Tree) Bounded() bool { return t.nodes < 1<<32 }
 
 // Used returns the bytes of the region that are in use.
@@ -214,7 +214,7 @@ func (t *Tree) Lookup(cell uint32, id uint64) uint32 {
 // on the path already, at its home, then this is the node of a back edge. It
 // counts what was called through this cell, and has no children: its cells lead
 // to those of its home. So code that runs in it needs no other sequence, and
-// which edge was taken how often is known all the same.
+// which edge was taken how often is known anyway.
 func (t *Tree) child(parent, cell uint32, to target) uint32 {
 	id, size := to.id, to.size
 	home := t.homeAbove(parent, id, to.meta)
@@ -249,7 +249,7 @@ func (t *Tree) child(parent, cell uint32, to target) uint32 {
 
 // ancestor returns the nearest node of function id from node n outwards, or 0. That of an
 // adapter is looked for among those that it goes through with nothing but adapters in
-// between: so their recursion ends, too.
+// between: so their recursion ends as well.
 // A parent lies before its children. One that does not is on a page that was lost:
 // what is further out is not known, and the search ends there.
 func (t *Tree) ancestor(n uint32, id uint64, adapter bool) uint32 {

@@ -366,7 +366,7 @@ func TestAdapters(t *testing.T) {
 	}
 }
 
-// TestAdaptersAlone has recursion that consists of adapters, wrappers and places of faults: it is folded, too.
+// TestAdaptersAlone has recursion that consists of adapters, wrappers and places of faults: it is folded as well.
 func TestAdaptersAlone(t *testing.T) {
 	m := newMachine(t, minTree, false)
 	f, a, b, w := m.function(1), m.function(1), m.function(1), m.function(1)
@@ -505,7 +505,7 @@ func randomCalls(t testing.TB, seed uint64, steps int) {
 	}
 }
 
-// folds tells whether a call of f is folded into one of its own further out, from where on path is what was called.
+// folds reports whether a call of f is folded into one of its own further out, from where on path is what was called.
 func (m *machine) folds(f *meta, path string) bool {
 	if f.Flags&layout.MetaFlagAdapter == 0 {
 		return true

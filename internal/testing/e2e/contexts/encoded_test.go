@@ -181,7 +181,7 @@ func TestHereKilled(t *testing.T) {
 	}
 }
 
-// TestHereNoDirectory runs a program that cannot record: it runs all the same.
+// TestHereNoDirectory runs a program that cannot record: it runs anyway.
 func TestHereNoDirectory(t *testing.T) {
 	exe := buildEncoded(t, "calls")
 	file := filepath.Join(t.TempDir(), "file")
@@ -194,7 +194,7 @@ func TestHereNoDirectory(t *testing.T) {
 }
 
 // TestStacksFull gives thousands of recursions together less memory for ccStacks than
-// they need: a context that found none is cut, and says so. No capture reads what is
+// they need: a context that found none is cut, and reports it. No capture reads what is
 // not its own.
 func TestStacksFull(t *testing.T) {
 	r := e2e.Run(t, buildEncoded(t, "stacks"), "STEMMA_CCSTACK_SIZE=25000000", "STEMMA_CHECK_EVERY=1000000000")

@@ -17,7 +17,7 @@ func TestStarted(t *testing.T) {
 			if strings.TrimSpace(r.Stdout) != "30000" {
 				t.Errorf("the program printed %s", r.Stdout)
 			}
-			// With dacce other entries are slow, too, until the next re-encoding, whenever that is.
+			// With dacce other entries are slow as well, until the next re-encoding, whenever that is.
 			if s := r.Record(t).IDs.Stats; s.Slow > 2000 && engine != "dacce" {
 				t.Errorf("%d entries through the slow path", s.Slow)
 			} else {

@@ -41,7 +41,7 @@ func commands(text string) (blocks []string) {
 	return blocks
 }
 
-// prelude stands before each script: it ends at the first failure, in a pipe, too, and nothing
+// prelude stands before each script: it ends at the first failure, in a pipe as well, and nothing
 // that it has begun goes on behind it. A log that is followed ends.
 const prelude = `set -e -o pipefail
 tail() { command tail "${@/#-f/-n+1}"; }
@@ -114,7 +114,7 @@ func prepare(t *testing.T, tool string) string {
 			t.Fatal(err)
 		}
 	}
-	// The record has another name than those that come, of which commands name all.
+	// The record has another name than those that come: commands name all of those.
 	out, err := script(t, tool, dir, "bash", "-c", prelude+`
 		stemma run -o base.stemma . 2>srv.log
 		for f in new old gofmt srv; do cp base.stemma $f.stemma; done

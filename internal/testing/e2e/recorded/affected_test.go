@@ -89,8 +89,8 @@ func newRepo(t *testing.T) *repo {
 			t.Fatalf("%s: %s before any change", name, result)
 		}
 	}
-	if len(p.base) < 28 {
-		t.Fatalf("%d tests, want 28", len(p.base))
+	if len(p.base) < 29 {
+		t.Fatalf("%d tests, want 29", len(p.base))
 	}
 	return p
 }
@@ -170,7 +170,7 @@ func (p *repo) selected() (s selection) {
 	return s
 }
 
-// has tells whether a test is selected.
+// has reports whether a test is selected.
 func (s *selection) has(pkg, test string) bool {
 	for _, a := range s.Affected {
 		if a.Package == pkg && (a.All || slices.Contains(a.Tests, test)) {
@@ -284,7 +284,7 @@ func both(a, b func(p *repo) string) func(p *repo) string {
 	return func(p *repo) string { return a(p) + " and " + b(p) }
 }
 
-// kinds are the edits of which some are drawn.
+// kinds are the edits to draw from.
 var kinds = []func(p *repo) string{
 	number(".go"), number("app.go"), number("lib/lib.go"), number(".c", ".h", ".s", ".inc", "native.go"),
 	number(".txt"),
@@ -307,8 +307,9 @@ var kinds = []func(p *repo) string{
 	remove("files/files.go"), remove("space/go.work"),
 	replace("go.mod", "./lib", "./other"), replace("go.mod", "go 1.26.0\n", "go 1.26.0\n\ngodebug panicnil=1\n"),
 	replace("tool/go.mod", "../lib", "../other"), replace("space/go.work", "\t./one\n", ""),
-	replace("app.go", "return n + 99", "return true"),    // nobody reaches what does not compile
-	replace("lib/lib.go", "return n + 77", "return n +"), // it cannot even be parsed
+	replace("app.go", "return n + 99", "return true"),       // nobody reaches what does not compile
+	replace("lib/lib.go", "return n + 77", "return n +"),    // it cannot even be parsed
+	replace("lib/lib.go", "return n + 33", "return n + 44"), // which nobody calls when the program runs
 	replace("lib/lib.go", "unused(n int)", "deeper(n int)"),
 	replace("lib/lib.go", "func Sub(n int) int  { return n + 61 }", ""),
 	replace("lib/lib.go", "Once(n int) int", "Once(n int64) int64"),

@@ -75,7 +75,7 @@ func TestRecording(t *testing.T) {
 }
 
 // TestNowhere takes from programs the directory that they should record in: they record in
-// one of the user's own, and say so; then that one, in several ways: they say that nothing
+// one of the user's own, and report it; then that one, in several ways: they say that nothing
 // is recorded, hand out no ID that nobody could decode, and run on.
 func TestNowhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
@@ -238,7 +238,7 @@ func TestBadSettings(t *testing.T) {
 }
 
 // TestExchanged starts programs while the directory of the user's own takes turns with a link to another one that is
-// the user's, too. No record goes there, by whatever instruction the exchange is met.
+// the user's as well. No record goes there, by whatever instruction the exchange is met.
 func TestExchanged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o666); err != nil {

@@ -25,7 +25,7 @@ func TestAccumulator(t *testing.T) {
 		{"calls:59", "all-new-edges", 0.3, 0.8},
 		{"calls:307", "all-new-edges", 0.2, 0.7},
 		// A counter for each function makes c and b as likely as each other only while it
-		// decays; the hottest context is found all the same.
+		// decays; the hottest context is found anyway.
 		{"func:1000", "last-edge", 0.5, 1.001},
 		{"time:100us", "last-edge", 0.5, 1.001},
 	} {
@@ -114,7 +114,7 @@ func checkAlone(t *testing.T, p *profile.Profile, exact similarity.Weights, n, l
 	if err != nil {
 		return err
 	}
-	// The runs are not the same, but what the runtime and goroutines do by themselves is little.
+	// The runs are not the same, but what the runtime and goroutines do on their own is little.
 	if total := n * float64(s.Stat("samples")+s.Stat("missed")); n > 0 && math.Abs(total/exact.Total()-1) > 0.02 {
 		return fmt.Errorf("samples of %v calls, want %v", total, exact.Total())
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/stemma-go/stemma/internal/testing/e2e"
 )
 
-// TestBeside: a profiler that walks stacks by frame pointers finds the trampoline in the
-// place of a caller of a goroutine that is sampled incrementally, and the others; of one
+// TestBeside: a profiler that walks stacks by frame pointers finds the trampoline
+// instead of a caller of a goroutine that is sampled incrementally, and the others; of one
 // that is sampled without patches, all callers and nothing else.
 func TestBeside(t *testing.T) {
 	exe := e2e.Build(t, "unpatched", "-engine=sample")

@@ -17,7 +17,7 @@ import (
 
 // TestRequests compares the samples that a program asks for with what runtime.Callers has told it
 // at the same places: in recursion, panics, Goexit, goroutines that end at once, stacks that
-// grow, and while timers, and every prologue, take samples too.
+// grow, and while timers, and every prologue, take samples as well.
 func TestRequests(t *testing.T) {
 	exe := buildRequests(t)
 	for _, env := range [][]string{

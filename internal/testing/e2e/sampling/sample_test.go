@@ -249,7 +249,7 @@ func TestDeep(t *testing.T) {
 }
 
 // TestDeepProgress walks stacks for longer than it is until the next sample is due. The
-// program gets on all the same.
+// program gets on anyway.
 func TestDeepProgress(t *testing.T) {
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
 	e2e.Retry(t, func() error {

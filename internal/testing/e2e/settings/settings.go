@@ -246,7 +246,7 @@ func (o outcome) differs(plain []outcome) error {
 	return nil
 }
 
-// broken tells whether the runtime itself has failed, as plain Go's does with sbrk=1, in one way or another.
+// broken reports whether the runtime itself has failed, as plain Go's does with sbrk=1, in one way or another.
 func (o outcome) broken() bool { return o.code == -2 || strings.Contains(o.stderr, "fatal error: ") }
 
 // readable reads the record of a run, and removes it. A program whose END is empty has lost nothing.

@@ -157,7 +157,7 @@ func within(p *profile.Profile, name string) float64 {
 }
 
 // TestBetweenCalls looks for samples in the system calls by which the program reads its clock, every few
-// tens of microseconds. They take some 3 % of the time, as perf and runtime/pprof find. In a virtual
+// tens of microseconds. They take about 3 % of the time, as perf and runtime/pprof find. In a virtual
 // machine, where a signal from another thread takes as long to come, nine of ten samples were in
 // them when such signals took the samples.
 func TestBetweenCalls(t *testing.T) {
@@ -178,7 +178,7 @@ func TestBetweenCalls(t *testing.T) {
 	}
 }
 
-// TestGuardBias shows what the samples of the paper's way are worth, and that they say so: in a loop
+// TestGuardBias shows what the samples of the paper's way are worth, and that they report it: in a loop
 // without calls there are none.
 func TestGuardBias(t *testing.T) {
 	exe := e2e.Build(t, "splits", "-engine=sample", "-every=500us")

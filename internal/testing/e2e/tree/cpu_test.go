@@ -60,7 +60,7 @@ func checkContextCPU(t *testing.T, r e2e.Result) error {
 	}
 	for name, ns := range spent {
 		total, within := contextTime(tree, name, inContexts[name])
-		// Of n samples a part's number differs by the root of n, and what a sample stands for varies, too.
+		// Of n samples a part's number differs by the root of n, and what a sample stands for varies as well.
 		allowed := 6*math.Sqrt(ns*2e6) + 0.03*ns
 		if math.Abs(total-ns) > allowed {
 			return fmt.Errorf("%s has %.0f ms, the program says %.0f ms, allowed are %.0f ms more or less", name,

@@ -100,7 +100,7 @@ var faultOps = []string{
 	"n += bits.OnesCount(uint(*a.p))", "func() { defer func() { n++ }(); n += *a.p }()",
 	"if a.z == 0 { runtime.Goexit() }",
 
-	// Operations in the place of calls check no pointer.
+	// Operations instead of calls check no pointer.
 	"atomic.AddInt64(a.p64, 1)", "n += int(atomic.LoadInt64(a.p64))", "atomic.StoreInt64(a.p64, 1)",
 	"n += int(atomic.SwapInt64(a.p64, 1))", "atomic.CompareAndSwapInt64(a.p64, 1, 2)", "atomic.AndInt64(a.p64, 7)",
 	"atomic.OrInt64(a.p64, 7)", "n += int(atomic.OrInt64(a.p64, 7))", "atomic.AddUint32(a.p32, 1)",

@@ -60,7 +60,7 @@ func checkWaits(t *testing.T, r e2e.Result) error {
 	if lines != len(reasons) {
 		return fmt.Errorf("%d functions of %d", lines, len(reasons))
 	}
-	// What ends with the program is counted, too, and goroutines that wait for a CPU or are preempted.
+	// What ends with the program is counted as well, and goroutines that wait for a CPU or are preempted.
 	if _, n := waits(tree, "main.forever", "wait(chan receive)"); n < 19e6 {
 		return fmt.Errorf("a goroutine that the end of the program met: %d ns", n)
 	}

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// StemmaCounters tells what became of the counters of an instrumented function,
+// StemmaCounters is what became of the counters of an instrumented function,
 // or, with calling context encoding, which calls are sites.
 type StemmaCounters struct {
 	Number int         // of counters when the function was built
@@ -18,10 +18,10 @@ type StemmaCounters struct {
 	Moves  bool        // cce: words in frames may change while the goroutine is stopped
 
 	Calls map[int]StemmaCall // the calls that counters count, by the counter before it went anywhere
-	Alone map[int]bool       // the counters that stay by themselves, to check others with
+	Alone map[int]bool       // the counters that stay on their own, to check others with
 
 	Ops     bool // operations are counted
-	Each    bool // in each block by itself, to check what is derived without
+	Each    bool // in each block on its own, to check what is derived without
 	Weights []StemmaWeight
 }
 
@@ -110,7 +110,7 @@ func stemmaLower(f *Func) {
 
 // stemmaAddLoaded makes v load what it adds to a word, if v is such an addition. The compiler's own rules do not where
 // the word is loaded as if others could write it, since they do not look behind the memory which that gives; nor where
-// it is the one of the entry, since that is stored, too.
+// it is the one of the entry, since that is stored as well.
 func stemmaAddLoaded(v *Value) bool {
 	if v.Op != OpAMD64ADDQ || !v.Block.Func.Stemma.Moves {
 		return false

@@ -3,7 +3,7 @@ package ssa
 // Two increments that are always executed together can be one. In a block they are, unless something between them
 // leaves the function: a call, which may panic or never return, or a fault. The compiler checks a pointer for nil
 // before it loads or stores, and until the end the check is a value of its own. It checks none for what it makes an
-// instruction of in the place of a call: an atomic operation, or a vector that is loaded or stored, faults by itself.
+// instruction of instead of a call: an atomic operation, or a vector that is loaded or stored, faults on its own.
 //
 // A program that has called debug.SetPanicOnFault may recover from a fault at any address. To share no counter across
 // any load would take 2 % more instructions for a call; so the runtime counts these faults as a loss

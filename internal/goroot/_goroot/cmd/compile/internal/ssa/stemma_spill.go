@@ -15,7 +15,7 @@ import (
 // stemmaRegisters is how many integers and pointers stay in registers between calls.
 const stemmaRegisters = 13
 
-// stemmaSpills finds out what is in registers. Values of which own tells are not the program's. A function that would
+// stemmaSpills finds out what is in registers. Values that own reports are not the program's. A function that would
 // need too much memory has no spills.
 func stemmaSpills(f *Func, own map[*Value]bool) *stemmaRegs {
 	n := f.NumBlocks()

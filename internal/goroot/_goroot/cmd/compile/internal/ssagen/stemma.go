@@ -45,7 +45,7 @@ type stemmaStrategy struct {
 
 	slow    string // the slow path of function entry
 	passes  bool   // the slow path takes the function in R12 and the cell's content in R13; else the function in g
-	here    bool   // the runtime reads the word itself, in place of the package's function
+	here    bool   // the runtime reads the word itself, instead of the package's function
 	natives bool   // natives are counted, those too that are called through function values
 }
 
@@ -64,7 +64,7 @@ var stemmaEngine = sync.OnceValue(func() *stemmaStrategy { return stemmaStrategi
 // stemmaNodeVar is the SSA variable that holds the node at function entry.
 var stemmaNodeVar = ssaMarker("stemmaNode")
 
-// A stemmaMode tells what a function gets.
+// A stemmaMode is what a function gets.
 type stemmaMode uint8
 
 const (
@@ -88,7 +88,7 @@ type stemmaFunc struct {
 	fresh  *ssa.Block   // where nothing was called yet, and node is in a register; nil if engines do not care
 
 	// stemmaRestore: the place of the context, the memory when it is known, and what
-	// was there on entry, which stemmaCallback and stemmaKeep have too.
+	// was there on entry, which stemmaCallback and stemmaKeep have as well.
 	place, found, saved *ssa.Value
 
 	entry *ssa.Block   // encoded: ends in the check of the word
@@ -230,7 +230,7 @@ func (s *state) stemmaAddr(t *types.Type, word *ssa.Value, offset int64) *ssa.Va
 
 // stemmaCall emits what precedes a call: it must not come between an argument
 // and its call, which expects both to see the same memory (golang.org/issue/49282).
-// It returns what to call in the place of callee, which is nil if it is not known.
+// It returns what to call instead of callee, which is nil if it is not known.
 func (s *state) stemmaCall(n *ir.CallExpr, k callKind, callee *obj.LSym) *obj.LSym {
 	if s.stemmaPasses() {
 		return callee
@@ -384,7 +384,7 @@ func (s *state) stemmaFinish() {
 var _ [layout.FuncFlagSlot & (abi.FuncFlagTopFrame | abi.FuncFlagSPWrite | abi.FuncFlagAsm)]struct{} = [0]struct{}{}
 var _ [layout.FuncFlagAdapter & (abi.FuncFlagTopFrame | abi.FuncFlagSPWrite | abi.FuncFlagAsm)]struct{} = [0]struct{}{}
 
-// StemmaEnterAux marks an SSA value WB that calls [StemmaSlowSym]; those of more do so too.
+// StemmaEnterAux marks an SSA value WB that calls [StemmaSlowSym]; those of more do so as well.
 const StemmaEnterAux = layout.EnterAux
 
 // StemmaSlowSym is what a value WB with this auxiliary number calls: the slow path of

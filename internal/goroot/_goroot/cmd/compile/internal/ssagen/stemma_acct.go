@@ -5,7 +5,7 @@
 //	DECQ  ctx(R14)            the calls of this goroutine that are left until the next sample;
 //	JLT   slow                the first time, of a goroutine or a function, there is 0
 //
-// and with the trigger func it counts down in a word of its own, f.left, in place of ctx(R14). That is
+// and with the trigger func it counts down in a word of its own, f.left, instead of ctx(R14). That is
 // all: there is no context, no slot and no cell, and nothing is emitted at calls. The slow path is a call
 // of runtime.stemmaAcctEnter, with the conventions of runtime.stemmaEnter, but without a result.
 //

@@ -6,8 +6,8 @@ import (
 )
 
 // stemmaAdapters has the functions whose body is one call, of what their caller has given them: http.HandlerFunc's
-// ServeHTTP, say. Recursion is not folded at them, see package layout. For each it has the variable that it calls, or a
-// part of which.
+// ServeHTTP, say. Recursion is not folded at them, see package layout. For each it has the variable that it calls, or
+// that has what it calls as a part.
 //
 // They are found when their bodies are read, before anything is inlined, so that a profile makes no difference. That
 // is in one goroutine; the back end only reads.

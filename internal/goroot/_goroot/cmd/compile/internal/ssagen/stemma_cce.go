@@ -93,7 +93,7 @@ func (s *state) stemmaMark(site int) {
 // stemmaCallSites tells the index + 1 of the site of each call value. Each mark
 // belongs to the next call that is made and has none of its own: arguments may
 // be checked with calls between a mark and its call.
-// order tells where each site is now.
+// order shows where each site is now.
 func (s *state) stemmaCallSites(order []int) map[ssa.ID]int {
 	var calls []*ssa.Value
 	for _, b := range s.f.Blocks {

@@ -17,7 +17,7 @@
 // Functions that call none need no code at all. Nothing happens after a call.
 //
 // The slow path is a call to runtime.stemmaDacceEnter, with the conventions of
-// runtime.stemmaEnter. It looks for the caller's frame by itself, so that g's
+// runtime.stemmaEnter. It looks for the caller's frame on its own, so that g's
 // word may be anything when it is not below the limit.
 //
 // A re-encoding writes new words into the frames of a goroutine that is not
@@ -93,7 +93,7 @@ func (s *state) stemmaLoadWord() *ssa.Value {
 	return w
 }
 
-// stemmaUnknownWord returns the word of which nothing is known.
+// stemmaUnknownWord returns a word without a known meaning.
 func (s *state) stemmaUnknownWord() *ssa.Value {
 	return s.stemmaWord(layout.KeyUnknown << layout.WordKey)
 }

@@ -404,7 +404,7 @@ func stemmaStringSym(s string) *obj.LSym {
 
 // stemmaAlign makes sym begin at a multiple of n, and not at one of 32, as the linker has it by default. Up to go1.26
 // what is found by its contents has the alignment of its size and name; from then on there is a field, and text that is
-// found by its contents, of which metadata must not be.
+// found by its contents. Metadata must not be such text.
 func stemmaAlign(sym *obj.LSym, n int64) {
 	if align := reflect.ValueOf(sym).Elem().FieldByName("Align"); align.IsValid() {
 		align.SetInt(n)

@@ -15,7 +15,7 @@ import (
 var StemmaStandsIn = func(n *ir.Name) bool { return false }
 
 // stemmaNatives has the functions whose values were asked for, which happens in the concurrent
-// back end too.
+// back end as well.
 var stemmaNatives struct {
 	sync.Mutex
 	names map[*obj.LSym]*ir.Name
