@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/profile"
@@ -24,15 +23,17 @@ const (
 
 // A benchUnit is a unit of a benchmark's line.
 type benchUnit struct {
-	name  string
-	value profile.ValueType
-	exact bool // the same in each run of the same work
+	name   string
+	value  profile.ValueType
+	metric string // the one that counts it
+	exact  bool   // it is the same in each run of the same work
 }
 
 // benchUnits returns the units, in the order of a line.
 func benchUnits() []benchUnit {
-	return []benchUnit{{"calls/op", profile.Calls, true}, {"ops/op", profile.Ops, true},
-		{"allocs/op", profile.Allocs, true}, {"B/op", profile.Alloc, true}, {"wait-ns/op", profile.Wait, false}}
+	return []benchUnit{{"calls/op", profile.Calls, "calls", true}, {"ops/op", profile.Ops, "ops", true},
+		{"allocs/op", profile.Allocs, "alloc", true}, {"B/op", profile.Alloc, "alloc", true},
+		{"wait-ns/op", profile.Wait, "wait", false}}
 }
 
 // BenchUnits writes what the benchmark whose counters lie in the live directory dir has counted: lines of a value and a unit.
@@ -84,7 +85,7 @@ func readBenchmark(name string) (*benchmark, error) {
 	function, counters, ok := strings.Cut(rest, "\n")
 	b := &benchmark{function: function}
 	if _, err := fmt.Sscanf(head, benchMagic+" %d %d", &b.window.Low, &b.n); err != nil || !ok || b.n == 0 {
-		return nil, fmt.Errorf("%s: not what the tests of this stemma write", base.Quote(name))
+		return nil, fmt.Errorf("%s: not what the tests of this stemma write", name)
 	}
 	for ; len(counters) >= 8; counters = counters[8:] {
 		b.window.Counters = append(b.window.Counters, binary.LittleEndian.Uint64([]byte(counters[:8])))
