@@ -65,8 +65,8 @@ func exact(p *profile.Profile) error {
 			continue
 		}
 		if loss.Kind == profile.LossFaults {
-			return fmt.Errorf("counts are not exact: inlined calls behind faults at addresses that are not nil, of "+
-				"which there were %d, may be counted; see debug.SetPanicOnFault", loss.Count)
+			return fmt.Errorf("counts are not exact: inlined calls behind faults at addresses that are not nil "+
+				"(%d of them) may be counted; see debug.SetPanicOnFault", loss.Count)
 		}
 		return fmt.Errorf("counts are not exact: the record of this process lacks %s (%d); give it more room, see "+
 			"stemma help test", loss.Kind, loss.Count)

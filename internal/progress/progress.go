@@ -108,6 +108,16 @@ func (w *Work) start() {
 	})
 }
 
+// Quiet returns for how long nothing is told of what the work under way does: what takes less time need not be counted.
+func Quiet() time.Duration {
+	current.Lock()
+	defer current.Unlock()
+	if current.work != nil && current.work.update {
+		return after
+	}
+	return every
+}
+
 // End ends the work. Nothing is told of it when End has returned, and of a line nothing is left.
 // Calls behind the first one do nothing.
 func (w *Work) End() { w.end() }

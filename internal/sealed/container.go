@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"sync"
 )
@@ -141,8 +140,7 @@ func writeSection(w io.Writer, kind int, raw []byte) error {
 
 // sectionCRC covers the header up to the CRC itself, and the stored bytes.
 func sectionCRC(head, stored []byte) uint32 {
-	castagnoli := crc32.MakeTable(crc32.Castagnoli) // CRC-32C, for which processors have an instruction; made once
-	return crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, stored)
+	return checksum(checksum(0, head), stored)
 }
 
 // compress returns raw in the form in which a section stores it. The fastest

@@ -17,18 +17,15 @@ import (
 //
 // The go command does not tell. But it runs each tool by way of stemma, which adds a byte to a file for each
 // package that is compiled; and with -n it lists what it would do, without what its cache has. That takes a moment,
-// and is done for builds that take longer.
+// and is done for builds that take so long that it is told.
 
 // countEnv is the environment variable that names the file.
 const countEnv = "STEMMA_COMPILED"
 
-// listAfter is how long a build must take to be worth the list.
-const listAfter = time.Second
-
 // Follow makes a run of the go command tell the work that is under way how far it is, until stop is called. The
 // command must not have been started.
 func Follow(cmd *exec.Cmd) (stop func()) {
-	count, end := counted(cmd)
+	count, end := counted(cmd, progress.Quiet()/2)
 	over := progress.Step("", "packages", count)
 	return func() {
 		over()
@@ -36,8 +33,9 @@ func Follow(cmd *exec.Cmd) (stop func()) {
 	}
 }
 
-// counted makes a run of the go command count what it compiles, until end is called.
-func counted(cmd *exec.Cmd) (count progress.Count, end func()) {
+// counted makes a run of the go command count what it compiles, until end is called. The total is known some time
+// after the build has taken so long.
+func counted(cmd *exec.Cmd, long time.Duration) (count progress.Count, end func()) {
 	f, err := os.CreateTemp("", "stemma-compiled")
 	if err != nil {
 		return nil, func() {} // the build reports why nothing can be written here
@@ -50,7 +48,7 @@ func counted(cmd *exec.Cmd) (count progress.Count, end func()) {
 		defer close(done)
 		select {
 		case <-ctx.Done():
-		case <-time.After(listAfter):
+		case <-time.After(long):
 			// What has been compiled is in the cache, and not in the list.
 			before := size(f)
 			// Which of the two outputs has the list depends on the verb.

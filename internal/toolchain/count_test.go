@@ -30,7 +30,7 @@ func TestCounted(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, list)
 		}
-		count, end := counted(cmd)
+		count, end := counted(cmd, time.Second)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -59,7 +59,7 @@ func TestCountedTotal(t *testing.T) {
 	}
 	cmd := exec.Command(fake, "build", "pkg")
 	cmd.Env = os.Environ()
-	count, end := counted(cmd)
+	count, end := counted(cmd, time.Second)
 	defer end()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -21,8 +21,8 @@ import (
 type Options struct{ Dry, Cache bool }
 
 // Run removes records in dirs, or those of programs that were started here if there are none, and the compilers
-// if the options ask for it. It prints to w what it removes. What is removed is what was looked at, whatever takes its
-// name meanwhile: all happens in directories that are open.
+// if the options ask for them. It prints to w what it removes. What is removed is what was looked at, whatever takes
+// its name meanwhile: all happens in directories that are open.
 func Run(w io.Writer, dirs []string, o Options) error {
 	c := &cleaner{w: w, dry: o.Dry}
 	for _, path := range dirs {

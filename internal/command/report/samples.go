@@ -14,8 +14,8 @@ import (
 // amount writes a value of the tree in its unit.
 func (r *reporter) amount(n uint64) string { return humanize.Amount(r.t.Type, n) }
 
-// SamplingLines returns lines about what was sampled and how, for each process that was, of many for some, and what it
-// cost. What is missing is among the [Warnings].
+// SamplingLines returns what was sampled and how, for each process that was, of many for some, and what it cost. What
+// is missing is among the [Warnings].
 func SamplingLines(p *profile.Profile) []string {
 	if !p.Sampled() {
 		return nil

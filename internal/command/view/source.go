@@ -17,8 +17,11 @@ import (
 // somebody else is going to have, are those of the module of the working directory, of Go itself, and of the module
 // cache, which are no secret.
 
-// errNotOurs is why a file is not in a page.
-var errNotOurs = errors.New("it is not in the page: its module is not that of the working directory")
+// Why a file is not in a page.
+var (
+	errNotOurs = errors.New("it is not in the page: its module is not that of the working directory")
+	errHidden  = errors.New("it is not in the page: it is hidden")
+)
 
 // openSource opens a file of source that a record names.
 func openSource(name string) (io.ReadCloser, error) {
@@ -32,11 +35,22 @@ func openPublic(name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !isPublic(root) {
-		f.Close()
-		return nil, fmt.Errorf("%s: %w", name, errNotOurs)
+	switch {
+	case !isPublic(root):
+		err = errNotOurs
+	case isHidden(root, name):
+		err = errHidden
+	default:
+		return f, nil
 	}
-	return f, nil
+	f.Close()
+	return nil, fmt.Errorf("%s: %w", name, err)
+}
+
+// isHidden reports whether a file is hidden in the directory of its module.
+func isHidden(root, name string) bool {
+	rel, err := filepath.Rel(root, filepath.Clean(name))
+	return err != nil || strings.HasPrefix(rel, ".") || strings.Contains(rel, string(filepath.Separator)+".")
 }
 
 // openBelow opens a regular file in the directory that its module begins in. A record may name a pipe or a device,

@@ -22,6 +22,7 @@ func TestSource(t *testing.T) {
 		"space/x/a.go":   "", "space/y/go.mod": "module y\n", "space/y/a.go": "", "mod/m@v1.0.0/a.go": "",
 		"mod/n@v1.0.0/sub/a.go": "", "mod/n@v1.0.0/go.mod": "module n\n", "mod/secret.go": "",
 		"goroot/src/go.mod": "module std\n", "goroot/src/fmt/a.go": "", "forged@v1/a.go": "",
+		"here/.env": "", "here/.git/config": "", "here/sub/.a.go": "", ".hid/go.mod": "module hid\n", ".hid/a.go": "",
 	} {
 		name = filepath.Join(top, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
@@ -57,7 +58,8 @@ func TestSource(t *testing.T) {
 		{"here", "mod/m@v1.0.0/a.go", public},
 		{"here", "mod/n@v1.0.0/sub/a.go", public}, {"here", "mod/m@v1.0.0/out.go", nowhere},
 		{"here", "mod/secret.go", served}, {"here", "goroot/src/fmt/a.go", public}, {"here", "forged@v1/a.go", served},
-		{"here", "here/../secret.go", served},
+		{"here", "here/../secret.go", served}, {"here", "here/.env", served}, {"here", "here/.git/config", served},
+		{"here", "here/sub/.a.go", served}, {"here", "here/sub/../.env", served}, {".hid", ".hid/a.go", public},
 	} {
 		t.Chdir(filepath.Join(top, c.wd))
 		have := nowhere

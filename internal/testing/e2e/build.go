@@ -9,12 +9,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
@@ -93,6 +95,7 @@ func Build(t *testing.T, name string, flags ...string) string {
 func BuildDir(t *testing.T, dir string, flags ...string) string {
 	t.Helper()
 	stemma := Tool(t)
+	flags = shareable(flags, Full())
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -109,6 +112,26 @@ func BuildDir(t *testing.T, dir string, flags ...string) string {
 	}
 	return exe
 }
+
+// shareable returns the flags of a build for which others have compiled the standard library already, unless all
+// combinations are to be tried: with one metric that changes compiled code it has all others.
+func shareable(flags []string, full bool) []string {
+	flags = slices.Clone(flags)
+	for i, f := range flags {
+		asked, ok := strings.CutPrefix(f, "-metrics=")
+		if !ok || full || !slices.ContainsFunc(engine.AskedMetrics(asked), changesCode) {
+			continue
+		}
+		for _, m := range engine.Metrics {
+			if changesCode(m) && !slices.Contains(strings.Split(asked, ","), m.Name) {
+				flags[i] += "," + m.Name
+			}
+		}
+	}
+	return flags
+}
+
+func changesCode(m engine.Metric) bool { return m.Code }
 
 // Plain builds a program of testdata/programs without stemma, and returns the executable.
 func Plain(t *testing.T, name string) string {

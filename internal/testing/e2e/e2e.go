@@ -20,7 +20,10 @@
 //
 //	//stemma:full -recursion=full
 //
-// and is else built once, without flags, as "default".
+// and is else built once, without flags, as "default". Builds that say //stemma-full: are made with -full only.
+//
+// Each combination of options needs a standard library of its own. So without -full a test that asks for one metric
+// of those that change compiled code gets all of them, see shareable.
 package e2e
 
 import (
@@ -242,10 +245,16 @@ func Builds(t *testing.T, name string) [][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	prefixes := []string{"//stemma:"}
+	if Full() {
+		prefixes = append(prefixes, "//stemma-full:")
+	}
 	var list [][]string
 	for line := range strings.Lines(string(src)) {
-		if rest, ok := strings.CutPrefix(line, "//stemma:"); ok {
-			list = append(list, strings.Fields(rest))
+		for _, prefix := range prefixes {
+			if rest, ok := strings.CutPrefix(line, prefix); ok {
+				list = append(list, strings.Fields(rest))
+			}
 		}
 	}
 	if list == nil {

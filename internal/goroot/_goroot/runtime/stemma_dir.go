@@ -232,7 +232,7 @@ func (t *stemmaLineText) workingDir() uintptr {
 func stemmaTryDir(in, base string, own bool) bool {
 	var dir stemmaLineText
 	if base[0] != '/' {
-		// Shards are also made later, and the program may change its directory.
+		// Shards are made later as well, and the program may change its directory.
 		dir.add(in)
 		if in == "" {
 			if errno := dir.workingDir(); errno != 0 {

@@ -24,11 +24,11 @@ import (
 var stemmaSmp struct {
 	sample.Samples
 	on        bool          // the memory is there; set once, in schedinit
-	active    atomic.Uint32 // samples are being taken
+	active    atomic.Uint32 // samples are being taken; changed under the lock of the threads, with their timers
 	started   atomic.Uint32 // whether the sampler thread exists, see stemmaPrepare
 	interval  atomic.Int64  // nanoseconds
-	sampler   uint8         // an layout.Sampler constant
-	walk      uint8         // an layout.Walk constant
+	sampler   uint8         // a layout.Sampler constant
+	walk      uint8         // a layout.Walk constant
 	waiting   bool          // sample waiting goroutines too
 	guard     bool          // ask at stack guards, as the paper does
 	foreign   bool          // SIGPROF is handled by something else: threads are not sampled
@@ -176,7 +176,6 @@ func stemmaSampleMain() {
 // stemmaStartSampling begins to take samples. It runs on a goroutine.
 func stemmaStartSampling(interval int64) {
 	stemmaSmp.interval.Store(interval)
-	first := stemmaSmp.active.Load() == 0
 	if foreign := !stemmaHandles(); foreign != stemmaSmp.foreign {
 		if stemmaSmp.foreign = foreign; foreign {
 			stemmaLine.add("stemma: C code of this program handles SIGPROF: only waiting goroutines are sampled")
@@ -184,11 +183,7 @@ func stemmaStartSampling(interval int64) {
 		}
 	}
 	stemmaPrepare()
-	stemmaStartThreads(first)
-	if first {
-		stemmaSmp.began = stemmaProcessCPU() - stemmaSmp.Stat(layout.StatProcessCPU)
-	}
-	if stemmaSmp.active.Swap(1) == 0 && stemmaSmp.asleep.Swap(stemmaAwake) != stemmaAwake {
+	if stemmaStartThreads() && stemmaSmp.asleep.Swap(stemmaAwake) != stemmaAwake {
 		notewakeup(&stemmaSmp.note)
 	}
 }
@@ -221,10 +216,7 @@ func stemmaPrepare() {
 
 // stemmaStopSampling ends it. Requests that are out are still met.
 func stemmaStopSampling() {
-	if stemmaSmp.active.Swap(0) != 0 {
-		stemmaSmp.Set(layout.StatProcessCPU, stemmaProcessCPU()-stemmaSmp.began)
-		stemmaStopThreads()
-	}
+	stemmaStopThreads()
 	stemmaRetrieveAll()
 }
 

@@ -114,11 +114,13 @@ func stemmaEndThread(mp *m) {
 	unlock(&ts.lock)
 }
 
-// stemmaStartThreads sets the timers of all threads. If no samples have been taken up to now
-// they stand for what threads use from here on.
-func stemmaStartThreads(first bool) {
+// stemmaStartThreads sets the timers of all threads, and reports whether no samples have been taken up to now. Then
+// they stand for what threads use from here on. Who starts and who stops may come together: whichever is last, timers
+// are as it says.
+func stemmaStartThreads() (first bool) {
 	ts := &stemmaThreads
 	lock(&ts.lock)
+	first = stemmaSmp.active.Load() == 0
 	for i := range ts.n {
 		th := &ts.list[i+1]
 		if th.mp == 0 {
@@ -129,7 +131,12 @@ func stemmaStartThreads(first bool) {
 		}
 		th.begin()
 	}
+	if first {
+		stemmaSmp.began = stemmaProcessCPU() - stemmaSmp.Stat(layout.StatProcessCPU)
+	}
+	stemmaSmp.active.Store(1)
 	unlock(&ts.lock)
+	return first
 }
 
 // stemmaStopThreads stops their timers. A handler that has just begun may set one once more,
@@ -137,8 +144,12 @@ func stemmaStartThreads(first bool) {
 func stemmaStopThreads() {
 	ts := &stemmaThreads
 	lock(&ts.lock)
-	for i := range ts.n {
-		ts.list[i+1].rest()
+	if stemmaSmp.active.Load() != 0 {
+		stemmaSmp.active.Store(0)
+		stemmaSmp.Set(layout.StatProcessCPU, stemmaProcessCPU()-stemmaSmp.began)
+		for i := range ts.n {
+			ts.list[i+1].rest()
+		}
 	}
 	unlock(&ts.lock)
 }

@@ -164,7 +164,7 @@ func stemmaCountWait(gp *g) {
 		return
 	}
 	if cell == gp.stemma.Start && cell != stemmaRootCell(layout.RootMain) {
-		// It has not called anything. Its creator's waits are also counted below that cell, for other reasons.
+		// It has not called anything. Its creator's waits are counted below that cell as well, for other reasons.
 		stemmaWaitedIn(cell, stemmaWhyStart, false, uint64(c.waited+c.ready), pp.stemma.shard)
 		c.tell()
 		return

@@ -147,6 +147,7 @@ func TestHere(t *testing.T) {
 // TestHereDeep recurs deeper than a ccStack can be: the contexts down there are
 // cut, and say why.
 func TestHereDeep(t *testing.T) {
+	e2e.NeedFull(t)
 	r := e2e.Run(t, buildEncoded(t, "here"), "HERE=deep", "STEMMA_CHECK_EVERY=1000000000")
 	r.OK(t)
 	if n, cut := checkSaid(t, r.Dir, r.Stdout); n < 35 || cut != 1 {

@@ -1,4 +1,4 @@
-// Command startstop starts and stops sampling many times while it runs, and asks its own
+// Command startstop starts and stops sampling many times while it runs, also at the same moment, and asks its own
 // handler for samples.
 package main
 
@@ -7,7 +7,10 @@ import (
 	"io"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/stemma-go/stemma"
@@ -69,5 +72,62 @@ func main() {
 	}
 	close(stop)
 	wg.Wait()
+	together()
 	fmt.Println("ok")
+}
+
+// together starts and stops sampling at the same moment. If it goes on after that, threads are sampled.
+func together() {
+	for range 100 {
+		stemma.StartSampling(stemma.SamplingOptions{})
+		var at atomic.Int32
+		var wg sync.WaitGroup
+		for i := range 2 {
+			wg.Go(func() {
+				at.Add(1)
+				for at.Load() < 2 {
+				}
+				if i == 0 {
+					stemma.StopSampling()
+				} else if err := stemma.StartSampling(stemma.SamplingOptions{}); err != nil {
+					fatal(err)
+				}
+			})
+		}
+		wg.Wait()
+		if _, active := stemma.Sampling(); active {
+			for before, end := samples(), used()+40*time.Millisecond; samples() == before; {
+				if used() > end {
+					fatal("sampling is on, and no thread is sampled")
+				}
+				for next := used() + 5*time.Millisecond; used() < next; {
+					sink += rec(10)
+				}
+			}
+		}
+	}
+	stemma.StopSampling()
+}
+
+// used returns the CPU time of the process.
+func used() time.Duration {
+	var u syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// samples returns how many samples there are on CPU.
+func samples() (n int) {
+	stemma.RetrieveSamples()
+	w := httptest.NewRecorder()
+	stemmahttp.Samples().ServeHTTP(w, httptest.NewRequest("GET", "/?seconds=0&format=folded&metric=samples", nil))
+	if w.Code != 200 {
+		fatal("handler:", w.Code, w.Body.String())
+	}
+	for line := range strings.Lines(w.Body.String()) {
+		var of int
+		fmt.Sscan(line[strings.LastIndexByte(line, ' ')+1:], &of)
+		n += of
+	}
+	return n
 }

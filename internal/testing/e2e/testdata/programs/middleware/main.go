@@ -1,21 +1,25 @@
 // Program middleware chains handlers as net/http, and as routers in the styles of chi and of
 // gorilla/mux do: each middleware is reached through http.HandlerFunc.ServeHTTP. It also has
 // recursion through that adapter. Where it gets context IDs it prints one at the end of each chain, with what
-// runtime.Callers says there. DEPTH is how deep the recursion is.
+// runtime.Callers says there. DEPTH is how deep the recursion is. With -full it is also
+// built with net/http.
 package main
 
 //stemma:default
 //stemma:full -recursion=full
-//stemma:noinline -inlined=off
+//stemma-full:nethttp -tags=nethttp
+//stemma-full:full -tags=nethttp -recursion=full
+//stemma-full:noinline -tags=nethttp -inlined=off
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
 	_ "unsafe"
+
+	"example.com/e2e/middleware/http"
 )
 
 // api is what an instrumented runtime provides if it has context IDs.
@@ -91,9 +95,9 @@ func limit(next http.Handler) http.Handler {
 
 // Three middlewares around a handler.
 //
-//want:context [main];main.main;main.plain;net/http.HandlerFunc.ServeHTTP;main.logger.func1;net/http.HandlerFunc.ServeHTTP;main.auth.func1;net/http.HandlerFunc.ServeHTTP;main.limit.func1;net/http.HandlerFunc.ServeHTTP;main.handler;main.leaf 5
-//want:context [main];main.main;main.plain;net/http.HandlerFunc.ServeHTTP;main.logger.func1;main.leaf 5
-//want:context [main];main.main;main.plain;net/http.HandlerFunc.ServeHTTP;main.logger.func1;net/http.HandlerFunc.ServeHTTP;main.auth.func1;main.leaf 5
+//want:context [main];main.main;main.plain;~http.HandlerFunc.ServeHTTP;main.logger.func1;~http.HandlerFunc.ServeHTTP;main.auth.func1;~http.HandlerFunc.ServeHTTP;main.limit.func1;~http.HandlerFunc.ServeHTTP;main.handler;main.leaf 5
+//want:context [main];main.main;main.plain;~http.HandlerFunc.ServeHTTP;main.logger.func1;main.leaf 5
+//want:context [main];main.main;main.plain;~http.HandlerFunc.ServeHTTP;main.logger.func1;~http.HandlerFunc.ServeHTTP;main.auth.func1;main.leaf 5
 //go:noinline
 func plain() {
 	h := logger(auth(limit(http.HandlerFunc(handler))))
@@ -142,7 +146,7 @@ func chain(middlewares []func(http.Handler) http.Handler, endpoint http.Handler)
 
 // A router with two middlewares, a route with another one.
 //
-//want:context [main];main.main;main.likeChi;main.serve;main.(*mux).ServeHTTP;net/http.HandlerFunc.ServeHTTP;main.logger.func1;net/http.HandlerFunc.ServeHTTP;main.auth.func1;net/http.HandlerFunc.ServeHTTP;main.(*mux).routeHTTP;main.(*chainHandler).ServeHTTP;net/http.HandlerFunc.ServeHTTP;main.limit.func1;net/http.HandlerFunc.ServeHTTP;main.handler;main.leaf 7
+//want:context [main];main.main;main.likeChi;main.serve;main.(*mux).ServeHTTP;~http.HandlerFunc.ServeHTTP;main.logger.func1;~http.HandlerFunc.ServeHTTP;main.auth.func1;~http.HandlerFunc.ServeHTTP;main.(*mux).routeHTTP;main.(*chainHandler).ServeHTTP;~http.HandlerFunc.ServeHTTP;main.limit.func1;~http.HandlerFunc.ServeHTTP;main.handler;main.leaf 7
 //go:noinline
 func likeChi() {
 	endpoint := http.HandlerFunc(handler)
@@ -184,7 +188,7 @@ func (r *router) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 // A router with three middlewares.
 //
-//want:context [main];main.main;main.likeGorilla;main.serve;main.(*router).ServeHTTP;net/http.HandlerFunc.ServeHTTP;main.logger.func1;net/http.HandlerFunc.ServeHTTP;main.auth.func1;net/http.HandlerFunc.ServeHTTP;main.limit.func1;net/http.HandlerFunc.ServeHTTP;main.handler;main.leaf 3
+//want:context [main];main.main;main.likeGorilla;main.serve;main.(*router).ServeHTTP;~http.HandlerFunc.ServeHTTP;main.logger.func1;~http.HandlerFunc.ServeHTTP;main.auth.func1;~http.HandlerFunc.ServeHTTP;main.limit.func1;~http.HandlerFunc.ServeHTTP;main.handler;main.leaf 3
 //want:context [main];main.main;main.likeGorilla;main.serve;main.(*router).ServeHTTP;main.middlewareFunc.Middleware;main.limit 3
 //go:noinline
 func likeGorilla() {
@@ -213,10 +217,10 @@ func countdown(w http.ResponseWriter, r *http.Request) {
 
 // A handler that calls itself.
 //
-//want:context@!full [main];main.main;main.deep;net/http.HandlerFunc.ServeHTTP;main.countdown 1
-//want:context@!full [main];main.main;main.deep;net/http.HandlerFunc.ServeHTTP;main.countdown;main.leaf 1000
-//want:context@!full [main];main.main;main.deep;net/http.HandlerFunc.ServeHTTP;main.countdown;net/http.HandlerFunc.ServeHTTP 999
-//want:context@!full [main];main.main;main.deep;net/http.HandlerFunc.ServeHTTP;main.countdown;net/http.HandlerFunc.ServeHTTP;main.countdown 999
+//want:context@!full [main];main.main;main.deep;~http.HandlerFunc.ServeHTTP;main.countdown 1
+//want:context@!full [main];main.main;main.deep;~http.HandlerFunc.ServeHTTP;main.countdown;main.leaf 1000
+//want:context@!full [main];main.main;main.deep;~http.HandlerFunc.ServeHTTP;main.countdown;~http.HandlerFunc.ServeHTTP 999
+//want:context@!full [main];main.main;main.deep;~http.HandlerFunc.ServeHTTP;main.countdown;~http.HandlerFunc.ServeHTTP;main.countdown 999
 //go:noinline
 func deep() {
 	left, again = depth, http.HandlerFunc(countdown)
@@ -242,10 +246,10 @@ func pong(w http.ResponseWriter, r *http.Request) {
 
 // Two that call each other.
 //
-//want:context@!full [main];main.main;main.mutual;net/http.HandlerFunc.ServeHTTP;main.ping 1
-//want:context@!full [main];main.main;main.mutual;net/http.HandlerFunc.ServeHTTP;main.ping;net/http.HandlerFunc.ServeHTTP;main.pong 500
-//want:context@!full [main];main.main;main.mutual;net/http.HandlerFunc.ServeHTTP;main.ping;net/http.HandlerFunc.ServeHTTP;main.pong;main.leaf 500
-//want:context@!full [main];main.main;main.mutual;net/http.HandlerFunc.ServeHTTP;main.ping;net/http.HandlerFunc.ServeHTTP;main.pong;net/http.HandlerFunc.ServeHTTP;main.ping 499
+//want:context@!full [main];main.main;main.mutual;~http.HandlerFunc.ServeHTTP;main.ping 1
+//want:context@!full [main];main.main;main.mutual;~http.HandlerFunc.ServeHTTP;main.ping;~http.HandlerFunc.ServeHTTP;main.pong 500
+//want:context@!full [main];main.main;main.mutual;~http.HandlerFunc.ServeHTTP;main.ping;~http.HandlerFunc.ServeHTTP;main.pong;main.leaf 500
+//want:context@!full [main];main.main;main.mutual;~http.HandlerFunc.ServeHTTP;main.ping;~http.HandlerFunc.ServeHTTP;main.pong;~http.HandlerFunc.ServeHTTP;main.ping 499
 //go:noinline
 func mutual() {
 	left, there, andBack = depth, http.HandlerFunc(pong), http.HandlerFunc(ping)
