@@ -43,7 +43,7 @@ func Scripts(t *testing.T, below string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(here(), "..", "..", "testdata", "script", below, "*.txtar"))
+	files, err := filepath.Glob(filepath.Join(here(), "..", "..", "..", "testdata", "script", below, "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
@@ -76,7 +76,7 @@ func scriptEnv(bin string) ([]string, error) {
 		"GOROOT=" + goEnv[0], "GOCACHE=" + goEnv[1], "GOMODCACHE=" + goEnv[2], "GOPROXY=" + goEnv[3],
 		"GOVERSION=" + goEnv[4],
 		"GOTOOLCHAIN=local", "GOENV=off", "HOME=/no-home",
-		"STEMMA_ROOT=" + filepath.Join(here(), "..", ".."), // for programs that import package stemma
+		"STEMMA_ROOT=" + filepath.Join(here(), "..", "..", ".."), // for programs that import package stemma
 		"STEMMA_BIN=" + bin, "STEMMA_CACHE=" + cache,
 	}, nil
 }
