@@ -42,7 +42,7 @@ func BenchUnits(w io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	d, err := livedir.OpenWindow(os.DirFS(dir), b.window)
+	d, err := livedir.OpenGrowth(os.DirFS(dir), b.growth)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func perOp(sum, n uint64) string {
 type benchmark struct {
 	function string // of the benchmark, as package runtime names it
 	n        uint64 // operations
-	window   livedir.Window
+	growth   livedir.Growth
 }
 
 // readBenchmark reads the file that package testing has written.
@@ -84,11 +84,11 @@ func readBenchmark(name string) (*benchmark, error) {
 	head, rest, _ := strings.Cut(string(data), "\n")
 	function, counters, ok := strings.Cut(rest, "\n")
 	b := &benchmark{function: function}
-	if _, err := fmt.Sscanf(head, benchMagic+" %d %d", &b.window.Low, &b.n); err != nil || !ok || b.n == 0 {
+	if _, err := fmt.Sscanf(head, benchMagic+" %d %d", &b.growth.Low, &b.n); err != nil || !ok || b.n == 0 {
 		return nil, fmt.Errorf("%s: not what the tests of this stemma write", name)
 	}
 	for ; len(counters) >= 8; counters = counters[8:] {
-		b.window.Counters = append(b.window.Counters, binary.LittleEndian.Uint64([]byte(counters[:8])))
+		b.growth.Counters = append(b.growth.Counters, binary.LittleEndian.Uint64([]byte(counters[:8])))
 	}
 	return b, nil
 }

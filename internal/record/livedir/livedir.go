@@ -48,7 +48,7 @@ type Dir struct {
 	nodes   []uint32 // for each of offsets the node in Profile
 	damages int      // places that cannot be read, see damage
 
-	window *Window // what counts instead of the shards, or nil
+	growth *Growth // what counts instead of the shards, or nil
 
 	callsEnd int64 // bytes of the recorded calls, 0 if there are none
 	callsWhy uint32
@@ -81,8 +81,8 @@ func HasFile(fsys fs.FS, name string) bool {
 // refers to; counters may be some calls younger.
 func Open(fsys fs.FS) (*Dir, error) { return open(fsys, nil) }
 
-func open(fsys fs.FS, window *Window) (*Dir, error) {
-	l := &Dir{FS: fsys, bypassed: make(map[uint32]bool), window: window}
+func open(fsys fs.FS, growth *Growth) (*Dir, error) {
+	l := &Dir{FS: fsys, bypassed: make(map[uint32]bool), growth: growth}
 	var samples *samplesReader
 	if HasFile(fsys, fileSamples) {
 		var err error
@@ -132,8 +132,8 @@ func (l *Dir) openTree() error {
 			return err
 		}
 	}
-	if l.window != nil {
-		return l.addCounters(l.window.at)
+	if l.growth != nil {
+		return l.addCounters(l.growth.at)
 	}
 	if err := l.readShards(); err != nil {
 		return err

@@ -7,22 +7,22 @@ import (
 	"github.com/stemma-go/stemma/internal/record/raw"
 )
 
-// A Window is what the counters of a tree have grown by in a while, the shards of all Ps together.
-type Window struct {
+// A Growth is what the counters of a tree have grown by in a while, the shards of all Ps together.
+type Growth struct {
 	Low      int64    // the offset in the tree that the first of Counters is of; nodes before it have counted nothing
 	Counters []uint64 // one for each 8 bytes of the tree; nodes behind them came later
 }
 
-// OpenWindow is [Open], of a directory with a tree, with the counts of a window.
-func OpenWindow(fsys fs.FS, w Window) (*Dir, error) { return open(fsys, &w) }
+// OpenGrowth is [Open], of a directory with a tree, with the counts of a growth.
+func OpenGrowth(fsys fs.FS, g Growth) (*Dir, error) { return open(fsys, &g) }
 
 // at returns the counters of a node at off.
-func (w *Window) at(off int64, size int) ([]byte, error) {
+func (g *Growth) at(off int64, size int) ([]byte, error) {
 	b := make([]byte, 0, size)
 	for ; len(b) < size; off += layout.CounterSize {
 		var n uint64
-		if i := (off - w.Low) / layout.CounterSize; off >= w.Low && i < int64(len(w.Counters)) {
-			n = w.Counters[i]
+		if i := (off - g.Low) / layout.CounterSize; off >= g.Low && i < int64(len(g.Counters)) {
+			n = g.Counters[i]
 		}
 		b = raw.Append(b, n)
 	}
