@@ -79,7 +79,7 @@ var own ownDecoder
 // An ownDecoder keeps what was read of the live directory.
 type ownDecoder struct {
 	mu     sync.Mutex
-	record *decode.Record // nil before the first ID
+	record *decode.Run // nil before the first ID
 }
 
 // decode returns the stack of an ID.
@@ -89,7 +89,7 @@ func (o *ownDecoder) decode(id ctxid.ID) (Stack, error) {
 		if dir == "" {
 			return Stack{}, errors.New("the program has nowhere to record")
 		}
-		record, err := decode.OpenRecord(os.DirFS(dir))
+		record, err := decode.OpenRun(os.DirFS(dir))
 		if err != nil {
 			return Stack{}, fmt.Errorf("%s: %w", dir, err)
 		}

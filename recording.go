@@ -7,9 +7,9 @@ import (
 
 // A recordingAPI is what the runtime of a program provides that records anything.
 type recordingAPI struct {
-	State     func() (dir, problem string)
-	CountLive func() bool
-	Bypass    func(f func())
+	State      func() (dir, problem string)
+	CountInuse func() bool
+	Bypass     func(f func())
 }
 
 // recordingRuntime is nil in a normal build, for the reason that runtimeAPI gives.
@@ -35,19 +35,29 @@ func Recording() (dir string, err error) {
 	return dir, nil
 }
 
-// ErrNotLive is returned in a program whose reachable objects are not counted.
-var ErrNotLive = errors.New("stemma: the program is not built with -metrics=calls,alloc,live")
+// ErrInuseNotRecorded is returned in a program whose reachable objects are not counted.
+var ErrInuseNotRecorded = errors.New("stemma: the program is not built with -metrics=calls,alloc,inuse")
 
-// CountLive counts the objects that are reachable now, by the context that allocated each. The numbers replace those in
-// the record. The end of the program counts them in any case.
+// CountInuse counts the objects that are reachable now, by the context that allocated each. The numbers, inuse_space
+// and inuse_objects, replace those in the record. The end of the program counts them in any case.
 //
-// CountLive runs a collection, and then stops the world for as long as it takes to look at all objects.
-func CountLive() error {
-	if recordingRuntime == nil || !recordingRuntime.CountLive() {
-		return ErrNotLive
+// CountInuse runs a collection, and then stops the world for as long as it takes to look at all objects.
+func CountInuse() error {
+	if recordingRuntime == nil || !recordingRuntime.CountInuse() {
+		return ErrInuseNotRecorded
 	}
 	return nil
 }
+
+// CountLive is the former name of [CountInuse], for one release.
+//
+// Deprecated: use CountInuse.
+func CountLive() error { return CountInuse() }
+
+// ErrNotLive is the former name of [ErrInuseNotRecorded], for one release.
+//
+// Deprecated: use ErrInuseNotRecorded.
+var ErrNotLive = ErrInuseNotRecorded
 
 // Bypass calls f. Where calls are counted (engine cct) it records nothing of f: neither what f calls, allocates or
 // waits for, nor what the goroutines do that f starts, nor deferred functions that run because f panics. The call of

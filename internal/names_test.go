@@ -114,7 +114,7 @@ type index struct {
 	folders []string                   // without
 	decls   map[string]map[string]bool // by folder: names, T.M, T.field
 	any     map[string]bool            // all of them, and their last parts
-	hooks   string                     // text that goes into files of Go, and declares, too
+	hooks   string                     // text that goes into files of Go, and declares as well
 	goSrc   string                     // the sources of Go
 }
 

@@ -37,7 +37,7 @@ var tells = []tell{
 	phrase(`as far as (could|can) be`, `what was tried`),
 	phrase(`it is for engine`, `"this needs -engine=…"`),
 	{regexp.MustCompile(`(?i)(\w+[,;]?\s+)?\bof (which|whom)\b`), quantified, `"whose", or a sentence of its own`},
-	{regexp.MustCompile(`(?i)\btoo[.,;:)]`), nil, `"also" before the verb, or "as well"`},
+	{regexp.MustCompile("(?i)\\btoo([.,;:)\"'`\\\\]|\\s*$)"), nil, `"also" before the verb, or "as well"`},
 	{regexp.MustCompile(`(?i)(\w+\s+)?\bthen[.;)]`), moment, `"then" at the beginning`},
 	{regexp.MustCompile(`(?m)^#+ Ask$`), nil, `what the section does, such as "Query the record"`},
 }

@@ -63,7 +63,8 @@ func firstSentences(t *testing.T) map[string]string {
 	for name, file := range sources(t, ".go") {
 		dir := path.Dir(name)
 		if strings.Contains(name, "_goroot/") || strings.HasPrefix(name, "bench/") ||
-			strings.HasPrefix(dir, "internal/testing/e2e/") || dir == "internal" {
+			strings.HasPrefix(name, "examples/") || strings.HasPrefix(dir, "internal/testing/e2e/") ||
+			dir == "internal" {
 			continue
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.PackageClauseOnly)

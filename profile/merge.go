@@ -74,7 +74,7 @@ func (m *merger) add(p *Profile) error {
 	}
 	columns := make([]string, len(p.Columns))
 	for k, c := range p.Columns {
-		to, err := m.p.AddColumn(c.ValueType)
+		to, err := m.p.AddColumn(c.Metric)
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@
 // them, and counters of its node count them. Package internal/cct expands nodes
 // into logical contexts, as a stack trace shows them.
 //
-// A value is what users call a metric: one number for each node or counter.
+// A metric is one number for each node or counter, and a column has those of all nodes.
 //
 // A cell is one place of a function through which control may enter another
 // node; a node is identified by its parent, its parent's cell and its function.
@@ -94,7 +94,7 @@ const (
 
 // Spoils reports whether the loss makes a value less than it should be, or puts some of it elsewhere. A loss of an
 // unknown kind does.
-func (l Loss) Spoils(t ValueType) bool {
+func (l Loss) Spoils(t Metric) bool {
 	switch l.Kind {
 	case LossChecks, LossDeep, LossIncomplete, LossPlaces, LossRequests:
 		return false
@@ -120,7 +120,7 @@ const (
 	FuncPlace                    // an address at which a stack was sampled
 	FuncAlloc                    // the allocations of a type; its name is the type, "" for memory without a type
 	FuncWait                     // the time that goroutines did not run; its name is the reason
-	FuncHeld                     // the time that others waited for a lock; its name is the kind of lock
+	FuncDelay                    // the time that others waited for a lock; its name is the kind of lock
 	FuncRun                      // the time that goroutines ran; its name is "goroutine"
 	numFuncKinds
 )
@@ -341,7 +341,7 @@ func (f *Func) CellSites() []int32 {
 
 // funcKindNames and siteKindNames are the words that files have for kinds.
 var (
-	funcKindNames = []string{"ordinary", "root", "overflow", "fault", "place", "alloc", "wait", "held", "run"}
+	funcKindNames = []string{"ordinary", "root", "overflow", "fault", "place", "alloc", "wait", "delay", "run"}
 	siteKindNames = []string{"none", "call", "go", "defer", "native", "panic", "deferreturn", "unknown"}
 )
 

@@ -15,17 +15,17 @@ import (
 const variesSuffix = ".varies"
 
 // Varying returns the variation of t.
-func (t ValueType) Varying() ValueType {
+func (t Metric) Varying() Metric {
 	t.Name += variesSuffix
 	t.About += " that vary from run to run"
 	return t
 }
 
 // Varies returns the name of the value whose variation t is.
-func (t ValueType) Varies() (of string, ok bool) { return strings.CutSuffix(t.Name, variesSuffix) }
+func (t Metric) Varies() (of string, ok bool) { return strings.CutSuffix(t.Name, variesSuffix) }
 
 // repeatable reports whether the value could be the same in each run. A time never is.
-func (t ValueType) repeatable() bool {
+func (t Metric) repeatable() bool {
 	_, varies := t.Varies()
 	return !t.Sampled && !varies && t.Unit != "nanoseconds"
 }
@@ -46,7 +46,7 @@ func Repeats(runs iter.Seq2[*Profile, error]) (*Profile, error) {
 	if r.n < 2 {
 		return nil, fmt.Errorf("have %d run, want at least 2 of the same work; name more records", r.n)
 	}
-	r.fold()
+	r.reduce()
 	r.m.p.sortProcesses()
 	r.m.sortFuncs()
 	r.m.p.sortNodes()
@@ -59,13 +59,13 @@ type repeats struct {
 	m     *merger
 	n     int // runs that were added
 	full  bool
-	types []ValueType     // that could repeat, in the first run
+	types []Metric        // that could repeat, in the first run
 	seen  map[uint64]bool // numbers of the runs of all processes
 }
 
 // least and current return the values that t has beside it, with names that no file has.
-func (t ValueType) least() ValueType   { t.Name += ".least"; return t }
-func (t ValueType) current() ValueType { t.Name += ".run"; return t }
+func (t Metric) least() Metric   { t.Name += ".least"; return t }
+func (t Metric) current() Metric { t.Name += ".run"; return t }
 
 // add adds a run.
 func (r *repeats) add(p *Profile) error {
@@ -93,7 +93,7 @@ func (r *repeats) addFirst(p *Profile) error {
 	r.full = p.Full()
 	for _, c := range p.Columns {
 		if c.repeatable() {
-			r.types = append(r.types, c.ValueType)
+			r.types = append(r.types, c.Metric)
 		}
 	}
 	if err := r.check(p); err != nil {
@@ -104,7 +104,7 @@ func (r *repeats) addFirst(p *Profile) error {
 	}
 	for _, t := range r.types {
 		first := r.values(t)
-		for _, beside := range []ValueType{t.Varying(), t.least(), t.current()} {
+		for _, beside := range []Metric{t.Varying(), t.least(), t.current()} {
 			c, err := r.m.p.AddColumn(beside)
 			if err != nil {
 				return err
@@ -119,7 +119,7 @@ func (r *repeats) addFirst(p *Profile) error {
 }
 
 // values returns the values of all nodes or counters in the sum.
-func (r *repeats) values(t ValueType) []uint64 { return r.m.p.Column(t.Name).Values }
+func (r *repeats) values(t Metric) []uint64 { return r.m.p.Column(t.Name).Values }
 
 // check returns an error if p is not another run with the values of the first.
 func (r *repeats) check(p *Profile) error {
@@ -131,14 +131,14 @@ func (r *repeats) check(p *Profile) error {
 		if c == nil {
 			return r.inOneOnly(t)
 		}
-		if c.ValueType != t {
+		if c.Metric != t {
 			return fmt.Errorf("%s is %+v in run 1, %+v in run %d; record all with the same stemma", t.Name, t,
-				c.ValueType, r.n+1)
+				c.Metric, r.n+1)
 		}
 	}
 	for _, c := range p.Columns {
-		if c.repeatable() && !slices.Contains(r.types, c.ValueType) {
-			return r.inOneOnly(c.ValueType)
+		if c.repeatable() && !slices.Contains(r.types, c.Metric) {
+			return r.inOneOnly(c.Metric)
 		}
 	}
 	for run := range p.runs() {
@@ -151,7 +151,7 @@ func (r *repeats) check(p *Profile) error {
 	return nil
 }
 
-func (r *repeats) inOneOnly(t ValueType) error {
+func (r *repeats) inOneOnly(t Metric) error {
 	return fmt.Errorf("%s is in run 1 or in run %d only; record all with the same flags", t.Name, r.n+1)
 }
 
@@ -161,15 +161,15 @@ func (p *Profile) asRun() *Profile {
 	q.Columns, q.Requests = nil, nil
 	for _, c := range p.Columns {
 		if c.repeatable() {
-			c.ValueType = c.current()
+			c.Metric = c.current()
 			q.Columns = append(q.Columns, c)
 		}
 	}
 	return &q
 }
 
-// fold leaves by how much values vary, and nothing else beside those of the first run.
-func (r *repeats) fold() {
+// reduce leaves by how much values vary, and nothing else beside those of the first run.
+func (r *repeats) reduce() {
 	p := r.m.p
 	for _, t := range r.types {
 		varying := r.values(t.Varying())

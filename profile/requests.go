@@ -58,7 +58,7 @@ func (p *Profile) Stack(node uint32) (stack []Frame) {
 // OfRequests returns a profile with the samples that some requests of p asked for, and nothing else.
 // Each sample counts as one of value [Requested]. The result shares the tables of p.
 func (p *Profile) OfRequests(list []Request) *Profile {
-	c := Column{ValueType: Requested, Values: make([]uint64, len(p.Nodes))}
+	c := Column{Metric: Requested, Values: make([]uint64, len(p.Nodes))}
 	for _, r := range list {
 		c.Values[r.Node]++
 	}

@@ -60,7 +60,7 @@ func (p *Profile) Subtract(earlier *Profile) error {
 	minus := *earlier
 	minus.Columns, minus.Requests = nil, nil
 	for _, c := range earlier.Columns {
-		neg := Column{c.ValueType, make([]uint64, len(c.Values))}
+		neg := Column{c.Metric, make([]uint64, len(c.Values))}
 		for i, v := range c.Values {
 			if c.Sampled {
 				neg.Values[i] = -v

@@ -143,9 +143,9 @@ func (p *Profile) tables(kind tables.Kind) (*sealed.File, error) {
 	tables.AddFirst(f, kind, run)
 	p.addProcesses(f)
 	p.addFuncs(f)
-	types := make([]ValueType, len(p.Columns))
+	types := make([]Metric, len(p.Columns))
 	for i, c := range p.Columns {
-		types[i] = c.ValueType
+		types[i] = c.Metric
 	}
 	valueSchema(f.Interner()).Add(f, tableValue, types)
 	p.addNodes(f)
@@ -414,7 +414,8 @@ type funcRow struct {
 
 func funcSchema() sealed.Schema[funcRow] {
 	return sealed.Schema[funcRow]{
-		{Name: "kind", Kind: sealed.Word, Words: funcKindNames, Get: func(r *funcRow) uint64 { return uint64(r.Kind) },
+		{Name: "kind", Kind: sealed.Word, Words: funcKindNames, Former: map[string]string{"held": "delay"},
+			Get: func(r *funcRow) uint64 { return uint64(r.Kind) },
 			Set: func(r *funcRow, v uint64) { r.Kind = FuncKind(v) }},
 		num("name", sealed.String, func(r *funcRow) *uint32 { return &r.Name }),
 		num("file", sealed.String, func(r *funcRow) *uint32 { return &r.File }),
@@ -529,14 +530,14 @@ func (p *Profile) readFuncs(f *sealed.File) error {
 	return nil
 }
 
-func valueSchema(x *sealed.Interner) sealed.Schema[ValueType] {
-	return sealed.Schema[ValueType]{
-		text("name", x, func(t *ValueType) *string { return &t.Name }),
-		text("unit", x, func(t *ValueType) *string { return &t.Unit }),
-		text("about", x, func(t *ValueType) *string { return &t.About }),
+func valueSchema(x *sealed.Interner) sealed.Schema[Metric] {
+	return sealed.Schema[Metric]{
+		text("name", x, func(t *Metric) *string { return &t.Name }),
+		text("unit", x, func(t *Metric) *string { return &t.Unit }),
+		text("about", x, func(t *Metric) *string { return &t.About }),
 		{Name: "flags", Kind: sealed.Flags, Words: []string{"perCounter", "sampled", "weighted"},
-			Get: func(t *ValueType) uint64 { return bits(t.PerCounter, t.Sampled, t.Weighted) },
-			Set: func(t *ValueType, v uint64) {
+			Get: func(t *Metric) uint64 { return bits(t.PerCounter, t.Sampled, t.Weighted) },
+			Set: func(t *Metric, v uint64) {
 				t.PerCounter, t.Sampled, t.Weighted = v&1 != 0, v&2 != 0, v&4 != 0
 			}},
 	}
@@ -589,14 +590,15 @@ func (p *Profile) readNodes(f *sealed.File) error {
 		}
 	}
 	t := f.Table(tableNode)
-	for _, vt := range types {
-		c := Column{ValueType: vt}
+	for _, m := range types {
+		c := Column{Metric: m}
+		c.Name = CurrentName(m.Name)
 		switch {
-		case vt.Weighted:
-		case vt.PerCounter:
-			c.Values, err = t.Lists(vt.Name, func(row int) int { return int(p.Funcs[p.Nodes[row].Func].Counters) })
+		case m.Weighted:
+		case m.PerCounter:
+			c.Values, err = t.Lists(m.Name, func(row int) int { return int(p.Funcs[p.Nodes[row].Func].Counters) })
 		default:
-			c.Values, err = t.Numbers(vt.Name)
+			c.Values, err = t.Numbers(m.Name)
 		}
 		if err != nil {
 			return err

@@ -191,7 +191,7 @@ func (f *Func) checkSites(strings int) error {
 			continue
 		}
 		if other, ok := seen[s.Cell]; ok {
-			return fmt.Errorf("site %d: cell %d belongs to site %d too", i, s.Cell, other)
+			return fmt.Errorf("site %d: cell %d also belongs to site %d", i, s.Cell, other)
 		}
 		seen[s.Cell] = i
 	}

@@ -31,14 +31,14 @@ func Allocs(t testing.TB, f func()) *Allocated {
 	if err != nil {
 		t.Fatalf("stemmatest: %v", err)
 	}
-	if !p.Has(profile.Allocs) {
+	if !p.Has(profile.AllocObjects) {
 		t.Skipf("stemmatest: allocations are counted if they are recorded; run %s", command(t, "-metrics=calls,alloc "))
 	}
 	a := &Allocated{}
 	for _, v := range []struct {
 		name string
 		tree **cct.Tree
-	}{{profile.Allocs.Name, &a.number}, {profile.Alloc.Name, &a.bytes}} {
+	}{{profile.AllocObjects.Name, &a.number}, {profile.AllocSpace.Name, &a.bytes}} {
 		if *v.tree, err = cct.Of(p, v.name); err != nil {
 			t.Fatalf("stemmatest: %v", err)
 		}

@@ -167,10 +167,10 @@ func extract(p *profile.Profile, in []bool) *reading {
 }
 
 // exactTypes returns the exact values that p has.
-func exactTypes(p *profile.Profile) (list []profile.ValueType) {
+func exactTypes(p *profile.Profile) (list []profile.Metric) {
 	for _, c := range p.Columns {
 		if !c.Sampled {
-			list = append(list, c.ValueType)
+			list = append(list, c.Metric)
 		}
 	}
 	return list

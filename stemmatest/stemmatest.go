@@ -90,7 +90,7 @@ func (c *Counted) Of(pattern string) Count {
 // A filter says which functions count.
 type filter struct {
 	match  func(name string) bool
-	chance bool // those that Go calls by chance, too
+	chance bool // those that Go calls by chance as well
 }
 
 // everything is all functions, but for what is chance.

@@ -104,7 +104,7 @@ func write(file string) (stop func()) {
 			}
 			f.Write(block)
 			f.Close()
-			syscall.Sync() // writes the pages of records, too
+			syscall.Sync() // writes the pages of records as well
 		}
 	}()
 	return func() { close(done); <-ended }

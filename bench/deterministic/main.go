@@ -29,7 +29,7 @@ func main() {
 	flag.BoolVar(&o.clock, "clock", false, "let the time of day begin at the same moment, as -deterministic=clock")
 	flag.BoolVar(&o.random, "random", false, "run the programs as they are, to compare")
 	flag.StringVar(&o.keep, "keep", "", "work in directory `DIR`, and leave what is there: programs and records")
-	flag.StringVar(&o.metric, "metric", "calls", "what is compared: calls, ops or allocs")
+	flag.StringVar(&o.metric, "metric", "calls", "what is compared: calls, ops or alloc_objects")
 	only := flag.String("program", "", "run these programs `A,B,C`; all, if it is empty")
 	flag.Parse()
 	o.only = lab.Names(*only)
@@ -102,7 +102,7 @@ func (o *options) repeat(l *lab.Lab, p *program.Program) (r result, err error) {
 	}
 	b := l.Bench(10 * time.Minute)
 	v := measure.Variant{Name: "cct", Flags: []string{"-engine=cct"}, Env: []string{"STEMMA_DETERMINISTIC=1"}}
-	if metrics := map[string]string{"ops": "ops", "allocs": "alloc"}[o.metric]; metrics != "" {
+	if metrics := map[string]string{"ops": "ops", "alloc_objects": "alloc"}[o.metric]; metrics != "" {
 		v.Flags = append(v.Flags, "-metrics=calls,"+metrics)
 	}
 	if o.clock {

@@ -46,7 +46,7 @@ var environments = []environment{
 }
 
 // values are what is compared.
-var values = []profile.ValueType{profile.Calls, profile.Ops, profile.Allocs, profile.Alloc}
+var values = []profile.Metric{profile.Calls, profile.Ops, profile.AllocObjects, profile.AllocSpace}
 
 func run(names []string) error {
 	l, err := lab.Open("environments")

@@ -1,5 +1,5 @@
 // Impact changes functions of modules at random, one at a time, runs all tests, and holds those that fail against
-// the tests that stemma tests -changed lists: none that fails may be missing there.
+// the tests that stemma affected -changed lists: none that fails may be missing there.
 package main
 
 import (
@@ -118,7 +118,7 @@ func (m *module) prepare() error {
 	m.failing, m.tests = failed, ran
 	_, err = m.in(m.o.stemma, "test", "-recursion="+m.o.recursion, "./...")
 	if err != nil && len(failed) > 0 {
-		err = nil // they fail for stemma, too
+		err = nil // they fail for stemma as well
 	}
 	return err
 }

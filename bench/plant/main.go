@@ -38,7 +38,7 @@ func plantings(n int) (list []planting) {
 				fmt.Sprintf("for j := 1; j < n; j *= 2 { sum += step%d(j) }", i), "calls",
 				[]string{fmt.Sprintf("main.step%d", i)}},
 			planting{fmt.Sprintf("work%d allocates", i), fmt.Sprintf("// alloc %d", i),
-				fmt.Sprintf("if k == 500 { sink = &object%d{} }", i), "allocs",
+				fmt.Sprintf("if k == 500 { sink = &object%d{} }", i), "alloc_objects",
 				[]string{fmt.Sprintf("new(main.object%d)", i), "runtime.newobject"}})
 	}
 	return list
@@ -151,7 +151,7 @@ func (b *bed) record(text, profile string) error {
 
 // diff is the gate of a CI job.
 func (b *bed) diff(profile string) (string, error) {
-	cmd := exec.Command(b.stemma, "diff", "-annotate", "-fail-over", "calls/function>0,allocs/function>0",
+	cmd := exec.Command(b.stemma, "diff", "-annotate", "-fail-over", "calls/function>0,alloc_objects/function>0",
 		"base.stemma", profile)
 	cmd.Dir = b.dir
 	out, err := cmd.CombinedOutput()

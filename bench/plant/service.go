@@ -136,7 +136,8 @@ func (s *shop) repeat(n int) error {
 			return fmt.Errorf("stemma baseline: %w\n%s", err, out)
 		}
 		cmd = exec.Command(s.stemma, "diff", "-fail-over",
-			"calls/function>0,allocs/function>0,alloc/function>0,ops/function>0", "base.txt", "base.stemma")
+			"calls/function>0,alloc_objects/function>0,alloc_space/function>0,ops/function>0",
+			"base.txt", "base.stemma")
 		cmd.Dir = s.dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("a record differs from its own baseline: %w\n%s", err, out)

@@ -26,7 +26,7 @@ func Run(e *Env, cmd *exec.Cmd) (int, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.Stdin, e.Stdout, e.Stderr
 	signals := make(chan os.Signal, 32)
 	for _, s := range forwarded {
-		if !signal.Ignored(s) { // as under nohup: the child ignores it, too
+		if !signal.Ignored(s) { // as under nohup: the child ignores it as well
 			signal.Notify(signals, s)
 		}
 	}

@@ -43,18 +43,6 @@ func (c *CommandHelp) Help(w io.Writer) {
 	}
 }
 
-// environment are the variables that concern the tool, for the manual.
-var environment = [][2]string{
-	{"STEMMA_CACHE", "where compilers are kept, instead of stemma in the user's cache directory"},
-	{"STEMMA_PAGER", "the pager for reports on a terminal, instead of $PAGER or less; empty for none"},
-	{"NO_COLOR", "if it is not empty, reports on a terminal have no colours"},
-	{"STEMMA_OUT", "where programs record, instead of stemma.out in their working directory"},
-	{"STEMMA_QUIET", "1: programs do not say where they record if that is not where they should"},
-	{"STEMMA_UNTESTED_GO", "1: try a later minor release of Go"},
-	{"STEMMA_TREE_SIZE", "bytes of address space for the tree of a program, and for the counters of each P"},
-	{"STEMMA_SEGMENT", "call or shared: programs set the segment base of threads by system calls, or not at all"},
-}
-
 // ManualPage writes the manual page of a version, as troff.
 func ManualPage(w io.Writer, version string, list []CommandHelp) error {
 	var b strings.Builder
@@ -77,8 +65,10 @@ func ManualPage(w io.Writer, version string, list []CommandHelp) error {
 		}
 	}
 	fmt.Fprintf(&b, ".SH ENVIRONMENT\n")
-	for _, v := range environment {
-		fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", v[0], roffLine(v[1]))
+	for _, v := range Variables {
+		if v.Manual {
+			fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", v.Name, roffLine(v.Text))
+		}
 	}
 	fmt.Fprintf(&b, ".SH EXIT STATUS\n0, or 1 if something failed, or 2 for a command line that cannot be. run and "+
 		"test pass on the code of the program.\n")

@@ -25,7 +25,7 @@ func TestAllocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := cct.Of(p, "alloc")
+	tree, err := cct.Of(p, "alloc_space")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestAllocations(t *testing.T) {
 	}
 	if _, err := cct.Of(p, "cpu"); err == nil ||
 		!strings.Contains(err.Error(),
-			"no cpu in this profile (have calls, alloc, allocs); build with -metrics=calls,cpu") {
+			"no cpu in this profile (have calls, alloc_space, alloc_objects); build with -metrics=calls,cpu") {
 		t.Errorf("a value that is not there: %v", err)
 	}
 }

@@ -174,8 +174,8 @@ func (x *expander) typeOf(f *profile.Func) uint32 {
 	switch f.Kind {
 	case profile.FuncWait:
 		form = "wait(%s)"
-	case profile.FuncHeld:
-		form = "held(%s)"
+	case profile.FuncDelay:
+		form = "delay(%s)"
 	case profile.FuncRun:
 		form = "run(%s)"
 	}
@@ -205,7 +205,7 @@ func (x *expander) node(i int) {
 	f := &x.p.Funcs[x.p.Nodes[i].Func]
 	switch {
 	case f.Kind == profile.FuncPlace:
-		if x.column.ValueType != profile.ContextCPU {
+		if x.column.Metric != profile.ContextCPU {
 			return
 		}
 		x.place[i] = x.sampledPlace(i)

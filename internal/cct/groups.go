@@ -14,12 +14,12 @@ var Groupings = []string{"function", "package", "file", "line", "goroutine", "re
 
 // Kind returns, for a grouping by what the runtime did for a function, the values that have it, the usual one first;
 // nil for another grouping.
-func Kind(grouping string) []profile.ValueType {
+func Kind(grouping string) []profile.Metric {
 	switch grouping {
 	case "type":
-		return []profile.ValueType{profile.Alloc, profile.Allocs, profile.Live, profile.Objects}
+		return []profile.Metric{profile.AllocSpace, profile.AllocObjects, profile.InuseSpace, profile.InuseObjects}
 	case "reason":
-		return []profile.ValueType{profile.Wait, profile.Waits, profile.Held, profile.Holds}
+		return []profile.Metric{profile.Wait, profile.Waits, profile.Delay, profile.Contentions}
 	}
 	return nil
 }

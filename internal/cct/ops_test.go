@@ -53,7 +53,7 @@ func TestOps(t *testing.T) {
 	}
 	costs := make([]float64, len(profile.OpClasses()))
 	costs[0], costs[1], costs[spills] = 0.5, 10, 2
-	tree, err = OfCosts(p, costs, profile.ValueType{Name: "instructions"})
+	tree, err = OfCosts(p, costs, profile.Metric{Name: "instructions"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,11 +33,11 @@ func NewRecounter(p *profile.Profile) *Recounter {
 		p = profile.New(profile.Calls)
 		c = p.Column(profile.Calls.Name)
 	}
-	t := &Tree{Sites: make([]Site, 1), Type: c.ValueType}
+	t := &Tree{Sites: make([]Site, 1), Type: c.Metric}
 	r := &Recounter{Tree: t, p: p, unknowns: make(map[siteOfNode]int)}
 	x := newExpander(t, p)
 	x.recounter = r
-	ones := profile.Column{ValueType: c.ValueType, Values: make([]uint64, len(c.Values))}
+	ones := profile.Column{Metric: c.Metric, Values: make([]uint64, len(c.Values))}
 	for i := range ones.Values {
 		ones.Values[i] = 1
 	}

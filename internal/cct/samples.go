@@ -9,23 +9,23 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// Of expands the nodes of p that have a value, called name; "" stands for calls if p
-// has any, else for the first value that it has.
+// Of expands the nodes of p that have a metric, called name; "" stands for calls if p
+// has any, else for the first metric that it has.
 func Of(p *profile.Profile, name string) (*Tree, error) {
-	if name == "" {
+	if name = profile.CurrentName(name); name == "" {
 		name = Usual(p).Name
 	}
 	if c := p.Column(name); c != nil {
 		return expand(p, c), nil
 	}
 	if len(p.Columns) == 0 {
-		return nil, fmt.Errorf("no values: a record of context IDs has no counts")
+		return nil, fmt.Errorf("no metrics: a record of context IDs has no counts")
 	}
 	var names, have []string
 	for _, c := range p.Columns {
 		have = append(have, c.Name)
 	}
-	for _, t := range profile.ValueTypes {
+	for _, t := range profile.Metrics {
 		if t.Name == name {
 			return nil, fmt.Errorf("no %s in this profile (have %s); build with %s", name, strings.Join(have, ", "),
 				buildFor(name))
@@ -37,30 +37,24 @@ func Of(p *profile.Profile, name string) (*Tree, error) {
 	return nil, fmt.Errorf("unknown metric %q (want %s)", name, strings.Join(names, ", "))
 }
 
-// buildFor returns the flags of a build that gives a value.
+// buildFor returns the flags of a build that gives a metric.
 func buildFor(name string) string {
-	switch name {
-	case profile.Alloc.Name, profile.Allocs.Name:
-		return "-metrics=calls,alloc"
-	case profile.Live.Name, profile.Objects.Name:
-		return "-metrics=calls,alloc,live"
-	case profile.Wait.Name, profile.Waits.Name:
-		return "-metrics=calls,wait or " + engine.Giving(engine.Samples)
-	case profile.Held.Name, profile.Holds.Name, profile.Run.Name, profile.Goroutines.Name:
-		return "-metrics=calls,wait"
-	case profile.CPU.Name:
-		return "-metrics=calls,cpu or " + engine.Giving(engine.Samples)
-	case profile.Samples.Name:
+	sampled := slices.ContainsFunc(profile.Metrics, func(m profile.Metric) bool { return m.Name == name && m.Sampled })
+	asked := engine.MetricFor(name)
+	switch {
+	case asked == nil && sampled:
 		return engine.Giving(engine.Samples)
-	case profile.Ops.Name:
-		return "-metrics=calls,ops"
+	case asked == nil || asked.Name == profile.Calls.Name:
+		return engine.Giving(engine.Counts)
+	case sampled:
+		return asked.Flag() + " or " + engine.Giving(engine.Samples)
 	}
-	return engine.Giving(engine.Counts)
+	return asked.Flag()
 }
 
 // OfCosts expands the nodes of p with its operations, each of which counts for what those of its class cost. The
 // value gets the given name.
-func OfCosts(p *profile.Profile, costs []float64, value profile.ValueType) (*Tree, error) {
+func OfCosts(p *profile.Profile, costs []float64, value profile.Metric) (*Tree, error) {
 	c := p.Column(profile.Ops.Name)
 	if c == nil {
 		return nil, fmt.Errorf("no %s in this profile; build with -metrics=calls,%[1]s", profile.Ops.Name)
@@ -73,10 +67,10 @@ func OfCosts(p *profile.Profile, costs []float64, value profile.ValueType) (*Tre
 }
 
 // Usual returns the value that a report is about if nobody says which.
-func Usual(p *profile.Profile) profile.ValueType {
+func Usual(p *profile.Profile) profile.Metric {
 	for _, c := range p.Columns {
 		if c.Sampled || called(p) {
-			return c.ValueType
+			return c.Metric
 		}
 	}
 	return profile.Calls
@@ -104,7 +98,7 @@ func New(p *profile.Profile) *Tree {
 
 // expand expands the nodes that a column of p belongs to.
 func expand(p *profile.Profile, c *profile.Column) *Tree {
-	t := &Tree{Sites: make([]Site, 1), Type: c.ValueType}
+	t := &Tree{Sites: make([]Site, 1), Type: c.Metric}
 	if c.Sampled {
 		expandPlaces(t, p, c)
 	} else {
@@ -123,7 +117,7 @@ func OfLines(p *profile.Profile, name string) (*Tree, error) {
 	if c == nil || !c.Sampled {
 		return Of(p, name)
 	}
-	t := &Tree{Sites: make([]Site, 1), Type: c.ValueType, lines: true}
+	t := &Tree{Sites: make([]Site, 1), Type: c.Metric, lines: true}
 	expandPlaces(t, p, c)
 	return t, nil
 }

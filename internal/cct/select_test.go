@@ -107,7 +107,7 @@ func TestNeighbours(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
 		tree := randomTree(r, 60)
-		for _, of := range []profile.ValueType{profile.Calls, profile.Alloc} {
+		for _, of := range []profile.Metric{profile.Calls, profile.AllocSpace} {
 			tree.Type = of
 			for _, m := range tree.Match(regexp.MustCompile("")) {
 				want := m.Total

@@ -10,7 +10,7 @@ import (
 
 // Totals sum up a tree.
 type Totals struct {
-	Calls     uint64 // invocations, of inlined functions and natives too
+	Calls     uint64 // invocations, of inlined functions and natives as well
 	Contexts  uint64 // contexts that were entered; none of the truncated ones
 	Functions uint64 // functions with a count of their own; those that memory or waits are of, not types and reasons
 	Truncated uint64 // those of Calls whose context had no room in the program's memory

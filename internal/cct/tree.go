@@ -32,7 +32,7 @@ type Tree struct {
 	Funcs []Func // Funcs[0] is the root's, a pseudo-function
 	Sites []Site // Sites[0] is no place in particular
 
-	Type profile.ValueType // what Node.Count counts
+	Type profile.Metric // what Node.Count counts
 
 	lines bool // each line of a function is a function of its own, see OfLines
 }
@@ -75,7 +75,7 @@ type Func struct {
 	File   string // "" if the profile does not know it
 	Line   int    // of the func keyword, 0 if not known
 	Pseudo bool   // not a function of the program
-	Type   bool   // what the runtime did for a function: new(TYPE), wait(REASON), held(REASON), run(goroutine)
+	Type   bool   // what the runtime did for a function: new(TYPE), wait(REASON), delay(REASON), run(goroutine)
 }
 
 // A Site is a call site.

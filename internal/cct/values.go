@@ -7,7 +7,7 @@ import (
 // Values are all exact values of a profile, or all sampled ones, on one tree.
 type Values struct {
 	*Tree  // its nodes have the values of the first type
-	Types  []profile.ValueType
+	Types  []profile.Metric
 	Counts [][]uint64 // by type and node
 }
 
@@ -27,7 +27,7 @@ func ValuesOf(p *profile.Profile, sampled bool) *Values {
 	for i := range p.Columns {
 		if c := &p.Columns[i]; c.Sampled == sampled {
 			add(c)
-			v.take(c.ValueType)
+			v.take(c.Metric)
 		}
 	}
 	for k, counts := range v.Counts {
@@ -43,7 +43,7 @@ func ValuesOf(p *profile.Profile, sampled bool) *Values {
 }
 
 // take moves what the tree counts to a list of its own. Values behind it may add nodes.
-func (v *Values) take(t profile.ValueType) {
+func (v *Values) take(t profile.Metric) {
 	counts := make([]uint64, len(v.Nodes))
 	for i := range v.Nodes {
 		counts[i], v.Nodes[i].Count = v.Nodes[i].Count, 0

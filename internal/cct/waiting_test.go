@@ -31,7 +31,7 @@ func TestWaiter(t *testing.T) {
 		{[]cct.Func{{Name: "runtime/pprof.f", File: dir + "pprof/f.go"}, {Name: "runtime.gopark"}},
 			"runtime/pprof.f", ""},
 	} {
-		for _, typ := range []profile.ValueType{profile.SampledWait, profile.CPU} {
+		for _, typ := range []profile.Metric{profile.SampledWait, profile.CPU} {
 			tree := &cct.Tree{Type: typ, Sites: make([]cct.Site, 1), Funcs: []cct.Func{{Name: "[root]", Pseudo: true}},
 				Nodes: []cct.Node{{}}}
 			for i, f := range test.stack {

@@ -29,6 +29,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/command/affected"
@@ -78,15 +79,25 @@ func commands() []*base.Command {
 	}
 }
 
-// Main runs the tool with the given arguments and returns its exit code.
-// An error is printed here and nowhere else, on one line that begins with the
-// name of the tool. Main does not call os.Exit; only toolexec and
-// warmexec may replace the process.
+// Main runs the tool with the given arguments and returns its exit code. What has failed is noted, for 'stemma doctor
+// -report'; mistakes in a command line are not.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	code, err := Run(args, stdin, stdout, stderr)
+	if code == base.ExitFailure && err != nil && findCommand(args[0]) != nil {
+		doctor.NoteError(args[0], err, time.Now())
+	}
+	return code
+}
+
+// Run runs the tool with the given arguments and returns its exit code, and the error if there is one to tell.
+// An error is printed here and nowhere else, on one line that begins with the
+// name of the tool. Run does not call os.Exit; only toolexec and
+// warmexec may replace the process.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int, err error) {
 	e := &base.Env{Stdin: stdin, Stdout: stdout, Stderr: stderr}
-	err := dispatch(e, args)
+	err = dispatch(e, args)
 	if err == nil {
-		return base.ExitOK
+		return base.ExitOK, nil
 	}
 	var x *base.Error
 	if !errors.As(err, &x) {
@@ -95,7 +106,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if x.Err != nil {
 		fmt.Fprintf(e.Stderr, "stemma: %v\n", err)
 	}
-	return x.Code
+	return x.Code, x.Err
 }
 
 // dispatch finds the command and runs it. The wish for help comes as a flag or, from
@@ -121,6 +132,10 @@ func dispatch(e *base.Env, args []string) error {
 	if args[0] == "--version" || args[0] == "-version" { // as of most programs
 		args = append([]string{versionCommand().Name}, args[1:]...)
 	}
+	if now := formerCommands[args[0]]; now != "" {
+		base.Former(e.Stderr, "stemma "+args[0], "stemma "+now)
+		args = append([]string{now}, args[1:]...)
+	}
 	c := findCommand(args[0])
 	if c == nil {
 		return base.Usagef("%w", unknownCommand(args[0]))
@@ -143,6 +158,9 @@ func dispatch(e *base.Env, args []string) error {
 
 // isHelp reports whether an argument asks for help in one of the usual spellings.
 func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
+
+// formerCommands are names that commands had, for one release.
+var formerCommands = map[string]string{"tests": "affected"}
 
 // findCommand returns the command of that name, or nil.
 func findCommand(name string) *base.Command {

@@ -21,7 +21,7 @@ import (
 func mainOf(t testing.TB, stdin string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = Main(args, strings.NewReader(stdin), &out, &errs)
+	code, _ = Run(args, strings.NewReader(stdin), &out, &errs) // notes no errors in the cache of the user
 	return out.String(), errs.String(), code
 }
 

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -44,7 +45,7 @@ func runHelp(e *base.Env, args []string) error {
 	case len(args) > 1:
 		return base.Usagef("help: too many arguments (have %d, want at most 1)", len(args))
 	}
-	c := findCommand(args[0])
+	c := findCommand(cmp.Or(formerCommands[args[0]], args[0]))
 	if c == nil {
 		return base.Usagef("help: %w", unknownCommand(args[0]))
 	}

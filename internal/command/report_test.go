@@ -196,7 +196,7 @@ func TestReportErrors(t *testing.T) {
 			"-by=line"}},
 		{base.ExitUsage, "-app does nothing for a report by function", []string{"report", "-app=x"}},
 		{base.ExitUsage, "-by=type: calls has no types", []string{"report", "-by=type", "-metric=calls", "stemma.out"}},
-		{base.ExitUsage, "no alloc in this profile (have calls); build with -metrics=calls,alloc",
+		{base.ExitUsage, "no alloc_space in this profile (have calls); build with -metrics=calls,alloc",
 			[]string{"report", "-by=type", "stemma.out"}},
 		{base.ExitUsage, "-by does nothing for report -func", []string{"report", "-by=line", "-func=x"}},
 		{base.ExitUsage, "report: flag provided but not defined: -x", []string{"report", "-x"}},

@@ -49,7 +49,7 @@ type functionLine struct {
 // viewLines returns the table of functions of a page.
 func viewLines(t *testing.T, v *page.View, metric string) (list []functionLine) {
 	t.Helper()
-	got, err := v.Answer("functions", page.Args{"value": {metric}, "n": {"1000000"}})
+	got, err := v.Answer("functions", page.Args{"metric": {metric}, "n": {"1000000"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,17 +136,17 @@ func TestReportHasFunctionsWithTotalsOnly(t *testing.T) {
 			`"line":9,"calls":2,"total":3,"contexts":1},{"name":"main.main"`},
 		{"report -metric=cpu -top=0 " + samples, "and 2 more functions, and 1 function that only leads to others; " +
 			"-top=-1 lists all"},
-		{"report -metric=alloc -top=0 " + allocs, "248 bytes of alloc · 4 contexts · 3 functions\n"},
-		{"report -metric=alloc -top=1 " + allocs, "and 2 more functions, and 2 functions that only lead to others; " +
-			"-top=-1 lists all"},
+		{"report -metric=alloc_space -top=0 " + allocs, "248 bytes of alloc_space · 4 contexts · 3 functions\n"},
+		{"report -metric=alloc_space -top=1 " + allocs, "and 2 more functions, and 2 functions that only lead " +
+			"to others; -top=-1 lists all"},
 		{"report -metric=calls -by=line " + allocs, "  line of the call\n"},
-		{"report -metric=alloc -by=line " + allocs, "  line\n"},
+		{"report -metric=alloc_space -by=line " + allocs, "  line\n"},
 		{"report -metric=wait -func=main.main " + samples, "main.main  (0.000 ms of its own, 0 contexts)\n" +
 			"       0.000 ms            calls       main.in main.go:4 (inlined)"},
 		{"report -metric=wait -json -func=main.main " + samples, `"calls":0,"total":500,"contexts":0`},
-		{"report -metric=alloc -json " + allocs, `{"name":"main.main","file":"main.go","line":3,"calls":0,"total":240,` +
+		{"report -metric=alloc_space -json " + allocs, `{"name":"main.main","file":"main.go","line":3,"calls":0,"total":240,` +
 			`"contexts":0}`},
-		{"report -metric=allocs -json " + allocs, `{"name":"lib.in","file":"lib.go","line":9,"calls":0,"total":3,` +
+		{"report -metric=alloc_objects -json " + allocs, `{"name":"lib.in","file":"lib.go","line":9,"calls":0,"total":3,` +
 			`"contexts":0}`},
 	} {
 		out, errs, code := mainOf(t, "", strings.Fields(c.args)...)

@@ -102,7 +102,7 @@ const (
 // A Decoder decodes the IDs of one run. It is not for several goroutines.
 type Decoder struct {
 	p      *profile.Profile
-	c      *ids.Record
+	c      *ids.Encoding
 	walker *cct.Walker
 
 	groups map[groupKey]*Group

@@ -341,7 +341,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		d := decode.New(prof)
-		for range 2 { // with what the first time left behind, too
+		for range 2 { // with what the first time left behind as well
 			s, err := d.Decode(ctxid.ID{Hi: hi, Lo: lo, Run: recordtest.Run})
 			if err == nil {
 				s.Path()

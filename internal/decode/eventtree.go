@@ -93,9 +93,9 @@ func (t *EventTree) Read(rec *record.Record, d *Decoder) (*cct.Values, error) {
 			}
 		}
 		kind, unit := ids.EventKind(e.Kind), ids.EventUnit(e.Kind)
-		t.add(profile.ValueType{Name: kind, Unit: "count", About: "the events of kind " + kind}, at, e.Count)
+		t.add(profile.Metric{Name: kind, Unit: "count", About: "the events of kind " + kind}, at, e.Count)
 		if unit != "" {
-			t.add(profile.ValueType{Name: kind + " " + unit, Unit: unit, About: "the " + unit + " of " + kind}, at,
+			t.add(profile.Metric{Name: kind + " " + unit, Unit: unit, About: "the " + unit + " of " + kind}, at,
 				e.Sum)
 		}
 		return nil
@@ -148,7 +148,7 @@ func (t *EventTree) enter(frames []TreeFrame) uint32 {
 }
 
 // add adds to a value of a node.
-func (t *EventTree) add(typ profile.ValueType, at uint32, n uint64) {
+func (t *EventTree) add(typ profile.Metric, at uint32, n uint64) {
 	v := t.values
 	i, ok := t.byName[typ.Name]
 	if !ok {

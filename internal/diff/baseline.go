@@ -23,7 +23,7 @@ import (
 //	go go1.26.8
 //	flags engine=cct recursion=folded
 //	program gofmt
-//	value calls count
+//	metric calls count
 //	rows function
 //	12 main.f
 //	varies calls
@@ -31,10 +31,10 @@ import (
 //	2 1 main.g
 //	end
 //
-// There are as many numbers before a name as values. Rows of functions are sorted by name. Rows
+// There are as many numbers before a name as metrics. Rows of functions are sorted by name. Rows
 // of contexts have the depth first; those called by a function stand behind it, sorted by name.
 //
-// Behind the rows are the contexts in which a value varies from run to run, the outermost of each
+// Behind the rows are the contexts in which a metric varies from run to run, the outermost of each
 // path: the depth, 1 if it varies or 0 if it only leads there, and the name. What varies, and
 // what that calls, is in no row. Nor is what Go does by chance, see package chance: of a row of a function nobody
 // could tell it any more.
@@ -66,7 +66,7 @@ func WriteBaseline(w io.Writer, s *Side, contexts bool) error {
 		fmt.Fprintln(b, "program", program)
 	}
 	for _, t := range v.Types {
-		fmt.Fprintf(b, "value %s %s\n", t.Name, t.Unit)
+		fmt.Fprintf(b, "metric %s %s\n", t.Name, t.Unit)
 	}
 	p := pathsOf(s)
 	if contexts {
@@ -123,10 +123,10 @@ type paths struct {
 
 // write writes a row for each path that is wanted, or leads to one.
 func (p *paths) write(w io.Writer, wanted func(path int) bool, values [][]uint64) {
-	live := make([]bool, len(p.names))
-	for i := len(live) - 1; i > 0; i-- {
-		live[i] = live[i] || wanted(i)
-		live[p.parents[i]] = live[p.parents[i]] || live[i]
+	kept := make([]bool, len(p.names))
+	for i := len(kept) - 1; i > 0; i-- {
+		kept[i] = kept[i] || wanted(i)
+		kept[p.parents[i]] = kept[p.parents[i]] || kept[i]
 	}
 	type visit struct{ path, depth int }
 	stack := []visit{}
@@ -134,7 +134,7 @@ func (p *paths) write(w io.Writer, wanted func(path int) bool, values [][]uint64
 		kids := p.kids[path]
 		slices.SortFunc(kids, func(a, b int) int { return cmp.Compare(p.names[b], p.names[a]) })
 		for _, k := range kids {
-			if live[k] {
+			if kept[k] {
 				stack = append(stack, visit{k, depth})
 			}
 		}
@@ -265,7 +265,7 @@ type baselineReader struct {
 	rows  bool     // the rows have begun
 	ended bool
 
-	varies string // the value whose varying contexts the rows are now; "" for values
+	varies string // the metric whose varying contexts the rows are now; "" for values
 }
 
 // ReadBaseline reads what WriteBaseline wrote. Errors name the line. name is that of the side.
@@ -328,39 +328,43 @@ func (b *baselineReader) line(n int, text string) error {
 		b.s.Flags = strings.Fields(rest)
 	case "program":
 		b.s.Programs = append(b.s.Programs, rest)
-	case "value":
-		return b.value(strings.Fields(rest))
+	case "metric", "value": // as it was called before
+		return b.metric(strings.Fields(rest))
 	case "rows":
 		b.rows, b.s.Contexts = true, rest == "context"
 		if rest != "function" && rest != "context" || len(b.s.Exact.Types) == 0 {
-			return fmt.Errorf("%q, want \"rows function\" or \"rows context\" behind the values",
+			return fmt.Errorf("%q, want \"rows function\" or \"rows context\" behind the metrics",
 				profile.Printable(text))
 		}
 	default:
-		return fmt.Errorf("%q, want go, flags, program, value or rows; make the baseline again with "+
+		return fmt.Errorf("%q, want go, flags, program, metric or rows; make the baseline again with "+
 			"'stemma baseline'", profile.Printable(text))
 	}
 	return nil
 }
 
-// value adds the column that a line describes.
-func (b *baselineReader) value(words []string) error {
+// metric adds the column that a line describes.
+func (b *baselineReader) metric(words []string) error {
 	v := b.s.Exact
-	if len(words) != 2 || !valueName.MatchString(words[0]) ||
-		slices.ContainsFunc(v.Types, func(t profile.ValueType) bool { return t.Name == words[0] }) {
-		return fmt.Errorf("want value, a name that no other has, and a unit")
+	if len(words) == 2 {
+		words[0] = profile.CurrentName(words[0])
 	}
-	v.Types = append(v.Types, profile.ValueType{Name: words[0], Unit: words[1]})
+	if len(words) != 2 || !metricName.MatchString(words[0]) ||
+		slices.ContainsFunc(v.Types, func(t profile.Metric) bool { return t.Name == words[0] }) {
+		return fmt.Errorf("want metric, a name that no other has, and a unit")
+	}
+	v.Types = append(v.Types, profile.Metric{Name: words[0], Unit: words[1]})
 	v.Counts = append(v.Counts, make([]uint64, 1))
 	return nil
 }
 
-// varying begins the contexts in which a value varies.
+// varying begins the contexts in which a metric varies.
 func (b *baselineReader) varying(value string) error {
 	v := b.s.Exact
-	if !slices.ContainsFunc(v.Types, func(t profile.ValueType) bool { return t.Name == value }) ||
+	value = profile.CurrentName(value)
+	if !slices.ContainsFunc(v.Types, func(t profile.Metric) bool { return t.Name == value }) ||
 		b.s.Varying[value] != nil {
-		return fmt.Errorf("varies %q, want a value of the head, each once; make the baseline again with "+
+		return fmt.Errorf("varies %q, want a metric of the head, each once; make the baseline again with "+
 			"'stemma baseline'", value)
 	}
 	if b.s.Varying == nil {

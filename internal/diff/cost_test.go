@@ -57,7 +57,7 @@ func (p program) side(name string) *Side {
 	}
 	run(0, "main.main", 1)
 	return &Side{Name: name, Go: []string{"go1.26.8"}, Programs: []string{"prog"}, Contexts: true,
-		Exact: &cct.Values{Tree: t, Types: []profile.ValueType{profile.Calls}, Counts: [][]uint64{values}}}
+		Exact: &cct.Values{Tree: t, Types: []profile.Metric{profile.Calls}, Counts: [][]uint64{values}}}
 }
 
 // costly returns what the gate says of a change.

@@ -71,7 +71,7 @@ type Options struct {
 	Ignore  []Pattern // functions that do not count, nor does what they have in any context
 	Renames bool      // look for functions that have another name
 	Chance  bool      // compare what Go does by chance as well, see package chance
-	Force   bool      // compare what does not belong together, too
+	Force   bool      // compare what does not belong together as well
 }
 
 // A Diff is two sides that were compared. It is not safe for concurrent use.
@@ -85,7 +85,7 @@ type Diff struct {
 
 // A Value is one that both sides have.
 type Value struct {
-	profile.ValueType
+	profile.Metric
 	Base, New uint64 // in all
 
 	// Varying is what lies in contexts that vary from run to run on either side. It is in neither of the
@@ -105,7 +105,7 @@ type group struct {
 	loose bool
 	// the sides are of different releases of Go
 	otherGo bool
-	types   []profile.ValueType
+	types   []profile.Metric
 	counts  [][2][]uint64 // by value, side and node; 0 of what is ignored, or varies
 	varies  [][]varying   // by value, the outermost contexts that vary
 	tables  [len(scopeNames)]*table
@@ -144,12 +144,12 @@ func Compare(base, new *Side, o Options) (*Diff, error) {
 	}
 	d.addGroup(base.Sampled, new.Sampled, sampled, how, o)
 	if len(d.Values) == 0 {
-		return nil, fmt.Errorf("%s has %s and %s has %s: no value in common; record both with the same engine",
+		return nil, fmt.Errorf("%s has %s and %s has %s: no metric in common; record both with the same engine",
 			base.Name, base.has(), new.Name, new.has())
 	}
 	for _, side := range d.Sides {
 		for _, t := range side.types() {
-			if !slices.ContainsFunc(d.Values, func(v Value) bool { return v.ValueType.Name == t.Name }) {
+			if !slices.ContainsFunc(d.Values, func(v Value) bool { return v.Metric.Name == t.Name }) {
 				d.Notes = append(d.Notes, fmt.Sprintf("%s is in %s only, and not compared", t.Name, side.Name))
 			}
 		}
@@ -166,8 +166,8 @@ func (s *Side) tree(v *cct.Values, calls []cct.Call) similarity.Tree {
 }
 
 // types returns the values that a side has.
-func (s *Side) types() []profile.ValueType {
-	var list []profile.ValueType
+func (s *Side) types() []profile.Metric {
+	var list []profile.Metric
 	for _, v := range []*cct.Values{s.Exact, s.Sampled} {
 		if v != nil {
 			list = append(list, v.Types...)
@@ -183,7 +183,7 @@ func (s *Side) has() string {
 		names = append(names, t.Name)
 	}
 	if names == nil {
-		return "no values"
+		return "no metrics"
 	}
 	return strings.Join(names, ", ")
 }
@@ -197,19 +197,19 @@ func (d *Diff) addGroup(a, b *cct.Values, trees [2]similarity.Tree, how similari
 	g := &group{trees: [2]*cct.Tree{a.Tree, b.Tree}, loose: how.Loose,
 		otherGo: !slices.Equal(d.Sides[0].Go, d.Sides[1].Go), match: similarity.NewMatch(trees[0], trees[1], how)}
 	kept := [2][]bool{g.kept(0, o.Ignore), g.kept(1, o.Ignore)}
-	luck := func(side int, t profile.ValueType) []bool {
+	luck := func(side int, t profile.Metric) []bool {
 		if o.Chance {
 			return nil
 		}
 		return chance.Nodes(g.trees[side], t.Name == profile.Ops.Name)
 	}
 	for i, t := range a.Types {
-		k := slices.IndexFunc(b.Types, func(u profile.ValueType) bool { return u.Name == t.Name && u.Unit == t.Unit })
+		k := slices.IndexFunc(b.Types, func(u profile.Metric) bool { return u.Name == t.Name && u.Unit == t.Unit })
 		if k < 0 {
 			continue
 		}
 		counts := [2][]uint64{g.without(0, a.Counts[i], kept[0]), g.without(1, b.Counts[k], kept[1])}
-		v := Value{ValueType: t, group: g, index: len(g.counts)}
+		v := Value{Metric: t, group: g, index: len(g.counts)}
 		for side := range counts {
 			counts[side], v.Chance[side] = dropped(counts[side], luck(side, t))
 		}

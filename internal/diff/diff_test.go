@@ -36,7 +36,7 @@ func side(t testing.TB, name string, changes ...string) *Side {
 // Values that no engine records have no columns in the text form of nodes.
 var (
 	otherValue  = regexp.MustCompile(`(?m)^value 1 name "(.*)" unit "bytes".*\n`)
-	otherValues = regexp.MustCompile(`(?m)^(node \d+ .*) alloc (\d+)$`)
+	otherValues = regexp.MustCompile(`(?m)^(node \d+ .*) alloc_space (\d+)$`)
 )
 
 // parse reads a text like testdata/base.txt.
@@ -47,7 +47,7 @@ func parse(t testing.TB, text string) *profile.Profile {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := p.AddColumn(profile.ValueType{Name: otherValue.FindStringSubmatch(text)[1], Unit: "bytes",
+	c, err := p.AddColumn(profile.Metric{Name: otherValue.FindStringSubmatch(text)[1], Unit: "bytes",
 		About: "the bytes allocated"})
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestChanges(t *testing.T) {
 		if have := strings.Join(matched, ", "); have != test.matched {
 			t.Errorf("%s: matched: have %q, want %q", test.name, have, test.matched)
 		}
-		if have := changes(d, "alloc", Function); have != "" {
+		if have := changes(d, "alloc_space", Function); have != "" {
 			t.Errorf("%s: alloc: %s", test.name, have)
 		}
 	}
@@ -182,8 +182,8 @@ func TestWithoutRenames(t *testing.T) {
 
 // A value that only some functions have is found like calls, and on its own.
 func TestOtherValues(t *testing.T) {
-	d := compare(t, side(t, "base"), side(t, "new", "alloc 64", "alloc 80"), Options{})
-	if have, want := changes(d, "alloc", Line), "[main] → main.main changed 64→80 :0"; have != want {
+	d := compare(t, side(t, "base"), side(t, "new", "alloc_space 64", "alloc_space 80"), Options{})
+	if have, want := changes(d, "alloc_space", Line), "[main] → main.main changed 64→80 :0"; have != want {
 		t.Errorf("have %q, want %q", have, want)
 	}
 	if have := changes(d, "calls", Context); have != "" {
@@ -220,7 +220,7 @@ func TestPlanted(t *testing.T) {
 		d := compare(t, base, FromProfile("new", p), Options{Renames: true})
 		want := p.String(p.Funcs[p.Nodes[node].Func].Name)
 		for _, scope := range []Scope{Function, Context, Line} {
-			results, err := d.Check([]Limit{{Value: c.Name, Scope: scope}}, false)
+			results, err := d.Check([]Limit{{Metric: c.Name, Scope: scope}}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -243,33 +243,37 @@ func TestPlanted(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	d := compare(t, side(t, "base"),
-		side(t, "new", "calls 1000", "calls 1010", "alloc 64", "alloc 1064", "main.deep", "main.deeper"), Options{})
+		side(t, "new", "calls 1000", "calls 1010", "alloc_space 64", "alloc_space 1064", "main.deep", "main.deeper"),
+		Options{})
 	for limits, want := range map[string]string{ // how many rows exceed it, or the error
-		"calls>0":                           "1",
-		"calls>0.65%":                       "0", // 10 of 1,558
-		"calls>0.6%":                        "1",
-		"calls>9":                           "1",
-		"calls>10":                          "0",
-		"calls>0.5%+3":                      "0",
-		"calls@main.leaf>0.9%":              "1",
-		"calls@main.leaf>1%":                "0",
-		"calls@main.l*>0":                   "1",
-		"calls@*.square>0":                  "0",
-		"calls/function>0":                  "2", // main.leaf, and main.deeper is new
-		"calls/function>50%":                "1",
-		"calls/function>50%+20":             "0",
-		"calls/context@main.leaf>0":         "1",
-		"calls/line>0":                      "2",
-		" calls > 0 ":                       "1",
-		"alloc>1000B":                       "0",
-		"alloc>0.999kB":                     "1",
-		"calls>0.009k":                      "1",
-		"alloc>1ms":                         `limit "alloc>1ms": alloc has the unit bytes, and the limit is in nanoseconds`,
-		"cpu>0":                             `limit "cpu>0": base has no cpu, but calls, alloc; new has no cpu, but calls, alloc; record it on both sides, or leave the limit out`,
-		"calls@nothing.*>0":                 `limit "calls@nothing.*>0": no function with calls matches nothing.* in either record; a limit that guards nothing is a mistake`,
+		"calls>0":                   "1",
+		"calls>0.65%":               "0", // 10 of 1,558
+		"calls>0.6%":                "1",
+		"calls>9":                   "1",
+		"calls>10":                  "0",
+		"calls>0.5%+3":              "0",
+		"calls@main.leaf>0.9%":      "1",
+		"calls@main.leaf>1%":        "0",
+		"calls@main.l*>0":           "1",
+		"calls@*.square>0":          "0",
+		"calls/function>0":          "2", // main.leaf, and main.deeper is new
+		"calls/function>50%":        "1",
+		"calls/function>50%+20":     "0",
+		"calls/context@main.leaf>0": "1",
+		"calls/line>0":              "2",
+		" calls > 0 ":               "1",
+		"alloc_space>1000B":         "0",
+		"alloc_space>0.999kB":       "1",
+		"calls>0.009k":              "1",
+		"alloc_space>1ms": `limit "alloc_space>1ms": alloc_space has the unit bytes,` +
+			` and the limit is in nanoseconds`,
+		"cpu>0": `limit "cpu>0": base has no cpu, but calls, alloc_space;` +
+			` new has no cpu, but calls, alloc_space; record it on both sides, or leave the limit out`,
+		"calls@nothing.*>0": `limit "calls@nothing.*>0": no function with calls matches ` +
+			`nothing.* in either record; a limit that guards nothing is a mistake`,
 		"calls":                             "no >",
 		"calls<1":                           "no >",
-		">1":                                "no name of a value",
+		">1":                                "is no metric",
 		"":                                  "no >",
 		"calls>":                            "no amount",
 		"calls>-1":                          "no amount",
@@ -321,8 +325,8 @@ func TestBelongTogether(t *testing.T) {
 	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "base is of go1.26.8, new of go1.27.4") {
 		t.Errorf("notes %q", d.Notes)
 	}
-	if d = compare(t, side(t, "base"), side(t, "new", `"alloc"`, `"waste"`), Options{}); strings.Join(d.Notes,
-		"; ") != "alloc is in base only, and not compared; waste is in new only, and not compared" {
+	if d = compare(t, side(t, "base"), side(t, "new", `"alloc_space"`, `"waste"`), Options{}); strings.Join(d.Notes,
+		"; ") != "alloc_space is in base only, and not compared; waste is in new only, and not compared" {
 		t.Errorf("notes %q", d.Notes)
 	}
 }
@@ -347,8 +351,8 @@ func TestBaseline(t *testing.T) {
 go go1.26.8
 flags engine=cct inlined=on recursion=folded
 program prog
-value calls count
-value alloc bytes
+metric calls count
+metric alloc_space bytes
 rows function
 20 0 main.deep
 1025 4096 main.leaf
@@ -426,8 +430,8 @@ func TestBadBaseline(t *testing.T) {
 		{good, "20 0 main.deep", "20 0 main.leaf", "line 9: main.leaf for the second time"},
 		{good, "20 0 main.deep", "20 0 ", "line 8: no name"},
 		{good, "rows function", "rows many", "line 7: "},
-		{good, "value calls count\nvalue alloc bytes\n", "", "behind the values"},
-		{good, "value alloc", "value calls", "line 6: "},
+		{good, "metric calls count\nmetric alloc_space bytes\n", "", "behind the metrics"},
+		{good, "metric alloc_space", "metric calls", "line 6: "},
 		{good, "end\n", "end\n1 1 main.x\n", "behind the end"},
 		{good, "go go1.26.8", "gone", "line 2: "},
 		{deep, "2 1 64 main.main", "3 1 64 main.main", "line 9: depth 3"},
@@ -545,7 +549,7 @@ func TestVarying(t *testing.T) {
 // TestIncomplete checks limits on records that lack something, on either side: what is about counts is an error, and
 // so is a baseline of such a record.
 func TestIncomplete(t *testing.T) {
-	limits, err := ParseLimits("calls>0,calls/function>0,alloc>1%")
+	limits, err := ParseLimits("calls>0,calls/function>0,alloc_space>1%")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -571,11 +575,12 @@ func TestIncomplete(t *testing.T) {
 			for _, l := range limits {
 				for _, soft := range []bool{false, true} {
 					results, err := d.Check([]Limit{l}, soft)
-					if slices.Contains(harmless, kind) || kind == profile.LossFaults && l.Value == "alloc" {
+					alloc := l.Metric == profile.AllocSpace.Name
+					if slices.Contains(harmless, kind) || kind == profile.LossFaults && alloc {
 						if err != nil || Exceeded(results) {
 							t.Errorf("%s, limit %s: %v", kind, l.Text, err)
 						}
-					} else if err == nil || !strings.Contains(err.Error(), fmt.Sprintf(want, l.Value)) {
+					} else if err == nil || !strings.Contains(err.Error(), fmt.Sprintf(want, l.Metric)) {
 						t.Errorf("%s, limit %s: have error %v, want %q", kind, l.Text, err, want)
 					}
 				}

@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/chance"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // Limits as they are written.
 //
 //	limits  = limit {"," limit}
-//	limit   = value ["/" scope] ["@" pattern] ">" amount
+//	limit   = metric ["/" scope] ["@" pattern] ">" amount
 //	scope   = "function" | "context" | "line" | "cost"
 //	amount  = number "%" ["+" number] | number
 //
@@ -41,10 +42,11 @@ func NewPattern(text string) (Pattern, error) {
 // Match reports whether the whole name matches.
 func (p Pattern) Match(name string) bool { return p.re.MatchString(name) }
 
-// A Limit says by how much a value may grow.
+// A Limit says by how much a metric may grow.
 type Limit struct {
-	Text    string
-	Value   string
+	Text    string // with the name that the metric has now
+	Metric  string
+	Former  string // name that the limit was written with, "" for the present one
 	Scope   Scope
 	Pattern *Pattern // nil for all functions
 	Percent float64  // of what the base has
@@ -66,10 +68,11 @@ func ParseLimits(text string) ([]Limit, error) {
 }
 
 // limitForm is what messages say a limit is.
-const limitForm = "want VALUE[/SCOPE][@PATTERN]>AMOUNT, such as calls>1%, calls/function@main.*>0 or alloc>1%+4kB"
+const limitForm = "want METRIC[/SCOPE][@PATTERN]>AMOUNT, such as calls>1%, calls/function@main.*>0 or " +
+	"alloc_space>1%+4kB"
 
-// valueName is what can be the name of a value.
-var valueName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
+// metricName is what can be the name of a metric.
+var metricName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
 
 func parseLimit(text string) (Limit, error) {
 	l := Limit{Text: text}
@@ -79,9 +82,12 @@ func parseLimit(text string) (Limit, error) {
 	}
 	what, amount := text[:at], strings.TrimSpace(text[at+1:])
 	what, pattern, hasPattern := strings.Cut(what, "@")
-	value, scope, hasScope := strings.Cut(strings.TrimSpace(what), "/")
-	if l.Value = value; !valueName.MatchString(value) {
-		return l, fmt.Errorf("%q is no name of a value; %s", value, limitForm)
+	metric, scope, hasScope := strings.Cut(strings.TrimSpace(what), "/")
+	if !metricName.MatchString(metric) {
+		return l, fmt.Errorf("%q is no name of a metric; %s", metric, limitForm)
+	}
+	if l.Metric = profile.CurrentName(metric); l.Metric != metric {
+		l.Former, l.Text = metric, l.Metric+strings.TrimPrefix(text, metric)
 	}
 	if hasScope {
 		var err error
@@ -113,7 +119,7 @@ func (l *Limit) parseAmount(text string) (err error) {
 	return err
 }
 
-// units are what a number may have behind it, for a value's unit or, if that is "", for all.
+// units are what a number may have behind it, for a metric's unit or, if that is "", for all.
 var units = []struct {
 	name, unit string
 	factor     float64
@@ -156,16 +162,17 @@ type Result struct {
 	costs     []cost // of Cost, what the numbers in Over mean
 }
 
-// Gate returns limits that find what a change makes more expensive, and let a program be rewritten: for each value
+// Gate returns limits that find what a change makes more expensive, and let a program be rewritten: for each metric
 // that both sides have and that does not depend on time. They are those that docs recommend.
 func (d *Diff) Gate() []Limit {
 	var list []Limit
-	for _, text := range []string{"calls/cost>1%+10", "allocs/cost>1%+10", "alloc/cost>10%+4kB", "ops/cost>10%+1k"} {
+	for _, text := range []string{"calls/cost>1%+10", "alloc_objects/cost>1%+10", "alloc_space/cost>10%+4kB",
+		"ops/cost>10%+1k"} {
 		limits, err := ParseLimits(text)
 		if err != nil {
 			panic(err) // they are constants
 		}
-		if _, err := d.Value(limits[0].Value); err == nil {
+		if _, err := d.Value(limits[0].Metric); err == nil {
 			list = append(list, limits...)
 		}
 	}
@@ -188,18 +195,18 @@ func (d *Diff) Check(limits []Limit, soft bool) ([]Result, error) {
 }
 
 func (d *Diff) check(l Limit) (Result, error) {
-	of, err := d.Value(l.Value)
+	of, err := d.Value(l.Metric)
 	if err != nil {
 		return Result{}, err
 	}
 	r := Result{Limit: l, Of: of}
 	for _, side := range d.Sides {
-		if err := side.complete(of.ValueType); err != nil {
+		if err := side.complete(of.Metric); err != nil {
 			return r, err
 		}
 	}
 	if l.Unit != "" && l.Unit != r.Of.Unit {
-		return r, fmt.Errorf("%s has the unit %s, and the limit is in %s", l.Value, r.Of.Unit, l.Unit)
+		return r, fmt.Errorf("%s has the unit %s, and the limit is in %s", l.Metric, r.Of.Unit, l.Unit)
 	}
 	if err := d.Knows(l.Scope); err != nil {
 		return r, err
@@ -215,7 +222,7 @@ func (d *Diff) check(l Limit) (Result, error) {
 				l.Pattern.text, why)
 		}
 		return r, fmt.Errorf("no function with %s matches %s in either record; a limit that guards nothing "+
-			"is a mistake", l.Value, l.Pattern.text)
+			"is a mistake", l.Metric, l.Pattern.text)
 	}
 	if l.Scope == Cost {
 		return r, r.checkCost(rows)
@@ -270,7 +277,7 @@ func (d *Diff) Knows(s Scope) error {
 	return nil
 }
 
-// missing returns the error for a value that not both sides have.
+// missing returns the error for a metric that not both sides have.
 func (d *Diff) missing(value string) error {
 	var lacks []string
 	for _, s := range d.Sides {

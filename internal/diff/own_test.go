@@ -143,7 +143,7 @@ func sampledSide(name string, met ...string) *Side {
 		t.Nodes = append(t.Nodes, cct.Node{Func: fn, Parent: 1, Site: site, Count: 1},
 			cct.Node{Func: 2, Parent: up, Site: site + 1, Count: 5})
 	}
-	v := &cct.Values{Tree: t, Types: []profile.ValueType{profile.CPU}, Counts: [][]uint64{make([]uint64, len(t.Nodes))}}
+	v := &cct.Values{Tree: t, Types: []profile.Metric{profile.CPU}, Counts: [][]uint64{make([]uint64, len(t.Nodes))}}
 	for i, n := range t.Nodes {
 		v.Counts[0][i] = n.Count
 	}

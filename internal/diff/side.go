@@ -55,7 +55,7 @@ func inlining(p *profile.Profile) string {
 }
 
 // complete returns an error if something of a value is missing.
-func (s *Side) complete(t profile.ValueType) error {
+func (s *Side) complete(t profile.Metric) error {
 	for _, l := range s.Losses {
 		if !l.Spoils(t) {
 			continue

@@ -20,7 +20,7 @@ func (d *Diff) Union(v Value) (t *cct.Tree, counts [2][]uint64) {
 	base, new := g.trees[0], g.trees[1]
 	funcs, all := g.newNames()
 	sites, places := g.newSites()
-	t = &cct.Tree{Nodes: make([]cct.Node, n), Funcs: all, Sites: places, Type: v.ValueType}
+	t = &cct.Tree{Nodes: make([]cct.Node, n), Funcs: all, Sites: places, Type: v.Metric}
 	for i, node := range base.Nodes {
 		if row := rows[0][i]; row != 0 {
 			t.Nodes[row] = cct.Node{Parent: rows[0][node.Parent], Func: funcs[node.Func], Site: sites[node.Site]}

@@ -52,7 +52,7 @@ type varying struct {
 
 // withoutVarying sets to 0 what lies in contexts that vary, and returns the outermost of these, those that
 // vary most first.
-func (d *Diff) withoutVarying(g *group, t profile.ValueType, counts *[2][]uint64) []varying {
+func (d *Diff) withoutVarying(g *group, t profile.Metric, counts *[2][]uint64) []varying {
 	by := [2][]uint64{d.Sides[0].Varying[t.Name], d.Sides[1].Varying[t.Name]}
 	if by[0] == nil && by[1] == nil || t.Sampled {
 		return nil

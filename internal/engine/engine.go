@@ -43,6 +43,9 @@ const (
 )
 
 // Code says what the compiler makes.
+// NoStrategy is that of a compiler that adds nothing.
+const NoStrategy = "none"
+
 type Code struct {
 	Strategy string // of package ssagen; two engines may have one, and share compiled packages
 	Inlined  bool   // it may count inlined calls, or not
@@ -144,7 +147,7 @@ var List = []*Engine{
 		Costs:   "about 5 % of CPU time at a sample a millisecond",
 		Use:     "in production",
 		Flags:   []string{"sampler", "walk", "every", "waiting", "ask", "start", "nodes", "verify"},
-		Code:    Code{Strategy: "none"}, Parts: Sampling, Settings: SamplerSettings, File: FileSamples,
+		Code:    Code{Strategy: NoStrategy}, Parts: Sampling, Settings: SamplerSettings, File: FileSamples,
 	},
 	{
 		Name: "acct", Paper: "Arnold and Sweeney, 2000", Help: "samples calls", Gives: Samples,
@@ -169,7 +172,7 @@ var List = []*Engine{
 	{
 		// It has the hooks for contexts and nothing else, to measure what they cost.
 		Name: "none",
-		Code: Code{Strategy: "none", Natives: true, Entry: HookAsked}, Parts: Contexts,
+		Code: Code{Strategy: NoStrategy, Natives: true, Entry: HookAsked}, Parts: Contexts,
 	},
 }
 

@@ -164,8 +164,10 @@ func TestList(t *testing.T) {
 
 // TestAskedMetrics: what a metric needs is asked for with it, and once.
 func TestAskedMetrics(t *testing.T) {
-	for list, want := range map[string]string{"": "", "calls": "", "ops,live": "alloc live ops",
-		"wait,alloc": "alloc wait", "calls,alloc,live,alloc": "alloc live"} {
+	for list, want := range map[string]string{"": "", "calls": "", "ops,inuse": "alloc inuse ops",
+		"wait,alloc": "alloc wait", "calls,alloc,inuse,alloc": "alloc inuse",
+		"alloc_objects,alloc_space": "alloc", "contentions": "wait", "inuse_space": "alloc inuse", // what it gives
+		"calls,live": "alloc inuse"} {
 		var names []string
 		for _, m := range engine.AskedMetrics(list) {
 			names = append(names, m.Name)

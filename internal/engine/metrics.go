@@ -5,23 +5,28 @@ import (
 	"strings"
 )
 
-// A Metric is what -metrics can name: something that exact trees have beside calls.
+// A Metric is what -metrics can name: something that exact trees have beside calls. It stands for one or several
+// metrics of a record, and is also taken by the name of one of these.
 type Metric struct {
 	Name    string
-	Help    string // what is counted, in the help of -metrics
-	Needs   string // another metric that is counted with it
-	Code    bool   // the compiler is told, since it makes other code
-	Runtime bool   // the runtime is told
-	Sampled bool   // the sampler takes it
+	Gives   []string // the metrics that a record has then, as package profile calls them; none for Name itself
+	Help    string   // what is counted, in the help of -metrics
+	Needs   string   // another metric that is counted with it
+	Code    bool     // the compiler is told, since it makes other code
+	Runtime bool     // the runtime is told
+	Sampled bool     // the sampler takes it
 }
 
 // Metrics has all of them.
 var Metrics = []Metric{
 	{Name: "calls", Help: "always"},
-	{Name: "alloc", Help: "each allocation with its type and bytes", Code: true, Runtime: true},
-	{Name: "live", Help: "also which of these objects are reachable at the end", Needs: "alloc", Runtime: true},
+	{Name: "alloc", Gives: []string{"alloc_space", "alloc_objects"}, Code: true, Runtime: true,
+		Help: "each allocation with its type and bytes"},
+	{Name: "inuse", Gives: []string{"inuse_space", "inuse_objects"}, Needs: "alloc", Runtime: true,
+		Help: "also which of these objects are reachable at the end"},
 	{Name: "cpu", Help: "the time on CPU, sampled", Runtime: true, Sampled: true},
-	{Name: "wait", Help: "the time that goroutines do not run, with its reason", Code: true, Runtime: true},
+	{Name: "wait", Gives: []string{"wait", "waits", "delay", "contentions", "run", "goroutines"}, Code: true,
+		Runtime: true, Help: "the time that goroutines do not run, with its reason"},
 	{Name: "ops", Help: "executed operations", Code: true},
 }
 
@@ -42,10 +47,43 @@ func MetricsHelp() string {
 	return strings.Join(list, "; ")
 }
 
+// formerMetrics are names that -metrics takes for one release.
+var formerMetrics = map[string]string{"live": "inuse"}
+
+// FormerMetric returns what a former name for -metrics is called now, "" for any other name.
+func FormerMetric(name string) string { return formerMetrics[name] }
+
+// MetricFor returns what -metrics must name for a record to have a metric, nil if there is nothing.
+func MetricFor(name string) *Metric {
+	if now := formerMetrics[name]; now != "" {
+		name = now
+	}
+	for i := range Metrics {
+		if m := &Metrics[i]; m.Name == name || slices.Contains(m.Gives, name) {
+			return m
+		}
+	}
+	return nil
+}
+
+// Flag returns the flag that asks for m, with what it needs.
+func (m *Metric) Flag() string {
+	flag := "-metrics=" + Metrics[0].Name + ","
+	if m.Needs != "" {
+		flag += m.Needs + ","
+	}
+	return flag + m.Name
+}
+
 // AskedMetrics returns what a list of names with commas between asks for beside calls, with what that needs, in the
-// order of Metrics.
+// order of Metrics. Names that mean nothing are left out.
 func AskedMetrics(list string) (asked []Metric) {
-	names := strings.Split(list, ",")
+	var names []string
+	for name := range strings.SplitSeq(list, ",") {
+		if m := MetricFor(name); m != nil {
+			names = append(names, m.Name)
+		}
+	}
 	for i := len(Metrics) - 1; i > 0; i-- { // what is needed comes before what needs it
 		if m := Metrics[i]; slices.Contains(names, m.Name) {
 			names = append(names, m.Needs)

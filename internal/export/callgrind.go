@@ -45,7 +45,7 @@ func writeCallgrind(w io.Writer, p *profile.Profile, t *cct.Tree) error {
 }
 
 // eventOf returns the name of a value as an event of callgrind, which is one word.
-func eventOf(t profile.ValueType) string {
+func eventOf(t profile.Metric) string {
 	return strings.ToUpper(t.Name[:1]) + t.Name[1:]
 }
 

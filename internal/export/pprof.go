@@ -27,7 +27,7 @@ func writePprof(w io.Writer, p *profile.Profile, t *cct.Tree) error {
 		}
 	}
 	if len(columns) == 0 {
-		return fmt.Errorf("the profile has no values")
+		return fmt.Errorf("the profile has no metrics")
 	}
 	x.mapping(p)
 	x.out.DefaultSampleType = columns[0].Name

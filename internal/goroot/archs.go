@@ -9,31 +9,31 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// # One architecture
+// # Few architectures
 //
-// The compiler of a Go release compiles for all architectures. Ours compiles for amd64, so it is built without the
-// parts that belong to the others: their packages, and their rewrite rules, which are a third of package ssa. Its build
-// takes a fifth less time.
+// The compiler of a Go release compiles for all architectures. Ours compiles for those that stemma knows, so it is
+// built without the parts that belong to the others: their packages, and their rewrite rules, which are a third of
+// package ssa. Its build takes less time.
 
 const (
 	compilerMain = "cmd/compile/main.go"
 	compilerArch = "cmd/compile/internal/" // begins the import path of the package of an architecture
 	compilerSSA  = "cmd/compile/internal/ssa"
-	onlyArch     = "amd64"
 )
 
 // foreignRules matches the names of files with rewrite rules of other architectures. A name that is not known
 // is left alone.
 var foreignRules = regexp.MustCompile(
-	`^rewrite(386|ARM|ARM64|LOONG64|MIPS|MIPS64|PPC64|RISCV64|S390X|Wasm)(latelower|splitload)?\.go$`)
+	`^rewrite(386|ARM|LOONG64|MIPS|MIPS64|PPC64|RISCV64|S390X|Wasm)(latelower|splitload)?\.go$`)
 
-// OneArch returns the files of the compiler in root, a GOROOT, that are shorter if it compiles for [onlyArch] alone, by
-// their paths relative to GOROOT/src.
-func OneArch(root string) (map[string][]byte, error) {
+// OwnArchs returns the files of the compiler in root, a GOROOT, that are shorter if it compiles for stemma's
+// architectures alone, by their paths relative to GOROOT/src.
+func OwnArchs(root string) (map[string][]byte, error) {
 	files := make(map[string][]byte)
 	shorten := func(name string, how func(*source) ([]byte, error)) error {
 		data, err := os.ReadFile(filepath.Join(root, "src", filepath.FromSlash(name)))
@@ -64,11 +64,15 @@ func OneArch(root string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// withoutArchs returns the compiler's main file with one architecture in its table, and without the imports that the
-// others need.
+// withoutArchs returns the compiler's main file with stemma's architectures in its table, and without the imports that
+// the others need.
 func (p *source) withoutArchs() ([]byte, error) {
 	var cut []ast.Node
 	others := make(map[string]bool) // their packages
+	var quoted []string
+	for _, arch := range Architectures {
+		quoted = append(quoted, strconv.Quote(arch))
+	}
 	ast.Inspect(p.ast, func(n ast.Node) bool {
 		entry, ok := n.(*ast.KeyValueExpr)
 		if !ok {
@@ -76,7 +80,7 @@ func (p *source) withoutArchs() ([]byte, error) {
 		}
 		arch, isArch := entry.Key.(*ast.BasicLit)
 		init, isInit := entry.Value.(*ast.SelectorExpr)
-		if isArch && isInit && init.Sel.Name == "Init" && arch.Value != strconv.Quote(onlyArch) {
+		if isArch && isInit && init.Sel.Name == "Init" && !slices.Contains(quoted, arch.Value) {
 			others[fmt.Sprint(init.X)] = true
 			cut = append(cut, entry)
 		}
@@ -88,7 +92,7 @@ func (p *source) withoutArchs() ([]byte, error) {
 			cut = append(cut, i)
 		}
 	}
-	if len(others) == 0 || others[onlyArch] {
+	if len(others) == 0 {
 		return nil, fmt.Errorf("%s: no table of architectures", p.name)
 	}
 	out := bytes.Clone(p.text)
@@ -120,7 +124,7 @@ func (p *source) withoutRules() ([]byte, error) {
 			continue
 		}
 		head := p.text[p.tok.Offset(fn.Pos()):p.tok.Offset(fn.Body.Pos())]
-		fmt.Fprintf(&out, "\n%s{ panic(\"stemma compiles for %s\") }\n", head, onlyArch)
+		fmt.Fprintf(&out, "\n%s{ panic(\"stemma compiles for %s\") }\n", head, strings.Join(Architectures, " and "))
 	}
 	return out.Bytes(), nil
 }

@@ -5,6 +5,7 @@ import (
 	"go/version"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -90,13 +91,16 @@ func NeedsDirectory(goVersion string) bool {
 	return version.Compare(cleanVersion(goVersion), "go1.26.5") < 0
 }
 
+// Architectures are those that programs can be built for, and that stemma runs on.
+var Architectures = []string{"amd64", "arm64"}
+
 // CheckPlatform reports whether stemma works on and for goos/goarch.
 func CheckPlatform(goos, goarch string) error {
-	if goos == "linux" && goarch == "amd64" {
+	if goos == "linux" && slices.Contains(Architectures, goarch) {
 		return nil
 	}
-	return fmt.Errorf("%s/%s is not supported in this version (have GOOS=%s GOARCH=%s, want linux/amd64)", goos,
-		goarch, goos, goarch)
+	return fmt.Errorf("%s/%s is not supported in this version (have GOOS=%s GOARCH=%s, want linux/%s)", goos,
+		goarch, goos, goarch, strings.Join(Architectures, " or linux/"))
 }
 
 // CheckSources reports whether root, a GOROOT, has the sources and tools that

@@ -69,10 +69,12 @@ func TestNeedsDirectory(t *testing.T) {
 }
 
 func TestCheckPlatform(t *testing.T) {
-	if err := CheckPlatform("linux", "amd64"); err != nil {
-		t.Error(err)
+	for _, arch := range []string{"amd64", "arm64"} {
+		if err := CheckPlatform("linux", arch); err != nil {
+			t.Error(err)
+		}
 	}
-	for _, p := range [][2]string{{"linux", "arm64"}, {"darwin", "amd64"}, {"windows", "amd64"}} {
+	for _, p := range [][2]string{{"linux", "riscv64"}, {"darwin", "arm64"}, {"windows", "amd64"}} {
 		err := CheckPlatform(p[0], p[1])
 		if err == nil || !strings.Contains(err.Error(), p[0]+"/"+p[1]+" is not supported") {
 			t.Errorf("%v: have error %v", p, err)

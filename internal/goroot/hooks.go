@@ -8,8 +8,8 @@ const layoutImport = `"internal/runtime/stemma/layout"`
 // allHooks returns the changes in existing files of GOROOT: calls into the files of
 // the tree.
 func allHooks() []Hook {
-	return slices.Concat(compilerHooks(), nativeHooks(), runtimeHooks(), contextHooks(), deterministicHooks(), sampleHooks(),
-		benchmarkHooks())
+	return slices.Concat(compilerHooks(), targetHooks(), nativeHooks(), runtimeHooks(), contextHooks(),
+		deterministicHooks(), sampleHooks(), benchmarkHooks())
 }
 
 func compilerHooks() []Hook {
@@ -18,8 +18,6 @@ func compilerHooks() []Hook {
 		pgenFile  = "cmd/compile/internal/ssagen/pgen.go"
 		plive     = "cmd/compile/internal/liveness/plive.go"
 		layout    = "cmd/compile/internal/ssa/layout.go"
-		amd64     = "cmd/compile/internal/amd64/ssa.go"
-		obj6      = "cmd/internal/obj/x86/obj6.go"
 		gcObj     = "cmd/compile/internal/gc/obj.go"
 		writerSrc = "cmd/compile/internal/noder/writer.go"
 	)
@@ -81,21 +79,6 @@ func compilerHooks() []Hook {
 		{File: "cmd/compile/internal/ssagen/abi.go", Decl: "func (s *SymABIs) GenABIWrappers", Anchor: "cgoExports := make(map[string][]*[]string)", Where: Before,
 			Lines: []string{"stemmaFindAnywhere()"},
 			Why:   "Functions are inlined, and compiled one after another no longer."},
-		{File: amd64, Decl: "func ssaGenValue", Anchor: `v.Fatalf("genValue not implemented: %s", v.LongString())`, Where: Before,
-			Lines: []string{"if stemmaGenValue(s, v) {", "break", "}"},
-			Why:   "Operations of our own."},
-		{File: "cmd/internal/obj/x86/asm6.go", Decl: "func span6", Anchor: "ab.asmins(ctxt, s, p)", Where: After,
-			Lines: []string{"stemmaRelocate(ctxt, s, p, ab.Len())"},
-			Why:   "A constant is an address that the linker knows."},
-		{File: amd64, Decl: "func ssaGenValue", Anchor: "p.To.Sym = ir.Syms.GCWriteBarrier[v.AuxInt-1]", Where: Before,
-			Lines: []string{"if v.AuxInt >= ssagen.StemmaEnterAux {", "p.To.Sym = ssagen.StemmaSlowSym(v.AuxInt); break", "}"},
-			Why:   "The slow path of function entry is called like a write barrier."},
-		{File: obj6, Decl: "func preprocess", Anchor: "if q.As == obj.ACALL || q.As == obj.ADUFFCOPY || q.As == obj.ADUFFZERO {", Where: Before,
-			Lines: []string{"if q.As == obj.ACALL && isStemmaEnter(q.To.Sym) {", "continue", "}"},
-			Why:   "The slow path does not make a leaf function need a frame."},
-		{File: obj6, Decl: "func isZeroArgRuntimeCall", Anchor: "switch s.Name {", Where: Before,
-			Lines: []string{"if isStemmaEnter(s) {", "return true", "}"},
-			Why:   "The slow path does not make a leaf function need a stack check."},
 		{File: "cmd/compile/internal/inline/inl.go", Decl: "func mkinlcall", Anchor: "inlIndex := base.Ctxt.InlTree.Add(parent, n.Pos(), sym, ir.FuncName(fn))", Where: After,
 			Lines: []string{"ir.StemmaInline(inlIndex, fn)"},
 			Why:   "Where an inlined function begins is not in the inlining tree."},
@@ -268,10 +251,10 @@ func mainHooks() []Hook {
 			Lines: []string{"stemmaRoot(getg(), layout.RootMain)"},
 			Why:   "main.main has returned; exit hooks are called in its place.", Part: Contexts},
 		{File: proc, Decl: "func main", Anchor: "exit(0)", Where: Before,
-			Lines: []string{"stemmaLiveExit()"},
+			Lines: []string{"stemmaInuseExit()"},
 			Why:   "The program ends: what is reachable is counted.", Part: Contexts},
 		{File: proc, Decl: "func os_beforeExit", Anchor: "runExitHooks(exitCode)", Where: After,
-			Lines: []string{"stemmaLiveExit()"},
+			Lines: []string{"stemmaInuseExit()"},
 			Why:   "The program ends: what is reachable is counted.", Part: Contexts},
 		{File: exit, Decl: "func Run", Anchor: "for !locked.CompareAndSwap(0, 1) {", Where: Before,
 			Lines: []string{"stemmaCtx := StemmaSave()"},

@@ -59,7 +59,7 @@ func Shorten(s string, n int) string {
 }
 
 // Amount writes a value in its unit.
-func Amount(t profile.ValueType, n uint64) string {
+func Amount(t profile.Metric, n uint64) string {
 	if t.Unit == "nanoseconds" {
 		return Milliseconds(n)
 	}

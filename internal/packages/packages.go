@@ -24,7 +24,7 @@ import (
 type Config struct {
 	Dir   string   // where the go command runs; empty for the working directory
 	Flags []string // of go list
-	Tests bool     // list the tests of packages, too
+	Tests bool     // list the tests of packages
 }
 
 // A Package is one that was listed. Types are there after [Load] only.

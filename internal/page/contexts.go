@@ -49,7 +49,7 @@ func (m *model) context(a Args) (*contextAnswer, error) {
 		}
 		ans.Frames = append(ans.Frames, info)
 	}
-	if p, err := m.plot(plotKey{value: a.get("value"), kind: kindContexts}); err == nil {
+	if p, err := m.plot(plotKey{value: a.get("metric"), kind: kindContexts}); err == nil {
 		ans.Node, ans.Depth = p.follow(frames)
 	}
 	return ans, nil
@@ -127,7 +127,7 @@ func (m *model) epochs() *epochsAnswer {
 }
 
 // encoderStats are what the encoder says about itself.
-func encoderStats(c *ids.Record) (list []statInfo) {
+func encoderStats(c *ids.Encoding) (list []statInfo) {
 	s := c.Stats
 	for _, n := range []struct {
 		name  string

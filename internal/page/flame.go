@@ -76,7 +76,7 @@ func (m *model) flame(a Args) (*flameAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := m.plot(plotKey{a.get("value"), a.get("kind"), a.get("func"), a.get("gone") != "", a.selection()})
+	p, err := m.plot(plotKey{a.get("metric"), a.get("kind"), a.get("func"), a.get("gone") != "", a.selection()})
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ type setKey struct {
 
 // A value can be chosen.
 type value struct {
-	profile.ValueType
+	profile.Metric
 	expand func() (*cct.Tree, [2][]uint64) // the tree, and by side the counts of its nodes
 }
 
@@ -46,9 +46,9 @@ const (
 
 // A dataset is one value of all contexts.
 type dataset struct {
-	typ   profile.ValueType
+	typ   profile.Metric
 	sides []*cct.Tree // by side; they differ in their counts only
-	whole [2]uint64   // the sum of the counts, of what was not selected, too
+	whole [2]uint64   // the sum of the counts, of what was not selected as well
 
 	selection cct.Selection
 
@@ -72,7 +72,7 @@ func newModel(data *Data, o *Options, w *work) (*model, error) {
 			return nil, err
 		}
 		for _, v := range m.diff.Values {
-			m.values = append(m.values, value{v.ValueType, func() (*cct.Tree, [2][]uint64) {
+			m.values = append(m.values, value{v.Metric, func() (*cct.Tree, [2][]uint64) {
 				t, counts := m.diff.Union(v)
 				counts[0], counts[1] = counts[1], counts[0]
 				return t, counts
@@ -103,7 +103,7 @@ func (m *model) addValues(list *cct.Values) {
 // whole value.
 func (m *model) set(name string, k selectionKey) (*dataset, error) {
 	if len(m.values) == 0 {
-		return nil, fmt.Errorf("no values: a record of context IDs has some only if the program was built with " +
+		return nil, fmt.Errorf("no metrics: a record of context IDs has some only if the program was built with " +
 			"-events=alloc or another kind")
 	}
 	name = cmp.Or(name, m.values[0].Name)
@@ -120,12 +120,12 @@ func (m *model) set(name string, k selectionKey) (*dataset, error) {
 	}
 	i := slices.IndexFunc(m.values, func(v value) bool { return v.Name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("no value %q", name)
+		return nil, fmt.Errorf("no metric %q", name)
 	}
 	m.doing("expanding", len(m.data.Record.Profile.Nodes))
 	t, counts := m.values[i].expand()
 	m.doing("expanding", len(t.Nodes))
-	s := &dataset{typ: m.values[i].ValueType}
+	s := &dataset{typ: m.values[i].Metric}
 	for side, c := range counts {
 		if side == sideBase && m.diff == nil {
 			break
@@ -164,7 +164,7 @@ func (m *model) selected(name string, k selectionKey) (*dataset, error) {
 }
 
 // withCounts returns t with other counts.
-func withCounts(t *cct.Tree, counts []uint64, typ profile.ValueType) *cct.Tree {
+func withCounts(t *cct.Tree, counts []uint64, typ profile.Metric) *cct.Tree {
 	out := &cct.Tree{Nodes: slices.Clone(t.Nodes), Funcs: t.Funcs, Sites: t.Sites, Type: typ}
 	for i := range out.Nodes {
 		out.Nodes[i].Count = counts[i]
@@ -212,7 +212,7 @@ type infoAnswer struct {
 	Programs   []string    `json:"programs"`
 	Warnings   []string    `json:"warnings"`
 	Base       string      `json:"base,omitempty"`
-	Live       bool        `json:"live,omitempty"`
+	Running    bool        `json:"running,omitempty"`
 	IDs        bool        `json:"ids,omitempty"`    // IDs can be decoded
 	Epochs     bool        `json:"epochs,omitempty"` // there is a timeline
 	Values     []valueInfo `json:"values"`
@@ -228,7 +228,7 @@ func (m *model) info(failed error) infoAnswer {
 	d := m.data
 	a := infoAnswer{Generation: m.generation, Title: cut(d.Title),
 		Records: cutAll(d.Records), Programs: cutAll(d.Programs), Warnings: cutAll(d.Warnings),
-		Live: d.Live, IDs: m.o.Decode != nil, Epochs: d.Record.IDs != nil, Values: []valueInfo{}}
+		Running: d.Running, IDs: m.o.Decode != nil, Epochs: d.Record.IDs != nil, Values: []valueInfo{}}
 	for _, v := range m.values {
 		a.Values = append(a.Values, valueInfo{profile.Printable(v.Name), v.Unit, profile.Printable(v.About)})
 	}

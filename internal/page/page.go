@@ -103,21 +103,21 @@ func (v *View) answers() (map[string]json.RawMessage, error) {
 	for _, value := range info.Values {
 		name := value.Name
 		for _, kind := range []string{kindContexts, kindGoroutines} {
-			a.ask("flame", Args{"value": {name}, "kind": {kind}}, bounds(fileBoxes))
+			a.ask("flame", Args{"metric": {name}, "kind": {kind}}, bounds(fileBoxes))
 			if info.Base != "" {
-				a.ask("flame", Args{"value": {name}, "kind": {kind}, "gone": {"1"}}, bounds(fileBoxes))
+				a.ask("flame", Args{"metric": {name}, "kind": {kind}, "gone": {"1"}}, bounds(fileBoxes))
 			}
 		}
 		rows := one("n", fmt.Sprint(fileRows))
 		if info.Base != "" {
 			rows["sort"] = []string{"change"}
 		}
-		a.ask("functions", one("value", name), rows)
+		a.ask("functions", one("metric", name), rows)
 		for _, key := range v.first(name) {
 			for _, kind := range []string{kindCallers, kindCallees} {
-				a.ask("flame", Args{"value": {name}, "kind": {kind}, "func": {key}}, bounds(fileSides))
+				a.ask("flame", Args{"metric": {name}, "kind": {kind}, "func": {key}}, bounds(fileSides))
 			}
-			a.ask("source", Args{"value": {name}, "func": {key}}, nil)
+			a.ask("source", Args{"metric": {name}, "func": {key}}, nil)
 		}
 	}
 	if info.Epochs {
@@ -129,7 +129,7 @@ func (v *View) answers() (map[string]json.RawMessage, error) {
 // first returns the keys of the functions that come first by some order.
 func (v *View) first(value string) (keys []string) {
 	for _, order := range []string{"self", "total", "change"} {
-		answer, err := v.Answer("functions", Args{"value": {value}, "sort": {order}, "n": {fmt.Sprint(fileFunctions)}})
+		answer, err := v.Answer("functions", Args{"metric": {value}, "sort": {order}, "n": {fmt.Sprint(fileFunctions)}})
 		if f, ok := answer.(*functionsAnswer); ok && err == nil {
 			for _, r := range f.Rows {
 				if !slices.Contains(keys, r.Key) {

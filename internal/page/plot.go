@@ -28,7 +28,7 @@ type plot struct {
 	kids     *cct.Children
 	sorted   map[uint32][]uint32 // of nodes with many children
 	started  []uint64            // goroutines, by node; nil in other plots, and of other values than calls
-	prints   []uint64            // a number for each node that other plots of the record have, too
+	prints   []uint64            // a number for each node that other plots of the record have as well
 }
 
 // A plotKey says what a plot is of. Function is the key of a function, for kinds that are of one.

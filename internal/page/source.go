@@ -103,7 +103,7 @@ const (
 
 // source answers with a function's source. Arguments: value, func, and a selection.
 func (m *model) source(a Args) (*sourceAnswer, error) {
-	s, err := m.set(a.get("value"), a.selection())
+	s, err := m.set(a.get("metric"), a.selection())
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func distance(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 // functions answers with rows of the table. Arguments: value and a selection; q, a search; sort, one of the orders,
 // self if it is not given; from and n, which rows.
 func (m *model) functions(a Args) (*functionsAnswer, error) {
-	s, err := m.set(a.get("value"), a.selection())
+	s, err := m.set(a.get("metric"), a.selection())
 	if err != nil {
 		return nil, err
 	}

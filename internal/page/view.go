@@ -35,7 +35,7 @@ type Data struct {
 	Warnings []string // what is missing
 	Record   *record.Record
 	Base     *diff.Side // what to compare with, or nil
-	Live     bool       // reading it again may show more
+	Running  bool       // reading it again may show more
 }
 
 // A Decode finds out what an ID stands for.
@@ -43,7 +43,7 @@ type Decode func(ctxid.ID) (decode.Stack, error)
 
 // Options say where data comes from.
 type Options struct {
-	Load   func() (*Data, error)                    // reads it, again while it is live
+	Load   func() (*Data, error)                    // reads it, again while its program runs
 	Decode Decode                                   // nil if there is no record of IDs
 	Open   func(name string) (io.ReadCloser, error) // a file of source; nil: there is none
 	// OpenPublic is Open for a page that somebody else is going to have.
@@ -86,9 +86,9 @@ const (
 	reloadFactor = 2
 )
 
-// refresh begins to read the data again, if it is live and that is due. Needs v.mu.
+// refresh begins to read the data again, if the program runs and that is due. Needs v.mu.
 func (v *View) refresh() {
-	if !v.m.data.Live || v.loading || time.Since(v.loaded) < max(minReload, reloadFactor*v.took) {
+	if !v.m.data.Running || v.loading || time.Since(v.loaded) < max(minReload, reloadFactor*v.took) {
 		return
 	}
 	v.loading = true

@@ -103,7 +103,7 @@ func answer[A any](t *testing.T, v *View, question string, args ...string) A {
 // it looks at each node of the plot and finds the box that must account for it.
 func checkFlame(t *testing.T, m *model, a *flameAnswer, args Args) {
 	t.Helper()
-	p, err := m.plot(plotKey{args.get("value"), args.get("kind"), args.get("func"), args.get("gone") != "",
+	p, err := m.plot(plotKey{args.get("metric"), args.get("kind"), args.get("func"), args.get("gone") != "",
 		args.selection()})
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func TestPlotsAddUp(t *testing.T) {
 			for _, kind := range []string{kindContexts, kindGoroutines, kindCallers, kindCallees} {
 				for _, gone := range []string{"", "1"} {
 					for _, limit := range []string{"1", "40", "5000"} {
-						args := Args{"value": {"calls"}, "kind": {kind}, "gone": {gone}, "limit": {limit},
+						args := Args{"metric": {"calls"}, "kind": {kind}, "gone": {gone}, "limit": {limit},
 							"px": {"800"}}
 						want := whole
 						if kind == kindCallers || kind == kindCallees {
@@ -316,7 +316,7 @@ func TestSourceOfPage(t *testing.T) {
 // A million epochs are some hundred points that stand for all of them.
 func TestTimelineAddsUp(t *testing.T) {
 	for _, n := range []int{0, 1, 599, 601, 100_000} {
-		c := &ids.Record{Dict: ids.Dictionary{Epochs: []ids.EpochInfo{{Known: true}}}}
+		c := &ids.Encoding{Dict: ids.Dictionary{Epochs: []ids.EpochInfo{{Known: true}}}}
 		for i := range n {
 			c.Dict.Epochs = append(c.Dict.Epochs,
 				ids.EpochInfo{Time: time.Unix(int64(i), 0), MaxID: uint32(i), Known: true})
@@ -403,7 +403,7 @@ func TestValues(t *testing.T) {
 	}
 	v := viewOf(t, p, nil)
 	for _, value := range answer[infoAnswer](t, v, "info").Values {
-		a := answer[*flameAnswer](t, v, "flame", "value", value.Name)
+		a := answer[*flameAnswer](t, v, "flame", "metric", value.Name)
 		want, err := cct.Of(p, value.Name)
 		if err != nil && value.Name != "bytes" {
 			t.Fatal(err)

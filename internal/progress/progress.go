@@ -31,6 +31,9 @@ const (
 // It is called by another goroutine than the one that does the work.
 type Count func() (done, total int64)
 
+// Unknown is the Count of a step that counts nothing, for work that is shown only while a step has a count.
+func Unknown() (done, total int64) { return 0, 0 }
+
 // A Work is something that may take long. Its methods may be called by several goroutines.
 type Work struct {
 	w      io.Writer
@@ -72,7 +75,7 @@ func Begin(w io.Writer, format string, args ...any) *Work {
 }
 
 // BeginLines is Begin for work whose output, by others, goes to the same terminal and must reach it
-// unchanged: there are lines there as well, and none any more when a count says that all is done.
+// unchanged: there are lines there as well, and only in steps with a count that does not say that all is done.
 func BeginLines(w io.Writer, format string, args ...any) *Work {
 	work := newWork(w, false, fmt.Sprintf(format, args...))
 	work.counts = true

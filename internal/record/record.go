@@ -19,7 +19,7 @@ import (
 // nodes but the root, and its functions are those that contexts consist of.
 type Record struct {
 	*profile.Profile
-	IDs *ids.Record // nil of a record without context IDs
+	IDs *ids.Encoding // nil of a record without context IDs
 
 	dir    *livedir.Dir // nil of a sealed file
 	reader *ids.Reader  // of a live directory with context IDs
@@ -33,7 +33,7 @@ func Open(fsys fs.FS) (*Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Record{Profile: r.Profile, IDs: r.Record, dir: r.Dir, reader: r}, nil
+		return &Record{Profile: r.Profile, IDs: r.Encoding, dir: r.Dir, reader: r}, nil
 	}
 	dir, err := livedir.Open(fsys)
 	if err != nil {
@@ -166,7 +166,7 @@ func (r *Record) Update() (grew bool, err error) {
 	return r.reader.Update()
 }
 
-// Recount is [live.Dir.Recount].
+// Recount is [livedir.Dir.Recount].
 func (r *Record) Recount() (grew bool, err error) {
 	if r.dir == nil {
 		return false, errSealed
@@ -174,7 +174,7 @@ func (r *Record) Recount() (grew bool, err error) {
 	return r.dir.Recount()
 }
 
-// Node is [live.Dir.Node].
+// Node is [livedir.Dir.Node].
 func (r *Record) Node(offset uint32) (int, bool) {
 	if r.dir == nil {
 		return 0, false
@@ -182,7 +182,7 @@ func (r *Record) Node(offset uint32) (int, bool) {
 	return r.dir.Node(offset)
 }
 
-// Checks is [live.Dir.Checks].
+// Checks is [livedir.Dir.Checks].
 func (r *Record) Checks(visit func(*livedir.Check) error) error {
 	if r.dir == nil {
 		return errSealed
@@ -190,7 +190,7 @@ func (r *Record) Checks(visit func(*livedir.Check) error) error {
 	return r.dir.Checks(visit)
 }
 
-// Calls is [live.Dir.Calls].
+// Calls is [livedir.Dir.Calls].
 func (r *Record) Calls() (*livedir.Calls, error) {
 	if r.dir == nil {
 		return nil, livedir.ErrNoCalls

@@ -57,7 +57,9 @@ type Column struct {
 	Name  string
 	Kind  Kind
 	Words []string // of kinds Word and Flags
-	data  []byte   // varints, and what they count
+
+	former map[string]string // words of the text form that have another name now
+	data   []byte            // varints, and what they count
 }
 
 // Table returns the table of a name, an empty one if there is none.
@@ -129,6 +131,9 @@ type Field[T any] struct {
 	Words []string
 	Max   uint64 // of the value; 0 for none that the kind does not have
 
+	// Former has words that the text form had before, each with the one that it has now.
+	Former map[string]string
+
 	Get func(*T) uint64 // of all kinds but List, Strings and Bytes
 	Set func(*T, uint64)
 
@@ -145,7 +150,7 @@ type Schema[T any] []Field[T]
 func (s Schema[T]) Describe(name string) *Table {
 	t := &Table{Name: name}
 	for _, f := range s {
-		t.Columns = append(t.Columns, &Column{Name: f.Name, Kind: f.Kind, Words: f.Words})
+		t.Columns = append(t.Columns, &Column{Name: f.Name, Kind: f.Kind, Words: f.Words, former: f.Former})
 	}
 	return t
 }

@@ -353,7 +353,7 @@ func (t *textReader) scalar(c *Column, w string, row uint64) uint64 {
 		return row - t.number(w, 10, row)
 	case Word:
 		for i, known := range c.Words {
-			if known == w && w != "" {
+			if (known == w || known == c.former[w]) && w != "" {
 				return uint64(i)
 			}
 		}

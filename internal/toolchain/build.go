@@ -48,6 +48,9 @@ func NewBuild(a *Args, o Options, stderr io.Writer) (*Build, error) {
 	if err := g.Check(); err != nil {
 		return nil, err
 	}
+	if err := o.checkTarget(g.OS, g.Arch); err != nil {
+		return nil, err
+	}
 	if err := o.checkReader(g.Version, runtime.Version()); err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ func fillEntry(ctx context.Context, e *Entry, g *Go, m *goroot.Manifest, tmp str
 	if err != nil {
 		return err
 	}
-	shorter, err := goroot.OneArch(g.Root)
+	shorter, err := goroot.OwnArchs(g.Root)
 	if err != nil {
 		return fmt.Errorf("patched compiler for %s: %w", g.Version, err)
 	}

@@ -22,7 +22,7 @@ type Options struct {
 	Verify    bool   // add the checker
 	Record    string // "calls": log every function entry, for replay; "" for nothing
 	Events    string // kinds of events to record, with commas between them
-	EventLog  bool   // keep a log of the newest events, too
+	EventLog  bool   // keep a log of the newest events as well
 	Metrics   string // what to record of each context, with commas between them
 	Warm      string // of dacce: "static", or a record of an earlier run, to start from; "" for nothing
 	Nodes     uint64 // node budget; 0 for the runtime's default
@@ -82,7 +82,7 @@ type Sample struct {
 	Sampler string        // "stw", "sps" or "isps"
 	Walk    string        // "unwinder", "fp", "incremental" or "marker"; "" for what fits the sampler
 	Every   time.Duration // between samples
-	Waiting bool          // sample waiting goroutines, too
+	Waiting bool          // sample waiting goroutines as well
 	Ask     string        // "signal", at any instruction, or "guard", in function prologues
 	Start   bool          // from the beginning
 }
@@ -225,6 +225,21 @@ func (o Options) Check() error {
 	return nil
 }
 
+// checkTarget reports the first option that is not there for an architecture yet.
+func (o Options) checkTarget(goos, goarch string) error {
+	if engine.Lacks(goarch, o.engine().Name) {
+		return fmt.Errorf("-engine=%s is not there for %s/%s yet; -engine=%s is", o.Engine, goos, goarch,
+			engine.Default().Name)
+	}
+	for _, m := range engine.AskedMetrics(o.Metrics) {
+		if engine.Lacks(goarch, m.Name) {
+			return fmt.Errorf("-metrics=%s: %s is not there for %s/%s yet; leave it out", o.Metrics, m.Name, goos,
+				goarch)
+		}
+	}
+	return nil
+}
+
 // IsWarm reports whether a program needs a warm file beside it.
 func (o Options) IsWarm() bool { return o.engine().Warm || o.Warm != "" }
 
@@ -276,7 +291,7 @@ func (o Options) ForCompiler() string {
 // natives do nothing for them.
 func (o Options) ForNatives() string {
 	if o.parts()&goroot.Contexts == 0 {
-		return "engine=none"
+		return "engine=" + engine.NoStrategy
 	}
 	return "engine=" + o.engine().Code.Strategy
 }
@@ -314,8 +329,8 @@ func (o Options) samplesMetric() bool {
 // checkMetrics reports a metric that does not exist, and what it cannot be recorded with.
 func (o Options) checkMetrics() error {
 	for name := range strings.SplitSeq(o.Metrics, ",") {
-		if names := engine.MetricNames(); name != "" && !slices.Contains(names, name) {
-			return fmt.Errorf("-metrics=%s: no such metric (have %s)", name, strings.Join(names, ", "))
+		if name != "" && engine.MetricFor(name) == nil {
+			return fmt.Errorf("-metrics=%s: no such metric (have %s)", name, strings.Join(engine.MetricNames(), ", "))
 		}
 	}
 	switch samples := o.samplesMetric(); {

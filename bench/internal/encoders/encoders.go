@@ -77,7 +77,7 @@ func Run(s *session.Session) error {
 	for _, p := range s.Fewer() {
 		s.Count(p)
 		for _, v := range []measure.Variant{session.EngineVariant("pcce"), session.EngineVariant("dacce")} {
-			s.Once(p, v, func(r *measure.Record, user float64, live *record.Record) error {
+			s.Once(p, v, func(r *measure.Recorded, user float64, live *record.Record) error {
 				if r.Encoding == nil {
 					return fmt.Errorf("engine %s says nothing about its encoding", v.Name)
 				}
@@ -183,7 +183,7 @@ func newDepthsReport() *depthsReport {
 // depths adds p to the report. Contexts that are decoded wrongly are a problem.
 func depths(s *session.Session, p *program.Program, d *depthsReport) {
 	v := session.EngineVariant("dacce", "-verify")
-	s.Once(p, v, func(_ *measure.Record, _ float64, live *record.Record) error {
+	s.Once(p, v, func(_ *measure.Recorded, _ float64, live *record.Record) error {
 		h, err := records.DepthsOf(live)
 		if err != nil {
 			return err

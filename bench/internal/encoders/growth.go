@@ -121,7 +121,7 @@ func newGrowthReport() *growthReport {
 func growth(s *session.Session, p *program.Program, g *growthReport) {
 	w := newWatch(filepath.Join(s.Bench.Work, p.Name, "out"))
 	defer w.stop()
-	s.Once(p, session.EngineVariant("lucce"), func(r *measure.Record, _ float64, live *record.Record) error {
+	s.Once(p, session.EngineVariant("lucce"), func(r *measure.Recorded, _ float64, live *record.Record) error {
 		if live.IDs == nil {
 			return fmt.Errorf("engine lucce has recorded no contexts")
 		}

@@ -58,7 +58,7 @@ func Replay(s *session.Session) error {
 	v := session.EngineVariant("cct", "-record=calls", fmt.Sprint("-nodes=", replayNodes))
 	v.Env = []string{fmt.Sprint("STEMMA_CALLS_SIZE=", 8*replayEvents)}
 	for _, p := range s.Fewer() {
-		s.Once(p, v, func(_ *measure.Record, _ float64, live *record.Record) error {
+		s.Once(p, v, func(_ *measure.Recorded, _ float64, live *record.Record) error {
 			session.Tell("replay " + p.Name)
 			r, err := replayCalls(live, p.Name)
 			if err != nil {

@@ -201,7 +201,7 @@ func (r *splitRun) readTruth(text string) error {
 }
 
 // addSamples adds stemma's samples of the three functions and of all that they called.
-func (r *splitRun) addSamples(p *profile.Profile, time, count profile.ValueType) {
+func (r *splitRun) addSamples(p *profile.Profile, time, count profile.Metric) {
 	nodes := p.Nodes
 	in := make([]int, len(nodes))
 	for i, n := range nodes {

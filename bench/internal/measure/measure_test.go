@@ -52,12 +52,12 @@ func TestParseRival(t *testing.T) {
 func TestParseReport(t *testing.T) {
 	for _, c := range []struct {
 		in   string
-		want Record
+		want Recorded
 	}{
 		{`{"processes":[{"engine":"cct"}], "totals":{"calls":12,"contexts":3,"functions":2,"truncated":1}, "functions":[]}`,
-			Record{Engine: "cct", Calls: 12, Contexts: 3, Functions: 2, Truncated: 1}},
+			Recorded{Engine: "cct", Calls: 12, Contexts: 3, Functions: 2, Truncated: 1}},
 		{`{"processes":[{"engine":"sample"}], "metric":"cpu", "totals":{"calls":12,"contexts":3,"functions":2}}`,
-			Record{Engine: "sample", Contexts: 3, Functions: 2}},
+			Recorded{Engine: "sample", Contexts: 3, Functions: 2}},
 	} {
 		if r, err := parseReport([]byte(c.in)); err != nil || r != c.want {
 			t.Errorf("got %+v, %v, want %+v", r, err, c.want)

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// Record is what a run has recorded. Only the tree of engine cct has counts of
+// Recorded is what a run has recorded. Only the tree of engine cct has counts of
 // calls, and only engines with context IDs tell about their encoding; the
 // fields that an engine does not fill are zero.
-type Record struct {
+type Recorded struct {
 	Engine    string
 	Calls     uint64 // of a tree
 	Contexts  uint64 // of a tree, or of samples
@@ -44,26 +44,26 @@ type Encoding struct {
 }
 
 // Record reads what a run has left in the live directories in out.
-func (b *Bench) Record(out string) (Record, error) {
+func (b *Bench) Record(out string) (Recorded, error) {
 	live, err := filepath.Glob(filepath.Join(out, "*"))
 	if err != nil {
-		return Record{}, err
+		return Recorded{}, err
 	}
 	if len(live) == 0 {
-		return Record{}, errors.New("report: the run has recorded nothing")
+		return Recorded{}, errors.New("report: the run has recorded nothing")
 	}
 	cmd := exec.Command(b.Stemma, append([]string{"report", "-json"}, live...)...)
 	data, err := cmd.Output()
 	if err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
-			return Record{}, fmt.Errorf("report: %w%s", err, tail(exit.Stderr))
+			return Recorded{}, fmt.Errorf("report: %w%s", err, tail(exit.Stderr))
 		}
-		return Record{}, fmt.Errorf("report: %w", err)
+		return Recorded{}, fmt.Errorf("report: %w", err)
 	}
 	r, err := parseReport(data)
 	if err != nil {
-		return Record{}, err
+		return Recorded{}, err
 	}
 	r.Bytes, err = DiskUse(out)
 	return r, err
@@ -71,7 +71,7 @@ func (b *Bench) Record(out string) (Record, error) {
 
 // parseReport reads what "stemma report -json" prints for any engine. Totals of
 // a tree count calls; those of samples count their weights, which are no calls.
-func parseReport(data []byte) (Record, error) {
+func parseReport(data []byte) (Recorded, error) {
 	var report struct {
 		Processes []struct{ Engine string }
 		Metric    string
@@ -79,9 +79,9 @@ func parseReport(data []byte) (Record, error) {
 		Engine    *Encoding
 	}
 	if err := json.Unmarshal(data, &report); err != nil {
-		return Record{}, fmt.Errorf("report: %w", err)
+		return Recorded{}, fmt.Errorf("report: %w", err)
 	}
-	var r Record
+	var r Recorded
 	if len(report.Processes) > 0 {
 		r.Engine = report.Processes[0].Engine
 	}
@@ -90,9 +90,9 @@ func parseReport(data []byte) (Record, error) {
 	case report.Engine != nil:
 		r.Encoding, r.Functions, r.Truncated = report.Engine, report.Engine.Functions, report.Engine.Truncated
 	case t == nil:
-		return Record{}, fmt.Errorf("report: neither totals nor an engine in %.200q", data)
+		return Recorded{}, fmt.Errorf("report: neither totals nor an engine in %.200q", data)
 	case counts && (t.Calls == 0 || t.Contexts == 0):
-		return Record{}, fmt.Errorf("report: no calls in %.200q", data)
+		return Recorded{}, fmt.Errorf("report: no calls in %.200q", data)
 	default:
 		r.Contexts, r.Functions, r.Truncated = t.Contexts, t.Functions, t.Truncated
 		if counts {

@@ -13,12 +13,12 @@ import (
 // Series is the runs of one binary.
 type Series struct {
 	Binary *Binary
-	WarmUp Run    // a run before those that count, if it needs one, see warmsUp
-	Record Record // of the first run, if the binary records
-	Runs   []Run  // one for each round that counts; of the first binary one for each group
-	Plain  []Run  // for each of Runs that of the first binary that it is compared with
-	Apart  bool   // of the first series: builds did not take turns
-	Err    error  // why there are no more runs
+	WarmUp Run      // a run before those that count, if it needs one, see warmsUp
+	Record Recorded // of the first run, if the binary records
+	Runs   []Run    // one for each round that counts; of the first binary one for each group
+	Plain  []Run    // for each of Runs that of the first binary that it is compared with
+	Apart  bool     // of the first series: builds did not take turns
+	Err    error    // why there are no more runs
 }
 
 // Values returns one figure of each run.

@@ -258,7 +258,7 @@ type row struct {
 	bestRatio       float64 // of the shortest user times
 	wallRatio       stats.Interval
 	cpuRatio        float64 // of user and system time together
-	record          measure.Record
+	record          measure.Recorded
 	calls           uint64  // 0 if they were not counted, or are not of this build
 	rate            float64 // calls per second of the plain program's user time
 	perCall         float64 // seconds of user time added

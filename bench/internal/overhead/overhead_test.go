@@ -43,7 +43,7 @@ func demo() (plain, cct *measure.Series) {
 	cct = &measure.Series{
 		Binary: &measure.Binary{Program: p, Variant: measure.Variant{Name: "cct", Flags: []string{"-engine=cct"}},
 			Size: 150},
-		Record: measure.Record{Calls: 100_000_000, Contexts: 1000, Bytes: 80_000},
+		Record: measure.Recorded{Calls: 100_000_000, Contexts: 1000, Bytes: 80_000},
 	}
 	for _, s := range []time.Duration{1, 2, 4} {
 		plain.Runs = append(plain.Runs, measure.Run{User: s * time.Second, Wall: s * time.Second, Checksum: "a"})
@@ -76,7 +76,7 @@ func TestRowWithoutCounts(t *testing.T) {
 	dacce := *cct
 	dacce.Binary = &measure.Binary{Program: plain.Binary.Program,
 		Variant: measure.Variant{Name: "dacce", Flags: []string{"-engine=dacce"}}, Size: 150}
-	dacce.Record = measure.Record{Engine: "dacce", Encoding: new(measure.Encoding), Bytes: 4096}
+	dacce.Record = measure.Recorded{Engine: "dacce", Encoding: new(measure.Encoding), Bytes: 4096}
 	calls := callsOf([]*measure.Series{plain, &dacce, cct})
 	if calls != 100_000_000 {
 		t.Fatalf("%d calls, want those of cct", calls)
@@ -156,7 +156,7 @@ func TestFramework(t *testing.T) {
 func TestMethods(t *testing.T) {
 	of := func(program, build string, ratio, memory float64, record int64) *row {
 		return &row{program: program, build: build, userRatio: stats.Interval{Median: ratio}, binaryRatio: 1.5,
-			memory: memory * (1 << 20), record: measure.Record{Bytes: record << 10}}
+			memory: memory * (1 << 20), record: measure.Recorded{Bytes: record << 10}}
 	}
 	if m := methods([]*row{of("a", "race", 10, 1, 1)}); m != nil {
 		t.Errorf("of race alone: %v", m.Rows)

@@ -100,7 +100,7 @@ func DepthsOf(r *record.Record) (Depths, error) {
 
 // ccStackDepth returns how many entries of a goroutine's ccStack are below the
 // entry n: down to the go statement or root that it began with, which is no push.
-func ccStackDepth(c *ids.Record, n uint32) int {
+func ccStackDepth(c *ids.Encoding, n uint32) int {
 	depth := 0
 	for n != 0 {
 		node, ok := c.Node(n)

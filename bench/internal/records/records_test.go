@@ -30,7 +30,7 @@ func TestHistogram(t *testing.T) {
 
 // The ccStack of a goroutine ends at the go statement that began it.
 func TestCCStackDepth(t *testing.T) {
-	c := &ids.Record{Interned: []ids.Interned{
+	c := &ids.Encoding{Interned: []ids.Interned{
 		{},
 		{Kind: layout.InternRoot},
 		{Kind: layout.InternCall, Parent: 1},

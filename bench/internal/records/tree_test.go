@@ -42,7 +42,7 @@ func TestStandard(t *testing.T) {
 // starts g as a goroutine from another.
 func program() *profile.Profile {
 	p := &profile.Profile{Strings: []string{"", "main", "f", "g"},
-		Columns: []profile.Column{{ValueType: profile.Calls, Values: []uint64{0, 1, 9, 1, 1, 1}}}}
+		Columns: []profile.Column{{Metric: profile.Calls, Values: []uint64{0, 1, 9, 1, 1, 1}}}}
 	sites := []profile.Site{{Kind: profile.SiteCall, Cell: 0}, {Kind: profile.SiteGo, Cell: 1}}
 	for name := range p.Strings {
 		p.Funcs = append(p.Funcs, profile.Func{Name: uint32(name), Counters: 1, Cells: 2, Sites: sites})

@@ -22,7 +22,7 @@ func EngineVariant(engine string, flags ...string) measure.Variant {
 // Once builds and runs a variant of p once and gives visit what it recorded.
 // What goes wrong is a problem, and so is another checksum than earlier runs had.
 func (s *Session) Once(p *program.Program, v measure.Variant,
-	visit func(r *measure.Record, user float64, live *record.Record) error) {
+	visit func(r *measure.Recorded, user float64, live *record.Record) error) {
 	if !s.Available(v) {
 		return
 	}
@@ -34,7 +34,7 @@ func (s *Session) Once(p *program.Program, v measure.Variant,
 // runOnce is once without the handling of errors. The live directory is there
 // while visit runs.
 func (s *Session) runOnce(p *program.Program, v measure.Variant,
-	visit func(*measure.Record, float64, *record.Record) error) error {
+	visit func(*measure.Recorded, float64, *record.Record) error) error {
 	return s.Built(p, v, func(bin *measure.Binary, dir string) error {
 		Tell(fmt.Sprintf("run %s: %s", p.Name, v.Name))
 		out := filepath.Join(dir, "out")
@@ -103,11 +103,11 @@ func (s *Session) Count(p *program.Program) {
 		return
 	}
 	var c Count
-	s.Once(p, measure.Plain, func(_ *measure.Record, user float64, _ *record.Record) error {
+	s.Once(p, measure.Plain, func(_ *measure.Recorded, user float64, _ *record.Record) error {
 		c.User = user
 		return nil
 	})
-	s.Once(p, CountOnly, func(r *measure.Record, _ float64, _ *record.Record) error {
+	s.Once(p, CountOnly, func(r *measure.Recorded, _ float64, _ *record.Record) error {
 		c.Calls = r.Calls
 		return nil
 	})

@@ -73,7 +73,7 @@ func (r *Report) Summary() string {
 	for _, c := range []struct {
 		n    int
 		what string
-	}{{listed, "listed"}, {plain, "failed in plain Go too"}, {flaky, "failed once"}} {
+	}{{listed, "listed"}, {plain, "also failed in plain Go"}, {flaky, "failed once"}} {
 		if c.n > 0 {
 			s += fmt.Sprintf(", %d %s", c.n, c.what)
 		}
@@ -92,7 +92,7 @@ func (r *Report) Text(known Exceptions) string {
 	fmt.Fprintf(&b, "%6d have a test that also fails in plain Go\n", r.count("fails in plain"))
 	fmt.Fprintf(&b, "%6d fail\n", r.count("FAIL"))
 	r.list(&b, "exceptions", func(x *Result) []string { return x.exceptions(known) })
-	r.list(&b, "fail in plain Go too", func(x *Result) []string { return x.names(x.plain) })
+	r.list(&b, "also fail in plain Go", func(x *Result) []string { return x.names(x.plain) })
 	r.list(&b, "failed once, passed when run again", func(x *Result) []string { return x.names(x.flaky) })
 	r.list(&b, "listed, but passed", func(x *Result) []string { return x.names(x.stale) })
 	r.list(&b, "failed", func(x *Result) []string { return x.names(x.unknown) })

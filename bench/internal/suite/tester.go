@@ -39,7 +39,7 @@ type Result struct {
 	notRun  bool              // listed as a whole
 	listed  []string          // failed, as exceptions.txt says
 	unknown []string          // failed, and should not
-	plain   []string          // failed, in plain Go too
+	plain   []string          // failed, in plain Go as well
 	flaky   []string          // failed, but passed when run again
 	stale   []string          // listed, but passed
 	output  map[string]string // of failed tests

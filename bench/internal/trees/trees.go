@@ -41,7 +41,7 @@ func Run(s *session.Session) error {
 	}
 	sizes, origins := treeTables()
 	for _, p := range s.Programs {
-		s.Once(p, session.EngineVariant("cct"), func(r *measure.Record, _ float64, live *record.Record) error {
+		s.Once(p, session.EngineVariant("cct"), func(r *measure.Recorded, _ float64, live *record.Record) error {
 			t := records.TreeOf(live.Profile, std)
 			sizes.Add(append([]string{p.Name}, sizeCells(t, r.Bytes)...)...)
 			origins.Add(append([]string{p.Name}, originCells(t)...)...)

@@ -11,7 +11,7 @@ import (
 type Affected struct {
 	Package string   `json:"package"`
 	Dir     string   `json:"dir,omitempty"` // of its module, if that is another one than here
-	All     bool     `json:"all"`           // all tests, those that were not recorded, too
+	All     bool     `json:"all"`           // all tests, those that were not recorded as well
 	Why     string   `json:"why,omitempty"` // of All
 	Tests   []string `json:"tests"`         // none, and not all: the package may not compile any more
 	// for go test -run and -bench, if not all

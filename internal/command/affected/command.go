@@ -9,45 +9,46 @@ import (
 	"github.com/stemma-go/stemma/internal/record/store"
 )
 
-// Command is the command that lists which tests reach what.
+// Command is the command that lists the tests that a change can affect.
 func Command() *base.Command {
 	return &base.Command{
-		Name:  "tests",
+		Name:  "affected",
 		Args:  "[-changed RANGE] [-json] [FILE|LIVEDIR...]",
-		Short: "list what each test reached, and the tests that a change can affect",
-		Long: `Tests lists the tests of records that 'stemma test' made, with the number of functions
+		Short: "list the tests that a change can affect, and what each test reached",
+		Long: `Affected lists the tests of records that 'stemma test' made, with the number of functions
 that each reached; -json lists the functions. Without arguments it takes all records in
 stemma.out, of one process for each package.
 
-With -changed it lists the tests that a change can affect, as git knows it: main.. is all
-since main, HEAD what is not committed, with files that git does not know yet. Each line is a
-command or a comment, for sh -e; 'stemma test' stands where a plain build would skip
-assertions. A test can be affected if it reached a function that has changed. What is below
-package initializers, TestMain, sync.Once and timers is reached by all tests of the package.
-Signatures, declarations, new methods, C, embedded files and testdata affect all tests of all
-packages that depend on theirs, also in other modules of the repository; go.mod affects all
-of a module. What only one test reached because another one had filled a cache before is not
-known.
+With -changed it lists the tests that a change can affect. The range is one of git's: main..
+is all since main, HEAD is what is not committed, with files that git does not know yet. Each
+line is a command or a comment, for sh -e; 'stemma test' stands where a plain build would skip
+assertions.
+
+A change of a function can affect the tests that reached it. What is below package
+initializers, TestMain, sync.Once and timers is reached by all tests of the package. Changes
+of signatures, declarations, new methods, C, embedded files and testdata affect all tests of
+all packages that depend on theirs, also in other modules of the repository; go.mod affects
+all of a module. Tests that use what another test has cached are not found.
 `,
-		Flags: func(fs *flag.FlagSet) { new(testsOptions).declare(fs) },
-		Run:   runTests,
+		Flags: func(fs *flag.FlagSet) { new(affectedOptions).declare(fs) },
+		Run:   runAffected,
 	}
 }
 
-// testsOptions are the flags of tests.
-type testsOptions struct {
+// affectedOptions are the flags of affected.
+type affectedOptions struct {
 	changed string
 	json    bool
 }
 
-func (o *testsOptions) declare(fs *flag.FlagSet) {
+func (o *affectedOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.changed, "changed", "", "list the tests that a change can affect: one of git's `RANGE`")
 	fs.BoolVar(&o.json, "json", false, "print JSON")
 }
 
-func runTests(e *base.Env, args []string) error {
-	var o testsOptions
-	fs := flag.NewFlagSet("tests", flag.ContinueOnError)
+func runAffected(e *base.Env, args []string) error {
+	var o affectedOptions
+	fs := flag.NewFlagSet("affected", flag.ContinueOnError)
 	o.declare(fs)
 	paths, err := base.Parse(fs, args)
 	if err != nil {
@@ -59,7 +60,7 @@ func runTests(e *base.Env, args []string) error {
 			return err
 		}
 		if len(store.LiveDirs(out)) == 0 {
-			return base.Usagef("tests: no record given, and none in %s; run 'stemma test ./...' first",
+			return base.Usagef("affected: no record given, and none in %s; run 'stemma test ./...' first",
 				store.Relative(out))
 		}
 		paths = []string{out}

@@ -283,8 +283,8 @@ func incomplete(p *profile.Profile) string {
 
 // flagsOf returns the flags of stemma test without which assertions on what is in the record would not be made.
 func flagsOf(p *profile.Profile) (flags []string) {
-	if p.Has(profile.Allocs) {
-		flags = append(flags, "-metrics="+profile.Calls.Name+","+profile.Alloc.Name)
+	if p.Has(profile.AllocObjects) {
+		flags = append(flags, "-metrics="+profile.Calls.Name+","+profile.AllocSpace.Name)
 	}
 	if slices.ContainsFunc(p.Processes, func(proc profile.Process) bool { return proc.Full }) {
 		flags = append(flags, "-recursion=full")

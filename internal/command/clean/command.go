@@ -21,9 +21,9 @@ and how much room that took; with -n it only prints. Programs that still run kee
 their records. Sealed files (*.stemma) stay. Directories that no argument names are
 left alone if they are links, or belong to another user.
 
-Programs that could not record where they ran have done it in stemma-UID in $TMPDIR
-or /tmp. Their records can be of any directory's programs: clean says that they are
-there, and removes them if that directory is named.
+Programs that could not record where they ran have recorded into stemma-UID in
+$TMPDIR or /tmp. These may be programs of any directory: clean reports their
+records, and removes them if you name that directory.
 
 IDs in logs cannot be decoded any more when their record is gone: seal it before.`,
 		Flags: func(fs *flag.FlagSet) { declareClean(fs, new(Options)) },

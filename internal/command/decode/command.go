@@ -2,10 +2,13 @@ package decode
 
 import (
 	"flag"
+	"os"
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/ctxid"
+	"github.com/stemma-go/stemma/internal/progress"
+	"github.com/stemma-go/stemma/internal/terminal"
 )
 
 // Command is the command that decodes context IDs.
@@ -82,7 +85,29 @@ func runDecode(e *base.Env, args []string) error {
 		if err := set.Empty(); err != nil {
 			return err
 		}
-		return set.WriteStacks(e.Stdout, e.Stderr, format, ids)
+		work := progress.Begin(e.Stderr, "decode")
+		defer work.End()
+		return set.WriteStacks(work.Output(e.Stdout), work.Output(e.Stderr), format, ids)
 	}
-	return set.Translate(e.Stdout, e.Stderr, e.Stdin, format)
+	return translate(e, set, format)
+}
+
+// translate decodes a log. How far it is can be told of a file that is decoded into another; what a program is still
+// writing, or what is seen as it comes, has only records to wait for.
+func translate(e *base.Env, set *Set, format Format) error {
+	var size int64
+	if f, ok := e.Stdin.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			size = info.Size()
+		}
+	}
+	if f, ok := e.Stdout.(*os.File); size == 0 || ok && terminal.Is(f) {
+		defer progress.BeginLines(e.Stderr, "decode").End()
+		return set.Translate(e.Stdout, e.Stderr, e.Stdin, format)
+	}
+	work := progress.Begin(e.Stderr, "decode")
+	defer work.End()
+	from := progress.NewReader(e.Stdin)
+	defer work.Step("", "bytes", from.Of(size))()
+	return set.Translate(e.Stdout, work.Output(e.Stderr), from, format)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/internal/record/store"
 )
@@ -49,11 +50,11 @@ const maxOpen = 512 << 20
 type contextRecord struct {
 	path   string
 	sealed bool
-	open   *decode.Record // nil if it was not needed yet, or not for long
-	size   int64          // of open
-	used   uint64         // when it was used last, by the set's clock
-	failed error          // of the last time that it was opened
-	tried  time.Time      // when that was
+	open   *decode.Run // nil if it was not needed yet, or not for long
+	size   int64       // of open
+	used   uint64      // when it was used last, by the set's clock
+	failed error       // of the last time that it was opened
+	tried  time.Time   // when that was
 }
 
 // retryEvery is how often a record that cannot be read is tried again: each time takes
@@ -197,9 +198,10 @@ func (s *Set) decodeIn(r *contextRecord, id ctxid.ID) (decode.Stack, error) {
 var errGone = errors.New("the record has gone")
 
 // openRecord reads a live directory or a sealed file.
-func openRecord(path string, sealed bool) (*decode.Record, error) {
+func openRecord(path string, sealed bool) (*decode.Run, error) {
 	if !sealed {
-		r, err := decode.OpenRecord(os.DirFS(path))
+		defer progress.Step("reading "+path, "", progress.Unknown)()
+		r, err := decode.OpenRun(os.DirFS(path))
 		if err != nil {
 			err = store.In(path, err)
 		}
@@ -209,7 +211,7 @@ func openRecord(path string, sealed bool) (*decode.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decode.NewRecord(p)
+	return decode.NewRun(p)
 }
 
 // forget takes a record out of the set, so that what is at its path is looked at anew.

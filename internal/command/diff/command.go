@@ -23,10 +23,10 @@ func Command() *base.Command {
 	return &base.Command{
 		Name:  "diff",
 		Args:  "[-gate] [-by SCOPE] [-fail-over LIMITS] [-warn-over LIMITS] [-ignore PATTERN] BASE NEW",
-		Short: "compare two records, and fail if values grew",
-		Long: `Diff prints what has changed from BASE to NEW, for each value that both have. Each
-of the two is a sealed file, a live directory, a directory of these, several of
-them with commas between, which are added up, or a text of 'stemma baseline'.
+		Short: "compare two records, and fail if a metric grew",
+		Long: `Diff prints what has changed from BASE to NEW, for each metric that both have. Each
+of the two is a sealed file, a live directory, a directory of these, or a text of
+'stemma baseline'. Several of them, separated by commas, are added up.
 
 The records may be of different builds. Functions that have moved, and functions
 and call sites that only have other lines or numbers, are the same. So is a function
@@ -35,13 +35,13 @@ with a new name that calls what the old one called, and is called by the same.
 -gate fails if the program costs more. It compares what functions cost with all
 that they call. Code may become a function of its own, be put back, move or have
 another name, and calls may be exchanged for others that cost less. It is these
-limits, for the values that both records have:
+limits, for the metrics that both records have:
 
-	calls/cost>1%+10          what a function's calls cost, by 1 % and 10 more; allocs too
-	alloc/cost>10%+4kB        bytes
+	calls/cost>1%+10          what a function's calls cost, by 1 % and 10 more; also alloc_objects
+	alloc_space/cost>10%+4kB  bytes
 	ops/cost>10%+1k           operations
 
-A limit says by how much a value may grow:
+A limit is how much a metric may grow:
 
 	calls>1%                  all calls together, by at most 1 %
 	calls@main.*>1000         the calls of all functions of package main together
@@ -58,8 +58,8 @@ What Go does by chance is not compared, unless -chance is given: calls of the
 runtime if a cache has no entry, what a sync.Pool calls, waits for locks.
 
 Diff exits with code 3 if a limit of -gate or -fail-over is exceeded, with 1 if it
-cannot compare, and with 2 if it was called in a wrong way. A limit that cannot be
-checked is an error, because a record lacks something for instance.
+cannot compare, and with 2 if the command line is wrong. A limit that cannot be
+checked, for example because a record lacks something, is an error.
 `,
 		Flags: func(fs *flag.FlagSet) { declareDiff(fs, new(diffFlags)) },
 		Run:   runDiff,
@@ -77,11 +77,11 @@ type diffFlags struct {
 func declareDiff(fs *flag.FlagSet, o *diffFlags) {
 	fs.StringVar(&o.by, "by", "function", "compare by `SCOPE`: function, context or line, which is that of the call")
 	fs.StringVar(&o.metric, "metric", "",
-		"compare only `METRIC`, or several with commas between; by default all that both sides have")
+		"compare only `METRIC`, or several, separated by commas; by default all that both sides have")
 	fs.Var(&o.failOver, "fail-over", "exit with code 3 if one of `LIMITS` is exceeded")
 	fs.Var(&o.warnOver, "warn-over", "warn if one of `LIMITS` is exceeded")
 	fs.Var(&o.ignore, "ignore", "leave out functions that match `PATTERN`; may be given several times")
-	fs.IntVar(&o.Top, "top", 20, "list at most `N` rows of a value; -1 for all")
+	fs.IntVar(&o.Top, "top", 20, "list at most `N` rows of a metric; -1 for all")
 	fs.StringVar(&o.Format, "format", "text", "print `FORMAT`: "+strings.Join(Formats, ", "))
 	fs.BoolVar(&o.json, "json", false, "print JSON, the same as -format=json")
 	fs.BoolVar(&o.markdown, "markdown", false, "print Markdown, the same as -format=markdown")
@@ -94,7 +94,7 @@ func declareDiff(fs *flag.FlagSet, o *diffFlags) {
 	fs.BoolVar(&o.Renames, "renames", true, "look for functions that have another name")
 	fs.BoolVar(&o.Repeats, "repeats", false, "records with commas between are runs of the same work, not parts to add "+
 		"up: find what varies in them, and do not compare that")
-	fs.BoolVar(&o.Force, "force", false, "compare what does not belong together, too")
+	fs.BoolVar(&o.Force, "force", false, "also compare what does not belong together")
 }
 
 // checkDiff parses what flags contain. All errors are of usage.
@@ -159,8 +159,14 @@ func runDiff(e *base.Env, args []string) error {
 	if len(paths) != 2 {
 		return base.Usagef("diff: want two records, the base and the new one (have %d)", len(paths))
 	}
+	base.CurrentMetrics(e.Stderr, &o.metric)
 	if err := checkDiff(fs, &o); err != nil {
 		return err
+	}
+	for _, l := range slices.Concat(o.Hard, o.Soft) {
+		if l.Former != "" {
+			base.Former(e.Stderr, l.Former, l.Metric)
+		}
 	}
 	if o.Repeats && !strings.Contains(paths[0]+paths[1], ",") {
 		return base.Usagef("diff: -repeats does nothing: give several runs on a side, with commas between")

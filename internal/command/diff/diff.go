@@ -28,8 +28,8 @@ type Options struct {
 	Hard, Soft     []diff.Limit
 	Ignored        []diff.Pattern
 	Renames, Force bool
-	Chance         bool // what Go does by chance is compared, too
-	Gate           bool // the limits of diff.Gate hold, too
+	Chance         bool // what Go does by chance is compared as well
+	Gate           bool // the limits of diff.Gate hold as well
 	Repeats        bool // of records with commas between, each is a run of the same work
 	Top            int
 	TopGiven       bool
@@ -201,7 +201,7 @@ func (c *Result) Verdict(stderr io.Writer) error {
 // exceeded says by what row a limit was exceeded, and how many more there are if it is the first.
 func (c *Result) exceeded(r diff.Result, row int) string {
 	x := c.d.Over(r, row)
-	text := fmt.Sprintf("%s of %s: %s → %s (%s), limit %s", r.Value, rowName(x), amountOf(r.Of, x.Base),
+	text := fmt.Sprintf("%s of %s: %s → %s (%s), limit %s", r.Metric, rowName(x), amountOf(r.Of, x.Base),
 		amountOf(r.Of, x.New), growth(x.Base, x.New), r.Text)
 	if more := len(r.Over) - 1; more > 0 && row == r.Over[0] {
 		text += fmt.Sprintf(", and %s more", humanize.Plural(more, rowOf(r.Scope)))

@@ -19,11 +19,12 @@ func Command() *base.Command {
 		Name:  "events",
 		Args:  "[-kind K,...] [-by count|sum|max] [-histogram] [-log] [-top N] [-format F] [-json] [FILE|LIVEDIR]",
 		Short: "show a program's events by calling context",
-		Long: `Events prints the events that stemma build -events=... made the program record:
-for each kind and calling context their number, the sum and the largest of their
-values and, with -histogram, how the values are distributed by powers of two:
+		Long: `Events prints the events that stemma build -events=... made the program record.
+For each kind and calling context it prints their number, and the sum and the
+largest of their amounts. -histogram shows the distribution of the amounts by
+powers of two.
 
-	kind    value
+	kind    amount
 	alloc   bytes that were asked for
 	block   time for which the goroutine waited
 	go      -
@@ -34,11 +35,11 @@ Contexts are added up after decoding, so one that had several IDs is one line.
 FILE is a sealed file or a live directory, and formats are those of stemma decode.
 
 With -log it prints the newest events one by one, the last one last: the time
-since the program began, the kind, the value (for go, the number of the goroutine)
+since the program began, the kind, the amount (for go, the number of the goroutine)
 and the context. The program must also be built with -event-log.
 
 With -json it prints one JSON object for each line: kind, count and stack, and
-where there are values sum, max and unit (bytes or nanoseconds) and histogram, a
+where there are amounts sum, max and unit (bytes or nanoseconds) and histogram, a
 list of {from, to, count}; with -log time in nanoseconds, kind, value, unit and
 stack.
 `,
@@ -51,7 +52,7 @@ stack.
 func declareEvents(fs *flag.FlagSet, o *Options) {
 	fs.StringVar(&o.Kinds, "kind", "", "only events of these `KINDS`: alloc, block, go, panic, error")
 	fs.StringVar(&o.By, "by", "count", "sort by `WHAT`: count, sum or max")
-	fs.BoolVar(&o.Histogram, "histogram", false, "show how the values are distributed")
+	fs.BoolVar(&o.Histogram, "histogram", false, "show how the amounts are distributed")
 	fs.BoolVar(&o.Log, "log", false, "print the newest events one by one")
 	fs.IntVar(&o.Top, "top", 20, "list at most `N` contexts or events; -1 for all")
 	fs.StringVar(&o.Format, "format", "", "print stacks as `F`: line, short or stack (default short; line with -json)")

@@ -74,6 +74,7 @@ func runExport(e *base.Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	base.CurrentMetrics(e.Stderr, &o.metric)
 	if o.min < 0 || o.min > 100 {
 		return base.Usagef("export: -min: have %g, want 0 to 100", o.min)
 	}

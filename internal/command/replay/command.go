@@ -19,12 +19,18 @@ func Command() *base.Command {
 		Args:  "[-encoders LIST] [-check N] [-format FORMAT] [-events] FILE|LIVEDIR",
 		Short: "drive every context encoder with one stream of calls and returns",
 		Long: `Replay reads the calls and returns of a program's run and drives the calling
-context encoders with them: the exact tree (cct), the hash (pcc), one static
-numbering without a profile (pcce) and with one of the same run (pcce-profile),
-DACCE with a value for each edge (dacce-edges) and also with counts of repetitions,
-as published (dacce-counts), and with a value for each site, as stemma builds it in
-(dacce), and Lucce as published (lucce-versions) and as stemma builds it in, where
-the numbers of an edge do not change (lucce).
+context encoders with them:
+
+	cct             the exact tree
+	pcc             the hash
+	pcce            one static numbering, without a profile
+	pcce-profile    the same, with a profile of the same run
+	dacce-edges     DACCE with an addition value for each edge
+	dacce-counts    the same with counts of repetitions, as published
+	dacce           DACCE with an addition value for each site, as in stemma
+	lucce-versions  Lucce as published
+	lucce           Lucce as in stemma: the numbers of an edge do not change
+
 It prints a table with a row for each:
 
 	nodes, edges      functions and edges of the call graph; of the edges, those
@@ -48,8 +54,8 @@ calls. With -events, replay writes the calls to an event file for later use.
 
 FILE is in the format that 'go doc github.com/stemma-go/stemma/internal/command/replay'
 describes, or the output of uftrace dump; "-" is standard input, which can be read
-only once and so leaves out pcce and pcce-profile. The exit code is 1 if any context was decoded
-wrongly.
+only once and so leaves out pcce and pcce-profile. The exit code is 1 if any context
+was decoded wrongly.
 `,
 		Flags: func(fs *flag.FlagSet) { new(replayOptions).declare(fs) },
 		Run:   runReplay,

@@ -34,21 +34,24 @@ prints the contexts with the most calls, with -tree the calling context tree, wi
 
 With -by it adds up by package, by file, by the line that makes the calls (of
 samples: the line that was sampled), or by what the goroutine began with; memory
-also by type. By line, the operations of a function are at the lines that call it. Site is another word for line, and -by=context one for -contexts.
+also by type. By line, the operations of a function are at the lines that call
+it. Site is another word for line, and -by=context one for -contexts.
 
-Allocations are there if the program was built with -metrics=calls,alloc: their
-bytes as -metric=alloc, their number as -metric=allocs. In contexts they are shown
-as new(TYPE), where the type is that of an element if several were allocated at
-once; new(bytes) is memory without pointers or type, as that of strings.
+A program built with -metrics=calls,alloc has allocations: their bytes as
+-metric=alloc_space, their number as -metric=alloc_objects. Contexts show them as new(TYPE). The
+type is that of an element if several were allocated at once; new(bytes) is memory
+without pointers or type, such as that of strings.
 
-Objects that are still reachable are there if it was built with
--metrics=calls,live: their bytes as -metric=live, their number as -metric=objects.
-Time on CPU is there with -metrics=calls,cpu: -metric=cpu lists it with the calls,
-and with the time that one call takes, on the average, with all that it calls.
+With -metrics=calls,inuse it has objects that are still reachable: their bytes as
+-metric=inuse_space, their number as -metric=inuse_objects. With -metrics=calls,cpu it has time
+on CPU: -metric=cpu lists it with the calls, and with the average time that one call
+takes with all that it calls.
 
-Waits are there if it was built with -metrics=calls,wait: the time that goroutines
-did not run as -metric=wait, how often as -metric=waits. In contexts they are shown
-as wait(REASON); wait(runnable) is time without a P. -by=reason adds them up.
+With -metrics=calls,wait it has waits: the time that goroutines did not run as
+-metric=wait, how often as -metric=waits. Contexts show them as wait(REASON);
+wait(runnable) is time without a P. -by=reason adds them up. What others
+waited for a lock is -metric=delay, in the context that released the lock, and how
+often is -metric=contentions.
 
 With -classes it counts the calls from one kind of function to another. The
 application is the main module, or the functions that match -app; libraries are
@@ -58,10 +61,10 @@ are the runtime, assembly and C. Calls from outside are those that no function m
 With -requests it lists the samples that the program asked for by stemma.Sample, the
 newest first; with -request=ID those with one identifier, and their stacks.
 
--focus, -ignore and -hide select contexts as those of pprof do, by the names of
-functions: only contexts with a function that matches, no contexts with one,
-contexts without such functions, whose calls then count at their callers.
-Percentages remain shares of all calls.
+-focus, -ignore and -hide select contexts by the names of functions, as in pprof.
+-focus keeps only contexts with a function that matches. -ignore leaves such
+contexts out. -hide removes such functions from contexts; their calls count at
+their callers. Percentages remain shares of all calls.
 
 A profile is a sealed file or a live directory; its program may still be running.
 Several are added up. Without one, report takes the newest
@@ -78,22 +81,22 @@ prints one JSON object, in which "calls" stands for whatever is counted:
 	functions  [{name, file, line, calls, total, contexts}], most calls first; those
 	           that only lead to others have a total and no calls; with
 	           -func also callers and callees: [{name, file, line, via, calls}],
-	           where file and line tell the call site
+	           where file and line are those of the call site
 	classes    with -classes: [{caller, callee, calls, contexts}]
 	requests   with -requests or -request: [{id, time, goroutine, pending, stack}], oldest
 	           first, and no totals and lists of functions; time is in nanoseconds since the
-	           record began, and the frames of a stack tell where each was
+	           record began, and each frame of a stack has its place
 	groups     with -by: [{name, file, line, via, calls, total, contexts}]
 	contexts   with -contexts: [{calls, stack: [{func, file, line, via, fold}]}], frames
-	           innermost first; file and line of a frame tell where it calls the
+	           innermost first; file and line of a frame are where it calls the
 	           one before it, those of the first where its function begins
 
-Via is how a function was entered, if not by a plain call: inlined, go,
-defer, native or fault. Where recursion was folded, fold is recursive for a frame
-below which the calls of the function further in are also shown, and folded for
-such a call further in: what it calls is shown there. Lists are complete unless -top is given. Names in
-brackets, such as [main] or [timer], stand for what calls a program from
-outside. Truncated is the number of calls whose context had no room.
+Via is how a function was entered, if not by a plain call: inlined, go, defer,
+native or fault. Where recursion was folded, fold is "folded" for a call of a
+function that is on the path already. What that call calls is shown below the
+frame further out, whose fold is "recursive". Lists are complete unless -top is
+given. Names in brackets, such as [main] or [timer], stand for what calls a
+program from outside. Truncated is the number of calls whose context had no room.
 `,
 		Flags: func(fs *flag.FlagSet) { declareReport(fs, new(Options)) },
 		Pages: true,
@@ -241,6 +244,7 @@ func runReport(e *base.Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	base.CurrentMetrics(e.Stderr, &o.Metric)
 	if err := checkReport(fs, &o); err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func reportContexts(w io.Writer, p *record.Record) {
 }
 
 // reportLucce prints what engine lucce says about itself.
-func reportLucce(w io.Writer, c *ids.Record) {
+func reportLucce(w io.Writer, c *ids.Encoding) {
 	s := c.Stats
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-14s "+format+"\n", append([]any{name}, args...)...)

@@ -48,7 +48,7 @@ func SummaryLine(tree *cct.Tree, t cct.Totals) string {
 	case tree.Type.Name == profile.Calls.Name:
 	case tree.Type.Unit == profile.Calls.Unit:
 		s = humanize.Commas(t.Calls) + " " + tree.Type.Name
-	case tree.Type.Unit == profile.Alloc.Unit:
+	case tree.Type.Unit == profile.AllocSpace.Unit:
 		if s = humanize.Plural(t.Calls, "byte"); tree.Type.Name != tree.Type.Unit {
 			s += " of " + tree.Type.Name
 		}

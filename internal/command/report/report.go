@@ -123,7 +123,7 @@ func expandCosts(p *profile.Profile, name string) (*cct.Tree, error) {
 	if err != nil {
 		return nil, base.Usagef("report: -cost: %w", err)
 	}
-	value := profile.ValueType{Name: "instructions", Unit: profile.Ops.Unit, About: "the instructions on " + name}
+	value := profile.Metric{Name: "instructions", Unit: profile.Ops.Unit, About: "the instructions on " + name}
 	t, err := cct.OfCosts(p, table.Costs[:], value)
 	if err != nil {
 		return nil, base.Usagef("report: -cost=%s: %w", name, err)

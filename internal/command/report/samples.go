@@ -70,7 +70,7 @@ func samplingCounters(s *profile.Sampling) string {
 
 // Metrics returns the values that -metric may name.
 func Metrics() (names []string) {
-	for _, t := range profile.ValueTypes {
+	for _, t := range profile.Metrics {
 		if !slices.Contains(names, t.Name) { // waits may be exact or sampled
 			names = append(names, t.Name)
 		}

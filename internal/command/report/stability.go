@@ -17,7 +17,7 @@ import (
 func Stability(w io.Writer, p *profile.Profile, runs int, outFile string) {
 	v := cct.ValuesOf(p, false)
 	for k, t := range v.Types {
-		by := slices.IndexFunc(v.Types, func(u profile.ValueType) bool { return u.Name == t.Varying().Name })
+		by := slices.IndexFunc(v.Types, func(u profile.Metric) bool { return u.Name == t.Varying().Name })
 		if by >= 0 {
 			stabilityOf(w, v, k, by, runs, outFile)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/safefile"
@@ -58,6 +59,11 @@ type GoArgs struct {
 // It takes the flags that become part of the Build out of p.args. The caller must
 // Close the Build.
 func (p *GoArgs) NewBuild(e *base.Env) (*toolchain.Build, error) {
+	for name := range strings.SplitSeq(p.Opts.Metrics, ",") {
+		if now := engine.FormerMetric(name); now != "" {
+			base.Former(e.Stderr, "-metrics="+name, now)
+		}
+	}
 	return toolchain.NewBuild(p.Args, p.Opts, e.Stderr)
 }
 

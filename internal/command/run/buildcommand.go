@@ -20,16 +20,16 @@ func BuildCommand() *base.Command {
 		Args:  "[flags] [go build flags] [packages]",
 		Short: "build a program that records its calling contexts",
 		Long: `
-Build does what go build does, with stemma's compiler and runtime. It makes
-those from your own Go the first time, which takes about a minute. It passes on
+Build does what go build does, with stemma's compiler and runtime. The first
+build makes these from your own Go, which takes about a minute. Build passes on
 all flags of go build, and refuses those that cannot work: -msan, -asan,
 -linkshared and the build modes c-archive, c-shared and shared.
 
 Each start of the program records into a new directory, NAME.PID-XXXXXX in
 $STEMMA_OUT, or in stemma.out where it is started. If that directory cannot be
 made, the program records into stemma-UID in $TMPDIR or /tmp, which only its user
-can read. It prints one line on standard error then, and also if it can record
-nowhere. STEMMA_QUIET=1 leaves that line out.`,
+can read, and prints one line on standard error. It also prints a line if it can
+record nowhere. STEMMA_QUIET=1 leaves these lines out.`,
 		Flags: func(fs *flag.FlagSet) { DeclareOptions(fs, new(toolchain.Options)) },
 		Run:   runBuild,
 	}
@@ -75,7 +75,7 @@ func DeclareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 		"also keep the newest events one by one, with their times, in $STEMMA_EVENTS_SIZE bytes for each P (64 MiB "+
 			"if it is not set)")
 	fs.StringVar(&o.Metrics, "metrics", "",
-		"record `VALUES` of each context, separated by commas: "+engine.MetricsHelp())
+		"record these `METRICS` of each context, separated by commas: "+engine.MetricsHelp())
 	fs.StringVar(&o.Warm, "warm", "",
 		"start from this call `GRAPH`: static, that of the source (the default where one is always needed), or "+
 			"NAME.stemma, that of an earlier run")
@@ -86,8 +86,9 @@ func DeclareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 		"`fold|full`: fold recursion, so that what a recursive function calls is shown below its first call, or keep "+
 			"every level")
 	fs.Var((*base.OnOff)(&o.Inlined), "inlined", "`on|off`: count inlined calls")
-	fs.Uint64Var(&o.Nodes, "nodes", 0, "record at most `N` contexts, by default some millions; calls in further ones "+
-		"are counted by function")
+	fs.Uint64Var(&o.Nodes, "nodes", 0,
+		"record at most `N` contexts, by default about four million; calls in further ones "+
+			"are counted by function")
 	fs.StringVar(&o.Sample.Sampler, "sampler", o.Sample.Sampler, "`stw|sps|isps`: the sampler")
 	fs.StringVar(&o.Sample.Walk, "walk", "", "walk stacks by `WALK`: unwinder, fp, incremental or marker")
 	fs.DurationVar(&o.Sample.Every, "every", o.Sample.Every, "`DURATION`: the time between samples")

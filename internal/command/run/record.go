@@ -28,9 +28,9 @@ import (
 // listed. If stemma is killed in between, what was recorded is in NAME.live-* and can be
 // sealed by hand. A lock on that directory keeps stemma clean from it meanwhile.
 
-// A Record is what a run of a program has left.
+// An Outcome is what a run of a program has left.
 // Who has sealed or compared it removes it.
-type Record struct {
+type Outcome struct {
 	Base string // holds the live directories of the program and its children
 	held *heldDir
 	pid  int
@@ -69,12 +69,12 @@ func liveBase(name string) (*heldDir, error) {
 }
 
 // Remove removes the record, with all that is in its directory.
-func (r *Record) Remove() error { return r.held.RemoveAll() }
+func (r *Outcome) Remove() error { return r.held.RemoveAll() }
 
 // Seal turns the live directories of the program and of the processes that it started into the
 // profile outFile, and removes them. Those that do not add up with the program's own, and those of
 // processes that still run, stay and are listed. Directories are removed only when the profile is complete.
-func (r *Record) Seal(e *base.Env, outFile string) error {
+func (r *Outcome) Seal(e *base.Env, outFile string) error {
 	dirs, err := r.liveDirs()
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (r *Record) Seal(e *base.Env, outFile string) error {
 
 // seal seals the sum of live directories, the program's own first, or that one alone if they do not add up. It returns
 // which ones it took, and which it left and why.
-func (r *Record) seal(e *base.Env, dirs []string, outFile string) (sealed, left []string, why, err error) {
+func (r *Outcome) seal(e *base.Env, dirs []string, outFile string) (sealed, left []string, why, err error) {
 	if len(dirs) > 1 {
 		if why = r.sealSum(e, dirs, outFile); why == nil {
 			return dirs, nil, nil, nil
@@ -127,7 +127,7 @@ func (r *Record) seal(e *base.Env, dirs []string, outFile string) (sealed, left 
 }
 
 // sealSum seals the sum of several live directories.
-func (r *Record) sealSum(e *base.Env, dirs []string, outFile string) error {
+func (r *Outcome) sealSum(e *base.Env, dirs []string, outFile string) error {
 	work := progress.Begin(e.Stderr, "sealing the records")
 	p, err := store.Seal(dirs, outFile, r.elapsed)
 	work.End()
@@ -140,7 +140,7 @@ func (r *Record) sealSum(e *base.Env, dirs []string, outFile string) error {
 }
 
 // tellLeft says which records stay and why, and how all are read together.
-func (r *Record) tellLeft(notes io.Writer, apart []string, why error, running []string, outFile string) {
+func (r *Outcome) tellLeft(notes io.Writer, apart []string, why error, running []string, outFile string) {
 	at := store.Relative(r.Base)
 	if len(apart) > 0 {
 		reason := ""
@@ -163,7 +163,7 @@ func (r *Record) tellLeft(notes io.Writer, apart []string, why error, running []
 // liveDirs returns the live directories of the program and of the processes that it started, its own first.
 // That is told by the process ID in its name: a wrapper that -exec names must replace itself by the program, unless
 // there is one record only. A program that has replaced itself has left several; the last one is its own.
-func (r *Record) liveDirs() (dirs []string, err error) {
+func (r *Outcome) liveDirs() (dirs []string, err error) {
 	entries, err := r.held.Names()
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ func (p *Program) Close() error { return p.tmp.RemoveAll() }
 // Run runs the program to its end.
 // The program's own exit code is no error. STEMMA_OUT goes to its children, so that
 // their records come to the same place.
-func (p *Program) Run(e *base.Env) (*Record, error) {
+func (p *Program) Run(e *base.Env) (*Outcome, error) {
 	dir, err := liveBase(p.Name)
 	if err != nil {
 		return nil, err
@@ -44,5 +44,5 @@ func (p *Program) Run(e *base.Env) (*Record, error) {
 		_ = dir.RemoveAll() // it is empty: nothing ran
 		return nil, err
 	}
-	return &Record{Base: dir.Path, held: dir, pid: cmd.Process.Pid, Code: code, elapsed: time.Since(begin)}, nil
+	return &Outcome{Base: dir.Path, held: dir, pid: cmd.Process.Pid, Code: code, elapsed: time.Since(begin)}, nil
 }

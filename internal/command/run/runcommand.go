@@ -20,11 +20,13 @@ command of the standard library (cmd/gofmt) or package@version. Standard input,
 output and error, signals and the exit code are the program's own.
 
 After that it writes the profile NAME.stemma and prints a summary to standard
-error. Processes that the program has started, as workers and test binaries that start
-themselves again, are part of the sum if they are instrumented and have ended. The
-records of others stay in NAME.live-NNN, and are named. With -stable it runs the program several times, and says which contexts do not
-have the same counts in all runs; 'stemma diff' does not compare these. Each run reads
-the same standard input if that is a file.`,
+error. The profile includes the processes that the program has started, such as
+workers, if they are instrumented and have ended. The records of others stay in
+NAME.live-NNN, and run names them.
+
+With -stable it runs the program several times, and lists the contexts that do not
+have the same counts in all runs; 'stemma diff' does not compare these. Each run
+reads the same standard input if that is a file.`,
 		Flags: func(fs *flag.FlagSet) {
 			DeclareOptions(fs, new(toolchain.Options))
 			new(runOptions).declare(fs)

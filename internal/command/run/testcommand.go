@@ -17,12 +17,12 @@ func TestCommand() *base.Command {
 Test does what go test does, with stemma's compiler and runtime. Each test binary
 records into $STEMMA_OUT, or stemma.out in the current directory. It does
 not use go's cache of test results, which would leave no record, unless -count is
-given. It does not vet packages; run go vet for that.
+given. It does not vet packages: run go vet separately.
 
 With -o FILE it writes the sum of what they recorded to one profile instead. With
--stable it runs the tests several times, and says which contexts do not have the same
-counts in all runs; 'stemma diff' does not compare these. The profile is tests.stemma
-if -o does not name another.
+-stable it runs the tests several times, and lists the contexts that do not have the
+same counts in all runs; 'stemma diff' does not compare these. The profile is
+tests.stemma if -o does not name another.
 
 With -c it makes the test binaries and runs none. Each records where it is run, and -o
 names the binary.`,

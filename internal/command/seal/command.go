@@ -23,7 +23,7 @@ default with the name of the first one and the suffix .stemma. The directories
 stay. The programs may still be running.
 
 With -repeats each of them is a run of the same work. The file gets the counts of
-the first, and how much they vary as values of their own: calls.varies for calls.
+the first, and their variation as metrics of their own: calls.varies for calls.
 `,
 		Flags: func(fs *flag.FlagSet) { sealFlags(fs) },
 		Run:   runSeal,

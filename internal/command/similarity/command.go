@@ -33,8 +33,8 @@ functions that are not instrumented, because the accumulator does not see them.
 
 The degree of overlap is the weight that two trees have in common, from 0 to
 100 %. The hot-edge coverage is the share of the contexts that are hot in both
-among those that are hot in either; a context is hot if
-it has at least THRESHOLD times the weight of the hottest.
+among those that are hot in either. A context is hot if it has at least THRESHOLD
+times the weight of the hottest.
 `,
 		Flags: func(fs *flag.FlagSet) { new(similarityOptions).declare(fs) },
 		Pages: true,
@@ -63,6 +63,7 @@ func runSimilarity(e *base.Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	base.CurrentMetrics(e.Stderr, &o.Metric)
 	if err := o.check(paths); err != nil {
 		return err
 	}

@@ -26,11 +26,11 @@ live directory of the program, and does not touch the program. A program is name
 process ID or its live directory, which are looked for in stemma.out; without either
 top takes the program that began last.
 
-Of samples it shows the time on CPU, as a share of a second. A record of context IDs
-has no counts of calls, and captured contexts are not counted: of it top shows events,
-if the program was built with -events, and with -metric=encoding what the encoder does.
+For samples it shows the time on CPU, as a share of a second. A record of context IDs
+has no counts of calls. For such a record top shows events, if the program was built
+with -events, and with -metric=encoding the work of the encoder.
 
-Keys: f functions, c contexts, s sort, / search, p pause, v next value, ? all keys, q
+Keys: f functions, c contexts, s sort, / search, p pause, v next metric, ? all keys, q
 quit. The full name of the row that is chosen, by the arrow keys, is below the rows; left
 and right scroll all names.
 With -once it prints one page, of what happens in one interval.
@@ -66,6 +66,9 @@ func runTop(e *base.Env, args []string) error {
 	o.declare(fs)
 	paths, err := base.Parse(fs, args)
 	metrics := append(report.Metrics(), EncodedMetrics()...)
+	if !slices.Contains(metrics, o.metric) { // alloc is also a kind of events
+		base.CurrentMetrics(e.Stderr, &o.metric)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -76,7 +79,7 @@ func runTop(e *base.Env, args []string) error {
 	case o.interval <= 0 || o.Rows < 1:
 		return base.Usagef("top: -interval and -top must be more than 0")
 	case o.metric != "" && !slices.Contains(metrics, o.metric):
-		return base.Usagef("top: no value %q%s", o.metric, humanize.DidYouMean("", o.metric, metrics))
+		return base.Usagef("top: no metric %q%s", o.metric, humanize.DidYouMean("", o.metric, metrics))
 	}
 	dir, err := Find(strings.Join(paths, ""))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // encoding is the value that stands for what the encoder of context IDs does.
-var encoding = profile.ValueType{Name: "encoding", Unit: "count", About: "what the encoder does"}
+var encoding = profile.Metric{Name: "encoding", Unit: "count", About: "what the encoder does"}
 
 // EncodedMetrics are the names of the values that a record of context IDs may have.
 func EncodedMetrics() (names []string) {
@@ -41,11 +41,11 @@ func (r *Reader) encoded(got *Reading) error {
 	}
 	got.Values = append(slices.Clone(v.Types), encoding)
 	all := EncodedMetrics()
-	slices.SortFunc(got.Values, func(a, b profile.ValueType) int {
+	slices.SortFunc(got.Values, func(a, b profile.Metric) int {
 		return cmp.Compare(slices.Index(all, a.Name), slices.Index(all, b.Name))
 	})
 	name := cmp.Or(r.metric, got.Values[0].Name)
-	i := slices.IndexFunc(v.Types, func(t profile.ValueType) bool { return t.Name == name })
+	i := slices.IndexFunc(v.Types, func(t profile.Metric) bool { return t.Name == name })
 	switch {
 	case name == encoding.Name:
 		got.Tree, got.Note = encoderTree(r.rec.IDs), encoderNote(v)
@@ -75,7 +75,7 @@ func encoderNote(events *cct.Values) string {
 }
 
 // encoderTree returns what the encoder has counted as a tree, with a node for each.
-func encoderTree(c *ids.Record) *cct.Tree {
+func encoderTree(c *ids.Encoding) *cct.Tree {
 	t := &cct.Tree{Nodes: make([]cct.Node, 1), Sites: make([]cct.Site, 1), Type: encoding,
 		Funcs: []cct.Func{{Name: "[root]", Pseudo: true}}}
 	s, interned := c.Stats, "ccStack entries interned"

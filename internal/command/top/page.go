@@ -25,7 +25,7 @@ var Orders = []string{"rate", "count", "name"}
 
 // A Page is what happened between two readings.
 type Page struct {
-	Type     profile.ValueType
+	Type     profile.Metric
 	Took     time.Duration // between the readings; 0 of the first
 	Delta    uint64        // of all functions together
 	Count    uint64

@@ -44,8 +44,8 @@ type Reading struct {
 	Tree    *cct.Tree // its nodes have the counts of the last reading, not of this one
 	Counts  []uint64  // by node
 	Process profile.Process
-	Values  []profile.ValueType // that there are
-	Note    string              // what the rows are if they are no parts of a sum, else ""
+	Values  []profile.Metric // that there are
+	Note    string           // what the rows are if they are no parts of a sum, else ""
 }
 
 // Read reads the counts again, and all of the directory if there is more to it than before.
@@ -90,7 +90,7 @@ func (r *Reader) refresh() error {
 // expanded makes the tree of the value that is shown, with its counts.
 func (r *Reader) expanded(got *Reading) (err error) {
 	for _, c := range r.rec.Columns {
-		got.Values = append(got.Values, c.ValueType)
+		got.Values = append(got.Values, c.Metric)
 	}
 	name := r.metric
 	if name == "" {

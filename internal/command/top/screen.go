@@ -28,14 +28,14 @@ type screen struct {
 // keys are all keys, with what they do.
 var keys = []struct{ key, does string }{
 	{"q", "quit"}, {"f", "functions"}, {"c", "contexts"}, {"s", "sort"}, {"/", "search"}, {"p", "pause"},
-	{"v", "value"}, {"↑↓", "choose a row, whose full name is below the rows"}, {"←→", "scroll names"},
+	{"v", "metric"}, {"↑↓", "choose a row, whose full name is below the rows"}, {"←→", "scroll names"},
 	{"PgUp PgDn Home", "scroll"}, {"Esc", "end the search, leave this list"}, {"?", "these keys"},
 }
 
 // shortKeys is what the last line says, from the longest to what has room everywhere.
 var shortKeys = []string{
-	"q quit · f functions · c contexts · s sort · / search · p pause · v value · ↑↓ choose · ←→ names · ? keys",
-	"q quit · f c what · s sort · / search · p pause · v value · ←→ names · ? keys",
+	"q quit · f functions · c contexts · s sort · / search · p pause · v metric · ↑↓ choose · ←→ names · ? keys",
+	"q quit · f c what · s sort · / search · p pause · v metric · ←→ names · ? keys",
 	"q quit · s sort · / search · ? keys",
 	"q quit · ? keys",
 	"? keys",

@@ -28,7 +28,7 @@ func newEverything(t *testing.T, tree, samples bool) *everything {
 	e := &everything{path: filepath.Join(t.TempDir(), "prog.7-abcdef"), files: make(map[string][]byte)}
 	if tree {
 		e.d = recordtest.New(2, "prog")
-		e.d.Header(func(h *layout.Header) { h.Flags |= layout.HdrFlagLive })
+		e.d.Header(func(h *layout.Header) { h.Flags |= layout.HdrFlagInuse })
 		ids := []uint64{e.d.Alloc("main.T"), e.d.Wait("sleep"), e.d.Held("mutex"), e.d.Run()}
 		for k, name := range []string{"main.g", "main.f"} {
 			fn := e.d.Func(recordtest.Func{Name: name, Files: []string{"m.go"},
@@ -117,7 +117,7 @@ func (e *everything) read(t *testing.T, r *Reader) *Reading {
 // TestEveryValue reads each value that there is again and again: what happened between two readings is the difference,
 // nothing if nothing happened, and all of what began to count meanwhile.
 func TestEveryValue(t *testing.T) {
-	for _, v := range profile.ValueTypes {
+	for _, v := range profile.Metrics {
 		t.Run(fmt.Sprint(v.About, v.Sampled), func(t *testing.T) {
 			e := newEverything(t, !v.Sampled, v.Sampled || v == profile.ContextCPU)
 			each := map[string]uint64{"count": 1, "bytes": 10, "nanoseconds": 10}[v.Unit]

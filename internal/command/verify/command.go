@@ -8,6 +8,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/command/run"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/toolchain"
 )
 
@@ -20,9 +21,9 @@ func Command() *base.Command {
 		Long: `Verify builds a program with the checker, runs it as stemma run does, and
 compares the contexts that it recorded with stack walks made at the same
 moments: function, file, line and inlining of every frame, and the
-context in which the goroutine was started. Where calls are counted, each inlined
-call is also counted separately, and the counts compared. With -live it compares what such
-a program has left in live directories, without running anything.
+context in which the goroutine was started. Where calls are counted, verify also
+counts each inlined call separately, and compares the counts. With -live it runs
+nothing, and compares what such a program has left in live directories.
 
 It prints "checked N contexts, M mismatches", and the number of each kind. If M
 is not 0, it exits 1 and keeps the records. Otherwise the exit code is the
@@ -81,7 +82,14 @@ func runVerify(e *base.Env, args []string) error {
 		return base.Usagef("verify: -live: no live directory given; name those of a program built with 'stemma " +
 			"build -verify'")
 	}
-	return Dirs(w, p.Args.Rest(), &o.Options)
+	return compare(e, w, p.Args.Rest(), &o.Options)
+}
+
+// compare compares what live directories hold, and shows how far it is.
+func compare(e *base.Env, w io.Writer, dirs []string, o *Options) error {
+	work := progress.Begin(e.Stderr, "verify")
+	defer work.End()
+	return Dirs(work.Output(w), dirs, o)
 }
 
 // verifyProgram builds and runs a program and compares what it and its
@@ -103,7 +111,7 @@ func verifyProgram(e *base.Env, w io.Writer, p *run.GoArgs, o *Options) error {
 	if err != nil {
 		return err
 	}
-	if err := Dirs(w, []string{rec.Base}, o); err != nil {
+	if err := compare(e, w, []string{rec.Base}, o); err != nil {
 		fmt.Fprintf(e.Stderr, "stemma: the records stay in %s\n", rec.Base)
 		return err
 	}

@@ -23,7 +23,7 @@ func (v *verifier) counts(p *profile.Profile, stopped uint64) {
 	}
 	for _, loss := range p.Lost() {
 		if loss.Kind == profile.LossFaults {
-			stopped += min(loss.Count, math.MaxUint64-stopped) // between two calls, too
+			stopped += min(loss.Count, math.MaxUint64-stopped) // between two calls as well
 		}
 	}
 	for i, n := range p.Nodes {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/cct"
@@ -15,6 +16,7 @@ import (
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/record/store"
@@ -30,7 +32,7 @@ type Options struct {
 }
 
 // Dirs compares what the live directories hold and prints the result.
-// Mismatches make it return an exit.Error without a message.
+// Mismatches make it return an base.Error without a message.
 func Dirs(w io.Writer, paths []string, o *Options) error {
 	v := &verifier{w: w, o: o, kinds: make(map[string]uint64)}
 	for _, path := range paths {
@@ -89,10 +91,13 @@ var mismatchKinds = []string{"function", "inlined", "file", "line", "depth", "mi
 // A record that cannot be read ends it with an error, and the others are not
 // compared: what follows a damaged one cannot be found.
 func (v *verifier) dir(dir string) error {
+	over := progress.Step("reading "+dir, "", nil)
 	rec, err := record.Open(os.DirFS(dir))
-	if err != nil {
+	if over(); err != nil {
 		return err
 	}
+	var done atomic.Int64
+	defer progress.Step("comparing "+dir, "checks", func() (int64, int64) { return done.Load(), 0 })()
 	v.walker, v.decoder = cct.NewWalker(rec.Profile), nil
 	if rec.IDs != nil {
 		v.decoder = decode.New(rec)
@@ -102,6 +107,7 @@ func (v *verifier) dir(dir string) error {
 	v.warnings = append(v.warnings, report.Warnings(rec.Profile)...)
 	stopped := uint64(math.MaxUint64)
 	err = rec.Checks(func(c *livedir.Check) error {
+		done.Add(1)
 		if c.Ended {
 			stopped = c.Events
 		} else {

@@ -25,8 +25,8 @@ func Command() *base.Command {
 	timeline       the epochs of an encoding of contexts
 	peek           the direct callers and callees of a function, as a table
 
-Press ? on the page for its keys. What is too small to be drawn is a hatched box that
-says how many contexts and calls it stands for; Enter opens it. The link in
+Press ? on the page for its keys. A hatched box stands for what is too small to
+draw, with the number of contexts and calls; Enter opens it. The link in
 the browser's address line restores what is on screen.
 
 A search takes a part of a function's name, or a regular expression between slashes.
@@ -35,7 +35,7 @@ Focus, ignore and hide leave contexts out, as those of report do.
 With -base it shows one tree with what has changed: red has grown, blue has shrunk,
 violet is new. BASE is a record or a baseline.
 
-A program that runs is read again every few seconds. Of a record of context IDs view
+A program that runs is read again every few seconds. For a record of context IDs view
 shows the events, and decodes IDs that you paste into the search field.
 
 With -o it writes one file that needs nothing else, in which small boxes stay folded.

@@ -43,7 +43,7 @@ func TestEventsAreValues(t *testing.T) {
 	}
 	want := map[string]uint64{"alloc": 2, "alloc bytes": 120, "go": 1, "block": 1, "block nanoseconds": 4000}
 	for _, value := range ask("info", nil).Values {
-		a := ask("flame", page.Args{"value": {value.Name}})
+		a := ask("flame", page.Args{"metric": {value.Name}})
 		if a.Boxes[0].Total != want[value.Name] || a.Boxes[0].Total == 0 {
 			t.Errorf("%s: %d, want %d", value.Name, a.Boxes[0].Total, want[value.Name])
 		}
@@ -53,11 +53,11 @@ func TestEventsAreValues(t *testing.T) {
 		t.Errorf("no values %v", want)
 	}
 	for _, id := range []string{before, after} { // of one context
-		c := ask("context", page.Args{"id": {id}, "value": {"alloc"}})
+		c := ask("context", page.Args{"id": {id}, "metric": {"alloc"}})
 		if len(c.Frames) != 4 || c.Node == "" || c.Depth != 4 {
 			t.Fatalf("%s: %+v", id, c)
 		}
-		a := ask("flame", page.Args{"value": {"alloc"}, "root": {c.Node}})
+		a := ask("flame", page.Args{"metric": {"alloc"}, "root": {c.Node}})
 		if name := a.Funcs[a.Boxes[0].Fn].Name; name != "main.pay" || a.Boxes[0].Total != 2 {
 			t.Errorf("the box of %s is %s with %d", id, name, a.Boxes[0].Total)
 		}

@@ -175,7 +175,7 @@ func TestKeyboard(t *testing.T) {
 		}},
 		{"timeline", events, []step{
 			{"7", []string{link("view=timeline"), onText, "document.querySelector('main canvas')"}},
-			{"1 v", []string{link("value="), onCanvas}},
+			{"1 v", []string{link("metric="), onCanvas}},
 			{"/", nil},
 			{`"` + id + `"`, nil},
 			{"Enter", []string{link("view=context"), onText}},

@@ -16,7 +16,7 @@ import (
 // are the numbers of report -json is for the test of package command that compares these.
 func rowsOf(t *testing.T, v *page.View, value, unit string) (rows [][]string) {
 	t.Helper()
-	got, err := v.Answer("functions", page.Args{"value": {value}})
+	got, err := v.Answer("functions", page.Args{"metric": {value}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestNumbers(t *testing.T) {
 			t.Fatal(err, have)
 		}
 		for _, value := range have.Values {
-			follow(t, p, address+"#view=functions&value="+url.QueryEscape(value.Name), nil)
+			follow(t, p, address+"#view=functions&metric="+url.QueryEscape(value.Name), nil)
 			var rows [][]string
 			err := p.Eval("[...document.querySelectorAll('tbody tr')].map(r => [...r.cells].map(c => c.textContent))",
 				&rows)

@@ -23,7 +23,7 @@ import (
 
 // forest returns a profile of a program with so many functions in nested packages, whose contexts have counts up to
 // most. Two with different seeds have the same contexts, and other counts.
-func forest(t *testing.T, funcs int, value profile.ValueType, most, seed uint64) *profile.Profile {
+func forest(t *testing.T, funcs int, value profile.Metric, most, seed uint64) *profile.Profile {
 	t.Helper()
 	p := profile.New(value)
 	p.Processes = []profile.Process{{Args: []string{"forest"}, Run: seed, GoVersion: "go1.26.8", Engine: "cct",
@@ -91,7 +91,7 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-var nanoseconds = profile.ValueType{Name: "cpu", Unit: "nanoseconds", About: "time"}
+var nanoseconds = profile.Metric{Name: "cpu", Unit: "nanoseconds", About: "time"}
 
 // misplaced lists what has no room: a page that is wider than its window, rows that are higher than a few lines,
 // names and numbers that are cut or run into each other.
@@ -486,7 +486,7 @@ func TestRefresh(t *testing.T) {
 	load := func() (*page.Data, error) {
 		prof := forest(t, 300, profile.Calls, 1000, 1)
 		prof.Columns[0].Values[1] += grown.Add(1000)
-		return &page.Data{Title: "live", Live: true, Record: &record.Record{Profile: prof}}, nil
+		return &page.Data{Title: "running", Running: true, Record: &record.Record{Profile: prof}}, nil
 	}
 	v, err := page.New(page.Options{Load: load})
 	must(t, err)
@@ -532,7 +532,7 @@ func TestRefresh(t *testing.T) {
 		must(t, p.Eval("document.querySelector('.plot').scrollTop = 20", nil))
 		same(view)
 	}
-	must(t, p.Eval("$('value').focus()", nil))
+	must(t, p.Eval("$('metric').focus()", nil))
 	same("a list")
 }
 

@@ -76,7 +76,7 @@ func data(rec *store.Records, baseline *diff.Side) (*page.Data, error) {
 	d.Records, d.Warnings = store.SourceLines(rec.Sources), report.Warnings(p.Profile)
 	d.Programs = report.ProcessLines(p.Profile)
 	for _, s := range rec.Sources {
-		d.Live = d.Live || s.Running
+		d.Running = d.Running || s.Running
 	}
 	return d, nil
 }

@@ -17,6 +17,7 @@ type G struct {
 	Pushes uintptr // pushes of the goroutine
 	Epoch  uintptr // the epoch of the words in its frames
 	From   uintptr // the lower half of the ID of the go statement; Start is the upper
+	Shard  uintptr // where the thread counts, as the sum of a node's offset; on machines where g says it
 }
 
 // StackWords are where the ccStack of a goroutine is, with dacce.
@@ -65,6 +66,7 @@ const (
 	GStack   = GWords + int64(unsafe.Offsetof(G{}.Stack)+unsafe.Offsetof(StackWords{}.Base))
 	GCap     = GWords + int64(unsafe.Offsetof(G{}.Stack)+unsafe.Offsetof(StackWords{}.Cap))
 	GPushes  = GWords + int64(unsafe.Offsetof(G{}.Pushes))
+	GShard   = GWords + int64(unsafe.Offsetof(G{}.Shard))
 	GID      = GWords + int64(unsafe.Offsetof(G{}.Stack)+unsafe.Offsetof(PairWords{}.ID))
 	GVersion = GWords + int64(unsafe.Offsetof(G{}.Stack)+unsafe.Offsetof(PairWords{}.Version))
 )

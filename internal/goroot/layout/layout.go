@@ -58,7 +58,7 @@
 //	tree      the tree region, from its header on
 //	shard.N   the shard of P number N; the counters of the node at offset n of
 //	          tree are the 64-bit words at offset n of this file
-//	live      in a build that counts reachable objects, their numbers by node; of the shape of a shard
+//	inuse     in a build that counts reachable objects, their numbers by node; of the shape of a shard
 //	funcs     function records, one after another, see layout.FuncRecord
 //	calls     every function entry in order, in a recording build only, see tree.Calls
 //	check     records of the checker, in a verify build only, see layout.Check

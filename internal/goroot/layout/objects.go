@@ -27,7 +27,7 @@ const (
 	HdrFlagCheck = 1 << 1 // the checker is on
 	HdrFlagAlloc = 1 << 5 // allocations are counted
 	HdrFlagWait  = 1 << 6 // waits are counted
-	HdrFlagLive  = 1 << 7 // reachable objects are counted, when the program ends or asks for it
+	HdrFlagInuse = 1 << 7 // reachable objects are counted, when the program ends or asks for it
 )
 
 // Kinds of loss, the index into Lost of the header.

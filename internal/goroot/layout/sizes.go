@@ -7,8 +7,8 @@ const (
 	HeaderSize         = 4096
 	NodeSize           = 16
 	TableSize          = 16
-	LiveHeaderSize     = 16
-	LiveCountsSize     = 16
+	InuseHeaderSize    = 16
+	InuseCountsSize    = 16
 	MetaSize           = 32
 	MetaAddrSize       = 4
 	MetaStringSize     = 16

@@ -38,15 +38,15 @@ type Table struct {
 	Count uint32 // offsets that are there
 }
 
-// A LiveHeader is the beginning of the file live, whose shape is that of a shard: at the offset of each node of
-// allocations there are LiveCounts, of the objects that were reachable when the program counted them last.
-type LiveHeader struct {
+// An InuseHeader is the beginning of the file inuse, whose shape is that of a shard: at the offset of each node of
+// allocations there are InuseCounts, of the objects that were reachable when the program counted them last.
+type InuseHeader struct {
 	Changes uint64 // odd while the program counts
 	Counted uint64 // when it counted last, nanoseconds since 1970; 0 if it never has
 }
 
-// LiveCounts are the objects of one node of allocations that were reachable.
-type LiveCounts struct {
+// InuseCounts are the objects of one node of allocations that were reachable.
+type InuseCounts struct {
 	Objects uint64 // their number
 	Bytes   uint64 // the bytes of the heap that they take
 }

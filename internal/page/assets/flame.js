@@ -1,7 +1,7 @@
 // The views that are plots.
 import { $, make } from './dom.js';
 import { ask } from './ask.js';
-import { go, orderOf, page, selected, valueName } from './state.js';
+import { go, orderOf, page, selected, metricName } from './state.js';
 import { changed, counted, plural, share, wanted } from './words.js';
 import { Plot, rowHeight } from './plot.js';
 import { showFound } from './search.js';
@@ -10,7 +10,7 @@ import { showFound } from './search.js';
 async function load(plot, args, mine) {
   const { state, info, again } = page;
   plot.skip = +args.skip || 0;
-  const own = { value: valueName(), gone: info.base && state.gone, q: state.q, ...selected(), ...args };
+  const own = { metric: metricName(), gone: info.base && state.gone, q: state.q, ...selected(), ...args };
   const answer = await ask('flame', own, { px: Math.max(200, plot.el.clientWidth), least: 2, limit: 5000 }, again);
   if (mine === page.shown) plot.set(answer);
   return answer;
@@ -97,7 +97,7 @@ export async function showSandwich(mine) {
 // firstFunction returns the key of the function that comes first among those that the search finds.
 export async function firstFunction() {
   const { q } = page.state, sort = page.info.base ? orderOf() : 'total';
-  const a = await ask('functions', { value: valueName(), q, sort, n: '2', ...selected() });
+  const a = await ask('functions', { metric: metricName(), q, sort, n: '2', ...selected() });
   const row = a.rows.find(r => !r.pseudo) || a.rows[0];
   if (!row) throw new Error(q ? `Nothing found: no function ${wanted(q)}.` : 'No function was called.');
   return row.key;

@@ -10,8 +10,8 @@ const keys = [
   ['/', 'search by a part of a name or /regexp/, or paste a context ID'], ['n, N', 'next and last box that was found'],
   ['s, p, o', 'callers and callees as plots, as tables, or source, of what is selected'],
   ['f, i, h', 'focus on, ignore, or hide the function that is selected'], ['F', 'all contexts again'],
-  ['y, Y', 'copy the name, or the stack, of what is selected'], ['v', 'next value'],
-  ['g', 'what only the base has, too'],
+  ['y, Y', 'copy the name, or the stack, of what is selected'], ['v', 'next metric'],
+  ['g', 'also what only the base has'],
   ['l', 'go on or stop reading a running program'], ['t', 'dark or light'], ['?', 'these keys'],
 ];
 

@@ -54,7 +54,7 @@ function drawPoints(canvas, points, width) {
 }
 
 export async function showContext(mine) {
-  const { state } = page, a = await ask('context', { id: state.id, value: state.value });
+  const { state } = page, a = await ask('context', { id: state.id, metric: state.metric });
   if (mine !== page.shown) return undefined;
   const frames = a.frames.slice().reverse();
   const lines = frames.map((f, i) => make('tr', {}, make('td', {}, String(i)),
@@ -62,9 +62,9 @@ export async function showContext(mine) {
     make('td', { class: 'name' }, f.file ? 'called at' + placeOf(f) : '')));
   // What is left out must not hide it.
   const zoom = { view: 'flame', ...outside, ...Object.fromEntries(selections.map(k => [k, ''])), root: a.node };
-  const lead = a.depth === a.frames.length ? 'show in the flame graph' : 'show the part of it that has values';
+  const lead = a.depth === a.frames.length ? 'show in the flame graph' : 'show the part of it that has counts';
   const box = make('div', { class: 'scroll', tabindex: 0 }, make('p', { class: 'note' }, state.id + ' ',
-    a.node ? make('button', { onclick: () => go(zoom) }, lead) : '· no value was recorded in this context'),
+    a.node ? make('button', { onclick: () => go(zoom) }, lead) : '· nothing was counted in this context'),
   make('table', {}, make('tbody', {}, ...lines)));
   place('context', box);
   $('crumbs').replaceChildren('A context ID, innermost frame first');

@@ -1,7 +1,7 @@
 // The page of stemma view. It draws what the server, or the file that it is in, has pruned.
 import { $, hideTip, make } from './dom.js';
 import { ask, Gone } from './ask.js';
-import { back, go, isDark, outside, page, readLink, selections, toFunction, turn, valueName, views } from './state.js';
+import { back, go, isDark, outside, page, readLink, selections, toFunction, turn, metricName, views } from './state.js';
 import { exactly } from './names.js';
 import { choose, copy } from './copy.js';
 import { showFlame, showSandwich } from './flame.js';
@@ -10,7 +10,7 @@ import { showSource } from './source.js';
 import { showContext, showTimeline } from './ids.js';
 import { search, showFound } from './search.js';
 import { listKeys, showLegend } from './help.js';
-import { follow, following } from './live.js';
+import { follow, following } from './follow.js';
 
 const drawers = {
   sandwich: showSandwich, functions: showFunctions, source: showSource, timeline: showTimeline, context: showContext,
@@ -27,7 +27,7 @@ async function draw(focus) {
   frame();
   try {
     if (!info.values.length && !['timeline', 'context'].includes(state.view)) {
-      throw new Error('This record has no values: build with -events=alloc,block,go to see events by context, ' +
+      throw new Error('This record has no metrics: build with -events=alloc,block,go to see events by context, ' +
         'or paste a context ID.');
     }
     const el = await (drawers[state.view] || showFlame)(mine);
@@ -51,7 +51,7 @@ function frame() {
     b.toggleAttribute('aria-current', false);
     if (b.dataset.view === (state.view || 'flame')) b.setAttribute('aria-current', 'page');
   }
-  $('value').value = valueName();
+  $('metric').value = metricName();
   if (document.activeElement !== $('search')) $('search').value = state.q || '';
   $('gone').setAttribute('aria-pressed', String(!!state.gone));
   document.documentElement.classList.toggle('dark', isDark());
@@ -66,7 +66,7 @@ const free = () => !['INPUT', 'SELECT'].includes(document.activeElement.tagName)
 const toggles = {
   t: () => go({ theme: isDark() ? 'light' : 'dark' }, true),
   g: () => page.info.base && go({ gone: page.state.gone ? '' : '1' }),
-  l: () => page.info.live && follow(!following()),
+  l: () => page.info.running && follow(!following()),
   v: nextValue,
   '/': () => { $('search').focus(); $('search').select(); },
   '?': () => $('keys').showModal(),
@@ -82,7 +82,7 @@ const copying = what => page.typed.then(() => page.drawn).then(() => copy(what))
 
 function nextValue() {
   const { values } = page.info;
-  return go({ value: values[(values.findIndex(v => v.name === valueName()) + 1) % values.length].name });
+  return go({ metric: values[(values.findIndex(v => v.name === metricName()) + 1) % values.length].name });
 }
 
 // ofFunction returns what a key does with the function of a row, or with the one that the view is about.
@@ -131,22 +131,22 @@ function title() {
   document.title = `${info.title} · stemma`;
   $('title').textContent = info.title;
   $('title').title = info.records.concat(info.programs, info.warnings).join('\n');
-  $('value').append(...info.values.map(v => make('option', { value: v.name }, v.name)));
+  $('metric').append(...info.values.map(v => make('option', { value: v.name }, v.name)));
   $('tabs').append(...views.flatMap(([view, label], i) => view === 'timeline' && !info.epochs ? []
     : [make('button', { 'data-view': view, title: `key ${i + 1}`, onclick: () => turn(view) }, label)]));
   $('gone').hidden = !info.base;
-  $('live').hidden = !info.live;
+  $('follow').hidden = !info.running;
   $('status').textContent = info.programs[0] || '';
 }
 
 function listen() {
-  $('value').addEventListener('change', e => go({ value: e.target.value }));
+  $('metric').addEventListener('change', e => go({ metric: e.target.value }));
   $('search').addEventListener('keydown', e => {
     if (e.key !== 'Enter') return;
     e.target.blur(); // the view gets the focus
     search(e.target.value);
   });
-  const buttons = { gone: 'g', live: 'l', theme: 't', help: '?', copyname: 'y', copystack: 'Y' };
+  const buttons = { gone: 'g', follow: 'l', theme: 't', help: '?', copyname: 'y', copystack: 'Y' };
   for (const [id, key] of Object.entries(buttons)) {
     $(id).addEventListener('click', toggles[key]);
   }
@@ -166,7 +166,7 @@ async function start() {
   listKeys();
   listen();
   await show();
-  if (page.info.live) follow(true);
+  if (page.info.running) follow(true);
 }
 
 start().catch(err => { $('main').replaceChildren(make('p', { class: 'note' }, err.message)); });

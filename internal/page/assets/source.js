@@ -1,7 +1,7 @@
 // A function's source with what its lines have.
 import { $, make, place } from './dom.js';
 import { ask } from './ask.js';
-import { page, selected, toFunction, unitOf, valueName } from './state.js';
+import { page, selected, toFunction, unitOf, metricName } from './state.js';
 import { amount, counted, plural } from './words.js';
 import { choose } from './copy.js';
 import { firstFunction } from './flame.js';
@@ -21,7 +21,7 @@ function lineRow(l, most) {
 
 export async function showSource(mine) {
   const { state, info, again } = page, func = state.func ||= await firstFunction();
-  const a = await ask('source', { value: valueName(), func, ...selected() }, {}, again);
+  const a = await ask('source', { metric: metricName(), func, ...selected() }, {}, again);
   if (mine !== page.shown) return undefined;
   const most = Math.max(1, ...a.lines.map(l => l.total || l.self || 0));
   const rows = a.lines.map(l => lineRow(l, most));

@@ -54,8 +54,8 @@ export function turn(view) {
 // toFunction shows a function in a view.
 export const toFunction = (view, func) => go({ view, func, ...outside });
 
-export const valueName = () => page.state.value || (page.info.values[0] || {}).name || '';
-export const unitOf = () => page.info.values.find(v => v.name === valueName()) || { unit: 'count', name: 'calls' };
+export const metricName = () => page.state.metric || (page.info.values[0] || {}).name || '';
+export const unitOf = () => page.info.values.find(v => v.name === metricName()) || { unit: 'count', name: 'calls' };
 
 // selections are what leaves contexts out.
 export const selections = ['focus', 'ignore', 'hide'];

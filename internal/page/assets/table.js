@@ -1,7 +1,7 @@
 // The table of functions, and that of the callers and callees of one.
 import { $, make, place } from './dom.js';
 import { ask, embedded } from './ask.js';
-import { go, orderOf, page, selected, toFunction, unitOf, valueName } from './state.js';
+import { go, orderOf, page, selected, toFunction, unitOf, metricName } from './state.js';
 import { amount, changed, counted, plural, share, thousands, wanted } from './words.js';
 import { firstFunction } from './flame.js';
 import { showFound } from './search.js';
@@ -45,7 +45,7 @@ const firstRows = 100;
 
 export async function showFunctions(mine) {
   const { state, info, again } = page;
-  const args = { value: valueName(), q: state.q, sort: orderOf(), ...selected() };
+  const args = { metric: metricName(), q: state.q, sort: orderOf(), ...selected() };
   const n = String(again ? Math.max(page.listed, firstRows) : firstRows);
   const a = await ask('functions', { ...args, n }, {}, again);
   if (mine !== page.shown) return undefined;
@@ -98,7 +98,7 @@ class Rows {
   // fold is the row that stands for those that are not there.
   fold(a, rest) {
     const own = a.matched.self - this.self;
-    const all = embedded && embedded[`functions?${new URLSearchParams({ value: this.args.value })}`];
+    const all = embedded && embedded[`functions?${new URLSearchParams({ metric: this.args.metric })}`];
     const more = all && a.from + a.rows.length >= all.rows.length ? 'not in this file' : 'show more';
     const text = `${plural(rest, 'more function')}, ${counted(own)}: ${more}`, blank = page.info.base ? 5 : 3;
     const row = make('tr', { class: 'fold' }, ...numbers(own, a.whole), make('td', { class: 'blank', colspan: blank }),
@@ -132,7 +132,7 @@ function neighbours(a) {
 // showPeek shows the direct callers and callees of a function with their numbers.
 export async function showPeek(mine) {
   const { state, info, again } = page, func = state.func ||= await firstFunction();
-  const args = { value: valueName(), func, ...selected() }, bounds = { px: 20000, least: 0, limit: 5000 };
+  const args = { metric: metricName(), func, ...selected() }, bounds = { px: 20000, least: 0, limit: 5000 };
   const load = kind => ask('flame', { ...args, kind }, bounds, again);
   const [up, down] = await Promise.all([load('callers'), load('callees')]);
   if (mine !== page.shown) return undefined;

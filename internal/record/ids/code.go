@@ -38,7 +38,7 @@ func (c *Code) Site(pc uint64) int {
 // or nil. A call may be the last instruction of its function, so that what it
 // returns to is behind it. An address where a function begins, and which no call
 // returns to, stands for the entry of that function.
-func (c *Record) CodeAt(pc uint64) *Code {
+func (c *Encoding) CodeAt(pc uint64) *Code {
 	i, begins := slices.BinarySearchFunc(c.Code, pc,
 		func(code Code, pc uint64) int { return cmp.Compare(code.Entry, pc) })
 	if begins && (i == 0 || c.Code[i-1].Site(pc) == profile.None) {
@@ -54,7 +54,7 @@ func (c *Record) CodeAt(pc uint64) *Code {
 }
 
 // addCode adds a record of return addresses.
-func (c *Record) addCode(from *livedir.Code) error {
+func (c *Encoding) addCode(from *livedir.Code) error {
 	code := Code{Entry: from.Entry, Size: from.Size, Func: from.Func, calls: make([]codeCall, len(from.Calls))}
 	for i, call := range from.Calls {
 		code.calls[i] = codeCall{call[0], call[1]}
@@ -66,7 +66,7 @@ func (c *Record) addCode(from *livedir.Code) error {
 
 // sortCode puts the functions in the order of their addresses. Two threads may
 // have recorded one twice.
-func (c *Record) sortCode() error {
+func (c *Encoding) sortCode() error {
 	slices.SortStableFunc(c.Code, func(a, b Code) int { return cmp.Compare(a.Entry, b.Entry) })
 	c.Code = slices.CompactFunc(c.Code,
 		func(a, b Code) bool { return a.Entry == b.Entry && a.Size == b.Size && a.Func == b.Func })

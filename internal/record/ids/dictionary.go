@@ -120,12 +120,12 @@ func newDictionary() Dictionary {
 
 // epochs reads the dictionaries that were not read before. A record without a length was being written.
 func (r *Reader) epochs() error {
-	d := &r.Record.Dict
+	d := &r.Encoding.Dict
 	if d.Epochs == nil {
 		*d = newDictionary()
 	}
 	defer d.sortCallers()
-	f, end, err := r.open(fileEpochs, r.Record.header.Dacce.EpochsUsed)
+	f, end, err := r.open(fileEpochs, r.Encoding.header.Dacce.EpochsUsed)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (r *Reader) epoch(f *livedir.File, off, end int64) (int64, error) {
 	h := raw.Load[layout.Epoch](b)
 	size := int64(h.Length)
 	info := EpochInfo{Time: time.Unix(0, int64(h.Time)).UTC(), MaxID: h.MaxID}
-	last := uint32(len(r.Record.Dict.Epochs) - 1)
+	last := uint32(len(r.Encoding.Dict.Epochs) - 1)
 	switch {
 	case size == 0:
 		return 0, nil
@@ -191,8 +191,8 @@ func (r *Reader) epoch(f *livedir.File, off, end int64) (int64, error) {
 		}
 		at += layout.EpochSiteSize
 	}
-	info.Known = !r.Record.Dict.damaged
-	r.Record.Dict.Epochs = append(r.Record.Dict.Epochs, info)
+	info.Known = !r.Encoding.Dict.damaged
+	r.Encoding.Dict.Epochs = append(r.Encoding.Dict.Epochs, info)
 	return size, nil
 }
 
@@ -202,7 +202,7 @@ func (r *Reader) epochFunc(epoch uint32, f layout.EpochFunc) error {
 	if err := v.check(); err != nil {
 		return err
 	}
-	d := &r.Record.Dict
+	d := &r.Encoding.Dict
 	fn, err := r.function(f.Func)
 	d.damaged = d.damaged || f.Func == 0
 	if err != nil || fn == NoFunc {
@@ -232,7 +232,7 @@ func (r *Reader) epochSite(epoch uint32, e layout.EpochSite) error {
 	if err := v.check(); err != nil {
 		return err
 	}
-	d := &r.Record.Dict
+	d := &r.Encoding.Dict
 	fn, err := r.function(e.Func)
 	d.damaged = d.damaged || e.Func == 0
 	if err != nil || fn == NoFunc {

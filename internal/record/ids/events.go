@@ -22,7 +22,7 @@ import (
 type EventCount struct {
 	Kind uint32   // one of the Event constants of package layout
 	Bits int      // of the values: they are less than 1<<Bits, and at least half of that
-	ID   ctxid.ID // zero for events without a context, see [Record.EventsSpilt]
+	ID   ctxid.ID // zero for events without a context, see [Encoding.EventsSpilt]
 
 	Count, Sum, Max uint64
 }
@@ -54,7 +54,7 @@ type eventFile struct {
 // whose names begin alike are none of the program's. How much of each is in use is what its
 // header says at this moment.
 func (r *Reader) events() (err error) {
-	c := r.Record
+	c := r.Encoding
 	if c.counts, err = r.eventFiles(fileCounts, r.countsUsed); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (r *Reader) countsUsed(f *livedir.File) (int64, uint64, error) {
 	if n < h.Used {
 		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.Used)), "%d entries are in use, but the file has %d", h.Used, n)
 	}
-	r.Record.EventsSpilt += h.Spilt
+	r.Encoding.EventsSpilt += h.Spilt
 	return layout.CountsHeaderSize + int64(n)*layout.CountSize, n, nil
 }
 
@@ -141,17 +141,17 @@ func (r *Reader) logUsed(f *livedir.File) (int64, uint64, error) {
 		return 0, 0, f.Fail(int64(unsafe.Offsetof(h.Written)), "%d events of %d are in use, but the file has %d", n,
 			h.Capacity, has)
 	}
-	r.Record.EventsOverwritten += h.Written - n
+	r.Encoding.EventsOverwritten += h.Written - n
 	return layout.EventsHeaderSize + int64(n)*layout.EventSize, h.Written, nil
 }
 
 // HasEventLog reports whether the program kept a log of its newest events.
-func (c *Record) HasEventLog() bool { return c.logged || len(c.logs) > 0 }
+func (c *Encoding) HasEventLog() bool { return c.logged || len(c.logs) > 0 }
 
 // EventCounts calls visit for the events of the program, added up, P after P, until visit
 // returns an error, which it returns. What is visited is what had been recorded when c was
 // read, with the counts of now. It is valid until visit returns.
-func (c *Record) EventCounts(visit func(*EventCount) error) error {
+func (c *Encoding) EventCounts(visit func(*EventCount) error) error {
 	for i := range c.sealedCounts {
 		if err := visit(&c.sealedCounts[i]); err != nil {
 			return err
@@ -178,7 +178,7 @@ func (c *Record) EventCounts(visit func(*EventCount) error) error {
 // on each, until visit returns an error, which it returns. The event is valid until visit
 // returns. Events that were written over others since c was read are left out, and
 // those that they were written over.
-func (c *Record) EventLog(visit func(*Event) error) error {
+func (c *Encoding) EventLog(visit func(*Event) error) error {
 	for i := range c.sealedLog {
 		if err := visit(&c.sealedLog[i]); err != nil {
 			return err
@@ -193,7 +193,7 @@ func (c *Record) EventLog(visit func(*Event) error) error {
 }
 
 // eventsOf visits the events in one log. The oldest one may be anywhere in the file.
-func (c *Record) eventsOf(u eventFile, visit func(*Event) error) error {
+func (c *Encoding) eventsOf(u eventFile, visit func(*Event) error) error {
 	if u.used < layout.EventsHeaderSize+layout.EventSize {
 		return nil
 	}
@@ -216,14 +216,14 @@ func (c *Record) eventsOf(u eventFile, visit func(*Event) error) error {
 }
 
 // eventID returns the ID in the two words of an entry.
-func (c *Record) eventID(hi, lo uint64) ctxid.ID {
+func (c *Encoding) eventID(hi, lo uint64) ctxid.ID {
 	id := ctxid.ID{Hi: hi, Lo: lo}
 	c.own(&id)
 	return id
 }
 
 // own makes the two words of an ID one of the run, but for that of none.
-func (c *Record) own(id *ctxid.ID) {
+func (c *Encoding) own(id *ctxid.ID) {
 	if id.Hi|id.Lo != 0 {
 		id.Run = c.Run
 	}
@@ -232,7 +232,7 @@ func (c *Record) own(id *ctxid.ID) {
 // eachEntry calls visit for each entry of a file of events that lies between two offsets,
 // with its place in the file. The file is opened anew: events can be many times what
 // memory holds, and are not kept.
-func (c *Record) eachEntry(name string, off, end, size int64, visit func(place uint64, b []byte) error) error {
+func (c *Encoding) eachEntry(name string, off, end, size int64, visit func(place uint64, b []byte) error) error {
 	f, err := livedir.OpenFile(c.fsys, name)
 	if err != nil {
 		return err

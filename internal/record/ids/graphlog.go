@@ -127,11 +127,11 @@ func (l *GraphLog) Site(p *profile.Profile, site uint32) (fn uint32, index int32
 
 // graphLog reads the entries of the log that were not read before.
 func (r *Reader) graphLog() error {
-	if r.Record.Log == nil {
-		r.Record.Log = &GraphLog{rows: make(map[uint32]*logRow), indexes: []uint32{NoFunc}}
+	if r.Encoding.Log == nil {
+		r.Encoding.Log = &GraphLog{rows: make(map[uint32]*logRow), indexes: []uint32{NoFunc}}
 	}
-	l := r.Record.Log
-	f, end, err := r.open(fileLog, r.Record.header.Lucce.LogUsed)
+	l := r.Encoding.Log
+	f, end, err := r.open(fileLog, r.Encoding.header.Lucce.LogUsed)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@
 //
 // # Terminology
 //
-// A [Record] says where in the program's code each call is, how the edges of its call
+// An [Encoding] says where in the program's code each call is, how the edges of its call
 // graph were encoded, and what IDs refer to: the interned entries of ccStacks, or of
 // engine lucce the versions. A [Dictionary] has the encoding of each epoch, a [GraphLog]
 // that of an engine that never changes it.
@@ -33,10 +33,10 @@ const (
 	fileEvents = "events."
 )
 
-// A Record is what a program recorded so that its context IDs can be decoded. Functions are
+// An Encoding is what a program recorded so that its context IDs can be decoded. Functions are
 // indexes into the Funcs of its profile, which has no nodes but the root.
 // It is read-only but for [Reader.Update]; several goroutines may use it at once.
-type Record struct {
+type Encoding struct {
 	Stats    Stats
 	Text     uint64     // the address that the PC of an ID is relative to
 	Run      uint64     // the run number, which the IDs of the process carry
@@ -142,7 +142,7 @@ type usedFile struct {
 const cutNode = layout.InternedBytes/layout.InternedSize - 1
 
 // Node returns entry number n, false if there is none.
-func (c *Record) Node(n uint32) (Interned, bool) {
+func (c *Encoding) Node(n uint32) (Interned, bool) {
 	switch {
 	case n > 0 && uint64(n) < uint64(len(c.Interned)):
 		return c.Interned[n], true
@@ -195,7 +195,7 @@ func (r *Reader) engine() *engine.Engine { return engine.Recorded(fileMain, r.He
 // Open reads the live directory of a program with context IDs.
 func Open(fsys fs.FS) (*Reader, error) {
 	r := &Reader{Dir: &livedir.Dir{FS: fsys, Profile: profile.New()},
-		Record: &Record{fsys: fsys, Interned: make([]Interned, 1)}}
+		Encoding: &Encoding{fsys: fsys, Interned: make([]Interned, 1)}}
 	// Events have the IDs of contexts that are on record, so that they come first.
 	if err := r.events(); err != nil {
 		return nil, err
@@ -204,8 +204,8 @@ func Open(fsys fs.FS) (*Reader, error) {
 		return nil, err
 	}
 	r.Profile.Processes = []profile.Process{r.Header.Process(r.engine().Name)}
-	r.funcs = r.NewFuncsReader(r.Record.addCode)
-	r.Record.byID = r.funcs.ByID
+	r.funcs = r.NewFuncsReader(r.Encoding.addCode)
+	r.Encoding.byID = r.funcs.ByID
 	if err := r.read(); err != nil {
 		return nil, err
 	}
@@ -227,7 +227,7 @@ func (r *Reader) Update() (grew bool, err error) {
 }
 
 // readStats fills what follows from the header alone.
-func (c *Record) readStats(lucce bool) {
+func (c *Encoding) readStats(lucce bool) {
 	h, d, s := &c.header, &c.header.Dacce, &c.Stats
 	c.Text = h.Text
 	s.Functions, s.Edges, s.MaxID, s.Slow, s.Truncated = h.Functions, h.Edges, h.MaxID, h.Slow, h.Truncated
@@ -267,7 +267,7 @@ func (s *Stats) numbers() []*uint64 {
 // files are in use, and later what has been added. Each file is read forwards, once.
 type Reader struct {
 	*livedir.Dir
-	Record *Record
+	Encoding *Encoding
 
 	funcs *livedir.FuncsReader
 	next  int64 // offset in epochs, or in the log
@@ -299,20 +299,20 @@ func (r *Reader) readHeader() error {
 	if err := check(&h, f); err != nil {
 		return err
 	}
-	if r.Record.Run != 0 && r.Record.Run != h.Run {
+	if r.Encoding.Run != 0 && r.Encoding.Run != h.Run {
 		return f.Fail(int64(unsafe.Offsetof(layout.Header{}.Run)), "run %016x, where run %016x was before", h.Run,
-			r.Record.Run)
+			r.Encoding.Run)
 	}
-	r.Header, r.Record.Run = h, h.Run
-	r.Record.header = raw.Load[layout.ContextsHeader](b[layout.HeaderSize:])
-	r.Record.readStats(h.Flags&layout.HdrFlagLucce != 0)
+	r.Header, r.Encoding.Run = h, h.Run
+	r.Encoding.header = raw.Load[layout.ContextsHeader](b[layout.HeaderSize:])
+	r.Encoding.readStats(h.Flags&layout.HdrFlagLucce != 0)
 	return nil
 }
 
 // headerChanged reads the header once more and reports whether it counts more.
 func (r *Reader) headerChanged() (bool, error) {
 	used := func() [4]uint64 {
-		h := &r.Record.header
+		h := &r.Encoding.header
 		return [4]uint64{uint64(r.Header.FuncsUsed), h.Dacce.EpochsUsed, h.Lucce.LogUsed, h.NodesUsed}
 	}
 	before := used()
@@ -322,13 +322,13 @@ func (r *Reader) headerChanged() (bool, error) {
 
 // read reads what the header counts and was not read before.
 func (r *Reader) read() error {
-	code := len(r.Record.Code)
+	code := len(r.Encoding.Code)
 	if err := r.funcs.Read(); err != nil {
 		return err
 	}
-	r.Record.use(livedir.FileFuncs, r.funcs.Used)
-	if len(r.Record.Code) != code {
-		if err := r.Record.sortCode(); err != nil {
+	r.Encoding.use(livedir.FileFuncs, r.funcs.Used)
+	if len(r.Encoding.Code) != code {
+		if err := r.Encoding.sortCode(); err != nil {
 			return fmt.Errorf("%s: %w", livedir.FileFuncs, err)
 		}
 	}
@@ -357,12 +357,12 @@ func (r *Reader) open(name string, used uint64) (f *livedir.File, end int64, err
 		r.Lose(profile.LossUnread, used-uint64(end))
 	}
 	f.Limit(end)
-	r.Record.use(name, end)
+	r.Encoding.use(name, end)
 	return f, end, nil
 }
 
 // use notes how much of a file was read.
-func (c *Record) use(name string, used int64) {
+func (c *Encoding) use(name string, used int64) {
 	for i := range c.files {
 		if c.files[i].name == name {
 			c.files[i].used = used
@@ -373,7 +373,7 @@ func (c *Record) use(name string, used int64) {
 }
 
 // Size returns how many bytes of the record are in use, but for those of events.
-func (c *Record) Size() (n int64) {
+func (c *Encoding) Size() (n int64) {
 	for _, u := range c.files {
 		n += u.used
 	}
@@ -381,7 +381,7 @@ func (c *Record) Size() (n int64) {
 }
 
 // Recorded returns how much the record holds. Of one run it only grows.
-func (c *Record) Recorded() uint64 {
+func (c *Encoding) Recorded() uint64 {
 	return uint64(len(c.Interned)) + c.Stats.Edges + c.Stats.Epoch + c.Stats.Slow
 }
 
@@ -399,10 +399,10 @@ func (r *Reader) function(id uint64) (uint32, error) {
 
 // nodes reads the interned entries that were not read before.
 func (r *Reader) nodes() error {
-	used := r.Record.header.NodesUsed
+	used := r.Encoding.header.NodesUsed
 	if used > 1<<layout.IDInternedBits {
 		return fmt.Errorf("%s: offset %d: %d nodes, want at most %d", fileMain,
-			layout.HeaderSize+unsafe.Offsetof(r.Record.header.NodesUsed), used, 1<<layout.IDInternedBits)
+			layout.HeaderSize+unsafe.Offsetof(r.Encoding.header.NodesUsed), used, 1<<layout.IDInternedBits)
 	}
 	f, end, err := r.open(fileNodes, used*layout.InternedSize)
 	if err != nil {
@@ -410,9 +410,9 @@ func (r *Reader) nodes() error {
 	}
 	defer f.Close()
 	// A damaged header may count more than there is.
-	r.Record.Interned = slices.Grow(r.Record.Interned,
-		min(max(0, int(end/layout.InternedSize)-len(r.Record.Interned)), 1<<20))
-	for off := int64(len(r.Record.Interned)) * layout.InternedSize; off+
+	r.Encoding.Interned = slices.Grow(r.Encoding.Interned,
+		min(max(0, int(end/layout.InternedSize)-len(r.Encoding.Interned)), 1<<20))
+	for off := int64(len(r.Encoding.Interned)) * layout.InternedSize; off+
 		layout.InternedSize <= end; off += layout.InternedSize {
 		b, err := f.At(off, layout.InternedSize)
 		if err != nil {
@@ -422,7 +422,7 @@ func (r *Reader) nodes() error {
 		if err != nil {
 			return f.Fail(off, "%w", err)
 		}
-		r.Record.Interned = append(r.Record.Interned, n)
+		r.Encoding.Interned = append(r.Encoding.Interned, n)
 	}
 	return nil
 }
@@ -433,7 +433,7 @@ func (r *Reader) node(e layout.Interned) (n Interned, err error) {
 	if e.Kind > layout.InternSite {
 		return n, fmt.Errorf("node of unknown kind %d", e.Kind)
 	}
-	if err := r.Record.check(&n); err != nil {
+	if err := r.Encoding.check(&n); err != nil {
 		return n, err
 	}
 	if e.Target == 0 && (n.Kind == layout.InternCut || n.Kind == layout.InternAt || r.PagesLost()) {
@@ -444,7 +444,7 @@ func (r *Reader) node(e layout.Interned) (n Interned, err error) {
 }
 
 // check checks the next interned entry, but for its target.
-func (c *Record) check(n *Interned) error {
+func (c *Encoding) check(n *Interned) error {
 	switch {
 	case n.Kind == layout.InternSite && c.Log == nil:
 		return fmt.Errorf("node of unknown kind %d", n.Kind)
@@ -461,7 +461,7 @@ func (c *Record) check(n *Interned) error {
 }
 
 // Fault returns the function that describes a fault at the address pc.
-func (c *Record) Fault(pc uint64) (fn uint32, ok bool) {
+func (c *Encoding) Fault(pc uint64) (fn uint32, ok bool) {
 	fn, ok = c.byID[layout.FaultID(pc)]
 	return fn, ok
 }

@@ -55,7 +55,7 @@ func openContexts(t testing.TB, d *recordtest.Contexts) *record.Record {
 }
 
 // counts returns the events of a profile, added up.
-func counts(t testing.TB, c *ids.Record) []ids.EventCount {
+func counts(t testing.TB, c *ids.Encoding) []ids.EventCount {
 	t.Helper()
 	var list []ids.EventCount
 	if err := c.EventCounts(func(e *ids.EventCount) error { list = append(list, *e); return nil }); err != nil {
@@ -65,7 +65,7 @@ func counts(t testing.TB, c *ids.Record) []ids.EventCount {
 }
 
 // events returns the events in the logs of a profile.
-func events(t testing.TB, c *ids.Record) []ids.Event {
+func events(t testing.TB, c *ids.Encoding) []ids.Event {
 	t.Helper()
 	var list []ids.Event
 	if err := c.EventLog(func(e *ids.Event) error { list = append(list, *e); return nil }); err != nil {
@@ -346,7 +346,7 @@ func TestEventLog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range []*ids.Record{p.IDs, sealed.IDs} {
+		for _, c := range []*ids.Encoding{p.IDs, sealed.IDs} {
 			kept := min(n, recordtest.LogEvents)
 			list := events(t, c)
 			if uint64(len(list)) != kept || c.EventsOverwritten != n-kept {

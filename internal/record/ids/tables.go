@@ -41,7 +41,7 @@ const (
 )
 
 // Tables returns the tables of a record and its profile.
-func (c *Record) Tables(p *profile.Profile) (*sealed.File, error) {
+func (c *Encoding) Tables(p *profile.Profile) (*sealed.File, error) {
 	f, err := codec().Of(p, tables.IDs)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (c *Record) Tables(p *profile.Profile) (*sealed.File, error) {
 }
 
 // entries returns the entries of the log, 0 without one.
-func (c *Record) entries() uint64 {
+func (c *Encoding) entries() uint64 {
 	if c.Log == nil {
 		return 0
 	}
@@ -65,7 +65,7 @@ func (c *Record) entries() uint64 {
 }
 
 // FromTables is the inverse of Tables.
-func FromTables(f *sealed.File) (*profile.Profile, *Record, error) {
+func FromTables(f *sealed.File) (*profile.Profile, *Encoding, error) {
 	tree, err := codec().Tree(f)
 	if err != nil {
 		return nil, nil, err
@@ -84,7 +84,7 @@ func FromTables(f *sealed.File) (*profile.Profile, *Record, error) {
 		return nil, nil, fmt.Errorf("a record of context IDs with %d nodes, want the root alone", len(p.Nodes))
 	}
 	e := rows[0]
-	c := &Record{Stats: e.Stats, Text: e.Text, Run: e.Run, EventsSpilt: e.spilt, EventsOverwritten: e.overwritten,
+	c := &Encoding{Stats: e.Stats, Text: e.Text, Run: e.Run, EventsSpilt: e.spilt, EventsOverwritten: e.overwritten,
 		logged: e.logged}
 	c.Stats.meanDepth()
 	if e.graph {
@@ -240,7 +240,7 @@ func codeSchema() sealed.Schema[Code] {
 }
 
 // addCodeTables adds where the code of functions lies.
-func (c *Record) addCodeTables(f *sealed.File) {
+func (c *Encoding) addCodeTables(f *sealed.File) {
 	var addresses []addressRow
 	for _, id := range slices.Sorted(maps.Keys(c.byID)) {
 		addresses = append(addresses, addressRow{id, c.byID[id]})
@@ -254,7 +254,7 @@ func (c *Record) addCodeTables(f *sealed.File) {
 type tablesReader struct {
 	f *sealed.File
 	p *profile.Profile
-	c *Record
+	c *Encoding
 }
 
 // function checks an index of a function.
@@ -672,7 +672,7 @@ func eventSchema() sealed.Schema[Event] {
 }
 
 // addEvents adds the events that were recorded up to now.
-func (c *Record) addEvents(f *sealed.File) error {
+func (c *Encoding) addEvents(f *sealed.File) error {
 	var counts []EventCount
 	if err := c.EventCounts(func(e *EventCount) error { counts = append(counts, *e); return nil }); err != nil {
 		return err

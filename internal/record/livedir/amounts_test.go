@@ -33,7 +33,7 @@ func TestAmounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := l.Profile
-	if allocs, alloc := p.Total(profile.Allocs), p.Total(profile.Alloc); allocs != 5 || alloc != 80 {
+	if allocs, alloc := p.Total(profile.AllocObjects), p.Total(profile.AllocSpace); allocs != 5 || alloc != 80 {
 		t.Errorf("%d allocations of %d bytes, want 5 of 80", allocs, alloc)
 	}
 	if calls := p.Total(profile.Calls); calls != 1 {
@@ -75,22 +75,23 @@ func TestReachable(t *testing.T) {
 		return l.Profile
 	}
 	p := read()
-	if objects, bytes := p.Total(profile.Objects), p.Total(profile.Live); objects != 3 || bytes != 48 {
+	if objects, bytes := p.Total(profile.InuseObjects), p.Total(profile.InuseSpace); objects != 3 || bytes != 48 {
 		t.Errorf("%d objects of %d bytes, want 3 of 48", objects, bytes)
 	}
-	for what, change := range map[string]func(*layout.LiveHeader){
-		"has not yet": func(h *layout.LiveHeader) { h.Counted = 0 },
-		"about to":    func(h *layout.LiveHeader) { h.Changes = 3 },
+	for what, change := range map[string]func(*layout.InuseHeader){
+		"has not yet": func(h *layout.InuseHeader) { h.Counted = 0 },
+		"about to":    func(h *layout.InuseHeader) { h.Changes = 3 },
 	} {
-		raw.Update(d.Live, change)
+		raw.Update(d.Inuse, change)
 		p := read()
-		if p.Has(profile.Live) || len(p.Processes[0].Notes) != 1 || !strings.Contains(p.Processes[0].Notes[0], what) {
-			t.Errorf("live is there: %v, notes %q, want one with %q", p.Has(profile.Live), p.Processes[0].Notes, what)
+		notes := p.Processes[0].Notes
+		if p.Has(profile.InuseSpace) || len(notes) != 1 || !strings.Contains(notes[0], what) {
+			t.Errorf("inuse_space is there: %v, notes %q, want one with %q", p.Has(profile.InuseSpace), notes, what)
 		}
-		raw.Store(d.Live, layout.LiveHeader{Changes: 2, Counted: 1})
+		raw.Store(d.Inuse, layout.InuseHeader{Changes: 2, Counted: 1})
 	}
-	d.Live = d.Live[:0]
-	if p := read(); p.Has(profile.Live) || len(p.Processes[0].Notes) != 1 {
+	d.Inuse = d.Inuse[:0]
+	if p := read(); p.Has(profile.InuseSpace) || len(p.Processes[0].Notes) != 1 {
 		t.Errorf("an empty file: %q", p.Processes[0].Notes)
 	}
 }

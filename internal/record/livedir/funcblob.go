@@ -52,7 +52,7 @@ func (b *FuncReader) Wait() profile.Func {
 
 // Held reads the description of the waits of others for a kind of lock.
 func (b *FuncReader) Held() profile.Func {
-	return profile.Func{Kind: profile.FuncHeld, Name: b.Name("reason"), Counters: 1}
+	return profile.Func{Kind: profile.FuncDelay, Name: b.Name("reason"), Counters: 1}
 }
 
 // Run reads the description of what runs: goroutines.

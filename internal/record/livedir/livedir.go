@@ -21,9 +21,10 @@ import (
 // Names of the files of a live directory.
 const (
 	fileTree    = engine.FileTree
-	FileFuncs   = "funcs" // of records of context IDs, too
+	FileFuncs   = "funcs" // of records of context IDs as well
 	fileShard   = "shard."
-	fileLive    = "live"
+	fileInuse   = "inuse"
+	formerInuse = "live" // what fileInuse was called
 	fileCheck   = "check"
 	fileStrings = "strings"
 	fileCalls   = "calls"
@@ -138,8 +139,8 @@ func (l *Dir) openTree() error {
 	if err := l.readShards(); err != nil {
 		return err
 	}
-	if l.Header.Flags&layout.HdrFlagLive != 0 {
-		if err := l.readLive(); err != nil {
+	if l.Header.Flags&layout.HdrFlagInuse != 0 {
+		if err := l.readInuse(); err != nil {
 			return err
 		}
 	}
@@ -395,16 +396,16 @@ func (l *Dir) Node(offset uint32) (int, bool) {
 type amount struct {
 	kind   profile.FuncKind
 	flag   uint32
-	values [layout.AmountCounters]profile.ValueType
+	values [layout.AmountCounters]profile.Metric
 }
 
 // amounts returns all of them.
 func amounts() []amount {
 	return []amount{
-		{profile.FuncAlloc, layout.HdrFlagAlloc, [...]profile.ValueType{profile.Allocs, profile.Alloc}},
-		{profile.FuncWait, layout.HdrFlagWait, [...]profile.ValueType{profile.Waits, profile.Wait}},
-		{profile.FuncHeld, layout.HdrFlagWait, [...]profile.ValueType{profile.Holds, profile.Held}},
-		{profile.FuncRun, layout.HdrFlagWait, [...]profile.ValueType{profile.Goroutines, profile.Run}},
+		{profile.FuncAlloc, layout.HdrFlagAlloc, [...]profile.Metric{profile.AllocObjects, profile.AllocSpace}},
+		{profile.FuncWait, layout.HdrFlagWait, [...]profile.Metric{profile.Waits, profile.Wait}},
+		{profile.FuncDelay, layout.HdrFlagWait, [...]profile.Metric{profile.Contentions, profile.Delay}},
+		{profile.FuncRun, layout.HdrFlagWait, [...]profile.Metric{profile.Goroutines, profile.Run}},
 	}
 }
 

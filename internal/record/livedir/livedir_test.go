@@ -22,8 +22,8 @@ func small() (d *recordtest.Dir, mainNode int, f uint64) {
 	return d, d.Node(recordtest.Root, layout.RootMain, mainF), f
 }
 
-// readLive reads the profile of a directory.
-func readLive(fsys fs.FS) (*profile.Profile, error) {
+// readInuse reads the profile of a directory.
+func readInuse(fsys fs.FS) (*profile.Profile, error) {
 	l, err := livedir.Open(fsys)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func TestLiveDamage(t *testing.T) {
 	} {
 		d, n, f := small()
 		test.damage(d, n, f)
-		p, err := readLive(d.FS())
+		p, err := readInuse(d.FS())
 		if test.want != "" {
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s: have error %v, want %q", test.name, err, test.want)
@@ -142,7 +142,7 @@ func TestLiveEmpty(t *testing.T) {
 	d := recordtest.New(0)
 	d.Header(func(h *layout.Header) { h.Used = layout.HeaderSize })
 	d.Header(func(h *layout.Header) { h.FuncsUsed = 0 })
-	if p, err := readLive(d.FS()); err != nil || len(p.Nodes) != 1 {
+	if p, err := readInuse(d.FS()); err != nil || len(p.Nodes) != 1 {
 		t.Errorf("have %v (%v), want the root", p, err)
 	}
 	if _, err := livedir.Open(fstest.MapFS{}); err == nil {

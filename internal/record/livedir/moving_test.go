@@ -41,8 +41,8 @@ func newMover(seed uint64, tree, samples bool) *mover {
 	if tree {
 		m.tree = recordtest.New(2, "prog")
 		m.alloc, m.wait = m.tree.Alloc("main.T"), m.tree.Wait("sleep")
-		m.tree.Header(func(h *layout.Header) { h.Flags |= layout.HdrFlagLive })
-		m.tree.Live = make([]byte, layout.LiveHeaderSize)
+		m.tree.Header(func(h *layout.Header) { h.Flags |= layout.HdrFlagInuse })
+		m.tree.Inuse = make([]byte, layout.InuseHeaderSize)
 		m.nodes = []int{recordtest.Root}
 		m.function()
 	}
@@ -192,7 +192,7 @@ func valuesOf(p *profile.Profile) map[string]uint64 {
 func (m *mover) check(t *testing.T, what string, dir *recordtest.Moving) {
 	t.Helper()
 	frozen := func() map[string]uint64 {
-		p, err := readLive(&recordtest.Moving{Files: m.files, Ended: dir.Ended})
+		p, err := readInuse(&recordtest.Moving{Files: m.files, Ended: dir.Ended})
 		if err != nil {
 			t.Fatalf("%s: what stands still: %v", what, err)
 		}

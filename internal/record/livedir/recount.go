@@ -37,12 +37,12 @@ func (l *Dir) Recount() (grew bool, err error) {
 	}
 	l.clearCounts()
 	notes := p.Notes[:len(p.Notes):len(p.Notes)]
-	had := l.Profile.Has(profile.Live)
-	if err = l.readShards(); err == nil && l.Header.Flags&layout.HdrFlagLive != 0 {
-		err = l.readLive()
+	had := l.Profile.Has(profile.InuseSpace)
+	if err = l.readShards(); err == nil && l.Header.Flags&layout.HdrFlagInuse != 0 {
+		err = l.readInuse()
 	}
 	p.Notes = notes // they would say the same again
-	return had != l.Profile.Has(profile.Live), err
+	return had != l.Profile.Has(profile.InuseSpace), err
 }
 
 // clearCounts sets what the shards count to 0, in all columns.

@@ -91,7 +91,7 @@ func TestRequestsDamaged(t *testing.T) {
 	} {
 		dir := requestedDir(4)
 		damage((*layout.RequestsHeader)(unsafe.Pointer(&dir["requests"].Data[0])))
-		if _, err := readLive(dir); err == nil || !strings.Contains(err.Error(), "requests") {
+		if _, err := readInuse(dir); err == nil || !strings.Contains(err.Error(), "requests") {
 			t.Errorf("%s: have error %v", what, err)
 		}
 	}

@@ -73,7 +73,7 @@ func (r *samplesReader) read() error {
 	}
 	r.types = sampleValues()
 	if r.head.Walk == layout.WalkContext {
-		r.types = []profile.ValueType{profile.ContextCPU}
+		r.types = []profile.Metric{profile.ContextCPU}
 	}
 	for _, t := range r.types {
 		if r.head.Sampler == layout.SamplerACCT && t.Name != profile.Samples.Name {
@@ -93,15 +93,15 @@ func (r *samplesReader) read() error {
 }
 
 // sampleValues returns the values that a sampler records, in the order of its nodes.
-func sampleValues() []profile.ValueType {
-	return []profile.ValueType{profile.CPU, profile.Samples, profile.SampledWait, profile.SampledWaits}
+func sampleValues() []profile.Metric {
+	return []profile.Metric{profile.CPU, profile.Samples, profile.SampledWait, profile.SampledWaits}
 }
 
 const numSampleValues = 4
 
 // A samplesReader reads places and nodes of samples.
 type samplesReader struct {
-	types   []profile.ValueType
+	types   []profile.Metric
 	live    *Dir
 	f       *File
 	head    layout.SampleHeader

@@ -85,7 +85,7 @@ func sampledDir(stacks ...[]uintptr) fstest.MapFS {
 
 func readSampled(t *testing.T, fsys fs.FS) *profile.Profile {
 	t.Helper()
-	p, err := readLive(fsys)
+	p, err := readInuse(fsys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestSamplesDamaged(t *testing.T) {
 			}
 			dir[name] = &fstest.MapFile{Data: data}
 		}
-		p, err := readLive(dir)
+		p, err := readInuse(dir)
 		if err != nil {
 			errors++
 			continue
@@ -226,7 +226,7 @@ func TestSparseSamples(t *testing.T) {
 	write("samples", samples, layout.SampleHeaderSize+claimed*layout.SampleNodeSize)
 	write("places", places, 8<<30)
 	before = allocated()
-	_, err := readLive(os.DirFS(dir))
+	_, err := readInuse(os.DirFS(dir))
 	if n := allocated() - before; err == nil || !strings.Contains(err.Error(), "want at most") || n > 16<<20 {
 		t.Errorf("a place of 4 GB: %v, with %d bytes; want an error, and at most 16 MB", err, n)
 	}

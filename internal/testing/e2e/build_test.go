@@ -10,7 +10,7 @@ func TestShareable(t *testing.T) {
 		want string
 	}{
 		{"-metrics=calls,alloc", false, "-metrics=calls,alloc,wait,ops"},
-		{"-metrics=calls,live", false, "-metrics=calls,live,alloc,wait,ops"},
+		{"-metrics=calls,inuse", false, "-metrics=calls,inuse,alloc,wait,ops"},
 		{"-metrics=calls,wait,cpu", false, "-metrics=calls,wait,cpu,alloc,ops"},
 		{"-metrics=calls,alloc", true, "-metrics=calls,alloc"},
 		{"-metrics=calls,cpu", false, "-metrics=calls,cpu"},

@@ -127,7 +127,7 @@ func Command(t *testing.T, out, exe string, env ...string) *exec.Cmd {
 }
 
 func command(ctx context.Context, t *testing.T, out, exe string, env []string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, exe)
+	cmd := targetCommand(ctx, exe)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(append(os.Environ(), "STEMMA_OUT="+out), env...)
 	return cmd
@@ -136,7 +136,7 @@ func command(ctx context.Context, t *testing.T, out, exe string, env []string) *
 // LiveDir returns the live directory below out of a program that was started, or
 // "" if it has none.
 func LiveDir(out string, cmd *exec.Cmd) string {
-	dirs, _ := filepath.Glob(filepath.Join(out, fmt.Sprintf("%s.%d-*", filepath.Base(cmd.Path), cmd.Process.Pid)))
+	dirs, _ := filepath.Glob(filepath.Join(out, fmt.Sprintf("%s.%d-*", filepath.Base(programOf(cmd)), cmd.Process.Pid)))
 	if len(dirs) == 0 {
 		return ""
 	}

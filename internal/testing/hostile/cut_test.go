@@ -16,7 +16,7 @@ import (
 // cutBuilds are the builds whose files are cut: of each engine, with everything that it may record.
 var cutBuilds = map[string][]string{
 	"cct":     {"-recursion=full"},
-	"metrics": {"-metrics=calls,alloc,live,wait,cpu"},
+	"metrics": {"-metrics=calls,alloc,inuse,wait,cpu"},
 	"calls":   {"-record=calls"},
 	"checked": {"-verify"},
 	"dacce":   {"-engine=dacce", "-events=alloc,block,go,panic", "-event-log"},

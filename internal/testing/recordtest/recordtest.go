@@ -17,7 +17,7 @@ import (
 type Dir struct {
 	Tree    []byte
 	Shards  [][]byte
-	Live    []byte // as the file, if reachable objects are counted
+	Inuse   []byte // as the file, if reachable objects are counted
 	Funcs   []byte
 	Check   []byte
 	Strings []byte
@@ -156,10 +156,10 @@ func (d *Dir) Alloc(typ string) uint64 {
 
 // Counted makes the program count the reachable objects of a node of allocations.
 func (d *Dir) Counted(node int, objects, bytes uint64) {
-	d.Header(func(h *layout.Header) { h.Flags |= layout.HdrFlagLive })
-	d.Live = append(d.Live, make([]byte, len(d.Tree)-len(d.Live))...)
-	raw.Update(d.Live, func(h *layout.LiveHeader) { h.Changes, h.Counted = h.Changes+2, h.Counted+1 })
-	raw.Store(d.Live[node:], layout.LiveCounts{Objects: objects, Bytes: bytes})
+	d.Header(func(h *layout.Header) { h.Flags |= layout.HdrFlagInuse })
+	d.Inuse = append(d.Inuse, make([]byte, len(d.Tree)-len(d.Inuse))...)
+	raw.Update(d.Inuse, func(h *layout.InuseHeader) { h.Changes, h.Counted = h.Changes+2, h.Counted+1 })
+	raw.Store(d.Inuse[node:], layout.InuseCounts{Objects: objects, Bytes: bytes})
 }
 
 // Wait records the waits for a reason, which the header then says are counted, and returns its ID. Held records those
@@ -365,8 +365,8 @@ func (d *Dir) Files() map[string][]byte {
 	for i, s := range d.Shards {
 		files["shard."+string(rune('0'+i))] = s
 	}
-	if d.Live != nil {
-		files["live"] = d.Live
+	if d.Inuse != nil {
+		files["inuse"] = d.Inuse
 	}
 	if d.Check != nil {
 		files["check"], files["strings"] = d.Check, d.Strings

@@ -271,7 +271,7 @@ func stemmaRecover(gp *g, f funcInfo, fp uintptr) {
 	if !stemma.on || f.flag&layout.FuncFlagSlot == 0 {
 		return
 	}
-	node := *(*uint32)(unsafe.Pointer(fp - 3*goarch.PtrSize))
+	node := *(*uint32)(unsafe.Pointer(fp - stemmaSlotFromFP))
 	if cell := stemma.tree.RecoverCell(node); cell != 0 {
 		gp.stemma.Ctx = uintptr(cell)
 	}

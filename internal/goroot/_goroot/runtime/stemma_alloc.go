@@ -20,9 +20,9 @@ func stemmaAllocInit() {
 		stemma.tree.Counts(layout.HdrFlagAlloc)
 		stemmaAllocOn = true
 	}
-	if stemmaAllocOn && stemmaOption("live") == "on" {
-		stemma.tree.Counts(layout.HdrFlagLive)
-		stemmaLiveOn = true
+	if stemmaAllocOn && stemmaOption("inuse") == "on" {
+		stemma.tree.Counts(layout.HdrFlagInuse)
+		stemmaInuseOn = true
 	}
 }
 
@@ -30,8 +30,8 @@ func stemmaAllocInit() {
 // Before, while the first Ps are made, there may be no P, or no shard to count in, and reading GODEBUG sets the
 // variable anew: with some settings, such as inittrace=1, allocations pass postMallocgcDebug from the first one on.
 func stemmaAllocStart() {
-	if stemmaLiveOn {
-		stemmaLiveStart()
+	if stemmaInuseOn {
+		stemmaInuseStart()
 	}
 	if stemmaAllocOn {
 		stemmaAllocBegun, debug.malloc = true, true
@@ -56,7 +56,7 @@ func stemmaAllocated(x unsafe.Pointer, size uintptr, typ *_type) {
 	counters := (*[layout.AmountCounters]uint64)(unsafe.Pointer(layout.Base + node + gp.m.p.ptr().stemma.shard))
 	counters[0]++
 	counters[1] += uint64(size)
-	if stemmaLiveOn {
+	if stemmaInuseOn {
 		stemmaOwn(x, size, uint32(node))
 	}
 }

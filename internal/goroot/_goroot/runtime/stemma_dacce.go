@@ -151,6 +151,7 @@ func stemmaWordBelow(u *unwinder) uint64 {
 // stemmaResume counts how long gp, which is about to run, has waited, and makes its words those of the current
 // epoch. It runs on g0, with a P.
 func stemmaResume(gp *g) {
+	stemmaWireG(gp)
 	if stemmaWaitOn {
 		stemmaRunAgain(gp)
 	}

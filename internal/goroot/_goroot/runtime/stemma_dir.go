@@ -90,7 +90,7 @@ func (t *stemmaLineText) say() {
 		fd              int32
 		events, revents int16
 	}{fd: 2, events: pollOut}
-	_, _, errno := linux.Syscall6(sysPoll, uintptr(unsafe.Pointer(&poll)), 1, 0, 0, 0, 0)
+	errno := stemmaPoll(unsafe.Pointer(&poll))
 	if errno != 0 || poll.revents == pollOut {
 		linux.Syscall6(sysWrite, 2, uintptr(unsafe.Pointer(&t.buf)), uintptr(t.n), 0, 0, 0)
 	}
@@ -519,8 +519,8 @@ func stemmaCall(trap, a, b, c uintptr) int {
 type stemmaRecordingProgram struct {
 	// state returns the live directory, or, if that is "", why there is none.
 	state func() (dir, problem string)
-	// countLive counts the objects that are reachable, and reports whether the program was built for that.
-	countLive func() bool
+	// countInuse counts the objects that are reachable, and reports whether the program was built for that.
+	countInuse func() bool
 	// bypass calls f and records nothing of it.
 	bypass func(f func())
 }
@@ -530,7 +530,7 @@ type stemmaRecordingProgram struct {
 //go:linkname stemmaRecordingAPI2
 var stemmaRecordingAPI2 *stemmaRecordingProgram
 
-var stemmaRecordingAPIs = stemmaRecordingProgram{stemmaRecording, stemmaCountLive, stemmaBypass}
+var stemmaRecordingAPIs = stemmaRecordingProgram{stemmaRecording, stemmaCountInuse, stemmaBypass}
 
 func stemmaRecording() (dir, problem string) {
 	if stemma.dirlen == 0 {

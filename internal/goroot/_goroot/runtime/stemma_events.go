@@ -13,7 +13,7 @@ import (
 // stemmaEvents is what to record.
 var stemmaEvents struct {
 	kinds uint32  // bits, by kind
-	log   bool    // keep a log, too
+	log   bool    // keep a log as well
 	start int64   // nanotime when the program began
 	size  uintptr // of each file
 	// By the low bits of a return address: the address << 1, and whether it is

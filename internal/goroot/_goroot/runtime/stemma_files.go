@@ -362,15 +362,6 @@ func stemmaOpenDir() (fd int32, errno uintptr) {
 	return int32(r), 0
 }
 
-// A stemmaStat is the beginning of what the kernel tells about a file.
-type stemmaStat struct {
-	dev, ino, nlink uint64
-	mode, uid       uint32
-	_               [16]byte
-	size            uintptr
-	_               [88]byte
-}
-
 func (st *stemmaStat) read(fd int32) uintptr {
 	_, _, errno := linux.Syscall6(sysFstat, uintptr(fd), uintptr(unsafe.Pointer(st)), 0, 0, 0, 0)
 	return errno
@@ -544,36 +535,17 @@ func (f *stemmaFile) used() uintptr {
 	return f.have.Load()
 }
 
-// Numbers of the Linux kernel for amd64 that package runtime does not have.
+// Numbers of the Linux kernel that package runtime does not have, and that are the same on all architectures. The files
+// stemma_linux_GOARCH.go have those that are not.
 const (
-	sysFstat      = 5
-	sysWrite      = 1
-	sysPoll       = 7
-	linuxMmap     = 9
-	sysPwrite64   = 18
-	sysMincore    = 27
-	sysGetpid     = 39
-	sysFlock      = 73
-	sysFtruncate  = 77
-	sysGetcwd     = 79
-	sysGeteuid    = 107
-	sysOpenat     = 257
-	sysMkdirat    = 258
-	sysNewfstatat = 262
-	sysUnlinkat   = 263
-	sysFallocate  = 285
-	sysPrlimit64  = 302
-	sysGetrandom  = 318
-	atFDCWD       = ^uintptr(99) // -100
-	atRemoveDir   = 0x200
+	atFDCWD     = ^uintptr(99) // -100
+	atRemoveDir = 0x200
 
-	oRdwr           = 2
-	linuxOCreat     = 0x40
-	linuxOExcl      = 0x80
-	oNonblock       = 0x800
-	linuxODirectory = 0x10000
-	oNoFollow       = 0x20000
-	linuxOPath      = 0x200000
+	oRdwr       = 2
+	linuxOCreat = 0x40
+	linuxOExcl  = 0x80
+	oNonblock   = 0x800
+	linuxOPath  = 0x200000
 
 	mapShared         = 0x1
 	mapNoReserve      = 0x4000

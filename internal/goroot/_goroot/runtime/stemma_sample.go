@@ -29,7 +29,7 @@ var stemmaSmp struct {
 	interval  atomic.Int64  // nanoseconds
 	sampler   uint8         // a layout.Sampler constant
 	walk      uint8         // a layout.Walk constant
-	waiting   bool          // sample waiting goroutines too
+	waiting   bool          // sample waiting goroutines as well
 	guard     bool          // ask at stack guards, as the paper does
 	foreign   bool          // SIGPROF is handled by something else: threads are not sampled
 	note      note          // the sampler sleeps here while it is not active
@@ -230,7 +230,7 @@ func stemmaSampler() {
 	sched.nmsys++
 	checkdead()
 	unlock(&sched.lock)
-	const prSetTimerslack, sysPrctl = 29, 157
+	const prSetTimerslack = 29
 	linux.Syscall6(sysPrctl, prSetTimerslack, 1, 0, 0, 0, 0) // or each sleep is 50 µs too long
 	last, idle := nanotime(), int64(1)
 	for {

@@ -69,7 +69,6 @@ func (th *stemmaThread) signal() {
 	var info siginfo
 	q := (*stemmaQueued)(unsafe.Pointer(&info))
 	q.signo, q.code, q.value = _SIGPROF, _SI_TIMER, uintptr(unsafe.Pointer(th))
-	const sysRtTgsigqueueinfo = 297
 	linux.Syscall6(sysRtTgsigqueueinfo, uintptr(getpid()), uintptr(th.tid), _SIGPROF, uintptr(unsafe.Pointer(&info)),
 		0, 0)
 }
@@ -91,14 +90,14 @@ func stemmaHandles() bool {
 //
 //go:nowritebarrierrec
 func stemmaSampleHere(th *stemmaThread, c *sigctxt, gp *g, mp *m, cpu uint64) {
-	pc, sp := uintptr(c.rip()), uintptr(c.rsp())
+	pc, sp := c.sigpc(), c.sigsp()
 	if pc == stemmaFPFuncs.async && gp != nil && gp == mp.curg {
 		// A signal for preemption came together with this one, and its handler has just made
 		// the goroutine call asyncPreempt.
 		pc, sp = *(*uintptr)(unsafe.Pointer(sp)), sp+goarch.PtrSize
 	}
 	weight := th.stemmaUsed(cpu)
-	here := stemmaPlace{pc: pc, sp: sp, bp: uintptr(c.rbp()), sym: pc, how: stemmaInterrupted}
+	here := stemmaPlace{pc: pc, sp: sp, bp: stemmaFPOf(c), sym: pc, how: stemmaInterrupted}
 	if stemmaSmp.walk == layout.WalkContext {
 		stemmaSampleContext(th, pc, sp, gp, mp, weight)
 	} else if !stemmaOwnStack(here, gp, mp) || !stemmaSampleOwn(th, here, gp, weight) {

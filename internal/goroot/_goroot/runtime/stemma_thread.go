@@ -236,7 +236,7 @@ func stemmaAskThread(th *stemmaThread, mp *m) {
 	}
 	th.asked, th.late = nanotime(), false
 	if !th.state.CompareAndSwap(stemmaTicketFree, stemmaTicketGuard) {
-		return // in tests prologues take it, too
+		return // in tests prologues take it as well
 	}
 	stemmaSmp.Count(layout.StatRequests, 1)
 	gp.stemma.ask = stemmaAskGuard
@@ -310,7 +310,6 @@ func stemmaThreadCPU() uint64 {
 
 //go:nowritebarrierrec
 func stemmaReadClock(clock uintptr) (uint64, bool) {
-	const sysClockGettime = 228
 	var ts timespec
 	_, _, errno := linux.Syscall6(sysClockGettime, uintptr(uint32(clock)), uintptr(unsafe.Pointer(&ts)), 0, 0, 0, 0)
 	return uint64(ts.tv_sec)*1e9 + uint64(ts.tv_nsec), errno == 0

@@ -194,11 +194,9 @@ func (th *stemmaThread) setChain(now int64, cpu uint64, after int64) {
 //
 //go:nowritebarrierrec
 func stemmaWoken(c *sigctxt) bool {
-	const syscall = 0x050f // the instruction, as it lies in memory
 	pc := uintptr(c.sigpc())
 	if !findfunc(pc).valid() {
 		return false // C: nobody knows
 	}
-	return int64(c.rax()) == -_EINTR && *(*uint16)(unsafe.Pointer(pc - 2)) == syscall ||
-		*(*uint16)(unsafe.Pointer(pc)) == syscall
+	return stemmaRepeats(c)
 }

@@ -18,9 +18,6 @@ import (
 	"unsafe"
 )
 
-func stemmaTrampoline()
-func stemmaTrampolineSlow()
-
 // stemmaTrampPC is what is in a patched slot; until there is any, an address
 // that no function has.
 var stemmaTrampPC uintptr = stemmaNoTramp
@@ -99,15 +96,12 @@ func stemmaTraceInit() {
 	if stemmaSmp.walk < layout.WalkIncremental {
 		return
 	}
-	if raceenabled || goarch.IsAmd64 == 0 {
+	if raceenabled || !stemmaHasTrampoline {
 		stemmaSmp.walk = layout.WalkFP // the race detector reads return addresses itself
 		return
 	}
 	stemmaAcctMarks()
-	stemmaTrampPC = abi.FuncPCABI0(stemmaTrampoline) + 2 // behind POPQ R12
-	if *(*uint16)(unsafe.Pointer(stemmaTrampPC - 2)) != 0x5c41 {
-		throw("stemma: the trampoline does not begin with POPQ R12")
-	}
+	stemmaTrampPC = stemmaTrampolineEntry()
 	check := stemmaEnv("STEMMA_TRACE_CHECK")
 	stemmaTraceCheck = stemmaOption("verify") == "on" || check != ""
 	stemmaTracePrint, stemmaTraceFail = check == "print", check == "throw"

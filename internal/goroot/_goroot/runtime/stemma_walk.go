@@ -87,9 +87,7 @@ func stemmaFPInit() {
 	r.async, r.asyncEnd = stemmaSpan(abi.FuncPCABI0(asyncPreempt))
 	r.sigpanic, r.sigpanicEnd = stemmaSpan(abi.FuncPCABIInternal(sigpanic))
 	r.goexit = abi.FuncPCABI0(goexit) + sys.PCQuantum
-	r.tramp, _ = stemmaSpan(abi.FuncPCABI0(stemmaTrampoline))
-	_, r.trampEnd = stemmaSpan(abi.FuncPCABI0(stemmaTrampolineSlow))
-	r.trampStep, r.trampStepEnd = stemmaSpan(abi.FuncPCABI0(stemmaTrampolineStep))
+	stemmaTrampolineSpans()
 }
 
 // stemmaSpan returns the entry of a function, and the first address behind it.

@@ -117,8 +117,3 @@ func stemmaExecName() string {
 	}
 	return ""
 }
-
-const (
-	sysLseek      = 8
-	sysReadlinkat = 267
-)

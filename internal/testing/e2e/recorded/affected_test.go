@@ -151,7 +151,7 @@ func (p *repo) results() (results map[string]string, broken map[string]bool) {
 	return results, broken
 }
 
-// A selection is what stemma tests -changed lists.
+// A selection is what stemma affected -changed lists.
 type selection struct {
 	Affected []struct {
 		Package string
@@ -163,7 +163,7 @@ type selection struct {
 
 func (p *repo) selected() (s selection) {
 	p.Helper()
-	out := p.must("", p.tool, "tests", "-json", "-changed", "HEAD")
+	out := p.must("", p.tool, "affected", "-json", "-changed", "HEAD")
 	if err := json.Unmarshal(out, &s); err != nil {
 		p.Fatalf("%v: %s", err, out)
 	}
@@ -325,7 +325,7 @@ var kinds = []func(p *repo) string{
 }
 
 // TestAffected edits a repository of several modules at random, runs all tests in plain builds, and holds what has
-// changed against what stemma tests -changed selects. The first edits are of all kinds, in turn.
+// changed against what stemma affected -changed selects. The first edits are of all kinds, in turn.
 func TestAffected(t *testing.T) {
 	p := newRepo(t)
 	order := p.r.Perm(len(kinds))

@@ -22,7 +22,7 @@ import (
 func TestReadRunning(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"tree":    {"-recursion=full"},
-		"values":  {"-metrics=calls,alloc,live,wait,cpu"},
+		"values":  {"-metrics=calls,alloc,inuse,wait,cpu"},
 		"samples": {"-engine=sample", "-every=200us"},
 		"dacce":   {"-engine=dacce", "-events=alloc,block,go,panic", "-event-log"},
 		"lucce":   {"-engine=lucce", "-events=alloc,block,go,panic", "-event-log"},
@@ -110,7 +110,7 @@ func complete(t *testing.T, rec *record.Record) {
 		}
 	}
 	for _, note := range rec.Processes[0].Notes {
-		if rec.IDs != nil || rec.Column(profile.Live.Name) != nil {
+		if rec.IDs != nil || rec.Column(profile.InuseSpace.Name) != nil {
 			t.Errorf("note: %s", note)
 		}
 	}
@@ -144,7 +144,7 @@ func sums(t *testing.T, rec *record.Record) map[string]uint64 {
 		}
 		for _, n := range tree.Nodes {
 			name := tree.Funcs[n.Func].Name
-			if c.ValueType == profile.ContextCPU {
+			if c.Metric == profile.ContextCPU {
 				name = "" // an inlined call may be known later: until then its caller has the time
 			}
 			if !strings.HasPrefix(name, "(unknown") && name != "[pending]" {

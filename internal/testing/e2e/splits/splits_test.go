@@ -24,7 +24,7 @@ type split struct {
 
 // runSplit runs the program splits until it has enough samples, and reads its records. On a
 // machine that others use it is seldom seen to run.
-func runSplit(t *testing.T, exe, kind string, metric, counts profile.ValueType, env ...string) *split {
+func runSplit(t *testing.T, exe, kind string, metric, counts profile.Metric, env ...string) *split {
 	t.Helper()
 	s := new(split)
 	for tries := 0; tries < 6 && s.samples() < 300; tries++ {
@@ -54,7 +54,7 @@ func runSplit(t *testing.T, exe, kind string, metric, counts profile.ValueType, 
 func (s *split) samples() float64 { return s.count[0] + s.count[1] + s.count[2] }
 
 // inclusive adds a weight of the three functions and all that they called.
-func inclusive(p *profile.Profile, weight profile.ValueType, sum *[3]float64) {
+func inclusive(p *profile.Profile, weight profile.Metric, sum *[3]float64) {
 	nodes := p.Nodes
 	in := make([]int, len(nodes))
 	for i, n := range nodes {

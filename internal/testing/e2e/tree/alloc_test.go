@@ -11,7 +11,7 @@ import (
 
 // below returns the sum of a value in and below the contexts of a function, and what of it
 // was allocated of a type.
-func below(t *testing.T, p *profile.Profile, value profile.ValueType, function, typ string) (sum, ofType uint64) {
+func below(t *testing.T, p *profile.Profile, value profile.Metric, function, typ string) (sum, ofType uint64) {
 	t.Helper()
 	tree, err := cct.Of(p, value.Name)
 	if err != nil {
@@ -67,7 +67,7 @@ func TestAllocationsOfC(t *testing.T) {
 		p := r.Read(t)
 		for _, typ := range []string{"main.counted", "main.tiny"} {
 			for root, want := range map[string]uint64{"main.single": 100 * 2 * 5, "[cgo]": 4 * 250} {
-				if _, have := below(t, p, profile.Allocs, root, typ); have != want {
+				if _, have := below(t, p, profile.AllocObjects, root, typ); have != want {
 					return fmt.Errorf("%d objects of type %s below %s, want %d", have, typ, root, want)
 				}
 			}
@@ -80,7 +80,7 @@ func TestAllocationsOfC(t *testing.T) {
 func checkAllocations(t *testing.T, r e2e.Result, threads bool) error {
 	p := r.Read(t)
 	for _, typ := range []string{"main.counted", "main.countedTiny"} {
-		if _, have := below(t, p, profile.Allocs, "main.worker", typ); have != 8*20000 {
+		if _, have := below(t, p, profile.AllocObjects, "main.worker", typ); have != 8*20000 {
 			return fmt.Errorf("%d objects of type %s, want %d", have, typ, 8*20000)
 		}
 	}
@@ -97,8 +97,8 @@ func checkSingle(t *testing.T, r e2e.Result, p *profile.Profile, threads bool) e
 	if _, err := fmt.Sscanf(r.Stdout, "single allocs %d alloc %d", &allocs, &alloc); err != nil {
 		return fmt.Errorf("%w\n%s", err, r.Stdout)
 	}
-	want := map[string]uint64{profile.Allocs.Name: allocs, profile.Alloc.Name: alloc}
-	for _, value := range []profile.ValueType{profile.Allocs, profile.Alloc} {
+	want := map[string]uint64{profile.AllocObjects.Name: allocs, profile.AllocSpace.Name: alloc}
+	for _, value := range []profile.Metric{profile.AllocObjects, profile.AllocSpace} {
 		have, _ := below(t, p, value, "main.single", "")
 		more := uint64(0)
 		if threads {

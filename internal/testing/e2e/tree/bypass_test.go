@@ -15,7 +15,7 @@ const recordedWork = 5 * 3
 
 // TestBypass runs a program that does the same things recorded and not recorded. What is not, is in no value.
 func TestBypass(t *testing.T) {
-	exe := e2e.Build(t, "bypass", "-metrics=calls,alloc,live,wait,cpu", "-every=100us")
+	exe := e2e.Build(t, "bypass", "-metrics=calls,alloc,inuse,wait,cpu", "-every=100us")
 	r := e2e.Run(t, exe)
 	r.OK(t)
 	p := r.Read(t)
@@ -40,7 +40,7 @@ func TestBypass(t *testing.T) {
 			t.Errorf("%d calls of main.work, want %d", works, recordedWork)
 		}
 	}
-	if _, n := below(t, p, profile.Allocs, "main.main", "main.node"); n != recordedWork {
+	if _, n := below(t, p, profile.AllocObjects, "main.main", "main.node"); n != recordedWork {
 		t.Errorf("%d allocations, want %d", n, recordedWork)
 	}
 	checked := e2e.Build(t, "bypass", "-verify") // which records all of it, and finds no difference

@@ -51,6 +51,7 @@ func TestExact(t *testing.T) {
 // TestNoSegmentBase runs a program where no thread can have a segment base of its own: it runs, and
 // says that counts may be missing. One P has nobody who takes its counts away.
 func TestNoSegmentBase(t *testing.T) {
+	e2e.OnlyHost(t, "no segment base says where a thread counts")
 	exe := e2e.Build(t, "exact")
 	one := e2e.Run(t, exe, "GOMAXPROCS=1", "STEMMA_SEGMENT=shared")
 	one.OK(t)

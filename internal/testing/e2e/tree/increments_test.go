@@ -16,6 +16,7 @@ import (
 // TestIncrements looks at the machine code of gofmt: each increment of a counter must be one instruction, relative
 // to the segment base, so that a goroutine cannot be moved to another P in the middle of it.
 func TestIncrements(t *testing.T) {
+	e2e.OnlyHost(t, "it knows the machine code of this machine")
 	exe := filepath.Join(t.TempDir(), "gofmt")
 	if out, err := exec.Command(e2e.Tool(t), "build", "-o", exe, "cmd/gofmt").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -80,7 +80,7 @@ func percent(have, want uint64) float64 { return 100 * (float64(have)/float64(wa
 
 // lifetimes returns the sums of a value over the contexts of the goroutines of each go statement of main, by the
 // function that they call first. What the goroutines did that they started is not theirs.
-func lifetimes(t *testing.T, p *profile.Profile, value profile.ValueType) map[string]uint64 {
+func lifetimes(t *testing.T, p *profile.Profile, value profile.Metric) map[string]uint64 {
 	t.Helper()
 	tree, err := cct.Of(p, value.Name)
 	if err != nil {

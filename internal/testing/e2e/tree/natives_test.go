@@ -50,6 +50,7 @@ func list(t *testing.T, exe string) (functions []listed) {
 
 // TestNatives looks at the machine code of gofmt.
 func TestNatives(t *testing.T) {
+	e2e.OnlyHost(t, "it knows the machine code of this machine")
 	exe := filepath.Join(t.TempDir(), "gofmt")
 	if out, err := exec.Command(e2e.Tool(t), "build", "-o", exe, "cmd/gofmt").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

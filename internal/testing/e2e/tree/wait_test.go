@@ -79,14 +79,14 @@ func checkWaits(t *testing.T, r e2e.Result) error {
 // checkHeld compares the time that others waited for locks with their waits, and looks for it where the locks were
 // released.
 func checkHeld(t *testing.T, p *profile.Profile, waited *cct.Tree) error {
-	held, err := cct.Of(p, profile.Held.Name)
+	held, err := cct.Of(p, profile.Delay.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for f, reason := range map[string]string{"main.mutex": "sync.Mutex.Lock", "main.readers": "sync.RWMutex.RLock"} {
 		released, all, others := uint64(0), uint64(0), uint64(0)
 		for i, n := range held.Nodes {
-			if held.Funcs[n.Func].Name != "held("+reason+")" {
+			if held.Funcs[n.Func].Name != "delay("+reason+")" {
 				continue
 			}
 			all += n.Count

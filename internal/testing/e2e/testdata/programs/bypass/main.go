@@ -9,9 +9,9 @@ import (
 
 //go:linkname recording runtime.stemmaRecordingAPI2
 var recording *struct {
-	State     func() (dir, problem string)
-	CountLive func() bool
-	Bypass    func(f func())
+	State      func() (dir, problem string)
+	CountInuse func() bool
+	Bypass     func(f func())
 }
 
 var sink any

@@ -88,8 +88,8 @@ func parallel() {
 
 //go:linkname recording runtime.stemmaRecordingAPI2
 var recording *struct {
-	State     func() (dir, problem string)
-	CountLive func() bool
+	State      func() (dir, problem string)
+	CountInuse func() bool
 }
 
 // profiled has room for the records of all calls that allocate, text for the numbers that are printed: when they are
@@ -106,7 +106,7 @@ func main() {
 	parallel()
 	fmt.Printf("few %d some %d many %d large %d\n", len(few), len(some), len(many), len(large))
 	if os.Getenv("COUNT") != "" {
-		if !recording.CountLive() {
+		if !recording.CountInuse() {
 			panic("it is not counted")
 		}
 		few, some, many, large = nil, nil, nil, nil

@@ -20,7 +20,7 @@ func StemmaMarkUnencoded(f *ssa.Func, mark, markBlock func(ssa.ID)) {
 		in := entering[b]
 		for _, v := range b.Values {
 			switch {
-			case v.Op == ssa.OpAMD64MOVQatomicload && stemmaIsSlot(v):
+			case v.Op == ssa.StemmaTarget.AtomicLoad && stemmaIsSlot(v):
 				in = true
 				continue // stopped before the load is harmless
 			case stemmaTakesWord(v):
@@ -34,7 +34,7 @@ func StemmaMarkUnencoded(f *ssa.Func, mark, markBlock func(ssa.ID)) {
 				continue
 			}
 			mark(v.ID)
-			if v.Op == ssa.OpAMD64MOVQstore && (stemmaIsSlot(v) || stemmaIsContext(v)) {
+			if v.Op == ssa.StemmaTarget.Store && (stemmaIsSlot(v) || stemmaIsContext(v)) {
 				in = false
 			}
 		}
@@ -52,7 +52,7 @@ func stemmaMarkFresh(f *ssa.Func, mark, markBlock func(ssa.ID)) {
 	var back func(b *ssa.Block, values []*ssa.Value)
 	back = func(b *ssa.Block, values []*ssa.Value) {
 		for _, v := range slices.Backward(values) {
-			if v.Op == ssa.OpAMD64MOVQstore && stemmaIsSlot(v) {
+			if v.Op == ssa.StemmaTarget.Store && stemmaIsSlot(v) {
 				return
 			}
 			mark(v.ID)
@@ -67,7 +67,7 @@ func stemmaMarkFresh(f *ssa.Func, mark, markBlock func(ssa.ID)) {
 	}
 	for _, b := range f.Blocks {
 		for i, v := range b.Values {
-			if v.Op == ssa.OpAMD64MOVQstore && stemmaIsContext(v) && stemmaIsFresh(v.Args[1]) {
+			if v.Op == ssa.StemmaTarget.Store && stemmaIsContext(v) && stemmaIsFresh(v.Args[1]) {
 				mark(v.ID)
 				back(b, b.Values[:i])
 			}
@@ -78,15 +78,16 @@ func stemmaMarkFresh(f *ssa.Func, mark, markBlock func(ssa.ID)) {
 // stemmaIsFresh reports whether v, the word that a call leaves in g, is made of one that is not loaded from the slot.
 func stemmaIsFresh(v *ssa.Value) bool {
 	switch v.Op {
-	case ssa.OpAMD64ADDQ, ssa.OpAMD64ADDQload, ssa.OpAMD64ADDQconst, ssa.OpCopy, ssa.OpLoadReg, ssa.OpStoreReg:
+	case ssa.StemmaTarget.Add, ssa.StemmaTarget.AddLoad, ssa.StemmaTarget.AddConst, ssa.OpCopy, ssa.OpLoadReg,
+		ssa.OpStoreReg:
 		for _, a := range v.Args {
 			if stemmaIsSlotLoad(a) {
 				return false
 			}
 		}
-		return v.Op == ssa.OpAMD64ADDQ || stemmaIsFresh(v.Args[0])
+		return v.Op == ssa.StemmaTarget.Add || stemmaIsFresh(v.Args[0])
 	}
-	return !stemmaIsSlotLoad(v) && v.Op != ssa.OpAMD64MOVQconst
+	return !stemmaIsSlotLoad(v) && v.Op != ssa.StemmaTarget.Const
 }
 
 // stemmaIsSlotLoad reports whether v is the word that was loaded from the slot, or kept in another register since.
@@ -94,7 +95,7 @@ func stemmaIsSlotLoad(v *ssa.Value) bool {
 	for v.Op == ssa.OpCopy || v.Op == ssa.OpSelect0 {
 		v = v.Args[0]
 	}
-	return v.Op == ssa.OpAMD64MOVQatomicload && stemmaIsSlot(v)
+	return v.Op == ssa.StemmaTarget.AtomicLoad && stemmaIsSlot(v)
 }
 
 // stemmaEntering returns the blocks that begin with the word in a register: those
@@ -111,7 +112,7 @@ func stemmaEntering(f *ssa.Func) map[*ssa.Block]bool {
 			entering[next] = true
 			stored := false
 			for _, v := range next.Values {
-				stored = stored || v.Op == ssa.OpAMD64MOVQstore && stemmaIsSlot(v)
+				stored = stored || v.Op == ssa.StemmaTarget.Store && stemmaIsSlot(v)
 			}
 			if !stored {
 				visit(next)
@@ -124,7 +125,7 @@ func stemmaEntering(f *ssa.Func) map[*ssa.Block]bool {
 			switch {
 			case stemmaTakesWord(v):
 				loaded = true
-			case v.Op == ssa.OpAMD64MOVQstore && stemmaIsSlot(v):
+			case v.Op == ssa.StemmaTarget.Store && stemmaIsSlot(v):
 				loaded = false
 			}
 		}
@@ -138,8 +139,8 @@ func stemmaEntering(f *ssa.Func) map[*ssa.Block]bool {
 // stemmaTakesWord reports whether v leaves the word of an invocation in a register: it loads it from g, or the slow
 // path returns it. With the checker there is the slow path alone.
 func stemmaTakesWord(v *ssa.Value) bool {
-	return v.Op == ssa.OpAMD64MOVQload && stemmaIsContext(v) ||
-		v.Op == ssa.OpAMD64LoweredWB && v.AuxInt == layout.EnterAux
+	return v.Op == ssa.StemmaTarget.Load && stemmaIsContext(v) ||
+		v.Op == ssa.StemmaTarget.WB && v.AuxInt == layout.EnterAux
 }
 
 // stemmaIsSlot reports whether v loads or stores the slot of the frame.

@@ -1,10 +1,8 @@
 package ssa
 
 import (
-	"cmd/compile/internal/types"
 	"cmd/internal/obj"
 	rec "internal/runtime/stemma/layout"
-	"strings"
 	"unsafe"
 )
 
@@ -41,34 +39,15 @@ const (
 	// read there. It returns a bool, whether the count is below 0, which controls a block; when that is lowered, flags.
 	OpStemmaDue = OpS390XORload
 
-	// OpStemmaEnter calls the slow path of function entry. Aux: the function's metadata, whose address goes to R12;
-	// arg0: what the cell holds, in R13; arg1: memory. It returns a tuple of the node, in R13, and memory. It preserves
-	// the general registers but R11 and R12.
+	// OpStemmaEnter calls the slow path of function entry. Aux: the function's metadata; arg0: what the cell holds;
+	// arg1: memory. It returns a tuple of the node and memory. The registers are those that the assembly says.
 	OpStemmaEnter = OpS390XANDload
 )
 
 func init() {
-	count := opcodeTable[OpAMD64ADDQconstmodify] // for what it takes, and that it clobbers flags
-	count.name, count.auxType, count.hasSideEffects = "StemmaCount", auxInt64, true
-	count.faultOnNilArg0, count.symEffect = false, SymNone
-	opcodeTable[OpStemmaCount] = count
-
-	differs := opcodeTable[OpAMD64CMPLconstload]
-	differs.name, differs.auxType = "StemmaDiffers", auxSym
-	differs.faultOnNilArg0, differs.symEffect = false, SymNone
-	opcodeTable[OpStemmaDiffers] = differs
-
-	due := opcodeTable[OpAMD64CMPQconstload]
-	due.name, due.auxType, due.hasSideEffects = "StemmaDue", auxInt64, true
-	due.faultOnNilArg0, due.symEffect = false, SymNone
-	opcodeTable[OpStemmaDue] = due
-
-	enter := opcodeTable[OpAMD64LoweredWB]
-	enter.name, enter.auxType, enter.symEffect = "StemmaEnter", auxSym, SymNone
-	r13 := stemmaMask(1 << 13)
-	enter.reg.clobbers = stemmaMask(stemmaMaskBits(enter.reg.clobbers) | 1<<11 | 1<<12)
-	enter.argLen, enter.reg.inputs, enter.reg.outputs = 2, []inputInfo{{0, r13}}, []outputInfo{{0, r13}}
-	opcodeTable[OpStemmaEnter] = enter
+	if StemmaTarget.define != nil {
+		StemmaTarget.define()
+	}
 }
 
 // stemmaMaskBits returns the bits of a mask of registers, which are its first word. Go 1.26 has no more than that.
@@ -80,73 +59,18 @@ func stemmaMask(bits uint64) (m regMask) {
 	return m
 }
 
-// stemmaLower makes comparisons of our own return the flags that they set, and additions to words load what they add.
+// stemmaLower does what values of our own need when all others are those of the machine.
 func stemmaLower(f *Func) {
-	changed := false
-	for _, b := range f.Blocks {
-		for _, v := range b.Values {
-			changed = stemmaAddLoaded(v) || changed
-		}
-		if b.Kind != BlockAMD64NE || b.Controls[0].Op != OpAMD64TESTB {
-			continue
-		}
-		own := b.Controls[0].Args[0]
-		switch own.Op {
-		case OpStemmaDiffers:
-		case OpStemmaDue:
-			b.Kind = BlockAMD64LT
-		default:
-			continue
-		}
-		b.ResetControls()
-		own.Type = types.TypeFlags
-		b.SetControl(own)
-		changed = true
+	if StemmaTarget.lower != nil {
+		StemmaTarget.lower(f)
 	}
-	if changed {
-		deadcode(f) // of tests for what is no bool any more, and of loads
-	}
-}
-
-// stemmaAddLoaded makes v load what it adds to a word, if v is such an addition. The compiler's own rules do not where
-// the word is loaded as if others could write it, since they do not look behind the memory which that gives; nor where
-// it is the one of the entry, since that is stored as well.
-func stemmaAddLoaded(v *Value) bool {
-	if v.Op != OpAMD64ADDQ || !v.Block.Func.Stemma.Moves {
-		return false
-	}
-	for i, word := range v.Args {
-		load := v.Args[1-i]
-		if word.Op == OpPhi && word.Block == v.Block && stemmaIsAddition(load) && load.Block == v.Block {
-			v.Op, v.Aux, v.AuxInt = OpAMD64ADDQload, load.Aux, load.AuxInt
-			v.SetArgs3(word, load.Args[0], load.MemoryArg())
-			return true
-		}
-		if word.Op != OpSelect0 || word.Args[0].Op != OpAMD64MOVQatomicload || word.Uses != 1 ||
-			load.Op != OpAMD64MOVQload || load.Uses != 1 || load.Block != v.Block || word.Block != v.Block {
-			continue
-		}
-		if mem := load.MemoryArg(); mem.Op != OpSelect1 || mem.Args[0] != word.Args[0] {
-			continue
-		}
-		v.Op, v.Aux, v.AuxInt = OpAMD64ADDQload, load.Aux, load.AuxInt
-		v.SetArgs3(word, load.Args[0], load.MemoryArg())
-		return true
-	}
-	return false
-}
-
-// stemmaIsAddition reports whether v loads an addition value, for one use.
-func stemmaIsAddition(v *Value) bool {
-	sym, ok := v.Aux.(*obj.LSym)
-	return ok && v.Op == OpAMD64MOVQload && v.Uses == 1 && strings.HasPrefix(sym.Name, "stemma:")
 }
 
 // stemmaIsSlow reports whether b is the slow path of the entry of an
 // instrumented function, which is laid out last, out of the way.
 func stemmaIsSlow(b *Block) bool {
 	for _, v := range b.Values {
-		if v.Op == OpStemmaEnter || v.Op == OpAMD64LoweredWB && v.AuxInt == rec.EnterAux {
+		if v.Op == OpStemmaEnter || v.Op == StemmaTarget.WB && v.AuxInt == rec.EnterAux {
 			return true
 		}
 	}
@@ -206,7 +130,7 @@ func stemmaBehindCheck(b *Block) *Block {
 // (ssagen's stemmaHoldContext). It makes v a copy of its memory: a word that is no pointer need not be
 // kept alive, and to spill it would make a leaf need a frame.
 func (s *regAllocState) stemmaReleases(v *Value) bool {
-	if v.Op != OpKeepAlive || v.Args[0].Op != OpAMD64LoweredGetClosurePtr || v.Args[0].Type.IsPtrShaped() {
+	if v.Op != OpKeepAlive || v.Args[0].Op != StemmaTarget.closure || v.Args[0].Type.IsPtrShaped() {
 		return false
 	}
 	s.advanceUses(v)

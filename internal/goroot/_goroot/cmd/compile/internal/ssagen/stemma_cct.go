@@ -71,7 +71,7 @@ func (s *state) stemmaFindNode() {
 	child := s.newValue1(ssa.OpZeroExt32to64, word,
 		s.rawLoad(types.Types[types.TUINT32], s.stemmaAddr(types.Types[types.TUINT32], cell, layout.Base)))
 	s.vars[stemmaNodeVar] = child
-	if base.Ctxt.Flag_shared || base.Ctxt.IsFIPS() {
+	if !ssa.StemmaTarget.Halves || base.Ctxt.Flag_shared || base.Ctxt.IsFIPS() {
 		meta := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.sym, s.sb)
 		have := s.rawLoad(word, s.stemmaAddr(word, child, layout.Base+int64(unsafe.Offsetof(layout.Node{}.Func))))
 		release()

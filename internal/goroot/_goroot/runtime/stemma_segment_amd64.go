@@ -85,6 +85,9 @@ func stemmaWire(pp *p) {
 	stemmaSetBase(stemmaSegment, base)
 }
 
+// stemmaWireG makes gp, which this thread is about to run, count where the thread does, which needs nothing here.
+func stemmaWireG(*g) {}
+
 // stemmaFound keeps the segment base that mp, whose thread this is, has come back from C with, unless that is one of
 // a shard.
 //

@@ -31,7 +31,7 @@ func TestRecordRunning(t *testing.T) {
 		}
 		dir := &recordtest.Moving{Files: p.D.Files, Act: act}
 		p.Capture()
-		record, err := decode.OpenRecord(dir)
+		record, err := decode.OpenRun(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestUpdateDamaged(t *testing.T) {
 		p.Capture()
 		now := maps.Clone(p.D.Files())
 		now["cce"] = bytes.Clone(now["cce"])
-		record, err := decode.OpenRecord(&recordtest.Moving{Files: func() map[string][]byte { return now }})
+		record, err := decode.OpenRun(&recordtest.Moving{Files: func() map[string][]byte { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}

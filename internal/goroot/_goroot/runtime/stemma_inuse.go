@@ -13,12 +13,12 @@ import (
 	"unsafe"
 )
 
-// stemmaLiveOn reports whether reachable objects are counted. It is set before there is a P, and taken back, while
+// stemmaInuseOn reports whether reachable objects are counted. It is set before there is a P, and taken back, while
 // there is one goroutine, if there is no memory.
-var stemmaLiveOn bool
+var stemmaInuseOn bool
 
-// stemmaLive is where they are counted: of the shape of a shard. The world is stopped for whoever counts.
-var stemmaLive tree.Live
+// stemmaInuse is where they are counted: of the shape of a shard. The world is stopped for whoever counts.
+var stemmaInuse tree.Inuse
 
 // A stemmaOwners is, in a span, where the list of nodes is. Nothing in it points into the heap, and it stays with the
 // mspan when that is used for another span: a place in the list has no meaning until its object is allocated.
@@ -45,14 +45,15 @@ var stemmaOwnersLists struct {
 	left uintptr
 }
 
-// stemmaLiveStart maps the file live. It runs when runtime.main begins: then there is a P, and its shard is the first.
-func stemmaLiveStart() {
+// stemmaInuseStart maps the file inuse. It runs when runtime.main begins: then there is a P, and its shard is the
+// first.
+func stemmaInuseStart() {
 	lockInit(&stemmaOwnersLists.lock, lockRankLeafRank)
 	systemstack(func() {
 		lock(&stemma.lock)
-		lo := uintptr(stemmaMapShape("live"))
-		if stemmaLiveOn = lo != 0 && stemmaAddShard(lo); stemmaLiveOn {
-			stemmaLive.Init(unsafe.Pointer(lo))
+		lo := uintptr(stemmaMapShape("inuse"))
+		if stemmaInuseOn = lo != 0 && stemmaAddShard(lo); stemmaInuseOn {
+			stemmaInuse.Init(unsafe.Pointer(lo))
 		}
 		unlock(&stemma.lock)
 	})
@@ -149,14 +150,14 @@ func stemmaOwnersList(n uintptr) uintptr {
 	return list
 }
 
-// stemmaLiveExit counts when the program ends in an orderly way: it runs on the goroutine that ends it, after the
+// stemmaInuseExit counts when the program ends in an orderly way: it runs on the goroutine that ends it, after the
 // program's own code for that.
-func stemmaLiveExit() { stemmaCountLive() }
+func stemmaInuseExit() { stemmaCountInuse() }
 
-// stemmaCountLive counts the objects that are reachable, and reports whether the program was built for that. What is
+// stemmaCountInuse counts the objects that are reachable, and reports whether the program was built for that. What is
 // allocated while it collects counts as reachable. It runs on a goroutine.
-func stemmaCountLive() bool {
-	if !stemmaLiveOn {
+func stemmaCountInuse() bool {
+	if !stemmaInuseOn {
 		return false
 	}
 	GC()
@@ -172,14 +173,14 @@ func stemmaWalkHeap() {
 	lock(&stemma.lock)
 	cell := uint32(stemmaRootCell(layout.RootOther))
 	unknown := stemma.tree.EnterAlloc(cell, layout.UnknownID, "objects from before package initialization")
-	stemmaLive.Begin(stemma.tree.Used())
+	stemmaInuse.Begin(stemma.tree.Used())
 	for _, s := range mheap_.allspans {
 		if s.state.get() == mSpanInUse && !s.isUserArenaChunk {
 			s.stemmaCount(unknown)
 		}
 	}
 	sec, nsec, _ := time_now()
-	stemmaLive.End(uint64(sec)*1e9 + uint64(nsec))
+	stemmaInuse.End(uint64(sec)*1e9 + uint64(nsec))
 	unlock(&stemma.lock)
 }
 
@@ -201,12 +202,12 @@ func (s *mspan) stemmaCount(unknown uint32) {
 				break
 			}
 			if node := s.stemmaOwners.of(places)[i*each+k]; node != 0 {
-				stemmaLive.Add(node, 1, bytes)
+				stemmaInuse.Add(node, 1, bytes)
 				bytes = 0
 			}
 		}
 		if bytes != 0 {
-			stemmaLive.Add(unknown, 1, bytes)
+			stemmaInuse.Add(unknown, 1, bytes)
 		}
 	}
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/rt/tree"
 )
 
-// TestLive counts twice: what was counted before is forgotten, and the header says that the program counts while it
+// TestInuse counts twice: what was counted before is forgotten, and the header says that the program counts while it
 // does.
-func TestLive(t *testing.T) {
+func TestInuse(t *testing.T) {
 	const used, node, other = layout.HeaderSize + 256, layout.HeaderSize + 64, layout.HeaderSize + 128
 	mem := make([]uint64, used/8)
 	at := unsafe.Pointer(&mem[0])
-	header := (*layout.LiveHeader)(at)
-	counts := func(node uintptr) layout.LiveCounts { return *(*layout.LiveCounts)(unsafe.Add(at, node)) }
-	var l tree.Live
+	header := (*layout.InuseHeader)(at)
+	counts := func(node uintptr) layout.InuseCounts { return *(*layout.InuseCounts)(unsafe.Add(at, node)) }
+	var l tree.Inuse
 	l.Init(at)
 	l.Begin(used)
 	if header.Changes%2 != 1 || header.Counted != 0 {
@@ -29,14 +29,14 @@ func TestLive(t *testing.T) {
 	if header.Changes%2 != 0 || header.Counted != 77 {
 		t.Errorf("when it has counted the header is %+v", *header)
 	}
-	if have, want := counts(node), (layout.LiveCounts{Objects: 3, Bytes: 48}); have != want {
+	if have, want := counts(node), (layout.InuseCounts{Objects: 3, Bytes: 48}); have != want {
 		t.Errorf("%+v, want %+v", have, want)
 	}
 	changes := header.Changes
 	l.Begin(used)
 	l.Add(node, 1, 16)
 	l.End(78)
-	if have, want := counts(node), (layout.LiveCounts{Objects: 1, Bytes: 16}); have != want ||
+	if have, want := counts(node), (layout.InuseCounts{Objects: 1, Bytes: 16}); have != want ||
 		counts(other).Objects != 0 {
 		t.Errorf("%+v and %+v after a second time, want %+v and nothing", have, counts(other), want)
 	}

@@ -20,12 +20,12 @@ async function look() {
       drawn = page.info.gen;
       await page.show(false);
     }
-    if (timer) timer = page.info.live ? setTimeout(look, 1500) : 0;
+    if (timer) timer = page.info.running ? setTimeout(look, 1500) : 0;
   } catch (err) {
     if (!(err instanceof Gone)) $('status').textContent = err.message;
     if (timer) timer = setTimeout(look, 3000);
   }
-  if (!timer) $('live').setAttribute('aria-pressed', 'false');
+  if (!timer) $('follow').setAttribute('aria-pressed', 'false');
 }
 
 // follow begins or ends to look.
@@ -33,6 +33,6 @@ export function follow(on) {
   clearTimeout(timer);
   timer = 0;
   drawn ||= page.info.gen;
-  $('live').setAttribute('aria-pressed', String(on));
+  $('follow').setAttribute('aria-pressed', String(on));
   if (on) timer = setTimeout(look, 1500);
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// TestLive compares what is reachable at the end of a program, or when it asks, with what it keeps in each context, and
-// all of it with what runtime.MemStats and the heap profile say.
-func TestLive(t *testing.T) {
-	exe := e2e.Build(t, "leak", "-metrics=calls,live")
+// TestInuse compares what is reachable at the end of a program, or when it asks, with what it keeps in each context,
+// and all of it with what runtime.MemStats and the heap profile say.
+func TestInuse(t *testing.T) {
+	exe := e2e.Build(t, "leak", "-metrics=calls,inuse")
 	for _, env := range [][]string{{"GOGC=100"}, {"GOGC=1", "GOMAXPROCS=4"}, {"GOGC=off", "GOMAXPROCS=1"},
 		{"GOGC=1", "GODEBUG=gccheckmark=1"}, {"COUNT=1"}} {
 		t.Run(fmt.Sprint(env), func(t *testing.T) {
 			r := e2e.Run(t, exe, env...)
 			r.OK(t)
-			if err := checkLive(t, r, env[0] == "COUNT=1"); err != nil {
+			if err := checkInuse(t, r, env[0] == "COUNT=1"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -27,8 +27,8 @@ func TestLive(t *testing.T) {
 // nodeBytes is what a node of the program takes.
 const nodeBytes = 48
 
-// checkLive checks one run.
-func checkLive(t *testing.T, r e2e.Result, asked bool) error {
+// checkInuse checks one run.
+func checkInuse(t *testing.T, r e2e.Result, asked bool) error {
 	p := r.Read(t)
 	e2e.NoLoss(t, p)
 	var few, some, many, large, heapObjects, heapBytes, profObjects, profBytes uint64
@@ -44,16 +44,17 @@ func checkLive(t *testing.T, r e2e.Result, asked bool) error {
 	}
 	for f, want := range map[string]uint64{"main.fewOf": few, "main.someOf": some, "main.manyOf": many,
 		"main.parallel.func1": parts, "main.work": few + some + many} {
-		_, have := below(t, p, profile.Objects, f, "main.node")
-		_, bytes := below(t, p, profile.Live, f, "main.node")
+		_, have := below(t, p, profile.InuseObjects, f, "main.node")
+		_, bytes := below(t, p, profile.InuseSpace, f, "main.node")
 		if have < want || have > want+last || bytes != nodeBytes*have {
 			return fmt.Errorf("%s: %d objects of %d bytes are reachable, want %d", f, have, bytes, want)
 		}
 	}
-	if _, have := below(t, p, profile.Live, "main.work", "uint8"); have > large*106496+1<<20 || have < large*106496 {
+	_, have := below(t, p, profile.InuseSpace, "main.work", "uint8")
+	if have > large*106496+1<<20 || have < large*106496 {
 		return fmt.Errorf("%d bytes of large objects, want %d", have, large*106496)
 	}
-	if _, have := below(t, p, profile.Objects, "main.work", "main.tiny"); have < 1000 || have > 1020 {
+	if _, have := below(t, p, profile.InuseObjects, "main.work", "main.tiny"); have < 1000 || have > 1020 {
 		return fmt.Errorf("%d tiny objects, want 1000, and the others of the first and the last block", have)
 	}
 	if asked {
@@ -61,13 +62,13 @@ func checkLive(t *testing.T, r e2e.Result, asked bool) error {
 	}
 	// What the runtime has freed, or allocated, since the program asked, and what it allocated to begin a collection.
 	const slack = 64
-	_, nodes := below(t, p, profile.Objects, "[main]", "main.node")
+	_, nodes := below(t, p, profile.InuseObjects, "[main]", "main.node")
 	if kept := few + some + many + parts; profObjects > nodes+slack || profObjects < kept || nodes > kept+slack ||
 		profBytes < profObjects*nodeBytes || profBytes > (profObjects+slack)*nodeBytes {
 		return fmt.Errorf("the heap profile has %d objects of %d bytes, the record has %d, the program %d", profObjects,
 			profBytes, nodes, kept)
 	}
-	objects, bytes := p.Total(profile.Objects), p.Total(profile.Live)
+	objects, bytes := p.Total(profile.InuseObjects), p.Total(profile.InuseSpace)
 	tinies := uint64(1100) // of them some are in one block, which is one object of runtime.MemStats
 	if objects+slack < heapObjects || objects > heapObjects+tinies+slack {
 		return fmt.Errorf("%d objects are reachable, runtime.MemStats has %d", objects, heapObjects)

@@ -1,0 +1,154 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// formerNote is what is said of a former name, once for each.
+var formerNote = regexp.MustCompile(
+	`(?m)^stemma: (.+) is called (.+) now; the next release does not take the former name$`)
+
+// formerWord matches former names in the text form.
+var formerWord = regexp.MustCompile(`name "(alloc|allocs|live|objects|held|holds)"|kind held`)
+
+// formerReport matches former names where reports have metrics.
+var formerReport = regexp.MustCompile(`(of |"metric": "|[0-9] )(alloc|allocs|live|objects|held|holds)( · |",)`)
+
+// notes returns which names standard error says are former ones, each with the present one.
+func notes(stderr string) string {
+	var list []string
+	for _, m := range formerNote.FindAllStringSubmatch(stderr, -1) {
+		list = append(list, m[1]+" → "+m[2])
+	}
+	return strings.Join(list, "; ")
+}
+
+// formerRecords are records of one run, which a tool with the former names has left in testdata/former: of a
+// program that allocates, keeps some of it, and waits for a lock.
+var formerRecords = []string{"testdata/former/live", "testdata/former/sealed.stemma"}
+
+// TestFormerRecords reads them: what they have is there, under the present names only.
+func TestFormerRecords(t *testing.T) {
+	for _, path := range formerRecords {
+		for metric, want := range map[string]string{
+			"alloc_space":   "3,256 bytes of alloc_space ",
+			"alloc_objects": " alloc_objects ",
+			"inuse_space":   "40,376 bytes of inuse_space ",
+			"inuse_objects": "94 inuse_objects ",
+			"delay":         "4.526 ms of delay ",
+			"contentions":   "1 contentions ",
+		} {
+			code, stdout, stderr := runMain("report", "-metric="+metric, path)
+			if code != base.ExitOK || !strings.Contains(stdout, want) || notes(stderr) != "" {
+				t.Errorf("report -metric=%s %s: exit code %d, %s\n%.300s\nwant %q", metric, path, code, stderr, stdout,
+					want)
+			}
+		}
+		code, stdout, stderr := runMain("report", "-metric=delay", "-contexts", path)
+		if code != base.ExitOK || !strings.Contains(stdout, "delay(sync.Mutex.Lock)") {
+			t.Errorf("report -contexts %s: exit code %d, %s%s", path, code, stdout, stderr)
+		}
+		code, stdout, stderr = runMain("info", "-text", path)
+		if code != base.ExitOK || formerWord.MatchString(stdout) ||
+			!strings.Contains(stdout, `name "inuse_space"`) || !strings.Contains(stdout, "kind delay") {
+			t.Errorf("info -text %s: exit code %d, %s\n%.500s", path, code, stderr, stdout)
+		}
+		code, stdout, stderr = runMain("diff", "-json", "testdata/former/baseline.txt", path)
+		var d struct {
+			Values []struct{ Name string }
+		}
+		if err := json.Unmarshal([]byte(stdout), &d); code != base.ExitOK || err != nil {
+			t.Fatalf("diff baseline.txt %s: exit code %d, %v, %s", path, code, err, stderr)
+		}
+		for _, v := range d.Values {
+			if profile.CurrentName(v.Name) != v.Name {
+				t.Errorf("diff -json has the former name %s", v.Name)
+			}
+		}
+		if len(d.Values) < 6 {
+			t.Errorf("diff -json compares %v only", d.Values)
+		}
+	}
+	code, stdout, stderr := runMain("diff", formerRecords[0], formerRecords[1])
+	if code != base.ExitOK || strings.Count(stdout, "no change") != 11 || strings.Contains(stdout, "changed") {
+		t.Errorf("the live directory and the file differ: exit code %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// TestFormerSealed seals a record with former names anew: the file has the present ones, also of how much a metric
+// varies, and adds up with the old one.
+func TestFormerSealed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "new.stemma")
+	if code, _, stderr := runMain("seal", "-o", file, formerRecords[0]); code != base.ExitOK {
+		t.Fatal(stderr)
+	}
+	p := readProfile(t, file)
+	for _, c := range p.Columns {
+		if profile.CurrentName(c.Name) != c.Name {
+			t.Errorf("the file has the metric %s", c.Name)
+		}
+	}
+	q := readProfile(t, formerRecords[1])
+	if p.Total(profile.AllocSpace) != q.Total(profile.AllocSpace) || p.Total(profile.Delay) == 0 {
+		t.Errorf("have %d bytes, want %d, and %d ns", p.Total(profile.AllocSpace), q.Total(profile.AllocSpace),
+			p.Total(profile.Delay))
+	}
+	for now, was := range map[string]string{"alloc_space": "alloc", "wait": "wait", "delay.varies": "held.varies"} {
+		if have := profile.CurrentName(was); have != now {
+			t.Errorf("%s is called %s, want %s", was, have, now)
+		}
+	}
+}
+
+// readProfile reads a sealed file.
+func readProfile(t *testing.T, file string) *profile.Profile {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Read(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestFormerNames types former names wherever names are typed: they are taken, with one line that says what they are
+// called now, and no report has them.
+func TestFormerNames(t *testing.T) {
+	record := formerRecords[1]
+	two := record + " " + record
+	for args, want := range map[string]string{
+		"report -metric=alloc " + record:               "-metric=alloc → alloc_space",
+		"report -json -metric=objects " + record:       "-metric=objects → inuse_objects",
+		"export -format=folded -metric=live " + record: "-metric=live → inuse_space",
+		"similarity -metric=allocs " + two:             "-metric=allocs → alloc_objects",
+		"diff -metric=calls,held " + two:               "-metric=held → delay",
+		"diff -fail-over alloc/function>0,calls>0 -warn-over holds>1 " + two: "" +
+			"alloc → alloc_space; holds → contentions",
+		"top -once -metric=objects testdata": "-metric=objects → inuse_objects",
+		"tests -json nothing.stemma":         "stemma tests → stemma affected",
+	} {
+		_, stdout, stderr := runMain(strings.Fields(args)...)
+		if have := notes(stderr); have != want {
+			t.Errorf("%s: notes %q, want %q\n%s", args, have, want, stderr)
+		}
+		if m := formerReport.FindString(stdout); m != "" {
+			t.Errorf("%s: the report has the former name %s\n%s", args, m, stdout)
+		}
+	}
+	code, stdout, _ := runMain("help", "tests")
+	if code != base.ExitOK || !strings.Contains(stdout, "stemma affected") {
+		t.Errorf("help tests: exit code %d, %s", code, stdout)
+	}
+}

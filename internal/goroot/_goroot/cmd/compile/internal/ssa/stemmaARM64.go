@@ -1,0 +1,32 @@
+package ssa
+
+var stemmaARM64 = stemmaTarget{
+	WB:         OpARM64LoweredWB,
+	Load:       OpARM64MOVDload,
+	AtomicLoad: OpARM64LDAR,
+	Store:      OpARM64MOVDstore,
+	Const:      OpARM64MOVDconst,
+	Add:        OpARM64ADD,
+	AddConst:   OpARM64ADDconst,
+	closure:    OpARM64LoweredGetClosurePtr,
+	define:     stemmaDefineARM64,
+}
+
+// stemmaDefineARM64 makes the entries of our own operations. An increment is several instructions, between which no
+// goroutine may leave its P. What calls the slow path has the function in R24 and the node in R25, and preserves the
+// other general registers but R16 and R17, which veneers of the linker use, R19 to R21, and R30.
+func stemmaDefineARM64() {
+	load := opcodeTable[OpARM64MOVDload]
+	general := load.reg.outputs[0].regs
+	opcodeTable[OpStemmaCount] = opInfo{name: "StemmaCount", auxType: auxInt64, argLen: 2, hasSideEffects: true,
+		unsafePoint: true, needIntTemp: true, reg: regInfo{inputs: []inputInfo{{0, general}}}}
+
+	// The table's registers are numbered without R18 and R27.
+	const r19to21, r24, r25 = 7 << 18, 1 << 23, 1 << 24
+	enter := opcodeTable[OpARM64LoweredWB]
+	enter.name, enter.auxType, enter.symEffect = "StemmaEnter", auxSym, SymNone
+	enter.reg.clobbers = stemmaMask(stemmaMaskBits(enter.reg.clobbers) | r19to21 | r24)
+	enter.argLen = 2
+	enter.reg.inputs, enter.reg.outputs = []inputInfo{{0, stemmaMask(r25)}}, []outputInfo{{0, stemmaMask(r25)}}
+	opcodeTable[OpStemmaEnter] = enter
+}

@@ -1,0 +1,18 @@
+package ssa
+
+import "internal/buildcfg"
+
+// A stemmaTarget is what the passes need to know of an architecture. stemmaAMD64.go and stemmaARM64.go have one each.
+type stemmaTarget struct {
+	// Halves: an operation compares half of a function's ID with an address that is part of the instruction.
+	Halves bool
+
+	// Operations of the architecture that passes look for. One that it does not have is OpInvalid, which no value is.
+	WB, Load, AtomicLoad, Store, Const, Add, AddLoad, AddConst, closure Op
+
+	define func()        // makes the entries of our own operations
+	lower  func(f *Func) // what stemmaLower does; nil for nothing
+}
+
+// StemmaTarget is what this compilation is for. Programs for others are not instrumented: nothing is defined there.
+var StemmaTarget = map[string]stemmaTarget{"amd64": stemmaAMD64, "arm64": stemmaARM64}[buildcfg.GOARCH]

@@ -1,0 +1,54 @@
+// Where compiled code counts: g says it. An increment takes the address of the shard from g, adds the node's offset,
+// loads, adds and stores; none of these instructions is a safe point, so that a goroutine keeps its P meanwhile. So
+// each g that may run instrumented code has the shard of the P that runs it: the goroutine that a thread runs, and the
+// thread's g0, on which timers run.
+
+package runtime
+
+import "internal/runtime/stemma/layout"
+
+// Threads need nothing of their own: each P has its shard.
+const (
+	stemmaSegmentShared = iota
+	stemmaSegment
+)
+
+func stemmaSegmentInit() {}
+
+// stemmaWire makes this thread count in the shard of pp. It runs whenever a thread gets a P, without write barriers.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaWire(pp *p) {
+	if pp.stemma.shard == 0 {
+		return
+	}
+	mp := getg().m
+	shard := layout.Base + pp.stemma.shard
+	mp.g0.stemma.Shard = shard
+	if mp.curg != nil {
+		mp.curg.stemma.Shard = shard
+	}
+}
+
+// stemmaWireG makes gp, which this thread is about to run, count in the shard of the thread's P.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaWireG(gp *g) { gp.stemma.Shard = getg().m.g0.stemma.Shard }
+
+// C has no word that is ours.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaToC(*m) {}
+
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaFromC(*m) {}
+
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaRewire(*m) {}
+
+func stemmaShardAt() uintptr { return 0 }

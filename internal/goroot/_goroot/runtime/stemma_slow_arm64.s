@@ -1,0 +1,44 @@
+#include "go_asm.h"
+#include "textflag.h"
+#include "funcdata.h"
+
+// The slow paths of function entry that call Go: they save the registers that compiled code has in use. They are jumped
+// to, with the return address of compiled code in the link register. An overlay has no files for the assembler to
+// include, so all that use these macros are here.
+
+// STEMMA_SAVE and STEMMA_RESTORE leave out what the operation that calls the slow path says it takes: R16, R17, R19 to
+// R21, R24 and R25. They need 152 bytes of the frame, from at on.
+
+#define STEMMA_SAVE(at) \
+	STP	(R0, R1), (at+0)(RSP); \
+	STP	(R2, R3), (at+16)(RSP); \
+	STP	(R4, R5), (at+32)(RSP); \
+	STP	(R6, R7), (at+48)(RSP); \
+	STP	(R8, R9), (at+64)(RSP); \
+	STP	(R10, R11), (at+80)(RSP); \
+	STP	(R12, R13), (at+96)(RSP); \
+	STP	(R14, R15), (at+112)(RSP); \
+	STP	(R22, R23), (at+128)(RSP); \
+	MOVD	R26, (at+144)(RSP)
+
+#define STEMMA_RESTORE(at) \
+	LDP	(at+0)(RSP), (R0, R1); \
+	LDP	(at+16)(RSP), (R2, R3); \
+	LDP	(at+32)(RSP), (R4, R5); \
+	LDP	(at+48)(RSP), (R6, R7); \
+	LDP	(at+64)(RSP), (R8, R9); \
+	LDP	(at+80)(RSP), (R10, R11); \
+	LDP	(at+96)(RSP), (R12, R13); \
+	LDP	(at+112)(RSP), (R14, R15); \
+	LDP	(at+128)(RSP), (R22, R23); \
+	MOVD	(at+144)(RSP), R26
+
+// stemmaEnterSlow saves the registers that stemmaEnter must preserve and
+// calls Go. It is jumped to, with the return address of stemmaEnter's caller.
+TEXT runtime·stemmaEnterSlow<ABIInternal>(SB), NOSPLIT, $152-0
+	STEMMA_SAVE(8)
+	MOVD	R24, const_stemmaGFunc(g)
+	CALL	runtime·stemmaEnterGo(SB)
+	MOVD	const_stemmaGNode(g), R25
+	STEMMA_RESTORE(8)
+	RET

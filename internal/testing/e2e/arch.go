@@ -1,0 +1,67 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+var arch = flag.String("arch", "",
+	"build programs for this `ARCHITECTURE` and run them in QEMU's emulator of user space")
+
+// emulators are the names of QEMU's emulators, by GOARCH.
+var emulators = map[string]string{"arm64": "qemu-aarch64"}
+
+// OnlyHost skips tests of what other architectures than that of this machine do not have, for a reason.
+func OnlyHost(t *testing.T, reason string) {
+	t.Helper()
+	if *arch != "" {
+		t.Skipf("-arch=%s: %s; run without -arch", *arch, reason)
+	}
+}
+
+// TargetEnv returns the environment of builds.
+func TargetEnv() []string {
+	if *arch == "" {
+		return os.Environ()
+	}
+	return append(os.Environ(), "GOARCH="+*arch, "CGO_ENABLED=0")
+}
+
+// needTarget skips tests of programs that another architecture needs a C compiler for.
+func needTarget(t *testing.T, dir string, flags []string) {
+	t.Helper()
+	if slices.Contains(flags, "-buildmode=plugin") || usesC(dir) {
+		OnlyHost(t, "it needs a C compiler for that")
+	}
+}
+
+// usesC reports whether the program in dir has C in it.
+func usesC(dir string) bool {
+	files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+	return slices.ContainsFunc(files, func(name string) bool {
+		text, err := os.ReadFile(name)
+		return err == nil && bytes.Contains(text, []byte("\nimport \"C\""))
+	})
+}
+
+// targetCommand returns a command that runs an executable.
+func targetCommand(ctx context.Context, exe string) *exec.Cmd {
+	if *arch == "" {
+		return exec.CommandContext(ctx, exe)
+	}
+	return exec.CommandContext(ctx, emulators[*arch], exe)
+}
+
+// programOf returns the executable that a command of targetCommand runs.
+func programOf(cmd *exec.Cmd) string {
+	if *arch == "" {
+		return cmd.Path
+	}
+	return cmd.Args[1]
+}
