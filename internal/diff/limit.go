@@ -84,7 +84,7 @@ func parseLimit(text string) (Limit, error) {
 	what, pattern, hasPattern := strings.Cut(what, "@")
 	metric, scope, hasScope := strings.Cut(strings.TrimSpace(what), "/")
 	if !metricName.MatchString(metric) {
-		return l, fmt.Errorf("%q is no name of a metric; %s", metric, limitForm)
+		return l, fmt.Errorf("%q is no metric; %s", metric, limitForm)
 	}
 	if l.Metric = profile.CurrentName(metric); l.Metric != metric {
 		l.Former, l.Text = metric, l.Metric+strings.TrimPrefix(text, metric)
