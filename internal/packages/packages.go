@@ -24,11 +24,7 @@ import (
 type Config struct {
 	Dir   string   // where the go command runs; empty for the working directory
 	Flags []string // of go list
-<<<<<<< HEAD
-	Tests bool     // list the tests of packages
-=======
 	Tests bool     // also list the tests of packages
->>>>>>> prose
 }
 
 // A Package is one that was listed. Types are there after [Load] only.
