@@ -154,13 +154,8 @@ func safeVariables() string {
 			add(v.Name, v.Values != "DIRECTORY" && v.Values != "COMMAND")
 		}
 	}
-<<<<<<< HEAD
 	for _, name := range []string{"CGO_ENABLED", "GO111MODULE", "GO" + strings.ToUpper(runtime.GOARCH), "GODEBUG",
 		"GOEXPERIMENT", "GOGC",
-=======
-	for _, name := range []string{
-		"CGO_ENABLED", "GO111MODULE", "GO" + strings.ToUpper(runtime.GOARCH), "GODEBUG", "GOEXPERIMENT", "GOGC",
->>>>>>> prose
 		"GOMAXPROCS", "GOMEMLIMIT"} {
 		add(name, true)
 	}
