@@ -1,7 +1,6 @@
 package run
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
@@ -10,21 +9,22 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/record/livedir"
+	"github.com/stemma-go/stemma/internal/record/raw"
 	"github.com/stemma-go/stemma/profile"
 )
 
-// The test binary asks for what a benchmark counts, see testing/stemma.go in package goroot: it writes what its counters
-// have grown by while the timer was on to the file bench of its live directory, and runs stemma benchunits.
+// The test binary asks for what a benchmark counts, see testing/stemma.go in package goroot: it writes what its
+// counters have grown by while the timer was on to the file bench of its live directory, and runs stemma benchunits.
 
 const (
 	benchFile  = "bench"
-	benchMagic = "stemma-bench-1" // of the file's first line, which has the offset of the first counter and b.N, too
+	benchMagic = "stemma-bench-1" // of the file's first line; the offset of the first counter and b.N follow
 )
 
 // A benchUnit is a unit of a benchmark's line.
 type benchUnit struct {
 	name   string
-	value  profile.ValueType
+	value  profile.Metric
 	metric string // the one that counts it
 	exact  bool   // it is the same in each run of the same work
 }
@@ -36,7 +36,8 @@ func benchUnits() []benchUnit {
 		{"wait-ns/op", profile.Wait, "wait", false}}
 }
 
-// BenchUnits writes what the benchmark whose counters lie in the live directory dir has counted: lines of a value and a unit.
+// BenchUnits writes what the benchmark whose counters lie in the live directory dir has counted: lines of a value and a
+// unit.
 func BenchUnits(w io.Writer, dir string) error {
 	b, err := readBenchmark(filepath.Join(dir, benchFile))
 	if err != nil {
@@ -88,7 +89,7 @@ func readBenchmark(name string) (*benchmark, error) {
 		return nil, fmt.Errorf("%s: not what the tests of this stemma write", name)
 	}
 	for ; len(counters) >= 8; counters = counters[8:] {
-		b.growth.Counters = append(b.growth.Counters, binary.LittleEndian.Uint64([]byte(counters[:8])))
+		b.growth.Counters = append(b.growth.Counters, raw.Load[uint64]([]byte(counters[:8])))
 	}
 	return b, nil
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // stemmaCounters adds up the counters of the tree over all Ps, from offset low on, one for each 8 bytes of the tree. It
-// fills sum as far as it goes, and returns the offset at which the tree ends: that of a new node at the earliest. With no
-// tree that is 0. Other goroutines may count meanwhile; each counter is read once.
+// fills sum as far as it goes, and returns the offset at which the tree ends: that of a new node at the earliest. With
+// no tree that is 0. Other goroutines may count meanwhile; each counter is read once.
 //
 // It is package testing's, for the calls of a benchmark. It may be preempted and may grow the stack. Shards are mapped
 // as long as the program runs; none is shorter than the tree.

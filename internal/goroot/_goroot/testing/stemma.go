@@ -11,10 +11,10 @@ import (
 	_ "unsafe" // for go:linkname
 )
 
-// Exact costs of benchmarks: what the functions of a benchmark count while its timer is on. The counters of all contexts
-// are read when the timer starts and when it stops. The difference goes to the stemma tool, in a file: it knows what each
-// counter means, and which contexts are the benchmark's. What it answers stands on the benchmark's line, beside or in
-// place of what package testing has measured.
+// Exact costs of benchmarks: what the functions of a benchmark count while its timer is on. The counters of all
+// contexts are read when the timer starts and when it stops. The difference goes to the stemma tool, in a file: it
+// knows what each counter means, and which contexts are the benchmark's. What it answers stands on the benchmark's
+// line, beside or instead of what package testing has measured.
 //
 // A run of a benchmark holds benchmarkLock, so that one state will do. That of a benchmark with benchmarks within it is
 // overwritten by theirs; it has no line.
@@ -136,8 +136,8 @@ func stemmaUnits(w io.Writer) {
 // A stemmaCount is what a benchmark counts by operation: a number as text, and its unit.
 type stemmaCount struct{ value, unit string }
 
-// stemmaResult returns the result of b, with what was counted. Without the tool's answer it is as it was, and one line on
-// standard error says why.
+// stemmaResult returns the result of b, with what was counted. Without the tool's answer it is as it was, and one line
+// on standard error says why.
 func stemmaResult(b *B, result string) string {
 	s := &stemmaBench
 	if s.b != b || b.N <= 0 {
@@ -173,7 +173,8 @@ func stemmaAsk(n int) (counts []stemmaCount, err error) {
 	s, dir := &stemmaBench, stemmaDirectory()
 	data := fmt.Appendf(nil, "%s %d %d\n%s\n", stemmaMagic, s.low, n, s.function)
 	for _, w := range s.sum {
-		data = append(data, byte(w), byte(w>>8), byte(w>>16), byte(w>>24), byte(w>>32), byte(w>>40), byte(w>>48), byte(w>>56))
+		data = append(data, byte(w), byte(w>>8), byte(w>>16), byte(w>>24), byte(w>>32), byte(w>>40), byte(w>>48),
+			byte(w>>56))
 	}
 	file := dir + "/bench"
 	if err := os.WriteFile(file, data, 0o600); err != nil {
