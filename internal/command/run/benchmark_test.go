@@ -29,25 +29,25 @@ func TestPerOp(t *testing.T) {
 }
 
 // TestBenchmarkSum: what counts of a tree as package testing makes it. Each context is a path of functions, with its
-// count; want is the sum for a benchmark.
+// count; want is the sum for a benchmark. Package m is example.com/m.
 func TestBenchmarkSum(t *testing.T) {
 	contexts := []struct {
 		path  string
 		count uint64
 	}{
 		{"testing.(*B).runN runtime.GC", 1},
-		{"testing.(*B).runN example.com/m.BenchmarkA", 1}, // called by package testing
-		{"testing.(*B).runN example.com/m.BenchmarkA example.com/m.work", 10},
-		{"testing.(*B).runN example.com/m.BenchmarkA example.com/m.work strings.Cut", 100},
-		{"testing.(*B).runN example.com/m.BenchmarkA testing.(*B).Loop", 7},
-		{"testing.(*B).runN example.com/m.BenchmarkA testing.(*B).Loop testing.(*B).loopSlowPath", 7},
-		{"testing.(*B).runN example.com/m.BenchmarkA testing.(*B).RunParallel", 1},
-		{"testing.(*B).runN example.com/m.BenchmarkA testing.(*B).RunParallel sync.(*WaitGroup).Wait", 1},
-		{"testing.(*B).runN example.com/m.BenchmarkA testing.(*B).RunParallel example.com/m.BenchmarkA.func1", 2}, // called by package testing
-		{"testing.(*B).runN example.com/m.BenchmarkA testing.(*B).RunParallel example.com/m.BenchmarkA.func1 example.com/m.work", 1000},
-		{"testing.(*B).runN example.com/m.BenchmarkA testing.(*B).RunParallel example.com/m.BenchmarkA.func1 testing.(*PB).Next", 3},
-		{"testing.(*B).runN example.com/m.BenchmarkB example.com/m.work", 10000},
-		{"example.com/m.TestMain example.com/m.work", 100000},
+		{"testing.(*B).runN m.BenchmarkA", 1}, // called by package testing
+		{"testing.(*B).runN m.BenchmarkA m.work", 10},
+		{"testing.(*B).runN m.BenchmarkA m.work strings.Cut", 100},
+		{"testing.(*B).runN m.BenchmarkA testing.(*B).Loop", 7},
+		{"testing.(*B).runN m.BenchmarkA testing.(*B).Loop testing.(*B).loopSlowPath", 7},
+		{"testing.(*B).runN m.BenchmarkA testing.(*B).RunParallel", 1},
+		{"testing.(*B).runN m.BenchmarkA testing.(*B).RunParallel sync.(*WaitGroup).Wait", 1},
+		{"testing.(*B).runN m.BenchmarkA testing.(*B).RunParallel m.BenchmarkA.func1", 2}, // called by package testing
+		{"testing.(*B).runN m.BenchmarkA testing.(*B).RunParallel m.BenchmarkA.func1 m.work", 1000},
+		{"testing.(*B).runN m.BenchmarkA testing.(*B).RunParallel m.BenchmarkA.func1 testing.(*PB).Next", 3},
+		{"testing.(*B).runN m.BenchmarkB m.work", 10000},
+		{"m.TestMain m.work", 100000},
 	}
 	tree := func(value profile.Metric) *cct.Tree {
 		tree := &cct.Tree{Type: value, Funcs: []cct.Func{{Name: "root", Pseudo: true}}, Sites: []cct.Site{{}},
@@ -56,6 +56,9 @@ func TestBenchmarkSum(t *testing.T) {
 		for _, c := range contexts {
 			at, path := uint32(0), ""
 			for name := range strings.FieldsSeq(c.path) {
+				if strings.HasPrefix(name, "m.") {
+					name = "example.com/" + name
+				}
 				if path += " " + name; nodes[path] == 0 {
 					if funcs[name] == 0 {
 						funcs[name] = uint32(len(tree.Funcs))
@@ -75,13 +78,13 @@ func TestBenchmarkSum(t *testing.T) {
 		value    profile.Metric
 		want     uint64
 	}{
-		{"example.com/m.BenchmarkA", profile.Calls, 1110},
-		{"example.com/m.BenchmarkA-fm", profile.Calls, 1110},
-		{"example.com/m.BenchmarkA", profile.Ops, 1113}, // the functions that package testing calls are the benchmark's
-		{"example.com/m.BenchmarkB", profile.Calls, 10000},
-		{"example.com/m.BenchmarkC", profile.Calls, 0},
+		{"m.BenchmarkA", profile.Calls, 1110},
+		{"m.BenchmarkA-fm", profile.Calls, 1110},
+		{"m.BenchmarkA", profile.Ops, 1113}, // the functions that package testing calls are the benchmark's
+		{"m.BenchmarkB", profile.Calls, 10000},
+		{"m.BenchmarkC", profile.Calls, 0},
 	} {
-		b := &benchmark{function: c.function, n: 1}
+		b := &benchmark{function: "example.com/" + c.function, n: 1}
 		if got := b.sum(tree(c.value)); got != c.want {
 			t.Errorf("%s of %s: have %d, want %d", c.value.Name, c.function, got, c.want)
 		}
