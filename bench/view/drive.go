@@ -314,9 +314,9 @@ func (d *driven) walk() error {
 			}
 		})
 		d.do(view.name+", scroll", func() { d.scroll(30, 120); d.scroll(30, -120) })
-		d.do(view.name+", fold opened", func() {
+		d.do(view.name+", rest opened", func() {
 			const plot = "page.plots.at(-1)"
-			d.script(plot + ".items.some(i => i.fold) && " + plot + ".open(" + plot + ".items.find(i => i.fold))")
+			d.script(plot + ".items.some(i => i.rest) && " + plot + ".open(" + plot + ".items.find(i => i.rest))")
 		})
 		d.do(view.name+", zoom out", func() {
 			for range 20 {
@@ -332,7 +332,7 @@ func (d *driven) walk() error {
 	}
 	d.do("functions, shown", func() { d.press("4") })
 	d.do("functions, scroll", func() { d.scroll(30, 400) })
-	d.do("functions, more", func() { d.script("document.querySelector('tr.fold button').click()") })
+	d.do("functions, more", func() { d.script("document.querySelector('tr.rest button').click()") })
 	d.do("functions, scroll", func() { d.scroll(60, 600) })
 	d.do("source, shown", func() { d.press("5") })
 	d.do("search", func() { d.press("1"); d.script("search('doWork12')"); d.press("n", "n", "N") })

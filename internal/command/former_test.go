@@ -152,3 +152,18 @@ func TestFormerNames(t *testing.T) {
 		t.Errorf("help tests: exit code %d, %s", code, stdout)
 	}
 }
+
+// TestFormerBuild names what to record by a former name. What a metric is called in a record needs no note.
+func TestFormerBuild(t *testing.T) {
+	t.Setenv("PATH", "/nowhere") // the build ends where Go is looked for
+	for flag, want := range map[string]string{
+		"-metrics=calls,live":                        "-metrics=live → inuse",
+		"-metrics=calls,alloc_objects,delay,inuse":   "",
+		"-metrics=calls,alloc,inuse_space,wait,live": "-metrics=live → inuse",
+	} {
+		code, _, stderr := runMain("build", flag, ".")
+		if code != base.ExitFailure || notes(stderr) != want || !strings.Contains(stderr, "no go command in PATH") {
+			t.Errorf("build %s: exit code %d, notes %q, want %q\n%s", flag, code, notes(stderr), want, stderr)
+		}
+	}
+}

@@ -13,7 +13,7 @@ type numbers struct {
 	Contexts uint64 `json:"contexts"`            // with those below
 }
 
-// A box is a node as a page gets it. Fold stands for what is below it and has no box.
+// A box is a node as a page gets it. Rest stands for what is below it and has no box.
 type box struct {
 	numbers
 	ID      string `json:"id"`
@@ -23,11 +23,11 @@ type box struct {
 	Mark    string `json:"mark,omitempty"` // of recursion that was folded while the program ran
 	Width   uint64 `json:"w"`
 	Started uint64 `json:"started,omitempty"` // goroutines, in a plot of them
-	Fold    *fold  `json:"fold,omitempty"`
+	Rest    *rest  `json:"rest,omitempty"`
 }
 
-// A fold is what has no room. Skip says how to ask for it: all children but the first skip.
-type fold struct {
+// A rest is what has no room. Skip says how to ask for it: all children but the first skip.
+type rest struct {
 	numbers
 	Skip     int    `json:"skip"`
 	Children int    `json:"children"` // of the box itself
@@ -53,7 +53,7 @@ type (
 )
 
 // A flameAnswer is what is drawn of a plot. The numbers of its first box are those of all
-// that is shown; each box has what it and its fold have, and the boxes in it.
+// that is shown; each box has what it and its rest have, and the boxes in it.
 type flameAnswer struct {
 	Generation int        `json:"gen"`
 	Unit       string     `json:"unit"`
@@ -130,9 +130,9 @@ func (w *flameWriter) path(root uint32) {
 	}
 }
 
-// boxes writes what is drawn, with the folds: what a node has and no box shows.
+// boxes writes what is drawn, with the rests: what a node has and no box shows.
 func (w *flameWriter) boxes(list []drawn) {
-	left := make([]fold, len(list))
+	left := make([]rest, len(list))
 	for i, d := range list {
 		b := w.box(d)
 		if d.skip > 0 {
@@ -158,7 +158,7 @@ func (w *flameWriter) boxes(list []drawn) {
 		f.Skip = d.skip + d.shown
 		f.Children = len(w.p.children(d.node)) - f.Skip
 		if f.Total > 0 || f.BaseAll > 0 || f.Contexts > 0 {
-			w.a.Boxes[i].Fold = f
+			w.a.Boxes[i].Rest = f
 		}
 	}
 }

@@ -171,14 +171,14 @@ func TestMillionRoots(t *testing.T) {
 	seen, skip := 0, "0"
 	for range 5 {
 		a = answer[*flameAnswer](t, v, "flame", "root", root, "skip", skip)
-		f := a.Boxes[0].Fold
+		f := a.Boxes[0].Rest
 		if len(a.Boxes) < 10 || len(a.Boxes) > maxBoxes || a.Scaled || f == nil {
 			t.Fatalf("%d boxes, to scale %v", len(a.Boxes), a.Scaled)
 		}
 		before := uint64(seen)
 		seen += len(a.Boxes) - 1
 		if a.Boxes[0].Total+before != uint64(n) || f.Contexts+uint64(seen) != uint64(n) || f.Skip != seen {
-			t.Fatalf("behind %d: %d in all, %d folded, of %d", seen, a.Boxes[0].Total, f.Contexts, n)
+			t.Fatalf("behind %d: %d in all, %d in the rest, of %d", seen, a.Boxes[0].Total, f.Contexts, n)
 		}
 		for _, b := range a.Boxes[1:] {
 			if share := float64(b.Width) / float64(a.Span); share < 0.001 {

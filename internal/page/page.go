@@ -13,7 +13,7 @@ import (
 )
 
 // What a file has answers to. What the page can do with them, zoom, sort and search, it does
-// itself; folds stay closed.
+// itself; rests stay closed.
 const (
 	fileBoxes     = 12000 // of the plot of all contexts, for each value
 	fileSides     = 300   // of callers, and of callees of a function

@@ -367,11 +367,11 @@ const (
 	maxDepth  = 400 // levels below the root
 	maxBoxes  = 20000
 	leastOpen = 100  // children that are drawn where all are too small to be seen
-	openShare = 0.85 // of the width that these get; the rest is for the fold
+	openShare = 0.85 // of the width that these get; what is left is for the rest
 )
 
 // prune returns what is drawn below root, of whose children the first skip are left out: the
-// widest boxes, at most limit, none less than least wide. All that is not drawn is folded
+// widest boxes, at most limit, none less than least wide. All that is not drawn is in a rest
 // into the node that it is below. If no child of root is wide enough, the first are
 // drawn anyway, out of scale: else a million equal ones could not be looked at.
 func (p *plot) prune(root uint32, skip int, least float64, limit int) (list []drawn, span uint64, scaled bool) {

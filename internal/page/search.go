@@ -56,19 +56,19 @@ func (k selectionKey) selection() (s cct.Selection, err error) {
 type hitsInfo struct {
 	Functions int    `json:"functions"`
 	Boxes     int    `json:"boxes"`          // of these functions
-	Folded    int    `json:"folded"`         // those of them that are in folds
+	InRest    int    `json:"inRest"`         // those of them that are in rests
 	Total     uint64 `json:"total"`          // what these boxes have, each part once
 	Base      uint64 `json:"base,omitempty"` // of the base
 }
 
-// hits counts what a search finds among what was drawn, and in its folds. It marks functions and folds.
+// hits counts what a search finds among what was drawn, and in its rests. It marks functions and rests.
 func (w *flameWriter) hits(re *regexp.Regexp, list []drawn) {
 	p, root := w.p, list[0].node
 	match := make([]bool, len(p.funcs))
 	for i, f := range p.funcs {
 		match[i] = !f.Pseudo && re.MatchString(f.Name)
 	}
-	box := make([]int32, len(p.nodes)) // that a node is drawn as, or folded into, from 1 on; 0 outside
+	box := make([]int32, len(p.nodes)) // that a node is drawn as, or in the rest of, from 1 on; 0 outside
 	for i, d := range list {
 		box[d.node] = int32(i + 1)
 	}
@@ -100,8 +100,8 @@ func (w *flameWriter) hits(re *regexp.Regexp, list []drawn) {
 		h.Boxes++
 		found[n.Func] = true
 		if !shown {
-			h.Folded++
-			if f := w.a.Boxes[at-1].Fold; f != nil {
+			h.InRest++
+			if f := w.a.Boxes[at-1].Rest; f != nil {
 				f.Hits++
 			}
 		}

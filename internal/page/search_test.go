@@ -69,7 +69,7 @@ func TestSelectionIsThatOfReport(t *testing.T) {
 	}
 }
 
-// What a search has found is all that matches, below what is zoomed to: boxes, and what is in folds.
+// What a search has found is all that matches, below what is zoomed to: boxes, and what is in rests.
 func TestHitsAddUp(t *testing.T) {
 	v := viewOf(t, random(t, 3000, 7), random(t, 3000, 8))
 	re := regexp.MustCompile("f[13]$")
@@ -94,19 +94,19 @@ func TestHitsAddUp(t *testing.T) {
 					}
 				}
 			}
-			shown, folded := 0, 0
+			shown, rest := 0, 0
 			for _, b := range a.Boxes {
 				if a.Funcs[b.Func].Hit {
 					shown++
 				}
-				if b.Fold != nil {
-					folded += b.Fold.Hits
+				if b.Rest != nil {
+					rest += b.Rest.Hits
 				}
 			}
-			want := hitsInfo{Functions: len(functions), Boxes: boxes, Folded: boxes - shown, Total: total,
+			want := hitsInfo{Functions: len(functions), Boxes: boxes, InRest: boxes - shown, Total: total,
 				Base: a.Hits.Base}
-			if *a.Hits != want || folded != want.Folded || boxes == 0 {
-				t.Errorf("%s, %d boxes: %+v with %d in folds, want %+v", kind, limit, *a.Hits, folded, want)
+			if *a.Hits != want || rest != want.InRest || boxes == 0 {
+				t.Errorf("%s, %d boxes: %+v with %d in rests, want %+v", kind, limit, *a.Hits, rest, want)
 			}
 		}
 	}

@@ -11,14 +11,14 @@ import (
 )
 
 // A sourceAnswer is a function's source with what its lines have: of calls, those that a
-// line makes; of samples, those that were taken in it. The lines and what is folded
+// line makes; of samples, those that were taken in it. The lines and what is not drawn
 // have all that is the function's.
 type sourceAnswer struct {
 	Generation int          `json:"gen"`
 	Unit       string       `json:"unit"`
 	Function   functionInfo `json:"function"`
 	Lines      []sourceLine `json:"lines"`
-	Folded     lineSum      `json:"folded"` // in other files, on lines that are not shown, or on no known line
+	Rest       lineSum      `json:"rest"` // in other files, on lines that are not shown, or on no known line
 	All        lineSum      `json:"all"`
 	Why        string       `json:"why,omitempty"` // there is no text
 }
@@ -134,16 +134,16 @@ func (m *model) source(a Args) (*sourceAnswer, error) {
 			last = max(last, at.line)
 		}
 	}
-	ans.Folded = ans.All
+	ans.Rest = ans.All
 	text, why := m.o.text(f.File)
 	ans.Why = why
 	for _, line := range extent(f, text, own, last) {
 		n := own[line]
 		ans.Lines = append(ans.Lines, sourceLine{line, lineOf(text, line), n})
 		if _, ok := own[line]; ok {
-			ans.Folded.Lines--
-			ans.Folded.Self -= n.Self
-			ans.Folded.Base -= n.Base
+			ans.Rest.Lines--
+			ans.Rest.Self -= n.Self
+			ans.Rest.Base -= n.Base
 		}
 	}
 	return ans, nil

@@ -12,7 +12,7 @@ type funcRow struct {
 	fn uint32
 }
 
-// A functionsAnswer is a part of the table of functions. The rows and what is folded are
+// A functionsAnswer is a part of the table of functions. The rows and what is not drawn are
 // all functions that match; with those that do not they have the whole value.
 type functionsAnswer struct {
 	Generation int            `json:"gen"`
@@ -20,7 +20,7 @@ type functionsAnswer struct {
 	Rows       []functionInfo `json:"rows"`
 	From       int            `json:"from"`    // index of the first row among those that match
 	Matched    rowSum         `json:"matched"` // all that match
-	Folded     rowSum         `json:"folded"`  // those of them that are no rows here
+	Rest       rowSum         `json:"rest"`    // those of them that are no rows here
 	All        rowSum         `json:"all"`     // that are selected
 	Whole      uint64         `json:"whole"`   // of the value, to make shares of
 	WholeBase  uint64         `json:"wholeBase,omitempty"`
@@ -121,13 +121,13 @@ func (m *model) functions(a Args) (*functionsAnswer, error) {
 			cmp.Compare(a.fn, b.fn))
 	})
 	ans.From = a.number("from", 0, 0, len(rows))
-	ans.Folded = ans.Matched
+	ans.Rest = ans.Matched
 	for _, r := range rows[ans.From:min(len(rows), ans.From+a.number("n", 100, 0, 1_000_000))] {
 		ans.Rows = append(ans.Rows, functionInfo{describe(funcs[r.fn]), r.numbers})
-		ans.Folded.Functions--
-		ans.Folded.Self -= r.Self
-		ans.Folded.Base -= r.Base
-		ans.Folded.Contexts -= r.Contexts
+		ans.Rest.Functions--
+		ans.Rest.Self -= r.Self
+		ans.Rest.Base -= r.Base
+		ans.Rest.Contexts -= r.Contexts
 	}
 	return ans, nil
 }

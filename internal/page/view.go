@@ -5,8 +5,8 @@
 //
 // A plot is a tree that is drawn: all contexts, those above or below a function, or the
 // goroutines by what started them. A box is a node of it. What a page has no room for is a
-// fold: so many contexts with so much of the value. Whatever is answered, what is shown and
-// what is folded together are the total; nothing is left out.
+// rest: so many contexts with so much of the value. Whatever is answered, what is shown and
+// what is not drawn together are the total; nothing is left out.
 //
 // # Where it is pruned
 //

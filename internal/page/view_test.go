@@ -99,7 +99,7 @@ func answer[A any](t *testing.T, v *View, question string, args ...string) A {
 	return got.(A)
 }
 
-// checkFlame checks that what is drawn and what is folded are all that the plot has below its root:
+// checkFlame checks that what is drawn and what is not drawn are all that the plot has below its root:
 // it looks at each node of the plot and finds the box that must account for it.
 func checkFlame(t *testing.T, m *model, a *flameAnswer, args Args) {
 	t.Helper()
@@ -124,7 +124,7 @@ func checkFlame(t *testing.T, m *model, a *flameAnswer, args Args) {
 		out[kid] = true
 	}
 	at := make([]int, len(p.nodes)) // box that accounts for a node
-	own, folded := make([]numbers, len(a.Boxes)), make([]numbers, len(a.Boxes))
+	own, below := make([]numbers, len(a.Boxes)), make([]numbers, len(a.Boxes))
 	for i, n := range p.nodes {
 		id := hex(p.prints[i])
 		if i == 0 {
@@ -143,7 +143,7 @@ func checkFlame(t *testing.T, m *model, a *flameAnswer, args Args) {
 		if uint32(i) == root && len(out) > 0 {
 			continue // what stands for some children has nothing of its own
 		}
-		sum := &folded[at[i]]
+		sum := &below[at[i]]
 		if drawn {
 			sum = &own[at[i]]
 		}
@@ -155,29 +155,29 @@ func checkFlame(t *testing.T, m *model, a *flameAnswer, args Args) {
 	}
 	var all numbers
 	for i, b := range a.Boxes {
-		var f fold
-		if b.Fold != nil {
-			f = *b.Fold
+		var f rest
+		if b.Rest != nil {
+			f = *b.Rest
 		}
 		if b.Self != own[i].Total || b.Base != own[i].BaseAll {
 			t.Errorf("box %d: own %d, base %d; want %d and %d", i, b.Self, b.Base, own[i].Total, own[i].BaseAll)
 		}
-		if f.Total != folded[i].Total || f.BaseAll != folded[i].BaseAll || f.Contexts != folded[i].Contexts {
-			t.Errorf("box %d: folded %+v, want %+v", i, f.numbers, folded[i])
+		if f.Total != below[i].Total || f.BaseAll != below[i].BaseAll || f.Contexts != below[i].Contexts {
+			t.Errorf("box %d: rest %+v, want %+v", i, f.numbers, below[i])
 		}
 		all.Total += b.Self + f.Total
 		all.BaseAll += b.Base + f.BaseAll
 		all.Contexts += own[i].Contexts + f.Contexts
 	}
 	if b := a.Boxes[0]; all.Total != b.Total || all.BaseAll != b.BaseAll || all.Contexts != b.Contexts {
-		t.Errorf("shown and folded %+v, in all %+v", all, b.numbers)
+		t.Errorf("shown and rest %+v, in all %+v", all, b.numbers)
 	}
 	if t.Failed() {
 		t.Fatalf("%v", args)
 	}
 }
 
-// What is shown and what is folded are everything, in each plot, at each bound, and however
+// What is shown and what is not drawn are everything, in each plot, at each bound, and however
 // deep one zooms.
 func TestPlotsAddUp(t *testing.T) {
 	for name, base := range map[string]*profile.Profile{"alone": nil, "compared": random(t, 3000, 8)} {
@@ -190,7 +190,7 @@ func TestPlotsAddUp(t *testing.T) {
 			whole := s.tree().Totals().Calls
 			totals := s.tree().InclusiveByFunction()
 			r := rand.New(rand.NewPCG(3, 3))
-			folds := 0
+			rests := 0
 			for _, kind := range []string{kindContexts, kindGoroutines, kindCallers, kindCallees} {
 				for _, gone := range []string{"", "1"} {
 					for _, limit := range []string{"1", "40", "5000"} {
@@ -213,29 +213,29 @@ func TestPlotsAddUp(t *testing.T) {
 							checkFlame(t, v.m, a, args)
 							b := a.Boxes[r.IntN(len(a.Boxes))]
 							args["root"], args["skip"] = []string{b.ID}, []string{"0"}
-							if f := b.Fold; f != nil {
-								folds++
+							if f := b.Rest; f != nil {
+								rests++
 								args["skip"] = []string{fmt.Sprint(f.Skip)}
 							}
 						}
 					}
 				}
 			}
-			if folds < 20 {
-				t.Errorf("%d folds were opened: the test sees too few", folds)
+			if rests < 20 {
+				t.Errorf("%d rests were opened: the test sees too few", rests)
 			}
 		})
 	}
 }
 
-// Rows and what is folded are all functions that match, and these with the others are all calls.
+// Rows and what is not drawn are all functions that match, and these with the others are all calls.
 func TestTableAddsUp(t *testing.T) {
 	v := viewOf(t, random(t, 3000, 7), random(t, 3000, 8))
 	for _, q := range []string{"", "f1", "F1", "none"} {
 		for sort := range orders {
 			a := answer[*functionsAnswer](t, v, "functions", "q", q, "sort", sort, "from", "1", "n", "2")
 			all := answer[*functionsAnswer](t, v, "functions", "q", q, "n", "1000")
-			sum := a.Folded
+			sum := a.Rest
 			for _, r := range a.Rows {
 				sum.add(funcRow{numbers: r.numbers})
 			}
@@ -244,15 +244,15 @@ func TestTableAddsUp(t *testing.T) {
 				matched.add(funcRow{numbers: r.numbers})
 			}
 			s, _ := v.m.set("", selectionKey{})
-			if sum != matched || a.Matched != matched || all.Folded != (rowSum{}) ||
+			if sum != matched || a.Matched != matched || all.Rest != (rowSum{}) ||
 				a.All.Self != s.tree().Totals().Calls {
-				t.Errorf("%q by %s: rows and folded %+v, all that match %+v", q, sort, sum, matched)
+				t.Errorf("%q by %s: rows and rest %+v, all that match %+v", q, sort, sum, matched)
 			}
 		}
 	}
 }
 
-// Lines and what is folded have all calls that a function makes.
+// Lines and what is not drawn have all calls that a function makes.
 func TestSourceAddsUp(t *testing.T) {
 	p := random(t, 2000, 7)
 	text := strings.Repeat("\n", 319) + "}\n" + strings.Repeat("x\n", 1500)
@@ -274,14 +274,14 @@ func TestSourceAddsUp(t *testing.T) {
 				made += n.Count
 			}
 		}
-		shown := a.Folded.Self
+		shown := a.Rest.Self
 		lines := map[int]bool{}
 		for _, l := range a.Lines {
 			shown += l.Self
 			lines[l.Line] = true
 		}
 		if shown != made || a.All.Self != made || made == 0 {
-			t.Errorf("%s: lines and folded have %d calls, of %d", f.Name, shown, made)
+			t.Errorf("%s: lines and rest have %d calls, of %d", f.Name, shown, made)
 		}
 		if !lines[f.Line] || !lines[f.Line+20] {
 			t.Errorf("%s: lines %v", f.Name, lines)

@@ -199,7 +199,7 @@ const contrasts = `(() => {
 		c.fillStyle = hatch(c, dark, hit);
 		c.fillRect(0, 0, 6, 6);
 		const d = c.getImageData(0, 0, 6, 6).data;
-		for (let i = 0; i < d.length; i += 4) check('fold', foldInk(dark), 'rgb(' + [...d.slice(i, i + 3)] + ')');
+		for (let i = 0; i < d.length; i += 4) check('rest', restInk(dark), 'rgb(' + [...d.slice(i, i + 3)] + ')');
 	}
 	return [...new Set(bad)];
 })()`
@@ -227,7 +227,7 @@ func TestContrast(t *testing.T) {
 // found is what the page says about a search.
 const found = "$('found').hidden ? '' : $('found').querySelector('.text').textContent"
 
-// A search says how many functions and boxes it has found, with how much of the value, what of them is folded, or
+// A search says how many functions and boxes it has found, with how much of the value, what of them is not drawn, or
 // that there is nothing; text between slashes is a regular expression.
 func TestSearchSays(t *testing.T) {
 	p := tab(t)
@@ -239,7 +239,7 @@ func TestSearchSays(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "page.html")
 	must(t, os.WriteFile(out, file.Bytes(), 0o666))
 	for _, c := range []struct{ view, q, want string }{
-		{"flame", "BRANCH800", "“BRANCH800”: 1 function in 1 box, 1 of them folded · total "},
+		{"flame", "BRANCH800", "“BRANCH800”: 1 function in 1 box, 1 of them too small to draw · total "},
 		{"flame", "Branch0", "“Branch0”: 1 function in 1 box · total "},
 		{"icicle", "/Branch[0-4]$/", "/Branch[0-4]$/: 5 functions in 5 boxes · total "},
 		{"goroutines", "pkg3", "functions in "},
@@ -255,7 +255,7 @@ func TestSearchSays(t *testing.T) {
 		}
 	}
 	follow(t, p, url+"#q=Branch800",
-		[]step{{"n", []string{says("folded below"), "$('status').textContent.includes('1 box found in')"}}})
+		[]step{{"n", []string{says("the rest below"), "$('status').textContent.includes('1 box found in')"}}})
 	follow(t, p, url+"#q=/[/", []step{{"", []string{shows("error parsing regexp")}}})
 	follow(t, p, url+"#view=functions&q=nosuch",
 		[]step{{"", []string{shows("Nothing found: no function has “nosuch”")}}})
@@ -396,9 +396,9 @@ func TestLegend(t *testing.T) {
 	_, alone := serve(t, now, "")
 	_, compared := serve(t, now, was)
 	for link, want := range map[string]string{
-		alone:                             "a colour for each package|folded: too small to draw",
-		alone + "#q=main":                 "a colour for each package|folded: too small to draw|found",
-		compared + "#view=goroutines":     "fewer|same|more|new|gone|folded: too small to draw",
+		alone:                             "a colour for each package|rest: too small to draw",
+		alone + "#q=main":                 "a colour for each package|rest: too small to draw|found",
+		compared + "#view=goroutines":     "fewer|same|more|new|gone|rest: too small to draw",
 		compared + "#view=functions&q=ab": "",
 	} {
 		follow(t, p, link, nil)

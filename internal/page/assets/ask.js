@@ -72,9 +72,9 @@ function sifted(all, q, sort = 'self', from, n) {
   const hits = all.rows.filter(r => match(r.name))
     .sort((a, b) => order(b) - order(a) || (sort === 'self' && b.total - a.total) || (a.name < b.name ? -1 : 1));
   const matched = hits.reduce(add, zero), rows = hits.slice(from, from + n), shown = rows.reduce(add, zero);
-  const left = k => matched[k] - shown[k] + (q ? 0 : all.folded[k] || 0);
-  const folded = Object.fromEntries(Object.keys(zero).map(k => [k, left(k)]));
-  return { ...all, rows, from, matched: q ? matched : all.matched, folded };
+  const left = k => matched[k] - shown[k] + (q ? 0 : all.rest[k] || 0);
+  const rest = Object.fromEntries(Object.keys(zero).map(k => [k, left(k)]));
+  return { ...all, rows, from, matched: q ? matched : all.matched, rest };
 }
 
 // rerooted returns the part of an answer that is below one of its boxes.
@@ -91,7 +91,7 @@ function rerooted(a, id, skip) {
   return { ...a, boxes, path: [...a.path, ...path], span: boxes[0].w };
 }
 
-// searched does in a file what the server does with a search in a plot. What is folded is not in the file.
+// searched does in a file what the server does with a search in a plot. What is not drawn is not in the file.
 function searched(a, q) {
   if (!q) return a;
   const match = matcher(q), funcs = a.funcs.map(f => ({ ...f, hit: !f.pseudo && match(f.name) }));
@@ -106,5 +106,5 @@ function searched(a, q) {
     hits.total += b.total;
     hits.base += b.baseTotal || 0;
   });
-  return { ...a, funcs, hits: { ...hits, functions: hits.functions.size, unknown: a.boxes.some(b => b.fold) } };
+  return { ...a, funcs, hits: { ...hits, functions: hits.functions.size, unknown: a.boxes.some(b => b.rest) } };
 }

@@ -39,16 +39,16 @@ export function compared(now, was, dark) {
   return [`hsl(${hue} ${30 + 55 * strength}% ${90 - 22 * strength}%)`, '#1d1414'];
 }
 
-// foldInk is the colour of text on a fold.
-export const foldInk = dark => dark ? '#dbe2ea' : '#3b4552';
+// restInk is the colour of text on a rest.
+export const restInk = dark => dark ? '#dbe2ea' : '#3b4552';
 
-// hatch returns what a fold is filled with; another colour if the search finds something in it.
+// hatch returns what a rest is filled with; another colour if the search finds something in it.
 const hatches = {};
 export function hatch(c, dark, hit) {
   const key = `${dark} ${hit}`;
   if (hatches[key]) return hatches[key];
   const tile = make('canvas'), t = tile.getContext('2d');
-  const [back, line] = hit ? foldHit(dark) : dark ? ['#232a35', '#3b4553'] : ['#f0f2f5', '#d0d6de'];
+  const [back, line] = hit ? restHit(dark) : dark ? ['#232a35', '#3b4553'] : ['#f0f2f5', '#d0d6de'];
   tile.width = tile.height = 6;
   t.fillStyle = back;
   t.fillRect(0, 0, 6, 6);
@@ -60,4 +60,4 @@ export function hatch(c, dark, hit) {
   return hatches[key] = c.createPattern(tile, 'repeat');
 }
 
-const foldHit = dark => dark ? ['#3a3413', '#5f551c'] : ['#fff4c4', '#f0dc84'];
+const restHit = dark => dark ? ['#3a3413', '#5f551c'] : ['#fff4c4', '#f0dc84'];

@@ -5,7 +5,7 @@ import { isDark, page, viewOf } from './state.js';
 
 const keys = [
   ['1 … 8', 'views'], ['Tab', 'to the plot, the table, and what is above'],
-  ['arrows', 'move in a plot or a table, scroll text'], ['Enter', 'zoom in, open a fold'],
+  ['arrows', 'move in a plot or a table, scroll text'], ['Enter', 'zoom in, open a rest'],
   ['Esc, ⌫', 'zoom out; then back to the view before'],
   ['/', 'search by a part of a name or /regexp/, or paste a context ID'], ['n, N', 'next and last box that was found'],
   ['s, p, o', 'callers and callees as plots, as tables, or source, of what is selected'],
@@ -43,7 +43,7 @@ export function showLegend() {
     ? [swatch('fewer', of(1, 2), of(5, 7)), swatch('same', of(1, 1)), swatch('more', of(7, 5), of(2, 1)),
       swatch('new', of(1, 0)), swatch('gone', of(0, 1))]
     : [swatch('a colour for each package', ...hues)];
-  list.push(swatch('folded: too small to draw', 'hatched'));
+  list.push(swatch('rest: too small to draw', 'hatched'));
   if (state.q) list.push(swatch('found', foundColours[0]));
   $('legend').replaceChildren(...list);
 }

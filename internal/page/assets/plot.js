@@ -2,14 +2,14 @@
 import { hideTip, make, showTip } from './dom.js';
 import { back, go, isDark, outside, page, toFunction } from './state.js';
 import { baseText, changed, counted, placeOf, plural, share } from './words.js';
-import { colours, foldInk, font, foundColours, hatch } from './colours.js';
+import { colours, restInk, font, foundColours, hatch } from './colours.js';
 import { exactly, fitted, widthOf } from './names.js';
 import { choose } from './copy.js';
 
 export const rowHeight = 19;
 
 // A Plot draws an answer. Rows grow downward, or upward from the bottom; only those on screen are
-// drawn. A fold is drawn behind the children of its box, hatched.
+// drawn. A rest is drawn behind the children of its box, hatched.
 export class Plot {
   constructor({ up = false, inward = false, numbers = false, half = false, label }, zoom) {
     Object.assign(this, { up, inward, numbers, half, zoom });
@@ -46,7 +46,7 @@ export class Plot {
     this.layout();
     this.high = this.rows.length * rowHeight + 4;
     if (this.up && this.half) this.el.style.flex = `0 1 ${this.high}px`;
-    const same = i => i.box.id === before.box.id && !i.fold === !before.fold;
+    const same = i => i.box.id === before.box.id && !i.rest === !before.rest;
     this.selected = (before && this.items.find(same)) || this.items[0];
     if (!page.again || first) this.below = 0;
     this.resize();
@@ -55,7 +55,7 @@ export class Plot {
     this.later();
   }
 
-  // layout gives each box and fold its place in [0, 1] and its row.
+  // layout gives each box and rest its place in [0, 1] and its row.
   layout() {
     const { boxes, span, scaled } = this.answer;
     this.items = boxes.map((box, i) => ({ box, i, kids: [], depth: 0, x: 0, w: 1 }));
@@ -73,13 +73,13 @@ export class Plot {
       item.next = item.x;
     }
     for (const item of this.items.slice()) {
-      const f = item.box.fold;
+      const f = item.box.rest;
       if (!f) continue;
       const rest = item.x + item.w - item.next;
       const w = !scaled && !item.parent ? rest : Math.min(rest, span ? f.w / span : 0);
-      const fold = { box: item.box, fold: f, parent: item, kids: [], depth: item.depth + 1, x: item.next, w };
-      item.kids.push(fold);
-      this.items.push(fold);
+      const rest = { box: item.box, rest: f, parent: item, kids: [], depth: item.depth + 1, x: item.next, w };
+      item.kids.push(rest);
+      this.items.push(rest);
     }
     for (const item of this.items) (this.rows[item.depth] ||= []).push(item);
     for (const row of this.rows) row.sort((a, b) => a.x - b.x);
@@ -144,9 +144,9 @@ export class Plot {
     const x = item.x * width, w = item.w * width;
     if (w < 0.2) return;
     const fn = this.answer.funcs[item.box.fn], h = rowHeight - 1, inner = w > 3 ? w - 1 : w;
-    let ink = foldInk(dark), fill = '';
-    if (item.fold) {
-      fill = hatch(c, dark, !!item.fold.hits);
+    let ink = restInk(dark), fill = '';
+    if (item.rest) {
+      fill = hatch(c, dark, !!item.rest.hits);
     } else {
       [fill, ink] = fn.hit ? foundColours : colours(item.box, fn, dark);
     }
@@ -154,10 +154,10 @@ export class Plot {
     c.fillRect(x, y, inner, h);
     if (w < 24) return;
     c.fillStyle = ink;
-    const text = fitted(c, item.fold ? this.foldText(item.fold) : fn.name, w - 8, !item.fold);
+    const text = fitted(c, item.rest ? this.restText(item.rest) : fn.name, w - 8, !item.rest);
     if (!text) return;
     c.fillText(text, x + 4, y + h / 2 + 0.5);
-    if (!this.numbers || item.fold) return;
+    if (!this.numbers || item.rest) return;
     const room = w - 22 - widthOf(c, text), more = this.numbersOf(item.box).find(t => widthOf(c, t) <= room);
     if (more) c.fillText(more, x + w - 6 - widthOf(c, more), y + h / 2 + 0.5);
   }
@@ -169,7 +169,7 @@ export class Plot {
     return b.started ? [`${plural(b.started, 'goroutine')} · ${own} · ${part}`, ...list] : list;
   }
 
-  foldText(f) {
+  restText(f) {
     const hits = f.hits ? `${thousandsFound(f.hits)}: ` : '';
     return `${hits}${plural(f.contexts, 'context')}, ${counted(f.total)}${baseText(f.baseTotal)}`;
   }
@@ -177,10 +177,10 @@ export class Plot {
   // text describes an item in full.
   text(item) {
     const a = this.answer, b = item.box, fn = a.funcs[b.fn], whole = a.whole;
-    if (item.fold) {
+    if (item.rest) {
       const scale = a.scaled ? '' : ' · not drawn to scale';
-      const part = share(item.fold.total, whole);
-      return `folded below ${fn.name}: ${this.foldText(item.fold)} · ${part} · open with Enter${scale}`;
+      const part = share(item.rest.total, whole);
+      return `the rest below ${fn.name}: ${this.restText(item.rest)} · ${part} · open with Enter${scale}`;
     }
     const site = a.sites[b.site], via = (site.via ? ` (${site.via})` : '') + (b.mark ? ` (${b.mark})` : '');
     let text = `${fn.name}${via} · total ${counted(b.total)} ${share(b.total, whole)} · own ${counted(b.self)}`;
@@ -194,7 +194,7 @@ export class Plot {
   // stack returns the functions from an item on outward, with the place where each was called.
   stack(item) {
     const a = this.answer, own = [];
-    for (let i = item; i; i = i.parent) if (!i.fold) own.push(i.box);
+    for (let i = item; i; i = i.parent) if (!i.rest) own.push(i.box);
     // In a plot of callers the function is the root, and each box has the place from which it calls the one inside.
     const list = this.inward ? a.path.concat(own.reverse()) : own.concat(a.path.slice().reverse());
     const site = i => this.inward ? list[i + 1] && a.sites[list[i + 1].site] : a.sites[list[i].site];
@@ -231,9 +231,9 @@ export class Plot {
     this.open(item);
   }
 
-  // open zooms to a box, or to what a fold stands for; to the root again, one level out.
+  // open zooms to a box, or to what a rest stands for; to the root again, one level out.
   open(item) {
-    if (item.fold) return this.zoom(item.box.id, item.fold.skip);
+    if (item.rest) return this.zoom(item.box.id, item.rest.skip);
     if (item === this.items[0]) return this.out();
     return this.zoom(item.box.id, 0);
   }
@@ -244,10 +244,10 @@ export class Plot {
     return path.length ? this.zoom(path[path.length - 1].id, 0) : back();
   }
 
-  // hit selects the next box, or with step -1 the one before, that the search finds; a fold, if it does in it.
+  // hit selects the next box, or with step -1 the one before, that the search finds; a rest, if it does in it.
   hit(step) {
     if (!page.state.q) return;
-    const found = i => i.fold ? i.fold.hits : this.answer.funcs[i.box.fn].hit;
+    const found = i => i.rest ? i.rest.hits : this.answer.funcs[i.box.fn].hit;
     const list = this.rows.flat().filter(i => i === this.selected || found(i));
     const next = list[(list.indexOf(this.selected) + step + list.length) % list.length];
     if (next) this.select(next);

@@ -48,12 +48,12 @@ function step(by) {
 // ofPlot says what is found in a plot: how much of the value that is, and what of it has no box.
 function ofPlot({ hits, whole }, q) {
   if (!hits || !hits.boxes) {
-    if (hits && hits.unknown) return `no box here ${wanted(q)}; folds are not in this file`;
+    if (hits && hits.unknown) return `no box here ${wanted(q)}; what is too small to draw is not in this file`;
     return `nothing found: no function here ${wanted(q)}`;
   }
-  const folded = hits.folded ? `, ${thousands(hits.folded)} of them folded`
-    : hits.unknown ? ', and what is folded' : '';
-  const found = `${quoted(q)}: ${plural(hits.functions, 'function')} in ${plural(hits.boxes, 'box', 'boxes')}${folded}`;
+  const unseen = hits.inRest ? `, ${thousands(hits.inRest)} of them too small to draw`
+    : hits.unknown ? ', and what is not drawn' : '';
+  const found = `${quoted(q)}: ${plural(hits.functions, 'function')} in ${plural(hits.boxes, 'box', 'boxes')}${unseen}`;
   return `${found} · total ${counted(hits.total)} ${share(hits.total, whole)}`;
 }
 

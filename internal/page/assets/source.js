@@ -25,10 +25,10 @@ export async function showSource(mine) {
   if (mine !== page.shown) return undefined;
   const most = Math.max(1, ...a.lines.map(l => l.total || l.self || 0));
   const rows = a.lines.map(l => lineRow(l, most));
-  if (a.folded.lines) {
-    rows.push(make('tr', { class: 'fold' }, make('td', {}, amount(a.folded.self)), make('td'),
+  if (a.rest.lines) {
+    rows.push(make('tr', { class: 'rest' }, make('td', {}, amount(a.rest.self)), make('td'),
       ...(info.base ? [make('td')] : []), make('td'),
-      make('td', { class: 'code' }, `on ${plural(a.folded.lines, 'other line')}, in other files or of unknown place`)));
+      make('td', { class: 'code' }, `on ${plural(a.rest.lines, 'other line')}, in other files or of unknown place`)));
   }
   const f = a.function, sampled = unitOf().unit === 'nanoseconds';
   const at = `${f.file || ''}${f.line ? ':' + f.line : ''}`;

@@ -92,16 +92,16 @@ class Rows {
     }
     page.listed = this.functions;
     const rest = a.matched.functions - this.functions;
-    if (rest > 0) this.body.append(this.fold(a, rest));
+    if (rest > 0) this.body.append(this.more(a, rest));
   }
 
-  // fold is the row that stands for those that are not there.
-  fold(a, rest) {
+  // more is the row that stands for those that are not there.
+  more(a, rest) {
     const own = a.matched.self - this.self;
     const all = embedded && embedded[`functions?${new URLSearchParams({ metric: this.args.metric })}`];
     const more = all && a.from + a.rows.length >= all.rows.length ? 'not in this file' : 'show more';
     const text = `${plural(rest, 'more function')}, ${counted(own)}: ${more}`, blank = page.info.base ? 5 : 3;
-    const row = make('tr', { class: 'fold' }, ...numbers(own, a.whole), make('td', { class: 'blank', colspan: blank }),
+    const row = make('tr', { class: 'rest' }, ...numbers(own, a.whole), make('td', { class: 'blank', colspan: blank }),
       nameCell(make('button', { 'data-key': 'more', onclick: () => this.more(row) }, text)));
     return row;
   }
@@ -141,10 +141,10 @@ export async function showPeek(mine) {
     ...(info.base ? [changeCell(r.total, r.baseTotal || 0)] : []),
     make('td', { class: 'count' }, thousands(r.contexts)), nameCell(child));
   const side = (title, a) => {
-    const list = neighbours(a), fold = a.boxes[0].fold;
+    const list = neighbours(a), rest = a.boxes[0].rest;
     return [make('tr', { class: 'part' }, make('th', { class: 'name', colspan: info.base ? 5 : 4 }, title)),
       ...list.map(r => row(r, r.pseudo ? r.name : nameButton(r, 'peek'), '')),
-      ...(fold ? [row(fold, `more, ${plural(fold.contexts, 'context')}`, 'fold')] : [])];
+      ...(rest ? [row(rest, `more, ${plural(rest.contexts, 'context')}`, 'rest')] : [])];
   };
   const head = make('tr', {}, make('th', { class: 'amount' }, 'total'), make('th', { class: 'share' }, '%'),
     ...(info.base ? [make('th', { class: 'change' }, 'change')] : []), make('th', { class: 'count' }, 'contexts'),
