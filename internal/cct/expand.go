@@ -277,7 +277,8 @@ func (x *expander) values(i int) []uint64 {
 func (x *expander) weigh(i int, counts []uint64) {
 	weights := x.p.Funcs[x.p.Nodes[i].Func].Weights
 	_, varies := x.column.Varies()
-	counted := func(n uint64) bool { return n > 0 } // counter 0 may not be, in a part of a run that began in the function
+	// counter 0 may not be, in a part of a run that began in the function
+	counted := func(n uint64) bool { return n > 0 }
 	if len(weights) == 0 || !slices.ContainsFunc(counts, counted) {
 		return
 	}
