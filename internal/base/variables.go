@@ -42,6 +42,7 @@ var Variables = []Variable{
 	{"STEMMA_SAMPLING", ByProgram, "NAME=VALUE,...",
 		"settings of a program that samples, in front of those that it was built with: sampler, walk, every, " +
 			"waiting, ask, start, nodes", true},
+	{"STEMMA_BENCH_TIME", ByProgram, "1", "benchmarks of stemma test also print instrumented-ns/op", true},
 	{"STEMMA_TREE_SIZE", ByProgram, "BYTES",
 		"bytes of address space for the tree of a program, and for the counters of each P", true},
 	{"STEMMA_EVENTS_SIZE", ByProgram, "BYTES", "bytes for the events of each P; 64 MiB if it is not set", true},
@@ -67,6 +68,9 @@ var Variables = []Variable{
 	{"STEMMA_COMPILE", Within, "", "what the compiler is told; stemma sets it for go build", false},
 	{"STEMMA_COMPILED", Within, "", "the file in which compiled packages are counted; stemma sets it for go build",
 		false},
+	{"STEMMA_BENCH", Within, "", "the tool that test binaries ask what their benchmarks count; stemma test sets it",
+		false},
+	{"STEMMA_BENCH_UNITS", Within, "", "the units of benchmarks that are exact; stemma test sets it", false},
 	{"STEMMA_STARTED_IN", Within, "", "where the first program of a tree of processes was started; it sets it", false},
 	{"STEMMA_BIN", Within, "", "where scripts of tests find stemma", false},
 	{"STEMMA_ROOT", Within, "", "where scripts of tests find the module", false},

@@ -277,7 +277,9 @@ func (x *expander) values(i int) []uint64 {
 func (x *expander) weigh(i int, counts []uint64) {
 	weights := x.p.Funcs[x.p.Nodes[i].Func].Weights
 	_, varies := x.column.Varies()
-	if len(weights) == 0 || counts[0] == 0 && !varies {
+	// counter 0 may not be, in a part of a run that began in the function
+	counted := func(n uint64) bool { return n > 0 }
+	if len(weights) == 0 || !slices.ContainsFunc(counts, counted) {
 		return
 	}
 	clear(x.sums)

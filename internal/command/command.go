@@ -119,6 +119,9 @@ func dispatch(e *base.Env, args []string) error {
 	if args[0] == "toolexec" { // hidden: the go command calls it
 		return toolchain.Toolexec(args[1:], e.Stdout, e.Stderr)
 	}
+	if args[0] == "benchunits" && len(args) == 2 { // hidden: a test binary calls it
+		return run.BenchUnits(e.Stdout, args[1])
+	}
 	if args[0] == "warmexec" { // hidden: go test calls it
 		return toolchain.RunWarm(args[1:])
 	}

@@ -8,7 +8,8 @@ const layoutImport = `"internal/runtime/stemma/layout"`
 // allHooks returns the changes in existing files of GOROOT: calls into the files of
 // the tree.
 func allHooks() []Hook {
-	return slices.Concat(compilerHooks(), targetHooks(), nativeHooks(), runtimeHooks(), contextHooks(), deterministicHooks(), sampleHooks())
+	return slices.Concat(compilerHooks(), targetHooks(), nativeHooks(), runtimeHooks(), contextHooks(),
+		deterministicHooks(), sampleHooks(), benchmarkHooks())
 }
 
 func compilerHooks() []Hook {

@@ -2,6 +2,9 @@ package run
 
 import (
 	"fmt"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/command/clean"
@@ -52,6 +55,11 @@ func Test(e *base.Env, p *GoArgs, o TestOptions) error {
 	if compiled != nil {
 		p.Opts.Out = "" // it is run later, perhaps elsewhere
 	}
+	bench, err := p.benchEnv()
+	if err != nil {
+		return err
+	}
+	env = append(env, bench...)
 	b, err := p.NewBuild(e)
 	if err != nil {
 		return err
@@ -131,6 +139,28 @@ func (p *GoArgs) testFlags(deterministic bool) ([]string, error) {
 		flags = append(flags, "-benchtime="+fixedBenchtime) // b.N would depend on time
 	}
 	return flags, nil
+}
+
+// benchEnv returns what makes test binaries print what their benchmarks count.
+func (p *GoArgs) benchEnv() ([]string, error) {
+	if _, ok := p.Args.Flag("bench"); !ok || engine.Lookup(p.Opts.Engine).Gives&engine.Counts == 0 {
+		return nil, nil
+	}
+	tool, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	counted := []string{"calls"}
+	for _, m := range engine.AskedMetrics(p.Opts.Metrics) {
+		counted = append(counted, m.Name)
+	}
+	var exact []string
+	for _, u := range benchUnits() {
+		if u.exact && slices.Contains(counted, u.metric) {
+			exact = append(exact, u.name)
+		}
+	}
+	return []string{"STEMMA_BENCH=" + tool, "STEMMA_BENCH_UNITS=" + strings.Join(exact, ",")}, nil
 }
 
 // warmFlags returns flags with what makes the warm file of a test binary when it starts, if that is asked for.

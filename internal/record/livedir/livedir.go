@@ -49,6 +49,8 @@ type Dir struct {
 	nodes   []uint32 // for each of offsets the node in Profile
 	damages int      // places that cannot be read, see damage
 
+	growth *Growth // what counts instead of the shards, or nil
+
 	callsEnd int64 // bytes of the recorded calls, 0 if there are none
 	callsWhy uint32
 	callsErr error // of reading their header; the tree can be read anyway
@@ -78,8 +80,10 @@ func HasFile(fsys fs.FS, name string) bool {
 // which is complete by then and stays, see [File]. What refers to something else is read before that: samples and
 // calls before the tree, nodes before functions. So what is read is the tree of one moment, with all that anything
 // refers to; counters may be some calls younger.
-func Open(fsys fs.FS) (*Dir, error) {
-	l := &Dir{FS: fsys, bypassed: make(map[uint32]bool)}
+func Open(fsys fs.FS) (*Dir, error) { return open(fsys, nil) }
+
+func open(fsys fs.FS, growth *Growth) (*Dir, error) {
+	l := &Dir{FS: fsys, bypassed: make(map[uint32]bool), growth: growth}
 	var samples *samplesReader
 	if HasFile(fsys, fileSamples) {
 		var err error
@@ -128,6 +132,9 @@ func (l *Dir) openTree() error {
 		if _, err := l.Profile.AddColumn(profile.Ops); err != nil {
 			return err
 		}
+	}
+	if l.growth != nil {
+		return l.addCounters(l.growth.at)
 	}
 	if err := l.readShards(); err != nil {
 		return err
@@ -461,14 +468,26 @@ func (l *Dir) readShards() error {
 	return nil
 }
 
-// addShard adds the counters of one shard. It reads forwards, as the offsets
-// ascend, and so touches each page once, holes included.
+// addShard adds the counters of one shard.
 func (l *Dir) addShard(f *File) error {
 	end, err := f.Has(l.Header.Used)
 	if err != nil {
 		return err
 	}
 	f.Limit(end)
+	return l.addCounters(func(off int64, size int) ([]byte, error) {
+		if off+int64(size) <= end {
+			return f.At(off, size)
+		}
+		l.Note("%s: ends at offset %d; the counters behind it are not included", f.Name, end)
+		l.Lose(profile.LossShards, 1)
+		return nil, nil
+	})
+}
+
+// addCounters adds to each node what at returns for the bytes of its counters, until that is nil. It reads forwards, as
+// the offsets ascend, and so touches each page of a file once, holes included.
+func (l *Dir) addCounters(at func(off int64, size int) ([]byte, error)) error {
 	for i, off := range l.offsets {
 		n := l.nodes[i]
 		counts := l.Profile.NodeCounts(int(n))
@@ -477,14 +496,8 @@ func (l *Dir) addShard(f *File) error {
 		if amount {
 			counters = len(columns)
 		}
-		size := int64(layout.CounterSize * counters)
-		if int64(off)+size > end {
-			l.Note("%s: ends at offset %d; the counters behind it are not included", f.Name, end)
-			l.Lose(profile.LossShards, 1)
-			return nil
-		}
-		b, err := f.At(int64(off), int(size))
-		if err != nil {
+		b, err := at(int64(off), layout.CounterSize*counters)
+		if err != nil || b == nil {
 			return err
 		}
 		if amount {
