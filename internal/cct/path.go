@@ -180,13 +180,13 @@ func (w *Walker) fault(f *profile.Func) []PathFrame {
 }
 
 // Known returns the frames of a stack walk without those of natives, together
-// with what is inlined into them, and without wrappers.
+// with what is inlined into them, and without wrappers. There are wrappers of natives, as well.
 func (w *Walker) Known(path []PathFrame) []PathFrame {
 	var known []PathFrame
 	for _, g := range groups(path) {
-		if outer := g[len(g)-1]; outer.Wrapper {
+		if outer := g[len(g)-1]; outer.Wrapper && w.wrappers[outer.Func] {
 			known = append(known, g[:len(g)-1]...)
-		} else if w.named[outer.Func] {
+		} else if !outer.Wrapper && w.named[outer.Func] {
 			known = append(known, g...)
 		}
 	}

@@ -15,17 +15,23 @@ import (
 // frames below it tell why it waits.
 
 // waits reports whether t has samples of goroutines that wait.
-func (t *Tree) waits() bool {
-	return t.Type == profile.SampledWait || t.Type == profile.SampledWaits
-}
+func (t *Tree) waits() bool { return IsWaiting(t.Type) }
+
+// IsWaiting reports whether a value is of samples of goroutines that wait.
+func IsWaiting(v profile.ValueType) bool { return v == profile.SampledWait || v == profile.SampledWaits }
 
 // Waiter returns the node of the function that a value of node n belongs to: n itself, but for
-// samples of goroutines that wait. If all of a goroutine is the runtime's it is that of the
-// function that the goroutine began with.
+// samples of goroutines that wait, where it is [Tree.OutOfRuntime].
 func (t *Tree) Waiter(n uint32) uint32 {
 	if !t.waits() {
 		return n
 	}
+	return t.OutOfRuntime(n)
+}
+
+// OutOfRuntime returns the innermost node, n or one that it is below, of a function that is not the runtime's. If
+// all of a goroutine is the runtime's it is that of the function that the goroutine began with.
+func (t *Tree) OutOfRuntime(n uint32) uint32 {
 	for t.Funcs[t.Nodes[n].Func].inRuntime() {
 		up := t.Nodes[n].Parent
 		if up == 0 || t.Funcs[t.Nodes[up].Func].Pseudo {

@@ -208,6 +208,16 @@ func TestChance(t *testing.T) {
 	if have := changes(d, "calls", Function); have != want {
 		t.Errorf("with chance: have %q, want %q", have, want)
 	}
+	// Without Put each Get makes something new.
+	base = program{"main.main": calls("sync.(*Pool).Get 99, sync.(*Pool).Get#1"),
+		"sync.(*Pool).Get#1": calls("main.new")}
+	new = program{"main.main": calls("sync.(*Pool).Get 100"), "sync.(*Pool).Get": calls("main.new")}
+	for _, chance := range []bool{false, true} {
+		d := compare(t, base.side("base"), new.side("new"), Options{Chance: chance})
+		if results, err := d.Check(d.Gate(), false); err != nil || Exceeded(results) != chance {
+			t.Errorf("with chance %v: %v, %v", chance, Exceeded(results), err)
+		}
+	}
 	_, text := baseline(t, a, false)
 	if strings.Contains(text, "typeAssert") || strings.Contains(text, "main.new") {
 		t.Errorf("a baseline has what Go does by chance:\n%s", text)

@@ -272,7 +272,7 @@ func sum(counts []uint64) (n uint64) {
 // table returns the rows of a scope, which it makes only once.
 func (g *group) table(s Scope) *table {
 	if g.tables[s] == nil {
-		g.tables[s] = g.newTable([2][]uint32{g.rows(0, s), g.rows(1, s)})
+		g.tables[s] = g.newTable([2][]uint32{g.rows(0, s), g.rows(1, s)}, s == Function)
 	}
 	return g.tables[s]
 }
@@ -295,20 +295,27 @@ func (g *group) rows(side int, s Scope) []uint32 {
 	return rows
 }
 
-// newTable adds up the values of the nodes of each row.
-func (g *group) newTable(rows [2][]uint32) *table {
+// newTable adds up the values of the nodes of each row. With byFunction, samples of goroutines that wait are those of
+// the function that waits, as in a report.
+func (g *group) newTable(rows [2][]uint32, byFunction bool) *table {
 	n := 1 + max(slices.Max(rows[0]), slices.Max(rows[1]))
 	t := &table{at: [2][]uint32{make([]uint32, n), make([]uint32, n)}, values: make([][2][]uint64, len(g.counts))}
 	for v, counts := range g.counts {
 		for side := range rows {
 			values := make([]uint64, n)
-			for i, row := range rows[side] {
-				if counts[side][i] == 0 {
+			waiting := byFunction && cct.IsWaiting(g.types[v])
+			for i, n := range counts[side] {
+				if n == 0 {
 					continue
 				}
-				values[row] += counts[side][i]
+				at := uint32(i)
+				if waiting {
+					at = g.trees[side].OutOfRuntime(at)
+				}
+				row := rows[side][at]
+				values[row] += n
 				if t.at[side][row] == 0 {
-					t.at[side][row] = uint32(i)
+					t.at[side][row] = at
 				}
 			}
 			t.values[v][side] = values

@@ -169,3 +169,33 @@ func TestSampledNames(t *testing.T) {
 		}
 	}
 }
+
+// waitingSide returns samples of goroutines that wait in gopark, of two functions, and of time on CPU there.
+func waitingSide(name string, a, b uint64) *Side {
+	t := &cct.Tree{Sites: make([]cct.Site, 1), Nodes: make([]cct.Node, 1), Funcs: []cct.Func{
+		{Name: "[root]", Pseudo: true}, {Name: "main.a", File: "/src/main.go", Line: 10},
+		{Name: "main.b", File: "/src/main.go", Line: 20}, {Name: "runtime.chanrecv", File: "/go/src/runtime/chan.go"},
+		{Name: "runtime.gopark", File: "/go/src/runtime/proc.go"}}}
+	counts := make([]uint64, 1)
+	for i, n := range []uint64{a, b} {
+		up := uint32(len(t.Nodes))
+		t.Nodes = append(t.Nodes, cct.Node{Func: uint32(1 + i)}, cct.Node{Func: 3, Parent: up},
+			cct.Node{Func: 4, Parent: up + 1})
+		counts = append(counts, 0, 0, n)
+	}
+	v := &cct.Values{Tree: t, Types: []profile.ValueType{profile.SampledWait, profile.CPU},
+		Counts: [][]uint64{counts, counts}}
+	return &Side{Name: name, Go: []string{"go1.26.8"}, Programs: []string{"prog"}, Sampled: v, Contexts: true}
+}
+
+// TestWaits compares how long functions wait: that is the time of those that call the runtime, and time on CPU is that
+// of the runtime.
+func TestWaits(t *testing.T) {
+	d := compare(t, waitingSide("base", 5, 7), waitingSide("new", 9, 7), Options{})
+	for value, want := range map[string]string{
+		profile.SampledWait.Name: "main.a changed 5→9", profile.CPU.Name: "runtime.gopark changed 12→16"} {
+		if have := changes(d, value, Function); have != want {
+			t.Errorf("%s: have %s, want %s", value, have, want)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 // does. (go run ./settings in bench tries each engine and metric.)
 func TestSettings(t *testing.T) {
 	e2e.NeedBuilds(t)
+	e2e.NeedFull(t)
 	goroot, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -321,7 +321,7 @@ func TestSampleOff(t *testing.T) {
 // lost with one of a timer that is stopped, or a goroutine is never stopped again, and the program stands still.
 func TestOnOff(t *testing.T) {
 	exe := e2e.BuildDir(t, "testdata/onoff", "-engine=sample", "-start=off")
-	rounds := 60
+	rounds := 30
 	if e2e.Full() {
 		rounds = 1000
 	}
