@@ -88,3 +88,25 @@ func TestForCompiler(t *testing.T) {
 		t.Errorf("the runtime: have %s, want %s", have, want)
 	}
 }
+
+// TestCheckTarget asks for what an architecture does not have yet.
+func TestCheckTarget(t *testing.T) {
+	for _, test := range []struct{ arch, engine, metrics, want string }{
+		{"amd64", "sample", "", ""},
+		{"arm64", "cct", "calls,alloc,wait,ops", ""},
+		{"arm64", "dacce", "", ""},
+		{"arm64", "sample", "", "-engine=sample is not there for linux/arm64 yet; -engine=cct is"},
+		{"arm64", "cct,acct", "", "-engine=cct,acct is not there for linux/arm64 yet; -engine=cct is"},
+		{"arm64", "cct", "calls,cpu", "-metrics=calls,cpu: cpu is not there for linux/arm64 yet; leave it out"},
+	} {
+		o := DefaultOptions
+		o.Engine, o.Metrics = test.engine, test.metrics
+		have := ""
+		if err := o.checkTarget("linux", test.arch); err != nil {
+			have = err.Error()
+		}
+		if have != test.want {
+			t.Errorf("%s, %s, %q: have %q, want %q", test.arch, test.engine, test.metrics, have, test.want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 )
 
 var arch = flag.String("arch", "",
@@ -23,6 +24,14 @@ func OnlyHost(t *testing.T, reason string) {
 	if *arch != "" {
 		t.Skipf("-arch=%s: %s; run without -arch", *arch, reason)
 	}
+}
+
+// Slowness is how many times as long programs take to start as on this machine.
+func Slowness() time.Duration {
+	if *arch != "" {
+		return 10
+	}
+	return 1
 }
 
 // TargetEnv returns the environment of builds.

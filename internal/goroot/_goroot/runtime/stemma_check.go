@@ -145,7 +145,7 @@ func stemmaCheckEnded() {
 // line of its function for that. It runs on the system stack, under the lock.
 func stemmaCheckWalk(gp *g, pc, sp uintptr) {
 	var u unwinder
-	u.initAt(pc, sp, 0, gp, unwindSilentErrors)
+	u.initAt(pc, sp, stemmaLinkAt(gp, pc, sp), gp, unwindSilentErrors)
 	begun := false
 	for ; u.valid(); u.next() {
 		f := u.frame.fn

@@ -10,6 +10,7 @@ import (
 	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/memory"
 	"internal/runtime/stemma/recorder"
+	"internal/runtime/sys"
 	"unsafe"
 )
 
@@ -82,7 +83,7 @@ func stemmaContextsInit() {
 	} else {
 		stemmaDacceInit(shift)
 	}
-	stemmaGoexit = abi.FuncPCABI0(goexit) + 1 // see newproc1
+	stemmaGoexit = abi.FuncPCABI0(goexit) + sys.PCQuantum // see newproc1
 	stemmaClearpoolsEntry = abi.FuncPCABIInternal(clearpools)
 	stemma.encode.on = true
 	stemmaRoot(getg(), layout.RootOther)
@@ -120,7 +121,7 @@ func stemmaLearnPCs(bp uintptr, f *ids.Frame) {
 	for {
 		pc := stemmaReturnOf(bp)
 		bp = *(*uintptr)(unsafe.Pointer(bp))
-		if bp-layout.SlotBelow == f.Slot {
+		if stemmaSlotOf(bp) == f.Slot {
 			stemma.contexts.LearnPC(pc, f)
 			return
 		}
@@ -167,7 +168,7 @@ func stemmaLearnFirst(bp uintptr) {
 // under the lock; the result is good until the next walk.
 func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []ids.Walked, linked bool) {
 	var u unwinder
-	u.initAt(pc, sp, 0, gp, unwindSilentErrors)
+	u.initAt(pc, sp, stemmaLinkAt(gp, pc, sp), gp, unwindSilentErrors)
 	frames = stemma.encode.frames[:0]
 	stemma.encode.below, stemma.encode.first = 0, false
 	through, begun := false, bp == 0
@@ -176,7 +177,7 @@ func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []ids.Walked, linke
 	for ; u.valid(); u.next() {
 		f := u.frame.fn
 		if !begun {
-			begun = u.frame.varp == bp
+			begun = stemmaIsOf(bp, &u.frame)
 			continue
 		}
 		if f.entry() == stemmaClearpoolsEntry {
@@ -190,7 +191,7 @@ func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []ids.Walked, linke
 		}
 		if linked && next != 0 {
 			next = *(*uintptr)(unsafe.Pointer(next))
-			linked = next == u.frame.varp // else it may lead anywhere: into C, say
+			linked = stemmaIsOf(next, &u.frame) // else it may lead anywhere: into C, say
 		}
 		w, ok := stemmaWalked(&u)
 		if !ok {
@@ -208,6 +209,15 @@ func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []ids.Walked, linke
 		}
 	}
 	return frames, linked
+}
+
+// stemmaLinkAt returns the link register for a walk of gp's stack from pc and sp on, 0 for what is on the stack. A
+// goroutine that stopped in a function's prologue has no frame of that function.
+func stemmaLinkAt(gp *g, pc, sp uintptr) uintptr {
+	if pc == gp.sched.pc && sp == gp.sched.sp {
+		return gp.sched.lr
+	}
+	return 0
 }
 
 // stemmaClearpoolsEntry is where runtime.clearpools begins.

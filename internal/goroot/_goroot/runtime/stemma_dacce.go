@@ -105,7 +105,7 @@ func stemmaDacceNear(gp *g, st *ids.Stack, bp, data uintptr, hits uint64) (word 
 		}
 		bp = *(*uintptr)(unsafe.Pointer(bp))
 		if !pass {
-			f := c.FrameOf(s, pc, bp-layout.SlotBelow)
+			f := c.FrameOf(s, pc, stemmaSlotOf(bp))
 			return c.Called(st, *(*uint64)(unsafe.Pointer(f.Slot)), &f, data, through, hits), true
 		}
 		through = true

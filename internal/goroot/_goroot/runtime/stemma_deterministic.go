@@ -47,10 +47,6 @@ func stemmaDecide() {
 const (
 	stemmaNoRandomize      = 0x0040000  // ADDR_NO_RANDOMIZE
 	stemmaQueryPersonality = 0xffffffff // changes nothing
-	stemmaSysMmap          = 9
-	stemmaSysReadlink      = 89
-	stemmaSysExecve        = 59
-	stemmaSysPersonality   = 135
 )
 
 var stemmaExecutable [4096]byte
@@ -63,25 +59,25 @@ func stemmaFixAddresses() {
 	if islibrary || isarchive {
 		return // the program is somebody else's
 	}
-	old, _, errno := linux.Syscall6(stemmaSysPersonality, stemmaQueryPersonality, 0, 0, 0, 0, 0)
+	old, _, errno := linux.Syscall6(sysPersonality, stemmaQueryPersonality, 0, 0, 0, 0, 0)
 	if errno != 0 || stemmaHideTunables() && old&stemmaNoRandomize != 0 {
 		return
 	}
 	// Its real name, since the kernel calls the process by it. The array is zero behind the name.
 	self := []byte("/proc/self/exe\x00")
-	n, _, errno := linux.Syscall6(stemmaSysReadlink, uintptr(unsafe.Pointer(&self[0])),
-		uintptr(unsafe.Pointer(&stemmaExecutable)), uintptr(len(stemmaExecutable)-1), 0, 0, 0)
+	n, _, errno := linux.Syscall6(sysReadlinkat, atFDCWD, uintptr(unsafe.Pointer(&self[0])),
+		uintptr(unsafe.Pointer(&stemmaExecutable)), uintptr(len(stemmaExecutable)-1), 0, 0)
 	if errno != 0 || n == uintptr(len(stemmaExecutable)-1) {
 		return
 	}
-	if _, _, errno = linux.Syscall6(stemmaSysPersonality, old|stemmaNoRandomize, 0, 0, 0, 0, 0); errno != 0 {
+	if _, _, errno = linux.Syscall6(sysPersonality, old|stemmaNoRandomize, 0, 0, 0, 0, 0); errno != 0 {
 		return
 	}
 	if env := stemmaEnvironment(); env != 0 {
-		linux.Syscall6(stemmaSysExecve, uintptr(unsafe.Pointer(&stemmaExecutable)), uintptr(unsafe.Pointer(argv)), env,
+		linux.Syscall6(sysExecve, uintptr(unsafe.Pointer(&stemmaExecutable)), uintptr(unsafe.Pointer(argv)), env,
 			0, 0, 0)
 	}
-	linux.Syscall6(stemmaSysPersonality, old, 0, 0, 0, 0, 0) // it is still here
+	linux.Syscall6(sysPersonality, old, 0, 0, 0, 0, 0) // it is still here
 }
 
 // What malloc of glibc returns depends on the thread that asks, which has a heap and a cache of its own, and for large
@@ -131,7 +127,7 @@ func stemmaEnvironment() uintptr {
 	}
 	users := stemmaSetting(stemmaTunablesName)
 	list := uintptr(n+2) * goarch.PtrSize
-	p, _, errno := linux.Syscall6(stemmaSysMmap, 0, list+uintptr(len(stemmaTunables)+1+len(users)+1),
+	p, _, errno := linux.Syscall6(linuxMmap, 0, list+uintptr(len(stemmaTunables)+1+len(users)+1),
 		_PROT_READ|_PROT_WRITE, _MAP_ANON|_MAP_PRIVATE, ^uintptr(0), 0)
 	if errno != 0 {
 		return 0

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"internal/runtime/stemma/layout"
 	"internal/runtime/syscall/linux"
 	"unsafe"
 )
@@ -27,6 +28,8 @@ const (
 	sysReadlinkat       = 267
 	sysClockGettime     = 228
 	sysRtTgsigqueueinfo = 297
+	sysExecve           = 59
+	sysPersonality      = 135
 	sysPrctl            = 157
 	sysPoll             = 7
 	linuxMmap           = 9
@@ -52,6 +55,14 @@ func stemmaPoll(poll unsafe.Pointer) (errno uintptr) {
 
 // stemmaSlotFromFP is how far below frame.fp the slot of a frame is: below the return address and the frame pointer.
 const stemmaSlotFromFP = 24
+
+// stemmaIsOf reports whether bp is the frame pointer of a frame.
+func stemmaIsOf(bp uintptr, frame *stkframe) bool { return bp == frame.varp }
+
+// stemmaSlotOf returns the address of the slot in the frame with the frame pointer bp, which has one.
+//
+//go:nosplit
+func stemmaSlotOf(bp uintptr) uintptr { return bp - layout.SlotBelow }
 
 // stemmaFPOf returns the frame pointer of interrupted code.
 //

@@ -1,6 +1,8 @@
 package runtime
 
 import (
+	"internal/goarch"
+	"internal/runtime/stemma/layout"
 	"internal/runtime/syscall/linux"
 	"unsafe"
 )
@@ -27,6 +29,8 @@ const (
 	sysReadlinkat       = 78
 	sysClockGettime     = 113
 	sysRtTgsigqueueinfo = 240
+	sysExecve           = 221
+	sysPersonality      = 92
 	sysPrctl            = 167
 	sysPpoll            = 73
 	linuxMmap           = 222
@@ -53,6 +57,26 @@ func stemmaPoll(poll unsafe.Pointer) (errno uintptr) {
 
 // stemmaSlotFromFP is how far below frame.fp the slot of a frame is: below the callee's frame pointer.
 const stemmaSlotFromFP = 16
+
+// stemmaIsOf reports whether bp is the frame pointer of a frame: it leads to the word below its stack pointer.
+func stemmaIsOf(bp uintptr, frame *stkframe) bool { return bp == frame.sp-goarch.PtrSize }
+
+// stemmaSlotOf returns the address of the slot in the frame with the frame pointer bp, which has one. What bp points to
+// is the caller's frame pointer, which is the frame's varp. The first function of a goroutine has no caller: its frame
+// begins where the stack did.
+//
+//go:nosplit
+func stemmaSlotOf(bp uintptr) uintptr {
+	varp := *(*uintptr)(unsafe.Pointer(bp))
+	if varp == 0 {
+		gp := getg()
+		if gp == gp.m.g0 {
+			gp = gp.m.curg
+		}
+		varp = gp.stktopsp - goarch.PtrSize
+	}
+	return varp - layout.SlotBelow
+}
 
 // stemmaFPOf returns the frame pointer of interrupted code.
 //

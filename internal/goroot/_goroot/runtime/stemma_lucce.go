@@ -73,7 +73,7 @@ func stemmaLucceTry(gp *g, bp uintptr) (id, version uint64, ok bool) {
 		}
 		bp = *(*uintptr)(unsafe.Pointer(bp))
 		if !pass {
-			c, v := stemmaPairAt(bp - layout.SlotBelow)
+			c, v := stemmaPairAt(stemmaSlotOf(bp))
 			return stemma.lucce.TryCall(s, gp.stemma.Func, c, v)
 		}
 	}
@@ -109,7 +109,7 @@ func stemmaLucceNear(bp, data uintptr) (id, version uint64, ok bool) {
 		}
 		bp = *(*uintptr)(unsafe.Pointer(bp))
 		if !pass {
-			c, v := stemmaPairAt(bp - layout.SlotBelow)
+			c, v := stemmaPairAt(stemmaSlotOf(bp))
 			id, version = stemma.lucce.Call(s, data, c, v)
 			return id, version, true
 		}

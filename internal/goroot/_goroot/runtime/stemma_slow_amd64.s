@@ -71,6 +71,12 @@ TEXT runtime·stemmaLucceSlow<ABIInternal>(SB), NOSPLIT, $104-0
 	MOVQ	8(SP), R13
 	RET
 
+// stemmaAcctEnter is called on entry of a function whose call is to be sampled: the countdown has ended. It
+// preserves all general registers, not the others; it is no safe point, and does not split the
+// stack, since leaf functions call it without a stack check.
+TEXT runtime·stemmaAcctEnter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
+	JMP	runtime·stemmaAcctSlow<ABIInternal>(SB)
+
 // stemmaAcctSlow saves the registers and calls Go. It is jumped to, with the return address of the caller of
 // stemmaAcctEnter.
 TEXT runtime·stemmaAcctSlow<ABIInternal>(SB), NOSPLIT, $104-0

@@ -42,3 +42,41 @@ TEXT runtime·stemmaEnterSlow<ABIInternal>(SB), NOSPLIT, $152-0
 	MOVD	const_stemmaGNode(g), R25
 	STEMMA_RESTORE(8)
 	RET
+
+// STEMMA_SAVE_MORE and STEMMA_RESTORE_MORE are for slow paths that are called as a write barrier is, and take no
+// registers but R16, R17 and R25. They need 32 bytes more.
+
+#define STEMMA_SAVE_MORE(at) \
+	STP	(R19, R20), (at+0)(RSP); \
+	STP	(R21, R24), (at+16)(RSP)
+
+#define STEMMA_RESTORE_MORE(at) \
+	LDP	(at+0)(RSP), (R19, R20); \
+	LDP	(at+16)(RSP), (R21, R24)
+
+// stemmaDacceSlow saves the registers that stemmaDacceEnter must preserve and calls
+// Go. It is called by what has a frame above that of the function, and returns the word in R25.
+TEXT runtime·stemmaDacceSlow<ABIInternal>(SB), NOSPLIT, $200-0
+	STEMMA_SAVE(16)
+	STEMMA_SAVE_MORE(168)
+	MOVD	(R29), R0	// the caller's frame pointer
+	MOVD	(R0), R0	// leads to that of the function
+	MOVD	R0, 8(RSP)
+	CALL	runtime·stemmaDacceEnterGo(SB)
+	MOVD	const_stemmaGNode(g), R25
+	STEMMA_RESTORE(16)
+	STEMMA_RESTORE_MORE(168)
+	RET
+
+// stemmaLucceSlow is the same for stemmaLucceEnter; it returns the id in R25.
+TEXT runtime·stemmaLucceSlow<ABIInternal>(SB), NOSPLIT, $200-0
+	STEMMA_SAVE(16)
+	STEMMA_SAVE_MORE(168)
+	MOVD	(R29), R0
+	MOVD	(R0), R0
+	MOVD	R0, 8(RSP)
+	CALL	runtime·stemmaLucceEnterGo(SB)
+	MOVD	const_stemmaGNode(g), R25
+	STEMMA_RESTORE(16)
+	STEMMA_RESTORE_MORE(168)
+	RET

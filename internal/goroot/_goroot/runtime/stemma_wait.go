@@ -372,7 +372,7 @@ func stemmaWhyName(why waitReason) string {
 // gp does not run.
 func stemmaInterruptedCell(gp *g, cell uintptr) uintptr {
 	var u unwinder
-	u.initAt(gp.sched.pc, gp.sched.sp, 0, gp, unwindSilentErrors)
+	u.initAt(gp.sched.pc, gp.sched.sp, gp.sched.lr, gp, unwindSilentErrors)
 	for ; u.valid(); u.next() {
 		if fn := u.frame.fn; fn.flag&(layout.FuncFlagSlot|layout.FuncFlagLeaf) != 0 {
 			node := stemmaFrameNode(gp, &u.frame)

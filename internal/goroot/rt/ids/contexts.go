@@ -325,10 +325,11 @@ func PCHash(pc uintptr) uint32 { return uint32(uint64(pc) * layout.PCMul >> (64 
 func (c *Contexts) LookupPC(pc uintptr) (s uint32, through, ok bool) {
 	for h := PCHash(pc); ; h++ {
 		e := c.pcEntry(h)
-		if e.Return == uint64(pc) {
+		ret := memory.Load64(&e.Return) // the rest of the entry was written before
+		if ret == uint64(pc) {
 			return uint32(e.Site), e.AV == 0, true
 		}
-		if e.Return == 0 {
+		if ret == 0 {
 			return 0, false, false
 		}
 	}

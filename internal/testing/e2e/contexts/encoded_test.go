@@ -168,7 +168,8 @@ func TestHereKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		kill := time.AfterFunc(time.Duration(10+rand.IntN(150))*time.Millisecond, func() { cmd.Process.Kill() })
+		runs := time.Duration(10+rand.IntN(150)) * time.Millisecond * e2e.Slowness()
+		kill := time.AfterFunc(runs, func() { cmd.Process.Kill() })
 		cmd.Wait()
 		kill.Stop()
 		if said.Len() > 0 {

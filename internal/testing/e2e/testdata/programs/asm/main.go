@@ -7,6 +7,7 @@ package main
 
 import (
 	"math"
+	"strings"
 	_ "unsafe"
 
 	"example.com/e2e/asm/hidden"
@@ -220,15 +221,17 @@ func tightInner() { leaf() }
 //go:nosplit
 func tightLeaf(n int) int { return n + 1 }
 
-// Assembly of the standard library.
+var letters = "abc"
+
+// Assembly of the standard library, on every architecture.
 //
-//want:context [main];main.main;main.std;**;~math.archLog 3
+//want:context [main];main.main;main.std;**;~bytealg.IndexByteString 3
 //want:context [main];main.main;main.std;**;~math.archExp 4
 //go:noinline
 func std() {
 	x := 1.5
 	for range 3 {
-		x = math.Log(x) + 2
+		x += float64(strings.IndexByte(letters, 'c'))
 	}
 	for range 4 {
 		x = math.Exp(x) / 100

@@ -145,7 +145,11 @@ func stemmaTakesWord(v *ssa.Value) bool {
 
 // stemmaIsSlot reports whether v loads or stores the slot of the frame.
 func stemmaIsSlot(v *ssa.Value) bool {
-	n, ok := v.Aux.(*ir.Name)
+	aux := v.Aux
+	if v.Op == ssa.StemmaTarget.AtomicLoad && aux == nil {
+		aux = v.Args[0].Aux // some architectures have it load from an address alone
+	}
+	n, ok := aux.(*ir.Name)
 	return ok && n.Sym().Name == ".stemma"
 }
 

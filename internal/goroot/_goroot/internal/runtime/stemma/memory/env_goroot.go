@@ -26,13 +26,11 @@ func Len64(x uint64) int { return sys.Len64(x) }
 
 // thread returns the number of this thread, not 0. It may be called anywhere, as yield.
 func thread() uint32 {
-	const gettid = 186
-	tid, _, _ := linux.Syscall6(gettid, 0, 0, 0, 0, 0, 0)
+	tid, _, _ := linux.Syscall6(sysGettid, 0, 0, 0, 0, 0, 0)
 	return uint32(tid)
 }
 
 // yield lets other threads run.
 func yield() {
-	const schedYield = 24
-	linux.Syscall6(schedYield, 0, 0, 0, 0, 0, 0)
+	linux.Syscall6(sysSchedYield, 0, 0, 0, 0, 0, 0)
 }

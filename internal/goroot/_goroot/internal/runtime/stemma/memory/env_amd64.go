@@ -1,0 +1,6 @@
+package memory
+
+const (
+	sysGettid     = 186
+	sysSchedYield = 24
+)

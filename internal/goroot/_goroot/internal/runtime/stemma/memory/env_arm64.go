@@ -1,0 +1,6 @@
+package memory
+
+const (
+	sysGettid     = 178
+	sysSchedYield = 124
+)
