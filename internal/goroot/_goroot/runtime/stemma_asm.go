@@ -10,6 +10,15 @@ import (
 	"unsafe"
 )
 
+// The slow paths of function entry, which compiled code and the assembly call as they call a write barrier: no Go code
+// does.
+func stemmaDacceEnter()
+func stemmaLucceEnter()
+func stemmaEnterSlow()
+func stemmaDacceSlow()
+func stemmaLucceSlow()
+func stemmaAcctSlow()
+
 const (
 	stemmaGCtx     = layout.GCtx
 	stemmaGFunc    = layout.GFunc

@@ -92,3 +92,7 @@ func stemmaRepeats(c *sigctxt) bool {
 	return int64(c.r0()) == -_EINTR && *(*uint32)(unsafe.Pointer(pc - 4)) == syscall ||
 		*(*uint32)(unsafe.Pointer(pc)) == syscall
 }
+
+// Slow paths that verify builds jump to.
+func stemmaDacceMiss()
+func stemmaLucceMiss()

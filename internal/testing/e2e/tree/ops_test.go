@@ -37,7 +37,7 @@ func TestOps(t *testing.T) {
 	derived := e2e.Build(t, "ops", "-metrics=calls,ops")
 	each := e2e.Build(t, "ops", "-metrics=calls,ops", "-verify")
 	run := func(exe string) *profile.Profile {
-		r := e2e.Run(t, exe)
+		r := e2e.Run(t, exe, "GOMAXPROCS=1", "GOGC=off") // what a sync.Pool has depends on the P and on collections
 		r.OK(t)
 		p := r.Read(t)
 		e2e.NoLoss(t, p)
