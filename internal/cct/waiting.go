@@ -18,7 +18,9 @@ import (
 func (t *Tree) waits() bool { return IsWaiting(t.Type) }
 
 // IsWaiting reports whether a value is of samples of goroutines that wait.
-func IsWaiting(v profile.ValueType) bool { return v == profile.SampledWait || v == profile.SampledWaits }
+func IsWaiting(v profile.ValueType) bool {
+	return v == profile.SampledWait || v == profile.SampledWaits
+}
 
 // Waiter returns the node of the function that a value of node n belongs to: n itself, but for
 // samples of goroutines that wait, where it is [Tree.OutOfRuntime].
