@@ -75,8 +75,8 @@ export class Plot {
     for (const item of this.items.slice()) {
       const f = item.box.rest;
       if (!f) continue;
-      const rest = item.x + item.w - item.next;
-      const w = !scaled && !item.parent ? rest : Math.min(rest, span ? f.w / span : 0);
+      const left = item.x + item.w - item.next;
+      const w = !scaled && !item.parent ? left : Math.min(left, span ? f.w / span : 0);
       const rest = { box: item.box, rest: f, parent: item, kids: [], depth: item.depth + 1, x: item.next, w };
       item.kids.push(rest);
       this.items.push(rest);
