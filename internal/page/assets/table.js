@@ -92,11 +92,11 @@ class Rows {
     }
     page.listed = this.functions;
     const rest = a.matched.functions - this.functions;
-    if (rest > 0) this.body.append(this.more(a, rest));
+    if (rest > 0) this.body.append(this.restRow(a, rest));
   }
 
-  // more is the row that stands for those that are not there.
-  more(a, rest) {
+  // restRow is the row that stands for those that are not there.
+  restRow(a, rest) {
     const own = a.matched.self - this.self;
     const all = embedded && embedded[`functions?${new URLSearchParams({ metric: this.args.metric })}`];
     const more = all && a.from + a.rows.length >= all.rows.length ? 'not in this file' : 'show more';
