@@ -18,7 +18,7 @@ import (
 func (t *Tree) waits() bool { return IsWaiting(t.Type) }
 
 // IsWaiting reports whether a value is of samples of goroutines that wait.
-func IsWaiting(v profile.ValueType) bool {
+func IsWaiting(v profile.Metric) bool {
 	return v == profile.SampledWait || v == profile.SampledWaits
 }
 

@@ -183,7 +183,7 @@ func waitingSide(name string, a, b uint64) *Side {
 			cct.Node{Func: 4, Parent: up + 1})
 		counts = append(counts, 0, 0, n)
 	}
-	v := &cct.Values{Tree: t, Types: []profile.ValueType{profile.SampledWait, profile.CPU},
+	v := &cct.Values{Tree: t, Types: []profile.Metric{profile.SampledWait, profile.CPU},
 		Counts: [][]uint64{counts, counts}}
 	return &Side{Name: name, Go: []string{"go1.26.8"}, Programs: []string{"prog"}, Sampled: v, Contexts: true}
 }

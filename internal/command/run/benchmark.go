@@ -32,7 +32,7 @@ type benchUnit struct {
 // benchUnits returns the units, in the order of a line.
 func benchUnits() []benchUnit {
 	return []benchUnit{{"calls/op", profile.Calls, "calls", true}, {"ops/op", profile.Ops, "ops", true},
-		{"allocs/op", profile.Allocs, "alloc", true}, {"B/op", profile.Alloc, "alloc", true},
+		{"allocs/op", profile.AllocObjects, "alloc", true}, {"B/op", profile.AllocSpace, "alloc", true},
 		{"wait-ns/op", profile.Wait, "wait", false}}
 }
 
