@@ -89,7 +89,7 @@ func (r *Report) Text(known Exceptions) string {
 	fmt.Fprintf(&b, "%6d pass all their tests when instrumented\n", r.count("passes")-r.count("passes but"))
 	fmt.Fprintf(&b, "%6d pass but for listed exceptions\n", r.count("passes but"))
 	fmt.Fprintf(&b, "%6d are listed as a whole and were not run\n", r.count("listed"))
-	fmt.Fprintf(&b, "%6d have a test that also fails in plain Go\n", r.count("fails in plain"))
+	fmt.Fprintf(&b, "%6d have a test that also fails in plain Go\n", r.count("also fails in plain"))
 	fmt.Fprintf(&b, "%6d fail\n", r.count("FAIL"))
 	r.list(&b, "exceptions", func(x *Result) []string { return x.exceptions(known) })
 	r.list(&b, "also fail in plain Go", func(x *Result) []string { return x.names(x.plain) })
