@@ -168,7 +168,8 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{
 		"\nFAIL e.TestE\n\te_test.go:1: no\n", "\n5 packages with tests\n",
 		"     1 pass all", "     1 pass but", "     1 are listed", "     1 have a test", "     1 fail\n",
-		"exceptions:\n\tb.TestB: counts\n\tc: hangs\n", "again:\n\ta.TestF\n", "plain Go:\n\td\n", "failed:\n\te.TestE\n",
+		"exceptions:\n\tb.TestB: counts\n\tc: hangs\n", "again:\n\ta.TestF\n", "plain Go:\n\td\n",
+		"failed:\n\te.TestE\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("report\n%s\ndoes not have %q", text, want)
