@@ -42,10 +42,10 @@ const (
 	HookAlways             // the accumulator is there
 )
 
-// Code says what the compiler makes.
 // NoStrategy is that of a compiler that adds nothing.
 const NoStrategy = "none"
 
+// Code says what the compiler makes.
 type Code struct {
 	Strategy string // of package ssagen; two engines may have one, and share compiled packages
 	Inlined  bool   // it may count inlined calls, or not

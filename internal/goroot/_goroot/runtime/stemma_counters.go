@@ -24,8 +24,11 @@ func stemmaCounters(low uintptr, sum []uint64) (end uintptr) {
 	}
 	sum = sum[:min(len(sum), int((end-low)/layout.CounterSize))]
 	clear(sum)
-	shared := false // Ps without a shard of their own count in the first one
-	for _, pp := range allp {
+	shared := false  // Ps without a shard of their own count in the first one
+	mp := acquirem() // so that nobody changes allp meanwhile; Ps stay
+	ps := allp
+	releasem(mp)
+	for _, pp := range ps {
 		shard := pp.stemma.shard
 		first := layout.Base+shard == stemmaShards.list[0]
 		if shard == 0 || first && shared {

@@ -33,11 +33,12 @@ var stemmaBench struct {
 	tool string // the command that knows what counters mean; "" if nobody wants to know
 	time bool   // ns/op stays
 
-	low      uintptr // contexts of benchmarks lie behind it
-	b        *B      // whose run it is
-	on       bool    // its timer is
-	at, sum  []uint64
-	function string
+	low      uintptr  // contexts of benchmarks lie behind it
+	b        *B       // whose run it is
+	on       bool     // its timer is
+	function string   // of the benchmark
+	at, now  []uint64 // counters when the timer started, and when it stopped
+	sum      []uint64 // what they have grown by
 }
 
 // stemmaMagic begins the file that the tool reads.
@@ -80,19 +81,16 @@ func stemmaStop(b *B) {
 		return
 	}
 	s.on = false
-	begin := len(s.at)
-	s.at = append(s.at, stemmaRead(nil)...)
-	now := s.at[begin:]
-	for len(s.sum) < len(now) {
+	s.now = stemmaRead(s.now)
+	for len(s.sum) < len(s.now) {
 		s.sum = append(s.sum, 0)
 	}
-	for i, n := range now {
-		if i < begin {
+	for i, n := range s.now {
+		if i < len(s.at) { // else the context is newer
 			n -= s.at[i]
 		}
 		s.sum[i] += n
 	}
-	s.at = s.at[:0]
 }
 
 // stemmaReset is called before the timer of b is set to 0, on or off.
