@@ -80,7 +80,7 @@ func Open(paths ...string) (*Set, error) {
 	}
 	if len(paths) == 0 {
 		s.here = true
-		s.roots = []*contextRoot{{path: ".", files: true}, {path: store.OutDir}}
+		s.roots = []*contextRoot{{path: ".", files: true}, {path: store.Out()}}
 	}
 	for _, r := range s.roots {
 		r.known, r.pending = make(map[string]bool), make(map[string]bool)
@@ -120,7 +120,7 @@ func (s *Set) Empty() error {
 	path := s.roots[0].path
 	if s.here {
 		if s.other == "" {
-			return base.Usagef("no record given, and neither *%s nor %s/* here", store.SealedSuffix, store.OutDir)
+			return base.Usagef("no record given, and neither *%s nor %s/* here", store.SealedSuffix, store.Out())
 		}
 		path = s.other
 	}

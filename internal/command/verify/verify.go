@@ -326,6 +326,8 @@ func (v *verifier) result() error {
 	switch {
 	case v.failed > 0:
 		return &base.Error{Code: base.ExitFailure}
+	case v.checked == 0 && v.o.Built && os.Getenv("STEMMA_CHECK_EVERY") == "1":
+		return fmt.Errorf("verify: nothing was checked: the program entered no instrumented function")
 	case v.checked == 0 && v.o.Built:
 		return fmt.Errorf("verify: nothing was checked: the program ended before the first check; set " +
 			"STEMMA_CHECK_EVERY=1 to check each function entry")

@@ -24,7 +24,7 @@ type Records struct {
 // records of one run it keeps one.
 func Load(paths []string) (*Records, error) {
 	if len(paths) == 0 {
-		newest, err := newest(".")
+		newest, err := newest()
 		if err != nil {
 			return nil, err
 		}
@@ -101,11 +101,11 @@ func readOne(path string) (*record.Record, error) {
 	return p, nil
 }
 
-// newest returns the sealed file or live directory in dir that is to be taken where
-// none is named. The error is one of usage.
-func newest(dir string) (string, error) {
-	paths, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*"+SealedSuffix))
-	paths = append(paths, LiveDirs(filepath.Join(dir, OutDir))...)
+// newest returns the sealed file here, or the live directory of a program that was started here, that is to be
+// taken where none is named. The error is one of usage.
+func newest() (string, error) {
+	paths, _ := filepath.Glob("*" + SealedSuffix)
+	paths = append(paths, LiveDirs(Out())...)
 	var newest Source
 	for _, path := range paths {
 		if s := SourceOf(path); newest.Path == "" || s.Newer(newest) {
@@ -114,7 +114,7 @@ func newest(dir string) (string, error) {
 	}
 	if newest.Path == "" {
 		return "", base.Usagef("no profile given, and neither *%s nor %s/* here; name a profile, or go to the "+
-			"directory where the program ran", SealedSuffix, OutDir)
+			"directory where the program ran", SealedSuffix, Out())
 	}
 	return newest.Path, nil
 }

@@ -4,6 +4,7 @@ package store
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -117,10 +118,7 @@ func Relative(path string) string {
 
 // RecordDir returns where test binaries record. It is absolute, because each
 // runs in the directory of its package.
-func RecordDir() (string, error) {
-	dir := os.Getenv("STEMMA_OUT")
-	if dir == "" {
-		dir = "stemma.out"
-	}
-	return filepath.Abs(dir)
-}
+func RecordDir() (string, error) { return filepath.Abs(Out()) }
+
+// Out returns where programs that are started here record: $STEMMA_OUT, or else stemma.out.
+func Out() string { return cmp.Or(os.Getenv("STEMMA_OUT"), OutDir) }
