@@ -19,15 +19,15 @@ func Find(name string) (string, error) {
 	pid, err := strconv.Atoi(name)
 	isPID := err == nil && pid > 0
 	if name != "" && !isPID {
-		if info, err := os.Stat(name); err != nil {
+		switch place, err := store.Probe(name); {
+		case err != nil:
 			return "", err
-		} else if !info.IsDir() {
+		case !place.Dir:
 			return "", base.Usagef("%s: a sealed file does not change; see stemma report and stemma view", name)
+		case !place.Live():
+			return "", fmt.Errorf("%s: no live directory of a program", name)
 		}
-		if store.IsLive(name) {
-			return name, nil
-		}
-		return "", fmt.Errorf("%s: no live directory of a program", name)
+		return name, nil
 	}
 	if isPID && store.IsLive(name) {
 		return name, nil

@@ -44,16 +44,14 @@ func Load(paths []string) (*Records, error) {
 // read adds what is at path. Of a directory of directories, one that cannot be read is an
 // error and not left out: the sum would be too low, and nobody would know.
 func (r *Records) read(path string) error {
-	info, err := os.Stat(path)
+	place, err := Probe(path)
 	if err != nil {
 		return err
 	}
-	dirs := []string{path}
-	if info.IsDir() && !IsLive(path) {
-		if dirs = LiveDirs(path); len(dirs) == 0 {
-			return fmt.Errorf("%s: no record; want a live directory, a directory of live directories, or a *%s file",
-				path, SealedSuffix)
-		}
+	dirs := place.Records()
+	if len(dirs) == 0 {
+		return fmt.Errorf("%s: no record; want a live directory, a directory of live directories, or a *%s file",
+			path, SealedSuffix)
 	}
 	var done atomic.Int64
 	if len(dirs) > 1 {
@@ -86,11 +84,11 @@ func (r *Records) Merged() (*record.Record, error) {
 
 // readOne reads a sealed file or a live directory.
 func readOne(path string) (*record.Record, error) {
-	info, err := os.Stat(path)
+	place, err := Probe(path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() {
+	if !place.Dir {
 		return ReadSealed(path)
 	}
 	defer progress.Step("reading "+path, "", nil)()
