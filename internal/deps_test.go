@@ -81,8 +81,9 @@ const rule = `
 	internal/command/diff: internal/command/seal, internal/diff;
 	internal/command/run: internal/command/clean, internal/command/report;
 	internal/command/verify: internal/command/run, internal/decode;
+	internal/command/env: internal/command/run;
 	internal/command/view: internal/command/decode, internal/command/diff, internal/page;
-	internal/command: internal/command/affected, internal/command/doctor, internal/command/events, internal/command/export, internal/command/replay, internal/command/similarity, internal/command/top, internal/command/verify, internal/command/view;
+	internal/command: internal/command/affected, internal/command/doctor, internal/command/env, internal/command/events, internal/command/export, internal/command/replay, internal/command/similarity, internal/command/top, internal/command/verify, internal/command/view;
 	cmd/stemma: internal/command;
 `
 

@@ -4,7 +4,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stemma-go/stemma"
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -30,7 +29,7 @@ const (
 	lastName   = "github.com/stemma-go/stemma/stemmatest.last"
 )
 
-// A lane belongs to one test, or is borrowed for one measurement.
+// A lane belongs to one test.
 type lane struct {
 	number int
 	used   bool // something was counted in it
@@ -51,7 +50,8 @@ func take(t testing.TB) *lane {
 	defer lanes.Unlock()
 	l := lanes.of[t]
 	if l == nil {
-		l = newLane()
+		l = &lane{number: lanes.next % numLanes, used: lanes.next >= numLanes}
+		lanes.next++
 		lanes.of[t] = l
 		t.Cleanup(func() {
 			lanes.Lock()
@@ -67,13 +67,6 @@ func take(t testing.TB) *lane {
 	return l
 }
 
-// newLane returns the next lane. The lock of lanes is held.
-func newLane() *lane {
-	l := &lane{number: lanes.next % numLanes, used: lanes.next >= numLanes}
-	lanes.next++
-	return l
-}
-
 func (l *lane) release() {
 	lanes.Lock()
 	l.busy = false
@@ -82,35 +75,31 @@ func (l *lane) release() {
 
 // count calls f in the lane and returns the tree of what it called: [main] down to f, and all
 // contexts below, with one value. A lane that is new has no calls before.
-func (l *lane) count(f func(), value string) (tree *cct.Tree, err error) {
+func (l *lane) count(f func(), value string) (*cct.Tree, error) {
 	p, err := l.record(f)
 	if err != nil {
 		return nil, err
 	}
-	stemma.Bypass(func() { tree, err = cct.Of(p, value) })
-	return tree, err
+	return cct.Of(p, value)
 }
 
-// record calls f in the lane and returns what it called, with all values. To read is not recorded: else each
-// measurement would make the record larger that the next one reads.
-func (l *lane) record(f func()) (p *profile.Profile, err error) {
+// record calls f in the lane and returns what it called, with all values.
+func (l *lane) record(f func()) (*profile.Profile, error) {
 	before := new(reading)
 	if l.used {
-		stemma.Bypass(func() { before, err = l.read() })
-		if err != nil {
+		var err error
+		if before, err = l.read(); err != nil {
 			return nil, err
 		}
 	}
 	l.used = true
 	first(l.number, f)
-	stemma.Bypass(func() {
-		var after *reading
-		if after, err = l.read(); err == nil {
-			after.subtract(before)
-			p = after.profile
-		}
-	})
-	return p, err
+	after, err := l.read()
+	if err != nil {
+		return nil, err
+	}
+	after.subtract(before)
+	return after.profile, nil
 }
 
 // first, second and last call f from the place that is the number of the lane. Their code is

@@ -10,7 +10,7 @@
 //
 // # Arguments
 //
-// There are two kinds of commands. Those that build (build, run, test, verify)
+// There are two kinds of commands. Those that build (build, run, test, env, verify)
 // take the flags of the go command beside their own, and pass them on: see
 // run.ParseGoCommand. Those that read parse with base.Parse, which lets flags stand
 // between files. Each command declares its flags once, in a function that parsing
@@ -37,6 +37,7 @@ import (
 	"github.com/stemma-go/stemma/internal/command/decode"
 	"github.com/stemma-go/stemma/internal/command/diff"
 	"github.com/stemma-go/stemma/internal/command/doctor"
+	"github.com/stemma-go/stemma/internal/command/env"
 	"github.com/stemma-go/stemma/internal/command/events"
 	"github.com/stemma-go/stemma/internal/command/export"
 	"github.com/stemma-go/stemma/internal/command/replay"
@@ -57,6 +58,7 @@ func commands() []*base.Command {
 		run.Command(),
 		run.BuildCommand(),
 		run.TestCommand(),
+		env.Command(),
 		report.Command(),
 		view.Command(),
 		top.Command(),

@@ -40,7 +40,7 @@ func forms(t *testing.T, path string, f func(t *testing.T, path string)) {
 func TestDecodeCommand(t *testing.T) {
 	_, path, id, id2 := recordtest.Shop(t)
 	mangled := strings.Replace(id, id[10:12], "--", 1)
-	other := string(ctxid.Append(nil, ctxid.ID{Hi: 1, Lo: 77, Run: 5}))
+	other := string(ctxid.Append(nil, 1, 77, 5))
 	quoted := `"` + recordtest.ShopLine + `"`
 	forms(t, path, func(t *testing.T, path string) {
 		for _, c := range []struct {

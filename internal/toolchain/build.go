@@ -18,8 +18,10 @@ type Build struct {
 	Entry *Entry
 	Dir   string // where the go command runs; empty for the current directory
 
-	flags     []string      // -overlay and -toolexec
-	listFlags []string      // the user's own -overlay
+	flags     []string // -overlay and -toolexec
+	listFlags []string // the user's own -overlay
+	tool      *tool
+	user      string        // the user's own overlay; may be empty
 	tmp       *safefile.Dir // holds the merged overlay; may be nil
 }
 
@@ -41,6 +43,11 @@ func NewBuild(a *Args, o Options, stderr io.Writer) (*Build, error) {
 	all, err := a.withGOFLAGS(g.Flags)
 	if err != nil {
 		return nil, err
+	}
+	if all.withoutOurs() {
+		if err := hideOurs(g); err != nil {
+			return nil, err
+		}
 	}
 	if err := all.check(); err != nil {
 		return nil, err
@@ -83,32 +90,40 @@ func (b *Build) setFlags(a *Args, o Options) error {
 		if err != nil {
 			return err
 		}
-		file = merged
+		file, b.user = merged, user
 		b.listFlags = []string{"-overlay=" + user}
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	t := &tool{
+	b.tool = &tool{
 		entry:      b.Entry,
 		overlay:    ours,
 		forCompile: o.ForCompiler(),
 		forNative:  o.ForNatives(),
 		forLink:    o.ForRuntime(),
 		symbols:    o.Symbols,
+		targets:    o.targets(),
 	}
 	if user, _ := a.Flag("toolexec"); user != "" {
-		if t.chain, err = base.SplitQuoted(user); err != nil {
+		var err error
+		if b.tool.chain, err = base.SplitQuoted(user); err != nil {
 			return fmt.Errorf("-toolexec: %w", err)
 		}
 	}
+	var err error
+	b.flags, err = b.tool.flags(file)
+	return err
+}
+
+// flags returns the flags of the go command that make it build with t and an overlay.
+func (t *tool) flags(overlay string) ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
 	toolexec, err := base.JoinQuoted(append([]string{self, "toolexec"}, t.words()...))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	b.flags = []string{"-overlay=" + file, "-toolexec=" + toolexec}
-	return nil
+	return []string{"-overlay=" + overlay, "-toolexec=" + toolexec}, nil
 }
 
 // mergeOverlay writes ours, in oursFile, and the user's overlay to a new file.
@@ -144,7 +159,12 @@ func (b *Build) mergeOverlay(oursFile, userFile string) (string, error) {
 // Command returns a run of the go command. Its standard streams are the caller's to set.
 // args may be flags of the verb, packages, or both; they come behind our flags.
 func (b *Build) Command(verb string, args ...string) *exec.Cmd {
-	cmd := b.Go.command(verb, append(append([]string{}, b.flags...), args...)...)
+	return b.Plain(verb, append(append([]string{}, b.flags...), args...)...)
+}
+
+// Plain returns a run of the go command in the directory of the Build, without our flags.
+func (b *Build) Plain(verb string, args ...string) *exec.Cmd {
+	cmd := b.Go.command(verb, args...)
 	if b.Dir != "" {
 		cmd.Dir = b.Dir
 		cmd.Env = append(cmd.Env, "PWD="+absolute(b.Dir))

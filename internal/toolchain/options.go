@@ -240,6 +240,17 @@ func (o Options) checkTarget(goos, goarch string) error {
 	return nil
 }
 
+// targets returns the GOARCHs that the options are there for, with commas between them.
+func (o Options) targets() string {
+	var list []string
+	for _, arch := range goroot.Architectures {
+		if o.checkTarget("linux", arch) == nil {
+			list = append(list, arch)
+		}
+	}
+	return strings.Join(list, ",")
+}
+
 // IsWarm reports whether a program needs a warm file beside it.
 func (o Options) IsWarm() bool { return o.engine().Warm || o.Warm != "" }
 

@@ -21,6 +21,8 @@ const CompileEnv = "STEMMA_COMPILE"
 type tool struct {
 	entry      *Entry
 	overlay    string   // of the files that are ours
+	user       string   // the user's own overlay, if it is merged with ours for more than one build
+	targets    string   // GOARCHs that the options are there for, with commas between them; "" is not known
 	forCompile string   // Options.ForCompiler
 	forNative  string   // Options.ForNatives
 	forLink    string   // Options.ForRuntime
@@ -33,8 +35,17 @@ type tool struct {
 // words returns the command line that newTool parses, without the tool.
 func (t *tool) words() []string {
 	w := []string{"-entry=" + t.entry.Dir, "-overlay=" + t.overlay, "-compile=" + t.forCompile,
-		"-native=" + t.forNative, "-link=" + t.forLink, fmt.Sprintf("-symbols=%t", t.symbols),
-		fmt.Sprintf("-chain=%d", len(t.chain))}
+		"-native=" + t.forNative, "-link=" + t.forLink}
+	if t.user != "" {
+		w = append(w, "-user="+t.user)
+	}
+	if t.symbols {
+		w = append(w, "-symbols")
+	}
+	w = append(w, "-targets="+t.targets)
+	if len(t.chain) > 0 {
+		w = append(w, fmt.Sprintf("-chain=%d", len(t.chain)))
+	}
 	return append(w, t.chain...)
 }
 
@@ -46,6 +57,8 @@ func newTool(args []string) (*tool, error) {
 	fs.SetOutput(io.Discard)
 	dir := fs.String("entry", "", "")
 	fs.StringVar(&t.overlay, "overlay", "", "")
+	fs.StringVar(&t.user, "user", "", "")
+	fs.StringVar(&t.targets, "targets", "", "")
 	fs.StringVar(&t.forCompile, "compile", "", "")
 	fs.StringVar(&t.forNative, "native", "", "")
 	fs.StringVar(&t.forLink, "link", "", "")
@@ -82,6 +95,9 @@ func Toolexec(args []string, stdout, stderr io.Writer) error {
 	}
 	if t.plain {
 		name = "" // as other tools
+	}
+	if err := t.check(name); err != nil {
+		return err
 	}
 	switch name {
 	case "compile":

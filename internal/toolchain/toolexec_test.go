@@ -66,6 +66,46 @@ func TestToolexec(t *testing.T) {
 	}
 }
 
+// TestToolexecChecks asks for what stemma build would have refused.
+func TestToolexecChecks(t *testing.T) {
+	dir := t.TempDir()
+	entry := &Entry{dir, "key"}
+	if err := os.WriteFile(entry.Compiler(), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOOS", "linux")
+	for _, tt := range []struct{ arch, args, want string }{
+		{"amd64", "compile -p main -msan a.go", "-msan: the memory sanitizer's runtime is not supported"},
+		{"amd64", "compile -p main -linkshared a.go", "-linkshared: shared libraries of Go packages"},
+		{"amd64", "link -buildmode=c-archive a.a", "-buildmode=c-archive: a runtime inside a C program"},
+		{"amd64", "link -buildmode=exe a.a", ""},
+		{"arm64", "compile -p main a.go", "linux/arm64: the engine or a metric is not there for it yet"},
+		{"s390x", "compile -p main a.go", "linux/s390x is not supported in this version"},
+		{"amd64", "compile -p runtime -std /go/src/runtime/proc.go", "another -overlay has the place of stemma's"},
+		{"amd64", "compile -p runtime -std " + dir + "/src/runtime/proc.go", ""},
+		{"amd64", "asm -msan", ""},
+	} {
+		t.Setenv("GOARCH", tt.arch)
+		words := strings.Fields(tt.args)
+		tl := &tool{entry: entry, overlay: filepath.Join(dir, "contexts.json"), targets: "amd64", args: words}
+		if err := tl.check(words[0]); !matches(err, tt.want) {
+			t.Errorf("GOARCH=%s %s: have error %v, want %q", tt.arch, tt.args, err, tt.want)
+		}
+	}
+	gone := &tool{entry: &Entry{filepath.Join(dir, "gone"), "gone"}, args: []string{"link", "-V=full"}}
+	if err := gone.check("link"); !matches(err, "the compiler is gone from the cache") {
+		t.Errorf("have error %v", err)
+	}
+}
+
+// matches reports whether an error has a text in it, or is nil if that is empty.
+func matches(err error, text string) bool {
+	if err == nil || text == "" {
+		return err == nil && text == ""
+	}
+	return strings.Contains(err.Error(), text)
+}
+
 func TestToolexecErrors(t *testing.T) {
 	for _, args := range []string{"", "-chain=1 x", "-chain=-1 x", "-nonsense x"} {
 		if _, err := newTool(strings.Fields(args)); err == nil {

@@ -80,7 +80,7 @@ func Open(paths ...string) (*Set, error) {
 	}
 	if len(paths) == 0 {
 		s.here = true
-		s.roots = []*contextRoot{{path: ".", files: true}, {path: store.Out()}}
+		s.roots = []*contextRoot{{path: ".", files: true}, {path: store.OutDir}}
 	}
 	for _, r := range s.roots {
 		r.known, r.pending = make(map[string]bool), make(map[string]bool)
@@ -96,15 +96,15 @@ func Open(paths ...string) (*Set, error) {
 
 // never returns an error if path has no context IDs, and will have none.
 func never(path string) error {
-	place, err := store.Probe(path)
+	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return nil // it may be made yet
-	case !place.Dir:
-		if _, err := runOf(place); err != nil {
+	case !info.IsDir():
+		if _, _, err := runOf(path); err != nil {
 			return store.In(path, err)
 		}
-	case place.Live() && !place.IDs():
+	case recordsOther(path):
 		return store.In(path, ErrNoContexts)
 	}
 	return nil
@@ -120,7 +120,7 @@ func (s *Set) Empty() error {
 	path := s.roots[0].path
 	if s.here {
 		if s.other == "" {
-			return base.Usagef("no record given, and neither *%s nor %s/* here", store.SealedSuffix, store.Out())
+			return base.Usagef("no record given, and neither *%s nor %s/* here", store.SealedSuffix, store.OutDir)
 		}
 		path = s.other
 	}
@@ -257,7 +257,7 @@ func (s *Set) scan() {
 		if err != nil {
 			continue
 		}
-		if place, _ := store.Probe(root.path); !place.Dir || !root.files && place.Live() {
+		if !info.IsDir() || !root.files && store.IsLive(root.path) {
 			delete(root.known, root.path) // it may be the record of another run now
 			s.look(root, root.path)
 			continue
@@ -295,19 +295,15 @@ func (s *Set) look(root *contextRoot, path string) {
 	if root.known[path] {
 		return
 	}
-	place, err := store.Probe(path)
-	if err != nil {
-		return // it has gone
-	}
-	run, err := runOf(place)
+	run, sealed, err := runOf(path)
 	switch {
 	case err == nil:
 		if !slices.ContainsFunc(s.byRun[run], func(r *contextRecord) bool { return r.path == path }) {
-			s.byRun[run] = append(s.byRun[run], &contextRecord{path: path, sealed: !place.Dir})
+			s.byRun[run] = append(s.byRun[run], &contextRecord{path: path, sealed: sealed})
 		}
 	case errors.Is(err, ErrNoContexts):
 		s.other = path
-	case !place.Dir && !strings.HasSuffix(path, store.SealedSuffix):
+	case sealed && !strings.HasSuffix(path, store.SealedSuffix):
 		// Some other file in the directory.
 	default:
 		return // it is being made, or has gone
@@ -316,26 +312,35 @@ func (s *Set) look(root *contextRoot, path string) {
 	delete(root.pending, path)
 }
 
-// runOf returns the run number of a live directory or a sealed file with context IDs.
-func runOf(place store.Place) (run uint64, err error) {
-	if place.Dir {
-		run, err = ids.LiveRun(os.DirFS(place.Path))
-		if errors.Is(err, fs.ErrNotExist) {
-			// A directory that has become live since it was looked at may have IDs.
-			if now, _ := store.Probe(place.Path); now.Live() && !now.IDs() {
-				err = ErrNoContexts
-			}
-		}
-		return run, err
-	}
-	f, err := os.Open(place.Path)
+// recordsOther reports whether a directory is a live one with something else than context IDs. One that has become live
+// since it was looked at may have them.
+func recordsOther(dir string) bool {
+	file := store.MainFile(dir)
+	return file != "" && filepath.Base(file) != engine.FileIDs
+}
+
+// runOf returns the run number of a live directory or a sealed file with context IDs,
+// and which of them it is.
+func runOf(path string) (run uint64, sealed bool, err error) {
+	info, err := os.Stat(path)
 	if err != nil {
-		return 0, err
+		return 0, false, err
+	}
+	if info.IsDir() {
+		run, err = ids.LiveRun(os.DirFS(path))
+		if errors.Is(err, fs.ErrNotExist) && recordsOther(path) {
+			err = ErrNoContexts
+		}
+		return run, false, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, true, err
 	}
 	defer f.Close()
 	run, ok, err := ids.SealedRun(f)
 	if err == nil && !ok {
 		err = ErrNoContexts
 	}
-	return run, err
+	return run, true, err
 }

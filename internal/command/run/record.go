@@ -85,7 +85,7 @@ func (r *Outcome) Seal(e *base.Env, outFile string) error {
 	}
 	var ended, running []string
 	for _, dir := range dirs {
-		if place, _ := store.Probe(dir); place.Running() {
+		if store.IsHeld(store.MainFile(dir)) {
 			running = append(running, dir)
 		} else {
 			ended = append(ended, dir)

@@ -141,9 +141,17 @@ func (p *GoArgs) testFlags(deterministic bool) ([]string, error) {
 	return flags, nil
 }
 
-// benchEnv returns what makes test binaries print what their benchmarks count.
+// benchEnv returns what makes test binaries print what their benchmarks count, if there are any.
 func (p *GoArgs) benchEnv() ([]string, error) {
-	if _, ok := p.Args.Flag("bench"); !ok || engine.Lookup(p.Opts.Engine).Gives&engine.Counts == 0 {
+	if _, ok := p.Args.Flag("bench"); !ok {
+		return nil, nil
+	}
+	return p.BenchEnv()
+}
+
+// BenchEnv returns what makes test binaries print what their benchmarks count.
+func (p *GoArgs) BenchEnv() ([]string, error) {
+	if engine.Lookup(p.Opts.Engine).Gives&engine.Counts == 0 {
 		return nil, nil
 	}
 	tool, err := os.Executable()

@@ -51,8 +51,7 @@ type Reading struct {
 // Read reads the counts again, and all of the directory if there is more to it than before.
 func (r *Reader) Read() (*Reading, error) {
 	begin := time.Now()
-	place, _ := store.Probe(r.dir)
-	running := place.Running()
+	running := store.IsHeld(store.MainFile(r.dir))
 	if err := r.refresh(); err != nil {
 		return nil, err
 	}

@@ -39,8 +39,7 @@ func SourceOf(path string) Source {
 	if s.Sealed {
 		return s
 	}
-	place, _ := Probe(path)
-	s.Running = place.Running()
+	s.Running = IsHeld(MainFile(path))
 	files, _ := os.ReadDir(path)
 	for _, f := range files {
 		if info, err := f.Info(); err == nil && info.ModTime().After(s.Changed) {
