@@ -12,6 +12,7 @@ import (
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/fingerprint"
 )
 
 // A Stack is what an ID decodes to.
@@ -23,7 +24,25 @@ type Stack struct {
 	Root string
 	// Truncated is the reason why the outer part is not known, "" if it is known.
 	Truncated string
+
+	sum fingerprint.Sum
 }
+
+// A Fingerprint names a calling context by 64 bits that are the same in every process and every build of a program. So
+// contexts can be counted, or compared, whatever process they are from. It is made of the names of functions; those
+// between functions of the standard library do not count. The zero Fingerprint stands for none.
+type Fingerprint uint64
+
+// String returns 16 hexadecimal digits, or "" for the zero Fingerprint.
+func (f Fingerprint) String() string { return fingerprint.Value(f).String() }
+
+// Fingerprint returns the fingerprint of the context that the stack was decoded from, zero for a stack that was not
+// decoded. Changes to the stack do not change it.
+func (s Stack) Fingerprint() Fingerprint { return Fingerprint(s.sum.Functions) }
+
+// LineFingerprint returns the fingerprint of all functions of the context, and of the lines of their calls. It is the
+// same in every process of one build, and in rebuilds of the same source.
+func (s Stack) LineFingerprint() Fingerprint { return Fingerprint(s.sum.Lines) }
 
 // A Section is a part of a stack that is one goroutine's, innermost frame first.
 type Section []Frame
@@ -80,6 +99,8 @@ var own ownDecoder
 type ownDecoder struct {
 	mu     sync.Mutex
 	record *decode.Run // nil before the first ID
+
+	fingerprints *decode.Fingerprints // with record
 }
 
 // decode returns the stack of an ID.
@@ -93,13 +114,16 @@ func (o *ownDecoder) decode(id ctxid.ID) (Stack, error) {
 		if err != nil {
 			return Stack{}, fmt.Errorf("%s: %w", dir, err)
 		}
-		o.record = record
+		o.record, o.fingerprints = record, decode.NewFingerprints()
 	}
 	s, err := o.record.Decode(id)
 	if err != nil {
 		return Stack{}, err
 	}
-	return stackOf(s.Trim()), nil
+	s = s.Trim()
+	out := stackOf(s)
+	out.sum = o.fingerprints.Of(s)
+	return out, nil
 }
 
 // stackOf copies a decoded stack.

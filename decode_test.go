@@ -1,14 +1,68 @@
 package stemma
 
 import (
+	"hash/fnv"
+	"log/slog"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
+
+// linesOf is the fingerprint of lines, by its definition.
+func linesOf(s Stack) Fingerprint {
+	text := "[" + s.Root + "]"
+	for i, section := range slices.Backward(s.Sections) {
+		for k, f := range slices.Backward(section) {
+			text += "\n"
+			if k == len(section)-1 && i < len(s.Sections)-1 {
+				text += "go "
+			}
+			text += f.Func
+			if f.Line > 0 {
+				text += "\n\t" + path.Base(f.File) + ":" + strconv.Itoa(f.Line)
+			}
+		}
+	}
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return Fingerprint(h.Sum64())
+}
+
+// TestSlogFingerprint logs in a context that can be decoded, again and again, and in one that cannot.
+func TestSlogFingerprint(t *testing.T) {
+	f := instrument(t)
+	own.record, knownFingerprints = nil, fingerprintCache{}
+	t.Cleanup(func() { own.record, knownFingerprints = nil, fingerprintCache{} })
+	p := recordtest.NewProgram(5, 20)
+	c := p.Capture()
+	f.dir = filepath.Join(t.TempDir(), "prog.1")
+	p.D.WriteTo(t, f.dir)
+	known := ID{c.Hi, c.Lo, recordtest.Run}
+	stack, err := Decode(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[ID]string{known: `","print":"` + stack.Fingerprint().String() + `"}`, testID(7): `"}`} {
+		f.here = id
+		have := logJSON(t, func(l *slog.Logger) {
+			for range boundAfter + 3 {
+				l.Info("m")
+			}
+		}, SlogFingerprint("print"))
+		for line := range strings.SplitSeq(have, "\n") {
+			if line != `{"ctx":"`+id.String()+want {
+				t.Fatalf("have %s, want %s behind the ID", line, want)
+			}
+		}
+	}
+}
 
 func TestDecode(t *testing.T) {
 	if _, err := Decode(testID(1)); err == nil || !strings.Contains(err.Error(), "not built") {
@@ -54,6 +108,12 @@ func TestDecode(t *testing.T) {
 			t.Fatalf("text:\n%s", stack)
 		}
 		ancestors += len(stack.Sections) - 1
+		if have, want := stack.LineFingerprint(), linesOf(stack); have != want {
+			t.Fatalf("fingerprint of lines: have %v, want %v, of\n%s", have, want, stack)
+		}
+		if f := stack.Fingerprint(); f == 0 || f == stack.LineFingerprint() {
+			t.Fatalf("fingerprints %v and %v", f, stack.LineFingerprint())
+		}
 	}
 	if ancestors == 0 {
 		t.Error("no stack had an ancestor")

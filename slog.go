@@ -35,6 +35,14 @@ func SlogKey(key string) SlogOption {
 	return func(h *slogHandler) { h.key = key }
 }
 
+// SlogFingerprint adds a second attribute under the given key: the fingerprint of the context, which is the same in
+// every process and build. A context that comes for the first time is decoded in the process, as [Decode] does it. That
+// takes milliseconds once, and microseconds for each context; then it is remembered. Without this option,
+// stemma decode -fingerprint finds fingerprints later, and costs the program nothing.
+func SlogFingerprint(key string) SlogOption {
+	return func(h *slogHandler) { h.fingerprintKey, h.fingerprint = key, knownFingerprints.of }
+}
+
 // A slogHandler adds the context to records.
 //
 // What is handed to h after h.WithGroup lies in the group, and so would the
@@ -51,6 +59,9 @@ type slogHandler struct {
 	key    string
 	groups []slogGroup    // outermost first; never changed in place
 	bound  *boundHandlers // of h
+
+	fingerprintKey string
+	fingerprint    func(ID) Fingerprint // nil if it is not asked for, so that others do not link what decodes
 }
 
 // A slogGroup is an open group.
@@ -77,7 +88,7 @@ func (h *slogHandler) Handle(ctx context.Context, r slog.Record) error {
 		return b.Handle(ctx, r)
 	}
 	var room [8]slog.Attr
-	attrs := append(room[:0], h.attr(id))
+	attrs := h.appendContext(room[:0], id)
 	r.Attrs(func(a slog.Attr) bool {
 		attrs = append(attrs, a)
 		return true
@@ -87,8 +98,16 @@ func (h *slogHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.h.Handle(ctx, with)
 }
 
-// attr returns the attribute with a context.
-func (h *slogHandler) attr(id ID) slog.Attr { return slog.String(h.key, id.String()) }
+// appendContext appends the attributes of a context. One that cannot be decoded has no fingerprint.
+func (h *slogHandler) appendContext(attrs []slog.Attr, id ID) []slog.Attr {
+	attrs = append(attrs, slog.String(h.key, id.String()))
+	if h.fingerprint != nil {
+		if f := h.fingerprint(id); f != 0 {
+			attrs = append(attrs, slog.String(h.fingerprintKey, f.String()))
+		}
+	}
+	return attrs
+}
 
 // boundHandlers are handlers made from one by WithAttrs, with a context each: the
 // same lines are logged in the same contexts again and again, and a handler that has
@@ -147,7 +166,7 @@ func (b *boundHandlers) of(h *slogHandler, id ID) slog.Handler {
 		}
 		return nil
 	default:
-		have = &boundHandler{id, h.h.WithAttrs([]slog.Attr{h.attr(id)})}
+		have = &boundHandler{id, h.h.WithAttrs(h.appendContext(nil, id))}
 		slot.bound.Store(have)
 	}
 	return have.h

@@ -118,8 +118,14 @@ func Contexts(p *profile.Profile, metric string) (iter.Seq2[Stack, uint64], erro
 		return nil, err
 	}
 	return func(yield func(Stack, uint64) bool) {
+		prints := t.Fingerprints()
 		for i, n := range t.Nodes {
-			if n.Count > 0 && !yield(stackOfFrames(t.Stack(uint32(i))), n.Count) {
+			if n.Count == 0 {
+				continue
+			}
+			s := stackOfFrames(t.Stack(uint32(i)))
+			s.sum = prints.Of(uint32(i))
+			if !yield(s, n.Count) {
 				return
 			}
 		}

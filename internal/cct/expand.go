@@ -145,6 +145,9 @@ func (x *expander) function(i int) {
 	}
 	if f.Kind == profile.FuncOrdinary && f.Flags&profile.FuncWrapper == 0 {
 		x.begins(f.Name, f.File, f.Line)
+		fn := &x.t.Funcs[x.funcOf(f.Name)]
+		fn.adapter = fn.adapter || f.Flags&profile.FuncAdapter != 0
+		fn.asm = fn.asm || f.Flags&profile.FuncAsm != 0
 	}
 }
 

@@ -75,6 +75,9 @@ func (w *Walker) nameFaults(first int) {
 	}
 }
 
+// Adapter reports whether the function with a name is an adapter.
+func (w *Walker) Adapter(name string) bool { return w.adapters[name] }
+
 // Shown reports whether a function appears in both kinds of stack. An assembly
 // function has no call sites that could be compared.
 func Shown(f *profile.Func) bool {

@@ -76,6 +76,8 @@ type Func struct {
 	Line   int    // of the func keyword, 0 if not known
 	Pseudo bool   // not a function of the program
 	Type   bool   // what the runtime did for a function: new(TYPE), wait(REASON), delay(REASON), run(goroutine)
+
+	adapter, asm bool // see profile.FuncAdapter and profile.FuncAsm
 }
 
 // A Site is a call site.

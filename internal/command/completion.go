@@ -54,7 +54,8 @@ func flagValues(command, name, value string) []string {
 	case name == "format" && command == "export":
 		return export.Formats()
 	case name == "format" && command == "decode":
-		return []string{string(decode.FormatLine), string(decode.FormatShort), string(decode.FormatStack)}
+		return []string{string(decode.FormatLine), string(decode.FormatShort), string(decode.FormatStack),
+			string(decode.FormatFingerprint)}
 	}
 	return nil
 }

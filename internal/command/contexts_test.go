@@ -37,11 +37,19 @@ func forms(t *testing.T, path string, f func(t *testing.T, path string)) {
 	}
 }
 
+// shopPrint is the fingerprint of the context recordtest.ShopLine: that of a test vector on the page of fingerprints.
+// shopPrints are both as JSON has them.
+const (
+	shopPrint  = "afb4eca54a3dd733"
+	shopPrints = `","fingerprint":"` + shopPrint + `","fingerprintLines":"8a99e1912b5ee000"`
+)
+
 func TestDecodeCommand(t *testing.T) {
 	_, path, id, id2 := recordtest.Shop(t)
 	mangled := strings.Replace(id, id[10:12], "--", 1)
 	other := string(ctxid.Append(nil, 1, 77, 5))
 	quoted := `"` + recordtest.ShopLine + `"`
+	const counted = shopPrint + " main.pay ← main.serve ←go main.main ← [main]\n"
 	forms(t, path, func(t *testing.T, path string) {
 		for _, c := range []struct {
 			name, stdin, args, out, errs string
@@ -74,6 +82,12 @@ func TestDecodeCommand(t *testing.T) {
 			{"no logfmt", "= " + id + " a=" + id + ", b==" + id + " (c=" + id + ")", "",
 				"= " + recordtest.ShopLine + " a=" + recordtest.ShopLine + ", b==" + recordtest.ShopLine + " (c=" +
 					recordtest.ShopLine + ")", "", 0},
+			{"fingerprint", "", "-format=fingerprint " + id, shopPrint + "\n", "", 0},
+			{"fingerprint in text", "ctx=" + id + " n=1\n", "-format=fingerprint", `ctx="` + shopPrint + `" n=1` + "\n", "", 0},
+			{"fingerprints", "a " + id + " b " + id2 + "\n" + id + "x", "-fingerprint", strings.Repeat(counted, 3), "",
+				0},
+			{"fingerprints of arguments", "", "-fingerprint " + id + " " + id2, counted + counted, "", 0},
+			{"both", "", "-fingerprint -format=line " + id, "", "leave -format out", 2},
 			{"mangled argument", "", id + " " + mangled, id + "\n" + recordtest.ShopStack, "check value", 1},
 			{"other argument", "", other, "", "ID of run 0000000000000005: no record of that run in ", 1},
 			{"format", "", "-format=x", "", "-format=x: no such format", 2},
@@ -123,9 +137,14 @@ func TestEventsCommand(t *testing.T) {
 			t.Errorf("-by=sum: %s", out)
 		}
 		out, _, _ = mainOf(t, "", "events", "-kind=go,alloc", "-json", path)
-		if want := `{"kind":"alloc","count":2,"sum":120,"max":100,"unit":"bytes","histogram":[{"from":16,"to":31,"count":1},{"from":64,"to":127,"count":1}],"stack":"` + recordtest.ShopLine + "\"}\n" +
-			`{"kind":"go","count":1,"stack":"` + recordtest.ShopLine + "\"}\n"; out != want {
+		if want := `{"kind":"alloc","count":2,"sum":120,"max":100,"unit":"bytes","histogram":[{"from":16,"to":31,"count":1},{"from":64,"to":127,"count":1}],"stack":"` + recordtest.ShopLine + shopPrints + "}\n" +
+			`{"kind":"go","count":1,"stack":"` + recordtest.ShopLine + shopPrints + "}\n"; out != want {
 			t.Errorf("-json: have %s, want %s", out, want)
+		}
+		out, _, _ = mainOf(t, "", "events", "-fingerprint", "-kind=alloc", path)
+		want := "alloc  " + shopPrint + " main.pay ← main.serve ←go main.main ← [main]\n"
+		if !strings.HasSuffix(out, want) {
+			t.Errorf("-fingerprint: have %s, want %s", out, want)
 		}
 		out, _, _ = mainOf(t, "", "events", "-kind=panic", path)
 		if !strings.HasSuffix(out, "\nno events of kind panic\n") {
@@ -143,7 +162,8 @@ func TestEventsCommand(t *testing.T) {
 			t.Errorf("-log: have %s, want %s", out, want)
 		}
 		out, _, _ = mainOf(t, "", "events", "-log", "-json", "-kind=block", path)
-		if want := `{"time":4,"kind":"block","value":4000,"unit":"nanoseconds","stack":"main.main main.go:9 ← [main]"}` + "\n"; out != want {
+		if want := `{"time":4,"kind":"block","value":4000,"unit":"nanoseconds","stack":"main.main main.go:9 ← [main]",` +
+			`"fingerprint":"7a91763aa4e326cc","fingerprintLines":"bb0e0bf721625f51"}` + "\n"; out != want {
 			t.Errorf("-log -json: have %s, want %s", out, want)
 		}
 	})

@@ -54,6 +54,8 @@ type Group struct {
 	Frames []cct.PathFrame // innermost first
 	line   string          // the frames in one line
 	tails  []*Group        // what Trim leaves of it, by the number of frames dropped
+
+	adapters []bool // for each frame whether its function is one
 }
 
 // A Link is a part of a stack and all that is further out.
@@ -215,10 +217,18 @@ func (d *Decoder) group(fn uint32, site int32) *Group {
 	key := groupKey{fn, site, false}
 	g := d.groups[key]
 	if g == nil {
-		g = newGroup(d.walker.Site(&d.p.Funcs[fn], int(site)))
+		g = d.newGroup(d.walker.Site(&d.p.Funcs[fn], int(site)))
 		d.groups[key] = g
 	}
 	return g
+}
+
+func (d *Decoder) newGroup(frames []cct.PathFrame) *Group {
+	adapters := make([]bool, len(frames))
+	for i, f := range frames {
+		adapters[i] = d.walker.Adapter(f.Func)
+	}
+	return newGroup(frames, adapters)
 }
 
 // link returns how the function of a state was entered, and all further out. It
@@ -352,7 +362,7 @@ func (d *Decoder) fault(n ids.Interned, next state) (*Link, state, error) {
 	key := groupKey{fn, profile.None, true}
 	g := d.groups[key]
 	if g == nil {
-		g = newGroup(d.walker.Fault(&d.p.Funcs[fn]))
+		g = d.newGroup(d.walker.Fault(&d.p.Funcs[fn]))
 		d.groups[key] = g
 	}
 	return &Link{Via: ViaFault, Group: g}, next, nil

@@ -31,7 +31,7 @@ const (
 )
 
 // newGroup renders the frames once: a line is put together from groups.
-func newGroup(frames []cct.PathFrame) *Group {
+func newGroup(frames []cct.PathFrame, adapters []bool) *Group {
 	var b []byte
 	for i, f := range frames {
 		if i > 0 {
@@ -43,7 +43,7 @@ func newGroup(frames []cct.PathFrame) *Group {
 			b = strconv.AppendInt(append(b, ':'), int64(f.Line), 10)
 		}
 	}
-	return &Group{Frames: frames, line: string(b)}
+	return &Group{Frames: frames, line: string(b), adapters: adapters}
 }
 
 // tail returns the group without its first n frames. It has more than n.
@@ -52,7 +52,7 @@ func (g *Group) tail(n int) *Group {
 		g.tails = make([]*Group, len(g.Frames))
 	}
 	if g.tails[n] == nil {
-		g.tails[n] = newGroup(g.Frames[n:])
+		g.tails[n] = newGroup(g.Frames[n:], g.adapters[n:])
 	}
 	return g.tails[n]
 }

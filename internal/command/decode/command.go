@@ -15,7 +15,7 @@ import (
 func Command() *base.Command {
 	return &base.Command{
 		Name:  "decode",
-		Args:  "[-format F] [FILE|LIVEDIR...] [ID...]",
+		Args:  "[-format F] [-fingerprint] [FILE|LIVEDIR...] [ID...]",
 		Short: "replace context IDs by the stacks that they stand for",
 		Long: `Decode prints the stacks of the context IDs that are its arguments. Without
 any, it copies standard input to standard output and replaces the IDs that it
@@ -41,24 +41,41 @@ File and line are those of the call of the function before it. "←go" is a go
 statement. The name in brackets is what called the program. -format=short leaves
 outer frames out of long stacks. With -format=stack, the default for
 arguments, each frame has two lines as in a panic's trace, with whole paths; in
-standard input the stacks follow the line with the IDs.
+standard input the stacks follow the line with the IDs. With -format=fingerprint an
+ID is replaced by the 16 digits of its context's fingerprint, which is the same in
+every process and build.
+
+With -fingerprint decode prints a line for each ID, and nothing else of the text:
+the fingerprint, and the functions that it stands for. So contexts of any number of
+processes and builds can be counted:
+
+	stemma decode -fingerprint stemma.out <srv.log | sort | uniq -c
 
 It exits 1 if an argument is no ID of the program.
 `,
-		Flags: func(fs *flag.FlagSet) { decodeFlags(fs) },
+		Flags: func(fs *flag.FlagSet) { decodeFlags(fs, new(flags)) },
 		Run:   runDecode,
 	}
 }
 
+// flags are those of decode.
+type flags struct {
+	format      string
+	fingerprint bool
+}
+
 // decodeFlags declares the flags, for parsing and for the help text.
-func decodeFlags(fs *flag.FlagSet) *string {
-	return fs.String("format", "", "print stacks as `F`: line, short or stack")
+func decodeFlags(fs *flag.FlagSet, f *flags) {
+	fs.StringVar(&f.format, "format", "", "print stacks as `F`: line, short, stack or fingerprint")
+	fs.BoolVar(&f.fingerprint, "fingerprint", false,
+		"print a line for each ID: the fingerprint of the context, and its functions")
 }
 
 // runDecode takes the first arguments for records, up to one that looks like an ID.
 func runDecode(e *base.Env, args []string) error {
 	fs := flag.NewFlagSet("decode", flag.ContinueOnError)
-	flagFormat := decodeFlags(fs)
+	var f flags
+	decodeFlags(fs, &f)
 	ids, err := base.Parse(fs, args)
 	if err != nil {
 		return err
@@ -67,14 +84,19 @@ func runDecode(e *base.Env, args []string) error {
 	for len(ids) > 0 && !strings.HasPrefix(ids[0], ctxid.Prefix) && !ctxid.IsOld(ids[0]) {
 		paths, ids = append(paths, ids[0]), ids[1:]
 	}
-	format := Format(*flagFormat)
-	if format == "" {
+	format := Format(f.format)
+	switch {
+	case f.fingerprint && format != "":
+		return base.Usagef("decode: -fingerprint prints lines of its own; leave -format out")
+	case f.fingerprint:
+		format = formatCounted
+	case format == "":
 		format = FormatLine
 		if len(ids) > 0 {
 			format = FormatStack
 		}
 	}
-	if err := format.Check(); err != nil {
+	if err := format.checkDecode(); err != nil && !f.fingerprint {
 		return err
 	}
 	set, err := Open(paths...)

@@ -16,6 +16,7 @@ import (
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/fingerprint"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record/ids"
@@ -40,6 +41,9 @@ type Set struct {
 	clock uint64                      // counts uses of records
 	other string                      // a record that is none of context IDs
 	here  bool                        // no path was given
+
+	fingerprints *decode.Fingerprints
+	seen         fingerprint.Set
 }
 
 // maxOpen is how many bytes of records are kept open. A record that is open takes two
@@ -74,7 +78,7 @@ type contextRoot struct {
 // or directories of either; without a path those in the working directory. There
 // need not be any yet, unless it is clear that there will be none at one of the paths.
 func Open(paths ...string) (*Set, error) {
-	s := &Set{byRun: make(map[uint64][]*contextRecord), limit: maxOpen}
+	s := &Set{byRun: make(map[uint64][]*contextRecord), limit: maxOpen, fingerprints: decode.NewFingerprints()}
 	for _, path := range paths {
 		s.roots = append(s.roots, &contextRoot{path: path})
 	}

@@ -13,6 +13,10 @@ const (
 	FormatLine  Format = "line"  // one line, all frames
 	FormatShort Format = "short" // one line, the inner frames and the root
 	FormatStack Format = "stack" // two lines for each frame
+
+	// The fingerprint of a context has no stack. Only decode prints it alone.
+	FormatFingerprint Format = "fingerprint"
+	formatCounted     Format = "-fingerprint" // a line for each ID, for sort and uniq
 )
 
 // ShortFrames is how many frames FormatShort shows.
@@ -25,6 +29,14 @@ func (f Format) Check() error {
 		return nil
 	}
 	return base.Usagef("-format=%s: no such format (have line, short, stack)", f)
+}
+
+// checkDecode is Check for decode.
+func (f Format) checkDecode() error {
+	if f == FormatFingerprint || f.Check() == nil {
+		return nil
+	}
+	return base.Usagef("-format=%s: no such format (have line, short, stack, fingerprint)", f)
 }
 
 // Append appends a context. In FormatStack it is several lines with the prefix.

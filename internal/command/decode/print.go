@@ -49,6 +49,7 @@ func (set *Set) WriteStacks(out, notes io.Writer, format Format, ids []string) e
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	set.reportCollisions(notes)
 	if refused > 0 {
 		return &base.Error{Code: base.ExitFailure}
 	}
@@ -65,7 +66,7 @@ func (set *Set) writeStack(w io.Writer, format Format, text string, id ctxid.ID)
 	if format != FormatStack {
 		b = nil
 	}
-	if b = format.Append(b, s, "\t"); format != FormatStack {
+	if b = set.append(b, format, s, "\t"); format != FormatStack && format != formatCounted {
 		b = append(b, '\n')
 	}
 	_, err = w.Write(b)

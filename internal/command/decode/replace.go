@@ -167,6 +167,10 @@ func (r *replacer) id(b []byte) int {
 			break
 		}
 		r.replaced++
+		if r.format == formatCounted {
+			r.w.Write(text)
+			return ctxid.Len
+		}
 		if r.format != FormatStack {
 			r.inLine(text, b)
 			return ctxid.Len
@@ -220,13 +224,16 @@ func (r *replacer) lookup(text [ctxid.Len]byte) ([]byte, bool) {
 		}
 		return nil, false
 	}
-	r.buf = r.format.Append(r.buf[:0], s, "\t")
+	r.buf = r.set.append(r.buf[:0], r.format, s, "\t")
 	return r.buf, true
 }
 
-// text writes text, and behind the end of a line the stacks of the IDs in it. An
+// text writes text unless only fingerprints are asked for, and behind the end of a line the stacks of the IDs in it. An
 // error stays in the writer.
 func (r *replacer) text(b []byte) {
+	if r.format == formatCounted {
+		return
+	}
 	if len(r.pending) > 0 {
 		if i := bytes.IndexByte(b, '\n'); i >= 0 {
 			r.w.Write(b[:i+1])
@@ -239,6 +246,7 @@ func (r *replacer) text(b []byte) {
 
 // Summarize says what was left as it was.
 func (r *replacer) Summarize(w io.Writer) {
+	r.set.reportCollisions(w)
 	if r.damaged > 0 {
 		fmt.Fprintf(w, "stemma: %s\n",
 			humanize.Plural(r.damaged, "text begins like an ID but is none, or is damaged; it was left as it is",

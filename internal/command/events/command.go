@@ -16,8 +16,9 @@ import (
 // Command shows what a program recorded with -events.
 func Command() *base.Command {
 	return &base.Command{
-		Name:  "events",
-		Args:  "[-kind K,...] [-by count|sum|max] [-histogram] [-log] [-top N] [-format F] [-json] [FILE|LIVEDIR]",
+		Name: "events",
+		Args: "[-kind K,...] [-by count|sum|max] [-histogram] [-log] [-fingerprint] [-top N] [-format F] [-json] " +
+			"[FILE|LIVEDIR]",
 		Short: "show a program's events by calling context",
 		Long: `Events prints the events that stemma build -events=... made the program record.
 For each kind and calling context it prints their number, and the sum and the
@@ -34,6 +35,9 @@ powers of two.
 Contexts are added up after decoding, so one that had several IDs is one line.
 FILE is a sealed file or a live directory, and formats are those of stemma decode.
 
+With -fingerprint contexts that have one fingerprint are one line: it is the same in
+every process and build, and knows functions but no lines.
+
 With -log it prints the newest events one by one, the last one last: the time
 since the program began, the kind, the amount (for go, the number of the goroutine)
 and the context. The program must also be built with -event-log.
@@ -41,7 +45,8 @@ and the context. The program must also be built with -event-log.
 With -json it prints one JSON object for each line: kind, count and stack, and
 where there are amounts sum, max and unit (bytes or nanoseconds) and histogram, a
 list of {from, to, count}; with -log time in nanoseconds, kind, value, unit and
-stack.
+stack. Where the context is known there are fingerprint and fingerprintLines, the one
+with the lines of the calls.
 `,
 		Flags: func(fs *flag.FlagSet) { declareEvents(fs, new(Options)) },
 		Pages: true,
@@ -54,6 +59,7 @@ func declareEvents(fs *flag.FlagSet, o *Options) {
 	fs.StringVar(&o.By, "by", "count", "sort by `WHAT`: count, sum or max")
 	fs.BoolVar(&o.Histogram, "histogram", false, "show how the amounts are distributed")
 	fs.BoolVar(&o.Log, "log", false, "print the newest events one by one")
+	fs.BoolVar(&o.Fingerprint, "fingerprint", false, "add contexts up by their fingerprints, and print these")
 	fs.IntVar(&o.Top, "top", 20, "list at most `N` contexts or events; -1 for all")
 	fs.StringVar(&o.Format, "format", "", "print stacks as `F`: line, short or stack (default short; line with -json)")
 	fs.BoolVar(&o.JSON, "json", false, "print JSON, one object for each context or event")
@@ -69,6 +75,9 @@ func checkEvents(fs *flag.FlagSet, o *Options) error {
 			return base.Usagef("events: -kind=%s: no such kind (have %s)", kind, strings.Join(ids.EventKinds[1:], ", "))
 		}
 	}
+	if o.Fingerprint && o.Format != "" {
+		return base.Usagef("events: -fingerprint prints functions, and no stacks; leave -format out")
+	}
 	if o.Format == "" {
 		o.Format = string(decode.FormatShort)
 		if o.JSON {
@@ -82,7 +91,8 @@ func checkEvents(fs *flag.FlagSet, o *Options) error {
 	case o.Log:
 		return base.OnlyFlags(fs, "a log", "kind", "log", "top", "format", "json")
 	case o.JSON:
-		return base.OnlyFlags(fs, "JSON, which always has histograms", "kind", "by", "top", "format", "json")
+		return base.OnlyFlags(fs, "JSON, which always has histograms", "kind", "by", "top", "format",
+			"fingerprint", "json")
 	}
 	return nil
 }

@@ -32,6 +32,7 @@ type Options struct {
 	Kinds, By, Format    string
 	Top                  int
 	JSON, Log, Histogram bool
+	Fingerprint          bool // contexts count by their fingerprints
 }
 
 // ShowSums prints the events of all processes, added up.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stemma-go/stemma/internal/fingerprint"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/internal/record/store"
@@ -20,6 +21,9 @@ type loggedEvent struct {
 	Value uint64 `json:"value,omitempty"`
 	Unit  string `json:"unit,omitempty"`
 	Stack string `json:"stack"`
+
+	Fingerprint      fingerprint.Value `json:"fingerprint,omitzero"`
+	FingerprintLines fingerprint.Value `json:"fingerprintLines,omitzero"`
 }
 
 // ShowLog prints the newest events, in the order of time.
@@ -56,9 +60,12 @@ func ShowLog(w io.Writer, rec *store.Records, o *Options) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	for _, e := range newestEvents(newest, o.Top) {
-		kind, unit, stack := ids.EventKind(e.Kind), ids.EventUnit(e.Kind), o.stack(t.stack(e.ID, o))
+		kind, unit := ids.EventKind(e.Kind), ids.EventUnit(e.Kind)
+		stack, sum := t.stack(e.ID, o)
+		stack = o.stack(stack)
 		if o.JSON {
-			if err := enc.Encode(loggedEvent{int64(e.Time), kind, e.Value, unit, stack}); err != nil {
+			if err := enc.Encode(loggedEvent{int64(e.Time), kind, e.Value, unit, stack, sum.Functions,
+				sum.Lines}); err != nil {
 				return err
 			}
 			continue

@@ -12,6 +12,7 @@ import (
 	decodecmd "github.com/stemma-go/stemma/internal/command/decode"
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/fingerprint"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/internal/record/store"
@@ -45,6 +46,9 @@ type eventSum struct {
 	Unit      string        `json:"unit,omitempty"`
 	Histogram []eventBucket `json:"histogram,omitempty"`
 	Stack     string        `json:"stack"`
+
+	Fingerprint      fingerprint.Value `json:"fingerprint,omitzero"`
+	FingerprintLines fingerprint.Value `json:"fingerprintLines,omitzero"`
 
 	bits [65]uint64 // events by the number of bits of their values
 }
@@ -87,12 +91,14 @@ type eventTable struct {
 	spilt   uint64                  // events without context, as there was no room
 	why     error
 
-	decoders map[uint64]*decode.Decoder // by run
+	decoders     map[uint64]*decode.Decoder // by run
+	fingerprints *decode.Fingerprints
+	seen         fingerprint.Set
 }
 
 func newEventTable(rec *store.Records) *eventTable {
 	t := &eventTable{byStack: make(map[[2]string]*eventSum), total: make(map[string]*eventSum),
-		decoders: make(map[uint64]*decode.Decoder)}
+		decoders: make(map[uint64]*decode.Decoder), fingerprints: decode.NewFingerprints()}
 	for _, p := range rec.Profiles {
 		t.decoders[p.IDs.Run] = decode.New(p)
 	}
@@ -108,7 +114,12 @@ func addEvents(rec *store.Records, o *Options) (*eventTable, error) {
 			if !o.wants(kind) {
 				return nil
 			}
-			t.sum(kind, unit, t.stack(e.ID, o)).add(e)
+			stack, sum := t.stack(e.ID, o)
+			s := t.sum(kind, unit, stack)
+			s.add(e)
+			if s.Fingerprint = sum.Functions; !o.Fingerprint {
+				s.FingerprintLines = sum.Lines
+			}
 			if t.total[kind] == nil {
 				t.total[kind] = &eventSum{Kind: kind, Unit: unit}
 			}
@@ -134,24 +145,30 @@ func (t *eventTable) sum(kind, unit, stack string) *eventSum {
 	return s
 }
 
-// stack returns the context of an ID as text, whole. One that cannot be decoded has a name
+// stack returns the context of an ID as text, whole, and its fingerprints. One that cannot be decoded has a name
 // of its own: the events of a kind must add up to their total.
-func (t *eventTable) stack(id ctxid.ID, o *Options) string {
+func (t *eventTable) stack(id ctxid.ID, o *Options) (string, fingerprint.Sum) {
 	if id == (ctxid.ID{}) {
-		return "[no context]"
+		return "[no context]", fingerprint.Sum{}
 	}
 	stack, err := t.decoders[id.Run].Decode(id)
 	if err != nil {
 		if t.unknown++; t.why == nil {
 			t.why = fmt.Errorf("%s: %w", ctxid.Append(nil, id.Hi, id.Lo, id.Run), err)
 		}
-		return "[unknown]"
+		return "[unknown]", fingerprint.Sum{}
 	}
+	stack = stack.Trim()
+	sum := t.fingerprints.Of(stack)
+	t.seen.Add(sum)
 	format := decodecmd.FormatLine
-	if decodecmd.Format(o.Format) == decodecmd.FormatStack {
+	switch {
+	case o.Fingerprint:
+		return decodecmd.FingerprintLine(t.fingerprints.Text(stack)), sum
+	case decodecmd.Format(o.Format) == decodecmd.FormatStack:
 		format = decodecmd.FormatStack
 	}
-	return string(format.Append(nil, stack.Trim(), ""))
+	return string(format.Append(nil, stack, "")), sum
 }
 
 // print prints the sums, the largest first. The order does not depend on that of a
@@ -190,11 +207,18 @@ func (t *eventTable) print(w io.Writer, o *Options) error {
 		fmt.Fprintf(w, "no events were recorded; 'stemma build -events=KINDS' makes a program record them\n")
 		return nil
 	}
-	fmt.Fprintf(w, "\n%12s %18s %14s  %-6s %s\n", "count", "sum", "max", "kind", "context")
+	heading, mark := "context", ""
+	if o.Fingerprint {
+		heading = "fingerprint      functions"
+	}
+	fmt.Fprintf(w, "\n%12s %18s %14s  %-6s %s\n", "count", "sum", "max", "kind", heading)
 	for _, s := range list {
+		if o.Fingerprint {
+			mark = fmt.Sprintf("%-16s ", s.Fingerprint)
+		}
 		text := strings.ReplaceAll(strings.TrimSuffix(o.stack(s.Stack), "\n"), "\n", "\n"+strings.Repeat(" ", 55))
-		fmt.Fprintf(w, "%12s %18s %14s  %-6s %s\n", humanize.Commas(s.Count), humanize.Value(s.Sum, s.Unit),
-			humanize.Value(s.Max, s.Unit), s.Kind, text)
+		fmt.Fprintf(w, "%12s %18s %14s  %-6s %s%s\n", humanize.Commas(s.Count), humanize.Value(s.Sum, s.Unit),
+			humanize.Value(s.Max, s.Unit), s.Kind, mark, text)
 		for _, b := range s.buckets() {
 			if o.Histogram {
 				fmt.Fprintf(w, "%12s %18s   from %s to %s\n", humanize.Commas(b.Count), "", humanize.Value(b.From,
@@ -223,6 +247,9 @@ func (t *eventTable) printTotals(w io.Writer) {
 		fmt.Fprintf(w, "warning: %s without a context, under [no context]: there was no room for more contexts; set "+
 			"STEMMA_EVENTS_SIZE to more bytes for each P (default 67108864)\n",
 			humanize.Plural(t.spilt, "event is", "events are"))
+	}
+	if t.seen.N > 0 {
+		fmt.Fprintf(w, "warning: %s\n", decodecmd.Collided(&t.seen))
 	}
 	if t.why != nil {
 		fmt.Fprintf(w, "warning: %s cannot be decoded; the first: %v\n", humanize.Plural(t.unknown, "context"), t.why)

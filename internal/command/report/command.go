@@ -87,9 +87,12 @@ prints one JSON object, in which "calls" stands for whatever is counted:
 	           first, and no totals and lists of functions; time is in nanoseconds since the
 	           record began, and each frame of a stack has its place
 	groups     with -by: [{name, file, line, via, calls, total, contexts}]
-	contexts   with -contexts: [{calls, stack: [{func, file, line, via, fold}]}], frames
-	           innermost first; file and line of a frame are where it calls the
-	           one before it, those of the first where its function begins
+	contexts   with -contexts: [{calls, fingerprint, fingerprintLines, stack: [{func, file,
+	           line, via, fold}]}], frames innermost first; file and line of a frame are
+	           where it calls the one before it, those of the first where its function
+	           begins; with -hide there are no fingerprints
+	collisions if any, of several processes: [{fingerprint, functions}]; two contexts have
+	           one fingerprint
 
 Via is how a function was entered, if not by a plain call: inlined, go, defer,
 native or fault. Where recursion was folded, fold is "folded" for a call of a

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/fingerprint"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/internal/record/store"
@@ -37,6 +38,12 @@ type (
 		Classes   []jsonClass    `json:"classes,omitempty"`
 		Groups    []jsonGroup    `json:"groups,omitempty"`
 		Functions []jsonFunction `json:"functions"`
+
+		Collisions []jsonCollision `json:"collisions,omitempty"`
+	}
+	jsonCollision struct {
+		Fingerprint fingerprint.Value `json:"fingerprint"`
+		Functions   [2]string         `json:"functions"`
 	}
 	// jsonEngine is the report of an engine with context IDs. Times are in
 	// nanoseconds.
@@ -109,8 +116,10 @@ type (
 		Calls uint64 `json:"calls"`
 	}
 	jsonContext struct {
-		Calls uint64      `json:"calls"`
-		Stack []JsonFrame `json:"stack"`
+		Calls            uint64            `json:"calls"`
+		Fingerprint      fingerprint.Value `json:"fingerprint,omitzero"` // not with -hide
+		FingerprintLines fingerprint.Value `json:"fingerprintLines,omitzero"`
+		Stack            []JsonFrame       `json:"stack"`
 	}
 	JsonFrame struct {
 		Func string `json:"func"`
@@ -149,7 +158,7 @@ func reportJSON(w io.Writer, p *record.Record, o *Options) error {
 		return err
 	}
 	head := jsonReport{JsonRecords(o.Sources), jsonProcesses(p.Profile), metricOf(r.t), jsonTotals(r.totals),
-		r.jsonSelected(), classes, groups, r.jsonFunctions()}
+		r.jsonSelected(), classes, groups, r.jsonFunctions(), r.collisions}
 	b, err := json.MarshalIndent(head, "", "\t")
 	if err != nil {
 		return err
@@ -180,8 +189,16 @@ func metricOf(t *cct.Tree) string {
 func (r *reporter) jsonContexts() error {
 	r.printf(",\n\t\"contexts\": [")
 	hot := r.hottest()
+	var prints *cct.Fingerprints
+	if r.o.Selection.Hide == nil {
+		prints = r.t.Fingerprints()
+	}
 	for i, n := range hot[:r.cut(len(hot))] {
 		c := jsonContext{Calls: r.t.Nodes[n].Count}
+		if prints != nil {
+			sum := prints.Of(n)
+			c.Fingerprint, c.FingerprintLines = sum.Functions, sum.Lines
+		}
 		for _, f := range r.t.Stack(n) {
 			c.Stack = append(c.Stack, JsonFrame{f.Func, f.File, f.Line, viaName(f.Via), f.Fold.String()})
 		}

@@ -94,7 +94,8 @@ func newReporter(w io.Writer, p *record.Record, o *Options) (*reporter, error) {
 		return nil, base.Usagef("report: -by=%s: %s has no %[1]ss; those are in %[3]s", o.By, all.Type.Name,
 			strings.Join(names, ", "))
 	}
-	return &reporter{w: w, t: all.Select(o.Selection), o: o, totals: all.Totals()}, nil
+	return &reporter{w: w, t: all.Select(o.Selection), o: o, totals: all.Totals(),
+		collisions: collisionsOf(p.Profile, all)}, nil
 }
 
 // expand returns the tree of the value that the options ask for.
@@ -140,6 +141,8 @@ type reporter struct {
 	t      *cct.Tree
 	o      *Options
 	totals cct.Totals
+
+	collisions []jsonCollision // in a sum of processes
 }
 
 // printf drops the error: see reporter.
@@ -166,8 +169,10 @@ func (r *reporter) header(p *profile.Profile) {
 		}
 		r.printf("selected: %s%s\n", SummaryLine(r.t, selected), like)
 	}
-	for _, line := range Warnings(p) {
-		r.printf("%s\n", r.paint(yellow, "warning: "+line))
+	for _, line := range append(Warnings(p), collided(r.collisions)) {
+		if line != "" {
+			r.printf("%s\n", r.paint(yellow, "warning: "+line))
+		}
 	}
 	r.printf("\n")
 }

@@ -3,6 +3,7 @@ package seal
 
 import (
 	"flag"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -68,6 +69,13 @@ func runSeal(e *base.Env, args []string) error {
 		report.Stability(e.Stderr, p.Profile, len(paths), *out)
 		return nil
 	}
-	_, err = store.Seal(paths, *out, 0)
-	return err
+	p, err := store.Seal(paths, *out, 0)
+	if err != nil {
+		return err
+	}
+	work.End()
+	if text := report.Collided(p.Profile); text != "" {
+		fmt.Fprintf(e.Stderr, "stemma: warning: %s\n", text)
+	}
+	return nil
 }

@@ -1,0 +1,36 @@
+package stemma
+
+import "sync"
+
+// maxKnown is how many contexts knownFingerprints has at most, about 4 MB. Then it begins anew.
+const maxKnown = 1 << 16
+
+// knownFingerprints has the fingerprints of contexts that were decoded in the process.
+var knownFingerprints fingerprintCache
+
+// A fingerprintCache remembers fingerprints by ID. Its zero value is empty.
+type fingerprintCache struct {
+	mu    sync.RWMutex
+	known map[ID]Fingerprint
+}
+
+// of returns the fingerprint of an ID, zero if it cannot be decoded. Failures are remembered as well: to try again for
+// each record that is logged would read what the program has recorded since, each time.
+func (c *fingerprintCache) of(id ID) Fingerprint {
+	c.mu.RLock()
+	f, ok := c.known[id]
+	c.mu.RUnlock()
+	if ok {
+		return f
+	}
+	if s, err := Decode(id); err == nil {
+		f = s.Fingerprint()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) >= maxKnown {
+		c.known = make(map[ID]Fingerprint)
+	}
+	c.known[id] = f
+	return f
+}
