@@ -19,8 +19,8 @@ type ID struct {
 // and never another ID, except for one in 65,536 of those that are damaged in
 // more than one place.
 func Parse(s string) (ID, error) {
-	hi, lo, run, err := ctxid.Parse(s)
-	return ID{hi, lo, run}, err
+	c, err := ctxid.Parse(s)
+	return ID{c.Hi, c.Lo, c.Run}, err
 }
 
 // IsZero reports whether id is the zero ID.
@@ -34,7 +34,7 @@ func (id ID) String() string {
 		return ""
 	}
 	var buf [ctxid.Len]byte
-	return string(ctxid.Append(buf[:0], id.hi, id.lo, id.run))
+	return string(ctxid.Append(buf[:0], ctxid.ID{Hi: id.hi, Lo: id.lo, Run: id.run}))
 }
 
 // AppendText appends the text form to b. It implements encoding.TextAppender;
@@ -43,7 +43,7 @@ func (id ID) AppendText(b []byte) ([]byte, error) {
 	if id.IsZero() {
 		return b, nil
 	}
-	return ctxid.Append(b, id.hi, id.lo, id.run), nil
+	return ctxid.Append(b, ctxid.ID{Hi: id.hi, Lo: id.lo, Run: id.run}), nil
 }
 
 // MarshalText implements encoding.TextMarshaler. The error is always nil.
@@ -58,9 +58,9 @@ func (id *ID) UnmarshalText(text []byte) error {
 		*id = ID{}
 		return nil
 	}
-	hi, lo, run, err := ctxid.Parse(text)
+	c, err := ctxid.Parse(text)
 	if err == nil {
-		*id = ID{hi, lo, run}
+		*id = ID{c.Hi, c.Lo, c.Run}
 	}
 	return err
 }

@@ -1,11 +1,12 @@
-// Package stemmahttp serves the samples of a program that is built with stemma
-// build -engine=sample over HTTP, like net/http/pprof.
+// Package stemmahttp serves what a program that stemma has built records of itself over HTTP, like net/http/pprof.
 //
-//	http.Handle("/debug/stemma/samples", stemmahttp.Samples())
+//	http.Handle("/debug/stemma/", stemmahttp.Handler())
 //
-// Then
+// Then a browser shows /debug/stemma/, and
 //
-//	go tool pprof 'http://localhost:8080/debug/stemma/samples?seconds=10'
+//	go tool pprof 'http://localhost:8080/debug/stemma/pprof?metric=alloc_space&seconds=10'
+//
+// what the program allocates in ten seconds, exactly. In a normal build the answers say how to build the program.
 package stemmahttp
 
 import (
@@ -13,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"sync"
@@ -61,24 +63,12 @@ type handler struct {
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, fmt.Sprintf("method: have %.20q, want GET", r.Method), http.StatusMethodNotAllowed)
-		return
-	}
 	q := request{seconds: 30, format: "pprof", metric: "cpu"}
-	if err := q.parse(r); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	if h.requests.Add(1) > maxRequests {
-		h.requests.Add(-1)
-		w.Header().Set("Retry-After", strconv.Itoa(int(q.seconds)+1))
-		http.Error(w, fmt.Sprintf("%d requests are being answered, and no more are at a time; try again later",
-			maxRequests), http.StatusServiceUnavailable)
+	if !accept(w, r, q.parse) || !enter(w, &h.requests, maxRequests, q.seconds) {
 		return
 	}
 	defer h.requests.Add(-1)
+	extend(w, r, q.seconds)
 	p, err := h.sample(r, &q)
 	if r.Context().Err() != nil {
 		return // the client has gone
@@ -96,10 +86,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", "samples."+q.format))
-	w.Write(b.Bytes()) // an error is that of a client that has gone
+	attach(w, "samples."+q.format, b.Bytes())
 }
 
 // A request is what the parameters say.
@@ -110,17 +97,10 @@ type request struct {
 	id             *uint64 // of samples that the program asked for
 }
 
-// parse reads the query. The body of a request is not looked at: parameters there would be parsed at any size, into
-// files.
-func (q *request) parse(r *http.Request) (err error) {
-	if len(r.URL.RawQuery) > maxQuery {
-		return fmt.Errorf("query: have %d bytes, want at most %d", len(r.URL.RawQuery), maxQuery)
-	}
-	values := r.URL.Query()
-	if s := values.Get("seconds"); s != "" {
-		if q.seconds, err = strconv.ParseFloat(s, 64); err != nil || !(q.seconds >= 0 && q.seconds <= maxSeconds) {
-			return fmt.Errorf("seconds: have %q, want a number from 0 to %d", s, maxSeconds)
-		}
+// parse reads the query.
+func (q *request) parse(values url.Values) (err error) {
+	if q.seconds, err = seconds(values, q.seconds); err != nil {
+		return err
 	}
 	if s := values.Get("every"); s != "" {
 		if q.every, err = time.ParseDuration(s); err != nil || q.every < minEvery {
@@ -179,10 +159,7 @@ func (h *handler) sample(r *http.Request, q *request) (*profile.Profile, error) 
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-r.Context().Done():
-	case <-time.After(time.Duration(q.seconds * float64(time.Second))):
-	}
+	wait(r, q.seconds)
 	if started {
 		h.end()
 	}

@@ -30,6 +30,19 @@ func ExampleAllocs() {
 	}
 }
 
+// AllocsPerRun takes the place of testing.AllocsPerRun. With 'stemma test -metrics=calls,alloc' it is exact, also in
+// parallel tests.
+func ExampleAllocsPerRun() {
+	_ = func(t *testing.T) {
+		t.Parallel()
+		var buf []byte
+		n := stemmatest.AllocsPerRun(100, func() { buf = fmt.Append(buf[:0], "key", 7) })
+		if n > 0.1 { // the buffer grows once
+			t.Errorf("%v allocations, want none", n)
+		}
+	}
+}
+
 // Growth calls a function with several sizes: the calls may grow as n to the power of 1.2, so n log n is allowed, and
 // n squared is not.
 func ExampleGrowth() {

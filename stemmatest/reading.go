@@ -41,9 +41,14 @@ type reading struct {
 	nodes   *profile.NodeIndex
 }
 
+// oneReader is held by whoever reads the record.
+var oneReader sync.Mutex
+
 // read takes a snapshot of the record of this process. Contexts that another goroutine makes meanwhile may be missing,
 // and are not this lane's.
 func (l *lane) read() (*reading, error) {
+	oneReader.Lock() // a snapshot takes memory
+	defer oneReader.Unlock()
 	p, err := stemma.Snapshot()
 	if err != nil {
 		return nil, err

@@ -11,8 +11,8 @@
 //
 //	stemma test ./...
 //
-// In a normal go test, [Calls] and [Growth] skip the test, and the message names the
-// command.
+// In a normal go test, [Calls], [Allocs] and [Growth] skip the test, and the message names the
+// command. [AllocsPerRun] is then that of package testing.
 //
 // # What is counted
 //

@@ -12,11 +12,20 @@ import (
 // Of expands the nodes of p that have a metric, called name; "" stands for calls if p
 // has any, else for the first metric that it has.
 func Of(p *profile.Profile, name string) (*Tree, error) {
+	c, err := Column(p, name)
+	if err != nil {
+		return nil, err
+	}
+	return expand(p, c), nil
+}
+
+// Column returns the column of p that [Of] expands.
+func Column(p *profile.Profile, name string) (*profile.Column, error) {
 	if name = profile.CurrentName(name); name == "" {
 		name = Usual(p).Name
 	}
 	if c := p.Column(name); c != nil {
-		return expand(p, c), nil
+		return c, nil
 	}
 	if len(p.Columns) == 0 {
 		return nil, fmt.Errorf("no metrics: a record of context IDs has no counts")

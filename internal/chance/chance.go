@@ -91,6 +91,8 @@ var rules = []rule{
 	{"", "[finalizer]", below, freed},
 	{"", "[cleanup]", below, freed},
 	{"", "new(runtime.g)", self, reused},
+	{"", "new(*runtime.g)", self, reused},
+	{"", "new(runtime.timerWhen)", self, reused},
 	{"", "new(runtime.m)", self, reused},
 	{"", "new(runtime.sudog)", self, reused},
 	{"", "new(runtime._defer)", self, reused},

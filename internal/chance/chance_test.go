@@ -38,6 +38,8 @@ func TestNodes(t *testing.T) {
 	reset := add(main, "regexp.(*bitState).reset", false)
 	add(add(reset, "runtime.makeslice", true), "new(int)", true)
 	add(main, "new(runtime.g)", true)
+	add(main, "new(*runtime.g)", true)
+	add(main, "new(runtime.timerWhen)", true)
 	add(main, "new(runtime.stringInterfacePtr)", false)
 	have := Nodes(tree, false)
 	for i, n := range tree.Nodes[1:] {

@@ -47,7 +47,7 @@ const (
 func TestDecodeCommand(t *testing.T) {
 	_, path, id, id2 := recordtest.Shop(t)
 	mangled := strings.Replace(id, id[10:12], "--", 1)
-	other := string(ctxid.Append(nil, 1, 77, 5))
+	other := string(ctxid.Append(nil, ctxid.ID{Hi: 1, Lo: 77, Run: 5}))
 	quoted := `"` + recordtest.ShopLine + `"`
 	const counted = shopPrint + " main.pay ← main.serve ←go main.main ← [main]\n"
 	forms(t, path, func(t *testing.T, path string) {

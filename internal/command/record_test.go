@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/command/top"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
@@ -137,5 +138,31 @@ func TestUselessFlags(t *testing.T) {
 		if code, _, stderr := runMain(strings.Fields(args)...); code != base.ExitOK {
 			t.Errorf("stemma %s: exit code %d, %s", args, code, stderr)
 		}
+	}
+}
+
+// TestElsewhere finds records where STEMMA_OUT has programs record.
+func TestElsewhere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	out := t.TempDir()
+	t.Setenv("STEMMA_OUT", out)
+	const want = "*.stemma nor "
+	if _, _, stderr := runMain("report"); !strings.Contains(stderr, want+out+"/* here") {
+		t.Errorf("report: have %s, want it to name %s", stderr, out)
+	}
+	recordtest.Shapes().WriteTo(t, filepath.Join(out, "there.1-a"))
+	if _, have, _ := runMain("report"); !strings.HasPrefix(have, "record "+out+"/there.1-a") {
+		t.Errorf("report: have\n%s", have)
+	}
+	_, path, id, _ := recordtest.Shop(t)
+	if err := os.Rename(path, filepath.Join(out, "shop.42-b")); err != nil {
+		t.Fatal(err)
+	}
+	if _, have, stderr := runMain("decode", id); !strings.Contains(have, "main.pay") {
+		t.Errorf("decode: have\n%s%s", have, stderr)
+	}
+	defer hold(t, filepath.Join(out, "there.1-a"))()
+	if have, err := top.Find(""); err != nil || have != filepath.Join(out, "there.1-a") {
+		t.Errorf("top: have %s, %v", have, err)
 	}
 }

@@ -31,7 +31,9 @@ func TestRunTwice(t *testing.T) {
 	}
 	late := p.Capture()
 	p.D.WriteTo(t, live)
-	text := func(c recordtest.Captured) string { return string(ctxid.Append(nil, c.Hi, c.Lo, recordtest.Run)) }
+	text := func(c recordtest.Captured) string {
+		return string(ctxid.Append(nil, ctxid.ID{Hi: c.Hi, Lo: c.Lo, Run: recordtest.Run}))
+	}
 	for _, ids := range [][]string{{text(early), text(late)}, {text(late), text(early)}} {
 		if out, errs, code := mainOf(t, "", append([]string{"decode", dir}, ids...)...); code != 0 {
 			t.Errorf("code %d\n%s%s", code, out, errs)

@@ -69,8 +69,8 @@ func Join(f Fields) (hi, lo uint64) {
 }
 
 // Append appends the text of an ID to b.
-func Append(b []byte, hi, lo, run uint64) []byte {
-	f := Split(hi, lo)
+func Append(b []byte, id ID) []byte {
+	f, run := Split(id.Hi, id.Lo), id.Run
 	var text [digits]byte
 	put(text[:10], run>>4)
 	put(text[10:20], run&15<<56|uint64(f.Node)<<28|uint64(f.ID)>>2)
@@ -109,21 +109,21 @@ func check(run uint64, f Fields) uint16 {
 
 // Parse returns the ID that s is the text of. Any other text is an error: of
 // another length, with another prefix or digit, or with a wrong check value.
-func Parse[T string | []byte](s T) (hi, lo, run uint64, err error) {
+func Parse[T string | []byte](s T) (ID, error) {
 	switch {
 	case IsOld(s):
-		return 0, 0, 0, fmt.Errorf("context ID of an earlier version of stemma (have %s, want %s); decode it with "+
+		return ID{}, fmt.Errorf("context ID of an earlier version of stemma (have %s, want %s); decode it with "+
 			"the stemma that built the program", OldPrefix, Prefix)
 	case len(s) != Len:
-		return 0, 0, 0, fmt.Errorf("context ID of %d characters, want %d", len(s), Len)
+		return ID{}, fmt.Errorf("context ID of %d characters, want %d", len(s), Len)
 	case string(s[:len(Prefix)]) != Prefix:
-		return 0, 0, 0, fmt.Errorf("context ID begins with %q, want %q", string(s[:len(Prefix)]), Prefix)
+		return ID{}, fmt.Errorf("context ID begins with %q, want %q", string(s[:len(Prefix)]), Prefix)
 	}
 	if i := len(Prefix) + DigitsIn(s[len(Prefix):]); i < Len {
-		return 0, 0, 0, fmt.Errorf("context ID with %q in place %d, want a letter, a digit, - or _", s[i], i)
+		return ID{}, fmt.Errorf("context ID with %q in place %d, want a letter, a digit, - or _", s[i], i)
 	}
 	first, second, third, last := get(s[4:14]), get(s[14:24]), get(s[24:34]), get(s[34:])
-	run = first<<4 | second>>56
+	run := first<<4 | second>>56
 	f := Fields{
 		Node:  uint32(second>>28) & (1<<layout.IDInternedBits - 1),
 		ID:    uint32(second<<2)&(1<<layout.IDIdBits-1) | uint32(third>>58),
@@ -131,14 +131,14 @@ func Parse[T string | []byte](s T) (hi, lo, run uint64, err error) {
 		PC:    uint32(third<<2)&(1<<layout.IDPCBits-1) | uint32(last>>16),
 	}
 	if have, want := uint16(last), check(run, f); have != want {
-		return 0, 0, 0, fmt.Errorf("context ID with check value %#04x, want %#04x: it was changed on its way", have,
+		return ID{}, fmt.Errorf("context ID with check value %#04x, want %#04x: it was changed on its way", have,
 			want)
 	}
 	if run == 0 {
-		return 0, 0, 0, fmt.Errorf("context ID without a run number")
+		return ID{}, fmt.Errorf("context ID without a run number")
 	}
-	hi, lo = Join(f)
-	return hi, lo, run, nil
+	hi, lo := Join(f)
+	return ID{hi, lo, run}, nil
 }
 
 // IsOld reports whether s has the form of an ID of the first version.

@@ -9,27 +9,26 @@ import (
 )
 
 // random returns an ID with a run number, as every ID of a program has one.
-func random(r *rand.Rand) (hi, lo, run uint64) {
-	hi, lo = Join(Fields{
+func random(r *rand.Rand) ID {
+	hi, lo := Join(Fields{
 		Node:  r.Uint32N(1 << layout.IDInternedBits),
 		ID:    r.Uint32N(1 << layout.IDIdBits),
 		Epoch: r.Uint32(),
 		PC:    r.Uint32N(1 << layout.IDPCBits),
 	})
-	return hi, lo, r.Uint64() | 1
+	return ID{hi, lo, r.Uint64() | 1}
 }
 
 func TestRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 100_000 {
-		hi, lo, run := random(r)
-		text := string(Append(nil, hi, lo, run))
+		id := random(r)
+		text := string(Append(nil, id))
 		if len(text) != Len || Len > 37 {
 			t.Fatalf("%s has %d characters", text, len(text))
 		}
-		h, l, r, err := Parse(text)
-		if err != nil || h != hi || l != lo || r != run {
-			t.Fatalf("%s: have %#x %#x %#x %v, want %#x %#x %#x", text, h, l, r, err, hi, lo, run)
+		if have, err := Parse(text); err != nil || have != id {
+			t.Fatalf("%s: have %#x %v, want %#x", text, have, err, id)
 		}
 	}
 }
@@ -48,9 +47,9 @@ func TestFields(t *testing.T) {
 		if have := Split(hi, lo); have != c.Fields || lo == 0 {
 			t.Errorf("%d: have %+v, want %+v", i, have, c.Fields)
 		}
-		h, l, run, err := Parse(Append(nil, hi, lo, c.run))
-		if have := Split(h, l); err != nil || have != c.Fields || run != c.run {
-			t.Errorf("%d: have %+v of run %#x, %v, want %+v", i, have, run, err, c)
+		id, err := Parse(Append(nil, ID{hi, lo, c.run}))
+		if have := Split(id.Hi, id.Lo); err != nil || have != c.Fields || id.Run != c.run {
+			t.Errorf("%d: have %+v of run %#x, %v, want %+v", i, have, id.Run, err, c)
 		}
 	}
 }
@@ -61,16 +60,16 @@ func TestRunFirst(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	seen := make(map[string]uint64)
 	for range 10_000 {
-		hi, lo, run := random(r)
-		text := string(Append(nil, hi, lo, run))
-		hi, lo, _ = random(r)
-		if other := string(Append(nil, hi, lo, run)); other[:14] != text[:14] {
+		id, next := random(r), random(r)
+		next.Run = id.Run
+		text := string(Append(nil, id))
+		if other := string(Append(nil, next)); other[:14] != text[:14] {
 			t.Fatalf("%s and %s are of one run", text, other)
 		}
 		if seen[text[:14]] != 0 {
-			t.Fatalf("%s: runs %#x and %#x begin alike", text, run, seen[text[:14]])
+			t.Fatalf("%s: runs %#x and %#x begin alike", text, id.Run, seen[text[:14]])
 		}
-		seen[text[:14]] = run
+		seen[text[:14]] = id.Run
 	}
 }
 
@@ -78,8 +77,7 @@ func TestRunFirst(t *testing.T) {
 func TestMangled(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 200 {
-		hi, lo, run := random(r)
-		text := Append(nil, hi, lo, run)
+		text := Append(nil, random(r))
 		for i := range text {
 			for c := range 256 {
 				mangled := append([]byte(nil), text...)
@@ -108,7 +106,7 @@ func TestMangledAtRandom(t *testing.T) {
 		for range digits {
 			text = append(text, Digits[r.IntN(64)])
 		}
-		if _, _, _, err := Parse(text); err == nil {
+		if _, err := Parse(text); err == nil {
 			passed++
 		}
 	}
@@ -119,14 +117,14 @@ func TestMangledAtRandom(t *testing.T) {
 
 func refuse(t *testing.T, mangled, text string) {
 	t.Helper()
-	if _, _, _, err := Parse(mangled); err == nil {
+	if _, err := Parse(mangled); err == nil {
 		t.Fatalf("%s, made from %s, was accepted", mangled, text)
 	}
 }
 
 func TestErrors(t *testing.T) {
 	hi, lo := Join(Fields{Node: 5, ID: 7, Epoch: 3, PC: 0x1234})
-	good := string(Append(nil, hi, lo, 9))
+	good := string(Append(nil, ID{hi, lo, 9}))
 	for text, want := range map[string]string{
 		"":                                     "of 0 characters, want 37",
 		good + "A":                             "of 38 characters",
@@ -137,11 +135,11 @@ func TestErrors(t *testing.T) {
 		"stm1AAAABAAAAAcAAAMAAJJAB1":           "of an earlier version of stemma (have stm1, want stm2)",
 		"stm1AAAABAAAAAcAAAMAAJJAB?":           "of 26 characters",
 	} {
-		if _, _, _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: have %v, want %s", text, err, want)
 		}
 	}
-	if _, _, _, err := Parse(Append(nil, 1, 1, 0)); err == nil ||
+	if _, err := Parse(Append(nil, ID{1, 1, 0})); err == nil ||
 		!strings.Contains(err.Error(), "without a run number") {
 		t.Errorf("without a run: have %v", err)
 	}
@@ -151,8 +149,8 @@ func TestErrors(t *testing.T) {
 func TestCheck(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for range 1000 {
-		hi, lo, run := random(r)
-		f := Split(hi, lo)
+		id := random(r)
+		f, run := Split(id.Hi, id.Lo), id.Run
 		var bits []byte
 		add := func(v uint64, n int) {
 			for n--; n >= 0; n-- {
@@ -178,17 +176,16 @@ func TestCheck(t *testing.T) {
 
 func BenchmarkAppend(b *testing.B) {
 	var buf [Len]byte
-	hi, lo, run := random(rand.New(rand.NewPCG(1, 1)))
+	id := random(rand.New(rand.NewPCG(1, 1)))
 	for b.Loop() {
-		Append(buf[:0], hi, lo, run)
+		Append(buf[:0], id)
 	}
 }
 
 func BenchmarkParse(b *testing.B) {
-	hi, lo, run := random(rand.New(rand.NewPCG(1, 1)))
-	text := string(Append(nil, hi, lo, run))
+	text := string(Append(nil, random(rand.New(rand.NewPCG(1, 1)))))
 	for b.Loop() {
-		if _, _, _, err := Parse(text); err != nil {
+		if _, err := Parse(text); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -28,7 +28,7 @@ type frameInfo struct {
 // context answers what an ID stands for. Arguments: id, value.
 func (m *model) context(a Args) (*contextAnswer, error) {
 	text := strings.TrimSpace(a.get("id"))
-	hi, lo, run, err := ctxid.Parse(text)
+	id, err := ctxid.Parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (m *model) context(a Args) (*contextAnswer, error) {
 		return nil, fmt.Errorf("no record of context IDs here; name one whose program was built with %s",
 			engine.Giving(engine.IDs))
 	}
-	stack, err := m.o.Decode(ctxid.ID{Hi: hi, Lo: lo, Run: run})
+	stack, err := m.o.Decode(id)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ FILE is the record of a run: a sealed file or a live directory. The program may
 still be running. FILE may also be a directory of any number of records, and there
 may be several FILEs: each ID names its run, and is decoded with the record of that
 run. Without FILE, decode uses all *.stemma and stemma.out/* in the working
-directory. It can be started before the program:
+directory, or $STEMMA_OUT/* if that is set. It can be started before the program:
 
 	./srv 2>&1 | stemma decode stemma.out
 	tail -f srv.log | stemma decode stemma.out

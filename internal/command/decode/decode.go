@@ -84,7 +84,7 @@ func Open(paths ...string) (*Set, error) {
 	}
 	if len(paths) == 0 {
 		s.here = true
-		s.roots = []*contextRoot{{path: ".", files: true}, {path: store.OutDir}}
+		s.roots = []*contextRoot{{path: ".", files: true}, {path: store.Out()}}
 	}
 	for _, r := range s.roots {
 		r.known, r.pending = make(map[string]bool), make(map[string]bool)
@@ -100,15 +100,15 @@ func Open(paths ...string) (*Set, error) {
 
 // never returns an error if path has no context IDs, and will have none.
 func never(path string) error {
-	info, err := os.Stat(path)
+	place, err := store.Probe(path)
 	switch {
 	case err != nil:
 		return nil // it may be made yet
-	case !info.IsDir():
-		if _, _, err := runOf(path); err != nil {
+	case !place.Dir:
+		if _, err := runOf(place); err != nil {
 			return store.In(path, err)
 		}
-	case recordsOther(path):
+	case place.Live() && !place.IDs():
 		return store.In(path, ErrNoContexts)
 	}
 	return nil
@@ -124,7 +124,7 @@ func (s *Set) Empty() error {
 	path := s.roots[0].path
 	if s.here {
 		if s.other == "" {
-			return base.Usagef("no record given, and neither *%s nor %s/* here", store.SealedSuffix, store.OutDir)
+			return base.Usagef("no record given, and neither *%s nor %s/* here", store.SealedSuffix, store.Out())
 		}
 		path = s.other
 	}
@@ -261,7 +261,7 @@ func (s *Set) scan() {
 		if err != nil {
 			continue
 		}
-		if !info.IsDir() || !root.files && store.IsLive(root.path) {
+		if place, _ := store.Probe(root.path); !place.Dir || !root.files && place.Live() {
 			delete(root.known, root.path) // it may be the record of another run now
 			s.look(root, root.path)
 			continue
@@ -299,15 +299,19 @@ func (s *Set) look(root *contextRoot, path string) {
 	if root.known[path] {
 		return
 	}
-	run, sealed, err := runOf(path)
+	place, err := store.Probe(path)
+	if err != nil {
+		return // it has gone
+	}
+	run, err := runOf(place)
 	switch {
 	case err == nil:
 		if !slices.ContainsFunc(s.byRun[run], func(r *contextRecord) bool { return r.path == path }) {
-			s.byRun[run] = append(s.byRun[run], &contextRecord{path: path, sealed: sealed})
+			s.byRun[run] = append(s.byRun[run], &contextRecord{path: path, sealed: !place.Dir})
 		}
 	case errors.Is(err, ErrNoContexts):
 		s.other = path
-	case sealed && !strings.HasSuffix(path, store.SealedSuffix):
+	case !place.Dir && !strings.HasSuffix(path, store.SealedSuffix):
 		// Some other file in the directory.
 	default:
 		return // it is being made, or has gone
@@ -316,35 +320,26 @@ func (s *Set) look(root *contextRoot, path string) {
 	delete(root.pending, path)
 }
 
-// recordsOther reports whether a directory is a live one with something else than context IDs. One that has become live
-// since it was looked at may have them.
-func recordsOther(dir string) bool {
-	file := store.MainFile(dir)
-	return file != "" && filepath.Base(file) != engine.FileIDs
-}
-
-// runOf returns the run number of a live directory or a sealed file with context IDs,
-// and which of them it is.
-func runOf(path string) (run uint64, sealed bool, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0, false, err
-	}
-	if info.IsDir() {
-		run, err = ids.LiveRun(os.DirFS(path))
-		if errors.Is(err, fs.ErrNotExist) && recordsOther(path) {
-			err = ErrNoContexts
+// runOf returns the run number of a live directory or a sealed file with context IDs.
+func runOf(place store.Place) (run uint64, err error) {
+	if place.Dir {
+		run, err = ids.LiveRun(os.DirFS(place.Path))
+		if errors.Is(err, fs.ErrNotExist) {
+			// A directory that has become live since it was looked at may have IDs.
+			if now, _ := store.Probe(place.Path); now.Live() && !now.IDs() {
+				err = ErrNoContexts
+			}
 		}
-		return run, false, err
+		return run, err
 	}
-	f, err := os.Open(path)
+	f, err := os.Open(place.Path)
 	if err != nil {
-		return 0, true, err
+		return 0, err
 	}
 	defer f.Close()
 	run, ok, err := ids.SealedRun(f)
 	if err == nil && !ok {
 		err = ErrNoContexts
 	}
-	return run, true, err
+	return run, err
 }

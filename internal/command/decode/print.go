@@ -36,9 +36,8 @@ func (set *Set) WriteStacks(out, notes io.Writer, format Format, ids []string) e
 	w := bufio.NewWriter(out)
 	refused := 0
 	for _, text := range ids {
-		var id ctxid.ID
-		var err error
-		if id.Hi, id.Lo, id.Run, err = ctxid.Parse(text); err == nil {
+		id, err := ctxid.Parse(text)
+		if err == nil {
 			err = set.writeStack(w, format, text, id)
 		}
 		if err != nil {

@@ -211,9 +211,8 @@ var quoteEscaper = regexp.MustCompile(`["\\]`)
 
 // lookup returns what an ID is to be replaced by. It is valid until the next call.
 func (r *replacer) lookup(text [ctxid.Len]byte) ([]byte, bool) {
-	var id ctxid.ID
-	var err error
-	if id.Hi, id.Lo, id.Run, err = ctxid.Parse(text[:]); err != nil {
+	id, err := ctxid.Parse(text[:])
+	if err != nil {
 		r.damaged++
 		return nil, false
 	}

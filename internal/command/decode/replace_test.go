@@ -64,7 +64,7 @@ func TestDecodeGrowing(t *testing.T) {
 	d.Epoch(0, nil, nil)
 	n := d.Intern(recordtest.Interned{Parent: start, Epoch: 2, Place: d.Return(serve, 0), Target: pay})
 	hi, lo := d.ID(n, 0, 2, d.Return(pay, 0))
-	text := [ctxid.Len]byte(ctxid.Append(nil, hi, lo, recordtest.Run))
+	text := [ctxid.Len]byte(ctxid.Append(nil, ctxid.ID{Hi: hi, Lo: lo, Run: recordtest.Run}))
 	if _, ok := r.lookup(text); ok {
 		t.Error("decoded before it was recorded")
 	}
@@ -111,7 +111,7 @@ func bigLog(t testing.TB, n int) (*Set, []byte) {
 		c := p.Capture()
 		fmt.Fprintf(&log,
 			"{\"time\":\"2026-01-02T03:04:05.%06d\",\"level\":\"INFO\",\"msg\":\"paid\",\"order\":%d,\"ctx\":\"%s\"}\n",
-			i, i, ctxid.Append(nil, c.Hi, c.Lo, recordtest.Run))
+			i, i, ctxid.Append(nil, ctxid.ID{Hi: c.Hi, Lo: c.Lo, Run: recordtest.Run}))
 	}
 	path := filepath.Join(t.TempDir(), "prog.1")
 	p.D.WriteTo(t, path)

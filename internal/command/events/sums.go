@@ -154,7 +154,7 @@ func (t *eventTable) stack(id ctxid.ID, o *Options) (string, fingerprint.Sum) {
 	stack, err := t.decoders[id.Run].Decode(id)
 	if err != nil {
 		if t.unknown++; t.why == nil {
-			t.why = fmt.Errorf("%s: %w", ctxid.Append(nil, id.Hi, id.Lo, id.Run), err)
+			t.why = fmt.Errorf("%s: %w", ctxid.Append(nil, id), err)
 		}
 		return "[unknown]", fingerprint.Sum{}
 	}

@@ -85,7 +85,7 @@ func (r *Outcome) Seal(e *base.Env, outFile string) error {
 	}
 	var ended, running []string
 	for _, dir := range dirs {
-		if store.IsHeld(store.MainFile(dir)) {
+		if place, _ := store.Probe(dir); place.Running() {
 			running = append(running, dir)
 		} else {
 			ended = append(ended, dir)

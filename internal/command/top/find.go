@@ -19,15 +19,15 @@ func Find(name string) (string, error) {
 	pid, err := strconv.Atoi(name)
 	isPID := err == nil && pid > 0
 	if name != "" && !isPID {
-		if info, err := os.Stat(name); err != nil {
+		switch place, err := store.Probe(name); {
+		case err != nil:
 			return "", err
-		} else if !info.IsDir() {
+		case !place.Dir:
 			return "", base.Usagef("%s: a sealed file does not change; see stemma report and stemma view", name)
+		case !place.Live():
+			return "", fmt.Errorf("%s: no live directory of a program", name)
 		}
-		if store.IsLive(name) {
-			return name, nil
-		}
-		return "", fmt.Errorf("%s: no live directory of a program", name)
+		return name, nil
 	}
 	if isPID && store.IsLive(name) {
 		return name, nil
@@ -50,7 +50,7 @@ func Find(name string) (string, error) {
 		return "", fmt.Errorf("no live directory of process %d here; name the directory", pid)
 	}
 	return "", base.Usagef("top: no program runs that records into %s here; name a process ID or a live directory",
-		store.OutDir)
+		store.Out())
 }
 
 // mapped returns the live directory whose main file a running process has mapped, "" if that cannot be seen: it may
@@ -75,10 +75,10 @@ func mapped(pid int) string {
 	return ""
 }
 
-// liveDirs returns the live directories in the working directory's stemma.out, and in that of the
-// process's working directory.
+// liveDirs returns the live directories where programs that are started here record, and in the stemma.out of
+// the process's working directory.
 func liveDirs(pid int) []string {
-	dirs := store.LiveDirs(store.OutDir)
+	dirs := store.LiveDirs(store.Out())
 	if pid > 0 {
 		dirs = append(dirs, store.LiveDirs(fmt.Sprintf("/proc/%d/cwd/%s", pid, store.OutDir))...)
 	} else {

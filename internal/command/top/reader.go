@@ -51,7 +51,8 @@ type Reading struct {
 // Read reads the counts again, and all of the directory if there is more to it than before.
 func (r *Reader) Read() (*Reading, error) {
 	begin := time.Now()
-	running := store.IsHeld(store.MainFile(r.dir))
+	place, _ := store.Probe(r.dir)
+	running := place.Running()
 	if err := r.refresh(); err != nil {
 		return nil, err
 	}

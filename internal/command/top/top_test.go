@@ -285,7 +285,7 @@ func TestFirst(t *testing.T) {
 // as well, and as another value what the encoder does; and says why there are no calls.
 func TestEncoded(t *testing.T) {
 	d, path, id, _ := recordtest.Shop(t)
-	hi, lo, _, err := ctxid.Parse(id)
+	parsed, err := ctxid.Parse(id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func TestEncoded(t *testing.T) {
 	if text(page) != "main.pay 0 2" || page.Type.Name != "alloc" || page.Note != "" {
 		t.Errorf("first page, of %s: %s", page.Type.Name, text(page))
 	}
-	d.AddEvent(recordtest.Event{Kind: layout.EventAlloc, Value: 5, Time: 9, Hi: hi, Lo: lo})
+	d.AddEvent(recordtest.Event{Kind: layout.EventAlloc, Value: 5, Time: 9, Hi: parsed.Hi, Lo: parsed.Lo})
 	d.Intern(recordtest.Interned{Kind: layout.InternRoot, Place: layout.RootTimer, Target: d.Func(recordtest.Func{
 		Name: "main.tick", Files: []string{"/src/tick.go"}})})
 	d.Second(func(h *layout.ContextsHeader) { h.Slow += 1000 })

@@ -36,9 +36,10 @@ type Options struct {
 func Dirs(w io.Writer, paths []string, o *Options) error {
 	v := &verifier{w: w, o: o, kinds: make(map[string]uint64)}
 	for _, path := range paths {
-		dirs := []string{path}
-		if !store.IsLive(path) {
-			dirs = store.LiveDirs(path)
+		place, _ := store.Probe(path)
+		dirs := store.LiveDirs(path)
+		if place.Live() {
+			dirs = []string{path}
 		}
 		if len(dirs) == 0 {
 			return fmt.Errorf("%s: no record; want a live directory, or a directory of live directories", path)
@@ -221,7 +222,7 @@ func (v *verifier) truncated(reason string) {
 // undecoded counts an ID that cannot be decoded.
 func (v *verifier) undecoded(c *livedir.Check, id ctxid.ID, err error, truth []cct.PathFrame) {
 	if v.o.Verbose && v.failed < uint64(v.o.Show) {
-		fmt.Fprintf(v.w, "%s: %v\n", ctxid.Append(nil, id.Hi, id.Lo, id.Run), err)
+		fmt.Fprintf(v.w, "%s: %v\n", ctxid.Append(nil, id), err)
 	}
 	v.mismatch(c, "missing", 0, nil, truth)
 }
@@ -267,8 +268,8 @@ func (v *verifier) mismatch(c *livedir.Check, kind string, at int, decoded, trut
 func (v *verifier) show(c *livedir.Check, kind string, at int, decoded, truth []cct.PathFrame) {
 	if v.decoder != nil {
 		fmt.Fprintf(v.w, "mismatch of kind %s in frame %d, context %s, %s, goroutine began in %s\n",
-			kind, at, ctxid.Append(nil, c.ID.Hi, c.ID.Lo, c.ID.Run), humanize.Plural(c.Events, "event"),
-			ctxid.Append(nil, c.StartID.Hi, c.StartID.Lo, c.StartID.Run))
+			kind, at, ctxid.Append(nil, c.ID), humanize.Plural(c.Events, "event"),
+			ctxid.Append(nil, c.StartID))
 		v.stack("recorded", decoded, at)
 		v.stack("stack walk", truth, at)
 		return
@@ -326,6 +327,8 @@ func (v *verifier) result() error {
 	switch {
 	case v.failed > 0:
 		return &base.Error{Code: base.ExitFailure}
+	case v.checked == 0 && v.o.Built && os.Getenv("STEMMA_CHECK_EVERY") == "1":
+		return fmt.Errorf("verify: nothing was checked: the program entered no instrumented function")
 	case v.checked == 0 && v.o.Built:
 		return fmt.Errorf("verify: nothing was checked: the program ended before the first check; set " +
 			"STEMMA_CHECK_EVERY=1 to check each function entry")

@@ -5,9 +5,9 @@ import (
 	"syscall"
 )
 
-// IsHeld reports whether a program holds the lock of the main file of its live directory,
+// isHeld reports whether a program holds the lock of the main file of its live directory,
 // as it does until it ends. A file that cannot be opened is not held.
-func IsHeld(file string) bool {
+func isHeld(file string) bool {
 	f, err := os.Open(file)
 	if err != nil {
 		return false
@@ -16,7 +16,7 @@ func IsHeld(file string) bool {
 	return Holds(f)
 }
 
-// Holds is IsHeld, of a file that is open.
+// Holds is isHeld, of a file that is open.
 func Holds(f *os.File) bool {
 	// A lock that is got is given back when the file is closed. Several readers do not
 	// get into each other's way, and the program took its own before there were any.

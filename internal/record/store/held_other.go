@@ -4,10 +4,10 @@ package store
 
 import "os"
 
-// IsHeld reports whether a program still records; elsewhere than on Linux none does.
-func IsHeld(string) bool { return false }
+// isHeld reports whether a program still records; elsewhere than on Linux none does.
+func isHeld(string) bool { return false }
 
-// Holds is IsHeld, of a file that is open.
+// Holds is isHeld, of a file that is open.
 func Holds(*os.File) bool { return false }
 
 // Hold does nothing.

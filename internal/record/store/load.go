@@ -24,7 +24,7 @@ type Records struct {
 // records of one run it keeps one.
 func Load(paths []string) (*Records, error) {
 	if len(paths) == 0 {
-		newest, err := newest(".")
+		newest, err := newest()
 		if err != nil {
 			return nil, err
 		}
@@ -44,16 +44,14 @@ func Load(paths []string) (*Records, error) {
 // read adds what is at path. Of a directory of directories, one that cannot be read is an
 // error and not left out: the sum would be too low, and nobody would know.
 func (r *Records) read(path string) error {
-	info, err := os.Stat(path)
+	place, err := Probe(path)
 	if err != nil {
 		return err
 	}
-	dirs := []string{path}
-	if info.IsDir() && !IsLive(path) {
-		if dirs = LiveDirs(path); len(dirs) == 0 {
-			return fmt.Errorf("%s: no record; want a live directory, a directory of live directories, or a *%s file",
-				path, SealedSuffix)
-		}
+	dirs := place.Records()
+	if len(dirs) == 0 {
+		return fmt.Errorf("%s: no record; want a live directory, a directory of live directories, or a *%s file",
+			path, SealedSuffix)
 	}
 	var done atomic.Int64
 	if len(dirs) > 1 {
@@ -86,11 +84,11 @@ func (r *Records) Merged() (*record.Record, error) {
 
 // readOne reads a sealed file or a live directory.
 func readOne(path string) (*record.Record, error) {
-	info, err := os.Stat(path)
+	place, err := Probe(path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() {
+	if !place.Dir {
 		return ReadSealed(path)
 	}
 	defer progress.Step("reading "+path, "", nil)()
@@ -101,11 +99,11 @@ func readOne(path string) (*record.Record, error) {
 	return p, nil
 }
 
-// newest returns the sealed file or live directory in dir that is to be taken where
-// none is named. The error is one of usage.
-func newest(dir string) (string, error) {
-	paths, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*"+SealedSuffix))
-	paths = append(paths, LiveDirs(filepath.Join(dir, OutDir))...)
+// newest returns the sealed file here, or the live directory of a program that was started here, that is to be
+// taken where none is named. The error is one of usage.
+func newest() (string, error) {
+	paths, _ := filepath.Glob("*" + SealedSuffix)
+	paths = append(paths, LiveDirs(Out())...)
 	var newest Source
 	for _, path := range paths {
 		if s := SourceOf(path); newest.Path == "" || s.Newer(newest) {
@@ -114,7 +112,7 @@ func newest(dir string) (string, error) {
 	}
 	if newest.Path == "" {
 		return "", base.Usagef("no profile given, and neither *%s nor %s/* here; name a profile, or go to the "+
-			"directory where the program ran", SealedSuffix, OutDir)
+			"directory where the program ran", SealedSuffix, Out())
 	}
 	return newest.Path, nil
 }

@@ -39,7 +39,8 @@ func SourceOf(path string) Source {
 	if s.Sealed {
 		return s
 	}
-	s.Running = IsHeld(MainFile(path))
+	place, _ := Probe(path)
+	s.Running = place.Running()
 	files, _ := os.ReadDir(path)
 	for _, f := range files {
 		if info, err := f.Info(); err == nil && info.ModTime().After(s.Changed) {

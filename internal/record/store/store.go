@@ -4,6 +4,7 @@ package store
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record"
 )
@@ -50,23 +50,6 @@ func ReadSealed(path string) (*record.Record, error) {
 
 // IsBaseline reports whether a file that begins with head is meant to be a text of 'stemma baseline'.
 func IsBaseline(head []byte) bool { return bytes.HasPrefix(head, []byte("stemma baseline")) }
-
-// IsLive reports whether a program recorded, or records, into dir.
-// The record need not be complete.
-func IsLive(dir string) bool {
-	return MainFile(dir) != ""
-}
-
-// MainFile returns the file that tells a live directory from others, "" if it is none.
-func MainFile(dir string) string {
-	for _, name := range engine.Files() {
-		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
-			return file
-		}
-	}
-	return ""
-}
 
 // LiveDirs returns the live directories in dir.
 // They are sorted by name. A directory that is not there has none.
@@ -117,10 +100,7 @@ func Relative(path string) string {
 
 // RecordDir returns where test binaries record. It is absolute, because each
 // runs in the directory of its package.
-func RecordDir() (string, error) {
-	dir := os.Getenv("STEMMA_OUT")
-	if dir == "" {
-		dir = "stemma.out"
-	}
-	return filepath.Abs(dir)
-}
+func RecordDir() (string, error) { return filepath.Abs(Out()) }
+
+// Out returns where programs that are started here record: $STEMMA_OUT, or else stemma.out.
+func Out() string { return cmp.Or(os.Getenv("STEMMA_OUT"), OutDir) }

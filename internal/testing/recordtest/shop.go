@@ -47,5 +47,6 @@ func ShopOf(t testing.TB, name, file string) (d *Contexts, path string, before, 
 		Frame{Func: "runtime.main", File: "proc.go", Line: 1})
 	path = filepath.Join(t.TempDir(), "shop.42")
 	d.WriteTo(t, path)
-	return d, path, string(ctxid.Append(nil, hi, lo, Run)), string(ctxid.Append(nil, hi2, lo2, Run))
+	return d, path, string(ctxid.Append(nil, ctxid.ID{Hi: hi, Lo: lo, Run: Run})),
+		string(ctxid.Append(nil, ctxid.ID{Hi: hi2, Lo: lo2, Run: Run}))
 }

@@ -1,0 +1,60 @@
+package store
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/stemma-go/stemma/internal/engine"
+)
+
+// A Place is a path, and what it is to those who look for records.
+type Place struct {
+	Path string
+	Dir  bool
+	Main string // the file that makes a directory a live one, "" of other directories and of files
+}
+
+// Probe says what a path is. It reads nothing of a record, which need not be complete. What is not a directory may be
+// a sealed file: only reading it tells.
+func Probe(path string) (Place, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return Place{Path: path}, err
+	}
+	p := Place{Path: path, Dir: info.IsDir()}
+	if !p.Dir {
+		return p, nil
+	}
+	for _, name := range engine.Files() {
+		file := filepath.Join(path, name)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			p.Main = file
+			break
+		}
+	}
+	return p, nil
+}
+
+// Live reports whether a program recorded, or records, into the directory.
+func (p Place) Live() bool { return p.Main != "" }
+
+// IDs reports whether it is a live directory with context IDs.
+func (p Place) IDs() bool { return filepath.Base(p.Main) == engine.FileIDs }
+
+// Running reports whether it is the live directory of a program that has not ended.
+func (p Place) Running() bool { return p.Live() && isHeld(p.Main) }
+
+// Records returns the paths of the records there: a file or a live directory is one itself, any other directory has
+// the live directories in it, sorted by name.
+func (p Place) Records() []string {
+	if p.Dir && !p.Live() {
+		return LiveDirs(p.Path)
+	}
+	return []string{p.Path}
+}
+
+// IsLive reports whether path is the live directory of a program.
+func IsLive(path string) bool {
+	p, err := Probe(path)
+	return err == nil && p.Live()
+}
