@@ -7,7 +7,6 @@ package runtime
 
 import (
 	"internal/abi"
-	"internal/goarch"
 	"internal/runtime/atomic"
 	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/sample"
@@ -121,11 +120,11 @@ func stemmaAcctTick() {
 // the tree, in no safe point of gp.
 func stemmaAcctEntry(gp *g, pc, sp uintptr) {
 	a := &stemmaAcct
-	fr, ok := stemmaStep(gp, pc, sp, false)
+	fr, ok := stemmaStep(gp, stemmaHalted{pc: pc, sp: sp})
 	if !ok {
 		return
 	}
-	pc, sp = *(*uintptr)(unsafe.Pointer(fr.slot)), fr.slot+goarch.PtrSize
+	pc, sp = fr.raw, fr.end
 	if f := findfunc(pc); f.valid() && f.funcID == abi.FuncIDWrapper {
 		// A wrapper is no call of its own: the next function is sampled in its place.
 		if a.trigger == stemmaTriggerCalls && stemmaCountdown <= 0 {

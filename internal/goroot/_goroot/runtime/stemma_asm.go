@@ -4,6 +4,7 @@
 package runtime
 
 import (
+	"internal/goarch"
 	"internal/runtime/stemma/ids"
 	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/sample"
@@ -42,6 +43,7 @@ const (
 	stemmaTriggerMask  = sample.FuncTriggerSize - 1
 
 	stemmaSlot       = -layout.SlotBelow
+	stemmaSavedFP    = -goarch.PtrSize // from the stack pointer, where a frame pointer lies below it
 	stemmaReturnAt   = layout.ReturnAbove
 	stemmaDataKey    = unsafe.Offsetof(layout.FuncData{}.Key)
 	stemmaDataLimit  = unsafe.Offsetof(layout.FuncData{}.Limit)
@@ -109,6 +111,7 @@ const (
 	stemmaTopOff    = -sample.EntrySize + int(unsafe.Offsetof(sample.Entry{}.Off))
 	stemmaTopPC     = -sample.EntrySize + int(unsafe.Offsetof(sample.Entry{}.PC))
 	stemmaTopRef    = -sample.EntrySize + int(unsafe.Offsetof(sample.Entry{}.Ref))
+	stemmaTopBelow  = -sample.EntrySize + int(unsafe.Offsetof(sample.Entry{}.Below))
 	stemmaNextOff   = stemmaTopOff - sample.EntrySize
 	stemmaNextRef   = stemmaTopRef - sample.EntrySize
 	stemmaTraceLog  = sample.EntryLog

@@ -64,7 +64,7 @@ func stemmaAcctKnown(gp *g, bp uintptr) bool {
 		return false
 	}
 	k := (*sample.Known)(unsafe.Pointer(th.buf))
-	pc := *(*uintptr)(unsafe.Pointer(bp + layout.ReturnAbove))
+	pc := stemmaReturnOf(bp)
 	base, ok := stemmaAcctNew(gp, t, k, pc, bp)
 	if !ok || !t.HasRoom(k) {
 		return false
@@ -94,35 +94,40 @@ func stemmaAcctNew(gp *g, t *sample.Trace, k *sample.Known, pc, bp uintptr) (bas
 	marker := uintptr(0)
 	if t.Len() > 0 {
 		e := t.Top()
-		marker, base = gp.stack.hi-e.Off, e.Ref
+		marker, base = gp.stack.hi-e.Off+goarch.PtrSize, e.Ref
 	}
 	k.N = 0
-	sp := bp + layout.ReturnAbove + goarch.PtrSize
+	sp := stemmaPlaceOf(bp+layout.ReturnAbove) + goarch.PtrSize
 	bp = *(*uintptr)(unsafe.Pointer(bp))
 	for {
-		slot, patch := bp+goarch.PtrSize, bp+goarch.PtrSize
-		if bp != 0 && stemmaPlain[pc%sample.PlainSize] == pc {
+		slot, end, plain := bp+goarch.PtrSize, uintptr(0), true
+		if bp != 0 && *stemmaPlainAt(pc) == pc {
+			end = stemmaPlaceOf(slot) + goarch.PtrSize
 			bp = *(*uintptr)(unsafe.Pointer(bp))
 		} else {
-			var plain bool
-			if slot, plain = stemmaKnownSize(pc, sp); slot == 0 || slot >= gp.stack.hi {
+			if end, plain = stemmaKnownSize(pc, sp); end == 0 || end > gp.stack.hi {
 				return 0, false
 			}
-			switch patch = slot; {
+			slot = stemmaSlotIn(sp, end)
+			switch {
 			case !plain:
-				patch, bp = 0, 0
-			case slot != sp:
+				bp = 0
+			case end != sp+goarch.PtrSize:
 				bp = *(*uintptr)(unsafe.Pointer(slot - goarch.PtrSize))
 			}
 		}
 		raw := *(*uintptr)(unsafe.Pointer(slot))
 		if raw == stemmaTrampPC || raw == stemmaFPFuncs.goexit {
-			return base, slot == marker || marker == 0 && raw != stemmaTrampPC
+			return base, end == marker || marker == 0 && raw != stemmaTrampPC
 		}
-		if !k.Add(sample.NewFrame{Slot: patch, PC: raw, Sym: raw - 1}) {
+		f := sample.NewFrame{PC: raw, Sym: raw - 1}
+		if plain {
+			f.Place, f.Below = end-goarch.PtrSize, end-goarch.PtrSize-slot
+		}
+		if !k.Add(f) {
 			return 0, false
 		}
-		pc, sp = raw, slot+goarch.PtrSize
+		pc, sp = raw, end
 	}
 }
 
@@ -142,9 +147,8 @@ func stemmaAcctCheck(gp *g, bp uintptr, node uint32) {
 //
 //go:nosplit
 func stemmaEnteredAt(bp uintptr) stemmaPlace {
-	pc := *(*uintptr)(unsafe.Pointer(bp + layout.ReturnAbove))
-	return stemmaPlace{pc: pc, sp: bp + layout.ReturnAbove + goarch.PtrSize, bp: *(*uintptr)(unsafe.Pointer(bp)),
-		sym: pc - 1, how: stemmaEntered}
+	pc, sp := stemmaReturnOf(bp), stemmaPlaceOf(bp+layout.ReturnAbove)+goarch.PtrSize
+	return stemmaPlace{pc: pc, sp: sp, bp: *(*uintptr)(unsafe.Pointer(bp)), sym: pc - 1, how: stemmaEntered}
 }
 
 // stemmaAcctDue begins a new countdown, and reports whether the call at which the old one ended is to be sampled. The

@@ -13,13 +13,13 @@ import (
 // stemmaCPUOn reports whether the time on CPU of contexts is sampled.
 func stemmaCPUOn() bool { return stemmaOption("cpu") == "on" }
 
-// stemmaSampleContext records the sample of a thread that was interrupted at pc, on the stack of gp. It runs in a
+// stemmaSampleContext records the sample of a thread that was interrupted here, on the stack of gp. It runs in a
 // signal handler, and reads the tree while others make it grow.
 //
 //go:nowritebarrierrec
-func stemmaSampleContext(th *stemmaThread, pc, sp uintptr, gp *g, mp *m, weight uint64) {
+func stemmaSampleContext(th *stemmaThread, here stemmaPlace, gp *g, mp *m, weight uint64) {
 	var u unwinder
-	stemmaBeginWalk(&u, pc, sp, gp, mp)
+	stemmaBeginWalk(&u, here, gp, mp)
 	pcs := th.stemmaBuffer()
 	base, n, entered := uint32(0), 0, true
 	for ; u.valid() && n < len(pcs) && base == 0; u.next() {
@@ -39,7 +39,7 @@ func stemmaSampleContext(th *stemmaThread, pc, sp uintptr, gp *g, mp *m, weight 
 		base = stemmaSmp.Child(0, stemmaOutside(gp, mp))
 	}
 	if n == 0 && len(pcs) > 0 {
-		pcs[0], n = stemmaForeign(pc), 1
+		pcs[0], n = stemmaForeign(here.pc), 1
 	}
 	stemmaSmp.Add(stemmaSmp.Stack(base, pcs[:n]), layout.WeightCPU, weight, 1)
 }

@@ -79,7 +79,8 @@ func stemmaSelf(gp *g) {
 
 // stemmaGuardOf returns where gp is that has stopped in a prologue.
 func stemmaGuardOf(gp *g) stemmaPlace {
-	return stemmaPlace{pc: gp.sched.pc, sp: gp.sched.sp, bp: gp.sched.bp, sym: gp.sched.pc - 1, how: stemmaAtGuard}
+	return stemmaPlace{pc: gp.sched.pc, sp: gp.sched.sp, lr: gp.sched.lr, bp: gp.sched.bp, sym: gp.sched.pc - 1,
+		how: stemmaAtGuard}
 }
 
 // stemmaScheduled is called when an M is about to run gp, on g0 in execute and coroswitch_m.

@@ -19,7 +19,7 @@ import (
 // new.
 var stemmaStride = 16
 
-// stemmaFrameSizes has for addresses behind calls how far from the stack pointer the return address is: the address in
+// stemmaFrameSizes has for addresses behind calls how far from the stack pointer that of the caller is: the address in
 // the upper bits, below it the distance in words, and whether the frame is plain. An M may replace any of them at any
 // time.
 var stemmaFrameSizes [1 << 13]uintptr
@@ -36,11 +36,11 @@ func stemmaFrameSize(pc uintptr) *uintptr {
 	return &stemmaFrameSizes[(pc^pc>>12)%uintptr(len(stemmaFrameSizes))]
 }
 
-// stemmaKnownSize returns where the return address is of the frame at pc and sp, which called something, and whether
-// it may be patched. It returns 0 if that is not known.
+// stemmaKnownSize returns the stack pointer of the caller of the frame at pc and sp, which called something, and
+// whether the frame's slot may be patched. It returns 0 if that is not known.
 //
 //go:nosplit
-func stemmaKnownSize(pc, sp uintptr) (slot uintptr, plain bool) {
+func stemmaKnownSize(pc, sp uintptr) (end uintptr, plain bool) {
 	e := *stemmaFrameSize(pc)
 	if e>>stemmaSizeBits != pc {
 		return 0, false
@@ -52,8 +52,8 @@ func stemmaKnownSize(pc, sp uintptr) (slot uintptr, plain bool) {
 //
 //go:nowritebarrierrec
 func stemmaLearnSize(pc, sp uintptr, fr stemmaFrame) {
-	words := (fr.slot - sp) / goarch.PtrSize
-	if fr.top || fr.exact || words >= 1<<(stemmaSizeBits-1) {
+	words := (fr.end - sp) / goarch.PtrSize
+	if fr.top || fr.exact || fr.slot == 0 || words >= 1<<(stemmaSizeBits-1) {
 		return
 	}
 	e := pc<<stemmaSizeBits | words*2
@@ -79,7 +79,7 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 		return 0, false
 	}
 	frames := unsafe.Slice((*sample.NewFrame)(unsafe.Pointer(&buf[0])), stemmaBufSize/unsafe.Sizeof(sample.NewFrame{}))
-	pc, sp, interrupted := at.pc, at.sp, at.how == stemmaInterrupted
+	stop := at.stop()
 	bp := uintptr(0)
 	if at.how == stemmaEntered {
 		bp = at.bp
@@ -87,10 +87,12 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 	n := 0
 	for ; n < len(frames); n++ {
 		fr, ok := stemmaFrame{slot: bp + goarch.PtrSize, plain: true}, true
-		if bp != 0 && !interrupted && stemmaPlain[pc%sample.PlainSize] == pc {
+		if bp != 0 && !stop.interrupted && *stemmaPlainAt(stop.pc) == stop.pc {
+			fr.raw = *(*uintptr)(unsafe.Pointer(fr.slot))
+			fr.end = stemmaPlaceOf(fr.slot) + goarch.PtrSize
 			bp = *(*uintptr)(unsafe.Pointer(bp))
 		} else {
-			fr, ok = stemmaStepBP(gp, pc, sp, &bp, interrupted)
+			fr, ok = stemmaStepBP(gp, stop, &bp)
 		}
 		if !ok {
 			s.Count(layout.StatFailed, 1)
@@ -101,23 +103,22 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 			n = max(n-1, 0)
 			break
 		}
-		raw := *(*uintptr)(unsafe.Pointer(fr.slot))
-		if raw == stemmaTrampPC {
+		if fr.raw == stemmaTrampPC {
 			ref = t.Top().Ref
 			break
 		}
-		if raw == stemmaFPFuncs.goexit {
+		if fr.raw == stemmaFPFuncs.goexit {
 			break
 		}
-		frame := sample.NewFrame{PC: raw, Sym: raw - 1}
+		stop = fr.caller()
+		frame := sample.NewFrame{PC: stop.pc, Sym: stop.pc - 1}
 		if fr.plain {
-			frame.Slot = fr.slot
+			frame.Place, frame.Below = fr.place(), fr.place()-fr.slot
 		}
 		if fr.exact {
-			frame.Sym = raw
+			frame.Sym = stop.pc
 		}
 		frames[n] = frame
-		pc, sp, interrupted = raw, fr.slot+goarch.PtrSize, fr.exact
 	}
 	for t.Len()+n >= t.Cap() {
 		if !stemmaGrow(t) {
@@ -134,25 +135,26 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 	return ref, true
 }
 
-// stemmaStepBP is stemmaStep for a frame at pc whose frame pointer may not be bp. bp is that of the
+// stemmaStepBP is stemmaStep for a frame whose frame pointer may not be bp. bp is that of the
 // innermost frame from there outwards that has one, or 0, if it is not known; it becomes that of the frame's caller.
 //
 //go:nowritebarrierrec
-func stemmaStepBP(gp *g, pc, sp uintptr, bp *uintptr, interrupted bool) (fr stemmaFrame, ok bool) {
+func stemmaStepBP(gp *g, at stemmaHalted, bp *uintptr) (fr stemmaFrame, ok bool) {
 	known := false
-	if !interrupted {
-		fr.slot, fr.plain = stemmaKnownSize(pc, sp)
-		known = fr.slot != 0 && fr.slot < gp.stack.hi
+	if !at.interrupted {
+		fr.end, fr.plain = stemmaKnownSize(at.pc, at.sp)
+		known = fr.end != 0 && fr.end <= gp.stack.hi
 	}
-	if ok = true; !known {
-		if fr, ok = stemmaStep(gp, pc, sp, interrupted); ok && !interrupted {
-			stemmaLearnSize(pc, sp, fr)
-		}
+	if ok = true; known {
+		fr.slot = stemmaSlotIn(at.sp, fr.end)
+		fr.raw = *(*uintptr)(unsafe.Pointer(fr.slot))
+	} else if fr, ok = stemmaStep(gp, at); ok && !at.interrupted {
+		stemmaLearnSize(at.pc, at.sp, fr)
 	}
 	switch {
-	case !ok || fr.top || interrupted || !fr.plain:
+	case !ok || fr.top || at.interrupted || !fr.plain:
 		*bp = 0
-	case fr.slot != sp: // the function's prologue has pushed its caller's
+	case fr.end != at.sp+goarch.PtrSize: // the function's prologue has stored its caller's below the slot
 		*bp = *(*uintptr)(unsafe.Pointer(fr.slot - goarch.PtrSize))
 	}
 	return fr, ok
@@ -167,7 +169,7 @@ func stemmaMarkTop(gp *g, t *sample.Trace, on bool) {
 		return
 	}
 	e := t.Top()
-	slot := (*uintptr)(unsafe.Pointer(gp.stack.hi - e.Off))
+	slot := stemmaSlotAt(gp, e)
 	if *slot = e.PC; on {
 		*slot = stemmaTrampPC
 	}

@@ -90,18 +90,18 @@ func stemmaHandles() bool {
 //
 //go:nowritebarrierrec
 func stemmaSampleHere(th *stemmaThread, c *sigctxt, gp *g, mp *m, cpu uint64) {
-	pc, sp := c.sigpc(), c.sigsp()
-	if pc == stemmaFPFuncs.async && gp != nil && gp == mp.curg {
+	here := stemmaPlace{pc: c.sigpc(), sp: c.sigsp(), lr: c.siglr(), bp: stemmaFPOf(c), how: stemmaInterrupted}
+	if here.pc == stemmaFPFuncs.async && gp != nil && gp == mp.curg {
 		// A signal for preemption came together with this one, and its handler has just made
 		// the goroutine call asyncPreempt.
-		pc, sp = *(*uintptr)(unsafe.Pointer(sp)), sp+goarch.PtrSize
+		here.pc, here.sp, here.lr = stemmaPushedCall(here.sp, here.lr)
 	}
+	here.sym = here.pc
 	weight := th.stemmaUsed(cpu)
-	here := stemmaPlace{pc: pc, sp: sp, bp: stemmaFPOf(c), sym: pc, how: stemmaInterrupted}
 	if stemmaSmp.walk == layout.WalkContext {
-		stemmaSampleContext(th, pc, sp, gp, mp, weight)
+		stemmaSampleContext(th, here, gp, mp, weight)
 	} else if !stemmaOwnStack(here, gp, mp) || !stemmaSampleOwn(th, here, gp, weight) {
-		stemmaSampleAny(th, pc, sp, gp, mp, weight)
+		stemmaSampleAny(th, here, gp, mp, weight)
 	}
 	stemmaSmp.Count(layout.StatSamples, 1)
 }
@@ -150,14 +150,14 @@ func stemmaSampleOwn(th *stemmaThread, here stemmaPlace, gp *g, weight uint64) b
 // profiler does: the runtime on g0, the scheduler, a system call, the kernel's vdso, C.
 //
 //go:nowritebarrierrec
-func stemmaSampleAny(th *stemmaThread, pc, sp uintptr, gp *g, mp *m, weight uint64) {
+func stemmaSampleAny(th *stemmaThread, here stemmaPlace, gp *g, mp *m, weight uint64) {
 	pcs := th.stemmaBuffer()
-	n, whole := stemmaWalkAny(pc, sp, gp, mp, pcs)
+	n, whole := stemmaWalkAny(here, gp, mp, pcs)
 	base := uint32(0)
 	switch {
 	case n == 0 && len(pcs) > 1:
 		// Not Go's, and nothing is known of who called it.
-		pcs[0], n = stemmaForeign(pc), 2
+		pcs[0], n = stemmaForeign(here.pc), 2
 		pcs[1] = abi.FuncPCABIInternal(_System) + sys.PCQuantum
 	case !whole && gp == mp.curg:
 		stemmaSmp.Count(layout.StatFailed, 1)
@@ -182,16 +182,16 @@ func stemmaForeign(pc uintptr) uintptr {
 // and from g0 on to the goroutine that it works for.
 //
 //go:nowritebarrierrec
-func stemmaWalkAny(pc, sp uintptr, gp *g, mp *m, pcs []uintptr) (n int, whole bool) {
+func stemmaWalkAny(here stemmaPlace, gp *g, mp *m, pcs []uintptr) (n int, whole bool) {
 	var u unwinder
-	stemmaBeginWalk(&u, pc, sp, gp, mp)
+	stemmaBeginWalk(&u, here, gp, mp)
 	return stemmaUnwind(&u, pcs)
 }
 
 // stemmaBeginWalk begins that walk. In the code of C that no goroutine has called, u is not valid.
 //
 //go:nowritebarrierrec
-func stemmaBeginWalk(u *unwinder, pc, sp uintptr, gp *g, mp *m) {
+func stemmaBeginWalk(u *unwinder, here stemmaPlace, gp *g, mp *m) {
 	curg := mp.curg
 	switch {
 	case mp.ncgo > 0 && curg != nil && curg.syscallpc != 0 && curg.syscallsp != 0:
@@ -199,7 +199,7 @@ func stemmaBeginWalk(u *unwinder, pc, sp uintptr, gp *g, mp *m) {
 	case mp.vdsoSP != 0 && gp != nil:
 		u.initAt(mp.vdsoPC, mp.vdsoSP, 0, gp, unwindSilentErrors|unwindJumpStack)
 	case gp != nil:
-		u.initAt(pc, sp, 0, gp, unwindSilentErrors|unwindTrap|unwindJumpStack)
+		u.initAt(here.pc, here.sp, here.lr, gp, unwindSilentErrors|unwindTrap|unwindJumpStack)
 	}
 }
 
@@ -221,13 +221,22 @@ func stemmaUnwind(u *unwinder, pcs []uintptr) (n int, whole bool) {
 // A stemmaPlace is where a goroutine has stopped.
 type stemmaPlace struct {
 	pc, sp, bp uintptr
+	lr         uintptr // the link register, if there is one, where it may have the return address
 	sym        uintptr // the address to record
 	how        uint8
 }
 
+// stop returns where the innermost frame has stopped.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func (at *stemmaPlace) stop() stemmaHalted {
+	return stemmaHalted{pc: at.pc, sp: at.sp, lr: at.lr, interrupted: at.how == stemmaInterrupted}
+}
+
 const (
 	stemmaAfterCall   = iota // after a call, its frame being complete
-	stemmaAtGuard            // in a prologue: the frame of pc has only a return address
+	stemmaAtGuard            // in a prologue: the frame of pc has only a return address, or not even that
 	stemmaInterrupted        // between any two instructions
 	stemmaEntered            // after a call in its prologue: its frame is complete, if it has one
 )
@@ -241,14 +250,14 @@ func stemmaWalkFP(gp *g, at stemmaPlace, pcs []uintptr) (n int, ok bool) {
 	if len(pcs) == 0 {
 		return 0, false
 	}
-	w := stemmaFPWalk{gp: gp, pcs: pcs, pc: at.pc, lo: at.sp, bp: at.bp}
+	w := stemmaFPWalk{gp: gp, pcs: pcs, pc: at.pc, lo: at.sp - stemmaPopped, bp: at.bp}
 	w.add(at.sym)
 	more := true
 	switch at.how {
 	case stemmaInterrupted:
-		more = w.interrupted(at.pc, at.sp)
+		more = w.interrupted(at.stop())
 	case stemmaAtGuard:
-		more = w.returned(stemmaReturn(gp, at.sp))
+		more = w.returned(stemmaGuardReturn(gp, at))
 	}
 	for more {
 		more = w.next()
@@ -285,24 +294,24 @@ func (w *stemmaFPWalk) returned(ret uintptr) bool {
 	return w.n < len(w.pcs)-2
 }
 
-// interrupted finds who called the frame that was interrupted at pc with stack pointer sp,
-// perhaps before it was linked.
+// interrupted finds who called the frame that was interrupted, perhaps before it was linked. bp is the register.
 //
 //go:nowritebarrierrec
-func (w *stemmaFPWalk) interrupted(pc, sp uintptr) bool {
-	f := findfunc(pc)
+func (w *stemmaFPWalk) interrupted(at stemmaHalted) bool {
+	f := findfunc(at.pc)
 	if !f.valid() || f.flag&(abi.FuncFlagSPWrite|abi.FuncFlagAsm) != 0 {
 		return false
 	}
-	slot := sp + uintptr(funcspdelta(f, pc))
-	if slot > w.gp.stack.hi-goarch.PtrSize {
+	var fr stemmaFrame
+	delta := uintptr(funcspdelta(f, at.pc))
+	if _, ok := fr.find(w.gp, at, delta); !ok {
 		return false
 	}
-	if slot > sp {
-		w.bp = *(*uintptr)(unsafe.Pointer(slot - goarch.PtrSize))
+	if delta > 0 {
+		w.bp = stemmaCallersFP(&fr, w.bp)
 	}
-	w.lo = slot
-	return w.returned(stemmaReturn(w.gp, slot))
+	w.lo = fr.place()
+	return w.returned(stemmaLR(w.gp, fr.raw, fr.end))
 }
 
 // next goes on to the caller, and reports whether there may be another one.
@@ -322,6 +331,7 @@ func (w *stemmaFPWalk) next() bool {
 	if injected && w.n <= 2 {
 		w.n = 0 // asyncPreempt and what it called are not part of the trace
 	}
-	w.add(ret)
-	return w.interrupted(ret, slot+goarch.PtrSize)
+	at := stemmaInterruptedAt(ret, stemmaEndOf(slot, w.pc))
+	w.add(at.pc)
+	return w.interrupted(at)
 }

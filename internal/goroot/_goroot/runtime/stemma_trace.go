@@ -209,12 +209,20 @@ func stemmaIntercepted(gp *g, lr, fp uintptr) uintptr {
 	return stemmaTraceIn(gp).Find(gp.stack.hi - (fp - goarch.PtrSize))
 }
 
-// stemmaReturn reads the return address in a slot of gp's stack.
+// stemmaSlotAt returns where the slot of an entry of gp's trace is.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaSlotAt(gp *g, e sample.Entry) *uintptr {
+	return (*uintptr)(unsafe.Pointer(gp.stack.hi - e.Off - e.Below))
+}
+
+// stemmaReturn reads the return address in a slot of gp's stack, which the frame pointer below it leads to.
 //
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaReturn(gp *g, slot uintptr) uintptr {
-	return stemmaLR(gp, *(*uintptr)(unsafe.Pointer(slot)), slot+goarch.PtrSize)
+	return stemmaLR(gp, *(*uintptr)(unsafe.Pointer(slot)), stemmaPlaceOf(slot)+goarch.PtrSize)
 }
 
 // stemmaFPReturn is for walks of frame pointers, which do not know whose stack
@@ -250,12 +258,12 @@ func stemmaFPIntercepted(pc, slot uintptr, by string) uintptr {
 		return pc
 	}
 	if gp := getg().m.curg; gp != nil && gp.stack.lo <= slot && slot < gp.stack.hi {
-		return stemmaLR(gp, pc, slot+goarch.PtrSize)
+		return stemmaLR(gp, pc, stemmaPlaceOf(slot)+goarch.PtrSize)
 	}
 	for i := range stemmaTraces.n {
 		gp := (*g)(unsafe.Pointer((*sample.Trace)(unsafe.Pointer(stemmaTraces.list[i])).G))
 		if gp != nil && gp.stack.lo <= slot && slot < gp.stack.hi {
-			return stemmaLR(gp, pc, slot+goarch.PtrSize)
+			return stemmaLR(gp, pc, stemmaPlaceOf(slot)+goarch.PtrSize)
 		}
 	}
 	return pc
@@ -263,17 +271,43 @@ func stemmaFPIntercepted(pc, slot uintptr, by string) uintptr {
 
 // A stemmaFrame is what stemmaStep finds out about a frame.
 type stemmaFrame struct {
-	slot  uintptr // where its return address is
+	slot  uintptr // where its return address is; 0 if that is in the link register
+	raw   uintptr // what is there
+	end   uintptr // the stack pointer of its caller
 	plain bool    // its slot may be patched
 	exact bool    // its return address is where its caller was interrupted
 	top   bool    // it is goexit or the like, which nobody called
 }
 
-// stemmaStep looks at the frame of gp at pc and sp, which is a return address or, if the frame
-// was interrupted there, any. It reports false where the stack cannot be followed.
+// place returns the place of the frame's slot.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func (fr *stemmaFrame) place() uintptr { return fr.end - goarch.PtrSize }
+
+// caller returns where the caller of the frame is.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func (fr *stemmaFrame) caller() stemmaHalted {
+	if fr.exact {
+		return stemmaInterruptedAt(fr.raw, fr.end)
+	}
+	return stemmaHalted{pc: fr.raw, sp: fr.end}
+}
+
+// A stemmaHalted is where a frame has stopped: at a return address or, if it was interrupted, anywhere. Then the link
+// register may have its return address.
+type stemmaHalted struct {
+	pc, sp, lr  uintptr
+	interrupted bool
+}
+
+// stemmaStep looks at the frame of gp that has stopped at a place. It reports false where the stack cannot be followed.
 //
 //go:nowritebarrierrec
-func stemmaStep(gp *g, pc, sp uintptr, interrupted bool) (fr stemmaFrame, ok bool) {
+func stemmaStep(gp *g, at stemmaHalted) (fr stemmaFrame, ok bool) {
+	pc := at.pc
 	f := findfunc(pc)
 	if f.valid() && f.flag&abi.FuncFlagTopFrame != 0 {
 		fr.top = true
@@ -283,16 +317,16 @@ func stemmaStep(gp *g, pc, sp uintptr, interrupted bool) (fr stemmaFrame, ok boo
 		return fr, false
 	}
 	delta := uintptr(funcspdelta(f, pc))
-	fr.slot = sp + delta
-	if fr.slot < gp.stack.lo || fr.slot > gp.stack.hi-goarch.PtrSize {
+	patchable, ok := fr.find(gp, at, delta)
+	if !ok {
 		return fr, false
 	}
-	if p := &stemmaPlain[pc%sample.PlainSize]; *p == pc {
-		fr.plain = true
+	if p := stemmaPlainAt(pc); *p == pc {
+		fr.plain = patchable
 		return fr, true
 	} else if stemmaIsPlain(f) {
-		fr.plain = true
-		if delta > 0 && !interrupted { // else its frame pointer may not be in place
+		fr.plain = patchable
+		if delta > 0 && !at.interrupted { // else its frame pointer may not be in place
 			*p = pc
 		}
 	}
@@ -302,6 +336,12 @@ func stemmaStep(gp *g, pc, sp uintptr, interrupted bool) (fr stemmaFrame, ok boo
 	return fr, true
 }
 
+// stemmaPlainAt returns where stemmaPlain has an address.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaPlainAt(pc uintptr) *uintptr { return &stemmaPlain[pc>>stemmaPlainShift%sample.PlainSize] }
+
 // stemmaIsPlain reports whether return addresses of frames of f may be patched:
 // those of compiled functions that are not part of the runtime.
 //
@@ -310,7 +350,7 @@ func stemmaIsPlain(f funcInfo) bool {
 	if f.flag != 0 && f.flag&(abi.FuncFlagTopFrame|abi.FuncFlagSPWrite|abi.FuncFlagAsm) != 0 {
 		return false
 	}
-	if f.funcID != abi.FuncIDNormal && f.funcID != abi.FuncIDWrapper {
+	if f.funcID != abi.FuncIDNormal && (f.funcID != abi.FuncIDWrapper || stemmaTailCallsMove) {
 		return false
 	}
 	name := funcname(f)
@@ -398,7 +438,7 @@ func stemmaUnwindFrom(gp *g, th *stemmaThread, at stemmaPlace) (node uint32, ok 
 	if at.how == stemmaInterrupted {
 		flags |= unwindTrap
 	}
-	u.initAt(at.pc, at.sp, 0, gp, flags)
+	u.initAt(at.pc, at.sp, at.lr, gp, flags)
 	pcs := th.stemmaBuffer()
 	n, ok := stemmaUnwind(&u, pcs)
 	return stemmaSmp.Stack(0, pcs[:n]), ok
@@ -432,7 +472,7 @@ func stemmaMismatch(gp *g, have, want uint32) {
 //go:nowritebarrierrec
 func stemmaDropDead(gp *g, t *sample.Trace, sp uintptr) {
 	dead := false
-	for t.Len() > 0 && gp.stack.hi-t.Top().Off < sp {
+	for t.Len() > 0 && gp.stack.hi-t.Top().Off+stemmaPopped < sp {
 		stemmaSmp.Count(layout.StatDead, 1)
 		t.Drop()
 		dead = true
@@ -468,9 +508,9 @@ func stemmaCaller(gp *g, t *sample.Trace, at stemmaPlace, known uint32) uint32 {
 	var pcs [stemmaGap]uintptr
 	n := 0
 	ref := uint32(0)
-	pc, sp, interrupted := at.pc, at.sp, at.how == stemmaInterrupted
+	stop := at.stop()
 	for {
-		fr, ok := stemmaStep(gp, pc, sp, interrupted)
+		fr, ok := stemmaStep(gp, stop)
 		if !ok || n == len(pcs) {
 			s.Count(layout.StatFailed, 1)
 			ref = s.Child(0, layout.PCTruncated)
@@ -480,31 +520,30 @@ func stemmaCaller(gp *g, t *sample.Trace, at stemmaPlace, known uint32) uint32 {
 			n = max(n-1, 0) // goexit itself is in no trace
 			break
 		}
-		raw := *(*uintptr)(unsafe.Pointer(fr.slot))
-		if raw == stemmaTrampPC {
-			if t.Len() == 0 || t.Top().Off != gp.stack.hi-fr.slot {
+		if fr.raw == stemmaTrampPC {
+			if t.Len() == 0 || t.Top().Off != gp.stack.hi-fr.place() {
 				throw("stemma: a patched return address has no entry")
 			}
 			ref = t.Top().Ref
 			break
 		}
-		if raw == stemmaFPFuncs.goexit {
+		if fr.raw == stemmaFPFuncs.goexit {
 			break
 		}
 		if known != sample.NoRef {
 			known, _ = s.Frame(known)
 		}
 		if fr.plain && known != 0 {
-			ref = t.Push(gp.stack.hi-fr.slot, raw, known)
+			ref = t.Push(gp.stack.hi-fr.place(), fr.place()-fr.slot, fr.raw, known)
 			*(*uintptr)(unsafe.Pointer(fr.slot)) = stemmaTrampPC
 			break
 		}
-		pcs[n] = raw - 1
+		stop = fr.caller()
+		pcs[n] = fr.raw - 1
 		if fr.exact {
-			pcs[n] = raw
+			pcs[n] = stop.pc
 		}
 		n++
-		pc, sp, interrupted = raw, fr.slot+goarch.PtrSize, fr.exact
 	}
 	for i := n - 1; i >= 0; i-- {
 		ref = t.Child(s, ref, pcs[i])
@@ -524,25 +563,25 @@ func stemmaReturned(gp *g) {
 		throw("stemma: return to the trampoline of a goroutine that is not traced")
 	}
 	s := &stemmaSmp.Samples
-	slot := t.SP - goarch.PtrSize
-	for t.Len() > 0 && gp.stack.hi-t.Top().Off < slot {
+	place := t.SP - goarch.PtrSize
+	for t.Len() > 0 && gp.stack.hi-t.Top().Off < place {
 		s.Count(layout.StatDead, 1)
 		t.Drop()
 	}
-	if t.Len() == 0 || gp.stack.hi-t.Top().Off != slot {
+	if t.Len() == 0 || gp.stack.hi-t.Top().Off != place {
 		throw("stemma: return to the trampoline without an entry")
 	}
 	if t.Room() <= 2*stemmaGap {
 		stemmaComplete(gp, t)
 	}
 	e := t.Top()
-	*(*uintptr)(unsafe.Pointer(slot)) = e.PC
+	*stemmaSlotAt(gp, e) = e.PC // below the stack pointer
 	t.Drop()
 	t.Target = e.PC
 	s.Count(layout.StatSlow, 1)
 	s.Count(layout.StatReturns, 1)
 	if stemmaEvery != 0 {
-		stemmaRearm(gp, t.SP-goarch.PtrSize)
+		stemmaRearm(gp, t.SP-goarch.PtrSize+stemmaPopped)
 	}
 	if stemmaSmp.walk == layout.WalkMarker {
 		stemmaMarkOut(gp, t)
@@ -585,9 +624,9 @@ func stemmaComplete(gp *g, t *sample.Trace) bool {
 	stop := uintptr(0)
 	for i := range t.Len() {
 		e := t.Entry(i)
-		slot := gp.stack.hi - e.Off
+		place := gp.stack.hi - e.Off
 		if t.Skeleton(e.Ref) {
-			pcs, ok := stemmaOutward(gp, e.PC, slot+goarch.PtrSize, stop)
+			pcs, ok := stemmaOutward(gp, e.PC, place+goarch.PtrSize, stop)
 			if !ok {
 				s.Count(layout.StatFailed, 1)
 				base = s.Child(0, layout.PCTruncated)
@@ -596,7 +635,7 @@ func stemmaComplete(gp *g, t *sample.Trace) bool {
 		}
 		base, _ = t.Resolve(s, e.Ref)
 		t.SetRef(i, base)
-		stop = slot
+		stop = place
 	}
 	stemmaFlush(gp, t)
 	m.busy.unlock()
@@ -604,7 +643,7 @@ func stemmaComplete(gp *g, t *sample.Trace) bool {
 }
 
 // stemmaOutward returns the addresses of the frames that led to the one at pc and sp,
-// up to and without the one that the slot stop returns into; all, if it is 0.
+// up to and without the one that the slot with the place stop returns into; all, if it is 0.
 //
 //go:nowritebarrierrec
 func stemmaOutward(gp *g, pc, sp, stop uintptr) (pcs []uintptr, ok bool) {
@@ -617,27 +656,26 @@ func stemmaOutward(gp *g, pc, sp, stop uintptr) (pcs []uintptr, ok bool) {
 		m.buf = uintptr(p)
 	}
 	pcs = unsafe.Slice((*uintptr)(unsafe.Pointer(m.buf)), stemmaBufSize/goarch.PtrSize)
-	interrupted := false
+	at := stemmaHalted{pc: pc, sp: sp}
 	for n := 0; n < len(pcs); n++ {
-		fr, ok := stemmaStep(gp, pc, sp, interrupted)
+		fr, ok := stemmaStep(gp, at)
 		if !ok {
 			return pcs[:n], false
 		}
 		if fr.top {
 			return pcs[:max(n-1, 0)], stop == 0
 		}
-		raw := *(*uintptr)(unsafe.Pointer(fr.slot))
-		if fr.slot == stop || raw == stemmaFPFuncs.goexit {
+		if fr.place() == stop || fr.raw == stemmaFPFuncs.goexit {
 			return pcs[:n], true
 		}
-		if raw == stemmaTrampPC || stop != 0 && fr.slot > stop {
+		if fr.raw == stemmaTrampPC || stop != 0 && fr.place() > stop {
 			return pcs[:n], false
 		}
-		pcs[n] = raw - 1
+		at = fr.caller()
+		pcs[n] = fr.raw - 1
 		if fr.exact {
-			pcs[n] = raw
+			pcs[n] = at.pc
 		}
-		pc, sp, interrupted = raw, fr.slot+goarch.PtrSize, fr.exact
 	}
 	return pcs, false
 }
@@ -652,7 +690,7 @@ func stemmaLeft(gp *g, sp uintptr) {
 	stemmaComplete(gp, t)
 	for t.Len() > 0 && gp.stack.hi-t.Top().Off < sp {
 		e := t.Top()
-		*(*uintptr)(unsafe.Pointer(gp.stack.hi - e.Off)) = e.PC
+		*stemmaSlotAt(gp, e) = e.PC
 		t.Drop()
 	}
 	if stemmaSmp.walk == layout.WalkMarker {
@@ -660,14 +698,18 @@ func stemmaLeft(gp *g, sp uintptr) {
 	}
 }
 
-// stemmaUnpatch completes a trace and restores all return addresses.
+// stemmaUnpatch completes a trace and restores all return addresses, or none: if a link register has one already, the
+// trampoline will still be met.
 func stemmaUnpatch(gp *g, t *sample.Trace) {
 	if t.Len() > 0 || t.Pending() > 0 || t.Returns > 0 {
 		stemmaComplete(gp, t)
 	}
+	if !stemmaInPlace(gp, t) {
+		return
+	}
 	for t.Len() > 0 {
 		e := t.Top()
-		*(*uintptr)(unsafe.Pointer(gp.stack.hi - e.Off)) = e.PC
+		*stemmaSlotAt(gp, e) = e.PC
 		t.Drop()
 	}
 }
@@ -679,7 +721,12 @@ func stemmaGoroutineEnd(gp *g) {
 	if t == nil || stemmaWithout == "gdestroy" {
 		return
 	}
-	stemmaUnpatch(gp, t)
+	if t.Len() > 0 || t.Pending() > 0 || t.Returns > 0 {
+		stemmaComplete(gp, t)
+	}
+	for t.Len() > 0 {
+		t.Drop() // nobody reads its slot any more
+	}
 	gp.stemma.trace = 0
 	stemmaTraces.lock.lock()
 	t.G = 0

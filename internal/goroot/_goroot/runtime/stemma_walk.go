@@ -29,16 +29,16 @@ func stemmaRecord(gp *g, th *stemmaThread, kind int, weight uint64) {
 // stemmaFullWalk returns the addresses of all frames of gp, which does not run, innermost
 // first. It reports false if it did not reach the outermost frame.
 //
-// Where the function has no frame, as in a prologue that has called morestack, the stack pointer leads to the return
-// address. That syncSafePoint tells so is not to be relied on: who is about to run gp clears it before it has gp. A
-// goroutine that has not run yet is left to the unwinder.
+// Where the function has no frame, as in a prologue that has called morestack, the stack pointer or the link register
+// leads to the return address. That syncSafePoint tells so is not to be relied on: who is about to run gp clears it
+// before it has gp. A goroutine that has not run yet is left to the unwinder.
 //
 //go:nowritebarrierrec
 func stemmaFullWalk(gp *g, th *stemmaThread) (pcs []uintptr, ok bool) {
 	pcs = th.stemmaBuffer()
-	at := stemmaPlace{pc: gp.sched.pc, sp: gp.sched.sp, bp: gp.sched.bp, how: stemmaAfterCall}
+	at := stemmaPlace{pc: gp.sched.pc, sp: gp.sched.sp, lr: gp.sched.lr, bp: gp.sched.bp, how: stemmaAfterCall}
 	if gp.syscallsp != 0 {
-		at.pc, at.sp, at.bp = gp.syscallpc, gp.syscallsp, gp.syscallbp
+		at.pc, at.sp, at.lr, at.bp = gp.syscallpc, gp.syscallsp, 0, gp.syscallbp
 	} else if f := findfunc(at.pc); f.valid() && at.pc != f.entry() && funcspdelta(f, at.pc) == 0 {
 		at.how = stemmaAtGuard
 	}

@@ -18,9 +18,10 @@ import (
 
 // A NewFrame is a frame between the innermost one and that of the last sample, which no sample has looked at.
 type NewFrame struct {
-	Slot uintptr // of the return address into it; 0 if that may not be patched
-	PC   uintptr // the return address
-	Sym  uintptr // the address that stands for the frame in the tree
+	Place uintptr // of the slot that returns into it; 0 if that may not be patched
+	PC    uintptr // the return address
+	Sym   uintptr // the address that stands for the frame in the tree
+	Below uintptr // how far the slot is below its place
 }
 
 // Splice adds frames, innermost first, below base, the node of SF_old, and
@@ -36,8 +37,8 @@ func (t *Trace) Splice(s *Samples, base uint32, frames []NewFrame, hi uintptr, a
 		} else {
 			base = s.Call(base, frames[i].Sym)
 		}
-		if frames[i].Slot != 0 {
-			t.Push(hi-frames[i].Slot, frames[i].PC, base)
+		if f := &frames[i]; f.Place != 0 {
+			t.Push(hi-f.Place, f.Below, f.PC, base)
 		}
 	}
 	return base
@@ -63,8 +64,8 @@ func (t *Trace) SpliceGroups(s *Samples, base uint32, frames []NewFrame, leaf, h
 //
 //go:nosplit
 func (t *Trace) pushGroup(f *NewFrame, hi uintptr, ref uint32) {
-	if f.Slot != 0 {
-		*t.entry(t.n) = Entry{Off: hi - f.Slot, PC: f.PC, Ref: ref}
+	if f.Place != 0 {
+		*t.entry(t.n) = Entry{Off: hi - f.Place, Below: f.Below, PC: f.PC, Ref: ref}
 		t.n++
 	}
 }

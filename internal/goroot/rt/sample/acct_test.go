@@ -68,7 +68,7 @@ func (m *acctMachine) sample(fn uintptr) {
 			break
 		}
 		m.bits[i] = true
-		frames = append(frames, NewFrame{m.slot(i), m.stack[i], m.stack[i] - 1})
+		frames = append(frames, NewFrame{Place: m.slot(i), PC: m.stack[i], Sym: m.stack[i] - 1})
 	}
 	node := m.s.Child(m.t.Splice(m.s, base, frames, acctHi, m.all), fn)
 	m.s.Add(node, layout.WeightCPU, 0, 1)
@@ -137,9 +137,9 @@ func (m *acctMachine) sampleGroups(fn uintptr) {
 			base = m.t.Top().Ref
 			break
 		}
-		f := NewFrame{m.slot(i), m.stack[i], m.stack[i] - 1}
+		f := NewFrame{Place: m.slot(i), PC: m.stack[i], Sym: m.stack[i] - 1}
 		if m.stack[i]%30 == 0 {
-			f.Slot = 0 // it may not be patched
+			f.Place = 0 // it may not be patched
 		}
 		if !k.Add(f) {
 			panic("too many frames")
@@ -155,7 +155,7 @@ func (m *acctMachine) sampleGroups(fn uintptr) {
 		node = m.t.SpliceGroups(m.s, base, k.Frames[:k.N], fn, acctHi)
 	}
 	for i := groupFrames; i < k.N; i += groupFrames {
-		m.bits[at[i]] = k.Frames[i].Slot != 0
+		m.bits[at[i]] = k.Frames[i].Place != 0
 	}
 	want := uint32(0)
 	for _, ret := range m.stack {

@@ -100,7 +100,7 @@ func TestTraceRequest(t *testing.T) {
 	}
 	var tr Trace
 	tr.Init(s, 0, mem(PlainSize*8), 1, 2, mem(EntryPad+4*EntrySize), 4, mem(8*ObjSize), 8)
-	skeleton := tr.Push(64, 1001, NoRef)
+	skeleton := tr.Push(64, 0, 1001, NoRef)
 	asked := tr.Child(s, skeleton, 2000)
 	n := s.Request(9, 0, 1, s.Child(s.Child(0, layout.PCPending), 2000), false)
 	tr.Request(n, asked, 0)

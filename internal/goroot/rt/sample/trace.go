@@ -13,7 +13,9 @@ import (
 // # Terminology
 //
 // A slot is the word of a stack that holds a return address. A patched slot
-// holds the address of the trampoline instead; its entry has the true address.
+// holds the address of the trampoline instead; its entry has the true address. The place of
+// a slot is the word below the stack pointer of the frame that it returns into: the slot itself where calls push
+// return addresses, and above it where functions store the link register at the bottom of their frames.
 // The frame that a slot returns into is a skeleton frame: its address is known, but
 // nobody has looked yet at who called it. When the return is intercepted, the
 // skeleton's caller becomes known, and is patched in turn. So each frame is
@@ -119,11 +121,11 @@ const (
 
 // An Entry is a patched slot.
 type Entry struct {
-	Off uintptr // stack.hi - slot: a copy of the stack does not change it
-	PC  uintptr // the true return address
-	Ref uint32  // of the frame that PC is in
-	_   uint32
-	_   uint64
+	Off   uintptr // stack.hi - the slot's place: a copy of the stack does not change it
+	PC    uintptr // the true return address
+	Ref   uint32  // of the frame that PC is in
+	_     uint32
+	Below uintptr // how far the slot is below its place
 }
 
 // An Object is a frame whose context is not yet known.
@@ -198,13 +200,13 @@ func (t *Trace) Find(off uintptr) uintptr {
 	return 0
 }
 
-// Push writes the entry of a slot that is about to be patched: the frame at pc,
+// Push writes the entry of a slot that is about to be patched, which is below its place: the frame at pc,
 // whose ref is given, or NoRef to make it a skeleton.
-func (t *Trace) Push(off, pc uintptr, ref uint32) uint32 {
+func (t *Trace) Push(off, below, pc uintptr, ref uint32) uint32 {
 	if ref == NoRef {
 		ref = t.Object(pc-1, NoRef)
 	}
-	*t.entry(t.n) = Entry{Off: off, PC: pc, Ref: ref}
+	*t.entry(t.n) = Entry{Off: off, Below: below, PC: pc, Ref: ref}
 	t.n++
 	return ref
 }

@@ -102,6 +102,7 @@ func checkFailed(t *testing.T, s *profile.Sampling) {
 
 // TestSingleStep walks the stack from every instruction of the trampoline.
 func TestSingleStep(t *testing.T) {
+	e2e.OnlyHost(t, "programs cannot single-step themselves there")
 	exe := buildSampled(t, "sampled")
 	for _, walk := range []string{"incremental", "marker"} {
 		for _, every := range []string{"fast", "slow"} {
@@ -127,6 +128,9 @@ func TestIncrementalControls(t *testing.T) {
 	exe := buildSampled(t, "sampled")
 	for _, without := range []string{"unwind", "trace", "block", "prologue", "recovery", "gdestroy"} {
 		t.Run(without, func(t *testing.T) {
+			if without == "prologue" {
+				e2e.OnlyHost(t, "the link register has the return address in a prologue")
+			}
 			mustFail(t, exe, "STEMMA_TRACE_CHECK=throw", "STEMMA_TRACE_EVERY=fast", "STEMMA_TRACE_WITHOUT="+without)
 		})
 	}
