@@ -22,7 +22,6 @@ const module = "github.com/stemma-go/stemma"
 const rule = `
 	examples/index: ;
 	internal/fingerprint: ;
-	internal/goroot: ;
 	internal/goroot/layout: ;
 	internal/goroot/rt/memory: ;
 	internal/packages: ;
@@ -35,6 +34,7 @@ const rule = `
 	internal/costmodel: internal/goroot/layout;
 	internal/ctxid: internal/goroot/layout;
 	internal/engine: internal/goroot/layout;
+	internal/goroot: internal/goroot/layout;
 	internal/goroot/rt/memory/memorytest: internal/goroot/rt/memory;
 	internal/progress: internal/terminal;
 	internal/tables: internal/sealed;
@@ -83,8 +83,9 @@ const rule = `
 	internal/command/run: internal/command/clean, internal/command/report;
 	internal/command/verify: internal/command/run, internal/decode;
 	internal/command/env: internal/command/run;
+	internal/command/goroot: internal/command/run;
 	internal/command/view: internal/command/decode, internal/command/diff, internal/page;
-	internal/command: internal/command/affected, internal/command/doctor, internal/command/env, internal/command/events, internal/command/export, internal/command/replay, internal/command/similarity, internal/command/top, internal/command/verify, internal/command/view;
+	internal/command: internal/command/affected, internal/command/doctor, internal/command/env, internal/command/events, internal/command/export, internal/command/goroot, internal/command/replay, internal/command/similarity, internal/command/top, internal/command/verify, internal/command/view;
 	cmd/stemma: internal/command;
 `
 

@@ -10,7 +10,7 @@
 //
 // # Arguments
 //
-// There are two kinds of commands. Those that build (build, run, test, env, verify)
+// There are two kinds of commands. Those that build (build, run, test, env, goroot, verify)
 // take the flags of the go command beside their own, and pass them on: see
 // run.ParseGoCommand. Those that read parse with base.Parse, which lets flags stand
 // between files. Each command declares its flags once, in a function that parsing
@@ -40,6 +40,7 @@ import (
 	"github.com/stemma-go/stemma/internal/command/env"
 	"github.com/stemma-go/stemma/internal/command/events"
 	"github.com/stemma-go/stemma/internal/command/export"
+	"github.com/stemma-go/stemma/internal/command/goroot"
 	"github.com/stemma-go/stemma/internal/command/replay"
 	"github.com/stemma-go/stemma/internal/command/report"
 	"github.com/stemma-go/stemma/internal/command/run"
@@ -59,6 +60,7 @@ func commands() []*base.Command {
 		run.BuildCommand(),
 		run.TestCommand(),
 		env.Command(),
+		goroot.Command(),
 		report.Command(),
 		view.Command(),
 		top.Command(),

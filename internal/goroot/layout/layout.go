@@ -66,3 +66,6 @@
 // The files are longer than what is in use; only what the header counts as used has a meaning. All numbers
 // are little-endian.
 package layout
+
+// VersionSuffix begins what an instrumented GOROOT has behind the version of Go: go1.26.8-stemma.0123456789ab.
+const VersionSuffix = "-stemma."

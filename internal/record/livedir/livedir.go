@@ -201,9 +201,19 @@ var lossKinds = [layout.NumLost]string{profile.LossNodes, profile.LossFuncs, pro
 	profile.LossTables, profile.LossChecks, profile.LossPaths, profile.LossEdges, profile.LossDeep,
 	profile.LossFaults}
 
+// plainVersion returns the version of Go that an instrumented GOROOT was made of; others are as they are. What the two
+// build is the same.
+func plainVersion(goVersion string) string {
+	plain, rest, ok := strings.Cut(goVersion, layout.VersionSuffix)
+	if _, experiments, more := strings.Cut(rest, " "); ok && more {
+		plain += " " + experiments
+	}
+	return plain
+}
+
 // Process returns what the header says about the program.
 func (h *Header) Process(engine string) profile.Process {
-	p := profile.Process{Run: h.Run, PID: int(h.PID), GoVersion: h.goVersion, Engine: engine}
+	p := profile.Process{Run: h.Run, PID: int(h.PID), GoVersion: plainVersion(h.goVersion), Engine: engine}
 	if h.argsList != "" {
 		p.Args = strings.Split(strings.TrimSuffix(h.argsList, "\x00"), "\x00")
 	}

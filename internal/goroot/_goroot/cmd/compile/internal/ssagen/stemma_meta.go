@@ -22,6 +22,10 @@ import (
 	"unsafe"
 )
 
+// stemmaBuiltIn is what stands for STEMMA_COMPILE if that is not set. The linker sets it in the compiler of an
+// instrumented GOROOT.
+var stemmaBuiltIn string
+
 // stemmaOptions are what the tool asks of this compilation, in the environment
 // variable STEMMA_COMPILE: engine=cct,inlined=on,verify=off,check=off,natives=off,alloc=off,wait=off,ops=off.
 // In all builds with verify each entry takes the slow path; check counts inlined calls twice, for the checker.
@@ -29,7 +33,11 @@ var stemmaOptions = func() (o struct {
 	engine                                            string
 	inlined, verify, check, natives, alloc, wait, ops bool
 }) {
-	for _, kv := range strings.Split(os.Getenv("STEMMA_COMPILE"), ",") {
+	asked := os.Getenv("STEMMA_COMPILE")
+	if asked == "" {
+		asked = stemmaBuiltIn
+	}
+	for _, kv := range strings.Split(asked, ",") {
 		switch k, v, _ := strings.Cut(kv, "="); k {
 		case "engine":
 			o.engine = v
