@@ -1,0 +1,115 @@
+package documents
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/testing/e2e"
+)
+
+// actionRepository makes a repository of two commits. The second calls a function more often.
+const actionRepository = `
+git init -q . && git config user.name t && git config user.email t@example.com
+mkdir sub && cd sub
+printf 'module example.com/m\n\ngo 1.26\n' >go.mod
+cat >main.go <<'END'
+package main
+
+import "fmt"
+
+//go:noinline
+func query(n int) int { return n + 1 }
+
+func load() (n int) {
+	for range 2500 {
+		n = query(n)
+	}
+	return n
+}
+
+func main() { fmt.Println(load()) }
+END
+cat >main_test.go <<'END'
+package main
+
+import "testing"
+
+func TestLoad(t *testing.T) { load() }
+END
+git add . && git commit -qm one
+sed -i s/2500/3000/ main.go && git commit -qam two
+`
+
+// TestAction runs the script of action.yml in a repository, as a runner of GitHub does.
+func TestAction(t *testing.T) {
+	tool := e2e.Tool(t)
+	root, err := filepath.Abs("../../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git here; install it")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("bash", "-c", "cd "+dir+" && set -e"+actionRepository).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, tt := range []struct {
+		name, env, result, alarm string
+		code                     int
+	}{
+		{"program", "BASE=HEAD~1 PROGRAM='. -x'", "exceeded", "main.query", 3},
+		{"tests", "BASE=HEAD~1", "exceeded", "main.query", 3},
+		{"same", "BASE=HEAD PROGRAM=.", "kept", "", 0},
+		{"limits", "BASE=HEAD~1 PROGRAM=. LIMITS='-fail-over calls>50%'", "kept", "", 0},
+		{"wrong", "BASE=HEAD~1 PROGRAM=. LIMITS='-fail-over calls@no.such>1%'", "failed", "", 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			summary, output := filepath.Join(t.TempDir(), "summary"), filepath.Join(t.TempDir(), "output")
+			cmd := exec.Command("bash", "-c", tt.env+" exec "+root+"/.github/action/compare.sh")
+			cmd.Dir = filepath.Join(dir, "sub")
+			cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(tool)+":"+os.Getenv("PATH"), "METRICS=calls",
+				"GITHUB_STEP_SUMMARY="+summary, "GITHUB_OUTPUT="+output, "RUNNER_TEMP="+t.TempDir())
+			out, _ := cmd.CombinedOutput()
+			if code := cmd.ProcessState.ExitCode(); code != tt.code {
+				t.Errorf("exit code %d, want %d\n%s", code, tt.code, e2e.Tail(string(out)))
+			}
+			text, err := os.ReadFile(summary)
+			if err != nil || !strings.Contains(string(text), tt.alarm) {
+				t.Errorf("summary: %v\n%s", err, text)
+			}
+			outputs, err := os.ReadFile(output)
+			if err != nil || !strings.HasPrefix(string(outputs), "result="+tt.result+"\n") {
+				t.Errorf("outputs: %v\n%s", err, outputs)
+			}
+			if marked := strings.Contains(string(out), "::error file=main.go"); marked != (tt.code == 3) {
+				t.Errorf("annotation: have %t\n%s", marked, e2e.Tail(string(out)))
+			}
+		})
+	}
+	out, err := exec.Command("git", "-C", dir, "worktree", "list").Output()
+	if err != nil || strings.Count(string(out), "\n") != 1 {
+		t.Errorf("worktrees: %v\n%s", err, out)
+	}
+}
+
+// TestActionInputs compares what action.yml passes on with what the script reads.
+func TestActionInputs(t *testing.T) {
+	yml, err := os.ReadFile("../../../../action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh, err := os.ReadFile("../../../../.github/action/compare.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^#   ([A-Z]+) `).FindAllStringSubmatch(string(sh), -1) {
+		if want := m[1] + ": ${{ inputs." + strings.ToLower(m[1]) + " }}"; !strings.Contains(string(yml), want) {
+			t.Errorf("action.yml: no %s", want)
+		}
+	}
+}
