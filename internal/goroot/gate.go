@@ -68,8 +68,8 @@ func CheckVersion(goVersion string) (warning string, err error) {
 	r := releaseOf(v)
 	switch {
 	case isInstrumented(goVersion):
-		return "", fmt.Errorf("%s is an instrumented GOROOT, made by stemma goroot: use its go command as it is, or for "+
-			"stemma the Go that it was made of", v)
+		return "", fmt.Errorf("%s is an instrumented GOROOT, made by stemma goroot: use its go command as it is, or "+
+			"for stemma the Go that it was made of", v)
 	case strings.Contains(goVersion, "devel"):
 		return "", fmt.Errorf("%s is a development version of Go; %s", goVersion, supportedRange())
 	case !version.IsValid(v):

@@ -50,7 +50,8 @@ type GOROOT struct {
 // nothing that stemma has not made. NewBuild has checked the options.
 func (b *Build) MakeGOROOT(dir string, o Options, stderr io.Writer) (*GOROOT, error) {
 	if b.user != "" || len(b.tool.chain) > 0 {
-		return nil, errors.New("-overlay and -toolexec are for single builds: give them to the go command in the new GOROOT")
+		return nil, errors.New("-overlay and -toolexec are for single builds: give them to the go command in the " +
+			"new GOROOT")
 	}
 	from, err := Find(b.Dir)
 	if err != nil {
@@ -102,8 +103,8 @@ func checkMark(dir string, m mark) (same bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return false, fmt.Errorf("%s: there are files, and stemma goroot did not make them (no %s); name another directory "+
-		"with -o, or remove this one", dir, markFile)
+	return false, fmt.Errorf("%s: there are files, and stemma goroot did not make them (no %s); name another "+
+		"directory with -o, or remove this one", dir, markFile)
 }
 
 // replaceDir gives the directory from the name of dir, which may be there.
@@ -273,8 +274,8 @@ func (b *Build) buildTools(ctx context.Context, dir string, m mark) error {
 		what  string
 		flags []string
 	}{
-		{"the compiler", []string{"-overlay=" + compiler, "-ldflags=" + version + " -X=" + goroot.CompilerOptions + "=" +
-			m.Compile, "-o", tools + "/", "cmd/compile"}},
+		{"the compiler", []string{"-overlay=" + compiler, "-ldflags=" + version + " -X=" + goroot.CompilerOptions +
+			"=" + m.Compile, "-o", tools + "/", "cmd/compile"}},
 		{"the tools", append([]string{"-ldflags=" + version, "-o", tools + "/"}, plain...)},
 		{"the go command", []string{"-ldflags=" + version, "-o", filepath.Join(dir, "bin") + "/", "cmd/go"}},
 	} {

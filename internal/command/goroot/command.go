@@ -56,8 +56,8 @@ func runGOROOT(e *base.Env, args []string) error {
 		return err
 	}
 	if words := append(p.Args.Words(), p.Args.Rest()...); len(words) > 0 {
-		return base.Usagef("goroot: unexpected argument %q; give flags of go, and packages, to the go command in the new "+
-			"GOROOT", words[0])
+		return base.Usagef("goroot: unexpected argument %q; give flags of go, and packages, to the go command in the "+
+			"new GOROOT", words[0])
 	}
 	if dir == "" {
 		return base.Usagef("goroot: -o names no directory")

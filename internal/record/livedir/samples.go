@@ -122,7 +122,8 @@ func (l *Dir) sampleProcess(f *File, head *layout.SampleHeader) error {
 				head.ArgsLen, head.GoVerLen)
 		}
 		proc := profile.Process{Run: head.Run, PID: int(head.PID), Full: head.Flags&layout.SmpFlagFull != 0,
-			Engine: engine.Recorded(fileSamples, head.Flags).Name, GoVersion: plainVersion(string(head.GoVer[:head.GoVerLen]))}
+			Engine:    engine.Recorded(fileSamples, head.Flags).Name,
+			GoVersion: plainVersion(string(head.GoVer[:head.GoVerLen]))}
 		if list := string(head.Args[:head.ArgsLen]); list != "" {
 			proc.Args = strings.Split(strings.TrimSuffix(list, "\x00"), "\x00")
 		}
