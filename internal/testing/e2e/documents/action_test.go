@@ -62,8 +62,8 @@ func TestAction(t *testing.T) {
 		name, env, result, alarm string
 		code                     int
 	}{
-		{"program", "BASE=HEAD~1 PROGRAM='. -x'", "exceeded", "main.query", 3},
-		{"tests", "BASE=HEAD~1", "exceeded", "main.query", 3},
+		{"program", "BASE=HEAD~1 PROGRAM='. -x'", "exceeded", ".query `` |", 3},
+		{"tests", "BASE=HEAD~1", "exceeded", ".query `` |", 3},
 		{"same", "BASE=HEAD PROGRAM=.", "kept", "", 0},
 		{"limits", "BASE=HEAD~1 PROGRAM=. LIMITS='-fail-over calls>50%'", "kept", "", 0},
 		{"wrong", "BASE=HEAD~1 PROGRAM=. LIMITS='-fail-over calls@no.such>1%'", "failed", "", 1},
