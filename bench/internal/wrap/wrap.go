@@ -30,6 +30,13 @@ const ProfileEnv = "BENCH_CPUPROFILE"
 // not set.
 const ProfileHz = 250
 
+// MemStatsLine begins the line on standard error in which "memstats" and "memstats-at-exit" say what the heap has had:
+// Mallocs, Frees and TotalAlloc of runtime.MemStats.
+const MemStatsLine = "bench memstats:"
+
+// AllocsEnv names the file that they write the profile allocs to, if it is set.
+const AllocsEnv = "BENCH_ALLOCPROFILE"
+
 // profilers are the bodies of files that are added to package main, by name.
 // What pprof and fgprof record is written and thrown away, since writing is part of
 // the cost. A program that ends with os.Exit never leaves main: for those there is
@@ -38,6 +45,9 @@ var profilers = map[string]string{
 	"pprof-file": profileToFile("", "defer pprof.StopCPUProfile()"),
 	"pprof-file-at-exit": profileToFile(`"internal/runtime/exithook"`,
 		"exithook.Add(exithook.Hook{F: pprof.StopCPUProfile, RunOnFailure: true})"),
+	"memstats": memStats("", "defer benchMemStats()"),
+	"memstats-at-exit": memStats(`"internal/runtime/exithook"`,
+		"exithook.Add(exithook.Hook{F: benchMemStats, RunOnFailure: true})"),
 	"pprof": `package main
 
 import (
@@ -93,6 +103,41 @@ func main() {
 	if err := pprof.StartCPUProfile(f); err != nil {
 		panic(err)
 	}
+	` + stop + `
+	` + renamed + `()
+}
+`
+}
+
+// memStats returns a file that says at the end of main, which stop arranges, what was allocated.
+func memStats(imported, stop string) string {
+	return `package main
+
+import (
+	` + imported + `
+	"os"
+	"runtime"
+	"runtime/pprof"
+)
+
+func benchMemStats() {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	println("` + MemStatsLine + `", m.Mallocs, m.Frees, m.TotalAlloc)
+	if name := os.Getenv("` + AllocsEnv + `"); name != "" {
+		f, err := os.Create(name)
+		if err != nil {
+			panic(err)
+		}
+		runtime.GC() // or the newest are missing
+		if err := pprof.Lookup("allocs").WriteTo(f, 0); err != nil {
+			panic(err)
+		}
+		f.Close()
+	}
+}
+
+func main() {
 	` + stop + `
 	` + renamed + `()
 }
