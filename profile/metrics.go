@@ -42,6 +42,9 @@ var (
 
 	Goroutines = Metric{Name: "goroutines", Unit: "count", About: "the goroutines"}
 
+	// Existing is the metric of the goroutines that a test has left behind, and in no record.
+	Existing = Metric{Name: "existing", Unit: "count", About: "the goroutines that exist"}
+
 	// ContextCPU is also an estimate, but samples add to the contexts that are there: to nodes of kind [FuncPlace]
 	// below those of functions. No profile has CPU as well.
 	ContextCPU = Metric{Name: "cpu", Unit: "nanoseconds", About: "the time on CPU"}

@@ -122,11 +122,12 @@ const (
 	FuncWait                     // the time that goroutines did not run; its name is the reason
 	FuncDelay                    // the time that others waited for a lock; its name is the kind of lock
 	FuncRun                      // the time that goroutines ran; its name is "goroutine"
+	FuncExisting                 // goroutines that exist; its name is why they do not run; in no record
 	numFuncKinds
 )
 
 // Amount reports whether functions of the kind stand for what the runtime does for a call site, and call nothing.
-func (k FuncKind) Amount() bool { return FuncAlloc <= k && k <= FuncRun }
+func (k FuncKind) Amount() bool { return FuncAlloc <= k && k <= FuncExisting }
 
 // Flags of a Func.
 const (
@@ -341,7 +342,8 @@ func (f *Func) CellSites() []int32 {
 
 // funcKindNames and siteKindNames are the words that files have for kinds.
 var (
-	funcKindNames = []string{"ordinary", "root", "overflow", "fault", "place", "alloc", "wait", "delay", "run"}
+	funcKindNames = []string{"ordinary", "root", "overflow", "fault", "place", "alloc", "wait", "delay", "run",
+		"existing"}
 	siteKindNames = []string{"none", "call", "go", "defer", "native", "panic", "deferreturn", "unknown"}
 )
 

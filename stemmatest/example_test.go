@@ -43,6 +43,16 @@ func ExampleAllocsPerRun() {
 	}
 }
 
+// NoLeaks fails a test that leaves goroutines behind, and says who started them. Tests may be parallel.
+func ExampleNoLeaks() {
+	_ = func(t *testing.T) {
+		stemmatest.NoLeaks(t)
+		done := make(chan bool)
+		go func() { done <- true }()
+		<-done
+	}
+}
+
 // Growth calls a function with several sizes: the calls may grow as n to the power of 1.2, so n log n is allowed, and
 // n squared is not.
 func ExampleGrowth() {

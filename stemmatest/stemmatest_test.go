@@ -101,3 +101,23 @@ func TestChance(t *testing.T) {
 	c.Of("runtime.*").Exactly(0)
 	c.Of("main.*").Exactly(1)
 }
+
+// TestDescribeOne checks what is said of a goroutine: where it waits, if that is known, and who started it.
+func TestDescribeOne(t *testing.T) {
+	starter := []cct.Frame{{Func: "m.start", File: "/m/m.go", Line: 7},
+		{Func: "m.TestX.func1", File: "m_test.go", Line: 3}, {Func: "testing.tRunner"}, {Func: "[main]"}}
+	for _, c := range []struct {
+		inside []cct.Frame
+		want   string
+	}{
+		{[]cct.Frame{{Func: "goroutine(sleep)", Via: cct.ViaGo}},
+			"sleep\n          started by m.start m.go:7 ← m.TestX.func1 m_test.go:3"},
+		{[]cct.Frame{{Func: "goroutine(sleep)"}, {Func: "time.Sleep"},
+			{Func: "m.work", File: "m.go", Line: 9, Via: cct.ViaGo}},
+			"sleep in time.Sleep ← m.work m.go:9\n          started by m.start m.go:7 ← m.TestX.func1 m_test.go:3"},
+	} {
+		if have := describeOne(append(c.inside, starter...)); have != c.want {
+			t.Errorf("have %q, want %q", have, c.want)
+		}
+	}
+}

@@ -170,8 +170,9 @@ func (x *expander) funcOf(s uint32) uint32 {
 	return x.funcs[s] - 1
 }
 
-// typeOf returns the function that stands for the allocations of a type, the waits for a reason or what runs, which is
-// the name of f. Memory without a type is what Go has for strings and for slices without pointers that grow.
+// typeOf returns the function that stands for the allocations of a type, the waits for a reason, what runs or what
+// exists, which is the name of f. Memory without a type is what Go has for strings and for slices without pointers
+// that grow.
 func (x *expander) typeOf(f *profile.Func) uint32 {
 	form, name := "new(%s)", cmp.Or(x.p.String(f.Name), "bytes")
 	switch f.Kind {
@@ -181,6 +182,8 @@ func (x *expander) typeOf(f *profile.Func) uint32 {
 		form = "delay(%s)"
 	case profile.FuncRun:
 		form = "run(%s)"
+	case profile.FuncExisting:
+		form = "goroutine(%s)"
 	}
 	fn := x.named(fmt.Sprintf(form, name), false)
 	x.t.Funcs[fn].Type = true
@@ -354,7 +357,7 @@ func (x *expander) entry(i int) place {
 // creators reports whether node i, at a go statement, is of what happened to the goroutine that executes it.
 func (x *expander) creators(i int) bool {
 	f := &x.p.Funcs[x.p.Nodes[i].Func]
-	return f.Kind.Amount() && f.Kind != profile.FuncRun &&
+	return f.Kind.Amount() && f.Kind != profile.FuncRun && f.Kind != profile.FuncExisting &&
 		!(f.Kind == profile.FuncWait && x.p.String(f.Name) == layout.WhyStart)
 }
 

@@ -116,6 +116,7 @@ func init() {
 // stemmaNewG gives a new goroutine the context of the go statement that makes
 // it, or the root if the runtime makes it for itself.
 func stemmaNewG(newg, creator *g, callerpc uintptr) {
+	newg.stemma.owner = creator.stemma.owner
 	stemmaRoot(newg, layout.RootGo)
 	if stemma.encode.lucce {
 		stemmaLucceNewG(newg, creator, callerpc)

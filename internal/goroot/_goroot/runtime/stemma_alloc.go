@@ -72,6 +72,18 @@ func stemmaAllocCell(gp *g) uintptr {
 	return gp.stemma.Ctx
 }
 
+// stemmaAllocForM makes gp, which is about to make an M, ask for memory from the root go until its cell is what it was,
+// which is returned. Whose goroutine needs one more thread is chance. It may run on any stack.
+//
+//go:nosplit
+func stemmaAllocForM(gp *g) (cell uintptr) {
+	cell = gp.stemma.Ctx
+	if stemma.on {
+		gp.stemma.Ctx = stemmaRootCell(layout.RootGo)
+	}
+	return cell
+}
+
 // stemmaAllocNode finds or makes the node for allocations that the cell does not lead to
 // directly: the first of a type, or one of several types. Tables can be read without the lock.
 func stemmaAllocNode(cell uintptr, id uint64, typ *_type) uintptr {

@@ -16,6 +16,7 @@ type stemmaG struct {
 	seed, cheap uint64  // its series of random numbers
 	born        int64   // what it does, and since when
 	clock       stemmaClockOf
+	owner       uint64 // who asked for the goroutines that it starts, see stemmaGoroutinesOf; 0 for nobody
 }
 
 // stemmaM is the part of an m.

@@ -72,6 +72,7 @@ func stemmaTreeInit() {
 	stemma.record.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion,
 		defaultGOROOT, stemmaArguments())
 	stemma.on = true
+	stemmaGoroutinesAPI1 = &stemmaGoroutinesAPIs
 	stemmaRoot(getg(), layout.RootOther)
 	stemmaAllocInit()
 	stemmaWaitInit()
