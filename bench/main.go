@@ -160,6 +160,7 @@ func experiments() []experiment {
 		{"sampling", always, sampling.Time, sampling.Run},
 		{"flat", always, flat.Time, flat.Run},
 		{"waiting", always, waiting.Time, waiting.Run},
+		{"bias", never, sampling.BiasTime, sampling.Bias},
 		{"verify", never, verify.Time, verify.Run},
 		{"builds", func(o *session.Options) bool { return o.Builds }, builds.Time, builds.Run},
 	}

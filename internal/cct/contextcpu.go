@@ -55,7 +55,7 @@ func (x *expander) sampledCall(up int, native profile.Frame) (at place, site uin
 
 // siteAtFrame returns the site of the tree at the place of a frame.
 func (x *expander) siteAtFrame(f profile.Frame, via Via) uint32 {
-	s := Site{x.p.String(f.File), int(f.Line), via}
+	s := Site{File: x.p.String(f.File), Line: int(f.Line), Via: via}
 	site, ok := x.frameSites[s]
 	if !ok {
 		site = uint32(len(x.t.Sites))

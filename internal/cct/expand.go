@@ -125,22 +125,23 @@ func (x *expander) function(i int) {
 		x.originals[uint32(i)] = x.originalCalls(f)
 	}
 	for k, in := range f.Inlined {
-		x.t.Sites = append(x.t.Sites, Site{s(in.File), int(in.Line), x.viaInlined(uint32(i), int32(k))})
+		via := x.viaInlined(uint32(i), int32(k))
+		x.t.Sites = append(x.t.Sites, Site{File: s(in.File), Line: int(in.Line), Via: via})
 	}
 	for _, c := range f.Sites {
-		x.t.Sites = append(x.t.Sites, Site{s(c.File), int(c.Line), viaOf(c.Kind)})
+		x.t.Sites = append(x.t.Sites, Site{File: s(c.File), Line: int(c.Line), Via: viaOf(c.Kind)})
 	}
 	for k, fr := range f.Frames {
 		via := ViaInlined
 		if k == 0 {
 			via = ViaFault
 		}
-		x.t.Sites = append(x.t.Sites, Site{s(fr.File), int(fr.Line), via})
+		x.t.Sites = append(x.t.Sites, Site{File: s(fr.File), Line: int(fr.Line), Via: via})
 	}
 	for k, c := range f.Sites {
 		if c.Kind == profile.SiteUnknown {
 			x.native[x.sites[i]+uint32(len(f.Inlined)+k)] = uint32(len(x.t.Sites))
-			x.t.Sites = append(x.t.Sites, Site{s(c.File), int(c.Line), ViaNative})
+			x.t.Sites = append(x.t.Sites, Site{File: s(c.File), Line: int(c.Line), Via: ViaNative})
 		}
 	}
 	if f.Kind == profile.FuncOrdinary && f.Flags&profile.FuncWrapper == 0 {
@@ -512,7 +513,7 @@ func (x *expander) plainVia(site uint32, known map[uint32]uint32, via Via) uint3
 	if known[site] == 0 {
 		known[site] = uint32(len(x.t.Sites))
 		x.t.Sites = append(x.t.Sites, x.t.Sites[site])
-		x.t.Sites[known[site]].Via = via
+		x.t.Sites[known[site]].Via, x.t.Sites[known[site]].Entered = via, via == ViaInlined
 	}
 	return known[site]
 }

@@ -196,7 +196,7 @@ func (x *sampleExpander) site(f profile.Frame, via Via) uint32 {
 
 // siteOf returns the site at a place.
 func (x *sampleExpander) siteOf(file string, line int, via Via) uint32 {
-	s := Site{file, line, via}
+	s := Site{File: file, Line: line, Via: via}
 	i, ok := x.sites[s]
 	if !ok {
 		i = uint32(len(x.t.Sites))

@@ -86,7 +86,9 @@ func TestHiddenSites(t *testing.T) {
 	tree := &cct.Tree{
 		Type:  profile.Calls,
 		Funcs: []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "a"}, {Name: "h"}, {Name: "b"}},
-		Sites: []cct.Site{{}, {"a.go", 1, cct.ViaCall}, {"h.go", 2, cct.ViaGo}, {"h.go", 3, cct.ViaInlined}},
+		Sites: []cct.Site{{}, {File: "a.go", Line: 1, Via: cct.ViaCall},
+			{File: "h.go", Line: 2, Via: cct.ViaGo},
+			{File: "h.go", Line: 3, Via: cct.ViaInlined}},
 		Nodes: []cct.Node{{}, {0, 1, 0, 0, 1}, {1, 2, 1, 0, 1}, {2, 3, 2, 0, 1}, {2, 3, 3, 0, 1}, {2, 2, 2, 0, 1},
 			{5, 3, 3, 0, 1}},
 	}
@@ -250,7 +252,9 @@ func TestMatchMerges(t *testing.T) {
 	tree := &cct.Tree{
 		Type:  profile.Calls,
 		Funcs: []cct.Func{{Name: "[root]", Pseudo: true}, {Name: "a"}, {Name: "b"}},
-		Sites: []cct.Site{{}, {"a.go", 1, cct.ViaCall}, {"a.go", 1, cct.ViaCall}, {"a.go", 1, cct.ViaGo}},
+		Sites: []cct.Site{{}, {File: "a.go", Line: 1, Via: cct.ViaCall},
+			{File: "a.go", Line: 1, Via: cct.ViaCall},
+			{File: "a.go", Line: 1, Via: cct.ViaGo}},
 		Nodes: []cct.Node{{}, {0, 1, 0, 0, 1}, {1, 2, 1, 0, 5}, {1, 2, 2, 0, 7}, {1, 2, 3, 0, 2}},
 	}
 	m := tree.Match(regexp.MustCompile("b"))[0]

@@ -85,6 +85,9 @@ type Site struct {
 	File string
 	Line int
 	Via  Via
+	// Entered says that something is called though it is inlined: the compiler's wrapper has inlined it, and the call
+	// enters the wrapper. Trees of samples do not know it.
+	Entered bool
 }
 
 // A Via is how a site enters its callee.

@@ -55,7 +55,8 @@ func Entries(t *cct.Tree) Weights {
 		}
 		keys[i] = InGoroutine.key(t, keys[n.Parent], n)
 		via := t.Sites[n.Site].Via
-		if n.Count > 0 && keys[i] != "" && via != cct.ViaInlined && via != cct.ViaNative && via != cct.ViaFault {
+		inlined := via == cct.ViaInlined && !t.Sites[n.Site].Entered
+		if n.Count > 0 && keys[i] != "" && !inlined && via != cct.ViaNative && via != cct.ViaFault {
 			w[keys[i]] += float64(n.Count)
 		}
 	}

@@ -160,9 +160,7 @@ func newAccumulatorReport() *accumulatorReport {
 			Notes: []string{strings.Join([]string{
 				"calls, contexts: exact, without inlined calls and natives; found: contexts with samples. Hot: at " +
 					"least a tenth of the hottest (T = 0.1).",
-				"samples: their weights added up, so that with all-new-edges one sample adds one for each new edge. " +
-					"What every call does not find in gopherlua are calls that the wrapper of a method has inlined; " +
-					"of other programs that has not been looked into.",
+				"samples: their weights added up, so that with all-new-edges one sample adds one for each new edge.",
 				papers.ACCTAccuracy,
 			}, "\n")},
 		},

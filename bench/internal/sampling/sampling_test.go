@@ -3,6 +3,7 @@ package sampling
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -259,5 +260,22 @@ func TestShortRows(t *testing.T) {
 	addShort(tab, []float64{100, 200, 300}, times)
 	if got, want := strings.Join(tab.Rows[6], "|"), "isps|100us|400|2.000|2.000..2.000"; got != want {
 		t.Errorf("the last row is %s, want %s", got, want)
+	}
+}
+
+// TestDraw draws samples of a tree: as many as the chance says of each edge, and other ones each time.
+func TestDraw(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	exact := similarity.Weights{"a": 100000, "b": 10000, "c": 1}
+	for range 10 {
+		drawn := draw(r, exact, 0.1)
+		for k, calls := range exact {
+			if z := (drawn[k] - calls/10) / math.Sqrt(calls*0.09); math.Abs(z) > 4 {
+				t.Errorf("%v of %v calls of %s", drawn[k], calls, k)
+			}
+		}
+		if b := similarity.BiasOf(exact, drawn); b.Functions != 2 || b.Worst > 16 {
+			t.Errorf("%+v", b)
+		}
 	}
 }

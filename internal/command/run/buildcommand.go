@@ -97,7 +97,7 @@ func DeclareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 		"`signal|guard`: sample running goroutines at any instruction, or only in function prologues, which is biased")
 	fs.Var((*base.OnOff)(&o.Sample.Start), "start", "`on|off`: start sampling when the program starts")
 	fs.StringVar(&o.Acct.Trigger, "trigger", o.Acct.Trigger,
-		"sample at each `TRIGGER`: calls:N, every Nth call; func:N, every Nth of a function; or time:DURATION")
+		"sample at each `TRIGGER`: calls:N, one call of N; func:N, one of N of each function; or time:DURATION")
 	fs.StringVar(&o.Acct.Weights, "weights", o.Acct.Weights,
 		"`last-edge|all-new-edges`: the edges that a sample adds to")
 	fs.BoolVar(&o.Verify, "verify", false, "") // hidden: for the verify command

@@ -39,9 +39,9 @@ func (w *G) Pair() *PairWords { return (*PairWords)(unsafe.Pointer(&w.Stack)) }
 
 // CountdownWords are what the accumulator has, with the trigger calls, instead of Ctx and what follows it.
 type CountdownWords struct {
-	Left  int64      // calls that are not sampled
-	_     [2]uintptr // as in G
-	Begun uintptr    // not 0 when the goroutine has had a countdown
+	Left int64      // calls that are not sampled
+	_    [2]uintptr // as in G
+	Seed uint64     // what the next length is drawn from; 0 before the first
 }
 
 // Countdown is the view of the accumulator.

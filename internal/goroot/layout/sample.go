@@ -51,7 +51,7 @@ type SampleNode struct {
 // lays it out, as zeros. It is in no file.
 type Countdown struct {
 	Left int64  // calls that are not sampled
-	Next uint64 // the address of the next one in the list of those whose functions were called, or 1
+	Seed uint64 // what the next length is drawn from; 0 before the first
 }
 
 // A Weight is what was sampled in a frame.

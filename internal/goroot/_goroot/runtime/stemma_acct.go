@@ -7,7 +7,6 @@ package runtime
 
 import (
 	"internal/abi"
-	"internal/runtime/atomic"
 	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/sample"
 	"unsafe"
@@ -19,12 +18,10 @@ var stemmaAcct struct {
 	alone   bool // without the exact tree
 	all     bool // the strategy increment-all-new-edges
 	trigger uint8
-	n       int64        // calls, or nanoseconds
-	decayed atomic.Int64 // when the counters of functions were
+	n       int64   // calls, or nanoseconds
+	scale   float64 // sample.StrideScale of n
+	seed    uint64  // what the next length is drawn from, beside the exact tree; under its lock
 }
-
-// stemmaDecayEvery is after how many nanoseconds counters of functions decay.
-const stemmaDecayEvery = 100e6
 
 // Triggers.
 const (
@@ -59,6 +56,7 @@ func stemmaAcctInit() {
 			a.n = n
 		}
 	}
+	a.scale = sample.StrideScale(a.n)
 	switch trigger[:i] {
 	case "func":
 		a.trigger = stemmaTriggerFunc
@@ -90,20 +88,45 @@ func stemmaFuncOf(pc uintptr) (fn uintptr, adapter bool) {
 	return uintptr(unsafe.Pointer(f._func)), f.flag&layout.FuncFlagAdapter != 0 || f.funcID == abi.FuncIDWrapper
 }
 
-// stemmaAcctBeside sets what stemmaEnterChecked counts down.
+// stemmaAcctBeside sets what stemmaEnterChecked counts down. It runs in schedinit.
 func stemmaAcctBeside() {
 	a := &stemmaAcct
 	stemmaCountdown = stemmaNever
+	a.seed = stemmaAcctSeed(0)
 	switch a.trigger {
 	case stemmaTriggerCalls:
-		stemmaCountdown = a.n
+		stemmaCountdown = stemmaAcctStride(&a.seed)
 	case stemmaTriggerFunc:
 		stemmaTrigger = 1
 		for i := range stemmaFuncCounters {
-			stemmaFuncCounters[i] = int32(a.n)
+			stemmaFuncCounters[i] = stemmaFuncStride()
 		}
 	}
 }
+
+// stemmaAcctSeed returns a seed for a countdown that own tells apart from others. Where runs repeat it is nothing
+// else, and nothing is drawn, so that the program has the random numbers that it has without samples. It is not 0.
+//
+//go:nosplit
+func stemmaAcctSeed(own uint64) uint64 {
+	if !stemmaDeterministic {
+		own = uint64(cheaprand())<<32 | uint64(cheaprand())
+	}
+	return stemmaMix(own+0x9e3779b97f4a7c15) | 1
+}
+
+// stemmaAcctStride draws how many calls it is to the next sample, that call included, of every n calls one in the
+// mean. Ms that draw from one seed at a time may draw the same. It runs wherever a function may be entered.
+//
+//go:nosplit
+func stemmaAcctStride(seed *uint64) int64 {
+	*seed += 0x3c6ef372fe94f82a // even, so that it never becomes 0
+	return sample.Stride(stemmaMix(*seed), stemmaAcct.scale)
+}
+
+// stemmaFuncStride draws the length of the countdown of a function beside the exact tree. It runs under its lock, or
+// in schedinit.
+func stemmaFuncStride() int32 { return int32(min(stemmaAcctStride(&stemmaAcct.seed), 1<<31-1)) }
 
 // stemmaAcctTick is what the sampler thread does at each tick: it is the trigger, if
 // that is time.
@@ -120,41 +143,40 @@ func stemmaAcctTick() {
 // the tree, in no safe point of gp.
 func stemmaAcctEntry(gp *g, pc, sp uintptr) {
 	a := &stemmaAcct
+	counter := &stemmaFuncCounters[gp.stemma.Func>>stemmaTriggerShift%sample.FuncTriggerSize]
+	switch {
+	case a.trigger == stemmaTriggerCalls && stemmaCountdown <= 0:
+		stemmaCountdown = stemmaAcctStride(&a.seed)
+	case a.trigger == stemmaTriggerFunc && *counter <= 0:
+		*counter = stemmaFuncStride()
+	case a.trigger == stemmaTriggerTime && stemmaTrigger == 2:
+	default:
+		return
+	}
 	fr, ok := stemmaStep(gp, stemmaHalted{pc: pc, sp: sp})
 	if !ok {
+		stemmaSmp.Count(layout.StatFailed, 1)
 		return
 	}
 	pc, sp = fr.raw, fr.end
-	if f := findfunc(pc); f.valid() && f.funcID == abi.FuncIDWrapper {
-		// A wrapper is no call of its own: the next function is sampled in its place.
-		if a.trigger == stemmaTriggerCalls && stemmaCountdown <= 0 {
-			stemmaCountdown = 1
-		}
-		return
+	if stemmaInWrapper(pc) {
+		return // no call of its own: the countdown forgets, and after a tick the next function takes the sample
 	}
-	switch a.trigger {
-	case stemmaTriggerCalls:
-		if stemmaCountdown > 0 {
-			return
-		}
-		stemmaCountdown = a.n
-	case stemmaTriggerTime:
-		if stemmaTrigger != 2 {
-			return
-		}
+	if a.trigger == stemmaTriggerTime {
 		stemmaTrigger = 0
-	case stemmaTriggerFunc:
-		c := &stemmaFuncCounters[gp.stemma.Func>>stemmaTriggerShift%sample.FuncTriggerSize]
-		if *c > 0 {
-			return
-		}
-		*c = int32(a.n)
-		if now := nanotime(); now-a.decayed.Load() > stemmaDecayEvery {
-			a.decayed.Store(now)
-			sample.Decay(stemmaFuncCounters[:], int32(a.n))
-		}
 	}
 	stemmaAcctSample(gp, stemmaPlace{pc: pc, sp: sp, sym: pc - 1})
+}
+
+// stemmaInWrapper reports whether the call that returns to pc is in a wrapper itself. If the wrapper has inlined the
+// function that it stands for, the compiler has put the call on its entry there, and it is not.
+func stemmaInWrapper(pc uintptr) bool {
+	f := findfunc(pc)
+	if !f.valid() || f.funcID != abi.FuncIDWrapper {
+		return false
+	}
+	u, uf := newInlineUnwinder(f, pc-1)
+	return u.srcFunc(uf).funcID == abi.FuncIDWrapper
 }
 
 // stemmaAcctSample takes the sample of a call: of the function at the given place, which gp has just

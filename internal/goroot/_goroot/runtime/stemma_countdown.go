@@ -11,7 +11,6 @@ package runtime
 
 import (
 	"internal/goarch"
-	"internal/runtime/atomic"
 	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/sample"
 	"unsafe"
@@ -55,7 +54,7 @@ func stemmaAcctEnterGo(bp uintptr) {
 //go:nosplit
 func stemmaAcctKnown(gp *g, bp uintptr) bool {
 	mp, t := gp.m, stemmaTraceIn(gp)
-	if !stemmaAcctGroups || stemmaAcct.trigger != stemmaTriggerCalls || gp.stemma.Countdown().Begun == 0 || t == nil ||
+	if !stemmaAcctGroups || stemmaAcct.trigger != stemmaTriggerCalls || gp.stemma.Countdown().Seed == 0 || t == nil ||
 		gp != mp.curg || mp.p == 0 || stemmaSmp.active.Load() == 0 {
 		return false
 	}
@@ -78,7 +77,8 @@ func stemmaAcctKnown(gp *g, bp uintptr) bool {
 	stemmaMarkTop(gp, t, true)
 	stemmaSmp.Add(node, layout.WeightCPU, 0, 1)
 	stemmaSmp.Count(layout.StatSamples, 1)
-	gp.stemma.Countdown().Left = stemmaAcct.n - 1
+	own := gp.stemma.Countdown()
+	own.Left = stemmaAcctStride(&own.Seed) - 1
 	if stemmaTraceCheck {
 		stemmaAcctCheck(gp, bp, node)
 	}
@@ -151,61 +151,27 @@ func stemmaEnteredAt(bp uintptr) stemmaPlace {
 	return stemmaPlace{pc: pc, sp: sp, bp: *(*uintptr)(unsafe.Pointer(bp)), sym: pc - 1, how: stemmaEntered}
 }
 
-// stemmaAcctDue begins a new countdown, and reports whether the call at which the old one ended is to be sampled. The
-// first countdown, of a goroutine or of a function, has a length at random, so that those which
-// are called less than n times have their chance. It runs on the system stack.
+// stemmaAcctDue begins a new countdown, and reports whether the call at which the old one ended is to be sampled: not
+// where there was none, as this was the first call, unless the new one ends here. It runs on the system stack.
 func stemmaAcctDue(gp *g) bool {
-	a := &stemmaAcct
 	own := gp.stemma.Countdown()
-	left, first := &own.Left, own.Begun == 0
-	if a.trigger == stemmaTriggerFunc {
+	left, seed, key := &own.Left, &own.Seed, gp.stemma.seed
+	if stemmaAcct.trigger == stemmaTriggerFunc {
 		c := (*layout.Countdown)(unsafe.Pointer(gp.stemma.Func))
-		left, first = &c.Left, stemmaAcctList(c)
-		stemmaAcctDecay()
-	} else {
-		own.Begun = 1
+		left, seed, key = &c.Left, &c.Seed, uint64(gp.stemma.Func)
 	}
-	*left = a.n - 1
-	if !first {
-		return true
+	first := *seed == 0
+	if first {
+		*seed = stemmaAcctSeed(key)
 	}
-	*left = int64(cheaprandn(uint32(a.n))) - 1 // -1 stands for this call
-	if *left >= 0 {
+	stride := stemmaAcctStride(seed)
+	if first && stride > 1 {
+		*left = stride - 2 // this call is one of them
 		return false
 	}
-	*left = a.n - 1
+	if first {
+		stride = stemmaAcctStride(seed)
+	}
+	*left = stride - 1
 	return true
-}
-
-// stemmaAcctFuncs is the list of the countdowns of functions that were called, by their addresses; they lie in the
-// program's data. 1 is its end.
-var stemmaAcctFuncs uintptr = 1
-
-// stemmaAcctList puts c into the list, and reports whether it was not in it.
-func stemmaAcctList(c *layout.Countdown) bool {
-	next := (*uintptr)(unsafe.Pointer(&c.Next))
-	if *next != 0 || !atomic.Casuintptr(next, 0, 1) {
-		return false
-	}
-	for {
-		first := atomic.Loaduintptr(&stemmaAcctFuncs)
-		atomic.Storeuintptr(next, first)
-		if atomic.Casuintptr(&stemmaAcctFuncs, first, uintptr(unsafe.Pointer(c))) {
-			return true
-		}
-	}
-}
-
-// stemmaAcctDecay moves the countdowns of all functions back, every tenth of a second in which one has ended.
-func stemmaAcctDecay() {
-	a := &stemmaAcct
-	now, last := nanotime(), a.decayed.Load()
-	if now-last < stemmaDecayEvery || !a.decayed.CompareAndSwap(last, now) {
-		return
-	}
-	for p := atomic.Loaduintptr(&stemmaAcctFuncs); p != 1; {
-		c := (*layout.Countdown)(unsafe.Pointer(p))
-		c.Left = sample.Decayed(c.Left, a.n)
-		p = atomic.Loaduintptr((*uintptr)(unsafe.Pointer(&c.Next)))
-	}
 }

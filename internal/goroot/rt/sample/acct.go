@@ -128,20 +128,3 @@ func (t *Trace) HasRoom(k *Known) bool { return t.n+uint64(k.N)/groupFrames < t.
 // FuncTriggerSize is the number of counters of the trigger func; functions
 // whose hashes are equal share one.
 const FuncTriggerSize = 1 << 16
-
-// Decay moves the counters of the trigger func, which count down from n, half the way
-// back to n: calls long ago shall not make a function that is called rarely now as
-// likely to be sampled as one that is called often now.
-func Decay(counters []int32, n int32) {
-	for i, c := range counters {
-		counters[i] = int32(Decayed(int64(c), int64(n)))
-	}
-}
-
-// Decayed returns one such counter, half the way back to n.
-func Decayed(c, n int64) int64 {
-	if c < n {
-		c += (n - c + 1) / 2
-	}
-	return c
-}

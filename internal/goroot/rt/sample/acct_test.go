@@ -251,17 +251,3 @@ func testAcctSplice(t *testing.T, m *acctMachine) {
 		run(8)
 	}
 }
-
-func TestDecay(t *testing.T) {
-	c := []int32{100, 50, 1, -5}
-	Decay(c, 100)
-	if c[0] != 100 || c[1] != 75 || c[2] != 51 || c[3] != 48 {
-		t.Errorf("have %v", c)
-	}
-	for range 20 {
-		Decay(c, 100)
-	}
-	if c[3] != 100 {
-		t.Errorf("a counter that is not used ends at %d, want 100", c[3])
-	}
-}

@@ -2,7 +2,9 @@ package sampling
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
@@ -57,6 +59,44 @@ func TestAccumulator(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestAccumulatorUnbiased compares how often each function is sampled with its calls, in a program that calls through
+// wrappers and has periods, beside the exact tree and alone. Runs repeat, and so does what is drawn.
+func TestAccumulatorUnbiased(t *testing.T) {
+	for _, trigger := range []string{"calls:1", "calls:31", "func:31"} {
+		exact, beside := ofMain(t, "-engine=cct,acct", "-recursion=full", "-trigger="+trigger)
+		_, alone := ofMain(t, "-engine=acct", "-recursion=full", "-trigger="+trigger)
+		for name, samples := range map[string]similarity.Weights{"beside": beside, "alone": alone} {
+			b := similarity.BiasOf(exact, samples)
+			t.Logf("%s, %s: %+v", trigger, name, b)
+			switch {
+			case trigger == "calls:1" && !maps.Equal(exact, samples):
+				t.Errorf("%s, %s: have %v, want %v", trigger, name, samples, exact)
+			case trigger != "calls:1" && (b.Functions < 10 || b.Mean > 2.5 || b.Worst > 16):
+				t.Errorf("%s, %s: %+v, want 10 functions with z² of 1 in the mean", trigger, name, b)
+			}
+		}
+	}
+}
+
+// ofMain returns the calls of the functions of program wrapped, and the samples of them. A method with nothing in it
+// has no position in its wrapper, so there are no samples of it.
+func ofMain(t *testing.T, flags ...string) (exact, samples similarity.Weights) {
+	r := e2e.Run(t, e2e.Build(t, "wrapped", flags...), "STEMMA_DETERMINISTIC=1")
+	r.OK(t)
+	p := r.Read(t)
+	tree, err := cct.Of(p, "samples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact, samples = similarity.Entries(cct.New(p)).ByCallee(), similarity.Entries(tree).ByCallee()
+	for _, w := range []similarity.Weights{exact, samples} {
+		maps.DeleteFunc(w, func(name string, _ float64) bool {
+			return !strings.HasPrefix(name, "main.") || name == "main.(*inner).nothing"
+		})
+	}
+	return exact, samples
 }
 
 // recursions are the values of -recursion. With fold the samples are folded when they are taken, as the

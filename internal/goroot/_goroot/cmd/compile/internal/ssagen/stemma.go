@@ -155,7 +155,17 @@ func (s *state) stemmaSlowIf(control *ssa.Value, sym *obj.LSym) *ssa.Block {
 	b.AddEdgeTo(done)
 
 	s.startBlock(slow)
+	pos, inlined := s.peekPos(), false
+	if s.curfn.Wrapper() && stemmaOptions.verify && !stemmaOptions.check {
+		pos, inlined = stemmaInlinedPos(s.curfn) // for a sample of the call, see stemmaInWrapper
+	}
+	if inlined {
+		s.pushLine(pos)
+	}
 	call := s.stemmaCallSlow(sym)
+	if inlined {
+		s.popLine()
+	}
 	s.vars[stemmaNodeVar] = s.newValue1(ssa.OpSelect0, word, call)
 	s.vars[memVar] = s.newValue1(ssa.OpSelect1, types.TypeMem, call)
 	s.endBlock().AddEdgeTo(done)

@@ -9,16 +9,22 @@
 // all: there is no context, no slot and no cell, and nothing is emitted at calls. The slow path is a call
 // of runtime.stemmaAcctEnter, with the conventions of runtime.stemmaEnter, but without a result.
 //
+// A wrapper that has inlined the function that it stands for does so for that function: the call of the slow path has a
+// position there. Others have nothing: what they call counts down.
+//
 // Threads may decrement the word of a function at the same time: then a call is not counted, which moves the next
 // sample by one.
 
 package ssagen
 
 import (
+	"cmd/compile/internal/base"
+	"cmd/compile/internal/ir"
 	"cmd/compile/internal/objw"
 	"cmd/compile/internal/ssa"
 	"cmd/compile/internal/types"
 	"cmd/internal/obj"
+	"cmd/internal/src"
 
 	"internal/runtime/stemma/layout"
 )
@@ -39,7 +45,12 @@ const stemmaAcctFunc = "acct-func"
 func (s *state) stemmaCountDown() {
 	s.stemma.mode = stemmaOff
 	if s.curfn.Wrapper() {
-		return // tracebacks do not show it
+		pos, ok := stemmaInlinedPos(s.curfn)
+		if !ok {
+			return // tracebacks do not show it, and what it calls counts down
+		}
+		s.pushLine(pos)
+		defer s.popLine()
 	}
 	release := s.stemmaHoldContext()
 	at, offset := s.stemmaLeft()
@@ -84,4 +95,20 @@ func (s *state) stemmaCallSampler() {
 func (m *stemmaMeta) emitCountdown() {
 	objw.Global(m.data, layout.CountdownSize, obj.NOPTR)
 	m.data.Set(obj.AttrLocal, true)
+}
+
+// stemmaInlinedPos returns a position in the first function that is inlined into fn itself, and whether there is one.
+// A wrapper has one call, so that each entry of the wrapper is one of that function.
+func stemmaInlinedPos(fn *ir.Func) (pos src.XPos, ok bool) {
+	index := -1
+	ir.VisitList(fn.Body, func(n ir.Node) {
+		switch mark, is := n.(*ir.InlineMarkStmt); {
+		case ok:
+		case is && index < 0 && base.Ctxt.InlTree.Parent(int(mark.Index)) < 0:
+			index = int(mark.Index)
+		case index >= 0 && n.Pos().IsKnown() && base.Ctxt.InnermostPos(n.Pos()).Base().InliningIndex() == index:
+			pos, ok = n.Pos(), true
+		}
+	})
+	return pos, ok
 }
