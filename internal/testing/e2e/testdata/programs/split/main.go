@@ -20,9 +20,9 @@ var (
 
 // now returns the CPU time of this thread in nanoseconds.
 func now() int64 {
-	const clockThread, sysClockGettime = 3, 228
+	const clockThread = 3
 	var ts syscall.Timespec
-	syscall.RawSyscall(sysClockGettime, clockThread, uintptr(unsafe.Pointer(&ts)), 0)
+	syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, clockThread, uintptr(unsafe.Pointer(&ts)), 0)
 	return ts.Nano()
 }
 
