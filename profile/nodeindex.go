@@ -76,7 +76,8 @@ func (x *NodeIndex) grow() {
 // appends one, with zeros in all columns, if there is none.
 func (x *NodeIndex) Node(parent, cell, fn uint32) uint32 {
 	n := Node{Func: fn, Parent: parent, Cell: cell, First: uint32(x.counters)}
-	if i := x.slots[x.find(n)]; i != 0 {
+	s := x.find(n)
+	if i := x.slots[s]; i != 0 {
 		return i - 1
 	}
 	i := uint32(len(x.p.Nodes))
@@ -92,6 +93,11 @@ func (x *NodeIndex) Node(parent, cell, fn uint32) uint32 {
 			c.Values = append(c.Values, 0)
 		}
 	}
-	x.insert(i)
+	if 2*x.used >= len(x.slots) {
+		x.insert(i)
+		return i
+	}
+	x.slots[s] = i + 1
+	x.used++
 	return i
 }

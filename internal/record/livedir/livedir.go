@@ -107,7 +107,7 @@ func open(fsys fs.FS, growth *Growth) (*Dir, error) {
 
 // openTree reads what the directory has of a tree.
 func (l *Dir) openTree() error {
-	l.Profile = profile.New(profile.Calls)
+	l.Profile = profile.New() // columns come when all nodes are known: they need not grow then
 	l.callsEnd, l.callsWhy, l.callsErr = callsEnd(l.FS)
 	tree, err := OpenFile(l.FS, fileTree)
 	if err != nil {
@@ -123,6 +123,9 @@ func (l *Dir) openTree() error {
 		return err
 	}
 	if err := l.readTree(tree, r); err != nil {
+		return err
+	}
+	if _, err := l.Profile.AddColumn(profile.Calls); err != nil {
 		return err
 	}
 	if err := l.amountColumns(); err != nil {
@@ -251,11 +254,16 @@ func (l *Dir) Lose(kind string, n uint64) {
 // were created, so that a parent is known before its children.
 func (l *Dir) readTree(tree *File, lf *FuncsReader) error {
 	p := l.Profile
-	w := &treeWalk{live: l, tree: tree, funcs: lf, index: profile.NewNodeIndex(p, 0), entered: p.EnteredCells()}
+	w := &treeWalk{live: l, tree: tree, funcs: lf, entered: p.EnteredCells()}
 	var err error
 	if w.end, err = tree.Has(l.Header.Used); err != nil {
 		return err
 	}
+	// Room for about as many nodes as there are, but not for all that a damaged file seems to have.
+	some := int(min(w.end/(layout.NodeSize+layout.CellSize), 1<<20))
+	p.Nodes = slices.Grow(p.Nodes, some)
+	l.offsets, l.nodes = slices.Grow(l.offsets, some), slices.Grow(l.nodes, some)
+	w.index = profile.NewNodeIndex(p, some)
 	if w.end < l.Header.Used {
 		l.Note("tree: %d bytes are in use, but the file has %d", l.Header.Used, w.end)
 		l.Lose(profile.LossUnread, uint64(l.Header.Used-w.end))
@@ -434,18 +442,15 @@ func (l *Dir) amountColumns() error {
 	return nil
 }
 
-// amountsOf returns the columns that the counters of a node belong to which is of a function of the given
-// kind; false for kinds whose counters are calls. A column may be nil.
-func (l *Dir) amountsOf(kind profile.FuncKind) (columns [layout.AmountCounters]*profile.Column, ok bool) {
+// amountsByKind returns, for each kind of functions, the columns that the counters of their nodes belong to. They are
+// nil for kinds whose counters are calls, and a column is nil if the program does not count it.
+func (l *Dir) amountsByKind() (columns [profile.FuncRun + 1][]*profile.Column) {
 	for _, a := range amounts() {
-		if a.kind == kind {
-			for i, t := range a.values {
-				columns[i] = l.Profile.Column(t.Name)
-			}
-			return columns, true
+		for _, t := range a.values {
+			columns[a.kind] = append(columns[a.kind], l.Profile.Column(t.Name))
 		}
 	}
-	return columns, false
+	return columns
 }
 
 // readShards adds up the counters of all shards.
@@ -498,25 +503,24 @@ func (l *Dir) addShard(f *File) error {
 // addCounters adds to each node what at returns for the bytes of its counters, until that is nil. It reads forwards, as
 // the offsets ascend, and so touches each page of a file once, holes included.
 func (l *Dir) addCounters(at func(off int64, size int) ([]byte, error)) error {
+	p, amounts, calls := l.Profile, l.amountsByKind(), l.Profile.Column(profile.Calls.Name)
 	for i, off := range l.offsets {
 		n := l.nodes[i]
-		counts := l.Profile.NodeCounts(int(n))
-		columns, amount := l.amountsOf(l.Profile.Funcs[l.Profile.Nodes[n].Func].Kind)
-		counters := len(counts)
-		if amount {
-			counters = len(columns)
+		columns := amounts[p.Funcs[p.Nodes[n].Func].Kind]
+		var counts []uint64
+		counters := len(columns)
+		if columns == nil {
+			counts = calls.Of(p, int(n))
+			counters = len(counts)
 		}
 		b, err := at(int64(off), layout.CounterSize*counters)
 		if err != nil || b == nil {
 			return err
 		}
-		if amount {
-			for c, column := range columns {
-				if column != nil {
-					column.Values[n] += raw.Load[uint64](b[layout.CounterSize*c:])
-				}
+		for c, column := range columns {
+			if column != nil {
+				column.Values[n] += raw.Load[uint64](b[layout.CounterSize*c:])
 			}
-			continue
 		}
 		for c := range counts {
 			counts[c] += raw.Load[uint64](b[layout.CounterSize*c:])
