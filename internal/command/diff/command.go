@@ -54,6 +54,9 @@ end with k, M or G, of bytes with B, kB, MB or GB, of times with ns, us, ms or s
 Several limits have commas between. What the base does not have counts as 0
 there: a new function exceeds any percentage, but of a limit with the scope cost.
 
+Two texts that 'stemma test -bench' has printed are compared by benchmark, in their
+exact units. A limit names a unit: calls/op>0, or B/op@BenchmarkParse*>1%+64.
+
 What Go does by chance is not compared, unless -chance is given: calls of the
 runtime if a cache has no entry, what a sync.Pool calls, waits for locks.
 
@@ -97,8 +100,8 @@ func declareDiff(fs *flag.FlagSet, o *diffFlags) {
 	fs.BoolVar(&o.Force, "force", false, "also compare what does not belong together")
 }
 
-// checkDiff parses what flags contain. All errors are of usage.
-func checkDiff(fs *flag.FlagSet, o *diffFlags) (err error) {
+// checkFormat decides how to print. All errors are of usage.
+func checkFormat(fs *flag.FlagSet, o *diffFlags) error {
 	formatGiven := false
 	fs.Visit(func(f *flag.Flag) {
 		o.TopGiven = o.TopGiven || f.Name == "top"
@@ -115,6 +118,14 @@ func checkDiff(fs *flag.FlagSet, o *diffFlags) (err error) {
 	}
 	if !slices.Contains(Formats, o.Format) {
 		return base.Usagef("diff: -format: no format %q (have %s)", o.Format, strings.Join(Formats, ", "))
+	}
+	return nil
+}
+
+// checkDiff parses what flags contain. All errors are of usage.
+func checkDiff(fs *flag.FlagSet, o *diffFlags) (err error) {
+	if err := checkFormat(fs, o); err != nil {
+		return err
 	}
 	if o.Scope, err = diff.ParseScope(o.by); err != nil {
 		return base.Usagef("diff: -by: %w", err)
@@ -158,6 +169,12 @@ func runDiff(e *base.Env, args []string) error {
 	}
 	if len(paths) != 2 {
 		return base.Usagef("diff: want two records, the base and the new one (have %d)", len(paths))
+	}
+	if sides, ok, err := benchmarkSides(paths); err != nil || ok {
+		if err != nil {
+			return err
+		}
+		return runBenchmarks(e, fs, &o, sides)
 	}
 	base.CurrentMetrics(e.Stderr, &o.metric)
 	if err := checkDiff(fs, &o); err != nil {
