@@ -59,6 +59,21 @@ func ExampleRead() {
 	//    4 main.work main.main
 }
 
+// The contexts of a profile, each with its stack.
+func ExampleProfile_Contexts() {
+	for c := range parsed(calls).Contexts() {
+		fmt.Print(c.Calls(), " calls:")
+		for f := range c.Stack() {
+			fmt.Printf(" %s:%d", f.Func, f.Line)
+		}
+		fmt.Printf(" [%s]\n", c.Root())
+	}
+	// Output:
+	// 1 calls: main.main:10 [main]
+	// 3 calls: main.work:20 main.main:12 [main]
+	// 4 calls: main.work:20 main.main:13 [main]
+}
+
 // Profiles of several runs add up: a context that both have is one node.
 func ExampleMerge() {
 	other := strings.ReplaceAll(calls, "run 00000000000000a1", "run 00000000000000a2") // records of one run count once
