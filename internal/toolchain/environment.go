@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot"
 )
 
@@ -38,7 +39,7 @@ var notInGOFLAGS = map[string]string{
 func (o Options) CheckEnvironment(a *Args) error {
 	if o.IsWarm() {
 		return errors.New("a file with the call graph must be made for each program, which an ordinary go command " +
-			"does not do; use stemma build, or an engine without one (-engine=dacce without -warm)")
+			"does not do; use stemma build, or an engine without one (" + engine.Giving(engine.IDs) + " without -warm)")
 	}
 	for _, x := range a.args {
 		if reason, ok := notInGOFLAGS[x.flag]; ok && x.flag != "C" {

@@ -34,8 +34,8 @@ for. GOFLAGS has the flags that were in it, those that are given here, -overlay 
 module cache, there are also GOROOT, GOTOOLCHAIN and PATH. GOCACHE stays as it is:
 packages of the two kinds of builds have different keys in it.
 
-With engine pcce, or with -warm, each program needs a file beside it, which only
-'stemma build' makes.`,
+With -warm, or an engine that always starts from a call graph, each program needs
+a file beside it, which only 'stemma build' makes.`,
 		Flags: func(fs *flag.FlagSet) {
 			run.DeclareOptions(fs, new(toolchain.Options))
 			declareJSON(fs, new(bool))
