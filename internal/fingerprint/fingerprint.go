@@ -76,7 +76,7 @@ type Tree struct {
 	entries []entry
 	funcs   []function
 	byName  map[string]uint32
-	natives map[uint32]called
+	natives []called
 }
 
 // A called is where a native was called, and so where it calls back: it is left out.
@@ -90,6 +90,7 @@ type node struct {
 	fn    uint32
 	entry uint32 // the innermost one
 	waits bool   // a native was called by a go statement since
+	from  uint32 // of a native 1 + an index in Tree.natives
 	lines uint64 // hash of the text of lines
 }
 
@@ -140,7 +141,8 @@ func (t *Tree) Add(parent uint32, f Frame) uint32 {
 	up := t.nodes[parent]
 	n := node{fn: t.function(f.Func), entry: up.entry}
 	at := called{up.lines, place{f.File, f.Line}}
-	if native, ok := t.natives[parent]; ok {
+	if up.from > 0 {
+		native := t.natives[up.from-1]
 		if at.lines = native.lines; at.line == 0 {
 			at.place = native.place
 		}
@@ -148,10 +150,8 @@ func (t *Tree) Add(parent uint32, f Frame) uint32 {
 	n.lines = named(at.hash(at.lines), f.Go || up.waits, f.Func)
 	if f.Kind == Native || t.funcs[n.fn].runtime {
 		n.waits = up.waits || f.Go
-		if t.natives == nil {
-			t.natives = make(map[uint32]called)
-		}
-		t.natives[uint32(len(t.nodes))] = at
+		t.natives = append(t.natives, at)
+		n.from = uint32(len(t.natives))
 		return t.append(n)
 	}
 	if home, ok := t.home(up.entry, n.fn, f.Kind); ok {

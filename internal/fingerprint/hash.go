@@ -48,7 +48,14 @@ func named(h uint64, byGo bool, name string) uint64 {
 	return fnv1a(h, name)
 }
 
-func namedCheck(h uint64, byGo bool, name string) uint64 { return mix(h, line(byGo, name)) }
+// namedCheck is the same for the other hash.
+func namedCheck(h uint64, byGo bool, name string) uint64 {
+	h = mix(h, "\n")
+	if byGo {
+		h = mix(h, goes)
+	}
+	return mix(h, name)
+}
 
 // hash goes on with the hash of a text of lines by the place of a call.
 func (p place) hash(h uint64) uint64 {
