@@ -79,8 +79,8 @@ func kept(kind string, a, b *tree) (contexts, calls float64) {
 
 // header and row print what a program's builds have in common with the first one.
 func header(w io.Writer, release string) {
-	fmt.Fprintf(w, "| program | contexts | fingerprints | again | shifted | %s | the same, all functions | lines, again | "+
-		"lines, %[1]s |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n", release)
+	fmt.Fprintf(w, "| program | contexts | fingerprints | again | shifted | %s | %[1]s, all functions | "+
+		"lines, again | lines, %[1]s |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n", release)
 }
 
 func row(w io.Writer, name string, trees map[string]*tree) {
