@@ -162,7 +162,8 @@ func contextsOf(all map[string][]edge, r *rand.Rand, n int) []fingerprint.Sum {
 	return sorted(sums)
 }
 
-// sorted returns each sum once, by fingerprint. The lines, of which there are none, are equal where functions are.
+// sorted returns each sum once, by fingerprint. Contexts have no lines here: those fingerprints are equal where the
+// others are.
 func sorted(sums []fingerprint.Sum) []fingerprint.Sum {
 	for i := range sums {
 		sums[i].Lines = 0
