@@ -6,10 +6,12 @@ import (
 )
 
 // TestHomes has paths of functions, outermost first, and for each of them where in the path the calls hang that it
-// makes. F and G are functions, a and b adapters, w a wrapper, and ! is the place of a fault.
+// makes. F and G are functions, a and b adapters, w a wrapper, ! is the place of a fault, and L and M are
+// labels.
 func TestHomes(t *testing.T) {
 	kinds := map[byte]Func{'a': {Flags: FuncAdapter}, 'b': {Flags: FuncAdapter}, 'w': {Flags: FuncWrapper},
-		'!': {Kind: FuncFault}, 'F': {}, 'G': {Flags: FuncAsm}}
+		'!': {Kind: FuncFault}, 'F': {}, 'G': {Flags: FuncAsm},
+		'L': {Kind: FuncLabels}, 'M': {Kind: FuncLabels}}
 	for path, want := range map[string]string{
 		"FGF":      "FG0",
 		"aFaGa":    "aFaGa",
@@ -20,6 +22,11 @@ func TestHomes(t *testing.T) {
 		"Fa!a":     "Fa!1",
 		"waFwa":    "waFwa",
 		"FaGaFaGa": "FaGa0",
+		"FLF":      "FLF",
+		"FGLFGF":   "FGLFG3",
+		"FLFMF":    "FLFMF",
+		"FLFML":    "FLFM1",
+		"aLa":      "aLa",
 	} {
 		p := &Profile{Funcs: []Func{{Kind: FuncRoot}}, Nodes: []Node{{}}}
 		funcs := map[byte]uint32{}

@@ -23,6 +23,7 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -67,7 +68,7 @@ type Loss struct {
 	Count uint64
 }
 
-// Kinds of loss. The first nine are counted by the program, in the order of
+// Kinds of loss. The first eleven are counted by the program, in the order of
 // the Lost constants of package layout, the others by the reader of the live directory.
 const (
 	LossNodes       = "nodes"       // node creations past the node budget
@@ -80,6 +81,7 @@ const (
 	LossEdges       = "edges"       // back edges without a node: their calls count at the function's first node
 	LossDeep        = "deep"        // checks that were left out because the stack was deep
 	LossFaults      = "faults"      // faults, of debug.SetPanicOnFault, behind which inlined calls may be counted
+	LossLabels      = "labels"      // labels that were set with a value beyond the bound of their key
 	LossIncomplete  = "incomplete"  // nodes that were being created
 	LossUnread      = "unread"      // bytes of the tree behind an unknown function
 	LossSampleNodes = "sampleNodes" // samples whose context had no room in the tree
@@ -96,7 +98,7 @@ const (
 // unknown kind does.
 func (l Loss) Spoils(t Metric) bool {
 	switch l.Kind {
-	case LossChecks, LossDeep, LossIncomplete, LossPlaces, LossRequests:
+	case LossChecks, LossDeep, LossLabels, LossIncomplete, LossPlaces, LossRequests:
 		return false
 	case LossSampleNodes, LossTraces, LossMismatches:
 		return t.Sampled
@@ -123,6 +125,7 @@ const (
 	FuncDelay                    // the time that others waited for a lock; its name is the kind of lock
 	FuncRun                      // the time that goroutines ran; its name is "goroutine"
 	FuncExisting                 // goroutines that exist; its name is why they do not run; in no record
+	FuncLabels                   // labels of a goroutine that runs what is below; see [Func.Frames]
 	numFuncKinds
 )
 
@@ -150,7 +153,9 @@ type Func struct {
 	Inlined  []Inlined
 	Sites    []Site
 	Weights  []Weight
-	Frames   []Frame // of a FuncFault or FuncPlace only, innermost first
+	// Of a FuncFault or FuncPlace only, innermost first. The frames of a FuncLabels are its labels: Func is a key,
+	// File its value.
+	Frames []Frame
 }
 
 // A Weight converts a counter to operations: each count stands for N operations of a class in an inlined call. A
@@ -239,8 +244,14 @@ func (p *Profile) Homes() []uint32 {
 		return homes
 	}
 	path := make([]uint32, len(p.Funcs)) // the node of each function on the way to n, or 0
+	var below labelledPath
 	for n := kids[0]; n != 0; {
 		switch f := p.Nodes[n].Func; {
+		case p.Funcs[f].Kind == FuncLabels:
+			if homes[n] = cmp.Or(path[f], n); homes[n] == n {
+				path[f] = n
+				below.enter(path, func(g uint32) bool { return p.Funcs[g].Kind != FuncLabels })
+			}
 		case p.Funcs[f].Kind != FuncOrdinary:
 		case p.adapts(f):
 			homes[n] = p.adapterHome(n)
@@ -257,6 +268,9 @@ func (p *Profile) Homes() []uint32 {
 		for ; n != 0; n = p.Nodes[n].Parent {
 			if f := p.Nodes[n].Func; path[f] == n {
 				path[f] = 0
+				if p.Funcs[f].Kind == FuncLabels {
+					below.leave(path)
+				}
 			}
 			if next[n] != 0 {
 				n = next[n]
@@ -265,6 +279,30 @@ func (p *Profile) Homes() []uint32 {
 		}
 	}
 	return homes
+}
+
+// A labelledPath has what was on the way to the labels on the way to a node: below labels, functions have homes of
+// their own.
+type labelledPath []map[uint32]uint32
+
+// enter takes from path what is of a function, for labels that are on the way from now on.
+func (b *labelledPath) enter(path []uint32, function func(f uint32) bool) {
+	outside := make(map[uint32]uint32)
+	for f, n := range path {
+		if n != 0 && function(uint32(f)) {
+			outside[uint32(f)], path[f] = n, 0
+		}
+	}
+	*b = append(*b, outside)
+}
+
+// leave puts it back.
+func (b *labelledPath) leave(path []uint32) {
+	last := len(*b) - 1
+	for f, n := range (*b)[last] {
+		path[f] = n
+	}
+	*b = (*b)[:last]
 }
 
 // adapts reports whether function f is an adapter or a wrapper.
@@ -277,7 +315,7 @@ func (p *Profile) adapterHome(n uint32) uint32 {
 		switch above := p.Nodes[up].Func; {
 		case above == f:
 			return up
-		case p.Funcs[above].Kind == FuncOrdinary && !p.adapts(above):
+		case p.Funcs[above].Kind == FuncOrdinary && !p.adapts(above), p.Funcs[above].Kind == FuncLabels:
 			return n
 		}
 	}
@@ -343,7 +381,7 @@ func (f *Func) CellSites() []int32 {
 // funcKindNames and siteKindNames are the words that files have for kinds.
 var (
 	funcKindNames = []string{"ordinary", "root", "overflow", "fault", "place", "alloc", "wait", "delay", "run",
-		"existing"}
+		"existing", "labels"}
 	siteKindNames = []string{"none", "call", "go", "defer", "native", "panic", "deferreturn", "unknown"}
 )
 

@@ -117,8 +117,10 @@ func (f *Func) Check(strings int) error {
 			f.Cells, len(f.Frames))
 	case f.Kind == FuncRoot && f.Cells != rootCells:
 		return fmt.Errorf("the root has %d cells, want %d", f.Cells, rootCells)
-	case f.Kind != FuncFault && f.Kind != FuncPlace && len(f.Frames) != 0:
-		return fmt.Errorf("frames in a function that is neither fault nor place")
+	case f.Kind == FuncLabels && f.Cells != 1:
+		return fmt.Errorf("labels with %d cells, want 1", f.Cells)
+	case f.Kind != FuncFault && f.Kind != FuncPlace && f.Kind != FuncLabels && len(f.Frames) != 0:
+		return fmt.Errorf("frames in a function that is neither fault, place nor labels")
 	case f.Kind != FuncOrdinary && len(f.Inlined)+len(f.Sites)+len(f.Weights) != 0:
 		return fmt.Errorf("inlined calls, sites or weights in a function that is not compiled")
 	}

@@ -106,7 +106,7 @@ func newExpander(t *Tree, p *profile.Profile) *expander {
 		}
 	}
 	for i := range p.Funcs {
-		if p.Funcs[i].Kind != profile.FuncPlace {
+		if kind := p.Funcs[i].Kind; kind != profile.FuncPlace && kind != profile.FuncLabels {
 			x.function(i)
 		}
 	}
@@ -226,6 +226,10 @@ func (x *expander) node(i int) {
 		x.place[i] = place{node: x.entry(i).node}
 	case f.Kind == profile.FuncFault:
 		x.place[i] = place{node: x.fault(i)}
+	case f.Kind == profile.FuncLabels:
+		if x.place[i] = x.labels(i); x.homes[i] != uint32(i) && !x.place[i].elided {
+			x.folded(x.place[i], x.place[x.homes[i]])
+		}
 	case f.Flags&profile.FuncWrapper != 0:
 		at := x.entry(i)
 		x.place[i] = place{at.node, at.site, true}
@@ -252,7 +256,9 @@ func (x *expander) node(i int) {
 		return
 	}
 	if f.Flags&profile.FuncWrapper == 0 {
-		x.tally(x.place[i].node, i, 0, values)
+		if f.Kind != profile.FuncLabels || !x.place[i].elided {
+			x.tally(x.place[i].node, i, 0, values)
+		}
 		x.place[i] = x.place[x.homes[i]]
 	}
 	x.counted(i, values)
@@ -328,6 +334,9 @@ func (x *expander) entry(i int) place {
 		return place{x.builder.node(0, 0, x.pseudo(layout.RootNames[n.Cell])), 0, true}
 	case profile.FuncOverflow, profile.FuncFault:
 		return place{x.place[n.Parent].node, 0, true}
+	case profile.FuncLabels:
+		at := x.place[n.Parent]
+		return place{at.node, at.site, true}
 	}
 	k := x.cells[x.p.Nodes[n.Parent].Func][n.Cell]
 	s := &parent.Sites[k]
@@ -336,6 +345,7 @@ func (x *expander) entry(i int) place {
 	switch {
 	case standsFor(parent, s):
 		return place{at.node, 0, true}
+	case x.p.Funcs[n.Func].Kind == profile.FuncLabels: // they are no call
 	case s.Kind == profile.SiteUnknown && x.isCallee(s, n.Func):
 		x.count(int(n.Parent), int(k), unknownSite{counted: x.invocations(i)})
 		if x.recounter != nil {

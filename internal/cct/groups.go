@@ -9,7 +9,7 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// Groupings are the ways to add up contexts, see [Tree.By].
+// Groupings are the ways to add up contexts, see [Tree.By], beside label:KEY.
 var Groupings = []string{"function", "package", "file", "line", "goroutine", "reason", "type"}
 
 // Kind returns, for a grouping by what the runtime did for a function, the values that have it, the usual one first;
@@ -47,6 +47,7 @@ type Group struct {
 //   - by type, in that of the type that was allocated; by reason, in that of the reason to wait,
 //   - by line: in that of the line that makes the call; in a tree of [OfLines], in that of the
 //     line itself,
+//   - by label:KEY, in that of the innermost value of the label around it,
 //   - by goroutine: in that of the go statement, or of the pseudo-function, that its goroutine
 //     began with. Goroutines that it started are below it.
 //
@@ -59,6 +60,9 @@ func (t *Tree) By(grouping string) ([]Group, error) {
 	}[grouping]
 	if Kind(grouping) != nil {
 		key = t.typeKey
+	}
+	if label, ok := LabelOf(grouping); ok {
+		key = t.labelKey(label)
 	}
 	if key == nil {
 		return nil, fmt.Errorf("unknown grouping %q (want %s)", grouping, strings.Join(Groupings, ", "))
@@ -165,6 +169,12 @@ func (t *Tree) group(grouping string, key func(n uint32) (groupKey, bool)) (grou
 // describe returns the group with this key, without values.
 func (t *Tree) describe(grouping string, k groupKey) Group {
 	f, s := t.Funcs[k.fn], t.Sites[k.site]
+	if label, ok := LabelOf(grouping); ok {
+		if f.Label.Value == "" {
+			return Group{Name: pseudo("no " + label)}
+		}
+		return Group{Name: f.Name}
+	}
 	switch grouping {
 	case "package":
 		return Group{Name: Package(f.Name)}

@@ -7,7 +7,8 @@
 // site of its parent. Inlined calls and natives are nodes like any other;
 // compiler-generated wrappers are not in the tree. A pseudo-function, named in
 // brackets, stands for what called a context that no function of the program
-// called: [main], [init], [timer]; it is no call itself. The contexts below
+// called: [main], [init], [timer]; it is no call itself. [KEY=VALUE] stands
+// where a goroutine got a label, and counts how often it did. The contexts below
 // [overflow] are no true contexts: calls that the node budget had no room for
 // are counted there, by function, and reported as truncated.
 //
@@ -76,6 +77,7 @@ type Func struct {
 	Line   int    // of the func keyword, 0 if not known
 	Pseudo bool   // not a function of the program
 	Type   bool   // what the runtime did for a function: new(TYPE), wait(REASON), delay(REASON), run(goroutine)
+	Label  Label  // of a pseudo-function [KEY=VALUE]
 
 	adapter, asm bool // see profile.FuncAdapter and profile.FuncAsm
 }

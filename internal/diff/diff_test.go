@@ -557,7 +557,8 @@ func TestIncomplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	harmless := []string{profile.LossChecks, profile.LossDeep, profile.LossIncomplete, profile.LossPlaces,
+	harmless := []string{profile.LossChecks, profile.LossDeep, profile.LossLabels, profile.LossIncomplete,
+		profile.LossPlaces,
 		profile.LossRequests, profile.LossSampleNodes, profile.LossTruncated, profile.LossTraces, profile.LossPending,
 		profile.LossMismatches}
 	for _, kind := range append([]string{profile.LossNodes, profile.LossFuncs, profile.LossPages, profile.LossShards,

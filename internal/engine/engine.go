@@ -112,7 +112,7 @@ var List = []*Engine{
 		Answers: "How often was each function called, and from where?",
 		Costs:   "about 1 ns a call, memory for each context",
 		Use:     "to understand a program, in tests, to compare two versions",
-		Flags:   []string{"recursion", "inlined", "nodes", "record", "metrics", "verify"},
+		Flags:   []string{"recursion", "inlined", "nodes", "record", "metrics", "labels", "verify"},
 		Code:    Code{Strategy: "cct", Inlined: true, Metrics: true, Entry: HookAsked}, Parts: Contexts, File: FileTree,
 	},
 	{

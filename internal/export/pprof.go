@@ -63,6 +63,9 @@ func (x *pprofExporter) contexts(p *profile.Profile, t *cct.Tree, columns []prof
 			if n.Count > 0 {
 				s := &pprof.Sample{Value: make([]int64, len(columns))}
 				s.Value[k] = int64(n.Count)
+				for key, value := range x.t.LabelsOf(uint32(i)) {
+					setLabel(s, key, value)
+				}
 				x.sample(s, uint32(i))
 			}
 		}
@@ -129,14 +132,19 @@ func (x *pprofExporter) sample(s *pprof.Sample, n uint32) {
 // mark labels a sample with a function on its stack at which recursion was folded: under "recursive", levels further
 // in are not on the stack; under "folded", what this call calls is in other samples.
 func mark(s *pprof.Sample, fold cct.Fold, name string) {
+	for _, f := range []cct.Fold{cct.FoldHere, cct.FoldAway} {
+		if fold&f != 0 && !slices.Contains(s.Label[f.String()], name) {
+			setLabel(s, f.String(), name)
+		}
+	}
+}
+
+// setLabel adds a label to a sample.
+func setLabel(s *pprof.Sample, key, value string) {
 	if s.Label == nil {
 		s.Label = make(map[string][]string)
 	}
-	for _, f := range []cct.Fold{cct.FoldHere, cct.FoldAway} {
-		if fold&f != 0 && !slices.Contains(s.Label[f.String()], name) {
-			s.Label[f.String()] = append(s.Label[f.String()], name)
-		}
-	}
+	s.Label[key] = append(s.Label[key], value)
 }
 
 // goStart returns the location that marks the start of a goroutine.

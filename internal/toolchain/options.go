@@ -6,9 +6,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // Options are stemma's own settings of a build.
@@ -24,6 +26,7 @@ type Options struct {
 	Events    string // kinds of events to record, with commas between them
 	EventLog  bool   // keep a log of the newest events as well
 	Metrics   string // what to record of each context, with commas between them
+	Labels    string // keys of labels of goroutines that are contexts, with commas between them
 	Warm      string // of dacce: "static", or a record of an earlier run, to start from; "" for nothing
 	Nodes     uint64 // node budget; 0 for the runtime's default
 	Sample    Sample // settings of the engine sample
@@ -219,6 +222,9 @@ func (o Options) Check() error {
 	if err := o.checkMetrics(); err != nil {
 		return err
 	}
+	if err := o.checkLabels(); err != nil {
+		return err
+	}
 	if o.Recursion != "fold" && o.Recursion != "full" {
 		return fmt.Errorf("-recursion=%s: no such mode (have fold, full)", o.Recursion)
 	}
@@ -356,6 +362,44 @@ func (o Options) checkMetrics() error {
 	return nil
 }
 
+// checkLabels reports what is no list of keys, and what labels cannot be recorded with.
+func (o Options) checkLabels() error {
+	if o.Labels == "" {
+		return nil
+	}
+	keys := strings.Split(o.Labels, ",")
+	for i, key := range keys {
+		switch {
+		case !isLabelKey(key):
+			return fmt.Errorf("-labels=%s: %q is no key: want letters, digits, and any of ._-/, commas between keys",
+				o.Labels, key)
+		case slices.Contains(keys[:i], key):
+			return fmt.Errorf("-labels=%s: %s is there twice", o.Labels, key)
+		}
+	}
+	switch {
+	case len(keys) > layout.MaxLabels:
+		return fmt.Errorf("-labels=%s: %d keys, want at most %d", o.Labels, len(keys), layout.MaxLabels)
+	case o.Verify:
+		return fmt.Errorf("-labels=%s: stacks show no labels to compare contexts with; leave -verify or -labels out",
+			o.Labels)
+	case o.Record != "":
+		return fmt.Errorf("-labels=%s: the record has calls only; leave -record=%s or -labels out", o.Labels, o.Record)
+	}
+	return nil
+}
+
+// isLabelKey reports whether s can be a key of labels on the command line.
+func isLabelKey(s string) bool {
+	odd := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-/", r)
+	}
+	return s != "" && len(s) <= maxLabelKey && !strings.ContainsFunc(s, odd)
+}
+
+// maxLabelKey is how many bytes a key of labels may have.
+const maxLabelKey = 64
+
 // checkRecord reports what cannot be recorded, or what the calls cannot be recorded with.
 func (o Options) checkRecord() error {
 	switch {
@@ -408,6 +452,9 @@ func (o Options) ForRuntime() string {
 	}
 	if o.samplesMetric() {
 		s = append(s, fmt.Sprintf("every=%d", o.Sample.Every.Nanoseconds()))
+	}
+	if o.Labels != "" {
+		s = append(s, "labels="+strings.ReplaceAll(o.Labels, ",", "+"))
 	}
 	if o.Nodes != 0 {
 		s = append(s, fmt.Sprintf("nodes=%d", o.Nodes))

@@ -80,12 +80,46 @@ func TestForCompiler(t *testing.T) {
 	if have, want := o.ForRuntime(), "file=tree,recursion=fold,verify=off,alloc=on"; have != want {
 		t.Errorf("the runtime, with allocations: have %s, want %s", have, want)
 	}
+	code := o.ForCompiler()
+	o.Labels = "endpoint,user.id"
+	if have, want := o.ForRuntime(), "file=tree,recursion=fold,verify=off,alloc=on,labels=endpoint+user.id"; have !=
+		want {
+		t.Errorf("the runtime, with labels: have %s, want %s", have, want)
+	}
+	if have := o.ForCompiler(); have != code {
+		t.Errorf("labels change compiled code: have %s, want %s", have, code)
+	}
+	o.Labels = ""
 	o.Engine, o.Metrics, o.Events = "dacce", "", "go,block"
 	if have, want := o.ForCompiler(), "engine=dacce,verify=off,natives=on"; have != want {
 		t.Errorf("with events below natives: have %s, want %s", have, want)
 	}
 	if have, want := o.ForRuntime(), "file=cce,recursion=fold,verify=off,events=go+block"; have != want {
 		t.Errorf("the runtime: have %s, want %s", have, want)
+	}
+}
+
+// TestCheckLabels gives -labels what is no list of keys, or cannot be recorded with other flags.
+func TestCheckLabels(t *testing.T) {
+	for labels, want := range map[string]string{
+		"endpoint":         "",
+		"a,b.c,d-e,f/g":    "",
+		"a,b,c,d,e":        "5 keys, want at most 4",
+		"a,":               `"" is no key`,
+		"a+b":              `"a+b" is no key`,
+		"endpoint=/orders": `"endpoint=/orders" is no key`,
+		"a,a":              "a is there twice",
+	} {
+		o := DefaultOptions
+		o.Labels = labels
+		err := o.Check()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("-labels=%s: have %v, want %q", labels, err, want)
+		}
+		o.Verify = true
+		if err := o.Check(); err == nil {
+			t.Errorf("-labels=%s with -verify: no error", labels)
+		}
 	}
 }
 

@@ -35,7 +35,8 @@ prints the contexts with the most calls, with -tree the calling context tree, wi
 With -by it adds up by package, by file, by the line that makes the calls (of
 samples: the line that was sampled), or by what the goroutine began with; memory
 also by type. By line, the operations of a function are at the lines that call
-it. Site is another word for line, and -by=context one for -contexts.
+it. Site is another word for line, and -by=context one for -contexts. Of a program
+built with -labels=KEY, -by=label:KEY adds up by the values of that label of pprof.Do.
 
 A program built with -metrics=calls,alloc has allocations: their bytes as
 -metric=alloc_space, their number as -metric=alloc_objects. Contexts show them as new(TYPE). The
@@ -152,7 +153,7 @@ const byContext = "context"
 
 // groupings lists what -by takes.
 func groupings(separator string) string {
-	return strings.Join(append(slices.Clone(cct.Groupings), "site", byContext), separator)
+	return strings.Join(append(slices.Clone(cct.Groupings), "label:KEY", "site", byContext), separator)
 }
 
 // declareReport declares the flags with their defaults, which it sets.
@@ -207,6 +208,7 @@ func checkReport(fs *flag.FlagSet, o *Options) error {
 		}
 		f.set(re)
 	}
+	_, byLabel := cct.LabelOf(o.By)
 	switch kinds := cct.Kind(o.By); {
 	case o.By == "site": // what else people say
 		o.By = "line"
@@ -225,7 +227,7 @@ func checkReport(fs *flag.FlagSet, o *Options) error {
 		return base.Usagef("report: -classes excludes -tree, -contexts, -func and -by; give one of them")
 	case o.Tree && (o.JSON || o.Contexts || o.Function != ""):
 		return base.Usagef("report: -tree excludes -contexts, -func and -json; give one of them")
-	case o.By != "" && o.By != byContext && !slices.Contains(cct.Groupings, o.By):
+	case o.By != "" && o.By != byContext && !byLabel && !slices.Contains(cct.Groupings, o.By):
 		return base.Usagef("report: -by=%s: no such grouping (have %s)", o.By, groupings(", "))
 	case o.Sort != "self" && o.Sort != "total":
 		return base.Usagef("report: -sort=%s: no such order (have self, total)", o.Sort)

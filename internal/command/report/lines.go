@@ -82,6 +82,8 @@ var lossTexts = map[string][2]string{
 		"checks were left out, because the stack was deep"},
 	profile.LossFaults: {"fault at an address that is not nil was a panic; inlined calls behind it may be counted",
 		"faults at addresses that are not nil were panics; inlined calls behind them may be counted"},
+	profile.LossLabels: {"label was set with a value that is shown as …, because its key had too many",
+		"labels were set with a value that is shown as …, because their key had too many"},
 	profile.LossPaths: {"time a context below a lost page was entered; there recursion may be in full, or missing",
 		"times a context below a lost page was entered; there recursion may be in full, or missing"},
 	profile.LossIncomplete: {"context was just being created and is not included",

@@ -94,6 +94,14 @@ func newReporter(w io.Writer, p *record.Record, o *Options) (*reporter, error) {
 		return nil, base.Usagef("report: -by=%s: %s has no %[1]ss; those are in %[3]s", o.By, all.Type.Name,
 			strings.Join(names, ", "))
 	}
+	if key, ok := cct.LabelOf(o.By); ok && !all.HasLabel(key) {
+		have := "it has none"
+		if keys := all.Labels(); keys != nil {
+			have = "it has " + strings.Join(keys, ", ")
+		}
+		return nil, base.Usagef("report: -by=%s: the record has no label %s (%s); build with -labels=%[2]s", o.By, key,
+			have)
+	}
 	return &reporter{w: w, t: all.Select(o.Selection), o: o, totals: all.Totals(),
 		collisions: collisionsOf(p.Profile, all)}, nil
 }

@@ -76,6 +76,9 @@ func DeclareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 			"if it is not set)")
 	fs.StringVar(&o.Metrics, "metrics", "",
 		"record these `METRICS` of each context, separated by commas: "+engine.MetricsHelp())
+	fs.StringVar(&o.Labels, "labels", "",
+		"give what runs with labels of pprof.Do contexts of its own, for the labels with these `KEYS`, separated by "+
+			"commas; see stemma report -by=label:KEY")
 	fs.StringVar(&o.Warm, "warm", "",
 		"start from this call `GRAPH`: static, that of the source (the default where one is always needed), or "+
 			"NAME.stemma, that of an earlier run")

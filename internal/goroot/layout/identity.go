@@ -1,7 +1,7 @@
 package layout
 
 // What is no function, and has a node anyway, has a function ID by which it is known: the place of a fault,
-// the allocations of a type, the waits for a reason, the running of goroutines.
+// the allocations of a type, the waits for a reason, the running of goroutines, the labels of a goroutine.
 
 // faultShift is where the mark of a fault's function ID lies: the ID is the
 // address of the instruction, shifted to keep the low three bits 0.
@@ -10,11 +10,32 @@ const faultShift = 62
 // FaultID returns the function ID of a fault at pc.
 func FaultID(pc uint64) uint64 { return 1<<faultShift | pc<<3 }
 
-// IsMarked reports whether a function ID is that of a fault, of allocations or of waits: then there is no metadata.
+// IsMarked reports whether a function ID is that of a fault, of allocations, waits or labels: there is no metadata.
 func IsMarked(id uint64) bool { return id>>amountShift != 0 }
 
 // FaultSize is the size of a fault's node.
 const FaultSize = (NodeSize + CellSize + 7) &^ 7
+
+// labelsShift is where the mark of the function ID of labels lies. No other function has an ID with this bit.
+const labelsShift = 63
+
+// LabelsID returns the function ID of a set of labels, which is a small number.
+func LabelsID(set uint32) uint64 { return 1<<labelsShift | uint64(set+1)<<3 }
+
+// LabelsOf returns the set of labels that a function ID is of.
+func LabelsOf(id uint64) uint32 { return uint32(id>>3) - 1 }
+
+// IsLabels reports whether a function ID is that of labels.
+func IsLabels(id uint64) bool { return id>>labelsShift != 0 }
+
+// LabelsSize is the size of a node of labels, which has one cell.
+const LabelsSize = FaultSize
+
+// MaxLabels is how many keys of labels a program may have nodes for.
+const MaxLabels = 4
+
+// MoreValues is the value of a label instead of those that come when a key has too many.
+const MoreValues = "…"
 
 // amountShift is where the mark of the function ID of allocations and waits lies, waitShift that of those of waits. No
 // function, and no fault, has an ID with the first bit.

@@ -42,6 +42,7 @@ const (
 	LostEdges         // back edges that had no room for a node: their calls count at the function's first node
 	LostDeep          // checks left out, see Checker.Due
 	LostFaults        // faults at addresses that are not nil, recovered from: inlined calls behind them may be counted
+	LostLabels        // labels set with a value that came when their key had too many
 	NumLost
 )
 
@@ -115,12 +116,13 @@ const (
 
 // Kinds of records of funcs, see layout.FuncRecord.
 const (
-	RecFunc  = 1
-	RecFault = 2
-	RecAlloc = 3
-	RecWait  = 4
-	RecHeld  = 5
-	RecRun   = 6
+	RecFunc   = 1
+	RecFault  = 2
+	RecAlloc  = 3
+	RecWait   = 4
+	RecHeld   = 5
+	RecRun    = 6
+	RecLabels = 7
 )
 
 // Kinds of call sites.

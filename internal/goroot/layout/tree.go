@@ -135,9 +135,13 @@ type MetaString struct {
 // the type, a string that is empty for memory without a type. Its nodes have no cells;
 // counter 0 counts allocations, counter 1 the bytes that they took. One of kind RecWait stands for the waits
 // for a reason, which is its blob; counter 0 counts them, counter 1 adds up their nanoseconds.
+//
+// A record of kind RecLabels stands for labels that a goroutine has. Its strings are their keys and values in turn, and
+// its blob is their number and the index of each string. Its nodes have one cell, below which lies what runs with these
+// labels, and counter 0 counts how often they were set.
 type FuncRecord struct {
 	Length   uint32 // bytes of the record
-	Kind     uint32 // layout.RecFunc, layout.RecFault, layout.RecAlloc, layout.RecWait, layout.RecHeld or layout.RecRun
+	Kind     uint32 // what it describes: layout.RecFunc to layout.RecLabels
 	ID       uint64 // function ID
 	NodeSize uint32 // as in the metadata
 	Flags    uint32 // layout.MetaFlag bits

@@ -60,6 +60,15 @@ func (b *FuncReader) Run() profile.Func {
 	return profile.Func{Kind: profile.FuncRun, Name: b.Name("what runs"), Counters: 1}
 }
 
+// Labels reads the description of labels.
+func (b *FuncReader) Labels() profile.Func {
+	fn := profile.Func{Kind: profile.FuncLabels, Cells: 1, Counters: 1}
+	for range b.Count(2, "labels") {
+		fn.Frames = append(fn.Frames, profile.Frame{Func: b.Name("key"), File: b.Name("value")})
+	}
+	return fn
+}
+
 // Function reads the description of a function, but for its flags. The numbers of cells
 // and counters are not written: they follow from the largest index.
 func (b *FuncReader) Function() profile.Func {

@@ -76,6 +76,7 @@ func stemmaTreeInit() {
 	stemmaRoot(getg(), layout.RootOther)
 	stemmaAllocInit()
 	stemmaWaitInit()
+	stemmaLabelsInit()
 	if stemmaOption("verify") == "on" {
 		stemmaCheckInit()
 	}

@@ -190,6 +190,27 @@ func (r *Recorder) RecordNamed(kind uint32, id uint64, name string) bool {
 	return w.End()
 }
 
+// RecordLabels writes the record of labels, keys and values in turn, unless it has one. It reports false if the record
+// does not fit.
+func (r *Recorder) RecordLabels(id uint64, words []string) bool {
+	if !r.learn(id) {
+		return true
+	}
+	w := r.beginRecord(layout.FuncRecord{Kind: layout.RecLabels, ID: id, NodeSize: layout.LabelsSize,
+		Strings: uint32(len(words)), BlobLen: uint32(1 + len(words))})
+	for _, s := range words {
+		w.u32(uint32(len(s)))
+	}
+	for _, s := range words {
+		w.str(s)
+	}
+	w.bytes(byte(len(words) / 2))
+	for i := range words {
+		w.bytes(byte(i))
+	}
+	return w.End()
+}
+
 // learn adds id to the set of functions that have a record and reports
 // whether it is new. Metadata lies side by side in memory, so the place in
 // the set follows its address.

@@ -68,8 +68,11 @@ func (t *Tree) isNode(off uint32) bool {
 
 // recordTarget writes the target's record, as Recorder.record does.
 func (t *Tree) recordTarget(to target) bool {
-	if to.meta != nil {
+	switch {
+	case to.meta != nil:
 		return t.rec.Record(to.meta)
+	case to.kind == layout.RecLabels:
+		return t.recordLabels(to.id)
 	}
 	return t.rec.RecordNamed(to.kind, to.id, to.name)
 }

@@ -27,6 +27,7 @@ type Tree struct {
 	nodes      uint64         // nodes that may still be made
 	made       uint64         // nodes that were made, but for overflow nodes
 	low, high  uint64         // between them are the IDs that compiled code knows by their lower halves
+	labels     Labels         // that goroutines may have
 }
 
 // Sizes in the region.
@@ -123,12 +124,12 @@ func (t *Tree) Bounded() bool { return t.nodes < 1<<32 }
 // Used returns the bytes of the region that are in use.
 func (t *Tree) Used() uint64 { return t.used }
 
-// A target is what a cell leads to: a function, the allocations of a type, or the waits for a reason.
+// A target is what a cell leads to: a function, the allocations of a type, the waits for a reason, or labels.
 type target struct {
 	id   uint64
 	size uint32       // of a node
 	meta *layout.Meta // of a function, nil for others
-	kind uint32       // of others: RecAlloc to RecRun
+	kind uint32       // of others: RecAlloc to RecLabels
 	name string       // of the type, or the reason
 }
 
@@ -175,7 +176,12 @@ func (t *Tree) Home(n uint32) uint32 {
 // homeAbove returns the home of a node below parent, of the function with the given ID
 // and metadata, if it is that of a back edge, else 0.
 func (t *Tree) homeAbove(parent uint32, id uint64, meta *layout.Meta) uint32 {
-	if t.full || meta == nil {
+	switch {
+	case t.full:
+		return 0
+	case layout.IsLabels(id):
+		return t.sameLabels(parent, id)
+	case meta == nil:
 		return 0
 	}
 	return t.ancestor(parent, id, isAdapter(meta))
@@ -250,6 +256,7 @@ func (t *Tree) child(parent, cell uint32, to target) uint32 {
 // ancestor returns the nearest node of function id from node n outwards, or 0. That of an
 // adapter is looked for among those that it goes through with nothing but adapters in
 // between: so their recursion ends as well.
+// Below labels a function has a home of its own: what runs with other labels is no context of it.
 // A parent lies before its children. One that does not is on a page that was lost:
 // what is further out is not known, and the search ends there.
 func (t *Tree) ancestor(n uint32, id uint64, adapter bool) uint32 {
@@ -257,7 +264,7 @@ func (t *Tree) ancestor(n uint32, id uint64, adapter bool) uint32 {
 		if t.node(n).Func == id {
 			return n
 		}
-		if adapter && t.ends(n) {
+		if adapter && t.ends(n) || layout.IsLabels(t.node(n).Func) {
 			return 0
 		}
 		up := t.node(n).Parent

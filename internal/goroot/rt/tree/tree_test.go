@@ -101,6 +101,8 @@ func (m *machine) validate() (nodes int) {
 			size = rootSize
 		case id == layout.OverflowFunc:
 			size = overflowSize
+		case layout.IsLabels(id):
+			size = layout.LabelsSize
 		case layout.IsMarked(id) && id < layout.FaultID(0):
 			size = layout.AmountSize
 		case layout.IsMarked(id):
