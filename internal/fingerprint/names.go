@@ -41,18 +41,16 @@ func packageOf(name string) string {
 
 // unnumbered returns the name of a function without the numbers of closures in it.
 func unnumbered(name string) string {
-	for {
-		outer := strings.TrimRight(name, "0123456789")
-		if len(outer) == len(name) {
-			return name
-		}
-		for _, suffix := range []string{".func", "-range", ".gowrap", ".deferwrap", "."} {
-			if strings.HasSuffix(outer, suffix) {
-				return unnumbered(strings.TrimSuffix(outer, suffix)) + suffix
-			}
-		}
+	outer := strings.TrimRight(name, "0123456789")
+	if len(outer) == len(name) {
 		return name
 	}
+	for _, suffix := range []string{".func", "-range", ".gowrap", ".deferwrap", "."} {
+		if strings.HasSuffix(outer, suffix) {
+			return unnumbered(strings.TrimSuffix(outer, suffix)) + suffix
+		}
+	}
+	return name
 }
 
 // isStandard reports whether a package is one of the standard library. Whatever lies in a directory internal or vendor
