@@ -444,7 +444,7 @@ func (l *Dir) amountColumns() error {
 
 // amountsByKind returns, for each kind of functions, the columns that the counters of their nodes belong to. They are
 // nil for kinds whose counters are calls, and a column is nil if the program does not count it.
-func (l *Dir) amountsByKind() (columns [profile.FuncRun + 1][]*profile.Column) {
+func (l *Dir) amountsByKind() (columns [profile.FuncLabels + 1][]*profile.Column) {
 	for _, a := range amounts() {
 		for _, t := range a.values {
 			columns[a.kind] = append(columns[a.kind], l.Profile.Column(t.Name))
