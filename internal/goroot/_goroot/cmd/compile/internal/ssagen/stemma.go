@@ -156,7 +156,7 @@ func (s *state) stemmaSlowIf(control *ssa.Value, sym *obj.LSym) *ssa.Block {
 
 	s.startBlock(slow)
 	pos, inlined := s.peekPos(), false
-	if s.curfn.Wrapper() && stemmaOptions.verify && !stemmaOptions.check {
+	if o := &stemmaOptions; s.curfn.Wrapper() && o.verify && o.inlined && !o.check {
 		pos, inlined = stemmaInlinedPos(s.curfn) // for a sample of the call, see stemmaInWrapper
 	}
 	if inlined {
