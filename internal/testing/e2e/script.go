@@ -228,8 +228,8 @@ func (s *script) holds(cond string) (bool, error) {
 	name, not := strings.CutPrefix(cond, "!")
 	prog, isExec := strings.CutPrefix(name, "exec:")
 	switch {
-	case name == "goroot": // who has minutes for a script that builds all of Go
-		return (os.Getenv("STEMMA_TEST_GOROOT") != "") != not, nil
+	case name == "goroot":
+		return *goroot != not, nil
 	case isExec:
 		_, err := exec.LookPath(prog)
 		return (err == nil) != not, nil

@@ -161,7 +161,7 @@ func within(p *profile.Profile, name string) float64 {
 }
 
 // TestBetweenCalls looks for samples in the system calls by which the program reads its clock, every few
-// tens of microseconds. They take about 3 % of the time, as perf and runtime/pprof find. In a virtual
+// tens of microseconds. They take 3 to 15 % of the time, by what the machine's system calls cost. In a virtual
 // machine, where a signal from another thread takes as long to come, nine of ten samples were in
 // them when such signals took the samples.
 func TestBetweenCalls(t *testing.T) {
@@ -176,8 +176,8 @@ func TestBetweenCalls(t *testing.T) {
 				s := runSplit(t, exe, kind, profile.CPU, profile.Samples, "STEMMA_SAMPLING="+how)
 				share := within(s.p, "main.threadTime")
 				t.Logf("%s, %s: %.1f %% of the samples are in system calls", how, kind, 100*share)
-				if share > 0.12 {
-					return fmt.Errorf("%s, %s: %.1f %% of the samples are in system calls, want 12 %% at most", how,
+				if share > 0.3 {
+					return fmt.Errorf("%s, %s: %.1f %% of the samples are in system calls, want 30 %% at most", how,
 						kind, 100*share)
 				}
 				return nil
