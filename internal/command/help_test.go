@@ -10,7 +10,7 @@ import (
 // TestPlaceholders looks at the value that help shows for each flag: a word in capitals, or
 // all that the flag takes.
 func TestPlaceholders(t *testing.T) {
-	good := regexp.MustCompile(`^(|[A-Z]+|[a-z-]+(\|[a-z-]+)+)$`)
+	good := regexp.MustCompile(`^(|[A-Z]+|[a-z-]+(\|[a-z-]+(:[A-Z]+)?)+)$`)
 	for _, c := range commands() {
 		var out bytes.Buffer
 		commandHelp(&out, c)

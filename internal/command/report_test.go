@@ -190,7 +190,7 @@ func TestReportErrors(t *testing.T) {
 		{base.ExitUsage, "-tree excludes -contexts, -func and -json", []string{"report", "-tree", "-json"}},
 		{base.ExitUsage, "-hide: error parsing regexp", []string{"report", "-hide", "("}},
 		{base.ExitUsage, "-by=lines: no such grouping (have function, package, file, line, goroutine, reason, type, " +
-			"site, context)", []string{"report", "-by=lines"}},
+			"label:KEY, site, context)", []string{"report", "-by=lines"}},
 		{base.ExitUsage, "-sort=below: no such order (have self, total)", []string{"report", "-sort=below"}},
 		{base.ExitUsage, "-classes excludes -tree, -contexts, -func and -by", []string{"report", "-classes",
 			"-by=line"}},
