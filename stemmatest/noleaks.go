@@ -22,9 +22,7 @@ import (
 
 // A goroutine is one that exists, as the runtime describes it.
 type goroutine struct {
-	_      uint64 // its number
-	_      uint32 // the offset of the cell of its go statement
-	at     uint32 // that of the cell below which it waits
+	at     uint32 // the offset of the cell below which it waits, or of its go statement
 	leaked bool   // the collector has found that nothing can wake it
 	why    string // it does not run
 }

@@ -53,8 +53,8 @@ func unnumbered(name string) string {
 	return name
 }
 
-// isStandard reports whether a package is one of the standard library. Whatever lies in a directory internal or vendor
-// of it is as well. There is no table, which each program that imports package stemma would have.
+// isStandard reports whether a package is one of the standard library. The table has its public ones only: whatever
+// lies in a directory internal or vendor beside or below one of these is as well.
 func isStandard(pkg string) bool {
 	if strings.Contains(packages, "\n"+pkg+"\n") {
 		return pkg != ""

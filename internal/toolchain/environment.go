@@ -28,12 +28,6 @@ type Variable struct{ Name, Value string }
 // from its cache leaves no record.
 var testFlags = []arg{{"vet", "off", []string{"-vet=off"}}, {"count", "1", []string{"-count=1"}}}
 
-// notInGOFLAGS are flags that are of no use in GOFLAGS, with the reason.
-var notInGOFLAGS = map[string]string{
-	"C": "it names the directory of one command",
-	"o": "it names the result of one command; give it to go build",
-}
-
 // CheckEnvironment returns an error if a program cannot be built by an ordinary go command with these options, or if
 // GOFLAGS cannot have a flag.
 func (o Options) CheckEnvironment(a *Args) error {
@@ -41,10 +35,8 @@ func (o Options) CheckEnvironment(a *Args) error {
 		return errors.New("a file with the call graph must be made for each program, which an ordinary go command " +
 			"does not do; use stemma build, or an engine without one (" + engine.Giving(engine.IDs) + " without -warm)")
 	}
-	for _, x := range a.args {
-		if reason, ok := notInGOFLAGS[x.flag]; ok && x.flag != "C" {
-			return fmt.Errorf("-%s: %s", x.flag, reason)
-		}
+	if _, ok := a.Flag("o"); ok {
+		return errors.New("-o: it names the result of one command; give it to go build")
 	}
 	return nil
 }

@@ -60,9 +60,6 @@ type Result struct {
 
 var full = flag.Bool("full", false, "take the minutes that a test needs to find what happens seldom")
 
-// goroot is for one script: CI has no time for it.
-var goroot = flag.Bool("goroot", false, "run the script that builds all tools of Go")
-
 // Full reports whether tests may take minutes.
 func Full() bool { return *full }
 

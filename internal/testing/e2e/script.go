@@ -228,8 +228,6 @@ func (s *script) holds(cond string) (bool, error) {
 	name, not := strings.CutPrefix(cond, "!")
 	prog, isExec := strings.CutPrefix(name, "exec:")
 	switch {
-	case name == "goroot":
-		return *goroot != not, nil
 	case isExec:
 		_, err := exec.LookPath(prog)
 		return (err == nil) != not, nil

@@ -22,10 +22,9 @@ func stemmaWaitsAt(gp *g, why waitReason) uint32 {
 
 // A stemmaGoroutine is what a program is told of one of its goroutines.
 type stemmaGoroutine struct {
-	id        uint64
-	start, at uint32 // offsets of the cells of its go statement and of where it waits
-	leaked    bool   // the collector has found that nothing can wake it
-	why       string // it does not run: a reason to wait, or its status
+	at     uint32 // the offset of the cell below which it waits, or of its go statement
+	leaked bool   // the collector has found that nothing can wake it
+	why    string // it does not run: a reason to wait, or its status
 }
 
 // A stemmaGoroutinesProgram is what package stemmatest of the program finds in stemmaGoroutinesAPI1. Its type there is
@@ -66,7 +65,7 @@ func stemmaGoroutinesOf(owner uint64, list []stemmaGoroutine) (n int) {
 
 // stemmaDescribeGoroutine says what gp does, whose status is s.
 func stemmaDescribeGoroutine(gp *g, s uint32) stemmaGoroutine {
-	d := stemmaGoroutine{id: gp.goid, start: uint32(gp.stemma.Start), at: uint32(gp.stemma.Start)}
+	d := stemmaGoroutine{at: uint32(gp.stemma.Start)}
 	switch s {
 	case _Gwaiting, _Gleaked:
 		why := gp.waitreason

@@ -208,31 +208,20 @@ func (l *Labels) text(k int, n uint16) string {
 
 // sameLabels returns the node of the same labels nearest to node n, outwards, or 0.
 func (t *Tree) sameLabels(n uint32, id uint64) uint32 {
-	for n != RootNode {
+	for ; n != RootNode; n = t.outwards(n) {
 		if t.node(n).Func == id {
 			return n
 		}
-		up := t.node(n).Parent
-		if up < RootNode || up >= n {
-			t.rec.Lost(layout.LostPaths)
-			return 0
-		}
-		n = up
 	}
 	return 0
 }
 
 // LabelsAt returns the function ID of the labels that node n has.
 func (t *Tree) LabelsAt(n uint32) uint64 {
-	for n != RootNode {
+	for ; n != RootNode; n = t.outwards(n) {
 		if id := t.node(n).Func; layout.IsLabels(id) {
 			return id
 		}
-		up := t.node(n).Parent
-		if up < RootNode || up >= n {
-			break
-		}
-		n = up
 	}
 	return layout.LabelsID(NoLabels)
 }

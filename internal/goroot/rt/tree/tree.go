@@ -257,8 +257,6 @@ func (t *Tree) child(parent, cell uint32, to target) uint32 {
 // adapter is looked for among those that it goes through with nothing but adapters in
 // between: so their recursion ends as well.
 // Below labels a function has a home of its own: what runs with other labels is no context of it.
-// A parent lies before its children. One that does not is on a page that was lost:
-// what is further out is not known, and the search ends there.
 func (t *Tree) ancestor(n uint32, id uint64, adapter bool) uint32 {
 	for n != RootNode {
 		if t.node(n).Func == id {
@@ -267,14 +265,20 @@ func (t *Tree) ancestor(n uint32, id uint64, adapter bool) uint32 {
 		if adapter && t.ends(n) || layout.IsLabels(t.node(n).Func) {
 			return 0
 		}
-		up := t.node(n).Parent
-		if up < RootNode || up >= n {
-			t.rec.Lost(layout.LostPaths)
-			return 0
-		}
-		n = up
+		n = t.outwards(n)
 	}
 	return 0
+}
+
+// outwards returns the parent of node n. A parent lies before its children. One that does not is on a page that was
+// lost: what is further out is not known, and the way ends at the root.
+func (t *Tree) outwards(n uint32) uint32 {
+	up := t.node(n).Parent
+	if up < RootNode || up >= n {
+		t.rec.Lost(layout.LostPaths)
+		return RootNode
+	}
+	return up
 }
 
 // ends reports whether node n is of a function that recursion through adapters is folded at.
