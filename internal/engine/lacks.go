@@ -4,7 +4,7 @@ import "slices"
 
 // lacks are the names of the engines and metrics that an architecture does not have yet.
 var lacks = map[string][]string{
-	"arm64": {"acct", "cct,acct", "pcc"},
+	"arm64": {"pcc"},
 }
 
 // Lacks reports whether an engine or a metric is not there for an architecture yet.

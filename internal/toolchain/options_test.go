@@ -130,7 +130,8 @@ func TestCheckTarget(t *testing.T) {
 		{"arm64", "cct", "calls,alloc,wait,ops", ""},
 		{"arm64", "dacce", "", ""},
 		{"arm64", "sample", "", ""},
-		{"arm64", "cct,acct", "", "-engine=cct,acct is not there for linux/arm64 yet; -engine=cct is"},
+		{"arm64", "cct,acct", "", ""},
+		{"arm64", "pcc", "", "-engine=pcc is not there for linux/arm64 yet; -engine=cct is"},
 		{"arm64", "cct", "calls,cpu", ""},
 	} {
 		o := DefaultOptions

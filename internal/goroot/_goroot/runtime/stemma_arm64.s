@@ -61,8 +61,8 @@ slow:
 // stemmaPlace returns in R25 the address of the context in g, for a function that must not
 // split the stack and may therefore run without a g: then g is not what the thread has
 // in its thread-local storage, or that is nothing, and the address is one that nobody
-// reads. Without cgo no thread has any. It runs anywhere, preserves all other registers but R16 and R17, and needs no
-// stack.
+// reads. Without cgo no thread has any. It runs anywhere, preserves all other registers but R16, R17 and R27, which
+// the assembler may use, and needs no stack.
 TEXT runtime·stemmaPlace<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
 	CBZ	g, none
 	MOVBU	runtime·iscgo(SB), R16
@@ -78,6 +78,9 @@ found:
 none:
 	MOVD	$runtime·stemmaNowhere(SB), R25
 	RET
+
+// That it is thread-local storage is said in each file which uses it. It is defined in tls_arm64.s.
+GLOBL runtime·tls_g+0(SB), TLSBSS+DUPOK, $8
 
 // stemmaEnterChecked is called on every function entry in a verify build, and for the accumulator, as stemmaEnter is.
 TEXT runtime·stemmaEnterChecked<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0

@@ -80,3 +80,20 @@ TEXT runtime·stemmaLucceSlow<ABIInternal>(SB), NOSPLIT, $200-0
 	STEMMA_RESTORE(16)
 	STEMMA_RESTORE_MORE(168)
 	RET
+
+// stemmaAcctEnter is called on entry of a function whose call is to be sampled: the countdown has ended. It
+// preserves all general registers but R16, R17 and R25; it is no safe point, and does not split the
+// stack, since leaf functions call it without a stack check.
+TEXT runtime·stemmaAcctEnter<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-0
+	JMP	runtime·stemmaAcctSlow<ABIInternal>(SB)
+
+// stemmaAcctSlow saves the registers and calls Go. It is jumped to, with the return address of the caller of
+// stemmaAcctEnter.
+TEXT runtime·stemmaAcctSlow<ABIInternal>(SB), NOSPLIT, $200-0
+	STEMMA_SAVE(16)
+	STEMMA_SAVE_MORE(168)
+	MOVD	R29, 8(RSP)
+	CALL	runtime·stemmaAcctEnterGo(SB)
+	STEMMA_RESTORE(16)
+	STEMMA_RESTORE_MORE(168)
+	RET

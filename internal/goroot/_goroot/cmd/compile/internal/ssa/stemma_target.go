@@ -7,6 +7,9 @@ type stemmaTarget struct {
 	// Halves: an operation compares half of a function's ID with an address that is part of the instruction.
 	Halves bool
 
+	// Due: there is OpStemmaDue.
+	Due bool
+
 	// Operations of the architecture that passes look for. One that it does not have is OpInvalid, which no value is.
 	WB, Load, AtomicLoad, Store, Const, Add, AddLoad, AddConst, closure Op
 

@@ -54,7 +54,7 @@ func (s *state) stemmaCountDown() {
 	}
 	release := s.stemmaHoldContext()
 	at, offset := s.stemmaLeft()
-	due := s.curBlock.NewValue2I(s.peekPos(), ssa.OpStemmaDue, types.Types[types.TBOOL], offset, at, s.mem())
+	due := s.stemmaDue(at, offset)
 	release()
 
 	b := s.endBlock()
@@ -68,6 +68,18 @@ func (s *state) stemmaCountDown() {
 	s.stemmaCallSampler()
 	s.endBlock().AddEdgeTo(done)
 	s.startBlock(done)
+}
+
+// stemmaDue counts down at an offset from an address, and returns whether the count is below 0.
+func (s *state) stemmaDue(at *ssa.Value, offset int64) *ssa.Value {
+	isDue, word := types.Types[types.TBOOL], types.Types[types.TINT64]
+	if ssa.StemmaTarget.Due {
+		return s.curBlock.NewValue2I(s.peekPos(), ssa.OpStemmaDue, isDue, offset, at, s.mem())
+	}
+	addr := s.newValue1I(ssa.OpOffPtr, word.PtrTo(), offset, at)
+	left := s.newValue2(ssa.OpSub64, word, s.rawLoad(word, addr), s.constInt64(word, 1))
+	s.store(word, addr, left)
+	return s.newValue2(ssa.OpLess64, isDue, left, s.constInt64(word, 0))
 }
 
 // stemmaLeft returns the address of what the function counts down in, and what to add to it.
