@@ -72,16 +72,26 @@ func stemmaAllocCell(gp *g) uintptr {
 	return gp.stemma.Ctx
 }
 
-// stemmaAllocForM makes gp, which is about to make an M, ask for memory from the root go until its cell is what it was,
-// which is returned. Whose goroutine needs one more thread is chance. It may run on any stack.
+// stemmaAllocAs makes gp ask for memory from a root of its own, for what the runtime makes whenever it needs it: whose
+// goroutine does is chance. It returns the cell for stemmaAllocAgain. Between the two gp may wait, and its stack
+// move. Both may run on any stack.
 //
 //go:nosplit
-func stemmaAllocForM(gp *g) (cell uintptr) {
+func stemmaAllocAs(gp *g, root uintptr) (cell uintptr) {
 	cell = gp.stemma.Ctx
 	if stemma.on {
-		gp.stemma.Ctx = stemmaRootCell(layout.RootGo)
+		gp.stemma.Ctx = stemmaRootCell(root)
 	}
 	return cell
+}
+
+// stemmaAllocAgain makes gp ask for memory where it did before.
+//
+//go:nosplit
+func stemmaAllocAgain(gp *g, cell uintptr) {
+	if stemma.on {
+		gp.stemma.Ctx = cell
+	}
 }
 
 // stemmaAllocNode finds or makes the node for allocations that the cell does not lead to
