@@ -34,7 +34,7 @@ const rule = `
 	internal/costmodel: internal/goroot/layout;
 	internal/ctxid: internal/goroot/layout;
 	internal/engine: internal/goroot/layout;
-	internal/goroot: internal/goroot/layout;
+	internal/goroot: internal/engine;
 	internal/goroot/rt/memory/memorytest: internal/goroot/rt/memory;
 	internal/progress: internal/terminal;
 	internal/tables: internal/sealed;

@@ -7,6 +7,7 @@ package engine
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
@@ -30,6 +31,19 @@ const (
 	Contexts Part = 1 << iota // a context for every call
 	Sampling                  // a sampler
 )
+
+// String returns the names of the parts, with + between them.
+func (p Part) String() string {
+	switch p {
+	case Contexts:
+		return "contexts"
+	case Sampling:
+		return "sampling"
+	case Contexts | Sampling:
+		return "contexts+sampling"
+	}
+	return "Part(" + strconv.Itoa(int(p)) + ")"
+}
 
 // A Hook reports whether compiled functions call the runtime when they are entered, where
 // the checker is, and the recorder of calls.

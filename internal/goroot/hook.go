@@ -9,6 +9,8 @@ import (
 	"go/token"
 	"slices"
 	"strings"
+
+	"github.com/stemma-go/stemma/internal/engine"
 )
 
 // maxHookLines is how long a hook may be: it only calls into added files.
@@ -46,33 +48,20 @@ type Hook struct {
 	Part Part // a program without this part does without the hook
 }
 
-// A Part is something that programs are built with, or without. A hook that
-// does nothing is not free: where goroutines are scheduled, a load and a branch
-// can be measured.
-type Part uint8
+// A Part is something that programs are built with, or without, as their engine
+// says. A hook that does nothing is not free: where goroutines are scheduled, a
+// load and a branch can be measured.
+type Part = engine.Part
 
 const (
-	Contexts Part = 1 << iota // a context for every call
-	Sampling                  // a sampler
+	Contexts = engine.Contexts
+	Sampling = engine.Sampling
 
 	Always Part = 0 // of a hook that all programs need
 )
 
 // Parts are the combinations of parts that programs are built with.
 var Parts = []Part{Contexts, Sampling, Contexts | Sampling}
-
-// String returns the names of the parts, with + between them.
-func (p Part) String() string {
-	switch p {
-	case Contexts:
-		return "contexts"
-	case Sampling:
-		return "sampling"
-	case Contexts | Sampling:
-		return "contexts+sampling"
-	}
-	return fmt.Sprintf("Part(%d)", uint8(p))
-}
 
 // name is how messages call the hook.
 func (k *Hook) name() string {

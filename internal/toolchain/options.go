@@ -261,18 +261,11 @@ func (o Options) targets() string {
 func (o Options) IsWarm() bool { return o.engine().Warm || o.Warm != "" }
 
 // parts returns what the runtime must be able to do.
-func (o Options) parts() goroot.Part {
-	var p goroot.Part
-	for part, of := range map[engine.Part]goroot.Part{engine.Contexts: goroot.Contexts,
-		engine.Sampling: goroot.Sampling} {
-		if o.engine().Parts&part != 0 {
-			p |= of
-		}
-	}
+func (o Options) parts() engine.Part {
 	if o.samplesMetric() {
-		p |= goroot.Sampling
+		return o.engine().Parts | engine.Sampling
 	}
-	return p
+	return o.engine().Parts
 }
 
 // ForCompiler returns what the compiler finds in STEMMA_COMPILE. It becomes
@@ -307,7 +300,7 @@ func (o Options) ForCompiler() string {
 // ForNatives returns what the compiler finds in STEMMA_COMPILE when it compiles a native. In builds without contexts
 // natives do nothing for them.
 func (o Options) ForNatives() string {
-	if o.parts()&goroot.Contexts == 0 {
+	if o.parts()&engine.Contexts == 0 {
 		return "engine=" + engine.NoStrategy
 	}
 	return "engine=" + o.engine().Code.Strategy
