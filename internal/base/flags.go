@@ -63,9 +63,8 @@ func FlagNames(fs *flag.FlagSet) (names []string) {
 	return names
 }
 
-// DescribeFlags lists the flags of fs for the texts about a command. A flag without a text is hidden. values returns
-// what a flag takes, nil if that is not a list.
-func DescribeFlags(fs *flag.FlagSet, values func(name, value string) []string) (list []FlagHelp) {
+// DescribeFlags lists the flags of fs for the texts about a command. A flag without a text is hidden.
+func DescribeFlags(fs *flag.FlagSet) (list []FlagHelp) {
 	fs.VisitAll(func(f *flag.Flag) {
 		if f.Usage == "" {
 			return // hidden
@@ -77,7 +76,11 @@ func DescribeFlags(fs *flag.FlagSet, values func(name, value string) []string) (
 		default:
 			text += " (default " + f.DefValue + ")"
 		}
-		list = append(list, FlagHelp{Name: f.Name, Value: value, Text: text, Values: values(f.Name, value)})
+		help := FlagHelp{Name: f.Name, Value: value, Text: text}
+		if v, ok := f.Value.(interface{ Choices() []string }); ok {
+			help.Values = v.Choices()
+		}
+		list = append(list, help)
 	})
 	return list
 }

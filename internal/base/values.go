@@ -29,6 +29,37 @@ func (v *OnOff) Set(s string) error {
 	return nil
 }
 
+// Choices returns the values, for help and completion.
+func (v *OnOff) Choices() []string { return []string{"on", "off"} }
+
+// ChoiceVar declares a flag whose values can be listed. Other values are for the command to refuse: it knows what to
+// say.
+func ChoiceVar(fs *flag.FlagSet, p *string, name, value, usage string, choices func() []string) {
+	*p = value
+	fs.Var(&choice{p, choices}, name, usage)
+}
+
+// Of returns a list of values for ChoiceVar.
+func Of(values ...string) func() []string { return func() []string { return values } }
+
+// A choice is the value of such a flag.
+type choice struct {
+	p       *string
+	choices func() []string
+}
+
+func (c *choice) String() string {
+	if c.p == nil { // as package flag makes one, to compare with
+		return ""
+	}
+	return *c.p
+}
+
+func (c *choice) Set(s string) error { *c.p = s; return nil }
+
+// Choices returns the values, for help and completion.
+func (c *choice) Choices() []string { return c.choices() }
+
 // A List is a flag that may be given several times.
 type List []string
 

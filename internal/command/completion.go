@@ -6,10 +6,6 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/base"
-	"github.com/stemma-go/stemma/internal/command/decode"
-	"github.com/stemma-go/stemma/internal/command/report"
-	"github.com/stemma-go/stemma/internal/engine"
-	"github.com/stemma-go/stemma/internal/export"
 )
 
 // completionCommand prints what a shell needs to complete command lines.
@@ -40,24 +36,6 @@ func runCompletion(e *base.Env, args []string) error {
 			strings.Join(base.Shells(), ", "))
 	}
 	return base.WriteCompletion(e.Stdout, args[0], described())
-}
-
-// flagValues returns what a flag of a command takes, nil if that is not a list.
-func flagValues(command, name, value string) []string {
-	switch {
-	case strings.Contains(value, "|"):
-		return strings.Split(value, "|")
-	case name == "engine":
-		return engine.Names()
-	case name == "metric":
-		return report.Metrics()
-	case name == "format" && command == "export":
-		return export.Formats()
-	case name == "format" && command == "decode":
-		return []string{string(decode.FormatLine), string(decode.FormatShort), string(decode.FormatStack),
-			string(decode.FormatFingerprint)}
-	}
-	return nil
 }
 
 // argumentsOf returns what the argument of a command may be if it is no file.

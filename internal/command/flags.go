@@ -13,7 +13,7 @@ func flagsOf(c *base.Command) (list []base.FlagHelp) {
 	}
 	fs := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	c.Flags(fs)
-	list = base.DescribeFlags(fs, func(name, value string) []string { return flagValues(c.Name, name, value) })
+	list = base.DescribeFlags(fs)
 	if c.Pages {
 		list = append(list,
 			base.FlagHelp{Name: base.NoPager,

@@ -122,7 +122,8 @@ func TestUselessFlags(t *testing.T) {
 			strings.Join(engine.MetricNames(), ", ") + ")",
 		"build -metrics=alloc -record=calls": "-record=calls: the record has calls only; leave -metrics=alloc out",
 		"build -metrics=alloc -engine=dacce": "-metrics does nothing with -engine=dacce: it is for -engine=cct",
-		"build -engine=cct -every=1ms": "-every does nothing with -engine=cct: it is for -engine=sample; cct " +
+		"build -engine=cct -every=1ms": "-every does nothing with -engine=cct: it is for -engine=sample " +
+			"or -metrics=cpu; cct " +
 			"has -inlined, -labels, -metrics, -nodes, -record, -recursion",
 		"run -engine=dacce -recursion=fold x": "-recursion does nothing with -engine=dacce",
 		"test -engine=sample -events=alloc":   "-events does nothing with -engine=sample",

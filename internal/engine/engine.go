@@ -71,15 +71,6 @@ type Code struct {
 	Triggered bool
 }
 
-// Settings are groups of options that the runtime gets.
-type Settings uint8
-
-// The groups.
-const (
-	SamplerSettings Settings = 1 << iota
-	AccumulatorSettings
-)
-
 // A Decoder is what IDs are decoded with.
 type Decoder uint8
 
@@ -107,11 +98,10 @@ type Engine struct {
 	// The row of the table in the README; without answers there is none.
 	Answers, Costs, Use string
 
-	Flags    []string // of build, run and test that do something with it, of those that are for some engines only
-	Code     Code
-	Parts    Part     // hooks that others do not need would cost them time
-	Settings Settings // that the runtime gets
-	Warm     bool     // the program always needs a warm file beside it
+	Flags []string // of Flags that do something with it, of those that are for some engines only
+	Code  Code
+	Parts Part // hooks that others do not need would cost them time
+	Warm  bool // the program always needs a warm file beside it
 
 	File    string // main file of its records; "" if it leaves none
 	Flag    uint32 // of the header of such a file, as package layout has them
@@ -161,14 +151,14 @@ var List = []*Engine{
 		Costs:   "about 5 % of CPU time at a sample a millisecond",
 		Use:     "in production",
 		Flags:   []string{"sampler", "walk", "every", "waiting", "ask", "start", "nodes", "verify"},
-		Code:    Code{Strategy: NoStrategy}, Parts: Sampling, Settings: SamplerSettings, File: FileSamples,
+		Code:    Code{Strategy: NoStrategy}, Parts: Sampling, File: FileSamples,
 	},
 	{
 		Name: "acct", Paper: "Arnold and Sweeney, 2000", Help: "samples calls", Gives: Samples,
 		Answers: "Which calls are the most frequent, roughly?", Costs: "a few instructions a call, and the samples",
 		Use:   "where an exact tree is too large",
 		Flags: []string{"recursion", "nodes", "trigger", "weights"},
-		Code:  Code{Strategy: "acct", Triggered: true}, Parts: Sampling, Settings: AccumulatorSettings,
+		Code:  Code{Strategy: "acct", Triggered: true}, Parts: Sampling,
 		File: FileSamples, Flag: layout.SmpFlagAccumulator,
 	},
 	{
@@ -176,7 +166,7 @@ var List = []*Engine{
 		Answers: "How good are sampled call counts?", Costs: "the most of all", Use: "for research",
 		Flags: []string{"recursion", "inlined", "nodes", "trigger", "weights"},
 		Code:  Code{Strategy: "cct", Inlined: true, Entry: HookAlways}, Parts: Contexts | Sampling,
-		Settings: AccumulatorSettings, File: FileTree,
+		File: FileTree,
 	},
 	{
 		// It computes the hash of Bond and McKinley, for measurements.

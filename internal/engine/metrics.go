@@ -47,17 +47,8 @@ func MetricsHelp() string {
 	return strings.Join(list, "; ")
 }
 
-// formerMetrics are names that -metrics takes for one release.
-var formerMetrics = map[string]string{"live": "inuse"}
-
-// FormerMetric returns what a former name for -metrics is called now, "" for any other name.
-func FormerMetric(name string) string { return formerMetrics[name] }
-
 // MetricFor returns what -metrics must name for a record to have a metric, nil if there is nothing.
 func MetricFor(name string) *Metric {
-	if now := formerMetrics[name]; now != "" {
-		name = now
-	}
 	for i := range Metrics {
 		if m := &Metrics[i]; m.Name == name || slices.Contains(m.Gives, name) {
 			return m

@@ -55,7 +55,7 @@ func NewBuild(a *Args, o Options, stderr io.Writer) (*Build, error) {
 	if err := g.Check(); err != nil {
 		return nil, err
 	}
-	if err := o.checkTarget(g.OS, g.Arch); err != nil {
+	if err := o.CheckTarget(g.OS, g.Arch); err != nil {
 		return nil, err
 	}
 	if err := o.checkReader(g.Version, runtime.Version()); err != nil {
@@ -83,7 +83,7 @@ func NewBuild(a *Args, o Options, stderr io.Writer) (*Build, error) {
 // The user's own -toolexec runs inside ours, so that it sees the tool that is
 // really run.
 func (b *Build) setFlags(a *Args, o Options) error {
-	ours := b.Entry.Overlay(o.parts())
+	ours := b.Entry.Overlay(o.Parts())
 	file := ours
 	if user, _ := a.Flag("overlay"); user != "" {
 		merged, err := b.mergeOverlay(ours, user)
@@ -98,7 +98,7 @@ func (b *Build) setFlags(a *Args, o Options) error {
 		overlay:    ours,
 		forCompile: o.ForCompiler(),
 		forNative:  o.ForNatives(),
-		forLink:    o.ForRuntime(),
+		forLink:    o.forLink(),
 		symbols:    o.Symbols,
 		targets:    o.targets(),
 	}

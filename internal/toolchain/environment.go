@@ -30,7 +30,7 @@ var testFlags = []arg{{"vet", "off", []string{"-vet=off"}}, {"count", "1", []str
 
 // CheckEnvironment returns an error if a program cannot be built by an ordinary go command with these options, or if
 // GOFLAGS cannot have a flag.
-func (o Options) CheckEnvironment(a *Args) error {
+func (o *Options) CheckEnvironment(a *Args) error {
 	if o.IsWarm() {
 		return errors.New("a file with the call graph must be made for each program, which an ordinary go command " +
 			"does not do; use stemma build, or an engine without one (" + engine.Giving(engine.IDs) + " without -warm)")

@@ -60,9 +60,9 @@ func (b *Build) MakeGOROOT(dir string, o Options, stderr io.Writer) (*GOROOT, er
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
-	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", b.Entry.Key, o.ForCompiler(), o.ForRuntime()))
+	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", b.Entry.Key, o.ForCompiler(), o.forLink()))
 	m := mark{goroot.InstrumentedVersion(from.Version, hex.EncodeToString(h[:6])), from.Root, o.ForCompiler(),
-		o.ForRuntime()}
+		o.forLink()}
 	made := &GOROOT{Dir: dir, Version: m.Version}
 	if same, err := checkMark(dir, m); err != nil || same {
 		return made, err
@@ -204,7 +204,7 @@ func (b *Build) addSources(dir string, o Options) error {
 	if err := copyTree(filepath.Join(b.Entry.Dir, "src"), filepath.Join(dir, "src")); err != nil {
 		return err
 	}
-	files, err := readOverlay(b.Entry.Overlay(o.parts()))
+	files, err := readOverlay(b.Entry.Overlay(o.Parts()))
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (b *Build) addSources(dir string, o Options) error {
 	if err != nil {
 		return err
 	}
-	if data, err = goroot.WithOptions(data, o.ForRuntime()); err != nil {
+	if data, err = goroot.WithOptions(data, o.forLink()); err != nil {
 		return err
 	}
 	return os.WriteFile(name, data, 0o666)

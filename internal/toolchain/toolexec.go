@@ -25,7 +25,7 @@ type tool struct {
 	targets    string   // GOARCHs that the options are there for, with commas between them; "" is not known
 	forCompile string   // Options.ForCompiler
 	forNative  string   // Options.ForNatives
-	forLink    string   // Options.ForRuntime
+	forLink    string   // Options.forLink
 	symbols    bool     // Options.Symbols
 	plain      bool     // tools run as they are, and are counted
 	chain      []string // the user's own -toolexec, which runs inside ours

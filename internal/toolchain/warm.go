@@ -197,13 +197,13 @@ func programName(importPath string) string {
 
 // MakesWarm reports whether a build makes warm files. That of a program has the program's own
 // functions: those of a plugin are unknown until they are called, whatever the engine.
-func (o Options) MakesWarm(a *Args) bool {
+func (o *Options) MakesWarm(a *Args) bool {
 	mode, _ := a.Flag("buildmode")
 	return o.IsWarm() && mode != "plugin"
 }
 
 // CheckWarm reports what a warm file cannot be made for.
-func (o Options) CheckWarm(a *Args, patterns []string) error {
+func (o *Options) CheckWarm(a *Args, patterns []string) error {
 	if !o.IsWarm() {
 		return nil
 	}
@@ -219,7 +219,7 @@ func (o Options) CheckWarm(a *Args, patterns []string) error {
 // checkReader reports whether stemma, built with the Go release own, can read the sources of Go
 // goVersion for a static call graph: a parser and a type checker know the language of their own
 // release. The other engines leave sources to the go command.
-func (o Options) checkReader(goVersion, own string) error {
+func (o *Options) checkReader(goVersion, own string) error {
 	goVersion, _, _ = strings.Cut(goVersion, " ") // behind it are experiments
 	own, _, _ = strings.Cut(own, " ")
 	if !o.IsWarm() || o.Warm != "" && o.Warm != WarmStatic ||

@@ -66,7 +66,8 @@ type flags struct {
 
 // decodeFlags declares the flags, for parsing and for the help text.
 func decodeFlags(fs *flag.FlagSet, f *flags) {
-	fs.StringVar(&f.format, "format", "", "print stacks as `F`: line, short, stack or fingerprint")
+	base.ChoiceVar(fs, &f.format, "format", "", "print stacks as `F`: line, short, stack or fingerprint",
+		base.Of(string(FormatLine), string(FormatShort), string(FormatStack), string(FormatFingerprint)))
 	fs.BoolVar(&f.fingerprint, "fingerprint", false,
 		"print a line for each ID: the fingerprint of the context, and its functions")
 }

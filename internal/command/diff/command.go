@@ -78,14 +78,16 @@ type diffFlags struct {
 }
 
 func declareDiff(fs *flag.FlagSet, o *diffFlags) {
-	fs.StringVar(&o.by, "by", "function", "compare by `SCOPE`: function, context or line, which is that of the call")
-	fs.StringVar(&o.metric, "metric", "",
-		"compare only `METRIC`, or several, separated by commas; by default all that both sides have")
+	base.ChoiceVar(fs, &o.by, "by", "function",
+		"compare by `SCOPE`: function, context or line, which is that of the call",
+		base.Of("function", "context", "line"))
+	base.ChoiceVar(fs, &o.metric, "metric", "",
+		"compare only `METRIC`, or several, separated by commas; by default all that both sides have", report.Metrics)
 	fs.Var(&o.failOver, "fail-over", "exit with code 3 if one of `LIMITS` is exceeded")
 	fs.Var(&o.warnOver, "warn-over", "warn if one of `LIMITS` is exceeded")
 	fs.Var(&o.ignore, "ignore", "leave out functions that match `PATTERN`; may be given several times")
 	fs.IntVar(&o.Top, "top", 20, "list at most `N` rows of a metric; -1 for all")
-	fs.StringVar(&o.Format, "format", "text", "print `FORMAT`: "+strings.Join(Formats, ", "))
+	base.ChoiceVar(fs, &o.Format, "format", "text", "print `FORMAT`: "+strings.Join(Formats, ", "), base.Of(Formats...))
 	fs.BoolVar(&o.json, "json", false, "print JSON, the same as -format=json")
 	fs.BoolVar(&o.markdown, "markdown", false, "print Markdown, the same as -format=markdown")
 	fs.BoolVar(&o.Gate, "gate", false,

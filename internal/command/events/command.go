@@ -56,12 +56,14 @@ with the lines of the calls.
 
 func declareEvents(fs *flag.FlagSet, o *Options) {
 	fs.StringVar(&o.Kinds, "kind", "", "only events of these `KINDS`: alloc, block, go, panic, error")
-	fs.StringVar(&o.By, "by", "count", "sort by `WHAT`: count, sum or max")
+	base.ChoiceVar(fs, &o.By, "by", "count", "sort by `WHAT`: count, sum or max", base.Of("count", "sum", "max"))
 	fs.BoolVar(&o.Histogram, "histogram", false, "show how the amounts are distributed")
 	fs.BoolVar(&o.Log, "log", false, "print the newest events one by one")
 	fs.BoolVar(&o.Fingerprint, "fingerprint", false, "add contexts up by their fingerprints, and print these")
 	fs.IntVar(&o.Top, "top", 20, "list at most `N` contexts or events; -1 for all")
-	fs.StringVar(&o.Format, "format", "", "print stacks as `F`: line, short or stack (default short; line with -json)")
+	base.ChoiceVar(fs, &o.Format, "format", "",
+		"print stacks as `F`: line, short or stack (default short; line with -json)",
+		base.Of(string(decode.FormatLine), string(decode.FormatShort), string(decode.FormatStack)))
 	fs.BoolVar(&o.JSON, "json", false, "print JSON, one object for each context or event")
 }
 

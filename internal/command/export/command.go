@@ -52,11 +52,12 @@ type exportOptions struct {
 // declare is called for parsing, and for the help text with options that are
 // thrown away; so the two cannot differ.
 func (o *exportOptions) declare(fs *flag.FlagSet) {
-	fs.StringVar(&o.format, "format", "pprof", "write `FORMAT`: "+strings.Join(export.Formats(), ", "))
-	fs.StringVar(&o.metric, "metric", "",
+	base.ChoiceVar(fs, &o.format, "format", "pprof", "write `FORMAT`: "+strings.Join(export.Formats(), ", "),
+		export.Formats)
+	base.ChoiceVar(fs, &o.metric, "metric", "",
 		"write `METRIC`: "+report.MetricsHelp()+
 			"; by default the first of these that was recorded (pprof gets all that were counted, or all that "+
-			"were sampled)")
+			"were sampled)", report.Metrics)
 	fs.Func("request", "write the samples that the program asked for under identifier `ID`", o.request.Set)
 	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output")
 	fs.Float64Var(&o.min, "min", 0, "combine subtrees with less than `PERCENT` of all calls as [trimmed]")

@@ -73,7 +73,8 @@ type replayOptions struct {
 func (o *replayOptions) declare(fs *flag.FlagSet) {
 	o.Options = DefaultOptions()
 	fs.StringVar(&o.encoders, "encoders", strings.Join(o.Encoders, ","), "run the encoders of this `LIST`")
-	fs.StringVar(&o.format, "format", "text", "print the table as `FORMAT`: "+strings.Join(Formats(), ", "))
+	base.ChoiceVar(fs, &o.format, "format", "text",
+		"print the table as `FORMAT`: "+strings.Join(Formats(), ", "), Formats)
 	fs.BoolVar(&o.events, "events", false, "write the events as an event file, and run no encoder")
 	fs.IntVar(&o.Check, "check", o.Check, "decode and compare the context of every `N`th call; 0 for none")
 	fs.Uint64Var(&o.MaxID, "maxid", o.MaxID,

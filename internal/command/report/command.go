@@ -152,8 +152,8 @@ func reportFlags(o *Options) []string {
 const byContext = "context"
 
 // groupings lists what -by takes.
-func groupings(separator string) string {
-	return strings.Join(append(slices.Clone(cct.Groupings), "label:KEY", "site", byContext), separator)
+func groupings() []string {
+	return append(slices.Clone(cct.Groupings), "label:KEY", "site", byContext)
 }
 
 // declareReport declares the flags with their defaults, which it sets.
@@ -171,16 +171,18 @@ func declareReport(fs *flag.FlagSet, o *Options) {
 	fs.Func("request", "of these, list those with identifier `ID`, with their stacks", o.Request.Set)
 	fs.StringVar(&o.Function, "func", "",
 		"list the functions that match `REGEXP`, with callers and callees; with -contexts, the stacks that end in them")
-	fs.StringVar(&o.By, "by", "", "add up by `"+groupings("|")+"`")
-	fs.StringVar(&o.Sort, "sort", "self", "`self|total`: what comes first, by its own calls or with those below it")
+	base.ChoiceVar(fs, &o.By, "by", "", "add up by `"+strings.Join(groupings(), "|")+"`", groupings)
+	base.ChoiceVar(fs, &o.Sort, "sort", "self",
+		"`self|total`: what comes first, by its own calls or with those below it", base.Of("self", "total"))
 	fs.StringVar(&o.Focus, "focus", "", "only contexts with a function that matches `REGEXP`")
 	fs.StringVar(&o.Ignore, "ignore", "", "no contexts with a function that matches `REGEXP`")
 	fs.StringVar(&o.Hide, "hide", "",
 		"leave functions that match `REGEXP` out of contexts; their calls count at their callers")
-	fs.StringVar(&o.Metric, "metric", "",
-		"count `METRIC`: "+MetricsHelp()+"; by default the first of these that was recorded")
-	fs.StringVar(&o.Cost, "cost", "",
-		"with -metric=ops, the instructions that they would take on `MACHINE`: "+strings.Join(costmodel.Names(), ", "))
+	base.ChoiceVar(fs, &o.Metric, "metric", "",
+		"count `METRIC`: "+MetricsHelp()+"; by default the first of these that was recorded", Metrics)
+	base.ChoiceVar(fs, &o.Cost, "cost", "",
+		"with -metric=ops, the instructions that they would take on `MACHINE`: "+strings.Join(costmodel.Names(), ", "),
+		costmodel.Names)
 	fs.IntVar(&o.Top, "top", 20, "list at most `N` entries; -1 for all")
 	fs.IntVar(&o.Depth, "depth", -1, "print at most `N` levels of the tree; -1 for all")
 	fs.Float64Var(&o.Min, "min", 1, "print only subtrees with at least `PERCENT` of all calls")
@@ -228,7 +230,7 @@ func checkReport(fs *flag.FlagSet, o *Options) error {
 	case o.Tree && (o.JSON || o.Contexts || o.Function != ""):
 		return base.Usagef("report: -tree excludes -contexts, -func and -json; give one of them")
 	case o.By != "" && o.By != byContext && !byLabel && !slices.Contains(cct.Groupings, o.By):
-		return base.Usagef("report: -by=%s: no such grouping (have %s)", o.By, groupings(", "))
+		return base.Usagef("report: -by=%s: no such grouping (have %s)", o.By, strings.Join(groupings(), ", "))
 	case o.Sort != "self" && o.Sort != "total":
 		return base.Usagef("report: -sort=%s: no such order (have self, total)", o.Sort)
 	}

@@ -37,7 +37,7 @@ func SamplingLines(p *profile.Profile) []string {
 // accumulated reports whether the samples are of calls, and not of time.
 func accumulated(p *profile.Profile) bool {
 	for _, proc := range p.Processes {
-		if e := engine.Lookup(proc.Engine); e != nil && e.Settings&engine.AccumulatorSettings != 0 {
+		if e := engine.Lookup(proc.Engine); e != nil && e.Takes("trigger") {
 			return true
 		}
 	}

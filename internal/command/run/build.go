@@ -53,16 +53,16 @@ type GoArgs struct {
 	Verb string // the command
 	Args *toolchain.Args
 	Opts toolchain.Options
+
+	former []engine.Renamed // what was typed in former names
 }
 
 // NewBuild makes the compiler ready.
 // It takes the flags that become part of the Build out of p.args. The caller must
 // Close the Build.
 func (p *GoArgs) NewBuild(e *base.Env) (*toolchain.Build, error) {
-	for name := range strings.SplitSeq(p.Opts.Metrics, ",") {
-		if now := engine.FormerMetric(name); now != "" {
-			base.Former(e.Stderr, "-metrics="+name, now)
-		}
+	for _, f := range p.former {
+		base.Former(e.Stderr, f.Typed, f.Now)
 	}
 	return toolchain.NewBuild(p.Args, p.Opts, e.Stderr)
 }

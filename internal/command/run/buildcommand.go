@@ -3,7 +3,7 @@ package run
 import (
 	"errors"
 	"flag"
-	"strings"
+	"time"
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/command/clean"
@@ -63,58 +63,34 @@ func runBuild(e *base.Env, args []string) error {
 	return p.Warm(e, b, p.Packages(), exes...)
 }
 
-// DeclareOptions declares the flags that all building commands have in common.
-// It sets o to the defaults. verify is hidden, since its records are of use to the
-// verify command only.
+// DeclareOptions declares the flags that all building commands have in common, and their former names, which are
+// hidden. It sets o to the defaults.
 func DeclareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	*o = toolchain.DefaultOptions
-	fs.StringVar(&o.Engine, "engine", o.Engine, "what to record, by `NAME`: "+engine.Help())
-	fs.StringVar(&o.Events, "events", "",
-		"record events of these `KINDS`, separated by commas: alloc, block, go, panic, error")
-	fs.BoolVar(&o.EventLog, "event-log", false,
-		"also keep the newest events one by one, with their times, in $STEMMA_EVENTS_SIZE bytes for each P (64 MiB "+
-			"if it is not set)")
-	fs.StringVar(&o.Metrics, "metrics", "",
-		"record these `METRICS` of each context, separated by commas: "+engine.MetricsHelp())
-	fs.StringVar(&o.Labels, "labels", "",
-		"give what runs with labels of pprof.Do contexts of its own, for the labels with these `KEYS`, separated by "+
-			"commas; see stemma report -by=label:KEY")
-	fs.StringVar(&o.Warm, "warm", "",
-		"start from this call `GRAPH`: static, that of the source (the default where one is always needed), or "+
-			"NAME.stemma, that of an earlier run")
-	fs.StringVar(&o.Record, "record", "",
-		"`calls`: log every function entry, for stemma replay; this is slow, keeps recursion in full, and ends at "+
-			"$STEMMA_CALLS_SIZE bytes (256 MiB if it is not set)")
-	fs.StringVar(&o.Recursion, "recursion", o.Recursion,
-		"`fold|full`: fold recursion, so that what a recursive function calls is shown below its first call, or keep "+
-			"every level")
-	fs.Var((*base.OnOff)(&o.Inlined), "inlined", "`on|off`: count inlined calls")
-	fs.Uint64Var(&o.Nodes, "nodes", 0,
-		"record at most `N` contexts, by default about four million; calls in further ones "+
-			"are counted by function")
-	fs.StringVar(&o.Sample.Sampler, "sampler", o.Sample.Sampler, "`stw|sps|isps`: the sampler")
-	fs.StringVar(&o.Sample.Walk, "walk", "", "walk stacks by `WALK`: unwinder, fp, incremental or marker")
-	fs.DurationVar(&o.Sample.Every, "every", o.Sample.Every, "`DURATION`: the time between samples")
-	fs.Var((*base.OnOff)(&o.Sample.Waiting), "waiting", "`on|off`: also sample goroutines that wait")
-	fs.StringVar(&o.Sample.Ask, "ask", o.Sample.Ask,
-		"`signal|guard`: sample running goroutines at any instruction, or only in function prologues, which is biased")
-	fs.Var((*base.OnOff)(&o.Sample.Start), "start", "`on|off`: start sampling when the program starts")
-	fs.StringVar(&o.Acct.Trigger, "trigger", o.Acct.Trigger,
-		"sample at each `TRIGGER`: calls:N, one call of N; func:N, one of N of each function; or time:DURATION")
-	fs.StringVar(&o.Acct.Weights, "weights", o.Acct.Weights,
-		"`last-edge|all-new-edges`: the edges that a sample adds to")
-	fs.BoolVar(&o.Verify, "verify", false, "") // hidden: for the verify command
-	fs.VisitAll(func(f *flag.Flag) {
-		if engines := toolchain.FlagEngines(f.Name); engines != "" && f.Usage != "" {
-			name, text, ok := strings.Cut(f.Usage, "`: ") // "`VALUE`: what it does"
-			if !ok || f.Usage[0] != '`' {
-				name, text = "", f.Usage
-			} else {
-				name += "`: "
-			}
-			f.Usage = name + "with -engine=" + engines + ": " + text
+	for _, f := range engine.Flags {
+		declare(fs, f.Name, f.Usage(), f, o)
+		if f.Former != "" {
+			declare(fs, f.Former, "", f, o)
 		}
-	})
+	}
+}
+
+// declare declares one flag by one of its names.
+func declare(fs *flag.FlagSet, name, usage string, f *engine.Flag, o *toolchain.Options) {
+	switch in := f.In(&o.Options).(type) {
+	case *bool:
+		if f.Choices() == nil {
+			fs.BoolVar(in, name, *in, usage)
+		} else {
+			fs.Var((*base.OnOff)(in), name, usage)
+		}
+	case *string:
+		base.ChoiceVar(fs, in, name, *in, usage, f.Choices)
+	case *uint64:
+		fs.Uint64Var(in, name, *in, usage)
+	case *time.Duration:
+		fs.DurationVar(in, name, *in, usage)
+	}
 }
 
 // ParseGoCommand parses the arguments of such a command. declare, which may be
@@ -141,10 +117,11 @@ func ParseGoCommand(verb string, args []string, declare func(*flag.FlagSet)) (*G
 		return nil, base.Usagef("%s: -%s: no such flag%s; run 'stemma help %s'", verb, name,
 			humanize.DidYouMean("-", name, base.FlagNames(fs)), verb)
 	}
+	p.former = p.Opts.Replaced()
 	if err := p.Opts.Check(); err != nil {
 		like := ""
-		if engine.Lookup(p.Opts.Engine) == nil {
-			like = humanize.DidYouMean("", p.Opts.Engine, engine.Names())
+		if choice := new(engine.ChoiceError); errors.As(err, &choice) {
+			like = humanize.DidYouMean("", choice.Value, choice.Choices)
 		}
 		return nil, base.Usagef("%w%s", err, like)
 	}

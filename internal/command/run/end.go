@@ -16,7 +16,7 @@ func DeterministicEnv(p *GoArgs, how string) ([]string, error) {
 	if how == "" {
 		return nil, nil
 	}
-	if engine.Lookup(p.Opts.Engine).Parts&engine.Contexts == 0 {
+	if p.Opts.Chosen().Parts&engine.Contexts == 0 {
 		return nil, base.Usagef("%s: -deterministic: the samples of engine %s depend on time; use %s",
 			p.Verb, p.Opts.Engine, engine.Giving(engine.Counts))
 	}
@@ -25,7 +25,7 @@ func DeterministicEnv(p *GoArgs, how string) ([]string, error) {
 
 // CheckStable returns an error if the engine counts nothing that could be the same in two of several runs.
 func CheckStable(p *GoArgs, runs int) error {
-	if runs == 0 || engine.Lookup(p.Opts.Engine).Gives&engine.Counts != 0 {
+	if runs == 0 || p.Opts.Chosen().Gives&engine.Counts != 0 {
 		return nil
 	}
 	return base.Usagef("%s: -stable: engine %s has no exact counts to compare; use %s", p.Verb, p.Opts.Engine,

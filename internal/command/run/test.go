@@ -151,7 +151,7 @@ func (p *GoArgs) benchEnv() ([]string, error) {
 
 // BenchEnv returns what makes test binaries print what their benchmarks count.
 func (p *GoArgs) BenchEnv() ([]string, error) {
-	if engine.Lookup(p.Opts.Engine).Gives&engine.Counts == 0 {
+	if p.Opts.Chosen().Gives&engine.Counts == 0 {
 		return nil, nil
 	}
 	tool, err := os.Executable()
@@ -159,7 +159,7 @@ func (p *GoArgs) BenchEnv() ([]string, error) {
 		return nil, err
 	}
 	counted := []string{"calls"}
-	for _, m := range engine.AskedMetrics(p.Opts.Metrics) {
+	for _, m := range p.Opts.Asked() {
 		counted = append(counted, m.Name)
 	}
 	var exact []string

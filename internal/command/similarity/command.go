@@ -46,8 +46,8 @@ times the weight of the hottest.
 type similarityOptions struct{ Options }
 
 func (o *similarityOptions) declare(fs *flag.FlagSet) {
-	fs.StringVar(&o.Metric, "metric", "",
-		"compare `METRIC`: "+report.MetricsHelp()+"; by default the first of these that was recorded")
+	base.ChoiceVar(fs, &o.Metric, "metric", "",
+		"compare `METRIC`: "+report.MetricsHelp()+"; by default the first of these that was recorded", report.Metrics)
 	fs.StringVar(&o.By, "by", "",
 		"call sites are the same by their `ORDER` in the function (site, the default), by file and line (line), or "+
 			"do not count (function)")

@@ -52,12 +52,12 @@ type topOptions struct {
 
 func (o *topOptions) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&o.Contexts, "contexts", false, "list contexts, not functions")
-	fs.StringVar(&o.Sort, "sort", "rate", "sort by `ORDER`: "+strings.Join(Orders, ", "))
+	base.ChoiceVar(fs, &o.Sort, "sort", "rate", "sort by `ORDER`: "+strings.Join(Orders, ", "), base.Of(Orders...))
 	fs.StringVar(&o.Search, "search", "", "only functions with `TEXT` in their name")
 	fs.BoolVar(&o.once, "once", false, "print one page")
 	fs.IntVar(&o.Rows, "top", 20, "with -once, list at most `N` rows")
 	fs.DurationVar(&o.interval, "interval", time.Second, "read every `DURATION`")
-	fs.StringVar(&o.metric, "metric", "", "show `METRIC`, as report does")
+	base.ChoiceVar(fs, &o.metric, "metric", "", "show `METRIC`, as report does", report.Metrics)
 }
 
 func runTop(e *base.Env, args []string) error {

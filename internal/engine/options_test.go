@@ -1,11 +1,9 @@
-package toolchain
+package engine
 
 import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/stemma-go/stemma/internal/engine"
 )
 
 // TestFlagsOfEngines gives every flag of the table to every engine: it is refused by
@@ -13,13 +11,13 @@ import (
 func TestFlagsOfEngines(t *testing.T) {
 	refused := 0
 	flags := make(map[string][]string)
-	for _, e := range engine.List {
+	for _, e := range List {
 		for _, flag := range e.Flags {
 			flags[flag] = append(flags[flag], e.Name)
 		}
 	}
 	for flag, list := range flags {
-		for _, e := range engine.List {
+		for _, e := range List {
 			engine := e.Name
 			o := DefaultOptions
 			o.Engine, o.Given = engine, []string{flag}
@@ -94,7 +92,7 @@ func TestForCompiler(t *testing.T) {
 	if have, want := o.ForCompiler(), "engine=dacce,verify=off,natives=on"; have != want {
 		t.Errorf("with events below natives: have %s, want %s", have, want)
 	}
-	if have, want := o.ForRuntime(), "file=cce,recursion=fold,verify=off,events=go+block"; have != want {
+	if have, want := o.ForRuntime(), "file=cce,verify=off,events=go+block"; have != want {
 		t.Errorf("the runtime: have %s, want %s", have, want)
 	}
 }
@@ -137,11 +135,103 @@ func TestCheckTarget(t *testing.T) {
 		o := DefaultOptions
 		o.Engine, o.Metrics = test.engine, test.metrics
 		have := ""
-		if err := o.checkTarget("linux", test.arch); err != nil {
+		if err := o.CheckTarget("linux", test.arch); err != nil {
 			have = err.Error()
 		}
 		if have != test.want {
 			t.Errorf("%s, %s, %q: have %q, want %q", test.arch, test.engine, test.metrics, have, test.want)
 		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	o := DefaultOptions
+	if have, want := o.ForCompiler(), "engine=cct,inlined=on,verify=off"; have != want {
+		t.Errorf("compiler: have %s, want %s", have, want)
+	}
+	o.Recursion, o.Nodes = "full", 1000
+	if have, want := o.ForRuntime(), "file=tree,recursion=full,verify=off,nodes=1000"; have != want {
+		t.Errorf("runtime: have %s, want %s", have, want)
+	}
+	o = DefaultOptions
+	o.Record = "calls"
+	if have, want := o.ForCompiler(), "engine=cct,inlined=on,verify=on"; have != want {
+		t.Errorf("compiler, to record: have %s, want %s", have, want)
+	}
+	if have, want := o.ForRuntime(), "file=tree,recursion=full,verify=off,record=calls"; have != want {
+		t.Errorf("runtime, to record: have %s, want %s", have, want)
+	}
+	o = DefaultOptions
+	o.Verify = true
+	if have, want := o.ForCompiler(), "engine=cct,inlined=on,verify=on,check=on"; have != want {
+		t.Errorf("compiler, for the checker: have %s, want %s", have, want)
+	}
+	for _, tt := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Engine: "sample", Recursion: "fold"}, "-sampler=: no such sampler"},
+		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "sps", Walk: "marker", Ask: "signal"}},
+			"-walk=marker: only -sampler=isps"},
+		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "isps", Walk: "fp", Ask: "signal"}},
+			"-walk=fp: -sampler=isps"},
+		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "isps", Every: 1, Ask: "signal"}},
+			"-every=1ns: want at least"},
+		{Options{Engine: "x", Recursion: "fold"}, "-engine=x: no such engine"},
+		{Options{Engine: "cct", Recursion: "x"}, "-recursion=x: no such mode"},
+		{Options{Engine: "cct", Recursion: "fold", Record: "x"}, "-record=x: no such recording (have calls)"},
+		{Options{Engine: "cct", Recursion: "fold", Record: "calls", Verify: true},
+			"-record=calls: the checker has the place"},
+		{Options{Engine: "cct", Recursion: "fold", Record: "calls", Given: []string{"record", "recursion"}},
+			"-record=calls: recursion is recorded in full"},
+	} {
+		if err := tt.o.Check(); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%+v: have error %v, want %q", tt.o, err, tt.want)
+		}
+	}
+}
+
+// TestFlags checks that each flag of the table fits the rest: its field is its own, and what compiler and runtime are
+// told changes with it.
+func TestFlags(t *testing.T) {
+	o := DefaultOptions
+	fields := make(map[any]string)
+	for _, f := range Flags {
+		field := f.In(&o)
+		if other := fields[field]; other != "" {
+			t.Errorf("-%s has the field of -%s", f.Name, other)
+		}
+		fields[field] = f.Name
+		if f.Choices() != nil && f.Noun == "" && !slices.Equal(f.Choices(), onOffs) {
+			t.Errorf("-%s: there is no word for one of its values", f.Name)
+		}
+		if f.Compiler == nil && f.Runtime == nil {
+			t.Errorf("-%s: neither compiler nor runtime is told", f.Name)
+		}
+		for _, m := range f.Metrics {
+			if MetricFor(m) == nil {
+				t.Errorf("-%s is for a metric %s, which there is not", f.Name, m)
+			}
+		}
+	}
+	for _, e := range List { // the default of each flag is a value that it takes
+		o := DefaultOptions
+		o.Engine = e.Name
+		if err := o.Check(); err != nil {
+			t.Errorf("%s: %v", e.Name, err)
+		}
+	}
+}
+
+// TestReplaced types former names.
+func TestReplaced(t *testing.T) {
+	o := DefaultOptions
+	o.Metrics = "calls,live"
+	if have := o.Replaced(); len(have) != 1 || have[0] != (Renamed{"-metrics=live", "inuse"}) ||
+		o.Metrics != "calls,inuse" {
+		t.Errorf("have %v, and %s", have, o.Metrics)
+	}
+	if have := o.Replaced(); have != nil {
+		t.Errorf("once more: %v", have)
 	}
 }
