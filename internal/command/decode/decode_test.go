@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -104,10 +105,12 @@ func without(t *testing.T, dir string, p simulated, all int) {
 	}
 }
 
-// TestManyRuns decodes the IDs of ten thousand processes with the directory that their
+var runs = flag.Int("runs", 2000, "decode IDs of `N` processes in TestManyRuns; 10000 take a minute")
+
+// TestManyRuns decodes the IDs of thousands of processes with the directory that their
 // records are in: each to its own stack, or none if its record is removed.
 func TestManyRuns(t *testing.T) {
-	n := 10_000
+	n := *runs
 	if testing.Short() {
 		n = 500
 	}
