@@ -21,6 +21,10 @@ import (
 // re-encoding at their own pace, and forced.
 var paces = []struct{ name, env string }{{"own", "STEMMA_REENCODE_US=0"}, {"forced", "STEMMA_REENCODE_US=1000"}}
 
+// noChecks is the environment of a program that has the checker, and does not use it: so all tests here share the
+// standard library of such a build.
+const noChecks = "STEMMA_CHECK_EVERY=1000000000"
+
 // buildEncoded builds a program with context IDs and the checker.
 func buildEncoded(t *testing.T, name string) string {
 	t.Helper()
@@ -148,7 +152,7 @@ func TestHere(t *testing.T) {
 // cut, and say why.
 func TestHereDeep(t *testing.T) {
 	e2e.NeedFull(t)
-	r := e2e.Run(t, buildEncoded(t, "here"), "HERE=deep", "STEMMA_CHECK_EVERY=1000000000")
+	r := e2e.Run(t, buildEncoded(t, "here"), "HERE=deep", noChecks)
 	r.OK(t)
 	if n, cut := checkSaid(t, r.Dir, r.Stdout); n < 35 || cut != 1 {
 		t.Errorf("%d contexts, %d of them cut", n, cut)
@@ -199,7 +203,7 @@ func TestHereNoDirectory(t *testing.T) {
 // they need: a context that found none is cut, and reports it. No capture reads what is
 // not its own.
 func TestStacksFull(t *testing.T) {
-	r := e2e.Run(t, buildEncoded(t, "stacks"), "STEMMA_CCSTACK_SIZE=25000000", "STEMMA_CHECK_EVERY=1000000000")
+	r := e2e.Run(t, buildEncoded(t, "stacks"), "STEMMA_CCSTACK_SIZE=25000000", noChecks)
 	r.OK(t)
 	p := r.Record(t)
 	d := decode.New(p)

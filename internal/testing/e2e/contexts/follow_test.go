@@ -144,7 +144,7 @@ func TestFollowPipe(t *testing.T) {
 			}
 			const lines = 3000
 			out := filepath.Join(t.TempDir(), "later")
-			cmd := e2e.Command(t, out, buildTalk(t, c.engine), c.env, "STEMMA_CHECK_EVERY=1000000000")
+			cmd := e2e.Command(t, out, buildTalk(t, c.engine), c.env, noChecks)
 			cmd.Args = append(cmd.Args, fmt.Sprint(lines), "0", "1")
 			listenTo(t, cmd, out).check(t, lines)
 		})
@@ -166,7 +166,7 @@ func TestFollowTail(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	cmd := e2e.Command(t, out, exe, "STEMMA_REENCODE_US=1000", "STEMMA_CHECK_EVERY=1000000000")
+	cmd := e2e.Command(t, out, exe, "STEMMA_REENCODE_US=1000", noChecks)
 	cmd.Args = append(cmd.Args, fmt.Sprint(lines), fmt.Sprint(rate), "1")
 	cmd.Stdout = file
 	start(t, cmd)
@@ -189,7 +189,7 @@ func TestProcesses(t *testing.T) {
 	lines := make(map[string][]string) // by record
 	var all []string
 	for i := range *processes {
-		cmd := e2e.Command(t, out, exe, "STEMMA_CHECK_EVERY=1000000000")
+		cmd := e2e.Command(t, out, exe, noChecks)
 		cmd.Args = append(cmd.Args, fmt.Sprint(each), "0", fmt.Sprint(i))
 		text, err := cmd.Output()
 		if err != nil {
