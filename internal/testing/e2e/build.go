@@ -118,16 +118,16 @@ func BuildDir(t *testing.T, dir string, flags ...string) string {
 }
 
 // shareable returns the flags of a build for which others have compiled the standard library already, unless all
-// combinations are to be tried: with one metric that changes compiled code it has all others.
+// combinations are to be tried: with one metric that changes compiled code, or is sampled, it has all that change code.
 func shareable(flags []string, full bool) []string {
 	flags = slices.Clone(flags)
 	for i, f := range flags {
 		asked, ok := strings.CutPrefix(f, "-metrics=")
-		if !ok || full || !slices.ContainsFunc(engine.AskedMetrics(asked), changesCode) {
+		if !ok || full || !slices.ContainsFunc(engine.AskedMetrics(asked), needsLibrary) {
 			continue
 		}
 		for _, m := range engine.Metrics {
-			if changesCode(m) && !slices.Contains(strings.Split(asked, ","), m.Name) {
+			if m.Code && !slices.Contains(strings.Split(asked, ","), m.Name) {
 				flags[i] += "," + m.Name
 			}
 		}
@@ -135,7 +135,8 @@ func shareable(flags []string, full bool) []string {
 	return flags
 }
 
-func changesCode(m engine.Metric) bool { return m.Code }
+// needsLibrary reports whether a metric has a standard library compiled that builds without it do not have.
+func needsLibrary(m engine.Metric) bool { return m.Code || m.Sampled }
 
 // Plain builds a program of testdata/programs without stemma, and returns the executable.
 func Plain(t *testing.T, name string) string {

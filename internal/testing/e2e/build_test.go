@@ -2,7 +2,8 @@ package e2e
 
 import "testing"
 
-// TestShareable adds metrics to flags that name one that changes compiled code, unless all combinations are tried.
+// TestShareable adds metrics to flags that name one for which the library is compiled once more, unless all
+// combinations are tried.
 func TestShareable(t *testing.T) {
 	for _, test := range []struct {
 		flag string
@@ -13,7 +14,9 @@ func TestShareable(t *testing.T) {
 		{"-metrics=calls,inuse", false, "-metrics=calls,inuse,alloc,wait,ops"},
 		{"-metrics=calls,wait,cpu", false, "-metrics=calls,wait,cpu,alloc,ops"},
 		{"-metrics=calls,alloc", true, "-metrics=calls,alloc"},
-		{"-metrics=calls,cpu", false, "-metrics=calls,cpu"},
+		{"-metrics=calls,cpu", false, "-metrics=calls,cpu,alloc,wait,ops"},
+		{"-metrics=calls,cpu", true, "-metrics=calls,cpu"},
+		{"-metrics=calls", false, "-metrics=calls"},
 		{"-engine=cct", false, "-engine=cct"},
 	} {
 		given := []string{"-x", test.flag}

@@ -23,7 +23,8 @@
 // and is else built once, without flags, as "default". Builds that say //stemma-full: are made with -full only.
 //
 // Each combination of options needs a standard library of its own. So without -full a test that asks for one metric
-// of those that change compiled code gets all of them, see shareable.
+// of those that change compiled code gets all of them, see shareable. Tests of context IDs build with -verify, and
+// leave the checker alone where they do not need it. What needs net/http has its tag, nethttp, with -full only.
 package e2e
 
 import (

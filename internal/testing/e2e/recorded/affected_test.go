@@ -335,7 +335,7 @@ func TestAffected(t *testing.T) {
 	case e2e.Full():
 		n = len(kinds)
 	default:
-		n = 10
+		n = 4
 	}
 	for i := range n {
 		what := kinds[order[i%len(kinds)]](p)

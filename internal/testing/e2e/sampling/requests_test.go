@@ -42,9 +42,12 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// buildRequests builds the program that asks for samples.
+// buildRequests builds the program that asks for samples, with -full by HTTP as well.
 func buildRequests(t *testing.T, flags ...string) string {
 	t.Helper()
+	if e2e.Full() {
+		flags = append(flags, "-tags=nethttp")
+	}
 	return e2e.BuildDir(t, "testdata/requests", append(flags, "-engine=sample")...)
 }
 

@@ -49,6 +49,7 @@ func TestAllocations(t *testing.T) {
 
 // TestAllocationsVerified does the same in a build that compares each context with a stack.
 func TestAllocationsVerified(t *testing.T) {
+	e2e.NeedFull(t)
 	exe := e2e.Build(t, "alloc", "-metrics=calls,alloc", "-verify")
 	e2e.Retry(t, func() error {
 		r := e2e.Run(t, exe, "GOMAXPROCS=1")

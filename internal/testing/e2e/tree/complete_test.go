@@ -54,6 +54,7 @@ func TestExitHooks(t *testing.T) {
 
 // TestPlugin loads a package at run time.
 func TestPlugin(t *testing.T) {
+	e2e.NeedFull(t)
 	lib := e2e.Build(t, "plugin/lib", "-buildmode=plugin")
 	r := e2e.Run(t, e2e.Build(t, "plugin"), "PLUGIN="+lib, "GOMAXPROCS=2")
 	r.OK(t)

@@ -23,6 +23,7 @@ func buildScraped(t *testing.T) string {
 // TestScrape asks a program what it does while it does known work. Differences are that work, and what there is in the
 // end is what the record has.
 func TestScrape(t *testing.T) {
+	e2e.NeedFull(t)
 	r := e2e.Run(t, buildScraped(t))
 	r.OK(t)
 	if strings.Contains(r.Stdout, "wrong") {
@@ -54,6 +55,7 @@ func TestScrape(t *testing.T) {
 
 // TestScrapePprof asks with go tool pprof.
 func TestScrapePprof(t *testing.T) {
+	e2e.NeedFull(t)
 	cmd := e2e.Command(t, t.TempDir(), buildScraped(t))
 	cmd.Args = append(cmd.Args, "serve")
 	in, err := cmd.StdinPipe()

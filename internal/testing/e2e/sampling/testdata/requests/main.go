@@ -9,10 +9,8 @@ package main
 import (
 	"fmt"
 	"hash/fnv"
-	"io"
 	"iter"
 	"math/rand/v2"
-	"net/http/httptest"
 	"os"
 	"reflect"
 	"runtime"
@@ -23,7 +21,6 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma"
-	"github.com/stemma-go/stemma/stemmahttp"
 )
 
 var (
@@ -189,19 +186,6 @@ func all() {
 	})
 	runtime.GC()
 	down(10, ask)
-}
-
-// handler asks the program's own HTTP handler for one of the samples.
-func handler() {
-	for id, code := range map[uint64]int{1: 200, 1 << 60: 404} {
-		w := httptest.NewRecorder()
-		stemmahttp.Samples().ServeHTTP(w, httptest.NewRequest("GET", fmt.Sprintf("/?format=folded&request=%d", id), nil))
-		body, _ := io.ReadAll(w.Body)
-		if w.Code != code || code == 200 && !strings.Contains(string(body), "main.ask 1\n") {
-			fmt.Println("handler:", w.Code, string(body))
-			os.Exit(3)
-		}
-	}
 }
 
 func main() {

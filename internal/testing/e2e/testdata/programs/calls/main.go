@@ -4,7 +4,7 @@ package main
 
 //stemma:default
 //stemma:full -recursion=full
-//stemma:noinline -inlined=off
+//stemma-full:noinline -inlined=off
 //stemma:metrics -metrics=calls,alloc,wait
 
 import (
