@@ -12,8 +12,7 @@ import (
 func TestStarted(t *testing.T) {
 	for _, engine := range []string{"dacce", "lucce", "pcce"} {
 		t.Run(engine, func(t *testing.T) {
-			exe := e2e.Build(t, "started", "-engine="+engine, "-verify")
-			r := e2e.Run(t, exe, noChecks)
+			r := e2e.Run(t, e2e.Build(t, "started", "-engine="+engine))
 			r.OK(t)
 			if strings.TrimSpace(r.Stdout) != "30000" {
 				t.Errorf("the program printed %s", r.Stdout)
@@ -24,7 +23,7 @@ func TestStarted(t *testing.T) {
 			} else {
 				t.Logf("%d entries through the slow path", s.Slow)
 			}
-			r = e2e.Run(t, exe, "STEMMA_CHECK_EVERY=13")
+			r = e2e.Run(t, e2e.Build(t, "started", "-engine="+engine, "-verify"), "STEMMA_CHECK_EVERY=13")
 			n, _ := r.Verify(t)
 			t.Logf("%d contexts", n)
 		})
