@@ -34,10 +34,14 @@ func (c *CommandHelp) Help(w io.Writer) {
 	if c.Long != "" {
 		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(c.Long))
 	}
-	if len(c.Flags) == 0 {
-		return
+	if len(c.Flags) > 0 {
+		fmt.Fprintf(w, "\nflags:\n")
+		c.HelpFlags(w)
 	}
-	fmt.Fprintf(w, "\nflags:\n")
+}
+
+// HelpFlags writes the flags of a command.
+func (c *CommandHelp) HelpFlags(w io.Writer) {
 	for _, f := range c.Flags {
 		fmt.Fprintf(w, "  %s\n\t%s\n", strings.TrimSpace("-"+f.Name+" "+f.Value), f.Text)
 	}
