@@ -8,12 +8,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
 
 var arch = flag.String("arch", "",
 	"build programs for this `ARCHITECTURE` and run them in QEMU's emulator of user space")
+
+var compiler = flag.String("cc", "",
+	"with -arch, the C `COMPILER` of programs with C in them, as aarch64-linux-gnu-gcc; without, they are skipped")
 
 // emulators are the names of QEMU's emulators, by GOARCH.
 var emulators = map[string]string{"arm64": "qemu-aarch64"}
@@ -34,10 +38,13 @@ func Slowness() time.Duration {
 	return 1
 }
 
-// TargetEnv returns the environment of builds.
-func TargetEnv() []string {
-	if *arch == "" {
+// TargetEnv returns the environment of builds of the program in dir.
+func TargetEnv(dir string) []string {
+	switch {
+	case *arch == "":
 		return os.Environ()
+	case *compiler != "" && usesC(dir):
+		return append(os.Environ(), "GOARCH="+*arch, "CGO_ENABLED=1", "CC="+*compiler)
 	}
 	return append(os.Environ(), "GOARCH="+*arch, "CGO_ENABLED=0")
 }
@@ -45,8 +52,8 @@ func TargetEnv() []string {
 // needTarget skips tests of programs that another architecture needs a C compiler for.
 func needTarget(t *testing.T, dir string, flags []string) {
 	t.Helper()
-	if slices.Contains(flags, "-buildmode=plugin") || usesC(dir) {
-		OnlyHost(t, "it needs a C compiler for that")
+	if slices.Contains(flags, "-buildmode=plugin") || *compiler == "" && usesC(dir) {
+		OnlyHost(t, "it needs a C compiler for that, which -cc names")
 	}
 }
 
@@ -64,13 +71,20 @@ func targetCommand(ctx context.Context, exe string) *exec.Cmd {
 	if *arch == "" {
 		return exec.CommandContext(ctx, exe)
 	}
-	return exec.CommandContext(ctx, emulators[*arch], exe)
+	cmd := exec.CommandContext(ctx, emulators[*arch], exe)
+	if name, ok := strings.CutSuffix(*compiler, "-gcc"); ok { // it has its libraries there
+		cmd.Args = slices.Insert(cmd.Args, 1, "-L", "/usr/"+name)
+	}
+	return cmd
 }
 
 // programOf returns the executable that a command of targetCommand runs.
 func programOf(cmd *exec.Cmd) string {
 	if *arch == "" {
 		return cmd.Path
+	}
+	if cmd.Args[1] == "-L" {
+		return cmd.Args[3]
 	}
 	return cmd.Args[1]
 }

@@ -105,7 +105,7 @@ func BuildDir(t *testing.T, dir string, flags ...string) string {
 	name := filepath.Join(shortHash(dir, flags), filepath.Base(dir))
 	exe, err := shared(name, func(exe string) *exec.Cmd {
 		cmd := exec.Command(stemma, append(append([]string{"build", "-o", exe}, flags...), ".")...)
-		cmd.Dir, cmd.Env = dir, TargetEnv()
+		cmd.Dir, cmd.Env = dir, TargetEnv(dir)
 		return cmd
 	})
 	if err != nil && *arch != "" && strings.Contains(err.Error(), "is not there for") {
@@ -144,7 +144,7 @@ func Plain(t *testing.T, name string) string {
 	NeedBuilds(t)
 	exe, err := shared(filepath.Join(shortHash(Program(name), nil)+"-plain", name), func(exe string) *exec.Cmd {
 		cmd := exec.Command("go", "build", "-o", exe, ".")
-		cmd.Dir, cmd.Env = Program(name), TargetEnv()
+		cmd.Dir, cmd.Env = Program(name), TargetEnv(Program(name))
 		return cmd
 	})
 	if err != nil {

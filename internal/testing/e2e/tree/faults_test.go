@@ -32,7 +32,7 @@ func TestFaults(t *testing.T) {
 	build := func(name string, flags ...string) string {
 		exe := filepath.Join(dir, name)
 		cmd := exec.Command(e2e.Tool(t), append(append([]string{"build", "-o", exe}, flags...), ".")...)
-		cmd.Dir, cmd.Env = dir, e2e.TargetEnv()
+		cmd.Dir, cmd.Env = dir, e2e.TargetEnv(dir)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, e2e.Tail(string(out)))
 		}

@@ -19,11 +19,15 @@ static int cTwice(int n) { return goLeaf(n) + goLeaf(n + 1); }
 
 // Some libraries use the segment base for themselves.
 static int cSegment(int n) {
-	const int setGS = 0x1001;
 	int sum;
+#ifdef SYS_arch_prctl
+	const int setGS = 0x1001;
 	syscall(SYS_arch_prctl, setGS, 0);
 	sum = goLeaf(n);
 	syscall(SYS_arch_prctl, setGS, &sum);
+#else
+	sum = goLeaf(n);
+#endif
 	return sum;
 }
 
