@@ -41,9 +41,8 @@ var (
 	Ops          = Metric{Name: "ops", Unit: "count", About: "the operations", Weighted: true}
 
 	Goroutines = Metric{Name: "goroutines", Unit: "count", About: "the goroutines"}
-
-	// Existing is the metric of the goroutines that a test has left behind, and in no record.
-	Existing = Metric{Name: "existing", Unit: "count", About: "the goroutines that exist"}
+	Existing   = Metric{Name: "existing", Unit: "count", About: "the goroutines that exist"}
+	Idle       = Metric{Name: "idle", Unit: "nanoseconds", About: "the time since goroutines that exist ran last"}
 
 	// ContextCPU is also an estimate, but samples add to the contexts that are there: to nodes of kind [FuncPlace]
 	// below those of functions. No profile has CPU as well.
@@ -61,7 +60,7 @@ var (
 // its samples are the only evidence. All numbers are those of the innermost frame, and not
 // of what it called.
 var Metrics = []Metric{Calls, Ops, AllocSpace, AllocObjects, InuseSpace, InuseObjects, ContextCPU, CPU, Samples, Wait,
-	Waits, Delay, Contentions, Run, Goroutines, SampledWait, SampledWaits}
+	Waits, Delay, Contentions, Run, Goroutines, Existing, Idle, SampledWait, SampledWaits}
 
 // A Column is one metric of all nodes.
 type Column struct {

@@ -124,7 +124,7 @@ const (
 	FuncWait                     // the time that goroutines did not run; its name is the reason
 	FuncDelay                    // the time that others waited for a lock; its name is the kind of lock
 	FuncRun                      // the time that goroutines ran; its name is "goroutine"
-	FuncExisting                 // goroutines that exist; its name is why they do not run; in no record
+	FuncExisting                 // goroutines that exist; its name is why they do not run
 	FuncLabels                   // labels of a goroutine that runs what is below; see [Func.Frames]
 	numFuncKinds
 )

@@ -160,7 +160,7 @@ func describe(list []goroutine) (string, error) {
 
 // describeOne returns what the goroutine in a context waits for, and who started it, back to the test.
 func describeOne(stack []cct.Frame) string {
-	why := strings.TrimSuffix(strings.TrimPrefix(stack[0].Func, "goroutine("), ")")
+	why, place := cct.Waiting(stack)
 	b := new(strings.Builder)
 	b.WriteString(why)
 	const starter = "\n          started by "
@@ -168,7 +168,7 @@ func describeOne(stack []cct.Frame) string {
 	if stack[0].Via == cct.ViaGo { // where it waits is not known
 		join = starter
 	}
-	for _, f := range stack[1:] {
+	for _, f := range place {
 		if strings.HasPrefix(f.Func, "[") || f.Func == "testing.tRunner" {
 			break
 		}

@@ -184,7 +184,7 @@ func (x *expander) typeOf(f *profile.Func) uint32 {
 	case profile.FuncRun:
 		form = "run(%s)"
 	case profile.FuncExisting:
-		form = "goroutine(%s)"
+		form = existingPrefix + "%s)"
 	}
 	fn := x.named(fmt.Sprintf(form, name), false)
 	x.t.Funcs[fn].Type = true

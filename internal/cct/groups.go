@@ -19,7 +19,8 @@ func Kind(grouping string) []profile.Metric {
 	case "type":
 		return []profile.Metric{profile.AllocSpace, profile.AllocObjects, profile.InuseSpace, profile.InuseObjects}
 	case "reason":
-		return []profile.Metric{profile.Wait, profile.Waits, profile.Delay, profile.Contentions}
+		return []profile.Metric{profile.Wait, profile.Waits, profile.Delay, profile.Contentions,
+			profile.Existing, profile.Idle}
 	}
 	return nil
 }

@@ -44,6 +44,25 @@ func (t *Tree) OutOfRuntime(n uint32) uint32 {
 	return n
 }
 
+// Waiting returns why a goroutine that exists does not run, which is the name of stack[0], and the rest of its stack
+// without the functions of the runtime in which it waits. The function that it began with stays.
+func Waiting(stack []Frame) (reason string, place []Frame) {
+	reason = strings.TrimSuffix(strings.TrimPrefix(stack[0].Func, existingPrefix), ")")
+	if stack[0].Via == ViaGo {
+		return reason, stack[1:] // it is not known where
+	}
+	for place = stack[1:]; len(place) > 1 && place[0].Via != ViaGo; place = place[1:] {
+		f := Func{Name: place[0].Func, File: place[0].File}
+		if !f.inRuntime() || strings.HasPrefix(place[1].Func, "[") {
+			break
+		}
+	}
+	return reason, place
+}
+
+// existingPrefix is the beginning of the name of what stands for goroutines that exist.
+const existingPrefix = "goroutine("
+
 // inRuntime reports whether f is a function of the runtime, under whichever package's name: with
 // time.Sleep and sync.runtime_Semacquire other packages declare functions that the runtime defines.
 func (f *Func) inRuntime() bool {

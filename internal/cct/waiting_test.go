@@ -1,6 +1,7 @@
 package cct_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
@@ -55,6 +56,44 @@ func TestWaiter(t *testing.T) {
 			if stats := tree.ByFunction(); tree.Funcs[stats[0].Func].Name != want.Name || stats[0].Calls != 7 {
 				t.Errorf("%s of %v: have %+v, want 7 of %s", typ.Name, test.stack, stats[0], want.Name)
 			}
+		}
+	}
+}
+
+// TestWaiting leaves out the functions of the runtime in which a goroutine waits, but not what it began with.
+func TestWaiting(t *testing.T) {
+	of := func(names ...string) (stack []cct.Frame) {
+		for _, name := range names {
+			name, begins := strings.CutPrefix(name, "go ")
+			f := cct.Frame{Func: name}
+			if begins {
+				f.Via = cct.ViaGo
+			}
+			stack = append(stack, f)
+		}
+		return stack
+	}
+	for _, c := range []struct {
+		stack []cct.Frame
+		want  string
+	}{
+		{of("goroutine(chan receive)", "runtime.chanrecv1", "go main.f", "main.main", "[main]"),
+			"chan receive: main.f main.main [main]"},
+		{of("goroutine(sync.Cond.Wait)", "sync.runtime_notifyListWait", "sync.(*Cond).Wait", "go main.f", "[main]"),
+			"sync.Cond.Wait: sync.(*Cond).Wait main.f [main]"},
+		{of("goroutine(select (no cases))", "go runtime.block", "main.main", "[main]"),
+			"select (no cases): runtime.block main.main [main]"},
+		{of("go goroutine(running)", "main.main", "[main]"), "running: main.main [main]"},
+		{of("goroutine(running)", "[main]"), "running: [main]"},
+		{of("goroutine(sleep)", "runtime.timeSleep", "[main]"), "sleep: runtime.timeSleep [main]"},
+	} {
+		reason, place := cct.Waiting(c.stack)
+		have := reason + ":"
+		for _, f := range place {
+			have += " " + f.Func
+		}
+		if have != c.want {
+			t.Errorf("have %q, want %q", have, c.want)
 		}
 	}
 }

@@ -27,6 +27,8 @@ var Metrics = []Metric{
 	{Name: "cpu", Help: "the time on CPU, sampled", Runtime: true, Sampled: true},
 	{Name: "wait", Gives: []string{"wait", "waits", "delay", "contentions", "run", "goroutines"}, Code: true,
 		Runtime: true, Help: "the time that goroutines do not run, with its reason"},
+	{Name: "existing", Gives: []string{"existing", "idle"}, Needs: "wait", Runtime: true,
+		Help: "also which goroutines exist, and what each waits for"},
 	{Name: "ops", Help: "executed operations", Code: true},
 }
 

@@ -23,8 +23,8 @@ import (
 func Command() *base.Command {
 	return &base.Command{
 		Name: "report",
-		Args: "[-contexts | -tree | -classes | -requests | -func REGEXP | -by GROUPING] [-top N] [-json] " +
-			"[FILE|LIVEDIR...]",
+		Args: "[-contexts | -tree | -classes | -goroutines | -requests | -func REGEXP | -by GROUPING] " +
+			"[-top N] [-json] [FILE|LIVEDIR...]",
 		Short: "print what a profile recorded",
 		Long: `Report prints the functions with the most calls: their own, and the total with
 what is called below them. Recursion counts once in a total. With -contexts it
@@ -53,6 +53,12 @@ With -metrics=calls,wait it has waits: the time that goroutines did not run as
 wait(runnable) is time without a P. -by=reason adds them up. What others
 waited for a lock is -metric=delay, in the context that released the lock, and how
 often is -metric=contentions.
+
+With -goroutines it lists the goroutines that exist, or existed when the program
+ended: those that began in one context together, with the stack of the go statement
+through all ancestors, and what they wait for, where, and for how long, in the mean. The
+program must be built with -metrics=calls,wait,existing. The metrics existing and
+idle have the same for all other forms.
 
 With -classes it counts the calls from one kind of function to another. The
 application is the main module, or the functions that match -app; libraries are
@@ -87,6 +93,9 @@ prints one JSON object, in which "calls" stands for whatever is counted:
 	requests   with -requests or -request: [{id, time, goroutine, pending, stack}], oldest
 	           first, and no totals and lists of functions; time is in nanoseconds since the
 	           record began, and each frame of a stack has its place
+	goroutines with -goroutines: [{count, stack, waits: [{reason, count, idle, stack}]}]; the
+	           first stack is that of the go statement, the others end where the goroutine
+	           began; idle is the sum of nanoseconds since these goroutines ran
 	groups     with -by: [{name, file, line, via, calls, total, contexts}]
 	contexts   with -contexts: [{calls, fingerprint, fingerprintLines, stack: [{func, file,
 	           line, via, fold}]}], frames innermost first; file and line of a frame are
@@ -115,6 +124,8 @@ func reportForm(o *Options) string {
 		return "report -tree"
 	case o.Classes:
 		return "report -classes"
+	case o.Goroutines:
+		return "report -goroutines"
 	case o.Requests:
 		return "report -requests"
 	case o.Contexts:
@@ -135,6 +146,8 @@ func reportFlags(o *Options) []string {
 		list = []string{"tree", "depth", "min"}
 	case o.Classes:
 		list = []string{"classes", "app", "json"}
+	case o.Goroutines:
+		return []string{"goroutines", "top", "json", "focus", "ignore", "hide"}
 	case o.Requests:
 		return []string{"requests", "request", "top", "json"}
 	case o.Contexts:
@@ -167,6 +180,7 @@ func declareReport(fs *flag.FlagSet, o *Options) {
 			o.Application, err = regexp.Compile(s)
 			return err
 		})
+	fs.BoolVar(&o.Goroutines, "goroutines", false, "list the goroutines that exist, by the context that started them")
 	fs.BoolVar(&o.Requests, "requests", false, "list the samples that the program asked for")
 	fs.Func("request", "of these, list those with identifier `ID`, with their stacks", o.Request.Set)
 	fs.StringVar(&o.Function, "func", "",
@@ -220,12 +234,19 @@ func checkReport(fs *flag.FlagSet, o *Options) error {
 		o.Metric = cmp.Or(o.Metric, kinds[0].Name)
 	}
 	o.Requests = o.Requests || o.Request.Given
+	other := o.Tree || o.Contexts || o.Function != "" || o.By != ""
+	if o.Goroutines && o.Metric == "" {
+		o.Metric = profile.Existing.Name
+	}
 	switch {
+	case o.Goroutines && (o.Requests || o.Classes || other):
+		return base.Usagef("report: -goroutines excludes -requests, -classes, -tree, -contexts, -func and -by; " +
+			"give one of them")
 	case o.Cost != "" && o.Metric != "" && o.Metric != profile.Ops.Name:
 		return base.Usagef("report: -cost=%s: costs are those of operations; leave -metric=%s out", o.Cost, o.Metric)
-	case o.Requests && (o.Classes || o.Tree || o.Contexts || o.Function != "" || o.By != ""):
+	case o.Requests && (o.Classes || other):
 		return base.Usagef("report: -requests excludes -classes, -tree, -contexts, -func and -by; give one of them")
-	case o.Classes && (o.Tree || o.Contexts || o.Function != "" || o.By != ""):
+	case o.Classes && other:
 		return base.Usagef("report: -classes excludes -tree, -contexts, -func and -by; give one of them")
 	case o.Tree && (o.JSON || o.Contexts || o.Function != ""):
 		return base.Usagef("report: -tree excludes -contexts, -func and -json; give one of them")

@@ -39,6 +39,7 @@ type (
 		Groups    []jsonGroup    `json:"groups,omitempty"`
 		Functions []jsonFunction `json:"functions"`
 
+		Goroutines []jsonCreation  `json:"goroutines,omitempty"`
 		Collisions []jsonCollision `json:"collisions,omitempty"`
 	}
 	jsonCollision struct {
@@ -157,8 +158,12 @@ func reportJSON(w io.Writer, p *record.Record, o *Options) error {
 	if err != nil {
 		return err
 	}
+	goroutines, err := r.jsonGoroutines(p.Profile)
+	if err != nil {
+		return err
+	}
 	head := jsonReport{JsonRecords(o.Sources), jsonProcesses(p.Profile), metricOf(r.t), jsonTotals(r.totals),
-		r.jsonSelected(), classes, groups, r.jsonFunctions(), r.collisions}
+		r.jsonSelected(), classes, groups, r.jsonFunctions(), goroutines, r.collisions}
 	b, err := json.MarshalIndent(head, "", "\t")
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/costmodel"
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/record/store"
@@ -30,7 +31,7 @@ import (
 // topGiven tells a -top of 20 from the default, which does not apply to JSON.
 type Options struct {
 	Contexts, Tree, JSON bool
-	Classes              bool
+	Classes, Goroutines  bool
 	Requests             bool
 	Request              RequestID
 	Application          *regexp.Regexp // functions of the application, for Classes; nil for the main module
@@ -70,6 +71,8 @@ func Write(w io.Writer, p *record.Record, o *Options) error {
 		r.tree()
 	case o.Classes:
 		return r.classes()
+	case o.Goroutines:
+		return r.goroutines(p.Profile)
 	case o.Requests:
 		return r.requests(p.Profile)
 	case o.Function != "":
@@ -114,6 +117,10 @@ func expand(p *profile.Profile, o *Options) (*cct.Tree, error) {
 	of := cct.Of
 	if o.By == "line" {
 		of = cct.OfLines
+	}
+	if o.Goroutines && !p.Has(profile.Existing) {
+		return nil, base.Usagef("report: -goroutines: the record does not say which goroutines exist; build with %s",
+			engine.MetricFor(profile.Existing.Name).Flag())
 	}
 	t, err := of(p, o.Metric)
 	if err != nil {

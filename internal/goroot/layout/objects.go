@@ -28,6 +28,8 @@ const (
 	HdrFlagAlloc = 1 << 5 // allocations are counted
 	HdrFlagWait  = 1 << 6 // waits are counted
 	HdrFlagInuse = 1 << 7 // reachable objects are counted, when the program ends or asks for it
+
+	HdrFlagExisting = 1 << 8 // the goroutines that exist are listed
 )
 
 // Kinds of loss, the index into Lost of the header.

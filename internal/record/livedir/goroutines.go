@@ -1,17 +1,22 @@
 package livedir
 
 import (
+	"bytes"
+	"errors"
 	"io/fs"
 	"slices"
+	"time"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/record/raw"
 	"github.com/stemma-go/stemma/profile"
 )
 
 // A Goroutine is one that exists.
 type Goroutine struct {
-	Cell   uint32 // offset of the cell in the tree below which it waits; that of its go statement if it runs
-	Reason string // why it does not run
+	Cell   uint32        // offset of the cell in the tree below which it waits; that of its go statement if it runs
+	Reason string        // why it does not run
+	Idle   time.Duration // since when
 }
 
 // OpenGoroutines is [Open], of a directory with a tree, with these goroutines and no others. The nodes of those that
@@ -21,11 +26,71 @@ func OpenGoroutines(fsys fs.FS, list []Goroutine) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := l.Profile.AddColumn(profile.Existing); err != nil {
-		return nil, err
+	for _, t := range []profile.Metric{profile.Existing, profile.Idle} {
+		if _, err := l.Profile.AddColumn(t); err != nil {
+			return nil, err
+		}
 	}
 	l.addGoroutines(list)
 	return l, l.Profile.CheckValid()
+}
+
+// runs is the name of what a goroutine does that does not wait.
+const runs = "running"
+
+// readGoroutines adds the goroutines that exist: where the program still runs, at the moment now. An entry that changes
+// while it is read is left out: such a goroutine was about to begin or to end.
+func (l *Dir) readGoroutines(now time.Time) error {
+	f, err := OpenFile(l.FS, fileGoroutines)
+	if errors.Is(err, fs.ErrNotExist) {
+		l.Note("%s: missing; it is not known which goroutines existed", fileGoroutines)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if has, err := f.Has(layout.GoroutinesHeaderSize); err != nil || has < layout.GoroutinesHeaderSize {
+		return err // the program has just made it
+	}
+	b, err := f.Head(layout.GoroutinesHeaderSize)
+	if err != nil {
+		return err
+	}
+	h := raw.Load[layout.GoroutinesHeader](b)
+	end := uint64(now.UnixNano())
+	if h.End != 0 {
+		end = h.End
+	}
+	n, err := f.Records(layout.GoroutinesHeaderSize, h.Entries, layout.GoroutineSize)
+	if err != nil {
+		return err
+	}
+	if left := h.Entries - n + h.Lost; left > 0 {
+		l.Note("%s: %d goroutines are not listed, since there was no room", fileGoroutines, left)
+	}
+	var list []Goroutine
+	for i := range int64(n) {
+		b, err := f.At(layout.GoroutinesHeaderSize+i*layout.GoroutineSize, layout.GoroutineSize)
+		if err != nil {
+			return err
+		}
+		e := raw.Load[layout.Goroutine](b)
+		if e.ID == 0 || e.ID != e.Again {
+			continue
+		}
+		g := Goroutine{Cell: e.At, Reason: runs}
+		if int(e.Reason) < len(h.Reasons) {
+			name, _, _ := bytes.Cut(h.Reasons[e.Reason][:], []byte{0})
+			g.Reason = string(name)
+		}
+		if e.Reason != layout.GoroutineRuns && end > e.Since {
+			g.Idle = time.Duration(end - e.Since)
+		}
+		list = append(list, g)
+	}
+	l.addGoroutines(list)
+	return nil
 }
 
 // addGoroutines adds a node for the goroutines in each context and state. Those of the runtime's own are left out.
@@ -53,6 +118,7 @@ func (l *Dir) addGoroutines(list []Goroutine) {
 		}
 		i := index.Node(n.Parent, n.Cell, n.Func)
 		p.Column(profile.Existing.Name).Values[i]++
+		p.Column(profile.Idle.Name).Values[i] += uint64(max(g.Idle, 0))
 	}
 }
 

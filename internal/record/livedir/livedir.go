@@ -26,8 +26,10 @@ const (
 	fileInuse   = "inuse"
 	formerInuse = "live" // what fileInuse was called
 	fileCheck   = "check"
-	fileStrings = "strings"
-	fileCalls   = "calls"
+
+	fileGoroutines = "goroutines"
+	fileStrings    = "strings"
+	fileCalls      = "calls"
 )
 
 // maxShards is more than GOMAXPROCS can be.
@@ -144,6 +146,11 @@ func (l *Dir) openTree() error {
 	}
 	if l.Header.Flags&layout.HdrFlagInuse != 0 {
 		if err := l.readInuse(); err != nil {
+			return err
+		}
+	}
+	if l.Header.Flags&layout.HdrFlagExisting != 0 {
+		if err := l.readGoroutines(time.Now()); err != nil {
 			return err
 		}
 	}
@@ -424,6 +431,7 @@ func amounts() []amount {
 		{profile.FuncWait, layout.HdrFlagWait, [...]profile.Metric{profile.Waits, profile.Wait}},
 		{profile.FuncDelay, layout.HdrFlagWait, [...]profile.Metric{profile.Contentions, profile.Delay}},
 		{profile.FuncRun, layout.HdrFlagWait, [...]profile.Metric{profile.Goroutines, profile.Run}},
+		{profile.FuncExisting, layout.HdrFlagExisting, [...]profile.Metric{profile.Existing, profile.Idle}},
 	}
 }
 

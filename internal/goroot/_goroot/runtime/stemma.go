@@ -117,6 +117,9 @@ func init() {
 // it, or the root if the runtime makes it for itself.
 func stemmaNewG(newg, creator *g, callerpc uintptr) {
 	newg.stemma.owner = creator.stemma.owner
+	if stemmaExistingOn && newg.stemma.entry == 0 {
+		stemmaNewEntry(newg)
+	}
 	stemmaRoot(newg, layout.RootGo)
 	if stemma.encode.lucce {
 		stemmaLucceNewG(newg, creator, callerpc)

@@ -469,6 +469,7 @@ func stemmaExit() {
 			return
 		}
 		stemmaWaitEnd()
+		stemmaExistingEnd()
 		lock(&stemma.lock)
 		if stemmaCheckOn {
 			stemmaCheckEnded()
@@ -521,6 +522,8 @@ func (f *stemmaFile) used() uintptr {
 		return uintptr(stemma.contexts.UsedInterned())
 	case name == "calls":
 		return uintptr(stemmaCalls.Used())
+	case name == "goroutines":
+		return stemmaExistingUsed()
 	case name == "check" || name == "strings":
 		check, strings := stemmaCheck.Used()
 		if name == "check" {

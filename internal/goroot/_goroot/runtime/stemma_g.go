@@ -16,7 +16,8 @@ type stemmaG struct {
 	seed, cheap uint64  // its series of random numbers
 	born        int64   // what it does, and since when
 	clock       stemmaClockOf
-	owner       uint64 // who asked for the goroutines that it starts, see stemmaGoroutinesOf; 0 for nobody
+	owner       uint64  // who asked for the goroutines that it starts, see stemmaGoroutinesOf; 0 for nobody
+	entry       uintptr // the address of its entry in the file goroutines, 0 if it has none
 }
 
 // stemmaM is the part of an m.

@@ -1,8 +1,115 @@
-// Goroutines that exist: where each was made, and what it waits for. The program lists its own on demand.
+// Goroutines that exist: where each was made, what it waits for, and since when. The program lists its own on demand;
+// with -metrics=calls,wait,existing there is a file with an entry for each g, which is kept up to date, so that who
+// reads the record sees those that exist now, or existed when the program ended, however it did.
 
 package runtime
 
-import _ "unsafe" // for go:linkname
+import (
+	"internal/runtime/stemma/layout"
+	"internal/runtime/stemma/memory"
+	"unsafe"
+)
+
+// stemmaExistingOn reports whether there is the file. It is set before there is a P and does not change.
+var stemmaExistingOn bool
+
+// stemmaExisting is the file: a header, and entries, which are handed out under stemma.lock and never given back: a g
+// is not either.
+var stemmaExisting struct {
+	span   memory.Span
+	offset int64 // from nanotime to nanoseconds since 1970
+}
+
+// stemmaMostEntries is how many goroutines there is room for at once. It takes 32 MiB of addresses.
+const stemmaMostEntries = 1 << 20
+
+// stemmaExistingInit makes the file, if that is asked for.
+func stemmaExistingInit() {
+	if !stemmaWaitOn || stemmaOption("existing") != "on" {
+		return
+	}
+	size := uintptr(layout.GoroutinesHeaderSize + stemmaMostEntries*layout.GoroutineSize)
+	if stemmaAddresses() < size {
+		size = layout.GoroutinesHeaderSize + stemmaMostEntries>>6*layout.GoroutineSize
+	}
+	e := &stemmaExisting
+	e.span = memory.NewSpan(stemmaFileSpan("goroutines", size), uint64(size))
+	if !e.span.Need(layout.GoroutinesHeaderSize) {
+		return
+	}
+	sec, nsec, _ := time_now()
+	e.offset = sec*1e9 + int64(nsec) - nanotime()
+	h := stemmaExistingHeader()
+	for i := range h.Reasons {
+		copy(h.Reasons[i][:len(h.Reasons[i])-1], stemmaReasonName(waitReason(i)))
+	}
+	stemma.tree.Counts(layout.HdrFlagExisting)
+	stemmaExistingOn = true
+}
+
+func stemmaExistingHeader() *layout.GoroutinesHeader {
+	return (*layout.GoroutinesHeader)(stemmaExisting.span.At(0))
+}
+
+// stemmaReasonName returns the name of a reason, "" if there is none with that number.
+func stemmaReasonName(why waitReason) string {
+	if why > stemmaWhyStart {
+		return ""
+	}
+	return stemmaWhyName(why)
+}
+
+// stemmaNewEntry gives newg an entry. It runs in newproc1, on the system stack, with a P. Without room the goroutine
+// has none, and is counted.
+func stemmaNewEntry(newg *g) {
+	lock(&stemma.lock)
+	h := stemmaExistingHeader()
+	end := layout.GoroutinesHeaderSize + h.Entries*layout.GoroutineSize
+	if stemmaExisting.span.Need(end + layout.GoroutineSize) {
+		newg.stemma.entry = uintptr(stemmaExisting.span.At(end))
+		memory.StoreRel64(&h.Entries, h.Entries+1)
+	} else {
+		h.Lost++
+	}
+	unlock(&stemma.lock)
+}
+
+// stemmaNoteEntry writes what gp does from now on to its entry. It runs where the status of gp changes, on any stack
+// and by any thread, but one at a time, and must not split the stack. A reader takes an entry whose two numbers are
+// equal.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaNoteEntry(gp *g) {
+	e, c := (*layout.Goroutine)(unsafe.Pointer(gp.stemma.entry)), &gp.stemma.clock
+	memory.StoreRel64(&e.Again, 0)
+	if c.does == stemmaDead {
+		memory.StoreRel64(&e.ID, 0)
+		return
+	}
+	memory.StoreRel64(&e.ID, gp.goid)
+	e.Since = uint64(c.since + stemmaExisting.offset)
+	e.Start = uint32(gp.stemma.Start)
+	e.At, e.Reason = stemmaWhereAndWhy(gp)
+	memory.StoreRel64(&e.Again, gp.goid)
+}
+
+// stemmaWhereAndWhy returns the cell below which gp does not run, and the number of the reason. That is the cell of its
+// go statement if it runs, or was stopped between two calls: what it has left last may be any call. It must not split
+// the stack.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaWhereAndWhy(gp *g) (cell uint32, why uint16) {
+	c := &gp.stemma.clock
+	switch c.does {
+	case stemmaRuns:
+		return uint32(gp.stemma.Start), layout.GoroutineRuns
+	case stemmaReady:
+		return uint32(gp.stemma.Start), uint16(stemmaWhyReady)
+	}
+	return stemmaWaitsAt(gp, c.why), uint16(c.why)
+}
 
 // stemmaWaitsAt returns the cell below which gp waits for a reason: that which it has left, if it has left one to wait,
 // else that of its go statement. Code leaves cells to wait where waits are counted. It must not split the stack.
@@ -18,6 +125,19 @@ func stemmaWaitsAt(gp *g, why waitReason) uint32 {
 		return uint32(gp.stemma.Ctx)
 	}
 	return uint32(gp.stemma.Start)
+}
+
+// stemmaExistingUsed returns how many bytes of the file have a meaning. The lock is held.
+func stemmaExistingUsed() uintptr {
+	return uintptr(layout.GoroutinesHeaderSize + stemmaExistingHeader().Entries*layout.GoroutineSize)
+}
+
+// stemmaExistingEnd notes when the program ended: what is waited for is waited for no longer than that. It runs on the
+// system stack.
+func stemmaExistingEnd() {
+	if stemmaExistingOn {
+		memory.StoreRel64(&stemmaExistingHeader().End, uint64(nanotime()+stemmaExisting.offset))
+	}
 }
 
 // A stemmaGoroutine is what a program is told of one of its goroutines.

@@ -77,6 +77,7 @@ func stemmaTreeInit() {
 	stemmaAllocInit()
 	stemmaWaitInit()
 	stemmaLabelsInit()
+	stemmaExistingInit()
 	if stemmaOption("verify") == "on" {
 		stemmaCheckInit()
 	}

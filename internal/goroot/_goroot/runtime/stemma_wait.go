@@ -119,8 +119,8 @@ func stemmaEnterSyscall(gp *g) {
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaStop(gp *g, does uint8, why waitReason) {
-	stemmaTurn(gp, does)
 	gp.stemma.clock.why = why
+	stemmaTurn(gp, does)
 }
 
 // stemmaTurn notes that from here on gp does something else.
@@ -140,7 +140,11 @@ func stemmaTurn(gp *g, does uint8) {
 	case stemmaReady:
 		c.ready += passed
 	}
+	other := c.does != does
 	c.since, c.does = now, does
+	if other && gp.stemma.entry != 0 {
+		stemmaNoteEntry(gp)
+	}
 }
 
 // stemmaRunAgain counts how long gp did not run, and notes that it runs. It runs on the system stack, on the
