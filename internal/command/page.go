@@ -34,7 +34,7 @@ func commandsPage() string {
 	b.WriteString("```\n\nPackages are compiled again if one of these changes: ")
 	var list []string
 	for _, f := range engine.Flags {
-		if f.Compiler != nil && f.Help != "" {
+		if (f.Compiler != nil || f.Recompiles) && f.Help != "" {
 			list = append(list, "`-"+f.Name+"`")
 		}
 	}

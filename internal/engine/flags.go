@@ -28,6 +28,7 @@ type Flag struct {
 	Names        func() []string   // instead of Values, where another list has them
 	Known        func(string) bool // reports what it takes beside these
 	List         bool              // it takes several, with commas between them
+	Recompiles   bool              // the engine's words for the compiler depend on it
 	FormerValues []Renamed         // names that values had, taken for one release
 
 	// Check reports what the values alone do not show.
@@ -98,6 +99,7 @@ var Flags = []*Flag{
 	},
 	{
 		Name: "record", In: func(o *Options) any { return &o.Record }, Noun: "recording", Values: []string{"calls"},
+		Recompiles: true,
 		Help: "log every function entry, for stemma replay; this is slow, keeps recursion in full, and ends at " +
 			"$STEMMA_CALLS_SIZE bytes (256 MiB if it is not set)",
 		Check:   (*Options).checkRecord,
@@ -149,7 +151,7 @@ var Flags = []*Flag{
 		Runtime: func(o *Options) []string { return words("start", onOff(o.Sample.Start)) },
 	},
 	{
-		Name: "trigger", In: func(o *Options) any { return &o.Acct.Trigger },
+		Name: "trigger", In: func(o *Options) any { return &o.Acct.Trigger }, Recompiles: true,
 		Help: "sample at each `TRIGGER`: calls:N, one call of N; func:N, one of N of each function; or " +
 			"time:DURATION",
 		Check: (*Options).checkTrigger,
@@ -208,7 +210,7 @@ var Flags = []*Flag{
 	},
 	{
 		Name: "metrics", In: func(o *Options) any { return &o.Metrics }, Noun: "metric", List: true,
-		Names: MetricNames, Known: func(name string) bool { return MetricFor(name) != nil },
+		Names: MetricNames, Known: func(name string) bool { return name == "" || MetricFor(name) != nil },
 		FormerValues: []Renamed{{"live", "inuse"}},
 		Help:         "record these `METRICS` of each context, separated by commas",
 		Each:         MetricsHelp,

@@ -78,6 +78,13 @@ func TestForCompiler(t *testing.T) {
 	if have, want := o.ForRuntime(), "file=tree,recursion=fold,verify=off,alloc=on"; have != want {
 		t.Errorf("the runtime, with allocations: have %s, want %s", have, want)
 	}
+	o.Metrics = "calls,,alloc," // as from an empty variable
+	if err := o.Check(); err != nil {
+		t.Errorf("with empty metrics: %v", err)
+	}
+	if have, want := o.ForCompiler(), "engine=cct,inlined=on,verify=off,alloc=on"; have != want {
+		t.Errorf("with empty metrics: have %s, want %s", have, want)
+	}
 	code := o.ForCompiler()
 	o.Labels = "endpoint,user.id"
 	if have, want := o.ForRuntime(), "file=tree,recursion=fold,verify=off,alloc=on,labels=endpoint+user.id"; have !=

@@ -81,13 +81,19 @@ func (r *reporter) creations(p *profile.Profile) ([]*creation, error) {
 			times[stackKey(idle.Stack(uint32(i)))] += n.Count
 		}
 	}
-	by := make(map[string]*creation)
+	// Several nodes have one stack: two statements of one line do.
+	counts, of := make(map[string]uint64), make(map[string]uint32)
 	for i, n := range r.t.Nodes {
-		if n.Count == 0 {
-			continue
+		if n.Count > 0 {
+			key := stackKey(r.t.Stack(uint32(i)))
+			counts[key] += n.Count
+			of[key] = uint32(i)
 		}
-		stack := r.t.Stack(uint32(i))
-		w := waiting{count: n.Count, idle: times[stackKey(stack)]}
+	}
+	by := make(map[string]*creation)
+	for key, i := range of {
+		stack := r.t.Stack(i)
+		w := waiting{count: counts[key], idle: times[key]}
 		w.reason, w.stack = cct.Waiting(stack)
 		end := slices.IndexFunc(w.stack, func(f cct.Frame) bool { return f.Via == cct.ViaGo }) + 1
 		if stack[0].Via == cct.ViaGo {

@@ -38,8 +38,8 @@ func OpenGoroutines(fsys fs.FS, list []Goroutine) (*Dir, error) {
 // runs is the name of what a goroutine does that does not wait.
 const runs = "running"
 
-// readGoroutines adds the goroutines that exist: where the program still runs, at the moment now. An entry that changes
-// while it is read is left out: such a goroutine was about to begin or to end.
+// readGoroutines adds the goroutines that exist: where the program still runs, at the moment now. An entry that is
+// being written is left out.
 func (l *Dir) readGoroutines(now time.Time) error {
 	f, err := OpenFile(l.FS, fileGoroutines)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +101,7 @@ func (l *Dir) addGoroutines(list []Goroutine) {
 	funcs := make(map[string]uint32)
 	for _, g := range list {
 		node, cell, ok := l.cellAt(g.Cell)
-		if !ok || node == 0 && cell == layout.RootGo {
+		if !ok || node == 0 && ownsRoot(cell) {
 			continue
 		}
 		fn, ok := funcs[g.Reason]
@@ -120,6 +120,12 @@ func (l *Dir) addGoroutines(list []Goroutine) {
 		p.Column(profile.Existing.Name).Values[i]++
 		p.Column(profile.Idle.Name).Values[i] += uint64(max(g.Idle, 0))
 	}
+}
+
+// ownsRoot reports whether goroutines that are at a cell of the root are the runtime's own. Those for finalizers and
+// cleanups are there until the first one, and between two.
+func ownsRoot(cell uint32) bool {
+	return cell == layout.RootGo || cell == layout.RootFinalizer || cell == layout.RootCleanup
 }
 
 // cellAt returns the node, and the number of its cell, that lies at an offset of the tree region. There is none in a

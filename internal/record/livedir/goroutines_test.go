@@ -14,7 +14,7 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// TestGoroutines reads goroutines that exist: one that waits in a function, one that runs, the main goroutine, one of
+// TestGoroutines reads goroutines that exist: one that waits in a function, one that runs, the main goroutine, three of
 // the runtime, one that is about to begin, and a place that is not used.
 func TestGoroutines(t *testing.T) {
 	d := recordtest.New(1, "prog")
@@ -26,7 +26,7 @@ func TestGoroutines(t *testing.T) {
 	w := d.Node(m, 0, work)
 	d.Header(func(h *layout.Header) { h.Flags |= layout.HdrFlagWait | layout.HdrFlagExisting })
 	cell := func(node, k int) uint32 { return uint32(node + layout.NodeSize + layout.CellSize*k) }
-	h := layout.GoroutinesHeader{Entries: 6, End: 1e18}
+	h := layout.GoroutinesHeader{Entries: 8, End: 1e18}
 	copy(h.Reasons[5][:], "chan receive")
 	file := raw.Append(nil, h)
 	for _, g := range []layout.Goroutine{
@@ -36,6 +36,10 @@ func TestGoroutines(t *testing.T) {
 			At: cell(recordtest.Root, layout.RootMain), Reason: layout.GoroutineRuns, Again: 1},
 		{ID: 2, Start: cell(recordtest.Root, layout.RootGo), At: cell(recordtest.Root, layout.RootGo), Reason: 5,
 			Again: 2},
+		{ID: 3, Start: cell(recordtest.Root, layout.RootFinalizer), At: cell(recordtest.Root, layout.RootFinalizer),
+			Reason: 5, Again: 3},
+		{ID: 4, Start: cell(recordtest.Root, layout.RootCleanup), At: cell(recordtest.Root, layout.RootCleanup),
+			Reason: 5, Again: 4},
 		{ID: 9, Start: cell(m, 0), At: cell(m, 0), Reason: 5},
 		{},
 	} {
@@ -53,11 +57,11 @@ func TestGoroutines(t *testing.T) {
 	if idle := l.Profile.Total(profile.Idle); idle != 500 {
 		t.Errorf("they have not run for %d ns, want 500", idle)
 	}
-	files["goroutines"].Data = file[:len(file)-4*layout.GoroutineSize]
+	files["goroutines"].Data = file[:len(file)-6*layout.GoroutineSize]
 	if l, err = livedir.Open(files); err != nil || l.Profile.Total(profile.Existing) != 2 {
 		t.Errorf("of a file that was cut: %v, %d goroutines, want 2", err, l.Profile.Total(profile.Existing))
 	}
-	notes(t, l, "goroutines: 4 goroutines are not listed")
+	notes(t, l, "goroutines: 6 goroutines are not listed")
 	delete(files, "goroutines")
 	if l, err = livedir.Open(files); err != nil {
 		t.Fatal(err)
