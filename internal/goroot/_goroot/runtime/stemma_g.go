@@ -17,7 +17,7 @@ type stemmaG struct {
 	born        int64   // what it does, and since when
 	clock       stemmaClockOf
 	owner       uint64  // who asked for the goroutines that it starts, see stemmaGoroutinesOf; 0 for nobody
-	entry       uintptr // the address of its entry in the file goroutines, 0 if it has none
+	entry       uintptr // the address of its entry in the file goroutines, 0 if it has none yet; or stemmaNoEntry
 }
 
 // stemmaM is the part of an m.

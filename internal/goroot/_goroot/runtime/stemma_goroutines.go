@@ -16,11 +16,15 @@ var stemmaExistingOn bool
 // stemmaExisting is the file: a header, and entries, which are handed out under stemma.lock and never given back: a g
 // is not either.
 var stemmaExisting struct {
-	span   memory.Span
-	offset int64 // from nanotime to nanoseconds since 1970
+	span    memory.Span
+	entries uint64 // as many are handed out; the file says so to readers, and may lose its pages
+	offset  int64  // from nanotime to nanoseconds since 1970
 }
 
-// stemmaMostEntries is how many goroutines there is room for at once. It takes 32 MiB of addresses.
+// stemmaNoEntry stands for the entry of a g that got none. It is not asked for again, so each g is counted once.
+const stemmaNoEntry = 1
+
+// stemmaMostEntries is how many goroutines there is room for at once. It takes 40 MiB of addresses.
 const stemmaMostEntries = 1 << 20
 
 // stemmaExistingInit makes the file, if that is asked for.
@@ -63,12 +67,14 @@ func stemmaReasonName(why waitReason) string {
 // has none, and is counted.
 func stemmaNewEntry(newg *g) {
 	lock(&stemma.lock)
-	h := stemmaExistingHeader()
-	end := layout.GoroutinesHeaderSize + h.Entries*layout.GoroutineSize
-	if stemmaExisting.span.Need(end + layout.GoroutineSize) {
-		newg.stemma.entry = uintptr(stemmaExisting.span.At(end))
-		memory.StoreRel64(&h.Entries, h.Entries+1)
+	h, e := stemmaExistingHeader(), &stemmaExisting
+	end := layout.GoroutinesHeaderSize + e.entries*layout.GoroutineSize
+	if e.span.Need(end + layout.GoroutineSize) {
+		newg.stemma.entry = uintptr(e.span.At(end))
+		e.entries++
+		memory.StoreRel64(&h.Entries, e.entries)
 	} else {
+		newg.stemma.entry = stemmaNoEntry
 		h.Lost++
 	}
 	unlock(&stemma.lock)
@@ -83,6 +89,7 @@ func stemmaNewEntry(newg *g) {
 func stemmaNoteEntry(gp *g) {
 	e, c := (*layout.Goroutine)(unsafe.Pointer(gp.stemma.entry)), &gp.stemma.clock
 	memory.StoreRel64(&e.Again, 0)
+	publicationBarrier() // what follows is not to be seen before
 	if c.does == stemmaDead {
 		memory.StoreRel64(&e.ID, 0)
 		return
@@ -129,7 +136,7 @@ func stemmaWaitsAt(gp *g, why waitReason) uint32 {
 
 // stemmaExistingUsed returns how many bytes of the file have a meaning. The lock is held.
 func stemmaExistingUsed() uintptr {
-	return uintptr(layout.GoroutinesHeaderSize + stemmaExistingHeader().Entries*layout.GoroutineSize)
+	return uintptr(layout.GoroutinesHeaderSize + stemmaExisting.entries*layout.GoroutineSize)
 }
 
 // stemmaExistingEnd notes when the program ended: what is waited for is waited for no longer than that. It runs on the

@@ -142,7 +142,7 @@ func stemmaTurn(gp *g, does uint8) {
 	}
 	other := c.does != does
 	c.since, c.does = now, does
-	if other && gp.stemma.entry != 0 {
+	if other && gp.stemma.entry > stemmaNoEntry {
 		stemmaNoteEntry(gp)
 	}
 }
