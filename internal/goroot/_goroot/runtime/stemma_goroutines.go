@@ -17,7 +17,7 @@ var stemmaExistingOn bool
 // is not either.
 var stemmaExisting struct {
 	span    memory.Span
-	entries uint64 // as many are handed out; the file says so to readers, and may lose its pages
+	entries uint64 // as many are handed out; readers have the number from the file, which may lose its pages
 	offset  int64  // from nanotime to nanoseconds since 1970
 }
 
