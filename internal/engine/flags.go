@@ -17,7 +17,6 @@ import (
 // their descriptors say.
 type Flag struct {
 	Name    string
-	Former  string               // the name that it had, taken for one release
 	In      func(o *Options) any // its field: a *string, *bool, *uint64 or *time.Duration
 	Help    string               // what it does, with its value in back quotes where Values do not say it; "" hides it
 	Each    func() string        // what each value does

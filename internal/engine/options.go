@@ -176,10 +176,6 @@ func (o *Options) ForRuntime() string {
 // taken for one release.
 func (o *Options) Replaced() (list []Renamed) {
 	for _, f := range Flags {
-		if i := slices.Index(o.Given, f.Former); i >= 0 {
-			o.Given[i] = f.Name
-			list = append(list, Renamed{"-" + f.Former, "-" + f.Name})
-		}
 		value, ok := f.In(o).(*string)
 		if !ok {
 			continue

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestFlagsOfEngines gives every flag of the table to every engine: it is refused by
@@ -212,8 +213,12 @@ func TestFlags(t *testing.T) {
 		if f.Choices() != nil && f.Noun == "" && !slices.Equal(f.Choices(), onOffs) {
 			t.Errorf("-%s: there is no word for one of its values", f.Name)
 		}
-		if f.Compiler == nil && f.Runtime == nil {
+		code, told := changes(f)
+		if !code && !told {
 			t.Errorf("-%s: neither compiler nor runtime is told", f.Name)
+		}
+		if want := f.Compiler != nil || f.Recompiles; code != want {
+			t.Errorf("-%s: the compiler is told other things: %v, want %v", f.Name, code, want)
 		}
 		for _, m := range f.Metrics {
 			if MetricFor(m) == nil {
@@ -228,6 +233,35 @@ func TestFlags(t *testing.T) {
 			t.Errorf("%s: %v", e.Name, err)
 		}
 	}
+}
+
+// changes reports whether what the compiler and what the runtime are told depends on a flag, with some engine.
+func changes(f *Flag) (code, told bool) {
+	values := append([]string{"static", "func:31", "key", "dacce", "calls,alloc", "alloc"}, f.Values...)
+	for _, e := range List {
+		for _, value := range values {
+			o := DefaultOptions
+			o.Engine = e.Name
+			if f.Name != "events" {
+				o.Events = "go" // for its log
+			}
+			compiler, runtime := o.ForCompiler(), o.ForRuntime()
+			switch in := f.In(&o).(type) {
+			case *bool:
+				*in = !*in
+			case *string:
+				*in = value
+			case *uint64:
+				*in++
+			case *time.Duration:
+				*in *= 2
+			}
+			if o.Chosen() != nil && o.Check() == nil {
+				code, told = code || o.ForCompiler() != compiler, told || o.ForRuntime() != runtime
+			}
+		}
+	}
+	return code, told
 }
 
 // TestReplaced types former names.
