@@ -14,6 +14,9 @@ type fingerprintCache struct {
 	known map[ID]Fingerprint
 }
 
+// fingerprintText returns the text of the fingerprint of an ID, "" if it cannot be decoded.
+func fingerprintText(id plainID) string { return knownFingerprints.of(ID(id)).String() }
+
 // of returns the fingerprint of an ID, zero if it cannot be decoded. Failures are remembered as well: to try again for
 // each record that is logged would read what the program has recorded since, each time.
 func (c *fingerprintCache) of(id ID) Fingerprint {

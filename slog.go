@@ -40,7 +40,7 @@ func SlogKey(key string) SlogOption {
 // takes milliseconds once, and microseconds for each context; then it is remembered. Without this option,
 // stemma decode -fingerprint finds fingerprints later, and costs the program nothing.
 func SlogFingerprint(key string) SlogOption {
-	return func(h *slogHandler) { h.fingerprintKey, h.fingerprint = key, knownFingerprints.of }
+	return func(h *slogHandler) { h.fingerprintKey, h.fingerprint = key, fingerprintText }
 }
 
 // A slogHandler adds the context to records.
@@ -61,8 +61,12 @@ type slogHandler struct {
 	bound  *boundHandlers // of h
 
 	fingerprintKey string
-	fingerprint    func(ID) Fingerprint // nil if it is not asked for, so that others do not link what decodes
+	fingerprint    func(plainID) string // nil if it is not asked for, so that others do not link what decodes
 }
+
+// A plainID is an ID without its methods. Whatever a slogHandler refers to could be reached by reflection, once it is a
+// slog.Handler, so the linker keeps all methods of these types: for an ID they parse, print and marshal.
+type plainID struct{ hi, lo, run uint64 }
 
 // A slogGroup is an open group.
 type slogGroup struct {
@@ -102,8 +106,8 @@ func (h *slogHandler) Handle(ctx context.Context, r slog.Record) error {
 func (h *slogHandler) appendContext(attrs []slog.Attr, id ID) []slog.Attr {
 	attrs = append(attrs, slog.String(h.key, id.String()))
 	if h.fingerprint != nil {
-		if f := h.fingerprint(id); f != 0 {
-			attrs = append(attrs, slog.String(h.fingerprintKey, f.String()))
+		if f := h.fingerprint(plainID(id)); f != "" {
+			attrs = append(attrs, slog.String(h.fingerprintKey, f))
 		}
 	}
 	return attrs
@@ -132,7 +136,7 @@ type boundSlot struct {
 
 // A boundHandler does not change.
 type boundHandler struct {
-	id ID
+	id plainID
 	h  slog.Handler
 }
 
@@ -159,14 +163,14 @@ func (b *boundHandlers) of(h *slogHandler, id ID) slog.Handler {
 	slot := &t.slots[hash>>32%uint64(len(t.slots))]
 	have := slot.bound.Load()
 	switch {
-	case have != nil && have.id == id:
+	case have != nil && have.id == plainID(id):
 	case slot.last.Swap(hash) != hash:
 		if n := len(t.slots); int(t.misses.Add(1)) > 2*n && n < maxBound {
 			b.grow(t, 4*n)
 		}
 		return nil
 	default:
-		have = &boundHandler{id, h.h.WithAttrs(h.appendContext(nil, id))}
+		have = &boundHandler{plainID(id), h.h.WithAttrs(h.appendContext(nil, id))}
 		slot.bound.Store(have)
 	}
 	return have.h

@@ -11,14 +11,17 @@ func TestLacks(t *testing.T) {
 	for _, e := range List {
 		known = append(known, e.Name)
 	}
-	for arch, names := range lacks {
-		for _, name := range names {
+	for _, l := range lacks {
+		for _, name := range l.names {
 			if !slices.Contains(known, name) {
-				t.Errorf("%s: no engine or metric is called %s", arch, name)
+				t.Errorf("%s: no engine or metric is called %s", l.arch, name)
+			}
+			if !Lacks(l.arch, name) || Lacks("amd64", name) {
+				t.Errorf("%s is not lacked by %s alone", name, l.arch)
 			}
 		}
-		if Lacks(arch, Default().Name) {
-			t.Errorf("%s lacks the default engine", arch)
+		if Lacks(l.arch, Default().Name) {
+			t.Errorf("%s lacks the default engine", l.arch)
 		}
 	}
 }

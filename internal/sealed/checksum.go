@@ -8,9 +8,15 @@ import "sync"
 const castagnoli = 0x82f63b78
 
 // checksumTables are for 8 bytes at once: the first has the checksums of one byte, the others those of a byte with as
-// many zeros behind it.
-var checksumTables = sync.OnceValue(func() *[8][256]uint32 {
-	t := new([8][256]uint32)
+// many zeros behind it. They are made when they are first asked for, and not by sync.OnceValue, which would have to run
+// when the package is initialized.
+var (
+	checksumTables     [8][256]uint32
+	checksumTablesMade sync.Once
+)
+
+func makeChecksumTables() {
+	t := &checksumTables
 	for i := range t[0] {
 		crc := uint32(i)
 		for range 8 {
@@ -23,12 +29,12 @@ var checksumTables = sync.OnceValue(func() *[8][256]uint32 {
 			t[k][i] = t[k-1][i]>>8 ^ t[0][t[k-1][i]&0xff]
 		}
 	}
-	return t
-})
+}
 
 // checksum returns the checksum of what has the checksum crc, followed by b.
 func checksum(crc uint32, b []byte) uint32 {
-	t := checksumTables()
+	checksumTablesMade.Do(makeChecksumTables)
+	t := &checksumTables
 	crc = ^crc
 	for ; len(b) >= 8; b = b[8:] {
 		_ = b[7]
