@@ -12,6 +12,11 @@ require github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 require golang.org/x/sys v0.49.0
 
 require (
+	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
+	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da // indirect
+)
+
+require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect
 	codeberg.org/go-latex/latex v0.2.0 // indirect
 	codeberg.org/go-pdf/fpdf v0.11.1 // indirect
@@ -19,8 +24,10 @@ require (
 	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/stemma-go/stemma v0.0.0
-	golang.org/x/image v0.30.0 // indirect
-	golang.org/x/text v0.31.0 // indirect
+	golang.org/x/image v0.46.0 // indirect
+	golang.org/x/text v0.42.0 // indirect
 )
 
 replace github.com/stemma-go/stemma => ../
+
+tool golang.org/x/perf/cmd/benchstat

@@ -133,7 +133,7 @@ func (o *options) wants(m *module) bool {
 // try tests one module with all engines. It prints a line for each, and what should have
 // passed.
 func (o *options) try(t suite.Tester, m *module, dir string) (all []*suite.Result, err error) {
-	if err := m.fetch(dir); err != nil {
+	if err := lab.FetchModule(m.path, m.version, dir); err != nil {
 		return nil, err
 	}
 	t.Dir, t.Flags = dir, m.flags

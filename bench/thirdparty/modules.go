@@ -1,11 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 )
 
@@ -72,55 +68,4 @@ func fields(line string) []string {
 		words[i] = strings.Trim(w, `"`)
 	}
 	return words
-}
-
-// fetch makes a copy of the module in dir that may be changed, since its tests may write
-// there, and its go.sum may lack what they need.
-func (m *module) fetch(dir string) error {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return err
-	}
-	cmd := exec.Command("go", "mod", "download", "-json", m.path+"@"+m.version)
-	cmd.Dir = filepath.Dir(dir) // outside of any module
-	out, err := cmd.Output()
-	var info struct{ Dir, Error string }
-	if e := json.Unmarshal(out, &info); e != nil || info.Dir == "" {
-		return fmt.Errorf("go mod download %s@%s: %v %s", m.path, m.version, err, info.Error)
-	}
-	if err := os.CopyFS(dir, os.DirFS(info.Dir)); err != nil {
-		return err
-	}
-	if err := makeWritable(dir); err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-		return nil
-	}
-	if err := inModule(dir, "go", "mod", "init", m.path); err != nil {
-		return err
-	}
-	return inModule(dir, "go", "mod", "tidy")
-}
-
-// makeWritable lets the owner write to all that was copied from the module cache.
-func makeWritable(dir string) error {
-	return filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		return os.Chmod(path, info.Mode().Perm()|0o200)
-	})
-}
-
-func inModule(dir string, args ...string) error {
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, out)
-	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/stemma-go/stemma/bench/internal/lab"
 	"github.com/stemma-go/stemma/internal/record"
 )
 
@@ -30,7 +31,7 @@ func (o *options) verify(modules []*module, work string) (ok bool, err error) {
 	ok = true
 	for i, m := range modules {
 		dir := filepath.Join(work, fmt.Sprint("module", i), m.path)
-		if err := m.fetch(dir); err != nil {
+		if err := lab.FetchModule(m.path, m.version, dir); err != nil {
 			return false, fmt.Errorf("%s: %w", m.name(), err)
 		}
 		for _, engine := range o.engines {

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestVarying: a line that one run lacks, or that has another number in one, varies.
+func TestVarying(t *testing.T) {
+	lines := make(map[string][]string)
+	for _, run := range []string{
+		"Unit calls/op assume=exact\nBenchmarkA-2 \t 100\t 3 calls/op\nBenchmarkB-2\t100\t4 calls/op\nBenchmarkC 1 1 a\nok p",
+		"BenchmarkA-2 \t 200\t 3 calls/op\nBenchmarkB-2\t100\t5 calls/op\n",
+	} {
+		for line := range strings.Lines(run) {
+			if name, counts, ok := parseLine(line); ok {
+				lines[name] = append(lines[name], counts)
+			}
+		}
+	}
+	if have, want := varying(lines, 2), []string{"BenchmarkB-2", "BenchmarkC"}; !slices.Equal(have, want) {
+		t.Errorf("have %q, want %q of %q", have, want, lines)
+	}
+}
+
+// TestBenchstat gives benchstat what stemma test -bench has printed, and the same with one call more. It takes the line
+// Unit and has no interval: equal is 0.00%, and a call more is a call more, however few lines there are.
+func TestBenchstat(t *testing.T) {
+	base, err := os.ReadFile("../../internal/diff/testdata/benchmarks.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := filepath.Join(t.TempDir(), "first")
+	write(t, first, string(base))
+	second := filepath.Join(t.TempDir(), "second")
+	write(t, second, strings.ReplaceAll(string(base), " 3 calls/op", " 4 calls/op"))
+	for _, c := range []struct{ file, want string }{
+		{first, `Three-2,3,0%,3,0%,0.00%,n=3`},
+		{second, `Three-2,3,0%,4,0%,\+33.33%,n=3`},
+		{second, `Once-2,1.14,0%,1.14,0%,0.00%,n=3`},
+		{second, `Sizes/size=1/kind=a,b-2"?,1.12,0%,1.12,0%,0.00%,n=3`},
+	} {
+		have, err := exec.Command("go", "tool", "benchstat", "-format", "csv", first, c.file).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !regexp.MustCompile(c.want).Match(have) {
+			t.Errorf("no %s in\n%s", c.want, have)
+		}
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
