@@ -17,9 +17,9 @@ func TestParseFlags(t *testing.T) {
 	}{
 		{"", 7, "cct, dacce, lucce, sample -every=1ms, sample -every=10ms, none, cct -inlined=off, pcce, pcc, acct, " +
 			"sample -every=100us, cct,acct, " +
-			"sample -sampler=stw -every=10ms, sample -sampler=sps -every=10ms, " +
-			"sample -sampler=stw -every=1ms, sample -sampler=sps -every=1ms, " +
-			"sample -sampler=stw -every=100us, sample -sampler=sps -every=100us, " +
+			"sample -sampler=jvmti -every=10ms, sample -sampler=sps -every=10ms, " +
+			"sample -sampler=jvmti -every=1ms, sample -sampler=sps -every=1ms, " +
+			"sample -sampler=jvmti -every=100us, sample -sampler=sps -every=100us, " +
 			"pprof, fgprof, memprofile, race"},
 		{"-quick", 3, "cct, dacce, sample -every=1ms"},
 		{"-quick -rounds=5", 5, "cct, dacce, sample -every=1ms"},

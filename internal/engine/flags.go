@@ -106,7 +106,13 @@ var Flags = []*Flag{
 	},
 	{
 		Name: "sampler", In: func(o *Options) any { return &o.Sample.Sampler }, Noun: "sampler",
-		Values: []string{"stw", "sps", "isps"}, Help: "the sampler",
+		Values: []string{"jvmti", "stw", "sps", "isps"}, Help: "the sampler",
+		Check: func(o *Options) error {
+			if o.Sample.Sampler == "jvmti" && o.Sample.Ask == "guard" {
+				return errors.New("-sampler=jvmti: goroutines are sampled where the world stops; leave -ask=guard out")
+			}
+			return nil
+		},
 		Runtime: func(o *Options) []string { return words("sampler", o.Sample.Sampler) },
 	},
 	{

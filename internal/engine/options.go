@@ -30,7 +30,7 @@ type Options struct {
 
 // Sample are the settings of a sampler.
 type Sample struct {
-	Sampler string        // "stw", "sps" or "isps"
+	Sampler string        // "jvmti", "stw", "sps" or "isps"
 	Walk    string        // "unwinder", "fp", "incremental" or "marker"; "" for what fits the sampler
 	Every   time.Duration // between samples
 	Waiting bool          // sample waiting goroutines as well

@@ -45,10 +45,10 @@ const (
 // A sampler is one that the runs take turns with.
 type sampler struct{ name, options string }
 
-// samplers are those of the paper, and the last one once more at stack guards only, as
-// the paper has it, which tells that bias from what else the samplers differ by.
-var samplers = []sampler{{"stw", "sampler=stw"}, {"sps", "sampler=sps"}, {"isps", "sampler=isps"},
-	{"isps at guards", "sampler=isps,ask=guard"}}
+// samplers are those of the paper, then stw, which stops the world for goroutines that wait only, and isps at stack guards
+// only, as the paper has it, which tells that bias from what else the samplers differ by.
+var samplers = []sampler{{"jvmti", "sampler=jvmti"}, {"sps", "sampler=sps"}, {"isps", "sampler=isps"},
+	{"stw", "sampler=stw"}, {"isps at guards", "sampler=isps,ask=guard"}}
 
 // samplingPrograms are an interpreter, a parser with goroutines, and reflection:
 // three, because each is run forty times. The first has acct's figures. The others are run less often.
@@ -230,10 +230,10 @@ func newSamplingReport() *samplingReport {
 			Name: "sampling-agreement", Title: "Samplers: the averages with each other (ICPE'15, figure 13)", Left: 2,
 			Head: []string{"program", "samplers", "overlap %", "hot edges %", "paper: overlap", "paper: hot edges"},
 			Notes: []string{strings.Join([]string{
-				"stw stands where the paper has JVMTI sampling, but stops the world for goroutines that wait only. " +
-					"All take running goroutines where a signal finds them; isps at guards (-ask=guard, the paper's " +
-					"way) takes them in function prologues. " +
-					"Averages of fewer samples agree less: see how many stw takes. Stacks are never cut here, where " +
+				"jvmti takes running goroutines where they stop at a global safepoint, as JVMTI sampling does in the " +
+					"paper. sps, isps and stw take them where a signal finds them; isps at guards (-ask=guard, the " +
+					"paper's way) takes them in function prologues. " +
+					"Averages of fewer samples agree less: see how many jvmti takes. Stacks are never cut here, where " +
 					"the paper cuts those of JVMTI and SPS at 256 frames.",
 				papers.SamplingAgreement,
 			}, "\n")},
@@ -241,15 +241,15 @@ func newSamplingReport() *samplingReport {
 		latency: &table.Table{
 			Name: "sampling-latency", Title: "Latency of samples, every " + samplingEvery + " (ICPE'15, figure 11)",
 			Left: 2,
-			Head: []string{"program", "sampler", "ticks", "requests", "samples", "2.5 % us", "25 % us", "50 % us",
+			Head: []string{"program", "sampler", "ticks", "requests", "samples", "stop us", "2.5 % us", "25 % us", "50 % us",
 				"75 % us", "97.5 % us", "99 % us", "max us"},
 			Notes: []string{strings.Join([]string{
 				"From the moment for which a sample on CPU was due, or asked for at a guard, to its end; all runs of " +
 					"the table above together. Latencies are counted in classes, four for each power of two, and a " +
 					"class is shown by its lower bound.",
-				"ticks: of the sampler; requests: samples on CPU that were due. stw takes these as the others do, so " +
-					"that its stop of the world, for goroutines that wait, is no part of any latency here: see the " +
-					"table of goroutines that wait.",
+				"ticks: of the sampler; requests: samples on CPU that were due, of jvmti those that ran at a tick. stop: " +
+					"from when the world is told to stop until it goes on again, on average. stw stops it for " +
+					"goroutines that wait only, so that its stop is no part of a latency.",
 				"What waits for CPU on a busy machine is latency here. " + papers.SamplingLatency,
 			}, "\n")},
 		},
@@ -327,19 +327,20 @@ func (r *samplingReport) addAgreement(name, pair string, a, b similarity.Weights
 // publishedAgreement is what the paper says of overlap and hot edges of a pair. It has
 // no sampler of both kinds of ISPS.
 var publishedAgreement = map[string][2]string{
-	"stw with sps":  {"> 70 %, but 3 programs", "> 90 %"},
-	"stw with isps": {"> 70 %, but 3 programs", "lower for some"},
-	"sps with isps": {"> 70 %, but 3 programs", "lower for some"},
+	"jvmti with sps":  {"> 70 %, but 3 programs", "> 90 %"},
+	"jvmti with isps": {"> 70 %, but 3 programs", "lower for some"},
+	"sps with isps":   {"> 70 %, but 3 programs", "lower for some"},
 }
 
 // addLatency adds up the latencies of all runs of a sampler.
 func (r *samplingReport) addLatency(name, sampler string, list []sampledRun) {
 	sum := new(profile.Sampling)
-	var ticks, requests, samples uint64
+	var ticks, requests, samples, stops, stopped uint64
 	counts := make(map[time.Duration]uint64)
 	for _, run := range list {
 		ticks, requests, samples = ticks+run.sampling.Stat("ticks"), requests+run.sampling.Stat("requests"),
 			samples+run.sampling.Stat("samples")
+		stops, stopped = stops+run.sampling.Stat("stops"), stopped+run.sampling.Stat("stopped")
 		for _, b := range run.sampling.Latency {
 			counts[b.Floor] += b.Count
 		}
@@ -348,7 +349,11 @@ func (r *samplingReport) addLatency(name, sampler string, list []sampledRun) {
 		sum.Latency = append(sum.Latency, profile.Bucket{Floor: floor, Count: n})
 	}
 	slices.SortFunc(sum.Latency, func(a, b profile.Bucket) int { return cmp.Compare(a.Floor, b.Floor) })
-	cells := []string{name, sampler, fmt.Sprint(ticks), fmt.Sprint(requests), fmt.Sprint(samples)}
+	stop := ""
+	if stops > 0 {
+		stop = session.Number(micros(time.Duration(stopped/stops)), 1)
+	}
+	cells := []string{name, sampler, fmt.Sprint(ticks), fmt.Sprint(requests), fmt.Sprint(samples), stop}
 	for _, q := range []float64{0.025, 0.25, 0.5, 0.75, 0.975, 0.99, 1} {
 		cells = append(cells, session.Number(micros(sum.Quantile(q)), 1))
 	}

@@ -24,7 +24,7 @@ func oneRun(tree similarity.Weights) sampledRun {
 	n := uint64(tree.Total())
 	return sampledRun{tree, n, &profile.Sampling{
 		Stats: []profile.Loss{{Kind: "ticks", Count: n + 2}, {Kind: "requests", Count: n + 1},
-			{Kind: "samples", Count: n}},
+			{Kind: "samples", Count: n}, {Kind: "stops", Count: 2 * n}, {Kind: "stopped", Count: 3000 * n}},
 		Latency: []profile.Bucket{{Floor: 5 * time.Microsecond, Count: n}},
 	}}
 }
@@ -33,7 +33,7 @@ func TestSamplingReport(t *testing.T) {
 	same := oneRun(similarity.Weights{"a": 3, "b": 1})
 	other := oneRun(similarity.Weights{"a": 2, "b": 2})
 	r := newSamplingReport()
-	r.add("demo", [][]sampledRun{{same, same}, {same, other}, {other}, {other}})
+	r.add("demo", [][]sampledRun{{same, same}, {same, other}, {other}, {other}, {other}})
 	row := func(rows [][]string, i int) string { return strings.Join(rows[i], "|") }
 	// Shares of 3/4 and of 1/2 in a are 5/8 on average: each overlaps with that by 7/8.
 	for _, c := range []struct {
@@ -41,18 +41,18 @@ func TestSamplingReport(t *testing.T) {
 		i    int
 		want string
 	}{
-		{r.stability.Rows, 0, "demo|stw|2|4|2|2|100.0|100.0..100.0|100.0|100.0..100.0"},
+		{r.stability.Rows, 0, "demo|jvmti|2|4|2|2|100.0|100.0..100.0|100.0|100.0..100.0"},
 		{r.stability.Rows, 1, "demo|sps|2|4|2|2|87.5|87.5..87.5|100.0|100.0..100.0"},
-		{r.agreement.Rows, 0, "demo|stw with sps|87.5|100.0|> 70 %, but 3 programs|> 90 %"},
-		{r.agreement.Rows, 5, "demo|isps with isps at guards|100.0|100.0||"},
-		{r.latency.Rows, 0, "demo|stw|12|10|8|5.0|5.0|5.0|5.0|5.0|5.0|5.0"},
+		{r.agreement.Rows, 0, "demo|jvmti with sps|87.5|100.0|> 70 %, but 3 programs|> 90 %"},
+		{r.agreement.Rows, 8, "demo|isps with isps at guards|100.0|100.0||"},
+		{r.latency.Rows, 0, "demo|jvmti|12|10|8|1.5|5.0|5.0|5.0|5.0|5.0|5.0|5.0"},
 	} {
 		if got := row(c.rows, c.i); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
 	}
-	if n := len(r.agreement.Rows); n != 6 {
-		t.Errorf("%d pairs, want 6", n)
+	if n := len(r.agreement.Rows); n != 10 {
+		t.Errorf("%d pairs, want 10", n)
 	}
 	if b := r.stabilityBars[0].Bars; len(b) != len(samplers) || b[1].Values[0] != 87.5 {
 		t.Errorf("bars %+v", b)

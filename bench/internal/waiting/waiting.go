@@ -33,7 +33,7 @@ type waitingWay struct{ name, profiler, sampling string }
 var waitingWays = []waitingWay{
 	{"none", "none", ""},
 	{"stemma, not started", "none", "start=off"},
-	{"stw", "none", "sampler=stw"},
+	{"jvmti", "none", "sampler=jvmti"}, {"stw", "none", "sampler=stw"},
 	{"sps", "none", "sampler=sps"},
 	{"isps", "none", "sampler=isps"},
 	{"fgprof", "fgprof", ""},

@@ -18,6 +18,8 @@ const (
 	SamplerISPS = 3
 	SamplerACCT = 4 // at function entries, as the accumulator's trigger says
 
+	SamplerJVMTI = 5 // with the world stopped, of goroutines that run as of those that wait
+
 	WalkUnwinder    = 1
 	WalkFP          = 2
 	WalkIncremental = 3
@@ -27,8 +29,9 @@ const (
 
 // SamplerNames and WalkNames are the names by which the tool knows them.
 var (
-	SamplerNames = [...]string{SamplerSTW: "stw", SamplerSPS: "sps", SamplerISPS: "isps", SamplerACCT: "acct"}
-	WalkNames    = [...]string{WalkUnwinder: "unwinder", WalkFP: "fp", WalkIncremental: "incremental",
+	SamplerNames = [...]string{SamplerSTW: "stw", SamplerSPS: "sps", SamplerISPS: "isps", SamplerACCT: "acct",
+		SamplerJVMTI: "jvmti"}
+	WalkNames = [...]string{WalkUnwinder: "unwinder", WalkFP: "fp", WalkIncremental: "incremental",
 		WalkMarker: "marker", WalkContext: "context"}
 )
 
@@ -59,13 +62,15 @@ const (
 	StatStepped           // instructions of the trampoline from which the stack was walked
 	StatRepeated          // requests that came where the goroutine could not stop, and were met when it could
 	StatProcessCPU        // nanoseconds of CPU that the process used while it was sampled, without the sampler thread
+	StatStops             // stops of the world for samples
+	StatStopped           // nanoseconds for which the world stood still for them, or was on its way to
 	NumStats
 )
 
 // StatNames are the names of the counters, as reports show them.
 var StatNames = [NumStats]string{"ticks", "requests", "samples", "waiting", "late", "dropped", "failed", "missed",
 	"overflow", "places", "returns", "slow", "checked", "mismatches", "retrieved", "pending", "lost", "samplerCPU",
-	"busy", "dead", "stepped", "repeated", "processCPU"}
+	"busy", "dead", "stepped", "repeated", "processCPU", "stops", "stopped"}
 
 // LatencyBucket returns the bucket in which a latency of ns nanoseconds counts:
 // 4*log2(ns) + the next two bits.

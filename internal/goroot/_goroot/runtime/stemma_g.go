@@ -13,6 +13,7 @@ type stemmaG struct {
 
 	trace       uintptr // the state of incremental tracing, outside the heap
 	ask         uint8   // the goroutine was asked for a sample
+	ran         uint32  // the entry of the thread that ran it at the last tick of the sampler jvmti, 0 if none did
 	seed, cheap uint64  // its series of random numbers
 	born        int64   // what it does, and since when
 	clock       stemmaClockOf

@@ -40,11 +40,12 @@ var stemmaSmp struct {
 	own       stemmaThread  // of the sampler: for its buffer
 	retrieved int64         // when parked goroutines were last looked at
 
-	stwG    *g // the goroutine of the sampler stw
-	stwLock mutex
-	stwIdle atomic.Bool
-	stwDt   int64
-	began   uint64 // CPU time of the process and the sampler when sampling began, see stemmaCountCPU
+	stwG     *g // the goroutine of the samplers stw and jvmti
+	stwLock  mutex
+	stwIdle  atomic.Bool
+	stwDt    int64
+	stwAsked int64  // nanotime of the tick
+	began    uint64 // CPU time of the process and the sampler when sampling began, see stemmaCountCPU
 }
 
 // stemmaRequestsSize is the size of the file of requests: the newest 262,142.
@@ -92,7 +93,7 @@ func stemmaSampleInit() {
 		stemmaSmp.walk = layout.WalkFP // the sampler was changed in the environment
 	}
 	stemmaSmp.waiting = stemmaSampleOption("waiting") != "off" && !contexts
-	stemmaSmp.guard = stemmaSampleOption("ask") == "guard"
+	stemmaSmp.guard = stemmaSampleOption("ask") == "guard" && stemmaSmp.sampler != layout.SamplerJVMTI
 	if contexts {
 		stemmaSmp.sampler, stemmaSmp.walk, stemmaSmp.guard = layout.SamplerSPS, layout.WalkContext, false
 	}
@@ -206,7 +207,7 @@ func stemmaPrepare() {
 		stemmaFPInit()
 		stemmaTraceInit()
 		stemmaConfigure()
-		if stemmaSmp.sampler == layout.SamplerSTW {
+		if stemmaStops() {
 			go stemmaStopWorldLoop()
 		}
 		systemstack(func() { newm(stemmaSampler, nil, -1) })
@@ -360,13 +361,17 @@ func stemmaAsk(now, dt int64) int {
 	ask, k := stemmaShare(running, waiting, max(1, int(dt/interval)))
 	if !stemmaTimed() {
 		lock(&stemmaThreads.lock)
-		stemmaAskRunning(now, ask)
+		if stemmaSmp.sampler == layout.SamplerJVMTI {
+			stemmaMarkRunning()
+		} else {
+			stemmaAskRunning(now, ask)
+		}
 		unlock(&stemmaThreads.lock)
 	}
 	unlock(&allpLock)
 	switch {
-	case stemmaSmp.sampler == layout.SamplerSTW:
-		stemmaAskStopWorld(dt)
+	case stemmaStops():
+		stemmaAskStopWorld(now, dt)
 	case k > 0:
 		stemmaSampleWaiting(dt, k)
 	}

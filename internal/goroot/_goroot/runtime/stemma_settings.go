@@ -12,7 +12,7 @@ var stemmaSettings = [...]struct {
 	valid     func(value string) bool
 }{
 	{"every", "a time from 10us on, as 10ms", func(v string) bool { return stemmaDuration(v) >= 10e3 }},
-	{"sampler", "stw, sps or isps", func(v string) bool {
+	{"sampler", "jvmti, stw, sps or isps", func(v string) bool {
 		i := stemmaIndex(layout.SamplerNames[:], v, 0)
 		return i != 0 && i != layout.SamplerACCT
 	}},

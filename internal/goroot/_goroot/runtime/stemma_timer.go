@@ -65,12 +65,12 @@ func (t *stemmaTimer) end() {
 	}
 }
 
-// stemmaTimed reports whether threads are sampled by timers: not in the paper's way, in which the
-// sampler asks, nor where the accumulator's triggers take the samples.
+// stemmaTimed reports whether threads are sampled by timers: not in the paper's ways, in which the
+// sampler asks or stops them, nor where the accumulator's triggers take the samples.
 //
 //go:nowritebarrierrec
 func stemmaTimed() bool {
-	return !stemmaSmp.guard && stemmaSmp.sampler != layout.SamplerACCT
+	return !stemmaSmp.guard && stemmaSmp.sampler != layout.SamplerACCT && stemmaSmp.sampler != layout.SamplerJVMTI
 }
 
 // begin sets the timer of the thread's CPU time, to a first moment at random, so that threads that

@@ -215,7 +215,7 @@ func TestBadSettings(t *testing.T) {
 			"samplr=foo (want one of every, sampler, walk, waiting, ask and start)"},
 		"every=1us":            {"every=1us (want a time"},
 		"nonsense":             {"nonsense (want one of"},
-		"sampler=acct,start=x": {"sampler=acct (want stw, sps or isps)", "start=x (want on or off)"},
+		"sampler=acct,start=x": {"sampler=acct (want jvmti, stw, sps or isps)", "start=x (want on or off)"},
 		"walk=fp":              {"walk=fp (want a walk that the sampler can do"},
 	} {
 		r := e2e.Run(t, sampled, "STEMMA_SAMPLING="+settings)

@@ -180,7 +180,7 @@ func TestRepeat(t *testing.T) {
 func TestSamplers(t *testing.T) {
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
 	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps,walk=fp",
-		"sampler=sps,walk=unwinder", "sampler=stw", "sampler=isps,ask=guard"} {
+		"sampler=sps,walk=unwinder", "sampler=stw", "sampler=jvmti", "sampler=isps,ask=guard"} {
 		t.Run(how, func(t *testing.T) {
 			e2e.Retry(t, func() error {
 				r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "GOMAXPROCS=2")
@@ -230,7 +230,7 @@ func checkBusy(t *testing.T, r e2e.Result, p *profile.Profile) error {
 func TestDeep(t *testing.T) {
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
 	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps,walk=fp",
-		"sampler=sps,walk=unwinder", "sampler=stw"} {
+		"sampler=sps,walk=unwinder", "sampler=stw", "sampler=jvmti"} {
 		t.Run(how, func(t *testing.T) {
 			e2e.Retry(t, func() error {
 				r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "BUSY_DEPTH=10000")
@@ -333,7 +333,7 @@ func TestOnOff(t *testing.T) {
 	if e2e.Full() {
 		rounds = 1000
 	}
-	for _, how := range []string{"", "sampler=sps", "sampler=stw", "ask=guard"} {
+	for _, how := range []string{"", "sampler=sps", "sampler=stw", "sampler=jvmti", "ask=guard"} {
 		t.Run(how, func(t *testing.T) {
 			r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, fmt.Sprint("ONOFF_ROUNDS=", rounds))
 			r.OK(t)
