@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,7 +109,7 @@ func TestTotals(t *testing.T) {
 }
 
 // TestPprofTool shows an inlined function in the ways of go tool pprof, with the program
-// that was profiled at hand.
+// that was profiled at hand, and the whole name of what pprof could take for C++.
 func TestPprofTool(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -124,6 +125,8 @@ func TestPprofTool(t *testing.T) {
 	n := d.Node(recordtest.Root, layout.RootMain, f)
 	d.Count(0, n, 0, 5)
 	d.Count(0, n, 1, 7)
+	typed := d.Func(recordtest.Func{Name: "new(map[string]int)", Line: 1, Files: []string{source}})
+	d.Count(0, d.Node(recordtest.Root, layout.RootMain, typed), 0, 3)
 	p, err := record.Open(d.FS())
 	if err != nil {
 		t.Fatal(err)
@@ -140,11 +143,12 @@ func TestPprofTool(t *testing.T) {
 	for view, want := range map[string]string{
 		"-top":                  `(?s)File: export\.test.*7 .*7 .*main\.inlined \(inline\)`,
 		"-traces":               `(?s)7 +main\.inlined \(inline\)\n +main\.outer`,
+		"-top -trim=false":      `3 .*new\(map\[.*\]int\)\n`,
 		"-list=main.inlined":    `(?s)main\.inlined in .*export\.go.*7 +7 .* 30:`,
 		"-weblist=main.inlined": `(?s)main\.inlined.*export\.go.*<span class=line> *30</span>`,
 	} {
 		out := filepath.Join(dir, "out")
-		cmd := exec.Command("go", "tool", "pprof", view, "-output="+out, file)
+		cmd := exec.Command("go", slices.Concat([]string{"tool", "pprof"}, strings.Fields(view), []string{"-output=" + out, file})...)
 		if said, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", view, err, said)
 			continue

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	pprof "github.com/google/pprof/profile"
 
@@ -101,6 +102,11 @@ func (x *pprofExporter) function(i uint32) *pprof.Function {
 func (x *pprofExporter) newFunction(name, file string, line int) *pprof.Function {
 	f := &pprof.Function{ID: uint64(len(x.out.Function) + 1), Name: name, SystemName: name, Filename: file,
 		StartLine: int64(line)}
+	if strings.ContainsAny(name, "[<") && strings.Contains(name, "(") {
+		// go tool pprof takes brackets and parentheses for C++ without parameters, and would print new([]int) as new.
+		// It leaves names alone that are not the system's.
+		f.SystemName = ""
+	}
 	x.out.Function = append(x.out.Function, f)
 	return f
 }
