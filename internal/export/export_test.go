@@ -148,7 +148,8 @@ func TestPprofTool(t *testing.T) {
 		"-weblist=main.inlined": `(?s)main\.inlined.*export\.go.*<span class=line> *30</span>`,
 	} {
 		out := filepath.Join(dir, "out")
-		cmd := exec.Command("go", slices.Concat([]string{"tool", "pprof"}, strings.Fields(view), []string{"-output=" + out, file})...)
+		args := slices.Concat([]string{"tool", "pprof"}, strings.Fields(view), []string{"-output=" + out, file})
+		cmd := exec.Command("go", args...)
 		if said, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", view, err, said)
 			continue

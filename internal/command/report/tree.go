@@ -59,16 +59,21 @@ func (r *reporter) treeLine(n uint32, depth int, below uint64) {
 }
 
 // matches prints each matching function between its callers and callees.
+// Of calls each has its own and then the total, of other values the total, by which they are sorted.
 // -top applies to the functions, and again to the callers and callees of each.
 func (r *reporter) matches() {
 	list := r.t.Match(r.o.Matching)
+	calls := r.t.Type.Name == profile.Calls.Name
+	if !calls {
+		slices.SortStableFunc(list, func(a, b cct.Neighbours) int { return cmp.Compare(b.Total, a.Total) })
+	}
 	for _, m := range list[:r.cut(len(list))] {
 		r.neighbours("called from", m.Callers)
-		count, own := m.Calls, ""
-		if r.t.Type.Name != profile.Calls.Name {
-			count, own = m.Total, r.amount(m.Calls)+" of its own, "
+		count, other := m.Total, r.amount(m.Calls)+" of its own"
+		if calls {
+			count, other = m.Calls, "total "+r.amount(m.Total)
 		}
-		r.head("%15s %s  %s  (%s%s)", r.amount(count), r.percent(count), r.t.Funcs[m.Func].Name, own,
+		r.head("%15s %s  %s  (%s, %s)", r.amount(count), r.percent(count), r.t.Funcs[m.Func].Name, other,
 			humanize.Plural(m.Contexts, "context"))
 		r.neighbours("calls", m.Callees)
 		r.printf("\n")
