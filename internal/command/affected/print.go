@@ -53,7 +53,7 @@ func PrintSuites(w io.Writer, suites []Suite, asJSON bool) error {
 		return printJSON(w, suites)
 	}
 	for _, s := range suites {
-		fmt.Fprintf(w, "%s: %s, which share %s\n", s.Package, humanize.Plural(len(s.Tests), "test"),
+		fmt.Fprintf(w, "%s: %s; %s reached by any test\n", s.Package, humanize.Plural(len(s.Tests), "test"),
 			humanize.Plural(len(s.Shared), "function"))
 		for _, t := range s.Tests {
 			fmt.Fprintf(w, "%10s  %s\n", humanize.Commas(uint64(len(t.Functions))), t.Name)
