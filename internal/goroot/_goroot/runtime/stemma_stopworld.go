@@ -1,5 +1,5 @@
-// The samplers that stop the world, to compare with. jvmti is the paper's baseline: at each tick all goroutines that run,
-// and those that wait, are walked at a global safepoint. stw does so for those that wait alone.
+// The samplers that stop the world, to compare with. jvmti is the paper's baseline: at each tick all goroutines that
+// run, and those that wait, are walked at a global safepoint. stw does so for those that wait alone.
 
 package runtime
 
