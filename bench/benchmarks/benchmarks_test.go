@@ -14,7 +14,8 @@ import (
 func TestVarying(t *testing.T) {
 	lines := make(map[string][]string)
 	for _, run := range []string{
-		"Unit calls/op assume=exact\nBenchmarkA-2 \t 100\t 3 calls/op\nBenchmarkB-2\t100\t4 calls/op\nBenchmarkC 1 1 a\nok p",
+		"Unit calls/op assume=exact\nBenchmarkA-2 \t 100\t 3 calls/op\nBenchmarkB-2\t100\t4 calls/op\n" +
+			"BenchmarkC 1 1 a\nok p",
 		"BenchmarkA-2 \t 200\t 3 calls/op\nBenchmarkB-2\t100\t5 calls/op\n",
 	} {
 		for line := range strings.Lines(run) {

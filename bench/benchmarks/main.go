@@ -36,7 +36,8 @@ func main() {
 	flag.IntVar(&o.loops, "loops", 2, "how many busy loops run beside them")
 	flag.StringVar(&o.metrics, "metrics", "calls,alloc,ops", "what is counted, as -metrics of stemma test")
 	flag.StringVar(&o.pattern, "bench", ".", "the benchmarks that run, as -bench of go test")
-	flag.StringVar(&o.keep, "keep", "", "work in directory `DIR`, and leave what is there: modules and what was printed")
+	flag.StringVar(&o.keep, "keep", "",
+		"work in directory `DIR`, and leave what is there: modules and what was printed")
 	flag.Parse()
 	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "benchmarks:", err)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// FetchModule makes a copy of a version of a module in dir that may be changed, since its tests may write there, and its
-// go.sum may lack what they need.
+// FetchModule makes a copy of a version of a module in dir that may be changed, since its tests may write there, and
+// its go.sum may lack what they need.
 func FetchModule(path, version, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err

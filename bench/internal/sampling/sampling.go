@@ -45,8 +45,8 @@ const (
 // A sampler is one that the runs take turns with.
 type sampler struct{ name, options string }
 
-// samplers are those of the paper, then stw, which stops the world for goroutines that wait only, and isps at stack guards
-// only, as the paper has it, which tells that bias from what else the samplers differ by.
+// samplers are those of the paper, then stw, which stops the world for goroutines that wait only, and isps at stack
+// guards only, as the paper has it, which tells that bias from what else the samplers differ by.
 var samplers = []sampler{{"jvmti", "sampler=jvmti"}, {"sps", "sampler=sps"}, {"isps", "sampler=isps"},
 	{"stw", "sampler=stw"}, {"isps at guards", "sampler=isps,ask=guard"}}
 
@@ -233,21 +233,22 @@ func newSamplingReport() *samplingReport {
 				"jvmti takes running goroutines where they stop at a global safepoint, as JVMTI sampling does in the " +
 					"paper. sps, isps and stw take them where a signal finds them; isps at guards (-ask=guard, the " +
 					"paper's way) takes them in function prologues. " +
-					"Averages of fewer samples agree less: see how many jvmti takes. Stacks are never cut here, where " +
-					"the paper cuts those of JVMTI and SPS at 256 frames.",
+					"Averages of fewer samples agree less: see how many jvmti takes. Stacks are never cut here, " +
+					"where the paper cuts those of JVMTI and SPS at 256 frames.",
 				papers.SamplingAgreement,
 			}, "\n")},
 		},
 		latency: &table.Table{
 			Name: "sampling-latency", Title: "Latency of samples, every " + samplingEvery + " (ICPE'15, figure 11)",
 			Left: 2,
-			Head: []string{"program", "sampler", "ticks", "requests", "samples", "stop us", "2.5 % us", "25 % us", "50 % us",
-				"75 % us", "97.5 % us", "99 % us", "max us"},
+			Head: []string{"program", "sampler", "ticks", "requests", "samples", "stop us", "2.5 % us", "25 % us",
+				"50 % us", "75 % us", "97.5 % us", "99 % us", "max us"},
 			Notes: []string{strings.Join([]string{
 				"From the moment for which a sample on CPU was due, or asked for at a guard, to its end; all runs of " +
 					"the table above together. Latencies are counted in classes, four for each power of two, and a " +
 					"class is shown by its lower bound.",
-				"ticks: of the sampler; requests: samples on CPU that were due, of jvmti those that ran at a tick. stop: " +
+				"ticks: of the sampler; requests: samples on CPU that were due, of jvmti those that ran at a tick. " +
+					"stop: " +
 					"from when the world is told to stop until it goes on again, on average. stw stops it for " +
 					"goroutines that wait only, so that its stop is no part of a latency.",
 				"What waits for CPU on a busy machine is latency here. " + papers.SamplingLatency,
