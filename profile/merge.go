@@ -235,9 +235,15 @@ func (m *merger) sortFuncs() {
 // same time by everything else.
 func (p *Profile) sortProcesses() {
 	key := func(a Process) string { return fmt.Sprintf("%q %v", a.Args, a) }
+	segment := func(a Process) uint64 {
+		if a.Segment == nil {
+			return 0
+		}
+		return a.Segment.Number
+	}
 	slices.SortStableFunc(p.Processes, func(a, b Process) int {
 		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.PID, b.PID), cmp.Compare(a.Run, b.Run),
-			strings.Compare(key(a), key(b)))
+			cmp.Compare(segment(a), segment(b)), strings.Compare(key(a), key(b)))
 	})
 }
 

@@ -60,6 +60,18 @@ type Process struct {
 	Losses    []Loss // what the program could not record, without zero entries
 	Notes     []string
 	Sampling  *Sampling // how it was sampled; nil if it was not
+	Segment   *Segment  // which part of the run was read; nil if the program does not end segments
+}
+
+// A Segment is what a process recorded in a while, or all that it recorded, if it ends segments (STEMMA_ROTATE).
+// Counts of different segments of a run add up.
+type Segment struct {
+	Number  uint64 // from 1 on; 0 if this is the whole run, with segments that were dropped
+	Closed  uint64 // how many segments of the run had ended
+	Dropped uint64 // how many of them the program had removed
+	Failed  uint64 // how often it could not write one, and went on with it
+	Began   time.Time
+	Ended   time.Time // zero if it had not ended
 }
 
 // A Loss counts what was not recorded, by kind.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
@@ -213,6 +214,51 @@ func TestSnapshots(t *testing.T) {
 	if _, err := profile.Merge(both, mustMerge(t, early, shapes(9, 0))); err == nil ||
 		!strings.Contains(err.Error(), "share 1 of their runs") {
 		t.Errorf("two that share a run: have error %v", err)
+	}
+}
+
+// TestSegments adds up segments of a run, and records of the whole run, which have some of them.
+func TestSegments(t *testing.T) {
+	part := func(number, closed, calls uint64) *profile.Profile {
+		p := mustLive(t, recordtest.Shapes())
+		p.Processes[0].Run = 7
+		p.Processes[0].Segment = &profile.Segment{Number: number, Closed: closed, Dropped: 1, Failed: 2,
+			Began: time.Unix(1, 2).UTC(), Ended: time.Unix(3, 4).UTC()}
+		p.NodeCounts(1)[0] += calls
+		return p
+	}
+	first, second, third, fifth := part(1, 1, 10), part(2, 2, 20), part(3, 3, 30), part(5, 5, 50)
+	whole := part(0, 2, 1000) // when two segments had ended
+	for _, tt := range []struct {
+		name string
+		list []*profile.Profile
+		want uint64 // 0 for an error
+	}{
+		{"segments", []*profile.Profile{second, third, first}, sum(first) + sum(second) + sum(third)},
+		{"twice", []*profile.Profile{second, first, second}, sum(first) + sum(second)},
+		{"whole", []*profile.Profile{first, whole, second}, sum(whole)},
+		{"later", []*profile.Profile{whole, fifth}, sum(whole) + sum(fifth)},
+		{"begun", []*profile.Profile{whole, third}, 0},
+		{"begun before", []*profile.Profile{third, whole}, 0},
+	} {
+		p, err := profile.Merge(tt.list...)
+		if (err == nil) != (tt.want > 0) || err == nil && sum(p) != tt.want {
+			t.Errorf("%s: %v, want the sum %d", tt.name, err, tt.want)
+		}
+		if err != nil {
+			continue
+		}
+		var b bytes.Buffer
+		if err := p.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		again, err := profile.Read(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mustText(t, again) != mustText(t, p) || *again.Processes[0].Segment != *p.Processes[0].Segment {
+			t.Errorf("%s: a sealed file has %+v, want %+v", tt.name, again.Processes[0].Segment, p.Processes[0].Segment)
+		}
 	}
 }
 

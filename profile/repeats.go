@@ -141,12 +141,12 @@ func (r *repeats) check(p *Profile) error {
 			return r.inOneOnly(c.Metric)
 		}
 	}
-	for run := range p.runs() {
-		if r.seen[run] {
+	for one := range p.runs() {
+		if r.seen[one.run] {
 			return fmt.Errorf("run %d is there twice, and does not differ from itself; name records of several "+
 				"runs", r.n+1)
 		}
-		r.seen[run] = true
+		r.seen[one.run] = true
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package profile
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -11,7 +10,8 @@ import (
 // records with the same runs, the one with the most recorded stays, and so does one with
 // further runs. A note of its process names what was left out. Two records that share some
 // runs, while each has others of its own, cannot be separated: that is an error. Runs
-// without a number are all different. The profiles are not changed.
+// without a number are all different. Segments of a run add up, and are part of a record of the whole run. The profiles
+// are not changed.
 func Snapshots(profiles ...*Profile) ([]*Profile, error) {
 	var parts []Part
 	for _, p := range profiles {
@@ -50,13 +50,17 @@ func KeepSnapshots(parts ...Part) (kept []Part, err error) {
 func keepSnapshot(kept []Part, p Part) ([]Part, error) {
 	for i, k := range kept {
 		have, more := k.runs(), p.runs()
-		switch shared := common(have, more); {
-		case shared == 0:
+		inHave, inMore := more.in(have), have.in(more) // how much of p is in k, and of k in p
+		switch {
+		case have.begins(more) || more.begins(have):
+			return nil, fmt.Errorf("a record of a run has the beginning of a segment of it that is another record; " +
+				"they cannot be added up: give a newer record of the run, or its segments")
+		case inHave == 0 && inMore == 0:
 			continue
-		case shared < len(have) && shared < len(more):
+		case inHave < len(more) && inMore < len(have):
 			return nil, fmt.Errorf("two records share %d of their runs, and have %d and %d others; they cannot be "+
-				"added up: give the records of single runs", shared, len(have)-shared, len(more)-shared)
-		case shared == len(more) && (len(have) > len(more) || k.recorded() >= p.recorded()):
+				"added up: give the records of single runs", max(inHave, inMore), len(have)-inMore, len(more)-inHave)
+		case inHave == len(more) && (inMore < len(have) || k.recorded() >= p.recorded()):
 			kept[i] = k.without(p)
 			return kept, nil
 		}
@@ -67,26 +71,55 @@ func keepSnapshot(kept []Part, p Part) ([]Part, error) {
 	return append(slices.Clip(kept), p), nil
 }
 
-// runs returns the run numbers of the processes that have one.
-func (p *Profile) runs() map[uint64]bool {
-	set := make(map[uint64]bool)
+// A part is a run, or one of its segments, if it has a number.
+type part struct{ run, segment uint64 }
+
+// Parts are those that a record has. Of a whole run they say how many of its segments had ended: these are in it, and
+// from what came later it is another part.
+type parts map[part]uint64
+
+// runs returns what p has of processes with a run number.
+func (p *Profile) runs() parts {
+	set := make(parts)
 	for _, proc := range p.Processes {
-		if proc.Run != 0 {
-			set[proc.Run] = true
+		switch s := proc.Segment; {
+		case proc.Run == 0:
+		case s == nil:
+			set[part{proc.Run, 0}] = 0
+		default:
+			set[part{proc.Run, s.Number}] = s.Closed
 		}
 	}
 	return set
 }
 
-// common returns how many numbers are in both sets.
-func common(a, b map[uint64]bool) int {
-	n := 0
-	for k := range maps.Keys(a) {
-		if b[k] {
+// in returns how many of the parts are in a record with others.
+func (p parts) in(others parts) (n int) {
+	for one := range p {
+		if others.have(one) {
 			n++
 		}
 	}
 	return n
+}
+
+// begins reports whether p has a whole run, as it was while a segment in others was written.
+func (p parts) begins(others parts) bool {
+	for one := range others {
+		if closed, whole := p[part{one.run, 0}]; whole && one.segment == closed+1 {
+			return true
+		}
+	}
+	return false
+}
+
+// have reports whether the parts have one.
+func (p parts) have(one part) bool {
+	if _, same := p[one]; same {
+		return true
+	}
+	closed, whole := p[part{one.run, 0}]
+	return whole && one.segment <= closed
 }
 
 // recorded returns how much a record holds. Of one run it only grows.
@@ -107,14 +140,22 @@ func (p Part) recorded() uint64 {
 func (p Part) without(other Part) Part {
 	with := *p.Profile
 	with.Processes = slices.Clone(p.Processes)
-	runs := other.runs()
+	runs, own := other.runs(), p.runs()
+	shared := func(run uint64) bool {
+		for one := range runs {
+			if one.run == run {
+				return true
+			}
+		}
+		return false
+	}
 	for i := range with.Processes {
 		proc := &with.Processes[i]
-		if !runs[proc.Run] {
+		if !shared(proc.Run) {
 			continue
 		}
 		note := "another record of this run is left out: it has as much"
-		if len(runs) < len(p.runs()) {
+		if own.in(runs) < len(own) {
 			note = "another record of this run is left out: it is part of this one"
 		} else if p.recorded() > other.recorded() {
 			note = "another record of this run is left out: it is older, with less in it"

@@ -17,6 +17,7 @@ const (
 	tableLost    = "lost"
 	tableNote    = "note"
 	tableSampler = "sampler"
+	tableSegment = "segment"
 	tableStat    = "stat"
 	tableLatency = "latency"
 	tableFunc    = "func"
@@ -91,7 +92,8 @@ func descriptions() []*sealed.Table {
 	x := (&sealed.File{Strings: []string{""}}).Interner()
 	return []*sealed.Table{
 		tables.DescribeFirst(), processSchema(x).Describe(tableProcess), lossSchema(x).Describe(tableLost),
-		noteSchema(x).Describe(tableNote), samplerSchema(x).Describe(tableSampler), lossSchema(x).Describe(tableStat),
+		noteSchema(x).Describe(tableNote), samplerSchema(x).Describe(tableSampler),
+		segmentSchema().Describe(tableSegment), lossSchema(x).Describe(tableStat),
 		bucketSchema().Describe(tableLatency), funcSchema().Describe(tableFunc), inlinedSchema().Describe(tableInlined),
 		siteSchema().Describe(tableSite), weightSchema().Describe(tableWeight), frameSchema().Describe(tableFrame),
 		valueSchema(x).Describe(tableValue),
@@ -201,11 +203,9 @@ func processSchema(x *sealed.Interner) sealed.Schema[processRow] {
 			Set: func(r *processRow, v uint64) { r.Run = v }},
 		{Name: "pid", Max: math.MaxUint32, Get: func(r *processRow) uint64 { return uint64(uint32(r.PID)) },
 			Set: func(r *processRow, v uint64) { r.PID = int(v) }},
-		{Name: "start", Kind: sealed.Time, Get: func(r *processRow) uint64 { return uint64(startNano(r.Process)) },
+		{Name: "start", Kind: sealed.Time, Get: func(r *processRow) uint64 { return nanoUnix(r.Start) },
 			Set: func(r *processRow, v uint64) {
-				if v != 0 {
-					r.Start = time.Unix(0, int64(v)).UTC()
-				}
+				r.Start = unixNano(v)
 			}},
 		text("go", x, func(r *processRow) *string { return &r.GoVersion }),
 		text("engine", x, func(r *processRow) *string { return &r.Engine }),
@@ -252,12 +252,19 @@ func bits(flags ...bool) (v uint64) {
 	return v
 }
 
-// startNano returns the start in nanoseconds since 1970, 0 for the zero time.
-func startNano(proc Process) int64 {
-	if proc.Start.IsZero() {
+// nanoUnix returns a time in nanoseconds since 1970, 0 for the zero time, and unixNano such a time.
+func nanoUnix(t time.Time) uint64 {
+	if t.IsZero() {
 		return 0
 	}
-	return proc.Start.UnixNano()
+	return uint64(t.UnixNano())
+}
+
+func unixNano(v uint64) time.Time {
+	if v == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(v)).UTC()
 }
 
 func lossSchema(x *sealed.Interner) sealed.Schema[Loss] {
@@ -289,6 +296,48 @@ func samplerSchema(x *sealed.Interner) sealed.Schema[samplerRow] {
 	}
 }
 
+// A segmentRow says which part of a run a process has.
+type segmentRow struct {
+	Segment
+	process uint32
+}
+
+func segmentSchema() sealed.Schema[segmentRow] {
+	number := func(name string, at func(*segmentRow) *uint64) sealed.Field[segmentRow] {
+		return sealed.Field[segmentRow]{Name: name, Get: func(r *segmentRow) uint64 { return *at(r) },
+			Set: func(r *segmentRow, v uint64) { *at(r) = v }}
+	}
+	at := func(name string, at func(*segmentRow) *time.Time) sealed.Field[segmentRow] {
+		return sealed.Field[segmentRow]{Name: name, Kind: sealed.Time,
+			Get: func(r *segmentRow) uint64 { return nanoUnix(*at(r)) },
+			Set: func(r *segmentRow, v uint64) { *at(r) = unixNano(v) }}
+	}
+	return sealed.Schema[segmentRow]{
+		num("process", sealed.Number, func(r *segmentRow) *uint32 { return &r.process }),
+		number("number", func(r *segmentRow) *uint64 { return &r.Number }),
+		number("closed", func(r *segmentRow) *uint64 { return &r.Closed }),
+		number("dropped", func(r *segmentRow) *uint64 { return &r.Dropped }),
+		number("failed", func(r *segmentRow) *uint64 { return &r.Failed }),
+		at("began", func(r *segmentRow) *time.Time { return &r.Began }),
+		at("ended", func(r *segmentRow) *time.Time { return &r.Ended }),
+	}
+}
+
+// readSegments says of each process which part of its run there is.
+func readSegments(f *sealed.File, procs []Process) error {
+	rows, err := segmentSchema().Rows(f, tableSegment)
+	if err != nil {
+		return err
+	}
+	for i, r := range rows {
+		if int(r.process) >= len(procs) || procs[r.process].Segment != nil {
+			return fmt.Errorf("table %s: row %d: process %d is not there, or has a segment", tableSegment, i, r.process)
+		}
+		procs[r.process].Segment = &rows[i].Segment
+	}
+	return nil
+}
+
 func bucketSchema() sealed.Schema[Bucket] {
 	return sealed.Schema[Bucket]{
 		{Name: "floor", Max: math.MaxInt64, Get: func(b *Bucket) uint64 { return uint64(b.Floor) },
@@ -304,6 +353,7 @@ func (p *Profile) addProcesses(f *sealed.File) {
 	var lost, stats []Loss
 	var notes []string
 	var samplers []samplerRow
+	var segments []segmentRow
 	var latency []Bucket
 	for _, proc := range p.Processes {
 		r := processRow{Process: proc, lost: len(proc.Losses), notes: len(proc.Notes)}
@@ -315,12 +365,18 @@ func (p *Profile) addProcesses(f *sealed.File) {
 			samplers = append(samplers, samplerRow{*s, len(s.Stats), len(s.Latency)})
 			stats, latency = append(stats, s.Stats...), append(latency, s.Latency...)
 		}
+		if s := proc.Segment; s != nil {
+			segments = append(segments, segmentRow{*s, uint32(len(rows))})
+		}
 		rows, lost, notes = append(rows, r), append(lost, proc.Losses...), append(notes, proc.Notes...)
 	}
 	processSchema(x).Add(f, tableProcess, rows)
 	lossSchema(x).Add(f, tableLost, lost)
 	noteSchema(x).Add(f, tableNote, notes)
 	samplerSchema(x).Add(f, tableSampler, samplers)
+	if len(segments) > 0 {
+		segmentSchema().Add(f, tableSegment, segments)
+	}
 	lossSchema(x).Add(f, tableStat, stats)
 	bucketSchema().Add(f, tableLatency, latency)
 }
@@ -370,7 +426,7 @@ func readProcesses(f *sealed.File) ([]Process, error) {
 		r.Losses, r.Notes, r.Sampling = lost[i], notes[i], samplings[i]
 		procs = append(procs, r.Process)
 	}
-	return procs, nil
+	return procs, readSegments(f, procs)
 }
 
 // readSamplings returns how each process was sampled.

@@ -42,6 +42,9 @@ var Variables = []Variable{
 	{"STEMMA_SAMPLING", ByProgram, "NAME=VALUE,...",
 		"settings of a program that samples, in front of those that it was built with: sampler, walk, every, " +
 			"waiting, ask, start, nodes", true},
+	{"STEMMA_ROTATE", ByProgram, "TIME[,SIZE][,N][,AGE]",
+		"end a segment of the record after that time, 1h say, or when it has grown by that size, 512MiB; keep N, " +
+			"none older than that age, 7d", true},
 	{"STEMMA_BENCH_TIME", ByProgram, "1", "benchmarks of stemma test also print instrumented-ns/op", true},
 	{"STEMMA_TREE_SIZE", ByProgram, "BYTES",
 		"bytes of address space for the tree of a program, and for the counters of each P", true},

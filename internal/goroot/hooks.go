@@ -245,7 +245,7 @@ func mainHooks() []Hook {
 	)
 	return []Hook{
 		{File: proc, Decl: "func main", Anchor: "doInit(m.inittasks)", Where: Before,
-			Lines: []string{"stemmaRoot(getg(), layout.RootInit)", "stemmaStartEncoder()", "stemmaAllocStart()"},
+			Lines: []string{"stemmaRoot(getg(), layout.RootInit)", "stemmaStartEncoder()", "stemmaCountStart()"},
 			Why:   "Package initialisation begins.", Part: Contexts},
 		{File: proc, Decl: "func doInit", Anchor: "for _, t := range ts {", Where: Before,
 			Lines: []string{"stemmaCtx := stemmaSave(getg())"},

@@ -35,7 +35,11 @@ func Open(fsys fs.FS) (*Record, error) {
 		}
 		return &Record{Profile: r.Profile, IDs: r.Encoding, dir: r.Dir, reader: r}, nil
 	}
-	dir, err := livedir.Open(fsys)
+	return OpenTree(livedir.Open(fsys))
+}
+
+// OpenTree returns the record of what package livedir has read.
+func OpenTree(dir *livedir.Dir, err error) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}

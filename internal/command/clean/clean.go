@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/internal/safefile"
@@ -123,8 +124,8 @@ func (c *cleaner) fail(err error) {
 	}
 }
 
-// recordName is what a live directory is called: by program, process ID and run.
-var recordName = regexp.MustCompile(`.\.[0-9]+-[0-9a-z]{6}$`)
+// recordName is what a live directory is called: by program, process ID and run; and by number if it is a segment.
+var recordName = regexp.MustCompile(`.\.[0-9]+-[0-9a-z]{6}(\.[0-9]{6,})?$`)
 
 // in removes the live directory d, or the live directories in d, and then d if it is
 // empty. It closes d, which may be nil.
@@ -195,10 +196,10 @@ func mainOf(d *safefile.Dir) *os.File {
 func (c *cleaner) record(d *safefile.Dir) bool {
 	main := mainOf(d)
 	if main == nil {
-		return false
+		return c.unfinished(d)
 	}
 	defer main.Close()
-	if store.Holds(main) {
+	if store.Holds(main) || isOfRunning(d) {
 		c.running++
 		return true
 	}
@@ -215,6 +216,38 @@ func (c *cleaner) record(d *safefile.Dir) bool {
 		}
 	}
 	c.removed(d.Path, "record", bytes)
+	return true
+}
+
+// isOfRunning reports whether d is a segment of a program that still runs.
+func isOfRunning(d *safefile.Dir) bool {
+	live, _, ok := store.SegmentOf(d.Path)
+	if !ok {
+		return false
+	}
+	place, err := store.Probe(live)
+	return err == nil && place.Running()
+}
+
+// unfinished removes a segment that the program was writing when it was killed, and reports whether d is one.
+func (c *cleaner) unfinished(d *safefile.Dir) bool {
+	files, err := d.Names()
+	if _, _, ok := store.SegmentOf(d.Path); !ok || err != nil || isOfRunning(d) {
+		return false
+	}
+	for _, f := range files {
+		if !slices.Contains(layout.UnfinishedFiles[:], f.Name()) || !f.Type().IsRegular() {
+			return false
+		}
+	}
+	bytes := toolchain.DiskUsage(d.FS())
+	if !c.dry {
+		for _, f := range files {
+			c.fail(d.Remove(f.Name()))
+		}
+		c.fail(d.RemoveEmpty())
+	}
+	c.removed(d.Path, "unfinished segment", bytes)
 	return true
 }
 
@@ -260,7 +293,7 @@ const (
 
 // Warn says how much lies in the directory of records, if it is much.
 func Warn(w io.Writer, dir string, much uint64) {
-	dirs := store.LiveDirs(dir)
+	dirs := store.RecordDirs(dir)
 	looked := dirs[:min(len(dirs), maxLooked)]
 	var bytes uint64
 	for _, d := range looked {

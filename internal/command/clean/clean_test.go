@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -149,5 +150,47 @@ func TestForeign(t *testing.T) {
 				t.Errorf("named: %v", err)
 			}
 		})
+	}
+}
+
+// TestSegments has segments of a program that runs, of one that has ended, of one whose record is gone, and what one
+// has left that was killed while it wrote a segment.
+func TestSegments(t *testing.T) {
+	out := t.TempDir()
+	running := filepath.Join(out, "a.12-0a1b2c")
+	for _, name := range []string{"a.12-0a1b2c", "a.12-0a1b2c.000001", "a.12-0a1b2c.1000000", "b.12-0a1b2d",
+		"b.12-0a1b2d.000002", "c.12-0a1b2e.000001"} {
+		recordtest.Shapes().WriteTo(t, filepath.Join(out, name))
+	}
+	for _, name := range []string{"a.12-0a1b2c.000002", "b.12-0a1b2d.000003", "d.12-0a1b2f.000001"} {
+		recordtest.New(1).WriteTo(t, filepath.Join(out, name))
+		at := func(file string) string { return filepath.Join(out, name, file) }
+		if err := os.Rename(at("tree"), at("tree.new")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(out, "d.12-0a1b2f.000001", "notes"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(filepath.Join(running, "tree"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := store.Hold(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := Run(new(strings.Builder), []string{out}, Options{}); err != nil {
+		t.Error(err)
+	}
+	var left []string
+	list, _ := os.ReadDir(out)
+	for _, e := range list {
+		left = append(left, e.Name())
+	}
+	want := []string{"a.12-0a1b2c", "a.12-0a1b2c.000001", "a.12-0a1b2c.000002", "a.12-0a1b2c.1000000",
+		"d.12-0a1b2f.000001"}
+	if !slices.Equal(left, want) {
+		t.Errorf("left are %q, want %q", left, want)
 	}
 }

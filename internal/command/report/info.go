@@ -56,6 +56,10 @@ func Info(w io.Writer, p *record.Record) {
 		if s := proc.Sampling; s != nil {
 			fmt.Fprintf(w, "sampler     %s\n", samplingCounters(s))
 		}
+		if s := proc.Segment; s != nil {
+			fmt.Fprintf(w, "segment     %s\nsegments    %d ended, %d dropped, %d not written in time\n", segmentText(s),
+				s.Closed, s.Dropped, s.Failed)
+		}
 		fmt.Fprintln(w)
 	}
 	if p.IDs != nil {

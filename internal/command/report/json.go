@@ -68,6 +68,16 @@ type (
 		Lost      map[string]uint64 `json:"lost"`
 		Notes     []string          `json:"notes"`
 		Sampling  *jsonSampling     `json:"sampling,omitempty"`
+		Segment   *jsonSegment      `json:"segment,omitempty"`
+	}
+	// jsonSegment is which part of a run was read; Number is 0 if that is all.
+	jsonSegment struct {
+		Number  uint64    `json:"number"`
+		Ended   uint64    `json:"segmentsEnded"`
+		Dropped uint64    `json:"dropped"`
+		Failed  uint64    `json:"failed"`
+		From    time.Time `json:"from"`
+		To      time.Time `json:"to,omitzero"`
 	}
 	// jsonSampling is how a process was sampled. The interval is in nanoseconds; of the
 	// counters those that end in CPU are as well.
@@ -258,9 +268,12 @@ func jsonProcesses(p *profile.Profile) []jsonProcess {
 	for _, proc := range p.Processes {
 		j := jsonProcess{printable(proc.Args), proc.PID, proc.Start, profile.Printable(proc.GoVersion),
 			profile.Printable(proc.Engine),
-			"folded", map[string]uint64{}, printable(proc.Notes), jsonSamplingOf(proc.Sampling)}
+			"folded", map[string]uint64{}, printable(proc.Notes), jsonSamplingOf(proc.Sampling), nil}
 		if proc.Full {
 			j.Recursion = "full"
+		}
+		if s := proc.Segment; s != nil {
+			j.Segment = &jsonSegment{s.Number, s.Closed, s.Dropped, s.Failed, s.Began, s.Ended}
 		}
 		for _, l := range proc.Losses {
 			j.Lost[profile.Printable(l.Kind)] = l.Count

@@ -26,7 +26,25 @@ func Describe(proc profile.Process) string {
 	if proc.Full {
 		parts = append(parts, "full recursion")
 	}
+	if s := proc.Segment; s != nil {
+		parts = append(parts, segmentText(s))
+	}
 	return profile.Printable(strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · "))
+}
+
+// segmentText says which part of a run was read.
+func segmentText(s *profile.Segment) string {
+	const layout = "2006-01-02 15:04:05"
+	began, ended := s.Began.Format(layout), s.Ended.Format(layout)
+	switch {
+	case s.Number == 0 && s.Dropped > 0:
+		return fmt.Sprintf("all of %s, %s dropped", humanize.Plural(s.Closed, "segment"), humanize.Commas(s.Dropped))
+	case s.Number == 0:
+		return "all of " + humanize.Plural(s.Closed, "segment")
+	case s.Ended.IsZero():
+		return fmt.Sprintf("what came after segment %d, from %s", s.Closed, began)
+	}
+	return fmt.Sprintf("segment %d, %s to %s", s.Number, began, ended)
 }
 
 // ProcessLines returns a line for each process, of many only for some.

@@ -1,10 +1,11 @@
 package layout
 
 // Version is the version of everything below. A reader refuses any other, but for OldestVersion and those behind it,
-// which lack [MetaFlagAdapter].
+// which lack [MetaFlagAdapter], and those before RotationVersion, which lack what a header says of rotation.
 const (
-	Version       = 6
-	OldestVersion = 5
+	Version         = 7
+	OldestVersion   = 5
+	RotationVersion = 7
 )
 
 // Base is the address of the tree region. It is below 1<<31, so that it fits

@@ -11,6 +11,7 @@ const (
 	InuseCountsSize      = 16
 	GoroutinesHeaderSize = 3096
 	GoroutineSize        = 40
+	EarlierHeaderSize    = 16
 	MetaSize             = 32
 	MetaAddrSize         = 4
 	MetaStringSize       = 16
@@ -57,6 +58,7 @@ const (
 	_ = -(TableSize ^ unsafe.Sizeof(Table{}))
 	_ = -(GoroutinesHeaderSize ^ unsafe.Sizeof(GoroutinesHeader{}))
 	_ = -(GoroutineSize ^ unsafe.Sizeof(Goroutine{}))
+	_ = -(EarlierHeaderSize ^ unsafe.Sizeof(EarlierHeader{}))
 	_ = -(MetaSize ^ unsafe.Sizeof(Meta{}))
 	_ = -(MetaAddrSize ^ unsafe.Sizeof(MetaAddr{}))
 	_ = -(MetaStringSize ^ unsafe.Sizeof(MetaString{}))

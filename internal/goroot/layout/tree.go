@@ -17,7 +17,26 @@ type Header struct {
 	ArgsLen   uint32     // bytes of Args
 	GoVerLen  uint32     // bytes of GoVer
 	GoVer     [56]byte   // the Go version
-	Args      [3840]byte // command line, arguments separated by NUL, cut if longer
+	Args      [3800]byte // command line, arguments separated by NUL, cut if longer
+	Segment   uint64     // number of the segment, from 1 on; 0 of a record without rotation
+	Dropped   uint64     // segments that were removed, since no more are kept
+	Failed    uint64     // rotations that failed
+	Began     uint64     // when the segment began, nanoseconds since 1970
+	Ended     uint64     // when it ended; 0 of a live directory, whose number is that of the segment that is to come
+}
+
+// UnfinishedFiles are the files of a segment before it is complete. The last one then becomes tree.
+var UnfinishedFiles = [...]string{"funcs", "shard.0", "tree.new"}
+
+// FormerArgs is how many bytes of Args there were before [RotationVersion]: with what follows in the page.
+const FormerArgs = 3840
+
+// An EarlierHeader is the beginning of the files earlier.0 and earlier.1 of a program with rotation. Their shape is
+// that of a shard: they have what all shards together had counted when a segment ended, in turn. One without a number
+// was being written.
+type EarlierHeader struct {
+	Segment uint64 // number of the segment that ended, written last
+	Ended   uint64 // when that was, nanoseconds since 1970
 }
 
 // A Node is the beginning of a node of the tree: its cells follow, 4 bytes each. Func is

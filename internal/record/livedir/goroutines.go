@@ -22,7 +22,7 @@ type Goroutine struct {
 // OpenGoroutines is [Open], of a directory with a tree, with these goroutines and no others. The nodes of those that
 // are not to be recorded are left out.
 func OpenGoroutines(fsys fs.FS, list []Goroutine) (*Dir, error) {
-	l, err := open(fsys, new(Growth))
+	l, err := OpenGrowth(fsys, Growth{})
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,11 @@ type Growth struct {
 }
 
 // OpenGrowth is [Open], of a directory with a tree, with the counts of a growth.
-func OpenGrowth(fsys fs.FS, g Growth) (*Dir, error) { return open(fsys, &g) }
+func OpenGrowth(fsys fs.FS, g Growth) (*Dir, error) {
+	l := newDir(fsys)
+	l.growth = &g
+	return l.open()
+}
 
 // at returns the counters of a node at off.
 func (g *Growth) at(off int64, size int) ([]byte, error) {

@@ -52,6 +52,9 @@ type Dir struct {
 	damages int      // places that cannot be read, see damage
 
 	growth *Growth // what counts instead of the shards, or nil
+	rest   uint64  // the segment that is to come: without what is in those before, see OpenRest; 0 for all
+
+	earlier time.Time // when the last of these ended
 
 	callsEnd int64 // bytes of the recorded calls, 0 if there are none
 	callsWhy uint32
@@ -66,6 +69,9 @@ type Header struct {
 	Start, Run          uint64
 	Lost                [layout.NumLost]uint64
 	goVersion, argsList string
+
+	Segment, Dropped, Failed uint64 // as in layout.Header
+	Began, Ended             uint64
 }
 
 // HasFile reports whether a directory has a file.
@@ -82,10 +88,12 @@ func HasFile(fsys fs.FS, name string) bool {
 // which is complete by then and stays, see [File]. What refers to something else is read before that: samples and
 // calls before the tree, nodes before functions. So what is read is the tree of one moment, with all that anything
 // refers to; counters may be some calls younger.
-func Open(fsys fs.FS) (*Dir, error) { return open(fsys, nil) }
+func Open(fsys fs.FS) (*Dir, error) { return newDir(fsys).open() }
 
-func open(fsys fs.FS, growth *Growth) (*Dir, error) {
-	l := &Dir{FS: fsys, bypassed: make(map[uint32]bool), growth: growth}
+func newDir(fsys fs.FS) *Dir { return &Dir{FS: fsys, bypassed: make(map[uint32]bool)} }
+
+func (l *Dir) open() (*Dir, error) {
+	fsys := l.FS
 	var samples *samplesReader
 	if HasFile(fsys, fileSamples) {
 		var err error
@@ -144,6 +152,11 @@ func (l *Dir) openTree() error {
 	if err := l.readShards(); err != nil {
 		return err
 	}
+	if l.rest > 1 {
+		if err := l.subtractEarlier(); err != nil {
+			return err
+		}
+	}
 	if l.Header.Flags&layout.HdrFlagInuse != 0 {
 		if err := l.readInuse(); err != nil {
 			return err
@@ -182,13 +195,20 @@ func (h *Header) Parse(tree *File, b []byte) error {
 		return tree.Fail(int64(unsafe.Offsetof(r.Version)),
 			"layout version %d (want %d); use the stemma that built the program", r.Version, layout.Version)
 	}
+	args := b[unsafe.Offsetof(r.Args):]
+	if r.Version >= layout.RotationVersion {
+		args = args[:len(r.Args)]
+	} else {
+		args = args[:layout.FormerArgs]
+		r.Segment, r.Dropped, r.Failed, r.Began, r.Ended = 0, 0, 0, 0, 0
+	}
 	switch {
 	case uint64(r.GoVerLen) > uint64(len(r.GoVer)):
 		return tree.Fail(int64(unsafe.Offsetof(r.GoVerLen)), "Go version of %d bytes, want at most %d", r.GoVerLen,
 			len(r.GoVer))
-	case uint64(r.ArgsLen) > uint64(len(r.Args)):
+	case uint64(r.ArgsLen) > uint64(len(args)):
 		return tree.Fail(int64(unsafe.Offsetof(r.ArgsLen)), "command line of %d bytes, want at most %d", r.ArgsLen,
-			len(r.Args))
+			len(args))
 	case r.Shards > maxShards:
 		return tree.Fail(int64(unsafe.Offsetof(r.Shards)), "%d shards, want at most %d", r.Shards, maxShards)
 	case r.Used > 1<<32:
@@ -200,7 +220,8 @@ func (h *Header) Parse(tree *File, b []byte) error {
 	*h = Header{
 		Flags: r.Flags, Shards: r.Shards, PID: r.PID, Start: r.Start, Run: r.Run,
 		Used: int64(r.Used), Size: int64(r.Size), FuncsUsed: int64(r.FuncsUsed),
-		goVersion: string(r.GoVer[:r.GoVerLen]), argsList: string(r.Args[:r.ArgsLen]),
+		goVersion: string(r.GoVer[:r.GoVerLen]), argsList: string(args[:r.ArgsLen]),
+		Segment: r.Segment, Dropped: r.Dropped, Failed: r.Failed, Began: r.Began, Ended: r.Ended,
 	}
 	copy(h.Lost[:], r.Lost[:])
 	return nil
@@ -230,6 +251,7 @@ func (h *Header) Process(engine string) profile.Process {
 	if start := int64(h.Start); start > 0 {
 		p.Start = time.Unix(0, start).UTC()
 	}
+	p.Segment = h.segment()
 	p.Full = h.Flags&layout.HdrFlagFull != 0
 	p.Checked = h.Flags&layout.HdrFlagCheck != 0
 	for i, n := range h.Lost {
@@ -511,6 +533,11 @@ func (l *Dir) addShard(f *File) error {
 // addCounters adds to each node what at returns for the bytes of its counters, until that is nil. It reads forwards, as
 // the offsets ascend, and so touches each page of a file once, holes included.
 func (l *Dir) addCounters(at func(off int64, size int) ([]byte, error)) error {
+	return l.eachCounter(at, func(to *uint64, n uint64) { *to += n })
+}
+
+// eachCounter is addCounters with any operation.
+func (l *Dir) eachCounter(at func(off int64, size int) ([]byte, error), do func(to *uint64, n uint64)) error {
 	p, amounts, calls := l.Profile, l.amountsByKind(), l.Profile.Column(profile.Calls.Name)
 	for i, off := range l.offsets {
 		n := l.nodes[i]
@@ -527,11 +554,11 @@ func (l *Dir) addCounters(at func(off int64, size int) ([]byte, error)) error {
 		}
 		for c, column := range columns {
 			if column != nil {
-				column.Values[n] += raw.Load[uint64](b[layout.CounterSize*c:])
+				do(&column.Values[n], raw.Load[uint64](b[layout.CounterSize*c:]))
 			}
 		}
 		for c := range counts {
-			counts[c] += raw.Load[uint64](b[layout.CounterSize*c:])
+			do(&counts[c], raw.Load[uint64](b[layout.CounterSize*c:]))
 		}
 	}
 	return nil

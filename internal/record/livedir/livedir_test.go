@@ -44,7 +44,7 @@ func TestLiveDamage(t *testing.T) {
 		{"no header", func(d *recordtest.Dir, _ int, _ uint64) { clear(d.Tree[:layout.HeaderSize]) },
 			"tree: offset 0: the header is empty", "", ""},
 		{"version", func(d *recordtest.Dir, _ int, _ uint64) { d.Header(func(h *layout.Header) { h.Version = 9 }) },
-			"tree: offset 8: layout version 9 (want 6)", "", ""},
+			"tree: offset 8: layout version 9 (want 7)", "", ""},
 		{"cut header", func(d *recordtest.Dir, _ int, _ uint64) { d.Tree = d.Tree[:100] },
 			"tree: offset 0: file ends at 100", "", ""},
 		{"cut tree", func(d *recordtest.Dir, n int, _ uint64) { d.Tree = d.Tree[:n+8] }, "tree: offset", "", ""},

@@ -92,7 +92,11 @@ func readOne(path string) (*record.Record, error) {
 		return ReadSealed(path)
 	}
 	defer progress.Step("reading "+path, "", nil)()
-	p, err := record.Open(os.DirFS(path))
+	open := func() (*record.Record, error) { return record.Open(os.DirFS(path)) }
+	if place.rest != "" {
+		open = func() (*record.Record, error) { return record.OpenTree(openRest(place.rest)) }
+	}
+	p, err := open()
 	if err != nil {
 		return nil, In(path, err)
 	}

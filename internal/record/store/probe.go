@@ -12,11 +12,17 @@ type Place struct {
 	Path string
 	Dir  bool
 	Main string // the file that makes a directory a live one, "" of other directories and of files
+	rest string // the live directory, if the path names what it has behind its segments
 }
 
 // Probe says what a path is. It reads nothing of a record, which need not be complete. What is not a directory may be
 // a sealed file: only reading it tells.
 func Probe(path string) (Place, error) {
+	if live := restOf(path); live != "" {
+		p, err := Probe(live)
+		p.Path, p.rest = path, live
+		return p, err
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return Place{Path: path}, err

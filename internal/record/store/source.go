@@ -33,6 +33,11 @@ type Source struct {
 // SourceOf describes what is at path, which is there.
 func SourceOf(path string) Source {
 	s := Source{Path: path, Sealed: true}
+	if live := restOf(path); live != "" {
+		s = SourceOf(live)
+		s.Path = path
+		return s
+	}
 	if info, err := os.Stat(path); err == nil {
 		s.made, s.Changed, s.Sealed = info.ModTime(), info.ModTime(), !info.IsDir()
 	}

@@ -51,9 +51,13 @@ func ReadSealed(path string) (*record.Record, error) {
 // IsBaseline reports whether a file that begins with head is meant to be a text of 'stemma baseline'.
 func IsBaseline(head []byte) bool { return bytes.HasPrefix(head, []byte("stemma baseline")) }
 
-// LiveDirs returns the live directories in dir.
+// LiveDirs returns the live directories in dir. Segments are left out, unless the live directory of their run, which
+// has all that they have, is not there.
 // They are sorted by name. A directory that is not there has none.
-func LiveDirs(dir string) []string {
+func LiveDirs(dir string) []string { return slices.DeleteFunc(RecordDirs(dir), isPart) }
+
+// RecordDirs is LiveDirs with all segments.
+func RecordDirs(dir string) []string {
 	all, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*"))
 	return slices.DeleteFunc(all, func(d string) bool { return !IsLive(d) })
 }

@@ -26,6 +26,12 @@ func stemmaAllocInit() {
 	}
 }
 
+// stemmaCountStart begins what counting needs goroutines, or threads, for. It runs when runtime.main begins.
+func stemmaCountStart() {
+	stemmaAllocStart()
+	stemmaRotateStart()
+}
+
 // stemmaAllocStart begins to count, and lets every allocation pass postMallocgcDebug. It runs when runtime.main begins.
 // Before, while the first Ps are made, there may be no P, or no shard to count in, and reading GODEBUG sets the
 // variable anew: with some settings, such as inittrace=1, allocations pass postMallocgcDebug from the first one on.

@@ -470,6 +470,10 @@ func stemmaExit() {
 		}
 		stemmaWaitEnd()
 		stemmaExistingEnd()
+		if stemmaRotate.on {
+			lock(&stemmaRotate.lock)
+			stemmaRotateNow()
+		}
 		lock(&stemma.lock)
 		if stemmaCheckOn {
 			stemmaCheckEnded()
@@ -510,7 +514,7 @@ func (f *stemmaFile) cut(used uintptr) {
 func (f *stemmaFile) used() uintptr {
 	name := gostringnocopy(&f.name[0])
 	switch {
-	case name == "tree", f.sparse:
+	case name == "tree", name == "earlier.0", name == "earlier.1", f.sparse:
 		return uintptr(stemma.tree.Used())
 	case name == "funcs":
 		return uintptr(stemma.record.UsedFuncs())

@@ -25,6 +25,7 @@ const (
 	sysPrlimit64        = 302
 	sysGetrandom        = 318
 	sysLseek            = 8
+	sysRenameat         = 264
 	sysReadlinkat       = 267
 	sysClockGettime     = 228
 	sysRtTgsigqueueinfo = 297

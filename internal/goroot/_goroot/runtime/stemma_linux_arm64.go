@@ -26,6 +26,7 @@ const (
 	sysPrlimit64        = 261
 	sysGetrandom        = 278
 	sysLseek            = 62
+	sysRenameat         = 38
 	sysReadlinkat       = 78
 	sysClockGettime     = 113
 	sysRtTgsigqueueinfo = 240

@@ -21,6 +21,7 @@ func stemmaInit() {
 	switch stemmaOption("file") { // the main file of the engine's records
 	case "cce":
 		stemmaContextsInit()
+		stemmaRotateOther()
 	case "tree":
 		stemmaTreeInit()
 	}
@@ -84,6 +85,7 @@ func stemmaTreeInit() {
 	if stemmaOption("record") == "calls" {
 		stemmaCallsInit()
 	}
+	stemmaRotateInit()
 	stemma.making = false
 }
 

@@ -107,6 +107,9 @@ func stemmaSampleInit() {
 	}
 	stemmaConfigure()
 	stemmaCheckSettings()
+	if stemma.main == "samples" {
+		stemmaRotateOther()
+	}
 	stemmaSmp.on, stemma.making = true, false
 	stemmaSamplingAPI = &stemmaSamplingAPIs
 }

@@ -48,6 +48,9 @@ func (r *Recorder) Header() *layout.Header { return (*layout.Header)(r.mem) }
 // UsedFuncs returns the bytes of funcs that are in use.
 func (r *Recorder) UsedFuncs() uint64 { return r.funcsUsed }
 
+// Funcs returns the function records.
+func (r *Recorder) Funcs() unsafe.Pointer { return r.funcs.At(0) }
+
 // Lost counts a loss of the given kind. It may be called without the lock, and in a signal
 // handler: two at once may count as one.
 //

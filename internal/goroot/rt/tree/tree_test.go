@@ -29,10 +29,11 @@ type machine struct {
 	counted map[uint32]uint64
 }
 
-// meta is a function's metadata, as the compiler lays it out, with one string and no blob.
+// meta is a function's metadata, as the compiler lays it out, with one string, and a blob if it has few cells.
 type meta struct {
 	layout.Meta
 	str   layout.MetaString
+	blob  [64]byte
 	name  string
 	cells int
 }
@@ -65,8 +66,20 @@ func (m *machine) function(cells int) *meta {
 		Strings: 1}
 	f.str = layout.MetaString{Addr: uint64(uintptr(unsafe.Pointer(unsafe.StringData(f.name)))),
 		Len: uint64(len(f.name))}
+	f.describe()
 	m.metas = append(m.metas, f)
 	return f
+}
+
+// describe makes the blob of a function that calls something from each of its cells.
+func (f *meta) describe() {
+	b := []byte{0, 0, 1, 0, 0, byte(f.cells)}
+	for k := range f.cells {
+		b = append(b, layout.SiteCall, 0, 0, 0, 0, byte(k+1), 0)
+	}
+	if b = append(b, 0); len(b) <= len(f.blob) {
+		f.BlobLen = uint32(copy(f.blob[:], b))
+	}
 }
 
 // enter is what a function does on entry; it returns the node.

@@ -51,12 +51,17 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// reported returns how many calls a program said that it had made, by its last line.
+func reported(said []byte) uint64 {
+	if n := len(said) / 8; n > 0 {
+		return binary.LittleEndian.Uint64(said[8*(n-1):])
+	}
+	return 0
+}
+
 // checkKilled compares what a killed program said with what it recorded.
 func checkKilled(t *testing.T, dir string, said []byte) {
-	var min uint64
-	if n := len(said) / 8; n > 0 {
-		min = binary.LittleEndian.Uint64(said[8*(n-1):])
-	}
+	min := reported(said)
 	p, err := record.Open(os.DirFS(dir))
 	if err != nil {
 		if min > 0 {

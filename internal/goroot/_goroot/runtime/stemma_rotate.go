@@ -1,0 +1,381 @@
+// Rotation: a program that is asked to (STEMMA_ROTATE) ends a segment of its record from time to time. Package tree has
+// what is done; here is who does it, and the files.
+//
+// It is done by a thread without a P, like sysmon: it may not allocate, have write barriers or wait for goroutines, and
+// it runs on its g0. It reads counters while others count, so nobody stops and nobody waits, but for who makes a new
+// node while it looks how many there are.
+
+package runtime
+
+import (
+	"internal/runtime/stemma/memory"
+	"internal/runtime/stemma/tree"
+	"internal/runtime/syscall/linux"
+	"unsafe"
+)
+
+// stemmaRotate is the state of rotation. What it points to is mapped memory, outside the Go heap.
+var stemmaRotate struct {
+	tree.Rotator
+	on    bool
+	lock  mutex // held while a segment is written, before stemma.lock
+	note  note  // nobody wakes it: the thread sleeps there
+	due   int64 // nanotime at which a segment ends
+	grown uint64
+	files stemmaSegmentFiles
+	said  bool
+	text  stemmaLineText
+}
+
+// stemmaRotateInit makes ready what rotation needs, if it is asked for. It runs in schedinit, when the tree is there.
+func stemmaRotateInit() {
+	r := &stemmaRotate
+	lockInit(&r.lock, lockRankLeafRank)
+	value := stemmaEnv("STEMMA_ROTATE")
+	if value == "" || stemma.dirlen == 0 {
+		return
+	}
+	rotation, ok := tree.ParseRotation(value)
+	switch {
+	case !ok:
+		stemmaNotRotated("want " + tree.RotationWanted)
+		return
+	case stemmaOption("record") == "calls":
+		stemmaNotRotated("a log of calls, -record=calls, has no segments")
+		return
+	case stemmaOption("verify") == "on":
+		stemmaNotRotated("what -verify compares has no segments")
+		return
+	case stemmaAccumulates() || stemmaCPUOn():
+		stemmaNotRotated("samples, of calls or of time on CPU, have no segments")
+		return
+	}
+	r.Tree, r.Record = &stemma.tree, &stemma.record
+	for i, name := range [...]string{"earlier.0", "earlier.1"} {
+		size := stemma.size - tree.SinkSize
+		p, errno := stemmaReserve(0, size), uintptr(linuxENOMEM)
+		if p != nil {
+			errno = stemmaMapFile(name, p, size, false)
+		}
+		if errno != 0 {
+			t := &stemmaRotate.text
+			t.error(errno)
+			stemmaNotRotated(t.string())
+			t.reset()
+			return
+		}
+		r.Earlier[i] = p
+	}
+	if r.Buffer, r.Ends = stemmaMemory(tree.SinkSize), stemmaMemory(tree.EndsSize); r.Buffer == nil || r.Ends == nil {
+		stemmaNotRotated("out of memory")
+		return
+	}
+	r.Rotation = rotation
+	r.Begin(stemmaWall())
+	r.due = nanotime() + r.Every
+	r.on = true
+}
+
+// stemmaNotRotated says why the program ignores STEMMA_ROTATE. It runs in schedinit.
+func stemmaNotRotated(why string) {
+	value := stemmaEnv("STEMMA_ROTATE")
+	for _, part := range [...]string{"stemma: STEMMA_ROTATE=", value[:min(len(value), 60)], " is ignored: ", why} {
+		stemmaLine.add(part)
+	}
+	stemmaSay()
+}
+
+// stemmaRotateOther says that a program without a tree ignores STEMMA_ROTATE. It runs in schedinit.
+func stemmaRotateOther() {
+	if stemmaEnv("STEMMA_ROTATE") != "" && stemma.dirlen > 0 {
+		stemmaNotRotated("only exact counts are recorded in segments")
+	}
+}
+
+// stemmaWall returns the nanoseconds since 1970.
+func stemmaWall() uint64 {
+	sec, nsec, _ := time_now()
+	return uint64(sec)*1e9 + uint64(nsec)
+}
+
+// stemmaRotateStart starts the thread. It runs in runtime.main, when threads can be started.
+func stemmaRotateStart() {
+	if stemmaRotate.on && stemma.dirlen > 0 {
+		systemstack(func() { newm(stemmaRotating, nil, -1) })
+	}
+}
+
+// stemmaRotating is the thread. It counts as one of the system, or deadlocks would no longer be found.
+//
+//go:nowritebarrierrec
+func stemmaRotating() {
+	lock(&sched.lock)
+	sched.nmsys++
+	checkdead()
+	unlock(&sched.lock)
+	const look = 250e6 // nanoseconds: how often the size is asked for
+	r := &stemmaRotate
+	for {
+		rest := r.due - nanotime()
+		if r.Bytes > 0 {
+			rest = min(rest, look)
+		}
+		if rest > 0 {
+			noteclear(&r.note)
+			notetsleep(&r.note, rest)
+		}
+		if nanotime() < r.due && (r.Bytes == 0 || stemmaRecordSize() < r.grown+r.Bytes) {
+			continue
+		}
+		lock(&r.lock)
+		stemmaRotateNow()
+		unlock(&r.lock)
+	}
+}
+
+// stemmaRecordSize returns how much is in use of the tree, of function records and of all shards.
+//
+//go:nowritebarrierrec
+func stemmaRecordSize() uint64 {
+	h := stemma.record.Header()
+	return memory.Load64(&h.Used)*uint64(1+memory.Load32(&h.Shards)) + memory.Load64(&h.FuncsUsed)
+}
+
+// stemmaRotateNow ends a segment. It runs on g0, with or without a P, and holds the lock of rotation.
+//
+//go:nowritebarrierrec
+func stemmaRotateNow() {
+	r := &stemmaRotate
+	now := nanotime()
+	r.due, r.grown = now+r.Every, stemmaRecordSize()
+	end := tree.End{Wall: stemmaWall(), Now: now}
+	lock(&stemma.lock)
+	end.Used, end.Funcs = stemma.tree.Used(), stemma.record.UsedFuncs()
+	end.Shards = stemmaShards.list[:stemmaShards.n]
+	unlock(&stemma.lock)
+	errno := uintptr(0)
+	for _, p := range r.Earlier {
+		f := stemmaFileAt(uintptr(p))
+		if have := uintptr(end.Used); f.have.Load() < have {
+			errno = f.grow(have, min(alignUp(have+have/2, 1<<16), f.size))
+			if f.have.Load() >= have {
+				errno = 0
+			}
+		}
+		if errno != 0 {
+			break
+		}
+	}
+	r.files = stemmaSegmentFiles{dir: -1, fd: -1}
+	if errno != 0 {
+		stemma.record.Header().Failed++
+	} else {
+		errno = r.Rotate(&r.files, &end)
+	}
+	if errno != 0 && !r.said {
+		r.said = true
+		stemmaSegmentFailed(errno)
+	}
+}
+
+// stemmaSegmentFailed says, once, that a segment could not be written.
+//
+//go:nowritebarrierrec
+func stemmaSegmentFailed(errno uintptr) {
+	t := &stemmaRotate.text
+	t.add("stemma: a segment of the record could not be written: ")
+	t.bytes(stemma.dir[:min(stemma.dirlen, 500)])
+	t.add(": ")
+	t.error(errno)
+	t.add("; what it has counted will be in the next one, and is in the record; STEMMA_QUIET=1 leaves this line out")
+	t.say()
+}
+
+// stemmaSegmentFiles are the files of the segment that is being made. Its directory lies beside the live one.
+type stemmaSegmentFiles struct {
+	segment uint64
+	dir     int32 // open, or -1
+	fd      int32 // of the file that is being written, or -1
+	file    tree.SegmentFile
+	mem     uintptr
+	size    uintptr
+}
+
+// stemmaSegmentNames are what files are called, with a NUL: those of layout.UnfinishedFiles, and of a tree that is
+// complete.
+var stemmaSegmentNames = [...][9]byte{
+	tree.SegmentFuncs:    {'f', 'u', 'n', 'c', 's'},
+	tree.SegmentShard:    {'s', 'h', 'a', 'r', 'd', '.', '0'},
+	tree.SegmentTree:     {'t', 'r', 'e', 'e', '.', 'n', 'e', 'w'},
+	tree.SegmentTree + 1: {'t', 'r', 'e', 'e'},
+}
+
+//go:nowritebarrierrec
+func stemmaSegmentName(file tree.SegmentFile) uintptr {
+	return uintptr(unsafe.Pointer(&stemmaSegmentNames[file]))
+}
+
+// stemmaSegmentPath returns the path of a segment's directory, with a NUL, in buf.
+//
+//go:nowritebarrierrec
+func stemmaSegmentPath(buf *[len(stemma.dir) + 24]byte, segment uint64) uintptr {
+	n := copy(buf[:], stemma.dir[:stemma.dirlen])
+	buf[n] = '.'
+	n++
+	digits := 6
+	for most := uint64(1e6); segment >= most && digits < 19; most *= 10 {
+		digits++
+	}
+	for i := digits - 1; i >= 0; i-- {
+		buf[n+i] = '0' + byte(segment%10)
+		segment /= 10
+	}
+	buf[n+digits] = 0
+	return uintptr(unsafe.Pointer(buf))
+}
+
+// Memory implements tree.SegmentFiles.
+//
+//go:nowritebarrierrec
+func (f *stemmaSegmentFiles) Memory(n uint64) unsafe.Pointer {
+	p, errno := mmap(nil, uintptr(n), _PROT_READ|_PROT_WRITE, _MAP_ANON|_MAP_PRIVATE|mapNoReserve, -1, 0)
+	if errno != 0 {
+		return nil
+	}
+	f.mem, f.size = uintptr(p), uintptr(n)
+	return p
+}
+
+// Create implements tree.SegmentFiles. The live directory must be the one that was made, at its place: the segment lies
+// beside it.
+//
+//go:nowritebarrierrec
+func (f *stemmaSegmentFiles) Create(segment uint64) (errno uintptr) {
+	live, errno := stemmaOpenDir()
+	if errno != 0 {
+		return errno
+	}
+	closefd(live)
+	var path [len(stemma.dir) + 24]byte
+	at := stemmaSegmentPath(&path, segment)
+	made := stemmaCall(sysMkdirat, atFDCWD, at, 0o700)
+	if made == -linuxEEXIST && f.remove(segment) {
+		made = stemmaCall(sysMkdirat, atFDCWD, at, 0o700)
+	}
+	if made != 0 {
+		return uintptr(-made)
+	}
+	f.segment = segment
+	f.dir, errno = stemmaOpenSegment(at)
+	return errno
+}
+
+// stemmaOpenSegment opens the directory of a segment, which must be this user's.
+//
+//go:nowritebarrierrec
+func stemmaOpenSegment(path uintptr) (fd int32, errno uintptr) {
+	r, _, errno := linux.Syscall6(sysOpenat, atFDCWD, path, linuxOPath|linuxODirectory|oNoFollow|_O_CLOEXEC, 0, 0, 0)
+	if errno != 0 {
+		return -1, errno
+	}
+	var st stemmaStat
+	if errno = st.read(int32(r)); errno == 0 && (!st.own() || st.dev != stemma.dev) {
+		errno = stemmaNotOwn
+	}
+	if errno != 0 {
+		closefd(int32(r))
+		return -1, errno
+	}
+	return int32(r), 0
+}
+
+// Write implements tree.SegmentFiles. The limit of file sizes is asked for first, as in stemmaFile.resize.
+//
+//go:nowritebarrierrec
+func (f *stemmaSegmentFiles) Write(file tree.SegmentFile, p unsafe.Pointer, n uint64) (errno uintptr) {
+	if f.fd < 0 || f.file != file {
+		f.close()
+		const writeOnly = 1
+		r, _, errno := linux.Syscall6(sysOpenat, uintptr(f.dir), stemmaSegmentName(file),
+			linuxOCreat|linuxOExcl|writeOnly|_O_CLOEXEC|oNoFollow, 0o600, 0, 0)
+		if errno != 0 {
+			return errno
+		}
+		f.fd, f.file = int32(r), file
+	}
+	var st stemmaStat
+	if errno = st.read(f.fd); errno != 0 {
+		return errno
+	}
+	if stemmaLimit(linuxRlimitFsize) < st.size+uintptr(n) {
+		return linuxEFBIG
+	}
+	for n > 0 {
+		wrote, _, errno := linux.Syscall6(sysWrite, uintptr(f.fd), uintptr(p), uintptr(n), 0, 0, 0)
+		if errno != 0 && errno != linuxEINTR {
+			return errno
+		}
+		if errno == 0 {
+			p, n = unsafe.Add(p, wrote), n-uint64(wrote)
+		}
+	}
+	return 0
+}
+
+// close closes the file that is being written.
+//
+//go:nowritebarrierrec
+func (f *stemmaSegmentFiles) close() {
+	if f.fd >= 0 {
+		closefd(f.fd)
+		f.fd = -1
+	}
+}
+
+// Commit implements tree.SegmentFiles.
+//
+//go:nowritebarrierrec
+func (f *stemmaSegmentFiles) Commit() uintptr {
+	f.close()
+	_, _, errno := linux.Syscall6(sysRenameat, uintptr(f.dir), stemmaSegmentName(tree.SegmentTree), uintptr(f.dir),
+		stemmaSegmentName(tree.SegmentTree+1), 0, 0)
+	return errno
+}
+
+// Done implements tree.SegmentFiles.
+//
+//go:nowritebarrierrec
+func (f *stemmaSegmentFiles) Done(complete bool) {
+	f.close()
+	if f.dir >= 0 {
+		closefd(f.dir)
+		if !complete {
+			f.remove(f.segment)
+		}
+	}
+	if f.mem != 0 {
+		munmap(unsafe.Pointer(f.mem), f.size)
+	}
+}
+
+// Remove implements tree.SegmentFiles.
+//
+//go:nowritebarrierrec
+func (f *stemmaSegmentFiles) Remove(segment uint64) bool { return f.remove(segment) }
+
+// remove removes a segment: first the file that makes it one.
+//
+//go:nowritebarrierrec
+func (f *stemmaSegmentFiles) remove(segment uint64) bool {
+	var path [len(stemma.dir) + 24]byte
+	at := stemmaSegmentPath(&path, segment)
+	dir, errno := stemmaOpenSegment(at)
+	if errno != 0 {
+		return false
+	}
+	for file := len(stemmaSegmentNames) - 1; file >= 0; file-- {
+		stemmaCall(sysUnlinkat, uintptr(dir), stemmaSegmentName(tree.SegmentFile(file)), 0)
+	}
+	closefd(dir)
+	return stemmaCall(sysUnlinkat, atFDCWD, at, atRemoveDir) == 0
+}

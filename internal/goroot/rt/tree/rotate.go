@@ -1,0 +1,171 @@
+package tree
+
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
+	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
+)
+
+// # Rotation
+//
+// The tree and its shards go on when a segment ends: the running code sees nothing of it. What all shards have counted
+// is written to one of two files of sums, in turn, and the difference from the other one to the segment. The segment is
+// there when its file tree has its name, and at once all that it has belongs to it and to nothing else: a reader of the
+// live directory subtracts the sums of the newest segment that is there. So the process may end between any two steps.
+
+// SegmentFiles is where segments are. All errors are numbers of the kernel, 0 for none.
+type SegmentFiles interface {
+	// Memory returns zeroed memory until Done, nil if there is none.
+	Memory(n uint64) unsafe.Pointer
+	// Create makes the directory of a segment, instead of one that is not complete.
+	Create(segment uint64) uintptr
+	// Write appends to a file of the segment that is being made, which it makes first if need be.
+	Write(file SegmentFile, p unsafe.Pointer, n uint64) uintptr
+	// Commit gives SegmentTree its final name.
+	Commit() uintptr
+	// Remove removes a segment, and reports whether it was there.
+	Remove(segment uint64) bool
+	// Done gives back the memory and, of a segment that is not complete, the files.
+	Done(complete bool)
+}
+
+// A SegmentFile is a file of a segment.
+type SegmentFile uint8
+
+// The files of a segment. The last one makes it complete.
+const (
+	SegmentFuncs SegmentFile = iota
+	SegmentShard
+	SegmentTree
+)
+
+// A Rotator ends segments. Its methods are called by one thread at a time, which need not have a P. It is filled in
+// when the record is made; what it points to is not in the Go heap.
+type Rotator struct {
+	Rotation
+	Tree    *Tree
+	Record  *recorder.Recorder
+	Earlier [2]unsafe.Pointer // the sums, of the shape of a shard
+	Buffer  unsafe.Pointer    // of SinkSize bytes: a node fits
+	Ends    unsafe.Pointer    // of EndsSize bytes: when segments ended, by number modulo MostKept
+
+	segment, oldest uint64 // the one that is to come, and the oldest that is kept
+	began           uint64 // nanoseconds since 1970
+
+	lost, losing [len(layout.Header{}.Lost)]uint64 // as in the header, when segment began and when it ends
+}
+
+// EndsSize is the size of Rotator.Ends.
+const EndsSize = 8 * MostKept
+
+// An End is a moment at which a segment ends. What it counts is complete.
+type End struct {
+	Used, Funcs uint64    // bytes of the tree, and of function records
+	Shards      []uintptr // addresses, as long as the tree
+	Wall        uint64    // nanoseconds since 1970
+	Now         int64     // on a clock that nobody sets
+}
+
+// Numbers of errors that the kernel does not have, or that it has on all machines.
+const (
+	NoMemory   = 12
+	LostHeader = 5 // the page of the header was lost
+)
+
+// Begin makes the first segment begin, when the record does.
+func (r *Rotator) Begin(wall uint64) {
+	r.segment, r.oldest, r.began = 1, 1, wall
+	h := r.Record.Header()
+	h.Began, h.Segment = wall, 1
+}
+
+// Rotate ends a segment, and begins the next one. After an error the segment goes on.
+func (r *Rotator) Rotate(files SegmentFiles, end *End) (errno uintptr) {
+	before, after := r.Earlier[(r.segment-1)%2], r.Earlier[r.segment%2]
+	sums := (*layout.EarlierHeader)(after)
+	memory.StoreRel64(&sums.Segment, 0)
+	clear(unsafe.Slice((*uint64)(unsafe.Add(after, layout.HeaderSize)), (end.Used-layout.HeaderSize)/8))
+	for _, shard := range end.Shards {
+		AddShard(after, unsafe.Add(unsafe.Pointer(nil), shard), end.Used)
+	}
+	sums.Ended = end.Wall
+	memory.StoreRel64(&sums.Segment, r.segment)
+	errno = NoMemory
+	if places := files.Memory(PlacesSize(end.Used)); places != nil {
+		errno = r.write(files, end,
+			&Segment{Tree: r.Tree, Before: before, After: after, Used: end.Used, Places: places})
+	}
+	files.Done(errno == 0)
+	h := r.Record.Header()
+	if errno != 0 {
+		h.Failed++
+		return errno
+	}
+	*r.end(r.segment) = end.Now
+	r.segment++
+	r.began, r.lost = end.Wall, r.losing
+	h.Began = end.Wall
+	memory.StoreRel64(&h.Segment, r.segment)
+	r.drop(files, end.Now)
+	return 0
+}
+
+func (r *Rotator) end(segment uint64) *int64 {
+	return (*int64)(unsafe.Add(r.Ends, segment%MostKept*layout.CounterSize))
+}
+
+// drop removes segments that are too many or too old.
+func (r *Rotator) drop(files SegmentFiles, now int64) {
+	for ; r.oldest < r.segment; r.oldest++ {
+		if r.segment-r.oldest <= r.Keep && (r.Age == 0 || now-*r.end(r.oldest) <= r.Age) {
+			return
+		}
+		if files.Remove(r.oldest) {
+			r.Record.Header().Dropped++
+		}
+	}
+}
+
+// write writes a segment.
+func (r *Rotator) write(files SegmentFiles, end *End, s *Segment) (errno uintptr) {
+	size := s.Plan()
+	if errno = files.Create(r.segment); errno != 0 {
+		return errno
+	}
+	if errno = files.Write(SegmentFuncs, r.Record.Funcs(), end.Funcs); errno != 0 {
+		return errno
+	}
+	buf := unsafe.Slice((*byte)(r.Buffer), SinkSize)
+	for _, file := range [...]SegmentFile{SegmentShard, SegmentTree} {
+		clear(buf[:layout.HeaderSize])
+		if file == SegmentTree && !r.header((*layout.Header)(r.Buffer), end, size) {
+			return LostHeader
+		}
+		for from, n := uint32(0), layout.HeaderSize; n > 0; {
+			if errno = files.Write(file, r.Buffer, uint64(n)); errno != 0 {
+				return errno
+			}
+			from, n = s.Fill(from, buf, file == SegmentShard)
+		}
+	}
+	return files.Commit()
+}
+
+// header makes the header of a segment whose tree has size bytes, and reports whether it can. What is listed or counted
+// anew each time is not in segments. Losses that happen to single calls are those of the segment; others, such as a
+// page that was lost, concern all that come.
+func (r *Rotator) header(h *layout.Header, end *End, size uint32) bool {
+	*h = *r.Record.Header()
+	r.losing = h.Lost
+	for _, kind := range [...]int{layout.LostNodes, layout.LostEdges, layout.LostFaults, layout.LostLabels} {
+		h.Lost[kind] -= min(h.Lost[kind], r.lost[kind])
+	}
+	h.Flags &^= layout.HdrFlagInuse | layout.HdrFlagExisting
+	h.Used, h.Size = uint64(size), uint64(size)
+	h.FuncsUsed, h.FuncsSize = end.Funcs, end.Funcs
+	h.Shards = 1
+	h.Segment, h.Began, h.Ended = r.segment, r.began, max(end.Wall, 1)
+	return h.Version == layout.Version
+}

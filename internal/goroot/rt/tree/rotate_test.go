@@ -1,0 +1,426 @@
+package tree
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/fstest"
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt/memory/memorytest"
+	"github.com/stemma-go/stemma/internal/record/livedir"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// A disk is where a rotator writes segments. It fails when it is told to, and after each operation it keeps what a
+// program that is killed then leaves.
+type disk struct {
+	files    map[string][]byte // by path below the directory of records
+	making   uint64
+	failAt   int // the operation that fails, counted from 1 on; 0 for none
+	ops      int
+	snapshot func()
+}
+
+var segmentFileNames = [...]string{"funcs", "shard.0", "tree.new"}
+
+func segmentDir(n uint64) string { return fmt.Sprintf("%06d/", n) }
+
+// op counts an operation, and reports whether it works.
+func (d *disk) op() bool {
+	d.ops++
+	if d.snapshot != nil {
+		d.snapshot()
+	}
+	return d.ops != d.failAt
+}
+
+func (d *disk) Memory(n uint64) unsafe.Pointer {
+	if !d.op() {
+		return nil
+	}
+	return unsafe.Pointer(unsafe.SliceData(make([]uint64, n/8+1)))
+}
+
+func (d *disk) Create(n uint64) uintptr {
+	d.Remove(n)
+	d.making = n
+	return d.errno()
+}
+
+func (d *disk) errno() uintptr {
+	if d.op() {
+		return 0
+	}
+	return 28
+}
+
+func (d *disk) Write(file SegmentFile, p unsafe.Pointer, n uint64) uintptr {
+	name := segmentDir(d.making) + segmentFileNames[file]
+	d.files[name] = append(d.files[name], unsafe.Slice((*byte)(p), n)...)
+	return d.errno()
+}
+
+func (d *disk) Commit() uintptr {
+	if errno := d.errno(); errno != 0 {
+		return errno
+	}
+	dir := segmentDir(d.making)
+	d.files[dir+"tree"] = d.files[dir+"tree.new"]
+	delete(d.files, dir+"tree.new")
+	d.op()
+	return 0
+}
+
+func (d *disk) Remove(n uint64) bool {
+	_, was := d.files[segmentDir(n)+"tree"]
+	maps.DeleteFunc(d.files, func(name string, _ []byte) bool { return name[:7] == segmentDir(n) })
+	d.op()
+	return was
+}
+
+func (d *disk) Done(complete bool) {
+	if !complete {
+		d.Remove(d.making)
+	}
+	d.op()
+}
+
+// rotated is a machine with shards, whose record ends segments.
+type rotated struct {
+	*machine
+	shards [][]uint64
+	r      Rotator
+	disk   *disk
+	known  map[string]uint64 // calls by function
+	now    int64
+}
+
+func newRotated(t testing.TB, rotation string) *rotated {
+	m := newMachine(t, minTree, false)
+	x := &rotated{machine: m, known: map[string]uint64{}}
+	words := func(n int) []uint64 { return memorytest.AsWords(make([]byte, n)) }
+	for range 2 {
+		x.shards = append(x.shards, words(minTree))
+	}
+	ok := false
+	if x.r.Rotation, ok = ParseRotation(rotation); !ok {
+		t.Fatalf("%q is no rotation", rotation)
+	}
+	earlier := [2][]uint64{words(minTree), words(minTree)}
+	buf, ends := words(SinkSize), words(EndsSize)
+	m.keep = append(m.keep, earlier[0], earlier[1], buf, ends)
+	x.r.Tree, x.r.Record = &m.tree, m.tree.rec
+	x.r.Earlier = [2]unsafe.Pointer{unsafe.Pointer(&earlier[0][0]), unsafe.Pointer(&earlier[1][0])}
+	x.r.Buffer, x.r.Ends = unsafe.Pointer(&buf[0]), unsafe.Pointer(&ends[0])
+	m.tree.rec.Describe(1, 1, 1000, "go1.26.8", "", nil)
+	m.tree.rec.SetShards(2)
+	x.disk = &disk{files: map[string][]byte{}}
+	x.r.Begin(1000)
+	return x
+}
+
+// work makes some calls at random, on both Ps.
+func (x *rotated) work(r *rand.Rand, calls int) {
+	for len(x.metas) < 20 {
+		x.function(1 + r.IntN(3))
+	}
+	var stack []uint32
+	for range calls {
+		if len(stack) > 0 && r.IntN(3) == 0 {
+			stack = stack[:len(stack)-1]
+		}
+		x.ctx = CellOf(RootNode, layout.RootMain)
+		f := x.metas[r.IntN(len(x.metas))]
+		if len(stack) > 0 {
+			x.call(stack[len(stack)-1], r.IntN(x.metaOf(stack[len(stack)-1]).cells))
+		}
+		n := x.enter(f)
+		x.shards[r.IntN(2)][n/8]++
+		x.known[f.name]++
+		if stack = append(stack, n); len(stack) > 30 {
+			stack = nil
+		}
+	}
+}
+
+func (x *rotated) metaOf(n uint32) *meta {
+	id := x.tree.node(n).Func
+	return x.metas[slices.IndexFunc(x.metas, func(m *meta) bool { return m.id() == id })]
+}
+
+// rotate ends a segment.
+func (x *rotated) rotate() uintptr {
+	x.now += 1e9
+	end := &End{Used: x.tree.Used(), Funcs: x.r.Record.UsedFuncs(), Wall: uint64(x.now), Now: x.now}
+	for _, s := range x.shards {
+		end.Shards = append(end.Shards, uintptr(unsafe.Pointer(&s[0])))
+	}
+	return x.r.Rotate(x.disk, end)
+}
+
+// A left is what a program leaves that is killed: the live directory and the segments.
+type left struct {
+	live     fstest.MapFS
+	segments map[string]fstest.MapFS
+	known    map[string]uint64
+}
+
+func (x *rotated) leave() left {
+	l := left{fstest.MapFS{}, map[string]fstest.MapFS{}, maps.Clone(x.known)}
+	used := int(x.tree.Used())
+	file := func(b []byte) *fstest.MapFile { return &fstest.MapFile{Data: bytes.Clone(b)} }
+	part := func(p unsafe.Pointer) *fstest.MapFile { return file(unsafe.Slice((*byte)(p), used)) }
+	l.live["tree"] = part(unsafe.Pointer(&x.mem[0]))
+	l.live["funcs"] = file(memorytest.AsBytes(x.funcs)[:x.r.Record.UsedFuncs()])
+	for i, s := range x.shards {
+		l.live[fmt.Sprint("shard.", i)] = part(unsafe.Pointer(&s[0]))
+		l.live[fmt.Sprint("earlier.", i)] = part(x.r.Earlier[i])
+	}
+	for name, b := range x.disk.files {
+		if l.segments[name[:6]] == nil {
+			l.segments[name[:6]] = fstest.MapFS{}
+		}
+		l.segments[name[:6]][name[7:]] = file(b)
+	}
+	maps.DeleteFunc(l.segments, func(_ string, s fstest.MapFS) bool { return s["tree"] == nil })
+	return l
+}
+
+// check reads what was left: the segments and the rest have each call once, and so has the live directory.
+func (l left) check(t *testing.T, all bool) {
+	t.Helper()
+	whole, err := livedir.Open(l.live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest, err := livedir.OpenRest(l.live, func(n uint64) bool { return l.segments[segmentDir(n)[:6]] != nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := []*profile.Profile{rest.Profile}
+	for _, name := range slices.Sorted(maps.Keys(l.segments)) {
+		dir, err := livedir.Open(l.segments[name])
+		if err != nil {
+			t.Fatalf("segment %s: %v", name, err)
+		}
+		if got := segmentDir(dir.Process().Segment.Number)[:6]; got != name {
+			t.Errorf("segment %s says that it is %s", name, got)
+		}
+		parts = append(parts, dir.Profile)
+	}
+	if got := calls(whole.Profile); !maps.Equal(got, l.known) {
+		t.Fatalf("the live directory has %v, want %v", got, l.known)
+	}
+	kept, err := profile.Snapshots(parts...)
+	if err != nil || len(kept) != len(parts) {
+		t.Fatalf("of %d parts %d add up: %v", len(parts), len(kept), err)
+	}
+	sum, err := profile.Merge(parts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := calls(sum); all && !maps.Equal(got, l.known) {
+		t.Fatalf("%d segments and the rest have %v, want %v", len(l.segments), got, l.known)
+	}
+}
+
+// calls returns the calls by function.
+func calls(p *profile.Profile) map[string]uint64 {
+	got := map[string]uint64{}
+	for n, node := range p.Nodes {
+		if c := p.Column(profile.Calls.Name).Of(p, n)[0]; c > 0 {
+			got[p.String(p.Funcs[node.Func].Name)] += c
+		}
+	}
+	return got
+}
+
+// TestKilled kills a program after each operation by which a segment is written: each call is in one segment, or in
+// what came behind the last one.
+func TestKilled(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	x := newRotated(t, "1h")
+	var lefts []left
+	x.disk.snapshot = func() { lefts = append(lefts, x.leave()) }
+	for range 5 {
+		x.work(r, 300)
+		if errno := x.rotate(); errno != 0 {
+			t.Fatal(errno)
+		}
+		lefts = append(lefts, x.leave())
+	}
+	x.work(r, 100)
+	lefts = append(lefts, x.leave())
+	for i, l := range lefts {
+		t.Run(fmt.Sprint(i), func(t *testing.T) { l.check(t, true) })
+	}
+	x.validate()
+}
+
+// TestDiskFull lets each operation fail in turn: the segment goes on, and nothing is lost or counted twice.
+func TestDiskFull(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	failed := uint64(0)
+	x := newRotated(t, "1h")
+	for at := 1; ; at++ {
+		x.work(r, 50)
+		x.disk.ops, x.disk.failAt = 0, at
+		if x.rotate() == 0 {
+			if x.disk.ops < at {
+				break
+			}
+		} else {
+			failed++
+		}
+		x.leave().check(t, true)
+		x.disk.failAt = 0
+		if at%3 == 0 {
+			if errno := x.rotate(); errno != 0 {
+				t.Fatal(errno)
+			}
+			x.leave().check(t, true)
+		}
+	}
+	if h := x.r.Record.Header(); h.Failed != failed || failed < 5 {
+		t.Errorf("%d rotations failed, and the header has %d", failed, h.Failed)
+	}
+}
+
+// TestKeep has more segments than are to be kept, and older ones.
+func TestKeep(t *testing.T) {
+	for rotation, want := range map[string][]uint64{"1h,3": {8, 9, 10}, "1h,2s": {8, 9, 10}, "1h,1s,5": {9, 10},
+		"1h,100": {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}} {
+		r := rand.New(rand.NewPCG(5, 6))
+		x := newRotated(t, rotation)
+		for range 10 {
+			x.work(r, 20)
+			x.rotate()
+		}
+		l := x.leave()
+		l.check(t, len(want) == 10)
+		var have []uint64
+		for name := range l.segments {
+			var n uint64
+			fmt.Sscanf(name, "%d", &n)
+			have = append(have, n)
+		}
+		if slices.Sort(have); !slices.Equal(have, want) {
+			t.Errorf("%s: segments %d are kept, want %d", rotation, have, want)
+		}
+		if h := x.r.Record.Header(); h.Dropped != uint64(10-len(want)) || h.Segment != 11 {
+			t.Errorf("%s: the header has %d dropped segments, and %d is to come", rotation, h.Dropped, h.Segment)
+		}
+	}
+}
+
+// TestSegmentIsSmall ends a segment in which one context of many has counted.
+func TestSegmentIsSmall(t *testing.T) {
+	x := newRotated(t, "1h")
+	x.work(rand.New(rand.NewPCG(7, 8)), 5000)
+	x.rotate()
+	x.work(rand.New(rand.NewPCG(7, 8)), 1)
+	x.rotate()
+	l := x.leave()
+	l.check(t, true)
+	dir, err := livedir.Open(l.segments["000002"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(dir.Profile.Nodes); n != 2 {
+		t.Errorf("%d nodes for one context, want 2", n)
+	}
+}
+
+// TestSegmentLostPages loses pages of the tree before a segment ends: it can be read.
+func TestSegmentLostPages(t *testing.T) {
+	for page := 1; page < 6; page++ {
+		x := newRotated(t, "1h")
+		x.work(rand.New(rand.NewPCG(9, uint64(page))), 3000)
+		memorytest.LosePage(x.mem, page)
+		x.r.Record.LostPage()
+		memorytest.MustEnd(t, func() {
+			if errno := x.rotate(); errno != 0 {
+				t.Error(errno)
+			}
+		})
+		if page == 1 {
+			continue // the root
+		}
+		p, err := livedir.Open(x.leave().segments["000001"])
+		if err != nil {
+			t.Errorf("page %d: %v", page, err)
+		} else if len(p.Profile.Nodes) < 20 {
+			t.Errorf("page %d: %d nodes are left", page, len(p.Profile.Nodes))
+		}
+	}
+}
+
+func TestParseRotation(t *testing.T) {
+	const hour = 3600e9
+	for s, want := range map[string]Rotation{
+		"1h":               {Every: hour, Keep: MostKept},
+		"90s,512MiB":       {Every: 90e9, Bytes: 512 << 20, Keep: MostKept},
+		"100ms,7d,100":     {Every: 1e8, Keep: 100, Age: 7 * 24 * hour},
+		"1h,1GB,65536,30d": {Every: hour, Bytes: 1e9, Keep: MostKept, Age: 30 * 24 * hour},
+	} {
+		if got, ok := ParseRotation(s); !ok || got != want {
+			t.Errorf("%q is %+v, %v, want %+v", s, got, ok, want)
+		}
+	}
+	for _, s := range []string{"", ",", "1h,", ",1h", "1", "100", "1MiB", "0s", "1h,0", "1h,65537", "1h,1h,1h",
+		"1h,5,5",
+		"1h,1MiB,1MiB", "h", "1y", "1H", "-1h", "1.5h", "1h 5", "999999999999999d", "1h,99999999999999999999"} {
+		if got, ok := ParseRotation(s); ok {
+			t.Errorf("%q is %+v, want an error", s, got)
+		}
+	}
+}
+
+// TestUnfinishedFiles compares the names of the files that are written with those that 'stemma clean' knows.
+func TestUnfinishedFiles(t *testing.T) {
+	x := newRotated(t, "1h")
+	have := map[string]bool{}
+	x.disk.snapshot = func() {
+		for name := range x.disk.files {
+			have[name[7:]] = true
+		}
+	}
+	x.rotate()
+	want := append(slices.Sorted(slices.Values(layout.UnfinishedFiles[:])), "tree")
+	slices.Sort(want)
+	if got := slices.Sorted(maps.Keys(have)); !slices.Equal(got, want) {
+		t.Errorf("files %q, want %q", got, want)
+	}
+}
+
+// BenchmarkRotate ends a segment of a tree with about 100,000 contexts, all of which have counted.
+func BenchmarkRotate(b *testing.B) {
+	x := newRotated(b, "1h")
+	var nodes []uint32
+	for range 320 {
+		x.function(2)
+	}
+	for _, f := range x.metas {
+		x.ctx = CellOf(RootNode, layout.RootMain)
+		n := x.enter(f)
+		for _, g := range x.metas {
+			x.call(n, 0)
+			nodes = append(nodes, x.enter(g))
+		}
+	}
+	for b.Loop() {
+		for _, n := range nodes {
+			x.shards[0][n/8]++
+		}
+		clear(x.disk.files)
+		if errno := x.rotate(); errno != 0 {
+			b.Fatal(errno)
+		}
+	}
+	b.ReportMetric(float64(x.tree.Made()), "contexts")
+}

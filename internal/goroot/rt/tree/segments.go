@@ -1,0 +1,252 @@
+package tree
+
+import (
+	"unsafe"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
+)
+
+// # Segments
+//
+// Counters only grow. So what a program counts in a while is a difference: the sums over all shards at its end, less
+// those at its beginning. A segment has the nodes whose counters have grown, and those that lead to them, at offsets of
+// its own. Nothing of it needs the lock, but for how much of the tree there is: objects up to there are complete and
+// stay as they are.
+//
+// What is read here may be on a page that was lost. An object begins where the bitmap says, which is in no file. A node
+// without its function or its parent is left out, with all below it; the header counts the page.
+
+// AddShard adds the counters of a shard to sums, of the tree up to offset used. Both have the shape of a shard. Ps
+// count meanwhile; each counter is read once.
+func AddShard(sums, shard unsafe.Pointer, used uint64) {
+	for off := uintptr(layout.HeaderSize); off < uintptr(used); off += layout.CounterSize {
+		if n := memory.Load64((*uint64)(unsafe.Add(shard, off))); n != 0 {
+			*(*uint64)(unsafe.Add(sums, off)) += n
+		}
+	}
+}
+
+// A Segment is what a tree has counted between two sums, in the form of a record. It is used on one thread, which may
+// be without a P: no pointer in it is set later. Nothing that it points to lies in the Go heap.
+type Segment struct {
+	Tree          *Tree
+	Before, After unsafe.Pointer // sums over all shards, of the shape of a shard
+	Used          uint64         // of the tree, at the end
+	Places        unsafe.Pointer // zeroed memory of PlacesSize: the new offset of the node that begins at each 8 bytes
+
+	size uint32 // of the segment's tree
+}
+
+// PlacesSize returns the bytes of Places for a tree with used bytes.
+func PlacesSize(used uint64) uint64 { return used / 2 }
+
+// wanted marks a node that has no new offset yet.
+const wanted = 1
+
+// Plan says which nodes the segment has, and where. It returns the bytes of the segment's tree.
+func (s *Segment) Plan() (size uint32) {
+	*s.place(RootNode) = wanted
+	end := uint32(s.Used)
+	for end > RootNode { // from the end, since parents lie before their children
+		off := s.Tree.Owner(end - 8)
+		if off >= end {
+			break
+		}
+		if up, ok := s.parent(off); ok && (*s.place(off) != 0 || s.grew(off, end)) {
+			*s.place(off), *s.place(up) = wanted, wanted
+		}
+		end = off
+	}
+	s.size = layout.HeaderSize
+	for off := uint32(RootNode); off < uint32(s.Used); {
+		next := s.next(off)
+		if *s.place(off) != 0 {
+			up, ok := s.parent(off)
+			if *s.place(off) = 0; ok && (off == RootNode || *s.place(up) != 0) {
+				*s.place(off) = s.size
+				s.size += next - off
+			}
+		}
+		off = next
+	}
+	return s.size
+}
+
+// place returns the new offset of the node at an offset, 0 if the segment has it not.
+func (s *Segment) place(off uint32) *uint32 {
+	return (*uint32)(unsafe.Add(s.Places, off/layout.CounterSize*layout.CellSize))
+}
+
+// parent returns the parent of the node at off. ok is false for a table, and for what a lost page has struck.
+func (s *Segment) parent(off uint32) (up uint32, ok bool) {
+	n := s.Tree.node(off)
+	if n.Func&7 != 0 || uint32(n.Func) == layout.TagTable || n.Func == 0 {
+		return 0, false
+	}
+	up = n.Parent
+	return up, off == RootNode || up >= RootNode && up < off && up%8 == 0
+}
+
+// grew reports whether a counter between two offsets is greater than before.
+func (s *Segment) grew(from, to uint32) bool {
+	for off := from; off < to; off += layout.CounterSize {
+		if s.count(off) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// count returns by how much a counter has grown. One that is less than it was is on a page that was lost.
+func (s *Segment) count(off uint32) uint64 {
+	before, after := *(*uint64)(unsafe.Add(s.Before, off)), *(*uint64)(unsafe.Add(s.After, off))
+	return after - min(before, after)
+}
+
+// next returns where the object behind the one at off begins, or the end of the tree.
+func (s *Segment) next(off uint32) uint32 {
+	end := uint32(s.Used)
+	for off += 8; off < end; off += 8 {
+		bits := *(*uint8)(s.Tree.starts.At(uint64(off) / 64)) >> (off / 8 % 8)
+		if bits == 0 {
+			off = off&^63 + 56 // the last one of this byte
+			continue
+		}
+		for ; bits&1 == 0; bits >>= 1 {
+			off += 8
+		}
+		return min(off, end)
+	}
+	return end
+}
+
+// Fill writes nodes to buf, from the one that was at offset from on, as many as fit: or, with counters, what these have
+// counted. It returns the offset to go on with, and the bytes written. buf is as long as any node; at the end of the
+// tree nothing is written.
+func (s *Segment) Fill(from uint32, buf []byte, counters bool) (next uint32, n int) {
+	for off := max(from, RootNode); off < uint32(s.Used); {
+		end := s.next(off)
+		if *s.place(off) == 0 {
+			off = end
+			continue
+		}
+		size := int(end - off)
+		if n+size > len(buf) {
+			return off, n
+		}
+		part := unsafe.Pointer(unsafe.SliceData(buf[n:]))
+		if counters {
+			for at := off; at < end; at += layout.CounterSize {
+				*(*uint64)(unsafe.Add(part, at-off)) = s.count(at)
+			}
+		} else {
+			clear(buf[n : n+size])
+			node := s.Tree.node(off)
+			up := uint32(RootNode)
+			if off != RootNode {
+				up = *s.place(node.Parent)
+			}
+			*(*layout.Node)(part) = layout.Node{Func: node.Func, Parent: up, Cell: node.Cell}
+		}
+		n += size
+		off = end
+	}
+	return uint32(s.Used), n
+}
+
+// A Rotation says when a segment ends, and which are kept.
+type Rotation struct {
+	Every int64  // nanoseconds
+	Bytes uint64 // by which the record may grow in a segment, 0 for any
+	Keep  uint64 // how many segments
+	Age   int64  // nanoseconds since their end, 0 for any
+}
+
+// Bounds of a Rotation.
+const (
+	MostKept  = 1 << 16
+	LeastTime = 1e6 // nanoseconds
+)
+
+// RotationWanted says what ParseRotation takes.
+const RotationWanted = "a time, such as 1h, and behind it any of a size (512MiB), a number of segments to keep " +
+	"(100), and how long to keep them (7d), separated by commas"
+
+// ParseRotation returns what s says: 1h,512MiB,100,7d. The first is a time, the others are known by their units.
+func ParseRotation(s string) (r Rotation, ok bool) {
+	for begin, i := 0, 0; i <= len(s); i++ {
+		if i < len(s) && s[i] != ',' {
+			continue
+		}
+		if !r.set(s[begin:i], begin == 0) {
+			return Rotation{}, false
+		}
+		begin = i + 1
+	}
+	if r.Keep == 0 {
+		r.Keep = MostKept
+	}
+	return r, true
+}
+
+// set takes a word of a rotation.
+func (r *Rotation) set(word string, first bool) bool {
+	n, unit := uint64(0), word
+	for unit != "" && '0' <= unit[0] && unit[0] <= '9' && n < 1<<40 {
+		n, unit = 10*n+uint64(unit[0]-'0'), unit[1:]
+	}
+	times, bytes := timeUnit(unit), sizeUnit(unit)
+	switch {
+	case n == 0 || n >= 1<<40:
+		return false
+	case times != 0 && n < (1<<62)/times && n*times >= LeastTime && (first || r.Age == 0):
+		if first {
+			r.Every = int64(n * times)
+		} else {
+			r.Age = int64(n * times)
+		}
+	case bytes != 0 && n < 1<<50/bytes && !first && r.Bytes == 0:
+		r.Bytes = n * bytes
+	case unit == "" && !first && r.Keep == 0 && n <= MostKept:
+		r.Keep = n
+	default:
+		return false
+	}
+	return true
+}
+
+// timeUnit returns the nanoseconds of a unit of time, 0 of anything else, and sizeUnit the bytes of one of sizes.
+func timeUnit(unit string) uint64 {
+	switch unit {
+	case "ms":
+		return 1e6
+	case "s":
+		return 1e9
+	case "m":
+		return 60e9
+	case "h":
+		return 3600e9
+	case "d":
+		return 24 * 3600e9
+	}
+	return 0
+}
+
+func sizeUnit(unit string) uint64 {
+	switch unit {
+	case "KiB":
+		return 1 << 10
+	case "MiB":
+		return 1 << 20
+	case "GiB":
+		return 1 << 30
+	case "kB", "KB":
+		return 1e3
+	case "MB":
+		return 1e6
+	case "GB":
+		return 1e9
+	}
+	return 0
+}

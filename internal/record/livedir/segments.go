@@ -1,0 +1,129 @@
+package livedir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/record/raw"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// # Segments
+//
+// A live directory has the whole run, whatever segments the program has ended: nothing is taken out of it. A segment is
+// a directory beside it that [Open] reads like any other. [OpenRest] reads what came behind the last one.
+
+// fileEarlier begins the names of the two files of what earlier segments had counted.
+const fileEarlier = "earlier."
+
+// segment returns what the header says about segments, nil of a program without any.
+func (h *Header) segment() *profile.Segment {
+	if h.Segment == 0 {
+		return nil
+	}
+	s := &profile.Segment{Closed: h.Segment, Dropped: h.Dropped, Failed: h.Failed, Began: unixNano(h.Began)}
+	if h.Ended == 0 { // the live directory: the segment has not ended, and all from the start on is here
+		s.Closed--
+		s.Began = unixNano(h.Start)
+		return s
+	}
+	s.Number, s.Ended = h.Segment, unixNano(h.Ended)
+	return s
+}
+
+// unixNano returns a time given in nanoseconds since 1970, the zero time for 0.
+func unixNano(n uint64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(n)).UTC()
+}
+
+// errNoSegments is the error of a rest of a record without segments.
+var errNoSegments = errors.New("the program ends no segments: it ran without STEMMA_ROTATE")
+
+// errMoved is the error of a rest that was read while a segment ended.
+var errMoved = errors.New("segments of the program end faster than its record can be read")
+
+// OpenRest is [Open] of a live directory, without what the segments have that have ended: what the program has counted
+// behind the last one. ended reports whether a segment is complete, which the program may be about to say in the header
+// of the live directory; it may have been killed in between.
+func OpenRest(fsys fs.FS, ended func(segment uint64) bool) (*Dir, error) {
+	const tries = 5
+	for range tries {
+		l := newDir(fsys)
+		now, err := l.current(ended)
+		if err != nil {
+			return nil, err
+		}
+		if now == 0 {
+			return nil, errNoSegments
+		}
+		l.rest = now
+		_, err = l.open()
+		if then, e := l.current(ended); e != nil || then != now {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		s := &profile.Segment{Number: now, Closed: now - 1, Dropped: l.Header.Dropped, Failed: l.Header.Failed,
+			Began: unixNano(l.Header.Began)}
+		if now > l.Header.Segment { // it ended with what the sums say
+			s.Began = l.earlier
+		}
+		l.Process().Segment = s
+		return l, nil
+	}
+	return nil, errMoved
+}
+
+// current returns the number of the segment that is to come.
+func (l *Dir) current(ended func(segment uint64) bool) (uint64, error) {
+	f, err := OpenFile(l.FS, fileTree)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	var h Header
+	if err := h.read(f); err != nil {
+		return 0, err
+	}
+	if h.Segment > 0 && ended(h.Segment) {
+		return h.Segment + 1, nil
+	}
+	return h.Segment, nil
+}
+
+// subtractEarlier takes away what is in segments that have ended. Two files take turns: one has the sums of the last.
+func (l *Dir) subtractEarlier() error {
+	f, err := OpenFile(l.FS, fmt.Sprint(fileEarlier, (l.rest-1)%2))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	b, err := f.Head(layout.EarlierHeaderSize)
+	if err != nil {
+		return err
+	}
+	h := raw.Load[layout.EarlierHeader](b)
+	if h.Segment != l.rest-1 {
+		return f.Fail(0, "the sums at the end of segment %d, want %d", h.Segment, l.rest-1)
+	}
+	l.earlier = unixNano(h.Ended)
+	end, err := f.Has(l.Header.Used)
+	if err != nil {
+		return err
+	}
+	f.Limit(end)
+	at := func(off int64, size int) ([]byte, error) {
+		if off+int64(size) > end { // nodes that came later
+			return nil, nil
+		}
+		return f.At(off, size)
+	}
+	return l.eachCounter(at, func(to *uint64, n uint64) { *to -= min(*to, n) })
+}

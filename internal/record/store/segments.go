@@ -1,0 +1,73 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stemma-go/stemma/internal/record/livedir"
+)
+
+// # Segments
+//
+// A program that ends segments (STEMMA_ROTATE) writes each into a directory beside its live one,
+// NAME.PID-XXXXXX.000001. It can be read, moved and removed like any other record. The live directory has the whole
+// run.
+
+// segmentName is what the directory of a segment is called.
+var segmentName = regexp.MustCompile(`(.\.[0-9]+-[0-9a-z]{6})\.([0-9]{6,})$`)
+
+// RestSuffix stands behind the name of a live directory for what is in none of its segments.
+const RestSuffix = ".rest"
+
+// SegmentOf returns the live directory beside which a segment lies, and its number. ok is false for what is not called
+// like a segment.
+func SegmentOf(path string) (live string, number uint64, ok bool) {
+	m := segmentName.FindStringSubmatchIndex(path)
+	if m == nil {
+		return "", 0, false
+	}
+	number, err := strconv.ParseUint(path[m[4]:m[5]], 10, 64)
+	return path[:m[3]], number, err == nil && number > 0
+}
+
+// isPart reports whether path is a segment of a run whose live directory is there.
+func isPart(path string) bool {
+	live, _, ok := SegmentOf(path)
+	return ok && IsLive(live)
+}
+
+// Segments returns the segments of a live directory that are there, the oldest first.
+func Segments(live string) []string {
+	all, _ := filepath.Glob(escapeGlob(live) + ".*")
+	all = slices.DeleteFunc(all, func(path string) bool {
+		of, _, ok := SegmentOf(path)
+		return !ok || of != live || !IsLive(path)
+	})
+	slices.SortFunc(all, func(a, b string) int {
+		_, x, _ := SegmentOf(a)
+		_, y, _ := SegmentOf(b)
+		return int(x) - int(y)
+	})
+	return all
+}
+
+// restOf returns the live directory whose rest a path names, "" if it names none.
+func restOf(path string) string {
+	live, ok := strings.CutSuffix(path, RestSuffix)
+	if _, err := os.Lstat(path); !ok || !os.IsNotExist(err) || !IsLive(live) {
+		return ""
+	}
+	return live
+}
+
+// openRest reads what a live directory has that is in none of its segments.
+func openRest(live string) (*livedir.Dir, error) {
+	return livedir.OpenRest(os.DirFS(live), func(segment uint64) bool {
+		return IsLive(fmt.Sprintf("%s.%06d", live, segment))
+	})
+}

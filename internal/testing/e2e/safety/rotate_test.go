@@ -1,0 +1,185 @@
+package safety
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/internal/testing/e2e"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// loaded reads records and adds them up. None of them is left out.
+func loaded(t *testing.T, paths ...string) *profile.Profile {
+	t.Helper()
+	r, p, err := store.LoadSum(paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Profiles) != len(paths) {
+		t.Fatalf("%d of %d records add up", len(r.Profiles), len(paths))
+	}
+	return p.Profile
+}
+
+// sameParts fails the test unless the segments of a run and what came behind them are the whole run: all kinds of
+// values, context by context.
+func sameParts(t *testing.T, dir string) (whole *profile.Profile, segments []string) {
+	t.Helper()
+	whole, segments = loaded(t, dir), store.Segments(dir)
+	sum := loaded(t, append(segments, dir+store.RestSuffix)...)
+	for _, c := range whole.Columns {
+		if c.Metric == profile.InuseObjects || c.Metric == profile.InuseSpace {
+			continue // they do not add up
+		}
+		want, have := contexts(t, whole, c.Name), contexts(t, sum, c.Name)
+		for context, n := range want {
+			if have[context] != n {
+				t.Errorf("%s of %s: %d in %d segments and the rest, %d in the whole run", c.Name, context,
+					have[context], len(segments), n)
+			}
+		}
+		if len(have) != len(want) || len(want) == 0 {
+			t.Errorf("%s: %d contexts in segments, %d in the whole run", c.Name, len(have), len(want))
+		}
+	}
+	return whole, segments
+}
+
+// contexts returns the amounts of a metric by context.
+func contexts(t *testing.T, p *profile.Profile, metric string) map[string]uint64 {
+	t.Helper()
+	tree, err := cct.Of(p, metric)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := map[string]uint64{}
+	for n, node := range tree.Nodes {
+		if node.Count > 0 {
+			list[fmt.Sprint(tree.Stack(uint32(n)))] += node.Count
+		}
+	}
+	return list
+}
+
+// TestRotate ends a segment every few milliseconds while goroutines that migrate and are preempted count what they
+// call.
+func TestRotate(t *testing.T) {
+	exe := e2e.Build(t, "exact")
+	for _, procs := range []int{1, 8} {
+		r := e2e.Run(t, exe, fmt.Sprint("GOMAXPROCS=", procs), "DISTURB_PREEMPT=1", "STEMMA_ROTATE=5ms")
+		r.OK(t)
+		whole, segments := sameParts(t, r.Dir)
+		e2e.NoLoss(t, whole)
+		wants := r.Wants(t)
+		if len(wants) == 0 || len(segments) < 2 {
+			t.Fatalf("%d wants, %d segments", len(wants), len(segments))
+		}
+		e2e.Check(t, cct.New(whole), wants, "default")
+		e2e.Check(t, cct.New(loaded(t, append(segments, r.Dir+store.RestSuffix)...)), wants, "default")
+		t.Logf("GOMAXPROCS=%d: %d segments", procs, len(segments))
+	}
+}
+
+// TestRotateKilled kills a program at random moments, as it ends segments all the time.
+func TestRotateKilled(t *testing.T) {
+	exe := e2e.Build(t, "progress")
+	for i := range 20 {
+		out := t.TempDir()
+		cmd := e2e.Command(t, out, exe, fmt.Sprintf("STEMMA_ROTATE=%dms,1MiB", 1+i%10))
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		first := make([]byte, 8)
+		if _, err := io.ReadFull(stdout, first); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Duration(rand.IntN(200))*time.Millisecond, func() { cmd.Process.Kill() })
+		said, err := io.ReadAll(stdout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		said = append(first, said...)
+		least := reported(said)
+		dir := e2e.LiveDir(out, cmd)
+		whole, segments := sameParts(t, dir)
+		if have := e2e.Calls(cct.New(whole), "main.step"); have < least || have > least+200 {
+			t.Errorf("%d calls, the program reported %d", have, least)
+		}
+		t.Logf("%d calls reported, %d segments", least, len(segments))
+	}
+}
+
+// TestRotateKeep keeps a few segments; what is dropped is counted, and the record of the run has it.
+func TestRotateKeep(t *testing.T) {
+	r := e2e.Run(t, e2e.Build(t, "progress"), "STEPS=20000", "STEMMA_ROTATE=1ms,3")
+	r.OK(t)
+	p, segments := loaded(t, r.Dir), store.Segments(r.Dir)
+	s := p.Processes[0].Segment
+	if s == nil || len(segments) != 3 || s.Closed < 4 || s.Dropped != s.Closed-3 || s.Failed != 0 {
+		t.Fatalf("%d segments are there, and the header says %+v", len(segments), s)
+	}
+	if have := e2e.Calls(cct.New(p), "main.step"); have != 100*20000 {
+		t.Errorf("%d calls, want %d", have, 100*20000)
+	}
+	for i, path := range segments {
+		one := loaded(t, path).Processes[0].Segment
+		if want := s.Closed - 2 + uint64(i); one.Number != want || one.Began.After(one.Ended) {
+			t.Errorf("%s says %+v, want number %d", path, one, want)
+		}
+	}
+	if all := store.LiveDirs(filepath.Dir(r.Dir)); len(all) != 1 {
+		t.Errorf("records are %q, want that of the whole run", all)
+	}
+}
+
+// TestRotateFails has settings that mean nothing, and a directory that is removed while the
+// program runs. It goes on as it would, and reports it in one line.
+func TestRotateFails(t *testing.T) {
+	exe := e2e.Build(t, "progress")
+	r := e2e.Run(t, exe, steps, "STEMMA_ROTATE=often")
+	want := "stemma: STEMMA_ROTATE=often is ignored: want a time"
+	if r.Err != nil || !strings.HasPrefix(r.Stderr, want) || strings.Count(r.Stderr, "\n") != 1 ||
+		r.Stdout != stepsOutput() {
+		t.Errorf("%v, standard error is %q, want %q in it", r.Err, r.Stderr, want)
+	}
+	out := t.TempDir()
+	cmd := e2e.Command(t, out, exe, "STEPS=100000", "STEMMA_ROTATE=1ms")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(stdout, make([]byte, 8)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(e2e.LiveDir(out, cmd)); err != nil {
+		t.Fatal(err)
+	}
+	said, err := io.ReadAll(stdout)
+	if err != nil || len(said) != 8*(100000-1) {
+		t.Errorf("%d bytes were printed, %v", len(said), err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if strings.Count(stderr.String(), "a segment of the record could not be written") != 1 {
+		t.Errorf("standard error is %q", stderr.String())
+	}
+}
