@@ -57,25 +57,7 @@ func TestFormatTables(t *testing.T) {
 // recordTables returns the tables of all records.
 func recordTables(t *testing.T) string {
 	t.Helper()
-	fset := token.NewFileSet()
-	names, err := filepath.Glob("goroot/layout/*.go")
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no files of package layout: %v", err)
-	}
-	var files []*ast.File
-	for _, name := range names {
-		f, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, f)
-	}
-	sizes := types.SizesFor("gc", "amd64")
-	conf := types.Config{Importer: importer.Default(), Sizes: sizes}
-	pkg, err := conf.Check("layout", fset, files, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, files, pkg := layoutPackage(t)
 	var b strings.Builder
 	for _, f := range files {
 		for _, d := range f.Decls {
@@ -86,16 +68,41 @@ func recordTables(t *testing.T) string {
 			spec := g.Specs[0].(*ast.TypeSpec)
 			s, ok := spec.Type.(*ast.StructType)
 			if ok && !slices.Contains(inMemory, spec.Name.Name) {
-				writeTable(&b, g.Doc.Text(), s, pkg.Scope().Lookup(spec.Name.Name).Type(), sizes)
+				writeTable(&b, g.Doc.Text(), s, pkg.Scope().Lookup(spec.Name.Name).Type())
 			}
 		}
 	}
 	return b.String()
 }
 
+// layoutSizes are the sizes of types in records.
+var layoutSizes = types.SizesFor("gc", "amd64")
+
+// layoutPackage returns the files of package layout, and their types.
+func layoutPackage(t *testing.T) (fset *token.FileSet, files []*ast.File, pkg *types.Package) {
+	t.Helper()
+	fset = token.NewFileSet()
+	names, err := filepath.Glob("goroot/layout/*.go")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no files of package layout: %v", err)
+	}
+	for _, name := range names {
+		f, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	conf := types.Config{Importer: importer.Default(), Sizes: layoutSizes}
+	if pkg, err = conf.Check("layout", fset, files, nil); err != nil {
+		t.Fatal(err)
+	}
+	return fset, files, pkg
+}
+
 // writeTable writes the table of one record.
-func writeTable(b *strings.Builder, doc string, s *ast.StructType, typ types.Type, sizes types.Sizes) {
-	fmt.Fprintf(b, "\n### %s, %s\n\n", typ.(*types.Named).Obj().Name(), bytesOf(sizes.Sizeof(typ)))
+func writeTable(b *strings.Builder, doc string, s *ast.StructType, typ types.Type) {
+	fmt.Fprintf(b, "\n### %s, %s\n\n", typ.(*types.Named).Obj().Name(), bytesOf(layoutSizes.Sizeof(typ)))
 	var printer comment.Printer
 	b.Write(printer.Markdown(new(comment.Parser).Parse(doc)))
 	b.WriteString("\n| offset | field | type | meaning |\n| --- | --- | --- | --- |\n")
@@ -104,7 +111,7 @@ func writeTable(b *strings.Builder, doc string, s *ast.StructType, typ types.Typ
 	for i := range u.NumFields() {
 		vars = append(vars, u.Field(i))
 	}
-	offsets := sizes.Offsetsof(vars)
+	offsets := layoutSizes.Offsetsof(vars)
 	i := 0
 	for _, f := range s.Fields.List {
 		for range f.Names {

@@ -42,7 +42,7 @@ type Call struct {
 type Graph struct {
 	Binary *Binary
 	Calls  []Call
-	Source uint32 // layout.WarmStatic or layout.WarmRun
+	Source uint32 // layout.SourceStatic or layout.SourceRun
 }
 
 // Edges returns the number of pairs of a site and a function that it may call.
@@ -57,7 +57,7 @@ func (g *Graph) Edges() (n int) {
 // A site that nothing is known about is left out. C may call everything that is
 // exported to it.
 func Match(b *Binary, s *Source) *Graph {
-	g := &Graph{Binary: b, Source: layout.WarmStatic}
+	g := &Graph{Binary: b, Source: layout.SourceStatic}
 	byPlace := make(map[Place][]int)
 	byName := make(map[string]int)
 	var exported []int // to C

@@ -14,7 +14,7 @@ import (
 // profile of the same input that PCCE has in the DACCE paper (section 6.1). Functions are the same if they have the
 // same name; their sites, if they are alike and in the same order, since other sites have cells there.
 func FromProfile(b *Binary, p *profile.Profile) *Graph {
-	g := &Graph{Binary: b, Source: layout.WarmRun}
+	g := &Graph{Binary: b, Source: layout.SourceRun}
 	byName := make(map[string]int)
 	for i := range b.Funcs {
 		byName[b.Funcs[i].Name] = i

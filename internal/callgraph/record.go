@@ -9,7 +9,7 @@ import (
 // as far as the binary has their sites. Functions are the same if they have the same
 // name and number of cells.
 func FromRecord(b *Binary, p *record.Record) *Graph {
-	g := &Graph{Binary: b, Source: layout.WarmRun}
+	g := &Graph{Binary: b, Source: layout.SourceRun}
 	byName := make(map[string]int)
 	for i := range b.Funcs {
 		byName[b.Funcs[i].Name] = i

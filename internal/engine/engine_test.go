@@ -30,7 +30,7 @@ var allowed = map[string]string{
 	compilerFiles + "pcc.go":   "the same",
 	compilerFiles + "lucce.go": "the same",
 
-	"internal/goroot/layout/sampling.go": "the name of a sampler in records",
+	"internal/goroot/layout/sample.go": "the name of a sampler in records",
 
 	"internal/encoder/":        "encoders as published, by the names of their papers",
 	"internal/command/replay/": "the same",

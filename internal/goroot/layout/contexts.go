@@ -15,6 +15,9 @@ type ContextsHeader struct {
 	_         [470]uint64 //
 }
 
+// ContextsSize is the size of the two pages of cce.
+const ContextsSize = HeaderSize + ContextsHeaderSize
+
 // A DacceHeader is what engines dacce and pcce count.
 type DacceHeader struct {
 	EpochsUsed uint64    // bytes of epochs in use
@@ -30,12 +33,15 @@ type DacceHeader struct {
 	EncodeTime uint64    // nanoseconds spent in them
 	MaxPause   uint64    // longest stop, nanoseconds
 	Rewrites   uint64    // goroutines whose frames were rewritten
-	Warm       uint64    // what the program started from, an layout.Warm constant
+	Warm       uint64    // what the program started from, a layout.Source constant
 	WarmNodes  uint64    // functions in the graph that it started from
 	WarmEdges  uint64    // edges of that graph
 	WarmKnown  uint64    // those of Edges that came from it
 	_          [7]uint64 //
 }
+
+// PushStep is the unit in which pushes are counted.
+const PushStep = 1024
 
 // A LucceHeader is what engine lucce counts.
 type LucceHeader struct {
@@ -45,20 +51,6 @@ type LucceHeader struct {
 	Open    uint64    // functions that have groups
 	_       [4]uint64 //
 }
-
-// FuncData is the beginning of the data of an instrumented function, in writable memory.
-// Its cells follow, 8 bytes each: addition values, or with engine lucce addresses of
-// Steps. With lucce, the data is the step of a cell that has led nowhere yet: its first
-// words are those of a Step that no callee takes, and stay 0.
-type FuncData struct {
-	Key   uint64 // of its group, << layout.WordKey
-	Limit uint64 // numCC << layout.WordID
-	Func  uint64 // function ID
-	Index uint64 // of the function, from 1 on; 0 until it is entered
-}
-
-// AVSize is the size of a cell of FuncData.
-const AVSize = 8
 
 // An Epoch is the beginning of a record of epochs: its EpochFuncs and EpochSites follow. It
 // says what differs from the epoch before; epoch 0 encodes nothing. Length is written
@@ -95,6 +87,9 @@ type EpochSite struct {
 	Target   uint64 // function ID or key
 }
 
+// NoAddition is the addition of a site that is not encoded.
+const NoAddition = 1<<32 - 1
+
 // An Interned is an interned entry of a ccStack. It stands for everything from the root
 // to the entry of the function target: the function that place lies in had this id in
 // this epoch, on top of the entry parent (0 at a root). It is written before NodesUsed
@@ -105,10 +100,32 @@ type Interned struct {
 	Parent uint32 // number of the entry further out, 0 at a root
 	Epoch  uint32 // in which the id was valid
 	ID     uint32 // id of the caller
-	Kind   uint32 // an layout.Intern constant
-	Place  uint64 // the return address of the call in the caller, or what the kind says
+	Kind   uint32 // a layout.Intern constant
+	Place  uint64 // the return address of the call in the caller; or what the kind says, a layout.Cut constant say
 	Target uint64 // function ID of what was entered
 }
+
+// Kinds of interned entries. The place is a return address, of a call or of a go
+// statement, but where the kind says another thing.
+const (
+	InternCall  = 0
+	InternGo    = 1 // a goroutine began: place is the return address of the go statement
+	InternRoot  = 2 // target was entered from a root: place is its number
+	InternFault = 3 // place is an instruction of the caller at which a run-time error rose
+	InternCut   = 4 // what is further out is not known: place is a Cut reason
+	InternAt    = 5 // not an entry but a captured context whose ID did not hold it; target is 0
+	InternSite  = 6 // place is the index of a call site (engine lucce)
+)
+
+// Reasons of InternCut.
+const (
+	CutDepth    = 1 // the ccStack was full
+	CutInterned = 2 // the file nodes was full
+	CutLog      = 3 // the log, or a table, was full (engine lucce)
+)
+
+// InternedBytes is how many bytes the file nodes may have.
+const InternedBytes = 1 << 30
 
 // A StackEntry is an entry of a ccStack, in memory.
 type StackEntry struct {
@@ -116,7 +133,7 @@ type StackEntry struct {
 	Place    uint64 // as in an Interned
 	Target   uint64 // as in an Interned
 	Interned uint32 // number of the interned entry, 0 if it is not interned yet
-	Kind     uint32 // an layout.Intern constant
+	Kind     uint32 // a layout.Intern constant
 }
 
 // A PCEntry is an entry of the table that tells the assembly about return addresses, in
@@ -128,90 +145,15 @@ type PCEntry struct {
 	_      uint64 //
 }
 
-// A PCsRecord is the beginning of a record of funcs that follows that of a function: PCPairs
-// follow. It tells the site of each call in the function. Calls that are not sites, of
-// run-time checks say, are not in it.
-type PCsRecord struct {
-	Length uint32 // bytes of the record
-	Kind   uint32 // layout.RecPCs
-	ID     uint64 // function ID
-	Entry  uint64 // address of the function
-	Size   uint32 // bytes of its code
-	Pairs  uint32 // number of pairs
-}
+// The table of return addresses, of layout.PCEntries.
+const (
+	PCEntryLog    = 5 // of the size of an entry, which the assembly shifts by
+	StackEntryLog = 5 // the same for entries of ccStacks
+	PCBits        = 17
+	PCMul         = 0x9E3779B97F4A7C15
+)
 
-// A PCPair is a return address with its site.
-type PCPair struct {
-	Return uint32 // return address, less Entry
-	Site   uint32 // index of the site
-}
-
-// A Step is what a call does to an id with engine lucce, in memory. It takes a caller's id
-// c below the bound to the callee's, (c + c>>StepShift&Mask)*Mul + Add. Steps never
-// change, but for those in a FuncData, and ids of one callee are never those of two steps.
-type Step struct {
-	Callee uint64 // the callee's data
-	Bound  uint64 // ids of the caller are below
-	Mask   uint64 // all ones or 0
-	Mul    uint64 // factor
-	Add    uint64 // summand
-	Cell   uint64 // address of the cell
-	Target uint32 // index of the callee
-	Grown  uint32 // how often the edge has got new ids
-	_      uint64 //
-}
-
-// StepShift is what an id is shifted by for the masked part of a step.
-const StepShift = 4
-
-// A LogEntry is an entry of log, which tells one change of the call graph. Function and
-// site are indexes; those of sites count on through all functions.
-type LogEntry struct {
-	Kind uint32 // an layout.Log constant
-	Func uint32 // index of the function
-	Site uint32 // index of the site
-	N    uint32 // a number, see the kind
-	A    uint64 // a number, see the kind
-	B    uint64 // a number, see the kind
-}
-
-// A WarmHeader is the beginning of a warm file: WarmFuncs and WarmEdges follow. Addresses
-// are relative to runtime.text; callers and callees are indexes into the functions.
-// The edges are acyclic, and the functions in a topological order of them, so that
-// the plan need not look for cycles. Of a site that may call several functions there
-// are only as many edges as it takes to make its group.
-type WarmHeader struct {
-	Magic   uint64 // layout.WarmMagic
-	Version uint32 // layout.WarmVersion
-	Funcs   uint32 // number of functions
-	Edges   uint32 // number of edges
-	Source  uint32 // an layout.Warm constant
-	Nodes   uint64 // nodes of the graph
-	Graph   uint64 // edges of the graph
-}
-
-// A WarmFunc is a function of a warm file.
-type WarmFunc struct {
-	Data  uint64 // address of its data
-	Meta  uint64 // address of its metadata
-	Entry uint64 // address of its code
-	Cells uint32 // number of cells
-	_     uint32 //
-}
-
-// A WarmEdge is a call of a warm file.
-type WarmEdge struct {
-	Caller uint32 // index of the caller
-	Cell   uint32 // cell of the call
-	Callee uint32 // index of the callee
-	Weight uint32 // calls a second
-}
-
-// An EdgeTable is the beginning of the table of edges of engine lucce, in memory, which the
-// assembly probes: numbers of Steps follow, 4 bytes each, open addressing.
-type EdgeTable struct {
-	Mask uint64 // places for numbers, less one
-}
-
-// EdgeSize is the size of a number in an EdgeTable.
-const EdgeSize = 4
+const (
+	_ = -(1<<PCEntryLog ^ PCEntrySize)
+	_ = -(1<<StackEntryLog ^ StackEntrySize)
+)

@@ -15,7 +15,7 @@ const CountsMagic = "stemcnt\x01"
 // count without a kind was being made. One with Hi and Lo 0 counts what has no context,
 // or had no room for it.
 type Count struct {
-	Kind  uint32 // an layout.Event constant
+	Kind  uint32 // a layout.Event constant
 	Size  uint32 // number of bits of the values
 	Hi    uint64 // the ID of the context, upper word
 	Lo    uint64 // the ID of the context, lower word
@@ -23,6 +23,15 @@ type Count struct {
 	Sum   uint64 // of their values
 	Max   uint64 // of their values
 }
+
+// Kinds of events.
+const (
+	EventAlloc = 1 // value: bytes that were asked for
+	EventBlock = 2 // value: nanoseconds that the goroutine was parked
+	EventGo    = 3 // value: ID of the new goroutine, in the log only
+	EventPanic = 4
+	EventError = 5 // an error was wrapped by package stemma
+)
 
 // An EventsHeader is the beginning of a file events.N. Events follow.
 type EventsHeader struct {
@@ -38,26 +47,10 @@ const EventsMagic = "stemevt\x01"
 // capacity. One with another number than its place asks for was being written, or is
 // older than the log is long. Kind and number are written last, in one store.
 type Event struct {
-	Kind   uint32 // an layout.Event constant
+	Kind   uint32 // a layout.Event constant
 	Number uint32 // of the event, modulo 1<<32
 	Value  uint64 // what was counted: bytes, nanoseconds
 	Time   uint64 // nanoseconds since the program began
 	Hi     uint64 // the ID of the context, upper word
 	Lo     uint64 // the ID of the context, lower word
-}
-
-// A CallsHeader is the beginning of the file calls. Calls follow.
-type CallsHeader struct {
-	Magic [8]byte  // CallsMagic
-	Used  uint64   // bytes in use, with the header
-	End   uint32   // why the log ended before the program, an layout.CallsEnd constant
-	_     [44]byte //
-}
-
-const CallsMagic = "stemcal\x01"
-
-// A Call is an entry of the log of function entries.
-type Call struct {
-	Goroutine uint32 // numbered from 1 on by the recorder
-	What      uint32 // an layout.Call constant in the low three bits, in the others the offset of a node
 }

@@ -20,14 +20,36 @@ const (
 	IDLimit = 1<<63 - 1
 	// IDLost is the id of an invocation whose context is not known, which no step takes on.
 	IDLost = 1 << 63
-
-	// InternSite is the kind of an interned entry whose place is the index of a call site.
-	InternSite = 6
-	// CutLog says that the log, or a table, was full.
-	CutLog = 3
-	// HdrFlagLucce in HdrFlags: the file is that of engine lucce.
-	HdrFlagLucce = 1 << 4
 )
+
+// A Step is what a call does to an id with engine lucce, in memory. It takes a caller's id
+// c below the bound to the callee's, (c + c>>StepShift&Mask)*Mul + Add. Steps never
+// change, but for those in a FuncData, and ids of one callee are never those of two steps.
+type Step struct {
+	Callee uint64 // the callee's data
+	Bound  uint64 // ids of the caller are below
+	Mask   uint64 // all ones or 0
+	Mul    uint64 // factor
+	Add    uint64 // summand
+	Cell   uint64 // address of the cell
+	Target uint32 // index of the callee
+	Grown  uint32 // how often the edge has got new ids
+	_      uint64 //
+}
+
+// StepShift is what an id is shifted by for the masked part of a step.
+const StepShift = 4
+
+// A LogEntry is an entry of log, which tells one change of the call graph. Function and
+// site are indexes; those of sites count on through all functions.
+type LogEntry struct {
+	Kind uint32 // a layout.Log constant
+	Func uint32 // index of the function
+	Site uint32 // index of the site
+	N    uint32 // a number, see the kind
+	A    uint64 // a number, see the kind
+	B    uint64 // a number, see the kind
+}
 
 // Kinds of entries of log.
 const (
@@ -45,3 +67,12 @@ const (
 
 // Groups. Id x of a group of n is that of remainder x%n with the caller's id x/n. The last
 // remainder is that of no site: x/n is an id of the next group, if there is one.
+
+// An EdgeTable is the beginning of the table of edges of engine lucce, in memory, which the
+// assembly probes: numbers of Steps follow, 4 bytes each, open addressing.
+type EdgeTable struct {
+	Mask uint64 // places for numbers, less one
+}
+
+// EdgeSize is the size of a number in an EdgeTable.
+const EdgeSize = 4

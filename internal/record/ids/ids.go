@@ -104,11 +104,11 @@ type StartKind uint8
 
 // The kinds, as the header has them.
 const (
-	StartNothing StartKind = layout.WarmNone
-	StartStatic  StartKind = layout.WarmStatic  // the static call graph
-	StartRun     StartKind = layout.WarmRun     // the record of a run
-	StartMissing StartKind = layout.WarmMissing // nothing: the warm file was not there
-	StartWrong   StartKind = layout.WarmWrong   // nothing: the warm file was that of another program
+	StartNothing StartKind = layout.SourceNone
+	StartStatic  StartKind = layout.SourceStatic  // the static call graph
+	StartRun     StartKind = layout.SourceRun     // the record of a run
+	StartMissing StartKind = layout.SourceMissing // nothing: the warm file was not there
+	StartWrong   StartKind = layout.SourceWrong   // nothing: the warm file was that of another program
 )
 
 // String returns what the program started from.
@@ -181,7 +181,7 @@ func LiveRun(fsys fs.FS) (run uint64, err error) {
 // check checks what the header of a record of context IDs must say.
 func check(h *livedir.Header, f *livedir.File) error {
 	switch {
-	case h.Flags&layout.HdrFlagCce == 0:
+	case h.HasNodes():
 		return f.Fail(int64(unsafe.Offsetof(layout.Header{}.Flags)), "flags %#x without that of context IDs", h.Flags)
 	case h.Run == 0:
 		return f.Fail(int64(unsafe.Offsetof(layout.Header{}.Run)), "run number 0, which no run has")

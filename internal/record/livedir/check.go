@@ -130,8 +130,8 @@ func (r *checkReader) record(off int64) (int64, error) {
 func (r *checkReader) frames(b []byte) (err error) {
 	for ; len(b) > 0; b = b[layout.CheckFrameSize:] {
 		v := raw.Load[layout.CheckFrame](b)
-		fr := CheckFrame{Line: int(v.Line), Inlined: v.Flags&layout.CheckInlined != 0,
-			Wrapper: v.Flags&layout.CheckWrapper != 0}
+		fr := CheckFrame{Line: int(v.Line), Inlined: v.Flags&layout.CheckFrameInlined != 0,
+			Wrapper: v.Flags&layout.CheckFrameWrapper != 0}
 		if fr.Func, err = r.table.at(v.Func); err == nil {
 			fr.File, err = r.table.at(v.File)
 		}

@@ -81,14 +81,14 @@ func (b *FuncReader) Function() profile.Func {
 		fn.File = files[0]
 	}
 	known := append([]uint32{0}, files...)
-	for range b.Count(layout.InlinedNumbers, "inlined calls") {
+	for range b.Count(layout.BlobInlined, "inlined calls") {
 		fn.Inlined = append(fn.Inlined,
 			profile.Inlined{Parent: b.Index("parent"), Callee: b.Name("callee"), File: b.pick(files, "file"),
 				Line:    b.U32("line"),
 				Counter: b.counter(&fn), CalleeFile: b.pick(known, "callee's file"),
 				CalleeLine: b.U32("callee's line")})
 	}
-	for range b.Count(layout.SiteNumbers, "sites") {
+	for range b.Count(layout.BlobSite, "sites") {
 		s := profile.Site{Kind: profile.SiteKind(b.UpTo(uint64(profile.SiteUnknown), "kind")),
 			Inlined: b.Index("inlined call"),
 			File:    b.pick(files, "file"), Line: b.U32("line"), Callee: b.pick(b.Table, "callee"),
@@ -96,7 +96,7 @@ func (b *FuncReader) Function() profile.Func {
 		fn.Cells = max(fn.Cells, uint32(s.Cell+1))
 		fn.Sites = append(fn.Sites, s)
 	}
-	for range b.Count(layout.WeightNumbers, "weights") {
+	for range b.Count(layout.BlobWeight, "weights") {
 		w := profile.Weight{Counter: b.U32("counter"), Inlined: b.Index("inlined call"),
 			Class: uint32(b.UpTo(uint64(layout.NumOpClasses-1), "class of operations")), N: b.signed("operations")}
 		fn.Counters = max(fn.Counters, w.Counter+1)

@@ -33,8 +33,8 @@ type Code struct {
 	Calls [][2]uint32 // offset that a call returns to, site
 }
 
-// NewFuncsReader returns a reader that has read nothing yet. code gets the records of return
-// addresses, which only a record of context IDs has; there, functions have no nodes.
+// NewFuncsReader returns a reader that has read nothing yet. The directory's header is known. code gets the records of
+// return addresses, which only a record of context IDs has.
 func (l *Dir) NewFuncsReader(code func(*Code) error) *FuncsReader {
 	r := &FuncsReader{
 		ByID: make(map[uint64]uint32), unknown: make(map[uint64]uint32),
@@ -132,7 +132,7 @@ func (r *FuncsReader) record(f *File, off, end int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if h.Kind == layout.RecPCs && r.code != nil {
+	if layout.IsPCs(r.live.Header.Flags, h.Kind) {
 		if err := r.returns(b); err != nil {
 			return 0, f.Fail(off, "function %#x: %w", h.ID, err)
 		}
@@ -177,7 +177,7 @@ func (h *funcHeader) split(b []byte) (table []string, blob int, err error) {
 // add adds the function of a record. A function may be recorded twice, when
 // two threads enter it first at the same time.
 func (r *FuncsReader) add(h funcHeader, table []string, d *sealed.Decoder) error {
-	if err := h.checkNode(); err != nil && r.code == nil {
+	if err := h.checkNode(); err != nil && r.live.Header.HasNodes() {
 		return err
 	}
 	fn, err := r.decode(h, &FuncReader{Decoder: d, Table: r.intern(table)})
@@ -187,7 +187,7 @@ func (r *FuncsReader) add(h funcHeader, table []string, d *sealed.Decoder) error
 	if err := fn.Check(len(r.p.Strings)); err != nil {
 		return err
 	}
-	if have := uint64(h.NodeSize); r.code == nil &&
+	if have := uint64(h.NodeSize); r.live.Header.HasNodes() &&
 		(have < layout.NodeSize+layout.CellSize*uint64(fn.Cells) || have < layout.CounterSize*uint64(fn.Counters)) {
 		return fmt.Errorf("node of %d bytes for %d cells and %d counters", have, fn.Cells, fn.Counters)
 	}

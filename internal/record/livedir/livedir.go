@@ -178,8 +178,15 @@ func (h *Header) read(tree *File) error {
 	if err != nil {
 		return err
 	}
-	return h.Parse(tree, b)
+	if err := h.Parse(tree, b); err != nil || h.HasNodes() {
+		return err
+	}
+	return tree.Fail(int64(unsafe.Offsetof(layout.Header{}.Flags)), "flags %#x with that of context IDs, in a tree",
+		h.Flags)
 }
+
+// HasNodes reports whether functions have nodes: they do beside a tree, not beside context IDs.
+func (h *Header) HasNodes() bool { return h.Flags&layout.HdrFlagCce == 0 }
 
 // Parse reads the header page b.
 func (h *Header) Parse(tree *File, b []byte) error {

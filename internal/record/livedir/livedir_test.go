@@ -45,6 +45,9 @@ func TestLiveDamage(t *testing.T) {
 			"tree: offset 0: the header is empty", "", ""},
 		{"version", func(d *recordtest.Dir, _ int, _ uint64) { d.Header(func(h *layout.Header) { h.Version = 9 }) },
 			"tree: offset 8: layout version 9 (want 7)", "", ""},
+		{"flag of context IDs", func(d *recordtest.Dir, _ int, _ uint64) {
+			d.Header(func(h *layout.Header) { h.Flags = layout.HdrFlagCce })
+		}, "tree: offset 12: flags 0x4 with that of context IDs", "", ""},
 		{"cut header", func(d *recordtest.Dir, _ int, _ uint64) { d.Tree = d.Tree[:100] },
 			"tree: offset 0: file ends at 100", "", ""},
 		{"cut tree", func(d *recordtest.Dir, n int, _ uint64) { d.Tree = d.Tree[:n+8] }, "tree: offset", "", ""},

@@ -322,10 +322,10 @@ func (d *Dir) checkFrames(frames []Frame) {
 	for _, f := range frames {
 		flags := uint32(0)
 		if f.Inlined {
-			flags |= layout.CheckInlined
+			flags |= layout.CheckFrameInlined
 		}
 		if f.Wrapper {
-			flags |= layout.CheckWrapper
+			flags |= layout.CheckFrameWrapper
 		}
 		d.Check = raw.Append(d.Check,
 			layout.CheckFrame{Func: d.str(f.Func), File: d.str(f.File), Line: uint32(f.Line), Flags: flags})

@@ -20,7 +20,7 @@ func stemmaWarm() {
 	c := &stemma.dacce
 	static := stemmaFlagged(layout.HdrFlagStatic)
 	w, state := stemmaOpenWarm()
-	if state != layout.WarmNone {
+	if state != layout.SourceNone {
 		c.Stats().Warm = uint64(state)
 		if static { // no edge is encoded: all are pushed
 			stemmaSayWarm(state)
@@ -59,7 +59,7 @@ func stemmaSayWarm(state uint32) {
 	}
 	stemmaLine.add("stemma: ")
 	stemmaLine.add(gostringnocopy(&stemmaWarmName[0]))
-	if state == layout.WarmMissing {
+	if state == layout.SourceMissing {
 		stemmaLine.add(": no such file")
 	} else {
 		stemmaLine.add(": not the call graph of this program")
@@ -86,24 +86,24 @@ func stemmaOpenWarm() (w ids.Warm, state uint32) {
 	copy(stemmaWarmName[n:], stemmaWarmSuffix)
 	fd := open(&stemmaWarmName[0], _O_RDONLY|_O_CLOEXEC, 0)
 	if fd < 0 {
-		return w, layout.WarmMissing
+		return w, layout.SourceMissing
 	}
 	defer closefd(fd)
 	const seekEnd = 2
 	size, _, errno := linux.Syscall6(sysLseek, uintptr(fd), 0, seekEnd, 0, 0, 0)
 	if errno != 0 || size == 0 {
-		return w, layout.WarmWrong
+		return w, layout.SourceWrong
 	}
 	p, err := mmap(nil, size, _PROT_READ, _MAP_PRIVATE, fd, 0)
 	if err != 0 {
-		return w, layout.WarmWrong
+		return w, layout.SourceWrong
 	}
 	md := &firstmoduledata
 	w, ok := ids.OpenWarm(p, uint64(size), md.text, md.noptrdata, md.end)
 	if !ok {
-		return w, layout.WarmWrong
+		return w, layout.SourceWrong
 	}
-	return w, layout.WarmNone
+	return w, layout.SourceNone
 }
 
 // stemmaExecName returns the name by which the kernel was asked to execute the program. It is good as long as

@@ -126,10 +126,10 @@ func (c *Checker) Frame(function, file string, line uint32, inlined, wrapper boo
 	c.frames++
 	f := layout.CheckFrame{Func: c.str(function), File: c.str(file), Line: line}
 	if inlined {
-		f.Flags |= layout.CheckInlined
+		f.Flags |= layout.CheckFrameInlined
 	}
 	if wrapper {
-		f.Flags |= layout.CheckWrapper
+		f.Flags |= layout.CheckFrameWrapper
 	}
 	c.putAll(unsafe.Pointer(&f), unsafe.Sizeof(f))
 }

@@ -155,7 +155,7 @@ func (r *Recorder) expand(s string) (rest, goroot string) {
 func (r *Recorder) RecordRoot(id uint64, name string, cells []string) {
 	w := r.beginRecord(layout.FuncRecord{
 		Kind: layout.RecFunc, ID: id, NodeSize: uint32(layout.NodeBytes(len(cells), 1)),
-		Strings: uint32(2 + len(cells)), BlobLen: uint32(4 + 2 + layout.SiteNumbers*len(cells) + 1),
+		Strings: uint32(2 + len(cells)), BlobLen: uint32(4 + 2 + layout.BlobSite*len(cells) + 1),
 	})
 	w.u32(uint32(len(name)))
 	w.u32(0)

@@ -1,0 +1,12 @@
+package layout
+
+// UnfinishedFiles are the files of a segment before it is complete. The last one then becomes tree.
+var UnfinishedFiles = [...]string{"funcs", "shard.0", "tree.new"}
+
+// An EarlierHeader is the beginning of the files earlier.0 and earlier.1 of a program with rotation. Their shape is
+// that of a shard: they have what all shards together had counted when a segment ended, in turn. One without a number
+// was being written.
+type EarlierHeader struct {
+	Segment uint64 // number of the segment that ended, written last
+	Ended   uint64 // when that was, nanoseconds since 1970
+}
