@@ -52,7 +52,7 @@ var (
 	wholeVariants = []string{
 		"cct", "dacce", "lucce", "sample -every=1ms", "sample -every=10ms rounds=3",
 		"none rounds=3", "cct -inlined=off rounds=3", "pcce rounds=3", "pcc rounds=3", "acct rounds=3",
-		"sample -every=100us rounds=3", "cct,acct rounds=1",
+		"sample -every=100us rounds=3", "cct+acct rounds=1",
 		"sample -sampler=jvmti -every=10ms rounds=2", "sample -sampler=sps -every=10ms rounds=2",
 		"sample -sampler=jvmti -every=1ms rounds=2", "sample -sampler=sps -every=1ms rounds=2",
 		"sample -sampler=jvmti -every=100us rounds=2", "sample -sampler=sps -every=100us rounds=2",

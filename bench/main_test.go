@@ -16,7 +16,7 @@ func TestParseFlags(t *testing.T) {
 		variants string
 	}{
 		{"", 7, "cct, dacce, lucce, sample -every=1ms, sample -every=10ms, none, cct -inlined=off, pcce, pcc, acct, " +
-			"sample -every=100us, cct,acct, " +
+			"sample -every=100us, cct+acct, " +
 			"sample -sampler=jvmti -every=10ms, sample -sampler=sps -every=10ms, " +
 			"sample -sampler=jvmti -every=1ms, sample -sampler=sps -every=1ms, " +
 			"sample -sampler=jvmti -every=100us, sample -sampler=sps -every=100us, " +

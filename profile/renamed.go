@@ -27,6 +27,33 @@ func CurrentName(name string) string {
 	return now
 }
 
+// formerEngines are names that engines had. Older records and baselines have them.
+var formerEngines = map[string]string{"cct,acct": "cct+acct"}
+
+// CurrentEngine returns the name that an engine has now: of a former name the one that has replaced it, and any other
+// name itself.
+func CurrentEngine(name string) string { return current(formerEngines, name) }
+
+// formerPlaces are values that Sampling.At had.
+var formerPlaces = map[string]string{"guard": AtPrologue}
+
+// current returns what has replaced a name, or the name.
+func current(former map[string]string, name string) string {
+	if now, ok := former[name]; ok {
+		return now
+	}
+	return name
+}
+
+// Former names, for one release.
+//
+// Deprecated: values of Sampling.At are called At, and what a report says of them PrologueBias.
+const (
+	AskSignal = AtSignal
+	AskGuard  = AtPrologue
+	GuardBias = PrologueBias
+)
+
 // Former names, for one release.
 //
 // Deprecated: they are called as the metrics are.

@@ -6,7 +6,7 @@ import "time"
 type Sampling struct {
 	Sampler  string // "stw", "sps" or "isps"
 	Walk     string // "unwinder", "fp", "incremental" or "marker"
-	Ask      string // "signal": at any instruction; "guard": in function prologues
+	At       string // "signal": at any instruction; "prologue": in function prologues
 	Interval time.Duration
 	Stats    []Loss   // what the sampler counted, without zero entries
 	Latency  []Bucket // samples by the time from request to end, ascending
@@ -18,15 +18,15 @@ type Bucket struct {
 	Count uint64
 }
 
-// Values of Sampling.Ask.
+// Values of Sampling.At.
 const (
-	AskSignal = "signal"
-	AskGuard  = "guard"
+	AtSignal   = "signal"
+	AtPrologue = "prologue"
 )
 
-// GuardBias is a note on every process that was sampled in function prologues.
-const GuardBias = "samples are biased: they were taken in function prologues (-ask=guard), so that time in loops, " +
-	"assembly, the runtime and system calls is charged to the function that is called next"
+// PrologueBias is a note on every process that was sampled in function prologues.
+const PrologueBias = "samples are biased: they were taken in function prologues (-sample-at=prologue), so that time in " +
+	"loops, assembly, the runtime and system calls is charged to the function that is called next"
 
 // Stat returns a counter of the sampler by its name, 0 if it has none.
 func (s *Sampling) Stat(name string) uint64 {

@@ -208,7 +208,7 @@ func processSchema(x *sealed.Interner) sealed.Schema[processRow] {
 				r.Start = unixNano(v)
 			}},
 		text("go", x, func(r *processRow) *string { return &r.GoVersion }),
-		text("engine", x, func(r *processRow) *string { return &r.Engine }),
+		renamed("engine", x, formerEngines, func(r *processRow) *string { return &r.Engine }),
 		{Name: "flags", Kind: sealed.Flags, Words: []string{"full", "checked"},
 			Get: func(r *processRow) uint64 { return bits(r.Full, r.Checked) },
 			Set: func(r *processRow, v uint64) { r.Full, r.Checked = v&1 != 0, v&2 != 0 }},
@@ -222,6 +222,13 @@ func processSchema(x *sealed.Interner) sealed.Schema[processRow] {
 func text[T any](name string, x *sealed.Interner, at func(*T) *string) sealed.Field[T] {
 	return sealed.Field[T]{Name: name, Kind: sealed.String,
 		Get: func(r *T) uint64 { return x.Index(*at(r)) }, Set: func(r *T, v uint64) { *at(r) = x.At(v) }}
+}
+
+// renamed is a column of strings, some of which have replaced former ones.
+func renamed[T any](name string, x *sealed.Interner, former map[string]string, at func(*T) *string) sealed.Field[T] {
+	f := text(name, x, at)
+	f.Set = func(r *T, v uint64) { *at(r) = current(former, x.At(v)) }
+	return f
 }
 
 // child is a column that counts the rows of another table.
@@ -288,7 +295,7 @@ func samplerSchema(x *sealed.Interner) sealed.Schema[samplerRow] {
 	return sealed.Schema[samplerRow]{
 		text("name", x, func(r *samplerRow) *string { return &r.Sampler }),
 		text("walk", x, func(r *samplerRow) *string { return &r.Walk }),
-		text("ask", x, func(r *samplerRow) *string { return &r.Ask }),
+		renamed("ask", x, formerPlaces, func(r *samplerRow) *string { return &r.At }),
 		{Name: "interval", Max: math.MaxInt64, Get: func(r *samplerRow) uint64 { return uint64(r.Interval) },
 			Set: func(r *samplerRow, v uint64) { r.Interval = time.Duration(v) }},
 		child(tableStat, func(r *samplerRow) *int { return &r.stats }),

@@ -3,13 +3,17 @@ package command
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/diff"
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -153,6 +157,43 @@ func TestFormerNames(t *testing.T) {
 	}
 }
 
+// TestFormerEngines reads a record, as text and as a sealed file, and a baseline, of a program that was built with an
+// engine and a flag by former names.
+func TestFormerEngines(t *testing.T) {
+	data, err := os.ReadFile("../../profile/testdata/values.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	former := 0
+	for _, e := range engine.List {
+		if e.Former == "" {
+			continue
+		}
+		former++
+		text := strings.ReplaceAll(string(data), `engine "cct+acct"`, fmt.Sprintf("engine %q", e.Former))
+		text = strings.ReplaceAll(text, `ask "signal"`, `ask "guard"`)
+		p, err := profile.ParseText(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if have := p.Processes[0]; have.Engine != e.Name || have.Sampling.At != profile.AtPrologue {
+			t.Errorf("have engine %s, sampled at %s; want %s, prologue", have.Engine, have.Sampling.At, e.Name)
+		}
+		var base bytes.Buffer
+		if err := diff.WriteBaseline(&base, diff.FromProfile("base", p), false); err != nil {
+			t.Fatal(err)
+		}
+		text = strings.Replace(base.String(), "engine="+e.Name, "engine="+e.Former, 1)
+		side, err := diff.ReadBaseline(strings.NewReader(text), "base")
+		if err != nil || text == base.String() || !slices.Contains(side.Flags, "engine="+e.Name) {
+			t.Errorf("baseline: %v, flags %q, want engine=%s", err, side.Flags, e.Name)
+		}
+	}
+	if former == 0 {
+		t.Error("no engine has a former name: take this test away")
+	}
+}
+
 // TestFormerBuild names what to record by a former name. What a metric is called in a record needs no note.
 func TestFormerBuild(t *testing.T) {
 	t.Setenv("PATH", "/nowhere") // the build ends where Go is looked for
@@ -160,8 +201,14 @@ func TestFormerBuild(t *testing.T) {
 		"-metrics=calls,live":                        "-metrics=live → inuse",
 		"-metrics=calls,alloc_objects,delay,inuse":   "",
 		"-metrics=calls,alloc,inuse_space,wait,live": "-metrics=live → inuse",
+
+		"-engine=cct,acct":                   "-engine=cct,acct → cct+acct",
+		"-engine=cct+acct":                   "",
+		"-engine=sample -ask=guard":          "-ask → -sample-at; -sample-at=guard → prologue",
+		"-engine=sample -ask=signal":         "-ask → -sample-at",
+		"-engine=sample -sample-at=prologue": "",
 	} {
-		code, _, stderr := runMain("build", flag, ".")
+		code, _, stderr := runMain(append(append([]string{"build"}, strings.Fields(flag)...), ".")...)
 		if code != base.ExitFailure || notes(stderr) != want || !strings.Contains(stderr, "no go command in PATH") {
 			t.Errorf("build %s: exit code %d, notes %q, want %q\n%s", flag, code, notes(stderr), want, stderr)
 		}

@@ -127,7 +127,7 @@ func TestUselessFlags(t *testing.T) {
 			"has -inlined, -labels, -metrics, -nodes, -record, -recursion",
 		"run -engine=dacce -recursion=fold x": "-recursion does nothing with -engine=dacce",
 		"test -engine=sample -events=alloc":   "-events does nothing with -engine=sample",
-		"verify -engine=cct,acct x":           "verify: -verify does nothing with -engine=cct,acct",
+		"verify -engine=cct+acct x":           "verify: -verify does nothing with -engine=cct+acct",
 	} {
 		code, _, stderr := runMain(strings.Fields(args)...)
 		if code != base.ExitUsage || !strings.Contains(stderr, want) {

@@ -184,7 +184,7 @@ func TestManual(t *testing.T) {
 // TestSampledCalls checks that samples of calls are not said to be of time.
 func TestSampledCalls(t *testing.T) {
 	p := profile.New(profile.Calls, profile.Samples)
-	p.Processes = []profile.Process{{Engine: "cct,acct", Sampling: &profile.Sampling{Sampler: "isps"}}}
+	p.Processes = []profile.Process{{Engine: "cct+acct", Sampling: &profile.Sampling{Sampler: "isps"}}}
 	p.Column("samples").Values[0] = 2
 	if have := report.SamplingLines(p); !slices.Equal(have, []string{"2 samples of calls"}) {
 		t.Errorf("have %q", have)

@@ -326,6 +326,11 @@ func (b *baselineReader) line(n int, text string) error {
 		b.s.Go = append(b.s.Go, rest)
 	case "flags":
 		b.s.Flags = strings.Fields(rest)
+		for i, flag := range b.s.Flags {
+			if name, ok := strings.CutPrefix(flag, "engine="); ok {
+				b.s.Flags[i] = "engine=" + profile.CurrentEngine(name)
+			}
+		}
 	case "program":
 		b.s.Programs = append(b.s.Programs, rest)
 	case "metric", "value": // as it was called before

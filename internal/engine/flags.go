@@ -17,6 +17,7 @@ import (
 // their descriptors say.
 type Flag struct {
 	Name    string
+	Former  string               // the name that it had, taken for one release
 	In      func(o *Options) any // its field: a *string, *bool, *uint64 or *time.Duration
 	Help    string               // what it does, with its value in back quotes where Values do not say it; "" hides it
 	Each    func() string        // what each value does
@@ -52,8 +53,9 @@ var Flags = []*Flag{
 	{
 		Name: "engine", In: func(o *Options) any { return &o.Engine },
 		Help: "what to record, by `NAME`", Each: Help, Noun: "engine", Names: Names,
-		Known:    func(name string) bool { return Lookup(name) != nil },
-		Compiler: func(o *Options, c Code) []string { return []string{"engine=" + o.strategy(c)} },
+		Known:        func(name string) bool { return Lookup(name) != nil },
+		FormerValues: formerEngines(),
+		Compiler:     func(o *Options, c Code) []string { return []string{"engine=" + o.strategy(c)} },
 		Runtime: func(o *Options) []string {
 			e := o.Chosen()
 			return words("file", e.File, "flags", nonzero(uint64(e.Flag)))
@@ -108,8 +110,8 @@ var Flags = []*Flag{
 		Name: "sampler", In: func(o *Options) any { return &o.Sample.Sampler }, Noun: "sampler",
 		Values: []string{"jvmti", "stw", "sps", "isps"}, Help: "the sampler",
 		Check: func(o *Options) error {
-			if o.Sample.Sampler == "jvmti" && o.Sample.Ask == "guard" {
-				return errors.New("-sampler=jvmti: goroutines are sampled where the world stops; leave -ask=guard out")
+			if o.Sample.Sampler == "jvmti" && o.Sample.At == "prologue" {
+				return errors.New("-sampler=jvmti: goroutines are sampled where the world stops; leave -sample-at=prologue out")
 			}
 			return nil
 		},
@@ -143,11 +145,11 @@ var Flags = []*Flag{
 		Runtime: func(o *Options) []string { return words("waiting", onOff(o.Sample.Waiting)) },
 	},
 	{
-		Name: "ask", In: func(o *Options) any { return &o.Sample.Ask }, Noun: "place",
-		Values: []string{"signal", "guard"},
-		Help:   "sample running goroutines at any instruction, or only in function prologues, which is biased",
+		Name: "sample-at", Former: "ask", In: func(o *Options) any { return &o.Sample.At }, Noun: "place",
+		Values: []string{"signal", "prologue"}, FormerValues: []Renamed{{"guard", "prologue"}},
+		Help: "sample running goroutines at any instruction, or only in function prologues, which is biased",
 		Runtime: func(o *Options) []string {
-			return words("ask", o.Sample.Ask)
+			return words("sample-at", o.Sample.At)
 		},
 	},
 	{

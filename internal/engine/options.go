@@ -34,7 +34,7 @@ type Sample struct {
 	Walk    string        // "unwinder", "fp", "incremental" or "marker"; "" for what fits the sampler
 	Every   time.Duration // between samples
 	Waiting bool          // sample waiting goroutines as well
-	Ask     string        // "signal", at any instruction, or "guard", in function prologues
+	At      string        // "signal", at any instruction, or "prologue", of a function
 	Start   bool          // from the beginning
 }
 
@@ -46,7 +46,7 @@ type Acct struct {
 
 // DefaultOptions are the options of a build without flags.
 var DefaultOptions = Options{Engine: "cct", Recursion: "fold", Inlined: true,
-	Sample: Sample{Sampler: "isps", Every: time.Millisecond, Waiting: true, Ask: "signal", Start: true},
+	Sample: Sample{Sampler: "isps", Every: time.Millisecond, Waiting: true, At: "signal", Start: true},
 	Acct:   Acct{Trigger: "calls:307", Weights: "last-edge"}}
 
 // Chosen returns the engine. One that does not exist is an error of Check; until then the default stands for it.
@@ -176,6 +176,10 @@ func (o *Options) ForRuntime() string {
 // taken for one release.
 func (o *Options) Replaced() (list []Renamed) {
 	for _, f := range Flags {
+		if i := slices.Index(o.Given, f.Former); i >= 0 {
+			o.Given[i] = f.Name
+			list = append(list, Renamed{"-" + f.Former, "-" + f.Name})
+		}
 		value, ok := f.In(o).(*string)
 		if !ok {
 			continue

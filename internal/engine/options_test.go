@@ -52,7 +52,7 @@ func TestFlagsOfEngines(t *testing.T) {
 func TestForCompiler(t *testing.T) {
 	for name, want := range map[string]string{
 		"cct":      "engine=cct,inlined=on,verify=off",
-		"cct,acct": "engine=cct,inlined=on,verify=on",
+		"cct+acct": "engine=cct,inlined=on,verify=on",
 		"dacce":    "engine=dacce,verify=off,natives=off",
 		"pcce":     "engine=dacce,verify=off,natives=off",
 		"lucce":    "engine=lucce,verify=off,natives=off",
@@ -136,7 +136,7 @@ func TestCheckTarget(t *testing.T) {
 		{"arm64", "cct", "calls,alloc,wait,ops", ""},
 		{"arm64", "dacce", "", ""},
 		{"arm64", "sample", "", ""},
-		{"arm64", "cct,acct", "", ""},
+		{"arm64", "cct+acct", "", ""},
 		{"arm64", "pcc", "", "-engine=pcc is not there for linux/arm64 yet; -engine=cct is"},
 		{"arm64", "cct", "calls,cpu", ""},
 	} {
@@ -179,11 +179,11 @@ func TestOptions(t *testing.T) {
 		want string
 	}{
 		{Options{Engine: "sample", Recursion: "fold"}, "-sampler=: no such sampler"},
-		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "sps", Walk: "marker", Ask: "signal"}},
+		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "sps", Walk: "marker", At: "signal"}},
 			"-walk=marker: only -sampler=isps"},
-		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "isps", Walk: "fp", Ask: "signal"}},
+		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "isps", Walk: "fp", At: "signal"}},
 			"-walk=fp: -sampler=isps"},
-		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "isps", Every: 1, Ask: "signal"}},
+		{Options{Engine: "sample", Recursion: "fold", Sample: Sample{Sampler: "isps", Every: 1, At: "signal"}},
 			"-every=1ns: want at least"},
 		{Options{Engine: "x", Recursion: "fold"}, "-engine=x: no such engine"},
 		{Options{Engine: "cct", Recursion: "x"}, "-recursion=x: no such mode"},
@@ -271,6 +271,11 @@ func TestReplaced(t *testing.T) {
 	if have := o.Replaced(); len(have) != 1 || have[0] != (Renamed{"-metrics=live", "inuse"}) ||
 		o.Metrics != "calls,inuse" {
 		t.Errorf("have %v, and %s", have, o.Metrics)
+	}
+	o.Engine, o.Sample.At, o.Given = "cct,acct", "guard", []string{"engine", "ask"}
+	want := []Renamed{{"-engine=cct,acct", "cct+acct"}, {"-ask", "-sample-at"}, {"-sample-at=guard", "prologue"}}
+	if have := o.Replaced(); !slices.Equal(have, want) || !slices.Equal(o.Given, []string{"engine", "sample-at"}) {
+		t.Errorf("have %v, and %v; want %v", have, o.Given, want)
 	}
 	if have := o.Replaced(); have != nil {
 		t.Errorf("once more: %v", have)

@@ -39,7 +39,7 @@ var splitKinds = []splitKind{
 
 // splitWays are profilers. pprof takes fewer samples and has twice the time.
 var splitWays = []flatWay{{"pprof", "", 1, 0}, {"isps", "sampler=isps", 1, 0}, {"sps", "sampler=sps", 1, 0},
-	{"stw", "sampler=stw", 1, 0}, {"isps at guards", "sampler=isps,ask=guard", 1, 0}}
+	{"stw", "sampler=stw", 1, 0}, {"isps at prologues", "sampler=isps,sample-at=prologue", 1, 0}}
 
 // splitEvery is the interval of stemma's samplers.
 const splitEvery = 500 * time.Microsecond
@@ -101,7 +101,7 @@ func newSplitsTable(s *session.Session) *table.Table {
 			"Truth: by the clock of the thread, as the program read it; of what waits, wall time. The truth of " +
 				"pprof's run is shown. One standard deviation of 70 % is 1.0 points with 2,000 samples, and " +
 				"3.2 with 200.",
-			"runtime/pprof has no samples of what waits. isps at guards (-ask=guard) is the paper's way, which is " +
+			"runtime/pprof has no samples of what waits. isps at prologues (-sample-at=prologue) is the paper's way, which is " +
 				"known to be biased.",
 		}, "\n")},
 	}

@@ -22,7 +22,7 @@ import (
 
 // How it works.
 //
-// With -engine=cct,acct one run counts all calls and takes samples of them, so both
+// With -engine=cct+acct one run counts all calls and takes samples of them, so both
 // trees are of the same calls. Recursion is kept in full, as samples have it. Inlined
 // calls and natives are left out of the exact tree, as stemma similarity does: no
 // function entry belongs to them at which a sample could be taken.
@@ -35,7 +35,7 @@ type setting struct {
 
 // variant returns the build that accumulates as c says.
 func (c setting) variant() measure.Variant {
-	return session.EngineVariant("cct,acct", "-recursion=full", "-trigger="+c.trigger, "-weights="+c.weights)
+	return session.EngineVariant("cct+acct", "-recursion=full", "-trigger="+c.trigger, "-weights="+c.weights)
 }
 
 // String names c as a line of a figure.

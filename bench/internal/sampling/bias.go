@@ -52,7 +52,7 @@ func Bias(s *session.Session) error {
 	}
 	for _, p := range s.Programs {
 		for _, trigger := range biasTriggers {
-			exact := biasRow(s, t, p, "cct,acct", trigger, nil)
+			exact := biasRow(s, t, p, "cct+acct", trigger, nil)
 			if exact != nil {
 				biasRow(s, t, p, "acct", trigger, exact)
 			}

@@ -34,7 +34,7 @@ func figure6(s *session.Session) *table.Table {
 			"B. The paper: with all-new-edges both edges always have the same weight, whatever triggers the " +
 			"samples; last-edge solves the problem."},
 	}
-	for _, engine := range []string{"cct,acct", "acct"} {
+	for _, engine := range []string{"cct+acct", "acct"} {
 		for _, c := range figure6Settings() {
 			v := session.EngineVariant(engine, "-trigger="+c.trigger, "-weights="+c.weights)
 			if e, ok := edgesOf(s, v); ok {

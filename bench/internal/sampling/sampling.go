@@ -48,7 +48,7 @@ type sampler struct{ name, options string }
 // samplers are those of the paper, then stw, which stops the world for goroutines that wait only, and isps at stack
 // guards only, as the paper has it, which tells that bias from what else the samplers differ by.
 var samplers = []sampler{{"jvmti", "sampler=jvmti"}, {"sps", "sampler=sps"}, {"isps", "sampler=isps"},
-	{"stw", "sampler=stw"}, {"isps at guards", "sampler=isps,ask=guard"}}
+	{"stw", "sampler=stw"}, {"isps at prologues", "sampler=isps,sample-at=prologue"}}
 
 // samplingPrograms are an interpreter, a parser with goroutines, and reflection:
 // three, because each is run forty times. The first has acct's figures. The others are run less often.
@@ -231,7 +231,7 @@ func newSamplingReport() *samplingReport {
 			Head: []string{"program", "samplers", "overlap %", "hot edges %", "paper: overlap", "paper: hot edges"},
 			Notes: []string{strings.Join([]string{
 				"jvmti takes running goroutines where they stop at a global safepoint, as JVMTI sampling does in the " +
-					"paper. sps, isps and stw take them where a signal finds them; isps at guards (-ask=guard, the " +
+					"paper. sps, isps and stw take them where a signal finds them; isps at prologues (-sample-at=prologue, the " +
 					"paper's way) takes them in function prologues. " +
 					"Averages of fewer samples agree less: see how many jvmti takes. Stacks are never cut here, " +
 					"where the paper cuts those of JVMTI and SPS at 256 frames.",

@@ -44,7 +44,7 @@ func TestSamplingReport(t *testing.T) {
 		{r.stability.Rows, 0, "demo|jvmti|2|4|2|2|100.0|100.0..100.0|100.0|100.0..100.0"},
 		{r.stability.Rows, 1, "demo|sps|2|4|2|2|87.5|87.5..87.5|100.0|100.0..100.0"},
 		{r.agreement.Rows, 0, "demo|jvmti with sps|87.5|100.0|> 70 %, but 3 programs|> 90 %"},
-		{r.agreement.Rows, 8, "demo|isps with isps at guards|100.0|100.0||"},
+		{r.agreement.Rows, 8, "demo|isps with isps at prologues|100.0|100.0||"},
 		{r.latency.Rows, 0, "demo|jvmti|12|10|8|1.5|5.0|5.0|5.0|5.0|5.0|5.0|5.0"},
 	} {
 		if got := row(c.rows, c.i); got != c.want {
@@ -140,7 +140,7 @@ func TestAccumulatorReport(t *testing.T) {
 func TestSettings(t *testing.T) {
 	v := setting{"calls:307", allNewEdges}.variant()
 	if got, want := strings.Join(v.Flags, " "),
-		"-engine=cct,acct -recursion=full -trigger=calls:307 -weights=all-new-edges"; got != want {
+		"-engine=cct+acct -recursion=full -trigger=calls:307 -weights=all-new-edges"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	seen := make(map[setting]bool)

@@ -84,7 +84,7 @@ type (
 	jsonSampling struct {
 		Sampler  string            `json:"sampler"`
 		Walk     string            `json:"walk"`
-		Ask      string            `json:"ask"`
+		SampleAt string            `json:"sampleAt"`
 		Interval int64             `json:"interval"`
 		Counters map[string]uint64 `json:"counters"`
 	}
@@ -254,7 +254,7 @@ func jsonSamplingOf(s *profile.Sampling) *jsonSampling {
 	if s == nil {
 		return nil
 	}
-	j := &jsonSampling{s.Sampler, s.Walk, s.Ask, s.Interval.Nanoseconds(), map[string]uint64{}}
+	j := &jsonSampling{s.Sampler, s.Walk, s.At, s.Interval.Nanoseconds(), map[string]uint64{}}
 	for _, st := range s.Stats {
 		j.Counters[st.Kind] = st.Count
 	}

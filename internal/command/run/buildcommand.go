@@ -63,17 +63,20 @@ func runBuild(e *base.Env, args []string) error {
 	return p.Warm(e, b, p.Packages(), exes...)
 }
 
-// DeclareOptions declares the flags that all building commands have in common. It sets o to the defaults.
+// DeclareOptions declares the flags that all building commands have in common, and their former names, which are
+// hidden. It sets o to the defaults.
 func DeclareOptions(fs *flag.FlagSet, o *toolchain.Options) {
 	*o = toolchain.DefaultOptions
 	for _, f := range engine.Flags {
-		declare(fs, f, o)
+		declare(fs, f.Name, f.Usage(), f, o)
+		if f.Former != "" {
+			declare(fs, f.Former, "", f, o)
+		}
 	}
 }
 
-// declare declares one flag.
-func declare(fs *flag.FlagSet, f *engine.Flag, o *toolchain.Options) {
-	name, usage := f.Name, f.Usage()
+// declare declares one flag by one of its names.
+func declare(fs *flag.FlagSet, name, usage string, f *engine.Flag, o *toolchain.Options) {
 	switch in := f.In(&o.Options).(type) {
 	case *bool:
 		if f.Choices() == nil {

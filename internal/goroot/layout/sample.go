@@ -32,8 +32,8 @@ const (
 
 // Bits of the flags in a header of samples.
 const (
-	SmpFlagCheck = 1 << 0 // incremental traces were compared with full walks
-	SmpFlagGuard = 1 << 1 // running goroutines were sampled in function prologues
+	SmpFlagCheck    = 1 << 0 // incremental traces were compared with full walks
+	SmpFlagPrologue = 1 << 1 // running goroutines were sampled in function prologues
 
 	SmpFlagAccumulator = 1 << 2 // samples are of calls, and there is no exact tree
 	SmpFlagFull        = 1 << 3 // of the accumulator: recursion is not folded

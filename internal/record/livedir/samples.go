@@ -135,13 +135,13 @@ func (l *Dir) sampleProcess(f *File, head *layout.SampleHeader) error {
 	s := &profile.Sampling{Sampler: nameOf(layout.SamplerNames[:], head.Sampler), Walk: nameOf(layout.WalkNames[:],
 		head.Walk)}
 	s.Interval = time.Duration(head.Interval & (1<<63 - 1))
-	s.Ask = profile.AskSignal
-	if head.Flags&layout.SmpFlagGuard != 0 {
-		s.Ask = profile.AskGuard
+	s.At = profile.AtSignal
+	if head.Flags&layout.SmpFlagPrologue != 0 {
+		s.At = profile.AtPrologue
 	}
 	proc := l.Process()
-	if s.Ask == profile.AskGuard {
-		proc.Notes = append(proc.Notes, profile.GuardBias)
+	if s.At == profile.AtPrologue {
+		proc.Notes = append(proc.Notes, profile.PrologueBias)
 	}
 	for i, name := range layout.StatNames {
 		n := head.Stats[i]

@@ -1,4 +1,4 @@
-// Samples at stack guards, as the paper takes them: the sampler sets the guard of running goroutines (ask=guard), which
+// Samples at stack guards, as the paper takes them: the sampler sets the guard of running goroutines (sample-at=prologue), which
 // take their samples in their next function prologues.
 
 package runtime

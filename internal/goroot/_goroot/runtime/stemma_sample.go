@@ -5,7 +5,7 @@
 // the instruction that they are at (stemma_signal.go). Nobody stops and nobody waits. The paper's way
 // is that the sampler sets the stack guard of running goroutines, which
 // then take their samples in their next function prologues (newstack); that is
-// the option ask=guard. The sampler is an M without a P, like sysmon. Of the goroutines
+// the option sample-at=prologue. The sampler is an M without a P, like sysmon. Of the goroutines
 // that wait it picks a few at random at each tick and walks them itself, while their scan
 // bits keep them from running.
 
@@ -93,7 +93,7 @@ func stemmaSampleInit() {
 		stemmaSmp.walk = layout.WalkFP // the sampler was changed in the environment
 	}
 	stemmaSmp.waiting = stemmaSampleOption("waiting") != "off" && !contexts
-	stemmaSmp.guard = stemmaSampleOption("ask") == "guard" && stemmaSmp.sampler != layout.SamplerJVMTI
+	stemmaSmp.guard = stemmaSampleOption("sample-at") == "prologue" && stemmaSmp.sampler != layout.SamplerJVMTI
 	if contexts {
 		stemmaSmp.sampler, stemmaSmp.walk, stemmaSmp.guard = layout.SamplerSPS, layout.WalkContext, false
 	}
@@ -121,7 +121,7 @@ func stemmaConfigure() {
 		flags |= layout.SmpFlagCheck
 	}
 	if stemmaSmp.guard && stemmaSmp.sampler != layout.SamplerACCT {
-		flags |= layout.SmpFlagGuard
+		flags |= layout.SmpFlagPrologue
 	}
 	if stemmaAcct.alone {
 		flags |= layout.SmpFlagAccumulator

@@ -4,7 +4,10 @@
 
 package runtime
 
-import "internal/runtime/stemma/layout"
+import (
+	"internal/runtime/stemma/layout"
+	"internal/stringslite"
+)
 
 // stemmaSettings are the settings that there are, and what they take.
 var stemmaSettings = [...]struct {
@@ -19,7 +22,7 @@ var stemmaSettings = [...]struct {
 	{"walk", "unwinder, fp, incremental or marker",
 		func(v string) bool { return stemmaIndex(layout.WalkNames[:], v, 0) != 0 }},
 	{"waiting", "on or off", stemmaOnOff},
-	{"ask", "guard or signal", func(v string) bool { return v == "guard" || v == "signal" }},
+	{"sample-at", "signal or prologue", func(v string) bool { return v == "signal" || v == "prologue" }},
 	{"start", "on or off", stemmaOnOff},
 }
 
@@ -29,10 +32,25 @@ func stemmaOnOff(v string) bool { return v == "on" || v == "off" }
 // STEMMA_SAMPLING, which has the same form as the options of the build, or, if it has none
 // or one that is not valid, that of the build.
 func stemmaSampleOption(key string) string {
-	if v := stemmaValue(stemmaEnv("STEMMA_SAMPLING"), key); v != "" && stemmaSettingWants(key, v) == "" {
+	v := stemmaValue(stemmaEnv("STEMMA_SAMPLING"), key)
+	if v == "" && key == "sample-at" {
+		_, v = stemmaPresentSetting("ask", stemmaValue(stemmaEnv("STEMMA_SAMPLING"), "ask"))
+	}
+	if v != "" && stemmaSettingWants(key, v) == "" {
 		return v
 	}
 	return stemmaOption(key)
+}
+
+// stemmaPresentSetting returns a setting as it is called now: it may have its former name, for one release.
+func stemmaPresentSetting(key, value string) (string, string) {
+	if key == "ask" {
+		key = "sample-at"
+		if value == "guard" {
+			value = "prologue"
+		}
+	}
+	return key, value
 }
 
 // stemmaSettingWants returns what a setting should be, "" if it is that.
@@ -54,7 +72,7 @@ func stemmaSettingWants(key, value string) string {
 			return ""
 		}
 	}
-	return "one of every, sampler, walk, waiting, ask and start"
+	return "one of every, sampler, walk, waiting, sample-at and start"
 }
 
 // stemmaFits reports whether the sampler that is asked for can walk like this.
@@ -63,21 +81,15 @@ func stemmaFits(walk string) bool {
 	return isps == (stemmaIndex(layout.WalkNames[:], walk, 0) >= layout.WalkIncremental)
 }
 
-// stemmaCheckSettings says which settings in the environment are ignored.
+// stemmaCheckSettings says which settings in the environment are ignored, and which have a former name.
 func stemmaCheckSettings() {
-	list := stemmaEnv("STEMMA_SAMPLING")
 	ignored := 0
-	for begin, i := 0, 0; i <= len(list); i++ {
-		if i < len(list) && list[i] != ',' {
-			continue
-		}
-		word := list[begin:i]
-		begin = i + 1
-		eq := 0
-		for eq < len(word) && word[eq] != '=' {
-			eq++
-		}
-		want := stemmaSettingWants(word[:eq], word[min(eq+1, len(word)):])
+	for list := stemmaEnv("STEMMA_SAMPLING"); list != ""; {
+		var word string
+		word, list, _ = stringslite.Cut(list, ",")
+		typed, value, _ := stringslite.Cut(word, "=")
+		key, value := stemmaPresentSetting(typed, value)
+		want := stemmaSettingWants(key, value)
 		if want == "" || word == "" {
 			continue
 		}
@@ -93,5 +105,25 @@ func stemmaCheckSettings() {
 	}
 	if ignored > 0 {
 		stemmaSay()
+	}
+	stemmaSayFormer()
+}
+
+// stemmaSayFormer says of the first setting with a former name how it is called now.
+func stemmaSayFormer() {
+	for list := stemmaEnv("STEMMA_SAMPLING"); list != ""; {
+		var word string
+		word, list, _ = stringslite.Cut(list, ",")
+		typed, value, _ := stringslite.Cut(word, "=")
+		key, value := stemmaPresentSetting(typed, value)
+		if key == typed || stemmaSettingWants(key, value) != "" {
+			continue
+		}
+		for _, part := range [...]string{"stemma: in STEMMA_SAMPLING, ", word, " is called ", key, "=", value,
+			" now; the next release does not take the former name"} {
+			stemmaLine.add(part)
+		}
+		stemmaSay()
+		return
 	}
 }

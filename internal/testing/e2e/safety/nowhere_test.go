@@ -14,6 +14,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/testing/e2e"
+	"github.com/stemma-go/stemma/profile"
 )
 
 var recordingEngines = []string{"cct", "dacce", "lucce", "sample"}
@@ -212,7 +213,7 @@ func TestBadSettings(t *testing.T) {
 	sampled := e2e.Build(t, "recording", "-engine=sample", "-every=3ms")
 	for settings, want := range map[string][]string{
 		"every=1xx,samplr=foo": {"every=1xx (want a time from 10us on, as 10ms)",
-			"samplr=foo (want one of every, sampler, walk, waiting, ask and start)"},
+			"samplr=foo (want one of every, sampler, walk, waiting, sample-at and start)"},
 		"every=1us":            {"every=1us (want a time"},
 		"nonsense":             {"nonsense (want one of"},
 		"sampler=acct,start=x": {"sampler=acct (want jvmti, stw, sps or isps)", "start=x (want on or off)"},
@@ -231,6 +232,11 @@ func TestBadSettings(t *testing.T) {
 	r.OK(t)
 	if s := r.Read(t).Processes[0].Sampling; s.Interval.String() != "5ms" || s.Sampler != "sps" {
 		t.Errorf("sampled with %+v, want what the environment says", s)
+	}
+	r = e2e.Run(t, sampled, "STEMMA_SAMPLING=ask=guard,every=5ms")
+	oneLine(t, r.Stderr, "in STEMMA_SAMPLING, ask=guard is called sample-at=prologue now")
+	if s := r.Read(t).Processes[0].Sampling; s.At != profile.AtPrologue || s.Interval.String() != "5ms" {
+		t.Errorf("sampled with %+v, want at prologues, by the former name", s)
 	}
 	r = e2e.Run(t, e2e.Build(t, "recording"), "STEMMA_TREE_SIZE=1G")
 	oneLine(t, r.Stderr, "STEMMA_TREE_SIZE=1G is ignored: want a number, without a unit")

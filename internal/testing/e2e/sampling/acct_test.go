@@ -36,7 +36,7 @@ func TestAccumulator(t *testing.T) {
 				continue
 			}
 			t.Run(tt.trigger+"/"+tt.weights+"/"+recursion, func(t *testing.T) {
-				exe := e2e.Build(t, "accumulate", "-engine=cct,acct", "-recursion="+recursion, "-trigger="+tt.trigger,
+				exe := e2e.Build(t, "accumulate", "-engine=cct+acct", "-recursion="+recursion, "-trigger="+tt.trigger,
 					"-weights="+tt.weights)
 				r := e2e.Run(t, exe)
 				r.OK(t)
@@ -65,7 +65,7 @@ func TestAccumulator(t *testing.T) {
 // wrappers and has periods, beside the exact tree and alone. Runs repeat, and so does what is drawn.
 func TestAccumulatorUnbiased(t *testing.T) {
 	for _, trigger := range []string{"calls:1", "calls:31", "func:31"} {
-		exact, beside := ofMain(t, "-engine=cct,acct", "-recursion=full", "-trigger="+trigger)
+		exact, beside := ofMain(t, "-engine=cct+acct", "-recursion=full", "-trigger="+trigger)
 		both := map[string]similarity.Weights{"beside": beside}
 		if trigger == "calls:31" || e2e.Full() {
 			_, both["alone"] = ofMain(t, "-engine=acct", "-recursion=full", "-trigger="+trigger)

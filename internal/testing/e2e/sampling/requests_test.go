@@ -26,7 +26,7 @@ func TestRequests(t *testing.T) {
 		{"STEMMA_SAMPLING=every=20us", "GOMAXPROCS=4"},
 		{"STEMMA_SAMPLING=every=20us", "STEMMA_TRACE_CHECK=throw"},
 		{"STEMMA_SAMPLING=every=20us,walk=marker", "STEMMA_TRACE_CHECK=throw"},
-		{"STEMMA_SAMPLING=ask=guard,every=100us"},
+		{"STEMMA_SAMPLING=sample-at=prologue,every=100us"},
 		{"STEMMA_SAMPLING=sampler=sps"},
 		{"STEMMA_SAMPLING=sampler=stw"},
 	} {

@@ -160,7 +160,7 @@ func TestWaitInName(t *testing.T) {
 func TestRepeat(t *testing.T) {
 	exe := buildSampled(t, "locks")
 	repeated := func(without string) (n, requests uint64) {
-		r := e2e.Run(t, exe, "STEMMA_SAMPLING=ask=guard", "STEMMA_TRACE_WITHOUT="+without)
+		r := e2e.Run(t, exe, "STEMMA_SAMPLING=sample-at=prologue", "STEMMA_TRACE_WITHOUT="+without)
 		r.OK(t)
 		s := sampling(t, r.Read(t))
 		return s.Stat("repeated"), s.Stat("requests")
@@ -180,7 +180,7 @@ func TestRepeat(t *testing.T) {
 func TestSamplers(t *testing.T) {
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
 	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps,walk=fp",
-		"sampler=sps,walk=unwinder", "sampler=stw", "sampler=jvmti", "sampler=isps,ask=guard"} {
+		"sampler=sps,walk=unwinder", "sampler=stw", "sampler=jvmti", "sampler=isps,sample-at=prologue"} {
 		t.Run(how, func(t *testing.T) {
 			e2e.Retry(t, func() error {
 				r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "GOMAXPROCS=2")
@@ -333,7 +333,7 @@ func TestOnOff(t *testing.T) {
 	if e2e.Full() {
 		rounds = 1000
 	}
-	for _, how := range []string{"", "sampler=sps", "sampler=stw", "sampler=jvmti", "ask=guard"} {
+	for _, how := range []string{"", "sampler=sps", "sampler=stw", "sampler=jvmti", "sample-at=prologue"} {
 		t.Run(how, func(t *testing.T) {
 			r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, fmt.Sprint("ONOFF_ROUNDS=", rounds))
 			r.OK(t)

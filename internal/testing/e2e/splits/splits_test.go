@@ -189,16 +189,16 @@ func TestBetweenCalls(t *testing.T) {
 	}
 }
 
-// TestGuardBias shows what the samples of the paper's way are worth, and that they report it: in a loop
+// TestPrologueBias shows what the samples of the paper's way are worth, and that they report it: in a loop
 // without calls there are none.
-func TestGuardBias(t *testing.T) {
+func TestPrologueBias(t *testing.T) {
 	exe := e2e.Build(t, "splits", "-engine=sample", "-every=500us")
-	inLoop := func(ask string) float64 {
-		s := runSplit(t, exe, "loop", profile.CPU, profile.Samples, "STEMMA_SAMPLING=sampler=isps,ask="+ask)
+	inLoop := func(at string) float64 {
+		s := runSplit(t, exe, "loop", profile.CPU, profile.Samples, "STEMMA_SAMPLING=sampler=isps,sample-at="+at)
 		proc := s.p.Processes[0]
 		noted := strings.Contains(strings.Join(proc.Notes, "\n"), "biased")
-		if proc.Sampling.Ask != ask || noted != (ask == profile.AskGuard) {
-			t.Errorf("ask %q, notes %q", proc.Sampling.Ask, proc.Notes)
+		if proc.Sampling.At != at || noted != (at == profile.AtPrologue) {
+			t.Errorf("sampled at %q, notes %q", proc.Sampling.At, proc.Notes)
 		}
 		var loop, all uint64
 		for i, n := range s.p.Nodes {
@@ -211,11 +211,11 @@ func TestGuardBias(t *testing.T) {
 	}
 	// A thread that does not get a CPU before the next tick is asked by a signal instead.
 	e2e.Retry(t, func() error {
-		guard, signal := inLoop(profile.AskGuard), inLoop(profile.AskSignal)
-		t.Logf("by guard %.2f of the samples are in the loop, by signal %.2f", guard, signal)
-		if guard > 0.8*signal || signal < 0.6 {
-			return fmt.Errorf("by guard %.2f of the samples are in the loop, by signal %.2f; "+
-				"want at most 0.8 of that, and at least 0.6", guard, signal)
+		prologue, signal := inLoop(profile.AtPrologue), inLoop(profile.AtSignal)
+		t.Logf("at prologues %.2f of the samples are in the loop, by signals %.2f", prologue, signal)
+		if prologue > 0.8*signal || signal < 0.6 {
+			return fmt.Errorf("at prologues %.2f of the samples are in the loop, by signals %.2f; "+
+				"want at most 0.8 of that, and at least 0.6", prologue, signal)
 		}
 		return nil
 	})
@@ -225,7 +225,7 @@ func TestGuardBias(t *testing.T) {
 // more threads than there are CPUs: a goroutine that has a P need not have a CPU.
 func TestCPUTime(t *testing.T) {
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
-	for _, how := range []string{"sampler=isps", "sampler=sps", "sampler=stw", "sampler=isps,ask=guard"} {
+	for _, how := range []string{"sampler=isps", "sampler=sps", "sampler=stw", "sampler=isps,sample-at=prologue"} {
 		least := 0.7 // what is missing is what threads used since their last samples
 		if strings.Contains(how, "guard") {
 			least = 0.3
