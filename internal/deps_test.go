@@ -37,7 +37,6 @@ const rule = `
 	internal/goroot: internal/engine;
 	internal/goroot/rt/memory/memorytest: internal/goroot/rt/memory;
 	internal/progress: internal/terminal;
-	internal/tables: internal/sealed;
 	internal/encoder: internal/goroot/layout, internal/topo;
 	internal/goroot/rt/events: internal/goroot/layout, internal/goroot/rt/memory;
 	internal/goroot/rt/recorder: internal/goroot/layout, internal/goroot/rt/memory;
@@ -45,7 +44,7 @@ const rule = `
 	internal/safefile: internal/progress;
 	internal/goroot/rt/ids: internal/goroot/rt/recorder;
 	internal/goroot/rt/tree: internal/goroot/rt/recorder;
-	profile: internal/goroot/layout, internal/tables;
+	profile: internal/goroot/layout, internal/sealed;
 	internal/goroot/rt/checker: internal/goroot/rt/tree;
 	internal/humanize: profile;
 	internal/cct: internal/engine, internal/fingerprint, profile;
@@ -91,7 +90,7 @@ const rule = `
 
 // pure lists packages that know nothing of files, networks and processes.
 var pure = []string{
-	"internal/sealed", "internal/tables", "internal/engine", "internal/topo", "profile", "internal/record/raw",
+	"internal/sealed", "internal/engine", "internal/topo", "profile", "internal/record/raw",
 	"internal/record/livedir", "internal/record/ids", "internal/record", "internal/callgraph", "internal/encoder",
 	"internal/cct", "internal/ctxid", "internal/fingerprint",
 	"internal/decode", "internal/similarity", "internal/chance", "internal/diff",

@@ -25,8 +25,8 @@ const (
 )
 
 // PrologueBias is a note on every process that was sampled in function prologues.
-const PrologueBias = "samples are biased: they were taken in function prologues (-sample-at=prologue), so that time in " +
-	"loops, assembly, the runtime and system calls is charged to the function that is called next"
+const PrologueBias = "samples are biased: they were taken in function prologues (-sample-at=prologue), so that time " +
+	"in loops, assembly, the runtime and system calls is charged to the function that is called next"
 
 // Stat returns a counter of the sampler by its name, 0 if it has none.
 func (s *Sampling) Stat(name string) uint64 {

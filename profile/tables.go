@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/sealed"
-	"github.com/stemma-go/stemma/internal/tables"
 )
 
 // The tables of a profile. FORMAT.md describes them.
@@ -37,7 +36,7 @@ func IsSealed(head []byte) bool { return sealed.Is(head) }
 // Equal profiles give equal bytes. After an error, Read does not accept what w has
 // got so far.
 func (p *Profile) Write(w io.Writer) error {
-	f, err := p.tables(tables.Calls)
+	f, err := p.file(sealed.Tree)
 	if err != nil {
 		return err
 	}
@@ -46,7 +45,7 @@ func (p *Profile) Write(w io.Writer) error {
 
 // WriteText writes p in the text form. It returns an error if p is not valid.
 func (p *Profile) WriteText(w io.Writer) error {
-	f, err := p.tables(tables.Calls)
+	f, err := p.file(sealed.Tree)
 	if err != nil {
 		return err
 	}
@@ -69,44 +68,57 @@ func Read(r io.Reader) (*Profile, error) {
 // of words. The form is for tests and for looking at a profile: it is several times as large
 // as a sealed file and slow to read.
 func ParseText(r io.Reader) (*Profile, error) {
-	f, err := sealed.ParseText(r, descriptions(), textRow)
+	f, err := sealed.ParseText(r, descriptions())
 	if err != nil {
 		return nil, err
 	}
 	return fromTables(f)
 }
 
-// Codec is for stemma's own packages, which put the tables of a profile beside others in one file: what it
-// returns has a type that no other module can name. Use [Read], [Profile.Write] and their like instead.
-func Codec() any {
-	return &tables.Codec{
-		Of:           func(p any, kind tables.Kind) (*sealed.File, error) { return p.(*Profile).tables(kind) },
-		Tree:         func(f *sealed.File) (any, error) { return treeFromTables(f) },
-		Descriptions: descriptions,
-		TextRow:      textRow,
+// Tables are the tables of a profile. They are for stemma's own packages, which put others beside them in one file;
+// no other module can look into them. Use [Read], [Profile.Write] and their like instead.
+type Tables sealed.Handle
+
+// Tables returns the tables of p. It returns an error if p is not valid. ids says that they are those of a record of
+// context IDs, which also has tables of its own.
+func (p *Profile) Tables(ids bool) (*Tables, error) {
+	content := sealed.Tree
+	if ids {
+		content = sealed.IDs
 	}
+	f, err := p.file(content)
+	if err != nil {
+		return nil, err
+	}
+	return (*Tables)(sealed.NewHandle(f)), nil
+}
+
+// FromTables returns the profile of the tables of a record of any kind.
+func FromTables(t *Tables) (*Profile, error) { return anyFromTables((*sealed.Handle)(t).File()) }
+
+// EmptyTables returns the tables of a profile, without rows.
+func EmptyTables() *Tables {
+	return (*Tables)(sealed.NewHandle(&sealed.File{Tables: descriptions()}))
 }
 
 // descriptions returns the tables of a profile, without rows.
 func descriptions() []*sealed.Table {
 	x := (&sealed.File{Strings: []string{""}}).Interner()
+	values := valueSchema(x).Describe(tableValue)
+	values.AfterRow = addValueColumn
 	return []*sealed.Table{
-		tables.DescribeFirst(), processSchema(x).Describe(tableProcess), lossSchema(x).Describe(tableLost),
+		sealed.DescribeFirst(), processSchema(x).Describe(tableProcess), lossSchema(x).Describe(tableLost),
 		noteSchema(x).Describe(tableNote), samplerSchema(x).Describe(tableSampler),
 		segmentSchema().Describe(tableSegment), lossSchema(x).Describe(tableStat),
 		bucketSchema().Describe(tableLatency), funcSchema().Describe(tableFunc), inlinedSchema().Describe(tableInlined),
 		siteSchema().Describe(tableSite), weightSchema().Describe(tableWeight), frameSchema().Describe(tableFrame),
-		valueSchema(x).Describe(tableValue),
-		nodeSchema().Describe(tableNode), requestSchema().Describe(tableRequest),
+		values, nodeSchema().Describe(tableNode), requestSchema().Describe(tableRequest),
 	}
 }
 
-// textRow is what [sealed.ParseText] calls after each row of a profile: a value is a
-// column of the nodes.
-func textRow(f *sealed.File, t *sealed.Table) error {
-	if t.Name != tableValue {
-		return nil
-	}
+// addValueColumn adds the column of the nodes that the last row of values stands for. The text form names it in
+// front of them.
+func addValueColumn(f *sealed.File) error {
 	nodes := f.Table(tableNode)
 	if nodes.Rows > 0 {
 		return fmt.Errorf("a value behind the first node")
@@ -131,9 +143,8 @@ func textRow(f *sealed.File, t *sealed.Table) error {
 	return nil
 }
 
-// tables returns the tables of a profile. It is an error if p is not valid. A record of context IDs also has
-// tables of its own.
-func (p *Profile) tables(kind tables.Kind) (*sealed.File, error) {
+// file returns the tables of a profile. It is an error if p is not valid.
+func (p *Profile) file(content sealed.Content) (*sealed.File, error) {
 	if err := p.CheckValid(); err != nil {
 		return nil, err
 	}
@@ -142,7 +153,7 @@ func (p *Profile) tables(kind tables.Kind) (*sealed.File, error) {
 	if len(p.Processes) == 1 {
 		run = p.Processes[0].Run
 	}
-	tables.AddFirst(f, kind, run)
+	sealed.AddFirst(f, content, run)
 	p.addProcesses(f)
 	p.addFuncs(f)
 	types := make([]Metric, len(p.Columns))
@@ -159,18 +170,18 @@ func (p *Profile) tables(kind tables.Kind) (*sealed.File, error) {
 
 // fromTables returns the profile of tables.
 func fromTables(f *sealed.File) (*Profile, error) {
-	kind, _, err := tables.KindOf(f)
+	content, _, err := sealed.ContentOf(f)
 	if err != nil {
 		return nil, err
 	}
-	if kind != tables.Calls {
+	if content != sealed.Tree {
 		return nil, fmt.Errorf("a record of context IDs has no tree; see stemma decode and stemma events")
 	}
-	return treeFromTables(f)
+	return anyFromTables(f)
 }
 
-// treeFromTables is fromTables for records of any kind.
-func treeFromTables(f *sealed.File) (*Profile, error) {
+// anyFromTables is fromTables for records of any kind.
+func anyFromTables(f *sealed.File) (*Profile, error) {
 	p := &Profile{Strings: f.Strings}
 	var err error
 	if p.Processes, err = readProcesses(f); err != nil {

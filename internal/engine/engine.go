@@ -90,11 +90,10 @@ const (
 
 // An Engine is one way to record.
 type Engine struct {
-	Name   string
-	Former string // the name that it had, taken for one release
-	Paper  string // that describes it, "" if none does
-	Help   string // what it does, in the help of -engine; "" leaves it out
-	Gives  Gives
+	Name  string
+	Paper string // that describes it, "" if none does
+	Help  string // what it does, in the help of -engine; "" leaves it out
+	Gives Gives
 
 	// The row of the table in the README; without answers there is none.
 	Answers, Costs, Use string
@@ -163,7 +162,7 @@ var List = []*Engine{
 		File: FileSamples, Flag: layout.SmpFlagAccumulator,
 	},
 	{
-		Name: "cct+acct", Former: "cct,acct", Paper: "Arnold and Sweeney, 2000", Gives: Counts | Samples,
+		Name: "cct+acct", Paper: "Arnold and Sweeney, 2000", Gives: Counts | Samples,
 		Answers: "How good are sampled call counts?", Costs: "the most of all", Use: "for research",
 		Flags: []string{"recursion", "inlined", "nodes", "trigger", "weights"},
 		Code:  Code{Strategy: "cct", Inlined: true, Entry: HookAlways}, Parts: Contexts | Sampling,
@@ -192,16 +191,6 @@ func Lookup(name string) *Engine {
 		}
 	}
 	return nil
-}
-
-// formerEngines returns the names that engines had, each with the name now.
-func formerEngines() (list []Renamed) {
-	for _, e := range List {
-		if e.Former != "" {
-			list = append(list, Renamed{e.Former, e.Name})
-		}
-	}
-	return list
 }
 
 // Takes reports whether a flag, of those that are for some engines only, does anything.

@@ -54,7 +54,7 @@ var Flags = []*Flag{
 		Name: "engine", In: func(o *Options) any { return &o.Engine },
 		Help: "what to record, by `NAME`", Each: Help, Noun: "engine", Names: Names,
 		Known:        func(name string) bool { return Lookup(name) != nil },
-		FormerValues: formerEngines(),
+		FormerValues: []Renamed{{"cct,acct", "cct+acct"}},
 		Compiler:     func(o *Options, c Code) []string { return []string{"engine=" + o.strategy(c)} },
 		Runtime: func(o *Options) []string {
 			e := o.Chosen()

@@ -11,7 +11,6 @@ import (
 	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/sealed"
-	"github.com/stemma-go/stemma/internal/tables"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -57,33 +56,30 @@ func Read(r io.Reader) (*Record, error) {
 
 // ParseText reads the text form of a record.
 func ParseText(r io.Reader) (*Record, error) {
-	f, err := sealed.ParseText(r, ids.Descriptions(), codec().TextRow)
+	f, err := sealed.ParseText(r, ids.Descriptions())
 	if err != nil {
 		return nil, err
 	}
 	return fromTables(f)
 }
 
-// codec makes tables of profiles.
-func codec() *tables.Codec { return profile.Codec().(*tables.Codec) }
-
 func fromTables(f *sealed.File) (*Record, error) {
-	kind, _, err := tables.KindOf(f)
+	content, _, err := sealed.ContentOf(f)
 	if err != nil {
 		return nil, err
 	}
-	if kind == tables.IDs {
+	if content == sealed.IDs {
 		p, c, err := ids.FromTables(f)
 		if err != nil {
 			return nil, err
 		}
 		return &Record{Profile: p, IDs: c}, nil
 	}
-	p, err := codec().Tree(f)
+	p, err := profile.FromTables((*profile.Tables)(sealed.NewHandle(f)))
 	if err != nil {
 		return nil, err
 	}
-	return &Record{Profile: p.(*profile.Profile)}, nil
+	return &Record{Profile: p}, nil
 }
 
 // tables returns the tables of a record.
@@ -91,7 +87,11 @@ func (r *Record) tables() (*sealed.File, error) {
 	if r.IDs != nil {
 		return r.IDs.Tables(r.Profile)
 	}
-	return codec().Of(r.Profile, tables.Calls)
+	t, err := r.Profile.Tables(false)
+	if err != nil {
+		return nil, err
+	}
+	return (*sealed.Handle)(t).File(), nil
 }
 
 // Write writes a sealed file.

@@ -50,6 +50,9 @@ type Table struct {
 	Name    string
 	Rows    int
 	Columns []*Column
+
+	// AfterRow, if it is not nil, is called by [ParseText] after each row that it has read.
+	AfterRow func(f *File) error
 }
 
 // A Column is one value of each row.

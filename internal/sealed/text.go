@@ -151,12 +151,11 @@ func texts(list []uint64, text func(uint64) string) (all []string) {
 const maxLine = 1 << 26
 
 // ParseText reads the text form of tables with the given descriptions, see
-// [Schema.Describe]. After each row it calls read, which may add columns to tables that
-// have no rows yet. An error names the line. What it accepts, WriteText writes back, but
+// [Schema.Describe]. After each row it calls the table's AfterRow, which may add columns to
+// tables that have no rows yet. An error names the line. What it accepts, WriteText writes back, but
 // for comments, spacing, zeros and the order of columns.
-func ParseText(r io.Reader, tables []*Table, read func(f *File, t *Table) error) (*File, error) {
+func ParseText(r io.Reader, tables []*Table) (*File, error) {
 	t := newTextReader(tables)
-	t.read = read
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, maxLine)
 	for sc.Scan() {
@@ -193,7 +192,6 @@ type textReader struct {
 	f      *File
 	known  map[string]uint32 // strings
 	tables map[string]*textTable
-	read   func(*File, *Table) error
 	lineNo int
 	begun  bool // the first line was read
 	rest   string
@@ -274,8 +272,8 @@ func (t *textReader) line() {
 		t.fail("%s: have index %q, want %d", name, have, want)
 	}
 	t.fields(tt)
-	if tt.Rows++; t.err == nil {
-		t.err = t.read(t.f, tt.Table)
+	if tt.Rows++; t.err == nil && tt.AfterRow != nil {
+		t.err = tt.AfterRow(t.f)
 	}
 	for _, c := range tt.children {
 		tt.counts[c.Name] = append(tt.counts[c.Name], 0)

@@ -101,8 +101,8 @@ func newSplitsTable(s *session.Session) *table.Table {
 			"Truth: by the clock of the thread, as the program read it; of what waits, wall time. The truth of " +
 				"pprof's run is shown. One standard deviation of 70 % is 1.0 points with 2,000 samples, and " +
 				"3.2 with 200.",
-			"runtime/pprof has no samples of what waits. isps at prologues (-sample-at=prologue) is the paper's way, which is " +
-				"known to be biased.",
+			"runtime/pprof has no samples of what waits. isps at prologues (-sample-at=prologue) is the paper's way, " +
+				"which is known to be biased.",
 		}, "\n")},
 	}
 	for _, w := range splitWays {

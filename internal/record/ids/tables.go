@@ -11,7 +11,6 @@ import (
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/sealed"
-	"github.com/stemma-go/stemma/internal/tables"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -42,10 +41,11 @@ const (
 
 // Tables returns the tables of a record and its profile.
 func (c *Encoding) Tables(p *profile.Profile) (*sealed.File, error) {
-	f, err := codec().Of(p, tables.IDs)
+	t, err := p.Tables(true)
 	if err != nil {
 		return nil, err
 	}
+	f := (*sealed.Handle)(t).File()
 	engineSchema().Add(f, tableEngine,
 		[]engineRow{{Stats: c.Stats, Text: c.Text, Run: c.Run, spilt: c.EventsSpilt, overwritten: c.EventsOverwritten,
 			logged: c.HasEventLog(), graph: c.Log != nil, entries: c.entries()}})
@@ -66,11 +66,10 @@ func (c *Encoding) entries() uint64 {
 
 // FromTables is the inverse of Tables.
 func FromTables(f *sealed.File) (*profile.Profile, *Encoding, error) {
-	tree, err := codec().Tree(f)
+	p, err := profile.FromTables((*profile.Tables)(sealed.NewHandle(f)))
 	if err != nil {
 		return nil, nil, err
 	}
-	p := tree.(*profile.Profile)
 	rows, err := engineSchema().Rows(f, tableEngine)
 	if err != nil {
 		return nil, nil, err
@@ -103,12 +102,9 @@ func FromTables(f *sealed.File) (*profile.Profile, *Encoding, error) {
 	return p, c, nil
 }
 
-// codec makes tables of profiles.
-func codec() *tables.Codec { return profile.Codec().(*tables.Codec) }
-
 // Descriptions returns the tables of a record of context IDs, without rows.
 func Descriptions() []*sealed.Table {
-	return append(codec().Descriptions(), engineSchema().Describe(tableEngine),
+	return append((*sealed.Handle)(profile.EmptyTables()).File().Tables, engineSchema().Describe(tableEngine),
 		addressSchema().Describe(tableAddress), codeSchema().Describe(tableCode),
 		internedSchema().Describe(tableInterned), epochSchema().Describe(tableEpoch),
 		numberingSchema().Describe(tableNumbering), edgeSchema().Describe(tableEdge),
@@ -125,8 +121,8 @@ func SealedRun(r io.Reader) (run uint64, ok bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	kind, run, err := tables.KindOf(f)
-	if err != nil || kind != tables.IDs {
+	content, run, err := sealed.ContentOf(f)
+	if err != nil || content != sealed.IDs {
 		return 0, false, err
 	}
 	if run == 0 {

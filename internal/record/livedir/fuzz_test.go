@@ -6,7 +6,6 @@ import (
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/livedir"
-	"github.com/stemma-go/stemma/internal/tables"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -34,10 +33,9 @@ func FuzzReadLive(f *testing.F) {
 			if err := l.Profile.CheckValid(); err != nil {
 				t.Fatalf("a reader accepted an invalid profile: %v", err)
 			}
-			codec := profile.Codec().(*tables.Codec)
-			if f, err := codec.Of(l.Profile, tables.Calls); err != nil {
+			if tables, err := l.Profile.Tables(false); err != nil {
 				t.Fatal(err)
-			} else if _, err := codec.Tree(f); err != nil {
+			} else if _, err := profile.FromTables(tables); err != nil {
 				t.Fatalf("reading the tables of a profile: %v", err)
 			}
 			_ = l.Checks(func(c *livedir.Check) error {

@@ -1,5 +1,5 @@
-// Samples at stack guards, as the paper takes them: the sampler sets the guard of running goroutines (sample-at=prologue), which
-// take their samples in their next function prologues.
+// Samples at stack guards, as the paper takes them: the sampler sets the guard of running goroutines
+// (sample-at=prologue), which take their samples in their next function prologues.
 
 package runtime
 

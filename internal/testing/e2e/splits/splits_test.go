@@ -227,7 +227,7 @@ func TestCPUTime(t *testing.T) {
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
 	for _, how := range []string{"sampler=isps", "sampler=sps", "sampler=stw", "sampler=isps,sample-at=prologue"} {
 		least := 0.7 // what is missing is what threads used since their last samples
-		if strings.Contains(how, "guard") {
+		if strings.Contains(how, "prologue") {
 			least = 0.3
 		}
 		e2e.Retry(t, func() error {
