@@ -111,7 +111,8 @@ var Flags = []*Flag{
 		Values: []string{"jvmti", "stw", "sps", "isps"}, Help: "the sampler",
 		Check: func(o *Options) error {
 			if o.Sample.Sampler == "jvmti" && o.Sample.At == "prologue" {
-				return errors.New("-sampler=jvmti: goroutines are sampled where the world stops; leave -sample-at=prologue out")
+				return errors.New("-sampler=jvmti: goroutines are sampled where the world stops; " +
+					"leave -sample-at=prologue out")
 			}
 			return nil
 		},
