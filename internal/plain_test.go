@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -55,4 +57,67 @@ func TestPlainSize(t *testing.T) {
 	} else {
 		t.Logf("%d bytes more", more)
 	}
+}
+
+// addingProgram has two functions that do the same, but that one adds to a metric.
+const addingProgram = `package main
+
+import "github.com/stemma-go/stemma"
+
+var total = stemma.NewMetric("total", "count")
+
+//go:noinline
+func without(list []int) (sum int) {
+	for _, n := range list {
+		sum += n
+	}
+	return sum
+}
+
+//go:noinline
+func with(list []int) (sum int) {
+	for _, n := range list {
+		sum += n
+		total.Add(int64(sum))
+	}
+	return sum
+}
+
+func main() { println(without(nil), with(nil)) }
+`
+
+// TestPlainMetric compares the instructions of two functions of a plain program. One adds to a metric. They are the
+// same, but for the no-op that the compiler leaves for tracebacks where a call was inlined.
+func TestPlainMetric(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program; run without -short")
+	}
+	dir := t.TempDir()
+	file, exe := filepath.Join(dir, "main.go"), filepath.Join(dir, "adding")
+	if err := os.WriteFile(file, []byte(addingProgram), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "build", "-o", exe, file).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	with, without := instructionsOf(t, exe, "main.with"), instructionsOf(t, exe, "main.without")
+	if len(with) == 0 || !slices.Equal(with, without) {
+		t.Errorf("the function that adds to a metric is %q, want %q", with, without)
+	}
+}
+
+// instructionsOf returns the names of the instructions of a function, without no-ops.
+func instructionsOf(t *testing.T, exe, function string) (names []string) {
+	t.Helper()
+	out, err := exec.Command("go", "tool", "objdump", "-s", "^"+regexp.QuoteMeta(function)+"$", exe).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		// main.go:9  0x4a0  31c9  XORL CX, CX
+		if f := strings.Fields(line); len(f) > 3 && !strings.HasPrefix(f[3], "NOP") {
+			names = append(names, f[3])
+		}
+	}
+	return names
 }

@@ -9,7 +9,7 @@ import (
 // about a metric from here, or, for one of a later version, from the file.
 type Metric struct {
 	Name  string // what -metric takes: "calls", "cpu"
-	Unit  string // "count", "nanoseconds" or "bytes"
+	Unit  string // "count", "nanoseconds" or "bytes"; any word in a metric of a program's own
 	About string // words for what 100 % of it is: "the time on CPU"
 
 	// PerCounter metrics are counted for each counter of a function: its invocations, the
@@ -61,6 +61,18 @@ var (
 // of what it called.
 var Metrics = []Metric{Calls, Ops, AllocSpace, AllocObjects, InuseSpace, InuseObjects, ContextCPU, CPU, Samples, Wait,
 	Waits, Delay, Contentions, Run, Goroutines, Existing, Idle, SampledWait, SampledWaits}
+
+// OwnMetric returns a metric that a program has made with stemma.NewMetric.
+func OwnMetric(name, unit string) Metric { return Metric{Name: name, Unit: unit, About: name} }
+
+// Counts reports whether t is a number of things: neither bytes nor a time.
+func (t Metric) Counts() bool { return t.Unit != AllocSpace.Unit && t.Unit != Wait.Unit }
+
+// Own reports whether t is a metric that a program has made, or the variation of one.
+func (t Metric) Own() bool {
+	name, _ := t.Varies()
+	return !slices.ContainsFunc(Metrics, func(m Metric) bool { return m.Name == name })
+}
 
 // A Column is one metric of all nodes.
 type Column struct {

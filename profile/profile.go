@@ -80,7 +80,7 @@ type Loss struct {
 	Count uint64
 }
 
-// Kinds of loss. The first eleven are counted by the program, in the order of
+// Kinds of loss. The first thirteen are counted by the program, in the order of
 // the Lost constants of package layout, the others by the reader of the live directory.
 const (
 	LossNodes       = "nodes"       // node creations past the node budget
@@ -94,6 +94,8 @@ const (
 	LossDeep        = "deep"        // checks that were left out because the stack was deep
 	LossFaults      = "faults"      // faults, of debug.SetPanicOnFault, behind which inlined calls may be counted
 	LossLabels      = "labels"      // labels that were set with a value beyond the bound of their key
+	LossMetrics     = "metrics"     // metrics that the program made when it had as many as there may be
+	LossNegative    = "negative"    // negative numbers that the program wanted added to a metric
 	LossIncomplete  = "incomplete"  // nodes that were being created
 	LossUnread      = "unread"      // bytes of the tree behind an unknown function
 	LossSampleNodes = "sampleNodes" // samples whose context had no room in the tree
@@ -110,8 +112,10 @@ const (
 // unknown kind does.
 func (l Loss) Spoils(t Metric) bool {
 	switch l.Kind {
-	case LossChecks, LossDeep, LossLabels, LossIncomplete, LossPlaces, LossRequests:
+	case LossChecks, LossDeep, LossLabels, LossMetrics, LossIncomplete, LossPlaces, LossRequests:
 		return false
+	case LossNegative:
+		return t.Own()
 	case LossSampleNodes, LossTraces, LossMismatches:
 		return t.Sampled
 	case LossFaults:
@@ -138,11 +142,12 @@ const (
 	FuncRun                      // the time that goroutines ran; its name is "goroutine"
 	FuncExisting                 // goroutines that exist; its name is why they do not run
 	FuncLabels                   // labels of a goroutine that runs what is below; see [Func.Frames]
+	FuncMetric                   // a metric of the program's own; its name is the metric's, its file the unit
 	numFuncKinds
 )
 
-// Amount reports whether functions of the kind stand for what the runtime does for a call site, and call nothing.
-func (k FuncKind) Amount() bool { return FuncAlloc <= k && k <= FuncExisting }
+// Amount reports whether functions of the kind stand for what the runtime counts for a call site, and call nothing.
+func (k FuncKind) Amount() bool { return FuncAlloc <= k && k <= FuncExisting || k == FuncMetric }
 
 // Flags of a Func.
 const (
@@ -393,7 +398,7 @@ func (f *Func) CellSites() []int32 {
 // funcKindNames and siteKindNames are the words that files have for kinds.
 var (
 	funcKindNames = []string{"ordinary", "root", "overflow", "fault", "place", "alloc", "wait", "delay", "run",
-		"existing", "labels"}
+		"existing", "labels", "metric"}
 	siteKindNames = []string{"none", "call", "go", "defer", "native", "panic", "deferreturn", "unknown"}
 )
 

@@ -216,6 +216,11 @@ func (x *expander) node(i int) {
 			return
 		}
 		x.place[i] = x.sampledPlace(i)
+	case f.Kind == profile.FuncMetric:
+		if of, _ := x.column.Varies(); of == x.p.String(f.Name) {
+			x.t.Nodes[x.adder(i)].Count += x.column.Values[i]
+		}
+		return
 	case f.Kind.Amount():
 		if x.column.PerCounter || x.column.Weighted {
 			return // they are no calls
@@ -363,6 +368,19 @@ func (x *expander) entry(i int) place {
 		site = x.siteAtFrame(profile.Frame{File: s.File, Line: s.Line}, ViaCall)
 	}
 	return place{at.node, site, true}
+}
+
+// addName is the function of package stemma that adds to a metric.
+const addName = "github.com/stemma-go/stemma.(*Metric).Add"
+
+// adder returns the context that adds to a metric of the program's own where node i is: that which calls Add, whether
+// Add is inlined there or not.
+func (x *expander) adder(i int) uint32 {
+	n := x.entry(i).node
+	if node := x.t.Nodes[n]; x.t.Funcs[node.Func].Name == addName {
+		return node.Parent
+	}
+	return n
 }
 
 // creators reports whether node i, at a go statement, is of what happened to the goroutine that executes it.

@@ -43,6 +43,11 @@ func Column(p *profile.Profile, name string) (*profile.Column, error) {
 			names = append(names, t.Name)
 		}
 	}
+	for _, h := range have {
+		if !slices.Contains(names, h) { // of the program's own
+			names = append(names, h)
+		}
+	}
 	return nil, fmt.Errorf("unknown metric %q (want %s)", name, strings.Join(names, ", "))
 }
 

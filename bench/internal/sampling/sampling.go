@@ -231,8 +231,8 @@ func newSamplingReport() *samplingReport {
 			Head: []string{"program", "samplers", "overlap %", "hot edges %", "paper: overlap", "paper: hot edges"},
 			Notes: []string{strings.Join([]string{
 				"jvmti takes running goroutines where they stop at a global safepoint, as JVMTI sampling does in the " +
-					"paper. sps, isps and stw take them where a signal finds them; isps at prologues (-sample-at=prologue, the " +
-					"paper's way) takes them in function prologues. " +
+					"paper. sps, isps and stw take them where a signal finds them; isps at prologues " +
+					"(-sample-at=prologue, the paper's way) takes them in function prologues. " +
 					"Averages of fewer samples agree less: see how many jvmti takes. Stacks are never cut here, " +
 					"where the paper cuts those of JVMTI and SPS at 256 frames.",
 				papers.SamplingAgreement,

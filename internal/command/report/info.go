@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/stemma-go/stemma/internal/cct"
@@ -79,9 +80,25 @@ func Info(w io.Writer, p *record.Record) {
 		fmt.Fprintf(w, "expanded    %s of %s\n", humanize.Plural(sum.Contexts, "context"),
 			humanize.Plural(sum.Functions, "function"))
 	}
+	if len(p.Columns) > 0 {
+		fmt.Fprintf(w, "metrics     %s\n", metricsOf(p.Profile))
+	}
 	for _, line := range Warnings(p.Profile) {
 		fmt.Fprintf(w, "warning: %s\n", line)
 	}
+}
+
+// metricsOf lists the metrics of a profile, with units where the name does not tell.
+func metricsOf(p *profile.Profile) string {
+	var list []string
+	for _, c := range p.Columns {
+		text := profile.Printable(c.Name)
+		if c.Unit != profile.Calls.Unit && c.Unit != c.Name {
+			text += " (" + profile.Printable(c.Unit) + ")"
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, ", ")
 }
 
 // counters returns how many counters the nodes have.

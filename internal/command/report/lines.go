@@ -64,7 +64,7 @@ func SummaryLine(tree *cct.Tree, t cct.Totals) string {
 	s := humanize.Plural(t.Calls, "call")
 	switch {
 	case tree.Type.Name == profile.Calls.Name:
-	case tree.Type.Unit == profile.Calls.Unit:
+	case tree.Type.Counts():
 		s = humanize.Commas(t.Calls) + " " + tree.Type.Name
 	case tree.Type.Unit == profile.AllocSpace.Unit:
 		if s = humanize.Plural(t.Calls, "byte"); tree.Type.Name != tree.Type.Unit {
@@ -102,6 +102,10 @@ var lossTexts = map[string][2]string{
 		"faults at addresses that are not nil were panics; inlined calls behind them may be counted"},
 	profile.LossLabels: {"label was set with a value that is shown as …, because its key had too many",
 		"labels were set with a value that is shown as …, because their key had too many"},
+	profile.LossMetrics: {"metric is missing, because the program had made as many as there may be",
+		"metrics are missing, because the program had made as many as there may be"},
+	profile.LossNegative: {"time a negative number was not added to a metric: a metric only grows",
+		"times a negative number was not added to a metric: a metric only grows"},
 	profile.LossPaths: {"time a context below a lost page was entered; there recursion may be in full, or missing",
 		"times a context below a lost page was entered; there recursion may be in full, or missing"},
 	profile.LossIncomplete: {"context was just being created and is not included",

@@ -78,14 +78,15 @@ func runTop(e *base.Env, args []string) error {
 		return base.Usagef("top: -sort=%s: no such order (have %s)", o.Sort, strings.Join(Orders, ", "))
 	case o.interval <= 0 || o.Rows < 1:
 		return base.Usagef("top: -interval and -top must be more than 0")
-	case o.metric != "" && !slices.Contains(metrics, o.metric):
-		return base.Usagef("top: no metric %q%s", o.metric, humanize.DidYouMean("", o.metric, metrics))
 	}
 	dir, err := Find(strings.Join(paths, ""))
 	if err != nil {
 		return err
 	}
 	r := NewReader(dir, o.metric)
+	if o.metric != "" && !slices.Contains(metrics, o.metric) && !r.has(o.metric) { // the program may have it itself
+		return base.Usagef("top: no metric %q%s", o.metric, humanize.DidYouMean("", o.metric, metrics))
+	}
 	if o.once {
 		return Once(e.Stdout, r, o.interval, o.Options)
 	}

@@ -286,7 +286,7 @@ func (p *Page) summary() string {
 		return p.Note
 	}
 	s := humanize.Amount(p.Type, p.Count) + " of " + p.Type.Name
-	if p.Type.Unit == "count" {
+	if p.Type.Counts() {
 		s = humanize.Commas(p.Count) + " " + p.Type.Name
 	}
 	s += " · " + humanize.Plural(p.Contexts, "context")

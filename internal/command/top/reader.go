@@ -110,6 +110,11 @@ func (r *Reader) expanded(got *Reading) (err error) {
 	return nil
 }
 
+// has reports whether the record has the metric that is asked for, as far as it can be read.
+func (r *Reader) has(metric string) bool {
+	return r.refresh() == nil && r.rec.IDs == nil && r.rec.Column(metric) != nil
+}
+
 // share is how much longer the time between readings is than one takes.
 const share = 20
 

@@ -83,6 +83,9 @@ const (
 // counter 0 counts allocations, counter 1 the bytes that they took. One of kind RecWait stands for the waits
 // for a reason, which is its blob; counter 0 counts them, counter 1 adds up their nanoseconds.
 //
+// A record of kind RecMetric stands for a metric that the program has made. Its blob is the metric's name and unit, two
+// strings. Counter 0 of a node adds up what the call site that the node hangs below has added.
+//
 // A record of kind RecLabels stands for labels that a goroutine has. Its strings are their keys and values in turn, and
 // its blob is their number and the index of each string. Its nodes have one cell, below which lies what runs with these
 // labels, and counter 0 counts how often they were set.
@@ -107,6 +110,7 @@ const (
 	RecHeld   = 5
 	RecRun    = 6
 	RecLabels = 7
+	RecMetric = 8
 )
 
 // IsPCs reports whether a record of funcs of this kind is a [PCsRecord], beside a header with these flags.

@@ -59,16 +59,18 @@ const (
 
 // Kinds of loss, the index into Lost of the header.
 const (
-	LostNodes  = iota // node creations past the node budget, led to overflow nodes
-	LostFuncs         // functions whose record did not fit funcs
-	LostPages         // pages that the disk could not hold (SIGBUS)
-	LostShards        // Ps without a shard of their own file
-	LostTables        // sites with more targets than a table may hold
-	LostChecks        // checks not written, because check was full
-	LostPaths         // searches for recursion that a lost page has cut short
-	LostEdges         // back edges that had no room for a node: their calls count at the function's first node
-	LostDeep          // checks left out, see Checker.Due
-	LostFaults        // faults at addresses that are not nil, recovered from: inlined calls behind them may be counted
-	LostLabels        // labels set with a value that came when their key had too many
+	LostNodes    = iota // node creations past the node budget, led to overflow nodes
+	LostFuncs           // functions whose record did not fit funcs
+	LostPages           // pages that the disk could not hold (SIGBUS)
+	LostShards          // Ps without a shard of their own file
+	LostTables          // sites with more targets than a table may hold
+	LostChecks          // checks not written, because check was full
+	LostPaths           // searches for recursion that a lost page has cut short
+	LostEdges           // back edges that had no room for a node: their calls count at the function's first node
+	LostDeep            // checks left out, see Checker.Due
+	LostFaults          // faults at addresses that are not nil, recovered from: inlined calls behind may be counted
+	LostLabels          // labels set with a value that came when their key had too many
+	LostMetrics         // metrics made past MaxMetrics
+	LostNegative        // negative numbers for a metric
 	NumLost
 )

@@ -1,7 +1,8 @@
 package layout
 
 // What is no function, and has a node anyway, has a function ID by which it is known: the place of a fault,
-// the allocations of a type, the waits for a reason, the running of goroutines, the labels of a goroutine.
+// the allocations of a type, the waits for a reason, the running of goroutines, a metric of the program's own, the
+// labels of a goroutine.
 
 // faultShift is where the mark of a fault's function ID lies: the ID is the
 // address of the instruction, shifted to keep the low three bits 0.
@@ -73,11 +74,25 @@ func HeldID(reason uint64) uint64 { return WaitID(reason | 1<<heldShift) }
 // RunID is the function ID of the running of goroutines.
 const RunID = 1<<amountShift | 1<<waitShift | 1<<runShift
 
-// A reason begins at reasonShift; heldShift is more bits than it has, runShift more than all of these.
+// MetricID returns the function ID of a metric of the program's own, less than MaxMetrics.
+func MetricID(metric uint32) uint64 {
+	return 1<<amountShift | 1<<waitShift | 1<<metricShift | uint64(metric+1)<<reasonShift
+}
+
+// MaxMetrics is how many metrics of its own a program may have.
+const MaxMetrics = 64
+
+// AddFunc is the function of package stemma that compiled code replaces by a call of the runtime. The number is the
+// version of its arguments, see stemmaMetric in package runtime.
+const AddFunc = "github.com/stemma-go/stemma.add1"
+
+// A reason begins at reasonShift; heldShift is more bits than it has, or than a metric has, runShift and metricShift
+// more than all of these.
 const (
 	reasonShift = 4
 	heldShift   = 8
 	runShift    = reasonShift + heldShift + 2
+	metricShift = runShift + 1
 )
 
 // Hash is where the probe for a function begins in a table, before the mask.

@@ -16,7 +16,7 @@ export function amount(n) {
 // noun is what n of the value are called: 1 call, 2 calls, 3 ms of cpu.
 function noun(n) {
   const { unit, name } = unitOf();
-  if (unit !== 'count') return ' of ' + name;
+  if (unit === 'bytes' || unit === 'nanoseconds') return ' of ' + name;
   return ' ' + (n === 1 && /^[a-z]+s$/.test(name) ? name.slice(0, -1) : name);
 }
 

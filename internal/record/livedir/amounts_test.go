@@ -51,6 +51,50 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
+// TestOwnMetrics reads metrics of the program's own, of several nodes and shards, and again when they have grown. One
+// that nothing was added to is there as well.
+func TestOwnMetrics(t *testing.T) {
+	d := recordtest.New(2, "prog")
+	f := d.Func(recordtest.Func{Name: "main.f", Files: []string{"main.go"}, Sites: []recordtest.Site{
+		{Kind: layout.SiteCall, Callee: layout.AddFunc, Line: 3, Cell: 1},
+		{Kind: layout.SiteCall, Callee: layout.AddFunc, Line: 4, Cell: 2}}})
+	written, rows := d.Metric("written", "bytes"), d.Metric("rows", "rows")
+	d.Metric("unused", "count")
+	n := d.Node(recordtest.Root, layout.RootMain, f)
+	d.Count(0, n, 0, 1)
+	first, second, both := d.Node(n, 0, written), d.Node(n, 1, written), d.Node(n, 1, rows)
+	d.Count(0, first, 0, 1<<40)
+	d.Count(1, first, 0, 2)
+	d.Count(1, second, 0, 3)
+	d.Count(0, both, 0, 4)
+	l, err := livedir.Open(d.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(metric profile.Metric, want uint64) {
+		t.Helper()
+		c := l.Profile.Column(metric.Name)
+		if c == nil || c.Metric != metric {
+			t.Fatalf("%s: have %+v, want %+v", metric.Name, c, metric)
+		}
+		if have := l.Profile.Total(metric); have != want {
+			t.Errorf("%s: %d, want %d", metric.Name, have, want)
+		}
+	}
+	check(profile.OwnMetric("written", "bytes"), 1<<40+5)
+	check(profile.OwnMetric("rows", "rows"), 4)
+	check(profile.OwnMetric("unused", "count"), 0)
+	if calls := l.Profile.Total(profile.Calls); calls != 1 {
+		t.Errorf("%d calls, want 1: what is added is none", calls)
+	}
+	d.Count(1, both, 0, 10)
+	if grew, err := l.Recount(); grew || err != nil {
+		t.Fatalf("grew %v, %v", grew, err)
+	}
+	check(profile.OwnMetric("written", "bytes"), 1<<40+5)
+	check(profile.OwnMetric("rows", "rows"), 14)
+}
+
 // TestReachable reads how many objects were reachable when the program counted them, and reports it if it has not, or
 // was counting just then.
 func TestReachable(t *testing.T) {

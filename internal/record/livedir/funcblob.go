@@ -60,6 +60,11 @@ func (b *FuncReader) Run() profile.Func {
 	return profile.Func{Kind: profile.FuncRun, Name: b.Name("what runs"), Counters: 1}
 }
 
+// Metric reads the description of a metric of the program's own.
+func (b *FuncReader) Metric() profile.Func {
+	return profile.Func{Kind: profile.FuncMetric, Name: b.Name("name"), File: b.Name("unit"), Counters: 1}
+}
+
 // Labels reads the description of labels.
 func (b *FuncReader) Labels() profile.Func {
 	fn := profile.Func{Kind: profile.FuncLabels, Cells: 1, Counters: 1}

@@ -241,6 +241,8 @@ func (r *FuncsReader) decode(h funcHeader, b *FuncReader) (profile.Func, error) 
 		return b.Held(), b.End()
 	case h.Kind == layout.RecRun:
 		return b.Run(), b.End()
+	case h.Kind == layout.RecMetric:
+		return b.Metric(), b.End()
 	case h.Kind == layout.RecLabels:
 		return b.Labels(), b.End()
 	case h.Kind != layout.RecFunc:

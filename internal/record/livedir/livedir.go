@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -237,7 +238,7 @@ func (h *Header) Parse(tree *File, b []byte) error {
 // lossKinds are the kinds that the program counts, in the order of rt.
 var lossKinds = [layout.NumLost]string{profile.LossNodes, profile.LossFuncs, profile.LossPages, profile.LossShards,
 	profile.LossTables, profile.LossChecks, profile.LossPaths, profile.LossEdges, profile.LossDeep,
-	profile.LossFaults, profile.LossLabels}
+	profile.LossFaults, profile.LossLabels, profile.LossMetrics, profile.LossNegative}
 
 // plainVersion returns the version of Go that an instrumented GOROOT was made of; others are as they are. What the two
 // build is the same.
@@ -476,12 +477,29 @@ func (l *Dir) amountColumns() error {
 			}
 		}
 	}
+	own := l.ownMetrics()
+	for _, fn := range slices.Sorted(maps.Keys(own)) { // in the order in which the program made them
+		if _, err := l.Profile.AddColumn(own[fn]); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// ownMetrics returns the metrics of the program's own, by the function that stands for each.
+func (l *Dir) ownMetrics() map[int]profile.Metric {
+	own := make(map[int]profile.Metric)
+	for i, f := range l.Profile.Funcs {
+		if f.Kind == profile.FuncMetric {
+			own[i] = profile.OwnMetric(l.Profile.String(f.Name), l.Profile.String(f.File))
+		}
+	}
+	return own
 }
 
 // amountsByKind returns, for each kind of functions, the columns that the counters of their nodes belong to. They are
 // nil for kinds whose counters are calls, and a column is nil if the program does not count it.
-func (l *Dir) amountsByKind() (columns [profile.FuncLabels + 1][]*profile.Column) {
+func (l *Dir) amountsByKind() (columns [profile.FuncMetric + 1][]*profile.Column) {
 	for _, a := range amounts() {
 		for _, t := range a.values {
 			columns[a.kind] = append(columns[a.kind], l.Profile.Column(t.Name))
@@ -546,9 +564,16 @@ func (l *Dir) addCounters(at func(off int64, size int) ([]byte, error)) error {
 // eachCounter is addCounters with any operation.
 func (l *Dir) eachCounter(at func(off int64, size int) ([]byte, error), do func(to *uint64, n uint64)) error {
 	p, amounts, calls := l.Profile, l.amountsByKind(), l.Profile.Column(profile.Calls.Name)
+	own := make(map[int][]*profile.Column)
+	for fn, m := range l.ownMetrics() {
+		own[fn] = []*profile.Column{p.Column(m.Name)}
+	}
 	for i, off := range l.offsets {
 		n := l.nodes[i]
 		columns := amounts[p.Funcs[p.Nodes[n].Func].Kind]
+		if p.Funcs[p.Nodes[n].Func].Kind == profile.FuncMetric {
+			columns = own[int(p.Nodes[n].Func)]
+		}
 		var counts []uint64
 		counters := len(columns)
 		if columns == nil {

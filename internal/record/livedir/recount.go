@@ -55,4 +55,7 @@ func (l *Dir) clearCounts() {
 			}
 		}
 	}
+	for _, m := range l.ownMetrics() {
+		clear(l.Profile.Column(m.Name).Values)
+	}
 }

@@ -121,7 +121,7 @@ func (r *FuncsReader) salvage(f *File, off, end int64, cause error) (int64, erro
 func (h *funcHeader) plausible(room int64) bool {
 	parts := layout.FuncRecordSize + lengthSize*uint64(h.Strings) + uint64(h.BlobLen)
 	return h.checkLength(room) == nil && h.checkNode() == nil && h.Length <= maxSalvaged &&
-		layout.RecFunc <= h.Kind && h.Kind <= layout.RecLabels && parts <= uint64(h.Length)
+		layout.RecFunc <= h.Kind && h.Kind <= layout.RecMetric && parts <= uint64(h.Length)
 }
 
 // salvage walks the objects of the tree like readTree, where pages were lost.

@@ -181,6 +181,16 @@ func (d *Dir) waited(kind uint32, id uint64, reason string) uint64 {
 	return id
 }
 
+// Metric records a metric of the program's own and returns its ID.
+func (d *Dir) Metric(name, unit string) uint64 {
+	b := &blob{}
+	b.uint(b.str(name), b.str(unit))
+	id := layout.MetricID(uint32(d.nextID / 64 % layout.MaxMetrics))
+	d.nextID += 64
+	d.write(layout.RecMetric, id, layout.AmountSize, 0, b)
+	return id
+}
+
 // faultSize is the size of the node of a fault, which has one cell.
 var faultSize = uint32(layout.NodeBytes(1, 1))
 

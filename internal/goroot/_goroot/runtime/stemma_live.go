@@ -74,6 +74,7 @@ func stemmaTreeInit() {
 		defaultGOROOT, stemmaArguments())
 	stemma.on = true
 	stemmaGoroutinesAPI1 = &stemmaGoroutinesAPIs
+	stemmaMetricsAPI1 = &stemmaMetricsAPIs
 	stemmaRoot(getg(), layout.RootOther)
 	stemmaAllocInit()
 	stemmaWaitInit()

@@ -193,6 +193,18 @@ func (r *Recorder) RecordNamed(kind uint32, id uint64, name string) bool {
 	return w.End()
 }
 
+// RecordMetric writes the record of a metric of the program's own. It reports false if the record does not fit.
+func (r *Recorder) RecordMetric(id uint64, name, unit string) bool {
+	w := r.beginRecord(layout.FuncRecord{Kind: layout.RecMetric, ID: id, NodeSize: layout.AmountSize, Strings: 2,
+		BlobLen: 2})
+	w.u32(uint32(len(name)))
+	w.u32(uint32(len(unit)))
+	w.str(name)
+	w.str(unit)
+	w.bytes(0, 1)
+	return w.End()
+}
+
 // RecordLabels writes the record of labels, keys and values in turn, unless it has one. It reports false if the record
 // does not fit.
 func (r *Recorder) RecordLabels(id uint64, words []string) bool {

@@ -7,8 +7,8 @@ import (
 // What the runtime does for a call site is counted in nodes as well: allocations of one type, or waits for one reason,
 // from one call site in one context are a node below the cell of the call, as if the runtime had a function for
 // each type and reason; so is what goroutines ran that one go statement began. Counter 0 counts them, counter 1
-// adds up their amounts: the bytes of the heap that allocations took, nanoseconds of the others. Such a node has no
-// cells.
+// adds up their amounts: the bytes of the heap that allocations took, nanoseconds of the others. What the program adds
+// to a metric of its own is counted in the same way, in counter 0 alone. Such a node has no cells.
 
 // Counts says in the header what is counted beside calls: one of the flags of package layout.
 func (t *Tree) Counts(flag uint32) { t.rec.Header().Flags |= flag }
@@ -23,6 +23,27 @@ func (t *Tree) EnterAlloc(cell uint32, id uint64, name string) uint32 {
 // at offset cell, as Enter does; name is the reason.
 func (t *Tree) EnterWait(cell uint32, id uint64, name string) uint32 {
 	return t.enter(cell, target{id: id, size: layout.AmountSize, kind: layout.RecWait, name: name})
+}
+
+// NewMetric makes a metric of the program's own and returns its function ID, or 0 if there are too many, or no room to
+// describe it.
+func (t *Tree) NewMetric(name, unit string) uint64 {
+	if t.metrics == layout.MaxMetrics {
+		t.rec.Lost(layout.LostMetrics)
+		return 0
+	}
+	id := layout.MetricID(t.metrics)
+	if !t.rec.RecordMetric(id, name, unit) {
+		return 0
+	}
+	t.metrics++
+	return id
+}
+
+// EnterMetric returns the node of what the call through the cell at offset cell adds to the metric with the given
+// function ID, as Enter does. Its counter 0 is the sum.
+func (t *Tree) EnterMetric(cell uint32, id uint64) uint32 {
+	return t.enter(cell, target{id: id, size: layout.AmountSize, kind: layout.RecMetric})
 }
 
 // EnterAside returns the node of what is counted near a cell under a function ID of the given kind: waits, those of
@@ -71,6 +92,8 @@ func (t *Tree) recordTarget(to target) bool {
 	switch {
 	case to.meta != nil:
 		return t.rec.Record(to.meta)
+	case to.kind == layout.RecMetric:
+		return true // as it was when the program made the metric
 	case to.kind == layout.RecLabels:
 		return t.recordLabels(to.id)
 	}

@@ -115,3 +115,48 @@ func TestAlloc(t *testing.T) {
 	}
 	m.validate()
 }
+
+// TestMetrics makes as many metrics as there may be, and more, and adds to two of them at one call site, beside one of
+// allocations and a callee. What is added to a back edge is at the node that it is folded into.
+func TestMetrics(t *testing.T) {
+	m := newMachine(t, 1<<22, false)
+	ids := make(map[uint64]bool)
+	for i := range uint64(layout.MaxMetrics) {
+		id := m.tree.NewMetric(fmt.Sprint("m", i), "count")
+		if id == 0 || ids[id] || !layout.IsMarked(id) || layout.IsLabels(id) || id == layout.RunID || id&7 != 0 ||
+			id == layout.WaitID(i) || id == layout.HeldID(i) {
+			t.Fatalf("metric %d has the ID %#x, want one of its own", i, id)
+		}
+		ids[id] = true
+	}
+	if id := m.tree.NewMetric("more", "count"); id != 0 || m.tree.rec.Header().Lost[layout.LostMetrics] != 1 {
+		t.Errorf("one more than there may be has the ID %#x, and %d are lost, want 0 and 1", id,
+			m.tree.rec.Header().Lost[layout.LostMetrics])
+	}
+	f, g := m.function(2), m.function(1)
+	n := m.enter(f)
+	m.call(n, 0)
+	cell := m.ctx
+	seen := map[uint32]bool{0: true, n: true}
+	for _, k := range []uint32{0, 1} {
+		id := layout.MetricID(k)
+		node := m.tree.EnterMetric(cell, id)
+		if seen[node] || m.tree.EnterMetric(cell, id) != node || m.tree.node(node).Parent != n {
+			t.Errorf("metric %d has node %d, and later %d, want one of its own below %d", k, node,
+				m.tree.EnterMetric(cell, id), n)
+		}
+		seen[node] = true
+	}
+	if a, c := m.allocate(0), m.enter(g); seen[a] || seen[c] {
+		t.Errorf("nodes %d and %d have two meanings", a, c)
+	}
+	m.ctx = CellOf(n, 1)
+	again := m.enter(f)
+	if again == n {
+		t.Fatal("the back edge has no node")
+	}
+	if node := m.tree.EnterMetric(CellOf(again, 0), layout.MetricID(0)); m.tree.node(node).Parent != n {
+		t.Errorf("what a back edge adds is below node %d, want %d", m.tree.node(node).Parent, n)
+	}
+	m.validate()
+}

@@ -28,6 +28,7 @@ type Tree struct {
 	made       uint64         // nodes that were made, but for overflow nodes
 	low, high  uint64         // between them are the IDs that compiled code knows by their lower halves
 	labels     Labels         // that goroutines may have
+	metrics    uint32         // how many the program has made
 }
 
 // Sizes in the region.
@@ -124,12 +125,12 @@ func (t *Tree) Bounded() bool { return t.nodes < 1<<32 }
 // Used returns the bytes of the region that are in use.
 func (t *Tree) Used() uint64 { return t.used }
 
-// A target is what a cell leads to: a function, the allocations of a type, the waits for a reason, or labels.
+// A target is what a cell leads to: a function, the allocations of a type, the waits for a reason, a metric, or labels.
 type target struct {
 	id   uint64
 	size uint32       // of a node
 	meta *layout.Meta // of a function, nil for others
-	kind uint32       // of others: RecAlloc to RecLabels
+	kind uint32       // of others: RecAlloc to RecMetric
 	name string       // of the type, or the reason
 }
 

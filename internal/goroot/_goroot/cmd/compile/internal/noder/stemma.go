@@ -15,7 +15,7 @@ func stemmaPragma(decl *syntax.FuncDecl) ir.PragmaFlag {
 	switch {
 	case decl.Body == nil:
 		return ssagen.StemmaBodyless
-	case ssagen.StemmaCallsHere() && decl.Recv == nil && base.Ctxt.Pkgpath+"."+decl.Name.Value == ssagen.StemmaHere:
+	case decl.Recv == nil && ssagen.StemmaReplaces(base.Ctxt.Pkgpath+"."+decl.Name.Value):
 		return ir.Noinline
 	}
 	return 0

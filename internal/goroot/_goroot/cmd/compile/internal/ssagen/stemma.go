@@ -47,6 +47,7 @@ type stemmaStrategy struct {
 	passes  bool   // the slow path takes the function in R12 and the cell's content in R13; else the function in g
 	here    bool   // the runtime reads the word itself, instead of the package's function
 	natives bool   // natives are counted, those too that are called through function values
+	adds    bool   // the runtime counts metrics of the program's own
 }
 
 var stemmaStrategies = map[string]*stemmaStrategy{}
@@ -242,6 +243,9 @@ func (s *state) stemmaAddr(t *types.Type, word *ssa.Value, offset int64) *ssa.Va
 // and its call, which expects both to see the same memory (golang.org/issue/49282).
 // It returns what to call instead of callee, which is nil if it is not known.
 func (s *state) stemmaCall(n *ir.CallExpr, k callKind, callee *obj.LSym) *obj.LSym {
+	if callee != nil && callee.Name == layout.AddFunc && stemmaEngine() != nil && stemmaEngine().adds {
+		callee = base.Ctxt.LookupABI("runtime.stemmaAdd", obj.ABIInternal)
+	}
 	if s.stemmaPasses() {
 		return callee
 	}

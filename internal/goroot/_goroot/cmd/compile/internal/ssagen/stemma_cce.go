@@ -59,6 +59,17 @@ const StemmaHere = "github.com/stemma-go/stemma.here2"
 // StemmaCallsHere reports whether this engine reads the word itself at once.
 func StemmaCallsHere() bool { return stemmaEngine() != nil && stemmaEngine().here }
 
+// StemmaReplaces reports whether the runtime is called instead of the function with this symbol name.
+func StemmaReplaces(name string) bool {
+	switch name {
+	case StemmaHere:
+		return StemmaCallsHere()
+	case layout.AddFunc:
+		return stemmaEngine() != nil && stemmaEngine().adds
+	}
+	return false
+}
+
 // stemmaIsDirect reports whether the function being built has a word that runtime.stemmaHere
 // can read.
 func (s *state) stemmaIsDirect() bool { return s.stemma.mode == stemmaFull && StemmaCallsHere() }

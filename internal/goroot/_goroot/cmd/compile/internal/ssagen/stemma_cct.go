@@ -49,6 +49,7 @@ func init() {
 		slow:    "runtime.stemmaEnter",
 		passes:  true,
 		natives: true,
+		adds:    true,
 	}, "cct")
 }
 
