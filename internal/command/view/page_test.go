@@ -102,6 +102,10 @@ const misplaced = `(() => {
 		const r = e.getBoundingClientRect();
 		if (r.width && (r.right > innerWidth + 1 || r.left < 0)) bad.push('outside: ' + e.textContent);
 	}
+	const crumbs = $('crumbs'), path = crumbs.querySelectorAll('button').length > 1;
+	const status = $('status');
+	if (innerWidth < 1000 && status.scrollWidth > status.clientWidth + 1) bad.push('cut: ' + status.textContent);
+	if (!path && crumbs.scrollWidth > crumbs.clientWidth + 1) bad.push('cut: ' + crumbs.textContent);
 	for (const row of [...document.querySelectorAll('.long tbody tr')].slice(0, 20)) {
 		const high = row.getBoundingClientRect().height;
 		if (high > 100) bad.push('a row of ' + high + ': ' + row.textContent);
@@ -109,7 +113,7 @@ const misplaced = `(() => {
 			const r = cell.getBoundingClientRect(), range = document.createRange();
 			range.selectNodeContents(cell);
 			const text = range.getBoundingClientRect();
-			if (cell.className === 'name' && r.width < 200) bad.push('a name of ' + r.width + ': ' + cell.textContent);
+			if (cell.className === 'name' && r.width < 240) bad.push('a name of ' + r.width + ': ' + cell.textContent);
 			if (text.width && (text.left < r.left - 1 || text.right > r.right + 1)) bad.push('cut: ' + cell.textContent);
 		}
 	}
@@ -442,6 +446,27 @@ func TestSortedByChange(t *testing.T) {
 const texts = `window.texts = new Set();
 	const plain = CanvasRenderingContext2D.prototype.fillText;
 	CanvasRenderingContext2D.prototype.fillText = function(text, ...at) { window.texts.add(text); plain.call(this, text, ...at); };`
+
+// A name that is cut to the room in a box keeps what tells the function from others.
+func TestShortNames(t *testing.T) {
+	p := tab(t)
+	_, url := serve(t, sealed(t, "shapes", func(*profile.Profile) {}), "")
+	follow(t, p, url, nil)
+	for name, want := range map[string]string{
+		"example.com/m.init.0": "init.0", "example.com/m.recovered.func1": "recovered.func1",
+		"example.com/m.(*server).serve.gowrap2": "serve.gowrap2", "example.com/m.(*server).serve": "serve",
+		"example.com/m.each[...].func1.2": "each[...].func1.2", "example.com/m.function1": "function1",
+	} {
+		have := eval[string](t, p, fmt.Sprintf(`(() => {
+			const c = document.createElement('canvas').getContext('2d');
+			c.font = '13px sans-serif';
+			return fitted(c, %q, c.measureText(%q).width, true);
+		})()`, name, want))
+		if have != want {
+			t.Errorf("%s is cut to %s, want %s", name, have, want)
+		}
+	}
+}
 
 // Numbers say what they count, one in the singular; a total is called one; a column has one unit; and the boxes of
 // goroutines have numbers.

@@ -11,13 +11,16 @@ export function widthOf(c, text) {
   return w;
 }
 
+// outer is the package or the receiver in front of a name.
+const outer = /^[^.([]*\.(?!((func|gowrap|deferwrap)?\d+)(\.|$))|^\([^)]*\)\./;
+
 // fitted cuts text to a width. Of a name the path of the package goes first, then the
-// package, then the receiver.
+// package, then the receiver. A literal keeps the function that it is in, and init its number: 0 is no name.
 export function fitted(c, text, width, name) {
   const each = 6.6, fits = t => t.length * 4 <= width && widthOf(c, t) <= width;
   text = text.slice(0, 400);
   for (let i = 0; name && i < 3 && !fits(text); i++) {
-    const rest = i ? text.replace(/^[^.([]*\.|^\([^)]*\)\./, '') : text.slice(text.lastIndexOf('/') + 1);
+    const rest = i ? text.replace(outer, '') : text.slice(text.lastIndexOf('/') + 1);
     if (!text.startsWith('[')) text = rest || text;
   }
   if (fits(text)) return text;

@@ -25,15 +25,16 @@ function nameButton(r, view) {
 // room, the name gets a line of its own, and the numbers stand below it. An attribute of style would be against
 // the policy of the page.
 function sized(table, most, apart) {
-  const width = Math.max(9, 3 + amount(most).length), each = 7.5, name = 280;
-  const widths = { amount: width, share: 9, count: 12, change: width + 9, name: 0 };
-  const all = [...table.tHead.rows[0].cells].reduce((sum, th) => sum + widths[th.classList[0]], 0);
+  const width = Math.max(9, 3 + amount(most).length), name = 280;
   table.style.setProperty('--amount', `${width}ch`);
   table.style.setProperty('--change', `${width + 9}ch`);
   table.style.setProperty('--apart', apart(width - 2));
-  const fit = () => table.classList.toggle('apart', $('main').clientWidth < all * each + name);
+  // How wide a character is depends on the font, so what is left for a name is measured.
+  const fit = () => {
+    table.classList.remove('apart');
+    table.classList.toggle('apart', table.tHead.querySelector('.name').offsetWidth < name);
+  };
   new ResizeObserver(fit).observe($('main'));
-  fit();
   return table;
 }
 
