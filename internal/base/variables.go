@@ -45,7 +45,8 @@ var Variables = []Variable{
 	{"STEMMA_ROTATE", ByProgram, "TIME[,SIZE][,N][,AGE]",
 		"end a segment of the record after that time, 1h say, or when it has grown by that size, 512MiB; keep N, " +
 			"none older than that age, 7d", true},
-	{"STEMMA_BENCH_TIME", ByProgram, "1", "benchmarks of stemma test also print instrumented-ns/op", true},
+	{"STEMMA_BENCH_TIME", ByProgram, "1, ns/op",
+		"benchmarks of stemma test also print instrumented-ns/op; with ns/op under that name", true},
 	{"STEMMA_TREE_SIZE", ByProgram, "BYTES",
 		"bytes of address space for the tree of a program, and for the counters of each P", true},
 	{"STEMMA_EVENTS_SIZE", ByProgram, "BYTES", "bytes for the events of each P; 64 MiB if it is not set", true},

@@ -11,6 +11,9 @@ const faultShift = 62
 // FaultID returns the function ID of a fault at pc.
 func FaultID(pc uint64) uint64 { return 1<<faultShift | pc<<3 }
 
+// IsFault reports whether a function ID is that of a fault. It is not for those of labels.
+func IsFault(id uint64) bool { return id>>faultShift&1 != 0 }
+
 // IsMarked reports whether a function ID is that of a fault, of allocations, waits or labels: there is no metadata.
 func IsMarked(id uint64) bool { return id>>amountShift != 0 }
 
@@ -24,10 +27,65 @@ const labelsShift = 63
 func LabelsID(set uint32) uint64 { return 1<<labelsShift | uint64(set+1)<<3 }
 
 // LabelsOf returns the set of labels that a function ID is of.
-func LabelsOf(id uint64) uint32 { return uint32(id>>3) - 1 }
+func LabelsOf(id uint64) uint32 { return uint32(id)>>3 - 1 }
 
 // IsLabels reports whether a function ID is that of labels.
 func IsLabels(id uint64) bool { return id>>labelsShift != 0 }
+
+// A node of labels can be in a lane: then what is below it is measured. The ID has the number of the lane, and how many
+// measurements lie further out, in its upper half, so that the lower half is that of the labels alone. The node where a
+// measurement begins is marked.
+const (
+	laneShift  = 32
+	laneBits   = 16
+	depthShift = laneShift + laneBits
+	depthBits  = 4
+	beginShift = depthShift + depthBits
+
+	laneMask = (1<<(laneBits+depthBits) - 1) << laneShift
+
+	// MaxLane is the highest number of a lane. 0 is none.
+	MaxLane = 1<<laneBits - 1
+	// MaxDepth is how many measurements can be inside each other.
+	MaxDepth = 1<<depthBits - 1
+)
+
+// BeginLane returns the function ID of the node where a measurement begins in a lane, inside of labels with an ID. It
+// is 0 if too many are inside each other.
+func BeginLane(around uint64, lane uint32) uint64 {
+	depth := LaneDepth(around) + 1
+	if depth > MaxDepth {
+		return 0
+	}
+	return around&^laneMask | uint64(lane)<<laneShift | depth<<depthShift | 1<<beginShift
+}
+
+// InLane returns the function ID of labels in the lane of others.
+func InLane(id, of uint64) uint64 { return id&^laneMask | of&laneMask }
+
+// SameLane reports whether labels with two IDs are in one lane, or in none.
+func SameLane(a, b uint64) bool { return (a^b)&laneMask == 0 }
+
+// LaneDepth returns how many measurements labels are in.
+func LaneDepth(id uint64) uint64 { return id >> depthShift & MaxDepth }
+
+// BeginsLane reports whether a function ID is that of a node where a measurement begins.
+func BeginsLane(id uint64) bool { return IsLabels(id) && id>>beginShift&1 != 0 }
+
+// WithoutBegin returns the function ID of the same labels in the same lane at another place.
+func WithoutBegin(id uint64) uint64 { return id &^ (1 << beginShift) }
+
+// LaneLabel is the key of the label that reports have for what was measured. Its value is the depth.
+const LaneLabel = "stemma.Measure"
+
+// A Measured is a node of the tree as the program itself is told of it; it is in no file.
+type Measured struct {
+	Func   uint64 // as in the node
+	Offset uint32 // of the node
+	Size   uint32 // its bytes
+	Parent uint32 // as in the node
+	Cell   uint32 // as in the node
+}
 
 // LabelsSize is the size of a node of labels, which has one cell.
 const LabelsSize = FaultSize

@@ -20,7 +20,8 @@ type FuncsReader struct {
 	live    *Dir
 	p       *profile.Profile
 	strings map[string]uint32
-	next    int64 // offset of the record to be read next
+	labels  map[string]uint32 // functions of labels by what they say
+	next    int64             // offset of the record to be read next
 	code    func(*Code) error
 }
 
@@ -39,6 +40,7 @@ func (l *Dir) NewFuncsReader(code func(*Code) error) *FuncsReader {
 	r := &FuncsReader{
 		ByID: make(map[uint64]uint32), unknown: make(map[uint64]uint32),
 		live: l, p: l.Profile, strings: map[string]uint32{"": 0}, code: code,
+		labels: make(map[string]uint32),
 	}
 	r.addRoot()
 	return r
@@ -200,6 +202,14 @@ func (r *FuncsReader) add(h funcHeader, table []string, d *sealed.Decoder) error
 	if h.ID == layout.RootFunc {
 		r.p.Funcs[0], r.sizes[0] = fn, h.NodeSize
 		return nil
+	}
+	if fn.Kind == profile.FuncLabels { // those of all lanes are one
+		text := fmt.Sprint(fn.Frames)
+		if same, ok := r.labels[text]; ok {
+			r.ByID[h.ID] = same
+			return nil
+		}
+		r.labels[text] = uint32(len(r.p.Funcs))
 	}
 	r.ByID[h.ID] = uint32(len(r.p.Funcs))
 	r.p.Funcs = append(r.p.Funcs, fn)

@@ -54,19 +54,20 @@ func stemmaSetLabels(labels unsafe.Pointer) {
 				set = stemma.tree.Add(set, l.Key, l.Value)
 			}
 		}
-		id := stemma.tree.ID(set)
-		stemmaRelabel(stemmaFindLabelled(gp, pc, sp, id), id)
+		stemmaRelabel(stemmaFindLabelled(gp, pc, sp, stemma.tree.ID(set)))
 		unlock(&stemma.lock)
 	})
 }
 
 // stemmaFindLabelled finds the frames of gp, which has called from pc, that go on with other labels than they have
-// had, and returns how many there are. These are the frames up to the first one that has the labels already. Where
-// pprof.Do sets labels, they are those of its own frame, since it sets what its caller has before it returns. Other
-// labels that are set below a pprof.Do end there as well. It runs on the system stack, under the lock.
-func stemmaFindLabelled(gp *g, pc, sp uintptr, id uint64) (n int) {
+// had, and returns how many there are, and the labels in the lane that they are in. Where a measurement begins they
+// end: [stemmaMeasureRun] looks at those further out. These are the frames up to the first one that has the labels
+// already. Where pprof.Do sets labels, they are those of its own frame, since it sets what its caller has before it
+// returns. Other labels that are set below a pprof.Do end there as well. It runs on the system stack, under the lock.
+func stemmaFindLabelled(gp *g, pc, sp uintptr, id uint64) (n int, inLane uint64) {
 	const pkg, do = "runtime/pprof.", "runtime/pprof.Do"
 	outside := false // a frame was found that is none of package pprof's
+	first := true
 	var u unwinder
 	for u.initAt(pc, sp, 0, gp, unwindSilentErrors); u.valid() && n < len(stemmaLabelled); u.next() {
 		f := &u.frame
@@ -83,7 +84,12 @@ func stemmaFindLabelled(gp *g, pc, sp uintptr, id uint64) (n int) {
 		if !stemma.tree.IsOf(node, uint64(f.fn.entry())) {
 			continue
 		}
-		if stemma.tree.LabelsAt(node) == id {
+		at := stemma.tree.LabelsAt(node)
+		if first {
+			first = false
+			id = layout.InLane(id, at)
+		}
+		if at == id || !layout.SameLane(at, id) {
 			break
 		}
 		if isDo && !outside && stemma.tree.IsLabelled(node) {
@@ -97,7 +103,7 @@ func stemmaFindLabelled(gp *g, pc, sp uintptr, id uint64) (n int) {
 			break
 		}
 	}
-	return n
+	return n, id
 }
 
 // stemmaRelabel gives n frames the nodes that they have with other labels, from the outermost one inwards, and counts

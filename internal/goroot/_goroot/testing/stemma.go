@@ -31,7 +31,7 @@ func stemmaDirectory() string
 
 var stemmaBench struct {
 	tool string // the command that knows what counters mean; "" if nobody wants to know
-	time bool   // ns/op stays
+	time string // what ns/op is called; "" if it is left out
 
 	low      uintptr  // contexts of benchmarks lie behind it
 	b        *B       // whose run it is
@@ -51,7 +51,14 @@ const stemmaWords = 1 << 12
 func stemmaRun(b *B) {
 	s := &stemmaBench
 	if s.low == 0 {
-		s.tool, s.time = os.Getenv("STEMMA_BENCH"), os.Getenv("STEMMA_BENCH_TIME") != ""
+		s.tool = os.Getenv("STEMMA_BENCH")
+		switch os.Getenv("STEMMA_BENCH_TIME") {
+		case "":
+		case "ns/op": // for tools that read no line without it
+			s.time = " "
+		default:
+			s.time = " instrumented-"
+		}
 		if s.low = stemmaCounters(0, nil); s.low == 0 || stemmaDirectory() == "" {
 			s.tool, s.low = "", 1
 		}
@@ -153,10 +160,10 @@ func stemmaResult(b *B, result string) string {
 		measured := i > 0 && (unit == "ns/op" || unit == "MB/s")
 		counted := slices.ContainsFunc(counts, func(c stemmaCount) bool { return c.unit == unit })
 		switch {
-		case counted, measured && !s.time: // what it takes to count is in there
+		case counted, measured && s.time == "": // what it takes to count is in there
 			continue
 		case measured:
-			f = fmt.Sprintf("%10s instrumented-%s", value, unit)
+			f = fmt.Sprintf("%10s%s%s", value, s.time, unit)
 		}
 		out = append(out, f)
 	}

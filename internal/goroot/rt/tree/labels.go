@@ -178,8 +178,12 @@ func (l *Labels) find(set LabelSet) (place uint32, ok bool) {
 // recordLabels writes the record of a set of labels.
 func (t *Tree) recordLabels(id uint64) bool {
 	l := &t.labels
-	var words [2 * layout.MaxLabels]string
+	var words [2 * (layout.MaxLabels + 1)]string
 	n := 0
+	if depth := layout.LaneDepth(id); depth != 0 {
+		words[0], words[1] = layout.LaneLabel, depthNames[depth]
+		n = 2
+	}
 	set := uint64(0)
 	if place := layout.LabelsOf(id); place != NoLabels {
 		set = l.sets[place]
@@ -192,6 +196,10 @@ func (t *Tree) recordLabels(id uint64) bool {
 	}
 	return t.rec.RecordLabels(id, words[:n])
 }
+
+// depthNames are numbers as text: nothing here may allocate.
+var depthNames = [layout.MaxDepth + 1]string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13",
+	"14", "15"}
 
 // text returns value number n of key k. It is for records, each of which is written once.
 func (l *Labels) text(k int, n uint16) string {
@@ -206,21 +214,22 @@ func (l *Labels) text(k int, n uint16) string {
 	return ""
 }
 
-// sameLabels returns the node of the same labels nearest to node n, outwards, or 0.
+// sameLabels returns the node of the same labels nearest to node n, outwards, or 0. Whether a measurement begins there
+// makes no difference: for readers it is one set.
 func (t *Tree) sameLabels(n uint32, id uint64) uint32 {
 	for ; n != RootNode; n = t.outwards(n) {
-		if t.node(n).Func == id {
+		if f := t.node(n).Func; layout.IsLabels(f) && layout.WithoutBegin(f) == layout.WithoutBegin(id) {
 			return n
 		}
 	}
 	return 0
 }
 
-// LabelsAt returns the function ID of the labels that node n has.
+// LabelsAt returns the function ID of the labels that node n has, in the lane that it is in.
 func (t *Tree) LabelsAt(n uint32) uint64 {
 	for ; n != RootNode; n = t.outwards(n) {
 		if id := t.node(n).Func; layout.IsLabels(id) {
-			return id
+			return layout.WithoutBegin(id)
 		}
 	}
 	return layout.LabelsID(NoLabels)
@@ -228,7 +237,8 @@ func (t *Tree) LabelsAt(n uint32) uint64 {
 
 // IsLabelled reports whether node n is of a function that is the outermost one below labels.
 func (t *Tree) IsLabelled(n uint32) bool {
-	return t.isLabels(t.node(n).Parent)
+	up := t.node(n).Parent
+	return t.isLabels(up) && !layout.BeginsLane(t.node(up).Func)
 }
 
 func (t *Tree) isLabels(n uint32) bool { return t.isNode(n) && layout.IsLabels(t.node(n).Func) }
@@ -274,10 +284,12 @@ func (t *Tree) RelabelBelow(n, caller, now uint32) uint32 {
 	return node
 }
 
-// callSite returns the node that node n was called from, through which of its cells, whatever labels lie between.
+// callSite returns the node that node n was called from, through which of its cells, whatever labels lie between. What
+// is measured was called from where that begins.
 func (t *Tree) callSite(n uint32) (parent, k uint32) {
 	parent, k = t.node(n).Parent, t.node(n).Cell
-	for parent > RootNode && parent < n && layout.IsLabels(t.node(parent).Func) {
+	for parent > RootNode && parent < n && layout.IsLabels(t.node(parent).Func) &&
+		!layout.BeginsLane(t.node(parent).Func) {
 		n = parent
 		parent, k = t.node(n).Parent, t.node(n).Cell
 	}

@@ -112,7 +112,7 @@ func (m *machine) validate() (nodes int) {
 		switch id := m.tree.node(off).Func; {
 		case id == layout.RootFunc:
 			size = rootSize
-		case id == layout.OverflowFunc:
+		case id == layout.OverflowFunc, id == layout.BypassFunc:
 			size = overflowSize
 		case layout.IsLabels(id):
 			size = layout.LabelsSize
