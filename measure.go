@@ -69,7 +69,7 @@ func Measure(ctx context.Context, f func(ctx context.Context)) *Counts {
 }
 
 // Counts are what one call has counted, see [Measure]. The zero value has counted nothing. Numbers are computed when
-// they are asked for first, in time that is in proportion to the number of contexts: about a millisecond for a
+// they are asked for first, in time that is in proportion to the number of contexts: some milliseconds for a
 // thousand. That may be done later, and elsewhere. What it takes is not recorded. The methods may be called by several
 // goroutines at once.
 type Counts struct {
