@@ -96,6 +96,9 @@ func BuildDir(t *testing.T, dir string, flags ...string) string {
 	t.Helper()
 	stemma := Tool(t)
 	flags = shareable(flags, Full())
+	if err := checkLibrary(flags...); err != nil {
+		t.Fatal(err)
+	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -133,6 +136,51 @@ func shareable(flags []string, full bool) []string {
 		}
 	}
 	return flags
+}
+
+// libraries are the standard libraries, as library tells them apart, that are compiled without -full: each takes longer
+// than most tests, and all of them together most of the time that the tests take.
+var libraries = []string{
+	library("-engine=cct"),
+	library("-verify"),                       // each context is compared with a stack
+	library("-metrics=calls,alloc,wait,ops"), // all that change compiled code
+	library("-engine=dacce"),
+	library("-engine=dacce", "-verify"),
+	library("-engine=lucce", "-verify"),
+	library("-engine=sample"),
+}
+
+// library returns what tells apart the standard libraries of builds with these flags: what the compiler is told, and
+// which parts the runtime has. It ends at what is no flag.
+func library(flags ...string) string {
+	o := engine.DefaultOptions
+	for _, f := range flags {
+		name, isFlag := strings.CutPrefix(f, "-")
+		if !isFlag {
+			break
+		}
+		name, value, given := strings.Cut(strings.TrimPrefix(name, "-"), "=")
+		known := engine.FlagNamed(name)
+		if known == nil {
+			continue
+		}
+		switch in := known.In(&o).(type) {
+		case *string:
+			*in = value
+		case *bool:
+			*in = !given || value == "on"
+		}
+	}
+	return o.Parts().String() + " " + o.ForCompiler()
+}
+
+// checkLibrary reports a build that would have one more library compiled.
+func checkLibrary(flags ...string) error {
+	if !Full() && !slices.Contains(libraries, library(flags...)) {
+		return fmt.Errorf("%s: the standard library would be compiled once more; do it with -full only (NeedFull, or "+
+			"[full] in a script), or with flags that other tests have (e2e.libraries)", strings.Join(flags, " "))
+	}
+	return nil
 }
 
 // needsLibrary reports whether a metric has a standard library compiled that builds without it do not have.

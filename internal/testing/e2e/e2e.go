@@ -1,7 +1,6 @@
 // Package e2e builds and runs real programs, so that tests can prove that what
 // stemma records is complete, exact and safe. Its subdirectories are those
-// tests, a package for each kind of record; each takes less than two minutes
-// on two cores. With -full they take all combinations of engines and flags, and longer
+// tests, a package for each kind of record. With -full they take all combinations of engines and flags, and longer
 // runs, as CI does. What must run for hours to mean something is in the module bench.
 //
 // Each directory in testdata/programs is a program. It says in comments what
@@ -22,9 +21,12 @@
 //
 // and is else built once, without flags, as "default". Builds that say //stemma-full: are made with -full only.
 //
-// Each combination of options needs a standard library of its own. So without -full a test that asks for one metric
-// of those that change compiled code gets all of them, see shareable. Tests of context IDs build with -verify, and
-// leave the checker alone where they do not need it. What needs net/http has its tag, nethttp, with -full only.
+// Without -full all tests of this module together take six minutes on two quiet cores, from empty caches, and no package
+// more than two. Each combination of options needs a standard library of its own, so a build needs one of libraries, or
+// -full. A test that asks for one metric of those that change compiled code gets all of them, see shareable. Tests of
+// context IDs build with -verify, and leave the checker alone where they do not need it. What needs net/http has its
+// tag, nethttp, with -full only. Of engines, settings and programs without -full each is tried, but not all
+// combinations: Few and Covers choose.
 package e2e
 
 import (
@@ -68,8 +70,24 @@ func Full() bool { return *full }
 func NeedFull(t *testing.T) {
 	t.Helper()
 	if !Full() {
-		t.Skip("takes minutes; run with -full: go test ./internal/testing/e2e/... -full")
+		t.Skip("takes minutes, or has the standard library built once more; run with -full")
 	}
+}
+
+// Few returns the first n of a test's cases, and all of them with -full. What differs most comes first.
+func Few[T any](n int, cases ...T) []T {
+	if Full() {
+		return cases
+	}
+	return cases[:n]
+}
+
+// Covers reports whether case i of n is tried with case j of m: with -full all are, else each of both once or more.
+func Covers(i, n, j, m int) bool {
+	if n > m {
+		i, n, j = j, m, i
+	}
+	return Full() || j%n == i
 }
 
 // Run runs an instrumented program with its record below a new directory.
@@ -264,13 +282,16 @@ func Builds(t *testing.T, name string) [][]string {
 	return list
 }
 
-// Prove builds a program in all its ways and runs each with every given
-// number of Ps; expectations must hold, and nothing may be lost.
+// Prove builds a program in all its ways and runs each with every given number of Ps, without -full with the first
+// and the last; expectations must hold, and nothing may be lost.
 func Prove(t *testing.T, name string, procs []int, env ...string) {
 	t.Helper()
 	wants := SourceWants(t, name)
 	if len(wants) == 0 {
 		t.Fatal("the program expects nothing")
+	}
+	if len(procs) > 2 && !Full() {
+		procs = []int{procs[0], procs[len(procs)-1]}
 	}
 	for _, b := range Builds(t, name) {
 		tag := b[0]

@@ -309,6 +309,11 @@ func (s *script) exec(fails bool, args []string) error {
 	if name, ok = strings.CutPrefix(name, "&"); ok {
 		args = args[:len(args)-1]
 	}
+	if len(args) > 2 && args[0] == "stemma" && slices.Contains([]string{"build", "run", "test"}, args[1]) && !fails {
+		if err := checkLibrary(args[2:]...); err != nil {
+			return err
+		}
+	}
 	r := &running{fails: fails, done: make(chan error, 1)}
 	r.cmd = exec.CommandContext(s.ctx, s.lookup(args[0]), args[1:]...)
 	r.cmd.Args[0] = args[0]

@@ -26,11 +26,7 @@ func verifyLucce(t *testing.T, name string, every int, env ...string) {
 // TestLucceVerify compares contexts of programs that use all ways of calling with
 // real stacks.
 func TestLucceVerify(t *testing.T) {
-	programs := []string{"calls", "defers", "goroutines", "cgo", "asm", "here", "initorder", "targets"}
-	if !e2e.Full() {
-		programs = programs[:6]
-	}
-	for _, name := range programs {
+	for _, name := range e2e.Few(4, "calls", "defers", "cgo", "here", "asm", "goroutines", "initorder", "targets") {
 		every := 1
 		if name == "targets" {
 			every = 997 // it makes 60 million calls, from one place

@@ -9,7 +9,7 @@ import (
 // TestStatic checks contexts that a static call graph has encoded against walks of
 // the stack: calls of all kinds, defers and panics, goroutines.
 func TestStatic(t *testing.T) {
-	for _, name := range []string{"calls", "defers", "goroutines"} {
+	for _, name := range e2e.Few(1, "calls", "defers", "goroutines") {
 		t.Run(name, func(t *testing.T) {
 			r := e2e.Run(t, e2e.Build(t, name, "-engine=pcce", "-verify"), "STEMMA_CHECK_EVERY=7")
 			r.Verify(t)

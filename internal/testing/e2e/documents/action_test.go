@@ -58,16 +58,17 @@ func TestAction(t *testing.T) {
 	if out, err := exec.Command("bash", "-c", "cd "+dir+" && set -e"+actionRepository).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, tt := range []struct {
+	type action struct {
 		name, env, result, alarm string
 		code                     int
-	}{
-		{"program", "BASE=HEAD~1 PROGRAM='. -x'", "exceeded", ".query `` |", 3},
-		{"tests", "BASE=HEAD~1", "exceeded", ".query `` |", 3},
-		{"same", "BASE=HEAD PROGRAM=.", "kept", "", 0},
-		{"limits", "BASE=HEAD~1 PROGRAM=. LIMITS='-fail-over calls>50%'", "kept", "", 0},
-		{"wrong", "BASE=HEAD~1 PROGRAM=. LIMITS='-fail-over calls@no.such>1%'", "failed", "", 1},
-	} {
+	}
+	for _, tt := range e2e.Few(3,
+		action{"program", "BASE=HEAD~1 PROGRAM='. -x'", "exceeded", ".query `` |", 3},
+		action{"tests", "BASE=HEAD~1", "exceeded", ".query `` |", 3},
+		action{"wrong", "BASE=HEAD~1 PROGRAM=. LIMITS='-fail-over calls@no.such>1%'", "failed", "", 1},
+		action{"same", "BASE=HEAD PROGRAM=.", "kept", "", 0},
+		action{"limits", "BASE=HEAD~1 PROGRAM=. LIMITS='-fail-over calls>50%'", "kept", "", 0},
+	) {
 		t.Run(tt.name, func(t *testing.T) {
 			summary, output := filepath.Join(t.TempDir(), "summary"), filepath.Join(t.TempDir(), "output")
 			cmd := exec.Command("bash", "-c", tt.env+" exec "+root+"/.github/action/compare.sh")

@@ -335,7 +335,7 @@ func TestAffected(t *testing.T) {
 	case e2e.Full():
 		n = len(kinds)
 	default:
-		n = 4
+		n = 2
 	}
 	for i := range n {
 		what := kinds[order[i%len(kinds)]](p)

@@ -180,6 +180,7 @@ func eventLine(in *replay.Reader, e replay.Event) string {
 // TestRecorded compares the recording of a program with what it is known to do. Then
 // it takes away each entry of the log in turn, which must not go unnoticed.
 func TestRecorded(t *testing.T) {
+	e2e.NeedFull(t)
 	exe := e2e.Build(t, "recorded", "-record=calls")
 	for _, procs := range []string{"GOMAXPROCS=1", "GOMAXPROCS=2"} {
 		r := e2e.Run(t, exe, procs)
@@ -207,11 +208,9 @@ func TestRecorded(t *testing.T) {
 // callbacks, and compares how often each context was entered with the counts of the
 // same run: the log has every call, and in the right place.
 func TestRecordedCounts(t *testing.T) {
-	programs := []string{"calls", "defers", "nested", "exact", "recorded", "edges", "goroutines", "cgo", "asm"}
-	if !e2e.Full() {
-		programs = programs[:4]
-	}
-	for _, name := range programs {
+	e2e.NeedFull(t)
+	for _, name := range []string{"calls", "defers", "nested", "exact", "recorded", "edges", "goroutines", "cgo",
+		"asm"} {
 		t.Run(name, func(t *testing.T) {
 			r := e2e.Run(t, e2e.Build(t, name, "-record=calls"), "GOMAXPROCS=2", "DISTURB_GC=1", "DISTURB_PREEMPT=1")
 			r.OK(t)

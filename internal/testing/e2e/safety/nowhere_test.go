@@ -17,7 +17,8 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-var recordingEngines = []string{"cct", "dacce", "lucce", "sample"}
+// recordingEngines are those that programs record with.
+func recordingEngines() []string { return e2e.Few(3, "cct", "dacce", "sample", "lucce") }
 
 // said returns what the program recording printed under a name.
 func said(t *testing.T, stdout, name string) string {
@@ -47,7 +48,7 @@ func oneLine(t *testing.T, text string, parts ...string) {
 // TestRecording asks programs where they record: there, in a directory that only the user
 // can enter, and nothing is said.
 func TestRecording(t *testing.T) {
-	for _, engine := range recordingEngines {
+	for _, engine := range recordingEngines() {
 		t.Run(engine, func(t *testing.T) {
 			out := t.TempDir()
 			r := e2e.RunIn(t, out, e2e.Build(t, "recording", "-engine="+engine), "STEMMA_OUT="+out+"/")
@@ -94,7 +95,7 @@ func TestNowhere(t *testing.T) {
 	if err := os.Chmod(filepath.Join(open, own), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for _, engine := range recordingEngines {
+	for _, engine := range recordingEngines() {
 		exe := e2e.Build(t, "recording", "-engine="+engine)
 		t.Run(engine+"/own", func(t *testing.T) {
 			tmp := t.TempDir()
@@ -168,7 +169,7 @@ func TestFirstShard(t *testing.T) {
 // TestSameProcessID starts programs that have one process ID, as those in containers do,
 // beside each other, after each other, and one that replaces itself: each run has a record of its own.
 func TestSameProcessID(t *testing.T) {
-	for _, engine := range recordingEngines {
+	for _, engine := range recordingEngines() {
 		t.Run(engine, func(t *testing.T) {
 			exe := e2e.Build(t, "recording", "-engine="+engine)
 			out := t.TempDir()

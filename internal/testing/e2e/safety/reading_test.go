@@ -20,17 +20,21 @@ import (
 // TestReadRunning reads the records of a program again and again while it makes new contexts and shards, until it ends,
 // or is killed, in the middle of a reading: each can be read, has all that the one before had, and misses nothing.
 func TestReadRunning(t *testing.T) {
-	for name, flags := range map[string][]string{
-		"tree":    {"-recursion=full"},
-		"values":  {"-metrics=calls,alloc,inuse,wait,cpu"},
-		"samples": {"-engine=sample", "-every=200us"},
-		"dacce":   {"-engine=dacce", "-events=alloc,block,go,panic", "-event-log"},
-		"lucce":   {"-engine=lucce", "-events=alloc,block,go,panic", "-event-log"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			exe := e2e.Build(t, "hostile", flags...)
+	metrics, events, rounds := "-metrics=calls,alloc,inuse,wait", "-events=go,panic", 4
+	if e2e.Full() {
+		metrics, events, rounds = "-metrics=calls,alloc,inuse,wait,cpu", "-events=alloc,block,go,panic", 8
+	}
+	for _, c := range e2e.Few(4,
+		[]string{"tree", "-recursion=full"},
+		[]string{"values", metrics},
+		[]string{"samples", "-engine=sample", "-every=200us"},
+		[]string{"dacce", "-engine=dacce", events, "-event-log"},
+		[]string{"lucce", "-engine=lucce", events, "-event-log"},
+	) {
+		t.Run(c[0], func(t *testing.T) {
+			exe := e2e.Build(t, "hostile", c[1:]...)
 			readings := 0
-			for round := range 8 {
+			for round := range rounds {
 				readings += readRunning(t, exe, 10*time.Millisecond<<(round/2), round%2 == 1)
 			}
 			t.Logf("%d readings", readings)

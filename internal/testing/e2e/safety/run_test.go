@@ -10,7 +10,7 @@ import (
 // own, in the record of every kind.
 func TestRunNumber(t *testing.T) {
 	runs := map[uint64]string{0: "no run"}
-	for _, engine := range []string{"cct", "dacce", "lucce", "sample"} {
+	for _, engine := range recordingEngines() {
 		exe := e2e.Build(t, "chdir", "-engine="+engine)
 		for range 3 {
 			r := e2e.Run(t, exe)

@@ -16,6 +16,7 @@ import (
 // TestAccumulator compares the approximate tree with the exact one of the same
 // run, for each trigger and both strategies.
 func TestAccumulator(t *testing.T) {
+	e2e.NeedFull(t)
 	for _, tt := range []struct {
 		trigger, weights string
 		least, most      float64 // degree of overlap
@@ -31,10 +32,7 @@ func TestAccumulator(t *testing.T) {
 		{"func:1000", "last-edge", 0.5, 1.001},
 		{"time:100us", "last-edge", 0.5, 1.001},
 	} {
-		for i, recursion := range recursions {
-			if i > 0 && tt.trigger != "calls:59" && !e2e.Full() {
-				continue
-			}
+		for _, recursion := range recursions {
 			t.Run(tt.trigger+"/"+tt.weights+"/"+recursion, func(t *testing.T) {
 				exe := e2e.Build(t, "accumulate", "-engine=cct+acct", "-recursion="+recursion, "-trigger="+tt.trigger,
 					"-weights="+tt.weights)
@@ -64,12 +62,11 @@ func TestAccumulator(t *testing.T) {
 // TestAccumulatorUnbiased compares how often each function is sampled with its calls, in a program that calls through
 // wrappers and has periods, beside the exact tree and alone. Runs repeat, and so does what is drawn.
 func TestAccumulatorUnbiased(t *testing.T) {
+	e2e.NeedFull(t)
 	for _, trigger := range []string{"calls:1", "calls:31", "func:31"} {
 		exact, beside := ofMain(t, "-engine=cct+acct", "-recursion=full", "-trigger="+trigger)
-		both := map[string]similarity.Weights{"beside": beside}
-		if trigger == "calls:31" || e2e.Full() {
-			_, both["alone"] = ofMain(t, "-engine=acct", "-recursion=full", "-trigger="+trigger)
-		}
+		_, alone := ofMain(t, "-engine=acct", "-recursion=full", "-trigger="+trigger)
+		both := map[string]similarity.Weights{"beside": beside, "alone": alone}
 		for name, samples := range both {
 			b := similarity.BiasOf(exact, samples)
 			t.Logf("%s, %s: %+v", trigger, name, b)
@@ -175,11 +172,8 @@ func checkAlone(t *testing.T, p *profile.Profile, exact similarity.Weights, n, l
 // TestAccumulatorWalks compares what is found by frame pointers, from the innermost frame to the marker, with walks of
 // the unwinder, at every call of a program that does all that is hard for it.
 func TestAccumulatorWalks(t *testing.T) {
-	triggers := []string{"calls:59"}
-	if e2e.Full() {
-		triggers = append(triggers, "calls:1", "calls:7", "func:3")
-	}
-	for _, trigger := range triggers {
+	e2e.NeedFull(t)
+	for _, trigger := range []string{"calls:59", "calls:1", "calls:7", "func:3"} {
 		exe := e2e.Build(t, "sampled", "-engine=acct", "-trigger="+trigger)
 		r := e2e.Run(t, exe, "STEMMA_TRACE_CHECK=throw", "GOMAXPROCS=4")
 		r.OK(t)
@@ -197,6 +191,7 @@ func TestAccumulatorWalks(t *testing.T) {
 
 // TestAccumulatorSteps walks the stack from every instruction of the trampoline while it moves the marker.
 func TestAccumulatorSteps(t *testing.T) {
+	e2e.NeedFull(t)
 	e2e.OnlyHost(t, "programs cannot single-step themselves there")
 	for _, flags := range [][]string{{"-trigger=calls:7"}, {"-trigger=calls:7", "-weights=all-new-edges"}} {
 		exe := e2e.Build(t, "sampled", append(flags, "-engine=acct")...)

@@ -20,16 +20,16 @@ import (
 // grow, and while timers, and every prologue, take samples as well.
 func TestRequests(t *testing.T) {
 	exe := buildRequests(t)
-	for _, env := range [][]string{
-		{"STEMMA_SAMPLING=start=off"},
-		{"STEMMA_SAMPLING=start=off", "GOGC=1", "GOMAXPROCS=4"},
-		{"STEMMA_SAMPLING=every=20us", "GOMAXPROCS=4"},
-		{"STEMMA_SAMPLING=every=20us", "STEMMA_TRACE_CHECK=throw"},
-		{"STEMMA_SAMPLING=every=20us,walk=marker", "STEMMA_TRACE_CHECK=throw"},
-		{"STEMMA_SAMPLING=sample-at=prologue,every=100us"},
-		{"STEMMA_SAMPLING=sampler=sps"},
-		{"STEMMA_SAMPLING=sampler=stw"},
-	} {
+	for _, env := range e2e.Few(4,
+		[]string{"STEMMA_SAMPLING=start=off", "GOGC=1", "GOMAXPROCS=4"},
+		[]string{"STEMMA_SAMPLING=every=20us", "STEMMA_TRACE_CHECK=throw"},
+		[]string{"STEMMA_SAMPLING=sample-at=prologue,every=100us"},
+		[]string{"STEMMA_SAMPLING=sampler=sps"},
+		[]string{"STEMMA_SAMPLING=start=off"},
+		[]string{"STEMMA_SAMPLING=every=20us", "GOMAXPROCS=4"},
+		[]string{"STEMMA_SAMPLING=every=20us,walk=marker", "STEMMA_TRACE_CHECK=throw"},
+		[]string{"STEMMA_SAMPLING=sampler=stw"},
+	) {
 		t.Run(strings.Join(env, ","), func(t *testing.T) {
 			r := e2e.Run(t, exe, env...)
 			r.OK(t)
@@ -54,6 +54,7 @@ func buildRequests(t *testing.T, flags ...string) string {
 // TestRequestsCalled is TestRequests where the function that asks for a sample is called, and not
 // inlined: it has a frame of its own, which is not part of the stack that was asked for.
 func TestRequestsCalled(t *testing.T) {
+	e2e.NeedFull(t)
 	r := e2e.Run(t, buildRequests(t, "-gcflags=github.com/stemma-go/stemma=-l"), "STEMMA_SAMPLING=every=20us")
 	r.OK(t)
 	checkRequests(t, r.Stdout, r.Read(t))

@@ -54,9 +54,12 @@ func mustFail(t *testing.T, exe string, env ...string) {
 // random moments, and in every prologue. A mismatch ends the program.
 func TestIncremental(t *testing.T) {
 	exe := buildSampled(t, "sampled")
-	for _, walk := range []string{"incremental", "marker"} {
-		for _, every := range []string{"", "fast", "slow"} {
-			for _, procs := range []int{1, 4} {
+	for i, walk := range []string{"incremental", "marker"} {
+		for j, every := range []string{"", "fast", "slow"} {
+			for k, procs := range []int{1, 4} {
+				if !e2e.Covers(i, 2, j, 3) || !e2e.Covers(j%2, 2, k, 2) {
+					continue
+				}
 				t.Run(fmt.Sprintf("%s/every=%s/procs=%d", walk, every, procs), func(t *testing.T) {
 					// On a machine that others use a program is seldom seen to run.
 					var s *profile.Sampling
@@ -105,11 +108,7 @@ func TestSingleStep(t *testing.T) {
 	e2e.OnlyHost(t, "programs cannot single-step themselves there")
 	exe := buildSampled(t, "sampled")
 	for _, walk := range []string{"incremental", "marker"} {
-		moments := []string{"fast", "slow"}
-		if !e2e.Full() {
-			moments = moments[:1]
-		}
-		for _, every := range moments {
+		for _, every := range e2e.Few(1, "fast", "slow") {
 			// A return costs a signal even where it is not stepped through: what the program has
 			// begun when its second is over must be short.
 			r := e2e.Run(t, exe, "STEMMA_SAMPLING=walk="+walk, "STEMMA_TRACE_CHECK=throw",
@@ -130,7 +129,7 @@ func TestSingleStep(t *testing.T) {
 // understand patched stacks: each time the check, or the program, must fail.
 func TestIncrementalControls(t *testing.T) {
 	exe := buildSampled(t, "sampled")
-	for _, without := range []string{"unwind", "trace", "block", "prologue", "recovery", "gdestroy"} {
+	for _, without := range e2e.Few(3, "unwind", "block", "recovery", "trace", "prologue", "gdestroy") {
 		t.Run(without, func(t *testing.T) {
 			if without == "prologue" {
 				e2e.OnlyHost(t, "the link register has the return address in a prologue")
@@ -229,8 +228,8 @@ func checkBusy(t *testing.T, r e2e.Result, p *profile.Profile) error {
 // TestDeep records stacks of 10,000 frames whole.
 func TestDeep(t *testing.T) {
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
-	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps,walk=fp",
-		"sampler=sps,walk=unwinder", "sampler=stw", "sampler=jvmti"} {
+	for _, how := range e2e.Few(4, "sampler=isps", "sampler=sps,walk=fp", "sampler=stw", "sampler=jvmti",
+		"sampler=isps,walk=marker", "sampler=sps,walk=unwinder") {
 		t.Run(how, func(t *testing.T) {
 			e2e.Retry(t, func() error {
 				r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, "BUSY_DEPTH=10000")
@@ -259,6 +258,7 @@ func TestDeep(t *testing.T) {
 // TestDeepProgress walks stacks for longer than it is until the next sample is due. The
 // program gets on anyway.
 func TestDeepProgress(t *testing.T) {
+	e2e.NeedFull(t)
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
 	e2e.Retry(t, func() error {
 		r := e2e.Run(t, exe, "STEMMA_SAMPLING=sampler=sps,walk=unwinder", "BUSY_DEPTH=300000")
@@ -333,7 +333,7 @@ func TestOnOff(t *testing.T) {
 	if e2e.Full() {
 		rounds = 1000
 	}
-	for _, how := range []string{"", "sampler=sps", "sampler=stw", "sampler=jvmti", "sample-at=prologue"} {
+	for _, how := range e2e.Few(3, "", "sampler=sps", "sampler=jvmti", "sampler=stw", "sample-at=prologue") {
 		t.Run(how, func(t *testing.T) {
 			r := e2e.Run(t, exe, "STEMMA_SAMPLING="+how, fmt.Sprint("ONOFF_ROUNDS=", rounds))
 			r.OK(t)

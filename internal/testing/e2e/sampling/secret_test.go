@@ -9,9 +9,7 @@ import (
 // TestSecret looks for what was computed within secret.Do in the memory of a program that is sampled: where the
 // trampoline saves registers nothing of it may be left.
 func TestSecret(t *testing.T) {
-	if !e2e.Full() {
-		t.Skip("it builds Go's library with an experiment; run it with -full")
-	}
+	e2e.NeedFull(t) // it builds Go's library with an experiment
 	t.Setenv("GOEXPERIMENT", "runtimesecret")
 	exe := e2e.Build(t, "secret", "-engine=sample")
 	for _, every := range []string{"", "slow", "fast"} {

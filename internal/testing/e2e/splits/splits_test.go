@@ -108,11 +108,10 @@ func (s *split) check(t *testing.T) error {
 func TestSplits(t *testing.T) {
 	exe := e2e.Build(t, "splits", "-engine=sample", "-every=500us")
 	for i, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps", "sampler=stw"} {
-		kinds := []string{"loop", "map", "syscall", "tiny", "memmove", "alloc", "sort", "c"}
-		if i > 0 && !e2e.Full() {
-			kinds = kinds[:3] // who takes the samples is the same for all, when it takes them is not
-		}
-		for _, kind := range kinds {
+		for j, kind := range []string{"loop", "map", "syscall", "tiny", "memmove", "alloc", "sort", "c"} {
+			if !e2e.Covers(i, 4, j, 8) {
+				continue
+			}
 			t.Run(how+"/"+kind, func(t *testing.T) {
 				e2e.Retry(t, func() error {
 					s := runSplit(t, exe, kind, profile.CPU, profile.Samples, "STEMMA_SAMPLING="+how)
@@ -135,8 +134,11 @@ func TestSplits(t *testing.T) {
 			})
 		})
 	}
-	for _, how := range []string{"sampler=isps", "sampler=stw"} {
-		for _, kind := range []string{"sleep", "lock"} {
+	for i, how := range []string{"sampler=isps", "sampler=stw"} {
+		for j, kind := range []string{"sleep", "lock"} {
+			if !e2e.Covers(i, 2, j, 2) {
+				continue
+			}
 			t.Run(how+"/"+kind, func(t *testing.T) {
 				e2e.Retry(t, func() error {
 					return runSplit(t, exe, kind, profile.SampledWait, profile.SampledWaits,
@@ -169,12 +171,8 @@ func within(p *profile.Profile, name string) float64 {
 // them when such signals took the samples.
 func TestBetweenCalls(t *testing.T) {
 	exe := e2e.Build(t, "splits", "-engine=sample", "-every=500us")
-	for _, how := range []string{"sampler=isps", "sampler=sps", "sampler=stw"} {
-		kinds := []string{"memmove", "sort"}
-		if !e2e.Full() {
-			kinds = kinds[:1]
-		}
-		for _, kind := range kinds {
+	for _, how := range e2e.Few(2, "sampler=isps", "sampler=sps", "sampler=stw") {
+		for _, kind := range e2e.Few(1, "memmove", "sort") {
 			e2e.Retry(t, func() error {
 				s := runSplit(t, exe, kind, profile.CPU, profile.Samples, "STEMMA_SAMPLING="+how)
 				share := within(s.p, "main.threadTime")
@@ -225,7 +223,7 @@ func TestPrologueBias(t *testing.T) {
 // more threads than there are CPUs: a goroutine that has a P need not have a CPU.
 func TestCPUTime(t *testing.T) {
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
-	for _, how := range []string{"sampler=isps", "sampler=sps", "sampler=stw", "sampler=isps,sample-at=prologue"} {
+	for _, how := range e2e.Few(2, "sampler=isps", "sampler=stw", "sampler=sps", "sampler=isps,sample-at=prologue") {
 		least := 0.7 // what is missing is what threads used since their last samples
 		if strings.Contains(how, "prologue") {
 			least = 0.3

@@ -28,7 +28,7 @@ func TestSegmentBase(t *testing.T) {
 // TestVerify compares folded trees with real stacks: back edges, faults and wrappers
 // below them, goroutines.
 func TestVerify(t *testing.T) {
-	for _, name := range []string{"calls", "goroutines", "defers", "middleware"} {
+	for _, name := range e2e.Few(3, "calls", "goroutines", "defers", "middleware") {
 		n, _ := e2e.Run(t, e2e.Build(t, name, "-verify")).Verify(t)
 		t.Logf("%s: %d contexts", name, n)
 	}

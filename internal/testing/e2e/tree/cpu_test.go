@@ -23,6 +23,7 @@ var inContexts = map[string][]string{
 // TestContextCPU compares the time on CPU of contexts with what a program has measured itself, at two rates, with
 // recursion folded and in full. Samples are some thousand: shares differ by chance.
 func TestContextCPU(t *testing.T) {
+	e2e.NeedFull(t)
 	for _, build := range [][]string{{"-metrics=calls,cpu"},
 		{"-metrics=calls,cpu,alloc", "-every=100us", "-recursion=full"}} {
 		exe := e2e.Build(t, "split", build...)

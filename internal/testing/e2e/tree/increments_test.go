@@ -1,10 +1,7 @@
 package tree
 
 import (
-	"bufio"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,23 +14,11 @@ import (
 // to the segment base, so that a goroutine cannot be moved to another P in the middle of it.
 func TestIncrements(t *testing.T) {
 	e2e.OnlyHost(t, "it knows the machine code of this machine")
-	exe := filepath.Join(t.TempDir(), "gofmt")
-	if out, err := exec.Command(e2e.Tool(t), "build", "-o", exe, "cmd/gofmt").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	cmd := exec.Command("go", "tool", "objdump", exe)
-	listing, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	_, listing := gofmt(t)
 	increments, functions, function := 0, 0, ""
 	counter := fmt.Sprintf("%#x", layout.CounterBase)[:3] // what displacements of counters begin with
 	increment := regexp.MustCompile(`INCQ (GS:)?` + counter + `[0-9a-f]{7}\(\w+\)`)
-	for lines := bufio.NewScanner(listing); lines.Scan(); {
-		line := lines.Text()
+	for line := range strings.Lines(listing) {
 		if name, ok := strings.CutPrefix(line, "TEXT "); ok {
 			function, _, _ = strings.Cut(name, "(SB)")
 			functions++
@@ -47,9 +32,6 @@ func TestIncrements(t *testing.T) {
 		if is {
 			increments++
 		}
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
 	}
 	t.Logf("%d increments in %d functions", increments, functions)
 	if increments < 5_000 || functions < 1_000 {

@@ -1,13 +1,13 @@
 package tree
 
 import (
-	"bufio"
 	"maps"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/testing/e2e"
@@ -22,40 +22,50 @@ type listed struct {
 
 var instruction = regexp.MustCompile(`^  (\S+):-?\d+\s+0x[0-9a-f]+\s+[0-9a-f]+\s+(\S.*?)\s*$`)
 
-// list returns the functions in an executable.
-func list(t *testing.T, exe string) (functions []listed) {
-	t.Helper()
-	cmd := exec.Command("go", "tool", "objdump", exe)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if header, ok := strings.CutPrefix(lines.Text(), "TEXT "); ok {
+// list returns the functions in a listing.
+func list(listing string) (functions []listed) {
+	for line := range strings.Lines(listing) {
+		line = strings.TrimSuffix(line, "\n")
+		if header, ok := strings.CutPrefix(line, "TEXT "); ok {
 			name, file, _ := strings.Cut(header, "(SB) ")
 			functions = append(functions, listed{name: name, file: filepath.Base(file)})
-		} else if m := instruction.FindStringSubmatch(lines.Text()); m != nil {
+		} else if m := instruction.FindStringSubmatch(line); m != nil {
 			f := &functions[len(functions)-1]
 			f.code = append(f.code, m[2])
 		}
 	}
-	if err := cmd.Wait(); err != nil {
+	return functions
+}
+
+// listing is that of gofmt.
+var listing struct {
+	sync.Once
+	text string
+}
+
+// gofmt builds gofmt, and returns it with the listing of its machine code, which several tests look at.
+func gofmt(t *testing.T) (exe, text string) {
+	t.Helper()
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return functions
+	exe = e2e.BuildDir(t, filepath.Join(strings.TrimSpace(string(goroot)), "src/cmd/gofmt"))
+	listing.Do(func() {
+		out, err := exec.Command("go", "tool", "objdump", exe).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		listing.text = string(out)
+	})
+	return exe, listing.text
 }
 
 // TestNatives looks at the machine code of gofmt.
 func TestNatives(t *testing.T) {
 	e2e.OnlyHost(t, "it knows the machine code of this machine")
-	exe := filepath.Join(t.TempDir(), "gofmt")
-	if out, err := exec.Command(e2e.Tool(t), "build", "-o", exe, "cmd/gofmt").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	functions := list(t, exe)
+	exe, listing := gofmt(t)
+	functions := list(listing)
 	t.Run("context", func(t *testing.T) { checkContexts(t, functions) })
 	t.Run("counts", func(t *testing.T) { checkNatives(t, exe, functions) })
 }

@@ -34,6 +34,7 @@ func opsOf(t *testing.T, p *profile.Profile) map[string]uint64 {
 // counts in each block, which a build for the checker does. Only frames that never come to an end may differ:
 // they count as if they had gone on.
 func TestOps(t *testing.T) {
+	e2e.NeedFull(t)
 	derived := e2e.Build(t, "ops", "-metrics=calls,ops")
 	each := e2e.Build(t, "ops", "-metrics=calls,ops", "-verify")
 	run := func(exe string) *profile.Profile {

@@ -3,7 +3,7 @@
 package main
 
 //stemma:default
-//stemma:full -recursion=full
+//stemma-full:full -recursion=full
 
 import (
 	"math"

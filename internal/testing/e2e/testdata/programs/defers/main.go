@@ -2,8 +2,8 @@
 package main
 
 //stemma:default
-//stemma:full -recursion=full
-//stemma:metrics -metrics=calls,alloc,wait
+//stemma-full:full -recursion=full
+//stemma-full:metrics -metrics=calls,alloc,wait
 
 import (
 	"fmt"

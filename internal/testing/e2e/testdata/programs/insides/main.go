@@ -4,8 +4,8 @@ package main
 
 //stemma:cct
 //stemma:dacce -engine=dacce
-//stemma:lucce -engine=lucce
-//stemma:pcce -engine=pcce
+//stemma-full:lucce -engine=lucce
+//stemma-full:pcce -engine=pcce
 //stemma:sample -engine=sample
 
 import (

@@ -6,7 +6,7 @@
 package main
 
 //stemma:default
-//stemma:full -recursion=full
+//stemma-full:full -recursion=full
 //stemma-full:nethttp -tags=nethttp
 //stemma-full:full -tags=nethttp -recursion=full
 //stemma-full:noinline -tags=nethttp -inlined=off
