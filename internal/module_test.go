@@ -142,7 +142,7 @@ func addSources(t *testing.T, add func(name, text string)) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && file != ".." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "bench"):
+		case d.IsDir() && file != ".." && (strings.HasPrefix(name, ".") || name == "testdata" || isModule(file)):
 			return filepath.SkipDir
 		case d.IsDir() || !strings.HasSuffix(name, ".go") && name != "go.mod":
 			return nil
@@ -154,6 +154,12 @@ func addSources(t *testing.T, add func(name, text string)) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// isModule reports whether a folder is a module of its own.
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
 }
 
 func write(t *testing.T, file, text string) {

@@ -15,7 +15,7 @@ import (
 )
 
 // rowOfFolder is a line of ARCHITECTURE.md about a folder, by its path from the top or from internal.
-var rowOfFolder = regexp.MustCompile("(?m)^\\| (?:`([a-z0-9_/]+)/`|the top folder) \\| (.*) \\|$")
+var rowOfFolder = regexp.MustCompile("(?m)^\\| (?:`([a-z0-9_/-]+)/`|the top folder) \\| (.*) \\|$")
 
 // maxArchitecture is how many bytes ARCHITECTURE.md may have: it is read by whoever arrives.
 const maxArchitecture = 18_000

@@ -22,10 +22,10 @@
 // and is else built once, without flags, as "default". Builds that say //stemma-full: are made with -full only.
 //
 // Without -full tests build with few combinations of options, since each needs a standard library of its own: a build
-// needs one of libraries, or -full. A test that asks for one metric of those that change compiled code gets all of them, see shareable. Tests of
-// context IDs build with -verify, and leave the checker alone where they do not need it. What needs net/http has its
-// tag, nethttp, with -full only. Of engines, settings and programs without -full each is tried, but not all
-// combinations: Few and Covers choose.
+// needs one of libraries, or -full. A test that asks for one metric of those that change compiled code gets all of
+// them, see shareable. Tests of context IDs build with -verify, and leave the checker alone where they do not need it.
+// What needs net/http has its tag, nethttp, with -full only. Of engines, settings and programs without -full each is
+// tried, but not all combinations: Few and Covers choose.
 package e2e
 
 import (

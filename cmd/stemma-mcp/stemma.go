@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// Tools run the stemma command. They keep nothing, and may run at the same time.
+type tools struct{ stemma string }
+
+// exceeded is the exit code of stemma diff when a limit is.
+const exceeded = 3
+
+// output runs stemma in a directory, and returns what it printed.
+func (t *tools) output(ctx context.Context, dir string, args []string) (stdout, stderr string, err error) {
+	cmd := exec.CommandContext(ctx, t.stemma, args...)
+	cmd.Dir = dir
+	var out, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	err = cmd.Run()
+	return out.String(), problems.String(), err
+}
+
+// text returns what stemma printed, the end of it if it is long. A command that has failed is an error, with what it
+// printed: it says what to do.
+func (t *tools) text(ctx context.Context, dir string, args []string) (a answer, err error) {
+	stdout, stderr, err := t.output(ctx, dir, args)
+	if ctx.Err() != nil {
+		return a, fmt.Errorf("the program was ended after its time; give it more seconds, or less to do: %s",
+			tail(stderr, 2000))
+	}
+	if err != nil {
+		return a, fmt.Errorf("stemma %s: %w\n%s", args[0], err, tail(stdout+stderr, maxBytes))
+	}
+	all := stdout + stderr
+	a.Text = tail(all, maxBytes)
+	if left := len(all) - len(a.Text); left > 0 {
+		a.LeftOut = fmt.Sprintf("the first %d bytes of what was printed", left)
+	}
+	return a, nil
+}
+
+// tail returns the last lines of a text, of at most n bytes.
+func tail(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	s = s[len(s)-n:]
+	if _, rest, ok := strings.Cut(s, "\n"); ok {
+		s = rest
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// rows returns the JSON of a report with so many rows, or fewer if it is too long.
+func (t *tools) rows(ctx context.Context, dir string, args, files []string, rows int) (a answer, err error) {
+	if rows <= 0 {
+		rows = defaultRows
+	}
+	rows = min(rows, maxRows)
+	for n := rows; ; n /= 2 {
+		full := append(append(append([]string(nil), args...), fmt.Sprint("-top=", n)), "--")
+		stdout, stderr, err := t.output(ctx, dir, append(full, files...))
+		var exit *exec.ExitError
+		over := errors.As(err, &exit) && exit.ExitCode() == exceeded && args[0] == "diff"
+		if err != nil && !over {
+			return a, fmt.Errorf("stemma %s: %w\n%s", args[0], err, tail(stderr, maxBytes))
+		}
+		if len(stdout) > maxBytes && n > 1 {
+			continue
+		}
+		if len(stdout) > maxBytes {
+			return a, fmt.Errorf("one row has %d bytes, and an answer at most %d; choose fewer functions with focus "+
+				"or ignore", len(stdout), maxBytes)
+		}
+		if err := json.Unmarshal([]byte(stdout), &a.Result); err != nil {
+			return a, fmt.Errorf("stemma %s: not JSON: %w", args[0], err)
+		}
+		a.Text = tail(stderr, maxBytes/4)
+		a.LeftOut = leftOut(a.Result, n, rows)
+		return a, nil
+	}
+}
+
+// leftOut says what rows an answer lacks, which has n where so many were asked for.
+func leftOut(result any, n, rows int) string {
+	listed := 0
+	if object, ok := result.(map[string]any); ok {
+		for _, key := range []string{"functions", "groups", "contexts", "goroutines"} {
+			if list, ok := object[key].([]any); ok {
+				listed = max(listed, len(list))
+			}
+		}
+	}
+	switch {
+	case n < rows:
+		return fmt.Sprintf("rows beyond the first %d, since an answer has at most %d bytes; choose with focus, ignore "+
+			"or function", n, maxBytes)
+	case listed >= n && rows < maxRows:
+		return fmt.Sprintf("there may be more than these %d rows; ask for up to %d with rows, or choose with focus, "+
+			"ignore or function", n, maxRows)
+	case listed >= n:
+		return fmt.Sprintf("there may be more than these %d rows; choose with focus, ignore or function", n)
+	}
+	return ""
+}
