@@ -485,10 +485,10 @@ func TestWords(t *testing.T) {
 		"/^“main.init”: 1 function of \\d+ · 1 call 1.49%$/.test(" + found + ")"}}})
 	follow(t, p, url+"#view=goroutines", nil)
 	must(t, p.Press("ArrowDown", "ArrowDown", "Enter"), p.Wait(link("root=")))
-	drawn := eval[[]string](t, p, "new Promise(r => setTimeout(() => r([...window.texts]), 100))")
-	if all := strings.Join(drawn, "|"); !strings.Contains(all, "2 goroutines · 8 calls · 11.94%") ||
-		!strings.Contains(all, "58 calls · 86.57%") {
-		t.Errorf("drawn: %s", all)
+	for _, want := range []string{"2 goroutines · 8 calls · 11.94%", "58 calls · 86.57%"} {
+		if err := p.Wait(fmt.Sprintf("[...window.texts].join('|').includes(%q)", want)); err != nil {
+			t.Errorf("drawn: %s: %v", strings.Join(eval[[]string](t, p, "[...window.texts]"), "|"), err)
+		}
 	}
 	times := forest(t, 30, nanoseconds, 100, 1)
 	for i := range times.Columns[0].Values {
