@@ -19,10 +19,11 @@ import (
 // Which nodes lie there is looked at once for each: the tree only grows.
 
 // ErrNotMeasured is the error of [Counts] where calls are not counted: in a build without engine cct, with -verify or
-// -record=calls, within [Bypass], where there is no more room for contexts, and if a thousand measurements run at once,
-// or fifteen inside each other.
+// -record=calls, within [Bypass], where there is no more room for contexts, and if more than a thousand measurements
+// run at once, or more than fifteen inside each other.
 var ErrNotMeasured = errors.New("stemma: the call was not measured: calls are counted by stemma build -engine=cct, " +
-	"outside of stemma.Bypass, while there is room for contexts")
+	"without -verify and -record=calls, outside of stemma.Bypass, while there is room for contexts, in at most 1,000 " +
+	"measurements at once, 15 inside each other")
 
 // Measure calls f with ctx and returns what this one call has counted: all that f calls, allocates or waits for, and
 // all that the goroutines do which it starts, until f returns. Nothing else counts, whatever runs at the same time.
@@ -70,8 +71,8 @@ func Measure(ctx context.Context, f func(ctx context.Context)) *Counts {
 
 // Counts are what one call has counted, see [Measure]. The zero value has counted nothing. Numbers are computed when
 // they are asked for first, in time that is in proportion to the number of contexts: some milliseconds for a
-// thousand. That may be done later, and elsewhere. What it takes is not recorded. The methods may be called by several
-// goroutines at once.
+// thousand. That may be done later, and elsewhere, but needs the live directory: if that is missing, Err reports it.
+// What it takes is not recorded. The methods may be called by several goroutines at once.
 type Counts struct {
 	err    error
 	before [len(layout.Header{}.Lost)]uint64
@@ -113,8 +114,9 @@ func (c *Counts) Bytes() uint64 {
 	return c.bytes
 }
 
-// Profile returns all that was counted, by context, with all metrics that the build counts; nil if Err is
-// [ErrNotBuilt] or [ErrNotMeasured]. [Contexts] iterates over it, and its method Write makes a file that stemma report
+// Profile returns all that was counted, by context, with the metrics that are counted at calls: not cpu,
+// inuse_space, inuse_objects, existing or idle. It is nil if nothing was measured, or it cannot be read; look at Err
+// first. [Contexts] iterates over it, and its method Write makes a file that stemma report
 // reads. It belongs to the caller of Measure, who may change it.
 func (c *Counts) Profile() *profile.Profile {
 	c.compute()

@@ -18,7 +18,7 @@ import (
 
 // # Reading one's own counts
 
-// ErrNotBuilt is the error of [Snapshot] in a normal build.
+// ErrNotBuilt is the error of [Snapshot] and of [Counts] in a normal build.
 var ErrNotBuilt = errors.New("stemma: nothing is recorded, since the program is not built by stemma; " +
 	"build it with stemma build")
 

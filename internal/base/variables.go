@@ -41,7 +41,7 @@ var Variables = []Variable{
 		"make runs repeat; clock also gives the program a clock of its own", true},
 	{"STEMMA_SAMPLING", ByProgram, "NAME=VALUE,...",
 		"settings of a program that samples, in front of those that it was built with: sampler, walk, every, " +
-			"waiting, sample-at, start, nodes", true},
+			"waiting, sample-at, start", true},
 	{"STEMMA_ROTATE", ByProgram, "TIME[,SIZE][,N][,AGE]",
 		"end a segment of the record after that time, 1h say, or when it has grown by that size, 512MiB; keep N, " +
 			"none older than that age, 7d", true},

@@ -41,6 +41,8 @@ func segmentText(s *profile.Segment) string {
 		return fmt.Sprintf("all of %s, %s dropped", humanize.Plural(s.Closed, "segment"), humanize.Commas(s.Dropped))
 	case s.Number == 0:
 		return "all of " + humanize.Plural(s.Closed, "segment")
+	case s.Ended.IsZero() && s.Closed == 0:
+		return "no segment has ended, from " + began
 	case s.Ended.IsZero():
 		return fmt.Sprintf("what came after segment %d, from %s", s.Closed, began)
 	}
@@ -102,8 +104,8 @@ var lossTexts = map[string][2]string{
 		"faults at addresses that are not nil were panics; inlined calls behind them may be counted"},
 	profile.LossLabels: {"label was set with a value that is shown as …, because its key had too many",
 		"labels were set with a value that is shown as …, because their key had too many"},
-	profile.LossMetrics: {"metric is missing, because the program had made as many as there may be",
-		"metrics are missing, because the program had made as many as there may be"},
+	profile.LossMetrics: {"metric is missing: a program has at most 64",
+		"metrics are missing: a program has at most 64"},
 	profile.LossNegative: {"time a negative number was not added to a metric: a metric only grows",
 		"times a negative number was not added to a metric: a metric only grows"},
 	profile.LossPaths: {"time a context below a lost page was entered; there recursion may be in full, or missing",

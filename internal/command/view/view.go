@@ -1,4 +1,4 @@
-// Package page serves the page of package page, of records on disk.
+// Package view serves the page of package page, of records on disk.
 package view
 
 import (

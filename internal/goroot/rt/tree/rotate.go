@@ -159,7 +159,8 @@ func (r *Rotator) write(files SegmentFiles, end *End, s *Segment) (errno uintptr
 func (r *Rotator) header(h *layout.Header, end *End, size uint32) bool {
 	*h = *r.Record.Header()
 	r.losing = h.Lost
-	for _, kind := range [...]int{layout.LostNodes, layout.LostEdges, layout.LostFaults, layout.LostLabels} {
+	for _, kind := range [...]int{layout.LostNodes, layout.LostEdges, layout.LostFaults, layout.LostLabels,
+		layout.LostNegative} {
 		h.Lost[kind] -= min(h.Lost[kind], r.lost[kind])
 	}
 	h.Flags &^= layout.HdrFlagInuse | layout.HdrFlagExisting
