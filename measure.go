@@ -39,7 +39,7 @@ var ErrNotMeasured = errors.New("stemma: the call was not measured: calls are co
 // fraction of a millisecond for a thousand contexts. So measure one request in a hundred, rather than each.
 //
 // In a normal build Measure calls f, and the counts are zero: their Err is [ErrNotBuilt]. If f panics or ends the
-// goroutine, so does Measure.
+// goroutine, so does Measure; after a thousand of these nothing is measured any more.
 func Measure(ctx context.Context, f func(ctx context.Context)) *Counts {
 	if measureRuntime == nil {
 		f(ctx)
@@ -60,12 +60,14 @@ func Measure(ctx context.Context, f func(ctx context.Context)) *Counts {
 		f(ctx)
 		return &Counts{err: ErrNotMeasured}
 	}
-	// After a panic deferred functions run in the lane: nothing may be called there when it has been given back.
-	defer Bypass(l.giveBack)
 	Bypass(func() { l.begin(node) })
+	// After a panic, and in Goexit, deferred functions further out run in the lane. So nobody else may have it.
 	measureRuntime.Run(node, f, ctx)
 	var c *Counts
-	Bypass(func() { c = l.end() })
+	Bypass(func() {
+		c = l.end()
+		l.giveBack()
+	})
 	return c
 }
 
@@ -184,8 +186,12 @@ type measureAPI struct {
 //go:linkname measureRuntime runtime.stemmaMeasureAPI1
 var measureRuntime *measureAPI
 
-// maxLanes is how many measurements can run at once.
-const maxLanes = 1000
+// maxLanes is how many measurements can run at once. Of lanes in which goroutines were left, fewLanes are looked at for
+// one measurement: each look is at all goroutines.
+const (
+	maxLanes = 1000
+	fewLanes = 2
+)
 
 // A lane is what one measurement has at a time.
 type lane struct {
@@ -226,15 +232,17 @@ func borrowLane() *lane {
 		}
 		lanes.waited = append(lanes.waited, l)
 	}
+	for range min(len(lanes.waited), fewLanes) {
+		l := lanes.waited[0]
+		lanes.waited = lanes.waited[1:]
+		if !l.runs() {
+			return l
+		}
+		lanes.waited = append(lanes.waited, l)
+	}
 	if lanes.made < maxLanes {
 		lanes.made++
 		return &lane{number: lanes.made, places: make(map[uint32]*place)}
-	}
-	for i, l := range lanes.waited {
-		if !l.runs() {
-			lanes.waited = append(lanes.waited[:i], lanes.waited[i+1:]...)
-			return l
-		}
 	}
 	return nil
 }

@@ -24,24 +24,18 @@ func stemmaCounters(low uintptr, sum []uint64) (end uintptr) {
 	}
 	sum = sum[:min(len(sum), int((end-low)/layout.CounterSize))]
 	clear(sum)
-	shared := false  // Ps without a shard of their own count in the first one
-	mp := acquirem() // so that nobody changes allp meanwhile; Ps stay
-	ps := allp
-	releasem(mp)
-	for _, pp := range ps {
-		shard := pp.stemma.shard
-		first := layout.Base+shard == stemmaShards.list[0]
-		if shard == 0 || first && shared {
-			continue
-		}
-		shared = shared || first
+	for _, shard := range stemmaAllShards() {
 		for i := range sum {
-			at := layout.Base + shard + low + uintptr(i)*layout.CounterSize
+			at := shard + low + uintptr(i)*layout.CounterSize
 			sum[i] += memory.Load64((*uint64)(unsafe.Pointer(at)))
 		}
 	}
 	return end
 }
+
+// stemmaAllShards returns the addresses of all shards, also of Ps that GOMAXPROCS has taken away. It may be called by a
+// goroutine without the lock: shards are added while the world is stopped, before they are counted, and stay.
+func stemmaAllShards() []uintptr { return stemmaShards.counting[:stemmaShards.counters] }
 
 // stemmaDirectory returns the live directory, "" if nothing is recorded.
 //

@@ -35,11 +35,15 @@ var stemmaFiles struct {
 	n    atomic.Uint32
 }
 
-// stemmaShards are the addresses of the shards, each with one of its own, under stemma.lock.
+// stemmaShards are the addresses of the shards, each with one of its own, and of what else has the shape of one, under
+// stemma.lock.
 var stemmaShards struct {
 	list [1 << 10]uintptr
 	n    int
 	have uintptr // bytes of each that can be used
+
+	counting [1 << 10]uintptr // the shards alone
+	counters int
 }
 
 // stemmaFirstStep is how much a new file has: more than stemmaInit writes to it. Where the disk

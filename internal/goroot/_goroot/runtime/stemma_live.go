@@ -167,6 +167,8 @@ func stemmaNewShard(pp *p) uintptr {
 		stemmaFirstShard(lo)
 	}
 	if lo != 0 && stemmaAddShard(lo) {
+		s.counting[s.counters] = lo
+		s.counters++
 		return lo
 	}
 	if s.n == 0 {

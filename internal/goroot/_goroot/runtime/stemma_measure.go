@@ -81,20 +81,10 @@ func stemmaMeasureNode(offset uint32) layout.Measured { return stemma.tree.Measu
 // on a goroutine, and may grow the stack.
 func stemmaMeasureCount(list []layout.Measured, sum []uint64) {
 	clear(sum)
-	shared := false  // Ps without a shard of their own count in the first one
-	mp := acquirem() // so that nobody changes allp meanwhile; Ps stay
-	ps := allp
-	releasem(mp)
-	for _, pp := range ps {
-		shard := pp.stemma.shard
-		first := layout.Base+shard == stemmaShards.list[0]
-		if shard == 0 || first && shared {
-			continue
-		}
-		shared = shared || first
+	for _, shard := range stemmaAllShards() {
 		i := 0
 		for _, m := range list {
-			at := layout.Base + shard + uintptr(m.Offset)
+			at := shard + uintptr(m.Offset)
 			for end := at + uintptr(m.Size); at < end; at += layout.CounterSize {
 				sum[i] += memory.Load64((*uint64)(unsafe.Pointer(at)))
 				i++

@@ -151,7 +151,7 @@ func stemmaRotateNow() {
 	end := tree.End{Wall: stemmaWall(), Now: now}
 	lock(&stemma.lock)
 	end.Used, end.Funcs = stemma.tree.Used(), stemma.record.UsedFuncs()
-	end.Shards = stemmaShards.list[:stemmaShards.n]
+	end.Shards = stemmaAllShards()
 	unlock(&stemma.lock)
 	errno := uintptr(0)
 	for _, p := range r.Earlier {
