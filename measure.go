@@ -116,10 +116,10 @@ func (c *Counts) Bytes() uint64 {
 	return c.bytes
 }
 
-// Profile returns all that was counted, by context, with the metrics that are counted at calls: not cpu,
-// inuse_space, inuse_objects, existing or idle. It is nil if nothing was measured, or it cannot be read; look at Err
-// first. [Contexts] iterates over it, and its method Write makes a file that stemma report
-// reads. It belongs to the caller of Measure, who may change it.
+// Profile returns all that was counted, by context, with the metrics that are counted at calls: not cpu, inuse_space,
+// inuse_objects, existing or idle. It is nil if nothing was measured, or it cannot be read; look at Err first.
+// [Contexts] iterates over it, and its method Write makes a file that stemma report reads. It belongs to the caller of
+// Measure, who may change it.
 func (c *Counts) Profile() *profile.Profile {
 	c.compute()
 	return c.profile
