@@ -3,9 +3,10 @@ package stemma
 import (
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	_ "unsafe" // for go:linkname
+
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // # Metrics of one's own
@@ -102,32 +103,16 @@ func (p *programMetrics) metric(name, unit, place string, create func(name, unit
 	return m.Metric
 }
 
-// reservedMetrics are the names of the metrics that stemma has itself, present and former, and of what sealed files
-// have beside them.
-const reservedMetrics = " calls ops alloc_space alloc_objects inuse_space inuse_objects cpu samples wait waits delay " +
-	"contentions run goroutines existing idle requests encoding alloc allocs live objects held holds func parent cell "
-
 // metricProblem returns what is wrong with a metric's name or unit, or "".
 func metricProblem(name, unit string) string {
 	const form = " has up to 64 letters, digits and underscores, and begins with a letter"
 	switch {
-	case !isWord(name):
+	case !layout.IsMetricWord(name):
 		return "metric " + strconv.Quote(name) + ": a name" + form
-	case !isWord(unit):
+	case !layout.IsMetricWord(unit):
 		return "metric " + name + ": unit " + strconv.Quote(unit) + ": a unit" + form
-	case strings.Contains(reservedMetrics, " "+name+" "):
+	case layout.IsReservedMetric(name):
 		return "metric " + name + ": stemma has this name itself; choose another one"
 	}
 	return ""
-}
-
-// isWord reports whether s can be a name or a unit.
-func isWord(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if letter := 'a' <= c|0x20 && c|0x20 <= 'z'; !letter && (i == 0 || c != '_' && (c < '0' || c > '9')) {
-			return false
-		}
-	}
-	return 0 < len(s) && len(s) <= 64
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -51,12 +52,13 @@ func TestMetricNames(t *testing.T) {
 	for _, m := range profile.Metrics {
 		reserved[m.Name] = true
 	}
-	for _, former := range strings.Fields(reservedMetrics) {
+	for _, former := range strings.Fields(layout.ReservedMetrics) {
 		if profile.CurrentName(former) != former {
 			reserved[former] = true
 		}
 	}
-	if have, want := strings.Fields(reservedMetrics), slices.Collect(maps.Keys(reserved)); len(have) != len(want) {
+	have, want := strings.Fields(layout.ReservedMetrics), slices.Collect(maps.Keys(reserved))
+	if len(have) != len(want) {
 		t.Errorf("%d names are reserved, want %d: %q", len(have), len(want), want)
 	}
 	for name := range reserved {

@@ -34,6 +34,7 @@ const rule = `
 	internal/costmodel: internal/goroot/layout;
 	internal/ctxid: internal/goroot/layout;
 	internal/engine: internal/goroot/layout;
+	internal/module: internal/goroot/layout;
 	internal/goroot: internal/engine;
 	internal/goroot/rt/memory/memorytest: internal/goroot/rt/memory;
 	internal/progress: internal/terminal;
@@ -71,7 +72,7 @@ const rule = `
 	internal/command/report: internal/cct, internal/costmodel, internal/record/store;
 	internal/command/events: internal/command/decode;
 	internal/command/seal: internal/command/report;
-	internal/toolchain: internal/base, internal/callgraph, internal/goroot, internal/safefile;
+	internal/toolchain: internal/base, internal/callgraph, internal/goroot, internal/module, internal/safefile;
 	internal/command/export: internal/command/report, internal/export;
 	internal/command/similarity: internal/command/report, internal/similarity;
 	internal/command/top: internal/command/report, internal/decode;

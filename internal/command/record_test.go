@@ -124,7 +124,7 @@ func TestUselessFlags(t *testing.T) {
 		"build -metrics=alloc -engine=dacce": "-metrics does nothing with -engine=dacce: it is for -engine=cct",
 		"build -engine=cct -every=1ms": "-every does nothing with -engine=cct: it is for -engine=sample " +
 			"or -metrics=cpu; cct " +
-			"has -inlined, -labels, -metrics, -nodes, -record, -recursion",
+			"has -inlined, -labels, -metrics, -module, -nodes, -record, -recursion",
 		"run -engine=dacce -recursion=fold x": "-recursion does nothing with -engine=dacce",
 		"test -engine=sample -events=alloc":   "-events does nothing with -engine=sample",
 		"verify -engine=cct+acct x":           "verify: -verify does nothing with -engine=cct+acct",

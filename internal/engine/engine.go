@@ -116,7 +116,7 @@ var List = []*Engine{
 		Answers: "How often was each function called, and from where?",
 		Costs:   "about 1 ns a call, memory for each context",
 		Use:     "to understand a program, in tests, to compare two versions",
-		Flags:   []string{"recursion", "inlined", "nodes", "record", "metrics", "labels", "verify"},
+		Flags:   []string{"recursion", "inlined", "nodes", "record", "metrics", "module", "labels", "verify"},
 		Code:    Code{Strategy: "cct", Inlined: true, Metrics: true, Entry: HookAsked}, Parts: Contexts, File: FileTree,
 	},
 	{
@@ -164,7 +164,7 @@ var List = []*Engine{
 	{
 		Name: "cct+acct", Paper: "Arnold and Sweeney, 2000", Gives: Counts | Samples,
 		Answers: "How good are sampled call counts?", Costs: "the most of all", Use: "for research",
-		Flags: []string{"recursion", "inlined", "nodes", "trigger", "weights"},
+		Flags: []string{"recursion", "inlined", "nodes", "module", "trigger", "weights"},
 		Code:  Code{Strategy: "cct", Inlined: true, Entry: HookAlways}, Parts: Contexts | Sampling,
 		File: FileTree,
 	},

@@ -18,7 +18,7 @@ import (
 type Flag struct {
 	Name    string
 	Former  string               // the name that it had, taken for one release
-	In      func(o *Options) any // its field: a *string, *bool, *uint64 or *time.Duration
+	In      func(o *Options) any // its field: a *string, *bool, *uint64, *time.Duration or *Module
 	Help    string               // what it does, with its value in back quotes where Values do not say it; "" hides it
 	Each    func() string        // what each value does
 	Metrics []string             // it also does something with these
@@ -238,6 +238,20 @@ var Flags = []*Flag{
 			}
 			return list
 		},
+	},
+	{
+		Name: "module", In: func(o *Options) any { return &o.Module },
+		Help: "add the metrics that `FILE` defines to functions that it names, as count (*os.File).Write; see " +
+			"docs/reference/modules.md",
+		Check: func(o *Options) error {
+			if o.Module.Path != "" && o.Record != "" {
+				return fmt.Errorf("-module=%s: the record has calls only; leave -record=%s or -module out",
+					o.Module.Path, o.Record)
+			}
+			return nil
+		},
+		Compiler: func(o *Options, c Code) []string { return words("module", o.Module.Code) },
+		Runtime:  func(o *Options) []string { return words("module", o.Module.Metrics) },
 	},
 	{
 		Name: "labels", In: func(o *Options) any { return &o.Labels },

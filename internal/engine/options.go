@@ -17,6 +17,7 @@ type Options struct {
 	Events    string // kinds of events to record, with commas between them
 	EventLog  bool   // keep a log of the newest events as well
 	Metrics   string // what to record of each context, with commas between them
+	Module    Module // metrics that functions add to which know nothing of them
 	Labels    string // keys of labels of goroutines that are contexts, with commas between them
 	Warm      string // what to start from: "static", or a record of an earlier run; "" for nothing
 	Nodes     uint64 // node budget; 0 for the runtime's default
@@ -36,6 +37,13 @@ type Sample struct {
 	Waiting bool          // sample waiting goroutines as well
 	At      string        // "signal", at any instruction, or "prologue", of a function
 	Start   bool          // from the beginning
+}
+
+// A Module is what a file of definitions says; the zero value is none. Package module reads such files.
+type Module struct {
+	Path    string // as it was typed
+	Code    string // which functions add what, as the compiler has it
+	Metrics string // the metrics, as the runtime has them
 }
 
 // Acct are the settings of the accumulator.

@@ -255,6 +255,8 @@ func changes(f *Flag) (code, told bool) {
 				*in++
 			case *time.Duration:
 				*in *= 2
+			case *Module:
+				*in = Module{"file", "functions", "metrics"}
 			}
 			if o.Chosen() != nil && o.Check() == nil {
 				code, told = code || o.ForCompiler() != compiler, told || o.ForRuntime() != runtime

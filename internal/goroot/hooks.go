@@ -28,6 +28,9 @@ func compilerHooks() []Hook {
 		{File: ssaFile, Decl: "func buildssa", Anchor: "s.zeroResults()", Where: Before,
 			Lines: []string{"s.stemmaEnter()"},
 			Why:   "Function entry: arguments are in place, no statement has run."},
+		{File: ssaFile, Decl: "func buildssa", Anchor: "s.paramsToHeap()", Where: After,
+			Lines: []string{"s.stemmaAddAtEntry()"},
+			Why:   "Arguments are where the function looks for them: modules add them to metrics."},
 		{File: ssaFile, Decl: "func buildssa", Anchor: "ssa.Compile(s.f)", Where: Before,
 			Lines: []string{"s.stemmaSeal()"},
 			Why:   "All sites are known."},
@@ -90,7 +93,7 @@ func compilerHooks() []Hook {
 			Why:   "The race detector must not look into rt and the packages below, which are part of the runtime."},
 		{File: gcObj, Decl: "import", Lines: []string{`"cmd/compile/internal/ssagen"`}, Why: "For StemmaEmit."},
 		{File: writerSrc, Decl: "func (w *writer) funcExt", Anchor: "if decl.Body != nil {", Where: Before,
-			Lines: []string{"pragma |= stemmaPragma(decl)"},
+			Lines: []string{"pragma |= stemmaPragma(w.p, decl)"},
 			Why:   "Importers must know which functions have no Go body, or another one."},
 	}
 }

@@ -33,6 +33,7 @@ type Package struct {
 	Name       string
 	Dir        string
 	GoFiles    []string
+	CgoFiles   []string
 	Module     *struct{ Path, Version, GoVersion string }
 	DepOnly    bool // it is only imported by those that were asked for
 	Error      *struct{ Pos, Err string }
@@ -61,7 +62,7 @@ func List(c *Config, patterns ...string) ([]*Package, error) { return list(c, ni
 
 func list(c *Config, more, patterns []string) (pkgs []*Package, err error) {
 	args := append([]string{"list", "-e",
-		"-json=ImportPath,Name,Dir,GoFiles,CompiledGoFiles,Imports,ImportMap,Module,DepOnly,Error"}, more...)
+		"-json=ImportPath,Name,Dir,GoFiles,CgoFiles,CompiledGoFiles,Imports,ImportMap,Module,DepOnly,Error"}, more...)
 	if c.Tests {
 		args = append(args, "-test")
 	}

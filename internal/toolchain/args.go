@@ -241,3 +241,16 @@ func (a *Args) check() error {
 	}
 	return nil
 }
+
+// Tested returns the packages among the flags of go test, the one in the working directory if there are none.
+func (a *Args) Tested() (list []string) {
+	for _, x := range a.args {
+		if x.flag == "" {
+			list = append(list, x.words...)
+		}
+	}
+	if list == nil {
+		return []string{"."}
+	}
+	return list
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot"
+	"github.com/stemma-go/stemma/internal/module"
 )
 
 // Options are stemma's own settings of a build: what its flags choose, and what commands add.
@@ -13,8 +14,9 @@ import (
 // their own, see [Toolexec].
 type Options struct {
 	engine.Options
-	Symbols bool   // link with symbols even where go test asks for none
-	Out     string // where programs record whose environment does not say; "" for stemma.out
+	Symbols bool           // link with symbols even where go test asks for none
+	Defined *module.Module // what the file of -module has, for what the build finds out of it; nil for none
+	Out     string         // where programs record whose environment does not say; "" for stemma.out
 }
 
 // DefaultOptions are the options of a build without flags.

@@ -115,6 +115,9 @@ func Build(e *base.Env, p *GoArgs) (*Program, error) {
 		return nil, err
 	}
 	defer b.Close()
+	if err := p.checkModule(b, pkg, false); err != nil {
+		return nil, err
+	}
 	tmp, err := safefile.MakeDir("", "stemma-run")
 	if err != nil {
 		return nil, err

@@ -50,6 +50,9 @@ func runBuild(e *base.Env, args []string) error {
 		return err
 	}
 	defer b.Close()
+	if err := p.checkModule(b, p.Packages(), false); err != nil {
+		return err
+	}
 	if dir, err := store.RecordDir(); err == nil {
 		clean.Warn(e.Stderr, dir, clean.Much)
 	}
@@ -90,6 +93,8 @@ func declare(fs *flag.FlagSet, name, usage string, f *engine.Flag, o *toolchain.
 		fs.Uint64Var(in, name, *in, usage)
 	case *time.Duration:
 		fs.DurationVar(in, name, *in, usage)
+	case *engine.Module:
+		fs.Var((*moduleFile)(o), name, usage)
 	}
 }
 

@@ -65,6 +65,9 @@ func Test(e *base.Env, p *GoArgs, o TestOptions) error {
 		return err
 	}
 	defer b.Close()
+	if err := p.checkModule(b, p.Args.Tested(), true); err != nil {
+		return err
+	}
 	if flags, err = p.warmFlags(b, flags); err != nil {
 		return err
 	}

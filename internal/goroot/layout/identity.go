@@ -137,9 +137,6 @@ func MetricID(metric uint32) uint64 {
 	return 1<<amountShift | 1<<waitShift | 1<<metricShift | uint64(metric+1)<<reasonShift
 }
 
-// MaxMetrics is how many metrics of its own a program may have.
-const MaxMetrics = 64
-
 // AddFunc is the function of package stemma that compiled code replaces by a call of the runtime. The number is the
 // version of its arguments, see stemmaMetric in package runtime.
 const AddFunc = "github.com/stemma-go/stemma.add1"

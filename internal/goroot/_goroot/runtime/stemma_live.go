@@ -75,6 +75,7 @@ func stemmaTreeInit() {
 	stemma.on = true
 	stemmaGoroutinesAPI1 = &stemmaGoroutinesAPIs
 	stemmaMetricsAPI1 = &stemmaMetricsAPIs
+	stemmaModuleInit()
 	stemmaMeasureAPI1 = &stemmaMeasureAPIs
 	stemmaRoot(getg(), layout.RootOther)
 	stemmaAllocInit()

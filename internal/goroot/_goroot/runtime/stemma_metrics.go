@@ -25,8 +25,11 @@ var stemmaMetricsAPI1 *stemmaMetricsProgram
 
 var stemmaMetricsAPIs = stemmaMetricsProgram{stemmaNewMetric}
 
-// stemmaNewMetric makes a metric. It runs on a goroutine with a P, and may grow the stack.
+// stemmaNewMetric makes a metric, or returns that of a module. It runs on a goroutine with a P, and may grow the stack.
 func stemmaNewMetric(name, unit string) (id uint64) {
+	if id, ok := stemmaModuleMetric(name, unit); ok {
+		return id
+	}
 	systemstack(func() {
 		lock(&stemma.lock)
 		id = stemma.tree.NewMetric(name, unit)
@@ -36,17 +39,24 @@ func stemmaNewMetric(name, unit string) (id uint64) {
 }
 
 // stemmaAdd adds n to m in the context of the call. Compiled code calls it instead of [layout.AddFunc], and has left
-// a cell in g. It runs on a goroutine with a P, also during a collection, never in a signal handler or on g0, and may
-// grow the stack. Functions of the runtime are preempted at calls only: there is none between the load of the shard
-// and the increment.
+// a cell in g. It runs where stemmaAddTo does.
 func stemmaAdd(m *stemmaMetric, n int64) {
-	if m == nil || m.id == 0 || n <= 0 {
-		if n < 0 && m != nil && m.id != 0 {
+	if m != nil {
+		stemmaAddTo(m.id, n)
+	}
+}
+
+// stemmaAddTo adds n to the metric with a function ID, none if that is 0. The cell is in g. It runs on a goroutine with
+// a P, or on g0 below a timer, also during a collection, never in a signal handler, and may grow the stack. Functions
+// of the runtime are preempted at calls only: there is none between the load of the shard and the increment.
+func stemmaAddTo(id uint64, n int64) {
+	if id == 0 || n <= 0 {
+		if n < 0 && id != 0 {
 			stemma.record.Lost(layout.LostNegative)
 		}
 		return
 	}
-	gp, id := getg(), m.id
+	gp := getg()
 	cell := gp.stemma.Ctx
 	node := uintptr(*(*uint32)(unsafe.Pointer(layout.Base + cell)))
 	if *(*uint64)(unsafe.Pointer(layout.Base + node)) != id {
@@ -56,7 +66,7 @@ func stemmaAdd(m *stemmaMetric, n int64) {
 }
 
 // stemmaMetricNode finds or makes the node of a metric that the cell does not lead to directly: the first to which this
-// call adds, or one of several. Tables can be read without the lock. It runs where stemmaAdd does.
+// call adds, or one of several. Tables can be read without the lock. It runs where stemmaAddTo does.
 func stemmaMetricNode(cell uint32, id uint64) uintptr {
 	node := stemma.tree.Lookup(cell, id)
 	if node == 0 {

@@ -27,7 +27,7 @@ import (
 var stemmaBuiltIn string
 
 // stemmaOptions are what the tool asks of this compilation, in the environment
-// variable STEMMA_COMPILE: engine=cct,inlined=on,verify=off,check=off,natives=off,alloc=off,wait=off,ops=off.
+// variable STEMMA_COMPILE: engine=cct,inlined=on,verify=off,check=off,natives=off,alloc=off,wait=off,ops=off,module=….
 // In all builds with verify each entry takes the slow path; check counts inlined calls twice, for the checker.
 var stemmaOptions = func() (o struct {
 	engine                                            string
@@ -55,6 +55,8 @@ var stemmaOptions = func() (o struct {
 			o.wait = v == "on"
 		case "ops":
 			o.ops = v == "on"
+		case "module":
+			stemmaReadModule(v)
 		}
 	}
 	return o
@@ -109,6 +111,7 @@ var stemmaAnywhere = map[*types.Sym]bool{}
 // stemmaFindAnywhere fills stemmaAnywhere. It runs when inlining is done, before wrappers
 // are made and functions compiled, one beside the other.
 func stemmaFindAnywhere() {
+	stemmaFindAdditions()
 	for _, fn := range typecheck.Target.Funcs {
 		if fn.Pragma&ir.Norace != 0 && stemmaIsForked(fn) {
 			stemmaForked[fn.Sym()] = true
@@ -210,6 +213,8 @@ func stemmaRuntimeCallee(name string) (string, int) {
 	switch short {
 	case "gopanic", "Goexit":
 		return name, layout.SitePanic
+	case strings.TrimPrefix(layout.ModuleAddFunc, "runtime."):
+		return name, layout.SiteCall
 	case "deferreturn":
 		return name, layout.SiteDeferReturn
 	case "newproc":

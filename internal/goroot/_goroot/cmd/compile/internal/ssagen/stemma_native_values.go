@@ -127,6 +127,7 @@ func (s *state) stemmaTakeContext() {
 
 // stemmaExit emits what a function does before it returns.
 func (s *state) stemmaExit() {
+	s.stemmaAdd(true)
 	if s.stemma.mode == stemmaCallback || s.stemma.mode == stemmaKeep && s.hasOpenDefers {
 		s.stemmaPutKept()
 	}
