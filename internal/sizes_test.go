@@ -63,6 +63,7 @@ func firstSentences(t *testing.T) map[string]string {
 	for name, file := range sources(t, ".go") {
 		dir := path.Dir(name)
 		if strings.Contains(name, "_goroot/") || strings.HasPrefix(name, "bench/") ||
+			strings.HasPrefix(name, "cmd/stemma-fleet/internal/") ||
 			strings.HasPrefix(name, "examples/") || strings.HasPrefix(dir, "internal/testing/e2e/") ||
 			dir == "internal" {
 			continue

@@ -41,6 +41,7 @@ import (
 	"github.com/stemma-go/stemma/internal/command/events"
 	"github.com/stemma-go/stemma/internal/command/export"
 	"github.com/stemma-go/stemma/internal/command/goroot"
+	"github.com/stemma-go/stemma/internal/command/outside"
 	"github.com/stemma-go/stemma/internal/command/replay"
 	"github.com/stemma-go/stemma/internal/command/report"
 	"github.com/stemma-go/stemma/internal/command/run"
@@ -55,7 +56,7 @@ import (
 // commands returns the verbs in the order in which help lists them.
 // It is a function and not a variable, as help would refer to itself.
 func commands() []*base.Command {
-	return []*base.Command{
+	return append([]*base.Command{
 		run.Command(),
 		run.BuildCommand(),
 		run.TestCommand(),
@@ -80,7 +81,7 @@ func commands() []*base.Command {
 		doctor.Command(),
 		completionCommand(),
 		helpCommand(),
-	}
+	}, outside.Commands()...)
 }
 
 // Main runs the tool with the given arguments and returns its exit code. What has failed is noted, for 'stemma doctor

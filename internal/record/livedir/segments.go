@@ -81,6 +81,12 @@ func OpenRest(fsys fs.FS, ended func(segment uint64) bool) (*Dir, error) {
 	return nil, errMoved
 }
 
+// NextSegment returns the number of the segment that a live directory is in, as its header says. Whether one with this
+// number is there is of no account to any reader if the header has a higher one.
+func NextSegment(fsys fs.FS) (uint64, error) {
+	return newDir(fsys).current(func(uint64) bool { return false })
+}
+
 // current returns the number of the segment that is to come.
 func (l *Dir) current(ended func(segment uint64) bool) (uint64, error) {
 	f, err := OpenFile(l.FS, fileTree)

@@ -12,17 +12,23 @@ import (
 // Equal sums give equal files, whatever the order of paths. elapsed is how long the
 // program ran, 0 if that is not known.
 func Seal(paths []string, out string, elapsed time.Duration) (*record.Record, error) {
-	_, p, err := LoadSum(paths)
+	p, err := Sum(paths)
 	if err != nil {
-		return nil, err
-	}
-	if p, err = record.Merge(p); err != nil { // for its canonical order
 		return nil, err
 	}
 	if p.IDs != nil && elapsed > 0 {
 		p.IDs.Stats.Elapsed = elapsed
 	}
 	return p, safefile.Write(out, safefile.Private, p.Write)
+}
+
+// Sum returns the sum of the profiles at paths as it is sealed: equal sums give equal files.
+func Sum(paths []string) (*record.Record, error) {
+	_, p, err := LoadSum(paths)
+	if err != nil {
+		return nil, err
+	}
+	return record.Merge(p) // for its canonical order
 }
 
 // SealRepeats writes the first of several runs of the same work to out, with what varies in

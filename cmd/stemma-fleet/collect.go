@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/collect"
+	"github.com/stemma-go/stemma/internal/record/store"
+)
+
+// collectFlags are those of collect.
+type collectFlags struct {
+	collect.Options
+	store, listen string
+	once          bool
+}
+
+func (o *collectFlags) declare(fs *flag.FlagSet) {
+	host, _ := os.Hostname()
+	o.Labels = map[string]string{}
+	fs.StringVar(&o.store, "store", "", "upload to the bucket at `URL`: s3://BUCKET/PREFIX or file:///DIRECTORY")
+	fs.BoolVar(&o.once, "once", false, "end when all that is there is in the store")
+	fs.DurationVar(&o.Every, "every", 10*time.Second, "look for records after this `TIME`")
+	fs.StringVar(&o.listen, "listen", "", "serve numbers for Prometheus at `ADDR`, on /metrics, for example "+
+		"127.0.0.1:9464")
+	fs.StringVar(&o.Service, "service", "", "call the programs `NAME`; by default each is what its file is called")
+	fs.StringVar(&o.Host, "host", host, "call this machine `NAME`")
+	fs.Func("label", "add `KEY=VALUE` to each record; may be given several times", func(s string) error {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok || key == "" {
+			return errors.New("want KEY=VALUE")
+		}
+		o.Labels[key] = value
+		return nil
+	})
+	fs.BoolVar(&o.Delete, "delete", false, "remove records here that the store has given back unchanged, those of "+
+		"programs that run excepted")
+}
+
+// runCollect runs the agent until it gets SIGTERM or SIGINT, once until all is done.
+func runCollect(fs *flag.FlagSet, args []string) error {
+	var o collectFlags
+	o.declare(fs)
+	dirs, err := parse(fs, args)
+	switch {
+	case err != nil:
+		return err
+	case o.store == "":
+		return wrong(fs, "no -store given; want the URL of a bucket")
+	case o.Every <= 0:
+		return wrong(fs, "-every=%v: want a time above 0", o.Every)
+	}
+	if o.Dirs = dirs; len(dirs) == 0 {
+		o.Dirs = []string{store.Out()}
+	}
+	o.Log = os.Stderr
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends it at once
+	b, err := bucket.Open(ctx, o.store)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	a := collect.New(b, o.Options)
+	if o.listen != "" {
+		if err := serve(o.listen, &a.Numbers); err != nil {
+			return err
+		}
+	}
+	if o.once {
+		return a.Once(ctx)
+	}
+	a.Run(ctx)
+	return nil
+}
+
+// serve serves the numbers, as long as this process is there.
+func serve(addr string, numbers http.Handler) error {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("-listen: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", numbers)
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = s.Serve(l) }() // it ends with the process
+	fmt.Fprintf(os.Stderr, "stemma-fleet: numbers at http://%s/metrics\n", l.Addr())
+	return nil
+}

@@ -1,0 +1,330 @@
+// Package bucket keeps sealed records in a bucket, each under its identity and with a manifest.
+//
+// # Keys
+//
+// A record is a segment of a run, what a run has behind its segments, or a whole run without any. Its key is what
+// it is, so that whoever uploads it, however often, uploads it to one place:
+//
+//	SERVICE/HOST/RUN/000003.json                        the manifest
+//	SERVICE/HOST/RUN/000003.0123456789abcdef.stemma     the sealed record, with the beginning of its checksum
+//
+// The manifest is written when the record is there and has been read back. What has no manifest is not there: an
+// upload that was interrupted leaves nothing that is read.
+package bucket
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+	_ "gocloud.dev/blob/fileblob" // file://
+	_ "gocloud.dev/blob/s3blob"   // s3://
+	"gocloud.dev/gcerrors"
+)
+
+// A Bucket is a store of records. It may be used by several goroutines.
+type Bucket struct {
+	URL  string // without credentials, for messages
+	blob *blob.Bucket
+}
+
+// Open opens the bucket at a URL: s3://bucket/prefix, or file:///directory.
+func Open(ctx context.Context, store string) (*Bucket, error) {
+	u, err := url.Parse(store)
+	if err != nil {
+		return nil, fmt.Errorf("-store: %w", err)
+	}
+	if u.Scheme == "" {
+		return nil, fmt.Errorf("-store=%s: no URL; want s3://BUCKET/PREFIX or file:///DIRECTORY", store)
+	}
+	prefix, q := "", u.Query()
+	switch u.Scheme {
+	case "file":
+		for name, value := range map[string]string{"create_dir": "1", "no_tmp_dir": "1", "metadata": "skip"} {
+			if !q.Has(name) {
+				q.Set(name, value)
+			}
+		}
+	default:
+		if prefix = strings.Trim(u.Path, "/"); prefix != "" {
+			prefix += "/"
+		}
+		u.Path = ""
+	}
+	u.RawQuery = q.Encode()
+	b, err := blob.OpenBucket(ctx, u.String())
+	if err != nil {
+		return nil, fmt.Errorf("-store=%s: %w", u.Redacted(), err)
+	}
+	if prefix != "" {
+		b = blob.PrefixedBucket(b, prefix)
+	}
+	shown, _, _ := strings.Cut(store, "?")
+	if u.User != nil {
+		shown = u.Redacted()
+	}
+	return New(b, shown), nil
+}
+
+// New returns the store in a bucket, which it closes.
+func New(b *blob.Bucket, shown string) *Bucket { return &Bucket{URL: shown, blob: b} }
+
+// Close closes the bucket.
+func (b *Bucket) Close() error { return b.blob.Close() }
+
+// Kind is what part of a run a record is.
+type Kind string
+
+// The kinds of records.
+const (
+	Whole   Kind = "whole"   // a run without segments
+	Segment Kind = "segment" // a segment of a run
+	Rest    Kind = "rest"    // what a run that has ended has behind its segments
+)
+
+// Format is the version of the manifests that this package writes.
+const Format = 1
+
+// A Manifest says what a record is, so that a reader finds it without opening it. It has nothing of the command line.
+type Manifest struct {
+	Format    int               `json:"format"`
+	Service   string            `json:"service"`
+	Host      string            `json:"host"`
+	Run       string            `json:"run"` // 16 digits; of the context IDs of the run as well
+	Kind      Kind              `json:"kind"`
+	Segment   uint64            `json:"segment,omitempty"` // from 1 on; that of a rest is the one that had not ended
+	PID       int               `json:"pid"`
+	Program   string            `json:"program"`
+	GoVersion string            `json:"goVersion"`
+	Engine    string            `json:"engine"`
+	IDs       bool              `json:"ids,omitempty"` // a record of context IDs
+	Metrics   []string          `json:"metrics,omitempty"`
+	Start     time.Time         `json:"start"` // of the program
+	Began     time.Time         `json:"began"`
+	Ended     time.Time         `json:"ended"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Object    string            `json:"object"` // the sealed record, beside the manifest
+	Size      int64             `json:"size"`
+	SHA256    string            `json:"sha256"`
+}
+
+// escape makes one part of a key of any text: only letters, digits, dots, hyphens and underscores stay.
+func escape(s string) string {
+	var b strings.Builder
+	for i, c := range []byte(s) {
+		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' ||
+			c == '.' && i > 0
+		if plain {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	if b.Len() == 0 {
+		return "%"
+	}
+	return b.String()
+}
+
+// dir is where a manifest and its record are.
+func (m *Manifest) dir() string { return escape(m.Service) + "/" + escape(m.Host) + "/" + m.Run + "/" }
+
+// name is what the record is called among those of its run.
+func (m *Manifest) name() string {
+	if m.Kind == Whole {
+		return string(Whole)
+	}
+	return fmt.Sprintf("%06d", m.Segment)
+}
+
+// Key returns the key of the manifest.
+func (m *Manifest) Key() string { return m.dir() + m.name() + ".json" }
+
+// ObjectKey returns the key of the sealed record.
+func (m *Manifest) ObjectKey() string { return m.dir() + m.Object }
+
+// object is what a sealed record with a checksum is called.
+func (m *Manifest) object() string { return m.name() + "." + m.SHA256[:16] + ".stemma" }
+
+var (
+	runDigits = regexp.MustCompile(`^[0-9a-f]{16}$`)
+	checksum  = regexp.MustCompile(`^[0-9a-f]{64}$`)
+)
+
+// check returns an error unless a manifest that was read is one, and the one for a key: it may be anybody's.
+func (m *Manifest) check(key string) error {
+	switch {
+	case m.Format != Format:
+		return fmt.Errorf("%s: a manifest of format %d, want %d; use the stemma-fleet that wrote it", key, m.Format,
+			Format)
+	case !runDigits.MatchString(m.Run) || !checksum.MatchString(m.SHA256) || m.Size < 0:
+		return fmt.Errorf("%s: no manifest of a record: run %q, %d bytes with checksum %q", key, m.Run, m.Size,
+			m.SHA256)
+	case m.Kind != Whole && m.Kind != Segment && m.Kind != Rest:
+		return fmt.Errorf("%s: a manifest of kind %q, want %s, %s or %s", key, m.Kind, Whole, Segment, Rest)
+	case m.Key() != key || m.Object != m.object():
+		return fmt.Errorf("%s: the manifest of another record: of %s, with %q", key, m.Key(), m.Object)
+	}
+	return nil
+}
+
+// An Error is what has failed, for those who count.
+type Error struct {
+	Step string // list, read, upload or verify
+	Key  string
+	Err  error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s %s: %v", e.Step, e.Key, e.Err) }
+func (e *Error) Unwrap() error { return e.Err }
+
+// failed returns the error of a step, nil if there is none.
+func (b *Bucket) failed(step, key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{step, b.URL + "/" + key, err}
+}
+
+// errNone is the error of what is not there.
+var errNone = errors.New("not there")
+
+// maxManifest is how long a manifest may be.
+const maxManifest = 1 << 20
+
+// manifest reads the manifest at a key. The error is errNone if there is none.
+func (b *Bucket) manifest(ctx context.Context, key string) (*Manifest, error) {
+	text, err := b.read(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	m := new(Manifest)
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, fmt.Errorf("%s: no manifest: %w", key, err)
+	}
+	return m, m.check(key)
+}
+
+// read returns a small object.
+func (b *Bucket) read(ctx context.Context, key string) ([]byte, error) {
+	r, err := b.blob.NewReader(ctx, key, nil)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return nil, errNone
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
+	if err = errors.Join(err, r.Close()); err == nil && len(text) > maxManifest {
+		err = fmt.Errorf("more than %d bytes, where a manifest is wanted", maxManifest)
+	}
+	return text, err
+}
+
+// verify reads a record back, and compares what came with what its manifest says.
+func (b *Bucket) verify(ctx context.Context, m *Manifest) error { return b.copy(ctx, m, io.Discard) }
+
+// Get writes the sealed record of a manifest to w. It returns an error if the store has other bytes than were
+// uploaded; these may have been written by then.
+func (b *Bucket) Get(ctx context.Context, m *Manifest, w io.Writer) error {
+	return b.failed("read", m.ObjectKey(), b.copy(ctx, m, w))
+}
+
+func (b *Bucket) copy(ctx context.Context, m *Manifest, w io.Writer) error {
+	r, err := b.blob.NewReader(ctx, m.ObjectKey(), nil)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return errNone
+	}
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(r, m.Size+1))
+	if err = errors.Join(err, r.Close()); err != nil {
+		return err
+	}
+	if have := hex.EncodeToString(sum.Sum(nil)); n != m.Size || have != m.SHA256 {
+		return fmt.Errorf("%w: %s, want %d with checksum %s", ErrOther, got(n, m.Size, have), m.Size, m.SHA256)
+	}
+	return nil
+}
+
+// ErrOther is the error of a record that is not what was uploaded.
+var ErrOther = errors.New("the store has other bytes than were uploaded")
+
+// got says what came.
+func got(n, want int64, sum string) string {
+	if n > want {
+		return fmt.Sprintf("more than %d bytes", want)
+	}
+	return fmt.Sprintf("%d bytes with checksum %s", n, sum)
+}
+
+// Put uploads a sealed record, unless it is there already, and then its manifest, whose Object, Size and SHA256 it
+// sets. When it returns without error the record is there: all of it was read back. there reports that it was before.
+func (b *Bucket) Put(ctx context.Context, m *Manifest, content io.ReadSeeker) (there bool, err error) {
+	m.Format = Format
+	sum := sha256.New()
+	if m.Size, err = io.Copy(sum, content); err != nil {
+		return false, err
+	}
+	m.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	m.Object = m.object()
+	// What another one has uploaded may have other bytes: another release of stemma seals otherwise.
+	had, err := b.manifest(ctx, m.Key())
+	if err == nil && b.verify(ctx, had) == nil {
+		*m = *had
+		return true, nil
+	}
+	if _, err = content.Seek(0, io.SeekStart); err != nil {
+		return false, err
+	}
+	if err := b.write(ctx, m.ObjectKey(), content); err != nil {
+		return false, b.failed("upload", m.ObjectKey(), err)
+	}
+	if err := b.verify(ctx, m); err != nil {
+		return false, b.failed("verify", m.ObjectKey(), err)
+	}
+	text, err := json.MarshalIndent(m, "", "\t")
+	if err != nil {
+		return false, err
+	}
+	if err := b.write(ctx, m.Key(), bytes.NewReader(text)); err != nil {
+		return false, b.failed("upload", m.Key(), err)
+	}
+	have, err := b.read(ctx, m.Key())
+	if err == nil && !bytes.Equal(have, text) {
+		err = ErrOther
+	}
+	return false, b.failed("verify", m.Key(), err)
+}
+
+// write writes an object. It appears when it is complete.
+func (b *Bucket) write(ctx context.Context, key string, from io.Reader) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // an unfinished upload is given up
+	kind := "application/octet-stream"
+	if path.Ext(key) == ".json" {
+		kind = "application/json"
+	}
+	w, err := b.blob.NewWriter(ctx, key, &blob.WriterOptions{ContentType: kind})
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(w, from); err != nil {
+		cancel()
+		return errors.Join(err, w.Close())
+	}
+	return w.Close()
+}

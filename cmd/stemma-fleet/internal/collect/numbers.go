@@ -1,0 +1,90 @@
+package collect
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
+)
+
+// Numbers count what an agent has done. They serve themselves as Prometheus reads them.
+type Numbers struct {
+	sealed, uploaded, there, bytes atomic.Int64
+	unreadable, lost, removed      atomic.Int64
+	unmarked, kept                 atomic.Int64
+	notUploaded, notVerified       atomic.Int64
+	found, backlog, oldest         atomic.Int64 // oldest in nanoseconds since 1970, 0 if nothing waits
+
+	seen map[string]bool // paths that are counted in found
+}
+
+// fail counts a failure of the store.
+func (n *Numbers) fail(err error) {
+	if e := new(bucket.Error); errors.As(err, &e) && e.Step == "verify" {
+		n.notVerified.Add(1)
+		return
+	}
+	n.notUploaded.Add(1)
+}
+
+// count notes what waits, and what was found for the first time.
+func (a *Agent) count(items []item) {
+	n := &a.Numbers
+	waiting := make(map[string]bool)
+	var oldest time.Time
+	seen := make(map[string]bool, len(items))
+	for _, it := range items {
+		if seen[it.path] = true; !n.seen[it.path] {
+			n.found.Add(1)
+		}
+		if a.isDone(it) {
+			continue
+		}
+		waiting[it.path] = true
+		if oldest.IsZero() || it.changed.Before(oldest) {
+			oldest = it.changed
+		}
+	}
+	n.seen, a.waiting = seen, waiting
+	n.backlog.Store(int64(len(waiting)))
+	n.oldest.Store(0)
+	if !oldest.IsZero() {
+		n.oldest.Store(oldest.UnixNano())
+	}
+}
+
+// ServeHTTP writes the numbers in the text form of Prometheus.
+func (n *Numbers) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	line := func(name, kind, help string, value any) {
+		if help != "" {
+			fmt.Fprintf(w, "# HELP stemma_collect_%s %s\n# TYPE stemma_collect_%s %s\n", name, help, name, kind)
+		}
+		fmt.Fprintf(w, "stemma_collect_%s %v\n", name, value)
+	}
+	line("found_total", "counter", "Records that were found.", n.found.Load())
+	line("sealed_total", "counter", "Records that were sealed.", n.sealed.Load())
+	line("uploaded_total", "counter", "Records that were uploaded.", n.uploaded.Load())
+	line("uploaded_bytes_total", "counter", "Bytes of the records that were uploaded.", n.bytes.Load())
+	line("there_total", "counter", "Records that were in the store already.", n.there.Load())
+	line("removed_total", "counter", "Records that were removed here, since they are in the store.", n.removed.Load())
+	line("lost_total", "counter", "Records that others removed before they were uploaded.", n.lost.Load())
+	fmt.Fprintf(w, "# HELP stemma_collect_failures_total What failed, by step.\n"+
+		"# TYPE stemma_collect_failures_total counter\n")
+	for _, f := range []struct {
+		step string
+		n    *atomic.Int64
+	}{{"seal", &n.unreadable}, {"upload", &n.notUploaded}, {"verify", &n.notVerified}, {"mark", &n.unmarked},
+		{"remove", &n.kept}} {
+		fmt.Fprintf(w, "stemma_collect_failures_total{step=%q} %d\n", f.step, f.n.Load())
+	}
+	line("backlog", "gauge", "Records that wait to be uploaded.", n.backlog.Load())
+	age := 0.0
+	if oldest := n.oldest.Load(); oldest != 0 {
+		age = max(0, time.Since(time.Unix(0, oldest)).Seconds())
+	}
+	line("oldest_seconds", "gauge", "Age of the oldest record that waits, 0 if none does.", age)
+}

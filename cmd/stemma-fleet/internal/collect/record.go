@@ -1,0 +1,152 @@
+package collect
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
+	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/record/livedir"
+	"github.com/stemma-go/stemma/internal/record/store"
+)
+
+// An item is a live directory of a program that has ended, or a segment.
+type item struct {
+	path    string
+	live    string // the live directory of the run
+	number  uint64 // of a segment, else 0
+	changed time.Time
+}
+
+// settled is how long ago a live directory must have changed: a program takes its lock when it begins, and who looks
+// whether it has must not be in its way.
+const settled = time.Second
+
+// find returns the items in a directory, or of a live directory, the oldest first. Programs that run have
+// segments only. wait is how long it takes until all that is there can be looked at.
+func (a *Agent) find(dir string, now time.Time) (items []item, wait time.Duration) {
+	paths := store.RecordDirs(dir)
+	if store.IsLive(dir) {
+		paths = append(store.Segments(dir), dir)
+	}
+	for _, path := range paths {
+		live, number, ok := store.SegmentOf(path)
+		if !ok {
+			live, number = path, 0
+		}
+		one := item{path: path, live: live, number: number, changed: changed(path)}
+		if number == 0 {
+			if left := one.changed.Add(settled).Sub(now); left > 0 && left <= settled {
+				wait = max(wait, left)
+				continue
+			}
+			if place, err := store.Probe(path); err != nil || place.Running() {
+				a.running[path] = now
+				continue
+			}
+		}
+		items = append(items, one)
+	}
+	// The rest of a run comes behind its segments.
+	slices.SortStableFunc(items, func(x, y item) int {
+		return cmp.Or(x.changed.Compare(y.changed), cmp.Compare(x.number, y.number))
+	})
+	return items, wait
+}
+
+// changed returns when something was made in a directory; the zero time if it has gone.
+func changed(path string) time.Time {
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// errRuns is the error of a program that was thought to have ended.
+var errRuns = errors.New("the program still runs")
+
+// read reads an item as 'stemma seal' does, and describes it.
+func (a *Agent) read(it item) (*record.Record, *bucket.Manifest, error) {
+	kind, path := bucket.Whole, it.path
+	if it.number > 0 {
+		kind = bucket.Segment
+	} else if next, err := livedir.NextSegment(os.DirFS(path)); err == nil && next > 0 {
+		kind, path = bucket.Rest, path+store.RestSuffix
+	}
+	p, err := store.Sum([]string{path})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(p.Processes) != 1 || p.Processes[0].Run == 0 {
+		return nil, nil, fmt.Errorf("%s: a record of %s, want one that has a run number", it.path,
+			plural(len(p.Processes), "process"))
+	}
+	if place, _ := store.Probe(it.path); it.number == 0 && place.Running() {
+		return nil, nil, errRuns
+	}
+	m := a.describe(it, p)
+	m.Kind = kind
+	return p, m, nil
+}
+
+// describe returns the manifest of a record.
+func (a *Agent) describe(it item, p *record.Record) *bucket.Manifest {
+	proc := p.Processes[0]
+	m := &bucket.Manifest{Host: a.Host, Run: fmt.Sprintf("%016x", proc.Run), PID: proc.PID, GoVersion: proc.GoVersion,
+		Engine: proc.Engine, IDs: p.IDs != nil, Start: proc.Start, Began: proc.Start, Labels: a.Labels}
+	if len(proc.Args) > 0 {
+		m.Program = filepath.Base(proc.Args[0])
+	}
+	m.Service = cmp.Or(a.Service, m.Program, "unknown")
+	if s := proc.Segment; s != nil {
+		m.Segment, m.Began, m.Ended = s.Number, s.Began, s.Ended
+	}
+	if m.Ended.IsZero() {
+		// Mapped files change their time late: a program that was seen to run has not ended before.
+		m.Ended = store.SourceOf(it.path).Changed.UTC()
+		for _, t := range []time.Time{a.running[it.path].UTC(), m.Began} {
+			if t.After(m.Ended) {
+				m.Ended = t
+			}
+		}
+	}
+	for _, c := range p.Columns {
+		if !slices.Contains(m.Metrics, c.Name) {
+			m.Metrics = append(m.Metrics, c.Name)
+		}
+	}
+	return m
+}
+
+// spool writes a record to a file that has no name, and so is gone with this process, however that ends.
+func spool(p *record.Record) (*os.File, error) {
+	f, err := os.CreateTemp("", "stemma-fleet-")
+	if err != nil {
+		return nil, err
+	}
+	if err = os.Remove(f.Name()); err == nil {
+		w := bufio.NewWriterSize(f, 1<<20)
+		err = errors.Join(p.Write(w), w.Flush())
+	}
+	if err == nil {
+		_, err = f.Seek(0, 0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// gone reports whether an error is that of a record that its program, or somebody else, has removed.
+func gone(path string, err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || !store.IsLive(path)
+}

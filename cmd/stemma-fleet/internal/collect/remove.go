@@ -1,0 +1,80 @@
+package collect
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/stemma-go/stemma/internal/record/livedir"
+	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/internal/safefile"
+)
+
+// remove removes an item that is in the store, if the agent is to do that.
+func (a *Agent) remove(it item) {
+	if !a.Delete || !a.removable(it) {
+		return
+	}
+	err := removeRecord(it.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // its program was faster
+	}
+	if err != nil {
+		if a.Numbers.kept.Add(1) == 1 {
+			a.say("%v: what is in the store is not removed here", err)
+		}
+		return
+	}
+	a.Numbers.removed.Add(1)
+	delete(a.done, it.path)
+	_ = os.Remove(a.markPath(it.path))
+}
+
+// removable reports whether nothing needs an item any more. Whether a segment is there decides what a killed program
+// has behind its segments, as long as the program has not begun the next one but one.
+func (a *Agent) removable(it item) bool {
+	if it.number == 0 {
+		place, err := store.Probe(it.path)
+		return err == nil && !place.Running()
+	}
+	if !store.IsLive(it.live) {
+		return true
+	}
+	if a.done[it.live] {
+		return true // all that was behind it is in the store
+	}
+	next, err := livedir.NextSegment(os.DirFS(it.live))
+	return err == nil && it.number < next
+}
+
+// removeRecord removes a record, the file that makes it one last: what is left of an interrupted removal is a record
+// that can be removed.
+func removeRecord(path string) error {
+	d, err := safefile.OpenItself(path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	place, err := store.Probe(path)
+	if err != nil {
+		return err
+	}
+	files, err := d.Names()
+	if err != nil {
+		return err
+	}
+	last := filepath.Base(place.Main)
+	for _, f := range files {
+		if f.Name() != last && f.Type().IsRegular() {
+			err = errors.Join(err, d.Remove(f.Name()))
+		}
+	}
+	if place.Live() {
+		err = errors.Join(err, d.Remove(last))
+	}
+	if err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
