@@ -124,6 +124,36 @@ func (e *Entry) touch() {
 	_ = os.Chtimes(filepath.Join(e.Dir, "used"), now, now)
 }
 
+// settle has the overlays speak of the place where the entry is: somebody may have copied or moved the cache.
+// Others that do the same at the same time write the same.
+func (e *Entry) settle() error {
+	files, err := filepath.Glob(filepath.Join(e.Dir, "*.json"))
+	if err != nil {
+		return err
+	}
+	inside := string(filepath.Separator) + e.Key + string(filepath.Separator)
+	for _, file := range files {
+		o, err := readOverlay(file)
+		if err != nil {
+			return err
+		}
+		moved := false
+		for from, to := range o.Replace {
+			if i := strings.LastIndex(to, inside); i >= 0 && to[:i] != filepath.Dir(e.Dir) {
+				o.Replace[from], moved = filepath.Join(e.Dir, to[i+len(inside):]), true
+			}
+		}
+		if !moved {
+			continue
+		}
+		tmp := fmt.Sprintf("%s.%d%s", file, os.Getpid(), tmpInfix)
+		if err := errors.Join(o.write(tmp), os.Rename(tmp, file)); err != nil {
+			return fmt.Errorf("cache: it was moved here: %w; make it writable, or set STEMMA_CACHE", err)
+		}
+	}
+	return nil
+}
+
 // A filler fills a directory. It ends early, with an error, when its context does.
 type filler func(ctx context.Context, dir string) error
 

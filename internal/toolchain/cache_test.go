@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -292,5 +293,36 @@ func TestEntryOf(t *testing.T) {
 	m.Hash = "other"
 	if third := key(); first == second || second == third {
 		t.Error("the key does not change with a source file or the manifest")
+	}
+}
+
+// TestEntrySettles moves a cache: what is replaced by files of the entry is replaced by them where they are now.
+func TestEntrySettles(t *testing.T) {
+	moved := &Entry{filepath.Join(t.TempDir(), "to", "key"), "key"}
+	if err := os.MkdirAll(moved.Dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	was := overlay{map[string]string{
+		"/go/a.go": "/from/key/src/a.go", "/go/b.go": "", "/go/c.go": "/key/src/c.go",
+		"/go/d.go": "/from/other/d.go",
+	}}
+	if err := was.write(moved.Overlay(goroot.Contexts)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := moved.settle(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[string]string{
+		"/go/a.go": filepath.Join(moved.Dir, "src/a.go"), "/go/b.go": "", "/go/d.go": "/from/other/d.go",
+		"/go/c.go": filepath.Join(moved.Dir, "src/c.go"),
+	}
+	have, err := readOverlay(moved.Overlay(goroot.Contexts))
+	if err != nil || !maps.Equal(have.Replace, want) {
+		t.Errorf("have %v, %v, want %v", have.Replace, err, want)
+	}
+	if left, _ := os.ReadDir(moved.Dir); len(left) != 1 {
+		t.Errorf("%d files, want one", len(left))
 	}
 }

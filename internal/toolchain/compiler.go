@@ -55,6 +55,9 @@ func Prepare(g *Go, stderr io.Writer) (*Entry, *Go, error) {
 			return nil, nil, err
 		}
 	}
+	if err := e.settle(); err != nil {
+		return nil, nil, err
+	}
 	return e, g, checkOwned(e.Compiler())
 }
 

@@ -138,17 +138,21 @@ func shareable(flags []string, full bool) []string {
 	return flags
 }
 
-// libraries are the standard libraries, as library tells them apart, that are compiled without -full: each takes longer
+// libraries are the standard libraries, as library tells them apart, that are compiled without -more: each takes longer
 // than most tests, and all of them together most of the time that the tests take.
 var libraries = []string{
 	library("-engine=cct"),
-	library("-verify"),                       // each context is compared with a stack
 	library("-metrics=calls,alloc,wait,ops"), // all that change compiled code
-	library("-engine=dacce"),
-	library("-engine=dacce", "-verify"),
-	library("-engine=lucce", "-verify"),
+	library("-engine=dacce", "-verify"),      // each context is compared with a stack
 	library("-engine=sample"),
 }
+
+// moreLibraries are those that are compiled without -full.
+var moreLibraries = append(slices.Clone(libraries),
+	library("-verify"),
+	library("-engine=dacce"),
+	library("-engine=lucce", "-verify"),
+)
 
 // library returns what tells apart the standard libraries of builds with these flags: what the compiler is told, and
 // which parts the runtime has. It ends at what is no flag.
@@ -176,11 +180,16 @@ func library(flags ...string) string {
 
 // checkLibrary reports a build that would have one more library compiled.
 func checkLibrary(flags ...string) error {
-	if !Full() && !slices.Contains(libraries, library(flags...)) {
-		return fmt.Errorf("%s: the standard library would be compiled once more; do it with -full only (NeedFull, or "+
-			"[full] in a script), or with flags that other tests have (e2e.libraries)", strings.Join(flags, " "))
+	l := library(flags...)
+	switch {
+	case Full() || slices.Contains(libraries, l) || More() && slices.Contains(moreLibraries, l):
+		return nil
+	case slices.Contains(moreLibraries, l):
+		return fmt.Errorf("%s: the standard library would be compiled once more; do it with -more only (NeedMore, or "+
+			"[more] in a script), or with flags that other tests have (e2e.libraries)", strings.Join(flags, " "))
 	}
-	return nil
+	return fmt.Errorf("%s: the standard library would be compiled once more; do it with -full only (NeedFull, or "+
+		"[full] in a script), or with flags that other tests have (e2e.moreLibraries)", strings.Join(flags, " "))
 }
 
 // needsLibrary reports whether a metric has a standard library compiled that builds without it do not have.

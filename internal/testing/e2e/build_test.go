@@ -16,7 +16,7 @@ func TestLibrary(t *testing.T) {
 		{[]string{"-recursion=full", "-nodes=5", "-labels=a", "-race"}, true},
 		{[]string{"-engine=sample", "-every=20us", "-walk=marker", "-start=off"}, true},
 		{[]string{"-engine=pcce", "-verify"}, true}, // as dacce
-		{[]string{"-engine=dacce", "-events=go,panic", "-event-log"}, true},
+		{[]string{"-engine=dacce", "-verify", "-events=go,panic", "-event-log"}, true},
 		{[]string{"-engine=dacce", "-events=alloc"}, false},
 		{[]string{"-engine=lucce"}, false},
 		{[]string{"-record=calls"}, false},

@@ -1,7 +1,8 @@
 // Package e2e builds and runs real programs, so that tests can prove that what
 // stemma records is complete, exact and safe. Its subdirectories are those
-// tests, a package for each kind of record. With -full they take all combinations of engines and flags, and longer
-// runs, as CI does. What must run for hours to mean something is in the module bench.
+// tests, a package for each kind of record. Plainly they take a few minutes, and try what each kind of record is for.
+// With -more they try all engines. With -full they take all combinations of engines and flags, and longer
+// runs. CI does all three. What must run for hours to mean something is in the module bench.
 //
 // Each directory in testdata/programs is a program. It says in comments what
 // its profile must contain, and may print further expectations when it runs,
@@ -22,7 +23,7 @@
 // and is else built once, without flags, as "default". Builds that say //stemma-full: are made with -full only.
 //
 // Without -full tests build with few combinations of options, since each needs a standard library of its own: a build
-// needs one of libraries, or -full. A test that asks for one metric of those that change compiled code gets all of
+// needs one of libraries, of which -more has some that it has alone, or -full. A test that asks for one metric of those that change compiled code gets all of
 // them, see shareable. Tests of context IDs build with -verify, and leave the checker alone where they do not need it.
 // What needs net/http has its tag, nethttp, with -full only. Of engines, settings and programs without -full each is
 // tried, but not all combinations: Few and Covers choose.
@@ -60,7 +61,21 @@ type Result struct {
 	late           bool          // it was ended, since it took too long
 }
 
-var full = flag.Bool("full", false, "take the minutes that a test needs to find what happens seldom")
+var (
+	more = flag.Bool("more", false, "run also what there is no time for while one works: more engines, more programs")
+	full = flag.Bool("full", false, "all that -more does, and take the minutes that a test needs to find what happens seldom")
+)
+
+// More reports whether tests may take longer than people like to wait. Who names tests wants those.
+func More() bool { return *more || Full() || flag.Lookup("test.run").Value.String() != "" }
+
+// NeedMore skips tests that people do not wait for while they work.
+func NeedMore(t *testing.T) {
+	t.Helper()
+	if !More() {
+		t.Skip("takes a while; run with -more, or name it with -run")
+	}
+}
 
 // Full reports whether tests may take minutes.
 func Full() bool { return *full }

@@ -33,6 +33,7 @@ func cutBuilds() [][]string {
 // TestCut cuts each file of a program that is busy, to nothing or to a part, all the time, as who rotates logs does:
 // the program does what it would do, and says once that something is missing.
 func TestCut(t *testing.T) {
+	e2e.NeedMore(t)
 	e2e.NeedBuilds(t)
 	for _, c := range cutBuilds() {
 		t.Run(c[0], func(t *testing.T) {

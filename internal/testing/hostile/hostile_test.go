@@ -161,6 +161,7 @@ const (
 // TestHostile runs a program in each place, plain and recorded by each engine: output and exit
 // code are the same, and there is a whole record, or one line says what is missing.
 func TestHostile(t *testing.T) {
+	e2e.NeedMore(t)
 	e2e.NeedBuilds(t)
 	for i, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

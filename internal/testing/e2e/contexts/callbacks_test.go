@@ -10,6 +10,7 @@ import (
 // TestCallbacks calls back from one call of C while epochs pass: a callback after a re-encoding walks the
 // stack, and those that follow it do not.
 func TestCallbacks(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := buildEncoded(t, "callbacks")
 	r := e2e.Run(t, exe, "STEMMA_REENCODE_US=1000", noChecks)
 	r.OK(t)

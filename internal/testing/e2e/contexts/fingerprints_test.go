@@ -17,6 +17,7 @@ import (
 // TestFingerprints compares fingerprints, of IDs and of nodes of an exact tree, with hashes of texts that program
 // fingerprints has.
 func TestFingerprints(t *testing.T) {
+	e2e.NeedMore(t)
 	for _, engine := range []string{"dacce", "cct"} {
 		t.Run(engine, func(t *testing.T) {
 			r := e2e.Run(t, e2e.Build(t, "fingerprints", "-engine="+engine))

@@ -135,6 +135,7 @@ func (l *listener) check(t *testing.T, lines int) {
 // TestFollowPipe decodes the output of a program that begins later than decode and logs
 // as fast as it can from new contexts, while it is re-encoded.
 func TestFollowPipe(t *testing.T) {
+	e2e.NeedMore(t)
 	for _, c := range []struct{ name, engine, env string }{
 		{"own", "dacce", paces[0].env}, {"forced", "dacce", paces[1].env}, {"lucce", "lucce", "LUCCE="},
 	} {
@@ -154,6 +155,7 @@ func TestFollowPipe(t *testing.T) {
 // TestFollowTail decodes what tail -f reads of the log of a program that writes a
 // thousand lines a second. How late the lines are is shown with -v.
 func TestFollowTail(t *testing.T) {
+	e2e.NeedMore(t)
 	if _, err := exec.LookPath("tail"); err != nil {
 		t.Skip("there is no tail; TestFollowPipe does the same without")
 	}
@@ -183,6 +185,7 @@ func TestFollowTail(t *testing.T) {
 // directory that all recorded in: each to its own stack. With any one record removed, the
 // lines of its process are left as they are, and the others are right.
 func TestProcesses(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := buildTalk(t, "dacce")
 	const each = 10
 	out := t.TempDir()

@@ -26,6 +26,7 @@ func verifyLucce(t *testing.T, name string, every int, env ...string) {
 // TestLucceVerify compares contexts of programs that use all ways of calling with
 // real stacks.
 func TestLucceVerify(t *testing.T) {
+	e2e.NeedMore(t)
 	for _, name := range e2e.Few(4, "calls", "defers", "cgo", "here", "asm", "goroutines", "initorder", "targets") {
 		every := 1
 		if name == "targets" {
@@ -45,6 +46,7 @@ func TestLucceParallel(t *testing.T) {
 
 // TestLucceSettles runs a recursive program: once all edges are known, the log does not grow.
 func TestLucceSettles(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := e2e.Build(t, "edges", "-engine=lucce", "-verify")
 	r := e2e.Run(t, exe, "GOMAXPROCS=8", noChecks)
 	if r.Err != nil || r.Stdout != "1024000 true\n" {

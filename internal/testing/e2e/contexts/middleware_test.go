@@ -11,6 +11,7 @@ import (
 // adapter between them: each function is there as often as it was called, and in its place. What the encoders know of
 // the program does not grow with the depth of that recursion.
 func TestMiddlewares(t *testing.T) {
+	e2e.NeedMore(t)
 	for _, engine := range e2e.Few(2, "dacce", "lucce", "pcce") {
 		exe := e2e.Build(t, "middleware", "-engine="+engine, "-verify")
 		for _, pace := range paces {

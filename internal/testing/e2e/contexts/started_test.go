@@ -10,6 +10,7 @@ import (
 // TestStarted starts 15,000 goroutines: few of them take the slow path under the lock of all encoders, at
 // which many that start at once would wait for each other.
 func TestStarted(t *testing.T) {
+	e2e.NeedMore(t)
 	for _, engine := range e2e.Few(1, "dacce", "lucce", "pcce") {
 		t.Run(engine, func(t *testing.T) {
 			r := e2e.Run(t, e2e.Build(t, "started", "-engine="+engine))

@@ -46,6 +46,7 @@ sed -i s/2500/3000/ main.go && git commit -qam two
 
 // TestAction runs the script of action.yml in a repository, as a runner of GitHub does.
 func TestAction(t *testing.T) {
+	e2e.NeedMore(t)
 	tool := e2e.Tool(t)
 	root, err := filepath.Abs("../../../..")
 	if err != nil {

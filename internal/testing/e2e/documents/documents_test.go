@@ -51,6 +51,7 @@ trap 'wait' EXIT
 // TestCommands runs each marked block, of README alone without -full, in the order of its document, in a copy of the
 // module srv, with -full with what a reader of docs has: an executable, a record of it, and profiles of two builds.
 func TestCommands(t *testing.T) {
+	e2e.NeedMore(t)
 	tool := e2e.Tool(t)
 	shell, err := exec.LookPath("bash")
 	if err != nil {

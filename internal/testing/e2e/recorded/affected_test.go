@@ -327,6 +327,7 @@ var kinds = []func(p *repo) string{
 // TestAffected edits a repository of several modules at random, runs all tests in plain builds, and holds what has
 // changed against what stemma affected -changed selects. The first edits are of all kinds, in turn.
 func TestAffected(t *testing.T) {
+	e2e.NeedMore(t)
 	p := newRepo(t)
 	order := p.r.Perm(len(kinds))
 	n, selected := *edits, 0

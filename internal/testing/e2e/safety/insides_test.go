@@ -15,6 +15,7 @@ import (
 // TestInsides runs code that knows the inside of the runtime: no field of g, m and p is
 // anywhere else than in plain Go, and where there is no g nothing is done with it.
 func TestInsides(t *testing.T) {
+	e2e.NeedMore(t)
 	e2e.NeedBuilds(t)
 	plain := filepath.Join(t.TempDir(), "plain")
 	cmd := exec.Command("go", "build", "-o", plain, ".")

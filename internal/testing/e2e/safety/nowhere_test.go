@@ -48,6 +48,7 @@ func oneLine(t *testing.T, text string, parts ...string) {
 // TestRecording asks programs where they record: there, in a directory that only the user
 // can enter, and nothing is said.
 func TestRecording(t *testing.T) {
+	e2e.NeedMore(t)
 	for _, engine := range recordingEngines() {
 		t.Run(engine, func(t *testing.T) {
 			out := t.TempDir()
@@ -80,6 +81,7 @@ func TestRecording(t *testing.T) {
 // one of the user's own, and report it; then that one, in several ways: they say that nothing
 // is recorded, hand out no ID that nobody could decode, and run on.
 func TestNowhere(t *testing.T) {
+	e2e.NeedMore(t)
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
 		t.Fatal(err)
@@ -169,6 +171,7 @@ func TestFirstShard(t *testing.T) {
 // TestSameProcessID starts programs that have one process ID, as those in containers do,
 // beside each other, after each other, and one that replaces itself: each run has a record of its own.
 func TestSameProcessID(t *testing.T) {
+	e2e.NeedMore(t)
 	for _, engine := range recordingEngines() {
 		t.Run(engine, func(t *testing.T) {
 			exe := e2e.Build(t, "recording", "-engine="+engine)
@@ -211,6 +214,7 @@ func TestSameProcessID(t *testing.T) {
 // TestBadSettings sets what means nothing: that is said, in one line, and the program runs
 // as it was built.
 func TestBadSettings(t *testing.T) {
+	e2e.NeedMore(t)
 	sampled := e2e.Build(t, "recording", "-engine=sample", "-every=3ms")
 	for settings, want := range map[string][]string{
 		"every=1xx,samplr=foo": {"every=1xx (want a time from 10us on, as 10ms)",

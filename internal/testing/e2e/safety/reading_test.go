@@ -20,6 +20,7 @@ import (
 // TestReadRunning reads the records of a program again and again while it makes new contexts and shards, until it ends,
 // or is killed, in the middle of a reading: each can be read, has all that the one before had, and misses nothing.
 func TestReadRunning(t *testing.T) {
+	e2e.NeedMore(t)
 	metrics, events, rounds := "-metrics=calls,alloc,inuse,wait", "-events=go,panic", 4
 	if e2e.Full() {
 		metrics, events, rounds = "-metrics=calls,alloc,inuse,wait,cpu", "-events=alloc,block,go,panic", 8

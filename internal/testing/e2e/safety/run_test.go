@@ -9,6 +9,7 @@ import (
 // TestRunNumber starts programs several times: every start has a run number of its
 // own, in the record of every kind.
 func TestRunNumber(t *testing.T) {
+	e2e.NeedMore(t)
 	runs := map[uint64]string{0: "no run"}
 	for _, engine := range recordingEngines() {
 		exe := e2e.Build(t, "chdir", "-engine="+engine)

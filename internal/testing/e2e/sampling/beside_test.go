@@ -11,6 +11,7 @@ import (
 // instead of a caller of a goroutine that is sampled incrementally, and the others; of one
 // that is sampled without patches, all callers and nothing else.
 func TestBeside(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := e2e.Build(t, "unpatched", "-engine=sample")
 	for settings, patched := range map[string]bool{
 		"":                    true,

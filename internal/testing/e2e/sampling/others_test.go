@@ -11,6 +11,7 @@ import (
 // TestOthers asks for samples of other goroutines, which wait, run, make system calls, and ask for samples themselves:
 // each is found where it is, down to its outermost frame, and no goroutine without the label is.
 func TestOthers(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := e2e.BuildDir(t, "testdata/others", "-engine=sample")
 	for _, env := range e2e.Few(2,
 		[]string{"STEMMA_SAMPLING=start=off"},

@@ -19,6 +19,7 @@ import (
 // at the same places: in recursion, panics, Goexit, goroutines that end at once, stacks that
 // grow, and while timers, and every prologue, take samples as well.
 func TestRequests(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := buildRequests(t)
 	for _, env := range e2e.Few(4,
 		[]string{"STEMMA_SAMPLING=start=off", "GOGC=1", "GOMAXPROCS=4"},
@@ -107,6 +108,7 @@ func hashRequest(p *profile.Profile, q profile.Request) (uint64, string) {
 // TestRequestsKilled kills a program with SIGKILL: the requests that were known are on record, of one
 // that was not the function that asked.
 func TestRequestsKilled(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := buildRequests(t)
 	out := t.TempDir()
 	cmd := e2e.Command(t, out, exe, "STEMMA_SAMPLING=start=off", "REQUESTS=kill")

@@ -53,6 +53,7 @@ func mustFail(t *testing.T, exe string, env ...string) {
 // program that does all that is hard for incremental tracing: with samples at
 // random moments, and in every prologue. A mismatch ends the program.
 func TestIncremental(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := buildSampled(t, "sampled")
 	for i, walk := range []string{"incremental", "marker"} {
 		for j, every := range []string{"", "fast", "slow"} {
@@ -105,6 +106,7 @@ func checkFailed(t *testing.T, s *profile.Sampling) {
 
 // TestSingleStep walks the stack from every instruction of the trampoline.
 func TestSingleStep(t *testing.T) {
+	e2e.NeedMore(t)
 	e2e.OnlyHost(t, "programs cannot single-step themselves there")
 	exe := buildSampled(t, "sampled")
 	for _, walk := range []string{"incremental", "marker"} {
@@ -128,6 +130,7 @@ func TestSingleStep(t *testing.T) {
 // TestIncrementalControls turns off one by one what makes the runtime
 // understand patched stacks: each time the check, or the program, must fail.
 func TestIncrementalControls(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := buildSampled(t, "sampled")
 	for _, without := range e2e.Few(3, "unwind", "block", "recovery", "trace", "prologue", "gdestroy") {
 		t.Run(without, func(t *testing.T) {
@@ -227,6 +230,7 @@ func checkBusy(t *testing.T, r e2e.Result, p *profile.Profile) error {
 
 // TestDeep records stacks of 10,000 frames whole.
 func TestDeep(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
 	for _, how := range e2e.Few(4, "sampler=isps", "sampler=sps,walk=fp", "sampler=stw", "sampler=jvmti",
 		"sampler=isps,walk=marker", "sampler=sps,walk=unwinder") {
@@ -313,6 +317,7 @@ func TestSampleKilled(t *testing.T) {
 
 // TestSampleOff builds for sampling and does not sample: there is a record, and nothing in it.
 func TestSampleOff(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
 	r := e2e.Run(t, exe, "STEMMA_SAMPLING=start=off")
 	r.OK(t)

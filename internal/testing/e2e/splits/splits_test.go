@@ -106,6 +106,7 @@ func (s *split) check(t *testing.T) error {
 // without calls, tiny functions, assembly, the runtime, callbacks, system calls and C, and among many
 // goroutines. A sample belongs to the instruction that ran when it was due.
 func TestSplits(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := e2e.Build(t, "splits", "-engine=sample", "-every=500us")
 	for i, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps", "sampler=stw"} {
 		for j, kind := range []string{"loop", "map", "syscall", "tiny", "memmove", "alloc", "sort", "c"} {
@@ -170,6 +171,7 @@ func within(p *profile.Profile, name string) float64 {
 // machine, where a signal from another thread takes as long to come, nine of ten samples were in
 // them when such signals took the samples.
 func TestBetweenCalls(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := e2e.Build(t, "splits", "-engine=sample", "-every=500us")
 	for _, how := range e2e.Few(2, "sampler=isps", "sampler=sps", "sampler=stw") {
 		for _, kind := range e2e.Few(1, "memmove", "sort") {
@@ -190,6 +192,7 @@ func TestBetweenCalls(t *testing.T) {
 // TestPrologueBias shows what the samples of the paper's way are worth, and that they report it: in a loop
 // without calls there are none.
 func TestPrologueBias(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := e2e.Build(t, "splits", "-engine=sample", "-every=500us")
 	inLoop := func(at string) float64 {
 		s := runSplit(t, exe, "loop", profile.CPU, profile.Samples, "STEMMA_SAMPLING=sampler=isps,sample-at="+at)

@@ -61,6 +61,7 @@ func TestAllocationsVerified(t *testing.T) {
 
 // TestAllocationsOfC counts what Go allocates that C has called.
 func TestAllocationsOfC(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := e2e.Build(t, "cgoalloc", "-metrics=calls,alloc")
 	e2e.Retry(t, func() error {
 		r := e2e.Run(t, exe, "GOMAXPROCS=1")

@@ -15,6 +15,7 @@ const recordedWork = 5 * 3
 
 // TestBypass runs a program that does the same things recorded and not recorded. What is not, is in no value.
 func TestBypass(t *testing.T) {
+	e2e.NeedMore(t)
 	flags := []string{"-metrics=calls,alloc,inuse,wait"}
 	if e2e.Full() {
 		flags = []string{"-metrics=calls,alloc,inuse,wait,cpu", "-every=100us"}

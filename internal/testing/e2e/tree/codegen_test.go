@@ -15,6 +15,7 @@ import (
 
 // TestCodegen compiles testdata/codegen with -S and counts instructions.
 func TestCodegen(t *testing.T) {
+	e2e.NeedMore(t)
 	e2e.OnlyHost(t, "it knows the machine code of this machine")
 	tool := e2e.Tool(t)
 	dir := filepath.Join("testdata", "codegen")

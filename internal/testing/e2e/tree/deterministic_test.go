@@ -62,6 +62,7 @@ func repeats(t *testing.T, exe string, runs int, env ...string) (first string, e
 // TestDeterministicMallocs runs a program with C: what malloc returns does not depend on the thread. The program sees
 // the environment of its user.
 func TestDeterministicMallocs(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := e2e.Build(t, "mallocs")
 	const users = "glibc.malloc.perturb=0:glibc.malloc.trim_threshold=100000"
 	for _, env := range []string{"", users} {
@@ -106,6 +107,7 @@ func firstDifference(a, b string) string {
 // TestDeterministicWaits runs goroutines that wait for one another by looking at memory, and for
 // a child in a system call: they must lose the P although there is one and nobody else wants it.
 func TestDeterministicWaits(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := e2e.Build(t, "waits")
 	cmd := e2e.Command(t, t.TempDir(), exe, "STEMMA_DETERMINISTIC=1")
 	timer := time.AfterFunc(5*time.Minute, func() { cmd.Process.Kill() })

@@ -8,10 +8,14 @@ import (
 )
 
 // TestNested starts 10,000 goroutines, each of which starts the next.
-func TestNested(t *testing.T) { e2e.Prove(t, "nested", []int{1, 8}) }
+func TestNested(t *testing.T) {
+	e2e.NeedMore(t)
+	e2e.Prove(t, "nested", []int{1, 8})
+}
 
 // TestManyContexts makes 1.5 million contexts, with room and without.
 func TestManyContexts(t *testing.T) {
+	e2e.NeedMore(t)
 	wants := e2e.SourceWants(t, "contexts")
 	for _, b := range e2e.Builds(t, "contexts") {
 		t.Run(b[0], func(t *testing.T) {

@@ -63,6 +63,7 @@ func gofmt(t *testing.T) (exe, text string) {
 
 // TestNatives looks at the machine code of gofmt.
 func TestNatives(t *testing.T) {
+	e2e.NeedMore(t)
 	e2e.OnlyHost(t, "it knows the machine code of this machine")
 	exe, listing := gofmt(t)
 	functions := list(listing)
@@ -152,6 +153,7 @@ func keeps(f listed, context string) (calls, put int) {
 // TestTwice compares contexts with stacks where natives call function values of the program one behind the
 // other.
 func TestTwice(t *testing.T) {
+	e2e.NeedMore(t)
 	e2e.Prove(t, "twice", []int{1})
 	for _, engine := range []string{"cct", "dacce"} {
 		r := e2e.Run(t, e2e.Build(t, "twice", "-engine="+engine, "-verify"), "STEMMA_CHECK_EVERY=1")

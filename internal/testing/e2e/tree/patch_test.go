@@ -22,6 +22,7 @@ const jumpLength = 12
 // TestPatchable looks at functions as such libraries want them, compiled with -N -l: nothing is in RDX where
 // they jump back into one of them, unless it is a closure.
 func TestPatchable(t *testing.T) {
+	e2e.NeedMore(t)
 	e2e.OnlyHost(t, "it knows the machine code of this machine")
 	exe := e2e.Build(t, "patched", "-gcflags=-N -l")
 	out, err := exec.Command("go", "tool", "objdump", "-s", `^main\.`, exe).Output()
