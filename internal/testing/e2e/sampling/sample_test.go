@@ -333,6 +333,7 @@ func TestSampleOff(t *testing.T) {
 // TestOnOff switches sampling on and off beside all that makes the runtime send its own signals: none of those may be
 // lost with one of a timer that is stopped, or a goroutine is never stopped again, and the program stands still.
 func TestOnOff(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := e2e.BuildDir(t, "testdata/onoff", "-engine=sample", "-start=off")
 	rounds := 30
 	if e2e.Full() {

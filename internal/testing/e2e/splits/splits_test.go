@@ -225,6 +225,7 @@ func TestPrologueBias(t *testing.T) {
 // TestCPUTime compares the time on CPU with what the kernel counted for the process, in a program with
 // more threads than there are CPUs: a goroutine that has a P need not have a CPU.
 func TestCPUTime(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
 	for _, how := range e2e.Few(2, "sampler=isps", "sampler=stw", "sampler=sps", "sampler=isps,sample-at=prologue") {
 		least := 0.7 // what is missing is what threads used since their last samples
