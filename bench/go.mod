@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/felixge/fgprof v0.9.5
+	github.com/google/jsonschema-go v0.4.3
 	gonum.org/v1/plot v0.17.0
 )
 

@@ -62,6 +62,9 @@ func PrintSuites(w io.Writer, suites []Suite, asJSON bool) error {
 	return nil
 }
 
+// JSONForms are the values that -json prints, by the names of their schemas in docs/reference/schemas.
+var JSONForms = map[string]any{"affected": []Suite{}, "affected-changed": jsonAffected{}}
+
 // jsonAffected is the JSON form of the tests that changes can affect.
 type jsonAffected struct {
 	Changes  []Change   `json:"changes"`

@@ -8,6 +8,9 @@ import (
 	"github.com/stemma-go/stemma/internal/diff"
 )
 
+// JSONForms are the values that -format=json prints, by the names of their schemas in docs/reference/schemas.
+var JSONForms = map[string]any{"diff": JsonDiff{}, "diff-benchmarks": jsonBenchmarks{}}
+
 // The JSON form. Lists are complete unless -top is given.
 type (
 	JsonDiff struct {

@@ -14,13 +14,16 @@ import (
 	"github.com/stemma-go/stemma/internal/record/store"
 )
 
+// JSONForms are the values that -json prints, each on a line, by the names of their schemas in docs/reference/schemas.
+var JSONForms = map[string]any{"events": eventSum{}, "events-log": loggedEvent{}}
+
 // A loggedEvent is an event of a log as JSON has it.
 type loggedEvent struct {
-	Time  int64  `json:"time"`
-	Kind  string `json:"kind"`
+	Time  int64  `json:"time"` // nanoseconds since the program began
+	Kind  string `json:"kind"` // what happened, as -kind names it
 	Value uint64 `json:"value,omitempty"`
-	Unit  string `json:"unit,omitempty"`
-	Stack string `json:"stack"`
+	Unit  string `json:"unit,omitempty"` // of the value: ns or B
+	Stack string `json:"stack"`          // innermost frame first, in the form of -format
 
 	Fingerprint      fingerprint.Value `json:"fingerprint,omitzero"`
 	FingerprintLines fingerprint.Value `json:"fingerprintLines,omitzero"`

@@ -39,13 +39,13 @@ func (o *Options) stack(line string) string {
 
 // An eventSum is the sum of the events of one kind in one context.
 type eventSum struct {
-	Kind      string        `json:"kind"`
-	Count     uint64        `json:"count"`
+	Kind      string        `json:"kind"`  // what happened, as -kind names it
+	Count     uint64        `json:"count"` // events in this context
 	Sum       uint64        `json:"sum,omitempty"`
 	Max       uint64        `json:"max,omitempty"`
-	Unit      string        `json:"unit,omitempty"`
-	Histogram []eventBucket `json:"histogram,omitempty"`
-	Stack     string        `json:"stack"`
+	Unit      string        `json:"unit,omitempty"`      // of the values: ns or B
+	Histogram []eventBucket `json:"histogram,omitempty"` // with -histogram
+	Stack     string        `json:"stack"`               // innermost frame first, in the form of -format
 
 	Fingerprint      fingerprint.Value `json:"fingerprint,omitzero"`
 	FingerprintLines fingerprint.Value `json:"fingerprintLines,omitzero"`

@@ -48,6 +48,9 @@ func (o *Options) CheckValid() error {
 	return nil
 }
 
+// JSONForms are the values that -format=json prints, by the names of their schemas in docs/reference/schemas.
+var JSONForms = map[string]any{"replay": Result{}}
+
 // A Result is the outcome of a run: facts about the program, and a row for each
 // encoder.
 type Result struct {

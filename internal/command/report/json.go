@@ -16,6 +16,9 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
+// JSONForms are the values that -json prints, by the names of their schemas in docs/reference/schemas.
+var JSONForms = map[string]any{"report": jsonReport{}, "report-ids": jsonEngine{}, "report-requests": jsonRequestList{}}
+
 // JsonStack returns the frames of a context.
 func JsonStack(stack []cct.Frame) []JsonFrame {
 	var list []JsonFrame
@@ -41,6 +44,8 @@ type (
 
 		Goroutines []jsonCreation  `json:"goroutines,omitempty"`
 		Collisions []jsonCollision `json:"collisions,omitempty"`
+
+		Contexts []jsonContext `json:"contexts,omitempty"` // with -contexts; they are written behind the rest, one by one
 	}
 	jsonCollision struct {
 		Fingerprint fingerprint.Value `json:"fingerprint"`
@@ -89,10 +94,10 @@ type (
 		Counters map[string]uint64 `json:"counters"`
 	}
 	jsonTotals struct {
-		Calls     uint64 `json:"calls"`
+		Calls     uint64 `json:"calls"` // or what metric says, as calls everywhere in a report
 		Contexts  uint64 `json:"contexts"`
 		Functions uint64 `json:"functions"`
-		Truncated uint64 `json:"truncated"`
+		Truncated uint64 `json:"truncated"` // those of calls whose context had no room in the program's memory
 	}
 	jsonClass struct {
 		Caller   string `json:"caller"`
@@ -104,8 +109,8 @@ type (
 		Name     string          `json:"name"`
 		File     string          `json:"file,omitempty"`
 		Line     int             `json:"line,omitempty"`
-		Calls    uint64          `json:"calls"`
-		Total    uint64          `json:"total"`
+		Calls    uint64          `json:"calls"` // of the function itself
+		Total    uint64          `json:"total"` // with all that it calls
 		Contexts uint64          `json:"contexts"`
 		Callers  []jsonNeighbour `json:"callers,omitempty"`
 		Callees  []jsonNeighbour `json:"callees,omitempty"`
@@ -134,10 +139,10 @@ type (
 	}
 	JsonFrame struct {
 		Func string `json:"func"`
-		File string `json:"file,omitempty"`
+		File string `json:"file,omitempty"` // where it calls the next one; of the innermost, where it begins
 		Line int    `json:"line,omitempty"`
-		Via  string `json:"via,omitempty"`
-		Fold string `json:"fold,omitempty"`
+		Via  string `json:"via,omitempty"`  // how it was entered, unless it is a plain call: inlined, go, defer, native, fault
+		Fold string `json:"fold,omitempty"` // what recursion was folded here
 	}
 )
 
@@ -173,7 +178,7 @@ func reportJSON(w io.Writer, p *record.Record, o *Options) error {
 		return err
 	}
 	head := jsonReport{JsonRecords(o.Sources), jsonProcesses(p.Profile), metricOf(r.t), jsonTotals(r.totals),
-		r.jsonSelected(), classes, groups, r.jsonFunctions(), goroutines, r.collisions}
+		r.jsonSelected(), classes, groups, r.jsonFunctions(), goroutines, r.collisions, nil}
 	b, err := json.MarshalIndent(head, "", "\t")
 	if err != nil {
 		return err

@@ -88,9 +88,16 @@ func requestStack(p *profile.Profile, q profile.Request) (stack []cct.Frame) {
 	return stack
 }
 
+// The JSON form of requests.
+type jsonRequestList struct {
+	Records   []JsonRecord  `json:"records"`
+	Processes []jsonProcess `json:"processes"`
+	Requests  []jsonRequest `json:"requests"`
+}
+
 type jsonRequest struct {
 	ID        uint64        `json:"id"`
-	Time      time.Duration `json:"time"`
+	Time      time.Duration `json:"time"` // since the record began
 	Goroutine uint64        `json:"goroutine"`
 	Pending   bool          `json:"pending,omitempty"`
 	Stack     []JsonFrame   `json:"stack"`
@@ -105,11 +112,7 @@ func jsonRequests(w io.Writer, p *profile.Profile, o *Options) error {
 	if o.TopGiven && o.Top >= 0 {
 		list = list[max(0, len(list)-o.Top):]
 	}
-	out := struct {
-		Records   []JsonRecord  `json:"records"`
-		Processes []jsonProcess `json:"processes"`
-		Requests  []jsonRequest `json:"requests"`
-	}{JsonRecords(o.Sources), jsonProcesses(p), nil}
+	out := jsonRequestList{JsonRecords(o.Sources), jsonProcesses(p), nil}
 	for _, q := range list {
 		out.Requests = append(out.Requests,
 			jsonRequest{q.ID, q.Time, q.Goroutine, q.Pending, JsonStack(requestStack(p, q))})

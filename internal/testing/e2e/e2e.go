@@ -23,10 +23,10 @@
 // and is else built once, without flags, as "default". Builds that say //stemma-full: are made with -full only.
 //
 // Without -full tests build with few combinations of options, since each needs a standard library of its own: a build
-// needs one of libraries, of which -more has some that it has alone, or -full. A test that asks for one metric of those that change compiled code gets all of
-// them, see shareable. Tests of context IDs build with -verify, and leave the checker alone where they do not need it.
-// What needs net/http has its tag, nethttp, with -full only. Of engines, settings and programs without -full each is
-// tried, but not all combinations: Few and Covers choose.
+// needs one of libraries, with -more one of moreLibraries, or -full. A test that asks for one metric of those that
+// change compiled code gets all of them, see shareable. Tests of context IDs build with -verify, and leave the checker
+// alone where they do not need it. What needs net/http has its tag, nethttp, with -full only. Of engines, settings and
+// programs each is tried with -more, but not all combinations: Few and Covers choose.
 package e2e
 
 import (
@@ -63,7 +63,7 @@ type Result struct {
 
 var (
 	more = flag.Bool("more", false, "run also what there is no time for while one works: more engines, more programs")
-	full = flag.Bool("full", false, "all that -more does, and take the minutes that a test needs to find what happens seldom")
+	full = flag.Bool("full", false, "as -more, and take the minutes that a test needs to find what happens seldom")
 )
 
 // More reports whether tests may take longer than people like to wait. Who names tests wants those.

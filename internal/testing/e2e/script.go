@@ -28,8 +28,8 @@ import (
 // A script is a text with files in it (txtar). Its lines are commands; each script runs in a directory of its own,
 // where its files are. A line ends at a #. Words are separated by spaces; quotes (') keep a word together and what is
 // in it as it is, and two of them stand for one. $NAME stands for a variable. A condition in brackets before a command
-// is one of short, more, full and exec:PROGRAM; ! in front of its name means not. A ! before a command says that it must
-// fail. The commands are in commands.
+// is one of short, more, full and exec:PROGRAM; ! in front of its name means not. A ! before a command says that it
+// must fail. The commands are in commands.
 
 // Scripts runs the scripts in testdata/script or a directory below it. Those that begin
 // with "[short] skip" build programs, and with them the patched compiler if it is not in
