@@ -2,6 +2,7 @@ package recorded
 
 import (
 	"bytes"
+	"debug/elf"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,6 +32,7 @@ func TestModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	exe := e2e.BuildDir(t, dir, "-module="+file)
+	checkOthers(t, e2e.BuildDir(t, dir), exe)
 	for _, procs := range []int{1, 4} {
 		t.Run(fmt.Sprint("procs=", procs), func(t *testing.T) {
 			r := e2e.Run(t, exe, fmt.Sprint("GOMAXPROCS=", procs))
@@ -51,6 +53,47 @@ func TestModule(t *testing.T) {
 			checkModuleReaders(t, r.Dir, rec.Profile)
 		})
 	}
+}
+
+// namedByModule matches functions of packages with functions that the file names, and whatever is inlined there.
+var namedByModule = regexp.MustCompile(`^(main|os)\.|worker/lib\.|stemma(Module|Add|Metric)`)
+
+// checkOthers compares the size of each function that has nothing to do with the file, with and without it.
+func checkOthers(t *testing.T, without, with string) {
+	t.Helper()
+	plain, compared := sizesOf(t, without), 0
+	for name, size := range sizesOf(t, with) {
+		if namedByModule.MatchString(name) {
+			continue
+		}
+		if compared++; plain[name] != size {
+			t.Errorf("%s: %d bytes, %d without the module", name, size, plain[name])
+		}
+	}
+	if compared < 1000 {
+		t.Errorf("%d functions compared, want more", compared)
+	}
+}
+
+// sizesOf returns the size of each function of a program.
+func sizesOf(t *testing.T, exe string) map[string]uint64 {
+	t.Helper()
+	f, err := elf.Open(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := make(map[string]uint64)
+	for _, s := range symbols {
+		if elf.ST_TYPE(s.Info) == elf.STT_FUNC {
+			sizes[s.Name] += s.Size
+		}
+	}
+	return sizes
 }
 
 // checkModuleSums compares the sums of a profile. One number was negative.
