@@ -66,10 +66,11 @@ const rule = `
 	internal/record/store: internal/base, internal/record, internal/safefile;
 	internal/page: internal/decode, internal/diff, internal/humanize;
 	stemmatest: ., internal/diff;
+	internal/command/outside: internal/base;
 	internal/command/affected: internal/cct, internal/record/store;
 	internal/command/replay: internal/base, internal/cct, internal/encoder, internal/record;
-	internal/command/decode: internal/decode, internal/record/store;
-	internal/command/report: internal/cct, internal/costmodel, internal/record/store;
+	internal/command/decode: internal/command/outside, internal/decode, internal/record/store;
+	internal/command/report: internal/cct, internal/command/outside, internal/costmodel, internal/record/store;
 	internal/command/events: internal/command/decode;
 	internal/command/seal: internal/command/report;
 	internal/toolchain: internal/base, internal/callgraph, internal/goroot, internal/module, internal/safefile;
@@ -82,11 +83,10 @@ const rule = `
 	internal/command/diff: internal/command/seal, internal/diff;
 	internal/command/run: internal/command/clean, internal/command/report;
 	internal/command/verify: internal/command/run, internal/decode;
-	internal/command/outside: internal/base;
 	internal/command/env: internal/command/run;
 	internal/command/goroot: internal/command/run;
 	internal/command/view: internal/command/decode, internal/command/diff, internal/page;
-	internal/command: internal/command/affected, internal/command/doctor, internal/command/env, internal/command/events, internal/command/export, internal/command/goroot, internal/command/outside, internal/command/replay, internal/command/similarity, internal/command/top, internal/command/verify, internal/command/view;
+	internal/command: internal/command/affected, internal/command/doctor, internal/command/env, internal/command/events, internal/command/export, internal/command/goroot, internal/command/replay, internal/command/similarity, internal/command/top, internal/command/verify, internal/command/view;
 	cmd/stemma: internal/command;
 `
 

@@ -20,6 +20,7 @@ type command struct {
 // commands are those that help lists.
 var commands = []command{
 	{"collect", "-store URL [flags] [DIR...]", "upload the records of this machine to a bucket", runCollect},
+	{"fetch", "-store URL [flags]", "bring records from a bucket, and print where they are", runFetch},
 }
 
 func main() {

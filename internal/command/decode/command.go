@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/command/outside"
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/terminal"
@@ -62,6 +63,7 @@ It exits 1 if an argument is no ID of the program.
 type flags struct {
 	format      string
 	fingerprint bool
+	store       outside.Store
 }
 
 // decodeFlags declares the flags, for parsing and for the help text.
@@ -70,6 +72,7 @@ func decodeFlags(fs *flag.FlagSet, f *flags) {
 		base.Of(string(FormatLine), string(FormatShort), string(FormatStack), string(FormatFingerprint)))
 	fs.BoolVar(&f.fingerprint, "fingerprint", false,
 		"print a line for each ID: the fingerprint of the context, and its functions")
+	f.store.Declare(fs)
 }
 
 // runDecode takes the first arguments for records, up to one that looks like an ID.
@@ -104,8 +107,15 @@ func runDecode(e *base.Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	stored, err := f.store.Given("decode")
+	if err != nil {
+		return err
+	}
+	if stored {
+		set.Fetch = func(run uint64) ([]string, error) { return f.store.Runs(e.Stderr, run) }
+	}
 	if len(ids) > 0 {
-		if err := set.Empty(); err != nil {
+		if err := set.Empty(); err != nil && !stored {
 			return err
 		}
 		work := progress.Begin(e.Stderr, "decode")

@@ -42,6 +42,10 @@ type Set struct {
 	other string                      // a record that is none of context IDs
 	here  bool                        // no path was given
 
+	// Fetch finds the records of a run that are not at a path. It may be nil.
+	Fetch   func(run uint64) ([]string, error)
+	fetched map[uint64]time.Time // when that was asked for a run
+
 	fingerprints *decode.Fingerprints
 	seen         fingerprint.Set
 }
@@ -80,14 +84,12 @@ type contextRoot struct {
 func Open(paths ...string) (*Set, error) {
 	s := &Set{byRun: make(map[uint64][]*contextRecord), limit: maxOpen, fingerprints: decode.NewFingerprints()}
 	for _, path := range paths {
-		s.roots = append(s.roots, &contextRoot{path: path})
+		s.roots = append(s.roots, newRoot(path))
 	}
 	if len(paths) == 0 {
 		s.here = true
-		s.roots = []*contextRoot{{path: ".", files: true}, {path: store.Out()}}
-	}
-	for _, r := range s.roots {
-		r.known, r.pending = make(map[string]bool), make(map[string]bool)
+		s.roots = []*contextRoot{newRoot("."), newRoot(store.Out())}
+		s.roots[0].files = true
 	}
 	s.scan()
 	for _, path := range paths {
@@ -151,7 +153,39 @@ func (s *Set) Decode(id ctxid.ID) (_ decode.Stack, err error) {
 			break
 		}
 	}
+	switch fetched, failed := s.fetch(id.Run); {
+	case failed != nil:
+		return decode.Stack{}, failed
+	case fetched:
+		return s.Decode(id)
+	}
 	return decode.Stack{}, cmp.Or(err, s.missing(id.Run))
+}
+
+// fetchEvery is how often the records of a run are asked for that has none.
+const fetchEvery = time.Minute
+
+// fetch adds the records of a run that are elsewhere, and reports whether there are any that were not known.
+func (s *Set) fetch(run uint64) (more bool, err error) {
+	if s.Fetch == nil || time.Since(s.fetched[run]) < fetchEvery {
+		return false, nil
+	}
+	if s.fetched == nil {
+		s.fetched = make(map[uint64]time.Time)
+	}
+	s.fetched[run] = time.Now()
+	paths, err := s.Fetch(run)
+	known := len(s.byRun[run])
+	for _, path := range paths {
+		s.roots = append(s.roots, newRoot(path))
+	}
+	s.scan()
+	return len(s.byRun[run]) > known, err
+}
+
+// newRoot returns a path that was not looked at yet.
+func newRoot(path string) *contextRoot {
+	return &contextRoot{path: path, known: make(map[string]bool), pending: make(map[string]bool)}
 }
 
 // missing returns the error for an ID of a run without a record.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/command/outside"
 	"github.com/stemma-go/stemma/internal/command/report"
 	"github.com/stemma-go/stemma/internal/command/seal"
 	"github.com/stemma-go/stemma/internal/diff"
@@ -75,6 +76,7 @@ type diffFlags struct {
 	by, metric                 string
 	failOver, warnOver, ignore base.List
 	json, markdown, annotate   bool
+	store                      outside.Store
 }
 
 func declareDiff(fs *flag.FlagSet, o *diffFlags) {
@@ -100,6 +102,7 @@ func declareDiff(fs *flag.FlagSet, o *diffFlags) {
 	fs.BoolVar(&o.Repeats, "repeats", false, "records with commas between are runs of the same work, not parts to add "+
 		"up: find what varies in them, and do not compare that")
 	fs.BoolVar(&o.Force, "force", false, "also compare what does not belong together")
+	o.store.Declare(fs)
 }
 
 // checkFormat decides how to print. All errors are of usage.
@@ -161,6 +164,26 @@ func checkDiff(fs *flag.FlagSet, o *diffFlags) (err error) {
 	return nil
 }
 
+// fetch returns the two sides, with those that are in a store: the new one if the base is given, or else both, and the
+// base is what ran as long before.
+func (o *diffFlags) fetch(e *base.Env, paths []string) ([]string, error) {
+	given, err := o.store.Given("diff")
+	if err != nil || !given {
+		return paths, err
+	}
+	now, before := o.store.String(), "as long before"
+	o.Stored = make(map[string][]string)
+	switch len(paths) {
+	case 0:
+		o.Stored[before], o.Stored[now], err = o.store.Windows(e, "diff")
+		return []string{before, now}, err
+	case 1:
+		o.Stored[now], err = o.store.Paths(e, "diff", nil)
+		return []string{paths[0], now}, err
+	}
+	return nil, base.Usagef("diff: with -store, want at most the base (have %d records)", len(paths))
+}
+
 func runDiff(e *base.Env, args []string) error {
 	var o diffFlags
 	fs := flag.NewFlagSet("diff", flag.ContinueOnError)
@@ -169,10 +192,13 @@ func runDiff(e *base.Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	if paths, err = o.fetch(e, paths); err != nil {
+		return err
+	}
 	if len(paths) != 2 {
 		return base.Usagef("diff: want two records, the base and the new one (have %d)", len(paths))
 	}
-	if sides, ok, err := benchmarkSides(paths); err != nil || ok {
+	if sides, ok, err := benchmarkSides(paths, o.Stored); err != nil || ok {
 		if err != nil {
 			return err
 		}

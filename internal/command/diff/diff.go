@@ -28,9 +28,10 @@ type Options struct {
 	Hard, Soft     []diff.Limit
 	Ignored        []diff.Pattern
 	Renames, Force bool
-	Chance         bool // what Go does by chance is compared as well
-	Gate           bool // the limits of diff.Gate hold as well
-	Repeats        bool // of records with commas between, each is a run of the same work
+	Chance         bool                // what Go does by chance is compared as well
+	Gate           bool                // the limits of diff.Gate hold as well
+	Repeats        bool                // of records with commas between, each is a run of the same work
+	Stored         map[string][]string // the files of a side that is in a store, by its name
 	Top            int
 	TopGiven       bool
 }
@@ -59,7 +60,7 @@ func Compare(paths []string, o *Options) (*Result, error) {
 // load reads both sides.
 func (c *Result) load(paths []string) error {
 	for i, path := range paths {
-		side, r, err := loadSide(path, c.o.Repeats)
+		side, r, err := c.o.side(path)
 		if err != nil {
 			return err
 		}
@@ -82,6 +83,25 @@ func (c *Result) load(paths []string) error {
 	}
 	return nil
 }
+
+// side reads a side.
+func (o *Options) side(name string) (*diff.Side, *store.Records, error) {
+	files := o.Stored[name]
+	if files == nil {
+		return loadSide(name, o.Repeats)
+	}
+	r, p, err := store.LoadSum(files)
+	if err != nil {
+		return nil, nil, store.In(name, err)
+	}
+	if p.IDs != nil {
+		return nil, nil, store.In(name, errNoCounts)
+	}
+	return diff.FromProfile(name, p.Profile), r, nil
+}
+
+// errNoCounts is the error of a side that has nothing to compare.
+var errNoCounts = errors.New("a record of context IDs has no counts to compare; see stemma decode and stemma events")
 
 // LoadSide reads a baseline, or the sum of records. Of a baseline there are no records.
 func LoadSide(path string) (*diff.Side, *store.Records, error) { return loadSide(path, false) }
@@ -108,9 +128,7 @@ func loadSide(path string, repeats bool) (*diff.Side, *store.Records, error) {
 		return nil, nil, err
 	}
 	if p.IDs != nil {
-		return nil, nil,
-			fmt.Errorf("%s: a record of context IDs has no counts to compare; see stemma decode and stemma events",
-				name)
+		return nil, nil, fmt.Errorf("%s: %w", name, errNoCounts)
 	}
 	return diff.FromProfile(name, p.Profile), r, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/command/decode"
+	"github.com/stemma-go/stemma/internal/command/outside"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/internal/record/store"
@@ -65,6 +66,7 @@ func declareEvents(fs *flag.FlagSet, o *Options) {
 		"print stacks as `F`: line, short or stack (default short; line with -json)",
 		base.Of(string(decode.FormatLine), string(decode.FormatShort), string(decode.FormatStack)))
 	fs.BoolVar(&o.JSON, "json", false, "print JSON, one object for each context or event")
+	o.Store.Declare(fs)
 }
 
 // checkEvents returns an error of usage, and fills in the format.
@@ -91,10 +93,11 @@ func checkEvents(fs *flag.FlagSet, o *Options) error {
 	}
 	switch {
 	case o.Log:
-		return base.OnlyFlags(fs, "a log", "kind", "log", "top", "format", "json")
+		return base.OnlyFlags(fs, "a log",
+			append([]string{"kind", "log", "top", "format", "json"}, outside.StoreFlags...)...)
 	case o.JSON:
-		return base.OnlyFlags(fs, "JSON, which always has histograms", "kind", "by", "top", "format",
-			"fingerprint", "json")
+		return base.OnlyFlags(fs, "JSON, which always has histograms",
+			append([]string{"kind", "by", "top", "format", "fingerprint", "json"}, outside.StoreFlags...)...)
 	}
 	return nil
 }
@@ -115,6 +118,9 @@ func runEvents(e *base.Env, args []string) error {
 	if len(paths) > 1 {
 		return base.Usagef("events: have %s, want one; a directory of records counts as one",
 			humanize.Plural(len(paths), "record"))
+	}
+	if paths, err = o.Store.Paths(e, "events", paths); err != nil {
+		return err
 	}
 	rec, err := Load(paths)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/command/decode"
+	"github.com/stemma-go/stemma/internal/command/outside"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/record/store"
 )
@@ -33,6 +34,7 @@ type Options struct {
 	Top                  int
 	JSON, Log, Histogram bool
 	Fingerprint          bool // contexts count by their fingerprints
+	Store                outside.Store
 }
 
 // ShowSums prints the events of all processes, added up.

@@ -16,7 +16,7 @@ import (
 type program struct{ name, install string }
 
 // clone is how a module is installed that takes stemma from the tree beside it.
-const clone = "install it from a clone of https://github.com/stemma-go/stemma: "
+const clone = "clone https://github.com/stemma-go/stemma, and in it: "
 
 var (
 	fleet = program{"stemma-fleet", clone + "cd cmd/stemma-fleet && go install ."}
@@ -34,7 +34,8 @@ var commands = []struct {
 		Long: `Collect uploads the segments of programs that run, and the records of programs that
 have ended, to a bucket: s3://BUCKET/PREFIX or file:///DIRECTORY. It goes on until it
 gets SIGTERM; with -once it ends when all is there. The flag -store of report, diff,
-decode, events and view reads from the bucket.
+decode, events and view reads from the bucket. 'stemma-fleet collect -h' lists the
+flags.
 `}},
 	{mcp, nil, base.Command{
 		Name: "mcp", Short: "serve editors and agents",
@@ -49,8 +50,7 @@ func Commands() (list []*base.Command) {
 		one.Long += fmt.Sprintf(`
 It is a program of its own, %s, since it requires what stemma does not. It must
 be beside stemma or in $PATH. To have it, %s
-'%s -h' lists its flags.
-`, c.name, c.install, c.name)
+`, c.name, c.install)
 		one.Run = func(_ *base.Env, args []string) error { return c.become(append(c.before, args...)) }
 		list = append(list, &one)
 	}

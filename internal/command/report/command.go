@@ -10,6 +10,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/command/outside"
 	"github.com/stemma-go/stemma/internal/costmodel"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/progress"
@@ -147,9 +148,9 @@ func reportFlags(o *Options) []string {
 	case o.Classes:
 		list = []string{"classes", "app", "json"}
 	case o.Goroutines:
-		return []string{"goroutines", "top", "json", "focus", "ignore", "hide"}
+		return append([]string{"goroutines", "top", "json", "focus", "ignore", "hide"}, outside.StoreFlags...)
 	case o.Requests:
-		return []string{"requests", "request", "top", "json"}
+		return append([]string{"requests", "request", "top", "json"}, outside.StoreFlags...)
 	case o.Contexts:
 		list = []string{"contexts", "func", "top", "json"}
 		if o.By == byContext {
@@ -158,7 +159,7 @@ func reportFlags(o *Options) []string {
 	case o.Function != "":
 		list = []string{"func", "contexts", "top", "json"}
 	}
-	return append(list, "metric", "cost", "focus", "ignore", "hide")
+	return append(append(list, "metric", "cost", "focus", "ignore", "hide"), outside.StoreFlags...)
 }
 
 // byContext is what -contexts is as a grouping.
@@ -201,6 +202,7 @@ func declareReport(fs *flag.FlagSet, o *Options) {
 	fs.IntVar(&o.Depth, "depth", -1, "print at most `N` levels of the tree; -1 for all")
 	fs.Float64Var(&o.Min, "min", 1, "print only subtrees with at least `PERCENT` of all calls")
 	fs.BoolVar(&o.JSON, "json", false, "print JSON")
+	o.Store.Declare(fs)
 }
 
 // checkReport refuses what cannot be, or would do nothing, and compiles the regular expressions.
@@ -276,6 +278,9 @@ func runReport(e *base.Env, args []string) error {
 	if err := checkReport(fs, &o); err != nil {
 		return err
 	}
+	if paths, err = o.Store.Paths(e, "report", paths); err != nil {
+		return err
+	}
 	rec, err := store.Load(paths)
 	if err != nil {
 		return err
@@ -288,7 +293,7 @@ func runReport(e *base.Env, args []string) error {
 	if p.IDs != nil {
 		if err := base.OnlyFlags(fs,
 			"a record of context IDs, which has no counts of calls (see stemma decode and stemma events)",
-			"json"); err != nil {
+			append([]string{"json"}, outside.StoreFlags...)...); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/command/outside"
 	"github.com/stemma-go/stemma/internal/costmodel"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/humanize"
@@ -42,6 +43,7 @@ type Options struct {
 	Min                  float64
 	TopGiven, Colour     bool
 	Sources              []store.Source
+	Store                outside.Store
 
 	Focus, Ignore, Hide string
 	Matching            *regexp.Regexp // function, nil if it is not given

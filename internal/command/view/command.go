@@ -4,6 +4,7 @@ import (
 	"flag"
 
 	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/command/outside"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/internal/safefile"
@@ -48,6 +49,7 @@ With -o it writes one file that needs nothing else, without what was too small t
 type viewOptions struct {
 	base, addr, out string
 	noBrowser       bool
+	store           outside.Store
 }
 
 func (o *viewOptions) declare(fs *flag.FlagSet) {
@@ -55,6 +57,7 @@ func (o *viewOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.addr, "http", "127.0.0.1:0", "serve at `ADDR`; port 0 stands for a free one")
 	fs.StringVar(&o.out, "o", "", "write a page to `FILE`, and serve nothing")
 	fs.BoolVar(&o.noBrowser, "no-browser", false, "do not open a browser")
+	o.store.Declare(fs)
 }
 
 func runView(e *base.Env, args []string) error {
@@ -66,9 +69,13 @@ func runView(e *base.Env, args []string) error {
 		return err
 	}
 	if o.out != "" {
-		if err := base.OnlyFlags(fs, "a page in a file", "o", "base"); err != nil {
+		if err := base.OnlyFlags(fs, "a page in a file",
+			append([]string{"o", "base"}, outside.StoreFlags...)...); err != nil {
 			return err
 		}
+	}
+	if paths, err = o.store.Paths(e, "view", paths); err != nil {
+		return err
 	}
 	work := progress.Begin(e.Stderr, "view")
 	defer work.End()

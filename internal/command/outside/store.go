@@ -1,0 +1,170 @@
+package outside
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stemma-go/stemma/internal/base"
+)
+
+// A Store is a bucket with the records of a fleet, and which of them are asked for. The program stemma-fleet reads it.
+type Store struct {
+	url, since, until, service string
+}
+
+// StoreFlags are the flags of a store.
+var StoreFlags = []string{"store", "since", "until", "service"}
+
+// Declare declares the flags, for parsing and for help texts.
+func (s *Store) Declare(fs *flag.FlagSet) {
+	fs.StringVar(&s.url, "store", "", "read the records in the bucket at `URL`, where 'stemma collect' puts them")
+	fs.StringVar(&s.since, "since", "",
+		"with -store, records that ended after `TIME`: as long ago as 24h or 7d, or 2026-11-26T08:00:00Z")
+	fs.StringVar(&s.until, "until", "", "with -store, records that began before `TIME`")
+	fs.StringVar(&s.service, "service", "", "with -store, records of the service `NAME`")
+}
+
+// Given reports whether there is a store. The error is one of usage: a flag that does nothing without it.
+func (s *Store) Given(command string) (bool, error) {
+	if s.url == "" && s.since+s.until+s.service != "" {
+		return false, base.Usagef("%s: -since, -until and -service choose records in a bucket; give it with -store",
+			command)
+	}
+	return s.url != "", nil
+}
+
+// Paths returns the paths that a command is to read: those that it was given, or what was fetched from the store.
+func (s *Store) Paths(e *base.Env, command string, paths []string) ([]string, error) {
+	given, err := s.Given(command)
+	if err != nil || !given {
+		return paths, err
+	}
+	if len(paths) > 0 {
+		return nil, base.Usagef("%s: have %q and -store; give one of them", command, paths[0])
+	}
+	since, until, err := s.window(command)
+	if err != nil {
+		return nil, err
+	}
+	return s.some(e.Stderr, since, until)
+}
+
+// Windows returns what the store has of the time that is asked for, and of the same time before.
+func (s *Store) Windows(e *base.Env, command string) (before, now []string, err error) {
+	since, until, err := s.window(command)
+	if err != nil {
+		return nil, nil, err
+	}
+	if since.IsZero() {
+		return nil, nil, base.Usagef("%s: want a base beside -store, or -since, which is compared with the same time "+
+			"before", command)
+	}
+	if until.IsZero() {
+		until = time.Now()
+	}
+	if before, err = s.some(e.Stderr, since.Add(since.Sub(until)), since); err != nil {
+		return nil, nil, err
+	}
+	now, err = s.some(e.Stderr, since, until)
+	return before, now, err
+}
+
+// String names the store, and which records of it.
+func (s *Store) String() string {
+	text, _, _ := strings.Cut(s.url, "?")
+	for _, part := range [][2]string{{" of ", s.service}, {" since ", s.since}, {" until ", s.until}} {
+		if part[1] != "" {
+			text += part[0] + part[1]
+		}
+	}
+	return text
+}
+
+// window returns the times that are asked for, zero for those that are not.
+func (s *Store) window(command string) (since, until time.Time, err error) {
+	now := time.Now()
+	if since, err = moment(s.since, now); err != nil {
+		return since, until, base.Usagef("%s: -since=%s: %w", command, s.since, err)
+	}
+	if until, err = moment(s.until, now); err != nil {
+		return since, until, base.Usagef("%s: -until=%s: %w", command, s.until, err)
+	}
+	if !until.IsZero() && !until.After(since) {
+		err = base.Usagef("%s: -until=%s is not after -since=%s", command, s.until, s.since)
+	}
+	return since, until, err
+}
+
+// moment returns the time that a text stands for: so long before now, or as RFC 3339 has it.
+func moment(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return now.AddDate(0, 0, -int(n)), nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return t, errors.New("no time; want one as 24h, 7d or 2026-11-26T08:00:00Z")
+	}
+	return t, nil
+}
+
+// some fetches the records of some time; that there are none is an error.
+func (s *Store) some(stderr io.Writer, since, until time.Time) ([]string, error) {
+	files, err := s.fetch(stderr, since, until)
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("%s: no record; 'stemma collect' puts them there", s)
+	}
+	return files, err
+}
+
+// Runs fetches the records of some runs.
+func (s *Store) Runs(stderr io.Writer, runs ...uint64) ([]string, error) {
+	since, until, err := s.window("decode")
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, run := range runs {
+		list = append(list, fmt.Sprintf("%016x", run))
+	}
+	return s.fetch(stderr, since, until, "-run="+strings.Join(list, ","))
+}
+
+// fetch runs stemma-fleet, and returns the files that it has fetched.
+func (s *Store) fetch(stderr io.Writer, since, until time.Time, more ...string) ([]string, error) {
+	path, err := fleet.find()
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{"fetch", "-store=" + s.url, "-service=" + s.service}, more...)
+	for flag, t := range map[string]time.Time{"-since=": since, "-until=": until} {
+		if !t.IsZero() {
+			args = append(args, flag+t.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	cmd := exec.Command(path, args...)
+	var out, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	if err := cmd.Run(); err != nil {
+		if text := strings.TrimPrefix(strings.TrimSpace(problems.String()), "stemma-fleet: "); text != "" {
+			return nil, errors.New(text)
+		}
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	_, _ = stderr.Write(problems.Bytes()) // warnings
+	return strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' }), nil
+}
