@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 
-	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/engine"
@@ -52,6 +52,10 @@ type Frame struct {
 	Func, File string
 	Line       int
 	Inlined    bool // into the next frame
+
+	// PC is the program counter of the frame as runtime.Callers returns it, for runtime.CallersFrames and what builds
+	// on it. It means something in this process only. It is 0 if it is not known.
+	PC uintptr
 }
 
 // String returns the stack in the form of a traceback: two lines for each frame.
@@ -128,14 +132,14 @@ func (o *ownDecoder) decode(id ctxid.ID) (Stack, error) {
 
 // stackOf copies a decoded stack.
 func stackOf(s decode.Stack) Stack {
-	out := Stack{Sections: []Section{sectionOf(nil, s.Frames)}}
+	out := Stack{Sections: []Section{sectionOf(nil, s.Group)}}
 	l := s.Up
 	for ; l.Up != nil; l = l.Up {
 		if l.Via == decode.ViaGo {
 			out.Sections = append(out.Sections, nil)
 		}
 		last := &out.Sections[len(out.Sections)-1]
-		*last = sectionOf(*last, l.Frames)
+		*last = sectionOf(*last, l.Group)
 	}
 	if l.Via == decode.ViaCut {
 		out.Truncated = l.End
@@ -145,10 +149,43 @@ func stackOf(s decode.Stack) Stack {
 	return out
 }
 
-// sectionOf appends frames to a section.
-func sectionOf(s Section, frames []cct.PathFrame) Section {
-	for _, f := range frames {
-		s = append(s, Frame{f.Func, f.File, f.Line, f.Inlined})
+// sectionOf appends the frames of a group to a section.
+func sectionOf(s Section, g *decode.Group) Section {
+	first := len(s)
+	for _, f := range g.Frames {
+		s = append(s, Frame{Func: f.Func, File: f.File, Line: f.Line, Inlined: f.Inlined})
 	}
+	setPCs(s[first:], uintptr(g.Return))
 	return s
+}
+
+// setPCs sets the program counters of the frames of one compiled function that makes a call that returns to an address.
+// That is the one of the innermost frame. Those of the functions that it is inlined into are addresses that package
+// runtime makes up, so they are asked from there. The frames may lack some of the innermost ones. An address that does
+// not lead to the functions of the frames is not one of theirs.
+func setPCs(frames []Frame, returns uintptr) {
+	if returns == 0 || len(frames) == 0 {
+		return
+	}
+	// An address that follows makes package runtime go through the functions that the first is inlined into.
+	found := runtime.CallersFrames([]uintptr{returns, returns})
+	var pcs []uintptr
+	var names []string
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = found.Next()
+		pcs, names = append(pcs, f.PC+1), append(names, f.Function)
+		if f.Func != nil {
+			break // the function itself
+		}
+	}
+	skip := len(pcs) - len(frames)
+	if skip < 0 {
+		return
+	}
+	for i := range frames {
+		if names[skip+i] == frames[i].Func {
+			frames[i].PC = pcs[skip+i]
+		}
+	}
 }

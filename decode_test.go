@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -123,12 +124,51 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// TestPCs finds the program counters of functions that are inlined into each other, where the frames for them are
+// all there, and where the innermost is left out; and none where the address is that of another function.
+func TestPCs(t *testing.T) {
+	callers := make([]uintptr, 8)
+	outer(callers)
+	found := runtime.CallersFrames(callers)
+	var want []Frame
+	for {
+		f, _ := found.Next()
+		want = append(want, Frame{Func: f.Function, PC: f.PC + 1})
+		if f.Func != nil {
+			break
+		}
+	}
+	if len(want) != 3 {
+		t.Fatalf("the functions are not inlined into each other: %v", want)
+	}
+	for skip := range want {
+		have := slices.Clone(want[skip:])
+		for i := range have {
+			have[i].PC = 0
+		}
+		setPCs(have, want[0].PC)
+		if !slices.Equal(have, want[skip:]) {
+			t.Errorf("have %v, want %v", have, want[skip:])
+		}
+	}
+	other := []Frame{{Func: "main.main"}}
+	if setPCs(other, want[0].PC); other[0].PC != 0 {
+		t.Errorf("a function has an address of another one: %v", other)
+	}
+}
+
+//go:noinline
+func outer(callers []uintptr)  { middle(callers) }
+func middle(callers []uintptr) { inner(callers) }
+func inner(callers []uintptr)  { runtime.Callers(1, callers) }
+
 // TestLinked checks that a program that does not decode has no decoder in it.
 func TestLinked(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds programs; run without -short")
 	}
-	for call, want := range map[string]bool{"stemma.Here()": false, "stemma.Decode(stemma.Here())": true} {
+	for call, want := range map[string]bool{"stemma.Here()": false, "stemma.Decode(stemma.Here())": true,
+		"println(stemma.WrapError(nil))": false} {
 		dir := filepath.Join(t.TempDir(), "prog")
 		if err := os.Mkdir(dir, 0o777); err != nil {
 			t.Fatal(err)

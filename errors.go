@@ -61,6 +61,30 @@ type contextError struct {
 func (e *contextError) Error() string { return e.err.Error() }
 func (e *contextError) Unwrap() error { return e.err }
 
+// StackFrames returns the frames of the context, innermost first, through the go statements of the goroutine's
+// ancestors; without those whose program counter is not known. Sentry's SDK calls it by reflection, and reads the field
+// PC. The context is decoded by this call, in the process. A program in which nothing calls a method of this name does
+// not link what decodes.
+func (e *contextError) StackFrames() []Frame {
+	s, err := Decode(e.id)
+	if err != nil {
+		return nil
+	}
+	var frames []Frame
+	for _, section := range s.Sections {
+		for _, f := range section {
+			if f.PC != 0 {
+				frames = append(frames, f)
+			}
+		}
+	}
+	return frames
+}
+
+// contextID returns the context. Whoever looks for it by this method does not refer to the type, which would link its
+// other methods.
+func (e *contextError) contextID() plainID { return plainID(e.id) }
+
 // Format implements fmt.Formatter. %+v is the error's own %+v and the ID; all
 // other verbs and flags are the error's own business.
 func (e *contextError) Format(s fmt.State, verb rune) {

@@ -11,6 +11,9 @@ import (
 // that logged it, and passes the record to h. The ID is an attribute "ctx" before
 // those of the record, at the top level whatever groups the logger has opened.
 //
+// An attribute that is an error with a context ([WrapError]) gets another one beside it: "err.ctx" for "err". A
+// slog.TextHandler prints the context within the error, so it gets none.
+//
 // The context is that of the call of the logging function, such as slog.Info.
 // Decoding leaves out what lies between it and the handler. For a record that is
 // handled in another goroutine the context is that of the call of Handle.
@@ -21,6 +24,7 @@ func SlogHandler(h slog.Handler, opts ...SlogOption) slog.Handler {
 		return h
 	}
 	w := &slogHandler{h: h, key: "ctx", bound: new(boundHandlers)}
+	_, w.inErrors = h.(*slog.TextHandler)
 	for _, o := range opts {
 		o(w)
 	}
@@ -60,6 +64,8 @@ type slogHandler struct {
 	groups []slogGroup    // outermost first; never changed in place
 	bound  *boundHandlers // of h
 
+	inErrors bool // the handler prints the contexts of errors
+
 	fingerprintKey string
 	fingerprint    func(plainID) string // nil if it is not asked for, so that others do not link what decodes
 }
@@ -82,6 +88,9 @@ func (h *slogHandler) Enabled(ctx context.Context, level slog.Level) bool {
 // Handle implements slog.Handler.
 func (h *slogHandler) Handle(ctx context.Context, r slog.Record) error {
 	id := Here()
+	if !h.inErrors {
+		r = h.recordWithErrors(r)
+	}
 	if len(h.groups) > 0 {
 		r = h.nest(r)
 	}
@@ -111,6 +120,70 @@ func (h *slogHandler) appendContext(attrs []slog.Attr, id ID) []slog.Attr {
 		}
 	}
 	return attrs
+}
+
+// recordWithErrors returns r with the contexts of the errors in it.
+func (h *slogHandler) recordWithErrors(r slog.Record) slog.Record {
+	found := false
+	r.Attrs(func(a slog.Attr) bool {
+		_, found = errorContext(a.Value)
+		return !found
+	})
+	if !found {
+		return r
+	}
+	attrs := make([]slog.Attr, 0, r.NumAttrs())
+	r.Attrs(func(a slog.Attr) bool {
+		attrs = append(attrs, a)
+		return true
+	})
+	with := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
+	with.AddAttrs(h.withErrors(attrs)...)
+	return with
+}
+
+// withErrors returns a list of the attributes with the contexts of the errors among them.
+func (h *slogHandler) withErrors(attrs []slog.Attr) []slog.Attr {
+	with := make([]slog.Attr, 0, len(attrs)+1)
+	for _, a := range attrs {
+		with = append(with, a)
+		if id, ok := errorContext(a.Value); ok {
+			with = append(with, slog.String(a.Key+"."+h.key, ID(id).String()))
+		}
+	}
+	return with
+}
+
+// errorContext returns the context of a value that is an error with one. It does not name the type of such errors: a
+// program that logs, and makes none, does without its methods.
+func errorContext(v slog.Value) (plainID, bool) {
+	if v.Kind() != slog.KindAny {
+		return plainID{}, false
+	}
+	err, _ := v.Any().(error)
+	return contextIn(err)
+}
+
+// contextIn is ContextOf without package errors, which makes a program that logs larger. It does not know methods As.
+func contextIn(err error) (plainID, bool) {
+	for err != nil {
+		switch e := err.(type) {
+		case interface{ contextID() plainID }:
+			return e.contextID(), true
+		case interface{ Unwrap() error }:
+			err = e.Unwrap()
+		case interface{ Unwrap() []error }:
+			for _, err := range e.Unwrap() {
+				if id, ok := contextIn(err); ok {
+					return id, true
+				}
+			}
+			return plainID{}, false
+		default:
+			return plainID{}, false
+		}
+	}
+	return plainID{}, false
 }
 
 // boundHandlers are handlers made from one by WithAttrs, with a context each: the
@@ -202,6 +275,9 @@ func (h *slogHandler) nest(r slog.Record) slog.Record {
 func (h *slogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	if len(attrs) == 0 {
 		return h
+	}
+	if !h.inErrors {
+		attrs = h.withErrors(attrs)
 	}
 	w := *h
 	if n := len(h.groups); n > 0 {

@@ -141,7 +141,7 @@ func stackOfFrames(frames []cct.Frame) Stack {
 			continue
 		}
 		last := &s.Sections[len(s.Sections)-1]
-		*last = append(*last, Frame{f.Func, f.File, f.Line, f.Via == cct.ViaInlined})
+		*last = append(*last, Frame{Func: f.Func, File: f.File, Line: f.Line, Inlined: f.Via == cct.ViaInlined})
 		if f.Via == cct.ViaGo {
 			s.Sections = append(s.Sections, nil)
 		}

@@ -168,6 +168,43 @@ func TestSlogHandler(t *testing.T) {
 	}
 }
 
+// TestSlogErrors logs errors that have contexts, and errors that have none.
+func TestSlogErrors(t *testing.T) {
+	f := instrument(t)
+	arose := f.here
+	err := fmt.Errorf("pay: %w", WrapError(errors.New("no funds")))
+	f.here = testID(99)
+	ctx, beside := `"ctx":"`+f.here.String()+`"`, `,"err.ctx":"`+arose.String()+`"`
+	for _, c := range []struct {
+		log  func(*slog.Logger)
+		want string
+	}{
+		{func(l *slog.Logger) { l.Info("m", "a", 1, "err", err, "b", 2) },
+			`{` + ctx + `,"a":1,"err":"pay: no funds"` + beside + `,"b":2}`},
+		{func(l *slog.Logger) { l.With("err", err).Info("m") }, `{"err":"pay: no funds"` + beside + `,` + ctx + `}`},
+		{func(l *slog.Logger) { l.WithGroup("g").Info("m", "err", err, "x", err) },
+			`{` + ctx + `,"g":{"err":"pay: no funds"` + beside + `,"x":"pay: no funds"` +
+				strings.Replace(beside, "err", "x", 1) + `}}`},
+		{func(l *slog.Logger) { l.Info("m", "err", io.EOF, "nil", error(nil)) },
+			`{` + ctx + `,"err":"EOF","nil":null}`},
+	} {
+		for line := range strings.SplitSeq(logJSON(t, func(l *slog.Logger) {
+			for range boundAfter + 3 {
+				c.log(l)
+			}
+		}), "\n") {
+			if line != c.want {
+				t.Fatalf("have %s\nwant %s", line, c.want)
+			}
+		}
+	}
+	var b strings.Builder
+	slog.New(SlogHandler(slog.NewTextHandler(&b, nil))).Info("m", "err", err)
+	if have := strings.Count(b.String(), "stm2"); have != 1 {
+		t.Errorf("a handler that prints the IDs of errors: %s", &b)
+	}
+}
+
 // TestSlogContexts logs in more contexts than are kept, each several times in a row,
 // by two loggers: each line has its own context and attributes.
 func TestSlogContexts(t *testing.T) {

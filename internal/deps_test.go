@@ -29,6 +29,7 @@ const rule = `
 	internal/sealed: ;
 	internal/terminal: ;
 	internal/testing/browser: ;
+	internal/testing/loggertest: ;
 	internal/testing/pty: ;
 	internal/topo: ;
 	internal/costmodel: internal/goroot/layout;
@@ -62,6 +63,11 @@ const rule = `
 	internal/decode: internal/cct, internal/record;
 	.: internal/decode;
 	internal/callgraph: internal/packages, internal/record, internal/topo;
+	stemmapprof: .;
+	stemmaerrors: .;
+	stemmalogrus: .;
+	stemmazap: .;
+	stemmazerolog: .;
 	stemmahttp: ., internal/export;
 	internal/record/store: internal/base, internal/record, internal/safefile;
 	internal/page: internal/decode, internal/diff, internal/humanize;

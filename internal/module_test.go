@@ -50,7 +50,7 @@ func TestUsersModule(t *testing.T) {
 		packages []string
 		added    []string
 	}{
-		{[]string{"", "/profile", "/stemmatest"}, nil},
+		{[]string{"", "/profile", "/stemmatest", "/stemmapprof"}, nil},
 		{[]string{"", "/stemmahttp"}, []string{"github.com/google/pprof"}},
 	} {
 		dir := t.TempDir()

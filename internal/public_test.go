@@ -12,7 +12,7 @@ import (
 // TestPublicAPI looks at all that the public packages export: who uses it must be able to name each type in it, so that
 // none is of a package below internal.
 func TestPublicAPI(t *testing.T) {
-	public := []string{"", "/profile", "/stemmahttp", "/stemmatest"}
+	public := []string{"", "/profile", "/stemmahttp", "/stemmapprof", "/stemmatest"}
 	for i, p := range public {
 		public[i] = module + p
 	}

@@ -55,6 +55,10 @@ type Group struct {
 	line   string          // the frames in one line
 	tails  []*Group        // what Trim leaves of it, by the number of frames dropped
 
+	// Return is an address that the call returns to, as runtime.Callers has it; 0 if it is not known. Trim changes the
+	// frames only.
+	Return uint64
+
 	adapters []bool // for each frame whether its function is one
 }
 
@@ -108,6 +112,7 @@ type Decoder struct {
 	walker *cct.Walker
 
 	groups map[groupKey]*Group
+	code   map[uint32]int  // the code of each function, as an index
 	heads  map[uint64]head // by return address
 	edges  map[edgesKey][]ids.InEdge
 	edged  int // edges in edges
@@ -148,6 +153,7 @@ func New(r *record.Record) *Decoder {
 // function may be what a call returns to, of a function that was not known.
 func (d *Decoder) grown() {
 	clear(d.heads)
+	d.code = nil
 	d.walker.Grown()
 }
 
@@ -218,9 +224,25 @@ func (d *Decoder) group(fn uint32, site int32) *Group {
 	g := d.groups[key]
 	if g == nil {
 		g = d.newGroup(d.walker.Site(&d.p.Funcs[fn], int(site)))
+		g.Return = d.returnOf(fn, site)
 		d.groups[key] = g
 	}
 	return g
+}
+
+// returnOf returns an address that the call at a site returns to, 0 if none is on record.
+func (d *Decoder) returnOf(fn uint32, site int32) uint64 {
+	if d.code == nil {
+		d.code = make(map[uint32]int, len(d.c.Code))
+		for i := range d.c.Code {
+			d.code[d.c.Code[i].Func] = i
+		}
+	}
+	i, ok := d.code[fn]
+	if !ok || site == profile.None {
+		return 0
+	}
+	return d.c.Code[i].Return(uint32(site))
 }
 
 func (d *Decoder) newGroup(frames []cct.PathFrame) *Group {
@@ -363,6 +385,7 @@ func (d *Decoder) fault(n ids.Interned, next state) (*Link, state, error) {
 	g := d.groups[key]
 	if g == nil {
 		g = d.newGroup(d.walker.Fault(&d.p.Funcs[fn]))
+		g.Return = n.Place + 1
 		d.groups[key] = g
 	}
 	return &Link{Via: ViaFault, Group: g}, next, nil

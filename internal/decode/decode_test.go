@@ -3,6 +3,7 @@ package decode_test
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -251,6 +252,41 @@ func TestTrim(t *testing.T) {
 	} {
 		if have := trim(d.ID(node, 0, 0, d.Return(handle, 0))); have != want {
 			t.Errorf("have %s\nwant %s", have, want)
+		}
+	}
+}
+
+// TestTrimLoggers decodes contexts that the handlers of other loggers captured.
+func TestTrimLoggers(t *testing.T) {
+	const pkg = "github.com/stemma-go/stemma/stemma"
+	for _, names := range [][]string{
+		{pkg + "zap.(*core).Write", "go.uber.org/zap/zapcore.(*CheckedEntry).Write", "go.uber.org/zap.(*Logger).Info"},
+		{pkg + "zerolog.Hook.Run", "github.com/rs/zerolog.(*Event).msg", "github.com/rs/zerolog.(*Event).Msg"},
+		{pkg + "logrus.Hook.Fire", "example.com/fan.Fire", "github.com/sirupsen/logrus.(*Entry).Info"},
+		{pkg + "pprof.Do"},
+	} {
+		d := recordtest.NewContexts("trim")
+		f := d.Func(recordtest.Func{Name: "main.f", Line: 1, Files: []string{"/src/m.go"},
+			Sites: []recordtest.Site{{Kind: layout.SiteCall, Line: 3, Cell: 1}}})
+		caller := f
+		node := d.Intern(recordtest.Interned{Kind: layout.InternRoot, Target: f})
+		for _, name := range slices.Backward(names) {
+			next := d.Func(recordtest.Func{Name: name, Files: []string{"/src/log.go"},
+				Sites: []recordtest.Site{{Kind: layout.SiteCall, Line: 70, Cell: 1}}})
+			node = d.Intern(recordtest.Interned{Parent: node, Place: d.Return(caller, 0), Target: next})
+			caller = next
+		}
+		hi, lo := d.ID(node, 0, 0, d.Return(caller, 0))
+		s, err := decode.New(open(t, d)).Decode(ctxid.ID{Hi: hi, Lo: lo, Run: recordtest.Run})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if have, want := string(s.Trim().AppendLine(nil, -1)), "main.f m.go:3 ← [main]"; have != want {
+			t.Errorf("%s: have %s, want %s", names[0], have, want)
+		}
+		if s.Group.Return != d.Return(caller, 0) || s.Trim().Group.Return != d.Return(f, 0) {
+			t.Errorf("%s: the calls return to %#x and %#x, want %#x and %#x", names[0], s.Group.Return,
+				s.Trim().Group.Return, d.Return(caller, 0), d.Return(f, 0))
 		}
 	}
 }

@@ -8,20 +8,39 @@ import (
 	"github.com/stemma-go/stemma/internal/cct"
 )
 
-// own begins the names of the functions of package stemma, which capture contexts
-// for others; ownHandler is the one that does so for package log/slog.
+// own begins the names of the functions of package stemma, and below those of packages below it, which capture contexts
+// for others.
 const (
-	own        = "github.com/stemma-go/stemma."
-	ownHandler = own + "(*slogHandler).Handle"
+	own     = "github.com/stemma-go/stemma."
+	zap     = "github.com/stemma-go/stemma/stemmazap."
+	zerolog = "github.com/stemma-go/stemma/stemmazerolog."
+	logrus  = "github.com/stemma-go/stemma/stemmalogrus."
+	labels  = "github.com/stemma-go/stemma/stemmapprof."
 )
 
-// logged begins the names of the functions that programs log with; between them and
-// stemma's handler there may be those of maxHandlers others.
-const (
-	logged      = "log/slog.(*Logger).log"
-	logger      = "log/slog."
-	maxHandlers = 32
-)
+// captures reports whether a function is one of those.
+func captures(name string) bool {
+	for _, prefix := range [...]string{own, zap, zerolog, logrus, labels} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// A logger is a package that programs log with, by functions whose names begin with name, below which each record goes
+// through a function that begins with logged. It calls stemma's handler for it, or others in between do: maxHandlers
+// functions at most.
+type logger struct{ handler, logged, name string }
+
+var loggers = []logger{
+	{own + "(*slogHandler).Handle", "log/slog.(*Logger).log", "log/slog."},
+	{zap + "(*core).Write", "go.uber.org/zap", "go.uber.org/zap"},
+	{zerolog + "Hook.Run", "github.com/rs/zerolog.", "github.com/rs/zerolog"},
+	{logrus + "Hook.Fire", "github.com/sirupsen/logrus.", "github.com/sirupsen/logrus."},
+}
+
+const maxHandlers = 32
 
 // Arrow stands between a frame and its caller in one line, and GoArrow between the
 // first function of a goroutine and the go statement that began it.
@@ -53,31 +72,36 @@ func (g *Group) tail(n int) *Group {
 	}
 	if g.tails[n] == nil {
 		g.tails[n] = newGroup(g.Frames[n:], g.adapters[n:])
+		g.tails[n].Return = g.Return
 	}
 	return g.tails[n]
 }
 
 // Trim returns the stack without the frames at its top that are of package
 // stemma: those of Here and of the functions that call it, and if that is the
-// handler, those up to the function that logs.
+// handler of a logger, those up to the function that logs.
 func (s Stack) Trim() Stack {
-	handler := false
+	var by *logger
 	s = s.drop(func(f cct.PathFrame) bool {
-		handler = handler || f.Func == ownHandler
-		return strings.HasPrefix(f.Func, own)
+		for i := range loggers {
+			if f.Func == loggers[i].handler {
+				by = &loggers[i]
+			}
+		}
+		return captures(f.Func)
 	})
-	if !handler || !s.loggedNear() {
+	if by == nil || !s.loggedNear(by.logged) {
 		return s
 	}
 	begun := false
 	return s.drop(func(f cct.PathFrame) bool {
-		begun = begun || strings.HasPrefix(f.Func, logged)
-		return !begun || strings.HasPrefix(f.Func, logger)
+		begun = begun || strings.HasPrefix(f.Func, by.logged)
+		return !begun || strings.HasPrefix(f.Func, by.name)
 	})
 }
 
 // loggedNear reports whether a function that logs is among the next frames.
-func (s Stack) loggedNear() bool {
+func (s Stack) loggedNear(logged string) bool {
 	group, up := s.Group, s.Up
 	for n := 0; n < maxHandlers; {
 		for _, f := range group.Frames {

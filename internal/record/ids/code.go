@@ -34,6 +34,16 @@ func (c *Code) Site(pc uint64) int {
 	return int(c.calls[i].site)
 }
 
+// Return returns the first address that a call at a site returns to, 0 if there is none.
+func (c *Code) Return(site uint32) uint64 {
+	for _, call := range c.calls {
+		if call.site == site {
+			return c.Entry + uint64(call.ret)
+		}
+	}
+	return 0
+}
+
 // CodeAt returns the function that makes the call that returns to the address pc,
 // or nil. A call may be the last instruction of its function, so that what it
 // returns to is behind it. An address where a function begins, and which no call
