@@ -27,8 +27,8 @@ var stemmaSeedBytes [16]byte
 // is copied. Seeds that can be foretold are not for a program with more rights than who started it.
 func stemmaDecide() {
 	asked := stemmaSetting("STEMMA_DETERMINISTIC=")
-	if secureMode || asked == "" || asked == "0" {
-		return
+	if secureMode || asked != "1" && asked != "clock" {
+		return // stemmaCheckWords says which values mean nothing
 	}
 	stemmaDeterministic, stemmaFixedClock = true, asked == "clock"
 	stemmaFixAddresses()

@@ -119,11 +119,27 @@ func stemmaNumber(name string) (n uintptr, ok bool) {
 	if n, ok = stemmaParse(s); ok || s == "" {
 		return n, ok
 	}
-	for _, part := range [...]string{"stemma: ", name, "=", s, " is ignored: want a number, without a unit"} {
+	stemmaSayIgnored(name, s, "a number, without a unit")
+	return 0, false
+}
+
+// stemmaCheckWords says which variables have a value that means nothing, and is ignored. It runs once, where the
+// directory is made.
+func stemmaCheckWords() {
+	if s := stemmaEnv("STEMMA_DETERMINISTIC"); s != "" && s != "0" && s != "1" && s != "clock" {
+		stemmaSayIgnored("STEMMA_DETERMINISTIC", s, "1 or clock")
+	}
+	if s := stemmaEnv("STEMMA_SEGMENT"); s != "" && s != "call" && s != "shared" {
+		stemmaSayIgnored("STEMMA_SEGMENT", s, "call or shared")
+	}
+}
+
+// stemmaSayIgnored says that the value of a variable is ignored, and what it should be.
+func stemmaSayIgnored(name, value, want string) {
+	for _, part := range [...]string{"stemma: ", name, "=", value[:min(len(value), 60)], " is ignored: want ", want} {
 		stemmaLine.add(part)
 	}
 	stemmaSay()
-	return 0, false
 }
 
 // stemmaProblem is the reason why nothing, or not where it should be, is recorded. It is empty if all is well.
@@ -138,6 +154,7 @@ func stemmaMakeDir(main string) {
 		return // two engines have one directory
 	}
 	stemma.main, stemma.making = main, true
+	stemmaCheckWords()
 	quiet := stemmaEnv("STEMMA_QUIET")
 	stemma.quiet = quiet != "" && quiet != "0" || stemmaOption("quiet") == "on"
 	stemmaRecordingAPI2 = &stemmaRecordingAPIs

@@ -243,9 +243,25 @@ func TestBadSettings(t *testing.T) {
 	if s := r.Read(t).Processes[0].Sampling; s.At != profile.AtPrologue || s.Interval.String() != "5ms" {
 		t.Errorf("sampled with %+v, want at prologues, by the former name", s)
 	}
-	r = e2e.Run(t, e2e.Build(t, "recording"), "STEMMA_TREE_SIZE=1G")
-	oneLine(t, r.Stderr, "STEMMA_TREE_SIZE=1G is ignored: want a number, without a unit")
-	r.Read(t)
+}
+
+// TestBadVariables gives variables of the program values that mean nothing: that is said, in one line, and the program
+// runs as without them.
+func TestBadVariables(t *testing.T) {
+	exe := e2e.Build(t, "recording", "-engine=cct")
+	for variable, want := range map[string]string{
+		"STEMMA_TREE_SIZE=1G":      "a number, without a unit",
+		"STEMMA_DETERMINISTIC=yes": "1 or clock",
+		"STEMMA_SEGMENT=none":      "call or shared",
+		"STEMMA_ROTATE=often":      "",
+	} {
+		r := e2e.Run(t, exe, variable)
+		oneLine(t, r.Stderr, variable+" is ignored: "+strings.Repeat("want ", min(len(want), 1))+want)
+		r.Read(t)
+	}
+	first, second := e2e.Run(t, exe, "STEMMA_DETERMINISTIC=0"), e2e.Run(t, exe, "STEMMA_DETERMINISTIC=1")
+	first.OK(t)
+	second.OK(t)
 }
 
 // TestExchanged starts programs while the directory of the user's own takes turns with a link to another one that is
