@@ -158,6 +158,9 @@ func TestDelete(t *testing.T) {
 	if list := manifests(t, b); len(list) != 3 {
 		t.Errorf("%d records in the store", len(list))
 	}
+	if n := a.Numbers.lost.Load(); n != 0 {
+		t.Errorf("%d of the records that were removed count as lost\n%s", n, log)
+	}
 	for name, want := range map[string]bool{"a.12-0a1b2c": true, "a.12-0a1b2c.000001": false,
 		"a.12-0a1b2c.000002": true, "b.12-0a1b2d": false} {
 		if _, err := os.Stat(filepath.Join(out, name)); (err == nil) != want {

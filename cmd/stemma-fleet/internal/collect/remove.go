@@ -26,8 +26,7 @@ func (a *Agent) remove(it item) {
 		}
 		return
 	}
-	a.Numbers.removed.Add(1)
-	delete(a.done, it.path)
+	a.Numbers.removed.Add(1) // it stays among those that are done until the next pass: it is not lost
 	_ = os.Remove(a.markPath(it.path))
 }
 
