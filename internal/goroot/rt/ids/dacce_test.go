@@ -1245,6 +1245,67 @@ func TestEncodeForgets(t *testing.T) {
 	}
 }
 
+// TestEncodePrice has a function with a hot caller and a cold one of 256 contexts, which have no room beside those of
+// what the function calls: the cold edge is left out, and the hot ones are not.
+func TestEncodePrice(t *testing.T) {
+	m := newComputer(t, 1)
+	defer m.close()
+	m.c.Limit(300, 0, 0, 0)
+	m.calm = 1 << 40
+	const doubled, hot, target = 8, 9, 10 // functions: those before double the contexts
+	for i := range target + 1 {
+		f := m.function(5)
+		f.calls[4].dynamic = true
+		if i > 0 {
+			m.funcs[i-1].calls[0].targets, m.funcs[i-1].calls[1].targets = []*function{f}, []*function{f}
+		}
+	}
+	m.funcs[0].calls[2].targets = m.funcs[doubled].calls[0].targets
+	m.funcs[hot].calls[2].targets = m.funcs[hot].calls[0].targets
+	for _, f := range m.funcs {
+		f.emit()
+	}
+	g := m.goroutine()
+	g.push(m.funcs[0], natives)
+	m.enter(g, m.funcs[0])
+	weights := make([]uint64, 0, 2*target)
+	call := func(site int, weight uint64) {
+		m.callSite(g, site, 0)
+		weights = append(weights, weight)
+	}
+	call(2, 1e6)
+	g.frames = g.frames[:1]
+	for depth := range doubled {
+		call(1, 1000)
+		g.frames = g.frames[:depth+1]
+		call(0, 1000)
+	}
+	call(0, 1) // the cold one
+	for site := range 3 {
+		call(site, 1e6)
+		g.frames = g.frames[:len(g.frames)-1]
+	}
+	for edge, hits := range weights {
+		m.c.Hit(edge, hits)
+	}
+	m.clock += 1e9
+	m.c.Snapshot(m.clock)
+	m.c.Plan(func() {})
+	if !m.c.Write(m.clock) {
+		t.Fatal("no room for a dictionary")
+	}
+	m.publish()
+	_, sites, edges := m.c.Encoding()
+	if len(edges) != len(weights) {
+		t.Fatalf("%d edges, want %d", len(edges), len(weights))
+	}
+	for i, e := range edges {
+		if encoded, want := sites[e.Site].Add != layout.NoAddition, weights[i] > 1; encoded != want {
+			t.Errorf("edge %d of weight %d is encoded: %v, want %v", i, weights[i], encoded, want)
+		}
+	}
+}
+
 // FuzzEncode runs random programs with and without limits.
 func FuzzEncode(f *testing.F) {
 	f.Add(uint64(1), uint16(200), uint8(0))

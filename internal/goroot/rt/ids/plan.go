@@ -20,7 +20,8 @@ import (
 // Edges are taken in the order of their weight, heaviest first, as long as the
 // graph stays acyclic; those that would close a cycle are the back edges. Then
 // each vertex gets the sum of its callers' numCC (Ball and Larus, MICRO'96; DACCE,
-// section 4). What would make ids too large is left out, lightest first.
+// section 4). What would make ids too large is left out, lightest first. An edge may also be left out before that, so
+// that its caller's ids are free for what is heavier: see prices.
 //
 // # Loops
 //
@@ -64,7 +65,7 @@ type plan struct {
 	numVertices, groups uint32
 	numEdges            uint32
 	ordered, numOrdered uint32 // functions and vertices that stand in order
-	level               int    // of loopLevels, that the plan has
+	level, price        int    // of loopLevels and prices, that the plan has
 	numFuncs            uint32 // when the plan was begun, as those below
 	numSites            uint32
 	numSeen             uint32
@@ -603,31 +604,48 @@ func (p *plan) levels(e *planEdge, most uint64) uint64 {
 	return min(max(most>>(memory.Len64(p.loopWeight)-memory.Len64(p.weight[e.site])), 1), maxLevels)
 }
 
-// number gives ids to all edges, with as many for loops as cost least: of all levels the first time, then of those next
-// to what was best.
+// prices are what an id may cost, as powers of two of ids for one call a second: an edge is left out if its
+// caller's ids are more than its weight times that. The first leaves nothing out but what has no room.
+var prices = [...]uint{30, 26, 22, 18, 14, 10, 6, 2}
+
+// number gives ids to all edges, with the levels of loops and the price of ids that cost least.
 func (p *plan) number(pause func()) {
-	from, to := 0, len(loopLevels)
-	if p.level >= 0 {
-		from, to = max(p.level-1, 0), min(p.level+2, to)
+	first := p.level < 0
+	p.level = max(p.level, 0)
+	p.tune(&p.level, len(loopLevels), first, pause)
+	if p.left != 0 || p.price != 0 {
+		p.tune(&p.price, len(prices), first, pause)
+		p.tune(&p.level, len(loopLevels), false, pause)
 	}
-	cost := uint64(0)
+}
+
+// tune numbers the edges with the setting, of n, that costs least: of all, or of those next to what it is.
+func (p *plan) tune(setting *int, n int, all bool, pause func()) {
+	from, to := 0, n
+	if !all {
+		from, to = max(*setting-1, 0), min(*setting+2, n)
+	}
+	best, cost := from, uint64(0)
 	for i := from; i < to; i++ {
 		pause()
-		p.numberEdges(loopLevels[i])
+		*setting = i
+		p.numberEdges()
 		if i == from || p.left == 0 || p.Cost < cost {
-			p.level, cost = i, p.Cost
+			best, cost = i, p.Cost
 		}
 		if p.left == 0 {
 			return
 		}
 	}
-	if p.level != to-1 {
-		p.numberEdges(loopLevels[p.level])
+	if *setting != best {
+		*setting = best
+		p.numberEdges()
 	}
 }
 
 // numberEdges gives ids to the edges that are taken, callers first, and to loops.
-func (p *plan) numberEdges(most uint64) {
+func (p *plan) numberEdges() {
+	most := loopLevels[p.level]
 	p.back, p.left, p.Cost, p.maxID = 0, 0, 0, 0
 	for at := range p.numVertices {
 		n := p.order[at]
@@ -674,7 +692,7 @@ func (p *plan) numberVertex(n uint32, sum uint64) uint64 {
 			most = total - total/1000
 		}
 		seen += p.weight[e.site]
-		if sum+need >= p.maxNum || sum > p.softNum && done > most {
+		if sum+need >= p.maxNum || sum > p.softNum && done > most || need > max(p.weight[e.site], 1)<<prices[p.price] {
 			p.left++
 			continue
 		}
