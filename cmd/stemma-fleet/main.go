@@ -21,6 +21,7 @@ type command struct {
 var commands = []command{
 	{"collect", "-store URL [flags] [DIR...]", "upload the records of this machine to a bucket", runCollect},
 	{"fetch", "-store URL [flags]", "bring records from a bucket, and print where they are", runFetch},
+	{"parquet", "-o DIR [flags] [RECORD...]", "write records as tables for DuckDB, ClickHouse and Spark", runParquet},
 }
 
 func main() {

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/parquet"
+	"github.com/stemma-go/stemma/internal/record/livedir"
+	"github.com/stemma-go/stemma/internal/record/store"
+)
+
+// runParquet writes records as tables.
+func runParquet(fs *flag.FlagSet, args []string) error {
+	o := parquet.Origin{Labels: map[string]string{}}
+	out := fs.String("o", "", "write the tables to `DIR`; those of the same days there are replaced")
+	fs.StringVar(&o.Service, "service", "", "call the programs `NAME`; by default each is what its file is called")
+	fs.Func("label", "add `KEY=VALUE` to each value; may be given several times", func(s string) error {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok || key == "" {
+			return errors.New("want KEY=VALUE")
+		}
+		o.Labels[key] = value
+		return nil
+	})
+	paths, err := parse(fs, args)
+	switch {
+	case err != nil:
+		return err
+	case *out == "":
+		return wrong(fs, "no -o given; want a directory")
+	}
+	if len(paths) == 0 {
+		paths = []string{store.Out()}
+	}
+	if err := os.MkdirAll(*out, 0o777); err != nil {
+		return err
+	}
+	w := parquet.NewWriter(*out)
+	n, err := addRecords(w, paths, o)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("no counts in %s; want records of builds that count",
+			strings.Join(paths, " "))
+	}
+	if err != nil {
+		w.Discard()
+		return err
+	}
+	return w.Close()
+}
+
+// addRecords adds the records at paths, one after the other, and returns how many had counts.
+func addRecords(w *parquet.Writer, paths []string, o parquet.Origin) (n int, err error) {
+	for _, path := range paths {
+		place, err := store.Probe(path)
+		if err != nil {
+			return n, err
+		}
+		for _, record := range place.Records() {
+			for _, one := range partsOf(record) {
+				p, err := store.Sum([]string{one})
+				if err != nil {
+					return n, err
+				}
+				written, err := w.Add(p.Profile, o)
+				if err != nil {
+					return n, fmt.Errorf("%s: %w", one, err)
+				}
+				if written {
+					n++
+				}
+			}
+		}
+	}
+	return n, nil
+}
+
+// partsOf returns the segments of a live directory and what is in none of them, or the record itself if it has none:
+// each with its own time.
+func partsOf(path string) []string {
+	segments := store.Segments(path)
+	if next, err := livedir.NextSegment(os.DirFS(path)); err != nil || next == 0 || len(segments) == 0 {
+		return []string{path}
+	}
+	return append(segments, path+store.RestSuffix)
+}
