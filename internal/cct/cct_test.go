@@ -85,15 +85,14 @@ func calls(p *profile.Profile) uint64 {
 	return want
 }
 
-// TestCountsPreserved checks on random profiles that the expansion, folding
-// and trimming neither lose nor invent a call, and that no context exists twice.
+// TestCountsPreserved checks on random profiles that the expansion and trimming
+// neither lose nor invent a call, and that no context exists twice.
 func TestCountsPreserved(t *testing.T) {
 	for seed := range uint64(200) {
 		p := read(t, recordtest.Random(seed, 80, rand.New(rand.NewPCG(seed, 9))))
 		tree := cct.New(p)
 		want := calls(p)
-		for name, tr := range map[string]*cct.Tree{"expanded": tree, "folded": tree.Fold(),
-			"trimmed": tree.Trim(want / 50)} {
+		for name, tr := range map[string]*cct.Tree{"expanded": tree, "trimmed": tree.Trim(want / 50)} {
 			if have := tr.Totals().Calls; have != want {
 				t.Fatalf("seed %d, %s: %d calls, want %d", seed, name, have, want)
 			}
@@ -354,9 +353,6 @@ func TestBackEdges(t *testing.T) {
 	if want := []string{"50 at line 10", "30 at line 11", "1 at line 3"}; !slices.Equal(callers, want) {
 		t.Errorf("main.fib is called %q, want %q", callers, want)
 	}
-	if have := tree.Fold().Totals(); have.Contexts != 3 {
-		t.Errorf("%d contexts when folded, want 3", have.Contexts)
-	}
 }
 
 func TestMatch(t *testing.T) {
@@ -381,28 +377,6 @@ func TestTruncated(t *testing.T) {
 	d.Count(0, d.Node(recordtest.Overflow, 0, f), 0, 5)
 	have := cct.New(read(t, d)).Totals()
 	if want := (cct.Totals{Calls: 7, Contexts: 1, Functions: 1, Truncated: 5}); have != want {
-		t.Errorf("have %+v, want %+v", have, want)
-	}
-}
-
-// TestFold folds a recursion of three functions, but not across a go statement.
-func TestFold(t *testing.T) {
-	d := recordtest.New(1, "prog")
-	d.Header(func(h *layout.Header) { h.Flags = layout.HdrFlagFull })
-	var ids []uint64
-	for _, name := range []string{"main.a", "main.b", "main.c"} {
-		ids = append(ids, d.Func(recordtest.Func{Name: name, Files: []string{"m.go"},
-			Sites: []recordtest.Site{{Kind: layout.SiteCall, Cell: 1}, {Kind: layout.SiteGo, Cell: 2}}}))
-	}
-	up := d.Node(recordtest.Root, layout.RootMain, ids[0])
-	for i := range 9 {
-		d.Count(0, up, 0, 1)
-		up = d.Node(up, 0, ids[(i+1)%3])
-	}
-	d.Count(0, d.Node(up, 1, ids[0]), 0, 1)
-	tree := cct.New(read(t, d)).Fold()
-	have := tree.Totals()
-	if want := (cct.Totals{Calls: 10, Contexts: 4, Functions: 3}); have != want {
 		t.Errorf("have %+v, want %+v", have, want)
 	}
 }
@@ -460,7 +434,6 @@ func FuzzExpand(f *testing.F) {
 			tree.Stack(n)
 		}
 		tree.Match(regexp.MustCompile("m"))
-		tree.Fold().Totals()
 		tree.Trim(3).Children()
 		tree.Select(cct.Selection{Hide: regexp.MustCompile("a")}).Cover(5)
 		for _, g := range cct.Groupings {

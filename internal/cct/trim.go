@@ -1,26 +1,5 @@
 package cct
 
-// Fold returns t with recursion folded as Ammons, Ball and Larus do it
-// (PLDI'97, section 4.1): a call of a function that is already on the path
-// counts at the function's first node. Paths end at go statements: a goroutine
-// that starts another of its own kind is no recursion of calls.
-func (t *Tree) Fold() *Tree {
-	return t.rebuild(func(b *builder, parent uint32, n Node) uint32 {
-		if t.Sites[n.Site].Via == ViaGo {
-			return b.node(parent, n.Site, n.Func)
-		}
-		for up := parent; up != 0; up = b.t.Nodes[up].Parent {
-			if b.t.Nodes[up].Func == n.Func {
-				return up
-			}
-			if t.Sites[b.t.Nodes[up].Site].Via == ViaGo {
-				break
-			}
-		}
-		return b.node(parent, n.Site, n.Func)
-	})
-}
-
 // Trim returns t without the subtrees that have fewer than min calls. What
 // they had counts at the nodes of a pseudo-function [trimmed] in their place,
 // so that the sum of all calls stays what it was.
