@@ -225,6 +225,9 @@ func (w *Work) line(columns int) string {
 
 // amount returns how much is done, as a bar and in words behind a comma.
 func amount(done, total int64, unit string) (bar, of string) {
+	if max(done, total) == 1 && unit != "bytes" {
+		unit = strings.TrimSuffix(unit, "s")
+	}
 	switch {
 	case total <= 0 && done == 0:
 		return "", "" // nothing has been counted yet

@@ -186,3 +186,21 @@ func TestComplete(t *testing.T) {
 func TestNobody(t *testing.T) {
 	Step("reading", "", nil)()
 }
+
+// TestAmountOfOne has one thing without a plural.
+func TestAmountOfOne(t *testing.T) {
+	for _, test := range []struct {
+		done, total int64
+		unit, want  string
+	}{
+		{1, 0, "packages", ", 1 package"},
+		{2, 0, "packages", ", 2 packages"},
+		{0, 1, "packages", ", 0 of 1 package"},
+		{1, 2, "records", ", 1 of 2 records"},
+		{1, 1, "bytes", ", 0.0 of 0.0 MB"},
+	} {
+		if _, have := amount(test.done, test.total, test.unit); have != test.want {
+			t.Errorf("%d of %d %s: have %q, want %q", test.done, test.total, test.unit, have, test.want)
+		}
+	}
+}
