@@ -116,7 +116,7 @@ func fish(b *strings.Builder, list []CommandHelp) {
 			switch {
 			case f.Values != nil:
 				fmt.Fprintf(b, " -x -a %s", quote(strings.Join(f.Values, " ")))
-			case f.Value != "":
+			case f.Value != "" && !f.Optional:
 				fmt.Fprintf(b, " -r")
 			}
 			fmt.Fprintf(b, " -d %s\n", quote(f.Text))

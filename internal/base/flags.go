@@ -77,6 +77,9 @@ func DescribeFlags(fs *flag.FlagSet) (list []FlagHelp) {
 			text += " (default " + f.DefValue + ")"
 		}
 		help := FlagHelp{Name: f.Name, Value: value, Text: text}
+		if v, ok := f.Value.(interface{ IsBoolFlag() bool }); ok {
+			help.Optional = v.IsBoolFlag()
+		}
 		if v, ok := f.Value.(interface{ Choices() []string }); ok {
 			help.Values = v.Choices()
 		}

@@ -18,6 +18,18 @@ type FlagHelp struct {
 	Name, Value string   // Value: what it takes, "" if nothing
 	Text        string   // what it does, with its default
 	Values      []string // all that it takes, if that is known
+	Optional    bool     // the value may be left out
+}
+
+// form is how the flag is typed.
+func (f FlagHelp) form() string {
+	switch {
+	case f.Value == "":
+		return "-" + f.Name
+	case f.Optional:
+		return "-" + f.Name + "[=" + f.Value + "]"
+	}
+	return "-" + f.Name + " " + f.Value
 }
 
 // names returns the names of commands.
@@ -43,7 +55,7 @@ func (c *CommandHelp) Help(w io.Writer) {
 // HelpFlags writes the flags of a command.
 func (c *CommandHelp) HelpFlags(w io.Writer) {
 	for _, f := range c.Flags {
-		fmt.Fprintf(w, "  %s\n\t%s\n", strings.TrimSpace("-"+f.Name+" "+f.Value), f.Text)
+		fmt.Fprintf(w, "  %s\n\t%s\n", f.form(), f.Text)
 	}
 }
 
@@ -65,7 +77,7 @@ func ManualPage(w io.Writer, version string, list []CommandHelp) error {
 			fmt.Fprintf(&b, ".fi\n")
 		}
 		for _, f := range c.Flags {
-			fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(strings.TrimSpace("-"+f.Name+" "+f.Value)), roffLine(f.Text))
+			fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(f.form()), roffLine(f.Text))
 		}
 	}
 	fmt.Fprintf(&b, ".SH ENVIRONMENT\n")
