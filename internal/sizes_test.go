@@ -18,7 +18,7 @@ import (
 var rowOfFolder = regexp.MustCompile("(?m)^\\| (?:`([a-z0-9_/-]+)/`|the top folder) \\| (.*) \\|$")
 
 // maxArchitecture is how many bytes ARCHITECTURE.md may have: it is read by whoever arrives.
-const maxArchitecture = 19_000
+const maxArchitecture = 18_000
 
 // TestFolders holds ARCHITECTURE.md and the first sentence of each package comment to each other. How large a folder
 // may be nobody says: it has one idea.
