@@ -9,4 +9,10 @@ var UnfinishedFiles = [...]string{"funcs", "shard.0", "tree.new"}
 type EarlierHeader struct {
 	Segment uint64 // number of the segment that ended, written last
 	Ended   uint64 // when that was, nanoseconds since 1970
+
+	Lost [15]uint64 // as in the header of the run, at that moment
 }
+
+// SegmentLosses are the losses that happen to single calls: each is of one segment. Others, such as a page that was
+// lost, concern all that come.
+var SegmentLosses = [...]int{LostNodes, LostEdges, LostFaults, LostLabels, LostNegative}

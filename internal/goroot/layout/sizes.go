@@ -11,7 +11,7 @@ const (
 	InuseCountsSize      = 16
 	GoroutinesHeaderSize = 3096
 	GoroutineSize        = 40
-	EarlierHeaderSize    = 16
+	EarlierHeaderSize    = 136
 	MetaSize             = 32
 	MetaAddrSize         = 4
 	MetaStringSize       = 16

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
@@ -81,6 +82,16 @@ func OpenRest(fsys fs.FS, ended func(segment uint64) bool) (*Dir, error) {
 	return nil, errMoved
 }
 
+// CountEnded counts a segment of a run that is complete although the header of its live directory, which [Open] has
+// read, does not say so: see [OpenRest].
+func CountEnded(run *profile.Profile, ended func(segment uint64) bool) {
+	for _, p := range run.Processes {
+		if s := p.Segment; s != nil && s.Number == 0 && ended(s.Closed+1) {
+			s.Closed++
+		}
+	}
+}
+
 // NextSegment returns the number of the segment that a live directory is in, as its header says. Whether one with this
 // number is there is of no account to any reader if the header has a higher one.
 func NextSegment(fsys fs.FS) (uint64, error) {
@@ -104,6 +115,17 @@ func (l *Dir) current(ended func(segment uint64) bool) (uint64, error) {
 	return h.Segment, nil
 }
 
+// found takes back that calls were lost.
+func (l *Dir) found(kind string, n uint64) {
+	p := l.Process()
+	p.Losses = slices.DeleteFunc(p.Losses, func(loss profile.Loss) bool { return loss.Kind == kind && loss.Count <= n })
+	for i := range p.Losses {
+		if p.Losses[i].Kind == kind {
+			p.Losses[i].Count -= n
+		}
+	}
+}
+
 // subtractEarlier takes away what is in segments that have ended. Two files take turns: one has the sums of the last.
 func (l *Dir) subtractEarlier() error {
 	f, err := OpenFile(l.FS, fmt.Sprint(fileEarlier, (l.rest-1)%2))
@@ -120,6 +142,9 @@ func (l *Dir) subtractEarlier() error {
 		return f.Fail(0, "the sums at the end of segment %d, want %d", h.Segment, l.rest-1)
 	}
 	l.earlier = unixNano(h.Ended)
+	for _, kind := range layout.SegmentLosses {
+		l.found(lossKinds[kind], min(h.Lost[kind], l.Header.Lost[kind]))
+	}
 	end, err := f.Has(l.Header.Used)
 	if err != nil {
 		return err

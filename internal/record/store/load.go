@@ -10,6 +10,7 @@ import (
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -99,6 +100,9 @@ func readOne(path string) (*record.Record, error) {
 	p, err := open()
 	if err != nil {
 		return nil, In(path, err)
+	}
+	if place.rest == "" {
+		livedir.CountEnded(p.Profile, hasEnded(path))
 	}
 	return p, nil
 }

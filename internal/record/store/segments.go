@@ -67,7 +67,10 @@ func restOf(path string) string {
 
 // openRest reads what a live directory has that is in none of its segments.
 func openRest(live string) (*livedir.Dir, error) {
-	return livedir.OpenRest(os.DirFS(live), func(segment uint64) bool {
-		return IsLive(fmt.Sprintf("%s.%06d", live, segment))
-	})
+	return livedir.OpenRest(os.DirFS(live), hasEnded(live))
+}
+
+// hasEnded returns what reports whether a segment of a live directory is there.
+func hasEnded(live string) func(segment uint64) bool {
+	return func(segment uint64) bool { return IsLive(fmt.Sprintf("%s.%06d", filepath.Clean(live), segment)) }
 }

@@ -53,7 +53,10 @@ func stemmaRotateInit() {
 	r.Tree, r.Record = &stemma.tree, &stemma.record
 	for i, name := range [...]string{"earlier.0", "earlier.1"} {
 		size := stemma.size - tree.SinkSize
-		p, errno := stemmaReserve(0, size), uintptr(linuxENOMEM)
+		p, errno := unsafe.Pointer(nil), uintptr(linuxENOMEM)
+		if stemmaSpares(size) {
+			p = stemmaReserve(0, size)
+		}
 		if p != nil {
 			errno = stemmaMapFile(name, p, size, false)
 		}
@@ -101,6 +104,7 @@ func stemmaWall() uint64 {
 // stemmaRotateStart starts the thread. It runs in runtime.main, when threads can be started.
 func stemmaRotateStart() {
 	if stemmaRotate.on && stemma.dirlen > 0 {
+		stemmaRotate.grown = stemmaRecordSize() // what is there before the first segment is not of it
 		systemstack(func() { newm(stemmaRotating, nil, -1) })
 	}
 }
@@ -259,7 +263,8 @@ func (f *stemmaSegmentFiles) Create(segment uint64) (errno uintptr) {
 	var path [len(stemma.dir) + 24]byte
 	at := stemmaSegmentPath(&path, segment)
 	made := stemmaCall(sysMkdirat, atFDCWD, at, 0o700)
-	if made == -linuxEEXIST && f.remove(segment) {
+	if made == -linuxEEXIST {
+		f.Remove(segment)
 		made = stemmaCall(sysMkdirat, atFDCWD, at, 0o700)
 	}
 	if made != 0 {
@@ -350,7 +355,7 @@ func (f *stemmaSegmentFiles) Done(complete bool) {
 	if f.dir >= 0 {
 		closefd(f.dir)
 		if !complete {
-			f.remove(f.segment)
+			f.Remove(f.segment)
 		}
 	}
 	if f.mem != 0 {
@@ -358,24 +363,24 @@ func (f *stemmaSegmentFiles) Done(complete bool) {
 	}
 }
 
-// Remove implements tree.SegmentFiles.
+// Remove implements tree.SegmentFiles. First goes the file that makes a directory a segment.
 //
 //go:nowritebarrierrec
-func (f *stemmaSegmentFiles) Remove(segment uint64) bool { return f.remove(segment) }
-
-// remove removes a segment: first the file that makes it one.
-//
-//go:nowritebarrierrec
-func (f *stemmaSegmentFiles) remove(segment uint64) bool {
+func (f *stemmaSegmentFiles) Remove(segment uint64) (was bool, errno uintptr) {
+	const noEntry = 2
 	var path [len(stemma.dir) + 24]byte
 	at := stemmaSegmentPath(&path, segment)
 	dir, errno := stemmaOpenSegment(at)
+	if errno == noEntry {
+		return false, 0
+	}
 	if errno != 0 {
-		return false
+		return false, errno
 	}
 	for file := len(stemmaSegmentNames) - 1; file >= 0; file-- {
-		stemmaCall(sysUnlinkat, uintptr(dir), stemmaSegmentName(tree.SegmentFile(file)), 0)
+		gone := stemmaCall(sysUnlinkat, uintptr(dir), stemmaSegmentName(tree.SegmentFile(file)), 0)
+		was = was || gone == 0 && tree.SegmentFile(file) > tree.SegmentTree
 	}
 	closefd(dir)
-	return stemmaCall(sysUnlinkat, atFDCWD, at, atRemoveDir) == 0
+	return was, uintptr(-stemmaCall(sysUnlinkat, atFDCWD, at, atRemoveDir))
 }

@@ -25,8 +25,8 @@ type SegmentFiles interface {
 	Write(file SegmentFile, p unsafe.Pointer, n uint64) uintptr
 	// Commit gives SegmentTree its final name.
 	Commit() uintptr
-	// Remove removes a segment, and reports whether it was there.
-	Remove(segment uint64) bool
+	// Remove removes a segment, and reports whether it was complete. After an error something of it is left.
+	Remove(segment uint64) (was bool, errno uintptr)
 	// Done gives back the memory and, of a segment that is not complete, the files.
 	Done(complete bool)
 }
@@ -54,8 +54,13 @@ type Rotator struct {
 	segment, oldest uint64 // the one that is to come, and the oldest that is kept
 	began           uint64 // nanoseconds since 1970
 
+	stuck [mostStuck]uint64 // segments that could not be removed: each is tried again, 0 for none
+
 	lost, losing [len(layout.Header{}.Lost)]uint64 // as in the header, when segment began and when it ends
 }
+
+// mostStuck is how many segments are tried again. Of more, the later ones stay.
+const mostStuck = 16
 
 // EndsSize is the size of Rotator.Ends.
 const EndsSize = 8 * MostKept
@@ -91,6 +96,8 @@ func (r *Rotator) Rotate(files SegmentFiles, end *End) (errno uintptr) {
 		AddShard(after, unsafe.Add(unsafe.Pointer(nil), shard), end.Used)
 	}
 	sums.Ended = end.Wall
+	r.losing = r.Record.Header().Lost
+	sums.Lost = r.losing
 	memory.StoreRel64(&sums.Segment, r.segment)
 	errno = NoMemory
 	if places := files.Memory(PlacesSize(end.Used)); places != nil {
@@ -116,16 +123,36 @@ func (r *Rotator) end(segment uint64) *int64 {
 	return (*int64)(unsafe.Add(r.Ends, segment%MostKept*layout.CounterSize))
 }
 
-// drop removes segments that are too many or too old.
+// drop removes segments that are too many or too old, and those that it could not remove before.
 func (r *Rotator) drop(files SegmentFiles, now int64) {
+	for i, segment := range r.stuck {
+		if segment != 0 && r.remove(files, segment) {
+			r.stuck[i] = 0
+		}
+	}
 	for ; r.oldest < r.segment; r.oldest++ {
 		if r.segment-r.oldest <= r.Keep && (r.Age == 0 || now-*r.end(r.oldest) <= r.Age) {
 			return
 		}
-		if files.Remove(r.oldest) {
-			r.Record.Header().Dropped++
+		if r.remove(files, r.oldest) {
+			continue
+		}
+		for i, segment := range r.stuck {
+			if segment == 0 {
+				r.stuck[i] = r.oldest
+				break
+			}
 		}
 	}
+}
+
+// remove removes a segment, and reports whether nothing of it is left.
+func (r *Rotator) remove(files SegmentFiles, segment uint64) bool {
+	was, errno := files.Remove(segment)
+	if was {
+		r.Record.Header().Dropped++
+	}
+	return errno == 0
 }
 
 // write writes a segment.
@@ -154,13 +181,11 @@ func (r *Rotator) write(files SegmentFiles, end *End, s *Segment) (errno uintptr
 }
 
 // header makes the header of a segment whose tree has size bytes, and reports whether it can. What is listed or counted
-// anew each time is not in segments. Losses that happen to single calls are those of the segment; others, such as a
-// page that was lost, concern all that come.
+// anew each time is not in segments. Of layout.SegmentLosses it has its own.
 func (r *Rotator) header(h *layout.Header, end *End, size uint32) bool {
 	*h = *r.Record.Header()
-	r.losing = h.Lost
-	for _, kind := range [...]int{layout.LostNodes, layout.LostEdges, layout.LostFaults, layout.LostLabels,
-		layout.LostNegative} {
+	h.Lost = r.losing
+	for _, kind := range layout.SegmentLosses {
 		h.Lost[kind] -= min(h.Lost[kind], r.lost[kind])
 	}
 	h.Flags &^= layout.HdrFlagInuse | layout.HdrFlagExisting

@@ -24,6 +24,7 @@ type disk struct {
 	failAt   int // the operation that fails, counted from 1 on; 0 for none
 	ops      int
 	snapshot func()
+	held     map[uint64]bool // segments that cannot be removed
 }
 
 var segmentFileNames = [...]string{"funcs", "shard.0", "tree.new"}
@@ -76,11 +77,14 @@ func (d *disk) Commit() uintptr {
 	return 0
 }
 
-func (d *disk) Remove(n uint64) bool {
+func (d *disk) Remove(n uint64) (bool, uintptr) {
+	if d.held[n] {
+		return false, 16
+	}
 	_, was := d.files[segmentDir(n)+"tree"]
 	maps.DeleteFunc(d.files, func(name string, _ []byte) bool { return name[:7] == segmentDir(n) })
 	d.op()
-	return was
+	return was, 0
 }
 
 func (d *disk) Done(complete bool) {
@@ -202,6 +206,10 @@ func (l left) check(t *testing.T, all bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	livedir.CountEnded(whole.Profile, func(n uint64) bool { return l.segments[segmentDir(n)[:6]] != nil })
+	if got := whole.Process().Segment.Closed; all && got != uint64(len(l.segments)) {
+		t.Errorf("%d segments have ended, want %d", got, len(l.segments))
+	}
 	parts := []*profile.Profile{rest.Profile}
 	for _, name := range slices.Sorted(maps.Keys(l.segments)) {
 		dir, err := livedir.Open(l.segments[name])
@@ -314,6 +322,57 @@ func TestKeep(t *testing.T) {
 		}
 		if h := x.r.Record.Header(); h.Dropped != uint64(10-len(want)) || h.Segment != 11 {
 			t.Errorf("%s: the header has %d dropped segments, and %d is to come", rotation, h.Dropped, h.Segment)
+		}
+	}
+}
+
+// TestKeepAgain cannot remove a segment for a while: it goes later, those behind it meanwhile, and each counts once.
+func TestKeepAgain(t *testing.T) {
+	x := newRotated(t, "1h,2")
+	x.disk.held = map[uint64]bool{1: true, 3: true}
+	rotate := func() (kept int) {
+		x.work(rand.New(rand.NewPCG(5, 6)), 20)
+		x.rotate()
+		return len(x.leave().segments)
+	}
+	for range 9 {
+		rotate()
+	}
+	if n := rotate(); n != 4 {
+		t.Errorf("%d segments are there, want 2 and two that cannot be removed", n)
+	}
+	x.disk.held = nil
+	if n := rotate(); n != 2 || x.r.Record.Header().Dropped != 9 {
+		t.Errorf("%d segments are there, and %d are dropped, want 2 and 9", n, x.r.Record.Header().Dropped)
+	}
+}
+
+// TestRestLosses loses calls in two segments and behind them: the rest has its own losses only.
+func TestRestLosses(t *testing.T) {
+	x := newRotated(t, "1h")
+	for n := range 3 {
+		x.work(rand.New(rand.NewPCG(5, 6)), 20)
+		for range n + 2 {
+			x.r.Record.Lost(layout.LostLabels)
+		}
+		x.r.Record.Lost(layout.LostFuncs)
+		if n < 2 {
+			x.rotate()
+		}
+		rest, err := livedir.OpenRest(x.leave().live, func(uint64) bool { return false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]uint64{}
+		for _, loss := range rest.Process().Losses {
+			got[loss.Kind] = loss.Count
+		}
+		want := map[string]uint64{"funcs": uint64(n + 1)}
+		if n == 2 {
+			want["labels"] = 4
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("behind %d segments %v are lost, want %v", min(n+1, 2), got, want)
 		}
 	}
 }
