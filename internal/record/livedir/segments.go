@@ -83,7 +83,7 @@ func OpenRest(fsys fs.FS, ended func(segment uint64) bool) (*Dir, error) {
 }
 
 // CountEnded counts a segment of a run that is complete although the header of its live directory, which [Open] has
-// read, does not say so: see [OpenRest].
+// read, does not report it: see [OpenRest].
 func CountEnded(run *profile.Profile, ended func(segment uint64) bool) {
 	for _, p := range run.Processes {
 		if s := p.Segment; s != nil && s.Number == 0 && ended(s.Closed+1) {
