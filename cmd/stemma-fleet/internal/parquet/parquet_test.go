@@ -122,6 +122,46 @@ func read[T any](t *testing.T, name string) []T {
 	return rows
 }
 
+// TestOneLine has a function called twice in one line: two nodes, one context, and one value that is their sum.
+func TestOneLine(t *testing.T) {
+	p, err := profile.ParseText(strings.NewReader(`stemma profile 2
+record 0 run 00000000000000a1
+process 0 args "prog" run 00000000000000a1 pid 7 go "go1.26.8" engine "cct"
+func 0 kind root name "root" cells 10 counters 1
+func 1 name "main.main" file "main.go" line 3 cells 2 counters 1
+	site 0 kind call callee "main.f" file "main.go" line 5 cell 0
+	site 1 kind call callee "main.f" file "main.go" line 5 cell 1
+func 2 name "main.f" file "main.go" line 9 counters 1
+value 0 name "calls" unit "count" about "the calls" flags perCounter
+node 0 calls 0
+node 1 func 1 parent 0 calls 1
+node 2 func 2 parent 1 cell 0 calls 30
+node 3 func 2 parent 1 cell 1 calls 12
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	w := NewWriter(dir)
+	if _, err := w.Add(p, Origin{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "values-*.parquet"))
+	if err != nil || len(names) != 1 {
+		t.Fatalf("%q, %v", names, err)
+	}
+	have := make(map[int64]int)
+	for _, v := range read[Value](t, names[0]) {
+		have[v.Value]++
+	}
+	if len(have) != 2 || have[1] != 1 || have[42] != 1 {
+		t.Errorf("values %v, want 1 and 42", have)
+	}
+}
+
 // TestTwice adds a run as a whole and in segments, which would count twice.
 func TestTwice(t *testing.T) {
 	list := records(t)
