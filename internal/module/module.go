@@ -43,6 +43,10 @@ type Rule struct {
 // maxSize is how large a file may be: the compiler gets it in a variable of the environment.
 const maxSize = 32 << 10
 
+// maxEncoded is how long its word may be: Linux gives an argument, or a variable with its value, 128 KiB, and this is a
+// part of -toolexec.
+const maxEncoded = 96 << 10
+
 // Parse reads a file.
 func Parse(name string, text []byte) (*Module, error) {
 	if len(text) > maxSize {
@@ -67,6 +71,10 @@ func Parse(name string, text []byte) (*Module, error) {
 	}
 	if len(m.Metrics) == 0 {
 		return nil, fmt.Errorf("%s: no metric; begin with metric NAME UNIT", name)
+	}
+	if n := len(m.Encode()); n > maxEncoded {
+		return nil, fmt.Errorf("%s: the rules have %d bytes together, and the compiler can be told %d; name several "+
+			"functions by one pattern, as (*os.File).*", name, n, maxEncoded)
 	}
 	return m, nil
 }
@@ -183,7 +191,12 @@ func (m *Module) parseRules(line int, kind, which, functions string) error {
 	if functions == "" {
 		return fmt.Errorf("no function; write its name as go doc does, as (*os.File).Write")
 	}
-	for f := range strings.SplitSeq(withoutTypes(functions), ",") {
+	functions = strings.ReplaceAll(functions, "[...]", "") // as stack traces have all instances of a function
+	if i := strings.IndexAny(functions, "[]"); i >= 0 {
+		return fmt.Errorf("%s: a rule is of all instances of a generic function; write [...] for the arguments of "+
+			"types, or nothing", functions)
+	}
+	for f := range strings.SplitSeq(functions, ",") {
 		pattern, err := parseFunction(strings.TrimSpace(f))
 		if err != nil {
 			return err
@@ -191,24 +204,6 @@ func (m *Module) parseRules(line int, kind, which, functions string) error {
 		m.Rules = append(m.Rules, Rule{line, len(m.Metrics) - 1, kind, which, pattern})
 	}
 	return nil
-}
-
-// withoutTypes returns s without arguments of types, which are in brackets.
-func withoutTypes(s string) string {
-	depth := 0
-	return strings.Map(func(r rune) rune {
-		switch r {
-		case '[':
-			depth++
-		case ']':
-			depth--
-			return -1
-		}
-		if depth > 0 {
-			return -1
-		}
-		return r
-	}, s)
 }
 
 // before matches a method as package go/types writes it, with its receiver before the rest: (*path.T).F, (path.T).F.

@@ -18,7 +18,7 @@ metric written bytes   // behind a definition
 add	len(arg p)  of  example.com/gopkg.in/yaml%2ev3.(*Decoder[...]).Decode
 metric calls_of kinds
 count example.com/a//b.F
-count (main.T).String, main.T.Get*, lib.Map[int,[]lib.Pair[K,V]]
+count (main.T).String, main.T.Get*, lib.Map[...]
 add len ( result n ) of main.(**).f
 add arg 12 of main.x
 `))
@@ -75,6 +75,8 @@ func TestParseErrors(t *testing.T) {
 		"metric a b\ncount":                 "f:2: no function; write",
 		"metric a b\ncount m.f,,m.g":        "f:2: no function between",
 		"metric a b\ncount f":               "f:2: f: not a function; write",
+		"metric a b\ncount m.F[int]":        "f:2: m.F[int]: a rule is of all instances",
+		"metric a b\ncount m.f[, m.g":       "f:2: m.f[, m.g: a rule is of all instances",
 		"metric a b\ncount m.f()":           "f:2: m.f(): not a function;",
 		"metric a b\ncount m.f m.g":         "f:2: m.f m.g: not a function;",
 		"metric a b\ncount m.(T).f":         "f:2: m.(T).f: not a function;",

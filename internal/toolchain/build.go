@@ -126,6 +126,31 @@ func (t *tool) flags(overlay string) ([]string, error) {
 	return []string{"-overlay=" + overlay, "-toolexec=" + toolexec}, nil
 }
 
+// readUserOverlay reads the user's overlay, whose paths are relative to where the go command runs, as its own is.
+func readUserOverlay(file, dir string) (overlay, error) {
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(dir, file)
+	}
+	o, err := readOverlay(file)
+	if err != nil {
+		return o, fmt.Errorf("-overlay: %w", err)
+	}
+	return o, nil
+}
+
+// userOverlay returns the user's overlay with absolute paths.
+func (b *Build) userOverlay() (overlay, error) {
+	dir, err := filepath.Abs(b.Dir)
+	if err != nil {
+		return overlay{}, err
+	}
+	user, err := readUserOverlay(b.user, dir)
+	if err != nil {
+		return overlay{}, err
+	}
+	return overlay{}.merge(user, dir)
+}
+
 // mergeOverlay writes ours, in oursFile, and the user's overlay to a new file.
 // The new file lies in b.tmp, since an entry of the cache does not change. Relative
 // paths in the user's overlay are relative to where the go command runs.
@@ -134,12 +159,9 @@ func (b *Build) mergeOverlay(oursFile, userFile string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !filepath.IsAbs(userFile) {
-		userFile = filepath.Join(dir, userFile)
-	}
-	user, err := readOverlay(userFile)
+	user, err := readUserOverlay(userFile, dir)
 	if err != nil {
-		return "", fmt.Errorf("-overlay: %w", err)
+		return "", err
 	}
 	ours, err := readOverlay(oursFile)
 	if err != nil {

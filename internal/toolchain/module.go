@@ -33,13 +33,21 @@ func (b *Build) CheckModule(o Options, a *Args, patterns []string, tests bool) e
 		return err
 	}
 	c := &moduleCheck{natives: strings.Fields(string(natives)), funcs: make(map[*packages.Package][]declared)}
+	if b.user != "" {
+		if c.overlay, err = b.userOverlay(); err != nil {
+			return err
+		}
+	}
 	for _, p := range pkgs {
+		if p.Error != nil || len(p.Errors) > 0 {
+			return nil // the go command reports it
+		}
 		if !strings.HasSuffix(p.Path(), ".test") {
 			c.pkgs = append(c.pkgs, p)
 		}
 	}
 	for i := range o.Defined.Rules {
-		if err := c.check(&o.Defined.Rules[i], tests); err != nil {
+		if err := c.check(&o.Defined.Rules[i], tests); err != nil && !c.broken {
 			return fmt.Errorf("%s:%d: %w", o.Defined.Path, o.Defined.Rules[i].Line, err)
 		}
 	}
@@ -50,7 +58,9 @@ func (b *Build) CheckModule(o Options, a *Args, patterns []string, tests bool) e
 type moduleCheck struct {
 	pkgs    []*packages.Package
 	natives []string
+	overlay overlay                          // the user's, with absolute paths
 	funcs   map[*packages.Package][]declared // of those that were parsed
+	broken  bool                             // a file cannot be read: that is for the compiler to report
 }
 
 // A declared function has the name that patterns have, without its package, and a body in Go or not.
@@ -117,18 +127,29 @@ func (c *moduleCheck) functions(p *packages.Package) []declared {
 	if list, ok := c.funcs[p]; ok {
 		return list
 	}
-	list := []declared{}
+	list, aliases := []declared{}, make(map[string]ast.Expr)
+	var files []*ast.File
 	for _, file := range append(slices.Clone(p.GoFiles), p.CgoFiles...) {
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(p.Dir, file)
 		}
+		if to := c.overlay.Replace[file]; to != "" {
+			file = to
+		}
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 		if err != nil {
+			c.broken = true
 			continue
 		}
+		files = append(files, f)
+		for _, d := range f.Decls {
+			addAliases(aliases, d)
+		}
+	}
+	for _, f := range files {
 		for _, d := range f.Decls {
 			if d, ok := d.(*ast.FuncDecl); ok {
-				list = append(list, declared{declaredName(d), d.Body != nil})
+				list = append(list, declared{declaredName(d, aliases), d.Body != nil})
 			}
 		}
 	}
@@ -136,13 +157,26 @@ func (c *moduleCheck) functions(p *packages.Package) []declared {
 	return list
 }
 
-// declaredName returns F, T.F or (*T).F.
-func declaredName(d *ast.FuncDecl) string {
+// addAliases adds the types that a declaration gives other names.
+func addAliases(aliases map[string]ast.Expr, d ast.Decl) {
+	types, ok := d.(*ast.GenDecl)
+	if !ok || types.Tok != token.TYPE {
+		return
+	}
+	for _, spec := range types.Specs {
+		if spec := spec.(*ast.TypeSpec); spec.Assign.IsValid() {
+			aliases[spec.Name.Name] = spec.Type
+		}
+	}
+}
+
+// declaredName returns F, T.F or (*T).F. A receiver may be declared with one of the aliases.
+func declaredName(d *ast.FuncDecl, aliases map[string]ast.Expr) string {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
 		return d.Name.Name
 	}
 	pointer := false
-	for t := d.Recv.List[0].Type; ; {
+	for t, seen := d.Recv.List[0].Type, 0; ; seen++ {
 		switch x := t.(type) {
 		case *ast.ParenExpr:
 			t = x.X
@@ -153,6 +187,10 @@ func declaredName(d *ast.FuncDecl) string {
 		case *ast.IndexListExpr:
 			t = x.X
 		case *ast.Ident:
+			if to := aliases[x.Name]; to != nil && seen < 100 { // what refers to itself does not compile
+				t = to
+				continue
+			}
 			if pointer {
 				return "(*" + x.Name + ")." + d.Name.Name
 			}

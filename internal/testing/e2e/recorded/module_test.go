@@ -33,9 +33,13 @@ func TestModule(t *testing.T) {
 	}
 	exe := e2e.BuildDir(t, dir, "-module="+file)
 	checkOthers(t, e2e.BuildDir(t, dir), exe)
-	for _, procs := range []int{1, 4} {
-		t.Run(fmt.Sprint("procs=", procs), func(t *testing.T) {
-			r := e2e.Run(t, exe, fmt.Sprint("GOMAXPROCS=", procs))
+	plain := e2e.BuildDir(t, dir, "-module="+file, "-gcflags=-N") // all deferred calls are made by the runtime
+	for _, run := range []struct {
+		name, exe string
+		procs     int
+	}{{"procs=1", exe, 1}, {"procs=4", exe, 4}, {"N", plain, 2}} {
+		t.Run(run.name, func(t *testing.T) {
+			r := e2e.Run(t, run.exe, fmt.Sprint("GOMAXPROCS=", run.procs))
 			if r.Err != nil {
 				t.Fatalf("%v\n%s", r.Err, e2e.Tail(r.Stderr))
 			}

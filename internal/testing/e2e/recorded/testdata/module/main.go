@@ -55,6 +55,39 @@ func recovered(fail bool) (n int) {
 	return 5
 }
 
+// looping recovers by a call that is deferred in a loop, and has its result before it panics.
+func looping(fail bool) (n int) {
+	for range 1 {
+		defer func() { recover() }()
+	}
+	n = 7
+	if fail {
+		panic("recovered")
+	}
+	return n
+}
+
+// The package has two functions with this name, and a third that gives its variables values.
+func init() { start() }
+
+func init() { start() }
+
+var started = start()
+
+//go:noinline
+func start() int { return 1 }
+
+type amount int
+
+// other is another name of the type.
+type other = amount
+
+func (o other) method() int { return int(o) }
+
+func twice() {}
+
+func instance[T any](T) {}
+
 // deferring defers in a loop, which is not compiled in place.
 func deferring(n int) (sum int64) {
 	for i := range n {
@@ -144,6 +177,21 @@ func ends() {
 	recovered(false)
 	want("recovered", 5) // a panic has no result
 	want("recoveries", 2)
+	looping(true)
+	looping(false)
+	want("looped", 7)
+	want("inits", 2)
+	amount(3).method()
+	other(4).method()
+	want("methods", 2)
+	want("aliased", 7)
+	twice()
+	want("once", 1)
+	instance(struct {
+		X int `a:"]"`
+	}{})
+	instance(1)
+	want("instances", 2)
 	deferring(5)
 	want("deferred", 0+1+2+3+4)
 	func() {

@@ -5,6 +5,7 @@ import (
 	"cmd/compile/internal/ir"
 	"cmd/compile/internal/ssagen"
 	"cmd/compile/internal/syntax"
+	"cmd/compile/internal/types2"
 )
 
 // stemmaPragma returns what stemma has to say about a function; it travels in
@@ -15,11 +16,11 @@ import (
 func stemmaPragma(w *pkgWriter, decl *syntax.FuncDecl) ir.PragmaFlag {
 	switch {
 	case decl.Body == nil:
-		if problem := ssagen.StemmaBodylessRule(stemmaName(decl)); problem != "" {
+		if problem := ssagen.StemmaBodylessRule(stemmaName(w, decl)); problem != "" {
 			w.errorf(decl, "%s", problem)
 		}
 		return ssagen.StemmaBodyless
-	case ssagen.StemmaAddsTo(stemmaName(decl)):
+	case ssagen.StemmaAddsTo(stemmaName(w, decl), stemmaPragmaFlag(decl)):
 		return ir.Noinline
 	case decl.Recv == nil && ssagen.StemmaReplaces(base.Ctxt.Pkgpath+"."+decl.Name.Value):
 		return ir.Noinline
@@ -27,29 +28,34 @@ func stemmaPragma(w *pkgWriter, decl *syntax.FuncDecl) ir.PragmaFlag {
 	return 0
 }
 
-// stemmaName returns the name of a function as layout.MatchFunc has it, without its package: F, T.F or (*T).F.
-func stemmaName(decl *syntax.FuncDecl) string {
-	if decl.Recv == nil {
+// stemmaName returns the name of a function as layout.MatchFunc has it, without its package: F, T.F or (*T).F. A receiver
+// may be declared with an alias of its type.
+func stemmaName(w *pkgWriter, decl *syntax.FuncDecl) string {
+	fn, ok := w.info.Defs[decl.Name].(*types2.Func)
+	if !ok || fn.Signature().Recv() == nil {
 		return decl.Name.Value
 	}
-	pointer := false
-	for t := decl.Recv.Type; ; {
-		switch x := t.(type) {
-		case *syntax.ParenExpr:
-			t = x.X
-		case *syntax.IndexExpr:
-			t = x.X
-		case *syntax.Operation:
-			pointer, t = true, x.X
-		case *syntax.Name:
-			if pointer {
-				return "(*" + x.Value + ")." + decl.Name.Value
-			}
-			return x.Value + "." + decl.Name.Value
-		default:
-			return decl.Name.Value // types2 has reported it
-		}
+	t := types2.Unalias(fn.Signature().Recv().Type())
+	pointer, isPointer := t.(*types2.Pointer)
+	if isPointer {
+		t = types2.Unalias(pointer.Elem())
 	}
+	named, ok := t.(*types2.Named)
+	switch {
+	case !ok:
+		return decl.Name.Value
+	case isPointer:
+		return "(*" + named.Obj().Name() + ")." + decl.Name.Value
+	}
+	return named.Obj().Name() + "." + decl.Name.Value
+}
+
+// stemmaPragmaFlag returns what directives say of a function.
+func stemmaPragmaFlag(decl *syntax.FuncDecl) ir.PragmaFlag {
+	if p, ok := decl.Pragma.(*pragmas); ok {
+		return p.Flag
+	}
+	return 0
 }
 
 // stemmaHasRead is told of each function whose body has been read.

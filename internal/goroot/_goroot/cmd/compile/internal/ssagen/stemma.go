@@ -96,6 +96,8 @@ type stemmaFunc struct {
 	bound *ssa.Block   // encoded in pairs: ends in the check of the id
 	marks []stemmaMark // encoded: which calls belong to which sites
 
+	returned *ir.Name // 1 in the frame when the function returns; nil if no addition asks for that
+
 	// The last counted inline mark: while nothing that can leave the function
 	// came in between, the next one is executed exactly as often.
 	markBlock   *ssa.Block

@@ -111,7 +111,7 @@ var stemmaAnywhere = map[*types.Sym]bool{}
 // stemmaFindAnywhere fills stemmaAnywhere. It runs when inlining is done, before wrappers
 // are made and functions compiled, one beside the other.
 func stemmaFindAnywhere() {
-	stemmaFindAdditions()
+	defer stemmaFindAdditions()
 	for _, fn := range typecheck.Target.Funcs {
 		if fn.Pragma&ir.Norace != 0 && stemmaIsForked(fn) {
 			stemmaForked[fn.Sym()] = true

@@ -3,13 +3,15 @@
 //
 // What a function adds is known when all bodies are read. A count, or an argument, is added behind the entry sequence;
 // a result before each return, behind deferred calls, which may change it. A call that ends by a panic has none, even
-// if it is recovered: the jump to deferreturn comes out behind all of this code.
+// if it is recovered. Where deferred calls are in the code itself (open-coded), recovery comes out behind all of this
+// code; else it comes out at the first call of deferreturn, so that the frame says whether the function has returned.
 
 package ssagen
 
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +21,7 @@ import (
 	"cmd/compile/internal/typecheck"
 	"cmd/compile/internal/types"
 	"cmd/internal/obj"
+	"cmd/internal/src"
 	"internal/runtime/stemma/layout"
 )
 
@@ -94,18 +97,25 @@ func StemmaBodylessRule(name string) string {
 	return ""
 }
 
-// StemmaAddsTo reports whether a function of this package adds to a metric. The name has no package.
-func StemmaAddsTo(name string) bool {
-	return stemmaRules != nil && stemmaRulesOf(base.Ctxt.Pkgpath+"."+name) != nil
+// StemmaAddsTo reports whether a function of this package may add to a metric. The name has no package.
+func StemmaAddsTo(name string, pragma ir.PragmaFlag) bool {
+	return stemmaRules != nil && pragma&(ir.Nosplit|ir.CgoUnsafeArgs) == 0 && stemmaAdds() &&
+		!stemmaIsNative(base.Ctxt.Pkgpath) && stemmaRulesOf(base.Ctxt.Pkgpath+"."+name) != nil
 }
 
-// stemmaFindAdditions fills stemmaAdditions, and reports what cannot be added. It runs when inlining is done.
+// stemmaAdds reports whether functions of this package can add to metrics of modules.
+func stemmaAdds() bool {
+	return stemmaEngine() != nil && stemmaEngine().adds
+}
+
+// stemmaFindAdditions fills stemmaAdditions, and reports what cannot be added. It runs when inlining is done, and it is
+// known which functions run in forked children.
 func stemmaFindAdditions() {
-	if stemmaRules == nil || stemmaEngine() == nil || !stemmaEngine().adds {
+	if stemmaRules == nil || !stemmaAdds() {
 		return
 	}
 	for _, fn := range typecheck.Target.Funcs {
-		if fn.IsClosure() || fn.Wrapper() || fn.ABIWrapper() || len(fn.Body) == 0 {
+		if fn.IsClosure() || fn.Wrapper() || fn.ABIWrapper() || fn.IsPackageInit() || len(fn.Body) == 0 {
 			continue
 		}
 		for _, r := range stemmaRulesOf(stemmaFuncName(fn)) {
@@ -115,29 +125,27 @@ func stemmaFindAdditions() {
 				}
 				continue
 			}
-			stemmaAdditions[fn] = append(stemmaAdditions[fn], r.addition(fn))
+			if a := r.addition(fn); !slices.Contains(stemmaAdditions[fn], a) { // two patterns may be of one function
+				stemmaAdditions[fn] = append(stemmaAdditions[fn], a)
+			}
 		}
 	}
 	base.ExitIfErrors()
 }
 
-// stemmaFuncName returns the name of a function as layout.MatchFunc has it, without arguments of types.
+// stemmaFuncName returns the name of a function as layout.MatchFunc has it, without arguments of types, which may have
+// brackets of their own. All functions init of a package have one name.
 func stemmaFuncName(fn *ir.Func) string {
-	var b strings.Builder
-	b.WriteString(fn.Sym().Pkg.Path)
-	b.WriteByte('.')
-	depth := 0
-	for _, c := range fn.Sym().Name {
-		switch {
-		case c == '[':
-			depth++
-		case c == ']':
-			depth--
-		case depth == 0:
-			b.WriteRune(c)
+	name := fn.Sym().Name
+	if from, to := strings.IndexByte(name, '['), strings.LastIndexByte(name, ']'); from >= 0 && to > from {
+		name = name[:from] + name[to+1:]
+	}
+	if number, ok := strings.CutPrefix(name, "init."); ok {
+		if _, err := strconv.Atoi(number); err == nil {
+			name = "init"
 		}
 	}
-	return b.String()
+	return fn.Sym().Pkg.Path + "." + name
 }
 
 // stemmaCannotAdd returns why a function can add nothing, "" if it can.
@@ -222,7 +230,28 @@ func stemmaFieldList(list []*types.Field) string {
 }
 
 // stemmaAddAtEntry adds what is known when a function begins. Its variables are in place.
-func (s *state) stemmaAddAtEntry() { s.stemmaAdd(false) }
+func (s *state) stemmaAddAtEntry() {
+	s.stemmaAdd(false)
+	addsResult := func(a stemmaAddition) bool { return a.result }
+	if s.stemma.mode == stemmaFull && s.hasdefer && !s.hasOpenDefers &&
+		slices.ContainsFunc(stemmaAdditions[s.curfn], addsResult) {
+		s.stemma.returned = typecheck.TempAt(src.NoXPos, s.curfn, types.Types[types.TINT64])
+		s.stemma.returned.SetAddrtaken(true) // recovery goes on with what is in the frame
+		s.stemmaReturned(0)
+	}
+}
+
+// stemmaReturns notes that the function returns. Deferred calls are still to come.
+func (s *state) stemmaReturns() {
+	if s.stemma.returned != nil {
+		s.stemmaReturned(1)
+	}
+}
+
+func (s *state) stemmaReturned(n int64) {
+	word := types.Types[types.TINT64]
+	s.store(word, s.addr(s.stemma.returned), s.constInt64(word, n))
+}
 
 // stemmaAdd adds results, or what is no result.
 func (s *state) stemmaAdd(results bool) {
@@ -237,6 +266,9 @@ func (s *state) stemmaAdd(results bool) {
 		n := s.constInt64(word, 1)
 		if a.variable != nil {
 			n = s.stemmaAdded(a)
+		}
+		if results && s.stemma.returned != nil { // else it is a recovered panic, with 0 in the frame
+			n = s.newValue2(ssa.OpMul64, word, n, s.rawLoad(word, s.addr(s.stemma.returned)))
 		}
 		add := base.Ctxt.LookupABI(layout.ModuleAddFunc, obj.ABIInternal)
 		s.rtcall(add, true, nil, s.constInt64(word, a.metric), n)
