@@ -156,10 +156,16 @@ func (h *slogHandler) withErrors(attrs []slog.Attr) []slog.Attr {
 
 // errorContext returns the context of a value that is an error with one. It does not name the type of such errors: a
 // program that logs, and makes none, does without its methods.
-func errorContext(v slog.Value) (plainID, bool) {
+// A nil pointer in an error is printed by handlers, which catch its panic: so does this.
+func errorContext(v slog.Value) (id plainID, ok bool) {
 	if v.Kind() != slog.KindAny {
 		return plainID{}, false
 	}
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
 	err, _ := v.Any().(error)
 	return contextIn(err)
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/parquet"
@@ -59,7 +60,10 @@ func addRecords(w *parquet.Writer, paths []string, o parquet.Origin) (n int, err
 			return n, err
 		}
 		for _, record := range place.Records() {
-			for _, one := range partsOf(record) {
+			parts := partsOf(record)
+			listed := len(parts)
+			for i := 0; i < len(parts); i++ {
+				one := parts[i]
 				p, err := store.Sum([]string{one})
 				if err != nil {
 					return n, err
@@ -70,6 +74,16 @@ func addRecords(w *parquet.Writer, paths []string, o parquet.Origin) (n int, err
 				}
 				if written {
 					n++
+				} else if i < listed && len(p.Columns) > 0 {
+					fmt.Fprintf(os.Stderr, "stemma-fleet: warning: %s: the run is in the tables already, from a record before "+
+						"this one; give the fullest one alone\n", one)
+				}
+				if i == listed-1 && listed > 1 { // segments that ended while the others were read
+					for _, later := range store.Segments(record) {
+						if !slices.Contains(parts, later) {
+							parts = append(parts, later)
+						}
+					}
 				}
 			}
 		}

@@ -35,8 +35,10 @@ import (
 
 // A Bucket is a store of records. It may be used by several goroutines.
 type Bucket struct {
-	URL  string // without credentials, for messages
-	blob *blob.Bucket
+	URL string // without credentials, for messages
+	// Identity tells stores apart: the URL with its settings, without credentials.
+	Identity string
+	blob     *blob.Bucket
 }
 
 // Open opens the bucket at a URL: s3://bucket/prefix, or file:///directory.
@@ -74,11 +76,13 @@ func Open(ctx context.Context, store string) (*Bucket, error) {
 	if u.User != nil {
 		shown = u.Redacted()
 	}
-	return New(b, shown), nil
+	opened := New(b, shown)
+	opened.Identity = u.Scheme + "://" + u.Host + "/" + prefix + "?" + q.Encode() // in the order of names
+	return opened, nil
 }
 
 // New returns the store in a bucket, which it closes.
-func New(b *blob.Bucket, shown string) *Bucket { return &Bucket{URL: shown, blob: b} }
+func New(b *blob.Bucket, shown string) *Bucket { return &Bucket{URL: shown, Identity: shown, blob: b} }
 
 // Close closes the bucket.
 func (b *Bucket) Close() error { return b.blob.Close() }
@@ -211,10 +215,21 @@ func (b *Bucket) manifest(ctx context.Context, key string) (*Manifest, error) {
 	}
 	m := new(Manifest)
 	if err := json.Unmarshal(text, m); err != nil {
-		return nil, fmt.Errorf("%s: no manifest: %w", key, err)
+		return nil, fmt.Errorf("%s: %w: %w", key, errNoManifest, err)
 	}
-	return m, m.check(key)
+	if m.Format > Format {
+		return nil, fmt.Errorf("%s: a manifest of a later stemma-fleet (format %d, want %d); install that one", key, m.Format,
+			Format)
+	}
+	if err := m.check(key); err != nil {
+		return nil, fmt.Errorf("%w: %w", errNoManifest, err)
+	}
+	return m, nil
 }
+
+// errNoManifest is the error of an object that is in the place of a manifest, and is none. Other errors are the store's,
+// or of a later format.
+var errNoManifest = errors.New("no manifest")
 
 // read returns a small object.
 func (b *Bucket) read(ctx context.Context, key string) ([]byte, error) {
@@ -248,6 +263,9 @@ func (b *Bucket) copy(ctx context.Context, m *Manifest, w io.Writer) error {
 	}
 	if err != nil {
 		return err
+	}
+	if r.Size() != m.Size && r.Size() >= 0 { // before anything is written
+		return errors.Join(fmt.Errorf("%w: %d bytes, want %d", ErrOther, r.Size(), m.Size), r.Close())
 	}
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(r, m.Size+1))
@@ -283,9 +301,12 @@ func (b *Bucket) Put(ctx context.Context, m *Manifest, content io.ReadSeeker) (t
 	m.Object = m.object()
 	// What another one has uploaded may have other bytes: another release of stemma seals otherwise.
 	had, err := b.manifest(ctx, m.Key())
-	if err == nil && b.verify(ctx, had) == nil {
+	switch {
+	case err == nil && b.verify(ctx, had) == nil:
 		*m = *had
 		return true, nil
+	case err != nil && !errors.Is(err, errNone) && !errors.Is(err, errNoManifest):
+		return false, b.failed("read", m.Key(), err)
 	}
 	if _, err = content.Seek(0, io.SeekStart); err != nil {
 		return false, err

@@ -57,6 +57,9 @@ func (b *Bucket) List(ctx context.Context, q *Query, bad func(error)) (list []*M
 		}
 		m, err := b.manifest(ctx, one.Key)
 		switch {
+		case errors.Is(err, errNone): // it was there when it was listed
+		case err != nil && !errors.Is(err, errNoManifest):
+			return nil, b.failed("read", one.Key, err)
 		case err != nil:
 			bad(b.failed("read", one.Key, err))
 		case q.Has(m):

@@ -57,7 +57,7 @@ type failure struct {
 
 // New returns an agent that uploads to a bucket.
 func New(b *bucket.Bucket, o Options) *Agent {
-	id := sha256.Sum256([]byte(b.URL))
+	id := sha256.Sum256([]byte(b.Identity))
 	return &Agent{Options: o, bucket: b, marks: hex.EncodeToString(id[:8]), done: make(map[string]bool),
 		failed: make(map[string]*failure), running: make(map[string]time.Time), waiting: make(map[string]bool)}
 }
@@ -81,6 +81,9 @@ func (a *Agent) Run(ctx context.Context) {
 		} else {
 			wait = backoff(times, longestWait)
 			times++
+			if ctx.Err() != nil {
+				return
+			}
 			a.say("%v; tried again in %v, nothing is lost meanwhile", err, wait.Round(time.Second))
 		}
 		select {
@@ -110,7 +113,7 @@ func (a *Agent) Once(ctx context.Context) error {
 	return err
 }
 
-// Pass uploads what there is. The error is one of the store: what cannot be read is said, and stays. wait is how long
+// Pass uploads what there is. The error is one of the store, or ctx has ended: what cannot be read is said, and stays. wait is how long
 // it takes until something that is too young can be looked at, 0 if there is nothing.
 func (a *Agent) Pass(ctx context.Context) (wait time.Duration, err error) {
 	now := time.Now()
@@ -123,9 +126,10 @@ func (a *Agent) Pass(ctx context.Context) (wait time.Duration, err error) {
 	a.forget(items)
 	defer func() { a.count(items) }()
 	a.count(items)
-	records, bytes := 0, int64(0)
+	records, bytes, failures := 0, int64(0), 0
 	for _, it := range items {
 		if ctx.Err() != nil {
+			err = ctx.Err()
 			break
 		}
 		if a.isDone(it) {
@@ -133,10 +137,14 @@ func (a *Agent) Pass(ctx context.Context) (wait time.Duration, err error) {
 			continue
 		}
 		n, e := a.collect(ctx, it)
-		if e != nil {
+		if e != nil { // of this record, or of the store
 			err = e
-			break
+			if failures++; failures == maxFailures {
+				break
+			}
+			continue
 		}
+		failures = 0
 		if n > 0 {
 			records, bytes = records+1, bytes+n
 		}
@@ -146,6 +154,9 @@ func (a *Agent) Pass(ctx context.Context) (wait time.Duration, err error) {
 	}
 	return wait, err
 }
+
+// maxFailures is how many records one after the other the store may refuse, until a pass ends.
+const maxFailures = 3
 
 // collect seals and uploads an item, unless it was tried not long ago. It returns how many bytes were uploaded, 0 of
 // what was there or cannot be read. The error is one of the store.
@@ -160,8 +171,7 @@ func (a *Agent) collect(ctx context.Context, it item) (int64, error) {
 	}
 	file, err := spool(p)
 	if err != nil {
-		a.unread(it, err)
-		return 0, nil
+		return 0, fmt.Errorf("%s: %w; the records are sealed in a temporary file: make room, or set TMPDIR", it.path, err)
 	}
 	defer file.Close()
 	delete(a.failed, it.path)
@@ -194,7 +204,7 @@ func (a *Agent) collect(ctx context.Context, it item) (int64, error) {
 
 // unread notes that an item cannot be read. What has gone is no failure of its own.
 func (a *Agent) unread(it item, err error) {
-	if errors.Is(err, errRuns) || gone(it.path, err) {
+	if errors.Is(err, errRuns) || gone(it.path) {
 		return
 	}
 	a.Numbers.unreadable.Add(1)

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,7 +53,7 @@ func (a *Agent) find(dir string, now time.Time) (items []item, wait time.Duratio
 		}
 		items = append(items, one)
 	}
-	// The rest of a run comes behind its segments.
+	// The oldest first: a program drops those.
 	slices.SortStableFunc(items, func(x, y item) int {
 		return cmp.Or(x.changed.Compare(y.changed), cmp.Compare(x.number, y.number))
 	})
@@ -146,7 +145,5 @@ func spool(p *record.Record) (*os.File, error) {
 	return f, nil
 }
 
-// gone reports whether an error is that of a record that its program, or somebody else, has removed.
-func gone(path string, err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || !store.IsLive(path)
-}
+// gone reports whether a record has been removed, by its program or by somebody else.
+func gone(path string) bool { return !store.IsLive(path) }

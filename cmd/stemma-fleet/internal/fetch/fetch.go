@@ -35,16 +35,16 @@ func (c *Cache) Fetch(ctx context.Context, b *bucket.Bucket, q *bucket.Query) (f
 	for _, gap := range gaps(list) {
 		c.Warn(gap)
 	}
-	store := sha256.Sum256([]byte(b.URL))
+	defer func() { c.shrink(files) }() // of what was fetched, also if the rest cannot be
+	store := sha256.Sum256([]byte(b.Identity))
 	dir := filepath.Join(c.Dir, hex.EncodeToString(store[:8]))
 	for _, m := range list {
 		file := filepath.Join(dir, filepath.FromSlash(m.ObjectKey()))
 		if err := c.one(ctx, b, m, file); err != nil {
-			return nil, err
+			return files, err
 		}
 		files = append(files, file)
 	}
-	c.shrink(files)
 	return files, nil
 }
 
@@ -102,6 +102,9 @@ func gaps(list []*bucket.Manifest) (missing []error) {
 	return missing
 }
 
+// fresh is for how long a file that was used stays: another command may read it.
+const fresh = time.Hour
+
 // shrink removes files that were not used for long, until the others have at most so many bytes.
 func (c *Cache) shrink(used []string) {
 	type entry struct {
@@ -127,7 +130,7 @@ func (c *Cache) shrink(used []string) {
 	}
 	slices.SortFunc(all, func(a, b entry) int { return a.at.Compare(b.at) })
 	for _, e := range all {
-		if size <= c.Most {
+		if size <= c.Most || time.Since(e.at) < fresh {
 			return
 		}
 		if !keep[e.path] && os.Remove(e.path) == nil {
