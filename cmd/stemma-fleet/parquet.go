@@ -75,8 +75,8 @@ func addRecords(w *parquet.Writer, paths []string, o parquet.Origin) (n int, err
 				if written {
 					n++
 				} else if i < listed && len(p.Columns) > 0 {
-					fmt.Fprintf(os.Stderr, "stemma-fleet: warning: %s: the run is in the tables already, from a record before "+
-						"this one; give the fullest one alone\n", one)
+					fmt.Fprintf(os.Stderr, "stemma-fleet: warning: %s: the run is in the tables already, from a "+
+						"record before this one; give the fullest one alone\n", one)
 				}
 				if i == listed-1 && listed > 1 { // segments that ended while the others were read
 					for _, later := range store.Segments(record) {

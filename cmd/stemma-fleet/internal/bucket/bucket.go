@@ -218,8 +218,8 @@ func (b *Bucket) manifest(ctx context.Context, key string) (*Manifest, error) {
 		return nil, fmt.Errorf("%s: %w: %w", key, errNoManifest, err)
 	}
 	if m.Format > Format {
-		return nil, fmt.Errorf("%s: a manifest of a later stemma-fleet (format %d, want %d); install that one", key, m.Format,
-			Format)
+		return nil, fmt.Errorf("%s: a manifest of a later stemma-fleet (format %d, want %d); install that one", key,
+			m.Format, Format)
 	}
 	if err := m.check(key); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoManifest, err)
@@ -227,8 +227,8 @@ func (b *Bucket) manifest(ctx context.Context, key string) (*Manifest, error) {
 	return m, nil
 }
 
-// errNoManifest is the error of an object that is in the place of a manifest, and is none. Other errors are the store's,
-// or of a later format.
+// errNoManifest is the error of an object that is no manifest, although its key is that of one. Other errors are the
+// store's, or of a later format.
 var errNoManifest = errors.New("no manifest")
 
 // read returns a small object.

@@ -113,8 +113,8 @@ func (a *Agent) Once(ctx context.Context) error {
 	return err
 }
 
-// Pass uploads what there is. The error is one of the store, or ctx has ended: what cannot be read is said, and stays. wait is how long
-// it takes until something that is too young can be looked at, 0 if there is nothing.
+// Pass uploads what there is. The error is one of the store, or ctx has ended: what cannot be read is said, and stays.
+// wait is how long it takes until something that is too young can be looked at, 0 if there is nothing.
 func (a *Agent) Pass(ctx context.Context) (wait time.Duration, err error) {
 	now := time.Now()
 	var items []item
@@ -171,7 +171,8 @@ func (a *Agent) collect(ctx context.Context, it item) (int64, error) {
 	}
 	file, err := spool(p)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w; the records are sealed in a temporary file: make room, or set TMPDIR", it.path, err)
+		return 0, fmt.Errorf("%s: %w; the records are sealed in a temporary file: make room, or set TMPDIR", it.path,
+			err)
 	}
 	defer file.Close()
 	delete(a.failed, it.path)

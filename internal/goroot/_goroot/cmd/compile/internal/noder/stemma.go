@@ -28,8 +28,8 @@ func stemmaPragma(w *pkgWriter, decl *syntax.FuncDecl) ir.PragmaFlag {
 	return 0
 }
 
-// stemmaName returns the name of a function as layout.MatchFunc has it, without its package: F, T.F or (*T).F. A receiver
-// may be declared with an alias of its type.
+// stemmaName returns the name of a function as layout.MatchFunc has it, without its package: F, T.F or (*T).F. A
+// receiver may be declared with an alias of its type.
 func stemmaName(w *pkgWriter, decl *syntax.FuncDecl) string {
 	fn, ok := w.info.Defs[decl.Name].(*types2.Func)
 	if !ok || fn.Signature().Recv() == nil {
