@@ -300,10 +300,10 @@ func stemmaFaultAt(gp *g, node uint32, f funcInfo, pc uintptr, handler string) u
 	for i, n := (pc^uintptr(node)>>3)%stemmaFaults, 0; n < stemmaFaults; i, n = (i+1)%stemmaFaults, n+1 {
 		e := &stemma.faults[i]
 		if e.here == 0 {
+			stemmaRecordFault(f, pc, handler) // before there is a node of it, which readers could not read
 			if here = stemma.tree.EnterFault(node, uint64(pc)); here == 0 {
 				break
 			}
-			stemmaRecordFault(f, pc, handler)
 			*e = stemmaFault{pc, node, here}
 		}
 		if e.pc == pc && e.node == node {

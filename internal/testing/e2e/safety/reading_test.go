@@ -111,7 +111,7 @@ func complete(t *testing.T, rec *record.Record) {
 		case profile.LossPending, profile.LossPlaces, profile.LossTraces, profile.LossTruncated, profile.LossNodes,
 			profile.LossSampleNodes:
 		default:
-			t.Errorf("lost %d %s", l.Count, l.Kind)
+			t.Errorf("lost %d %s (%q)", l.Count, l.Kind, rec.Processes[0].Notes)
 		}
 	}
 	for _, note := range rec.Processes[0].Notes {
