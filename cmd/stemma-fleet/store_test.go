@@ -34,7 +34,7 @@ func TestStore(t *testing.T) {
 		return o.String(), e.String(), err
 	}
 	rotating(t, out, 2, 5000)()
-	ids := e2e.RunIn(t, out, e2e.Build(t, "here", "-engine=dacce"))
+	ids := e2e.RunIn(t, out, e2e.Build(t, "here", "-engine=dacce", "-verify"))
 	ids.OK(t)
 	var id ctxid.ID
 	if _, err := fmt.Sscanf(ids.Stdout, "%x %x %x", &id.Hi, &id.Lo, &id.Run); err != nil {
