@@ -43,8 +43,14 @@ func remember(err error, id ID) error {
 }
 
 // ContextOf returns the context that err, or an error that it wraps, remembers.
-// Of several it is that of the first one that errors.As finds.
-func ContextOf(err error) (ID, bool) {
+// Of several it is that of the first one that errors.As finds. An error whose methods panic, as those of a nil pointer
+// may, has none: who logs it is not to end by that.
+func ContextOf(err error) (id ID, ok bool) {
+	defer func() {
+		if recover() != nil {
+			id, ok = ID{}, false
+		}
+	}()
 	var e *contextError
 	if !errors.As(err, &e) {
 		return ID{}, false

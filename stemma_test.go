@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -552,5 +553,13 @@ func BenchmarkSlogStack(b *testing.B) {
 			}
 		}
 		l.Info("paid", "order", 7, "customer", "c-1234", "amount", 12.5, "stack", stack)
+	}
+}
+
+// TestNilError asks for the context of an error that is a nil pointer, whose method panics.
+func TestNilError(t *testing.T) {
+	var path *os.PathError
+	if id, ok := ContextOf(path); ok {
+		t.Errorf("have %v, want none", id)
 	}
 }

@@ -35,7 +35,7 @@ func (h Hook) Fire(entry *logrus.Entry) error {
 	beside := make(logrus.Fields)
 	for k, v := range entry.Data {
 		if err, ok := v.(error); ok {
-			if id, ok := contextOf(err); ok {
+			if id, ok := stemma.ContextOf(err); ok {
 				beside[k+"."+key] = id.String()
 			}
 		}
@@ -45,15 +45,4 @@ func (h Hook) Fire(entry *logrus.Entry) error {
 	}
 	entry.Data[key] = id.String()
 	return nil
-}
-
-// contextOf returns the context of an error. A nil pointer in an error is printed by loggers, which catch its panic: so
-// does this.
-func contextOf(err error) (id stemma.ID, ok bool) {
-	defer func() {
-		if recover() != nil {
-			ok = false
-		}
-	}()
-	return stemma.ContextOf(err)
 }

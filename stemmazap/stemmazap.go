@@ -83,7 +83,7 @@ func (c *core) appendFields(with, fields []zapcore.Field) []zapcore.Field {
 	for _, f := range fields {
 		with = append(with, f)
 		if err, ok := f.Interface.(error); ok && f.Type == zapcore.ErrorType {
-			if id, ok := contextOf(err); ok {
+			if id, ok := stemma.ContextOf(err); ok {
 				with = append(with, zap.String(f.Key+"."+c.key, id.String()))
 			}
 		}
@@ -96,14 +96,3 @@ type failure struct{ strings.Builder }
 
 // Sync implements zapcore.WriteSyncer.
 func (*failure) Sync() error { return nil }
-
-// contextOf returns the context of an error. A nil pointer in an error is printed by loggers, which catch its panic: so
-// does this.
-func contextOf(err error) (id stemma.ID, ok bool) {
-	defer func() {
-		if recover() != nil {
-			ok = false
-		}
-	}()
-	return stemma.ContextOf(err)
-}
