@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/fetch"
+	"github.com/stemma-go/stemma/internal/command/outside"
 )
 
 // fetchFlags are those of fetch.
@@ -51,10 +51,10 @@ func runFetch(fs *flag.FlagSet, args []string) error {
 	}
 	q := &bucket.Query{Service: o.service}
 	now := time.Now()
-	if q.Since, err = moment(o.since, now); err != nil {
+	if q.Since, err = outside.Moment(o.since, now); err != nil {
 		return wrong(fs, "-since=%s: %v", o.since, err)
 	}
-	if q.Until, err = moment(o.until, now); err != nil {
+	if q.Until, err = outside.Moment(o.until, now); err != nil {
 		return wrong(fs, "-until=%s: %v", o.until, err)
 	}
 	if o.runs != "" {
@@ -79,25 +79,4 @@ func runFetch(fs *flag.FlagSet, args []string) error {
 		fmt.Fprintln(w, file)
 	}
 	return w.Flush()
-}
-
-// moment returns the time that a text stands for: so long before now, or as RFC 3339 has it. The zero time stands for
-// an empty text.
-func moment(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.ParseFloat(days, 64); err == nil && n >= 0 {
-			return now.Add(-time.Duration(n * 24 * float64(time.Hour))), nil
-		}
-	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(-d), nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return t, fmt.Errorf("no time; want one as 24h, 7d or 2026-11-26T08:00:00Z")
-	}
-	return t, nil
 }

@@ -90,10 +90,10 @@ func (s *Store) String() string {
 // window returns the times that are asked for, zero for those that are not.
 func (s *Store) window(command string) (since, until time.Time, err error) {
 	now := time.Now()
-	if since, err = moment(s.since, now); err != nil {
+	if since, err = Moment(s.since, now); err != nil {
 		return since, until, base.Usagef("%s: -since=%s: %w", command, s.since, err)
 	}
-	if until, err = moment(s.until, now); err != nil {
+	if until, err = Moment(s.until, now); err != nil {
 		return since, until, base.Usagef("%s: -until=%s: %w", command, s.until, err)
 	}
 	if !until.IsZero() && !until.After(since) {
@@ -102,8 +102,9 @@ func (s *Store) window(command string) (since, until time.Time, err error) {
 	return since, until, err
 }
 
-// moment returns the time that a text stands for: so long before now, or as RFC 3339 has it.
-func moment(text string, now time.Time) (time.Time, error) {
+// Moment returns the time that a text stands for: so long before now, or as RFC 3339 has it; the zero time if it is
+// empty.
+func Moment(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
