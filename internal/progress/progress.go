@@ -31,6 +31,9 @@ const (
 // It is called by another goroutine than the one that does the work.
 type Count func() (done, total int64)
 
+// A Doing is what a step is at now, such as the name of a package; "" is not known. It is called as a Count is.
+type Doing func() string
+
 // Unknown is the Count of a step that counts nothing, for work that is shown only while a step has a count.
 func Unknown() (done, total int64) { return 0, 0 }
 
@@ -55,6 +58,7 @@ type Work struct {
 type step struct {
 	what, unit string
 	count      Count
+	doing      Doing
 }
 
 // current is the work that has the line.
@@ -204,6 +208,11 @@ func (w *Work) line(columns int) string {
 		if s.what != "" {
 			text += ": " + s.what
 		}
+		if s.doing != nil {
+			if now := s.doing(); now != "" {
+				text += ": " + now
+			}
+		}
 		if s.count != nil {
 			done, total := s.count()
 			bar, of = amount(done, total, s.unit)
@@ -246,22 +255,29 @@ func amount(done, total int64, unit string) (bar, of string) {
 
 // Step tells the work that is under way what is done now, and returns what ends that. Unit is
 // what is counted; count may be nil. Without work that is told it does nothing.
-func Step(what, unit string, count Count) (over func()) {
+func Step(what, unit string, count Count) (over func()) { return StepDoing(what, unit, count, nil) }
+
+// StepDoing is Step for work that also knows what it is at; doing may be nil.
+func StepDoing(what, unit string, count Count, doing Doing) (over func()) {
 	current.Lock()
 	w := current.work
 	current.Unlock()
 	if w == nil {
 		return func() {}
 	}
-	return w.Step(what, unit, count)
+	return w.stepDoing(what, unit, count, doing)
 }
 
 // Step is the function of the same name for this work.
 func (w *Work) Step(what, unit string, count Count) (over func()) {
+	return w.stepDoing(what, unit, count, nil)
+}
+
+func (w *Work) stepDoing(what, unit string, count Count, doing Doing) (over func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before := w.step
-	w.step = &step{what, unit, count}
+	w.step = &step{what, unit, count, doing}
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()

@@ -86,6 +86,33 @@ func TestLines(t *testing.T) {
 	})
 }
 
+// A step that knows what it is at tells it, on a terminal and elsewhere; what it is at may not be known.
+func TestDoing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for update, want := range map[bool]string{
+			true:  "stemma: building: net/http [######..............] 1 of 3 packages, 22 s",
+			false: "stemma: building, 1 of 3 packages, 20 s\n",
+		} {
+			var b bytes.Buffer
+			began := time.Now()
+			w := begin(&b, update, "building")
+			over := StepDoing("", "packages", func() (int64, int64) { return 1, 3 }, func() string {
+				if time.Since(began) < 21*time.Second {
+					return ""
+				}
+				return "net/http"
+			})
+			time.Sleep(22*time.Second + time.Millisecond)
+			synctest.Wait()
+			if have := screen(b.String()); have != want {
+				t.Errorf("have %q, want %q", have, want)
+			}
+			over()
+			w.End()
+		}
+	})
+}
+
 // On a terminal there is one line, which goes away; another step, and work within the work, take it over.
 func TestTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

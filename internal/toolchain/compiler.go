@@ -237,20 +237,25 @@ func makeStore(dir string, natives []string) error {
 // The go command's own cache makes a second build, after a change of the manifest,
 // a matter of seconds.
 func buildCompiler(ctx context.Context, g *Go, overlayFile, exe string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	counted, err := base.JoinQuoted([]string{self, "toolexec", "-plain"})
+	counted, err := countingTools()
 	if err != nil {
 		return err
 	}
 	cmd := g.hermetic("build", "-toolexec="+counted, "-trimpath", "-overlay="+overlayFile, "-o", exe, "cmd/compile")
-	defer Follow(cmd)()
+	defer Follow(cmd, "")()
 	if _, err := output(ctx, cmd); err != nil {
 		return fmt.Errorf("patched compiler for %s: %w", g.Version, err)
 	}
 	return nil
+}
+
+// countingTools returns the -toolexec of a plain build that is followed.
+func countingTools() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	return base.JoinQuoted([]string{self, "toolexec", "-plain"})
 }
 
 // output runs a command and returns its standard output; an error carries what

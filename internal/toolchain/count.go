@@ -3,11 +3,15 @@ package toolchain
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/stemma-go/stemma/internal/progress"
@@ -15,18 +19,18 @@ import (
 
 // # How far a build is
 //
-// The go command does not tell. But it runs each tool by way of stemma, which adds a byte to a file for each
-// package that is compiled; and with -n it lists what it would do, without what its cache has. That takes a moment,
-// and is done for builds that take so long that it is told.
+// The go command does not tell. But it runs each tool by way of stemma, which adds a line to a file for each
+// package that is compiled, with the process that compiles it; and with -n it lists what it would do, without what its
+// cache has. That takes a moment, and is done for builds that take so long that it is told.
 
 // countEnv is the environment variable that names the file.
 const countEnv = "STEMMA_COMPILED"
 
-// Follow makes a run of the go command tell the work that is under way how far it is, until stop is called. The
-// command must not have been started.
-func Follow(cmd *exec.Cmd) (stop func()) {
-	count, end := counted(cmd, progress.Quiet()/2)
-	over := progress.Step("", "packages", count)
+// Follow makes a run of the go command tell the work that is under way how far it is, and what it compiles, until stop
+// is called. The command must not have been started. What names the step, unless it is all of the work.
+func Follow(cmd *exec.Cmd, what string) (stop func()) {
+	count, doing, end := counted(cmd, progress.Quiet()/2)
+	over := progress.StepDoing(what, "packages", count, doing)
 	return func() {
 		over()
 		end()
@@ -35,11 +39,13 @@ func Follow(cmd *exec.Cmd) (stop func()) {
 
 // counted makes a run of the go command count what it compiles, until end is called. The total is known some time
 // after the build has taken so long.
-func counted(cmd *exec.Cmd, long time.Duration) (count progress.Count, end func()) {
+func counted(cmd *exec.Cmd, long time.Duration) (count progress.Count, doing progress.Doing, end func()) {
 	f, err := os.CreateTemp("", "stemma-compiled")
 	if err != nil {
-		return nil, func() {} // the build reports why nothing can be written here
+		return nil, nil, func() {} // the build reports why nothing can be written here
 	}
+	name := f.Name()
+	f.Close()
 	var total atomic.Int64
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan bool)
@@ -50,20 +56,20 @@ func counted(cmd *exec.Cmd, long time.Duration) (count progress.Count, end func(
 		case <-ctx.Done():
 		case <-time.After(long):
 			// What has been compiled is in the cache, and not in the list.
-			before := size(f)
+			before := len(begun(name))
 			// Which of the two outputs has the list depends on the verb.
 			if out, err := list.CombinedOutput(); err == nil {
-				total.Store(before + int64(compiles(out)))
+				total.Store(int64(before + compiles(out)))
 			}
 		}
 	}()
-	cmd.Env = append(cmd.Env, countEnv+"="+f.Name())
-	count = func() (int64, int64) { return size(f), total.Load() }
-	return count, sync.OnceFunc(func() {
+	cmd.Env = append(cmd.Env, countEnv+"="+name)
+	count = func() (int64, int64) { return int64(len(begun(name))), total.Load() }
+	doing = func() string { return oldest(begun(name)) }
+	return count, doing, sync.OnceFunc(func() {
 		cancel()
 		<-done
-		f.Close()
-		os.Remove(f.Name())
+		os.Remove(name)
 	})
 }
 
@@ -77,22 +83,51 @@ func listed(ctx context.Context, cmd *exec.Cmd) *exec.Cmd {
 // compiles returns how many runs of the compiler are in a list.
 func compiles(list []byte) int { return bytes.Count(list, []byte("/compile -o ")) }
 
-func size(f *os.File) int64 {
-	info, err := f.Stat()
-	if err != nil {
-		return 0
-	}
-	return info.Size()
+// A compilation is a package that a process compiles, or has compiled.
+type compilation struct {
+	pid int
+	pkg string
 }
 
-// countCompiled adds a byte to the file of who follows the build. If it cannot, the count is too low.
-func countCompiled() {
+// begun returns the compilations that the file names, in the order in which they began.
+func begun(file string) []compilation {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	var all []compilation
+	for line := range bytes.Lines(data) {
+		pid, pkg, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
+		n, _ := strconv.Atoi(pid)
+		all = append(all, compilation{n, pkg})
+	}
+	return all
+}
+
+// oldest returns the package that has been compiled for longest: a build that seems to stand still waits for that one.
+// It is "" between two compilations.
+func oldest(all []compilation) string {
+	for _, c := range all {
+		if c.pid > 0 && syscall.Kill(c.pid, 0) == nil {
+			return c.pkg
+		}
+	}
+	return ""
+}
+
+// countCompiled adds a line to the file of who follows the build, if somebody does: what the compiler is about to
+// compile in this process, or below it. If it cannot, the count is too low.
+func countCompiled(args []string) {
 	name := os.Getenv(countEnv)
 	if name == "" {
 		return
 	}
+	pkg := ""
+	if i := slices.Index(args, "-p"); i >= 0 && i+1 < len(args) {
+		pkg = args[i+1]
+	}
 	if f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0); err == nil {
-		_, _ = f.Write([]byte{'.'})
+		_, _ = fmt.Fprintf(f, "%d %s\n", os.Getpid(), pkg)
 		f.Close()
 	}
 }

@@ -3,6 +3,7 @@ package toolchain
 import (
 	"os"
 	"os/exec"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -30,7 +31,7 @@ func TestCounted(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, list)
 		}
-		count, end := counted(cmd, time.Second)
+		count, _, end := counted(cmd, time.Second)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -49,17 +50,18 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// The list is made while the build goes on, and what had been compiled by then counts as well.
+// The list is made while the build goes on, and what had been compiled by then counts as well. What is told is the
+// package that has been compiled for longest.
 func TestCountedTotal(t *testing.T) {
 	fake := t.TempDir() + "/go"
 	script := "#!/bin/sh\nif [ \"$2\" = -n ]; then echo x/compile -o a; echo x/compile -o b >&2; exit; fi\n" +
-		"printf ... >>\"$" + countEnv + "\"; exec sleep 60\n"
+		"for p in 999999999 $$ $PPID; do echo $p pkg/$p; done >>\"$" + countEnv + "\"; exec sleep 60\n"
 	if err := os.WriteFile(fake, []byte(script), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(fake, "build", "pkg")
 	cmd.Env = os.Environ()
-	count, end := counted(cmd, time.Second)
+	count, doing, end := counted(cmd, time.Second)
 	defer end()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -68,6 +70,9 @@ func TestCountedTotal(t *testing.T) {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		done, total := count()
 		if done == 3 && total == 5 {
+			if want := "pkg/" + strconv.Itoa(cmd.Process.Pid); doing() != want {
+				t.Errorf("now %q, want the first whose process is there, %q", doing(), want)
+			}
 			return
 		}
 		if time.Now().After(deadline) {

@@ -269,6 +269,10 @@ func (b *Build) buildTools(ctx context.Context, dir string, m mark) error {
 	if err := overlayOf(b.Go.Root, sources, files, goroot.ForCompiler).write(compiler); err != nil {
 		return err
 	}
+	counted, err := countingTools()
+	if err != nil {
+		return err
+	}
 	version := "-X=runtime.buildVersion=" + m.Version + " -X=internal/buildcfg.Version=" + m.Version
 	for _, x := range []struct {
 		what  string
@@ -279,8 +283,9 @@ func (b *Build) buildTools(ctx context.Context, dir string, m mark) error {
 		{"the tools", append([]string{"-ldflags=" + version, "-o", tools + "/"}, plain...)},
 		{"the go command", []string{"-ldflags=" + version, "-o", filepath.Join(dir, "bin") + "/", "cmd/go"}},
 	} {
-		over := progress.Step("building "+x.what, "packages", progress.Unknown)
-		_, err := output(ctx, b.Go.hermetic("build", append([]string{"-trimpath"}, x.flags...)...))
+		cmd := b.Go.hermetic("build", append([]string{"-toolexec=" + counted, "-trimpath"}, x.flags...)...)
+		over := Follow(cmd, "building "+x.what)
+		_, err := output(ctx, cmd)
 		over()
 		if err != nil {
 			return fmt.Errorf("%s of %s: %w", x.what, m.Version, err)

@@ -91,7 +91,7 @@ func Toolexec(args []string, stdout, stderr io.Writer) error {
 	suffix, env := "", os.Environ()
 	name := filepath.Base(t.args[0])
 	if name == "compile" && !isVersionQuery(t.args) {
-		countCompiled()
+		countCompiled(t.args)
 	}
 	if t.plain {
 		name = "" // as other tools

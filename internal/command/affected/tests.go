@@ -78,6 +78,7 @@ func newOwner(name string) *owner {
 type walk struct {
 	p      *profile.Profile
 	names  []string // by function
+	all    set      // of names
 	shared *owner
 	tests  map[string]*owner // by symbol
 	subs   map[string]*owner // functions of subtests, by symbol
@@ -91,9 +92,10 @@ type walk struct {
 func Of(p *profile.Profile) []Suite {
 	w := &walk{p: p, shared: newOwner(""), tests: make(map[string]*owner), subs: make(map[string]*owner),
 		of: make([]*owner, len(p.Nodes)), sub: make([]*owner, len(p.Nodes)),
-		once: make([]bool, len(p.Nodes))}
+		once: make([]bool, len(p.Nodes)), all: make(set)}
 	for i := range p.Funcs {
 		w.names = append(w.names, cct.DisplayName(p.String(p.Funcs[i].Name)))
+		w.all[w.names[i]] = true
 	}
 	w.of[0] = w.shared
 	for i := 1; i < len(p.Nodes); i++ {
@@ -183,7 +185,8 @@ func (o *owner) subtest(name string) *owner {
 	return o.subtests[name]
 }
 
-// testOf returns the test that a function is a closure of, nil if it is of none.
+// testOf returns the test that a function is a closure of, nil if it is of none. A method may look like one: that of
+// testing.BenchmarkResult does. But its type is no function of the record, and a test that made a closure is.
 func (w *walk) testOf(name string) *owner {
 	at := strings.LastIndexByte(name, '/') + 1
 	dot := strings.IndexByte(name[at:], '.')
@@ -194,7 +197,7 @@ func (w *walk) testOf(name string) *owner {
 	if !closure || rest == "" {
 		return nil
 	}
-	if test := name[:at+dot+1] + own; isTest(test) {
+	if test := name[:at+dot+1] + own; isTest(test) && w.all[test] {
 		return w.owner(w.tests, test)
 	}
 	return nil

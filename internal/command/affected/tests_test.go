@@ -11,7 +11,8 @@ import (
 
 // record has the tests TestA, which starts a goroutine that calls m.inGoroutine and calls a closure by sync.Once, and
 // TestB, which runs subtests by way of m.table; recursion is folded, so that the closure m.table.func1 hangs beside
-// the tests. Both call m.both. The node of m.never has counted nothing.
+// the tests. Both call m.both. The node of m.never has counted nothing. Types are called as tests are, and package
+// testing calls their methods.
 const record = `stemma profile 2
 record 0 run 00000000000000a1
 process 0 args "m.test" run 00000000000000a1 pid 7 go "go1.26.8" engine "cct"
@@ -39,6 +40,8 @@ func 10 name "sync.(*Once).doSlow" file "once.go" line 1 cells 1 counters 1
 	site 0 kind call file "once.go" line 2 cell 0
 func 11 name "x.y/m.TestA.func2" file "m_test.go" line 7 counters 1
 func 12 name "x.y/m.never" file "m.go" line 50 counters 1
+func 13 name "testing.BenchmarkResult.String" file "benchmark.go" line 60 counters 1
+func 14 name "x.y/m.TestCase.Close" file "m_test.go" line 70 counters 1
 value 0 name "calls" unit "count" about "the calls" flags perCounter
 node 0 calls 0
 node 1 func 1 parent 0 calls 1
@@ -55,6 +58,8 @@ node 11 func 9 parent 10 calls 2
 node 12 func 10 parent 3 cell 2 calls 1
 node 13 func 11 parent 12 calls 1
 node 14 func 12 parent 3 cell 1 calls 0
+node 15 func 13 parent 1 cell 0 calls 1
+node 16 func 14 parent 1 cell 0 calls 1
 `
 
 func TestOf(t *testing.T) {
@@ -68,9 +73,10 @@ func TestOf(t *testing.T) {
 	}
 	s := suites[0]
 	want := map[string]string{
-		"TestA":  "[x.y/m.TestA x.y/m.both x.y/m.inGoroutine x.y/m.inlined]",
-		"TestB":  "[x.y/m.both x.y/m.inTable x.y/m.table x.y/m.table.func1 x.y/m_test.TestB]",
-		"shared": "[main.main sync.(*Once).doSlow testing.tRunner x.y/m.TestA.func2]",
+		"TestA": "[x.y/m.TestA x.y/m.both x.y/m.inGoroutine x.y/m.inlined]",
+		"TestB": "[x.y/m.both x.y/m.inTable x.y/m.table x.y/m.table.func1 x.y/m_test.TestB]",
+		"shared": "[main.main sync.(*Once).doSlow testing.BenchmarkResult.String testing.tRunner x.y/m.TestA.func2 " +
+			"x.y/m.TestCase.Close]",
 	}
 	for _, test := range s.Tests {
 		if have := fmt.Sprint(test.Functions); have != want[test.Name] {

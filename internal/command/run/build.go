@@ -86,7 +86,7 @@ func Go(e *base.Env, b *toolchain.Build, verb string, args ...[]string) error {
 func compile(e *base.Env, cmd *exec.Cmd) (int, error) {
 	work := progress.Begin(e.Stderr, "building")
 	defer work.End()
-	defer toolchain.Follow(cmd)()
+	defer toolchain.Follow(cmd, "")()
 	inner := *e
 	inner.Stderr = work.Output(e.Stderr)
 	return base.Run(&inner, cmd)

@@ -76,7 +76,7 @@ func Test(e *base.Env, p *GoArgs, o TestOptions) error {
 		cmd.Env = append(append(cmd.Env, "STEMMA_OUT="+out), env...)
 		work := progress.BeginLines(e.Stderr, "building the tests")
 		defer work.End()
-		defer toolchain.Follow(cmd)()
+		defer toolchain.Follow(cmd, "")()
 		code, err := base.Run(e, cmd)
 		if err != nil {
 			return code, fmt.Errorf("go test: %w", err)
