@@ -43,8 +43,8 @@ type Group struct {
 // By adds up the contexts of t in one of the Groupings. A context is
 //
 //   - in the group of its function, or of that function's package or file; allocations and waits
-//     are in that of the function that asked for them, samples of waiting goroutines in that of the
-//     innermost function outside of the runtime,
+//     are in that of the function that asked for them, waits in that of the innermost function outside
+//     of the runtime and of package sync,
 //   - by type, in that of the type that was allocated; by reason, in that of the reason to wait,
 //   - by line: in that of the line that makes the call; in a tree of [OfLines], in that of the
 //     line itself,
@@ -114,18 +114,20 @@ func (t *Tree) typeKey(n uint32) (groupKey, bool) {
 	return groupKey{fn: fn}, t.Funcs[fn].Type
 }
 
-// Allocator returns, for the node of allocations, the call that asked for memory, which is a native
-// or the node itself, and the node of the function that made it; for any other node itself, and its
-// [Tree.Waiter].
+// Allocator returns, for the node of allocations, the call that asked for memory, which is a native or the node itself, and the node of the function that made it; for that of waits, those of the function that waits.
+// For any other node it is the node itself, and its [Tree.Waiter].
 func (t *Tree) Allocator(n uint32) (call, function uint32) {
 	if !t.Funcs[t.Nodes[n].Func].Type {
 		return n, t.Waiter(n)
 	}
-	up := t.Nodes[n].Parent
-	if t.Sites[t.Nodes[up].Site].Via == ViaNative {
-		return up, t.Nodes[up].Parent
+	call, function = n, t.Nodes[n].Parent
+	if t.Sites[t.Nodes[function].Site].Via == ViaNative {
+		call, function = function, t.Nodes[function].Parent
 	}
-	return n, up
+	if t.countsWaits() {
+		return t.outOfRuntime(call, function)
+	}
+	return call, function
 }
 
 func (t *Tree) lineKey(n uint32) (groupKey, bool) {

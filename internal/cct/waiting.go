@@ -10,9 +10,9 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// Goroutines wait in functions of the runtime, nearly all of them in gopark. What was sampled
-// there is the time of the function that waits: the innermost one outside of the runtime. The
-// frames below it tell why it waits.
+// Goroutines wait in functions of the runtime, nearly all of them in gopark. That is the time of the function that
+// waits: the innermost one outside of the runtime and of package sync, whose locks the program takes. The frames below
+// it tell why it waits. So it is for samples, and for what the runtime counted of waits and goroutines.
 
 // waits reports whether t has samples of goroutines that wait.
 func (t *Tree) waits() bool { return IsWaiting(t.Type) }
@@ -20,6 +20,16 @@ func (t *Tree) waits() bool { return IsWaiting(t.Type) }
 // IsWaiting reports whether a value is of samples of goroutines that wait.
 func IsWaiting(v profile.Metric) bool {
 	return v == profile.SampledWait || v == profile.SampledWaits
+}
+
+// countsWaits reports whether t has values that the runtime counted where goroutines wait, or where they make others
+// wait.
+func (t *Tree) countsWaits() bool {
+	switch t.Type {
+	case profile.Wait, profile.Waits, profile.Delay, profile.Contentions, profile.Existing, profile.Idle:
+		return true
+	}
+	return false
 }
 
 // Waiter returns the node of the function that a value of node n belongs to: n itself, but for
@@ -31,17 +41,29 @@ func (t *Tree) Waiter(n uint32) uint32 {
 	return t.OutOfRuntime(n)
 }
 
-// OutOfRuntime returns the innermost node, n or one that it is below, of a function that is not the runtime's. If
-// all of a goroutine is the runtime's it is that of the function that the goroutine began with.
+// OutOfRuntime returns the innermost node, n or one that it is below, of a function that is neither the runtime's nor
+// that of a lock. If there is none in the goroutine it is that of the function that the goroutine began with.
 func (t *Tree) OutOfRuntime(n uint32) uint32 {
-	for t.Funcs[t.Nodes[n].Func].inRuntime() {
+	_, n = t.outOfRuntime(n, n)
+	return n
+}
+
+// outOfRuntime is OutOfRuntime for node n. It also returns the node of the call that this function made, on the way to
+// n: call, if it made that one itself.
+func (t *Tree) outOfRuntime(call, n uint32) (outer, function uint32) {
+	for f := &t.Funcs[t.Nodes[n].Func]; f.inRuntime() || f.ofLock(); f = &t.Funcs[t.Nodes[n].Func] {
 		up := t.Nodes[n].Parent
-		if up == 0 || t.Funcs[t.Nodes[up].Func].Pseudo {
+		if up == 0 || t.Funcs[t.Nodes[up].Func].Pseudo || t.Sites[t.Nodes[n].Site].Via == ViaGo {
 			break
 		}
-		n = up
+		call, n = n, up
 	}
-	return n
+	return call, n
+}
+
+// ofLock reports whether f is a function of package sync.
+func (f *Func) ofLock() bool {
+	return strings.HasPrefix(f.Name, "sync.") || strings.HasPrefix(f.Name, "internal/sync.")
 }
 
 // Waiting returns why a goroutine that exists does not run, which is the name of stack[0], and the rest of its stack

@@ -23,7 +23,9 @@ func TestWaiter(t *testing.T) {
 			"main.f", "sleep"},
 		{[]cct.Func{{Name: "main.f"}, {Name: "sync.(*Mutex).lockSlow", File: "/usr/local/go/src/sync/mutex.go"},
 			{Name: "sync.runtime_SemacquireMutex", File: dir + "sema.go"}, {Name: "runtime.semacquire1"},
-			{Name: "runtime.gopark"}}, "sync.(*Mutex).lockSlow", "sync.Mutex.Lock"},
+			{Name: "runtime.gopark"}}, "main.f", "sync.Mutex.Lock"},
+		{[]cct.Func{{Name: "sync.(*WaitGroup).Go.func1"}, {Name: "sync.(*WaitGroup).Done"}, {Name: "runtime.gopark"}},
+			"sync.(*WaitGroup).Go.func1", ""},
 		{[]cct.Func{{Name: "runtime.bgsweep"}, {Name: "runtime.gopark"}}, "runtime.bgsweep", ""},
 		{[]cct.Func{{Name: "example.com/runtime.Run", File: "/home/u/src/runtime/run.go"}},
 			"example.com/runtime.Run", ""},
@@ -55,6 +57,43 @@ func TestWaiter(t *testing.T) {
 			}
 			if stats := tree.ByFunction(); tree.Funcs[stats[0].Func].Name != want.Name || stats[0].Calls != 7 {
 				t.Errorf("%s of %v: have %+v, want 7 of %s", typ.Name, test.stack, stats[0], want.Name)
+			}
+		}
+	}
+}
+
+// TestExactWaits adds up what the runtime counted where goroutines wait: it belongs to the function that takes a lock
+// or starts a goroutine, at its line, however deep in package sync and in the runtime that is. What begins a goroutine
+// keeps it, and allocations of package sync are its own.
+func TestExactWaits(t *testing.T) {
+	funcs := []cct.Func{{Name: "[main]", Pseudo: true}, {Name: "main.f"}, {Name: "sync.(*Mutex).Lock"},
+		{Name: "internal/sync.(*Mutex).lockSlow"}, {Name: "internal/sync.runtime_SemacquireMutex"},
+		{Name: "wait(sync.Mutex.Lock)", Type: true}, {Name: "sync.(*WaitGroup).Go"}, {Name: "wait(start)", Type: true},
+		{Name: "sync.(*WaitGroup).Go.func1"}, {Name: "syncer.Wait"}}
+	sites := []cct.Site{{}, {File: "f.go", Line: 10}, {File: "mutex.go", Line: 46}, {File: "mutex.go", Line: 151},
+		{Via: cct.ViaNative}, {File: "f.go", Line: 20}, {File: "waitgroup.go", Line: 238, Via: cct.ViaGo},
+		{File: "waitgroup.go", Line: 258}, {File: "f.go", Line: 30}, {File: "syncer.go", Line: 3}}
+	nodes := []cct.Node{{}, {Func: 1}, {Parent: 1, Func: 2, Site: 1}, {Parent: 2, Func: 3, Site: 2},
+		{Parent: 3, Func: 4, Site: 4}, {Parent: 4, Func: 5, Count: 7}, // Lock
+		{Parent: 1, Func: 6, Site: 5}, {Parent: 6, Func: 7, Site: 6, Count: 3}, // Go
+		{Parent: 6, Func: 8, Site: 6}, {Parent: 8, Func: 2, Site: 7}, {Parent: 9, Func: 5, Count: 2}, // in a goroutine
+		{Parent: 1, Func: 9, Site: 8}, {Parent: 11, Func: 5, Site: 9, Count: 1}} // not package sync
+	for _, typ := range []profile.Metric{profile.Wait, profile.Waits, profile.Delay, profile.Contentions,
+		profile.Existing, profile.Idle, profile.AllocSpace} {
+		tree := &cct.Tree{Type: typ, Sites: sites, Funcs: funcs, Nodes: nodes}
+		want := map[string]string{
+			"function": "main.f  10; sync.(*WaitGroup).Go.func1  2; syncer.Wait  1; ",
+			"line":     "main.f f.go:10 7; main.f f.go:20 3; sync.(*WaitGroup).Go.func1 waitgroup.go:258 2; " +
+				"syncer.Wait syncer.go:3 1; ",
+		}
+		if typ == profile.AllocSpace {
+			want["function"] = "internal/sync.(*Mutex).lockSlow  7; sync.(*WaitGroup).Go  3; sync.(*Mutex).Lock  2; " +
+				"syncer.Wait  1; "
+			delete(want, "line")
+		}
+		for grouping, want := range want {
+			if have := groups(t, tree, grouping); have != want {
+				t.Errorf("%s by %s: have %q, want %q", typ.Name, grouping, have, want)
 			}
 		}
 	}

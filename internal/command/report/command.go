@@ -78,9 +78,9 @@ A profile is a sealed file or a live directory; its program may still be running
 Several are added up. Without one, report takes the newest
 *.stemma or stemma.out/* in the working directory.
 
-Samples are shown as time on CPU, or as what -metric names. Those of goroutines that
-wait count for the innermost function outside of the runtime, with the reason. With -json, report
-prints one JSON object, in which "calls" stands for whatever is counted:
+Samples are shown as time on CPU, or as what -metric names. Goroutines that wait count
+for the innermost function outside of the runtime and of package sync, samples with the
+reason. With -json, report prints one JSON object, in which "calls" stands for whatever is counted:
 
 	records    [{path, state, changed}]; state is sealed, running or ended
 	processes  [{args, pid, start, goVersion, engine, recursion, lost, notes}]
