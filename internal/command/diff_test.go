@@ -30,7 +30,7 @@ func sealText(t *testing.T, text, name string, changes ...string) {
 }
 
 // inDiff changes to a directory with base.stemma, new.stemma, in which main.area has one call more,
-// other.stemma of another program and other values in samples.stemma.
+// other.stemma of another program and other values in samples.stemma; in lucky.stemma 54 calls are by chance.
 func inDiff(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile("../../profile/testdata/shapes.txt")
@@ -52,6 +52,7 @@ func inDiff(t *testing.T) {
 	sealText(t, string(text), "other.stemma", "/tmp/shapes", "/tmp/circles", "main.", "example.com/x.", "main.main",
 		"main.main")
 	sealText(t, string(samples), "samples.stemma", "/tmp/prog", "shapes", `"prog"`, `"shapes"`)
+	sealText(t, string(text), "lucky.stemma", "/src", wd, "main.area", "internal/sync.(*Mutex).lockSlow")
 	sealText(t, string(text), "old.stemma", "/src", wd, "go1.26.8", "go1.26.7")
 }
 
@@ -72,7 +73,9 @@ func TestDiff(t *testing.T) {
 			`(?s)calls: 67 → 68 \(\+1\.49%\), 1 function differs.* 10 +11 +\+1 +\+10\.00%  main\.area\n`},
 		{"-by context base.stemma new.stemma", 0, `\+1 +\+10\.00%  main\.area ← main\.main ← \[main\]\n`},
 		{"-by line base.stemma new.stemma", 0, `\+1 +\+10\.00%  main\.main → main\.area main\.go:12\n`},
-		{"base.stemma base.stemma", 0, `the same in each function`},
+		{"base.stemma base.stemma", 0, `the same in each function\n$`},
+		{"lucky.stemma lucky.stemma", 0, `the same in each function\n\ncalls by chance, not compared: 54 on both sides`},
+		{"-chance lucky.stemma lucky.stemma", 0, `the same in each function\n$`},
 		{"-fail-over calls>5% -warn-over calls>1% base.stemma new.stemma", 0,
 			`stemma: warning: calls of all functions: 67 → 68 \(\+1\.49%\), limit calls>1%`},
 		{"-fail-over calls>1%,calls/function>0 base.stemma new.stemma", 3,

@@ -137,11 +137,16 @@ func (c *Result) text(w io.Writer) {
 	}
 }
 
-// chance says how much is not compared because Go does it by chance.
+// chance says how much is not compared because Go does it by chance. A baseline has none of it.
 func (c *Result) chance(w io.Writer, v diff.Value) {
-	if v.Chance[0] != v.Chance[1] && !c.sides[0].Baseline && !c.sides[1].Baseline {
+	switch {
+	case c.sides[0].Baseline || c.sides[1].Baseline:
+	case v.Chance[0] != v.Chance[1]:
 		fmt.Fprintf(w, "\n%s by chance, not compared: %s of base, %s of new; -chance compares them\n", v.Name,
 			amountOf(v, v.Chance[0]), amountOf(v, v.Chance[1]))
+	case v.Chance[0] > 0:
+		fmt.Fprintf(w, "\n%s by chance, not compared: %s on both sides; -chance compares them\n", v.Name,
+			amountOf(v, v.Chance[0]))
 	}
 }
 
