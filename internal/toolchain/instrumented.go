@@ -72,6 +72,10 @@ func (b *Build) MakeGOROOT(dir string, o Options, stderr io.Writer) (*GOROOT, er
 		return nil, err
 	}
 	tmp, err := os.MkdirTemp(filepath.Dir(dir), filepath.Base(dir)+tmpInfix)
+	if at := (*fs.PathError)(nil); errors.As(err, &at) {
+		return nil, fmt.Errorf("%s: nothing can be made in %s: %w; name another directory with -o", dir,
+			filepath.Dir(dir), at.Err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +97,9 @@ func checkMark(dir string, m mark) (same bool, err error) {
 		var have mark
 		return json.Unmarshal(data, &have) == nil && have == m, nil
 	}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return false, fmt.Errorf("%s: not a directory; name one with -o that is empty or not there yet", dir)
+	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
@@ -103,8 +110,8 @@ func checkMark(dir string, m mark) (same bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return false, fmt.Errorf("%s: there are files, and stemma goroot did not make them (no %s); name another "+
-		"directory with -o, or remove this one", dir, markFile)
+	return false, fmt.Errorf("%s: there are files, and stemma goroot did not make them (no %s); name a directory "+
+		"with -o that is empty or not there yet", dir, markFile)
 }
 
 // replaceDir gives the directory from the name of dir, which may be there.

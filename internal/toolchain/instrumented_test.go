@@ -36,7 +36,8 @@ func TestCheckMark(t *testing.T) {
 		err  string
 	}{
 		{"none", false, ""}, {"empty", false, ""}, {"same", true, ""}, {"other", false, ""},
-		{"mine", false, "stemma goroot did not make them"}, {"goroot", false, "name another directory with -o"},
+		{"mine", false, "stemma goroot did not make them"}, {"goroot", false, "that is empty or not there yet"},
+		{"goroot/VERSION", false, "VERSION: not a directory; name one with -o"},
 	} {
 		same, err := checkMark(filepath.Join(dir, tt.name), m)
 		if same != tt.same || !matches(err, tt.err) {
