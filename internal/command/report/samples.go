@@ -48,10 +48,10 @@ func accumulated(p *profile.Profile) bool {
 func samplingLine(s *profile.Sampling) string {
 	line := profile.Printable(fmt.Sprintf("%s, walk %s, every %v", s.Sampler, s.Walk, s.Interval))
 	if n := s.Stat("processCPU"); n > 0 {
-		line += " · the process used " + humanize.Milliseconds(n) + " of CPU"
+		line += " · the program used " + humanize.Milliseconds(n) + " of CPU"
 	}
 	if n := s.Stat("samplerCPU"); n > 0 {
-		line += ", the sampler " + humanize.Milliseconds(n)
+		line += ", its sampler another " + humanize.Milliseconds(n) // which is not in the program's
 	}
 	if len(s.Latency) > 0 {
 		line += fmt.Sprintf(" · taken %v after they were due (median; 99 %%: %v)", s.Quantile(0.5), s.Quantile(0.99))
