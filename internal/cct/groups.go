@@ -114,8 +114,9 @@ func (t *Tree) typeKey(n uint32) (groupKey, bool) {
 	return groupKey{fn: fn}, t.Funcs[fn].Type
 }
 
-// Allocator returns, for the node of allocations, the call that asked for memory, which is a native or the node itself, and the node of the function that made it; for that of waits, those of the function that waits.
-// For any other node it is the node itself, and its [Tree.Waiter].
+// Allocator returns, for the node of allocations, the call that asked for memory, which is a native or the node itself,
+// and the node of the function that made it; for that of waits, those of the function that waits. For any other node
+// it is the node itself, and its [Tree.Waiter].
 func (t *Tree) Allocator(n uint32) (call, function uint32) {
 	if !t.Funcs[t.Nodes[n].Func].Type {
 		return n, t.Waiter(n)

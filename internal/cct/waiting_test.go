@@ -83,7 +83,7 @@ func TestExactWaits(t *testing.T) {
 		tree := &cct.Tree{Type: typ, Sites: sites, Funcs: funcs, Nodes: nodes}
 		want := map[string]string{
 			"function": "main.f  10; sync.(*WaitGroup).Go.func1  2; syncer.Wait  1; ",
-			"line":     "main.f f.go:10 7; main.f f.go:20 3; sync.(*WaitGroup).Go.func1 waitgroup.go:258 2; " +
+			"line": "main.f f.go:10 7; main.f f.go:20 3; sync.(*WaitGroup).Go.func1 waitgroup.go:258 2; " +
 				"syncer.Wait syncer.go:3 1; ",
 		}
 		if typ == profile.AllocSpace {
