@@ -96,6 +96,7 @@ func TestDiff(t *testing.T) {
 		{"-fail-over cpu>0 base.stemma samples.stemma -force", 1,
 			`limit "cpu>0": base\.stemma has no cpu, but calls; record it on both sides`},
 		{"-metric cpu base.stemma new.stemma", 1, `-metric: base\.stemma has no cpu`},
+		{"baseline.txt base.stemma", 0, `(?s)base record baseline\.txt · baseline, written just now\n.*sealed just now`},
 		{"baseline.txt old.stemma", 1,
 			`baseline\.txt is of go1\.26\.8, old\.stemma of go1\.26\.7: .*make the baseline again`},
 		{"-force baseline.txt old.stemma", 0, `note: baseline\.txt is of go1\.26\.8`},

@@ -97,7 +97,8 @@ func TestReportRequestsErrors(t *testing.T) {
 	}
 	writeLater(t, "b.stemma", 1)
 	if code, _, errs := runMain("report", "-requests", "b.stemma"); code == base.ExitOK ||
-		!strings.Contains(errs, "no requests in this profile: a program makes them by stemma.Sample") {
+		!strings.Contains(errs, "no requests in this profile: a program makes them by stemma.Sample and "+
+			"stemma.SampleLabeled, if it was built") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 }

@@ -84,7 +84,8 @@ func declareDiff(fs *flag.FlagSet, o *diffFlags) {
 		"compare by `SCOPE`: function, context or line, which is that of the call",
 		base.Of("function", "context", "line"))
 	base.ChoiceVar(fs, &o.metric, "metric", "",
-		"compare only `METRIC`, or several, separated by commas; by default all that both sides have", report.Metrics)
+		"compare only `METRIC`, as of report, or several, separated by commas; by default all that both sides have",
+		report.Metrics)
 	fs.Var(&o.failOver, "fail-over", "exit with code 3 if one of `LIMITS` is exceeded")
 	fs.Var(&o.warnOver, "warn-over", "warn if one of `LIMITS` is exceeded")
 	fs.Var(&o.ignore, "ignore", "leave out functions that match `PATTERN`; may be given several times")
@@ -281,7 +282,7 @@ func runBaseline(e *base.Env, args []string) error {
 		return err
 	}
 	if len(paths) == 0 {
-		return base.Usagef("baseline: no record given")
+		return base.Usagef("baseline: no record given; name a profile, or a live directory, whose counts are written")
 	}
 	load := store.LoadSum
 	if o.repeats {

@@ -66,7 +66,9 @@ func (c *Result) load(paths []string) error {
 		}
 		c.sides[i] = side
 		if r == nil {
-			c.sources[i] = []store.Source{store.SourceOf(path)}
+			from := store.SourceOf(path)
+			from.Baseline = true
+			c.sources[i] = []store.Source{from}
 			continue
 		}
 		c.sources[i] = r.Sources

@@ -31,7 +31,7 @@ func Command() *base.Command {
 	callgrind   for kcachegrind: callers and callees with true call counts
 
 With -request=ID it writes the stacks of the samples that the program asked for under
-that identifier by stemma.Sample.
+that identifier by stemma.Sample or stemma.SampleLabeled.
 
 A frame [go] stands between the function with a go statement and the one it starts.
 `,

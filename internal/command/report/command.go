@@ -66,8 +66,9 @@ application is the main module, or the functions that match -app; libraries are
 all others that are instrumented: Go's own packages, and other modules. Natives
 are the runtime, assembly and C. Calls from outside are those that no function made.
 
-With -requests it lists the samples that the program asked for by stemma.Sample, the
-newest first; with -request=ID those with one identifier, and their stacks.
+With -requests it lists the samples that the program asked for by stemma.Sample or
+stemma.SampleLabeled, the newest first; with -request=ID those with one identifier, and
+their stacks.
 
 -focus, -ignore and -hide select contexts by the names of functions, as in pprof.
 -focus keeps only contexts with a function that matches. -ignore leaves such
@@ -306,8 +307,4 @@ func runReport(e *base.Env, args []string) error {
 }
 
 // MetricsHelp lists the values that there are, for help texts.
-func MetricsHelp() string {
-	names := Metrics()
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
+func MetricsHelp() string { return strings.Join(Metrics(), ", ") + " or one of the program's own" }

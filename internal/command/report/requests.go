@@ -38,8 +38,8 @@ func (id *RequestID) Of(p *profile.Profile) ([]profile.Request, error) {
 	}
 	switch {
 	case len(p.Requests) == 0:
-		return nil, base.Usagef("no requests in this profile: a program makes them by stemma.Sample, if it was built "+
-			"with %s", engine.Giving(engine.Samples))
+		return nil, base.Usagef("no requests in this profile: a program makes them by stemma.Sample and "+
+			"stemma.SampleLabeled, if it was built with %s", engine.Giving(engine.Samples))
 	case len(list) == 0:
 		return nil, base.Usagef("no request %d among %s; report -requests lists them", id.Value,
 			humanize.Plural(len(p.Requests), "request"))

@@ -57,7 +57,8 @@ func (o *topOptions) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&o.once, "once", false, "print one page")
 	fs.IntVar(&o.Rows, "top", 20, "with -once, list at most `N` rows")
 	fs.DurationVar(&o.interval, "interval", time.Second, "read every `DURATION`")
-	base.ChoiceVar(fs, &o.metric, "metric", "", "show `METRIC`, as report does", report.Metrics)
+	base.ChoiceVar(fs, &o.metric, "metric", "", "show `METRIC`, as report does, also one of the program's own",
+		report.Metrics)
 }
 
 func runTop(e *base.Env, args []string) error {

@@ -23,7 +23,8 @@ func Find(name string) (string, error) {
 		case err != nil:
 			return "", err
 		case !place.Dir:
-			return "", base.Usagef("%s: a sealed file does not change; see stemma report and stemma view", name)
+			return "", base.Usagef("%s: a file, which does not change; name a live directory; for a sealed file see "+
+				"stemma report and stemma view", name)
 		case !place.Live():
 			return "", fmt.Errorf("%s: no live directory of a program", name)
 		}

@@ -20,14 +20,15 @@ import (
 // process ID, which may be another's: the program holds a lock on its main file, and
 // the kernel takes it away when the program has ended.
 
-// A Source is a sealed file or a live directory that was read.
+// A Source is a sealed file or a live directory that was read, or a baseline.
 type Source struct {
-	Path    string
-	Sealed  bool
-	Running bool      // the program that records has not ended
-	made    time.Time // when the last file was made in the directory
-	Changed time.Time // the file, or the last of those in the directory
-	started time.Time // of the program, if known
+	Path     string
+	Sealed   bool
+	Baseline bool      // likewise, but a text of 'stemma baseline'
+	Running  bool      // the program that records has not ended
+	made     time.Time // when the last file was made in the directory
+	Changed  time.Time // the file, or the last of those in the directory
+	started  time.Time // of the program, if known
 }
 
 // SourceOf describes what is at path, which is there.
@@ -72,6 +73,8 @@ func (s Source) String() string {
 	s.Path = profile.Printable(s.Path)
 	age := humanize.Ago(time.Since(s.Changed))
 	switch {
+	case s.Baseline:
+		return s.Path + " · baseline, written " + age
 	case s.Sealed:
 		return s.Path + " · sealed " + age
 	case s.Running && !s.started.IsZero():
