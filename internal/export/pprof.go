@@ -49,6 +49,9 @@ type pprofExporter struct {
 	funcs     []*pprof.Function          // by Func
 	locations map[string]*pprof.Location // by the functions and lines in them
 	start     *pprof.Function            // of a goroutine
+
+	placeOf    map[uint32]*pprof.Location        // by Func of the profile
+	placeFuncs map[profile.Frame]*pprof.Function // by frame, but for the line
 }
 
 // contexts adds a sample for each context and column. t is that of its own column, and may

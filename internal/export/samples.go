@@ -33,23 +33,35 @@ func (x *pprofExporter) places(p *profile.Profile, columns []profile.Column) {
 
 // placeLocations makes a location of each function that is a place.
 func (x *pprofExporter) placeLocations(p *profile.Profile) []*pprof.Location {
-	funcs := make(map[profile.Frame]*pprof.Function)
 	list := make([]*pprof.Location, len(p.Funcs))
-	for i, fn := range p.Funcs {
-		if fn.Kind != profile.FuncPlace {
-			continue
-		}
-		l := &pprof.Location{ID: uint64(len(x.out.Location) + 1)}
-		for _, f := range fn.Frames {
-			key := f
-			key.Line = 0
-			if funcs[key] == nil {
-				funcs[key] = x.newFunction(p.String(f.Func), p.String(f.File), int(f.Start))
-			}
-			l.Line = append(l.Line, pprof.Line{Function: funcs[key], Line: int64(f.Line)})
-		}
-		list[i] = l
-		x.out.Location = append(x.out.Location, l)
+	for i := range p.Funcs {
+		list[i] = x.place(p, uint32(i))
 	}
 	return list
+}
+
+// place returns the location of a function that is a place, nil of another one. It is made the first time.
+func (x *pprofExporter) place(p *profile.Profile, i uint32) *pprof.Location {
+	fn := p.Funcs[i]
+	if fn.Kind != profile.FuncPlace {
+		return nil
+	}
+	if x.placeOf == nil {
+		x.placeOf, x.placeFuncs = make(map[uint32]*pprof.Location), make(map[profile.Frame]*pprof.Function)
+	}
+	if l := x.placeOf[i]; l != nil {
+		return l
+	}
+	l := &pprof.Location{ID: uint64(len(x.out.Location) + 1)}
+	for _, f := range fn.Frames {
+		key := f
+		key.Line = 0
+		if x.placeFuncs[key] == nil {
+			x.placeFuncs[key] = x.newFunction(p.String(f.Func), p.String(f.File), int(f.Start))
+		}
+		l.Line = append(l.Line, pprof.Line{Function: x.placeFuncs[key], Line: int64(f.Line)})
+	}
+	x.placeOf[i] = l
+	x.out.Location = append(x.out.Location, l)
+	return l
 }
