@@ -15,6 +15,7 @@ import (
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/collect"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink"
 	"github.com/stemma-go/stemma/internal/record/store"
 )
 
@@ -22,6 +23,7 @@ import (
 type collectFlags struct {
 	collect.Options
 	store, listen string
+	to            []*sink.Sink
 	once          bool
 }
 
@@ -29,6 +31,11 @@ func (o *collectFlags) declare(fs *flag.FlagSet) {
 	host, _ := os.Hostname()
 	o.Labels = map[string]string{}
 	fs.StringVar(&o.store, "store", "", "upload to the bucket at `URL`: s3://BUCKET/PREFIX or file:///DIRECTORY")
+	fs.Func("to", "push what was counted to `SINK`: "+sink.Kinds+"; may be given several times", func(s string) error {
+		one, err := sink.Open(s)
+		o.to = append(o.to, one)
+		return err
+	})
 	fs.BoolVar(&o.once, "once", false, "end when all that is there is in the store")
 	fs.DurationVar(&o.Every, "every", 10*time.Second, "look for records after this `TIME`")
 	fs.StringVar(&o.listen, "listen", "", "serve numbers for Prometheus at `ADDR`, on /metrics, for example "+
@@ -55,8 +62,10 @@ func runCollect(fs *flag.FlagSet, args []string) error {
 	switch {
 	case err != nil:
 		return err
-	case o.store == "":
-		return wrong(fs, "no -store given; want the URL of a bucket")
+	case o.store == "" && len(o.to) == 0:
+		return wrong(fs, "no -store given, and no -to; want the URL of a bucket, or %s", sink.Kinds)
+	case o.Delete && o.store == "":
+		return wrong(fs, "-delete without -store: what a sink has cannot replace a record")
 	case o.Every <= 0:
 		return wrong(fs, "-every=%v: want a time above 0", o.Every)
 	}
@@ -67,12 +76,14 @@ func runCollect(fs *flag.FlagSet, args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends it at once
-	b, err := bucket.Open(ctx, o.store)
-	if err != nil {
-		return err
+	var b *bucket.Bucket
+	if o.store != "" {
+		if b, err = bucket.Open(ctx, o.store); err != nil {
+			return err
+		}
+		defer b.Close()
 	}
-	defer b.Close()
-	a := collect.New(b, o.Options)
+	a := collect.New(b, o.to, o.Options)
 	if o.listen != "" {
 		if err := serve(o.listen, &a.Numbers); err != nil {
 			return err

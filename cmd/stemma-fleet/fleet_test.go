@@ -13,6 +13,7 @@ import (
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/fetch"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink/sinktest"
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/internal/testing/e2e"
@@ -87,7 +88,8 @@ func collected(t *testing.T, url string) (calls uint64, records int) {
 }
 
 // TestKilled kills the agent at random moments, fifty times, while programs run and end segments; two agents have the
-// directory. All that the programs have counted is in the store, once, and no record is left here.
+// directory. All that the programs have counted is in the store, once, and no record is left here. A Pyroscope has all
+// of it as well: each kill adds at most one part, at the time that the same part has, and which is not counted.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a program; run it without -short")
@@ -95,7 +97,9 @@ func TestKilled(t *testing.T) {
 	const programs, steps, kills = 4, 150_000, 50
 	out, bucketDir := t.TempDir(), t.TempDir()
 	url := "file://" + bucketDir
-	args := []string{"collect", "-store", url, "-every=1ms", "-delete", out}
+	server := new(sinktest.Pyroscope)
+	server.Start(t)
+	args := []string{"collect", "-store", url, "-to=pyroscope=" + server.URL, "-every=1ms", "-delete", out}
 	wait := rotating(t, out, programs, steps)
 	other := fleet(t, args...)
 	if err := other.Start(); err != nil {
@@ -124,6 +128,10 @@ func TestKilled(t *testing.T) {
 	if want := uint64(programs * 100 * steps); calls != want {
 		t.Errorf("%d calls in the store, want %d", calls, want)
 	}
+	pushed, twice := server.Profiles()
+	if have := server.Sums()["stemma:calls:count main.step"]; have != int64(calls) || twice > kills+1 {
+		t.Errorf("Pyroscope has %d calls, want %d; %d parts came twice", have, calls, twice)
+	}
 	if left := store.RecordDirs(out); len(left) > 0 {
 		t.Errorf("left here are %q", left)
 	}
@@ -137,5 +145,6 @@ func TestKilled(t *testing.T) {
 	if err != nil || objects != records {
 		t.Errorf("%d objects of %d records, %v", objects, records, err)
 	}
-	t.Logf("%d records of %d programs, %d calls", records, programs, calls)
+	t.Logf("%d records of %d programs, %d calls; %d parts, %d of them twice", records, programs, calls,
+		len(pushed), twice)
 }

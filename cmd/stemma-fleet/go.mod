@@ -3,10 +3,12 @@ module github.com/stemma-go/stemma/cmd/stemma-fleet
 go 1.26.0
 
 require (
+	github.com/google/pprof v0.0.0-20230207041349-798e818bf904
 	github.com/johannesboyne/gofakes3 v1.2.0
 	github.com/parquet-go/parquet-go v0.32.0
 	github.com/stemma-go/stemma v0.0.0
 	gocloud.dev v0.47.0
+	google.golang.org/protobuf v1.36.12
 )
 
 require (
@@ -57,7 +59,6 @@ require (
 	google.golang.org/api v0.297.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260904194346-d0f1323225a4 // indirect
 	google.golang.org/grpc v1.83.2 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
 )
 
 replace github.com/stemma-go/stemma => ../..

@@ -19,7 +19,8 @@ type command struct {
 
 // commands are those that help lists.
 var commands = []command{
-	{"collect", "-store URL [flags] [DIR...]", "upload the records of this machine to a bucket", runCollect},
+	{"collect", "-store URL [-to SINK] [flags] [DIR...]",
+		"upload the records of this machine to a bucket, and push what they count", runCollect},
 	{"fetch", "-store URL [flags]", "bring records from a bucket, and print where they are", runFetch},
 	{"parquet", "-o DIR [flags] [RECORD...]", "write records as tables for DuckDB, ClickHouse and Spark", runParquet},
 }

@@ -58,8 +58,8 @@ func TestParts(t *testing.T) {
 				deep = check(t, part, l, have) || deep
 			}
 			if samples != contexts || parts < min(contexts/l.Samples, 2) || deep != (l.Depth < 1000) {
-				t.Errorf("%s, %+v: %d parts with %d samples, want %d; too deep is %v", name, l, parts, samples, contexts,
-					deep)
+				t.Errorf("%s, %+v: %d parts with %d samples, want %d; too deep is %v", name, l, parts, samples,
+					contexts, deep)
 			}
 			for key, n := range want {
 				if have[key] != n {

@@ -30,12 +30,13 @@ var commands = []struct {
 	base.Command
 }{
 	{fleet, []string{"collect"}, base.Command{
-		Name: "collect", Args: "-store URL [flags] [DIR...]", Short: "upload the records of a machine to a bucket",
+		Name: "collect", Args: "-store URL [-to SINK] [flags] [DIR...]",
+		Short: "upload the records of a machine to a bucket",
 		Long: `Collect uploads the segments of programs that run, and the records of programs that
 have ended, to a bucket: s3://BUCKET/PREFIX or file:///DIRECTORY. It goes on until it
 gets SIGTERM; with -once it ends when all is there. The flag -store of report, diff,
-decode, events and view reads from the bucket. 'stemma-fleet collect -h' lists the
-flags.
+decode, events and view reads from the bucket. With -to pyroscope=URL it pushes what
+was counted to Pyroscope. 'stemma-fleet collect -h' lists the flags.
 `}},
 	{mcp, nil, base.Command{
 		Name: "mcp", Short: "serve editors and agents",

@@ -1,17 +1,16 @@
-// Package collect is the agent: it uploads the records of a machine to a bucket, each once.
+// Package collect is the agent: it uploads the records of a machine to a bucket, and pushes them to sinks, each once.
 //
 // # What may happen at any time
 //
 // The agent keeps nothing that it needs. A mark, a file below .collected beside a record, says that the record is in
 // the store, which has acknowledged it and has given it back. Without the mark the agent uploads it again, to the same
-// key, or finds it there. So it may be killed between any two steps, and several may work on one directory.
+// key, or finds it there. The mark of a sink says how many parts of the record it has acknowledged. So the agent may be
+// killed between any two steps, and several may work on one directory: a mark stays a while after its record, so that
+// the others know where that has gone.
 package collect
 
 import (
-	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +20,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink"
 	"github.com/stemma-go/stemma/internal/record/store"
 )
 
@@ -40,9 +40,7 @@ type Agent struct {
 	Options
 	Numbers Numbers
 
-	bucket  *bucket.Bucket
-	marks   string               // the directory of marks that are of this store, below .collected
-	done    map[string]bool      // paths of items that are in the store; mostly they have a mark as well
+	to      []*destination
 	failed  map[string]*failure  // by path
 	running map[string]time.Time // when a live directory was last seen to be of a program that runs
 	waiting map[string]bool      // paths of items that were there and not done
@@ -55,15 +53,25 @@ type failure struct {
 	next  time.Time
 }
 
-// New returns an agent that uploads to a bucket.
-func New(b *bucket.Bucket, o Options) *Agent {
-	id := sha256.Sum256([]byte(b.Identity))
-	return &Agent{Options: o, bucket: b, marks: hex.EncodeToString(id[:8]), done: make(map[string]bool),
-		failed: make(map[string]*failure), running: make(map[string]time.Time), waiting: make(map[string]bool)}
+// New returns an agent that uploads to a bucket, unless that is nil, and to sinks.
+func New(b *bucket.Bucket, sinks []*sink.Sink, o Options) *Agent {
+	a := &Agent{Options: o, failed: make(map[string]*failure), running: make(map[string]time.Time),
+		waiting: make(map[string]bool)}
+	if b != nil {
+		a.to = append(a.to, a.store(b))
+	}
+	for _, s := range sinks {
+		a.to = append(a.to, a.sink(s))
+	}
+	a.Numbers.sinks = a.to[len(a.to)-len(sinks):]
+	return a
 }
 
 // marksDir has the marks of all records of a directory. Nothing that looks for records looks there.
 const marksDir = ".collected"
+
+// markTime is how long a mark stays when its record has gone: other agents of the directory may still wait for that.
+const markTime = time.Hour
 
 // Bounds of waiting, for a store that is away and for a record that cannot be read.
 const (
@@ -71,23 +79,27 @@ const (
 	recordWait             = time.Hour
 )
 
-// Run collects until ctx is done. An upload that has begun is ended first.
+// Run collects until ctx is done. An upload that has begun is ended first. A destination that fails rests a while, and
+// the others go on.
 func (a *Agent) Run(ctx context.Context) {
-	for times := 0; ctx.Err() == nil; {
-		wait, err := a.Pass(ctx)
-		if err == nil {
-			times = 0
-			wait = max(wait, a.Every)
-		} else {
-			wait = backoff(times, longestWait)
-			times++
-			if ctx.Err() != nil {
-				return
+	for {
+		wait, _ := a.Pass(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		wait = max(wait, a.Every)
+		for _, d := range a.to {
+			if d.err != nil {
+				rest := d.rest(time.Now())
+				a.say("%v; tried again in %v, nothing is lost meanwhile", d.err, rest.Round(time.Second))
 			}
-			a.say("%v; tried again in %v, nothing is lost meanwhile", err, wait.Round(time.Second))
+			if d.times > 0 {
+				wait = min(wait, max(0, time.Until(d.next)))
+			}
 		}
 		select {
 		case <-ctx.Done():
+			return
 		case <-time.After(wait):
 		}
 	}
@@ -113,8 +125,9 @@ func (a *Agent) Once(ctx context.Context) error {
 	return err
 }
 
-// Pass uploads what there is. The error is one of the store, or ctx has ended: what cannot be read is said, and stays.
-// wait is how long it takes until something that is too young can be looked at, 0 if there is nothing.
+// Pass uploads what there is, to the destinations that do not rest. The error is one of those, or ctx has ended: what
+// cannot be read is said, and stays. wait is how long it takes until something that is too young can be looked at, 0 if
+// there is nothing.
 func (a *Agent) Pass(ctx context.Context) (wait time.Duration, err error) {
 	now := time.Now()
 	var items []item
@@ -126,81 +139,54 @@ func (a *Agent) Pass(ctx context.Context) (wait time.Duration, err error) {
 	a.forget(items)
 	defer func() { a.count(items) }()
 	a.count(items)
-	records, bytes, failures := 0, int64(0), 0
+	for _, d := range a.to {
+		d.begin(now)
+	}
 	for _, it := range items {
 		if ctx.Err() != nil {
-			err = ctx.Err()
 			break
 		}
 		if a.isDone(it) {
 			a.remove(it)
-			continue
-		}
-		n, e := a.collect(ctx, it)
-		if e != nil { // of this record, or of the store
-			err = e
-			if failures++; failures == maxFailures {
-				break
-			}
-			continue
-		}
-		failures = 0
-		if n > 0 {
-			records, bytes = records+1, bytes+n
+		} else {
+			a.collect(ctx, it)
 		}
 	}
-	if records > 0 {
-		a.say("uploaded %s with %d bytes to %s", plural(records, "record"), bytes, a.bucket.URL)
+	errs := []error{ctx.Err()}
+	for _, d := range a.to {
+		if errs = append(errs, d.err); d.records > 0 {
+			a.say("%s %s to %s", d.verb, plural(d.records, "record"), d.name)
+		}
 	}
-	return wait, err
+	return wait, errors.Join(errs...)
 }
 
-// maxFailures is how many records one after the other the store may refuse, until a pass ends.
-const maxFailures = 3
-
-// collect seals and uploads an item, unless it was tried not long ago. It returns how many bytes were uploaded, 0 of
-// what was there or cannot be read. The error is one of the store.
-func (a *Agent) collect(ctx context.Context, it item) (int64, error) {
+// collect reads an item, unless that was tried not long ago, and brings it where it is not yet.
+func (a *Agent) collect(ctx context.Context, it item) {
 	if f := a.failed[it.path]; f != nil && time.Now().Before(f.next) {
-		return 0, nil
+		return
+	}
+	var todo []*destination
+	for _, d := range a.to {
+		if d.goesOn() && !d.isDone(it.path) {
+			todo = append(todo, d)
+		}
+	}
+	if len(todo) == 0 {
+		return
 	}
 	p, m, err := a.read(it)
 	if err != nil {
 		a.unread(it, err)
-		return 0, nil
+		return
 	}
-	file, err := spool(p)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w; the records are sealed in a temporary file: make room, or set TMPDIR", it.path,
-			err)
-	}
-	defer file.Close()
 	delete(a.failed, it.path)
-	a.Numbers.sealed.Add(1)
-	size, err := file.Seek(0, io.SeekEnd)
-	if err == nil {
-		_, err = file.Seek(0, io.SeekStart)
+	for _, d := range todo {
+		d.take(ctx, it, p, m)
 	}
-	if err != nil {
-		return 0, err
+	if a.isDone(it) {
+		a.remove(it)
 	}
-	// Once begun, an upload is not given up when the agent is to end, but it has its time.
-	const least = 64 << 10 // bytes a second
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute+time.Duration(size/least)*time.Second)
-	defer cancel()
-	there, err := a.bucket.Put(ctx, m, bufferedSeeker{file})
-	if err != nil {
-		a.Numbers.fail(err)
-		return 0, err
-	}
-	a.mark(it, m)
-	if a.remove(it); there {
-		a.Numbers.there.Add(1)
-		return 0, nil
-	}
-	a.Numbers.uploaded.Add(1)
-	a.Numbers.bytes.Add(m.Size)
-	return m.Size, nil
 }
 
 // unread notes that an item cannot be read. What has gone is no failure of its own.
@@ -231,8 +217,8 @@ func (a *Agent) forget(items []item) {
 	}
 	lost := 0
 	for path := range a.waiting {
-		if !there[path] && !store.IsLive(path) {
-			lost++
+		if !there[path] && !store.IsLive(path) && !a.isDone(item{path: path}) {
+			lost++ // but not what another agent has removed: its marks are there
 		}
 	}
 	if lost > 0 {
@@ -245,9 +231,11 @@ func (a *Agent) forget(items []item) {
 			delete(a.failed, path)
 		}
 	}
-	for path := range a.done {
-		if !there[path] && !store.IsLive(path) {
-			delete(a.done, path)
+	for _, d := range a.to {
+		for path := range d.done {
+			if !there[path] && !store.IsLive(path) {
+				delete(d.done, path)
+			}
 		}
 	}
 	for path := range a.running {
@@ -260,49 +248,33 @@ func (a *Agent) forget(items []item) {
 	}
 }
 
-// sweep removes marks of records that have gone, which another agent, or one before this, has left.
+// sweep removes marks of records that have gone long ago.
 func (a *Agent) sweep(dir string) {
 	if store.IsLive(dir) {
 		dir = filepath.Dir(dir)
 	}
-	marks := filepath.Join(dir, marksDir, a.marks)
-	list, _ := os.ReadDir(marks)
-	for _, e := range list {
-		if _, err := os.Lstat(filepath.Join(dir, e.Name())); os.IsNotExist(err) {
-			_ = os.Remove(filepath.Join(marks, e.Name()))
+	for _, d := range a.to {
+		marks := filepath.Join(dir, marksDir, d.marks)
+		list, _ := os.ReadDir(marks)
+		for _, e := range list {
+			if _, err := os.Lstat(filepath.Join(dir, e.Name())); !os.IsNotExist(err) {
+				continue
+			}
+			if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > markTime {
+				_ = os.Remove(filepath.Join(marks, e.Name()))
+			}
 		}
 	}
 }
 
-// markPath returns where the mark of a record is.
-func (a *Agent) markPath(path string) string {
-	return filepath.Join(filepath.Dir(path), marksDir, a.marks, filepath.Base(path))
-}
-
-// isDone reports whether an item is in the store, as far as this machine knows.
+// isDone reports whether an item is wherever it goes to, as far as this machine knows.
 func (a *Agent) isDone(it item) bool {
-	if a.done[it.path] {
-		return true
+	for _, d := range a.to {
+		if !d.isDone(it.path) {
+			return false
+		}
 	}
-	if _, err := os.Lstat(a.markPath(it.path)); err != nil {
-		return false
-	}
-	a.done[it.path] = true
 	return true
-}
-
-// mark notes that an item is in the store. Where no mark can be written the agent knows it until it ends, and asks the
-// store when it is started again.
-func (a *Agent) mark(it item, m *bucket.Manifest) {
-	a.done[it.path] = true
-	path := a.markPath(it.path)
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
-	if err == nil {
-		err = os.WriteFile(path, []byte(m.Key()+" "+m.SHA256+"\n"), 0o600)
-	}
-	if err != nil && a.Numbers.unmarked.Add(1) == 1 {
-		a.say("%v: what is done is not noted there; a new agent will seal it again, and find it in the store", err)
-	}
 }
 
 func (a *Agent) say(format string, args ...any) {
@@ -315,12 +287,4 @@ func plural(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// A bufferedSeeker reads a file in large steps.
-type bufferedSeeker struct{ *os.File }
-
-// WriteTo implements io.WriterTo.
-func (f bufferedSeeker) WriteTo(w io.Writer) (int64, error) {
-	return bufio.NewReaderSize(f.File, 1<<20).WriteTo(w)
 }

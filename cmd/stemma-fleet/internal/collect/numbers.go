@@ -18,7 +18,8 @@ type Numbers struct {
 	notUploaded, notVerified       atomic.Int64
 	found, backlog, oldest         atomic.Int64 // oldest in nanoseconds since 1970, 0 if nothing waits
 
-	seen map[string]bool // paths that are counted in found
+	seen  map[string]bool // paths that are counted in found
+	sinks []*destination
 }
 
 // fail counts a failure of the store.
@@ -50,6 +51,15 @@ func (a *Agent) count(items []item) {
 	}
 	n.seen, a.waiting = seen, waiting
 	n.backlog.Store(int64(len(waiting)))
+	for _, d := range n.sinks {
+		left := int64(0)
+		for _, it := range items {
+			if waiting[it.path] && !d.isDone(it.path) {
+				left++
+			}
+		}
+		d.backlog.Store(left)
+	}
 	n.oldest.Store(0)
 	if !oldest.IsZero() {
 		n.oldest.Store(oldest.UnixNano())
@@ -87,4 +97,27 @@ func (n *Numbers) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		age = max(0, time.Since(time.Unix(0, oldest)).Seconds())
 	}
 	line("oldest_seconds", "gauge", "Age of the oldest record that waits, 0 if none does.", age)
+	for _, f := range []struct {
+		name, kind, help string
+		n                func(d *destination) *atomic.Int64
+	}{
+		{"pushed_total", "counter", "Records that were pushed to a sink.",
+			func(d *destination) *atomic.Int64 { return &d.pushed }},
+		{"pushed_parts_total", "counter", "Profiles that a sink has taken.",
+			func(d *destination) *atomic.Int64 { return &d.parts }},
+		{"refused_parts_total", "counter", "Profiles that a sink has refused, and will not get again.",
+			func(d *destination) *atomic.Int64 { return &d.refused }},
+		{"push_failures_total", "counter", "Pushes that failed, and are tried again.",
+			func(d *destination) *atomic.Int64 { return &d.notPushed }},
+		{"push_backlog", "gauge", "Records that wait to be pushed to a sink.",
+			func(d *destination) *atomic.Int64 { return &d.backlog }},
+	} {
+		for i, d := range n.sinks {
+			if i == 0 {
+				fmt.Fprintf(w, "# HELP stemma_collect_%s %s\n# TYPE stemma_collect_%s %s\n", f.name, f.help,
+					f.name, f.kind)
+			}
+			fmt.Fprintf(w, "stemma_collect_%s{to=%q} %d\n", f.name, d.name, f.n(d).Load())
+		}
+	}
 }

@@ -26,8 +26,8 @@ func (a *Agent) remove(it item) {
 		}
 		return
 	}
-	a.Numbers.removed.Add(1) // it stays among those that are done until the next pass: it is not lost
-	_ = os.Remove(a.markPath(it.path))
+	// It stays among those that are done until the next pass, and its marks longer: it is not lost.
+	a.Numbers.removed.Add(1)
 }
 
 // removable reports whether nothing needs an item any more. Whether a segment is there decides what a killed program
@@ -40,7 +40,7 @@ func (a *Agent) removable(it item) bool {
 	if !store.IsLive(it.live) {
 		return true
 	}
-	if a.done[it.live] {
+	if a.isDone(item{path: it.live}) {
 		return true // all that was behind it is in the store
 	}
 	next, err := livedir.NextSegment(os.DirFS(it.live))

@@ -1,0 +1,169 @@
+package collect
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
+	"github.com/stemma-go/stemma/internal/record"
+)
+
+// A destination is where records go to: the store, or a sink.
+type destination struct {
+	name, verb string
+	marks      string          // the directory of its marks, below .collected
+	done       map[string]bool // paths of items that are there; mostly they have a mark as well
+	// put brings an item there, and marks it. It returns false for one that another agent has at the moment.
+	put func(ctx context.Context, it item, p *record.Record, m *bucket.Manifest) (done bool, err error)
+	// complete reports whether a mark is one of an item that is there.
+	complete func(mark string) bool
+
+	// Of a pass.
+	resting  bool
+	records  int   // that have come there
+	failures int   // one after the other
+	err      error // the last one
+	// Since the last success.
+	times int
+	next  time.Time
+
+	pushed, parts, refused, notPushed, backlog atomic.Int64 // of a sink
+}
+
+// newDestination returns one with an identity that tells it apart from others of this machine.
+func newDestination(name, verb, identity string) *destination {
+	id := sha256.Sum256([]byte(identity))
+	return &destination{name: name, verb: verb, marks: hex.EncodeToString(id[:8]), done: make(map[string]bool)}
+}
+
+// maxFailures is how many records one after the other a destination may refuse, until it has no more of a pass.
+const maxFailures = 3
+
+// begin begins a pass.
+func (d *destination) begin(now time.Time) {
+	d.resting, d.records, d.failures, d.err = now.Before(d.next), 0, 0, nil
+}
+
+// goesOn reports whether the destination takes another record in this pass.
+func (d *destination) goesOn() bool { return !d.resting && d.failures < maxFailures }
+
+// rest lets the destination rest after a pass in which it has failed, and returns for how long.
+func (d *destination) rest(now time.Time) time.Duration {
+	if d.records > 0 {
+		d.times = 0
+	}
+	wait := backoff(d.times, longestWait)
+	d.times++
+	d.next = now.Add(wait)
+	return wait
+}
+
+// take brings an item there.
+func (d *destination) take(ctx context.Context, it item, p *record.Record, m *bucket.Manifest) {
+	done, err := d.put(ctx, it, p, m)
+	switch {
+	case err != nil:
+		d.err = err
+		d.failures++
+	case done:
+		d.done[it.path] = true
+		d.failures, d.times = 0, 0
+	}
+}
+
+// markPath returns where the mark of a record is.
+func (d *destination) markPath(path string) string {
+	return filepath.Join(filepath.Dir(path), marksDir, d.marks, filepath.Base(path))
+}
+
+// isDone reports whether an item is there, as far as this machine knows.
+func (d *destination) isDone(path string) bool {
+	if d.done[path] {
+		return true
+	}
+	if !d.complete(d.markPath(path)) {
+		return false
+	}
+	d.done[path] = true
+	return true
+}
+
+// store returns a bucket as a destination.
+func (a *Agent) store(b *bucket.Bucket) *destination {
+	d := newDestination(b.URL, "uploaded", b.Identity)
+	d.complete = func(mark string) bool {
+		_, err := os.Lstat(mark)
+		return err == nil
+	}
+	d.put = func(ctx context.Context, it item, p *record.Record, m *bucket.Manifest) (bool, error) {
+		there, err := a.upload(ctx, b, it, p, m)
+		if err != nil {
+			return false, err
+		}
+		if a.mark(d, it, m); there {
+			a.Numbers.there.Add(1)
+			return true, nil
+		}
+		d.records++
+		a.Numbers.uploaded.Add(1)
+		a.Numbers.bytes.Add(m.Size)
+		return true, nil
+	}
+	return d
+}
+
+// upload seals an item and uploads it. there reports that it was in the store before.
+func (a *Agent) upload(ctx context.Context, b *bucket.Bucket, it item, p *record.Record, m *bucket.Manifest) (
+	there bool, err error) {
+	file, err := spool(p)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w; the records are sealed in a temporary file: make room, or set TMPDIR",
+			it.path, err)
+	}
+	defer file.Close()
+	a.Numbers.sealed.Add(1)
+	size, err := file.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return false, err
+	}
+	// Once begun, an upload is not given up when the agent is to end, but it has its time.
+	const least = 64 << 10 // bytes a second
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute+time.Duration(size/least)*time.Second)
+	defer cancel()
+	if there, err = b.Put(ctx, m, bufferedSeeker{file}); err != nil {
+		a.Numbers.fail(err)
+	}
+	return there, err
+}
+
+// mark notes that an item is in the store. Where no mark can be written the agent knows it until it ends, and asks the
+// store when it is started again.
+func (a *Agent) mark(d *destination, it item, m *bucket.Manifest) {
+	path := d.markPath(it.path)
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = os.WriteFile(path, []byte(m.Key()+" "+m.SHA256+"\n"), 0o600)
+	}
+	if err != nil && a.Numbers.unmarked.Add(1) == 1 {
+		a.say("%v: what is done is not noted there; a new agent will seal it again, and find it in the store", err)
+	}
+}
+
+// A bufferedSeeker reads a file in large steps.
+type bufferedSeeker struct{ *os.File }
+
+// WriteTo implements io.WriterTo.
+func (f bufferedSeeker) WriteTo(w io.Writer) (int64, error) {
+	return bufio.NewReaderSize(f.File, 1<<20).WriteTo(w)
+}

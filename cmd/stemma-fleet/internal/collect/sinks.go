@@ -1,0 +1,132 @@
+package collect
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink"
+	"github.com/stemma-go/stemma/internal/record"
+)
+
+// sink returns a sink as a destination.
+func (a *Agent) sink(s *sink.Sink) *destination {
+	d := newDestination(s.Name, "pushed", s.Identity)
+	d.complete = func(mark string) bool {
+		text, err := os.ReadFile(mark)
+		return err == nil && bytes.HasSuffix(text, []byte(allDone))
+	}
+	d.put = func(ctx context.Context, it item, p *record.Record, m *bucket.Manifest) (bool, error) {
+		mark, err := openProgress(d.markPath(it.path))
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return false, nil // another agent pushes it
+		}
+		if err != nil {
+			d.notPushed.Add(1)
+			return false, fmt.Errorf("%w: what is pushed is noted there, and is not pushed without", err)
+		}
+		defer mark.Close()
+		if mark.complete {
+			return true, nil // another agent has pushed it meanwhile
+		}
+		mark.refused = func(err error) {
+			if d.refused.Add(1); mark.refusals == 1 {
+				a.say("%s: refused by %s: %v; it is not pushed there again", it.path, s.Name, err)
+			}
+		}
+		before := mark.parts
+		if p.IDs == nil { // a record of context IDs has no counts
+			err = s.Push(ctx, &sink.Unit{Manifest: m, Profile: p.Profile}, mark)
+		}
+		d.parts.Add(int64(mark.parts - before - mark.refusals))
+		if err == nil {
+			err = mark.write(allDone)
+		}
+		if err != nil {
+			d.notPushed.Add(1)
+			return false, fmt.Errorf("%s: %w", it.path, err)
+		}
+		d.records++
+		d.pushed.Add(1)
+		return true, nil
+	}
+	return d
+}
+
+// A progress is the mark of an item of a sink: a line for each part that is done, and a last one.
+type progress struct {
+	file     *os.File
+	parts    int
+	complete bool
+	refusals int
+	refused  func(error)
+}
+
+// Lines of the mark of a sink.
+const (
+	onePushed  = "pushed\n"
+	oneRefused = "refused\n"
+	allDone    = "complete\n"
+)
+
+// openProgress opens a mark, which one agent may have at a time. The lock goes with the process.
+func openProgress(path string) (*progress, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	p := &progress{file: f}
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		switch lines.Text() + "\n" {
+		case onePushed, oneRefused:
+			p.parts++
+		case allDone:
+			p.complete = true
+		}
+	}
+	if err := lines.Err(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *progress) write(line string) error {
+	_, err := p.file.WriteString(line)
+	return err
+}
+
+// Close gives the lock back.
+func (p *progress) Close() error { return p.file.Close() }
+
+// Parts implements sink.Progress.
+func (p *progress) Parts() int { return p.parts }
+
+// Done implements sink.Progress.
+func (p *progress) Done(refusal error) error {
+	line := onePushed
+	if refusal != nil {
+		line = oneRefused
+		p.refusals++
+		p.refused(refusal)
+	}
+	if err := p.write(line); err != nil {
+		return err
+	}
+	p.parts++
+	return nil
+}

@@ -1,0 +1,194 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket/buckettest"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink/sinktest"
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
+)
+
+// pyroscope starts a server, and returns it as a sink as well.
+func pyroscope(t *testing.T, server *sinktest.Pyroscope) *sink.Sink {
+	t.Helper()
+	server.Start(t)
+	s, err := sink.Open("pyroscope=" + server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// calls returns the calls of each function in a number of records.
+func calls(t *testing.T, records int) map[string]int64 {
+	t.Helper()
+	r, err := record.Open(recordtest.Shapes().FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := make(map[string]int64)
+	tree := cct.New(r.Profile)
+	for _, n := range tree.Nodes {
+		if n.Count > 0 {
+			sums[tree.Funcs[n.Func].Name] += int64(n.Count) * int64(records)
+		}
+	}
+	return sums
+}
+
+// compareCalls compares what a server has with a number of records.
+func compareCalls(t *testing.T, server *sinktest.Pyroscope, records int) {
+	t.Helper()
+	have, want := server.Sums(), calls(t, records)
+	for name, n := range want {
+		if key := "stemma:calls:count " + name; have[key] != n {
+			t.Errorf("%s: %s is %d, want %d", server.URL, key, have[key], n)
+		}
+	}
+	if len(have) != len(want) {
+		t.Errorf("%s: sums of %d functions, want %d", server.URL, len(have), len(want))
+	}
+}
+
+// TestSinks has a store and two sinks. One fails at random, before or behind what it notes, and agents end at random.
+// The others have all by the first pass. In the end each has all, and nothing has gone here before.
+func TestSinks(t *testing.T) {
+	const records = 6
+	r := rand.New(rand.NewPCG(1, 1))
+	out, failing := t.TempDir(), true
+	for i := range records {
+		write(t, filepath.Join(out, fmt.Sprintf("a.%d-0a1b2c", i+1)), uint64(i+1))
+	}
+	good := new(sinktest.Pyroscope)
+	bad := &sinktest.Pyroscope{Before: func() int {
+		if failing && r.IntN(2) == 0 {
+			return http.StatusInternalServerError
+		}
+		return 0
+	}, After: func() bool { return !failing || r.IntN(2) == 0 }}
+	b, sinks := new(buckettest.Memory), []*sink.Sink{pyroscope(t, bad), pyroscope(t, good)}
+	remove := func(o *Options) { o.Delete = true }
+	a, log := agent(b, out, remove, sinks...)
+	for i := range 30 {
+		_, _ = a.Pass(context.Background())
+		if i == 0 {
+			compareCalls(t, good, records)
+			if list := manifests(t, b); len(list) != records {
+				t.Errorf("%d records in the store", len(list))
+			}
+		}
+		if len(store.RecordDirs(out)) == 0 {
+			compareCalls(t, bad, records)
+		}
+		if r.IntN(3) == 0 {
+			a, log = agent(b, out, remove, sinks...)
+		}
+	}
+	failing = false
+	if err := a.Once(context.Background()); err != nil {
+		t.Fatalf("%v\n%s", err, log)
+	}
+	for _, server := range []*sinktest.Pyroscope{good, bad} {
+		compareCalls(t, server, records)
+	}
+	if _, twice := good.Profiles(); twice > 0 {
+		t.Errorf("%d profiles came twice", twice)
+	}
+	if left := store.RecordDirs(out); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+	w := httptest.NewRecorder()
+	a.Numbers.ServeHTTP(w, nil)
+	if want := "\nstemma_collect_push_backlog{to=\"" + bad.URL + "\"} 0\n"; !strings.Contains(w.Body.String(), want) {
+		t.Errorf("no %q in\n%s", want, w.Body)
+	}
+}
+
+// TestRefused has a sink that refuses what is old: that is said and counted, and does not come again.
+func TestRefused(t *testing.T) {
+	out, pushes := t.TempDir(), 0
+	write(t, filepath.Join(out, "a.1-0a1b2c"), 1)
+	s := pyroscope(t, &sinktest.Pyroscope{Old: time.Nanosecond, Before: func() int { pushes++; return 0 }})
+	for i := range 2 {
+		a, log := agent(new(buckettest.Memory), out, nil, s)
+		if err := a.Once(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if have := strings.Contains(log.String(), "ingestion window"); have != (i == 0) || pushes != 1 {
+			t.Errorf("pass %d: %d pushes\n%s", i, pushes, log)
+		}
+		if n := a.to[1].refused.Load(); n != int64(1-i) {
+			t.Errorf("pass %d: %d refused", i, n)
+		}
+	}
+}
+
+// TestTwoAgents has two agents on one directory at once, and sinks that take their time. All is pushed once. What one
+// agent has removed is not lost to the other one, but what somebody else removes is.
+func TestTwoAgents(t *testing.T) {
+	const records = 5
+	out := t.TempDir()
+	for i := range records {
+		write(t, filepath.Join(out, fmt.Sprintf("a.%d-0a1b2c", i+1)), uint64(i+1))
+	}
+	server := &sinktest.Pyroscope{Before: func() int { time.Sleep(time.Millisecond); return 0 }}
+	s := pyroscope(t, server)
+	away := true
+	b := &buckettest.Memory{Fail: func(string, string) error {
+		if away {
+			return errors.New("away")
+		}
+		return nil
+	}}
+	remove := func(o *Options) { o.Delete = true }
+	other, _ := agent(b, out, remove, s)
+	if _, err := other.Pass(context.Background()); err == nil || !strings.Contains(err.Error(), "away") {
+		t.Errorf("%v", err)
+	}
+	away = false
+	var both sync.WaitGroup
+	for range 2 {
+		one, _ := agent(b, out, remove, s)
+		both.Go(func() {
+			for range 3 {
+				_, _ = one.Pass(context.Background())
+			}
+		})
+	}
+	both.Wait()
+	compareCalls(t, server, records)
+	if _, twice := server.Profiles(); twice > 0 {
+		t.Errorf("%d profiles came twice", twice)
+	}
+	if left := store.RecordDirs(out); len(left) > 0 {
+		t.Errorf("left are %q", left)
+	}
+	if _, _ = other.Pass(context.Background()); other.Numbers.lost.Load() != 0 {
+		t.Errorf("%d count as lost", other.Numbers.lost.Load())
+	}
+	path := filepath.Join(out, "b.1-0a1b2c")
+	write(t, path, 7)
+	away = true
+	_, _ = other.Pass(context.Background())
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, _ = other.Pass(context.Background()); other.Numbers.lost.Load() != 1 {
+		t.Errorf("%d count as lost, want 1", other.Numbers.lost.Load())
+	}
+}

@@ -1,0 +1,133 @@
+package sink
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	pprof "github.com/google/pprof/profile"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/stemma-go/stemma/internal/export"
+)
+
+// pyroscopeLimits are below what Pyroscope takes unless it is told otherwise: 16,000 samples, 4 MiB, stacks of 1,000,
+// and 2 MiB at once, which is the burst of its limit of rates.
+var pyroscopeLimits = export.Limits{Samples: 16_000, Bytes: 1 << 20, Depth: 1000}
+
+// openPyroscope returns the Pyroscope at a URL. Its credentials are in the URL, or in the variables that agents of
+// Grafana take.
+func openPyroscope(address string) (*Sink, error) {
+	s, name, err := newServer(address, "/push.v1.PusherService/Push")
+	if err != nil {
+		return nil, err
+	}
+	s.credentials("PYROSCOPE_BASIC_AUTH_USER", "PYROSCOPE_BASIC_AUTH_PASSWORD")
+	s.header.Set("Connect-Protocol-Version", "1")
+	tenant := os.Getenv("PYROSCOPE_TENANT_ID")
+	if tenant != "" {
+		s.header.Set("X-Scope-OrgID", tenant)
+	}
+	push := func(ctx context.Context, p *part) error {
+		body, err := pyroscopeRequest(p)
+		if err == nil {
+			_, err = s.post(ctx, "application/proto", bytes.NewReader(body))
+		}
+		return err
+	}
+	return &Sink{Name: name, Identity: "pyroscope " + name + " " + tenant, push: push, limits: pyroscopeLimits}, nil
+}
+
+// pyroscopeRequest returns a push.v1.PushRequest with one profile.
+func pyroscopeRequest(p *part) ([]byte, error) {
+	out := p.profile
+	for _, t := range out.SampleType {
+		t.Type, t.Unit = pyroscopeType(t.Type), pyroscopeWord(t.Unit)
+	}
+	out.PeriodType = &pprof.ValueType{Type: "contexts", Unit: "count"} // one for all: it is in the name of the type
+	out.TimeNanos, out.DurationNanos = p.at.UnixNano(), int64(p.unit.Ended.Sub(p.unit.Began))
+	var raw bytes.Buffer
+	if err := out.Write(&raw); err != nil {
+		return nil, err
+	}
+	var sample, series []byte
+	sample = appendField(sample, 1, raw.Bytes())
+	sample = appendField(sample, 2, []byte(p.id()))
+	labels := pyroscopeLabels(p)
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		pair := appendField(appendField(nil, 1, []byte(name)), 2, []byte(labels[name]))
+		series = appendField(series, 1, pair)
+	}
+	series = appendField(series, 2, sample)
+	return appendField(nil, 1, series), nil
+}
+
+// appendField appends a field of a protocol buffer.
+func appendField(b []byte, number protowire.Number, content []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, number, protowire.BytesType), content)
+}
+
+// pyroscopeLabels returns what the series of a part is called. What names the process is among them: two series of one
+// name must not have profiles of one time.
+func pyroscopeLabels(p *part) map[string]string {
+	m := p.unit.Manifest
+	labels := make(map[string]string)
+	for key, value := range m.Labels {
+		// Names that begin with underscores are Pyroscope's own.
+		key = strings.TrimLeft(pyroscopeWord(key), "_0123456789")
+		if key != "" {
+			labels[key] = strings.ToValidUTF8(value, "?")
+		}
+	}
+	maps.Copy(labels, map[string]string{
+		"service_name":  m.Service,
+		"instance":      m.Host,
+		"pid":           strconv.Itoa(m.PID),
+		"run":           m.Run,
+		"go_version":    m.GoVersion,
+		"engine":        m.Engine,
+		"pyroscope_spy": "stemma",
+		"__name__":      "stemma",
+		"__delta__":     "false", // what is pushed is what was counted since the last time
+	})
+	if p.sampled {
+		labels["__name__"] = "stemma_sampled"
+	}
+	if p.extra {
+		labels["part"] = fmt.Sprint(m.Segment, ".", p.number)
+	}
+	return labels
+}
+
+// pyroscopeType returns what a metric is called. Pyroscope takes profiles with types of Go's own for ones whose stacks
+// were cut off at some depth, and guesses the rest from others.
+func pyroscopeType(metric string) string {
+	switch metric {
+	case "alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "cpu":
+		return "stemma_" + metric
+	}
+	return pyroscopeWord(metric)
+}
+
+// pyroscopeWord returns a name as one for a label or a type of profile.
+func pyroscopeWord(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '_'
+	}, s)
+}
+
+// id returns an identifier of the part, in the form of a UUID.
+func (p *part) id() string {
+	m := p.unit.Manifest
+	sum := sha256.Sum256(fmt.Append(nil, m.Run, " ", m.Kind, " ", m.Segment, " ", p.number))
+	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+}

@@ -1,0 +1,186 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink/sinktest"
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// unit returns a unit of a random program that has counted calls, bytes and something of its own.
+func unit(t *testing.T, nodes int) *Unit {
+	t.Helper()
+	r, err := record.Open(recordtest.Random(1, nodes, rand.New(rand.NewPCG(1, 1))).FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := r.Profile
+	for _, m := range []profile.Metric{profile.AllocSpace, profile.OwnMetric("rows.read-back", "rows")} {
+		c, err := p.AddColumn(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range c.Values {
+			c.Values[i] = uint64(i)
+		}
+	}
+	began := time.Now().Add(-time.Minute)
+	return &Unit{&bucket.Manifest{Service: "prog", Host: "h/1", Run: "00000000000000ff", Kind: bucket.Segment,
+		Segment: 3, PID: 12, Began: began, Ended: began.Add(1500 * time.Microsecond),
+		Labels: map[string]string{"version": "v1", "a-b": "c", "__x": "\xff", "9": ""}}, p}
+}
+
+// want returns the sums of a unit as a Pyroscope has them.
+func want(u *Unit) map[string]int64 {
+	sums := make(map[string]int64)
+	v := cct.ValuesOf(u.Profile, false)
+	for i, n := range v.Nodes {
+		for k, m := range v.Types {
+			name := "stemma:" + pyroscopeType(m.Name) + ":" + m.Unit + " " + v.Funcs[n.Func].Name
+			sums[name] += int64(v.Counts[k][i])
+		}
+	}
+	return sums
+}
+
+// noted notes parts in memory.
+type noted struct{ parts, refused int }
+
+func (n *noted) Parts() int { return n.parts }
+func (n *noted) Done(refusal error) error {
+	n.parts++
+	if refusal != nil {
+		n.refused++
+	}
+	return nil
+}
+
+func open(t *testing.T, text string) *Sink {
+	t.Helper()
+	s, err := Open(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// compare compares the sums of a server with those that are wanted.
+func compare(t *testing.T, have, want map[string]int64) {
+	t.Helper()
+	for key, n := range want {
+		if have[key] != n {
+			t.Errorf("%s is %d, want %d", key, have[key], n)
+		}
+	}
+	for key, n := range have {
+		if want[key] != n {
+			t.Errorf("%s is %d, want %d", key, n, want[key])
+		}
+	}
+}
+
+// TestPyroscope pushes a unit in many parts, more than its time has milliseconds, to a server that fails at times.
+// Each part is there once, and so is the sum. What is pushed again takes no new place.
+func TestPyroscope(t *testing.T) {
+	server := new(sinktest.Pyroscope)
+	server.Start(t)
+	s, u := open(t, "pyroscope="+server.URL+"/"), unit(t, 3000)
+	s.limits.Samples = 100
+	r := rand.New(rand.NewPCG(1, 1))
+	server.Before = func() int {
+		return []int{0, 0, 0, http.StatusBadGateway, http.StatusUnauthorized}[r.IntN(5)]
+	}
+	n := new(noted)
+	for range 200 {
+		if err := s.Push(context.Background(), u, n); err == nil {
+			break
+		}
+	}
+	compare(t, server.Sums(), want(u))
+	list, twice := server.Profiles()
+	if len(list) != n.parts || n.parts < 5 || twice != 0 || n.refused != 0 {
+		t.Fatalf("%d profiles of %d parts, %d twice, %d refused", len(list), n.parts, twice, n.refused)
+	}
+	for name, value := range map[string]string{"service_name": "prog", "instance": "h/1", "pid": "12", "version": "v1",
+		"a_b": "c", "x": "?", "__name__": "stemma", "__delta__": "false"} {
+		if have := list[0].Labels[name]; have != value {
+			t.Errorf("label %s is %q, want %q", name, have, value)
+		}
+	}
+	if text := list[0].String(); strings.Contains(text, "/src/prog") || len(list[0].Comments) > 0 {
+		t.Errorf("it has the command line:\n%s", text)
+	}
+	server.Before = nil
+	if err := s.Push(context.Background(), u, new(noted)); err != nil {
+		t.Fatal(err)
+	}
+	if again, twice := server.Profiles(); len(again) != len(list) || twice != len(list) {
+		t.Errorf("pushed again, %d profiles are new and %d are not; want %d of those", len(again)-len(list), twice,
+			len(list))
+	}
+}
+
+// TestRefused pushes what is too old, and counts what the server has refused.
+func TestRefused(t *testing.T) {
+	server := &sinktest.Pyroscope{Old: time.Hour}
+	server.Start(t)
+	s, u := open(t, "pyroscope="+server.URL), unit(t, 30)
+	u.Ended = u.Ended.Add(-2 * time.Hour)
+	n := new(noted)
+	if err := s.Push(context.Background(), u, n); err != nil || n.refused == 0 || n.refused != n.parts {
+		t.Errorf("%v, %d of %d parts refused", err, n.refused, n.parts)
+	}
+}
+
+// TestSlots has segments that follow each other: their parts share no millisecond, whatever part of one they begin at.
+func TestSlots(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	at := time.Unix(1796000000, 0)
+	seen := make(map[time.Time]bool)
+	for range 1000 {
+		next := at.Add(rand.N(3 * time.Millisecond))
+		s := newSlots(at, next)
+		for k := range r.IntN(5) {
+			one, extra := s.at(k)
+			if extra {
+				continue
+			}
+			if seen[one] || one.Before(at) || !one.Before(next) {
+				t.Fatalf("%v of [%v, %v) is another one's or outside", one, at, next)
+			}
+			seen[one] = true
+		}
+		at = next
+	}
+	if len(seen) < 100 {
+		t.Errorf("only %d times", len(seen))
+	}
+}
+
+// TestOpen has addresses that mean nothing, and what is shown of those that have a password.
+func TestOpen(t *testing.T) {
+	for _, text := range []string{"", "pyroscope", "pyroscope=", "other=http://x", "pyroscope=x:1",
+		"pyroscope=http://x?y"} {
+		if s, err := Open(text); err == nil {
+			t.Errorf("%q opens %s", text, s.Name)
+		}
+	}
+	s := open(t, "pyroscope=https://me:secret@x/p/")
+	if s.Name != "https://x/p/" || strings.Contains(s.Identity, "secret") {
+		t.Errorf("%s: %s", s.Name, s.Identity)
+	}
+	s = open(t, "pyroscope=http://127.0.0.1:1")
+	if err := s.Push(context.Background(), unit(t, 30), new(noted)); err == nil || errors.As(err, new(*Refusal)) {
+		t.Errorf("%v, want an error that may be tried again", err)
+	}
+}

@@ -1,0 +1,237 @@
+// Package sink pushes what records have counted to servers of profiles.
+//
+// # Once
+//
+// Servers of profiles have no transactions: what is pushed twice may count twice. So a unit, which is a record, is
+// pushed in parts, and each part that the server has acknowledged is noted before the next one. Equal records have
+// equal parts, at equal times. When the pusher is killed between an acknowledgement and its note, one part comes twice;
+// none is ever missing.
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
+	"github.com/stemma-go/stemma/internal/export"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// A Unit is the record of a run, or of a segment of one, and what it is.
+type Unit struct {
+	*bucket.Manifest
+	Profile *profile.Profile
+}
+
+// A Sink is a server that profiles are pushed to.
+type Sink struct {
+	Name     string // where it is, without credentials
+	Identity string // tells servers apart
+	push     func(ctx context.Context, p *part) error
+	limits   export.Limits
+}
+
+// A part is one of the profiles of a unit.
+type part struct {
+	unit    *Unit
+	profile *pprof.Profile
+	sampled bool
+	number  int       // from 0 on, of the unit's
+	at      time.Time // in milliseconds; no other part of the unit has it, unless extra
+	extra   bool      // there are more parts than milliseconds
+}
+
+// Open returns the sink that a text names: KIND=ADDRESS.
+func Open(text string) (*Sink, error) {
+	kind, address, ok := strings.Cut(text, "=")
+	open := kinds[kind]
+	if !ok || open == nil || address == "" {
+		return nil, fmt.Errorf("-to=%s: want %s", text, Kinds)
+	}
+	s, err := open(address)
+	if err != nil {
+		return nil, fmt.Errorf("-to=%s: %w", kind, err)
+	}
+	return s, nil
+}
+
+// Kinds says what [Open] takes.
+const Kinds = "pyroscope=http://HOST:PORT"
+
+var kinds = map[string]func(address string) (*Sink, error){"pyroscope": openPyroscope}
+
+// A Refusal is the error of a part that the server will never take.
+type Refusal struct{ err error }
+
+func (r *Refusal) Error() string { return r.err.Error() }
+func (r *Refusal) Unwrap() error { return r.err }
+
+// Progress is what has been pushed of a unit.
+type Progress interface {
+	Parts() int // how many there were before
+	// Done notes that one more is done: pushed, or refused.
+	Done(refusal error) error
+}
+
+// Push pushes the parts of a unit but those that were pushed before. An error may be tried again: the unit is not
+// complete until there is none.
+func (s *Sink) Push(ctx context.Context, u *Unit, before Progress) error {
+	n, skip := 0, before.Parts()
+	slots := newSlots(u.Began, u.Ended)
+	for _, sampled := range []bool{false, true} {
+		for out := range export.Parts(u.Profile, sampled, s.limits) {
+			if n++; n <= skip {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return err // what is begun is pushed, but no more
+			}
+			p := &part{unit: u, profile: out, sampled: sampled, number: n - 1}
+			p.at, p.extra = slots.at(p.number)
+			err := s.pushPart(context.WithoutCancel(ctx), p)
+			refusal := new(Refusal)
+			if err != nil && !errors.As(err, &refusal) {
+				return fmt.Errorf("push to %s: %w", s.Name, err)
+			}
+			if err = before.Done(err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Bounds of one part: how often a server that is busy is asked again at once, and for how long it may take.
+const (
+	busyTimes = 6
+	partTime  = time.Minute
+)
+
+// pushPart pushes a part, and again if the server takes no more at the moment.
+func (s *Sink) pushPart(ctx context.Context, p *part) error {
+	for times := 0; ; times++ {
+		ctx, cancel := context.WithTimeout(ctx, partTime)
+		err := s.push(ctx, p)
+		cancel()
+		if !errors.Is(err, errBusy) || times == busyTimes {
+			return err
+		}
+		wait := 250 * time.Millisecond << times
+		time.Sleep(wait/2 + rand.N(wait))
+	}
+}
+
+// errBusy is the error of a server that takes no more at the moment.
+var errBusy = errors.New("it takes no more at the moment")
+
+// Slots are the milliseconds of a unit, the last one first. Servers take profiles of one series at one millisecond for
+// copies of one: so each part has its own, and units that follow each other share none.
+type slots struct{ first, end int64 }
+
+func newSlots(began, ended time.Time) slots { return slots{upToMilli(began), upToMilli(ended)} }
+
+// upToMilli returns a time in milliseconds, rounded up.
+func upToMilli(t time.Time) int64 {
+	n := t.UnixMilli()
+	if t.After(time.UnixMilli(n)) {
+		n++
+	}
+	return n
+}
+
+// at returns the time of a part.
+func (s slots) at(number int) (at time.Time, extra bool) {
+	n := s.end - 1 - int64(number)
+	if extra = n < s.first; extra {
+		n = s.end - 1
+	}
+	return time.UnixMilli(n).UTC(), extra
+}
+
+// A server is one that is reached by HTTP.
+type server struct {
+	client         *http.Client
+	url            string // of what is posted
+	user, password string
+	header         http.Header
+}
+
+// newServer returns the server at an address, which is a URL, and its name. Paths end in path.
+func newServer(address, path string) (*server, string, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, "", errors.New("no URL; want http://HOST:PORT or https://HOST")
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return nil, "", fmt.Errorf("%s: want a URL without ? and #", u.Redacted())
+	}
+	s := &server{header: make(http.Header), client: &http.Client{Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, MaxIdleConns: 2, IdleConnTimeout: time.Minute,
+		DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, TLSHandshakeTimeout: 10 * time.Second,
+	}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	s.user = u.User.Username()
+	s.password, _ = u.User.Password()
+	u.User = nil
+	s.url = strings.TrimSuffix(u.String(), "/") + path
+	return s, u.String(), nil
+}
+
+// credentials takes what the address does not have from environment variables.
+func (s *server) credentials(user, password string) {
+	if s.user == "" {
+		s.user, s.password = os.Getenv(user), os.Getenv(password)
+	}
+}
+
+// maxAnswer is how much of an answer is read.
+const maxAnswer = 64 << 10
+
+// post posts a body. The error says whether it may be tried again.
+func (s *server) post(ctx context.Context, kind string, body io.Reader) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, body)
+	if err != nil {
+		return nil, err
+	}
+	r.Header = s.header.Clone()
+	r.Header.Set("Content-Type", kind)
+	if s.user != "" {
+		r.SetBasicAuth(s.user, s.password)
+	}
+	answer, err := s.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	if answer.StatusCode == http.StatusOK {
+		return text, err
+	}
+	err = fmt.Errorf("%s: %s", answer.Status, short(text))
+	switch answer.StatusCode {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return nil, fmt.Errorf("%w: %w", errBusy, err)
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		return nil, &Refusal{err}
+	}
+	return nil, err
+}
+
+// short returns what a server says, on one line that is not too long.
+func short(text []byte) string {
+	s := profile.Printable(strings.Join(strings.Fields(string(text)), " "))
+	if len(s) > 300 {
+		s = s[:300] + " ..."
+	}
+	return s
+}
