@@ -251,14 +251,16 @@ type Node struct {
 // between.
 func (p *Profile) Homes() []uint32 {
 	homes := make([]uint32, len(p.Nodes))
-	kids, next := make([]uint32, len(p.Nodes)), make([]uint32, len(p.Nodes)) // 0 for none
-	for i := len(p.Nodes) - 1; i > 0; i-- {
+	for i := range homes {
 		homes[i] = uint32(i)
-		parent := p.Nodes[i].Parent
-		next[i], kids[parent] = kids[parent], uint32(i)
 	}
 	if p.Full() {
 		return homes
+	}
+	kids, next := make([]uint32, len(p.Nodes)), make([]uint32, len(p.Nodes)) // 0 for none
+	for i := len(p.Nodes) - 1; i > 0; i-- {
+		parent := p.Nodes[i].Parent
+		next[i], kids[parent] = kids[parent], uint32(i)
 	}
 	path := make([]uint32, len(p.Funcs)) // the node of each function on the way to n, or 0
 	var below labelledPath

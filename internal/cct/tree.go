@@ -171,19 +171,21 @@ type nodeKey struct{ parent, site, fn uint32 }
 // A builder finds and appends the nodes of a tree.
 type builder struct {
 	t     *Tree
-	slots []uint32 // hash table: index of a node, 0 if free; the length is a power of 2
+	slots []uint32 // hash table: index of a node, 0 if free
 }
+
+// nearSlots is how many places there are for a node close to those of its parent's other children.
+const nearSlots = 8
 
 // newBuilder gives t its root and returns a builder with room for as many as
 // nodes before the table has to grow.
 func newBuilder(t *Tree, nodes int) *builder {
-	size := 64
-	for size < 2*nodes {
-		size *= 2
-	}
 	t.Nodes = append(make([]Node, 0, nodes+1), Node{})
-	return &builder{t, make([]uint32, size)}
+	return &builder{t, make([]uint32, slotsFor(max(nodes, 64)))}
 }
+
+// slotsFor returns how many slots a table has for some nodes: at least a third of them is free.
+func slotsFor(nodes int) int { return nodes + nodes/2 + 1 }
 
 // hash mixes all three parts: siblings differ in site or function only.
 func (k nodeKey) hash() uint64 {
@@ -194,14 +196,38 @@ func (k nodeKey) hash() uint64 {
 
 // find returns the slot of the node with this key, or the free slot where it
 // belongs. Slot value 0 is free, since the root is nobody's child.
+// The first slots that it looks at follow from the parent: who walks a tree in order walks the table in order, too,
+// which is several times as fast as a walk all over memory. Nodes with many children have the rest anywhere.
 func (b *builder) find(k nodeKey) int {
-	mask := len(b.slots) - 1
-	for s := int(k.hash()) & mask; ; s = (s + 1) & mask {
-		n := b.t.Nodes[b.slots[s]]
-		if b.slots[s] == 0 || n.Parent == k.parent && n.Site == k.site && n.Func == k.fn {
+	h := k.hash()
+	near := slotsFor(int(k.parent)) // there is such a slot: the table has as many for all nodes
+	for i := range uint64(nearSlots) {
+		s := near + int((h+i)%nearSlots)
+		if s >= len(b.slots) {
+			s -= len(b.slots)
+		}
+		if b.isOrFree(s, k) {
 			return s
 		}
 	}
+	for s := int(h >> 32 * uint64(len(b.slots)) >> 32); ; s++ {
+		if s == len(b.slots) {
+			s = 0
+		}
+		if b.isOrFree(s, k) {
+			return s
+		}
+	}
+}
+
+// isOrFree reports whether a slot is that of the node with this key, or free.
+func (b *builder) isOrFree(s int, k nodeKey) bool {
+	i := b.slots[s]
+	if i == 0 {
+		return true
+	}
+	n := &b.t.Nodes[i]
+	return n.Parent == k.parent && n.Site == k.site && n.Func == k.fn
 }
 
 // node returns the node with this key; it appends one if there is none.
@@ -214,15 +240,15 @@ func (b *builder) node(parent, site, fn uint32) uint32 {
 	i := uint32(len(b.t.Nodes))
 	b.t.Nodes = append(b.t.Nodes, Node{Parent: parent, Site: site, Func: fn})
 	b.slots[s] = i
-	if 2*len(b.t.Nodes) > len(b.slots) {
+	if slotsFor(len(b.t.Nodes)) > len(b.slots) {
 		b.grow()
 	}
 	return i
 }
 
-// grow doubles the table when more than half of its slots are taken.
+// grow makes the table half as large again when less than a third of its slots are free.
 func (b *builder) grow() {
-	b.slots = make([]uint32, 2*len(b.slots))
+	b.slots = make([]uint32, len(b.slots)+len(b.slots)/2)
 	for i, n := range b.t.Nodes {
 		if i > 0 {
 			b.slots[b.find(nodeKey{n.Parent, n.Site, n.Func})] = uint32(i)

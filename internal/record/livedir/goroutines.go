@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
-	"slices"
 	"time"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
@@ -131,11 +130,12 @@ func ownsRoot(cell uint32) bool {
 // cellAt returns the node, and the number of its cell, that lies at an offset of the tree region. There is none in a
 // node that was left out.
 func (l *Dir) cellAt(off uint32) (node int, cell uint32, ok bool) {
-	i, at := slices.BinarySearch(l.offsets, off)
+	i, at := l.offsets.rank(off)
 	if at || i == 0 {
 		return 0, 0, false
 	}
 	node = int(l.nodes[i-1])
-	cell = (off - l.offsets[i-1] - layout.NodeSize) / layout.CellSize
-	return node, cell, off >= l.offsets[i-1]+layout.NodeSize && cell < l.Profile.Funcs[l.Profile.Nodes[node].Func].Cells
+	begin := l.offsets.last(off)
+	cell = (off - begin - layout.NodeSize) / layout.CellSize
+	return node, cell, off >= begin+layout.NodeSize && cell < l.Profile.Funcs[l.Profile.Nodes[node].Func].Cells
 }

@@ -48,7 +48,7 @@ type Dir struct {
 
 	bypassed map[uint32]bool // offsets of nodes that the program does not want to be recorded
 
-	offsets []uint32 // of the complete nodes in tree, ascending
+	offsets offsets  // of the complete nodes in tree
 	nodes   []uint32 // for each of offsets the node in Profile
 	damages int      // places that cannot be read, see damage
 
@@ -299,7 +299,7 @@ func (l *Dir) readTree(tree *File, lf *FuncsReader) error {
 	// Room for about as many nodes as there are, but not for all that a damaged file seems to have.
 	some := int(min(w.end/(layout.NodeSize+layout.CellSize), 1<<20))
 	p.Nodes = slices.Grow(p.Nodes, some)
-	l.offsets, l.nodes = slices.Grow(l.offsets, some), slices.Grow(l.nodes, some)
+	l.nodes = slices.Grow(l.nodes, some)
 	w.index = profile.NewNodeIndex(p, some)
 	if w.end < l.Header.Used {
 		l.Note("tree: %d bytes are in use, but the file has %d", l.Header.Used, w.end)
@@ -431,7 +431,7 @@ func (w *treeWalk) node(off int64, fn uint32) error {
 
 // add records where a node stood. Offsets are added in ascending order.
 func (w *treeWalk) add(off int64, node uint32) {
-	w.live.offsets = append(w.live.offsets, uint32(off))
+	w.live.offsets.add(uint32(off))
 	w.live.nodes = append(w.live.nodes, node)
 }
 
@@ -439,7 +439,7 @@ func (w *treeWalk) add(off int64, node uint32) {
 // that were created twice are one in the profile.
 // There is none at the offset of a table, of a node that was left out, or of none.
 func (l *Dir) Node(offset uint32) (int, bool) {
-	i, ok := slices.BinarySearch(l.offsets, offset)
+	i, ok := l.offsets.rank(offset)
 	if !ok {
 		return 0, false
 	}
@@ -568,7 +568,7 @@ func (l *Dir) eachCounter(at func(off int64, size int) ([]byte, error), do func(
 	for fn, m := range l.ownMetrics() {
 		own[fn] = []*profile.Column{p.Column(m.Name)}
 	}
-	for i, off := range l.offsets {
+	for i, off := range l.offsets.all() {
 		n := l.nodes[i]
 		columns := amounts[p.Funcs[p.Nodes[n].Func].Kind]
 		if p.Funcs[p.Nodes[n].Func].Kind == profile.FuncMetric {

@@ -81,7 +81,7 @@ func (l *Dir) inuseCounts(f *File) (objects, bytes []uint64, err error) {
 		return nil, nil, err
 	}
 	f.Limit(end)
-	for i, off := range l.offsets {
+	for i, off := range l.offsets.all() {
 		n := l.nodes[i]
 		if l.Profile.Funcs[l.Profile.Nodes[n].Func].Kind != profile.FuncAlloc {
 			continue
