@@ -60,3 +60,18 @@ func TestContexts(t *testing.T) {
 		}
 	}
 }
+
+// TestHottest compares the first contexts with all of them in order: many have as many calls as others.
+func TestHottest(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	tree := &cct.Tree{Funcs: make([]cct.Func, 2), Sites: make([]cct.Site, 1), Nodes: make([]cct.Node, 1)}
+	for i := range uint32(20000) {
+		tree.Nodes = append(tree.Nodes, cct.Node{Parent: r.Uint32N(i + 1), Func: 1, Count: r.Uint64N(300)})
+	}
+	all := tree.Hottest(-1)
+	for _, top := range []int{0, 1, 20, 3000, len(all), len(all) + 1} {
+		if have, want := tree.Hottest(top), all[:min(top, len(all))]; !slices.Equal(have, want) {
+			t.Errorf("the first %d: have %d, want %d, or others", top, len(have), len(want))
+		}
+	}
+}

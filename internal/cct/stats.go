@@ -28,10 +28,15 @@ type FuncStat struct {
 // not known.
 func (t *Tree) Truncated() []bool {
 	lost := make([]bool, len(t.Nodes))
-	overflow := pseudo(layout.RootNames[layout.RootOverflow])
+	overflow := make([]bool, len(t.Funcs))
+	for i, f := range t.Funcs {
+		overflow[i] = f.Pseudo && f.Name == pseudo(layout.RootNames[layout.RootOverflow])
+	}
+	if !slices.Contains(overflow, true) {
+		return lost
+	}
 	for i, n := range t.Nodes[1:] {
-		f := t.Funcs[n.Func]
-		lost[i+1] = lost[n.Parent] || f.Pseudo && f.Name == overflow
+		lost[i+1] = lost[n.Parent] || overflow[n.Func]
 	}
 	return lost
 }
@@ -68,9 +73,12 @@ func (t *Tree) Totals() Totals {
 // only those with calls of their own are listed. Samples of waiting goroutines are those of their [Tree.Waiter].
 func (t *Tree) ByFunction() []FuncStat {
 	all := make([]FuncStat, len(t.Funcs))
-	lost := t.Truncated()
+	lost, waits := t.Truncated(), t.waits()
 	for i, n := range t.Nodes {
-		s := &all[t.Nodes[t.Waiter(uint32(i))].Func]
+		s := &all[n.Func]
+		if waits {
+			s = &all[t.Nodes[t.OutOfRuntime(uint32(i))].Func]
+		}
 		s.Calls += n.Count
 		if n.Count > 0 && !lost[i] {
 			s.Contexts++
@@ -94,18 +102,26 @@ func (t *Tree) ByFunction() []FuncStat {
 func (t *Tree) Hottest(top int) []uint32 {
 	lost := t.Truncated()
 	var hot []uint32
-	for i, n := range t.Nodes {
-		if n.Count > 0 && !lost[i] {
-			hot = append(hot, uint32(i))
+	// A node's index breaks ties: it follows the order of the profile.
+	sort := func() {
+		slices.SortFunc(hot, func(a, b uint32) int {
+			return cmp.Or(cmp.Compare(t.Nodes[b].Count, t.Nodes[a].Count), cmp.Compare(a, b))
+		})
+		if top >= 0 && len(hot) > top {
+			hot = hot[:top]
 		}
 	}
-	// A node's index breaks ties: it follows the order of the profile.
-	slices.SortFunc(hot, func(a, b uint32) int {
-		return cmp.Or(cmp.Compare(t.Nodes[b].Count, t.Nodes[a].Count), cmp.Compare(a, b))
-	})
-	if top >= 0 && len(hot) > top {
-		hot = hot[:top]
+	least := uint64(0) // what has no more is not among the first: of those with as many there are enough before it
+	for i, n := range t.Nodes {
+		if n.Count <= least || lost[i] {
+			continue
+		}
+		if hot = append(hot, uint32(i)); top > 0 && len(hot) >= 4*top+1000 {
+			sort()
+			least = t.Nodes[hot[top-1]].Count
+		}
 	}
+	sort()
 	return hot
 }
 
