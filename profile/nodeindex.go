@@ -40,7 +40,7 @@ func hashNode(n Node) uint64 {
 
 // find returns the slot of the node that equals n but for its counters, or the
 // free slot where it belongs.
-// The first slots that it looks at follow from the parent: who walks a tree in order walks the table in order, too,
+// The first slots that it looks at follow from the parent: who walks a tree in order also walks the table in order,
 // which is several times as fast as a walk all over memory. Nodes with many children have the rest anywhere.
 func (x *NodeIndex) find(n Node) int {
 	h := hashNode(n)

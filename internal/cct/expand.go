@@ -18,11 +18,15 @@ func expandFuncs(t *Tree, p *profile.Profile, c *profile.Column) {
 	newExpander(t, p).expand(c)
 }
 
-// expand adds the values of a column to the tree.
+// expand adds the values of a column to the tree. When it has no room left it makes some for all nodes of the profile,
+// if they become as many as those before them: to grow step by step takes much longer.
 func (x *expander) expand(c *profile.Column) {
 	x.column = c
 	clear(x.unknown)
 	for i := range x.p.Nodes {
+		if i > 0 && cap(x.t.Nodes)-len(x.t.Nodes) < 64 {
+			x.reserve(int(1.03*float64(len(x.t.Nodes))*float64(len(x.p.Nodes))/float64(i)) + 64)
+		}
 		x.node(i)
 	}
 	x.unknownCalls()

@@ -22,6 +22,7 @@
 package cct
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/stemma-go/stemma/profile"
@@ -196,7 +197,7 @@ func (k nodeKey) hash() uint64 {
 
 // find returns the slot of the node with this key, or the free slot where it
 // belongs. Slot value 0 is free, since the root is nobody's child.
-// The first slots that it looks at follow from the parent: who walks a tree in order walks the table in order, too,
+// The first slots that it looks at follow from the parent: who walks a tree in order also walks the table in order,
 // which is several times as fast as a walk all over memory. Nodes with many children have the rest anywhere.
 func (b *builder) find(k nodeKey) int {
 	h := k.hash()
@@ -246,9 +247,21 @@ func (b *builder) node(parent, site, fn uint32) uint32 {
 	return i
 }
 
+// reserve makes room for some nodes in all, but no more than sixteen times what there are.
+func (b *builder) reserve(nodes int) {
+	have := len(b.t.Nodes)
+	nodes = min(nodes, 16*have)
+	b.t.Nodes = slices.Grow(b.t.Nodes, max(nodes-have, 0))
+	if size := slotsFor(nodes); size > len(b.slots) {
+		b.resize(size)
+	}
+}
+
 // grow makes the table half as large again when less than a third of its slots are free.
-func (b *builder) grow() {
-	b.slots = make([]uint32, len(b.slots)+len(b.slots)/2)
+func (b *builder) grow() { b.resize(len(b.slots) + len(b.slots)/2) }
+
+func (b *builder) resize(slots int) {
+	b.slots = make([]uint32, slots)
 	for i, n := range b.t.Nodes {
 		if i > 0 {
 			b.slots[b.find(nodeKey{n.Parent, n.Site, n.Func})] = uint32(i)

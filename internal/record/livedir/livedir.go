@@ -425,8 +425,23 @@ func (w *treeWalk) node(off int64, fn uint32) error {
 	if err := p.CheckCell(profile.Node{Func: fn, Parent: uint32(up), Cell: n.Cell}, w.entered); err != nil {
 		return w.tree.Fail(off+int64(unsafe.Offsetof(n.Cell)), "%w (%s)", err, p.String(p.Funcs[p.Nodes[up].Func].Name))
 	}
+	w.reserve(off)
 	w.add(off, w.index.Node(uint32(up), n.Cell, fn))
 	return nil
+}
+
+// reserve makes room for all nodes when it is used up, if those behind off are like those before it: to grow step by
+// step takes much longer. It is no more than four times as much as there is: what a damaged file seems to have may not
+// be there.
+func (w *treeWalk) reserve(off int64) {
+	p := w.live.Profile
+	n := len(p.Nodes)
+	if n < cap(p.Nodes) {
+		return
+	}
+	all := int(float64(n)*float64(w.end)/float64(off)*1.03) + 64
+	more := min(max(all, n+n/4), 4*n) - n
+	p.Nodes, w.live.nodes = slices.Grow(p.Nodes, more), slices.Grow(w.live.nodes, more)
 }
 
 // add records where a node stood. Offsets are added in ascending order.
@@ -558,11 +573,15 @@ func (l *Dir) addShard(f *File) error {
 // addCounters adds to each node what at returns for the bytes of its counters, until that is nil. It reads forwards, as
 // the offsets ascend, and so touches each page of a file once, holes included.
 func (l *Dir) addCounters(at func(off int64, size int) ([]byte, error)) error {
-	return l.eachCounter(at, func(to *uint64, n uint64) { *to += n })
+	return l.eachCounter(at, func(to []uint64, b []byte) {
+		for c := range to {
+			to[c] += raw.Load[uint64](b[layout.CounterSize*c:])
+		}
+	})
 }
 
-// eachCounter is addCounters with any operation.
-func (l *Dir) eachCounter(at func(off int64, size int) ([]byte, error), do func(to *uint64, n uint64)) error {
+// eachCounter is addCounters with any operation, which gets the values of some counters and their bytes.
+func (l *Dir) eachCounter(at func(off int64, size int) ([]byte, error), do func(to []uint64, b []byte)) error {
 	p, amounts, calls := l.Profile, l.amountsByKind(), l.Profile.Column(profile.Calls.Name)
 	own := make(map[int][]*profile.Column)
 	for fn, m := range l.ownMetrics() {
@@ -586,11 +605,11 @@ func (l *Dir) eachCounter(at func(off int64, size int) ([]byte, error), do func(
 		}
 		for c, column := range columns {
 			if column != nil {
-				do(&column.Values[n], raw.Load[uint64](b[layout.CounterSize*c:]))
+				do(column.Values[n:n+1], b[layout.CounterSize*c:])
 			}
 		}
-		for c := range counts {
-			do(&counts[c], raw.Load[uint64](b[layout.CounterSize*c:]))
+		if len(counts) > 0 {
+			do(counts, b)
 		}
 	}
 	return nil

@@ -156,5 +156,9 @@ func (l *Dir) subtractEarlier() error {
 		}
 		return f.At(off, size)
 	}
-	return l.eachCounter(at, func(to *uint64, n uint64) { *to -= min(*to, n) })
+	return l.eachCounter(at, func(to []uint64, b []byte) {
+		for c := range to {
+			to[c] -= min(to[c], raw.Load[uint64](b[layout.CounterSize*c:]))
+		}
+	})
 }

@@ -2,8 +2,10 @@ package store
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"sync/atomic"
 
@@ -83,12 +85,34 @@ func (r *Records) Merged() (*record.Record, error) {
 	return record.Merge(r.Profiles...)
 }
 
+// manyBytes is how large a record is for which memory is worth more than the collector's time.
+const manyBytes = 16 << 20
+
+// beThrifty lets the heap grow by a fifth before it is collected, and not to twice its size, if what is at path is
+// large. A large record is a few tables without pointers: to collect beside them costs little.
+func beThrifty(path string) {
+	bytes := int64(0)
+	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // whoever reads it returns the error
+		}
+		if info, err := d.Info(); err == nil {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	if bytes > manyBytes {
+		debug.SetGCPercent(20)
+	}
+}
+
 // readOne reads a sealed file or a live directory.
 func readOne(path string) (*record.Record, error) {
 	place, err := Probe(path)
 	if err != nil {
 		return nil, err
 	}
+	beThrifty(path)
 	if !place.Dir {
 		return ReadSealed(path)
 	}
