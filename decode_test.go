@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/testing/level"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
@@ -164,9 +165,7 @@ func inner(callers []uintptr)  { runtime.Callers(1, callers) }
 
 // TestLinked checks that a program that does not decode has no decoder in it.
 func TestLinked(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds programs; run without -short")
-	}
+	level.NeedMore(t)
 	for call, want := range map[string]bool{"stemma.Here()": false, "stemma.Decode(stemma.Here())": true,
 		"println(stemma.WrapError(nil))": false} {
 		dir := filepath.Join(t.TempDir(), "prog")

@@ -29,6 +29,7 @@ const rule = `
 	internal/sealed: ;
 	internal/terminal: ;
 	internal/testing/browser: ;
+	internal/testing/level: ;
 	internal/testing/loggertest: ;
 	internal/testing/pty: ;
 	internal/topo: ;
@@ -85,7 +86,7 @@ const rule = `
 	internal/command/top: internal/command/report, internal/decode;
 	internal/command/clean: internal/record/store, internal/toolchain;
 	internal/command/doctor: internal/record/store, internal/toolchain;
-	internal/testing/e2e: internal/cct, internal/testing/pty, internal/toolchain;
+	internal/testing/e2e: internal/cct, internal/testing/level, internal/testing/pty, internal/toolchain;
 	internal/command/diff: internal/command/seal, internal/diff;
 	internal/command/run: internal/command/clean, internal/command/report;
 	internal/command/verify: internal/command/run, internal/decode;

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/testing/level"
 )
 
 // random returns an ID with a run number, as every ID of a program has one.
@@ -76,7 +77,7 @@ func TestRunFirst(t *testing.T) {
 // TestMangled tries every change of one character and every transposition.
 func TestMangled(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
-	for range 200 {
+	for range level.Rounds(40, 200) {
 		text := Append(nil, random(r))
 		for i := range text {
 			for c := range 256 {
@@ -100,7 +101,7 @@ func TestMangled(t *testing.T) {
 func TestMangledAtRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	passed := 0
-	const tries = 1_000_000
+	tries := level.Rounds(200_000, 1_000_000)
 	for range tries {
 		text := []byte(Prefix)
 		for range digits {

@@ -13,6 +13,7 @@ import (
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/testing/level"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
@@ -46,8 +47,8 @@ func path[F cct.PathFrame | recordtest.Frame](frames []F) string {
 // TestRandom decodes the contexts of random programs.
 func TestRandom(t *testing.T) {
 	decoded, epochs := 0, 0
-	for seed := range uint64(40) {
-		p := recordtest.NewProgram(seed, 3+int(seed%20))
+	for seed := range level.Rounds[uint64](10, 40) {
+		p := recordtest.NewProgram(seed, 3+2*int(seed%10))
 		var list []recordtest.Captured
 		for range 2000 {
 			p.Act()

@@ -10,6 +10,7 @@ import (
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/decode"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/testing/level"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
@@ -17,7 +18,7 @@ import (
 // their directories: functions, epochs and entries are added. Each ID decodes at once,
 // to its stack, and nothing but headers is read twice.
 func TestRecordRunning(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range level.Rounds[uint64](5, 20) {
 		p := recordtest.NewProgram(seed, 5)
 		steps := 0
 		act := func(int) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/testing/level"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -80,7 +81,7 @@ func randomProfile(code, work, run uint64) *profile.Profile {
 
 // TestOwnBaseline compares random records with what was written of them.
 func TestOwnBaseline(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range level.Rounds[uint64](50, 200) {
 		p := randomProfile(seed, 1, 7)
 		if err := p.CheckValid(); err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/testing/level"
 )
 
 // A named is a program whose functions have names of one letter, or of one letter
@@ -632,6 +633,7 @@ func TestLucceBudget(t *testing.T) {
 
 // A log that was damaged is refused, and contexts that no log leads to are errors.
 func TestLucceDamaged(t *testing.T) {
+	level.NeedMore(t)
 	n := newNamed(t)
 	l := NewLucce(n.p, LucceLimit, LucceBudget)
 	c := n.enter(l, n.path("A", "B", "C"))

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/stemma-go/stemma/internal/testing/level"
 )
 
 // A script reads a program and its run from bytes. When they are used up it reads
@@ -345,7 +347,7 @@ func randomScript(seed uint64, n int) []byte {
 // TestEngines is FuzzEngines on programs that are the same in every run. For Lucce
 // it is theorem 1 of the paper: De(n, En(π)) = π.
 func TestEngines(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range level.Rounds[uint64](100, 400) {
 		drive(t, randomScript(seed, 60+int(seed)*4))
 	}
 }

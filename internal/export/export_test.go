@@ -18,6 +18,7 @@ import (
 	"github.com/stemma-go/stemma/internal/export"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/testing/level"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -111,6 +112,7 @@ func TestTotals(t *testing.T) {
 // TestPprofTool shows an inlined function in the ways of go tool pprof, with the program
 // that was profiled at hand, and the whole name of what pprof could take for C++.
 func TestPprofTool(t *testing.T) {
+	level.NeedMore(t) // the go command compiles pprof
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

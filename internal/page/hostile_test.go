@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/testing/level"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -161,10 +162,7 @@ func wide(t testing.TB, n int) *profile.Profile {
 // Where all boxes are too small to be seen the first are drawn out of scale, and the rest can be
 // gone through: a million roots are no blank page, and no answer without bounds.
 func TestMillionRoots(t *testing.T) {
-	n := 1_000_000
-	if testing.Short() {
-		n = 50_000
-	}
+	n := level.Rounds(50_000, 1_000_000)
 	v := viewOf(t, wide(t, n), nil)
 	a := answer[*flameAnswer](t, v, "flame")
 	root := a.Boxes[1].ID // [main]

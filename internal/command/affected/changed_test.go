@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stemma-go/stemma/internal/testing/level"
 )
 
 // TestCompare compares two versions of a package.
@@ -188,14 +190,15 @@ func TestChangesSettings(t *testing.T) {
 		"sub/ö ä.go": "package sub\n\nfunc f() { f() }\n"}
 	p.write(text)
 	const want = "m.go:g \nsub/ö ä.go:f \n"
-	for _, setting := range [][]string{
+	settings := [][]string{
 		{"diff.noprefix", "true"}, {"diff.mnemonicPrefix", "true"}, {"diff.relative", "true"},
 		{"color.ui", "always"}, {"color.diff", "always"}, {"diff.external", filepath.Join(p.dir, "cover")},
 		{"diff.hide.textconv", filepath.Join(p.dir, "cover")}, {"diff.hide.binary", "true"}, {"core.quotePath", "true"},
 		{"diff.renames", "copies"}, {"diff.orderFile", filepath.Join(p.dir, "cover")}, {"diff.interHunkContext", "9"},
 		{"diff.ignoreSubmodules", "all"}, {"status.showUntrackedFiles", "no"}, {"diff.wordRegex", "."},
 		{"diff.algorithm", "patience"}, {"diff.context", "9"}, {"diff.srcPrefix", "x"}, {"core.fileMode", "false"},
-		{"diff.autoRefreshIndex", "false"}, {"core.pager", filepath.Join(p.dir, "cover")}} {
+		{"diff.autoRefreshIndex", "false"}, {"core.pager", filepath.Join(p.dir, "cover")}}
+	for _, setting := range settings[:level.Rounds(5, len(settings))] {
 		p.git("config", setting[0], setting[1])
 		for _, dir := range []string{p.dir, filepath.Join(p.dir, "sub")} {
 			t.Chdir(dir)

@@ -13,6 +13,7 @@ import (
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/testing/level"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
@@ -105,14 +106,14 @@ func without(t *testing.T, dir string, p simulated, all int) {
 	}
 }
 
-var runs = flag.Int("runs", 2000, "decode IDs of `N` processes in TestManyRuns; 10000 take a minute")
+var runs = flag.Int("runs", 0, "decode IDs of `N` processes in TestManyRuns, not 500, or 2000 with -more")
 
 // TestManyRuns decodes the IDs of thousands of processes with the directory that their
 // records are in: each to its own stack, or none if its record is removed.
 func TestManyRuns(t *testing.T) {
 	n := *runs
-	if testing.Short() {
-		n = 500
+	if n == 0 {
+		n = level.Rounds(500, 2000)
 	}
 	dir := t.TempDir()
 	processes := simulate(t, dir, n)

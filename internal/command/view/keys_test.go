@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/testing/browser"
+	"github.com/stemma-go/stemma/internal/testing/level"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -86,6 +87,7 @@ func twoShapes(t *testing.T) (now, was string) {
 
 // Every view can be reached and used by keyboard alone.
 func TestKeyboard(t *testing.T) {
+	level.NeedMore(t)
 	p := tab(t)
 	now, was := twoShapes(t)
 	_, url := serve(t, now, "")
@@ -196,6 +198,7 @@ const tabbed = `[...document.querySelectorAll('button, select, input, canvas[tab
 
 // Tab leads to everything that can be used, in the order in which it is on the page.
 func TestTabOrder(t *testing.T) {
+	level.NeedMore(t)
 	p := tab(t)
 	now, was := twoShapes(t)
 	_, url := serve(t, now, was)

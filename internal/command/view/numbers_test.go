@@ -9,6 +9,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/page"
+	"github.com/stemma-go/stemma/internal/testing/level"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -52,6 +53,7 @@ func rowsOf(t *testing.T, v *page.View, value, unit string) (rows [][]string) {
 
 // The numbers that a browser shows are those of the answers, for each value.
 func TestNumbers(t *testing.T) {
+	level.NeedMore(t)
 	p := tab(t)
 	for _, name := range []string{"shapes", "values", "allocs"} {
 		v, address := serve(t, sealed(t, name, func(*profile.Profile) {}), "")

@@ -18,6 +18,7 @@ import (
 	"github.com/stemma-go/stemma/internal/page"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/testing/browser"
+	"github.com/stemma-go/stemma/internal/testing/level"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -130,6 +131,7 @@ const misplaced = `(() => {
 // Every view has room at each width, of one profile and of two that are compared: of calls, and of times, whose
 // numbers are longer.
 func TestWidths(t *testing.T) {
+	level.NeedMore(t)
 	p := tab(t)
 	calls := write(t, forest(t, 300, profile.Calls, 1e9, 1))
 	_, alone := serve(t, calls, "")
@@ -210,6 +212,7 @@ const contrasts = `(() => {
 
 // All text can be read, in the light and in the dark.
 func TestContrast(t *testing.T) {
+	level.NeedMore(t)
 	p := tab(t)
 	now := write(t, forest(t, 200, profile.Calls, 1e6, 1))
 	_, alone := serve(t, now, "")
@@ -234,6 +237,7 @@ const found = "$('found').hidden ? '' : $('found').querySelector('.text').textCo
 // A search says how many functions and boxes it has found, with how much of the value, what of them is not drawn, or
 // that there is nothing; text between slashes is a regular expression.
 func TestSearchSays(t *testing.T) {
+	level.NeedMore(t)
 	p := tab(t)
 	must(t, p.Resize(400, 700))
 	path := write(t, forest(t, 900, profile.Calls, 1000, 1))
@@ -337,6 +341,7 @@ func mouse(t *testing.T, p *browser.Page, kind string, x, y int) {
 
 // What is said about a box goes away with the box: after a zoom, by mouse or by keys, and when it is scrolled.
 func TestTip(t *testing.T) {
+	level.NeedMore(t)
 	p := tab(t)
 	_, url := serve(t, write(t, forest(t, 300, profile.Calls, 1e6, 1)), "")
 	const shown, hidden = "!$('tip').hidden", "$('tip').hidden"
@@ -364,6 +369,7 @@ func TestTip(t *testing.T) {
 
 // The name of what is selected can be copied, and its stack, innermost function first.
 func TestCopy(t *testing.T) {
+	level.NeedMore(t)
 	p := tab(t)
 	_, url := serve(t, sealed(t, "shapes", func(*profile.Profile) {}), "")
 	const clipboard = "navigator.clipboard.readText()"
@@ -395,6 +401,7 @@ func TestCopy(t *testing.T) {
 
 // The legend says what the colours of what is on screen mean.
 func TestLegend(t *testing.T) {
+	level.NeedMore(t)
 	p := tab(t)
 	now, was := twoShapes(t)
 	_, alone := serve(t, now, "")
@@ -471,6 +478,7 @@ func TestShortNames(t *testing.T) {
 // Numbers say what they count, one in the singular; a total is called one; a column has one unit; and the boxes of
 // goroutines have numbers.
 func TestWords(t *testing.T) {
+	level.NeedMore(t)
 	p := tab(t)
 	must(t, p.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": texts}, nil))
 	_, url := serve(t, sealed(t, "shapes", func(*profile.Profile) {}), "")
@@ -506,6 +514,7 @@ func TestWords(t *testing.T) {
 
 // A program that runs is read again, and what is scrolled to, has the focus or was opened stays.
 func TestRefresh(t *testing.T) {
+	level.NeedMore(t)
 	p := tab(t)
 	var grown atomic.Uint64
 	load := func() (*page.Data, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/rt/sample"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/record/raw"
+	"github.com/stemma-go/stemma/internal/testing/level"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -264,7 +265,7 @@ func TestMoving(t *testing.T) {
 		still := newMover(seed, tree, samples)
 		count := &recordtest.Moving{Files: still.files}
 		still.check(t, "nothing happens", count)
-		for at := 0; at < count.Steps; at += 1 + int(seed/3) {
+		for at := 0; at < count.Steps; at += level.Rounds(5, 1) + int(seed/3) {
 			for _, burst := range []int{3, 150, -150} {
 				m := newMover(seed, tree, samples)
 				dir := &recordtest.Moving{Files: m.files}

@@ -144,11 +144,11 @@ var libraries = []string{
 	library("-engine=cct"),
 	library("-metrics=calls,alloc,wait,ops"), // all that change compiled code
 	library("-engine=dacce", "-verify"),      // each context is compared with a stack
-	library("-engine=sample"),
 }
 
 // moreLibraries are those that are compiled without -full.
 var moreLibraries = append(slices.Clone(libraries),
+	library("-engine=sample"),
 	library("-verify"),
 	library("-engine=dacce"),
 	library("-engine=lucce", "-verify"),

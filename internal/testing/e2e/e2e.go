@@ -1,8 +1,8 @@
 // Package e2e builds and runs real programs, so that tests can prove that what
 // stemma records is complete, exact and safe. Its subdirectories are those
 // tests, a package for each kind of record. Plainly they take a few minutes, and try what each kind of record is for.
-// With -more they try all engines. With -full they take all combinations of engines and flags, and longer
-// runs. CI does all three. What must run for hours to mean something is in the module bench.
+// With -more they try all engines, and sampling at all. With -full they take all combinations of engines and flags, and
+// longer runs. CI does all three. What must run for hours to mean something is in the module bench.
 //
 // Each directory in testdata/programs is a program. It says in comments what
 // its profile must contain, and may print further expectations when it runs,
@@ -33,7 +33,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -48,6 +47,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/testing/level"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -61,32 +61,17 @@ type Result struct {
 	late           bool          // it was ended, since it took too long
 }
 
-var (
-	more = flag.Bool("more", false, "run also what there is no time for while one works: more engines, more programs")
-	full = flag.Bool("full", false, "as -more, and take the minutes that a test needs to find what happens seldom")
-)
-
-// More reports whether tests may take longer than people like to wait. Who names tests wants those.
-func More() bool { return *more || Full() || flag.Lookup("test.run").Value.String() != "" }
+// More reports whether tests may take longer than people like to wait.
+func More() bool { return level.More() }
 
 // NeedMore skips tests that people do not wait for while they work.
-func NeedMore(t *testing.T) {
-	t.Helper()
-	if !More() {
-		t.Skip("takes a while; run with -more, or name it with -run")
-	}
-}
+func NeedMore(t *testing.T) { t.Helper(); level.NeedMore(t) }
 
 // Full reports whether tests may take minutes.
-func Full() bool { return *full }
+func Full() bool { return level.Full() }
 
 // NeedFull skips tests for which the standard library is built once more, or that run long.
-func NeedFull(t *testing.T) {
-	t.Helper()
-	if !Full() {
-		t.Skip("takes minutes, or has the standard library built once more; run with -full")
-	}
-}
+func NeedFull(t *testing.T) { t.Helper(); level.NeedFull(t) }
 
 // Few returns the first n of a test's cases, and all of them with -full. What differs most comes first.
 func Few[T any](n int, cases ...T) []T {

@@ -19,6 +19,7 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/record/raw"
+	"github.com/stemma-go/stemma/internal/testing/level"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
@@ -1037,7 +1038,8 @@ func encodeRandom(t testing.TB, seed uint64, steps int, prepare func(*computer))
 // TestEncode runs random programs.
 func TestEncode(t *testing.T) {
 	ids, slow, fast, firsts, recalled, over, epochs := 0, 0, 0, 0, 0, 0, uint64(0)
-	for seed := range uint64(60) {
+	rounds := level.Rounds(20, 60)
+	for seed := range uint64(rounds) {
 		m := encodeRandom(t, seed, 400, nil)
 		firsts, over = firsts+m.firsts, over+m.over
 		ids, slow, fast, recalled, epochs = ids+len(m.ids), slow+m.slow, fast+m.fast, recalled+m.recalled,
@@ -1045,7 +1047,7 @@ func TestEncode(t *testing.T) {
 	}
 	t.Logf("%d contexts, %d of them recalled, %d epochs, %d entries on the fast path, %d through Go, "+
 		"%d of goroutines, %d pushed at the end of a loop", ids, recalled, epochs, fast, slow, firsts, over)
-	if fast < slow/4 || epochs < 1000 || recalled < 1000 || firsts < 1000 || over < 100 {
+	if fast < slow/4 || epochs < 16*uint64(rounds) || min(recalled, firsts) < 16*rounds || over < rounds {
 		t.Error("the fast path or re-encodings are hardly tested")
 	}
 }
@@ -1053,7 +1055,7 @@ func TestEncode(t *testing.T) {
 // TestEncodeLost loses pages of the record while the program goes on: IDs must be those
 // that the whole record decodes.
 func TestEncodeLost(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range level.Rounds[uint64](15, 40) {
 		m := newComputer(t, seed)
 		m.program()
 		m.goroutine()
@@ -1121,6 +1123,7 @@ func TestEncodeLimited(t *testing.T) {
 // entries, without ids for that. Contexts from there on are cut, with the reason, those further out are
 // complete, and a re-encoding in the middle changes nothing.
 func TestEncodeDeep(t *testing.T) {
+	level.NeedMore(t)
 	m := newComputer(t, 1)
 	defer m.close()
 	m.c.Limit(2, 0, 0, 0)

@@ -13,6 +13,7 @@ import (
 // TestWaiters runs a program whose goroutines wait all the time, and looks whose time that is: the function's that
 // waits, of the program or of a package, and not the runtime's.
 func TestWaiters(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := e2e.Build(t, "idle", "-engine=sample", "-every=1ms")
 	e2e.Retry(t, func() error {
 		r := e2e.Run(t, exe)

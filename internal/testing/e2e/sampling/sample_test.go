@@ -146,6 +146,7 @@ func TestIncrementalControls(t *testing.T) {
 // it ends a phase of the garbage collector. Its registers are those of the last time that it
 // was stopped, or none at all: a walk from them seldom fails, so the runtime counts such walks.
 func TestWaitInName(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := buildSampled(t, "collector")
 	env := []string{"GOGC=1", "GOMAXPROCS=2", "STEMMA_TRACE_EVERY=waiting", "STEMMA_TRACE_CHECK=on"}
 	r := e2e.Run(t, exe, env...)
@@ -160,6 +161,7 @@ func TestWaitInName(t *testing.T) {
 // TestRepeat samples a program that mostly holds locks where it is asked: the request is
 // met when they are given up, and not only when a signal makes it at the next tick.
 func TestRepeat(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := buildSampled(t, "locks")
 	repeated := func(without string) (n, requests uint64) {
 		r := e2e.Run(t, exe, "STEMMA_SAMPLING=sample-at=prologue", "STEMMA_TRACE_WITHOUT="+without)
@@ -180,6 +182,7 @@ func TestRepeat(t *testing.T) {
 // TestSamplers runs each sampler with each kind of walk and looks at what came
 // of it: all requests are accounted for, and the time adds up.
 func TestSamplers(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
 	for _, how := range []string{"sampler=isps", "sampler=isps,walk=marker", "sampler=sps,walk=fp",
 		"sampler=sps,walk=unwinder", "sampler=stw", "sampler=jvmti", "sampler=isps,sample-at=prologue"} {
@@ -277,6 +280,7 @@ func TestDeepProgress(t *testing.T) {
 
 // TestSampleKilled kills a program with SIGKILL: what was sampled is on record.
 func TestSampleKilled(t *testing.T) {
+	e2e.NeedMore(t)
 	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
 	for _, how := range []string{"sampler=isps", "sampler=sps"} {
 		out := t.TempDir()

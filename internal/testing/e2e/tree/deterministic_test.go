@@ -16,6 +16,7 @@ import (
 // all contexts have the same counts in each run, beside a busy loop and whatever GOMAXPROCS
 // says. Without the variable no two runs agree.
 func TestDeterministic(t *testing.T) {
+	e2e.NeedMore(t)
 	exe, runs := e2e.Build(t, "random"), 4
 	if e2e.Full() {
 		runs = 10

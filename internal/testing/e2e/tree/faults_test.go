@@ -64,6 +64,9 @@ func TestFaults(t *testing.T) {
 		}
 	}
 
+	if !e2e.More() {
+		return // -verify needs a standard library more
+	}
 	exe = build("verified", "-verify")
 	for _, env := range []string{"", "bad"} {
 		r := e2e.Run(t, exe, "GOMAXPROCS=1", "FAULTS="+env)

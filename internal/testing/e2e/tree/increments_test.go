@@ -13,6 +13,7 @@ import (
 // TestIncrements looks at the machine code of gofmt: each increment of a counter must be one instruction, relative
 // to the segment base, so that a goroutine cannot be moved to another P in the middle of it.
 func TestIncrements(t *testing.T) {
+	e2e.NeedMore(t)
 	e2e.OnlyHost(t, "it knows the machine code of this machine")
 	_, listing := gofmt(t)
 	increments, functions, function := 0, 0, ""
