@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"flag"
 	"fmt"
@@ -15,19 +14,17 @@ import (
 	"github.com/stemma-go/stemma/internal/command/outside"
 )
 
-// fetchFlags are those of fetch.
-type fetchFlags struct {
-	store, since, until, service, runs, dir string
-	size                                    int64
+// storeFlags say which records of a bucket are asked for, and where they are kept here.
+type storeFlags struct {
+	store, since, until, service, dir string
+	size                              int64
 }
 
-func (o *fetchFlags) declare(fs *flag.FlagSet) {
+func (o *storeFlags) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.store, "store", "", "fetch from the bucket at `URL`")
 	fs.StringVar(&o.since, "since", "", "records that ended after `TIME`: as long ago as 24h or 7d, or "+
 		"2026-11-26T08:00:00Z")
 	fs.StringVar(&o.until, "until", "", "records that began before `TIME`")
-	fs.StringVar(&o.service, "service", "", "records of the service `NAME`")
-	fs.StringVar(&o.runs, "run", "", "records of these `RUNS`, 16 digits each, with commas between")
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		dir = os.TempDir()
@@ -36,10 +33,38 @@ func (o *fetchFlags) declare(fs *flag.FlagSet) {
 	fs.Int64Var(&o.size, "cache-size", 4<<30, "keep at most so many `BYTES` there, besides what is asked for")
 }
 
-// runFetch prints the files, a line for each.
+// query returns the query that the flags are.
+func (o *storeFlags) query(fs *flag.FlagSet) (*bucket.Query, error) {
+	q := &bucket.Query{Service: o.service}
+	now := time.Now()
+	var err error
+	if q.Since, err = outside.Moment(o.since, now); err != nil {
+		return nil, wrong(fs, "-since=%s: %v", o.since, err)
+	}
+	if q.Until, err = outside.Moment(o.until, now); err != nil {
+		return nil, wrong(fs, "-until=%s: %v", o.until, err)
+	}
+	return q, nil
+}
+
+// each calls do with each record that a query selects.
+func (o *storeFlags) each(q *bucket.Query, do func(m *bucket.Manifest, file string) error) error {
+	ctx := context.Background()
+	b, err := bucket.Open(ctx, o.store)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	warn := func(err error) { fmt.Fprintf(os.Stderr, "stemma-fleet: warning: %v\n", err) }
+	return (&fetch.Cache{Dir: o.dir, Most: o.size, Warn: warn}).Each(ctx, b, q, do)
+}
+
+// runFetch prints the files, a line for each, when all are there.
 func runFetch(fs *flag.FlagSet, args []string) error {
-	var o fetchFlags
+	var o storeFlags
 	o.declare(fs)
+	fs.StringVar(&o.service, "service", "", "records of the service `NAME`")
+	runs := fs.String("run", "", "records of these `RUNS`, 16 digits each, with commas between")
 	rest, err := parse(fs, args)
 	switch {
 	case err != nil:
@@ -49,34 +74,23 @@ func runFetch(fs *flag.FlagSet, args []string) error {
 	case o.store == "":
 		return wrong(fs, "no -store given; want the URL of a bucket")
 	}
-	q := &bucket.Query{Service: o.service}
-	now := time.Now()
-	if q.Since, err = outside.Moment(o.since, now); err != nil {
-		return wrong(fs, "-since=%s: %v", o.since, err)
+	q, err := o.query(fs)
+	if err != nil {
+		return err
 	}
-	if q.Until, err = outside.Moment(o.until, now); err != nil {
-		return wrong(fs, "-until=%s: %v", o.until, err)
-	}
-	if o.runs != "" {
+	if *runs != "" {
 		q.Runs = make(map[string]bool)
-		for run := range strings.SplitSeq(o.runs, ",") {
+		for run := range strings.SplitSeq(*runs, ",") {
 			q.Runs[run] = true
 		}
 	}
-	ctx := context.Background()
-	b, err := bucket.Open(ctx, o.store)
-	if err != nil {
-		return err
+	var lines strings.Builder
+	err = o.each(q, func(_ *bucket.Manifest, file string) error {
+		lines.WriteString(file + "\n")
+		return nil
+	})
+	if err == nil {
+		_, err = os.Stdout.WriteString(lines.String())
 	}
-	defer b.Close()
-	warn := func(err error) { fmt.Fprintf(os.Stderr, "stemma-fleet: warning: %v\n", err) }
-	files, err := (&fetch.Cache{Dir: o.dir, Most: o.size, Warn: warn}).Fetch(ctx, b, q)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(os.Stdout)
-	for _, file := range files {
-		fmt.Fprintln(w, file)
-	}
-	return w.Flush()
+	return err
 }

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/parquet"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/record/store"
@@ -15,9 +17,12 @@ import (
 
 // runParquet writes records as tables.
 func runParquet(fs *flag.FlagSet, args []string) error {
+	var from storeFlags
+	from.declare(fs)
 	o := parquet.Origin{Labels: map[string]string{}}
 	out := fs.String("o", "", "write the tables to `DIR`; those of the same days there are replaced")
-	fs.StringVar(&o.Service, "service", "", "call the programs `NAME`; by default each is what its file is called")
+	fs.StringVar(&o.Service, "service", "", "call the programs `NAME`; by default each is what its file is called. "+
+		"With -store, records of the service NAME")
 	fs.Func("label", "add `KEY=VALUE` to each value; may be given several times", func(s string) error {
 		key, value, ok := strings.Cut(s, "=")
 		if !ok || key == "" {
@@ -32,6 +37,15 @@ func runParquet(fs *flag.FlagSet, args []string) error {
 		return err
 	case *out == "":
 		return wrong(fs, "no -o given; want a directory")
+	case from.store != "" && len(paths) > 0:
+		return wrong(fs, "have %q and -store; give one of them", paths[0])
+	case from.store == "" && from.since+from.until != "":
+		return wrong(fs, "-since and -until choose records in a bucket; give it with -store")
+	}
+	from.service = o.Service
+	q, err := from.query(fs)
+	if err != nil {
+		return err
 	}
 	if len(paths) == 0 {
 		paths = []string{store.Out()}
@@ -39,17 +53,48 @@ func runParquet(fs *flag.FlagSet, args []string) error {
 	if err := os.MkdirAll(*out, 0o777); err != nil {
 		return err
 	}
-	w := parquet.NewWriter(*out)
-	n, err := addRecords(w, paths, o)
+	w, n, where := parquet.NewWriter(*out), 0, strings.Join(paths, " ")
+	if from.store == "" {
+		n, err = addRecords(w, paths, o)
+	} else {
+		where, _, _ = strings.Cut(from.store, "?")
+		err = from.each(q, func(m *bucket.Manifest, file string) error {
+			written, err := addStored(w, m, file, o)
+			if written {
+				n++
+			}
+			return err
+		})
+	}
 	if err == nil && n == 0 {
-		err = fmt.Errorf("no counts in %s; want records of builds that count",
-			strings.Join(paths, " "))
+		err = fmt.Errorf("no counts in %s; want records of builds that count", where)
 	}
 	if err != nil {
 		w.Discard()
 		return err
 	}
 	return w.Close()
+}
+
+// addStored adds a record of a bucket, with what its manifest says.
+func addStored(w *parquet.Writer, m *bucket.Manifest, file string, o parquet.Origin) (written bool, err error) {
+	p, err := store.Sum([]string{file})
+	if err != nil {
+		return false, err
+	}
+	of := parquet.Origin{Service: m.Service, Labels: maps.Clone(m.Labels)}
+	if of.Labels == nil {
+		of.Labels = make(map[string]string)
+	}
+	maps.Copy(of.Labels, o.Labels)
+	if written, err = w.Add(p.Profile, of); err != nil {
+		return false, fmt.Errorf("%s: %w", file, err)
+	}
+	if !written && len(p.Columns) > 0 {
+		fmt.Fprintf(os.Stderr, "stemma-fleet: warning: %s: the run is in the tables already: it is in the store from "+
+			"two hosts or services\n", m.Key())
+	}
+	return written, nil
 }
 
 // addRecords adds the records at paths, one after the other, and returns how many had counts.

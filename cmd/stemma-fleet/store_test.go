@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	parquetgo "github.com/parquet-go/parquet-go"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/parquet"
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/testing/e2e"
 )
@@ -20,7 +23,7 @@ func TestStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin, out, store := t.TempDir(), t.TempDir(), "file://"+t.TempDir()
+	bin, out, store, tables := t.TempDir(), t.TempDir(), "file://"+t.TempDir(), filepath.Join(t.TempDir(), "tables")
 	if err := os.Symlink(self, filepath.Join(bin, "stemma-fleet")); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +43,7 @@ func TestStore(t *testing.T) {
 	if _, err := fmt.Sscanf(ids.Stdout, "%x %x %x", &id.Hi, &id.Lo, &id.Run); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, err := stemma("", "collect", "-once", "-delete", "-store="+store); err != nil {
+	if _, stderr, err := stemma("", "collect", "-once", "-delete", "-label=zone=a", "-store="+store); err != nil {
 		t.Fatalf("%v\n%s", err, stderr)
 	}
 	text := string(ctxid.Append(nil, id))
@@ -56,6 +59,12 @@ func TestStore(t *testing.T) {
 		{"useless", "", []string{"report", "-since=1h"}, "!give it with -store"},
 		{"both", "", []string{"report", "-store", store, "x.stemma"}, "!give one of them"},
 		{"before", "", []string{"diff", "-store", store, "-service=progress", "-since=1h"}, "!no record"},
+		{"tables", "", []string{"export", "-format=parquet", "-o=" + tables, "-store", store,
+			"-service=progress", "-since=1h"}, ""},
+		{"few", "", []string{"export", "-format=folded", "-store", store, "-service=progress"}, ";main.step "},
+		{"no place", "", []string{"export", "-format=parquet", "-store", store}, "!name it with -o"},
+		{"no tables", "", []string{"export", "-format=parquet", "-o=" + tables, "-store", store, "-until=1h"},
+			"!no counts"},
 		{"page", "", []string{"view", "-store", store, "-service=progress", "-o=page.html"}, ""},
 		{"decode", "ctx=" + text + "\n", []string{"decode", "-store", store}, "[main]"},
 		{"argument", "", []string{"decode", "-store", store, text}, "main.main"},
@@ -72,4 +81,36 @@ func TestStore(t *testing.T) {
 			t.Errorf("%s: stemma %q: %v, want %q\n%s%s", c.name, c.args, err, c.want, stdout, stderr)
 		}
 	}
+	steps := int64(0)
+	for _, v := range rows[parquet.Value](t, filepath.Join(tables, "values-*")) {
+		if v.Service != "progress" || v.Labels["zone"] != "a" {
+			t.Fatalf("a row is %+v", v)
+		}
+		for _, c := range rows[parquet.Context](t, filepath.Join(tables, "contexts-*")) {
+			if c.Context == v.Context && c.Function == "main.step" && v.Metric == "calls" {
+				steps += v.Value
+				break // days have it each
+			}
+		}
+	}
+	if steps != 1_000_000 {
+		t.Errorf("the tables have %d calls of main.step", steps)
+	}
+}
+
+// rows returns the rows of tables.
+func rows[T any](t *testing.T, pattern string) (list []T) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		some, err := parquetgo.ReadFile[T](file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, some...)
+	}
+	return list
 }

@@ -5,10 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/command/outside"
 	"github.com/stemma-go/stemma/internal/command/report"
 	"github.com/stemma-go/stemma/internal/export"
 	"github.com/stemma-go/stemma/internal/humanize"
@@ -29,6 +31,8 @@ func Command() *base.Command {
 	folded      for flamegraph.pl and similar tools: one line for each context
 	speedscope  for speedscope.app
 	callgrind   for kcachegrind: callers and callees with true call counts
+	parquet     for DuckDB, ClickHouse and Spark: tables of contexts and of all values, in
+	            the directory that -o names; this is done by stemma-fleet
 
 With -request=ID it writes the stacks of the samples that the program asked for under
 that identifier by stemma.Sample or stemma.SampleLabeled.
@@ -47,20 +51,31 @@ type exportOptions struct {
 	metric      string
 	min         float64
 	request     report.RequestID
+	store       outside.Store
 }
 
 // declare is called for parsing, and for the help text with options that are
 // thrown away; so the two cannot differ.
 func (o *exportOptions) declare(fs *flag.FlagSet) {
-	base.ChoiceVar(fs, &o.format, "format", "pprof", "write `FORMAT`: "+strings.Join(export.Formats(), ", "),
-		export.Formats)
+	base.ChoiceVar(fs, &o.format, "format", "pprof", "write `FORMAT`: "+strings.Join(formats(), ", "), formats)
 	base.ChoiceVar(fs, &o.metric, "metric", "",
 		"write `METRIC`: "+report.MetricsHelp()+
 			"; by default the first of these that was recorded (pprof gets all that were counted, or all that "+
 			"were sampled)", report.Metrics)
 	fs.Func("request", "write the samples that the program asked for under identifier `ID`", o.request.Set)
 	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output")
+	o.store.Declare(fs)
 	fs.Float64Var(&o.min, "min", 0, "combine subtrees with less than `PERCENT` of all calls as [trimmed]")
+}
+
+// parquet is the format that another program writes.
+const parquet = "parquet"
+
+// formats returns what -format takes.
+func formats() []string {
+	list := append(export.Formats(), parquet)
+	slices.Sort(list)
+	return list
 }
 
 // runExport writes a file only when the whole of it could be made; standard
@@ -79,10 +94,22 @@ func runExport(e *base.Env, args []string) error {
 	if o.min < 0 || o.min > 100 {
 		return base.Usagef("export: -min: have %g, want 0 to 100", o.min)
 	}
+	if o.format == parquet {
+		if err := base.OnlyFlags(fs, "tables", append([]string{"format", "o"}, outside.StoreFlags...)...); err != nil {
+			return err
+		}
+		if o.out == "" {
+			return base.Usagef("export: tables are files in a directory; name it with -o")
+		}
+		return o.store.Parquet(o.out, paths)
+	}
 	if o.format == "pprof" && o.out == "" {
 		if err := base.RefuseTerminal(e.Stdout, "export: the format pprof"); err != nil {
 			return err
 		}
+	}
+	if paths, err = o.store.Paths(e, "export", paths); err != nil {
+		return err
 	}
 	work := progress.Begin(e.Stderr, "export")
 	defer work.End()

@@ -56,6 +56,20 @@ func (s *Store) Paths(e *base.Env, command string, paths []string) ([]string, er
 	return s.some(e.Stderr, since, until)
 }
 
+// Parquet becomes stemma-fleet, which writes records as tables to a directory: those at paths, or those of the store.
+func (s *Store) Parquet(dir string, paths []string) error {
+	given, err := s.Given("export")
+	if err != nil {
+		return err
+	}
+	if given && len(paths) > 0 {
+		return base.Usagef("export: have %q and -store; give one of them", paths[0])
+	}
+	args := []string{"parquet", "-o=" + dir, "-store=" + s.url, "-since=" + s.since, "-until=" + s.until,
+		"-service=" + s.service}
+	return fleet.become(append(append(args, "--"), paths...))
+}
+
 // Windows returns what the store has of the time that is asked for, and of the same time before.
 func (s *Store) Windows(e *base.Env, command string) (before, now []string, err error) {
 	since, until, err := s.window(command)

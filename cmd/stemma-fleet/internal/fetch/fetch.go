@@ -28,10 +28,21 @@ type Cache struct {
 // Fetch returns the files of the records that a query selects. A record that the store does not have as it was uploaded
 // is an error: sums without it would be too low.
 func (c *Cache) Fetch(ctx context.Context, b *bucket.Bucket, q *bucket.Query) (files []string, err error) {
+	err = c.Each(ctx, b, q, func(_ *bucket.Manifest, file string) error {
+		files = append(files, file)
+		return nil
+	})
+	return files, err
+}
+
+// Each calls do with the file of each record that a query selects, when it has been fetched.
+func (c *Cache) Each(ctx context.Context, b *bucket.Bucket, q *bucket.Query,
+	do func(m *bucket.Manifest, file string) error) error {
 	list, err := b.List(ctx, q, c.Warn)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	var files []string
 	for _, gap := range gaps(list) {
 		c.Warn(gap)
 	}
@@ -41,11 +52,14 @@ func (c *Cache) Fetch(ctx context.Context, b *bucket.Bucket, q *bucket.Query) (f
 	for _, m := range list {
 		file := filepath.Join(dir, filepath.FromSlash(m.ObjectKey()))
 		if err := c.one(ctx, b, m, file); err != nil {
-			return files, err
+			return err
 		}
 		files = append(files, file)
+		if err := do(m, file); err != nil {
+			return err
+		}
 	}
-	return files, nil
+	return nil
 }
 
 // one fetches a record, unless the file is there and is what was uploaded.

@@ -131,13 +131,23 @@ func (w *Writer) isNew(run, segment uint64) (bool, error) {
 	return true, nil
 }
 
-// Close completes the files: before that, none of them is there under its name.
+// Close completes the files: before that, none of them is there under its name. If one cannot be completed, none of
+// them is there, and what was there before stays.
 func (w *Writer) Close() error {
 	var errs []error
 	for _, d := range w.days {
 		errs = append(errs, d.values.close(), d.contexts.close())
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		w.Discard()
+		return err
+	}
+	for _, d := range w.days {
+		if err := errors.Join(d.contexts.rename(), d.values.rename()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Discard removes what was written.
@@ -259,13 +269,10 @@ func (t *table[T]) flush() error {
 }
 
 func (t *table[T]) close() error {
-	err := errors.Join(t.flush(), t.w.Close(), t.file.Chmod(0o600), t.file.Close())
-	if err != nil {
-		os.Remove(t.file.Name())
-		return err
-	}
-	return os.Rename(t.file.Name(), t.name)
+	return errors.Join(t.flush(), t.w.Close(), t.file.Chmod(0o600), t.file.Close())
 }
+
+func (t *table[T]) rename() error { return os.Rename(t.file.Name(), t.name) }
 
 func (t *table[T]) discard() {
 	t.file.Close()

@@ -179,3 +179,39 @@ func TestTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestClose has a table that cannot be completed: the tables of all days are those that there were.
+func TestClose(t *testing.T) {
+	dir := t.TempDir()
+	var sizes []string
+	for i := range 3 {
+		w := NewWriter(dir)
+		for _, p := range records(t)[i:] {
+			if _, err := w.Add(p, Origin{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if i == 1 {
+			w.days["2026-11-26"].contexts.file.Close()
+		}
+		if err := w.Close(); (err != nil) != (i == 1) {
+			t.Fatalf("writer %d: %v", i, err)
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != 4 {
+			t.Fatalf("writer %d: %v, %v", i, entries, err)
+		}
+		text := ""
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += fmt.Sprint(e.Name(), " ", info.Size(), " ", info.ModTime(), "\n")
+		}
+		sizes = append(sizes, text)
+	}
+	if sizes[1] != sizes[0] || sizes[2] == sizes[0] {
+		t.Errorf("the files are\n%s\n%s\n%s", sizes[0], sizes[1], sizes[2])
+	}
+}
