@@ -67,6 +67,13 @@ func TestAllocations(t *testing.T) {
 			"no cpu in this profile (have calls, alloc_space, alloc_objects); build with -metrics=calls,cpu") {
 		t.Errorf("a value that is not there: %v", err)
 	}
+	p.Processes[0].Segment = &profile.Segment{Number: 2}
+	for metric, want := range map[string]string{"inuse_space": "no inuse_space in segments", "existing": "in segments",
+		"cpu": "build with -metrics=calls,cpu"} {
+		if _, err := cct.Of(p, metric); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s of a segment: have %v, want %s", metric, err, want)
+		}
+	}
 }
 
 // groups writes the groups of a tree that have a value of their own.

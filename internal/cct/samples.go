@@ -35,6 +35,10 @@ func Column(p *profile.Profile, name string) (*profile.Column, error) {
 		have = append(have, c.Name)
 	}
 	for _, t := range profile.Metrics {
+		if t.Name == name && isPart(p) && slices.Contains(wholeOnly, t) {
+			return nil, fmt.Errorf("no %s in segments, since it does not add up; name the live directory, which has the "+
+				"whole run", name)
+		}
 		if t.Name == name {
 			return nil, fmt.Errorf("no %s in this profile (have %s); build with %s", name, strings.Join(have, ", "),
 				buildFor(name))
@@ -49,6 +53,16 @@ func Column(p *profile.Profile, name string) (*profile.Column, error) {
 		}
 	}
 	return nil, fmt.Errorf("unknown metric %q (want %s)", name, strings.Join(names, ", "))
+}
+
+// wholeOnly are the metrics that no segment has.
+var wholeOnly = []profile.Metric{profile.InuseSpace, profile.InuseObjects, profile.Existing, profile.Idle}
+
+// isPart reports whether p has segments of runs, or what came behind them.
+func isPart(p *profile.Profile) bool {
+	return slices.ContainsFunc(p.Processes, func(proc profile.Process) bool {
+		return proc.Segment != nil && proc.Segment.Number > 0
+	})
 }
 
 // buildFor returns the flags of a build that gives a metric.

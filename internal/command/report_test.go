@@ -202,7 +202,10 @@ func TestReportErrors(t *testing.T) {
 		{base.ExitUsage, "report: flag provided but not defined: -x", []string{"report", "-x"}},
 		{base.ExitUsage, "seal: no live directory given", []string{"seal"}},
 		{base.ExitUsage, "verify: -live: no live directory given", []string{"verify", "-live"}},
-		{base.ExitFailure, `unknown format "dot"`, []string{"export", "-format=dot", "stemma.out"}},
+		{base.ExitUsage, `-format=dot: no such format`, []string{"export", "-format=dot", "stemma.out"}},
+		{base.ExitUsage, `-format=dot: no such format`, []string{"export", "-format=dot", "nothing"}},
+		{base.ExitFailure, "stemma: nothing: no such file or directory", []string{"report", "nothing"}},
+		{base.ExitFailure, "stemma: nothing: no such file or directory", []string{"clean", "nothing"}},
 	} {
 		code, _, stderr := runMain(test.args...)
 		if code != test.code || !strings.Contains(stderr, test.want) {

@@ -89,7 +89,7 @@ func TestReportRequestsErrors(t *testing.T) {
 		"report -requests -tree":      "-requests excludes",
 		"report -requests -focus=a":   "-focus does nothing for report -requests",
 		"export -request=8":           "no request 8",
-		"export -request=8 -format=x": "no request 8",
+		"export -request=8 -format=x": "no such format",
 	} {
 		if code, out, errs := runMain(strings.Fields(args)...); code == base.ExitOK || !strings.Contains(errs, want) {
 			t.Errorf("%s: exit %d, no %q in\n%s%s", args, code, want, out, errs)

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/record/store"
 )
 
 // Command removes what programs and builds have left.
@@ -48,7 +49,7 @@ func runClean(e *base.Env, args []string) error {
 	}
 	for _, dir := range dirs {
 		if info, err := os.Stat(dir); err != nil {
-			return err
+			return store.Missing(dir, err)
 		} else if !info.IsDir() {
 			return base.Usagef("clean: %s: a file; want a live directory, or a directory of them; remove sealed "+
 				"files with rm", dir)

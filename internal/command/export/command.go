@@ -103,6 +103,9 @@ func runExport(e *base.Env, args []string) error {
 		}
 		return o.store.Parquet(o.out, paths)
 	}
+	if !slices.Contains(export.Formats(), o.format) {
+		return base.Usagef("export: -format=%s: no such format (have %s)", o.format, strings.Join(formats(), ", "))
+	}
 	if o.format == "pprof" && o.out == "" {
 		if err := base.RefuseTerminal(e.Stdout, "export: the format pprof"); err != nil {
 			return err

@@ -47,7 +47,7 @@ func End(notes io.Writer) func(code int, err error) error {
 }
 
 // tellNew reports which live directories are there that were not before.
-func tellNew(notes io.Writer, before, after []string) {
+func tellNew(notes io.Writer, before, after []string, code int) {
 	old := make(map[string]bool)
 	for _, dir := range before {
 		old[dir] = true
@@ -58,7 +58,10 @@ func tellNew(notes io.Writer, before, after []string) {
 			added = append(added, dir)
 		}
 	}
-	if len(added) == 0 {
+	switch {
+	case len(added) == 0 && code != base.ExitOK:
+		return // the go command has said why nothing ran
+	case len(added) == 0:
 		fmt.Fprintf(notes,
 			"stemma: no record: no test binary ran, or none could write where records go; set STEMMA_OUT to a "+
 				"directory that can be written\n")

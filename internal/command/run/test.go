@@ -98,7 +98,7 @@ func tellTests(e *base.Env, out string, compiled *Compiled, run func() (int, err
 	}
 	switch {
 	case compiled == nil:
-		tellNew(e.Stderr, before, store.LiveDirs(out))
+		tellNew(e.Stderr, before, store.LiveDirs(out), code)
 	case code == base.ExitOK:
 		compiled.Tell(e.Stderr)
 	}

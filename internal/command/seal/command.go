@@ -53,7 +53,7 @@ func runSeal(e *base.Env, args []string) error {
 		return err
 	}
 	if len(paths) == 0 {
-		return base.Usagef("seal: no live directory given")
+		return base.Usagef("seal: no live directory given; name one, or several that are added up")
 	}
 	if *out == "" {
 		*out = strings.TrimSuffix(filepath.Clean(paths[0]), store.SealedSuffix) + store.SealedSuffix

@@ -25,7 +25,7 @@ func Probe(path string) (Place, error) {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return Place{Path: path}, err
+		return Place{Path: path}, Missing(path, err)
 	}
 	p := Place{Path: path, Dir: info.IsDir()}
 	if !p.Dir {

@@ -28,7 +28,7 @@ const (
 func ReadSealed(path string) (*record.Record, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, Missing(path, err)
 	}
 	defer f.Close()
 	from, size := progress.NewReader(f), int64(0)
@@ -72,6 +72,16 @@ func In(path string, err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		return fmt.Errorf("%s: %s: %w", path, pe.Path, pe.Err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// Missing returns the error of a look at path as a message for its user: what was looked for, and why it is not there,
+// and not the name of the system call.
+func Missing(path string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }
