@@ -36,8 +36,8 @@ func Column(p *profile.Profile, name string) (*profile.Column, error) {
 	}
 	for _, t := range profile.Metrics {
 		if t.Name == name && isPart(p) && slices.Contains(wholeOnly, t) {
-			return nil, fmt.Errorf("no %s in segments, since it does not add up; name the live directory, which has the "+
-				"whole run", name)
+			return nil, fmt.Errorf("no %s in segments, since it does not add up; name the live directory, which has "+
+				"the whole run", name)
 		}
 		if t.Name == name {
 			return nil, fmt.Errorf("no %s in this profile (have %s); build with %s", name, strings.Join(have, ", "),
