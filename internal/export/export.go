@@ -66,15 +66,32 @@ func command(p *profile.Profile) string {
 	return profile.Printable(strings.Join(p.Processes[0].Args, " "))
 }
 
-// names returns the functions on the path to context n, outermost first.
-func names(t *cct.Tree, n uint32) []string {
-	var path []string
-	for ; n != 0; n = t.Nodes[n].Parent {
-		path = append(path, t.Funcs[t.Nodes[n].Func].Name)
-		if t.Sites[t.Nodes[n].Site].Via == cct.ViaGo {
-			path = append(path, goStart)
+// A walk goes from context to context, and has the path to each. Contexts that follow each other in a tree mostly share
+// most of it.
+type walk struct {
+	t    *cct.Tree
+	path []uint32 // nodes, from the root to the context
+	more []uint32 // of the path to the next one
+}
+
+func newWalk(t *cct.Tree) *walk { return &walk{t: t, path: []uint32{0}} }
+
+// to makes x.path that of context n, and returns how many of its nodes are those of the path before.
+func (x *walk) to(n uint32) (kept int) {
+	x.more = x.more[:0]
+	for {
+		for x.path[len(x.path)-1] > n { // a parent comes before its children: no such node is above n
+			x.path = x.path[:len(x.path)-1]
 		}
+		if x.path[len(x.path)-1] == n {
+			break
+		}
+		x.more = append(x.more, n)
+		n = x.t.Nodes[n].Parent
 	}
-	slices.Reverse(path)
-	return path
+	kept = len(x.path)
+	for _, m := range slices.Backward(x.more) {
+		x.path = append(x.path, m)
+	}
+	return kept
 }

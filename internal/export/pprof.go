@@ -35,10 +35,19 @@ func writePprof(w io.Writer, p *profile.Profile, t *cct.Tree) error {
 	x.out.PeriodType = &pprof.ValueType{Type: columns[0].Name, Unit: columns[0].Unit}
 	if t.Type.Sampled {
 		x.places(p, columns)
-	} else {
-		x.contexts(p, t, columns)
+		return x.out.Write(w)
 	}
-	return x.out.Write(w)
+	// A sample for each context and column. t is that of its own column, and may be trimmed or folded. Inlined frames
+	// share a location with the function that they are inlined into.
+	s := newStream(w)
+	for k, c := range columns {
+		of := t
+		if c.Name != t.Type.Name {
+			of, _ = cct.Of(p, c.Name) // p has it
+		}
+		s.tree(of, k, len(columns))
+	}
+	return s.end(x.out)
 }
 
 // A pprofExporter collects the parts of the pprof profile. Functions and
@@ -52,28 +61,6 @@ type pprofExporter struct {
 
 	placeOf    map[uint32]*pprof.Location        // by Func of the profile
 	placeFuncs map[profile.Frame]*pprof.Function // by frame, but for the line
-}
-
-// contexts adds a sample for each context and column. t is that of its own column, and may
-// be trimmed or folded. Inlined frames share a location with the function that they are
-// inlined into.
-func (x *pprofExporter) contexts(p *profile.Profile, t *cct.Tree, columns []profile.Column) {
-	for k, c := range columns {
-		if x.t = t; c.Name != t.Type.Name {
-			x.t, _ = cct.Of(p, c.Name) // p has it
-		}
-		x.funcs = make([]*pprof.Function, len(x.t.Funcs))
-		for i, n := range x.t.Nodes {
-			if n.Count > 0 {
-				s := &pprof.Sample{Value: make([]int64, len(columns))}
-				s.Value[k] = int64(n.Count)
-				for key, value := range x.t.LabelsOf(uint32(i)) {
-					setLabel(s, key, value)
-				}
-				x.sample(s, uint32(i))
-			}
-		}
-	}
 }
 
 // mapping names the program, which reports show. Nothing is left to look up in it.

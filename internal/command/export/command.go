@@ -65,7 +65,21 @@ func (o *exportOptions) declare(fs *flag.FlagSet) {
 	fs.Func("request", "write the samples that the program asked for under identifier `ID`", o.request.Set)
 	fs.StringVar(&o.out, "o", "", "write to `FILE`, not to standard output")
 	o.store.Declare(fs)
-	fs.Float64Var(&o.min, "min", 0, "combine subtrees with less than `PERCENT` of all calls as [trimmed]")
+	fs.Float64Var(&o.min, "min", 0,
+		"combine subtrees with less than `PERCENT` of all calls as [trimmed]; by default none, but of a tree that go "+
+			"tool pprof could not open, in the format pprof, the smallest")
+}
+
+// openable returns t, or as much of it as go tool pprof can open, and reports that.
+func openable(stderr io.Writer, t *cct.Tree) *cct.Tree {
+	least := export.Openable(t, export.MostFrames)
+	if least == 1 {
+		return t
+	}
+	fmt.Fprintf(stderr, "stemma: go tool pprof could not open all %s; subtrees with less than %s are combined as "+
+		"[trimmed]; -min=0 leaves them\n", humanize.Plural(t.Totals().Contexts, "context"),
+		humanize.Amount(t.Type, least)+" "+t.Type.Name)
+	return t.Trim(least)
 }
 
 // parquet is the format that another program writes.
@@ -90,6 +104,8 @@ func runExport(e *base.Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	all := false
+	fs.Visit(func(f *flag.Flag) { all = all || f.Name == "min" })
 	base.CurrentMetrics(e.Stderr, &o.metric)
 	if o.min < 0 || o.min > 100 {
 		return base.Usagef("export: -min: have %g, want 0 to 100", o.min)
@@ -142,6 +158,8 @@ func runExport(e *base.Env, args []string) error {
 	}
 	if o.min > 0 {
 		t = t.Trim(uint64(o.min / 100 * float64(t.Totals().Calls)))
+	} else if o.format == "pprof" && !all && !t.Type.Sampled {
+		t = openable(work.Output(e.Stderr), t)
 	}
 	write := func(w io.Writer) error { return export.Write(w, o.format, p.Profile, t) }
 	if o.out == "" {
