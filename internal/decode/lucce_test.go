@@ -109,6 +109,9 @@ func (p *lucceProgram) step(next func(n int) int) {
 	case op < 99:
 		p.ref = nil
 		p.stack = []lucceFrame{{p.l.Root(p.funcs[target], layout.RootTimer), target, 0, "[timer]"}}
+	default: // as the runtime calls back what empties pools
+		p.ref = nil
+		p.stack = append(p.stack, lucceFrame{p.l.RootOn(top.LucceFrame, p.funcs[target], layout.RootGC), target, 0, "[gc]"})
 	}
 }
 
@@ -119,8 +122,11 @@ func (p *lucceProgram) want(how string) string {
 		f := &p.stack[i]
 		fmt.Fprintf(&b, "%s%s m.go:%d ← ", how, f.Func.Name, f.site+1)
 		how = ""
+		if f.outer != "" {
+			return b.String() + f.outer
+		}
 	}
-	return b.String() + p.stack[0].outer
+	return b.String()
 }
 
 func (p *lucceProgram) capture(next func(n int) int) {
@@ -177,16 +183,20 @@ func (p *lucceProgram) check(ref *encoder.Lucce) (truncated int) {
 }
 
 // TestLucceTheorem1 decodes the contexts of random programs: De(n, En(π)) = π. Recursion
-// takes them far beyond 63 bits.
+// takes them far beyond 63 bits. Where few are captured, most entries of the ccStack are
+// overwritten before anything interns them.
 func TestLucceTheorem1(t *testing.T) {
 	contexts, versions, entries, slow, steps, beyond := 0, uint64(0), 0, 0, 0, 0
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		p := newLucceProgram(t, r.IntN, 2+int(seed%25), 0)
 		ref := p.ref
-		for range 3000 {
+		seldom := []int{1, 10, 200}[seed%3]
+		for range 3000 * min(seldom, 20) {
 			p.step(r.IntN)
-			p.capture(r.IntN)
+			if r.IntN(seldom) == 0 {
+				p.capture(r.IntN)
+			}
 			steps++
 		}
 		if n := p.check(ref); n > 0 {
@@ -202,6 +212,40 @@ func TestLucceTheorem1(t *testing.T) {
 		entries, slow, steps)
 	if beyond < 100 {
 		t.Errorf("%d paths went beyond 63 bits, want many", beyond)
+	}
+}
+
+// TestLucceRootOnTop lets a root begin on top of a deep recursion and recur as deep: what it pushes must not
+// lie where the frames below have their entries.
+func TestLucceRootOnTop(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 9))
+	p := newLucceProgram(t, r.IntN, 9, 0)
+	p.ref = nil
+	deep := func(n int) {
+		for want := len(p.stack) + n; len(p.stack) < want; {
+			top := &p.stack[len(p.stack)-1]
+			top.site = r.IntN(len(p.targets[top.fn]))
+			list := p.targets[top.fn][top.site]
+			target := list[r.IntN(len(list))]
+			p.stack = append(p.stack, lucceFrame{p.l.Call(top.LucceFrame, top.site, p.funcs[target]), target, 0, ""})
+		}
+	}
+	for range 20 { // the edges are known, and there is room
+		deep(300)
+		p.stack = p.stack[:1]
+	}
+	for range 20 {
+		deep(200)
+		top := &p.stack[len(p.stack)-1]
+		p.stack = append(p.stack, lucceFrame{p.l.RootOn(top.LucceFrame, p.funcs[0], layout.RootGC), 0, 0, "[gc]"})
+		deep(200)
+		p.capture(r.IntN)
+		p.stack = p.stack[:200]
+		p.capture(r.IntN)
+		p.stack = p.stack[:1]
+	}
+	if n := p.check(nil); n > 0 {
+		t.Errorf("%d contexts are truncated", n)
 	}
 }
 

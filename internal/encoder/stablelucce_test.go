@@ -21,6 +21,7 @@ func comparePairs(t *testing.T, r *rand.Rand) {
 	const sites = 3
 	n := 2 + r.IntN(12)
 	p, injected := encoder.NewProgram(), recordtest.NewLucce(t, 0)
+	injected.Once = true
 	funcs := make([]*recordtest.LucceFunc, n+1)
 	root := p.AddSite(encoder.Root, encoder.Dynamic)
 	for i := range n {

@@ -12,7 +12,7 @@ const (
 
 // A Pair is the slot of a frame with engine lucce.
 type Pair struct {
-	Version uint64 // entry of nodes at which the path begins
+	Version uint64 // where the path begins, see VersionDepth
 	ID      uint64 // id of the invocation
 }
 

@@ -26,10 +26,12 @@ type StackWords struct {
 	Cap  uintptr // entries in it
 }
 
-// PairWords are what a caller leaves with engine lucce, instead of the StackWords.
+// PairWords are what a caller leaves with engine lucce, and where the goroutine's ccStack is, instead of the
+// StackWords and of Pushes.
 type PairWords struct {
 	ID      uintptr // the caller's id
 	Version uintptr // and its version
+	Base    uintptr // the address of the ccStack, of StackEntries, see ids.PairStack
 }
 
 // Pair is the view of engine lucce.
@@ -69,4 +71,7 @@ const (
 	GShard   = GWords + int64(unsafe.Offsetof(G{}.Shard))
 	GID      = GWords + int64(unsafe.Offsetof(G{}.Stack)+unsafe.Offsetof(PairWords{}.ID))
 	GVersion = GWords + int64(unsafe.Offsetof(G{}.Stack)+unsafe.Offsetof(PairWords{}.Version))
+	GPairs   = GWords + int64(unsafe.Offsetof(G{}.Stack)+unsafe.Offsetof(PairWords{}.Base))
 )
+
+const _ = -(unsafe.Offsetof(G{}.Stack) + unsafe.Offsetof(PairWords{}.Base) ^ unsafe.Offsetof(G{}.Pushes))

@@ -12,7 +12,7 @@ package layout
 //
 // # Live directory
 //
-// As for the other encoders, with the file log instead of epochs. A version is the
+// As for the other encoders, with the file log instead of epochs. A version leads to the
 // number of an entry in nodes: paths that begin there have it. The id of
 // an entry has 64 bits; the upper half is where others have the epoch. In a
 // captured ID it has 62 bits; the upper 32 are where others have the epoch.
@@ -20,11 +20,16 @@ const (
 	IDLimit = 1<<63 - 1
 	// IDLost is the id of an invocation whose context is not known, which no step takes on.
 	IDLost = 1 << 63
+
+	// A version is the number of an entry in nodes, and in its upper half how many entries of the goroutine's ccStack
+	// the invocation stands on. Where the number is 0, the topmost of these has it as soon as it is interned.
+	VersionDepth  = 32
+	VersionNumber = 1<<VersionDepth - 1
 )
 
 // A Step is what a call does to an id with engine lucce, in memory. It takes a caller's id
 // c below the bound to the callee's, (c + c>>StepShift&Mask)*Mul + Add. Steps never
-// change, but for those in a FuncData, and ids of one callee are never those of two steps.
+// change, but for those in a FuncData and for Begin, and ids of one callee are never those of two steps.
 type Step struct {
 	Callee uint64 // the callee's data
 	Bound  uint64 // ids of the caller are below
@@ -32,9 +37,9 @@ type Step struct {
 	Mul    uint64 // factor
 	Add    uint64 // summand
 	Cell   uint64 // address of the cell
-	Target uint32 // index of the callee
+	Site   uint32 // index of the site
 	Grown  uint32 // how often the edge has got new ids
-	_      uint64 //
+	Begin  uint64 // 1 + the id of paths that begin at the callee since this step did not take one; 0 before the first
 }
 
 // StepShift is what an id is shifted by for the masked part of a step.

@@ -18,7 +18,10 @@ import (
 // metadata and data as the compiler lays them out, and the sequences that it emits.
 type Lucce struct {
 	ids.Lucce
-	Slow int // how often the sequence left the fast path
+	Slow int  // how often the sequence left the fast path
+	Once bool // entries of nodes are made at once, not where a context is captured
+
+	pairs uintptr // where the goroutine's ccStack is
 
 	rec                    recorder.Recorder
 	contexts               ids.Contexts
@@ -163,9 +166,23 @@ func (l *Lucce) begin(from [2]uint64, f *LucceFunc) LucceFrame {
 	c, v, ok := l.TryRoot(from, f.data)
 	if !ok {
 		l.Slow++
-		c, v = l.Lucce.Root(from, f.id(), l.learn(f))
+		c, v = l.Lucce.Root(from, 0, f.id(), l.learn(f))
 	}
 	return LucceFrame{f, c, v}
+}
+
+// RootOn enters a function from a root whose frames lie on top of another one's.
+func (l *Lucce) RootOn(below LucceFrame, f *LucceFunc, root uint64) LucceFrame {
+	c, v := l.Lucce.Root([2]uint64{root, 0}, below.V, f.id(), l.learn(f))
+	return LucceFrame{f, c, v}
+}
+
+// stack returns the goroutine's ccStack.
+func (l *Lucce) stack() ids.PairStack {
+	if l.Once {
+		return ids.PairStack{}
+	}
+	return ids.PairStackOf(&l.pairs)
 }
 
 // Call enters a function from a site of another one, as compiled code does it and the
@@ -180,11 +197,11 @@ func (l *Lucce) Call(from LucceFrame, site int, f *LucceFunc) LucceFrame {
 	caller, _ := l.Learn(from.Func.data)
 	frame := ids.Frame{Func: caller, PC: uintptr(from.Func.Return(site)), Site: int32(site)}
 	index, _ := l.SiteOf(&frame)
-	if c, v, ok := l.TryCall(index, f.data, from.C, from.V); ok {
+	if c, v, ok := l.TryCall(l.stack(), index, f.data, from.C, from.V); ok {
 		return LucceFrame{f, c, v}
 	}
 	l.learn(f)
-	c, v := l.Called(&frame, f.data, from.C, from.V)
+	c, v := l.Called(l.stack(), &frame, f.data, from.C, from.V)
 	return LucceFrame{f, c, v}
 }
 
@@ -197,13 +214,13 @@ func (l *Lucce) Fault(from LucceFrame, site int, f *LucceFunc) LucceFrame {
 		w.Frame(from.Func.Name, "/src/m.go", int32(1000+site))
 		w.End("runtime.sigpanic")
 	}
-	c, v := l.Called(&ids.Frame{Func: caller, PC: uintptr(pc), Site: -1}, f.data, from.C, from.V)
+	c, v := l.Called(l.stack(), &ids.Frame{Func: caller, PC: uintptr(pc), Site: -1}, f.data, from.C, from.V)
 	return LucceFrame{f, c, v}
 }
 
 // Capture returns the ID of the context in which an invocation calls something at a site.
 func (l *Lucce) Capture(f LucceFrame, site int) (hi, lo uint64) {
-	return l.CaptureID(f.C, f.V, uintptr(f.Func.Return(site)))
+	return l.CaptureID(l.stack(), f.C, f.V, uintptr(f.Func.Return(site)))
 }
 
 // Lose zeros a random page of the files.

@@ -100,7 +100,8 @@ func stemmaPut(gp *g, saved stemmaContext) {
 		gp.stemma.Ctx = stemmaVoid
 	}
 	if stemma.encode.lucce {
-		*gp.stemma.Pair() = layout.PairWords{ID: saved.id, Version: saved.version}
+		pair := gp.stemma.Pair()
+		pair.ID, pair.Version = saved.id, saved.version
 	}
 }
 

@@ -28,6 +28,7 @@ const (
 	stemmaGStack   = layout.GStack
 	stemmaGCap     = layout.GCap
 	stemmaGID      = layout.GID
+	stemmaGPairs   = layout.GPairs
 	stemmaGVersion = layout.GVersion
 
 	stemmaBase         = layout.Base
@@ -77,6 +78,7 @@ const (
 	stemmaStepMul    = unsafe.Offsetof(layout.Step{}.Mul)
 	stemmaStepAdd    = unsafe.Offsetof(layout.Step{}.Add)
 	stemmaStepCell   = unsafe.Offsetof(layout.Step{}.Cell)
+	stemmaStepBegin  = unsafe.Offsetof(layout.Step{}.Begin)
 	stemmaStepShift  = layout.StepShift
 	stemmaEdgeMask   = unsafe.Offsetof(layout.EdgeTable{}.Mask)
 	stemmaEdgeSteps  = layout.EdgeTableSize
@@ -84,6 +86,7 @@ const (
 	stemmaIDBits     = layout.IDIdBits
 	stemmaIDMask     = 1<<layout.IDIdBits - 1
 	stemmaIDEpoch    = layout.IDEpoch
+	stemmaDepthShift = layout.VersionDepth
 	stemmaIDLimit    = layout.IDIdBits + layout.IDEpochBits
 )
 

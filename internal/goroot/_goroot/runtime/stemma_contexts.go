@@ -25,7 +25,7 @@ type stemmaContexts struct {
 	epoch     uintptr      // changes only while the world is stopped
 	frames    []ids.Walked // scratch memory of walks, under the lock
 	framesMem memory.Span  // of frames
-	below     uint64       // after a walk: the word of the frame that lies below the root that it ended at, or 0
+	below     uint64       // after a walk: the word, or version, of the frame below the root that it ended at, or 0
 	first     bool         // after a walk: it found nothing up to where the goroutine began
 	encoder   *g
 	lock      mutex       // guards the parking of encoder
@@ -102,6 +102,13 @@ func stemmaContextsInit() {
 }
 
 func stemmaHereNothing() (hi, lo, run uint64) { return 0, 0, 0 }
+
+// stemmaLimitStacks bounds the memory of ccStacks if the environment says so.
+func stemmaLimitStacks() {
+	if n, ok := stemmaNumber("STEMMA_CCSTACK_SIZE"); ok {
+		stemma.contexts.LimitStacks(n)
+	}
+}
 
 // stemmaReturnOf returns the return address of the frame with the frame pointer bp.
 //
@@ -308,7 +315,7 @@ func stemmaEachRange(f funcInfo, table uint32, do func(end uintptr, value int32)
 func stemmaCaptureAt(gp *g, slot, pc uintptr) (hi, lo uint64) {
 	if stemma.encode.lucce {
 		c, v := stemmaPairAt(slot)
-		return stemmaLucceCapture(c, v, pc)
+		return stemmaLucceCapture(gp, c, v, pc)
 	}
 	return stemmaCapture(gp, *(*uint64)(unsafe.Pointer(slot)), pc)
 }

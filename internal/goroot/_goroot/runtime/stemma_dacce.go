@@ -16,9 +16,7 @@ const stemmaNoWord = uintptr(layout.KeyUnknown << layout.WordKey)
 // stemmaDacceInit makes stemma.dacce an encoder on top of stemma.contexts.
 func stemmaDacceInit(shift uint) {
 	stemma.dacce.Init(&stemma.contexts, stemmaFileSpan("epochs", ids.EpochsSize>>shift), shift)
-	if n, ok := stemmaNumber("STEMMA_CCSTACK_SIZE"); ok {
-		stemma.dacce.LimitStacks(n)
-	}
+	stemmaLimitStacks()
 	forced, _ := stemmaNumber("STEMMA_REENCODE_US")
 	stemma.encode.pace.Init(int64(forced) * 1000)
 }
@@ -138,10 +136,14 @@ func stemmaDacceFar(gp *g, st *ids.Stack, bp, pc, sp, data uintptr, hits uint64)
 }
 
 // stemmaWordBelow returns the word of the innermost frame further out than u that
-// holds one: a root on top of it must leave its ccStack alone.
+// holds one, with lucce its version: a root on top of it must leave its ccStack alone.
 func stemmaWordBelow(u *unwinder) uint64 {
 	for ; u.valid(); u.next() {
 		if w, ok := stemmaWalked(u); ok && w.Slot != 0 {
+			if stemma.encode.lucce {
+				_, v := stemmaPairAt(w.Slot)
+				return v
+			}
 			return *(*uint64)(unsafe.Pointer(w.Slot))
 		}
 	}
@@ -257,7 +259,15 @@ func stemmaEndG(gp *g) {
 	if stemmaCallsOn {
 		stemmaCallsExit(gp)
 	}
-	if gp.stemma.Stack.Cap <= 64 || stemma.encode.lucce {
+	if stemma.encode.lucce {
+		if pairs := stemmaPairsOf(gp); pairs.Room() > 64 {
+			lock(&stemma.lock)
+			stemma.lucce.FreePairs(pairs)
+			unlock(&stemma.lock)
+		}
+		return
+	}
+	if gp.stemma.Stack.Cap <= 64 {
 		return
 	}
 	lock(&stemma.lock)

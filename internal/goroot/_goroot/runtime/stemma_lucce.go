@@ -29,10 +29,16 @@ var (
 func stemmaLucceInit(shift uint) {
 	nodes, _ := stemmaParse(stemmaOption("nodes"))
 	stemma.lucce.Init(&stemma.contexts, stemmaFileSpan("log", ids.LogSize>>shift), uint64(nodes), shift)
+	stemmaLimitStacks()
 	stemmaEdges, stemmaSteps = stemma.lucce.Tables()
 	stemmaVoid = uintptr(unsafe.Pointer(&stemmaNoCell))
 	stemmaAPIs.here = stemmaLucceHere
 }
+
+// stemmaPairsOf returns the ccStack of gp.
+//
+//go:nosplit
+func stemmaPairsOf(gp *g) ids.PairStack { return ids.PairStackOf(&gp.stemma.Pair().Base) }
 
 // stemmaLucceEnterGo finds the pair of the function with the data g.stemma.Func, whose
 // frame pointer is bp, and leaves the id in g.stemma.Node and the version in
@@ -74,7 +80,7 @@ func stemmaLucceTry(gp *g, bp uintptr) (id, version uint64, ok bool) {
 		bp = *(*uintptr)(unsafe.Pointer(bp))
 		if !pass {
 			c, v := stemmaPairAt(stemmaSlotOf(bp))
-			return stemma.lucce.TryCall(s, gp.stemma.Func, c, v)
+			return stemma.lucce.TryCall(stemmaPairsOf(gp), s, gp.stemma.Func, c, v)
 		}
 	}
 }
@@ -88,7 +94,7 @@ func stemmaLucceEntry(gp *g, bp, pc, sp uintptr) (id, version uint64) {
 	if f, isNew := l.Learn(data); isNew {
 		stemmaDescribePCs(f)
 	}
-	id, version, ok := stemmaLucceNear(bp, data)
+	id, version, ok := stemmaLucceNear(gp, bp, data)
 	if !ok {
 		id, version = stemmaLucceFar(gp, bp, pc, sp, data)
 	}
@@ -100,7 +106,7 @@ func stemmaLucceEntry(gp *g, bp, pc, sp uintptr) (id, version uint64) {
 
 // stemmaLucceNear finds the caller by way of frame pointers and the return
 // addresses that are known. ok is false if one is not. It runs on the system stack, under the lock.
-func stemmaLucceNear(bp, data uintptr) (id, version uint64, ok bool) {
+func stemmaLucceNear(gp *g, bp, data uintptr) (id, version uint64, ok bool) {
 	for {
 		pc := stemmaReturnOf(bp)
 		s, pass, known := stemma.contexts.LookupPC(pc)
@@ -110,7 +116,7 @@ func stemmaLucceNear(bp, data uintptr) (id, version uint64, ok bool) {
 		bp = *(*uintptr)(unsafe.Pointer(bp))
 		if !pass {
 			c, v := stemmaPairAt(stemmaSlotOf(bp))
-			id, version = stemma.lucce.Call(s, data, c, v)
+			id, version = stemma.lucce.Call(stemmaPairsOf(gp), s, data, c, v)
 			return id, version, true
 		}
 	}
@@ -132,13 +138,13 @@ func stemmaLucceFar(gp *g, bp, pc, sp, data uintptr) (id, version uint64) {
 	if len(frames) == 0 {
 		stemmaLearnFirst(bp)
 		f, _ := l.Learn(data)
-		return l.Root(stemmaFromOf(gp), stemmaDataAt(data).Func, f)
+		return l.Root(stemmaFromOf(gp), stemma.encode.below, stemmaDataAt(data).Func, f)
 	}
 	c, v := stemmaPairOf(gp, frames)
 	if len(frames) == 1 && linked {
 		stemmaLearnPCs(bp, &frames[0].Frame)
 	}
-	return l.Called(&frames[0].Frame, data, c, v)
+	return l.Called(stemmaPairsOf(gp), &frames[0].Frame, data, c, v)
 }
 
 // stemmaPairOf returns the pair of the first of the frames that stemmaWalk has
@@ -147,11 +153,10 @@ func stemmaPairOf(gp *g, frames []ids.Walked) (c, v uint64) {
 	last := len(frames) - 1
 	if slot := frames[last].Slot; slot != 0 {
 		c, v = stemmaPairAt(slot)
-	} else {
-		c, v = stemma.lucce.Down(stemmaFromOf(gp), frames[last:], 0, 0)
+		last--
 	}
-	for i := last - 1; i >= 0; i-- {
-		c, v = stemma.lucce.Down(stemmaFromOf(gp), frames[i:], c, v)
+	for i := last; i >= 0; i-- {
+		c, v = stemma.lucce.Down(stemmaPairsOf(gp), stemmaFromOf(gp), stemma.encode.below, frames[i:], c, v)
 	}
 	return c, v
 }
@@ -170,7 +175,8 @@ func stemmaLucceNewG(newg, creator *g, callerpc uintptr) {
 	}
 	var hi, lo uint64
 	if creator.stemma.Ctx == uintptr(unsafe.Pointer(&stemmaGoCell)) {
-		hi, lo = stemmaLucceCapture(uint64(creator.stemma.Pair().ID), uint64(creator.stemma.Pair().Version), callerpc)
+		pair := creator.stemma.Pair()
+		hi, lo = stemmaLucceCapture(creator, uint64(pair.ID), uint64(pair.Version), callerpc)
 	} else if hi, lo = stemmaLucceCaptured(creator, creator.sched.pc, creator.sched.sp, callerpc); lo == 0 {
 		return
 	}
@@ -183,20 +189,20 @@ func stemmaLucceNewG(newg, creator *g, callerpc uintptr) {
 	}
 }
 
-// stemmaLucceCapture returns the ID of the context in which an invocation with the
+// stemmaLucceCapture returns the ID of the context in which an invocation of gp with the
 // pair c, v calls something that returns to pc. It may run on any stack but a signal's.
 //
 //go:nosplit
-func stemmaLucceCapture(c, v uint64, pc uintptr) (hi, lo uint64) {
+func stemmaLucceCapture(gp *g, c, v uint64, pc uintptr) (hi, lo uint64) {
 	if stemma.encode.mute {
 		return 0, 0
 	}
-	if hi, lo, ok := stemma.lucce.TryCapture(c, v, pc); ok {
+	if hi, lo, ok := stemma.lucce.TryCapture(stemmaPairsOf(gp), c, v, pc); ok {
 		return hi, lo
 	}
 	systemstack(func() {
 		lock(&stemma.lock)
-		hi, lo = stemma.lucce.CaptureID(c, v, pc)
+		hi, lo = stemma.lucce.CaptureID(stemmaPairsOf(gp), c, v, pc)
 		unlock(&stemma.lock)
 	})
 	return hi, lo
@@ -209,7 +215,7 @@ func stemmaLucceCaptured(gp *g, pc, sp, ret uintptr) (hi, lo uint64) {
 	frames, _ := stemmaWalk(gp, pc, sp, 0, false)
 	if len(frames) > 0 && (ret == 0 || frames[0].PC == ret) {
 		c, v := stemmaPairOf(gp, frames)
-		hi, lo = stemma.lucce.CaptureID(c, v, frames[0].PC)
+		hi, lo = stemma.lucce.CaptureID(stemmaPairsOf(gp), c, v, frames[0].PC)
 	}
 	unlock(&stemma.lock)
 	return hi, lo
@@ -222,6 +228,9 @@ func stemmaLucceHere() (hi, lo, run uint64)
 // cannot tell.
 func stemmaLucceHereSlow() (hi, lo, run uint64) {
 	gp, pc, sp := getg(), sys.GetCallerPC(), sys.GetCallerSP()
+	if hi, lo = stemmaLucceHerePair(gp, pc); lo != 0 {
+		return hi, lo, stemmaRun
+	}
 	systemstack(func() { hi, lo = stemmaLucceCaptured(gp, pc, sp, 0) })
 	if lo != 0 {
 		run = stemmaRun
@@ -229,12 +238,23 @@ func stemmaLucceHereSlow() (hi, lo, run uint64) {
 	return hi, lo, run
 }
 
+// stemmaLucceHerePair is stemmaLucceCapture for the pair that the call left in g. It returns 0 if that means nothing.
+//
+//go:nosplit
+func stemmaLucceHerePair(gp *g, pc uintptr) (hi, lo uint64) {
+	if gp.stemma.Ctx == uintptr(unsafe.Pointer(&stemmaNoCell)) {
+		return 0, 0
+	}
+	pair := gp.stemma.Pair()
+	return stemmaLucceCapture(gp, uint64(pair.ID), uint64(pair.Version), pc)
+}
+
 // stemmaCheckUpdated is stemmaCheckEntry for a pair.
 func stemmaCheckUpdated(gp *g, pc, sp uintptr, id, version uint64, data uintptr) {
 	if !stemmaCheckDue(gp, sp, false) {
 		return
 	}
-	hi, lo := stemma.lucce.CaptureID(id, version, stemmaEntryOf(data))
+	hi, lo := stemma.lucce.CaptureID(stemmaPairsOf(gp), id, version, stemmaEntryOf(data))
 	startHi, startLo := stemmaStartOf(gp)
 	stemmaCheck.BeginID(hi, lo, startHi, startLo)
 	stemmaCheckWalk(gp, pc, sp)

@@ -7,7 +7,8 @@
 // for an engine begins with const_stemmaG.
 
 // stemmaLucceEnter is called on entry of a function, if its call site had another callee
-// first, or its step does not take the caller's id. It probes the table of edges.
+// first, or its step does not take the caller's id. It probes the table of edges, and where
+// a known edge takes no such id, it begins a path, as ids.PairStack.push does.
 // Argument: the function's data in g.stemma.Func. Result: the id in R11, the version
 // in the pair in g. All other general registers are preserved, the other registers are
 // not; it is no safe point, and it must not split the stack.
@@ -43,18 +44,44 @@ next:
 found:
 	MOVQ	const_stemmaGID(R14), R11
 	CMPQ	R11, const_stemmaStepBound(CX)
-	JCC	slow
+	JCC	begin
 	MOVQ	R11, AX
 	SHRQ	$const_stemmaStepShift, AX
 	ANDQ	const_stemmaStepMask(CX), AX
 	ADDQ	AX, R11
 	IMULQ	const_stemmaStepMul(CX), R11
 	ADDQ	const_stemmaStepAdd(CX), R11
+done:
 	POPQ	R13
 	POPQ	R12
 	POPQ	CX
 	POPQ	AX
 	RET
+begin:
+	CMPQ	const_stemmaStepBegin(CX), $0
+	JEQ	slow // no path has begun so
+	TESTQ	R11, R11
+	JLT	slow // lost
+	MOVQ	const_stemmaGPairs(R14), AX
+	TESTQ	AX, AX
+	JZ	slow
+	MOVQ	const_stemmaGVersion(R14), R13
+	MOVQ	R13, R12
+	SHRQ	$const_stemmaDepthShift, R12
+	INCQ	R12
+	CMPQ	R12, const_stemmaEntryWord(AX) // entry 0 says how many there are
+	JCC	slow
+	SHLQ	$const_stemmaEntryLog, R12
+	ADDQ	R12, AX
+	MOVQ	R11, const_stemmaEntryWord(AX)
+	MOVQ	CX, const_stemmaEntryPlace(AX)
+	SHLQ	$32, R13 // the entry that it stands on is the kind; not interned
+	MOVQ	R13, const_stemmaEntryNode(AX)
+	SHLQ	$(const_stemmaDepthShift-const_stemmaEntryLog), R12
+	MOVQ	R12, const_stemmaGVersion(R14)
+	MOVQ	const_stemmaStepBegin(CX), R11
+	DECQ	R11
+	JMP	done
 slow:
 	POPQ	R13
 	POPQ	R12
@@ -76,6 +103,9 @@ TEXT runtime·stemmaLucceHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-24
 	LEAQ	runtime·stemmaNoCell(SB), CX
 	CMPQ	CX, const_stemmaGCtx(R14)
 	JEQ	slow
+	MOVL	const_stemmaGVersion(R14), SI
+	TESTL	SI, SI
+	JZ	slow // what the version stands for may not be interned yet
 	MOVQ	const_stemmaGID(R14), AX
 	MOVQ	AX, DX
 	SHRQ	$const_stemmaIDLimit, DX
@@ -91,9 +121,8 @@ TEXT runtime·stemmaLucceHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-24
 	SHLQ	$const_stemmaIDEpoch, DX
 	ORQ	DX, BX
 	ANDL	$const_stemmaIDMask, AX
-	MOVQ	const_stemmaGVersion(R14), CX
-	SHLQ	$32, CX
-	ORQ	CX, AX
+	SHLQ	$32, SI
+	ORQ	SI, AX
 	MOVQ	runtime·stemmaRun(SB), CX
 	RET
 slow:

@@ -6,7 +6,8 @@
 // for an engine begins with const_stemmaG.
 
 // stemmaLucceEnter is called on entry of a function, if its call site had another callee
-// first, or its step does not take the caller's id. It probes the table of edges.
+// first, or its step does not take the caller's id. It probes the table of edges, and where
+// a known edge takes no such id, it begins a path, as ids.PairStack.push does.
 // Argument: the function's data in g.stemma.Func. Result: the id in R25, the version
 // in the pair in g. All other general registers but R16 and R17 are preserved, the other registers are
 // not; it is no safe point, and it must not split the stack.
@@ -45,7 +46,7 @@ found:
 	MOVD	const_stemmaGID(g), R25
 	MOVD	const_stemmaStepBound(R16), R3
 	CMP	R3, R25
-	BHS	slow
+	BHS	begin
 	LSR	$const_stemmaStepShift, R25, R17
 	MOVD	const_stemmaStepMask(R16), R3
 	AND	R3, R17
@@ -54,9 +55,31 @@ found:
 	MUL	R3, R25
 	MOVD	const_stemmaStepAdd(R16), R3
 	ADD	R3, R25
+done:
 	LDP	8(RSP), (R0, R1)
 	LDP	24(RSP), (R2, R3)
 	RET
+begin:
+	TBNZ	$63, R25, slow	// lost
+	MOVD	const_stemmaStepBegin(R16), R3
+	CBZ	R3, slow	// no path has begun so
+	MOVD	const_stemmaGPairs(g), R0
+	CBZ	R0, slow
+	MOVD	const_stemmaGVersion(g), R1
+	LSR	$const_stemmaDepthShift, R1, R2
+	ADD	$1, R2
+	MOVD	const_stemmaEntryWord(R0), R17	// entry 0 says how many there are
+	CMP	R17, R2
+	BHS	slow
+	ADD	R2<<const_stemmaEntryLog, R0
+	MOVD	R25, const_stemmaEntryWord(R0)
+	MOVD	R16, const_stemmaEntryPlace(R0)
+	LSL	$32, R1	// the entry that it stands on is the kind; not interned
+	MOVD	R1, const_stemmaEntryNode(R0)
+	LSL	$const_stemmaDepthShift, R2
+	MOVD	R2, const_stemmaGVersion(g)
+	SUB	$1, R3, R25
+	JMP	done
 slow:
 	LDP	8(RSP), (R0, R1)
 	LDP	24(RSP), (R2, R3)
@@ -86,6 +109,8 @@ TEXT runtime·stemmaLucceHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-24
 	MOVD	const_stemmaGCtx(g), R4
 	CMP	R3, R4
 	BEQ	slow
+	MOVWU	const_stemmaGVersion(g), R2
+	CBZ	R2, slow	// what the version stands for may not be interned yet
 	MOVD	const_stemmaGID(g), R0
 	LSR	$const_stemmaIDLimit, R0, R3
 	CBNZ	R3, slow
@@ -99,7 +124,6 @@ TEXT runtime·stemmaLucceHere<ABIInternal>(SB), NOSPLIT|NOFRAME, $0-24
 	LSL	$const_stemmaIDEpoch, R3
 	ORR	R3, R1
 	AND	$const_stemmaIDMask, R0
-	MOVD	const_stemmaGVersion(g), R2
 	ORR	R2<<32, R0
 	MOVD	runtime·stemmaRun(SB), R2
 	RET

@@ -26,6 +26,7 @@ type Contexts struct {
 	numPC        uint32         // entries in it
 	text         uint64         // address that the PC of an ID is relative to
 	mem          memory.Arena
+	stacks       stackPool // in mem
 
 	max                limits
 	funcs              []fun       // by index; 0 is not used
@@ -73,7 +74,7 @@ func (c *Contexts) Init(rec *recorder.Recorder, head, interned, pcs, mem unsafe.
 	*c = Contexts{rec: rec, head: head, pcs: pcs, text: text, internedUsed: 1,
 		maxNum:      layout.InternedBytes / layout.InternedSize,
 		internedMem: memory.NewSpan(interned, layout.InternedBytes>>shift),
-		mem:         memory.Arena{Span: memory.NewSpan(mem, ArenaSize>>shift)}}
+		mem:         memory.Arena{Span: memory.NewSpan(mem, ArenaSize>>shift)}, stacks: stackPool{left: ArenaSize >> shift}}
 	rec.Header().Flags |= layout.HdrFlagCce
 	c.Header().Text, c.Header().NodesUsed = text, 1
 	c.max = limits{scaled(maxFuncs, shift), scaled(maxSites, shift)}
@@ -100,6 +101,9 @@ func needs[T any](mem *memory.Span, _ []T, n uint32) bool {
 	var t T
 	return mem.Need(uint64(n) * uint64(unsafe.Sizeof(t)))
 }
+
+// LimitStacks bounds the memory of all ccStacks together, in bytes.
+func (c *Contexts) LimitStacks(n uintptr) { c.stacks.left = n }
 
 // Header returns the second page.
 //

@@ -22,11 +22,9 @@ type Dacce struct {
 	codeMem           memory.Span // of the three
 	callMem, edgeMem  memory.Span
 	numEdges, maxEdge uint32
-	targets           index       // edges by site and target
-	internals         index       // interned entries by contents
-	missed            uint64      // entries that another encoding would have spared, since the last snapshot
-	free              [32]uintptr // ccStacks by the logarithm of their size
-	stackMem          uintptr     // bytes that new ones may take
+	targets           index  // edges by site and target
+	internals         index  // interned entries by contents
+	missed            uint64 // entries that another encoding would have spared, since the last snapshot
 	plan              plan
 	fixed             bool // see Fix
 }
@@ -58,17 +56,13 @@ const (
 // Init makes d an encoder on top of c, which is initialised, that writes its dictionaries to
 // epochs, of EpochsSize>>shift zero bytes.
 func (d *Dacce) Init(c *Contexts, epochs unsafe.Pointer, shift uint) {
-	*d = Dacce{Contexts: c, epochs: memory.NewSpan(epochs, EpochsSize>>shift), maxEdge: scaled(maxEdges, shift),
-		stackMem: ArenaSize >> shift}
+	*d = Dacce{Contexts: c, epochs: memory.NewSpan(epochs, EpochsSize>>shift), maxEdge: scaled(maxEdges, shift)}
 	d.codes = tableOf[code](&c.mem, &d.codeMem, c.max.funcs)
 	d.calls = tableOf[call](&c.mem, &d.callMem, c.max.sites)
 	d.edges = tableOf[edge](&c.mem, &d.edgeMem, d.maxEdge)
 	needs(&d.codeMem, d.codes, 1)
 	d.plan.init(d)
 }
-
-// LimitStacks bounds the memory of all ccStacks together, in bytes.
-func (c *Dacce) LimitStacks(n uintptr) { c.stackMem = n }
 
 // Stats returns what only this engine counts.
 func (c *Dacce) Stats() *layout.DacceHeader { return &c.Header().Dacce }

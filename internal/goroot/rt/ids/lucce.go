@@ -27,7 +27,9 @@ import (
 //
 // What is left of the version is where the path began: at a root, at a go
 // statement, or where an id would have passed 63 bits. There an interned entry says
-// what is further out, and ids begin again.
+// what is further out, and ids begin again. The last kind of entries, of which deep recursion
+// has one for each way into it, is interned when a context on top of it is captured; until then it is
+// on a stack of the goroutine, see PairStack.
 //
 // Its methods must be called under the lock of the Contexts, unless they say otherwise. Those
 // that need no lock do not split the stack: the entry of a function, which is no safe
@@ -186,32 +188,27 @@ func apply(s *layout.Step, c uint64) uint64 {
 	return (c+(c>>layout.StepShift&s.Mask))*s.Mul + s.Add
 }
 
-// TryCall is Call for what needs no change of the graph. It needs no lock. ok is
+// TryCall is Call for what needs no change of the graph and no memory. It needs no lock. ok is
 // false if Call must be called.
 //
 //go:nosplit
-func (l *Lucce) TryCall(site uint32, data uintptr, c, v uint64) (id, version uint64, ok bool) {
+func (l *Lucce) TryCall(st PairStack, site uint32, data uintptr, c, v uint64) (id, version uint64, ok bool) {
 	s := l.Find(l.av(site), data)
-	if s != nil && c < s.Bound {
-		return apply(s, c), v, true
-	}
-	t := uint32(dataAt(data).Index)
-	if t == 0 || c == layout.IDLost || l.rows[t].begin == 0 {
+	if s == nil || c >= layout.IDLost {
 		return 0, 0, false
 	}
-	n := paired(v, c, layout.InternSite, uint64(site), dataAt(data).Func)
-	if i := l.lookup(&n); i != 0 && s != nil {
-		return l.rows[t].begin - 1, uint64(i), true
+	if c < s.Bound {
+		return apply(s, c), v, true
 	}
-	return 0, 0, false
+	return st.push(s, c, v)
 }
 
 // Call returns the pair of the function with the given data, called from a site
 // by an invocation with the pair c, v: the paper's Update.
-func (l *Lucce) Call(site uint32, data uintptr, c, v uint64) (id, version uint64) {
+func (l *Lucce) Call(st PairStack, site uint32, data uintptr, c, v uint64) (id, version uint64) {
 	t := uint32(dataAt(data).Index)
 	if t == 0 || c >= layout.IDLost {
-		return l.cut()
+		return l.cut(v)
 	}
 	cell := l.av(site)
 	s := l.Find(cell, data)
@@ -224,7 +221,17 @@ func (l *Lucce) Call(site uint32, data uintptr, c, v uint64) (id, version uint64
 	if s != nil && c < s.Bound {
 		return apply(s, c), v
 	}
-	return l.Begin(layout.InternSite, uint64(site), dataAt(data).Func, t, c, v)
+	if s != nil && l.begins(t) && l.growPairs(st, v>>layout.VersionDepth+1) {
+		memory.StoreRel64(&s.Begin, l.rows[t].begin) // it is on record
+		return l.pushed(st, s, c, v)
+	}
+	return l.Begin(st, layout.InternSite, uint64(site), dataAt(data).Func, t, c, v)
+}
+
+// pushed is push where it is known that there is room.
+func (l *Lucce) pushed(st PairStack, s *layout.Step, c, v uint64) (id, version uint64) {
+	id, version, _ = st.push(s, c, v)
+	return id, version
 }
 
 // number gives an edge new ids: old is the step that it has, or nil. It returns nil
@@ -238,7 +245,7 @@ func (l *Lucce) number(old *layout.Step, site, t uint32, c uint64) *layout.Step 
 		return nil
 	}
 	s := &l.steps[l.numSteps+1]
-	*s = layout.Step{Target: t}
+	*s = layout.Step{Site: site}
 	if old == nil {
 		to.edges++
 		l.Header().Edges++
@@ -373,26 +380,36 @@ func (l *Lucce) Learn(data uintptr) (f uint32, isNew bool) {
 
 // Begin returns the pair of a function at which a path begins: what is further out is in an
 // interned entry. t is the index of the function target, 0 for a fault.
-func (l *Lucce) Begin(kind uint32, place, target uint64, t uint32, c, v uint64) (id, version uint64) {
+func (l *Lucce) Begin(st PairStack, kind uint32, place, target uint64, t uint32, c, v uint64) (id, version uint64) {
 	if c >= layout.IDLost {
-		return l.cut()
+		return l.cut(v)
 	}
-	i := l.intern(paired(v, c, kind, place, target))
+	i := l.intern(paired(l.Version(st, v), c, kind, place, target))
+	version = v&^layout.VersionNumber | uint64(i)
 	if t == 0 {
-		return 0, uint64(i) // a fault: nothing else leads there
+		return 0, version // a fault: nothing else leads there
 	}
+	if !l.begins(t) {
+		return l.cut(v)
+	}
+	return l.rows[t].begin - 1, version
+}
+
+// begins makes function t have an id for paths that begin there.
+func (l *Lucce) begins(t uint32) bool {
 	r := &l.rows[t]
-	if r.begin == 0 {
-		if !l.logs(1) || r.open && !l.remainderBegin(r, t) {
-			return l.cut()
-		}
-		if !r.open {
-			r.begin = r.num + 1
-			r.num++
-		}
-		l.Append(layout.LogBegin, t, 0, 0, r.begin-1, 0)
+	if r.begin != 0 {
+		return true
 	}
-	return r.begin - 1, uint64(i)
+	if !l.logs(1) || r.open && !l.remainderBegin(r, t) {
+		return false
+	}
+	if !r.open {
+		r.begin = r.num + 1
+		r.num++
+	}
+	l.Append(layout.LogBegin, t, 0, 0, r.begin-1, 0)
+	return true
 }
 
 // remainderBegin takes a whole remainder of an open function for the paths that begin there.
@@ -405,16 +422,16 @@ func (l *Lucce) remainderBegin(r *row, t uint32) bool {
 	return true
 }
 
-// cut returns the pair of an invocation whose context is not known.
-func (l *Lucce) cut() (id, version uint64) {
-	return layout.IDLost, uint64(l.Cut())
+// cut returns the pair of an invocation whose context is not known, on top of one with the version v.
+func (l *Lucce) cut(v uint64) (id, version uint64) {
+	return layout.IDLost, v&^layout.VersionNumber | uint64(l.Cut())
 }
 
-// paired returns an entry on top of an invocation with the pair c, v.
+// paired returns an entry on top of an invocation with the id c behind the entry parent.
 //
 //go:nosplit
-func paired(v, c uint64, kind uint32, place, target uint64) layout.Interned {
-	return layout.Interned{Parent: uint32(v), Epoch: uint32(c >> 32), ID: uint32(c), Kind: kind, Place: place,
+func paired(parent uint32, c uint64, kind uint32, place, target uint64) layout.Interned {
+	return layout.Interned{Parent: parent, Epoch: uint32(c >> 32), ID: uint32(c), Kind: kind, Place: place,
 		Target: target}
 }
 
@@ -470,22 +487,24 @@ func (l *Lucce) intern(n layout.Interned) uint32 {
 }
 
 // Root returns the pair of the function with the ID target and the index t that begins a goroutine,
-// or that a root calls. from is the ID of the go statement, or the number of a root and 0.
-func (l *Lucce) Root(from [2]uint64, target uint64, t uint32) (id, version uint64) {
+// or that a root calls. from is the ID of the go statement, or the number of a root and 0. below is the version of
+// the frame on whose stack the root has its own, 0 if there is none: that keeps its ccStack.
+func (l *Lucce) Root(from [2]uint64, below, target uint64, t uint32) (id, version uint64) {
 	kind, place, c, v := l.fromOf(from)
-	return l.Begin(kind, place, target, t, c, v)
+	id, version = l.Begin(PairStack{}, kind, place, target, t, c, uint64(v))
+	return id, below&^layout.VersionNumber | version
 }
 
 // fromOf takes apart what a goroutine began with.
 //
 //go:nosplit
-func (l *Lucce) fromOf(from [2]uint64) (kind uint32, place, c, v uint64) {
+func (l *Lucce) fromOf(from [2]uint64) (kind uint32, place, c uint64, v uint32) {
 	if from[1] == 0 {
 		return layout.InternRoot, from[0], 0, 0
 	}
 	place = l.text + from[1]&(1<<layout.IDPCBits-1)
 	return layout.InternGo, place, from[0]&(1<<layout.IDIdBits-1) | from[1]>>layout.IDEpoch<<layout.IDIdBits,
-		from[0] >> 32
+		uint32(from[0] >> 32)
 }
 
 // TryRoot is Root for a path that has begun there before. It needs no lock. ok is false if Root
@@ -506,54 +525,57 @@ func (l *Lucce) TryRoot(from [2]uint64, data uintptr) (id, version uint64, ok bo
 }
 
 // Called returns the pair of the function with the given data, called from the frame f, with the pair c, v.
-func (l *Lucce) Called(f *Frame, data uintptr, c, v uint64) (id, version uint64) {
+func (l *Lucce) Called(st PairStack, f *Frame, data uintptr, c, v uint64) (id, version uint64) {
 	if s, ok := l.cell(f); ok {
-		return l.Call(s, data, c, v)
+		return l.Call(st, s, data, c, v)
 	}
 	kind := uint32(layout.InternCall)
 	if f.Site < 0 {
 		kind = layout.InternFault
 	}
-	return l.Begin(kind, uint64(f.PC), dataAt(data).Func, uint32(dataAt(data).Index), c, v)
+	return l.Begin(st, kind, uint64(f.PC), dataAt(data).Func, uint32(dataAt(data).Index), c, v)
 }
 
 // Down returns the pair of the first of the frames, innermost first, of which
-// the second has the pair c, v. from is as for Root.
-func (l *Lucce) Down(from [2]uint64, frames []Walked, c, v uint64) (id, version uint64) {
+// the second has the pair c, v. from and below are as for Root.
+func (l *Lucce) Down(st PairStack, from [2]uint64, below uint64, frames []Walked, c, v uint64) (id, version uint64) {
 	f := &frames[0]
 	fault := layout.FaultID(uint64(f.PC))
 	switch {
 	case len(frames) == 1 && f.Func != 0:
-		return l.Root(from, l.ID(f.Func), f.Func)
+		return l.Root(from, below, l.ID(f.Func), f.Func)
 	case len(frames) == 1:
-		return l.Root(from, fault, 0)
+		return l.Root(from, below, fault, 0)
 	case f.Func != 0:
-		return l.Called(&frames[1].Frame, l.funcs[f.Func].data, c, v)
+		return l.Called(st, &frames[1].Frame, l.funcs[f.Func].data, c, v)
 	}
 	// A function that calls nothing has no data. A fault in it stands for it.
-	return l.Begin(layout.InternCall, uint64(frames[1].PC), fault, 0, c, v)
+	return l.Begin(st, layout.InternCall, uint64(frames[1].PC), fault, 0, c, v)
 }
 
-// TryCapture is CaptureID for what fits an ID. It needs no lock.
+// TryCapture is CaptureID for what fits an ID on top of entries that are interned. It needs no lock.
 //
 //go:nosplit
-func (l *Lucce) TryCapture(c, v uint64, pc uintptr) (hi, lo uint64, ok bool) {
-	rel := uint64(pc) - l.text
-	if c>>(layout.IDIdBits+layout.IDEpochBits) != 0 || rel == 0 || rel>>layout.IDPCBits != 0 {
+func (l *Lucce) TryCapture(st PairStack, c, v uint64, pc uintptr) (hi, lo uint64, ok bool) {
+	rel, n := uint64(pc)-l.text, uint32(v)
+	if n == 0 {
+		n = l.TryVersion(st, v)
+	}
+	if n == 0 && v != 0 || c>>(layout.IDIdBits+layout.IDEpochBits) != 0 || rel == 0 || rel>>layout.IDPCBits != 0 {
 		return 0, 0, false
 	}
-	return v<<32 | c&(1<<layout.IDIdBits-1), layout.IDMark | c>>layout.IDIdBits<<layout.IDEpoch | rel, true
+	return uint64(n)<<32 | c&(1<<layout.IDIdBits-1), layout.IDMark | c>>layout.IDIdBits<<layout.IDEpoch | rel, true
 }
 
 // CaptureID returns the ID of the context in which an invocation with the pair c, v calls
 // something that returns to pc.
-func (l *Lucce) CaptureID(c, v uint64, pc uintptr) (hi, lo uint64) {
-	if hi, lo, ok := l.TryCapture(c, v, pc); ok {
+func (l *Lucce) CaptureID(st PairStack, c, v uint64, pc uintptr) (hi, lo uint64) {
+	n := l.Version(st, v)
+	if hi, lo, ok := l.TryCapture(st, c, v, pc); ok {
 		return hi, lo
 	}
-	n := uint32(v)
 	if c < layout.IDLost {
-		n = l.intern(paired(v, c, layout.InternAt, uint64(pc), 0))
+		n = l.intern(paired(n, c, layout.InternAt, uint64(pc), 0))
 	}
 	return uint64(n) << 32, layout.IDMark
 }

@@ -113,41 +113,61 @@ func (c *Dacce) Down(st *Stack, w uint64, frames []Walked) uint64 {
 
 // growStack makes room for an entry at depth d. The old memory is kept for others.
 func (c *Dacce) growStack(st *Stack, d uint64) bool {
-	log := 3
-	for uint64(1)<<log <= d {
-		log++
-	}
-	p := c.free[log]
-	switch size := uintptr(layout.StackEntrySize) << log; {
-	case p != 0:
-		c.free[log] = uintptr(*word(p))
-	case c.stackMem < size:
+	p, n := c.stacks.get(&c.mem, d)
+	if p == 0 {
 		return false
-	default:
-		if p = uintptr(c.mem.Alloc(size)); p == 0 {
-			return false
-		}
-		c.stackMem -= size
 	}
-	copy(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), p)), layout.StackEntrySize<<log),
-		unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(nil), *st.base)), *st.cap*layout.StackEntrySize))
+	copy(unsafe.Slice((*layout.StackEntry)(unsafe.Add(unsafe.Pointer(nil), p)), n),
+		unsafe.Slice((*layout.StackEntry)(unsafe.Add(unsafe.Pointer(nil), *st.base)), *st.cap))
 	c.FreeStack(st)
-	*st.base, *st.cap = p, 1<<log
+	*st.base, *st.cap = p, uintptr(n)
 	return true
 }
 
 // FreeStack takes the memory of a ccStack that is not needed any more.
 func (c *Dacce) FreeStack(st *Stack) {
-	if *st.cap == 0 {
+	c.stacks.put(*st.base, uint64(*st.cap))
+	*st.base, *st.cap = 0, 0
+}
+
+// stackPool is the memory of ccStacks. Each has a power of two of entries.
+type stackPool struct {
+	free [32]uintptr // by the logarithm of their size; the first word of each leads to the next
+	left uintptr     // bytes that new ones may take
+}
+
+// get returns room for entries up to depth d, and how many they are; or 0 if there is no memory.
+func (s *stackPool) get(mem *memory.Arena, d uint64) (p uintptr, n uint64) {
+	log := 3
+	for uint64(1)<<log <= d {
+		log++
+	}
+	p = s.free[log]
+	switch size := uintptr(layout.StackEntrySize) << log; {
+	case p != 0:
+		s.free[log] = uintptr(*word(p))
+	case s.left < size:
+		return 0, 0
+	default:
+		if p = uintptr(mem.Alloc(size)); p == 0 {
+			return 0, 0
+		}
+		s.left -= size
+	}
+	return p, 1 << log
+}
+
+// put takes back what get has returned; n may be 0.
+func (s *stackPool) put(p uintptr, n uint64) {
+	if n == 0 {
 		return
 	}
 	log := 0
-	for 1<<log < *st.cap {
+	for 1<<log < n {
 		log++
 	}
-	*word(*st.base) = uint64(c.free[log])
-	c.free[log] = *st.base
-	*st.base, *st.cap = 0, 0
+	*word(p) = uint64(s.free[log])
+	s.free[log] = p
 }
 
 // Intern returns the interned entry of the entry on which the word w stands, 0 if there is

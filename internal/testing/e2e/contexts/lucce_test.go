@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/testing/e2e"
 )
 
@@ -33,6 +34,29 @@ func TestLucceVerify(t *testing.T) {
 			every = 997 // it makes 60 million calls, from one place
 		}
 		t.Run(name, func(t *testing.T) { verifyLucce(t, name, every) })
+	}
+}
+
+// TestLucceDeep goes into a recursion that 63 bits cannot tell apart, with panics, deferred calls and goroutines on the
+// way. Where a context is captured, it is right; where none is, nothing is recorded of how often ids began again.
+func TestLucceDeep(t *testing.T) {
+	e2e.NeedMore(t)
+	verifyLucce(t, "paths", 3)
+	verifyLucce(t, "paths", 5, "STEMMA_CCSTACK_SIZE=4000") // no room but for a few: the others are interned at once
+	r := e2e.Run(t, e2e.Build(t, "paths", "-engine=lucce", "-verify"), noChecks)
+	r.OK(t)
+	began, started := 0, 0
+	for _, n := range r.Record(t).IDs.Interned {
+		switch n.Kind {
+		case layout.InternSite:
+			began++
+		case layout.InternGo:
+			started++
+		}
+	}
+	t.Logf("%d goroutines, %d entries where ids began again", started, began)
+	if most := 150 * (started + 1); began > most {
+		t.Errorf("%d entries where ids began again, want at most %d", began, most)
 	}
 }
 
