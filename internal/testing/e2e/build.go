@@ -152,6 +152,7 @@ var moreLibraries = append(slices.Clone(libraries),
 	library("-verify"),
 	library("-engine=dacce"),
 	library("-engine=lucce", "-verify"),
+	library("-engine=dacce", "-verify", "-events=alloc,go,panic"),
 )
 
 // library returns what tells apart the standard libraries of builds with these flags: what the compiler is told, and

@@ -7,6 +7,7 @@ package runtime
 import (
 	"internal/runtime/stemma/events"
 	"internal/runtime/stemma/layout"
+	"internal/runtime/sys"
 	"unsafe"
 )
 
@@ -120,7 +121,7 @@ func stemmaInnermost(gp *g, bp uintptr) (slot, pc uintptr) {
 	for n := 0; n < 256 && bp >= gp.stack.lo && bp+16 <= gp.stack.hi; n++ {
 		pc = stemmaReturnOf(bp)
 		bp = *(*uintptr)(unsafe.Pointer(bp))
-		known := &stemmaEvents.known[pc%uintptr(len(stemmaEvents.known))]
+		known := &stemmaEvents.known[pc/sys.PCQuantum%uintptr(len(stemmaEvents.known))]
 		entry := *known
 		if entry>>1 != pc {
 			f := findfunc(pc)
@@ -134,7 +135,7 @@ func stemmaInnermost(gp *g, bp uintptr) (slot, pc uintptr) {
 			*known = entry
 		}
 		if entry&1 != 0 {
-			return bp - 8, pc
+			return stemmaSlotOf(bp), pc
 		}
 	}
 	return 0, 0

@@ -63,7 +63,7 @@ const (
 var stemmaTraces struct {
 	lock  stemmaSpin              // of all but busy
 	list  [stemmaTraceMax]uintptr // integers: the collector need not look at them
-	n     int
+	n     atomic.Uint32           // of them: those who read the list without the lock see what it says
 	free  uintptr
 	chunk uintptr // memory for more
 	left  uintptr
@@ -140,7 +140,7 @@ func stemmaTraceOf(gp *g) *sample.Trace {
 	t := (*sample.Trace)(unsafe.Pointer(m.free))
 	if t != nil {
 		m.free = t.Next
-	} else if m.n < stemmaTraceMax {
+	} else if n := m.n.Load(); n < stemmaTraceMax {
 		if mem := stemmaTraceMemory(stemmaTraceAlloc); mem != nil {
 			t = (*sample.Trace)(mem)
 			entries := add(mem, sample.TraceSize)
@@ -154,8 +154,8 @@ func stemmaTraceOf(gp *g) *sample.Trace {
 			if stemmaSmp.walk == layout.WalkMarker && stemmaEvery == 0 {
 				t.Stride = uintptr(stemmaStride)
 			}
-			m.list[m.n] = uintptr(mem)
-			m.n++
+			m.list[n] = uintptr(mem)
+			m.n.Store(n + 1)
 		}
 	}
 	if t != nil {
@@ -260,7 +260,7 @@ func stemmaFPIntercepted(pc, slot uintptr, by string) uintptr {
 	if gp := getg().m.curg; gp != nil && gp.stack.lo <= slot && slot < gp.stack.hi {
 		return stemmaLR(gp, pc, stemmaPlaceOf(slot)+goarch.PtrSize)
 	}
-	for i := range stemmaTraces.n {
+	for i := range stemmaTraces.n.Load() {
 		gp := (*g)(unsafe.Pointer((*sample.Trace)(unsafe.Pointer(stemmaTraces.list[i])).G))
 		if gp != nil && gp.stack.lo <= slot && slot < gp.stack.hi {
 			return stemmaLR(gp, pc, stemmaPlaceOf(slot)+goarch.PtrSize)
@@ -740,7 +740,7 @@ func stemmaGoroutineEnd(gp *g) {
 //
 //go:nowritebarrierrec
 func stemmaRetrieveParked(now int64) {
-	for i := range stemmaTraces.n {
+	for i := range stemmaTraces.n.Load() {
 		t := (*sample.Trace)(unsafe.Pointer(stemmaTraces.list[i]))
 		gp := (*g)(unsafe.Pointer(t.G))
 		if gp == nil || t.Pending() == 0 || now-t.Completed < stemmaRetrieve {
@@ -760,12 +760,12 @@ func stemmaRetrieveParked(now int64) {
 // stemmaRetrieveAll stops the world and completes all traces; patched return
 // addresses are restored. It runs on a goroutine, when sampling ends.
 func stemmaRetrieveAll() {
-	if stemmaTraces.n == 0 {
+	if stemmaTraces.n.Load() == 0 {
 		return
 	}
 	stw := stopTheWorld(stwGoroutineProfile)
 	systemstack(func() {
-		for i := range stemmaTraces.n {
+		for i := range stemmaTraces.n.Load() {
 			t := (*sample.Trace)(unsafe.Pointer(stemmaTraces.list[i]))
 			if gp := (*g)(unsafe.Pointer(t.G)); gp != nil {
 				stemmaUnpatch(gp, t)

@@ -175,11 +175,11 @@ func (s *stackPool) put(p uintptr, n uint64) {
 // time it is one load.
 func (c *Dacce) Intern(st *Stack, w uint64) uint32 {
 	top := w & layout.MaxDeep
-	if top == layout.MaxDeep {
-		return c.intern(0, 0, layout.InternCut, layout.CutDepth, 0)
-	}
-	if top == 0 || *st.cap == 0 {
+	if top == 0 {
 		return 0
+	}
+	if top == layout.MaxDeep || top >= uint64(*st.cap) {
+		return c.intern(0, 0, layout.InternCut, layout.CutDepth, 0)
 	}
 	d, n := st.interned(top)
 	for d++; d <= top; d++ {

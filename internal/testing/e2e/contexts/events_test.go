@@ -1,0 +1,59 @@
+package contexts
+
+import (
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/record/ids"
+	"github.com/stemma-go/stemma/internal/testing/e2e"
+)
+
+// TestEvents compares the contexts of events with what a program does: each is found by the frame pointers of the
+// runtime's functions that note it, which lead to the slot of a frame otherwise on each architecture.
+func TestEvents(t *testing.T) {
+	e2e.NeedMore(t)
+	t.Run("dacce", func(t *testing.T) { events(t, "-engine=dacce") })
+	t.Run("lucce", func(t *testing.T) {
+		e2e.NeedFull(t)
+		events(t, "-engine=lucce")
+	})
+}
+
+func events(t *testing.T, engine string) {
+	r := e2e.Run(t, e2e.Build(t, "happens", engine, "-verify", "-events=alloc,go,panic"), noChecks)
+	r.OK(t)
+	record := r.Record(t)
+	d := decode.New(record)
+	have := make(map[string]uint64)
+	err := record.IDs.EventCounts(func(e *ids.EventCount) error {
+		s, err := d.Decode(e.ID)
+		if err != nil {
+			return err
+		}
+		have[string(s.AppendLine([]byte(ids.EventKinds[e.Kind]+" "), -1))] += e.Count
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []struct {
+		event string
+		n     uint64
+	}{
+		{"alloc main.place main.go:11 ← main.byTwo main.go:16 ← main.main main.go:31 ← [main]", 500},
+		{"alloc main.place main.go:11 ← main.byTwo main.go:19 ← main.main main.go:31 ← [main]", 500},
+		{"alloc main.place main.go:11 ← main.byTwo main.go:19 ← main.main.func1 main.go:37 ←go main.main main.go:35 ← [main]",
+			3},
+		{"go main.main main.go:35 ← [main]", 3},
+		{"panic main.fails main.go:25 ← main.main main.go:41 ← [main]", 1},
+	} {
+		if have[want.event] != want.n {
+			t.Errorf("%s: %d events, want %d", want.event, have[want.event], want.n)
+		}
+	}
+	if t.Failed() {
+		for event, n := range have {
+			t.Logf("%d of %s", n, event)
+		}
+	}
+}
