@@ -103,7 +103,7 @@ func stemmaContextsInit() {
 
 func stemmaHereNothing() (hi, lo, run uint64) { return 0, 0, 0 }
 
-// stemmaLimitStacks bounds the memory of ccStacks if the environment says so.
+// stemmaLimitStacks bounds the memory of ccStacks if a variable is set.
 func stemmaLimitStacks() {
 	if n, ok := stemmaNumber("STEMMA_CCSTACK_SIZE"); ok {
 		stemma.contexts.LimitStacks(n)

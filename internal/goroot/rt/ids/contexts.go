@@ -74,7 +74,8 @@ func (c *Contexts) Init(rec *recorder.Recorder, head, interned, pcs, mem unsafe.
 	*c = Contexts{rec: rec, head: head, pcs: pcs, text: text, internedUsed: 1,
 		maxNum:      layout.InternedBytes / layout.InternedSize,
 		internedMem: memory.NewSpan(interned, layout.InternedBytes>>shift),
-		mem:         memory.Arena{Span: memory.NewSpan(mem, ArenaSize>>shift)}, stacks: stackPool{left: ArenaSize >> shift}}
+		mem:         memory.Arena{Span: memory.NewSpan(mem, ArenaSize>>shift)},
+		stacks:      stackPool{left: ArenaSize >> shift}}
 	rec.Header().Flags |= layout.HdrFlagCce
 	c.Header().Text, c.Header().NodesUsed = text, 1
 	c.max = limits{scaled(maxFuncs, shift), scaled(maxSites, shift)}

@@ -27,9 +27,9 @@ import (
 //
 // What is left of the version is where the path began: at a root, at a go
 // statement, or where an id would have passed 63 bits. There an interned entry says
-// what is further out, and ids begin again. The last kind of entries, of which deep recursion
-// has one for each way into it, is interned when a context on top of it is captured; until then it is
-// on a stack of the goroutine, see PairStack.
+// what is further out, and ids begin again. Deep recursion has an
+// entry of the last kind for each way into it. These are on a stack of the goroutine, see PairStack, and interned
+// when a context on top of them is captured.
 //
 // Its methods must be called under the lock of the Contexts, unless they say otherwise. Those
 // that need no lock do not split the stack: the entry of a function, which is no safe

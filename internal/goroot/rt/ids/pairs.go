@@ -39,7 +39,7 @@ func (st PairStack) Room() uint64 {
 	return st.entry(0).Word
 }
 
-// push adds an entry for a call from an invocation with the pair c, v, of which step s does not take the id. It
+// push adds an entry for a call from an invocation with the pair c, v, whose id step s does not take. It
 // needs no lock: nobody else looks at the ccStack of a goroutine that runs. ok is false if there is no room, or if
 // another step could take the id.
 //

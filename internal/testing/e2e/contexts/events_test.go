@@ -42,8 +42,8 @@ func events(t *testing.T, engine string) {
 	}{
 		{"alloc main.place main.go:11 ← main.byTwo main.go:16 ← main.main main.go:31 ← [main]", 500},
 		{"alloc main.place main.go:11 ← main.byTwo main.go:19 ← main.main main.go:31 ← [main]", 500},
-		{"alloc main.place main.go:11 ← main.byTwo main.go:19 ← main.main.func1 main.go:37 ←go main.main main.go:35 ← [main]",
-			3},
+		{"alloc main.place main.go:11 ← main.byTwo main.go:19 ← main.main.func1 main.go:37 " +
+			"←go main.main main.go:35 ← [main]", 3},
 		{"go main.main main.go:35 ← [main]", 3},
 		{"panic main.fails main.go:25 ← main.main main.go:41 ← [main]", 1},
 	} {
