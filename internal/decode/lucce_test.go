@@ -111,7 +111,8 @@ func (p *lucceProgram) step(next func(n int) int) {
 		p.stack = []lucceFrame{{p.l.Root(p.funcs[target], layout.RootTimer), target, 0, "[timer]"}}
 	default: // as the runtime calls back what empties pools
 		p.ref = nil
-		p.stack = append(p.stack, lucceFrame{p.l.RootOn(top.LucceFrame, p.funcs[target], layout.RootGC), target, 0, "[gc]"})
+		f := p.l.RootOn(top.LucceFrame, p.funcs[target], layout.RootGC)
+		p.stack = append(p.stack, lucceFrame{f, target, 0, "[gc]"})
 	}
 }
 
