@@ -14,7 +14,7 @@ func TestLibrary(t *testing.T) {
 		{nil, true},
 		{[]string{"-o", "x", "-engine=sample"}, true}, // it ends at x
 		{[]string{"-recursion=full", "-nodes=5", "-labels=a", "-race"}, true},
-		{[]string{"-engine=sample", "-every=20us", "-walk=marker", "-start=off"}, true},
+		{[]string{"-engine=sample", "-every=20us", "-walk=marker", "-start=off"}, false},
 		{[]string{"-engine=pcce", "-verify"}, true}, // as dacce
 		{[]string{"-engine=dacce", "-verify", "-events=go,panic", "-event-log"}, true},
 		{[]string{"-engine=dacce", "-events=alloc"}, false},
