@@ -43,11 +43,10 @@ const (
 // it does so for the seconds that are asked for.
 //
 // The answer names functions and files, and the command line. As with net/http/pprof, do not serve it to everybody.
-func Pprof() http.Handler { return &pprofHandler{samples: new(handler)} }
+func Pprof() http.Handler { return new(pprofHandler) }
 
-// A pprofHandler keeps count of its requests. samples starts sampling if nobody else does.
+// A pprofHandler keeps count of its requests.
 type pprofHandler struct {
-	samples  *handler
 	requests atomic.Int32
 }
 
@@ -63,7 +62,7 @@ func (h *pprofHandler) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	defer h.requests.Add(-1)
 	extend(w, r, q.seconds)
-	if err := q.answer(w, r, h.samples); err != nil && r.Context().Err() == nil {
+	if err := q.answer(w, r); err != nil && r.Context().Err() == nil {
 		status := http.StatusInternalServerError
 		if errors.As(err, new(badRequest)) {
 			status = http.StatusBadRequest
@@ -120,7 +119,7 @@ func (q *query) read() (reading, error) {
 }
 
 // answer writes the profile.
-func (q *query) answer(w http.ResponseWriter, r *http.Request, samples *handler) error {
+func (q *query) answer(w http.ResponseWriter, r *http.Request) error {
 	last, err := q.read()
 	if err != nil {
 		return err
@@ -133,7 +132,7 @@ func (q *query) answer(w http.ResponseWriter, r *http.Request, samples *handler)
 	span := export.Span{End: last.at}
 	if q.seconds > 0 {
 		before := last
-		if last, err = q.later(r, samples, last.Column(usual).Sampled); err != nil {
+		if last, err = q.later(r, last.Column(usual).Sampled); err != nil {
 			return err
 		}
 		if first, last.Profile, err = profile.Align(before.Profile, last.Profile); err != nil {
@@ -160,14 +159,14 @@ func (q *query) answer(w http.ResponseWriter, r *http.Request, samples *handler)
 }
 
 // later takes a snapshot when the seconds are over, for which a program that can be sampled is.
-func (q *query) later(r *http.Request, samples *handler, sampled bool) (reading, error) {
+func (q *query) later(r *http.Request, sampled bool) (reading, error) {
 	if sampled {
-		started, err := samples.begin(0)
+		started, err := begin(0)
 		if err != nil {
 			return reading{}, err
 		}
 		if started {
-			defer samples.end()
+			defer end()
 		}
 	}
 	wait(r, q.seconds)

@@ -55,10 +55,14 @@ const (
 // not serve it to everybody.
 func Samples() http.Handler { return new(handler) }
 
-// A handler keeps count of the requests that need the sampling that a request has started.
+// started keeps count of the requests, of all handlers, that need the sampling that one of them has started.
+var started struct {
+	sync.Mutex
+	users int
+}
+
+// A handler keeps count of its requests.
 type handler struct {
-	mu       sync.Mutex
-	users    int
 	requests atomic.Int32 // being answered
 }
 
@@ -155,13 +159,13 @@ func (h *handler) sample(r *http.Request, q *request) (*profile.Profile, error) 
 	if err != nil {
 		return nil, err
 	}
-	started, err := h.begin(q.every)
+	started, err := begin(q.every)
 	if err != nil {
 		return nil, err
 	}
 	wait(r, q.seconds)
 	if started {
-		h.end()
+		end()
 	}
 	after, err := read()
 	if err != nil {
@@ -187,10 +191,10 @@ func requested(id uint64) (*profile.Profile, error) {
 var errNone = errors.New("not found")
 
 // begin starts sampling, unless the program does it already; then it reports false.
-func (h *handler) begin(every time.Duration) (started bool, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.users == 0 {
+func begin(every time.Duration) (needsEnd bool, err error) {
+	started.Lock()
+	defer started.Unlock()
+	if started.users == 0 {
 		if _, active := stemma.Sampling(); active {
 			return false, nil
 		}
@@ -198,15 +202,15 @@ func (h *handler) begin(every time.Duration) (started bool, err error) {
 			return false, err
 		}
 	}
-	h.users++
+	started.users++
 	return true, nil
 }
 
 // end stops sampling if this was the last of the requests for which it was started.
-func (h *handler) end() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.users--; h.users == 0 {
+func end() {
+	started.Lock()
+	defer started.Unlock()
+	if started.users--; started.users == 0 {
 		stemma.StopSampling()
 	}
 }

@@ -3,6 +3,8 @@
 # other CI. The environment has what to do:
 #
 #   BASE        the revision to compare with
+#   PULL        the head of a pull request, if what is checked out is it or its merge: then it is compared with what it
+#               is merged into, or with where it left BASE
 #   PROGRAM     a package and its arguments, for stemma run; or
 #   TESTS       packages, for stemma test, with
 #   BENCHMARKS  a pattern of benchmarks to run instead of their tests
@@ -13,43 +15,71 @@
 # diff: 3 if a limit is exceeded.
 set -euo pipefail
 
+: "${BASE:?set BASE to the revision to compare with}"
+if [ -n "${PULL:-}" ]; then
+	# BASE may be older than what GitHub has merged the pull request into.
+	if [ "$(git rev-parse --quiet --verify HEAD^2 || true)" = "$PULL" ]; then
+		BASE=HEAD^1
+	else
+		BASE=$(git merge-base HEAD "$BASE" 2>/dev/null || echo "$BASE")
+	fi
+fi
+
 out=$(mktemp -d "${RUNNER_TEMP:-${TMPDIR:-/tmp}}/stemma-compare-XXXXXX")
 here=$(git rev-parse --show-prefix)
-git worktree add --quiet --detach "$out/tree" "${BASE:?set BASE to the revision to compare with}"
-trap 'git worktree remove --force "$out/tree"' EXIT
+result=failed
 
-# words TEXT prints the words of a text, one a line. Quotes keep a word together; a shell would also expand what is in it.
-words() { xargs printf '%s\n' <<<"$1"; }
+# report says what came of it, whatever that is: who reads an earlier result must not take it for this one's.
+report() {
+	[ ! -d "$out/tree" ] || git worktree remove --force "$out/tree"
+	if [ ! -s "$out/summary.md" ]; then
+		printf '❌ stemma could not compare %s with %s: see the log of this job.\n' "$(git rev-parse --short HEAD)" \
+			"$(git rev-parse --short "$BASE" 2>/dev/null || echo "$BASE")" >"$out/summary.md"
+	fi
+	cat "$out/summary.md" >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
+	cat >>"${GITHUB_OUTPUT:-/dev/null}" <<-END
+		result=$result
+		summary=$out/summary.md
+		base=$out/base.stemma
+		new=$out/new.stemma
+	END
+}
+trap report EXIT
+git worktree add --quiet --detach "$out/tree" "$BASE"
+
+# words NAME TEXT makes NAME the array of the words of a text. Quotes keep a word together, as in a shell, which would
+# also expand what is in it. What is no list of words ends the script.
+words() {
+	local list
+	list=$(xargs printf '%s\n' <<<"$2") || {
+		echo "$1: cannot take this apart into words; close each quote: $2" >&2
+		return 1
+	}
+	mapfile -t "$1" <<<"$list"
+}
 
 # measure DIR FILE records what is asked for in one state of the sources.
 measure() (
 	cd "$1"
 	flags=(-deterministic "-metrics=${METRICS:-calls,alloc,ops}" -o "$2")
 	if [ -n "${PROGRAM:-}" ]; then
-		mapfile -t program < <(words "$PROGRAM")
+		words program "$PROGRAM"
 		stemma run "${flags[@]}" "${program[@]}"
 	else
 		[ -z "${BENCHMARKS:-}" ] || flags+=(-run '^$' -bench "$BENCHMARKS")
-		mapfile -t packages < <(words "${TESTS:-./...}")
+		words packages "${TESTS:-./...}"
 		stemma test "${flags[@]}" "${packages[@]}"
 	fi
 )
+words limits "${LIMITS:--gate}"
 measure "$out/tree/$here" "$out/base.stemma"
 measure . "$out/new.stemma"
 
 code=0
-mapfile -t limits < <(words "${LIMITS:--gate}")
 stemma diff "${limits[@]}" -markdown -annotate "$out/base.stemma" "$out/new.stemma" >"$out/summary.md" || code=$?
 case $code in
 0) result=kept ;;
 3) result=exceeded ;;
 *) result=failed ;;
 esac
-cat "$out/summary.md" >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
-cat >>"${GITHUB_OUTPUT:-/dev/null}" <<END
-result=$result
-summary=$out/summary.md
-base=$out/base.stemma
-new=$out/new.stemma
-END
 exit $code

@@ -86,6 +86,7 @@ func TestDiff(t *testing.T) {
 		{"-fail-over calls/function>0 baseline.txt new.stemma", 3, `calls of main\.area: 10 → 11`},
 		{"-fail-over calls>0 -annotate base.stemma new.stemma", 3,
 			`::error file=shapes/main\.go,line=12,title=stemma diff::calls of all functions: 67 → 68 \(\+1\.49%25\), limit calls>0\n`},
+		{"-markdown -warn-over calls>0 base.stemma new.stemma", 0, `### stemma diff: ⚠️ a limit that warns is exceeded`},
 		{"-markdown -fail-over calls/function>0 base.stemma new.stemma", 3,
 			"(?s)❌ a limit is exceeded.*\\| 10 \\| 11 \\| \\+1 \\| \\+10\\.00% \\| `` main\\.area `` \\|\n"},
 		{"-format=benchmark base.stemma new.stemma", 0,

@@ -127,7 +127,7 @@ func (e *Entry) touch() {
 // settle has the overlays speak of the place where the entry is: somebody may have copied or moved the cache.
 // Others that do the same at the same time write the same.
 func (e *Entry) settle() error {
-	files, err := filepath.Glob(filepath.Join(e.Dir, "*.json"))
+	files, err := entriesNamed(e.Dir, func(name string) bool { return filepath.Ext(name) == ".json" })
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,11 @@ func (e *Entry) settle() error {
 			continue
 		}
 		tmp := fmt.Sprintf("%s.%d%s", file, os.Getpid(), tmpInfix)
-		if err := errors.Join(o.write(tmp), os.Rename(tmp, file)); err != nil {
+		if err = o.write(tmp); err == nil {
+			err = os.Rename(tmp, file)
+		}
+		if err != nil {
+			_ = os.Remove(tmp)
 			return fmt.Errorf("cache: it was moved here: %w; make it writable, or set STEMMA_CACHE", err)
 		}
 	}
@@ -224,11 +228,27 @@ func (e *Entry) leave() {
 // removeLeft removes the directories that were being filled when the process that did it was
 // killed. The lock is held, so there is no other one.
 func (e *Entry) removeLeft() error {
-	left, err := filepath.Glob(e.Dir + tmpInfix + "*")
+	prefix := filepath.Base(e.Dir) + tmpInfix
+	left, err := entriesNamed(filepath.Dir(e.Dir), func(name string) bool { return strings.HasPrefix(name, prefix) })
 	for _, dir := range left {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
 	return err
+}
+
+// entriesNamed returns the paths of what a directory has under names that are wanted. The directory's own name may have
+// any letters, also those of patterns. One that is not there has nothing.
+func entriesNamed(dir string, wanted func(name string) bool) (paths []string, err error) {
+	list, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, entry := range list {
+		if wanted(entry.Name()) {
+			paths = append(paths, filepath.Join(dir, entry.Name()))
+		}
+	}
+	return paths, err
 }
 
 // tmpInfix is between the key of an entry and the rest of the name of a directory that
@@ -238,7 +258,7 @@ const tmpInfix = ".tmp"
 // sweep removes what killed processes left of any entry. It is quick, and what cannot be
 // removed is tried again the next time: each such directory may be 32 MB large.
 func sweep(cacheDir string) {
-	left, err := filepath.Glob(filepath.Join(cacheDir, "*"+tmpInfix+"*"))
+	left, err := entriesNamed(cacheDir, func(name string) bool { return strings.Contains(name, tmpInfix) })
 	if err != nil {
 		return
 	}

@@ -67,6 +67,9 @@ func (b *Build) MakeGOROOT(dir string, o Options, stderr io.Writer) (*GOROOT, er
 	if same, err := checkMark(dir, m); err != nil || same {
 		return made, err
 	}
+	if err := outside(dir, from.Root); err != nil {
+		return nil, err
+	}
 	made.Made = true
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 		return nil, err
@@ -127,6 +130,28 @@ func replaceDir(from, dir string) error {
 		return errors.Join(err, os.Rename(old, dir))
 	}
 	return os.RemoveAll(old)
+}
+
+// outside reports an error if dir lies in a GOROOT: it would be copied into itself, without end.
+func outside(dir, goroot string) error {
+	goroot, err := filepath.EvalSymlinks(goroot)
+	if err != nil {
+		return err
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		real, err := filepath.EvalSymlinks(at)
+		if errors.Is(err, fs.ErrNotExist) && at != filepath.Dir(at) {
+			continue // it will be made
+		}
+		if err != nil {
+			return err
+		}
+		if rel, err := filepath.Rel(goroot, real); err == nil && filepath.IsLocal(rel) {
+			return fmt.Errorf("%s: it lies in the GOROOT that is copied, %s; name a directory elsewhere with -o", dir,
+				goroot)
+		}
+		return nil
+	}
 }
 
 // fillGOROOT makes the GOROOT in tmp. The mark comes last.

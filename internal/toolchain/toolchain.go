@@ -208,5 +208,11 @@ func addFile(name, text string) error {
 		return err
 	}
 	_, err = tmp.WriteString(text)
-	return errors.Join(err, tmp.Close(), os.Rename(tmp.Name(), name))
+	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name()) // half a file is none
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package affected
 
 import (
 	"bufio"
+	"errors"
 	"flag"
 	"fmt"
 
@@ -70,12 +71,12 @@ func runAffected(e *base.Env, args []string) error {
 		return err
 	}
 	w := bufio.NewWriter(e.Stdout)
-	defer w.Flush()
 	if o.changed == "" {
-		return PrintSuites(w, suites, o.json)
+		return errors.Join(PrintSuites(w, suites, o.json), w.Flush())
 	}
 	if err := PrintAffected(w, suites, o.changed, o.json); err != nil {
+		_ = w.Flush()
 		return fmt.Errorf("-changed: %w", err)
 	}
-	return nil
+	return w.Flush() // half a list of tests would leave some out
 }

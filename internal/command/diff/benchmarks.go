@@ -256,17 +256,21 @@ func benchmarkRows(w io.Writer, changed []diff.BenchmarkChange, top int, markdow
 	form := "%15s %15s %15s %10s  %s\n"
 	fmt.Fprintln(w)
 	if markdown {
-		form = "| %s | %s | %s | %s | `%s` |\n"
+		form = "| %s | %s | %s | %s | %s |\n"
 		fmt.Fprint(w, "| base | new | difference | % | benchmark |\n| ---: | ---: | ---: | ---: | --- |\n")
 	} else {
 		fmt.Fprintf(w, form, "base", "new", "difference", "%", "benchmark")
+	}
+	name := profile.Printable
+	if markdown {
+		name = func(s string) string { return cell(profile.Printable(s)) }
 	}
 	for i, c := range changed {
 		if top >= 0 && i == top {
 			fmt.Fprintf(w, "\nand %s more; -top=-1 lists all\n", humanize.Plural(len(changed)-i, "benchmark"))
 			break
 		}
-		fmt.Fprintf(w, form, perOp(c.Base), perOp(c.New), difference(c), percent(c), profile.Printable(c.New.Benchmark))
+		fmt.Fprintf(w, form, perOp(c.Base), perOp(c.New), difference(c), percent(c), name(c.New.Benchmark))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/command/report"
@@ -269,6 +270,8 @@ func (c *Result) markdown(w io.Writer) {
 	switch {
 	case diff.Exceeded(c.results):
 		verdict = "❌ a limit is exceeded"
+	case slices.ContainsFunc(c.results, func(r diff.Result) bool { return len(r.Over) > 0 }):
+		verdict = "⚠️ a limit that warns is exceeded"
 	case len(c.results) > 0:
 		verdict = "✅ all limits are kept"
 	}

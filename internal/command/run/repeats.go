@@ -1,9 +1,12 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/stemma-go/stemma/internal/base"
@@ -18,25 +21,45 @@ import (
 // of the program. A run that fails ends it: that one is sealed, and compared with none.
 func (p *Program) Repeat(e *base.Env, runs int, outFile string) (code int, err error) {
 	begin := input(e)
-	var all []string // of each run the sum of its processes
+	var done []*Outcome
 	for i := range runs {
 		begin()
 		rec, err := p.Run(e)
 		if err != nil {
-			return 0, err
+			return 0, errors.Join(err, removeEnded(done))
 		}
-		defer rec.Remove()
+		rec.Keep = p.Keep
 		dirs, err := rec.liveDirs()
 		if err != nil {
 			return rec.Code, err
 		}
 		if len(dirs) == 0 || rec.Code != base.ExitOK {
 			endsRepeats(e, i, runs, rec.Code)
-			return rec.Code, rec.Seal(e, outFile)
+			return rec.Code, errors.Join(rec.Seal(e, outFile), removeEnded(done))
 		}
+		done = append(done, rec)
+	}
+	var all []string // of each run the sum of its processes
+	for _, rec := range done {
 		all = append(all, rec.Base)
 	}
-	return base.ExitOK, SealRuns(e, all, outFile, 0)
+	if err := SealRuns(e, all, outFile, 0); err != nil {
+		return base.ExitOK, fmt.Errorf("%w; the records stay in %s", err, strings.Join(all, ", "))
+	}
+	return base.ExitOK, removeEnded(done)
+}
+
+// removeEnded removes what runs have recorded that is sealed now, or not needed: but not the record of a process that
+// still runs.
+func removeEnded(runs []*Outcome) (err error) {
+	for _, rec := range runs {
+		dirs, listing := rec.liveDirs()
+		runs := func(dir string) bool { place, _ := store.Probe(dir); return place.Running() }
+		if listing == nil && !rec.Keep && !slices.ContainsFunc(dirs, runs) {
+			err = errors.Join(err, rec.Remove())
+		}
+	}
+	return err
 }
 
 // endsRepeats says that there is nothing to compare.
@@ -67,8 +90,11 @@ type Tests struct {
 	Keep bool   // live directories hold what is not sealed
 }
 
-// NewTests makes the directory to record into. It must be closed.
+// NewTests makes the directory to record into. It must be closed. It is an error if there will be no place for out.
 func NewTests(runs int, out string) (*Tests, error) {
+	if info, err := os.Stat(filepath.Dir(out)); err != nil || !info.IsDir() {
+		return nil, base.Usagef("-o %s: no directory %s; make it first", out, filepath.Dir(out))
+	}
 	dir, err := liveBase("tests")
 	if err != nil {
 		return nil, err
@@ -107,7 +133,11 @@ func (t *Tests) Run(e *base.Env, test func() (int, error)) (code int, err error)
 			break
 		}
 	}
-	return code, SealRuns(e, runs, t.Out, 0)
+	if err := SealRuns(e, runs, t.Out, 0); err != nil {
+		t.Keep = true
+		return code, fmt.Errorf("%w; the records stay in %s", err, t.Base)
+	}
+	return code, nil
 }
 
 // take moves the records of a run, which has ended, to a directory of their own. It is "" if there are none.

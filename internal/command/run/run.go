@@ -16,6 +16,7 @@ type Program struct {
 	Name string   // of the executable, without directory
 	exe  string   // its path
 	Env  []string // what it gets beside the environment of stemma
+	Keep bool     // live directories hold what is not sealed
 	argv []string // what to start: exe and its arguments, behind the words of -exec
 	dir  string   // where to run it; empty for the current directory
 	tmp  *safefile.Dir

@@ -77,7 +77,7 @@ func runRun(e *base.Env, args []string) error {
 		return err
 	}
 	defer prog.Close()
-	prog.Env = env
+	prog.Env, prog.Keep = env, p.Opts.Record != ""
 	if o.out == "" {
 		o.out = prog.Name + ".stemma"
 	}
@@ -88,6 +88,6 @@ func runRun(e *base.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	rec.Keep = p.Opts.Record != ""
+	rec.Keep = prog.Keep
 	return End(e.Stderr)(rec.Code, rec.Seal(e, o.out))
 }

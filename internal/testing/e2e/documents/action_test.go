@@ -68,7 +68,12 @@ func TestAction(t *testing.T) {
 		action{"tests", "BASE=HEAD~1", "exceeded", ".query `` |", 3},
 		action{"wrong", "BASE=HEAD~1 PROGRAM=. LIMITS='-fail-over calls@no.such>1%'", "failed", "", 1},
 		action{"same", "BASE=HEAD PROGRAM=.", "kept", "", 0},
+		action{"quote", "BASE=HEAD~1 PROGRAM=. LIMITS=\"-gate -fail-over 'calls>0\"", "failed", "could not compare", 1},
+		action{"no-build", "BASE=HEAD~1 PROGRAM=./none", "failed", "could not compare", 1},
 		action{"limits", "BASE=HEAD~1 PROGRAM=. LIMITS='-fail-over calls>50%'", "kept", "", 0},
+		// Another commit was merged into what the pull request is merged into: it is not the pull request's.
+		action{"merged", "git checkout -q $(git commit-tree HEAD^{tree} -p HEAD -p HEAD~1 -m merge) && " +
+			"PULL=$(git rev-parse HEAD^2) PROGRAM=. BASE=HEAD~2", "kept", "", 0},
 	) {
 		t.Run(tt.name, func(t *testing.T) {
 			summary, output := filepath.Join(t.TempDir(), "summary"), filepath.Join(t.TempDir(), "output")
@@ -110,7 +115,11 @@ func TestActionInputs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range regexp.MustCompile(`(?m)^#   ([A-Z]+) `).FindAllStringSubmatch(string(sh), -1) {
-		if want := m[1] + ": ${{ inputs." + strings.ToLower(m[1]) + " }}"; !strings.Contains(string(yml), want) {
+		want := m[1] + ": ${{ inputs." + strings.ToLower(m[1])
+		if m[1] == "PULL" {
+			want = "PULL: ${{ !inputs.base && github.event.pull_request.head.sha"
+		}
+		if !strings.Contains(string(yml), want) {
 			t.Errorf("action.yml: no %s", want)
 		}
 	}
