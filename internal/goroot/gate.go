@@ -76,7 +76,7 @@ func CheckVersion(goVersion string) (warning string, err error) {
 		return "", fmt.Errorf("unknown Go version %q; %s", goVersion, supportedRange())
 	case version.Compare(v, first.oldest) < 0:
 		return "", fmt.Errorf("%s is too old; %s; set GOTOOLCHAIN=%s to use that", v, supportedRange(), last.newest)
-	case r == nil && os.Getenv(UntestedEnv) == "":
+	case r == nil && os.Getenv(UntestedEnv) != "1":
 		return "", fmt.Errorf("%s is too new for this version of stemma; %s; set GOTOOLCHAIN=%s to use that, or %s=1 "+
 			"to try %s anyway",
 			v, supportedRange(), last.newest, UntestedEnv, v)

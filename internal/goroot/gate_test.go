@@ -57,6 +57,10 @@ func TestUntested(t *testing.T) {
 	if _, err := CheckVersion("go1.25.0"); err == nil {
 		t.Error("an old release is let through")
 	}
+	t.Setenv(UntestedEnv, "no")
+	if _, err := CheckVersion("go1.28rc1"); err == nil || !strings.Contains(err.Error(), UntestedEnv+"=1") {
+		t.Errorf("a value that means nothing: have %v, want an error that says which does", err)
+	}
 }
 
 func TestNeedsDirectory(t *testing.T) {

@@ -28,8 +28,11 @@ var stemmaCheckEvery int64 = 1009
 var stemmaCheck checker.Checker
 
 func stemmaCheckInit() {
-	if n, ok := stemmaNumber("STEMMA_CHECK_EVERY"); ok && n > 0 {
+	switch n, ok := stemmaNumber("STEMMA_CHECK_EVERY"); {
+	case n > 0:
 		stemmaCheckEvery = int64(n)
+	case ok:
+		stemmaSayIgnored("STEMMA_CHECK_EVERY", "0", "a number from 1 on")
 	}
 	check := stemmaFileSpan("check", checker.RecordsSize)
 	strings := stemmaFileSpan("strings", checker.StringsSize)

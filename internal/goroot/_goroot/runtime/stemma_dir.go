@@ -6,6 +6,7 @@ package runtime
 
 import (
 	"internal/runtime/syscall/linux"
+	"internal/stringslite"
 	"unsafe"
 )
 
@@ -123,14 +124,48 @@ func stemmaNumber(name string) (n uintptr, ok bool) {
 	return 0, false
 }
 
+// stemmaWords are the variables whose values are words, with commas between them, and how a message lists these.
+var stemmaWords = [...]struct{ name, words, want string }{
+	{"STEMMA_DETERMINISTIC", "0,1,clock", "1 or clock"},
+	{"STEMMA_QUIET", "0,1", "1"},
+	{"STEMMA_SEGMENT", "call,shared", "call or shared"},
+	{"STEMMA_TRACE_CHECK", "count,print,throw", "count, print or throw"},
+	{"STEMMA_TRACE_EVERY", "fast,slow,waiting", "fast, slow or waiting"},
+	{"STEMMA_TRACE_WITHOUT", "unwind,trace,block,prologue,recovery,gdestroy,hold,repeat",
+		"unwind, trace, block, prologue, recovery, gdestroy, hold or repeat"},
+	{"STEMMA_WAIT_CHECK", "print,throw", "print or throw"},
+}
+
+// stemmaWord returns the value of one of these variables, "" if it is none of its words.
+func stemmaWord(name string) string {
+	s := stemmaEnv(name)
+	for i := range stemmaWords {
+		if stemmaWords[i].name == name && stemmaHasWord(stemmaWords[i].words, s) {
+			return s
+		}
+	}
+	return ""
+}
+
+// stemmaHasWord reports whether s is one of the words.
+func stemmaHasWord(words, s string) bool {
+	for words != "" {
+		var word string
+		if word, words, _ = stringslite.Cut(words, ","); word == s {
+			return true
+		}
+	}
+	return false
+}
+
 // stemmaCheckWords says which variables have a value that means nothing, and is ignored. It runs once, where the
 // directory is made.
 func stemmaCheckWords() {
-	if s := stemmaEnv("STEMMA_DETERMINISTIC"); s != "" && s != "0" && s != "1" && s != "clock" {
-		stemmaSayIgnored("STEMMA_DETERMINISTIC", s, "1 or clock")
-	}
-	if s := stemmaEnv("STEMMA_SEGMENT"); s != "" && s != "call" && s != "shared" {
-		stemmaSayIgnored("STEMMA_SEGMENT", s, "call or shared")
+	for i := range stemmaWords {
+		w := &stemmaWords[i]
+		if s := stemmaEnv(w.name); s != "" && !stemmaHasWord(w.words, s) {
+			stemmaSayIgnored(w.name, s, w.want)
+		}
 	}
 }
 
@@ -155,8 +190,7 @@ func stemmaMakeDir(main string) {
 	}
 	stemma.main, stemma.making = main, true
 	stemmaCheckWords()
-	quiet := stemmaEnv("STEMMA_QUIET")
-	stemma.quiet = quiet != "" && quiet != "0" || stemmaOption("quiet") == "on"
+	stemma.quiet = stemmaWord("STEMMA_QUIET") == "1" || stemmaOption("quiet") == "on"
 	stemmaRecordingAPI2 = &stemmaRecordingAPIs
 	stemmaDrawRun()
 	out := stemmaEnv("STEMMA_OUT")

@@ -33,7 +33,7 @@ func stemmaSegmentInit() {
 	)
 	stemmaSegment = stemmaSegmentShared
 	most := uintptr(stemmaSegmentInst)
-	switch stemmaEnv("STEMMA_SEGMENT") {
+	switch stemmaWord("STEMMA_SEGMENT") {
 	case "call":
 		most = stemmaSegmentCall
 	case "shared":

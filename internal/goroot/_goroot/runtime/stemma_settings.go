@@ -68,11 +68,21 @@ func stemmaSettingWants(key, value string) string {
 			return s.want
 		case key == "walk" && !stemmaFits(value):
 			return "a walk that the sampler can do: incremental or marker for isps, unwinder or fp for others"
+		case key == "sample-at" && value == "prologue" && stemmaSampleOption("sampler") == "jvmti":
+			return "signal: jvmti samples where the world stops"
+		case key == "sampler" && value == "jvmti" && stemmaOption("sample-at") == "prologue" && !stemmaSaysWhere():
+			return "another one, or sample-at=signal as well: jvmti samples where the world stops"
 		default:
 			return ""
 		}
 	}
 	return "one of every, sampler, walk, waiting, sample-at and start"
+}
+
+// stemmaSaysWhere reports whether the environment has a place to sample at, so that the build's does not count.
+func stemmaSaysWhere() bool {
+	list := stemmaEnv("STEMMA_SAMPLING")
+	return stemmaValue(list, "sample-at") != "" || stemmaValue(list, "ask") != ""
 }
 
 // stemmaFits reports whether the sampler that is asked for can walk like this.

@@ -102,14 +102,14 @@ func stemmaTraceInit() {
 	}
 	stemmaAcctMarks()
 	stemmaTrampPC = stemmaTrampolineEntry()
-	check := stemmaEnv("STEMMA_TRACE_CHECK")
+	check := stemmaWord("STEMMA_TRACE_CHECK")
 	stemmaTraceCheck = stemmaOption("verify") == "on" || check != ""
 	stemmaTracePrint, stemmaTraceFail = check == "print", check == "throw"
-	stemmaWithout = stemmaEnv("STEMMA_TRACE_WITHOUT")
-	if steps, ok := stemmaParse(stemmaEnv("STEMMA_TRACE_STEP")); ok {
+	stemmaWithout = stemmaWord("STEMMA_TRACE_WITHOUT")
+	if steps, ok := stemmaNumber("STEMMA_TRACE_STEP"); ok {
 		stemmaStepInit(int64(steps))
 	}
-	switch stemmaEnv("STEMMA_TRACE_EVERY") {
+	switch stemmaWord("STEMMA_TRACE_EVERY") {
 	case "fast":
 		stemmaEvery = stemmaEveryFast
 	case "slow":

@@ -50,7 +50,7 @@ func stemmaWaitInit() {
 	if stemmaOption("wait") == "on" {
 		stemma.tree.Counts(layout.HdrFlagWait)
 		stemmaAside = (*[1 << 14]stemmaWaitEntry)(stemmaTables(unsafe.Sizeof(*stemmaAside)))
-		stemmaLives.check = stemmaEnv("STEMMA_WAIT_CHECK")
+		stemmaLives.check = stemmaWord("STEMMA_WAIT_CHECK")
 		stemmaWaitOn = true
 	}
 }

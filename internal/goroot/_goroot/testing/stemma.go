@@ -52,12 +52,14 @@ func stemmaRun(b *B) {
 	s := &stemmaBench
 	if s.low == 0 {
 		s.tool = os.Getenv("STEMMA_BENCH")
-		switch os.Getenv("STEMMA_BENCH_TIME") {
-		case "":
+		switch name := os.Getenv("STEMMA_BENCH_TIME"); name {
+		case "", "0":
+		case "1":
+			s.time = " instrumented-"
 		case "ns/op": // for tools that read no line without it
 			s.time = " "
 		default:
-			s.time = " instrumented-"
+			fmt.Fprintf(os.Stderr, "stemma: STEMMA_BENCH_TIME=%.60s is ignored: want 1 or ns/op\n", name)
 		}
 		if s.low = stemmaCounters(0, nil); s.low == 0 || stemmaDirectory() == "" {
 			s.tool, s.low = "", 1

@@ -7,11 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"unsafe"
 
+	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/testing/e2e"
 	"github.com/stemma-go/stemma/profile"
@@ -238,6 +240,11 @@ func TestBadSettings(t *testing.T) {
 	if s := r.Read(t).Processes[0].Sampling; s.Interval.String() != "5ms" || s.Sampler != "sps" {
 		t.Errorf("sampled with %+v, want what the environment says", s)
 	}
+	r = e2e.Run(t, sampled, "STEMMA_SAMPLING=sampler=jvmti,walk=fp,sample-at=prologue")
+	oneLine(t, r.Stderr, "sample-at=prologue (want signal: jvmti samples where the world stops)")
+	if s := r.Read(t).Processes[0].Sampling; s.Sampler != "jvmti" {
+		t.Errorf("sampled with %+v, want the jvmti that the environment says", s)
+	}
 	r = e2e.Run(t, sampled, "STEMMA_SAMPLING=ask=guard,every=5ms")
 	oneLine(t, r.Stderr, "in STEMMA_SAMPLING, ask=guard is called sample-at=prologue now")
 	if s := r.Read(t).Processes[0].Sampling; s.At != profile.AtPrologue || s.Interval.String() != "5ms" {
@@ -245,23 +252,44 @@ func TestBadSettings(t *testing.T) {
 	}
 }
 
-// TestBadVariables gives variables of the program values that mean nothing: that is said, in one line, and the program
-// runs as without them.
+// TestBadVariables gives each variable of programs a value that means nothing: that is said, in one line, and the
+// program runs as without it. Variables that only some programs read are tried in such a program, with -more or -full.
 func TestBadVariables(t *testing.T) {
 	exe := e2e.Build(t, "recording", "-engine=cct")
-	for variable, want := range map[string]string{
-		"STEMMA_TREE_SIZE=1G":      "a number, without a unit",
-		"STEMMA_DETERMINISTIC=yes": "1 or clock",
-		"STEMMA_SEGMENT=none":      "call or shared",
-		"STEMMA_ROTATE=often":      "",
-	} {
-		r := e2e.Run(t, exe, variable)
-		oneLine(t, r.Stderr, variable+" is ignored: "+strings.Repeat("want ", min(len(want), 1))+want)
-		r.Read(t)
+	of := map[string][]string{
+		"STEMMA_CHECK_EVERY":  {"-verify"},
+		"STEMMA_REENCODE_US":  {"-engine=dacce"},
+		"STEMMA_CCSTACK_SIZE": {"-engine=dacce"},
+		"STEMMA_TRACE_STEP":   {"-engine=sample", "-every=3ms"},
 	}
-	first, second := e2e.Run(t, exe, "STEMMA_DETERMINISTIC=0"), e2e.Run(t, exe, "STEMMA_DETERMINISTIC=1")
-	first.OK(t)
-	second.OK(t)
+	full := map[string][]string{"STEMMA_EVENTS_SIZE": {"-engine=dacce", "-events=alloc"},
+		"STEMMA_CALLS_SIZE": {"-record=calls"}}
+	for _, v := range base.Variables {
+		switch {
+		case v.Reader != base.ByProgram && v.Reader != base.ForDebug, v.Values == "DIRECTORY": // any word will do
+		case v.Name == "STEMMA_SAMPLING", v.Name == "STEMMA_BENCH_TIME": // TestBadSettings, and a script of benchmarks
+		default:
+			reads, flags := exe, slices.Concat(of[v.Name], full[v.Name])
+			if full[v.Name] != nil && !e2e.Full() || flags != nil && !e2e.More() {
+				continue
+			} else if flags != nil {
+				reads = e2e.Build(t, "recording", flags...)
+			}
+			r := e2e.Run(t, reads, v.Name+"=nonsense")
+			oneLine(t, r.Stderr, v.Name+"=nonsense is ignored: want ")
+			r.Read(t)
+		}
+	}
+	r := e2e.Run(t, exe, "STEMMA_TREE_SIZE=1G")
+	oneLine(t, r.Stderr, "STEMMA_TREE_SIZE=1G is ignored: want a number, without a unit")
+	if e2e.More() {
+		r = e2e.Run(t, e2e.Build(t, "recording", "-verify"), "STEMMA_CHECK_EVERY=0")
+		oneLine(t, r.Stderr, "STEMMA_CHECK_EVERY=0 is ignored: want a number from 1 on")
+	}
+	for _, variable := range []string{"STEMMA_DETERMINISTIC=0", "STEMMA_DETERMINISTIC=1", "STEMMA_QUIET=0"} {
+		r := e2e.Run(t, exe, variable)
+		r.OK(t)
+	}
 }
 
 // TestExchanged starts programs while the directory of the user's own takes turns with a link to another one that is

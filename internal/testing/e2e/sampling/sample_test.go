@@ -148,7 +148,7 @@ func TestIncrementalControls(t *testing.T) {
 func TestWaitInName(t *testing.T) {
 	e2e.NeedMore(t)
 	exe := buildSampled(t, "collector")
-	env := []string{"GOGC=1", "GOMAXPROCS=2", "STEMMA_TRACE_EVERY=waiting", "STEMMA_TRACE_CHECK=on"}
+	env := []string{"GOGC=1", "GOMAXPROCS=2", "STEMMA_TRACE_EVERY=waiting", "STEMMA_TRACE_CHECK=count"}
 	r := e2e.Run(t, exe, env...)
 	r.OK(t)
 	s := sampling(t, r.Read(t))
