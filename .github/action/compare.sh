@@ -15,6 +15,26 @@
 # diff: 3 if a limit is exceeded.
 set -euo pipefail
 
+out=$(mktemp -d "${RUNNER_TEMP:-${TMPDIR:-/tmp}}/stemma-compare-XXXXXX")
+here=$(git rev-parse --show-prefix)
+result=failed
+
+# report says what came of it, whatever that is: who reads an earlier result must not take it for this one's.
+report() {
+	if [ $result = failed ]; then # what diff has printed until it failed is no result
+		printf '❌ stemma could not compare this revision with %s: see the log of this job.\n' "${BASE:-no BASE}" \
+			>"$out/summary.md"
+	fi
+	cat "$out/summary.md" >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
+	cat >>"${GITHUB_OUTPUT:-/dev/null}" <<-END
+		result=$result
+		summary=$out/summary.md
+		base=$out/base.stemma
+		new=$out/new.stemma
+	END
+	[ ! -d "$out/tree" ] || git worktree remove --force "$out/tree" || true
+}
+trap report EXIT
 : "${BASE:?set BASE to the revision to compare with}"
 if [ -n "${PULL:-}" ]; then
 	# BASE may be older than what GitHub has merged the pull request into.
@@ -25,37 +45,17 @@ if [ -n "${PULL:-}" ]; then
 	fi
 fi
 
-out=$(mktemp -d "${RUNNER_TEMP:-${TMPDIR:-/tmp}}/stemma-compare-XXXXXX")
-here=$(git rev-parse --show-prefix)
-result=failed
-
-# report says what came of it, whatever that is: who reads an earlier result must not take it for this one's.
-report() {
-	[ ! -d "$out/tree" ] || git worktree remove --force "$out/tree"
-	if [ ! -s "$out/summary.md" ]; then
-		printf '❌ stemma could not compare %s with %s: see the log of this job.\n' "$(git rev-parse --short HEAD)" \
-			"$(git rev-parse --short "$BASE" 2>/dev/null || echo "$BASE")" >"$out/summary.md"
-	fi
-	cat "$out/summary.md" >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
-	cat >>"${GITHUB_OUTPUT:-/dev/null}" <<-END
-		result=$result
-		summary=$out/summary.md
-		base=$out/base.stemma
-		new=$out/new.stemma
-	END
-}
-trap report EXIT
 git worktree add --quiet --detach "$out/tree" "$BASE"
 
 # words NAME TEXT makes NAME the array of the words of a text. Quotes keep a word together, as in a shell, which would
 # also expand what is in it. What is no list of words ends the script.
 words() {
 	local list
-	list=$(xargs printf '%s\n' <<<"$2") || {
+	list=$(xargs -r printf '%s\n' <<<"$2") || {
 		echo "$1: cannot take this apart into words; close each quote: $2" >&2
 		return 1
 	}
-	mapfile -t "$1" <<<"$list"
+	mapfile -t "$1" < <([ -z "$list" ] || printf '%s\n' "$list")
 }
 
 # measure DIR FILE records what is asked for in one state of the sources.

@@ -208,7 +208,7 @@ func addFile(name, text string) error {
 		return err
 	}
 	_, err = tmp.WriteString(text)
-	if err = errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err == nil {
+	if err = errors.Join(err, tmp.Chmod(0o644&^umask()), tmp.Close()); err == nil {
 		err = os.Rename(tmp.Name(), name)
 	}
 	if err != nil {

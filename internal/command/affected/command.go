@@ -2,7 +2,7 @@ package affected
 
 import (
 	"bufio"
-	"errors"
+	"cmp"
 	"flag"
 	"fmt"
 
@@ -72,7 +72,7 @@ func runAffected(e *base.Env, args []string) error {
 	}
 	w := bufio.NewWriter(e.Stdout)
 	if o.changed == "" {
-		return errors.Join(PrintSuites(w, suites, o.json), w.Flush())
+		return cmp.Or(PrintSuites(w, suites, o.json), w.Flush())
 	}
 	if err := PrintAffected(w, suites, o.changed, o.json); err != nil {
 		_ = w.Flush()

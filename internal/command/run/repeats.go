@@ -26,16 +26,19 @@ func (p *Program) Repeat(e *base.Env, runs int, outFile string) (code int, err e
 		begin()
 		rec, err := p.Run(e)
 		if err != nil {
-			return 0, errors.Join(err, removeEnded(done))
+			return 0, stays(err, done)
 		}
 		rec.Keep = p.Keep
 		dirs, err := rec.liveDirs()
 		if err != nil {
-			return rec.Code, err
+			return rec.Code, stays(err, append(done, rec))
 		}
 		if len(dirs) == 0 || rec.Code != base.ExitOK {
 			endsRepeats(e, i, runs, rec.Code)
-			return rec.Code, errors.Join(rec.Seal(e, outFile), removeEnded(done))
+			if err := rec.Seal(e, outFile); err != nil {
+				return rec.Code, stays(err, done)
+			}
+			return rec.Code, removeEnded(done)
 		}
 		done = append(done, rec)
 	}
@@ -44,9 +47,22 @@ func (p *Program) Repeat(e *base.Env, runs int, outFile string) (code int, err e
 		all = append(all, rec.Base)
 	}
 	if err := SealRuns(e, all, outFile, 0); err != nil {
-		return base.ExitOK, fmt.Errorf("%w; the records stay in %s", err, strings.Join(all, ", "))
+		return base.ExitOK, stays(err, done)
 	}
 	return base.ExitOK, removeEnded(done)
+}
+
+// stays adds to an error where the records of runs are that were not sealed.
+func stays(err error, runs []*Outcome) error {
+	var dirs []string
+	for _, rec := range runs {
+		dirs = append(dirs, rec.Base)
+	}
+	if len(dirs) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; %s in %s", err, humanize.Noun(len(dirs), "the record of a run stays",
+		"the records of runs stay"), strings.Join(dirs, ", "))
 }
 
 // removeEnded removes what runs have recorded that is sealed now, or not needed: but not the record of a process that
@@ -54,8 +70,8 @@ func (p *Program) Repeat(e *base.Env, runs int, outFile string) (code int, err e
 func removeEnded(runs []*Outcome) (err error) {
 	for _, rec := range runs {
 		dirs, listing := rec.liveDirs()
-		runs := func(dir string) bool { place, _ := store.Probe(dir); return place.Running() }
-		if listing == nil && !rec.Keep && !slices.ContainsFunc(dirs, runs) {
+		writing := func(dir string) bool { place, _ := store.Probe(dir); return place.Running() }
+		if listing == nil && !rec.Keep && !slices.ContainsFunc(dirs, writing) {
 			err = errors.Join(err, rec.Remove())
 		}
 	}
@@ -90,10 +106,18 @@ type Tests struct {
 	Keep bool   // live directories hold what is not sealed
 }
 
+// checkOut reports an error if there will be no place for the file out: before anything runs for it.
+func checkOut(out string) error {
+	if info, err := os.Stat(filepath.Dir(out)); err != nil || !info.IsDir() {
+		return base.Usagef("-o %s: no directory %s; make it first", out, filepath.Dir(out))
+	}
+	return nil
+}
+
 // NewTests makes the directory to record into. It must be closed. It is an error if there will be no place for out.
 func NewTests(runs int, out string) (*Tests, error) {
-	if info, err := os.Stat(filepath.Dir(out)); err != nil || !info.IsDir() {
-		return nil, base.Usagef("-o %s: no directory %s; make it first", out, filepath.Dir(out))
+	if err := checkOut(out); err != nil {
+		return nil, err
 	}
 	dir, err := liveBase("tests")
 	if err != nil {
@@ -115,6 +139,12 @@ func (t *Tests) Close() error {
 // fail is the last, and compared with none.
 func (t *Tests) Run(e *base.Env, test func() (int, error)) (code int, err error) {
 	var runs []string
+	defer func() {
+		if err != nil && len(runs) > 0 {
+			t.Keep = true
+			err = fmt.Errorf("%w; the records stay in %s", err, t.Base)
+		}
+	}()
 	for i := range t.Runs {
 		if code, err = test(); err != nil {
 			return code, err
@@ -133,11 +163,7 @@ func (t *Tests) Run(e *base.Env, test func() (int, error)) (code int, err error)
 			break
 		}
 	}
-	if err := SealRuns(e, runs, t.Out, 0); err != nil {
-		t.Keep = true
-		return code, fmt.Errorf("%w; the records stay in %s", err, t.Base)
-	}
-	return code, nil
+	return code, SealRuns(e, runs, t.Out, 0)
 }
 
 // take moves the records of a run, which has ended, to a directory of their own. It is "" if there are none.

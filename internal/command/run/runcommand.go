@@ -72,6 +72,11 @@ func runRun(e *base.Env, args []string) error {
 	if err != nil {
 		return err
 	}
+	if o.out != "" {
+		if err := checkOut(o.out); err != nil {
+			return err
+		}
+	}
 	prog, err := Build(e, p)
 	if err != nil {
 		return err

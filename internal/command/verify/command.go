@@ -74,7 +74,15 @@ func runVerify(e *base.Env, args []string) error {
 		return err
 	}
 	w := bufio.NewWriter(e.Stdout)
-	defer w.Flush()
+	err = verifyWith(e, w, p, &o)
+	if flushed := w.Flush(); err == nil {
+		err = flushed
+	}
+	return err
+}
+
+// verifyWith verifies a program, or live directories.
+func verifyWith(e *base.Env, w io.Writer, p *run.GoArgs, o *verifyFlags) error {
 	if !o.live {
 		return verifyProgram(e, w, p, &o.Options)
 	}
