@@ -98,7 +98,7 @@ func TestPyroscope(t *testing.T) {
 	s.limits.Samples = 100
 	r := rand.New(rand.NewPCG(1, 1))
 	server.Before = func() int {
-		return []int{0, 0, 0, http.StatusBadGateway, http.StatusUnauthorized}[r.IntN(5)]
+		return []int{0, 0, 0, http.StatusInternalServerError, http.StatusUnauthorized}[r.IntN(5)]
 	}
 	n := new(noted)
 	for range 200 {
@@ -170,7 +170,7 @@ func TestSlots(t *testing.T) {
 // TestOpen has addresses that mean nothing, and what is shown of those that have a password.
 func TestOpen(t *testing.T) {
 	for _, text := range []string{"", "pyroscope", "pyroscope=", "other=http://x", "pyroscope=x:1",
-		"pyroscope=http://x?y"} {
+		"pyroscope=http://x?y", "otlp=127.0.0.1:4317", "otlp=x:y:z"} {
 		if s, err := Open(text); err == nil {
 			t.Errorf("%q opens %s", text, s.Name)
 		}

@@ -67,9 +67,9 @@ func Open(text string) (*Sink, error) {
 }
 
 // Kinds says what [Open] takes.
-const Kinds = "pyroscope=http://HOST:PORT"
+const Kinds = "pyroscope=http://HOST:PORT or otlp=http://HOST:PORT"
 
-var kinds = map[string]func(address string) (*Sink, error){"pyroscope": openPyroscope}
+var kinds = map[string]func(address string) (*Sink, error){"pyroscope": openPyroscope, "otlp": openOTLP}
 
 // A Refusal is the error of a part that the server will never take.
 type Refusal struct{ err error }
@@ -219,7 +219,8 @@ func (s *server) post(ctx context.Context, kind string, body io.Reader) ([]byte,
 	}
 	err = fmt.Errorf("%s: %s", answer.Status, short(text))
 	switch answer.StatusCode {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
+		http.StatusGatewayTimeout:
 		return nil, fmt.Errorf("%w: %w", errBusy, err)
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
 		return nil, &Refusal{err}

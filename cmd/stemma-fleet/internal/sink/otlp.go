@@ -1,0 +1,202 @@
+package sink
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	pprof "github.com/google/pprof/profile"
+	collector "go.opentelemetry.io/proto/slim/otlp/collector/profiles/v1development"
+	common "go.opentelemetry.io/proto/slim/otlp/common/v1"
+	profiles "go.opentelemetry.io/proto/slim/otlp/profiles/v1development"
+	resource "go.opentelemetry.io/proto/slim/otlp/resource/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/stemma-go/stemma/internal/export"
+)
+
+// otlpLimits are below what a collector takes unless it is told otherwise.
+var otlpLimits = export.Limits{Samples: 1 << 16, Bytes: 1 << 20, Depth: 1 << 16}
+
+// openOTLP returns the collector at an address. Headers for it are in the variables that all exporters of OpenTelemetry
+// take.
+func openOTLP(address string) (*Sink, error) {
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	s, name, err := newServer(address, "/v1development/profiles")
+	if err != nil {
+		return nil, err
+	}
+	if u, err := url.Parse(address); err == nil && u.Port() == "4317" {
+		return nil, fmt.Errorf("%s: 4317 is the port for gRPC; want that for HTTP, which is 4318", name)
+	}
+	for _, variable := range []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_PROFILES_HEADERS"} {
+		for pair := range strings.SplitSeq(os.Getenv(variable), ",") {
+			key, value, ok := strings.Cut(pair, "=")
+			if value, err := url.QueryUnescape(strings.TrimSpace(value)); ok && err == nil {
+				s.header.Set(strings.TrimSpace(key), value)
+			}
+		}
+	}
+	push := func(ctx context.Context, p *part) error {
+		body, err := proto.Marshal(otlpRequest(p))
+		if err != nil {
+			return err
+		}
+		text, err := s.post(ctx, "application/x-protobuf", bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		answer := new(collector.ExportProfilesServiceResponse)
+		if err := proto.Unmarshal(text, answer); err != nil {
+			return fmt.Errorf("no answer of a collector: %w", err)
+		}
+		if n := answer.GetPartialSuccess().GetRejectedProfiles(); n > 0 {
+			return &Refusal{errors.New(short([]byte(answer.PartialSuccess.ErrorMessage)))}
+		}
+		return nil
+	}
+	return &Sink{Name: name, Identity: "otlp " + name, push: push, limits: otlpLimits}, nil
+}
+
+// otlpRequest returns a part as a request with a profile for each of its metrics.
+func otlpRequest(p *part) *collector.ExportProfilesServiceRequest {
+	d := newDictionary(p.profile)
+	of := &profiles.ScopeProfiles{Scope: &common.InstrumentationScope{Name: "github.com/stemma-go/stemma"}}
+	for k, t := range p.profile.SampleType {
+		id := sha256.Sum256(fmt.Append(nil, p.id(), " ", t.Type, " ", p.sampled))
+		one := &profiles.Profile{
+			SampleType:   &profiles.ValueType{TypeStrindex: d.text(t.Type), UnitStrindex: d.text(t.Unit)},
+			TimeUnixNano: uint64(p.unit.Began.UnixNano()),
+			DurationNano: uint64(max(0, p.unit.Ended.Sub(p.unit.Began))),
+			ProfileId:    id[:16],
+		}
+		if p.sampled {
+			one.AttributeIndices = []int32{d.sampled()}
+		}
+		for _, sample := range p.profile.Sample {
+			if v := sample.Value[k]; v != 0 {
+				one.Samples = append(one.Samples, &profiles.Sample{StackIndex: d.stack(sample.Location),
+					Values: []int64{v}})
+			}
+		}
+		if len(one.Samples) > 0 {
+			of.Profiles = append(of.Profiles, one)
+		}
+	}
+	return &collector.ExportProfilesServiceRequest{
+		ResourceProfiles: []*profiles.ResourceProfiles{{Resource: otlpResource(p.unit),
+			ScopeProfiles: []*profiles.ScopeProfiles{of}}},
+		Dictionary: d.out,
+	}
+}
+
+// otlpResource describes the process, in the names of the semantic conventions.
+func otlpResource(u *Unit) *resource.Resource {
+	list := make(map[string]string)
+	for key, value := range u.Labels {
+		if key == "version" {
+			key = "service.version"
+		}
+		list[strings.ToValidUTF8(key, "?")] = strings.ToValidUTF8(value, "?")
+	}
+	maps.Copy(list, map[string]string{
+		"service.name":            u.Service,
+		"service.instance.id":     u.Host + "/" + u.Run,
+		"host.name":               u.Host,
+		"process.executable.name": u.Program,
+		"process.runtime.name":    "go",
+		"process.runtime.version": u.GoVersion,
+		"stemma.run":              u.Run,
+		"stemma.engine":           u.Engine,
+	})
+	r := new(resource.Resource)
+	for _, key := range slices.Sorted(maps.Keys(list)) {
+		r.Attributes = append(r.Attributes, &common.KeyValue{Key: key,
+			Value: &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: list[key]}}})
+	}
+	r.Attributes = append(r.Attributes, &common.KeyValue{Key: "process.pid",
+		Value: &common.AnyValue{Value: &common.AnyValue_IntValue{IntValue: int64(u.PID)}}})
+	return r
+}
+
+// A dictionary has what the profiles of a request have in common. The first of each kind is the zero value.
+type dictionary struct {
+	out    *profiles.ProfilesDictionary
+	texts  map[string]int32
+	stacks map[string]int32
+}
+
+// newDictionary returns one with the functions and locations of a profile, under their identifiers: they count from 1.
+func newDictionary(p *pprof.Profile) *dictionary {
+	d := &dictionary{out: &profiles.ProfilesDictionary{
+		MappingTable:   []*profiles.Mapping{{}},
+		LocationTable:  []*profiles.Location{{}},
+		FunctionTable:  []*profiles.Function{{}},
+		LinkTable:      []*profiles.Link{{}},
+		StringTable:    []string{""},
+		AttributeTable: []*profiles.KeyValueAndUnit{{}},
+		StackTable:     []*profiles.Stack{{}},
+	}, texts: map[string]int32{"": 0}, stacks: map[string]int32{"": 0}}
+	for _, f := range p.Function {
+		d.out.FunctionTable = append(d.out.FunctionTable, &profiles.Function{NameStrindex: d.text(f.Name),
+			FilenameStrindex: d.text(f.Filename), StartLine: f.StartLine})
+	}
+	for _, l := range p.Location {
+		one := new(profiles.Location)
+		for _, line := range l.Line {
+			one.Lines = append(one.Lines, &profiles.Line{FunctionIndex: int32(line.Function.ID), Line: line.Line})
+		}
+		d.out.LocationTable = append(d.out.LocationTable, one)
+	}
+	return d
+}
+
+// text returns the index of a string.
+func (d *dictionary) text(s string) int32 {
+	s = strings.ToValidUTF8(s, "?")
+	i, ok := d.texts[s]
+	if !ok {
+		i = int32(len(d.out.StringTable))
+		d.texts[s] = i
+		d.out.StringTable = append(d.out.StringTable, s)
+	}
+	return i
+}
+
+// stack returns the index of a stack.
+func (d *dictionary) stack(locations []*pprof.Location) int32 {
+	key := make([]byte, 0, 4*len(locations))
+	for _, l := range locations {
+		key = append(key, byte(l.ID), byte(l.ID>>8), byte(l.ID>>16), byte(l.ID>>24))
+	}
+	i, ok := d.stacks[string(key)]
+	if !ok {
+		i = int32(len(d.out.StackTable))
+		d.stacks[string(key)] = i
+		one := new(profiles.Stack)
+		for _, l := range locations {
+			one.LocationIndices = append(one.LocationIndices, int32(l.ID))
+		}
+		d.out.StackTable = append(d.out.StackTable, one)
+	}
+	return i
+}
+
+// sampled returns the index of the attribute of estimates.
+func (d *dictionary) sampled() int32 {
+	if len(d.out.AttributeTable) == 1 {
+		d.out.AttributeTable = append(d.out.AttributeTable, &profiles.KeyValueAndUnit{
+			KeyStrindex: d.text("stemma.sampled"),
+			Value:       &common.AnyValue{Value: &common.AnyValue_BoolValue{BoolValue: true}}})
+	}
+	return 1
+}

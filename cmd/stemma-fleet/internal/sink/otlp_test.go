@@ -1,0 +1,78 @@
+package sink
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink/sinktest"
+	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// TestOTLP pushes a unit in parts, and one with what was sampled. The sums are those of the records, the process has
+// the attributes of the semantic conventions, and what comes twice has the same identifier.
+func TestOTLP(t *testing.T) {
+	server := new(sinktest.OTLP)
+	server.Start(t)
+	s, u := open(t, "otlp="+server.URL), unit(t, 3000)
+	s.limits.Samples = 100
+	n := new(noted)
+	if err := s.Push(context.Background(), u, n); err != nil {
+		t.Fatal(err)
+	}
+	want := make(map[string]int64)
+	v := cct.ValuesOf(u.Profile, false)
+	for i, node := range v.Nodes {
+		for k, m := range v.Types {
+			if c := v.Counts[k][i]; c != 0 {
+				want["stemma:"+m.Name+":"+m.Unit+" "+v.Funcs[node.Func].Name] += int64(c)
+			}
+		}
+	}
+	have, attributes, twice := server.Sums()
+	compare(t, have, want)
+	if n.parts < 5 || n.refused > 0 || twice > 0 {
+		t.Errorf("%d parts, %d refused, %d twice", n.parts, n.refused, twice)
+	}
+	for key, value := range map[string]string{"service.name": "prog", "service.version": "v1", "host.name": "h/1",
+		"process.pid": "12", "stemma.run": "00000000000000ff"} {
+		if attributes[key] != value && attributes[key] != value+"0" {
+			t.Errorf("attribute %s is %q, want %q", key, attributes[key], value)
+		}
+	}
+	if err := s.Push(context.Background(), u, new(noted)); err != nil {
+		t.Fatal(err)
+	}
+	again, _, twice := server.Sums()
+	if compare(t, again, want); twice == 0 {
+		t.Error("what was pushed again has other identifiers")
+	}
+	server.Reject = "no room"
+	n = new(noted)
+	if err := s.Push(context.Background(), u, n); err != nil || n.refused != n.parts {
+		t.Errorf("%v, %d of %d parts refused", err, n.refused, n.parts)
+	}
+}
+
+// TestOTLPSampled pushes what was sampled.
+func TestOTLPSampled(t *testing.T) {
+	server := new(sinktest.OTLP)
+	server.Start(t)
+	u := unit(t, 30)
+	u.Profile = sampledProfile()
+	if err := open(t, "otlp="+server.URL).Push(context.Background(), u, new(noted)); err != nil {
+		t.Fatal(err)
+	}
+	have, _, _ := server.Sums()
+	compare(t, have, map[string]int64{"stemma:samples:count main.leaf": 7})
+}
+
+// sampledProfile returns a profile with seven samples in one place.
+func sampledProfile() *profile.Profile {
+	p := &profile.Profile{Strings: []string{"", "main.leaf", "/src/main.go"}}
+	p.Funcs = []profile.Func{{}, {Kind: profile.FuncPlace, Frames: []profile.Frame{{Func: 1, File: 2, Line: 3}}}}
+	p.Nodes = []profile.Node{{}, {Func: 1}}
+	p.Columns = []profile.Column{{Metric: profile.Samples, Values: []uint64{0, 7}}}
+	p.Processes = make([]profile.Process, 1)
+	return p
+}
