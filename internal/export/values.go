@@ -99,7 +99,11 @@ func Text(w io.Writer, v *cct.Values, most int, of Span) error {
 	if of.Length > 0 {
 		since = "in " + of.Length.Round(time.Millisecond).String()
 	}
-	fmt.Fprintf(b, "%s, %s, in %d contexts\n", amounts(v, sums), since, len(list))
+	contexts := "contexts"
+	if len(list) == 1 {
+		contexts = "context"
+	}
+	fmt.Fprintf(b, "%s, %s, in %d %s\n", amounts(v, sums), since, len(list), contexts)
 	shown := list[:min(most, len(list))]
 	for _, c := range shown {
 		fmt.Fprintf(b, "\n%s\n", strings.Trim(fmt.Sprint(c.values), "[]"))
