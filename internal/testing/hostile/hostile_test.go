@@ -234,8 +234,9 @@ func (c *hard) recorded(t *testing.T, engine string, o outcome) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasPrefix(c.name, "killed") {
-			// Addresses that were sampled within the last tick have no description yet.
+		if strings.HasPrefix(c.name, "killed") || c.action == "replace" {
+			// Who is killed, or calls exec, ends at that moment: addresses that were sampled within the last tick
+			// have no description yet.
 			for i := range p.Processes {
 				proc := &p.Processes[i]
 				proc.Losses = slices.DeleteFunc(proc.Losses,
