@@ -1,6 +1,7 @@
 package internal_test
 
 import (
+	"bytes"
 	"go/ast"
 	"go/constant"
 	"go/token"
@@ -9,8 +10,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 )
 
 // fieldConstants finds in the comment of a field whose constants it has, and whether they are bits.
@@ -109,4 +114,38 @@ func checkBlock(t *testing.T, pkg *types.Package, blocks []constantBlock, prefix
 	if found != 1 {
 		t.Errorf("constants %s are in %d blocks, want one", prefix, found)
 	}
+}
+
+// Each kind of events has a name and stands once in the table that the runtime, flags and readers take names from. No
+// other file lists them.
+func TestEventKinds(t *testing.T) {
+	_, _, pkg := layoutPackage(t)
+	kind := regexp.MustCompile(`^Event[A-Z][a-z]+$`)
+	kinds := 0
+	for _, name := range pkg.Scope().Names() {
+		if c, ok := pkg.Scope().Lookup(name).(*types.Const); ok && kind.MatchString(name) && name != "EventSize" {
+			n, _ := constant.Int64Val(c.Val())
+			if kinds++; n >= int64(len(layout.EventKinds)) || layout.EventKinds[n].Name == "" {
+				t.Errorf("layout.%s has no name in EventKinds", name)
+			}
+		}
+	}
+	names := engine.EventKinds()
+	if kinds == 0 || len(names) != kinds {
+		t.Errorf("%d names for %d kinds of events: %v", len(names), kinds, names)
+	}
+	eachSource(t, func(file string, src []byte) {
+		if strings.HasSuffix(file, "_test.go") || file == "internal/goroot/layout/events.go" {
+			return
+		}
+		listed := 0
+		for _, name := range names {
+			if bytes.Contains(src, strconv.AppendQuote(nil, name)) {
+				listed++
+			}
+		}
+		if listed == len(names) {
+			t.Errorf("%s names all kinds of events; take them from layout.EventKinds", file)
+		}
+	})
 }

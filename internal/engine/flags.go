@@ -39,8 +39,15 @@ type Flag struct {
 	Runtime  func(o *Options) []string
 }
 
-// eventKinds are the kinds of events that a program can record alone.
-var eventKinds = []string{"alloc", "block", "go", "panic", "error"}
+// EventKinds returns the names of the kinds of events, in the order of their numbers.
+func EventKinds() (names []string) {
+	for _, kind := range layout.EventKinds {
+		if kind.Name != "" {
+			names = append(names, kind.Name)
+		}
+	}
+	return names
+}
 
 // onOffs are the values of a flag for a field that is true or false, and is not left out by default.
 var onOffs = []string{"on", "off"}
@@ -188,7 +195,7 @@ var Flags = []*Flag{
 		},
 	},
 	{
-		Name: "events", In: func(o *Options) any { return &o.Events }, Noun: "kind", List: true, Values: eventKinds,
+		Name: "events", In: func(o *Options) any { return &o.Events }, Noun: "kind", List: true, Names: EventKinds,
 		Help: "record events of these `KINDS`, separated by commas",
 		Compiler: func(o *Options, c Code) []string {
 			if !c.Natives {
@@ -205,7 +212,7 @@ var Flags = []*Flag{
 		Check: func(o *Options) error {
 			if o.EventLog && o.Events == "" {
 				return fmt.Errorf("-event-log: there are no events to log; say which with -events (have %s)",
-					strings.Join(eventKinds, ", "))
+					strings.Join(EventKinds(), ", "))
 			}
 			return nil
 		},
@@ -316,10 +323,10 @@ func (f *Flag) Usage() string {
 	switch named := strings.Contains(f.Help, "`"); {
 	case f.Each != nil:
 		text += ": " + f.Each()
-	case f.Values != nil && named:
-		text += ": " + orList(f.Values)
-	case f.Values != nil:
-		begin = "`" + strings.Join(f.Values, "|") + "`: "
+	case f.Choices() != nil && named:
+		text += ": " + orList(f.Choices())
+	case f.Choices() != nil:
+		begin = "`" + strings.Join(f.Choices(), "|") + "`: "
 	}
 	if with := f.With(); with != "" {
 		begin += "with " + with + ": "

@@ -237,7 +237,7 @@ func TestFlags(t *testing.T) {
 
 // changes reports whether what the compiler and what the runtime are told depends on a flag, with some engine.
 func changes(f *Flag) (code, told bool) {
-	values := append([]string{"static", "func:31", "key", "dacce", "calls,alloc", "alloc"}, f.Values...)
+	values := append([]string{"static", "func:31", "key", "dacce", "calls,alloc", "alloc"}, f.Choices()...)
 	for _, e := range List {
 		for _, value := range values {
 			o := DefaultOptions

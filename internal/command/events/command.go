@@ -9,8 +9,8 @@ import (
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/command/decode"
 	"github.com/stemma-go/stemma/internal/command/outside"
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/humanize"
-	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/internal/record/store"
 )
 
@@ -56,7 +56,7 @@ with the lines of the calls.
 }
 
 func declareEvents(fs *flag.FlagSet, o *Options) {
-	fs.StringVar(&o.Kinds, "kind", "", "only events of these `KINDS`: alloc, block, go, panic, error")
+	fs.StringVar(&o.Kinds, "kind", "", "only events of these `KINDS`: "+strings.Join(engine.EventKinds(), ", "))
 	base.ChoiceVar(fs, &o.By, "by", "count", "sort by `WHAT`: count, sum or max", base.Of("count", "sum", "max"))
 	fs.BoolVar(&o.Histogram, "histogram", false, "show how the amounts are distributed")
 	fs.BoolVar(&o.Log, "log", false, "print the newest events one by one")
@@ -75,8 +75,9 @@ func checkEvents(fs *flag.FlagSet, o *Options) error {
 		return base.Usagef("events: -by=%s: no such order (have count, sum, max)", o.By)
 	}
 	for kind := range strings.SplitSeq(o.Kinds, ",") {
-		if kind != "" && !slices.Contains(ids.EventKinds, kind) {
-			return base.Usagef("events: -kind=%s: no such kind (have %s)", kind, strings.Join(ids.EventKinds[1:], ", "))
+		if kind != "" && !slices.Contains(engine.EventKinds(), kind) {
+			return base.Usagef("events: -kind=%s: no such kind (have %s)", kind,
+				strings.Join(engine.EventKinds(), ", "))
 		}
 	}
 	if o.Fingerprint && o.Format != "" {

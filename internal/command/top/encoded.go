@@ -8,6 +8,7 @@ import (
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/decode"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -17,13 +18,13 @@ var encoding = profile.Metric{Name: "encoding", Unit: "count", About: "what the 
 
 // EncodedMetrics are the names of the values that a record of context IDs may have.
 func EncodedMetrics() (names []string) {
-	for kind, name := range ids.EventKinds {
-		if name == "" {
+	for _, kind := range layout.EventKinds {
+		if kind.Name == "" {
 			continue
 		}
-		names = append(names, name)
-		if unit := ids.EventUnit(uint32(kind)); unit != "" {
-			names = append(names, name+" "+unit)
+		names = append(names, kind.Name)
+		if kind.Unit != "" {
+			names = append(names, kind.Name+" "+kind.Unit)
 		}
 	}
 	return append(names, encoding.Name)

@@ -33,6 +33,19 @@ const (
 	EventError = 5 // an error was wrapped by package stemma
 )
 
+// An EventKind is what users call a kind of events, and the unit of the values that are added up; "" if none are.
+type EventKind struct{ Name, Unit string }
+
+// EventKinds has the kinds by number. A number without a name is none.
+var EventKinds = [...]EventKind{
+	EventAlloc: {"alloc", "bytes"},
+	EventBlock: {"block", "nanoseconds"},
+	EventGo:    {"go", ""},
+	EventPanic: {"panic", ""},
+
+	EventError: {"error", ""},
+}
+
 // An EventsHeader is the beginning of a file events.N. Events follow.
 type EventsHeader struct {
 	Magic    [8]byte  // EventsMagic

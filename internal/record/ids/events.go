@@ -35,15 +35,6 @@ type Event struct {
 	ID    ctxid.ID
 }
 
-// EventKinds are the names of the kinds, by number.
-var EventKinds = []string{layout.EventAlloc: "alloc", layout.EventBlock: "block", layout.EventGo: "go",
-	layout.EventPanic: "panic",
-	layout.EventError: "error"}
-
-// EventUnits are the units of the values that are added up, by number of the kind; ""
-// if a kind has no values.
-var EventUnits = []string{layout.EventAlloc: "bytes", layout.EventBlock: "nanoseconds", layout.EventError: ""}
-
 // An eventFile is a file of events, of one P.
 type eventFile struct {
 	usedFile
@@ -253,16 +244,16 @@ func (c *Encoding) eachEntry(name string, off, end, size int64, visit func(place
 
 // EventKind returns the name of a kind of event; one of a later version has its number.
 func EventKind(kind uint32) string {
-	if uint64(kind) < uint64(len(EventKinds)) && EventKinds[kind] != "" {
-		return EventKinds[kind]
+	if uint64(kind) < uint64(len(layout.EventKinds)) && layout.EventKinds[kind].Name != "" {
+		return layout.EventKinds[kind].Name
 	}
 	return fmt.Sprint("kind ", kind)
 }
 
 // EventUnit returns the unit of the values of a kind, "" if it has none.
 func EventUnit(kind uint32) string {
-	if uint64(kind) < uint64(len(EventUnits)) {
-		return EventUnits[kind]
+	if uint64(kind) < uint64(len(layout.EventKinds)) {
+		return layout.EventKinds[kind].Unit
 	}
 	return ""
 }

@@ -32,16 +32,13 @@ func stemmaEventsInit() {
 	}
 	e.size = min(e.size, max(alignDown(stemmaAddresses()/(4*stemmaSomePs()), 1<<16), alignUp(events.CountsMin, 1<<16)))
 	e.log = stemmaOption("eventlog") == "on"
-	names := [...]string{layout.EventAlloc: "alloc", layout.EventBlock: "block", layout.EventGo: "go",
-		layout.EventPanic: "panic",
-		layout.EventError: "error"}
 	list := stemmaOption("events")
 	for begin, i := 0, 0; i <= len(list); i++ {
 		if i < len(list) && list[i] != '+' {
 			continue
 		}
-		for kind, name := range names {
-			if name != "" && list[begin:i] == name {
+		for kind := range layout.EventKinds {
+			if name := layout.EventKinds[kind].Name; name != "" && list[begin:i] == name {
 				e.kinds |= 1 << kind
 			}
 		}

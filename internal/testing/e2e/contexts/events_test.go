@@ -30,7 +30,7 @@ func events(t *testing.T, engine string) {
 		if err != nil {
 			return err
 		}
-		have[string(s.AppendLine([]byte(ids.EventKinds[e.Kind]+" "), -1))] += e.Count
+		have[string(s.AppendLine([]byte(ids.EventKind(e.Kind)+" "), -1))] += e.Count
 		return nil
 	})
 	if err != nil {
