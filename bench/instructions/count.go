@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sort"
 
+	"github.com/stemma-go/stemma/bench/internal/machine"
 	"github.com/stemma-go/stemma/bench/internal/program"
 )
 
@@ -17,9 +18,6 @@ import (
 //
 //go:embed plugin/count.c
 var counter []byte
-
-// emulators are the names of QEMU's emulators of user space, by GOARCH.
-var emulators = map[string]string{"amd64": "qemu-x86_64", "arm64": "qemu-aarch64", "riscv64": "qemu-riscv64"}
 
 // buildCounter compiles the plugin.
 func buildCounter(dir string) (string, error) {
@@ -95,7 +93,7 @@ func (r run) instructions() (map[string]uint64, error) {
 	defer os.Remove(out.Name())
 	defer out.Close()
 	args := append([]string{"-plugin", r.plugin + ",out=" + out.Name(), r.exe}, r.program.RunArgs(r.dir)...)
-	cmd := exec.Command(emulators[r.arch], args...)
+	cmd := exec.Command(machine.Emulators[r.arch], args...)
 	cmd.Env = append(append(os.Environ(), "GOMAXPROCS=1"), r.env...)
 	if err := runs(r.program, r.dir, cmd); err != nil {
 		return nil, err

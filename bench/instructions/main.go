@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -32,6 +33,8 @@ func main() {
 		return nil
 	})
 	flag.StringVar(&o.dir, "dir", "", "with -variant, take the programs in `DIRECTORY`, not bench's own")
+	flag.StringVar(&o.arch, "arch", runtime.GOARCH, "with -variant, the `ARCHITECTURE` to count on")
+	flag.StringVar(&o.args, "args", "", "with -variant, `ARGUMENTS` of the programs in place of their own, as in -args '-n 1'")
 	flag.Parse()
 	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "instructions:", err)
@@ -40,9 +43,9 @@ func main() {
 }
 
 type options struct {
-	targets, programs, data, write, dir string
-	variants                            []string
-	recount                             bool
+	targets, programs, data, write, dir, arch, args string
+	variants                                        []string
+	recount                                         bool
 }
 
 // A counted program has what was counted of it.

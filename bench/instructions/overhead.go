@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/bench/internal/lab"
+	"github.com/stemma-go/stemma/bench/internal/machine"
 	"github.com/stemma-go/stemma/bench/internal/measure"
 	"github.com/stemma-go/stemma/bench/internal/program"
 	"github.com/stemma-go/stemma/bench/internal/table"
@@ -43,10 +44,11 @@ func partsOf(byFunction map[string]uint64) (p parts) {
 type comparison struct {
 	bench  *measure.Bench
 	plugin string
+	arch   string
 	table  *table.Table
 }
 
-// overhead prints what variants add to programs, on the machine's own architecture.
+// overhead prints what variants add to programs, on one architecture.
 func (o options) overhead() error {
 	variants := []measure.Variant{measure.Plain}
 	for _, s := range o.variants {
@@ -69,8 +71,11 @@ func (o options) overhead() error {
 	if err != nil {
 		return err
 	}
-	c := &comparison{bench: l.Bench(time.Hour), plugin: plugin, table: &table.Table{
-		Title: "Instructions of a run", Left: 2,
+	if _, err := machine.Target(o.arch); err != nil {
+		return err
+	}
+	c := &comparison{bench: l.Bench(time.Hour), plugin: plugin, arch: o.arch, table: &table.Table{
+		Title: "Instructions of a run on " + o.arch, Left: 2,
 		Head: []string{"program", "variant", "all (millions)", "to plain", "code to plain", "stemma's functions",
 			"a call", "of it inserted", "text to plain"},
 		Notes: []string{"Counted under QEMU, with GOMAXPROCS=1. Code is what is not Go's runtime, with what is " +
@@ -81,6 +86,9 @@ func (o options) overhead() error {
 		fmt.Fprintln(os.Stderr, "instructions: counting", p.Name)
 		if err := l.SetUp(p); err != nil {
 			return err
+		}
+		if o.args != "" {
+			p.Args = strings.Fields(o.args)
 		}
 		if err := c.program(p, variants); err != nil {
 			return fmt.Errorf("%s: %w", p.Name, err)
@@ -135,7 +143,7 @@ func (c *comparison) count(p *program.Program, v measure.Variant, calls *float64
 	}
 	defer os.RemoveAll(dir)
 	live := filepath.Join(dir, "live")
-	r := run{plugin: c.plugin, arch: "amd64", exe: bin.Path, dir: dir, program: p,
+	r := run{plugin: c.plugin, arch: c.arch, exe: bin.Path, dir: dir, program: p,
 		env: append([]string{"STEMMA_OUT=" + live}, v.Env...)}
 	byFunction, err := r.instructions()
 	if err != nil {

@@ -28,6 +28,7 @@ type options struct {
 	all      bool
 	timeout  time.Duration
 	stemma   string
+	arch     string
 	build    []string // flags of stemma test
 	packages []string
 }
@@ -62,6 +63,8 @@ func parseFlags(args []string) (*options, error) {
 	fs.BoolVar(&o.all, "all", false, "also run the packages and tests that are listed as not to be run")
 	fs.DurationVar(&o.timeout, "timeout", 20*time.Minute, "longest `duration` of the tests of a package")
 	fs.StringVar(&o.stemma, "stemma", "", "stemma `command` (default: built from the directory above)")
+	fs.StringVar(&o.arch, "arch", runtime.GOARCH,
+		"build the tests for this `ARCHITECTURE`, without cgo, and run them in QEMU's emulator of user space")
 	fs.Func("build", "`flag` of stemma test, as in -build=-recursion=full; may be repeated", func(s string) error {
 		o.build = append(o.build, s)
 		return nil
@@ -94,8 +97,12 @@ func run(o *options) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	flags, err := machine.Target(o.arch)
+	if err != nil {
+		return false, err
+	}
 	t := &suite.Tester{Known: known, Work: work, Stemma: l.Stemma, Release: version.Lang(l.Tree.GoVersion),
-		Build: o.build, Timeout: o.timeout, Short: o.short, All: o.all}
+		Flags: flags, Build: o.build, Timeout: o.timeout, Short: o.short, All: o.all}
 	packages, err := suite.List("", nil, o.packages)
 	if err != nil {
 		return false, err
