@@ -34,7 +34,8 @@ func main() {
 	})
 	flag.StringVar(&o.dir, "dir", "", "with -variant, take the programs in `DIRECTORY`, not bench's own")
 	flag.StringVar(&o.arch, "arch", runtime.GOARCH, "with -variant, the `ARCHITECTURE` to count on")
-	flag.StringVar(&o.args, "args", "", "with -variant, `ARGUMENTS` of the programs instead of their own, as in -args '-n 1'")
+	flag.StringVar(&o.args, "args", "",
+		"with -variant, `ARGUMENTS` of the programs instead of their own, as in -args '-n 1'")
 	flag.Parse()
 	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "instructions:", err)
