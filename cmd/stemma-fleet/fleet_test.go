@@ -89,7 +89,7 @@ func collected(t *testing.T, url string) (calls uint64, records int) {
 
 // TestKilled kills the agent at random moments, fifty times, while programs run and end segments; two agents have the
 // directory. All that the programs have counted is in the store, once, and no record is left here. A Pyroscope has all
-// of it as well: each kill adds at most one part, at the time that the same part has, and which is not counted.
+// of it as well, once.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a program; run it without -short")
@@ -129,7 +129,7 @@ func TestKilled(t *testing.T) {
 		t.Errorf("%d calls in the store, want %d", calls, want)
 	}
 	pushed, twice := server.Profiles()
-	if have := server.Sums()["stemma:calls:count main.step"]; have != int64(calls) || twice > kills+1 {
+	if have := server.Sums()["stemma:calls:count main.step"]; have != int64(calls) || twice > 0 {
 		t.Errorf("Pyroscope has %d calls, want %d; %d parts came twice", have, calls, twice)
 	}
 	if left := store.RecordDirs(out); len(left) > 0 {
@@ -145,6 +145,5 @@ func TestKilled(t *testing.T) {
 	if err != nil || objects != records {
 		t.Errorf("%d objects of %d records, %v", objects, records, err)
 	}
-	t.Logf("%d records of %d programs, %d calls; %d parts, %d of them twice", records, programs, calls,
-		len(pushed), twice)
+	t.Logf("%d records of %d programs, %d calls; %d parts", records, programs, calls, len(pushed))
 }

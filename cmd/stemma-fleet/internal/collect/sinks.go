@@ -59,10 +59,11 @@ func (a *Agent) sink(s *sink.Sink) *destination {
 	return d
 }
 
-// A progress is the mark of an item of a sink: a line for each part that is done, and a last one.
+// A progress is the mark of an item of a sink: a first line, one for each part that is done, and a last one.
 type progress struct {
 	file     *os.File
 	parts    int
+	begun    bool
 	complete bool
 	refusals int
 	refused  func(error)
@@ -70,6 +71,7 @@ type progress struct {
 
 // Lines of the mark of a sink.
 const (
+	oneBegun   = "begun\n"
 	onePushed  = "pushed\n"
 	oneRefused = "refused\n"
 	allDone    = "complete\n"
@@ -91,6 +93,7 @@ func openProgress(path string) (*progress, error) {
 	p := &progress{file: f}
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
+		p.begun = true
 		switch lines.Text() + "\n" {
 		case onePushed, oneRefused:
 			p.parts++
@@ -98,7 +101,11 @@ func openProgress(path string) (*progress, error) {
 			p.complete = true
 		}
 	}
-	if err := lines.Err(); err != nil {
+	err = lines.Err()
+	if err == nil && !p.begun {
+		err = p.write(oneBegun)
+	}
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -115,6 +122,9 @@ func (p *progress) Close() error { return p.file.Close() }
 
 // Parts implements sink.Progress.
 func (p *progress) Parts() int { return p.parts }
+
+// Begun implements sink.Progress: whoever has begun may have pushed what is not noted.
+func (p *progress) Begun() bool { return p.begun }
 
 // Done implements sink.Progress.
 func (p *progress) Done(refusal error) error {

@@ -31,7 +31,7 @@ func openOTLP(address string) (*Sink, error) {
 	if !strings.Contains(address, "://") {
 		address = "http://" + address
 	}
-	s, name, err := newServer(address, "/v1development/profiles")
+	s, name, err := newServer(address)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func openOTLP(address string) (*Sink, error) {
 		if err != nil {
 			return err
 		}
-		text, err := s.post(ctx, "application/x-protobuf", bytes.NewReader(body))
+		text, err := s.post(ctx, "/v1development/profiles", "application/x-protobuf", bytes.NewReader(body))
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -24,7 +25,7 @@ var pyroscopeLimits = export.Limits{Samples: 16_000, Bytes: 1 << 20, Depth: 1000
 // openPyroscope returns the Pyroscope at a URL. Its credentials are in the URL, or in the variables that agents of
 // Grafana take.
 func openPyroscope(address string) (*Sink, error) {
-	s, name, err := newServer(address, "/push.v1.PusherService/Push")
+	s, name, err := newServer(address)
 	if err != nil {
 		return nil, err
 	}
@@ -37,11 +38,52 @@ func openPyroscope(address string) (*Sink, error) {
 	push := func(ctx context.Context, p *part) error {
 		body, err := pyroscopeRequest(p)
 		if err == nil {
-			_, err = s.post(ctx, "application/proto", bytes.NewReader(body))
+			_, err = s.post(ctx, "/push.v1.PusherService/Push", "application/proto", bytes.NewReader(body))
 		}
 		return err
 	}
-	return &Sink{Name: name, Identity: "pyroscope " + name + " " + tenant, push: push, limits: pyroscopeLimits}, nil
+	has := func(ctx context.Context, p *part) (bool, error) { return pyroscopeHas(ctx, s, p) }
+	return &Sink{Name: name, Identity: "pyroscope " + name + " " + tenant, push: push, has: has,
+		limits: pyroscopeLimits}, nil
+}
+
+// pyroscopeHas asks for the sum of a part, at the millisecond that no other part of its series has.
+func pyroscopeHas(ctx context.Context, s *server, p *part) (bool, error) {
+	metric := -1
+	for _, one := range p.profile.Sample {
+		if metric = slices.IndexFunc(one.Value, func(v int64) bool { return v > 0 }); metric >= 0 {
+			break
+		}
+	}
+	if metric < 0 {
+		return false, nil // nothing is nowhere
+	}
+	labels, t := pyroscopeLabels(p), p.profile.SampleType[metric]
+	at := strconv.FormatInt(p.at.UnixMilli(), 10)
+	body, err := json.Marshal(map[string]string{
+		"profileTypeID": labels["__name__"] + ":" + pyroscopeType(t.Type) + ":" + pyroscopeWord(t.Unit) +
+			":contexts:count",
+		"labelSelector": fmt.Sprintf("{service_name=%q,run=%q,part=%q}", labels["service_name"], labels["run"],
+			labels["part"]),
+		"start": at, "end": at, "maxNodes": "1",
+	})
+	if err != nil {
+		return false, err
+	}
+	text, err := s.post(ctx, "/querier.v1.QuerierService/SelectMergeStacktraces", "application/json",
+		bytes.NewReader(body))
+	if err != nil {
+		return false, fmt.Errorf("is it there already: %w", err)
+	}
+	var answer struct {
+		Flamegraph struct {
+			Total int64 `json:",string"`
+		}
+	}
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return false, fmt.Errorf("is it there already: no answer of Pyroscope: %w", err)
+	}
+	return answer.Flamegraph.Total > 0, nil
 }
 
 // pyroscopeRequest returns a push.v1.PushRequest with one profile.

@@ -56,6 +56,8 @@ func want(u *Unit) map[string]int64 {
 // noted notes parts in memory.
 type noted struct{ parts, refused int }
 
+func (n *noted) Begun() bool { return true }
+
 func (n *noted) Parts() int { return n.parts }
 func (n *noted) Done(refusal error) error {
 	n.parts++
@@ -120,13 +122,30 @@ func TestPyroscope(t *testing.T) {
 	if text := list[0].String(); strings.Contains(text, "/src/prog") || len(list[0].Comments) > 0 {
 		t.Errorf("it has the command line:\n%s", text)
 	}
-	server.Before = nil
+	server.Before, server.Mute = nil, true
 	if err := s.Push(context.Background(), u, new(noted)); err != nil {
 		t.Fatal(err)
 	}
 	if again, twice := server.Profiles(); len(again) != len(list) || twice != len(list) {
 		t.Errorf("pushed again, %d profiles are new and %d are not; want %d of those", len(again)-len(list), twice,
 			len(list))
+	}
+}
+
+// TestUnanswered has a server that keeps parts without an answer, at random. Whoever pushes such a part again asks for
+// it before, so that it is there once: also what has a time of its own only together with its label.
+func TestUnanswered(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	server := &sinktest.Pyroscope{After: func() bool { return r.IntN(2) == 0 }}
+	server.Start(t)
+	s, u := open(t, "pyroscope="+server.URL), unit(t, 3000)
+	s.limits.Samples = 100
+	n, failed := new(noted), 0
+	for ; s.Push(context.Background(), u, n) != nil && failed < 200; failed++ {
+	}
+	compare(t, server.Sums(), want(u))
+	if list, twice := server.Profiles(); len(list) != n.parts || n.parts < 5 || twice > 0 || failed == 0 {
+		t.Errorf("%d profiles of %d parts, %d twice, %d failures", len(list), n.parts, twice, failed)
 	}
 }
 

@@ -4,8 +4,9 @@
 //
 // Servers of profiles have no transactions: what is pushed twice may count twice. So a unit, which is a record, is
 // pushed in parts, and each part that the server has acknowledged is noted before the next one. Equal records have
-// equal parts, at equal times. When the pusher is killed between an acknowledgement and its note, one part comes twice;
-// none is ever missing.
+// equal parts, at equal times. When the pusher is killed between an acknowledgement and its note, or a connection
+// breaks, nobody here knows whether that part is there: the server is asked before it is pushed again. One part comes
+// twice where the server does not answer such questions; none is ever missing.
 package sink
 
 import (
@@ -40,6 +41,8 @@ type Sink struct {
 	Identity string // tells servers apart
 	push     func(ctx context.Context, p *part) error
 	limits   export.Limits
+	// has reports whether a part is there. It is nil where nobody can ask that.
+	has func(ctx context.Context, p *part) (bool, error)
 }
 
 // A part is one of the profiles of a unit.
@@ -80,6 +83,8 @@ func (r *Refusal) Unwrap() error { return r.err }
 // Progress is what has been pushed of a unit.
 type Progress interface {
 	Parts() int // how many there were before
+	// Begun reports whether the part behind those may have been pushed before.
+	Begun() bool
 	// Done notes that one more is done: pushed, or refused.
 	Done(refusal error) error
 }
@@ -87,7 +92,7 @@ type Progress interface {
 // Push pushes the parts of a unit but those that were pushed before. An error may be tried again: the unit is not
 // complete until there is none.
 func (s *Sink) Push(ctx context.Context, u *Unit, before Progress) error {
-	n, skip := 0, before.Parts()
+	n, skip, begun := 0, before.Parts(), before.Begun()
 	slots := newSlots(u.Began, u.Ended)
 	for _, sampled := range []bool{false, true} {
 		for out := range export.Parts(u.Profile, sampled, s.limits) {
@@ -99,7 +104,7 @@ func (s *Sink) Push(ctx context.Context, u *Unit, before Progress) error {
 			}
 			p := &part{unit: u, profile: out, sampled: sampled, number: n - 1}
 			p.at, p.extra = slots.at(p.number)
-			err := s.pushPart(context.WithoutCancel(ctx), p)
+			err := s.pushPart(context.WithoutCancel(ctx), p, n == skip+1 && begun)
 			refusal := new(Refusal)
 			if err != nil && !errors.As(err, &refusal) {
 				return fmt.Errorf("push to %s: %w", s.Name, err)
@@ -118,18 +123,33 @@ const (
 	partTime  = time.Minute
 )
 
-// pushPart pushes a part, and again if the server takes no more at the moment.
-func (s *Sink) pushPart(ctx context.Context, p *part) error {
+// pushPart pushes a part, and again if the server takes no more at the moment. What may be there, since it was pushed
+// before, is not pushed if it is.
+func (s *Sink) pushPart(ctx context.Context, p *part, before bool) error {
 	for times := 0; ; times++ {
-		ctx, cancel := context.WithTimeout(ctx, partTime)
-		err := s.push(ctx, p)
-		cancel()
+		err := s.pushOnce(ctx, p, before || times > 0)
 		if !errors.Is(err, errBusy) || times == busyTimes {
 			return err
 		}
 		wait := 250 * time.Millisecond << times
 		time.Sleep(wait/2 + rand.N(wait))
 	}
+}
+
+// pushOnce pushes a part, unless it is there.
+func (s *Sink) pushOnce(ctx context.Context, p *part, before bool) error {
+	ctx, cancel := context.WithTimeout(ctx, partTime)
+	defer cancel()
+	if before && s.has != nil {
+		there, err := s.has(ctx, p)
+		if answer := new(answerError); errors.As(err, &answer) && answer.cannotTell() {
+			err = nil
+		}
+		if there || err != nil {
+			return err
+		}
+	}
+	return s.push(ctx, p)
 }
 
 // errBusy is the error of a server that takes no more at the moment.
@@ -162,13 +182,13 @@ func (s slots) at(number int) (at time.Time, extra bool) {
 // A server is one that is reached by HTTP.
 type server struct {
 	client         *http.Client
-	url            string // of what is posted
+	url            string
 	user, password string
 	header         http.Header
 }
 
-// newServer returns the server at an address, which is a URL, and its name. Paths end in path.
-func newServer(address, path string) (*server, string, error) {
+// newServer returns the server at an address, which is a URL, and its name.
+func newServer(address string) (*server, string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, "", errors.New("no URL; want http://HOST:PORT or https://HOST")
@@ -183,7 +203,7 @@ func newServer(address, path string) (*server, string, error) {
 	s.user = u.User.Username()
 	s.password, _ = u.User.Password()
 	u.User = nil
-	s.url = strings.TrimSuffix(u.String(), "/") + path
+	s.url = strings.TrimSuffix(u.String(), "/")
 	return s, u.String(), nil
 }
 
@@ -197,9 +217,23 @@ func (s *server) credentials(user, password string) {
 // maxAnswer is how much of an answer is read.
 const maxAnswer = 64 << 10
 
-// post posts a body. The error says whether it may be tried again.
-func (s *server) post(ctx context.Context, kind string, body io.Reader) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, body)
+// An answerError is an answer that is no success.
+type answerError struct {
+	code int
+	text string
+}
+
+func (e *answerError) Error() string { return e.text }
+
+// cannotTell reports whether a server does not answer such requests, or not those of this agent.
+func (e *answerError) cannotTell() bool {
+	return e.code/100 == 4 && e.code != http.StatusTooManyRequests && e.code != http.StatusRequestTimeout ||
+		e.code == http.StatusNotImplemented
+}
+
+// post posts a body below the address of the server. The error says whether it may be tried again.
+func (s *server) post(ctx context.Context, path, kind string, body io.Reader) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path, body)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +251,7 @@ func (s *server) post(ctx context.Context, kind string, body io.Reader) ([]byte,
 	if answer.StatusCode == http.StatusOK {
 		return text, err
 	}
-	err = fmt.Errorf("%s: %s", answer.Status, short(text))
+	err = &answerError{answer.StatusCode, answer.Status + ": " + short(text)}
 	switch answer.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
 		http.StatusGatewayTimeout:

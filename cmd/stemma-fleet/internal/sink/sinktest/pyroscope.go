@@ -30,6 +30,8 @@ type Pyroscope struct {
 	Before func() int
 	// After is asked when a profile is kept: false ends the connection without an answer. It may be nil.
 	After func() bool
+	// Mute is for one that answers no questions.
+	Mute bool
 	// Old is how old a profile may be, 0 for any age. Pyroscope has an hour.
 	Old time.Duration
 
@@ -58,8 +60,12 @@ func (s *Pyroscope) Start(t testing.TB) {
 	s.URL = server.URL
 }
 
-// ServeHTTP answers a push.
+// ServeHTTP answers a push, or a question.
 func (s *Pyroscope) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/querier.v1.QuerierService/SelectMergeStacktraces" && !s.Mute {
+		s.answer(w, r)
+		return
+	}
 	if r.Method != http.MethodPost || r.URL.Path != "/push.v1.PusherService/Push" ||
 		r.Header.Get("Content-Type") != "application/proto" {
 		http.Error(w, "no push of a protocol buffer", http.StatusNotFound)
@@ -84,6 +90,47 @@ func (s *Pyroscope) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.After != nil && !s.After() {
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// selector is the one form of selectors that is understood.
+var selector = regexp.MustCompile(`^\{service_name="([^"]*)",run="([^"]*)",part="([^"]*)"\}$`)
+
+// answer answers how much there is of a type of profile.
+func (s *Pyroscope) answer(w http.ResponseWriter, r *http.Request) {
+	var question struct {
+		ProfileTypeID, LabelSelector string
+		Start, End                   int64 `json:",string"`
+	}
+	err := json.NewDecoder(r.Body).Decode(&question)
+	want := selector.FindStringSubmatch(question.LabelSelector)
+	if err != nil || want == nil || r.Header.Get("Content-Type") != "application/json" {
+		http.Error(w, "no question", http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sum := int64(0)
+	for _, p := range s.profiles {
+		at := p.TimeNanos / int64(time.Millisecond)
+		if at < question.Start || at > question.End || p.Labels["service_name"] != want[1] ||
+			p.Labels["run"] != want[2] || p.Labels["part"] != want[3] {
+			continue
+		}
+		for k, t := range p.SampleType {
+			id := p.Labels["__name__"] + ":" + t.Type + ":" + t.Unit + ":" + p.PeriodType.Type + ":" + p.PeriodType.Unit
+			if id != question.ProfileTypeID {
+				continue
+			}
+			for _, one := range p.Sample {
+				sum += one.Value[k]
+			}
+		}
+	}
+	total := ""
+	if sum != 0 {
+		total = fmt.Sprintf(`,"total":"%d"`, sum)
+	}
+	fmt.Fprintf(w, `{"flamegraph":{"names":["total"],"levels":[{"values":["0","0","0","0"]}]%s}}`, total)
 }
 
 // fields returns the fields of a message. All of those that a push has are bytes.
@@ -198,7 +245,8 @@ func (s *Pyroscope) keep(labels map[string]string, raw []byte) error {
 	return nil
 }
 
-// Profiles returns what was pushed. Twice are those of one series at one millisecond, which queries leave out.
+// Profiles returns what was pushed, each once. Twice are those of one series at one millisecond, which compaction
+// leaves out.
 func (s *Pyroscope) Profiles() (list []Profile, twice int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,11 +266,12 @@ func (s *Pyroscope) Profiles() (list []Profile, twice int) {
 	return list, twice
 }
 
-// Sums returns the sum of each type for each innermost function, as TYPE FUNCTION.
+// Sums returns the sum of each type for each innermost function, as TYPE FUNCTION. What came twice counts twice.
 func (s *Pyroscope) Sums() map[string]int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	sums := make(map[string]int64)
-	list, _ := s.Profiles()
-	for _, p := range list {
+	for _, p := range s.profiles {
 		for _, one := range p.Sample {
 			for k, value := range one.Value {
 				t := p.SampleType[k]
