@@ -47,7 +47,8 @@ func openPyroscope(address string) (*Sink, error) {
 		limits: pyroscopeLimits}, nil
 }
 
-// pyroscopeHas asks for the sum of a part, at the millisecond that no other part of its series has.
+// pyroscopeHas asks for the sum of a part, between its millisecond and the next one, which no other part of its series
+// has. From a time to the same time there is nothing.
 func pyroscopeHas(ctx context.Context, s *server, p *part) (bool, error) {
 	metric := -1
 	for _, one := range p.profile.Sample {
@@ -59,13 +60,13 @@ func pyroscopeHas(ctx context.Context, s *server, p *part) (bool, error) {
 		return false, nil // nothing is nowhere
 	}
 	labels, t := pyroscopeLabels(p), p.profile.SampleType[metric]
-	at := strconv.FormatInt(p.at.UnixMilli(), 10)
+	at := p.at.UnixMilli()
 	body, err := json.Marshal(map[string]string{
 		"profileTypeID": labels["__name__"] + ":" + pyroscopeType(t.Type) + ":" + pyroscopeWord(t.Unit) +
 			":contexts:count",
 		"labelSelector": fmt.Sprintf("{service_name=%q,run=%q,part=%q}", labels["service_name"], labels["run"],
 			labels["part"]),
-		"start": at, "end": at, "maxNodes": "1",
+		"start": strconv.FormatInt(at, 10), "end": strconv.FormatInt(at+1, 10), "maxNodes": "1",
 	})
 	if err != nil {
 		return false, err

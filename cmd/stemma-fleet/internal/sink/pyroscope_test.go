@@ -139,6 +139,7 @@ func TestUnanswered(t *testing.T) {
 	server := &sinktest.Pyroscope{After: func() bool { return r.IntN(2) == 0 }}
 	server.Start(t)
 	s, u := open(t, "pyroscope="+server.URL), unit(t, 3000)
+	u.Ended = u.Began.Add(20 * time.Millisecond)
 	s.limits.Samples = 100
 	n, failed := new(noted), 0
 	for ; s.Push(context.Background(), u, n) != nil && failed < 200; failed++ {
@@ -161,20 +162,22 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestSlots has segments that follow each other: their parts share no millisecond, whatever part of one they begin at.
+// TestSlots has segments that follow each other: their parts share no millisecond, whatever part of one they begin at,
+// and nobody has the one behind theirs.
 func TestSlots(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	at := time.Unix(1796000000, 0)
 	seen := make(map[time.Time]bool)
 	for range 1000 {
-		next := at.Add(rand.N(3 * time.Millisecond))
+		next := at.Add(rand.N(8 * time.Millisecond))
 		s := newSlots(at, next)
 		for k := range r.IntN(5) {
 			one, extra := s.at(k)
 			if extra {
 				continue
 			}
-			if seen[one] || one.Before(at) || !one.Before(next) {
+			if seen[one] || seen[one.Add(-time.Millisecond)] || seen[one.Add(time.Millisecond)] || one.Before(at) ||
+				!one.Before(next) {
 				t.Fatalf("%v of [%v, %v) is another one's or outside", one, at, next)
 			}
 			seen[one] = true

@@ -155,8 +155,9 @@ func (s *Sink) pushOnce(ctx context.Context, p *part, before bool) error {
 // errBusy is the error of a server that takes no more at the moment.
 var errBusy = errors.New("it takes no more at the moment")
 
-// Slots are the milliseconds of a unit, the last one first. Servers take profiles of one series at one millisecond for
-// copies of one: so each part has its own, and units that follow each other share none.
+// Slots are every other millisecond of a unit, the last one first. Servers take profiles of one series at one
+// millisecond for copies of one: so each part has its own, and units that follow each other share none. Nobody has the
+// one behind it, nor the first of a unit: whoever asks for what there is between two times gets that of both.
 type slots struct{ first, end int64 }
 
 func newSlots(began, ended time.Time) slots { return slots{upToMilli(began), upToMilli(ended)} }
@@ -172,8 +173,8 @@ func upToMilli(t time.Time) int64 {
 
 // at returns the time of a part.
 func (s slots) at(number int) (at time.Time, extra bool) {
-	n := s.end - 1 - int64(number)
-	if extra = n < s.first; extra {
+	n := s.end - 1 - 2*int64(number)
+	if extra = n <= s.first; extra {
 		n = s.end - 1
 	}
 	return time.UnixMilli(n).UTC(), extra

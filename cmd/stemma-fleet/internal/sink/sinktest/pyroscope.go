@@ -112,8 +112,8 @@ func (s *Pyroscope) answer(w http.ResponseWriter, r *http.Request) {
 	sum := int64(0)
 	for _, p := range s.profiles {
 		at := p.TimeNanos / int64(time.Millisecond)
-		if at < question.Start || at > question.End || p.Labels["service_name"] != want[1] ||
-			p.Labels["run"] != want[2] || p.Labels["part"] != want[3] {
+		if at < question.Start || at > question.End || question.Start == question.End ||
+			p.Labels["service_name"] != want[1] || p.Labels["run"] != want[2] || p.Labels["part"] != want[3] {
 			continue
 		}
 		for k, t := range p.SampleType {
