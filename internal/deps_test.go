@@ -24,6 +24,7 @@ const rule = `
 	internal/fingerprint: ;
 	internal/goroot/layout: ;
 	internal/goroot/rt/memory: ;
+	internal/nodetable: ;
 	internal/packages: ;
 	internal/record/raw: ;
 	internal/sealed: ;
@@ -47,7 +48,7 @@ const rule = `
 	internal/safefile: internal/progress;
 	internal/goroot/rt/ids: internal/goroot/rt/recorder;
 	internal/goroot/rt/tree: internal/goroot/rt/recorder;
-	profile: internal/goroot/layout, internal/sealed;
+	profile: internal/goroot/layout, internal/nodetable, internal/sealed;
 	internal/goroot/rt/checker: internal/goroot/rt/tree;
 	internal/humanize: profile;
 	internal/cct: internal/engine, internal/fingerprint, profile;
@@ -99,7 +100,7 @@ const rule = `
 
 // pure lists packages that know nothing of files, networks and processes.
 var pure = []string{
-	"internal/sealed", "internal/engine", "internal/topo", "profile", "internal/record/raw",
+	"internal/sealed", "internal/engine", "internal/topo", "internal/nodetable", "profile", "internal/record/raw",
 	"internal/record/livedir", "internal/record/ids", "internal/record", "internal/callgraph", "internal/encoder",
 	"internal/cct", "internal/ctxid", "internal/fingerprint",
 	"internal/decode", "internal/similarity", "internal/chance", "internal/diff",

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/nodetable"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -15,14 +16,14 @@ func TestBuilder(t *testing.T) {
 	for _, near := range []uint32{1, 3, 1000, 1 << 20} { // how far back from the last node a parent lies
 		tree := new(Tree)
 		b := newBuilder(tree, r.IntN(5000))
-		want := make(map[nodeKey]uint32)
+		want := make(map[nodetable.Key]uint32)
 		for range 50000 {
 			all := uint32(len(tree.Nodes))
-			k := nodeKey{all - 1 - r.Uint32N(min(near, all)), r.Uint32N(4), r.Uint32N(30)}
+			k := nodetable.Key{Parent: all - 1 - r.Uint32N(min(near, all)), Place: r.Uint32N(4), Func: r.Uint32N(30)}
 			if r.IntN(3) == 0 {
-				k.parent, k.site = r.Uint32N(min(5, all)), r.Uint32N(2000)
+				k.Parent, k.Place = r.Uint32N(min(5, all)), r.Uint32N(2000)
 			}
-			n := b.node(k.parent, k.site, k.fn)
+			n := b.node(k.Parent, k.Place, k.Func)
 			if w, ok := want[k]; ok && w != n || !ok && n != all {
 				t.Fatalf("near %d: %v is node %d, want %d of %d", near, k, n, w, all)
 			}

@@ -21,5 +21,5 @@ func (g *Grower) Tree() *Tree { return g.b.t }
 
 // Bytes returns the memory that the tree takes while it grows.
 func (g *Grower) Bytes() uint64 {
-	return uint64(len(g.b.t.Nodes))*uint64(unsafe.Sizeof(Node{})) + uint64(len(g.b.slots))*4
+	return uint64(len(g.b.t.Nodes))*uint64(unsafe.Sizeof(Node{})) + uint64(g.b.table.Bytes())
 }

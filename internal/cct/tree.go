@@ -25,6 +25,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stemma-go/stemma/internal/nodetable"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -166,83 +167,45 @@ func (t *Tree) Stack(n uint32) []Frame {
 	return stack
 }
 
-// A nodeKey identifies a node.
-type nodeKey struct{ parent, site, fn uint32 }
-
 // A builder finds and appends the nodes of a tree.
 type builder struct {
 	t     *Tree
-	slots []uint32 // hash table: index of a node, 0 if free
+	table nodetable.Table // of all nodes but the root, which is nobody's child
 }
 
-// nearSlots is how many places there are for a node close to those of its parent's other children.
-const nearSlots = 8
-
-// newBuilder gives t its root and returns a builder with room for as many as
-// nodes before the table has to grow.
+// newBuilder gives t its root and returns a builder with room for as many as nodes before the table has to grow.
 func newBuilder(t *Tree, nodes int) *builder {
 	t.Nodes = append(make([]Node, 0, nodes+1), Node{})
-	return &builder{t, make([]uint32, slotsFor(max(nodes, 64)))}
+	return &builder{t, nodetable.New(nodes)}
 }
 
-// slotsFor returns how many slots a table has for some nodes: at least a third of them is free.
-func slotsFor(nodes int) int { return nodes + nodes/2 + 1 }
-
-// hash mixes all three parts: siblings differ in site or function only.
-func (k nodeKey) hash() uint64 {
-	h := (uint64(k.parent)<<32 | uint64(k.fn)) * 0x9e3779b97f4a7c15
-	h = (h ^ h>>29 ^ uint64(k.site)) * 0xbf58476d1ce4e5b9
-	return h ^ h>>32
-}
-
-// find returns the slot of the node with this key, or the free slot where it
-// belongs. Slot value 0 is free, since the root is nobody's child.
-// The first slots that it looks at follow from the parent: who walks a tree in order also walks the table in order,
-// which is several times as fast as a walk all over memory. Nodes with many children have the rest anywhere.
-func (b *builder) find(k nodeKey) int {
-	h := k.hash()
-	near := slotsFor(int(k.parent)) // there is such a slot: the table has as many for all nodes
-	for i := range uint64(nearSlots) {
-		s := near + int((h+i)%nearSlots)
-		if s >= len(b.slots) {
-			s -= len(b.slots)
-		}
-		if b.isOrFree(s, k) {
-			return s
-		}
-	}
-	for s := int(h >> 32 * uint64(len(b.slots)) >> 32); ; s++ {
-		if s == len(b.slots) {
-			s = 0
-		}
-		if b.isOrFree(s, k) {
-			return s
-		}
-	}
-}
-
-// isOrFree reports whether a slot is that of the node with this key, or free.
-func (b *builder) isOrFree(s int, k nodeKey) bool {
-	i := b.slots[s]
-	if i == 0 {
-		return true
-	}
+// key returns the key of a node.
+func (b *builder) key(i uint32) nodetable.Key {
 	n := &b.t.Nodes[i]
-	return n.Parent == k.parent && n.Site == k.site && n.Func == k.fn
+	return nodetable.Key{Parent: n.Parent, Place: n.Site, Func: n.Func}
 }
 
-// node returns the node with this key; it appends one if there is none.
+// node returns the node with this parent, call site and function; it appends one if there is none.
 func (b *builder) node(parent, site, fn uint32) uint32 {
-	k := nodeKey{parent, site, fn}
-	s := b.find(k)
-	if b.slots[s] != 0 {
-		return b.slots[s]
+	k := nodetable.Key{Parent: parent, Place: site, Func: fn}
+	for s := b.table.Search(k); ; {
+		slot := s.Next()
+		i, ok := b.table.Node(slot)
+		if ok && b.key(i) == k {
+			return i
+		}
+		if !ok {
+			return b.append(slot, k)
+		}
 	}
+}
+
+// append appends the node that belongs into a slot.
+func (b *builder) append(slot int, k nodetable.Key) uint32 {
 	i := uint32(len(b.t.Nodes))
-	b.t.Nodes = append(b.t.Nodes, Node{Parent: parent, Site: site, Func: fn})
-	b.slots[s] = i
-	if slotsFor(len(b.t.Nodes)) > len(b.slots) {
-		b.grow()
+	b.t.Nodes = append(b.t.Nodes, Node{Parent: k.Parent, Site: k.Place, Func: k.Func})
+	if b.table.Put(slot, i); b.table.Full() {
+		b.table.Grow(b.key)
 	}
 	return i
 }
@@ -252,21 +215,7 @@ func (b *builder) reserve(nodes int) {
 	have := len(b.t.Nodes)
 	nodes = min(nodes, 16*have)
 	b.t.Nodes = slices.Grow(b.t.Nodes, max(nodes-have, 0))
-	if size := slotsFor(nodes); size > len(b.slots) {
-		b.resize(size)
-	}
-}
-
-// grow makes the table half as large again when less than a third of its slots are free.
-func (b *builder) grow() { b.resize(len(b.slots) + len(b.slots)/2) }
-
-func (b *builder) resize(slots int) {
-	b.slots = make([]uint32, slots)
-	for i, n := range b.t.Nodes {
-		if i > 0 {
-			b.slots[b.find(nodeKey{n.Parent, n.Site, n.Func})] = uint32(i)
-		}
-	}
+	b.table.Reserve(nodes, b.key)
 }
 
 // pseudo returns the name of a pseudo-function. Brackets cannot begin the name
