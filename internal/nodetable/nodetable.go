@@ -18,10 +18,10 @@ type Table struct {
 	used  int
 }
 
-// nearSlots is how many places there are for a node close to those of its parent's other children.
-const nearSlots = 8
+// groupSlots is how many slots that lie together a search looks at.
+const groupSlots = 8
 
-// minNodes is how many nodes a table has room for at least: more than there are near slots.
+// minNodes is how many nodes a table has room for at least: more than a group.
 const minNodes = 64
 
 // New returns a table with room for some nodes before it has to grow.
@@ -38,37 +38,35 @@ func (k Key) hash() uint64 {
 	return h ^ h>>32
 }
 
-// A Search goes through the slots that a node may have, first those near its siblings.
+// A Search goes through the slots that a node may have, in groups: first that near its siblings, then others.
 //
-// The first slots follow from the parent: who walks a tree in order also walks the table in order, which is several
-// times as fast as a walk all over memory. Nodes with many children have the rest anywhere.
+// The first group follows from the parent: who walks a tree in order also walks the table in order, which is several
+// times as fast as a walk all over memory. Where parents have many children all is full for a long way; so the other
+// groups lie anywhere.
 type Search struct {
 	slots int // of the table
-	near  int // the first slot of those near the siblings
-	far   int // the next slot of the others
-	hash  uint64
+	group int // where the group begins
 	tried uint64
+	hash  uint64
 }
 
 // Search begins to look for a node.
 func (t *Table) Search(k Key) Search {
-	h, slots := k.hash(), len(t.slots)
 	near := slotsFor(int(k.Parent))
-	if near >= slots {
-		near %= slots // the parent comes after what the table has room for
+	if near >= len(t.slots) {
+		near %= len(t.slots) // the parent comes after what the table has room for
 	}
-	return Search{slots: slots, near: near, far: int(h >> 32 * uint64(slots) >> 32), hash: h}
+	return Search{slots: len(t.slots), group: near, hash: k.hash()}
 }
 
 // Next returns the slot to look at. A free one ends the search: the node is not there, and belongs there.
 func (s *Search) Next() int {
-	slot := s.far
-	if s.tried < nearSlots {
-		slot = s.near + int((s.hash+s.tried)%nearSlots)
-		s.tried++
-	} else {
-		s.far++
+	if s.tried == groupSlots {
+		s.hash = s.hash*0x5851f42d4c957f2d + 0x14057b7ef767814f // all 64-bit numbers, before one comes again
+		s.group, s.tried = int(s.hash>>32*uint64(s.slots)>>32), 0
 	}
+	slot := s.group + int((s.hash+s.tried)%groupSlots)
+	s.tried++
 	if slot >= s.slots {
 		slot -= s.slots
 	}

@@ -47,3 +47,41 @@ func TestTable(t *testing.T) {
 		}
 	}
 }
+
+// TestShort bounds the slots that are looked at in trees whose first nodes have most of the children, and fill all that
+// is near them: those who are not near may not walk along what is full.
+func TestShort(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, first := range []int{0, 1000, 300000} {
+		nodes := []Key{{}}
+		key := func(node uint32) Key { return nodes[node] }
+		table := New(first)
+		looked, most := 0, 0
+		const searches = 300000
+		for range searches {
+			k := Key{r.Uint32N(1 + r.Uint32N(uint32(len(nodes)))), r.Uint32N(4), 1}
+			before, found := looked, false
+			s := table.Search(k)
+			slot := 0
+			for ; ; looked++ {
+				slot = s.Next()
+				node, taken := table.Node(slot)
+				if found = taken && nodes[node] == k; found || !taken {
+					break
+				}
+			}
+			most = max(most, looked-before)
+			if found {
+				continue
+			}
+			nodes = append(nodes, k)
+			if table.Put(slot, uint32(len(nodes)-1)); table.Full() {
+				table.Grow(key)
+			}
+		}
+		t.Logf("%d nodes: %.1f more slots a search, %d at most", len(nodes), float64(looked)/searches, most)
+		if looked > 10*searches || most > 500 {
+			t.Errorf("%d nodes: %d more slots looked at in %d searches, %d at most", len(nodes), looked, searches, most)
+		}
+	}
+}
