@@ -9,6 +9,7 @@ import "unsafe"
 type G struct {
 	// offset of the cell that the caller left; with dacce and pcce its word; with lucce the cell's address
 	Ctx   uintptr
+	Tree  uintptr // Base, on machines where no instruction has room for it: it is loaded together with Ctx
 	Func  uintptr // argument of the slow path: the function ID, or the address of its data
 	Node  uintptr // its result: the offset of the node, the word or the id
 	Start uintptr // offset of the cell that the goroutine began with, or the upper half of the ID of the go statement
@@ -42,7 +43,7 @@ func (w *G) Pair() *PairWords { return (*PairWords)(unsafe.Pointer(&w.Stack)) }
 // CountdownWords are what the accumulator has, with the trigger calls, instead of Ctx and what follows it.
 type CountdownWords struct {
 	Left int64      // calls that are not sampled
-	_    [2]uintptr // as in G
+	_    [3]uintptr // as in G
 	Seed uint64     // what the next length is drawn from; 0 before the first
 }
 
@@ -56,13 +57,14 @@ func (w *G) Countdown() *CountdownWords { return (*CountdownWords)(unsafe.Pointe
 //go:nosplit
 func (w *G) Logged() *uintptr { return &w.From }
 
-// GWords is where a G lies in g. Go 1.26 and 1.27 have a g of as many bytes; the first four
+// GWords is where a G lies in g. Go 1.26 and 1.27 have a g of as many bytes; the first five
 // words share a cache line. The runtime does not compile if its g is another one.
 const GWords = 456
 
 // Where its fields lie in g, as the compiler and the assembly need them.
 const (
 	GCtx     = GWords + int64(unsafe.Offsetof(G{}.Ctx))
+	GTree    = GWords + int64(unsafe.Offsetof(G{}.Tree))
 	GFunc    = GWords + int64(unsafe.Offsetof(G{}.Func))
 	GNode    = GWords + int64(unsafe.Offsetof(G{}.Node))
 	GStack   = GWords + int64(unsafe.Offsetof(G{}.Stack)+unsafe.Offsetof(StackWords{}.Base))

@@ -30,6 +30,9 @@ func OnlyHost(t *testing.T, reason string) {
 	}
 }
 
+// Target returns a name that tests expect something by, as it is with -arch: behind the architecture.
+func Target(name string) string { return *arch + name }
+
 // Slowness is how many times as long programs take to start as on this machine.
 func Slowness() time.Duration {
 	if *arch != "" {

@@ -20,14 +20,21 @@ func stemmaSegmentInit() {}
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaWire(pp *p) {
-	if pp.stemma.shard == 0 {
-		return
-	}
 	mp := getg().m
-	shard := layout.Base + pp.stemma.shard
-	mp.g0.stemma.Shard = shard
+	stemmaWireTo(mp.g0, pp)
 	if mp.curg != nil {
-		mp.curg.stemma.Shard = shard
+		stemmaWireTo(mp.curg, pp)
+	}
+}
+
+// stemmaWireTo makes gp count in the shard of pp, and find the tree.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaWireTo(gp *g, pp *p) {
+	gp.stemma.Tree = layout.Base
+	if pp.stemma.shard != 0 {
+		gp.stemma.Shard = layout.Base + pp.stemma.shard
 	}
 }
 
@@ -35,7 +42,10 @@ func stemmaWire(pp *p) {
 //
 //go:nosplit
 //go:nowritebarrierrec
-func stemmaWireG(gp *g) { gp.stemma.Shard = getg().m.g0.stemma.Shard }
+func stemmaWireG(gp *g) {
+	own := &getg().m.g0.stemma
+	gp.stemma.Tree, gp.stemma.Shard = own.Tree, own.Shard
+}
 
 // C has no word that is ours.
 //

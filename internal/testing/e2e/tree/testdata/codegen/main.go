@@ -12,6 +12,10 @@ type T struct{ a, b int }
 //asm:1 LEAQ\s+stemma:main\.leaf·f\(SB\), R12\n.*CALL\s+runtime\.stemmaEnter\(SB\)\n.*JMP
 //asm:1 JNE
 //dacce:0 stemma|R14
+//arm64asm:0 morestack
+//arm64asm:1 LDP\s+456\(g\), .*\n.*MOVWU\s+\(R\d+\)\(R\d+\), R25\n.*MOVD\s+\(R25\)\(R\d+\), R\d+\n.*MOVD\s+\$stemma:main\.leaf·f\(SB\), R\d+\n.*CMP\s.*\n.*BNE\s.*\n.*PCDATA\s+\$0, \$-2\n.*MOVD\s+\d+\(g\), R27\n.*MOVD\s+\(R27\)\(R25\), R\d+\n.*ADD\s+\$1, R\d+\n.*MOVD\s+R\d+, \(R27\)\(R25\)\n.*PCDATA\s+\$0, \$-1\n
+//arm64asm:1 BNE
+//arm64dacce:0 stemma|\(g\)
 //go:noinline
 func leaf(x int) int { return x + 1 }
 
@@ -27,6 +31,8 @@ func leaf(x int) int { return x + 1 }
 //asm:1 MOVL\s+main\.\.stemma\+\d+\(SP\), CX\n.*ADDQ\s+\$20, CX\n
 //dacce:1 MOVQ\s+main\.\.stemma\+\d+\(SP\), CX\n.*PCDATA\s+\$0, \$-2\n.*ADDQ\s+stemma:main\.caller\.av\+\d+\(SB\), CX\n.*MOVQ\s+CX, 456\(R14\)\n.*PCDATA\s+\$0, \$-1\n
 //dacce:1 MOVQ\s+456\(R14\), CX\n.*PCDATA\s+\$0, \$-2\n.*SUBQ\s+stemma:main\.caller\.av\(SB\), CX\n(.*NOP\n)?.*CMPQ\s+stemma:main\.caller\.av\+8\(SB\), CX\n.*JLS.*\n(.*MOVQ\s+AX.*\n)?(.*PCDATA\s+\$3.*\n)?.*MOVQ\s+CX, main\.\.stemma\+\d+\(SP\)\n.*ADDQ\s+stemma:main\.caller\.av\+\d+\(SB\), CX\n.*MOVQ\s+CX, 456\(R14\)\n.*PCDATA\s+\$0, \$-1\n
+//arm64dacce:0 LDAR
+//arm64dacce:1 MOVD\s+main\.\.stemma-\d+\(SP\), R\d+\n.*PCDATA\s+\$0, \$-2\n.*MOVD\s+stemma:main\.caller\.av\+\d+\(SB\), R\d+\n.*ADD\s.*\n.*MOVD\s+R\d+, 456\(g\)\n.*PCDATA\s+\$0, \$-1\n
 //verify:1 CALL\s+runtime\.stemmaDacceEnterChecked\(SB\)\n.*PCDATA\s+\$0, \$-2\n.*MOVQ\s+R11, main\.\.stemma\+\d+\(SP\)\n.*MOVQ\s+stemma:main\.caller\.av\+\d+\(SB\), CX\n.*ADDQ\s+R11, CX\n.*MOVQ\s+CX, 456\(R14\)\n.*PCDATA\s+\$0, \$-1\n
 //go:noinline
 func caller(x int) int { return leaf(x) * leaf(x+1) }
@@ -52,10 +58,10 @@ type tree interface {
 
 // With IDs of versions, g still has the version where nothing was called.
 //
-//lucce:2 MOVQ\s+\w+, 488\(R14\)
-//lucce:1 MOVQ\s+\w+, 496\(R14\)
-//lucce:1 MOVQ\s+main\.\.stemma\+\d+\(SP\), \w+\n.*MOVQ\s+\w+, 488\(R14\)
+//lucce:2 MOVQ\s+\w+, 496\(R14\)
+//lucce:1 MOVQ\s+\w+, 504\(R14\)
 //lucce:1 MOVQ\s+main\.\.stemma\+\d+\(SP\), \w+\n.*MOVQ\s+\w+, 496\(R14\)
+//lucce:1 MOVQ\s+main\.\.stemma\+\d+\(SP\), \w+\n.*MOVQ\s+\w+, 504\(R14\)
 //go:noinline
 func twice(x int) int { return leaf(x) * leaf(x+1) }
 

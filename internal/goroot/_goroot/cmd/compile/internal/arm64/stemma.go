@@ -13,6 +13,11 @@ func stemmaGenValue(s *ssagen.State, v *ssa.Value) bool {
 	switch v.Op {
 	case ssa.OpStemmaCount:
 		stemmaCount(s, v)
+	case ssa.OpStemmaWord:
+		p := s.Prog(arm64.AMOVD)
+		p.From = obj.Addr{Type: obj.TYPE_MEM, Reg: v.Args[0].Reg()}
+		ssagen.AddAux(&p.From, v)
+		p.To = obj.Addr{Type: obj.TYPE_REG, Reg: v.Reg0()}
 	case ssa.OpStemmaEnter:
 		p := s.Prog(arm64.AMOVD)
 		p.From = obj.Addr{Type: obj.TYPE_ADDR, Name: obj.NAME_EXTERN, Sym: v.Aux.(*obj.LSym)}

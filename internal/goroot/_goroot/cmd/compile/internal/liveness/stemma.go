@@ -145,11 +145,7 @@ func stemmaTakesWord(v *ssa.Value) bool {
 
 // stemmaIsSlot reports whether v loads or stores the slot of the frame.
 func stemmaIsSlot(v *ssa.Value) bool {
-	aux := v.Aux
-	if v.Op == ssa.StemmaTarget.AtomicLoad && aux == nil {
-		aux = v.Args[0].Aux // some architectures have it load from an address alone
-	}
-	n, ok := aux.(*ir.Name)
+	n, ok := v.Aux.(*ir.Name)
 	return ok && n.Sym().Name == ".stemma"
 }
 

@@ -39,6 +39,11 @@ const (
 	// read there. It returns a bool, whether the count is below 0, which controls a block; when that is lowered, flags.
 	OpStemmaDue = OpS390XORload
 
+	// OpStemmaWord loads the word of a frame from its slot: an atomic load, to all that moves and merges values, but no
+	// more than a load to the machine. Nobody writes the slot while the goroutine runs. Aux and AuxInt: the slot;
+	// arg0: the stack pointer; arg1: memory. It returns a tuple of the word and memory.
+	OpStemmaWord = OpS390XORload
+
 	// OpStemmaEnter calls the slow path of function entry. Aux: the function's metadata; arg0: what the cell holds;
 	// arg1: memory. It returns a tuple of the node and memory. The registers are those that the assembly says.
 	OpStemmaEnter = OpS390XANDload

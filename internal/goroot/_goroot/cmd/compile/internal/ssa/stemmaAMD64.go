@@ -8,6 +8,7 @@ import (
 
 var stemmaAMD64 = stemmaTarget{
 	Halves:     true,
+	Near:       true,
 	Due:        true,
 	WB:         OpAMD64LoweredWB,
 	Load:       OpAMD64MOVQload,

@@ -7,6 +7,9 @@ type stemmaTarget struct {
 	// Halves: an operation compares half of a function's ID with an address that is part of the instruction.
 	Halves bool
 
+	// Near: an instruction has room for layout.Base as a displacement. Else it is loaded from g.
+	Near bool
+
 	// Due: there is OpStemmaDue.
 	Due bool
 

@@ -70,11 +70,11 @@ func (s *state) stemmaFindNode() {
 	release := s.stemmaHoldContext()
 	cell := s.rawLoad(word, s.stemmaG(layout.GCtx))
 	child := s.newValue1(ssa.OpZeroExt32to64, word,
-		s.rawLoad(types.Types[types.TUINT32], s.stemmaAddr(types.Types[types.TUINT32], cell, layout.Base)))
+		s.rawLoad(types.Types[types.TUINT32], s.stemmaInTree(types.Types[types.TUINT32], cell, 0)))
 	s.vars[stemmaNodeVar] = child
 	if !ssa.StemmaTarget.Halves || base.Ctxt.Flag_shared || base.Ctxt.IsFIPS() {
 		meta := s.newValue1A(ssa.OpAddr, word, s.stemma.meta.sym, s.sb)
-		have := s.rawLoad(word, s.stemmaAddr(word, child, layout.Base+int64(unsafe.Offsetof(layout.Node{}.Func))))
+		have := s.rawLoad(word, s.stemmaInTree(word, child, int64(unsafe.Offsetof(layout.Node{}.Func))))
 		release()
 		s.stemmaSlowIf(s.newValue2(ssa.OpNeq64, types.Types[types.TBOOL], have, meta), s.stemma.meta.sym)
 		return
@@ -84,6 +84,17 @@ func (s *state) stemmaFindNode() {
 	// can make it part of an instruction. In FIPS 140 packages it does not.
 	s.stemmaSlowIf(s.curBlock.NewValue2A(s.peekPos(), ssa.OpStemmaDiffers, types.Types[types.TBOOL],
 		s.stemma.meta.sym, child, s.mem()), s.stemma.meta.sym)
+}
+
+// stemmaInTree returns the address of a t that lies offset behind the place in the tree that the word at says. It is for
+// the block of the entry, before anything is stored: g's words are read there.
+func (s *state) stemmaInTree(t *types.Type, at *ssa.Value, offset int64) *ssa.Value {
+	if ssa.StemmaTarget.Near {
+		return s.stemmaAddr(t, at, layout.Base+offset)
+	}
+	word := types.Types[types.TUINTPTR]
+	sum := s.newValue2(ssa.OpAdd64, word, at, s.rawLoad(word, s.stemmaG(layout.GTree)))
+	return s.stemmaAddr(t, sum, offset)
 }
 
 // stemmaNode returns the node, loaded from the frame unless nothing was called since it was stored there. stemmaSeal
