@@ -23,7 +23,8 @@ func leaf(x int) int { return x + 1 }
 //
 // With context IDs, nothing may stop the goroutine between the load of the word and
 // its store: in g before a call, in the frame on entry, and then in g, if the call comes next.
-// With the checker the word comes from the slow path.
+// With the checker the word comes from the slow path. What the word is compared with is of the same epoch, whichever is
+// loaded first.
 //
 //asm:2 MOVQ\s+\w+, 456\(R14\)
 //asm:2 CALL\s+main\.leaf\(SB\)
@@ -33,6 +34,7 @@ func leaf(x int) int { return x + 1 }
 //dacce:1 MOVQ\s+456\(R14\), CX\n.*PCDATA\s+\$0, \$-2\n.*SUBQ\s+stemma:main\.caller\.av\(SB\), CX\n(.*NOP\n)?.*CMPQ\s+stemma:main\.caller\.av\+8\(SB\), CX\n.*JLS.*\n(.*MOVQ\s+AX.*\n)?(.*PCDATA\s+\$3.*\n)?.*MOVQ\s+CX, main\.\.stemma\+\d+\(SP\)\n.*ADDQ\s+stemma:main\.caller\.av\+\d+\(SB\), CX\n.*MOVQ\s+CX, 456\(R14\)\n.*PCDATA\s+\$0, \$-1\n
 //arm64dacce:0 LDAR
 //arm64dacce:1 MOVD\s+main\.\.stemma-\d+\(SP\), R\d+\n.*PCDATA\s+\$0, \$-2\n.*MOVD\s+stemma:main\.caller\.av\+\d+\(SB\), R\d+\n.*ADD\s.*\n.*MOVD\s+R\d+, 456\(g\)\n.*PCDATA\s+\$0, \$-1\n
+//arm64dacce:1 LDP\s+stemma:main\.caller\.av\(SB\), .*\n(.*PCDATA\s+\$0, \$-1\n)?.*PCDATA\s+\$0, \$-2\n.*MOVD\s+456\(g\), R\d+\n.*SUB\s.*\n.*CMP\s.*\n.*BLS\s.*\n(.*MOVD\s+R0.*\n)?(.*PCDATA\s+\$3.*\n)?.*MOVD\s+R\d+, main\.\.stemma-\d+\(SP\)\n.*MOVD\s+stemma:main\.caller\.av\+\d+\(SB\), R\d+\n.*ADD\s.*\n.*MOVD\s+R\d+, 456\(g\)\n.*PCDATA\s+\$0, \$-1\n
 //verify:1 CALL\s+runtime\.stemmaDacceEnterChecked\(SB\)\n.*PCDATA\s+\$0, \$-2\n.*MOVQ\s+R11, main\.\.stemma\+\d+\(SP\)\n.*MOVQ\s+stemma:main\.caller\.av\+\d+\(SB\), CX\n.*ADDQ\s+R11, CX\n.*MOVQ\s+CX, 456\(R14\)\n.*PCDATA\s+\$0, \$-1\n
 //go:noinline
 func caller(x int) int { return leaf(x) * leaf(x+1) }

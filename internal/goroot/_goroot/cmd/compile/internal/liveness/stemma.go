@@ -3,8 +3,10 @@ package liveness
 import (
 	"cmd/compile/internal/ir"
 	"cmd/compile/internal/ssa"
+	"cmd/internal/obj"
 	"internal/runtime/stemma/layout"
 	"slices"
+	"strings"
 )
 
 // StemmaMarkUnencoded calls mark for the ID of each value, and markBlock for
@@ -18,8 +20,11 @@ func StemmaMarkUnencoded(f *ssa.Func, mark, markBlock func(ssa.ID)) {
 	entering := stemmaEntering(f)
 	for _, b := range f.Blocks {
 		in := entering[b]
-		for _, v := range b.Values {
+		for i, v := range b.Values {
 			switch {
+			case stemmaReadsData(v) && slices.ContainsFunc(b.Values[i:], stemmaTakesWord):
+				in = true // what it reads and the word, which comes later, must be of one epoch
+				continue
 			case v.Op == ssa.StemmaTarget.AtomicLoad && stemmaIsSlot(v):
 				in = true
 				continue // stopped before the load is harmless
@@ -141,6 +146,12 @@ func stemmaEntering(f *ssa.Func) map[*ssa.Block]bool {
 func stemmaTakesWord(v *ssa.Value) bool {
 	return v.Op == ssa.StemmaTarget.Load && stemmaIsContext(v) ||
 		v.Op == ssa.StemmaTarget.WB && v.AuxInt == layout.EnterAux
+}
+
+// stemmaReadsData reports whether v loads what a re-encoding changes: words of the function's data.
+func stemmaReadsData(v *ssa.Value) bool {
+	sym, ok := v.Aux.(*obj.LSym)
+	return ok && v.Op.SymEffect()&ssa.SymRead != 0 && strings.HasPrefix(sym.Name, "stemma:")
 }
 
 // stemmaIsSlot reports whether v loads or stores the slot of the frame.
