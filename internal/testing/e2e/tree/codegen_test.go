@@ -13,8 +13,8 @@ import (
 	"github.com/stemma-go/stemma/internal/testing/e2e"
 )
 
-// TestCodegen compiles testdata/codegen with -S and counts instructions. With -arch what is expected of an engine begins
-// with the name of the architecture: those that it has are compiled.
+// TestCodegen compiles testdata/codegen with -S and counts instructions. With -arch what is expected of an engine
+// begins with the name of the architecture: those that it has are compiled.
 func TestCodegen(t *testing.T) {
 	e2e.NeedMore(t)
 	tool := e2e.Tool(t)

@@ -86,8 +86,8 @@ func (s *state) stemmaFindNode() {
 		s.stemma.meta.sym, child, s.mem()), s.stemma.meta.sym)
 }
 
-// stemmaInTree returns the address of a t that lies offset behind the place in the tree that the word at says. It is for
-// the block of the entry, before anything is stored: g's words are read there.
+// stemmaInTree returns the address of a t that lies offset behind the place in the tree that the word at says. It is
+// for the block of the entry, before anything is stored: g's words are read there.
 func (s *state) stemmaInTree(t *types.Type, at *ssa.Value, offset int64) *ssa.Value {
 	if ssa.StemmaTarget.Near {
 		return s.stemmaAddr(t, at, layout.Base+offset)
