@@ -154,8 +154,7 @@ func (t *Tests) Run(e *base.Env, test func() (int, error)) (code int, err error)
 			return code, err
 		}
 		if dir == "" {
-			fmt.Fprintf(e.Stderr, "stemma: no record, and no %s: no test binary ran, or none could write\n", t.Out)
-			return code, nil
+			return code, t.noRecord(e, code)
 		}
 		if runs = append(runs, dir); code != base.ExitOK && t.Runs > 1 {
 			endsRepeats(e, i, t.Runs, code)
@@ -164,6 +163,17 @@ func (t *Tests) Run(e *base.Env, test func() (int, error)) (code int, err error)
 		}
 	}
 	return code, SealRuns(e, runs, t.Out, 0)
+}
+
+// noRecord reports that a run of the tests left nothing to seal. If the tests passed, it is the error: who goes on with
+// the profile would take an older one for it.
+func (t *Tests) noRecord(e *base.Env, code int) error {
+	text := fmt.Sprintf("no record, and no new %s: no test binary ran, or none could write", t.Out)
+	if code == base.ExitOK {
+		return errors.New(text)
+	}
+	fmt.Fprintf(e.Stderr, "stemma: %s\n", text)
+	return nil
 }
 
 // take moves the records of a run, which has ended, to a directory of their own. It is "" if there are none.

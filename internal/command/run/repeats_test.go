@@ -1,9 +1,12 @@
 package run
 
 import (
+	"bytes"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stemma-go/stemma/internal/base"
 )
 
 // TestNoPlace refuses a profile for which there is no directory, before anything runs.
@@ -18,6 +21,34 @@ func TestNoPlace(t *testing.T) {
 		err := checkOut(out)
 		if (err == nil) != ok || !ok && !strings.Contains(err.Error(), "no directory no; make it first") {
 			t.Errorf("-o %s: have %v", out, err)
+		}
+	}
+}
+
+// TestNoRecordIsAnError makes runs of tests that leave no record. If they pass, that is an error: there may be an older
+// profile of that name.
+func TestNoRecordIsAnError(t *testing.T) {
+	for code, wantErr := range map[int]bool{base.ExitOK: true, base.ExitFailure: false} {
+		t.Chdir(t.TempDir())
+		for _, runs := range []int{1, 2} {
+			tests, err := NewTests(runs, "new.stemma")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			have, err := tests.Run(&base.Env{Stderr: &out}, func() (int, error) { return code, nil })
+			if (err != nil) != wantErr || have != code {
+				t.Errorf("%d runs that exit with %d: have %d, %v", runs, code, have, err)
+			}
+			if err != nil {
+				out.WriteString(err.Error())
+			}
+			if !strings.Contains(out.String(), "no record, and no new new.stemma: ") {
+				t.Errorf("%d runs that exit with %d: have %q", runs, code, out.String())
+			}
+			if err := tests.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }
