@@ -4,6 +4,7 @@ package seal
 import (
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -43,6 +44,21 @@ func DeclareRepeats(fs *flag.FlagSet, repeats *bool) {
 	fs.BoolVar(repeats, "repeats", false, "the records are runs of the same work: find what varies in them")
 }
 
+// defaultOut returns the name of the first path with the suffix. What is to be read is not written over without a word.
+func defaultOut(paths []string) (string, error) {
+	out := strings.TrimSuffix(filepath.Clean(paths[0]), store.SealedSuffix) + store.SealedSuffix
+	there, err := os.Stat(out)
+	if err != nil {
+		return out, nil //nolint:nilerr // it is not there, or writing it fails
+	}
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && os.SameFile(info, there) {
+			return "", base.Usagef("seal: %s is to be read, and would be written over; name the new file with -o", out)
+		}
+	}
+	return out, nil
+}
+
 // runSeal seals what the arguments name. There is no default: sealing the
 // wrong directory would go unnoticed.
 func runSeal(e *base.Env, args []string) error {
@@ -56,7 +72,9 @@ func runSeal(e *base.Env, args []string) error {
 		return base.Usagef("seal: no live directory given; name one, or several that are added up")
 	}
 	if *out == "" {
-		*out = strings.TrimSuffix(filepath.Clean(paths[0]), store.SealedSuffix) + store.SealedSuffix
+		if *out, err = defaultOut(paths); err != nil {
+			return err
+		}
 	}
 	work := progress.Begin(e.Stderr, "seal")
 	defer work.End()
