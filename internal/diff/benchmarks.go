@@ -169,7 +169,7 @@ const benchmarkLimitForm = "want UNIT[@PATTERN]>AMOUNT, such as calls/op>0 or B/
 //
 //	limit = unit ["@" pattern] ">" amount
 func ParseBenchmarkLimits(text string) (limits []Limit, err error) {
-	for part := range strings.SplitSeq(text, ",") {
+	for _, part := range splitLimits(text) {
 		l := Limit{Text: strings.TrimSpace(part)}
 		what, amount, ok := strings.Cut(l.Text, ">")
 		if !ok {

@@ -57,7 +57,7 @@ type Limit struct {
 // ParseLimits parses a list of limits.
 func ParseLimits(text string) ([]Limit, error) {
 	var limits []Limit
-	for part := range strings.SplitSeq(text, ",") {
+	for _, part := range splitLimits(text) {
 		l, err := parseLimit(strings.TrimSpace(part))
 		if err != nil {
 			return nil, fmt.Errorf("limit %q: %w", strings.TrimSpace(part), err)
@@ -65,6 +65,24 @@ func ParseLimits(text string) ([]Limit, error) {
 		limits = append(limits, l)
 	}
 	return limits, nil
+}
+
+// splitLimits splits a list at its commas, but not at those in brackets: main.Map[int,string] is one name.
+func splitLimits(text string) (parts []string) {
+	depth, begin := 0, 0
+	for i, c := range text {
+		switch {
+		case c == '[':
+			depth++
+		case c == ']':
+			depth = max(0, depth-1)
+		case c == '>':
+			depth = 0 // of a pattern with a bracket that is not closed: no name has it, and the amount begins
+		case c == ',' && depth == 0:
+			parts, begin = append(parts, text[begin:i]), i+1
+		}
+	}
+	return append(parts, text[begin:])
 }
 
 // limitForm is what messages say a limit is.
