@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
+	"sync/atomic"
 
 	"github.com/stemma-go/stemma"
 	"github.com/stemma-go/stemma/profile"
@@ -18,10 +20,14 @@ import (
 //	pprof    [Pprof]
 //	samples  [Samples]
 //
-// and for the path itself with a page that links to them, beside that of net/http/pprof.
+// and for the path itself with a page that links to them, beside that of net/http/pprof. Two requests of the page are
+// answered at a time; others get status 503, Service Unavailable.
 func Handler() http.Handler {
-	return &tree{map[string]http.Handler{"": http.HandlerFunc(index), "pprof": Pprof(), "samples": Samples()}}
+	return &tree{map[string]http.Handler{"": new(index), "pprof": Pprof(), "samples": Samples()}}
 }
+
+// maxIndexes is how many requests for the page are answered at a time.
+const maxIndexes = 2
 
 // A tree has the handlers of the paths below its own.
 type tree struct{ handlers map[string]http.Handler }
@@ -36,8 +42,17 @@ func (t *tree) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(w, r)
 }
 
-// index shows what there is to ask for.
-func index(w http.ResponseWriter, r *http.Request) {
+// An index shows what there is to ask for, and keeps count of its requests: each holds a snapshot.
+type index struct {
+	requests atomic.Int32
+}
+
+func (h *index) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	none := func(url.Values) error { return nil } // it has no parameters
+	if !accept(w, r, none) || !enter(w, &h.requests, maxIndexes, 0) {
+		return
+	}
+	defer h.requests.Add(-1)
 	stemma.Bypass(func() {
 		var b bytes.Buffer
 		b.WriteString(head)
