@@ -35,6 +35,13 @@ var tells = []tell{
 	phrase(`some (\d+|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|forty|fifty)`, `"about"`),
 	phrase(`many times (its|their)`, `"much more"`),
 	phrase(`as far as (could|can) be`, `what was tried`),
+	phrase(`what \w+( \w+){0,3} (does|do) not \w+ are`, `a subject before what is said of it`),
+	phrase(`which no (\w+ )+may meet`, `what happens if it does`),
+	phrase(`on a quiet day`, `the method, in bench/METHOD.md`),
+	phrase(`where the loop itself`, `one figure`),
+	phrase(`called most`, `"most-called"`),
+	phrase(`below which most`, `"that lead to most of"`),
+	phrase(`(has|have) left (its|their) \w+ some time ago`, `"left its cell some time ago"`),
 	phrase(`it is for engine`, `"this needs -engine=…"`),
 	{regexp.MustCompile(`(?i)(\w+[,;]?\s+)?\bof (which|whom)\b`), quantified, `"whose", or a sentence of its own`},
 	{regexp.MustCompile("(?i)\\btoo([.,;:)\"'`\\\\]|\\s*$)"), nil, `"also" before the verb, or "as well"`},
@@ -166,6 +173,25 @@ func TestTells(t *testing.T) {
 	} {
 		if have := told(test.text); len(have) != test.want {
 			t.Errorf("%q: %d tells, want %d: %v", test.text, len(have), test.want, have)
+		}
+	}
+}
+
+// TestWordings has sentences as they were written here once. Each has a tell.
+func TestWordings(t *testing.T) {
+	for _, text := range []string{
+		"What every call does not find are calls that the wrapper of a method has inlined.",
+		"It is right, as far as could be tried.",
+		"Two more of runtime, which no stop of the world may meet, are left out.",
+		"A program took twice as long as on a quiet day.",
+		"0.1 to 1.1 ns more, where the loop itself takes 3.5 ns as others use the machine",
+		"This tells what is noise.",
+		"The functions that are called most come first; then the call paths below which most calls are.",
+		"A preempted goroutine has left its cell some time ago; then its innermost frame's node is looked up.",
+		"They are left out, as they take many times their time.",
+	} {
+		if len(told(text)) == 0 {
+			t.Errorf("no tell in %q", text)
 		}
 	}
 }

@@ -541,7 +541,7 @@ func (d *Diff) otherLines(v Value) map[string]bool {
 }
 
 // Place returns the place to look at for a row that has grown: of the calls that lead there, the innermost ones in
-// files for which in is true, and of these the one below which most of the growth is. ok is false if there is none.
+// files for which in is true, and of these the one that leads to most of the growth. ok is false if there is none.
 func (d *Diff) Place(v Value, s Scope, row int, in func(file string) bool) (file string, line int, ok bool) {
 	type place struct {
 		file string

@@ -70,8 +70,8 @@ func Summarize(w io.Writer, p *record.Record, outFile string) error {
 	return nil
 }
 
-// overview prints what a person wants to know first: the functions that are called most, and
-// the call paths below which most calls are. One context on its own has few of them.
+// overview prints what a person wants to know first: the most-called functions, and the call paths that lead to most of
+// the calls. One context on its own has few of them.
 func (r *reporter) overview() error {
 	list, err := r.t.By("function")
 	list = slices.DeleteFunc(list, func(g cct.Group) bool { return g.Self == 0 })
