@@ -14,6 +14,8 @@ import (
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/diff"
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/record/raw"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -203,6 +205,37 @@ func TestFormerBuild(t *testing.T) {
 		code, _, stderr := runMain(append(append([]string{"build"}, strings.Fields(flag)...), ".")...)
 		if code != base.ExitFailure || notes(stderr) != want || !strings.Contains(stderr, "no go command in PATH") {
 			t.Errorf("build %s: exit code %d, notes %q, want %q\n%s", flag, code, notes(stderr), want, stderr)
+		}
+	}
+}
+
+// TestOldestLayout reads a record of the oldest layout that is read. The program of testdata/former/layout5.go has left
+// it, built by the commit before the next layout. Contexts and counts are those of the program.
+func TestOldestLayout(t *testing.T) {
+	const dir = "testdata/former/layout5"
+	tree, err := os.ReadFile(filepath.Join(dir, engine.FileTree))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have := raw.Load[layout.Header](tree).Version; have != layout.OldestVersion {
+		t.Errorf("%s has layout %d, want the oldest that is read, %d", dir, have, layout.OldestVersion)
+	}
+	code, stdout, stderr := runMain("report", "-tree", "-min=0", dir)
+	if code != base.ExitOK {
+		t.Fatalf("exit code %d, %s", code, stderr)
+	}
+	for _, want := range []string{
+		"3,091 calls · 7 contexts · 4 functions\n",
+		"              1 100.00%    main.main\n" +
+			"          1,000  97.06%      main.twice  at main.go:20\n" +
+			"          1,000  32.35%        main.leaf  at main.go:7\n" +
+			"          1,000  32.35%        main.leaf  at main.go:7\n" +
+			"             10   2.91%      main.down  at main.go:23 (recursive)\n" +
+			"             70   2.26%        main.down  at main.go:14 (folded)\n" +
+			"             10   0.32%        main.leaf  at main.go:12\n",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("report -tree: no %q in\n%s", want, stdout)
 		}
 	}
 }
