@@ -51,23 +51,26 @@ func (r *Records) read(path string) error {
 	if err != nil {
 		return err
 	}
-	dirs := place.Records()
-	if len(dirs) == 0 {
+	places, err := place.places()
+	if err != nil {
+		return err
+	}
+	if len(places) == 0 {
 		return fmt.Errorf("%s: no record; want a live directory, a directory of live directories, or a *%s file",
 			path, SealedSuffix)
 	}
 	var done atomic.Int64
-	if len(dirs) > 1 {
-		count := func() (int64, int64) { return done.Load(), int64(len(dirs)) }
+	if len(places) > 1 {
+		count := func() (int64, int64) { return done.Load(), int64(len(places)) }
 		defer progress.Step("reading "+path, "records", count)()
 	}
-	for _, dir := range dirs {
-		p, err := readOne(dir)
+	for _, place := range places {
+		p, err := readOne(place)
 		done.Add(1)
 		if err != nil {
 			return err
 		}
-		s := SourceOf(dir)
+		s := place.source()
 		if s.Running {
 			s.started = p.Processes[0].Start
 		}
@@ -107,11 +110,8 @@ func beThrifty(path string) {
 }
 
 // readOne reads a sealed file or a live directory.
-func readOne(path string) (*record.Record, error) {
-	place, err := Probe(path)
-	if err != nil {
-		return nil, err
-	}
+func readOne(place Place) (*record.Record, error) {
+	path := place.Path
 	beThrifty(path)
 	if !place.Dir {
 		return ReadSealed(path)

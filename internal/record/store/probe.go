@@ -59,6 +59,20 @@ func (p Place) Records() []string {
 	return []string{p.Path}
 }
 
+// places returns the same with what each is.
+func (p Place) places() (list []Place, err error) {
+	for _, path := range p.Records() {
+		one := p
+		if path != p.Path {
+			if one, err = Probe(path); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
 // IsLive reports whether path is the live directory of a program.
 func IsLive(path string) bool {
 	p, err := Probe(path)

@@ -33,20 +33,24 @@ type Source struct {
 
 // SourceOf describes what is at path, which is there.
 func SourceOf(path string) Source {
-	s := Source{Path: path, Sealed: true}
-	if live := restOf(path); live != "" {
-		s = SourceOf(live)
-		s.Path = path
-		return s
+	place, _ := Probe(path)
+	return place.source()
+}
+
+// source describes the place, as SourceOf does.
+func (p Place) source() Source {
+	path := p.Path
+	if p.rest != "" {
+		path = p.rest
 	}
+	s := Source{Path: p.Path, Sealed: true}
 	if info, err := os.Stat(path); err == nil {
 		s.made, s.Changed, s.Sealed = info.ModTime(), info.ModTime(), !info.IsDir()
 	}
 	if s.Sealed {
 		return s
 	}
-	place, _ := Probe(path)
-	s.Running = place.Running()
+	s.Running = p.Running()
 	files, _ := os.ReadDir(path)
 	for _, f := range files {
 		if info, err := f.Info(); err == nil && info.ModTime().After(s.Changed) {

@@ -194,25 +194,7 @@ func checkReaders(t *testing.T, exe string) {
 	}
 
 	stemma(0, "export", "-format=pprof", "-o", "both.pb.gz", "both.stemma")
-	data, err := os.ReadFile(filepath.Join(dir, "both.pb.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pp, err := pprof.Parse(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	total := int64(0)
-	for k, v := range pp.SampleType {
-		for _, s := range pp.Sample {
-			if v.Type == "written" && v.Unit == "bytes" && s.Location[0].Line[0].Function.Name == "main.write" {
-				total += s.Value[k]
-			}
-		}
-	}
-	if total != sum {
-		t.Errorf("pprof: main.write has written %d bytes, want %d", total, sum)
-	}
+	checkPprof(t, filepath.Join(dir, "both.pb.gz"), sum)
 	checkPage(t, both, sum)
 }
 
@@ -245,5 +227,29 @@ func checkPage(t *testing.T, p *profile.Profile, want uint64) {
 	}
 	if a.Unit != "bytes" || len(a.Rows) == 0 || a.Rows[0].Name != "main.write" || a.Rows[0].Self != want {
 		t.Errorf("the page has %s, want %d bytes of main.write", text, want)
+	}
+}
+
+// checkPprof checks what a file of pprof says that main.write has written.
+func checkPprof(t *testing.T, file string, want int64) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pp, err := pprof.Parse(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := int64(0)
+	for k, v := range pp.SampleType {
+		for _, s := range pp.Sample {
+			if v.Type == "written" && v.Unit == "bytes" && s.Location[0].Line[0].Function.Name == "main.write" {
+				total += s.Value[k]
+			}
+		}
+	}
+	if total != want {
+		t.Errorf("pprof: main.write has written %d bytes, want %d", total, want)
 	}
 }

@@ -1,7 +1,6 @@
 package recorded
 
 import (
-	"bytes"
 	"debug/elf"
 	"fmt"
 	"os"
@@ -11,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	pprof "github.com/google/pprof/profile"
 
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/testing/e2e"
@@ -144,24 +141,6 @@ func checkModuleReaders(t *testing.T, live string, p *profile.Profile) {
 			t.Errorf("stemma %s: %v, want %s:\n%s", c.args, err, c.want, e2e.Tail(string(out)))
 		}
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "prog.pb.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pp, err := pprof.Parse(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	total := int64(0)
-	for k, v := range pp.SampleType {
-		for _, s := range pp.Sample {
-			if v.Type == "written" && v.Unit == "bytes" && s.Location[0].Line[0].Function.Name == "main.write" {
-				total += s.Value[k]
-			}
-		}
-	}
-	if total != written {
-		t.Errorf("pprof: main.write has written %d bytes, want %d", total, written)
-	}
+	checkPprof(t, filepath.Join(dir, "prog.pb.gz"), written)
 	checkPage(t, p, written)
 }
