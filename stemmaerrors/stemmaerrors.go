@@ -14,9 +14,15 @@ import (
 // WithStack returns an error that wraps err, has the same message, and the method StackTrace of pkg/errors. The stack
 // is that of the context that err remembers, as one of stemma.WrapError does; it is decoded when something asks for it,
 // in the process. The verb %+v prints it behind the error's own text, in the form of pkg/errors. If err remembers no
-// context, as in a normal build, WithStack returns err itself.
+// context, the stack is that of the call of WithStack, as with the function of pkg/errors. For nil WithStack returns
+// nil. In a normal build, or one without IDs, it returns err itself.
 func WithStack(err error) error {
-	if id, ok := stemma.ContextOf(err); ok {
+	id, ok := stemma.ContextOf(err)
+	if !ok {
+		err = stemma.WrapError(err)
+		id, ok = stemma.ContextOf(err)
+	}
+	if ok {
 		return &withStack{err, id}
 	}
 	return err
@@ -41,13 +47,16 @@ func trace(id stemma.ID) (frames errors.StackTrace) {
 	}
 	for _, section := range stack.Sections {
 		for _, f := range section {
-			if f.PC != 0 {
+			if f.PC != 0 && (len(frames) > 0 || f.Func != own) {
 				frames = append(frames, errors.Frame(f.PC))
 			}
 		}
 	}
 	return frames
 }
+
+// own is the function that captures a context here, which is not part of the stack.
+const own = "github.com/stemma-go/stemma/stemmaerrors.WithStack"
 
 // A withStack is an error with a context.
 type withStack struct {

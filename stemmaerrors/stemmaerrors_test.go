@@ -12,14 +12,15 @@ import (
 // started the one that failed.
 func TestReaders(t *testing.T) {
 	run := loggertest.Build(t, "./internal/failing", "dacce")
-	sentry := "main.main:19\nmain.func1:19\nmain.serve:47\nmain.pay:55\n" // Sentry shortens names
-	stack := `\nmain.pay\n\t\S*/main.go:55\nmain.serve\n\t\S*/main.go:47\nmain.main.func1\n\t\S*/main.go:19\n` +
-		`main.main\n\t\S*/main.go:19\n`
+	sentry := "main.main:20\nmain.func1:20\nmain.serve:52\nmain.pay:60\n" // Sentry shortens names
+	stack := `\nmain.pay\n\t\S*/main.go:60\nmain.serve\n\t\S*/main.go:52\nmain.main.func1\n\t\S*/main.go:20\n` +
+		`main.main\n\t\S*/main.go:20\n`
 	for readers, want := range map[string]string{
 		"sentry":         sentry + "$",
 		"sentry stacked": sentry + "$",
+		"new":            `^paid\? .*\nEOF \[stm\w+\]\nmain.main\n\t\S*/main.go:25\n$`,
 		"pkg/errors":     `not served: no items` + stack + "served\n$",
-		"cockroachdb/errors": `(?s)` + `served\n.*main.pay\n[^\n]*main.go:55\n[^\n]*main.serve\n[^\n]*main.go:47\n.*` +
+		"cockroachdb/errors": `(?s)` + `served\n.*main.pay\n[^\n]*main.go:60\n[^\n]*main.serve\n[^\n]*main.go:52\n.*` +
 			`\ntrue\n$`,
 	} {
 		loggertest.Matches(t, readers, run("PRINT="+readers), want)

@@ -16,11 +16,12 @@ const (
 	zerolog = "github.com/stemma-go/stemma/stemmazerolog."
 	logrus  = "github.com/stemma-go/stemma/stemmalogrus."
 	labels  = "github.com/stemma-go/stemma/stemmapprof."
+	stacks  = "github.com/stemma-go/stemma/stemmaerrors."
 )
 
 // captures reports whether a function is one of those.
 func captures(name string) bool {
-	for _, prefix := range [...]string{own, zap, zerolog, logrus, labels} {
+	for _, prefix := range [...]string{own, zap, zerolog, logrus, labels, stacks} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}

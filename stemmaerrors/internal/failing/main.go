@@ -4,6 +4,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	cockroach "github.com/cockroachdb/errors"
@@ -20,6 +21,10 @@ func main() {
 	err := <-done
 	fmt.Println("paid?", err)
 	stacked := stemmaerrors.WithStack(err)
+	if os.Getenv("PRINT") == "new" {
+		fmt.Printf("%+v\n", stemmaerrors.WithStack(io.EOF))
+		return
+	}
 	switch os.Getenv("PRINT") {
 	case "sentry", "sentry stacked":
 		if os.Getenv("PRINT") == "sentry" {
