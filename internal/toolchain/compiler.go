@@ -232,16 +232,17 @@ func makeStore(dir string, natives []string) error {
 		os.Mkdir(filepath.Join(dir, nativeDir), 0o755))
 }
 
-// buildCompiler builds cmd/compile with an overlay. Its own paths are trimmed,
-// so that an entry does not depend on where it was built.
+// buildCompiler builds cmd/compile with an overlay.
 // The go command's own cache makes a second build, after a change of the manifest,
-// a matter of seconds.
+// a matter of seconds. It makes the first one shorter, too: std is what any build of the user has
+// left there, which it would not be with -trimpath, or with the profile that cmd/compile has for
+// -pgo. That profile saves the compiler no time that could be measured (bench/RESULTS.md, "Building").
 func buildCompiler(ctx context.Context, g *Go, overlayFile, exe string) error {
 	counted, err := countingTools()
 	if err != nil {
 		return err
 	}
-	cmd := g.hermetic("build", "-toolexec="+counted, "-trimpath", "-overlay="+overlayFile, "-o", exe, "cmd/compile")
+	cmd := g.hermetic("build", "-toolexec="+counted, "-pgo=off", "-overlay="+overlayFile, "-o", exe, "cmd/compile")
 	defer Follow(cmd, "")()
 	if _, err := output(ctx, cmd); err != nil {
 		return fmt.Errorf("patched compiler for %s: %w", g.Version, err)
