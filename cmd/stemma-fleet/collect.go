@@ -23,7 +23,7 @@ import (
 type collectFlags struct {
 	collect.Options
 	store, listen string
-	to            []*sink.Sink
+	to            []string
 	once          bool
 }
 
@@ -32,9 +32,8 @@ func (o *collectFlags) declare(fs *flag.FlagSet) {
 	o.Labels = map[string]string{}
 	fs.StringVar(&o.store, "store", "", "upload to the bucket at `URL`: s3://BUCKET/PREFIX or file:///DIRECTORY")
 	fs.Func("to", "push what was counted to `SINK`: "+sink.Kinds+"; may be given several times", func(s string) error {
-		one, err := sink.Open(s)
-		o.to = append(o.to, one)
-		return err
+		o.to = append(o.to, s) // an error here would print the text, with its password
+		return nil
 	})
 	fs.BoolVar(&o.once, "once", false, "end when all that is there is in the store")
 	fs.DurationVar(&o.Every, "every", 10*time.Second, "look for records after this `TIME`")
@@ -69,6 +68,14 @@ func runCollect(fs *flag.FlagSet, args []string) error {
 	case o.Every <= 0:
 		return wrong(fs, "-every=%v: want a time above 0", o.Every)
 	}
+	var sinks []*sink.Sink
+	for _, text := range o.to {
+		s, err := sink.Open(text)
+		if err != nil {
+			return wrong(fs, "%v", err)
+		}
+		sinks = append(sinks, s)
+	}
 	if o.Dirs = dirs; len(dirs) == 0 {
 		o.Dirs = []string{store.Out()}
 	}
@@ -83,7 +90,7 @@ func runCollect(fs *flag.FlagSet, args []string) error {
 		}
 		defer b.Close()
 	}
-	a := collect.New(b, o.to, o.Options)
+	a := collect.New(b, sinks, o.Options)
 	if o.listen != "" {
 		if err := serve(o.listen, &a.Numbers); err != nil {
 			return err

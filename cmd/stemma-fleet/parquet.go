@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"maps"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/parquet"
@@ -47,24 +51,21 @@ func runParquet(fs *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
+	wholeDays(q)
 	if len(paths) == 0 {
 		paths = []string{store.Out()}
 	}
 	if err := os.MkdirAll(*out, 0o777); err != nil {
 		return err
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	w, n, where := parquet.NewWriter(*out), 0, strings.Join(paths, " ")
 	if from.store == "" {
-		n, err = addRecords(w, paths, o)
+		n, err = addRecords(ctx, w, paths, o)
 	} else {
 		where, _, _ = strings.Cut(from.store, "?")
-		err = from.each(q, func(m *bucket.Manifest, file string) error {
-			written, err := addStored(w, m, file, o)
-			if written {
-				n++
-			}
-			return err
-		})
+		n, err = addBucket(ctx, w, &from, q, o)
 	}
 	if err == nil && n == 0 {
 		err = fmt.Errorf("no counts in %s; want records of builds that count", where)
@@ -74,6 +75,42 @@ func runParquet(fs *flag.FlagSet, args []string) error {
 		return err
 	}
 	return w.Close()
+}
+
+// wholeDays makes the time of a query whole days, in UTC, as the tables are: those of a day are made of all of it.
+func wholeDays(q *bucket.Query) {
+	const day = 24 * time.Hour
+	if !q.Since.IsZero() {
+		q.Since = q.Since.UTC().Truncate(day)
+	}
+	if !q.Until.IsZero() {
+		q.Until = q.Until.UTC().Add(day - 1).Truncate(day)
+	}
+}
+
+// addBucket adds the records of a bucket that a query selects, and returns how many had counts.
+func addBucket(ctx context.Context, w *parquet.Writer, from *storeFlags, q *bucket.Query, o parquet.Origin) (n int,
+	err error) {
+	earlier := make(map[string]int) // days before those of the query, and how many records belong to them
+	err = from.each(q, func(m *bucket.Manifest, file string) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if m.Began.Before(q.Since) {
+			earlier[m.Began.UTC().Format(time.DateOnly)]++
+			return nil
+		}
+		written, err := addStored(w, m, file, o)
+		if written {
+			n++
+		}
+		return err
+	})
+	for _, day := range slices.Sorted(maps.Keys(earlier)) {
+		fmt.Fprintf(os.Stderr, "stemma-fleet: warning: %d records that began on %s have ended since; their rows are in "+
+			"the tables of that day: use -since=%sT00:00:00Z to make those anew\n", earlier[day], day, day)
+	}
+	return n, err
 }
 
 // addStored adds a record of a bucket, with what its manifest says.
@@ -98,7 +135,7 @@ func addStored(w *parquet.Writer, m *bucket.Manifest, file string, o parquet.Ori
 }
 
 // addRecords adds the records at paths, one after the other, and returns how many had counts.
-func addRecords(w *parquet.Writer, paths []string, o parquet.Origin) (n int, err error) {
+func addRecords(ctx context.Context, w *parquet.Writer, paths []string, o parquet.Origin) (n int, err error) {
 	for _, path := range paths {
 		place, err := store.Probe(path)
 		if err != nil {
@@ -109,6 +146,9 @@ func addRecords(w *parquet.Writer, paths []string, o parquet.Origin) (n int, err
 			listed := len(parts)
 			for i := 0; i < len(parts); i++ {
 				one := parts[i]
+				if err := ctx.Err(); err != nil {
+					return n, err
+				}
 				p, err := store.Sum([]string{one})
 				if err != nil {
 					return n, err

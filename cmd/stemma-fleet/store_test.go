@@ -63,7 +63,7 @@ func TestStore(t *testing.T) {
 			"-service=progress", "-since=1h"}, ""},
 		{"few", "", []string{"export", "-format=folded", "-store", store, "-service=progress"}, ";main.step "},
 		{"no place", "", []string{"export", "-format=parquet", "-store", store}, "!name it with -o"},
-		{"no tables", "", []string{"export", "-format=parquet", "-o=" + tables, "-store", store, "-until=1h"},
+		{"no tables", "", []string{"export", "-format=parquet", "-o=" + tables, "-store", store, "-until=48h"},
 			"!no counts"},
 		{"page", "", []string{"view", "-store", store, "-service=progress", "-o=page.html"}, ""},
 		{"decode", "ctx=" + text + "\n", []string{"decode", "-store", store}, "[main]"},

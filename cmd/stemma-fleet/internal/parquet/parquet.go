@@ -8,9 +8,11 @@ package parquet
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
@@ -62,6 +64,12 @@ type Writer struct {
 	runs map[uint64]map[uint64]bool // the segments that were written of each run; 0 is all of it
 }
 
+// temporary is the pattern of the names of files that are being written.
+const temporary = ".stemma-tables-*"
+
+// pattern makes a pattern for package filepath of a name.
+var pattern = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
+
 // A day has the files of a day.
 type day struct {
 	values   *table[Value]
@@ -69,8 +77,14 @@ type day struct {
 	known    map[uint64]bool
 }
 
-// NewWriter returns a Writer. The directory must be there.
+// NewWriter returns a Writer. The directory must be there. What a Writer left that was killed more than a day ago goes.
 func NewWriter(dir string) *Writer {
+	left, _ := filepath.Glob(filepath.Join(pattern.Replace(dir), temporary))
+	for _, file := range left {
+		if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > 24*time.Hour {
+			os.Remove(file)
+		}
+	}
 	return &Writer{dir, make(map[string]*day), make(map[uint64]map[uint64]bool)}
 }
 
@@ -132,7 +146,7 @@ func (w *Writer) isNew(run, segment uint64) (bool, error) {
 }
 
 // Close completes the files: before that, none of them is there under its name. If one cannot be completed, none of
-// them is there, and what was there before stays.
+// them is there, and what was there before stays. If one cannot get its name, the days before have theirs.
 func (w *Writer) Close() error {
 	var errs []error
 	for _, d := range w.days {
@@ -142,8 +156,10 @@ func (w *Writer) Close() error {
 		w.Discard()
 		return err
 	}
-	for _, d := range w.days {
+	for _, name := range slices.Sorted(maps.Keys(w.days)) {
+		d := w.days[name]
 		if err := errors.Join(d.contexts.rename(), d.values.rename()); err != nil {
+			w.Discard() // but for those that have their names
 			return err
 		}
 	}
@@ -244,7 +260,7 @@ type table[T any] struct {
 }
 
 func newTable[T any](name string) (*table[T], error) {
-	f, err := os.CreateTemp(filepath.Dir(name), ".tmp-*")
+	f, err := os.CreateTemp(filepath.Dir(name), temporary)
 	if err != nil {
 		return nil, err
 	}

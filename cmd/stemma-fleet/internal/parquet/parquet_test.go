@@ -211,6 +211,20 @@ func TestClose(t *testing.T) {
 		}
 		sizes = append(sizes, text)
 	}
+	left := filepath.Join(dir, ".stemma-tables-1")
+	for _, age := range []time.Duration{time.Hour, 48 * time.Hour} {
+		if err := os.WriteFile(left, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		then := time.Now().Add(-age)
+		if err := os.Chtimes(left, then, then); err != nil {
+			t.Fatal(err)
+		}
+		NewWriter(dir)
+		if _, err := os.Lstat(left); (err != nil) != (age > 24*time.Hour) {
+			t.Errorf("a file that was left %v ago: %v", age, err)
+		}
+	}
 	if sizes[1] != sizes[0] || sizes[2] == sizes[0] {
 		t.Errorf("the files are\n%s\n%s\n%s", sizes[0], sizes[1], sizes[2])
 	}

@@ -40,10 +40,15 @@ func openOTLP(address string) (*Sink, error) {
 	}
 	for _, variable := range []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_PROFILES_HEADERS"} {
 		for pair := range strings.SplitSeq(os.Getenv(variable), ",") {
-			key, value, ok := strings.Cut(pair, "=")
-			if value, err := url.QueryUnescape(strings.TrimSpace(value)); ok && err == nil {
-				s.header.Set(strings.TrimSpace(key), value)
+			if strings.TrimSpace(pair) == "" {
+				continue
 			}
+			key, value, ok := strings.Cut(pair, "=")
+			value, err := url.PathUnescape(strings.TrimSpace(value)) // a plus sign is one
+			if key = strings.TrimSpace(key); !ok || key == "" || err != nil {
+				return nil, fmt.Errorf("%s: want KEY=VALUE,KEY=VALUE, with %%25 for a percent sign in a value", variable)
+			}
+			s.header.Set(key, value)
 		}
 	}
 	push := func(ctx context.Context, p *part) error {
@@ -57,7 +62,9 @@ func openOTLP(address string) (*Sink, error) {
 		}
 		answer := new(collector.ExportProfilesServiceResponse)
 		if err := proto.Unmarshal(text, answer); err != nil {
-			return fmt.Errorf("no answer of a collector: %w", err)
+			// Another try might add the part once more.
+			return &Refusal{fmt.Errorf("what answers is no collector: %q; whether it has the part is not known",
+				short(text))}
 		}
 		if n := answer.GetPartialSuccess().GetRejectedProfiles(); n > 0 {
 			return &Refusal{errors.New(short([]byte(answer.PartialSuccess.ErrorMessage)))}

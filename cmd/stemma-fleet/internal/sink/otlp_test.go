@@ -2,6 +2,9 @@ package sink
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink/sinktest"
@@ -75,4 +78,34 @@ func sampledProfile() *profile.Profile {
 	p.Columns = []profile.Column{{Metric: profile.Samples, Values: []uint64{0, 7}}}
 	p.Processes = make([]profile.Process, 1)
 	return p
+}
+
+// TestAnswers has collectors, and what is none, that say they have taken a part: it is not pushed again.
+func TestAnswers(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Basic dXNl+cj/pw==, x=a%20b")
+	for _, c := range []struct {
+		code    int
+		text    string
+		refused bool // it is told
+	}{{200, "", false}, {202, "", false}, {204, "", false}, {200, "OK, thank you", true}} {
+		var header http.Header
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			header = r.Header
+			w.WriteHeader(c.code)
+			io.WriteString(w, c.text)
+		}))
+		n := new(noted)
+		err := open(t, "otlp="+server.URL).Push(context.Background(), unit(t, 30), n)
+		if err != nil || n.parts == 0 || n.refused > 0 != c.refused {
+			t.Errorf("%d %q: %v, %d parts, %d refused", c.code, c.text, err, n.parts, n.refused)
+		}
+		if header.Get("Authorization") != "Basic dXNl+cj/pw==" || header.Get("X") != "a b" {
+			t.Errorf("headers are %v", header)
+		}
+		server.Close()
+	}
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "a=b,x=%zz")
+	if _, err := Open("otlp=http://x:1"); err == nil {
+		t.Error("a header that cannot be read is left out")
+	}
 }

@@ -197,6 +197,12 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%q opens %s", text, s.Name)
 		}
 	}
+	for _, text := range []string{"otlp=http://me:secret@x:4317", "otlp=http://me:secret@x?a", "pyroscop=http://me:secret@x",
+		"http://me:secret@x", "otlp=me:secret@x:1:2"} {
+		if _, err := Open(text); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 	s := open(t, "pyroscope=https://me:secret@x/p/")
 	if s.Name != "https://x/p/" || strings.Contains(s.Identity, "secret") {
 		t.Errorf("%s: %s", s.Name, s.Identity)

@@ -60,13 +60,21 @@ func Open(text string) (*Sink, error) {
 	kind, address, ok := strings.Cut(text, "=")
 	open := kinds[kind]
 	if !ok || open == nil || address == "" {
-		return nil, fmt.Errorf("-to=%s: want %s", text, Kinds)
+		return nil, fmt.Errorf("-to=%s: want %s", redacted(text), Kinds)
 	}
 	s, err := open(address)
 	if err != nil {
 		return nil, fmt.Errorf("-to=%s: %w", kind, err)
 	}
 	return s, nil
+}
+
+// redacted returns a text without what stands before an @ in it, which may be a password.
+func redacted(text string) string {
+	if i := strings.LastIndexByte(text, '@'); i >= 0 {
+		return "…" + text[i:]
+	}
+	return text
 }
 
 // Kinds says what [Open] takes.
@@ -249,7 +257,7 @@ func (s *server) post(ctx context.Context, path, kind string, body io.Reader) ([
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-	if answer.StatusCode == http.StatusOK {
+	if answer.StatusCode/100 == 2 {
 		return text, err
 	}
 	err = &answerError{answer.StatusCode, answer.Status + ": " + short(text)}

@@ -522,6 +522,7 @@ var stemmaErrors = [...]struct {
 	{1, "operation not permitted"},
 	{2, "no such file or directory"},
 	{5, "input/output error"},
+	{linuxEAGAIN, "another process locks a file of the record"},
 	{12, "cannot allocate memory"},
 	{13, "permission denied"},
 	{linuxEEXIST, "file exists"},

@@ -101,7 +101,7 @@ func stemmaMapFile(name string, p unsafe.Pointer, size uintptr, sparse bool) uin
 		errno = stemmaMapOver(p, size, _PROT_READ|_PROT_WRITE, mapShared|mapNoReserve, fd)
 	}
 	if errno == 0 && name == stemma.main {
-		stemmaHoldFile(fd)
+		errno = stemmaHoldFile(fd)
 	}
 	closefd(fd)
 	if errno != 0 {
@@ -393,9 +393,25 @@ func stemmaRemove(name string) {
 // The lock belongs to the open file, which the mapping keeps open: it is there until the
 // process ends, however that is, or becomes another program, and needs no
 // descriptor: a program might count its own.
-func stemmaHoldFile(fd int32) {
+//
+// A reader that looks whether the lock is held has it for a moment, so it is tried again. Without it the program
+// would seem to have ended, for as long as it runs, and its record might be removed: an error is returned after a
+// second. File systems without locks are no error. It may run without a P, and sleeps.
+func stemmaHoldFile(fd int32) uintptr {
 	const exclusive, nonblock = 2, 4
-	stemmaCall(sysFlock, uintptr(fd), exclusive|nonblock, 0)
+	for try := 0; ; try++ {
+		if r := stemmaCall(sysFlock, uintptr(fd), exclusive|nonblock, 0); r != -linuxEAGAIN {
+			return 0
+		}
+		switch {
+		case try < 10:
+			osyield()
+		case try < 1000:
+			usleep(1000)
+		default:
+			return linuxEAGAIN
+		}
+	}
 }
 
 // stemmaLimit returns a resource limit of this process.
@@ -567,6 +583,7 @@ const (
 
 	linuxEINTR        = 4
 	linuxENOMEM       = 12
+	linuxEAGAIN       = 11
 	linuxEEXIST       = 17
 	linuxENFILE       = 23
 	linuxEFBIG        = 27
