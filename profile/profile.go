@@ -96,6 +96,7 @@ const (
 	LossLabels      = "labels"      // labels that were set with a value beyond the bound of their key
 	LossMetrics     = "metrics"     // metrics that the program made when it had as many as there may be
 	LossNegative    = "negative"    // negative numbers that the program wanted added to a metric
+	LossWaits       = "waits"       // goroutines whose last wait and run are not in the record
 	LossIncomplete  = "incomplete"  // nodes that were being created
 	LossUnread      = "unread"      // bytes of the tree behind an unknown function
 	LossSampleNodes = "sampleNodes" // samples whose context had no room in the tree
@@ -116,6 +117,8 @@ func (l Loss) Spoils(t Metric) bool {
 		return false
 	case LossNegative:
 		return t.Own()
+	case LossWaits:
+		return t == Wait || t == Waits || t == Run || t == Goroutines
 	case LossSampleNodes, LossTraces, LossMismatches:
 		return t.Sampled
 	case LossFaults:

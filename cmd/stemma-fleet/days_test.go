@@ -44,7 +44,8 @@ func TestWholeDays(t *testing.T) {
 		if err := p.Write(&sealed); err != nil {
 			t.Fatal(err)
 		}
-		m := &bucket.Manifest{Format: bucket.Format, Service: "s", Host: "h", Run: fmt.Sprintf("%016x", run), Kind: bucket.Whole,
+		m := &bucket.Manifest{Format: bucket.Format, Service: "s", Host: "h", Run: fmt.Sprintf("%016x", run),
+			Kind:  bucket.Whole,
 			Start: began, Began: began, Ended: began.Add(40 * time.Minute), Size: int64(sealed.Len()),
 			SHA256: fmt.Sprintf("%x", sha256.Sum256(sealed.Bytes()))}
 		if _, err := b.Put(ctx, m, bytes.NewReader(sealed.Bytes())); err != nil {
@@ -86,7 +87,8 @@ func TestWholeDays(t *testing.T) {
 		t.Errorf("files: %v, %v", entries, err)
 	}
 	q := &bucket.Query{Since: first, Until: first}
-	if wholeDays(q); !q.Until.Equal(q.Since.Add(24*time.Hour)) || !strings.HasSuffix(q.Since.String(), "00:00:00 +0000 UTC") {
+	wholeDays(q)
+	if !q.Until.Equal(q.Since.Add(24*time.Hour)) || !strings.HasSuffix(q.Since.String(), "00:00:00 +0000 UTC") {
 		t.Errorf("a time is %v to %v", q.Since, q.Until)
 	}
 }

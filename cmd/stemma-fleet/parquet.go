@@ -107,8 +107,9 @@ func addBucket(ctx context.Context, w *parquet.Writer, from *storeFlags, q *buck
 		return err
 	})
 	for _, day := range slices.Sorted(maps.Keys(earlier)) {
-		fmt.Fprintf(os.Stderr, "stemma-fleet: warning: %d records that began on %s have ended since; their rows are in "+
-			"the tables of that day: use -since=%sT00:00:00Z to make those anew\n", earlier[day], day, day)
+		fmt.Fprintf(os.Stderr, "stemma-fleet: warning: %d records that began on %s have ended since; their rows are "+
+			"in the tables of that day: use -since=%sT00:00:00Z to make those anew\n", earlier[day], day,
+			day)
 	}
 	return n, err
 }

@@ -234,7 +234,7 @@ func makeStore(dir string, natives []string) error {
 
 // buildCompiler builds cmd/compile with an overlay.
 // The go command's own cache makes a second build, after a change of the manifest,
-// a matter of seconds. It makes the first one shorter, too: std is what any build of the user has
+// a matter of seconds. It also makes the first one shorter: std is what any build of the user has
 // left there, which it would not be with -trimpath, or with the profile that cmd/compile has for
 // -pgo. That profile saves the compiler no time that could be measured (bench/RESULTS.md, "Building").
 func buildCompiler(ctx context.Context, g *Go, overlayFile, exe string) error {

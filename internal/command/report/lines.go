@@ -108,6 +108,8 @@ var lossTexts = map[string][2]string{
 		"metrics are missing: a program has at most 64"},
 	profile.LossNegative: {"time a negative number was not added to a metric: a metric only grows",
 		"times a negative number was not added to a metric: a metric only grows"},
+	profile.LossWaits: {"goroutine's last wait and run are missing: it changed what it did when the program ended",
+		"goroutines' last waits and runs are missing: they changed what they did when the program ended"},
 	profile.LossPaths: {"time a context below a lost page was entered; there recursion may be in full, or missing",
 		"times a context below a lost page was entered; there recursion may be in full, or missing"},
 	profile.LossIncomplete: {"context was just being created and is not included",

@@ -72,5 +72,6 @@ const (
 	LostLabels          // labels set with a value that came when their key had too many
 	LostMetrics         // metrics made past MaxMetrics
 	LostNegative        // negative numbers for a metric
+	LostWaits           // goroutines whose last wait and run are missing: their clock was busy at the end
 	NumLost
 )

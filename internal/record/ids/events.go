@@ -184,8 +184,48 @@ func (c *Encoding) EventLog(visit func(*Event) error) error {
 }
 
 // eventsOf visits the events in one log. The oldest one may be anywhere in the file.
+//
+// A program that runs may write over an event while it is copied. So some are copied, and then how many there are is
+// read again: the event with the number n is written over by that with the number n + capacity, not before. If that is
+// the next one it may have begun: then n has lost its number.
 func (c *Encoding) eventsOf(u eventFile, visit func(*Event) error) error {
 	if u.used < layout.EventsHeaderSize+layout.EventSize {
+		return nil
+	}
+	header, err := livedir.OpenFile(c.fsys, u.name)
+	if err != nil {
+		return err
+	}
+	defer header.Close()
+	type numbered struct {
+		Event
+		number uint64
+	}
+	copied := make([]numbered, 0, 1<<10)
+	flush := func() error {
+		b, err := eventHeader(header, layout.EventsMagic, layout.EventsHeaderSize)
+		if b == nil || err != nil {
+			return err
+		}
+		h := raw.Load[layout.EventsHeader](b)
+		for i := range copied {
+			e := &copied[i]
+			if h.Written > e.number+h.Capacity {
+				continue
+			}
+			if h.Capacity > 0 && h.Written == e.number+h.Capacity {
+				header.Forget()
+				place := layout.EventsHeaderSize + e.number%h.Capacity*layout.EventSize
+				b, err := header.At(int64(place), layout.EventSize)
+				if err != nil || raw.Load[layout.Event](b).Number != uint32(e.number) {
+					continue
+				}
+			}
+			if err := visit(&e.Event); err != nil {
+				return err
+			}
+		}
+		copied = copied[:0]
 		return nil
 	}
 	capacity := uint64(u.used-layout.EventsHeaderSize) / layout.EventSize
@@ -198,12 +238,19 @@ func (c *Encoding) eventsOf(u eventFile, visit func(*Event) error) error {
 			return nil
 		}
 		e := Event{v.Kind, v.Value, time.Duration(min(v.Time, 1<<62)), c.eventID(v.Hi, v.Lo)}
-		return visit(&e)
+		copied = append(copied, numbered{e, n})
+		if len(copied) == cap(copied) {
+			return flush()
+		}
+		return nil
 	}
 	if err := c.eachEntry(u.name, pivot, u.used, layout.EventSize, one); err != nil {
 		return err
 	}
-	return c.eachEntry(u.name, layout.EventsHeaderSize, pivot, layout.EventSize, one)
+	if err := c.eachEntry(u.name, layout.EventsHeaderSize, pivot, layout.EventSize, one); err != nil {
+		return err
+	}
+	return flush()
 }
 
 // eventID returns the ID in the two words of an entry.

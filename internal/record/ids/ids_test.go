@@ -3,6 +3,8 @@ package ids_test
 import (
 	"bytes"
 	"errors"
+	"io"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -365,6 +367,73 @@ func TestEventLog(t *testing.T) {
 			if e.Value < 100 {
 				t.Errorf("%d events: one that came later is taken for an earlier one", n)
 			}
+		}
+	}
+}
+
+// tornFS is a record whose log of events is read while the program writes: a reader gets the numbers of events from
+// before, and what else is in them from after.
+type tornFS struct {
+	fs.FS
+	write func()
+}
+
+func (f tornFS) Open(name string) (fs.File, error) {
+	file, err := f.FS.Open(name)
+	if err == nil && name == "events.0" {
+		return tornFile{file, f.write}, nil
+	}
+	return file, err
+}
+
+type tornFile struct {
+	fs.File
+	write func()
+}
+
+func (f tornFile) ReadAt(b []byte, off int64) (int, error) {
+	n, err := f.File.(io.ReaderAt).ReadAt(b, off)
+	if off < layout.EventsHeaderSize {
+		return n, err
+	}
+	before := bytes.Clone(b[:n])
+	f.write()
+	n, err = f.File.(io.ReaderAt).ReadAt(b, off)
+	for i := 0; i+layout.EventSize <= n; i += layout.EventSize {
+		copy(b[i:i+8], before[i:]) // kind and number
+	}
+	return n, err
+}
+
+// TestEventLogTorn has a program that writes events over those that are being copied: none is one half of two.
+func TestEventLogTorn(t *testing.T) {
+	for n := range uint64(3 * recordtest.LogEvents) {
+		d := recordtest.NewContexts("prog")
+		d.Funcs = contextsDir().Funcs
+		value := uint64(0)
+		add := func() {
+			d.AddEvent(recordtest.Event{Kind: layout.EventAlloc, Value: 100 + value, Time: value})
+			value++
+		}
+		for range n {
+			add()
+		}
+		p, err := record.Open(tornFS{d.FS(), func() {
+			for range 3 {
+				add()
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := events(t, p.IDs)
+		for _, e := range list {
+			if e.Value != 100+uint64(e.Time) || uint64(e.Time) >= n {
+				t.Errorf("of %d events: %+v", n, e)
+			}
+		}
+		if kept := min(n, recordtest.LogEvents); uint64(len(list)) > kept || len(list) < int(kept)-7 {
+			t.Errorf("of %d events %d are there", n, len(list))
 		}
 	}
 }

@@ -68,13 +68,12 @@ func (l *Dir) readGoroutines(now time.Time) error {
 	if left := h.Entries - n + h.Lost; left > 0 {
 		l.Note("%s: %d goroutines are not listed, since there was no room", fileGoroutines, left)
 	}
+	entries, err := goroutineEntries(f, int64(n))
+	if err != nil {
+		return err
+	}
 	var list []Goroutine
-	for i := range int64(n) {
-		b, err := f.At(layout.GoroutinesHeaderSize+i*layout.GoroutineSize, layout.GoroutineSize)
-		if err != nil {
-			return err
-		}
-		e := raw.Load[layout.Goroutine](b)
+	for _, e := range entries {
 		if e.ID == 0 || e.ID != e.Again {
 			continue
 		}
@@ -90,6 +89,45 @@ func (l *Dir) readGoroutines(now time.Time) error {
 	}
 	l.addGoroutines(list)
 	return nil
+}
+
+// goroutineTries is how often the entries are read that change meanwhile.
+const goroutineTries = 8
+
+// goroutineEntries reads n entries. One that is written while it is copied may be of two moments, and all its parts of
+// the same goroutine: so all are read until two copies of each are equal. One that changes all the time is left out.
+func goroutineEntries(f *File, n int64) ([]layout.Goroutine, error) {
+	entries, moving := make([]layout.Goroutine, n), make([]bool, n)
+	for i := range moving {
+		moving[i] = true
+	}
+	for try := range goroutineTries {
+		f.Forget()
+		left := 0
+		for i := range entries {
+			if !moving[i] {
+				continue
+			}
+			b, err := f.At(layout.GoroutinesHeaderSize+int64(i)*layout.GoroutineSize, layout.GoroutineSize)
+			if err != nil {
+				return nil, err
+			}
+			e := raw.Load[layout.Goroutine](b)
+			if moving[i] = try == 0 || e != entries[i]; moving[i] {
+				left++
+			}
+			entries[i] = e
+		}
+		if left == 0 {
+			break
+		}
+	}
+	for i := range entries {
+		if moving[i] {
+			entries[i] = layout.Goroutine{}
+		}
+	}
+	return entries, nil
 }
 
 // addGoroutines adds a node for the goroutines in each context and state. Those of the runtime's own are left out.

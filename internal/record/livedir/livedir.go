@@ -238,7 +238,7 @@ func (h *Header) Parse(tree *File, b []byte) error {
 // lossKinds are the kinds that the program counts, in the order of rt.
 var lossKinds = [layout.NumLost]string{profile.LossNodes, profile.LossFuncs, profile.LossPages, profile.LossShards,
 	profile.LossTables, profile.LossChecks, profile.LossPaths, profile.LossEdges, profile.LossDeep,
-	profile.LossFaults, profile.LossLabels, profile.LossMetrics, profile.LossNegative}
+	profile.LossFaults, profile.LossLabels, profile.LossMetrics, profile.LossNegative, profile.LossWaits}
 
 // plainVersion returns the version of Go that an instrumented GOROOT was made of; others are as they are. What the two
 // build is the same.

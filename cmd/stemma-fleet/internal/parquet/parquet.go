@@ -81,7 +81,8 @@ type day struct {
 func NewWriter(dir string) *Writer {
 	left, _ := filepath.Glob(filepath.Join(pattern.Replace(dir), temporary))
 	for _, file := range left {
-		if info, err := os.Lstat(file); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > 24*time.Hour {
+		info, err := os.Lstat(file)
+		if err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > 24*time.Hour {
 			os.Remove(file)
 		}
 	}

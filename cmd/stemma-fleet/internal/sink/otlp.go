@@ -46,7 +46,8 @@ func openOTLP(address string) (*Sink, error) {
 			key, value, ok := strings.Cut(pair, "=")
 			value, err := url.PathUnescape(strings.TrimSpace(value)) // a plus sign is one
 			if key = strings.TrimSpace(key); !ok || key == "" || err != nil {
-				return nil, fmt.Errorf("%s: want KEY=VALUE,KEY=VALUE, with %%25 for a percent sign in a value", variable)
+				return nil, fmt.Errorf("%s: want KEY=VALUE,KEY=VALUE, with %%25 for a percent sign in a value",
+					variable)
 			}
 			s.header.Set(key, value)
 		}

@@ -197,8 +197,8 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%q opens %s", text, s.Name)
 		}
 	}
-	for _, text := range []string{"otlp=http://me:secret@x:4317", "otlp=http://me:secret@x?a", "pyroscop=http://me:secret@x",
-		"http://me:secret@x", "otlp=me:secret@x:1:2"} {
+	for _, text := range []string{"otlp=http://me:secret@x:4317", "otlp=http://me:secret@x?a",
+		"pyroscop=http://me:secret@x", "http://me:secret@x", "otlp=me:secret@x:1:2"} {
 		if _, err := Open(text); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -43,7 +43,33 @@ type stemmaClockOf struct {
 	does   uint8      // since then
 	why    waitReason // of waited
 	known  bool       // the goroutine is counted
+	busy   uint32     // not 0 while who changes the status has not done with the rest, see stemmaWaitEnd
 }
+
+// stemmaWaitsEnd says that the program ends: clocks stand, and nothing more is counted but by stemmaWaitEnd.
+var stemmaWaitsEnd atomic.Uint32
+
+// begin notes that what follows changes the clock, unless clocks stand: then ok is false. What follows is not to be
+// seen before. End needs what it returns.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func (c *stemmaClockOf) begin() (before uint32, ok bool) {
+	before = c.busy
+	atomic.StoreRel(&c.busy, 1)
+	publicationBarrier()
+	if stemmaWaitsEnd.Load() == 0 {
+		return before, true
+	}
+	c.end(before)
+	return before, false
+}
+
+// end notes that the clock is changed, if before is what begin returned.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func (c *stemmaClockOf) end(before uint32) { atomic.StoreRel(&c.busy, before) }
 
 // stemmaWaitInit makes the tree count waits, if that is asked for.
 func stemmaWaitInit() {
@@ -77,6 +103,10 @@ func stemmaStatus(gp *g, from, to uint32) {
 			systemstack(func() { stemmaRunAgain(gp) })
 		}
 	case _Gdead:
+		before, ok := gp.stemma.clock.begin()
+		if !ok {
+			return
+		}
 		if from == _Grunning {
 			stemmaTurn(gp, stemmaDead)
 			systemstack(func() {
@@ -84,7 +114,8 @@ func stemmaStatus(gp *g, from, to uint32) {
 				stemmaCheckLife(gp)
 			})
 		}
-		gp.stemma.clock = stemmaClockOf{}
+		gp.stemma.clock = stemmaClockOf{busy: 1}
+		gp.stemma.clock.end(before)
 	case _Gdeadextra: // a thread of C leaves Go: what it does elsewhere is nobody's wait
 		gp.stemma.clock = stemmaClockOf{}
 	}
@@ -119,8 +150,14 @@ func stemmaEnterSyscall(gp *g) {
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaStop(gp *g, does uint8, why waitReason) {
-	gp.stemma.clock.why = why
+	c := &gp.stemma.clock
+	before, ok := c.begin()
+	if !ok {
+		return
+	}
+	c.why = why
 	stemmaTurn(gp, does)
+	c.end(before)
 }
 
 // stemmaTurn notes that from here on gp does something else.
@@ -129,10 +166,29 @@ func stemmaStop(gp *g, does uint8, why waitReason) {
 //go:nowritebarrierrec
 func stemmaTurn(gp *g, does uint8) {
 	c, now := &gp.stemma.clock, nanotime()
+	before, ok := c.begin()
+	if !ok {
+		return
+	}
+	if c.does == stemmaDead {
+		gp.stemma.born = now
+	}
+	c.pass(now)
+	other := c.does != does
+	c.does = does
+	if other && gp.stemma.entry > stemmaNoEntry {
+		stemmaNoteEntry(gp)
+	}
+	c.end(before)
+}
+
+// pass adds the time until now to what the goroutine does.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func (c *stemmaClockOf) pass(now int64) {
 	passed := now - c.since
 	switch c.does {
-	case stemmaDead:
-		gp.stemma.born = now
 	case stemmaRuns:
 		c.ran += passed
 	case stemmaWaits, stemmaSyscall:
@@ -140,23 +196,25 @@ func stemmaTurn(gp *g, does uint8) {
 	case stemmaReady:
 		c.ready += passed
 	}
-	other := c.does != does
-	c.since, c.does = now, does
-	if other && gp.stemma.entry > stemmaNoEntry {
-		stemmaNoteEntry(gp)
-	}
+	c.since = now
 }
 
 // stemmaRunAgain counts how long gp did not run, and notes that it runs. It runs on the system stack, on the
 // thread that runs gp. Without a P, and before it has a shard, the time stays on the clock.
 func stemmaRunAgain(gp *g) {
+	before, ok := gp.stemma.clock.begin()
+	if !ok {
+		return
+	}
 	stemmaTurn(gp, stemmaRuns)
-	stemmaCountWait(gp)
+	stemmaCountWait(gp, true)
+	gp.stemma.clock.end(before)
 }
 
-// stemmaCountWait counts what is on the clock of gp, which stands still: in the context that it stopped in. It
-// runs on the system stack, where nothing preempts it between a load and a store of a counter.
-func stemmaCountWait(gp *g) {
+// stemmaCountWait counts what is on the clock of gp, which nobody changes: in the context that it stopped in. If still
+// is true gp does not run, so that its stack may be walked. It runs on the system stack, where nothing preempts it
+// between a load and a store of a counter.
+func stemmaCountWait(gp *g, still bool) {
 	c := &gp.stemma.clock
 	pp := getg().m.p.ptr()
 	if c.waited|c.ready == 0 || pp == nil || pp.stemma.shard == 0 {
@@ -174,7 +232,7 @@ func stemmaCountWait(gp *g) {
 		return
 	}
 	own := c.waited != 0 && stemmaLeavesCell(c.why)
-	if gp.asyncSafePoint || c.waited != 0 && !own {
+	if still && (gp.asyncSafePoint || c.waited != 0 && !own) {
 		cell = stemmaInterruptedCell(gp, cell)
 	}
 	if c.waited != 0 {
@@ -390,30 +448,49 @@ func stemmaInterruptedCell(gp *g, cell uintptr) uintptr {
 }
 
 // stemmaWaitEnd counts the time of all goroutines that there are while the program ends. It runs on the system stack.
-// Each is held by its scan bit while its clock is read, as by the collector: then it does not stop, nor go on.
+// Goroutines go on, but their clocks stand: who has not seen that yet changes one clock at most, which is waited for,
+// for a tenth of a second in all. The sleep is for the processor, which may read the flag before others see that the
+// clock is busy.
 func stemmaWaitEnd() {
-	if !stemmaWaitOn || getg().m.p == 0 {
+	if !stemmaWaitOn || getg().m.p == 0 || !stemmaWaitsEnd.CompareAndSwap(0, 1) {
 		return
 	}
+	usleep(1000)
+	now := nanotime()
 	length := int(atomic.Loaduintptr(&allglen))
+	tries := 5000
 	for i := range length {
 		lock(&allglock)
 		gp := allgs[i]
 		unlock(&allglock)
-		s := readgstatus(gp)
-		if s != _Gwaiting && s != _Gsyscall && s != _Grunnable && s != _Grunning || !castogscanstatus(gp, s, s|_Gscan) {
-			continue
+		for atomic.LoadAcq(&gp.stemma.clock.busy) != 0 && tries > 0 {
+			tries--
+			usleep(20)
 		}
-		if gp.m == nil || s == _Gsyscall || s == _Grunning {
-			stemmaTurn(gp, gp.stemma.clock.does)
-			stemmaCountWait(gp)
-			stemmaCountRun(gp)
-			stemmaCheckLife(gp)
+		if atomic.LoadAcq(&gp.stemma.clock.busy) != 0 {
+			stemma.record.Lost(layout.LostWaits)
+		} else if gp.stemma.clock.does != stemmaDead {
+			stemmaCountLast(gp, now)
 		}
-		casfrom_Gscanstatus(gp, s|_Gscan, s)
 	}
 	if stemmaLives.check != "" {
 		print("stemma: of ", stemmaLives.ended.Load(), " goroutines ", stemmaLives.differ.Load(),
 			" lived longer or shorter than what was counted\n")
+	}
+}
+
+// stemmaCountLast counts the time of gp, whose clock stands. If gp does not run it is held by its scan bit, as by the
+// collector, since then its stack can be walked. One that the collector holds itself goes without.
+func stemmaCountLast(gp *g, now int64) {
+	c := &gp.stemma.clock
+	s := readgstatus(gp)
+	still := (s == _Gwaiting && c.does == stemmaWaits || s == _Grunnable && c.does == stemmaReady ||
+		s == _Gsyscall && c.does == stemmaSyscall) && castogscanstatus(gp, s, s|_Gscan)
+	c.pass(max(now, c.since))
+	stemmaCountWait(gp, still)
+	stemmaCountRun(gp)
+	stemmaCheckLife(gp)
+	if still {
+		casfrom_Gscanstatus(gp, s|_Gscan, s)
 	}
 }

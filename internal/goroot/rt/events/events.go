@@ -164,7 +164,9 @@ func (l *EventLog) Init(mem unsafe.Pointer, size uintptr) {
 }
 
 // Add writes an event over the oldest one, once the log is full. The number of the event
-// goes last: a reader takes only an event that has the number that it looks for.
+// goes last: a reader takes only an event that has the number that it looks for, and that no later one was being
+// written over by then. So nothing of the event may be seen before the number has gone: each store is seen after those
+// before it, also on arm64.
 func (l *EventLog) Add(kind uint32, value, time, hi, lo uint64) {
 	place := l.written % l.capacity
 	if !l.file.Need(layout.EventsHeaderSize + (place+1)*layout.EventSize) {
@@ -178,7 +180,10 @@ func (l *EventLog) Add(kind uint32, value, time, hi, lo uint64) {
 	e := (*layout.Event)(l.file.At(layout.EventsHeaderSize + place*layout.EventSize))
 	begin := (*uint64)(unsafe.Pointer(e)) // kind and number
 	memory.StoreRel64(begin, 0)
-	e.Value, e.Time, e.Hi, e.Lo = value, time, hi, lo
+	memory.StoreRel64(&e.Value, value)
+	memory.StoreRel64(&e.Time, time)
+	memory.StoreRel64(&e.Hi, hi)
+	memory.StoreRel64(&e.Lo, lo)
 	memory.StoreRel64(begin, uint64(kind)|uint64(uint32(l.written))<<32)
 	l.written++
 	memory.StoreRel64(&l.header().Written, l.written)

@@ -105,10 +105,12 @@ func (s *SharedSpan) Room(end, lead uint64) bool {
 //go:nosplit
 func (s *Span) At(off uint64) unsafe.Pointer { return unsafe.Add(s.base, uintptr(off)) }
 
-// Array returns a span for n things of the given size, for which addresses are reserved in a.
+// Array returns a span for n things of the given size, for which addresses are reserved in a. It begins and ends at a
+// page, whatever size the kernel's pages have.
 func (a *Arena) Array(n, size uintptr) Span {
-	begin := (a.used + spanPage - 1) &^ (spanPage - 1)
-	end := (begin + uint64(n*size) + spanPage - 1) &^ (spanPage - 1)
+	const largest = 64 << 10
+	begin := (a.used + largest - 1) &^ (largest - 1)
+	end := (begin + uint64(n*size) + largest - 1) &^ (largest - 1)
 	if end > a.size {
 		return Span{}
 	}

@@ -52,12 +52,12 @@ func (r *Recorder) UsedFuncs() uint64 { return r.funcsUsed }
 func (r *Recorder) Funcs() unsafe.Pointer { return r.funcs.At(0) }
 
 // Lost counts a loss of the given kind. It may be called without the lock, and in a signal
-// handler: two at once may count as one.
+// handler.
 //
 //go:nosplit
 func (r *Recorder) Lost(kind uint32) {
 	if r.mem != nil { // a program that only samples has no such header
-		r.Header().Lost[kind]++
+		memory.Add64(&r.Header().Lost[kind], 1)
 	}
 }
 
