@@ -166,7 +166,7 @@ func (l *EventLog) Init(mem unsafe.Pointer, size uintptr) {
 // Add writes an event over the oldest one, once the log is full. The number of the event
 // goes last: a reader takes only an event that has the number that it looks for, and that no later one was being
 // written over by then. So nothing of the event may be seen before the number has gone: each store is seen after those
-// before it, also on arm64.
+// before it, whatever the processor.
 func (l *EventLog) Add(kind uint32, value, time, hi, lo uint64) {
 	place := l.written % l.capacity
 	if !l.file.Need(layout.EventsHeaderSize + (place+1)*layout.EventSize) {
