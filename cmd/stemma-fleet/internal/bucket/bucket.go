@@ -23,6 +23,7 @@ import (
 	"io"
 	"net/url"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -53,6 +54,10 @@ func Open(ctx context.Context, store string) (*Bucket, error) {
 	prefix, q := "", u.Query()
 	switch u.Scheme {
 	case "file":
+		// Who lists a directory does not follow a link that it is.
+		if dir, err := filepath.EvalSymlinks(u.Path); err == nil {
+			u.Path = dir
+		}
 		for name, value := range map[string]string{"create_dir": "1", "no_tmp_dir": "1", "metadata": "skip"} {
 			if !q.Has(name) {
 				q.Set(name, value)

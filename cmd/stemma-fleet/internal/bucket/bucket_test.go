@@ -1,0 +1,138 @@
+package bucket_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket/buckettest"
+)
+
+// manifest returns one of a run.
+func manifest(run string) *bucket.Manifest {
+	now := time.Now()
+	return &bucket.Manifest{Service: "srv", Host: "h", Run: run, Kind: bucket.Whole, Began: now.Add(-time.Hour),
+		Ended: now}
+}
+
+const run, otherRun = "0000000000000001", "0000000000000002"
+
+// put uploads a record.
+func put(b *bucket.Bucket, run, content string) error {
+	_, err := b.Put(context.Background(), manifest(run), strings.NewReader(content))
+	return err
+}
+
+// TestIdentity has URLs of stores that are another one, although they are shown alike, and of the same one.
+func TestIdentity(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "x")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "x")
+	open := func(url string) *bucket.Bucket {
+		b, err := bucket.Open(context.Background(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { b.Close() })
+		return b
+	}
+	one := open("s3://b/p?region=r&endpoint=http://one")
+	other, same := open("s3://b/p?region=r&endpoint=http://two"), open("s3://b/p/?endpoint=http://one&region=r")
+	if one.URL != other.URL || one.Identity == other.Identity || one.Identity != same.Identity {
+		t.Errorf("%q is shown as %q; others are %q and %q", one.Identity, one.URL, other.Identity, same.Identity)
+	}
+}
+
+// TestManifestInTheWay has something at the key of a manifest. What is none is replaced; what a later release wrote, or
+// what cannot be read at the moment, is not.
+func TestManifestInTheWay(t *testing.T) {
+	key := manifest(run).Key()
+	for name, c := range map[string]struct {
+		there string
+		away  bool // the store does not let it be read
+		want  string
+	}{
+		"none":  {"no manifest", false, ""},
+		"later": {`{"format": 2}`, false, "later stemma-fleet"},
+		"away":  {"no manifest", true, "away"},
+	} {
+		away := false
+		m := &buckettest.Memory{Fail: func(op, k string) error {
+			if away && op == "get" && k == key {
+				return errors.New("away")
+			}
+			return nil
+		}}
+		b := bucket.New(m.Bucket(), "mem://")
+		if err := put(b, run, "the record"); err != nil {
+			t.Fatal(err)
+		}
+		m.Change(key, func([]byte) []byte { return []byte(c.there) })
+		away = c.away
+		err := put(b, run, "the record")
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if kept := string(m.Content(key)) == c.there; kept != (c.want != "") {
+			t.Errorf("%s: what was there is kept is %v", name, kept)
+		}
+	}
+}
+
+// TestListed has manifests that go while they are listed, that are none, and that a later release wrote.
+func TestListed(t *testing.T) {
+	gone := false
+	key := manifest(run).Key()
+	var m *buckettest.Memory
+	m = &buckettest.Memory{Fail: func(op, k string) error {
+		if gone && op == "get" && k == key {
+			m.Change(key, func([]byte) []byte { return nil })
+		}
+		return nil
+	}}
+	b := bucket.New(m.Bucket(), "mem://")
+	for _, r := range []string{run, otherRun} {
+		if err := put(b, r, "record "+r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func() (n, bad int, err error) {
+		found, err := b.List(context.Background(), new(bucket.Query), func(error) { bad++ })
+		return len(found), bad, err
+	}
+	for _, c := range []struct {
+		there     string
+		n, bad    int
+		fails     bool
+		disappear bool
+	}{{"no manifest", 1, 1, false, false}, {`{"format": 2}`, 0, 0, true, false}, {"x", 1, 0, false, true}} {
+		m.Change(key, func([]byte) []byte { return []byte(c.there) })
+		gone = c.disappear
+		if n, bad, err := list(); n != c.n && !c.fails || bad != c.bad || (err != nil) != c.fails {
+			t.Errorf("%q: %d found, %d bad, %v", c.there, n, bad, err)
+		}
+	}
+}
+
+// TestGetOther has a store that keeps fewer or more bytes than it got: nothing of them is written.
+func TestGetOther(t *testing.T) {
+	m := new(buckettest.Memory)
+	b := bucket.New(m.Bucket(), "mem://")
+	if err := put(b, run, "the record"); err != nil {
+		t.Fatal(err)
+	}
+	list, err := b.List(context.Background(), new(bucket.Query), func(err error) { t.Error(err) })
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d, %v", len(list), err)
+	}
+	for _, lie := range []string{"", "the recor", "the record and more"} {
+		m.Change(list[0].ObjectKey(), func([]byte) []byte { return []byte(lie) })
+		var out bytes.Buffer
+		if err := b.Get(context.Background(), list[0], &out); !errors.Is(err, bucket.ErrOther) || out.Len() > 0 {
+			t.Errorf("%q: %v, and %q is written", lie, err, out.String())
+		}
+	}
+}

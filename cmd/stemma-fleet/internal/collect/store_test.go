@@ -1,0 +1,141 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket/buckettest"
+)
+
+// TestOneFails has a store that refuses one record of five: the others are there after one pass. If it refuses all, it
+// is not asked for each.
+func TestOneFails(t *testing.T) {
+	out := t.TempDir()
+	for i := range 5 {
+		write(t, filepath.Join(out, fmt.Sprintf("a.%d-0a1b2c", i+1)), uint64(i+1))
+	}
+	all, puts := false, 0
+	b := &buckettest.Memory{Fail: func(op, key string) error {
+		if op == "put" && (all || strings.Contains(key, fmt.Sprintf("%016x", 2))) {
+			puts++
+			return errors.New("too large")
+		}
+		return nil
+	}}
+	a, log := agent(b, out, nil)
+	if _, err := a.Pass(context.Background()); err == nil || !strings.Contains(err.Error(), "too large") {
+		t.Errorf("%v\n%s", err, log)
+	}
+	if list := manifests(t, b); len(list) != 4 {
+		t.Errorf("%d records of 5 are in the store, want 4", len(list))
+	}
+	all, puts = true, 0
+	a, _ = agent(new(buckettest.Memory), out, nil)
+	a.to[0] = a.store(bucket.New((&buckettest.Memory{Fail: b.Fail}).Bucket(), "mem://other"))
+	if _, err := a.Pass(context.Background()); err == nil || puts != maxFailures {
+		t.Errorf("%v, after %d attempts, want %d", err, puts, maxFailures)
+	}
+}
+
+// TestNoSpool has no room to seal records: that is an error of this machine, and no record is unreadable.
+func TestNoSpool(t *testing.T) {
+	out := t.TempDir()
+	write(t, filepath.Join(out, "a.1-0a1b2c"), 1)
+	a, log := agent(new(buckettest.Memory), out, nil)
+	t.Setenv("TMPDIR", filepath.Join(out, "none"))
+	err := a.Once(context.Background())
+	if err == nil || !strings.Contains(err.Error(), "set TMPDIR") || a.Numbers.unreadable.Load() > 0 {
+		t.Errorf("%v, %d unreadable\n%s", err, a.Numbers.unreadable.Load(), log)
+	}
+}
+
+// TestEnds has a pass that is ended before it has looked at all: it does not say that all is done.
+func TestEnds(t *testing.T) {
+	out := t.TempDir()
+	write(t, filepath.Join(out, "a.1-0a1b2c"), 1)
+	a, _ := agent(new(buckettest.Memory), out, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := a.Once(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that it was canceled", err)
+	}
+}
+
+// TestClockSetBack has records that were made in what is the future now: they are collected, and at once.
+func TestClockSetBack(t *testing.T) {
+	out := t.TempDir()
+	for i, name := range []string{"a.1-0a1b2c", "b.1-0a1b2c.000001"} {
+		path := filepath.Join(out, name)
+		write(t, path, uint64(i+1))
+		later := time.Now().Add(3 * time.Hour)
+		if err := os.Chtimes(path, later, later); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := new(buckettest.Memory)
+	a, log := agent(b, out, nil)
+	if wait, err := a.Pass(context.Background()); err != nil || wait > settled {
+		t.Errorf("%v, and it waits for %v\n%s", err, wait, log)
+	}
+	list := manifests(t, b)
+	for key, m := range list {
+		if m.Ended.Before(m.Began) {
+			t.Errorf("%s has ended at %v, and begun at %v", key, m.Ended, m.Began)
+		}
+	}
+	if len(list) != 2 {
+		t.Errorf("%d records in the store, want 2", len(list))
+	}
+}
+
+// TestSymlinks has a store in a directory that is a link, and records below another one: what is uploaded is in the
+// directory that is meant, and a link at the key of a record is replaced, not followed.
+func TestSymlinks(t *testing.T) {
+	top := t.TempDir()
+	real, outside := filepath.Join(top, "real"), filepath.Join(top, "outside")
+	for _, dir := range []string{real, filepath.Join(top, "out")} {
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := func(to, name string) {
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(to, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(outside, []byte("of somebody else"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	link(real, filepath.Join(top, "store"))
+	link(filepath.Join(top, "out"), filepath.Join(top, "records"))
+	write(t, filepath.Join(top, "out", "a.1-0a1b2c"), 1)
+	dir := filepath.Join(real, "shapes", "h%2F1", fmt.Sprintf("%016x", 1))
+	link(outside, filepath.Join(dir, "whole.json"))
+	b, err := bucket.Open(context.Background(), "file://"+filepath.Join(top, "store"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	log := new(strings.Builder)
+	a := New(b, nil, Options{Dirs: []string{filepath.Join(top, "records")}, Host: "h/1", Log: log})
+	if err := a.Once(context.Background()); err != nil {
+		t.Fatalf("%v\n%s", err, log)
+	}
+	list, err := b.List(context.Background(), new(bucket.Query), func(err error) { t.Error(err) })
+	if err != nil || len(list) != 1 {
+		t.Errorf("%d records in the store, want 1: %v", len(list), err)
+	}
+	if text, err := os.ReadFile(outside); err != nil || string(text) != "of somebody else" {
+		t.Errorf("outside there is %q, %v", text, err)
+	}
+}

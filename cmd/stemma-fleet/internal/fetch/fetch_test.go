@@ -1,0 +1,55 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket/buckettest"
+)
+
+// TestShrink has a cache that is too large. What was used long ago goes, also when fetching fails in between; what
+// another command may read just now stays.
+func TestShrink(t *testing.T) {
+	ctx, away := context.Background(), false
+	m := &buckettest.Memory{Fail: func(op, key string) error {
+		if away && op == "get" && strings.HasSuffix(key, ".stemma") {
+			return errors.New("away")
+		}
+		return nil
+	}}
+	b := bucket.New(m.Bucket(), "mem://")
+	for i := range 3 {
+		one := &bucket.Manifest{Service: "srv", Host: "h", Run: fmt.Sprintf("%016x", i+1), Kind: bucket.Whole,
+			Ended: time.Now()}
+		if _, err := b.Put(ctx, one, strings.NewReader(fmt.Sprint("record ", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := &Cache{Dir: t.TempDir(), Most: 1, Warn: func(err error) { t.Error(err) }}
+	files, err := c.Fetch(ctx, b, new(bucket.Query))
+	if err != nil || len(files) != 3 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	old := time.Now().Add(-2 * fresh)
+	if err := os.Chtimes(files[0], old, old); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(files[2]); err != nil {
+		t.Fatal(err)
+	}
+	away = true
+	if _, err := c.Fetch(ctx, b, &bucket.Query{Runs: map[string]bool{fmt.Sprintf("%016x", 3): true}}); err == nil {
+		t.Error("the store is away, and there is no error")
+	}
+	left, err := filepath.Glob(filepath.Join(c.Dir, "*", "srv", "h", "*", "*"))
+	if err != nil || len(left) != 1 || left[0] != files[1] {
+		t.Errorf("left are %q, %v; want %s", left, err, files[1])
+	}
+}
