@@ -142,7 +142,11 @@ func addRecords(ctx context.Context, w *parquet.Writer, paths []string, o parque
 		if err != nil {
 			return n, err
 		}
-		for _, record := range place.Records() {
+		records, err := place.Records()
+		if err != nil {
+			return n, err
+		}
+		for _, record := range records {
 			parts := partsOf(record)
 			listed := len(parts)
 			for i := 0; i < len(parts); i++ {

@@ -60,7 +60,7 @@ func runAffected(e *base.Env, args []string) error {
 		if err != nil {
 			return err
 		}
-		if len(store.LiveDirs(out)) == 0 {
+		if dirs, err := store.FindLive(out); err == nil && len(dirs) == 0 {
 			return base.Usagef("affected: no record given, and none in %s; run 'stemma test ./...' first",
 				store.Relative(out))
 		}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/engine"
@@ -124,9 +123,6 @@ func (c *cleaner) fail(err error) {
 	}
 }
 
-// recordName is what a live directory is called: by program, process ID and run; and by number if it is a segment.
-var recordName = regexp.MustCompile(`.\.[0-9]+-[0-9a-z]{6}(\.[0-9]{6,})?$`)
-
 // in removes the live directory d, or the live directories in d, and then d if it is
 // empty. It closes d, which may be nil.
 func (c *cleaner) in(d *safefile.Dir) {
@@ -140,7 +136,7 @@ func (c *cleaner) in(d *safefile.Dir) {
 	entries, err := d.Names()
 	c.fail(err)
 	for _, entry := range entries {
-		if !entry.IsDir() || !recordName.MatchString(entry.Name()) {
+		if !entry.IsDir() || !store.RecordName.MatchString(entry.Name()) {
 			continue
 		}
 		if sub, err := d.Sub(entry.Name()); err == nil { // else it is none any more
@@ -174,7 +170,7 @@ func isHere(d *safefile.Dir) bool {
 // mainOf opens the file that makes d a record, nil if it is none. A program has recorded into d if it has such a name
 // and such a file. What somebody else has called so, or a link, is none.
 func mainOf(d *safefile.Dir) *os.File {
-	if !recordName.MatchString(filepath.Base(d.Path)) {
+	if !store.RecordName.MatchString(filepath.Base(d.Path)) {
 		return nil
 	}
 	for _, name := range engine.Files() {

@@ -178,9 +178,9 @@ func (t *Tests) noRecord(e *base.Env, code int) error {
 
 // take moves the records of a run, which has ended, to a directory of their own. It is "" if there are none.
 func (t *Tests) take(run int) (dir string, err error) {
-	records := store.LiveDirs(t.Base)
-	if len(records) == 0 {
-		return "", nil
+	records, err := store.FindLive(t.Base)
+	if err != nil || len(records) == 0 {
+		return "", err
 	}
 	dir = filepath.Join(t.Base, fmt.Sprint("run", run+1))
 	if err := t.held.Mkdir(filepath.Base(dir), 0o777); err != nil {

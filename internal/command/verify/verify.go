@@ -36,12 +36,15 @@ type Options struct {
 func Dirs(w io.Writer, paths []string, o *Options) error {
 	v := &verifier{w: w, o: o, kinds: make(map[string]uint64)}
 	for _, path := range paths {
-		place, _ := store.Probe(path)
-		dirs := store.LiveDirs(path)
-		if place.Live() {
-			dirs = []string{path}
+		place, err := store.Probe(path)
+		if err != nil {
+			return err
 		}
-		if len(dirs) == 0 {
+		dirs, err := place.Records()
+		if err != nil {
+			return err
+		}
+		if len(dirs) == 0 || !place.Dir {
 			return fmt.Errorf("%s: no record; want a live directory, or a directory of live directories", path)
 		}
 		for _, dir := range dirs {

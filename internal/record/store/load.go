@@ -135,7 +135,11 @@ func readOne(place Place) (*record.Record, error) {
 // taken where none is named. The error is one of usage.
 func newest() (string, error) {
 	paths, _ := filepath.Glob("*" + SealedSuffix)
-	paths = append(paths, LiveDirs(Out())...)
+	live, err := FindLive(Out())
+	if err != nil {
+		return "", fmt.Errorf("the newest record may be one that cannot be read; name one: %w", err)
+	}
+	paths = append(paths, live...)
 	var newest Source
 	for _, path := range paths {
 		if s := SourceOf(path); newest.Path == "" || s.Newer(newest) {

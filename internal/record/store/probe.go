@@ -1,8 +1,12 @@
 package store
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/stemma-go/stemma/internal/engine"
 )
@@ -16,7 +20,7 @@ type Place struct {
 }
 
 // Probe says what a path is. It reads nothing of a record, which need not be complete. What is not a directory may be
-// a sealed file: only reading it tells.
+// a sealed file: only reading it tells. If it cannot be told whether a directory is a record, that is an error.
 func Probe(path string) (Place, error) {
 	if live := restOf(path); live != "" {
 		p, err := Probe(live)
@@ -33,13 +37,19 @@ func Probe(path string) (Place, error) {
 	}
 	for _, name := range engine.Files() {
 		file := filepath.Join(path, name)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+		switch info, err := os.Stat(file); {
+		case err == nil && info.Mode().IsRegular():
 			p.Main = file
-			break
+			return p, nil
+		case err != nil && !isNone(err):
+			return p, fmt.Errorf("%s: cannot tell whether it is a record: %w", path, Missing(name, err))
 		}
 	}
 	return p, nil
 }
+
+// isNone reports whether the error of a look at a path means that nothing is there.
+func isNone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
 
 // Live reports whether a program recorded, or records, into the directory.
 func (p Place) Live() bool { return p.Main != "" }
@@ -51,17 +61,21 @@ func (p Place) IDs() bool { return filepath.Base(p.Main) == engine.FileIDs }
 func (p Place) Running() bool { return p.Live() && isHeld(p.Main) }
 
 // Records returns the paths of the records there: a file or a live directory is one itself, any other directory has
-// the live directories in it, sorted by name.
-func (p Place) Records() []string {
+// the live directories in it, as of [FindLive].
+func (p Place) Records() ([]string, error) {
 	if p.Dir && !p.Live() {
-		return LiveDirs(p.Path)
+		return FindLive(p.Path)
 	}
-	return []string{p.Path}
+	return []string{p.Path}, nil
 }
 
 // places returns the same with what each is.
 func (p Place) places() (list []Place, err error) {
-	for _, path := range p.Records() {
+	paths, err := p.Records()
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
 		one := p
 		if path != p.Path {
 			if one, err = Probe(path); err != nil {

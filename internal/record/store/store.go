@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -53,14 +54,48 @@ func IsBaseline(head []byte) bool { return bytes.HasPrefix(head, []byte("stemma 
 
 // LiveDirs returns the live directories in dir. Segments are left out, unless the live directory of their run, which
 // has all that they have, is not there.
-// They are sorted by name. A directory that is not there has none.
-func LiveDirs(dir string) []string { return slices.DeleteFunc(RecordDirs(dir), isPart) }
+// They are sorted by name. A directory that is not there has none, nor has one that cannot be read: to add records up,
+// there is [FindLive].
+func LiveDirs(dir string) []string {
+	dirs, _ := FindLive(dir)
+	return dirs
+}
+
+// FindLive is LiveDirs, but what is called as a record and cannot be looked at is an error: a sum without it is too low.
+func FindLive(dir string) ([]string, error) {
+	dirs, err := FindRecords(dir)
+	return slices.DeleteFunc(dirs, isPart), err
+}
 
 // RecordDirs is LiveDirs with all segments.
 func RecordDirs(dir string) []string {
-	all, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*"))
-	return slices.DeleteFunc(all, func(d string) bool { return !IsLive(d) })
+	dirs, _ := FindRecords(dir)
+	return dirs
 }
+
+// FindRecords is FindLive with all segments. With an error it returns what it has found nevertheless.
+func FindRecords(dir string) (dirs []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		if err = Missing(dir, err); isNone(err) {
+			err = nil
+		}
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		place, probing := Probe(path)
+		switch {
+		case probing == nil && place.Live():
+			dirs = append(dirs, path)
+		case probing != nil && !isNone(probing) && RecordName.MatchString(path):
+			err = errors.Join(err, probing)
+		}
+	}
+	return dirs, err
+}
+
+// RecordName is what a live directory is called: by program, process ID and run; and by number if it is a segment.
+var RecordName = regexp.MustCompile(`.\.[0-9]+-[0-9a-z]{6}(\.[0-9]{6,})?$`)
 
 // escapeGlob makes path match nothing but itself in filepath.Glob.
 func escapeGlob(path string) string {

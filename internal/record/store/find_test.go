@@ -1,0 +1,72 @@
+package store
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/engine"
+)
+
+// TestUnreadableRecords makes entries of a directory that cannot be looked at: links that lead to themselves, which not
+// even root can follow. What is called as a record is an error that names it; what is called otherwise, or is not there,
+// is no record.
+func TestUnreadableRecords(t *testing.T) {
+	for _, c := range []struct{ loop, in, bad string }{
+		{"", "", ""},
+		{"other", "", ""},
+		{"prog.12-0a1b2d", "", "prog.12-0a1b2d"},
+		{"prog.12-0a1b2d.000001", "", "prog.12-0a1b2d.000001"},
+		{engine.Files()[0], "prog.12-0a1b2d", "prog.12-0a1b2d"},
+		{engine.Files()[0], "other", ""},
+		{"nothing", "prog.12-0a1b2d", ""},
+	} {
+		dir := t.TempDir()
+		good := filepath.Join(dir, "prog.11-0a1b2c")
+		for _, d := range []string{good, filepath.Join(dir, c.in)} {
+			if err := os.MkdirAll(d, 0o777); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(good, engine.Files()[0]), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("none", filepath.Join(dir, "prog.13-0a1b2c")); err != nil {
+			t.Fatal(err)
+		}
+		if c.loop != "" {
+			if err := os.Symlink(c.loop, filepath.Join(dir, c.in, c.loop)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		dirs, err := FindLive(dir)
+		if !slices.Equal(dirs, []string{good}) {
+			t.Errorf("%+v: have %q", c, dirs)
+		}
+		if (err != nil) != (c.bad != "") || err != nil && !strings.Contains(err.Error(), filepath.Join(dir, c.bad)+": ") {
+			t.Errorf("%+v: have %v", c, err)
+		}
+		if c.bad == "" {
+			continue
+		}
+		if _, err := Load([]string{dir}); err == nil || !strings.Contains(err.Error(), c.bad) {
+			t.Errorf("%+v: Load: have %v", c, err)
+		}
+	}
+	for dir, none := range map[string]bool{filepath.Join(t.TempDir(), "none"): true, loop(t): false} {
+		if dirs, err := FindLive(dir); len(dirs) > 0 || (err == nil) != none {
+			t.Errorf("%s: have %q, %v", dir, dirs, err)
+		}
+	}
+}
+
+// loop returns a path that nobody can look at.
+func loop(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "loop")
+	if err := os.Symlink("loop", path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
