@@ -44,6 +44,7 @@ type Agent struct {
 	failed  map[string]*failure  // by path
 	running map[string]time.Time // when a live directory was last seen to be of a program that runs
 	waiting map[string]bool      // paths of items that were there and not done
+	unseen  map[string]string    // directories that could not be looked at, and why
 }
 
 // A failure is why a record could not be read, and when that is tried again.
@@ -56,7 +57,7 @@ type failure struct {
 // New returns an agent that uploads to a bucket, unless that is nil, and to sinks.
 func New(b *bucket.Bucket, sinks []*sink.Sink, o Options) *Agent {
 	a := &Agent{Options: o, failed: make(map[string]*failure), running: make(map[string]time.Time),
-		waiting: make(map[string]bool)}
+		waiting: make(map[string]bool), unseen: make(map[string]string)}
 	if b != nil {
 		a.to = append(a.to, a.store(b))
 	}
@@ -122,6 +123,9 @@ func (a *Agent) Once(ctx context.Context) error {
 	if n := len(a.failed); err == nil && n > 0 {
 		err = fmt.Errorf("%d records could not be collected", n)
 	}
+	if n := len(a.unseen); err == nil && n > 0 {
+		err = fmt.Errorf("%d of %d directories could not be looked at", n, len(a.Dirs))
+	}
 	return err
 }
 
@@ -132,7 +136,8 @@ func (a *Agent) Pass(ctx context.Context) (wait time.Duration, err error) {
 	now := time.Now()
 	var items []item
 	for _, dir := range a.Dirs {
-		found, w := a.find(dir, now)
+		found, w, err := a.find(dir, now)
+		a.looked(dir, err)
 		wait = max(wait, w)
 		items = append(items, found...)
 	}

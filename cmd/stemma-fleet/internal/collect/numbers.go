@@ -14,7 +14,7 @@ import (
 type Numbers struct {
 	sealed, uploaded, there, bytes atomic.Int64
 	unreadable, lost, removed      atomic.Int64
-	unmarked, kept                 atomic.Int64
+	unmarked, kept, unseen         atomic.Int64
 	notUploaded, notVerified       atomic.Int64
 	found, backlog, oldest         atomic.Int64 // oldest in nanoseconds since 1970, 0 if nothing waits
 
@@ -87,8 +87,8 @@ func (n *Numbers) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	for _, f := range []struct {
 		step string
 		n    *atomic.Int64
-	}{{"seal", &n.unreadable}, {"upload", &n.notUploaded}, {"verify", &n.notVerified}, {"mark", &n.unmarked},
-		{"remove", &n.kept}} {
+	}{{"look", &n.unseen}, {"seal", &n.unreadable}, {"upload", &n.notUploaded}, {"verify", &n.notVerified},
+		{"mark", &n.unmarked}, {"remove", &n.kept}} {
 		fmt.Fprintf(w, "stemma_collect_failures_total{step=%q} %d\n", f.step, f.n.Load())
 	}
 	line("backlog", "gauge", "Records that wait to be uploaded.", n.backlog.Load())

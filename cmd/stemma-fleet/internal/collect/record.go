@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,10 +30,18 @@ type item struct {
 const settled = time.Second
 
 // find returns the items in a directory, or of a live directory, the oldest first. Programs that run have
-// segments only. wait is how long it takes until all that is there can be looked at.
-func (a *Agent) find(dir string, now time.Time) (items []item, wait time.Duration) {
-	paths := store.RecordDirs(dir)
-	if store.IsLive(dir) {
+// segments only. wait is how long it takes until all that is there can be looked at. With an error it returns what it
+// could look at.
+func (a *Agent) find(dir string, now time.Time) (items []item, wait time.Duration, err error) {
+	place, err := store.Probe(dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !place.Dir {
+		return nil, 0, fmt.Errorf("%s: a file; want a directory of live directories, or a live directory", dir)
+	}
+	paths, err := store.FindRecords(dir)
+	if place.Live() {
 		paths = append(store.Segments(dir), dir)
 	}
 	for _, path := range paths {
@@ -57,7 +66,23 @@ func (a *Agent) find(dir string, now time.Time) (items []item, wait time.Duratio
 	slices.SortStableFunc(items, func(x, y item) int {
 		return cmp.Or(x.changed.Compare(y.changed), cmp.Compare(x.number, y.number))
 	})
-	return items, wait
+	return items, wait, err
+}
+
+// looked notes whether a directory could be looked at. One that is not there may come: that is said once, and is no
+// failure of an agent that stays.
+func (a *Agent) looked(dir string, err error) {
+	if err == nil {
+		delete(a.unseen, dir)
+		return
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		a.Numbers.unseen.Add(1)
+	}
+	if text := err.Error(); a.unseen[dir] != text {
+		a.unseen[dir] = text
+		a.say("%v; nothing, or not all, is collected there until that changes", err)
+	}
 }
 
 // changed returns when something was made in a directory; the zero time if it has gone.

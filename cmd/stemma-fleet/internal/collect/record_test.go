@@ -1,0 +1,66 @@
+package collect
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket/buckettest"
+)
+
+// TestUnseenDirectories gives an agent directories that it cannot look at: one pass fails, and says why; an agent that
+// stays says it once, counts it unless the directory may still come, and goes on with the others.
+func TestUnseenDirectories(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		make       func(dir string) error
+		counted    bool
+	}{
+		{"none", "no such file", func(string) error { return nil }, false},
+		{"file", "a file; want a directory", func(dir string) error { return os.WriteFile(dir, nil, 0o666) }, true},
+		{"loop", "too many", func(dir string) error { return os.Symlink(filepath.Base(dir), dir) }, true},
+		{"record", "too many", func(dir string) error {
+			if err := os.Mkdir(dir, 0o777); err != nil {
+				return err
+			}
+			return os.Symlink("a.7-0a1b2c", filepath.Join(dir, "a.7-0a1b2c"))
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			top := t.TempDir()
+			dir, good := filepath.Join(top, "dir"), filepath.Join(top, "good")
+			write(t, filepath.Join(good, "p.12-0a1b2c"), 1)
+			if err := c.make(dir); err != nil {
+				t.Fatal(err)
+			}
+			b := new(buckettest.Memory)
+			a, log := agent(b, dir, func(o *Options) { o.Dirs = append(o.Dirs, good) })
+			if err := a.Once(context.Background()); err == nil || !strings.Contains(err.Error(), "1 of 2 directories") {
+				t.Errorf("once: have %v", err)
+			}
+			if _, err := a.Pass(context.Background()); err != nil {
+				t.Errorf("a pass: %v", err)
+			}
+			if n := strings.Count(log.String(), c.want); n != 1 {
+				t.Errorf("said %d times:\n%s", n, log)
+			}
+			if n := a.Numbers.unseen.Load(); n > 0 != c.counted {
+				t.Errorf("counted: %d", n)
+			}
+			if n := len(manifests(t, b)); n != 1 {
+				t.Errorf("%d records were collected, want 1 of the other directory", n)
+			}
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(dir, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Once(context.Background()); err != nil {
+				t.Errorf("when it is there: %v", err)
+			}
+		})
+	}
+}
