@@ -15,6 +15,7 @@ import (
 	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/toolchain"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // Options say what clean does: dry removes nothing, cache removes compilers as well.
@@ -36,7 +37,7 @@ func Run(w io.Writer, dirs []string, o Options) error {
 	if o.Cache {
 		c.fail(toolchain.CleanCache(o.Dry,
 			func(path string, bytes uint64) { c.removed(path, "compiler", bytes) },
-			func(path string) { fmt.Fprintf(c.w, "kept, since a build uses it: %s\n", path) }))
+			func(path string) { fmt.Fprintf(c.w, "kept, since a build uses it: %s\n", profile.Printable(path)) }))
 	}
 	c.total()
 	return errors.Join(c.errs...)
@@ -79,16 +80,16 @@ func (c *cleaner) own(path string) {
 	}
 	d, err := safefile.OpenItself(path)
 	if err != nil {
-		fmt.Fprintf(c.w, "left alone: %v\n", err)
+		fmt.Fprintf(c.w, "left alone: %s\n", profile.Printable(err.Error()))
 		return
 	}
 	if uid, _ := d.Owner(); !d.IsOwn() {
-		fmt.Fprintf(c.w, "left alone, since it belongs to user %d: %s\n", uid, path)
+		fmt.Fprintf(c.w, "left alone, since it belongs to user %d: %s\n", uid, profile.Printable(path))
 		d.Close()
 		return
 	}
 	if inUse(d) {
-		fmt.Fprintf(c.w, "left alone, since a stemma that runs uses it: %s\n", path)
+		fmt.Fprintf(c.w, "left alone, since a stemma that runs uses it: %s\n", profile.Printable(path))
 		d.Close()
 		return
 	}
@@ -260,7 +261,7 @@ func (c *cleaner) remove(d *safefile.Dir, files []os.DirEntry, main string) erro
 func (c *cleaner) removed(path, what string, bytes uint64) {
 	c.count++
 	c.bytes += bytes
-	fmt.Fprintf(c.w, "%10s  %s  %s\n", humanize.Bytes(bytes), what, path)
+	fmt.Fprintf(c.w, "%10s  %s  %s\n", humanize.Bytes(bytes), what, profile.Printable(path))
 }
 
 // total prints the sum, and why something that could be expected to go has not.

@@ -107,7 +107,7 @@ func runExport(e *base.Env, args []string) error {
 	all := false
 	fs.Visit(func(f *flag.Flag) { all = all || f.Name == "min" })
 	base.CurrentMetrics(e.Stderr, &o.metric)
-	if o.min < 0 || o.min > 100 {
+	if !(o.min >= 0 && o.min <= 100) { // and it is a number
 		return base.Usagef("export: -min: have %g, want 0 to 100", o.min)
 	}
 	if o.format == parquet {

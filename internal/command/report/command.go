@@ -255,6 +255,8 @@ func checkReport(fs *flag.FlagSet, o *Options) error {
 		return base.Usagef("report: -tree excludes -contexts, -func and -json; give one of them")
 	case o.By != "" && o.By != byContext && !byLabel && !slices.Contains(cct.Groupings, o.By):
 		return base.Usagef("report: -by=%s: no such grouping (have %s)", o.By, strings.Join(groupings(), ", "))
+	case !(o.Min >= 0 && o.Min <= 100): // or it is no number
+		return base.Usagef("report: -min: have %g, want 0 to 100", o.Min)
 	case o.Sort != "self" && o.Sort != "total":
 		return base.Usagef("report: -sort=%s: no such order (have self, total)", o.Sort)
 	}

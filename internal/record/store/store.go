@@ -17,6 +17,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // Where profiles are found and what they are called.
@@ -118,7 +119,7 @@ func Missing(path string, err error) error {
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	return fmt.Errorf("%s: %w", path, err)
+	return fmt.Errorf("%s: %w", profile.Printable(path), err)
 }
 
 // MaxListed is how many live directories a message lists.
@@ -131,7 +132,7 @@ func ListDirs(w io.Writer, dirs []string) {
 			fmt.Fprintf(w, "\tand %d more\n", len(dirs)-i)
 			return
 		}
-		fmt.Fprintf(w, "\t%s\n", Relative(dir))
+		fmt.Fprintf(w, "\t%s\n", profile.Printable(Relative(dir)))
 	}
 }
 
