@@ -42,7 +42,7 @@ func Probe(path string) (Place, error) {
 			p.Main = file
 			return p, nil
 		case err != nil && !isNone(err):
-			return p, fmt.Errorf("%s: cannot tell whether it is a record: %w", path, Missing(name, err))
+			return p, fmt.Errorf("%s: whether it is a record is not known: %w", path, Missing(name, err))
 		}
 	}
 	return p, nil

@@ -62,7 +62,8 @@ func LiveDirs(dir string) []string {
 	return dirs
 }
 
-// FindLive is LiveDirs, but what is called as a record and cannot be looked at is an error: a sum without it is too low.
+// FindLive is LiveDirs, but what is called as a record and cannot be looked at is an error: a sum without it is too
+// low.
 func FindLive(dir string) ([]string, error) {
 	dirs, err := FindRecords(dir)
 	return slices.DeleteFunc(dirs, isPart), err
