@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/command/diff"
@@ -64,6 +65,9 @@ func TestDiff(t *testing.T) {
 	if err := os.WriteFile("bad.txt", []byte("stemma baseline 2\n<<<<<<<\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	if err := syscall.Mkfifo("pipe", 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		args string
 		code int
@@ -97,7 +101,8 @@ func TestDiff(t *testing.T) {
 		{"-fail-over cpu>0 base.stemma samples.stemma -force", 1,
 			`limit "cpu>0": base\.stemma has no cpu, but calls; record it on both sides`},
 		{"-metric cpu base.stemma new.stemma", 1, `-metric: base\.stemma has no cpu`},
-		{"baseline.txt base.stemma", 0, `(?s)base record baseline\.txt · baseline, written just now\n.*sealed just now`},
+		{"baseline.txt base.stemma", 0, `(?s)base record baseline\.txt · baseline, written (just now|\d+ \w+ ago)\n.*sealed (just now|\d+ \w+ ago)`},
+		{"base.stemma pipe", 2, `pipe is a pipe, which can be read once only`},
 		{"baseline.txt old.stemma", 1,
 			`baseline\.txt is of go1\.26\.8, old\.stemma of go1\.26\.7: .*make the baseline again`},
 		{"-force baseline.txt old.stemma", 0, `note: baseline\.txt is of go1\.26\.8`},
