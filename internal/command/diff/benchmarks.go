@@ -48,8 +48,8 @@ func benchmarkSides(paths []string, stored map[string][]string) (sides [2]*diff.
 	for i, path := range paths {
 		// What a side is has to be looked at, and then it is read from its beginning.
 		if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
-			return sides, false, base.Usagef("%s is a pipe, which can be read once only; write it to a file and name that",
-				profile.Printable(path))
+			return sides, false, base.Usagef("%s is a pipe, which can be read once only; write it to a file and "+
+				"name that", profile.Printable(path))
 		}
 		if sides[i], err = readBenchmarks(path); err != nil {
 			return sides, false, err
