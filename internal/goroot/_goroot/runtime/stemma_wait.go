@@ -50,26 +50,25 @@ type stemmaClockOf struct {
 var stemmaWaitsEnd atomic.Uint32
 
 // begin notes that what follows changes the clock, unless clocks stand: then ok is false. What follows is not to be
-// seen before. End needs what it returns.
+// seen before.
 //
 //go:nosplit
 //go:nowritebarrierrec
-func (c *stemmaClockOf) begin() (before uint32, ok bool) {
-	before = c.busy
+func (c *stemmaClockOf) begin() (ok bool) {
 	atomic.StoreRel(&c.busy, 1)
 	publicationBarrier()
 	if stemmaWaitsEnd.Load() == 0 {
-		return before, true
+		return true
 	}
-	c.end(before)
-	return before, false
+	c.end()
+	return false
 }
 
-// end notes that the clock is changed, if before is what begin returned.
+// end notes that the clock is changed.
 //
 //go:nosplit
 //go:nowritebarrierrec
-func (c *stemmaClockOf) end(before uint32) { atomic.StoreRel(&c.busy, before) }
+func (c *stemmaClockOf) end() { atomic.StoreRel(&c.busy, 0) }
 
 // stemmaWaitInit makes the tree count waits, if that is asked for.
 func stemmaWaitInit() {
@@ -103,19 +102,18 @@ func stemmaStatus(gp *g, from, to uint32) {
 			systemstack(func() { stemmaRunAgain(gp) })
 		}
 	case _Gdead:
-		before, ok := gp.stemma.clock.begin()
-		if !ok {
+		if !gp.stemma.clock.begin() {
 			return
 		}
 		if from == _Grunning {
-			stemmaTurn(gp, stemmaDead)
+			stemmaTurnTo(gp, stemmaDead)
 			systemstack(func() {
 				stemmaCountRun(gp)
 				stemmaCheckLife(gp)
 			})
 		}
 		gp.stemma.clock = stemmaClockOf{busy: 1}
-		gp.stemma.clock.end(before)
+		gp.stemma.clock.end()
 	case _Gdeadextra: // a thread of C leaves Go: what it does elsewhere is nobody's wait
 		gp.stemma.clock = stemmaClockOf{}
 	}
@@ -150,14 +148,11 @@ func stemmaEnterSyscall(gp *g) {
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaStop(gp *g, does uint8, why waitReason) {
-	c := &gp.stemma.clock
-	before, ok := c.begin()
-	if !ok {
-		return
+	if c := &gp.stemma.clock; c.begin() {
+		c.why = why
+		stemmaTurnTo(gp, does)
+		c.end()
 	}
-	c.why = why
-	stemmaTurn(gp, does)
-	c.end(before)
 }
 
 // stemmaTurn notes that from here on gp does something else.
@@ -165,11 +160,18 @@ func stemmaStop(gp *g, does uint8, why waitReason) {
 //go:nosplit
 //go:nowritebarrierrec
 func stemmaTurn(gp *g, does uint8) {
-	c, now := &gp.stemma.clock, nanotime()
-	before, ok := c.begin()
-	if !ok {
-		return
+	if c := &gp.stemma.clock; c.begin() {
+		stemmaTurnTo(gp, does)
+		c.end()
 	}
+}
+
+// stemmaTurnTo is stemmaTurn between begin and end.
+//
+//go:nosplit
+//go:nowritebarrierrec
+func stemmaTurnTo(gp *g, does uint8) {
+	c, now := &gp.stemma.clock, nanotime()
 	if c.does == stemmaDead {
 		gp.stemma.born = now
 	}
@@ -179,7 +181,6 @@ func stemmaTurn(gp *g, does uint8) {
 	if other && gp.stemma.entry > stemmaNoEntry {
 		stemmaNoteEntry(gp)
 	}
-	c.end(before)
 }
 
 // pass adds the time until now to what the goroutine does.
@@ -202,13 +203,11 @@ func (c *stemmaClockOf) pass(now int64) {
 // stemmaRunAgain counts how long gp did not run, and notes that it runs. It runs on the system stack, on the
 // thread that runs gp. Without a P, and before it has a shard, the time stays on the clock.
 func stemmaRunAgain(gp *g) {
-	before, ok := gp.stemma.clock.begin()
-	if !ok {
-		return
+	if c := &gp.stemma.clock; c.begin() {
+		stemmaTurnTo(gp, stemmaRuns)
+		stemmaCountWait(gp, true)
+		c.end()
 	}
-	stemmaTurn(gp, stemmaRuns)
-	stemmaCountWait(gp, true)
-	gp.stemma.clock.end(before)
 }
 
 // stemmaCountWait counts what is on the clock of gp, which nobody changes: in the context that it stopped in. If still
