@@ -3,7 +3,8 @@ package stemma
 import (
 	"errors"
 	"time"
-	_ "unsafe" // for go:linkname
+
+	"github.com/stemma-go/stemma/internal/onoff"
 )
 
 // # Sampling
@@ -26,34 +27,8 @@ type SamplingOptions struct {
 	Every time.Duration
 }
 
-// A samplingAPI is what the runtime of a program provides that is built for sampling.
-type samplingAPI struct {
-	Version  uint64 // samplingVersion
-	Start    func(interval int64)
-	Stop     func()
-	Retrieve func()
-	State    func() (active bool, interval int64)
-	Dir      func() string
-	Sample   func(id uint64)
-	Labeled  func(id uint64, key, value string) int
-}
-
-// samplingVersion is the version of samplingAPI that this package knows.
-const samplingVersion = 3
-
-// samplingRuntime is nil in a program that is not built for sampling, for the
-// reason that runtimeAPI gives.
-//
-//go:linkname samplingRuntime runtime.stemmaSamplingAPI
-var samplingRuntime *samplingAPI
-
 // sampling returns the API, nil if there is none that this package knows.
-func sampling() *samplingAPI {
-	if samplingRuntime == nil || samplingRuntime.Version != samplingVersion {
-		return nil
-	}
-	return samplingRuntime
-}
+func sampling() *onoff.API { return onoff.Runtime() }
 
 // StartSampling begins to take samples, or changes the interval between them.
 // Samples are added to the program's record.
@@ -62,7 +37,7 @@ func StartSampling(o SamplingOptions) error {
 	if s == nil {
 		return ErrNotSampled
 	}
-	s.Start(int64(o.Every))
+	onoff.Shared.ByProgram(func() { s.Start(int64(o.Every)) })
 	return nil
 }
 
@@ -71,7 +46,7 @@ func StartSampling(o SamplingOptions) error {
 // complete pending samples.
 func StopSampling() {
 	if s := sampling(); s != nil {
-		s.Stop()
+		onoff.Shared.ByProgram(s.Stop)
 	}
 }
 

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/stemma-go/stemma/internal/onoff"
 )
 
 // TestSamplingNormalBuild checks that nothing happens in a program that is not built for
 // sampling.
 func TestSamplingNormalBuild(t *testing.T) {
-	if samplingRuntime != nil {
+	if onoff.InRuntime != nil {
 		t.Skip("the test itself is sampled; run it with go test")
 	}
 	if err := StartSampling(SamplingOptions{}); !errors.Is(err, ErrNotSampled) {
@@ -31,14 +33,14 @@ func TestSamplingNormalBuild(t *testing.T) {
 
 // TestSamplingCalls checks what reaches the runtime.
 func TestSamplingCalls(t *testing.T) {
-	if samplingRuntime != nil {
+	if onoff.InRuntime != nil {
 		t.Skip("the test itself is sampled; run it with go test")
 	}
 	var interval int64
 	stops, retrieved := 0, 0
 	var requested []uint64
-	samplingRuntime = &samplingAPI{
-		Version:  samplingVersion,
+	onoff.InRuntime = &onoff.API{
+		Version:  onoff.Version,
 		Start:    func(i int64) { interval = i },
 		Stop:     func() { interval = 0; stops++ },
 		Retrieve: func() { retrieved++ },
@@ -48,7 +50,7 @@ func TestSamplingCalls(t *testing.T) {
 		Labeled:  func(id uint64, key, value string) int { return int(id) + len(key+value) },
 	}
 	requestSample = findSample()
-	defer func() { samplingRuntime, requestSample = nil, nil }()
+	defer func() { onoff.InRuntime, requestSample = nil, nil }()
 	if n := SampleLabeled(7, "a", "b"); n != 9 {
 		t.Errorf("SampleLabeled: %d", n)
 	}
@@ -66,7 +68,7 @@ func TestSamplingCalls(t *testing.T) {
 	if _, active := Sampling(); active || stops != 1 || retrieved != 1 {
 		t.Errorf("active %v after %d stops, %d retrieved", active, stops, retrieved)
 	}
-	samplingRuntime.Version++
+	onoff.InRuntime.Version++
 	if findSample() != nil {
 		t.Error("of another version: there is a function that takes samples")
 	}

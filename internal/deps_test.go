@@ -25,6 +25,7 @@ const rule = `
 	internal/goroot/layout: ;
 	internal/goroot/rt/memory: ;
 	internal/nodetable: ;
+	internal/onoff: ;
 	internal/packages: ;
 	internal/record/raw: ;
 	internal/sealed: ;
@@ -63,7 +64,7 @@ const rule = `
 	internal/record: internal/record/ids;
 	internal/testing/e2e/settings: internal/record;
 	internal/decode: internal/cct, internal/record;
-	.: internal/decode;
+	.: internal/decode, internal/onoff;
 	internal/callgraph: internal/packages, internal/record, internal/topo;
 	stemmapprof: .;
 	stemmaerrors: .;

@@ -15,6 +15,7 @@ import (
 	"github.com/stemma-go/stemma"
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/export"
+	"github.com/stemma-go/stemma/internal/onoff"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -161,13 +162,7 @@ func (q *query) answer(w http.ResponseWriter, r *http.Request) error {
 // later takes a snapshot when the seconds are over, for which a program that can be sampled is.
 func (q *query) later(r *http.Request, sampled bool) (reading, error) {
 	if sampled {
-		started, err := begin(0)
-		if err != nil {
-			return reading{}, err
-		}
-		if started {
-			defer end()
-		}
+		defer onoff.Shared.End(onoff.Shared.Begin(0))
 	}
 	wait(r, q.seconds)
 	return q.read()

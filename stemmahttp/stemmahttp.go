@@ -17,13 +17,13 @@ import (
 	"net/url"
 	"os"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/stemma-go/stemma"
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/export"
+	"github.com/stemma-go/stemma/internal/onoff"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -54,12 +54,6 @@ const (
 // The answer names functions and files, and the command line. As with net/http/pprof, do
 // not serve it to everybody.
 func Samples() http.Handler { return new(handler) }
-
-// started keeps count of the requests, of all handlers, that need the sampling that one of them has started.
-var started struct {
-	sync.Mutex
-	users int
-}
 
 // A handler keeps count of its requests.
 type handler struct {
@@ -159,14 +153,9 @@ func (h *handler) sample(r *http.Request, q *request) (*profile.Profile, error) 
 	if err != nil {
 		return nil, err
 	}
-	started, err := begin(q.every)
-	if err != nil {
-		return nil, err
-	}
+	number := onoff.Shared.Begin(q.every)
 	wait(r, q.seconds)
-	if started {
-		end()
-	}
+	onoff.Shared.End(number)
 	after, err := read()
 	if err != nil {
 		return nil, err
@@ -189,31 +178,6 @@ func requested(id uint64) (*profile.Profile, error) {
 
 // errNone is an error of the client's, who asks for what is not there.
 var errNone = errors.New("not found")
-
-// begin starts sampling, unless the program does it already; then it reports false.
-func begin(every time.Duration) (needsEnd bool, err error) {
-	started.Lock()
-	defer started.Unlock()
-	if started.users == 0 {
-		if _, active := stemma.Sampling(); active {
-			return false, nil
-		}
-		if err := stemma.StartSampling(stemma.SamplingOptions{Every: every}); err != nil {
-			return false, err
-		}
-	}
-	started.users++
-	return true, nil
-}
-
-// end stops sampling if this was the last of the requests for which it was started.
-func end() {
-	started.Lock()
-	defer started.Unlock()
-	if started.users--; started.users == 0 {
-		stemma.StopSampling()
-	}
-}
 
 // read returns all samples since the program began.
 func read() (*profile.Profile, error) {

@@ -1,5 +1,5 @@
 // Package cct expands a recorded profile into the calling context tree that a
-// stack trace would show, and answers questions about it.
+// stack trace would show.
 //
 // # Terminology
 //

@@ -70,10 +70,29 @@ func main() {
 	if _, active := stemma.Sampling(); active {
 		fatal("it samples after the request")
 	}
+	meanwhile()
 	close(stop)
 	wg.Wait()
 	together()
 	fmt.Println("ok")
+}
+
+// meanwhile starts sampling while a request samples as well: what the program has started goes on when the request ends.
+func meanwhile() {
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		stemmahttp.Samples().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/?seconds=0.2&every=1ms", nil))
+	}()
+	for active := false; !active; _, active = stemma.Sampling() {
+		time.Sleep(time.Millisecond)
+	}
+	stemma.StartSampling(stemma.SamplingOptions{})
+	<-done
+	if _, active := stemma.Sampling(); !active {
+		fatal("a request has ended what the program had started")
+	}
+	stemma.StopSampling()
 }
 
 // together starts and stops sampling at the same moment. If it goes on after that, threads are sampled.
