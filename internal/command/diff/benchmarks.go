@@ -221,16 +221,18 @@ func printBenchmarks(w io.Writer, d *diff.BenchmarkDiff, o *diffFlags) error {
 	if o.Format == "json" {
 		return writeBenchmarksJSON(w, d)
 	}
-	markdown := o.Format == "markdown"
+	markdown, name := o.Format == "markdown", profile.Printable
+	side, note := "%-5s %s\n", "note: only %s has %s\n"
+	if markdown {
+		name = func(s string) string { return cell(profile.Printable(s)) }
+		side, note = "%s %s\n\n", "- only %s has %s\n"
+	}
 	for i, s := range d.Sides {
-		fmt.Fprintf(w, "%-5s %s\n", []string{"base", "new"}[i], s.Name)
-		if markdown {
-			fmt.Fprintln(w)
-		}
+		fmt.Fprintf(w, side, []string{"base", "new"}[i], name(s.Name))
 	}
 	for i, names := range d.Only {
-		for _, name := range names {
-			fmt.Fprintf(w, "note: only %s has %s\n", d.Sides[i].Name, profile.Printable(name))
+		for _, n := range names {
+			fmt.Fprintf(w, note, name(d.Sides[i].Name), name(n))
 		}
 	}
 	for _, unit := range d.Units {
@@ -244,21 +246,21 @@ func printBenchmarks(w io.Writer, d *diff.BenchmarkDiff, o *diffFlags) error {
 			}
 		}
 		changed := d.Changed(unit)
-		fmt.Fprintf(w, "\n%s: %d of %s changed", unit, len(changed), humanize.Plural(of, "benchmark"))
+		fmt.Fprintf(w, "\n%s: %d of %s changed", name(unit), len(changed), humanize.Plural(of, "benchmark"))
 		if varying > 0 {
 			fmt.Fprintf(w, "; %d %s from line to line, and have changed only where all lines have", varying,
 				humanize.Noun(varying, "varies", "vary"))
 		}
 		fmt.Fprintln(w)
 		if len(changed) > 0 {
-			benchmarkRows(w, changed, o.Top, markdown)
+			benchmarkRows(w, changed, o.Top, markdown, name)
 		}
 	}
 	return nil
 }
 
-// benchmarkRows prints a table of changes.
-func benchmarkRows(w io.Writer, changed []diff.BenchmarkChange, top int, markdown bool) {
+// benchmarkRows prints a table of changes, with names as name writes them.
+func benchmarkRows(w io.Writer, changed []diff.BenchmarkChange, top int, markdown bool, name func(string) string) {
 	form := "%15s %15s %15s %10s  %s\n"
 	fmt.Fprintln(w)
 	if markdown {
@@ -266,10 +268,6 @@ func benchmarkRows(w io.Writer, changed []diff.BenchmarkChange, top int, markdow
 		fmt.Fprint(w, "| base | new | difference | % | benchmark |\n| ---: | ---: | ---: | ---: | --- |\n")
 	} else {
 		fmt.Fprintf(w, form, "base", "new", "difference", "%", "benchmark")
-	}
-	name := profile.Printable
-	if markdown {
-		name = func(s string) string { return cell(profile.Printable(s)) }
 	}
 	for i, c := range changed {
 		if top >= 0 && i == top {
