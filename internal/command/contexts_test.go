@@ -14,6 +14,7 @@ import (
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/raw"
 	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
@@ -113,6 +114,32 @@ func TestDecodeNewest(t *testing.T) {
 	for _, args := range [][]string{{"decode", id}, {"decode"}} {
 		if out, errs, code := mainOf(t, id, args...); code != 0 || !strings.Contains(out, "main.pay") {
 			t.Errorf("%q: code %d, %s%s", args, code, out, errs)
+		}
+	}
+}
+
+// TestEventsMissing has a record that lacks events: JSON, too, comes with a word of it, on standard error.
+func TestEventsMissing(t *testing.T) {
+	_, path, _, _ := recordtest.Shop(t)
+	rec, err := store.Sum([]string{path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.IDs.EventsOverwritten, rec.IDs.EventsSpilt = 7, 2
+	file := filepath.Join(t.TempDir(), "shop.stemma")
+	if err := safefile.Write(file, safefile.Private, rec.Write); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{"": "2 events are without a context", "-log": "7 older events are not in"} {
+		args := append(strings.Fields(args), file)
+		if out, errs, code := mainOf(t, "", append([]string{"events"}, args...)...); code != 0 || errs != "" ||
+			!strings.Contains(out, want) {
+			t.Errorf("%q: code %d, %s%s, want %q in it", args, code, out, errs, want)
+		}
+		out, errs, code := mainOf(t, "", append([]string{"events", "-json"}, args...)...)
+		if code != 0 || strings.Contains(out, want) || !strings.HasPrefix(errs, "stemma: warning: "+want) ||
+			strings.Count(errs, "\n") != 1 {
+			t.Errorf("%q -json: code %d, %s%s, want %q on standard error", args, code, out, errs, want)
 		}
 	}
 }

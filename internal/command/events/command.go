@@ -47,7 +47,7 @@ With -json it prints one JSON object for each line: kind, count and stack, and
 where there are amounts sum, max and unit (bytes or nanoseconds) and histogram, a
 list of {from, to, count}; with -log time in nanoseconds, kind, value, unit and
 stack. Where the context is known there are fingerprint and fingerprintLines, the one
-with the lines of the calls.
+with the lines of the calls. What is missing is said on standard error.
 `,
 		Flags: func(fs *flag.FlagSet) { declareEvents(fs, new(Options)) },
 		Pages: true,
@@ -135,7 +135,7 @@ func runEvents(e *base.Env, args []string) error {
 	if o.Log {
 		show = ShowLog
 	}
-	if err := show(w, rec, &o); err != nil {
+	if err := show(w, e.Stderr, rec, &o); err != nil {
 		return store.In(rec.Sources[0].Path, err)
 	}
 	return w.Flush()

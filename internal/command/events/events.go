@@ -37,8 +37,8 @@ type Options struct {
 	Store                outside.Store
 }
 
-// ShowSums prints the events of all processes, added up.
-func ShowSums(w io.Writer, rec *store.Records, o *Options) error {
+// ShowSums prints the events of all processes, added up, and beside JSON what is missing to warnings.
+func ShowSums(w, warnings io.Writer, rec *store.Records, o *Options) error {
 	t, err := addEvents(rec, o)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func ShowSums(w io.Writer, rec *store.Records, o *Options) error {
 	for _, p := range rec.Profiles {
 		t.spilt += p.IDs.EventsSpilt
 	}
-	return t.print(w, o)
+	return t.print(w, warnings, o)
 }
 
 // shortLine leaves out the outer frames of a long line but for the root. Sums are

@@ -22,15 +22,15 @@ type loggedEvent struct {
 	Time  int64  `json:"time"` // nanoseconds since the program began
 	Kind  string `json:"kind"` // what happened, as -kind names it
 	Value uint64 `json:"value,omitempty"`
-	Unit  string `json:"unit,omitempty"` // of the value: ns or B
+	Unit  string `json:"unit,omitempty"` // of the value: nanoseconds or bytes
 	Stack string `json:"stack"`          // innermost frame first, in the form of -format
 
 	Fingerprint      fingerprint.Value `json:"fingerprint,omitzero"`
 	FingerprintLines fingerprint.Value `json:"fingerprintLines,omitzero"`
 }
 
-// ShowLog prints the newest events, in the order of time.
-func ShowLog(w io.Writer, rec *store.Records, o *Options) error {
+// ShowLog prints the newest events, in the order of time, and beside JSON what is missing to warnings.
+func ShowLog(w, warnings io.Writer, rec *store.Records, o *Options) error {
 	var newest []ids.Event
 	overwritten, logs := uint64(0), false
 	for _, p := range rec.Profiles {
@@ -55,9 +55,14 @@ func ShowLog(w io.Writer, rec *store.Records, o *Options) error {
 	if o.Top < 0 {
 		o.Top = len(newest)
 	}
-	if overwritten > 0 && !o.JSON {
-		fmt.Fprintf(w, "%s not in the log any more; STEMMA_EVENTS_SIZE is the bytes of each P's log (default "+
-			"67108864)\n", humanize.Plural(overwritten, "older event is", "older events are"))
+	if overwritten > 0 {
+		text := humanize.Plural(overwritten, "older event is", "older events are") + " not in the log any more; " +
+			"STEMMA_EVENTS_SIZE is the bytes of each P's log (default 67108864)"
+		if o.JSON {
+			warn(warnings, []string{text})
+		} else {
+			fmt.Fprintln(w, text)
+		}
 	}
 	t := newEventTable(rec)
 	enc := json.NewEncoder(w)
@@ -79,6 +84,9 @@ func ShowLog(w io.Writer, rec *store.Records, o *Options) error {
 		}
 		fmt.Fprintf(w, "%16v %-6s %14s  %s\n", e.Time, kind, value,
 			strings.ReplaceAll(strings.TrimSuffix(stack, "\n"), "\n", "\n"+strings.Repeat(" ", 40)))
+	}
+	if o.JSON {
+		warn(warnings, t.warnings())
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ type eventSum struct {
 	Count     uint64        `json:"count"` // events in this context
 	Sum       uint64        `json:"sum,omitempty"`
 	Max       uint64        `json:"max,omitempty"`
-	Unit      string        `json:"unit,omitempty"`      // of the values: ns or B
+	Unit      string        `json:"unit,omitempty"`      // of the values: nanoseconds or bytes
 	Histogram []eventBucket `json:"histogram,omitempty"` // with -histogram
 	Stack     string        `json:"stack"`               // innermost frame first, in the form of -format
 
@@ -171,9 +171,9 @@ func (t *eventTable) stack(id ctxid.ID, o *Options) (string, fingerprint.Sum) {
 	return string(format.Append(nil, stack, "")), sum
 }
 
-// print prints the sums, the largest first. The order does not depend on that of a
-// map: equal sums are in the order of their kinds and stacks.
-func (t *eventTable) print(w io.Writer, o *Options) error {
+// print prints the sums, the largest first, and beside JSON what is missing to warnings. The order does not depend on
+// that of a map: equal sums are in the order of their kinds and stacks.
+func (t *eventTable) print(w, warnings io.Writer, o *Options) error {
 	by := map[string]func(*eventSum) uint64{
 		"count": func(s *eventSum) uint64 { return s.Count },
 		"sum":   func(s *eventSum) uint64 { return s.Sum },
@@ -195,6 +195,7 @@ func (t *eventTable) print(w io.Writer, o *Options) error {
 				return err
 			}
 		}
+		warn(warnings, t.warnings())
 		return nil
 	}
 	t.printTotals(w)
@@ -233,6 +234,13 @@ func (t *eventTable) print(w io.Writer, o *Options) error {
 	return nil
 }
 
+// warn prints what JSON has no place for.
+func warn(w io.Writer, list []string) {
+	for _, text := range list {
+		fmt.Fprintf(w, "stemma: warning: %s\n", text)
+	}
+}
+
 // printTotals prints the sum of each kind, and what is missing from the contexts.
 func (t *eventTable) printTotals(w io.Writer) {
 	for _, kind := range slices.Sorted(maps.Keys(t.total)) {
@@ -243,15 +251,24 @@ func (t *eventTable) printTotals(w io.Writer) {
 		}
 		fmt.Fprintln(w)
 	}
+	for _, text := range t.warnings() {
+		fmt.Fprintf(w, "warning: %s\n", text)
+	}
+}
+
+// warnings returns what is missing from the contexts.
+func (t *eventTable) warnings() (list []string) {
 	if t.spilt > 0 {
-		fmt.Fprintf(w, "warning: %s without a context, under [no context]: there was no room for more contexts; set "+
-			"STEMMA_EVENTS_SIZE to more bytes for each P (default 67108864)\n",
-			humanize.Plural(t.spilt, "event is", "events are"))
+		list = append(list, fmt.Sprintf("%s without a context, under [no context]: there was no room for more "+
+			"contexts; set STEMMA_EVENTS_SIZE to more bytes for each P (default 67108864)",
+			humanize.Plural(t.spilt, "event is", "events are")))
 	}
 	if t.seen.N > 0 {
-		fmt.Fprintf(w, "warning: %s\n", decodecmd.Collided(&t.seen))
+		list = append(list, decodecmd.Collided(&t.seen))
 	}
 	if t.why != nil {
-		fmt.Fprintf(w, "warning: %s cannot be decoded; the first: %v\n", humanize.Plural(t.unknown, "context"), t.why)
+		list = append(list, fmt.Sprintf("%s cannot be decoded; the first: %v", humanize.Plural(t.unknown, "context"),
+			t.why))
 	}
+	return list
 }

@@ -1,5 +1,5 @@
-// Overlay writes what stemma adds to and changes in GOROOT into a copy of it, for other tools to
-// look at. The directory is laid out as GOROOT is. The names of the added files go to standard
+// Overlay writes what stemma adds to and changes in GOROOT into a copy of it, for other tools.
+// The directory is laid out as GOROOT is. The names of the added files go to standard
 // output.
 //
 //	go run ./internal/goroot/overlay DIR
