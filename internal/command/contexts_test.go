@@ -118,7 +118,7 @@ func TestDecodeNewest(t *testing.T) {
 	}
 }
 
-// TestEventsMissing has a record that lacks events: JSON, too, comes with a word of it, on standard error.
+// TestEventsMissing has a record that lacks events. JSON comes with a word of it as well, on standard error.
 func TestEventsMissing(t *testing.T) {
 	_, path, _, _ := recordtest.Shop(t)
 	rec, err := store.Sum([]string{path})
@@ -130,7 +130,8 @@ func TestEventsMissing(t *testing.T) {
 	if err := safefile.Write(file, safefile.Private, rec.Write); err != nil {
 		t.Fatal(err)
 	}
-	for args, want := range map[string]string{"": "2 events are without a context", "-log": "7 older events are not in"} {
+	for args, want := range map[string]string{"": "2 events are without a context",
+		"-log": "7 older events are not in"} {
 		args := append(strings.Fields(args), file)
 		if out, errs, code := mainOf(t, "", append([]string{"events"}, args...)...); code != 0 || errs != "" ||
 			!strings.Contains(out, want) {
