@@ -40,7 +40,9 @@ type Agent struct {
 	Options
 	Numbers Numbers
 
-	to      []*destination
+	to       []*destination
+	patience time.Duration // with other agents, see Once
+
 	failed  map[string]*failure  // by path
 	running map[string]time.Time // when a live directory was last seen to be of a program that runs
 	waiting map[string]bool      // paths of items that were there and not done
@@ -56,8 +58,8 @@ type failure struct {
 
 // New returns an agent that uploads to a bucket, unless that is nil, and to sinks.
 func New(b *bucket.Bucket, sinks []*sink.Sink, o Options) *Agent {
-	a := &Agent{Options: o, failed: make(map[string]*failure), running: make(map[string]time.Time),
-		waiting: make(map[string]bool), unseen: make(map[string]string)}
+	a := &Agent{Options: o, patience: time.Minute, failed: make(map[string]*failure),
+		running: make(map[string]time.Time), waiting: make(map[string]bool), unseen: make(map[string]string)}
 	if b != nil {
 		a.to = append(a.to, a.store(b))
 	}
@@ -113,12 +115,21 @@ func backoff(times int, longest time.Duration) time.Duration {
 	return wait/2 + rand.N(wait)
 }
 
-// Once is one pass, with what is too young to be looked at when it begins.
+// Once is one pass, with what is too young to be looked at when it begins. What another agent has at the moment is
+// waited for, as long as patience allows: without an error all is where it goes.
 func (a *Agent) Once(ctx context.Context) error {
 	wait, err := a.Pass(ctx)
 	if err == nil && wait > 0 {
 		time.Sleep(wait)
 		_, err = a.Pass(ctx)
+	}
+	for end := time.Now().Add(a.patience); err == nil && a.held() > 0 && time.Now().Before(end); {
+		time.Sleep(a.patience / 60)
+		_, err = a.Pass(ctx)
+	}
+	if n := a.held(); err == nil && n > 0 {
+		err = fmt.Errorf("another agent has had %s for %v, and whether they are pushed is not known; run it again",
+			plural(n, "record"), a.patience)
 	}
 	if n := len(a.failed); err == nil && n > 0 {
 		err = fmt.Errorf("%d records could not be collected", n)
@@ -127,6 +138,14 @@ func (a *Agent) Once(ctx context.Context) error {
 		err = fmt.Errorf("%d of %d directories could not be looked at", n, len(a.Dirs))
 	}
 	return err
+}
+
+// held returns how many times another agent had an item in the last pass.
+func (a *Agent) held() (n int) {
+	for _, d := range a.to {
+		n += d.held
+	}
+	return n
 }
 
 // Pass uploads what there is, to the destinations that do not rest. The error is one of those, or ctx has ended: what

@@ -29,6 +29,7 @@ type destination struct {
 	// Of a pass.
 	resting  bool
 	records  int   // that have come there
+	held     int   // that another agent had
 	failures int   // one after the other
 	err      error // the last one
 	// Since the last success.
@@ -49,7 +50,7 @@ const maxFailures = 3
 
 // begin begins a pass.
 func (d *destination) begin(now time.Time) {
-	d.resting, d.records, d.failures, d.err = now.Before(d.next), 0, 0, nil
+	d.resting, d.records, d.held, d.failures, d.err = now.Before(d.next), 0, 0, 0, nil
 }
 
 // goesOn reports whether the destination takes another record in this pass.
@@ -76,6 +77,8 @@ func (d *destination) take(ctx context.Context, it item, p *record.Record, m *bu
 	case done:
 		d.done[it.path] = true
 		d.failures, d.times = 0, 0
+	default:
+		d.held++
 	}
 }
 

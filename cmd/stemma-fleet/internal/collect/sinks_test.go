@@ -135,6 +135,33 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestHeld has an agent that runs once while another one has the record: it waits for that, and is not done before.
+func TestHeld(t *testing.T) {
+	out, server := t.TempDir(), new(sinktest.Pyroscope)
+	path := filepath.Join(out, "a.1-0a1b2c")
+	write(t, path, 1)
+	a, log := agent(new(buckettest.Memory), out, nil, pyroscope(t, server))
+	other, err := openProgress(a.to[1].markPath(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.patience = 60 * time.Millisecond
+	if err := a.Once(context.Background()); err == nil || !strings.Contains(err.Error(), "another agent") {
+		t.Errorf("have %v, want an error: the record is not pushed\n%s", err, log)
+	}
+	if a.isDone(item{path: path}) {
+		t.Error("the record is done, and nobody has pushed it")
+	}
+	a.patience = time.Minute
+	ended := make(chan error)
+	go func() { ended <- a.Once(context.Background()) }()
+	other.Close() // as if it had been killed
+	if err := <-ended; err != nil {
+		t.Errorf("%v\n%s", err, log)
+	}
+	compareCalls(t, server, 1)
+}
+
 // TestTwoAgents has two agents on one directory at once, and sinks that take their time. All is pushed once. What one
 // agent has removed is not lost to the other one, but what somebody else removes is.
 func TestTwoAgents(t *testing.T) {
