@@ -109,14 +109,7 @@ func otlpRequest(p *part) *collector.ExportProfilesServiceRequest {
 
 // otlpResource describes the process, in the names of the semantic conventions.
 func otlpResource(u *Unit) *resource.Resource {
-	list := make(map[string]string)
-	for key, value := range u.Labels {
-		if key == "version" {
-			key = "service.version"
-		}
-		list[strings.ToValidUTF8(key, "?")] = strings.ToValidUTF8(value, "?")
-	}
-	maps.Copy(list, map[string]string{
+	list := map[string]string{
 		"service.name":            u.Service,
 		"service.instance.id":     u.Host + "/" + u.Run,
 		"host.name":               u.Host,
@@ -125,7 +118,15 @@ func otlpResource(u *Unit) *resource.Resource {
 		"process.runtime.version": u.GoVersion,
 		"stemma.run":              u.Run,
 		"stemma.engine":           u.Engine,
+		"process.pid":             "",
+	}
+	addLabels(list, u.Labels, func(key string) string {
+		if key == "version" {
+			return "service.version"
+		}
+		return strings.ToValidUTF8(key, "?")
 	})
+	delete(list, "process.pid") // which is a number, and comes below
 	r := new(resource.Resource)
 	for _, key := range slices.Sorted(maps.Keys(list)) {
 		r.Attributes = append(r.Attributes, &common.KeyValue{Key: key,

@@ -57,6 +57,36 @@ func TestOTLP(t *testing.T) {
 	}
 }
 
+// TestLabels pushes labels whose names become equal, and those that the agent has itself: each is there once, with a name
+// that is always the same.
+func TestLabels(t *testing.T) {
+	u := unit(t, 3)
+	u.Labels = map[string]string{"a-b": "1", "a.b": "2", "a_b": "3", "pid": "4", "process.pid": "5", "version": "6",
+		"service.version": "7", "part": "8", "run": "9"}
+	for range 20 {
+		have := make(map[string]string)
+		for _, a := range otlpResource(u).Attributes {
+			if _, twice := have[a.Key]; twice {
+				t.Fatalf("OTLP: %s is there twice", a.Key)
+			}
+			have[a.Key] = a.Value.GetStringValue()
+		}
+		for name, want := range map[string]string{"a-b": "1", "process.pid": "", "process.pid_2": "5",
+			"service.version": "7", "service.version_2": "6", "stemma.run": u.Run, "run": "9"} {
+			if have[name] != want {
+				t.Fatalf("OTLP: %s is %q, want %q", name, have[name], want)
+			}
+		}
+		have = pyroscopeLabels(&part{unit: u})
+		for name, want := range map[string]string{"a_b": "3", "a_b_2": "1", "a_b_3": "2", "pid": "12", "pid_2": "4",
+			"process_pid": "5", "part": "", "part_2": "8", "run": u.Run, "run_2": "9"} {
+			if have[name] != want {
+				t.Fatalf("Pyroscope: %s is %q, want %q", name, have[name], want)
+			}
+		}
+	}
+}
+
 // TestOTLPSampled pushes what was sampled.
 func TestOTLPSampled(t *testing.T) {
 	server := new(sinktest.OTLP)

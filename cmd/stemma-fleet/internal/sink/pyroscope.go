@@ -120,15 +120,7 @@ func appendField(b []byte, number protowire.Number, content []byte) []byte {
 // name must not have profiles of one time.
 func pyroscopeLabels(p *part) map[string]string {
 	m := p.unit.Manifest
-	labels := make(map[string]string)
-	for key, value := range m.Labels {
-		// Names that begin with underscores are Pyroscope's own.
-		key = strings.TrimLeft(pyroscopeWord(key), "_0123456789")
-		if key != "" {
-			labels[key] = strings.ToValidUTF8(value, "?")
-		}
-	}
-	maps.Copy(labels, map[string]string{
+	labels := map[string]string{
 		"service_name":  m.Service,
 		"instance":      m.Host,
 		"pid":           strconv.Itoa(m.PID),
@@ -138,10 +130,15 @@ func pyroscopeLabels(p *part) map[string]string {
 		"pyroscope_spy": "stemma",
 		"__name__":      "stemma",
 		"__delta__":     "false", // what is pushed is what was counted since the last time
+		"part":          "",
+	}
+	addLabels(labels, m.Labels, func(key string) string {
+		return strings.TrimLeft(pyroscopeWord(key), "_0123456789") // those with underscores are Pyroscope's own
 	})
 	if p.sampled {
 		labels["__name__"] = "stemma_sampled"
 	}
+	delete(labels, "part")
 	if p.extra {
 		labels["part"] = fmt.Sprint(m.Segment, ".", p.number)
 	}

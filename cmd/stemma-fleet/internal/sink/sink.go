@@ -14,11 +14,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -123,6 +125,35 @@ func (s *Sink) Push(ctx context.Context, u *Unit, before Progress) error {
 		}
 	}
 	return nil
+}
+
+// addLabels adds labels to those that a server has from here, under the names that rename makes of theirs; those
+// without are left out. A name that is taken gets a number, always the same for the same labels: so no label gets lost,
+// and none is there twice.
+func addLabels(to, labels map[string]string, rename func(string) string) {
+	keys := slices.SortedFunc(maps.Keys(labels), func(a, b string) int {
+		if same := rename(a) == a; same != (rename(b) == b) { // who has the name already keeps it
+			if same {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	for _, key := range keys {
+		name := rename(key)
+		if name == "" {
+			continue
+		}
+		free := name
+		for n := 2; ; n++ {
+			if _, taken := to[free]; !taken {
+				break
+			}
+			free = fmt.Sprint(name, "_", n)
+		}
+		to[free] = strings.ToValidUTF8(labels[key], "?")
+	}
 }
 
 // Bounds of one part: how often a server that is busy is asked again at once, and for how long it may take.
