@@ -57,8 +57,8 @@ func TestOTLP(t *testing.T) {
 	}
 }
 
-// TestLabels pushes labels whose names become equal, and those that the agent has itself: each is there once, with a name
-// that is always the same.
+// TestLabels pushes labels whose names become equal, and those that the agent has itself: each is there once, with a
+// name that is always the same.
 func TestLabels(t *testing.T) {
 	u := unit(t, 3)
 	u.Labels = map[string]string{"a-b": "1", "a.b": "2", "a_b": "3", "pid": "4", "process.pid": "5", "version": "6",
