@@ -18,11 +18,18 @@ import (
 func TestMain(m *testing.M) { e2e.Main(m) }
 
 // A block of commands is marked: sh for commands alone, console for commands behind "$ " with what they
-// print. Blocks without a mark are no commands, or such as need a network, minutes or a server.
+// print. Those that are not run have a reason behind the mark, see internal.TestCommandsAreRun.
 var marked = regexp.MustCompile("(?ms)^```(sh|console)\n(.*?)^```$")
 
-// contextID is an ID in a command. It stands for one of the reader's log.
-var contextID = regexp.MustCompile(`stm2[A-Za-z0-9_-]{33}\b`)
+// What stands in a command for something of the reader's: an ID of a log, the live directory of a program, an hour.
+var stands = []struct {
+	text *regexp.Regexp
+	is   string
+}{
+	{regexp.MustCompile(`stm2[A-Za-z0-9_-]{33}\b`), "$(grep -o 'stm2[A-Za-z0-9_-]*' srv.log | head -1)"},
+	{regexp.MustCompile(`srv\.4711-0a1b2c\b`), `$(basename "$(ls -td stemma.out/srv.*-?????? | head -1)")`},
+	{regexp.MustCompile(`STEMMA_ROTATE=1h \./srv`), "BUSY_TIME=100ms STEMMA_ROTATE=20ms ./srv"},
+}
 
 // commands returns what a shell is to run for each marked block of a document.
 func commands(text string) (blocks []string) {
@@ -36,7 +43,10 @@ func commands(text string) (blocks []string) {
 				}
 			}
 		}
-		blocks = append(blocks, contextID.ReplaceAllString(script, "$(grep -o 'stm2[A-Za-z0-9_-]*' srv.log | head -1)"))
+		for _, r := range stands {
+			script = r.text.ReplaceAllLiteralString(script, r.is)
+		}
+		blocks = append(blocks, script)
 	}
 	return blocks
 }
