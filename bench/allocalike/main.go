@@ -7,9 +7,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,7 +60,7 @@ func run(o options) error {
 		return err
 	}
 	t := &table.Table{Title: "What programs allocate, built by go build and by stemma", Left: 1, Head: []string{
-		"program", "objects", "by stemma", "difference", "bytes", "by stemma", "difference"}}
+		"program", "objects", "by stemma", "difference", "bytes", "by stemma", "difference", "objects, by size"}}
 	b := l.Bench(20 * time.Minute)
 	var failed []error
 	for _, p := range all {
@@ -80,6 +83,7 @@ func compare(l *lab.Lab, b *measure.Bench, p *program.Program, o options, t *tab
 	variants := []measure.Variant{{Name: "plain", Wrap: how, Env: environment},
 		{Name: "stemma", Flags: o.flags, Wrap: how, Env: environment}}
 	var have [2][]amounts
+	var sizes [2][]map[uint64]uint64
 	for i, v := range variants {
 		fmt.Fprintln(os.Stderr, "allocalike:", p.Name, v.Name)
 		bin, err := b.Build(p, v)
@@ -87,17 +91,18 @@ func compare(l *lab.Lab, b *measure.Bench, p *program.Program, o options, t *tab
 			return err
 		}
 		for range o.runs {
-			a, err := allocated(b, bin)
+			a, by, err := allocated(b, bin)
 			if err != nil {
 				return err
 			}
-			have[i] = append(have[i], a)
+			have[i], sizes[i] = append(have[i], a), append(sizes[i], by)
 		}
 	}
 	row := []string{p.Name}
 	for k := range (amounts{}) {
 		row = append(row, show(have[0], k), show(have[1], k), difference(have[0], have[1], k))
 	}
+	row = append(row, bySize(sizes[0], sizes[1]))
 	t.Add(row...)
 	if o.where {
 		return where(b, p, variants)
@@ -108,22 +113,62 @@ func compare(l *lab.Lab, b *measure.Bench, p *program.Program, o options, t *tab
 // amounts are objects and bytes.
 type amounts [2]uint64
 
-// allocated runs a program and returns what it has allocated.
-func allocated(b *measure.Bench, bin *measure.Binary) (a amounts, err error) {
+// allocated runs a program and returns what it has allocated: all of it, and how many objects of each size.
+func allocated(b *measure.Bench, bin *measure.Binary) (a amounts, by map[uint64]uint64, err error) {
 	out := filepath.Join(b.Work, bin.Program.Name, "records")
 	defer os.RemoveAll(out)
 	r, err := b.Run(bin, out)
 	if err != nil {
-		return a, err
+		return a, nil, err
 	}
 	for line := range strings.Lines(r.Stderr) {
 		if rest, ok := strings.CutPrefix(line, wrap.MemStatsLine); ok {
-			var frees uint64
-			_, err := fmt.Sscan(rest, &a[0], &frees, &a[1])
-			return a, err
+			return parse(rest)
 		}
 	}
-	return a, fmt.Errorf("no line %q on standard error", wrap.MemStatsLine)
+	return a, nil, fmt.Errorf("no line %q on standard error", wrap.MemStatsLine)
+}
+
+// parse takes what is behind wrap.MemStatsLine.
+func parse(rest string) (a amounts, by map[uint64]uint64, err error) {
+	in, frees := strings.NewReader(rest), uint64(0)
+	if _, err := fmt.Fscan(in, &a[0], &frees, &a[1]); err != nil {
+		return a, nil, err
+	}
+	by = make(map[uint64]uint64)
+	for {
+		var size, n uint64
+		switch _, err := fmt.Fscan(in, &size, &n); err {
+		case nil:
+			by[size] = n
+		case io.EOF:
+			return a, by, nil
+		default:
+			return a, nil, err
+		}
+	}
+}
+
+// bySize writes the sizes whose objects are more, or fewer, in all runs of the second build than in all of the first,
+// each with the least difference: 704:+7.
+func bySize(plain, other []map[uint64]uint64) string {
+	var list []string
+	for _, size := range slices.Sorted(maps.Keys(plain[0])) {
+		of := func(runs []map[uint64]uint64) (all []uint64) {
+			for _, by := range runs {
+				all = append(all, by[size])
+			}
+			return all
+		}
+		a, b := of(plain), of(other)
+		switch {
+		case slices.Min(b) > slices.Max(a):
+			list = append(list, fmt.Sprintf("%d:+%d", size, slices.Min(b)-slices.Max(a)))
+		case slices.Min(a) > slices.Max(b):
+			list = append(list, fmt.Sprintf("%d:-%d", size, slices.Min(a)-slices.Max(b)))
+		}
+	}
+	return strings.Join(list, " ")
 }
 
 // bounds returns the least and the greatest amount of several runs.
@@ -161,7 +206,7 @@ func where(b *measure.Bench, p *program.Program, variants []measure.Variant) err
 		if err != nil {
 			return err
 		}
-		if _, err := allocated(b, bin); err != nil {
+		if _, _, err := allocated(b, bin); err != nil {
 			return err
 		}
 		files = append(files, file)

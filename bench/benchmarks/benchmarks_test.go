@@ -16,15 +16,13 @@ func TestVarying(t *testing.T) {
 	for _, run := range []string{
 		"Unit calls/op assume=exact\nBenchmarkA-2 \t 100\t 3 calls/op\nBenchmarkB-2\t100\t4 calls/op\n" +
 			"BenchmarkC 1 1 a\nok p",
-		"BenchmarkA-2 \t 200\t 3 calls/op\nBenchmarkB-2\t100\t5 calls/op\n",
+		"BenchmarkA-2 \t 200\t 3 calls/op\nBenchmarkB-2\t100\t5 calls/op\n" +
+			"pkg: a.b/c\nBenchmarkA-2 1 4 calls/op\npkg: a.b/d\nBenchmarkA-2 1 5 calls/op\n",
 	} {
-		for line := range strings.Lines(run) {
-			if name, counts, ok := parseLine(line); ok {
-				lines[name] = append(lines[name], counts)
-			}
-		}
+		collect(run, lines)
 	}
-	if have, want := varying(lines, 2), []string{"BenchmarkB-2", "BenchmarkC"}; !slices.Equal(have, want) {
+	want := []string{"BenchmarkB-2", "BenchmarkC", "c.BenchmarkA-2", "d.BenchmarkA-2"}
+	if have := varying(lines, 2); !slices.Equal(have, want) {
 		t.Errorf("have %q, want %q of %q", have, want, lines)
 	}
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -16,29 +17,51 @@ import (
 	"github.com/stemma-go/stemma/bench/internal/lab"
 )
 
-// modules are small ones with benchmarks.
-var modules = []struct{ path, version string }{
-	{"github.com/google/uuid", "v1.6.0"},
-	{"github.com/tidwall/gjson", "v1.18.0"},
-	{"github.com/cespare/xxhash/v2", "v2.3.0"},
+// A module has benchmarks.
+type module struct {
+	path, version string
+	packages      string // of them whose benchmarks run
+	skip          string // those that do not, as -skip of go test has them: they take too long
+}
+
+// modules are those whose benchmarks run, if the command line names none.
+var modules = []module{
+	{path: "github.com/google/uuid", version: "v1.6.0"},
+	{path: "github.com/tidwall/gjson", version: "v1.18.0"},
+	{path: "github.com/cespare/xxhash/v2", version: "v2.3.0"},
+	{path: "github.com/google/btree", version: "v1.1.3", skip: "AndRestore"},
+	{path: "github.com/expr-lang/expr", version: "v1.17.8"},
+	{path: "github.com/go-chi/chi/v5", version: "v5.5.0", packages: "./..."},
+	{path: "github.com/dlclark/regexp2", version: "v1.12.0", skip: "_(32K|1M|32M)$"},
+	{path: "github.com/hashicorp/golang-lru/v2", version: "v2.0.7", packages: "./..."},
 }
 
 // options is what the command line says.
 type options struct {
 	runs, loops      int
+	nice             bool
 	metrics, pattern string
 	keep             string
+	modules          []module
 }
 
 func main() {
 	o := options{}
 	flag.IntVar(&o.runs, "runs", 10, "how often the benchmarks of each module run")
 	flag.IntVar(&o.loops, "loops", 2, "how many busy loops run beside them")
+	flag.BoolVar(&o.nice, "nice", true, "give the loops a low priority; false: that of the benchmarks")
+	only := flag.String("module", "", "run the benchmarks of modules `A,B,C`, words of their paths; empty: of all")
 	flag.StringVar(&o.metrics, "metrics", "calls,alloc,ops", "what is counted, as -metrics of stemma test")
 	flag.StringVar(&o.pattern, "bench", ".", "the benchmarks that run, as -bench of go test")
 	flag.StringVar(&o.keep, "keep", "",
 		"work in directory `DIR`, and leave what is there: modules and what was printed")
 	flag.Parse()
+	words := lab.Names(*only)
+	for _, m := range modules {
+		if words == nil || slices.ContainsFunc(words, func(w string) bool { return strings.Contains(m.path, w) }) {
+			o.modules = append(o.modules, m)
+		}
+	}
 	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "benchmarks:", err)
 		os.Exit(1)
@@ -51,7 +74,7 @@ func (o *options) run() error {
 		return err
 	}
 	defer l.Close()
-	stop, err := lab.Busy(o.loops, true)
+	stop, err := lab.Busy(o.loops, o.nice)
 	if err != nil {
 		return err
 	}
@@ -59,7 +82,7 @@ func (o *options) run() error {
 	fmt.Println("| module | benchmarks | runs | differ with -deterministic | differ without |")
 	fmt.Println("| --- | --- | --- | --- | --- |")
 	var notes []string
-	for _, m := range modules {
+	for _, m := range o.modules {
 		dir := filepath.Join(l.Work, path.Base(path.Dir(m.path))+"-"+path.Base(m.path))
 		if _, err := os.Stat(dir); err != nil {
 			if err := lab.FetchModule(m.path, m.version, dir); err != nil {
@@ -69,7 +92,7 @@ func (o *options) run() error {
 		var differ [2]string
 		var names []string
 		for i, flag := range []string{"-deterministic", "-benchtime=100x"} {
-			lines, err := o.repeat(l, dir, flag)
+			lines, err := o.repeat(l, m, dir, flag)
 			if err != nil {
 				return fmt.Errorf("%s: %w", m.path, err)
 			}
@@ -99,10 +122,11 @@ func (o *options) open() (*lab.Lab, error) {
 
 // repeat runs the benchmarks of the module in dir, and returns what each line has behind the number of operations. Each
 // run is a process of its own, so that what a process does once counts in all of them.
-func (o *options) repeat(l *lab.Lab, dir, flag string) (map[string][]string, error) {
+func (o *options) repeat(l *lab.Lab, m module, dir, flag string) (map[string][]string, error) {
 	lines := make(map[string][]string)
 	for n := range o.runs {
-		cmd := exec.Command(l.Stemma, "test", "-metrics="+o.metrics, flag, "-run", "^$", "-bench", o.pattern, ".")
+		cmd := exec.Command(l.Stemma, "test", "-metrics="+o.metrics, flag, "-run", "^$", "-bench", o.pattern,
+			"-skip", cmp.Or(m.skip, "^$"), cmp.Or(m.packages, "."))
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "STEMMA_OUT="+filepath.Join(l.Work, "out"))
 		cmd.Stderr = os.Stderr
@@ -110,11 +134,7 @@ func (o *options) repeat(l *lab.Lab, dir, flag string) (map[string][]string, err
 		if err != nil {
 			return nil, fmt.Errorf("stemma test: %w\n%s", err, text)
 		}
-		for line := range strings.Lines(string(text)) {
-			if name, counts, ok := parseLine(line); ok {
-				lines[name] = append(lines[name], counts)
-			}
-		}
+		collect(string(text), lines)
 		if err := os.RemoveAll(filepath.Join(l.Work, "out")); err != nil {
 			return nil, err
 		}
@@ -125,6 +145,18 @@ func (o *options) repeat(l *lab.Lab, dir, flag string) (map[string][]string, err
 		}
 	}
 	return lines, nil
+}
+
+// collect adds what each line of a run has behind the number of operations. Packages may have benchmarks of one name.
+func collect(text string, lines map[string][]string) {
+	in := ""
+	for line := range strings.Lines(text) {
+		if pkg, ok := strings.CutPrefix(line, "pkg: "); ok {
+			in = path.Base(strings.TrimSpace(pkg)) + "."
+		} else if name, counts, ok := parseLine(line); ok {
+			lines[in+name] = append(lines[in+name], counts)
+		}
+	}
 }
 
 // parseLine returns the name of a benchmark's line and the values behind the number of operations, with their units.

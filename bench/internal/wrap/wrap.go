@@ -31,7 +31,8 @@ const ProfileEnv = "BENCH_CPUPROFILE"
 const ProfileHz = 250
 
 // MemStatsLine begins the line on standard error in which "memstats" and "memstats-at-exit" say what the heap has had:
-// Mallocs, Frees and TotalAlloc of runtime.MemStats.
+// Mallocs, Frees and TotalAlloc of runtime.MemStats. Behind these are pairs of numbers: what objects take that have
+// fewer than 20 kB, and how many there were of them.
 const MemStatsLine = "bench memstats:"
 
 // AllocsEnv names the file that they write the profile allocs to, if it is set.
@@ -123,7 +124,11 @@ import (
 func benchMemStats() {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	println("` + MemStatsLine + `", m.Mallocs, m.Frees, m.TotalAlloc)
+	print("` + MemStatsLine + `", " ", m.Mallocs, " ", m.Frees, " ", m.TotalAlloc)
+	for _, c := range m.BySize {
+		print(" ", c.Size, " ", c.Mallocs)
+	}
+	println()
 	if name := os.Getenv("` + AllocsEnv + `"); name != "" {
 		f, err := os.Create(name)
 		if err != nil {
