@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -77,6 +78,41 @@ func TestStream(t *testing.T) {
 		if have, want := got.String(), x.out.String(); have != want {
 			t.Fatalf("round %d: have\n%s\nwant\n%s", round, have, want)
 		}
+	}
+}
+
+// TestValuesLabels looks for the labels of goroutines on the samples of trees in which recursion was folded, and for
+// others: a key has one value.
+func TestValuesLabels(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	labels, folds := 0, 0
+	for range 50 {
+		tree := randomTree(r, 1+r.IntN(400), 20)
+		v := &cct.Values{Tree: tree, Types: []profile.Metric{profile.Calls}, Counts: [][]uint64{nil}}
+		for i := range tree.Nodes {
+			v.Counts[0] = append(v.Counts[0], uint64(i))
+			folds += min(1, int(tree.Nodes[i].Fold))
+		}
+		var b bytes.Buffer
+		if err := Values(&b, new(profile.Profile), v, "calls", Span{}); err != nil {
+			t.Fatal(err)
+		}
+		have, err := pprof.ParseData(b.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range have.Sample {
+			want := make(map[string][]string)
+			for key, value := range tree.LabelsOf(uint32(s.Value[0])) {
+				want[key] = []string{value}
+			}
+			if labels += len(want); !maps.EqualFunc(s.Label, want, slices.Equal) {
+				t.Fatalf("context %d has the labels %v, want %v", s.Value[0], s.Label, want)
+			}
+		}
+	}
+	if labels == 0 || folds == 0 {
+		t.Errorf("%d labels, %d nodes of folded recursion, want some", labels, folds)
 	}
 }
 

@@ -24,6 +24,10 @@ type Span struct {
 // Values writes v, the values of p, as [Write] does in the format pprof. A context is one sample with all
 // values, also with those that are negative: they have grown less than nothing. The period is that of Go's own profile
 // of the same metrics, so that a database keeps both under one name. A sample of places has those of p, not of v.
+//
+// Samples have the labels of goroutines, one value of each key, and no other ones. Databases take each set of labels
+// for a series: where recursion was folded would make hundreds of them. Pyroscope takes one value of each key; then it
+// keeps the samples of one of the sets that have become equal.
 func Values(w io.Writer, p *profile.Profile, v *cct.Values, usual string, of Span) error {
 	x := &pprofExporter{t: v.Tree, out: &pprof.Profile{Period: 1}, locations: make(map[string]*pprof.Location)}
 	x.mapping(p)
@@ -45,9 +49,19 @@ func Values(w io.Writer, p *profile.Profile, v *cct.Values, usual string, of Spa
 	for i := range v.Nodes {
 		if values := valuesAt(v, i); values != nil {
 			x.sample(&pprof.Sample{Value: values}, uint32(i))
+			x.relabel(v.Tree, uint32(i))
 		}
 	}
 	return x.out.Write(w)
+}
+
+// relabel gives the last sample the labels of context n of t alone.
+func (x *pprofExporter) relabel(t *cct.Tree, n uint32) {
+	s := x.out.Sample[len(x.out.Sample)-1]
+	s.Label = nil
+	for key, value := range t.LabelsOf(n) {
+		setLabel(s, key, value)
+	}
 }
 
 // periodOf returns what Go's profile of a metric has as the type of its period: that of the heap, of contention, or the
