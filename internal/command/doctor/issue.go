@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -77,7 +78,7 @@ func cacheState() string {
 	if err != nil {
 		return err.Error()
 	}
-	entries, _ := filepath.Glob(filepath.Join(dir, "*", "used"))
+	entries, _ := fs.Glob(os.DirFS(dir), "*/used") // the name of dir is no pattern
 	return fmt.Sprintf("%s, %s · %s", dir, humanize.Plural(len(entries), "compiler"),
 		humanize.Bytes(toolchain.DiskUsage(os.DirFS(dir))))
 }
@@ -224,12 +225,19 @@ var homes = regexp.MustCompile(`^/(home|Users)/[^/]+/?$`)
 
 // shorten replaces directories by the names of what they are, and leaves of paths below them the last element.
 func (s *shortener) shorten(text string) string {
+	for _, k := range s.known {
+		if path.FindString(k[0]) != k[0] { // a directory with spaces in its name, or brackets
+			text = strings.ReplaceAll(text, k[0], k[1])
+		}
+	}
 	return path.ReplaceAllStringFunc(text, func(m string) string {
 		parts := path.FindStringSubmatch(m)
 		before, name := parts[1], parts[2]
 		for _, k := range s.known {
-			if rest, ok := strings.CutPrefix(name, k[0]); ok && (rest == "" || rest[0] == '/') {
-				return before + k[1] + last(rest)
+			for _, dir := range k {
+				if rest, ok := strings.CutPrefix(name, dir); ok && (rest == "" || rest[0] == '/') {
+					return before + k[1] + last(rest)
+				}
 			}
 		}
 		if homes.MatchString(name) {

@@ -3,6 +3,7 @@ package doctor
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,12 +13,18 @@ import (
 
 // TestReport fills the form for an issue on a machine whose environment has secrets in it.
 func TestReport(t *testing.T) {
-	home := t.TempDir()
-	cache := filepath.Join(home, "deep", "below", "cache")
-	if err := os.MkdirAll(cache, 0o700); err != nil {
-		t.Fatal(err)
-	}
 	const secret = "hunter2"
+	home := t.TempDir()
+	cache := filepath.Join(home, "deep [below]* "+secret, "cache") // Glob would take it for a pattern
+	for i := range 2 {
+		used := filepath.Join(cache, fmt.Sprint("key", i), "used")
+		if err := os.MkdirAll(filepath.Dir(used), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(used, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for name, value := range map[string]string{
 		"HOME": home, "STEMMA_CACHE": cache, "GOFLAGS": "-mod=mod -ldflags=-X=main.key=" + secret + " -race",
 		"STEMMA_OUT": "/srv/" + secret + "/records", "STEMMA_SAMPLING": "every=5ms",
@@ -35,7 +42,7 @@ func TestReport(t *testing.T) {
 		"\nGOFLAGS    -mod=mod -ldflags=… -race\n",
 		"\nkernel     linux ", "\nCPU        ", "STEMMA_SAMPLING=every=5ms", "STEMMA_OUT=…",
 		"\ncompiler   not built yet, ",
-		"\ncache      $CACHE, 0 compilers · ",
+		"\ncache      $CACHE, 2 compilers · ",
 		"\nlast error 2026-11-25 03:00:00: stemma report: ~/…/app.stemma: offset 7: cut off; see …\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
