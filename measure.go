@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	_ "unsafe" // for go:linkname
 
@@ -247,8 +248,25 @@ func borrowLane() *lane {
 	return nil
 }
 
-// runs reports whether goroutines exist that the last measurement of the lane has started.
-func (l *lane) runs() bool { return l.now != nil && measureRuntime.Started(l.now.node) }
+// runs reports whether goroutines exist that the last measurement of the lane has started. A look at all goroutines
+// misses one that is started behind it, by one that ends before it comes to that. Two looks miss them only if the first
+// of these has begun to run, and ended, meanwhile: then it has counted that.
+func (l *lane) runs() bool {
+	p := l.now
+	if p == nil {
+		return false
+	}
+	p.look()
+	l.old = p.count(l.old)
+	for range 2 {
+		if measureRuntime.Started(p.node) {
+			return true
+		}
+	}
+	p.look()
+	l.counts = p.count(l.counts)
+	return !slices.Equal(l.old, l.counts)
+}
 
 func (l *lane) giveBack() {
 	lanes.Lock()
