@@ -18,7 +18,6 @@ var numbersAllowed = map[string]string{
 	"internal/record/raw/raw.go":                                        "it is what loads and stores records",
 	"internal/sealed/container.go":                                      "the sealed file, see FORMAT.md",
 	"internal/sealed/export_test.go":                                    "the sealed file, see FORMAT.md",
-	"internal/similarity/identity.go":                                   "the key of a map",
 	"internal/testing/e2e/safety/safe_test.go":                          "numbers that its own program prints",
 	"internal/goroot/_goroot/cmd/compile/internal/ssagen/stemma_pcc.go": "a hash becomes a number",
 	"internal/goroot/_goroot/runtime/stemma_linux_amd64.go":             "a system call's instruction",

@@ -2,7 +2,6 @@ package similarity
 
 import (
 	"cmp"
-	"encoding/binary"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,24 +13,6 @@ import (
 type Tree struct {
 	*cct.Tree
 	Calls []cct.Call // all calls in the code, or nil if only those are known that were met
-}
-
-// Align returns the edges of trees of different builds. An edge is a path of functions and
-// call sites; what is the same function and the same call site is found out by names and by
-// the order in the code, so that lines may differ. See naming.
-func Align(trees ...Tree) []Weights {
-	n := newNaming(trees)
-	list := make([]Weights, len(trees))
-	for i, t := range trees {
-		w := make(Weights)
-		for k, path := range n.contexts(i) {
-			if count := t.Nodes[k].Count; k > 0 && count > 0 {
-				w[string(binary.LittleEndian.AppendUint32(nil, path))] += float64(count)
-			}
-		}
-		list[i] = w
-	}
-	return list
 }
 
 // A naming knows what is the same in some trees.
@@ -57,7 +38,7 @@ type naming struct {
 	sites  []map[site]int // for each tree, ids of call sites
 
 	pathCalls map[pathCall]uint32 // index of each call of any tree, from 1 on
-	paths     map[uint64]uint32   // index of each context of any tree, from 1 on: by its caller and the call
+	paths     *paths              // contexts of all trees
 }
 
 // A site is the place of a call, as one tree has it.
@@ -84,7 +65,7 @@ type met struct {
 func newNaming(trees []Tree) *naming { return nameTrees(trees, How{}) }
 
 func nameTrees(trees []Tree, how How) *naming {
-	n := &naming{trees: trees, how: how, pathCalls: make(map[pathCall]uint32), paths: make(map[uint64]uint32)}
+	n := &naming{trees: trees, how: how, pathCalls: make(map[pathCall]uint32), paths: newPaths()}
 	for range trees {
 		n.names = append(n.names, make(map[string]string))
 		n.sites = append(n.sites, make(map[site]int))
@@ -370,16 +351,5 @@ func (n *naming) siteID(i int, s site) int {
 
 // contexts returns for each node of tree i the index of its context, from 1 on; 0 for the root.
 func (n *naming) contexts(i int) []uint32 {
-	list := slices.Clone(n.calls(i))
-	for k, node := range n.trees[i].Nodes {
-		if k == 0 {
-			continue
-		}
-		e := uint64(list[node.Parent])<<32 | uint64(list[k])
-		if n.paths[e] == 0 {
-			n.paths[e] = uint32(len(n.paths) + 1)
-		}
-		list[k] = n.paths[e]
-	}
-	return list
+	return n.paths.of(n.trees[i].Tree, slices.Clone(n.calls(i)))
 }

@@ -66,11 +66,8 @@ func Entries(t *cct.Tree) Weights {
 // key returns the key of node n, whose parent has the key path.
 func (level Level) key(t *cct.Tree, path string, n cct.Node) string {
 	f, s := t.Funcs[n.Func], t.Sites[n.Site]
-	switch level {
-	case ByFunction:
-		return path + "\n" + f.Name
-	case ByLine:
-		return fmt.Sprintf("%s\n%s\x00%s\x00%d\x00%d", path, f.Name, s.File, s.Line, s.Via)
+	if level != InGoroutine {
+		return path + "\n" + level.text(&f, &s)
 	}
 	if f.Pseudo || f.Name == "runtime.main" {
 		return ""
@@ -108,11 +105,22 @@ func Average(list ...Weights) Weights {
 	return avg
 }
 
+func (w Weights) both(other Weights, visit func(weight, other float64)) {
+	for k, v := range w {
+		visit(v, other[k])
+	}
+	for k, v := range other {
+		if _, ok := w[k]; !ok {
+			visit(0, v)
+		}
+	}
+}
+
 // Overlap returns the degree of overlap of two trees: the sum over all common edges of the
 // smaller one of the edge's two shares in its tree's weight. It is 1 for trees that are
 // equal but for a factor, and 0 for trees with nothing in common. (Arnold and Grove;
 // ICPE 2015, section 7.3; CCCP, section 6.1.) That of two empty trees is 1.
-func Overlap(a, b Weights) float64 {
+func Overlap[W Weighted[W]](a, b W) float64 {
 	ta, tb := a.Total(), b.Total()
 	if ta == 0 || tb == 0 {
 		if ta == tb {
@@ -121,40 +129,26 @@ func Overlap(a, b Weights) float64 {
 		return 0
 	}
 	var sum float64
-	for k, v := range a {
-		sum += min(v/ta, b[k]/tb)
-	}
+	a.both(b, func(v, w float64) { sum += min(v/ta, w/tb) })
 	return sum
 }
 
-// HotEdges returns the edges whose weight is at least t times that of the
-// heaviest edge.
-func (w Weights) HotEdges(t float64) map[string]bool {
-	var heaviest float64
-	for _, v := range w {
-		heaviest = max(heaviest, v)
-	}
-	hot := make(map[string]bool)
-	for k, v := range w {
-		if v >= t*heaviest {
-			hot[k] = true
-		}
-	}
-	return hot
-}
-
 // HotEdgeCoverage returns which share of the hot edges of either tree are hot in both:
-// the edges in the intersection over those in the union. T is the threshold of HotEdges.
-// That of two empty trees is 1.
-func HotEdgeCoverage(a, b Weights, t float64) float64 {
-	ha, hb := a.HotEdges(t), b.HotEdges(t)
-	common := 0
-	for k := range ha {
-		if hb[k] {
+// the edges in the intersection over those in the union. An edge is hot if its weight is at least t times that of the
+// heaviest edge. That of two empty trees is 1.
+func HotEdgeCoverage[W Weighted[W]](a, b W, t float64) float64 {
+	var heaviestA, heaviestB float64
+	a.both(b, func(v, w float64) { heaviestA, heaviestB = max(heaviestA, v), max(heaviestB, w) })
+	common, union := 0, 0
+	a.both(b, func(v, w float64) {
+		hotA, hotB := v > 0 && v >= t*heaviestA, w > 0 && w >= t*heaviestB
+		if hotA || hotB {
+			union++
+		}
+		if hotA && hotB {
 			common++
 		}
-	}
-	union := len(ha) + len(hb) - common
+	})
 	if union == 0 {
 		return 1
 	}

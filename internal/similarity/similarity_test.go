@@ -32,7 +32,7 @@ func TestOverlap(t *testing.T) {
 			t.Errorf("overlap of %v: %v, want %v: it is symmetric", tt.b, have, tt.want)
 		}
 	}
-	if have := similarity.Overlap(nil, nil); have != 1 {
+	if have := similarity.Overlap[similarity.Weights](nil, nil); have != 1 {
 		t.Errorf("two empty trees: %v, want 1", have)
 	}
 }
@@ -54,7 +54,7 @@ func TestHotEdgeCoverage(t *testing.T) {
 			t.Errorf("coverage with %v: %v, want %v", tt.b, have, tt.want)
 		}
 	}
-	if have := similarity.HotEdgeCoverage(nil, nil, 0.1); have != 1 {
+	if have := similarity.HotEdgeCoverage[similarity.Weights](nil, nil, 0.1); have != 1 {
 		t.Errorf("two empty trees: %v, want 1", have)
 	}
 }

@@ -53,7 +53,7 @@ func (s *comparison) load(path string) (*record.Record, error) {
 }
 
 // line prints how similar two trees are.
-func (s *comparison) line(a, b similarity.Weights, what string) {
+func line[W similarity.Weighted[W]](s *comparison, a, b W, what string) {
 	fmt.Fprintf(s.w, "%9.2f%% %9.2f%%  %s\n", 100*similarity.Overlap(a, b),
 		100*similarity.HotEdgeCoverage(a, b, s.o.Threshold), what)
 }
@@ -79,7 +79,7 @@ func (s *comparison) one(path string) error {
 		humanize.Plural(uint64(exact.Total()), "call"),
 		humanize.Plural(len(approximate), "context"), humanize.Plural(uint64(approximate.Total()), "sample"))
 	s.head()
-	s.line(exact, approximate, report.Describe(p.Processes[0]))
+	line(s, exact, approximate, report.Describe(p.Processes[0]))
 	return nil
 }
 
@@ -90,20 +90,20 @@ func (s *comparison) several(paths []string) error {
 		return err
 	}
 	s.head()
-	average := similarity.Average(trees...)
+	average := similarity.AverageEdges(trees...)
 	for i, t := range trees {
-		s.line(t, average, paths[i]+" with the average")
+		line(s, t, average, paths[i]+" with the average")
 	}
 	for i := 0; i < len(trees) && len(trees) <= maxPairs; i++ {
 		for k := i + 1; k < len(trees); k++ {
-			s.line(trees[i], trees[k], paths[i]+" with "+paths[k])
+			line(s, trees[i], trees[k], paths[i]+" with "+paths[k])
 		}
 	}
 	return nil
 }
 
 // trees returns the edges of profiles in the metric that was asked for.
-func (s *comparison) trees(paths []string) ([]similarity.Weights, error) {
+func (s *comparison) trees(paths []string) ([]similarity.Edges, error) {
 	var trees []similarity.Tree
 	for _, path := range paths {
 		p, err := s.load(path)
@@ -129,16 +129,11 @@ func (s *comparison) trees(paths []string) ([]similarity.Weights, error) {
 		}
 		trees = append(trees, tree)
 	}
-	level := similarity.ByLine
 	switch s.o.By {
-	case "", "site":
-		return similarity.Align(trees...), nil
 	case "function":
-		level = similarity.ByFunction
+		return similarity.AlignByText(similarity.ByFunction, trees...), nil
+	case "line":
+		return similarity.AlignByText(similarity.ByLine, trees...), nil
 	}
-	var list []similarity.Weights
-	for _, t := range trees {
-		list = append(list, similarity.Of(t.Tree, level))
-	}
-	return list, nil
+	return similarity.Align(trees...), nil
 }

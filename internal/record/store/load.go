@@ -88,14 +88,21 @@ func (r *Records) Merged() (*record.Record, error) {
 	return record.Merge(r.Profiles...)
 }
 
-// manyBytes is how large a record is for which memory is worth more than the collector's time.
-const manyBytes = 16 << 20
+// How large a record is for which memory is worth more than the collector's time. A sealed file is compressed: a
+// context may take less than a byte there.
+const (
+	manyBytes       = 16 << 20
+	manySealedBytes = 1 << 20
+)
 
-// beThrifty lets the heap grow by a fifth before it is collected, and not to twice its size, if what is at path is
+// beThrifty lets the heap grow by a fifth before it is collected, and not to twice its size, if the record is
 // large. A large record is a few tables without pointers: to collect beside them costs little.
-func beThrifty(path string) {
-	bytes := int64(0)
-	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+func beThrifty(place Place) {
+	bytes, many := int64(0), int64(manySealedBytes)
+	if place.Dir {
+		many = manyBytes
+	}
+	_ = filepath.WalkDir(place.Path, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil // whoever reads it returns the error
 		}
@@ -104,7 +111,7 @@ func beThrifty(path string) {
 		}
 		return nil
 	})
-	if bytes > manyBytes {
+	if bytes > many {
 		debug.SetGCPercent(20)
 	}
 }
@@ -112,7 +119,7 @@ func beThrifty(path string) {
 // readOne reads a sealed file or a live directory.
 func readOne(place Place) (*record.Record, error) {
 	path := place.Path
-	beThrifty(path)
+	beThrifty(place)
 	if !place.Dir {
 		return ReadSealed(path)
 	}
