@@ -125,7 +125,7 @@ func TestRepeatsKeepsNone(t *testing.T) {
 				return
 			}
 		}
-		for range 100 {
+		for range 5000 {
 			if runtime.GC(); ended.Load() >= runs-1 {
 				return
 			}

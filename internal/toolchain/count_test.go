@@ -67,7 +67,7 @@ func TestCountedTotal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(50 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		done, total := count()
 		if done == 3 && total == 5 {
 			if want := "pkg/" + strconv.Itoa(cmd.Process.Pid); doing() != want {

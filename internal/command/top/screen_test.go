@@ -29,7 +29,7 @@ func show(t *testing.T, p *program) *shown {
 func (s *shown) waits(want string) {
 	s.t.Helper()
 	text, not := strings.CutPrefix(want, "!")
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for ; strings.Contains(s.seen(), text) == not; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("want %q on\n%s", want, s.seen())

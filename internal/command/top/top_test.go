@@ -161,7 +161,7 @@ func TestOnceAndScreen(t *testing.T) {
 	go func() { done <- Show(s, NewReader(p.path, ""), time.Hour, Options{Sort: "count"}) }()
 	shows := func(want string) {
 		t.Helper()
-		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 			have := s.seen()
 			if strings.Contains(have, want) {
 				return
