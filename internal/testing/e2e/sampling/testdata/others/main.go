@@ -25,24 +25,27 @@ var (
 	ended   sync.WaitGroup
 )
 
-// labelled runs f in a goroutine that has the label.
+// labelled runs f in a goroutine that has the label. f says that it has begun.
 func labelled(value string, f func()) {
 	started.Add(1)
 	ended.Add(1)
 	go func() {
 		defer ended.Done()
 		pprof.Do(context.Background(), pprof.Labels("other", "1", "request", value), func(context.Context) {
-			started.Done()
 			f()
 		})
 	}()
 }
 
 //go:noinline
-func parked() { <-block }
+func parked() {
+	started.Done()
+	<-block
+}
 
 //go:noinline
 func locked() {
+	started.Done()
 	mu.Lock()
 	mu.Unlock()
 }
@@ -52,18 +55,21 @@ func sleeping() { time.Sleep(time.Hour) }
 
 //go:noinline
 func reading(fd int) {
+	started.Done()
 	syscall.Read(fd, make([]byte, 1))
 	runtime.KeepAlive(fd)
 }
 
 //go:noinline
 func spinning() {
+	started.Done()
 	for !stop.Load() {
 	}
 }
 
 //go:noinline
 func calling() {
+	started.Done()
 	for !stop.Load() {
 		deep(200)
 	}
@@ -84,6 +90,7 @@ func deep(n int) int {
 //
 //go:noinline
 func asking() {
+	started.Done()
 	for !stop.Load() {
 		stemma.SampleLabeled(1<<40, "request", "main")
 		time.Sleep(100 * time.Microsecond) // or it takes all the room that there is for requests
