@@ -31,6 +31,7 @@ func pyroscope(t *testing.T, server *sinktest.Pyroscope) *sink.Sink {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.Settle = 0
 	return s
 }
 

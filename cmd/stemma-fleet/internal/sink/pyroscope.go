@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	pprof "github.com/google/pprof/profile"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -21,6 +22,10 @@ import (
 // pyroscopeLimits are below what Pyroscope takes unless it is told otherwise: 16,000 samples, 4 MiB, stacks of 1,000,
 // and 2 MiB at once, which is the burst of its limit of rates.
 var pyroscopeLimits = export.Limits{Samples: 16_000, Bytes: 1 << 20, Depth: 1000}
+
+// pyroscopeSettles is how long Pyroscope is given to show a push. Its second storage puts off what comes by half a
+// second, and then writes it.
+const pyroscopeSettles = 3 * time.Second
 
 // openPyroscope returns the Pyroscope at a URL. Its credentials are in the URL, or in the variables that agents of
 // Grafana take.
@@ -44,7 +49,7 @@ func openPyroscope(address string) (*Sink, error) {
 	}
 	has := func(ctx context.Context, p *part) (bool, error) { return pyroscopeHas(ctx, s, p) }
 	return &Sink{Name: name, Identity: "pyroscope " + name + " " + tenant, push: push, has: has,
-		limits: pyroscopeLimits}, nil
+		limits: pyroscopeLimits, Settle: pyroscopeSettles}, nil
 }
 
 // pyroscopeHas asks for the sum of a part, between its millisecond and the next one, which no other part of its series

@@ -73,6 +73,7 @@ func open(t *testing.T, text string) *Sink {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.Settle = 0
 	return s
 }
 
@@ -147,6 +148,25 @@ func TestUnanswered(t *testing.T) {
 	compare(t, server.Sums(), want(u))
 	if list, twice := server.Profiles(); len(list) != n.parts || n.parts < 5 || twice > 0 || failed == 0 {
 		t.Errorf("%d profiles of %d parts, %d twice, %d failures", len(list), n.parts, twice, failed)
+	}
+}
+
+// TestLate has a server that shows late what it keeps without an answer: it is asked when it shows that.
+func TestLate(t *testing.T) {
+	answers := 0
+	server := &sinktest.Pyroscope{Late: 100 * time.Millisecond, After: func() bool { answers++; return answers > 1 }}
+	server.Start(t)
+	s, u := open(t, "pyroscope="+server.URL), unit(t, 3000)
+	s.limits.Samples, s.Settle = 1000, time.Second
+	n := new(noted)
+	if err := s.Push(context.Background(), u, n); err == nil {
+		t.Fatal("a push without an answer is no error")
+	}
+	if err := s.Push(context.Background(), u, n); err != nil {
+		t.Fatal(err)
+	}
+	if list, twice := server.Profiles(); len(list) != n.parts || twice > 0 {
+		t.Errorf("%d profiles of %d parts, %d twice", len(list), n.parts, twice)
 	}
 }
 

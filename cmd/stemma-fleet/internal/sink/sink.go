@@ -22,6 +22,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	pprof "github.com/google/pprof/profile"
@@ -45,6 +46,11 @@ type Sink struct {
 	limits   export.Limits
 	// has reports whether a part is there. It is nil where nobody can ask that.
 	has func(ctx context.Context, p *part) (bool, error)
+
+	// Settle is how long the server may take to show a push that nobody waits for any more. loose is when there may
+	// have been one last, in nanoseconds: before the sink was opened, or when a push failed.
+	Settle time.Duration
+	loose  atomic.Int64
 }
 
 // A part is one of the profiles of a unit.
@@ -68,6 +74,7 @@ func Open(text string) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-to=%s: %w", kind, err)
 	}
+	s.loose.Store(time.Now().UnixNano())
 	return s, nil
 }
 
@@ -180,6 +187,7 @@ func (s *Sink) pushOnce(ctx context.Context, p *part, before bool) error {
 	ctx, cancel := context.WithTimeout(ctx, partTime)
 	defer cancel()
 	if before && s.has != nil {
+		time.Sleep(time.Until(time.Unix(0, s.loose.Load()).Add(s.Settle)))
 		there, err := s.has(ctx, p)
 		if answer := new(answerError); errors.As(err, &answer) && answer.cannotTell() {
 			err = nil
@@ -188,7 +196,11 @@ func (s *Sink) pushOnce(ctx context.Context, p *part, before bool) error {
 			return err
 		}
 	}
-	return s.push(ctx, p)
+	err := s.push(ctx, p)
+	if err != nil && !errors.Is(err, errBusy) {
+		s.loose.Store(time.Now().UnixNano())
+	}
+	return err
 }
 
 // errBusy is the error of a server that takes no more at the moment.

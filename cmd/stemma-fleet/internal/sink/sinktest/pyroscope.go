@@ -30,6 +30,8 @@ type Pyroscope struct {
 	Before func() int
 	// After is asked when a profile is kept: false ends the connection without an answer. It may be nil.
 	After func() bool
+	// Late is how long a profile is there before it is shown.
+	Late time.Duration
 	// Mute is for one that answers no questions.
 	Mute bool
 	// Old is how old a profile may be, 0 for any age. Pyroscope has an hour.
@@ -42,6 +44,7 @@ type Pyroscope struct {
 // A Profile is one that was pushed.
 type Profile struct {
 	Labels map[string]string
+	since  time.Time // when it came
 	*pprof.Profile
 }
 
@@ -112,7 +115,7 @@ func (s *Pyroscope) answer(w http.ResponseWriter, r *http.Request) {
 	sum := int64(0)
 	for _, p := range s.profiles {
 		at := p.TimeNanos / int64(time.Millisecond)
-		if at < question.Start || at > question.End || question.Start == question.End ||
+		if time.Since(p.since) < s.Late || at < question.Start || at > question.End || question.Start == question.End ||
 			p.Labels["service_name"] != want[1] || p.Labels["run"] != want[2] || p.Labels["part"] != want[3] {
 			continue
 		}
@@ -241,7 +244,7 @@ func (s *Pyroscope) keep(labels map[string]string, raw []byte) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.profiles = append(s.profiles, Profile{labels, p})
+	s.profiles = append(s.profiles, Profile{labels, time.Now(), p})
 	return nil
 }
 
