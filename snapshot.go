@@ -103,16 +103,22 @@ func every(ticks *time.Ticker, end <-chan struct{}, f func(*profile.Profile, err
 	}
 }
 
+var errNoProfile = errors.New("stemma: there is no profile, since nothing was recorded or measured; " +
+	"look at the error of Snapshot, or at Counts.Err")
+
 // Contexts iterates over the contexts of a profile that have an amount of a metric, such as "calls". It yields their
 // stacks, innermost function first, and the amount that is their own, without what they call. Metrics have the names of
-// stemma report -metric; if the profile lacks the metric, the error lists those that it has. The innermost frame has
-// the place where its function begins.
+// stemma report -metric; if the profile lacks the metric, the error lists those that it has, and there is an error if p
+// is nil, as that of [Counts] in a normal build. The innermost frame has the place where its function begins.
 //
 // In a [Snapshot] of a running program, metrics that are computed from several counts may be a little off: ops, and
 // calls of functions of assembly through function values.
 //
 // Contexts is recorded like any code of the program: call it from f of [Every], or in [Bypass].
 func Contexts(p *profile.Profile, metric string) (iter.Seq2[Stack, uint64], error) {
+	if p == nil {
+		return nil, errNoProfile
+	}
 	t, err := cct.Of(p, metric)
 	if err != nil {
 		return nil, err

@@ -70,6 +70,12 @@ func TestNormalBuild(t *testing.T) {
 	if p, err := Snapshot(); p != nil || !errors.Is(err, ErrNotBuilt) {
 		t.Errorf("Snapshot: have %v, %v, want the error %v", p, err, ErrNotBuilt)
 	}
+	called := 0
+	c := Measure(t.Context(), func(context.Context) { called++ })
+	contexts, err := Contexts(c.Profile(), "calls")
+	if contexts != nil || !errors.Is(err, errNoProfile) || !errors.Is(c.Err(), ErrNotBuilt) || called != 1 {
+		t.Errorf("Measure: have %v and the error %v for contexts, called %d times", c.Err(), err, called)
+	}
 	if n := testing.AllocsPerRun(100, func() { sink = Here(); _ = WrapError(err) }); n != 0 {
 		t.Errorf("%v allocations, want none", n)
 	}
