@@ -38,6 +38,9 @@ func lines(p *Page, now *Reading, o Options) []string {
 	for _, r := range p.Rows {
 		list = append(list, p.line(r))
 	}
+	if len(p.Rows) == 0 && o.Search != "" {
+		list = append(list, fmt.Sprintf("nothing found: no %s here has “%s” in its name", what, profile.Printable(o.Search)))
+	}
 	if rest := p.rest(); rest != "" {
 		list = append(list, rest)
 	}

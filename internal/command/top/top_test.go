@@ -156,6 +156,14 @@ func TestOnceAndScreen(t *testing.T) {
 	if !strings.Contains(out, "1,234,567  main.f\n") || strings.ContainsAny(out, "\x1b\a\u202e") || len(out) > 4000 {
 		t.Errorf("%d bytes: %.1000s", len(out), out)
 	}
+	b.Reset()
+	none := Options{Rows: 5, Sort: "count", Search: "no.such"}
+	if err := Once(&b, NewReader(p.path, ""), time.Millisecond, none); err != nil {
+		t.Fatal(err)
+	}
+	if out := b.String(); !strings.HasSuffix(out, "\nnothing found: no function here has “no.such” in its name\n") {
+		t.Errorf("nothing is found: %s", out)
+	}
 	s := newSeenScreen()
 	done := make(chan error)
 	go func() { done <- Show(s, NewReader(p.path, ""), time.Hour, Options{Sort: "count"}) }()
