@@ -39,7 +39,8 @@ func lines(p *Page, now *Reading, o Options) []string {
 		list = append(list, p.line(r))
 	}
 	if len(p.Rows) == 0 && o.Search != "" {
-		list = append(list, fmt.Sprintf("nothing found: no %s here has “%s” in its name", what, profile.Printable(o.Search)))
+		text := profile.Printable(o.Search)
+		list = append(list, fmt.Sprintf("nothing found: no %s here has “%s” in its name", what, text))
 	}
 	if rest := p.rest(); rest != "" {
 		list = append(list, rest)

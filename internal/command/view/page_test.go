@@ -105,7 +105,17 @@ const misplaced = `(() => {
 	}
 	const crumbs = $('crumbs'), path = crumbs.querySelectorAll('button').length > 1;
 	const status = $('status');
-	if (innerWidth < 1000 && status.scrollWidth > status.clientWidth + 1) bad.push('cut: ' + status.textContent);
+	const over = status.scrollWidth > status.clientWidth + 1 || status.scrollHeight > status.clientHeight + 1;
+	if (innerWidth < 1000 && over) bad.push('cut: ' + status.textContent);
+	for (const e of document.querySelectorAll('.middle')) {
+		if (innerWidth < 1000 && e.scrollWidth > e.clientWidth + 1) bad.push('cut: ' + e.textContent);
+		const below = page.plots[1], high = below.el.clientHeight;
+		if (high < Math.min(below.high, innerHeight / 5)) bad.push('callees have ' + high + ' of ' + below.high);
+	}
+	for (const e of [...document.querySelectorAll('.source tbody .code')].slice(0, 20)) {
+		const r = e.getBoundingClientRect();
+		if (r.left > innerWidth / 2) bad.push('a line of source begins at ' + r.left);
+	}
 	if (!path && crumbs.scrollWidth > crumbs.clientWidth + 1) bad.push('cut: ' + crumbs.textContent);
 	for (const row of [...document.querySelectorAll('.long tbody tr')].slice(0, 20)) {
 		const high = row.getBoundingClientRect().height;
@@ -137,7 +147,8 @@ func TestWidths(t *testing.T) {
 	_, alone := serve(t, calls, "")
 	_, compared := serve(t, calls, write(t, forest(t, 300, profile.Calls, 1e9, 2)))
 	_, times := serve(t, write(t, forest(t, 300, nanoseconds, 1e12, 1)), "")
-	for name, url := range map[string]string{"alone": alone, "compared": compared, "times": times} {
+	running := live(t, func() *profile.Profile { return forest(t, 300, profile.Calls, 1e9, 1) })
+	for name, url := range map[string]string{"alone": alone, "compared": compared, "times": times, "running": running} {
 		follow(t, p, url, nil)
 		for _, width := range []int{400, 640, 900, 1440, 3840} {
 			must(t, p.Resize(width, 800))
@@ -210,6 +221,18 @@ const contrasts = `(() => {
 	return [...new Set(bad)];
 })()`
 
+// live serves the page of a program that runs.
+func live(t *testing.T, load func() *profile.Profile) (url string) {
+	t.Helper()
+	v, err := page.New(page.Options{Load: func() (*page.Data, error) {
+		return &page.Data{Title: "running", Running: true, Record: &record.Record{Profile: load()}}, nil
+	}})
+	must(t, err)
+	s := httptest.NewServer(v.Handler(""))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
 // All text can be read, in the light and in the dark.
 func TestContrast(t *testing.T) {
 	level.NeedMore(t)
@@ -217,7 +240,8 @@ func TestContrast(t *testing.T) {
 	now := write(t, forest(t, 200, profile.Calls, 1e6, 1))
 	_, alone := serve(t, now, "")
 	_, url := serve(t, now, write(t, forest(t, 200, profile.Calls, 1e6, 2)))
-	for _, at := range []string{alone, url} {
+	running := live(t, func() *profile.Profile { return forest(t, 200, profile.Calls, 1e6, 1) })
+	for _, at := range []string{alone, url, running} {
 		follow(t, p, at, []step{{"?", nil}})
 		for _, theme := range []string{"light", "dark"} {
 			for _, v := range []string{"flame", "sandwich", "functions", "source", "goroutines", "peek", "timeline"} {
@@ -409,7 +433,8 @@ func TestLegend(t *testing.T) {
 	for link, want := range map[string]string{
 		alone:                             "a colour for each package|rest: too small to draw",
 		alone + "#q=main":                 "a colour for each package|rest: too small to draw|found",
-		compared + "#view=goroutines":     "fewer|same|more|new|gone|rest: too small to draw",
+		compared + "#view=goroutines":     "fewer|same|more|new|rest: too small to draw",
+		compared + "#gone=1":              "fewer|same|more|new|gone|rest: too small to draw",
 		compared + "#view=functions&q=ab": "",
 	} {
 		follow(t, p, link, nil)
@@ -473,6 +498,17 @@ func TestShortNames(t *testing.T) {
 			t.Errorf("%s is cut to %s, want %s", name, have, want)
 		}
 	}
+	for _, name := range []string{"go/parser.(*parser).consumeCommentGroup", "main.MMMMMMMMMMMM", "main.größeWWW"} {
+		wide := eval[[]int](t, p, fmt.Sprintf(`(() => {
+			const c = document.createElement('canvas').getContext('2d'), wide = [];
+			c.font = font;
+			for (let w = 16; w < 300; w++) if (c.measureText(fitted(c, %q, w, true)).width > w) wide.push(w);
+			return wide;
+		})()`, name))
+		if len(wide) > 0 {
+			t.Errorf("%s leaves boxes of %v pixels", name, wide)
+		}
+	}
 }
 
 // Numbers say what they count, one in the singular; a total is called one; a column has one unit; and the boxes of
@@ -517,15 +553,11 @@ func TestRefresh(t *testing.T) {
 	level.NeedMore(t)
 	p := tab(t)
 	var grown atomic.Uint64
-	load := func() (*page.Data, error) {
+	url := live(t, func() *profile.Profile {
 		prof := forest(t, 300, profile.Calls, 1000, 1)
 		prof.Columns[0].Values[1] += grown.Add(1000)
-		return &page.Data{Title: "running", Running: true, Record: &record.Record{Profile: prof}}, nil
-	}
-	v, err := page.New(page.Options{Load: load})
-	must(t, err)
-	s := httptest.NewServer(v.Handler(""))
-	t.Cleanup(s.Close)
+		return prof
+	})
 	again := func() {
 		t.Helper()
 		gen := eval[int](t, p, "page.info.gen")
@@ -549,7 +581,7 @@ func TestRefresh(t *testing.T) {
 			t.Errorf("%s: %q before, %q after", name, before, have)
 		}
 	}
-	follow(t, p, s.URL+"#view=functions&sort=name", nil)
+	follow(t, p, url+"#view=functions&sort=name", nil)
 	must(t, p.Wait("following()")) // on its own; here it looks more often
 	must(t, p.Eval("document.querySelector('[data-key=more]').click()", nil),
 		p.Wait("document.querySelectorAll('tbody tr').length > 200"),
@@ -562,7 +594,7 @@ func TestRefresh(t *testing.T) {
 	same("functions, searching")
 	must(t, p.Resize(1280, 300))
 	for _, view := range []string{"icicle", "flame"} {
-		follow(t, p, s.URL+"#view="+view, []step{{"", []string{onCanvas}}})
+		follow(t, p, url+"#view="+view, []step{{"", []string{onCanvas}}})
 		must(t, p.Eval("document.querySelector('.plot').scrollTop = 20", nil))
 		same(view)
 	}

@@ -3,7 +3,7 @@ import { $, make } from './dom.js';
 import { ask } from './ask.js';
 import { go, orderOf, page, selected, metricName } from './state.js';
 import { changed, counted, plural, share, wanted } from './words.js';
-import { Plot, rowHeight } from './plot.js';
+import { Plot } from './plot.js';
 import { showFound } from './search.js';
 
 // load asks for what a plot draws, and draws it unless something else is on screen by then.
@@ -74,7 +74,7 @@ export async function showSandwich(mine) {
     page.plots = [
       new Plot({ up: true, inward: true, half: true, label: 'Callers' },
         (uroot, uskip) => go({ func, uroot, uskip: uskip || '' })),
-      new Plot({ label: 'Callees' }, (root, skip) => go({ func, root, skip: skip || '' })),
+      new Plot({ half: true, label: 'Callees' }, (root, skip) => go({ func, root, skip: skip || '' })),
     ];
     return [page.plots[0].el, middle, page.plots[1].el];
   });
@@ -83,8 +83,6 @@ export async function showSandwich(mine) {
     load(below, { kind: 'callees', func, root: state.root, skip: state.skip }, mine),
   ]);
   if (mine !== page.shown) return undefined;
-  const free = $('main').clientHeight - below.rows.length * rowHeight - 40;
-  above.el.style.maxHeight = `${Math.max(free, $('main').clientHeight / 2)}px`;
   const whole = callers.path[0] || callers.boxes[0], fn = callers.funcs[whole.fn];
   const more = page.info.base ? ' · ' + changed(whole.total, whole.baseTotal || 0) : '';
   const total = `total ${counted(whole.total)} ${share(whole.total, callers.whole)}${more}`;

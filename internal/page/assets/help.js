@@ -41,7 +41,7 @@ export function showLegend() {
   const hues = [12, 130, 220].map(hue => dark ? `hsl(${hue} 34% 27%)` : `hsl(${hue} 62% 80%)`);
   const list = info.base
     ? [swatch('fewer', of(1, 2), of(5, 7)), swatch('same', of(1, 1)), swatch('more', of(7, 5), of(2, 1)),
-      swatch('new', of(1, 0)), swatch('gone', of(0, 1))]
+      swatch('new', of(1, 0)), ...(state.gone ? [swatch('gone', of(0, 1))] : [])]
     : [swatch('a colour for each package', ...hues)];
   list.push(swatch('rest: too small to draw', 'hatched'));
   if (state.q) list.push(swatch('found', foundColours[0]));

@@ -24,7 +24,8 @@ export function fitted(c, text, width, name) {
     if (!text.startsWith('[')) text = rest || text;
   }
   if (fits(text)) return text;
-  const n = Math.floor(width / each) - 1;
+  let n = Math.floor(width / each) - 1; // where letters are wide it is fewer
+  while (n > 1 && widthOf(c, text.slice(0, n) + '…') > width) n--;
   return n > 1 ? text.slice(0, n) + '…' : '';
 }
 

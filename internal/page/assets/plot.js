@@ -6,7 +6,7 @@ import { colours, restInk, font, foundColours, hatch } from './colours.js';
 import { exactly, fitted, widthOf } from './names.js';
 import { choose } from './copy.js';
 
-export const rowHeight = 19;
+const rowHeight = 19;
 
 // A Plot draws an answer. Rows grow downward, or upward from the bottom; only those on screen are
 // drawn. A rest is drawn behind the children of its box, hatched.
@@ -45,7 +45,8 @@ export class Plot {
     hideTip();
     this.layout();
     this.high = this.rows.length * rowHeight + 4;
-    if (this.up && this.half) this.el.style.flex = `0 1 ${this.high}px`;
+    // Of two plots the lower one has room for its rows, up to half of all, and what the upper one leaves.
+    if (this.half) this.el.style.flex = this.up ? `0 1 ${this.high}px` : `1 0 min(${this.high}px, 45%)`;
     const same = i => i.box.id === before.box.id && !i.rest === !before.rest;
     this.selected = (before && this.items.find(same)) || this.items[0];
     if (!page.again || first) this.below = 0;

@@ -14,7 +14,7 @@ function lineRow(l, most) {
   const { base } = page.info, hot = l.self || l.total;
   const row = make('tr', { class: hot ? 'hot' : '' }, ifAny(l.self), ifAny(l.total),
     ...(base ? [l.base || l.self ? changeCell(l.self || 0, l.base || 0) : make('td')] : []),
-    make('td', {}, String(l.line)), make('td', { class: 'code' }, l.text));
+    make('td', { class: 'line' }, String(l.line)), make('td', { class: 'code' }, l.text));
   row.style.setProperty('--part', `${100 * (l.total || l.self || 0) / most}%`);
   return row;
 }
@@ -34,7 +34,8 @@ export async function showSource(mine) {
   const at = `${f.file || ''}${f.line ? ':' + f.line : ''}`;
   const head = make('tr', {}, make('th', {}, sampled ? 'in the line' : 'of callees'),
     make('th', {}, 'with those below'),
-    ...(info.base ? [make('th', {}, 'change')] : []), make('th', {}, 'line'), make('th', { class: 'name' }, ''));
+    ...(info.base ? [make('th', {}, 'change')] : []), make('th', { class: 'line' }, 'line'),
+    make('th', { class: 'code' }));
   const note = make('p', { class: 'note' }, `${f.name} ${at} · own ${counted(f.self)}, total ${counted(f.total)}`,
     a.why ? ` · no text: ${a.why}` : '');
   const table = make('table', { class: 'source' }, make('thead', {}, head), make('tbody', {}, ...rows));
