@@ -165,9 +165,7 @@ func TestHostile(t *testing.T) {
 	e2e.NeedBuilds(t)
 	for i, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			plain := newPlace(t)
-			c.place(plain)
-			want := plain.run(build(t, ""), c.action)
+			plain, want := c.run(t, "", nil)
 			if want.stderr != "" {
 				t.Fatalf("the plain program printed %s", want.stderr)
 			}
@@ -176,19 +174,7 @@ func TestHostile(t *testing.T) {
 					continue
 				}
 				t.Run(engine, func(t *testing.T) {
-					p := newPlace(t)
-					c.place(p)
-					p.plain = plain
-					have := p.run(build(t, engine), c.action)
-					for range 2 {
-						if !c.hangs || have.code == want.code {
-							break
-						}
-						p = newPlace(t)
-						c.place(p)
-						p.plain = plain
-						have = p.run(build(t, engine), c.action)
-					}
+					p, have := c.run(t, engine, plain)
 					if have.code != want.code || have.stdout != want.stdout {
 						t.Errorf("exit code %d, want %d; output\n%swant\n%s\n%s", have.code, want.code, have.stdout,
 							want.stdout, have.stderr)
@@ -203,6 +189,24 @@ func TestHostile(t *testing.T) {
 		})
 	}
 }
+
+// run runs the program in the place, built with an engine, or without stemma if that is "". One that hangs, as the
+// plain program does as well, is tried again.
+func (c *hard) run(t *testing.T, engine string, plain *place) (p *place, o outcome) {
+	t.Helper()
+	for range 3 {
+		p = newPlace(t)
+		c.place(p)
+		p.plain = plain
+		if o = p.run(build(t, engine), c.action); !c.hangs || o.code != killedCode {
+			break
+		}
+	}
+	return p, o
+}
+
+// killedCode stands for the exit code of a program that was killed, such as one that hangs.
+const killedCode = -1
 
 // said checks what a program has printed on standard error.
 func (c *hard) said(t *testing.T, o outcome) {
