@@ -3,13 +3,17 @@ package profile
 import (
 	"strings"
 	"testing"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
+	"github.com/stemma-go/stemma/internal/testing/foldtest"
 )
 
 // TestHomes has paths of functions, outermost first, and for each of them where in the path the calls hang that it
 // makes. F and G are functions, a and b adapters, w a wrapper, ! is the place of a fault, and L and M are
-// labels.
+// labels. A and B are adapters of a record that has no FuncNew.
 func TestHomes(t *testing.T) {
-	kinds := map[byte]Func{'a': {Flags: FuncAdapter}, 'b': {Flags: FuncAdapter}, 'w': {Flags: FuncWrapper},
+	kinds := map[byte]Func{'a': {Flags: FuncAdapter | FuncNew}, 'b': {Flags: FuncAdapter | FuncNew},
+		'A': {Flags: FuncAdapter}, 'B': {Flags: FuncAdapter}, 'w': {Flags: FuncWrapper},
 		'!': {Kind: FuncFault}, 'F': {}, 'G': {Flags: FuncAsm},
 		'L': {Kind: FuncLabels}, 'M': {Kind: FuncLabels}}
 	for path, want := range map[string]string{
@@ -17,8 +21,11 @@ func TestHomes(t *testing.T) {
 		"aFaGa":    "aFaGa",
 		"aFaGaF":   "aFaGa1",
 		"aa":       "a0",
-		"abba":     "ab10",
-		"Fawbwa":   "Fawb21",
+		"abba":     "ab1a",
+		"abab":     "aba1",
+		"ABBA":     "AB10",
+		"Fawbwa":   "Fawbwa",
+		"FAwBwA":   "FAwB21",
 		"Fa!a":     "Fa!1",
 		"waFwa":    "waFwa",
 		"FaGaFaGa": "FaGa0",
@@ -27,6 +34,7 @@ func TestHomes(t *testing.T) {
 		"FLFMF":    "FLFMF",
 		"FLFML":    "FLFM1",
 		"aLa":      "aLa",
+		"abLaba":   "abLaba",
 	} {
 		p := &Profile{Funcs: []Func{{Kind: FuncRoot}}, Nodes: []Node{{}}}
 		funcs := map[byte]uint32{}
@@ -49,6 +57,32 @@ func TestHomes(t *testing.T) {
 		}
 		if have.String() != want {
 			t.Errorf("%s: have %s, want %s", path, &have, want)
+		}
+	}
+}
+
+// TestHomesInPlace has all short paths, each node below the home of the one before: homes are where folding puts them.
+func TestHomesInPlace(t *testing.T) {
+	flags := map[fold.Kind]uint8{fold.Adapter: FuncAdapter | FuncNew, fold.Wrapper: FuncWrapper}
+	const letters = "FGabw"
+	p := &Profile{Funcs: []Func{{Kind: FuncRoot}}, Nodes: []Node{{}}}
+	for i := range len(letters) {
+		p.Funcs = append(p.Funcs, Func{Flags: flags[foldtest.Kind(letters[i])]})
+	}
+	at, paths := map[string]uint32{"": 0}, []string{""} // the nodes of paths as they are folded before their last call
+	for path := range foldtest.Paths(letters, 6) {
+		last := len(path) - 1
+		above := foldtest.Folded(path[:last])
+		if path = above + path[last:]; at[path] == 0 {
+			at[path] = uint32(len(p.Nodes))
+			paths = append(paths, path)
+			f := 1 + strings.IndexByte(letters, path[len(above)])
+			p.Nodes = append(p.Nodes, Node{Func: uint32(f), Parent: at[above]})
+		}
+	}
+	for n, home := range p.Homes() {
+		if have, want := paths[home], foldtest.Folded(paths[n]); have != want {
+			t.Fatalf("%s: its callees are below %s, want %s", paths[n], have, want)
 		}
 	}
 }

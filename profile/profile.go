@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
 )
 
 // None marks the absence of an inlined call, cell or counter.
@@ -157,7 +158,8 @@ const (
 	FuncWrapper = 1 << 0 // compiler-generated; not part of contexts
 	FuncAsm     = 1 << 1 // stands for a function in assembly
 	FuncAdapter = 1 << 2 // only passes a call on, to its receiver, an argument or a variable that it captures
-	funcFlags   = FuncWrapper | FuncAsm | FuncAdapter
+	FuncNew     = 1 << 3 // an adapter, or a wrapper with something inlined; older records lack it
+	funcFlags   = FuncWrapper | FuncAsm | FuncAdapter | FuncNew
 )
 
 // A Func describes a compiled function. Names and files are indexes into
@@ -249,9 +251,10 @@ type Node struct {
 
 // Homes returns for each node the node under which its callees hang. That is the node
 // itself, except for a back edge when recursion is folded: the function of a back edge is
-// on the path already, and its home is the first node of that function there. The node of
-// an adapter or a wrapper is a back edge only if nothing but adapters and wrappers lies
-// between.
+// on the path already, and its home is the nearest node of that function there. The node of
+// a function with FuncNew is a back edge only if nothing between is new to the path: a
+// function that is no adapter or wrapper, or the first of one with FuncNew. That of another
+// adapter or wrapper is one only if nothing but these lies between.
 func (p *Profile) Homes() []uint32 {
 	homes := make([]uint32, len(p.Nodes))
 	for i := range homes {
@@ -275,8 +278,10 @@ func (p *Profile) Homes() []uint32 {
 				below.enter(path, func(g uint32) bool { return p.Funcs[g].Kind != FuncLabels })
 			}
 		case p.Funcs[f].Kind != FuncOrdinary:
-		case p.adapts(f):
-			homes[n] = p.adapterHome(n)
+		case p.Funcs[f].recursion() != fold.Ordinary:
+			if home, ok := fold.Home(pathOf{p}, p.Nodes[n].Parent, f, p.Funcs[f].recursion()); ok {
+				homes[n] = home
+			}
 		default:
 			if path[f] == 0 {
 				path[f] = n
@@ -327,21 +332,26 @@ func (b *labelledPath) leave(path []uint32) {
 	*b = (*b)[:last]
 }
 
-// adapts reports whether function f is an adapter or a wrapper.
-func (p *Profile) adapts(f uint32) bool { return p.Funcs[f].Flags&(FuncAdapter|FuncWrapper) != 0 }
-
-// adapterHome returns the home of node n, which is of such a function.
-func (p *Profile) adapterHome(n uint32) uint32 {
-	f := p.Nodes[n].Func
-	for up := p.Nodes[n].Parent; up != 0; up = p.Nodes[up].Parent {
-		switch above := p.Nodes[up].Func; {
-		case above == f:
-			return up
-		case p.Funcs[above].Kind == FuncOrdinary && !p.adapts(above), p.Funcs[above].Kind == FuncLabels:
-			return n
-		}
+// recursion returns what f is to package fold.
+func (f *Func) recursion() fold.Kind {
+	if f.Kind != FuncOrdinary {
+		return fold.None
 	}
-	return n
+	return fold.KindOf(f.Flags&(FuncAdapter|FuncWrapper) != 0, f.Flags&FuncNew != 0)
+}
+
+// pathOf has the paths of a profile for package fold.
+type pathOf struct{ p *Profile }
+
+// Func returns the function of node n.
+func (o pathOf) Func(n uint32) uint32 { return o.p.Nodes[n].Func }
+
+// Kind returns what the function of node n is to recursion.
+func (o pathOf) Kind(n uint32) fold.Kind { return o.p.Funcs[o.p.Nodes[n].Func].recursion() }
+
+// Up returns the parent of node n.
+func (o pathOf) Up(n uint32) (parent uint32, ok bool) {
+	return o.p.Nodes[n].Parent, n != 0 && o.p.Funcs[o.p.Nodes[n].Func].Kind != FuncLabels
 }
 
 // String returns string i of the table in a form that is safe to print, see [Printable],

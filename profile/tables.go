@@ -496,7 +496,7 @@ func funcSchema() sealed.Schema[funcRow] {
 		num("line", sealed.Number, func(r *funcRow) *uint32 { return &r.Line }),
 		num("cells", sealed.Number, func(r *funcRow) *uint32 { return &r.Cells }),
 		num("counters", sealed.Number, func(r *funcRow) *uint32 { return &r.Counters }),
-		{Name: "flags", Kind: sealed.Flags, Words: []string{"wrapper", "asm", "adapter"},
+		{Name: "flags", Kind: sealed.Flags, Words: []string{"wrapper", "asm", "adapter", "new"},
 			Get: func(r *funcRow) uint64 { return uint64(r.Flags) },
 			Set: func(r *funcRow, v uint64) { r.Flags = uint8(v) }},
 		child(tableInlined, func(r *funcRow) *int { return &r.inlined }),

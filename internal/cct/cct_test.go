@@ -12,7 +12,9 @@ import (
 
 	"github.com/stemma-go/stemma/internal/cct"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/testing/foldtest"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -385,8 +387,10 @@ func TestFoldPath(t *testing.T) {
 	frame := func(name string) cct.PathFrame {
 		return cct.PathFrame{Func: name[:1], Inlined: len(name) > 1}
 	}
-	w := cct.NewWalker(&profile.Profile{Strings: []string{"", "x", "y"}, Funcs: []profile.Func{
-		{Name: 1, Flags: profile.FuncAdapter}, {Name: 2, Flags: profile.FuncAdapter}}})
+	w := cct.NewWalker(&profile.Profile{Strings: []string{"", "x", "y", "o", "p"}, Funcs: []profile.Func{
+		{Name: 1, Flags: profile.FuncAdapter | profile.FuncNew},
+		{Name: 2, Flags: profile.FuncAdapter | profile.FuncNew},
+		{Name: 3, Flags: profile.FuncAdapter}, {Name: 4, Flags: profile.FuncAdapter}}}) // o and p of an older record
 	for _, test := range []struct{ path, want []string }{
 		{nil, nil},
 		{[]string{"a"}, []string{"a"}},
@@ -397,7 +401,9 @@ func TestFoldPath(t *testing.T) {
 		{[]string{"c", "i+", "b", "j+", "b", "a"}, []string{"c", "i+", "b", "a"}},
 		{[]string{"c", "x", "b", "x", "a"}, []string{"c", "x", "b", "x", "a"}},
 		{[]string{"d", "x", "b", "x", "c", "x", "b", "x", "a"}, []string{"d", "x", "b", "x", "a"}},
-		{[]string{"b", "x", "y", "i+", "x", "a"}, []string{"b", "x", "a"}},
+		{[]string{"b", "x", "y", "i+", "x", "a"}, []string{"b", "x", "y", "i+", "x", "a"}},
+		{[]string{"b", "x", "y", "x", "y", "x", "a"}, []string{"b", "x", "y", "x", "a"}},
+		{[]string{"b", "o", "p", "i+", "o", "a"}, []string{"b", "o", "a"}},
 	} {
 		var path, want []cct.PathFrame
 		for _, n := range test.path {
@@ -414,6 +420,53 @@ func TestFoldPath(t *testing.T) {
 	want := []cct.PathFrame{frame("i+"), frame("b"), frame("c"), frame("b"), frame("a")}
 	if have := w.FoldCallers(recursion); !slices.Equal(have, want) {
 		t.Errorf("callers of %v: have %v, want %v", recursion, have, want)
+	}
+}
+
+// TestFoldPathInPlace folds all short paths. Contexts have no wrappers, nor the places of faults.
+func TestFoldPathInPlace(t *testing.T) {
+	p := &profile.Profile{Strings: []string{""}}
+	for _, name := range "FGabc" {
+		f := profile.Func{Name: uint32(len(p.Strings))}
+		if foldtest.Kind(byte(name)) == fold.Adapter {
+			f.Flags = profile.FuncAdapter | profile.FuncNew
+		}
+		p.Strings, p.Funcs = append(p.Strings, string(name)), append(p.Funcs, f)
+	}
+	w := cct.NewWalker(p)
+	for path := range foldtest.Paths("FGabc", 6) {
+		var frames []cct.PathFrame
+		for _, name := range path {
+			frames = append(frames, cct.PathFrame{Func: string(name)})
+		}
+		slices.Reverse(frames)
+		have := ""
+		for _, f := range w.FoldPath(frames) {
+			have = f.Func + have
+		}
+		if want := foldtest.Folded(path); have != want {
+			t.Fatalf("%s: have %s, want %s", path, have, want)
+		}
+	}
+}
+
+// TestFoldPathWrappers has wrappers with something inlined, which is all that a path shows of them: W.m is that of an
+// adapter, also where a function has its name.
+func TestFoldPathWrappers(t *testing.T) {
+	w := cct.NewWalker(&profile.Profile{Strings: []string{"", "x", "W.m", "f"}, Funcs: []profile.Func{
+		{Name: 1, Flags: profile.FuncAdapter | profile.FuncNew}, {Name: 3},
+		{Name: 2, Flags: profile.FuncWrapper | profile.FuncNew}, {Name: 2}}})
+	in := cct.PathFrame{Func: "m", Inlined: true, In: "W.m"}
+	x, f, function := cct.PathFrame{Func: "x"}, cct.PathFrame{Func: "f"}, cct.PathFrame{Func: "W.m"}
+	for _, test := range []struct{ path, want []cct.PathFrame }{
+		{[]cct.PathFrame{x, in, x, f}, []cct.PathFrame{x, in, x, f}},
+		{[]cct.PathFrame{in, x, in, x, f}, []cct.PathFrame{in, x, f}},
+		{[]cct.PathFrame{x, function, x, function, f}, []cct.PathFrame{x, function, f}},
+		{[]cct.PathFrame{function, x, in, f}, []cct.PathFrame{function, x, in, f}},
+	} {
+		if have := w.FoldPath(test.path); !slices.Equal(have, test.want) {
+			t.Errorf("%v: have %v, want %v", test.path, have, test.want)
+		}
 	}
 }
 

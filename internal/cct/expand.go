@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -46,8 +47,8 @@ type expander struct {
 	// originals has, for functions that calls of their own are inlined into, what
 	// originalCalls returns.
 	originals map[uint32][]int32
-	// adapters has the names of the functions that only pass calls on.
-	adapters map[uint32]bool
+	// folds has, by their names, what the functions that only pass calls on are to recursion.
+	folds map[uint32]fold.Kind
 	// native is, for each unknown site of t.Sites, the same place as it enters
 	// a native. The two differ in Via: some calls of one site may reach a
 	// function that counts itself, and others a native. So it is for a plain call
@@ -94,7 +95,7 @@ func newExpander(t *Tree, p *profile.Profile) *expander {
 		place:     make([]place, len(p.Nodes)),
 		homes:     p.Homes(),
 		originals: make(map[uint32][]int32),
-		adapters:  make(map[uint32]bool),
+		folds:     make(map[uint32]fold.Kind),
 		native:    make(map[uint32]uint32),
 		inlinedBy: make(map[uint32]uint32),
 		sums:      make(map[int32]float64),
@@ -105,8 +106,8 @@ func newExpander(t *Tree, p *profile.Profile) *expander {
 	}
 	x.pseudo("root")
 	for i := range p.Funcs {
-		if p.Funcs[i].Flags&profile.FuncAdapter != 0 {
-			x.adapters[p.Funcs[i].Name] = true
+		if f := &p.Funcs[i]; f.Flags&profile.FuncAdapter != 0 {
+			x.folds[f.Name] = fold.KindOf(true, f.Flags&profile.FuncNew != 0)
 		}
 	}
 	for i := range p.Funcs {

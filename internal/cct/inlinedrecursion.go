@@ -1,6 +1,7 @@
 package cct
 
 import (
+	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -9,19 +10,48 @@ import (
 // from its line, and what is called inside it is what the function itself calls there.
 
 // recurs reports whether inlined call k of f is inside a call of the same function:
-// inlined call outer, or f itself for None. For an adapter nothing but adapters may lie
-// between; they are known by their names, if the program has called them.
+// inlined call outer, or f itself for None. Adapters are known by their names, if the program has called them.
 func (x *expander) recurs(f *profile.Func, k int32) (outer int32, ok bool) {
 	in := f.Inlined[k]
-	for up := in.Parent; up != profile.None; up = f.Inlined[up].Parent {
-		if f.Inlined[up].Callee == in.Callee {
-			return up, true
-		}
-		if x.adapters[in.Callee] && !x.adapters[f.Inlined[up].Callee] {
-			return profile.None, false
-		}
+	home, ok := fold.Home(inlinedPath{x, f}, uint32(in.Parent+1), in.Callee, x.folds[in.Callee])
+	return int32(home) - 1, ok
+}
+
+// An inlinedPath has the inlined calls of f for package fold, each at its number plus 1, inside f itself at 0.
+type inlinedPath struct {
+	x *expander
+	f *profile.Func
+}
+
+// A wrapper is no function.
+const noFunction = 1<<32 - 1
+
+// Func returns the function that is called.
+func (p inlinedPath) Func(n uint32) (name uint32) {
+	switch {
+	case n > 0:
+		return p.f.Inlined[n-1].Callee
+	case p.f.Flags&profile.FuncWrapper != 0:
+		return noFunction
 	}
-	return profile.None, f.Name == in.Callee && f.Flags&profile.FuncWrapper == 0
+	return p.f.Name
+}
+
+// Kind returns what that function is to recursion.
+func (p inlinedPath) Kind(n uint32) fold.Kind {
+	name := p.Func(n)
+	if name == noFunction {
+		return fold.None
+	}
+	return p.x.folds[name]
+}
+
+// Up returns the inlined call around one.
+func (p inlinedPath) Up(n uint32) (up uint32, ok bool) {
+	if n == 0 {
+		return 0, false
+	}
+	return uint32(p.f.Inlined[n-1].Parent + 1), true
 }
 
 // hasRecursion reports whether f has an inlined call for which recurs holds.

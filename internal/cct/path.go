@@ -3,6 +3,7 @@ package cct
 import (
 	"slices"
 
+	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -16,15 +17,17 @@ type Walker struct {
 	named    map[string]bool           // functions that walks and profiles both know
 	wrappers map[string]bool
 	adapters map[string]bool
-	funcs    int // of the profile, that the maps are about
+	folds    map[compiledFunc]fold.Kind // of functions that are not ordinary
+	funcs    int                        // of the profile, that the maps are about
 }
 
 // A PathFrame is a frame of a stack walk.
 type PathFrame struct {
 	Func, File string
 	Line       int
-	Inlined    bool // into the next frame
-	Wrapper    bool // only in what a walk found, see Known
+	Inlined    bool   // into the next frame, or into In
+	Wrapper    bool   // only in what a walk found, see Known
+	In         string // the wrapper, which is not shown, that the frame is inlined into
 }
 
 // NewWalker returns a Walker for a valid profile.
@@ -35,7 +38,7 @@ func NewIDWalker(p *profile.Profile) *Walker { return newWalker(p, true) }
 
 func newWalker(p *profile.Profile, ids bool) *Walker {
 	w := &Walker{p: p, ids: ids, cells: make(map[*profile.Func][]int32), named: make(map[string]bool),
-		wrappers: make(map[string]bool), adapters: make(map[string]bool)}
+		wrappers: make(map[string]bool), adapters: make(map[string]bool), folds: make(map[compiledFunc]fold.Kind)}
 	w.Grown()
 	return w
 }
@@ -56,6 +59,10 @@ func (w *Walker) Grown() {
 		}
 		w.wrappers[name] = w.wrappers[name] || f.Flags&profile.FuncWrapper != 0
 		w.adapters[name] = w.adapters[name] || f.Flags&profile.FuncAdapter != 0
+		if adapts := f.Flags&(profile.FuncAdapter|profile.FuncWrapper) != 0; adapts {
+			w.folds[compiledFunc{name, f.Flags&profile.FuncWrapper != 0}] =
+				fold.KindOf(adapts, f.Flags&profile.FuncNew != 0)
+		}
 	}
 	if w.ids {
 		w.nameFaults(first)
@@ -81,7 +88,7 @@ func (w *Walker) Adapter(name string) bool { return w.adapters[name] }
 // Shown reports whether a function appears in both kinds of stack. An assembly
 // function has no call sites that could be compared.
 func Shown(f *profile.Func) bool {
-	return f.Kind == profile.FuncOrdinary && f.Flags&^profile.FuncAdapter == 0
+	return f.Kind == profile.FuncOrdinary && f.Flags&(profile.FuncWrapper|profile.FuncAsm) == 0
 }
 
 // Path returns the frames of node n when it leaves through a cell, innermost
@@ -157,14 +164,23 @@ func (w *Walker) group(f *profile.Func, s profile.Site) []PathFrame {
 	file, line := s.File, s.Line
 	for k := s.Inlined; k != profile.None; k = f.Inlined[k].Parent {
 		in := f.Inlined[k]
-		frames = append(frames, PathFrame{w.name(in.Callee), w.p.String(file), int(line), true, false})
+		frames = append(frames,
+			PathFrame{Func: w.name(in.Callee), File: w.p.String(file), Line: int(line), Inlined: true})
 		file, line = in.File, in.Line
 	}
 	if Shown(f) {
-		return append(frames, PathFrame{w.name(f.Name), w.p.String(file), int(line), false, false})
+		return append(frames, PathFrame{Func: w.name(f.Name), File: w.p.String(file), Line: int(line)})
 	}
 	if f.Flags&profile.FuncAsm != 0 {
 		return nil
+	}
+	return within(frames, w.name(f.Name))
+}
+
+// within notes the wrapper that frames are inlined into.
+func within(frames []PathFrame, wrapper string) []PathFrame {
+	if n := len(frames); n > 0 {
+		frames[n-1].In = wrapper
 	}
 	return frames
 }
@@ -173,11 +189,11 @@ func (w *Walker) group(f *profile.Func, s profile.Site) []PathFrame {
 func (w *Walker) fault(f *profile.Func) []PathFrame {
 	var frames []PathFrame
 	for i, fr := range f.Frames {
-		frames = append(frames,
-			PathFrame{w.name(fr.Func), w.p.String(fr.File), int(fr.Line), i < len(f.Frames)-1, false})
+		frames = append(frames, PathFrame{Func: w.name(fr.Func), File: w.p.String(fr.File), Line: int(fr.Line),
+			Inlined: i < len(f.Frames)-1})
 	}
 	if n := len(frames); n > 0 && !w.named[frames[n-1].Func] {
-		frames = frames[:n-1]
+		frames = within(frames[:n-1], frames[n-1].Func)
 	}
 	return frames
 }
@@ -188,7 +204,7 @@ func (w *Walker) Known(path []PathFrame) []PathFrame {
 	var known []PathFrame
 	for _, g := range groups(path) {
 		if outer := g[len(g)-1]; outer.Wrapper && w.wrappers[outer.Func] {
-			known = append(known, g[:len(g)-1]...)
+			known = append(known, within(g[:len(g)-1], outer.Func)...)
 		} else if !outer.Wrapper && w.named[outer.Func] {
 			known = append(known, g...)
 		}
@@ -201,7 +217,7 @@ func groups(path []PathFrame) [][]PathFrame {
 	var list [][]PathFrame
 	begin := 0
 	for i, f := range path {
-		if !f.Inlined || i == len(path)-1 {
+		if !f.Inlined || f.In != "" || i == len(path)-1 {
 			list = append(list, path[begin:i+1])
 			begin = i + 1
 		}
@@ -220,47 +236,51 @@ func (w *Walker) FoldCallers(path []PathFrame) []PathFrame {
 }
 
 // FoldPath folds recursion: where a function is entered that is already on the
-// path, the path is cut back to it; of an adapter, if nothing but adapters lies between.
+// path, the path is cut back to it, as package fold says.
 func (w *Walker) FoldPath(path []PathFrame) []PathFrame {
-	var kept [][]PathFrame // outermost first
-	for _, g := range slices.Backward(groups(w.foldAdapters(path))) {
-		if i := w.home(kept, g[len(g)-1].Func); i >= 0 {
-			kept = kept[:i]
+	kept := keptPath{w: w}
+	for _, g := range slices.Backward(groups(path)) {
+		if n := len(kept.groups); n > 0 {
+			f := functionOf(g)
+			if home, ok := fold.Home(&kept, uint32(n-1), f, w.recursion(f)); ok {
+				kept.groups = kept.groups[:home]
+			}
 		}
-		kept = append(kept, g)
+		kept.groups = append(kept.groups, g)
 	}
-	slices.Reverse(kept)
-	return slices.Concat(kept...)
+	slices.Reverse(kept.groups)
+	return slices.Concat(kept.groups...)
 }
 
-// foldAdapters leaves one frame of an adapter where nothing but adapters lies between several.
-// They may be inlined into wrappers, which a path does not show.
-func (w *Walker) foldAdapters(path []PathFrame) []PathFrame {
-	var kept []PathFrame // outermost first
-	run := 0             // where adapters begin that follow on each other
-	for _, f := range slices.Backward(path) {
-		if !w.adapters[f.Func] {
-			run = len(kept) + 1
-		} else if i := slices.IndexFunc(kept[run:], func(k PathFrame) bool { return k.Func == f.Func }); i >= 0 {
-			kept = kept[:run+i]
-		}
-		kept = append(kept, f)
-	}
-	slices.Reverse(kept)
-	return kept
+// A compiledFunc is a function by its name. Wrappers have names that others may have as well.
+type compiledFunc struct {
+	name    string
+	wrapper bool
 }
 
-// home returns where in a path, outermost first, the named function is that a call of
-// it is folded into, or -1.
-func (w *Walker) home(path [][]PathFrame, name string) int {
-	for i, g := range slices.Backward(path) {
-		above := g[len(g)-1].Func
-		if above == name {
-			return i
-		}
-		if w.adapters[name] && !w.adapters[above] {
-			break
-		}
+// functionOf returns the compiled function that a group is of.
+func functionOf(group []PathFrame) compiledFunc {
+	outer := group[len(group)-1]
+	if outer.In != "" {
+		return compiledFunc{outer.In, true}
 	}
-	return -1
+	return compiledFunc{outer.Func, false}
 }
+
+// recursion returns what a function is to recursion.
+func (w *Walker) recursion(f compiledFunc) fold.Kind { return w.folds[f] }
+
+// A keptPath has the groups of a path, outermost first, for package fold.
+type keptPath struct {
+	w      *Walker
+	groups [][]PathFrame
+}
+
+// Func returns the function of a group.
+func (p *keptPath) Func(n uint32) compiledFunc { return functionOf(p.groups[n]) }
+
+// Kind returns what the function of a group is to recursion.
+func (p *keptPath) Kind(n uint32) fold.Kind { return p.w.recursion(p.Func(n)) }
+
+// Up returns the group further out.
+func (p *keptPath) Up(n uint32) (uint32, bool) { return n - 1, n > 0 }

@@ -17,7 +17,11 @@
 // The innermost function enters in any case. The text of lines has no such rules, but for that of natives.
 package fingerprint
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
+)
 
 // Version is the number of the definition.
 const Version = 1
@@ -176,20 +180,19 @@ func (t *Tree) enter(up node, fn uint32, f Frame) uint32 {
 	return uint32(len(t.entries) - 1)
 }
 
-// home returns the entry of a function on the path that ends at entry e. Between two of an adapter there may be nothing
-// but adapters.
+// home returns the entry that a call of a function from entry e leads back to.
 func (t *Tree) home(e, fn uint32, kind Kind) (uint32, bool) {
-	for {
-		at := &t.entries[e]
-		switch {
-		case at.fn == fn:
-			return e, true
-		case at.up == e, kind == Adapter && at.kind != Adapter:
-			return 0, false
-		}
-		e = at.up
-	}
+	return fold.Home(t, e, fn, fold.KindOf(false, kind == Adapter))
 }
+
+// Func returns the function of an entry, for package fold.
+func (t *Tree) Func(e uint32) uint32 { return t.entries[e].fn }
+
+// Kind returns what the function of an entry is to recursion.
+func (t *Tree) Kind(e uint32) fold.Kind { return fold.KindOf(false, t.entries[e].kind == Adapter) }
+
+// Up returns the entry further out, for package fold.
+func (t *Tree) Up(e uint32) (up uint32, ok bool) { return t.entries[e].up, t.entries[e].up != e }
 
 // Sum returns the fingerprints of the context whose innermost frame is n, which has no line.
 func (t *Tree) Sum(n uint32) Sum {

@@ -7,6 +7,9 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
+	"github.com/stemma-go/stemma/internal/testing/foldtest"
 )
 
 // A vector is a context and what the definition makes of it. In path a function may have a prefix: "go " for a go
@@ -26,7 +29,11 @@ var vectors = []vector{
 	{"[main]|main.f|main.f", "[main]|main.f", "[main]|main.f|main.f"},
 	// A function that only passes calls on may come again.
 	{"[main]|adapter main.F.Do|main.a|adapter main.F.Do|main.b", "[main]|main.F.Do|main.a|main.F.Do|main.b", ""},
-	{"[main]|adapter main.F.Do|adapter main.G.Do|adapter main.F.Do|main.b", "[main]|main.F.Do|main.b", ""},
+	{"[main]|adapter main.F.Do|adapter main.G.Do|adapter main.F.Do|main.b",
+		"[main]|main.F.Do|main.G.Do|main.F.Do|main.b", ""},
+	// But not if nothing between is new to the path.
+	{"[main]|adapter main.F.Do|adapter main.G.Do|adapter main.F.Do|adapter main.G.Do|adapter main.F.Do|main.b",
+		"[main]|main.F.Do|main.G.Do|main.F.Do|main.b", ""},
 
 	// Of the standard library the first function enters, and the innermost one.
 	{"[main]|main.main|sort.Slice|sort.pdqsort_func|sort.insertionSort_func|main.main.func1",
@@ -101,6 +108,24 @@ func TestVectors(t *testing.T) {
 	n := enter(&tree, "[main]|main.main")
 	if have, want := tree.SumAt(n, "/a/main.go", 7).Lines, hashed("[main]|main.main|\tmain.go:7"); have != want {
 		t.Errorf("a call in the innermost function: have %v, want %v", have, want)
+	}
+}
+
+// TestRecursion enters all short paths: the text of each has its functions as folding leaves them.
+func TestRecursion(t *testing.T) {
+	word := map[fold.Kind]string{fold.Ordinary: "main.", fold.Adapter: "adapter main."}
+	var tree Tree
+	for path := range foldtest.Paths("FGabc", 5) {
+		context, want := "[main]", "[main]"
+		for _, c := range path {
+			context += "|" + word[foldtest.Kind(byte(c))] + string(c)
+		}
+		for _, c := range foldtest.Folded(path) {
+			want += "\nmain." + string(c)
+		}
+		if have := tree.Text(enter(&tree, context)); have != want {
+			t.Fatalf("%s: have text %q, want %q", path, have, want)
+		}
 	}
 }
 

@@ -173,8 +173,8 @@ func (v *verifier) check(c *livedir.Check) {
 func (v *verifier) known(c *livedir.Check) []cct.PathFrame {
 	truth := make([]cct.PathFrame, len(c.Frames))
 	for i, f := range c.Frames {
-		truth[i] = cct.PathFrame(f)
-		truth[i].Func = cct.DisplayName(f.Func)
+		truth[i] = cct.PathFrame{Func: cct.DisplayName(f.Func), File: f.File, Line: f.Line, Inlined: f.Inlined,
+			Wrapper: f.Wrapper}
 	}
 	return v.walker.Known(truth)
 }

@@ -14,7 +14,8 @@ const (
 	FuncFlagSlot = 1 << 7
 	FuncFlagLeaf = 1 << 6
 
-	// FuncFlagAdapter is the bit of abi.FuncFlag of an adapter, instrumented or not.
+	// FuncFlagAdapter is the bit of abi.FuncFlag of an adapter, or of a wrapper with something inlined,
+	// instrumented or not.
 	FuncFlagAdapter = 1 << 5
 )
 

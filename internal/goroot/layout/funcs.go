@@ -31,6 +31,7 @@ const (
 	MetaFlagAsm     = 1 << 2 // an ABI wrapper that stands for a function in assembly
 	MetaFlagNear    = 1 << 3 // in metadata alone: its strings are MetaAddrs, not MetaStrings
 	MetaFlagAdapter = 1 << 4 // only passes a call on; see back edges
+	MetaFlagNew     = 1 << 5 // an adapter, or a wrapper, whose first on a path is new to it
 )
 
 // A FuncRecord is the beginning of a record of funcs. The lengths of the strings follow, 4

@@ -1,9 +1,10 @@
 package layout
 
 // Version is the version of everything below. A reader refuses any other, but for OldestVersion and those behind it,
-// which lack [MetaFlagAdapter], and those before RotationVersion, which lack what a header says of rotation.
+// which lack [MetaFlagAdapter], those before RotationVersion, which lack what a header says of rotation, and those
+// before 8, which lack [MetaFlagNew].
 const (
-	Version         = 7
+	Version         = 8
 	OldestVersion   = 5
 	RotationVersion = 7
 )

@@ -39,9 +39,15 @@
 //
 // An adapter is a function that only passes a call on: all that its body does is one
 // call of its receiver, of an argument, or of a variable that it captures. Whatever goes
-// through adapters would be one recursion of theirs, so an adapter is the home of a back
-// edge only where nothing but adapters lies between; so is a wrapper. Recursion through adapters is
-// folded at the functions that they call.
+// through adapters would be one recursion of theirs, so a call of an adapter is a back edge
+// only where nothing between is new to the path: a function that is no adapter, or the first
+// of an adapter on the path. Recursion through adapters is folded at the functions that they
+// call, and that of adapters alone where it brings nothing new.
+//
+// A wrapper is made by the compiler. Contexts do not show it, so a call of one is a back edge
+// only where nothing but wrappers lies between. A wrapper that has something inlined, the
+// method that it stands for, is shown as that method, and is an adapter. Package fold has the
+// rule.
 //
 // A counter of a node lies at the same offset as the node, but in a shard: a
 // region of the same shape as the tree, one for each P. The address of counter

@@ -268,6 +268,9 @@ func (r *FuncsReader) decode(h funcHeader, b *FuncReader) (profile.Func, error) 
 	if h.Flags&layout.MetaFlagAdapter != 0 {
 		fn.Flags |= profile.FuncAdapter
 	}
+	if h.Flags&layout.MetaFlagNew != 0 {
+		fn.Flags |= profile.FuncNew
+	}
 	return fn, b.End()
 }
 

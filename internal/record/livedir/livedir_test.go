@@ -44,7 +44,7 @@ func TestLiveDamage(t *testing.T) {
 		{"no header", func(d *recordtest.Dir, _ int, _ uint64) { clear(d.Tree[:layout.HeaderSize]) },
 			"tree: offset 0: the header is empty", "", ""},
 		{"version", func(d *recordtest.Dir, _ int, _ uint64) { d.Header(func(h *layout.Header) { h.Version = 9 }) },
-			"tree: offset 8: layout version 9 (want 7)", "", ""},
+			"tree: offset 8: layout version 9 (want 8)", "", ""},
 		{"flag of context IDs", func(d *recordtest.Dir, _ int, _ uint64) {
 			d.Header(func(h *layout.Header) { h.Flags = layout.HdrFlagCce })
 		}, "tree: offset 12: flags 0x4 with that of context IDs", "", ""},

@@ -58,6 +58,9 @@ func (g *generator) function() {
 	} else if k%4 == 3 {
 		f.Flags = layout.MetaFlagAdapter
 	}
+	if f.Flags != 0 && k%3 == 0 {
+		f.Flags |= layout.MetaFlagNew
+	}
 	if g.r.IntN(5) == 0 {
 		f.Name += "[go.shape.int]"
 	}

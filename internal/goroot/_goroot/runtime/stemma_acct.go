@@ -7,6 +7,7 @@ package runtime
 
 import (
 	"internal/abi"
+	"internal/runtime/stemma/fold"
 	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/sample"
 	"unsafe"
@@ -76,16 +77,21 @@ func stemmaAcctInit() {
 	}
 }
 
-// stemmaFuncOf returns the address of the description of the function that pc is in, 0 if it is in none, and whether
-// the function only passes a call on, as wrappers do.
+// stemmaFuncOf returns the address of the description of the function that pc is in, 0 if it is in none, and what the
+// function is to recursion.
 //
 //go:nowritebarrierrec
-func stemmaFuncOf(pc uintptr) (fn uintptr, adapter bool) {
+func stemmaFuncOf(pc uintptr) (fn uintptr, kind fold.Kind) {
 	f := findfunc(pc)
-	if !f.valid() {
-		return 0, false
+	switch {
+	case !f.valid():
+		return 0, fold.Ordinary
+	case f.flag&layout.FuncFlagAdapter != 0:
+		kind = fold.Adapter
+	case f.funcID == abi.FuncIDWrapper:
+		kind = fold.Wrapper
 	}
-	return uintptr(unsafe.Pointer(f._func)), f.flag&layout.FuncFlagAdapter != 0 || f.funcID == abi.FuncIDWrapper
+	return uintptr(unsafe.Pointer(f._func)), kind
 }
 
 // stemmaAcctBeside sets what stemmaEnterChecked counts down. It runs in schedinit.

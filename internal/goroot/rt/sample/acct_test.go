@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
 )
 
 // A machine plays a program and its stack for the accumulator: it calls and
@@ -94,7 +95,7 @@ func TestAcctGroups(t *testing.T) {
 		known bool
 	}{
 		{"folded", func(s *Samples) {
-			s.FuncOf = func(pc uintptr) (uintptr, bool) { return pc / 20, pc/20%3 == 0 }
+			s.FuncOf = func(pc uintptr) (uintptr, fold.Kind) { return pc / 20, fold.Kind(pc / 20 % 3) }
 		}, true},
 		{"full", func(s *Samples) {}, true},
 		{"lost", func(s *Samples) { s.LostPage() }, false},
@@ -208,7 +209,7 @@ func TestAcctSplice(t *testing.T) {
 	t.Run("full", func(t *testing.T) { testAcctSplice(t, newAcctMachine(1, false)) })
 	t.Run("folded", func(t *testing.T) {
 		m := newAcctMachine(1, false)
-		m.s.FuncOf = func(pc uintptr) (uintptr, bool) { return pc / 20, pc/20%3 == 0 }
+		m.s.FuncOf = func(pc uintptr) (uintptr, fold.Kind) { return pc / 20, fold.Kind(pc / 20 % 3) }
 		testAcctSplice(t, m)
 	})
 }

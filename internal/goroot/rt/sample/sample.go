@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
 )
 
@@ -61,9 +62,9 @@ type Samples struct {
 	lost       bool              // pages of the file were
 	max        uint32
 
-	// FuncOf returns a number for the function that an address is in, 0 if it is in none, and whether it only passes
-	// a call on. If it is not nil, recursion is folded. It is set before there are samples.
-	FuncOf func(pc uintptr) (fn uintptr, adapter bool)
+	// FuncOf returns a number for the function that an address is in, 0 if it is in none, and what it is to recursion.
+	// If it is not nil, recursion is folded. It is set before there are samples.
+	FuncOf func(pc uintptr) (fn uintptr, kind fold.Kind)
 
 	// The sampler's own: the places.
 	places  memory.Span
@@ -242,8 +243,8 @@ func (s *Samples) among(head *uint32, kind int, parent uint32, pc uintptr, mine 
 // Home returns the node that has the callees of node n's frame: n itself, unless recursion is folded and the frame's
 // function is on the path to n already. Then n has no children, and its home lies beside the node that the path has for
 // the function: it is the same frame, called from where that one is. So the tree stays finite, and each context of
-// functions is where a reader who folds (Ammons, Ball and Larus, PLDI 1997, section 4.1) would put it. A function that
-// only passes a call on is folded if nothing but others like it lies between, as in the exact tree.
+// functions is where a reader who folds (Ammons, Ball and Larus, PLDI 1997, section 4.1) would put it. As in the exact
+// tree, package fold says which calls are folded.
 func (s *Samples) Home(n uint32) uint32 {
 	if s.FuncOf == nil {
 		return n
@@ -261,21 +262,36 @@ func (s *Samples) Home(n uint32) uint32 {
 // home finds the home of n. Whoever looks for it at the same time finds the same one.
 func (s *Samples) home(n uint32) uint32 {
 	p := s.node(n)
-	f, adapter := s.FuncOf(uintptr(p.PC))
+	f, kind := s.FuncOf(uintptr(p.PC))
 	if f == 0 {
 		return n
 	}
-	for up := p.Key; up != 0; up = s.node(up).Key {
-		above, alike := s.FuncOf(uintptr(s.node(up).PC))
-		if above == f {
-			return s.Child(s.node(up).Key, uintptr(p.PC))
-		}
-		if adapter && !alike {
-			return n
-		}
+	if on, ok := fold.Home(s, p.Key, f, kind); ok {
+		return s.Child(s.node(on).Key, uintptr(p.PC))
 	}
 	return n
 }
+
+// Func returns the function of a node, for package fold.
+func (s *Samples) Func(n uint32) uintptr {
+	if n == 0 {
+		return 0
+	}
+	f, _ := s.FuncOf(uintptr(s.node(n).PC))
+	return f
+}
+
+// Kind returns what the function of a node is to recursion.
+func (s *Samples) Kind(n uint32) fold.Kind {
+	if n == 0 {
+		return fold.None
+	}
+	_, kind := s.FuncOf(uintptr(s.node(n).PC))
+	return kind
+}
+
+// Up returns the parent of a node, for package fold.
+func (s *Samples) Up(n uint32) (parent uint32, ok bool) { return s.node(n).Key, n != 0 }
 
 // drop leaves a new node unused: another thread was faster.
 func (s *Samples) drop(mine uint32) {

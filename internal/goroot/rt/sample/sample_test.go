@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
+	"github.com/stemma-go/stemma/internal/testing/foldtest"
 )
 
 // newSamples returns a recorder with room for max nodes, in ordinary memory.
@@ -44,34 +46,31 @@ func TestSamplesReference(t *testing.T) {
 	t.Run("folded", func(t *testing.T) {
 		s := newSamples(1 << 18)
 		s.FuncOf = testFuncOf
-		testSamplesReference(t, s, 9)
+		testSamplesReference(t, s, 18)
 	})
 	t.Run("lost", func(t *testing.T) {
 		s := newSamples(1 << 18)
 		s.FuncOf = testFuncOf
 		s.LostPage()
-		testSamplesReference(t, s, 9)
+		testSamplesReference(t, s, 18)
 	})
 }
 
-// testFuncOf gives each three addresses to a function. Every second one only passes calls on.
-func testFuncOf(pc uintptr) (fn uintptr, adapter bool) { return pc / 3, pc/3%2 == 0 }
+// testFuncOf gives each three addresses to a function: an ordinary one, an adapter or a wrapper.
+func testFuncOf(pc uintptr) (fn uintptr, kind fold.Kind) { return pc / 3, fold.Kind(pc / 3 % 3) }
 
-// foldedStack returns pcs, outermost first, as they are once recursion is folded: when a function calls that
-// is on the path already, the path from there on is forgotten. What the innermost one calls nobody knows.
-func foldedStack(pcs []uintptr, funcOf func(uintptr) (uintptr, bool)) (path []uintptr) {
+// foldedStack returns pcs, outermost first, as they are once recursion is folded: a call that leads back to a function
+// on the path cuts the path there. What the innermost one calls nobody knows.
+func foldedStack(pcs []uintptr, funcOf func(uintptr) (uintptr, fold.Kind)) (path []uintptr) {
+	var functions []uintptr
 	for i, pc := range pcs {
 		if funcOf != nil && i < len(pcs)-1 {
-			fn, adapter := funcOf(pc)
-			for on, up := range slices.Backward(path) {
-				above, alike := funcOf(up)
-				if above == fn {
-					path = path[:on]
-				}
-				if above == fn || adapter && !alike {
-					break
-				}
-			}
+			fn, _ := funcOf(pc)
+			home := foldtest.HomeOf(functions, fn, func(fn uintptr) fold.Kind {
+				_, kind := funcOf(3 * fn)
+				return kind
+			})
+			functions, path = append(functions[:home], fn), path[:home]
 		}
 		path = append(path, pc)
 	}

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory"
 	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
 )
@@ -185,13 +186,18 @@ func (t *Tree) homeAbove(parent uint32, id uint64, meta *layout.Meta) uint32 {
 	case meta == nil:
 		return 0
 	}
-	return t.ancestor(parent, id, isAdapter(meta))
+	home, _ := fold.Home(t, parent, id, kindOf(meta))
+	return home
 }
 
-// isAdapter reports whether metadata is that of an adapter, or of a wrapper. Contexts do not
-// show wrappers, so that a cut back to one from what other functions call would not be seen.
-func isAdapter(meta *layout.Meta) bool {
-	return meta.Flags&(layout.MetaFlagAdapter|layout.MetaFlagWrapper) != 0
+// kindOf returns what a function is to recursion. Contexts do not show wrappers, so that a cut back to one from
+// what other functions call would not be seen.
+func kindOf(meta *layout.Meta) fold.Kind {
+	if meta == nil {
+		return fold.None
+	}
+	return fold.KindOf(meta.Flags&(layout.MetaFlagAdapter|layout.MetaFlagWrapper) != 0,
+		meta.Flags&layout.MetaFlagNew != 0)
 }
 
 // Lookup returns the node of function id in cell, or 0.
@@ -254,21 +260,19 @@ func (t *Tree) child(parent, cell uint32, to target) uint32 {
 	return n
 }
 
-// ancestor returns the nearest node of function id from node n outwards, or 0. That of an
-// adapter is looked for among those that it goes through with nothing but adapters in
-// between: so their recursion ends as well.
-// Below labels a function has a home of its own: what runs with other labels is no context of it.
-func (t *Tree) ancestor(n uint32, id uint64, adapter bool) uint32 {
-	for n != RootNode {
-		if t.node(n).Func == id {
-			return n
-		}
-		if adapter && t.ends(n) || layout.IsLabels(t.node(n).Func) {
-			return 0
-		}
-		n = t.outwards(n)
+// Func returns the function of a node, for package fold.
+func (t *Tree) Func(n uint32) uint64 { return t.node(n).Func }
+
+// Kind returns what the function of a node is to recursion.
+func (t *Tree) Kind(n uint32) fold.Kind { return kindOf(t.meta(n)) }
+
+// Up returns the parent of a node, for package fold. Below labels a function has a home of its own: what runs with
+// other labels is no context of it.
+func (t *Tree) Up(n uint32) (parent uint32, ok bool) {
+	if n == RootNode || layout.IsLabels(t.node(n).Func) {
+		return 0, false
 	}
-	return 0
+	return t.outwards(n), true
 }
 
 // outwards returns the parent of node n. A parent lies before its children. One that does not is on a page that was
@@ -280,12 +284,6 @@ func (t *Tree) outwards(n uint32) uint32 {
 		return RootNode
 	}
 	return up
-}
-
-// ends reports whether node n is of a function that recursion through adapters is folded at.
-func (t *Tree) ends(n uint32) bool {
-	m := t.meta(n)
-	return m != nil && !isAdapter(m)
 }
 
 // room reports whether size more bytes can be used; with spare, only if overflow nodes have

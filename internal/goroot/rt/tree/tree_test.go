@@ -10,8 +10,10 @@ import (
 	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
+	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory/memorytest"
 	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
+	"github.com/stemma-go/stemma/internal/testing/foldtest"
 )
 
 // A machine plays the part of compiled code and of the runtime on a Tree in
@@ -349,12 +351,15 @@ func TestWrappersAreNotFolded(t *testing.T) {
 	}
 }
 
+// newAdapter has the flags of an adapter that the compiler sets.
+const newAdapter = layout.MetaFlagAdapter | layout.MetaFlagNew
+
 // TestAdapters goes through an adapter to three functions, one below the other, and back: each is in its place below
 // the others, and the recursion ends at the first of them.
 func TestAdapters(t *testing.T) {
 	m := newMachine(t, minTree, false)
 	a, outer, middle, inner := m.function(1), m.function(1), m.function(1), m.function(1)
-	a.Flags |= layout.MetaFlagAdapter
+	a.Flags |= newAdapter
 	var first, last []uint32
 	for round := range 4 {
 		last = nil
@@ -385,8 +390,8 @@ func TestAdapters(t *testing.T) {
 func TestAdaptersAlone(t *testing.T) {
 	m := newMachine(t, minTree, false)
 	f, a, b, w := m.function(1), m.function(1), m.function(1), m.function(1)
-	a.Flags |= layout.MetaFlagAdapter
-	b.Flags |= layout.MetaFlagAdapter
+	a.Flags |= newAdapter
+	b.Flags |= newAdapter
 	w.Flags |= layout.MetaFlagWrapper
 	m.call(m.enter(f), 0)
 	faults := map[uint32]uint32{}
@@ -406,6 +411,40 @@ func TestAdaptersAlone(t *testing.T) {
 	if have, most := m.validate(), 20; have > most {
 		t.Errorf("%d nodes, want at most %d", have, most)
 	}
+}
+
+// TestAdaptersInPlace enters all short paths: the node of each has the place that folding of the path before it gives.
+func TestAdaptersInPlace(t *testing.T) {
+	m := newMachine(t, 1<<26, false)
+	flags := map[fold.Kind]uint32{fold.Adapter: newAdapter, fold.Wrapper: layout.MetaFlagWrapper}
+	const letters = "FGabw"
+	var functions [128]*meta
+	for _, c := range letters {
+		functions[c] = m.function(1)
+		functions[c].Flags |= flags[foldtest.Kind(byte(c))]
+		functions[c].name = string(c)
+	}
+	byID := map[uint64]string{}
+	for _, f := range m.metas {
+		byID[f.id()] = f.name
+	}
+	for path := range foldtest.Paths(letters, 6) {
+		m.call(RootNode, layout.RootMain)
+		n := uint32(0)
+		for _, c := range path {
+			n = m.enter(functions[c])
+			m.call(n, 0)
+		}
+		have := ""
+		for ; n != RootNode; n = m.tree.node(n).Parent {
+			have = byID[m.tree.node(n).Func] + have
+		}
+		last := len(path) - 1
+		if want := foldtest.Folded(path[:last]) + path[last:]; have != want {
+			t.Fatalf("%s: have %s, want %s", path, have, want)
+		}
+	}
+	m.validate()
 }
 
 // TestBudget uses up the region: counts go on, at overflow nodes, one for each
@@ -459,9 +498,10 @@ func FuzzCalls(f *testing.F) {
 }
 
 type frame struct {
-	f    *meta
-	node uint32
-	path string
+	f      *meta
+	node   uint32
+	path   string
+	folded []*meta // the functions of path
 }
 
 func randomCalls(t testing.TB, seed uint64, steps int) {
@@ -470,8 +510,9 @@ func randomCalls(t testing.TB, seed uint64, steps int) {
 	m := newMachine(t, 1<<26, full)
 	for range 3 + r.IntN(30) {
 		f := m.function(1 + r.IntN(6))
-		if seed%3 == 0 && r.IntN(3) == 0 {
-			f.Flags |= layout.MetaFlagAdapter
+		if seed%3 == 0 {
+			f.Flags |= []uint32{0, 0, 0, newAdapter, newAdapter, layout.MetaFlagAdapter, layout.MetaFlagWrapper,
+				layout.MetaFlagWrapper | layout.MetaFlagNew}[r.IntN(8)]
 		}
 	}
 	paths := map[string]uint32{} // reference: path of sites → node
@@ -498,10 +539,12 @@ func randomCalls(t testing.TB, seed uint64, steps int) {
 			t.Fatalf("seed %d: path %s has nodes %d and %d", seed, path, have, node)
 		}
 		paths[path] = node
-		if i := strings.LastIndex(up.path, ":"+f.name+"/"); !full && i >= 0 && m.folds(f, up.path[i:]) {
+		home := foldtest.HomeOf(up.folded, f, func(f *meta) fold.Kind { return kindOf(&f.Meta) })
+		if !full && home < len(up.folded) {
+			i := strings.LastIndex(up.path, ":"+f.name+"/")
 			path = up.path[:i+len(f.name)+2] // what it calls hangs below that entry of f
 		}
-		*s = append(*s, frame{f, node, path})
+		*s = append(*s, frame{f, node, path, append(slices.Clone(up.folded[:home]), f)})
 	}
 	byNode := map[uint32]string{}
 	for path, node := range paths {
@@ -518,16 +561,6 @@ func randomCalls(t testing.TB, seed uint64, steps int) {
 			t.Fatalf("seed %d: node %d counted %d times, want %d", seed, node, m.counted[node], n)
 		}
 	}
-}
-
-// folds reports whether a call of f is folded into one of its own further out, from where on path is what was called.
-func (m *machine) folds(f *meta, path string) bool {
-	if f.Flags&layout.MetaFlagAdapter == 0 {
-		return true
-	}
-	return !slices.ContainsFunc(m.metas, func(g *meta) bool {
-		return g.Flags&layout.MetaFlagAdapter == 0 && strings.Contains(path, ":"+g.name+"/")
-	})
 }
 
 func TestByEntry(t *testing.T) {

@@ -31,8 +31,8 @@ func decodedEdges(t *testing.T, exe, pace string, depth int) uint64 {
 	t.Helper()
 	r := e2e.Run(t, exe, pace, fmt.Sprint("DEPTH=", depth), noChecks)
 	r.OK(t)
-	// Five, seven and three through middlewares, two recursions, adapters alone, and two that are captured.
-	if n, cut := checkSaid(t, r.Dir, r.Stdout); n != 20 || cut > 0 {
+	// 21 through middlewares, three recursions, adapters alone, and two that are captured.
+	if n, cut := checkSaid(t, r.Dir, r.Stdout); n != 27 || cut > 0 {
 		t.Errorf("depth %d: %d contexts, %d of them cut", depth, n, cut)
 	}
 	return uint64(r.Record(t).IDs.Stats.Edges)

@@ -25,6 +25,10 @@ var chains = []string{
 		"main.(*chainHandler).ServeHTTP main.limit.func1 main.handler",
 	"main.likeGorilla main.serve main.(*router).ServeHTTP main.logger.func1 main.auth.func1 main.limit.func1 " +
 		"main.handler",
+	"main.passing main.first.func1 main.second.func1 main.third.func1 main.handler",
+	"main.structs main.(*around).ServeHTTP main.beside.ServeHTTP main.(*under).ServeHTTP main.handler",
+	"main.mixed main.first.func1 main.(*around).ServeHTTP main.second.func1 main.beside.ServeHTTP main.third.func1 " +
+		"main.(*under).ServeHTTP main.logger.func1 main.handler",
 }
 
 // TestMiddlewares looks for each middleware in its place, and for the marks of recursion that was folded, in the forms

@@ -51,8 +51,12 @@ func main() {
 	plain()
 	likeChi()
 	likeGorilla()
+	passing()
+	structs()
+	mixed()
 	deep()
 	mutual()
+	throughPassing()
 	adaptersOnly()
 	captured()
 }
@@ -199,6 +203,75 @@ func likeGorilla() {
 	}
 }
 
+// first, second and third are middlewares that only pass calls on, as those do that are switched off.
+//
+//go:noinline
+func first(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r) })
+}
+
+//go:noinline
+func second(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r) })
+}
+
+//go:noinline
+func third(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next.ServeHTTP(w, r) })
+}
+
+// around, beside and under are middlewares of their own types. Another name for beside's method is a wrapper that
+// has it inlined, that of within is a wrapper alone.
+type (
+	around struct{ next http.Handler }
+	beside struct {
+		next http.Handler
+		name string
+	}
+	under  struct{ next http.Handler }
+	within struct {
+		http.Handler
+		name string
+	}
+)
+
+func (m *around) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.next.ServeHTTP(w, r) }
+func (m beside) ServeHTTP(w http.ResponseWriter, r *http.Request)  { m.next.ServeHTTP(w, r) }
+func (m *under) ServeHTTP(w http.ResponseWriter, r *http.Request)  { m.next.ServeHTTP(w, r) }
+
+// Three middlewares that only pass calls on.
+//
+//want:context [main];main.main;main.passing;~http.HandlerFunc.ServeHTTP;main.first.func1;~http.HandlerFunc.ServeHTTP;main.second.func1;~http.HandlerFunc.ServeHTTP;main.third.func1;~http.HandlerFunc.ServeHTTP;main.handler;main.leaf 2
+//go:noinline
+func passing() {
+	h := first(second(third(http.HandlerFunc(handler))))
+	for range 2 {
+		h.ServeHTTP(nil, nil)
+	}
+}
+
+// Three that are structs.
+//
+//want:context [main];main.main;main.structs;main.(*around).ServeHTTP;main.beside.ServeHTTP;main.(*under).ServeHTTP;~http.HandlerFunc.ServeHTTP;main.handler;main.leaf 2
+//go:noinline
+func structs() {
+	var h http.Handler = &around{beside{&under{http.HandlerFunc(handler)}, ""}}
+	for range 2 {
+		h.ServeHTTP(nil, nil)
+	}
+}
+
+// Both, and logger, which does something.
+//
+//want:context [main];main.main;main.mixed;~http.HandlerFunc.ServeHTTP;main.first.func1;main.(*around).ServeHTTP;~http.HandlerFunc.ServeHTTP;main.second.func1;main.beside.ServeHTTP;~http.HandlerFunc.ServeHTTP;main.third.func1;main.(*under).ServeHTTP;~http.HandlerFunc.ServeHTTP;main.logger.func1;~http.HandlerFunc.ServeHTTP;main.handler;main.leaf 2
+//go:noinline
+func mixed() {
+	h := first(&around{second(beside{within{third(&under{logger(http.HandlerFunc(handler))}), ""}, ""})})
+	for range 2 {
+		h.ServeHTTP(nil, nil)
+	}
+}
+
 // What calls itself through the adapter.
 var (
 	left                  int
@@ -256,6 +329,17 @@ func mutual() {
 	andBack.ServeHTTP(nil, nil)
 }
 
+// A handler that calls itself through middlewares that only pass calls on.
+//
+//want:context@!full [main];main.main;main.throughPassing;~http.HandlerFunc.ServeHTTP;main.first.func1;main.(*around).ServeHTTP;~http.HandlerFunc.ServeHTTP;main.countdown 1
+//want:context@!full [main];main.main;main.throughPassing;~http.HandlerFunc.ServeHTTP;main.first.func1;main.(*around).ServeHTTP;~http.HandlerFunc.ServeHTTP;main.countdown;main.leaf 1000
+//want:context@!full [main];main.main;main.throughPassing;~http.HandlerFunc.ServeHTTP;main.first.func1;main.(*around).ServeHTTP;~http.HandlerFunc.ServeHTTP;main.countdown;~http.HandlerFunc.ServeHTTP 999
+//go:noinline
+func throughPassing() {
+	left, again = depth, first(&around{http.HandlerFunc(countdown)})
+	again.ServeHTTP(nil, nil)
+}
+
 // forward and backward are adapters, one of a function, the other of a method that is promoted.
 type forward func(n int)
 
@@ -272,8 +356,9 @@ func (b backward) run(n int) { b.next.run(n) }
 // Chains of adapters alone are bounded.
 //
 //want:context@full [main];main.main;main.adaptersOnly;main.backward.run;main.forward.run 1
-//want:context@!full [main];main.main;main.adaptersOnly;main.backward.run;main.forward.run 300
+//want:context@!full [main];main.main;main.adaptersOnly;main.backward.run;main.forward.run 1
 //want:context@!full [main];main.main;main.adaptersOnly;main.backward.run;main.forward.run;main.backward.run 299
+//want:context@!full [main];main.main;main.adaptersOnly;main.backward.run;main.forward.run;main.backward.run;main.forward.run 299
 //want:context@!full [main];main.main;main.adaptersOnly;main.backward.run;main.forward.run;main.number 1
 //want:func main.forward.run 300
 //want:func main.backward.run 300

@@ -68,9 +68,16 @@ func stemmaIsAdapter(fn *ir.Func) bool {
 	return given != nil && (!given.IsClosureVar() || given.Byval())
 }
 
-// stemmaMarkAdapter tells the runtime of an adapter, whatever is compiled into it.
+// stemmaMayBeNew reports whether fn is an adapter, or a wrapper that has inlined something, as it does the method that
+// it stands for: then it is that method to whoever looks at contexts.
+func stemmaMayBeNew(fn *ir.Func) bool {
+	return stemmaIsAdapter(fn) || fn.LSym.Wrapper() && !fn.ABIWrapper() &&
+		ir.Any(fn, func(n ir.Node) bool { return n.Op() == ir.OINLMARK || n.Op() == ir.OINLCALL })
+}
+
+// stemmaMarkAdapter tells the runtime of such functions, whatever is compiled into them.
 func stemmaMarkAdapter(fn *ir.Func) {
-	if stemmaIsAdapter(fn) {
+	if stemmaMayBeNew(fn) {
 		fn.LSym.Func().FuncFlag |= layout.FuncFlagAdapter
 	}
 }

@@ -441,6 +441,9 @@ func (m *stemmaMeta) flags() (f uint32) {
 	if stemmaIsAdapter(m.fn) {
 		f |= layout.MetaFlagAdapter
 	}
+	if stemmaMayBeNew(m.fn) {
+		f |= layout.MetaFlagNew
+	}
 	return f
 }
 
