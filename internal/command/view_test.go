@@ -143,6 +143,8 @@ func TestReportHasFunctionsWithTotalsOnly(t *testing.T) {
 		{"report -metric=alloc_space -by=line " + allocs, "  line\n"},
 		{"report -metric=wait -func=main.main " + samples, "main.main  (0.000 ms of its own, 0 contexts)\n" +
 			"       0.000 ms            calls       main.in main.go:4 (inlined)"},
+		{"report -metric=alloc_space -func=nosuch " + allocs,
+			"no function with alloc_space, of its own or below it, matches nosuch\n"},
 		{"report -metric=alloc_space -func=. -top=1 " + allocs, "  main.main  (0 of its own, 0 contexts)\n"},
 		{"report -metric=wait -json -func=main.main " + samples, `"calls":0,"total":500,"contexts":0`},
 		{"report -metric=alloc_space -json " + allocs, `{"name":"main.main","file":"main.go","line":3,"calls":0,"total":240,` +

@@ -83,10 +83,15 @@ func (s *Store) Windows(e *base.Env, command string) (before, now []string, err 
 	if until.IsZero() {
 		until = time.Now()
 	}
-	if before, err = s.some(e.Stderr, since.Add(since.Sub(until)), since); err != nil {
+	if now, err = s.some(e.Stderr, since, until); err != nil {
 		return nil, nil, err
 	}
-	now, err = s.some(e.Stderr, since, until)
+	from := since.Add(since.Sub(until))
+	if before, err = s.fetch(e.Stderr, from, since); err == nil && len(before) == 0 {
+		of, day := &Store{url: s.url, service: s.service}, time.DateTime
+		err = fmt.Errorf("%s: no record from %s to %s, the same time before, to compare with; name a base beside "+
+			"-store, or a shorter time by -since", of, from.UTC().Format(day), since.UTC().Format(day))
+	}
 	return before, now, err
 }
 

@@ -326,7 +326,11 @@ func (r *reporter) hottest() []uint32 {
 
 // noMatch says that -func matches nothing.
 func (r *reporter) noMatch() {
-	r.printf("no function that was called matches %s%s\n", r.o.Matching,
+	which := "that was called"
+	if name := r.t.Type.Name; name != "calls" {
+		which = "with " + name + ", of its own or below it," // whether it was called is another metric
+	}
+	r.printf("no function %s matches %s%s\n", which, r.o.Matching,
 		humanize.LikeFunction(r.o.Function, r.functions()))
 }
 
