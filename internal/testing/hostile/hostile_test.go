@@ -238,14 +238,15 @@ func (c *hard) recorded(t *testing.T, engine string, o outcome) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasPrefix(c.name, "killed") || c.action == "replace" {
-			// Who is killed, or calls exec, ends at that moment: addresses that were sampled within the last tick
-			// have no description yet.
-			for i := range p.Processes {
-				proc := &p.Processes[i]
-				proc.Losses = slices.DeleteFunc(proc.Losses,
-					func(l profile.Loss) bool { return l.Kind == profile.LossPlaces })
-			}
+		// Who is killed, or calls exec, ends at that moment: addresses that were sampled within the last tick have no
+		// description yet. About one sample in ten thousand strikes in the few instructions with which the runtime
+		// changes stacks, and finds no outermost frame.
+		ends := strings.HasPrefix(c.name, "killed") || c.action == "replace"
+		for i := range p.Processes {
+			proc := &p.Processes[i]
+			proc.Losses = slices.DeleteFunc(proc.Losses, func(l profile.Loss) bool {
+				return ends && l.Kind == profile.LossPlaces || l.Kind == profile.LossTruncated && l.Count == 1
+			})
 		}
 		if o.stderr == "" {
 			e2e.NoLoss(t, p.Profile)
