@@ -179,7 +179,8 @@ func TestFollowLater(t *testing.T) {
 func TestFollowNothing(t *testing.T) {
 	_, _, id, _ := recordtest.Shop(t)
 	t.Chdir(t.TempDir())
-	for args, want := range map[string]string{"": "no record given, and neither *.stemma nor stemma.out/* here",
+	const none = "no record given, and neither *.stemma nor stemma.out/* here; name a record"
+	for args, want := range map[string]string{"": none,
 		"no/such": "no/such: no such file or directory"} {
 		out, errs, code := mainOf(t, id+"\n", append([]string{"decode"}, strings.Fields(args)...)...)
 		if out != id+"\n" || code == 0 || !strings.Contains(errs, want) {

@@ -126,7 +126,8 @@ func (s *Set) Empty() error {
 	path := s.roots[0].path
 	if s.here {
 		if s.other == "" {
-			return base.Usagef("no record given, and neither *%s nor %s/* here", store.SealedSuffix, store.Out())
+			return base.Usagef("no record given, and neither *%s nor %s/* here; name a record, or a directory with "+
+				"those of any number of runs", store.SealedSuffix, store.Out())
 		}
 		path = s.other
 	}

@@ -85,7 +85,7 @@ func (r *Outcome) Seal(e *base.Env, outFile string) error {
 	}
 	var ended, running []string
 	for _, dir := range dirs {
-		if place, _ := store.Probe(dir); place.Running() {
+		if stillRuns(dir) {
 			running = append(running, dir)
 		} else {
 			ended = append(ended, dir)
@@ -114,6 +114,36 @@ func (r *Outcome) Seal(e *base.Env, outFile string) error {
 	r.tellLeft(e.Stderr, apart, why, running, outFile)
 	return err
 }
+
+// stillRuns reports whether the process that records into a live directory has not ended. One that has just begun
+// makes its file, then locks it, and then writes what the file begins with. So a file without that is looked at again,
+// for a second: its process begins, or was killed while it did.
+func stillRuns(dir string) bool {
+	for end := time.Now().Add(time.Second); ; time.Sleep(time.Millisecond) {
+		place, err := store.Probe(dir)
+		if err != nil || !place.Live() {
+			return false
+		}
+		begun := hasMagic(place.Main) // before the lock is looked at: from then on it tells
+		if running := place.Running(); running || begun || time.Now().After(end) {
+			return running
+		}
+	}
+}
+
+// hasMagic reports whether a file begins as those of stemma do.
+func hasMagic(file string) bool {
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	have := make([]byte, len(magic))
+	_, err = io.ReadFull(f, have)
+	return err == nil && string(have) == magic
+}
+
+const magic = "stemma\x00"
 
 // seal seals the sum of live directories, the program's own first, or that one alone if they do not add up. It returns
 // which ones it took, and which it left and why.

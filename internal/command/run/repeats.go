@@ -70,8 +70,7 @@ func stays(err error, runs []*Outcome) error {
 func removeEnded(runs []*Outcome) (err error) {
 	for _, rec := range runs {
 		dirs, listing := rec.liveDirs()
-		writing := func(dir string) bool { place, _ := store.Probe(dir); return place.Running() }
-		if listing == nil && !rec.Keep && !slices.ContainsFunc(dirs, writing) {
+		if listing == nil && !rec.Keep && !slices.ContainsFunc(dirs, stillRuns) {
 			err = errors.Join(err, rec.Remove())
 		}
 	}

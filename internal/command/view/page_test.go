@@ -99,7 +99,16 @@ var nanoseconds = profile.Metric{Name: "cpu", Unit: "nanoseconds", About: "time"
 const misplaced = `(() => {
 	const bad = [], wide = document.documentElement.scrollWidth;
 	if (wide > innerWidth) bad.push('the page is ' + wide + ' wide');
-	for (const e of document.querySelectorAll('header > *, #found > *, #legend > *, footer > button')) {
+	const tools = $('theme').getBoundingClientRect(), search = $('search').getBoundingClientRect();
+	const beside = Math.abs(tools.top - search.top) <= 4;
+	if (!beside || search.width < 120) bad.push('no buttons beside a search of ' + search.width);
+	for (const row of [...document.querySelectorAll('.source tbody tr')].slice(0, 20)) {
+		const [first, line] = [row.cells[0], row.querySelector('.line')].map(e => e && e.getBoundingClientRect());
+		const code = row.querySelector('.code').textContent;
+		if (code || !line || !first.height) continue;
+		if (line.top > first.top + 2) bad.push('only the number of a line is below the others: ' + row.textContent);
+	}
+	for (const e of document.querySelectorAll('header > *, #tools > *, #found > *, #legend > *, footer > button')) {
 		const r = e.getBoundingClientRect();
 		if (r.width && (r.right > innerWidth + 1 || r.left < 0)) bad.push('outside: ' + e.textContent);
 	}
