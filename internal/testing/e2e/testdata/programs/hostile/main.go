@@ -168,6 +168,8 @@ func fork() {
 		check(errno)
 	}
 	if pid == 0 {
+		// It may hang. Then it ends with its parent, which is killed.
+		syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0)
 		n := f0(0) + forked(3)
 		syscall.Write(out, []byte{byte(n), byte(n >> 8)})
 		syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
