@@ -10,11 +10,22 @@ require (
 
 require github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 
-require golang.org/x/sys v0.49.0
+require (
+	github.com/parquet-go/parquet-go v0.32.0
+	golang.org/x/sys v0.49.0
+)
 
 require (
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
+	github.com/andybalholm/brotli v1.1.1 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/klauspost/compress v1.17.9 // indirect
+	github.com/parquet-go/bitpack v1.0.0 // indirect
+	github.com/parquet-go/jsonlite v1.0.0 // indirect
+	github.com/pierrec/lz4/v4 v4.1.21 // indirect
+	github.com/twpayne/go-geom v1.6.1 // indirect
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da // indirect
+	google.golang.org/protobuf v1.34.2 // indirect
 )
 
 require (

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+)
+
+// An askedProcess is one that several clients ask for its counts.
+type askedProcess struct {
+	record string           // its directory
+	sums   map[string]int64 // what it says
+	pushes []int            // by client
+}
+
+// ask runs a process that several clients ask for its counts once a second, by the endpoint of package stemmahttp.
+// They push what has come since they asked last. They ask a last time when it does no more.
+func (f *fleet) ask(ctx context.Context, ends time.Time) error {
+	w, err := f.start(counting)
+	if err != nil {
+		return err
+	}
+	defer w.kill() // it may have ended
+	f.asked = askedProcess{sums: make(map[string]int64), pushes: make([]int, f.options.clients)}
+	stopped := make(chan struct{})
+	errs := make([]error, f.options.clients+1)
+	var clients sync.WaitGroup
+	for i := range f.options.clients {
+		clients.Go(func() { errs[i] = f.client(ctx, w, i, stopped) })
+	}
+	clients.Go(func() { errs[f.options.clients] = f.pprofAsks(ctx, w) })
+	sleep(ctx, ends)
+	err = w.stop(f.asked.sums)
+	f.mu.Lock()
+	for name, n := range f.asked.sums {
+		f.sums[name] += n
+	}
+	f.mu.Unlock()
+	close(stopped)
+	clients.Wait()
+	if ctx.Err() != nil {
+		return nil
+	}
+	pattern := filepath.Join(f.records, fmt.Sprintf("%s.%d-*", counting, w.cmd.Process.Pid))
+	list, _ := filepath.Glob(pattern) // which is a good one
+	if list = runs(list); len(list) != 1 {
+		return fmt.Errorf("%d records are called %s, want 1", len(list), pattern)
+	}
+	f.asked.record = list[0]
+	return errors.Join(append(errs, err, w.end())...)
+}
+
+// runs leaves the directories of runs, and not those of their segments.
+func runs(paths []string) (list []string) {
+	for _, path := range paths {
+		if strings.Count(filepath.Base(path), ".") == 1 {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+// client asks once a second, and pushes the differences.
+func (f *fleet) client(ctx context.Context, w *worker, number int, stopped chan struct{}) error {
+	var before *pprof.Profile
+	for last := false; !last; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-stopped:
+			last = true
+		case <-time.After(time.Second):
+		}
+		now, err := w.counts(ctx)
+		if err != nil {
+			return err
+		}
+		since := now.Copy()
+		if before != nil {
+			before.Scale(-1)
+			if since, err = pprof.Merge([]*pprof.Profile{now, before}); err != nil {
+				return err
+			}
+		}
+		before = now.Copy()
+		if err := f.deliver(ctx, since, number); err != nil {
+			return err
+		}
+		f.asked.pushes[number]++
+	}
+	return nil
+}
+
+// counts asks a process for its calls.
+func (w *worker) counts(ctx context.Context) (*pprof.Profile, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+"/debug/stemma/pprof?metric=calls", nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", w.url, answer.Status)
+	}
+	return pprof.Parse(answer.Body)
+}
+
+// deliver pushes a profile until it is there. Pyroscope may be away, and may have it without an answer.
+func (f *fleet) deliver(ctx context.Context, p *pprof.Profile, client int) error {
+	at := time.Now()
+	p.TimeNanos = at.UnixNano()
+	p.PeriodType = &pprof.ValueType{Type: "contexts", Unit: "count"}
+	var err error
+	for try := range 60 {
+		if try > 0 {
+			sleep(ctx, time.Now().Add(2*time.Second)) // so that what was pushed is shown
+			var have map[string]int64
+			have, err = f.server.sums(ctx, askedType, fmt.Sprintf(`{client="%d"}`, client), at,
+				at.Add(time.Millisecond))
+			if err == nil && len(have) > 0 {
+				return nil
+			}
+		}
+		if err == nil {
+			if err = f.server.push(ctx, p, client); err == nil {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("two minutes without Pyroscope: %w", err)
+}
+
+// askedType is the type of profile that clients push.
+const askedType = "asked:calls:count:contexts:count"
+
+// pprofAsks lets 'go tool pprof' ask for ten seconds.
+func (f *fleet) pprofAsks(ctx context.Context, w *worker) error {
+	out := filepath.Join(f.Work, "seconds.pb.gz")
+	cmd := exec.CommandContext(ctx, "go", "tool", "pprof", "-seconds=10", "-proto", "-output="+out,
+		w.url+"/debug/stemma/pprof?metric=calls")
+	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+f.Work)
+	text, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("go tool pprof: %w\n%s", err, text)
+	}
+	file, err := os.Open(out)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	p, err := pprof.Parse(file)
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(p.String(), "main.step") {
+		return errors.New("go tool pprof -seconds=10: no calls of main.step came in ten seconds")
+	}
+	return nil
+}
