@@ -101,14 +101,23 @@ func (h *slogHandler) Handle(ctx context.Context, r slog.Record) error {
 		return b.Handle(ctx, r)
 	}
 	var room [8]slog.Attr
-	attrs := h.appendContext(room[:0], id)
+	return h.h.Handle(ctx, withAttrs(r, appendAttrs(h.appendContext(room[:0], id), r)))
+}
+
+// appendAttrs appends the attributes of a record.
+func appendAttrs(attrs []slog.Attr, r slog.Record) []slog.Attr {
 	r.Attrs(func(a slog.Attr) bool {
 		attrs = append(attrs, a)
 		return true
 	})
+	return attrs
+}
+
+// withAttrs returns a record like r with other attributes.
+func withAttrs(r slog.Record, attrs []slog.Attr) slog.Record {
 	with := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
 	with.AddAttrs(attrs...)
-	return h.h.Handle(ctx, with)
+	return with
 }
 
 // appendContext appends the attributes of a context. One that cannot be decoded has no fingerprint.
@@ -132,14 +141,7 @@ func (h *slogHandler) recordWithErrors(r slog.Record) slog.Record {
 	if !found {
 		return r
 	}
-	attrs := make([]slog.Attr, 0, r.NumAttrs())
-	r.Attrs(func(a slog.Attr) bool {
-		attrs = append(attrs, a)
-		return true
-	})
-	with := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
-	with.AddAttrs(h.withErrors(attrs)...)
-	return with
+	return withAttrs(r, h.withErrors(appendAttrs(make([]slog.Attr, 0, r.NumAttrs()), r)))
 }
 
 // withErrors returns a list of the attributes with the contexts of the errors among them.
@@ -263,18 +265,12 @@ func (b *boundHandlers) grow(old *boundTable, n int) *boundTable {
 
 // nest returns r with its attributes in the open groups.
 func (h *slogHandler) nest(r slog.Record) slog.Record {
-	attrs := make([]slog.Attr, 0, r.NumAttrs())
-	r.Attrs(func(a slog.Attr) bool {
-		attrs = append(attrs, a)
-		return true
-	})
+	attrs := appendAttrs(make([]slog.Attr, 0, r.NumAttrs()), r)
 	for _, g := range slices.Backward(h.groups) {
 		attrs = append(slices.Clip(g.attrs), attrs...)
 		attrs = []slog.Attr{{Key: g.name, Value: slog.GroupValue(attrs...)}}
 	}
-	nested := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
-	nested.AddAttrs(attrs...)
-	return nested
+	return withAttrs(r, attrs)
 }
 
 // WithAttrs implements slog.Handler.

@@ -144,7 +144,7 @@ func children(until time.Time) {
 }
 
 func main() {
-	runtime.GC() // the first collection waits for its workers, for which [gc] has the time
+	runtime.GC()                  // the first collection waits for its workers, for which [gc] has the time
 	old := debug.SetGCPercent(-1) // while goroutines are made, nothing comes between their clocks and their lives
 	gate := make(chan int)
 	var until time.Time
