@@ -101,9 +101,9 @@ func (p *Profile) checkColumns() error {
 func (f *Func) Check(strings int) error {
 	switch {
 	case f.Kind >= numFuncKinds:
-		return fmt.Errorf("unknown kind %d", f.Kind)
+		return fmt.Errorf("unknown kind %d: the record is of a newer stemma, or damaged", f.Kind)
 	case f.Flags&^funcFlags != 0:
-		return fmt.Errorf("unknown flags %#x", f.Flags)
+		return fmt.Errorf("unknown flags %#x: the record is of a newer stemma, or damaged", f.Flags)
 	case uint64(f.Name) >= uint64(strings) || uint64(f.File) >= uint64(strings):
 		return fmt.Errorf("name %d or file %d is not one of %d strings", f.Name, f.File, strings)
 	case uint64(f.Cells) > cellsPerSite*uint64(len(f.Sites)+1):
