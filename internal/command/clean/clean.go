@@ -179,8 +179,7 @@ func mainOf(d *safefile.Dir) *os.File {
 		if err != nil {
 			continue
 		}
-		magic := make([]byte, len("stemma\x00"))
-		if _, err := io.ReadFull(f, magic); err == nil && string(magic) == "stemma\x00" {
+		if store.Begun(f) {
 			return f
 		}
 		f.Close()

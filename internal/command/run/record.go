@@ -124,26 +124,22 @@ func stillRuns(dir string) bool {
 		if err != nil || !place.Live() {
 			return false
 		}
-		begun := hasMagic(place.Main) // before the lock is looked at: from then on it tells
-		if running := place.Running(); running || begun || time.Now().After(end) {
+		written := begun(place.Main) // before the lock is looked at: from then on it tells
+		if running := place.Running(); running || written || time.Now().After(end) {
 			return running
 		}
 	}
 }
 
-// hasMagic reports whether a file begins as those of stemma do.
-func hasMagic(file string) bool {
+// begun reports whether a file begins as those of stemma do.
+func begun(file string) bool {
 	f, err := os.Open(file)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	have := make([]byte, len(magic))
-	_, err = io.ReadFull(f, have)
-	return err == nil && string(have) == magic
+	return store.Begun(f)
 }
-
-const magic = "stemma\x00"
 
 // seal seals the sum of live directories, the program's own first, or that one alone if they do not add up. It returns
 // which ones it took, and which it left and why.

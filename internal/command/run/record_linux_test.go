@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/store"
 )
 
@@ -37,7 +38,7 @@ func TestStillRuns(t *testing.T) {
 	if err := <-held; err != nil {
 		t.Fatal(err)
 	}
-	for text, what := range map[string]string{magic + "\x02": "ended", "": "was killed when it began"} {
+	for text, what := range map[string]string{layout.Magic: "ended", "": "was killed when it began"} {
 		if dir, _ := record(text); stillRuns(dir) {
 			t.Errorf("a process that %s runs", what)
 		}

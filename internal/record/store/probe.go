@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -85,6 +86,14 @@ func (p Place) places() (list []Place, err error) {
 		list = append(list, one)
 	}
 	return list, nil
+}
+
+// Begun reports whether what f reads begins as the main file of a live directory, or another file of stemma, does.
+func Begun(f io.Reader) bool {
+	const magic = "stemma\x00"
+	have := make([]byte, len(magic))
+	_, err := io.ReadFull(f, have)
+	return err == nil && string(have) == magic
 }
 
 // IsLive reports whether path is the live directory of a program.
