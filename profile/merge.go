@@ -3,6 +3,7 @@ package profile
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -24,16 +25,34 @@ func Merge(profiles ...*Profile) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := newMerger()
-	for _, p := range profiles {
-		if p.Full() != profiles[0].Full() {
+	return MergeParts(func(yield func(*Profile, error) bool) {
+		for _, p := range profiles {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	})
+}
+
+// MergeParts is Merge for profiles that come one after the other. It keeps none of them, so that all need not be in
+// memory at once. They must be what [KeepSnapshots] has kept. The first error ends it.
+func MergeParts(profiles iter.Seq2[*Profile, error]) (*Profile, error) {
+	m, full := newMerger(), false
+	for p, err := range profiles {
+		if err != nil {
+			return nil, err
+		}
+		if m.index == nil {
+			full = p.Full()
+		}
+		if p.Full() != full {
 			return nil, fmt.Errorf("profiles with folded and with full recursion cannot be merged")
 		}
 		if err := m.add(p); err != nil {
 			return nil, err
 		}
 	}
-	if len(profiles) == 0 {
+	if m.index == nil {
 		return nil, fmt.Errorf("no profiles to merge")
 	}
 	m.p.sortProcesses()

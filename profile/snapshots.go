@@ -33,12 +33,24 @@ type Part struct {
 	*Profile
 	More  uint64 // how much the record has beside the profile
 	Index int    // of a result: which of the arguments it was
+
+	parts parts
+	holds uint64 // of a part without its tables: how much they hold
+	light bool
+}
+
+// Light returns a part that says what p is, to [KeepSnapshots], and keeps none of its tables: the profile has its
+// processes only.
+func (p Part) Light() Part {
+	p.holds, p.light = p.recorded(), true
+	p.Profile = &Profile{Processes: p.Processes}
+	return p
 }
 
 // KeepSnapshots is Snapshots for profiles that are parts of records.
 func KeepSnapshots(parts ...Part) (kept []Part, err error) {
 	for i, p := range parts {
-		p.Index = i
+		p.Index, p.parts = i, p.runs()
 		if kept, err = keepSnapshot(kept, p); err != nil {
 			return nil, err
 		}
@@ -49,7 +61,7 @@ func KeepSnapshots(parts ...Part) (kept []Part, err error) {
 // keepSnapshot adds p to those kept, instead of those that it contains, or leaves it out.
 func keepSnapshot(kept []Part, p Part) ([]Part, error) {
 	for i, k := range kept {
-		have, more := k.runs(), p.runs()
+		have, more := k.parts, p.parts
 		inHave, inMore := more.in(have), have.in(more) // how much of p is in k, and of k in p
 		switch {
 		case have.begins(more) || more.begins(have):
@@ -124,6 +136,9 @@ func (p parts) have(one part) bool {
 
 // recorded returns how much a record holds. Of one run it only grows.
 func (p Part) recorded() uint64 {
+	if p.light {
+		return p.holds
+	}
 	n := p.More + uint64(len(p.Nodes)) + uint64(len(p.Funcs)) + uint64(len(p.Requests))
 	for _, c := range p.Columns {
 		if c.Unit != Calls.Unit {
@@ -140,7 +155,7 @@ func (p Part) recorded() uint64 {
 func (p Part) without(other Part) Part {
 	with := *p.Profile
 	with.Processes = slices.Clone(p.Processes)
-	runs, own := other.runs(), p.runs()
+	runs, own := other.parts, p.parts
 	shared := func(run uint64) bool {
 		for one := range runs {
 			if one.run == run {

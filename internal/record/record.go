@@ -140,11 +140,7 @@ func Merge(records ...*Record) (*Record, error) {
 func Snapshots(records ...*Record) ([]*Record, error) {
 	var parts []profile.Part
 	for _, r := range records {
-		part := profile.Part{Profile: r.Profile}
-		if r.IDs != nil {
-			part.More = r.IDs.Recorded()
-		}
-		parts = append(parts, part)
+		parts = append(parts, r.Part())
 	}
 	kept, err := profile.KeepSnapshots(parts...)
 	if err != nil {
@@ -157,6 +153,15 @@ func Snapshots(records ...*Record) ([]*Record, error) {
 		list = append(list, &r)
 	}
 	return list, nil
+}
+
+// Part returns the record as what may be part of another one.
+func (r *Record) Part() profile.Part {
+	part := profile.Part{Profile: r.Profile}
+	if r.IDs != nil {
+		part.More = r.IDs.Recorded()
+	}
+	return part
 }
 
 // errSealed is the error of what only a live directory can do.

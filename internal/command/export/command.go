@@ -132,11 +132,7 @@ func runExport(e *base.Env, args []string) error {
 	}
 	work := progress.Begin(e.Stderr, "export")
 	defer work.End()
-	rec, err := store.Load(paths)
-	if err != nil {
-		return err
-	}
-	p, err := rec.Merged()
+	rec, p, err := store.LoadSum(paths)
 	if err != nil {
 		return err
 	}

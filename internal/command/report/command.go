@@ -284,11 +284,7 @@ func runReport(e *base.Env, args []string) error {
 	if paths, err = o.Store.Paths(e, "report", paths); err != nil {
 		return err
 	}
-	rec, err := store.Load(paths)
-	if err != nil {
-		return err
-	}
-	p, err := rec.Merged()
+	rec, p, err := store.LoadSum(paths)
 	if err != nil {
 		return err
 	}

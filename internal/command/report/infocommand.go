@@ -38,11 +38,7 @@ func runInfo(e *base.Env, args []string) error {
 	if err != nil {
 		return err
 	}
-	rec, err := store.Load(paths)
-	if err != nil {
-		return err
-	}
-	p, err := rec.Merged()
+	rec, p, err := store.LoadSum(paths)
 	if err != nil {
 		return err
 	}

@@ -44,12 +44,11 @@ type comparison struct {
 
 // load reads a profile, and prints what it is.
 func (s *comparison) load(path string) (*record.Record, error) {
-	r, err := store.Load([]string{path})
-	if err != nil {
-		return nil, err
+	r, p, err := store.LoadSum([]string{path})
+	if r != nil {
+		store.PrintSources(s.w, "", r.Sources)
 	}
-	store.PrintSources(s.w, "", r.Sources)
-	return r.Merged()
+	return p, err
 }
 
 // line prints how similar two trees are.

@@ -22,6 +22,7 @@ import (
 	"github.com/stemma-go/stemma/internal/diff"
 	"github.com/stemma-go/stemma/internal/page"
 	"github.com/stemma-go/stemma/internal/progress"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/record/store"
 )
 
@@ -37,7 +38,7 @@ func Open(paths []string, basePath string) (v *page.View, sources []store.Source
 		}
 	}
 	load := func() (*page.Data, error) {
-		rec, err := store.Load(paths)
+		rec, p, err := store.LoadSum(paths)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +48,7 @@ func Open(paths []string, basePath string) (v *page.View, sources []store.Source
 		if len(paths) == 0 {
 			paths = []string{rec.Sources[0].Path} // a reading later must be of the same
 		}
-		return data(rec, baseline)
+		return data(rec.Sources, p, baseline)
 	}
 	defer progress.Step("making the trees", "", nil)()
 	v, err = page.New(page.Options{Load: load, Decode: decoder(paths), Open: openSource, OpenPublic: openPublic})
@@ -64,18 +65,14 @@ func decoder(paths []string) page.Decode {
 }
 
 // data describes what was read.
-func data(rec *store.Records, baseline *diff.Side) (*page.Data, error) {
-	p, err := rec.Merged()
-	if err != nil {
-		return nil, err
-	}
+func data(sources []store.Source, p *record.Record, baseline *diff.Side) (*page.Data, error) {
 	if baseline != nil && p.IDs != nil {
 		return nil, base.Usagef("view: -base: a record of context IDs has no counts to compare")
 	}
-	d := &page.Data{Title: filepath.Base(rec.Sources[0].Path), Record: p, Base: baseline}
-	d.Records, d.Warnings = store.SourceLines(rec.Sources), report.Warnings(p.Profile)
+	d := &page.Data{Title: filepath.Base(sources[0].Path), Record: p, Base: baseline}
+	d.Records, d.Warnings = store.SourceLines(sources), report.Warnings(p.Profile)
 	d.Programs = report.ProcessLines(p.Profile)
-	for _, s := range rec.Sources {
+	for _, s := range sources {
 		d.Running = d.Running || s.Running
 	}
 	return d, nil

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strconv"
 	"sync/atomic"
 
 	"github.com/stemma-go/stemma/internal/base"
@@ -26,27 +25,35 @@ type Records struct {
 // of them. Without paths it takes the newest one in the working directory. Of several
 // records of one run it keeps one.
 func Load(paths []string) (*Records, error) {
-	if len(paths) == 0 {
-		newest, err := newest()
-		if err != nil {
-			return nil, err
-		}
-		paths = []string{newest}
-	}
 	r := new(Records)
-	for _, path := range paths {
-		if err := r.read(path); err != nil {
-			return nil, err
-		}
+	err := r.readAll(paths, func(_ Place, p *record.Record) { r.Profiles = append(r.Profiles, p) })
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	r.Profiles, err = record.Snapshots(r.Profiles...)
 	return r, err
 }
 
-// read adds what is at path. Of a directory of directories, one that cannot be read is an
+// readAll calls keep with each record at paths, or the newest one, and notes where it is from.
+func (r *Records) readAll(paths []string, keep func(Place, *record.Record)) error {
+	if len(paths) == 0 {
+		newest, err := newest()
+		if err != nil {
+			return err
+		}
+		paths = []string{newest}
+	}
+	for _, path := range paths {
+		if err := r.read(path, keep); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read calls keep with what is at path. Of a directory of directories, one that cannot be read is an
 // error and not left out: the sum would be too low, and nobody would know.
-func (r *Records) read(path string) error {
+func (r *Records) read(path string, keep func(Place, *record.Record)) error {
 	place, err := Probe(path)
 	if err != nil {
 		return err
@@ -74,18 +81,10 @@ func (r *Records) read(path string) error {
 		if s.Running {
 			s.started = p.Processes[0].Start
 		}
-		r.Profiles, r.Sources = append(r.Profiles, p), append(r.Sources, s)
+		r.Sources = append(r.Sources, s)
+		keep(place, p)
 	}
 	return nil
-}
-
-// Merged returns the sum of the profiles.
-func (r *Records) Merged() (*record.Record, error) {
-	if len(r.Profiles) == 1 {
-		return r.Profiles[0], nil
-	}
-	defer progress.Step("adding up "+strconv.Itoa(len(r.Profiles))+" records", "", nil)()
-	return record.Merge(r.Profiles...)
 }
 
 // How large a record is for which memory is worth more than the collector's time. A sealed file is compressed: a
@@ -158,17 +157,6 @@ func newest() (string, error) {
 			"directory where the program ran", SealedSuffix, Out())
 	}
 	return newest.Path, nil
-}
-
-// LoadSum reads the records at paths and adds them up. Of records that are read, but do not add up, the
-// error says why and does not name them.
-func LoadSum(paths []string) (*Records, *record.Record, error) {
-	r, err := Load(paths)
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := r.Merged()
-	return r, p, err
 }
 
 // LoadRepeats reads several runs of the same work, each at a path of its own, one after the other, and finds what

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/stemma-go/stemma/internal/progress"
+	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// maxKept is how many records are kept in memory to be added up. Further ones that do not change any more are read
+// once more: a sum of thousands of segments needs memory for what is new in each, and not for all.
+const maxKept = 32
+
+// A summand is a record to be added up.
+type summand struct {
+	place Place
+	rec   *record.Record // nil if it is to be read once more
+}
+
+// LoadSum reads the records at paths, the newest one if there are none, and adds them up. The profile of Records is
+// the sum. Of records that are read, but do not add up, the error says why and does not name them. Then Records are
+// not nil.
+func LoadSum(paths []string) (*Records, *record.Record, error) {
+	r, sum := new(Records), new(sum)
+	err := r.readAll(paths, sum.add)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := sum.of()
+	if err != nil {
+		return r, nil, err
+	}
+	r.Profiles = []*record.Record{p}
+	return r, p, nil
+}
+
+// A sum adds up records that come one after the other.
+type sum struct {
+	summands []summand
+	parts    []profile.Part
+	ids      bool // one of them has context IDs
+}
+
+// add adds a record of a place.
+func (s *sum) add(place Place, p *record.Record) {
+	one, part := summand{place, p}, p.Part()
+	s.ids = s.ids || p.IDs != nil
+	if len(s.summands) >= maxKept && p.IDs == nil && !place.Running() {
+		one.rec, part = nil, part.Light()
+	}
+	s.summands, s.parts = append(s.summands, one), append(s.parts, part)
+}
+
+// of returns the sum.
+func (s *sum) of() (*record.Record, error) {
+	switch {
+	case len(s.summands) == 1:
+		return s.summands[0].rec, nil
+	case s.ids:
+		return s.ofIDs()
+	}
+	kept, err := profile.KeepSnapshots(s.parts...)
+	if err != nil {
+		return nil, err
+	}
+	var done atomic.Int64
+	count := func() (int64, int64) { return done.Load(), int64(len(kept)) }
+	defer progress.Step("adding up "+strconv.Itoa(len(kept))+" records", "records", count)()
+	p, err := profile.MergeParts(func(yield func(*profile.Profile, error) bool) {
+		for _, k := range kept {
+			rec, err := s.again(k.Index)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			p := *rec.Profile
+			p.Processes = k.Processes // with notes of what was left out
+			if done.Add(1); !yield(&p, nil) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &record.Record{Profile: p}, nil
+}
+
+// ofIDs is of for records with context IDs: only several records of one run have a sum.
+func (s *sum) ofIDs() (*record.Record, error) {
+	list := make([]*record.Record, len(s.summands))
+	for i := range list {
+		var err error
+		if list[i], err = s.again(i); err != nil {
+			return nil, err
+		}
+	}
+	return record.Merge(list...)
+}
+
+// again returns the record that is summand i. One that was not kept is read once more: it must be the same run.
+func (s *sum) again(i int) (*record.Record, error) {
+	one := s.summands[i]
+	if one.rec != nil {
+		return one.rec, nil
+	}
+	rec, err := readOne(one.place)
+	if err != nil {
+		return nil, err
+	}
+	run := func(a, b profile.Process) bool { return a.Run == b.Run && a.Start.Equal(b.Start) }
+	if !slices.EqualFunc(rec.Processes, s.parts[i].Processes, run) {
+		path := profile.Printable(one.place.Path)
+		return nil, fmt.Errorf("%s: is another record than it was a moment ago; try again", path)
+	}
+	return rec, nil
+}

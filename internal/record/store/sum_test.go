@@ -1,0 +1,111 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// writeRuns writes n sealed files, of runs and of segments: some have the same one, with more or less in it, or a whole
+// run beside its segments.
+func writeRuns(t *testing.T, r *rand.Rand, n int) (paths []string) {
+	dir := t.TempDir()
+	for i := range n {
+		d, err := record.Open(recordtest.Random(r.Uint64N(3), 5+r.IntN(20), r).FS())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &d.Processes[0]
+		p.Run = 1 + r.Uint64N(uint64(n))
+		if r.IntN(2) == 0 {
+			k := 1 + r.Uint64N(4)
+			p.Segment = &profile.Segment{Number: k, Closed: k}
+		} else if r.IntN(2) == 0 {
+			p.Segment = &profile.Segment{Closed: 4}
+		}
+		path := filepath.Join(dir, fmt.Sprint(i, SealedSuffix))
+		if err := os.WriteFile(path, sealed(t, d), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+func sealed(t *testing.T, r *record.Record) []byte {
+	var b bytes.Buffer
+	if err := r.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestLoadSum adds up more records than are kept in memory. The sum is that of all, and says what was left out as well.
+func TestLoadSum(t *testing.T) {
+	sums, errors := 0, 0
+	for seed := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		paths := writeRuns(t, r, maxKept/2+r.IntN(2*maxKept))
+		all, err := Load(paths)
+		var want *record.Record
+		if err == nil {
+			want, err = record.Merge(all.Profiles...)
+		}
+		_, have, haveErr := LoadSum(paths)
+		switch {
+		case err != nil && haveErr != nil && err.Error() == haveErr.Error():
+			errors++
+		case err != nil || haveErr != nil:
+			t.Fatalf("seed %d: have error %v, want %v", seed, haveErr, err)
+		case !bytes.Equal(sealed(t, have), sealed(t, want)):
+			t.Fatalf("seed %d: the sum of %d records is another one", seed, len(paths))
+		default:
+			sums++
+		}
+	}
+	if sums < 2 || errors < 2 {
+		t.Errorf("%d sums and %d errors: the test tests little", sums, errors)
+	}
+}
+
+// TestLoadSumKeepsFew looks at what is in memory before records are added up.
+func TestLoadSumKeepsFew(t *testing.T) {
+	paths := writeRuns(t, rand.New(rand.NewPCG(1, 1)), 3*maxKept)
+	s := new(sum)
+	if err := new(Records).readAll(paths, s.add); err != nil {
+		t.Fatal(err)
+	}
+	whole := 0
+	for i, one := range s.summands {
+		if one.rec != nil || len(s.parts[i].Nodes) > 0 {
+			whole++
+		}
+	}
+	if len(s.summands) != len(paths) || whole != maxKept {
+		t.Errorf("of %d records of %d %d are kept, want %d", len(s.summands), len(paths), whole, maxKept)
+	}
+
+	// What is read once more may have been replaced meanwhile.
+	other := slices.IndexFunc(s.parts[maxKept:], func(p profile.Part) bool {
+		return p.Processes[0].Run != s.parts[0].Processes[0].Run
+	})
+	text, err := os.ReadFile(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(paths[maxKept+other], text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.again(maxKept + other); err == nil || !strings.Contains(err.Error(), "another record") {
+		t.Errorf("a record was replaced: have error %v", err)
+	}
+}
