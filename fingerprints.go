@@ -14,6 +14,12 @@ type fingerprintCache struct {
 	known map[ID]Fingerprint
 }
 
+// FingerprintOf returns the fingerprint of a context of this process, the zero value if the ID cannot be decoded. A
+// context that comes for the first time is decoded in the process, as [Decode] does it. That takes milliseconds once,
+// and microseconds for each context; then it is remembered. To find fingerprints later costs the program nothing:
+// stemma decode -fingerprint does that.
+func FingerprintOf(id ID) Fingerprint { return knownFingerprints.of(id) }
+
 // fingerprintText returns the text of the fingerprint of an ID, "" if it cannot be decoded.
 func fingerprintText(id plainID) string { return knownFingerprints.of(ID(id)).String() }
 

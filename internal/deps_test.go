@@ -70,6 +70,7 @@ const rule = `
 	internal/callgraph: internal/packages, internal/record, internal/topo;
 	stemmapprof: .;
 	stemmaerrors: .;
+	stemmaotel: .;
 	stemmalogrus: .;
 	stemmazap: .;
 	stemmazerolog: .;

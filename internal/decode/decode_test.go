@@ -264,6 +264,8 @@ func TestTrimLoggers(t *testing.T) {
 		{pkg + "zap.(*core).Write", "go.uber.org/zap/zapcore.(*CheckedEntry).Write", "go.uber.org/zap.(*Logger).Info"},
 		{pkg + "zerolog.Hook.Run", "github.com/rs/zerolog.(*Event).msg", "github.com/rs/zerolog.(*Event).Msg"},
 		{pkg + "logrus.Hook.Fire", "example.com/fan.Fire", "github.com/sirupsen/logrus.(*Entry).Info"},
+		{pkg + "otel.(*processor).OnStart", "go.opentelemetry.io/otel/sdk/trace.(*tracer).newSpan",
+			"go.opentelemetry.io/otel/sdk/trace.(*tracer).Start"},
 		{pkg + "pprof.Do"},
 	} {
 		d := recordtest.NewContexts("trim")

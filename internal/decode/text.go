@@ -15,13 +15,14 @@ const (
 	zap     = "github.com/stemma-go/stemma/stemmazap."
 	zerolog = "github.com/stemma-go/stemma/stemmazerolog."
 	logrus  = "github.com/stemma-go/stemma/stemmalogrus."
+	otel    = "github.com/stemma-go/stemma/stemmaotel."
 	labels  = "github.com/stemma-go/stemma/stemmapprof."
 	stacks  = "github.com/stemma-go/stemma/stemmaerrors."
 )
 
 // captures reports whether a function is one of those.
 func captures(name string) bool {
-	for _, prefix := range [...]string{own, zap, zerolog, logrus, labels, stacks} {
+	for _, prefix := range [...]string{own, zap, zerolog, logrus, otel, labels, stacks} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}
@@ -39,6 +40,7 @@ var loggers = []logger{
 	{zap + "(*core).Write", "go.uber.org/zap", "go.uber.org/zap"},
 	{zerolog + "Hook.Run", "github.com/rs/zerolog.", "github.com/rs/zerolog"},
 	{logrus + "Hook.Fire", "github.com/sirupsen/logrus.", "github.com/sirupsen/logrus."},
+	{otel + "(*processor).OnStart", "go.opentelemetry.io/otel/sdk/trace.", "go.opentelemetry.io/otel/"},
 }
 
 const maxHandlers = 32
