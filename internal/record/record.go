@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/sealed"
@@ -26,19 +27,28 @@ type Record struct {
 
 // Open reads the live directory of a program that runs, has ended or was killed. It takes
 // the kind of the record from the files that are there.
-func Open(fsys fs.FS) (*Record, error) {
-	if ids.Is(fsys) {
+func Open(fsys fs.FS) (*Record, error) { return open(fsys, livedir.Open) }
+
+// OpenRun is Open of a directory that may have segments beside it, see [livedir.OpenRun].
+func OpenRun(fsys fs.FS, ended func(segment uint64) bool) (*Record, error) {
+	return open(fsys, func(fsys fs.FS) (*livedir.Dir, error) { return livedir.OpenRun(fsys, ended) })
+}
+
+// OpenRest is OpenRun without what the segments have, see [livedir.OpenRest].
+func OpenRest(fsys fs.FS, ended func(segment uint64) bool) (*Record, error) {
+	return open(fsys, func(fsys fs.FS) (*livedir.Dir, error) { return livedir.OpenRest(fsys, ended) })
+}
+
+// open reads a live directory. What it takes for one with nodes, tree reads.
+func open(fsys fs.FS, tree func(fs.FS) (*livedir.Dir, error)) (*Record, error) {
+	if _, err := fs.Stat(fsys, engine.FileIDs); err == nil {
 		r, err := ids.Open(fsys)
 		if err != nil {
 			return nil, err
 		}
 		return &Record{Profile: r.Profile, IDs: r.Encoding, dir: r.Dir, reader: r}, nil
 	}
-	return OpenTree(livedir.Open(fsys))
-}
-
-// OpenTree returns the record of what package livedir has read.
-func OpenTree(dir *livedir.Dir, err error) (*Record, error) {
+	dir, err := tree(fsys)
 	if err != nil {
 		return nil, err
 	}

@@ -152,12 +152,6 @@ func (c *Encoding) Node(n uint32) (Interned, bool) {
 	return Interned{}, false
 }
 
-// Is reports whether a directory is that of an engine with context IDs.
-func Is(fsys fs.FS) bool {
-	_, err := fs.Stat(fsys, fileMain)
-	return err == nil
-}
-
 // LiveRun returns the run number of a live directory with context IDs, and reads no
 // more than that takes. An error that is fs.ErrNotExist says that there is no such
 // record, or not yet; any other that it cannot be read, or is being made.

@@ -82,14 +82,17 @@ func OpenRest(fsys fs.FS, ended func(segment uint64) bool) (*Dir, error) {
 	return nil, errMoved
 }
 
-// CountEnded counts a segment of a run that is complete although the header of its live directory, which [Open] has
-// read, does not report it: see [OpenRest].
-func CountEnded(run *profile.Profile, ended func(segment uint64) bool) {
-	for _, p := range run.Processes {
-		if s := p.Segment; s != nil && s.Number == 0 && ended(s.Closed+1) {
-			s.Closed++
-		}
+// OpenRun is [Open] of a directory that may have segments beside it. It counts a segment as well that is complete
+// although the header does not report it; ended is as in [OpenRest].
+func OpenRun(fsys fs.FS, ended func(segment uint64) bool) (*Dir, error) {
+	l, err := Open(fsys)
+	if err != nil {
+		return nil, err
 	}
+	if s := l.Process().Segment; s != nil && s.Number == 0 && ended(s.Closed+1) {
+		s.Closed++
+	}
+	return l, nil
 }
 
 // NextSegment returns the number of the segment that a live directory is in, as its header says. Whether one with this

@@ -11,7 +11,6 @@ import (
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record"
-	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -123,16 +122,13 @@ func readOne(place Place) (*record.Record, error) {
 		return ReadSealed(path)
 	}
 	defer progress.Step("reading "+path, "", nil)()
-	open := func() (*record.Record, error) { return record.Open(os.DirFS(path)) }
+	live, open := path, record.OpenRun
 	if place.rest != "" {
-		open = func() (*record.Record, error) { return record.OpenTree(openRest(place.rest)) }
+		live, open = place.rest, record.OpenRest
 	}
-	p, err := open()
+	p, err := open(os.DirFS(live), hasEnded(live))
 	if err != nil {
 		return nil, In(path, err)
-	}
-	if place.rest == "" {
-		livedir.CountEnded(p.Profile, hasEnded(path))
 	}
 	return p, nil
 }

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/stemma-go/stemma/internal/record/livedir"
 )
 
 // # Segments
@@ -63,11 +61,6 @@ func restOf(path string) string {
 		return ""
 	}
 	return live
-}
-
-// openRest reads what a live directory has that is in none of its segments.
-func openRest(live string) (*livedir.Dir, error) {
-	return livedir.OpenRest(os.DirFS(live), hasEnded(live))
 }
 
 // hasEnded returns what reports whether a segment of a live directory is there.

@@ -198,15 +198,15 @@ func (x *rotated) leave() left {
 // check reads what was left: the segments and the rest have each call once, and so has the live directory.
 func (l left) check(t *testing.T, all bool) {
 	t.Helper()
-	whole, err := livedir.Open(l.live)
+	ended := func(n uint64) bool { return l.segments[segmentDir(n)[:6]] != nil }
+	whole, err := livedir.OpenRun(l.live, ended)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rest, err := livedir.OpenRest(l.live, func(n uint64) bool { return l.segments[segmentDir(n)[:6]] != nil })
+	rest, err := livedir.OpenRest(l.live, ended)
 	if err != nil {
 		t.Fatal(err)
 	}
-	livedir.CountEnded(whole.Profile, func(n uint64) bool { return l.segments[segmentDir(n)[:6]] != nil })
 	if got := whole.Process().Segment.Closed; all && got != uint64(len(l.segments)) {
 		t.Errorf("%d segments have ended, want %d", got, len(l.segments))
 	}
