@@ -28,7 +28,7 @@ var stands = []struct {
 }{
 	{regexp.MustCompile(`stm2[A-Za-z0-9_-]{33}\b`), "$(grep -o 'stm2[A-Za-z0-9_-]*' srv.log | head -1)"},
 	{regexp.MustCompile(`srv\.4711-0a1b2c\b`), `$(basename "$(ls -td stemma.out/srv.*-?????? | head -1)")`},
-	{regexp.MustCompile(`STEMMA_ROTATE=1h \./srv`), "BUSY_TIME=100ms STEMMA_ROTATE=20ms ./srv"},
+	{regexp.MustCompile(`STEMMA_ROTATE=1h \./srv`), "BUSY_TIME=100ms STEMMA_ROTATE=5ms ./srv"},
 }
 
 // commands returns what a shell is to run for each marked block of a document.
