@@ -117,17 +117,20 @@ func (r *Outcome) Seal(e *base.Env, outFile string) error {
 
 // stillRuns reports whether the process that records into a live directory has not ended. One that has just begun
 // makes its file, then locks it, and then writes what the file begins with. So a file without that is looked at again,
-// for a second: its process begins, or was killed while it did.
+// for a second: its process begins, or was killed while it did. Where nothing runs for a while, a second is no time to
+// begin: so it is looked at a hundred times at least.
 func stillRuns(dir string) bool {
-	for end := time.Now().Add(time.Second); ; time.Sleep(time.Millisecond) {
+	end := time.Now().Add(time.Second)
+	for looks := 1; ; looks++ {
 		place, err := store.Probe(dir)
 		if err != nil || !place.Live() {
 			return false
 		}
 		written := begun(place.Main) // before the lock is looked at: from then on it tells
-		if running := place.Running(); running || written || time.Now().After(end) {
+		if running := place.Running(); running || written || looks >= 100 && time.Now().After(end) {
 			return running
 		}
+		time.Sleep(time.Millisecond)
 	}
 }
 
