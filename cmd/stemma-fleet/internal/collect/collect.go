@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -261,6 +262,7 @@ func (a *Agent) forget(items []item) {
 				delete(d.done, path)
 			}
 		}
+		maps.DeleteFunc(d.loose, func(path string, _ loose) bool { return !there[path] })
 	}
 	for path := range a.running {
 		if !store.IsLive(path) {

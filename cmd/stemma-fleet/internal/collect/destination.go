@@ -19,8 +19,9 @@ import (
 // A destination is where records go to: the store, or a sink.
 type destination struct {
 	name, verb string
-	marks      string          // the directory of its marks, below .collected
-	done       map[string]bool // paths of items that are there; mostly they have a mark as well
+	marks      string           // the directory of its marks, below .collected
+	done       map[string]bool  // paths of items that are there; mostly they have a mark as well
+	loose      map[string]loose // by the path of an item: what is known of its mark, of a sink
 	// put brings an item there, and marks it. It returns false for one that another agent has at the moment.
 	put func(ctx context.Context, it item, p *record.Record, m *bucket.Manifest) (done bool, err error)
 	// complete reports whether a mark is one of an item that is there.
@@ -39,10 +40,30 @@ type destination struct {
 	pushed, parts, refused, notPushed, backlog atomic.Int64 // of a sink
 }
 
+// A loose mark is one of an item that is not done. Something may be on its way to the sink, which an agent that was
+// killed, or had an error, has sent by a time.
+type loose struct {
+	size int64 // of the mark
+	by   time.Time
+}
+
+// settles reports whether something of an item may be on its way that the sink does not show yet. Whoever pushes
+// writes to the mark before: of a size that this agent has not seen, another one may have had it until now.
+func (d *destination) settles(path string, size int64, settle time.Duration) bool {
+	now := time.Now()
+	l, ok := d.loose[path]
+	if !ok || l.size != size {
+		l = loose{size, now}
+		d.loose[path] = l
+	}
+	return now.Sub(l.by) < settle
+}
+
 // newDestination returns one with an identity that tells it apart from others of this machine.
 func newDestination(name, verb, identity string) *destination {
 	id := sha256.Sum256([]byte(identity))
-	return &destination{name: name, verb: verb, marks: hex.EncodeToString(id[:8]), done: make(map[string]bool)}
+	return &destination{name: name, verb: verb, marks: hex.EncodeToString(id[:8]), done: make(map[string]bool),
+		loose: make(map[string]loose)}
 }
 
 // maxFailures is how many records one after the other a destination may refuse, until it has no more of a pass.

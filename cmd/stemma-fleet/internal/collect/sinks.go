@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink"
@@ -35,6 +36,15 @@ func (a *Agent) sink(s *sink.Sink) *destination {
 		if mark.complete {
 			return true, nil // another agent has pushed it meanwhile
 		}
+		if mark.begun {
+			if d.settles(it.path, mark.size, s.Settle) {
+				return false, nil // as if another agent still had it
+			}
+			if err := mark.write(oneBegun); err != nil {
+				d.notPushed.Add(1)
+				return false, err
+			}
+		}
 		mark.refused = func(err error) {
 			if d.refused.Add(1); mark.refusals == 1 {
 				a.say("%s: refused by %s: %v; it is not pushed there again", it.path, s.Name, err)
@@ -49,6 +59,7 @@ func (a *Agent) sink(s *sink.Sink) *destination {
 			err = mark.write(allDone)
 		}
 		if err != nil {
+			d.loose[it.path] = loose{mark.size, time.Now()}
 			d.notPushed.Add(1)
 			return false, fmt.Errorf("%s: %w", it.path, err)
 		}
@@ -59,9 +70,11 @@ func (a *Agent) sink(s *sink.Sink) *destination {
 	return d
 }
 
-// A progress is the mark of an item of a sink: a first line, one for each part that is done, and a last one.
+// A progress is the mark of an item of a sink: a first line, one for each part that is done, and a last one. Who goes
+// on behind another one writes the first line once more.
 type progress struct {
 	file     *os.File
+	size     int64
 	parts    int
 	begun    bool
 	complete bool
@@ -94,6 +107,7 @@ func openProgress(path string) (*progress, error) {
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		p.begun = true
+		p.size += int64(len(lines.Bytes())) + 1
 		switch lines.Text() + "\n" {
 		case onePushed, oneRefused:
 			p.parts++
@@ -113,7 +127,8 @@ func openProgress(path string) (*progress, error) {
 }
 
 func (p *progress) write(line string) error {
-	_, err := p.file.WriteString(line)
+	n, err := p.file.WriteString(line)
+	p.size += int64(n)
 	return err
 }
 

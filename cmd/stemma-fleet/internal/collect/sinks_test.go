@@ -163,6 +163,54 @@ func TestHeld(t *testing.T) {
 	compareCalls(t, server, 1)
 }
 
+// TestTakenOver has an agent that ends while something of it is on its way. Another one, which has been there for long,
+// takes over: it does not ask the server before that shows it, and waits again if somebody else has had the item.
+func TestTakenOver(t *testing.T) {
+	out, answers := t.TempDir(), false
+	path := filepath.Join(out, "a.1-0a1b2c")
+	write(t, path, 1)
+	server := &sinktest.Pyroscope{Late: 200 * time.Millisecond, After: func() bool { return answers }}
+	s := pyroscope(t, server)
+	long, err := sink.Open("pyroscope=" + server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long.Settle = server.Late
+	time.Sleep(long.Settle) // what was pushed before it was opened is shown
+	b := new(buckettest.Memory)
+	one, _ := agent(b, out, nil, s)
+	if _, err := one.Pass(context.Background()); err == nil {
+		t.Fatal("a push without an answer is no error")
+	}
+	answers = true
+	other, log := agent(b, out, nil, long)
+	pass := func(when string) {
+		t.Helper()
+		if _, err := other.Pass(context.Background()); err != nil || other.held() != 1 {
+			t.Errorf("%s: %v, %d items that another agent has, want 1\n%s", when, err, other.held(), log)
+		}
+	}
+	pass("first")
+	mark, err := openProgress(other.to[1].markPath(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mark.write(oneBegun); err != nil {
+		t.Fatal(err)
+	}
+	mark.Close()
+	time.Sleep(long.Settle)
+	pass("somebody else has had it")
+	other.patience = time.Minute
+	if err := other.Once(context.Background()); err != nil {
+		t.Errorf("%v\n%s", err, log)
+	}
+	compareCalls(t, server, 1)
+	if _, twice := server.Profiles(); twice > 0 {
+		t.Errorf("%d profiles came twice", twice)
+	}
+}
+
 // TestTwoAgents has two agents on one directory at once, and sinks that take their time. All is pushed once. What one
 // agent has removed is not lost to the other one, but what somebody else removes is.
 func TestTwoAgents(t *testing.T) {
