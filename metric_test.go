@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -51,6 +52,11 @@ func TestMetricNames(t *testing.T) {
 	}
 	for _, m := range profile.Metrics {
 		reserved[m.Name] = true
+	}
+	for _, m := range engine.Metrics {
+		if len(m.Gives) == 0 {
+			reserved[m.Name] = true
+		}
 	}
 	for _, former := range strings.Fields(layout.ReservedMetrics) {
 		if profile.CurrentName(former) != former {

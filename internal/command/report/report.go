@@ -1,4 +1,5 @@
-// Package report prints one profile: by function, by context, as a tree, as JSON.
+// Package report prints one profile: by function, by context, as a tree, as JSON. It has stemma info as well, which
+// prints where a profile comes from and what it has.
 package report
 
 import (

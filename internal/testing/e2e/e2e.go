@@ -30,10 +30,12 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -142,6 +144,30 @@ func runWithin(t *testing.T, limit time.Duration, out, exe string, env []string)
 // for tests that start and end it themselves.
 func Command(t *testing.T, out, exe string, env ...string) *exec.Cmd {
 	return command(context.Background(), t, out, exe, env)
+}
+
+// Ready starts a program that prints "ready" when it is, and waits for that. It returns what the program has printed
+// before, and its standard input: many programs end when that is closed.
+func Ready(t *testing.T, cmd *exec.Cmd) (printed string, in io.Closer) {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(stdout); lines.Scan(); printed += lines.Text() + "\n" {
+		if lines.Text() == "ready" {
+			return printed, in
+		}
+	}
+	t.Errorf("the program was never ready:\n%s", Tail(printed))
+	return printed, in
 }
 
 func command(ctx context.Context, t *testing.T, out, exe string, env []string) *exec.Cmd {

@@ -1,7 +1,6 @@
 package recorded
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -118,16 +117,7 @@ func runShop(t *testing.T, exe, end string, env []string) (out, dir string) {
 	}
 	records := t.TempDir()
 	cmd := e2e.Command(t, records, exe, env...)
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for lines := bufio.NewScanner(pipe); lines.Scan() && lines.Text() != "ready"; {
-		out += lines.Text() + "\n"
-	}
+	out, _ = e2e.Ready(t, cmd)
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	return out, e2e.LiveDir(records, cmd)

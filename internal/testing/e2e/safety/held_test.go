@@ -1,7 +1,6 @@
 package safety
 
 import (
-	"bufio"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -30,19 +29,7 @@ func TestLookedAt(t *testing.T) {
 		}()
 		cmd := e2e.Command(t, out, exe)
 		cmd.Args = append(cmd.Args, "wait")
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		stdout, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		for lines := bufio.NewScanner(stdout); lines.Scan() && lines.Text() != "ready"; {
-		}
+		_, in := e2e.Ready(t, cmd)
 		close(done)
 		<-ended
 		f, err := os.Open(filepath.Join(e2e.LiveDir(out, cmd), "tree"))

@@ -1,7 +1,6 @@
 package safety
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"strings"
@@ -49,19 +48,7 @@ func readRunning(t *testing.T, exe string, after time.Duration, kill bool) (read
 	out := t.TempDir()
 	cmd := e2e.Command(t, out, exe)
 	cmd.Args = append(cmd.Args, "busy")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for lines := bufio.NewScanner(stdout); lines.Scan() && lines.Text() != "ready"; {
-	}
+	_, in := e2e.Ready(t, cmd)
 	dir := e2e.LiveDir(out, cmd)
 	ended := make(chan bool)
 	go func() {

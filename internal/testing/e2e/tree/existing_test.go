@@ -1,8 +1,6 @@
 package tree
 
 import (
-	"bufio"
-	"fmt"
 	"maps"
 	"os"
 	"regexp"
@@ -38,28 +36,14 @@ func TestExisting(t *testing.T) {
 func testRunning(t *testing.T, exe string) {
 	begin, out := time.Now(), t.TempDir()
 	cmd := e2e.Command(t, out, exe, "KEEP=1")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdout, in := e2e.Ready(t, cmd)
 	defer in.Close()
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var stdout strings.Builder
-	for s := bufio.NewScanner(pipe); s.Scan() && s.Text() != "ready"; {
-		fmt.Fprintln(&stdout, s.Text())
-	}
 	for _, when := range []string{"while it runs", "when it was killed"} {
 		r, err := record.Open(os.DirFS(e2e.LiveDir(out, cmd)))
 		if err != nil {
 			t.Fatalf("%s: %v", when, err)
 		}
-		compareGoroutines(t, r.Profile, stdout.String(), time.Since(begin))
+		compareGoroutines(t, r.Profile, stdout, time.Since(begin))
 		if when == "while it runs" {
 			cmd.Process.Kill()
 			cmd.Wait()
