@@ -27,20 +27,10 @@ type Record struct {
 
 // Open reads the live directory of a program that runs, has ended or was killed. It takes
 // the kind of the record from the files that are there.
-func Open(fsys fs.FS) (*Record, error) { return open(fsys, livedir.Open) }
+func Open(fsys fs.FS) (*Record, error) { return OpenRun(fsys, func(uint64) bool { return false }) }
 
 // OpenRun is Open of a directory that may have segments beside it, see [livedir.OpenRun].
 func OpenRun(fsys fs.FS, ended func(segment uint64) bool) (*Record, error) {
-	return open(fsys, func(fsys fs.FS) (*livedir.Dir, error) { return livedir.OpenRun(fsys, ended) })
-}
-
-// OpenRest is OpenRun without what the segments have, see [livedir.OpenRest].
-func OpenRest(fsys fs.FS, ended func(segment uint64) bool) (*Record, error) {
-	return open(fsys, func(fsys fs.FS) (*livedir.Dir, error) { return livedir.OpenRest(fsys, ended) })
-}
-
-// open reads a live directory. What it takes for one with nodes, tree reads.
-func open(fsys fs.FS, tree func(fs.FS) (*livedir.Dir, error)) (*Record, error) {
 	if _, err := fs.Stat(fsys, engine.FileIDs); err == nil {
 		r, err := ids.Open(fsys)
 		if err != nil {
@@ -48,7 +38,15 @@ func open(fsys fs.FS, tree func(fs.FS) (*livedir.Dir, error)) (*Record, error) {
 		}
 		return &Record{Profile: r.Profile, IDs: r.Encoding, dir: r.Dir, reader: r}, nil
 	}
-	dir, err := tree(fsys)
+	return ofTree(livedir.OpenRun(fsys, ended))
+}
+
+// OpenRest is OpenRun without what the segments have, see [livedir.OpenRest]. Only trees have segments.
+func OpenRest(fsys fs.FS, ended func(segment uint64) bool) (*Record, error) {
+	return ofTree(livedir.OpenRest(fsys, ended))
+}
+
+func ofTree(dir *livedir.Dir, err error) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -122,15 +122,19 @@ func readOne(place Place) (*record.Record, error) {
 		return ReadSealed(path)
 	}
 	defer progress.Step("reading "+path, "", nil)()
-	live, open := path, record.OpenRun
-	if place.rest != "" {
-		live, open = place.rest, record.OpenRest
-	}
-	p, err := open(os.DirFS(live), hasEnded(live))
+	p, err := openLive(place)
 	if err != nil {
 		return nil, In(path, err)
 	}
 	return p, nil
+}
+
+// openLive reads a live directory, or what is in none of its segments.
+func openLive(place Place) (*record.Record, error) {
+	if place.rest != "" {
+		return record.OpenRest(os.DirFS(place.rest), hasEnded(place.rest))
+	}
+	return record.OpenRun(os.DirFS(place.Path), hasEnded(place.Path))
 }
 
 // newest returns the sealed file here, or the live directory of a program that was started here, that is to be
