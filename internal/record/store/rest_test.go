@@ -13,7 +13,8 @@ import (
 // TestRestWithoutSegments asks for what is in no segment of a record that has none: one of a tree, and one of context
 // IDs. The whole would be taken for the rest.
 func TestRestWithoutSegments(t *testing.T) {
-	for name, live := range map[string]fs.FS{"tree": recordtest.Shapes().FS(), "ids": recordtest.NewContexts("p").FS()} {
+	tree, ids := recordtest.Shapes().FS(), recordtest.NewContexts("p").FS()
+	for name, live := range map[string]fs.FS{"tree": tree, "ids": ids} {
 		dir := filepath.Join(t.TempDir(), "p.1-abcdef")
 		if err := os.CopyFS(dir, live); err != nil {
 			t.Fatal(err)
