@@ -51,6 +51,33 @@ func TestBenchstat(t *testing.T) {
 		if !regexp.MustCompile(c.want).Match(have) {
 			t.Errorf("no %s in\n%s", c.want, have)
 		}
+		grown := map[string]string{second: "Three"}[c.file]
+		if wrong, lines := judge(string(have), grown); wrong != nil || len(lines) != 3 {
+			t.Errorf("%v, and want 3 of the lines %q", wrong, lines)
+		}
+	}
+}
+
+// TestJudge reads what benchstat prints of a call more, and of none.
+func TestJudge(t *testing.T) {
+	const text = "goos: linux\n,a,,b\n,calls/op,CI,calls/op,CI,vs base,P\nNew-2,12,0%,13,0%,+8.33%,n=5\n" +
+		"Old-2,7,0%,7,0%,0.00%,n=5\ngeomean,9,,9.5,,+4%\n\n,a,,b\n,ops/op,CI,ops/op,CI,vs base,P\n" +
+		"New-2,30,0%,99,0%,+9%,n=5\n"
+	for _, tt := range []struct {
+		text, grown string
+		right       bool
+	}{
+		{text, "New", true},
+		{text, "", false},
+		{text, "Old", false},
+		{strings.Replace(text, ",13,", ",14,", 1), "New", false},
+		{strings.Replace(text, ",13,0%", ",13,1%", 1), "New", false},
+		{"", "New", false},
+	} {
+		wrong, lines := judge(tt.text, tt.grown)
+		if (wrong == nil) != tt.right || tt.text != "" && len(lines) != 2 {
+			t.Errorf("%q grown in %q: have %v, %q", tt.grown, tt.text, wrong, lines)
+		}
 	}
 }
 
