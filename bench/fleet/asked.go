@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,9 +18,10 @@ import (
 
 // An askedProcess is one that several clients ask for its counts.
 type askedProcess struct {
-	record string           // its directory
-	sums   map[string]int64 // what it says
-	pushes []int            // by client
+	record  string           // its directory
+	sums    map[string]int64 // what it says
+	pushes  []int            // by client
+	answers []*pprof.Profile // the last of each client
 }
 
 // ask runs a process that several clients ask for its counts once a second, by the endpoint of package stemmahttp.
@@ -30,7 +32,8 @@ func (f *fleet) ask(ctx context.Context, ends time.Time) error {
 		return err
 	}
 	defer w.kill() // it may have ended
-	f.asked = askedProcess{sums: make(map[string]int64), pushes: make([]int, f.options.clients)}
+	f.asked = askedProcess{sums: make(map[string]int64), pushes: make([]int, f.options.clients),
+		answers: make([]*pprof.Profile, f.options.clients)}
 	stopped := make(chan struct{})
 	errs := make([]error, f.options.clients+1)
 	var clients sync.WaitGroup
@@ -92,6 +95,7 @@ func (f *fleet) client(ctx context.Context, w *worker, number int, stopped chan 
 			}
 		}
 		before = now.Copy()
+		f.asked.answers[number] = now.Copy()
 		if err := f.deliver(ctx, since, number); err != nil {
 			return err
 		}
@@ -171,4 +175,52 @@ func (f *fleet) pprofAsks(ctx context.Context, w *worker) error {
 		return errors.New("go tool pprof -seconds=10: no calls of main.step came in ten seconds")
 	}
 	return nil
+}
+
+// goesOn reports whether a process counts in a context when it does no more than answer, and end. stack has the
+// innermost function first, and is of those that have started its goroutine as well. In main.main alone a process
+// waits for a line, prints, and waits for the next. The collector comes when it likes.
+func goesOn(stack []string) bool {
+	own := 0 // functions of package main
+	for _, name := range stack {
+		if name == "net/http.(*Server).Serve" || name == "[gc]" {
+			return true
+		}
+		if strings.HasPrefix(name, "main.") {
+			own++
+		}
+	}
+	return own == 1 && len(stack) > 1 && slices.Contains(stack[1:], "main.main")
+}
+
+// names returns the stack of a sample, the innermost function first.
+func names(s *pprof.Sample) (stack []string) {
+	for _, l := range s.Location {
+		for _, line := range l.Line {
+			stack = append(stack, line.Function.Name)
+		}
+	}
+	return stack
+}
+
+// byFunction returns the sums of the contexts that keep, by innermost function.
+func byFunction(p *pprof.Profile, keep func(stack []string) bool) map[string]int64 {
+	sums := make(map[string]int64)
+	for _, s := range p.Sample {
+		if stack := names(s); s.Value[0] != 0 && keep(stack) {
+			sums[stack[0]] += s.Value[0]
+		}
+	}
+	return sums
+}
+
+// byContext is byFunction for each context.
+func byContext(p *pprof.Profile, keep func(stack []string) bool) map[string]int64 {
+	sums := make(map[string]int64)
+	for _, s := range p.Sample {
+		if stack := names(s); s.Value[0] != 0 && keep(stack) {
+			sums[strings.Join(stack, " < ")] += s.Value[0]
+		}
+	}
+	return sums
 }

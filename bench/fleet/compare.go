@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	pprof "github.com/google/pprof/profile"
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/stemma-go/stemma/bench/internal/table"
@@ -113,48 +114,53 @@ func total(of map[string]int64) (sum int64) {
 	return sum
 }
 
-// compareAsked compares what clients have pushed with the record of the process that they asked. That goes on a little:
-// it answers their last requests. So the functions of the program itself count.
+// compareAsked compares what clients have pushed with their last answers: all functions. It compares these with the
+// record of the process that they asked: all contexts in which it does not go on to count afterwards, since it answers
+// the last requests, and ends.
 func (f *fleet) compareAsked(ctx context.Context) error {
-	t := &table.Table{Title: "What clients have pushed of one process", Left: 1,
-		Head: []string{"client", "pushes", "functions of main", "calls of them", "in the record", "differs"}}
-	record, err := f.report(ctx, f.asked.record)
+	pushed := &table.Table{Title: "What clients have pushed of one process", Left: 1,
+		Head: []string{"client", "pushes", "functions", "calls", "in the last answer", "differs"}}
+	recorded := &table.Table{Title: "What clients have been told, but for who answers them", Left: 1,
+		Head: []string{"client", "functions", "contexts", "calls", "in the record", "differs"}}
+	text, err := f.tool(ctx, nil, "export", "-format=pprof", "-metric=calls", f.asked.record)
 	if err != nil {
 		return err
 	}
-	want := ofMain(record["calls"])
-	var errs []error
-	if want["main.step"] != f.asked.sums["calls"] {
-		errs = append(errs, fmt.Errorf("the process that is asked has recorded %d calls of main.step, and counted %d",
-			want["main.step"], f.asked.sums["calls"]))
+	record, err := pprof.ParseData(text)
+	if err != nil {
+		return err
 	}
-	for i := range f.options.clients {
+	every, work := func([]string) bool { return true }, func(stack []string) bool { return !goesOn(stack) }
+	want := byContext(record, work)
+	var errs []error
+	if steps := byFunction(record, every)["main.step"]; steps != f.asked.sums["calls"] {
+		errs = append(errs, fmt.Errorf("the process that is asked has recorded %d calls of main.step, and counted %d",
+			steps, f.asked.sums["calls"]))
+	}
+	for i, answer := range f.asked.answers {
 		have, err := f.server.sums(ctx, askedType, fmt.Sprintf(`{client="%d"}`, i), f.began, time.Now())
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		have = ofMain(have)
-		differ := differences(have, want)
-		t.Add(fmt.Sprint(i), fmt.Sprint(f.asked.pushes[i]), fmt.Sprint(len(have)), fmt.Sprint(total(have)),
-			fmt.Sprint(total(want)), fmt.Sprint(len(differ)))
+		told, name := shown(byFunction(answer, every)), fmt.Sprint(i)
+		differ := differences(have, told)
+		pushed.Add(name, fmt.Sprint(f.asked.pushes[i]), fmt.Sprint(len(have)), fmt.Sprint(total(have)),
+			fmt.Sprint(total(told)), fmt.Sprint(len(differ)))
 		if len(differ) > 0 && !f.classic {
-			errs = append(errs, fmt.Errorf("client %d: %d functions have other calls than in the record, such as %s", i,
-				len(differ), differ[0]))
+			errs = append(errs, fmt.Errorf("client %d: %d functions have other calls than in the last answer, such as %s",
+				i, len(differ), differ[0]))
+		}
+		told = byContext(answer, work)
+		differ = differences(told, want)
+		recorded.Add(name, fmt.Sprint(len(byFunction(answer, work))), fmt.Sprint(len(told)), fmt.Sprint(total(told)),
+			fmt.Sprint(total(want)), fmt.Sprint(len(differ)))
+		for _, context := range differ {
+			errs = append(errs, fmt.Errorf("client %d: the last answer has %d calls, and the record %d: %s", i,
+				told[context], want[context], context))
 		}
 	}
-	return errors.Join(append(errs, t.Text(os.Stdout))...)
-}
-
-// ofMain returns the numbers of functions of package main alone.
-func ofMain(of map[string]int64) map[string]int64 {
-	sums := make(map[string]int64)
-	for name, n := range of {
-		if strings.HasPrefix(name, "main.") {
-			sums[name] = n
-		}
-	}
-	return sums
+	return errors.Join(append(errs, pushed.Text(os.Stdout), recorded.Text(os.Stdout))...)
 }
 
 // tool runs a command of stemma, which finds stemma-fleet.
@@ -347,6 +353,9 @@ func rows[T any](dir, pattern string, do func(T)) error {
 
 // decode decodes all logs from the bucket.
 func (f *fleet) decode(ctx context.Context) error {
+	if f.loggers == 0 {
+		return nil
+	}
 	ids := 0
 	var text bytes.Buffer
 	for _, log := range f.logs {

@@ -187,3 +187,22 @@ func TestLoopback(t *testing.T) {
 		}
 	}
 }
+
+// TestGoesOn: a process that is asked goes on where it answers, and in main itself.
+func TestGoesOn(t *testing.T) {
+	for stack, want := range map[string]bool{
+		"main.step main.next main.request main.main.func1 main.main":                     false,
+		"sync.(*Mutex).Lock main.request main.main.func1 sync.(*WaitGroup).Go main.main": false,
+		"time.Sleep main.main.func1":                                                     false,
+		"bufio.(*Scanner).Scan main.main":                                                true,
+		"a net/http.(*conn).serve net/http.(*Server).Serve main.main":                    true,
+		"net/http.(*Server).Serve":                                                       true,
+		"main.main":                                                                      false,
+		"sync.poolCleanup [gc]":                                                          true,
+		"runtime.main":                                                                   false,
+	} {
+		if have := goesOn(strings.Fields(stack)); have != want {
+			t.Errorf("%s: have %t, want %t", stack, have, want)
+		}
+	}
+}
