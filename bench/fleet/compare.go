@@ -148,8 +148,8 @@ func (f *fleet) compareAsked(ctx context.Context) error {
 		pushed.Add(name, fmt.Sprint(f.asked.pushes[i]), fmt.Sprint(len(have)), fmt.Sprint(total(have)),
 			fmt.Sprint(total(told)), fmt.Sprint(len(differ)))
 		if len(differ) > 0 && !f.classic {
-			errs = append(errs, fmt.Errorf("client %d: %d functions have other calls than in the last answer, such as %s",
-				i, len(differ), differ[0]))
+			errs = append(errs, fmt.Errorf("client %d: %d functions have other calls than in the last answer, such as "+
+				"%s", i, len(differ), differ[0]))
 		}
 		told = byContext(answer, work)
 		differ = differences(told, want)
