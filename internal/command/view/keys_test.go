@@ -196,26 +196,46 @@ func TestKeyboard(t *testing.T) {
 const tabbed = `[...document.querySelectorAll('button, select, input, canvas[tabindex], .scroll[tabindex]')]` +
 	`.filter(e => e.offsetParent && !e.closest('dialog'))`
 
-// Tab leads to everything that can be used, in the order in which it is on the page.
+// unclear says what is wrong with how the element that has the focus shows that, and with what a screen reader calls
+// it: what scrolls cuts an outline that is outside of it.
+const unclear = `(() => {
+	const e = document.activeElement, s = getComputedStyle(e), wide = parseFloat(s.outlineWidth);
+	const out = wide + parseFloat(s.outlineOffset), r = e.getBoundingClientRect();
+	if (s.outlineStyle === 'none' || !(wide >= 2)) return 'no outline';
+	for (let up = e.parentElement; up; up = up.parentElement) {
+		if (getComputedStyle(up).overflowX === 'visible') continue;
+		const clip = up.getBoundingClientRect();
+		for (const side of ['left', 'top', 'right', 'bottom']) {
+			const sign = side === 'left' || side === 'top' ? -1 : 1;
+			if (sign * (r[side] + sign * out - clip[side]) > 0.5) return 'the outline is cut at the ' + side;
+		}
+	}
+	return /\w\w/.test(e.ariaLabel || e.textContent) ? '' : 'no name';
+})()`
+
+// Tab leads to everything that can be used, in the order in which it is on the page; what has the focus is seen, and
+// has a name.
 func TestTabOrder(t *testing.T) {
 	level.NeedMore(t)
 	p := tab(t)
 	now, was := twoShapes(t)
 	_, url := serve(t, now, was)
-	for _, view := range []string{"flame", "icicle", "sandwich", "functions", "source", "goroutines"} {
+	for _, view := range []string{"flame", "icicle", "sandwich", "functions", "source", "goroutines", "peek",
+		"flame&q=square&focus=main", "functions&q=square&hide=clean"} {
 		follow(t, p, url+"#view="+view, nil)
 		n := 0
 		if err := p.Eval(tabbed+".length", &n); err != nil || n < 12 {
 			t.Fatalf("%s: %d elements, %v", view, n, err)
 		}
-		if err := p.Eval("("+tabbed+")[0].focus()", nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Eval("("+tabbed+")[1].focus()", nil), p.Press("Shift+Tab")) // a key shows where the focus is
 		at := -1
 		for range n {
 			before := at
 			if err := p.Eval("("+tabbed+").indexOf(document.activeElement)", &at); err != nil || at != before+1 {
 				t.Fatalf("%s: behind element %d of %d comes %d (%v)", view, before, n, at, err)
+			}
+			if bad := eval[string](t, p, unclear); bad != "" {
+				t.Errorf("%s: %s: %s", view, eval[string](t, p, "document.activeElement.outerHTML.slice(0, 200)"), bad)
 			}
 			if err := p.Press("Tab"); err != nil {
 				t.Fatal(err)

@@ -102,6 +102,10 @@ const misplaced = `(() => {
 	const tools = $('theme').getBoundingClientRect(), search = $('search').getBoundingClientRect();
 	const beside = Math.abs(tools.top - search.top) <= 4;
 	if (!beside || search.width < 120) bad.push('no buttons beside a search of ' + search.width);
+	const c = document.createElement('canvas').getContext('2d'), style = getComputedStyle($('search'));
+	c.font = style.font;
+	const room = $('search').clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+	if (c.measureText($('search').placeholder).width > room) bad.push('cut: ' + $('search').placeholder);
 	for (const row of [...document.querySelectorAll('.source tbody tr')].slice(0, 20)) {
 		const [first, line] = [row.cells[0], row.querySelector('.line')].map(e => e && e.getBoundingClientRect());
 		const code = row.querySelector('.code').textContent;
@@ -126,6 +130,11 @@ const misplaced = `(() => {
 		if (r.left > innerWidth / 2) bad.push('a line of source begins at ' + r.left);
 	}
 	if (!path && crumbs.scrollWidth > crumbs.clientWidth + 1) bad.push('cut: ' + crumbs.textContent);
+	for (const e of crumbs.querySelectorAll('button')) {
+		const r = e.getBoundingClientRect(), all = crumbs.getBoundingClientRect(), last = !e.nextElementSibling;
+		if (path && last && (r.left < all.left - 1 || r.right > all.right + 1)) bad.push('out of sight: ' + e.textContent);
+		if (!path && e.scrollWidth > e.clientWidth + 1) bad.push('cut: ' + e.textContent);
+	}
 	for (const row of [...document.querySelectorAll('.long tbody tr')].slice(0, 20)) {
 		const high = row.getBoundingClientRect().height;
 		if (high > 100) bad.push('a row of ' + high + ': ' + row.textContent);
@@ -161,9 +170,13 @@ func TestWidths(t *testing.T) {
 	running := live(t, func() *profile.Profile { return forest(t, 300, profile.Calls, 1e9, 1) })
 	for name, url := range map[string]string{"alone": alone, "compared": compared, "times": times, "running": running} {
 		follow(t, p, url, nil)
-		for _, width := range []int{400, 640, 900, 1440, 3840} {
-			must(t, p.Resize(width, 800))
-			for _, v := range []string{"flame", "sandwich", "functions", "source", "goroutines", "peek"} {
+		inner := eval[string](t, p, "page.plots[0].items.find(i => i.depth === 4 && !i.rest).box.id")
+		// Who enlarges the page to twice its size on a small screen has 640 by 360.
+		for _, size := range [][2]int{{400, 800}, {640, 360}, {640, 800}, {900, 800}, {1440, 800}, {3840, 800}} {
+			width := size[0]
+			must(t, p.Resize(width, size[1]))
+			for _, v := range []string{"flame", "sandwich", "functions", "source", "goroutines", "peek",
+				"flame&root=" + inner} {
 				visit(t, p, "q=branch1&focus=branch&view="+v)
 				must(t, p.Eval("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))", nil))
 				if bad := eval[[]string](t, p, misplaced); len(bad) > 0 {
@@ -210,7 +223,7 @@ const contrasts = `(() => {
 		if (!(n >= 4.5)) bad.push(what + ': ' + n.toFixed(2));
 	};
 	for (const e of document.querySelectorAll('body *')) {
-		if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) || !e.offsetParent && !e.closest('dialog')) continue;
+		if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) || !e.checkVisibility()) continue;
 		check(e.tagName + ' ' + e.className + ' ' + e.textContent.slice(0, 30), getComputedStyle(e).color, behind(e));
 	}
 	check('placeholder', getComputedStyle($('search'), '::placeholder').color, behind($('search')));
@@ -236,7 +249,8 @@ const contrasts = `(() => {
 func live(t *testing.T, load func() *profile.Profile) (url string) {
 	t.Helper()
 	v, err := page.New(page.Options{Load: func() (*page.Data, error) {
-		return &page.Data{Title: "running", Running: true, Record: &record.Record{Profile: load()}}, nil
+		return &page.Data{Title: "running", Running: true, Record: &record.Record{Profile: load()},
+			Warnings: []string{"pid 7: inuse: reachable objects are counted at the end, which is not yet"}}, nil
 	}})
 	must(t, err)
 	s := httptest.NewServer(v.Handler(""))
@@ -257,7 +271,8 @@ func TestContrast(t *testing.T) {
 		for _, theme := range []string{"light", "dark"} {
 			for _, v := range []string{"flame", "sandwich", "functions", "source", "goroutines", "peek", "timeline"} {
 				visit(t, p, "q=branch1&focus=branch&theme="+theme+"&view="+v)
-				must(t, p.Eval("$('banner').hidden = $('busy').hidden = false", nil))
+				must(t, p.Eval("$('banner').hidden = $('busy').hidden = false, $('busy').textContent = 'at work', "+
+					"showTip('a box', 0, 0)", nil))
 				if bad := eval[[]string](t, p, contrasts); len(bad) > 0 {
 					t.Errorf("%s, %s: %.500q", theme, v, bad)
 				}
@@ -423,6 +438,7 @@ func TestCopy(t *testing.T) {
 	copies("#view=icicle", "ArrowDown ArrowDown Enter ArrowDown Y", "main.area main.go:12\nmain.main\n[main]\n[root]")
 	copies("#view=functions", "ArrowDown y", "runtime.newobject")
 	copies("#view=source&q=area", "y", "main.area")
+	copies("#view=peek&q=area", "y", "main.area")
 	copies("#view=sandwich&q=area", "Shift+Tab ArrowUp Y", "main.area main.go:12\nmain.main")
 	// A page that comes from elsewhere has no clipboard.
 	follow(t, p, url, []step{{"ArrowUp ArrowUp", nil}})

@@ -39,14 +39,18 @@ function crumbs(answer, zoom, skip) {
   });
   $('crumbs').replaceChildren(...names, skip ? ` without the ${plural(skip, 'widest callee')}` : '',
     answer.missing ? ' · what the link points to is not in this record' : '',
-    info.base ? ` · base ${info.base}` : '', ...warnings());
+    info.base ? ` · base ${info.base}` : '');
+  showWarnings(); // it leaves the path less room
   $('crumbs').scrollLeft = $('crumbs').scrollWidth;
+  const last = $('crumbs').querySelector('button:last-of-type');
+  if (last) last.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 }
 
-function warnings() {
+function showWarnings() {
   const { warnings: list } = page.info;
-  if (!list.length) return [];
-  return [make('span', { class: 'warn', title: list.join('\n') }, ` · ${plural(list.length, 'warning')}: ${list[0]}`)];
+  $('warnings').hidden = !list.length;
+  $('warnings').title = list.join('\n');
+  $('warnings').textContent = `${plural(list.length, 'warning')}: ${list[0]}`;
 }
 
 export async function showFlame(mine) {

@@ -38,6 +38,9 @@ async function draw(focus) {
     $('main').dataset.key = '';
     const note = make('p', { class: 'note', role: 'alert' }, err.message);
     $('main').replaceChildren(make('div', { class: 'scroll', tabindex: 0 }, note));
+    $('crumbs').replaceChildren(); // what was zoomed to or chosen before is not on screen
+    $('legend').hidden = true;
+    choose('');
     showFound([]);
   } finally {
     requestAnimationFrame(() => { window.painted ||= performance.now(); }); // behind the plots' own
@@ -55,7 +58,7 @@ function frame() {
   if (document.activeElement !== $('search')) $('search').value = state.q || '';
   $('gone').setAttribute('aria-pressed', String(!!state.gone));
   document.documentElement.classList.toggle('dark', isDark());
-  if (!page.again) $('found').hidden = true;
+  if (!page.again) $('found').hidden = $('warnings').hidden = true;
   showLegend();
 }
 

@@ -13,7 +13,7 @@ const ifAny = n => make('td', {}, n ? amount(n) : '');
 function lineRow(l, most) {
   const { base } = page.info, hot = l.self || l.total;
   const row = make('tr', { class: hot ? 'hot' : '' }, ifAny(l.self), ifAny(l.total),
-    ...(base ? [l.base || l.self ? changeCell(l.self || 0, l.base || 0) : make('td')] : []),
+    ...(base ? [l.baseTotal || l.total ? changeCell(l.total || 0, l.baseTotal || 0) : make('td')] : []),
     make('td', { class: 'line' }, String(l.line)), make('td', { class: 'code' }, l.text));
   row.style.setProperty('--part', `${100 * (l.total || l.self || 0) / most}%`);
   return row;

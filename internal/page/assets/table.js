@@ -5,6 +5,7 @@ import { go, orderOf, page, selected, toFunction, unitOf, metricName } from './s
 import { amount, changed, counted, plural, share, thousands, wanted } from './words.js';
 import { firstFunction } from './flame.js';
 import { showFound } from './search.js';
+import { choose } from './copy.js';
 
 const amountCell = n => make('td', { class: 'amount' }, amount(n));
 const numbers = (n, of) => [amountCell(n), make('td', { class: 'share' }, share(n, of))];
@@ -160,5 +161,6 @@ export async function showPeek(mine) {
   $('crumbs').replaceChildren(make('button', { 'data-name': fn.name, onclick }, fn.name),
     ` total ${counted(whole.total)} ${share(whole.total, up.whole)}`);
   showFound([]);
+  choose(fn.name);
   return box;
 }
