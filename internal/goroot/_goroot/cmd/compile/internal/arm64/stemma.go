@@ -30,29 +30,33 @@ func stemmaGenValue(s *ssagen.State, v *ssa.Value) bool {
 	return true
 }
 
-// stemmaCount emits an increment in the shard of the P that the goroutine has, as g says. No safe point lies in
-// between.
+// stemmaCount emits an increment in the shard of the P that the goroutine has, as g says. The first instruction may be
+// a safe point: before it nothing is read. Emulators look for signals where blocks begin. A loop that begins with an
+// increment could not be preempted there otherwise. The assembler has no safe point at instructions with REGTMP, so
+// the address is in the temporary register of the operation.
 func stemmaCount(s *ssagen.State, v *ssa.Value) {
 	const low = 1<<12 - 1 // bits of an offset that a load may have
 	reg := func(r int16) obj.Addr { return obj.Addr{Type: obj.TYPE_REG, Reg: r} }
+	at, value := v.RegTmp(), int16(arm64.REGTMP)
 	p := s.Prog(arm64.AMOVD)
 	p.From = obj.Addr{Type: obj.TYPE_MEM, Reg: arm64.REGG, Offset: layout.GShard}
-	p.To = reg(arm64.REGTMP)
+	p.To = reg(at)
+	s.StemmaNoSafePoint()
 	node, offset := v.Args[0].Reg(), layout.CounterSize*v.AuxInt
-	counter := obj.Addr{Type: obj.TYPE_MEM, Reg: arm64.REGTMP, Index: node}
+	counter := obj.Addr{Type: obj.TYPE_MEM, Reg: at, Index: node}
 	if offset != 0 {
 		p = s.Prog(arm64.AADD)
-		p.From, p.To = reg(node), reg(arm64.REGTMP)
+		p.From, p.To = reg(node), reg(at)
 		if offset > low {
 			p = s.Prog(arm64.AADD)
-			p.From, p.To = obj.Addr{Type: obj.TYPE_CONST, Offset: offset &^ low}, reg(arm64.REGTMP)
+			p.From, p.To = obj.Addr{Type: obj.TYPE_CONST, Offset: offset &^ low}, reg(at)
 		}
-		counter = obj.Addr{Type: obj.TYPE_MEM, Reg: arm64.REGTMP, Offset: offset & low}
+		counter = obj.Addr{Type: obj.TYPE_MEM, Reg: at, Offset: offset & low}
 	}
 	p = s.Prog(arm64.AMOVD)
-	p.From, p.To = counter, reg(v.RegTmp())
+	p.From, p.To = counter, reg(value)
 	p = s.Prog(arm64.AADD)
-	p.From, p.To = obj.Addr{Type: obj.TYPE_CONST, Offset: 1}, reg(v.RegTmp())
+	p.From, p.To = obj.Addr{Type: obj.TYPE_CONST, Offset: 1}, reg(value)
 	p = s.Prog(arm64.AMOVD)
-	p.From, p.To = reg(v.RegTmp()), counter
+	p.From, p.To = reg(value), counter
 }

@@ -16,13 +16,14 @@ var stemmaARM64 = stemmaTarget{
 }
 
 // stemmaDefineARM64 makes the entries of our own operations. An increment is several instructions, between which no
-// goroutine may leave its P. What calls the slow path has the function in R24 and the node in R25, and preserves the
-// other general registers but R16 and R17, which veneers of the linker use, R19 to R21, and R30.
+// goroutine may leave its P: stemmaCount in package arm64 says where safe points are. What calls the slow path has the
+// function in R24 and the node in R25, and preserves the other general registers but R16 and R17, which veneers of the
+// linker use, R19 to R21, and R30.
 func stemmaDefineARM64() {
 	load := opcodeTable[OpARM64MOVDload]
 	general := load.reg.outputs[0].regs
 	opcodeTable[OpStemmaCount] = opInfo{name: "StemmaCount", auxType: auxInt64, argLen: 2, hasSideEffects: true,
-		unsafePoint: true, needIntTemp: true, reg: regInfo{inputs: []inputInfo{{0, general}}}}
+		needIntTemp: true, reg: regInfo{inputs: []inputInfo{{0, general}}}}
 
 	word := opcodeTable[OpARM64LDAR] // for the tuple
 	word.name, word.auxType, word.symEffect, word.faultOnNilArg0 = "StemmaWord", auxSymOff, SymRead, false

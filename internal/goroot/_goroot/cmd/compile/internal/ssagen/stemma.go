@@ -50,6 +50,9 @@ type stemmaStrategy struct {
 	adds    bool   // the runtime counts metrics of the program's own
 }
 
+// StemmaNoSafePoint has no safe point before an instruction that the operation emits from now on.
+func (s *State) StemmaNoSafePoint() { s.pp.NextUnsafe = true }
+
 var stemmaStrategies = map[string]*stemmaStrategy{}
 
 // stemmaRegister adds the strategy of the engines of these names.
