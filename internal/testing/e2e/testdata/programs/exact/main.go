@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -23,9 +22,6 @@ func main() {
 	workers := 4 * runtime.GOMAXPROCS(0)
 	if workers > 64 {
 		workers = 64
-	}
-	if !strings.Contains(os.Getenv("GODEBUG"), "asyncpreemptoff=1") {
-		spin()
 	}
 	stop := disturb()
 	var wg sync.WaitGroup
@@ -51,28 +47,6 @@ func main() {
 	fmt.Println("want:context [main];main.main;go main.work;main.loop;main.mapper;native runtime.mapassign_fast64", made.maps.Load())
 	fmt.Println("want:context [main];main.main;go main.work;main.loop;go main.spawned;main.down", made.spawned.Load())
 	fmt.Println("want:context [main];main.main;go main.work;main.loop;go main.spawned;main.down;main.down", made.deep.Load()-made.spawned.Load())
-}
-
-// spin has goroutines in loops that begin with an inlined call, which is counted. They are stopped there by the
-// collector.
-func spin() {
-	var begun, end atomic.Bool
-	var wg sync.WaitGroup
-	for range 2 {
-		wg.Go(func() {
-			begun.Store(true)
-			for !end.Load() {
-			}
-		})
-	}
-	for !begun.Load() {
-		runtime.Gosched()
-	}
-	for range 3 {
-		runtime.GC()
-	}
-	end.Store(true)
-	wg.Wait()
 }
 
 func expect(name string, n uint64) { fmt.Println("want:func", name, n) }

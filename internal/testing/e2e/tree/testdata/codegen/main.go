@@ -13,7 +13,7 @@ type T struct{ a, b int }
 //asm:1 JNE
 //dacce:0 stemma|R14
 //arm64asm:0 morestack
-//arm64asm:1 LDP\s+456\(g\), .*\n.*MOVWU\s+\(R\d+\)\(R\d+\), R25\n.*MOVD\s+\(R25\)\(R\d+\), R\d+\n.*MOVD\s+\$stemma:main\.leaf·f\(SB\), R\d+\n.*CMP\s.*\n.*BNE\s.*\n.*PCDATA\s+\$0, \$-2\n.*MOVD\s+\d+\(g\), R27\n.*MOVD\s+\(R27\)\(R25\), R\d+\n.*ADD\s+\$1, R\d+\n.*MOVD\s+R\d+, \(R27\)\(R25\)\n.*PCDATA\s+\$0, \$-1\n
+//arm64asm:1 LDP\s+456\(g\), .*\n.*MOVWU\s+\(R\d+\)\(R\d+\), R25\n.*MOVD\s+\(R25\)\(R\d+\), R\d+\n.*MOVD\s+\$stemma:main\.leaf·f\(SB\), R\d+\n.*CMP\s.*\n.*BNE\s.*\n.*MOVD\s+\d+\(g\), R(1?\d|2[0-6])\n.*PCDATA\s+\$0, \$-2\n.*MOVD\s+\(R\d+\)\(R25\), R27\n.*ADD\s+\$1, R27\n.*MOVD\s+R27, \(R\d+\)\(R25\)\n.*PCDATA\s+\$0, \$-1\n
 //arm64asm:1 BNE
 //arm64dacce:0 stemma|\(g\)
 //go:noinline
