@@ -52,7 +52,7 @@ func TestBenchstat(t *testing.T) {
 			t.Errorf("no %s in\n%s", c.want, have)
 		}
 		grown := map[string]string{second: "Three"}[c.file]
-		if wrong, lines := judge(string(have), grown); wrong != nil || len(lines) != 3 {
+		if lines, wrong := judge(string(have), grown); wrong != nil || len(lines) != 3 {
 			t.Errorf("%v, and want 3 of the lines %q", wrong, lines)
 		}
 	}
@@ -74,7 +74,7 @@ func TestJudge(t *testing.T) {
 		{strings.Replace(text, ",13,0%", ",13,1%", 1), "New", false},
 		{"", "New", false},
 	} {
-		wrong, lines := judge(tt.text, tt.grown)
+		lines, wrong := judge(tt.text, tt.grown)
 		if (wrong == nil) != tt.right || tt.text != "" && len(lines) != 2 {
 			t.Errorf("%q grown in %q: have %v, %q", tt.grown, tt.text, wrong, lines)
 		}

@@ -59,7 +59,7 @@ func (p *planting) try(l *lab.Lab, dir, metrics string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("benchstat: %w", err)
 		}
-		wrong, lines := judge(string(text), grown)
+		lines, wrong := judge(string(text), grown)
 		fmt.Fprintf(&said, "\nbenchstat, %s, of calls/op:\n%s\n", []string{"nothing added", "a call added"}[i],
 			strings.Join(lines, "\n"))
 		errs = append(errs, wrong)
@@ -69,12 +69,12 @@ func (p *planting) try(l *lab.Lab, dir, metrics string) (string, error) {
 
 // judge takes the lines of calls out of what benchstat has printed as CSV: name, calls, interval, calls, interval,
 // difference. It finds those wrong that differ and should not, and those that should differ by one and do not.
-func judge(text, grown string) (wrong error, lines []string) {
+func judge(text, grown string) (lines []string, wrong error) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.FieldsPerRecord = -1 // it writes tables of several widths
 	records, err := r.ReadAll()
 	if err != nil {
-		return err, nil
+		return nil, err
 	}
 	calls, found := false, 0
 	for _, f := range records {
@@ -92,7 +92,7 @@ func judge(text, grown string) (wrong error, lines []string) {
 			before, err1 := strconv.ParseFloat(f[1], 64)
 			after, err2 := strconv.ParseFloat(f[3], 64)
 			if err := errors.Join(err1, err2); err != nil {
-				return err, lines
+				return lines, err
 			}
 			if found++; math.Abs(after-before-want) > 0.0005 || f[2] != "0%" || f[4] != "0%" {
 				wrong = errors.Join(wrong, fmt.Errorf("%s: %g calls more, want %g", f[0], after-before, want))
@@ -102,5 +102,5 @@ func judge(text, grown string) (wrong error, lines []string) {
 	if found == 0 {
 		wrong = fmt.Errorf("no calls in what benchstat says:\n%s", text)
 	}
-	return wrong, lines
+	return lines, wrong
 }
