@@ -50,7 +50,7 @@ function showWarnings() {
   const { warnings: list } = page.info;
   $('warnings').hidden = !list.length;
   $('warnings').title = list.join('\n');
-  $('warnings').textContent = `${plural(list.length, 'warning')}: ${list[0]}`;
+  $('warnings').textContent = list.length ? `${plural(list.length, 'warning')}: ${list[0]}` : '';
 }
 
 export async function showFlame(mine) {

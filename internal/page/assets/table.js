@@ -156,11 +156,11 @@ export async function showPeek(mine) {
     row(whole, make('strong', {}, fn.name), 'self'), ...side('callees, with what they call', down)));
   const box = make('div', { class: 'scroll', tabindex: 0 },
     sized(table, Math.max(up.whole, up.wholeBase || 0), apartPeek));
-  place('peek ' + func, box);
+  choose(fn.name);
+  place('peek ' + func, box); // a row that has the focus is chosen
   const onclick = () => toFunction('sandwich', func);
   $('crumbs').replaceChildren(make('button', { 'data-name': fn.name, onclick }, fn.name),
     ` total ${counted(whole.total)} ${share(whole.total, up.whole)}`);
   showFound([]);
-  choose(fn.name);
   return box;
 }

@@ -25,7 +25,7 @@ type Records struct {
 // records of one run it keeps one.
 func Load(paths []string) (*Records, error) {
 	r := new(Records)
-	err := r.readAll(paths, func(_ Place, p *record.Record) { r.Profiles = append(r.Profiles, p) })
+	err := r.readAll(paths, func(_ Place, p *record.Record, _ bool) { r.Profiles = append(r.Profiles, p) })
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +33,11 @@ func Load(paths []string) (*Records, error) {
 	return r, err
 }
 
+// A keeping takes the record of a place, and whether its program ran when it was read.
+type keeping func(place Place, p *record.Record, running bool)
+
 // readAll calls keep with each record at paths, or the newest one, and notes where it is from.
-func (r *Records) readAll(paths []string, keep func(Place, *record.Record)) error {
+func (r *Records) readAll(paths []string, keep keeping) error {
 	if len(paths) == 0 {
 		newest, err := newest()
 		if err != nil {
@@ -52,7 +55,7 @@ func (r *Records) readAll(paths []string, keep func(Place, *record.Record)) erro
 
 // read calls keep with what is at path. Of a directory of directories, one that cannot be read is an
 // error and not left out: the sum would be too low, and nobody would know.
-func (r *Records) read(path string, keep func(Place, *record.Record)) error {
+func (r *Records) read(path string, keep keeping) error {
 	place, err := Probe(path)
 	if err != nil {
 		return err
@@ -71,6 +74,7 @@ func (r *Records) read(path string, keep func(Place, *record.Record)) error {
 		defer progress.Step("reading "+path, "records", count)()
 	}
 	for _, place := range places {
+		running := place.Running() // when it was read; it may end meanwhile
 		p, err := readOne(place)
 		done.Add(1)
 		if err != nil {
@@ -81,7 +85,7 @@ func (r *Records) read(path string, keep func(Place, *record.Record)) error {
 			s.started = p.Processes[0].Start
 		}
 		r.Sources = append(r.Sources, s)
-		keep(place, p)
+		keep(place, p, running)
 	}
 	return nil
 }

@@ -22,8 +22,7 @@ type summand struct {
 }
 
 // LoadSum reads the records at paths, the newest one if there are none, and adds them up. The profile of Records is
-// the sum. Of records that are read, but do not add up, the error says why and does not name them. Then Records are
-// not nil.
+// the sum. Of records that are read, but do not add up, the error says why. Then Records are not nil.
 func LoadSum(paths []string) (*Records, *record.Record, error) {
 	r, sum := new(Records), new(sum)
 	err := r.readAll(paths, sum.add)
@@ -45,11 +44,11 @@ type sum struct {
 	ids      bool // one of them has context IDs
 }
 
-// add adds a record of a place.
-func (s *sum) add(place Place, p *record.Record) {
+// add adds a record of a place. One whose program ran is kept: read once more, it would have more in it.
+func (s *sum) add(place Place, p *record.Record, running bool) {
 	one, part := summand{place, p}, p.Part()
 	s.ids = s.ids || p.IDs != nil
-	if len(s.summands) >= maxKept && p.IDs == nil && !place.Running() {
+	if len(s.summands) >= maxKept && p.IDs == nil && !running {
 		one.rec, part = nil, part.Light()
 	}
 	s.summands, s.parts = append(s.summands, one), append(s.parts, part)
@@ -102,7 +101,8 @@ func (s *sum) ofIDs() (*record.Record, error) {
 	return record.Merge(list...)
 }
 
-// again returns the record that is summand i. One that was not kept is read once more: it must be the same run.
+// again returns the record that is summand i. One that was not kept is read once more: it must be of the same runs and
+// segments.
 func (s *sum) again(i int) (*record.Record, error) {
 	one := s.summands[i]
 	if one.rec != nil {
@@ -112,10 +112,18 @@ func (s *sum) again(i int) (*record.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := func(a, b profile.Process) bool { return a.Run == b.Run && a.Start.Equal(b.Start) }
-	if !slices.EqualFunc(rec.Processes, s.parts[i].Processes, run) {
+	if !slices.EqualFunc(rec.Processes, s.parts[i].Processes, isSame) {
 		path := profile.Printable(one.place.Path)
 		return nil, fmt.Errorf("%s: is another record than it was a moment ago; try again", path)
 	}
 	return rec, nil
+}
+
+// isSame reports whether two processes are one run, and what was recorded of it ends at the same segment.
+func isSame(a, b profile.Process) bool {
+	if (a.Segment == nil) != (b.Segment == nil) || a.Segment != nil &&
+		(a.Segment.Number != b.Segment.Number || a.Segment.Closed != b.Segment.Closed) {
+		return false
+	}
+	return a.Run == b.Run && a.Start.Equal(b.Start)
 }

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -94,18 +93,27 @@ func TestLoadSumKeepsFew(t *testing.T) {
 		t.Errorf("of %d records of %d %d are kept, want %d", len(s.summands), len(paths), whole, maxKept)
 	}
 
-	// What is read once more may have been replaced meanwhile.
-	other := slices.IndexFunc(s.parts[maxKept:], func(p profile.Part) bool {
-		return p.Processes[0].Run != s.parts[0].Processes[0].Run
-	})
-	text, err := os.ReadFile(paths[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(paths[maxKept+other], text, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.again(maxKept + other); err == nil || !strings.Contains(err.Error(), "another record") {
-		t.Errorf("a record was replaced: have error %v", err)
+	// What is read once more may have been replaced meanwhile: by another run, or by another segment.
+	for _, change := range []func(*profile.Process){
+		func(p *profile.Process) { p.Run++ },
+		func(p *profile.Process) { p.Segment = &profile.Segment{Number: 7, Closed: 7} },
+		func(p *profile.Process) { p.Segment = &profile.Segment{Closed: 9} },
+	} {
+		rec, err := s.again(maxKept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := sealed(t, rec)
+		change(&rec.Processes[0])
+		for _, text := range [][]byte{sealed(t, rec), before} {
+			if err := os.WriteFile(paths[maxKept], text, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			_, err := s.again(maxKept)
+			if same := bytes.Equal(text, before); (err == nil) != same ||
+				!same && !strings.Contains(err.Error(), "another record") {
+				t.Errorf("a record was replaced, by the same: %v; have error %v", same, err)
+			}
+		}
 	}
 }

@@ -97,8 +97,8 @@ func (a *Agent) Run(ctx context.Context) {
 				rest := d.rest(time.Now())
 				a.say("%v; tried again in %v, nothing is lost meanwhile", d.err, rest.Round(time.Second))
 			}
-			if d.times > 0 {
-				wait = min(wait, max(0, time.Until(d.next)))
+			if left := time.Until(d.next); d.times > 0 && left > 0 {
+				wait = min(wait, left)
 			}
 		}
 		select {
