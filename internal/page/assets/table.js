@@ -30,12 +30,20 @@ function sized(table, most, apart) {
   table.style.setProperty('--amount', `${width}ch`);
   table.style.setProperty('--change', `${width + 9}ch`);
   table.style.setProperty('--apart', apart(width - 2));
-  // How wide a character is depends on the font, so what is left for a name is measured.
-  const fit = () => {
+  // How wide a character is depends on the font, so what is left for a name is measured, once the table is there. Until
+  // then it is as the one before.
+  table.classList.toggle('apart', !!$('main').querySelector('table.apart'));
+  let placed = false;
+  const observer = new ResizeObserver(() => {
+    placed = placed || table.isConnected;
+    if (!table.isConnected) {
+      if (placed) observer.disconnect(); // another table is there now
+      return;
+    }
     table.classList.remove('apart');
     table.classList.toggle('apart', table.tHead.querySelector('.name').offsetWidth < name);
-  };
-  new ResizeObserver(fit).observe($('main'));
+  });
+  observer.observe($('main'));
   return table;
 }
 
