@@ -58,6 +58,34 @@ func TestBenchstat(t *testing.T) {
 	}
 }
 
+// TestBenchstatShows reads the table as it is shown. benchstat writes "~" if chance may explain a difference: an exact
+// unit leaves nothing to chance, so "~" is never there, whether runs of one text differ or not. Equal is 0.00%, and
+// what was 0 before has grown by "?".
+func TestBenchstatShows(t *testing.T) {
+	const base = "Unit calls/op assume=exact\nUnit allocs/op assume=exact\n" +
+		"BenchmarkEqual 9 7 calls/op 0 allocs/op\nBenchmarkMore 9 7 calls/op 0 allocs/op\n" +
+		"BenchmarkVaries 9 7 calls/op 0 allocs/op\nBenchmarkVaries 9 8 calls/op 0 allocs/op\n"
+	first, second := filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second")
+	write(t, first, base)
+	write(t, second, strings.Replace(base, "More 9 7 calls/op 0 ", "More 9 8 calls/op 3 ", 1))
+	have, err := exec.Command("go", "tool", "benchstat", first, second).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`Equal +7\.000 ± +0% +7\.000 ± +0% +0\.00% \(n=1\)`, `Equal +0\.000 ± +0% +0\.000 ± +0% +0\.00% \(n=1\)`,
+		`More +7\.000 ± +0% +8\.000 ± +0% +\+14\.29% \(n=1\)`, `More +0\.000 ± +0% +3\.000 ± +0% +\? \(n=1\)`,
+		`Varies .* 0\.00% \(n=2\)`, `exact distribution expected, but values range from 7 to 8`,
+	} {
+		if !regexp.MustCompile(want).Match(have) {
+			t.Errorf("no %s in\n%s", want, have)
+		}
+	}
+	if strings.Contains(string(have), "~") {
+		t.Errorf("something is ~ in\n%s", have)
+	}
+}
+
 // TestJudge reads what benchstat prints of a call more, and of none.
 func TestJudge(t *testing.T) {
 	const text = "goos: linux\n,a,,b\n,calls/op,CI,calls/op,CI,vs base,P\nNew-2,12,0%,13,0%,+8.33%,n=5\n" +
