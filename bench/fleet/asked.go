@@ -18,10 +18,11 @@ import (
 
 // An askedProcess is one that several clients ask for its counts.
 type askedProcess struct {
-	record  string           // its directory
-	sums    map[string]int64 // what it says
-	pushes  []int            // by client
-	answers []*pprof.Profile // the last of each client
+	record  string            // its directory
+	sums    map[string]int64  // what it says
+	pushes  []int             // by client
+	took    [][]time.Duration // until each answer was there, by client
+	answers []*pprof.Profile  // the last of each client
 }
 
 // ask runs a process that several clients ask for its counts once a second, by the endpoint of package stemmahttp.
@@ -33,7 +34,7 @@ func (f *fleet) ask(ctx context.Context, ends time.Time) error {
 	}
 	defer w.kill() // it may have ended
 	f.asked = askedProcess{sums: make(map[string]int64), pushes: make([]int, f.options.clients),
-		answers: make([]*pprof.Profile, f.options.clients)}
+		took: make([][]time.Duration, f.options.clients), answers: make([]*pprof.Profile, f.options.clients)}
 	stopped := make(chan struct{})
 	errs := make([]error, f.options.clients+1)
 	var clients sync.WaitGroup
@@ -72,8 +73,29 @@ func runs(paths []string) (list []string) {
 	return list
 }
 
-// client asks once a second, and pushes the differences.
+// client asks once a second, and pushes the differences. These wait while Pyroscope is away, and who asks does not.
 func (f *fleet) client(ctx context.Context, w *worker, number int, stopped chan struct{}) error {
+	waiting, pushed := make(chan *pprof.Profile, 1000), make(chan error)
+	go func() {
+		var err error
+		for since := range waiting {
+			if err == nil {
+				err = f.deliver(ctx, since, number)
+				f.asked.pushes[number]++
+			}
+		}
+		pushed <- err
+	}()
+	err := f.askOften(ctx, w, number, stopped, waiting)
+	close(waiting)
+	return errors.Join(err, <-pushed)
+}
+
+// askOften asks once a second, and a last time when the process has stopped. Each difference goes to differences.
+func (f *fleet) askOften(ctx context.Context, w *worker, number int, stopped chan struct{},
+	differences chan<- *pprof.Profile) error {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
 	var before *pprof.Profile
 	for last := false; !last; {
 		select {
@@ -81,12 +103,14 @@ func (f *fleet) client(ctx context.Context, w *worker, number int, stopped chan 
 			return nil
 		case <-stopped:
 			last = true
-		case <-time.After(time.Second):
+		case <-second.C:
 		}
+		began := time.Now()
 		now, err := w.counts(ctx)
 		if err != nil {
 			return err
 		}
+		f.asked.took[number] = append(f.asked.took[number], time.Since(began))
 		since := now.Copy()
 		if before != nil {
 			before.Scale(-1)
@@ -96,10 +120,7 @@ func (f *fleet) client(ctx context.Context, w *worker, number int, stopped chan 
 		}
 		before = now.Copy()
 		f.asked.answers[number] = now.Copy()
-		if err := f.deliver(ctx, since, number); err != nil {
-			return err
-		}
-		f.asked.pushes[number]++
+		differences <- since
 	}
 	return nil
 }

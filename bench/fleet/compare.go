@@ -119,7 +119,8 @@ func total(of map[string]int64) (sum int64) {
 // the last requests, and ends.
 func (f *fleet) compareAsked(ctx context.Context) error {
 	pushed := &table.Table{Title: "What clients have pushed of one process", Left: 1,
-		Head: []string{"client", "pushes", "functions", "calls", "in the last answer", "differs"}}
+		Head: []string{"client", "pushes", "seconds", "ms for an answer, median", "most", "functions", "calls",
+			"in the last answer", "differs"}}
 	recorded := &table.Table{Title: "What clients have been told, but for who answers them", Left: 1,
 		Head: []string{"client", "functions", "contexts", "calls", "in the record", "differs"}}
 	text, err := f.tool(ctx, nil, "export", "-format=pprof", "-metric=calls", f.asked.record)
@@ -145,8 +146,10 @@ func (f *fleet) compareAsked(ctx context.Context) error {
 		}
 		told, name := shown(byFunction(answer, every)), fmt.Sprint(i)
 		differ := differences(have, told)
-		pushed.Add(name, fmt.Sprint(f.asked.pushes[i]), fmt.Sprint(len(have)), fmt.Sprint(total(have)),
-			fmt.Sprint(total(told)), fmt.Sprint(len(differ)))
+		took := slices.Sorted(slices.Values(f.asked.took[i]))
+		pushed.Add(name, fmt.Sprint(f.asked.pushes[i]), fmt.Sprintf("%.0f", f.time.Seconds()),
+			fmt.Sprint(took[len(took)/2].Milliseconds()), fmt.Sprint(took[len(took)-1].Milliseconds()),
+			fmt.Sprint(len(have)), fmt.Sprint(total(have)), fmt.Sprint(total(told)), fmt.Sprint(len(differ)))
 		if len(differ) > 0 && !f.classic {
 			errs = append(errs, fmt.Errorf("client %d: %d functions have other calls than in the last answer, such as "+
 				"%s", i, len(differ), differ[0]))
