@@ -11,6 +11,7 @@ import (
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/command/top"
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
 
@@ -165,5 +166,36 @@ func TestElsewhere(t *testing.T) {
 	defer hold(t, filepath.Join(out, "there.1-a"))()
 	if have, err := top.Find(""); err != nil || have != filepath.Join(out, "there.1-a") {
 		t.Errorf("top: have %s, %v", have, err)
+	}
+}
+
+// TestRefusedFromBeginning asks for the counts of records of context IDs that end behind their beginning: each command
+// refuses them for what they are, without reading the rest, which may have gigabytes.
+func TestRefusedFromBeginning(t *testing.T) {
+	inTemp(t)
+	_, live, _, _ := recordtest.Shop(t)
+	for name, dir := range map[string]string{"ids.stemma": live, "shapes.stemma": "stemma.out/shapes.4242"} {
+		if code, _, stderr := runMain("seal", "-o", name, dir); code != base.ExitOK {
+			t.Fatal(stderr)
+		}
+	}
+	info, err := os.Stat("ids.stemma")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, size := range map[string]int64{"ids.stemma": info.Size() / 2, filepath.Join(live, engine.FileIDs): 0} {
+		if err := os.Truncate(name, size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"ids.stemma", live, live + store.RestSuffix} {
+		for _, args := range []string{"report -top=3", "report -contexts", "export -format=folded",
+			"diff shapes.stemma", "baseline", "similarity shapes.stemma", "view -o page.html -base shapes.stemma",
+			"seal -repeats -o s shapes.stemma"} {
+			code, stdout, stderr := runMain(append(strings.Fields(args), path)...)
+			if code == base.ExitOK || !strings.Contains(stderr, "a record of context IDs") {
+				t.Errorf("%s %s: exit code %d, %s%s", args, path, code, stdout, stderr)
+			}
+		}
 	}
 }

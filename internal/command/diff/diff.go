@@ -15,6 +15,7 @@ import (
 	"github.com/stemma-go/stemma/internal/diff"
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/humanize"
+	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -92,18 +93,20 @@ func (o *Options) side(name string) (*diff.Side, *store.Records, error) {
 	if files == nil {
 		return loadSide(name, o.Repeats)
 	}
-	r, p, err := store.LoadSum(files)
+	r, p, err := loadCounts(files)
 	if err != nil {
 		return nil, nil, store.In(name, err)
-	}
-	if p.IDs != nil {
-		return nil, nil, store.In(name, errNoCounts)
 	}
 	return diff.FromProfile(name, p.Profile), r, nil
 }
 
 // errNoCounts is the error of a side that has nothing to compare.
 var errNoCounts = errors.New("a record of context IDs has no counts to compare; see stemma decode and stemma events")
+
+// loadCounts reads records, and of those without counts no more than their beginning.
+func loadCounts(paths []string) (*store.Records, *record.Record, error) {
+	return store.LoadCounts(paths, errNoCounts)
+}
 
 // LoadSide reads a baseline, or the sum of records. Of a baseline there are no records.
 func LoadSide(path string) (*diff.Side, *store.Records, error) { return loadSide(path, false) }
@@ -118,7 +121,7 @@ func loadSide(path string, repeats bool) (*diff.Side, *store.Records, error) {
 	if _, err := os.Stat(path); err != nil && strings.Contains(path, ",") {
 		paths = strings.Split(path, ",")
 	}
-	load := store.LoadSum
+	load := loadCounts
 	if repeats && len(paths) > 1 {
 		load = store.LoadRepeats
 	}
@@ -128,9 +131,6 @@ func loadSide(path string, repeats bool) (*diff.Side, *store.Records, error) {
 	}
 	if err != nil {
 		return nil, nil, err
-	}
-	if p.IDs != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, errNoCounts)
 	}
 	return diff.FromProfile(name, p.Profile), r, nil
 }

@@ -2,6 +2,7 @@
 package export
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -18,6 +19,9 @@ import (
 	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/internal/safefile"
 )
+
+// errNoCounts is the error of a record that has nothing to export.
+var errNoCounts = errors.New("a record of context IDs has no counts to export; see stemma decode and stemma events")
 
 // Command is for looking at a profile with tools that exist already.
 func Command() *base.Command {
@@ -132,13 +136,12 @@ func runExport(e *base.Env, args []string) error {
 	}
 	work := progress.Begin(e.Stderr, "export")
 	defer work.End()
-	rec, p, err := store.LoadSum(paths)
+	rec, p, err := store.LoadCounts(paths, errNoCounts)
+	if rec != nil {
+		store.PrintSources(work.Output(e.Stderr), "stemma: ", rec.Sources)
+	}
 	if err != nil {
 		return err
-	}
-	store.PrintSources(work.Output(e.Stderr), "stemma: ", rec.Sources)
-	if p.IDs != nil {
-		return fmt.Errorf("a record of context IDs has no counts to export; see stemma decode and stemma events")
 	}
 	if o.request.Given {
 		list, err := o.request.Of(p.Profile)

@@ -284,18 +284,14 @@ func runReport(e *base.Env, args []string) error {
 	if paths, err = o.Store.Paths(e, "report", paths); err != nil {
 		return err
 	}
-	rec, p, err := store.LoadSum(paths)
+	noCounts := base.OnlyFlags(fs,
+		"a record of context IDs, which has no counts of calls (see stemma decode and stemma events)",
+		append([]string{"json"}, outside.StoreFlags...)...)
+	rec, p, err := store.LoadCounts(paths, noCounts)
 	if err != nil {
 		return err
 	}
 	o.Sources, o.Colour = rec.Sources, base.Coloured(e.Stdout)
-	if p.IDs != nil {
-		if err := base.OnlyFlags(fs,
-			"a record of context IDs, which has no counts of calls (see stemma decode and stemma events)",
-			append([]string{"json"}, outside.StoreFlags...)...); err != nil {
-			return err
-		}
-	}
 	defer progress.Step(Adding(p), "", nil)()
 	w := bufio.NewWriter(e.Stdout)
 	if err := Write(w, p, &o); err != nil {

@@ -2,6 +2,7 @@
 package similarity
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -42,9 +43,14 @@ type comparison struct {
 	o *Options
 }
 
+var errNoCounts = errors.New("a record of context IDs has no counts to compare; see stemma decode and stemma events")
+
 // load reads a profile, and prints what it is.
 func (s *comparison) load(path string) (*record.Record, error) {
-	r, p, err := store.LoadSum([]string{path})
+	r, p, err := store.LoadCounts([]string{path}, errNoCounts)
+	if errors.Is(err, errNoCounts) {
+		return nil, fmt.Errorf("similarity: %s: %w", path, err)
+	}
 	if r != nil {
 		store.PrintSources(s.w, "", r.Sources)
 	}
@@ -108,10 +114,6 @@ func (s *comparison) trees(paths []string) ([]similarity.Edges, error) {
 		p, err := s.load(path)
 		if err != nil {
 			return nil, err
-		}
-		if p.IDs != nil {
-			return nil, fmt.Errorf("similarity: %s: a record of context IDs has no counts to compare; see stemma "+
-				"decode and stemma events", path)
 		}
 		t, err := cct.Of(p.Profile, s.o.Metric)
 		if err != nil {

@@ -37,8 +37,12 @@ func Open(paths []string, basePath string) (v *page.View, sources []store.Source
 			return nil, nil, err
 		}
 	}
+	var noCounts error
+	if baseline != nil {
+		noCounts = base.Usagef("view: -base: a record of context IDs has no counts to compare")
+	}
 	load := func() (*page.Data, error) {
-		rec, p, err := store.LoadSum(paths)
+		rec, p, err := store.LoadCounts(paths, noCounts)
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +52,7 @@ func Open(paths []string, basePath string) (v *page.View, sources []store.Source
 		if len(paths) == 0 {
 			paths = []string{rec.Sources[0].Path} // a reading later must be of the same
 		}
-		return data(rec.Sources, p, baseline)
+		return data(rec.Sources, p, baseline), nil
 	}
 	defer progress.Step("making the trees", "", nil)()
 	v, err = page.New(page.Options{Load: load, Decode: decoder(paths), Open: openSource, OpenPublic: openPublic})
@@ -65,17 +69,14 @@ func decoder(paths []string) page.Decode {
 }
 
 // data describes what was read.
-func data(sources []store.Source, p *record.Record, baseline *diff.Side) (*page.Data, error) {
-	if baseline != nil && p.IDs != nil {
-		return nil, base.Usagef("view: -base: a record of context IDs has no counts to compare")
-	}
+func data(sources []store.Source, p *record.Record, baseline *diff.Side) *page.Data {
 	d := &page.Data{Title: filepath.Base(sources[0].Path), Record: p, Base: baseline}
 	d.Records, d.Warnings = store.SourceLines(sources), report.Warnings(p.Profile)
 	d.Programs = report.ProcessLines(p.Profile)
 	for _, s := range sources {
 		d.Running = d.Running || s.Running
 	}
-	return d, nil
+	return d
 }
 
 // Serve serves a page at addr until it is interrupted. It says where on stderr, and opens

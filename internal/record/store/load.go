@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,6 +19,8 @@ import (
 type Records struct {
 	Profiles []*record.Record
 	Sources  []Source
+
+	noCounts error // see LoadCounts
 }
 
 // Load reads the profiles at paths, sealed files, live directories and directories
@@ -75,6 +78,10 @@ func (r *Records) read(path string, keep keeping) error {
 	}
 	for _, place := range places {
 		running := place.Running() // when it was read; it may end meanwhile
+		if r.noCounts != nil && place.hasIDs() {
+			r.Sources = append(r.Sources, place.source())
+			return r.noCounts
+		}
 		p, err := readOne(place)
 		done.Add(1)
 		if err != nil {
@@ -187,14 +194,13 @@ func LoadRepeats(paths []string) (*Records, *record.Record, error) {
 	return all, rec, nil
 }
 
+var errNothingVaries = errors.New("a record of context IDs has no counts that could vary")
+
 // readRun returns the sum of what is at path, and keeps where that is.
 func (r *Records) readRun(path string) (*profile.Profile, error) {
-	run, p, err := LoadSum([]string{path})
+	run, p, err := LoadCounts([]string{path}, errNothingVaries)
 	if err != nil {
 		return nil, In(path, err)
-	}
-	if p.IDs != nil {
-		return nil, fmt.Errorf("%s: a record of context IDs has no counts that could vary", path)
 	}
 	r.Sources = append(r.Sources, run.Sources...)
 	return p.Profile, nil

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/record/ids"
 )
 
 // A Place is a path, and what it is to those who look for records.
@@ -57,6 +58,21 @@ func (p Place) Live() bool { return p.Main != "" }
 
 // IDs reports whether it is a live directory with context IDs.
 func (p Place) IDs() bool { return filepath.Base(p.Main) == engine.FileIDs }
+
+// hasIDs reports whether the beginning of a record, sealed or not, is that of one with context IDs. What cannot be
+// read is none: the error is for those who read all of it.
+func (p Place) hasIDs() bool {
+	if p.Dir {
+		return p.IDs()
+	}
+	f, err := os.Open(p.Path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, ok, _ := ids.SealedRun(f)
+	return ok
+}
 
 // Running reports whether it is the live directory of a program that has not ended.
 func (p Place) Running() bool { return p.Live() && isHeld(p.Main) }

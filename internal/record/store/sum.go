@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -23,10 +24,17 @@ type summand struct {
 
 // LoadSum reads the records at paths, the newest one if there are none, and adds them up. The profile of Records is
 // the sum. Of records that are read, but do not add up, the error says why. Then Records are not nil.
-func LoadSum(paths []string) (*Records, *record.Record, error) {
-	r, sum := new(Records), new(sum)
-	err := r.readAll(paths, sum.add)
-	if err != nil {
+func LoadSum(paths []string) (*Records, *record.Record, error) { return LoadCounts(paths, nil) }
+
+// LoadCounts is LoadSum for those who need counts: if one of the records has context IDs, it returns noCounts, unless
+// that is nil. It reads no more than the beginning of such a record, whose log may have gigabytes. Then Records are
+// not nil either: they have the sources up to that one.
+func LoadCounts(paths []string, noCounts error) (*Records, *record.Record, error) {
+	r, sum := &Records{noCounts: noCounts}, new(sum)
+	switch err := r.readAll(paths, sum.add); {
+	case err != nil && errors.Is(err, noCounts):
+		return r, nil, err
+	case err != nil:
 		return nil, nil, err
 	}
 	p, err := sum.of()
