@@ -39,6 +39,7 @@ const rule = `
 	internal/ctxid: internal/goroot/layout;
 	internal/engine: internal/goroot/layout;
 	internal/fingerprint: internal/goroot/rt/fold;
+	internal/homes: internal/goroot/rt/fold;
 	internal/module: internal/goroot/layout;
 	internal/goroot: internal/engine;
 	internal/goroot/rt/memory/memorytest: internal/goroot/rt/memory;
@@ -51,7 +52,7 @@ const rule = `
 	internal/goroot/rt/ids: internal/goroot/rt/recorder;
 	internal/goroot/rt/tree: internal/goroot/rt/fold, internal/goroot/rt/recorder;
 	internal/testing/foldtest: internal/goroot/rt/fold;
-	profile: internal/goroot/layout, internal/goroot/rt/fold, internal/nodetable, internal/sealed;
+	profile: internal/goroot/layout, internal/homes, internal/nodetable, internal/sealed;
 	internal/goroot/rt/checker: internal/goroot/rt/tree;
 	internal/humanize: profile;
 	internal/cct: internal/engine, internal/fingerprint, profile;
@@ -104,8 +105,9 @@ const rule = `
 
 // pure lists packages that know nothing of files, networks and processes.
 var pure = []string{
-	"internal/sealed", "internal/engine", "internal/topo", "internal/nodetable", "profile", "internal/record/raw",
-	"internal/record/livedir", "internal/record/ids", "internal/record", "internal/callgraph", "internal/encoder",
+	"internal/sealed", "internal/engine", "internal/topo", "internal/nodetable", "internal/homes", "profile",
+	"internal/record/raw", "internal/record/livedir", "internal/record/ids", "internal/record", "internal/callgraph",
+	"internal/encoder",
 	"internal/cct", "internal/ctxid", "internal/fingerprint",
 	"internal/decode", "internal/similarity", "internal/chance", "internal/diff",
 }

@@ -86,3 +86,21 @@ func TestHomesInPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestHomesFar has a path as only a hostile record has it: adapters that come a second time, none of which leads back,
+// since the first of another one lies between. One by one, their homes would take hours.
+func TestHomesFar(t *testing.T) {
+	const adapters = 50_000
+	p := &Profile{Funcs: []Func{{Kind: FuncRoot}}, Nodes: []Node{{}}}
+	for range adapters {
+		p.Funcs = append(p.Funcs, Func{Flags: FuncAdapter | FuncNew})
+	}
+	for i := range uint32(2*adapters - 1) {
+		p.Nodes = append(p.Nodes, Node{Func: 1 + i%adapters, Parent: i})
+	}
+	for n, home := range p.Homes() {
+		if home != uint32(n) {
+			t.Fatalf("node %d has the home %d, want its own", n, home)
+		}
+	}
+}

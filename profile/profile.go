@@ -29,6 +29,7 @@ import (
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
+	"github.com/stemma-go/stemma/internal/homes"
 )
 
 // None marks the absence of an inlined call, cell or counter.
@@ -256,80 +257,32 @@ type Node struct {
 // function that is no adapter or wrapper, or the first of one with FuncNew. That of another
 // adapter or wrapper is one only if nothing but these lies between.
 func (p *Profile) Homes() []uint32 {
-	homes := make([]uint32, len(p.Nodes))
-	for i := range homes {
-		homes[i] = uint32(i)
+	list := make([]uint32, len(p.Nodes))
+	for i := range list {
+		list[i] = uint32(i)
 	}
-	if p.Full() {
-		return homes
+	if p.Full() || len(p.Nodes) == 0 {
+		return list
 	}
-	kids, next := make([]uint32, len(p.Nodes)), make([]uint32, len(p.Nodes)) // 0 for none
-	for i := len(p.Nodes) - 1; i > 0; i-- {
-		parent := p.Nodes[i].Parent
-		next[i], kids[parent] = kids[parent], uint32(i)
-	}
-	path := make([]uint32, len(p.Funcs)) // the node of each function on the way to n, or 0
-	var below labelledPath
-	for n := kids[0]; n != 0; {
-		switch f := p.Nodes[n].Func; {
-		case p.Funcs[f].Kind == FuncLabels:
-			if homes[n] = cmp.Or(path[f], n); homes[n] == n {
-				path[f] = n
-				below.enter(path, func(g uint32) bool { return p.Funcs[g].Kind != FuncLabels })
-			}
-		case p.Funcs[f].Kind != FuncOrdinary:
-		case p.Funcs[f].recursion() != fold.Ordinary:
-			if home, ok := fold.Home(pathOf{p}, p.Nodes[n].Parent, f, p.Funcs[f].recursion()); ok {
-				homes[n] = home
-			}
-		default:
-			if path[f] == 0 {
-				path[f] = n
-			}
-			homes[n] = path[f]
+	path := homes.New(len(p.Funcs))
+	labels := make(map[uint32]uint32) // the nodes of labels on the way
+	homes.Walk(len(p.Nodes)-1, func(n uint32) uint32 { return p.Nodes[n].Parent }, func(n uint32) {
+		f := p.Nodes[n].Func
+		list[n] = list[path.Enter(n, f, p.Funcs[f].recursion())]
+		if p.Funcs[f].Kind != FuncLabels {
+			return
 		}
-		if kids[n] != 0 {
-			n = kids[n]
-			continue
+		if list[n] = cmp.Or(labels[f], n); list[n] == n {
+			labels[f] = n
+			path.Cut(n)
 		}
-		for ; n != 0; n = p.Nodes[n].Parent {
-			if f := p.Nodes[n].Func; path[f] == n {
-				path[f] = 0
-				if p.Funcs[f].Kind == FuncLabels {
-					below.leave(path)
-				}
-			}
-			if next[n] != 0 {
-				n = next[n]
-				break
-			}
+	}, func(n uint32) {
+		path.Leave()
+		if f := p.Nodes[n].Func; p.Funcs[f].Kind == FuncLabels && labels[f] == n {
+			delete(labels, f)
 		}
-	}
-	return homes
-}
-
-// A labelledPath has what was on the way to the labels on the way to a node: below labels, functions have homes of
-// their own.
-type labelledPath []map[uint32]uint32
-
-// enter takes from path what is of a function, for labels that are on the way from now on.
-func (b *labelledPath) enter(path []uint32, function func(f uint32) bool) {
-	outside := make(map[uint32]uint32)
-	for f, n := range path {
-		if n != 0 && function(uint32(f)) {
-			outside[uint32(f)], path[f] = n, 0
-		}
-	}
-	*b = append(*b, outside)
-}
-
-// leave puts it back.
-func (b *labelledPath) leave(path []uint32) {
-	last := len(*b) - 1
-	for f, n := range (*b)[last] {
-		path[f] = n
-	}
-	*b = (*b)[:last]
+	})
+	return list
 }
 
 // recursion returns what f is to package fold.
@@ -338,20 +291,6 @@ func (f *Func) recursion() fold.Kind {
 		return fold.None
 	}
 	return fold.KindOf(f.Flags&(FuncAdapter|FuncWrapper) != 0, f.Flags&FuncNew != 0)
-}
-
-// pathOf has the paths of a profile for package fold.
-type pathOf struct{ p *Profile }
-
-// Func returns the function of node n.
-func (o pathOf) Func(n uint32) uint32 { return o.p.Nodes[n].Func }
-
-// Kind returns what the function of node n is to recursion.
-func (o pathOf) Kind(n uint32) fold.Kind { return o.p.Funcs[o.p.Nodes[n].Func].recursion() }
-
-// Up returns the parent of node n.
-func (o pathOf) Up(n uint32) (parent uint32, ok bool) {
-	return o.p.Nodes[n].Parent, n != 0 && o.p.Funcs[o.p.Nodes[n].Func].Kind != FuncLabels
 }
 
 // String returns string i of the table in a form that is safe to print, see [Printable],

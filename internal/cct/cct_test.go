@@ -561,3 +561,34 @@ node 4 func 1 parent 1 cell 2 calls 4,1,1,1
 		t.Errorf("%d contexts with recursion kept, want all", have)
 	}
 }
+
+// TestInlinedFar has a function as only a hostile record has it: adapters are inlined into each other, and each once
+// more, where none leads back, since the first of another one lies between. One by one, they would take hours.
+func TestInlinedFar(t *testing.T) {
+	const adapters = 10_000
+	p := &profile.Profile{Strings: []string{"", "main.main"}, Processes: []profile.Process{{}}}
+	f := profile.Func{Name: 1, Cells: 1, Counters: 2}
+	p.Funcs = []profile.Func{{Kind: profile.FuncRoot, Cells: 10, Counters: 1}, {}}
+	for i := range uint32(adapters) {
+		p.Strings = append(p.Strings, fmt.Sprint("main.adapter", i))
+		p.Funcs = append(p.Funcs, profile.Func{Name: 2 + i, Counters: 1, Flags: profile.FuncAdapter | profile.FuncNew})
+	}
+	for i := range 2*adapters - 1 {
+		f.Inlined = append(f.Inlined, profile.Inlined{Parent: int32(i) - 1, Callee: 2 + uint32(i%adapters),
+			Counter: profile.None})
+	}
+	f.Inlined[2*adapters-2].Counter = 1
+	p.Funcs[1] = f
+	p.Nodes = []profile.Node{{}, {Func: 1, First: 1}}
+	p.Columns = []profile.Column{{Metric: profile.Calls, Values: []uint64{0, 1, 7}}}
+	if err := p.CheckValid(); err != nil {
+		t.Fatal(err)
+	}
+	tree := cct.New(p)
+	if have, want := len(tree.Nodes), 2+2*adapters; have < want {
+		t.Errorf("%d contexts, want at least %d", have, want)
+	}
+	if have := tree.Totals().Calls; have != 8 {
+		t.Errorf("%d calls, want 8", have)
+	}
+}

@@ -47,6 +47,7 @@ type expander struct {
 	// originals has, for functions that calls of their own are inlined into, what
 	// originalCalls returns.
 	originals map[uint32][]int32
+	outers    map[uint32][]int32 // of these functions, what outersOf returns
 	// folds has, by their names, what the functions that only pass calls on are to recursion.
 	folds map[uint32]fold.Kind
 	// native is, for each unknown site of t.Sites, the same place as it enters
@@ -95,6 +96,7 @@ func newExpander(t *Tree, p *profile.Profile) *expander {
 		place:     make([]place, len(p.Nodes)),
 		homes:     p.Homes(),
 		originals: make(map[uint32][]int32),
+		outers:    make(map[uint32][]int32),
 		folds:     make(map[uint32]fold.Kind),
 		native:    make(map[uint32]uint32),
 		inlinedBy: make(map[uint32]uint32),
@@ -126,8 +128,8 @@ func (x *expander) function(i int) {
 	x.sites[i] = uint32(len(x.t.Sites))
 	x.cells[i] = f.CellSites()
 	s := x.p.String
-	if !x.p.Full() && x.hasRecursion(f) {
-		x.originals[uint32(i)] = x.originalCalls(f)
+	if !x.p.Full() {
+		x.originalsOf(uint32(i))
 	}
 	for k, in := range f.Inlined {
 		via := x.viaInlined(uint32(i), int32(k))
@@ -441,10 +443,8 @@ func (x *expander) within(i int, k int32) place {
 	if k == profile.None {
 		return x.place[i]
 	}
-	if fn := x.p.Nodes[i].Func; x.originals[fn] != nil {
-		if outer, ok := x.recurs(&x.p.Funcs[fn], k); ok {
-			return x.within(i, outer)
-		}
+	if outer, ok := x.recurs(x.p.Nodes[i].Func, k); ok {
+		return x.within(i, outer)
 	}
 	return place{node: x.inlined(i, k)}
 }
@@ -459,10 +459,8 @@ func (x *expander) inlined(i int, k int32) uint32 {
 		up.site = x.plainVia(up.site, x.inlinedBy, ViaInlined)
 	}
 	n := x.call(up, x.siteOf(f, int(k)), x.funcOf(in.Callee))
-	if x.originals[f] != nil {
-		if outer, ok := x.recurs(&x.p.Funcs[f], k); ok {
-			x.folded(place{node: n}, x.within(i, outer))
-		}
+	if outer, ok := x.recurs(f, k); ok {
+		x.folded(place{node: n}, x.within(i, outer))
 	}
 	return n
 }

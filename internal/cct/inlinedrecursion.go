@@ -2,6 +2,7 @@ package cct
 
 import (
 	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
+	"github.com/stemma-go/stemma/internal/homes"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -9,67 +10,72 @@ import (
 // recursion is folded such a call is a back edge like any other: it is counted as a call
 // from its line, and what is called inside it is what the function itself calls there.
 
-// recurs reports whether inlined call k of f is inside a call of the same function:
-// inlined call outer, or f itself for None. Adapters are known by their names, if the program has called them.
-func (x *expander) recurs(f *profile.Func, k int32) (outer int32, ok bool) {
-	in := f.Inlined[k]
-	home, ok := fold.Home(inlinedPath{x, f}, uint32(in.Parent+1), in.Callee, x.folds[in.Callee])
-	return int32(home) - 1, ok
-}
-
-// An inlinedPath has the inlined calls of f for package fold, each at its number plus 1, inside f itself at 0.
-type inlinedPath struct {
-	x *expander
-	f *profile.Func
-}
-
-// A wrapper is no function.
-const noFunction = 1<<32 - 1
-
-// Func returns the function that is called.
-func (p inlinedPath) Func(n uint32) (name uint32) {
-	switch {
-	case n > 0:
-		return p.f.Inlined[n-1].Callee
-	case p.f.Flags&profile.FuncWrapper != 0:
-		return noFunction
+// recurs reports whether inlined call k of function f is inside a call of the same function:
+// inlined call outer, or f itself for None.
+func (x *expander) recurs(f uint32, k int32) (outer int32, ok bool) {
+	if x.outers[f] == nil {
+		return profile.None, false
 	}
-	return p.f.Name
+	outer = x.outers[f][k]
+	return outer, outer != k
 }
 
-// Kind returns what that function is to recursion.
-func (p inlinedPath) Kind(n uint32) fold.Kind {
-	name := p.Func(n)
-	if name == noFunction {
-		return fold.None
+// outersOf returns for each inlined call of f the one that it leads back to, None for f itself, or itself. Adapters
+// are known by their names, if the program has called them. The result is nil if no call leads back.
+func (x *expander) outersOf(f *profile.Func) (outers []int32) {
+	if len(f.Inlined) == 0 {
+		return nil
 	}
-	return p.x.folds[name]
-}
-
-// Up returns the inlined call around one.
-func (p inlinedPath) Up(n uint32) (up uint32, ok bool) {
-	if n == 0 {
-		return 0, false
-	}
-	return uint32(p.f.Inlined[n-1].Parent + 1), true
-}
-
-// hasRecursion reports whether f has an inlined call for which recurs holds.
-func (x *expander) hasRecursion(f *profile.Func) bool {
-	for k := range f.Inlined {
-		if _, ok := x.recurs(f, int32(k)); ok {
-			return true
+	const self = 2 // place of inlined call 0; f itself is 1
+	functions := map[uint32]uint32{}
+	number := func(name uint32) uint32 {
+		if _, ok := functions[name]; !ok {
+			functions[name] = uint32(len(functions))
 		}
+		return functions[name]
 	}
-	return false
+	own, kind := number(f.Name), x.folds[f.Name]
+	for _, in := range f.Inlined {
+		number(in.Callee)
+	}
+	if f.Flags&profile.FuncWrapper != 0 {
+		kind = fold.None // a wrapper is no function
+	}
+	outers = make([]int32, len(f.Inlined))
+	path, some := homes.New(len(functions)), false
+	homes.Walk(len(f.Inlined)+1, func(n uint32) uint32 {
+		if n < self {
+			return 0
+		}
+		return uint32(f.Inlined[n-self].Parent + self)
+	}, func(n uint32) {
+		if n < self {
+			path.Enter(n, own, kind)
+			return
+		}
+		name := f.Inlined[n-self].Callee
+		home := path.Enter(n, functions[name], x.folds[name])
+		outers[n-self] = int32(home) - self
+		some = some || home != n
+	}, func(uint32) { path.Leave() })
+	if !some {
+		return nil
+	}
+	return outers
+}
+
+// originalsOf finds out which calls of function f stand for others, if calls of its own are inlined into it.
+func (x *expander) originalsOf(f uint32) {
+	if outers := x.outersOf(&x.p.Funcs[f]); outers != nil {
+		x.outers[f] = outers
+		x.originals[f] = x.originalCalls(f)
+	}
 }
 
 // viaInlined returns how inlined call k of function f enters its callee.
 func (x *expander) viaInlined(f uint32, k int32) Via {
-	if x.originals[f] != nil {
-		if _, ok := x.recurs(&x.p.Funcs[f], k); ok {
-			return ViaCall
-		}
+	if _, ok := x.recurs(f, k); ok {
+		return ViaCall
 	}
 	return ViaInlined
 }
@@ -84,16 +90,17 @@ type callInBody struct {
 	nth                int              // of those with all that in common
 }
 
-// originalCalls returns for each inlined call of f, and behind them for each call site,
+// originalCalls returns for each inlined call of function fn, and behind them for each call site,
 // the one that stands for all copies of it.
-func (x *expander) originalCalls(f *profile.Func) []int32 {
+func (x *expander) originalCalls(fn uint32) []int32 {
+	f := &x.p.Funcs[fn]
 	var originals []int32
 	first, count := make(map[callInBody]int32), make(map[callInBody]int)
 	add := func(c callInBody) {
 		c.nth = count[c]
 		count[c]++
 		if c.body != profile.None {
-			c.body = x.bodyOf(f, originals, c.body)
+			c.body = x.bodyOf(fn, originals, c.body)
 		}
 		k := int32(len(originals))
 		if o, ok := first[c]; ok {
@@ -105,7 +112,7 @@ func (x *expander) originalCalls(f *profile.Func) []int32 {
 	}
 	for k, in := range f.Inlined {
 		c := callInBody{body: in.Parent, file: in.File, line: in.Line, callee: in.Callee}
-		if _, ok := x.recurs(f, int32(k)); ok {
+		if _, ok := x.recurs(fn, int32(k)); ok {
 			c.kind = profile.SiteCall
 		}
 		add(c)
@@ -118,7 +125,7 @@ func (x *expander) originalCalls(f *profile.Func) []int32 {
 
 // bodyOf returns the inlined call that stands for inlined call k as the place of calls,
 // or None for f itself.
-func (x *expander) bodyOf(f *profile.Func, originals []int32, k int32) int32 {
+func (x *expander) bodyOf(f uint32, originals []int32, k int32) int32 {
 	for k != profile.None {
 		outer, ok := x.recurs(f, k)
 		if !ok {

@@ -1,5 +1,5 @@
-// Package costmodel has tables of how many instructions an operation takes on a machine, on the
-// average. See CCCP, section 5.2: cross-profiling. The command instructions of bench makes them.
+// Package costmodel has tables of how many instructions an operation takes on a machine.
+// They are means. See CCCP, section 5.2: cross-profiling. The command instructions of bench makes them.
 package costmodel
 
 import (
