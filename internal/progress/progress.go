@@ -24,7 +24,8 @@ import (
 
 const (
 	after = 2 * time.Second  // how long work may take before a terminal shows it
-	every = 20 * time.Second // between two lines where there is no terminal
+	every = 20 * time.Second // of silence before a line, where there is no terminal
+	again = time.Second      // before another look at work that may go on within this one
 )
 
 // A Count is how much of a step is done, and of how much; a total of 0 is not known.
@@ -61,10 +62,13 @@ type step struct {
 	doing      Doing
 }
 
-// current is the work that has the line.
+// current is the work that has the line. The silence goes on from one work to the next: two that take 19 seconds each
+// are 38 seconds without a line.
 var current struct {
 	sync.Mutex
-	work *Work
+	work  *Work
+	spoke time.Time // when the last line was written, or work began behind none
+	ended time.Time // when there was work last
 }
 
 // Begin begins work that is told on w, until End is called.
@@ -94,6 +98,13 @@ func newWork(w io.Writer, update bool, what string) *Work {
 // start takes the line.
 func (w *Work) start() {
 	current.Lock()
+	if now := time.Now(); current.work == nil {
+		if idle := now.Sub(current.ended); idle < every {
+			current.spoke = current.spoke.Add(idle) // nobody worked then
+		} else {
+			current.spoke = now
+		}
+	}
 	w.outer, current.work = current.work, w
 	current.Unlock()
 	if w.outer != nil {
@@ -109,7 +120,7 @@ func (w *Work) start() {
 		<-ended
 		current.Lock()
 		if current.work == w {
-			current.work = w.outer
+			current.work, current.ended = w.outer, time.Now()
 		}
 		current.Unlock()
 	})
@@ -119,10 +130,27 @@ func (w *Work) start() {
 func Quiet() time.Duration {
 	current.Lock()
 	defer current.Unlock()
-	if current.work != nil && current.work.update {
+	switch {
+	case current.work == nil:
+		return every
+	case current.work.update:
 		return after
 	}
-	return every
+	return max(every-time.Since(current.spoke), 0)
+}
+
+// silence returns how long it is since the last line, and whether w is what the next one is about.
+func (w *Work) silence() (d time.Duration, mine bool) {
+	current.Lock()
+	defer current.Unlock()
+	return time.Since(current.spoke), current.work == w
+}
+
+// spoken notes that there is a line now.
+func spoken() {
+	current.Lock()
+	current.spoke = time.Now()
+	current.Unlock()
 }
 
 // End ends the work. Nothing is told of it when End has returned, and of a line nothing is left.
@@ -131,9 +159,9 @@ func (w *Work) End() { w.end() }
 
 // follow reports what goes on until done.
 func (w *Work) follow(done chan bool) {
-	wait := every
-	if w.update {
-		wait = after
+	wait := after
+	if !w.update {
+		wait = w.untilLine()
 	}
 	t := time.NewTimer(wait)
 	defer t.Stop()
@@ -143,32 +171,39 @@ func (w *Work) follow(done chan bool) {
 			w.clear()
 			return
 		case <-t.C:
+		}
+		if silent, mine := w.silence(); mine && (w.update || silent >= every) {
 			w.tell()
 		}
-		if wait = every; w.update {
-			wait = time.Second / 4
+		if wait = time.Second / 4; !w.update {
+			wait = max(w.untilLine(), again)
 		}
 		t.Reset(wait)
 	}
+}
+
+// untilLine returns for how long there may still be silence.
+func (w *Work) untilLine() time.Duration {
+	silent, _ := w.silence()
+	return every - silent // which may be less than 0: at once
 }
 
 // Now tells without a terminal at once what is being done, with a remark: it is known to take long.
 func (w *Work) Now(remark string) *Work {
 	if !w.update {
 		fmt.Fprintf(w.w, "stemma: %s%s\n", w.what, remark)
+		spoken()
 	}
 	return w
 }
 
-// tell writes how far the work is, unless another one has the line.
+// tell writes how far the work is, where it has the line.
 func (w *Work) tell() {
-	current.Lock()
-	mine := current.work == w
-	current.Unlock()
+	spoken() // or there is nothing to say, and whoever has the terminal speaks
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case !mine || w.torn || w.counts && w.complete():
+	case w.torn || w.counts && w.complete():
 	case w.update:
 		w.open = true
 		fmt.Fprint(w.w, "\r\x1b[K"+w.line(w.width()-1))

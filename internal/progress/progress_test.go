@@ -30,6 +30,12 @@ func begin(w io.Writer, update bool, what string) *Work {
 	return work
 }
 
+// bubble is synctest.Test, whose clock begins anew, behind no other work.
+func bubble(t *testing.T, f func(*testing.T)) {
+	current.spoke, current.ended = time.Time{}, time.Time{}
+	synctest.Test(t, f)
+}
+
 // screen returns what a terminal shows of text. Where the cursor is ends it.
 func screen(text string) string {
 	var lines []string
@@ -45,7 +51,7 @@ func screen(text string) string {
 // Work that is done soon leaves no trace, on a terminal and elsewhere.
 func TestQuick(t *testing.T) {
 	for _, update := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			var b bytes.Buffer
 			w := begin(&b, update, "quick")
 			over := Step("reading", "bytes", func() (int64, int64) { return 1, 2 })
@@ -62,7 +68,7 @@ func TestQuick(t *testing.T) {
 
 // Without a terminal there is a line at least each 30 seconds, which is whole, and says how much is done.
 func TestLines(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var b stamped
 		began := time.Now()
 		w := begin(&b, false, "building")
@@ -88,11 +94,11 @@ func TestLines(t *testing.T) {
 
 // A step that knows what it is at tells it, on a terminal and elsewhere; what it is at may not be known.
 func TestDoing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for update, want := range map[bool]string{
-			true:  "stemma: building: net/http [######..............] 1 of 3 packages, 22 s",
-			false: "stemma: building, 1 of 3 packages, 20 s\n",
-		} {
+	for update, want := range map[bool]string{
+		true:  "stemma: building: net/http [######..............] 1 of 3 packages, 22 s",
+		false: "stemma: building, 1 of 3 packages, 20 s\n",
+	} {
+		bubble(t, func(t *testing.T) {
 			var b bytes.Buffer
 			began := time.Now()
 			w := begin(&b, update, "building")
@@ -109,13 +115,13 @@ func TestDoing(t *testing.T) {
 			}
 			over()
 			w.End()
-		}
-	})
+		})
+	}
 }
 
 // On a terminal there is one line, which goes away; another step, and work within the work, take it over.
 func TestTerminal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var b bytes.Buffer
 		shows := func(want string) {
 			t.Helper()
@@ -150,7 +156,7 @@ func TestTerminal(t *testing.T) {
 
 // What a child writes reaches the terminal as it is, and no line breaks into one of its own.
 func TestOutput(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var b bytes.Buffer
 		w := begin(&b, true, "building")
 		out, want := w.Output(&b), ""
@@ -191,7 +197,7 @@ func TestWidth(t *testing.T) {
 
 // Where others have the terminal there are no lines any more when all is done.
 func TestComplete(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var b stamped
 		w := BeginLines(&b, "building the tests")
 		var done atomic.Int64
@@ -230,4 +236,45 @@ func TestAmountOfOne(t *testing.T) {
 			t.Errorf("%d of %d %s: have %q, want %q", test.done, test.total, test.unit, have, test.want)
 		}
 	}
+}
+
+// What a command does is one work after the other, and one within the other: however it is divided, there are at most
+// 30 seconds without a line. Time between two works does not count, as when a program runs.
+func TestSilence(t *testing.T) {
+	for _, seconds := range []int{1, 7, 19, 20, 39} {
+		bubble(t, func(t *testing.T) {
+			each := time.Duration(seconds) * time.Second
+			var b stamped
+			last := time.Now()
+			for range 10 {
+				outer := begin(&b, false, "outer")
+				time.Sleep(each)
+				inner := begin(&b, false, "inner")
+				time.Sleep(each)
+				inner.End()
+				outer.End()
+			}
+			for _, at := range append(b.times, time.Now()) {
+				if gap := at.Sub(last); gap > 30*time.Second {
+					t.Errorf("pieces of %v: %v without a line", each, gap)
+				}
+				last = at
+			}
+			if most := int(20 * each / every); len(b.times) > most {
+				t.Errorf("pieces of %v: %d lines, want at most %d", each, len(b.times), most)
+			}
+		})
+	}
+	bubble(t, func(t *testing.T) {
+		var b stamped
+		for range 30 {
+			w := begin(&b, false, "short")
+			time.Sleep(every / 40)
+			w.End()
+			time.Sleep(every - time.Second) // the program runs
+		}
+		if len(b.times) > 1 {
+			t.Errorf("lines about a program that runs: %s", b.String())
+		}
+	})
 }
