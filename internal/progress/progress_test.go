@@ -1,10 +1,10 @@
 package progress
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,13 +14,23 @@ import (
 
 // A stamped remembers what was written, and when.
 type stamped struct {
-	bytes.Buffer
+	mu    sync.Mutex
+	text  []byte
 	times []time.Time
 }
 
 func (s *stamped) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.times = append(s.times, time.Now())
-	return s.Buffer.Write(b)
+	s.text = append(s.text, b...)
+	return len(b), nil
+}
+
+func (s *stamped) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.text)
 }
 
 // begin begins work as Begin does, with a terminal or without.
@@ -52,14 +62,14 @@ func screen(text string) string {
 func TestQuick(t *testing.T) {
 	for _, update := range []bool{true, false} {
 		bubble(t, func(t *testing.T) {
-			var b bytes.Buffer
+			var b stamped
 			w := begin(&b, update, "quick")
 			over := Step("reading", "bytes", func() (int64, int64) { return 1, 2 })
 			time.Sleep(after - time.Millisecond)
 			over()
 			w.End()
 			time.Sleep(time.Hour)
-			if b.Len() > 0 {
+			if b.String() != "" {
 				t.Errorf("update=%t: %q", update, b.String())
 			}
 		})
@@ -99,7 +109,7 @@ func TestDoing(t *testing.T) {
 		false: "stemma: building, 1 of 3 packages, 20 s\n",
 	} {
 		bubble(t, func(t *testing.T) {
-			var b bytes.Buffer
+			var b stamped
 			began := time.Now()
 			w := begin(&b, update, "building")
 			over := StepDoing("", "packages", func() (int64, int64) { return 1, 3 }, func() string {
@@ -122,7 +132,7 @@ func TestDoing(t *testing.T) {
 // On a terminal there is one line, which goes away; another step, and work within the work, take it over.
 func TestTerminal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		var b bytes.Buffer
+		var b stamped
 		shows := func(want string) {
 			t.Helper()
 			time.Sleep(time.Second)
@@ -157,7 +167,7 @@ func TestTerminal(t *testing.T) {
 // What a child writes reaches the terminal as it is, and no line breaks into one of its own.
 func TestOutput(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		var b bytes.Buffer
+		var b stamped
 		w := begin(&b, true, "building")
 		out, want := w.Output(&b), ""
 		for i := range 20 {
