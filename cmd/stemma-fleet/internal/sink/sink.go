@@ -187,7 +187,8 @@ func (s *Sink) pushOnce(ctx context.Context, p *part, before bool) error {
 	ctx, cancel := context.WithTimeout(ctx, partTime)
 	defer cancel()
 	if before && s.has != nil {
-		time.Sleep(time.Until(time.Unix(0, s.loose.Load()).Add(s.Settle)))
+		left := time.Until(time.Unix(0, s.loose.Load()).Add(s.Settle))
+		time.Sleep(min(left, s.Settle)) // no longer if the clock was set back
 		there, err := s.has(ctx, p)
 		if answer := new(answerError); errors.As(err, &answer) && answer.cannotTell() {
 			err = nil
