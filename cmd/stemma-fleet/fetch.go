@@ -11,7 +11,9 @@ import (
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/fetch"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/pyroscope"
 	"github.com/stemma-go/stemma/internal/command/outside"
+	"github.com/stemma-go/stemma/internal/record/store"
 )
 
 // storeFlags say which records of a bucket are asked for, and where they are kept here.
@@ -65,12 +67,17 @@ func runFetch(fs *flag.FlagSet, args []string) error {
 	o.declare(fs)
 	fs.StringVar(&o.service, "service", "", "records of the service `NAME`")
 	runs := fs.String("run", "", "records of these `RUNS`, 16 digits each, with commas between")
+	from := fs.String("pyroscope", "", "not from a bucket, but what was counted, from the Pyroscope at `URL`")
 	rest, err := parse(fs, args)
 	switch {
 	case err != nil:
 		return err
 	case len(rest) > 0:
 		return wrong(fs, "%q: want flags only", rest[0])
+	case o.store != "" && *from != "":
+		return wrong(fs, "have -store and -pyroscope; give one of them")
+	case *from != "":
+		return o.fetchCounts(fs, *from)
 	case o.store == "":
 		return wrong(fs, "no -store given; want the URL of a bucket")
 	}
@@ -91,6 +98,23 @@ func runFetch(fs *flag.FlagSet, args []string) error {
 	})
 	if err == nil {
 		_, err = os.Stdout.WriteString(lines.String())
+	}
+	return err
+}
+
+// fetchCounts writes what a Pyroscope has of a query to a record, and prints where that is.
+func (o *storeFlags) fetchCounts(fs *flag.FlagSet, url string) error {
+	q, err := pyroscope.Parse(url, time.Now())
+	if err != nil {
+		return wrong(fs, "%v", err)
+	}
+	p, err := q.Fetch(context.Background())
+	if err != nil {
+		return err
+	}
+	file, err := (&fetch.Cache{Dir: o.dir, Most: o.size}).Keep(url, p.Processes[0].Args[0]+store.SealedSuffix, p.Write)
+	if err == nil {
+		_, err = fmt.Println(file)
 	}
 	return err
 }

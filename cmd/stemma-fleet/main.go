@@ -21,7 +21,8 @@ type command struct {
 var commands = []command{
 	{"collect", "-store URL [-to SINK] [flags] [DIR...]",
 		"upload the records of this machine to a bucket, and push what they count", runCollect},
-	{"fetch", "-store URL [flags]", "bring records from a bucket, and print where they are", runFetch},
+	{"fetch", "-store URL|-pyroscope URL [flags]",
+		"bring records from a bucket, or counts from Pyroscope, and print where they are", runFetch},
 	{"parquet", "-o DIR [flags] [RECORD...]", "write records as tables for DuckDB, ClickHouse and Spark", runParquet},
 }
 

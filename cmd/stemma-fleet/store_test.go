@@ -11,6 +11,7 @@ import (
 	parquetgo "github.com/parquet-go/parquet-go"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/parquet"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink/sinktest"
 	"github.com/stemma-go/stemma/internal/ctxid"
 	"github.com/stemma-go/stemma/internal/testing/e2e"
 )
@@ -36,6 +37,9 @@ func TestStore(t *testing.T) {
 		err = cmd.Run()
 		return o.String(), e.String(), err
 	}
+	pyroscope := new(sinktest.Pyroscope)
+	pyroscope.Start(t)
+	counts := "pyroscope" + strings.TrimPrefix(pyroscope.URL, "http") + "?service=progress&from=1h"
 	rotating(t, out, 2, 5000)()
 	ids := e2e.RunIn(t, out, e2e.Build(t, "here", "-engine=dacce", "-verify"))
 	ids.OK(t)
@@ -43,7 +47,8 @@ func TestStore(t *testing.T) {
 	if _, err := fmt.Sscanf(ids.Stdout, "%x %x %x", &id.Hi, &id.Lo, &id.Run); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, err := stemma("", "collect", "-once", "-delete", "-label=zone=a", "-store="+store); err != nil {
+	if _, stderr, err := stemma("", "collect", "-once", "-delete", "-label=zone=a", "-store="+store,
+		"-to=pyroscope="+pyroscope.URL); err != nil {
 		t.Fatalf("%v\n%s", err, stderr)
 	}
 	text := string(ctxid.Append(nil, id))
@@ -70,6 +75,15 @@ func TestStore(t *testing.T) {
 		{"decode", "ctx=" + text + "\n", []string{"decode", "-store", store}, "[main]"},
 		{"argument", "", []string{"decode", "-store", store, text}, "main.main"},
 		{"outside", "", []string{"decode", "-store", store, "-until=1h", text}, "!no record of that run"},
+		{"counts", "", []string{"report", "-func=^main.step$", counts}, "1,000,000"},
+		{"compared", "", []string{"diff", "-fail-over=calls>0", counts, counts}, "(no change)"},
+		{"similar", "", []string{"similarity", "-by=line", counts, counts}, "100.00%    100.00%"},
+		{"counted", "", []string{"info", counts}, "the sum of 2 runs in http://"},
+		{"exported", "", []string{"export", "-format=folded", counts}, ";main.step "},
+		{"shown", "", []string{"view", "-o=page.html", counts}, ""},
+		{"nobody", "", []string{"report", strings.Replace(counts, "progress", "other", 1)}, "!something of progress"},
+		{"no question", "", []string{"report", strings.Replace(counts, "from", "since", 1)},
+			"!since=1h: want pyroscope://"},
 		{"away", "", []string{"report", "-store", "nowhere://x"}, "!nowhere"},
 	} {
 		stdout, stderr, err := stemma(c.stdin, c.args...)

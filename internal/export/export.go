@@ -53,9 +53,9 @@ func Write(w io.Writer, format string, p *profile.Profile, t *cct.Tree) error {
 	return bw.Flush()
 }
 
-// goStart is the name of a frame that formats without marks for frames put
+// GoStart is the name of a frame that formats without marks for frames put
 // between the go statement's function and the one that it starts.
-const goStart = "[go]"
+const GoStart = "[go]"
 
 // command returns the command line of the first process.
 // Of a merged profile that is the one that started first.

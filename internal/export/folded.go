@@ -32,7 +32,7 @@ func writeFolded(w io.Writer, p *profile.Profile, t *cct.Tree) error {
 				text = append(text, ';')
 			}
 			if t.Sites[t.Nodes[at].Site].Via == cct.ViaGo {
-				text = append(append(text, goStart...), ';')
+				text = append(append(text, GoStart...), ';')
 			}
 			text = append(text, names[t.Nodes[at].Func]...)
 			ends = append(ends, len(text))

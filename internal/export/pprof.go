@@ -146,7 +146,7 @@ func setLabel(s *pprof.Sample, key, value string) {
 // goStart returns the location that marks the start of a goroutine.
 func (x *pprofExporter) goStart() *pprof.Location {
 	if x.start == nil {
-		x.start = x.newFunction(goStart, "", 0)
+		x.start = x.newFunction(GoStart, "", 0)
 	}
 	return x.location([]pprof.Line{{Function: x.start}})
 }

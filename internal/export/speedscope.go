@@ -50,7 +50,7 @@ func writeSpeedscope(w io.Writer, p *profile.Profile, t *cct.Tree) error {
 	for i, f := range t.Funcs {
 		frames[i] = speedscopeFrame{f.Name, f.File, f.Line}
 	}
-	frames = append(frames, speedscopeFrame{Name: goStart})
+	frames = append(frames, speedscopeFrame{Name: GoStart})
 	for i, n := range t.Nodes {
 		if n.Count == 0 {
 			continue

@@ -160,7 +160,7 @@ func (s *stream) write(field int, m message) {
 // tree writes a sample for each context of t with a value, which is value k of n.
 func (s *stream) tree(t *cct.Tree, k, n int) {
 	x := &stackWalk{walk: newWalk(t), s: s, functions: make([]uint32, len(t.Funcs)), frames: []openFrame{{}}}
-	x.goStart = s.chains.of(chain{fn: s.functions.of(function{name: goStart})})
+	x.goStart = s.chains.of(chain{fn: s.functions.of(function{name: GoStart})})
 	for i, f := range t.Funcs {
 		x.functions[i] = s.functions.of(function{f.Name, f.File, f.Line})
 		x.marked = x.marked || f.Label.Key != ""

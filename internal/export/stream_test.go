@@ -133,7 +133,7 @@ func TestFoldedPaths(t *testing.T) {
 			for n := uint32(i); n != 0; n = tree.Nodes[n].Parent {
 				path = append(path, strings.ReplaceAll(tree.Funcs[tree.Nodes[n].Func].Name, ";", ","))
 				if tree.Sites[tree.Nodes[n].Site].Via == cct.ViaGo {
-					path = append(path, goStart)
+					path = append(path, GoStart)
 				}
 			}
 			slices.Reverse(path)

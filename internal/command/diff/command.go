@@ -64,6 +64,9 @@ runtime if a cache has no entry, what a sync.Pool calls, waits for locks.
 Diff exits with code 3 if a limit of -gate or -fail-over is exceeded, with 1 if it
 cannot compare, and with 2 if the command line is wrong. A limit that cannot be
 checked, for example because a record lacks something, is an error.
+
+A side may be pyroscope://HOST:PORT?service=NAME&from=48h&until=24h: what 'stemma
+collect -to' has pushed to a Pyroscope.
 `,
 		Flags: func(fs *flag.FlagSet) { declareDiff(fs, new(diffFlags)) },
 		Run:   runDiff,
@@ -169,8 +172,11 @@ func checkDiff(fs *flag.FlagSet, o *diffFlags) (err error) {
 // base is what ran as long before.
 func (o *diffFlags) fetch(e *base.Env, paths []string) ([]string, error) {
 	given, err := o.store.Given("diff")
-	if err != nil || !given {
-		return paths, err
+	if err != nil {
+		return nil, err
+	}
+	if !given {
+		return o.local(e, paths)
 	}
 	now, before := o.store.String(), "as long before"
 	o.Stored = make(map[string][]string)
@@ -183,6 +189,25 @@ func (o *diffFlags) fetch(e *base.Env, paths []string) ([]string, error) {
 		return []string{paths[0], now}, err
 	}
 	return nil, base.Usagef("diff: with -store, want at most the base (have %d records)", len(paths))
+}
+
+// local returns the sides, with what was fetched of those that are URLs.
+func (o *diffFlags) local(e *base.Env, paths []string) (names []string, err error) {
+	for _, path := range paths {
+		if outside.IsPyroscope(path) {
+			var files []string
+			if files, err = outside.FromPyroscope(e, path); err != nil {
+				return nil, err
+			}
+			if o.Stored == nil {
+				o.Stored = make(map[string][]string)
+			}
+			path = outside.PyroscopeName(path)
+			o.Stored[path] = files
+		}
+		names = append(names, path)
+	}
+	return names, nil
 }
 
 func runDiff(e *base.Env, args []string) error {

@@ -43,8 +43,11 @@ func (s *Store) Given(command string) (bool, error) {
 // Paths returns the paths that a command is to read: those that it was given, or what was fetched from the store.
 func (s *Store) Paths(e *base.Env, command string, paths []string) ([]string, error) {
 	given, err := s.Given(command)
-	if err != nil || !given {
-		return paths, err
+	if err != nil {
+		return nil, err
+	}
+	if !given {
+		return Local(e, paths)
 	}
 	if len(paths) > 0 {
 		return nil, base.Usagef("%s: have %q and -store; give one of them", command, paths[0])
@@ -164,23 +167,29 @@ func (s *Store) Runs(stderr io.Writer, runs ...uint64) ([]string, error) {
 	return s.fetch(stderr, since, until, "-run="+strings.Join(list, ","))
 }
 
-// fetch runs stemma-fleet, and returns the files that it has fetched.
+// fetch returns the files of the store's records of some time.
 func (s *Store) fetch(stderr io.Writer, since, until time.Time, more ...string) ([]string, error) {
-	path, err := fleet.find()
-	if err != nil {
-		return nil, err
-	}
-	args := append([]string{"fetch", "-store=" + s.url, "-service=" + s.service}, more...)
+	args := append([]string{"-store=" + s.url, "-service=" + s.service}, more...)
 	for flag, t := range map[string]time.Time{"-since=": since, "-until=": until} {
 		if !t.IsZero() {
 			args = append(args, flag+t.UTC().Format(time.RFC3339Nano))
 		}
 	}
-	cmd := exec.Command(path, args...)
+	return fetch(stderr, args...)
+}
+
+// fetch runs stemma-fleet, and returns the files that it has fetched.
+func fetch(stderr io.Writer, args ...string) ([]string, error) {
+	path, err := fleet.find()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(path, append([]string{"fetch"}, args...)...)
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	if err := cmd.Run(); err != nil {
-		if text := strings.TrimPrefix(strings.TrimSpace(problems.String()), "stemma-fleet: "); text != "" {
+		text := strings.TrimPrefix(strings.TrimSpace(problems.String()), "stemma-fleet: ")
+		if text = strings.TrimPrefix(text, "fetch: "); text != "" {
 			return nil, errors.New(text)
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -112,6 +112,9 @@ function that is on the path already. What that call calls is shown below the
 frame further out, whose fold is "recursive". Lists are complete unless -top is
 given. Names in brackets, such as [main] or [timer], stand for what calls a
 program from outside. Truncated is the number of calls whose context had no room.
+
+A path may be pyroscope://HOST:PORT?service=NAME&from=24h: what 'stemma collect -to'
+has pushed to a Pyroscope.
 `,
 		Flags: func(fs *flag.FlagSet) { declareReport(fs, new(Options)) },
 		Pages: true,

@@ -5,6 +5,7 @@ import (
 	"flag"
 
 	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/command/outside"
 	"github.com/stemma-go/stemma/internal/record/store"
 )
 
@@ -36,6 +37,9 @@ func runInfo(e *base.Env, args []string) error {
 	text := infoFlags(fs)
 	paths, err := base.Parse(fs, args)
 	if err != nil {
+		return err
+	}
+	if paths, err = outside.Local(e, paths); err != nil {
 		return err
 	}
 	rec, p, err := store.LoadSum(paths)

@@ -19,7 +19,7 @@ func Describe(proc profile.Process) string {
 	if len(args) > 0 {
 		args[0] = filepath.Base(args[0])
 	}
-	parts := []string{humanize.Shorten(strings.Join(args, " "), 60), fmt.Sprint("pid ", proc.PID), proc.GoVersion}
+	parts := []string{humanize.Shorten(strings.Join(args, " "), 60), pid(proc), proc.GoVersion}
 	if !proc.Start.IsZero() {
 		parts = append(parts, proc.Start.Format("2006-01-02 15:04:05 UTC"))
 	}
@@ -30,6 +30,14 @@ func Describe(proc profile.Process) string {
 		parts = append(parts, segmentText(s))
 	}
 	return profile.Printable(strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · "))
+}
+
+// pid names a process by its number; "" if it stands for several.
+func pid(proc profile.Process) string {
+	if proc.PID == 0 {
+		return ""
+	}
+	return fmt.Sprint("pid ", proc.PID)
 }
 
 // segmentText says which part of a run was read.
@@ -164,7 +172,10 @@ func Warnings(p *profile.Profile) []string {
 	}
 	for _, proc := range p.Processes {
 		for _, n := range proc.Notes {
-			lines = append(lines, profile.Printable(fmt.Sprintf("pid %d: %s", proc.PID, n)))
+			if of := pid(proc); of != "" {
+				n = of + ": " + n
+			}
+			lines = append(lines, profile.Printable(n))
 		}
 	}
 	return lines

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/command/outside"
 	"github.com/stemma-go/stemma/internal/command/report"
 	"github.com/stemma-go/stemma/internal/engine"
 )
@@ -65,6 +66,9 @@ func runSimilarity(e *base.Env, args []string) error {
 	}
 	base.CurrentMetrics(e.Stderr, &o.Metric)
 	if err := o.check(paths); err != nil {
+		return err
+	}
+	if paths, err = outside.Local(e, paths); err != nil {
 		return err
 	}
 	w := bufio.NewWriter(e.Stdout)

@@ -39,6 +39,9 @@ violet is new. BASE is a record or a baseline.
 A program that runs is read again every few seconds. For a record of context IDs view
 shows the events, and decodes IDs that you paste into the search field.
 
+A path may be pyroscope://HOST:PORT?service=NAME&from=24h: what 'stemma collect -to'
+has pushed to a Pyroscope.
+
 With -o it writes one file that needs nothing else, without what was too small to draw.
 `,
 		Flags: func(fs *flag.FlagSet) { new(viewOptions).declare(fs) },

@@ -13,9 +13,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
+	"github.com/stemma-go/stemma/internal/safefile"
 )
 
 // A Cache is a directory of records that were fetched, below the keys that they have in their bucket.
@@ -80,6 +82,21 @@ func (c *Cache) one(ctx context.Context, b *bucket.Bucket, m *bucket.Manifest, f
 		return err
 	}
 	return os.Rename(f.Name(), file)
+}
+
+// Keep writes a file with a name for what a URL asks for, instead of the one that it gave before, and returns where it
+// is.
+func (c *Cache) Keep(url, name string, write func(io.Writer) error) (string, error) {
+	sum := sha256.Sum256([]byte(url))
+	file := filepath.Join(c.Dir, hex.EncodeToString(sum[:8]), strings.ReplaceAll(name, "/", "_"))
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return "", err
+	}
+	if err := safefile.Write(file, 0o600, write); err != nil {
+		return "", err
+	}
+	c.shrink([]string{file})
+	return file, nil
 }
 
 // same reports whether a file has what a manifest says.

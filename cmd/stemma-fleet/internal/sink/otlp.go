@@ -19,6 +19,7 @@ import (
 	resource "go.opentelemetry.io/proto/slim/otlp/resource/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/server"
 	"github.com/stemma-go/stemma/internal/export"
 )
 
@@ -31,12 +32,12 @@ func openOTLP(address string) (*Sink, error) {
 	if !strings.Contains(address, "://") {
 		address = "http://" + address
 	}
-	s, name, err := newServer(address)
+	s, err := server.New(address)
 	if err != nil {
 		return nil, err
 	}
 	if u, err := url.Parse(address); err == nil && u.Port() == "4317" {
-		return nil, fmt.Errorf("%s: 4317 is the port for gRPC; want that for HTTP, which is 4318", name)
+		return nil, fmt.Errorf("%s: 4317 is the port for gRPC; want that for HTTP, which is 4318", s.Name)
 	}
 	for _, variable := range []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_PROFILES_HEADERS"} {
 		for pair := range strings.SplitSeq(os.Getenv(variable), ",") {
@@ -49,7 +50,7 @@ func openOTLP(address string) (*Sink, error) {
 				return nil, fmt.Errorf("%s: want KEY=VALUE,KEY=VALUE, with %%25 for a percent sign in a value",
 					variable)
 			}
-			s.header.Set(key, value)
+			s.Header.Set(key, value)
 		}
 	}
 	push := func(ctx context.Context, p *part) error {
@@ -57,7 +58,7 @@ func openOTLP(address string) (*Sink, error) {
 		if err != nil {
 			return err
 		}
-		text, err := s.post(ctx, "/v1development/profiles", "application/x-protobuf", bytes.NewReader(body))
+		text, err := post(ctx, s, "/v1development/profiles", "application/x-protobuf", bytes.NewReader(body))
 		if err != nil {
 			return err
 		}
@@ -65,14 +66,14 @@ func openOTLP(address string) (*Sink, error) {
 		if err := proto.Unmarshal(text, answer); err != nil {
 			// Another try might add the part once more.
 			return &Refusal{fmt.Errorf("what answers is no collector: %q; whether it has the part is not known",
-				short(text))}
+				server.Short(text))}
 		}
 		if n := answer.GetPartialSuccess().GetRejectedProfiles(); n > 0 {
-			return &Refusal{errors.New(short([]byte(answer.PartialSuccess.ErrorMessage)))}
+			return &Refusal{errors.New(server.Short([]byte(answer.PartialSuccess.ErrorMessage)))}
 		}
 		return nil
 	}
-	return &Sink{Name: name, Identity: "otlp " + name, push: push, limits: otlpLimits}, nil
+	return &Sink{Name: s.Name, Identity: "otlp " + s.Name, push: push, limits: otlpLimits}, nil
 }
 
 // otlpRequest returns a part as a request with a profile for each of its metrics.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/server"
 	"github.com/stemma-go/stemma/internal/export"
 )
 
@@ -27,34 +27,27 @@ var pyroscopeLimits = export.Limits{Samples: 16_000, Bytes: 1 << 20, Depth: 1000
 // second, and then writes it.
 const pyroscopeSettles = 3 * time.Second
 
-// openPyroscope returns the Pyroscope at a URL. Its credentials are in the URL, or in the variables that agents of
-// Grafana take.
+// openPyroscope returns the Pyroscope at a URL.
 func openPyroscope(address string) (*Sink, error) {
-	s, name, err := newServer(address)
+	s, tenant, err := server.NewPyroscope(address)
 	if err != nil {
 		return nil, err
-	}
-	s.credentials("PYROSCOPE_BASIC_AUTH_USER", "PYROSCOPE_BASIC_AUTH_PASSWORD")
-	s.header.Set("Connect-Protocol-Version", "1")
-	tenant := os.Getenv("PYROSCOPE_TENANT_ID")
-	if tenant != "" {
-		s.header.Set("X-Scope-OrgID", tenant)
 	}
 	push := func(ctx context.Context, p *part) error {
 		body, err := pyroscopeRequest(p)
 		if err == nil {
-			_, err = s.post(ctx, "/push.v1.PusherService/Push", "application/proto", bytes.NewReader(body))
+			_, err = post(ctx, s, "/push.v1.PusherService/Push", "application/proto", bytes.NewReader(body))
 		}
 		return err
 	}
 	has := func(ctx context.Context, p *part) (bool, error) { return pyroscopeHas(ctx, s, p) }
-	return &Sink{Name: name, Identity: "pyroscope " + name + " " + tenant, push: push, has: has,
+	return &Sink{Name: s.Name, Identity: "pyroscope " + s.Name + " " + tenant, push: push, has: has,
 		limits: pyroscopeLimits, Settle: pyroscopeSettles}, nil
 }
 
 // pyroscopeHas asks for the sum of a part, between its millisecond and the next one, which no other part of its series
 // has. From a time to the same time there is nothing.
-func pyroscopeHas(ctx context.Context, s *server, p *part) (bool, error) {
+func pyroscopeHas(ctx context.Context, s *server.Server, p *part) (bool, error) {
 	metric := -1
 	for _, one := range p.profile.Sample {
 		if metric = slices.IndexFunc(one.Value, func(v int64) bool { return v > 0 }); metric >= 0 {
@@ -76,7 +69,7 @@ func pyroscopeHas(ctx context.Context, s *server, p *part) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	text, err := s.post(ctx, "/querier.v1.QuerierService/SelectMergeStacktraces", "application/json",
+	text, err := post(ctx, s, "/querier.v1.QuerierService/SelectMergeStacktraces", "application/json",
 		bytes.NewReader(body))
 	if err != nil {
 		return false, fmt.Errorf("is it there already: %w", err)

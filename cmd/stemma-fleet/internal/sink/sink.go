@@ -16,10 +16,6 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"net"
-	"net/http"
-	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -28,6 +24,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/server"
 	"github.com/stemma-go/stemma/internal/export"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -190,7 +187,7 @@ func (s *Sink) pushOnce(ctx context.Context, p *part, before bool) error {
 		left := time.Until(time.Unix(0, s.loose.Load()).Add(s.Settle))
 		time.Sleep(min(left, s.Settle)) // no longer if the clock was set back
 		there, err := s.has(ctx, p)
-		if answer := new(answerError); errors.As(err, &answer) && answer.cannotTell() {
+		if answer := new(server.Error); errors.As(err, &answer) && answer.CannotTell() {
 			err = nil
 		}
 		if there || err != nil {
@@ -232,94 +229,20 @@ func (s slots) at(number int) (at time.Time, extra bool) {
 	return time.UnixMilli(n).UTC(), extra
 }
 
-// A server is one that is reached by HTTP.
-type server struct {
-	client         *http.Client
-	url            string
-	user, password string
-	header         http.Header
-}
-
-// newServer returns the server at an address, which is a URL, and its name.
-func newServer(address string) (*server, string, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, "", errors.New("no URL; want http://HOST:PORT or https://HOST")
+// post posts a body to a server. The error says whether it may be tried again.
+func post(ctx context.Context, s *server.Server, path, kind string, body io.Reader) ([]byte, error) {
+	text, err := s.Post(ctx, path, kind, body, maxAnswer)
+	answer := new(server.Error)
+	if errors.As(err, &answer) {
+		switch {
+		case answer.Busy():
+			return nil, fmt.Errorf("%w: %w", errBusy, err)
+		case answer.Refusal():
+			return nil, &Refusal{err}
+		}
 	}
-	if u.RawQuery != "" || u.Fragment != "" {
-		return nil, "", fmt.Errorf("%s: want a URL without ? and #", u.Redacted())
-	}
-	s := &server{header: make(http.Header), client: &http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, MaxIdleConns: 2, IdleConnTimeout: time.Minute,
-		DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, TLSHandshakeTimeout: 10 * time.Second,
-	}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
-	s.user = u.User.Username()
-	s.password, _ = u.User.Password()
-	u.User = nil
-	s.url = strings.TrimSuffix(u.String(), "/")
-	return s, u.String(), nil
-}
-
-// credentials takes what the address does not have from environment variables.
-func (s *server) credentials(user, password string) {
-	if s.user == "" {
-		s.user, s.password = os.Getenv(user), os.Getenv(password)
-	}
+	return text, err
 }
 
 // maxAnswer is how much of an answer is read.
 const maxAnswer = 64 << 10
-
-// An answerError is an answer that is no success.
-type answerError struct {
-	code int
-	text string
-}
-
-func (e *answerError) Error() string { return e.text }
-
-// cannotTell reports whether a server does not answer such requests, or not those of this agent.
-func (e *answerError) cannotTell() bool {
-	return e.code/100 == 4 && e.code != http.StatusTooManyRequests && e.code != http.StatusRequestTimeout ||
-		e.code == http.StatusNotImplemented
-}
-
-// post posts a body below the address of the server. The error says whether it may be tried again.
-func (s *server) post(ctx context.Context, path, kind string, body io.Reader) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path, body)
-	if err != nil {
-		return nil, err
-	}
-	r.Header = s.header.Clone()
-	r.Header.Set("Content-Type", kind)
-	if s.user != "" {
-		r.SetBasicAuth(s.user, s.password)
-	}
-	answer, err := s.client.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
-	if answer.StatusCode/100 == 2 {
-		return text, err
-	}
-	err = &answerError{answer.StatusCode, answer.Status + ": " + short(text)}
-	switch answer.StatusCode {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
-		http.StatusGatewayTimeout:
-		return nil, fmt.Errorf("%w: %w", errBusy, err)
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
-		return nil, &Refusal{err}
-	}
-	return nil, err
-}
-
-// short returns what a server says, on one line that is not too long.
-func short(text []byte) string {
-	s := profile.Printable(strings.Join(strings.Fields(string(text)), " "))
-	if len(s) > 300 {
-		s = s[:300] + " ..."
-	}
-	return s
-}

@@ -65,8 +65,15 @@ func (s *Pyroscope) Start(t testing.TB) {
 
 // ServeHTTP answers a push, or a question.
 func (s *Pyroscope) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/querier.v1.QuerierService/SelectMergeStacktraces" && !s.Mute {
-		s.answer(w, r)
+	if question, ok := strings.CutPrefix(r.URL.Path, "/querier.v1.QuerierService/"); ok && !s.Mute {
+		switch question {
+		case "SelectMergeStacktraces":
+			s.answer(w, r)
+		case "Series":
+			s.series(w, r)
+		case "SelectMergeProfile":
+			s.merge(w, r)
+		}
 		return
 	}
 	if r.Method != http.MethodPost || r.URL.Path != "/push.v1.PusherService/Push" ||

@@ -1,0 +1,128 @@
+package pyroscope
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink/sinktest"
+	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
+	"github.com/stemma-go/stemma/profile"
+)
+
+// nothing is the progress of a unit that has not been pushed.
+type nothing struct{}
+
+func (nothing) Parts() int               { return 0 }
+func (nothing) Begun() bool              { return false }
+func (nothing) Done(refusal error) error { return refusal }
+
+// random returns the record of a random program, with a metric of its own.
+func random(t *testing.T, seed uint64, nodes int) *profile.Profile {
+	t.Helper()
+	r, err := record.Open(recordtest.Random(seed, nodes, rand.New(rand.NewPCG(seed, 1))).FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := r.AddColumn(profile.OwnMetric("rows", "rows"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Values {
+		c.Values[i] = uint64(i)
+	}
+	return r.Profile
+}
+
+// push pushes a profile as that of a run of a service.
+func push(t *testing.T, to *sink.Sink, p *profile.Profile, service, run string, ended time.Time) {
+	t.Helper()
+	m := &bucket.Manifest{Service: service, Host: "h", Run: run, GoVersion: "go1.26.8", Engine: "cct",
+		Began: ended.Add(-time.Minute), Ended: ended}
+	if err := to.Push(context.Background(), &sink.Unit{Manifest: m, Profile: p}, nothing{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFetch pushes what two runs of a service have counted, and the first of them once more, a day ago, and something
+// of another service. What is fetched of the last hour is the sum of the two runs.
+func TestFetch(t *testing.T) {
+	server := new(sinktest.Pyroscope)
+	server.Start(t)
+	to, err := sink.Open("pyroscope=" + server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	a, b := random(t, 1, 2000), random(t, 1, 2000)
+	for i := range b.Columns {
+		for k := range b.Columns[i].Values {
+			b.Columns[i].Values[k] *= 3
+		}
+	}
+	push(t, to, a, "srv", "00000000000000a1", now.Add(-time.Minute))
+	push(t, to, b, "srv", "00000000000000a2", now)
+	push(t, to, a, "srv", "00000000000000a0", now.Add(-24*time.Hour))
+	push(t, to, random(t, 2, 100), "other", "00000000000000a3", now)
+
+	address := "pyroscope" + strings.TrimPrefix(server.URL, "http")
+	for question, times := range map[string]uint64{"?service=srv": 4, `?query={service_name="srv"}&from=now-1h`: 4,
+		"?service=srv&from=26h": 5, "?service=srv&from=26h&until=23h": 1,
+		`?query={service_name="srv",run="00000000000000a2"}`: 3} {
+		q, err := Parse(address+question, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := q.Fetch(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := have.CheckValid(); err != nil {
+			t.Fatal(err)
+		}
+		got, want := contexts(have, false), contexts(a, false)
+		if len(got) != len(want) || len(want) < 1000 {
+			t.Errorf("%s: %d values, want %d", question, len(got), len(want))
+		}
+		for stack, n := range want {
+			if got[stack] != n*times {
+				t.Fatalf("%s: have %d, want %d: %s", question, got[stack], n*times, stack)
+			}
+		}
+	}
+	q, err := Parse(address+"?service=nobody", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = q.Fetch(context.Background()); err == nil || !strings.Contains(err.Error(), "something of other, srv") {
+		t.Errorf("of nobody: %v", err)
+	}
+}
+
+// TestParse has URLs that are wrong, and what is said of them.
+func TestParse(t *testing.T) {
+	for text, want := range map[string]string{
+		"http://h:1?service=a":                        "want pyroscope://",
+		"pyroscope://":                                "want pyroscope://",
+		"pyroscope://h:1":                             "want one of service and query",
+		"pyroscope://h:1?service=a&query={b=\"c\"}":   "want one of service and query",
+		"pyroscope://h:1?service=a&since=1h":          "since=1h: want pyroscope://",
+		"pyroscope://h:1?service=a&from=soon":         "from=soon: no time",
+		"pyroscope://h:1?service=a&from=1h&until=2h":  "is not after",
+		"pyroscope://h:1?service=%zz":                 "invalid URL escape",
+		"pyroscope+https://u:secret@h:1?service=a%20": "",
+	} {
+		q, err := Parse(text, time.Now())
+		switch {
+		case want == "" && (err != nil || strings.Contains(q.String(), "secret")):
+			t.Errorf("%s: %v, %v", text, q, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}

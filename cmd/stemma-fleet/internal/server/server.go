@@ -1,0 +1,133 @@
+// Package server asks servers that are reached by HTTP.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/stemma-go/stemma/profile"
+)
+
+// A Server is one that is reached by HTTP.
+type Server struct {
+	Name   string      // its URL, without credentials
+	Header http.Header // of each request
+
+	client         *http.Client
+	url            string
+	user, password string
+}
+
+// New returns the server at an address, which is a URL.
+func New(address string) (*Server, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("no URL; want http://HOST:PORT or https://HOST")
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("%s: want a URL without ? and #", u.Redacted())
+	}
+	s := &Server{Header: make(http.Header), client: &http.Client{Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, MaxIdleConns: 2, IdleConnTimeout: time.Minute,
+		DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext, TLSHandshakeTimeout: 10 * time.Second,
+	}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	s.user = u.User.Username()
+	s.password, _ = u.User.Password()
+	u.User = nil
+	s.Name, s.url = u.String(), strings.TrimSuffix(u.String(), "/")
+	return s, nil
+}
+
+// NewPyroscope returns the Pyroscope at an address. Its credentials are in the URL, or in the variables that agents of
+// Grafana take, as the tenant is.
+func NewPyroscope(address string) (s *Server, tenant string, err error) {
+	if s, err = New(address); err != nil {
+		return nil, "", err
+	}
+	s.Credentials("PYROSCOPE_BASIC_AUTH_USER", "PYROSCOPE_BASIC_AUTH_PASSWORD")
+	s.Header.Set("Connect-Protocol-Version", "1")
+	if tenant = os.Getenv("PYROSCOPE_TENANT_ID"); tenant != "" {
+		s.Header.Set("X-Scope-OrgID", tenant)
+	}
+	return s, tenant, nil
+}
+
+// Credentials takes what the address does not have from environment variables.
+func (s *Server) Credentials(user, password string) {
+	if s.user == "" {
+		s.user, s.password = os.Getenv(user), os.Getenv(password)
+	}
+}
+
+// An Error is an answer that is no success.
+type Error struct {
+	Code int
+	text string
+}
+
+func (e *Error) Error() string { return e.text }
+
+// CannotTell reports whether a server does not answer such requests, or not those of this client.
+func (e *Error) CannotTell() bool {
+	return e.Code/100 == 4 && e.Code != http.StatusTooManyRequests && e.Code != http.StatusRequestTimeout ||
+		e.Code == http.StatusNotImplemented
+}
+
+// Busy reports whether a server takes no more at the moment.
+func (e *Error) Busy() bool {
+	switch e.Code {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// Refusal reports whether a server will never take that body.
+func (e *Error) Refusal() bool {
+	switch e.Code {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
+		return true
+	}
+	return false
+}
+
+// Post posts a body of a kind below the address of the server, and returns the answer, at most so many bytes of it. The
+// error of an answer that is no success is an [*Error].
+func (s *Server) Post(ctx context.Context, path, kind string, body io.Reader, most int64) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path, body)
+	if err != nil {
+		return nil, err
+	}
+	r.Header = s.Header.Clone()
+	r.Header.Set("Content-Type", kind)
+	if s.user != "" {
+		r.SetBasicAuth(s.user, s.password)
+	}
+	answer, err := s.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, most))
+	if answer.StatusCode/100 == 2 {
+		return text, err
+	}
+	return nil, &Error{answer.StatusCode, answer.Status + ": " + Short(text)}
+}
+
+// Short returns what a server says, on one line that is not too long.
+func Short(text []byte) string {
+	s := profile.Printable(strings.Join(strings.Fields(string(text)), " "))
+	if len(s) > 300 {
+		s = s[:300] + " ..."
+	}
+	return s
+}
