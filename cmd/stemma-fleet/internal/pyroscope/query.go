@@ -268,10 +268,25 @@ func (q *Query) merged(ctx context.Context, id string) (*pprof.Profile, error) {
 			uint64(t.UnixMilli()))
 	}
 	text, err := q.post(ctx, "SelectMergeProfile", "application/proto", body)
-	if err != nil || len(text) == 0 {
-		return new(pprof.Profile), err
+	if err != nil {
+		return nil, err
 	}
-	return pprof.ParseUncompressed(text)
+	return decoded(text)
+}
+
+// decoded returns the profile of an answer, which is empty if there is nothing.
+func decoded(text []byte) (*pprof.Profile, error) {
+	if len(text) == 0 {
+		return new(pprof.Profile), nil
+	}
+	p, err := pprof.ParseUncompressed(text)
+	if err == nil {
+		err = p.CheckValid()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("no profile: %w", err)
+	}
+	return p, nil
 }
 
 // post asks a question. An answer that is too long to be read is an error.

@@ -174,6 +174,52 @@ func same(t *testing.T, have, want *profile.Profile) {
 	}
 }
 
+// TestHostile changes bytes of what a server answers. Whatever it is, there is an error, or a valid profile that can be
+// read.
+func TestHostile(t *testing.T) {
+	p, err := profile.ParseText(strings.NewReader(amountsText))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	read := 0
+	for part := range export.Parts(p, false, export.Limits{Samples: 1 << 20, Bytes: 1 << 20, Depth: 1000}) {
+		part.PeriodType, part.SampleType = &pprof.ValueType{}, part.SampleType[:1]
+		for _, one := range part.Sample {
+			one.Value = one.Value[:1]
+		}
+		var text bytes.Buffer
+		if err := part.WriteUncompressed(&text); err != nil {
+			t.Fatal(err)
+		}
+		for range 3000 {
+			answer := bytes.Clone(text.Bytes())
+			for range 1 + r.IntN(3) {
+				answer[r.IntN(len(answer))] = byte(r.Uint32())
+			}
+			one, err := decoded(answer)
+			if err != nil {
+				continue
+			}
+			for _, m := range []profile.Metric{profile.Calls, profile.Wait, profile.CPU} {
+				b := newBuilder(profile.Process{}, []profile.Metric{m})
+				if b.learn(one, m) != nil {
+					continue
+				}
+				b.add(one, m)
+				if err := b.profile().CheckValid(); err != nil {
+					t.Fatal(err)
+				}
+				cct.ValuesOf(b.p, m.Sampled)
+				read++
+			}
+		}
+	}
+	if read < 1000 {
+		t.Errorf("%d profiles were read", read)
+	}
+}
+
 // TestBack pushes profiles in parts and makes one of these again: it has the same contexts, with the same values.
 func TestBack(t *testing.T) {
 	limits := export.Limits{Samples: 100, Bytes: 1 << 20, Depth: 1000}
