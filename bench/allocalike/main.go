@@ -104,6 +104,7 @@ func compare(l *lab.Lab, b *measure.Bench, p *program.Program, o options, t *tab
 	}
 	row = append(row, bySize(sizes[0], sizes[1]))
 	t.Add(row...)
+	fmt.Fprintln(os.Stderr, "allocalike:", strings.Join(row, " | ")) // the table comes when all programs have run
 	if o.where {
 		return where(b, p, variants)
 	}
