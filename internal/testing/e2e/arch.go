@@ -60,6 +60,21 @@ func needTarget(t *testing.T, dir string, flags []string) {
 	}
 }
 
+// scriptTarget returns the variables with which scripts build for another architecture. They run programs by their
+// names, and test binaries and programs run others, so the kernel must know the emulator.
+func scriptTarget(t *testing.T) []string {
+	if *arch == "" {
+		return nil
+	}
+	if _, err := os.Stat("/proc/sys/fs/binfmt_misc/" + emulators[*arch]); err != nil {
+		t.Skipf("-arch=%s: scripts run programs by their names; run it by way of .ci/emulated", *arch)
+	}
+	if name, ok := strings.CutSuffix(*compiler, "-gcc"); ok {
+		return []string{"GOARCH=" + *arch, "CGO_ENABLED=1", "CC=" + *compiler, "QEMU_LD_PREFIX=/usr/" + name}
+	}
+	return []string{"GOARCH=" + *arch, "CGO_ENABLED=0"}
+}
+
 // usesC reports whether the program in dir has C in it.
 func usesC(dir string) bool {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.go"))

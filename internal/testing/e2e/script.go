@@ -43,6 +43,7 @@ func Scripts(t *testing.T, below string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	env = append(env, scriptTarget(t)...)
 	files, err := filepath.Glob(filepath.Join(here(), "..", "..", "..", "testdata", "script", below, "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)
