@@ -91,7 +91,7 @@ func TestForeign(t *testing.T) {
 	}
 	give := func(t *testing.T, path string) {
 		if err := os.Chown(path, 1, -1); err != nil {
-			t.Skip("only root can give files away: ", err)
+			t.Skip("only root gives files away; run go test -run TestForeign ./internal/command/clean as root: ", err)
 		}
 	}
 	use := func(t *testing.T, path string) {

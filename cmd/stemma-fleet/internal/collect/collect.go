@@ -97,8 +97,8 @@ func (a *Agent) Run(ctx context.Context) {
 				rest := d.rest(time.Now())
 				a.say("%v; tried again in %v, nothing is lost meanwhile", d.err, rest.Round(time.Second))
 			}
-			if left := time.Until(d.next); d.times > 0 && left > 0 {
-				wait = min(wait, left)
+			if left := time.Until(d.next); d.times > 0 && (left > 0 || d.resting) {
+				wait = min(wait, max(0, left)) // a rest may have ended in this pass
 			}
 		}
 		select {
