@@ -592,3 +592,17 @@ func TestIncomplete(t *testing.T) {
 		}
 	}
 }
+
+// TestNegative checks limits on a record of a program that wanted numbers below 0 added to a metric of its own.
+func TestNegative(t *testing.T) {
+	s := side(t, "lossy")
+	s.Losses = []profile.Loss{{Kind: profile.LossNegative, Count: 2}}
+	if err := s.complete(profile.Calls); err != nil {
+		t.Error(err)
+	}
+	want := "lossy is not complete, so that open may be too low there: numbers below 0 were not added to metrics of " +
+		"the program (2 of them), which only grow; use two metrics for what comes and goes"
+	if err := s.complete(profile.Metric{Name: "open", Unit: "files"}); err == nil || err.Error() != want {
+		t.Errorf("have %v, want %s", err, want)
+	}
+}

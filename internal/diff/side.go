@@ -60,10 +60,15 @@ func (s *Side) complete(t profile.Metric) error {
 		if !l.Spoils(t) {
 			continue
 		}
-		if l.Kind == profile.LossFaults {
+		switch l.Kind {
+		case profile.LossFaults:
 			return fmt.Errorf("%s is not exact, so that %s may be too high there: inlined calls behind faults at "+
 				"addresses that are not nil (%d of them) may be counted; let the run make none, see "+
 				"debug.SetPanicOnFault", s.Name, t.Name, l.Count)
+		case profile.LossNegative: // the record does not say whose
+			return fmt.Errorf("%s is not complete, so that %s may be too low there: numbers below 0 were not added to "+
+				"metrics of the program (%d of them), which only grow; use two metrics for what comes and goes",
+				s.Name, t.Name, l.Count)
 		}
 		return fmt.Errorf("%s is not complete, so that %s may be too low there: it lacks %s (%d); record it "+
 			"again, 'stemma info' says more", s.Name, t.Name, profile.Printable(l.Kind), l.Count)
