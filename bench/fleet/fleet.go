@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -56,6 +57,9 @@ func newFleet(ctx context.Context, l *lab.Lab, o options) (*fleet, error) {
 		{l.Tree.Bench, []string{l.Stemma, "build", "-metrics=" + metrics, "-o", f.bin(counting), "./fleet/worker"}},
 		{l.Tree.Bench, []string{l.Stemma, "build", "-engine=dacce", "-o", f.bin(logging), "./fleet/worker"}},
 	} {
+		if o.loggers == 0 && slices.Contains(step.args, f.bin(logging)) {
+			continue
+		}
 		cmd := exec.CommandContext(ctx, step.args[0], step.args[1:]...)
 		cmd.Dir = step.dir
 		if text, err := cmd.CombinedOutput(); err != nil {
