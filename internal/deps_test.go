@@ -24,6 +24,7 @@ const rule = `
 	internal/goroot/layout: ;
 	internal/goroot/rt/fold: ;
 	internal/goroot/rt/memory: ;
+	internal/fingerprint: ;
 	internal/nodetable: ;
 	internal/onoff: ;
 	internal/packages: ;
@@ -38,7 +39,6 @@ const rule = `
 	internal/costmodel: internal/goroot/layout;
 	internal/ctxid: internal/goroot/layout;
 	internal/engine: internal/goroot/layout;
-	internal/fingerprint: internal/goroot/rt/fold;
 	internal/homes: internal/goroot/rt/fold;
 	internal/module: internal/goroot/layout;
 	internal/goroot: internal/engine;

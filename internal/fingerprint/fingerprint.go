@@ -17,11 +17,7 @@
 // The innermost function enters in any case. The text of lines has no such rules, but for that of natives.
 package fingerprint
 
-import (
-	"strconv"
-
-	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
-)
+import "strconv"
 
 // Version is the number of the definition.
 const Version = 1
@@ -101,9 +97,9 @@ type node struct {
 // An entry is a function of the path once recursion is folded, natives left out.
 type entry struct {
 	up, fn uint32
-	kind   Kind
-	enters bool // the text has it
-	goes   bool // called by a go statement, or, if it does not enter, one lies behind the last that does
+	ends   uint32 // the innermost entry that no call of an adapter leads back across
+	enters bool   // the text has it
+	goes   bool   // called by a go statement, or, if it does not enter, one lies behind the last that does
 	hash   uint64
 	check  uint64
 }
@@ -131,7 +127,7 @@ func (t *Tree) Root(name string) uint32 {
 	fn := t.function(name)
 	t.entries = append(t.entries, entry{fn: fn, enters: true, hash: fnv1a(offset, name), check: mix(offset, name)})
 	e := uint32(len(t.entries) - 1)
-	t.entries[e].up = e
+	t.entries[e].up, t.entries[e].ends = e, e
 	return t.append(node{fn: fn, entry: e, lines: fnv1a(offset, name)})
 }
 
@@ -169,30 +165,38 @@ func (t *Tree) Add(parent uint32, f Frame) uint32 {
 // enter adds an entry for a function that is called from a node.
 func (t *Tree) enter(up node, fn uint32, f Frame) uint32 {
 	last, known := t.entries[up.entry], t.funcs[fn]
-	e := entry{up: up.entry, fn: fn, kind: f.Kind, goes: f.Go || up.waits, hash: last.hash, check: last.check}
+	e := entry{up: up.entry, fn: fn, ends: last.ends, goes: f.Go || up.waits, hash: last.hash, check: last.check}
 	if !last.enters {
 		e.goes = e.goes || last.goes
 	}
 	if e.enters = !known.standard || !t.funcs[last.fn].standard; e.enters {
 		e.hash, e.check = named(e.hash, e.goes, known.text), namedCheck(e.check, e.goes, known.text)
 	}
+	again := false
+	if f.Kind == Adapter {
+		_, again = t.home(up.entry, fn, Ordinary)
+	}
+	if !again {
+		e.ends = uint32(len(t.entries))
+	}
 	t.entries = append(t.entries, e)
 	return uint32(len(t.entries) - 1)
 }
 
-// home returns the entry that a call of a function from entry e leads back to.
+// home returns the entry that a call of a function from entry e leads back to. Package fold has the rule; what no
+// adapter leads back across is kept here, since a hostile record may have thousands of adapters on a path.
 func (t *Tree) home(e, fn uint32, kind Kind) (uint32, bool) {
-	return fold.Home(t, e, fn, fold.KindOf(false, kind == Adapter))
+	for {
+		at := &t.entries[e]
+		switch {
+		case at.fn == fn:
+			return e, true
+		case at.up == e, kind == Adapter && at.ends == e:
+			return 0, false
+		}
+		e = at.up
+	}
 }
-
-// Func returns the function of an entry, for package fold.
-func (t *Tree) Func(e uint32) uint32 { return t.entries[e].fn }
-
-// Kind returns what the function of an entry is to recursion.
-func (t *Tree) Kind(e uint32) fold.Kind { return fold.KindOf(false, t.entries[e].kind == Adapter) }
-
-// Up returns the entry further out, for package fold.
-func (t *Tree) Up(e uint32) (up uint32, ok bool) { return t.entries[e].up, t.entries[e].up != e }
 
 // Sum returns the fingerprints of the context whose innermost frame is n, which has no line.
 func (t *Tree) Sum(n uint32) Sum {

@@ -2,6 +2,7 @@ package fingerprint
 
 import (
 	"bytes"
+	"fmt"
 	"hash/fnv"
 	"os"
 	"os/exec"
@@ -216,5 +217,19 @@ func TestCollisions(t *testing.T) {
 	}
 	if set.N != 1 || set.Value != 5 {
 		t.Errorf("have %d collisions, of %v; want 1, of 5", set.N, set.Value)
+	}
+}
+
+// TestFar has a path as only a hostile record has it: adapters that come a second time, none of which leads back, since
+// the first of another one lies between.
+func TestFar(t *testing.T) {
+	const adapters = 4000
+	var tree Tree
+	n := tree.Root("[main]")
+	for i := range 2*adapters - 1 {
+		n = tree.Add(n, Frame{Func: fmt.Sprint("main.adapter", i%adapters), Kind: Adapter, Line: 1})
+	}
+	if have := len(tree.entries); have != 2*adapters {
+		t.Errorf("%d entries, want %d", have, 2*adapters)
 	}
 }
