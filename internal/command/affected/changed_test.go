@@ -289,8 +289,8 @@ func TestRanges(t *testing.T) {
 		}
 	}
 	for _, versions := range []string{"nothing", "--output=x", "..--output=x", "HEAD:m.go"} {
-		if _, err := Open(versions); err == nil {
-			t.Errorf("%q: no error", versions)
+		if _, err := Open(versions); err == nil || !strings.Contains(err.Error(), "want one, or a range") {
+			t.Errorf("%q: %v", versions, err)
 		}
 	}
 }

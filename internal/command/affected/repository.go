@@ -83,7 +83,11 @@ func (r *Repository) commit(version string) (string, error) {
 		return "", fmt.Errorf("%q is no version; want one, or a range, as git diff takes it", version)
 	}
 	out, err := r.git("rev-parse", "--verify", version+"^{commit}")
-	return strings.TrimSpace(out), err
+	if err != nil {
+		return "", fmt.Errorf("git knows no commit %s, or several; want one, or a range, as git diff takes it (%w)",
+			version, err)
+	}
+	return strings.TrimSpace(out), nil
 }
 
 // git runs git at the top of the work tree and returns what it prints.

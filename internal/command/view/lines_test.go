@@ -3,6 +3,7 @@ package view
 import (
 	"io"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,13 +32,23 @@ func TestNothingStays(t *testing.T) {
 // A line of source has the change of what stands before it, also where its own value is nothing.
 func TestSourceChanges(t *testing.T) {
 	p := tab(t)
-	now, was := twoShapes(t)
-	_, url := serve(t, now, was)
+	// What main.main calls has no calls of its own, but what is below that has some, and had three times as many.
+	with := func(factor uint64) string {
+		return sealed(t, "shapes", func(p *profile.Profile) {
+			for _, n := range p.Nodes {
+				own := &p.Columns[0].Values[n.First]
+				if *own *= factor; p.String(p.Funcs[p.Nodes[n.Parent].Func].Name) == "main.main" {
+					*own = 0
+				}
+			}
+		})
+	}
+	_, url := serve(t, with(1), with(3))
 	follow(t, p, url+"#view=source&q=main.main", nil)
 	rows := eval[[][]string](t, p, "[...document.querySelectorAll('.source tbody tr')]"+
 		".map(r => [...r.cells].map(c => c.textContent)).filter(c => c[1])")
-	if len(rows) < 2 {
-		t.Fatalf("%d lines have something", len(rows))
+	if len(rows) < 2 || !slices.ContainsFunc(rows, func(cells []string) bool { return cells[0] == "" }) {
+		t.Fatalf("want lines with and without calls of their own; have %q", rows)
 	}
 	for _, cells := range rows {
 		if cells[2] == "" {

@@ -151,6 +151,8 @@ const misplaced = `(() => {
 		const y = plot.top(0);
 		if (y < 0 || y + rowHeight > plot.el.clientHeight) bad.push('the root is at ' + y);
 	}
+	const warned = page.state.view === 'flame' && page.info.warnings.length;
+	if (warned && !$('warnings').clientHeight) bad.push('no warnings');
 	const main = document.querySelector('main').getBoundingClientRect();
 	if (main.height < innerHeight * 0.4) bad.push('main has ' + main.height + ' of ' + innerHeight);
 	return bad;
