@@ -46,6 +46,9 @@ func unixNano(n uint64) time.Time {
 // errNoSegments is the error of a rest of a record without segments.
 var errNoSegments = errors.New("the program ends no segments: it ran without STEMMA_ROTATE")
 
+// errNoCounts is the error of a rest of a record of another kind.
+var errNoCounts = errors.New("there are no segments: only exact counts are recorded in them")
+
 // errMoved is the error of a rest that was read while a segment ended.
 var errMoved = errors.New("segments of the program end faster than its record can be read")
 
@@ -104,6 +107,9 @@ func NextSegment(fsys fs.FS) (uint64, error) {
 // current returns the number of the segment that is to come.
 func (l *Dir) current(ended func(segment uint64) bool) (uint64, error) {
 	f, err := OpenFile(l.FS, fileTree)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, errNoCounts
+	}
 	if err != nil {
 		return 0, err
 	}

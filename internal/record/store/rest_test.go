@@ -22,8 +22,9 @@ func TestRestWithoutSegments(t *testing.T) {
 		if _, err := Load([]string{dir}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := Load([]string{dir + RestSuffix}); err == nil || !strings.HasPrefix(err.Error(), dir+RestSuffix) {
-			t.Errorf("%s: the rest has the error %v, want one that names it", name, err)
+		if _, err := Load([]string{dir + RestSuffix}); err == nil ||
+			!strings.HasPrefix(err.Error(), dir+RestSuffix) || !strings.Contains(err.Error(), "no segments") {
+			t.Errorf("%s: the rest has the error %v, want one that names it, and why there is none", name, err)
 		}
 	}
 }
