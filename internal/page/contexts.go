@@ -136,9 +136,12 @@ func encoderStats(c *ids.Encoding) (list []statInfo) {
 		{"functions", s.Functions}, {"edges", s.Edges}, {"edges encoded", s.Encoded}, {"back edges", s.BackEdges},
 		{"largest id", s.MaxID}, {"re-encodings", s.Reencodings}, {"time of re-encodings", s.ReencodeTime},
 		{"longest pause", s.MaxPause}, {"slow entries", s.Slow}, {"entries pushed", s.Pushes},
-		{"deepest ccStack", s.MaxDepth}, {"contexts truncated", s.Truncated}, {"ran for", s.Elapsed},
+		{"deepest ccStack", s.MaxDepth}, {"contexts truncated", s.Truncated},
 	} {
 		list = append(list, statInfo{n.name, fmt.Sprint(n.value)})
+	}
+	if s.Elapsed > 0 { // it is known
+		list = append(list, statInfo{"ran for", s.Elapsed.String()})
 	}
 	return list
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"io"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/stemma-go/stemma/internal/page"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/testing/level"
+	"github.com/stemma-go/stemma/internal/testing/recordtest"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -76,5 +78,22 @@ func TestSourceBehindLongLine(t *testing.T) {
 	have := eval[[]string](t, p, "[...document.querySelectorAll('.source tbody .code')].map(c => c.textContent)")
 	if len(have) < 10 || have[0] != "here" || have[len(have)-1] != "}" {
 		t.Errorf("%d lines: %.200q", len(have), have)
+	}
+}
+
+// A page of a record without metrics, whose program still runs or was killed, shows no choice of none, and no time that
+// is not known.
+func TestNothingToChoose(t *testing.T) {
+	p := tab(t)
+	dir := filepath.Join(t.TempDir(), "p.1-abcdef")
+	recordtest.NewContexts("p").WriteTo(t, dir)
+	_, url := serve(t, dir, "")
+	follow(t, p, url+"#view=timeline", nil)
+	if eval[bool](t, p, "$('metric').checkVisibility()") {
+		t.Error("there is a list of metrics, with nothing in it")
+	}
+	if text := eval[string](t, p, "$('main').textContent"); strings.Contains(text, "ran for") ||
+		!strings.Contains(text, "edges") {
+		t.Errorf("have %q, want what the encoder did, without a time", text)
 	}
 }

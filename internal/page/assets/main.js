@@ -135,6 +135,7 @@ function title() {
   $('title').textContent = info.title;
   $('title').title = info.records.concat(info.programs, info.warnings).join('\n');
   $('metric').append(...info.values.map(v => make('option', { value: v.name }, v.name)));
+  $('metric').hidden = !info.values.length;
   $('tabs').append(...views.flatMap(([view, label], i) => view === 'timeline' && !info.epochs ? []
     : [make('button', { 'data-view': view, title: `key ${i + 1}`, onclick: () => turn(view) }, label)]));
   $('gone').hidden = !info.base;
