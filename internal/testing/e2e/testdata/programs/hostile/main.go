@@ -163,7 +163,8 @@ func fork() {
 	check(err)
 	out := int(w.Fd())
 	runtime.LockOSThread()
-	pid, _, errno := syscall.RawSyscall(syscall.SYS_FORK, 0, 0, 0)
+	// Not every architecture has fork.
+	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 	if errno != 0 {
 		check(errno)
 	}
