@@ -25,7 +25,11 @@ report() {
 		printf '❌ stemma could not compare this revision with %s: see the log of this job.\n' "${BASE:-no BASE}" \
 			>"$out/summary.md"
 	fi
-	cat "$out/summary.md" >>"${GITHUB_STEP_SUMMARY:-/dev/stdout}"
+	if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
+		cat "$out/summary.md" >>"$GITHUB_STEP_SUMMARY"
+	else
+		cat "$out/summary.md" # /dev/stdout, opened anew, would have a place of its own in a file
+	fi
 	cat >>"${GITHUB_OUTPUT:-/dev/null}" <<-END
 		result=$result
 		summary=$out/summary.md

@@ -124,3 +124,22 @@ func TestActionInputs(t *testing.T) {
 		}
 	}
 }
+
+// TestActionToFile lets the script print its summary into a file that has something already, and gets more: nothing is
+// written over.
+func TestActionToFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "out")
+	cmd := exec.Command("bash", "-c", "{ echo before; bash .github/action/compare.sh; echo after; } >"+file)
+	cmd.Dir = "../../../.."
+	cmd.Env = append(os.Environ(), "BASE=", "GITHUB_STEP_SUMMARY=", "GITHUB_OUTPUT=", "RUNNER_TEMP="+t.TempDir())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := string(text); !strings.HasPrefix(s, "before\n❌ ") || !strings.HasSuffix(s, "\nafter\n") {
+		t.Errorf("have %q", s)
+	}
+}
