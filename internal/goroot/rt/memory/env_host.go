@@ -11,6 +11,12 @@ func StoreRel32(p *uint32, v uint32) { atomic.StoreUint32(p, v) }
 // StoreRel64 is StoreRel32 for 64 bits.
 func StoreRel64(p *uint64, v uint64) { atomic.StoreUint64(p, v) }
 
+// StoreFirst64 stores v so that whoever sees a later store sees v as well.
+func StoreFirst64(p *uint64, v uint64) {
+	atomic.StoreUint64(p, v)
+	atomic.LoadUint64(p)
+}
+
 // The other atomics, of the sampled tree.
 
 func Load32(p *uint32) uint32               { return atomic.LoadUint32(p) }

@@ -21,7 +21,7 @@ func (l *Inuse) header() *layout.InuseHeader { return (*layout.InuseHeader)(l.me
 // that are none of allocations stay holes of the file.
 func (l *Inuse) Begin(used uint64) {
 	h := l.header()
-	memory.StoreRel64(&h.Changes, h.Changes|1)
+	memory.StoreFirst64(&h.Changes, h.Changes|1)
 	for off := uint64(layout.HeaderSize); off < used; off += layout.CounterSize {
 		if p := (*uint64)(unsafe.Add(l.mem, uintptr(off))); *p != 0 {
 			*p = 0

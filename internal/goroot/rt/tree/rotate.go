@@ -90,7 +90,7 @@ func (r *Rotator) Begin(wall uint64) {
 func (r *Rotator) Rotate(files SegmentFiles, end *End) (errno uintptr) {
 	before, after := r.Earlier[(r.segment-1)%2], r.Earlier[r.segment%2]
 	sums := (*layout.EarlierHeader)(after)
-	memory.StoreRel64(&sums.Segment, 0)
+	memory.StoreFirst64(&sums.Segment, 0)
 	clear(unsafe.Slice((*uint64)(unsafe.Add(after, layout.HeaderSize)), (end.Used-layout.HeaderSize)/8))
 	for _, shard := range end.Shards {
 		AddShard(after, unsafe.Add(unsafe.Pointer(nil), shard), end.Used)

@@ -185,10 +185,10 @@ func (r *stemmaRule) addition(fn *ir.Func) stemmaAddition {
 	}
 	switch t := f.Type; {
 	case a.length && !t.IsString() && !t.IsSlice():
-		r.errorf(fn, "%s %s is a %v; len is for strings and slices", what, r.which, t)
+		r.errorf(fn, "%s %s is of type %v; len is for strings and slices", what, r.which, t)
 	case !a.length && !t.IsInteger():
-		r.errorf(fn, "%s %s is a %v; want an integer, or len(%s %s) of a string or slice", what, r.which, t, r.kind,
-			r.which)
+		r.errorf(fn, "%s %s is of type %v; want an integer, or len(%s %s) of a string or slice", what, r.which, t,
+			r.kind, r.which)
 	case f.Nname == nil:
 		r.errorf(fn, "%s %s has no name in the source, and is not there; add something else", what, r.which)
 	default:

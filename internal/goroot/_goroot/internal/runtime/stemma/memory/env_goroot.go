@@ -12,6 +12,13 @@ func StoreRel32(p *uint32, v uint32) { atomic.StoreRel(p, v) }
 // StoreRel64 is StoreRel32 for 64 bits.
 func StoreRel64(p *uint64, v uint64) { atomic.StoreRel64(p, v) }
 
+// StoreFirst64 stores v so that whoever sees a later store sees v as well. On architectures that order stores as they
+// come it is a store; elsewhere a store-release lets later ones pass it, but not the load-acquire behind it.
+func StoreFirst64(p *uint64, v uint64) {
+	atomic.Store64(p, v)
+	atomic.Load64(p)
+}
+
 // The other atomics, of the sampled tree.
 
 func Load32(p *uint32) uint32               { return atomic.LoadAcq(p) }
