@@ -99,9 +99,9 @@ func newWork(w io.Writer, update bool, what string) *Work {
 func (w *Work) start() {
 	current.Lock()
 	if now := time.Now(); current.work == nil {
-		if idle := now.Sub(current.ended); idle < every {
+		if idle := now.Sub(current.ended); 0 <= idle && idle < every {
 			current.spoke = current.spoke.Add(idle) // nobody worked then
-		} else {
+		} else { // or the clock is another one
 			current.spoke = now
 		}
 	}
