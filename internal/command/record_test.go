@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -166,6 +167,35 @@ func TestElsewhere(t *testing.T) {
 	defer hold(t, filepath.Join(out, "there.1-a"))()
 	if have, err := top.Find(""); err != nil || have != filepath.Join(out, "there.1-a") {
 		t.Errorf("top: have %s, %v", have, err)
+	}
+}
+
+// TestPipe reads sealed records from pipes, which can be read once, by commands that look at the beginning first.
+func TestPipe(t *testing.T) {
+	inTemp(t)
+	_, live, _, _ := recordtest.Shop(t)
+	for dir, want := range map[string]string{"stemma.out/shapes.4242": "main.area", live: "a record of context IDs"} {
+		if code, _, stderr := runMain("seal", "-o", "r.stemma", dir); code != base.ExitOK {
+			t.Fatal(stderr)
+		}
+		sealed, err := os.ReadFile("r.stemma")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"report", "-contexts"}, {"export", "-format=folded"}} {
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err = w.Write(sealed); err != nil { // it has room for them
+				t.Fatal(err)
+			}
+			w.Close()
+			_, stdout, stderr := runMain(append(args, fmt.Sprint("/dev/fd/", r.Fd()))...)
+			if r.Close(); !strings.Contains(stdout+stderr, want) {
+				t.Errorf("%s of %s: want %s, have %s%s", args, dir, want, stdout, stderr)
+			}
+		}
 	}
 }
 

@@ -92,6 +92,9 @@ func (r *Records) read(path string, keep keeping) error {
 			s.started = p.Processes[0].Start
 		}
 		r.Sources = append(r.Sources, s)
+		if r.noCounts != nil && p.IDs != nil { // of a pipe, say
+			return r.noCounts
+		}
 		keep(place, p, running)
 	}
 	return nil

@@ -60,10 +60,13 @@ func (p Place) Live() bool { return p.Main != "" }
 func (p Place) IDs() bool { return filepath.Base(p.Main) == engine.FileIDs }
 
 // hasIDs reports whether the beginning of a record, sealed or not, is that of one with context IDs. What cannot be
-// read is none: the error is for those who read all of it.
+// read is none: the error is for those who read all of it. Nor is a pipe, which can be read once.
 func (p Place) hasIDs() bool {
 	if p.Dir {
 		return p.IDs()
+	}
+	if info, err := os.Stat(p.Path); err != nil || !info.Mode().IsRegular() {
+		return false
 	}
 	f, err := os.Open(p.Path)
 	if err != nil {
