@@ -52,7 +52,8 @@ func Parse(text string, now time.Time) (*Query, error) {
 	if q.server, _, err = server.NewPyroscope(scheme + "://" + rest); err != nil {
 		return nil, fmt.Errorf("%w: want %s", err, form)
 	}
-	values, err := url.ParseQuery(question)
+	// A plus stands for itself, as in {zone=~"eu.+"}. Forms of browsers have it for a space.
+	values, err := url.ParseQuery(strings.ReplaceAll(question, "+", "%2B"))
 	if err != nil {
 		return nil, fmt.Errorf("%w: want %s", err, form)
 	}
@@ -69,6 +70,9 @@ func Parse(text string, now time.Time) (*Query, error) {
 			q.Until, err = moment(value, now)
 		default:
 			err = fmt.Errorf("want %s", form)
+		}
+		if err == nil && len(values[key]) > 1 {
+			err = fmt.Errorf("there is another one, %s; a query with =~ selects several", values[key][1])
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s=%s: %w", key, value, err)

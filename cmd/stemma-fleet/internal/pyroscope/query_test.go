@@ -115,6 +115,7 @@ func TestParse(t *testing.T) {
 		"pyroscope://h:1?service=a&from=soon":         "from=soon: no time",
 		"pyroscope://h:1?service=a&from=1h&until=2h":  "is not after",
 		"pyroscope://h:1?service=%zz":                 "invalid URL escape",
+		"pyroscope://h:1?service=a&service=b":         "service=a: there is another one, b",
 		"pyroscope+https://u:secret@h:1?service=a%20": "",
 	} {
 		q, err := Parse(text, time.Now())
@@ -123,6 +124,21 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, q, err)
 		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestPlus has a plus where it stands for itself: in a regular expression, in the name of a service and in a time.
+func TestPlus(t *testing.T) {
+	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	for question, want := range map[string]string{
+		`query={zone=~"eu.+"}`: `{zone=~"eu.+"} from 2026-11-26T11:00:00Z`,
+		`service=a+b`:          `{service_name="a+b"} from 2026-11-26T11:00:00Z`,
+		`service=a%20b&from=2026-11-26T09:00:00+01:00`: `{service_name="a b"} from 2026-11-26T08:00:00Z`,
+	} {
+		q, err := Parse("pyroscope://h:1?"+question, now)
+		if err != nil || !strings.Contains(q.String(), want) {
+			t.Errorf("%s: have %v, %v, want %s", question, q, err, want)
 		}
 	}
 }
