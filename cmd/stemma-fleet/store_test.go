@@ -78,7 +78,7 @@ func TestStore(t *testing.T) {
 		{"counts", "", []string{"report", "-func=^main.step$", counts}, "1,000,000"},
 		{"compared", "", []string{"diff", "-fail-over=calls>0", counts, counts}, "(no change)"},
 		{"similar", "", []string{"similarity", "-by=line", counts, counts}, "100.00%    100.00%"},
-		{"counted", "", []string{"info", counts}, "the sum of 2 runs in http://"},
+		{"counted", "", []string{"info", counts}, "the sum of at most 2 runs in http://"},
 		{"exported", "", []string{"export", "-format=folded", counts}, ";main.step "},
 		{"shown", "", []string{"view", "-o=page.html", counts}, ""},
 		{"nobody", "", []string{"report", strings.Replace(counts, "progress", "other", 1)}, "!something of progress"},

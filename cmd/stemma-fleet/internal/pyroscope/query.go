@@ -133,6 +133,9 @@ func (q *Query) Fetch(ctx context.Context) (*profile.Profile, error) {
 			return nil, fmt.Errorf("%s: %s: %w", q, kind.id, err)
 		}
 	}
+	if !slices.ContainsFunc(answers, func(p *pprof.Profile) bool { return len(p.Sample) > 0 }) {
+		return nil, fmt.Errorf("%s: nothing of stemma at that time, but not far from it", q)
+	}
 	for i, kind := range kinds {
 		b.add(answers[i], kind.metric)
 		answers[i] = nil
@@ -164,7 +167,8 @@ func kindOf(id string) (k kind, ok bool) {
 	return k, true
 }
 
-// series asks which types of profiles there are, and of what.
+// series asks which types of profiles there are, and of what. Pyroscope answers for whole blocks, which have an hour or
+// more: not all of that need be of the time of the query.
 func (q *Query) series(ctx context.Context) (*profile.Process, []kind, error) {
 	labels := []string{"__profile_type__", "service_name", "go_version", "engine", "run"}
 	sets, err := q.sets(ctx, q.Selector, labels)
@@ -187,7 +191,7 @@ func (q *Query) series(ctx context.Context) (*profile.Process, []kind, error) {
 	var kinds []kind
 	from := &profile.Process{Args: []string{strings.Join(slices.Sorted(maps.Keys(values["service_name"])), "+")},
 		Start: q.From, GoVersion: only(values["go_version"]), Engine: only(values["engine"])}
-	from.Notes = append(from.Notes, fmt.Sprintf("the sum of %s in %s; what the records lack is not known there",
+	from.Notes = append(from.Notes, fmt.Sprintf("the sum of at most %s in %s; what the records lack is not known there",
 		humanize.Plural(len(values["run"]), "run"), q))
 	for _, id := range slices.Sorted(maps.Keys(values["__profile_type__"])) { // stemma before stemma_sampled
 		k, _ := kindOf(id)

@@ -95,12 +95,15 @@ func TestFetch(t *testing.T) {
 			}
 		}
 	}
-	q, err := Parse(address+"?service=nobody", now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err = q.Fetch(context.Background()); err == nil || !strings.Contains(err.Error(), "something of other, srv") {
-		t.Errorf("of nobody: %v", err)
+	for question, want := range map[string]string{"?service=nobody": "something of other, srv",
+		"?service=srv&from=25h&until=24h30m": "nothing of stemma at that time"} {
+		q, err := Parse(address+question, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = q.Fetch(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", question, err, want)
+		}
 	}
 }
 

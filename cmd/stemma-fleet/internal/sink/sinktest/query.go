@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"time"
 
 	pprof "github.com/google/pprof/profile"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -44,6 +45,9 @@ func (p *Profile) in(from, until int64) bool {
 	return from <= at && at <= until
 }
 
+// block is what Pyroscope has in one block, about: it does not look further into those of a time for labels.
+const block = int64(time.Hour / time.Millisecond)
+
 // series answers which labels there are.
 func (s *Pyroscope) series(w http.ResponseWriter, r *http.Request) {
 	var question struct {
@@ -66,7 +70,7 @@ func (s *Pyroscope) series(w http.ResponseWriter, r *http.Request) {
 	sets := []set{}
 	seen := make(map[string]bool)
 	for _, p := range s.profiles {
-		if !p.in(question.Start, question.End) || !selects(question.Matchers[0], p.Labels) {
+		if !p.in(question.Start-block, question.End+block) || !selects(question.Matchers[0], p.Labels) {
 			continue
 		}
 		for _, kind := range p.types() {
