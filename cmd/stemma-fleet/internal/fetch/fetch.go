@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
 	"github.com/stemma-go/stemma/internal/safefile"
@@ -84,11 +86,10 @@ func (c *Cache) one(ctx context.Context, b *bucket.Bucket, m *bucket.Manifest, f
 	return os.Rename(f.Name(), file)
 }
 
-// Keep writes a file with a name for what a URL asks for, instead of the one that it gave before, and returns where it
-// is.
-func (c *Cache) Keep(url, name string, write func(io.Writer) error) (string, error) {
-	sum := sha256.Sum256([]byte(url))
-	file := filepath.Join(c.Dir, hex.EncodeToString(sum[:8]), strings.ReplaceAll(name, "/", "_"))
+// Keep writes a file with a name for the answer to a question, instead of the answer before, and returns where it is.
+func (c *Cache) Keep(question, name string, write func(io.Writer) error) (string, error) {
+	sum := sha256.Sum256([]byte(question))
+	file := filepath.Join(c.Dir, hex.EncodeToString(sum[:8]), fileName(name))
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return "", err
 	}
@@ -97,6 +98,24 @@ func (c *Cache) Keep(url, name string, write func(io.Writer) error) (string, err
 	}
 	c.shrink([]string{file})
 	return file, nil
+}
+
+// fileName returns a name, which may come from a server, as that of a file: on one line, and not too long.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == '/' || !unicode.IsPrint(r) {
+			return '_'
+		}
+		return r
+	}, name)
+	const most = 100 // bytes; file systems take 255
+	end := filepath.Ext(name)
+	name = strings.TrimSuffix(name, end)
+	for len(name) > most {
+		_, n := utf8.DecodeLastRuneInString(name)
+		name = name[:len(name)-n]
+	}
+	return name + end
 }
 
 // same reports whether a file has what a manifest says.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,5 +52,33 @@ func TestShrink(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(c.Dir, "*", "srv", "h", "*", "*"))
 	if err != nil || len(left) != 1 || left[0] != files[1] {
 		t.Errorf("left are %q, %v; want %s", left, err, files[1])
+	}
+}
+
+// TestKeep has names as a server may have them: whatever they are, the file is on one line, and in the directory of its
+// question.
+func TestKeep(t *testing.T) {
+	c := &Cache{Dir: t.TempDir(), Most: 1 << 20}
+	files := make(map[string]bool)
+	names := []string{"", "..", "../../srv", "a\nb", "a\x00b", "\xff", strings.Repeat("srv+", 500),
+		strings.Repeat("ü", 200)}
+	for _, name := range names {
+		file, err := c.Keep(name, name+".stemma", func(w io.Writer) error {
+			_, err := io.WriteString(w, name)
+			return err
+		})
+		if err != nil {
+			t.Errorf("%.20q: %v", name, err)
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil || string(text) != name {
+			t.Errorf("%.20q: %q, %v", name, text, err)
+		}
+		below, err := filepath.Rel(c.Dir, file)
+		if err != nil || strings.Count(below, "/") != 1 || strings.Contains(file, "\n") || files[file] {
+			t.Errorf("%.20q is kept as %q", name, file)
+		}
+		files[file] = true
 	}
 }
