@@ -112,7 +112,8 @@ func (o *storeFlags) fetchCounts(fs *flag.FlagSet, url string) error {
 	if err != nil {
 		return err
 	}
-	file, err := (&fetch.Cache{Dir: o.dir, Most: o.size}).Keep(url, p.Processes[0].Args[0]+store.SealedSuffix, p.Write)
+	name := p.Processes[0].Args[0] + store.SealedSuffix
+	file, err := (&fetch.Cache{Dir: o.dir, Most: o.size}).Keep(q.Identity(), name, p.Write)
 	if err == nil {
 		_, err = fmt.Println(file)
 	}

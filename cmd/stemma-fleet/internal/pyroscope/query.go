@@ -31,6 +31,7 @@ type Query struct {
 	Until    time.Time
 
 	server *server.Server
+	text   string // the URL
 }
 
 // form is what [Parse] takes.
@@ -47,7 +48,7 @@ func Parse(text string, now time.Time) (*Query, error) {
 	if !ok || !known {
 		return nil, fmt.Errorf("want %s", form)
 	}
-	q := &Query{From: now.Add(-usual), Until: now}
+	q := &Query{From: now.Add(-usual), Until: now, text: text}
 	var err error
 	if q.server, _, err = server.NewPyroscope(scheme + "://" + rest); err != nil {
 		return nil, fmt.Errorf("%w: want %s", err, form)
@@ -109,6 +110,9 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 func (q *Query) String() string {
 	return fmt.Sprintf("%s, %s from %s to %s", q.server.Name, q.Selector, stamp(q.From), stamp(q.Until))
 }
+
+// Identity tells the query from others, also from the same URL of another tenant. It may have credentials in it.
+func (q *Query) Identity() string { return q.text + " " + q.server.Account() }
 
 // maxAnswer is how much of an answer is read.
 const maxAnswer = 2 << 30

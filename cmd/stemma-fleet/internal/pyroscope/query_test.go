@@ -145,3 +145,27 @@ func TestPlus(t *testing.T) {
 		}
 	}
 }
+
+// TestIdentity asks one Pyroscope the same as two tenants and as two users: their answers are not kept in one place.
+func TestIdentity(t *testing.T) {
+	seen := make(map[string]string)
+	for range 2 {
+		for _, who := range []string{"PYROSCOPE_TENANT_ID=a", "PYROSCOPE_TENANT_ID=b", "PYROSCOPE_BASIC_AUTH_USER=a"} {
+			name, value, _ := strings.Cut(who, "=")
+			t.Setenv("PYROSCOPE_TENANT_ID", "")
+			t.Setenv(name, value)
+			q, err := Parse("pyroscope://h:1?service=a", time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if other, ok := seen[q.Identity()]; ok && other != who {
+				t.Errorf("%s is as %s", who, other)
+			}
+			seen[q.Identity()] = who
+			t.Setenv("PYROSCOPE_BASIC_AUTH_USER", "")
+		}
+	}
+	if len(seen) != 3 {
+		t.Errorf("%d identities, want 3", len(seen))
+	}
+}

@@ -67,6 +67,9 @@ func (s *Server) Credentials(user, password string) {
 	}
 }
 
+// Account returns as whom the server is asked: equal questions of two of them have different answers.
+func (s *Server) Account() string { return s.user + " " + s.Header.Get("X-Scope-OrgID") }
+
 // An Error is an answer that is no success.
 type Error struct {
 	Code int
