@@ -76,6 +76,9 @@ func runFetch(fs *flag.FlagSet, args []string) error {
 		return wrong(fs, "%q: want flags only", rest[0])
 	case o.store != "" && *from != "":
 		return wrong(fs, "have -store and -pyroscope; give one of them")
+	case *from != "" && o.since+o.until+o.service+*runs != "":
+		return wrong(fs, "-since, -until, -service and -run are for buckets; the URL of a Pyroscope has from, until, "+
+			"service and query")
 	case *from != "":
 		return o.fetchCounts(fs, *from)
 	case o.store == "":
