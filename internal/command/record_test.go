@@ -170,6 +170,21 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
+// TestURL gives URLs to commands that want a path. They say what it is, and no password.
+func TestURL(t *testing.T) {
+	inTemp(t)
+	const counts = "pyroscope://u:secret@h:1?service=a"
+	for _, args := range [][]string{{"baseline", counts}, {"seal", "-o", "x.stemma", counts},
+		{"verify", "-live", counts}, {"report", "s3://u:secret@bucket/prefix"},
+		{"diff", "stemma.out," + counts, "stemma.out"},
+		{"diff", "s3://u:secret@bucket", "stemma.out"}} {
+		code, stdout, stderr := runMain(args...)
+		if code == base.ExitOK || !strings.Contains(stderr, ": a URL, ") || strings.Contains(stdout+stderr, "secret") {
+			t.Errorf("%s: exit code %d, %s%s", args, code, stdout, stderr)
+		}
+	}
+}
+
 // TestPipe reads sealed records from pipes, which can be read once, by commands that look at the beginning first.
 func TestPipe(t *testing.T) {
 	inTemp(t)

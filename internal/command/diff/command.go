@@ -202,7 +202,7 @@ func (o *diffFlags) local(e *base.Env, paths []string) (names []string, err erro
 			if o.Stored == nil {
 				o.Stored = make(map[string][]string)
 			}
-			path = outside.PyroscopeName(path)
+			path = base.WithoutCredentials(path)
 			o.Stored[path] = files
 		}
 		names = append(names, path)

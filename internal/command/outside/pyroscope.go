@@ -1,7 +1,6 @@
 package outside
 
 import (
-	"net/url"
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/base"
@@ -15,19 +14,9 @@ func IsPyroscope(path string) bool {
 	return ok && (scheme == "pyroscope" || scheme == "pyroscope+https")
 }
 
-// PyroscopeName returns a URL as messages have it, without credentials.
-func PyroscopeName(path string) string {
-	u, err := url.Parse(path)
-	if err != nil || u.User == nil {
-		return path
-	}
-	u.User = nil
-	return u.String()
-}
-
 // FromPyroscope returns the file with what a URL asks for.
 func FromPyroscope(e *base.Env, path string) ([]string, error) {
-	defer progress.Step("asking "+PyroscopeName(path), "", nil)()
+	defer progress.Step("asking "+base.WithoutCredentials(path), "", nil)()
 	return fetch(e.Stderr, "-pyroscope="+path)
 }
 

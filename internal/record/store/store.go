@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/profile"
@@ -120,7 +121,12 @@ func Missing(path string, err error) error {
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	return fmt.Errorf("%s: %w", profile.Printable(path), err)
+	path = profile.Printable(base.WithoutCredentials(path))
+	if base.IsURL(path) {
+		return fmt.Errorf("%s: a URL, which is no path here; -store reads what is in a bucket, and report, diff, "+
+			"view, info, export and similarity what a Pyroscope has (pyroscope://HOST:PORT?service=NAME)", path)
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // MaxListed is how many live directories a message lists.
