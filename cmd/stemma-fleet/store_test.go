@@ -81,6 +81,8 @@ func TestStore(t *testing.T) {
 		{"counted", "", []string{"info", counts}, "the sum of at most 2 runs in http://"},
 		{"exported", "", []string{"export", "-format=folded", counts}, ";main.step "},
 		{"shown", "", []string{"view", "-o=page.html", counts}, ""},
+		{"changed", "", []string{"view", "-o=page.html", "-base", counts, counts}, ""},
+		{"counts as tables", "", []string{"export", "-format=parquet", "-o=" + t.TempDir(), counts}, ""},
 		{"nobody", "", []string{"report", strings.Replace(counts, "progress", "other", 1)}, "!something of progress"},
 		{"no question", "", []string{"report", strings.Replace(counts, "from", "since", 1)},
 			"!since=1h: want pyroscope://"},

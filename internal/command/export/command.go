@@ -121,7 +121,7 @@ func runExport(e *base.Env, args []string) error {
 		if o.out == "" {
 			return base.Usagef("export: tables are files in a directory; name it with -o")
 		}
-		return o.store.Parquet(o.out, paths)
+		return o.store.Parquet(e, o.out, paths)
 	}
 	if !slices.Contains(export.Formats(), o.format) {
 		return base.Usagef("export: -format=%s: no such format (have %s)", o.format, strings.Join(formats(), ", "))

@@ -60,13 +60,16 @@ func (s *Store) Paths(e *base.Env, command string, paths []string) ([]string, er
 }
 
 // Parquet becomes stemma-fleet, which writes records as tables to a directory: those at paths, or those of the store.
-func (s *Store) Parquet(dir string, paths []string) error {
+func (s *Store) Parquet(e *base.Env, dir string, paths []string) error {
 	given, err := s.Given("export")
 	if err != nil {
 		return err
 	}
 	if given && len(paths) > 0 {
 		return base.Usagef("export: have %q and -store; give one of them", paths[0])
+	}
+	if paths, err = Local(e, paths); err != nil {
+		return err
 	}
 	args := []string{"parquet", "-o=" + dir, "-store=" + s.url, "-since=" + s.since, "-until=" + s.until,
 		"-service=" + s.service}

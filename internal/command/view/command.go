@@ -39,8 +39,8 @@ violet is new. BASE is a record or a baseline.
 A program that runs is read again every few seconds. For a record of context IDs view
 shows the events, and decodes IDs that you paste into the search field.
 
-A path may be pyroscope://HOST:PORT?service=NAME&from=24h: what 'stemma collect -to'
-has pushed to a Pyroscope.
+A path, or BASE, may be pyroscope://HOST:PORT?service=NAME&from=24h: what 'stemma
+collect -to' has pushed to a Pyroscope.
 
 With -o it writes one file that needs nothing else, without what was too small to draw.
 `,
@@ -79,6 +79,13 @@ func runView(e *base.Env, args []string) error {
 	}
 	if paths, err = o.store.Paths(e, "view", paths); err != nil {
 		return err
+	}
+	if o.base != "" {
+		files, err := outside.Local(e, []string{o.base})
+		if err != nil {
+			return err
+		}
+		o.base = files[0]
 	}
 	work := progress.Begin(e.Stderr, "view")
 	defer work.End()
