@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/server"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink"
 	"github.com/stemma-go/stemma/internal/command/outside"
 	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/profile"
@@ -159,8 +160,9 @@ func kindOf(id string) (k kind, ok bool) {
 	if len(parts) != 5 || parts[0] != "stemma" && parts[0] != "stemma_sampled" {
 		return kind{}, false
 	}
-	name, sampled := strings.TrimPrefix(parts[1], "stemma_"), parts[0] == "stemma_sampled"
+	name, sampled := sink.PyroscopeMetric(parts[1]), parts[0] == "stemma_sampled"
 	k = kind{id, profile.OwnMetric(name, parts[2])}
+	k.metric.Sampled = sampled
 	for _, m := range profile.Metrics {
 		if m.Name == name && m.Sampled == sampled {
 			k.metric = m

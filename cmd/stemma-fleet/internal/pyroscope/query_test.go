@@ -169,3 +169,27 @@ func TestIdentity(t *testing.T) {
 		t.Errorf("%d identities, want 3", len(seen))
 	}
 }
+
+// TestKinds has types of profiles with the metrics that they are, also with those of a program's own whose names are
+// almost those of stemma.
+func TestKinds(t *testing.T) {
+	own := func(name string, perCounter, sampled bool) profile.Metric {
+		return profile.Metric{Name: name, Unit: "rows", About: name, PerCounter: perCounter, Sampled: sampled}
+	}
+	for id, want := range map[string]profile.Metric{
+		"stemma:calls:count:contexts:count":                    profile.Calls,
+		"stemma:stemma_alloc_space:bytes:contexts:count":       profile.AllocSpace,
+		"stemma_sampled:stemma_cpu:nanoseconds:contexts:count": profile.CPU,
+		"stemma_sampled:wait:nanoseconds:contexts:count":       profile.SampledWait,
+		"stemma:stemma_calls:rows:contexts:count":              own("stemma_calls", true, false),
+		"stemma_sampled:rows:rows:contexts:count":              own("rows", false, true),
+	} {
+		k, ok := kindOf(id)
+		if !ok || k.metric != want {
+			t.Errorf("%s: have %+v, want %+v", id, k.metric, want)
+		}
+	}
+	if k, ok := kindOf("process_cpu:cpu:nanoseconds:cpu:nanoseconds"); ok {
+		t.Errorf("Go's own is %+v", k)
+	}
+}

@@ -146,11 +146,21 @@ func pyroscopeLabels(p *part) map[string]string {
 // pyroscopeType returns what a metric is called. Pyroscope takes profiles with types of Go's own for ones whose stacks
 // were cut off at some depth, and guesses the rest from others.
 func pyroscopeType(metric string) string {
-	switch metric {
-	case "alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "cpu":
+	if slices.Contains(ofGo, metric) {
 		return "stemma_" + metric
 	}
 	return pyroscopeWord(metric)
+}
+
+// ofGo are the metrics that profiles of Go have as well.
+var ofGo = []string{"alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "cpu"}
+
+// PyroscopeMetric returns the metric that a type is of, as far as its name tells.
+func PyroscopeMetric(name string) string {
+	if metric, ok := strings.CutPrefix(name, "stemma_"); ok && slices.Contains(ofGo, metric) {
+		return metric
+	}
+	return name
 }
 
 // pyroscopeWord returns a name as one for a label or a type of profile.
