@@ -303,6 +303,17 @@ func StepDoing(what, unit string, count Count, doing Doing) (over func()) {
 	return w.stepDoing(what, unit, count, doing)
 }
 
+// Within is Step, or, where no work is under way, a work of its own that is told on w.
+func Within(w io.Writer, what string) (over func()) {
+	current.Lock()
+	none := current.work == nil
+	current.Unlock()
+	if none {
+		return Begin(w, "%s", what).End
+	}
+	return Step(what, "", nil)
+}
+
 // Step is the function of the same name for this work.
 func (w *Work) Step(what, unit string, count Count) (over func()) {
 	return w.stepDoing(what, unit, count, nil)

@@ -288,3 +288,22 @@ func TestSilence(t *testing.T) {
 		}
 	})
 }
+
+// What may be called within a work and without one is told in both.
+func TestWithin(t *testing.T) {
+	for outer, want := range map[string]string{
+		"": "stemma: asking h, 20 s\n", "report": "stemma: report: asking h, 20 s\n"} {
+		bubble(t, func(t *testing.T) {
+			var b stamped
+			if outer != "" {
+				defer begin(&b, false, outer).End()
+			}
+			over := Within(&b, "asking h")
+			time.Sleep(every + time.Second)
+			over()
+			if b.String() != want {
+				t.Errorf("have %q, want %q", b.String(), want)
+			}
+		})
+	}
+}

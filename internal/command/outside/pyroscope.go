@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/base"
-	"github.com/stemma-go/stemma/internal/progress"
 )
 
 // IsPyroscope reports whether a path is none, but the URL of what a Pyroscope is asked for. The program stemma-fleet
@@ -16,8 +15,7 @@ func IsPyroscope(path string) bool {
 
 // FromPyroscope returns the file with what a URL asks for.
 func FromPyroscope(e *base.Env, path string) ([]string, error) {
-	defer progress.Step("asking "+base.WithoutCredentials(path), "", nil)()
-	return fetch(e.Stderr, "-pyroscope="+path)
+	return fetch(e.Stderr, "asking "+base.WithoutCredentials(path), "-pyroscope="+path)
 }
 
 // Local returns paths with files instead of the URLs among them.

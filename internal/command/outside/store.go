@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/internal/base"
+	"github.com/stemma-go/stemma/internal/progress"
 )
 
 // A Store is a bucket with the records of a fleet, and which of them are asked for. The program stemma-fleet reads it.
@@ -178,11 +179,11 @@ func (s *Store) fetch(stderr io.Writer, since, until time.Time, more ...string) 
 			args = append(args, flag+t.UTC().Format(time.RFC3339Nano))
 		}
 	}
-	return fetch(stderr, args...)
+	return fetch(stderr, "asking "+base.WithoutCredentials(s.String()), args...)
 }
 
-// fetch runs stemma-fleet, and returns the files that it has fetched.
-func fetch(stderr io.Writer, args ...string) ([]string, error) {
+// fetch runs stemma-fleet, and returns the files that it has fetched. What it does may take long.
+func fetch(stderr io.Writer, what string, args ...string) ([]string, error) {
 	path, err := fleet.find()
 	if err != nil {
 		return nil, err
@@ -190,7 +191,9 @@ func fetch(stderr io.Writer, args ...string) ([]string, error) {
 	cmd := exec.Command(path, append([]string{"fetch"}, args...)...)
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
-	if err := cmd.Run(); err != nil {
+	over := progress.Within(stderr, what)
+	err = cmd.Run()
+	if over(); err != nil {
 		text := strings.TrimPrefix(strings.TrimSpace(problems.String()), "stemma-fleet: ")
 		if text = strings.TrimPrefix(text, "fetch: "); text != "" {
 			return nil, errors.New(text)
