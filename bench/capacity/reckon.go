@@ -17,6 +17,7 @@ const (
 	listed          = 1000    // objects that S3 names at once
 	listTime        = 0.1     // seconds for that, about
 	getTime         = 0.02    // seconds until S3 has answered what is in a small object, about
+	getAtOnce       = 32      // how many are asked for at once
 	patience        = 600.0   // seconds that somebody waits for a question over a day
 )
 
@@ -71,7 +72,7 @@ func fleetOf(c *cost, n float64, rotate time.Duration) (f fleet) {
 	f.puts, f.pushed = f.objects/day, c.pushed*segments/day
 	f.rows, f.tables = c.rows*segments, c.tables*segments
 	f.agents, f.report = c.agent*segments/day, c.read*segments
-	f.list = f.objects/listed*listTime + segments*getTime // each manifest is read, one after the other
+	f.list = f.objects/listed*listTime + segments*getTime/getAtOnce // each manifest is read
 	return f
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -114,6 +116,56 @@ func TestListed(t *testing.T) {
 		if n, bad, err := list(); n != c.n && !c.fails || bad != c.bad || (err != nil) != c.fails {
 			t.Errorf("%q: %d found, %d bad, %v", c.there, n, bad, err)
 		}
+	}
+}
+
+// TestListAtOnce has a store that answers when eight manifests are asked for: so they are read at once, and come in the
+// order of their keys. Of an error of the store nobody waits for the rest.
+func TestListAtOnce(t *testing.T) {
+	var mu sync.Mutex
+	var waiting int
+	enough := make(chan bool)
+	listing, broken := false, false
+	m := &buckettest.Memory{Fail: func(op, key string) error {
+		if !listing || op != "get" || !strings.HasSuffix(key, ".json") {
+			return nil
+		}
+		mu.Lock()
+		if waiting++; waiting == 8 {
+			close(enough)
+		}
+		mu.Unlock()
+		select {
+		case <-enough:
+		case <-time.After(30 * time.Second):
+			t.Error("eight manifests are not read at once")
+		}
+		if broken {
+			return errors.New("away")
+		}
+		return nil
+	}}
+	b := bucket.New(m.Bucket(), "mem://")
+	for i := range 100 {
+		one := manifest(fmt.Sprintf("%016x", i+1))
+		if _, err := b.Put(context.Background(), one, strings.NewReader("record")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listing = true
+	list, err := b.List(context.Background(), new(bucket.Query), func(err error) { t.Error(err) })
+	if err != nil || len(list) != 100 {
+		t.Fatalf("%d, %v", len(list), err)
+	}
+	for i, one := range list {
+		if want := fmt.Sprintf("%016x", i+1); one.Run != want {
+			t.Errorf("%d is of run %s, want %s", i, one.Run, want)
+		}
+	}
+	broken = true
+	if _, err := b.List(context.Background(), new(bucket.Query), func(error) {}); err == nil ||
+		!strings.Contains(err.Error(), "away") {
+		t.Errorf("with a store that is away: %v", err)
 	}
 }
 

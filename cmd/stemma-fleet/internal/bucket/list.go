@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"gocloud.dev/blob"
@@ -37,9 +39,58 @@ func (q *Query) mayHave(key string, uploaded time.Time) bool {
 	return (q.Runs == nil || q.Runs[parts[2]]) && (q.Since.IsZero() || uploaded.Add(skew).After(q.Since))
 }
 
+// atOnce is how many manifests are read at once: a store far away takes longer to answer than to read a small object.
+const atOnce = 32
+
 // List returns the manifests of the records that a query selects, in the order of their keys. A manifest that is none
 // is given to bad, and left out.
 func (b *Bucket) List(ctx context.Context, q *Query, bad func(error)) (list []*Manifest, err error) {
+	keys, err := b.keys(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	manifests, errs := make([]*Manifest, len(keys)), make([]error, len(keys))
+	var next atomic.Int64
+	var reading sync.WaitGroup
+	for range min(atOnce, len(keys)) {
+		reading.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(keys)); i = next.Add(1) - 1 {
+				m, err := b.manifest(ctx, keys[i])
+				switch {
+				case errors.Is(err, errNone): // it was there when it was listed
+				case err != nil:
+					if errs[i] = err; !errors.Is(err, errNoManifest) {
+						cancel() // nobody needs the others
+					}
+				case q.Has(m):
+					manifests[i] = m
+				}
+			}
+		})
+	}
+	reading.Wait()
+	for i, key := range keys { // of several errors the first that is not one of the others' cancellation
+		if err := errs[i]; err != nil && !errors.Is(err, errNoManifest) && !errors.Is(err, context.Canceled) {
+			return nil, b.failed("read", key, err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for i, key := range keys {
+		if errs[i] != nil {
+			bad(b.failed("read", key, errs[i]))
+		} else if manifests[i] != nil {
+			list = append(list, manifests[i])
+		}
+	}
+	return list, nil
+}
+
+// keys returns the keys of the manifests that may be of records that a query selects.
+func (b *Bucket) keys(ctx context.Context, q *Query) (keys []string, err error) {
 	o := new(blob.ListOptions)
 	if q.Service != "" {
 		o.Prefix = escape(q.Service) + "/"
@@ -47,23 +98,13 @@ func (b *Bucket) List(ctx context.Context, q *Query, bad func(error)) (list []*M
 	for it := b.blob.List(o); ; {
 		one, err := it.Next(ctx)
 		if errors.Is(err, io.EOF) {
-			return list, nil
+			return keys, nil
 		}
 		if err != nil {
 			return nil, b.failed("list", o.Prefix, err)
 		}
-		if !q.mayHave(one.Key, one.ModTime) {
-			continue
-		}
-		m, err := b.manifest(ctx, one.Key)
-		switch {
-		case errors.Is(err, errNone): // it was there when it was listed
-		case err != nil && !errors.Is(err, errNoManifest):
-			return nil, b.failed("read", one.Key, err)
-		case err != nil:
-			bad(b.failed("read", one.Key, err))
-		case q.Has(m):
-			list = append(list, m)
+		if q.mayHave(one.Key, one.ModTime) {
+			keys = append(keys, one.Key)
 		}
 	}
 }
