@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -13,6 +14,7 @@ import (
 type Tree struct {
 	cct.Totals
 	Nodes         int // physical ones: contexts of compiled functions
+	NoAdapters    int // as many there would be if adapters had no places of their own
 	NativeNodes   uint64
 	NativeCalls   uint64
 	CallbackCalls uint64 // of functions that natives have called, and of what these called, natives left out
@@ -36,7 +38,7 @@ const (
 // TreeOf expands p and sums it up.
 func TreeOf(p *profile.Profile, standard *Standard) *Tree {
 	t := cct.New(p)
-	sum := &Tree{Totals: t.Totals(), Nodes: len(p.Nodes)}
+	sum := &Tree{Totals: t.Totals(), Nodes: len(p.Nodes), NoAdapters: folded(p)}
 	sum.FunctionCalls, sum.IndirectCalls = indirect(p)
 	sum.CallbackCalls = callbacks(t)
 	std := make([]bool, len(t.Funcs))
@@ -63,6 +65,57 @@ func TreeOf(p *profile.Profile, standard *Standard) *Tree {
 		sum.MeanDepth = weighted / float64(sum.Calls)
 	}
 	return sum
+}
+
+// folded returns how many nodes p would have if a call of an adapter led back as that of any other function does.
+func folded(p *profile.Profile) int {
+	if p.Full() {
+		return len(p.Nodes)
+	}
+	t := refolded{p: p, nodes: p.Nodes[:min(1, len(p.Nodes)):1]}
+	places := make(map[profile.Node]uint32)
+	homes := make([]uint32, len(p.Nodes)) // of each node of p, the node of t under which its callees hang
+	for i, n := range p.Nodes {
+		if i == 0 {
+			continue
+		}
+		at := profile.Node{Func: n.Func, Parent: homes[n.Parent], Cell: n.Cell}
+		place, ok := places[at]
+		if !ok {
+			place = uint32(len(t.nodes))
+			places[at], t.nodes = place, append(t.nodes, at)
+		}
+		homes[i] = place
+		if kind := t.kind(n.Func); kind != fold.None {
+			if home, back := fold.Home(t, at.Parent, n.Func, kind); back {
+				homes[i] = home
+			}
+		}
+	}
+	return len(t.nodes)
+}
+
+// refolded is the tree that folded makes, a path of package fold from each of its nodes.
+type refolded struct {
+	p     *profile.Profile
+	nodes []profile.Node
+}
+
+func (t refolded) Func(n uint32) uint32    { return t.nodes[n].Func }
+func (t refolded) Kind(n uint32) fold.Kind { return t.kind(t.nodes[n].Func) }
+func (t refolded) Up(n uint32) (up uint32, ok bool) {
+	return t.nodes[n].Parent, n > 0 && t.p.Funcs[t.nodes[n].Func].Kind != profile.FuncLabels
+}
+
+// kind returns what a function is to recursion: adapters are like others.
+func (t refolded) kind(fn uint32) fold.Kind {
+	switch f := &t.p.Funcs[fn]; {
+	case f.Kind != profile.FuncOrdinary:
+		return fold.None
+	case f.Flags&profile.FuncNew == 0 && f.Flags&(profile.FuncAdapter|profile.FuncWrapper) != 0:
+		return fold.Wrapper
+	}
+	return fold.Ordinary
 }
 
 // callbacks counts the calls below natives, other than of natives.

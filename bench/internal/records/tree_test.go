@@ -4,9 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/goroot/rt/fold"
+	"github.com/stemma-go/stemma/internal/testing/foldtest"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -65,6 +68,46 @@ func TestIndirectCalls(t *testing.T) {
 	// main once, f nine times and once more from itself, g once; the go statement is no call.
 	if calls != 12 || indirect != 11 {
 		t.Errorf("%d of %d calls, want 11 of 12", indirect, calls)
+	}
+}
+
+// TestNoAdapters folds a tree of all short paths again, and compares the number of nodes with that of the paths folded
+// by the other rule from the beginning.
+func TestNoAdapters(t *testing.T) {
+	const letters = "FGabw"
+	like := func(c byte) fold.Kind {
+		if k := foldtest.Kind(c); k != fold.Adapter {
+			return k
+		}
+		return fold.Ordinary
+	}
+	p := &profile.Profile{Funcs: make([]profile.Func, 1+len(letters)), Nodes: make([]profile.Node, 1)}
+	for i := range letters {
+		f := &p.Funcs[1+i]
+		switch f.Kind = profile.FuncOrdinary; foldtest.Kind(letters[i]) {
+		case fold.Adapter:
+			f.Flags = profile.FuncAdapter | profile.FuncNew
+		case fold.Wrapper:
+			f.Flags = profile.FuncWrapper
+		}
+	}
+	nodes, others := map[string]uint32{"": 0}, map[string]bool{}
+	for path := range foldtest.Paths(letters, 6) {
+		have, other := "", ""
+		for i := range len(path) {
+			c := path[i]
+			if at := have + string(c); nodes[at] == 0 {
+				nodes[at] = uint32(len(p.Nodes))
+				p.Nodes = append(p.Nodes, profile.Node{Func: uint32(1 + strings.IndexByte(letters, c)),
+					Parent: nodes[have]})
+			}
+			others[other+string(c)] = true
+			have = have[:foldtest.Home(have, c)] + string(c)
+			other = other[:foldtest.HomeOf([]byte(other), c, like)] + string(c)
+		}
+	}
+	if have, want := folded(p), 1+len(others); have != want || have >= len(p.Nodes) {
+		t.Errorf("of %d nodes %d are left, want %d", len(p.Nodes), have, want)
 	}
 }
 

@@ -67,12 +67,13 @@ func Run(s *session.Session) error {
 func treeTables() (sizes, origins *table.Table) {
 	sizes = &table.Table{
 		Name: "trees", Title: "Calling context trees (CCCP, table 1)", Left: 1,
-		Head: []string{"program", "contexts", "functions", "nodes", "max depth", "mean depth", "calls M",
-			"indirect %", "native nodes", "%", "native calls M", "%", "overlap %", "inlined %", "record KB",
+		Head: []string{"program", "contexts", "functions", "nodes", "by adapters", "max depth", "mean depth",
+			"calls M", "indirect %", "native nodes", "%", "native calls M", "%", "overlap %", "inlined %", "record KB",
 			"bytes/context"},
 		Notes: []string{strings.Join([]string{
-			"contexts: with inlined calls and natives; nodes: those of compiled functions. Depth: frames, through go " +
-				"statements, recursion folded; mean over calls.",
+			"contexts: with inlined calls and natives; nodes: those of compiled functions; by adapters: nodes to those " +
+				"there would be if adapters had no places of their own. Depth: frames, through go statements, " +
+				"recursion folded; mean over calls.",
 			"indirect: share of the calls of compiled functions that go through function values and interfaces.",
 			"native: assembly, C, and functions of the runtime. overlap: with the tree of the paper's former " +
 				"rules, by which natives have no nodes and what they call back hangs below the root.",
@@ -95,7 +96,8 @@ func share(part, whole uint64) string { return session.Number(100*float64(part)/
 // sizeCells is a row of table 1: how large a tree is. bytes are those on disk.
 func sizeCells(t *records.Tree, bytes int64) []string {
 	return []string{
-		fmt.Sprint(t.Contexts), fmt.Sprint(t.Functions), fmt.Sprint(t.Nodes), fmt.Sprint(t.MaxDepth),
+		fmt.Sprint(t.Contexts), fmt.Sprint(t.Functions), fmt.Sprint(t.Nodes),
+		session.Number(float64(t.Nodes)/float64(t.NoAdapters), 3), fmt.Sprint(t.MaxDepth),
 		session.Number(t.MeanDepth, 1),
 		session.Number(float64(t.Calls)/1e6, 1),
 		share(t.IndirectCalls, t.FunctionCalls),
