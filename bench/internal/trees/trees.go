@@ -71,8 +71,8 @@ func treeTables() (sizes, origins *table.Table) {
 			"calls M", "indirect %", "native nodes", "%", "native calls M", "%", "overlap %", "inlined %", "record KB",
 			"bytes/context"},
 		Notes: []string{strings.Join([]string{
-			"contexts: with inlined calls and natives; nodes: those of compiled functions; by adapters: nodes to those " +
-				"there would be if adapters had no places of their own. Depth: frames, through go statements, " +
+			"contexts: with inlined calls and natives; nodes: those of compiled functions; by adapters: nodes to " +
+				"those there would be if adapters had no places of their own. Depth: frames, through go statements, " +
 				"recursion folded; mean over calls.",
 			"indirect: share of the calls of compiled functions that go through function values and interfaces.",
 			"native: assembly, C, and functions of the runtime. overlap: with the tree of the paper's former " +
