@@ -1,6 +1,9 @@
 package base
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // IsURL reports whether a path is none, but a URL.
 func IsURL(path string) bool {
@@ -16,9 +19,20 @@ func WithoutCredentials(path string) string {
 	}
 	scheme, rest, _ := strings.Cut(path, "://")
 	address, question, asks := strings.Cut(rest, "?")
+	if before, after, ok := strings.Cut(question, "@"); ok && !asksFor(address, before) {
+		address, question, asks = strings.Cut(after, "?") // the first ? was one of the password
+	}
 	address = address[strings.LastIndexByte(address, '@')+1:]
 	if asks {
 		address += "?" + question
 	}
 	return scheme + "://" + address
+}
+
+// host is the beginning of an address without credentials.
+var host = regexp.MustCompile(`^(\[[^\]]*\]|[^:@/]*)(:[0-9]*)?(/|$)|@`)
+
+// asksFor reports whether a question can begin so behind an address: with KEY=.
+func asksFor(address, question string) bool {
+	return strings.Contains(question, "=") && host.MatchString(address)
 }

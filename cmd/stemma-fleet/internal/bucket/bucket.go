@@ -32,6 +32,8 @@ import (
 	_ "gocloud.dev/blob/fileblob" // file://
 	_ "gocloud.dev/blob/s3blob"   // s3://
 	"gocloud.dev/gcerrors"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/patience"
 )
 
 // A Bucket is a store of records. It may be used by several goroutines.
@@ -39,17 +41,23 @@ type Bucket struct {
 	URL string // without credentials, for messages
 	// Identity tells stores apart: the URL with its settings, without credentials.
 	Identity string
+	// Patience is for how long nothing may come of an answer when something is read or listed.
+	Patience time.Duration
 	blob     *blob.Bucket
 }
 
 // Open opens the bucket at a URL: s3://bucket/prefix, or file:///directory.
 func Open(ctx context.Context, store string) (*Bucket, error) {
+	const want = "want s3://BUCKET/PREFIX or file:///DIRECTORY"
 	u, err := url.Parse(store)
-	if err != nil {
-		return nil, fmt.Errorf("-store: %w", err)
-	}
-	if u.Scheme == "" {
-		return nil, fmt.Errorf("-store=%s: no URL; want s3://BUCKET/PREFIX or file:///DIRECTORY", store)
+	switch {
+	case err != nil || u.Opaque != "" || u.Port() != "": // what it is may be a password
+		return nil, errors.New("-store: no URL; " + want)
+	case u.Scheme == "":
+		return nil, fmt.Errorf("-store=%s: no URL; %s", store, want)
+	case u.User != nil:
+		return nil, errors.New("-store: nothing takes credentials from its URL; S3 takes those of AWS_ACCESS_KEY_ID " +
+			"and AWS_SECRET_ACCESS_KEY, or of a profile")
 	}
 	prefix, q := "", u.Query()
 	switch u.Scheme {
@@ -72,22 +80,21 @@ func Open(ctx context.Context, store string) (*Bucket, error) {
 	u.RawQuery = q.Encode()
 	b, err := blob.OpenBucket(ctx, u.String())
 	if err != nil {
-		return nil, fmt.Errorf("-store=%s: %w", u.Redacted(), err)
+		return nil, fmt.Errorf("-store=%s: %w", u, err)
 	}
 	if prefix != "" {
 		b = blob.PrefixedBucket(b, prefix)
 	}
 	shown, _, _ := strings.Cut(store, "?")
-	if u.User != nil {
-		shown = u.Redacted()
-	}
 	opened := New(b, shown)
 	opened.Identity = u.Scheme + "://" + u.Host + "/" + prefix + "?" + q.Encode() // in the order of names
 	return opened, nil
 }
 
 // New returns the store in a bucket, which it closes.
-func New(b *blob.Bucket, shown string) *Bucket { return &Bucket{URL: shown, Identity: shown, blob: b} }
+func New(b *blob.Bucket, shown string) *Bucket {
+	return &Bucket{URL: shown, Identity: shown, Patience: patience.Usual, blob: b}
+}
 
 // Close closes the bucket.
 func (b *Bucket) Close() error { return b.blob.Close() }
@@ -237,15 +244,17 @@ func (b *Bucket) manifest(ctx context.Context, key string) (*Manifest, error) {
 var errNoManifest = errors.New("no manifest")
 
 // read returns a small object.
-func (b *Bucket) read(ctx context.Context, key string) ([]byte, error) {
-	r, err := b.blob.NewReader(ctx, key, nil)
+func (b *Bucket) read(ctx context.Context, key string) (text []byte, err error) {
+	wait := patience.Begin(ctx, b.Patience)
+	defer func() { err = wait.End(err) }()
+	r, err := b.blob.NewReader(wait, key, nil)
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return nil, errNone
 	}
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(r, maxManifest+1))
+	text, err = io.ReadAll(io.LimitReader(wait.Reader(r), maxManifest+1))
 	if err = errors.Join(err, r.Close()); err == nil && len(text) > maxManifest {
 		err = fmt.Errorf("more than %d bytes, where a manifest is wanted", maxManifest)
 	}
@@ -261,8 +270,10 @@ func (b *Bucket) Get(ctx context.Context, m *Manifest, w io.Writer) error {
 	return b.failed("read", m.ObjectKey(), b.copy(ctx, m, w))
 }
 
-func (b *Bucket) copy(ctx context.Context, m *Manifest, w io.Writer) error {
-	r, err := b.blob.NewReader(ctx, m.ObjectKey(), nil)
+func (b *Bucket) copy(ctx context.Context, m *Manifest, w io.Writer) (err error) {
+	wait := patience.Begin(ctx, b.Patience)
+	defer func() { err = wait.End(err) }()
+	r, err := b.blob.NewReader(wait, m.ObjectKey(), nil)
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return errNone
 	}
@@ -273,7 +284,7 @@ func (b *Bucket) copy(ctx context.Context, m *Manifest, w io.Writer) error {
 		return errors.Join(fmt.Errorf("%w: %d bytes, want %d", ErrOther, r.Size(), m.Size), r.Close())
 	}
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(r, m.Size+1))
+	n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(wait.Reader(r), m.Size+1))
 	if err = errors.Join(err, r.Close()); err != nil {
 		return err
 	}

@@ -5,13 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket/buckettest"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/patience"
 )
 
 // manifest returns one of a run.
@@ -186,5 +189,46 @@ func TestGetOther(t *testing.T) {
 		if err := b.Get(context.Background(), list[0], &out); !errors.Is(err, bucket.ErrOther) || out.Len() > 0 {
 			t.Errorf("%q: %v, and %q is written", lie, err, out.String())
 		}
+	}
+}
+
+// TestOpen has URLs that mean nothing, and what may be a password in them, which no message has.
+func TestOpen(t *testing.T) {
+	for url, want := range map[string]string{
+		"s3://key:secret@b":     "AWS_SECRET_ACCESS_KEY",
+		"s3://key:%secret@b":    "no URL",
+		"s3://key:1/secret@b:x": "no URL",
+		"key:secret@b":          "no URL",
+		"b/p":                   "-store=b/p: no URL",
+		"ftp://b":               "ftp",
+	} {
+		if _, err := bucket.Open(context.Background(), url); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want %s", url, err, want)
+		}
+	}
+}
+
+// TestSilent has a store that does not answer: when it lists, of a manifest, and of a record.
+func TestSilent(t *testing.T) {
+	for _, silent := range []string{"list", ".json", ".stemma"} {
+		synctest.Test(t, func(t *testing.T) {
+			stuck := false
+			m := &buckettest.Memory{Stuck: func(op, key string) bool {
+				return stuck && (op == silent || strings.HasSuffix(key, silent))
+			}}
+			b := bucket.New(m.Bucket(), "mem://")
+			if err := put(b, run, "record"); err != nil {
+				t.Fatal(err)
+			}
+			stuck = true
+			list, err := b.List(t.Context(), new(bucket.Query), func(err error) { t.Error(err) })
+			if silent == ".stemma" && err == nil {
+				err = b.Get(t.Context(), list[0], io.Discard)
+			}
+			if !errors.Is(err, patience.ErrSilent) {
+				t.Errorf("%s: %v, want an error", silent, err)
+			}
+		})
 	}
 }

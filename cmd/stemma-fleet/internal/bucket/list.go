@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"gocloud.dev/blob"
+
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/patience"
 )
 
 // A Query selects records.
@@ -96,7 +98,7 @@ func (b *Bucket) keys(ctx context.Context, q *Query) (keys []string, err error) 
 		o.Prefix = escape(q.Service) + "/"
 	}
 	for it := b.blob.List(o); ; {
-		one, err := it.Next(ctx)
+		one, err := b.next(ctx, it)
 		if errors.Is(err, io.EOF) {
 			return keys, nil
 		}
@@ -107,4 +109,11 @@ func (b *Bucket) keys(ctx context.Context, q *Query) (keys []string, err error) 
 			keys = append(keys, one.Key)
 		}
 	}
+}
+
+// next returns the next object of a list.
+func (b *Bucket) next(ctx context.Context, it *blob.ListIterator) (*blob.ListObject, error) {
+	wait := patience.Begin(ctx, b.Patience)
+	one, err := it.Next(wait)
+	return one, wait.End(err)
 }

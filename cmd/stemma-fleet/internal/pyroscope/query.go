@@ -17,6 +17,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/patience"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/server"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink"
 	"github.com/stemma-go/stemma/internal/command/outside"
@@ -32,7 +33,8 @@ type Query struct {
 	Until    time.Time
 
 	server *server.Server
-	text   string // the URL
+	text   string    // the URL
+	asked  time.Time // now
 }
 
 // form is what [Parse] takes.
@@ -40,6 +42,9 @@ const form = `pyroscope://HOST:PORT?service=NAME&from=24h, with until=TIME, or w
 
 // usual is how long ago a query begins that does not say when.
 const usual = time.Hour
+
+// lookback is how old may be what Pyroscope answers, unless it is told otherwise. It leaves out what is older.
+const lookback = 7 * 24 * time.Hour
 
 // Parse returns the query that a URL is.
 func Parse(text string, now time.Time) (*Query, error) {
@@ -49,11 +54,15 @@ func Parse(text string, now time.Time) (*Query, error) {
 	if !ok || !known {
 		return nil, fmt.Errorf("want %s", form)
 	}
-	q := &Query{From: now.Add(-usual), Until: now, text: text}
+	if key, _, _ := strings.Cut(question, "="); strings.Contains(key, "@") { // what is before it is of a password
+		return nil, fmt.Errorf("in a password %%3F stands for ?: want %s", form)
+	}
+	q := &Query{From: now.Add(-usual), Until: now, text: text, asked: now}
 	var err error
 	if q.server, _, err = server.NewPyroscope(scheme + "://" + rest); err != nil {
 		return nil, fmt.Errorf("%w: want %s", err, form)
 	}
+	q.server.Patience = patience.Usual
 	// A plus stands for itself, as in {zone=~"eu.+"}. Forms of browsers have it for a space.
 	values, err := url.ParseQuery(strings.ReplaceAll(question, "+", "%2B"))
 	if err != nil {
@@ -199,6 +208,10 @@ func (q *Query) series(ctx context.Context) (*profile.Process, []kind, error) {
 		Start: q.From, GoVersion: only(values["go_version"]), Engine: only(values["engine"])}
 	from.Notes = append(from.Notes, fmt.Sprintf("the sum of at most %s in %s; what the records lack is not known there",
 		humanize.Plural(len(values["run"]), "run"), q))
+	if q.From.Before(q.asked.Add(-lookback)) {
+		from.Notes = append(from.Notes, "what was counted more than a week ago may be missing: Pyroscope leaves it "+
+			"out, unless it has another -querier.max-query-lookback")
+	}
 	for _, id := range slices.Sorted(maps.Keys(values["__profile_type__"])) { // stemma before stemma_sampled
 		k, _ := kindOf(id)
 		if i := slices.IndexFunc(kinds, func(had kind) bool { return had.metric.Name == k.metric.Name }); i >= 0 {
@@ -236,7 +249,13 @@ func (q *Query) nothing(ctx context.Context) error {
 	if len(names) == 0 {
 		return errors.New("nothing of stemma at that time; 'stemma collect -to pyroscope=URL' pushes it there")
 	}
-	return fmt.Errorf("nothing of stemma; at that time there is something of %s", strings.Join(names, ", "))
+	const most = 20
+	more := ""
+	if n := len(names) - most; n > 0 {
+		names, more = names[:most], fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Errorf("nothing of stemma; at that time there is something of %s%s",
+		profile.Printable(strings.Join(names, ", ")), more)
 }
 
 // sets returns the labels of the series that a selector selects, those with some names.
@@ -306,9 +325,12 @@ func decoded(text []byte) (*pprof.Profile, error) {
 // post asks a question. An answer that is too long to be read is an error.
 func (q *Query) post(ctx context.Context, question, kind string, body []byte) ([]byte, error) {
 	text, err := q.server.Post(ctx, "/querier.v1.QuerierService/"+question, kind, bytes.NewReader(body), maxAnswer)
-	if err == nil && len(text) == maxAnswer {
+	switch {
+	case err == nil && len(text) == maxAnswer:
 		err = fmt.Errorf("%s: an answer of more than %d MB; ask for less time, or fewer series", question,
 			maxAnswer>>20)
+	case errors.Is(err, patience.ErrSilent):
+		err = fmt.Errorf("%s: %w; see whether the server is well, or ask for less time, or fewer series", question, err)
 	}
 	return text, err
 }

@@ -2,12 +2,17 @@ package pyroscope
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/patience"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink/sinktest"
 	"github.com/stemma-go/stemma/internal/record"
@@ -119,14 +124,67 @@ func TestParse(t *testing.T) {
 		"pyroscope://h:1?service=a&from=1h&until=2h":  "is not after",
 		"pyroscope://h:1?service=%zz":                 "invalid URL escape",
 		"pyroscope://h:1?service=a&service=b":         "service=a: there is another one, b",
+		"pyroscope://u:1?secret@h:1?service=a":        "want pyroscope://",
 		"pyroscope+https://u:secret@h:1?service=a%20": "",
 	} {
 		q, err := Parse(text, time.Now())
 		switch {
 		case want == "" && (err != nil || strings.Contains(q.String(), "secret")):
 			t.Errorf("%s: %v, %v", text, q, err)
-		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "secret")):
 			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestNames asks for a service that is not there, of many that are, one of which has the name of a hostile pusher: the
+// error has some of the names, and nothing that a terminal obeys.
+func TestNames(t *testing.T) {
+	var sets []string
+	for i := range 100 {
+		sets = append(sets, fmt.Sprintf(`{"labels":[{"name":"service_name","value":"\u001b[2J%03d"}]}`, i))
+	}
+	asked := 0
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked++; asked > 1 {
+			_, _ = io.WriteString(w, `{"labelsSet":[`+strings.Join(sets, ",")+`]}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{}`)
+	}))
+	defer h.Close()
+	q, err := Parse("pyroscope"+strings.TrimPrefix(h.URL, "http")+"?service=a", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = q.Fetch(context.Background())
+	if err == nil || strings.Contains(err.Error(), "\x1b") || !strings.HasSuffix(err.Error(), "019 and 80 more") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestOld asks for what Pyroscope may have left out, since it is older than a week: the answer has a note.
+func TestOld(t *testing.T) {
+	server := new(sinktest.Pyroscope)
+	server.Start(t)
+	to, err := sink.Open("pyroscope=" + server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	push(t, to, random(t, 1, 100), "srv", "00000000000000a1", now.Add(-6*24*time.Hour))
+	for from, old := range map[string]bool{"7d": false, "169h": true} {
+		q, err := Parse("pyroscope"+strings.TrimPrefix(server.URL, "http")+"?service=srv&until=5d&from="+from, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := q.Fetch(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if have := strings.Contains(strings.Join(p.Processes[0].Notes, "\n"), "more than a week ago"); have != old {
+			t.Errorf("from=%s: %q", from, p.Processes[0].Notes)
 		}
 	}
 }
@@ -191,5 +249,26 @@ func TestKinds(t *testing.T) {
 	}
 	if k, ok := kindOf("process_cpu:cpu:nanoseconds:cpu:nanoseconds"); ok {
 		t.Errorf("Go's own is %+v", k)
+	}
+}
+
+// TestSilent asks a Pyroscope that does not answer.
+func TestSilent(t *testing.T) {
+	ended := make(chan struct{})
+	h := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-ended }))
+	defer h.Close()
+	defer close(ended)
+	q, err := Parse("pyroscope"+strings.TrimPrefix(h.URL, "http")+"?service=a", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q.server.Patience != patience.Usual {
+		t.Errorf("it waits for %v", q.server.Patience)
+	}
+	q.server.Patience = 50 * time.Millisecond
+	_, err = q.Fetch(context.Background())
+	want := "Series: no answer for 50ms, not a byte; see whether"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

@@ -4,7 +4,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/patience"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -20,6 +20,8 @@ import (
 type Server struct {
 	Name   string      // its URL, without credentials
 	Header http.Header // of each request
+	// Patience is for how long nothing may come of an answer; 0 is as long as the context of the request takes.
+	Patience time.Duration
 
 	client         *http.Client
 	url            string
@@ -32,8 +34,8 @@ func New(address string) (*Server, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("no URL; want http://HOST:PORT or https://HOST")
 	}
-	if u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("%s: want a URL without ? and #", u.Redacted())
+	if u.RawQuery != "" || u.Fragment != "" || strings.Contains(u.Path, "@") { // all of these may be of a password
+		return nil, errors.New("want a URL without ? and #; in a password %3F stands for ?, %23 for # and %2F for /")
 	}
 	s := &Server{Header: make(http.Header), client: &http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, MaxIdleConns: 2, IdleConnTimeout: time.Minute,
@@ -104,8 +106,10 @@ func (e *Error) Refusal() bool {
 
 // Post posts a body of a kind below the address of the server, and returns the answer, at most so many bytes of it. The
 // error of an answer that is no success is an [*Error].
-func (s *Server) Post(ctx context.Context, path, kind string, body io.Reader, most int64) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+path, body)
+func (s *Server) Post(ctx context.Context, path, kind string, body io.Reader, most int64) (text []byte, err error) {
+	wait := patience.Begin(ctx, s.Patience)
+	defer func() { err = wait.End(err) }()
+	r, err := http.NewRequestWithContext(wait, http.MethodPost, s.url+path, body)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +123,8 @@ func (s *Server) Post(ctx context.Context, path, kind string, body io.Reader, mo
 		return nil, err
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, most))
+	wait.Heard()
+	text, err = io.ReadAll(io.LimitReader(wait.Reader(answer.Body), most))
 	if answer.StatusCode/100 == 2 {
 		return text, err
 	}

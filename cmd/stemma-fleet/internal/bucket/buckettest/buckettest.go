@@ -22,6 +22,8 @@ import (
 type Memory struct {
 	// Fail is asked before each operation: get, put or list. An error is its result.
 	Fail func(op, key string) error
+	// Stuck is asked before each get and list: true for one that is not answered.
+	Stuck func(op, key string) bool
 	// Lie changes what is kept.
 	Lie func(key string, content []byte) []byte
 	// Now is the time of what is written.
@@ -85,6 +87,15 @@ func (m *Memory) fail(op, key string) error {
 	return m.Fail(op, key)
 }
 
+// wait waits for the end of a request that is not answered.
+func (m *Memory) wait(ctx context.Context, op, key string) error {
+	if m.Stuck == nil || !m.Stuck(op, key) {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
 var (
 	errNone = errors.New("no such key")
 	errNot  = errors.New("not done by this bucket")
@@ -129,7 +140,10 @@ func (m *Memory) Attributes(_ context.Context, key string) (*driver.Attributes, 
 }
 
 // ListPaged implements driver.Bucket. Pages are small, so that there are several.
-func (m *Memory) ListPaged(_ context.Context, o *driver.ListOptions) (*driver.ListPage, error) {
+func (m *Memory) ListPaged(ctx context.Context, o *driver.ListOptions) (*driver.ListPage, error) {
+	if err := m.wait(ctx, "list", o.Prefix); err != nil {
+		return nil, err
+	}
 	if err := m.fail("list", o.Prefix); err != nil {
 		return nil, err
 	}
@@ -172,8 +186,11 @@ func (r *reader) Attributes() *driver.ReaderAttributes { return &r.attributes }
 func (r *reader) As(any) bool                          { return false }
 
 // NewRangeReader implements driver.Bucket.
-func (m *Memory) NewRangeReader(_ context.Context, key string, offset, length int64,
+func (m *Memory) NewRangeReader(ctx context.Context, key string, offset, length int64,
 	_ *driver.ReaderOptions) (driver.Reader, error) {
+	if err := m.wait(ctx, "get", key); err != nil {
+		return nil, err
+	}
 	o, err := m.get(key)
 	if err != nil {
 		return nil, err
