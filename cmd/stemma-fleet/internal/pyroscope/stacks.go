@@ -90,6 +90,13 @@ func (b *builder) learn(p *pprof.Profile, m profile.Metric) error {
 	return nil
 }
 
+// errCut is the error of an answer in which counts are not where they were.
+var errCut = errors.New("small contexts are cut off, and put together as 'other'; let Pyroscope answer whole " +
+	"profiles (-querier.max-flamegraph-nodes-on-select-merge-profile=false), or read what -store has")
+
+// isCut reports whether a frame stands for what Pyroscope has cut off. Functions of programs have a package.
+func isCut(l pprof.Line) bool { return l.Function.Name == "other" && l.Function.Filename == "" }
+
 // check returns an error for a sample that is no stack with one number of 0 or more.
 func check(one *pprof.Sample) error {
 	if len(one.Value) != 1 || one.Value[0] < 0 {
@@ -98,6 +105,9 @@ func check(one *pprof.Sample) error {
 	for _, l := range one.Location {
 		if len(l.Line) == 0 || slices.ContainsFunc(l.Line, func(l pprof.Line) bool { return l.Function == nil }) {
 			return errors.New("a sample with a place that has no function")
+		}
+		if slices.ContainsFunc(l.Line, isCut) {
+			return errCut
 		}
 	}
 	return nil
@@ -135,7 +145,7 @@ func (b *builder) profile() *profile.Profile {
 	for _, fn := range folded {
 		b.p.Funcs[fn].Flags |= adapter
 	}
-	if len(b.misplaced()) == 0 && !slices.ContainsFunc(b.p.Funcs, recursive) {
+	if (len(folded) == 0 || len(b.misplaced()) == 0) && !slices.ContainsFunc(b.p.Funcs, recursive) {
 		return b.p
 	}
 	for _, fn := range folded {

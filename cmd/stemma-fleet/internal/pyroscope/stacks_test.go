@@ -236,3 +236,28 @@ func TestBack(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { same(t, back(t, r.Profile, limits), r.Profile) })
 	}
 }
+
+// TestCut has an answer that Pyroscope has cut, as its package symdb does: a function called other stands for what was
+// below one, or for whole stacks. A function of that name in a file is the program's.
+func TestCut(t *testing.T) {
+	at := func(name, file string) *pprof.Location {
+		return &pprof.Location{Line: []pprof.Line{{Function: &pprof.Function{Name: name, Filename: file}}}}
+	}
+	for _, c := range []struct {
+		stack []*pprof.Location
+		cut   bool
+	}{
+		{[]*pprof.Location{at("other", ""), at("main.main", "main.go"), at("[main]", "")}, true},
+		{[]*pprof.Location{at("other", "")}, true},
+		{[]*pprof.Location{at("other", "other.s"), at("main.main", "main.go"), at("[main]", "")}, false},
+		{[]*pprof.Location{at("main.other", ""), at("[main]", "")}, false},
+	} {
+		for _, m := range []profile.Metric{profile.Calls, profile.CPU} {
+			b := newBuilder(profile.Process{}, []profile.Metric{m})
+			err := b.learn(&pprof.Profile{Sample: []*pprof.Sample{{Location: c.stack, Value: []int64{7}}}}, m)
+			if (err != nil) != c.cut {
+				t.Errorf("%s of %s: %v", m.Name, c.stack[0].Line[0].Function.Name, err)
+			}
+		}
+	}
+}
