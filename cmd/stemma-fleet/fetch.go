@@ -14,6 +14,7 @@ import (
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/pyroscope"
 	"github.com/stemma-go/stemma/internal/command/outside"
 	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/internal/safefile"
 )
 
 // storeFlags say which records of a bucket are asked for, and where they are kept here.
@@ -27,12 +28,47 @@ func (o *storeFlags) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.since, "since", "", "records that ended after `TIME`: as long ago as 24h or 7d, or "+
 		"2026-11-26T08:00:00Z")
 	fs.StringVar(&o.until, "until", "", "records that began before `TIME`")
+	fs.StringVar(&o.dir, "cache", cacheDir(), "keep what was fetched in `DIRECTORY`")
+	fs.Int64Var(&o.size, "cache-size", 4<<30, "keep at most so many `BYTES` there, besides what is asked for")
+}
+
+// cacheDir returns where what was fetched is kept: in the user's cache directory, or that of [homeless].
+func cacheDir() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		dir = os.TempDir()
+		return homeless()
 	}
-	fs.StringVar(&o.dir, "cache", filepath.Join(dir, "stemma-fleet"), "keep what was fetched in `DIRECTORY`")
-	fs.Int64Var(&o.size, "cache-size", 4<<30, "keep at most so many `BYTES` there, besides what is asked for")
+	return filepath.Join(dir, "stemma-fleet")
+}
+
+// homeless is the directory of a user who has no cache directory. Anybody can make one of its name.
+func homeless() string { return filepath.Join(os.TempDir(), fmt.Sprint("stemma-fleet-", os.Geteuid())) }
+
+// cache returns the cache. Its directory is made; what all users know the name of must be this user's alone.
+func (o *storeFlags) cache() (*fetch.Cache, error) {
+	c := &fetch.Cache{Dir: o.dir, Most: o.size,
+		Warn: func(err error) { fmt.Fprintf(os.Stderr, "stemma-fleet: warning: %v\n", err) }}
+	if o.dir != homeless() {
+		return c, nil
+	}
+	if err := os.Mkdir(o.dir, 0o700); err != nil && !os.IsExist(err) {
+		return nil, err
+	}
+	d, err := safefile.OpenItself(o.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	why := "others may enter it"
+	uid, private := d.Owner()
+	if !d.IsOwn() {
+		private, why = false, fmt.Sprintf("it belongs to user %d", uid)
+	}
+	if !private {
+		return nil, fmt.Errorf("%s: %s, so that what is read may be anybody's; set HOME or XDG_CACHE_HOME, or name "+
+			"another directory with -cache", o.dir, why)
+	}
+	return c, nil
 }
 
 // query returns the query that the flags are.
@@ -57,8 +93,11 @@ func (o *storeFlags) each(q *bucket.Query, do func(m *bucket.Manifest, file stri
 		return err
 	}
 	defer b.Close()
-	warn := func(err error) { fmt.Fprintf(os.Stderr, "stemma-fleet: warning: %v\n", err) }
-	return (&fetch.Cache{Dir: o.dir, Most: o.size, Warn: warn}).Each(ctx, b, q, do)
+	c, err := o.cache()
+	if err != nil {
+		return err
+	}
+	return c.Each(ctx, b, q, do)
 }
 
 // runFetch prints the files, a line for each, when all are there.
@@ -111,12 +150,15 @@ func (o *storeFlags) fetchCounts(fs *flag.FlagSet, url string) error {
 	if err != nil {
 		return wrong(fs, "%v", err)
 	}
+	c, err := o.cache()
+	if err != nil {
+		return err
+	}
 	p, err := q.Fetch(context.Background())
 	if err != nil {
 		return err
 	}
-	name := p.Processes[0].Args[0] + store.SealedSuffix
-	file, err := (&fetch.Cache{Dir: o.dir, Most: o.size}).Keep(q.Identity(), name, p.Write)
+	file, err := c.Keep(q.Identity(), p.Processes[0].Args[0]+store.SealedSuffix, p.Write)
 	if err == nil {
 		_, err = fmt.Println(file)
 	}

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -14,4 +17,43 @@ func TestFetchFlags(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s", flag, code, stderr.String())
 		}
 	}
+}
+
+// TestHomeless has a user without a cache directory: what is fetched is kept in a directory of the user, and not in one
+// that others have made, may write to, or have a link at.
+func TestHomeless(t *testing.T) {
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_CACHE_HOME", "")
+	store := "file://" + t.TempDir()
+	for name, c := range map[string]struct {
+		make func(dir string) error
+		want string
+	}{
+		"none": {func(string) error { return nil }, ""},
+		"own":  {func(dir string) error { return os.Mkdir(dir, 0o700) }, ""},
+		"open": {open, "set HOME"},
+		"link": {func(dir string) error { return os.Symlink(t.TempDir(), dir) }, "not a directory"},
+	} {
+		t.Setenv("TMPDIR", t.TempDir())
+		dir := filepath.Join(os.TempDir(), fmt.Sprint("stemma-fleet-", os.Geteuid()))
+		if err := c.make(dir); err != nil {
+			t.Fatal(err)
+		}
+		var stderr strings.Builder
+		code := run([]string{"fetch", "-store=" + store}, &stderr)
+		if (code != 0) != (c.want != "") || !strings.Contains(stderr.String(), c.want) {
+			t.Errorf("%s: exit code %d, %s", name, code, stderr.String())
+		}
+		if info, err := os.Stat(dir); c.want == "" && (err != nil || info.Mode().Perm() != 0o700) {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+}
+
+// open makes a directory that others may write to.
+func open(dir string) error {
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o777)
 }

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -155,7 +156,11 @@ func gaps(list []*bucket.Manifest) (missing []error) {
 // fresh is for how long a file that was used stays: another command may read it.
 const fresh = time.Hour
 
-// shrink removes files that were not used for long, until the others have at most so many bytes.
+// ours is what a directory in the cache is called.
+var ours = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+// shrink removes files that were not used for long, until the others have at most so many bytes. What else there is in
+// the directory is somebody's: it neither goes nor counts.
 func (c *Cache) shrink(used []string) {
 	type entry struct {
 		path string
@@ -164,16 +169,22 @@ func (c *Cache) shrink(used []string) {
 	}
 	var all []entry
 	var size int64
-	_ = filepath.WalkDir(c.Dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+	list, _ := os.ReadDir(c.Dir)
+	for _, d := range list {
+		if !ours.MatchString(d.Name()) {
+			continue
+		}
+		_ = filepath.WalkDir(filepath.Join(c.Dir, d.Name()), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return nil
+			}
+			if info, err := d.Info(); err == nil {
+				all = append(all, entry{path, info.Size(), info.ModTime()})
+				size += info.Size()
+			}
 			return nil
-		}
-		if info, err := d.Info(); err == nil {
-			all = append(all, entry{path, info.Size(), info.ModTime()})
-			size += info.Size()
-		}
-		return nil
-	})
+		})
+	}
 	keep := make(map[string]bool)
 	for _, path := range used {
 		keep[path] = true

@@ -45,6 +45,15 @@ func TestShrink(t *testing.T) {
 	if err := os.Remove(files[2]); err != nil {
 		t.Fatal(err)
 	}
+	others := []string{"thesis.tex", "srv/h/0000000000000001/whole.stemma"} // the directory may have been used before
+	for i, name := range others {
+		others[i] = filepath.Join(c.Dir, name)
+		err := errors.Join(os.MkdirAll(filepath.Dir(others[i]), 0o700), os.WriteFile(others[i], []byte("mine"), 0o600),
+			os.Chtimes(others[i], old, old))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	away = true
 	if _, err := c.Fetch(ctx, b, &bucket.Query{Runs: map[string]bool{fmt.Sprintf("%016x", 3): true}}); err == nil {
 		t.Error("the store is away, and there is no error")
@@ -52,6 +61,11 @@ func TestShrink(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(c.Dir, "*", "srv", "h", "*", "*"))
 	if err != nil || len(left) != 1 || left[0] != files[1] {
 		t.Errorf("left are %q, %v; want %s", left, err, files[1])
+	}
+	for _, file := range others {
+		if _, err := os.Stat(file); err != nil {
+			t.Errorf("what was not fetched is removed: %v", err)
+		}
 	}
 }
 
