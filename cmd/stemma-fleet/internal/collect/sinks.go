@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -35,6 +36,10 @@ func (a *Agent) sink(s *sink.Sink) *destination {
 		defer mark.Close()
 		if mark.complete {
 			return true, nil // another agent has pushed it meanwhile
+		}
+		if m, err = mark.unit(m); err != nil {
+			d.notPushed.Add(1)
+			return false, err
 		}
 		if mark.begun {
 			if d.settles(it.path, mark.size, s.Settle) {
@@ -70,13 +75,14 @@ func (a *Agent) sink(s *sink.Sink) *destination {
 	return d
 }
 
-// A progress is the mark of an item of a sink: a first line, one for each part that is done, and a last one. Who goes
-// on behind another one writes the first line once more.
+// A progress is the mark of an item of a sink: a first line, one with the time of the item, one for each part that is
+// done, and a last one. Who goes on behind another one writes the first line once more.
 type progress struct {
 	file     *os.File
 	size     int64
 	parts    int
 	begun    bool
+	ended    time.Time // of the item, as whoever has begun to push it has found it; zero if that is not noted
 	complete bool
 	refusals int
 	refused  func(error)
@@ -85,6 +91,7 @@ type progress struct {
 // Lines of the mark of a sink.
 const (
 	oneBegun   = "begun\n"
+	oneEnded   = "ended " // and a time
 	onePushed  = "pushed\n"
 	oneRefused = "refused\n"
 	allDone    = "complete\n"
@@ -114,6 +121,9 @@ func openProgress(path string) (*progress, error) {
 		case allDone:
 			p.complete = true
 		}
+		if text, ok := strings.CutPrefix(lines.Text(), oneEnded); ok && p.ended.IsZero() {
+			p.ended, _ = time.Parse(time.RFC3339Nano, text) // zero for a line that was not written to its end
+		}
 	}
 	err = lines.Err()
 	if err == nil && !p.begun {
@@ -124,6 +134,18 @@ func openProgress(path string) (*progress, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// unit returns the manifest of what is pushed. An item has one end for all who push it, since its parts have their
+// times from that: when a program without segments has ended is only guessed, by what each agent has seen of it.
+func (p *progress) unit(m *bucket.Manifest) (*bucket.Manifest, error) {
+	if p.ended.IsZero() {
+		p.ended = m.Ended
+		return m, p.write(oneEnded + m.Ended.UTC().Format(time.RFC3339Nano) + "\n")
+	}
+	one := *m
+	one.Ended = p.ended
+	return &one, nil
 }
 
 func (p *progress) write(line string) error {

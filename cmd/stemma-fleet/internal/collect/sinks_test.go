@@ -211,6 +211,45 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
+// TestEnd has an agent that sees a program run, pushes what that has left when it has ended, and is killed before it
+// has an answer. The next one, which has not seen the program run, would have another end of it. It finds the part.
+func TestEnd(t *testing.T) {
+	out, answers := t.TempDir(), false
+	path := filepath.Join(out, "a.1-0a1b2c")
+	write(t, path, 1)
+	server := &sinktest.Pyroscope{After: func() bool { return answers }}
+	s := pyroscope(t, server)
+	running, err := os.Open(filepath.Join(path, "tree"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Hold(running); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Minute)
+	files, err := filepath.Glob(filepath.Join(path, "*"))
+	for _, file := range files {
+		err = errors.Join(err, os.Chtimes(file, old, old))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, log := agent(new(buckettest.Memory), out, nil, s)
+	if _, err := one.Pass(context.Background()); err != nil || len(one.running) != 1 {
+		t.Fatalf("%v, %d programs run\n%s", err, len(one.running), log)
+	}
+	running.Close()
+	if _, err := one.Pass(context.Background()); err == nil {
+		t.Fatal("a push without an answer is no error")
+	}
+	answers = true
+	other, log := agent(new(buckettest.Memory), out, nil, s)
+	if err := other.Once(context.Background()); err != nil {
+		t.Fatalf("%v\n%s", err, log)
+	}
+	compareCalls(t, server, 1)
+}
+
 // TestTwoAgents has two agents on one directory at once, and sinks that take their time. All is pushed once. What one
 // agent has removed is not lost to the other one, but what somebody else removes is.
 func TestTwoAgents(t *testing.T) {
