@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -55,6 +56,7 @@ func runParquet(fs *flag.FlagSet, args []string) error {
 	if len(paths) == 0 {
 		paths = []string{store.Out()}
 	}
+	made := missing(*out)
 	if err := os.MkdirAll(*out, 0o777); err != nil {
 		return err
 	}
@@ -72,9 +74,22 @@ func runParquet(fs *flag.FlagSet, args []string) error {
 	}
 	if err != nil {
 		w.Discard()
+		for _, dir := range made {
+			_ = os.Remove(dir) // unless somebody has put something there
+		}
 		return err
 	}
 	return w.Close()
+}
+
+// missing returns which directories are to be made for one to be there, the innermost first.
+func missing(dir string) (list []string) {
+	for dir = filepath.Clean(dir); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !os.IsNotExist(err) {
+			return list
+		}
+		list = append(list, dir)
+	}
 }
 
 // wholeDays makes the time of a query whole days, in UTC, as the tables are: those of a day are made of all of it.
