@@ -57,6 +57,24 @@ func inDiff(t *testing.T) {
 	sealText(t, string(text), "old.stemma", "/src", wd, "go1.26.8", "go1.26.7")
 }
 
+// TestDiffAccounts compares what two accounts of one Pyroscope have: without credentials their URLs are the same.
+func TestDiffAccounts(t *testing.T) {
+	inDiff(t)
+	bin := t.TempDir()
+	const fleet = "#!/bin/sh\ncase \"$2\" in *one:*) echo base.stemma;; *) echo new.stemma;; esac\n"
+	if err := os.WriteFile(filepath.Join(bin, "stemma-fleet"), []byte(fleet), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	const one, two = "pyroscope://one:secret@h:1?service=a", "pyroscope://two:secret@h:1?service=a"
+	for _, args := range [][]string{{one, two}, {"-store=s3://b", one}} { // in the store is what two has
+		out, errs, code := mainOf(t, "", append([]string{"diff"}, args...)...)
+		if code != 0 || !strings.Contains(out, "main.area") || strings.Contains(out+errs, "secret") {
+			t.Errorf("%q: exit code %d, want that main.area has one call more:\n%s%s", args, code, out, errs)
+		}
+	}
+}
+
 func TestDiff(t *testing.T) {
 	inDiff(t)
 	if out, errs, code := mainOf(t, "", "baseline", "-o", "baseline.txt", "base.stemma"); code != 0 || out != "" {

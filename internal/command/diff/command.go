@@ -185,8 +185,11 @@ func (o *diffFlags) fetch(e *base.Env, paths []string) ([]string, error) {
 		o.Stored[before], o.Stored[now], err = o.store.Windows(e, "diff")
 		return []string{before, now}, err
 	case 1:
-		o.Stored[now], err = o.store.Paths(e, "diff", nil)
-		return []string{paths[0], now}, err
+		if o.Stored[now], err = o.store.Paths(e, "diff", nil); err != nil {
+			return nil, err
+		}
+		names, err := o.local(e, paths)
+		return append(names, now), err
 	}
 	return nil, base.Usagef("diff: with -store, want at most the base (have %d records)", len(paths))
 }
@@ -202,7 +205,9 @@ func (o *diffFlags) local(e *base.Env, paths []string) (names []string, err erro
 			if o.Stored == nil {
 				o.Stored = make(map[string][]string)
 			}
-			path = base.WithoutCredentials(path)
+			if path = profile.Printable(base.WithoutCredentials(path)); len(names) > 0 && path == names[0] {
+				path += " (the new one)" // as somebody else, say
+			}
 			o.Stored[path] = files
 		}
 		names = append(names, path)
