@@ -29,6 +29,9 @@ func (r *reporter) classes() error {
 		return err
 	}
 	r.head("%15s %7s %15s %7s  %s", r.t.Type.Name, "%", "contexts", "%", "class")
+	if len(list) == 0 {
+		r.empty()
+	}
 	for _, c := range list {
 		share := 0.0
 		if r.totals.Contexts > 0 {

@@ -34,6 +34,9 @@ func (r *reporter) goroutines(p *profile.Profile) error {
 		return err
 	}
 	r.head("%10s  %s", "goroutines", "what they wait for, since when, and who started them")
+	if len(list) == 0 {
+		r.empty()
+	}
 	for _, c := range list[:r.cut(len(list))] {
 		r.printf("%10s  started by\n", humanize.Commas(c.count))
 		for _, f := range c.stack {

@@ -25,6 +25,9 @@ func (r *reporter) perCall(p *profile.Profile, list []cct.Group) error {
 	}
 	what := cmp.Or(r.o.By, "function")
 	r.head("%15s %7s %15s %7s %15s %12s  %s", r.t.Type.Name, "%", "total", "%", "calls", "total/call", what)
+	if len(list) == 0 {
+		r.empty()
+	}
 	for _, g := range list[:r.cut(len(list))] {
 		n, each := byGroup[keyOf(g)], "-"
 		if n > 0 {

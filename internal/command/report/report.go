@@ -246,6 +246,9 @@ func (r *reporter) groups(p *profile.Profile) error {
 		head = "line of the call" // a function is counted where it is called, and not where it does what is counted
 	}
 	r.groupHead(head)
+	if len(list) == 0 {
+		r.empty()
+	}
 	for _, g := range list[:r.cut(len(list))] {
 		r.groupLine(g)
 	}
@@ -307,8 +310,11 @@ func (r *reporter) contexts() {
 		}
 	}
 	r.more(len(hot), "context")
-	if len(hot) == 0 && r.o.Matching != nil {
+	switch {
+	case len(hot) == 0 && r.o.Matching != nil:
 		r.noMatch()
+	case len(hot) == 0:
+		r.empty()
 	}
 }
 
@@ -333,6 +339,15 @@ func (r *reporter) noMatch() {
 	}
 	r.printf("no function %s matches %s%s\n", which, r.o.Matching,
 		humanize.LikeFunction(r.o.Function, r.functions()))
+}
+
+// empty says why a table has no rows.
+func (r *reporter) empty() {
+	if !r.o.Selection.All() {
+		r.printf("no context is left by -focus, -ignore and -hide\n")
+		return
+	}
+	r.printf("the record has no %s\n", r.t.Type.Name)
 }
 
 // functions returns the names of all functions of the tree.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"regexp"
 	"strings"
@@ -52,6 +53,35 @@ func TestOneWarning(t *testing.T) {
 		for _, number := range []string{"1,001", "1,002", "1,003", "1,004"} {
 			if n := strings.Count(out.String(), number); n != 1 {
 				t.Errorf("%s: %s stands there %d times, want once:\n%s", name, number, n, &out)
+			}
+		}
+	}
+}
+
+// TestEmpty prints tables without rows, of a record that has nothing and of a selection that leaves nothing: below the
+// head it says why.
+func TestEmpty(t *testing.T) {
+	p := profile.New(profile.Calls, profile.Existing, profile.Idle)
+	p.Processes = make([]profile.Process, 1)
+	none := regexp.MustCompile("^nobody$")
+	for name, o := range map[string]Options{"functions": {}, "lines": {By: "line"}, "contexts": {Contexts: true},
+		"tree": {Tree: true, Depth: -1}, "classes": {Classes: true},
+		"goroutines": {Goroutines: true, Metric: profile.Existing.Name}} {
+		o.Top = -1
+		for _, focus := range []bool{false, true} {
+			if focus {
+				o.Selection.Focus = none
+			}
+			var out bytes.Buffer
+			if err := Write(&out, &record.Record{Profile: p}, &o); err != nil {
+				t.Fatal(err)
+			}
+			want := "the record has no " + cmp.Or(o.Metric, profile.Calls.Name)
+			if focus {
+				want = "no context is left by -focus, -ignore and -hide"
+			}
+			if !strings.HasSuffix(out.String(), "\n"+want+"\n") {
+				t.Errorf("%s: no %q at the end of\n%s", name, want, &out)
 			}
 		}
 	}

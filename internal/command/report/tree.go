@@ -18,6 +18,9 @@ func (r *reporter) tree() {
 	sum, kids := r.t.Inclusive(), r.t.Children()
 	least := r.o.Min / 100 * float64(r.totals.Calls)
 	r.head("%15s %7s  %s", r.t.Type.Name, "total%", "context")
+	if sum[0] == 0 {
+		r.empty()
+	}
 	type entry struct {
 		node  uint32
 		depth int
