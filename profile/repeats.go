@@ -3,6 +3,7 @@ package profile
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -34,7 +35,7 @@ func (t Metric) repeatable() bool {
 // run, of one or several processes. There may be many: Repeats keeps one at a time. The result has the processes of all
 // runs, and a node for whatever any of them called. Samples are those of the first run. An error of runs ends it.
 func Repeats(runs iter.Seq2[*Profile, error]) (*Profile, error) {
-	r := &repeats{m: newMerger(), seen: make(map[uint64]bool)}
+	r := &repeats{m: newMerger(), seen: make(map[uint64]bool), names: make(map[string]bool)}
 	for p, err := range runs {
 		if err == nil {
 			err = r.add(p)
@@ -61,6 +62,7 @@ type repeats struct {
 	full  bool
 	types []Metric        // that could repeat, in the first run
 	seen  map[uint64]bool // numbers of the runs of all processes
+	names map[string]bool // of functions in the runs that were added
 }
 
 // least and current return the values that t has beside it, with names that no file has.
@@ -147,6 +149,29 @@ func (r *repeats) check(p *Profile) error {
 				"runs", r.n+1)
 		}
 		r.seen[one.run] = true
+	}
+	return r.checkBuild(p)
+}
+
+// checkBuild returns an error if a function of p is there in the runs before, and not as in p: then these are of other
+// builds, and no context of it would be one of both. A run need not have the same functions as others.
+func (r *repeats) checkBuild(p *Profile) error {
+	same := make(map[string]bool) // by name; several binaries of a run may each have a function of one name
+	for i := range p.Funcs {
+		f := &p.Funcs[i]
+		if f.Kind != FuncOrdinary || f.Flags&FuncWrapper != 0 {
+			continue
+		}
+		_, ok := r.m.funcs[p.funcKey(f)]
+		name := p.String(f.Name)
+		same[name] = same[name] || ok
+	}
+	for _, name := range slices.Sorted(maps.Keys(same)) {
+		if r.names[name] && !same[name] {
+			return fmt.Errorf("run %d is of another build than the runs before: %s is not the same function there; "+
+				"record all runs with one build", r.n+1, name)
+		}
+		r.names[name] = true
 	}
 	return nil
 }

@@ -96,7 +96,12 @@ func TestRepeatsOfOthers(t *testing.T) {
 		"run 2 is there twice":         {one, aRun(t, 1, 2, 0)},
 		"run 2 has another kind":       {one, aRun(t, 2, 1, 0, `engine "cct"`, `engine "cct" flags full`)},
 		"is in run 1 or in run 2 only": {one, aRun(t, 2, 1, 0, `"bytes"`, `"more"`, " bytes ", " more ")},
-		"bytes is {Name:bytes":         {one, aRun(t, 2, 1, 0, `about "the bytes"`, `about "others"`)},
+		"run 2 is of another build than the runs before: main.f is not the same function there": {one,
+			aRun(t, 2, 1, 0, `site 0 kind call callee "main.g" file "main.go" line 21`,
+				`site 0 kind call callee "main.g" file "main.go" line 22`)},
+		"run 3 is of another build than the runs before: main.g": {one, aRun(t, 2, 1, 1),
+			aRun(t, 3, 1, 1, `"main.go" line 30`, `"main.go" line 31`)},
+		"bytes is {Name:bytes": {one, aRun(t, 2, 1, 0, `about "the bytes"`, `about "others"`)},
 	} {
 		if _, err := profile.Repeats(each(runs...)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
