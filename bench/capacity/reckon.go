@@ -14,7 +14,8 @@ const (
 	pyroscopeRate   = 4 << 20 // bytes a second of a tenant, before compression, unless it is told otherwise
 	pyroscopeSeries = 5000    // of a tenant, unless it is told otherwise
 	bucketPuts      = 3500    // requests a second that S3 takes below one prefix
-	listed          = 1000    // objects that S3 names at once
+	listed          = 1000    // objects that S3 names at once: all of a service, since names do not have the day
+	kept            = 30      // days that a bucket has, if nobody removes what is older before
 	listTime        = 0.1     // seconds for that, about
 	getTime         = 0.02    // seconds until S3 has answered what is in a small object, about
 	getAtOnce       = 32      // how many are asked for at once
@@ -38,20 +39,20 @@ func show(w io.Writer, costs []*cost, rotate time.Duration) error {
 	}
 	many := &table.Table{Left: 1, Title: fmt.Sprint("\nFleets, if a segment ends each ", rotate), Head: []string{
 		"program", "processes", "objects a day", "GB a day", "PUT/s", "pushed KB/s", "rows a day",
-		"tables GB a day", "agents' CPUs", "a day's list s", "a day's report CPU s"}}
+		"tables GB a day", "agents' CPUs", "a day's list s", fmt.Sprintf("of %d days s", kept), "a day's report CPU s"}}
 	first := &table.Table{Left: 1, Title: "\nProcesses at which a default of the server, or the patience of ten " +
 		"minutes, is reached", Head: []string{"program", "Pyroscope's series", "Pyroscope's rate", "a report of a day",
-		"the list of a day", "PUT of one prefix"}}
+		"the list of a day", fmt.Sprintf("in a bucket of %d days", kept), "PUT of one prefix"}}
 	for _, c := range costs {
 		for _, n := range []float64{10, 1000, 100_000} {
 			f := fleetOf(c, n, rotate)
 			many.Add(c.program, digits(n), digits(f.objects), digits(f.stored/1e9), digits(f.puts),
 				digits(f.pushed/1e3), digits(f.rows), digits(f.tables/1e9), digits(f.agents), digits(f.list),
-				digits(f.report))
+				digits(f.listKept), digits(f.report))
 		}
 		f := fleetOf(c, 1, rotate)
 		first.Add(c.program, digits(math.Floor(pyroscopeSeries/c.series)), digits(pyroscopeRate/f.pushed),
-			digits(patience/f.report), digits(patience/f.list), digits(bucketPuts/f.puts))
+			digits(patience/f.report), digits(patience/f.list), digits(patience/f.listKept), digits(bucketPuts/f.puts))
 	}
 	if err := many.Text(w); err != nil {
 		return err
@@ -61,7 +62,9 @@ func show(w io.Writer, costs []*cost, rotate time.Duration) error {
 
 // A fleet is what processes do in a day, or a second.
 type fleet struct {
-	objects, stored, puts, pushed, rows, tables, agents, list, report float64
+	objects, stored, puts, pushed, rows, tables, agents, report float64
+
+	list, listKept float64 // of a bucket with that day alone, and with all days that it keeps
 }
 
 // fleetOf returns what n processes do.
@@ -72,7 +75,8 @@ func fleetOf(c *cost, n float64, rotate time.Duration) (f fleet) {
 	f.puts, f.pushed = f.objects/day, c.pushed*segments/day
 	f.rows, f.tables = c.rows*segments, c.tables*segments
 	f.agents, f.report = c.agent*segments/day, c.read*segments
-	f.list = f.objects/listed*listTime + segments*getTime/getAtOnce // each manifest is read
+	names, manifests := f.objects/listed*listTime, segments*getTime/getAtOnce // each manifest of the day is read
+	f.list, f.listKept = names+manifests, kept*names+manifests
 	return f
 }
 
