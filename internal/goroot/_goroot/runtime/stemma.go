@@ -39,6 +39,7 @@ var stemma struct {
 	dev, ino uint64 // of the live directory
 	quiet    bool   // nothing is printed
 	faults   *[stemmaFaults]stemmaFault
+	faulted  int // of faults that are there
 }
 
 // stemmaNowhere is where code that runs without a g puts its context: threads write to it
@@ -289,7 +290,11 @@ type stemmaFault struct {
 	node, here uint32
 }
 
-const stemmaFaults = 1 << 14
+// stemmaFaults is the size of the table of faults, and stemmaMostFaults how many it takes: so a search ends soon.
+const (
+	stemmaFaults     = 1 << 15
+	stemmaMostFaults = stemmaFaults / 4 * 3
+)
 
 // stemmaFaultAt counts a fault of gp at pc in node, in function f, which the runtime
 // function handler is called for. It returns the offset of the cell under
@@ -297,21 +302,16 @@ const stemmaFaults = 1 << 14
 func stemmaFaultAt(gp *g, node uint32, f funcInfo, pc uintptr, handler string) uintptr {
 	lock(&stemma.lock)
 	node = stemma.tree.Home(node)
-	here := uint32(0)
-	for i, n := (pc^uintptr(node)>>3)%stemmaFaults, 0; n < stemmaFaults; i, n = (i+1)%stemmaFaults, n+1 {
-		e := &stemma.faults[i]
-		if e.here == 0 {
-			stemmaRecordFault(f, pc, handler) // before there is a node of it, which readers could not read
-			if here = stemma.tree.EnterFault(node, uint64(pc)); here == 0 {
-				break
-			}
-			*e = stemmaFault{pc, node, here}
-		}
-		if e.pc == pc && e.node == node {
-			here = e.here
-			break
-		}
+	i := (pc ^ uintptr(node)>>3) % stemmaFaults
+	e := &stemma.faults[i]
+	for e.here != 0 && (e.pc != pc || e.node != node) {
+		i = (i + 1) % stemmaFaults
+		e = &stemma.faults[i]
 	}
+	if e.here == 0 {
+		*e = stemmaFault{pc, node, stemmaNewFault(node, f, pc, handler)}
+	}
+	here := e.here
 	if stemmaCallsOn && here != 0 {
 		stemmaCallsEntry(gp, here)
 	}
@@ -324,17 +324,32 @@ func stemmaFaultAt(gp *g, node uint32, f funcInfo, pc uintptr, handler string) u
 	return uintptr(tree.CellOf(here, 0))
 }
 
-// stemmaRecordFault describes the place: the frames of f at pc. It runs on the system stack,
-// under the lock.
-func stemmaRecordFault(f funcInfo, pc uintptr, handler string) {
+// stemmaNewFault makes the node of a fault that is not in the table. It returns 0, and counts that, if there is no room
+// for it, or none for its record: readers could not read a node without one. It runs on the system stack, under the
+// lock.
+func stemmaNewFault(node uint32, f funcInfo, pc uintptr, handler string) (here uint32) {
+	switch {
+	case stemma.faulted == stemmaMostFaults:
+		stemma.record.Lost(layout.LostNodes)
+	case stemmaRecordFault(f, pc, handler):
+		if here = stemma.tree.EnterFault(node, uint64(pc)); here != 0 {
+			stemma.faulted++
+		}
+	}
+	return here
+}
+
+// stemmaRecordFault describes the place: the frames of f at pc. It reports false if there is no room. It runs on the
+// system stack, under the lock.
+func stemmaRecordFault(f funcInfo, pc uintptr, handler string) bool {
 	w, ok := stemma.record.BeginFault(uint64(pc))
 	if !ok {
-		return
+		return true
 	}
 	u, uf := newInlineUnwinder(f, pc)
 	for ; uf.valid(); uf = u.next(uf) {
 		file, line := u.fileLine(uf)
 		w.Frame(u.srcFunc(uf).name(), file, int32(line))
 	}
-	w.End(handler)
+	return w.End(handler)
 }

@@ -94,12 +94,11 @@ func FuncID(meta *layout.Meta) uint64 { return uint64(uintptr(unsafe.Pointer(met
 // Record writes the function's record, unless it has one. It reports false if
 // the record does not fit: then nobody could read the function's nodes.
 func (r *Recorder) Record(meta *layout.Meta) bool {
-	id := FuncID(meta)
-	if !r.learn(id) {
+	w, isNew := r.beginNew(layout.FuncRecord{Kind: layout.RecFunc, ID: FuncID(meta), NodeSize: meta.NodeSize,
+		Flags: meta.Flags &^ layout.MetaFlagNear, Strings: meta.Strings, BlobLen: meta.BlobLen})
+	if !isNew {
 		return true
 	}
-	w := r.beginRecord(layout.FuncRecord{Kind: layout.RecFunc, ID: id, NodeSize: meta.NodeSize,
-		Flags: meta.Flags &^ layout.MetaFlagNear, Strings: meta.Strings, BlobLen: meta.BlobLen})
 	for i := range meta.Strings {
 		s, goroot := r.expand(metaString(meta, i))
 		w.u32(uint32(len(goroot) + len(s)))
@@ -151,12 +150,15 @@ func (r *Recorder) expand(s string) (rest, goroot string) {
 }
 
 // RecordRoot writes the record of a function that does not exist, with one
-// call site in each of its cells.
-func (r *Recorder) RecordRoot(id uint64, name string, cells []string) {
-	w := r.beginRecord(layout.FuncRecord{
+// call site in each of its cells, unless it has one. It reports false if the record does not fit.
+func (r *Recorder) RecordRoot(id uint64, name string, cells []string) bool {
+	w, isNew := r.beginNew(layout.FuncRecord{
 		Kind: layout.RecFunc, ID: id, NodeSize: uint32(layout.NodeBytes(len(cells), 1)),
 		Strings: uint32(2 + len(cells)), BlobLen: uint32(4 + 2 + layout.BlobSite*len(cells) + 1),
 	})
+	if !isNew {
+		return true
+	}
 	w.u32(uint32(len(name)))
 	w.u32(0)
 	for _, c := range cells {
@@ -172,8 +174,7 @@ func (r *Recorder) RecordRoot(id uint64, name string, cells []string) {
 		w.bytes(layout.SiteCall, 0, 0, 0, byte(k+3), byte(k+1), 0)
 	}
 	w.bytes(0) // no weights
-	r.learn(id)
-	w.End()
+	return w.End()
 }
 
 // maxTypeName bounds the name of a type: those of generic types may be of any length.
@@ -182,11 +183,11 @@ const maxTypeName = 1 << 10
 // RecordNamed writes the record of the allocations of a type, or of the waits for a reason, unless it has one; kind
 // shows which. It reports false if the record does not fit.
 func (r *Recorder) RecordNamed(kind uint32, id uint64, name string) bool {
-	if !r.learn(id) {
+	w, isNew := r.beginNew(layout.FuncRecord{Kind: kind, ID: id, NodeSize: layout.AmountSize, Strings: 1, BlobLen: 1})
+	if !isNew {
 		return true
 	}
 	name = name[:min(len(name), maxTypeName)]
-	w := r.beginRecord(layout.FuncRecord{Kind: kind, ID: id, NodeSize: layout.AmountSize, Strings: 1, BlobLen: 1})
 	w.u32(uint32(len(name)))
 	w.str(name)
 	w.bytes(0)
@@ -208,11 +209,11 @@ func (r *Recorder) RecordMetric(id uint64, name, unit string) bool {
 // RecordLabels writes the record of labels, keys and values in turn, unless it has one. It reports false if the record
 // does not fit.
 func (r *Recorder) RecordLabels(id uint64, words []string) bool {
-	if !r.learn(id) {
+	w, isNew := r.beginNew(layout.FuncRecord{Kind: layout.RecLabels, ID: id, NodeSize: layout.LabelsSize,
+		Strings: uint32(len(words)), BlobLen: uint32(1 + len(words))})
+	if !isNew {
 		return true
 	}
-	w := r.beginRecord(layout.FuncRecord{Kind: layout.RecLabels, ID: id, NodeSize: layout.LabelsSize,
-		Strings: uint32(len(words)), BlobLen: uint32(1 + len(words))})
 	for _, s := range words {
 		w.u32(uint32(len(s)))
 	}
@@ -226,20 +227,32 @@ func (r *Recorder) RecordLabels(id uint64, words []string) bool {
 	return w.End()
 }
 
-// learn adds id to the set of functions that have a record and reports
-// whether it is new. Metadata lies side by side in memory, so the place in
-// the set follows its address.
-func (r *Recorder) learn(id uint64) bool {
-	for h := id >> 6; ; h++ {
-		e := (*uint64)(unsafe.Add(r.known, uintptr(h&knownMask)*unsafe.Sizeof(id)))
-		switch *e {
-		case id:
-			return false
-		case 0:
-			*e = id
-			return true
+// unrecorded marks the ID, in the set, of what has no record since that did not fit. Whatever would have a node of it is
+// counted nowhere; and each time it is tried again, for there may be room by now.
+const unrecorded = 1
+
+// place returns where in the set an ID is, with a record or marked, or the free place where it belongs. It returns nil
+// if all others are taken. Metadata lies side by side in memory, so the place in the set follows its address.
+func (r *Recorder) place(id uint64) *uint64 {
+	for h := range uint64(knownMask + 1) {
+		e := (*uint64)(unsafe.Add(r.known, uintptr((id>>6+h)&knownMask)*unsafe.Sizeof(id)))
+		if *e == 0 || *e&^unrecorded == id {
+			return e
 		}
 	}
+	return nil
+}
+
+// beginNew begins the record of what has the ID of head, and reports whether it has none yet.
+func (r *Recorder) beginNew(head layout.FuncRecord) (w Writer, isNew bool) {
+	at := r.place(head.ID)
+	if at != nil && *at == head.ID {
+		return w, false
+	}
+	w = r.beginRecord(head)
+	w.known, w.id = at, head.ID
+	w.full = w.full || at == nil
+	return w, true
 }
 
 // A Writer appends one record to funcs. A record that does not fit is
@@ -248,6 +261,8 @@ type Writer struct {
 	r          *Recorder
 	begin, off uint64
 	full       bool
+	known      *uint64 // the place of id in the set of those that have a record; nil for a record of something else
+	id         uint64
 }
 
 // NewRecord begins a record of any kind.
@@ -293,11 +308,19 @@ func (w *Writer) bytes(bs ...byte) {
 	}
 }
 
-// End publishes the record, and reports whether it did fit.
+// End publishes the record, and reports whether it did fit. Of what is tried again the loss is counted once.
 func (w *Writer) End() bool {
 	if w.full {
-		w.r.Lost(layout.LostFuncs)
+		if w.known == nil || *w.known == 0 {
+			w.r.Lost(layout.LostFuncs)
+		}
+		if w.known != nil {
+			*w.known = w.id | unrecorded
+		}
 		return false
+	}
+	if w.known != nil {
+		*w.known = w.id
 	}
 	w.off = (w.off + 7) &^ 7
 	memory.StoreRel32(&(*layout.FuncRecord)(w.r.funcs.At(w.begin)).Length, uint32(w.off))
@@ -308,7 +331,7 @@ func (w *Writer) End() bool {
 
 // A FaultWriter writes the record of a place of fault.
 type FaultWriter struct {
-	w       Writer
+	r       *Recorder
 	id      uint64
 	strings [3 * faultFrames]string
 	lines   [faultFrames]uint32
@@ -321,49 +344,49 @@ const faultFrames = 16
 
 // BeginFault begins the record of a fault at pc. ok is false if there is one.
 func (r *Recorder) BeginFault(pc uint64) (w FaultWriter, ok bool) {
-	id := layout.FaultID(pc)
-	if !r.learn(id) {
+	w.id = layout.FaultID(pc)
+	at := r.place(w.id)
+	if at != nil && *at == w.id {
 		return w, false
 	}
-	w.w = Writer{r: r}
-	w.id = id
+	w.r = r
 	return w, true
 }
 
 // Frame adds a frame of the function at the place, innermost first.
-func (w *FaultWriter) Frame(function, file string, line int32) {
-	if w.frames == faultFrames {
+func (f *FaultWriter) Frame(function, file string, line int32) {
+	if f.frames == faultFrames {
 		return
 	}
-	w.strings[2*w.frames], w.strings[2*w.frames+1] = function, file
-	w.lines[w.frames] = uint32(line)
-	w.frames++
+	f.strings[2*f.frames], f.strings[2*f.frames+1] = function, file
+	f.lines[f.frames] = uint32(line)
+	f.frames++
 }
 
-// End writes the record; handler is the runtime function that faults go to.
-func (w *FaultWriter) End(handler string) {
-	n := 2*w.frames + 1
-	w.strings[n-1] = handler
+// End writes the record, and reports whether it did fit; handler is the runtime function that faults go to.
+func (f *FaultWriter) End(handler string) bool {
+	n := 2*f.frames + 1
+	f.strings[n-1] = handler
 	const frameBytes = 7 // all numbers below have a fixed length
-	w.w = w.w.r.beginRecord(layout.FuncRecord{
-		Kind: layout.RecFault, ID: w.id, NodeSize: layout.FaultSize, Strings: uint32(n),
-		BlobLen: uint32(2 + frameBytes*w.frames),
+	w, _ := f.r.beginNew(layout.FuncRecord{
+		Kind: layout.RecFault, ID: f.id, NodeSize: layout.FaultSize, Strings: uint32(n),
+		BlobLen: uint32(2 + frameBytes*f.frames),
 	})
-	for _, s := range w.strings[:n] {
-		w.w.u32(uint32(len(s)))
+	for _, s := range f.strings[:n] {
+		w.u32(uint32(len(s)))
 	}
-	for _, s := range w.strings[:n] {
-		w.w.str(s)
+	for _, s := range f.strings[:n] {
+		w.str(s)
 	}
-	w.w.bytes(byte(n-1), byte(w.frames))
-	for i := range w.frames {
-		w.w.bytes(byte(2*i), byte(2*i+1))
-		line := w.lines[i]
+	w.bytes(byte(n-1), byte(f.frames))
+	for i := range f.frames {
+		w.bytes(byte(2*i), byte(2*i+1))
+		line := f.lines[i]
 		for range 4 {
-			w.w.bytes(byte(line) | 0x80)
+			w.bytes(byte(line) | 0x80)
 			line >>= 7
 		}
-		w.w.bytes(byte(line))
+		w.bytes(byte(line))
 	}
-	w.w.End()
+	return w.End()
 }

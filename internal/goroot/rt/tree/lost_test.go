@@ -2,10 +2,13 @@ package tree
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/goroot/rt/memory/memorytest"
+	"github.com/stemma-go/stemma/internal/goroot/rt/recorder"
 )
 
 // # Lost pages
@@ -158,5 +161,57 @@ func TestFaultInSink(t *testing.T) {
 	}
 	if m.tree.rec.Header().Lost[layout.LostNodes] == 0 {
 		t.Error("no loss is counted")
+	}
+}
+
+// TestRecordDoesNotFit calls a function from two places while there is no room for its record: no node has a function
+// that readers do not know, however often it is entered, and the loss is counted once. When there is room it has
+// both.
+func TestRecordDoesNotFit(t *testing.T) {
+	m := newMachine(t, minTree, false)
+	caller, f := m.function(3), m.function(1)
+	n := m.enter(caller)
+	f.name = strings.Repeat("f", 1<<17) // more than the file has
+	f.str = layout.MetaString{Addr: uint64(uintptr(unsafe.Pointer(unsafe.StringData(f.name)))), Len: uint64(len(f.name))}
+	memorytest.LimitReserved(memorytest.AsBytes(m.funcs), 1<<16)
+	for k := range 3 {
+		m.call(n, k)
+		if in := m.enter(f); !m.tree.inSink(in) {
+			t.Errorf("call %d: a function without a record has node %d", k, in)
+		}
+	}
+	m.validate()
+	if lost := m.tree.rec.Header().Lost[layout.LostFuncs]; lost != 1 {
+		t.Errorf("%d functions are lost, want 1", lost)
+	}
+	memorytest.LimitReserved(memorytest.AsBytes(m.funcs), 1<<20)
+	for range 8 { // to grow is tried more and more seldom
+		for k := range 3 {
+			m.call(n, k)
+			m.enter(f)
+		}
+	}
+	for k := range 3 {
+		m.call(n, k)
+		if in := m.enter(f); m.tree.inSink(in) {
+			t.Errorf("call %d: there is room, and the function has no node", k)
+		}
+	}
+	m.validate()
+}
+
+// TestManyRecords has more functions than the set of those with a record has room for: the program goes on, and what
+// is beyond is counted as lost.
+func TestManyRecords(t *testing.T) {
+	m := newMachine(t, minTree, false)
+	memorytest.LimitReserved(memorytest.AsBytes(m.funcs), 1<<16)
+	const most = recorder.KnownSize / 8
+	memorytest.MustEnd(t, func() {
+		for i := range uint64(most + 10) {
+			m.tree.rec.RecordNamed(layout.RecAlloc, layout.AllocID(64*i), "")
+		}
+	})
+	if m.tree.rec.RecordNamed(layout.RecAlloc, layout.AllocID(64*(most+1)), "") {
+		t.Error("something beyond the bound has a record")
 	}
 }

@@ -108,7 +108,7 @@ func (m *machine) validate() (nodes int) {
 	for _, f := range m.metas {
 		byID[f.id()] = f
 	}
-	begun := map[uint32]bool{}
+	begun, recorded := map[uint32]bool{}, m.recorded()
 	for off := uint32(layout.HeaderSize); off < uint32(m.tree.Used()); {
 		size := uint32(0)
 		switch id := m.tree.node(off).Func; {
@@ -132,6 +132,9 @@ func (m *machine) validate() (nodes int) {
 			m.t.Fatalf("offset %d: word %#x is neither a node nor a table", off, id)
 		}
 		begun[off] = true
+		if id := m.tree.node(off).Func; id&7 == 0 && !layout.IsFault(id) && !recorded[id] {
+			m.t.Fatalf("node %d is of %#x, which has no record", off, id)
+		}
 		if owner := m.tree.Owner(off + size - 4); owner != off {
 			m.t.Fatalf("offset %d of the object at %d belongs to %d", off+size-4, off, owner)
 		}
@@ -143,6 +146,17 @@ func (m *machine) validate() (nodes int) {
 		off += size
 	}
 	return nodes
+}
+
+// recorded returns the IDs of all that has a record.
+func (m *machine) recorded() map[uint64]bool {
+	ids := map[uint64]bool{}
+	for off := uint64(0); off < m.tree.rec.UsedFuncs(); {
+		r := (*layout.FuncRecord)(unsafe.Add(m.tree.rec.Funcs(), off))
+		ids[r.ID] = true
+		off += uint64(r.Length)
+	}
+	return ids
 }
 
 func (m *machine) validateTable(off uint32) {

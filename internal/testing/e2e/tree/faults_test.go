@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,32 @@ import (
 	"github.com/stemma-go/stemma/internal/testing/e2e"
 	"github.com/stemma-go/stemma/profile"
 )
+
+// TestManyFaults faults in more contexts than the runtime remembers: those beyond are counted as lost. What is deferred
+// is counted anyway.
+func TestManyFaults(t *testing.T) {
+	r := e2e.Run(t, e2e.Build(t, "manyfaults", "-recursion=full"))
+	r.OK(t)
+	p := r.Read(t)
+	const faults, most = 160 * 160, 1 << 15 / 4 * 3
+	want := []profile.Loss{{Kind: profile.LossNodes, Count: faults - most}}
+	if lost := p.Lost(); !slices.Equal(lost, want) {
+		t.Errorf("%v was lost, want %v", lost, want)
+	}
+	nodes, calls := 0, uint64(0)
+	tree := cct.New(p)
+	for _, n := range tree.Nodes {
+		switch tree.Funcs[n.Func].Name {
+		case "runtime.sigpanic":
+			nodes++
+		case "main.deferred":
+			calls += n.Count
+		}
+	}
+	if nodes != most || calls != faults {
+		t.Errorf("%d contexts of faults and %d deferred calls, want %d and %d", nodes, calls, most, faults)
+	}
+}
 
 // TestFaults runs random functions that the program leaves anywhere: by each kind of fault that a program can
 // recover from, between inlined calls that count themselves. What is behind a fault was not called. Then a build
