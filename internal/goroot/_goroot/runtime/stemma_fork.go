@@ -9,14 +9,15 @@ import (
 	"unsafe"
 )
 
-// stemmaMend handles a SIGBUS or SIGSEGV at addr, and reports whether that has become memory.
+// stemmaMend handles a SIGBUS or SIGSEGV with a code at addr, and reports whether that has become memory. One that was
+// sent has no address: what is there instead says who sent it.
 // It runs in a signal handler: it may make system calls, and nothing else.
 //
 //go:nowritebarrierrec
-func stemmaMend(sig uint32, addr uintptr) bool {
+func stemmaMend(sig uint32, code int64, addr uintptr) bool {
 	f := stemmaFileAt(addr)
 	switch {
-	case f == nil:
+	case f == nil || code <= 0:
 		return false
 	case sig == _SIGBUS:
 		return stemmaBus(f, addr)
@@ -26,13 +27,17 @@ func stemmaMend(sig uint32, addr uintptr) bool {
 
 // stemmaBus makes up for a page of a file that the disk did not take, or that was cut off:
 // anonymous memory takes its place, and the loss is counted. The header that counts it may lie on such a page as well:
-// then this is called again, while it runs (stemmaFaultsPass).
+// then this is called again, while it runs. For that the signal, which is blocked while it is handled, is let through
+// until the handler returns.
 //
 //go:nowritebarrierrec
 func stemmaBus(f *stemmaFile, addr uintptr) bool {
 	page := addr &^ (physPageSize - 1)
 	errno := stemmaMapOver(unsafe.Pointer(page), physPageSize, _PROT_READ|_PROT_WRITE, _MAP_ANON|_MAP_PRIVATE, -1)
 	if errno == 0 {
+		var bus sigset
+		sigaddset(&bus, _SIGBUS)
+		sigprocmask(_SIG_UNBLOCK, &bus, nil)
 		stemmaSmp.LostPage()
 		stemma.record.LostPage()
 		stemmaNotGrown(f.name[:], stemmaPageLost)
@@ -40,19 +45,14 @@ func stemmaBus(f *stemmaFile, addr uintptr) bool {
 	return errno == 0
 }
 
-// stemmaFaultsPass lets the signal of a lost page through while any signal is handled. A handler takes samples and
-// writes them to files, and the handler of that signal itself counts the page in another one; a fault whose signal is
-// blocked ends the program. One that is no fault, but was sent, may come then as well.
+// stemmaFaultsPass lets the signal of a lost page through while any other one is handled. A handler takes samples and
+// writes them to files; a fault whose signal is blocked ends the program. One that is no fault, but was sent, may come
+// then as well. While that signal itself is handled it is blocked, or whoever sends many would have their handlers
+// interrupt each other until there is no stack left.
 //
 //go:nosplit
 //go:nowritebarrierrec
-func stemmaFaultsPass(sig uint32, sa *sigactiont) {
-	const noDefer = 0x40000000
-	sa.sa_mask &^= 1 << (_SIGBUS - 1)
-	if sig == _SIGBUS {
-		sa.sa_flags |= noDefer
-	}
-}
+func stemmaFaultsPass(sa *sigactiont) { sa.sa_mask &^= 1 << (_SIGBUS - 1) }
 
 // stemmaForked reports whether this process is the child of one that was recorded. Mappings
 // of files are not passed on to children (MADV_DONTFORK), so that these cannot
