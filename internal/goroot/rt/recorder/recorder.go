@@ -227,7 +227,7 @@ func (r *Recorder) RecordLabels(id uint64, words []string) bool {
 	return w.End()
 }
 
-// unrecorded marks the ID, in the set, of what has no record since that did not fit. Whatever would have a node of it is
+// unrecorded marks the ID, in the set, of what has no record since that did not fit. What would have a node of it is
 // counted nowhere; and each time it is tried again, for there may be room by now.
 const unrecorded = 1
 

@@ -172,7 +172,7 @@ func TestRecordDoesNotFit(t *testing.T) {
 	caller, f := m.function(3), m.function(1)
 	n := m.enter(caller)
 	f.name = strings.Repeat("f", 1<<17) // more than the file has
-	f.str = layout.MetaString{Addr: uint64(uintptr(unsafe.Pointer(unsafe.StringData(f.name)))), Len: uint64(len(f.name))}
+	f.str.Addr, f.str.Len = uint64(uintptr(unsafe.Pointer(unsafe.StringData(f.name)))), uint64(len(f.name))
 	memorytest.LimitReserved(memorytest.AsBytes(m.funcs), 1<<16)
 	for k := range 3 {
 		m.call(n, k)
