@@ -21,6 +21,7 @@ import (
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // How the record of an ID is found.
@@ -84,6 +85,11 @@ type contextRoot struct {
 func Open(paths ...string) (*Set, error) {
 	s := &Set{byRun: make(map[uint64][]*contextRecord), limit: maxOpen, fingerprints: decode.NewFingerprints()}
 	for _, path := range paths {
+		// The beginning has the number of its run. All of it is read when an ID of that run comes.
+		if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+			return nil, base.Usagef("%s is a pipe, which can be read once only; write it to a file and name that",
+				profile.Printable(path))
+		}
 		s.roots = append(s.roots, newRoot(path))
 	}
 	if len(paths) == 0 {
