@@ -63,7 +63,7 @@ func TestWholeDays(t *testing.T) {
 		wholeDays(q)
 		w := parquet.NewWriter(out)
 		from := &storeFlags{store: dir, dir: t.TempDir(), size: 1 << 30}
-		if _, err := addBucket(ctx, w, from, q, parquet.Origin{}); err != nil {
+		if _, err := from.addBucket(ctx, w, q, parquet.Origin{}); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Close(); err != nil {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
@@ -21,6 +23,17 @@ import (
 type storeFlags struct {
 	store, since, until, service, dir string
 	size                              int64
+	stderr                            io.Writer    // for warnings, os.Stderr if nil
+	read                              atomic.Int64 // how many records were read
+}
+
+// warn prints a warning.
+func (o *storeFlags) warn(format string, args ...any) {
+	w := o.stderr
+	if w == nil {
+		w = os.Stderr
+	}
+	fmt.Fprintf(w, "stemma-fleet: warning: "+format+"\n", args...)
 }
 
 func (o *storeFlags) declare(fs *flag.FlagSet) {
@@ -46,8 +59,7 @@ func homeless() string { return filepath.Join(os.TempDir(), fmt.Sprint("stemma-f
 
 // cache returns the cache. Its directory is made; what all users know the name of must be this user's alone.
 func (o *storeFlags) cache() (*fetch.Cache, error) {
-	c := &fetch.Cache{Dir: o.dir, Most: o.size,
-		Warn: func(err error) { fmt.Fprintf(os.Stderr, "stemma-fleet: warning: %v\n", err) }}
+	c := &fetch.Cache{Dir: o.dir, Most: o.size, Warn: func(err error) { o.warn("%v", err) }}
 	if o.dir != homeless() {
 		return c, nil
 	}

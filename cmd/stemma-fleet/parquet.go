@@ -16,6 +16,7 @@ import (
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/parquet"
+	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/record/store"
 )
@@ -63,12 +64,19 @@ func runParquet(fs *flag.FlagSet, args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	w, n, where := parquet.NewWriter(*out), 0, strings.Join(paths, " ")
-	if from.store == "" {
-		n, err = addRecords(ctx, w, paths, o)
-	} else {
+	if from.store != "" {
 		where, _, _ = strings.Cut(from.store, "?")
-		n, err = addBucket(ctx, w, &from, q, o)
 	}
+	work := progress.Begin(fs.Output(), "tables")
+	from.stderr = work.Output(fs.Output())
+	over := work.Step(where, "records", func() (done, total int64) { return from.read.Load(), 0 })
+	if from.store == "" {
+		n, err = from.addRecords(ctx, w, paths, o)
+	} else {
+		n, err = from.addBucket(ctx, w, q, o)
+	}
+	over()
+	work.End()
 	if err == nil && n == 0 {
 		err = fmt.Errorf("no counts in %s; want records of builds that count", where)
 	}
@@ -104,7 +112,7 @@ func wholeDays(q *bucket.Query) {
 }
 
 // addBucket adds the records of a bucket that a query selects, and returns how many had counts.
-func addBucket(ctx context.Context, w *parquet.Writer, from *storeFlags, q *bucket.Query, o parquet.Origin) (n int,
+func (from *storeFlags) addBucket(ctx context.Context, w *parquet.Writer, q *bucket.Query, o parquet.Origin) (n int,
 	err error) {
 	earlier := make(map[string]int) // days before those of the query, and how many records belong to them
 	err = from.each(q, func(m *bucket.Manifest, file string) error {
@@ -115,22 +123,23 @@ func addBucket(ctx context.Context, w *parquet.Writer, from *storeFlags, q *buck
 			earlier[m.Began.UTC().Format(time.DateOnly)]++
 			return nil
 		}
-		written, err := addStored(w, m, file, o)
+		written, err := from.addStored(w, m, file, o)
 		if written {
 			n++
 		}
 		return err
 	})
 	for _, day := range slices.Sorted(maps.Keys(earlier)) {
-		fmt.Fprintf(os.Stderr, "stemma-fleet: warning: %d records that began on %s have ended since; their rows are "+
-			"in the tables of that day: use -since=%sT00:00:00Z to make those anew\n", earlier[day], day,
-			day)
+		from.warn("%d records that began on %s have ended since; their rows are in the tables of that day: use "+
+			"-since=%sT00:00:00Z to make those anew", earlier[day], day, day)
 	}
 	return n, err
 }
 
 // addStored adds a record of a bucket, with what its manifest says.
-func addStored(w *parquet.Writer, m *bucket.Manifest, file string, o parquet.Origin) (written bool, err error) {
+func (from *storeFlags) addStored(w *parquet.Writer, m *bucket.Manifest, file string, o parquet.Origin) (written bool,
+	err error) {
+	defer from.read.Add(1)
 	p, err := store.Sum([]string{file})
 	if err != nil {
 		return false, err
@@ -144,14 +153,14 @@ func addStored(w *parquet.Writer, m *bucket.Manifest, file string, o parquet.Ori
 		return false, fmt.Errorf("%s: %w", file, err)
 	}
 	if !written && len(p.Columns) > 0 {
-		fmt.Fprintf(os.Stderr, "stemma-fleet: warning: %s: the run is in the tables already: it is in the store from "+
-			"two hosts or services\n", m.Key())
+		from.warn("%s: the run is in the tables already: it is in the store from two hosts or services", m.Key())
 	}
 	return written, nil
 }
 
 // addRecords adds the records at paths, one after the other, and returns how many had counts.
-func addRecords(ctx context.Context, w *parquet.Writer, paths []string, o parquet.Origin) (n int, err error) {
+func (from *storeFlags) addRecords(ctx context.Context, w *parquet.Writer, paths []string, o parquet.Origin) (n int,
+	err error) {
 	for _, path := range paths {
 		place, err := store.Probe(path)
 		if err != nil {
@@ -174,14 +183,15 @@ func addRecords(ctx context.Context, w *parquet.Writer, paths []string, o parque
 					return n, err
 				}
 				written, err := w.Add(p.Profile, o)
+				from.read.Add(1)
 				if err != nil {
 					return n, fmt.Errorf("%s: %w", one, err)
 				}
 				if written {
 					n++
 				} else if i < listed && len(p.Columns) > 0 {
-					fmt.Fprintf(os.Stderr, "stemma-fleet: warning: %s: the run is in the tables already, from a "+
-						"record before this one; give the fullest one alone\n", one)
+					from.warn("%s: the run is in the tables already, from a record before this one; give the "+
+						"fullest one alone", one)
 				}
 				if i == listed-1 && listed > 1 { // segments that ended while the others were read
 					for _, later := range store.Segments(record) {
