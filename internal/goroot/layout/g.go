@@ -9,7 +9,7 @@ import "unsafe"
 type G struct {
 	// offset of the cell that the caller left; with dacce and pcce its word; with lucce the cell's address
 	Ctx   uintptr
-	Tree  uintptr // Base, on machines where no instruction has room for it: it is loaded together with Ctx
+	Tree  uintptr // Base, where no instruction has room for it: it is loaded together with Ctx. Elsewhere a seed
 	Func  uintptr // argument of the slow path: the function ID, or the address of its data
 	Node  uintptr // its result: the offset of the node, the word or the id
 	Start uintptr // offset of the cell that the goroutine began with, or the upper half of the ID of the go statement
@@ -18,7 +18,7 @@ type G struct {
 	Pushes uintptr // pushes of the goroutine
 	Epoch  uintptr // the epoch of the words in its frames
 	From   uintptr // the lower half of the ID of the go statement; Start is the upper
-	Shard  uintptr // where the thread counts, as the sum of a node's offset; on machines where g says it
+	Shard  uintptr // where the thread counts, as the sum of a node's offset, where g says it. Elsewhere a seed
 }
 
 // StackWords are where the ccStack of a goroutine is, with dacce.

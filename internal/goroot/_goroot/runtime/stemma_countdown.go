@@ -155,7 +155,7 @@ func stemmaEnteredAt(bp uintptr) stemmaPlace {
 // where there was none, as this was the first call, unless the new one ends here. It runs on the system stack.
 func stemmaAcctDue(gp *g) bool {
 	own := gp.stemma.Countdown()
-	left, seed, key := &own.Left, &own.Seed, gp.stemma.seed
+	left, seed, key := &own.Left, &own.Seed, *gp.stemma.seed()
 	if stemmaAcct.trigger == stemmaTriggerFunc {
 		c := (*layout.Countdown)(unsafe.Pointer(gp.stemma.Func))
 		left, seed, key = &c.Left, &c.Seed, uint64(gp.stemma.Func)

@@ -181,16 +181,16 @@ func stemmaSetting(name string) string {
 
 //go:nosplit
 func stemmaDraw() uint64 {
-	gp := getg()
-	gp.stemma.seed += 0x9e3779b97f4a7c15
-	return stemmaMix(gp.stemma.seed)
+	seed := getg().stemma.seed()
+	*seed += 0x9e3779b97f4a7c15
+	return stemmaMix(*seed)
 }
 
 //go:nosplit
 func stemmaDrawCheap() uint32 {
-	gp := getg()
-	gp.stemma.cheap += 0x9e3779b97f4a7c15
-	return uint32(stemmaMix(gp.stemma.cheap) >> 32)
+	cheap := getg().stemma.cheap()
+	*cheap += 0x9e3779b97f4a7c15
+	return uint32(stemmaMix(*cheap) >> 32)
 }
 
 // stemmaMix is the output function of SplitMix64.
@@ -221,8 +221,8 @@ func stemmaSow(newg *g) {
 	}
 	h = stemmaMix(h)
 	n := stemmaSown[h%uint64(len(stemmaSown))].Add(1)
-	newg.stemma.seed = stemmaMix(h + n*0x9e3779b97f4a7c15)
-	newg.stemma.cheap = ^newg.stemma.seed
+	seed := stemmaMix(h + n*0x9e3779b97f4a7c15)
+	*newg.stemma.seed(), *newg.stemma.cheap() = seed, ^seed
 }
 
 // stemmaMutexTime is the clock of sync.Mutex, which compares two times of one waiter, before it sleeps and when it is

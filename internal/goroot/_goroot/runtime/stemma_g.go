@@ -9,16 +9,16 @@ import (
 
 // stemmaG is the part of a g.
 type stemmaG struct {
-	layout.G // the hidden arguments of every call
+	layout.G    // the hidden arguments of every call
+	stemmaSeeds // its series of random numbers, see seed and cheap
 
-	trace       uintptr // the state of incremental tracing, outside the heap
-	ask         uint8   // the goroutine was asked for a sample
-	ran         uint32  // the entry of the thread that ran it at the last tick of the sampler jvmti, 0 if none did
-	seed, cheap uint64  // its series of random numbers
-	born        int64   // what it does, and since when
-	clock       stemmaClockOf
-	owner       uint64  // who asked for the goroutines that it starts, see stemmaGoroutinesOf; 0 for nobody
-	entry       uintptr // the address of its entry in the file goroutines, 0 if it has none yet; or stemmaNoEntry
+	trace uintptr // the state of incremental tracing, outside the heap
+	ask   uint8   // the goroutine was asked for a sample
+	ran   uint32  // the entry of the thread that ran it at the last tick of the sampler jvmti, 0 if none did
+	born  int64   // what it does, and since when
+	clock stemmaClockOf
+	owner uint64  // who asked for the goroutines that it starts, see stemmaGoroutinesOf; 0 for nobody
+	entry uintptr // the address of its entry in the file goroutines, 0 if it has none yet; or stemmaNoEntry
 }
 
 // stemmaM is the part of an m.

@@ -13,7 +13,10 @@
 
 package runtime
 
-import "internal/runtime/stemma/layout"
+import (
+	"internal/runtime/stemma/layout"
+	"unsafe"
+)
 
 // How the segment base is set.
 const (
@@ -163,3 +166,20 @@ func stemmaShardAt() uintptr {
 	}
 	return 0
 }
+
+// stemmaSeeds has no words: a goroutine's series of random numbers lie where g says on other machines where the tree
+// and the shard are. Two words less let g have a smaller size class.
+type stemmaSeeds struct{}
+
+// This does not compile if a g is larger than that class.
+const _ = 640 - unsafe.Sizeof(g{})
+
+// seed is the series of the program.
+//
+//go:nosplit
+func (w *stemmaG) seed() *uint64 { return (*uint64)(unsafe.Pointer(&w.Tree)) }
+
+// cheap is the series of the runtime.
+//
+//go:nosplit
+func (w *stemmaG) cheap() *uint64 { return (*uint64)(unsafe.Pointer(&w.Shard)) }

@@ -62,3 +62,16 @@ func stemmaFromC(*m) {}
 func stemmaRewire(*m) {}
 
 func stemmaShardAt() uintptr { return 0 }
+
+// stemmaSeeds are a goroutine's series of random numbers.
+type stemmaSeeds struct{ seeds [2]uint64 }
+
+// seed is the series of the program.
+//
+//go:nosplit
+func (w *stemmaG) seed() *uint64 { return &w.seeds[0] }
+
+// cheap is the series of the runtime.
+//
+//go:nosplit
+func (w *stemmaG) cheap() *uint64 { return &w.seeds[1] }
