@@ -32,7 +32,8 @@ type Hook struct {
 	File string // relative to GOROOT/src
 
 	// Decl names the declaration: "func gopanic", "func (p *_panic) start",
-	// "type g", "var x", "const y", or "import" for the file's imports.
+	// "type g", "var x", "const y", or "import" for the file's imports. "func malloc*" stands for all functions of the
+	// file whose names begin so, one at least: the anchor must match exactly once in each.
 	Decl string
 
 	// Anchor is the first line of a statement, case clause, struct field or
@@ -88,11 +89,11 @@ func applyHooks(file string, src []byte, hooks []Hook) ([]byte, error) {
 	}
 	var edits []edit
 	for i := range hooks {
-		e, err := p.edit(&hooks[i])
+		list, err := p.edits(&hooks[i])
 		if err != nil {
 			return nil, fmt.Errorf("hook %s: %w", hooks[i].name(), err)
 		}
-		edits = append(edits, e)
+		edits = append(edits, list...)
 	}
 	out := insert(src, edits)
 	if _, err := parseSource(file, out); err != nil {
@@ -135,19 +136,36 @@ func parseSource(name string, src []byte) (*source, error) {
 	return &source{name, src, fset.File(f.Pos()), f}, nil
 }
 
-// edit finds the place of one hook.
-func (p *source) edit(k *Hook) (edit, error) {
+// edits finds the place of one hook, or those in all functions that it is for.
+func (p *source) edits(k *Hook) ([]edit, error) {
 	text, err := joinLines(k.Lines)
 	if err != nil {
-		return edit{}, err
+		return nil, err
 	}
 	if k.Decl == "import" && k.Anchor == "" {
-		return p.addImports(k), nil
+		return []edit{p.addImports(k)}, nil
 	}
-	decls := p.decls(k.Decl)
-	if k.Decl != "import" && len(decls) != 1 {
-		return edit{}, fmt.Errorf("%s matched %d times in %s, want 1", k.Decl, len(decls), p.name)
+	decls, all := p.decls(k.Decl), strings.HasSuffix(k.Decl, "*")
+	if k.Decl != "import" && len(decls) != 1 && (!all || len(decls) == 0) {
+		return nil, fmt.Errorf("%s matched %d times in %s, want 1", k.Decl, len(decls), p.name)
 	}
+	if !all {
+		e, err := p.edit(k, text, decls)
+		return []edit{e}, err
+	}
+	var edits []edit
+	for _, d := range decls {
+		e, err := p.edit(k, text, []ast.Node{d})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d.(*ast.FuncDecl).Name.Name, err)
+		}
+		edits = append(edits, e)
+	}
+	return edits, nil
+}
+
+// edit finds the one place of a hook in declarations.
+func (p *source) edit(k *Hook, text string, decls []ast.Node) (edit, error) {
 	nodes := decls
 	if k.Anchor != "" {
 		nodes = nil
@@ -231,13 +249,15 @@ func literalStart(n ast.Node) token.Pos {
 }
 
 // decls returns the declarations with the given name: functions, or specs of
-// types, variables and constants. "import" gives all import declarations.
+// types, variables and constants. "import" gives all import declarations, and a
+// name that ends with * all functions that begin with it.
 func (p *source) decls(name string) []ast.Node {
 	var list []ast.Node
+	first, all := strings.CutSuffix(name, "*")
 	for _, d := range p.ast.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if p.funcName(d) == name {
+			if have := p.funcName(d); have == name || all && strings.HasPrefix(have, first) {
 				list = append(list, d)
 			}
 		case *ast.GenDecl:

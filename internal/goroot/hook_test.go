@@ -156,6 +156,28 @@ func TestApplyHooksErrors(t *testing.T) {
 	}
 }
 
+// A hook of several functions is inserted in each, and has one place in each.
+func TestApplyHooksAll(t *testing.T) {
+	const src = "package p\n\nfunc mallocA() {\n\tlast()\n}\n\nfunc mallocB() {\n\tfirst()\n\tlast()\n}\n\n" +
+		"func free() {\n\tlast()\n}\n"
+	hook := Hook{Decl: "func malloc*", Anchor: "last()", Lines: []string{"a()"}}
+	out, err := applyHooks("p.go", []byte(src), []Hook{hook})
+	want := strings.Replace(src, "\tlast()", "\ta(); last()", 2)
+	if err != nil || string(out) != want {
+		t.Errorf("have %v and\n%s\nwant\n%s", err, out, want)
+	}
+	for want, change := range map[string]func(*Hook){
+		`hook malloc*: mallocA: anchor "first()" matched 0 times in p.go, want 1`: func(k *Hook) { k.Anchor = "first()" },
+		`hook calloc*: func calloc* matched 0 times in p.go, want 1`:              func(k *Hook) { k.Decl = "func calloc*" },
+	} {
+		k := hook
+		change(&k)
+		if _, err := applyHooks("p.go", []byte(src), []Hook{k}); err == nil || err.Error() != want {
+			t.Errorf("have %v, want %s", err, want)
+		}
+	}
+}
+
 // Hooks in one place keep the order of the table.
 func TestApplyHooksOrder(t *testing.T) {
 	hook := func(line string) Hook { return Hook{Decl: "func start", Anchor: "return", Lines: []string{line}} }

@@ -11,8 +11,13 @@ import (
 // does not change.
 var stemmaAllocOn bool
 
-// stemmaAllocBegun reports whether they are. It is set when runtime.main begins, where there is one thread.
-var stemmaAllocBegun bool
+// stemmaAllocCounts reports whether they are, where they are made. It is set when runtime.main begins, where there is
+// one thread: before, while the first Ps are made, there may be no P, or no shard to count in.
+var stemmaAllocCounts bool
+
+// stemmaAllocHooked reports whether they are counted in Go's own hook for debugging instead, which all of them pass,
+// also those of allocators that use freed objects again (GOEXPERIMENT=runtimefreegc).
+var stemmaAllocHooked bool
 
 // stemmaAllocInit makes the tree count allocations, if that is asked for.
 func stemmaAllocInit() {
@@ -32,26 +37,25 @@ func stemmaCountStart() {
 	stemmaRotateStart()
 }
 
-// stemmaAllocStart begins to count, and lets every allocation pass postMallocgcDebug. It runs when runtime.main begins.
-// Before, while the first Ps are made, there may be no P, or no shard to count in, and reading GODEBUG sets the
-// variable anew: with some settings, such as inittrace=1, allocations pass postMallocgcDebug from the first one on.
+// stemmaAllocStart begins to count. It runs when runtime.main begins, after GODEBUG has been read, which sets
+// debug.malloc.
 func stemmaAllocStart() {
 	if stemmaInuseOn {
 		stemmaInuseStart()
 	}
-	if stemmaAllocOn {
-		stemmaAllocBegun, debug.malloc = true, true
+	switch {
+	case stemmaAllocOn && runtimeFreegcEnabled:
+		stemmaAllocHooked, debug.malloc = true, true
+	case stemmaAllocOn:
+		stemmaAllocCounts = true
 	}
 }
 
-// stemmaAllocated counts the allocation of x, which took size bytes of the heap: 0 if it fitted a
-// block of tiny ones that was there. It runs on a goroutine or a system stack, with
-// a P, when the allocation is done, and may grow the stack. Functions of the runtime are preempted at
-// calls only: there is none between the load of the shard and the last increment.
+// stemmaAllocated counts the allocation of x, which took size bytes of the heap: 0 if it fitted a block of tiny ones
+// that was there. It runs on a goroutine or a system stack, with a P, when the allocation is done and the M is
+// released, and may grow the stack. Functions of the runtime are preempted at calls only: there is none between the
+// load of the shard and the last increment.
 func stemmaAllocated(x unsafe.Pointer, size uintptr, typ *_type) {
-	if !stemmaAllocBegun {
-		return
-	}
 	gp := getg()
 	cell := stemmaAllocCell(gp)
 	id := layout.AllocID(uint64(uintptr(unsafe.Pointer(typ))))
