@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -87,5 +90,31 @@ func TestEstimates(t *testing.T) {
 	}
 	if d := estimate("", make([]string, 10)); d > 90*time.Minute || d < 30*time.Minute {
 		t.Errorf("all takes %v, want at most 90 minutes, and a true estimate", d)
+	}
+}
+
+// TestMethodHasExperiments finds each command of a directory here in METHOD.md, and each that is there as a directory.
+func TestMethodHasExperiments(t *testing.T) {
+	text, err := os.ReadFile("METHOD.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := make(map[string]bool)
+	for _, m := range regexp.MustCompile(`(?m)^    go run \./([a-z]+) `).FindAllSubmatch(text, -1) {
+		named[string(m[1])] = true
+	}
+	files, err := filepath.Glob("*/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		dir := filepath.Dir(file)
+		if !named[dir] {
+			t.Errorf("METHOD.md lacks a line for %s", dir)
+		}
+		delete(named, dir)
+	}
+	for dir := range named {
+		t.Errorf("METHOD.md has a line for %s, of which there is no main.go", dir)
 	}
 }
