@@ -115,3 +115,38 @@ func write(t *testing.T, file, text string) {
 		t.Fatal(err)
 	}
 }
+
+// TestParts finds the calls with which two runs part, and not those that follow from them.
+func TestParts(t *testing.T) {
+	const get = "\np.BenchmarkA\nfmt.Sprint\nsync.(*Pool).Get"
+	first := map[string]uint64{"\np.BenchmarkA": 1, "\np.BenchmarkA\nfmt.Sprint": 100, get: 100,
+		get + "\nfmt.newPrinter": 3, get + "\nfmt.newPrinter\nfmt.init": 3, "\np.BenchmarkA\np.f": 7}
+	second := map[string]uint64{"\np.BenchmarkA": 1, "\np.BenchmarkA\nfmt.Sprint": 100, get: 100,
+		"\np.BenchmarkA\np.f": 8}
+	want := []string{"sync.(*Pool).Get → fmt.newPrinter (3 and 0 calls)", "p.BenchmarkA → p.f (7 and 8 calls)"}
+	if have := parts(first, second); !slices.Equal(have, want) {
+		t.Errorf("have %q, want %q", have, want)
+	}
+	if have := parts(first, first); have != nil {
+		t.Errorf("of a run and itself: %q", have)
+	}
+}
+
+func TestAlone(t *testing.T) {
+	for name, want := range map[string]string{
+		"BenchmarkA-2": "^BenchmarkA$", "v3.BenchmarkA/n=1/x.y-16": `^BenchmarkA$/^n=1$/^x\.y$`, "BenchmarkB": "^BenchmarkB$",
+	} {
+		if have := alone(name); have != want {
+			t.Errorf("%s: have %s, want %s", name, have, want)
+		}
+	}
+}
+
+func TestIsBenchmark(t *testing.T) {
+	for name, want := range map[string]bool{"a.b/c.BenchmarkX": true, "a.b/c.BenchmarkX.func1": false,
+		"testing.(*B).runN": false, "testing.runBenchmarks": false} {
+		if have := isBenchmark(name); have != want {
+			t.Errorf("%s: %v", name, have)
+		}
+	}
+}

@@ -1,6 +1,6 @@
 // Benchmarks runs benchmarks of modules of the wild many times beside busy loops, as stemma test -bench does, and says
-// which of them count the same in all runs: with -deterministic, and without. The tests are built once. Then it adds
-// one call to a loop of a module, and lets benchstat compare.
+// which of them count the same in all runs: with -deterministic, and without, where it names the calls with which two
+// runs part. The tests are built once. Then it adds one call to a loop of a module, and lets benchstat compare.
 package main
 
 import (
@@ -114,8 +114,16 @@ func (o *options) run() error {
 			changed := varying(lines, o.runs)
 			differ[i] = fmt.Sprint(len(changed))
 			for _, name := range changed {
-				notes = append(notes, fmt.Sprintf("%s %s: %s", env, name,
-					strings.Join(slices.Compact(slices.Sorted(slices.Values(lines[name]))), " / ")))
+				note := fmt.Sprintf("%s %s: %s", env, name,
+					strings.Join(slices.Compact(slices.Sorted(slices.Values(lines[name]))), " / "))
+				if strings.HasSuffix(env, "=") {
+					why, err := o.reasons(l, tests, name)
+					if err != nil {
+						return fmt.Errorf("%s: %w", m.path, err)
+					}
+					note += "\n  " + why
+				}
+				notes = append(notes, note)
 			}
 		}
 		fmt.Printf("| %s %s | %d | %d | %s | %s |\n", m.path, m.version, len(names), o.runs, differ[0], differ[1])

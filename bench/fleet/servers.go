@@ -18,6 +18,7 @@ const (
 	minio        = "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c"
 	builder      = "go.opentelemetry.io/collector/cmd/builder@v0.165.0"
 	components   = "v0.165.0"
+	stable       = "v1.71.0" // of the collector's modules that promise compatibility
 )
 
 // buildServers builds the servers that are not in dir. They are large: this takes half an hour on two CPUs.
@@ -103,9 +104,30 @@ exporters:
 	if err := os.WriteFile(file, fmt.Appendf(nil, config, out, components), 0o666); err != nil {
 		return err
 	}
-	// The builder would tidy the module, for which it needs what tests of the exporter import. Not all is there.
+	// The builder would tidy the module, for which it needs what tests of the exporter import. Not all is there. So it
+	// writes the sources only, and no go.mod.
 	if _, err := command(ctx, tmp, []string{"GOFLAGS="}, "go", "run", builder, "--config", file, "--skip-get-modules",
 		"--skip-compilation"); err != nil {
+		return err
+	}
+	const module = `module go.opentelemetry.io/collector/cmd/builder
+
+go 1.25
+
+require (
+	github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter %[1]s
+	go.opentelemetry.io/collector/confmap/provider/envprovider %[2]s
+	go.opentelemetry.io/collector/confmap/provider/fileprovider %[2]s
+	go.opentelemetry.io/collector/confmap/provider/httpprovider %[2]s
+	go.opentelemetry.io/collector/confmap/provider/httpsprovider %[2]s
+	go.opentelemetry.io/collector/confmap/provider/yamlprovider %[2]s
+	go.opentelemetry.io/collector/otelcol %[1]s
+	go.opentelemetry.io/collector/receiver/otlpreceiver %[1]s
+	go.opentelemetry.io/collector/service %[1]s
+)
+`
+	text := fmt.Appendf(nil, module, components, stable)
+	if err := os.WriteFile(filepath.Join(out, "go.mod"), text, 0o666); err != nil {
 		return err
 	}
 	_, err := command(ctx, out, nil, "go", "build", "-o", filepath.Join(dir, "otelcol"), ".")
