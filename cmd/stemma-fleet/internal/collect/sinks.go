@@ -126,6 +126,9 @@ func openProgress(path string) (*progress, error) {
 		}
 	}
 	err = lines.Err()
+	if info, e := f.Stat(); err == nil && e == nil && info.Size() < p.size { // the last line was not written to its end
+		_, err = f.WriteString("\n")
+	}
 	if err == nil && !p.begun {
 		err = p.write(oneBegun)
 	}

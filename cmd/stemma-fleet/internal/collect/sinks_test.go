@@ -211,6 +211,34 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
+// TestTorn has a mark whose last line was not written to its end, as on a full disk. What is noted behind it counts.
+func TestTorn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), marksDir, "a.1-0a1b2c")
+	for i, torn := range []string{"", "push", "ended 2026", "begu"} {
+		for range 2 { // who has begun, and who reads what that has noted
+			p, err := openProgress(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info, err := p.file.Stat(); err != nil || p.parts != i || info.Size() != p.size {
+				t.Errorf("%q: %d parts, want %d; %d bytes, want %d, %v", torn, p.parts, i, p.size, info.Size(), err)
+			}
+			if err := p.write(torn); err != nil {
+				t.Fatal(err)
+			}
+			p.Close()
+		}
+		p, err := openProgress(path)
+		if err == nil {
+			err = p.Done(nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Close()
+	}
+}
+
 // TestEnd has an agent that sees a program run, pushes what that has left when it has ended, and is killed before it
 // has an answer. The next one, which has not seen the program run, would have another end of it. It finds the part.
 func TestEnd(t *testing.T) {
