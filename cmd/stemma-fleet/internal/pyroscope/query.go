@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -329,8 +330,17 @@ func (q *Query) post(ctx context.Context, question, kind string, body []byte) ([
 	case err == nil && len(text) == maxAnswer:
 		err = fmt.Errorf("%s: an answer of more than %d MB; ask for less time, or fewer series", question,
 			maxAnswer>>20)
+	case refuses(err):
+		err = fmt.Errorf("%s: %w; credentials are in the URL, or in PYROSCOPE_BASIC_AUTH_USER and "+
+			"PYROSCOPE_BASIC_AUTH_PASSWORD, and a tenant in PYROSCOPE_TENANT_ID", question, err)
 	case errors.Is(err, patience.ErrSilent):
 		err = fmt.Errorf("%s: %w; see whether the server is well, or ask for less time, or fewer series", question, err)
 	}
 	return text, err
+}
+
+// refuses reports whether an error is that of a server that does not answer these users or tenants.
+func refuses(err error) bool {
+	answer := new(server.Error)
+	return errors.As(err, &answer) && (answer.Code == http.StatusUnauthorized || answer.Code == http.StatusForbidden)
 }

@@ -164,6 +164,23 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestRefused asks a Pyroscope that wants credentials: the error names where they are, and has none.
+func TestRefused(t *testing.T) {
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no org id", http.StatusUnauthorized)
+	}))
+	defer h.Close()
+	q, err := Parse("pyroscope://u:secret@"+strings.TrimPrefix(h.URL, "http://")+"?service=a", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = q.Fetch(context.Background())
+	if err == nil || !strings.Contains(err.Error(), "401 Unauthorized: no org id; credentials are in") ||
+		strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestOld asks for what Pyroscope may have left out, since it is older than a week: the answer has a note.
 func TestOld(t *testing.T) {
 	server := new(sinktest.Pyroscope)
