@@ -34,8 +34,7 @@ func WrapError(err error) error {
 
 // remember returns err with the context id, and records the event.
 func remember(err error, id ID) error {
-	var known *contextError
-	if id.IsZero() || errors.As(err, &known) {
+	if _, known := errors.AsType[*contextError](err); known || id.IsZero() {
 		return err
 	}
 	runtimeAPI.Event(layout.EventError, 0)
@@ -51,8 +50,8 @@ func ContextOf(err error) (id ID, ok bool) {
 			id, ok = ID{}, false
 		}
 	}()
-	var e *contextError
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*contextError](err)
+	if !ok {
 		return ID{}, false
 	}
 	return e.id, true

@@ -562,6 +562,19 @@ func BenchmarkSlogStack(b *testing.B) {
 	}
 }
 
+// TestErrorAllocates checks what an error that nobody looks at costs: one object, the error.
+func TestErrorAllocates(t *testing.T) {
+	instrument(t)
+	runtimeAPI.Event = func(uint32, uint64) {}
+	var err error
+	if n := testing.AllocsPerRun(100, func() { err = WrapError(io.EOF) }); n != 1 {
+		t.Errorf("WrapError allocates %v objects for %+v, want 1", n, err)
+	}
+	if n := testing.AllocsPerRun(100, func() { _, _ = ContextOf(err) }); n != 0 {
+		t.Errorf("ContextOf allocates %v objects, want none", n)
+	}
+}
+
 // TestNilError asks for the context of an error that is a nil pointer, whose method panics.
 func TestNilError(t *testing.T) {
 	var path *os.PathError
