@@ -277,3 +277,34 @@ func TestRecordAppears(t *testing.T) {
 	}
 	decodeAll(t, set, processes)
 }
+
+// TestFetched decodes logs whose records are elsewhere: none is there before an ID asks for it, which is nothing to
+// warn of. A log without IDs needs none.
+func TestFetched(t *testing.T) {
+	_, path, id, _ := recordtest.Shop(t)
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		name, text, want, notes, fails string
+		paths                          []string // that are fetched
+	}{
+		{name: "there", text: id + "\n", want: recordtest.ShopLine + "\n", paths: []string{path}},
+		{name: "not there", text: id + "\n", want: id + "\n", notes: "1 ID cannot be decoded and was left as it is: ",
+			fails: "no ID of the text has a record in the store"},
+		{name: "no ID", text: "begins\n", want: "begins\n"},
+	} {
+		set, err := Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		set.Fetch = func(uint64) ([]string, error) { return c.paths, nil }
+		var out, notes strings.Builder
+		err = set.Translate(&out, &notes, strings.NewReader(c.text), FormatLine)
+		if said := strings.TrimPrefix(notes.String(), "stemma: "); out.String() != c.want ||
+			!strings.HasPrefix(said, c.notes) || c.notes == "" && said != "" {
+			t.Errorf("%s: have %q with notes %q, want %q with %q", c.name, &out, &notes, c.want, c.notes)
+		}
+		if c.fails == "" && err != nil || c.fails != "" && (err == nil || err.Error() != c.fails) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.fails)
+		}
+	}
+}

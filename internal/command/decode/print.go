@@ -11,9 +11,13 @@ import (
 )
 
 // Translate copies a text and replaces the IDs in it; what there is to say goes to notes. The program that writes the
-// text may begin after this one, so that it is no error before the end if there is no record.
+// text may begin after this one, so that it is no error before the end if there is no record. Where records are fetched,
+// none is there before an ID asks for it, and none is wanted by a text without IDs.
 func (set *Set) Translate(w, notes io.Writer, text io.Reader, format Format) error {
-	before := set.Empty()
+	var before error
+	if set.Fetch == nil {
+		before = set.Empty()
+	}
 	if before != nil {
 		fmt.Fprintf(notes, "stemma: no record yet: %v; waiting for IDs and their record\n", before)
 	}
@@ -22,12 +26,16 @@ func (set *Set) Translate(w, notes io.Writer, text io.Reader, format Format) err
 		return err
 	}
 	r.Summarize(notes)
-	if err := set.Empty(); err != nil && before != nil {
+	err := set.Empty()
+	switch {
+	case err == nil || set.Fetch != nil && r.unknown == 0:
+		return nil
+	case set.Fetch != nil:
+		return errors.New("no ID of the text has a record in the store")
+	case before != nil:
 		return errors.New("the text has ended, and there is still no record")
-	} else if err != nil {
-		return err
 	}
-	return nil
+	return err
 }
 
 // WriteStacks prints the stack of each ID, all that can be decoded. The reason for each one that cannot goes to notes,
