@@ -11,8 +11,8 @@ import (
 )
 
 // Translate copies a text and replaces the IDs in it; what there is to say goes to notes. The program that writes the
-// text may begin after this one, so that it is no error before the end if there is no record. Where records are fetched,
-// none is there before an ID asks for it, and none is wanted by a text without IDs.
+// text may begin after this one, so that it is no error before the end if there is no record. Where records are
+// fetched, none is there before an ID asks for it, and a text without IDs wants none.
 func (set *Set) Translate(w, notes io.Writer, text io.Reader, format Format) error {
 	var before error
 	if set.Fetch == nil {
