@@ -14,7 +14,7 @@ func allHooks() []Hook {
 // runtimeHooks returns the hooks in the runtime that all programs have: the added files are the same for all, and so is
 // the state that they keep.
 func runtimeHooks() []Hook {
-	const runtime2 = "runtime/runtime2.go"
+	const runtime2, proc = "runtime/runtime2.go", "runtime/proc.go"
 	return []Hook{
 		// Libraries and profilers read g, m and p at the offsets that plain Go has. So what is added comes last
 		// (e2e/safety.TestInsides).
@@ -54,6 +54,22 @@ func runtimeHooks() []Hook {
 			Anchor: "exit(2)", Where: Before,
 			Lines: []string{"stemmaExit()"},
 			Why:   "The same, by a panic."},
+		{File: proc, Decl: "func main",
+			Anchor: "racefini()", Where: Before,
+			Lines: []string{"stemmaEndInC(true)"},
+			Why:   "The race detector ends the program, and does not come back."},
+		{File: proc, Decl: "func os_beforeExit",
+			Anchor: "racefini()", Where: Before,
+			Lines: []string{"stemmaEndInC(false)"},
+			Why:   "The same."},
+		{File: proc, Decl: "func main",
+			Anchor: "lsandoleakcheck()", Where: Before,
+			Lines: []string{"stemmaEndInC(true)"},
+			Why:   "So may who looks for leaks in C."},
+		{File: proc, Decl: "func os_beforeExit",
+			Anchor: "lsandoleakcheck()", Where: Before,
+			Lines: []string{"stemmaEndInC(false)"},
+			Why:   "The same."},
 	}
 }
 

@@ -479,8 +479,8 @@ var stemmaLate struct {
 	text stemmaLineText
 }
 
-// stemmaExit cuts the files to what is in them. It runs where the program calls exit, of its own
-// will, and keeps the lock, so that nothing more is recorded: whoever needs it waits for the end.
+// stemmaExit counts what is counted last, and cuts the files to what is in them. It runs where the program calls exit,
+// of its own will, and keeps the lock, so that nothing more is recorded: whoever needs it waits for the end.
 //
 //go:nosplit
 func stemmaExit() {
@@ -488,12 +488,7 @@ func stemmaExit() {
 		if stemma.dirlen == 0 || stemmaForked() {
 			return
 		}
-		stemmaWaitEnd()
-		stemmaExistingEnd()
-		if stemmaRotate.on {
-			lock(&stemmaRotate.lock)
-			stemmaRotateNow()
-		}
+		stemmaLast()
 		lock(&stemma.lock)
 		if stemmaCheckOn {
 			stemmaCheckEnded()
@@ -511,6 +506,36 @@ func stemmaExit() {
 			default:
 				f.cut(f.used())
 			}
+		}
+	})
+}
+
+// stemmaLast counts what is counted when the program ends. It runs on the system stack, and keeps the lock of rotation.
+func stemmaLast() {
+	stemmaWaitEnd()
+	stemmaExistingEnd()
+	if stemmaRotate.on {
+		lock(&stemmaRotate.lock)
+		stemmaRotateNow()
+	}
+}
+
+// stemmaEndInC is stemmaExit where C ends the program, or may: the race detector, or who has found that C leaks memory.
+// Functions that C has registered for the end run then, and may call Go. So no lock is kept, and files stay as long as
+// they are. Returned says that main has returned; else what goes before stemmaExit has been done. It runs on the
+// goroutine that ends the program.
+func stemmaEndInC(returned bool) {
+	if returned {
+		stemmaInuseExit()
+		stemmaSampleExit()
+	}
+	systemstack(func() {
+		if stemma.dirlen == 0 || stemmaForked() {
+			return
+		}
+		stemmaLast()
+		if stemmaRotate.on {
+			unlock(&stemmaRotate.lock)
 		}
 	})
 }
