@@ -158,16 +158,20 @@ func (x *screen) pressed(e Event) (end bool) {
 // panBy is how many characters names are scrolled by at once.
 const panBy = 20
 
-// nextValue shows the next of the values that there are.
+// nextValue shows the next of the values that there are. If it cannot be read, what is on the page stays.
 func (x *screen) nextValue() {
-	values := x.now.Values
+	values, shown := x.now.Values, x.r.metric
 	for i, v := range values {
-		if v.Name == x.now.Tree.Type.Name {
-			x.r.metric = values[(i+1)%len(values)].Name
-			x.now = nil
-			x.read()
+		if v.Name != x.now.Tree.Type.Name {
+			continue
+		}
+		x.r.metric = values[(i+1)%len(values)].Name
+		if x.read(); x.failed != nil {
+			x.r.metric = shown
 			return
 		}
+		x.before = nil // of the value before: there are no rates yet
+		return
 	}
 }
 
@@ -176,11 +180,7 @@ func (x *screen) draw() {
 	wide, high := x.s.Size()
 	x.page = make([]Line, high)
 	defer func() { x.s.Draw(x.page) }()
-	switch {
-	case x.now == nil:
-		x.line(0, "reading failed: "+x.failed.Error(), 0)
-		return
-	case x.help:
+	if x.help {
 		for y, k := range keys {
 			x.line(y, fmt.Sprintf("%15s  %s", k.key, k.does), 0)
 		}

@@ -1,6 +1,7 @@
 package top
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +105,27 @@ func TestEscape(t *testing.T) {
 	for _, k := range keys {
 		s.waits(k.key + "  " + k.does)
 	}
+	s.press(Event{Key: KeyEscape})
+	s.waits("2,000  main.f")
+	s.quit()
+}
+
+// What is on the page stays when the record has gone, whatever is pressed.
+func TestRecordGone(t *testing.T) {
+	p := newProgram(t)
+	p.d.Count(0, p.fAt, 0, 2000)
+	s := show(t, p)
+	s.waits("2,000  main.f")
+	if err := os.RemoveAll(p.path); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s.types("v")
+		s.waits("reading failed: ")
+		s.waits("2,000  main.f")
+	}
+	s.types("/main.g")
+	s.waits("search: main.g")
 	s.press(Event{Key: KeyEscape})
 	s.waits("2,000  main.f")
 	s.quit()
