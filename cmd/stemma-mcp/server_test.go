@@ -120,3 +120,35 @@ func TestTail(t *testing.T) {
 		t.Errorf("have %q", have)
 	}
 }
+
+// TestLimits has limits that many functions exceed: of each list there are as many as were asked for, and the answer
+// says that there are more.
+func TestLimits(t *testing.T) {
+	var over []any
+	for range 300 {
+		over = append(over, map[string]any{"name": strings.Repeat("f", 200), "base": 1, "new": 2})
+	}
+	text, err := json.Marshal(map[string]any{"values": []any{map[string]any{"name": "calls", "rows": over[:2]}},
+		"limits": []any{map[string]any{"limit": "calls/function>0", "over": over}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := filepath.Join(t.TempDir(), "stemma")
+	script := "#!/bin/sh\ncat <<'END'\n" + string(text) + "\nEND\nexit 3\n" // a limit is exceeded
+	if err := os.WriteFile(tool, []byte(script), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	a, err := (&tools{stemma: tool}).diff(t.Context(), diffInput{Base: "a", New: "b", Rows: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, _ := json.Marshal(a.Result)
+	if n := strings.Count(string(have), `"base"`); n != 4 {
+		t.Errorf("%d rows in %.200s, want 2 of each list", n, have)
+	}
+	const want = "there may be more than these 2 rows; ask for up to 200 with rows, or ask for one metric, or for " +
+		"other limits"
+	if a.LeftOut != want {
+		t.Errorf("have %q, want %q", a.LeftOut, want)
+	}
+}

@@ -63,6 +63,10 @@ func (t *tools) rows(ctx context.Context, dir string, args, files []string, rows
 		rows = defaultRows
 	}
 	rows = min(rows, maxRows)
+	choose := "choose with focus, ignore or function"
+	if args[0] == "diff" {
+		choose = "ask for one metric, or for other limits"
+	}
 	for n := rows; ; n /= 2 {
 		full := append(append(append([]string(nil), args...), fmt.Sprint("-top=", n)), "--")
 		stdout, stderr, err := t.output(ctx, dir, append(full, files...))
@@ -71,41 +75,60 @@ func (t *tools) rows(ctx context.Context, dir string, args, files []string, rows
 		if err != nil && !over {
 			return a, fmt.Errorf("stemma %s: %w\n%s", args[0], err, tail(stderr, maxBytes))
 		}
-		if len(stdout) > maxBytes && n > 1 {
-			continue
-		}
-		if len(stdout) > maxBytes {
-			return a, fmt.Errorf("one row has %d bytes, and an answer at most %d; choose fewer functions with focus "+
-				"or ignore", len(stdout), maxBytes)
-		}
 		if err := json.Unmarshal([]byte(stdout), &a.Result); err != nil {
 			return a, fmt.Errorf("stemma %s: not JSON: %w", args[0], err)
 		}
+		listed := shorten(a.Result, n)
+		text, err := json.Marshal(a.Result)
+		if err != nil {
+			return a, err
+		}
+		if len(text) > maxBytes && n > 1 {
+			continue
+		}
+		if len(text) > maxBytes {
+			return a, fmt.Errorf("one row has %d bytes, and an answer at most %d; %s", len(text), maxBytes, choose)
+		}
 		a.Text = tail(stderr, maxBytes/4)
-		a.LeftOut = leftOut(a.Result, n, rows)
+		a.LeftOut = leftOut(listed, n, rows, choose)
 		return a, nil
 	}
 }
 
-// leftOut says what rows an answer lacks, which has n where so many were asked for.
-func leftOut(result any, n, rows int) string {
-	listed := 0
-	if object, ok := result.(map[string]any); ok {
-		for _, key := range []string{"functions", "groups", "contexts", "goroutines"} {
-			if list, ok := object[key].([]any); ok {
-				listed = max(listed, len(list))
+// shorten returns how many rows the longest list of an answer has, which it shortens to n: stemma diff prints all that
+// exceeds a limit, or varies, whatever is asked for.
+func shorten(result any, n int) (longest int) {
+	switch result := result.(type) {
+	case map[string]any:
+		for key, value := range result {
+			list, ok := value.([]any)
+			switch key {
+			case "functions", "groups", "contexts", "goroutines", "rows", "over", "varying":
+				if longest = max(longest, len(list)); ok && len(list) > n {
+					result[key] = list[:n]
+				}
+			case "values", "limits":
+				longest = max(longest, shorten(value, n))
 			}
 		}
+	case []any:
+		for _, one := range result {
+			longest = max(longest, shorten(one, n))
+		}
 	}
+	return longest
+}
+
+// leftOut says what rows an answer lacks, which has n where so many were asked for.
+func leftOut(listed, n, rows int, choose string) string {
 	switch {
 	case n < rows:
-		return fmt.Sprintf("rows beyond the first %d, since an answer has at most %d bytes; choose with focus, ignore "+
-			"or function", n, maxBytes)
+		return fmt.Sprintf("rows beyond the first %d, since an answer has at most %d bytes; %s", n, maxBytes, choose)
 	case listed >= n && rows < maxRows:
-		return fmt.Sprintf("there may be more than these %d rows; ask for up to %d with rows, or choose with focus, "+
-			"ignore or function", n, maxRows)
+		return fmt.Sprintf("there may be more than these %d rows; ask for up to %d with rows, or %s", n, maxRows,
+			choose)
 	case listed >= n:
-		return fmt.Sprintf("there may be more than these %d rows; choose with focus, ignore or function", n)
+		return fmt.Sprintf("there may be more than these %d rows; %s", n, choose)
 	}
 	return ""
 }
