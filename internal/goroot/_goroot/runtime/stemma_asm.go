@@ -106,6 +106,7 @@ const (
 	stemmaTraceSP      = sample.TraceSP
 	stemmaTraceBP      = sample.TraceBP
 	stemmaTraceSave    = sample.TraceSave
+	stemmaTraceSaveLen = sample.TraceSaveLen
 	stemmaPlainMask    = sample.PlainSize - 1
 	stemmaNodeKey      = unsafe.Offsetof(layout.SampleNode{}.Key)
 	stemmaNodeLog      = sample.SampleNodeLog

@@ -207,28 +207,120 @@ slow:
 	KXORQ	K0, K0, K6; \
 	KXORQ	K0, K0, K7
 
-// stemmaEraseSaved clears what was saved of the registers. X15 is zero.
+// stemmaEraseSaved clears what was saved of the registers. X15 is zero; R12 and R15 hold nothing.
 #define stemmaEraseSaved \
-	MOVUPS	X15, (const_stemmaTraceSave+0)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+16)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+32)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+48)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+64)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+80)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+96)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+112)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+128)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+144)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+160)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+176)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+192)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+208)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+224)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+240)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+256)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+272)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+288)(R13); \
-	MOVUPS	X15, (const_stemmaTraceSave+304)(R13)
+	LEAQ	const_stemmaTraceSave(R13), R12; \
+	MOVQ	$(const_stemmaTraceSaveLen/16), R15; \
+again: \
+	MOVUPS	X15, (R12); \
+	ADDQ	$16, R12; \
+	DECQ	R15; \
+	JNE	again
+#endif
+
+// Registers that may hold results of floating point; or vectors, which fill them as far as the processor has them.
+#define stemmaSaveX \
+	MOVUPS	X0, (const_stemmaTraceSave+80)(R13); \
+	MOVUPS	X1, (const_stemmaTraceSave+96)(R13); \
+	MOVUPS	X2, (const_stemmaTraceSave+112)(R13); \
+	MOVUPS	X3, (const_stemmaTraceSave+128)(R13); \
+	MOVUPS	X4, (const_stemmaTraceSave+144)(R13); \
+	MOVUPS	X5, (const_stemmaTraceSave+160)(R13); \
+	MOVUPS	X6, (const_stemmaTraceSave+176)(R13); \
+	MOVUPS	X7, (const_stemmaTraceSave+192)(R13); \
+	MOVUPS	X8, (const_stemmaTraceSave+208)(R13); \
+	MOVUPS	X9, (const_stemmaTraceSave+224)(R13); \
+	MOVUPS	X10, (const_stemmaTraceSave+240)(R13); \
+	MOVUPS	X11, (const_stemmaTraceSave+256)(R13); \
+	MOVUPS	X12, (const_stemmaTraceSave+272)(R13); \
+	MOVUPS	X13, (const_stemmaTraceSave+288)(R13); \
+	MOVUPS	X14, (const_stemmaTraceSave+304)(R13)
+
+#define stemmaRestoreX \
+	MOVUPS	(const_stemmaTraceSave+80)(R13), X0; \
+	MOVUPS	(const_stemmaTraceSave+96)(R13), X1; \
+	MOVUPS	(const_stemmaTraceSave+112)(R13), X2; \
+	MOVUPS	(const_stemmaTraceSave+128)(R13), X3; \
+	MOVUPS	(const_stemmaTraceSave+144)(R13), X4; \
+	MOVUPS	(const_stemmaTraceSave+160)(R13), X5; \
+	MOVUPS	(const_stemmaTraceSave+176)(R13), X6; \
+	MOVUPS	(const_stemmaTraceSave+192)(R13), X7; \
+	MOVUPS	(const_stemmaTraceSave+208)(R13), X8; \
+	MOVUPS	(const_stemmaTraceSave+224)(R13), X9; \
+	MOVUPS	(const_stemmaTraceSave+240)(R13), X10; \
+	MOVUPS	(const_stemmaTraceSave+256)(R13), X11; \
+	MOVUPS	(const_stemmaTraceSave+272)(R13), X12; \
+	MOVUPS	(const_stemmaTraceSave+288)(R13), X13; \
+	MOVUPS	(const_stemmaTraceSave+304)(R13), X14
+
+#ifdef GOEXPERIMENT_simd
+#define stemmaSaveY \
+	VMOVDQU	Y0, (const_stemmaTraceSave+80)(R13); \
+	VMOVDQU	Y1, (const_stemmaTraceSave+112)(R13); \
+	VMOVDQU	Y2, (const_stemmaTraceSave+144)(R13); \
+	VMOVDQU	Y3, (const_stemmaTraceSave+176)(R13); \
+	VMOVDQU	Y4, (const_stemmaTraceSave+208)(R13); \
+	VMOVDQU	Y5, (const_stemmaTraceSave+240)(R13); \
+	VMOVDQU	Y6, (const_stemmaTraceSave+272)(R13); \
+	VMOVDQU	Y7, (const_stemmaTraceSave+304)(R13); \
+	VMOVDQU	Y8, (const_stemmaTraceSave+336)(R13); \
+	VMOVDQU	Y9, (const_stemmaTraceSave+368)(R13); \
+	VMOVDQU	Y10, (const_stemmaTraceSave+400)(R13); \
+	VMOVDQU	Y11, (const_stemmaTraceSave+432)(R13); \
+	VMOVDQU	Y12, (const_stemmaTraceSave+464)(R13); \
+	VMOVDQU	Y13, (const_stemmaTraceSave+496)(R13); \
+	VMOVDQU	Y14, (const_stemmaTraceSave+528)(R13)
+
+#define stemmaRestoreY \
+	VMOVDQU	(const_stemmaTraceSave+80)(R13), Y0; \
+	VMOVDQU	(const_stemmaTraceSave+112)(R13), Y1; \
+	VMOVDQU	(const_stemmaTraceSave+144)(R13), Y2; \
+	VMOVDQU	(const_stemmaTraceSave+176)(R13), Y3; \
+	VMOVDQU	(const_stemmaTraceSave+208)(R13), Y4; \
+	VMOVDQU	(const_stemmaTraceSave+240)(R13), Y5; \
+	VMOVDQU	(const_stemmaTraceSave+272)(R13), Y6; \
+	VMOVDQU	(const_stemmaTraceSave+304)(R13), Y7; \
+	VMOVDQU	(const_stemmaTraceSave+336)(R13), Y8; \
+	VMOVDQU	(const_stemmaTraceSave+368)(R13), Y9; \
+	VMOVDQU	(const_stemmaTraceSave+400)(R13), Y10; \
+	VMOVDQU	(const_stemmaTraceSave+432)(R13), Y11; \
+	VMOVDQU	(const_stemmaTraceSave+464)(R13), Y12; \
+	VMOVDQU	(const_stemmaTraceSave+496)(R13), Y13; \
+	VMOVDQU	(const_stemmaTraceSave+528)(R13), Y14
+
+#define stemmaSaveZ \
+	VMOVDQU64	Z0, (const_stemmaTraceSave+80)(R13); \
+	VMOVDQU64	Z1, (const_stemmaTraceSave+144)(R13); \
+	VMOVDQU64	Z2, (const_stemmaTraceSave+208)(R13); \
+	VMOVDQU64	Z3, (const_stemmaTraceSave+272)(R13); \
+	VMOVDQU64	Z4, (const_stemmaTraceSave+336)(R13); \
+	VMOVDQU64	Z5, (const_stemmaTraceSave+400)(R13); \
+	VMOVDQU64	Z6, (const_stemmaTraceSave+464)(R13); \
+	VMOVDQU64	Z7, (const_stemmaTraceSave+528)(R13); \
+	VMOVDQU64	Z8, (const_stemmaTraceSave+592)(R13); \
+	VMOVDQU64	Z9, (const_stemmaTraceSave+656)(R13); \
+	VMOVDQU64	Z10, (const_stemmaTraceSave+720)(R13); \
+	VMOVDQU64	Z11, (const_stemmaTraceSave+784)(R13); \
+	VMOVDQU64	Z12, (const_stemmaTraceSave+848)(R13); \
+	VMOVDQU64	Z13, (const_stemmaTraceSave+912)(R13); \
+	VMOVDQU64	Z14, (const_stemmaTraceSave+976)(R13)
+
+#define stemmaRestoreZ \
+	VMOVDQU64	(const_stemmaTraceSave+80)(R13), Z0; \
+	VMOVDQU64	(const_stemmaTraceSave+144)(R13), Z1; \
+	VMOVDQU64	(const_stemmaTraceSave+208)(R13), Z2; \
+	VMOVDQU64	(const_stemmaTraceSave+272)(R13), Z3; \
+	VMOVDQU64	(const_stemmaTraceSave+336)(R13), Z4; \
+	VMOVDQU64	(const_stemmaTraceSave+400)(R13), Z5; \
+	VMOVDQU64	(const_stemmaTraceSave+464)(R13), Z6; \
+	VMOVDQU64	(const_stemmaTraceSave+528)(R13), Z7; \
+	VMOVDQU64	(const_stemmaTraceSave+592)(R13), Z8; \
+	VMOVDQU64	(const_stemmaTraceSave+656)(R13), Z9; \
+	VMOVDQU64	(const_stemmaTraceSave+720)(R13), Z10; \
+	VMOVDQU64	(const_stemmaTraceSave+784)(R13), Z11; \
+	VMOVDQU64	(const_stemmaTraceSave+848)(R13), Z12; \
+	VMOVDQU64	(const_stemmaTraceSave+912)(R13), Z13; \
+	VMOVDQU64	(const_stemmaTraceSave+976)(R13), Z14
 #endif
 
 // stemmaTrampolineSlow does in Go, on g0, what the fast path cannot. All registers that
@@ -247,21 +339,22 @@ TEXT runtime·stemmaTrampolineSlow(SB), NOSPLIT|NOFRAME|TOPFRAME, $0-0
 	MOVQ	R9, (const_stemmaTraceSave+48)(R13)
 	MOVQ	R10, (const_stemmaTraceSave+56)(R13)
 	MOVQ	R11, (const_stemmaTraceSave+64)(R13)
-	MOVUPS	X0, (const_stemmaTraceSave+80)(R13)
-	MOVUPS	X1, (const_stemmaTraceSave+96)(R13)
-	MOVUPS	X2, (const_stemmaTraceSave+112)(R13)
-	MOVUPS	X3, (const_stemmaTraceSave+128)(R13)
-	MOVUPS	X4, (const_stemmaTraceSave+144)(R13)
-	MOVUPS	X5, (const_stemmaTraceSave+160)(R13)
-	MOVUPS	X6, (const_stemmaTraceSave+176)(R13)
-	MOVUPS	X7, (const_stemmaTraceSave+192)(R13)
-	MOVUPS	X8, (const_stemmaTraceSave+208)(R13)
-	MOVUPS	X9, (const_stemmaTraceSave+224)(R13)
-	MOVUPS	X10, (const_stemmaTraceSave+240)(R13)
-	MOVUPS	X11, (const_stemmaTraceSave+256)(R13)
-	MOVUPS	X12, (const_stemmaTraceSave+272)(R13)
-	MOVUPS	X13, (const_stemmaTraceSave+288)(R13)
-	MOVUPS	X14, (const_stemmaTraceSave+304)(R13)
+#ifdef GOEXPERIMENT_simd
+	CMPB	internal∕cpu·X86+const_offsetX86HasAVX512(SB), $1
+	JEQ	save512
+	CMPB	internal∕cpu·X86+const_offsetX86HasAVX(SB), $1
+	JEQ	save256
+#endif
+	stemmaSaveX
+#ifdef GOEXPERIMENT_simd
+	JMP	saved
+save256:
+	stemmaSaveY
+	JMP	saved
+save512:
+	stemmaSaveZ
+saved:
+#endif
 	MOVQ	SP, const_stemmaTraceSP(R13)
 	MOVQ	BP, const_stemmaTraceBP(R13)
 #ifdef GOEXPERIMENT_runtimesecret
@@ -305,21 +398,22 @@ erased:
 	MOVQ	(const_stemmaTraceSave+48)(R13), R9
 	MOVQ	(const_stemmaTraceSave+56)(R13), R10
 	MOVQ	(const_stemmaTraceSave+64)(R13), R11
-	MOVUPS	(const_stemmaTraceSave+80)(R13), X0
-	MOVUPS	(const_stemmaTraceSave+96)(R13), X1
-	MOVUPS	(const_stemmaTraceSave+112)(R13), X2
-	MOVUPS	(const_stemmaTraceSave+128)(R13), X3
-	MOVUPS	(const_stemmaTraceSave+144)(R13), X4
-	MOVUPS	(const_stemmaTraceSave+160)(R13), X5
-	MOVUPS	(const_stemmaTraceSave+176)(R13), X6
-	MOVUPS	(const_stemmaTraceSave+192)(R13), X7
-	MOVUPS	(const_stemmaTraceSave+208)(R13), X8
-	MOVUPS	(const_stemmaTraceSave+224)(R13), X9
-	MOVUPS	(const_stemmaTraceSave+240)(R13), X10
-	MOVUPS	(const_stemmaTraceSave+256)(R13), X11
-	MOVUPS	(const_stemmaTraceSave+272)(R13), X12
-	MOVUPS	(const_stemmaTraceSave+288)(R13), X13
-	MOVUPS	(const_stemmaTraceSave+304)(R13), X14
+#ifdef GOEXPERIMENT_simd
+	CMPB	internal∕cpu·X86+const_offsetX86HasAVX512(SB), $1
+	JEQ	restore512
+	CMPB	internal∕cpu·X86+const_offsetX86HasAVX(SB), $1
+	JEQ	restore256
+#endif
+	stemmaRestoreX
+#ifdef GOEXPERIMENT_simd
+	JMP	restored
+restore256:
+	stemmaRestoreY
+	JMP	restored
+restore512:
+	stemmaRestoreZ
+restored:
+#endif
 	XORPS	X15, X15
 #ifdef GOEXPERIMENT_runtimesecret
 	CMPL	g_secret(R14), $0

@@ -56,13 +56,14 @@ const (
 	TraceSP      = unsafe.Offsetof(Trace{}.SP)
 	TraceBP      = unsafe.Offsetof(Trace{}.BP)
 	TraceSave    = unsafe.Offsetof(Trace{}.save)
+	TraceSaveLen = unsafe.Sizeof(Trace{}.save)
 	ObjTime      = unsafe.Offsetof(Object{}.ns)
 	ObjCount     = unsafe.Offsetof(Object{}.count)
 )
 
 // Sizes.
 const (
-	TraceSize = 640
+	TraceSize = 1184
 	EntrySize = 32
 	EntryPad  = 64 // zero bytes in front of the first entry
 	ObjSize   = 32
@@ -107,8 +108,8 @@ type Trace struct {
 	Stride     uintptr // of the marker: how many entries the fast path drops; 0 if the slow path does it
 }
 
-// saveSize is the bytes for the registers that may hold results.
-const saveSize = 496
+// saveSize is the bytes for the registers that may hold results: at most 80 for general ones, and fifteen of 64 bytes.
+const saveSize = 1040
 
 const (
 	_ = -(unsafe.Sizeof(Trace{}) ^ TraceSize)
