@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/record/ids"
@@ -130,7 +131,8 @@ func Merge(records ...*Record) (*Record, error) {
 	var list []*profile.Profile
 	for _, r := range records {
 		if r.IDs != nil && len(records) > 1 {
-			return nil, fmt.Errorf("records of context IDs cannot be added up: IDs belong to one process")
+			return nil, fmt.Errorf("the record of context IDs%s cannot be added to others: IDs belong to one process; "+
+				"read it alone, or leave it out", ofProcess(r.Profile))
 		}
 		if r.IDs != nil {
 			return r, nil
@@ -142,6 +144,15 @@ func Merge(records ...*Record) (*Record, error) {
 		return nil, err
 	}
 	return &Record{Profile: p}, nil
+}
+
+// ofProcess names the process of a record, " of srv, pid 12,", or "" if the record does not say it.
+func ofProcess(p *profile.Profile) string {
+	if len(p.Processes) == 0 || len(p.Processes[0].Args) == 0 {
+		return ""
+	}
+	first := &p.Processes[0]
+	return fmt.Sprintf(" of %s, pid %d,", profile.Printable(filepath.Base(first.Args[0])), first.PID)
 }
 
 // Snapshots returns records without those that others hold already, see [profile.Snapshots].

@@ -134,7 +134,7 @@ func TestContexts(t *testing.T) {
 	other.Processes = slices.Clone(p.Processes)
 	other.Processes[0].Run = 0
 	if _, err := record.Merge(p, &record.Record{Profile: &other, IDs: p.IDs}); err == nil ||
-		!strings.Contains(err.Error(), "cannot be added up") {
+		!strings.Contains(err.Error(), "cannot be added to others") || !strings.Contains(err.Error(), ", pid ") {
 		t.Errorf("merging: have %v", err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink"
+	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record/store"
 )
 
@@ -130,7 +131,7 @@ func (a *Agent) Once(ctx context.Context) error {
 	}
 	if n := a.held(); err == nil && n > 0 {
 		err = fmt.Errorf("another agent has had %s for %v, and whether they are pushed is not known; run it again",
-			plural(n, "record"), a.patience)
+			humanize.Plural(n, "record"), a.patience)
 	}
 	if n := len(a.failed); err == nil && n > 0 {
 		err = fmt.Errorf("%d records could not be collected", n)
@@ -180,7 +181,7 @@ func (a *Agent) Pass(ctx context.Context) (wait time.Duration, err error) {
 	errs := []error{ctx.Err()}
 	for _, d := range a.to {
 		if errs = append(errs, d.err); d.records > 0 {
-			a.say("%s %s to %s", d.verb, plural(d.records, "record"), d.name)
+			a.say("%s %s to %s", d.verb, humanize.Plural(d.records, "record"), d.name)
 		}
 	}
 	return wait, errors.Join(errs...)
@@ -249,7 +250,7 @@ func (a *Agent) forget(items []item) {
 	if lost > 0 {
 		a.Numbers.lost.Add(int64(lost))
 		a.say("%s gone before they were uploaded; keep more segments (STEMMA_ROTATE), or look at what delays uploads",
-			plural(lost, "record"))
+			humanize.Plural(lost, "record"))
 	}
 	for path := range a.failed {
 		if !there[path] {
@@ -305,12 +306,4 @@ func (a *Agent) isDone(it item) bool {
 
 func (a *Agent) say(format string, args ...any) {
 	fmt.Fprintf(a.Log, "stemma-fleet: "+format+"\n", args...)
-}
-
-// plural writes a number of things.
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
+	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/record/store"
@@ -111,7 +112,7 @@ func (a *Agent) read(it item) (*record.Record, *bucket.Manifest, error) {
 	}
 	if len(p.Processes) != 1 || p.Processes[0].Run == 0 {
 		return nil, nil, fmt.Errorf("%s: a record of %s, want one that has a run number", it.path,
-			plural(len(p.Processes), "process"))
+			humanize.Plural(len(p.Processes), "process", "processes"))
 	}
 	if place, _ := store.Probe(it.path); it.number == 0 && place.Running() {
 		return nil, nil, errRuns
