@@ -626,6 +626,11 @@ func TestRefresh(t *testing.T) {
 		follow(t, p, url+"#view="+view, []step{{"", []string{onCanvas}}})
 		must(t, p.Eval("document.querySelector('.plot').scrollTop = 20", nil))
 		same(view)
+		const footer = "$('status').textContent"
+		before := eval[string](t, p, footer)
+		if again(); eval[string](t, p, footer) == before {
+			t.Errorf("%s: the footer still says %q of what has grown", view, before)
+		}
 	}
 	must(t, p.Eval("$('metric').focus()", nil))
 	same("a list")

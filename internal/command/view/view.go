@@ -88,7 +88,7 @@ func Serve(v *page.View, addr string, browser bool, stderr io.Writer) error {
 	}
 	host, _, _ := net.SplitHostPort(addr) // Listen has parsed it
 	url := "http://" + l.Addr().String() + "/"
-	fmt.Fprintf(stderr, "stemma: serving %s; end with Ctrl-C\n", url)
+	fmt.Fprintf(stderr, "stemma: serving %s (end with Ctrl-C)\n", url)
 	if browser {
 		openBrowser(url)
 	}

@@ -53,6 +53,7 @@ export class Plot {
     this.resize();
     if (!this.up) this.el.scrollTop = page.again && !first ? above : 0;
     if (document.activeElement === this.canvas && !page.again) this.say();
+    if (page.again) this.sayAgain();
     this.later();
   }
 
@@ -205,10 +206,19 @@ export class Plot {
   say() {
     const s = this.selected;
     if (s) {
-      document.getElementById('status').textContent = this.text(s);
+      document.getElementById('status').textContent = this.said = this.text(s);
       choose(this.answer.funcs[s.box.fn].name, this.stack(s));
     }
     this.later();
+  }
+
+  // sayAgain brings what the footer says of a box up to date. It is not read aloud each time.
+  sayAgain() {
+    const status = document.getElementById('status');
+    if (!this.said || status.textContent !== this.said) return;
+    status.ariaLive = 'off';
+    this.say();
+    setTimeout(() => { status.ariaLive = 'polite'; }, 1000);
   }
 
   at(e) {
