@@ -152,14 +152,14 @@ slow:
 	STP	(R10, R11), (const_stemmaTraceSave+80)(R19); \
 	STP	(R12, R13), (const_stemmaTraceSave+96)(R19); \
 	STP	(R14, R15), (const_stemmaTraceSave+112)(R19); \
-	FSTPD	(F0, F1), (const_stemmaTraceSave+128)(R19); \
-	FSTPD	(F2, F3), (const_stemmaTraceSave+144)(R19); \
-	FSTPD	(F4, F5), (const_stemmaTraceSave+160)(R19); \
-	FSTPD	(F6, F7), (const_stemmaTraceSave+176)(R19); \
-	FSTPD	(F8, F9), (const_stemmaTraceSave+192)(R19); \
-	FSTPD	(F10, F11), (const_stemmaTraceSave+208)(R19); \
-	FSTPD	(F12, F13), (const_stemmaTraceSave+224)(R19); \
-	FSTPD	(F14, F15), (const_stemmaTraceSave+240)(R19)
+	FSTPQ	(F0, F1), (const_stemmaTraceSave+128)(R19); \
+	FSTPQ	(F2, F3), (const_stemmaTraceSave+160)(R19); \
+	FSTPQ	(F4, F5), (const_stemmaTraceSave+192)(R19); \
+	FSTPQ	(F6, F7), (const_stemmaTraceSave+224)(R19); \
+	FSTPQ	(F8, F9), (const_stemmaTraceSave+256)(R19); \
+	FSTPQ	(F10, F11), (const_stemmaTraceSave+288)(R19); \
+	FSTPQ	(F12, F13), (const_stemmaTraceSave+320)(R19); \
+	FSTPQ	(F14, F15), (const_stemmaTraceSave+352)(R19)
 
 #define stemmaLoadAll \
 	LDP	(const_stemmaTraceSave+0)(R19), (R0, R1); \
@@ -170,14 +170,14 @@ slow:
 	LDP	(const_stemmaTraceSave+80)(R19), (R10, R11); \
 	LDP	(const_stemmaTraceSave+96)(R19), (R12, R13); \
 	LDP	(const_stemmaTraceSave+112)(R19), (R14, R15); \
-	FLDPD	(const_stemmaTraceSave+128)(R19), (F0, F1); \
-	FLDPD	(const_stemmaTraceSave+144)(R19), (F2, F3); \
-	FLDPD	(const_stemmaTraceSave+160)(R19), (F4, F5); \
-	FLDPD	(const_stemmaTraceSave+176)(R19), (F6, F7); \
-	FLDPD	(const_stemmaTraceSave+192)(R19), (F8, F9); \
-	FLDPD	(const_stemmaTraceSave+208)(R19), (F10, F11); \
-	FLDPD	(const_stemmaTraceSave+224)(R19), (F12, F13); \
-	FLDPD	(const_stemmaTraceSave+240)(R19), (F14, F15)
+	FLDPQ	(const_stemmaTraceSave+128)(R19), (F0, F1); \
+	FLDPQ	(const_stemmaTraceSave+160)(R19), (F2, F3); \
+	FLDPQ	(const_stemmaTraceSave+192)(R19), (F4, F5); \
+	FLDPQ	(const_stemmaTraceSave+224)(R19), (F6, F7); \
+	FLDPQ	(const_stemmaTraceSave+256)(R19), (F8, F9); \
+	FLDPQ	(const_stemmaTraceSave+288)(R19), (F10, F11); \
+	FLDPQ	(const_stemmaTraceSave+320)(R19), (F12, F13); \
+	FLDPQ	(const_stemmaTraceSave+352)(R19), (F14, F15)
 
 #ifdef GOEXPERIMENT_runtimesecret
 // stemmaErase clears the registers that may hold what code within secret.Do has computed, but for those that the
@@ -244,7 +244,7 @@ slow:
 // stemmaEraseSaved clears what was saved of the registers.
 #define stemmaEraseSaved \
 	ADD	$const_stemmaTraceSave, R19, R20; \
-	MOVD	$16, R21; \
+	MOVD	$24, R21; \
 again: \
 	STP	(ZR, ZR), (R20); \
 	ADD	$16, R20; \

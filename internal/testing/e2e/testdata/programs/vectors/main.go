@@ -1,4 +1,4 @@
-//go:build goexperiment.simd && amd64
+//go:build goexperiment.simd && (amd64 || (arm64 && go1.27))
 
 // Program vectors has functions that return vectors, which lie in registers, and compares each with what it was made
 // of.
@@ -7,14 +7,13 @@ package main
 import (
 	"fmt"
 	"os"
-	"simd/archsimd"
 )
 
 // down returns a vector through n frames, each of which returns to another place. What it calls on the way is long
 // enough to be sampled.
 //
 //go:noinline
-func down(n int, p *[4]float64) archsimd.Float64x4 {
+func down(n int, p *numbers) vector {
 	switch n {
 	case 1:
 		return down(n-1, p)
@@ -56,7 +55,7 @@ func down(n int, p *[4]float64) archsimd.Float64x4 {
 		return down(n-1, p)
 	}
 	kept = fmt.Sprint(p[0], n)
-	return archsimd.LoadFloat64x4(p)
+	return load(p)
 }
 
 var kept string
@@ -64,10 +63,12 @@ var kept string
 func main() {
 	bad := 0
 	for i := range 20_000 {
-		p := [4]float64{float64(i), float64(i + 1), float64(i + 2), float64(i + 3)}
+		var p, got numbers
+		for k := range p {
+			p[k] = float64(i + k)
+		}
 		v := down(i%20, &p)
-		var got [4]float64
-		if v.Store(&got); got != p {
+		if store(v, &got); got != p {
 			bad++
 		}
 	}

@@ -1,0 +1,13 @@
+//go:build goexperiment.simd && go1.27
+
+package main
+
+import "simd/archsimd"
+
+type (
+	vector  = archsimd.Float64x2
+	numbers [2]float64
+)
+
+func load(p *numbers) vector     { return archsimd.LoadFloat64x2(p[:]) }
+func store(v vector, p *numbers) { v.Store(p[:]) }
