@@ -18,7 +18,7 @@ func TestReaders(t *testing.T) {
 	for readers, want := range map[string]string{
 		"sentry":         sentry + "$",
 		"sentry stacked": sentry + "$",
-		"new":            `^paid\? .*\nEOF \[stm\w+\]\nmain.main\n\t\S*/main.go:25\n$`,
+		"new":            `^paid\? .*\nEOF \[stm[\w-]+\]\nmain.main\n\t\S*/main.go:25\n$`,
 		"pkg/errors":     `not served: no items` + stack + "served\n$",
 		"cockroachdb/errors": `(?s)` + `served\n.*main.pay\n[^\n]*main.go:60\n[^\n]*main.serve\n[^\n]*main.go:52\n.*` +
 			`\ntrue\n$`,
