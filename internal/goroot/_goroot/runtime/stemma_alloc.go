@@ -11,12 +11,12 @@ import (
 // does not change.
 var stemmaAllocOn bool
 
-// stemmaAllocCounts reports whether they are, where they are made. It is set when runtime.main begins, where there is
-// one thread: before, while the first Ps are made, there may be no P, or no shard to count in.
+// stemmaAllocCounts reports whether they are, where they are made. It is set once, when runtime.main begins: before,
+// while the first Ps are made, there may be no P, or no shard to count in.
 var stemmaAllocCounts bool
 
 // stemmaAllocHooked reports whether they are counted in Go's own hook for debugging instead, which all of them pass,
-// also those of allocators that use freed objects again (GOEXPERIMENT=runtimefreegc).
+// also those of allocators that use freed objects again (GOEXPERIMENT=runtimefreegc). MemStats lacks those objects.
 var stemmaAllocHooked bool
 
 // stemmaAllocInit makes the tree count allocations, if that is asked for.

@@ -14,6 +14,7 @@
 package runtime
 
 import (
+	"internal/runtime/gc"
 	"internal/runtime/stemma/layout"
 	"unsafe"
 )
@@ -171,8 +172,8 @@ func stemmaShardAt() uintptr {
 // and the shard are. Two words less let g have a smaller size class.
 type stemmaSeeds struct{}
 
-// This does not compile if a g is larger than that class.
-const _ = 640 - unsafe.Sizeof(g{})
+// This does not compile if a g, behind the header of an object of its size, is larger than that class.
+const _ = 640 - gc.MallocHeaderSize - unsafe.Sizeof(g{})
 
 // seed is the series of the program.
 //
