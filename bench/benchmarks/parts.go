@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/stemma-go/stemma/bench/internal/lab"
+	"github.com/stemma-go/stemma/bench/internal/records"
 	"github.com/stemma-go/stemma/internal/cct"
-	"github.com/stemma-go/stemma/internal/record"
 )
 
 // aloneRuns is how often a benchmark that varies runs alone, until two runs differ.
@@ -67,11 +67,7 @@ func alone(name string) string {
 // benchmarked returns how often each context below a benchmark was entered, by the names on its path, which are behind
 // each other on lines. A program leaves one record.
 func benchmarked(out string) (map[string]uint64, error) {
-	trees, err := filepath.Glob(filepath.Join(out, "*", "tree"))
-	if err != nil || len(trees) != 1 {
-		return nil, cmp.Or(err, fmt.Errorf("%s: %d records, want 1", out, len(trees)))
-	}
-	r, err := record.Open(os.DirFS(filepath.Dir(trees[0])))
+	r, err := records.Open(out)
 	if err != nil {
 		return nil, err
 	}

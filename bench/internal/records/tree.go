@@ -109,13 +109,15 @@ func (t refolded) Up(n uint32) (up uint32, ok bool) {
 
 // kind returns what a function is to recursion: adapters are like others.
 func (t refolded) kind(fn uint32) fold.Kind {
-	switch f := &t.p.Funcs[fn]; {
-	case f.Kind != profile.FuncOrdinary:
+	f := &t.p.Funcs[fn]
+	if f.Kind != profile.FuncOrdinary {
 		return fold.None
-	case f.Flags&profile.FuncNew == 0 && f.Flags&(profile.FuncAdapter|profile.FuncWrapper) != 0:
-		return fold.Wrapper
 	}
-	return fold.Ordinary
+	kind := fold.KindOf(f.Flags&(profile.FuncAdapter|profile.FuncWrapper) != 0, f.Flags&profile.FuncNew != 0)
+	if kind == fold.Adapter {
+		return fold.Ordinary
+	}
+	return kind
 }
 
 // callbacks counts the calls below natives, other than of natives.
