@@ -1,5 +1,5 @@
-// Package engine describes each engine and each metric once: what it gives, and what builds and
-// readers need to know of it.
+// Package engine describes each engine, metric and build flag once: what it gives, and what builds and readers need to
+// know of it.
 //
 // Nothing else asks for an engine by its name, but its own files: the strategy in the
 // compiler, the half in the runtime. [List] is the place to add one.

@@ -1,4 +1,4 @@
-// Package goroot holds all that enters the user's GOROOT, and the rules by which it does.
+// Package goroot holds all that enters the user's GOROOT, the rules by which it does, and the Go releases that it fits.
 //
 // # Terminology
 //

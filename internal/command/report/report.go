@@ -1,5 +1,5 @@
-// Package report prints one profile: by function, by context, as a tree, as JSON. It has stemma info as well, which
-// prints where a profile comes from and what it has.
+// Package report prints one profile: by function, by context, as a tree, as JSON, and as the summary of run. It has
+// stemma info as well, which prints where a profile comes from and what it has.
 package report
 
 import (
