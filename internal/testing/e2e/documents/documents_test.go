@@ -59,7 +59,8 @@ trap 'wait' EXIT
 `
 
 // TestCommands runs each marked block, of README alone without -full, in the order of its document, in a copy of the
-// module srv, with -full with what a reader of docs has: an executable, a record of it, and profiles of two builds.
+// module srv, with -full with what a reader of docs has: a branch main, an executable, a record of it, and profiles of
+// two builds.
 func TestCommands(t *testing.T) {
 	e2e.NeedMore(t)
 	tool := e2e.Tool(t)
@@ -106,7 +107,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// prepare returns a copy of the module srv, with -full with an executable, records and profiles in it.
+// prepare returns a copy of the module srv, with -full with branch main, an executable, records and profiles in it.
 func prepare(t *testing.T, tool string) string {
 	dir := filepath.Join(t.TempDir(), "srv")
 	if err := os.CopyFS(dir, os.DirFS("testdata/srv")); err != nil {
@@ -128,8 +129,12 @@ func prepare(t *testing.T, tool string) string {
 	if !e2e.Full() {
 		return dir // README asks for none of that
 	}
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git here; install it") // a recipe compares two branches
+	}
 	// The record has another name than those that come: commands name all of those.
 	out, err := script(t, tool, dir, "bash", "-c", prelude+`
+		git init -q -b main && git add . && git -c user.name=me -c user.email=me@example.com commit -qm base
 		stemma run -o base.stemma . 2>srv.log
 		for f in new old gofmt srv; do cp base.stemma $f.stemma; done
 		stemma build -engine=sample -o srv . && cp srv before && ./before 2>srv.log`)
