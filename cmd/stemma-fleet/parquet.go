@@ -19,6 +19,7 @@ import (
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/internal/safefile"
 )
 
 // runParquet writes records as tables.
@@ -210,7 +211,7 @@ func (from *storeFlags) addRecords(ctx context.Context, w *parquet.Writer, paths
 // each with its own time.
 func partsOf(path string) []string {
 	segments := store.Segments(path)
-	if next, err := livedir.NextSegment(os.DirFS(path)); err != nil || next == 0 || len(segments) == 0 {
+	if next, err := livedir.NextSegment(safefile.Files(path)); err != nil || next == 0 || len(segments) == 0 {
 		return []string{path}
 	}
 	return append(segments, path+store.RestSuffix)

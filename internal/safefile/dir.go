@@ -114,6 +114,38 @@ func (d *Dir) Open(name string) (*os.File, error) {
 	return f, nil
 }
 
+// Files returns the files of a directory that others may write to. Only what is a file itself can be opened: neither a
+// link, which may lead to what these others cannot read, nor a pipe, whose reader would wait for a writer.
+func Files(dir string) fs.FS { return files(dir) }
+
+type files string // the path
+
+// Open implements fs.FS. Directories can be opened as well.
+func (f files) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	if name == "." {
+		return os.Open(string(f))
+	}
+	file, err := os.OpenFile(filepath.Join(string(f), name), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fmt.Errorf("%s: a link, want a file", name)
+	}
+	if err != nil {
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			path.Path = name // as of os.DirFS
+		}
+		return nil, err
+	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
+		file.Close()
+		return nil, fmt.Errorf("%s: no regular file", name)
+	}
+	return file, nil
+}
+
 // RemoveEmpty removes the directory, if it is empty and still has its name.
 func (d *Dir) RemoveEmpty() error {
 	up := d.up

@@ -1,8 +1,11 @@
 package safefile
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -85,6 +88,38 @@ func count(t *testing.T, top string) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// TestFiles opens files, and neither a link nor a pipe, which has no writer.
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink("file", dir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(dir+"/pipe", 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir+"/file", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir, dir+"/linked"); err != nil {
+		t.Fatal(err)
+	}
+	for _, fsys := range []fs.FS{Files(dir), Files(dir + "/linked")} {
+		for name, want := range map[string]string{"file": "", "link": "link: a link", "pipe": "pipe: no regular file",
+			"none": "open none: no such file", "../x": "invalid"} {
+			f, err := fsys.Open(name)
+			if err == nil {
+				f.Close()
+			}
+			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s: %v, want %q", name, err, want)
+			}
+		}
+		if list, err := fs.ReadDir(fsys, "."); err != nil || len(list) != 4 {
+			t.Errorf("%d names, %v", len(list), err)
+		}
+	}
 }
 
 // TestOpenItself takes a directory, and neither a link to one nor a file.

@@ -21,6 +21,7 @@ import (
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -246,7 +247,7 @@ var errGone = errors.New("the record has gone")
 func openRecord(path string, sealed bool) (*decode.Run, error) {
 	if !sealed {
 		defer progress.Step("reading "+path, "", progress.Unknown)()
-		r, err := decode.OpenRun(os.DirFS(path))
+		r, err := decode.OpenRun(safefile.Files(path))
 		if err != nil {
 			err = store.In(path, err)
 		}
@@ -364,7 +365,7 @@ func (s *Set) look(root *contextRoot, path string) {
 // runOf returns the run number of a live directory or a sealed file with context IDs.
 func runOf(place store.Place) (run uint64, err error) {
 	if place.Dir {
-		run, err = ids.LiveRun(os.DirFS(place.Path))
+		run, err = ids.LiveRun(safefile.Files(place.Path))
 		if errors.Is(err, fs.ErrNotExist) {
 			// A directory that has become live since it was looked at may have IDs.
 			if now, _ := store.Probe(place.Path); now.Live() && !now.IDs() {

@@ -9,7 +9,7 @@ import (
 // isHeld reports whether a program holds the lock of the main file of its live directory,
 // as it does until it ends. A file that cannot be opened is not held.
 func isHeld(file string) bool {
-	f, err := os.Open(file)
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe may have taken its name
 	if err != nil {
 		return false
 	}

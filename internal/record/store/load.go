@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/progress"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/safefile"
 	"github.com/stemma-go/stemma/profile"
 )
 
@@ -146,9 +146,9 @@ func readOne(place Place) (*record.Record, error) {
 // openLive reads a live directory, or what is in none of its segments.
 func openLive(place Place) (*record.Record, error) {
 	if place.rest != "" {
-		return record.OpenRest(os.DirFS(place.rest), hasEnded(place.rest))
+		return record.OpenRest(safefile.Files(place.rest), hasEnded(place.rest))
 	}
-	return record.OpenRun(os.DirFS(place.Path), hasEnded(place.Path))
+	return record.OpenRun(safefile.Files(place.Path), hasEnded(place.Path))
 }
 
 // newest returns the sealed file here, or the live directory of a program that was started here, that is to be

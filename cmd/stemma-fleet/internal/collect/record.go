@@ -16,6 +16,7 @@ import (
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/record/store"
+	"github.com/stemma-go/stemma/internal/safefile"
 )
 
 // An item is a live directory of a program that has ended, or a segment.
@@ -103,7 +104,7 @@ func (a *Agent) read(it item) (*record.Record, *bucket.Manifest, error) {
 	kind, path := bucket.Whole, it.path
 	if it.number > 0 {
 		kind = bucket.Segment
-	} else if next, err := livedir.NextSegment(os.DirFS(path)); err == nil && next > 0 {
+	} else if next, err := livedir.NextSegment(safefile.Files(path)); err == nil && next > 0 {
 		kind, path = bucket.Rest, path+store.RestSuffix
 	}
 	p, err := store.Sum([]string{path})

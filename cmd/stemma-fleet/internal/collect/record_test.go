@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket/buckettest"
 )
@@ -62,5 +64,44 @@ func TestUnseenDirectories(t *testing.T) {
 				t.Errorf("when it is there: %v", err)
 			}
 		})
+	}
+}
+
+// TestNoFiles gives an agent records with a pipe and a link in the place of files: it waits for neither a writer nor
+// reads what the link leads to, says what it found, and collects the others.
+func TestNoFiles(t *testing.T) {
+	for name, make := range map[string]func(path string) error{
+		"pipe": func(path string) error { return syscall.Mkfifo(path, 0o666) },
+		"link": func(path string) error {
+			if err := os.Rename(path, path+".other"); err != nil {
+				return err
+			}
+			return os.Symlink(path+".other", path)
+		},
+	} {
+		for _, file := range []string{"funcs", "shard.0"} {
+			dir := t.TempDir()
+			bad := filepath.Join(dir, "p.12-0a1b2c")
+			write(t, bad, 1)
+			write(t, filepath.Join(dir, "p.13-0a1b2c"), 2)
+			if name == "pipe" {
+				if err := os.Remove(filepath.Join(bad, file)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := make(filepath.Join(bad, file)); err != nil {
+				t.Fatal(err)
+			}
+			old := time.Now().Add(-time.Minute)
+			if err := os.Chtimes(bad, old, old); err != nil {
+				t.Fatal(err)
+			}
+			b := new(buckettest.Memory)
+			a, log := agent(b, dir, nil)
+			err := a.Once(context.Background())
+			if err == nil || !strings.Contains(log.String(), bad+": "+file) || len(manifests(t, b)) != 1 {
+				t.Errorf("%s for %s: %v, %d records in the bucket, said:\n%s", name, file, err, len(manifests(t, b)), log)
+			}
+		}
 	}
 }

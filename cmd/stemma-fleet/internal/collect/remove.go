@@ -43,7 +43,7 @@ func (a *Agent) removable(it item) bool {
 	if a.isDone(item{path: it.live}) {
 		return true // all that was behind it is in the store
 	}
-	next, err := livedir.NextSegment(os.DirFS(it.live))
+	next, err := livedir.NextSegment(safefile.Files(it.live))
 	return err == nil && it.number < next
 }
 
