@@ -78,14 +78,14 @@ func Open(ctx context.Context, store string) (*Bucket, error) {
 		u.Path = ""
 	}
 	u.RawQuery = q.Encode()
+	shown, _, _ := strings.Cut(store, "?")
 	b, err := blob.OpenBucket(ctx, u.String())
 	if err != nil {
-		return nil, fmt.Errorf("-store=%s: %w", u, err)
+		return nil, fmt.Errorf("-store=%s: %w", shown, err)
 	}
 	if prefix != "" {
 		b = blob.PrefixedBucket(b, prefix)
 	}
-	shown, _, _ := strings.Cut(store, "?")
 	opened := New(b, shown)
 	opened.Identity = u.Scheme + "://" + u.Host + "/" + prefix + "?" + q.Encode() // in the order of names
 	return opened, nil
@@ -361,7 +361,8 @@ func (b *Bucket) write(ctx context.Context, key string, from io.Reader) error {
 	}
 	if _, err := io.Copy(w, from); err != nil {
 		cancel()
-		return errors.Join(err, w.Close())
+		_ = w.Close() // it says that it was given up
+		return err
 	}
 	return w.Close()
 }

@@ -192,6 +192,40 @@ func TestGetOther(t *testing.T) {
 	}
 }
 
+// halfRead is read once, for its checksum, and fails then.
+type halfRead struct {
+	*strings.Reader
+	again bool
+}
+
+func (h *halfRead) Seek(offset int64, whence int) (int64, error) {
+	h.again = true
+	return h.Reader.Seek(offset, whence)
+}
+
+func (h *halfRead) Read(p []byte) (int, error) {
+	if h.again {
+		return 0, errors.New("no more")
+	}
+	return h.Reader.Read(p)
+}
+
+func (h *halfRead) WriteTo(w io.Writer) (int64, error) { return io.Copy(w, struct{ io.Reader }{h}) }
+
+// TestUnfinished has an upload that is given up: the error says why, and not that it was given up.
+func TestUnfinished(t *testing.T) {
+	b, err := bucket.Open(context.Background(), "file://"+t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	_, err = b.Put(context.Background(), &bucket.Manifest{Run: "0123456789abcdef", Kind: bucket.Whole},
+		&halfRead{Reader: strings.NewReader("record")})
+	if err == nil || !strings.HasSuffix(err.Error(), "no more") || strings.Contains(err.Error(), "cancel") {
+		t.Errorf("have %v", err)
+	}
+}
+
 // TestOpen has URLs that mean nothing, and what may be a password in them, which no message has.
 func TestOpen(t *testing.T) {
 	for url, want := range map[string]string{
@@ -201,6 +235,7 @@ func TestOpen(t *testing.T) {
 		"key:secret@b":          "no URL",
 		"b/p":                   "-store=b/p: no URL",
 		"ftp://b":               "ftp",
+		"file:///dev/null?":     "-store=file:///dev/null: ",
 	} {
 		if _, err := bucket.Open(context.Background(), url); err == nil || !strings.Contains(err.Error(), want) ||
 			strings.Contains(err.Error(), "secret") {

@@ -72,7 +72,7 @@ func (s *Server) Credentials(user, password string) {
 // Account returns as whom the server is asked: equal questions of two of them have different answers.
 func (s *Server) Account() string { return s.user + " " + s.Header.Get("X-Scope-OrgID") }
 
-// An Error is an answer that is no success.
+// An Error is an answer that is no success, or that is not of a server of profiles.
 type Error struct {
 	Code int
 	text string
@@ -126,6 +126,10 @@ func (s *Server) Post(ctx context.Context, path, kind string, body io.Reader, mo
 	wait.Heard()
 	text, err = io.ReadAll(io.LimitReader(wait.Reader(answer.Body), most))
 	if answer.StatusCode/100 == 2 {
+		if kind := answer.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") {
+			// Who wants somebody to sign in answers so: the request has not come where it should.
+			return nil, &Error{answer.StatusCode, "a page answers, and no server of this kind: " + Short(text)}
+		}
 		return text, err
 	}
 	return nil, &Error{answer.StatusCode, answer.Status + ": " + Short(text)}

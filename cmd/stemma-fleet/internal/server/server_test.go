@@ -51,3 +51,20 @@ func TestNew(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
+
+// TestPage has a page where somebody is to sign in, with a code of success: it is no answer.
+func TestPage(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "<!doctype html><p>Sign in")
+	}))
+	defer web.Close()
+	s, err := New(web.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := s.Post(context.Background(), "/", "text/plain", nil, 100)
+	if answer := new(Error); !errors.As(err, &answer) || !strings.Contains(err.Error(), "Sign in") || answer.Busy() ||
+		answer.Refusal() || answer.CannotTell() {
+		t.Errorf("%q, %v", text, err)
+	}
+}

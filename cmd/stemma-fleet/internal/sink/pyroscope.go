@@ -36,13 +36,29 @@ func openPyroscope(address string) (*Sink, error) {
 	push := func(ctx context.Context, p *part) error {
 		body, err := pyroscopeRequest(p)
 		if err == nil {
-			_, err = post(ctx, s, "/push.v1.PusherService/Push", "application/proto", bytes.NewReader(body))
+			var text []byte
+			text, err = post(ctx, s, "/push.v1.PusherService/Push", "application/proto", bytes.NewReader(body))
+			if err == nil && !isMessage(text) { // whether the part is there is asked before it is pushed again
+				err = fmt.Errorf("what answers is no Pyroscope: %q", server.Short(text))
+			}
 		}
 		return err
 	}
 	has := func(ctx context.Context, p *part) (bool, error) { return pyroscopeHas(ctx, s, p) }
 	return &Sink{Name: s.Name, Identity: "pyroscope " + s.Name + " " + tenant, push: push, has: has,
 		limits: pyroscopeLimits, Settle: pyroscopeSettles}, nil
+}
+
+// isMessage reports whether text has the form of a protocol buffer. An answer that says nothing more is empty.
+func isMessage(text []byte) bool {
+	for len(text) > 0 {
+		_, _, n := protowire.ConsumeField(text)
+		if n < 0 {
+			return false
+		}
+		text = text[n:]
+	}
+	return true
 }
 
 // pyroscopeHas asks for the sum of a part, between its millisecond and the next one, which no other part of its series

@@ -3,8 +3,10 @@ package sink
 import (
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -167,6 +169,26 @@ func TestLate(t *testing.T) {
 	}
 	if list, twice := server.Profiles(); len(list) != n.parts || twice > 0 {
 		t.Errorf("%d profiles of %d parts, %d twice", len(list), n.parts, twice)
+	}
+}
+
+// fresh is noted of a unit that nobody has begun to push.
+type fresh struct{ noted }
+
+func (*fresh) Begun() bool { return false }
+
+// TestNoPyroscope has a server that answers everything with success: nothing is taken for pushed.
+func TestNoPyroscope(t *testing.T) {
+	for _, text := range []string{"OK, thank you", "{}", "<html>Sign in"} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.WriteString(w, text)
+		}))
+		n := new(fresh)
+		err := open(t, "pyroscope="+server.URL).Push(context.Background(), unit(t, 30), n)
+		if err == nil || n.parts > 0 {
+			t.Errorf("%q: %v, %d parts are taken for pushed", text, err, n.parts)
+		}
+		server.Close()
 	}
 }
 
