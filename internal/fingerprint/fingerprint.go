@@ -107,6 +107,7 @@ type entry struct {
 // A function is what is known of a name.
 type function struct {
 	text     string // what enters
+	name     string // what enters with lines
 	standard bool
 	runtime  bool
 }
@@ -147,7 +148,7 @@ func (t *Tree) Add(parent uint32, f Frame) uint32 {
 			at.place = native.place
 		}
 	}
-	n.lines = named(at.hash(at.lines), f.Go || up.waits, f.Func)
+	n.lines = named(at.hash(at.lines), f.Go || up.waits, t.funcs[n.fn].name)
 	if f.Kind == Native || t.funcs[n.fn].runtime {
 		n.waits = up.waits || f.Go
 		t.natives = append(t.natives, at)

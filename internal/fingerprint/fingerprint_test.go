@@ -183,6 +183,21 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: have %q, want %q", name, have, want)
 		}
 	}
+	for name, want := range map[string]string{
+		"_cgoexp_da27500965f7_step": "_cgoexp_step", "m.org/p._cgoexpwrap_da27500965f7_T_M": "m.org/p._cgoexpwrap_T_M",
+		"main._cgoexp_f": "main._cgoexp_f", "main.a_cgoexp_da27500965f7_f": "main.a_cgoexp_da27500965f7_f",
+		"_cgoexp_da27500965f7": "_cgoexp_da27500965f7",
+	} {
+		if have := exported(name); have != want {
+			t.Errorf("%s: have %q, want %q", name, have, want)
+		}
+	}
+	var tree Tree
+	one := tree.Sum(tree.Add(tree.Root("[cgo]"), Frame{Func: "_cgoexp_da27500965f7_step"}))
+	other := tree.Sum(tree.Add(tree.Root("[cgo]"), Frame{Func: "_cgoexp_e780bd1fee59_step"}))
+	if one != other {
+		t.Error("another hash of cgo's makes another fingerprint")
+	}
 }
 
 // TestFound makes two contexts with one fingerprint, below two texts that are known to have one hash.

@@ -14,7 +14,8 @@ func (t *Tree) function(name string) uint32 {
 	fn = uint32(len(t.funcs))
 	t.byName[name] = fn
 	pkg := packageOf(name)
-	f := function{text: name, standard: isStandard(pkg)}
+	f := function{name: exported(name), standard: isStandard(pkg)}
+	f.text = f.name
 	f.runtime = pkg == "runtime" || strings.HasPrefix(pkg, "internal/runtime/")
 	switch rest, unnamed := strings.CutPrefix(name, "plugin/unnamed-"); {
 	case f.standard:
@@ -48,6 +49,22 @@ func unnumbered(name string) string {
 	for _, suffix := range []string{".func", "-range", ".gowrap", ".deferwrap", "."} {
 		if strings.HasSuffix(outer, suffix) {
 			return unnumbered(strings.TrimSuffix(outer, suffix)) + suffix
+		}
+	}
+	return name
+}
+
+// exported returns the name of a function without the hash that cgo makes of the text of its files, in what it makes
+// for a function that C calls: _cgoexp_0123456789ab_f.
+func exported(name string) string {
+	for _, prefix := range []string{"_cgoexp_", "_cgoexpwrap_"} {
+		i := strings.Index(name, prefix)
+		if i < 0 || i > 0 && name[i-1] != '.' {
+			continue
+		}
+		hash, f, ok := strings.Cut(name[i+len(prefix):], "_")
+		if ok && len(hash) == 12 && strings.Trim(hash, "0123456789abcdef") == "" {
+			return name[:i] + prefix + f
 		}
 	}
 	return name

@@ -192,7 +192,7 @@ func TestGetOther(t *testing.T) {
 	}
 }
 
-// halfRead is read once, for its checksum, and fails then.
+// halfRead is read once, for its checksum. The second time it fails.
 type halfRead struct {
 	*strings.Reader
 	again bool

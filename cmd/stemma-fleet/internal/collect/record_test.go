@@ -67,7 +67,7 @@ func TestUnseenDirectories(t *testing.T) {
 	}
 }
 
-// TestNoFiles gives an agent records with a pipe and a link in the place of files: it waits for neither a writer nor
+// TestNoFiles gives an agent records with a pipe and a link instead of files: it waits for neither a writer nor
 // reads what the link leads to, says what it found, and collects the others.
 func TestNoFiles(t *testing.T) {
 	for name, make := range map[string]func(path string) error{
@@ -100,7 +100,8 @@ func TestNoFiles(t *testing.T) {
 			a, log := agent(b, dir, nil)
 			err := a.Once(context.Background())
 			if err == nil || !strings.Contains(log.String(), bad+": "+file) || len(manifests(t, b)) != 1 {
-				t.Errorf("%s for %s: %v, %d records in the bucket, said:\n%s", name, file, err, len(manifests(t, b)), log)
+				t.Errorf("%s for %s: %v, %d records in the bucket, said:\n%s", name, file, err, len(manifests(t, b)),
+					log)
 			}
 		}
 	}
