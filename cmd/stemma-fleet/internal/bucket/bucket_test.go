@@ -87,6 +87,19 @@ func TestManifestInTheWay(t *testing.T) {
 	}
 }
 
+// TestClockSetBack has a segment in which the clock was set back by an hour. Whoever divides all time at some moment,
+// as a comparison with what was before does, finds it on one side at least.
+func TestClockSetBack(t *testing.T) {
+	m := manifest(run)
+	m.Ended = m.Began.Add(-time.Hour)
+	for at := m.Ended.Add(-time.Minute); at.Before(m.Began.Add(time.Hour)); at = at.Add(10 * time.Minute) {
+		before, after := bucket.Query{Until: at}, bucket.Query{Since: at}
+		if !before.Has(m) && !after.Has(m) {
+			t.Errorf("a segment from %v to %v is neither before nor after %v", m.Began, m.Ended, at)
+		}
+	}
+}
+
 // TestListed has manifests that go while they are listed, that are none, and that a later release wrote.
 func TestListed(t *testing.T) {
 	gone := false

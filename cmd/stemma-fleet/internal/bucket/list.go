@@ -25,10 +25,15 @@ type Query struct {
 // skew is how much later the clock of the store may be than that of the machine that recorded.
 const skew = time.Hour
 
-// Has reports whether a record is one of those.
+// Has reports whether a record is one of those. If the clock was set back meanwhile, what it ended at is before what it
+// began at.
 func (q *Query) Has(m *Manifest) bool {
+	first, last := m.Began, m.Ended
+	if last.Before(first) {
+		first, last = last, first
+	}
 	return (q.Service == "" || m.Service == q.Service) && (q.Runs == nil || q.Runs[m.Run]) &&
-		(q.Since.IsZero() || m.Ended.After(q.Since)) && (q.Until.IsZero() || m.Began.Before(q.Until))
+		(q.Since.IsZero() || last.After(q.Since)) && (q.Until.IsZero() || first.Before(q.Until))
 }
 
 // mayHave reports whether the record of a manifest may be one of those, by its key and the time of its upload: it had

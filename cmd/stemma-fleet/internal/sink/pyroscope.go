@@ -108,7 +108,7 @@ func pyroscopeRequest(p *part) ([]byte, error) {
 		t.Type, t.Unit = pyroscopeType(t.Type), pyroscopeWord(t.Unit)
 	}
 	out.PeriodType = &pprof.ValueType{Type: "contexts", Unit: "count"} // one for all: it is in the name of the type
-	out.TimeNanos, out.DurationNanos = p.at.UnixNano(), int64(p.unit.Ended.Sub(p.unit.Began))
+	out.TimeNanos, out.DurationNanos = p.at.UnixNano(), int64(max(0, p.unit.Ended.Sub(p.unit.Began)))
 	var raw bytes.Buffer
 	if err := out.Write(&raw); err != nil {
 		return nil, err

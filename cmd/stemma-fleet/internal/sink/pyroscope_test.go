@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	pprof "github.com/google/pprof/profile"
+
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink/sinktest"
 	"github.com/stemma-go/stemma/internal/cct"
@@ -169,6 +171,16 @@ func TestLate(t *testing.T) {
 	}
 	if list, twice := server.Profiles(); len(list) != n.parts || twice > 0 {
 		t.Errorf("%d profiles of %d parts, %d twice", len(list), n.parts, twice)
+	}
+}
+
+// TestNoTime has a segment in which the clock was set back: it took no time, and not less.
+func TestNoTime(t *testing.T) {
+	u := unit(t, 30)
+	u.Ended = u.Began.Add(-time.Hour)
+	p := &part{unit: u, profile: new(pprof.Profile)}
+	if _, err := pyroscopeRequest(p); err != nil || p.profile.DurationNanos != 0 {
+		t.Errorf("%v, %d ns", err, p.profile.DurationNanos)
 	}
 }
 
