@@ -134,7 +134,7 @@ func (a *Agent) Once(ctx context.Context) error {
 			humanize.Plural(n, "record"), a.patience)
 	}
 	if n := len(a.failed); err == nil && n > 0 {
-		err = fmt.Errorf("%d records could not be collected", n)
+		err = fmt.Errorf("%s could not be collected", humanize.Plural(n, "record"))
 	}
 	if n := len(a.unseen); err == nil && n > 0 {
 		err = fmt.Errorf("%d of %d directories could not be looked at", n, len(a.Dirs))

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -330,5 +331,27 @@ func TestTwoAgents(t *testing.T) {
 	}
 	if _, _ = other.Pass(context.Background()); other.Numbers.lost.Load() != 1 {
 		t.Errorf("%d count as lost, want 1", other.Numbers.lost.Load())
+	}
+}
+
+// TestMarkIsPipe has a pipe where the mark of a record is to be. Nobody waits for what comes through it: the record is
+// not pushed, since nobody could note that, and the error says where.
+func TestMarkIsPipe(t *testing.T) {
+	dir, server := t.TempDir(), new(sinktest.Pyroscope)
+	path := filepath.Join(dir, "p.12-0a1b2c")
+	write(t, path, 1)
+	a, _ := agent(new(buckettest.Memory), dir, nil, pyroscope(t, server))
+	mark := a.to[1].markPath(path)
+	if err := os.MkdirAll(filepath.Dir(mark), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(mark, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Once(context.Background()); err == nil || !strings.Contains(err.Error(), mark+": no regular file") {
+		t.Errorf("have %v", err)
+	}
+	if list, _ := server.Profiles(); len(list) > 0 {
+		t.Errorf("%d profiles were pushed", len(list))
 	}
 }
