@@ -86,7 +86,33 @@ func checkAllocations(t *testing.T, r e2e.Result, threads bool) error {
 			return fmt.Errorf("%d objects of type %s, want %d", have, typ, 8*20000)
 		}
 	}
+	if err := checkSwitched(t, p); err != nil {
+		return err
+	}
 	return checkSingle(t, r, p, threads)
+}
+
+// checkSwitched looks at what mcall runs. It does not return, and nothing on g0 is called from there.
+func checkSwitched(t *testing.T, p *profile.Profile) error {
+	tree, err := cct.Of(p, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "runtime.gosched_m"
+	found := 0
+	for _, n := range tree.Nodes[1:] {
+		if tree.Funcs[n.Func].Name != name {
+			continue
+		}
+		found++
+		if parent := tree.Nodes[n.Parent]; tree.Funcs[parent.Func].Name != "[other]" {
+			return fmt.Errorf("%s is called from %s", name, tree.Funcs[parent.Func].Name)
+		}
+	}
+	if found == 0 {
+		return fmt.Errorf("no context of %s", name)
+	}
+	return nil
 }
 
 // checkSingle compares what was allocated below main.single with what the program says. The scheduler allocates for new

@@ -142,7 +142,7 @@ func (s *state) stemmaTreeSite(name string, kind int) {
 		site.counter = s.stemma.meta.counters
 		s.stemmaCount(site.counter - 1)
 	}
-	if stemmaLeavesCell(name, kind) {
+	if stemmaLeavesCell(name, kind) && !stemmaSwitched(s.curfn) {
 		site.cell = s.stemma.meta.newCell()
 		s.stemmaLeaveCell(site.cell - 1)
 	}

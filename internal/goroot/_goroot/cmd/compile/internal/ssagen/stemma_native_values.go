@@ -91,6 +91,17 @@ func stemmaMakeStandIn(n *ir.Name) *obj.LSym {
 	return text
 }
 
+// stemmaSwitched reports whether fn stands in for a function that mcall calls. Such a function runs on g0 and does not
+// return: nothing would put back what it left in g0's context, and the next one on g0 would be called from there.
+func stemmaSwitched(fn *ir.Func) bool {
+	t := fn.Type()
+	if !fn.Wrapper() || t.NumParams() != 1 || t.NumResults() != 0 || !t.Param(0).Type.IsPtr() {
+		return false
+	}
+	sym := t.Param(0).Type.Elem().Sym()
+	return sym != nil && sym.Name == "g" && stemmaIsNative(sym.Pkg.Path)
+}
+
 // stemmaCallsNative reports whether fn calls a native by name.
 func stemmaCallsNative(fn *ir.Func) bool {
 	return ir.Any(fn, func(n ir.Node) bool {
