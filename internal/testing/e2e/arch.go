@@ -1,12 +1,12 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,12 +41,24 @@ func Slowness() time.Duration {
 	return 1
 }
 
-// TargetEnv returns the environment of builds of the program in dir.
-func TargetEnv(dir string) []string {
+// NeedKernel skips tests with -arch that run programs by their names, or programs that run others, unless the kernel
+// knows the emulator.
+func NeedKernel(t *testing.T, reason string) {
+	t.Helper()
+	if *arch == "" {
+		return
+	}
+	if _, err := os.Stat("/proc/sys/fs/binfmt_misc/" + emulators[*arch]); err != nil {
+		t.Skipf("-arch=%s: %s; run it by way of .ci/emulated", *arch, reason)
+	}
+}
+
+// TargetEnv returns the environment of builds of the program in dir with these flags.
+func TargetEnv(dir string, flags ...string) []string {
 	switch {
 	case *arch == "":
 		return os.Environ()
-	case *compiler != "" && usesC(dir):
+	case *compiler != "" && usesC(dir, flags):
 		return append(os.Environ(), "GOARCH="+*arch, "CGO_ENABLED=1", "CC="+*compiler)
 	}
 	return append(os.Environ(), "GOARCH="+*arch, "CGO_ENABLED=0")
@@ -55,7 +67,7 @@ func TargetEnv(dir string) []string {
 // needTarget skips tests of programs that another architecture needs a C compiler for.
 func needTarget(t *testing.T, dir string, flags []string) {
 	t.Helper()
-	if slices.Contains(flags, "-buildmode=plugin") || *compiler == "" && usesC(dir) {
+	if *compiler == "" && usesC(dir, flags) {
 		OnlyHost(t, "it needs a C compiler for that, which -cc names")
 	}
 }
@@ -66,21 +78,25 @@ func scriptTarget(t *testing.T) []string {
 	if *arch == "" {
 		return nil
 	}
-	if _, err := os.Stat("/proc/sys/fs/binfmt_misc/" + emulators[*arch]); err != nil {
-		t.Skipf("-arch=%s: scripts run programs by their names; run it by way of .ci/emulated", *arch)
-	}
+	NeedKernel(t, "scripts run programs by their names")
 	if name, ok := strings.CutSuffix(*compiler, "-gcc"); ok {
 		return []string{"GOARCH=" + *arch, "CGO_ENABLED=1", "CC=" + *compiler, "QEMU_LD_PREFIX=/usr/" + name}
 	}
 	return []string{"GOARCH=" + *arch, "CGO_ENABLED=0"}
 }
 
-// usesC reports whether the program in dir has C in it.
-func usesC(dir string) bool {
+// usingC is an import of C, or of what needs it.
+var usingC = regexp.MustCompile(`(?m)^import "C"|^\s+"plugin"$`)
+
+// usesC reports whether the program in dir, built with these flags, has C in it: plugins and what loads them do.
+func usesC(dir string, flags []string) bool {
+	if slices.Contains(flags, "-buildmode=plugin") {
+		return true
+	}
 	files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
 	return slices.ContainsFunc(files, func(name string) bool {
 		text, err := os.ReadFile(name)
-		return err == nil && bytes.Contains(text, []byte("\nimport \"C\""))
+		return err == nil && usingC.Match(text)
 	})
 }
 

@@ -108,7 +108,7 @@ func BuildDir(t *testing.T, dir string, flags ...string) string {
 	name := filepath.Join(shortHash(dir, flags), filepath.Base(dir))
 	exe, err := shared(name, func(exe string) *exec.Cmd {
 		cmd := exec.Command(stemma, append(append([]string{"build", "-o", exe}, flags...), ".")...)
-		cmd.Dir, cmd.Env = dir, TargetEnv(dir)
+		cmd.Dir, cmd.Env = dir, TargetEnv(dir, flags...)
 		return cmd
 	})
 	if err != nil && *arch != "" && strings.Contains(err.Error(), "is not there for") {

@@ -348,6 +348,7 @@ func TestSampleOff(t *testing.T) {
 // lost with one of a timer that is stopped, or a goroutine is never stopped again, and the program stands still.
 func TestOnOff(t *testing.T) {
 	e2e.NeedMore(t)
+	e2e.NeedKernel(t, "the program starts itself")
 	exe := e2e.BuildDir(t, "testdata/onoff", "-engine=sample", "-start=off")
 	rounds := 30
 	if e2e.Full() {
