@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -143,31 +144,32 @@ func collide(w io.Writer, all map[string][]edge, want int) {
 		len(fingerprint.Collisions(made)))
 }
 
-// contextsOf makes contexts at random, each of one that was made before, and returns those that differ.
+// contextsOf makes contexts at random, each of one that was made before, and returns n that differ. What leads back to
+// another context is none of them, or nearly all would be the same after a while.
 func contextsOf(all map[string][]edge, r *rand.Rand, n int) []fingerprint.Sum {
 	var t fingerprint.Tree
 	at, names := []uint32{t.Root("[main]")}, []string{"[main]"}
-	var sums []fingerprint.Sum
-	for len(at) < n {
+	seen := make(map[fingerprint.Sum]bool)
+	for tries := 0; len(at) < n && tries < 100*n; tries++ {
 		i := r.IntN(len(at))
 		callees := all[names[i]]
 		if len(callees) == 0 {
 			continue
 		}
 		e := callees[r.IntN(len(callees))]
-		at = append(at, t.Add(at[i], fingerprint.Frame{Func: e.name, Kind: e.kind, Go: e.goes}))
-		names = append(names, e.name)
-		sums = append(sums, t.Sum(at[len(at)-1]))
+		node := t.Add(at[i], fingerprint.Frame{Func: e.name, Kind: e.kind, Go: e.goes})
+		sum := t.Sum(node)
+		sum.Lines = 0 // contexts have no lines here: those fingerprints are equal where the others are
+		if !seen[sum] {
+			seen[sum] = true
+			at, names = append(at, node), append(names, e.name)
+		}
 	}
-	return sorted(sums)
+	return slices.Collect(maps.Keys(seen))
 }
 
-// sorted returns each sum once, by fingerprint. Contexts have no lines here: those fingerprints are equal where the
-// others are.
+// sorted returns each sum once, by fingerprint.
 func sorted(sums []fingerprint.Sum) []fingerprint.Sum {
-	for i := range sums {
-		sums[i].Lines = 0
-	}
 	slices.SortFunc(sums, func(a, b fingerprint.Sum) int { return cmp.Compare(a.Functions, b.Functions) })
 	return slices.Compact(sums)
 }
