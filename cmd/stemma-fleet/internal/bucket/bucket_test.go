@@ -6,6 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -236,6 +240,34 @@ func TestUnfinished(t *testing.T) {
 		&halfRead{Reader: strings.NewReader("record")})
 	if err == nil || !strings.HasSuffix(err.Error(), "no more") || strings.Contains(err.Error(), "cancel") {
 		t.Errorf("have %v", err)
+	}
+}
+
+// TestNoChecksums has a server of S3 that knows no checksums: records have their own, and nothing is said.
+func TestNoChecksums(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "no manifest")
+	}))
+	defer server.Close()
+	t.Setenv("AWS_ACCESS_KEY_ID", "a")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
+	said, stderr := filepath.Join(t.TempDir(), "stderr"), os.Stderr
+	var err error
+	if os.Stderr, err = os.Create(said); err != nil {
+		t.Fatal(err)
+	}
+	b, err := bucket.Open(context.Background(), "s3://b?region=us-east-1&use_path_style=true&endpoint="+server.URL)
+	if err == nil {
+		err = b.Get(context.Background(), manifest(run), io.Discard)
+		b.Close()
+	}
+	os.Stderr.Close()
+	os.Stderr = stderr
+	if !errors.Is(err, bucket.ErrOther) {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(said); err != nil || len(text) > 0 {
+		t.Errorf("said %q, %v", text, err)
 	}
 }
 
