@@ -57,14 +57,21 @@ func segmentText(s *profile.Segment) string {
 	return fmt.Sprintf("segment %d, %s to %s", s.Number, began, ended)
 }
 
-// ProcessLines returns a line for each process, of many only for some.
+// ProcessLines returns a line for each process, of many only for some, and one if the counts are not their sum.
 func ProcessLines(p *profile.Profile) []string {
 	var lines []string
 	for i, proc := range p.Processes {
 		if i == store.MaxListed && len(p.Processes) > store.MaxListed+1 {
-			return append(lines, "and "+humanize.Plural(len(p.Processes)-i, "more process", "more processes"))
+			lines = append(lines, "and "+humanize.Plural(len(p.Processes)-i, "more process", "more processes"))
+			break
 		}
 		lines = append(lines, Describe(proc))
+	}
+	for _, c := range p.Columns {
+		if of, ok := c.Varies(); ok {
+			return append(lines, profile.Printable(fmt.Sprintf("runs of the same work: counts are those of the "+
+				"first run, not a sum; -metric=%s shows by how much %s vary", c.Name, of)))
+		}
 	}
 	return lines
 }

@@ -122,3 +122,15 @@ func TestManyProcesses(t *testing.T) {
 		}
 	}
 }
+
+// TestProcessesOfRepeats has the processes of two runs and the counts of one.
+func TestProcessesOfRepeats(t *testing.T) {
+	p := profile.New(profile.Calls, profile.Calls.Varying())
+	p.Processes = make([]profile.Process, 500)
+	lines := ProcessLines(p)
+	want := "runs of the same work: counts are those of the first run, not a sum; " +
+		"-metric=calls.varies shows by how much calls vary"
+	if last := lines[len(lines)-1]; last != want {
+		t.Errorf("the last line is %q, want %q", last, want)
+	}
+}
