@@ -176,7 +176,7 @@ func (d *Decoder) Decode(id ctxid.ID) (Stack, error) {
 		n, ok := d.c.Node(f.Node)
 		switch {
 		case ok && n.Kind == layout.InternCut:
-			return Stack{&Group{}, &Link{Via: ViaCut, End: cutReason(n)}}, nil
+			return Stack{&Group{}, d.cutAt(f.Node)}, nil
 		case !ok || n.Kind != layout.InternAt:
 			return Stack{}, fmt.Errorf("ID without an address, and node %d has none", f.Node)
 		}
@@ -184,6 +184,9 @@ func (d *Decoder) Decode(id ctxid.ID) (Stack, error) {
 	}
 	h, err := d.head(pc)
 	if err != nil {
+		if l := d.cutAt(s.node); l != nil {
+			return Stack{&Group{}, l}, nil // a function for which there was no room
+		}
 		return Stack{}, err
 	}
 	s.fn = h.fn
@@ -360,8 +363,22 @@ func (d *Decoder) pop(n ids.Interned) (*Link, state, error) {
 		}
 	}
 	h, err := d.head(place)
+	if err != nil {
+		if l := d.cutAt(next.node); l != nil {
+			return l, next, nil
+		}
+	}
 	next.fn = h.fn
 	return &Link{Via: via, Group: h.group}, next, err
+}
+
+// cutAt returns the end of a stack on top of an interned entry that says that what is further out is not known, nil for
+// any other entry.
+func (d *Decoder) cutAt(node uint32) *Link {
+	if n, ok := d.c.Node(node); ok && n.Kind == layout.InternCut {
+		return &Link{Via: ViaCut, End: cutReason(n)}
+	}
+	return nil
 }
 
 // fault returns how a deferred function was entered that runs because of a

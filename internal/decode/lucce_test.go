@@ -282,6 +282,40 @@ func TestLucceBudget(t *testing.T) {
 	}
 }
 
+// TestLucceCrowded enters functions for which there is no room: their contexts are cut, and the record is read.
+func TestLucceCrowded(t *testing.T) {
+	l := recordtest.NewSmallLucce(t)
+	const sites = 1<<13 - 1
+	f := l.Root(l.Func("main.main", 1), layout.RootMain)
+	for i := range recordtest.SmallSites / sites {
+		f = l.Call(f, 0, l.Func(fmt.Sprint("main.f", i), sites))
+	}
+	refused := l.Func("main.refused", sites)
+	id := func(f recordtest.LucceFrame) ctxid.ID {
+		hi, lo := l.Capture(f, 0)
+		return ctxid.ID{Hi: hi, Lo: lo, Run: recordtest.Run}
+	}
+	whole := id(f)
+	var cut []ctxid.ID
+	for _, g := range []recordtest.LucceFrame{l.Call(f, 0, refused), l.Fault(f, 0, refused),
+		l.Root(refused, layout.RootTimer), l.RootOn(f, refused, layout.RootGC)} {
+		cut = append(cut, id(g), id(l.Call(g, 0, l.Func("main.leaf", 1))), id(l.Go(g, 0, l.Func("main.started", 1))))
+	}
+	prof, err := record.Open(l.FS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := decode.New(prof)
+	if s, err := d.Decode(whole); err != nil || len(s.Path()) != 1+recordtest.SmallSites/sites || s.Cut() != "" {
+		t.Errorf("have %v, %v, want a whole context", s.Path(), err)
+	}
+	for i, id := range cut {
+		if s, err := d.Decode(id); err != nil || s.Cut() == "" || len(s.Path()) > 1 {
+			t.Errorf("context %d: have %v, %v, want one that is cut", i, s.Path(), err)
+		}
+	}
+}
+
 // TestLucceLost loses pages of the record while the program goes on: IDs must be those
 // that the whole record decodes.
 func TestLucceLost(t *testing.T) {

@@ -54,7 +54,15 @@ const (
 
 // NewLucce returns an encoder that makes fewer than budget entries in nodes; 0 is the default
 // of package layout. Its memory is given back when the test ends.
-func NewLucce(t testing.TB, budget uint64) *Lucce {
+func NewLucce(t testing.TB, budget uint64) *Lucce { return newLucce(t, budget, 0) }
+
+// NewSmallLucce returns an encoder for a program that has few addresses: it has room for SmallSites call sites.
+func NewSmallLucce(t testing.TB) *Lucce { return newLucce(t, 0, ids.MaxShift) }
+
+// SmallSites is how many call sites the functions may have for which a small encoder has room.
+const SmallSites = 1 << 16
+
+func newLucce(t testing.TB, budget uint64, shift uint) *Lucce {
 	l := &Lucce{}
 	t.Cleanup(func() {
 		for _, m := range l.maps {
@@ -76,8 +84,8 @@ func NewLucce(t testing.TB, budget uint64) *Lucce {
 	known, pcs, arena := mem(recorder.KnownSize), mem(ids.PCSize), mem(ids.ArenaSize)
 	l.rec.Init(ptr(l.head), ptr(known), ptr(l.funcs), layout.ContextsSize, lucceFuncs)
 	l.rec.Describe(Run, 1, 1, "go1.26.0", "/go", nil)
-	l.contexts.Init(&l.rec, ptr(l.head), ptr(l.node), ptr(pcs), ptr(arena), Text, 0)
-	l.Init(&l.contexts, ptr(l.log), budget, 0)
+	l.contexts.Init(&l.rec, ptr(l.head), ptr(l.node), ptr(pcs), ptr(arena), Text, shift)
+	l.Init(&l.contexts, ptr(l.log), budget, shift)
 	return l
 }
 

@@ -27,6 +27,7 @@ type stemmaContexts struct {
 	framesMem memory.Span  // of frames
 	below     uint64       // after a walk: the word, or version, of the frame below the root that it ended at, or 0
 	first     bool         // after a walk: it found nothing up to where the goroutine began
+	walked    int          // after a walk: how many frames it found
 	encoder   *g
 	lock      mutex       // guards the parking of encoder
 	idle      atomic.Bool // encoder is parked
@@ -70,6 +71,7 @@ func stemmaContextsInit() {
 	stemma.encode.frames = unsafe.Slice((*ids.Walked)(frames),
 		(stemmaFramesSize>>shift)/unsafe.Sizeof(ids.Walked{}))
 	stemma.encode.framesMem = memory.NewSpan(frames, stemmaFramesSize>>shift)
+	stemma.encode.framesMem.Need(2 * uint64(unsafe.Sizeof(ids.Walked{}))) // see ids.Dacce.Rewrite
 	sec, nsec, _ := time_now()
 	start := uint64(sec)*1e9 + uint64(nsec)
 	stemmaPCs, stemmaText = uintptr(pcs), firstmoduledata.text
@@ -174,10 +176,16 @@ func stemmaLearnFirst(bp uintptr) {
 // frame pointers lead from bp to the last frame. It runs on the system stack,
 // under the lock; the result is good until the next walk.
 func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []ids.Walked, linked bool) {
+	return stemmaWalkFrom(gp, pc, sp, bp, all, 0)
+}
+
+// stemmaWalkFrom is stemmaWalk without the first skip frames that it finds. It finds how many there are,
+// stemma.encode.walked, even where there is no room for more of them.
+func stemmaWalkFrom(gp *g, pc, sp, bp uintptr, all bool, skip int) (frames []ids.Walked, linked bool) {
 	var u unwinder
 	u.initAt(pc, sp, stemmaLinkAt(gp, pc, sp), gp, unwindSilentErrors)
 	frames = stemma.encode.frames[:0]
-	stemma.encode.below, stemma.encode.first = 0, false
+	stemma.encode.below, stemma.encode.first, stemma.encode.walked = 0, false, 0
 	through, begun := false, bp == 0
 	linked = true
 	next := bp
@@ -207,10 +215,11 @@ func stemmaWalk(gp *g, pc, sp, bp uintptr, all bool) (frames []ids.Walked, linke
 		}
 		w.Through = through
 		through = false
-		if n := uint64(len(frames)+1) * uint64(unsafe.Sizeof(w)); stemma.encode.framesMem.Need(n) &&
-			len(frames) < cap(frames) {
+		if n := uint64(len(frames)+1) * uint64(unsafe.Sizeof(w)); stemma.encode.walked >= skip &&
+			len(frames) < cap(frames) && stemma.encode.framesMem.Need(n) {
 			frames = append(frames, w)
 		}
+		stemma.encode.walked++
 		if w.Slot != 0 && !all {
 			break
 		}
@@ -252,7 +261,7 @@ func stemmaWalked(u *unwinder) (w ids.Walked, ok bool) {
 		return w, false // stopped before it had a frame
 	}
 	w.Func = c.Entered(f.entry())
-	if w.Func == 0 {
+	if w.Func == 0 && !c.Crowded() {
 		return w, false // stopped before it held a word
 	}
 	w.Site = pcdatavalue1(f, layout.PCDataSite, u.symPC(), false)

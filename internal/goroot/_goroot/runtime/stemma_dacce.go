@@ -68,8 +68,12 @@ func stemmaDacceEntry(gp *g, bp, pc, sp uintptr) uintptr {
 		c.Header().Slow--
 	}
 	data := gp.stemma.Func
-	if f, isNew := c.Enter(data); isNew {
+	f, isNew := c.Enter(data)
+	if isNew {
 		stemmaDescribePCs(f)
+	}
+	if f == 0 {
+		return uintptr(c.Refused())
 	}
 	st := stemmaStackOf(gp)
 	word, ok := stemmaDacceNear(gp, &st, bp, data, hits)
@@ -183,9 +187,11 @@ func stemmaExitSyscall(gp *g) {
 // system stack.
 func stemmaRewrite(gp *g, pc, sp uintptr) {
 	lock(&stemma.lock)
-	frames, _ := stemmaWalk(gp, pc, sp, 0, true)
 	st := stemmaStackOf(gp)
-	stemma.dacce.Rewrite(&st, frames)
+	stemma.dacce.Rewrite(&st, func(skip int) ([]ids.Walked, int) {
+		frames, _ := stemmaWalkFrom(gp, pc, sp, 0, true, skip)
+		return frames, stemma.encode.walked
+	})
 	gp.stemma.Ctx = stemmaNoWord
 	gp.stemma.Epoch = stemma.encode.epoch
 	unlock(&stemma.lock)

@@ -34,6 +34,7 @@ type Contexts struct {
 	funcMem, siteMem   memory.Span // of the two
 	numFuncs, numSites uint32
 	entries            index // funcs by entry address
+	crowded            bool  // there was a function for which there was no room, see Crowded
 }
 
 // A fun is a function that was entered.
@@ -187,6 +188,16 @@ func mix(a, b uint64) uint32 {
 	return uint32(h >> 32)
 }
 
+// Crowded reports whether functions were entered for which there was no room. Their contexts, and those of what they
+// call, are cut. A frame of such a function holds that as any other frame its context.
+func (c *Contexts) Crowded() bool { return c.crowded }
+
+// refuse notes that there was no room for a function.
+func (c *Contexts) refuse() (f uint32, recorded bool) {
+	c.crowded = true
+	return 0, false
+}
+
 // enter makes the function with the given data known, which it is not. It returns
 // its index, or 0 if there are too many functions. recorded tells that the record
 // of its return addresses is to be written, behind its own.
@@ -195,10 +206,10 @@ func (c *Contexts) enter(data uintptr) (f uint32, recorded bool) {
 	meta := metaAt(d.Func)
 	cells := meta.Cells
 	if c.numFuncs == c.max.funcs || c.numSites+cells > c.max.sites || !c.entries.grow(&c.mem, c.hashEntry) {
-		return 0, false
+		return c.refuse()
 	}
 	if !needs(&c.funcMem, c.funcs, c.numFuncs+1) || !needs(&c.siteMem, c.sites, c.numSites+cells) {
-		return 0, false
+		return c.refuse()
 	}
 	f = c.numFuncs
 	c.funcs[f] = fun{data: data, entry: uintptr(meta.Entry), sites: c.numSites, cells: cells}
@@ -263,8 +274,8 @@ func (w *PCsWriter) End() { w.w.End() }
 
 // A Frame is an instrumented frame on a stack. Its function has called another.
 type Frame struct {
-	Func uint32  // index of the function; 0 for one that was never entered: it calls nothing
-	Slot uintptr // address of the slot
+	Func uint32  // index of the function; 0 for one that calls nothing, or, with a slot, that there was no room for
+	Slot uintptr // address of the slot, 0 if the function calls nothing
 	PC   uintptr // the return address; or the instruction that a signal struck
 	Site int32   // index of the call's site, or -1
 }

@@ -84,7 +84,7 @@ func (c *Dacce) Enter(data uintptr) (f uint32, isNew bool) {
 	}
 	first, cells := c.numSites, metaAt(dataAt(data).Func).Cells
 	if !needs(&c.codeMem, c.codes, c.numFuncs+1) || !needs(&c.callMem, c.calls, first+cells) {
-		return 0, false
+		return c.refuse()
 	}
 	if f, isNew = c.enter(data); f == 0 {
 		return 0, false
@@ -96,6 +96,13 @@ func (c *Dacce) Enter(data uintptr) (f uint32, isNew bool) {
 		}
 	}
 	return f, isNew
+}
+
+// Refused returns the word of a function whose context is cut: the ccStack is full, or there was no room for the
+// function. No entry of a ccStack belongs to it.
+func (c *Dacce) Refused() uint64 {
+	c.Header().Truncated++
+	return layout.MaxDeep
 }
 
 // Called returns the word of the function with the data target, called from the frame f, whose own

@@ -112,6 +112,8 @@ type computer struct {
 	done   int  // ids that were decoded
 	cut    int  // contexts whose outer part is missing
 	limits bool // contexts may be cut
+	room   int  // for frames of a walk of a whole stack
+	parts  int  // stacks that had more
 	ended  func()
 	lost   recordtest.Lost
 	slow   int
@@ -134,7 +136,8 @@ var spans = map[string]bool{"funcs": true, "epochs": true, "nodes": true, "mem":
 const testRun = 42
 
 func newComputer(t testing.TB, seed uint64) *computer {
-	m := &computer{t: t, r: rand.New(rand.NewPCG(seed, 2)), mem: map[string][]byte{}, calm: 300, every: 40}
+	m := &computer{t: t, r: rand.New(rand.NewPCG(seed, 2)), mem: map[string][]byte{}, calm: 300, every: 40,
+		room: 1 << 20}
 	for name, size := range memSizes {
 		if spans[name] {
 			m.mem[name] = memorytest.Reserve(t, size)
@@ -324,7 +327,7 @@ func (m *computer) walked(fr *frame, pc uint64) (w ids.Walked, ok bool) {
 	}
 	w.PC, w.Site = uintptr(pc), -1
 	if !fr.f.leaf {
-		if w.Func = m.c.Entered(uintptr(fr.f.entry)); w.Func == 0 {
+		if w.Func = m.c.Entered(uintptr(fr.f.entry)); w.Func == 0 && !m.c.Crowded() {
 			return w, false
 		}
 		w.Slot, w.Site = addr(fr.slot), int32(fr.f.site(pc))
@@ -404,12 +407,16 @@ func (m *computer) encodeSlow(g *goroutine, f *function) uint64 {
 	if g.pushes >= layout.PushStep {
 		g.pushes, hits = 0, layout.PushStep
 	}
-	if i, isNew := m.c.Enter(f.ptr()); isNew {
+	i, isNew := m.c.Enter(f.ptr())
+	if isNew {
 		w := m.c.BeginPCs(i, codeSize-64, uint32(len(f.calls)+f.goes))
 		for k := range len(f.calls) + f.goes {
 			w.PC(uint32(f.ret(k)-f.entry), uint32(k))
 		}
 		w.End()
+	}
+	if i == 0 {
+		return m.c.Refused()
 	}
 	st := g.stack()
 	if w, ok := m.near(g, &st, f, hits); ok {
@@ -476,8 +483,14 @@ func (m *computer) resume(g *goroutine, n int, pc uint64) {
 		return
 	}
 	frames, _ := m.walk(g, n, pc, true)
+	if len(frames) > m.room {
+		m.parts++
+	}
 	st := g.stack()
-	m.c.Rewrite(&st, frames)
+	m.c.Rewrite(&st, func(skip int) ([]ids.Walked, int) {
+		// stemmaWalkFrom, which has room for so many.
+		return slices.Clone(frames[skip:min(skip+m.room, len(frames))]), len(frames)
+	})
 	g.ctx, g.epoch = noWord, m.epoch
 }
 
@@ -1092,6 +1105,8 @@ var limited = []struct {
 	{"nodes", truncated, func(m *computer) { m.limits = true; m.c.Limit(0, 0, 0, 30) }},
 	{"memory", truncated, func(m *computer) { m.limits = true; m.c.Exhaust(1 << 12) }},
 	{"stacks", truncated, func(m *computer) { m.limits = true; m.c.LimitStacks(1 << 12) }},
+	{"functions", truncated, func(m *computer) { m.limits = true; m.c.LimitFuncs(6) }},
+	{"sites", truncated, func(m *computer) { m.limits = true; m.c.LimitSites(20) }},
 }
 
 // TestEncodeLimited runs random programs on encoders that meet a limit: what is
@@ -1116,6 +1131,18 @@ func TestEncodeLimited(t *testing.T) {
 				t.Errorf("the limit was met in %d of 12 programs", met)
 			}
 		})
+	}
+}
+
+// TestEncodeParts rewrites stacks that have more frames than a walk has room for.
+func TestEncodeParts(t *testing.T) {
+	parts := 0
+	for seed := range uint64(20) {
+		m := encodeRandom(t, seed, 200, func(m *computer) { m.room = 2 + int(seed%5) })
+		parts += m.parts
+	}
+	if parts < 100 {
+		t.Errorf("%d stacks were rewritten in parts, want many", parts)
 	}
 }
 

@@ -35,6 +35,10 @@ func (c *Dacce) Limit(ids, soft uint64, keys, nodes uint32) {
 	}
 }
 
+// LimitFuncs leaves room for n functions, LimitSites for n sites.
+func (c *Dacce) LimitFuncs(n uint32) { c.max.funcs = n + 1 }
+func (c *Dacce) LimitSites(n uint32) { c.max.sites = n }
+
 // Exhaust leaves n bytes of the encoder's memory.
 func (c *Dacce) Exhaust(n uintptr) {
 	c.mem.Limit(uint64(n))

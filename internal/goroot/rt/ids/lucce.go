@@ -370,7 +370,7 @@ func (l *Lucce) Learn(data uintptr) (f uint32, isNew bool) {
 		return f, false
 	}
 	if !needs(&l.rowMem, l.rows, l.numFuncs+1) {
-		return 0, false
+		return l.refuse()
 	}
 	if f, isNew = l.enter(data); f != 0 {
 		l.Append(layout.LogFunc, f, l.funcs[f].sites, l.funcs[f].cells, l.ID(f), 0)
@@ -490,6 +490,9 @@ func (l *Lucce) intern(n layout.Interned) uint32 {
 // or that a root calls. from is the ID of the go statement, or the number of a root and 0. below is the version of
 // the frame on whose stack the root has its own, 0 if there is none: that keeps its ccStack.
 func (l *Lucce) Root(from [2]uint64, below, target uint64, t uint32) (id, version uint64) {
+	if t == 0 && !layout.IsFault(target) {
+		return l.cut(below) // there was no room for the function
+	}
 	kind, place, c, v := l.fromOf(from)
 	id, version = l.Begin(PairStack{}, kind, place, target, t, c, uint64(v))
 	return id, below&^layout.VersionNumber | version
@@ -529,11 +532,15 @@ func (l *Lucce) Called(st PairStack, f *Frame, data uintptr, c, v uint64) (id, v
 	if s, ok := l.cell(f); ok {
 		return l.Call(st, s, data, c, v)
 	}
+	t := uint32(dataAt(data).Index)
+	if t == 0 {
+		return l.cut(v) // there was no room for the function
+	}
 	kind := uint32(layout.InternCall)
 	if f.Site < 0 {
 		kind = layout.InternFault
 	}
-	return l.Begin(st, kind, uint64(f.PC), dataAt(data).Func, uint32(dataAt(data).Index), c, v)
+	return l.Begin(st, kind, uint64(f.PC), dataAt(data).Func, t, c, v)
 }
 
 // Down returns the pair of the first of the frames, innermost first, of which

@@ -29,12 +29,8 @@ func (st *Stack) entry(d uint64) *layout.StackEntry {
 // Push adds an entry above that of the word w and returns the word of its target.
 func (c *Dacce) Push(st *Stack, w, place, target uint64, kind uint32) uint64 {
 	d := w&layout.MaxDeep + 1
-	if d > layout.MaxDeep {
-		d = layout.MaxDeep // what is there has no meaning, see Intern
-	}
-	if d >= uint64(*st.cap) && !c.growStack(st, d) {
-		c.Header().Truncated++
-		return layout.MaxDeep // as if it were full
+	if d >= layout.MaxDeep || d >= uint64(*st.cap) && !c.growStack(st, d) {
+		return c.Refused() // where there is no memory, as if it were full
 	}
 	*st.entry(d) = layout.StackEntry{Word: w, Place: place, Target: target, Kind: kind}
 	return d
@@ -82,17 +78,38 @@ type Walked struct {
 	Through bool // others lie between the frame and what it called
 }
 
-// Rewrite gives all frames of a goroutine new words. The frames are those of its
-// stack, innermost first.
-func (c *Dacce) Rewrite(st *Stack, frames []Walked) {
-	w := uint64(0)
-	for i := len(frames) - 1; i >= 0; i-- {
-		w = c.Down(st, w, frames[i:])
-		if f := &frames[i]; f.Slot != 0 {
-			*word(f.Slot) = w
-		}
-	}
+// Rewrite gives all frames of a goroutine new words. The function walk returns those of its stack, innermost first, but
+// for the first skip of them, as far as there is room for them, and how many the stack has in all. Where there is room
+// for a part only, the outermost ones come first, part by part: two frames must have room.
+func (c *Dacce) Rewrite(st *Stack, walk func(skip int) (frames []Walked, total int)) {
 	c.Stats().Rewrites++
+	frames, total := walk(0)
+	room := len(frames)
+	if room < min(total, 2) {
+		return
+	}
+	w := uint64(0)
+	for end := total; end > 0; {
+		skip := max(end-room, 0)
+		known := 0 // of the frames of this part the last one, which was the first of the part before
+		if end != total {
+			known = 1
+		}
+		if skip+known > 0 {
+			frames, _ = walk(skip)
+		}
+		frames = frames[:end-skip]
+		for i := len(frames) - 1 - known; i >= 0; i-- {
+			w = c.Down(st, w, frames[i:])
+			if f := &frames[i]; f.Slot != 0 {
+				*word(f.Slot) = w
+			}
+		}
+		if skip == 0 {
+			return
+		}
+		end = skip + 1
+	}
 }
 
 // Down returns the word of the first of the frames, innermost first, of which
@@ -100,6 +117,8 @@ func (c *Dacce) Rewrite(st *Stack, frames []Walked) {
 func (c *Dacce) Down(st *Stack, w uint64, frames []Walked) uint64 {
 	f := &frames[0]
 	switch {
+	case f.Func == 0 && f.Slot != 0:
+		return c.Refused()
 	case len(frames) == 1 && f.Func != 0:
 		return c.PushRoot(st, 0, c.funcs[f.Func].data)
 	case len(frames) == 1:
