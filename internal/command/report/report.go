@@ -347,6 +347,10 @@ func (r *reporter) empty() {
 		r.printf("no context is left by -focus, -ignore and -hide\n")
 		return
 	}
+	if of, ok := r.t.Type.Varies(); ok {
+		r.printf("the runs do not differ in %s\n", of)
+		return
+	}
 	r.printf("the record has no %s\n", r.t.Type.Name)
 }
 

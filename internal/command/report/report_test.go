@@ -87,6 +87,20 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
+// TestNothingVaries asks for what varies of runs that are the same: the record has that, and it is 0.
+func TestNothingVaries(t *testing.T) {
+	p := profile.New(profile.Calls, profile.Calls.Varying())
+	p.Processes = make([]profile.Process, 2)
+	var out bytes.Buffer
+	o := &Options{Top: -1, Metric: profile.Calls.Varying().Name}
+	if err := Write(&out, &record.Record{Profile: p}, o); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\nthe runs do not differ in calls\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("no %q at the end of\n%s", want, &out)
+	}
+}
+
 // TestFolded prints a call that was folded, and the function that it was folded into, in both forms.
 func TestFolded(t *testing.T) {
 	tree := &cct.Tree{
