@@ -80,6 +80,8 @@ type verifier struct {
 	fold     func(node int) func([]cct.PathFrame) []cct.PathFrame
 	checked  uint64
 	inlined  uint64 // inlined calls that were compared by their counts
+	traces   uint64 // samples that the program compared with walks itself
+	sampled  bool   // there may be such
 	events   uint64
 	unknown  uint64 // records of truncated contexts
 	failed   uint64
@@ -89,7 +91,7 @@ type verifier struct {
 }
 
 // mismatchKinds are the kinds in the order in which they are printed.
-var mismatchKinds = []string{"function", "inlined", "file", "line", "depth", "missing", "count"}
+var mismatchKinds = []string{"function", "inlined", "file", "line", "depth", "missing", "count", "trace"}
 
 // dir compares all records of one live directory.
 // A record that cannot be read ends it with an error, and the others are not
@@ -120,7 +122,25 @@ func (v *verifier) dir(dir string) error {
 		return nil
 	})
 	v.counts(rec.Profile, stopped)
+	v.samples(rec.Profile)
 	return err
+}
+
+// samples adds what a program that takes samples has compared itself: each incremental trace with a walk of the
+// unwinder. An entry whose frame had gone unnoticed is a mismatch as well.
+func (v *verifier) samples(p *profile.Profile) {
+	for _, process := range p.Processes {
+		s := process.Sampling
+		if s == nil {
+			continue
+		}
+		wrong := s.Stat("mismatches") + s.Stat("dead")
+		v.sampled = true
+		v.traces += s.Stat("checked")
+		v.checked += s.Stat("checked")
+		v.failed += wrong
+		v.kinds["trace"] += wrong
+	}
 }
 
 // foldOf returns how the program folded the path to a node. Only the node's own function
@@ -314,6 +334,9 @@ func (v *verifier) result() error {
 	if v.inlined > 0 {
 		fmt.Fprintf(v.w, "\tcompared the counts of %s\n", humanize.Plural(v.inlined, "inlined call"))
 	}
+	if v.traces > 0 {
+		fmt.Fprintf(v.w, "\tcompared the traces of %s\n", humanize.Plural(v.traces, "sample"))
+	}
 	for _, kind := range mismatchKinds {
 		if n := v.kinds[kind]; n > 0 {
 			fmt.Fprintf(v.w, "\t%-10s %d\n", kind, n)
@@ -330,6 +353,9 @@ func (v *verifier) result() error {
 	switch {
 	case v.failed > 0:
 		return &base.Error{Code: base.ExitFailure}
+	case v.checked == 0 && v.sampled:
+		return fmt.Errorf("verify: nothing was checked: the program took no sample whose trace is incremental; let " +
+			"it run longer, and leave out -walk and -sampler")
 	case v.checked == 0 && v.o.Built && os.Getenv("STEMMA_CHECK_EVERY") == "1":
 		return fmt.Errorf("verify: nothing was checked: the program entered no instrumented function")
 	case v.checked == 0 && v.o.Built:

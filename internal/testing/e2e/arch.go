@@ -79,8 +79,8 @@ func scriptTarget(t *testing.T) []string {
 		return nil
 	}
 	NeedKernel(t, "scripts run programs by their names")
-	if name, ok := strings.CutSuffix(*compiler, "-gcc"); ok {
-		return []string{"GOARCH=" + *arch, "CGO_ENABLED=1", "CC=" + *compiler, "QEMU_LD_PREFIX=/usr/" + name}
+	if libraries := targetLibraries(); libraries != nil {
+		return append(libraries, "GOARCH="+*arch, "CGO_ENABLED=1", "CC="+*compiler)
 	}
 	return []string{"GOARCH=" + *arch, "CGO_ENABLED=0"}
 }
@@ -105,20 +105,22 @@ func targetCommand(ctx context.Context, exe string) *exec.Cmd {
 	if *arch == "" {
 		return exec.CommandContext(ctx, exe)
 	}
-	cmd := exec.CommandContext(ctx, emulators[*arch], exe)
-	if name, ok := strings.CutSuffix(*compiler, "-gcc"); ok { // it has its libraries there
-		cmd.Args = slices.Insert(cmd.Args, 1, "-L", "/usr/"+name)
+	return exec.CommandContext(ctx, emulators[*arch], exe)
+}
+
+// targetLibraries returns the variable by which the emulator finds the libraries of the C compiler, also for programs
+// that what it runs starts.
+func targetLibraries() []string {
+	if name, ok := strings.CutSuffix(*compiler, "-gcc"); ok && *arch != "" {
+		return []string{"QEMU_LD_PREFIX=/usr/" + name}
 	}
-	return cmd
+	return nil
 }
 
 // programOf returns the executable that a command of targetCommand runs.
 func programOf(cmd *exec.Cmd) string {
 	if *arch == "" {
 		return cmd.Path
-	}
-	if cmd.Args[1] == "-L" {
-		return cmd.Args[3]
 	}
 	return cmd.Args[1]
 }

@@ -173,7 +173,7 @@ func Ready(t *testing.T, cmd *exec.Cmd) (printed string, in io.Closer) {
 func command(ctx context.Context, t *testing.T, out, exe string, env []string) *exec.Cmd {
 	cmd := targetCommand(ctx, exe)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(append(os.Environ(), "STEMMA_OUT="+out), env...)
+	cmd.Env = slices.Concat(os.Environ(), targetLibraries(), []string{"STEMMA_OUT=" + out}, env)
 	return cmd
 }
 
