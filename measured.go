@@ -11,7 +11,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/record/raw"
@@ -115,9 +114,9 @@ func (m *miniature) record(id uint64) error {
 // Open implements fs.FS.
 func (m *miniature) Open(name string) (fs.File, error) {
 	switch name {
-	case engine.FileTree:
+	case layout.FileTree:
 		return &memoryFile{name, bytes.NewReader(m.tree)}, nil
-	case livedir.FileFuncs:
+	case layout.FileFuncs:
 		return &memoryFile{name, bytes.NewReader(m.funcs)}, nil
 	}
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
@@ -158,7 +157,7 @@ type recordPlace struct {
 
 // header returns the header of the tree.
 func (x *recordIndex) header() (h layout.Header, err error) {
-	b, err := x.read(engine.FileTree, 0, int(unsafe.Sizeof(h)))
+	b, err := x.read(layout.FileTree, 0, int(unsafe.Sizeof(h)))
 	if err != nil {
 		return h, err
 	}
@@ -193,10 +192,10 @@ func (x *recordIndex) of(id uint64) ([]byte, error) {
 			return nil, err
 		}
 		if p, ok = x.at[id]; !ok {
-			return nil, fmt.Errorf("%s: no record of function %#x", livedir.FileFuncs, id)
+			return nil, fmt.Errorf("%s: no record of function %#x", layout.FileFuncs, id)
 		}
 	}
-	return x.read(livedir.FileFuncs, p.offset, int(p.length))
+	return x.read(layout.FileFuncs, p.offset, int(p.length))
 }
 
 // look finds the records that the program has written since it was looked last.
@@ -206,7 +205,7 @@ func (x *recordIndex) look() error {
 	}
 	const window = 1 << 20
 	for {
-		b, err := x.read(livedir.FileFuncs, x.next, window)
+		b, err := x.read(layout.FileFuncs, x.next, window)
 		if err != nil && err != io.EOF {
 			return err
 		}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/raw"
 	"github.com/stemma-go/stemma/profile"
@@ -54,7 +53,7 @@ var countsAllocs = sync.OnceValue(func() bool {
 	if err != nil || dir == "" || other != "" {
 		return false
 	}
-	f, err := os.Open(filepath.Join(dir, engine.FileTree))
+	f, err := os.Open(filepath.Join(dir, layout.FileTree))
 	if err != nil {
 		return false
 	}

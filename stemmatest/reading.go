@@ -14,6 +14,7 @@ import (
 
 	"github.com/stemma-go/stemma"
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/raw"
 	"github.com/stemma-go/stemma/profile"
 )
@@ -24,13 +25,14 @@ func recording() (dir, other string, err error) {
 	if dir, err = stemma.Recording(); dir == "" {
 		return "", "", err
 	}
-	if _, err := os.Stat(filepath.Join(dir, engine.FileTree)); err == nil {
-		return dir, "", nil
-	}
-	for _, file := range []string{engine.FileIDs, engine.FileSamples} {
-		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
-			return dir, engine.Recorded(file, 0).Name, nil
+	for _, file := range engine.Files() {
+		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+			continue
 		}
+		if file != layout.FileTree {
+			other = engine.Recorded(file, 0).Name
+		}
+		return dir, other, nil
 	}
 	return dir, "", fmt.Errorf("the record of this process, %s, is gone: leave it alone while tests run", dir)
 }

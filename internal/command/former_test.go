@@ -213,7 +213,7 @@ func TestFormerBuild(t *testing.T) {
 // it, built by the commit before the next layout. Contexts and counts are those of the program.
 func TestOldestLayout(t *testing.T) {
 	const dir = "testdata/former/layout5"
-	tree, err := os.ReadFile(filepath.Join(dir, engine.FileTree))
+	tree, err := os.ReadFile(filepath.Join(dir, layout.FileTree))
 	if err != nil {
 		t.Fatal(err)
 	}

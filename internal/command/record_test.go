@@ -12,6 +12,7 @@ import (
 	"github.com/stemma-go/stemma/internal/base"
 	"github.com/stemma-go/stemma/internal/command/top"
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
 )
@@ -237,7 +238,7 @@ func TestRefusedFromBeginning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, size := range map[string]int64{"ids.stemma": info.Size() / 2, filepath.Join(live, engine.FileIDs): 0} {
+	for name, size := range map[string]int64{"ids.stemma": info.Size() / 2, filepath.Join(live, layout.FileIDs): 0} {
 		if err := os.Truncate(name, size); err != nil {
 			t.Fatal(err)
 		}

@@ -81,13 +81,6 @@ const (
 	ByLog                // a log of the call graph
 )
 
-// Names of the main files of records, which a directory is recognised by.
-const (
-	FileTree    = "tree"
-	FileIDs     = "cce"
-	FileSamples = "samples"
-)
-
 // An Engine is one way to record.
 type Engine struct {
 	Name  string
@@ -103,7 +96,7 @@ type Engine struct {
 	Parts Part // hooks that others do not need would cost them time
 	Warm  bool // the program always needs a warm file beside it
 
-	File    string // main file of its records; "" if it leaves none
+	File    string // main file of its records, which a directory is recognised by; "" if it leaves none
 	Flag    uint32 // of the header of such a file, as package layout has them
 	Decoder Decoder
 }
@@ -117,7 +110,8 @@ var List = []*Engine{
 		Costs:   "about 1 ns a call, memory for each context",
 		Use:     "to understand a program, in tests, to compare two versions",
 		Flags:   []string{"recursion", "inlined", "nodes", "record", "metrics", "module", "labels", "verify"},
-		Code:    Code{Strategy: "cct", Inlined: true, Metrics: true, Entry: HookAsked}, Parts: Contexts, File: FileTree,
+		Code:    Code{Strategy: "cct", Inlined: true, Metrics: true, Entry: HookAsked}, Parts: Contexts,
+		File: layout.FileTree,
 	},
 	{
 		Name: "dacce", Paper: "DACCE, CGO 2014", Help: "gives context IDs", Gives: IDs,
@@ -125,7 +119,7 @@ var List = []*Engine{
 		Costs:   "about 1 ns a call, a file that grows with new edges only",
 		Use:     "in services that log",
 		Flags:   []string{"events", "event-log", "warm", "verify"},
-		Code:    Code{Strategy: "dacce", Natives: true, Entry: HookAsked}, Parts: Contexts, File: FileIDs,
+		Code:    Code{Strategy: "dacce", Natives: true, Entry: HookAsked}, Parts: Contexts, File: layout.FileIDs,
 		Decoder: ByDictionary,
 	},
 	{
@@ -133,7 +127,7 @@ var List = []*Engine{
 		Answers: "the same", Costs: "more for each call, but the program is never stopped",
 		Use:   "if pauses matter more than throughput",
 		Flags: []string{"events", "event-log", "nodes", "verify"},
-		Code:  Code{Strategy: "lucce", Natives: true, Entry: HookAsked}, Parts: Contexts, File: FileIDs,
+		Code:  Code{Strategy: "lucce", Natives: true, Entry: HookAsked}, Parts: Contexts, File: layout.FileIDs,
 		Flag: layout.HdrFlagLucce, Decoder: ByLog,
 	},
 	{
@@ -143,7 +137,7 @@ var List = []*Engine{
 		Use:     "to compare with the literature",
 		Flags:   []string{"events", "event-log", "warm", "verify"},
 		Code:    Code{Strategy: "dacce", Natives: true, Entry: HookAsked}, Parts: Contexts, Warm: true,
-		File: FileIDs, Flag: layout.HdrFlagStatic, Decoder: ByDictionary,
+		File: layout.FileIDs, Flag: layout.HdrFlagStatic, Decoder: ByDictionary,
 	},
 	{
 		Name: "sample", Paper: "ICPE 2015", Help: "takes samples", Gives: Samples,
@@ -151,7 +145,7 @@ var List = []*Engine{
 		Costs:   "about 5 % of CPU time at a sample a millisecond",
 		Use:     "in production",
 		Flags:   []string{"sampler", "walk", "every", "waiting", "sample-at", "start", "nodes", "verify"},
-		Code:    Code{Strategy: NoStrategy}, Parts: Sampling, File: FileSamples,
+		Code:    Code{Strategy: NoStrategy}, Parts: Sampling, File: layout.FileSamples,
 	},
 	{
 		Name: "acct", Paper: "Arnold and Sweeney, 2000", Help: "samples calls", Gives: Samples,
@@ -159,14 +153,14 @@ var List = []*Engine{
 		Use:   "where an exact tree is too large",
 		Flags: []string{"recursion", "nodes", "trigger", "weights"},
 		Code:  Code{Strategy: "acct", Triggered: true}, Parts: Sampling,
-		File: FileSamples, Flag: layout.SmpFlagAccumulator,
+		File: layout.FileSamples, Flag: layout.SmpFlagAccumulator,
 	},
 	{
 		Name: "cct+acct", Paper: "Arnold and Sweeney, 2000", Gives: Counts | Samples,
 		Answers: "How good are sampled call counts?", Costs: "the most of all", Use: "for research",
 		Flags: []string{"recursion", "inlined", "nodes", "module", "trigger", "weights"},
 		Code:  Code{Strategy: "cct", Inlined: true, Entry: HookAlways}, Parts: Contexts | Sampling,
-		File: FileTree,
+		File: layout.FileTree,
 	},
 	{
 		// It computes the hash of Bond and McKinley, for measurements.

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/ids"
 	"github.com/stemma-go/stemma/internal/record/livedir"
 	"github.com/stemma-go/stemma/internal/sealed"
@@ -32,7 +32,7 @@ func Open(fsys fs.FS) (*Record, error) { return OpenRun(fsys, func(uint64) bool 
 
 // OpenRun is Open of a directory that may have segments beside it, see [livedir.OpenRun].
 func OpenRun(fsys fs.FS, ended func(segment uint64) bool) (*Record, error) {
-	if _, err := fs.Stat(fsys, engine.FileIDs); err == nil {
+	if _, err := fs.Stat(fsys, layout.FileIDs); err == nil {
 		r, err := ids.Open(fsys)
 		if err != nil {
 			return nil, err

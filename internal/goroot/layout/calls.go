@@ -1,5 +1,8 @@
 package layout
 
+// FileCalls is the log of function entries.
+const FileCalls = "calls"
+
 // A CallsHeader is the beginning of the file calls. Calls follow.
 type CallsHeader struct {
 	Magic [8]byte  // CallsMagic

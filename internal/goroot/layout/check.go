@@ -1,5 +1,11 @@
 package layout
 
+// Names of the files of the checker: its records, and the names of functions and files in them.
+const (
+	FileCheck   = "check"
+	FileStrings = "strings"
+)
+
 // A Check is the beginning of a record of check, which is written in a verify build only:
 // CheckFrames follow, innermost first. It says that so many times, when the node was
 // entered (Cell is 0), or when it was about to be left through a cell, a walk of the stack

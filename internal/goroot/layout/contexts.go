@@ -1,5 +1,14 @@
 package layout
 
+// Names of the files of context IDs: the headers, which are the main file of such records; the interned entries of
+// ccStacks; of dacce and pcce the epochs; of lucce the log of the call graph.
+const (
+	FileIDs    = "cce"
+	FileNodes  = "nodes"
+	FileEpochs = "epochs"
+	FileLog    = "log"
+)
+
 // A ContextsHeader is the second page of the file cce, behind the Header.
 type ContextsHeader struct {
 	Text      uint64      // address that the PC of an ID is relative to

@@ -1,5 +1,11 @@
 package layout
 
+// The names of the files of events, which the number of a P ends: what was added up, and the log of the newest.
+const (
+	FileCounts = "counts."
+	FileEvents = "events."
+)
+
 // A CountsHeader is the beginning of a file counts.N. Counts follow.
 type CountsHeader struct {
 	Magic [8]byte  // CountsMagic

@@ -1,5 +1,8 @@
 package layout
 
+// FileFuncs has the records of functions, beside a tree and beside context IDs.
+const FileFuncs = "funcs"
+
 // Meta is the beginning of the metadata that the compiler emits for each instrumented
 // function, in read-only memory; its address is the function ID. MetaAddrs follow, or in position-independent code
 // MetaStrings, and the bytes of the blob, see [FuncRecord].

@@ -1,5 +1,8 @@
 package layout
 
+// FileGoroutines is the file of the goroutines that exist.
+const FileGoroutines = "goroutines"
+
 // A GoroutinesHeader is the beginning of the file goroutines. An entry for each g of the runtime follows.
 type GoroutinesHeader struct {
 	Entries uint64                     // written when there is an entry more

@@ -65,12 +65,16 @@
 //	shard.N   the shard of P number N; the counters of the node at offset n of
 //	          tree are the 64-bit words at offset n of this file
 //	inuse     in a build that counts reachable objects, their numbers by node; of the shape of a shard
+//	earlier.N of a program with segments, what earlier ones had counted, likewise, see layout.EarlierHeader
 //	funcs     function records, one after another, see layout.FuncRecord
+//	goroutines
+//	          which goroutines exist, if that is asked for, see layout.GoroutinesHeader
 //	calls     every function entry in order, in a recording build only, see tree.Calls
 //	check     records of the checker, in a verify build only, see layout.Check
+//	strings   and the names in them
 //
-// The files are longer than what is in use; only what the header counts as used has a meaning. All numbers
-// are little-endian.
+// Constants that begin with File have these names, each beside the records of its file. The files are longer than what
+// is in use; only what the header counts as used has a meaning. All numbers are little-endian.
 package layout
 
 // VersionSuffix begins what an instrumented GOROOT has behind the version of Go: go1.26.8-stemma.0123456789ab.

@@ -1,5 +1,8 @@
 package layout
 
+// FileRequests is the file of samples that the program asked for.
+const FileRequests = "requests"
+
 // A RequestsHeader is the beginning of the file requests. Requests follow.
 type RequestsHeader struct {
 	Magic [8]byte  // RequestsMagic

@@ -1,5 +1,12 @@
 package layout
 
+// Names of the files of samples: the tree of samples, which is the main file of records without contexts; and the
+// places that its nodes are of.
+const (
+	FileSamples = "samples"
+	FilePlaces  = "places"
+)
+
 // A SampleHeader is the beginning of the file samples.
 type SampleHeader struct {
 	Magic    [8]byte                // SampleMagic

@@ -1,7 +1,10 @@
 package layout
 
+// FileEarlier begins the names of the two files of what earlier segments had counted, 0 or 1 ends them.
+const FileEarlier = "earlier."
+
 // UnfinishedFiles are the files of a segment before it is complete. The last one then becomes tree.
-var UnfinishedFiles = [...]string{"funcs", "shard.0", "tree.new"}
+var UnfinishedFiles = [...]string{FileFuncs, FileShard + "0", FileTree + ".new"}
 
 // An EarlierHeader is the beginning of the files earlier.0 and earlier.1 of a program with rotation. Their shape is
 // that of a shard: they have what all shards together had counted when a segment ended, in turn. One without a number

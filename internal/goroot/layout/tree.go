@@ -9,6 +9,14 @@ const Base = 0x60000000
 // it is 0, and the shard that all Ps then share lies here: below Base, as long as an executable leaves room.
 const CounterBase = 0x40000000
 
+// Names of files: the tree, the main file of such records; what counts for a P, with its number behind it; and what is
+// still reachable.
+const (
+	FileTree  = "tree"
+	FileShard = "shard."
+	FileInuse = "inuse"
+)
+
 // A Node is the beginning of a node of the tree: its cells follow, 4 bytes each. Func is
 // written first. A node without a parent is not complete (the root alone has itself as
 // its parent).

@@ -125,7 +125,7 @@ func (r *Reader) epochs() error {
 		*d = newDictionary()
 	}
 	defer d.sortCallers()
-	f, end, err := r.open(fileEpochs, r.Encoding.header.Dacce.EpochsUsed)
+	f, end, err := r.open(layout.FileEpochs, r.Encoding.header.Dacce.EpochsUsed)
 	if err != nil {
 		return err
 	}

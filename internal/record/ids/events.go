@@ -46,13 +46,13 @@ type eventFile struct {
 // header says at this moment.
 func (r *Reader) events() (err error) {
 	c := r.Encoding
-	if c.counts, err = r.eventFiles(fileCounts, r.countsUsed); err != nil {
+	if c.counts, err = r.eventFiles(layout.FileCounts, r.countsUsed); err != nil {
 		return err
 	}
 	for _, f := range c.counts {
 		c.files = append(c.files, f.usedFile)
 	}
-	c.logs, err = r.eventFiles(fileEvents, r.logUsed)
+	c.logs, err = r.eventFiles(layout.FileEvents, r.logUsed)
 	return err
 }
 

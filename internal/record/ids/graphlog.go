@@ -10,8 +10,6 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-const fileLog = "log"
-
 // A GraphLog is how the in-edges of each function are numbered by engine lucce: its
 // log of graph changes, replayed. What an id means never changes, so the graph that all
 // entries lead to decodes every context.
@@ -131,7 +129,7 @@ func (r *Reader) graphLog() error {
 		r.Encoding.Log = &GraphLog{rows: make(map[uint32]*logRow), indexes: []uint32{NoFunc}}
 	}
 	l := r.Encoding.Log
-	f, end, err := r.open(fileLog, r.Encoding.header.Lucce.LogUsed)
+	f, end, err := r.open(layout.FileLog, r.Encoding.header.Lucce.LogUsed)
 	if err != nil {
 		return err
 	}

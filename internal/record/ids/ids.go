@@ -24,15 +24,6 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// Names of the files of the live directory of an engine that gives context IDs.
-const (
-	fileMain   = engine.FileIDs
-	fileEpochs = "epochs"
-	fileNodes  = "nodes"
-	fileCounts = "counts."
-	fileEvents = "events."
-)
-
 // An Encoding is what a program recorded so that its context IDs can be decoded. Functions are
 // indexes into the Funcs of its profile, which has no nodes but the root.
 // It is read-only but for [Reader.Update]; several goroutines may use it at once.
@@ -156,7 +147,7 @@ func (c *Encoding) Node(n uint32) (Interned, bool) {
 // more than that takes. An error that is fs.ErrNotExist says that there is no such
 // record, or not yet; any other that it cannot be read, or is being made.
 func LiveRun(fsys fs.FS) (run uint64, err error) {
-	f, err := livedir.OpenFile(fsys, fileMain)
+	f, err := livedir.OpenFile(fsys, layout.FileIDs)
 	if err != nil {
 		return 0, err
 	}
@@ -184,7 +175,7 @@ func check(h *livedir.Header, f *livedir.File) error {
 }
 
 // engine returns the engine of the record.
-func (r *Reader) engine() *engine.Engine { return engine.Recorded(fileMain, r.Header.Flags) }
+func (r *Reader) engine() *engine.Engine { return engine.Recorded(layout.FileIDs, r.Header.Flags) }
 
 // Open reads the live directory of a program with context IDs.
 func Open(fsys fs.FS) (*Reader, error) {
@@ -272,7 +263,7 @@ type Reader struct {
 // what is referred to first, so that it must be looked at last: the second page, with
 // nodes and epochs, is read before the first.
 func (r *Reader) readHeader() error {
-	f, err := livedir.OpenFile(r.FS, fileMain)
+	f, err := livedir.OpenFile(r.FS, layout.FileIDs)
 	if err != nil {
 		return err
 	}
@@ -320,10 +311,10 @@ func (r *Reader) read() error {
 	if err := r.funcs.Read(); err != nil {
 		return err
 	}
-	r.Encoding.use(livedir.FileFuncs, r.funcs.Used)
+	r.Encoding.use(layout.FileFuncs, r.funcs.Used)
 	if len(r.Encoding.Code) != code {
 		if err := r.Encoding.sortCode(); err != nil {
-			return fmt.Errorf("%s: %w", livedir.FileFuncs, err)
+			return fmt.Errorf("%s: %w", layout.FileFuncs, err)
 		}
 	}
 	read := r.epochs
@@ -395,10 +386,10 @@ func (r *Reader) function(id uint64) (uint32, error) {
 func (r *Reader) nodes() error {
 	used := r.Encoding.header.NodesUsed
 	if used > 1<<layout.IDInternedBits {
-		return fmt.Errorf("%s: offset %d: %d nodes, want at most %d", fileMain,
+		return fmt.Errorf("%s: offset %d: %d nodes, want at most %d", layout.FileIDs,
 			layout.HeaderSize+unsafe.Offsetof(r.Encoding.header.NodesUsed), used, 1<<layout.IDInternedBits)
 	}
-	f, end, err := r.open(fileNodes, used*layout.InternedSize)
+	f, end, err := r.open(layout.FileNodes, used*layout.InternedSize)
 	if err != nil {
 		return err
 	}

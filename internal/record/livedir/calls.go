@@ -50,7 +50,7 @@ type Calls struct {
 // callsEnd returns how much of calls was in use when l was opened, before its tree
 // was read: all nodes that are named there are in the tree. It is 0 without calls.
 func callsEnd(fsys fs.FS) (end int64, why uint32, err error) {
-	f, err := OpenFile(fsys, fileCalls)
+	f, err := OpenFile(fsys, layout.FileCalls)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, 0, nil
 	}
@@ -87,7 +87,7 @@ func (l *Dir) Calls() (*Calls, error) {
 	if !l.Process().Full {
 		return nil, errors.New("calls: the tree has its recursion folded, so that nodes do not tell the paths of calls")
 	}
-	f, err := OpenFile(l.FS, fileCalls)
+	f, err := OpenFile(l.FS, layout.FileCalls)
 	if err != nil {
 		return nil, err
 	}

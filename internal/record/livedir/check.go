@@ -46,7 +46,7 @@ type CheckFrame struct {
 // is a mistake only the caller knows. A damaged record is an error that names the
 // offset, and so is what visit returns.
 func (l *Dir) Checks(visit func(*Check) error) error {
-	f, err := OpenFile(l.FS, fileCheck)
+	f, err := OpenFile(l.FS, layout.FileCheck)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (l *Dir) Checks(visit func(*Check) error) error {
 		return err
 	}
 	defer f.Close()
-	str, err := OpenFile(l.FS, fileStrings)
+	str, err := OpenFile(l.FS, layout.FileStrings)
 	if err != nil {
 		return err
 	}

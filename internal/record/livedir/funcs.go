@@ -50,7 +50,7 @@ func (l *Dir) NewFuncsReader(code func(*Code) error) *FuncsReader {
 // time, and adds the functions to the profile. A record without a length is being
 // written: it is the last.
 func (r *FuncsReader) Read() error {
-	f, err := OpenFile(r.live.FS, FileFuncs)
+	f, err := OpenFile(r.live.FS, layout.FileFuncs)
 	if err != nil {
 		return err
 	}

@@ -40,9 +40,9 @@ const runs = "running"
 // readGoroutines adds the goroutines that exist: where the program still runs, at the moment now. An entry that is
 // being written is left out.
 func (l *Dir) readGoroutines(now time.Time) error {
-	f, err := OpenFile(l.FS, fileGoroutines)
+	f, err := OpenFile(l.FS, layout.FileGoroutines)
 	if errors.Is(err, fs.ErrNotExist) {
-		l.Note("%s: missing; it is not known which goroutines existed", fileGoroutines)
+		l.Note("%s: missing; it is not known which goroutines existed", layout.FileGoroutines)
 		return nil
 	}
 	if err != nil {
@@ -66,7 +66,7 @@ func (l *Dir) readGoroutines(now time.Time) error {
 		return err
 	}
 	if left := h.Entries - n + h.Lost; left > 0 {
-		l.Note("%s: %d goroutines are not listed, since there was no room", fileGoroutines, left)
+		l.Note("%s: %d goroutines are not listed, since there was no room", layout.FileGoroutines, left)
 	}
 	entries, err := goroutineEntries(f, int64(n))
 	if err != nil {

@@ -19,19 +19,8 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// Names of the files of a live directory.
-const (
-	fileTree    = engine.FileTree
-	FileFuncs   = "funcs" // of records of context IDs as well
-	fileShard   = "shard."
-	fileInuse   = "inuse"
-	formerInuse = "live" // what fileInuse was called
-	fileCheck   = "check"
-
-	fileGoroutines = "goroutines"
-	fileStrings    = "strings"
-	fileCalls      = "calls"
-)
+// formerInuse is what layout.FileInuse was called.
+const formerInuse = "live"
 
 // maxShards is more than GOMAXPROCS can be.
 // It bounds the files that a damaged header makes the reader look for.
@@ -96,14 +85,14 @@ func newDir(fsys fs.FS) *Dir { return &Dir{FS: fsys, bypassed: make(map[uint32]b
 func (l *Dir) open() (*Dir, error) {
 	fsys := l.FS
 	var samples *samplesReader
-	if HasFile(fsys, fileSamples) {
+	if HasFile(fsys, layout.FileSamples) {
 		var err error
 		if samples, err = l.openSamples(); err != nil {
 			return nil, err
 		}
 		defer samples.f.Close()
 	}
-	if samples != nil && !HasFile(fsys, fileTree) {
+	if samples != nil && !HasFile(fsys, layout.FileTree) {
 		l.Profile = profile.New()
 	} else if err := l.openTree(); err != nil {
 		return nil, err
@@ -120,7 +109,7 @@ func (l *Dir) open() (*Dir, error) {
 func (l *Dir) openTree() error {
 	l.Profile = profile.New() // columns come when all nodes are known: they need not grow then
 	l.callsEnd, l.callsWhy, l.callsErr = callsEnd(l.FS)
-	tree, err := OpenFile(l.FS, fileTree)
+	tree, err := OpenFile(l.FS, layout.FileTree)
 	if err != nil {
 		return err
 	}
@@ -128,7 +117,7 @@ func (l *Dir) openTree() error {
 	if err := l.Header.read(tree); err != nil {
 		return err
 	}
-	l.Profile.Processes = []profile.Process{l.Header.Process(engine.Recorded(fileTree, l.Header.Flags).Name)}
+	l.Profile.Processes = []profile.Process{l.Header.Process(engine.Recorded(layout.FileTree, l.Header.Flags).Name)}
 	r := l.NewFuncsReader(nil)
 	if err := r.Read(); err != nil {
 		return err
@@ -534,7 +523,7 @@ func (l *Dir) readShards() error {
 		}
 	}()
 	for s := range int(l.Header.Shards) {
-		name := fmt.Sprint(fileShard, s)
+		name := fmt.Sprint(layout.FileShard, s)
 		f, err := OpenFile(l.FS, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			l.Note("%s: missing; what its P counted is not included", name)

@@ -12,12 +12,12 @@ import (
 // readInuse reads how many objects were reachable when the program counted them last. If it never has there are no
 // such metrics, and a note reports it: it still runs, or was killed.
 func (l *Dir) readInuse() error {
-	f, err := OpenFile(l.FS, fileInuse)
+	f, err := OpenFile(l.FS, layout.FileInuse)
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = OpenFile(l.FS, formerInuse)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		l.Note("%s: missing; it is not known what was reachable", fileInuse)
+		l.Note("%s: missing; it is not known what was reachable", layout.FileInuse)
 		return nil
 	}
 	if err != nil {
@@ -37,7 +37,7 @@ func (l *Dir) readInuse() error {
 		}
 		if before.Counted == 0 {
 			l.Note("%s: reachable objects are counted when the program ends in an orderly way, or calls "+
-				"stemma.CountInuse; it has not yet", fileInuse)
+				"stemma.CountInuse; it has not yet", layout.FileInuse)
 			return nil
 		}
 		objects, bytes, err := l.inuseCounts(f)
@@ -60,7 +60,7 @@ func (l *Dir) readInuse() error {
 		}
 		return nil
 	}
-	l.Note("%s: the program is, or was, about to count reachable objects; they are left out", fileInuse)
+	l.Note("%s: the program is, or was, about to count reachable objects; they are left out", layout.FileInuse)
 	return nil
 }
 

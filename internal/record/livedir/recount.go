@@ -11,10 +11,11 @@ import (
 // profile. grew tells that the program has recorded something else since, such as more nodes: then the directory must
 // be opened again.
 func (l *Dir) Recount() (grew bool, err error) {
-	if HasFile(l.FS, fileSamples) || !HasFile(l.FS, fileTree) || l.Header.Flags&layout.HdrFlagExisting != 0 {
+	if HasFile(l.FS, layout.FileSamples) || !HasFile(l.FS, layout.FileTree) ||
+		l.Header.Flags&layout.HdrFlagExisting != 0 {
 		return true, nil
 	}
-	tree, err := OpenFile(l.FS, fileTree)
+	tree, err := OpenFile(l.FS, layout.FileTree)
 	if err != nil {
 		return false, err
 	}

@@ -11,9 +11,6 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// fileRequests is the file of samples that the program asked for.
-const fileRequests = "requests"
-
 // sampleFunction is the function of package stemma that asks for a sample. It is not part of
 // the stack that was asked for.
 const sampleFunction = "github.com/stemma-go/stemma.Sample"
@@ -29,7 +26,7 @@ type requestsReader struct {
 // readRequests reads the requests, if the program can make any. It comes before the count of nodes is
 // read, so that the node of each request is among them.
 func (r *requestsReader) readRequests(dir fs.FS) error {
-	f, err := OpenFile(dir, fileRequests)
+	f, err := OpenFile(dir, layout.FileRequests)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -16,12 +16,6 @@ import (
 	"github.com/stemma-go/stemma/profile"
 )
 
-// Names of the sampling engine's files of a live directory.
-const (
-	fileSamples = engine.FileSamples
-	filePlaces  = "places"
-)
-
 // openSamples reads the samples of the sampling engine, with the nodes that they are of, before the tree that these
 // may refer to. The file must be closed.
 func (l *Dir) openSamples() (*samplesReader, error) {
@@ -31,7 +25,7 @@ func (l *Dir) openSamples() (*samplesReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.f, err = OpenFile(l.FS, fileSamples); err != nil {
+	if r.f, err = OpenFile(l.FS, layout.FileSamples); err != nil {
 		return nil, err
 	}
 	if err = r.readHeader(); err == nil {
@@ -122,7 +116,7 @@ func (l *Dir) sampleProcess(f *File, head *layout.SampleHeader) error {
 				head.ArgsLen, head.GoVerLen)
 		}
 		proc := profile.Process{Run: head.Run, PID: int(head.PID), Full: head.Flags&layout.SmpFlagFull != 0,
-			Engine:    engine.Recorded(fileSamples, head.Flags).Name,
+			Engine:    engine.Recorded(layout.FileSamples, head.Flags).Name,
 			GoVersion: plainVersion(string(head.GoVer[:head.GoVerLen]))}
 		if list := string(head.Args[:head.ArgsLen]); list != "" {
 			proc.Args = strings.Split(strings.TrimSuffix(list, "\x00"), "\x00")
@@ -182,7 +176,7 @@ func (r *samplesReader) string(b []byte) uint32 {
 
 // readPlaces reads the descriptions of addresses.
 func (r *samplesReader) readPlaces(used int64) error {
-	f, err := OpenFile(r.live.FS, filePlaces)
+	f, err := OpenFile(r.live.FS, layout.FilePlaces)
 	if err != nil {
 		return err
 	}

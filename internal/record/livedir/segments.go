@@ -17,9 +17,6 @@ import (
 // A live directory has the whole run, whatever segments the program has ended: nothing is taken out of it. A segment is
 // a directory beside it that [Open] reads like any other. [OpenRest] reads what came behind the last one.
 
-// fileEarlier begins the names of the two files of what earlier segments had counted.
-const fileEarlier = "earlier."
-
 // segment returns what the header says about segments, nil of a program without any.
 func (h *Header) segment() *profile.Segment {
 	if h.Segment == 0 {
@@ -106,7 +103,7 @@ func NextSegment(fsys fs.FS) (uint64, error) {
 
 // current returns the number of the segment that is to come.
 func (l *Dir) current(ended func(segment uint64) bool) (uint64, error) {
-	f, err := OpenFile(l.FS, fileTree)
+	f, err := OpenFile(l.FS, layout.FileTree)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, errNoCounts
 	}
@@ -137,7 +134,7 @@ func (l *Dir) found(kind string, n uint64) {
 
 // subtractEarlier takes away what is in segments that have ended. Two files take turns: one has the sums of the last.
 func (l *Dir) subtractEarlier() error {
-	f, err := OpenFile(l.FS, fmt.Sprint(fileEarlier, (l.rest-1)%2))
+	f, err := OpenFile(l.FS, fmt.Sprint(layout.FileEarlier, (l.rest-1)%2))
 	if err != nil {
 		return err
 	}

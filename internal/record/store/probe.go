@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/stemma-go/stemma/internal/engine"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/ids"
 )
 
@@ -57,7 +58,7 @@ func isNone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is
 func (p Place) Live() bool { return p.Main != "" }
 
 // IDs reports whether it is a live directory with context IDs.
-func (p Place) IDs() bool { return filepath.Base(p.Main) == engine.FileIDs }
+func (p Place) IDs() bool { return filepath.Base(p.Main) == layout.FileIDs }
 
 // hasIDs reports whether the beginning of a record, sealed or not, is that of one with context IDs. What cannot be
 // read is none: the error is for those who read all of it. Nor is a pipe, which can be read once.

@@ -176,13 +176,14 @@ func (d *Contexts) AddContextCheck(hi, lo, startHi, startLo, events uint64, fram
 
 // Files returns the contents of the directory by file name.
 func (d *Contexts) Files() map[string][]byte {
-	files := map[string][]byte{"cce": d.Tree, "funcs": d.Funcs, "epochs": d.Epochs, "nodes": d.Nodes}
+	files := map[string][]byte{layout.FileIDs: d.Tree, layout.FileFuncs: d.Funcs, layout.FileEpochs: d.Epochs,
+		layout.FileNodes: d.Nodes}
 	for i, e := range d.Events {
-		files["events."+string(rune('0'+i))] = e
-		files["counts."+string(rune('0'+i))] = d.Counts[i]
+		files[layout.FileEvents+string(rune('0'+i))] = e
+		files[layout.FileCounts+string(rune('0'+i))] = d.Counts[i]
 	}
 	if d.Check != nil {
-		files["check"], files["strings"] = d.Check, d.Strings
+		files[layout.FileCheck], files[layout.FileStrings] = d.Check, d.Strings
 	}
 	return files
 }

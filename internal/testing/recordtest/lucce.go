@@ -254,10 +254,10 @@ func (l *Lucce) FS() fstest.MapFS {
 		return &fstest.MapFile{Data: append([]byte(nil), b[:used]...)}
 	}
 	return fstest.MapFS{
-		"cce":   file(l.head, layout.ContextsSize),
-		"funcs": file(l.funcs, l.funcsUsed()+64),
-		"log":   file(l.log, l.Stats().LogUsed),
-		"nodes": file(l.node, l.Lucce.Header().NodesUsed*layout.InternedSize),
+		layout.FileIDs:   file(l.head, layout.ContextsSize),
+		layout.FileFuncs: file(l.funcs, l.funcsUsed()+64),
+		layout.FileLog:   file(l.log, l.Stats().LogUsed),
+		layout.FileNodes: file(l.node, l.Lucce.Header().NodesUsed*layout.InternedSize),
 	}
 }
 

@@ -371,18 +371,18 @@ func (d *Dir) str(s string) uint32 {
 
 // Files returns the contents of the directory by file name.
 func (d *Dir) Files() map[string][]byte {
-	files := map[string][]byte{"tree": d.Tree, "funcs": d.Funcs}
+	files := map[string][]byte{layout.FileTree: d.Tree, layout.FileFuncs: d.Funcs}
 	for i, s := range d.Shards {
-		files["shard."+string(rune('0'+i))] = s
+		files[layout.FileShard+string(rune('0'+i))] = s
 	}
 	if d.Inuse != nil {
-		files["inuse"] = d.Inuse
+		files[layout.FileInuse] = d.Inuse
 	}
 	if d.Check != nil {
-		files["check"], files["strings"] = d.Check, d.Strings
+		files[layout.FileCheck], files[layout.FileStrings] = d.Check, d.Strings
 	}
 	if d.Calls != nil {
-		files["calls"] = d.Calls
+		files[layout.FileCalls] = d.Calls
 	}
 	return files
 }

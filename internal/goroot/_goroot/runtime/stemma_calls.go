@@ -10,6 +10,7 @@
 package runtime
 
 import (
+	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/tree"
 )
 
@@ -26,7 +27,7 @@ func stemmaCallsInit() {
 	if n, ok := stemmaNumber("STEMMA_CALLS_SIZE"); ok {
 		size = max(alignUp(n, 1<<12), 1<<12)
 	}
-	stemmaCalls.Init(&stemma.tree, stemmaFileSpan("calls", size), uint64(size))
+	stemmaCalls.Init(&stemma.tree, stemmaFileSpan(layout.FileCalls, size), uint64(size))
 	stemmaCallsOn = true
 }
 

@@ -34,8 +34,8 @@ func stemmaCheckInit() {
 	case ok:
 		stemmaSayIgnored("STEMMA_CHECK_EVERY", "0", "a number from 1 on")
 	}
-	check := stemmaFileSpan("check", checker.RecordsSize)
-	strings := stemmaFileSpan("strings", checker.StringsSize)
+	check := stemmaFileSpan(layout.FileCheck, checker.RecordsSize)
+	strings := stemmaFileSpan(layout.FileStrings, checker.StringsSize)
 	seen := stemmaTables(checker.SeenSize)
 	names := stemmaTables(checker.NamesSize)
 	stemmaCheck.Init(&stemma.record, check, strings, seen, names)

@@ -59,11 +59,11 @@ func stemmaContextsShift() (shift uint) {
 func stemmaContextsInit() {
 	shift := stemmaContextsShift()
 	funcsSize := uintptr(1<<28) >> shift
-	stemmaMakeDir("cce")
-	head := stemmaFileSpan("cce", layout.ContextsSize)
-	funcs := stemmaFileSpan("funcs", funcsSize)
+	stemmaMakeDir(layout.FileIDs)
+	head := stemmaFileSpan(layout.FileIDs, layout.ContextsSize)
+	funcs := stemmaFileSpan(layout.FileFuncs, funcsSize)
 	stemma.encode.lucce = stemmaFlagged(layout.HdrFlagLucce)
-	nodes := stemmaFileSpan("nodes", layout.InternedBytes>>shift)
+	nodes := stemmaFileSpan(layout.FileNodes, layout.InternedBytes>>shift)
 	known := stemmaTables(recorder.KnownSize)
 	pcs := stemmaTables(ids.PCSize)
 	mem := stemmaRoom(ids.ArenaSize >> shift)

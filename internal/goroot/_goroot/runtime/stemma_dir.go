@@ -392,6 +392,8 @@ const stemmaDefaultOut = "stemma.out"
 
 func stemmaEndsWith(s, end string) bool { return len(s) >= len(end) && s[len(s)-len(end):] == end }
 
+func stemmaBeginsWith(s, begin string) bool { return len(s) >= len(begin) && s[:len(begin)] == begin }
+
 // stemmaIgnore makes git leave a new directory of records alone.
 func stemmaIgnore(dir int32) {
 	name := [...]byte{'.', 'g', 'i', 't', 'i', 'g', 'n', 'o', 'r', 'e', 0}

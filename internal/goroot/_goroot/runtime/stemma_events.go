@@ -61,13 +61,13 @@ func stemmaNewEvents(pp *p) {
 	}
 	m := (*stemmaEventMemory)(stemmaMemory(unsafe.Sizeof(stemmaEventMemory{})))
 	index := stemmaReserve(0, events.CountsArena(e.size))
-	counts := stemmaMapOfP("counts.", pp, 0, e.size, e.size, false)
+	counts := stemmaMapOfP(layout.FileCounts, pp, 0, e.size, e.size, false)
 	if m == nil || index == nil || counts == nil || stemmaFileAt(uintptr(counts)) == nil {
 		return // without memory, or a file, the events of this P are not recorded
 	}
 	m.counts.Init(counts, index, e.size)
 	if e.log {
-		log := stemmaMapOfP("events.", pp, 0, e.size, e.size, false)
+		log := stemmaMapOfP(layout.FileEvents, pp, 0, e.size, e.size, false)
 		if log != nil && stemmaFileAt(uintptr(log)) != nil {
 			m.log.Init(log, e.size)
 			m.logs = true

@@ -497,11 +497,11 @@ func stemmaExit() {
 		for i := range stemmaFiles.n.Load() {
 			f := &stemmaFiles.list[i]
 			switch gostringnocopy(&f.name[0]) {
-			case "samples":
+			case layout.FileSamples:
 				f.cut(uintptr(samples))
-			case "places":
+			case layout.FilePlaces:
 				f.cut(uintptr(places) + stemmaSlack)
-			case "requests":
+			case layout.FileRequests:
 				f.cut(uintptr(requests) + stemmaSlack)
 			default:
 				f.cut(f.used())
@@ -559,29 +559,29 @@ func (f *stemmaFile) cut(used uintptr) {
 func (f *stemmaFile) used() uintptr {
 	name := gostringnocopy(&f.name[0])
 	switch {
-	case name == "tree", name == "earlier.0", name == "earlier.1", f.sparse:
+	case name == layout.FileTree, name == layout.FileEarlier+"0", name == layout.FileEarlier+"1", f.sparse:
 		return uintptr(stemma.tree.Used())
-	case name == "funcs":
+	case name == layout.FileFuncs:
 		return uintptr(stemma.record.UsedFuncs())
-	case name == "epochs":
+	case name == layout.FileEpochs:
 		return uintptr(stemma.dacce.UsedEpochs())
-	case name == "log":
+	case name == layout.FileLog:
 		return uintptr(stemma.lucce.UsedLog())
-	case name == "nodes":
+	case name == layout.FileNodes:
 		return uintptr(stemma.contexts.UsedInterned())
-	case name == "calls":
+	case name == layout.FileCalls:
 		return uintptr(stemmaCalls.Used())
-	case name == "goroutines":
+	case name == layout.FileGoroutines:
 		return stemmaExistingUsed()
-	case name == "check" || name == "strings":
+	case name == layout.FileCheck || name == layout.FileStrings:
 		check, strings := stemmaCheck.Used()
-		if name == "check" {
+		if name == layout.FileCheck {
 			return uintptr(check)
 		}
 		return uintptr(strings)
-	case len(name) > 7 && name[:7] == "counts.":
+	case stemmaBeginsWith(name, layout.FileCounts):
 		return uintptr(events.CountsBytes(unsafe.Pointer(f.lo))) + stemmaSlack
-	case len(name) > 7 && name[:7] == "events.":
+	case stemmaBeginsWith(name, layout.FileEvents):
 		return uintptr(events.EventsBytes(unsafe.Pointer(f.lo))) + stemmaSlack
 	}
 	return f.have.Load()

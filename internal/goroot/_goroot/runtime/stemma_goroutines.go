@@ -37,7 +37,7 @@ func stemmaExistingInit() {
 		size = layout.GoroutinesHeaderSize + stemmaMostEntries>>6*layout.GoroutineSize
 	}
 	e := &stemmaExisting
-	e.span = memory.NewSpan(stemmaFileSpan("goroutines", size), uint64(size))
+	e.span = memory.NewSpan(stemmaFileSpan(layout.FileGoroutines, size), uint64(size))
 	if !e.span.Need(layout.GoroutinesHeaderSize) {
 		return
 	}

@@ -51,7 +51,7 @@ func stemmaInuseStart() {
 	lockInit(&stemmaOwnersLists.lock, lockRankLeafRank)
 	systemstack(func() {
 		lock(&stemma.lock)
-		lo := uintptr(stemmaMapShape("inuse"))
+		lo := uintptr(stemmaMapShape(layout.FileInuse))
 		if stemmaInuseOn = lo != 0 && stemmaAddShard(lo); stemmaInuseOn {
 			stemmaInuse.Init(unsafe.Pointer(lo))
 		}

@@ -19,10 +19,10 @@ func stemmaInit() {
 	lockInit(&stemma.lock, lockRankLeafRank)
 	memory.Extend = stemmaExtend
 	switch stemmaOption("file") { // the main file of the engine's records
-	case "cce":
+	case layout.FileIDs:
 		stemmaContextsInit()
 		stemmaRotateOther()
-	case "tree":
+	case layout.FileTree:
 		stemmaTreeInit()
 	}
 }
@@ -53,14 +53,14 @@ func stemmaTreeInit() {
 	if stemmaSegment == stemmaSegmentShared {
 		stemma.size = min(stemma.size, layout.Base-layout.CounterBase)
 	}
-	stemmaMakeDir("tree")
+	stemmaMakeDir(layout.FileTree)
 	region := stemmaReserve(layout.Base, stemma.size)
 	if region == nil {
 		stemmaNoBase(stemma.size)
 	}
 	stemmaUsable(layout.Base, stemma.size-tree.SinkSize, stemma.size)
-	stemmaMap("tree", region, stemma.size-tree.SinkSize)
-	funcs := stemmaFileSpan("funcs", funcsSize)
+	stemmaMap(layout.FileTree, region, stemma.size-tree.SinkSize)
+	funcs := stemmaFileSpan(layout.FileFuncs, funcsSize)
 	starts := stemmaRoom(uintptr(tree.StartsSize(uint64(stemma.size))))
 	known := stemmaTables(recorder.KnownSize)
 	stemma.faults = (*[stemmaFaults]stemmaFault)(stemmaTables(unsafe.Sizeof(*stemma.faults)))
@@ -162,7 +162,7 @@ func stemmaNewShard(pp *p) uintptr {
 	s := &stemmaShards
 	lo := uintptr(0)
 	if stemmaSegment != stemmaSegmentShared || s.n == 0 {
-		lo = uintptr(stemmaMapOfP("shard.", pp, stemmaShardAt(), stemma.size, stemma.size-tree.SinkSize, true))
+		lo = uintptr(stemmaMapOfP(layout.FileShard, pp, stemmaShardAt(), stemma.size, stemma.size-tree.SinkSize, true))
 	}
 	if lo != 0 && s.n == 0 {
 		stemmaFirstShard(lo)

@@ -28,7 +28,7 @@ var (
 // stemmaLucceInit makes stemma.lucce an encoder on top of stemma.contexts.
 func stemmaLucceInit(shift uint) {
 	nodes, _ := stemmaParse(stemmaOption("nodes"))
-	stemma.lucce.Init(&stemma.contexts, stemmaFileSpan("log", ids.LogSize>>shift), uint64(nodes), shift)
+	stemma.lucce.Init(&stemma.contexts, stemmaFileSpan(layout.FileLog, ids.LogSize>>shift), uint64(nodes), shift)
 	stemmaLimitStacks()
 	stemmaEdges, stemmaSteps = stemma.lucce.Tables()
 	stemmaVoid = uintptr(unsafe.Pointer(&stemmaNoCell))

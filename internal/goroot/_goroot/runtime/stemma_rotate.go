@@ -8,6 +8,7 @@
 package runtime
 
 import (
+	"internal/runtime/stemma/layout"
 	"internal/runtime/stemma/memory"
 	"internal/runtime/stemma/tree"
 	"internal/runtime/syscall/linux"
@@ -51,7 +52,7 @@ func stemmaRotateInit() {
 		return
 	}
 	r.Tree, r.Record = &stemma.tree, &stemma.record
-	for i, name := range [...]string{"earlier.0", "earlier.1"} {
+	for i, name := range [...]string{layout.FileEarlier + "0", layout.FileEarlier + "1"} {
 		size := stemma.size - tree.SinkSize
 		p, errno := unsafe.Pointer(nil), uintptr(linuxENOMEM)
 		if stemmaSpares(size) {

@@ -71,15 +71,15 @@ func stemmaSampleInit() {
 	}
 	size := sample.SmpEnd + nodes*sample.SampleNodeSize
 	memory.Extend = stemmaExtend
-	stemmaMakeDir("samples")
+	stemmaMakeDir(layout.FileSamples)
 	stemma.making = true
-	samples := stemmaFileSpan("samples", size)
-	places := stemmaFileSpan("places", placesSize)
+	samples := stemmaFileSpan(layout.FileSamples, size)
+	places := stemmaFileSpan(layout.FilePlaces, placesSize)
 	buckets := stemmaTables(sample.BucketsSize)
 	known := stemmaTables(sample.KnownSize)
 	stemmaSmp.Init(samples, buckets, places, known, uint32(nodes), placesSize)
 	requests := min(placesSize, stemmaRequestsSize)
-	stemmaSmp.InitRequests(stemmaFileSpan("requests", requests), requests)
+	stemmaSmp.InitRequests(stemmaFileSpan(layout.FileRequests, requests), requests)
 	sec, nsec, _ := time_now()
 	stemmaSmp.epoch = nanotime()
 	stemmaSmp.Describe(stemmaRun, uint32(stemmaGetpid()), uint64(sec)*1e9+uint64(nsec), buildVersion, stemmaArguments())
@@ -107,7 +107,7 @@ func stemmaSampleInit() {
 	}
 	stemmaConfigure()
 	stemmaCheckSettings()
-	if stemma.main == "samples" {
+	if stemma.main == layout.FileSamples {
 		stemmaRotateOther()
 	}
 	stemmaSmp.on, stemma.making = true, false

@@ -1,4 +1,4 @@
-// Package events counts the events of a P, each in its context, and logs them.
+// Package events counts and logs the events of programs with context IDs, for each P.
 package events
 
 import (
