@@ -22,10 +22,12 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"gocloud.dev/blob"
@@ -351,7 +353,8 @@ func (b *Bucket) Put(ctx context.Context, m *Manifest, content io.ReadSeeker) (t
 	return false, b.failed("verify", m.Key(), err)
 }
 
-// write writes an object. It appears when it is complete.
+// write writes an object. It appears when it is complete. In a directory it is on the disk when write returns: then
+// whoever uploads a record may remove it.
 func (b *Bucket) write(ctx context.Context, key string, from io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // an unfinished upload is given up
@@ -359,14 +362,43 @@ func (b *Bucket) write(ctx context.Context, key string, from io.Reader) error {
 	if path.Ext(key) == ".json" {
 		kind = "application/json"
 	}
-	w, err := b.blob.NewWriter(ctx, key, &blob.WriterOptions{ContentType: kind})
+	var file *os.File // that is to become the object, if the bucket is a directory
+	w, err := b.blob.NewWriter(ctx, key, &blob.WriterOptions{ContentType: kind,
+		BeforeWrite: func(as func(any) bool) error { as(&file); return nil }})
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(w, from); err != nil {
+	_, err = io.Copy(w, from)
+	if err == nil && file != nil {
+		err = syncFile(file)
+	}
+	if err != nil {
 		cancel()
 		_ = w.Close() // it says that it was given up
 		return err
 	}
-	return w.Close()
+	if err := w.Close(); err != nil || file == nil {
+		return err
+	}
+	return syncDirs(filepath.Dir(file.Name()), strings.Count(key, "/")+1)
+}
+
+// syncFile is a variable for the test, which sees what is synced.
+var syncFile = (*os.File).Sync
+
+// syncDirs syncs a directory, and those that it is in, n in all. Some file systems cannot, and need not.
+func syncDirs(dir string, n int) error {
+	for range n {
+		f, err := os.Open(dir)
+		if err != nil {
+			return err
+		}
+		err = syncFile(f)
+		f.Close()
+		if err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+		dir = filepath.Dir(dir)
+	}
+	return nil
 }

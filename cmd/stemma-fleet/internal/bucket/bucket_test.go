@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -52,6 +53,47 @@ func TestIdentity(t *testing.T) {
 	other, same := open("s3://b/p?region=r&endpoint=http://two"), open("s3://b/p/?endpoint=http://one&region=r")
 	if one.URL != other.URL || one.Identity == other.Identity || one.Identity != same.Identity {
 		t.Errorf("%q is shown as %q; others are %q and %q", one.Identity, one.URL, other.Identity, same.Identity)
+	}
+}
+
+// TestOnDisk has a directory sync what is uploaded, and the directories on the way to it, before Put returns: then the
+// record may be removed, and the machine may lose its power. What is synced before the manifest is the record.
+func TestOnDisk(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := bucket.Open(context.Background(), "file://"+dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	var synced []string
+	defer bucket.OnSync(func(name string) {
+		rel, err := filepath.Rel(dir, name)
+		if err != nil {
+			t.Error(err)
+		}
+		if info, err := os.Stat(name); err != nil || !info.IsDir() {
+			rel = fmt.Sprint("a file of ", info.Size(), " bytes in ", filepath.Dir(rel))
+		}
+		synced = append(synced, rel)
+	})()
+	const content = "a record"
+	if err := put(b, run, content); err != nil {
+		t.Fatal(err)
+	}
+	const at = "srv/h/" + run
+	manifest, err := os.Stat(filepath.Join(dir, at, "whole.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, size := range []int64{int64(len(content)), manifest.Size()} {
+		want = append(want, fmt.Sprint("a file of ", size, " bytes in ", at), at, "srv/h", "srv", ".")
+	}
+	if !slices.Equal(synced, want) {
+		t.Errorf("synced %q, want %q", synced, want)
 	}
 }
 

@@ -1,0 +1,10 @@
+package bucket
+
+import "os"
+
+// OnSync has f called with each file and directory that is synced, until the function that it returns is called.
+func OnSync(f func(name string)) (end func()) {
+	former := syncFile
+	syncFile = func(file *os.File) error { f(file.Name()); return former(file) }
+	return func() { syncFile = former }
+}
