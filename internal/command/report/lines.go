@@ -70,7 +70,7 @@ func ProcessLines(p *profile.Profile) []string {
 	for _, c := range p.Columns {
 		if of, ok := c.Varies(); ok {
 			return append(lines, profile.Printable(fmt.Sprintf("runs of the same work: counts are those of the "+
-				"first run, not a sum; -metric=%s shows by how much %s vary", c.Name, of)))
+				"first run, not a sum; by how much %s vary is in -metric=%s", of, c.Name)))
 		}
 	}
 	return lines

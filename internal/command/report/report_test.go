@@ -143,7 +143,7 @@ func TestProcessesOfRepeats(t *testing.T) {
 	p.Processes = make([]profile.Process, 500)
 	lines := ProcessLines(p)
 	want := "runs of the same work: counts are those of the first run, not a sum; " +
-		"-metric=calls.varies shows by how much calls vary"
+		"by how much calls vary is in -metric=calls.varies"
 	if last := lines[len(lines)-1]; last != want {
 		t.Errorf("the last line is %q, want %q", last, want)
 	}
