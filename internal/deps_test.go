@@ -81,7 +81,7 @@ const rule = `
 	stemmatest: ., internal/diff;
 	internal/command/outside: internal/base;
 	internal/command/affected: internal/cct, internal/record/store;
-	internal/command/replay: internal/base, internal/cct, internal/encoder, internal/record;
+	internal/command/replay: internal/base, internal/cct, internal/encoder, internal/record, internal/safefile;
 	internal/command/decode: internal/command/outside, internal/decode, internal/record/store;
 	internal/command/report: internal/cct, internal/command/outside, internal/costmodel, internal/record/store;
 	internal/command/events: internal/command/decode;

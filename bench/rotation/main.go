@@ -1,4 +1,4 @@
-// Rotation measures what segments cost: the time of a microsecond of calls while a program ends no segments, while it
+// Rotation measures what segments cost: the time of a path of calls while a program ends no segments, while it
 // waits to end one, and while it ends one after the other; and, with -month, the memory and the disk of a program that
 // makes ever new contexts.
 package main
@@ -56,6 +56,7 @@ type setting struct {
 	beside       time.Duration // CPU time of other threads than those of the loop
 	segments     uint64
 	failed       uint64
+	nodes        int // of the tree of the last run, when it ended
 }
 
 // A thread is what all runs of a thread of the loop have measured.
@@ -88,6 +89,11 @@ func (o *options) run() error {
 	}
 	machine.Describe(l.Tree).Print()
 	show(settings)
+	for _, s := range settings {
+		if s.nodes > 0 {
+			fmt.Printf("\n%s: %d nodes at the end of the last run\n", s.name, s.nodes)
+		}
+	}
 	return nil
 }
 
@@ -130,6 +136,7 @@ func (s *setting) measure(l *lab.Lab, exe string, o *options) error {
 	}
 	s.segments += r.Processes[0].Segment.Closed
 	s.failed += r.Processes[0].Segment.Failed
+	s.nodes = len(r.Nodes)
 	return nil
 }
 

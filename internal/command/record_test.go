@@ -224,6 +224,26 @@ func TestPipe(t *testing.T) {
 	}
 }
 
+// TestLinkInRecord reads a live directory in which a link has the name of a file. Each command refuses it: what the
+// link leads to may be what the owner of the directory cannot read.
+func TestLinkInRecord(t *testing.T) {
+	inTemp(t)
+	const dir = "stemma.out/shapes.4242"
+	if err := os.Rename(dir+"/funcs", "funcs"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../../funcs", dir+"/funcs"); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"report"}, {"info"}, {"export", "-format=folded"}, {"seal", "-o=s.stemma"},
+		{"diff", dir}, {"similarity", dir}, {"view", "-o=page.html"}, {"top", "-once"}, {"replay"}} {
+		code, _, stderr := runMain(append(args, dir)...)
+		if code == base.ExitOK || !strings.Contains(stderr, "funcs: a link, want a file") {
+			t.Errorf("%s: exit code %d, %s", args, code, stderr)
+		}
+	}
+}
+
 // TestRefusedFromBeginning asks for the counts of records of context IDs that end behind their beginning: each command
 // refuses them for what they are, without reading the rest, which may have gigabytes.
 func TestRefusedFromBeginning(t *testing.T) {

@@ -1,4 +1,4 @@
-// Loop makes calls for about a microsecond, again and again, on threads of their own. One calls in contexts that are
+// Loop takes paths of calls, again and again, on threads of their own. One calls in contexts that are
 // there, one in contexts that are new each time. It prints what each round took, and what the process has taken beside.
 package main
 

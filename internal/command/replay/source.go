@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/safefile"
 )
 
 // A Source opens one file or live directory, as often as is asked for, or standard
@@ -45,7 +46,7 @@ func (s *Source) Open() (*Reader, error) {
 func (s *Source) recorded() (*Reader, error) {
 	var err error
 	if s.live == nil {
-		if s.live, err = record.Open(os.DirFS(s.path)); err != nil {
+		if s.live, err = record.Open(safefile.Files(s.path)); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.path, err)
 		}
 	}

@@ -23,7 +23,8 @@ compares the contexts that it recorded with stack walks made at the same
 moments: function, file, line and inlining of every frame, and the
 context in which the goroutine was started. Where calls are counted, verify also
 counts each inlined call separately, and compares the counts. Where samples are
-taken the trace of each is compared with a walk. With -live it runs nothing, and compares what such a program has left in live directories.
+taken the trace of each is compared with a walk. With -live it runs nothing, and
+compares what such a program has left in live directories.
 
 It prints "checked N contexts, M mismatches", and the number of each kind. If M
 is not 0, it exits 1 and keeps the records. Otherwise the exit code is the
