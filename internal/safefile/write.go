@@ -53,7 +53,7 @@ func Write(path string, mode fs.FileMode, write func(io.Writer) error) error {
 }
 
 // writeThrough writes to what is no file. Where all users may make one it must be this user's: a pipe in /tmp may have
-// been made by somebody who waits for what comes.
+// been made by somebody who waits for what comes. So must a link there: it may lead to a disk.
 func writeThrough(dir *os.Root, path string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -61,12 +61,20 @@ func writeThrough(dir *os.Root, path string, write func(io.Writer) error) error 
 	}
 	info, err := f.Stat()
 	at, err2 := dir.Stat(".")
+	is, err3 := dir.Lstat(filepath.Base(path))
+	foreign := func(info fs.FileInfo) bool {
+		return at.Mode()&0o002 != 0 && owner(info) != euid() && owner(info) != 0
+	}
+	link := err3 == nil && is.Mode()&fs.ModeSymlink != 0
 	switch {
-	case err != nil || err2 != nil || info.Mode().IsRegular():
+	case err != nil || err2 != nil || err3 != nil || info.Mode().IsRegular() || !link && !os.SameFile(is, info):
 		err = fmt.Errorf("%s: another file has taken its name", path)
-	case at.Mode()&0o002 != 0 && owner(info) != euid() && owner(info) != 0:
+	case foreign(info):
 		err = fmt.Errorf("%s: it belongs to user %d, who could read what is written; choose another file", path,
 			owner(info))
+	case link && foreign(is):
+		err = fmt.Errorf("%s: a link of user %d, who has chosen what would be written to; choose another file", path,
+			owner(is))
 	default:
 		return writeTo(f, path, write)
 	}

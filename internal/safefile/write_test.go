@@ -94,6 +94,38 @@ func TestWriteForeign(t *testing.T) {
 	}
 }
 
+// TestWriteForeignLink has somebody else's link where the file is going to be, in a directory for all. It leads to what
+// belongs to root, and might be a disk. The user's own link is followed.
+func TestWriteForeignLink(t *testing.T) {
+	dir := t.TempDir()
+	link, me := filepath.Join(dir, "link"), os.Geteuid()
+	if err := os.Symlink("/dev/null", link); err != nil {
+		t.Fatal(err)
+	}
+	other := me
+	if me == 0 {
+		other = 1
+		if err := os.Lchown(link, other, other); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer func() { euid = os.Geteuid }()
+	for mode, shared := range map[os.FileMode]bool{0o777: true, 0o755: false} {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		for user, refused := range map[int]bool{other: false, other + 1: shared} {
+			euid = func() int { return user }
+			if err := Write(link, Private, hello); (err != nil) != refused {
+				t.Errorf("in a directory of mode %v, for user %d: have %v, want an error: %v", mode, user, err, refused)
+			}
+			if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+				t.Fatalf("the link is gone: %v", err)
+			}
+		}
+	}
+}
+
 // TestWriteExchanged lets the directory become another one while a file is written, and has links where the temporary
 // file could be. The file goes where it was to go.
 func TestWriteExchanged(t *testing.T) {
