@@ -2,6 +2,9 @@ package decode_test
 
 import (
 	"bytes"
+	"errors"
+	"io"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"reflect"
@@ -90,6 +93,99 @@ func TestUpdate(t *testing.T) {
 				t.Fatalf("seed %d, update %d: not what is read at once", seed, i)
 			}
 		}
+	}
+}
+
+// A flaky is a directory in which one step of a reader fails, as where a process has no descriptor left.
+type flaky struct {
+	fs.FS
+	left  int // steps before it
+	steps int
+}
+
+var errFlaky = errors.New("too many open files")
+
+func (f *flaky) step() error {
+	f.steps++
+	if f.left--; f.left == -1 {
+		return errFlaky
+	}
+	return nil
+}
+
+// Open implements fs.FS.
+func (f *flaky) Open(name string) (fs.File, error) {
+	if err := f.step(); err != nil {
+		return nil, err
+	}
+	file, err := f.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return &flakyFile{file, f}, nil
+}
+
+type flakyFile struct {
+	fs.File
+	of *flaky
+}
+
+// ReadAt implements io.ReaderAt.
+func (f *flakyFile) ReadAt(b []byte, off int64) (int, error) {
+	if err := f.of.step(); err != nil {
+		return 0, err
+	}
+	return f.File.(io.ReaderAt).ReadAt(b, off)
+}
+
+// TestUpdateFails lets each step of an update fail in turn. What was known before is known then, and the next update
+// goes on there, though the program has recorded nothing more.
+func TestUpdateFails(t *testing.T) {
+	steps := 0
+	for fail := -1; fail < steps; fail++ {
+		p := recordtest.NewProgram(1, 5)
+		act := func() (list []recordtest.Captured) {
+			for range 40 {
+				p.Act()
+				list = append(list, p.Capture())
+			}
+			return list
+		}
+		files := make(map[string][]byte)
+		freeze := func() {
+			for name, data := range p.D.Files() {
+				files[name] = bytes.Clone(data)
+			}
+		}
+		before := act()
+		freeze()
+		dir := &flaky{FS: &recordtest.Moving{Files: func() map[string][]byte { return files }}, left: 1 << 30}
+		run, err := decode.OpenRun(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Grow()
+		after := act()
+		freeze()
+		dir.steps = 0
+		if fail >= 0 {
+			dir.left = fail
+		}
+		_, err = run.Decode(id(after[len(after)-1]))
+		if fail < 0 {
+			steps = dir.steps
+		}
+		if !errors.Is(err, errFlaky) && (err != nil || fail >= 0) {
+			t.Errorf("step %d of %d fails: have %v", fail, steps, err)
+		}
+		for _, c := range append(before, after...) {
+			if s, err := run.Decode(id(c)); err != nil || path(s.Path()) != path(c.All()) {
+				t.Fatalf("step %d of %d has failed: %v", fail, steps, err)
+			}
+		}
+	}
+	if steps < 8 {
+		t.Errorf("an update has %d steps: it reads nothing", steps)
 	}
 }
 

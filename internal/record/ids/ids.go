@@ -205,10 +205,13 @@ func Open(fsys fs.FS) (*Reader, error) {
 // the profile may have grown, and what it had before still holds; the next Update goes
 // on where this one ended.
 func (r *Reader) Update() (grew bool, err error) {
-	if grew, err = r.headerChanged(); grew && err == nil {
-		err = r.read()
+	grew, err = r.headerChanged()
+	if err != nil || !grew && !r.unread {
+		return grew, err
 	}
-	return grew, err
+	err = r.read()
+	r.unread = err != nil
+	return true, err
 }
 
 // readStats fills what follows from the header alone.
@@ -254,8 +257,9 @@ type Reader struct {
 	*livedir.Dir
 	Encoding *Encoding
 
-	funcs *livedir.FuncsReader
-	next  int64 // offset in epochs, or in the log
+	funcs  *livedir.FuncsReader
+	next   int64 // offset in epochs, or in the log
+	unread bool  // the last Update has failed, and not all that the header counts was read
 }
 
 // readHeader reads both pages of the header, which count what was complete before.
@@ -308,15 +312,16 @@ func (r *Reader) headerChanged() (bool, error) {
 // read reads what the header counts and was not read before.
 func (r *Reader) read() error {
 	code := len(r.Encoding.Code)
-	if err := r.funcs.Read(); err != nil {
+	err := r.funcs.Read()
+	if len(r.Encoding.Code) != code { // also of what was read before an error: addresses are looked for in it
+		if unsorted := r.Encoding.sortCode(); err == nil && unsorted != nil {
+			err = fmt.Errorf("%s: %w", layout.FileFuncs, unsorted)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	r.Encoding.use(layout.FileFuncs, r.funcs.Used)
-	if len(r.Encoding.Code) != code {
-		if err := r.Encoding.sortCode(); err != nil {
-			return fmt.Errorf("%s: %w", layout.FileFuncs, err)
-		}
-	}
 	read := r.epochs
 	if r.engine().Decoder == engine.ByLog {
 		read = r.graphLog
