@@ -332,7 +332,7 @@ func (s *selector) reached(q *Package, is func(name string) bool) {
 	}
 	shared := slices.ContainsFunc(suite.Shared, is)
 	for _, t := range suite.Tests {
-		if shared || slices.ContainsFunc(t.Functions, is) {
+		if shared || t.Partial || slices.ContainsFunc(t.Functions, is) {
 			s.add(q, t.Name)
 		}
 	}

@@ -26,6 +26,7 @@ func shapes() *Module {
 		{ImportPath: "x.y/q", Dir: "/r/q", GoFiles: []string{"q.go"}},
 		{ImportPath: "x.y/r", Dir: "/r/r", TestGoFiles: []string{"r_test.go"}, Deps: []string{"x.y/gone"},
 			TestImports: []string{"x.y/helper"}},
+		{ImportPath: "x.y/s", Dir: "/r/s", GoFiles: []string{"s.go"}, TestGoFiles: []string{"s_test.go"}},
 		{ImportPath: "x.y/helper", Dir: "/r/helper", GoFiles: []string{"h.go"},
 			Deps: []string{"github.com/stemma-go/stemma/stemmatest"}},
 		{ImportPath: "v.z/vendored", Dir: "/r/vendor/v.z/vendored", GoFiles: []string{"v.go"}, DepOnly: true},
@@ -41,6 +42,7 @@ func TestSelect(t *testing.T) {
 	}
 	of := Test{Name: "TestN", Functions: []string{"x.y/m.(*T[...]).M.func1", "x.y/m.F"}}
 	suites := append(Of(p), Suite{Package: "x.y/n", Tests: []Test{of}},
+		Suite{Package: "x.y/s", Tests: []Test{{Name: "TestS"}, {Name: "TestSkipped", Partial: true}}},
 		Suite{Package: "x.y/p", Incomplete: "not all was recorded", Tests: []Test{{Name: "TestP"}}})
 	for _, c := range []struct {
 		change Change
@@ -51,6 +53,7 @@ func TestSelect(t *testing.T) {
 		{Change{File: "m/m.go", Function: "table"}, "m: TestB"},
 		{Change{File: "m/m.go", Function: "tab"}, "m: built"},
 		{Change{File: "m/m.go", Function: "never"}, "m: built"},
+		{Change{File: "s/s.go", Function: "f"}, "s: TestSkipped"},
 		{Change{File: "m/m.go", Function: "(*T).M"}, "m: built; n: TestN"},
 		// It is in a file for another system, or in one that is gone.
 		{Change{File: "m/m_plan9.go", Function: "F"}, "m: built; n: TestN"},
@@ -78,8 +81,8 @@ func TestSelect(t *testing.T) {
 		{Change{File: "vendor/v.z/vendored/v.go", Function: "f"}, "o: all; v.z/vendored: built"},
 		{Change{File: "vendor", What: "repository", tree: true}, "o: all; v.z/vendored: built"},
 		{Change{File: "_hidden/x.go", What: "var"}, "unknown _hidden/x.go"},
-		{Change{File: "go.mod", What: "file"}, "m: all; n: all; o: all; p: all; r: all"},
-		{Change{File: "vendor/modules.txt", What: "file"}, "m: all; n: all; o: all; p: all; r: all"},
+		{Change{File: "go.mod", What: "file"}, "m: all; n: all; o: all; p: all; r: all; s: all"},
+		{Change{File: "vendor/modules.txt", What: "file"}, "m: all; n: all; o: all; p: all; r: all; s: all"},
 		{Change{File: "m/testdata/go.mod", What: "file"}, "m: all; n: all"},
 		{Change{File: "README", What: "file"}, "unknown README"},
 	} {

@@ -43,6 +43,8 @@ type Test struct {
 	Name      string    `json:"name"`
 	Functions []string  `json:"functions"` // those of its subtests as well, without the shared ones
 	Subtests  []Subtest `json:"subtests,omitempty"`
+	// it, or a subtest, was skipped or ended early, or not all of its subtests were run: it may reach more
+	Partial bool `json:"partial,omitempty"`
 }
 
 // A Subtest is what t.Run called: all subtests of one function are one.
@@ -53,6 +55,9 @@ type Subtest struct {
 
 // runners call the functions of tests and subtests.
 var runners = []string{"testing.tRunner", "testing.fRunner", "testing.runExample", "testing.(*B).runN"}
+
+// enders end a test, or a subtest, before it has done all that it may do another time.
+var enders = []string{"testing.(*common).SkipNow", "testing.(*common).FailNow"}
 
 // onceName is what sync.Once calls only once.
 const onceName = "sync.(*Once).doSlow"
@@ -247,6 +252,7 @@ func (o *owner) take(s *owner) {
 // suites returns the tests by package.
 func (w *walk) suites() []Suite {
 	packages := make(map[string][]Test)
+	some := runsSome(w.p)
 	for _, name := range slices.Sorted(maps.Keys(w.tests)) {
 		o := w.tests[name]
 		if len(o.reached) == 0 {
@@ -254,6 +260,7 @@ func (w *walk) suites() []Suite {
 		}
 		pkg, test := split(name)
 		t := Test{Name: test, Functions: without(o.reached, w.shared.reached)}
+		t.Partial = some || slices.ContainsFunc(enders, func(name string) bool { return o.reached[name] })
 		for _, sub := range slices.Sorted(maps.Keys(o.subtests)) {
 			t.Subtests = append(t.Subtests, Subtest{sub, without(o.subtests[sub].reached, w.shared.reached)})
 		}
@@ -282,6 +289,23 @@ func incomplete(p *profile.Profile) string {
 		return "its tests were recorded without inlined calls"
 	}
 	return ""
+}
+
+// runsSome reports whether test binaries were told to run only some subtests: -run and its like with a slash.
+func runsSome(p *profile.Profile) bool {
+	for _, proc := range p.Processes {
+		for i, arg := range proc.Args {
+			name, value, ok := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+			if !ok && i+1 < len(proc.Args) {
+				value = proc.Args[i+1]
+			}
+			if strings.HasPrefix(arg, "-") && strings.Contains(value, "/") &&
+				slices.Contains([]string{"test.run", "test.skip", "test.bench"}, name) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // flagsOf returns the flags of stemma test without which assertions on what is in the record would not be made.
@@ -359,6 +383,7 @@ func Union(lists ...[]Suite) []Suite {
 	type sets struct {
 		shared     set
 		tests      map[string]*owner
+		whole      set // of tests: some record has all that they did
 		incomplete string
 		flags      []string
 	}
@@ -366,7 +391,7 @@ func Union(lists ...[]Suite) []Suite {
 	for _, list := range lists {
 		for _, s := range list {
 			if all[s.Package] == nil {
-				all[s.Package] = &sets{shared: make(set), tests: make(map[string]*owner)}
+				all[s.Package] = &sets{shared: make(set), tests: make(map[string]*owner), whole: make(set)}
 			}
 			to := all[s.Package]
 			to.shared.add(s.Shared)
@@ -377,6 +402,7 @@ func Union(lists ...[]Suite) []Suite {
 					to.tests[t.Name] = newOwner(t.Name)
 				}
 				to.tests[t.Name].reached.add(t.Functions)
+				to.whole[t.Name] = to.whole[t.Name] || !t.Partial
 				for _, sub := range t.Subtests {
 					to.tests[t.Name].subtest(sub.Function).reached.add(sub.Functions)
 				}
@@ -390,7 +416,7 @@ func Union(lists ...[]Suite) []Suite {
 			Flags: slices.Compact(flags)}
 		for _, name := range slices.Sorted(maps.Keys(all[pkg].tests)) {
 			o := all[pkg].tests[name]
-			t := Test{Name: name, Functions: without(o.reached, all[pkg].shared)}
+			t := Test{Name: name, Functions: without(o.reached, all[pkg].shared), Partial: !all[pkg].whole[name]}
 			for _, sub := range slices.Sorted(maps.Keys(o.subtests)) {
 				t.Subtests = append(t.Subtests, Subtest{sub, without(o.subtests[sub].reached, all[pkg].shared)})
 			}

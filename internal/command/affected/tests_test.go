@@ -91,6 +91,45 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// TestPartial has tests that were skipped, or ended early, and binaries that ran only some subtests. What another
+// record has of all of a test counts.
+func TestPartial(t *testing.T) {
+	of := func(edits ...string) []Suite {
+		p, err := profile.ParseText(strings.NewReader(strings.NewReplacer(edits...).Replace(record)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Of(p)
+	}
+	const fails = "testing.(*common).FailNow"
+	whole := of()
+	for _, c := range []struct {
+		suites []Suite
+		want   string
+	}{
+		{whole, ""},
+		{of("x.y/m.inGoroutine", "testing.(*common).SkipNow"), "TestA"},
+		{of("x.y/m.inTable", fails), "TestB"},
+		{of("x.y/m.both", fails), "TestA TestB"},
+		{of(`"m.test"`, `"m.test","-test.v","-test.run=^TestA$"`), ""},
+		{of(`"m.test"`, `"m.test","-test.run=^TestA$/x"`), "TestA TestB"},
+		{of(`"m.test"`, `"m.test","--test.skip","A/x"`), "TestA TestB"},
+		{of(`"m.test"`, `"m.test","-test.testlogfile=/tmp/x","test.run","a/b"`), ""},
+		{Union(of("x.y/m.both", fails), of("x.y/m.inTable", fails)), "TestB"},
+		{Union(of("x.y/m.both", fails), whole), ""},
+	} {
+		var have []string
+		for _, test := range c.suites[0].Tests {
+			if test.Partial {
+				have = append(have, test.Name)
+			}
+		}
+		if have := strings.Join(have, " "); have != c.want {
+			t.Errorf("have %q, want %q", have, c.want)
+		}
+	}
+}
+
 func TestTestNames(t *testing.T) {
 	names := []string{"Test", "TestX", "Test1", "BenchmarkX", "FuzzÄ", "Example", "Example_x", "Testing", "TestMain",
 		"test", "TestX.func1"}
