@@ -340,9 +340,9 @@ func (g *group) kinds() []kind {
 			k.standard = !k.pseudo && !k.isType && standard(uint32(i))
 		}
 		for i, f := range t.Funcs {
-			list[rows[i]].runtime = strings.HasPrefix(f.Name, "runtime.") ||
-				strings.HasPrefix(f.Name, "internal/runtime/")
-			list[rows[i]].testing = strings.HasPrefix(f.Name, "testing.")
+			pkg := cct.Package(f.Name) // that of a module may begin as theirs: testing.example.com/app
+			list[rows[i]].runtime = pkg == "runtime" || strings.HasPrefix(pkg, "internal/runtime/")
+			list[rows[i]].testing = pkg == "testing"
 		}
 	}
 	for row := range list {

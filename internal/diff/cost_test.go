@@ -162,6 +162,20 @@ func TestNewTests(t *testing.T) {
 	}
 }
 
+// TestNamesLikeGo compares programs of modules whose paths begin as those of packages of Go do.
+func TestNamesLikeGo(t *testing.T) {
+	for _, pkg := range []string{"testing.example.com/app", "runtime.example.com/app", "example.com/app"} {
+		of := func(n int) program {
+			return program{"main.main": calls(pkg + ".Load"), pkg + ".Load": []call{{pkg + ".query", n}},
+				pkg + ".query": calls("os.Read 4")}
+		}
+		want := pkg + ".Load → " + pkg + ".query 500→1000"
+		if have := costly(t, of(100), of(200)); have != want {
+			t.Errorf("have %q, want %q", have, want)
+		}
+	}
+}
+
 // TestOtherGo compares builds by two releases of Go: what is inside of the library, or begins there, has no cost.
 func TestOtherGo(t *testing.T) {
 	base := program{"main.main": calls("fmt.Print 50, sync.init"), "fmt.Print": calls("os.Write 2, main.String")}
