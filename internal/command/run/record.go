@@ -94,7 +94,7 @@ func (r *Outcome) Seal(e *base.Env, outFile string) error {
 	if len(ended) == 0 {
 		ended = running[:1] // as far as it is
 	}
-	sealed, apart, why, err := r.seal(e, ended, outFile)
+	sealed, apart, why, err := r.seal(e, ended, outFile, missing(len(dirs)-len(ended), "still ran when it ended"))
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w; the record stays in %s", err, r.Base)
@@ -144,21 +144,33 @@ func begun(file string) bool {
 	return store.Begun(f)
 }
 
+// missing returns a note on n records of processes that are not in the profile, none if all are. Who compares it with
+// another one, later, has not seen what run prints.
+func missing(n int, why string) []string {
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s that it started %s; %s left out of this profile",
+		humanize.Plural(n, "process", "processes"), why, humanize.Noun(n, "its record was", "their records were"))}
+}
+
 // seal seals the sum of live directories, the program's own first, or that one alone if they do not add up. It returns
 // which ones it took, and which it left and why.
-func (r *Outcome) seal(e *base.Env, dirs []string, outFile string) (sealed, left []string, why, err error) {
+func (r *Outcome) seal(e *base.Env, dirs []string, outFile string, notes []string) (
+	sealed, left []string, why, err error) {
 	if len(dirs) > 1 {
-		if why = r.sealSum(e, dirs, outFile); why == nil {
+		if why = r.sealSum(e, dirs, outFile, notes); why == nil {
 			return dirs, nil, nil, nil
 		}
 	}
-	return dirs[:1], dirs[1:], why, SealAndSummarize(e, dirs[0], outFile, r.elapsed)
+	notes = append(notes, missing(len(dirs)-1, "cannot be added up with it")...)
+	return dirs[:1], dirs[1:], why, SealAndSummarize(e, dirs[0], outFile, r.elapsed, notes...)
 }
 
 // sealSum seals the sum of several live directories.
-func (r *Outcome) sealSum(e *base.Env, dirs []string, outFile string) error {
+func (r *Outcome) sealSum(e *base.Env, dirs []string, outFile string, notes []string) error {
 	work := progress.Begin(e.Stderr, "sealing the records")
-	p, err := store.Seal(dirs, outFile, r.elapsed)
+	p, err := store.Seal(dirs, outFile, r.elapsed, notes...)
 	work.End()
 	if err != nil {
 		return err
@@ -218,9 +230,9 @@ func (r *Outcome) liveDirs() (dirs []string, err error) {
 // SealAndSummarize seals a live directory, which stays, into outFile and
 // prints a summary to standard error.
 // Losses are part of the summary: who reads only that must not miss them.
-func SealAndSummarize(e *base.Env, liveDir, outFile string, elapsed time.Duration) error {
+func SealAndSummarize(e *base.Env, liveDir, outFile string, elapsed time.Duration, notes ...string) error {
 	work := progress.Begin(e.Stderr, "sealing the record")
-	p, err := store.Seal([]string{liveDir}, outFile, elapsed)
+	p, err := store.Seal([]string{liveDir}, outFile, elapsed, notes...)
 	work.End()
 	if err != nil {
 		return err
