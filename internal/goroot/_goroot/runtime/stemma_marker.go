@@ -69,7 +69,8 @@ var stemmaNotPlain [sample.PlainSize]uintptr
 
 // stemmaMark returns the node of the frame at the given place, and
 // moves the marker to the innermost slot that may be patched. It runs where stemmaTrace
-// does. It reports false if there is no memory for the entries.
+// does. It reports false if there is no memory for the entries. Where more frames are new than the buffer
+// has room for, the outermost that it has is below PCTruncated.
 //
 //go:nowritebarrierrec
 func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref uint32, ok bool) {
@@ -85,7 +86,7 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 		bp = at.bp
 	}
 	n := 0
-	for ; n < len(frames); n++ {
+	for ; ; n++ {
 		fr, ok := stemmaFrame{slot: bp + goarch.PtrSize, plain: true}, true
 		if bp != 0 && !stop.interrupted && *stemmaPlainAt(stop.pc) == stop.pc {
 			fr.raw = *(*uintptr)(unsafe.Pointer(fr.slot))
@@ -94,7 +95,7 @@ func stemmaMark(gp *g, t *sample.Trace, th *stemmaThread, at stemmaPlace) (ref u
 		} else {
 			fr, ok = stemmaStepBP(gp, stop, &bp)
 		}
-		if !ok {
+		if !ok || n == len(frames) {
 			s.Count(layout.StatFailed, 1)
 			ref = s.Child(0, layout.PCTruncated)
 			break

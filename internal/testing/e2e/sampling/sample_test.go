@@ -272,6 +272,32 @@ func TestDeep(t *testing.T) {
 	}
 }
 
+// TestMarkerFull has more new frames than a walk to the marker has room for: those that it finds are below [truncated],
+// and not below the root, as if nothing had called them.
+func TestMarkerFull(t *testing.T) {
+	e2e.NeedMore(t)
+	exe := e2e.Build(t, "busy", "-engine=sample", "-every=1ms")
+	e2e.Retry(t, func() error {
+		// So seldom that there is one sample at most on the way to the bottom: above it or below it are enough frames.
+		r := e2e.Run(t, exe, "STEMMA_SAMPLING=walk=marker,every=300ms", "BUSY_DEPTH=600000", "BUSY_TIME=3s")
+		r.OK(t)
+		p := r.Read(t)
+		tree, err := cct.Of(p, "cpu")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range tree.Nodes[1:] {
+			if name := tree.Funcs[n.Func].Name; n.Parent == 0 && name == "main.deep" {
+				return fmt.Errorf("nothing has called %s; %v", name, sampling(t, p).Stats)
+			}
+		}
+		if sampling(t, p).Stat("failed") == 0 {
+			return errors.New("no walk has come to the end of its buffer")
+		}
+		return nil
+	})
+}
+
 // TestDeepProgress walks stacks for longer than it is until the next sample is due. The
 // program gets on anyway.
 func TestDeepProgress(t *testing.T) {
