@@ -17,6 +17,7 @@ set -euo pipefail
 
 out=$(mktemp -d "${RUNNER_TEMP:-${TMPDIR:-/tmp}}/stemma-compare-XXXXXX")
 here=$(git rev-parse --show-prefix)
+temporary=$(mktemp -d)
 result=failed
 
 # report says what came of it, whatever that is: who reads an earlier result must not take it for this one's.
@@ -37,6 +38,7 @@ report() {
 		new=$out/new.stemma
 	END
 	[ ! -d "$out/tree" ] || git worktree remove --force "$out/tree" || true
+	chmod -R u+rwX "$temporary" && rm -rf "$temporary" || true
 }
 trap report EXIT
 : "${BASE:?set BASE to the revision to compare with}"
@@ -62,8 +64,11 @@ words() {
 	mapfile -t "$1" < <([ -z "$list" ] || printf '%s\n' "$list")
 }
 
-# measure DIR FILE records what is asked for in one state of the sources.
+# measure DIR FILE records what is asked for in one state of the sources. Names of temporary files repeat as well: what
+# one run leaves would be in the way of the other.
 measure() (
+	mkdir "$temporary/t"
+	export TMPDIR=$temporary/t
 	cd "$1"
 	flags=(-deterministic "-metrics=${METRICS:-calls,alloc,ops}" -o "$2")
 	if [ -n "${PROGRAM:-}" ]; then
@@ -77,6 +82,7 @@ measure() (
 )
 words limits "${LIMITS:--gate}"
 measure "$out/tree/$here" "$out/base.stemma"
+mv "$temporary/t" "$temporary/base"
 measure . "$out/new.stemma"
 
 code=0

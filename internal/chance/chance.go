@@ -38,6 +38,7 @@ const (
 	ready   = "whether data is there already depends on time"
 	freed   = "when garbage is collected, and who cleans up behind it, depends on time"
 	reused  = "the runtime keeps them, and needs as many new ones as are in use at one moment"
+	named   = "a name that a file of another run has is tried in vain"
 	ordered = "keys of a map come in a random order, in which they are sorted"
 )
 
@@ -96,6 +97,9 @@ var rules = []rule{
 	{"", "new(runtime.m)", self, reused},
 	{"", "new(runtime.sudog)", self, reused},
 	{"", "new(runtime._defer)", self, reused},
+
+	{"", "os.CreateTemp", below, named},
+	{"", "os.MkdirTemp", below, named},
 
 	{"encoding/json.mapEncoder.encode", "slices.Sort*", below, ordered},
 	{"encoding/json.mapEncoder.encode", "sort.*", below, ordered},

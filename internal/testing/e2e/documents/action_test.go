@@ -11,7 +11,8 @@ import (
 	"github.com/stemma-go/stemma/internal/testing/e2e"
 )
 
-// actionRepository makes a repository of two commits. The second calls a function more often.
+// actionRepository makes a repository of two commits. The second calls a function more often. The program leaves a
+// temporary file, and fails if another run has left it.
 const actionRepository = `
 git init -q . && git config user.name t && git config user.email t@example.com
 mkdir sub && cd sub
@@ -19,7 +20,10 @@ printf 'module example.com/m\n\ngo 1.26\n' >go.mod
 cat >main.go <<'END'
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+)
 
 //go:noinline
 func query(n int) int { return n + 1 }
@@ -31,7 +35,12 @@ func load() (n int) {
 	return n
 }
 
-func main() { fmt.Println(load()) }
+func main() {
+	fmt.Println(load())
+	if _, err := os.OpenFile(os.TempDir()+"/left", os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+		panic(err)
+	}
+}
 END
 cat >main_test.go <<'END'
 package main
