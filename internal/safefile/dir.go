@@ -40,6 +40,37 @@ func OpenItself(path string) (*Dir, error) {
 	return d, nil
 }
 
+// OpenBelow opens the directory that names lead to from dir, and follows no link on this way but dir itself. If create
+// is set, it makes what is not there, for this user alone.
+func OpenBelow(dir string, create bool, names ...string) (*Dir, error) {
+	d, err := OpenDir(dir)
+	for _, name := range names {
+		if err != nil {
+			return nil, err
+		}
+		if d, err = d.below(name, create); errors.Is(err, syscall.ENOTDIR) {
+			err = fmt.Errorf("%w; want a directory, and no link to one", err)
+		}
+	}
+	return d, err
+}
+
+// below is OpenBelow for one name. It closes this directory.
+func (d *Dir) below(name string, create bool) (*Dir, error) {
+	defer d.Close()
+	if create {
+		if err := d.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, named(filepath.Join(d.Path, name), err)
+		}
+	}
+	sub, err := d.Sub(name)
+	if err != nil {
+		return nil, named(filepath.Join(d.Path, name), err)
+	}
+	sub.up = nil
+	return sub, nil
+}
+
 // Sub opens a directory in this one, and no link. It must be closed before this one.
 func (d *Dir) Sub(name string) (*Dir, error) {
 	info, err := d.Lstat(name)

@@ -1,6 +1,7 @@
 package safefile
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -147,6 +148,21 @@ func TestOpenItself(t *testing.T) {
 			}
 			d.Close()
 		}
+	}
+	for name, ok := range map[string]bool{"made": true, "link": false, "file": false} {
+		below, err := OpenBelow(top+"/link", true, filepath.Base(d.Path), "in", name)
+		if name != "made" { // what is there is not made
+			below, err = OpenBelow(top+"/link", true, name, "in")
+		}
+		if (err == nil) != ok {
+			t.Errorf("below %s: %v", name, err)
+		}
+		if err == nil {
+			below.Close()
+		}
+	}
+	if _, err := OpenBelow(top, false, "none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what is not there and not to be made: %v", err)
 	}
 	for name, ok := range map[string]bool{"file": true, "link": false, "none": false} {
 		d, err := OpenDir(top)

@@ -281,16 +281,20 @@ func (a *Agent) sweep(dir string) {
 		dir = filepath.Dir(dir)
 	}
 	for _, d := range a.to {
-		marks := filepath.Join(dir, marksDir, d.marks)
-		list, _ := os.ReadDir(marks)
+		marks, err := openMarks(filepath.Join(dir, marksDir, d.marks), false)
+		if err != nil {
+			continue // there are none, or whoever writes one gets the error
+		}
+		list, _ := marks.Names()
 		for _, e := range list {
 			if _, err := os.Lstat(filepath.Join(dir, e.Name())); !os.IsNotExist(err) {
 				continue
 			}
 			if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > markTime {
-				_ = os.Remove(filepath.Join(marks, e.Name()))
+				_ = marks.Remove(e.Name())
 			}
 		}
+		marks.Close()
 	}
 }
 

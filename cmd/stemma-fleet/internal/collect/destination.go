@@ -124,7 +124,7 @@ func (d *destination) isDone(path string) bool {
 func (a *Agent) store(b *bucket.Bucket) *destination {
 	d := newDestination(b.URL, "uploaded", b.Identity)
 	d.complete = func(mark string) bool {
-		_, err := os.Lstat(mark)
+		_, err := readMark(mark)
 		return err == nil
 	}
 	d.put = func(ctx context.Context, it item, p *record.Record, m *bucket.Manifest) (bool, error) {
@@ -175,11 +175,8 @@ func (a *Agent) upload(ctx context.Context, b *bucket.Bucket, it item, p *record
 // store when it is started again.
 func (a *Agent) mark(d *destination, it item, m *bucket.Manifest) {
 	path := d.markPath(it.path)
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
-	if err == nil {
-		err = os.WriteFile(path, []byte(m.Key()+" "+m.SHA256+"\n"), 0o600)
-	}
-	if err != nil && a.Numbers.unmarked.Add(1) == 1 {
+	err := writeMark(path, m.Key()+" "+m.SHA256+"\n")
+	if err != nil && !d.complete(path) && a.Numbers.unmarked.Add(1) == 1 {
 		a.say("%v: what is done is not noted there; a new agent will seal it again, and find it in the store", err)
 	}
 }

@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -16,14 +14,13 @@ import (
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink"
 	"github.com/stemma-go/stemma/internal/record"
-	"github.com/stemma-go/stemma/internal/safefile"
 )
 
 // sink returns a sink as a destination.
 func (a *Agent) sink(s *sink.Sink) *destination {
 	d := newDestination(s.Name, "pushed", s.Identity)
 	d.complete = func(mark string) bool {
-		text, err := fs.ReadFile(safefile.Files(filepath.Dir(mark)), filepath.Base(mark))
+		text, err := readMark(mark)
 		return err == nil && bytes.HasSuffix(text, []byte(allDone))
 	}
 	d.put = func(ctx context.Context, it item, p *record.Record, m *bucket.Manifest) (bool, error) {
@@ -101,16 +98,9 @@ const (
 
 // openProgress opens a mark, which one agent may have at a time. The lock goes with the process.
 func openProgress(path string) (*progress, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	f, err := openMark(path)
 	if err != nil {
 		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		f.Close()
-		return nil, fmt.Errorf("%s: no regular file", path)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()

@@ -214,7 +214,7 @@ func TestTakenOver(t *testing.T) {
 
 // TestTorn has a mark whose last line was not written to its end, as on a full disk. What is noted behind it counts.
 func TestTorn(t *testing.T) {
-	path := filepath.Join(t.TempDir(), marksDir, "a.1-0a1b2c")
+	path := filepath.Join(t.TempDir(), marksDir, "0123", "a.1-0a1b2c")
 	for i, torn := range []string{"", "push", "ended 2026", "begu"} {
 		for range 2 { // who has begun, and who reads what that has noted
 			p, err := openProgress(path)
