@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stemma-go/stemma/internal/engine"
@@ -59,6 +60,42 @@ func TestUnreadableRecords(t *testing.T) {
 	for dir, none := range map[string]bool{filepath.Join(t.TempDir(), "none"): true, loop(t): false} {
 		if dirs, err := FindLive(dir); len(dirs) > 0 || (err == nil) != none {
 			t.Errorf("%s: have %q, %v", dir, dirs, err)
+		}
+	}
+}
+
+// TestMainIsNoFile has a pipe, and a directory, where the main file of a record is to be. What is called as a record is
+// an error that names it, and other records are found; a directory called otherwise is none.
+func TestMainIsNoFile(t *testing.T) {
+	for name, make := range map[string]func(path string) error{
+		"pipe":      func(path string) error { return syscall.Mkfifo(path, 0o666) },
+		"directory": func(path string) error { return os.Mkdir(path, 0o777) },
+	} {
+		for _, in := range []string{"prog.12-0a1b2d", "prog.12-0a1b2d.000001", "other"} {
+			dir := t.TempDir()
+			good, bad := filepath.Join(dir, "prog.11-0a1b2c"), filepath.Join(dir, in)
+			for _, d := range []string{good, bad} {
+				if err := os.Mkdir(d, 0o777); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(filepath.Join(good, engine.Files()[0]), nil, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if err := make(filepath.Join(bad, engine.Files()[0])); err != nil {
+				t.Fatal(err)
+			}
+			dirs, err := FindRecords(dir)
+			if !slices.Equal(dirs, []string{good}) {
+				t.Errorf("%s in %s: have %q", name, in, dirs)
+			}
+			want := bad + ": whether it is a record is not known: " + engine.Files()[0] + ": no regular file"
+			if (in == "other") != (err == nil) || err != nil && err.Error() != want {
+				t.Errorf("%s in %s: have %v", name, in, err)
+			}
+			if _, err := Probe(bad); (in == "other") != (err == nil) {
+				t.Errorf("%s in %s: itself: have %v", name, in, err)
+			}
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stemma-go/stemma/internal/engine"
 	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record/ids"
+	"github.com/stemma-go/stemma/profile"
 )
 
 // A Place is a path, and what it is to those who look for records.
@@ -23,7 +24,8 @@ type Place struct {
 }
 
 // Probe says what a path is. It reads nothing of a record, which need not be complete. What is not a directory may be
-// a sealed file: only reading it tells. If it cannot be told whether a directory is a record, that is an error.
+// a sealed file: only reading it tells. If it cannot be told whether a directory is a record, that is an error: also if
+// it is called as one, and its main file is a pipe, say.
 func Probe(path string) (Place, error) {
 	if live := restOf(path); live != "" {
 		p, err := Probe(live)
@@ -44,6 +46,9 @@ func Probe(path string) (Place, error) {
 		case err == nil && info.Mode().IsRegular():
 			p.Main = file
 			return p, nil
+		case err == nil && RecordName.MatchString(filepath.Clean(path)):
+			return p, fmt.Errorf("%s: whether it is a record is not known: %s: no regular file",
+				profile.Printable(path), name)
 		case err != nil && !isNone(err):
 			return p, fmt.Errorf("%s: whether it is a record is not known: %w", path, Missing(name, err))
 		}

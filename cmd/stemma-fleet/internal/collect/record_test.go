@@ -29,6 +29,13 @@ func TestUnseenDirectories(t *testing.T) {
 			}
 			return os.Symlink("a.7-0a1b2c", filepath.Join(dir, "a.7-0a1b2c"))
 		}, true},
+		{"pipe", "a.7-0a1b2c: whether it is a record is not known: tree: no regular file", func(dir string) error {
+			path := filepath.Join(dir, "a.7-0a1b2c")
+			if err := os.MkdirAll(path, 0o777); err != nil {
+				return err
+			}
+			return syscall.Mkfifo(filepath.Join(path, "tree"), 0o666)
+		}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			top := t.TempDir()
