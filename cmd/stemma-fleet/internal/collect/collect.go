@@ -45,6 +45,7 @@ type Agent struct {
 	to       []*destination
 	patience time.Duration // with other agents, see Once
 
+	once    bool                 // see Once
 	failed  map[string]*failure  // by path
 	running map[string]time.Time // when a live directory was last seen to be of a program that runs
 	waiting map[string]bool      // paths of items that were there and not done
@@ -118,8 +119,9 @@ func backoff(times int, longest time.Duration) time.Duration {
 }
 
 // Once is one pass, with what is too young to be looked at when it begins. What another agent has at the moment is
-// waited for, as long as patience allows: without an error all is where it goes.
+// waited for, as long as patience allows: without an error all is where it goes, but for what was refused before.
 func (a *Agent) Once(ctx context.Context) error {
+	a.once = true
 	wait, err := a.Pass(ctx)
 	if err == nil && wait > 0 {
 		time.Sleep(wait)
@@ -138,6 +140,11 @@ func (a *Agent) Once(ctx context.Context) error {
 	}
 	if n := len(a.unseen); err == nil && n > 0 {
 		err = fmt.Errorf("%d of %d directories could not be looked at", n, len(a.Dirs))
+	}
+	for _, d := range a.to {
+		if err == nil && d.allRefusals.parts > 0 {
+			err = d.allRefusals.error(d.name)
+		}
 	}
 	return err
 }
@@ -182,6 +189,9 @@ func (a *Agent) Pass(ctx context.Context) (wait time.Duration, err error) {
 	for _, d := range a.to {
 		if errs = append(errs, d.err); d.records > 0 {
 			a.say("%s %s to %s", d.verb, humanize.Plural(d.records, "record"), d.name)
+		}
+		if d.refusals.parts > 0 {
+			a.say("%v", d.refusals.error(d.name))
 		}
 	}
 	return wait, errors.Join(errs...)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
+	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record"
 )
 
@@ -29,15 +30,36 @@ type destination struct {
 
 	// Of a pass.
 	resting  bool
-	records  int   // that have come there
+	records  int   // that have come there; to a sink, at least a part of them
 	held     int   // that another agent had
 	failures int   // one after the other
 	err      error // the last one
+	refusals refusals
 	// Since the last success.
 	times int
 	next  time.Time
+	allRefusals refusals // of all passes of [Agent.Once]
 
 	pushed, parts, refused, notPushed, backlog atomic.Int64 // of a sink
+}
+
+// Refusals are how many parts a sink has refused, and the records that they belong to.
+type refusals struct {
+	parts   int
+	records map[string]bool // by path
+}
+
+// add adds a part of a record.
+func (r *refusals) add(path string) {
+	if r.parts++; r.records == nil {
+		r.records = make(map[string]bool)
+	}
+	r.records[path] = true
+}
+
+func (r *refusals) error(name string) error {
+	return fmt.Errorf("%s refused %s of %s, and does not get them again", name, humanize.Plural(r.parts, "part"),
+		humanize.Plural(len(r.records), "record"))
 }
 
 // A loose mark is one of an item that is not done. Something may be on its way to the sink, which an agent that was
@@ -72,6 +94,7 @@ const maxFailures = 3
 // begin begins a pass.
 func (d *destination) begin(now time.Time) {
 	d.resting, d.records, d.held, d.failures, d.err = now.Before(d.next), 0, 0, 0, nil
+	d.refusals = refusals{}
 }
 
 // goesOn reports whether the destination takes another record in this pass.

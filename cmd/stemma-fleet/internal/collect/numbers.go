@@ -101,7 +101,7 @@ func (n *Numbers) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		name, kind, help string
 		n                func(d *destination) *atomic.Int64
 	}{
-		{"pushed_total", "counter", "Records that were pushed to a sink.",
+		{"pushed_total", "counter", "Records that a sink has taken, or parts of them.",
 			func(d *destination) *atomic.Int64 { return &d.pushed }},
 		{"pushed_parts_total", "counter", "Profiles that a sink has taken.",
 			func(d *destination) *atomic.Int64 { return &d.parts }},

@@ -50,7 +50,12 @@ func (a *Agent) sink(s *sink.Sink) *destination {
 			}
 		}
 		mark.refused = func(err error) {
-			if d.refused.Add(1); mark.refusals == 1 {
+			d.refused.Add(1)
+			d.refusals.add(it.path)
+			if a.once { // an agent that stays has no end for which to keep that
+				d.allRefusals.add(it.path)
+			}
+			if mark.refusals == 1 {
 				a.say("%s: refused by %s: %v; it is not pushed there again", it.path, s.Name, err)
 			}
 		}
@@ -67,8 +72,10 @@ func (a *Agent) sink(s *sink.Sink) *destination {
 			d.notPushed.Add(1)
 			return false, fmt.Errorf("%s: %w", it.path, err)
 		}
-		d.records++
-		d.pushed.Add(1)
+		if mark.accepted > 0 { // neither all was refused, nor is it a record without counts
+			d.records++
+			d.pushed.Add(1)
+		}
 		return true, nil
 	}
 	return d
@@ -80,6 +87,7 @@ type progress struct {
 	file     *os.File
 	size     int64
 	parts    int
+	accepted int // of the parts, by the sink
 	begun    bool
 	ended    time.Time // of the item, as whoever has begun to push it has found it; zero if that is not noted
 	complete bool
@@ -112,7 +120,10 @@ func openProgress(path string) (*progress, error) {
 		p.begun = true
 		p.size += int64(len(lines.Bytes())) + 1
 		switch lines.Text() + "\n" {
-		case onePushed, oneRefused:
+		case onePushed:
+			p.parts++
+			p.accepted++
+		case oneRefused:
 			p.parts++
 		case allDone:
 			p.complete = true
@@ -173,6 +184,8 @@ func (p *progress) Done(refusal error) error {
 	if err := p.write(line); err != nil {
 		return err
 	}
-	p.parts++
+	if p.parts++; refusal == nil {
+		p.accepted++
+	}
 	return nil
 }

@@ -118,18 +118,26 @@ func TestSinks(t *testing.T) {
 	}
 }
 
-// TestRefused has a sink that refuses what is old: that is said and counted, and does not come again.
+// TestRefused has a sink that refuses what is old: that is said and counted, and does not come again. It is not pushed,
+// and whoever runs the agent once gets an error.
 func TestRefused(t *testing.T) {
 	out, pushes := t.TempDir(), 0
 	write(t, filepath.Join(out, "a.1-0a1b2c"), 1)
 	s := pyroscope(t, &sinktest.Pyroscope{Old: time.Nanosecond, Before: func() int { pushes++; return 0 }})
 	for i := range 2 {
 		a, log := agent(new(buckettest.Memory), out, nil, s)
-		if err := a.Once(context.Background()); err != nil {
-			t.Fatal(err)
+		err := a.Once(context.Background())
+		const want = " refused 1 part of 1 record, and does not get them again"
+		if (i == 0) != (err != nil && strings.Contains(err.Error(), s.Name+want)) || i > 0 && err != nil {
+			t.Errorf("pass %d: %v", i, err)
 		}
-		if have := strings.Contains(log.String(), "ingestion window"); have != (i == 0) || pushes != 1 {
-			t.Errorf("pass %d: %d pushes\n%s", i, pushes, log)
+		for _, text := range []string{"ingestion window", s.Name + want} {
+			if have := strings.Contains(log.String(), text); have != (i == 0) || pushes != 1 {
+				t.Errorf("pass %d: %d pushes\n%s", i, pushes, log)
+			}
+		}
+		if n := a.to[1].pushed.Load(); n != 0 || strings.Contains(log.String(), "pushed 1 record") {
+			t.Errorf("pass %d: %d pushed, want none\n%s", i, n, log)
 		}
 		if n := a.to[1].refused.Load(); n != int64(1-i) {
 			t.Errorf("pass %d: %d refused", i, n)
