@@ -38,6 +38,7 @@ type destination struct {
 	// Since the last success.
 	times int
 	next  time.Time
+
 	allRefusals refusals // of all passes of [Agent.Once]
 
 	pushed, parts, refused, notPushed, backlog atomic.Int64 // of a sink

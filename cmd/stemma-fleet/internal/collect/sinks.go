@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink"
 	"github.com/stemma-go/stemma/internal/record"
+	"github.com/stemma-go/stemma/internal/record/store"
 )
 
 // sink returns a sink as a destination.
@@ -36,7 +39,10 @@ func (a *Agent) sink(s *sink.Sink) *destination {
 		if mark.complete {
 			return true, nil // another agent has pushed it meanwhile
 		}
-		if m, err = mark.unit(m); err != nil {
+		if m, err = mark.unit(m); err == nil {
+			err = mark.decide(d.markPath(it.path), d.markPath(it.live))
+		}
+		if err != nil {
 			d.notPushed.Add(1)
 			return false, err
 		}
@@ -61,7 +67,7 @@ func (a *Agent) sink(s *sink.Sink) *destination {
 		}
 		before := mark.parts
 		if p.IDs == nil { // a record of context IDs has no counts
-			err = s.Push(ctx, &sink.Unit{Manifest: m, Profile: p.Profile}, mark)
+			err = s.Push(ctx, &sink.Unit{Manifest: m, Profile: p.Profile, Apart: mark.apart}, mark)
 		}
 		d.parts.Add(int64(mark.parts - before - mark.refusals))
 		if err == nil {
@@ -81,24 +87,31 @@ func (a *Agent) sink(s *sink.Sink) *destination {
 	return d
 }
 
-// A progress is the mark of an item of a sink: a first line, one with the time of the item, one for each part that is
-// done, and a last one. Who goes on behind another one writes the first line once more.
+// A progress is the mark of an item of a sink: a first line, two with the times of the item, one that says whether
+// another item of the run has such a time, one for each part that is done, and a last one. Who goes on behind another
+// one writes the first line once more.
 type progress struct {
 	file     *os.File
 	size     int64
 	parts    int
 	accepted int // of the parts, by the sink
 	begun    bool
-	ended    time.Time // of the item, as whoever has begun to push it has found it; zero if that is not noted
-	complete bool
-	refusals int
-	refused  func(error)
+	// Times of the item, as whoever has begun to push it has found them; zero if they are not noted. Former releases
+	// did not note the first, nor decide.
+	since, ended   time.Time
+	decided, apart bool
+	complete       bool
+	refusals       int
+	refused        func(error)
 }
 
 // Lines of the mark of a sink.
 const (
 	oneBegun   = "begun\n"
+	oneSince   = "since " // and a time
 	oneEnded   = "ended " // and a time
+	oneAlone   = "alone\n"
+	oneApart   = "apart\n"
 	onePushed  = "pushed\n"
 	oneRefused = "refused\n"
 	allDone    = "complete\n"
@@ -115,24 +128,7 @@ func openProgress(path string) (*progress, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	p := &progress{file: f}
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		p.begun = true
-		p.size += int64(len(lines.Bytes())) + 1
-		switch lines.Text() + "\n" {
-		case onePushed:
-			p.parts++
-			p.accepted++
-		case oneRefused:
-			p.parts++
-		case allDone:
-			p.complete = true
-		}
-		if text, ok := strings.CutPrefix(lines.Text(), oneEnded); ok && p.ended.IsZero() {
-			p.ended, _ = time.Parse(time.RFC3339Nano, text) // zero for a line that was not written to its end
-		}
-	}
-	err = lines.Err()
+	err = p.read(f)
 	if info, e := f.Stat(); err == nil && e == nil && info.Size() < p.size { // the last line was not written to its end
 		_, err = f.WriteString("\n")
 	}
@@ -146,16 +142,103 @@ func openProgress(path string) (*progress, error) {
 	return p, nil
 }
 
+// read reads the lines of a mark.
+func (p *progress) read(from io.Reader) error {
+	lines := bufio.NewScanner(from)
+	for lines.Scan() {
+		p.begun = true
+		p.size += int64(len(lines.Bytes())) + 1
+		switch lines.Text() + "\n" {
+		case onePushed:
+			p.parts++
+			p.accepted++
+		case oneRefused:
+			p.parts++
+		case oneAlone, oneApart:
+			if !p.decided {
+				p.decided, p.apart = true, lines.Text()+"\n" == oneApart
+			}
+		case allDone:
+			p.complete = true
+		}
+		noteTime(lines.Text(), oneSince, &p.since)
+		noteTime(lines.Text(), oneEnded, &p.ended)
+	}
+	return lines.Err()
+}
+
+// noteTime takes the time of a line that begins with a prefix, unless there is one. A line that was not written to its
+// end has none.
+func noteTime(line, prefix string, at *time.Time) {
+	if text, ok := strings.CutPrefix(line, prefix); ok && at.IsZero() {
+		*at, _ = time.Parse(time.RFC3339Nano, text)
+	}
+}
+
 // unit returns the manifest of what is pushed. An item has one end for all who push it, since its parts have their
 // times from that: when a program without segments has ended is only guessed, by what each agent has seen of it.
 func (p *progress) unit(m *bucket.Manifest) (*bucket.Manifest, error) {
 	if p.ended.IsZero() {
-		p.ended = m.Ended
-		return m, p.write(oneEnded + m.Ended.UTC().Format(time.RFC3339Nano) + "\n")
+		p.since, p.ended = m.Began, m.Ended
+		return m, p.write(oneSince + m.Began.UTC().Format(time.RFC3339Nano) + "\n" +
+			oneEnded + m.Ended.UTC().Format(time.RFC3339Nano) + "\n")
 	}
 	one := *m
 	one.Ended = p.ended
 	return &one, nil
+}
+
+// decide decides whether another item of the run has times of this one, as the clock was set back: they would be
+// profiles of one series with one time, and a server keeps one of these. Whoever begins decides that, and it stays so.
+// The times of this one are noted before, so that of two agents at least one sees those of the other. live is the mark
+// of the live directory of the run.
+func (p *progress) decide(path, live string) error {
+	if p.decided || p.since.IsZero() { // a former release has begun it
+		return nil
+	}
+	marks, err := openMarks(filepath.Dir(path), false)
+	if err != nil {
+		return err
+	}
+	defer marks.Close()
+	list, err := marks.Names()
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		name, run := e.Name(), e.Name()
+		if segment, _, ok := store.SegmentOf(name); ok {
+			run = segment
+		}
+		if name == filepath.Base(path) || run != filepath.Base(live) {
+			continue
+		}
+		other := new(progress)
+		if f, err := marks.Open(name); err == nil {
+			_ = other.read(f) // what cannot be read has pushed nothing
+			f.Close()
+		}
+		if p.overlaps(other) {
+			p.apart = true
+			break
+		}
+	}
+	p.decided = true
+	if p.apart {
+		return p.write(oneApart)
+	}
+	return p.write(oneAlone)
+}
+
+// overlaps reports whether two items have a time in common. One that follows another one has not, nor has one that has
+// ended before it began: its parts have series of their own. Of one that a former release has begun the end is known.
+func (p *progress) overlaps(q *progress) bool {
+	in := func(t time.Time, p *progress) bool { return t.After(p.since) && !t.After(p.ended) }
+	former := q.since.IsZero()
+	if !p.ended.After(p.since) || !former && !q.ended.After(q.since) {
+		return false
+	}
+	return in(q.ended, p) || !former && in(p.ended, q)
 }
 
 func (p *progress) write(line string) error {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,6 +21,7 @@ import (
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink/sinktest"
 	"github.com/stemma-go/stemma/internal/cct"
+	"github.com/stemma-go/stemma/internal/goroot/layout"
 	"github.com/stemma-go/stemma/internal/record"
 	"github.com/stemma-go/stemma/internal/record/store"
 	"github.com/stemma-go/stemma/internal/testing/recordtest"
@@ -285,6 +288,44 @@ func TestEnd(t *testing.T) {
 		t.Fatalf("%v\n%s", err, log)
 	}
 	compareCalls(t, server, 1)
+}
+
+// TestClockSetBackBetween has a run in whose second segment the clock was set back: the third one ends when the first
+// one did. Whichever is pushed first, no two profiles of one series have one time: the server would drop one.
+func TestClockSetBackBetween(t *testing.T) {
+	for _, order := range [][]int{{1, 2, 3, 4}, {3, 4, 2, 1}} {
+		out, server := t.TempDir(), new(sinktest.Pyroscope)
+		for i, times := range [][2]uint64{{0, 10e9}, {10e9, 3e9}, {3e9, 10e9}, {10e9, 20e9}} {
+			path := filepath.Join(out, fmt.Sprintf("a.1-0a1b2c.%06d", i+1))
+			d := recordtest.Shapes()
+			d.Header(func(h *layout.Header) {
+				h.Run, h.Segment, h.Began, h.Ended = 1, uint64(i+1), h.Start+times[0], h.Start+times[1]
+			})
+			d.WriteTo(t, path)
+			at := time.Now().Add(time.Duration(slices.Index(order, i+1)-100) * time.Second)
+			if err := os.Chtimes(path, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := pyroscope(t, server)
+		for range 2 { // the second one has a new agent, which has nothing to push
+			log := new(strings.Builder)
+			a := New(nil, []*sink.Sink{s}, Options{Dirs: []string{out}, Host: "h/1", Log: log})
+			if err := a.Once(context.Background()); err != nil {
+				t.Fatalf("%v\n%s", err, log)
+			}
+		}
+		compareCalls(t, server, 4)
+		list, twice := server.Profiles()
+		parts := make(map[string]bool)
+		for _, p := range list {
+			parts[p.Labels["part"]] = true
+		}
+		if twice > 0 || len(parts) != 3 || !parts[""] { // one of the first and the third, and the second
+			t.Errorf("order %v: %d profiles have the time of another one of their series, parts are %q", order, twice,
+				slices.Sorted(maps.Keys(parts)))
+		}
+	}
 }
 
 // TestTwoAgents has two agents on one directory at once, and sinks that take their time. All is pushed once. What one

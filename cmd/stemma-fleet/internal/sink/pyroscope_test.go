@@ -39,9 +39,9 @@ func unit(t *testing.T, nodes int) *Unit {
 		}
 	}
 	began := time.Now().Add(-time.Minute)
-	return &Unit{&bucket.Manifest{Service: "prog", Host: "h/1", Run: "00000000000000ff", Kind: bucket.Segment,
+	return &Unit{Manifest: &bucket.Manifest{Service: "prog", Host: "h/1", Run: "00000000000000ff", Kind: bucket.Segment,
 		Segment: 3, PID: 12, Began: began, Ended: began.Add(1500 * time.Microsecond),
-		Labels: map[string]string{"version": "v1", "a-b": "c", "__x": "\xff", "9": ""}}, p}
+		Labels: map[string]string{"version": "v1", "a-b": "c", "__x": "\xff", "9": ""}}, Profile: p}
 }
 
 // want returns the sums of a unit as a Pyroscope has them.

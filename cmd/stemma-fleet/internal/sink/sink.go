@@ -33,6 +33,8 @@ import (
 type Unit struct {
 	*bucket.Manifest
 	Profile *profile.Profile
+	// Apart says that another unit of the run has times of this one, as the clock was set back.
+	Apart bool
 }
 
 // A Sink is a server that profiles are pushed to.
@@ -57,7 +59,7 @@ type part struct {
 	sampled bool
 	number  int       // from 0 on, of the unit's
 	at      time.Time // in milliseconds; no other part of the unit has it, unless extra
-	extra   bool      // there are more parts than milliseconds
+	extra   bool      // it has a series of its own: others may have its time
 }
 
 // Open returns the sink that a text names: KIND=ADDRESS.
@@ -118,6 +120,7 @@ func (s *Sink) Push(ctx context.Context, u *Unit, before Progress) error {
 			}
 			p := &part{unit: u, profile: out, sampled: sampled, number: n - 1}
 			p.at, p.extra = slots.at(p.number)
+			p.extra = p.extra || u.Apart
 			err := s.pushPart(context.WithoutCancel(ctx), p, n == skip+1 && begun)
 			refusal := new(Refusal)
 			if err != nil && !errors.As(err, &refusal) {
@@ -205,8 +208,9 @@ func (s *Sink) pushOnce(ctx context.Context, p *part, before bool) error {
 var errBusy = errors.New("it takes no more at the moment")
 
 // Slots are every other millisecond of a unit, the last one first. Servers take profiles of one series at one
-// millisecond for copies of one: so each part has its own, and units that follow each other share none. Nobody has the
-// one behind it, nor the first of a unit: whoever asks for what there is between two times gets that of both.
+// millisecond for copies of one, and drop all but one: so each part has its own, and units that follow each other share
+// none. Nobody has the one behind it, nor the first of a unit: whoever asks for what there is between two times gets
+// that of both. Where there are none, and in a unit that has times of another one, each part has a series of its own.
 type slots struct{ first, end int64 }
 
 func newSlots(began, ended time.Time) slots { return slots{upToMilli(began), upToMilli(ended)} }
