@@ -16,6 +16,7 @@ import (
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/bucket"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/collect"
 	"github.com/stemma-go/stemma/cmd/stemma-fleet/internal/sink"
+	"github.com/stemma-go/stemma/internal/humanize"
 	"github.com/stemma-go/stemma/internal/record/store"
 )
 
@@ -89,6 +90,7 @@ func runCollect(fs *flag.FlagSet, args []string) error {
 			return err
 		}
 		defer b.Close()
+		tidy(ctx, b, &o.Options)
 	}
 	a := collect.New(b, sinks, o.Options)
 	if o.listen != "" {
@@ -101,6 +103,18 @@ func runCollect(fs *flag.FlagSet, args []string) error {
 	}
 	a.Run(ctx)
 	return nil
+}
+
+// tidy removes what agents of this host that were killed have left in the store. If it cannot, that is no failure: what
+// is left is never read.
+func tidy(ctx context.Context, b *bucket.Bucket, o *collect.Options) {
+	switch n, err := b.Tidy(ctx, o.Host); {
+	case err != nil:
+		fmt.Fprintf(o.Log, "stemma-fleet: %v; what uploads have left unfinished there stays\n", err)
+	case n > 0:
+		fmt.Fprintf(o.Log, "stemma-fleet: removed %s from %s, of uploads that did not end\n",
+			humanize.Plural(n, "unfinished file"), b.URL)
+	}
 }
 
 // serve serves the numbers, as long as this process is there.

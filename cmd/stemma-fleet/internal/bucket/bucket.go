@@ -46,6 +46,7 @@ type Bucket struct {
 	// Patience is for how long nothing may come of an answer when something is read or listed.
 	Patience time.Duration
 	blob     *blob.Bucket
+	dir      string // that it is, or ""
 }
 
 // Open opens the bucket at a URL: s3://bucket/prefix, or file:///directory.
@@ -94,6 +95,9 @@ func Open(ctx context.Context, store string) (*Bucket, error) {
 	}
 	opened := New(b, shown)
 	opened.Identity = u.Scheme + "://" + u.Host + "/" + prefix + "?" + q.Encode() // in the order of names
+	if u.Scheme == "file" && !q.Has("prefix") {
+		opened.dir = u.Path
+	}
 	return opened, nil
 }
 

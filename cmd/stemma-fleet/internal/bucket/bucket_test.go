@@ -97,6 +97,71 @@ func TestOnDisk(t *testing.T) {
 	}
 }
 
+// TestTidy has files in a directory that are called as those of uploads that were killed. Those of the host go if they
+// are old; others stay, and so do objects, and files that are called otherwise.
+func TestTidy(t *testing.T) {
+	dir := t.TempDir()
+	b, err := bucket.Open(context.Background(), "file://"+dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := put(b, run, "a record"); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "srv", "h", run, "*"))
+	if err != nil || len(names) != 2 {
+		t.Fatalf("%q, %v", names, err)
+	}
+	now, old := time.Now(), time.Now().Add(-25*time.Hour)
+	stays := map[string]time.Time{}
+	goes := []string{"srv/h/" + run + "/000012.json.18af3.tmp"}
+	for _, name := range names {
+		name, _ = filepath.Rel(dir, name)
+		stays[name] = old
+		goes = append(goes, name+".18af3c4d5e6f7a8b.tmp")
+		stays[name+".18af3c4d5e6f7a8c.tmp"] = now
+		stays[strings.Replace(name, "/h/", "/other/", 1)+".18af3c4d5e6f7a8b.tmp"] = old
+		stays["srv/h/"+filepath.Base(name)+".18af3c4d5e6f7a8b.tmp"] = old
+	}
+	for _, name := range []string{"notes.tmp", "whole.json.tmp", "whole.json.18af3.tmp.bak", "a.json.18af3.tmp"} {
+		stays["srv/h/"+run+"/"+name] = old
+	}
+	make := func(name string, at time.Time) {
+		name = filepath.Join(dir, name)
+		err := os.MkdirAll(filepath.Dir(name), 0o777)
+		if _, there := os.Stat(name); err == nil && there != nil {
+			err = os.WriteFile(name, []byte("half"), 0o666)
+		}
+		if err = errors.Join(err, os.Chtimes(name, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, at := range stays {
+		make(name, at)
+	}
+	for _, name := range goes {
+		make(name, old)
+	}
+	if n, err := b.Tidy(context.Background(), "h"); err != nil || n != len(goes) {
+		t.Errorf("%d files were removed, %v; want %d", n, err, len(goes))
+	}
+	for _, name := range goes {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s is there", name)
+		}
+	}
+	for name := range stays {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	none := bucket.New(new(buckettest.Memory).Bucket(), "mem://")
+	if n, err := none.Tidy(context.Background(), "h"); n != 0 || err != nil {
+		t.Errorf("%d, %v of a store that is no directory", n, err)
+	}
+}
+
 // TestManifestInTheWay has something at the key of a manifest. What is none is replaced; what a later release wrote, or
 // what cannot be read at the moment, is not.
 func TestManifestInTheWay(t *testing.T) {
